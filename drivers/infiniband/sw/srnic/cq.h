@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* Completion queues (RDMAC verbs 5.3, 8.2.4, 8.2.5). */
+#ifndef SRNIC_CQ_H
+#define SRNIC_CQ_H
+
+#include <linux/spinlock.h>
+#include <rdma/ib_verbs.h>
+#include "event.h"
+#include "ring.h"
+
+/**
+ * struct srnic_cq - a completion queue
+ * @ibcq: the verbs object
+ * @ring: CQEs
+ * @kernel: the consumer is in the kernel
+ * @lock: what follows, and the ring's kernel side; taken with irqs off
+ * @producer: next CQE to write; never read back from shared memory
+ * @consumer: kernel consumer: next CQE to poll
+ * @overflowed: an overflow was seen; nothing is added any more
+ */
+struct srnic_cq {
+	struct ib_cq ibcq;
+	struct srnic_ring ring;
+	bool kernel;
+
+	spinlock_t lock;
+	u32 producer;
+	u32 consumer;
+	bool overflowed;
+};
+
+static inline struct srnic_cq *to_srnic_cq(struct ib_cq *ibcq)
+{
+	return container_of(ibcq, struct srnic_cq, ibcq);
+}
+
+bool srnic_cq_arm_fires(u32 arm, bool solicited);
+int srnic_cq_add(struct srnic_cq *cq, const struct srnic_cqe *cqe,
+		 enum srnic_wc_status status, bool *notify);
+void srnic_cq_notify(struct srnic_cq *cq);
+int srnic_cq_poll(struct srnic_cq *cq, struct srnic_cqe *cqe);
+int srnic_cq_arm(struct srnic_cq *cq, u32 arm, bool report_missed);
+void srnic_cq_purge(struct srnic_cq *cq, u32 qpn);
+int srnic_cq_create(struct srnic_cq *cq, u32 entries, struct ib_ucontext *uctx);
+void srnic_cq_destroy(struct srnic_cq *cq);
+
+#endif

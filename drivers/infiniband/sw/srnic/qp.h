@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * Queue pairs: the RDMAC state machine, the queues, and the life of the
+ * stream that is attached to a QP.
+ *
+ * A QP gets its stream by srnic_qp_attach(), which knows nothing of who calls
+ * it. From then on two kthreads own the two directions (tx.c, rx.c). The tx
+ * kthread also winds the stream down when the QP leaves RTS: it sends the
+ * Terminate, closes, waits for the peer within a bound, stops the rx kthread,
+ * flushes the queues, and is the last to touch the stream.
+ */
+#ifndef SRNIC_QP_H
+#define SRNIC_QP_H
+
+#include <linux/completion.h>
+#include <linux/kref.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+#include <rdma/ib_verbs.h>
+#include "cq.h"
+#include "event.h"
+#include "ring.h"
+#include "wire/ddp.h"
+#include "wire/mpa.h"
+#include "wire/rdmap.h"
+
+struct srnic_device;
+struct srnic_stream;
+struct srnic_rx;
+struct srnic_tx;
+
+/* RDMAC verbs 6.2 */
+enum srnic_qp_state {
+	SRNIC_QP_IDLE,
+	SRNIC_QP_RTS,
+	SRNIC_QP_CLOSING,
+	SRNIC_QP_TERMINATE,
+	SRNIC_QP_ERROR,
+	SRNIC_QP_STATES,
+};
+
+/* Who may make a transition; bits of the transition table */
+#define SRNIC_QP_BY_MODIFY	1	/* Modify QP */
+#define SRNIC_QP_BY_ATTACH	2	/* a stream is attached */
+#define SRNIC_QP_BY_ITSELF	4	/* automatic */
+
+/* What a QP accepts from its peer; bits of srnic_qp.enables (QP-06) */
+#define SRNIC_QP_READ_ENABLED	1
+#define SRNIC_QP_WRITE_ENABLED	2
+#define SRNIC_QP_BIND_ENABLED	4
+
+/**
+ * struct srnic_llp_ops - what the maker of a connection is told of it
+ * @abort: the QP is being destroyed or goes to Error while the connection is
+ *	   still being made: give it up. Called without locks, may sleep, at
+ *	   most once between srnic_qp_claim() and the end of the claim.
+ * @closed: the attached stream is gone, the queues are flushed, the QP is in
+ *	    its final state. @err: 0 after a graceful close, -ECONNRESET or
+ *	    -ETIMEDOUT or another errno else. Called once for an attached
+ *	    stream, from a kthread without locks; the claim is over.
+ */
+struct srnic_llp_ops {
+	void (*abort)(void *priv);
+	void (*closed)(void *priv, int err);
+};
+
+/**
+ * struct srnic_attach - a connected stream for a QP
+ * @stream: owned by the QP if srnic_qp_attach() succeeds, by the caller else
+ * @initiator: this end sends the first FPDU; if not, this end sends none
+ *	       before it has received a valid one (M-STA-4)
+ * @mpa: negotiated settings
+ * @last_msg: last message in streaming mode, sent before the switch to FPDUs
+ *	      (an MPA Reply); NULL if none
+ * @last_len: its octets
+ * @timeout_ms: bound for sending it
+ */
+struct srnic_attach {
+	struct srnic_stream *stream;
+	bool initiator;
+	struct mpa_result mpa;
+	void *last_msg;
+	u32 last_len;
+	unsigned int timeout_ms;
+};
+
+/* States of a send WR in the kernel */
+enum srnic_swr_state {
+	SRNIC_SWR_FREE,
+	SRNIC_SWR_ACTIVE,	/* fetched; the wire or a response is awaited */
+	SRNIC_SWR_DONE,		/* can be completed when its turn comes */
+};
+
+/**
+ * struct srnic_swr - a send WR that was fetched from the SQ
+ * @wr_id: from the SQE
+ * @opcode: enum srnic_opcode
+ * @signaled: success gives a CQE
+ * @state: enum srnic_swr_state
+ * @status: enum srnic_wc_status, valid when DONE
+ * @byte_len: octets of a Read
+ * @sink_stag: of a Read
+ * @sink_to: of a Read
+ */
+struct srnic_swr {
+	u64 wr_id;
+	u8 opcode;
+	bool signaled;
+	u8 state;
+	u8 status;
+	u32 byte_len;
+	u32 sink_stag;
+	u64 sink_to;
+};
+
+/* A read the peer asked for, waiting to be answered */
+struct srnic_inbound_read {
+	struct rdmap_read_req req;
+	u8 ddp[DDP_UNTAGGED_LEN];		/* as on the wire, for a Terminate */
+	u8 hdr[RDMAP_READ_REQ_LEN];
+};
+
+/* A receive WQE, copied once from the RQ and checked */
+struct srnic_rwr {
+	u64 wr_id;
+	u32 index;			/* ring index */
+	u32 num_sge;
+	u64 length;			/* sum of the SGEs */
+	struct srnic_sge sge[];		/* max_recv_sge of them */
+};
+
+/**
+ * struct srnic_qp - a queue pair
+ *
+ * Lock order: sq_lock or rq_lock, then cq->lock. @lock is innermost and is
+ * never held over a call out of qp.c.
+ */
+struct srnic_qp {
+	struct ib_qp ibqp;
+
+	/* immutable after create */
+	struct srnic_device *dev;
+	bool kernel;
+	bool sig_all;
+	u32 max_send_sge;
+	u32 max_recv_sge;
+	u32 max_inline;
+	struct srnic_ring sq;
+	struct srnic_ring rq;
+	struct srnic_cq *scq;
+	struct srnic_cq *rcq;
+
+	/* lifetime: one for the creator, one for each iw_cm user and lookup */
+	struct kref ref;
+	struct completion freed;
+
+	/* lock */
+	spinlock_t lock;
+	enum srnic_qp_state state;
+	u8 enables;
+	u16 ird;			/* inbound reads, as set or negotiated */
+	u16 ord;
+	enum rdmap_err error;		/* first error, RDMAP_OK if none */
+	bool error_in_wc;		/* a WC carries it: no event (ST-33) */
+	bool term_local;		/* @term was made here */
+	bool term_valid;
+	struct rdmap_term term;		/* Terminate sent or received (QP-15) */
+	const struct srnic_llp_ops *llp_ops;
+	void *llp_priv;
+
+	/* sq_lock: send WRs from fetch to completion, reads on the wire */
+	spinlock_t sq_lock;
+	u32 sq_posted;			/* kernel consumer: producer index */
+	u32 sq_freed;			/* kernel consumer: slots polled */
+	u32 sq_fetched;			/* next SQE to fetch */
+	u32 sq_completed;		/* next WR to complete */
+	struct srnic_swr *swr;		/* by ring index */
+	u32 *orq;			/* ring indices of reads awaiting their response; negotiated ORD */
+	u32 orq_head;
+	u32 orq_tail;
+	bool sq_flushing;		/* whatever is posted is flushed at once */
+
+	/* rq_lock */
+	spinlock_t rq_lock;
+	u32 rq_posted;
+	u32 rq_freed;
+	u32 rq_taken;			/* next RQE to take */
+	bool rq_flushing;
+
+	/* irq_lock: reads the peer asked for */
+	spinlock_t irq_lock;
+	struct srnic_inbound_read *irq;	/* negotiated IRD */
+	u32 irq_head;
+	u32 irq_tail;
+
+	/* while a stream is attached; made and taken down as tx.c says */
+	struct srnic_stream *stream;
+	struct mpa_result mpa;
+	bool initiator;
+	wait_queue_head_t tx_wait;	/* the tx kthread sleeps here */
+	wait_queue_head_t rx_wait;	/* the rx kthread sleeps here */
+	wait_queue_head_t gone_wait;	/* for those who wait for the stream to go */
+	unsigned long flags;		/* SRNIC_QPF_* */
+	struct srnic_tx *tx;		/* owner: the tx kthread */
+	struct srnic_rx *rx;		/* owner: the rx kthread */
+};
+
+/* srnic_qp.flags: messages between the kthreads and their callers */
+enum {
+	SRNIC_QPF_ATTACHED,	/* a stream is attached or being wound down */
+	SRNIC_QPF_DOORBELL,	/* the SQ was posted to */
+	SRNIC_QPF_WRITE_SPACE,	/* the socket takes more */
+	SRNIC_QPF_DATA,		/* the socket has data, FIN or an error */
+	SRNIC_QPF_RX_DONE,	/* the rx kthread reads no more (FIN, error, stop) */
+	SRNIC_QPF_FIN,		/* the peer sent FIN, on an FPDU boundary */
+	SRNIC_QPF_TX_OPEN,	/* this end may send FPDUs (M-STA-4) */
+	SRNIC_QPF_FIN_SENT,	/* no more is sent; data now means Bad Close */
+	SRNIC_QPF_ABORT,	/* close by RST */
+	SRNIC_QPF_DESTROY,	/* nobody cares any more: be quick */
+};
+
+static inline struct srnic_qp *to_srnic_qp(struct ib_qp *ibqp)
+{
+	return container_of(ibqp, struct srnic_qp, ibqp);
+}
+
+static inline enum srnic_qp_state srnic_qp_state(const struct srnic_qp *qp)
+{
+	return READ_ONCE(qp->state);
+}
+
+bool srnic_qp_transition_ok(enum srnic_qp_state from, enum srnic_qp_state to, u8 by);
+const char *srnic_qp_state_name(enum srnic_qp_state state);
+
+/* life */
+int srnic_qp_create(struct srnic_qp *qp, struct srnic_device *dev,
+		    struct ib_qp_init_attr *init, struct ib_ucontext *uctx);
+void srnic_qp_destroy(struct srnic_qp *qp);
+struct srnic_qp *srnic_qp_find(struct srnic_device *dev, u32 qpn);
+void srnic_qp_get(struct srnic_qp *qp);
+void srnic_qp_put(struct srnic_qp *qp);
+
+/* state */
+int srnic_qp_modify(struct srnic_qp *qp, enum srnic_qp_state next);
+bool srnic_qp_fail(struct srnic_qp *qp, enum rdmap_err err, const u8 *seg,
+		   u32 seg_len, bool in_wc);
+void srnic_qp_abort(struct srnic_qp *qp);
+int srnic_qp_leave(struct srnic_qp *qp, enum srnic_qp_state next);
+
+/* stream */
+int srnic_qp_claim(struct srnic_qp *qp, const struct srnic_llp_ops *ops, void *priv);
+void srnic_qp_unclaim(struct srnic_qp *qp, void *priv);
+int srnic_qp_attach(struct srnic_qp *qp, const struct srnic_attach *attach);
+
+/* queues (wq.c) */
+void srnic_sq_done(struct srnic_qp *qp, u32 index, enum srnic_wc_status status);
+void srnic_sq_flush(struct srnic_qp *qp);
+void srnic_rq_flush(struct srnic_qp *qp);
+bool srnic_sq_empty(struct srnic_qp *qp);
+int srnic_rq_take(struct srnic_qp *qp, struct srnic_rwr *rwr);
+void srnic_rq_complete(struct srnic_qp *qp, const struct srnic_rwr *rwr,
+		       struct srnic_cqe *cqe, enum srnic_wc_status status);
+void srnic_qp_doorbell(struct srnic_qp *qp);
+void srnic_qp_polled(struct srnic_device *dev, const struct srnic_cqe *cqe);
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* The device: one RNIC on one network interface. */
+#ifndef SRNIC_H
+#define SRNIC_H
+
+#include <linux/netdevice.h>
+#include <linux/xarray.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/srnic-abi.h>
+#include "wire/mpa.h"
+
+/* Limits; all are what query_device reports and what create checks */
+#define SRNIC_MAX_QP		(64 * 1024)
+#define SRNIC_MAX_QP_WR		(16 * 1024)
+#define SRNIC_MAX_CQ		(64 * 1024)
+#define SRNIC_MAX_CQE		(1024 * 1024)
+#define SRNIC_MAX_MR		(512 * 1024)
+#define SRNIC_MAX_PD		(64 * 1024)
+#define SRNIC_MAX_SGE		32
+#define SRNIC_MAX_INLINE	512	/* octets */
+#define SRNIC_MAX_IRD		128
+#define SRNIC_MAX_ORD		128
+#define SRNIC_MAX_MSG		0xffffffffU
+#define SRNIC_COMP_VECTORS	1
+
+/* Counters, shown by `rdma statistic`; names in stats.c */
+enum srnic_counter {
+	SRNIC_CNT_TX_FPDU,
+	SRNIC_CNT_TX_BYTES,
+	SRNIC_CNT_TX_SENDMSG,
+	SRNIC_CNT_RX_FPDU,
+	SRNIC_CNT_RX_BYTES,
+	SRNIC_CNT_TX_TERMINATE,
+	SRNIC_CNT_RX_TERMINATE,
+	SRNIC_CNT_CRC_ERROR,
+	SRNIC_CNT_RX_PROTOCOL_ERROR,	/* any other error the peer made */
+	SRNIC_CNT_RX_PROTECTION_ERROR,	/* STag, bounds, rights */
+	SRNIC_CNT_RQ_EMPTY,
+	SRNIC_CNT_LOCAL_WR_ERROR,
+	SRNIC_CNT_RING_CORRUPT,
+	SRNIC_CNT_CQ_OVERFLOW,
+	SRNIC_CNT_CONN_ACTIVE,
+	SRNIC_CNT_CONN_PASSIVE,
+	SRNIC_CNT_CONN_REJECTED,
+	SRNIC_CNT_CONN_FAILED,		/* start-up failed: bad frame, time-out, reset */
+	SRNIC_CNT_CONN_DROPPED,		/* refused for lack of room: backlog, memory */
+	SRNIC_CNT_CLOSE_GRACEFUL,
+	SRNIC_CNT_CLOSE_ABORTED,
+	SRNIC_CNT_COUNT,
+};
+
+/**
+ * struct srnic_device - an RNIC
+ * @ibdev: the verbs device; the core owns its lifetime
+ * @netdev: the interface; the core holds a reference while registered
+ * @qps: by QP number
+ * @mrs: by STag index; lookups under RCU
+ * @policy: MPA policy of new connections
+ * @num_qp: of SRNIC_MAX_QP
+ * @num_cq: of SRNIC_MAX_CQ
+ * @num_mr: of SRNIC_MAX_MR
+ * @num_pd: of SRNIC_MAX_PD
+ * @counters: enum srnic_counter
+ * @raw_gid: MAC address, or a made-up one for an interface that has none
+ */
+struct srnic_device {
+	struct ib_device ibdev;
+	struct net_device *netdev;
+	struct xarray qps;
+	struct xarray mrs;
+	struct mpa_policy policy;
+	atomic_t num_qp;
+	atomic_t num_cq;
+	atomic_t num_mr;
+	atomic_t num_pd;
+	atomic64_t counters[SRNIC_CNT_COUNT];
+	u8 raw_gid[16];
+};
+
+struct srnic_ucontext {
+	struct ib_ucontext ibuc;
+};
+
+struct srnic_pd {
+	struct ib_pd ibpd;
+};
+
+static inline struct srnic_device *to_srnic_dev(struct ib_device *ibdev)
+{
+	return container_of(ibdev, struct srnic_device, ibdev);
+}
+
+static inline void srnic_count(struct srnic_device *dev, enum srnic_counter c)
+{
+	atomic64_inc(&dev->counters[c]);
+}
+
+static inline void srnic_count_add(struct srnic_device *dev,
+				   enum srnic_counter c, u64 n)
+{
+	atomic64_add(n, &dev->counters[c]);
+}
+
+/* verbs.c */
+extern const struct ib_device_ops srnic_dev_ops;
+
+/* stats.c */
+struct rdma_hw_stats *srnic_alloc_hw_port_stats(struct ib_device *ibdev, u32 port);
+int srnic_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
+		       u32 port, int index);
+
+#endif

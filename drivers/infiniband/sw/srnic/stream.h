@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * The LLP: one in-kernel TCP socket. While a connection is being set up the
+ * connection manager owns the socket; srnic_qp_attach() hands it to the QP,
+ * which owns it from then on.
+ */
+#ifndef SRNIC_STREAM_H
+#define SRNIC_STREAM_H
+
+#include <linux/net.h>
+#include <linux/skbuff.h>
+#include <net/sock.h>
+
+struct srnic_device;
+
+/**
+ * struct srnic_stream_ops - what a socket tells its owner
+ * @data_ready: there is something to read
+ * @write_space: there is room to write again
+ * @state_change: connected, FIN or error
+ *
+ * Called in softirq or process context with sk_callback_lock held for
+ * reading: must not sleep and must not call back into the stream.
+ */
+struct srnic_stream_ops {
+	void (*data_ready)(void *priv);
+	void (*write_space)(void *priv);
+	void (*state_change)(void *priv);
+};
+
+/**
+ * struct srnic_stream - a socket and who is told about it
+ * @sock: the socket; owned
+ * @ops: under sk_callback_lock
+ * @priv: argument of @ops, under sk_callback_lock
+ * @data_ready: the socket's own callback
+ * @write_space: the socket's own callback
+ * @state_change: the socket's own callback
+ * @error_report: the socket's own callback
+ */
+struct srnic_stream {
+	struct socket *sock;
+	const struct srnic_stream_ops *ops;
+	void *priv;
+	void (*data_ready)(struct sock *sk);
+	void (*write_space)(struct sock *sk);
+	void (*state_change)(struct sock *sk);
+	void (*error_report)(struct sock *sk);
+};
+
+/* Takes octets [offset, offset + len) of @skb; returns how many it used, all but for an error. */
+typedef int (*srnic_stream_actor)(void *ctx, struct sk_buff *skb,
+				  unsigned int offset, size_t len);
+
+enum srnic_stream_state {
+	SRNIC_STREAM_UP,
+	SRNIC_STREAM_FIN,	/* the peer sent FIN; what preceded it may be unread */
+	SRNIC_STREAM_RESET,	/* RST */
+	SRNIC_STREAM_LOST,	/* time-out or another error */
+};
+
+int srnic_sock_create(struct srnic_device *dev, int family, struct socket **sock);
+void srnic_sock_prepare(struct socket *sock);
+struct srnic_stream *srnic_stream_new(struct socket *sock);
+void srnic_stream_hook(struct srnic_stream *stream,
+		       const struct srnic_stream_ops *ops, void *priv);
+void srnic_stream_unhook(struct srnic_stream *stream);
+int srnic_stream_send(struct srnic_stream *stream, void *data, size_t len);
+int srnic_stream_send_all(struct srnic_stream *stream, void *data, size_t len,
+			  unsigned int timeout_ms);
+int srnic_stream_recv(struct srnic_stream *stream, void *data, size_t len);
+int srnic_stream_read(struct srnic_stream *stream, srnic_stream_actor actor,
+		      void *ctx, size_t budget);
+enum srnic_stream_state srnic_stream_state(const struct srnic_stream *stream);
+u32 srnic_stream_emss(const struct srnic_stream *stream);
+void srnic_stream_shutdown(struct srnic_stream *stream);
+void srnic_stream_abort(struct srnic_stream *stream);
+void srnic_stream_free(struct srnic_stream *stream);
+
+#endif

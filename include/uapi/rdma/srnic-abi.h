@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR BSD-3-Clause */
+/*
+ * srnic: ABI between the kernel module and its libibverbs provider.
+ *
+ * Rules of this file: fixed-width fields, natural alignment, sizes that are
+ * multiples of 8, no pointers, no bit-fields. What the kernel reads from a
+ * shared ring it copies once and then checks; nothing here is trusted.
+ */
+#ifndef SRNIC_ABI_H
+#define SRNIC_ABI_H
+
+#include <linux/types.h>
+
+#define SRNIC_ABI_VERSION	1
+#define SRNIC_DRIVER_ID		0x73724e43	/* "srNC", a private rdma_driver_id */
+
+/*
+ * Feature handshake (alloc_ucontext). The provider says what it can make use
+ * of, the kernel answers what it has. A bit both know may be used. A bit in
+ * @required that the kernel does not know fails the call with EOPNOTSUPP.
+ */
+#define SRNIC_FEAT_DOORBELL_FLAG	(1ULL << 0)	/* SRNIC_RING_NEED_WAKEUP */
+#define SRNIC_FEAT_ARM_WORD		(1ULL << 1)	/* CQ arm word in the ring */
+#define SRNIC_FEAT_ALL			(SRNIC_FEAT_DOORBELL_FLAG | SRNIC_FEAT_ARM_WORD)
+
+struct srnic_ureq_alloc_ctx {
+	__aligned_u64 features;
+	__aligned_u64 required;
+};
+
+struct srnic_uresp_alloc_ctx {
+	__aligned_u64 features;
+	__u32 max_inline;	/* bytes */
+	__u32 max_send_sge;
+	__u32 max_recv_sge;
+	__u32 reserved;
+};
+
+/* A mapping: pass @offset to mmap(2) on the uverbs fd, with exactly @size. */
+struct srnic_mmap {
+	__aligned_u64 offset;
+	__aligned_u64 size;
+};
+
+struct srnic_uresp_create_cq {
+	struct srnic_mmap ring;
+	__u32 entries;		/* power of two */
+	__u32 reserved;
+};
+
+struct srnic_uresp_create_qp {
+	struct srnic_mmap sq;
+	struct srnic_mmap rq;	/* size 0: the QP uses an SRQ */
+	__u32 sq_entries;	/* power of two */
+	__u32 rq_entries;	/* power of two */
+	__u32 sqe_size;		/* bytes from one SQE to the next */
+	__u32 rqe_size;		/* bytes from one RQE to the next */
+	__u32 qpn;
+	__u32 reserved;
+};
+
+struct srnic_uresp_create_srq {
+	struct srnic_mmap ring;
+	__u32 entries;
+	__u32 rqe_size;
+};
+
+/*
+ * Ring memory: one header page of SRNIC_RING_HDR bytes, then the entries.
+ * Indices run freely modulo 2^32; slot = index & (entries - 1). Each index
+ * has a cache line of its own. The writer of an entry fills it, then stores
+ * the producer index with release; the reader loads it with acquire.
+ *
+ * SQ, RQ, SRQ: user produces, kernel consumes.
+ * CQ: kernel produces, user consumes.
+ *
+ * A slot of an SQ, RQ or SRQ is free again when the completion that covers
+ * it was polled (RDMAC verbs 8.2.1), so the provider counts its own free
+ * slots with the CQE's @wqe_index and needs no consumer index from the kernel.
+ */
+#define SRNIC_RING_HDR		4096
+
+struct srnic_ring_hdr {
+	__u32 reserved0[16];
+	__u32 producer;
+	__u32 reserved1[15];
+	__u32 consumer;
+	__u32 reserved2[15];
+	/*
+	 * SQ, RQ: SRNIC_RING_NEED_WAKEUP, set by the kernel: a doorbell (the
+	 *         POST_SEND or POST_RECV command with no WR) is needed after
+	 *         the producer index was stored. Full barrier between the
+	 *         store of the index and the load of this word.
+	 * CQ:     arm word. The user sets SRNIC_ARM_* with an atomic OR, then
+	 *         a full barrier, then polls once more. The kernel clears the
+	 *         whole word when it notifies.
+	 */
+	__u32 flags;
+	__u32 reserved3[15];
+};
+
+#define SRNIC_RING_NEED_WAKEUP	(1U << 0)
+#define SRNIC_ARM_NEXT		(1U << 0)
+#define SRNIC_ARM_SOLICITED	(1U << 1)
+
+struct srnic_sge {
+	__aligned_u64 addr;
+	__u32 length;
+	__u32 lkey;
+};
+
+enum srnic_opcode {
+	SRNIC_OP_SEND		= 1,
+	SRNIC_OP_SEND_INV	= 2,
+	SRNIC_OP_WRITE		= 3,
+	SRNIC_OP_READ		= 4,
+	SRNIC_OP_READ_INV	= 5,
+	SRNIC_OP_WRITE_IMM	= 6,
+	SRNIC_OP_FETCH_ADD	= 7,
+	SRNIC_OP_CMP_SWAP	= 8,
+	SRNIC_OP_LOCAL_INV	= 9,
+	SRNIC_OP_BIND_MW	= 10,
+	SRNIC_OP_REG_MR		= 11,	/* kernel consumers only */
+	SRNIC_OP_SQ_MAX		= 12,
+	/* in CQEs only */
+	SRNIC_OP_RECV		= 32,
+	SRNIC_OP_RECV_IMM	= 33,
+};
+
+/* srnic_sqe.flags */
+#define SRNIC_SQE_SIGNALED	(1U << 0)
+#define SRNIC_SQE_SOLICITED	(1U << 1)
+#define SRNIC_SQE_FENCE		(1U << 2)
+#define SRNIC_SQE_INLINE	(1U << 3)
+#define SRNIC_SQE_FLAGS		0x0fU
+
+/*
+ * Followed by num_sge srnic_sge or, with SRNIC_SQE_INLINE, inline_len bytes
+ * of data, both at offset sizeof(struct srnic_sqe).
+ */
+struct srnic_sqe {
+	__aligned_u64 wr_id;
+	__u8 opcode;		/* enum srnic_opcode */
+	__u8 flags;		/* SRNIC_SQE_* */
+	__u16 num_sge;
+	__u32 inline_len;
+	__u32 rkey;		/* WRITE, READ, atomics: remote STag. BIND_MW: STag of the MR */
+	__u32 stag;		/* *_INV: STag to invalidate. BIND_MW, REG_MR: new STag. *_IMM: data (be32) */
+	__aligned_u64 remote_addr;
+	__aligned_u64 arg[4];	/* atomics: compare or add, swap. BIND_MW: TO, length, access */
+};
+
+/* Followed by num_sge srnic_sge. */
+struct srnic_rqe {
+	__aligned_u64 wr_id;
+	__u32 num_sge;
+	__u32 reserved;
+};
+
+/* srnic_cqe.flags */
+#define SRNIC_CQE_WITH_INV	(1U << 0)
+#define SRNIC_CQE_WITH_IMM	(1U << 1)
+#define SRNIC_CQE_SOLICITED	(1U << 2)
+#define SRNIC_CQE_RQ		(1U << 3)	/* of the receive queue (also when flushed) */
+
+struct srnic_cqe {
+	__aligned_u64 wr_id;
+	__u32 status;		/* numbers of enum ibv_wc_status */
+	__u32 opcode;		/* enum srnic_opcode; valid if status is 0 */
+	__u32 byte_len;
+	__u32 qpn;
+	__u32 flags;		/* SRNIC_CQE_* */
+	__u32 data;		/* WITH_INV: STag. WITH_IMM: immediate data (be32) */
+	__u32 vendor_err;	/* RDMAC completion status, see the kernel's enum srnic_wc_status */
+	__u32 wqe_index;	/* ring index of the WQE (of the SRQ's, with an SRQ) */
+	__aligned_u64 timestamp;	/* CLOCK_MONOTONIC, ns */
+	__aligned_u64 reserved;
+	__aligned_u64 reserved1;
+};
+
+#endif

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# shellcheck shell=bash
+#
+# What the scripts share. Sourced, never run: . "$(dirname "$0")/lib.sh"
+
+set -eu
+
+# The top of the tree, whatever the caller's directory is.
+SRNIC_TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# Things that take long to make and do not belong to one checkout.
+SRNIC_CACHE=${SRNIC_CACHE:-$HOME/.cache/srnic}
+# Products of this checkout. Ignored by git.
+SRNIC_BUILD=$SRNIC_TOP/build
+
+say() { printf '%s\n' "== $*" >&2; }
+die() { printf '%s\n' "${0##*/}: $*" >&2; exit 1; }
+
+# usage: print the comment block at the top of the calling script, which is
+# its manual, so that it is written once.
+usage() { sed -n '2{/^#!/d};/^# SPDX/d;/^#!/d;/^#/!q;s/^# \{0,1\}//;p' "$0"; }
+
+# Newest installed stock 6.1 kernel that has an image and modules to boot.
+newest_image() {
+	local rel newest=
+	for rel in $(cd /boot && printf '%s\n' vmlinuz-6.1.* | sed 's/^vmlinuz-//' | sort -V); do
+		if [ -e "/boot/vmlinuz-$rel" ] && [ -d "/lib/modules/$rel/kernel" ]; then
+			newest=$rel
+		fi
+	done
+	[ -n "$newest" ] || return 1
+	echo "$newest"
+}
+
+# Newest installed 6.1 headers.
+newest_headers() {
+	local rel newest=
+	for rel in $(cd /lib/modules && printf '%s\n' 6.1.* | sort -V); do
+		if [ -e "/lib/modules/$rel/build/Makefile" ]; then
+			newest=$rel
+		fi
+	done
+	[ -n "$newest" ] || return 1
+	echo "$newest"
+}
+
+# hash_of FILE-OR-WORD...: one short name for what a cached thing is made from.
+hash_of() {
+	local a
+	for a in "$@"; do
+		if [ -f "$a" ]; then cat "$a"; else printf '%s\n' "$a"; fi
+	done | sha256sum | cut -c1-16
+}
+
+# cached NAME KEY COMMAND...: print the path of $SRNIC_CACHE/NAME-KEY. If it is
+# not there yet, COMMAND is run with the path of a new empty directory as its
+# last argument, and that directory is renamed into place when it succeeded:
+# a directory with the final name is always whole. One maker at a time.
+cached() {
+	local name=$1 key=$2 dir tmp
+	shift 2
+	dir=$SRNIC_CACHE/$name-$key
+	if [ ! -d "$dir" ]; then
+		mkdir -p "$SRNIC_CACHE"
+		(
+			flock 9
+			if [ ! -d "$dir" ]; then
+				tmp=$(mktemp -d "$SRNIC_CACHE/.$name.XXXXXX")
+				chmod 755 "$tmp"
+				if "$@" "$tmp" >&2 9>&-; then
+					mv -T "$tmp" "$dir"
+				else
+					rm -rf "$tmp"
+					exit 1
+				fi
+			fi
+		) 9>"$SRNIC_CACHE/.$name.lock" || return 1
+	fi
+	echo "$dir"
+}

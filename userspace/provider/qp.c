@@ -1,0 +1,598 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * srnic: queue pairs and posting. A post fills ring slots, publishes them,
+ * and enters the kernel only if the ring asks for it.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "srnic.h"
+
+/* An SGE goes into the ring as it is. */
+static_assert(sizeof(struct srnic_sge) == sizeof(struct ibv_sge) &&
+	      offsetof(struct srnic_sge, addr) ==
+		      offsetof(struct ibv_sge, addr) &&
+	      offsetof(struct srnic_sge, length) ==
+		      offsetof(struct ibv_sge, length) &&
+	      offsetof(struct srnic_sge, lkey) ==
+		      offsetof(struct ibv_sge, lkey), "SGE layout");
+static_assert(sizeof(struct srnic_sqe) == 64, "SQE layout");
+static_assert(sizeof(struct srnic_cqe) == 64, "CQE layout");
+
+/* One doorbell request serves both queues. */
+static_assert(sizeof(struct ibv_post_send) == sizeof(struct ibv_post_recv) &&
+	      sizeof(struct ib_uverbs_post_send_resp) ==
+		      sizeof(struct ib_uverbs_post_recv_resp),
+	      "doorbell layout");
+
+#define SRNIC_SEND_FLAGS                                                       \
+	(IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED |             \
+	 IBV_SEND_INLINE)
+
+enum {
+	SRNIC_WR_INLINE	= 1 << 0,	/* may carry inline data */
+	SRNIC_WR_SE	= 1 << 1,	/* has a solicited event to carry */
+	SRNIC_WR_REMOTE	= 1 << 2,	/* names remote memory */
+	SRNIC_WR_INV	= 1 << 3,	/* names an STag to invalidate */
+	SRNIC_WR_SGE1	= 1 << 4,	/* has one SGE at most */
+};
+
+/*
+ * What may be posted, and what belongs to it. No opcode: verbs knows it, this
+ * device does not do it, EOPNOTSUPP.
+ */
+static const struct srnic_wr_rule {
+	uint8_t opcode;			/* enum srnic_opcode */
+	uint8_t has;			/* SRNIC_WR_* */
+} srnic_wr_rules[] = {
+	[IBV_WR_SEND]		= { SRNIC_OP_SEND,
+				    SRNIC_WR_INLINE | SRNIC_WR_SE },
+	[IBV_WR_SEND_WITH_INV]	= { SRNIC_OP_SEND_INV,
+				    SRNIC_WR_INLINE | SRNIC_WR_SE |
+				    SRNIC_WR_INV },
+	[IBV_WR_RDMA_WRITE]	= { SRNIC_OP_WRITE,
+				    SRNIC_WR_INLINE | SRNIC_WR_REMOTE },
+	[IBV_WR_RDMA_READ]	= { SRNIC_OP_READ,
+				    SRNIC_WR_REMOTE | SRNIC_WR_SGE1 },
+	[IBV_WR_DRIVER1]	= { 0 },
+};
+
+/**
+ * srnic_qpn_find - the QP with this number
+ * @ctx: context
+ * @qpn: number
+ *
+ * Takes no lock. The caller holds the lock of a CQ and found a completion of
+ * this QP in it: srnic_destroy_qp() purges the CQ under that lock before it
+ * takes the QP out of the table, so the QP and its leaf stay for the while.
+ *
+ * Return: the QP, or NULL if there is none.
+ */
+struct srnic_qp *srnic_qpn_find(struct srnic_ctx *ctx, uint32_t qpn)
+{
+	struct srnic_qpn_leaf *leaf;
+
+	if (qpn >> SRNIC_QPN_BITS)
+		return NULL;
+	leaf = __atomic_load_n(&ctx->qpn_root[qpn >> SRNIC_QPN_LEAF_BITS],
+			       __ATOMIC_ACQUIRE);
+	if (!leaf)
+		return NULL;
+	return __atomic_load_n(&leaf->qp[qpn & (SRNIC_QPN_LEAF_SIZE - 1)],
+			       __ATOMIC_ACQUIRE);
+}
+
+/*
+ * The kernel may give a number out again before the thread that destroyed its
+ * last owner is done here. Nothing was posted to the new QP yet, so wait.
+ */
+static int srnic_qpn_insert(struct srnic_ctx *ctx, uint32_t qpn,
+			    struct srnic_qp *qp)
+{
+	struct srnic_qpn_leaf **slot, *leaf;
+	unsigned int i = qpn & (SRNIC_QPN_LEAF_SIZE - 1);
+	int ret = 0;
+
+	if (qpn >> SRNIC_QPN_BITS)
+		return EPROTO;
+	slot = &ctx->qpn_root[qpn >> SRNIC_QPN_LEAF_BITS];
+
+	pthread_mutex_lock(&ctx->qpn_lock);
+	while (*slot && (*slot)->qp[i])
+		pthread_cond_wait(&ctx->qpn_freed, &ctx->qpn_lock);
+
+	leaf = *slot;
+	if (!leaf) {
+		leaf = calloc(1, sizeof(*leaf));
+		if (!leaf) {
+			ret = ENOMEM;
+			goto out;
+		}
+		__atomic_store_n(slot, leaf, __ATOMIC_RELEASE);
+	}
+	leaf->used++;
+	__atomic_store_n(&leaf->qp[i], qp, __ATOMIC_RELEASE);
+out:
+	pthread_mutex_unlock(&ctx->qpn_lock);
+	return ret;
+}
+
+static void srnic_qpn_remove(struct srnic_ctx *ctx, uint32_t qpn)
+{
+	struct srnic_qpn_leaf **slot, *leaf;
+
+	pthread_mutex_lock(&ctx->qpn_lock);
+	slot = &ctx->qpn_root[qpn >> SRNIC_QPN_LEAF_BITS];
+	leaf = *slot;
+	__atomic_store_n(&leaf->qp[qpn & (SRNIC_QPN_LEAF_SIZE - 1)], NULL,
+			 __ATOMIC_RELEASE);
+	if (!--leaf->used) {
+		__atomic_store_n(slot, NULL, __ATOMIC_RELEASE);
+		free(leaf);
+	}
+	pthread_cond_broadcast(&ctx->qpn_freed);
+	pthread_mutex_unlock(&ctx->qpn_lock);
+}
+
+static int srnic_wq_init(struct srnic_wq *wq, int cmd_fd,
+			 const struct srnic_mmap *map, uint32_t entries,
+			 uint32_t stride, uint32_t max_wr, uint32_t max_sge)
+{
+	int ret;
+
+	ret = srnic_ring_map(&wq->ring, cmd_fd, map, entries, stride);
+	if (ret)
+		return ret;
+	ret = pthread_spin_init(&wq->lock, PTHREAD_PROCESS_PRIVATE);
+	if (ret) {
+		srnic_ring_unmap(&wq->ring);
+		return ret;
+	}
+
+	wq->max_wr = max_wr < wq->ring.entries ? max_wr : wq->ring.entries;
+	wq->max_sge = max_sge;
+	return 0;
+}
+
+static void srnic_wq_uninit(struct srnic_wq *wq)
+{
+	pthread_spin_destroy(&wq->lock);
+	srnic_ring_unmap(&wq->ring);
+}
+
+/**
+ * srnic_wq_free_to - the slots before an index may be posted to again
+ * @wq: work queue
+ * @index: free-running; one that is not within the taken slots is stale and
+ *         changes nothing
+ *
+ * The caller holds the lock of the CQ that @wq completes to.
+ */
+void srnic_wq_free_to(struct srnic_wq *wq, uint32_t index)
+{
+	uint32_t head = __atomic_load_n(&wq->head, __ATOMIC_RELAXED);
+
+	if (index - wq->tail <= head - wq->tail)
+		__atomic_store_n(&wq->tail, index, __ATOMIC_RELEASE);
+}
+
+static bool srnic_wq_full(const struct srnic_wq *wq, uint32_t head)
+{
+	return head - __atomic_load_n(&wq->tail, __ATOMIC_ACQUIRE) >=
+	       wq->max_wr;
+}
+
+/* Publish the slots up to head. Is a doorbell due? */
+static bool srnic_wq_publish(struct srnic_wq *wq, uint32_t head)
+{
+	if (head == wq->head)
+		return false;
+	__atomic_store_n(&wq->head, head, __ATOMIC_RELAXED);
+	srnic_ring_produce(&wq->ring, head);
+	return srnic_ring_wants_doorbell(&wq->ring);
+}
+
+/* Slots of a queue at rest that no completion will ever cover. */
+static void srnic_wq_reclaim(struct srnic_wq *wq, struct ibv_cq *ibcq)
+{
+	struct srnic_cq *cq = to_srnic_cq(ibcq);
+
+	if (!wq->ring.hdr)
+		return;
+	pthread_spin_lock(&cq->lock);
+	srnic_wq_free_to(wq, srnic_ring_consumed(&wq->ring));
+	pthread_spin_unlock(&cq->lock);
+}
+
+/**
+ * srnic_create_qp - ibv_create_qp()
+ * @pd: protection domain
+ * @attr: see verbs(7); its cap gets the true figures
+ *
+ * Return: the QP, or NULL with errno: ENOMEM, what the kernel said, what
+ * mapping the rings gave, or EPROTO if the kernel's figures do not fit
+ * together. Any thread.
+ */
+struct ibv_qp *srnic_create_qp(struct ibv_pd *pd,
+			       struct ibv_qp_init_attr *attr)
+{
+	struct srnic_ctx *ctx = to_srnic_ctx(pd->context);
+	struct srnic_cmd_create_qp_resp resp = {};
+	struct srnic_cmd_create_qp cmd = {};
+	const struct ibv_qp_cap *cap = &attr->cap;
+	int fd = pd->context->cmd_fd;
+	uint64_t sq_room, rq_room;
+	struct srnic_qp *qp;
+	int ret;
+
+	qp = calloc(1, sizeof(*qp));
+	if (!qp)
+		return NULL;
+
+	ret = ibv_cmd_create_qp(pd, &qp->vqp.qp, attr, &cmd.ibv_cmd,
+				sizeof(cmd), &resp.ibv_resp, sizeof(resp));
+	if (ret)
+		goto err_free;
+
+	/* Posting relies on a slot holding all that the caps allow. */
+	sq_room = (uint64_t)cap->max_send_sge * sizeof(struct srnic_sge);
+	if (sq_room < cap->max_inline_data)
+		sq_room = cap->max_inline_data;
+	rq_room = (uint64_t)cap->max_recv_sge * sizeof(struct srnic_sge);
+	ret = EPROTO;
+	if (resp.sq.size &&
+	    resp.sqe_size < sizeof(struct srnic_sqe) + sq_room)
+		goto err_destroy;
+	if (resp.rq.size &&
+	    resp.rqe_size < sizeof(struct srnic_rqe) + rq_room)
+		goto err_destroy;
+
+	qp->max_inline = cap->max_inline_data;
+	qp->sq_sig_all = attr->sq_sig_all;
+
+	ret = srnic_wq_init(&qp->sq, fd, &resp.sq, resp.sq_entries,
+			    resp.sqe_size, cap->max_send_wr,
+			    cap->max_send_sge);
+	if (ret)
+		goto err_destroy;
+	ret = srnic_wq_init(&qp->rq, fd, &resp.rq, resp.rq_entries,
+			    resp.rqe_size, cap->max_recv_wr,
+			    cap->max_recv_sge);
+	if (ret)
+		goto err_sq;
+	ret = srnic_qpn_insert(ctx, qp->vqp.qp.qp_num, qp);
+	if (ret)
+		goto err_rq;
+	return &qp->vqp.qp;
+
+err_rq:
+	srnic_wq_uninit(&qp->rq);
+err_sq:
+	srnic_wq_uninit(&qp->sq);
+err_destroy:
+	verbs_err(&ctx->vctx, "no QP rings: %s\n", strerror(ret));
+	ibv_cmd_destroy_qp(&qp->vqp.qp);
+err_free:
+	free(qp);
+	errno = ret;
+	return NULL;
+}
+
+/**
+ * srnic_query_qp - ibv_query_qp()
+ * @ibqp: QP
+ * @attr: result
+ * @attr_mask: see verbs(7)
+ * @init_attr: result
+ *
+ * Return: 0 or an errno. Any thread.
+ */
+int srnic_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
+		   struct ibv_qp_init_attr *init_attr)
+{
+	struct ibv_query_qp cmd = {};
+
+	return ibv_cmd_query_qp(ibqp, attr, attr_mask, init_attr, &cmd,
+				sizeof(cmd));
+}
+
+/**
+ * srnic_modify_qp - ibv_modify_qp()
+ * @ibqp: QP
+ * @attr: new attributes
+ * @attr_mask: which of them
+ *
+ * A QP that is set to RESET or INIT is at rest (RDMAC Idle). Unsignaled WRs
+ * that succeeded just before it came to rest have no completion behind them;
+ * their slots come back here, up to where the kernel says it has consumed.
+ * Completions not yet polled stay. WRs posted while at rest stay too.
+ *
+ * Return: 0 or an errno, and nothing changed. Any thread.
+ */
+int srnic_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
+		    int attr_mask)
+{
+	struct srnic_qp *qp = to_srnic_qp(ibqp);
+	struct ibv_modify_qp cmd = {};
+	int ret;
+
+	ret = ibv_cmd_modify_qp(ibqp, attr, attr_mask, &cmd, sizeof(cmd));
+	if (ret)
+		return ret;
+
+	if ((attr_mask & IBV_QP_STATE) && (attr->qp_state == IBV_QPS_RESET ||
+					   attr->qp_state == IBV_QPS_INIT)) {
+		srnic_wq_reclaim(&qp->sq, ibqp->send_cq);
+		srnic_wq_reclaim(&qp->rq, ibqp->recv_cq);
+	}
+	return 0;
+}
+
+/**
+ * srnic_destroy_qp - ibv_destroy_qp()
+ * @ibqp: QP that no other thread uses any more (its CQs may be in use)
+ *
+ * Its completions that were not polled are gone afterwards.
+ *
+ * Return: 0, or an errno and the QP is as it was.
+ */
+int srnic_destroy_qp(struct ibv_qp *ibqp)
+{
+	struct srnic_ctx *ctx = to_srnic_ctx(ibqp->context);
+	struct srnic_qp *qp = to_srnic_qp(ibqp);
+	int ret;
+
+	ret = ibv_cmd_destroy_qp(ibqp);
+	if (ret)
+		return ret;
+
+	/* From here on the kernel adds no completion of this QP. */
+	srnic_cq_purge(to_srnic_cq(ibqp->send_cq), ibqp->qp_num);
+	if (ibqp->recv_cq != ibqp->send_cq)
+		srnic_cq_purge(to_srnic_cq(ibqp->recv_cq), ibqp->qp_num);
+	srnic_qpn_remove(ctx, ibqp->qp_num);
+
+	srnic_wq_uninit(&qp->rq);
+	srnic_wq_uninit(&qp->sq);
+	free(qp);
+	return 0;
+}
+
+/*
+ * The POST_SEND or POST_RECV command without a WR. write(2) is the cheapest
+ * way in, but the kernel refuses it (EACCES) to a process that changed its
+ * credentials after it opened the device. The ioctl has no such rule.
+ */
+static int srnic_doorbell(struct srnic_qp *qp, bool send)
+{
+	struct ibv_qp *ibqp = &qp->vqp.qp;
+	struct ib_uverbs_post_send_resp resp;
+	struct ibv_recv_wr *bad_recv;
+	struct ibv_send_wr *bad_send;
+	struct ibv_post_send cmd = {
+		.hdr = {
+			.command = send ? IB_USER_VERBS_CMD_POST_SEND :
+					  IB_USER_VERBS_CMD_POST_RECV,
+			.in_words = sizeof(cmd) / 4,
+			.out_words = sizeof(resp) / 4,
+		},
+		.response = (uintptr_t)&resp,
+		.qp_handle = ibqp->handle,
+		.wqe_size = send ? sizeof(struct ib_uverbs_send_wr) :
+				   sizeof(struct ib_uverbs_recv_wr),
+	};
+
+	if (!__atomic_load_n(&qp->doorbell_ioctl, __ATOMIC_RELAXED)) {
+		if (write(ibqp->context->cmd_fd, &cmd, sizeof(cmd)) ==
+		    sizeof(cmd))
+			return 0;
+		if (errno != EACCES)
+			return errno;
+		__atomic_store_n(&qp->doorbell_ioctl, true, __ATOMIC_RELAXED);
+	}
+	return send ? ibv_cmd_post_send(ibqp, NULL, &bad_send) :
+		      ibv_cmd_post_recv(ibqp, NULL, &bad_recv);
+}
+
+/* Copies the SGL; more than 2^32-1 bytes do not fit an RDMAP message. */
+static int srnic_put_sgl(struct srnic_sge *to, const struct ibv_sge *from,
+			 uint32_t num)
+{
+	uint64_t bytes = 0;
+	uint32_t i;
+
+	for (i = 0; i < num; i++)
+		bytes += from[i].length;
+	if (bytes > UINT32_MAX)
+		return EINVAL;
+	if (num)
+		memcpy(to, from, num * sizeof(*to));
+	return 0;
+}
+
+static int srnic_put_inline(const struct srnic_qp *qp, struct srnic_sqe *sqe,
+			    const struct ibv_sge *sgl, uint32_t num)
+{
+	uint8_t *data = (uint8_t *)(sqe + 1);
+	uint32_t i;
+
+	for (i = 0; i < num; i++) {
+		if (sgl[i].length > qp->max_inline - sqe->inline_len)
+			return EINVAL;
+		if (!sgl[i].length)
+			continue;
+		memcpy(data + sqe->inline_len,
+		       (const void *)(uintptr_t)sgl[i].addr, sgl[i].length);
+		sqe->inline_len += sgl[i].length;
+	}
+	return 0;
+}
+
+/* Checks a WR and writes it to a slot that is not published yet. */
+static int srnic_put_send(const struct srnic_qp *qp, struct srnic_sqe *sqe,
+			  const struct ibv_send_wr *wr)
+{
+	const struct srnic_wr_rule *rule;
+	uint32_t num = wr->num_sge;
+	uint8_t flags = 0;
+
+	if ((unsigned int)wr->opcode >=
+	    sizeof(srnic_wr_rules) / sizeof(srnic_wr_rules[0]))
+		return EINVAL;
+	rule = &srnic_wr_rules[wr->opcode];
+	if (!rule->opcode)
+		return EOPNOTSUPP;
+	if (wr->send_flags & ~SRNIC_SEND_FLAGS)
+		return EINVAL;
+	if (num > qp->sq.max_sge || (num > 1 && (rule->has & SRNIC_WR_SGE1)))
+		return EINVAL;
+
+	if (qp->sq_sig_all || (wr->send_flags & IBV_SEND_SIGNALED))
+		flags |= SRNIC_SQE_SIGNALED;
+	if (wr->send_flags & IBV_SEND_FENCE)
+		flags |= SRNIC_SQE_FENCE;
+	/* verbs(7): means nothing to the others, and is not an error there */
+	if ((wr->send_flags & IBV_SEND_SOLICITED) && (rule->has & SRNIC_WR_SE))
+		flags |= SRNIC_SQE_SOLICITED;
+
+	*sqe = (struct srnic_sqe){
+		.wr_id = wr->wr_id,
+		.opcode = rule->opcode,
+		.flags = flags,
+	};
+	if (rule->has & SRNIC_WR_REMOTE) {
+		sqe->rkey = wr->wr.rdma.rkey;
+		sqe->remote_addr = wr->wr.rdma.remote_addr;
+	}
+	if (rule->has & SRNIC_WR_INV)
+		sqe->stag = wr->invalidate_rkey;
+
+	if (wr->send_flags & IBV_SEND_INLINE) {
+		if (!(rule->has & SRNIC_WR_INLINE))
+			return EINVAL;
+		sqe->flags |= SRNIC_SQE_INLINE;
+		return srnic_put_inline(qp, sqe, wr->sg_list, num);
+	}
+	sqe->num_sge = num;
+	return srnic_put_sgl((struct srnic_sge *)(sqe + 1), wr->sg_list, num);
+}
+
+static int srnic_put_recv(const struct srnic_qp *qp, struct srnic_rqe *rqe,
+			  const struct ibv_recv_wr *wr)
+{
+	uint32_t num = wr->num_sge;
+
+	if (num > qp->rq.max_sge)
+		return EINVAL;
+	*rqe = (struct srnic_rqe){
+		.wr_id = wr->wr_id,
+		.num_sge = num,
+	};
+	return srnic_put_sgl((struct srnic_sge *)(rqe + 1), wr->sg_list, num);
+}
+
+/**
+ * srnic_post_send - ibv_post_send()
+ * @ibqp: QP; its state is the kernel's matter: Idle takes WRs and keeps them,
+ *        Error flushes them
+ * @wr: list of WRs
+ * @bad_wr: on error, the first one that was not posted
+ *
+ * The WRs before a bad one are posted. If the kernel does not take the
+ * doorbell (EIO, ENODEV: the device is gone), none counts as posted.
+ *
+ * Return: 0, or EINVAL (opcode or flag that verbs does not know here, too many
+ * SGEs, too many bytes), EOPNOTSUPP (operation this device does not do), ENOMEM
+ * (queue full), or the doorbell's errno. Any thread, any number at a time.
+ */
+int srnic_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
+		    struct ibv_send_wr **bad_wr)
+{
+	struct srnic_qp *qp = to_srnic_qp(ibqp);
+	struct ibv_send_wr *first = wr;
+	struct srnic_wq *sq = &qp->sq;
+	bool doorbell;
+	uint32_t head;
+	int ret = 0;
+	int db;
+
+	pthread_spin_lock(&sq->lock);
+	for (head = sq->head; wr; wr = wr->next, head++) {
+		if (srnic_wq_full(sq, head))
+			ret = ENOMEM;
+		else
+			ret = srnic_put_send(qp,
+					     srnic_ring_entry(&sq->ring, head),
+					     wr);
+		if (ret) {
+			*bad_wr = wr;
+			break;
+		}
+	}
+	doorbell = srnic_wq_publish(sq, head);
+	pthread_spin_unlock(&sq->lock);
+
+	if (doorbell) {
+		db = srnic_doorbell(qp, true);
+		if (db) {
+			*bad_wr = first;
+			ret = db;
+		}
+	}
+	return ret;
+}
+
+/**
+ * srnic_post_recv - ibv_post_recv()
+ * @ibqp: QP without an SRQ; its state is the kernel's matter
+ * @wr: list of WRs
+ * @bad_wr: on error, the first one that was not posted
+ *
+ * As srnic_post_send(). No SGE at all is a buffer of no length.
+ *
+ * Return: 0, or EINVAL (too many SGEs or bytes, the QP has an SRQ), ENOMEM
+ * (queue full), or the doorbell's errno. Any thread, any number at a time.
+ */
+int srnic_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
+		    struct ibv_recv_wr **bad_wr)
+{
+	struct srnic_qp *qp = to_srnic_qp(ibqp);
+	struct ibv_recv_wr *first = wr;
+	struct srnic_wq *rq = &qp->rq;
+	bool doorbell;
+	uint32_t head;
+	int ret = 0;
+	int db;
+
+	if (ibqp->srq) {
+		*bad_wr = wr;
+		return EINVAL;
+	}
+
+	pthread_spin_lock(&rq->lock);
+	for (head = rq->head; wr; wr = wr->next, head++) {
+		if (srnic_wq_full(rq, head))
+			ret = ENOMEM;
+		else
+			ret = srnic_put_recv(qp,
+					     srnic_ring_entry(&rq->ring, head),
+					     wr);
+		if (ret) {
+			*bad_wr = wr;
+			break;
+		}
+	}
+	doorbell = srnic_wq_publish(rq, head);
+	pthread_spin_unlock(&rq->lock);
+
+	if (doorbell) {
+		db = srnic_doorbell(qp, false);
+		if (db) {
+			*bad_wr = first;
+			ret = db;
+		}
+	}
+	return ret;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The rings shared with the kernel: the one place that touches their index
+ * words. <rdma/srnic-abi.h> has the layout and the rules.
+ */
+#ifndef SRNIC_RING_H
+#define SRNIC_RING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <rdma/srnic-abi.h>
+
+struct srnic_ring {
+	struct srnic_ring_hdr *hdr;	/* NULL: there is no such ring */
+	uint8_t *slots;
+	size_t map_size;
+	uint32_t entries;		/* power of two, or 0 without a ring */
+	uint32_t stride;		/* bytes from one entry to the next */
+};
+
+int srnic_ring_map(struct srnic_ring *ring, int cmd_fd,
+		   const struct srnic_mmap *map, uint32_t entries,
+		   uint32_t stride);
+void srnic_ring_unmap(struct srnic_ring *ring);
+
+/* The entry at a free-running index. Not for a ring that is not there. */
+static inline void *srnic_ring_entry(const struct srnic_ring *ring,
+				     uint32_t index)
+{
+	return ring->slots +
+	       (size_t)(index & (ring->entries - 1)) * ring->stride;
+}
+
+/* Hand all entries before index to the kernel. */
+static inline void srnic_ring_produce(struct srnic_ring *ring, uint32_t index)
+{
+	__atomic_store_n(&ring->hdr->producer, index, __ATOMIC_RELEASE);
+}
+
+/* What the kernel produced; all entries before the result may be read. */
+static inline uint32_t srnic_ring_produced(const struct srnic_ring *ring)
+{
+	return __atomic_load_n(&ring->hdr->producer, __ATOMIC_ACQUIRE);
+}
+
+/* Give all entries before index back to the kernel. */
+static inline void srnic_ring_consume(struct srnic_ring *ring, uint32_t index)
+{
+	__atomic_store_n(&ring->hdr->consumer, index, __ATOMIC_RELEASE);
+}
+
+static inline uint32_t srnic_ring_consumed(const struct srnic_ring *ring)
+{
+	return __atomic_load_n(&ring->hdr->consumer, __ATOMIC_ACQUIRE);
+}
+
+/*
+ * Does the kernel have to be told? The barrier orders the producer index
+ * before the flag: of a kernel that sets the flag and looks at the index once
+ * more before it sleeps, and us, at least one sees the other.
+ */
+static inline bool srnic_ring_wants_doorbell(const struct srnic_ring *ring)
+{
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return __atomic_load_n(&ring->hdr->flags, __ATOMIC_RELAXED) &
+	       SRNIC_RING_NEED_WAKEUP;
+}
+
+/*
+ * Add to the arm word. Bits of earlier arms stay: "next completion" asked
+ * for once is not lost to a later "solicited". The barrier orders the word
+ * before the poll that has to follow.
+ */
+static inline void srnic_ring_arm(struct srnic_ring *ring, uint32_t bits)
+{
+	__atomic_fetch_or(&ring->hdr->flags, bits, __ATOMIC_SEQ_CST);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+#endif

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * srnic: device, context, protection domains and memory regions.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "srnic.h"
+
+/* What this provider can use, and has no replacement for. */
+#define SRNIC_FEATURES	(SRNIC_FEAT_DOORBELL_FLAG | SRNIC_FEAT_ARM_WORD)
+
+static void srnic_free_context(struct ibv_context *ibctx);
+
+static int srnic_query_device_ex(struct ibv_context *ibctx,
+				 const struct ibv_query_device_ex_input *input,
+				 struct ibv_device_attr_ex *attr,
+				 size_t attr_size)
+{
+	struct ib_uverbs_ex_query_device_resp resp;
+	size_t resp_size = sizeof(resp);
+	uint64_t ver;
+	int ret;
+
+	ret = ibv_cmd_query_device_any(ibctx, input, attr, attr_size, &resp,
+				       &resp_size);
+	if (ret)
+		return ret;
+
+	ver = resp.base.fw_ver;
+	snprintf(attr->orig_attr.fw_ver, sizeof(attr->orig_attr.fw_ver),
+		 "%" PRIu64 ".%" PRIu64 ".%" PRIu64, ver >> 32,
+		 (ver >> 16) & 0xffff, ver & 0xffff);
+	return 0;
+}
+
+static int srnic_query_port(struct ibv_context *ibctx, uint8_t port,
+			    struct ibv_port_attr *attr)
+{
+	struct ibv_query_port cmd = {};
+
+	return ibv_cmd_query_port(ibctx, port, attr, &cmd, sizeof(cmd));
+}
+
+static struct ibv_pd *srnic_alloc_pd(struct ibv_context *ibctx)
+{
+	struct ib_uverbs_alloc_pd_resp resp = {};
+	struct ibv_alloc_pd cmd = {};
+	struct ibv_pd *pd;
+	int ret;
+
+	pd = calloc(1, sizeof(*pd));
+	if (!pd)
+		return NULL;
+
+	ret = ibv_cmd_alloc_pd(ibctx, pd, &cmd, sizeof(cmd), &resp,
+			       sizeof(resp));
+	if (ret) {
+		free(pd);
+		errno = ret;
+		return NULL;
+	}
+	return pd;
+}
+
+static int srnic_dealloc_pd(struct ibv_pd *pd)
+{
+	int ret = ibv_cmd_dealloc_pd(pd);
+
+	if (!ret)
+		free(pd);
+	return ret;
+}
+
+static struct ibv_mr *srnic_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
+				   uint64_t hca_va, int access)
+{
+	struct ib_uverbs_reg_mr_resp resp = {};
+	struct ibv_reg_mr cmd = {};
+	struct verbs_mr *vmr;
+	int ret;
+
+	vmr = calloc(1, sizeof(*vmr));
+	if (!vmr)
+		return NULL;
+
+	ret = ibv_cmd_reg_mr(pd, addr, length, hca_va, access, vmr, &cmd,
+			     sizeof(cmd), &resp, sizeof(resp));
+	if (ret) {
+		free(vmr);
+		errno = ret;
+		return NULL;
+	}
+	return &vmr->ibv_mr;
+}
+
+static int srnic_dereg_mr(struct verbs_mr *vmr)
+{
+	int ret = ibv_cmd_dereg_mr(vmr);
+
+	if (!ret)
+		free(vmr);
+	return ret;
+}
+
+static const struct verbs_context_ops srnic_ctx_ops = {
+	.alloc_pd = srnic_alloc_pd,
+	.create_cq = srnic_create_cq,
+	.create_qp = srnic_create_qp,
+	.dealloc_pd = srnic_dealloc_pd,
+	.dereg_mr = srnic_dereg_mr,
+	.destroy_cq = srnic_destroy_cq,
+	.destroy_qp = srnic_destroy_qp,
+	.free_context = srnic_free_context,
+	.modify_qp = srnic_modify_qp,
+	.poll_cq = srnic_poll_cq,
+	.post_recv = srnic_post_recv,
+	.post_send = srnic_post_send,
+	.query_device_ex = srnic_query_device_ex,
+	.query_port = srnic_query_port,
+	.query_qp = srnic_query_qp,
+	.reg_mr = srnic_reg_mr,
+	.req_notify_cq = srnic_req_notify_cq,
+};
+
+static struct verbs_context *srnic_alloc_context(struct ibv_device *ibdev,
+						 int cmd_fd, void *private_data)
+{
+	struct srnic_cmd_alloc_ctx_resp resp = {};
+	struct srnic_cmd_alloc_ctx cmd = {};
+	struct srnic_ctx *ctx;
+	int ret;
+
+	ctx = verbs_init_and_alloc_context(ibdev, cmd_fd, ctx, vctx,
+					   SRNIC_DRIVER_ID);
+	if (!ctx)
+		return NULL;
+
+	cmd.features = SRNIC_FEATURES;
+	cmd.required = SRNIC_FEATURES;
+	ret = ibv_cmd_get_context(&ctx->vctx, &cmd.ibv_cmd, sizeof(cmd),
+				  &resp.ibv_resp, sizeof(resp));
+	/* A kernel that wrote no answer at all is found out here. */
+	if (!ret && (resp.features & SRNIC_FEATURES) != SRNIC_FEATURES)
+		ret = EOPNOTSUPP;
+	if (ret) {
+		verbs_err(&ctx->vctx, "no context: %s\n", strerror(ret));
+		goto err;
+	}
+
+	ret = pthread_mutex_init(&ctx->qpn_lock, NULL);
+	if (ret)
+		goto err;
+	ret = pthread_cond_init(&ctx->qpn_freed, NULL);
+	if (ret) {
+		pthread_mutex_destroy(&ctx->qpn_lock);
+		goto err;
+	}
+
+	verbs_set_ops(&ctx->vctx, &srnic_ctx_ops);
+	return &ctx->vctx;
+
+err:
+	verbs_uninit_context(&ctx->vctx);
+	free(ctx);
+	errno = ret;
+	return NULL;
+}
+
+static void srnic_free_context(struct ibv_context *ibctx)
+{
+	struct srnic_ctx *ctx = to_srnic_ctx(ibctx);
+	unsigned int i;
+
+	/* Of QPs that the program never destroyed. */
+	for (i = 0; i < SRNIC_QPN_ROOT_SIZE; i++)
+		free(ctx->qpn_root[i]);
+	pthread_cond_destroy(&ctx->qpn_freed);
+	pthread_mutex_destroy(&ctx->qpn_lock);
+	verbs_uninit_context(&ctx->vctx);
+	free(ctx);
+}
+
+static struct verbs_device *srnic_alloc_device(struct verbs_sysfs_dev *sysfs)
+{
+	struct srnic_device *dev = calloc(1, sizeof(*dev));
+
+	return dev ? &dev->vdev : NULL;
+}
+
+static void srnic_uninit_device(struct verbs_device *vdev)
+{
+	free(container_of(vdev, struct srnic_device, vdev));
+}
+
+static const struct verbs_match_ent srnic_match_table[] = {
+	VERBS_DRIVER_ID(SRNIC_DRIVER_ID),
+	{},
+};
+
+static const struct verbs_device_ops srnic_dev_ops = {
+	.name = "srnic",
+	.match_min_abi_version = SRNIC_ABI_VERSION,
+	.match_max_abi_version = SRNIC_ABI_VERSION,
+	.match_table = srnic_match_table,
+	.alloc_device = srnic_alloc_device,
+	.uninit_device = srnic_uninit_device,
+	.alloc_context = srnic_alloc_context,
+};
+PROVIDER_DRIVER(srnic, srnic_dev_ops);

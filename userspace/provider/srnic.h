@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+#ifndef SRNIC_H
+#define SRNIC_H
+
+#include <pthread.h>
+#include <stdint.h>
+
+#include <infiniband/driver.h>
+#include <infiniband/kern-abi.h>
+#include <rdma/srnic-abi.h>
+#include <kernel-abi/srnic-abi.h>
+
+#include "ring.h"
+
+DECLARE_DRV_CMD(srnic_cmd_alloc_ctx, IB_USER_VERBS_CMD_GET_CONTEXT,
+		srnic_ureq_alloc_ctx, srnic_uresp_alloc_ctx);
+DECLARE_DRV_CMD(srnic_cmd_create_cq, IB_USER_VERBS_CMD_CREATE_CQ,
+		empty, srnic_uresp_create_cq);
+DECLARE_DRV_CMD(srnic_cmd_create_qp, IB_USER_VERBS_CMD_CREATE_QP,
+		empty, srnic_uresp_create_qp);
+
+/* QP numbers have 24 bits; the table that finds a QP by number splits them. */
+#define SRNIC_QPN_BITS		24
+#define SRNIC_QPN_LEAF_BITS	12
+#define SRNIC_QPN_LEAF_SIZE	(1U << SRNIC_QPN_LEAF_BITS)
+#define SRNIC_QPN_ROOT_SIZE	(1U << (SRNIC_QPN_BITS - SRNIC_QPN_LEAF_BITS))
+
+struct srnic_device {
+	struct verbs_device vdev;
+};
+
+struct srnic_qpn_leaf {
+	unsigned int used;		/* qpn_lock */
+	struct srnic_qp *qp[SRNIC_QPN_LEAF_SIZE];
+};
+
+struct srnic_ctx {
+	struct verbs_context vctx;
+
+	/*
+	 * QP number -> QP. Writers hold qpn_lock. srnic_qpn_find() takes no
+	 * lock: see there.
+	 */
+	pthread_mutex_t qpn_lock;
+	pthread_cond_t qpn_freed;
+	struct srnic_qpn_leaf *qpn_root[SRNIC_QPN_ROOT_SIZE];
+};
+
+struct srnic_cq {
+	struct verbs_cq vcq;
+	pthread_spinlock_t lock;
+	struct srnic_ring ring;		/* entries, and below: lock */
+	uint32_t tail;			/* next CQE to poll */
+};
+
+/*
+ * One direction of a QP. Slots from tail to head are taken: posted, and not
+ * yet covered by a completion that was polled (RDMAC verbs 8.2.1).
+ */
+struct srnic_wq {
+	pthread_spinlock_t lock;	/* of posting */
+	struct srnic_ring ring;
+	uint32_t max_wr;		/* immutable */
+	uint32_t max_sge;		/* immutable */
+	uint32_t head;			/* written under lock */
+	uint32_t tail;			/* written under the lock of its CQ */
+};
+
+struct srnic_qp {
+	struct verbs_qp vqp;
+	struct srnic_wq sq;
+	struct srnic_wq rq;		/* no ring: receives come from an SRQ */
+	uint32_t max_inline;		/* immutable */
+	bool sq_sig_all;		/* immutable */
+	bool doorbell_ioctl;		/* write(2) is not allowed to us */
+};
+
+static inline struct srnic_ctx *to_srnic_ctx(struct ibv_context *ibctx)
+{
+	return container_of(ibctx, struct srnic_ctx, vctx.context);
+}
+
+static inline struct srnic_cq *to_srnic_cq(struct ibv_cq *ibcq)
+{
+	return container_of(ibcq, struct srnic_cq, vcq.cq);
+}
+
+static inline struct srnic_qp *to_srnic_qp(struct ibv_qp *ibqp)
+{
+	return container_of(ibqp, struct srnic_qp, vqp.qp);
+}
+
+/* cq.c */
+struct ibv_cq *srnic_create_cq(struct ibv_context *ibctx, int cqe,
+			       struct ibv_comp_channel *channel,
+			       int comp_vector);
+int srnic_destroy_cq(struct ibv_cq *ibcq);
+int srnic_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc);
+int srnic_req_notify_cq(struct ibv_cq *ibcq, int solicited_only);
+void srnic_cq_purge(struct srnic_cq *cq, uint32_t qpn);
+
+/* qp.c */
+struct ibv_qp *srnic_create_qp(struct ibv_pd *pd,
+			       struct ibv_qp_init_attr *attr);
+int srnic_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
+		   struct ibv_qp_init_attr *init_attr);
+int srnic_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
+		    int attr_mask);
+int srnic_destroy_qp(struct ibv_qp *ibqp);
+int srnic_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
+		    struct ibv_send_wr **bad_wr);
+int srnic_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
+		    struct ibv_recv_wr **bad_wr);
+struct srnic_qp *srnic_qpn_find(struct srnic_ctx *ctx, uint32_t qpn);
+void srnic_wq_free_to(struct srnic_wq *wq, uint32_t index);
+
+#endif

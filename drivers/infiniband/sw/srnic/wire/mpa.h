@@ -10,7 +10,7 @@
 
 #define MPA_KEY_LEN		16
 #define MPA_HELLO_LEN		20	/* Request or Reply without private data */
-#define MPA_ENH_LEN		4	/* enhanced data, the first octets of the private data (V2-3) */
+#define MPA_ENH_LEN		4	/* enhanced data, starts the private data (V2-3) */
 #define MPA_MAX_PD		512	/* private data incl. MPA_ENH_LEN (M-REQ-6) */
 #define MPA_MAX_HELLO		(MPA_HELLO_LEN + MPA_MAX_PD)
 
@@ -61,9 +61,9 @@ struct mpa_hello {
  * @tx_markers: markers can be generated if the peer wants them
  * @rev: highest revision to use, 1 or 2
  * @p2p: ask for peer-to-peer set-up (as initiator)
- * @rtr: RTR kinds this end can send and accept, MPA_RTR_*
- * @max_ird: most inbound reads a connection may have
- * @max_ord: most outbound reads a connection may have
+ * @rtr: RTR kinds this end can send and accept, MPA_RTR_*; at least one (V2-14)
+ * @max_ird: most inbound reads a connection may have; below MPA_NO_NEGOTIATION
+ * @max_ord: most outbound reads a connection may have; below MPA_NO_NEGOTIATION
  */
 struct mpa_policy {
 	bool crc;
@@ -82,7 +82,8 @@ struct mpa_policy {
  * @tx_markers: insert markers
  * @rx_markers: expect markers
  * @p2p: peer-to-peer; the initiator's first FPDU is an RTR
- * @rtr: the one RTR kind the initiator sends, 0 if none
+ * @rtr: at the initiator the one RTR kind to send, at the responder the kinds
+ *	 to expect one of; 0 if none
  * @ird: inbound reads this end provides
  * @ord: outbound reads this end may have
  */

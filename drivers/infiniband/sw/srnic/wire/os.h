@@ -21,15 +21,25 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-typedef uint8_t u8;
-typedef uint16_t u16;
-typedef uint32_t u32;
-typedef uint64_t u64;
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+#define min_t(type, a, b)	((type)min(a, b))
+
+static inline u32 min(u32 a, u32 b)
+{
+	return a < b ? a : b;
+}
+
+static inline u32 max(u32 a, u32 b)
+{
+	return a > b ? a : b;
+}
 
 static inline u16 get_unaligned_be16(const void *p)
 {

@@ -14,7 +14,7 @@
 
 #define RDMAP_READ_REQ_LEN	28
 #define RDMAP_MAX_TERM_LEN	(4 + 2 + DDP_UNTAGGED_LEN + RDMAP_READ_REQ_LEN)
-/* The longest headers to look at before a segment's fate is known: ULPDU_Length, DDP, Read Request */
+/* Most octets to look at to know a segment's fate: ULPDU_Length, DDP, Read Request */
 #define RDMAP_MAX_HDR		(2 + DDP_UNTAGGED_LEN + RDMAP_READ_REQ_LEN)
 
 enum rdmap_opcode {
@@ -108,6 +108,8 @@ enum rdmap_err {
 	RDMAP_E_IMM_LENGTH,		/* E-41 */
 	RDMAP_E_BAD_CLOSE,		/* ST-18, AE-14: FIN while SQ or IRRQ is busy */
 	RDMAP_E_RQ_LOCAL,		/* TC-02: bad receive WQE */
+	RDMAP_E_NO_L_BIT,		/* AE-10: L missing where one segment must be all */
+	RDMAP_E_TERM_SHORT,		/* TER-6: no complete Terminate control field */
 	RDMAP_ERR_COUNT,
 };
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <util/compiler.h>
+
 #include "srnic.h"
 
 static const enum ibv_wc_opcode srnic_wc_opcode[] = {
@@ -67,7 +69,8 @@ struct ibv_cq *srnic_create_cq(struct ibv_context *ibctx, int cqe,
 err_unmap:
 	srnic_ring_unmap(&cq->ring);
 err_destroy:
-	verbs_err(verbs_get_ctx(ibctx), "no CQ ring: %s\n", strerror(ret));
+	verbs_err(&to_srnic_ctx(ibctx)->vctx, "no CQ ring: %s\n",
+		  strerror(ret));
 	ibv_cmd_destroy_cq(&cq->vcq.cq);
 err_free:
 	free(cq);
@@ -117,7 +120,7 @@ static void srnic_fill_wc(struct ibv_wc *wc, const struct srnic_cqe *cqe)
 		wc->invalidated_rkey = cqe->data;
 	} else if (cqe->flags & SRNIC_CQE_WITH_IMM) {
 		wc->wc_flags |= IBV_WC_WITH_IMM;
-		wc->imm_data = (__be32)cqe->data;
+		wc->imm_data = (__force __be32)cqe->data;
 	}
 }
 

@@ -126,11 +126,29 @@ static const struct verbs_context_ops srnic_ctx_ops = {
 	.req_notify_cq = srnic_req_notify_cq,
 };
 
+static int srnic_get_context(struct srnic_ctx *ctx,
+			     struct srnic_uresp_alloc_ctx *answer)
+{
+	struct srnic_cmd_alloc_ctx_resp resp = {};
+	struct srnic_cmd_alloc_ctx cmd = {
+		.features = SRNIC_FEATURES,
+		.required = SRNIC_FEATURES,
+	};
+	int ret;
+
+	ret = ibv_cmd_get_context(&ctx->vctx, &cmd.ibv_cmd, sizeof(cmd),
+#if IBVERBS_PABI_VERSION > 34
+				  NULL,		/* no device capability fds */
+#endif
+				  &resp.ibv_resp, sizeof(resp));
+	*answer = resp.drv_payload;
+	return ret;
+}
+
 static struct verbs_context *srnic_alloc_context(struct ibv_device *ibdev,
 						 int cmd_fd, void *private_data)
 {
-	struct srnic_cmd_alloc_ctx_resp resp = {};
-	struct srnic_cmd_alloc_ctx cmd = {};
+	struct srnic_uresp_alloc_ctx answer;
 	struct srnic_ctx *ctx;
 	int ret;
 
@@ -139,12 +157,9 @@ static struct verbs_context *srnic_alloc_context(struct ibv_device *ibdev,
 	if (!ctx)
 		return NULL;
 
-	cmd.features = SRNIC_FEATURES;
-	cmd.required = SRNIC_FEATURES;
-	ret = ibv_cmd_get_context(&ctx->vctx, &cmd.ibv_cmd, sizeof(cmd),
-				  &resp.ibv_resp, sizeof(resp));
+	ret = srnic_get_context(ctx, &answer);
 	/* A kernel that wrote no answer at all is found out here. */
-	if (!ret && (resp.features & SRNIC_FEATURES) != SRNIC_FEATURES)
+	if (!ret && (answer.features & SRNIC_FEATURES) != SRNIC_FEATURES)
 		ret = EOPNOTSUPP;
 	if (ret) {
 		verbs_err(&ctx->vctx, "no context: %s\n", strerror(ret));

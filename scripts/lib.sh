@@ -43,6 +43,15 @@ newest_headers() {
 	echo "$newest"
 }
 
+# The kernel to build for when nobody says: the running one where it can be
+# built for, else the newest 6.1.
+default_kdir() {
+	local rel
+	rel=$(uname -r)
+	[ -e "/lib/modules/$rel/build/Makefile" ] || rel=$(newest_headers) || return 1
+	echo "/lib/modules/$rel/build"
+}
+
 # hash_of FILE-OR-WORD...: one short name for what a cached thing is made from.
 hash_of() {
 	local a

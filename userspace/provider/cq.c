@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <ccan/array_size.h>
 #include <util/compiler.h>
 
 #include "srnic.h"
@@ -110,7 +111,7 @@ static void srnic_fill_wc(struct ibv_wc *wc, const struct srnic_cqe *cqe)
 	};
 
 	/* The receive bit is right also where a failure left no opcode. */
-	if (cqe->opcode < sizeof(srnic_wc_opcode) / sizeof(srnic_wc_opcode[0]))
+	if (cqe->opcode < ARRAY_SIZE(srnic_wc_opcode))
 		wc->opcode = srnic_wc_opcode[cqe->opcode];
 	if ((cqe->flags & SRNIC_CQE_RQ) && !(wc->opcode & IBV_WC_RECV))
 		wc->opcode = IBV_WC_RECV;

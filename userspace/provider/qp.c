@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <ccan/array_size.h>
+
 #include "srnic.h"
 
 /* An SGE goes into the ring as it is. */
@@ -438,8 +440,7 @@ static int srnic_put_send(const struct srnic_qp *qp, struct srnic_sqe *sqe,
 	uint32_t num = wr->num_sge;
 	uint8_t flags = 0;
 
-	if ((unsigned int)wr->opcode >=
-	    sizeof(srnic_wr_rules) / sizeof(srnic_wr_rules[0]))
+	if ((unsigned int)wr->opcode >= ARRAY_SIZE(srnic_wr_rules))
 		return EINVAL;
 	rule = &srnic_wr_rules[wr->opcode];
 	if (!rule->opcode)

@@ -19,11 +19,12 @@ die() { printf '%s\n' "${0##*/}: $*" >&2; exit 1; }
 # its manual, so that it is written once.
 usage() { sed -n '2{/^#!/d};/^# SPDX/d;/^#!/d;/^#/!q;s/^# \{0,1\}//;p' "$0"; }
 
-# Newest installed stock 6.1 kernel that has an image and modules to boot.
+# Newest installed stock 6.1 kernel that can be booted and built for.
 newest_image() {
 	local rel newest=
 	for rel in $(cd /boot && printf '%s\n' vmlinuz-6.1.* | sed 's/^vmlinuz-//' | sort -V); do
-		if [ -e "/boot/vmlinuz-$rel" ] && [ -d "/lib/modules/$rel/kernel" ]; then
+		if [ -e "/boot/vmlinuz-$rel" ] && [ -d "/lib/modules/$rel/kernel" ] &&
+		   [ -e "/lib/modules/$rel/build/Makefile" ]; then
 			newest=$rel
 		fi
 	done

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# The front door. Every target is a few lines that call scripts/, which see to
+# what they need; each of those has --help. "make help" lists the targets.
+
+# Where the module is built for: KDIR=/path/to/kernel/build, by default that of
+# the running kernel, or the newest installed one if that one has none.
+KDIR    ?=
+DESTDIR ?=
+
+export KDIR
+
+MODULE_OUT   = $(shell scripts/build-module --print-out)
+PROVIDER_OUT = build/provider
+RELEASE      = $(notdir $(MODULE_OUT))
+
+.DEFAULT_GOAL := all
+.PHONY: all module provider install setup demo check check-static check-kunit \
+	check-system clean help
+
+##@ Build
+all: module provider	## Build the kernel module and the libibverbs provider (the default)
+
+module:			## Build the kernel module, for the kernel in KDIR
+	@scripts/build-module -- -s
+	@echo "$(MODULE_OUT)/srnic.ko"
+
+provider:		## Build the libibverbs provider
+	@scripts/build-provider
+	@ls $(PROVIDER_OUT)/libsrnic-*.so
+
+install: all		## Install module, provider and uAPI header, below DESTDIR if given
+	@scripts/install "$(RELEASE)" "$(DESTDIR)"
+
+setup:			## Install the Debian packages that building and testing need
+	@scripts/setup
+
+##@ Run and test
+demo: setup		## Show it at work: RDMA traffic between two hosts, in a guest
+	@scripts/demo
+
+check: setup		## Run every check: static, unit and system tests
+	@scripts/check
+
+check-static: setup	## sparse, compiler warnings, kernel-doc and checkpatch
+	@scripts/check static
+
+check-kunit: setup	## Unit tests (KUnit), in User Mode Linux
+	@scripts/check kunit
+
+check-system: setup	## System tests against the real module, in a guest
+	@scripts/check system
+
+##@ Other
+clean:			## Remove what was built (the cache outside the tree stays)
+	@rm -rf build
+
+help:			## Show this list
+	@awk -F ':.*## *' '/^##@/ { print substr($$0, 5) ":" } \
+		/^[a-z-]+:.*##/ { printf "  make %-14s %s\n", $$1, $$2 }' Makefile

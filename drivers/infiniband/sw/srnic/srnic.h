@@ -3,11 +3,18 @@
 #ifndef SRNIC_H
 #define SRNIC_H
 
+#include <linux/bits.h>
 #include <linux/netdevice.h>
+#include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/srnic-abi.h>
 #include "wire/mpa.h"
+
+/* Shown as firmware version: <major>.<minor>.<patch> */
+#define SRNIC_VERSION_MAJOR	0
+#define SRNIC_VERSION_MINOR	1
+#define SRNIC_VERSION_PATCH	0
 
 /* Limits; all are what query_device reports and what create checks */
 #define SRNIC_MAX_QP		(64 * 1024)
@@ -22,6 +29,7 @@
 #define SRNIC_MAX_ORD		128
 #define SRNIC_MAX_MSG		0xffffffffU
 #define SRNIC_COMP_VECTORS	1
+#define SRNIC_PAGE_SIZES	GENMASK(30, PAGE_SHIFT)	/* blocks of a PBL */
 
 /* Counters, shown by `rdma statistic`; names in stats.c */
 enum srnic_counter {
@@ -52,7 +60,8 @@ enum srnic_counter {
 /**
  * struct srnic_device - an RNIC
  * @ibdev: the verbs device; the core owns its lifetime
- * @netdev: the interface; the core holds a reference while registered
+ * @netdev: the interface; referenced from creation to dealloc_driver
+ * @netdev_ref: that reference
  * @qps: by QP number
  * @mrs: by STag index; lookups under RCU
  * @policy: MPA policy of new connections
@@ -61,11 +70,16 @@ enum srnic_counter {
  * @num_mr: of SRNIC_MAX_MR
  * @num_pd: of SRNIC_MAX_PD
  * @counters: enum srnic_counter
- * @raw_gid: MAC address, or a made-up one for an interface that has none
+ * @raw_gid: MAC address, or a made-up one for an interface that has none;
+ *	     written under RTNL once the device is registered
+ * @port_active: last port state that was reported, under RTNL
+ * @moved: drops the connections made in the network namespace the interface
+ *	   has left
  */
 struct srnic_device {
 	struct ib_device ibdev;
 	struct net_device *netdev;
+	netdevice_tracker netdev_ref;
 	struct xarray qps;
 	struct xarray mrs;
 	struct mpa_policy policy;
@@ -75,6 +89,8 @@ struct srnic_device {
 	atomic_t num_pd;
 	atomic64_t counters[SRNIC_CNT_COUNT];
 	u8 raw_gid[16];
+	bool port_active;
+	struct work_struct moved;
 };
 
 struct srnic_ucontext {
@@ -103,6 +119,31 @@ static inline void srnic_count_add(struct srnic_device *dev,
 
 /* verbs.c */
 extern const struct ib_device_ops srnic_dev_ops;
+
+/* device.c */
+int srnic_device_add(const char *name, struct net_device *netdev);
+void srnic_dealloc_driver(struct ib_device *ibdev);
+bool srnic_device_set_gid(struct srnic_device *dev);
+bool srnic_netdev_active(const struct net_device *netdev);
+int srnic_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
+		       struct ib_udata *udata);
+int srnic_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *attr);
+int srnic_get_port_immutable(struct ib_device *ibdev, u32 port,
+			     struct ib_port_immutable *immutable);
+int srnic_query_gid(struct ib_device *ibdev, u32 port, int index, union ib_gid *gid);
+int srnic_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey);
+void srnic_get_dev_fw_str(struct ib_device *ibdev, char *str);
+
+/* netdev.c */
+int srnic_netdev_init(void);
+void srnic_netdev_exit(void);
+void srnic_netdev_sync(struct net_device *netdev);
+void srnic_netdev_moved(struct work_struct *work);
+
+/* nldev.c */
+int srnic_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr);
+int srnic_fill_res_cq_entry(struct sk_buff *msg, struct ib_cq *ibcq);
+int srnic_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp);
 
 /* stats.c */
 struct rdma_hw_stats *srnic_alloc_hw_port_stats(struct ib_device *ibdev, u32 port);

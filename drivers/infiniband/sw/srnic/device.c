@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* The device: its making and its end, and what it says of itself and its port. */
+
+#include <linux/ethtool.h>
+#include <linux/if_arp.h>
+#include <linux/jhash.h>
+#include <linux/mutex.h>
+#include <linux/rtnetlink.h>
+#include <net/addrconf.h>
+#include <rdma/ib_user_verbs.h>
+#include <rdma/iw_portmap.h>
+#include <rdma/uverbs_ioctl.h>
+#include "cm.h"
+#include "srnic.h"
+
+#define SRNIC_VENDOR_ID		0x73724e	/* "srN", a locally administered OUI */
+#define SRNIC_VENDOR_PART_ID	1
+#define SRNIC_HW_VER		1
+#define SRNIC_PKEY		0xffff		/* iWARP has none: the default one */
+
+/* One srnic on an interface: looking for it and adding it is one step */
+static DEFINE_MUTEX(add_mutex);
+
+/* No MAC address: a hash of the name, so that the GID is the same next time */
+static void made_up_addr(const struct net_device *netdev, u8 *addr)
+{
+	size_t len = strnlen(netdev->name, IFNAMSIZ);
+	u32 hash[2];
+
+	hash[0] = jhash(netdev->name, len, SRNIC_DRIVER_ID);
+	hash[1] = jhash(netdev->name, len, hash[0]);
+	memcpy(addr, hash, ETH_ALEN);
+	addr[0] &= ~1;	/* unicast */
+	addr[0] |= 2;	/* locally administered */
+}
+
+/**
+ * srnic_device_set_gid - take the GID from the interface
+ * @dev: the device
+ *
+ * The address is padded with zeros, the form in which rdma_cm compares it.
+ * Context: under RTNL, or before registration. A reader that gets half of the
+ * old and half of the new is told by the event that follows to read again.
+ *
+ * Return: whether it changed.
+ */
+bool srnic_device_set_gid(struct srnic_device *dev)
+{
+	const struct net_device *netdev = dev->netdev;
+	u8 addr[ETH_ALEN];
+
+	if (netdev->addr_len == ETH_ALEN && !is_zero_ether_addr(netdev->dev_addr))
+		memcpy(addr, netdev->dev_addr, ETH_ALEN);
+	else if (is_zero_ether_addr(dev->raw_gid))
+		made_up_addr(netdev, addr);
+	else
+		return false;	/* what was made up stays, whatever the name is now */
+
+	if (!memcmp(dev->raw_gid, addr, ETH_ALEN))
+		return false;
+	memcpy(dev->raw_gid, addr, ETH_ALEN);
+	return true;
+}
+
+/**
+ * srnic_netdev_active - can the interface carry traffic?
+ * @netdev: the interface
+ *
+ * Any context.
+ */
+bool srnic_netdev_active(const struct net_device *netdev)
+{
+	return netif_running(netdev) && netif_carrier_ok(netdev) &&
+	       !netif_dormant(netdev);
+}
+
+static int check_netdev(const char *name, const struct net_device *netdev)
+{
+	struct ib_device *other;
+
+	switch (netdev->type) {
+	case ARPHRD_ETHER:	/* and veth, dummy, VLAN, bridge, bond */
+	case ARPHRD_LOOPBACK:
+	case ARPHRD_NONE:	/* tun, and other tunnels of IP packets */
+		break;
+	default:
+		netdev_warn(netdev, "srnic: no device on an interface of type %u\n",
+			    netdev->type);
+		return -EOPNOTSUPP;
+	}
+
+	/* with a longer one iw_cm fails each connect and listen */
+	if (strlen(name) >= IWPM_DEVNAME_SIZE) {
+		netdev_warn(netdev, "srnic: the name has more than %d characters\n",
+			    IWPM_DEVNAME_SIZE - 1);
+		return -ENAMETOOLONG;
+	}
+
+	other = ib_device_get_by_netdev((struct net_device *)netdev, SRNIC_DRIVER_ID);
+	if (other) {
+		netdev_warn(netdev, "srnic: the interface has %s already\n",
+			    dev_name(&other->dev));
+		ib_device_put(other);
+		return -EEXIST;
+	}
+	return 0;
+}
+
+static void init_ibdev(struct srnic_device *dev)
+{
+	struct ib_device *ibdev = &dev->ibdev;
+
+	ibdev->node_type = RDMA_NODE_RNIC;
+	strscpy(ibdev->node_desc, "srnic software RNIC", sizeof(ibdev->node_desc));
+	addrconf_addr_eui48((u8 *)&ibdev->node_guid, dev->raw_gid);
+	ibdev->phys_port_cnt = 1;
+	ibdev->num_comp_vectors = SRNIC_COMP_VECTORS;
+	ibdev->local_dma_lkey = 0;
+	/* doorbells; everything else of the data path is shared memory */
+	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) |
+				  BIT_ULL(IB_USER_VERBS_CMD_POST_RECV);
+	strscpy(ibdev->iw_ifname, dev->netdev->name, sizeof(ibdev->iw_ifname));
+	ibdev->iw_driver_flags = IW_F_NO_PORT_MAP;
+	ib_set_device_ops(ibdev, &srnic_dev_ops);
+}
+
+static struct srnic_device *device_new(struct net_device *netdev)
+{
+	struct srnic_device *dev;
+
+	dev = ib_alloc_device(srnic_device, ibdev);
+	if (!dev)
+		return NULL;
+	dev->netdev = netdev;
+	netdev_hold(netdev, &dev->netdev_ref, GFP_KERNEL);
+	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1);
+	xa_init_flags(&dev->mrs, XA_FLAGS_ALLOC1);
+	INIT_WORK(&dev->moved, srnic_netdev_moved);
+	dev->policy = (struct mpa_policy) {
+		.crc = true,
+		.rev = 2,
+		.p2p = true,
+		.rtr = MPA_RTR_WRITE | MPA_RTR_READ,
+		.max_ird = SRNIC_MAX_IRD,
+		.max_ord = SRNIC_MAX_ORD,
+	};
+	srnic_device_set_gid(dev);
+	dev->port_active = srnic_netdev_active(netdev);
+	init_ibdev(dev);
+	return dev;
+}
+
+/**
+ * srnic_device_add - make a device on an interface (`rdma link add`)
+ * @name: of the device
+ * @netdev: the interface; the caller holds a reference
+ *
+ * Context: may sleep, no RTNL.
+ *
+ * Return: 0; -EEXIST if the interface has an srnic; -EOPNOTSUPP for a type of
+ * interface that cannot have one; -ENAMETOOLONG; -ENFILE if the name is in
+ * use; -ENOMEM.
+ */
+int srnic_device_add(const char *name, struct net_device *netdev)
+{
+	struct srnic_device *dev;
+	int err;
+
+	mutex_lock(&add_mutex);
+	err = check_netdev(name, netdev);
+	if (err)
+		goto unlock;
+	dev = device_new(netdev);
+	if (!dev) {
+		err = -ENOMEM;
+		goto unlock;
+	}
+	err = ib_device_set_netdev(&dev->ibdev, netdev, 1);
+	if (!err)
+		err = ib_register_device(&dev->ibdev, name, NULL);
+	if (err) {
+		ib_dealloc_device(&dev->ibdev);
+		goto unlock;
+	}
+	/* registered: @dev may be gone already; and the notifier missed what came before */
+	rtnl_lock();
+	srnic_netdev_sync(netdev);
+	rtnl_unlock();
+unlock:
+	mutex_unlock(&add_mutex);
+	return err;
+}
+
+/**
+ * srnic_dealloc_driver - the end of a device
+ * @ibdev: not registered any more; its clients and users are gone
+ *
+ * The core frees the memory afterwards. Context: may sleep.
+ */
+void srnic_dealloc_driver(struct ib_device *ibdev)
+{
+	struct srnic_device *dev = to_srnic_dev(ibdev);
+
+	flush_work(&dev->moved);
+	srnic_cm_drop_device(dev);
+	WARN_ON_ONCE(!xa_empty(&dev->qps));
+	WARN_ON_ONCE(!xa_empty(&dev->mrs));
+	xa_destroy(&dev->qps);
+	xa_destroy(&dev->mrs);
+	netdev_put(dev->netdev, &dev->netdev_ref);
+}
+
+/**
+ * srnic_query_device - attributes of the device (RN-07 to RN-16)
+ * @ibdev: the device
+ * @attr: filled in
+ * @udata: nothing is expected from the provider, nothing is given
+ *
+ * Return: 0, or -EINVAL for input that would have to mean something.
+ */
+int srnic_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
+		       struct ib_udata *udata)
+{
+	if (udata->inlen && !ib_is_udata_cleared(udata, 0, udata->inlen))
+		return -EINVAL;
+
+	memset(attr, 0, sizeof(*attr));
+	attr->fw_ver = (u64)SRNIC_VERSION_MAJOR << 32 |
+		       SRNIC_VERSION_MINOR << 16 | SRNIC_VERSION_PATCH;
+	attr->sys_image_guid = ibdev->node_guid;
+	attr->vendor_id = SRNIC_VENDOR_ID;
+	attr->vendor_part_id = SRNIC_VENDOR_PART_ID;
+	attr->hw_ver = SRNIC_HW_VER;
+	attr->device_cap_flags = IB_DEVICE_SYS_IMAGE_GUID |
+				 IB_DEVICE_PORT_ACTIVE_EVENT;
+	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG | IBK_LOCAL_DMA_LKEY;
+
+	attr->max_mr_size = (u64)U32_MAX << PAGE_SHIFT;
+	attr->page_size_cap = SRNIC_PAGE_SIZES;
+	attr->max_qp = SRNIC_MAX_QP;
+	attr->max_qp_wr = SRNIC_MAX_QP_WR;
+	attr->max_send_sge = SRNIC_MAX_SGE;
+	attr->max_recv_sge = SRNIC_MAX_SGE;
+	attr->max_sge_rd = 1;
+	attr->max_cq = SRNIC_MAX_CQ;
+	attr->max_cqe = SRNIC_MAX_CQE;
+	attr->max_mr = SRNIC_MAX_MR;
+	attr->max_pd = SRNIC_MAX_PD;
+	attr->max_qp_rd_atom = SRNIC_MAX_IRD;
+	attr->max_qp_init_rd_atom = SRNIC_MAX_ORD;
+	attr->max_res_rd_atom = SRNIC_MAX_QP * SRNIC_MAX_IRD;
+	attr->atomic_cap = IB_ATOMIC_NONE;
+	attr->max_pkeys = 1;
+	return 0;
+}
+
+/*
+ * The slowest InfiniBand rate that is not slower than the interface. What the
+ * core has for this (ib_get_eth_speed()) logs a line each time it is asked
+ * about an interface that knows no speed, and any user may ask.
+ */
+static const struct {
+	u32 mbps;
+	u8 width;
+	u16 speed;
+} rates[] = {
+	{ 2500, IB_WIDTH_1X, IB_SPEED_SDR },
+	{ 5000, IB_WIDTH_1X, IB_SPEED_DDR },
+	{ 10000, IB_WIDTH_1X, IB_SPEED_FDR10 },
+	{ 20000, IB_WIDTH_4X, IB_SPEED_DDR },
+	{ 25000, IB_WIDTH_1X, IB_SPEED_EDR },
+	{ 40000, IB_WIDTH_4X, IB_SPEED_FDR10 },
+	{ 50000, IB_WIDTH_1X, IB_SPEED_HDR },
+	{ 100000, IB_WIDTH_4X, IB_SPEED_EDR },
+	{ 200000, IB_WIDTH_4X, IB_SPEED_HDR },
+	{ U32_MAX, IB_WIDTH_4X, IB_SPEED_NDR },
+};
+
+static void port_rate(struct net_device *netdev, struct ib_port_attr *attr)
+{
+	struct ethtool_link_ksettings link;
+	u32 mbps = SPEED_1000;	/* if nobody knows; as the core has it */
+	int i = 0;
+
+	rtnl_lock();
+	if (netdev->reg_state == NETREG_REGISTERED &&
+	    !__ethtool_get_link_ksettings(netdev, &link) &&
+	    link.base.speed != (u32)SPEED_UNKNOWN)
+		mbps = link.base.speed;
+	rtnl_unlock();
+
+	while (mbps > rates[i].mbps)
+		i++;
+	attr->active_width = rates[i].width;
+	attr->active_speed = rates[i].speed;
+}
+
+/**
+ * srnic_query_port - attributes of the port, as the interface has them now
+ * @ibdev: the device
+ * @port: 1
+ * @attr: filled in
+ *
+ * Context: may sleep, no RTNL.
+ *
+ * Return: 0.
+ */
+int srnic_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *attr)
+{
+	struct net_device *netdev = to_srnic_dev(ibdev)->netdev;
+	unsigned int max_mtu = READ_ONCE(netdev->max_mtu);
+
+	memset(attr, 0, sizeof(*attr));
+	if (srnic_netdev_active(netdev)) {
+		attr->state = IB_PORT_ACTIVE;
+		attr->phys_state = IB_PORT_PHYS_STATE_LINK_UP;
+	} else {
+		attr->state = IB_PORT_DOWN;
+		attr->phys_state = netif_running(netdev) ?
+			IB_PORT_PHYS_STATE_POLLING : IB_PORT_PHYS_STATE_DISABLED;
+	}
+	/* 0: the interface sets no limit */
+	attr->max_mtu = !max_mtu || max_mtu > INT_MAX ?
+			IB_MTU_4096 : ib_mtu_int_to_enum(max_mtu);
+	attr->active_mtu = ib_mtu_int_to_enum(READ_ONCE(netdev->mtu));
+	attr->max_msg_sz = SRNIC_MAX_MSG;
+	attr->gid_tbl_len = 1;
+	attr->pkey_tbl_len = 1;
+	attr->port_cap_flags = IB_PORT_CM_SUP;
+	port_rate(netdev, attr);
+	return 0;
+}
+
+/**
+ * srnic_get_port_immutable - what of the port never changes
+ * @ibdev: the device
+ * @port: 1
+ * @immutable: filled in
+ *
+ * Return: 0.
+ */
+int srnic_get_port_immutable(struct ib_device *ibdev, u32 port,
+			     struct ib_port_immutable *immutable)
+{
+	immutable->gid_tbl_len = 1;
+	immutable->pkey_tbl_len = 1;
+	immutable->core_cap_flags = RDMA_CORE_PORT_IWARP;
+	return 0;
+}
+
+/**
+ * srnic_query_gid - the GID of the port
+ * @ibdev: the device
+ * @port: 1
+ * @index: 0
+ * @gid: filled in
+ *
+ * Return: 0, or -EINVAL for another index.
+ */
+int srnic_query_gid(struct ib_device *ibdev, u32 port, int index, union ib_gid *gid)
+{
+	if (index)
+		return -EINVAL;
+	memcpy(gid->raw, to_srnic_dev(ibdev)->raw_gid, sizeof(gid->raw));
+	return 0;
+}
+
+/**
+ * srnic_query_pkey - the P_Key of the port, for programs that want to see one
+ * @ibdev: the device
+ * @port: 1
+ * @index: 0
+ * @pkey: set to the default P_Key
+ *
+ * Return: 0, or -EINVAL for another index.
+ */
+int srnic_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey)
+{
+	if (index)
+		return -EINVAL;
+	*pkey = SRNIC_PKEY;
+	return 0;
+}
+
+/**
+ * srnic_get_dev_fw_str - the module's version
+ * @ibdev: the device
+ * @str: IB_FW_VERSION_NAME_MAX octets, filled in
+ */
+void srnic_get_dev_fw_str(struct ib_device *ibdev, char *str)
+{
+	snprintf(str, IB_FW_VERSION_NAME_MAX, "%u.%u.%u", SRNIC_VERSION_MAJOR,
+		 SRNIC_VERSION_MINOR, SRNIC_VERSION_PATCH);
+}

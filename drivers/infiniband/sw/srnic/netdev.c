@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Following the interface: state, address, name, network namespace, end. */
+
+#include <linux/netdevice.h>
+#include <linux/rtnetlink.h>
+#include "cm.h"
+#include "qp.h"
+#include "srnic.h"
+
+static void dispatch(struct srnic_device *dev, enum ib_event_type type)
+{
+	struct ib_event event = {
+		.device = &dev->ibdev,
+		.element.port_num = 1,
+		.event = type,
+	};
+
+	ib_dispatch_event(&event);
+}
+
+/*
+ * Compare what was last told of the interface with what it is, and tell the
+ * difference: so it does not matter which notification comes when, or twice.
+ */
+static void sync_device(struct srnic_device *dev)
+{
+	struct net_device *netdev = dev->netdev;
+	bool active = srnic_netdev_active(netdev);
+
+	ASSERT_RTNL();
+	if (strcmp(dev->ibdev.iw_ifname, netdev->name))
+		strscpy(dev->ibdev.iw_ifname, netdev->name,
+			sizeof(dev->ibdev.iw_ifname));
+
+	if (srnic_device_set_gid(dev))
+		dispatch(dev, IB_EVENT_GID_CHANGE);
+
+	if (dev->port_active != active) {
+		dev->port_active = active;
+		dispatch(dev, active ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR);
+	}
+}
+
+/**
+ * srnic_netdev_sync - bring a device up to date with its interface
+ * @netdev: an interface with or without a device
+ *
+ * Context: under RTNL.
+ */
+void srnic_netdev_sync(struct net_device *netdev)
+{
+	struct ib_device *ibdev;
+
+	ibdev = ib_device_get_by_netdev(netdev, SRNIC_DRIVER_ID);
+	if (!ibdev)
+		return;
+	if (netdev->reg_state == NETREG_REGISTERED)
+		sync_device(to_srnic_dev(ibdev));
+	else
+		ib_unregister_device_queued(ibdev);
+	ib_device_put(ibdev);
+}
+
+/**
+ * srnic_netdev_moved - end what was begun in the namespace that was left
+ * @work: of struct srnic_device; holds a reference to the device
+ *
+ * The sockets there stay where they were made; new ones are made where the
+ * interface is now.
+ */
+void srnic_netdev_moved(struct work_struct *work)
+{
+	struct srnic_device *dev = container_of(work, struct srnic_device, moved);
+	unsigned long qpn;
+	void *entry;
+
+	srnic_cm_drop_device(dev);
+	xa_for_each(&dev->qps, qpn, entry) {
+		struct srnic_qp *qp = srnic_qp_find(dev, qpn);
+
+		if (!qp)
+			continue;
+		if (srnic_qp_state(qp) != SRNIC_QP_IDLE)
+			srnic_qp_abort(qp);
+		srnic_qp_put(qp);
+	}
+	ib_device_put(&dev->ibdev);
+}
+
+static void netdev_moves(struct net_device *netdev)
+{
+	struct ib_device *ibdev;
+
+	ibdev = ib_device_get_by_netdev(netdev, SRNIC_DRIVER_ID);
+	/* if it is queued already it has a reference and its work is the same */
+	if (ibdev && !schedule_work(&to_srnic_dev(ibdev)->moved))
+		ib_device_put(ibdev);
+}
+
+static int netdev_event(struct notifier_block *nb, unsigned long event, void *info)
+{
+	struct net_device *netdev = netdev_notifier_info_to_dev(info);
+
+	switch (event) {
+	case NETDEV_UNREGISTER:
+		/* also sent on the way to another namespace, with the interface registered */
+		if (netdev->reg_state == NETREG_REGISTERED) {
+			netdev_moves(netdev);
+			break;
+		}
+		fallthrough;
+	case NETDEV_REGISTER:	/* arrived in the other namespace */
+	case NETDEV_UP:
+	case NETDEV_DOWN:
+	case NETDEV_CHANGE:
+	case NETDEV_CHANGEADDR:
+	case NETDEV_CHANGENAME:
+		srnic_netdev_sync(netdev);
+		break;
+	}
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block netdev_nb = {
+	.notifier_call = netdev_event,
+};
+
+/**
+ * srnic_netdev_init - start to follow the interfaces
+ *
+ * Return: 0 or an errno.
+ */
+int srnic_netdev_init(void)
+{
+	return register_netdevice_notifier(&netdev_nb);
+}
+
+/**
+ * srnic_netdev_exit - stop to follow the interfaces
+ */
+void srnic_netdev_exit(void)
+{
+	unregister_netdevice_notifier(&netdev_nb);
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * What `rdma resource show -dd` adds for each object. Anyone may ask: no key
+ * and no address of a process is told here.
+ */
+
+#include <net/netlink.h>
+#include <rdma/rdma_netlink.h>
+#include "cq.h"
+#include "qp.h"
+#include "srnic.h"
+#include "tpt.h"
+
+static int nest_end(struct sk_buff *msg, struct nlattr *nest, bool failed)
+{
+	if (failed) {
+		nla_nest_cancel(msg, nest);
+		return -EMSGSIZE;
+	}
+	nla_nest_end(msg, nest);
+	return 0;
+}
+
+static const char *mr_type_name(enum srnic_mr_type type)
+{
+	switch (type) {
+	case SRNIC_MR_USER:
+		return "user";
+	case SRNIC_MR_DMA:
+		return "dma";
+	case SRNIC_MR_FAST_REG:
+		return "fast_reg";
+	}
+	return "unknown";
+}
+
+/**
+ * srnic_fill_res_mr_entry - attributes of a memory region
+ * @msg: answer
+ * @ibmr: the region; the core keeps it
+ *
+ * Return: 0 or -EMSGSIZE.
+ */
+int srnic_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr)
+{
+	struct srnic_mr *mr = to_srnic_mr(ibmr);
+	struct nlattr *nest = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
+	bool failed;
+
+	if (!nest)
+		return -EMSGSIZE;
+	failed = rdma_nl_put_driver_string(msg, "type", mr_type_name(mr->type)) ||
+		 rdma_nl_put_driver_string(msg, "state",
+					   READ_ONCE(mr->valid) ? "VALID" : "INVALID") ||
+		 rdma_nl_put_driver_u32_hex(msg, "rights", READ_ONCE(mr->rights));
+	if (!failed && mr->pbl)
+		failed = rdma_nl_put_driver_u32(msg, "blocks", mr->pbl->count) ||
+			 rdma_nl_put_driver_u64(msg, "block_size",
+						BIT_ULL(mr->pbl->shift));
+	return nest_end(msg, nest, failed);
+}
+
+/**
+ * srnic_fill_res_cq_entry - attributes of a completion queue
+ * @msg: answer
+ * @ibcq: the CQ; the core keeps it, but its ring may be gone
+ *
+ * Return: 0 or -EMSGSIZE.
+ */
+int srnic_fill_res_cq_entry(struct sk_buff *msg, struct ib_cq *ibcq)
+{
+	struct srnic_cq *cq = container_of(ibcq, struct srnic_cq, ibcq);
+	struct nlattr *nest = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
+	u32 produced = READ_ONCE(cq->producer);
+	bool failed;
+
+	if (!nest)
+		return -EMSGSIZE;
+	failed = rdma_nl_put_driver_u32(msg, "produced", produced) ||
+		 rdma_nl_put_driver_u32(msg, "overflowed", READ_ONCE(cq->overflowed));
+	/* a user's consumer index is in the ring, and known to the user */
+	if (!failed && cq->kernel)
+		failed = rdma_nl_put_driver_u32(msg, "waiting",
+						produced - READ_ONCE(cq->consumer));
+	return nest_end(msg, nest, failed);
+}
+
+/* What a queue holds; the ring is there as long as the QP can be found. */
+static int put_fill(struct sk_buff *msg, const char *name, bool kernel,
+		    const struct srnic_ring *ring, u32 posted, u32 done)
+{
+	int n;
+
+	if (!ring->hdr)
+		return 0;
+	if (!kernel)
+		posted = READ_ONCE(ring->hdr->producer);
+	n = srnic_ring_filled(ring, posted, done);
+	if (n < 0)
+		return rdma_nl_put_driver_string(msg, name, "corrupt");
+	return rdma_nl_put_driver_u32(msg, name, n);
+}
+
+static int put_terminate(struct sk_buff *msg, struct srnic_qp *qp)
+{
+	struct rdmap_error err = {};
+	unsigned long flags;
+	bool valid, local;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	valid = qp->term_valid;
+	local = qp->term_local;
+	if (valid)
+		err = qp->term.err;
+	spin_unlock_irqrestore(&qp->lock, flags);
+
+	if (!valid)
+		return 0;
+	return rdma_nl_put_driver_string(msg, "terminate", local ? "sent" : "received") ||
+	       rdma_nl_put_driver_u32_hex(msg, "terminate_code",
+					  err.layer << 12 | err.etype << 8 | err.code);
+}
+
+static int put_qp(struct sk_buff *msg, struct srnic_qp *qp)
+{
+	return rdma_nl_put_driver_string(msg, "state",
+					 srnic_qp_state_name(srnic_qp_state(qp))) ||
+	       rdma_nl_put_driver_u32(msg, "ird", READ_ONCE(qp->ird)) ||
+	       rdma_nl_put_driver_u32(msg, "ord", READ_ONCE(qp->ord)) ||
+	       rdma_nl_put_driver_u32(msg, "reads_in",
+				      READ_ONCE(qp->irq_tail) - READ_ONCE(qp->irq_head)) ||
+	       rdma_nl_put_driver_u32(msg, "reads_out",
+				      READ_ONCE(qp->orq_tail) - READ_ONCE(qp->orq_head)) ||
+	       rdma_nl_put_driver_u32(msg, "sq_size", qp->sq.entries) ||
+	       put_fill(msg, "sq_fill", qp->kernel, &qp->sq,
+			READ_ONCE(qp->sq_posted), READ_ONCE(qp->sq_completed)) ||
+	       rdma_nl_put_driver_u32(msg, "rq_size", qp->rq.entries) ||
+	       put_fill(msg, "rq_fill", qp->kernel, &qp->rq,
+			READ_ONCE(qp->rq_posted), READ_ONCE(qp->rq_taken)) ||
+	       put_terminate(msg, qp);
+}
+
+/**
+ * srnic_fill_res_qp_entry - attributes of a queue pair
+ * @msg: answer
+ * @ibqp: the QP; the core keeps it, but it may be on its way out
+ *
+ * Return: 0 or -EMSGSIZE.
+ */
+int srnic_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
+{
+	struct srnic_qp *qp;
+	struct nlattr *nest;
+	int err;
+
+	qp = srnic_qp_find(to_srnic_dev(ibqp->device), ibqp->qp_num);
+	if (!qp)
+		return 0;
+	nest = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
+	err = nest ? nest_end(msg, nest, put_qp(msg, qp)) : -EMSGSIZE;
+	srnic_qp_put(qp);
+	return err;
+}

@@ -1,0 +1,566 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Connections: the iw_cm operations, the life of an endpoint, and its events.
+ *
+ * One endpoint stands for one connection or listener; its states, references
+ * and locks are described in cm_priv.h. Everything that may sleep happens in
+ * the endpoint's own work on an unbound workqueue, so connections do not wait
+ * for each other. The active side is in cm_active.c, listeners and half-open
+ * connections are in cm_listen.c, MPA frames in cm_mpa.c.
+ *
+ * iwcm's rules, each with a BUG_ON behind it: after connect() returned 0,
+ * exactly one CONNECT_REPLY; after accept() returned 0, exactly one
+ * ESTABLISHED, and no event if it did not; then, and only after a
+ * CONNECT_REPLY with status 0 or an ESTABLISHED, exactly one CLOSE.
+ */
+
+#include <linux/slab.h>
+#include <linux/wait.h>
+#include <linux/xarray.h>
+#include "cm_priv.h"
+
+/* Octets a peer may still send while we wait for it to close */
+#define SRNIC_CM_DRAIN		(64 * 1024)
+
+static struct workqueue_struct *srnic_cm_wq;
+/* All endpoints, by handle. Holds no reference: see srnic_ep_find(). */
+static DEFINE_XARRAY_ALLOC1(srnic_cm_eps);
+static u32 srnic_cm_next_handle;
+static DECLARE_WAIT_QUEUE_HEAD(srnic_cm_idle);
+
+/* ----- endpoints ----- */
+
+static void srnic_ep_run(struct work_struct *work);
+
+/**
+ * srnic_ep_new - make an endpoint
+ * @dev: its device
+ *
+ * Return: the endpoint, IDLE and with one reference, or NULL.
+ */
+struct srnic_ep *srnic_ep_new(struct srnic_device *dev)
+{
+	struct srnic_ep *ep = kzalloc(sizeof(*ep), GFP_KERNEL);
+
+	if (!ep)
+		return NULL;
+	kref_init(&ep->ref);
+	ep->dev = dev;
+	ep->policy = dev->policy;
+	ep->born = jiffies;
+	INIT_DELAYED_WORK(&ep->work, srnic_ep_run);
+	mutex_init(&ep->lock);
+	INIT_LIST_HEAD(&ep->sibling);
+	spin_lock_init(&ep->half_lock);
+	INIT_LIST_HEAD(&ep->half_open);
+	/* cyclic: a stale handle finds nothing rather than someone else */
+	if (xa_alloc_cyclic(&srnic_cm_eps, &ep->handle, ep, XA_LIMIT(1, INT_MAX),
+			    &srnic_cm_next_handle, GFP_KERNEL) < 0) {
+		kfree(ep);
+		return NULL;
+	}
+	get_device(&dev->ibdev.dev);
+	return ep;
+}
+
+static void srnic_ep_release(struct kref *ref)
+{
+	struct srnic_ep *ep = container_of(ref, struct srnic_ep, ref);
+	struct srnic_device *dev = ep->dev;
+
+	xa_erase(&srnic_cm_eps, ep->handle);
+	mutex_destroy(&ep->lock);
+	kfree(ep->pdata);
+	kfree(ep);
+	put_device(&dev->ibdev.dev);
+	wake_up(&srnic_cm_idle);
+}
+
+/**
+ * srnic_ep_put - give back a reference
+ * @ep: may be freed
+ *
+ * The last one goes in process context: callbacks from softirq have a stream,
+ * so the endpoint still has the reference of its state.
+ */
+void srnic_ep_put(struct srnic_ep *ep)
+{
+	kref_put(&ep->ref, srnic_ep_release);
+}
+
+/**
+ * srnic_ep_find - the endpoint iwcm means
+ * @id: a listener's id, or one that iwcm made for a CONNECT_REQUEST
+ *
+ * Return: the endpoint with a reference, or NULL if it is gone.
+ */
+struct srnic_ep *srnic_ep_find(const struct iw_cm_id *id)
+{
+	struct srnic_ep *ep;
+
+	xa_lock(&srnic_cm_eps);
+	ep = xa_load(&srnic_cm_eps, (uintptr_t)id->provider_data);
+	if (ep && !kref_get_unless_zero(&ep->ref))
+		ep = NULL;
+	xa_unlock(&srnic_cm_eps);
+	return ep;
+}
+
+/* Queues the work in @delay jiffies. A queued work has a reference. */
+static void srnic_ep_queue(struct srnic_ep *ep, unsigned long delay)
+{
+	bool queued;
+
+	kref_get(&ep->ref);
+	if (delay)
+		queued = queue_delayed_work(srnic_cm_wq, &ep->work, delay);
+	else
+		queued = !mod_delayed_work(srnic_cm_wq, &ep->work, 0);
+	if (!queued)
+		srnic_ep_put(ep);
+}
+
+/**
+ * srnic_ep_kick - let the endpoint's work look at things
+ * @ep: an endpoint to which the caller has a reference
+ *
+ * Any context.
+ */
+void srnic_ep_kick(struct srnic_ep *ep)
+{
+	srnic_ep_queue(ep, 0);
+}
+
+/**
+ * srnic_ep_tell - leave a message to the endpoint's work
+ * @ep: an endpoint to which the caller has a reference
+ * @flag: SRNIC_EPF_*
+ *
+ * Any context.
+ */
+void srnic_ep_tell(struct srnic_ep *ep, int flag)
+{
+	smp_mb__before_atomic();	/* close_err before its flag */
+	set_bit(flag, &ep->flags);
+	srnic_ep_kick(ep);
+}
+
+/**
+ * srnic_ep_deadline - bound the stay in the present state
+ * @ep: locked; its work is or will be queued
+ * @ms: from now
+ */
+void srnic_ep_deadline(struct srnic_ep *ep, unsigned int ms)
+{
+	ep->deadline = (jiffies + msecs_to_jiffies(ms)) ?: 1;
+}
+
+/**
+ * srnic_ep_expired - has the deadline passed?
+ * @ep: locked
+ */
+bool srnic_ep_expired(const struct srnic_ep *ep)
+{
+	return ep->deadline && time_after_eq(jiffies, ep->deadline);
+}
+
+/**
+ * srnic_ep_unwanted - was it told to give up?
+ * @ep: locked
+ */
+bool srnic_ep_unwanted(const struct srnic_ep *ep)
+{
+	return test_bit(SRNIC_EPF_ABORT, &ep->flags) ||
+	       (ep->listener && test_bit(SRNIC_EPF_EVICT, &ep->flags));
+}
+
+static void srnic_ep_socket_event(void *priv)
+{
+	srnic_ep_kick(priv);
+}
+
+static const struct srnic_stream_ops srnic_ep_stream_ops = {
+	.data_ready = srnic_ep_socket_event,
+	.state_change = srnic_ep_socket_event,
+};
+
+/**
+ * srnic_ep_adopt - give an endpoint its stream
+ * @ep: without a stream; locked
+ * @stream: owned by the endpoint from now on
+ *
+ * Queues the work, since what happened to the socket before is not told.
+ */
+void srnic_ep_adopt(struct srnic_ep *ep, struct srnic_stream *stream)
+{
+	ep->stream = stream;
+	srnic_stream_hook(stream, &srnic_ep_stream_ops, ep);
+	srnic_ep_kick(ep);
+}
+
+/**
+ * srnic_ep_drop_stream - close the stream
+ * @ep: with or without a stream; locked
+ * @abort: by RST and not by FIN
+ */
+void srnic_ep_drop_stream(struct srnic_ep *ep, bool abort)
+{
+	if (!ep->stream)
+		return;
+	srnic_stream_unhook(ep->stream);
+	if (abort)
+		srnic_stream_abort(ep->stream);
+	srnic_stream_free(ep->stream);
+	ep->stream = NULL;
+}
+
+/**
+ * srnic_ep_close - the end of an endpoint
+ * @ep: locked; the caller has a reference beside that of its state
+ * @abort: close its stream by RST and not by FIN
+ */
+void srnic_ep_close(struct srnic_ep *ep, bool abort)
+{
+	srnic_ep_drop_stream(ep, abort);
+	srnic_ep_leave(ep);
+	ep->deadline = 0;
+	ep->state = SRNIC_EP_CLOSED;
+	/* a work that waits for the deadline has a reference */
+	if (cancel_delayed_work(&ep->work))
+		srnic_ep_put(ep);
+	srnic_ep_put(ep);
+}
+
+/**
+ * srnic_ep_linger - the last frame was sent; close when the peer does
+ * @ep: with a stream; locked
+ */
+void srnic_ep_linger(struct srnic_ep *ep)
+{
+	srnic_stream_shutdown(ep->stream);
+	ep->got = 0;
+	ep->state = SRNIC_EP_LINGER;
+	srnic_ep_deadline(ep, SRNIC_CM_LINGER_MS);
+	srnic_ep_kick(ep);
+}
+
+static void srnic_ep_run_linger(struct srnic_ep *ep)
+{
+	int n;
+
+	if (srnic_ep_unwanted(ep) || srnic_ep_expired(ep)) {
+		srnic_ep_close(ep, true);
+		return;
+	}
+	do {
+		n = srnic_stream_recv(ep->stream, ep->frame, sizeof(ep->frame));
+		if (n > 0)
+			ep->got += n;
+	} while (n > 0 && ep->got < SRNIC_CM_DRAIN);
+	if (n != -EAGAIN)
+		srnic_ep_close(ep, n > 0);
+}
+
+/* ----- the QP ----- */
+
+static void srnic_ep_qp_abort(void *priv)
+{
+	srnic_ep_tell(priv, SRNIC_EPF_ABORT);
+}
+
+/* The claim is over: its reference goes. */
+static void srnic_ep_qp_closed(void *priv, int err)
+{
+	struct srnic_ep *ep = priv;
+
+	ep->close_err = err;
+	srnic_ep_tell(ep, SRNIC_EPF_GONE);
+	srnic_ep_put(ep);
+}
+
+static const struct srnic_llp_ops srnic_ep_llp_ops = {
+	.abort = srnic_ep_qp_abort,
+	.closed = srnic_ep_qp_closed,
+};
+
+/**
+ * srnic_ep_claim - reserve the QP for this connection
+ * @ep: without a QP; locked
+ * @qpn: which
+ *
+ * Return: 0; -EINVAL or -EBUSY, see srnic_qp_claim().
+ */
+int srnic_ep_claim(struct srnic_ep *ep, u32 qpn)
+{
+	struct srnic_qp *qp = srnic_qp_find(ep->dev, qpn);
+	int err;
+
+	if (!qp)
+		return -EINVAL;
+	kref_get(&ep->ref);
+	err = srnic_qp_claim(qp, &srnic_ep_llp_ops, ep);
+	if (err) {
+		srnic_ep_put(ep);
+		srnic_qp_put(qp);
+		return err;
+	}
+	ep->qp = qp;
+	return 0;
+}
+
+/**
+ * srnic_ep_unclaim - let the QP go, there is no connection
+ * @ep: with a QP claimed and not attached; locked
+ */
+void srnic_ep_unclaim(struct srnic_ep *ep)
+{
+	srnic_qp_unclaim(ep->qp, ep);
+	srnic_qp_put(ep->qp);
+	ep->qp = NULL;
+	srnic_ep_put(ep);
+}
+
+/**
+ * srnic_ep_attach - hand the stream to the QP; from then on closed() may come
+ * @ep: with a stream and a QP claimed; locked
+ * @initiator: active side
+ * @mpa: negotiated settings
+ * @last_len: octets of the Reply in the frame buffer, 0 if there is none
+ *
+ * Return: 0, or the errno of srnic_qp_attach(): stream and QP are as before.
+ */
+int srnic_ep_attach(struct srnic_ep *ep, bool initiator,
+		    const struct mpa_result *mpa, u32 last_len)
+{
+	struct srnic_attach attach = {
+		.stream = ep->stream,
+		.initiator = initiator,
+		.mpa = *mpa,
+		.last_msg = last_len ? ep->frame : NULL,
+		.last_len = last_len,
+		.timeout_ms = SRNIC_CM_SEND_MS,
+	};
+	int err = srnic_qp_attach(ep->qp, &attach);
+
+	if (err)
+		return err;
+	ep->stream = NULL;
+	ep->state = SRNIC_EP_ATTACHED;
+	ep->deadline = 0;
+	srnic_ep_kick(ep);	/* the work need not wait for the old deadline */
+	return 0;
+}
+
+static void srnic_ep_run_attached(struct srnic_ep *ep)
+{
+	struct iw_cm_event event = { .event = IW_CM_EVENT_CLOSE };
+	struct iw_cm_id *id = ep->cm_id;
+
+	if (!test_bit(SRNIC_EPF_GONE, &ep->flags))
+		return;
+	smp_rmb();		/* see srnic_ep_tell() */
+	event.status = ep->close_err;
+	if (!ep->mute)
+		id->event_handler(id, &event);
+	ep->cm_id = NULL;
+	id->rem_ref(id);
+	srnic_ep_close(ep, false);
+}
+
+/* ----- passive side: the verdict ----- */
+
+/* Return: 0 with ESTABLISHED sent; else an errno, and the endpoint has ended. */
+static int passive_accept(struct srnic_ep *ep, struct iw_cm_id *id,
+			  const struct iw_cm_conn_param *param)
+{
+	struct iw_cm_event event = { .event = IW_CM_EVENT_ESTABLISHED };
+	struct mpa_result mpa;
+	u32 len;
+	int err;
+
+	err = srnic_ep_claim(ep, param->qpn);
+	if (err) {
+		srnic_ep_refuse(ep, NULL, 0);
+		return err;
+	}
+	if (mpa_respond(&ep->policy, &ep->req,
+			min_t(u32, param->ird, ep->policy.max_ird),
+			min_t(u32, param->ord, ep->policy.max_ord),
+			param->private_data_len, &ep->reply, &mpa) != MPA_OK) {
+		/* markers were looked at before: too much private data */
+		srnic_ep_unclaim(ep);
+		srnic_ep_refuse(ep, NULL, 0);
+		return -EINVAL;
+	}
+	len = srnic_ep_put_reply(ep, &ep->reply, param->private_data,
+				 param->private_data_len);
+	err = srnic_ep_attach(ep, false, &mpa, len);
+	if (err) {
+		/* the Reply may be out: no other one can follow */
+		srnic_ep_unclaim(ep);
+		srnic_ep_close(ep, true);
+		return err;
+	}
+
+	srnic_count(ep->dev, SRNIC_CNT_CONN_PASSIVE);
+	srnic_qp_put(ep->qp);
+	ep->qp = NULL;
+	id->add_ref(id);
+	ep->cm_id = id;
+	event.local_addr = ep->local;
+	event.remote_addr = ep->remote;
+	event.ird = srnic_ep_event_depth(mpa.ord, 0);
+	event.ord = srnic_ep_event_depth(mpa.ird, 0);
+	id->event_handler(id, &event);
+	return 0;
+}
+
+/**
+ * srnic_cm_accept - iw_cm accept
+ * @id: iwcm's id for a CONNECT_REQUEST
+ * @param: the QP, depths and private data
+ *
+ * Return: 0, and ESTABLISHED was sent; -ECONNRESET if the peer or the time
+ * for a verdict is gone; -EINVAL for a bad QP, a QP not idle, or too much
+ * private data; -EBUSY for a QP that connects already; another errno of
+ * srnic_qp_attach(). On error the connection is refused or closed and no
+ * event was or will be sent.
+ */
+int srnic_cm_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
+{
+	struct srnic_ep *ep = srnic_ep_find(id);
+	int err = -ECONNRESET;
+
+	if (!ep)
+		return err;
+	mutex_lock(&ep->lock);
+	if (ep->state == SRNIC_EP_REPORTED) {
+		if (srnic_ep_probe(ep))
+			srnic_ep_close(ep, true);
+		else
+			err = passive_accept(ep, id, param);
+		if (err)
+			srnic_count(ep->dev, SRNIC_CNT_CONN_FAILED);
+	}
+	mutex_unlock(&ep->lock);
+	srnic_ep_put(ep);
+	return err;
+}
+
+/**
+ * srnic_cm_reject - iw_cm reject
+ * @id: iwcm's id for a CONNECT_REQUEST
+ * @pdata: private data for the peer's ULP
+ * @pdata_len: its octets
+ *
+ * Return: 0, or -ECONNRESET if the peer is gone already.
+ */
+int srnic_cm_reject(struct iw_cm_id *id, const void *pdata, u8 pdata_len)
+{
+	struct srnic_ep *ep = srnic_ep_find(id);
+	int err = -ECONNRESET;
+
+	if (!ep)
+		return err;
+	mutex_lock(&ep->lock);
+	if (ep->state == SRNIC_EP_REPORTED) {
+		srnic_count(ep->dev, SRNIC_CNT_CONN_REJECTED);
+		srnic_ep_refuse(ep, pdata, pdata_len);
+		err = 0;
+	}
+	mutex_unlock(&ep->lock);
+	srnic_ep_put(ep);
+	return err;
+}
+
+/* ----- the work, and the module ----- */
+
+static void srnic_ep_run(struct work_struct *work)
+{
+	struct srnic_ep *ep = container_of(to_delayed_work(work),
+					   struct srnic_ep, work);
+	long left;
+
+	mutex_lock(&ep->lock);
+	switch (ep->state) {
+	case SRNIC_EP_LISTENING:
+		srnic_ep_run_listener(ep);
+		break;
+	case SRNIC_EP_CONNECTING:
+	case SRNIC_EP_AWAIT_REPLY:
+		srnic_ep_run_active(ep);
+		break;
+	case SRNIC_EP_AWAIT_REQUEST:
+	case SRNIC_EP_REPORTED:
+		srnic_ep_run_passive(ep);
+		break;
+	case SRNIC_EP_ATTACHED:
+		srnic_ep_run_attached(ep);
+		break;
+	case SRNIC_EP_LINGER:
+		srnic_ep_run_linger(ep);
+		break;
+	case SRNIC_EP_IDLE:
+	case SRNIC_EP_CLOSED:
+		break;
+	}
+	if (ep->deadline) {
+		left = ep->deadline - jiffies;
+		/* 0 would run it now, in place of another kick */
+		srnic_ep_queue(ep, max(left, 1L));
+	}
+	mutex_unlock(&ep->lock);
+	srnic_ep_put(ep);
+}
+
+/**
+ * srnic_cm_drop_device - give up what is being set up on a device
+ * @dev: the device, or NULL for all
+ *
+ * For a device that is going away, so that nobody has to wait for a time-out.
+ * Connections that are attached end with their QP, listeners with their id.
+ * Does not wait.
+ */
+void srnic_cm_drop_device(struct srnic_device *dev)
+{
+	unsigned long handle;
+	struct srnic_ep *ep;
+
+	xa_lock(&srnic_cm_eps);
+	xa_for_each(&srnic_cm_eps, handle, ep) {
+		if (dev && ep->dev != dev)
+			continue;
+		if (!kref_get_unless_zero(&ep->ref))
+			continue;
+		xa_unlock(&srnic_cm_eps);
+		srnic_ep_tell(ep, SRNIC_EPF_ABORT);
+		srnic_ep_put(ep);
+		xa_lock(&srnic_cm_eps);
+	}
+	xa_unlock(&srnic_cm_eps);
+}
+
+/**
+ * srnic_cm_init - at load of the module
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int srnic_cm_init(void)
+{
+	srnic_cm_wq = alloc_workqueue("srnic_cm", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	return srnic_cm_wq ? 0 : -ENOMEM;
+}
+
+/**
+ * srnic_cm_exit - at unload of the module
+ *
+ * The devices are gone, and with them all that iwcm knows of. What is left
+ * are endpoints iwcm never heard or dropped, and last words; they end at once.
+ */
+void srnic_cm_exit(void)
+{
+	srnic_cm_drop_device(NULL);
+	wait_event(srnic_cm_idle, xa_empty(&srnic_cm_eps));
+	destroy_workqueue(srnic_cm_wq);
+	xa_destroy(&srnic_cm_eps);
+}

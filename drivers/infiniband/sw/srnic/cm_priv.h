@@ -100,8 +100,8 @@ enum {
 	SRNIC_EPF_GONE,		/* the QP has finished with the stream */
 };
 
-/**
- * struct srnic_ep - an endpoint: a connection or a listener
+/*
+ * An endpoint: a connection or a listener.
  *
  * Lifetime: @ref counts one for the endpoint being in any state but CLOSED,
  * one for @work while it is queued, one for a QP claimed or attached (that is,

@@ -87,3 +87,16 @@ cached() {
 	fi
 	echo "$dir"
 }
+
+# The kernel source package.
+linux_source=/usr/src/linux-source-6.1.tar.xz
+linux_source_version() {
+	[ -e "$linux_source" ] || die "no $linux_source; run scripts/setup"
+	dpkg-query -W -f '${Version}' linux-source-6.1
+}
+
+# All C sources that follow the kernel's coding style.
+source_files() {
+	find "$SRNIC_TOP"/drivers "$SRNIC_TOP"/include "$SRNIC_TOP"/tests/kunit \
+		"$SRNIC_TOP"/userspace/provider -name '*.[ch]' ! -name '*.mod.c' 2>/dev/null | sort
+}

@@ -17,6 +17,7 @@
  * @producer: next CQE to write; never read back from shared memory
  * @consumer: kernel consumer: next CQE to poll
  * @overflowed: an overflow was seen; nothing is added any more
+ * @overflow_event: ... and its event is still to be raised
  */
 struct srnic_cq {
 	struct ib_cq ibcq;
@@ -27,6 +28,7 @@ struct srnic_cq {
 	u32 producer;
 	u32 consumer;
 	bool overflowed;
+	bool overflow_event;
 };
 
 static inline struct srnic_cq *to_srnic_cq(struct ib_cq *ibcq)
@@ -34,10 +36,10 @@ static inline struct srnic_cq *to_srnic_cq(struct ib_cq *ibcq)
 	return container_of(ibcq, struct srnic_cq, ibcq);
 }
 
-bool srnic_cq_arm_fires(u32 arm, bool solicited);
-int srnic_cq_add(struct srnic_cq *cq, const struct srnic_cqe *cqe,
-		 enum srnic_wc_status status, bool *notify);
-void srnic_cq_notify(struct srnic_cq *cq);
+bool srnic_cq_arm_fires(u32 arm, u32 seen);
+int srnic_cq_add(struct srnic_cq *cq, struct srnic_cqe *cqe,
+		 enum srnic_wc_status status, u32 *seen);
+void srnic_cq_notify(struct srnic_cq *cq, u32 seen);
 int srnic_cq_poll(struct srnic_cq *cq, struct srnic_cqe *cqe);
 int srnic_cq_arm(struct srnic_cq *cq, u32 arm, bool report_missed);
 void srnic_cq_purge(struct srnic_cq *cq, u32 qpn);

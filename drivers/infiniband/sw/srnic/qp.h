@@ -43,6 +43,15 @@ enum srnic_qp_state {
 #define SRNIC_QP_BY_MODIFY	1	/* Modify QP */
 #define SRNIC_QP_BY_ATTACH	2	/* a stream is attached */
 #define SRNIC_QP_BY_ITSELF	4	/* automatic */
+/*
+ * Modify QP to Error in Closing and Terminate: the RDMAC verbs refuse every
+ * Modify there (ST-31, ST-49), but ib_drain_qp() and iw_cm count on it. It
+ * hurries the transition to Error that is under way.
+ */
+#define SRNIC_QP_BY_FORCE	8
+
+/* Terminate and Closing end by then, whatever the peer does (ST-29) */
+#define SRNIC_CLOSE_TIMEOUT	(5 * HZ)
 
 /* What a QP accepts from its peer; bits of srnic_qp.enables (QP-06) */
 #define SRNIC_QP_READ_ENABLED	1
@@ -52,8 +61,9 @@ enum srnic_qp_state {
 /**
  * struct srnic_llp_ops - what the maker of a connection is told of it
  * @abort: the QP is being destroyed or goes to Error while the connection is
- *	   still being made: give it up. Called without locks, may sleep, at
- *	   most once between srnic_qp_claim() and the end of the claim.
+ *	   still being made: give it up. Called at most once between
+ *	   srnic_qp_claim() and the end of the claim, under a spinlock with
+ *	   irqs off: it must not sleep nor call back into the QP.
  * @closed: the attached stream is gone, the queues are flushed, the QP is in
  *	    its final state. @err: 0 after a graceful close, -ECONNRESET or
  *	    -ETIMEDOUT or another errno else. Called once for an attached
@@ -150,6 +160,9 @@ struct srnic_qp {
 	struct srnic_cq *scq;
 	struct srnic_cq *rcq;
 
+	/* verbs.c: which of the verbs' states Idle is called */
+	enum ib_qp_state verbs_state;
+
 	/* lifetime: one for the creator, one for each iw_cm user and lookup */
 	struct kref ref;
 	struct completion freed;
@@ -165,8 +178,11 @@ struct srnic_qp {
 	bool term_local;		/* @term was made here */
 	bool term_valid;
 	struct rdmap_term term;		/* Terminate sent or received (QP-15) */
+	unsigned long close_deadline;	/* jiffies; of Closing */
+	enum srnic_event close_event;	/* why the stream ended, if not by an error */
 	const struct srnic_llp_ops *llp_ops;
 	void *llp_priv;
+	bool llp_aborted;
 
 	/* sq_lock: send WRs from fetch to completion, reads on the wire */
 	spinlock_t sq_lock;
@@ -175,7 +191,8 @@ struct srnic_qp {
 	u32 sq_fetched;			/* next SQE to fetch */
 	u32 sq_completed;		/* next WR to complete */
 	struct srnic_swr *swr;		/* by ring index */
-	u32 *orq;			/* ring indices of reads awaiting their response; negotiated ORD */
+	u32 *orq;			/* ring indices of reads that await their response */
+	u32 orq_mask;
 	u32 orq_head;
 	u32 orq_tail;
 	bool sq_flushing;		/* whatever is posted is flushed at once */
@@ -189,7 +206,8 @@ struct srnic_qp {
 
 	/* irq_lock: reads the peer asked for */
 	spinlock_t irq_lock;
-	struct srnic_inbound_read *irq;	/* negotiated IRD */
+	struct srnic_inbound_read *irq;
+	u32 irq_mask;
 	u32 irq_head;
 	u32 irq_tail;
 
@@ -197,9 +215,11 @@ struct srnic_qp {
 	struct srnic_stream *stream;
 	struct mpa_result mpa;
 	bool initiator;
+	struct task_struct *rx_task;
+	struct completion tx_exit;	/* the tx kthread left the module's code */
+	bool tx_started;		/* ... and was not joined yet; attach and destroy only */
 	wait_queue_head_t tx_wait;	/* the tx kthread sleeps here */
 	wait_queue_head_t rx_wait;	/* the rx kthread sleeps here */
-	wait_queue_head_t gone_wait;	/* for those who wait for the stream to go */
 	unsigned long flags;		/* SRNIC_QPF_* */
 	struct srnic_tx *tx;		/* owner: the tx kthread */
 	struct srnic_rx *rx;		/* owner: the rx kthread */
@@ -244,19 +264,25 @@ void srnic_qp_put(struct srnic_qp *qp);
 int srnic_qp_modify(struct srnic_qp *qp, enum srnic_qp_state next);
 bool srnic_qp_fail(struct srnic_qp *qp, enum rdmap_err err, const u8 *seg,
 		   u32 seg_len, bool in_wc);
+bool srnic_qp_terminated(struct srnic_qp *qp, const struct rdmap_term *term, bool in_wc);
 void srnic_qp_abort(struct srnic_qp *qp);
-int srnic_qp_leave(struct srnic_qp *qp, enum srnic_qp_state next);
+bool srnic_qp_leave(struct srnic_qp *qp, enum srnic_qp_state next,
+		    enum srnic_event event);
+bool srnic_close_overdue(const struct srnic_qp *qp);
 
 /* stream */
 int srnic_qp_claim(struct srnic_qp *qp, const struct srnic_llp_ops *ops, void *priv);
 void srnic_qp_unclaim(struct srnic_qp *qp, void *priv);
 int srnic_qp_attach(struct srnic_qp *qp, const struct srnic_attach *attach);
+void srnic_qp_release_stream(struct srnic_qp *qp);
 
 /* queues (wq.c) */
 void srnic_sq_done(struct srnic_qp *qp, u32 index, enum srnic_wc_status status);
 void srnic_sq_flush(struct srnic_qp *qp);
 void srnic_rq_flush(struct srnic_qp *qp);
+int srnic_sq_pending(const struct srnic_qp *qp);
 bool srnic_sq_empty(struct srnic_qp *qp);
+void srnic_wq_restart(struct srnic_qp *qp);
 int srnic_rq_take(struct srnic_qp *qp, struct srnic_rwr *rwr);
 void srnic_rq_complete(struct srnic_qp *qp, const struct srnic_rwr *rwr,
 		       struct srnic_cqe *cqe, enum srnic_wc_status status);

@@ -63,6 +63,7 @@ enum srnic_counter {
  * @netdev: the interface; referenced from creation to dealloc_driver
  * @netdev_ref: that reference
  * @qps: by QP number
+ * @next_qpn: where the search for a free one starts
  * @mrs: by STag index; lookups under RCU
  * @policy: MPA policy of new connections
  * @num_qp: of SRNIC_MAX_QP
@@ -81,6 +82,7 @@ struct srnic_device {
 	struct net_device *netdev;
 	netdevice_tracker netdev_ref;
 	struct xarray qps;
+	u32 next_qpn;
 	struct xarray mrs;
 	struct mpa_policy policy;
 	atomic_t num_qp;

@@ -98,6 +98,7 @@ struct srnic_mr {
  * @need: rights, SRNIC_LOCAL_READ ...
  * @pd: PD of the QP (or SRQ)
  * @qpn: QP the access is made on
+ * @privileged: STag 0, all kernel memory, is allowed (MM-08, MM-09)
  */
 struct srnic_access {
 	u32 stag;
@@ -106,6 +107,7 @@ struct srnic_access {
 	u8 need;
 	struct ib_pd *pd;
 	u32 qpn;
+	bool privileged;
 };
 
 static inline struct srnic_mr *to_srnic_mr(struct ib_mr *ibmr)
@@ -123,6 +125,7 @@ void *srnic_tpt_addr(const struct srnic_mr *mr, u64 to, u32 *len);
 enum srnic_wc_status srnic_tpt_wc_status(enum srnic_tpt_err err);
 enum rdmap_err srnic_tpt_tagged_err(enum srnic_tpt_err err);
 enum rdmap_err srnic_tpt_read_err(enum srnic_tpt_err err);
+enum rdmap_err srnic_tpt_invalidate_remote(struct srnic_device *dev, u32 stag);
 
 struct ib_mr *srnic_tpt_reg_user(struct ib_pd *pd, u64 start, u64 length,
 				 u64 iova, int access);

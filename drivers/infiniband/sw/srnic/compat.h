@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* Differences between kernels, found by feature. All of them stand here. */
+#ifndef SRNIC_COMPAT_H
+#define SRNIC_COMPAT_H
+
+/* the block iterators have a header of their own in later kernels, and in late 6.1 ones */
+#if __has_include(<rdma/iter.h>)
+#include <rdma/iter.h>
+#else
+#include <rdma/ib_umem.h>
+#endif
+
+#endif

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Where an inbound segment goes: the checks of its header against the state
+ * of the stream and the TPT, made once before any octet is placed (D-SEC-4),
+ * and the placement. Whatever is wrong is left in rx->err.
+ */
+
+#include "rx.h"
+#include "srnic.h"
+#include "tpt.h"
+#include "tx.h"
+
+static void rx_error(struct srnic_rx *rx, enum rdmap_err err, enum srnic_wc_status status)
+{
+	rx->err = err;
+	rx->status = status;
+}
+
+static struct srnic_access rx_tagged_access(const struct srnic_qp *qp, u64 off, u32 len)
+{
+	const struct srnic_rx *rx = qp->rx;
+
+	return (struct srnic_access){
+		.stag = rx->ddp.stag,
+		.to = rx->ddp.to + off,
+		.length = len,
+		/* a Read Response was matched with our own request */
+		.need = rx->opcode == RDMAP_WRITE ? SRNIC_REMOTE_WRITE : SRNIC_LOCAL_WRITE,
+		.pd = qp->ibqp.pd,
+		.qpn = qp->ibqp.qp_num,
+	};
+}
+
+static void rx_tagged_error(struct srnic_rx *rx, enum srnic_tpt_err err)
+{
+	rx_error(rx, srnic_tpt_tagged_err(err),
+		 rx->opcode == RDMAP_WRITE ? SRNIC_WC_SUCCESS : srnic_tpt_wc_status(err));
+}
+
+static void rx_check_tagged(struct srnic_qp *qp)
+{
+	struct srnic_access acc = rx_tagged_access(qp, 0, qp->rx->payload);
+	enum srnic_tpt_err err;
+	struct srnic_mr *mr;
+
+	if (!acc.length)	/* STag and TO are not looked at (D-SEG-6) */
+		return;
+	err = srnic_tpt_get(qp->dev, &acc, &mr);
+	if (err)
+		rx_tagged_error(qp->rx, err);
+	else
+		srnic_tpt_put(mr);
+}
+
+static void rx_check_write(struct srnic_qp *qp)
+{
+	struct srnic_rx *rx = qp->rx;
+
+	if (!(READ_ONCE(qp->enables) & SRNIC_QP_WRITE_ENABLED) && rx->payload)
+		rx_error(rx, RDMAP_E_TAGGED_ACCESS, SRNIC_WC_SUCCESS);
+	else
+		rx_check_tagged(qp);
+}
+
+/* Must be the continuation of the oldest Read's response, octet by octet (SEC-3, E-17) */
+static void rx_check_read_response(struct srnic_qp *qp)
+{
+	struct srnic_rx *rx = qp->rx;
+	u32 left;
+
+	if (rx->rtr_response) {
+		if (rx->payload || !rx->ddp.last)
+			rx_error(rx, RDMAP_E_RESP_RANGE, SRNIC_WC_SUCCESS);
+		return;
+	}
+	if (!rx->rd_valid) {
+		if (!srnic_orq_head(qp, &rx->rd_index, &rx->rd)) {
+			rx_error(rx, RDMAP_E_RESP_UNEXPECTED, SRNIC_WC_SUCCESS);
+			return;
+		}
+		rx->rd_valid = true;
+		rx->rd_off = 0;
+	}
+	left = rx->rd.byte_len - rx->rd_off;
+	if (rx->payload > left || rx->ddp.last != (rx->payload == left)) {
+		/* a zero-length segment that is not the last is legal (D-SEG-11) */
+		if (rx->payload || rx->ddp.last) {
+			rx_error(rx, RDMAP_E_RESP_RANGE, SRNIC_WC_INVALID_LENGTH);
+			return;
+		}
+	}
+	if (!rx->payload)
+		return;
+	if (rx->ddp.stag != rx->rd.sink_stag)
+		rx_error(rx, RDMAP_E_RESP_STAG, SRNIC_WC_INVALID_STAG);
+	else if (rx->ddp.to != rx->rd.sink_to + rx->rd_off)
+		rx_error(rx, RDMAP_E_RESP_RANGE, SRNIC_WC_BOUNDS);
+	else
+		rx_check_tagged(qp);
+}
+
+static void rx_check_send(struct srnic_qp *qp)
+{
+	struct srnic_rx *rx = qp->rx;
+	int err;
+
+	if (rx->ddp.msn != rx->msn[DDP_QN_SEND]) {
+		rx_error(rx, RDMAP_E_MSN, SRNIC_WC_SUCCESS);
+		return;
+	}
+	if (!rx->rwr_valid) {
+		err = srnic_rq_take(qp, rx->rwr);
+		if (err == -EAGAIN) {
+			rx_error(rx, RDMAP_E_NO_RQE, SRNIC_WC_SUCCESS);
+			return;
+		}
+		if (err == -EPROTO) {
+			srnic_count(qp->dev, SRNIC_CNT_RING_CORRUPT);
+			rx_error(rx, RDMAP_E_RQ_LOCAL, SRNIC_WC_SUCCESS);
+			return;
+		}
+		rx->rwr_valid = true;
+		rx->mo = 0;
+		if (err) {
+			rx_error(rx, RDMAP_E_RQ_LOCAL, SRNIC_WC_INVALID_WQE);
+			return;
+		}
+	}
+	/* the text lets segments come out of order, but over TCP none does (D-SEG-9) */
+	if (rx->ddp.mo != rx->mo)
+		rx_error(rx, RDMAP_E_MO, SRNIC_WC_SUCCESS);
+	else if ((u64)rx->mo + rx->payload > rx->rwr->length)
+		rx_error(rx, RDMAP_E_TOO_LONG, SRNIC_WC_INVALID_LENGTH);
+}
+
+/* Messages of one segment on a queue of their own: Read Request, Terminate */
+static void rx_check_single(struct srnic_qp *qp, u32 qn)
+{
+	struct srnic_rx *rx = qp->rx;
+
+	if (rx->ddp.msn != rx->msn[qn])
+		rx_error(rx, RDMAP_E_MSN, SRNIC_WC_SUCCESS);
+	else if (rx->ddp.mo)
+		rx_error(rx, RDMAP_E_MO, SRNIC_WC_SUCCESS);
+	else if (qn == DDP_QN_READ_REQUEST && !(READ_ONCE(qp->enables) & SRNIC_QP_READ_ENABLED) &&
+		 get_unaligned_be32(rx->hdr + MPA_LEN_FIELD + DDP_UNTAGGED_LEN + 12))
+		rx_error(rx, RDMAP_E_READ_ACCESS, SRNIC_WC_SUCCESS);
+}
+
+/**
+ * srnic_rx_check - check a segment whose header is complete (rx kthread)
+ * @qp: with a stream; the stateless checks were passed
+ *
+ * Leaves what is wrong in rx->err and rx->status.
+ */
+void srnic_rx_check(struct srnic_qp *qp)
+{
+	switch (qp->rx->opcode) {
+	case RDMAP_WRITE:
+		rx_check_write(qp);
+		break;
+	case RDMAP_READ_RESPONSE:
+		rx_check_read_response(qp);
+		break;
+	case RDMAP_READ_REQUEST:
+		rx_check_single(qp, DDP_QN_READ_REQUEST);
+		break;
+	case RDMAP_TERMINATE:
+		rx_check_single(qp, DDP_QN_TERMINATE);
+		break;
+	default:
+		rx_check_send(qp);
+	}
+}
+
+/* Return: what is wrong. Looked up for each piece: a region may go away meanwhile (SEC-6). */
+static enum srnic_tpt_err place_at(struct srnic_qp *qp, const struct srnic_access *acc,
+				   const u8 *data)
+{
+	enum srnic_tpt_err err;
+	struct srnic_mr *mr;
+	u64 to = acc->to;
+	u32 left = acc->length;
+
+	err = srnic_tpt_get(qp->dev, acc, &mr);
+	if (err)
+		return err;
+	while (left) {
+		u32 n = left;
+		void *dst = srnic_tpt_addr(mr, to, &n);
+
+		memcpy(dst, data, n);
+		data += n;
+		to += n;
+		left -= n;
+	}
+	srnic_tpt_put(mr);
+	return SRNIC_TPT_OK;
+}
+
+static void place_untagged(struct srnic_qp *qp, const u8 *data, u32 len)
+{
+	struct srnic_rx *rx = qp->rx;
+	u32 off = rx->mo + rx->placed;
+	u32 i;
+
+	for (i = 0; len && i < rx->rwr->num_sge; i++) {
+		const struct srnic_sge *sge = &rx->rwr->sge[i];
+		struct srnic_access acc = {
+			.stag = sge->lkey,
+			.to = sge->addr + off,
+			.need = SRNIC_LOCAL_WRITE,
+			.pd = qp->ibqp.pd,
+			.qpn = qp->ibqp.qp_num,
+			.privileged = qp->kernel,
+		};
+		enum srnic_tpt_err err;
+
+		if (off >= sge->length) {
+			off -= sge->length;
+			continue;
+		}
+		acc.length = min(len, sge->length - off);
+		err = place_at(qp, &acc, data);
+		if (err) {
+			rx_error(rx, RDMAP_E_RQ_LOCAL, srnic_tpt_wc_status(err));
+			return;
+		}
+		data += acc.length;
+		len -= acc.length;
+		off = 0;
+	}
+}
+
+/**
+ * srnic_rx_place - place octets of the current segment (rx kthread)
+ * @qp: with a stream; the segment passed srnic_rx_check()
+ * @data: octets
+ * @len: how many, within the segment
+ *
+ * Leaves what is wrong in rx->err and rx->status.
+ */
+void srnic_rx_place(struct srnic_qp *qp, const u8 *data, u32 len)
+{
+	struct srnic_rx *rx = qp->rx;
+	struct srnic_access acc;
+	enum srnic_tpt_err err;
+
+	if (!rx->ddp.tagged) {
+		if (rx->opcode != RDMAP_TERMINATE)
+			place_untagged(qp, data, len);
+		return;
+	}
+	acc = rx_tagged_access(qp, rx->placed, len);
+	err = place_at(qp, &acc, data);
+	if (err)
+		rx_tagged_error(rx, err);
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Reads under way: the IRQ holds those the peer asked for until the tx engine
+ * has answered them, the ORQ those that await the peer's response.
+ */
+
+#include "tx.h"
+
+/**
+ * srnic_irq_empty - no inbound read waits for its answer
+ * @qp: with a stream
+ */
+bool srnic_irq_empty(const struct srnic_qp *qp)
+{
+	return READ_ONCE(qp->irq_head) == READ_ONCE(qp->irq_tail);
+}
+
+/**
+ * srnic_irq_push - the peer asked for a read (rx kthread)
+ * @qp: with a stream
+ * @rd: the request
+ *
+ * Return: 0; -ENOSPC if the peer has IRD reads outstanding already (INI-7).
+ */
+int srnic_irq_push(struct srnic_qp *qp, const struct srnic_inbound_read *rd)
+{
+	int err = 0;
+
+	spin_lock(&qp->irq_lock);
+	if (qp->irq_tail - qp->irq_head >= qp->mpa.ird) {
+		err = -ENOSPC;
+	} else {
+		qp->irq[qp->irq_tail & qp->irq_mask] = *rd;
+		WRITE_ONCE(qp->irq_tail, qp->irq_tail + 1);
+	}
+	spin_unlock(&qp->irq_lock);
+	return err;
+}
+
+/**
+ * srnic_irq_pop - take the oldest inbound read (tx kthread)
+ * @qp: with a stream
+ * @rd: filled in
+ *
+ * Return: false if there is none.
+ */
+bool srnic_irq_pop(struct srnic_qp *qp, struct srnic_inbound_read *rd)
+{
+	bool found = false;
+
+	spin_lock(&qp->irq_lock);
+	if (qp->irq_head != qp->irq_tail) {
+		*rd = qp->irq[qp->irq_head & qp->irq_mask];
+		WRITE_ONCE(qp->irq_head, qp->irq_head + 1);
+		found = true;
+	}
+	spin_unlock(&qp->irq_lock);
+	return found;
+}
+
+/**
+ * srnic_orq_count - reads that await their response
+ * @qp: alive
+ */
+u32 srnic_orq_count(const struct srnic_qp *qp)
+{
+	return READ_ONCE(qp->orq_tail) - READ_ONCE(qp->orq_head);
+}
+
+/**
+ * srnic_orq_push - a Read Request is about to go out (tx kthread)
+ * @qp: with a stream and fewer than ORD reads outstanding
+ * @index: ring index of the WR
+ */
+void srnic_orq_push(struct srnic_qp *qp, u32 index)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&qp->sq_lock, flags);
+	qp->orq[qp->orq_tail & qp->orq_mask] = index;
+	WRITE_ONCE(qp->orq_tail, qp->orq_tail + 1);
+	spin_unlock_irqrestore(&qp->sq_lock, flags);
+}
+
+/**
+ * srnic_orq_head - the read whose response is due next (rx kthread)
+ * @qp: with a stream
+ * @index: set to the ring index of the WR
+ * @swr: set to a copy of the WR
+ *
+ * Return: false if no read is outstanding.
+ */
+bool srnic_orq_head(struct srnic_qp *qp, u32 *index, struct srnic_swr *swr)
+{
+	unsigned long flags;
+	bool found = false;
+
+	spin_lock_irqsave(&qp->sq_lock, flags);
+	if (qp->orq_head != qp->orq_tail) {
+		*index = qp->orq[qp->orq_head & qp->orq_mask];
+		*swr = qp->swr[*index & (qp->sq.entries - 1)];
+		found = true;
+	}
+	spin_unlock_irqrestore(&qp->sq_lock, flags);
+	return found;
+}
+
+/**
+ * srnic_orq_done - the response of the oldest read is over (rx kthread)
+ * @qp: with a stream
+ * @index: as srnic_orq_head() gave it
+ * @status: how it ended
+ *
+ * Completes the WR and lets the tx kthread go on if it waited for a read.
+ */
+void srnic_orq_done(struct srnic_qp *qp, u32 index, enum srnic_wc_status status)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&qp->sq_lock, flags);
+	WRITE_ONCE(qp->orq_head, qp->orq_head + 1);
+	spin_unlock_irqrestore(&qp->sq_lock, flags);
+	srnic_sq_done(qp, index, status);
+	wake_up(&qp->tx_wait);
+}

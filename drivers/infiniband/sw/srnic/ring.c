@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Ring memory and its mapping into a user's address space. */
+
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+#include "ring.h"
+
+static struct srnic_mmap_entry *to_srnic_mmap_entry(struct rdma_user_mmap_entry *e)
+{
+	return container_of(e, struct srnic_mmap_entry, rdma_entry);
+}
+
+/**
+ * srnic_ring_alloc - make a zeroed ring
+ * @ring: filled in
+ * @entries: a power of two
+ * @stride: bytes an entry
+ * @uctx: the user who will map it, NULL for a kernel consumer
+ *
+ * May sleep.
+ *
+ * Return: 0, -ENOMEM, or -EOVERFLOW if it would be too large to map.
+ */
+int srnic_ring_alloc(struct srnic_ring *ring, u32 entries, u32 stride,
+		     struct ib_ucontext *uctx)
+{
+	struct srnic_mmap_entry *entry;
+	size_t bytes;
+	int err;
+
+	if (check_mul_overflow((size_t)entries, (size_t)stride, &bytes) ||
+	    check_add_overflow(bytes, (size_t)SRNIC_RING_HDR, &bytes) ||
+	    bytes > U32_MAX)
+		return -EOVERFLOW;
+
+	memset(ring, 0, sizeof(*ring));
+	ring->entries = entries;
+	ring->stride = stride;
+	ring->bytes = PAGE_ALIGN(bytes);
+
+	if (!uctx) {
+		ring->hdr = vzalloc(ring->bytes);
+		return ring->hdr ? 0 : -ENOMEM;
+	}
+
+	entry = kzalloc(sizeof(*entry), GFP_KERNEL);
+	if (!entry)
+		return -ENOMEM;
+	ring->hdr = vmalloc_user(ring->bytes);
+	if (!ring->hdr) {
+		kfree(entry);
+		return -ENOMEM;
+	}
+	entry->memory = ring->hdr;
+	err = rdma_user_mmap_entry_insert(uctx, &entry->rdma_entry, ring->bytes);
+	if (err) {
+		vfree(entry->memory);
+		kfree(entry);
+		ring->hdr = NULL;
+		return err;
+	}
+	ring->mmap = entry;
+	return 0;
+}
+
+/**
+ * srnic_ring_free - give a ring back
+ * @ring: may be one that was never allocated (all zero)
+ *
+ * The kernel touches the memory no more; a user who still has it mapped keeps
+ * the pages until the mapping goes. May sleep.
+ */
+void srnic_ring_free(struct srnic_ring *ring)
+{
+	if (ring->mmap)
+		rdma_user_mmap_entry_remove(&ring->mmap->rdma_entry);
+	else
+		vfree(ring->hdr);
+	memset(ring, 0, sizeof(*ring));
+}
+
+/**
+ * srnic_ring_describe - what the provider needs to map a ring
+ * @ring: of a user, or one never allocated
+ * @desc: filled in
+ */
+void srnic_ring_describe(const struct srnic_ring *ring, struct srnic_mmap *desc)
+{
+	desc->offset = ring->mmap ?
+		rdma_user_mmap_get_offset(&ring->mmap->rdma_entry) : 0;
+	desc->size = ring->bytes;
+}
+
+/**
+ * srnic_ring_mmap - the mmap operation of a user context
+ * @uctx: whose rings
+ * @vma: asked for; must cover exactly one ring
+ *
+ * Return: 0; -EINVAL for an unknown offset, another length or an executable
+ * or private mapping.
+ */
+int srnic_ring_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
+{
+	size_t size = vma->vm_end - vma->vm_start;
+	struct rdma_user_mmap_entry *rdma_entry;
+	int err;
+
+	if (!(vma->vm_flags & VM_SHARED) || (vma->vm_flags & VM_EXEC))
+		return -EINVAL;
+	rdma_entry = rdma_user_mmap_entry_get(uctx, vma);
+	if (!rdma_entry)
+		return -EINVAL;
+	if (size != rdma_entry->npages * PAGE_SIZE)
+		err = -EINVAL;
+	else
+		err = remap_vmalloc_range(vma, to_srnic_mmap_entry(rdma_entry)->memory, 0);
+	rdma_user_mmap_entry_put(rdma_entry);
+	return err;
+}
+
+/**
+ * srnic_ring_mmap_free - the last user of a mapping entry is gone
+ * @rdma_entry: of a ring
+ */
+void srnic_ring_mmap_free(struct rdma_user_mmap_entry *rdma_entry)
+{
+	struct srnic_mmap_entry *entry = to_srnic_mmap_entry(rdma_entry);
+
+	vfree(entry->memory);
+	kfree(entry);
+}

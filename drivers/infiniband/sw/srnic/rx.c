@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The rx engine: one kthread per QP with a stream walks over what TCP
+ * received, finds the FPDUs, and places each octet where its header says
+ * (place.c) while the CRC is computed over it.
+ *
+ * Octets are placed before the CRC at the end of the FPDU is known, but
+ * nothing is delivered, and no error of a header is acted upon, before the
+ * CRC was found good (M-RX-1, X-4). A place is always checked first.
+ */
+
+#include <linux/kthread.h>
+#include <linux/slab.h>
+#include "rx.h"
+#include "srnic.h"
+#include "stream.h"
+#include "tpt.h"
+#include "tx.h"
+
+/* Octets to take before others get the CPU and the socket lock */
+#define RX_BUDGET	(256 * 1024)
+
+static void rx_next_fpdu(struct srnic_rx *rx)
+{
+	rx->phase = SRNIC_RX_HEADER;
+	rx->have = 0;
+	rx->need = MPA_LEN_FIELD + 1;
+	rx->err = RDMAP_OK;
+	rx->status = SRNIC_WC_SUCCESS;
+	rx->placed = 0;
+	rx->payload = 0;
+	rx->crc = mpa_crc_start();
+}
+
+/**
+ * srnic_rx_new - state of an inbound direction
+ * @qp: to be attached; mpa is set
+ *
+ * Return: the state, or NULL. May sleep.
+ */
+struct srnic_rx *srnic_rx_new(const struct srnic_qp *qp)
+{
+	struct srnic_rx *rx = kzalloc(sizeof(*rx), GFP_KERNEL);
+	int qn;
+
+	if (!rx)
+		return NULL;
+	rx->rwr = kzalloc(struct_size(rx->rwr, sge, qp->max_recv_sge), GFP_KERNEL);
+	if (!rx->rwr) {
+		kfree(rx);
+		return NULL;
+	}
+	for (qn = 0; qn < DDP_QN_COUNT; qn++)
+		rx->msn[qn] = 1;
+	rx->rtr_response = qp->initiator && qp->mpa.rtr == MPA_RTR_READ;
+	rx_next_fpdu(rx);
+	return rx;
+}
+
+/**
+ * srnic_rx_free - the stream is gone
+ * @rx: may be NULL
+ */
+void srnic_rx_free(struct srnic_rx *rx)
+{
+	if (!rx)
+		return;
+	kfree(rx->rwr);
+	kfree(rx);
+}
+
+/* The error of this FPDU, or of the stream. First one wins (ERR-5). */
+static void rx_fail(struct srnic_qp *qp, enum rdmap_err err, enum srnic_wc_status status)
+{
+	struct srnic_rx *rx = qp->rx;
+	const struct rdmap_error *e = rdmap_error(err);
+	bool quote = e->hdrct & RDMAP_TERM_D;
+	bool in_wc = false;
+
+	rx->discard = true;
+	if (err == RDMAP_E_CRC)
+		srnic_count(qp->dev, SRNIC_CNT_CRC_ERROR);
+	else if (err >= RDMAP_E_TAGGED_STAG && err <= RDMAP_E_TAGGED_ACCESS)
+		srnic_count(qp->dev, SRNIC_CNT_RX_PROTECTION_ERROR);
+	else if (err == RDMAP_E_NO_RQE)
+		srnic_count(qp->dev, SRNIC_CNT_RQ_EMPTY);
+	else if (err == RDMAP_E_RQ_LOCAL)
+		srnic_count(qp->dev, SRNIC_CNT_LOCAL_WR_ERROR);
+	else
+		srnic_count(qp->dev, SRNIC_CNT_RX_PROTOCOL_ERROR);
+
+	if (status && rx->opcode == RDMAP_READ_RESPONSE && rx->rd_valid) {
+		rx->rd_valid = false;
+		srnic_orq_done(qp, rx->rd_index, status);
+		in_wc = true;
+	} else if (status && rx->rwr_valid) {
+		struct srnic_cqe cqe = { };
+
+		rx->rwr_valid = false;
+		srnic_rq_complete(qp, rx->rwr, &cqe, status);
+		in_wc = true;
+	}
+	srnic_qp_fail(qp, err, quote ? rx->hdr : NULL, quote ? rx->need : 0, in_wc);
+}
+
+/* A whole Send is here and good: invalidate, then complete (OR-09) */
+static void rx_deliver_send(struct srnic_qp *qp)
+{
+	struct srnic_rx *rx = qp->rx;
+	const struct rdmap_op *op = rdmap_op(rx->opcode);
+	struct srnic_cqe cqe = {
+		.byte_len = rx->mo,
+		.flags = op->solicited ? SRNIC_CQE_SOLICITED : 0,
+	};
+
+	if (op->inval) {
+		enum rdmap_err err = srnic_tpt_invalidate_remote(qp->dev, rx->ddp.inv_stag);
+
+		if (err) {
+			rx_fail(qp, err, SRNIC_WC_INVALIDATE);
+			return;
+		}
+		cqe.flags |= SRNIC_CQE_WITH_INV;
+		cqe.data = rx->ddp.inv_stag;
+	}
+	rx->rwr_valid = false;
+	rx->mo = 0;
+	rx->msn[DDP_QN_SEND]++;
+	srnic_rq_complete(qp, rx->rwr, &cqe, SRNIC_WC_SUCCESS);
+}
+
+static void rx_deliver_read_request(struct srnic_qp *qp)
+{
+	struct srnic_rx *rx = qp->rx;
+	const u8 *hdr = rx->hdr + MPA_LEN_FIELD;
+	struct srnic_inbound_read rd;
+
+	memcpy(rd.ddp, hdr, DDP_UNTAGGED_LEN);
+	memcpy(rd.hdr, hdr + DDP_UNTAGGED_LEN, RDMAP_READ_REQ_LEN);
+	rdmap_read_req_decode(rd.hdr, &rd.req);
+	if (srnic_irq_push(qp, &rd)) {
+		rx_fail(qp, RDMAP_E_IRD, SRNIC_WC_SUCCESS);
+		return;
+	}
+	rx->msn[DDP_QN_READ_REQUEST]++;
+	wake_up(&qp->tx_wait);
+}
+
+static void rx_deliver_read_response(struct srnic_qp *qp)
+{
+	struct srnic_rx *rx = qp->rx;
+
+	if (rx->rtr_response) {
+		rx->rtr_response = false;
+		return;
+	}
+	rx->rd_off += rx->payload;
+	if (rx->ddp.last) {
+		rx->rd_valid = false;
+		srnic_orq_done(qp, rx->rd_index, SRNIC_WC_SUCCESS);
+	}
+}
+
+/* The peer gave up: no Terminate is sent in return (ST-24) */
+static void rx_deliver_terminate(struct srnic_qp *qp)
+{
+	struct srnic_rx *rx = qp->rx;
+	u32 off = MPA_LEN_FIELD + DDP_UNTAGGED_LEN;
+	struct rdmap_term term;
+	struct srnic_swr swr;
+	bool in_wc = false;
+	u32 index;
+
+	rx->discard = true;
+	srnic_count(qp->dev, SRNIC_CNT_RX_TERMINATE);
+	if (rdmap_term_decode(rx->hdr + off, rx->need - off, &term)) {
+		srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_TERMINATE_RECEIVED);
+		return;
+	}
+	/* the answer to a Read Request: the oldest read is the one (CP-08) */
+	if (term.err.hdrct & RDMAP_TERM_R && srnic_orq_head(qp, &index, &swr)) {
+		srnic_orq_done(qp, index, SRNIC_WC_REMOTE_TERMINATION);
+		in_wc = true;
+	}
+	srnic_qp_terminated(qp, &term, in_wc);
+}
+
+static void rx_deliver(struct srnic_qp *qp)
+{
+	struct srnic_rx *rx = qp->rx;
+
+	switch (rx->opcode) {
+	case RDMAP_WRITE:
+		break;		/* the ULP is not told (WR-2) */
+	case RDMAP_READ_REQUEST:
+		rx_deliver_read_request(qp);
+		break;
+	case RDMAP_READ_RESPONSE:
+		rx_deliver_read_response(qp);
+		break;
+	case RDMAP_TERMINATE:
+		rx_deliver_terminate(qp);
+		break;
+	default:
+		rx->mo += rx->payload;
+		if (rx->ddp.last)
+			rx_deliver_send(qp);
+	}
+}
+
+/* PAD and CRC are here: the FPDU is complete */
+static void rx_fpdu_done(struct srnic_qp *qp)
+{
+	struct srnic_rx *rx = qp->rx;
+	u32 pad = rx->need - MPA_CRC_LEN;
+
+	srnic_count(qp->dev, SRNIC_CNT_RX_FPDU);
+	if (qp->mpa.crc) {
+		u32 crc = mpa_crc_final(mpa_crc_add(rx->crc, rx->trailer, pad));
+
+		if (crc != get_unaligned_le32(rx->trailer + pad)) {
+			rx_fail(qp, RDMAP_E_CRC, SRNIC_WC_SUCCESS);
+			return;
+		}
+	}
+	/* our FIN is out: only a Terminate may still come (ST-44) */
+	if (test_bit(SRNIC_QPF_FIN_SENT, &qp->flags) && rx->opcode != RDMAP_TERMINATE) {
+		rx->discard = true;
+		srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_BAD_CLOSE);
+		return;
+	}
+	rx->need = MPA_LEN_FIELD + ddp_hdr_len(rx->ddp.tagged) +
+		   (rx->ulpdu_len - ddp_hdr_len(rx->ddp.tagged) - rx->payload);
+	if (rx->err) {
+		rx_fail(qp, rx->err, rx->status);
+		return;
+	}
+	if (!test_bit(SRNIC_QPF_TX_OPEN, &qp->flags)) {
+		set_bit(SRNIC_QPF_TX_OPEN, &qp->flags);	/* M-STA-4 */
+		wake_up(&qp->tx_wait);
+	}
+	rx_deliver(qp);
+	rx_next_fpdu(rx);
+}
+
+static void rx_start_trailer(struct srnic_rx *rx)
+{
+	rx->phase = SRNIC_RX_TRAILER;
+	rx->have = 0;
+	rx->need = mpa_pad(rx->ulpdu_len) + MPA_CRC_LEN;
+}
+
+/* How much of the ULPDU, after the DDP header, is RDMAP's and kept in rx->hdr */
+static u32 rx_rdmap_hdr_len(const struct srnic_rx *rx)
+{
+	u32 rest = rx->ulpdu_len - ddp_hdr_len(rx->ddp.tagged);
+
+	if (rx->err)
+		return 0;
+	if (rx->opcode == RDMAP_TERMINATE)
+		return min_t(u32, rest, RDMAP_MAX_TERM_LEN);
+	return rdmap_op(rx->opcode)->hdr_len;
+}
+
+/* rx->need octets of header are here: is it all? */
+static void rx_header(struct srnic_qp *qp)
+{
+	struct srnic_rx *rx = qp->rx;
+	u32 ddp_len = ddp_hdr_len(rx->hdr[MPA_LEN_FIELD] & DDP_T);
+	u32 rdmap_len;
+
+	if (rx->need == MPA_LEN_FIELD + 1) {
+		rx->ulpdu_len = get_unaligned_be16(rx->hdr);
+		if (rx->ulpdu_len < ddp_len) {
+			/* where the next FPDU starts is unknown: act at once */
+			rx_fail(qp, RDMAP_E_FPDU_LENGTH, SRNIC_WC_SUCCESS);
+			return;
+		}
+		rx->need = MPA_LEN_FIELD + ddp_len;
+		return;
+	}
+	if (rx->need == MPA_LEN_FIELD + ddp_len) {
+		ddp_decode(rx->hdr + MPA_LEN_FIELD, &rx->ddp);
+		rx->opcode = rx->ddp.ulp & RDMAP_OPCODE;
+		rx->err = rdmap_check_hdr(&rx->ddp, rx->ulpdu_len);
+		rdmap_len = rx_rdmap_hdr_len(rx);
+		rx->payload = rx->ulpdu_len - ddp_len - rdmap_len;
+		rx->need += rdmap_len;
+		if (rdmap_len)
+			return;
+	}
+	rx->crc = mpa_crc_add(rx->crc, rx->hdr, rx->need);
+	if (!rx->err)
+		srnic_rx_check(qp);
+	if (rx->payload)
+		rx->phase = SRNIC_RX_PAYLOAD;
+	else
+		rx_start_trailer(rx);
+}
+
+/**
+ * srnic_rx_octets - the next octets of the stream (rx kthread)
+ * @qp: with a stream
+ * @data: octets
+ * @len: how many; any segmentation will do (M-TCP-2)
+ */
+void srnic_rx_octets(struct srnic_qp *qp, const u8 *data, u32 len)
+{
+	struct srnic_rx *rx = qp->rx;
+	u32 n;
+
+	while (len && !rx->discard) {
+		switch (rx->phase) {
+		case SRNIC_RX_HEADER:
+			n = min(len, rx->need - rx->have);
+			memcpy(rx->hdr + rx->have, data, n);
+			rx->have += n;
+			if (rx->have == rx->need)
+				rx_header(qp);
+			break;
+		case SRNIC_RX_PAYLOAD:
+			n = min(len, rx->payload - rx->placed);
+			if (!rx->err)
+				srnic_rx_place(qp, data, n);
+			rx->crc = mpa_crc_add(rx->crc, data, n);
+			rx->placed += n;
+			if (rx->placed == rx->payload)
+				rx_start_trailer(rx);
+			break;
+		case SRNIC_RX_TRAILER:
+			n = min(len, rx->need - rx->have);
+			memcpy(rx->trailer + rx->have, data, n);
+			rx->have += n;
+			if (rx->have == rx->need)
+				rx_fpdu_done(qp);
+			break;
+		}
+		data += n;
+		len -= n;
+	}
+}
+
+/* TCP's pieces; the socket is locked */
+static int rx_actor(void *ctx, struct sk_buff *skb, unsigned int offset, size_t len)
+{
+	struct srnic_qp *qp = ctx;
+	struct skb_seq_state st;
+	unsigned int done = 0;
+	const u8 *data;
+	unsigned int n;
+
+	/* the QP left its working states by another's doing: what comes is dropped (TDN-10) */
+	if (srnic_qp_state(qp) == SRNIC_QP_TERMINATE || srnic_qp_state(qp) == SRNIC_QP_ERROR)
+		qp->rx->discard = true;
+	if (qp->rx->discard)
+		return len;
+	skb_prepare_seq_read(skb, offset, offset + len, &st);
+	while ((n = skb_seq_read(done, &data, &st))) {
+		srnic_rx_octets(qp, data, n);
+		done += n;
+	}
+	srnic_count_add(qp->dev, SRNIC_CNT_RX_BYTES, len);
+	return len;
+}
+
+/* The stream ended: say so to the tx kthread, which winds down */
+static void rx_ended(struct srnic_qp *qp, enum srnic_stream_state state)
+{
+	const struct srnic_rx *rx = qp->rx;
+
+	if (state == SRNIC_STREAM_RESET)
+		srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_LLP_RESET);
+	else if (state == SRNIC_STREAM_LOST)
+		srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_LLP_LOST);
+	else if (!rx->discard && (rx->phase != SRNIC_RX_HEADER || rx->have))
+		rx_fail(qp, RDMAP_E_LLP_LOST, SRNIC_WC_SUCCESS);	/* inside an FPDU */
+	else
+		set_bit(SRNIC_QPF_FIN, &qp->flags);
+	set_bit(SRNIC_QPF_RX_DONE, &qp->flags);
+	wake_up(&qp->tx_wait);
+}
+
+/**
+ * srnic_rx_thread - the rx kthread of a QP
+ * @arg: the QP, with a stream
+ *
+ * Reads to the end of the stream, then waits to be stopped by srnic_close().
+ *
+ * Return: 0
+ */
+int srnic_rx_thread(void *arg)
+{
+	struct srnic_qp *qp = arg;
+
+	while (!kthread_should_stop()) {
+		enum srnic_stream_state state;
+		int n;
+
+		wait_event_idle(qp->rx_wait,
+				test_bit(SRNIC_QPF_DATA, &qp->flags) || kthread_should_stop());
+		clear_bit(SRNIC_QPF_DATA, &qp->flags);
+		smp_mb__after_atomic();
+		if (test_bit(SRNIC_QPF_RX_DONE, &qp->flags))
+			continue;
+		do {
+			/* before the read: an empty read after FIN means all is read */
+			state = srnic_stream_state(qp->stream);
+			n = srnic_stream_read(qp->stream, rx_actor, qp, RX_BUDGET);
+			cond_resched();
+		} while (n > 0 && !kthread_should_stop());
+		if (state != SRNIC_STREAM_UP)
+			rx_ended(qp, state);
+	}
+	return 0;
+}
+
+/**
+ * srnic_rx_flush - complete the receive WR of a message that was cut off (tx kthread)
+ * @qp: its rx kthread has ended
+ */
+void srnic_rx_flush(struct srnic_qp *qp)
+{
+	struct srnic_rx *rx = qp->rx;
+	struct srnic_cqe cqe = { };
+
+	if (!rx->rwr_valid)
+		return;
+	rx->rwr_valid = false;
+	srnic_rq_complete(qp, rx->rwr, &cqe, SRNIC_WC_FLUSHED);
+}

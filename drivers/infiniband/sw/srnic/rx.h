@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* The rx engine: stream to placement to delivery. */
+#ifndef SRNIC_RX_H
+#define SRNIC_RX_H
+
+#include "qp.h"
+
+/* Headers kept while an FPDU comes in: of a Terminate its whole content */
+#define SRNIC_RX_HDR	(MPA_LEN_FIELD + DDP_UNTAGGED_LEN + RDMAP_MAX_TERM_LEN)
+
+enum srnic_rx_phase {
+	SRNIC_RX_HEADER,
+	SRNIC_RX_PAYLOAD,
+	SRNIC_RX_TRAILER,	/* PAD and CRC */
+};
+
+/**
+ * struct srnic_rx - state of the inbound direction; the rx kthread's alone
+ * @discard: an error ended this direction, what still comes is dropped (D-VAL-4)
+ * @phase: what of the FPDU is awaited
+ * @hdr: from ULPDU_Length on
+ * @have: octets in @hdr, or of the trailer
+ * @need: octets that are to be in @hdr, or in the trailer
+ * @trailer: PAD and CRC
+ * @crc: running CRC of the FPDU
+ * @ulpdu_len: ULPDU_Length
+ * @ddp: decoded header
+ * @opcode: RDMAP opcode
+ * @payload: octets of payload in the segment
+ * @placed: of them, placed or skipped
+ * @err: what is wrong with the FPDU; acted upon when its CRC is good
+ * @status: the completion status that goes with @err
+ * @msn: MSN of the message each queue is at
+ * @rtr_response: the response to our Read RTR is awaited
+ * @mo: octets of the current message on QN 0 that were delivered
+ * @rwr_valid: @rwr is in use by the current message on QN 0
+ * @rwr: its receive WR
+ * @rd_valid: @rd_index and @rd are of the read being answered
+ * @rd_index: ring index of its WR
+ * @rd: copy of its WR
+ * @rd_off: octets of it that were delivered
+ */
+struct srnic_rx {
+	bool discard;
+	enum srnic_rx_phase phase;
+	u8 hdr[SRNIC_RX_HDR];
+	u32 have;
+	u32 need;
+	u8 trailer[3 + MPA_CRC_LEN];
+	u32 crc;
+	u32 ulpdu_len;
+	struct ddp_hdr ddp;
+	u8 opcode;
+	u32 payload;
+	u32 placed;
+	enum rdmap_err err;
+	enum srnic_wc_status status;
+
+	u32 msn[DDP_QN_COUNT];
+	bool rtr_response;
+	u32 mo;
+	bool rwr_valid;
+	struct srnic_rwr *rwr;
+	bool rd_valid;
+	u32 rd_index;
+	struct srnic_swr rd;
+	u32 rd_off;
+};
+
+struct srnic_rx *srnic_rx_new(const struct srnic_qp *qp);
+void srnic_rx_free(struct srnic_rx *rx);
+int srnic_rx_thread(void *arg);
+void srnic_rx_octets(struct srnic_qp *qp, const u8 *data, u32 len);
+void srnic_rx_flush(struct srnic_qp *qp);
+
+/* place.c */
+void srnic_rx_place(struct srnic_qp *qp, const u8 *data, u32 len);
+void srnic_rx_check(struct srnic_qp *qp);
+
+#endif

@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* The LLP: one in-kernel TCP socket, its callbacks, sending, reading, closing. */
+
+#include <linux/delay.h>
+#include <linux/file.h>
+#include <linux/netdevice.h>
+#include <linux/slab.h>
+#include <net/net_namespace.h>
+#include <net/tcp.h>
+#include "srnic.h"
+#include "stream.h"
+
+/**
+ * srnic_sock_create - make a TCP socket where the device lives
+ * @dev: the socket belongs to the network namespace of its netdev, not of
+ *	 the caller
+ * @family: AF_INET or AF_INET6
+ * @sock: set to the socket
+ *
+ * May sleep. Return: 0 or an errno of socket creation.
+ */
+int srnic_sock_create(struct srnic_device *dev, int family, struct socket **sock)
+{
+	struct net *net = dev_net(dev->netdev);
+	int err;
+
+	err = sock_create_kern(net, family, SOCK_STREAM, IPPROTO_TCP, sock);
+	if (err)
+		return err;
+	srnic_sock_prepare(*sock);
+	return 0;
+}
+
+/**
+ * srnic_sock_prepare - settings every socket of a connection or listener gets
+ * @sock: just created or accepted
+ *
+ * Segments go out at once (M-TCP-1). A kernel socket does not hold its
+ * network namespace by itself: take the reference that a user's socket has,
+ * since TCP timers may outlast everything else.
+ */
+void srnic_sock_prepare(struct socket *sock)
+{
+	struct sock *sk = sock->sk;
+
+	if (!sk->sk_net_refcnt) {
+		sk->sk_net_refcnt = 1;
+		get_net_track(sock_net(sk), &sk->ns_tracker, GFP_KERNEL);
+		sock_inuse_add(sock_net(sk), 1);
+	}
+	tcp_sock_set_nodelay(sk);
+	sk->sk_allocation = GFP_KERNEL;
+}
+
+/**
+ * srnic_stream_new - wrap a socket
+ * @sock: owned by the stream from now on if this succeeds
+ *
+ * Return: the stream, not hooked, or NULL. May sleep.
+ */
+struct srnic_stream *srnic_stream_new(struct socket *sock)
+{
+	struct srnic_stream *stream = kzalloc(sizeof(*stream), GFP_KERNEL);
+
+	if (stream)
+		stream->sock = sock;
+	return stream;
+}
+
+/* sk_callback_lock is held. The low bits of sk_user_data are flags. */
+static struct srnic_stream *stream_of(const struct sock *sk)
+{
+	return (void *)((uintptr_t)sk->sk_user_data & SK_USER_DATA_PTRMASK);
+}
+
+static void stream_data_ready(struct sock *sk)
+{
+	struct srnic_stream *stream;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	stream = stream_of(sk);
+	if (stream && stream->ops->data_ready)
+		stream->ops->data_ready(stream->priv);
+	read_unlock_bh(&sk->sk_callback_lock);
+}
+
+static void stream_write_space(struct sock *sk)
+{
+	struct srnic_stream *stream;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	stream = stream_of(sk);
+	if (stream && sk_stream_is_writeable(sk)) {
+		if (sk->sk_socket)
+			clear_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+		if (stream->ops->write_space)
+			stream->ops->write_space(stream->priv);
+	}
+	read_unlock_bh(&sk->sk_callback_lock);
+}
+
+static void stream_state_change(struct sock *sk)
+{
+	struct srnic_stream *stream;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	stream = stream_of(sk);
+	if (stream && stream->ops->state_change)
+		stream->ops->state_change(stream->priv);
+	read_unlock_bh(&sk->sk_callback_lock);
+}
+
+/**
+ * srnic_stream_hook - direct a socket's callbacks to @ops
+ * @stream: hooked or not
+ * @ops: from now on
+ * @priv: their argument
+ *
+ * A change from one owner to the next is atomic: each callback goes to one of
+ * them. What arrived before is not told again, so the owner looks once by
+ * itself. May sleep.
+ */
+void srnic_stream_hook(struct srnic_stream *stream,
+		       const struct srnic_stream_ops *ops, void *priv)
+{
+	struct sock *sk = stream->sock->sk;
+
+	write_lock_bh(&sk->sk_callback_lock);
+	stream->ops = ops;
+	stream->priv = priv;
+	if (stream_of(sk) != stream) {
+		stream->data_ready = sk->sk_data_ready;
+		stream->write_space = sk->sk_write_space;
+		stream->state_change = sk->sk_state_change;
+		stream->error_report = sk->sk_error_report;
+		/* not copied to the children of a listener, whose callbacks then do nothing */
+		__rcu_assign_sk_user_data_with_flags(sk, stream, SK_USER_DATA_NOCOPY);
+		sk->sk_data_ready = stream_data_ready;
+		sk->sk_write_space = stream_write_space;
+		sk->sk_state_change = stream_state_change;
+		sk->sk_error_report = stream_state_change;
+	}
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+/**
+ * srnic_stream_unhook - no callback from now on
+ * @stream: hooked or not
+ *
+ * When this returns no callback is running. May sleep.
+ */
+void srnic_stream_unhook(struct srnic_stream *stream)
+{
+	struct sock *sk = stream->sock->sk;
+
+	write_lock_bh(&sk->sk_callback_lock);
+	if (stream_of(sk) == stream) {
+		rcu_assign_sk_user_data(sk, NULL);
+		sk->sk_data_ready = stream->data_ready;
+		sk->sk_write_space = stream->write_space;
+		sk->sk_state_change = stream->state_change;
+		sk->sk_error_report = stream->error_report;
+	}
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+/**
+ * srnic_stream_send - hand octets to TCP, without waiting
+ * @stream: connected
+ * @data: octets
+ * @len: how many
+ *
+ * May sleep for memory and for the socket lock, not for room.
+ *
+ * Return: octets taken, at least 1; -EAGAIN if there is no room (write_space
+ * tells when there is); another errno if the connection is gone.
+ */
+int srnic_stream_send(struct srnic_stream *stream, void *data, size_t len)
+{
+	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
+	struct kvec vec = { .iov_base = data, .iov_len = len };
+
+	return kernel_sendmsg(stream->sock, &msg, &vec, 1, len);
+}
+
+/**
+ * srnic_stream_send_all - hand all octets to TCP, waiting for room
+ * @stream: connected
+ * @data: octets
+ * @len: how many; a start-up frame, not bulk data
+ * @timeout_ms: bound
+ *
+ * Return: 0; -ETIMEDOUT; another errno if the connection is gone.
+ */
+int srnic_stream_send_all(struct srnic_stream *stream, void *data, size_t len,
+			  unsigned int timeout_ms)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(timeout_ms);
+	int n;
+
+	while (len) {
+		n = srnic_stream_send(stream, data, len);
+		if (n > 0) {
+			data += n;
+			len -= n;
+		} else if (n != -EAGAIN) {
+			return n ?: -EPIPE;
+		} else if (time_after(jiffies, end)) {
+			return -ETIMEDOUT;
+		} else {
+			/* a start-up frame always fits an empty send buffer: rare */
+			usleep_range(1000, 2000);
+		}
+	}
+	return 0;
+}
+
+/**
+ * srnic_stream_recv - take what is there, without waiting
+ * @stream: connected
+ * @data: room
+ * @len: at most this many octets
+ *
+ * Return: octets; 0 at the end of the stream; -EAGAIN; another errno.
+ */
+int srnic_stream_recv(struct srnic_stream *stream, void *data, size_t len)
+{
+	struct msghdr msg = { };
+	struct kvec vec = { .iov_base = data, .iov_len = len };
+
+	return kernel_recvmsg(stream->sock, &msg, &vec, 1, len, MSG_DONTWAIT);
+}
+
+struct read_ctx {
+	srnic_stream_actor actor;
+	void *ctx;
+};
+
+static int stream_read_actor(read_descriptor_t *desc, struct sk_buff *skb,
+			     unsigned int offset, size_t len)
+{
+	const struct read_ctx *rc = desc->arg.data;
+	int used;
+
+	len = min(len, desc->count);
+	if (!len)
+		return 0;
+	used = rc->actor(rc->ctx, skb, offset, len);
+	if (used > 0)
+		desc->count -= used;
+	else
+		desc->error = used;
+	return used;
+}
+
+/**
+ * srnic_stream_read - walk over what was received
+ * @stream: connected, or closed with data left
+ * @actor: called for each piece, with the socket locked; may sleep
+ * @ctx: its argument
+ * @budget: octets after which to stop
+ *
+ * Return: octets used, 0 if there was nothing; -errno.
+ */
+int srnic_stream_read(struct srnic_stream *stream, srnic_stream_actor actor,
+		      void *ctx, size_t budget)
+{
+	struct read_ctx rc = { .actor = actor, .ctx = ctx };
+	read_descriptor_t desc = { .arg.data = &rc, .count = budget };
+	struct sock *sk = stream->sock->sk;
+	int n;
+
+	lock_sock(sk);
+	n = tcp_read_sock(sk, &desc, stream_read_actor);
+	release_sock(sk);
+	return desc.error ?: n;
+}
+
+/**
+ * srnic_stream_state - is the peer still there?
+ * @stream: a stream
+ *
+ * Any context. Sample it before a read: if the read then finds nothing, all
+ * that preceded the FIN was read.
+ */
+enum srnic_stream_state srnic_stream_state(const struct srnic_stream *stream)
+{
+	const struct sock *sk = stream->sock->sk;
+	int err = READ_ONCE(sk->sk_err);
+
+	if (err == ECONNRESET || err == EPIPE || err == ECONNABORTED)
+		return SRNIC_STREAM_RESET;
+	if (err)
+		return SRNIC_STREAM_LOST;
+	if (READ_ONCE(sk->sk_shutdown) & RCV_SHUTDOWN)
+		return SRNIC_STREAM_FIN;
+	if (READ_ONCE(sk->sk_state) == TCP_CLOSE)
+		return SRNIC_STREAM_RESET;
+	return SRNIC_STREAM_UP;
+}
+
+/**
+ * srnic_stream_emss - octets that fit a TCP segment now (X-1)
+ * @stream: connected
+ *
+ * Changes with the path MTU: read it again for each batch of FPDUs.
+ */
+u32 srnic_stream_emss(const struct srnic_stream *stream)
+{
+	return READ_ONCE(tcp_sk(stream->sock->sk)->mss_cache);
+}
+
+/**
+ * srnic_stream_shutdown - send FIN after what was sent; receiving goes on
+ * @stream: connected
+ *
+ * May sleep.
+ */
+void srnic_stream_shutdown(struct srnic_stream *stream)
+{
+	kernel_sock_shutdown(stream->sock, SHUT_WR);
+}
+
+/**
+ * srnic_stream_abort - send RST and forget what was not sent (LLP Reset)
+ * @stream: any state
+ *
+ * May sleep. Callbacks may come during the call.
+ */
+void srnic_stream_abort(struct srnic_stream *stream)
+{
+	tcp_abort(stream->sock->sk, ECONNABORTED);
+}
+
+/**
+ * srnic_stream_free - close the socket, orderly if it was not aborted
+ * @stream: unhooked, or NULL
+ *
+ * May sleep.
+ */
+void srnic_stream_free(struct srnic_stream *stream)
+{
+	if (!stream)
+		return;
+	sock_release(stream->sock);
+	kfree(stream);
+}

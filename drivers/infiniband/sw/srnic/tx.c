@@ -1,0 +1,606 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The tx engine. One kthread per QP with a stream takes send WRs and inbound
+ * reads in turn, a message at a time, cuts them into FPDUs no longer than a
+ * TCP segment, stages many of them in one buffer, and hands the buffer to TCP
+ * in one call: the call is what costs, not the segment.
+ *
+ * Data is copied into the buffer and the CRC is computed over the copy, so a
+ * buffer that its owner changes meanwhile cannot break an FPDU (X-10), and a
+ * WR that is handed over can be completed (ORD-14).
+ */
+
+#include <linux/kthread.h>
+#include <linux/slab.h>
+#include "srnic.h"
+#include "stream.h"
+#include "tpt.h"
+#include "tx.h"
+
+/**
+ * srnic_tx_new - state of an outbound direction
+ * @qp: to be attached; mpa is set
+ *
+ * Return: the state, or NULL. May sleep.
+ */
+struct srnic_tx *srnic_tx_new(const struct srnic_qp *qp)
+{
+	size_t data = max_t(size_t, qp->max_inline,
+			    max(qp->max_send_sge, 1U) * sizeof(struct srnic_sge));
+	struct srnic_tx *tx = kzalloc(sizeof(*tx), GFP_KERNEL);
+	int qn;
+
+	if (!tx)
+		return NULL;
+	tx->buf = kvmalloc(SRNIC_TX_BUF, GFP_KERNEL);
+	tx->data = kzalloc(data, GFP_KERNEL);
+	if (!tx->buf || !tx->data) {
+		srnic_tx_free(tx);
+		return NULL;
+	}
+	for (qn = 0; qn < DDP_QN_COUNT; qn++)
+		tx->msn[qn] = 1;	/* D-UNT-3 */
+	tx->staged = qp->sq_fetched;
+	tx->marked = qp->sq_fetched;
+	return tx;
+}
+
+/**
+ * srnic_tx_free - the stream is gone
+ * @tx: may be NULL
+ */
+void srnic_tx_free(struct srnic_tx *tx)
+{
+	if (!tx)
+		return;
+	kvfree(tx->buf);
+	kfree(tx->data);
+	kfree(tx);
+}
+
+static bool tx_has_room(const struct srnic_tx *tx)
+{
+	return SRNIC_TX_BUF - tx->len >= mpa_fpdu_len(tx->mulpdu);
+}
+
+/* Complete the FPDU at the end of the buffer, whose ULPDU is in place */
+static void tx_seal(struct srnic_qp *qp, u32 ulpdu_len)
+{
+	struct srnic_tx *tx = qp->tx;
+	u8 *fpdu = tx->buf + tx->len;
+	u32 len = MPA_LEN_FIELD + ulpdu_len;
+	u32 crc = 0;
+
+	put_unaligned_be16(ulpdu_len, fpdu);
+	memset(fpdu + len, 0, mpa_pad(ulpdu_len));
+	len += mpa_pad(ulpdu_len);
+	if (qp->mpa.crc)
+		crc = mpa_crc_final(mpa_crc_add(mpa_crc_start(), fpdu, len));
+	put_unaligned_le32(crc, fpdu + len);
+	tx->len += len + MPA_CRC_LEN;
+	srnic_count(qp->dev, SRNIC_CNT_TX_FPDU);
+}
+
+/* Where the payload of the next FPDU goes, its DDP header being written */
+static u8 *tx_header(struct srnic_qp *qp, const struct ddp_hdr *hdr)
+{
+	u8 *p = qp->tx->buf + qp->tx->len + MPA_LEN_FIELD;
+
+	return p + ddp_encode(p, hdr);
+}
+
+/**
+ * srnic_tx_untagged - stage a message of one untagged segment (tx kthread)
+ * @qp: with a stream; its buffer has room
+ * @opcode: with a queue of its own: Read Request or Terminate
+ * @payload: RDMAP header
+ * @len: its octets
+ */
+void srnic_tx_untagged(struct srnic_qp *qp, u8 opcode, const void *payload, u32 len)
+{
+	u32 qn = rdmap_op(opcode)->qn;
+	struct ddp_hdr hdr = {
+		.last = true,
+		.version = DDP_VERSION,
+		.ulp = RDMAP_RV_IETF | opcode,
+		.qn = qn,
+		.msn = qp->tx->msn[qn]++,
+	};
+
+	memcpy(tx_header(qp, &hdr), payload, len);
+	tx_seal(qp, DDP_UNTAGGED_LEN + len);
+}
+
+/* Copy @len octets from where the current WR's data is. */
+static enum srnic_wc_status tx_gather(struct srnic_qp *qp, u8 *dst, u32 len)
+{
+	struct srnic_tx *tx = qp->tx;
+
+	if (tx->sqe.flags & SRNIC_SQE_INLINE) {
+		memcpy(dst, tx->inl + tx->off, len);
+		return SRNIC_WC_SUCCESS;
+	}
+	while (len) {
+		const struct srnic_sge *sge = &tx->sges[tx->sge];
+		struct srnic_access acc = {
+			.stag = sge->lkey,
+			.to = sge->addr + tx->sge_off,
+			.length = min(len, sge->length - tx->sge_off),
+			.need = SRNIC_LOCAL_READ,
+			.pd = qp->ibqp.pd,
+			.qpn = qp->ibqp.qp_num,
+			.privileged = qp->kernel,
+		};
+		enum srnic_tpt_err err;
+		struct srnic_mr *mr;
+		u32 left;
+
+		if (!acc.length) {	/* zero-length SGE: not looked at (MR-19) */
+			tx->sge++;
+			tx->sge_off = 0;
+			continue;
+		}
+		err = srnic_tpt_get(qp->dev, &acc, &mr);
+		if (err)
+			return srnic_tpt_wc_status(err);
+		for (left = acc.length; left; ) {
+			u32 n = left;
+			void *src = srnic_tpt_addr(mr, acc.to, &n);
+
+			memcpy(dst, src, n);
+			dst += n;
+			acc.to += n;
+			left -= n;
+		}
+		srnic_tpt_put(mr);
+		tx->sge_off += acc.length;
+		len -= acc.length;
+	}
+	return SRNIC_WC_SUCCESS;
+}
+
+/* The WR in progress failed here: complete it, terminate (TM-05) */
+static void tx_wr_error(struct srnic_qp *qp, enum srnic_wc_status status)
+{
+	qp->tx->busy = false;
+	srnic_count(qp->dev, SRNIC_CNT_LOCAL_WR_ERROR);
+	srnic_sq_done(qp, qp->tx->index, status);
+	srnic_qp_fail(qp, RDMAP_E_LOCAL_WR, NULL, 0, true);
+}
+
+static u8 send_opcode(const struct srnic_sqe *sqe)
+{
+	bool se = sqe->flags & SRNIC_SQE_SOLICITED;
+
+	if (sqe->opcode == SRNIC_OP_SEND_INV)
+		return se ? RDMAP_SEND_SE_INV : RDMAP_SEND_INV;
+	return se ? RDMAP_SEND_SE : RDMAP_SEND;
+}
+
+/* Stage segments of a Send or Write until it or the room ends */
+static void tx_stage_data(struct srnic_qp *qp)
+{
+	struct srnic_tx *tx = qp->tx;
+	bool tagged = tx->sqe.opcode == SRNIC_OP_WRITE;
+	struct ddp_hdr hdr = {
+		.tagged = tagged,
+		.version = DDP_VERSION,
+		.ulp = RDMAP_RV_IETF | (tagged ? RDMAP_WRITE : send_opcode(&tx->sqe)),
+		.stag = tx->sqe.rkey,
+		.inv_stag = tx->sqe.opcode == SRNIC_OP_SEND_INV ? tx->sqe.stag : 0,
+		.qn = DDP_QN_SEND,
+		.msn = tx->msn[DDP_QN_SEND],
+	};
+	u32 room = tx->mulpdu - ddp_hdr_len(tagged);
+
+	do {
+		u32 len = min(room, tx->total - tx->off);
+		enum srnic_wc_status status;
+
+		hdr.last = len == tx->total - tx->off;
+		hdr.to = tx->sqe.remote_addr + tx->off;
+		hdr.mo = tx->off;
+		status = tx_gather(qp, tx_header(qp, &hdr), len);
+		if (status) {
+			tx_wr_error(qp, status);
+			return;
+		}
+		tx->off += len;
+		tx_seal(qp, ddp_hdr_len(tagged) + len);
+	} while (!hdr.last && tx_has_room(tx));
+
+	if (hdr.last) {
+		if (!tagged)
+			tx->msn[DDP_QN_SEND]++;
+		tx->busy = false;
+		tx->staged = tx->index + 1;
+	}
+}
+
+static void tx_stage_read(struct srnic_qp *qp)
+{
+	struct srnic_tx *tx = qp->tx;
+	struct rdmap_read_req req = {
+		.size = tx->total,
+		.src_stag = tx->sqe.rkey,
+		.src_to = tx->sqe.remote_addr,
+	};
+	u8 buf[RDMAP_READ_REQ_LEN];
+
+	if (tx->sqe.num_sge) {
+		req.sink_stag = tx->sges[0].lkey;
+		req.sink_to = tx->sges[0].addr;
+	}
+	rdmap_read_req_encode(buf, &req);
+	srnic_orq_push(qp, tx->index);
+	srnic_tx_untagged(qp, RDMAP_READ_REQUEST, buf, sizeof(buf));
+	tx->busy = false;
+	tx->staged = tx->index + 1;
+}
+
+/* The WR in progress must wait: ORD is used up (RD-02), or a read fence (FE-01) */
+static bool tx_wr_blocked(const struct srnic_qp *qp)
+{
+	const struct srnic_tx *tx = qp->tx;
+
+	if (tx->sqe.opcode == SRNIC_OP_READ)
+		return srnic_orq_count(qp) >= qp->mpa.ord;
+	return tx->sqe.flags & SRNIC_SQE_FENCE && srnic_orq_count(qp);
+}
+
+/* Return: true if the SQ got further */
+static bool tx_stage_wr(struct srnic_qp *qp)
+{
+	struct srnic_tx *tx = qp->tx;
+	int n;
+
+	if (!tx->busy) {
+		n = srnic_sqe_fetch(qp, tx);
+		if (n == -EPROTO) {
+			srnic_count(qp->dev, SRNIC_CNT_RING_CORRUPT);
+			srnic_qp_fail(qp, RDMAP_E_LOCAL_WR, NULL, 0, false);
+		} else if (n == -EINVAL) {
+			srnic_count(qp->dev, SRNIC_CNT_LOCAL_WR_ERROR);
+			srnic_qp_fail(qp, RDMAP_E_LOCAL_WR, NULL, 0, true);
+		}
+		if (n <= 0)
+			return n;
+	}
+	if (tx->sqe.opcode == SRNIC_OP_READ && !qp->mpa.ord) {
+		tx_wr_error(qp, SRNIC_WC_ZERO_ORD);	/* RD-03 */
+		return true;
+	}
+	if (tx_wr_blocked(qp))
+		return false;
+	if (tx->sqe.opcode == SRNIC_OP_READ)
+		tx_stage_read(qp);
+	else
+		tx_stage_data(qp);
+	return true;
+}
+
+/* An inbound read cannot go on: E-18 to E-22, or E-24 if part of it was answered */
+static void tx_read_error(struct srnic_qp *qp, enum srnic_tpt_err err)
+{
+	struct srnic_tx *tx = qp->tx;
+	u8 seg[MPA_LEN_FIELD + DDP_UNTAGGED_LEN + RDMAP_READ_REQ_LEN];
+	struct rdmap_read_req req = tx->rd.req;
+
+	/* quote the request, advanced over what was answered (TRM-11, TRM-12) */
+	req.sink_to += tx->rd_off;
+	req.src_to += tx->rd_off;
+	req.size -= tx->rd_off;
+	put_unaligned_be16(DDP_UNTAGGED_LEN + RDMAP_READ_REQ_LEN, seg);
+	memcpy(seg + MPA_LEN_FIELD, tx->rd.ddp, DDP_UNTAGGED_LEN);
+	rdmap_read_req_encode(seg + MPA_LEN_FIELD + DDP_UNTAGGED_LEN, &req);
+	tx->responding = false;
+	srnic_count(qp->dev, SRNIC_CNT_RX_PROTECTION_ERROR);
+	srnic_qp_fail(qp, tx->rd_off && err == SRNIC_TPT_STAG ?
+			  RDMAP_E_READ_REVOKED : srnic_tpt_read_err(err),
+		      seg, sizeof(seg), false);
+}
+
+/* One segment of a Read Response's payload from the region it names */
+static enum srnic_tpt_err tx_read_copy(struct srnic_qp *qp, u8 *dst, u32 len)
+{
+	struct srnic_tx *tx = qp->tx;
+	struct srnic_access acc = {
+		.stag = tx->rd.req.src_stag,
+		.to = tx->rd.req.src_to + tx->rd_off,
+		.length = len,
+		.need = SRNIC_REMOTE_READ,
+		.pd = qp->ibqp.pd,
+		.qpn = qp->ibqp.qp_num,
+	};
+	enum srnic_tpt_err err;
+	struct srnic_mr *mr;
+
+	if (!len)
+		return SRNIC_TPT_OK;
+	/* the first segment answers for the whole, so that nothing is sent of a bad read */
+	if (!tx->rd_off)
+		acc.length = tx->rd.req.size;
+	err = srnic_tpt_get(qp->dev, &acc, &mr);
+	if (err)
+		return err;
+	while (len) {
+		u32 n = len;
+		void *src = srnic_tpt_addr(mr, acc.to, &n);
+
+		memcpy(dst, src, n);
+		dst += n;
+		acc.to += n;
+		len -= n;
+	}
+	srnic_tpt_put(mr);
+	return SRNIC_TPT_OK;
+}
+
+/* Return: true if an inbound read got further */
+static bool tx_stage_response(struct srnic_qp *qp)
+{
+	struct srnic_tx *tx = qp->tx;
+	struct ddp_hdr hdr = {
+		.tagged = true,
+		.version = DDP_VERSION,
+		.ulp = RDMAP_RV_IETF | RDMAP_READ_RESPONSE,
+	};
+	u32 room = tx->mulpdu - DDP_TAGGED_LEN;
+
+	if (!tx->responding) {
+		if (!srnic_irq_pop(qp, &tx->rd))
+			return false;
+		tx->responding = true;
+		tx->rd_off = 0;
+	}
+	hdr.stag = tx->rd.req.sink_stag;
+	do {
+		u32 len = min(room, tx->rd.req.size - tx->rd_off);
+		enum srnic_tpt_err err;
+
+		hdr.last = len == tx->rd.req.size - tx->rd_off;
+		hdr.to = tx->rd.req.sink_to + tx->rd_off;
+		err = tx_read_copy(qp, tx_header(qp, &hdr), len);
+		if (err) {
+			tx_read_error(qp, err);
+			return true;
+		}
+		tx->rd_off += len;
+		tx_seal(qp, DDP_TAGGED_LEN + len);
+	} while (!hdr.last && tx_has_room(tx));
+	if (hdr.last)
+		tx->responding = false;
+	return true;
+}
+
+static bool tx_running(const struct srnic_qp *qp)
+{
+	enum srnic_qp_state state = srnic_qp_state(qp);
+
+	return state == SRNIC_QP_RTS || state == SRNIC_QP_CLOSING;
+}
+
+/* Fill the buffer from SQ and IRQ, a message of each in turn */
+static void tx_stage(struct srnic_qp *qp)
+{
+	struct srnic_tx *tx = qp->tx;
+	bool more = true;
+
+	if (!test_bit(SRNIC_QPF_TX_OPEN, &qp->flags))
+		return;
+	tx->mulpdu = mpa_mulpdu(srnic_stream_emss(qp->stream), qp->mpa.tx_markers);
+	while (more && tx_has_room(tx) && tx_running(qp)) {
+		/* what was begun goes on: no message inside another */
+		if (tx->responding || (tx->read_turn && !(tx->busy && tx->off))) {
+			more = tx_stage_response(qp);
+			tx->read_turn = tx->responding;
+			if (more || tx->responding)
+				continue;
+			more = tx_stage_wr(qp);
+		} else {
+			more = tx_stage_wr(qp);
+			tx->read_turn = !(tx->busy && tx->off);
+			if (!more)
+				more = tx_stage_response(qp);
+		}
+	}
+}
+
+/* All of the buffer is with TCP: the WRs in it are done, but for reads */
+static void tx_mark_done(struct srnic_qp *qp)
+{
+	struct srnic_tx *tx = qp->tx;
+
+	for (; tx->marked != tx->staged; tx->marked++) {
+		const struct srnic_swr *swr =
+			&qp->swr[tx->marked & (qp->sq.entries - 1)];
+
+		/* a WR in error is done already */
+		if (swr->state == SRNIC_SWR_ACTIVE && swr->opcode != SRNIC_OP_READ)
+			srnic_sq_done(qp, tx->marked, SRNIC_WC_SUCCESS);
+	}
+}
+
+/**
+ * srnic_tx_push - hand what is staged to TCP, without waiting (tx kthread)
+ * @qp: with a stream
+ *
+ * Return: 0 if the buffer is empty now, -EAGAIN, or another errno if the
+ * connection is gone.
+ */
+int srnic_tx_push(struct srnic_qp *qp)
+{
+	struct srnic_tx *tx = qp->tx;
+	int n;
+
+	clear_bit(SRNIC_QPF_WRITE_SPACE, &qp->flags);
+	while (tx->sent < tx->len) {
+		srnic_count(qp->dev, SRNIC_CNT_TX_SENDMSG);
+		n = srnic_stream_send(qp->stream, tx->buf + tx->sent, tx->len - tx->sent);
+		if (n <= 0)
+			return n ?: -EPIPE;
+		tx->sent += n;
+	}
+	srnic_count_add(qp->dev, SRNIC_CNT_TX_BYTES, tx->len);
+	tx->len = 0;
+	tx->sent = 0;
+	tx_mark_done(qp);
+	return 0;
+}
+
+/**
+ * srnic_tx_drain - hand what is staged to TCP, waiting for room (tx kthread)
+ * @qp: with a stream
+ * @deadline: jiffies
+ *
+ * Ends early if the connection is to be aborted.
+ *
+ * Return: 0, -ETIMEDOUT, -ECONNABORTED, or another errno.
+ */
+int srnic_tx_drain(struct srnic_qp *qp, unsigned long deadline)
+{
+	int err;
+
+	while ((err = srnic_tx_push(qp)) == -EAGAIN) {
+		long left = deadline - jiffies;
+
+		if (left <= 0)
+			return -ETIMEDOUT;
+		wait_event_idle_timeout(qp->tx_wait,
+					test_bit(SRNIC_QPF_WRITE_SPACE, &qp->flags) ||
+					test_bit(SRNIC_QPF_ABORT, &qp->flags), left);
+		if (test_bit(SRNIC_QPF_ABORT, &qp->flags))
+			return -ECONNABORTED;
+	}
+	return err;
+}
+
+/* Nothing of the SQ is left to send and no read is under way in either direction */
+static bool tx_quiet(struct srnic_qp *qp)
+{
+	return !qp->tx->busy && !qp->tx->responding && !qp->tx->len &&
+	       srnic_sq_empty(qp) && srnic_irq_empty(qp);
+}
+
+static bool tx_can_stage(struct srnic_qp *qp)
+{
+	const struct srnic_tx *tx = qp->tx;
+
+	if (!test_bit(SRNIC_QPF_TX_OPEN, &qp->flags))
+		return false;
+	if (tx->responding || !srnic_irq_empty(qp))
+		return true;
+	return tx->busy ? !tx_wr_blocked(qp) : srnic_sq_pending(qp) != 0;
+}
+
+static bool tx_woken(struct srnic_qp *qp)
+{
+	if (!tx_running(qp) || test_bit(SRNIC_QPF_FIN, &qp->flags))
+		return true;
+	if (qp->tx->len)
+		return test_bit(SRNIC_QPF_WRITE_SPACE, &qp->flags);
+	return tx_can_stage(qp) ||
+	       (srnic_qp_state(qp) == SRNIC_QP_CLOSING && tx_quiet(qp));
+}
+
+/*
+ * Sleep until there is something to do. The flag asks user space for a
+ * doorbell; it is set before the producer index is looked at, as user space
+ * stores the index before it looks at the flag: one of the two sees the other.
+ */
+static void tx_sleep(struct srnic_qp *qp)
+{
+	DEFINE_WAIT(wait);
+
+	for (;;) {
+		prepare_to_wait(&qp->tx_wait, &wait, TASK_IDLE);
+		WRITE_ONCE(qp->sq.hdr->flags, SRNIC_RING_NEED_WAKEUP);
+		smp_mb();
+		if (tx_woken(qp))
+			break;
+		schedule_timeout(srnic_qp_state(qp) == SRNIC_QP_CLOSING ?
+				 HZ / 2 : MAX_SCHEDULE_TIMEOUT);
+		if (srnic_close_overdue(qp))
+			break;
+	}
+	finish_wait(&qp->tx_wait, &wait);
+	WRITE_ONCE(qp->sq.hdr->flags, 0);
+}
+
+/* The initiator's first FPDU tells the responder that it may send (V2-5, V2-15) */
+static void tx_stage_rtr(struct srnic_qp *qp)
+{
+	struct srnic_tx *tx = qp->tx;
+	u8 req[RDMAP_READ_REQ_LEN] = { };
+	struct ddp_hdr hdr = {
+		.tagged = true,
+		.last = true,
+		.version = DDP_VERSION,
+		.ulp = RDMAP_RV_IETF | RDMAP_WRITE,
+	};
+
+	tx->mulpdu = MPA_MIN_MULPDU;
+	if (qp->mpa.rtr == MPA_RTR_READ) {
+		srnic_tx_untagged(qp, RDMAP_READ_REQUEST, req, sizeof(req));
+	} else if (qp->mpa.rtr == MPA_RTR_WRITE) {
+		tx_header(qp, &hdr);
+		tx_seal(qp, DDP_TAGGED_LEN);
+	}
+}
+
+/*
+ * The peer closed its direction. With nothing under way here that is the
+ * normal end (ST-17), else it came too early (ST-18).
+ */
+static void tx_peer_closed(struct srnic_qp *qp)
+{
+	if (tx_quiet(qp) && !srnic_orq_count(qp))
+		srnic_qp_leave(qp, SRNIC_QP_CLOSING, SRNIC_EV_NONE);
+	else
+		srnic_qp_fail(qp, RDMAP_E_BAD_CLOSE, NULL, 0, false);
+}
+
+/**
+ * srnic_tx_thread - the tx kthread of a QP
+ * @arg: the QP, with a stream
+ *
+ * Works while the QP is in RTS, or in Closing with WRs left that were posted
+ * before; then winds the stream down and ends by itself.
+ *
+ * Return: does not; completes qp->tx_exit.
+ */
+int srnic_tx_thread(void *arg)
+{
+	struct srnic_qp *qp = arg;
+	int err;
+
+	if (qp->initiator)
+		tx_stage_rtr(qp);
+	while (tx_running(qp)) {
+		err = srnic_tx_push(qp);
+		if (err && err != -EAGAIN) {
+			srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_LLP_RESET);
+			break;
+		}
+		if (!err) {
+			/* SQ state is stable here: all that was sent is marked done */
+			if (test_bit(SRNIC_QPF_FIN, &qp->flags) &&
+			    srnic_qp_state(qp) == SRNIC_QP_RTS) {
+				tx_peer_closed(qp);
+				continue;
+			}
+			if (srnic_qp_state(qp) == SRNIC_QP_CLOSING &&
+			    (tx_quiet(qp) || test_bit(SRNIC_QPF_FIN, &qp->flags) ||
+			     srnic_close_overdue(qp)))
+				break;
+			tx_stage(qp);
+			if (qp->tx->len) {
+				cond_resched();
+				continue;
+			}
+		}
+		tx_sleep(qp);
+	}
+	srnic_close(qp);
+	kthread_complete_and_exit(&qp->tx_exit, 0);
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* The tx engine: SQ and inbound reads to FPDUs. */
+#ifndef SRNIC_TX_H
+#define SRNIC_TX_H
+
+#include "qp.h"
+
+/* Staged FPDUs: many go to TCP in one call; holds one of the largest at least */
+#define SRNIC_TX_BUF	(128 * 1024)
+
+/**
+ * struct srnic_tx - state of the outbound direction; the tx kthread's alone
+ * @buf: FPDUs, complete ones only
+ * @len: octets in @buf
+ * @sent: of them, handed to TCP
+ * @mulpdu: largest ULPDU at present
+ * @msn: next MSN on each queue
+ * @busy: a send WR is in progress; the next fields are its
+ * @index: ring index
+ * @sqe: copied once and checked
+ * @data: its SGEs or inline data, copied once
+ * @total: octets of the message
+ * @off: octets staged
+ * @sge: current SGE
+ * @sge_off: octets of it that are staged
+ * @staged: ring index after the last WR that is staged as a whole
+ * @marked: ring index up to which WRs handed to TCP were marked done
+ * @responding: an inbound read is being answered; the next fields are its
+ * @rd: the request
+ * @rd_off: octets staged
+ * @read_turn: inbound reads go first next time
+ */
+struct srnic_tx {
+	u8 *buf;
+	u32 len;
+	u32 sent;
+	u32 mulpdu;
+	u32 msn[DDP_QN_COUNT];
+
+	bool busy;
+	u32 index;
+	struct srnic_sqe sqe;
+	union {
+		struct srnic_sge *sges;
+		u8 *inl;
+		void *data;
+	};
+	u32 total;
+	u32 off;
+	u32 sge;
+	u32 sge_off;
+	u32 staged;
+	u32 marked;
+
+	bool responding;
+	struct srnic_inbound_read rd;
+	u32 rd_off;
+	bool read_turn;
+};
+
+struct srnic_tx *srnic_tx_new(const struct srnic_qp *qp);
+void srnic_tx_free(struct srnic_tx *tx);
+int srnic_tx_thread(void *arg);
+int srnic_tx_push(struct srnic_qp *qp);
+int srnic_tx_drain(struct srnic_qp *qp, unsigned long deadline);
+void srnic_tx_untagged(struct srnic_qp *qp, u8 opcode, const void *payload, u32 len);
+int srnic_tx_terminate(struct srnic_qp *qp, unsigned long deadline);
+
+/* sqe.c */
+int srnic_sqe_fetch(struct srnic_qp *qp, struct srnic_tx *tx);
+
+/* read.c */
+bool srnic_irq_empty(const struct srnic_qp *qp);
+int srnic_irq_push(struct srnic_qp *qp, const struct srnic_inbound_read *rd);
+bool srnic_irq_pop(struct srnic_qp *qp, struct srnic_inbound_read *rd);
+u32 srnic_orq_count(const struct srnic_qp *qp);
+void srnic_orq_push(struct srnic_qp *qp, u32 index);
+bool srnic_orq_head(struct srnic_qp *qp, u32 *index, struct srnic_swr *swr);
+void srnic_orq_done(struct srnic_qp *qp, u32 index, enum srnic_wc_status status);
+
+/* close.c */
+void srnic_close(struct srnic_qp *qp);
+
+#endif

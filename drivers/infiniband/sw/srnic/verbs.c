@@ -1,0 +1,590 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The verbs skin: ib_device_ops translated to the core and back. No rules of
+ * its own; the ib_* codes stay in here.
+ */
+
+#include <linux/module.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/iw_cm.h>
+#include <rdma/uverbs_ioctl.h>
+#include "cm.h"
+#include "cq.h"
+#include "qp.h"
+#include "srnic.h"
+#include "tpt.h"
+
+static struct ib_ucontext *udata_to_ucontext(struct ib_udata *udata)
+{
+	struct srnic_ucontext *ctx =
+		rdma_udata_to_drv_context(udata, struct srnic_ucontext, ibuc);
+
+	return ctx ? &ctx->ibuc : NULL;
+}
+
+/* Input from the provider that no field of ours stands for must be zero (RN-20) */
+static int udata_check_none(struct ib_udata *udata)
+{
+	if (udata && udata->inlen && !ib_is_udata_cleared(udata, 0, udata->inlen))
+		return -EINVAL;
+	return 0;
+}
+
+static int udata_respond(struct ib_udata *udata, void *resp, size_t len)
+{
+	return ib_copy_to_udata(udata, resp, min(len, udata->outlen)) ? -EFAULT : 0;
+}
+
+/* Handshake: what both sides know is used, what is required and unknown fails */
+static int srnic_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
+{
+	struct srnic_ureq_alloc_ctx req = { };
+	struct srnic_uresp_alloc_ctx resp = {
+		.max_inline = SRNIC_MAX_INLINE,
+		.max_send_sge = SRNIC_MAX_SGE,
+		.max_recv_sge = SRNIC_MAX_SGE,
+	};
+
+	if (udata->inlen > sizeof(req) &&
+	    !ib_is_udata_cleared(udata, sizeof(req), udata->inlen - sizeof(req)))
+		return -EOPNOTSUPP;
+	if (ib_copy_from_udata(&req, udata, min(sizeof(req), udata->inlen)))
+		return -EFAULT;
+	if (req.required & ~SRNIC_FEAT_ALL)
+		return -EOPNOTSUPP;
+	resp.features = SRNIC_FEAT_ALL;
+	return udata_respond(udata, &resp, sizeof(resp));
+}
+
+static void srnic_dealloc_ucontext(struct ib_ucontext *uctx)
+{
+}
+
+/* With it users do not hold the module; the core destroys their objects */
+static void srnic_disassociate_ucontext(struct ib_ucontext *uctx)
+{
+}
+
+static int srnic_alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
+{
+	struct srnic_device *dev = to_srnic_dev(pd->device);
+	int err = udata_check_none(udata);
+
+	if (err)
+		return err;
+	if (atomic_inc_return(&dev->num_pd) > SRNIC_MAX_PD) {
+		atomic_dec(&dev->num_pd);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static int srnic_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
+{
+	atomic_dec(&to_srnic_dev(pd->device)->num_pd);
+	return 0;
+}
+
+static struct ib_mr *srnic_get_dma_mr(struct ib_pd *pd, int access)
+{
+	return srnic_tpt_get_dma(pd, access);
+}
+
+static struct ib_mr *srnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
+				       u64 iova, int access, struct ib_udata *udata)
+{
+	int err = udata_check_none(udata);
+
+	return err ? ERR_PTR(err) : srnic_tpt_reg_user(pd, start, length, iova, access);
+}
+
+static int srnic_dereg_mr(struct ib_mr *mr, struct ib_udata *udata)
+{
+	return srnic_tpt_dereg(mr);
+}
+
+static int srnic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+			   struct ib_udata *udata)
+{
+	struct srnic_device *dev = to_srnic_dev(ibcq->device);
+	struct srnic_cq *cq = to_srnic_cq(ibcq);
+	struct srnic_uresp_create_cq resp = { };
+	int err = udata_check_none(udata);
+
+	if (err)
+		return err;
+	if (attr->flags)
+		return -EOPNOTSUPP;
+	if (atomic_inc_return(&dev->num_cq) > SRNIC_MAX_CQ) {
+		err = -ENOMEM;
+		goto uncount;
+	}
+	err = srnic_cq_create(cq, attr->cqe, udata ? udata_to_ucontext(udata) : NULL);
+	if (err)
+		goto uncount;
+	if (udata) {
+		srnic_ring_describe(&cq->ring, &resp.ring);
+		resp.entries = cq->ring.entries;
+		err = udata_respond(udata, &resp, sizeof(resp));
+		if (err)
+			goto destroy;
+	}
+	return 0;
+destroy:
+	srnic_cq_destroy(cq);
+uncount:
+	atomic_dec(&dev->num_cq);
+	return err;
+}
+
+static int srnic_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
+{
+	srnic_cq_destroy(to_srnic_cq(ibcq));
+	atomic_dec(&to_srnic_dev(ibcq->device)->num_cq);
+	return 0;
+}
+
+/* Native opcode of a completion and what verbs call it */
+static const enum ib_wc_opcode wc_opcode[] = {
+	[SRNIC_OP_SEND]	      = IB_WC_SEND,
+	[SRNIC_OP_SEND_INV]   = IB_WC_SEND,
+	[SRNIC_OP_WRITE]      = IB_WC_RDMA_WRITE,
+	[SRNIC_OP_READ]	      = IB_WC_RDMA_READ,
+	[SRNIC_OP_READ_INV]   = IB_WC_RDMA_READ,
+	[SRNIC_OP_WRITE_IMM]  = IB_WC_RDMA_WRITE,
+	[SRNIC_OP_FETCH_ADD]  = IB_WC_FETCH_ADD,
+	[SRNIC_OP_CMP_SWAP]   = IB_WC_COMP_SWAP,
+	[SRNIC_OP_LOCAL_INV]  = IB_WC_LOCAL_INV,
+	[SRNIC_OP_REG_MR]     = IB_WC_REG_MR,
+	[SRNIC_OP_RECV]	      = IB_WC_RECV,
+	[SRNIC_OP_RECV_IMM]   = IB_WC_RECV_RDMA_WITH_IMM,
+};
+
+static void cqe_to_wc(struct ib_device *ibdev, const struct srnic_cqe *cqe,
+		      struct ib_wc *wc)
+{
+	struct srnic_qp *qp = xa_load(&to_srnic_dev(ibdev)->qps, cqe->qpn);
+
+	memset(wc, 0, sizeof(*wc));
+	wc->wr_id = cqe->wr_id;
+	wc->status = cqe->status;
+	wc->vendor_err = cqe->vendor_err;
+	wc->opcode = wc_opcode[cqe->opcode];
+	wc->byte_len = cqe->byte_len;
+	wc->qp = qp ? &qp->ibqp : NULL;
+	wc->port_num = 1;
+	if (cqe->flags & SRNIC_CQE_WITH_INV) {
+		wc->wc_flags |= IB_WC_WITH_INVALIDATE;
+		wc->ex.invalidate_rkey = cqe->data;
+	}
+	if (cqe->flags & SRNIC_CQE_WITH_IMM) {
+		wc->wc_flags |= IB_WC_WITH_IMM;
+		wc->ex.imm_data = (__force __be32)cqe->data;
+	}
+}
+
+static int srnic_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
+{
+	struct srnic_cq *cq = to_srnic_cq(ibcq);
+	struct srnic_cqe cqe;
+	int n;
+
+	for (n = 0; n < num && srnic_cq_poll(cq, &cqe); n++)
+		cqe_to_wc(ibcq->device, &cqe, &wc[n]);
+	return n;
+}
+
+static int srnic_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
+{
+	u32 arm = (flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED ?
+		  SRNIC_ARM_SOLICITED : SRNIC_ARM_NEXT;
+
+	return srnic_cq_arm(to_srnic_cq(ibcq), arm, flags & IB_CQ_REPORT_MISSED_EVENTS);
+}
+
+static int qp_respond(const struct srnic_qp *qp, struct ib_udata *udata)
+{
+	struct srnic_uresp_create_qp resp = {
+		.sq_entries = qp->sq.entries,
+		.rq_entries = qp->rq.entries,
+		.sqe_size = qp->sq.stride,
+		.rqe_size = qp->rq.stride,
+		.qpn = qp->ibqp.qp_num,
+	};
+
+	srnic_ring_describe(&qp->sq, &resp.sq);
+	srnic_ring_describe(&qp->rq, &resp.rq);
+	return udata_respond(udata, &resp, sizeof(resp));
+}
+
+static int srnic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
+			   struct ib_udata *udata)
+{
+	struct srnic_qp *qp = to_srnic_qp(ibqp);
+	int err = udata_check_none(udata);
+
+	if (err)
+		return err;
+	if (init->create_flags || init->qp_type != IB_QPT_RC || init->srq)
+		return -EOPNOTSUPP;
+	err = srnic_qp_create(qp, to_srnic_dev(ibqp->device), init,
+			      udata ? udata_to_ucontext(udata) : NULL);
+	if (err)
+		return err;
+	qp->verbs_state = IB_QPS_RESET;
+	if (udata) {
+		err = qp_respond(qp, udata);
+		if (err)
+			srnic_qp_destroy(qp);
+	}
+	return err;
+}
+
+static int srnic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
+{
+	srnic_qp_destroy(to_srnic_qp(ibqp));
+	return 0;
+}
+
+/* Verbs have more names for Idle; the others as iWARP drivers map them */
+static const enum srnic_qp_state native_state[] = {
+	[IB_QPS_RESET] = SRNIC_QP_IDLE,
+	[IB_QPS_INIT]  = SRNIC_QP_IDLE,
+	[IB_QPS_RTR]   = SRNIC_QP_IDLE,
+	[IB_QPS_RTS]   = SRNIC_QP_RTS,
+	[IB_QPS_SQD]   = SRNIC_QP_CLOSING,
+	[IB_QPS_SQE]   = SRNIC_QP_TERMINATE,
+	[IB_QPS_ERR]   = SRNIC_QP_ERROR,
+};
+
+static enum ib_qp_state verbs_state(const struct srnic_qp *qp)
+{
+	static const enum ib_qp_state state[SRNIC_QP_STATES] = {
+		[SRNIC_QP_RTS]	     = IB_QPS_RTS,
+		[SRNIC_QP_CLOSING]   = IB_QPS_SQD,
+		[SRNIC_QP_TERMINATE] = IB_QPS_SQE,
+		[SRNIC_QP_ERROR]     = IB_QPS_ERR,
+	};
+	enum srnic_qp_state native = srnic_qp_state(qp);
+
+	return native == SRNIC_QP_IDLE ? qp->verbs_state : state[native];
+}
+
+static u8 access_to_enables(int access)
+{
+	return (access & IB_ACCESS_REMOTE_READ ? SRNIC_QP_READ_ENABLED : 0) |
+	       (access & IB_ACCESS_REMOTE_WRITE ? SRNIC_QP_WRITE_ENABLED : 0) |
+	       (access & IB_ACCESS_MW_BIND ? SRNIC_QP_BIND_ENABLED : 0);
+}
+
+static int enables_to_access(u8 enables)
+{
+	return IB_ACCESS_LOCAL_WRITE |
+	       (enables & SRNIC_QP_READ_ENABLED ? IB_ACCESS_REMOTE_READ : 0) |
+	       (enables & SRNIC_QP_WRITE_ENABLED ? IB_ACCESS_REMOTE_WRITE : 0) |
+	       (enables & SRNIC_QP_BIND_ENABLED ? IB_ACCESS_MW_BIND : 0);
+}
+
+#define QP_ATTRS (IB_QP_STATE | IB_QP_CUR_STATE | IB_QP_ACCESS_FLAGS | \
+		  IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_MAX_QP_RD_ATOMIC | \
+		  IB_QP_MAX_DEST_RD_ATOMIC)
+
+/* All of it is checked before any of it is done (QP-17) */
+static int qp_modify_check(const struct srnic_qp *qp, const struct ib_qp_attr *attr,
+			   int mask)
+{
+	enum srnic_qp_state state = srnic_qp_state(qp);
+
+	if (mask & ~QP_ATTRS)
+		return -EOPNOTSUPP;
+	if ((mask & IB_QP_PKEY_INDEX && attr->pkey_index) ||
+	    (mask & IB_QP_PORT && attr->port_num != 1))
+		return -EINVAL;
+	if (mask & IB_QP_STATE && attr->qp_state >= ARRAY_SIZE(native_state))
+		return -EINVAL;
+	if (mask & IB_QP_CUR_STATE && attr->cur_qp_state != verbs_state(qp))
+		return -EINVAL;
+	if (mask & IB_QP_MAX_QP_RD_ATOMIC &&
+	    (attr->max_rd_atomic > SRNIC_MAX_ORD ||
+	     (state != SRNIC_QP_IDLE && attr->max_rd_atomic > qp->ord)))
+		return -EINVAL;
+	/* IRD memory is as negotiated */
+	if (mask & IB_QP_MAX_DEST_RD_ATOMIC &&
+	    (attr->max_dest_rd_atomic > SRNIC_MAX_IRD ||
+	     (state != SRNIC_QP_IDLE && attr->max_dest_rd_atomic != qp->ird)))
+		return -EINVAL;
+	return 0;
+}
+
+static int srnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+			   struct ib_udata *udata)
+{
+	struct srnic_qp *qp = to_srnic_qp(ibqp);
+	int err = udata_check_none(udata);
+
+	if (!err)
+		err = qp_modify_check(qp, attr, mask);
+	if (!err && mask & IB_QP_STATE)
+		err = srnic_qp_modify(qp, native_state[attr->qp_state]);
+	if (err)
+		return err;
+	if (mask & IB_QP_STATE && native_state[attr->qp_state] == SRNIC_QP_IDLE)
+		qp->verbs_state = attr->qp_state;
+	if (mask & IB_QP_ACCESS_FLAGS)
+		WRITE_ONCE(qp->enables, access_to_enables(attr->qp_access_flags));
+	if (mask & IB_QP_MAX_QP_RD_ATOMIC)
+		WRITE_ONCE(qp->ord, attr->max_rd_atomic);
+	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
+		WRITE_ONCE(qp->ird, attr->max_dest_rd_atomic);
+	return 0;
+}
+
+static int srnic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+			  struct ib_qp_init_attr *init)
+{
+	struct srnic_qp *qp = to_srnic_qp(ibqp);
+
+	attr->qp_state = verbs_state(qp);
+	attr->cur_qp_state = attr->qp_state;
+	attr->qp_access_flags = enables_to_access(READ_ONCE(qp->enables));
+	attr->max_rd_atomic = READ_ONCE(qp->ord);
+	attr->max_dest_rd_atomic = READ_ONCE(qp->ird);
+	attr->port_num = 1;
+	attr->path_mtu = ib_mtu_int_to_enum(READ_ONCE(qp->dev->netdev->mtu));
+	attr->cap.max_send_wr = qp->sq.entries;
+	attr->cap.max_recv_wr = qp->rq.entries;
+	attr->cap.max_send_sge = qp->max_send_sge;
+	attr->cap.max_recv_sge = qp->max_recv_sge;
+	attr->cap.max_inline_data = qp->max_inline;
+
+	init->event_handler = ibqp->event_handler;
+	init->qp_context = ibqp->qp_context;
+	init->send_cq = ibqp->send_cq;
+	init->recv_cq = ibqp->recv_cq;
+	init->srq = ibqp->srq;
+	init->cap = attr->cap;
+	init->sq_sig_type = qp->sig_all ? IB_SIGNAL_ALL_WR : IB_SIGNAL_REQ_WR;
+	init->qp_type = ibqp->qp_type;
+	return 0;
+}
+
+static int wr_opcode(const struct ib_send_wr *wr, struct srnic_sqe *sqe)
+{
+	switch (wr->opcode) {
+	case IB_WR_SEND:
+		sqe->opcode = SRNIC_OP_SEND;
+		return 0;
+	case IB_WR_SEND_WITH_INV:
+		sqe->opcode = SRNIC_OP_SEND_INV;
+		sqe->stag = wr->ex.invalidate_rkey;
+		return 0;
+	case IB_WR_RDMA_WRITE:
+		sqe->opcode = SRNIC_OP_WRITE;
+		break;
+	case IB_WR_RDMA_READ:
+		sqe->opcode = SRNIC_OP_READ;
+		break;
+	default:
+		return -EINVAL;
+	}
+	sqe->rkey = rdma_wr(wr)->rkey;
+	sqe->remote_addr = rdma_wr(wr)->remote_addr;
+	return 0;
+}
+
+static void wr_copy_sges(struct srnic_sge *dst, const struct ib_sge *src, int n)
+{
+	while (n--) {
+		dst->addr = src->addr;
+		dst->length = src->length;
+		dst->lkey = src->lkey;
+		dst++;
+		src++;
+	}
+}
+
+/* Inline data of a kernel consumer is at kernel addresses */
+static int wr_copy_inline(const struct srnic_qp *qp, const struct ib_send_wr *wr,
+			  struct srnic_sqe *sqe)
+{
+	u8 *dst = (u8 *)(sqe + 1);
+	int i;
+
+	for (i = 0; i < wr->num_sge; i++) {
+		const struct ib_sge *sge = &wr->sg_list[i];
+
+		if (sge->length > qp->max_inline - sqe->inline_len)
+			return -EINVAL;
+		memcpy(dst + sqe->inline_len, (void *)(uintptr_t)sge->addr, sge->length);
+		sqe->inline_len += sge->length;
+	}
+	sqe->flags |= SRNIC_SQE_INLINE;
+	return 0;
+}
+
+static int wr_to_sqe(const struct srnic_qp *qp, const struct ib_send_wr *wr,
+		     struct srnic_sqe *sqe)
+{
+	int err;
+
+	memset(sqe, 0, sizeof(*sqe));
+	err = wr_opcode(wr, sqe);
+	if (err)
+		return err;
+	if (wr->num_sge < 0 || wr->num_sge > qp->max_send_sge)
+		return -EINVAL;
+	sqe->wr_id = wr->wr_id;
+	sqe->flags = (wr->send_flags & IB_SEND_SIGNALED ? SRNIC_SQE_SIGNALED : 0) |
+		     (wr->send_flags & IB_SEND_SOLICITED ? SRNIC_SQE_SOLICITED : 0) |
+		     (wr->send_flags & IB_SEND_FENCE ? SRNIC_SQE_FENCE : 0);
+	if (wr->send_flags & IB_SEND_INLINE)
+		return wr_copy_inline(qp, wr, sqe);
+	sqe->num_sge = wr->num_sge;
+	wr_copy_sges((struct srnic_sge *)(sqe + 1), wr->sg_list, wr->num_sge);
+	return 0;
+}
+
+/* A user posts to the mapped SQ; the call without a WR is the doorbell */
+static int srnic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+			   const struct ib_send_wr **bad_wr)
+{
+	struct srnic_qp *qp = to_srnic_qp(ibqp);
+	unsigned long flags;
+	int err = 0;
+
+	if (!qp->kernel) {
+		if (wr) {
+			*bad_wr = wr;
+			return -EINVAL;
+		}
+		srnic_qp_doorbell(qp);
+		return 0;
+	}
+	spin_lock_irqsave(&qp->sq_lock, flags);
+	for (; wr; wr = wr->next) {
+		if (qp->sq_posted - READ_ONCE(qp->sq_freed) >= qp->sq.entries)
+			err = -ENOMEM;
+		else
+			err = wr_to_sqe(qp, wr, srnic_ring_slot(&qp->sq, qp->sq_posted));
+		if (err) {
+			*bad_wr = wr;
+			break;
+		}
+		smp_store_release(&qp->sq_posted, qp->sq_posted + 1);
+	}
+	spin_unlock_irqrestore(&qp->sq_lock, flags);
+	srnic_qp_doorbell(qp);
+	return err;
+}
+
+static int srnic_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
+			   const struct ib_recv_wr **bad_wr)
+{
+	struct srnic_qp *qp = to_srnic_qp(ibqp);
+	unsigned long flags;
+	int err = 0;
+
+	if (!qp->kernel) {
+		if (wr) {
+			*bad_wr = wr;
+			return -EINVAL;
+		}
+		srnic_qp_doorbell(qp);
+		return 0;
+	}
+	spin_lock_irqsave(&qp->rq_lock, flags);
+	for (; wr; wr = wr->next) {
+		struct srnic_rqe *rqe = srnic_ring_slot(&qp->rq, qp->rq_posted);
+
+		if (wr->num_sge < 0 || wr->num_sge > qp->max_recv_sge)
+			err = -EINVAL;
+		else if (qp->rq_posted - READ_ONCE(qp->rq_freed) >= qp->rq.entries)
+			err = -ENOMEM;
+		if (err) {
+			*bad_wr = wr;
+			break;
+		}
+		rqe->wr_id = wr->wr_id;
+		rqe->num_sge = wr->num_sge;
+		wr_copy_sges((struct srnic_sge *)(rqe + 1), wr->sg_list, wr->num_sge);
+		smp_store_release(&qp->rq_posted, qp->rq_posted + 1);
+	}
+	spin_unlock_irqrestore(&qp->rq_lock, flags);
+	if (READ_ONCE(qp->rq_flushing))
+		srnic_qp_doorbell(qp);
+	return err;
+}
+
+static void srnic_iw_add_ref(struct ib_qp *ibqp)
+{
+	srnic_qp_get(to_srnic_qp(ibqp));
+}
+
+static void srnic_iw_rem_ref(struct ib_qp *ibqp)
+{
+	srnic_qp_put(to_srnic_qp(ibqp));
+}
+
+/* The caller takes its reference next, under its own lock */
+static struct ib_qp *srnic_iw_get_qp(struct ib_device *ibdev, int qpn)
+{
+	struct srnic_qp *qp = srnic_qp_find(to_srnic_dev(ibdev), qpn);
+
+	if (!qp)
+		return NULL;
+	srnic_qp_put(qp);
+	return &qp->ibqp;
+}
+
+/* Not static: device.c registers them */
+const struct ib_device_ops srnic_dev_ops = {
+	.owner = THIS_MODULE,
+	.driver_id = SRNIC_DRIVER_ID,
+	.uverbs_abi_ver = SRNIC_ABI_VERSION,
+
+	.alloc_hw_port_stats = srnic_alloc_hw_port_stats,
+	.alloc_pd = srnic_alloc_pd,
+	.alloc_ucontext = srnic_alloc_ucontext,
+	.create_cq = srnic_create_cq,
+	.create_qp = srnic_create_qp,
+	.dealloc_driver = srnic_dealloc_driver,
+	.dealloc_pd = srnic_dealloc_pd,
+	.dealloc_ucontext = srnic_dealloc_ucontext,
+	.dereg_mr = srnic_dereg_mr,
+	.destroy_cq = srnic_destroy_cq,
+	.destroy_qp = srnic_destroy_qp,
+	.disassociate_ucontext = srnic_disassociate_ucontext,
+	.fill_res_cq_entry = srnic_fill_res_cq_entry,
+	.fill_res_mr_entry = srnic_fill_res_mr_entry,
+	.fill_res_qp_entry = srnic_fill_res_qp_entry,
+	.get_dev_fw_str = srnic_get_dev_fw_str,
+	.get_dma_mr = srnic_get_dma_mr,
+	.get_hw_stats = srnic_get_hw_stats,
+	.get_port_immutable = srnic_get_port_immutable,
+	.iw_accept = srnic_cm_accept,
+	.iw_add_ref = srnic_iw_add_ref,
+	.iw_connect = srnic_cm_connect,
+	.iw_create_listen = srnic_cm_listen,
+	.iw_destroy_listen = srnic_cm_destroy_listen,
+	.iw_get_qp = srnic_iw_get_qp,
+	.iw_reject = srnic_cm_reject,
+	.iw_rem_ref = srnic_iw_rem_ref,
+	.mmap = srnic_ring_mmap,
+	.mmap_free = srnic_ring_mmap_free,
+	.modify_qp = srnic_modify_qp,
+	.poll_cq = srnic_poll_cq,
+	.post_recv = srnic_post_recv,
+	.post_send = srnic_post_send,
+	.query_device = srnic_query_device,
+	.query_gid = srnic_query_gid,
+	.query_pkey = srnic_query_pkey,
+	.query_port = srnic_query_port,
+	.query_qp = srnic_query_qp,
+	.reg_user_mr = srnic_reg_user_mr,
+	.req_notify_cq = srnic_req_notify_cq,
+
+	INIT_RDMA_OBJ_SIZE(ib_cq, srnic_cq, ibcq),
+	INIT_RDMA_OBJ_SIZE(ib_pd, srnic_pd, ibpd),
+	INIT_RDMA_OBJ_SIZE(ib_qp, srnic_qp, ibqp),
+	INIT_RDMA_OBJ_SIZE(ib_ucontext, srnic_ucontext, ibuc),
+};

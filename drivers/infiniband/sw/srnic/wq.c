@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Work queues: how WQEs come in, and how each completes exactly once.
+ *
+ * Send WRs complete in the order they were posted (ORD-15), while a Read is
+ * done only when its response came: srnic_sq_done() marks a WR, and CQEs are
+ * written for as many WRs at the head as are marked.
+ */
+
+#include "qp.h"
+#include "srnic.h"
+
+static u32 sq_producer(const struct srnic_qp *qp)
+{
+	/* pairs with the release of post_send, in the kernel or in the provider */
+	return qp->kernel ? smp_load_acquire(&qp->sq_posted) :
+			    smp_load_acquire(&qp->sq.hdr->producer);
+}
+
+static u32 rq_producer(const struct srnic_qp *qp)
+{
+	return qp->kernel ? smp_load_acquire(&qp->rq_posted) :
+			    smp_load_acquire(&qp->rq.hdr->producer);
+}
+
+/**
+ * srnic_sq_pending - send WQEs posted and not fetched
+ * @qp: alive
+ *
+ * Return: how many; -EPROTO if the ring's index was tampered with.
+ */
+int srnic_sq_pending(const struct srnic_qp *qp)
+{
+	return srnic_ring_filled(&qp->sq, sq_producer(qp), READ_ONCE(qp->sq_fetched));
+}
+
+/**
+ * srnic_sq_empty - no send WR is posted or in progress
+ * @qp: alive
+ */
+bool srnic_sq_empty(struct srnic_qp *qp)
+{
+	return READ_ONCE(qp->sq_completed) == READ_ONCE(qp->sq_fetched) &&
+	       !srnic_sq_pending(qp);
+}
+
+/* sq_lock is held. A CQE for one send WR, if it gives one. */
+static int sq_write_cqe(struct srnic_qp *qp, u32 index, const struct srnic_swr *swr,
+			enum srnic_wc_status status, u32 *seen)
+{
+	struct srnic_cqe cqe = {
+		.wr_id = swr->wr_id,
+		.opcode = swr->opcode,
+		.byte_len = swr->byte_len,
+		.qpn = qp->ibqp.qp_num,
+		.wqe_index = index,
+	};
+
+	if (status == SRNIC_WC_SUCCESS && !swr->signaled)
+		return 0;
+	return srnic_cq_add(qp->scq, &cqe, status, seen);
+}
+
+/**
+ * srnic_sq_done - a send WR is done
+ * @qp: alive
+ * @index: its ring index
+ * @status: how it ended
+ *
+ * Process context. Takes sq_lock. An error is the caller's to act on: it
+ * calls srnic_qp_fail(). Completions behind a WR in error wait for the flush.
+ */
+void srnic_sq_done(struct srnic_qp *qp, u32 index, enum srnic_wc_status status)
+{
+	struct srnic_swr *swr;
+	unsigned long flags;
+	u32 seen = 0;
+	int err = 0;
+
+	spin_lock_irqsave(&qp->sq_lock, flags);
+	swr = &qp->swr[index & (qp->sq.entries - 1)];
+	swr->status = status;
+	swr->state = SRNIC_SWR_DONE;
+
+	while (!err && qp->sq_completed != qp->sq_fetched) {
+		swr = &qp->swr[qp->sq_completed & (qp->sq.entries - 1)];
+		if (swr->state != SRNIC_SWR_DONE || swr->status != SRNIC_WC_SUCCESS)
+			break;
+		err = sq_write_cqe(qp, qp->sq_completed, swr, swr->status, &seen);
+		swr->state = SRNIC_SWR_FREE;
+		WRITE_ONCE(qp->sq_completed, qp->sq_completed + 1);
+	}
+	spin_unlock_irqrestore(&qp->sq_lock, flags);
+	srnic_cq_notify(qp->scq, seen);
+	if (err)
+		srnic_qp_fail(qp, RDMAP_E_CQ_OVERFLOW, NULL, 0, false);
+}
+
+/**
+ * srnic_sq_flush - complete all send WRs that are left (ST-34)
+ * @qp: alive; no kthread works on its SQ
+ *
+ * The WR in error keeps its status, all others are Flushed, signaled or not
+ * (WR-24). From now on whatever is posted is flushed at once (ST-36), until
+ * the QP goes to Idle. Any context. Takes sq_lock.
+ */
+void srnic_sq_flush(struct srnic_qp *qp)
+{
+	unsigned long flags;
+	u32 seen = 0;
+	int pending;
+
+	spin_lock_irqsave(&qp->sq_lock, flags);
+	qp->sq_flushing = true;
+	/* ask for doorbells before the look at the index, as the provider does it vice versa */
+	WRITE_ONCE(qp->sq.hdr->flags, SRNIC_RING_NEED_WAKEUP);
+	smp_mb();
+	for (; qp->sq_completed != qp->sq_fetched; qp->sq_completed++) {
+		struct srnic_swr *swr = &qp->swr[qp->sq_completed & (qp->sq.entries - 1)];
+		enum srnic_wc_status status = SRNIC_WC_FLUSHED;
+
+		if (swr->state == SRNIC_SWR_DONE && swr->status != SRNIC_WC_SUCCESS)
+			status = swr->status;
+		sq_write_cqe(qp, qp->sq_completed, swr, status, &seen);
+		swr->state = SRNIC_SWR_FREE;
+	}
+	qp->orq_head = qp->orq_tail;
+
+	pending = srnic_sq_pending(qp);
+	if (pending < 0)
+		srnic_count(qp->dev, SRNIC_CNT_RING_CORRUPT);
+	for (; pending > 0; pending--) {
+		const struct srnic_sqe *sqe = srnic_ring_slot(&qp->sq, qp->sq_fetched);
+		struct srnic_swr swr = {
+			.wr_id = READ_ONCE(sqe->wr_id),
+			.opcode = READ_ONCE(sqe->opcode),
+		};
+
+		sq_write_cqe(qp, qp->sq_fetched, &swr, SRNIC_WC_FLUSHED, &seen);
+		qp->sq_fetched++;
+		qp->sq_completed++;
+	}
+	spin_unlock_irqrestore(&qp->sq_lock, flags);
+	srnic_cq_notify(qp->scq, seen);
+}
+
+/* rq_lock is held. Copy the head of the next RQE; its SGEs only if @rwr has room for them. */
+static int rq_copy(struct srnic_qp *qp, struct srnic_rwr *rwr, bool sges)
+{
+	const struct srnic_rqe *rqe = srnic_ring_slot(&qp->rq, qp->rq_taken);
+	u32 i;
+
+	rwr->wr_id = READ_ONCE(rqe->wr_id);
+	rwr->num_sge = READ_ONCE(rqe->num_sge);
+	rwr->index = qp->rq_taken;
+	rwr->length = 0;
+	qp->rq_taken++;
+	if (!sges)
+		return 0;
+	if (rwr->num_sge > qp->max_recv_sge) {
+		rwr->num_sge = 0;
+		return -EINVAL;
+	}
+	memcpy(rwr->sge, rqe + 1, rwr->num_sge * sizeof(rwr->sge[0]));
+	for (i = 0; i < rwr->num_sge; i++)
+		rwr->length += rwr->sge[i].length;
+	return rwr->length > SRNIC_MAX_MSG ? -EINVAL : 0;
+}
+
+/**
+ * srnic_rq_take - take the oldest receive WQE
+ * @qp: alive
+ * @rwr: filled in
+ *
+ * Process context. Takes rq_lock.
+ *
+ * Return: 0; -EAGAIN if none is posted; -EINVAL if the WQE is malformed (it
+ * was taken and is to be completed with an error); -EPROTO if the ring's
+ * index was tampered with.
+ */
+int srnic_rq_take(struct srnic_qp *qp, struct srnic_rwr *rwr)
+{
+	unsigned long flags;
+	int n;
+
+	spin_lock_irqsave(&qp->rq_lock, flags);
+	n = srnic_ring_filled(&qp->rq, rq_producer(qp), qp->rq_taken);
+	if (n > 0)
+		n = rq_copy(qp, rwr, true);
+	else if (!n)
+		n = -EAGAIN;
+	spin_unlock_irqrestore(&qp->rq_lock, flags);
+	return n;
+}
+
+/* A CQE for one receive WR; the caller notifies */
+static int rq_write_cqe(struct srnic_qp *qp, const struct srnic_rwr *rwr,
+			struct srnic_cqe *cqe, enum srnic_wc_status status, u32 *seen)
+{
+	cqe->wr_id = rwr->wr_id;
+	cqe->opcode = SRNIC_OP_RECV;
+	cqe->qpn = qp->ibqp.qp_num;
+	cqe->wqe_index = rwr->index;
+	cqe->flags |= SRNIC_CQE_RQ;
+	return srnic_cq_add(qp->rcq, cqe, status, seen);
+}
+
+/**
+ * srnic_rq_complete - complete a receive WR that was taken
+ * @qp: alive
+ * @rwr: from srnic_rq_take()
+ * @cqe: byte_len, flags and data are set if @status is success
+ * @status: how it ended; an error is the caller's to act on
+ *
+ * Process context, without the QP's locks.
+ */
+void srnic_rq_complete(struct srnic_qp *qp, const struct srnic_rwr *rwr,
+		       struct srnic_cqe *cqe, enum srnic_wc_status status)
+{
+	u32 seen = 0;
+	int err;
+
+	err = rq_write_cqe(qp, rwr, cqe, status, &seen);
+	srnic_cq_notify(qp->rcq, seen);
+	if (err)
+		srnic_qp_fail(qp, RDMAP_E_CQ_OVERFLOW, NULL, 0, false);
+}
+
+/**
+ * srnic_rq_flush - complete all receive WRs that are left (ST-34, ST-41)
+ * @qp: alive; no kthread takes from its RQ
+ *
+ * As srnic_sq_flush().
+ */
+void srnic_rq_flush(struct srnic_qp *qp)
+{
+	unsigned long flags;
+	u32 seen = 0;
+	int n;
+
+	spin_lock_irqsave(&qp->rq_lock, flags);
+	qp->rq_flushing = true;
+	WRITE_ONCE(qp->rq.hdr->flags, SRNIC_RING_NEED_WAKEUP);
+	smp_mb();
+	n = srnic_ring_filled(&qp->rq, rq_producer(qp), qp->rq_taken);
+	if (n < 0)
+		srnic_count(qp->dev, SRNIC_CNT_RING_CORRUPT);
+	for (; n > 0; n--) {
+		struct srnic_cqe cqe = { };
+		struct srnic_rwr rwr;
+
+		rq_copy(qp, &rwr, false);
+		rq_write_cqe(qp, &rwr, &cqe, SRNIC_WC_FLUSHED, &seen);
+	}
+	spin_unlock_irqrestore(&qp->rq_lock, flags);
+	srnic_cq_notify(qp->rcq, seen);
+}
+
+/**
+ * srnic_wq_restart - the QP goes to Idle: posts are kept again (ST-03, ST-37)
+ * @qp: alive, without a stream
+ *
+ * Indices run on. Slots of unsignaled WRs that completed are told free, since
+ * no later completion will.
+ */
+void srnic_wq_restart(struct srnic_qp *qp)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&qp->sq_lock, flags);
+	qp->sq_flushing = false;
+	WRITE_ONCE(qp->sq_freed, qp->sq_fetched);
+	WRITE_ONCE(qp->sq.hdr->consumer, qp->sq_fetched);
+	spin_unlock_irqrestore(&qp->sq_lock, flags);
+	spin_lock_irqsave(&qp->rq_lock, flags);
+	qp->rq_flushing = false;
+	WRITE_ONCE(qp->rq.hdr->consumer, qp->rq_taken);
+	WRITE_ONCE(qp->rq.hdr->flags, 0);
+	spin_unlock_irqrestore(&qp->rq_lock, flags);
+}
+
+/**
+ * srnic_qp_doorbell - something was posted
+ * @qp: alive
+ *
+ * Wakes the tx kthread, or flushes if the QP is past work. Any context.
+ */
+void srnic_qp_doorbell(struct srnic_qp *qp)
+{
+	if (READ_ONCE(qp->sq_flushing))
+		srnic_sq_flush(qp);
+	if (READ_ONCE(qp->rq_flushing))
+		srnic_rq_flush(qp);
+	wake_up(&qp->tx_wait);
+}
+
+/**
+ * srnic_qp_polled - a kernel consumer polled a CQE: its slot is free (WR-04)
+ * @dev: the device
+ * @cqe: from the CQ, whose lock is held
+ */
+void srnic_qp_polled(struct srnic_device *dev, const struct srnic_cqe *cqe)
+{
+	struct srnic_qp *qp = xa_load(&dev->qps, cqe->qpn);
+
+	if (!qp)
+		return;
+	if (cqe->flags & SRNIC_CQE_RQ)
+		WRITE_ONCE(qp->rq_freed, cqe->wqe_index + 1);
+	else
+		WRITE_ONCE(qp->sq_freed, cqe->wqe_index + 1);
+}

@@ -18,6 +18,7 @@
 #include <linux/wait.h>
 #include <linux/xarray.h>
 #include "cm_priv.h"
+#include "trace.h"
 
 /* Octets a peer may still send while we wait for it to close */
 #define SRNIC_CM_DRAIN		(64 * 1024)
@@ -86,6 +87,37 @@ static void srnic_ep_release(struct kref *ref)
 void srnic_ep_put(struct srnic_ep *ep)
 {
 	kref_put(&ep->ref, srnic_ep_release);
+}
+
+/**
+ * srnic_ep_note - a tracepoint for a step in a connection's life
+ * @ep: an endpoint
+ * @event: a short literal
+ * @status: 0 or an errno
+ */
+void srnic_ep_note(struct srnic_ep *ep, const char *event, int status)
+{
+	trace_srnic_conn(ep->dev, ep->qpn, event, &ep->local, &ep->remote, status);
+}
+
+/**
+ * srnic_ep_fate - count how a connection came out, and trace it
+ * @ep: an endpoint
+ * @counter: SRNIC_CNT_CONN_*
+ * @status: 0 or an errno
+ */
+void srnic_ep_fate(struct srnic_ep *ep, enum srnic_counter counter, int status)
+{
+	static const char * const name[SRNIC_CNT_COUNT] = {
+		[SRNIC_CNT_CONN_ACTIVE] = "connected",
+		[SRNIC_CNT_CONN_PASSIVE] = "accepted",
+		[SRNIC_CNT_CONN_REJECTED] = "rejected",
+		[SRNIC_CNT_CONN_FAILED] = "failed",
+		[SRNIC_CNT_CONN_DROPPED] = "dropped",
+	};
+
+	srnic_count(ep->dev, counter);
+	srnic_ep_note(ep, name[counter], status);
 }
 
 /**
@@ -305,6 +337,7 @@ int srnic_ep_claim(struct srnic_ep *ep, u32 qpn)
 		return err;
 	}
 	ep->qp = qp;
+	ep->qpn = qpn;
 	return 0;
 }
 
@@ -360,6 +393,7 @@ static void srnic_ep_run_attached(struct srnic_ep *ep)
 		return;
 	smp_rmb();		/* see srnic_ep_tell() */
 	event.status = ep->close_err;
+	srnic_ep_note(ep, "closed", event.status);
 	if (!ep->mute)
 		id->event_handler(id, &event);
 	ep->cm_id = NULL;
@@ -402,7 +436,7 @@ static int passive_accept(struct srnic_ep *ep, struct iw_cm_id *id,
 		return err;
 	}
 
-	srnic_count(ep->dev, SRNIC_CNT_CONN_PASSIVE);
+	srnic_ep_fate(ep, SRNIC_CNT_CONN_PASSIVE, 0);
 	srnic_qp_put(ep->qp);
 	ep->qp = NULL;
 	id->add_ref(id);
@@ -440,7 +474,7 @@ int srnic_cm_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 		else
 			err = passive_accept(ep, id, param);
 		if (err)
-			srnic_count(ep->dev, SRNIC_CNT_CONN_FAILED);
+			srnic_ep_fate(ep, SRNIC_CNT_CONN_FAILED, err);
 	}
 	mutex_unlock(&ep->lock);
 	srnic_ep_put(ep);
@@ -464,7 +498,7 @@ int srnic_cm_reject(struct iw_cm_id *id, const void *pdata, u8 pdata_len)
 		return err;
 	mutex_lock(&ep->lock);
 	if (ep->state == SRNIC_EP_REPORTED) {
-		srnic_count(ep->dev, SRNIC_CNT_CONN_REJECTED);
+		srnic_ep_fate(ep, SRNIC_CNT_CONN_REJECTED, 0);
 		srnic_ep_refuse(ep, pdata, pdata_len);
 		err = 0;
 	}

@@ -112,9 +112,9 @@ static void active_fail(struct srnic_ep *ep, struct iw_cm_event *event, bool lin
 {
 	struct iw_cm_id *id = ep->cm_id;
 
-	ibdev_dbg(&ep->dev->ibdev, "connection failed: %d\n", event->status);
-	srnic_count(ep->dev, event->status == -ECONNREFUSED ?
-		    SRNIC_CNT_CONN_REJECTED : SRNIC_CNT_CONN_FAILED);
+	srnic_ep_fate(ep, event->status == -ECONNREFUSED ?
+		      SRNIC_CNT_CONN_REJECTED : SRNIC_CNT_CONN_FAILED,
+		      event->status);
 	srnic_ep_unclaim(ep);
 	event->event = IW_CM_EVENT_CONNECT_REPLY;
 	/* cma copies them whatever the status: nothing changed */
@@ -150,7 +150,7 @@ static void active_fall_back(struct srnic_ep *ep)
 {
 	int err;
 
-	ibdev_dbg(&ep->dev->ibdev, "falling back to MPA revision 1\n");
+	srnic_ep_note(ep, "revision 1", 0);
 	srnic_ep_drop_stream(ep, false);
 	err = active_start(ep, 1);
 	if (err)
@@ -170,12 +170,10 @@ static void active_established(struct srnic_ep *ep, const struct mpa_result *mpa
 		.ord = srnic_ep_event_depth(mpa->ird, 0),
 	};
 	struct iw_cm_id *id = ep->cm_id;
-	struct sockaddr *local = (struct sockaddr *)&event.local_addr;
-	struct sockaddr *remote = (struct sockaddr *)&event.remote_addr;
 	int err = -EMSGSIZE;
 
-	kernel_getsockname(ep->stream->sock, local);
-	kernel_getpeername(ep->stream->sock, remote);
+	event.local_addr = ep->local;
+	event.remote_addr = ep->remote;
 	/* cut private data would be taken for the peer's own words */
 	if (srnic_ep_pdata(ep, &ep->reply, &event))
 		err = srnic_ep_attach(ep, true, mpa, 0);
@@ -188,7 +186,7 @@ static void active_established(struct srnic_ep *ep, const struct mpa_result *mpa
 		return;
 	}
 
-	srnic_count(ep->dev, SRNIC_CNT_CONN_ACTIVE);
+	srnic_ep_fate(ep, SRNIC_CNT_CONN_ACTIVE, 0);
 	err = id->event_handler(id, &event);
 	if (err) {
 		/* no memory for the private data: the ULP must not miss it */
@@ -297,8 +295,10 @@ void srnic_ep_run_active(struct srnic_ep *ep)
 			return;
 		err = -ETIMEDOUT;
 	}
-	if (!err || err == -EISCONN)
+	if (!err || err == -EISCONN) {
+		kernel_getsockname(ep->stream->sock, (struct sockaddr *)&ep->local);
 		err = srnic_ep_send_request(ep);
+	}
 	if (err) {
 		active_fail_errno(ep, err);
 		return;
@@ -352,7 +352,10 @@ int srnic_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 		goto close;
 	id->add_ref(id);
 	ep->cm_id = id;
+	ep->local = id->m_local_addr;
+	ep->remote = id->m_remote_addr;
 	err = active_start(ep, ep->policy.rev);
+	srnic_ep_note(ep, "connect", err);
 	if (!err)
 		goto unlock;
 	ep->cm_id = NULL;

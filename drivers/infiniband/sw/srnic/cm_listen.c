@@ -141,13 +141,12 @@ void srnic_ep_run_listener(struct srnic_ep *ep)
 		if (!listener_has_room(ep))
 			return;
 		err = kernel_accept(ep->stream->sock, &sock, O_NONBLOCK);
-		if (err == -EAGAIN)
-			return;
 		if (err == -ECONNABORTED)
 			continue;
 		if (err) {
-			/* no memory, no file: nothing else would wake us */
-			srnic_ep_deadline(ep, SRNIC_CM_RETRY_MS);
+			/* without memory nothing else would wake us */
+			if (err == -ENOMEM || err == -ENOBUFS)
+				srnic_ep_deadline(ep, SRNIC_CM_RETRY_MS);
 			return;
 		}
 		listener_adopt(ep, sock);
@@ -175,7 +174,7 @@ static void passive_report(struct srnic_ep *ep)
 
 	if (!srnic_ep_pdata(ep, &ep->req, &event)) {
 		/* cut private data would be taken for the ULP's own words */
-		srnic_count(ep->dev, SRNIC_CNT_CONN_FAILED);
+		srnic_ep_fate(ep, SRNIC_CNT_CONN_FAILED, -EMSGSIZE);
 		srnic_ep_refuse(ep, NULL, 0);
 		return;
 	}
@@ -187,6 +186,7 @@ static void passive_report(struct srnic_ep *ep)
 		err = listener->cm_id->event_handler(listener->cm_id, &event);
 	spin_unlock(&listener->half_lock);
 	if (!err) {
+		srnic_ep_note(ep, "request", 0);
 		srnic_ep_leave(ep);
 		return;
 	}
@@ -194,7 +194,7 @@ static void passive_report(struct srnic_ep *ep)
 	 * iwcm's backlog is full. A close without a Reply would read as
 	 * "revision 2 not understood", and the peer would try again at once.
 	 */
-	srnic_count(ep->dev, SRNIC_CNT_CONN_DROPPED);
+	srnic_ep_fate(ep, SRNIC_CNT_CONN_DROPPED, err);
 	srnic_ep_refuse(ep, NULL, 0);
 }
 
@@ -202,24 +202,26 @@ static void passive_request(struct srnic_ep *ep)
 {
 	int ret = srnic_ep_read_hello(ep, MPA_REQUEST, &ep->req);
 
-	if (ret == -EAGAIN && !srnic_ep_expired(ep))
-		return;
+	if (ret == -EAGAIN) {
+		if (!srnic_ep_expired(ep))
+			return;
+		ret = -ETIMEDOUT;
+	}
 	if (!ret)
 		ret = srnic_ep_probe(ep);
 	if (ret) {
-		srnic_count(ep->dev, SRNIC_CNT_CONN_FAILED);
+		srnic_ep_fate(ep, SRNIC_CNT_CONN_FAILED, ret > 0 ? -EPROTO : ret);
 		if (ret == MPA_BAD_REV && !ep->req.rev) {
 			/* M-RDMAC-1: we cannot speak the RDMAC protocols */
 			ep->req.rev = 1;
 			srnic_ep_refuse(ep, NULL, 0);
 			return;
 		}
-		ibdev_dbg(&ep->dev->ibdev, "bad start of connection: %d\n", ret);
 		srnic_ep_close(ep, true);
 		return;
 	}
 	if (ep->req.markers && !ep->policy.tx_markers) {
-		srnic_count(ep->dev, SRNIC_CNT_CONN_FAILED);
+		srnic_ep_fate(ep, SRNIC_CNT_CONN_FAILED, -EOPNOTSUPP);
 		srnic_ep_refuse(ep, NULL, 0);
 		return;
 	}
@@ -232,8 +234,10 @@ static void passive_request(struct srnic_ep *ep)
  */
 void srnic_ep_run_passive(struct srnic_ep *ep)
 {
+	int err;
+
 	if (srnic_ep_unwanted(ep)) {
-		srnic_count(ep->dev, SRNIC_CNT_CONN_DROPPED);
+		srnic_ep_fate(ep, SRNIC_CNT_CONN_DROPPED, -ECONNABORTED);
 		srnic_ep_close(ep, true);
 		return;
 	}
@@ -241,8 +245,11 @@ void srnic_ep_run_passive(struct srnic_ep *ep)
 		passive_request(ep);
 		return;
 	}
-	if (srnic_ep_expired(ep) || srnic_ep_probe(ep)) {
-		srnic_count(ep->dev, SRNIC_CNT_CONN_FAILED);
+	err = srnic_ep_probe(ep);
+	if (!err && srnic_ep_expired(ep))
+		err = -ETIMEDOUT;
+	if (err) {
+		srnic_ep_fate(ep, SRNIC_CNT_CONN_FAILED, err);
 		srnic_ep_close(ep, true);
 	}
 }
@@ -312,11 +319,13 @@ int srnic_cm_listen(struct iw_cm_id *id, int backlog)
 	ep->max_half = clamp(backlog, SRNIC_CM_MIN_HALF_OPEN,
 			     SRNIC_CM_MAX_HALF_OPEN);
 	ep->state = SRNIC_EP_LISTENING;
+	ep->local = id->m_local_addr;
 	id->add_ref(id);
 	ep->cm_id = id;
 	id->provider_data = (void *)(uintptr_t)ep->handle;
 	srnic_ep_adopt(ep, stream);
 	err = kernel_listen(sock, backlog);
+	srnic_ep_note(ep, "listen", err);
 	if (err) {
 		ep->cm_id = NULL;
 		id->rem_ref(id);
@@ -353,6 +362,7 @@ int srnic_cm_destroy_listen(struct iw_cm_id *id)
 	if (ep->state == SRNIC_EP_LISTENING) {
 		spin_lock(&ep->half_lock);
 		ep->stopped = true;
+		srnic_ep_note(ep, "listen end", 0);
 		list_for_each_entry(child, &ep->half_open, sibling)
 			srnic_ep_tell(child, SRNIC_EPF_EVICT);
 		spin_unlock(&ep->half_lock);

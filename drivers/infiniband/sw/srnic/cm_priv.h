@@ -43,7 +43,7 @@
 #define SRNIC_CM_LINGER_MS	(2 * MSEC_PER_SEC)
 /* A half-open connection this old gives way to a new one if all places are taken */
 #define SRNIC_CM_GRACE_MS	(1 * MSEC_PER_SEC)
-/* For the system to find memory or files for accept again */
+/* For the system to find memory for accept again */
 #define SRNIC_CM_RETRY_MS	100
 
 /* Half-open connections of a listener: its backlog, within these bounds */
@@ -143,6 +143,7 @@ struct srnic_ep {
 	struct srnic_stream *stream;	/* ours until it is attached */
 	struct iw_cm_id *cm_id;
 	struct srnic_qp *qp;
+	u32 qpn;			/* of @qp, also when it is let go */
 	bool mute;			/* iwcm takes no more events */
 	struct sockaddr_storage local;
 	struct sockaddr_storage remote;
@@ -178,6 +179,8 @@ struct srnic_ep *srnic_ep_new(struct srnic_device *dev);
 struct srnic_ep *srnic_ep_find(const struct iw_cm_id *id);
 void srnic_ep_put(struct srnic_ep *ep);
 void srnic_ep_kick(struct srnic_ep *ep);
+void srnic_ep_note(struct srnic_ep *ep, const char *event, int status);
+void srnic_ep_fate(struct srnic_ep *ep, enum srnic_counter counter, int status);
 void srnic_ep_tell(struct srnic_ep *ep, int flag);
 void srnic_ep_deadline(struct srnic_ep *ep, unsigned int ms);
 bool srnic_ep_expired(const struct srnic_ep *ep);

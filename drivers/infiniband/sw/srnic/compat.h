@@ -4,7 +4,9 @@
 #define SRNIC_COMPAT_H
 
 /* the block iterators have a header of their own in later kernels, and in late 6.1 ones */
-#if __has_include(<rdma/iter.h>)
+#ifdef __CHECKER__	/* sparse knows no __has_include */
+#include <rdma/iter.h>
+#elif __has_include("rdma/iter.h")
 #include <rdma/iter.h>
 #else
 #include <rdma/ib_umem.h>

@@ -133,9 +133,8 @@ static struct srnic_device *device_new(struct net_device *netdev)
 		return NULL;
 	dev->netdev = netdev;
 	netdev_hold(netdev, &dev->netdev_ref, GFP_KERNEL);
-	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1);
+	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
 	xa_init_flags(&dev->mrs, XA_FLAGS_ALLOC1);
-	INIT_WORK(&dev->moved, srnic_netdev_moved);
 	dev->policy = (struct mpa_policy) {
 		.crc = true,
 		.rev = 2,
@@ -157,9 +156,9 @@ static struct srnic_device *device_new(struct net_device *netdev)
  *
  * Context: may sleep, no RTNL.
  *
- * Return: 0; -EEXIST if the interface has an srnic; -EOPNOTSUPP for a type of
- * interface that cannot have one; -ENAMETOOLONG; -ENFILE if the name is in
- * use; -ENOMEM.
+ * Return: 0; -EEXIST if the interface has an srnic or the name is in use;
+ * -EOPNOTSUPP for a type of interface that cannot have one; -ENAMETOOLONG;
+ * -ENOMEM.
  */
 int srnic_device_add(const char *name, struct net_device *netdev)
 {
@@ -180,6 +179,10 @@ int srnic_device_add(const char *name, struct net_device *netdev)
 		err = ib_register_device(&dev->ibdev, name, NULL);
 	if (err) {
 		ib_dealloc_device(&dev->ibdev);
+		if (err == -ENFILE) {
+			netdev_warn(netdev, "srnic: the name %s is in use\n", name);
+			err = -EEXIST;
+		}
 		goto unlock;
 	}
 	/* registered: @dev may be gone already; and the notifier missed what came before */
@@ -201,7 +204,6 @@ void srnic_dealloc_driver(struct ib_device *ibdev)
 {
 	struct srnic_device *dev = to_srnic_dev(ibdev);
 
-	flush_work(&dev->moved);
 	srnic_cm_drop_device(dev);
 	WARN_ON_ONCE(!xa_empty(&dev->qps));
 	WARN_ON_ONCE(!xa_empty(&dev->mrs));

@@ -61,19 +61,21 @@ void srnic_netdev_sync(struct net_device *netdev)
 	ib_device_put(ibdev);
 }
 
-/**
- * srnic_netdev_moved - end what was begun in the namespace that was left
- * @work: of struct srnic_device; holds a reference to the device
- *
- * The sockets there stay where they were made; new ones are made where the
- * interface is now.
+/*
+ * On the way to another network namespace. Sockets stay where they were made,
+ * so what was begun there ends; new ones are made where the interface is then.
  */
-void srnic_netdev_moved(struct work_struct *work)
+static void end_connections(struct net_device *netdev)
 {
-	struct srnic_device *dev = container_of(work, struct srnic_device, moved);
+	struct srnic_device *dev;
+	struct ib_device *ibdev;
 	unsigned long qpn;
 	void *entry;
 
+	ibdev = ib_device_get_by_netdev(netdev, SRNIC_DRIVER_ID);
+	if (!ibdev)
+		return;
+	dev = to_srnic_dev(ibdev);
 	srnic_cm_drop_device(dev);
 	xa_for_each(&dev->qps, qpn, entry) {
 		struct srnic_qp *qp = srnic_qp_find(dev, qpn);
@@ -84,17 +86,7 @@ void srnic_netdev_moved(struct work_struct *work)
 			srnic_qp_abort(qp);
 		srnic_qp_put(qp);
 	}
-	ib_device_put(&dev->ibdev);
-}
-
-static void netdev_moves(struct net_device *netdev)
-{
-	struct ib_device *ibdev;
-
-	ibdev = ib_device_get_by_netdev(netdev, SRNIC_DRIVER_ID);
-	/* if it is queued already it has a reference and its work is the same */
-	if (ibdev && !schedule_work(&to_srnic_dev(ibdev)->moved))
-		ib_device_put(ibdev);
+	ib_device_put(ibdev);
 }
 
 static int netdev_event(struct notifier_block *nb, unsigned long event, void *info)
@@ -105,7 +97,7 @@ static int netdev_event(struct notifier_block *nb, unsigned long event, void *in
 	case NETDEV_UNREGISTER:
 		/* also sent on the way to another namespace, with the interface registered */
 		if (netdev->reg_state == NETREG_REGISTERED) {
-			netdev_moves(netdev);
+			end_connections(netdev);
 			break;
 		}
 		fallthrough;

@@ -5,7 +5,6 @@
 
 #include <linux/bits.h>
 #include <linux/netdevice.h>
-#include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/srnic-abi.h>
@@ -74,8 +73,6 @@ enum srnic_counter {
  * @raw_gid: MAC address, or a made-up one for an interface that has none;
  *	     written under RTNL once the device is registered
  * @port_active: last port state that was reported, under RTNL
- * @moved: drops the connections made in the network namespace the interface
- *	   has left
  */
 struct srnic_device {
 	struct ib_device ibdev;
@@ -92,7 +89,6 @@ struct srnic_device {
 	atomic64_t counters[SRNIC_CNT_COUNT];
 	u8 raw_gid[16];
 	bool port_active;
-	struct work_struct moved;
 };
 
 struct srnic_ucontext {
@@ -140,7 +136,6 @@ void srnic_get_dev_fw_str(struct ib_device *ibdev, char *str);
 int srnic_netdev_init(void);
 void srnic_netdev_exit(void);
 void srnic_netdev_sync(struct net_device *netdev);
-void srnic_netdev_moved(struct work_struct *work);
 
 /* nldev.c */
 int srnic_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr);

@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# shellcheck shell=bash
+#
+# What the system tests share. Sourced, never run: . "$(dirname "$0")/lib.sh"
+#
+# A test prints TAP. It runs as root on a machine that it may turn upside down
+# (scripts/guest), makes its own hosts and takes them down again:
+#
+#	two_hosts 1500			# netns h1 and h2 over a veth pair
+#	t "rping" pair 7174 rping -s -a "$SRV4" -C 10 -- rping -c -a "$SRV4" -C 10
+#	teardown_hosts
+#	done_testing
+#
+# SRNIC_TYPE is the type of RDMA link that is tested: srnic, or another one to
+# try a test out (siw).
+
+set -u
+
+SRNIC_TYPE=${SRNIC_TYPE:-srnic}
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+top=$(cd "$here/../.." && pwd)
+BIN=${SRNIC_TESTS:-$top/build/tests}	# make -C tests/system OUT=...
+T_LIMIT=${T_LIMIT:-60}			# seconds for one test; a guest is slow
+tmp=$(mktemp -d)
+test_file=$(basename "$0")
+
+# --- TAP ---------------------------------------------------------------------
+
+tap_count=0 tap_failed=0
+
+ok()     { tap_count=$((tap_count + 1)); echo "ok $tap_count - $*"; }
+not_ok() { tap_count=$((tap_count + 1)); tap_failed=$((tap_failed + 1)); echo "not ok $tap_count - $*"; }
+skip()   { tap_count=$((tap_count + 1)); echo "ok $tap_count - $1 # SKIP $2"; }
+diag()   { sed 's/^/#     /'; }
+bail()   { echo "Bail out! $*"; exit 1; }
+
+skip_all() { echo "1..0 # SKIP $*"; exit 0; }
+
+# t [-l SECONDS] NAME COMMAND...: one test, which passes if the command (also a
+# function) ends with status 0 in time. Status 77 skips, the last line of the
+# output says why. The output is shown if the test fails.
+t() {
+	local limit=$T_LIMIT name pid dog first rc start took
+	if [ "$1" = -l ]; then
+		limit=$2
+		shift 2
+	fi
+	name=$1
+	shift
+	start=${EPOCHREALTIME/./}
+	# Process groups of their own, so that all a test started can be ended.
+	set -m
+	(set +m; "$@") >"$tmp/out" 2>&1 </dev/null &
+	pid=$!
+	(sleep "$limit"; kill -TERM -- -$pid; sleep 3; kill -KILL -- -$pid; sleep 5) >/dev/null 2>&1 &
+	dog=$!
+	set +m
+	rc=0
+	wait -n -p first "$pid" "$dog" 2>/dev/null || rc=$?
+	if [ "${first:-}" != "$pid" ]; then
+		# killed, and still there: it hangs in the kernel
+		rc=hung
+		{
+			echo "does not even die; processes that hang:"
+			ps -eo pid,stat,wchan:32,args | awk '$2 ~ /^D/'
+			for p in $(ps -eo pid,stat | awk '$2 ~ /^D/ { print $1 }'); do
+				echo "stack of $p:"; cat "/proc/$p/stack"
+			done
+		} >>"$tmp/out" 2>&1
+	elif ! kill -0 "$dog" 2>/dev/null || [ $rc = 143 ] || [ $rc = 137 ]; then
+		echo "time limit: $limit s" >>"$tmp/out"
+	fi
+	kill -KILL -- -$dog 2>/dev/null
+	{ wait "$dog"; } 2>/dev/null
+	# nothing a test leaves running may disturb the next one
+	kill -KILL -- -$pid 2>/dev/null
+	took=$(((${EPOCHREALTIME/./} - start) / 100000))
+	took=$((took / 10)).$((took % 10))
+	case $rc in
+	0)  ok "$name ($took s)" ;;
+	77) skip "$name" "$(tail -n 1 "$tmp/out" | sed 's/^SKIP: //')" ;;
+	*)  not_ok "$name ($took s)"
+	    { echo "status $rc of: $*"; tail -n 60 "$tmp/out"; } | diag ;;
+	esac
+	[ "$rc" = 0 ] || [ "$rc" = 77 ]
+}
+
+# The last test of each file: the kernel had nothing to complain about.
+kernel_log_clean() {
+	dmesg | sed -n "/srnic-test: start of $test_file $$\$/,\$p" >"$tmp/dmesg"
+	"$top/scripts/kernel-trouble" "$tmp/dmesg"
+}
+
+done_testing() {
+	t "kernel log has no warning" kernel_log_clean
+	echo "1..$tap_count"
+	echo "# $test_file: $((tap_count - tap_failed)) of $tap_count ok, $SECONDS s"
+	[ $tap_failed = 0 ]
+	exit
+}
+
+# --- hosts -------------------------------------------------------------------
+
+# After two_hosts, one_host: where the server and the client of a test live.
+SRV_NS='' CLI_NS='' SRV_DEV='' CLI_DEV=''
+SRV4='' SRV6='' CLI4='' CLI6=''
+made_ns='' made_rdma=''
+
+# within SECONDS COMMAND...: try until it succeeds.
+within() {
+	local end=$((SECONDS + $1))
+	shift
+	until "$@"; do
+		[ $SECONDS -lt $end ] || return 1
+		sleep 0.1
+	done
+}
+
+net_up() {	# NETNS NETDEV V4/LEN V6/LEN
+	ip -n "$1" link set lo up &&
+	ip -n "$1" addr add "$3" dev "$2" &&
+	ip -n "$1" addr add "$4" dev "$2" nodad &&
+	ip -n "$1" link set "$2" up ||
+		bail "cannot set up $2 in $1"
+}
+
+rdma_up() {	# NETNS NETDEV TYPE RDMADEV
+	ip netns exec "$1" timeout 20 rdma link add "$4" type "$3" netdev "$2" ||
+		bail "no $3 on $2 in $1"
+	made_rdma="$made_rdma $4"
+	within 10 port_is_active "$4" ||
+		bail "the port does not get active: $(rdma link show "$4/1")"
+}
+
+add_ns() {
+	ip netns add "$1" || bail "cannot make netns $1"
+	made_ns="$made_ns $1"
+	# no duplicate address detection, no router solicitation: hosts are ready at once
+	ip netns exec "$1" sysctl -qw net.ipv6.conf.default.accept_dad=0 \
+		net.ipv6.conf.default.router_solicitations=0
+}
+
+port_is_active() { rdma link show "$1/1" 2>/dev/null | grep -q 'state ACTIVE'; }
+
+# two_hosts MTU [CLIENT-TYPE [SERVER-TYPE]]
+two_hosts() {
+	local mtu=$1 type1=${2:-$SRNIC_TYPE} type2=${3:-$SRNIC_TYPE}
+	add_ns h1
+	add_ns h2
+	ip link add v1 mtu "$mtu" netns h1 type veth peer name v2 mtu "$mtu" netns h2 ||
+		bail "cannot make a veth pair"
+	net_up h1 v1 10.77.0.1/24 fd77::1/64
+	net_up h2 v2 10.77.0.2/24 fd77::2/64
+	rdma_up h1 v1 "$type1" sr1
+	rdma_up h2 v2 "$type2" sr2
+	CLI_NS=h1 CLI_DEV=sr1 CLI4=10.77.0.1 CLI6=fd77::1
+	SRV_NS=h2 SRV_DEV=sr2 SRV4=10.77.0.2 SRV6=fd77::2
+}
+
+# one_host: both programs on one host, which has its addresses on a dummy netdev
+one_host() {
+	add_ns h1
+	ip -n h1 link add d1 type dummy || bail "cannot make a dummy netdev"
+	net_up h1 d1 10.78.0.1/24 fd78::1/64
+	rdma_up h1 d1 "$SRNIC_TYPE" sr1
+	CLI_NS=h1 CLI_DEV=sr1 CLI4=10.78.0.1 CLI6=fd78::1
+	SRV_NS=h1 SRV_DEV=sr1 SRV4=10.78.0.1 SRV6=fd78::1
+}
+
+# Ends all programs in a host and takes the hosts down. Bounded.
+teardown_hosts() {
+	local ns dev
+	for ns in $made_ns; do
+		ip netns pids "$ns" 2>/dev/null | xargs -r kill -KILL 2>/dev/null
+	done
+	for dev in $made_rdma; do
+		if [ -e "/sys/class/infiniband/$dev" ]; then
+			timeout -k 1 20 rdma link delete "$dev" 2>/dev/null
+		fi
+	done
+	for ns in $made_ns; do
+		timeout -k 1 20 ip netns del "$ns" 2>/dev/null
+	done
+	made_ns='' made_rdma=''
+}
+
+cleanup() {
+	trap - EXIT
+	teardown_hosts
+	rm -rf "$tmp"
+}
+trap cleanup EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+
+# --- servers and clients -----------------------------------------------------
+
+on_srv() { ip netns exec "$SRV_NS" "$@"; }
+on_cli() { ip netns exec "$CLI_NS" "$@"; }
+
+# Of the netns of process PID. Connections of an in-kernel TCP socket are seen
+# here like any other.
+pid_listens() {	# PID PORT
+	case $SRNIC_TYPE in
+	rxe) rdma resource show cm_id | grep -q "LISTEN.* src-addr .*:$2 " ;;
+	*)   grep -qE "^ *[0-9]+: [0-9A-F]+:$(printf %04X "$2") [0-9A-F]+:0000 0A " \
+		"/proc/$1/net/tcp" "/proc/$1/net/tcp6" 2>/dev/null ;;
+	esac
+}
+
+server_pid=''
+
+# serve PORT COMMAND...: start a server in the background, wait until it
+# listens on PORT.
+serve() {
+	local port=$1 end=$((SECONDS + 30))
+	shift
+	# a simple command, so that its process id is that of the server
+	ip netns exec "$SRV_NS" "$@" >"$tmp/server" 2>&1 </dev/null &
+	server_pid=$!
+	until pid_listens $server_pid "$port"; do
+		if ! kill -0 $server_pid 2>/dev/null; then
+			echo "the server ended before it listened on port $port: $*"
+			cat "$tmp/server"
+			return 1
+		fi
+		if [ $SECONDS -ge $end ]; then
+			echo "the server does not listen on port $port: $*"
+			cat "$tmp/server"
+			return 1
+		fi
+		sleep 0.1
+	done
+}
+
+# served: the server must end by itself, with status 0.
+served() {
+	local rc=0
+	wait $server_pid || rc=$?
+	echo "server (status $rc):"
+	cat "$tmp/server"
+	return $rc
+}
+
+# stop_server: it must be there still, and go when told to.
+stop_server() {
+	if ! kill -0 $server_pid 2>/dev/null; then
+		echo "the server is gone:"
+		cat "$tmp/server"
+		return 1
+	fi
+	kill $server_pid
+	wait $server_pid 2>/dev/null
+	echo "server:"
+	cat "$tmp/server"
+	return 0
+}
+
+# pair PORT SERVER... -- CLIENT...: both must end with status 0.
+pair() {
+	local port=$1 server=() rc=0
+	shift
+	while [ "$1" != -- ]; do
+		server+=("$1")
+		shift
+	done
+	shift
+	serve "$port" "${server[@]}" || return
+	on_cli "$@" || { rc=$?; echo "client: status $rc"; }
+	# a failed client may leave the server waiting for ever
+	[ $rc = 0 ] || { sleep 2; kill $server_pid 2>/dev/null; }
+	served && return $rc
+}
+
+# --- set-up ------------------------------------------------------------------
+
+[ "$(id -u)" = 0 ] || bail "must be root, on a machine that may be turned upside down"
+ulimit -l unlimited
+ulimit -c 0
+echo "srnic-test: start of $test_file $$" >/dev/kmsg
+modprobe -qa rdma_ucm ib_uverbs
+if [ "$SRNIC_TYPE" != srnic ]; then
+	echo "# link type $SRNIC_TYPE"
+fi

@@ -42,7 +42,7 @@ demo: setup		## Show it at work: RDMA traffic between two hosts, in a guest
 check: setup		## Run every check: static, unit and system tests
 	@scripts/check
 
-check-static: setup	## sparse, compiler warnings, kernel-doc and checkpatch
+check-static: setup	## Compiler warnings, sparse, checkpatch and other looks at the sources
 	@scripts/check static
 
 check-kunit: setup	## Unit tests (KUnit), in User Mode Linux

@@ -192,6 +192,7 @@ static void respond_depths(struct kunit *test)
 		{ 0, 1, 16382, 0,	128, 0, 128, 0 },
 		/* no negotiation: own value kept, 0x3fff answered */
 		{ 8, NO_NEG, 5, 6,	NO_NEG, 6, 5, 6 },
+		{ 4, NO_NEG, 5, 6,	NO_NEG, 4, 5, 4 },
 		{ NO_NEG, 8, 5, 6,	8, NO_NEG, 8, 6 },
 		{ NO_NEG, NO_NEG, 5, 6,	NO_NEG, NO_NEG, 5, 6 },
 		{ NO_NEG, NO_NEG, 255, 16382, NO_NEG, NO_NEG, 128, 128 },

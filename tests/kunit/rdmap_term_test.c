@@ -9,7 +9,7 @@
 #define R	0x2000
 
 /* What is quoted: a Write of 8 octets to a bad STag, a Read Request */
-#define WRITE		"0016 c140 deadbeef 0000000000000010 "
+#define BAD_WRITE		"0016 c140 deadbeef 0000000000000010 "
 #define SEGMENT		"002e 4141 00000000 00000001 00000001 00000000 "
 #define READ_REQUEST	"a1a2a3a4 0000000000001000 00002000 b1b2b3b4 00007f0000001000 "
 #define ZEROS_24	"000000000000000000000000000000000000000000000000 "
@@ -69,7 +69,7 @@ static void golden_encode(struct kunit *test)
 	term.err = *rdmap_error(RDMAP_E_TAGGED_STAG);
 	expect_term_fpdu(test, "1/1/00 with a Write", &term,
 			 "0026 4147 00000000 00000002 00000001 00000000 1100c000 "
-			 WRITE "4a758b98");
+			 BAD_WRITE "4a758b98");
 
 	quote_read_request(test, &term);
 	term.err = *rdmap_error(RDMAP_E_READ_BOUNDS);
@@ -159,7 +159,7 @@ static void decode_values(struct kunit *test)
 		u8 ddp_len;
 	} rows[] = {
 		{ "20020000", "",	2, 0, 0x02, 0, 0, 0 },
-		{ "1100c000", WRITE,	1, 1, 0x00, M | D, 22, 14 },
+		{ "1100c000", BAD_WRITE,	1, 1, 0x00, M | D, 22, 14 },
 		{ "0101e000", SEGMENT READ_REQUEST,	0, 1, 0x01, M | D | R, 46, 18 },
 		/* headers that are not there sent as zeros (RFC 5040 7.1) */
 		{ "20020000", ZEROS_24 ZEROS_24,	2, 0, 0x02, 0, 0, 0 },
@@ -171,14 +171,14 @@ static void decode_values(struct kunit *test)
 		{ "ff7f0000", "",	15, 15, 0x7f, 0, 0, 0 },
 		/* length without header, header without length */
 		{ "11008000", "0016",	1, 1, 0x00, M, 22, 0 },
-		{ "11004000", WRITE,	1, 1, 0x00, D, 0, 14 },
+		{ "11004000", BAD_WRITE,	1, 1, 0x00, D, 0, 14 },
 		/* promised and not there */
 		{ "0101e000", "",	0, 1, 0x01, 0, 0, 0 },
 		{ "0101e000", "00",	0, 1, 0x01, 0, 0, 0 },
 		{ "0101e000", "0016",	0, 1, 0x01, M, 22, 0 },
 		{ "0101e000", "0016c140deadbeef00000000000000",
 					0, 1, 0x01, M, 22, 0 },
-		{ "0101e000", WRITE,	0, 1, 0x01, M | D, 22, 14 },
+		{ "0101e000", BAD_WRITE,	0, 1, 0x01, M | D, 22, 14 },
 		/* R without D has nothing to follow */
 		{ "0101a000", SEGMENT READ_REQUEST,	0, 1, 0x01, M, 46, 0 },
 		{ "01012000", SEGMENT READ_REQUEST,	0, 1, 0x01, 0, 0, 0 },

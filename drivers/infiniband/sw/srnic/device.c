@@ -234,7 +234,8 @@ int srnic_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->vendor_part_id = SRNIC_VENDOR_PART_ID;
 	attr->hw_ver = SRNIC_HW_VER;
 	attr->device_cap_flags = IB_DEVICE_SYS_IMAGE_GUID |
-				 IB_DEVICE_PORT_ACTIVE_EVENT;
+				 IB_DEVICE_PORT_ACTIVE_EVENT |
+				 IB_DEVICE_CURR_QP_STATE_MOD;
 	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG | IBK_LOCAL_DMA_LKEY;
 
 	attr->max_mr_size = (u64)U32_MAX << PAGE_SHIFT;

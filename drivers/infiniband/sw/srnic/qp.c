@@ -536,10 +536,12 @@ static int qp_enter_rts(struct srnic_qp *qp, const struct srnic_attach *attach)
 int srnic_qp_attach(struct srnic_qp *qp, const struct srnic_attach *attach)
 {
 	struct task_struct *tx, *rx;
+	unsigned int bit;
 	int err;
 
 	qp_join_tx(qp);
-	qp->flags &= BIT(SRNIC_QPF_DESTROY);
+	for (bit = 0; bit < SRNIC_QPF_STREAM_BITS; bit++)
+		clear_bit(bit, &qp->flags);
 	err = qp_prepare(qp, attach);
 	if (err)
 		goto release;

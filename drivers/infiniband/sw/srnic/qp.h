@@ -228,7 +228,6 @@ struct srnic_qp {
 /* srnic_qp.flags: messages between the kthreads and their callers */
 enum {
 	SRNIC_QPF_ATTACHED,	/* a stream is attached or being wound down */
-	SRNIC_QPF_DOORBELL,	/* the SQ was posted to */
 	SRNIC_QPF_WRITE_SPACE,	/* the socket takes more */
 	SRNIC_QPF_DATA,		/* the socket has data, FIN or an error */
 	SRNIC_QPF_RX_DONE,	/* the rx kthread reads no more (FIN, error, stop) */
@@ -236,7 +235,8 @@ enum {
 	SRNIC_QPF_TX_OPEN,	/* this end may send FPDUs (M-STA-4) */
 	SRNIC_QPF_FIN_SENT,	/* no more is sent; data now means Bad Close */
 	SRNIC_QPF_ABORT,	/* close by RST */
-	SRNIC_QPF_DESTROY,	/* nobody cares any more: be quick */
+	SRNIC_QPF_STREAM_BITS,	/* those above belong to one stream */
+	SRNIC_QPF_DESTROY = SRNIC_QPF_STREAM_BITS,	/* nobody cares any more: be quick */
 };
 
 static inline struct srnic_qp *to_srnic_qp(struct ib_qp *ibqp)

@@ -137,6 +137,9 @@ TRACE_EVENT(srnic_conn,
 				  sizeof(struct sockaddr_in6));
 			   memcpy(__entry->remote, remote,
 				  sizeof(struct sockaddr_in6));
+			   /* a listener has no remote address: print zeros */
+			   ((struct sockaddr *)__entry->remote)->sa_family =
+				local->ss_family;
 			   __entry->qpn = qpn;
 			   __entry->status = status;),
 	    TP_printk("%s qpn=%u %s %pISpc -> %pISpc status=%d", __entry->dev,

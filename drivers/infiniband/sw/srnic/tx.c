@@ -582,24 +582,21 @@ int srnic_tx_thread(void *arg)
 			srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_LLP_RESET);
 			break;
 		}
-		if (!err) {
-			/* SQ state is stable here: all that was sent is marked done */
-			if (test_bit(SRNIC_QPF_FIN, &qp->flags) &&
-			    srnic_qp_state(qp) == SRNIC_QP_RTS) {
-				tx_peer_closed(qp);
-				continue;
-			}
-			if (srnic_qp_state(qp) == SRNIC_QP_CLOSING &&
-			    (tx_quiet(qp) || test_bit(SRNIC_QPF_FIN, &qp->flags) ||
-			     srnic_close_overdue(qp)))
-				break;
-			tx_stage(qp);
-			if (qp->tx->len) {
-				cond_resched();
-				continue;
-			}
+		/* SQ state is stable here: all that was sent is marked done */
+		if (test_bit(SRNIC_QPF_FIN, &qp->flags) &&
+		    srnic_qp_state(qp) == SRNIC_QP_RTS) {
+			tx_peer_closed(qp);
+			continue;
 		}
-		tx_sleep(qp);
+		if (srnic_qp_state(qp) == SRNIC_QP_CLOSING &&
+		    (tx_quiet(qp) || test_bit(SRNIC_QPF_FIN, &qp->flags) ||
+		     srnic_close_overdue(qp)))
+			break;
+		if (!err)
+			tx_stage(qp);
+		if (err || !qp->tx->len)
+			tx_sleep(qp);
+		cond_resched();
 	}
 	srnic_close(qp);
 	kthread_complete_and_exit(&qp->tx_exit, 0);

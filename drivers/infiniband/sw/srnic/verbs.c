@@ -14,6 +14,8 @@
 #include "srnic.h"
 #include "tpt.h"
 
+#define ENABLE_ALL (SRNIC_QP_READ_ENABLED | SRNIC_QP_WRITE_ENABLED | SRNIC_QP_BIND_ENABLED)
+
 static struct ib_ucontext *udata_to_ucontext(struct ib_udata *udata)
 {
 	struct srnic_ucontext *ctx =
@@ -232,6 +234,7 @@ static int srnic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	if (err)
 		return err;
 	qp->verbs_state = IB_QPS_RESET;
+	qp->enables = ENABLE_ALL;
 	if (udata) {
 		err = qp_respond(qp, udata);
 		if (err)
@@ -270,8 +273,17 @@ static enum ib_qp_state verbs_state(const struct srnic_qp *qp)
 	return native == SRNIC_QP_IDLE ? qp->verbs_state : state[native];
 }
 
-static u8 access_to_enables(int access)
+/*
+ * rdma_cm sets no access flag at all on the QP of a user who connects, since
+ * it has no iw_cm id yet when it is asked, and never comes back to it. So no
+ * flag in Idle means what a QP has by default: everything is enabled, and the
+ * rights of each region decide.
+ */
+static u8 access_to_enables(const struct srnic_qp *qp, int access)
 {
+	if (!(access & (IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE)) &&
+	    srnic_qp_state(qp) == SRNIC_QP_IDLE)
+		return ENABLE_ALL;
 	return (access & IB_ACCESS_REMOTE_READ ? SRNIC_QP_READ_ENABLED : 0) |
 	       (access & IB_ACCESS_REMOTE_WRITE ? SRNIC_QP_WRITE_ENABLED : 0) |
 	       (access & IB_ACCESS_MW_BIND ? SRNIC_QP_BIND_ENABLED : 0);
@@ -331,7 +343,7 @@ static int srnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask
 	if (mask & IB_QP_STATE && native_state[attr->qp_state] == SRNIC_QP_IDLE)
 		qp->verbs_state = attr->qp_state;
 	if (mask & IB_QP_ACCESS_FLAGS)
-		WRITE_ONCE(qp->enables, access_to_enables(attr->qp_access_flags));
+		WRITE_ONCE(qp->enables, access_to_enables(qp, attr->qp_access_flags));
 	if (mask & IB_QP_MAX_QP_RD_ATOMIC)
 		WRITE_ONCE(qp->ord, attr->max_rd_atomic);
 	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)

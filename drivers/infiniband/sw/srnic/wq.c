@@ -271,6 +271,7 @@ void srnic_wq_restart(struct srnic_qp *qp)
 	qp->sq_flushing = false;
 	WRITE_ONCE(qp->sq_freed, qp->sq_fetched);
 	WRITE_ONCE(qp->sq.hdr->consumer, qp->sq_fetched);
+	WRITE_ONCE(qp->sq.hdr->flags, 0);
 	spin_unlock_irqrestore(&qp->sq_lock, flags);
 	spin_lock_irqsave(&qp->rq_lock, flags);
 	qp->rq_flushing = false;

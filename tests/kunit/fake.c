@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Objects of the core without an RDMA core, a netdev or a user around them. */
+#include "fake.h"
+
+/**
+ * fake_device - a device that is not registered
+ * @test: whose end is the device's end
+ */
+struct srnic_device *fake_device(struct kunit *test)
+{
+	struct srnic_device *dev = kunit_kzalloc(test, sizeof(*dev), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, dev);
+	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
+	xa_init_flags(&dev->mrs, XA_FLAGS_ALLOC1);
+	return dev;
+}
+
+/**
+ * fake_pd - a protection domain
+ * @test: whose end is its end
+ * @dev: its device
+ */
+struct ib_pd *fake_pd(struct kunit *test, struct srnic_device *dev)
+{
+	struct srnic_pd *pd = kunit_kzalloc(test, sizeof(*pd), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, pd);
+	pd->ibpd.device = &dev->ibdev;
+	return &pd->ibpd;
+}
+
+static void count_completion(struct ib_cq *ibcq, void *context)
+{
+	struct fake_cq *fake = context;
+
+	fake->notified++;
+}
+
+static void count_event(struct ib_event *event, void *context)
+{
+	struct fake_cq *fake = context;
+
+	if (event->event == IB_EVENT_CQ_ERR && event->element.cq == &fake->cq.ibcq)
+		fake->errors++;
+}
+
+static void free_cq(struct kunit_resource *res)
+{
+	srnic_cq_destroy(res->data);
+}
+
+static int keep_cq(struct kunit_resource *res, void *context)
+{
+	res->data = context;
+	return 0;
+}
+
+/**
+ * fake_cq - a CQ whose consumer counts what it is told
+ * @test: whose end is its end
+ * @dev: its device
+ * @entries: at least
+ */
+struct fake_cq *fake_cq(struct kunit *test, struct srnic_device *dev, u32 entries)
+{
+	struct fake_cq *fake = kunit_kzalloc(test, sizeof(*fake), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, fake);
+	fake->cq.ibcq.device = &dev->ibdev;
+	fake->cq.ibcq.comp_handler = count_completion;
+	fake->cq.ibcq.event_handler = count_event;
+	fake->cq.ibcq.cq_context = fake;
+	KUNIT_ASSERT_EQ(test, srnic_cq_create(&fake->cq, entries, NULL), 0);
+	kunit_alloc_resource(test, keep_cq, free_cq, GFP_KERNEL, &fake->cq);
+	return fake;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* Objects of the core without an RDMA core, a netdev or a user around them. */
+#ifndef SRNIC_KUNIT_FAKE_H
+#define SRNIC_KUNIT_FAKE_H
+
+#include <kunit/test.h>
+#include "cq.h"
+#include "qp.h"
+#include "srnic.h"
+
+/**
+ * struct fake_cq - a CQ of a kernel consumer, and what its consumer was told
+ * @cq: the CQ
+ * @notified: calls of the completion handler
+ * @errors: calls of the event handler
+ */
+struct fake_cq {
+	struct srnic_cq cq;
+	u32 notified;
+	u32 errors;
+};
+
+struct srnic_device *fake_device(struct kunit *test);
+struct ib_pd *fake_pd(struct kunit *test, struct srnic_device *dev);
+struct fake_cq *fake_cq(struct kunit *test, struct srnic_device *dev, u32 entries);
+
+#endif

@@ -1,0 +1,576 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* tpt.c: checks of an access at every boundary, STags, addresses, lifetime. */
+#include <kunit/test.h>
+#include <linux/delay.h>
+#include <linux/kthread.h>
+#include "fake.h"
+#include "octets.h"
+#include "tpt.h"
+
+#define LR	SRNIC_LOCAL_READ
+#define LW	SRNIC_LOCAL_WRITE
+#define RR	SRNIC_REMOTE_READ
+#define RW	SRNIC_REMOTE_WRITE
+#define TOP	(~0ULL)
+
+/* A region of [base, base + length) with every right */
+static struct srnic_mr *region(struct kunit *test, struct ib_pd *pd, u64 base, u64 length)
+{
+	struct srnic_mr *mr = kunit_kzalloc(test, sizeof(*mr), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, mr);
+	mr->ibmr.pd = pd;
+	mr->stag = 0x12345678;
+	mr->valid = true;
+	mr->rights = LR | LW | RR | RW;
+	mr->base = base;
+	mr->length = length;
+	return mr;
+}
+
+static enum srnic_tpt_err check(const struct srnic_mr *mr, u64 to, u64 length)
+{
+	struct srnic_access acc = {
+		.stag = mr->stag, .to = to, .length = length, .need = RW,
+		.pd = mr->ibmr.pd, .qpn = 1,
+	};
+
+	return srnic_tpt_check(mr, &acc);
+}
+
+/* Bounds and wrap (MR-10, MR-18, E-10, E-12) */
+static void bounds(struct kunit *test)
+{
+	static const struct {
+		u64 base, size, to, length;
+		enum srnic_tpt_err want;
+	} rows[] = {
+		/* somewhere in the middle */
+		{ 0x1000, 0x100, 0x1000, 1, SRNIC_TPT_OK },
+		{ 0x1000, 0x100, 0x1000, 0x100, SRNIC_TPT_OK },
+		{ 0x1000, 0x100, 0x10ff, 1, SRNIC_TPT_OK },
+		{ 0x1000, 0x100, 0x1001, 0xff, SRNIC_TPT_OK },
+		{ 0x1000, 0x100, 0x0fff, 1, SRNIC_TPT_BOUNDS },
+		{ 0x1000, 0x100, 0x0fff, 2, SRNIC_TPT_BOUNDS },
+		{ 0x1000, 0x100, 0x1000, 0x101, SRNIC_TPT_BOUNDS },
+		{ 0x1000, 0x100, 0x1001, 0x100, SRNIC_TPT_BOUNDS },
+		{ 0x1000, 0x100, 0x10ff, 2, SRNIC_TPT_BOUNDS },
+		{ 0x1000, 0x100, 0x1100, 1, SRNIC_TPT_BOUNDS },
+		{ 0x1000, 0x100, 0, 1, SRNIC_TPT_BOUNDS },
+		{ 0x1000, 0x100, 0, 0x2000, SRNIC_TPT_BOUNDS },
+		{ 0x1000, 0x100, TOP, 1, SRNIC_TPT_BOUNDS },
+		{ 0x1000, 0x100, 0x1000, 0xffffffff, SRNIC_TPT_BOUNDS },
+		{ 0x1000, 0x100, 0x8000000000001000, 1, SRNIC_TPT_BOUNDS },
+		/* the sum would wrap into the region */
+		{ 0x1000, 0x100, TOP - 0xf, 0x1090, SRNIC_TPT_WRAP },
+		{ 0x1000, 0x100, 0x1080, TOP - 0x7f, SRNIC_TPT_WRAP },
+		{ 0x1000, 0x100, 0x1000, TOP, SRNIC_TPT_WRAP },
+		{ 0x1000, 0x100, TOP, 2, SRNIC_TPT_WRAP },
+		{ 0x1000, 0x100, TOP, TOP, SRNIC_TPT_WRAP },
+		/* up to 2^64 is no wrap, one more is */
+		{ 0x1000, 0x100, TOP - 7, 8, SRNIC_TPT_BOUNDS },
+		{ 0x1000, 0x100, TOP - 7, 9, SRNIC_TPT_WRAP },
+		/* zero based (MR-07) */
+		{ 0, 0x100, 0, 0x100, SRNIC_TPT_OK },
+		{ 0, 0x100, 0xff, 1, SRNIC_TPT_OK },
+		{ 0, 0x100, 0x100, 1, SRNIC_TPT_BOUNDS },
+		{ 0, 0x100, 0, 0x101, SRNIC_TPT_BOUNDS },
+		{ 0, 0x100, TOP, 1, SRNIC_TPT_BOUNDS },
+		/* one octet */
+		{ 5, 1, 5, 1, SRNIC_TPT_OK },
+		{ 5, 1, 4, 1, SRNIC_TPT_BOUNDS },
+		{ 5, 1, 6, 1, SRNIC_TPT_BOUNDS },
+		{ 5, 1, 5, 2, SRNIC_TPT_BOUNDS },
+		/* the last octets there are */
+		{ TOP - 0xff, 0x100, TOP - 0xff, 0x100, SRNIC_TPT_OK },
+		{ TOP - 0xff, 0x100, TOP, 1, SRNIC_TPT_OK },
+		{ TOP - 0xff, 0x100, TOP, 2, SRNIC_TPT_WRAP },
+		{ TOP - 0xff, 0x100, TOP - 0xff, 0x101, SRNIC_TPT_WRAP },
+		{ TOP - 0xff, 0x100, TOP - 0x100, 0x100, SRNIC_TPT_BOUNDS },
+		{ TOP - 0xff, 0x100, 0, 1, SRNIC_TPT_BOUNDS },
+		/* more than 4 GiB */
+		{ 0x1000, 0x300000000, 0x200001000, 0xffffffff, SRNIC_TPT_OK },
+		{ 0x1000, 0x300000000, 0x300000fff, 1, SRNIC_TPT_OK },
+		{ 0x1000, 0x300000000, 0x300001000, 1, SRNIC_TPT_BOUNDS },
+		{ 0x1000, 0x300000000, 0x200001001, 0x100000000, SRNIC_TPT_BOUNDS },
+	};
+	struct ib_pd *pd = fake_pd(test, fake_device(test));
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct srnic_mr *mr = region(test, pd, rows[i].base, rows[i].size);
+
+		KUNIT_EXPECT_EQ_MSG(test, check(mr, rows[i].to, rows[i].length),
+				    rows[i].want, "row %u", i);
+	}
+}
+
+/* Every access near small regions, against counting octets */
+static void bounds_by_counting(struct kunit *test)
+{
+	struct ib_pd *pd = fake_pd(test, fake_device(test));
+	u32 base, size, to, length, i;
+
+	for (base = 0; base < 6; base++) {
+		for (size = 1; size < 6; size++) {
+			struct srnic_mr *mr = region(test, pd, base, size);
+
+			for (to = 0; to < 16; to++) {
+				for (length = 1; length < 16; length++) {
+					bool inside = true;
+
+					for (i = to; i < to + length; i++)
+						inside &= i >= base && i < base + size;
+					if (check(mr, to, length) !=
+					    (inside ? SRNIC_TPT_OK : SRNIC_TPT_BOUNDS))
+						KUNIT_FAIL(test, "[%u, +%u): %u, %u", base,
+							   size, to, length);
+				}
+			}
+		}
+	}
+}
+
+/* All 32 bits of the STag count (MM-04), and the state (MR-01) */
+static void stag_bits(struct kunit *test)
+{
+	struct ib_pd *pd = fake_pd(test, fake_device(test));
+	struct srnic_mr *mr = region(test, pd, 0, 100);
+	struct srnic_access acc = { .to = 0, .length = 1, .need = LR, .pd = pd };
+	u32 bit;
+
+	acc.stag = mr->stag;
+	KUNIT_EXPECT_EQ(test, srnic_tpt_check(mr, &acc), SRNIC_TPT_OK);
+	for (bit = 0; bit < 32; bit++) {
+		acc.stag = mr->stag ^ 1U << bit;
+		KUNIT_EXPECT_EQ_MSG(test, srnic_tpt_check(mr, &acc), SRNIC_TPT_STAG,
+				    "bit %u", bit);
+	}
+	acc.stag = mr->stag;
+	mr->valid = false;
+	KUNIT_EXPECT_EQ(test, srnic_tpt_check(mr, &acc), SRNIC_TPT_STAG);
+}
+
+/* SEC-1 */
+static void other_pd(struct kunit *test)
+{
+	struct srnic_device *dev = fake_device(test);
+	struct ib_pd *pd = fake_pd(test, dev), *other = fake_pd(test, dev);
+	struct srnic_mr *mr = region(test, pd, 0, 100);
+	struct srnic_access acc = {
+		.stag = mr->stag, .to = 0, .length = 1, .need = LR, .pd = other,
+	};
+
+	KUNIT_EXPECT_EQ(test, srnic_tpt_check(mr, &acc), SRNIC_TPT_PD);
+	acc.pd = NULL;
+	KUNIT_EXPECT_EQ(test, srnic_tpt_check(mr, &acc), SRNIC_TPT_PD);
+	acc.pd = pd;
+	KUNIT_EXPECT_EQ(test, srnic_tpt_check(mr, &acc), SRNIC_TPT_OK);
+}
+
+/* Each right on its own: remote ones do not help locally and vice versa (MR-14 to MR-16) */
+static void rights(struct kunit *test)
+{
+	struct ib_pd *pd = fake_pd(test, fake_device(test));
+	struct srnic_mr *mr = region(test, pd, 0, 100);
+	u32 have, need;
+
+	for (have = 0; have < 16; have++) {
+		for (need = 1; need < 16; need++) {
+			struct srnic_access acc = {
+				.stag = mr->stag, .to = 0, .length = 1, .need = need,
+				.pd = pd,
+			};
+
+			mr->rights = have;
+			KUNIT_EXPECT_EQ_MSG(test, srnic_tpt_check(mr, &acc),
+					    need & ~have ? SRNIC_TPT_ACCESS : SRNIC_TPT_OK,
+					    "have %x, need %x", have, need);
+		}
+	}
+}
+
+/* STag, PD, rights, wrap, bounds: the first that is wrong is told */
+static void precedence(struct kunit *test)
+{
+	struct srnic_device *dev = fake_device(test);
+	struct ib_pd *pd = fake_pd(test, dev);
+	struct srnic_mr *mr = region(test, pd, 0x1000, 0x100);
+	struct srnic_access acc = {
+		.stag = mr->stag + 1, .to = TOP, .length = 2, .need = RW,
+		.pd = fake_pd(test, dev),
+	};
+
+	mr->rights = LR;
+	KUNIT_EXPECT_EQ(test, srnic_tpt_check(mr, &acc), SRNIC_TPT_STAG);
+	acc.stag = mr->stag;
+	KUNIT_EXPECT_EQ(test, srnic_tpt_check(mr, &acc), SRNIC_TPT_PD);
+	acc.pd = pd;
+	KUNIT_EXPECT_EQ(test, srnic_tpt_check(mr, &acc), SRNIC_TPT_ACCESS);
+	mr->rights = LR | LW | RW;
+	KUNIT_EXPECT_EQ(test, srnic_tpt_check(mr, &acc), SRNIC_TPT_WRAP);
+	acc.length = 1;
+	KUNIT_EXPECT_EQ(test, srnic_tpt_check(mr, &acc), SRNIC_TPT_BOUNDS);
+	acc.to = 0x1000;
+	KUNIT_EXPECT_EQ(test, srnic_tpt_check(mr, &acc), SRNIC_TPT_OK);
+}
+
+/* One error, three names (E-09 to E-13, E-18 to E-22, CP-08) */
+static void error_names(struct kunit *test)
+{
+	static const struct {
+		enum srnic_tpt_err err;
+		enum srnic_wc_status wc;
+		enum rdmap_err tagged, read;
+	} rows[] = {
+		{ SRNIC_TPT_OK, SRNIC_WC_SUCCESS, RDMAP_OK, RDMAP_OK },
+		{ SRNIC_TPT_STAG, SRNIC_WC_INVALID_STAG, RDMAP_E_TAGGED_STAG,
+		  RDMAP_E_READ_STAG },
+		{ SRNIC_TPT_PD, SRNIC_WC_INVALID_PD, RDMAP_E_TAGGED_STREAM,
+		  RDMAP_E_READ_STREAM },
+		{ SRNIC_TPT_ACCESS, SRNIC_WC_ACCESS, RDMAP_E_TAGGED_ACCESS,
+		  RDMAP_E_READ_ACCESS },
+		{ SRNIC_TPT_WRAP, SRNIC_WC_WRAP, RDMAP_E_TAGGED_WRAP,
+		  RDMAP_E_READ_WRAP },
+		{ SRNIC_TPT_BOUNDS, SRNIC_WC_BOUNDS, RDMAP_E_TAGGED_BOUNDS,
+		  RDMAP_E_READ_BOUNDS },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		KUNIT_EXPECT_EQ(test, srnic_tpt_wc_status(rows[i].err), rows[i].wc);
+		KUNIT_EXPECT_EQ(test, srnic_tpt_tagged_err(rows[i].err), rows[i].tagged);
+		KUNIT_EXPECT_EQ(test, srnic_tpt_read_err(rows[i].err), rows[i].read);
+	}
+}
+
+static struct srnic_mr *dma_region(struct kunit *test, struct ib_pd *pd, int access)
+{
+	struct ib_mr *ibmr = srnic_tpt_get_dma(pd, access);
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(ibmr));
+	return to_srnic_mr(ibmr);
+}
+
+/* What the table is asked, from registration to its end */
+static void life(struct kunit *test)
+{
+	struct srnic_device *dev = fake_device(test);
+	struct ib_pd *pd = fake_pd(test, dev);
+	struct srnic_mr *mr = dma_region(test, pd, IB_ACCESS_LOCAL_WRITE), *found;
+	struct srnic_access acc = {
+		.stag = mr->stag, .to = 0x1234, .length = 1, .need = LR | LW, .pd = pd,
+	};
+	u32 stag = mr->stag;
+
+	KUNIT_EXPECT_EQ(test, mr->ibmr.lkey, stag);
+	KUNIT_EXPECT_EQ(test, mr->ibmr.rkey, stag);
+	KUNIT_EXPECT_EQ(test, atomic_read(&dev->num_mr), 1);
+
+	KUNIT_EXPECT_EQ(test, srnic_tpt_get(dev, &acc, &found), SRNIC_TPT_OK);
+	KUNIT_EXPECT_PTR_EQ(test, found, mr);
+	KUNIT_EXPECT_EQ(test, refcount_read(&mr->ref), 2);
+	srnic_tpt_put(found);
+	KUNIT_EXPECT_EQ(test, refcount_read(&mr->ref), 1);
+
+	/* what is refused keeps no reference */
+	acc.need = RR;
+	found = mr;
+	KUNIT_EXPECT_EQ(test, srnic_tpt_get(dev, &acc, &found), SRNIC_TPT_ACCESS);
+	KUNIT_EXPECT_PTR_EQ(test, found, NULL);
+	acc.need = LR;
+	acc.stag = stag ^ 1;
+	KUNIT_EXPECT_EQ(test, srnic_tpt_get(dev, &acc, &found), SRNIC_TPT_STAG);
+	acc.stag = stag ^ 0x100;
+	KUNIT_EXPECT_EQ(test, srnic_tpt_get(dev, &acc, &found), SRNIC_TPT_STAG);
+	KUNIT_EXPECT_EQ(test, refcount_read(&mr->ref), 1);
+
+	KUNIT_EXPECT_EQ(test, srnic_tpt_dereg(&mr->ibmr), 0);
+	acc.stag = stag;
+	KUNIT_EXPECT_EQ(test, srnic_tpt_get(dev, &acc, &found), SRNIC_TPT_STAG);
+	KUNIT_EXPECT_PTR_EQ(test, found, NULL);
+	KUNIT_EXPECT_EQ(test, atomic_read(&dev->num_mr), 0);
+	KUNIT_EXPECT_TRUE(test, xa_empty(&dev->mrs));
+}
+
+/* STag 0 is all memory for those who may use it (MM-08, MM-09), with no PD or rights to it */
+static void stag_zero(struct kunit *test)
+{
+	struct srnic_device *dev = fake_device(test);
+	struct srnic_access acc = {
+		.to = 0x1000, .length = 8, .need = LR | LW, .pd = fake_pd(test, dev),
+	};
+	struct srnic_mr *mr = (void *)1;
+	u32 len = 8;
+
+	KUNIT_EXPECT_EQ(test, srnic_tpt_get(dev, &acc, &mr), SRNIC_TPT_STAG);
+	acc.privileged = true;
+	mr = (void *)1;
+	KUNIT_EXPECT_EQ(test, srnic_tpt_get(dev, &acc, &mr), SRNIC_TPT_OK);
+	KUNIT_EXPECT_PTR_EQ(test, mr, NULL);
+	KUNIT_EXPECT_EQ(test, (uintptr_t)srnic_tpt_addr(mr, 0x1000, &len), 0x1000);
+	KUNIT_EXPECT_EQ(test, len, 8);
+	srnic_tpt_put(mr);
+	/* index 0 with a key is not STag 0 */
+	acc.stag = 1;
+	KUNIT_EXPECT_EQ(test, srnic_tpt_get(dev, &acc, &mr), SRNIC_TPT_STAG);
+}
+
+/* Access flags to rights; Linux knows no region without Local Read (MR-13) */
+static void access_flags(struct kunit *test)
+{
+	static const struct {
+		int access;
+		u8 rights;
+	} rows[] = {
+		{ 0, LR },
+		{ IB_ACCESS_LOCAL_WRITE, LR | LW },
+		{ IB_ACCESS_REMOTE_READ, LR | RR },
+		{ IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE, LR | LW | RW },
+		{ IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ,
+		  LR | LW | RW | RR },
+		{ IB_ACCESS_RELAXED_ORDERING, LR },
+	};
+	struct srnic_device *dev = fake_device(test);
+	struct ib_pd *pd = fake_pd(test, dev);
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct srnic_mr *mr = dma_region(test, pd, rows[i].access);
+
+		KUNIT_EXPECT_EQ_MSG(test, mr->rights, rows[i].rights, "row %u", i);
+		KUNIT_EXPECT_TRUE(test, mr->valid);
+		srnic_tpt_dereg(&mr->ibmr);
+	}
+	/* not understood is not ignored (MM-06) */
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP,
+			PTR_ERR(srnic_tpt_get_dma(pd, IB_ACCESS_ON_DEMAND)));
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, PTR_ERR(srnic_tpt_get_dma(pd, 1 << 30)));
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP,
+			PTR_ERR(srnic_tpt_reg_user(pd, 0x1000, 1, 0x1000, 1 << 30)));
+	KUNIT_EXPECT_EQ(test, atomic_read(&dev->num_mr), 0);
+}
+
+/* Refused before anything is pinned */
+static void reg_user_lengths(struct kunit *test)
+{
+	struct srnic_device *dev = fake_device(test);
+	struct ib_pd *pd = fake_pd(test, dev);
+
+	KUNIT_EXPECT_EQ(test, -EINVAL, PTR_ERR(srnic_tpt_reg_user(pd, 0x1000, 0, 0x1000, 0)));
+	KUNIT_EXPECT_EQ(test, -EINVAL, PTR_ERR(srnic_tpt_reg_user(pd, 0x1000, 2, TOP, 0)));
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			PTR_ERR(srnic_tpt_reg_user(pd, 0x1000, TOP, 0x1000, 0)));
+	KUNIT_EXPECT_EQ(test, atomic_read(&dev->num_mr), 0);
+	KUNIT_EXPECT_TRUE(test, xa_empty(&dev->mrs));
+}
+
+#define MANY	2000
+
+/* STags are hard to guess (SEC-8): index never 0 (MM-07), spread, unordered, key varies */
+static void stags_are_random(struct kunit *test)
+{
+	struct srnic_device *dev = fake_device(test);
+	struct ib_pd *pd = fake_pd(test, dev);
+	struct srnic_mr **mr = kunit_kcalloc(test, MANY, sizeof(*mr), GFP_KERNEL);
+	u32 *part = kunit_kcalloc(test, 16, sizeof(*part), GFP_KERNEL);
+	u32 *key = kunit_kcalloc(test, 16, sizeof(*key), GFP_KERNEL);
+	u32 i, up = 0, near = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, mr);
+	KUNIT_ASSERT_NOT_NULL(test, part);
+	KUNIT_ASSERT_NOT_NULL(test, key);
+	for (i = 0; i < MANY; i++) {
+		mr[i] = dma_region(test, pd, 0);
+		KUNIT_EXPECT_NE(test, mr[i]->stag >> 8, 0);
+		KUNIT_EXPECT_PTR_EQ(test, xa_load(&dev->mrs, mr[i]->stag >> 8), mr[i]);
+		part[mr[i]->stag >> 28]++;
+		key[mr[i]->stag & 15]++;
+		if (i) {
+			s64 step = (s64)mr[i]->stag - mr[i - 1]->stag;
+
+			up += step > 0;
+			near += step > -65536 && step < 65536;
+		}
+	}
+	/* 125 each on average, standard deviation 11; these bounds are 6 of them away */
+	for (i = 0; i < 16; i++) {
+		KUNIT_EXPECT_GT_MSG(test, part[i], 60, "part %u", i);
+		KUNIT_EXPECT_LT_MSG(test, part[i], 190, "part %u", i);
+		KUNIT_EXPECT_GT_MSG(test, key[i], 60, "key %u", i);
+		KUNIT_EXPECT_LT_MSG(test, key[i], 190, "key %u", i);
+	}
+	KUNIT_EXPECT_GT(test, up, MANY / 2 - 150);
+	KUNIT_EXPECT_LT(test, up, MANY / 2 + 150);
+	KUNIT_EXPECT_LT(test, near, 10);
+	for (i = 0; i < MANY; i++)
+		srnic_tpt_dereg(&mr[i]->ibmr);
+	KUNIT_EXPECT_EQ(test, atomic_read(&dev->num_mr), 0);
+	KUNIT_EXPECT_TRUE(test, xa_empty(&dev->mrs));
+}
+
+/* The limit is one of the device, and what it refuses costs nothing (MM-06) */
+static void limit(struct kunit *test)
+{
+	struct srnic_device *dev = fake_device(test);
+	struct ib_pd *pd = fake_pd(test, dev);
+	struct srnic_mr *mr;
+
+	atomic_set(&dev->num_mr, SRNIC_MAX_MR - 1);
+	mr = dma_region(test, pd, 0);
+	KUNIT_EXPECT_EQ(test, -ENOMEM, PTR_ERR(srnic_tpt_get_dma(pd, 0)));
+	KUNIT_EXPECT_EQ(test, atomic_read(&dev->num_mr), SRNIC_MAX_MR);
+	srnic_tpt_dereg(&mr->ibmr);
+	KUNIT_EXPECT_EQ(test, atomic_read(&dev->num_mr), SRNIC_MAX_MR - 1);
+}
+
+static int dereg_thread(void *arg)
+{
+	struct srnic_mr *mr = arg;
+
+	srnic_tpt_dereg(&mr->ibmr);
+	while (!kthread_should_stop())
+		msleep(1);
+	return 0;
+}
+
+/* Deregistration waits for an access in progress, and lets no other begin (SEC-6, MR-39) */
+static void dereg_waits(struct kunit *test)
+{
+	struct srnic_device *dev = fake_device(test);
+	struct ib_pd *pd = fake_pd(test, dev);
+	struct srnic_mr *mr = dma_region(test, pd, 0), *found, *again;
+	struct srnic_access acc = {
+		.stag = mr->stag, .to = 0, .length = 1, .need = LR, .pd = pd,
+	};
+	struct task_struct *task;
+	int i;
+
+	KUNIT_ASSERT_EQ(test, srnic_tpt_get(dev, &acc, &found), SRNIC_TPT_OK);
+	task = kthread_run(dereg_thread, mr, "srnic-kunit");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	msleep(50);
+	KUNIT_EXPECT_EQ(test, atomic_read(&dev->num_mr), 1);
+	KUNIT_EXPECT_EQ(test, srnic_tpt_get(dev, &acc, &again), SRNIC_TPT_STAG);
+	srnic_tpt_put(found);
+	for (i = 0; i < 1000 && atomic_read(&dev->num_mr); i++)
+		msleep(1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&dev->num_mr), 0);
+	kthread_stop(task);
+}
+
+/* Where each octet is: first block used from fbo on, any number of blocks */
+static void addresses(struct kunit *test)
+{
+	static const u64 blocks[] = {
+		0x10000000, 0x7fff00000000, 0x20000000, 0x10000000,
+	};
+	static const struct {
+		u32 shift;
+		u64 base, fbo, length;
+	} rows[] = {
+		{ 12, 0x1000, 0, 4 * 4096 },
+		{ 12, 0x1123, 0x123, 3 * 4096 },
+		{ 12, 0, 0xfff, 4097 },			/* zero based, one octet of the first */
+		{ 12, TOP - 4095, 0, 4096 },
+		{ 21, 0x200000, 0, 4 << 21 },
+		{ 21, 0x212345, 0x12345, 3 << 21 },
+	};
+	struct ib_pd *pd = fake_pd(test, fake_device(test));
+	struct srnic_pbl *pbl = kunit_kzalloc(test, struct_size(pbl, addr, ARRAY_SIZE(blocks)),
+					      GFP_KERNEL);
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, pbl);
+	memcpy(pbl->addr, blocks, sizeof(blocks));
+	pbl->count = ARRAY_SIZE(blocks);
+	pbl->max = ARRAY_SIZE(blocks);
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct srnic_mr *mr = region(test, pd, rows[i].base, rows[i].length);
+		u64 size = 1ULL << rows[i].shift, done = 0;
+
+		pbl->shift = rows[i].shift;
+		mr->fbo = rows[i].fbo;
+		mr->pbl = pbl;
+		while (done < rows[i].length) {
+			u64 at = rows[i].fbo + done;
+			u64 left = rows[i].length - done;
+			u64 in_block = size - at % size;
+			u32 one = 1, len = min_t(u64, left, U32_MAX);
+			u64 want = blocks[at / size] + at % size;
+
+			KUNIT_EXPECT_EQ_MSG(test, want,
+					    (uintptr_t)srnic_tpt_addr(mr, rows[i].base + done,
+								      &len),
+					    "row %u at %llu", i, done);
+			KUNIT_EXPECT_EQ_MSG(test, len, min(left, in_block),
+					    "row %u at %llu", i, done);
+			KUNIT_EXPECT_EQ(test, want,
+					(uintptr_t)srnic_tpt_addr(mr, rows[i].base + done,
+								  &one));
+			KUNIT_EXPECT_EQ(test, one, 1);
+			KUNIT_ASSERT_NE(test, len, 0);
+			/* in steps that are not in step with the blocks */
+			done += min_t(u32, len, 1021 << (rows[i].shift - 12));
+		}
+	}
+}
+
+/* All of memory as one region: TO is the address */
+static void dma_addresses(struct kunit *test)
+{
+	struct srnic_device *dev = fake_device(test);
+	struct ib_pd *pd = fake_pd(test, dev);
+	struct srnic_mr *mr = dma_region(test, pd, 0);
+	u32 len = 0xffffffff;
+	u8 octet;
+
+	KUNIT_EXPECT_PTR_EQ(test, srnic_tpt_addr(mr, (uintptr_t)&octet, &len),
+			    (void *)&octet);
+	KUNIT_EXPECT_EQ(test, len, 0xffffffff);
+	srnic_tpt_dereg(&mr->ibmr);
+}
+
+/* A region that several streams may use is not invalidated by a peer (SEC-7, E-25, E-27) */
+static void invalidate_remote(struct kunit *test)
+{
+	struct srnic_device *dev = fake_device(test);
+	struct ib_pd *pd = fake_pd(test, dev);
+	struct srnic_mr *mr = dma_region(test, pd, 0);
+
+	KUNIT_EXPECT_EQ(test, srnic_tpt_invalidate_remote(dev, mr->stag),
+			RDMAP_E_INV_SHARED);
+	KUNIT_EXPECT_TRUE(test, mr->valid);
+	KUNIT_EXPECT_EQ(test, srnic_tpt_invalidate_remote(dev, mr->stag ^ 1),
+			RDMAP_E_INV_STAG);
+	KUNIT_EXPECT_EQ(test, srnic_tpt_invalidate_remote(dev, 0), RDMAP_E_INV_STAG);
+	srnic_tpt_dereg(&mr->ibmr);
+}
+
+static struct kunit_case tpt_cases[] = {
+	KUNIT_CASE(bounds),
+	KUNIT_CASE(bounds_by_counting),
+	KUNIT_CASE(stag_bits),
+	KUNIT_CASE(other_pd),
+	KUNIT_CASE(rights),
+	KUNIT_CASE(precedence),
+	KUNIT_CASE(error_names),
+	KUNIT_CASE(life),
+	KUNIT_CASE(stag_zero),
+	KUNIT_CASE(access_flags),
+	KUNIT_CASE(reg_user_lengths),
+	KUNIT_CASE(stags_are_random),
+	KUNIT_CASE(limit),
+	KUNIT_CASE(dereg_waits),
+	KUNIT_CASE(addresses),
+	KUNIT_CASE(dma_addresses),
+	KUNIT_CASE(invalidate_remote),
+	{}
+};
+
+static struct kunit_suite tpt_suite = {
+	.name = "srnic-tpt",
+	.test_cases = tpt_cases,
+};
+
+kunit_test_suite(tpt_suite);

@@ -430,7 +430,7 @@ static int dereg_thread(void *arg)
 
 	srnic_tpt_dereg(&mr->ibmr);
 	while (!kthread_should_stop())
-		msleep(1);
+		msleep(20);
 	return 0;
 }
 
@@ -453,8 +453,8 @@ static void dereg_waits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&dev->num_mr), 1);
 	KUNIT_EXPECT_EQ(test, srnic_tpt_get(dev, &acc, &again), SRNIC_TPT_STAG);
 	srnic_tpt_put(found);
-	for (i = 0; i < 1000 && atomic_read(&dev->num_mr); i++)
-		msleep(1);
+	for (i = 0; i < 100 && atomic_read(&dev->num_mr); i++)
+		msleep(20);
 	KUNIT_EXPECT_EQ(test, atomic_read(&dev->num_mr), 0);
 	kthread_stop(task);
 }

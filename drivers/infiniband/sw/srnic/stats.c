@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* The counters, as `rdma statistic` and sysfs show them. */
 
+#include <linux/build_bug.h>
 #include "srnic.h"
 
-static const struct rdma_stat_desc descs[SRNIC_CNT_COUNT] = {
+static const struct rdma_stat_desc descs[] = {
 	[SRNIC_CNT_TX_FPDU].name		= "tx_fpdus",
 	[SRNIC_CNT_TX_BYTES].name		= "tx_bytes",
 	[SRNIC_CNT_TX_SENDMSG].name		= "tx_sendmsg_calls",
@@ -26,6 +27,8 @@ static const struct rdma_stat_desc descs[SRNIC_CNT_COUNT] = {
 	[SRNIC_CNT_CLOSE_GRACEFUL].name		= "close_graceful",
 	[SRNIC_CNT_CLOSE_ABORTED].name		= "close_aborted",
 };
+
+static_assert(ARRAY_SIZE(descs) == SRNIC_CNT_COUNT);
 
 /**
  * srnic_alloc_hw_port_stats - the room the core keeps counters in

@@ -355,10 +355,13 @@ static int rx_actor(void *ctx, struct sk_buff *skb, unsigned int offset, size_t 
 	if (qp->rx->discard)
 		return len;
 	skb_prepare_seq_read(skb, offset, offset + len, &st);
-	while ((n = skb_seq_read(done, &data, &st))) {
+	while (done < len && (n = skb_seq_read(done, &data, &st))) {
+		/* blocks are returned whole, also past the end asked for */
+		n = min_t(unsigned int, n, len - done);
 		srnic_rx_octets(qp, data, n);
 		done += n;
 	}
+	skb_abort_seq_read(&st);
 	srnic_count_add(qp->dev, SRNIC_CNT_RX_BYTES, len);
 	return len;
 }

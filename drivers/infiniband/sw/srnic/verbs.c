@@ -328,6 +328,15 @@ static int qp_modify_check(const struct srnic_qp *qp, const struct ib_qp_attr *a
 	return 0;
 }
 
+/*
+ * rdma_disconnect() asks for Closing without knowing whether the peer was
+ * first, and must not fail then; the core refuses it (ST-05, ST-38, ST-49).
+ */
+static bool qp_closed_already(const struct srnic_qp *qp, enum ib_qp_state next)
+{
+	return next == IB_QPS_SQD && srnic_qp_state(qp) != SRNIC_QP_RTS;
+}
+
 static int srnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 			   struct ib_udata *udata)
 {
@@ -336,7 +345,7 @@ static int srnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask
 
 	if (!err)
 		err = qp_modify_check(qp, attr, mask);
-	if (!err && mask & IB_QP_STATE)
+	if (!err && mask & IB_QP_STATE && !qp_closed_already(qp, attr->qp_state))
 		err = srnic_qp_modify(qp, native_state[attr->qp_state]);
 	if (err)
 		return err;

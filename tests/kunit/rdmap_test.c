@@ -131,6 +131,7 @@ static void error_outside(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(outside); i++) {
 		const struct rdmap_error *got = rdmap_error(outside[i]);
 
+		KUNIT_EXPECT_PTR_EQ(test, got, rdmap_error(RDMAP_OK));
 		KUNIT_EXPECT_EQ(test, got->layer, 0);
 		KUNIT_EXPECT_EQ(test, got->etype, 0);
 		KUNIT_EXPECT_EQ(test, got->code, 0);

@@ -171,6 +171,8 @@ static const enum srnic_event err_event[RDMAP_ERR_COUNT] = {
 	[RDMAP_E_IMM_LENGTH]	       = SRNIC_EV_OPCODE,
 	[RDMAP_E_BAD_CLOSE]	       = SRNIC_EV_BAD_LLP_CLOSE,
 	[RDMAP_E_RQ_LOCAL]	       = SRNIC_EV_QP_CATASTROPHIC,
+	[RDMAP_E_NO_L_BIT]	       = SRNIC_EV_NO_L_BIT,
+	[RDMAP_E_TERM_SHORT]	       = SRNIC_EV_LLP_SEGMENT_SIZE,
 };
 
 /**

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* sqe.c: what a user may write into an SQ, and what becomes of it. */
+#include <kunit/test.h>
+#include "fake.h"
+#include "octets.h"
+#include "tx.h"
+
+#define DEPTH		4
+#define MAX_SGE		3
+#define MAX_INLINE	100
+
+/* A QP of a user, without a stream, and the tx state that reads its SQ */
+struct sq {
+	struct srnic_device *dev;
+	struct fake_cq *cq;
+	struct srnic_qp *qp;
+	struct srnic_tx *tx;
+};
+
+static void make_sq(struct kunit *test, struct sq *sq)
+{
+	struct ib_qp_init_attr init = {
+		.cap = {
+			.max_send_wr = DEPTH, .max_recv_wr = 1, .max_send_sge = MAX_SGE,
+			.max_recv_sge = 1, .max_inline_data = MAX_INLINE,
+		},
+	};
+
+	sq->dev = fake_device(test);
+	sq->cq = fake_cq(test, sq->dev, 64);
+	sq->qp = kunit_kzalloc(test, sizeof(*sq->qp), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, sq->qp);
+	init.send_cq = &sq->cq->cq.ibcq;
+	init.recv_cq = &sq->cq->cq.ibcq;
+	sq->qp->ibqp.device = &sq->dev->ibdev;
+	KUNIT_ASSERT_EQ(test, srnic_qp_create(sq->qp, sq->dev, &init, NULL), 0);
+	sq->qp->kernel = false;
+	sq->tx = srnic_tx_new(sq->qp);
+	KUNIT_ASSERT_NOT_NULL(test, sq->tx);
+}
+
+static void end_sq(struct sq *sq)
+{
+	srnic_tx_free(sq->tx);
+	sq->qp->kernel = true;
+	srnic_qp_destroy(sq->qp);
+}
+
+/* As a provider posts: the SQE, what follows it, the index */
+static void post(struct sq *sq, const struct srnic_sqe *sqe, const void *data, u32 len)
+{
+	struct srnic_sqe *slot = srnic_ring_slot(&sq->qp->sq, sq->qp->sq.hdr->producer);
+
+	*slot = *sqe;
+	memcpy(slot + 1, data, len);
+	sq->qp->sq.hdr->producer++;
+}
+
+/* The one WR that was fetched ends here, whatever became of it */
+static u32 end_wr(struct kunit *test, struct sq *sq, u64 wr_id)
+{
+	struct srnic_cqe cqe;
+
+	srnic_sq_flush(sq->qp);
+	KUNIT_ASSERT_EQ(test, srnic_cq_poll(&sq->cq->cq, &cqe), 1);
+	KUNIT_EXPECT_EQ(test, cqe.wr_id, wr_id);
+	KUNIT_EXPECT_EQ(test, srnic_cq_poll(&sq->cq->cq, &cqe), 0);
+	srnic_wq_restart(sq->qp);
+	sq->tx->busy = false;
+	return cqe.vendor_err;
+}
+
+/* Fit to run, or not: then with which status */
+static void expect_wr(struct kunit *test, struct sq *sq, const char *what,
+		      const struct srnic_sqe *sqe, const void *data, u32 len,
+		      enum srnic_wc_status want)
+{
+	int got;
+
+	post(sq, sqe, data, len);
+	got = srnic_sqe_fetch(sq->qp, sq->tx);
+	KUNIT_EXPECT_EQ_MSG(test, got, want ? -EINVAL : 1, "%s", what);
+	KUNIT_EXPECT_EQ_MSG(test, sq->tx->busy, !want, "%s", what);
+	KUNIT_EXPECT_EQ_MSG(test, end_wr(test, sq, sqe->wr_id),
+			    want ? want : SRNIC_WC_FLUSHED, "%s", what);
+}
+
+static void empty(struct kunit *test)
+{
+	struct sq sq;
+
+	make_sq(test, &sq);
+	KUNIT_EXPECT_EQ(test, srnic_sqe_fetch(sq.qp, sq.tx), 0);
+	KUNIT_EXPECT_FALSE(test, sq.tx->busy);
+	end_sq(&sq);
+}
+
+/* Only these four so far, and for a user never a privileged one (WR-08, RN-19) */
+static void opcodes(struct kunit *test)
+{
+	static const struct srnic_sge sge = { .addr = 0x1000, .length = 1, .lkey = 0x100 };
+	char what[32];
+	struct sq sq;
+	u32 opcode;
+
+	make_sq(test, &sq);
+	for (opcode = 0; opcode <= 0xff; opcode++) {
+		struct srnic_sqe sqe = {
+			.wr_id = opcode, .opcode = opcode, .num_sge = 1,
+			.rkey = 0x100, .flags = SRNIC_SQE_SIGNALED,
+		};
+		bool good = opcode == SRNIC_OP_SEND || opcode == SRNIC_OP_SEND_INV ||
+			    opcode == SRNIC_OP_WRITE || opcode == SRNIC_OP_READ;
+
+		snprintf(what, sizeof(what), "opcode %u", opcode);
+		expect_wr(test, &sq, what, &sqe, &sge, sizeof(sge),
+			  good ? SRNIC_WC_SUCCESS : SRNIC_WC_INVALID_WQE);
+	}
+	end_sq(&sq);
+}
+
+static void flag_bits(struct kunit *test)
+{
+	char what[32];
+	struct sq sq;
+	u32 bits;
+
+	make_sq(test, &sq);
+	for (bits = 0; bits <= 0xff; bits++) {
+		struct srnic_sqe sqe = {
+			.wr_id = bits, .opcode = SRNIC_OP_SEND, .flags = bits,
+		};
+
+		snprintf(what, sizeof(what), "bits %02x", bits);
+		expect_wr(test, &sq, what, &sqe, NULL, 0,
+			  bits & ~0x0f ? SRNIC_WC_INVALID_WQE : SRNIC_WC_SUCCESS);
+	}
+	end_sq(&sq);
+}
+
+/* The QP's own cap, and one for a Read (WR-14) */
+static void sge_counts(struct kunit *test)
+{
+	static const u32 counts[] = { 0, 1, 2, 3, 4, 5, 0x7fff, 0x8000, 0xffff };
+	static const struct srnic_sge sges[MAX_SGE] = {
+		{ .length = 1, .lkey = 1 }, { .length = 1, .lkey = 1 },
+		{ .length = 1, .lkey = 1 },
+	};
+	char what[32];
+	struct sq sq;
+	u32 i;
+
+	make_sq(test, &sq);
+	for (i = 0; i < ARRAY_SIZE(counts); i++) {
+		struct srnic_sqe sqe = {
+			.opcode = SRNIC_OP_WRITE, .num_sge = counts[i], .rkey = 1,
+		};
+
+		snprintf(what, sizeof(what), "%u SGEs", counts[i]);
+		expect_wr(test, &sq, what, &sqe, sges, sizeof(sges),
+			  counts[i] > MAX_SGE ? SRNIC_WC_INVALID_WQE : SRNIC_WC_SUCCESS);
+		sqe.opcode = SRNIC_OP_READ;
+		expect_wr(test, &sq, what, &sqe, sges, sizeof(sges),
+			  counts[i] > 1 ? SRNIC_WC_INVALID_WQE : SRNIC_WC_SUCCESS);
+	}
+	end_sq(&sq);
+}
+
+static void inline_lengths(struct kunit *test)
+{
+	static const u32 lengths[] = {
+		0, 1, 99, 100, 101, 128, 512, 513, 0x7fffffff, 0x80000000, 0xffffffff,
+	};
+	u8 data[MAX_INLINE];
+	char what[32];
+	struct sq sq;
+	u32 i;
+
+	make_sq(test, &sq);
+	for (i = 0; i < sizeof(data); i++)
+		data[i] = i;
+	for (i = 0; i < ARRAY_SIZE(lengths); i++) {
+		struct srnic_sqe sqe = {
+			.opcode = SRNIC_OP_SEND, .flags = SRNIC_SQE_INLINE,
+			.inline_len = lengths[i],
+		};
+
+		snprintf(what, sizeof(what), "%u octets", lengths[i]);
+		expect_wr(test, &sq, what, &sqe, data, sizeof(data),
+			  lengths[i] > MAX_INLINE ? SRNIC_WC_INVALID_WQE :
+						    SRNIC_WC_SUCCESS);
+		if (lengths[i] > MAX_INLINE)
+			continue;
+		KUNIT_EXPECT_EQ(test, sq.tx->total, lengths[i]);
+		KUNIT_EXPECT_EQ(test, memcmp(sq.tx->inl, data, lengths[i]), 0);
+	}
+	end_sq(&sq);
+}
+
+/* There is no inline Read */
+static void inline_read(struct kunit *test)
+{
+	struct srnic_sqe sqe = {
+		.opcode = SRNIC_OP_READ, .flags = SRNIC_SQE_INLINE, .inline_len = 4,
+		.rkey = 1,
+	};
+	struct sq sq;
+
+	make_sq(test, &sq);
+	expect_wr(test, &sq, "inline Read", &sqe, "abcd", 4, SRNIC_WC_INVALID_WQE);
+	end_sq(&sq);
+}
+
+/* The sum is a message's length, and is not computed modulo anything (WR-19) */
+static void sge_sums(struct kunit *test)
+{
+	static const struct {
+		u32 length[MAX_SGE];
+		enum srnic_wc_status want;
+		u32 total;
+	} rows[] = {
+		{ { 0, 0, 0 }, SRNIC_WC_SUCCESS, 0 },
+		{ { 1, 2, 3 }, SRNIC_WC_SUCCESS, 6 },
+		{ { 0xffffffff, 0, 0 }, SRNIC_WC_SUCCESS, 0xffffffff },
+		{ { 0x7fffffff, 0x80000000, 0 }, SRNIC_WC_SUCCESS, 0xffffffff },
+		{ { 0xffffffff, 1, 0 }, SRNIC_WC_INVALID_LENGTH, 0 },
+		{ { 0x80000000, 0x80000000, 0 }, SRNIC_WC_INVALID_LENGTH, 0 },
+		{ { 0xffffffff, 0xffffffff, 0xffffffff }, SRNIC_WC_INVALID_LENGTH, 0 },
+		{ { 0xfffffffe, 1, 1 }, SRNIC_WC_INVALID_LENGTH, 0 },
+	};
+	struct srnic_sqe sqe = { .opcode = SRNIC_OP_SEND, .num_sge = MAX_SGE };
+	char what[16];
+	struct sq sq;
+	u32 i, j;
+
+	make_sq(test, &sq);
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct srnic_sge sges[MAX_SGE] = { };
+
+		for (j = 0; j < MAX_SGE; j++)
+			sges[j].length = rows[i].length[j];
+		snprintf(what, sizeof(what), "row %u", i);
+		expect_wr(test, &sq, what, &sqe, sges, sizeof(sges), rows[i].want);
+		if (!rows[i].want)
+			KUNIT_EXPECT_EQ(test, sq.tx->total, rows[i].total);
+	}
+	end_sq(&sq);
+}
+
+/* STag 0 is nobody's remote buffer, nor the sink of a Read (MM-11), if there is data (MR-19) */
+static void stag_zero(struct kunit *test)
+{
+	static const struct {
+		u8 opcode;
+		u32 rkey, lkey, length;
+		enum srnic_wc_status want;
+	} rows[] = {
+		{ SRNIC_OP_WRITE, 1, 1, 1, SRNIC_WC_SUCCESS },
+		{ SRNIC_OP_WRITE, 0, 1, 1, SRNIC_WC_INVALID_STAG },
+		{ SRNIC_OP_WRITE, 0, 0, 0, SRNIC_WC_SUCCESS },
+		{ SRNIC_OP_READ, 1, 1, 1, SRNIC_WC_SUCCESS },
+		{ SRNIC_OP_READ, 0, 1, 1, SRNIC_WC_INVALID_STAG },
+		{ SRNIC_OP_READ, 1, 0, 1, SRNIC_WC_INVALID_STAG },
+		{ SRNIC_OP_READ, 0, 0, 0, SRNIC_WC_SUCCESS },
+		{ SRNIC_OP_SEND, 0, 1, 1, SRNIC_WC_SUCCESS },
+	};
+	char what[16];
+	struct sq sq;
+	u32 i;
+
+	make_sq(test, &sq);
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct srnic_sqe sqe = {
+			.opcode = rows[i].opcode, .rkey = rows[i].rkey, .num_sge = 1,
+		};
+		struct srnic_sge sge = { .lkey = rows[i].lkey, .length = rows[i].length };
+
+		snprintf(what, sizeof(what), "row %u", i);
+		expect_wr(test, &sq, what, &sqe, &sge, sizeof(sge), rows[i].want);
+	}
+	end_sq(&sq);
+}
+
+/* The copy is what counts: the user may write on */
+static void copied_once(struct kunit *test)
+{
+	struct srnic_sqe sqe = {
+		.wr_id = 5, .opcode = SRNIC_OP_WRITE, .num_sge = 1, .rkey = 7,
+		.remote_addr = 0x1234,
+	};
+	struct srnic_sge sge = { .addr = 0x1000, .length = 10, .lkey = 9 };
+	struct sq sq;
+
+	make_sq(test, &sq);
+	post(&sq, &sqe, &sge, sizeof(sge));
+	KUNIT_ASSERT_EQ(test, srnic_sqe_fetch(sq.qp, sq.tx), 1);
+	memset(srnic_ring_slot(&sq.qp->sq, 0), 0xff, sq.qp->sq.stride);
+	KUNIT_EXPECT_EQ(test, memcmp(&sq.tx->sqe, &sqe, sizeof(sqe)), 0);
+	KUNIT_EXPECT_EQ(test, memcmp(sq.tx->sges, &sge, sizeof(sge)), 0);
+	KUNIT_EXPECT_EQ(test, end_wr(test, &sq, 5), SRNIC_WC_FLUSHED);
+	end_sq(&sq);
+}
+
+/* An index run wild is told apart from work to do */
+static void wild_index(struct kunit *test)
+{
+	static const u32 wild[] = { DEPTH + 1, 0x7fffffff, 0x80000000, 0xffffffff };
+	struct sq sq;
+	u32 i;
+
+	make_sq(test, &sq);
+	for (i = 0; i < ARRAY_SIZE(wild); i++) {
+		sq.qp->sq.hdr->producer = wild[i];
+		KUNIT_EXPECT_EQ(test, srnic_sqe_fetch(sq.qp, sq.tx), -EPROTO);
+		KUNIT_EXPECT_FALSE(test, sq.tx->busy);
+	}
+	sq.qp->sq.hdr->producer = 0;
+	end_sq(&sq);
+}
+
+/* Anything at all in a slot: fit or not, it ends in one completion, and KASAN is content */
+static void random_slots(struct kunit *test)
+{
+	u32 seed = 36, round, i;
+	struct sq sq;
+
+	make_sq(test, &sq);
+	for (round = 0; round < 20000; round++) {
+		u8 *slot = srnic_ring_slot(&sq.qp->sq, sq.qp->sq.hdr->producer);
+		struct srnic_sqe *sqe = (struct srnic_sqe *)slot;
+		int got;
+
+		for (i = 0; i < sq.qp->sq.stride; i++)
+			slot[i] = octets_random(&seed);
+		/* mostly nearly right */
+		if (round % 4)
+			sqe->opcode %= SRNIC_OP_SQ_MAX;
+		if (round % 8)
+			sqe->flags &= 0x0f;
+		if (round % 3)
+			sqe->num_sge %= MAX_SGE + 2;
+		if (round % 5)
+			sqe->inline_len %= MAX_INLINE + 30;
+		sqe->wr_id = round;
+		sq.qp->sq.hdr->producer++;
+		got = srnic_sqe_fetch(sq.qp, sq.tx);
+		if (got != 1 && got != -EINVAL)
+			KUNIT_FAIL(test, "round %u: %d", round, got);
+		end_wr(test, &sq, round);
+	}
+	end_sq(&sq);
+}
+
+static struct kunit_case sqe_cases[] = {
+	KUNIT_CASE(empty),
+	KUNIT_CASE(opcodes),
+	KUNIT_CASE(flag_bits),
+	KUNIT_CASE(sge_counts),
+	KUNIT_CASE(inline_lengths),
+	KUNIT_CASE(inline_read),
+	KUNIT_CASE(sge_sums),
+	KUNIT_CASE(stag_zero),
+	KUNIT_CASE(copied_once),
+	KUNIT_CASE(wild_index),
+	KUNIT_CASE(random_slots),
+	{}
+};
+
+static struct kunit_suite sqe_suite = {
+	.name = "srnic-sqe",
+	.test_cases = sqe_cases,
+};
+
+kunit_test_suite(sqe_suite);

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* wq.c: completion in order, once each; receive WQEs a user wrote. */
+#include <kunit/test.h>
+#include "fake.h"
+#include "tx.h"
+
+#define DEPTH	8
+
+/* A QP without a stream; @tx plays the tx kthread */
+struct wq {
+	struct srnic_device *dev;
+	struct fake_cq *scq, *rcq;
+	struct srnic_qp *qp;
+	struct srnic_tx *tx;
+};
+
+static void make_wq(struct kunit *test, struct wq *wq)
+{
+	struct ib_qp_init_attr init = {
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.cap = {
+			.max_send_wr = DEPTH, .max_recv_wr = DEPTH, .max_send_sge = 1,
+			.max_recv_sge = 2,
+		},
+	};
+
+	wq->dev = fake_device(test);
+	wq->scq = fake_cq(test, wq->dev, 64);
+	wq->rcq = fake_cq(test, wq->dev, 64);
+	wq->qp = kunit_kzalloc(test, sizeof(*wq->qp), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, wq->qp);
+	init.send_cq = &wq->scq->cq.ibcq;
+	init.recv_cq = &wq->rcq->cq.ibcq;
+	wq->qp->ibqp.device = &wq->dev->ibdev;
+	KUNIT_ASSERT_EQ(test, srnic_qp_create(wq->qp, wq->dev, &init, NULL), 0);
+	wq->tx = srnic_tx_new(wq->qp);
+	KUNIT_ASSERT_NOT_NULL(test, wq->tx);
+}
+
+static void end_wq(struct wq *wq)
+{
+	srnic_tx_free(wq->tx);
+	srnic_qp_destroy(wq->qp);
+}
+
+/* Post @count zero-length Writes, wr_id @first and up, and fetch them */
+static void start(struct kunit *test, struct wq *wq, u64 first, u32 count, int send_flags)
+{
+	u32 i;
+
+	for (i = 0; i < count; i++) {
+		struct ib_rdma_wr wr = {
+			.wr = { .wr_id = first + i, .opcode = IB_WR_RDMA_WRITE,
+				.send_flags = send_flags },
+		};
+		const struct ib_send_wr *bad;
+		int err;
+
+		err = srnic_dev_ops.post_send(&wq->qp->ibqp, &wr.wr, &bad);
+		KUNIT_ASSERT_EQ(test, err, 0);
+		KUNIT_ASSERT_EQ(test, srnic_sqe_fetch(wq->qp, wq->tx), 1);
+		wq->tx->busy = false;
+	}
+}
+
+static void expect_wc(struct kunit *test, struct fake_cq *fake, u64 wr_id,
+		      enum srnic_wc_status status)
+{
+	struct srnic_cqe cqe;
+
+	KUNIT_ASSERT_EQ(test, srnic_cq_poll(&fake->cq, &cqe), 1);
+	KUNIT_EXPECT_EQ(test, cqe.wr_id, wr_id);
+	KUNIT_EXPECT_EQ_MSG(test, cqe.vendor_err, status, "wr_id %llu", wr_id);
+}
+
+static void expect_no_wc(struct kunit *test, struct fake_cq *fake)
+{
+	struct srnic_cqe cqe;
+
+	KUNIT_EXPECT_EQ(test, srnic_cq_poll(&fake->cq, &cqe), 0);
+}
+
+/* A WR that is done waits for those before it, as a Write behind a Read (ORD-15) */
+static void in_order(struct kunit *test)
+{
+	struct wq wq;
+
+	make_wq(test, &wq);
+	start(test, &wq, 10, 4, IB_SEND_SIGNALED);
+	srnic_sq_done(wq.qp, 1, SRNIC_WC_SUCCESS);
+	srnic_sq_done(wq.qp, 2, SRNIC_WC_SUCCESS);
+	expect_no_wc(test, wq.scq);
+	KUNIT_EXPECT_FALSE(test, srnic_sq_empty(wq.qp));
+	srnic_sq_done(wq.qp, 0, SRNIC_WC_SUCCESS);
+	expect_wc(test, wq.scq, 10, SRNIC_WC_SUCCESS);
+	expect_wc(test, wq.scq, 11, SRNIC_WC_SUCCESS);
+	expect_wc(test, wq.scq, 12, SRNIC_WC_SUCCESS);
+	expect_no_wc(test, wq.scq);
+	srnic_sq_done(wq.qp, 3, SRNIC_WC_SUCCESS);
+	expect_wc(test, wq.scq, 13, SRNIC_WC_SUCCESS);
+	KUNIT_EXPECT_TRUE(test, srnic_sq_empty(wq.qp));
+	end_wq(&wq);
+}
+
+/* Unsignaled success gives no completion; what is signaled still does (N4) */
+static void unsignaled(struct kunit *test)
+{
+	struct wq wq;
+
+	make_wq(test, &wq);
+	start(test, &wq, 0, 3, 0);
+	start(test, &wq, 3, 1, IB_SEND_SIGNALED);
+	srnic_sq_done(wq.qp, 0, SRNIC_WC_SUCCESS);
+	srnic_sq_done(wq.qp, 1, SRNIC_WC_SUCCESS);
+	srnic_sq_done(wq.qp, 2, SRNIC_WC_SUCCESS);
+	expect_no_wc(test, wq.scq);
+	srnic_sq_done(wq.qp, 3, SRNIC_WC_SUCCESS);
+	expect_wc(test, wq.scq, 3, SRNIC_WC_SUCCESS);
+	expect_no_wc(test, wq.scq);
+	end_wq(&wq);
+}
+
+/* One WC with an error, in its place among the flushed ones (ST-34, ST-35, WR-24) */
+static void one_error(struct kunit *test)
+{
+	struct wq wq;
+
+	make_wq(test, &wq);
+	start(test, &wq, 0, 1, 0);
+	start(test, &wq, 1, 1, IB_SEND_SIGNALED);
+	start(test, &wq, 2, 3, 0);
+	srnic_sq_done(wq.qp, 0, SRNIC_WC_SUCCESS);
+	srnic_sq_done(wq.qp, 3, SRNIC_WC_SUCCESS);
+	srnic_sq_done(wq.qp, 2, SRNIC_WC_BOUNDS);
+	expect_no_wc(test, wq.scq);
+	srnic_sq_flush(wq.qp);
+	expect_wc(test, wq.scq, 1, SRNIC_WC_FLUSHED);
+	expect_wc(test, wq.scq, 2, SRNIC_WC_BOUNDS);
+	expect_wc(test, wq.scq, 3, SRNIC_WC_FLUSHED);
+	expect_wc(test, wq.scq, 4, SRNIC_WC_FLUSHED);
+	expect_no_wc(test, wq.scq);
+	srnic_sq_flush(wq.qp);
+	expect_no_wc(test, wq.scq);
+	KUNIT_EXPECT_TRUE(test, srnic_sq_empty(wq.qp));
+	end_wq(&wq);
+}
+
+/* Behind an error nothing succeeds any more, even if it was done before (WR-24) */
+static void error_at_head(struct kunit *test)
+{
+	struct wq wq;
+
+	make_wq(test, &wq);
+	start(test, &wq, 0, 3, IB_SEND_SIGNALED);
+	srnic_sq_done(wq.qp, 1, SRNIC_WC_SUCCESS);
+	srnic_sq_done(wq.qp, 0, SRNIC_WC_INVALID_STAG);
+	srnic_sq_done(wq.qp, 2, SRNIC_WC_SUCCESS);
+	srnic_sq_flush(wq.qp);
+	expect_wc(test, wq.scq, 0, SRNIC_WC_INVALID_STAG);
+	expect_wc(test, wq.scq, 1, SRNIC_WC_FLUSHED);
+	expect_wc(test, wq.scq, 2, SRNIC_WC_FLUSHED);
+	expect_no_wc(test, wq.scq);
+	end_wq(&wq);
+}
+
+/* All slots are free after Error and Idle, also those no completion has freed (ST-37) */
+static void restart_frees_slots(struct kunit *test)
+{
+	struct wq wq;
+	u32 i;
+
+	make_wq(test, &wq);
+	start(test, &wq, 0, 5, 0);
+	for (i = 0; i < 5; i++)
+		srnic_sq_done(wq.qp, i, SRNIC_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, srnic_qp_modify(wq.qp, SRNIC_QP_ERROR), 0);
+	expect_no_wc(test, wq.scq);
+	KUNIT_EXPECT_EQ(test, srnic_qp_modify(wq.qp, SRNIC_QP_IDLE), 0);
+	start(test, &wq, 100, DEPTH, IB_SEND_SIGNALED);
+	for (i = 0; i < DEPTH; i++) {
+		srnic_sq_done(wq.qp, 5 + i, SRNIC_WC_SUCCESS);
+		expect_wc(test, wq.scq, 100 + i, SRNIC_WC_SUCCESS);
+	}
+	end_wq(&wq);
+}
+
+/* Round and round, across 2^32 */
+static void indices_wrap(struct kunit *test)
+{
+	u32 near = 0xfffffffb, i, index;
+	struct wq wq;
+
+	make_wq(test, &wq);
+	wq.qp->sq_posted = near;
+	wq.qp->sq_freed = near;
+	wq.qp->sq_fetched = near;
+	wq.qp->sq_completed = near;
+	for (i = 0; i < 5 * DEPTH; i += DEPTH) {
+		start(test, &wq, i, DEPTH, IB_SEND_SIGNALED);
+		for (index = 0; index < DEPTH; index++)
+			srnic_sq_done(wq.qp, near + i + index, SRNIC_WC_SUCCESS);
+		for (index = 0; index < DEPTH; index++)
+			expect_wc(test, wq.scq, i + index, SRNIC_WC_SUCCESS);
+	}
+	expect_no_wc(test, wq.scq);
+	end_wq(&wq);
+}
+
+/* As a provider posts a receive */
+static void post_rqe(struct wq *wq, u64 wr_id, u32 num_sge, u32 first, u32 second)
+{
+	struct srnic_ring_hdr *hdr = wq->qp->rq.hdr;
+	struct srnic_rqe *rqe = srnic_ring_slot(&wq->qp->rq, hdr->producer);
+	struct srnic_sge *sge = (struct srnic_sge *)(rqe + 1);
+
+	*rqe = (struct srnic_rqe){ .wr_id = wr_id, .num_sge = num_sge };
+	sge[0] = (struct srnic_sge){ .addr = 0x1000, .length = first, .lkey = 1 };
+	sge[1] = (struct srnic_sge){ .addr = 0x2000, .length = second, .lkey = 2 };
+	hdr->producer++;
+}
+
+/* Receive WQEs are taken oldest first, checked, and completed one by one */
+static void receives(struct kunit *test)
+{
+	static const struct {
+		u32 num_sge, first, second;
+		int want;
+		u64 length;
+	} rows[] = {
+		{ 0, 5, 5, 0, 0 },
+		{ 1, 5, 5, 0, 5 },
+		{ 2, 5, 6, 0, 11 },
+		{ 2, 0x7fffffff, 0x80000000, 0, 0xffffffff },
+		{ 2, 0x80000000, 0x80000000, -EINVAL, 0 },	/* WR-19 */
+		{ 3, 5, 5, -EINVAL, 0 },
+		{ 0xffffffff, 5, 5, -EINVAL, 0 },
+		{ 0x80000000, 5, 5, -EINVAL, 0 },
+	};
+	struct srnic_rwr *rwr;
+	struct wq wq;
+	u32 i;
+
+	make_wq(test, &wq);
+	wq.qp->kernel = false;
+	rwr = kunit_kzalloc(test, struct_size(rwr, sge, 2), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, rwr);
+	KUNIT_EXPECT_EQ(test, srnic_rq_take(wq.qp, rwr), -EAGAIN);
+	for (i = 0; i < ARRAY_SIZE(rows); i++)
+		post_rqe(&wq, i, rows[i].num_sge, rows[i].first, rows[i].second);
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct srnic_cqe cqe = { .byte_len = i };
+
+		KUNIT_EXPECT_EQ_MSG(test, srnic_rq_take(wq.qp, rwr), rows[i].want,
+				    "row %u", i);
+		KUNIT_EXPECT_EQ(test, rwr->wr_id, i);
+		KUNIT_EXPECT_EQ(test, rwr->index, i);
+		if (!rows[i].want) {
+			KUNIT_EXPECT_EQ_MSG(test, rwr->num_sge, rows[i].num_sge, "row %u",
+					    i);
+			KUNIT_EXPECT_EQ_MSG(test, rwr->length, rows[i].length, "row %u", i);
+		}
+		/* and however malformed, not more SGEs than there is room for */
+		KUNIT_EXPECT_LE(test, rwr->num_sge, 2);
+		srnic_rq_complete(wq.qp, rwr, &cqe, rows[i].want ? SRNIC_WC_INVALID_WQE :
+								    SRNIC_WC_SUCCESS);
+		expect_wc(test, wq.rcq, i, rows[i].want ? SRNIC_WC_INVALID_WQE :
+							  SRNIC_WC_SUCCESS);
+	}
+	KUNIT_EXPECT_EQ(test, srnic_rq_take(wq.qp, rwr), -EAGAIN);
+	wq.qp->rq.hdr->producer += DEPTH + 1;
+	KUNIT_EXPECT_EQ(test, srnic_rq_take(wq.qp, rwr), -EPROTO);
+	wq.qp->kernel = true;
+	end_wq(&wq);
+}
+
+/* What was taken and what was not: each is flushed or completed, none twice */
+static void receives_flushed(struct kunit *test)
+{
+	struct srnic_cqe cqe = { };
+	struct srnic_rwr *rwr;
+	struct wq wq;
+	u32 i;
+
+	make_wq(test, &wq);
+	wq.qp->kernel = false;
+	rwr = kunit_kzalloc(test, struct_size(rwr, sge, 2), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, rwr);
+	/* a malformed one is flushed like any other */
+	for (i = 0; i < 4; i++)
+		post_rqe(&wq, i, i == 2 ? 99 : 1, 1, 1);
+	KUNIT_EXPECT_EQ(test, srnic_rq_take(wq.qp, rwr), 0);
+	srnic_rq_complete(wq.qp, rwr, &cqe, SRNIC_WC_FLUSHED);
+	srnic_rq_flush(wq.qp);
+	for (i = 0; i < 4; i++)
+		expect_wc(test, wq.rcq, i, SRNIC_WC_FLUSHED);
+	expect_no_wc(test, wq.rcq);
+	KUNIT_EXPECT_EQ(test, srnic_rq_take(wq.qp, rwr), -EAGAIN);
+	wq.qp->kernel = true;
+	end_wq(&wq);
+}
+
+static struct kunit_case wq_cases[] = {
+	KUNIT_CASE(in_order),
+	KUNIT_CASE(unsignaled),
+	KUNIT_CASE(one_error),
+	KUNIT_CASE(error_at_head),
+	KUNIT_CASE(restart_frees_slots),
+	KUNIT_CASE(indices_wrap),
+	KUNIT_CASE(receives),
+	KUNIT_CASE(receives_flushed),
+	{}
+};
+
+static struct kunit_suite wq_suite = {
+	.name = "srnic-wq",
+	.test_cases = wq_cases,
+};
+
+kunit_test_suite(wq_suite);

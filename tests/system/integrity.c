@@ -337,6 +337,11 @@ static bool is_established(const struct conn *c)
 	return c->established;
 }
 
+static bool is_disconnected(const struct conn *c)
+{
+	return c->disconnected;
+}
+
 static bool is_gone(const struct conn *c)
 {
 	return c->disconnected && c->rq_head == c->rq_tail;
@@ -478,7 +483,7 @@ static void transfer(void)
 
 /*
  * After the end of a connection every receive that is still posted is flushed,
- * each once and in order (RDMAC verbs 6.2.5), on both sides without being asked.
+ * each once and in order (RDMAC verbs 6.2.5).
  */
 static void finish(void)
 {
@@ -486,10 +491,16 @@ static void finish(void)
 
 	for (uint32_t i = 0; i < t.opt.plan.qps; i++)
 		posted += t.conns[i].rq_tail - t.conns[i].rq_head;
-	if (!t.opt.server || t.opt.close_both)
-		for (uint32_t i = 0; i < t.opt.plan.qps; i++)
-			if (rdma_disconnect(t.conns[i].id))
-				die("rdma_disconnect: %s", strerror(errno));
+	if (t.opt.server && !t.opt.close_both)
+		while (!all(is_disconnected))
+			turn(false);
+	/*
+	 * Also by who was told of the end: a receive that was posted when the
+	 * QP was in Idle again stays there until the QP is asked to close (ST-50).
+	 */
+	for (uint32_t i = 0; i < t.opt.plan.qps; i++)
+		if (rdma_disconnect(t.conns[i].id))
+			die("rdma_disconnect: %s", strerror(errno));
 	while (!all(is_gone))
 		turn(false);
 	require(t.stats.recvs + t.stats.flushes == posted, "%llu receives were posted",

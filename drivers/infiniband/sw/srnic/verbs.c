@@ -330,11 +330,17 @@ static int qp_modify_check(const struct srnic_qp *qp, const struct ib_qp_attr *a
 
 /*
  * rdma_disconnect() asks for Closing without knowing whether the peer was
- * first, and must not fail then; the core refuses it (ST-05, ST-38, ST-49).
+ * first, and must not fail then, though the core refuses it (ST-05, ST-38,
+ * ST-49). After it a program counts on all its WRs to be flushed, also those
+ * it posted when the QP had gone to Idle: that takes Idle to Error (ST-50).
  */
-static bool qp_closed_already(const struct srnic_qp *qp, enum ib_qp_state next)
+static enum srnic_qp_state qp_target(const struct srnic_qp *qp, enum ib_qp_state next)
 {
-	return next == IB_QPS_SQD && srnic_qp_state(qp) != SRNIC_QP_RTS;
+	enum srnic_qp_state now = srnic_qp_state(qp);
+
+	if (next == IB_QPS_SQD && now == SRNIC_QP_IDLE)
+		return SRNIC_QP_ERROR;
+	return native_state[next];
 }
 
 static int srnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
@@ -345,8 +351,12 @@ static int srnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask
 
 	if (!err)
 		err = qp_modify_check(qp, attr, mask);
-	if (!err && mask & IB_QP_STATE && !qp_closed_already(qp, attr->qp_state))
-		err = srnic_qp_modify(qp, native_state[attr->qp_state]);
+	if (!err && mask & IB_QP_STATE) {
+		err = srnic_qp_modify(qp, qp_target(qp, attr->qp_state));
+		/* on its way to the end already */
+		if (err && attr->qp_state == IB_QPS_SQD)
+			err = 0;
+	}
 	if (err)
 		return err;
 	if (mask & IB_QP_STATE && native_state[attr->qp_state] == SRNIC_QP_IDLE)

@@ -63,7 +63,7 @@ static enum srnic_wc_status sqe_check(const struct srnic_qp *qp, const struct sr
 	if (rule->kernel_only && !qp->kernel)
 		return SRNIC_WC_NOT_PRIVILEGED;
 	if (sqe->flags & ~SRNIC_SQE_FLAGS ||
-	    sqe->num_sge > (rule->one_sge ? 1 : qp->max_send_sge) ||
+	    sqe->num_sge > qp->max_send_sge || (rule->one_sge && sqe->num_sge > 1) ||
 	    (sqe->flags & SRNIC_SQE_INLINE && !rule->has_inline))
 		return SRNIC_WC_INVALID_WQE;
 	return SRNIC_WC_SUCCESS;

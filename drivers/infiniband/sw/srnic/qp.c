@@ -280,7 +280,8 @@ static int qp_to_error(struct srnic_qp *qp, u8 by)
 		spin_unlock_irqrestore(&qp->lock, flags);
 		return -EINVAL;
 	}
-	if (from == SRNIC_QP_IDLE || from == SRNIC_QP_RTS) {
+	/* also out of Closing: it must not end in Idle after this, nothing would flush there */
+	if (from != SRNIC_QP_ERROR) {
 		trace_srnic_qp_state(qp, from, SRNIC_QP_ERROR);
 		WRITE_ONCE(qp->state, SRNIC_QP_ERROR);
 	}

@@ -126,15 +126,19 @@ bool srnic_qp_terminated(struct srnic_qp *qp, const struct rdmap_term *term, boo
 bool srnic_qp_leave(struct srnic_qp *qp, enum srnic_qp_state next,
 		    enum srnic_event event)
 {
+	enum srnic_qp_state from;
 	unsigned long flags;
 	bool done;
 
 	spin_lock_irqsave(&qp->lock, flags);
+	from = qp->state;
+	if (from == SRNIC_QP_RTS)
+		WRITE_ONCE(qp->close_deadline, jiffies + SRNIC_CLOSE_TIMEOUT);
+	smp_wmb();	/* before the state: srnic_close_overdue() has no lock */
 	done = set_state(qp, next);
-	if (done) {
+	/* what brought it to Terminate is the reason, not how the stream ended then (AE-05) */
+	if (done && from != SRNIC_QP_TERMINATE)
 		qp->close_event = event;
-		qp->close_deadline = jiffies + SRNIC_CLOSE_TIMEOUT;
-	}
 	spin_unlock_irqrestore(&qp->lock, flags);
 	wake_up(&qp->tx_wait);
 	return done;
@@ -152,14 +156,21 @@ bool srnic_qp_leave(struct srnic_qp *qp, enum srnic_qp_state next,
 int srnic_tx_terminate(struct srnic_qp *qp, unsigned long deadline)
 {
 	u8 buf[RDMAP_MAX_TERM_LEN];
+	struct rdmap_term term;
+	unsigned long flags;
+	bool send;
 	int err;
 
 	err = srnic_tx_drain(qp, deadline);
-	if (err || !qp->term_local || !qp->term_valid ||
-	    !test_bit(SRNIC_QPF_TX_OPEN, &qp->flags))
+	/* the state was seen without the lock: who set it may still be making the message */
+	spin_lock_irqsave(&qp->lock, flags);
+	send = qp->term_local && qp->term_valid;
+	term = qp->term;
+	spin_unlock_irqrestore(&qp->lock, flags);
+	if (err || !send || !test_bit(SRNIC_QPF_TX_OPEN, &qp->flags))
 		return err;
-	srnic_tx_untagged(qp, RDMAP_TERMINATE, buf, rdmap_term_encode(buf, &qp->term));
+	srnic_tx_untagged(qp, RDMAP_TERMINATE, buf, rdmap_term_encode(buf, &term));
 	srnic_count(qp->dev, SRNIC_CNT_TX_TERMINATE);
-	trace_srnic_terminate(qp, &qp->term.err, true);
+	trace_srnic_terminate(qp, &term.err, true);
 	return srnic_tx_drain(qp, deadline);
 }

@@ -18,8 +18,10 @@
  */
 bool srnic_close_overdue(const struct srnic_qp *qp)
 {
-	return srnic_qp_state(qp) == SRNIC_QP_CLOSING &&
-	       time_after(jiffies, READ_ONCE(qp->close_deadline));
+	if (srnic_qp_state(qp) != SRNIC_QP_CLOSING)
+		return false;
+	smp_rmb();	/* see srnic_qp_leave() */
+	return time_after(jiffies, READ_ONCE(qp->close_deadline));
 }
 
 /* Until the peer's FIN or RST, an abort, or the bound. Inbound data is drained meanwhile. */
@@ -57,13 +59,16 @@ static void close_llp(struct srnic_qp *qp)
 	    !srnic_tx_terminate(qp, deadline)) {
 		close_gracefully(qp, deadline);
 	} else if (srnic_qp_state(qp) == SRNIC_QP_CLOSING) {
-		if (srnic_sq_empty(qp) && !qp->tx->busy && srnic_irq_empty(qp))
+		/* no FIN inside of an FPDU or of a Read Response */
+		if (srnic_sq_empty(qp) && srnic_irq_empty(qp) &&
+		    !qp->tx->busy && !qp->tx->responding && !qp->tx->len)
 			close_gracefully(qp, deadline);
 		else
 			srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_BAD_CLOSE);	/* ST-20 */
 	}
-	/* a WR posted after the FIN makes it a bad close all the same (ST-43) */
-	if (srnic_qp_state(qp) == SRNIC_QP_CLOSING && !srnic_sq_empty(qp))
+	/* a WR posted or a read asked for as the FIN went makes it a bad close all the same (ST-43) */
+	if (srnic_qp_state(qp) == SRNIC_QP_CLOSING &&
+	    !(srnic_sq_empty(qp) && srnic_irq_empty(qp)))
 		srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_BAD_CLOSE);
 	if (srnic_qp_state(qp) == SRNIC_QP_ERROR ||
 	    !test_bit(SRNIC_QPF_FIN_SENT, &qp->flags))
@@ -131,13 +136,21 @@ void srnic_close(struct srnic_qp *qp)
 	srnic_stream_unhook(qp->stream);
 	kthread_stop(qp->rx_task);
 
-	final = final_state(qp);
-	if (final == SRNIC_QP_ERROR)
-		srnic_sq_flush(qp);
-	srnic_rx_flush(qp);
-	srnic_rq_flush(qp);
-	if (final == SRNIC_QP_IDLE)
+	/*
+	 * Before the QP is seen in Idle (ST-41, ST-48): who then takes it to Error
+	 * flushes by itself, and a restart after that would end the flushing.
+	 */
+	if (srnic_qp_state(qp) == SRNIC_QP_CLOSING) {
+		srnic_rx_flush(qp);
+		srnic_rq_flush(qp);
 		srnic_wq_restart(qp);
+	}
+	final = final_state(qp);
+	if (final == SRNIC_QP_ERROR) {
+		srnic_sq_flush(qp);
+		srnic_rx_flush(qp);
+		srnic_rq_flush(qp);
+	}
 	err = close_errno(qp, final);
 	raise_events(qp, final);
 

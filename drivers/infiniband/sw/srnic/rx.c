@@ -213,6 +213,7 @@ static void rx_fpdu_done(struct srnic_qp *qp)
 {
 	struct srnic_rx *rx = qp->rx;
 	u32 pad = rx->need - MPA_CRC_LEN;
+	bool opened;
 
 	srnic_count(qp->dev, SRNIC_CNT_RX_FPDU);
 	if (qp->mpa.crc) {
@@ -226,19 +227,23 @@ static void rx_fpdu_done(struct srnic_qp *qp)
 	/* our FIN is out: only a Terminate may still come (ST-44) */
 	if (test_bit(SRNIC_QPF_FIN_SENT, &qp->flags) && rx->opcode != RDMAP_TERMINATE) {
 		rx->discard = true;
-		srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_BAD_CLOSE);
+		/* not after our Terminate: a RST could overtake it (TDN-8) */
+		if (srnic_qp_state(qp) == SRNIC_QP_CLOSING)
+			srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_BAD_CLOSE);
 		return;
 	}
 	rx->need = MPA_LEN_FIELD + ddp_hdr_len(rx->ddp.tagged) +
 		   (rx->ulpdu_len - ddp_hdr_len(rx->ddp.tagged) - rx->payload);
+	/* M-STA-4; to MPA the FPDU is valid, and the Terminate must get out if DDP finds it bad */
+	opened = !test_bit(SRNIC_QPF_TX_OPEN, &qp->flags);
+	if (opened)
+		set_bit(SRNIC_QPF_TX_OPEN, &qp->flags);
 	if (rx->err) {
 		rx_fail(qp, rx->err, rx->status);
 		return;
 	}
-	if (!test_bit(SRNIC_QPF_TX_OPEN, &qp->flags)) {
-		set_bit(SRNIC_QPF_TX_OPEN, &qp->flags);	/* M-STA-4 */
+	if (opened)
 		wake_up(&qp->tx_wait);
-	}
 	rx_deliver(qp);
 	rx_next_fpdu(rx);
 }

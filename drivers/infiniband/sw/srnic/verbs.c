@@ -546,9 +546,12 @@ static int srnic_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	return err;
 }
 
+/*
+ * iwcm has no reference of its own when it asks for a QP by number, so iw_get_qp
+ * gives it one: a destroy_qp may come in between. It calls this one right after.
+ */
 static void srnic_iw_add_ref(struct ib_qp *ibqp)
 {
-	srnic_qp_get(to_srnic_qp(ibqp));
 }
 
 static void srnic_iw_rem_ref(struct ib_qp *ibqp)
@@ -556,15 +559,11 @@ static void srnic_iw_rem_ref(struct ib_qp *ibqp)
 	srnic_qp_put(to_srnic_qp(ibqp));
 }
 
-/* The caller takes its reference next, under its own lock */
 static struct ib_qp *srnic_iw_get_qp(struct ib_device *ibdev, int qpn)
 {
 	struct srnic_qp *qp = srnic_qp_find(to_srnic_dev(ibdev), qpn);
 
-	if (!qp)
-		return NULL;
-	srnic_qp_put(qp);
-	return &qp->ibqp;
+	return qp ? &qp->ibqp : NULL;
 }
 
 /* Not static: device.c registers them */

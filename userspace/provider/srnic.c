@@ -136,11 +136,13 @@ static int srnic_get_context(struct srnic_ctx *ctx,
 	};
 	int ret;
 
-	ret = ibv_cmd_get_context(&ctx->vctx, &cmd.ibv_cmd, sizeof(cmd),
-#if IBVERBS_PABI_VERSION > 34
-				  NULL,		/* no device capability fds */
-#endif
+#if IBVERBS_PABI_VERSION > 34	/* one more argument, which is not for us */
+	ret = ibv_cmd_get_context(&ctx->vctx, &cmd.ibv_cmd, sizeof(cmd), NULL,
 				  &resp.ibv_resp, sizeof(resp));
+#else
+	ret = ibv_cmd_get_context(&ctx->vctx, &cmd.ibv_cmd, sizeof(cmd),
+				  &resp.ibv_resp, sizeof(resp));
+#endif
 	*answer = resp.drv_payload;
 	return ret;
 }
@@ -225,4 +227,5 @@ static const struct verbs_device_ops srnic_dev_ops = {
 	.uninit_device = srnic_uninit_device,
 	.alloc_context = srnic_alloc_context,
 };
+
 PROVIDER_DRIVER(srnic, srnic_dev_ops);

@@ -22,7 +22,7 @@ DECLARE_DRV_CMD(srnic_cmd_create_qp, IB_USER_VERBS_CMD_CREATE_QP,
 /* QP numbers have 24 bits; the table that finds a QP by number splits them. */
 #define SRNIC_QPN_BITS		24
 #define SRNIC_QPN_LEAF_BITS	12
-#define SRNIC_QPN_LEAF_SIZE	(1U << SRNIC_QPN_LEAF_BITS)
+#define SRNIC_QPN_LEAF_SIZE	(UINT32_C(1) << SRNIC_QPN_LEAF_BITS)
 #define SRNIC_QPN_ROOT_SIZE	(1U << (SRNIC_QPN_BITS - SRNIC_QPN_LEAF_BITS))
 
 struct srnic_device {

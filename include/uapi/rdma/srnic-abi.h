@@ -55,7 +55,7 @@ struct srnic_uresp_create_qp {
 	__u32 rq_entries;	/* power of two */
 	__u32 sqe_size;		/* bytes from one SQE to the next */
 	__u32 rqe_size;		/* bytes from one RQE to the next */
-	__u32 qpn;
+	__u32 qpn;		/* below 2^24 */
 	__u32 reserved;
 };
 
@@ -71,7 +71,10 @@ struct srnic_uresp_create_srq {
  * has a cache line of its own. The writer of an entry fills it, then stores
  * the producer index with release; the reader loads it with acquire.
  *
- * SQ, RQ, SRQ: user produces, kernel consumes.
+ * They run on over Error -> Idle -> RTS.
+ *
+ * SQ, RQ, SRQ: user produces, kernel consumes. The kernel stores the index of
+ * the first WQE that it has not consumed when the QP enters Idle.
  * CQ: kernel produces, user consumes.
  *
  * A slot of an SQ, RQ or SRQ is free again when the completion that covers
@@ -135,6 +138,7 @@ enum srnic_opcode {
 #define SRNIC_SQE_FLAGS		0x0fU
 
 /*
+ * Fields that an opcode has no use for are 0, num_sge with inline data too.
  * Followed by num_sge srnic_sge or, with SRNIC_SQE_INLINE, inline_len bytes
  * of data, both at offset sizeof(struct srnic_sqe).
  */
@@ -144,8 +148,10 @@ struct srnic_sqe {
 	__u8 flags;		/* SRNIC_SQE_* */
 	__u16 num_sge;
 	__u32 inline_len;
-	__u32 rkey;		/* WRITE, READ, atomics: remote STag. BIND_MW: STag of the MR */
-	__u32 stag;		/* *_INV: STag to invalidate. BIND_MW, REG_MR: new STag. *_IMM: data (be32) */
+	/* WRITE, READ, atomics: remote STag. BIND_MW: STag of the MR */
+	__u32 rkey;
+	/* *_INV: STag to invalidate. BIND_MW, REG_MR: new STag. *_IMM: data (be32) */
+	__u32 stag;
 	__aligned_u64 remote_addr;
 	__aligned_u64 arg[4];	/* atomics: compare or add, swap. BIND_MW: TO, length, access */
 };

@@ -66,7 +66,7 @@ static void close_llp(struct srnic_qp *qp)
 		else
 			srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_BAD_CLOSE);	/* ST-20 */
 	}
-	/* a WR posted or a read asked for as the FIN went makes it a bad close all the same (ST-43) */
+	/* a WR posted, or a read asked for, as the FIN went: a bad close all the same (ST-43) */
 	if (srnic_qp_state(qp) == SRNIC_QP_CLOSING &&
 	    !(srnic_sq_empty(qp) && srnic_irq_empty(qp)))
 		srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_BAD_CLOSE);

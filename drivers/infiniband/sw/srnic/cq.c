@@ -8,7 +8,7 @@
 #include "srnic.h"
 
 /* Kernel CQs only: the CQE's QP was destroyed, skip it (QP-30) */
-#define SRNIC_CQE_PURGED	(1U << 31)
+#define SRNIC_CQE_PURGED	BIT(31)
 
 static u32 cq_consumer(const struct srnic_cq *cq)
 {
@@ -60,6 +60,7 @@ int srnic_cq_add(struct srnic_cq *cq, struct srnic_cqe *cqe,
 	}
 	memcpy(srnic_ring_slot(&cq->ring, cq->producer), cqe, sizeof(*cqe));
 	cq->producer++;
+	/* the CQE before the index that tells of it */
 	smp_store_release(&cq->ring.hdr->producer, cq->producer);
 	spin_unlock_irqrestore(&cq->lock, flags);
 

@@ -24,7 +24,7 @@ struct srnic_cq {
 	struct srnic_ring ring;
 	bool kernel;
 
-	spinlock_t lock;
+	spinlock_t lock;	/* see above */
 	u32 producer;
 	u32 consumer;
 	bool overflowed;

@@ -66,6 +66,7 @@ static void rx_check_write(struct srnic_qp *qp)
 static void rx_check_read_response(struct srnic_qp *qp)
 {
 	struct srnic_rx *rx = qp->rx;
+	bool ends;
 	u32 left;
 
 	if (rx->rtr_response) {
@@ -82,12 +83,13 @@ static void rx_check_read_response(struct srnic_qp *qp)
 		rx->rd_off = 0;
 	}
 	left = rx->rd.byte_len - rx->rd_off;
-	if (rx->payload > left || rx->ddp.last != (rx->payload == left)) {
-		/* a zero-length segment that is not the last is legal (D-SEG-11) */
-		if (rx->payload || rx->ddp.last) {
-			rx_error(rx, RDMAP_E_RESP_RANGE, SRNIC_WC_INVALID_LENGTH);
-			return;
-		}
+	ends = rx->payload == left;
+	/* a zero-length segment that is not the last is legal (D-SEG-11) */
+	if (!rx->payload && !rx->ddp.last)
+		return;
+	if (rx->payload > left || rx->ddp.last != ends) {
+		rx_error(rx, RDMAP_E_RESP_RANGE, SRNIC_WC_INVALID_LENGTH);
+		return;
 	}
 	if (!rx->payload)
 		return;

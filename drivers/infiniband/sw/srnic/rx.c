@@ -407,7 +407,7 @@ int srnic_rx_thread(void *arg)
 		wait_event_idle(qp->rx_wait,
 				test_bit(SRNIC_QPF_DATA, &qp->flags) || kthread_should_stop());
 		clear_bit(SRNIC_QPF_DATA, &qp->flags);
-		smp_mb__after_atomic();
+		smp_mb__after_atomic();	/* flag, then look */
 		if (test_bit(SRNIC_QPF_RX_DONE, &qp->flags))
 			continue;
 		do {

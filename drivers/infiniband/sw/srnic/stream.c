@@ -203,14 +203,14 @@ int srnic_stream_send_all(struct srnic_stream *stream, void *data, size_t len,
 		if (n > 0) {
 			data += n;
 			len -= n;
-		} else if (n != -EAGAIN) {
-			return n ?: -EPIPE;
-		} else if (time_after(jiffies, end)) {
-			return -ETIMEDOUT;
-		} else {
-			/* a start-up frame always fits an empty send buffer: rare */
-			usleep_range(1000, 2000);
+			continue;
 		}
+		if (n != -EAGAIN)
+			return n ?: -EPIPE;
+		if (time_after(jiffies, end))
+			return -ETIMEDOUT;
+		/* a start-up frame fits an empty send buffer: rare */
+		usleep_range(1000, 2000);
 	}
 	return 0;
 }

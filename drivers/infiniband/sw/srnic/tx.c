@@ -515,7 +515,7 @@ static void tx_sleep(struct srnic_qp *qp)
 	for (;;) {
 		prepare_to_wait(&qp->tx_wait, &wait, TASK_IDLE);
 		WRITE_ONCE(qp->sq.hdr->flags, SRNIC_RING_NEED_WAKEUP);
-		smp_mb();
+		smp_mb();	/* flag, then index; see above */
 		if (tx_woken(qp))
 			break;
 		schedule_timeout(srnic_qp_state(qp) == SRNIC_QP_CLOSING ?

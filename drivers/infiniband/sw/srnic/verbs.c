@@ -501,6 +501,7 @@ static int srnic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 			*bad_wr = wr;
 			break;
 		}
+		/* the SQE before the index */
 		smp_store_release(&qp->sq_posted, qp->sq_posted + 1);
 	}
 	spin_unlock_irqrestore(&qp->sq_lock, flags);
@@ -538,6 +539,7 @@ static int srnic_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		rqe->wr_id = wr->wr_id;
 		rqe->num_sge = wr->num_sge;
 		wr_copy_sges((struct srnic_sge *)(rqe + 1), wr->sg_list, wr->num_sge);
+		/* the RQE before the index */
 		smp_store_release(&qp->rq_posted, qp->rq_posted + 1);
 	}
 	spin_unlock_irqrestore(&qp->rq_lock, flags);

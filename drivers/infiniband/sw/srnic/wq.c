@@ -12,15 +12,18 @@
 
 static u32 sq_producer(const struct srnic_qp *qp)
 {
+	const u32 *index = qp->kernel ? &qp->sq_posted : &qp->sq.hdr->producer;
+
 	/* pairs with the release of post_send, in the kernel or in the provider */
-	return qp->kernel ? smp_load_acquire(&qp->sq_posted) :
-			    smp_load_acquire(&qp->sq.hdr->producer);
+	return smp_load_acquire(index);
 }
 
 static u32 rq_producer(const struct srnic_qp *qp)
 {
-	return qp->kernel ? smp_load_acquire(&qp->rq_posted) :
-			    smp_load_acquire(&qp->rq.hdr->producer);
+	const u32 *index = qp->kernel ? &qp->rq_posted : &qp->rq.hdr->producer;
+
+	/* as for the SQ */
+	return smp_load_acquire(index);
 }
 
 /**
@@ -112,9 +115,8 @@ void srnic_sq_flush(struct srnic_qp *qp)
 
 	spin_lock_irqsave(&qp->sq_lock, flags);
 	qp->sq_flushing = true;
-	/* ask for doorbells before the look at the index, as the provider does it vice versa */
 	WRITE_ONCE(qp->sq.hdr->flags, SRNIC_RING_NEED_WAKEUP);
-	smp_mb();
+	smp_mb();	/* flag, then index; the provider has it the other way round */
 	for (; qp->sq_completed != qp->sq_fetched; qp->sq_completed++) {
 		struct srnic_swr *swr = &qp->swr[qp->sq_completed & (qp->sq.entries - 1)];
 		enum srnic_wc_status status = SRNIC_WC_FLUSHED;
@@ -241,7 +243,7 @@ void srnic_rq_flush(struct srnic_qp *qp)
 	spin_lock_irqsave(&qp->rq_lock, flags);
 	qp->rq_flushing = true;
 	WRITE_ONCE(qp->rq.hdr->flags, SRNIC_RING_NEED_WAKEUP);
-	smp_mb();
+	smp_mb();	/* flag, then index; the provider has it the other way round */
 	n = srnic_ring_filled(&qp->rq, rq_producer(qp), qp->rq_taken);
 	if (n < 0)
 		srnic_count(qp->dev, SRNIC_CNT_RING_CORRUPT);

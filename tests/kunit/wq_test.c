@@ -54,11 +54,12 @@ static void start(struct kunit *test, struct wq *wq, u64 first, u32 count, int s
 				.send_flags = send_flags },
 		};
 		const struct ib_send_wr *bad;
+		enum srnic_wc_status status;
 		int err;
 
 		err = srnic_dev_ops.post_send(&wq->qp->ibqp, &wr.wr, &bad);
 		KUNIT_ASSERT_EQ(test, err, 0);
-		KUNIT_ASSERT_EQ(test, srnic_sqe_fetch(wq->qp, wq->tx), 1);
+		KUNIT_ASSERT_EQ(test, srnic_sqe_fetch(wq->qp, wq->tx, &status), 1);
 		wq->tx->busy = false;
 	}
 }

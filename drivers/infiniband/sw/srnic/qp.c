@@ -72,15 +72,6 @@ static void qp_release(struct kref *ref)
 }
 
 /**
- * srnic_qp_get - take a reference
- * @qp: the caller has one, or holds a lock that keeps the QP
- */
-void srnic_qp_get(struct srnic_qp *qp)
-{
-	kref_get(&qp->ref);
-}
-
-/**
  * srnic_qp_put - drop a reference; srnic_qp_destroy() waits for the last
  * @qp: not to be touched afterwards
  */
@@ -103,7 +94,8 @@ struct srnic_qp *srnic_qp_find(struct srnic_device *dev, u32 qpn)
 
 	xa_lock_irqsave(&dev->qps, flags);
 	qp = xa_load(&dev->qps, qpn);
-	if (qp && !kref_get_unless_zero(&qp->ref))
+	if (qp && (test_bit(SRNIC_QPF_DESTROY, &qp->flags) ||
+		   !kref_get_unless_zero(&qp->ref)))
 		qp = NULL;
 	xa_unlock_irqrestore(&dev->qps, flags);
 	return qp;
@@ -245,13 +237,14 @@ void srnic_qp_destroy(struct srnic_qp *qp)
 		srnic_qp_abort(qp);
 	wake_up(&qp->tx_wait);
 
-	xa_erase_irq(&dev->qps, qp->ibqp.qp_num);
 	srnic_qp_put(qp);
 	/* the connection's maker and iw_cm let go when the stream is gone */
 	wait_for_completion(&qp->freed);
 	qp_join_tx(qp);
 	srnic_cq_purge(qp->scq, qp->ibqp.qp_num);
 	srnic_cq_purge(qp->rcq, qp->ibqp.qp_num);
+	/* last: who polls one of its completions finds it; the number is not reused before */
+	xa_erase_irq(&dev->qps, qp->ibqp.qp_num);
 	qp_free_queues(qp);
 	atomic_dec(&dev->num_qp);
 }
@@ -259,8 +252,13 @@ void srnic_qp_destroy(struct srnic_qp *qp)
 /* Error without a stream: ST-13 */
 static void qp_error_idle(struct srnic_qp *qp)
 {
+	unsigned long flags;
+
 	srnic_sq_flush(qp);
 	srnic_rq_flush(qp);
+	spin_lock_irqsave(&qp->lock, flags);
+	qp->idle_flushes--;
+	spin_unlock_irqrestore(&qp->lock, flags);
 }
 
 /*
@@ -285,6 +283,8 @@ static int qp_to_error(struct srnic_qp *qp, u8 by)
 		trace_srnic_qp_state(qp, from, SRNIC_QP_ERROR);
 		WRITE_ONCE(qp->state, SRNIC_QP_ERROR);
 	}
+	if (from == SRNIC_QP_IDLE)
+		qp->idle_flushes++;
 	if (from == SRNIC_QP_IDLE && qp->llp_ops && !qp->llp_aborted) {
 		qp->llp_aborted = true;
 		ops = qp->llp_ops;
@@ -323,7 +323,8 @@ static int qp_to_idle(struct srnic_qp *qp)
 	if (!srnic_qp_transition_ok(from, SRNIC_QP_IDLE, SRNIC_QP_BY_MODIFY)) {
 		err = -EINVAL;
 	} else if (from == SRNIC_QP_ERROR) {
-		if (test_bit(SRNIC_QPF_ATTACHED, &qp->flags) || qp->llp_ops) {
+		if (test_bit(SRNIC_QPF_ATTACHED, &qp->flags) || qp->llp_ops ||
+		    qp->idle_flushes) {
 			err = -EBUSY;
 		} else {
 			trace_srnic_qp_state(qp, from, SRNIC_QP_IDLE);
@@ -363,6 +364,8 @@ int srnic_qp_modify(struct srnic_qp *qp, enum srnic_qp_state next)
 		done = srnic_qp_leave(qp, SRNIC_QP_CLOSING, SRNIC_EV_NONE);
 		return done ? 0 : -EINVAL;
 	case SRNIC_QP_TERMINATE:
+		if (srnic_qp_state(qp) != SRNIC_QP_RTS)
+			return -EINVAL;
 		done = srnic_qp_fail(qp, RDMAP_E_LOCAL_WR, NULL, 0, true);
 		return done ? 0 : -EINVAL;
 	default:

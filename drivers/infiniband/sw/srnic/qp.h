@@ -183,6 +183,7 @@ struct srnic_qp {
 	const struct srnic_llp_ops *llp_ops;
 	void *llp_priv;
 	bool llp_aborted;
+	unsigned int idle_flushes;	/* flushes under way out of Idle */
 
 	/* sq_lock: send WRs from fetch to completion, reads on the wire */
 	spinlock_t sq_lock;
@@ -257,7 +258,6 @@ int srnic_qp_create(struct srnic_qp *qp, struct srnic_device *dev,
 		    struct ib_qp_init_attr *init, struct ib_ucontext *uctx);
 void srnic_qp_destroy(struct srnic_qp *qp);
 struct srnic_qp *srnic_qp_find(struct srnic_device *dev, u32 qpn);
-void srnic_qp_get(struct srnic_qp *qp);
 void srnic_qp_put(struct srnic_qp *qp);
 
 /* state */

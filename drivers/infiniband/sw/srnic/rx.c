@@ -74,8 +74,9 @@ static void rx_fail(struct srnic_qp *qp, enum rdmap_err err, enum srnic_wc_statu
 {
 	struct srnic_rx *rx = qp->rx;
 	const struct rdmap_error *e = rdmap_error(err);
+	bool read = rx->opcode == RDMAP_READ_RESPONSE && rx->rd_valid;
 	bool quote = e->hdrct & RDMAP_TERM_D;
-	bool in_wc = false;
+	struct srnic_cqe cqe = { };
 
 	rx->discard = true;
 	if (err == RDMAP_E_CRC)
@@ -89,18 +90,17 @@ static void rx_fail(struct srnic_qp *qp, enum rdmap_err err, enum srnic_wc_statu
 	else
 		srnic_count(qp->dev, SRNIC_CNT_RX_PROTOCOL_ERROR);
 
-	if (status && rx->opcode == RDMAP_READ_RESPONSE && rx->rd_valid) {
+	/* one WC with an error at most (ST-35): the others' are Flushed */
+	if (!srnic_qp_fail(qp, err, quote ? rx->hdr : NULL, quote ? rx->need : 0,
+			   status && (read || rx->rwr_valid)))
+		return;
+	if (status && read) {
 		rx->rd_valid = false;
 		srnic_orq_done(qp, rx->rd_index, status);
-		in_wc = true;
 	} else if (status && rx->rwr_valid) {
-		struct srnic_cqe cqe = { };
-
 		rx->rwr_valid = false;
 		srnic_rq_complete(qp, rx->rwr, &cqe, status);
-		in_wc = true;
 	}
-	srnic_qp_fail(qp, err, quote ? rx->hdr : NULL, quote ? rx->need : 0, in_wc);
 }
 
 /* A whole Send is here and good: invalidate, then complete (OR-09) */
@@ -168,7 +168,7 @@ static void rx_deliver_terminate(struct srnic_qp *qp)
 	u32 off = MPA_LEN_FIELD + DDP_UNTAGGED_LEN;
 	struct rdmap_term term;
 	struct srnic_swr swr;
-	bool in_wc = false;
+	bool in_wc;
 	u32 index;
 
 	rx->discard = true;
@@ -178,11 +178,9 @@ static void rx_deliver_terminate(struct srnic_qp *qp)
 		return;
 	}
 	/* the answer to a Read Request: the oldest read is the one (CP-08) */
-	if (term.err.hdrct & RDMAP_TERM_R && srnic_orq_head(qp, &index, &swr)) {
+	in_wc = term.err.hdrct & RDMAP_TERM_R && srnic_orq_head(qp, &index, &swr);
+	if (srnic_qp_terminated(qp, &term, in_wc) && in_wc)
 		srnic_orq_done(qp, index, SRNIC_WC_REMOTE_TERMINATION);
-		in_wc = true;
-	}
-	srnic_qp_terminated(qp, &term, in_wc);
 }
 
 static void rx_deliver(struct srnic_qp *qp)
@@ -380,8 +378,8 @@ static void rx_ended(struct srnic_qp *qp, enum srnic_stream_state state)
 		srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_LLP_RESET);
 	else if (state == SRNIC_STREAM_LOST)
 		srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_LLP_LOST);
-	else if (!rx->discard && (rx->phase != SRNIC_RX_HEADER || rx->have))
-		rx_fail(qp, RDMAP_E_LLP_LOST, SRNIC_WC_SUCCESS);	/* inside an FPDU */
+	else if (!rx->discard && (rx->phase != SRNIC_RX_HEADER || rx->have || rx->rwr_valid))
+		rx_fail(qp, RDMAP_E_LLP_LOST, SRNIC_WC_SUCCESS);	/* in an FPDU or Send */
 	else
 		set_bit(SRNIC_QPF_FIN, &qp->flags);
 	set_bit(SRNIC_QPF_RX_DONE, &qp->flags);

@@ -86,17 +86,16 @@ static enum srnic_wc_status sqe_check_stags(const struct srnic_tx *tx)
 /**
  * srnic_sqe_fetch - take the next SQE, copy and check it (tx kthread)
  * @qp: with a stream
- * @tx: its fields of the send WR are filled in; tx->busy is set if the WR is fit to run
+ * @tx: its fields of the send WR are filled in; tx->busy is set
+ * @status: set to success if the WR is fit to run, else to its error, with
+ *	    which the caller completes it
  *
- * A WR that is not fit is marked done with its error; the QP is the caller's
- * to fail.
- *
- * Return: 1 if a WR was fetched, 0 if none is posted, -EINVAL if it was not
- * fit, -EPROTO if the ring's index was tampered with.
+ * Return: 1 if a WR was fetched, 0 if none is posted, -EPROTO if the ring's
+ * index was tampered with.
  */
-int srnic_sqe_fetch(struct srnic_qp *qp, struct srnic_tx *tx)
+int srnic_sqe_fetch(struct srnic_qp *qp, struct srnic_tx *tx,
+		    enum srnic_wc_status *status)
 {
-	enum srnic_wc_status status;
 	const struct srnic_sqe *src;
 	struct srnic_swr *swr;
 	unsigned long flags;
@@ -113,11 +112,11 @@ int srnic_sqe_fetch(struct srnic_qp *qp, struct srnic_tx *tx)
 	tx->off = 0;
 	tx->sge = 0;
 	tx->sge_off = 0;
-	status = sqe_check(qp, &tx->sqe);
-	if (!status)
-		status = sqe_copy_data(qp, tx, src + 1);
-	if (!status)
-		status = sqe_check_stags(tx);
+	*status = sqe_check(qp, &tx->sqe);
+	if (!*status)
+		*status = sqe_copy_data(qp, tx, src + 1);
+	if (!*status)
+		*status = sqe_check_stags(tx);
 
 	spin_lock_irqsave(&qp->sq_lock, flags);
 	swr = &qp->swr[tx->index & (qp->sq.entries - 1)];
@@ -127,7 +126,7 @@ int srnic_sqe_fetch(struct srnic_qp *qp, struct srnic_tx *tx)
 		.signaled = qp->sig_all || tx->sqe.flags & SRNIC_SQE_SIGNALED,
 		.state = SRNIC_SWR_ACTIVE,
 	};
-	if (!status && tx->sqe.opcode == SRNIC_OP_READ && tx->sqe.num_sge) {
+	if (!*status && tx->sqe.opcode == SRNIC_OP_READ && tx->sqe.num_sge) {
 		swr->byte_len = tx->total;
 		swr->sink_stag = tx->sges[0].lkey;
 		swr->sink_to = tx->sges[0].addr;
@@ -135,10 +134,6 @@ int srnic_sqe_fetch(struct srnic_qp *qp, struct srnic_tx *tx)
 	WRITE_ONCE(qp->sq_fetched, qp->sq_fetched + 1);
 	spin_unlock_irqrestore(&qp->sq_lock, flags);
 
-	if (status) {
-		srnic_sq_done(qp, tx->index, status);
-		return -EINVAL;
-	}
 	tx->busy = true;
 	return 1;
 }

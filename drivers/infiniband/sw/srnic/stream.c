@@ -21,14 +21,20 @@
  */
 int srnic_sock_create(struct srnic_device *dev, int family, struct socket **sock)
 {
-	struct net *net = dev_net(dev->netdev);
+	struct net *net;
 	int err;
 
+	/* the interface may be leaving its namespace, or the namespace may be going */
+	rcu_read_lock();
+	net = maybe_get_net(dev_net(dev->netdev));
+	rcu_read_unlock();
+	if (!net)
+		return -ENODEV;
 	err = sock_create_kern(net, family, SOCK_STREAM, IPPROTO_TCP, sock);
-	if (err)
-		return err;
-	srnic_sock_prepare(*sock);
-	return 0;
+	if (!err)
+		srnic_sock_prepare(*sock);
+	put_net(net);
+	return err;
 }
 
 /**
@@ -286,13 +292,16 @@ int srnic_stream_read(struct srnic_stream *stream, srnic_stream_actor actor,
 enum srnic_stream_state srnic_stream_state(const struct srnic_stream *stream)
 {
 	const struct sock *sk = stream->sock->sk;
-	int err = READ_ONCE(sk->sk_err);
+	u8 shutdown = READ_ONCE(sk->sk_shutdown);
+	int err;
 
+	smp_rmb();	/* TCP sets the error first: a RST is not taken for a FIN */
+	err = READ_ONCE(sk->sk_err);
 	if (err == ECONNRESET || err == EPIPE || err == ECONNABORTED)
 		return SRNIC_STREAM_RESET;
 	if (err)
 		return SRNIC_STREAM_LOST;
-	if (READ_ONCE(sk->sk_shutdown) & RCV_SHUTDOWN)
+	if (shutdown & RCV_SHUTDOWN)
 		return SRNIC_STREAM_FIN;
 	if (READ_ONCE(sk->sk_state) == TCP_CLOSE)
 		return SRNIC_STREAM_RESET;

@@ -32,7 +32,7 @@ struct srnic_tx *srnic_tx_new(const struct srnic_qp *qp)
 
 	if (!tx)
 		return NULL;
-	tx->buf = kvmalloc(SRNIC_TX_BUF, GFP_KERNEL);
+	tx->buf = kvmalloc(SRNIC_TX_BUF, GFP_KERNEL_ACCOUNT);
 	tx->data = kzalloc(data, GFP_KERNEL);
 	if (!tx->buf || !tx->data) {
 		srnic_tx_free(tx);
@@ -162,10 +162,13 @@ static enum srnic_wc_status tx_gather(struct srnic_qp *qp, u8 *dst, u32 len)
 /* The WR in progress failed here: complete it, terminate (TM-05) */
 static void tx_wr_error(struct srnic_qp *qp, enum srnic_wc_status status)
 {
+	bool first;
+
 	qp->tx->busy = false;
 	srnic_count(qp->dev, SRNIC_CNT_LOCAL_WR_ERROR);
-	srnic_sq_done(qp, qp->tx->index, status);
-	srnic_qp_fail(qp, RDMAP_E_LOCAL_WR, NULL, 0, true);
+	/* one WC with an error at most (ST-35) */
+	first = srnic_qp_fail(qp, RDMAP_E_LOCAL_WR, NULL, 0, true);
+	srnic_sq_done(qp, qp->tx->index, first ? status : SRNIC_WC_FLUSHED);
 }
 
 static u8 send_opcode(const struct srnic_sqe *sqe)
@@ -244,7 +247,7 @@ static bool tx_wr_blocked(const struct srnic_qp *qp)
 	const struct srnic_tx *tx = qp->tx;
 
 	if (tx->sqe.opcode == SRNIC_OP_READ)
-		return srnic_orq_count(qp) >= qp->mpa.ord;
+		return srnic_orq_count(qp) >= READ_ONCE(qp->ord);
 	return tx->sqe.flags & SRNIC_SQE_FENCE && srnic_orq_count(qp);
 }
 
@@ -252,21 +255,23 @@ static bool tx_wr_blocked(const struct srnic_qp *qp)
 static bool tx_stage_wr(struct srnic_qp *qp)
 {
 	struct srnic_tx *tx = qp->tx;
+	enum srnic_wc_status status;
 	int n;
 
 	if (!tx->busy) {
-		n = srnic_sqe_fetch(qp, tx);
-		if (n == -EPROTO) {
+		n = srnic_sqe_fetch(qp, tx, &status);
+		if (n < 0) {
 			srnic_count(qp->dev, SRNIC_CNT_RING_CORRUPT);
 			srnic_qp_fail(qp, RDMAP_E_LOCAL_WR, NULL, 0, false);
-		} else if (n == -EINVAL) {
-			srnic_count(qp->dev, SRNIC_CNT_LOCAL_WR_ERROR);
-			srnic_qp_fail(qp, RDMAP_E_LOCAL_WR, NULL, 0, true);
 		}
 		if (n <= 0)
-			return n;
+			return false;
+		if (status) {
+			tx_wr_error(qp, status);
+			return true;
+		}
 	}
-	if (tx->sqe.opcode == SRNIC_OP_READ && !qp->mpa.ord) {
+	if (tx->sqe.opcode == SRNIC_OP_READ && !READ_ONCE(qp->ord)) {
 		tx_wr_error(qp, SRNIC_WC_ZERO_ORD);	/* RD-03 */
 		return true;
 	}
@@ -579,7 +584,8 @@ int srnic_tx_thread(void *arg)
 	while (tx_running(qp)) {
 		err = srnic_tx_push(qp);
 		if (err && err != -EAGAIN) {
-			srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_LLP_RESET);
+			srnic_qp_leave(qp, SRNIC_QP_ERROR, err == -EPIPE || err == -ECONNRESET ?
+				       SRNIC_EV_LLP_RESET : SRNIC_EV_LLP_LOST);
 			break;
 		}
 		/* SQ state is stable here: all that was sent is marked done */

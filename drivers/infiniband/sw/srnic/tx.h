@@ -67,7 +67,8 @@ void srnic_tx_untagged(struct srnic_qp *qp, u8 opcode, const void *payload, u32 
 int srnic_tx_terminate(struct srnic_qp *qp, unsigned long deadline);
 
 /* sqe.c */
-int srnic_sqe_fetch(struct srnic_qp *qp, struct srnic_tx *tx);
+int srnic_sqe_fetch(struct srnic_qp *qp, struct srnic_tx *tx,
+		    enum srnic_wc_status *status);
 
 /* read.c */
 bool srnic_irq_empty(const struct srnic_qp *qp);

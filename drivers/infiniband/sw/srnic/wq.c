@@ -30,11 +30,16 @@ static u32 rq_producer(const struct srnic_qp *qp)
  * srnic_sq_pending - send WQEs posted and not fetched
  * @qp: alive
  *
- * Return: how many; -EPROTO if the ring's index was tampered with.
+ * Return: how many; -EPROTO if the ring's index was tampered with: a slot is
+ * taken until its WR has completed, not only until it is fetched.
  */
 int srnic_sq_pending(const struct srnic_qp *qp)
 {
-	return srnic_ring_filled(&qp->sq, sq_producer(qp), READ_ONCE(qp->sq_fetched));
+	u32 producer = sq_producer(qp);
+
+	if (srnic_ring_filled(&qp->sq, producer, READ_ONCE(qp->sq_completed)) < 0)
+		return -EPROTO;
+	return srnic_ring_filled(&qp->sq, producer, READ_ONCE(qp->sq_fetched));
 }
 
 /**
@@ -99,23 +104,21 @@ void srnic_sq_done(struct srnic_qp *qp, u32 index, enum srnic_wc_status status)
 		srnic_qp_fail(qp, RDMAP_E_CQ_OVERFLOW, NULL, 0, false);
 }
 
-/**
- * srnic_sq_flush - complete all send WRs that are left (ST-34)
- * @qp: alive; no kthread works on its SQ
- *
- * The WR in error keeps its status, all others are Flushed, signaled or not
- * (WR-24). From now on whatever is posted is flushed at once (ST-36), until
- * the QP goes to Idle. Any context. Takes sq_lock.
- */
-void srnic_sq_flush(struct srnic_qp *qp)
+/* @begin: flushing starts; else it goes on if it has not ended meanwhile */
+static void sq_flush(struct srnic_qp *qp, bool begin)
 {
 	unsigned long flags;
 	u32 seen = 0;
 	int pending;
 
 	spin_lock_irqsave(&qp->sq_lock, flags);
+	if (!begin && !qp->sq_flushing) {
+		spin_unlock_irqrestore(&qp->sq_lock, flags);
+		return;
+	}
 	qp->sq_flushing = true;
-	WRITE_ONCE(qp->sq.hdr->flags, SRNIC_RING_NEED_WAKEUP);
+	/* who is asked for a doorbell finds the flag above */
+	smp_store_release(&qp->sq.hdr->flags, SRNIC_RING_NEED_WAKEUP);
 	smp_mb();	/* flag, then index; the provider has it the other way round */
 	for (; qp->sq_completed != qp->sq_fetched; qp->sq_completed++) {
 		struct srnic_swr *swr = &qp->swr[qp->sq_completed & (qp->sq.entries - 1)];
@@ -144,6 +147,19 @@ void srnic_sq_flush(struct srnic_qp *qp)
 	}
 	spin_unlock_irqrestore(&qp->sq_lock, flags);
 	srnic_cq_notify(qp->scq, seen);
+}
+
+/**
+ * srnic_sq_flush - complete all send WRs that are left (ST-34)
+ * @qp: alive; no kthread works on its SQ
+ *
+ * The WR in error keeps its status, all others are Flushed, signaled or not
+ * (WR-24). From now on whatever is posted is flushed at once (ST-36), until
+ * the QP goes to Idle. Any context. Takes sq_lock.
+ */
+void srnic_sq_flush(struct srnic_qp *qp)
+{
+	sq_flush(qp, true);
 }
 
 /* rq_lock is held. Copy the head of the next RQE; its SGEs only if @rwr has room for them. */
@@ -228,21 +244,20 @@ void srnic_rq_complete(struct srnic_qp *qp, const struct srnic_rwr *rwr,
 		srnic_qp_fail(qp, RDMAP_E_CQ_OVERFLOW, NULL, 0, false);
 }
 
-/**
- * srnic_rq_flush - complete all receive WRs that are left (ST-34, ST-41)
- * @qp: alive; no kthread takes from its RQ
- *
- * As srnic_sq_flush().
- */
-void srnic_rq_flush(struct srnic_qp *qp)
+static void rq_flush(struct srnic_qp *qp, bool begin)
 {
 	unsigned long flags;
 	u32 seen = 0;
 	int n;
 
 	spin_lock_irqsave(&qp->rq_lock, flags);
+	if (!begin && !qp->rq_flushing) {
+		spin_unlock_irqrestore(&qp->rq_lock, flags);
+		return;
+	}
 	qp->rq_flushing = true;
-	WRITE_ONCE(qp->rq.hdr->flags, SRNIC_RING_NEED_WAKEUP);
+	/* as for the SQ */
+	smp_store_release(&qp->rq.hdr->flags, SRNIC_RING_NEED_WAKEUP);
 	smp_mb();	/* flag, then index; the provider has it the other way round */
 	n = srnic_ring_filled(&qp->rq, rq_producer(qp), qp->rq_taken);
 	if (n < 0)
@@ -256,6 +271,17 @@ void srnic_rq_flush(struct srnic_qp *qp)
 	}
 	spin_unlock_irqrestore(&qp->rq_lock, flags);
 	srnic_cq_notify(qp->rcq, seen);
+}
+
+/**
+ * srnic_rq_flush - complete all receive WRs that are left (ST-34, ST-41)
+ * @qp: alive; no kthread takes from its RQ
+ *
+ * As srnic_sq_flush().
+ */
+void srnic_rq_flush(struct srnic_qp *qp)
+{
+	rq_flush(qp, true);
 }
 
 /**
@@ -291,9 +317,9 @@ void srnic_wq_restart(struct srnic_qp *qp)
 void srnic_qp_doorbell(struct srnic_qp *qp)
 {
 	if (READ_ONCE(qp->sq_flushing))
-		srnic_sq_flush(qp);
+		sq_flush(qp, false);
 	if (READ_ONCE(qp->rq_flushing))
-		srnic_rq_flush(qp);
+		rq_flush(qp, false);
 	wake_up(&qp->tx_wait);
 }
 
@@ -305,11 +331,12 @@ void srnic_qp_doorbell(struct srnic_qp *qp)
 void srnic_qp_polled(struct srnic_device *dev, const struct srnic_cqe *cqe)
 {
 	struct srnic_qp *qp = xa_load(&dev->qps, cqe->qpn);
+	u32 *freed;
 
 	if (!qp)
 		return;
-	if (cqe->flags & SRNIC_CQE_RQ)
-		WRITE_ONCE(qp->rq_freed, cqe->wqe_index + 1);
-	else
-		WRITE_ONCE(qp->sq_freed, cqe->wqe_index + 1);
+	freed = cqe->flags & SRNIC_CQE_RQ ? &qp->rq_freed : &qp->sq_freed;
+	/* a restart may have freed more already */
+	if ((s32)(cqe->wqe_index + 1 - *freed) > 0)
+		WRITE_ONCE(*freed, cqe->wqe_index + 1);
 }

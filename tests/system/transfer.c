@@ -217,6 +217,12 @@ bool conn_done(const struct conn *c)
 	       c->ack_posted == plan->ops && c->sq_head == c->sq_tail;
 }
 
+/* The last message of the peer is here: it may close the connection. */
+static bool all_received(const struct conn *c)
+{
+	return c->rx_op == plan->ops && c->acked == plan->ops;
+}
+
 /* work request ids that no counter produces by accident */
 static uint64_t make_wr_id(const struct conn *c, uint64_t seq, bool recv)
 {
@@ -357,7 +363,8 @@ static bool recv_completion(struct conn *c, const struct ibv_wc *wc)
 		    c->index, (unsigned long long)(c->rq_posted - (c->rq_tail - c->rq_head)));
 	c->rq_head++;
 
-	if (wc->status == IBV_WC_WR_FLUSH_ERR && conn_done(c)) {
+	/* completions of own sends may still be in the other CQ */
+	if (wc->status == IBV_WC_WR_FLUSH_ERR && all_received(c)) {
 		c->flushed++;
 		t.stats.flushes++;
 		return true;
@@ -375,7 +382,13 @@ static bool recv_completion(struct conn *c, const struct ibv_wc *wc)
 	t.stats.recvs++;
 	if (!receive_control(c, &e, mem, wc->byte_len))
 		solicited = receive_data(c, &e, mem, wc->byte_len);
-	post_one_recv(c);
+	/*
+	 * Once the peer's last operation is acknowledged it may close, and what
+	 * is posted after that just stays on the RQ (RDMAC verbs 6.2.1). For the
+	 * acknowledgements that may still come there are receives enough.
+	 */
+	if (c->rx_op < plan->ops)
+		post_one_recv(c);
 	return solicited;
 }
 

@@ -1,0 +1,62 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Everything a program must not do, and what it gets for it: the cases of
+# badinput.c, each in a process of its own, and what they leave behind.
+
+. "$(dirname "$0")/lib.sh"
+
+[ -x "$BIN/badinput" ] || bail "no $BIN/badinput: make -C tests/system OUT=..."
+
+log_lines() { dmesg | wc -l; }
+
+# Errors of programs may be told to the kernel log, but not without bound: all
+# of the above must not have made it grow by more than this.
+no_log_flood() {
+	local n=$(($(log_lines) - log_before))
+	echo "$n lines"
+	[ $n -le 50 ]
+}
+
+# Nothing of the programs is left: objects, sockets, kthreads.
+nothing_left() {
+	local left
+	left=$(rdma resource show qp; rdma resource show cq; rdma resource show mr
+	       rdma resource show pd; rdma resource show cm_id; rdma resource show ctx
+	       ip netns exec h1 ss -Htnap | grep -v TIME-WAIT
+	       ps -eo comm | grep -E '^srnic-(tx|rx)/')
+	echo "$left"
+	[ -z "$left" ]
+}
+
+# They did not go without being noticed (on a device that counts).
+errors_counted() {
+	local name value
+	[ -d /sys/class/infiniband/$SRV_DEV/ports/1/hw_counters ] || {
+		echo "$SRNIC_TYPE has no counters"
+		return 77
+	}
+	for name in rx_protection_errors rx_protocol_errors local_wr_errors \
+		    ring_corruptions tx_terminates rx_terminates conn_failed; do
+		value=$(cat /sys/class/infiniband/$SRV_DEV/ports/1/hw_counters/$name) || return
+		echo "$name $value"
+		[ "$value" -gt 0 ] || return
+	done
+}
+
+one_host
+log_before=$(log_lines)
+
+"$BIN/badinput" --list >"$tmp/list"
+while read -r name what; do
+	t "$name: $what" on_cli "$BIN/badinput" "$CLI4" "$name"
+done <"$tmp/list"
+
+t "the device still works" pair 7174 rping -s -a "$SRV4" -C 10 -S 1000 -V -- \
+	rping -c -a "$SRV4" -C 10 -S 1000 -V
+t "nothing is left of them" within 10 nothing_left
+t "errors are counted" errors_counted
+t "the kernel log is not flooded" no_log_flood
+
+teardown_hosts
+done_testing

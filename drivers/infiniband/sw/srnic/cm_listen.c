@@ -149,6 +149,7 @@ void srnic_ep_run_listener(struct srnic_ep *ep)
 				srnic_ep_deadline(ep, SRNIC_CM_RETRY_MS);
 			return;
 		}
+		srnic_stream_disinherit(ep->stream, sock);
 		listener_adopt(ep, sock);
 	}
 	srnic_ep_kick(ep);

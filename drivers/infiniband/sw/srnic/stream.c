@@ -150,6 +150,26 @@ void srnic_stream_hook(struct srnic_stream *stream,
 }
 
 /**
+ * srnic_stream_disinherit - give an accepted socket the callbacks TCP made it with
+ * @listener: hooked
+ * @sock: accepted from it, not hooked itself
+ *
+ * A child copies its listener's callbacks, and would keep them for as long as
+ * TCP keeps it, which may be longer than this module is loaded.
+ */
+void srnic_stream_disinherit(const struct srnic_stream *listener, struct socket *sock)
+{
+	struct sock *sk = sock->sk;
+
+	write_lock_bh(&sk->sk_callback_lock);
+	sk->sk_data_ready = listener->data_ready;
+	sk->sk_write_space = listener->write_space;
+	sk->sk_state_change = listener->state_change;
+	sk->sk_error_report = listener->error_report;
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+/**
  * srnic_stream_unhook - no callback from now on
  * @stream: hooked or not
  *

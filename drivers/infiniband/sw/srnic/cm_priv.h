@@ -24,11 +24,11 @@
 #define SRNIC_CM_CONNECT_MS	(20 * MSEC_PER_SEC)
 /*
  * How long to wait for the MPA Reply. The peer's application decides when it
- * accepts, so this is in the range of what IB's CM waits in all (4 s, 15
- * retries). It also bounds how long an id with a silent peer cannot be
- * destroyed; destroying its QP ends the wait at once.
+ * accepts, so be patient; but until then iwcm lets nobody destroy the id, not
+ * even a process that was killed, unless its QP goes first. (siw: 5 s, cxgb4:
+ * 60 s.)
  */
-#define SRNIC_CM_REPLY_MS	(60 * MSEC_PER_SEC)
+#define SRNIC_CM_REPLY_MS	(30 * MSEC_PER_SEC)
 /* For the whole MPA Request, from TCP's accept on (M-STA-7, M-STA-8) */
 #define SRNIC_CM_REQUEST_MS	(10 * MSEC_PER_SEC)
 /*
@@ -36,7 +36,7 @@
  * given up. It also is what ends requests that never reached an application,
  * which iwcm drops without a word while a listener is being destroyed.
  */
-#define SRNIC_CM_DECIDE_MS	(120 * MSEC_PER_SEC)
+#define SRNIC_CM_DECIDE_MS	(60 * MSEC_PER_SEC)
 /* For handing a start-up frame to TCP; it fits into an empty send buffer */
 #define SRNIC_CM_SEND_MS	(1 * MSEC_PER_SEC)
 /* For the peer to close after our last words */

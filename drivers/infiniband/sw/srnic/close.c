@@ -84,7 +84,8 @@ static enum srnic_qp_state final_state(struct srnic_qp *qp)
 	spin_lock_irqsave(&qp->lock, flags);
 	from = qp->state;
 	next = from == SRNIC_QP_CLOSING ? SRNIC_QP_IDLE : SRNIC_QP_ERROR;
-	trace_srnic_qp_state(qp, from, next);
+	if (from != next)
+		trace_srnic_qp_state(qp, from, next);
 	WRITE_ONCE(qp->state, next);
 	spin_unlock_irqrestore(&qp->lock, flags);
 	return next;

@@ -70,20 +70,24 @@ int srnic_cq_add(struct srnic_cq *cq, struct srnic_cqe *cqe,
 	return 0;
 }
 
+/* Tries to change the arm word, which a user may be changing all the time */
+#define ARM_TRIES	16
+
 /* Take the arm if it fires: at most one notification an arm (CN-05) */
 static bool cq_take_arm(struct srnic_cq *cq, u32 seen)
 {
 	u32 *arm = &cq->ring.hdr->flags;
 	u32 old = READ_ONCE(*arm);
+	int i;
 
-	while (srnic_cq_arm_fires(old, seen)) {
+	for (i = 0; i < ARM_TRIES && srnic_cq_arm_fires(old, seen); i++) {
 		u32 was = cmpxchg(arm, old, 0);
 
 		if (was == old)
 			return true;
 		old = was;
 	}
-	return false;
+	return i == ARM_TRIES;
 }
 
 /**

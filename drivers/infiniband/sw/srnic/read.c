@@ -38,24 +38,34 @@ int srnic_irq_push(struct srnic_qp *qp, const struct srnic_inbound_read *rd)
 }
 
 /**
- * srnic_irq_pop - take the oldest inbound read (tx kthread)
+ * srnic_irq_head - the oldest inbound read, which stays there (tx kthread)
  * @qp: with a stream
  * @rd: filled in
  *
  * Return: false if there is none.
  */
-bool srnic_irq_pop(struct srnic_qp *qp, struct srnic_inbound_read *rd)
+bool srnic_irq_head(struct srnic_qp *qp, struct srnic_inbound_read *rd)
 {
 	bool found = false;
 
 	spin_lock(&qp->irq_lock);
 	if (qp->irq_head != qp->irq_tail) {
 		*rd = qp->irq[qp->irq_head & qp->irq_mask];
-		WRITE_ONCE(qp->irq_head, qp->irq_head + 1);
 		found = true;
 	}
 	spin_unlock(&qp->irq_lock);
 	return found;
+}
+
+/**
+ * srnic_irq_done - the oldest inbound read is answered: its place is free (tx kthread)
+ * @qp: with a stream
+ */
+void srnic_irq_done(struct srnic_qp *qp)
+{
+	spin_lock(&qp->irq_lock);
+	WRITE_ONCE(qp->irq_head, qp->irq_head + 1);
+	spin_unlock(&qp->irq_lock);
 }
 
 /**

@@ -247,7 +247,8 @@ static bool tx_wr_blocked(const struct srnic_qp *qp)
 	const struct srnic_tx *tx = qp->tx;
 
 	if (tx->sqe.opcode == SRNIC_OP_READ)
-		return srnic_orq_count(qp) >= READ_ONCE(qp->ord);
+		/* may have been lowered, but never above what the ORQ holds */
+		return srnic_orq_count(qp) >= min(READ_ONCE(qp->ord), qp->mpa.ord);
 	return tx->sqe.flags & SRNIC_SQE_FENCE && srnic_orq_count(qp);
 }
 
@@ -271,7 +272,7 @@ static bool tx_stage_wr(struct srnic_qp *qp)
 			return true;
 		}
 	}
-	if (tx->sqe.opcode == SRNIC_OP_READ && !READ_ONCE(qp->ord)) {
+	if (tx->sqe.opcode == SRNIC_OP_READ && !min(READ_ONCE(qp->ord), qp->mpa.ord)) {
 		tx_wr_error(qp, SRNIC_WC_ZERO_ORD);	/* RD-03 */
 		return true;
 	}
@@ -353,7 +354,7 @@ static bool tx_stage_response(struct srnic_qp *qp)
 	u32 room = tx->mulpdu - DDP_TAGGED_LEN;
 
 	if (!tx->responding) {
-		if (!srnic_irq_pop(qp, &tx->rd))
+		if (!srnic_irq_head(qp, &tx->rd))
 			return false;
 		tx->responding = true;
 		tx->rd_off = 0;
@@ -373,8 +374,10 @@ static bool tx_stage_response(struct srnic_qp *qp)
 		tx->rd_off += len;
 		tx_seal(qp, DDP_TAGGED_LEN + len);
 	} while (!hdr.last && tx_has_room(tx));
-	if (hdr.last)
+	if (hdr.last) {
 		tx->responding = false;
+		srnic_irq_done(qp);
+	}
 	return true;
 }
 

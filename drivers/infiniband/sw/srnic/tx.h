@@ -73,7 +73,8 @@ int srnic_sqe_fetch(struct srnic_qp *qp, struct srnic_tx *tx,
 /* read.c */
 bool srnic_irq_empty(const struct srnic_qp *qp);
 int srnic_irq_push(struct srnic_qp *qp, const struct srnic_inbound_read *rd);
-bool srnic_irq_pop(struct srnic_qp *qp, struct srnic_inbound_read *rd);
+bool srnic_irq_head(struct srnic_qp *qp, struct srnic_inbound_read *rd);
+void srnic_irq_done(struct srnic_qp *qp);
 u32 srnic_orq_count(const struct srnic_qp *qp);
 void srnic_orq_push(struct srnic_qp *qp, u32 index);
 bool srnic_orq_head(struct srnic_qp *qp, u32 *index, struct srnic_swr *swr);

@@ -9,6 +9,7 @@
 
 #include "qp.h"
 #include "srnic.h"
+#include "trace.h"
 
 static u32 sq_producer(const struct srnic_qp *qp)
 {
@@ -66,6 +67,8 @@ static int sq_write_cqe(struct srnic_qp *qp, u32 index, const struct srnic_swr *
 
 	if (status == SRNIC_WC_SUCCESS && !swr->signaled)
 		return 0;
+	if (status > SRNIC_WC_FLUSHED)
+		trace_srnic_wqe_error(qp, swr->wr_id, status);
 	return srnic_cq_add(qp->scq, &cqe, status, seen);
 }
 
@@ -91,12 +94,14 @@ void srnic_sq_done(struct srnic_qp *qp, u32 index, enum srnic_wc_status status)
 	swr->state = SRNIC_SWR_DONE;
 
 	while (!err && qp->sq_completed != qp->sq_fetched) {
-		swr = &qp->swr[qp->sq_completed & (qp->sq.entries - 1)];
+		index = qp->sq_completed;
+		swr = &qp->swr[index & (qp->sq.entries - 1)];
 		if (swr->state != SRNIC_SWR_DONE || swr->status != SRNIC_WC_SUCCESS)
 			break;
-		err = sq_write_cqe(qp, qp->sq_completed, swr, swr->status, &seen);
 		swr->state = SRNIC_SWR_FREE;
-		WRITE_ONCE(qp->sq_completed, qp->sq_completed + 1);
+		/* before the CQE that lets the slot be posted to again, see srnic_sq_pending() */
+		WRITE_ONCE(qp->sq_completed, index + 1);
+		err = sq_write_cqe(qp, index, swr, SRNIC_WC_SUCCESS, &seen);
 	}
 	spin_unlock_irqrestore(&qp->sq_lock, flags);
 	srnic_cq_notify(qp->scq, seen);
@@ -132,7 +137,7 @@ static void sq_flush(struct srnic_qp *qp, bool begin)
 	qp->orq_head = qp->orq_tail;
 
 	pending = srnic_sq_pending(qp);
-	if (pending < 0)
+	if (pending < 0 && begin)
 		srnic_count(qp->dev, SRNIC_CNT_RING_CORRUPT);
 	for (; pending > 0; pending--) {
 		const struct srnic_sqe *sqe = srnic_ring_slot(&qp->sq, qp->sq_fetched);
@@ -220,6 +225,8 @@ static int rq_write_cqe(struct srnic_qp *qp, const struct srnic_rwr *rwr,
 	cqe->qpn = qp->ibqp.qp_num;
 	cqe->wqe_index = rwr->index;
 	cqe->flags |= SRNIC_CQE_RQ;
+	if (status > SRNIC_WC_FLUSHED)
+		trace_srnic_wqe_error(qp, rwr->wr_id, status);
 	return srnic_cq_add(qp->rcq, cqe, status, seen);
 }
 
@@ -260,7 +267,7 @@ static void rq_flush(struct srnic_qp *qp, bool begin)
 	smp_store_release(&qp->rq.hdr->flags, SRNIC_RING_NEED_WAKEUP);
 	smp_mb();	/* flag, then index; the provider has it the other way round */
 	n = srnic_ring_filled(&qp->rq, rq_producer(qp), qp->rq_taken);
-	if (n < 0)
+	if (n < 0 && begin)
 		srnic_count(qp->dev, SRNIC_CNT_RING_CORRUPT);
 	for (; n > 0; n--) {
 		struct srnic_cqe cqe = { };

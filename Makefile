@@ -16,7 +16,7 @@ RELEASE      = $(notdir $(MODULE_OUT))
 
 .DEFAULT_GOAL := all
 .PHONY: all module provider install setup demo check check-static check-kunit \
-	check-system clean help
+	check-debug check-system clean help
 
 ##@ Build
 all: module provider	## Build the kernel module and the libibverbs provider (the default)
@@ -47,6 +47,9 @@ check-static: setup	## Compiler warnings, sparse, checkpatch and other looks at 
 
 check-kunit: setup	## Unit tests (KUnit), in User Mode Linux
 	@scripts/check kunit
+
+check-debug: setup	## System tests in User Mode Linux, under KASAN, lockdep and kmemleak
+	@scripts/check debug
 
 check-system: setup	## System tests against the real module, in a guest
 	@scripts/check system

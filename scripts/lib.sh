@@ -74,6 +74,10 @@ cached() {
 		(
 			flock 9
 			if [ ! -d "$dir" ]; then
+				# Left by a maker that was killed; and versions long unused.
+				rm -rf "$SRNIC_CACHE/.$name."??????
+				find "$SRNIC_CACHE" -maxdepth 1 -name "$name-????????????????" \
+					-mtime +14 -exec rm -rf {} +
 				tmp=$(mktemp -d "$SRNIC_CACHE/.$name.XXXXXX")
 				chmod 755 "$tmp"
 				if "$@" "$tmp" >&2 9>&-; then
@@ -85,6 +89,7 @@ cached() {
 			fi
 		) 9>"$SRNIC_CACHE/.$name.lock" || return 1
 	fi
+	touch "$dir"
 	echo "$dir"
 }
 

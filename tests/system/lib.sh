@@ -146,7 +146,11 @@ two_hosts() {
 	local mtu=$1 type1=${2:-$SRNIC_TYPE} type2=${3:-$SRNIC_TYPE}
 	add_ns h1
 	add_ns h2
-	ip link add v1 mtu "$mtu" netns h1 type veth peer name v2 mtu "$mtu" netns h2 ||
+	# The indices differ: in the RDMA subsystem's shared netns mode a wildcard
+	# listener of h2 listens on the device of h1 as well, and siw does that in
+	# h2, on the interface that has the index of v1.
+	ip link add v1 index 11 mtu "$mtu" netns h1 type veth \
+		peer name v2 index 12 mtu "$mtu" netns h2 ||
 		bail "cannot make a veth pair"
 	net_up h1 v1 10.77.0.1/24 fd77::1/64
 	net_up h2 v2 10.77.0.2/24 fd77::2/64
@@ -283,6 +287,20 @@ forever() {
 	serve "$port" "${server[@]}" || return
 	on_cli "$@" || { rc=$?; echo "client: status $rc"; }
 	stop_server && return $rc
+}
+
+# slow_syn MILLISECONDS, after two_hosts: for perftest. Its server listens for a
+# first connection, over which the two agree on what to do, closes the port, and
+# opens it again for the QPs of the test. The client does not wait for that: it
+# counts on being slower. Let its SYNs take their time, or on a busy guest it is
+# refused.
+slow_syn() {
+	local tc="tc -n $CLI_NS"
+	$tc qdisc add dev v1 root handle 1: prio bands 4 &&
+	$tc qdisc add dev v1 parent 1:4 handle 4: netem delay "$1ms" &&
+	$tc filter add dev v1 parent 1: protocol ip u32 match ip protocol 6 0xff \
+		match u8 0x02 0xff at 33 flowid 1:4 ||
+		bail "cannot delay SYNs"
 }
 
 # --- set-up ------------------------------------------------------------------

@@ -1,0 +1,182 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# What goes over the wire, judged by tshark, which has learnt iWARP elsewhere.
+
+. "$(dirname "$0")/lib.sh"
+
+for p in dumpcap tshark ethtool; do
+	command -v $p >/dev/null || bail "no $p"
+done
+
+# capture NETNS NETDEV FILE: until stop_capture
+capture() {
+	ip netns exec "$1" dumpcap -q -i "$2" -f tcp -w "$3" 2>"$tmp/dumpcap" &
+	capture_pid=$!
+	within 30 grep -q ^File: "$tmp/dumpcap" || bail "dumpcap does not start: $(cat "$tmp/dumpcap")"
+}
+
+stop_capture() {
+	sleep 1			# for what is still on its way through dumpcap
+	kill -INT $capture_pid
+	within 20 grep -q 'Packets captured' "$tmp/dumpcap" ||
+		bail "dumpcap does not stop: $(cat "$tmp/dumpcap")"
+	wait $capture_pid
+	grep -q 'dropped.*/0 (' "$tmp/dumpcap" || bail "lost packets: $(cat "$tmp/dumpcap")"
+}
+
+# The protocols that can be on top of RDMAP guess, and guess wrong.
+dissect() {	# FILE TEXT
+	timeout 120 tshark -r "$1" -o tcp.try_heuristic_first:TRUE \
+		--disable-protocol rpcordma --disable-protocol smb_direct \
+		-V -O tcp,iwarp_mpa,iwarp_ddp_rdmap >"$2" 2>"$tmp/tshark" && return
+	cat "$tmp/tshark"
+	return 1
+}
+
+# seen TEXT PATTERN
+seen() {
+	local n
+	n=$(grep -cE "$2" "$1")
+	echo "$n times: $2"
+	[ "$n" -gt 0 ]
+}
+
+unseen() { ! grep -E "$2" "$1" | sort | uniq -c | head -n 10 | grep .; }
+
+# One line an FPDU: stream, "initiator" or "responder", octets, and the MSS left
+# for data by the SYNs of the stream. Time stamps take 12 octets of it.
+fpdus() {	# TEXT
+	awk '
+	/^Transmission Control Protocol/ { match($0, /Src Port: [0-9]+/); port = substr($0, RSTART + 10, RLENGTH - 10) }
+	/\[Stream index: / { stream = $3 + 0 }
+	/Flags: 0x002 \(SYN\)/ { initiator[stream] = port }
+	/TCP Option - Maximum segment size: [0-9]+ bytes/ {
+		n = $7 + 0
+		if (!(stream in mss) || n < mss[stream])
+			mss[stream] = n
+	}
+	/ULPDU length: [0-9]+ bytes/ {
+		n = $3
+		print stream, port == initiator[stream] ? "initiator" : "responder", \
+			2 + n + (4 - (n + 2) % 4) % 4 + 4, mss[stream] - 12
+	}' "$1"
+}
+
+# Every FPDU must fit into one TCP segment.
+fpdus_fit() {	# TEXT
+	fpdus "$1" | awk '
+	$3 > $4 { print "FPDU of " $3 " octets, room for " $4; bad++ }
+	{ n++; if ($3 > max) max = $3; room = $4 }
+	END { print n " FPDUs, the largest " max " octets, room for " room; exit bad || !n }'
+}
+
+# An initiator speaks first (RFC 5044 7.1).
+initiator_first() {	# TEXT
+	fpdus "$1" | awk '
+	!($1 in first) { first[$1] = $2; n++; if ($2 != "initiator") { print "stream " $1; bad++ } }
+	END { print n + 0 " streams"; exit bad || !n }'
+}
+
+sent_fpdus() {
+	cat /sys/class/infiniband/sr*/ports/1/hw_counters/tx_fpdus | awk '{ n += $1 } END { print n }'
+}
+
+# As many FPDUs were understood as the devices have sent.
+all_understood() {	# TEXT COUNT
+	local n
+	n=$(grep -c 'ULPDU length: ' "$1")
+	echo "$n understood, $2 sent"
+	[ "$n" = "$2" ]
+}
+
+every_crc_good() {	# TEXT
+	local good all
+	all=$(grep -c 'ULPDU length: ' "$1")
+	good=$(grep -cE 'CRC check: 0x[0-9a-f]+ \(Good CRC32\)' "$1")
+	echo "$good of $all good"
+	[ "$good" = "$all" ] && [ "$all" -gt 0 ]
+}
+
+# MPA frames: no markers wanted, CRC wanted, not rejected, revision 2.
+mpa_flags() {	# TEXT
+	awk '
+	/Request frame header|Reply frame header/ { n++ }
+	/Marker flag: False/ { m++ }
+	/CRC flag: True/ { c++ }
+	/Connection rejected flag: False/ { r++ }
+	/Revision: 2/ { v++ }
+	END { print n + 0 " frames: no markers " m + 0 ", CRC " c + 0 ", not rejected " r + 0 \
+		", revision 2 " v + 0; exit !(n && m == n && c == n && r == n && v == n) }' "$1"
+}
+
+common() {	# NAME TEXT
+	t "$1: nothing malformed" unseen "$2" 'Malformed|BoundError|Bad CRC32|NOT set to'
+	t "$1: CRC of every FPDU" every_crc_good "$2"
+	t "$1: no unknown opcode" unseen "$2" \
+		'OpCode: ([^WRST]|.*Unknown|.*Reserved)|OpCode: .*\(0x([489a-f]|[0-9a-f]{2,})\)'
+	t "$1: versions" unseen "$2" '(= Version|DDP protocol version): ([02-9]|1[0-9])'
+	t "$1: reserved bits of DDP and RDMAP" unseen "$2" '^ {12}.* = Reserved: 0x0*[1-9a-f]'
+	t "$1: MPA frames" mpa_flags "$2"
+	t "$1: initiator first" initiator_first "$2"
+}
+
+# --- two hosts: data, segment sizes, an orderly end -----------------------------
+
+two_hosts 1500
+# what is captured must be what a wire would carry: no segments of many packets
+for h in 1 2; do
+	ip netns exec h$h ethtool -K v$h tso off gso off gro off tx off rx off >"$tmp/ethtool" 2>&1 ||
+		bail "ethtool: $(cat "$tmp/ethtool")"
+done
+capture h1 v1 "$tmp/two.pcapng"
+t "two hosts: rping" pair 7174 rping -s -a "$SRV4" -S 3000 -C 5 -V -- \
+	rping -c -a "$SRV4" -S 3000 -C 5 -V
+t "two hosts: integrity" pair 7475 "$BIN/integrity" --server --addr "$SRV4" -- \
+	"$BIN/integrity" --client "$SRV4" --seed 3 --qps 2 --ops 60 --max-size 20000
+stop_capture
+sent=$(sent_fpdus)
+teardown_hosts
+
+two=$tmp/two.txt
+t -l 150 "two hosts: dissected" dissect "$tmp/two.pcapng" "$two"
+for what in 'Request frame header' 'Reply frame header' 'OpCode: Write \(0x0\)' \
+	    'OpCode: Read Request \(0x1\)' 'OpCode: Read Response \(0x2\)' \
+	    'OpCode: Send \(0x3\)' 'OpCode: Send with SE \(0x5\)'; do
+	t "two hosts: seen: $what" seen "$two" "$what"
+done
+common "two hosts" "$two"
+t "two hosts: all FPDUs understood" all_understood "$two" "$sent"
+t "two hosts: no FPDU larger than the MSS" fpdus_fit "$two"
+t "two hosts: no Terminate" unseen "$two" 'OpCode: Terminate'
+t "two hosts: closed with FIN, without RST" unseen "$two" 'Flags: 0x.*RST'
+
+# --- one host: Terminates -------------------------------------------------------
+
+one_host
+capture h1 lo "$tmp/one.pcapng"
+t "one host: bad READs" on_cli "$BIN/badinput" "$CLI4" remote-read
+t "one host: bad WRITEs" on_cli "$BIN/badinput" "$CLI4" remote-write
+stop_capture
+sent=$(sent_fpdus)
+teardown_hosts
+
+# RFC 5040 4.8 and 7.2, RFC 5041 7.2: who is to blame, and for what
+one=$tmp/one.txt
+t -l 150 "one host: dissected" dissect "$tmp/one.pcapng" "$one"
+for what in 'OpCode: Terminate \(0x7\)' \
+	    'Error Code for RDMA layer: Invalid STag \(0x00\)' \
+	    'Error Code for RDMA layer: Base or bounds violation \(0x01\)' \
+	    'Error Code for RDMA layer: Access rights violation \(0x02\)' \
+	    'Error Code for RDMA layer: STag not associated with RDMAP Stream \(0x03\)' \
+	    'Error Code for RDMA layer: TO wrap \(0x04\)' \
+	    'Error Code for DDP Tagged Buffer: Invalid STag \(0x00\)' \
+	    'Error Code for DDP Tagged Buffer: Base or bounds violation \(0x01\)' \
+	    'Error Code for DDP Tagged Buffer: STag not associated with DDP Stream \(0x02\)' \
+	    'Error Code for DDP Tagged Buffer: TO wrap \(0x03\)'; do
+	t "one host: seen: $what" seen "$one" "$what"
+done
+common "one host" "$one"
+t "one host: all FPDUs understood" all_understood "$one" "$sent"
+
+done_testing

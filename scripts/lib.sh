@@ -5,6 +5,9 @@
 
 set -eu
 
+# Where depmod and modprobe are, which not everybody's path has.
+PATH=$PATH:/usr/sbin:/sbin
+
 # The top of the tree, whatever the caller's directory is.
 SRNIC_TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # Things that take long to make and do not belong to one checkout.

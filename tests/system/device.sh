@@ -74,7 +74,7 @@ attributes() {
 	for want in 'transport:[[:space:]]*iWARP' 'state:[[:space:]]*PORT_ACTIVE' \
 		'link_layer:[[:space:]]*Ethernet' 'max_msg_sz:[[:space:]]*0xffffffff' \
 		'max_qp:[[:space:]]*65536' 'max_sge:[[:space:]]*32' 'max_sge_rd:[[:space:]]*1' \
-		'max_qp_rd_atom:[[:space:]]*128' 'max_srq:[[:space:]]*0' 'GID\[  0\]'; do
+		'max_qp_rd_atom:[[:space:]]*128' 'max_srq:[[:space:]]*0' 'gid_tbl_len:[[:space:]]*1'; do
 		grep -Eq "$want" <<<"$out" || { echo "missing: $want"; return 1; }
 	done
 }
@@ -107,8 +107,10 @@ follow_mac() {
 t "the GID follows the MAC address" follow_mac
 
 follow_name() {
-	ip link set kd name kdx && rdma link show srt/1 | grep -q 'netdev kdx' &&
-		info srt >/dev/null && ip link set kdx name kd
+	# on 6.1 an interface can be renamed only while it is down
+	ip link set kd down && ip link set kd name kdx && rdma link show srt/1 | grep -q 'netdev kdx' &&
+		info srt >/dev/null && ip link set kdx name kd &&
+		ip link set kd up && within 5 state srt ACTIVE
 }
 t "the device stays when its interface is renamed" follow_name
 

@@ -171,15 +171,21 @@ static void sge_counts(struct kunit *test)
 
 static void inline_lengths(struct kunit *test)
 {
-	static const u32 lengths[] = {
-		0, 1, 99, 100, 101, 128, 512, 513, 0x7fffffff, 0x80000000, 0xffffffff,
+	u32 lengths[] = {
+		0, 1, 99, 100, 0, 0, 512, 513, 0x7fffffff, 0x80000000, 0xffffffff,
 	};
-	u8 data[MAX_INLINE];
+	u8 data[SRNIC_MAX_INLINE];
 	char what[32];
 	struct sq sq;
-	u32 i;
+	u32 limit, i;
 
 	make_sq(test, &sq);
+	/* at least what was asked for, and told (QP-02) */
+	limit = sq.qp->max_inline;
+	KUNIT_ASSERT_GE(test, limit, MAX_INLINE);
+	KUNIT_ASSERT_LE(test, sizeof(struct srnic_sqe) + limit, sq.qp->sq.stride);
+	lengths[4] = limit;
+	lengths[5] = limit + 1;
 	for (i = 0; i < sizeof(data); i++)
 		data[i] = i;
 	for (i = 0; i < ARRAY_SIZE(lengths); i++) {
@@ -189,10 +195,9 @@ static void inline_lengths(struct kunit *test)
 		};
 
 		snprintf(what, sizeof(what), "%u octets", lengths[i]);
-		expect_wr(test, &sq, what, &sqe, data, sizeof(data),
-			  lengths[i] > MAX_INLINE ? SRNIC_WC_INVALID_WQE :
-						    SRNIC_WC_SUCCESS);
-		if (lengths[i] > MAX_INLINE)
+		expect_wr(test, &sq, what, &sqe, data, limit,
+			  lengths[i] > limit ? SRNIC_WC_INVALID_WQE : SRNIC_WC_SUCCESS);
+		if (lengths[i] > limit)
 			continue;
 		KUNIT_EXPECT_EQ(test, sq.tx->total, lengths[i]);
 		KUNIT_EXPECT_EQ(test, memcmp(sq.tx->inl, data, lengths[i]), 0);

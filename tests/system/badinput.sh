@@ -44,6 +44,17 @@ errors_counted() {
 	done
 }
 
+# What is no MPA Request ends that connection, and nobody else notices.
+bad_hello() {
+	local counter=/sys/class/infiniband/$SRV_DEV/ports/1/hw_counters/conn_failed before rc=0
+	before=$(cat $counter) || return 77
+	serve 7174 rping -s -a "$SRV4" -p 7174 -C 5 || return
+	on_cli timeout 20 bash -c "head -c 20 /dev/zero >/dev/tcp/$SRV4/7174" || return
+	within 10 eval '[ "$(cat $counter)" -gt $before ]' || return
+	on_cli rping -c -a "$SRV4" -p 7174 -C 5 && served || rc=$?
+	return $rc
+}
+
 one_host
 log_before=$(log_lines)
 
@@ -55,6 +66,7 @@ done <"$tmp/list"
 t "the device still works" pair 7174 rping -s -a "$SRV4" -C 10 -S 1000 -V -- \
 	rping -c -a "$SRV4" -C 10 -S 1000 -V
 t "nothing is left of them" within 10 nothing_left
+t "a connection that starts with rubbish" bad_hello
 t "errors are counted" errors_counted
 t "the kernel log is not flooded" no_log_flood
 

@@ -383,11 +383,10 @@ static bool recv_completion(struct conn *c, const struct ibv_wc *wc)
 	if (!receive_control(c, &e, mem, wc->byte_len))
 		solicited = receive_data(c, &e, mem, wc->byte_len);
 	/*
-	 * Once the peer's last operation is acknowledged it may close, and what
-	 * is posted after that just stays on the RQ (RDMAC verbs 6.2.1). For the
-	 * acknowledgements that may still come there are receives enough.
+	 * When all is received the peer may close, and what is posted after that
+	 * just stays on the RQ (RDMAC verbs 6.2.1).
 	 */
-	if (c->rx_op < plan->ops)
+	if (!all_received(c))
 		post_one_recv(c);
 	return solicited;
 }

@@ -101,6 +101,9 @@ struct srnic_qp *srnic_qp_find(struct srnic_device *dev, u32 qpn)
 	return qp;
 }
 
+/* Inline data that every QP takes, octets */
+#define MIN_INLINE	64U
+
 static u32 ring_stride(u32 header, u32 data)
 {
 	return roundup_pow_of_two(header + data);
@@ -121,8 +124,8 @@ static int qp_alloc_queues(struct srnic_qp *qp, struct ib_qp_cap *cap,
 	u32 sq_entries = roundup_pow_of_two(max(cap->max_send_wr, 1U));
 	u32 rq_entries = roundup_pow_of_two(max(cap->max_recv_wr, 1U));
 	u32 sqe = ring_stride(sizeof(struct srnic_sqe),
-			      max_t(u32, cap->max_send_sge * sizeof(struct srnic_sge),
-				    cap->max_inline_data));
+			      max3((u32)(cap->max_send_sge * sizeof(struct srnic_sge)),
+				   cap->max_inline_data, MIN_INLINE));
 	u32 rqe = ring_stride(sizeof(struct srnic_rqe),
 			      cap->max_recv_sge * sizeof(struct srnic_sge));
 	int err;
@@ -141,7 +144,9 @@ static int qp_alloc_queues(struct srnic_qp *qp, struct ib_qp_cap *cap,
 	/* until a stream is attached nobody looks at the SQ by itself */
 	qp->max_send_sge = cap->max_send_sge;
 	qp->max_recv_sge = cap->max_recv_sge;
-	qp->max_inline = cap->max_inline_data;
+	/* what there is room for can be used: many programs post inline without asking */
+	qp->max_inline = min_t(u32, sqe - sizeof(struct srnic_sqe), SRNIC_MAX_INLINE);
+	cap->max_inline_data = qp->max_inline;
 	cap->max_send_wr = sq_entries;
 	cap->max_recv_wr = rq_entries;
 	return 0;

@@ -32,9 +32,17 @@ static int udata_check_none(struct ib_udata *udata)
 	return 0;
 }
 
+/* A provider without room for the answer could not use what is made for it */
+static int udata_check(struct ib_udata *udata, size_t answer)
+{
+	if (udata && udata->outlen < answer)
+		return -EINVAL;
+	return udata_check_none(udata);
+}
+
 static int udata_respond(struct ib_udata *udata, void *resp, size_t len)
 {
-	return ib_copy_to_udata(udata, resp, min(len, udata->outlen)) ? -EFAULT : 0;
+	return ib_copy_to_udata(udata, resp, len) ? -EFAULT : 0;
 }
 
 /* Handshake: what both sides know is used, what is required and unknown fails */
@@ -47,6 +55,8 @@ static int srnic_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata
 		.max_recv_sge = SRNIC_MAX_SGE,
 	};
 
+	if (udata->outlen < sizeof(resp))
+		return -EINVAL;
 	if (udata->inlen > sizeof(req) &&
 	    !ib_is_udata_cleared(udata, sizeof(req), udata->inlen - sizeof(req)))
 		return -EOPNOTSUPP;
@@ -111,7 +121,7 @@ static int srnic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *att
 	struct srnic_device *dev = to_srnic_dev(ibcq->device);
 	struct srnic_cq *cq = to_srnic_cq(ibcq);
 	struct srnic_uresp_create_cq resp = { };
-	int err = udata_check_none(udata);
+	int err = udata_check(udata, sizeof(resp));
 
 	if (err)
 		return err;
@@ -223,7 +233,7 @@ static int srnic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 			   struct ib_udata *udata)
 {
 	struct srnic_qp *qp = to_srnic_qp(ibqp);
-	int err = udata_check_none(udata);
+	int err = udata_check(udata, sizeof(struct srnic_uresp_create_qp));
 
 	if (err)
 		return err;

@@ -124,6 +124,8 @@ static void init_ibdev(struct srnic_device *dev)
 	ib_set_device_ops(ibdev, &srnic_dev_ops);
 }
 
+static struct lock_class_key qps_lock_key;
+
 static struct srnic_device *device_new(struct net_device *netdev)
 {
 	struct srnic_device *dev;
@@ -135,6 +137,8 @@ static struct srnic_device *device_new(struct net_device *netdev)
 	netdev_hold(netdev, &dev->netdev_ref, GFP_KERNEL);
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
 	xa_init_flags(&dev->mrs, XA_FLAGS_ALLOC1);
+	/* taken with irqs off, unlike that of @mrs: not one class for lockdep */
+	lockdep_set_class(&dev->qps.xa_lock, &qps_lock_key);
 	dev->policy = (struct mpa_policy) {
 		.crc = true,
 		.rev = 2,

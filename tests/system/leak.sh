@@ -1,0 +1,91 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Memory, for a kernel without kmemleak: what does not come back shows up if it
+# does not come back every time. The same is done again and again, and what the
+# kernel has in use must not grow with it.
+
+. "$(dirname "$0")/lib.sh"
+
+ROUNDS=${ROUNDS:-12}
+
+# KiB in slab caches that cannot be reclaimed, in vmalloc, in kernel stacks
+kernel_memory() {
+	# what is freed by RCU or a work queue is freed soon
+	sync
+	echo 3 >/proc/sys/vm/drop_caches
+	sleep 1
+	awk '$1 == "SUnreclaim:" || $1 == "VmallocUsed:" || $1 == "KernelStack:" { n += $2 }
+	     END { print n }' /proc/meminfo
+}
+
+# steady NAME LIMIT-IN-KIB COMMAND: a round, which may set up things for good;
+# then ROUNDS more, which may take LIMIT each on the average. Noise of the rest
+# of the kernel is a few hundred KiB in all; a leaked ring is 8 KiB at least.
+steady() {
+	local limit=$1 before after
+	shift
+	"$@" >/dev/null && "$@" >/dev/null || { "$@"; echo "$* failed"; return 1; }
+	before=$(kernel_memory)
+	for _ in $(seq "$ROUNDS"); do
+		"$@" >/dev/null || { echo "$* failed"; return 1; }
+	done
+	after=$(kernel_memory)
+	echo "$before KiB before, $after KiB after $ROUNDS rounds of $*"
+	[ $((after - before)) -le $((limit * ROUNDS)) ]
+}
+
+# many objects, freed one by one
+objects() { on_cli "$BIN/badinput" "$CLI4" create-qp && on_cli "$BIN/badinput" "$CLI4" reg-mr; }
+
+# 32 connections in each direction, with all that belongs to them
+connections() {
+	pair 7475 "$BIN/integrity" --server --addr "$SRV4" -- \
+		"$BIN/integrity" --client "$SRV4" --seed 1 --qps 32 --ops 8 --max-size 1000
+}
+
+# the same, ended by death
+killed() {
+	serve 7475 "$BIN/integrity" --server --addr "$SRV4" || return
+	ip netns exec "$CLI_NS" "$BIN/integrity" --client "$SRV4" --seed 1 --qps 32 \
+		--ops 1000000 --max-size 1000 &
+	local client=$!
+	sleep 3
+	kill -KILL $client $server_pid
+	wait $client $server_pid 2>/dev/null
+	within 20 no_kthreads
+}
+
+no_kthreads() { ! ps -eo comm | grep -qE '^srnic-(tx|rx)/'; }
+
+# errors of all kinds
+errors() {
+	on_cli "$BIN/badinput" "$CLI4" remote-read && on_cli "$BIN/badinput" "$CLI4" send-sge &&
+		on_cli "$BIN/badinput" "$CLI4" reject && on_cli "$BIN/badinput" "$CLI4" refused
+}
+
+links() {
+	ip link add m0 type dummy && ip link set m0 up || return
+	for _ in 1 2 3 4 5; do
+		rdma link add srm0 type "$SRNIC_TYPE" netdev m0 && rdma link delete srm0 || return
+	done
+	ip link del m0
+}
+
+one_host
+t -l 120 "objects" steady 40 objects
+t -l 240 "connections" steady 100 connections
+t -l 240 "killed programs" steady 100 killed
+t -l 120 "errors" steady 40 errors
+t -l 120 "links" steady 40 links
+teardown_hosts
+
+unload() {
+	modprobe -r srnic && [ ! -e /sys/module/srnic ] && modprobe srnic
+}
+if [ "$SRNIC_TYPE" = srnic ]; then
+	t "nobody holds the module" unload
+else
+	skip "nobody holds the module" "the type under test is $SRNIC_TYPE"
+fi
+done_testing

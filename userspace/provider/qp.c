@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <ccan/array_size.h>
+#include <util/util.h>
 
 #include "srnic.h"
 
@@ -180,14 +181,25 @@ void srnic_wq_free_to(struct srnic_wq *wq, uint32_t index)
 		__atomic_store_n(&wq->tail, index, __ATOMIC_RELEASE);
 }
 
-static bool srnic_wq_full(const struct srnic_wq *wq, uint32_t head)
+/**
+ * srnic_wq_full - is the slot at an index taken?
+ * @wq: work queue, whose lock is held
+ * @head: index of the next WR
+ */
+bool srnic_wq_full(const struct srnic_wq *wq, uint32_t head)
 {
 	return head - __atomic_load_n(&wq->tail, __ATOMIC_ACQUIRE) >=
 	       wq->max_wr;
 }
 
-/* Publish the slots up to head. Is a doorbell due? */
-static bool srnic_wq_publish(struct srnic_wq *wq, uint32_t head)
+/**
+ * srnic_wq_publish - hand what was written to the kernel
+ * @wq: work queue, whose lock is held
+ * @head: index behind the last WR
+ *
+ * Return: whether a doorbell is due, after the lock is dropped.
+ */
+bool srnic_wq_publish(struct srnic_wq *wq, uint32_t head)
 {
 	if (head == wq->head)
 		return false;
@@ -208,78 +220,146 @@ static void srnic_wq_reclaim(struct srnic_wq *wq, struct ibv_cq *ibcq)
 	pthread_spin_unlock(&cq->lock);
 }
 
-/**
- * srnic_create_qp - ibv_create_qp()
- * @pd: protection domain
- * @attr: see verbs(7); its cap gets the true figures
- *
- * Return: the QP, or NULL with errno: ENOMEM, what the kernel said, what
- * mapping the rings gave, or EPROTO if the kernel's figures do not fit
- * together. Any thread.
- */
-struct ibv_qp *srnic_create_qp(struct ibv_pd *pd,
-			       struct ibv_qp_init_attr *attr)
+static int srnic_qp_attr_check(const struct ibv_qp_init_attr_ex *attr)
 {
-	struct srnic_ctx *ctx = to_srnic_ctx(pd->context);
-	struct srnic_cmd_create_qp_resp resp = {};
-	struct srnic_cmd_create_qp cmd = {};
+	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD))
+		return EINVAL;
+	if (!check_comp_mask(attr->comp_mask,
+			     IBV_QP_INIT_ATTR_PD |
+			     IBV_QP_INIT_ATTR_CREATE_FLAGS |
+			     IBV_QP_INIT_ATTR_SEND_OPS_FLAGS))
+		return EOPNOTSUPP;
+	if ((attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) &&
+	    attr->create_flags)
+		return EOPNOTSUPP;
+	if ((attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) &&
+	    !srnic_wr_ops_known(attr->send_ops_flags))
+		return EOPNOTSUPP;
+	return 0;
+}
+
+/* The rings of a QP that the kernel has made. */
+static int srnic_qp_map(struct srnic_qp *qp,
+			const struct ibv_qp_init_attr_ex *attr,
+			const struct srnic_uresp_create_qp *resp)
+{
 	const struct ibv_qp_cap *cap = &attr->cap;
-	int fd = pd->context->cmd_fd;
+	int fd = attr->pd->context->cmd_fd;
 	uint64_t sq_room, rq_room;
-	struct srnic_qp *qp;
 	int ret;
-
-	qp = calloc(1, sizeof(*qp));
-	if (!qp)
-		return NULL;
-
-	ret = ibv_cmd_create_qp(pd, &qp->vqp.qp, attr, &cmd.ibv_cmd,
-				sizeof(cmd), &resp.ibv_resp, sizeof(resp));
-	if (ret)
-		goto err_free;
 
 	/* Posting relies on a slot holding all that the caps allow. */
 	sq_room = (uint64_t)cap->max_send_sge * sizeof(struct srnic_sge);
 	if (sq_room < cap->max_inline_data)
 		sq_room = cap->max_inline_data;
 	rq_room = (uint64_t)cap->max_recv_sge * sizeof(struct srnic_sge);
-	ret = EPROTO;
-	if (resp.sq.size &&
-	    resp.sqe_size < sizeof(struct srnic_sqe) + sq_room)
-		goto err_destroy;
-	if (resp.rq.size &&
-	    resp.rqe_size < sizeof(struct srnic_rqe) + rq_room)
-		goto err_destroy;
+	if (resp->sq.size &&
+	    resp->sqe_size < sizeof(struct srnic_sqe) + sq_room)
+		return EPROTO;
+	if (resp->rq.size &&
+	    resp->rqe_size < sizeof(struct srnic_rqe) + rq_room)
+		return EPROTO;
 
-	qp->max_inline = cap->max_inline_data;
-	qp->sq_sig_all = attr->sq_sig_all;
-
-	ret = srnic_wq_init(&qp->sq, fd, &resp.sq, resp.sq_entries,
-			    resp.sqe_size, cap->max_send_wr,
+	ret = srnic_wq_init(&qp->sq, fd, &resp->sq, resp->sq_entries,
+			    resp->sqe_size, cap->max_send_wr,
 			    cap->max_send_sge);
 	if (ret)
-		goto err_destroy;
-	ret = srnic_wq_init(&qp->rq, fd, &resp.rq, resp.rq_entries,
-			    resp.rqe_size, cap->max_recv_wr,
+		return ret;
+	ret = srnic_wq_init(&qp->rq, fd, &resp->rq, resp->rq_entries,
+			    resp->rqe_size, cap->max_recv_wr,
 			    cap->max_recv_sge);
 	if (ret)
-		goto err_sq;
+		srnic_wq_uninit(&qp->sq);
+	return ret;
+}
+
+/**
+ * srnic_create_qp_ex - ibv_create_qp_ex()
+ * @ibctx: context
+ * @attr: see ibv_create_qp_ex(3); its cap gets the true figures
+ *
+ * Return: the QP, or NULL with errno: EOPNOTSUPP (an attribute, flag or
+ * operation this device does not do), ENOMEM, what the kernel said, what
+ * mapping the rings gave, or EPROTO if the kernel's figures do not fit
+ * together. Any thread.
+ */
+struct ibv_qp *srnic_create_qp_ex(struct ibv_context *ibctx,
+				  struct ibv_qp_init_attr_ex *attr)
+{
+	struct srnic_ctx *ctx = to_srnic_ctx(ibctx);
+	struct srnic_cmd_create_qp_resp resp = {};
+	struct srnic_cmd_create_qp cmd = {};
+	struct ibv_qp_init_attr_ex ask = *attr;
+	struct srnic_qp *qp;
+	int ret;
+
+	ret = srnic_qp_attr_check(attr);
+	if (ret)
+		goto err;
+	qp = calloc(1, sizeof(*qp));
+	if (!qp) {
+		ret = ENOMEM;
+		goto err;
+	}
+
+	ask.comp_mask = IBV_QP_INIT_ATTR_PD;
+	ret = ibv_cmd_create_qp_ex(ibctx, &qp->vqp, &ask, &cmd.ibv_cmd,
+				   sizeof(cmd), &resp.ibv_resp, sizeof(resp));
+	if (ret)
+		goto err_free;
+
+	qp->max_inline = ask.cap.max_inline_data;
+	qp->sq_sig_all = attr->sq_sig_all;
+	ret = srnic_qp_map(qp, &ask, &resp.drv_payload);
+	if (ret)
+		goto err_destroy;
 	ret = srnic_qpn_insert(ctx, qp->vqp.qp.qp_num, qp);
 	if (ret)
-		goto err_rq;
+		goto err_unmap;
+	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
+		srnic_wr_init(qp, attr->send_ops_flags);
+	attr->cap = ask.cap;
 	return &qp->vqp.qp;
 
-err_rq:
+err_unmap:
 	srnic_wq_uninit(&qp->rq);
-err_sq:
 	srnic_wq_uninit(&qp->sq);
 err_destroy:
 	verbs_err(&ctx->vctx, "no QP rings: %s\n", strerror(ret));
 	ibv_cmd_destroy_qp(&qp->vqp.qp);
 err_free:
 	free(qp);
+err:
 	errno = ret;
 	return NULL;
+}
+
+/**
+ * srnic_create_qp - ibv_create_qp()
+ * @pd: protection domain
+ * @attr: see verbs(7); its cap gets the true figures
+ *
+ * As srnic_create_qp_ex().
+ */
+struct ibv_qp *srnic_create_qp(struct ibv_pd *pd,
+			       struct ibv_qp_init_attr *attr)
+{
+	struct ibv_qp_init_attr_ex ex = {
+		.qp_context = attr->qp_context,
+		.send_cq = attr->send_cq,
+		.recv_cq = attr->recv_cq,
+		.srq = attr->srq,
+		.cap = attr->cap,
+		.qp_type = attr->qp_type,
+		.sq_sig_all = attr->sq_sig_all,
+		.comp_mask = IBV_QP_INIT_ATTR_PD,
+		.pd = pd,
+	};
+	struct ibv_qp *qp = srnic_create_qp_ex(pd->context, &ex);
+
+	if (qp)
+		attr->cap = ex.cap;
+	return qp;
 }
 
 /**
@@ -362,12 +442,18 @@ int srnic_destroy_qp(struct ibv_qp *ibqp)
 	return 0;
 }
 
-/*
+/**
+ * srnic_doorbell - tell the kernel that something was posted
+ * @qp: QP
+ * @send: to its SQ, else to its RQ
+ *
  * The POST_SEND or POST_RECV command without a WR. write(2) is the cheapest
  * way in, but the kernel refuses it (EACCES) to a process that changed its
  * credentials after it opened the device. The ioctl has no such rule.
+ *
+ * Return: 0 or an errno.
  */
-static int srnic_doorbell(struct srnic_qp *qp, bool send)
+int srnic_doorbell(struct srnic_qp *qp, bool send)
 {
 	struct ibv_qp *ibqp = &qp->vqp.qp;
 	struct ib_uverbs_post_send_resp resp;
@@ -414,30 +500,23 @@ static int srnic_put_sgl(struct srnic_sge *to, const struct ibv_sge *from,
 	return 0;
 }
 
-static int srnic_put_inline(const struct srnic_qp *qp, struct srnic_sqe *sqe,
-			    const struct ibv_sge *sgl, uint32_t num)
-{
-	uint8_t *data = (uint8_t *)(sqe + 1);
-	uint32_t i;
-
-	for (i = 0; i < num; i++) {
-		if (sgl[i].length > qp->max_inline - sqe->inline_len)
-			return EINVAL;
-		if (!sgl[i].length)
-			continue;
-		memcpy(data + sqe->inline_len,
-		       (const void *)(uintptr_t)sgl[i].addr, sgl[i].length);
-		sqe->inline_len += sgl[i].length;
-	}
-	return 0;
-}
-
-/* Checks a WR and writes it to a slot that is not published yet. */
-static int srnic_put_send(const struct srnic_qp *qp, struct srnic_sqe *sqe,
-			  const struct ibv_send_wr *wr)
+/**
+ * srnic_put_head - check what a WR says beside its data, and begin its SQE
+ * @qp: QP
+ * @sqe: slot that is not published yet
+ * @wr: opcode, wr_id, flags and what belongs to the opcode; data and the flag
+ *      IBV_SEND_INLINE are not looked at. Written as a WR without data.
+ *
+ * The one place that knows where a WR's fields go, for ibv_post_send() and the
+ * ibv_wr_* calls. The SQ's lock is held.
+ *
+ * Return: 0, EINVAL (opcode or flag that verbs does not know here), EOPNOTSUPP
+ * (operation this device does not do).
+ */
+int srnic_put_head(const struct srnic_qp *qp, struct srnic_sqe *sqe,
+		   const struct ibv_send_wr *wr)
 {
 	const struct srnic_wr_rule *rule;
-	uint32_t num = wr->num_sge;
 	uint8_t flags = 0;
 
 	if ((unsigned int)wr->opcode >= ARRAY_SIZE(srnic_wr_rules))
@@ -446,8 +525,6 @@ static int srnic_put_send(const struct srnic_qp *qp, struct srnic_sqe *sqe,
 	if (!rule->opcode)
 		return EOPNOTSUPP;
 	if (wr->send_flags & ~SRNIC_SEND_FLAGS)
-		return EINVAL;
-	if (num > qp->sq.max_sge || (num > 1 && (rule->has & SRNIC_WR_SGE1)))
 		return EINVAL;
 
 	if (qp->sq_sig_all || (wr->send_flags & IBV_SEND_SIGNALED))
@@ -469,15 +546,86 @@ static int srnic_put_send(const struct srnic_qp *qp, struct srnic_sqe *sqe,
 	}
 	if (rule->has & SRNIC_WR_INV)
 		sqe->stag = wr->invalidate_rkey;
+	return 0;
+}
 
-	if (wr->send_flags & IBV_SEND_INLINE) {
-		if (!(rule->has & SRNIC_WR_INLINE))
-			return EINVAL;
-		sqe->flags |= SRNIC_SQE_INLINE;
-		return srnic_put_inline(qp, sqe, wr->sg_list, num);
-	}
+/**
+ * srnic_put_sges - give a WR its SGEs
+ * @qp: QP
+ * @sqe: begun by srnic_put_head()
+ * @opcode: that of its WR
+ * @sgl: SGEs
+ * @num: how many
+ *
+ * Return: 0, or EINVAL: too many SGEs or too many bytes.
+ */
+int srnic_put_sges(const struct srnic_qp *qp, struct srnic_sqe *sqe,
+		   enum ibv_wr_opcode opcode, const struct ibv_sge *sgl,
+		   size_t num)
+{
+	if (num > qp->sq.max_sge ||
+	    (num > 1 && (srnic_wr_rules[opcode].has & SRNIC_WR_SGE1)))
+		return EINVAL;
 	sqe->num_sge = num;
-	return srnic_put_sgl((struct srnic_sge *)(sqe + 1), wr->sg_list, num);
+	return srnic_put_sgl((struct srnic_sge *)(sqe + 1), sgl, num);
+}
+
+/**
+ * srnic_put_inline - append to the inline data of a WR
+ * @qp: QP
+ * @sqe: begun by srnic_put_head()
+ * @opcode: that of its WR
+ * @addr: data
+ * @length: bytes, may be none
+ *
+ * Return: 0, or EINVAL: more than the QP takes, or a WR that takes none.
+ */
+int srnic_put_inline(const struct srnic_qp *qp, struct srnic_sqe *sqe,
+		     enum ibv_wr_opcode opcode, const void *addr,
+		     size_t length)
+{
+	if (!(srnic_wr_rules[opcode].has & SRNIC_WR_INLINE) ||
+	    length > qp->max_inline - sqe->inline_len)
+		return EINVAL;
+	sqe->flags |= SRNIC_SQE_INLINE;
+	if (length)
+		memcpy((uint8_t *)(sqe + 1) + sqe->inline_len, addr, length);
+	sqe->inline_len += length;
+	return 0;
+}
+
+/**
+ * srnic_wr_known - can a WR of this opcode be posted at all?
+ * @opcode: of a WR
+ */
+bool srnic_wr_known(enum ibv_wr_opcode opcode)
+{
+	return (unsigned int)opcode < ARRAY_SIZE(srnic_wr_rules) &&
+	       srnic_wr_rules[opcode].opcode;
+}
+
+/* Checks a WR and writes it to a slot that is not published yet. */
+static int srnic_put_send(const struct srnic_qp *qp, struct srnic_sqe *sqe,
+			  const struct ibv_send_wr *wr)
+{
+	const struct ibv_sge *sge = wr->sg_list;
+	uint32_t num = wr->num_sge;
+	int ret;
+
+	ret = srnic_put_head(qp, sqe, wr);
+	if (ret)
+		return ret;
+	if (!(wr->send_flags & IBV_SEND_INLINE))
+		return srnic_put_sges(qp, sqe, wr->opcode, sge, num);
+
+	if (num > qp->sq.max_sge)
+		return EINVAL;
+	ret = srnic_put_inline(qp, sqe, wr->opcode, NULL, 0);
+	for (; !ret && num; num--, sge++)
+		ret = srnic_put_inline(qp, sqe, wr->opcode,
+				       (const void *)(uintptr_t)sge->addr,
+				       sge->length);
+	return ret;
 }
 
 static int srnic_put_recv(const struct srnic_qp *qp, struct srnic_rqe *rqe,

@@ -110,6 +110,7 @@ static const struct verbs_context_ops srnic_ctx_ops = {
 	.alloc_pd = srnic_alloc_pd,
 	.create_cq = srnic_create_cq,
 	.create_qp = srnic_create_qp,
+	.create_qp_ex = srnic_create_qp_ex,
 	.dealloc_pd = srnic_dealloc_pd,
 	.dereg_mr = srnic_dereg_mr,
 	.destroy_cq = srnic_destroy_cq,

@@ -66,6 +66,14 @@ struct srnic_wq {
 	uint32_t tail;			/* written under the lock of its CQ */
 };
 
+/* Between ibv_wr_start() and ibv_wr_complete() or ibv_wr_abort() */
+struct srnic_batch {
+	uint32_t head;			/* slot of the next WR */
+	int err;			/* the first thing that went wrong */
+	struct srnic_sqe *sqe;		/* WR that may be given data, or NULL */
+	enum ibv_wr_opcode opcode;	/* of that WR */
+};
+
 struct srnic_qp {
 	struct verbs_qp vqp;
 	struct srnic_wq sq;
@@ -73,6 +81,8 @@ struct srnic_qp {
 	uint32_t max_inline;		/* immutable */
 	bool sq_sig_all;		/* immutable */
 	bool doorbell_ioctl;		/* write(2) is not allowed to us */
+	uint64_t send_ops;		/* immutable: IBV_QP_EX_WITH_* */
+	struct srnic_batch batch;	/* sq.lock, from wr_start() on */
 };
 
 static inline struct srnic_ctx *to_srnic_ctx(struct ibv_context *ibctx)
@@ -90,6 +100,11 @@ static inline struct srnic_qp *to_srnic_qp(struct ibv_qp *ibqp)
 	return container_of(ibqp, struct srnic_qp, vqp.qp);
 }
 
+static inline struct srnic_qp *to_srnic_qp_ex(struct ibv_qp_ex *qpx)
+{
+	return container_of(qpx, struct srnic_qp, vqp.qp_ex);
+}
+
 /* cq.c */
 struct ibv_cq *srnic_create_cq(struct ibv_context *ibctx, int cqe,
 			       struct ibv_comp_channel *channel,
@@ -102,6 +117,8 @@ void srnic_cq_purge(struct srnic_cq *cq, uint32_t qpn);
 /* qp.c */
 struct ibv_qp *srnic_create_qp(struct ibv_pd *pd,
 			       struct ibv_qp_init_attr *attr);
+struct ibv_qp *srnic_create_qp_ex(struct ibv_context *ibctx,
+				  struct ibv_qp_init_attr_ex *attr);
 int srnic_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
 		   struct ibv_qp_init_attr *init_attr);
 int srnic_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
@@ -113,5 +130,21 @@ int srnic_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		    struct ibv_recv_wr **bad_wr);
 struct srnic_qp *srnic_qpn_find(struct srnic_ctx *ctx, uint32_t qpn);
 void srnic_wq_free_to(struct srnic_wq *wq, uint32_t index);
+bool srnic_wq_full(const struct srnic_wq *wq, uint32_t head);
+bool srnic_wq_publish(struct srnic_wq *wq, uint32_t head);
+int srnic_doorbell(struct srnic_qp *qp, bool send);
+bool srnic_wr_known(enum ibv_wr_opcode opcode);
+int srnic_put_head(const struct srnic_qp *qp, struct srnic_sqe *sqe,
+		   const struct ibv_send_wr *wr);
+int srnic_put_sges(const struct srnic_qp *qp, struct srnic_sqe *sqe,
+		   enum ibv_wr_opcode opcode, const struct ibv_sge *sgl,
+		   size_t num);
+int srnic_put_inline(const struct srnic_qp *qp, struct srnic_sqe *sqe,
+		     enum ibv_wr_opcode opcode, const void *addr,
+		     size_t length);
+
+/* wr.c */
+bool srnic_wr_ops_known(uint64_t ops);
+void srnic_wr_init(struct srnic_qp *qp, uint64_t ops);
 
 #endif

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * srnic: the ibv_wr_* calls. A batch fills slots behind those that the kernel
+ * knows of, and is published as a whole or not at all.
+ */
+#include <errno.h>
+
+#include <ccan/array_size.h>
+
+#include "srnic.h"
+
+/* What ibv_create_qp_ex() asks for, and the WR it is about */
+static const struct {
+	uint64_t op;
+	enum ibv_wr_opcode opcode;
+} srnic_ops[] = {
+	{ IBV_QP_EX_WITH_RDMA_WRITE,		IBV_WR_RDMA_WRITE },
+	{ IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM,	IBV_WR_RDMA_WRITE_WITH_IMM },
+	{ IBV_QP_EX_WITH_SEND,			IBV_WR_SEND },
+	{ IBV_QP_EX_WITH_SEND_WITH_IMM,		IBV_WR_SEND_WITH_IMM },
+	{ IBV_QP_EX_WITH_RDMA_READ,		IBV_WR_RDMA_READ },
+	{ IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP,	IBV_WR_ATOMIC_CMP_AND_SWP },
+	{ IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD,	IBV_WR_ATOMIC_FETCH_AND_ADD },
+	{ IBV_QP_EX_WITH_LOCAL_INV,		IBV_WR_LOCAL_INV },
+	{ IBV_QP_EX_WITH_BIND_MW,		IBV_WR_BIND_MW },
+	{ IBV_QP_EX_WITH_SEND_WITH_INV,		IBV_WR_SEND_WITH_INV },
+};
+
+/**
+ * srnic_wr_ops_known - can a QP be made for these operations?
+ * @ops: IBV_QP_EX_WITH_*
+ */
+bool srnic_wr_ops_known(uint64_t ops)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(srnic_ops); i++)
+		if (srnic_wr_known(srnic_ops[i].opcode))
+			ops &= ~srnic_ops[i].op;
+	return !ops;
+}
+
+static void srnic_wr_start(struct ibv_qp_ex *qpx)
+{
+	struct srnic_qp *qp = to_srnic_qp_ex(qpx);
+
+	pthread_spin_lock(&qp->sq.lock);
+	qp->batch = (struct srnic_batch){ .head = qp->sq.head };
+}
+
+/* An error stays until the end of the batch, and the first one counts. */
+static void srnic_wr_check(struct srnic_batch *batch, int err)
+{
+	if (!batch->err)
+		batch->err = err;
+}
+
+static int srnic_wr_complete(struct ibv_qp_ex *qpx)
+{
+	struct srnic_qp *qp = to_srnic_qp_ex(qpx);
+	int err = qp->batch.err;
+	bool doorbell = false;
+
+	if (!err)
+		doorbell = srnic_wq_publish(&qp->sq, qp->batch.head);
+	pthread_spin_unlock(&qp->sq.lock);
+	return doorbell ? srnic_doorbell(qp, true) : err;
+}
+
+static void srnic_wr_abort(struct ibv_qp_ex *qpx)
+{
+	pthread_spin_unlock(&to_srnic_qp_ex(qpx)->sq.lock);
+}
+
+/*
+ * Begins a WR. @wr has what belongs to the opcode; the rest comes from the QP.
+ * The setters say whether data is inline, and not the flag.
+ */
+static void srnic_wr_begin(struct ibv_qp_ex *qpx, uint64_t op,
+			   struct ibv_send_wr *wr)
+{
+	struct srnic_qp *qp = to_srnic_qp_ex(qpx);
+	struct srnic_batch *batch = &qp->batch;
+	struct srnic_sqe *sqe;
+	int err;
+
+	batch->sqe = NULL;
+	if (batch->err)
+		return;
+	if (!(qp->send_ops & op)) {
+		batch->err = EINVAL;
+		return;
+	}
+	if (srnic_wq_full(&qp->sq, batch->head)) {
+		batch->err = ENOMEM;
+		return;
+	}
+
+	wr->wr_id = qpx->wr_id;
+	wr->send_flags = qpx->wr_flags & ~IBV_SEND_INLINE;
+	sqe = srnic_ring_entry(&qp->sq.ring, batch->head);
+	err = srnic_put_head(qp, sqe, wr);
+	if (err) {
+		batch->err = err;
+		return;
+	}
+	batch->sqe = sqe;
+	batch->opcode = wr->opcode;
+	batch->head++;
+}
+
+static void srnic_wr_send(struct ibv_qp_ex *qpx)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND };
+
+	srnic_wr_begin(qpx, IBV_QP_EX_WITH_SEND, &wr);
+}
+
+static void srnic_wr_send_imm(struct ibv_qp_ex *qpx, __be32 imm_data)
+{
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_SEND_WITH_IMM,
+		.imm_data = imm_data,
+	};
+
+	srnic_wr_begin(qpx, IBV_QP_EX_WITH_SEND_WITH_IMM, &wr);
+}
+
+static void srnic_wr_send_inv(struct ibv_qp_ex *qpx, uint32_t invalidate_rkey)
+{
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_SEND_WITH_INV,
+		.invalidate_rkey = invalidate_rkey,
+	};
+
+	srnic_wr_begin(qpx, IBV_QP_EX_WITH_SEND_WITH_INV, &wr);
+}
+
+static void srnic_wr_rdma_write(struct ibv_qp_ex *qpx, uint32_t rkey,
+				uint64_t remote_addr)
+{
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_RDMA_WRITE,
+		.wr.rdma = { remote_addr, rkey },
+	};
+
+	srnic_wr_begin(qpx, IBV_QP_EX_WITH_RDMA_WRITE, &wr);
+}
+
+static void srnic_wr_rdma_write_imm(struct ibv_qp_ex *qpx, uint32_t rkey,
+				    uint64_t remote_addr, __be32 imm_data)
+{
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_RDMA_WRITE_WITH_IMM,
+		.imm_data = imm_data,
+		.wr.rdma = { remote_addr, rkey },
+	};
+
+	srnic_wr_begin(qpx, IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM, &wr);
+}
+
+static void srnic_wr_rdma_read(struct ibv_qp_ex *qpx, uint32_t rkey,
+			       uint64_t remote_addr)
+{
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_RDMA_READ,
+		.wr.rdma = { remote_addr, rkey },
+	};
+
+	srnic_wr_begin(qpx, IBV_QP_EX_WITH_RDMA_READ, &wr);
+}
+
+static void srnic_wr_atomic_cmp_swp(struct ibv_qp_ex *qpx, uint32_t rkey,
+				    uint64_t remote_addr, uint64_t compare,
+				    uint64_t swap)
+{
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_ATOMIC_CMP_AND_SWP,
+		.wr.atomic = { remote_addr, compare, swap, rkey },
+	};
+
+	srnic_wr_begin(qpx, IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP, &wr);
+}
+
+static void srnic_wr_atomic_fetch_add(struct ibv_qp_ex *qpx, uint32_t rkey,
+				      uint64_t remote_addr, uint64_t add)
+{
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD,
+		.wr.atomic = { remote_addr, add, 0, rkey },
+	};
+
+	srnic_wr_begin(qpx, IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD, &wr);
+}
+
+static void srnic_wr_local_inv(struct ibv_qp_ex *qpx, uint32_t invalidate_rkey)
+{
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_LOCAL_INV,
+		.invalidate_rkey = invalidate_rkey,
+	};
+
+	srnic_wr_begin(qpx, IBV_QP_EX_WITH_LOCAL_INV, &wr);
+}
+
+static void srnic_wr_bind_mw(struct ibv_qp_ex *qpx, struct ibv_mw *mw,
+			     uint32_t rkey,
+			     const struct ibv_mw_bind_info *bind_info)
+{
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_BIND_MW,
+		.bind_mw = { mw, rkey, *bind_info },
+	};
+
+	srnic_wr_begin(qpx, IBV_QP_EX_WITH_BIND_MW, &wr);
+}
+
+/* A WR is given data once, by one of the setters. */
+static struct srnic_sqe *srnic_wr_data(struct srnic_batch *batch)
+{
+	struct srnic_sqe *sqe = batch->sqe;
+
+	batch->sqe = NULL;
+	if (!sqe)
+		srnic_wr_check(batch, EINVAL);
+	return sqe;
+}
+
+static void srnic_wr_set_sge_list(struct ibv_qp_ex *qpx, size_t num_sge,
+				  const struct ibv_sge *sg_list)
+{
+	struct srnic_qp *qp = to_srnic_qp_ex(qpx);
+	struct srnic_batch *batch = &qp->batch;
+	struct srnic_sqe *sqe = srnic_wr_data(batch);
+
+	if (sqe)
+		srnic_wr_check(batch, srnic_put_sges(qp, sqe, batch->opcode,
+						     sg_list, num_sge));
+}
+
+static void srnic_wr_set_sge(struct ibv_qp_ex *qpx, uint32_t lkey,
+			     uint64_t addr, uint32_t length)
+{
+	struct ibv_sge sge = { .addr = addr, .length = length, .lkey = lkey };
+
+	srnic_wr_set_sge_list(qpx, 1, &sge);
+}
+
+static void srnic_wr_set_inline_data_list(struct ibv_qp_ex *qpx, size_t num_buf,
+					  const struct ibv_data_buf *buf_list)
+{
+	struct srnic_qp *qp = to_srnic_qp_ex(qpx);
+	struct srnic_batch *batch = &qp->batch;
+	struct srnic_sqe *sqe = srnic_wr_data(batch);
+	int err;
+
+	if (!sqe)
+		return;
+	err = srnic_put_inline(qp, sqe, batch->opcode, NULL, 0);
+	for (; !err && num_buf; num_buf--, buf_list++)
+		err = srnic_put_inline(qp, sqe, batch->opcode, buf_list->addr,
+				       buf_list->length);
+	srnic_wr_check(batch, err);
+}
+
+static void srnic_wr_set_inline_data(struct ibv_qp_ex *qpx, void *addr,
+				     size_t length)
+{
+	struct ibv_data_buf buf = { .addr = addr, .length = length };
+
+	srnic_wr_set_inline_data_list(qpx, 1, &buf);
+}
+
+/**
+ * srnic_wr_init - give a QP the ibv_wr_* calls
+ * @qp: new QP
+ * @ops: IBV_QP_EX_WITH_* that its program is going to use; the others make a
+ *       batch fail
+ */
+void srnic_wr_init(struct srnic_qp *qp, uint64_t ops)
+{
+	struct ibv_qp_ex *qpx = &qp->vqp.qp_ex;
+
+	qp->send_ops = ops;
+	qp->vqp.comp_mask |= VERBS_QP_EX;
+
+	qpx->wr_start = srnic_wr_start;
+	qpx->wr_complete = srnic_wr_complete;
+	qpx->wr_abort = srnic_wr_abort;
+	qpx->wr_atomic_cmp_swp = srnic_wr_atomic_cmp_swp;
+	qpx->wr_atomic_fetch_add = srnic_wr_atomic_fetch_add;
+	qpx->wr_bind_mw = srnic_wr_bind_mw;
+	qpx->wr_local_inv = srnic_wr_local_inv;
+	qpx->wr_rdma_read = srnic_wr_rdma_read;
+	qpx->wr_rdma_write = srnic_wr_rdma_write;
+	qpx->wr_rdma_write_imm = srnic_wr_rdma_write_imm;
+	qpx->wr_send = srnic_wr_send;
+	qpx->wr_send_imm = srnic_wr_send_imm;
+	qpx->wr_send_inv = srnic_wr_send_inv;
+	qpx->wr_set_inline_data = srnic_wr_set_inline_data;
+	qpx->wr_set_inline_data_list = srnic_wr_set_inline_data_list;
+	qpx->wr_set_sge = srnic_wr_set_sge;
+	qpx->wr_set_sge_list = srnic_wr_set_sge_list;
+}

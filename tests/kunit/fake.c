@@ -12,7 +12,7 @@ struct srnic_device *fake_device(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, dev);
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
-	xa_init_flags(&dev->mrs, XA_FLAGS_ALLOC1);
+	xa_init_flags(&dev->stags, XA_FLAGS_ALLOC1);
 	return dev;
 }
 

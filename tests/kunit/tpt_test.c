@@ -1,41 +1,43 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* tpt.c: checks of an access at every boundary, STags, addresses, lifetime. */
+/* tpt.c, mr.c: checks of an access at every boundary, STags, addresses, lifetime. */
 #include <kunit/test.h>
 #include <linux/delay.h>
 #include <linux/kthread.h>
 #include "fake.h"
+#include "mr.h"
 #include "octets.h"
-#include "tpt.h"
 
 #define LR	SRNIC_LOCAL_READ
 #define LW	SRNIC_LOCAL_WRITE
 #define RR	SRNIC_REMOTE_READ
 #define RW	SRNIC_REMOTE_WRITE
+#define RA	SRNIC_REMOTE_ATOMIC
+#define SINK	SRNIC_READ_SINK
 #define TOP	(~0ULL)
 
 /* A region of [base, base + length) with every right */
-static struct srnic_mr *region(struct kunit *test, struct ib_pd *pd, u64 base, u64 length)
+static struct srnic_tpte *region(struct kunit *test, struct ib_pd *pd, u64 base, u64 length)
 {
-	struct srnic_mr *mr = kunit_kzalloc(test, sizeof(*mr), GFP_KERNEL);
+	struct srnic_tpte *tpte = kunit_kzalloc(test, sizeof(*tpte), GFP_KERNEL);
 
-	KUNIT_ASSERT_NOT_NULL(test, mr);
-	mr->ibmr.pd = pd;
-	mr->stag = 0x12345678;
-	mr->valid = true;
-	mr->rights = LR | LW | RR | RW;
-	mr->base = base;
-	mr->length = length;
-	return mr;
+	KUNIT_ASSERT_NOT_NULL(test, tpte);
+	srnic_tpte_init(tpte, pd, SRNIC_STAG_USER);
+	tpte->stag = 0x12345678;
+	tpte->valid = true;
+	tpte->rights = LR | LW | RR | RW;
+	tpte->base = base;
+	tpte->length = length;
+	return tpte;
 }
 
-static enum srnic_tpt_err check(const struct srnic_mr *mr, u64 to, u64 length)
+static enum srnic_tpt_err check(const struct srnic_tpte *tpte, u64 to, u64 length)
 {
 	struct srnic_access acc = {
-		.stag = mr->stag, .to = to, .length = length, .need = RW,
-		.pd = mr->ibmr.pd, .qpn = 1,
+		.stag = tpte->stag, .to = to, .length = length, .need = RW,
+		.pd = tpte->pd, .qpn = 1,
 	};
 
-	return srnic_tpt_check(mr, &acc);
+	return srnic_tpt_check(tpte, &acc);
 }
 
 /* Bounds and wrap (MR-10, MR-18, E-10, E-12) */
@@ -98,9 +100,9 @@ static void bounds(struct kunit *test)
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct srnic_mr *mr = region(test, pd, rows[i].base, rows[i].size);
+		struct srnic_tpte *tpte = region(test, pd, rows[i].base, rows[i].size);
 
-		KUNIT_EXPECT_EQ_MSG(test, check(mr, rows[i].to, rows[i].length),
+		KUNIT_EXPECT_EQ_MSG(test, check(tpte, rows[i].to, rows[i].length),
 				    rows[i].want, "row %u", i);
 	}
 }
@@ -113,7 +115,7 @@ static void bounds_by_counting(struct kunit *test)
 
 	for (base = 0; base < 6; base++) {
 		for (size = 1; size < 6; size++) {
-			struct srnic_mr *mr = region(test, pd, base, size);
+			struct srnic_tpte *tpte = region(test, pd, base, size);
 
 			for (to = 0; to < 16; to++) {
 				for (length = 1; length < 16; length++) {
@@ -121,7 +123,7 @@ static void bounds_by_counting(struct kunit *test)
 
 					for (i = to; i < to + length; i++)
 						inside &= i >= base && i < base + size;
-					if (check(mr, to, length) !=
+					if (check(tpte, to, length) !=
 					    (inside ? SRNIC_TPT_OK : SRNIC_TPT_BOUNDS))
 						KUNIT_FAIL(test, "[%u, +%u): %u, %u", base,
 							   size, to, length);
@@ -135,20 +137,20 @@ static void bounds_by_counting(struct kunit *test)
 static void stag_bits(struct kunit *test)
 {
 	struct ib_pd *pd = fake_pd(test, fake_device(test));
-	struct srnic_mr *mr = region(test, pd, 0, 100);
+	struct srnic_tpte *tpte = region(test, pd, 0, 100);
 	struct srnic_access acc = { .to = 0, .length = 1, .need = LR, .pd = pd };
 	u32 bit;
 
-	acc.stag = mr->stag;
-	KUNIT_EXPECT_EQ(test, srnic_tpt_check(mr, &acc), SRNIC_TPT_OK);
+	acc.stag = tpte->stag;
+	KUNIT_EXPECT_EQ(test, srnic_tpt_check(tpte, &acc), SRNIC_TPT_OK);
 	for (bit = 0; bit < 32; bit++) {
-		acc.stag = mr->stag ^ 1U << bit;
-		KUNIT_EXPECT_EQ_MSG(test, srnic_tpt_check(mr, &acc), SRNIC_TPT_STAG,
+		acc.stag = tpte->stag ^ 1U << bit;
+		KUNIT_EXPECT_EQ_MSG(test, srnic_tpt_check(tpte, &acc), SRNIC_TPT_STAG,
 				    "bit %u", bit);
 	}
-	acc.stag = mr->stag;
-	mr->valid = false;
-	KUNIT_EXPECT_EQ(test, srnic_tpt_check(mr, &acc), SRNIC_TPT_STAG);
+	acc.stag = tpte->stag;
+	tpte->valid = false;
+	KUNIT_EXPECT_EQ(test, srnic_tpt_check(tpte, &acc), SRNIC_TPT_STAG);
 }
 
 /* SEC-1 */
@@ -156,34 +158,34 @@ static void other_pd(struct kunit *test)
 {
 	struct srnic_device *dev = fake_device(test);
 	struct ib_pd *pd = fake_pd(test, dev), *other = fake_pd(test, dev);
-	struct srnic_mr *mr = region(test, pd, 0, 100);
+	struct srnic_tpte *tpte = region(test, pd, 0, 100);
 	struct srnic_access acc = {
-		.stag = mr->stag, .to = 0, .length = 1, .need = LR, .pd = other,
+		.stag = tpte->stag, .to = 0, .length = 1, .need = LR, .pd = other,
 	};
 
-	KUNIT_EXPECT_EQ(test, srnic_tpt_check(mr, &acc), SRNIC_TPT_PD);
+	KUNIT_EXPECT_EQ(test, srnic_tpt_check(tpte, &acc), SRNIC_TPT_PD);
 	acc.pd = NULL;
-	KUNIT_EXPECT_EQ(test, srnic_tpt_check(mr, &acc), SRNIC_TPT_PD);
+	KUNIT_EXPECT_EQ(test, srnic_tpt_check(tpte, &acc), SRNIC_TPT_PD);
 	acc.pd = pd;
-	KUNIT_EXPECT_EQ(test, srnic_tpt_check(mr, &acc), SRNIC_TPT_OK);
+	KUNIT_EXPECT_EQ(test, srnic_tpt_check(tpte, &acc), SRNIC_TPT_OK);
 }
 
 /* Each right on its own: remote ones do not help locally and vice versa (MR-14 to MR-16) */
 static void rights(struct kunit *test)
 {
 	struct ib_pd *pd = fake_pd(test, fake_device(test));
-	struct srnic_mr *mr = region(test, pd, 0, 100);
+	struct srnic_tpte *tpte = region(test, pd, 0, 100);
 	u32 have, need;
 
 	for (have = 0; have < 16; have++) {
 		for (need = 1; need < 16; need++) {
 			struct srnic_access acc = {
-				.stag = mr->stag, .to = 0, .length = 1, .need = need,
+				.stag = tpte->stag, .to = 0, .length = 1, .need = need,
 				.pd = pd,
 			};
 
-			mr->rights = have;
-			KUNIT_EXPECT_EQ_MSG(test, srnic_tpt_check(mr, &acc),
+			tpte->rights = have;
+			KUNIT_EXPECT_EQ_MSG(test, srnic_tpt_check(tpte, &acc),
 					    need & ~have ? SRNIC_TPT_ACCESS : SRNIC_TPT_OK,
 					    "have %x, need %x", have, need);
 		}
@@ -195,24 +197,24 @@ static void precedence(struct kunit *test)
 {
 	struct srnic_device *dev = fake_device(test);
 	struct ib_pd *pd = fake_pd(test, dev);
-	struct srnic_mr *mr = region(test, pd, 0x1000, 0x100);
+	struct srnic_tpte *tpte = region(test, pd, 0x1000, 0x100);
 	struct srnic_access acc = {
-		.stag = mr->stag + 1, .to = TOP, .length = 2, .need = RW,
+		.stag = tpte->stag + 1, .to = TOP, .length = 2, .need = RW,
 		.pd = fake_pd(test, dev),
 	};
 
-	mr->rights = LR;
-	KUNIT_EXPECT_EQ(test, srnic_tpt_check(mr, &acc), SRNIC_TPT_STAG);
-	acc.stag = mr->stag;
-	KUNIT_EXPECT_EQ(test, srnic_tpt_check(mr, &acc), SRNIC_TPT_PD);
+	tpte->rights = LR;
+	KUNIT_EXPECT_EQ(test, srnic_tpt_check(tpte, &acc), SRNIC_TPT_STAG);
+	acc.stag = tpte->stag;
+	KUNIT_EXPECT_EQ(test, srnic_tpt_check(tpte, &acc), SRNIC_TPT_PD);
 	acc.pd = pd;
-	KUNIT_EXPECT_EQ(test, srnic_tpt_check(mr, &acc), SRNIC_TPT_ACCESS);
-	mr->rights = LR | LW | RW;
-	KUNIT_EXPECT_EQ(test, srnic_tpt_check(mr, &acc), SRNIC_TPT_WRAP);
+	KUNIT_EXPECT_EQ(test, srnic_tpt_check(tpte, &acc), SRNIC_TPT_ACCESS);
+	tpte->rights = LR | LW | RW;
+	KUNIT_EXPECT_EQ(test, srnic_tpt_check(tpte, &acc), SRNIC_TPT_WRAP);
 	acc.length = 1;
-	KUNIT_EXPECT_EQ(test, srnic_tpt_check(mr, &acc), SRNIC_TPT_BOUNDS);
+	KUNIT_EXPECT_EQ(test, srnic_tpt_check(tpte, &acc), SRNIC_TPT_BOUNDS);
 	acc.to = 0x1000;
-	KUNIT_EXPECT_EQ(test, srnic_tpt_check(mr, &acc), SRNIC_TPT_OK);
+	KUNIT_EXPECT_EQ(test, srnic_tpt_check(tpte, &acc), SRNIC_TPT_OK);
 }
 
 /* One error, three names (E-09 to E-13, E-18 to E-22, CP-08) */
@@ -246,7 +248,7 @@ static void error_names(struct kunit *test)
 
 static struct srnic_mr *dma_region(struct kunit *test, struct ib_pd *pd, int access)
 {
-	struct ib_mr *ibmr = srnic_tpt_get_dma(pd, access);
+	struct ib_mr *ibmr = srnic_mr_get_dma(pd, access);
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(ibmr));
 	return to_srnic_mr(ibmr);
@@ -257,40 +259,42 @@ static void life(struct kunit *test)
 {
 	struct srnic_device *dev = fake_device(test);
 	struct ib_pd *pd = fake_pd(test, dev);
-	struct srnic_mr *mr = dma_region(test, pd, IB_ACCESS_LOCAL_WRITE), *found;
+	struct srnic_mr *mr = dma_region(test, pd, IB_ACCESS_LOCAL_WRITE);
+	struct srnic_span found;
 	struct srnic_access acc = {
-		.stag = mr->stag, .to = 0x1234, .length = 1, .need = LR | LW, .pd = pd,
+		.stag = mr->tpte.stag, .to = 0x1234, .length = 1, .need = LR | LW, .pd = pd,
 	};
-	u32 stag = mr->stag;
+	u32 stag = mr->tpte.stag;
 
 	KUNIT_EXPECT_EQ(test, mr->ibmr.lkey, stag);
 	KUNIT_EXPECT_EQ(test, mr->ibmr.rkey, stag);
 	KUNIT_EXPECT_EQ(test, atomic_read(&dev->num_mr), 1);
 
 	KUNIT_EXPECT_EQ(test, srnic_tpt_get(dev, &acc, &found), SRNIC_TPT_OK);
-	KUNIT_EXPECT_PTR_EQ(test, found, mr);
-	KUNIT_EXPECT_EQ(test, refcount_read(&mr->ref), 2);
-	srnic_tpt_put(found);
-	KUNIT_EXPECT_EQ(test, refcount_read(&mr->ref), 1);
+	KUNIT_EXPECT_PTR_EQ(test, found.tpte, &mr->tpte);
+	KUNIT_EXPECT_EQ(test, found.off, 0x1234);
+	KUNIT_EXPECT_EQ(test, mr->tpte.users, 1);
+	srnic_tpt_put(&found);
+	KUNIT_EXPECT_EQ(test, mr->tpte.users, 0);
 
-	/* what is refused keeps no reference */
+	/* what is refused keeps nothing */
 	acc.need = RR;
-	found = mr;
+	found.tpte = &mr->tpte;
 	KUNIT_EXPECT_EQ(test, srnic_tpt_get(dev, &acc, &found), SRNIC_TPT_ACCESS);
-	KUNIT_EXPECT_PTR_EQ(test, found, NULL);
+	KUNIT_EXPECT_PTR_EQ(test, found.tpte, NULL);
 	acc.need = LR;
 	acc.stag = stag ^ 1;
 	KUNIT_EXPECT_EQ(test, srnic_tpt_get(dev, &acc, &found), SRNIC_TPT_STAG);
 	acc.stag = stag ^ 0x100;
 	KUNIT_EXPECT_EQ(test, srnic_tpt_get(dev, &acc, &found), SRNIC_TPT_STAG);
-	KUNIT_EXPECT_EQ(test, refcount_read(&mr->ref), 1);
+	KUNIT_EXPECT_EQ(test, mr->tpte.users, 0);
 
-	KUNIT_EXPECT_EQ(test, srnic_tpt_dereg(&mr->ibmr), 0);
+	KUNIT_EXPECT_EQ(test, srnic_mr_dereg(&mr->ibmr), 0);
 	acc.stag = stag;
 	KUNIT_EXPECT_EQ(test, srnic_tpt_get(dev, &acc, &found), SRNIC_TPT_STAG);
-	KUNIT_EXPECT_PTR_EQ(test, found, NULL);
+	KUNIT_EXPECT_PTR_EQ(test, found.tpte, NULL);
 	KUNIT_EXPECT_EQ(test, atomic_read(&dev->num_mr), 0);
-	KUNIT_EXPECT_TRUE(test, xa_empty(&dev->mrs));
+	KUNIT_EXPECT_TRUE(test, xa_empty(&dev->stags));
 }
 
 /* STag 0 is all memory for those who may use it (MM-08, MM-09), with no PD or rights to it */
@@ -300,20 +304,20 @@ static void stag_zero(struct kunit *test)
 	struct srnic_access acc = {
 		.to = 0x1000, .length = 8, .need = LR | LW, .pd = fake_pd(test, dev),
 	};
-	struct srnic_mr *mr = (void *)1;
+	struct srnic_span span;
 	u32 len = 8;
 
-	KUNIT_EXPECT_EQ(test, srnic_tpt_get(dev, &acc, &mr), SRNIC_TPT_STAG);
+	KUNIT_EXPECT_EQ(test, srnic_tpt_get(dev, &acc, &span), SRNIC_TPT_STAG);
 	acc.privileged = true;
-	mr = (void *)1;
-	KUNIT_EXPECT_EQ(test, srnic_tpt_get(dev, &acc, &mr), SRNIC_TPT_OK);
-	KUNIT_EXPECT_PTR_EQ(test, mr, NULL);
-	KUNIT_EXPECT_EQ(test, (uintptr_t)srnic_tpt_addr(mr, 0x1000, &len), 0x1000);
+	span.tpte = (void *)1;
+	KUNIT_EXPECT_EQ(test, srnic_tpt_get(dev, &acc, &span), SRNIC_TPT_OK);
+	KUNIT_EXPECT_PTR_EQ(test, span.tpte, NULL);
+	KUNIT_EXPECT_EQ(test, (uintptr_t)srnic_span_addr(&span, 0, &len), 0x1000);
 	KUNIT_EXPECT_EQ(test, len, 8);
-	srnic_tpt_put(mr);
+	srnic_tpt_put(&span);
 	/* index 0 with a key is not STag 0 */
 	acc.stag = 1;
-	KUNIT_EXPECT_EQ(test, srnic_tpt_get(dev, &acc, &mr), SRNIC_TPT_STAG);
+	KUNIT_EXPECT_EQ(test, srnic_tpt_get(dev, &acc, &span), SRNIC_TPT_STAG);
 }
 
 /* Access flags to rights; Linux knows no region without Local Read (MR-13) */
@@ -324,11 +328,11 @@ static void access_flags(struct kunit *test)
 		u8 rights;
 	} rows[] = {
 		{ 0, LR },
-		{ IB_ACCESS_LOCAL_WRITE, LR | LW },
+		{ IB_ACCESS_LOCAL_WRITE, LR | LW | SINK },
 		{ IB_ACCESS_REMOTE_READ, LR | RR },
-		{ IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE, LR | LW | RW },
+		{ IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE, LR | LW | SINK | RW },
 		{ IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ,
-		  LR | LW | RW | RR },
+		  LR | LW | SINK | RW | RR },
 		{ IB_ACCESS_RELAXED_ORDERING, LR },
 	};
 	struct srnic_device *dev = fake_device(test);
@@ -338,16 +342,16 @@ static void access_flags(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct srnic_mr *mr = dma_region(test, pd, rows[i].access);
 
-		KUNIT_EXPECT_EQ_MSG(test, mr->rights, rows[i].rights, "row %u", i);
-		KUNIT_EXPECT_TRUE(test, mr->valid);
-		srnic_tpt_dereg(&mr->ibmr);
+		KUNIT_EXPECT_EQ_MSG(test, mr->tpte.rights, rows[i].rights, "row %u", i);
+		KUNIT_EXPECT_TRUE(test, mr->tpte.valid);
+		srnic_mr_dereg(&mr->ibmr);
 	}
 	/* not understood is not ignored (MM-06) */
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP,
-			PTR_ERR(srnic_tpt_get_dma(pd, IB_ACCESS_ON_DEMAND)));
-	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, PTR_ERR(srnic_tpt_get_dma(pd, 1 << 30)));
+			PTR_ERR(srnic_mr_get_dma(pd, IB_ACCESS_ON_DEMAND)));
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, PTR_ERR(srnic_mr_get_dma(pd, 1 << 30)));
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP,
-			PTR_ERR(srnic_tpt_reg_user(pd, 0x1000, 1, 0x1000, 1 << 30)));
+			PTR_ERR(srnic_mr_reg_user(pd, 0x1000, 1, 0x1000, 1 << 30)));
 	KUNIT_EXPECT_EQ(test, atomic_read(&dev->num_mr), 0);
 }
 
@@ -357,12 +361,12 @@ static void reg_user_lengths(struct kunit *test)
 	struct srnic_device *dev = fake_device(test);
 	struct ib_pd *pd = fake_pd(test, dev);
 
-	KUNIT_EXPECT_EQ(test, -EINVAL, PTR_ERR(srnic_tpt_reg_user(pd, 0x1000, 0, 0x1000, 0)));
-	KUNIT_EXPECT_EQ(test, -EINVAL, PTR_ERR(srnic_tpt_reg_user(pd, 0x1000, 2, TOP, 0)));
+	KUNIT_EXPECT_EQ(test, -EINVAL, PTR_ERR(srnic_mr_reg_user(pd, 0x1000, 0, 0x1000, 0)));
+	KUNIT_EXPECT_EQ(test, -EINVAL, PTR_ERR(srnic_mr_reg_user(pd, 0x1000, 2, TOP, 0)));
 	KUNIT_EXPECT_EQ(test, -EINVAL,
-			PTR_ERR(srnic_tpt_reg_user(pd, 0x1000, TOP, 0x1000, 0)));
+			PTR_ERR(srnic_mr_reg_user(pd, 0x1000, TOP, 0x1000, 0)));
 	KUNIT_EXPECT_EQ(test, atomic_read(&dev->num_mr), 0);
-	KUNIT_EXPECT_TRUE(test, xa_empty(&dev->mrs));
+	KUNIT_EXPECT_TRUE(test, xa_empty(&dev->stags));
 }
 
 #define MANY	2000
@@ -382,12 +386,13 @@ static void stags_are_random(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, key);
 	for (i = 0; i < MANY; i++) {
 		mr[i] = dma_region(test, pd, 0);
-		KUNIT_EXPECT_NE(test, mr[i]->stag >> 8, 0);
-		KUNIT_EXPECT_PTR_EQ(test, xa_load(&dev->mrs, mr[i]->stag >> 8), mr[i]);
-		part[mr[i]->stag >> 28]++;
-		key[mr[i]->stag & 15]++;
+		KUNIT_EXPECT_NE(test, mr[i]->tpte.stag >> 8, 0);
+		KUNIT_EXPECT_PTR_EQ(test, xa_load(&dev->stags, mr[i]->tpte.stag >> 8),
+				    &mr[i]->tpte);
+		part[mr[i]->tpte.stag >> 28]++;
+		key[mr[i]->tpte.stag & 15]++;
 		if (i) {
-			s64 step = (s64)mr[i]->stag - mr[i - 1]->stag;
+			s64 step = (s64)mr[i]->tpte.stag - mr[i - 1]->tpte.stag;
 
 			up += step > 0;
 			near += step > -65536 && step < 65536;
@@ -404,9 +409,9 @@ static void stags_are_random(struct kunit *test)
 	KUNIT_EXPECT_LT(test, up, MANY / 2 + 150);
 	KUNIT_EXPECT_LT(test, near, 10);
 	for (i = 0; i < MANY; i++)
-		srnic_tpt_dereg(&mr[i]->ibmr);
+		srnic_mr_dereg(&mr[i]->ibmr);
 	KUNIT_EXPECT_EQ(test, atomic_read(&dev->num_mr), 0);
-	KUNIT_EXPECT_TRUE(test, xa_empty(&dev->mrs));
+	KUNIT_EXPECT_TRUE(test, xa_empty(&dev->stags));
 }
 
 /* The limit is one of the device, and what it refuses costs nothing (MM-06) */
@@ -418,9 +423,9 @@ static void limit(struct kunit *test)
 
 	atomic_set(&dev->num_mr, SRNIC_MAX_MR - 1);
 	mr = dma_region(test, pd, 0);
-	KUNIT_EXPECT_EQ(test, -ENOMEM, PTR_ERR(srnic_tpt_get_dma(pd, 0)));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, PTR_ERR(srnic_mr_get_dma(pd, 0)));
 	KUNIT_EXPECT_EQ(test, atomic_read(&dev->num_mr), SRNIC_MAX_MR);
-	srnic_tpt_dereg(&mr->ibmr);
+	srnic_mr_dereg(&mr->ibmr);
 	KUNIT_EXPECT_EQ(test, atomic_read(&dev->num_mr), SRNIC_MAX_MR - 1);
 }
 
@@ -428,7 +433,7 @@ static int dereg_thread(void *arg)
 {
 	struct srnic_mr *mr = arg;
 
-	srnic_tpt_dereg(&mr->ibmr);
+	srnic_mr_dereg(&mr->ibmr);
 	while (!kthread_should_stop())
 		msleep(20);
 	return 0;
@@ -439,9 +444,10 @@ static void dereg_waits(struct kunit *test)
 {
 	struct srnic_device *dev = fake_device(test);
 	struct ib_pd *pd = fake_pd(test, dev);
-	struct srnic_mr *mr = dma_region(test, pd, 0), *found, *again;
+	struct srnic_mr *mr = dma_region(test, pd, 0);
+	struct srnic_span found, again;
 	struct srnic_access acc = {
-		.stag = mr->stag, .to = 0, .length = 1, .need = LR, .pd = pd,
+		.stag = mr->tpte.stag, .to = 0, .length = 1, .need = LR, .pd = pd,
 	};
 	struct task_struct *task;
 	int i;
@@ -452,7 +458,7 @@ static void dereg_waits(struct kunit *test)
 	msleep(50);
 	KUNIT_EXPECT_EQ(test, atomic_read(&dev->num_mr), 1);
 	KUNIT_EXPECT_EQ(test, srnic_tpt_get(dev, &acc, &again), SRNIC_TPT_STAG);
-	srnic_tpt_put(found);
+	srnic_tpt_put(&found);
 	for (i = 0; i < 100 && atomic_read(&dev->num_mr); i++)
 		msleep(20);
 	KUNIT_EXPECT_EQ(test, atomic_read(&dev->num_mr), 0);
@@ -467,16 +473,15 @@ static void addresses(struct kunit *test)
 	};
 	static const struct {
 		u32 shift;
-		u64 base, fbo, length;
+		u64 fbo, length;
 	} rows[] = {
-		{ 12, 0x1000, 0, 4 * 4096 },
-		{ 12, 0x1123, 0x123, 3 * 4096 },
-		{ 12, 0, 0xfff, 4097 },			/* zero based, one octet of the first */
-		{ 12, TOP - 4095, 0, 4096 },
-		{ 21, 0x200000, 0, 4 << 21 },
-		{ 21, 0x212345, 0x12345, 3 << 21 },
+		{ 12, 0, 4 * 4096 },
+		{ 12, 0x123, 3 * 4096 },
+		{ 12, 0xfff, 4097 },	/* one octet of the first block */
+		{ 12, 0, 4096 },
+		{ 21, 0, 4 << 21 },
+		{ 21, 0x12345, 3 << 21 },
 	};
-	struct ib_pd *pd = fake_pd(test, fake_device(test));
 	struct srnic_pbl *pbl = kunit_kzalloc(test, struct_size(pbl, addr, ARRAY_SIZE(blocks)),
 					      GFP_KERNEL);
 	u32 i;
@@ -486,12 +491,10 @@ static void addresses(struct kunit *test)
 	pbl->count = ARRAY_SIZE(blocks);
 	pbl->max = ARRAY_SIZE(blocks);
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct srnic_mr *mr = region(test, pd, rows[i].base, rows[i].length);
+		struct srnic_span span = { .pbl = pbl, .off = rows[i].fbo };
 		u64 size = 1ULL << rows[i].shift, done = 0;
 
 		pbl->shift = rows[i].shift;
-		mr->fbo = rows[i].fbo;
-		mr->pbl = pbl;
 		while (done < rows[i].length) {
 			u64 at = rows[i].fbo + done;
 			u64 left = rows[i].length - done;
@@ -500,14 +503,12 @@ static void addresses(struct kunit *test)
 			u64 want = blocks[at / size] + at % size;
 
 			KUNIT_EXPECT_EQ_MSG(test, want,
-					    (uintptr_t)srnic_tpt_addr(mr, rows[i].base + done,
-								      &len),
+					    (uintptr_t)srnic_span_addr(&span, done, &len),
 					    "row %u at %llu", i, done);
 			KUNIT_EXPECT_EQ_MSG(test, len, min(left, in_block),
 					    "row %u at %llu", i, done);
 			KUNIT_EXPECT_EQ(test, want,
-					(uintptr_t)srnic_tpt_addr(mr, rows[i].base + done,
-								  &one));
+					(uintptr_t)srnic_span_addr(&span, done, &one));
 			KUNIT_EXPECT_EQ(test, one, 1);
 			KUNIT_ASSERT_NE(test, len, 0);
 			/* in steps that are not in step with the blocks */
@@ -522,29 +523,19 @@ static void dma_addresses(struct kunit *test)
 	struct srnic_device *dev = fake_device(test);
 	struct ib_pd *pd = fake_pd(test, dev);
 	struct srnic_mr *mr = dma_region(test, pd, 0);
-	u32 len = 0xffffffff;
-	u8 octet;
+	u8 octets[4];
+	struct srnic_access acc = {
+		.stag = mr->tpte.stag, .to = (uintptr_t)octets, .length = sizeof(octets),
+		.need = LR, .pd = pd,
+	};
+	struct srnic_span span;
+	u32 len = 3;
 
-	KUNIT_EXPECT_PTR_EQ(test, srnic_tpt_addr(mr, (uintptr_t)&octet, &len),
-			    (void *)&octet);
-	KUNIT_EXPECT_EQ(test, len, 0xffffffff);
-	srnic_tpt_dereg(&mr->ibmr);
-}
-
-/* A region that several streams may use is not invalidated by a peer (SEC-7, E-25, E-27) */
-static void invalidate_remote(struct kunit *test)
-{
-	struct srnic_device *dev = fake_device(test);
-	struct ib_pd *pd = fake_pd(test, dev);
-	struct srnic_mr *mr = dma_region(test, pd, 0);
-
-	KUNIT_EXPECT_EQ(test, srnic_tpt_invalidate_remote(dev, mr->stag),
-			RDMAP_E_INV_SHARED);
-	KUNIT_EXPECT_TRUE(test, mr->valid);
-	KUNIT_EXPECT_EQ(test, srnic_tpt_invalidate_remote(dev, mr->stag ^ 1),
-			RDMAP_E_INV_STAG);
-	KUNIT_EXPECT_EQ(test, srnic_tpt_invalidate_remote(dev, 0), RDMAP_E_INV_STAG);
-	srnic_tpt_dereg(&mr->ibmr);
+	KUNIT_ASSERT_EQ(test, srnic_tpt_get(dev, &acc, &span), SRNIC_TPT_OK);
+	KUNIT_EXPECT_PTR_EQ(test, srnic_span_addr(&span, 1, &len), (void *)&octets[1]);
+	KUNIT_EXPECT_EQ(test, len, 3);
+	srnic_tpt_put(&span);
+	srnic_mr_dereg(&mr->ibmr);
 }
 
 static struct kunit_case tpt_cases[] = {
@@ -564,7 +555,6 @@ static struct kunit_case tpt_cases[] = {
 	KUNIT_CASE(dereg_waits),
 	KUNIT_CASE(addresses),
 	KUNIT_CASE(dma_addresses),
-	KUNIT_CASE(invalidate_remote),
 	{}
 };
 

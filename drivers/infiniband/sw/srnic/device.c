@@ -136,8 +136,8 @@ static struct srnic_device *device_new(struct net_device *netdev)
 	dev->netdev = netdev;
 	netdev_hold(netdev, &dev->netdev_ref, GFP_KERNEL);
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
-	xa_init_flags(&dev->mrs, XA_FLAGS_ALLOC1);
-	/* taken with irqs off, unlike that of @mrs: not one class for lockdep */
+	xa_init_flags(&dev->stags, XA_FLAGS_ALLOC1);
+	/* taken with irqs off, unlike that of @stags: not one class for lockdep */
 	lockdep_set_class(&dev->qps.xa_lock, &qps_lock_key);
 	dev->policy = (struct mpa_policy) {
 		.crc = true,
@@ -210,9 +210,9 @@ void srnic_dealloc_driver(struct ib_device *ibdev)
 
 	srnic_cm_drop_device(dev);
 	WARN_ON_ONCE(!xa_empty(&dev->qps));
-	WARN_ON_ONCE(!xa_empty(&dev->mrs));
+	WARN_ON_ONCE(!xa_empty(&dev->stags));
 	xa_destroy(&dev->qps);
-	xa_destroy(&dev->mrs);
+	xa_destroy(&dev->stags);
 	netdev_put(dev->netdev, &dev->netdev_ref);
 }
 
@@ -239,7 +239,8 @@ int srnic_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->hw_ver = SRNIC_HW_VER;
 	attr->device_cap_flags = IB_DEVICE_SYS_IMAGE_GUID |
 				 IB_DEVICE_PORT_ACTIVE_EVENT |
-				 IB_DEVICE_CURR_QP_STATE_MOD;
+				 IB_DEVICE_CURR_QP_STATE_MOD |
+				 IB_DEVICE_MEM_MGT_EXTENSIONS;
 	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG | IBK_LOCAL_DMA_LKEY;
 
 	attr->max_mr_size = (u64)U32_MAX << PAGE_SHIFT;
@@ -252,6 +253,7 @@ int srnic_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->max_cq = SRNIC_MAX_CQ;
 	attr->max_cqe = SRNIC_MAX_CQE;
 	attr->max_mr = SRNIC_MAX_MR;
+	attr->max_fast_reg_page_list_len = SRNIC_MAX_FR_BLOCKS;
 	attr->max_pd = SRNIC_MAX_PD;
 	attr->max_qp_rd_atom = SRNIC_MAX_IRD;
 	attr->max_qp_init_rd_atom = SRNIC_MAX_ORD;

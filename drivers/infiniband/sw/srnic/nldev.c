@@ -7,9 +7,9 @@
 #include <net/netlink.h>
 #include <rdma/rdma_netlink.h>
 #include "cq.h"
+#include "mr.h"
 #include "qp.h"
 #include "srnic.h"
-#include "tpt.h"
 
 static int nest_end(struct sk_buff *msg, struct nlattr *nest, bool failed)
 {
@@ -21,15 +21,17 @@ static int nest_end(struct sk_buff *msg, struct nlattr *nest, bool failed)
 	return 0;
 }
 
-static const char *mr_type_name(enum srnic_mr_type type)
+static const char *stag_type_name(enum srnic_stag_type type)
 {
 	switch (type) {
-	case SRNIC_MR_USER:
+	case SRNIC_STAG_USER:
 		return "user";
-	case SRNIC_MR_DMA:
+	case SRNIC_STAG_DMA:
 		return "dma";
-	case SRNIC_MR_FAST_REG:
+	case SRNIC_STAG_FAST_REG:
 		return "fast_reg";
+	case SRNIC_STAG_WINDOW:
+		return "window";
 	}
 	return "unknown";
 }
@@ -43,20 +45,20 @@ static const char *mr_type_name(enum srnic_mr_type type)
  */
 int srnic_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr)
 {
-	struct srnic_mr *mr = to_srnic_mr(ibmr);
+	const struct srnic_tpte *tpte = &to_srnic_mr(ibmr)->tpte;
 	struct nlattr *nest = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
 	bool failed;
 
 	if (!nest)
 		return -EMSGSIZE;
-	failed = rdma_nl_put_driver_string(msg, "type", mr_type_name(mr->type)) ||
+	failed = rdma_nl_put_driver_string(msg, "type", stag_type_name(tpte->type)) ||
 		 rdma_nl_put_driver_string(msg, "state",
-					   READ_ONCE(mr->valid) ? "VALID" : "INVALID") ||
-		 rdma_nl_put_driver_u32_hex(msg, "rights", READ_ONCE(mr->rights));
-	if (!failed && mr->pbl)
-		failed = rdma_nl_put_driver_u32(msg, "blocks", mr->pbl->count) ||
+					   READ_ONCE(tpte->valid) ? "VALID" : "INVALID") ||
+		 rdma_nl_put_driver_u32_hex(msg, "rights", READ_ONCE(tpte->rights));
+	if (!failed && tpte->pbl)
+		failed = rdma_nl_put_driver_u32(msg, "blocks", tpte->pbl->count) ||
 			 rdma_nl_put_driver_u64(msg, "block_size",
-						BIT_ULL(mr->pbl->shift));
+						BIT_ULL(tpte->pbl->shift));
 	return nest_end(msg, nest, failed);
 }
 

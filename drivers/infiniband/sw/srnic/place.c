@@ -25,7 +25,7 @@ static struct srnic_access rx_tagged_access(const struct srnic_qp *qp, u64 off, 
 		.to = rx->ddp.to + off,
 		.length = len,
 		/* a Read Response was matched with our own request */
-		.need = rx->opcode == RDMAP_WRITE ? SRNIC_REMOTE_WRITE : SRNIC_LOCAL_WRITE,
+		.need = rx->opcode == RDMAP_WRITE ? SRNIC_REMOTE_WRITE : SRNIC_READ_SINK,
 		.pd = qp->ibqp.pd,
 		.qpn = qp->ibqp.qp_num,
 	};
@@ -40,16 +40,16 @@ static void rx_tagged_error(struct srnic_rx *rx, enum srnic_tpt_err err)
 static void rx_check_tagged(struct srnic_qp *qp)
 {
 	struct srnic_access acc = rx_tagged_access(qp, 0, qp->rx->payload);
+	struct srnic_span span;
 	enum srnic_tpt_err err;
-	struct srnic_mr *mr;
 
 	if (!acc.length)	/* STag and TO are not looked at (D-SEG-6) */
 		return;
-	err = srnic_tpt_get(qp->dev, &acc, &mr);
+	err = srnic_tpt_get(qp->dev, &acc, &span);
 	if (err)
 		rx_tagged_error(qp->rx, err);
 	else
-		srnic_tpt_put(mr);
+		srnic_tpt_put(&span);
 }
 
 static void rx_check_write(struct srnic_qp *qp)
@@ -179,24 +179,14 @@ void srnic_rx_check(struct srnic_qp *qp)
 static enum srnic_tpt_err place_at(struct srnic_qp *qp, const struct srnic_access *acc,
 				   const u8 *data)
 {
+	struct srnic_span span;
 	enum srnic_tpt_err err;
-	struct srnic_mr *mr;
-	u64 to = acc->to;
-	u32 left = acc->length;
 
-	err = srnic_tpt_get(qp->dev, acc, &mr);
+	err = srnic_tpt_get(qp->dev, acc, &span);
 	if (err)
 		return err;
-	while (left) {
-		u32 n = left;
-		void *dst = srnic_tpt_addr(mr, to, &n);
-
-		memcpy(dst, data, n);
-		data += n;
-		to += n;
-		left -= n;
-	}
-	srnic_tpt_put(mr);
+	srnic_span_write(&span, 0, data, acc->length);
+	srnic_tpt_put(&span);
 	return SRNIC_TPT_OK;
 }
 

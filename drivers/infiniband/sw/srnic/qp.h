@@ -123,6 +123,12 @@ struct srnic_swr {
 	u64 sink_to;
 };
 
+/* Does the WR wait for a response of the peer? Such WRs take room in ORQ and IRQ. */
+static inline bool srnic_op_has_response(u8 opcode)
+{
+	return opcode == SRNIC_OP_READ || opcode == SRNIC_OP_READ_INV;
+}
+
 /* A read the peer asked for, waiting to be answered */
 struct srnic_inbound_read {
 	struct rdmap_read_req req;

@@ -114,10 +114,10 @@ static void rx_deliver_send(struct srnic_qp *qp)
 	};
 
 	if (op->inval) {
-		enum rdmap_err err = srnic_tpt_invalidate_remote(qp->dev, rx->ddp.inv_stag);
+		enum srnic_inv_err err = srnic_tpt_invalidate(qp, rx->ddp.inv_stag, true);
 
 		if (err) {
-			rx_fail(qp, err, SRNIC_WC_INVALIDATE);
+			rx_fail(qp, srnic_inv_remote_err(err), SRNIC_WC_INVALIDATE);
 			return;
 		}
 		cqe.flags |= SRNIC_CQE_WITH_INV;
@@ -155,10 +155,19 @@ static void rx_deliver_read_response(struct srnic_qp *qp)
 		return;
 	}
 	rx->rd_off += rx->payload;
-	if (rx->ddp.last) {
-		rx->rd_valid = false;
-		srnic_orq_done(qp, rx->rd_index, SRNIC_WC_SUCCESS);
+	if (!rx->ddp.last)
+		return;
+	/* after the data is in place, before the completion is seen (OR-10) */
+	if (rx->rd.opcode == SRNIC_OP_READ_INV) {
+		enum srnic_inv_err err = srnic_tpt_invalidate(qp, rx->rd.sink_stag, false);
+
+		if (err) {
+			rx_fail(qp, RDMAP_E_LOCAL_WR, srnic_inv_wc_status(err));
+			return;
+		}
 	}
+	rx->rd_valid = false;
+	srnic_orq_done(qp, rx->rd_index, SRNIC_WC_SUCCESS);
 }
 
 /* The peer gave up: no Terminate is sent in return (ST-24) */

@@ -13,12 +13,16 @@ static const struct sqe_rule {
 	bool allowed;
 	bool kernel_only;
 	bool has_inline;
-	bool one_sge;
+	u8 max_sge;		/* 0: as many as the QP has */
+	bool no_data;		/* takes no SGE and moves nothing */
 } sqe_rules[SRNIC_OP_SQ_MAX] = {
 	[SRNIC_OP_SEND]		= { .allowed = true, .has_inline = true },
 	[SRNIC_OP_SEND_INV]	= { .allowed = true, .has_inline = true },
 	[SRNIC_OP_WRITE]	= { .allowed = true, .has_inline = true },
-	[SRNIC_OP_READ]		= { .allowed = true, .one_sge = true },
+	[SRNIC_OP_READ]		= { .allowed = true, .max_sge = 1 },
+	[SRNIC_OP_READ_INV]	= { .allowed = true, .max_sge = 1 },
+	[SRNIC_OP_LOCAL_INV]	= { .allowed = true, .no_data = true },
+	[SRNIC_OP_REG_MR]	= { .allowed = true, .kernel_only = true, .no_data = true },
 };
 
 /* Return: octets of the SGE list, or -1 if they exceed a message (WR-19) */
@@ -63,7 +67,9 @@ static enum srnic_wc_status sqe_check(const struct srnic_qp *qp, const struct sr
 	if (rule->kernel_only && !qp->kernel)
 		return SRNIC_WC_NOT_PRIVILEGED;
 	if (sqe->flags & ~SRNIC_SQE_FLAGS ||
-	    sqe->num_sge > qp->max_send_sge || (rule->one_sge && sqe->num_sge > 1) ||
+	    sqe->num_sge > qp->max_send_sge ||
+	    (rule->max_sge && sqe->num_sge > rule->max_sge) ||
+	    (rule->no_data && sqe->num_sge) ||
 	    (sqe->flags & SRNIC_SQE_INLINE && !rule->has_inline))
 		return SRNIC_WC_INVALID_WQE;
 	return SRNIC_WC_SUCCESS;
@@ -76,9 +82,9 @@ static enum srnic_wc_status sqe_check_stags(const struct srnic_tx *tx)
 
 	if (!tx->total)
 		return SRNIC_WC_SUCCESS;
-	if ((sqe->opcode == SRNIC_OP_WRITE || sqe->opcode == SRNIC_OP_READ) && !sqe->rkey)
+	if ((sqe->opcode == SRNIC_OP_WRITE || srnic_op_has_response(sqe->opcode)) && !sqe->rkey)
 		return SRNIC_WC_INVALID_STAG;
-	if (sqe->opcode == SRNIC_OP_READ && !tx->sges[0].lkey)
+	if (srnic_op_has_response(sqe->opcode) && !tx->sges[0].lkey)
 		return SRNIC_WC_INVALID_STAG;
 	return SRNIC_WC_SUCCESS;
 }
@@ -126,7 +132,7 @@ int srnic_sqe_fetch(struct srnic_qp *qp, struct srnic_tx *tx,
 		.signaled = qp->sig_all || tx->sqe.flags & SRNIC_SQE_SIGNALED,
 		.state = SRNIC_SWR_ACTIVE,
 	};
-	if (!*status && tx->sqe.opcode == SRNIC_OP_READ && tx->sqe.num_sge) {
+	if (!*status && srnic_op_has_response(tx->sqe.opcode) && tx->sqe.num_sge) {
 		swr->byte_len = tx->total;
 		swr->sink_stag = tx->sges[0].lkey;
 		swr->sink_to = tx->sges[0].addr;

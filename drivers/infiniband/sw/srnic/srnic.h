@@ -21,6 +21,7 @@
 #define SRNIC_MAX_CQ		(64 * 1024)
 #define SRNIC_MAX_CQE		(1024 * 1024)
 #define SRNIC_MAX_MR		(512 * 1024)
+#define SRNIC_MAX_FR_BLOCKS	4096	/* PBL of a fast-register region */
 #define SRNIC_MAX_PD		(64 * 1024)
 #define SRNIC_MAX_SGE		32
 #define SRNIC_MAX_INLINE	512	/* octets */
@@ -63,7 +64,7 @@ enum srnic_counter {
  * @netdev_ref: that reference
  * @qps: by QP number
  * @next_qpn: where the search for a free one starts
- * @mrs: by STag index; lookups under RCU
+ * @stags: TPT entries by STag index; lookups under RCU
  * @policy: MPA policy of new connections
  * @num_qp: of SRNIC_MAX_QP
  * @num_cq: of SRNIC_MAX_CQ
@@ -80,7 +81,7 @@ struct srnic_device {
 	netdevice_tracker netdev_ref;
 	struct xarray qps;
 	u32 next_qpn;
-	struct xarray mrs;
+	struct xarray stags;
 	struct mpa_policy policy;
 	atomic_t num_qp;
 	atomic_t num_cq;

@@ -1,65 +1,62 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * TPT: registration, lookup and the checks of every access.
+ * TPT: lookup, the checks of every access, and invalidation.
  *
- * Life of an entry: srnic_tpt_get() finds it under RCU and takes a reference,
- * for no longer than one copy takes. Deregistration takes the entry out of
- * the table, drops the table's reference and waits until the last copy has
- * ended: when it returns nothing touches the memory any more (SEC-6).
+ * srnic_tpt_get() finds an entry under RCU, checks the access under the
+ * entry's lock, and counts as a user for no longer than one copy takes. Who
+ * takes an entry out of Valid state waits until the last user is gone: when
+ * that is done nothing touches the memory through it any more (SEC-6, MR-36).
  */
 
 #include <linux/random.h>
 #include <linux/sched.h>
-#include <linux/slab.h>
-#include <rdma/ib_umem.h>
-#include "compat.h"
+#include "qp.h"
 #include "srnic.h"
 #include "tpt.h"
 
 #define STAG_TRIES	128
 
-static const u32 known_access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |
-				IB_ACCESS_REMOTE_READ | IB_ACCESS_MW_BIND |
-				IB_ZERO_BASED | IB_ACCESS_OPTIONAL;
-
-static u8 access_to_rights(int access)
+/**
+ * srnic_tpt_find - find an entry by the index of its STag
+ * @dev: whose table
+ * @stag: its key is not looked at
+ *
+ * Within an RCU read section, which keeps the entry for the caller to lock.
+ *
+ * Return: the entry or NULL.
+ */
+struct srnic_tpte *srnic_tpt_find(struct srnic_device *dev, u32 stag)
 {
-	u8 rights = SRNIC_LOCAL_READ;	/* Linux has no write-only regions */
-
-	if (access & IB_ACCESS_LOCAL_WRITE)
-		rights |= SRNIC_LOCAL_WRITE;
-	if (access & IB_ACCESS_REMOTE_READ)
-		rights |= SRNIC_REMOTE_READ;
-	if (access & IB_ACCESS_REMOTE_WRITE)
-		rights |= SRNIC_REMOTE_WRITE;
-	return rights;
+	return xa_load(&dev->stags, SRNIC_STAG_INDEX(stag));
 }
 
 /**
  * srnic_tpt_check - may this access be made? (MR-13 to MR-18, RFC 5041 7.1)
- * @mr: entry that has the access's STag index
+ * @tpte: entry that has the access's STag index
  * @acc: the access, length not zero
  *
- * Any context. The wrap is looked for before the bounds (E-12).
+ * Any context; the entry's lock is held or nobody else has the entry. The
+ * wrap is looked for before the bounds (E-12). A window that is bound to a QP
+ * has no PD to match (PD-04).
  *
  * Return: SRNIC_TPT_OK or the first thing wrong.
  */
-enum srnic_tpt_err srnic_tpt_check(const struct srnic_mr *mr,
+enum srnic_tpt_err srnic_tpt_check(const struct srnic_tpte *tpte,
 				   const struct srnic_access *acc)
 {
 	u64 end;
 
-	if (!mr->valid || mr->stag != acc->stag)
+	if (!tpte->valid || tpte->stag != acc->stag)
 		return SRNIC_TPT_STAG;
-	if (mr->ibmr.pd != acc->pd)
+	if (tpte->qpn ? tpte->qpn != acc->qpn : tpte->pd != acc->pd)
 		return SRNIC_TPT_PD;
-	if ((mr->rights & acc->need) != acc->need)
+	if ((tpte->rights & acc->need) != acc->need)
 		return SRNIC_TPT_ACCESS;
 	/* an access that ends exactly at 2^64 does not wrap */
 	if (check_add_overflow(acc->to, acc->length - 1, &end))
 		return SRNIC_TPT_WRAP;
-	if (acc->to < mr->base || acc->length > mr->length ||
-	    acc->to - mr->base > mr->length - acc->length)
+	if (acc->to < tpte->base || acc->length > tpte->length ||
+	    acc->to - tpte->base > tpte->length - acc->length)
 		return SRNIC_TPT_BOUNDS;
 	return SRNIC_TPT_OK;
 }
@@ -68,68 +65,118 @@ enum srnic_tpt_err srnic_tpt_check(const struct srnic_mr *mr,
  * srnic_tpt_get - check an access and keep the memory there meanwhile
  * @dev: whose table
  * @acc: the access, length not zero
- * @mr: set to the entry, or to NULL for STag 0 (all kernel memory)
+ * @span: set to where the memory is
  *
- * Any context. Call srnic_tpt_put() soon: deregistration waits for it.
+ * Process context. Call srnic_tpt_put() soon: deregistration and invalidation
+ * wait for it.
  *
- * Return: SRNIC_TPT_OK or what is wrong, with no reference taken.
+ * Return: SRNIC_TPT_OK or what is wrong, with nothing kept.
  */
 enum srnic_tpt_err srnic_tpt_get(struct srnic_device *dev,
 				 const struct srnic_access *acc,
-				 struct srnic_mr **mr)
+				 struct srnic_span *span)
 {
-	enum srnic_tpt_err err;
-	struct srnic_mr *found;
+	enum srnic_tpt_err err = SRNIC_TPT_STAG;
+	struct srnic_tpte *tpte;
 
-	*mr = NULL;
-	if (!acc->stag)
+	memset(span, 0, sizeof(*span));
+	if (!acc->stag) {
+		span->off = acc->to;
 		return acc->privileged ? SRNIC_TPT_OK : SRNIC_TPT_STAG;
-
+	}
 	rcu_read_lock();
-	found = xa_load(&dev->mrs, SRNIC_STAG_INDEX(acc->stag));
-	if (found && !refcount_inc_not_zero(&found->ref))
-		found = NULL;
+	tpte = srnic_tpt_find(dev, acc->stag);
+	if (tpte) {
+		spin_lock(&tpte->lock);
+		err = srnic_tpt_check(tpte, acc);
+		if (!err) {
+			tpte->users++;
+			span->tpte = tpte;
+			span->pbl = tpte->pbl;
+			span->off = acc->to - tpte->base + tpte->off;
+		}
+		spin_unlock(&tpte->lock);
+	}
 	rcu_read_unlock();
-	if (!found)
-		return SRNIC_TPT_STAG;
-
-	err = srnic_tpt_check(found, acc);
-	if (err)
-		srnic_tpt_put(found);
-	else
-		*mr = found;
 	return err;
 }
 
 /**
  * srnic_tpt_put - an access is over
- * @mr: from srnic_tpt_get(), may be NULL
+ * @span: from srnic_tpt_get()
  */
-void srnic_tpt_put(struct srnic_mr *mr)
+void srnic_tpt_put(struct srnic_span *span)
 {
-	if (mr && refcount_dec_and_test(&mr->ref))
-		complete(&mr->idle);
+	struct srnic_tpte *tpte = span->tpte;
+
+	if (!tpte)
+		return;
+	span->tpte = NULL;
+	spin_lock(&tpte->lock);
+	/* under the lock: see srnic_tpt_remove() */
+	if (!--tpte->users && !tpte->valid)
+		wake_up_all(&tpte->idle);
+	spin_unlock(&tpte->lock);
 }
 
 /**
- * srnic_tpt_addr - where an octet is
- * @mr: from srnic_tpt_get()
- * @to: tagged offset within the access that was checked
+ * srnic_span_addr - where an octet is
+ * @span: from srnic_tpt_get()
+ * @at: which one, counted from the start of the access
  * @len: in: octets wanted; out: how many of them are contiguous
  *
  * Return: kernel address.
  */
-void *srnic_tpt_addr(const struct srnic_mr *mr, u64 to, u32 *len)
+void *srnic_span_addr(const struct srnic_span *span, u64 at, u32 *len)
 {
-	const struct srnic_pbl *pbl = mr ? mr->pbl : NULL;
-	u64 off, in_block;
+	const struct srnic_pbl *pbl = span->pbl;
+	u64 off = span->off + at, in_block;
 
 	if (!pbl)
-		return (void *)(uintptr_t)to;
-	off = to - mr->base + mr->fbo;
+		return (void *)(uintptr_t)off;
 	in_block = off & (BIT_ULL(pbl->shift) - 1);
 	*len = min_t(u64, *len, BIT_ULL(pbl->shift) - in_block);
 	return (void *)(uintptr_t)(pbl->addr[off >> pbl->shift] + in_block);
+}
+
+/**
+ * srnic_span_read - copy out of the memory of an access
+ * @span: from srnic_tpt_get()
+ * @at: from which octet on, counted from the start of the access
+ * @dst: where to
+ * @len: octets, within the access
+ */
+void srnic_span_read(const struct srnic_span *span, u64 at, void *dst, u32 len)
+{
+	while (len) {
+		u32 n = len;
+		const void *src = srnic_span_addr(span, at, &n);
+
+		memcpy(dst, src, n);
+		dst += n;
+		at += n;
+		len -= n;
+	}
+}
+
+/**
+ * srnic_span_write - copy into the memory of an access
+ * @span: from srnic_tpt_get()
+ * @at: from which octet on, counted from the start of the access
+ * @src: where from
+ * @len: octets, within the access
+ */
+void srnic_span_write(const struct srnic_span *span, u64 at, const void *src, u32 len)
+{
+	while (len) {
+		u32 n = len;
+		void *dst = srnic_span_addr(span, at, &n);
+
+		memcpy(dst, src, n);
+		src += n;
+		at += n;
+		len -= n;
+	}
 }
 
 /* The same error has a name in a WC, one for a tagged segment, one for a Read source */
@@ -174,212 +221,176 @@ enum rdmap_err srnic_tpt_read_err(enum srnic_tpt_err err)
 }
 
 /**
- * srnic_tpt_invalidate_remote - the peer asks to invalidate an STag (SND-13, SND-14)
- * @dev: whose table
- * @stag: all 32 bits
- *
- * A region that several streams may use cannot be invalidated by one peer
- * (SEC-7), and there is no other kind of region yet.
- *
- * Return: RDMAP_E_INV_STAG or RDMAP_E_INV_SHARED.
+ * srnic_tpte_init - prepare an entry: Invalid, not in the table
+ * @tpte: zeroed
+ * @pd: protection domain
+ * @type: what it is for
  */
-enum rdmap_err srnic_tpt_invalidate_remote(struct srnic_device *dev, u32 stag)
+void srnic_tpte_init(struct srnic_tpte *tpte, struct ib_pd *pd, enum srnic_stag_type type)
 {
-	enum rdmap_err err = RDMAP_E_INV_STAG;
-	struct srnic_mr *mr;
-
-	rcu_read_lock();
-	mr = xa_load(&dev->mrs, SRNIC_STAG_INDEX(stag));
-	if (mr && mr->stag == stag)
-		err = RDMAP_E_INV_SHARED;
-	rcu_read_unlock();
-	return err;
+	tpte->dev = to_srnic_dev(pd->device);
+	tpte->type = type;
+	tpte->pd = pd;
+	spin_lock_init(&tpte->lock);
+	init_waitqueue_head(&tpte->idle);
 }
 
-/*
- * Give @mr a random STag and put it into the table (SEC-8). Sparse: at most
- * SRNIC_MAX_MR of 2^24 indexes are in use, so a few tries find a free one.
+/**
+ * srnic_tpt_insert - give an entry a random STag and put it into the table (SEC-8)
+ * @tpte: initialised; may be found by others at once
+ *
+ * Sparse: at most a fraction of the 2^24 indexes are in use, so a few tries
+ * find a free one. May sleep. The caller counts what there may be.
+ *
+ * Return: 0 or -ENOMEM.
  */
-static int tpt_insert(struct srnic_device *dev, struct srnic_mr *mr)
+int srnic_tpt_insert(struct srnic_tpte *tpte)
 {
 	int tries, err;
 
-	if (atomic_inc_return(&dev->num_mr) > SRNIC_MAX_MR) {
-		atomic_dec(&dev->num_mr);
-		return -ENOMEM;
-	}
 	for (tries = 0; tries < STAG_TRIES; tries++) {
 		u32 stag = get_random_u32();
 
 		if (!SRNIC_STAG_INDEX(stag))	/* index 0 is reserved (MM-07) */
 			continue;
-		mr->stag = stag;
-		mr->ibmr.lkey = stag;
-		mr->ibmr.rkey = stag;
-		err = xa_insert(&dev->mrs, SRNIC_STAG_INDEX(stag), mr, GFP_KERNEL);
+		tpte->stag = stag;
+		err = xa_insert(&tpte->dev->stags, SRNIC_STAG_INDEX(stag), tpte, GFP_KERNEL);
 		if (!err)
 			return 0;
 		if (err != -EBUSY)
 			break;
 	}
-	atomic_dec(&dev->num_mr);
 	return -ENOMEM;
 }
 
-static struct srnic_mr *mr_new(struct ib_pd *pd, enum srnic_mr_type type)
+/**
+ * srnic_tpt_remove - take an entry out of the table, in any state
+ * @tpte: was inserted
+ *
+ * Waits for accesses in progress; each is one copy long. Afterwards nobody
+ * uses the entry, but a lookup may still hold its lock: free it after a grace
+ * period. May sleep.
+ */
+void srnic_tpt_remove(struct srnic_tpte *tpte)
 {
-	struct srnic_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL);
-
-	if (!mr)
-		return NULL;
-	mr->dev = to_srnic_dev(pd->device);
-	mr->type = type;
-	mr->ibmr.pd = pd;	/* the core sets it again, but lookups may come first */
-	mr->ibmr.device = pd->device;
-	refcount_set(&mr->ref, 1);
-	init_completion(&mr->idle);
-	return mr;
-}
-
-static void mr_free(struct srnic_mr *mr)
-{
-	if (mr->umem)
-		ib_umem_release(mr->umem);
-	kvfree(mr->pbl);
-	kfree_rcu(mr, rcu);
-}
-
-static struct srnic_pbl *pbl_from_umem(struct ib_umem *umem, unsigned long block)
-{
-	size_t count = ib_umem_num_dma_blocks(umem, block);
-	struct ib_block_iter biter;
-	struct srnic_pbl *pbl;
-	u32 i = 0;
-
-	if (count > U32_MAX)
-		return NULL;
-	pbl = kvmalloc(struct_size(pbl, addr, count), GFP_KERNEL_ACCOUNT);
-	if (!pbl)
-		return NULL;
-	pbl->shift = ilog2(block);
-	pbl->count = count;
-	pbl->max = count;
-	/* the device has no DMA mapping: "DMA addresses" are kernel addresses */
-	rdma_umem_for_each_dma_block(umem, &biter, block)
-		pbl->addr[i++] = rdma_block_iter_dma_address(&biter);
-	return pbl;
+	xa_erase(&tpte->dev->stags, SRNIC_STAG_INDEX(tpte->stag));
+	spin_lock(&tpte->lock);
+	tpte->valid = false;
+	tpte->pd = NULL;	/* who found it before finds nothing that fits */
+	spin_unlock(&tpte->lock);
+	wait_event(tpte->idle, !READ_ONCE(tpte->users) && !READ_ONCE(tpte->holds));
+	/* who woke us has let go of the lock, too */
+	spin_lock(&tpte->lock);
+	spin_unlock(&tpte->lock);
 }
 
 /**
- * srnic_tpt_reg_user - register user memory (RDMAC verbs 7.3.1)
- * @pd: protection domain
- * @start: user address
- * @length: octets, not zero
- * @iova: TO of the first octet, unless IB_ZERO_BASED
- * @access: IB_ACCESS_*
+ * srnic_tpt_quiesce - wait for the last access through an entry
+ * @tpte: not valid any more, so that no access begins; the caller sees to it
+ *	  that it is not removed meanwhile
  *
- * Pins the pages for as long as the region lives, within RLIMIT_MEMLOCK. May
- * sleep.
- *
- * Return: the region or an ERR_PTR: -EINVAL for a length of zero or one that
- * wraps, -EOPNOTSUPP for access flags not known here, -ENOMEM, -EFAULT.
+ * May sleep, for as long as a copy takes.
  */
-struct ib_mr *srnic_tpt_reg_user(struct ib_pd *pd, u64 start, u64 length,
-				 u64 iova, int access)
+void srnic_tpt_quiesce(struct srnic_tpte *tpte)
 {
-	bool zero_based = access & IB_ZERO_BASED;
-	struct srnic_mr *mr;
-	unsigned long block;
-	u64 last;
-	int err;
+	wait_event(tpte->idle, !READ_ONCE(tpte->users));
+}
 
-	if (access & ~known_access)
-		return ERR_PTR(-EOPNOTSUPP);
-	if (!length || check_add_overflow(iova, length - 1, &last))
-		return ERR_PTR(-EINVAL);
+/* tpte->lock is held. May it be invalidated on this QP? (MR-32, MR-33, MW-14) */
+static enum srnic_inv_err check_invalidate(const struct srnic_tpte *tpte,
+					   const struct srnic_qp *qp, u32 stag,
+					   bool remote)
+{
+	const u8 enables = SRNIC_QP_READ_ENABLED | SRNIC_QP_WRITE_ENABLED;
 
-	mr = mr_new(pd, SRNIC_MR_USER);
-	if (!mr)
-		return ERR_PTR(-ENOMEM);
-	mr->umem = ib_umem_get(pd->device, start, length, access);
-	if (IS_ERR(mr->umem)) {
-		err = PTR_ERR(mr->umem);
-		mr->umem = NULL;
-		goto free;
-	}
-	/* contiguous pages are one block each: a huge page costs one entry */
-	block = ib_umem_find_best_pgsz(mr->umem, GENMASK(30, PAGE_SHIFT),
-				       zero_based ? start : iova);
-	if (!block) {
-		err = -EINVAL;
-		goto free;
-	}
-	mr->pbl = pbl_from_umem(mr->umem, block);
-	if (!mr->pbl) {
-		err = -ENOMEM;
-		goto free;
-	}
-	mr->base = zero_based ? 0 : iova;
-	mr->fbo = (zero_based ? start : iova) & (block - 1);
-	mr->length = length;
-	mr->rights = access_to_rights(access);
-	mr->valid = true;
-	mr->ibmr.length = length;
-	mr->ibmr.iova = mr->base;
-	mr->ibmr.page_size = block;
-	err = tpt_insert(mr->dev, mr);
-	if (err)
-		goto free;
-	return &mr->ibmr;
-free:
-	mr_free(mr);
-	return ERR_PTR(err);
+	if (tpte->valid && tpte->stag != stag)
+		return SRNIC_INV_STAG;
+	/* for ever Valid */
+	if (tpte->type == SRNIC_STAG_DMA)
+		return SRNIC_INV_ACCESS;
+	if (tpte->valid && tpte->qpn ? tpte->qpn != qp->ibqp.qp_num : tpte->pd != qp->ibqp.pd)
+		return SRNIC_INV_PD;
+	/*
+	 * A region of user memory can be in use by all of its PD's streams: no
+	 * single peer may take it away (SEC-7).
+	 */
+	if (remote && (tpte->type == SRNIC_STAG_USER || !(READ_ONCE(qp->enables) & enables) ||
+		       (tpte->valid && !(tpte->rights & SRNIC_REMOTE_RIGHTS))))
+		return SRNIC_INV_ACCESS;
+	if (tpte->windows)
+		return SRNIC_INV_BOUND;
+	return SRNIC_INV_OK;
 }
 
 /**
- * srnic_tpt_get_dma - a region of all kernel memory
- * @pd: protection domain
- * @access: IB_ACCESS_*
+ * srnic_tpt_invalidate - Valid to Invalid (RDMAC verbs 7.8, 7.10.4)
+ * @qp: on which it is asked for
+ * @stag: all 32 bits; 0 can never be invalidated (MM-12)
+ * @remote: the peer asks, with a Send with Invalidate
  *
- * Return: the region, ERR_PTR(-EOPNOTSUPP) or ERR_PTR(-ENOMEM). May sleep.
+ * What is Invalid already stays so, and that is no error. When this returns
+ * nothing touches the memory through the STag (MR-36). Process context, may
+ * sleep for as long as a copy takes.
+ *
+ * Return: SRNIC_INV_OK or the first thing wrong, and nothing has changed.
  */
-struct ib_mr *srnic_tpt_get_dma(struct ib_pd *pd, int access)
+enum srnic_inv_err srnic_tpt_invalidate(struct srnic_qp *qp, u32 stag, bool remote)
 {
-	struct srnic_mr *mr;
-	int err;
+	struct srnic_tpte *tpte;
+	enum srnic_inv_err err;
+	bool wait = false;
 
-	if (access & ~known_access)
-		return ERR_PTR(-EOPNOTSUPP);
-	mr = mr_new(pd, SRNIC_MR_DMA);
-	if (!mr)
-		return ERR_PTR(-ENOMEM);
-	mr->length = U64_MAX;
-	mr->rights = access_to_rights(access);
-	mr->valid = true;
-	err = tpt_insert(mr->dev, mr);
-	if (err) {
-		mr_free(mr);
-		return ERR_PTR(err);
+	rcu_read_lock();
+	tpte = srnic_tpt_find(qp->dev, stag);
+	if (!tpte) {
+		rcu_read_unlock();
+		return SRNIC_INV_STAG;
 	}
-	return &mr->ibmr;
+	spin_lock(&tpte->lock);
+	err = check_invalidate(tpte, qp, stag, remote);
+	if (!err && tpte->valid) {
+		tpte->valid = false;
+		wait = tpte->users;
+		tpte->holds += wait;
+	}
+	spin_unlock(&tpte->lock);
+	rcu_read_unlock();
+	if (!wait)
+		return err;
+	srnic_tpt_quiesce(tpte);
+	spin_lock(&tpte->lock);
+	if (!--tpte->holds)
+		wake_up_all(&tpte->idle);
+	spin_unlock(&tpte->lock);
+	return SRNIC_INV_OK;
+}
+
+/* The same error in a WC and, asked for by the peer, in a Terminate (E-25 to E-27) */
+static const struct {
+	enum srnic_wc_status wc;
+	enum rdmap_err remote;
+} inv_err_map[SRNIC_INV_COUNT] = {
+	[SRNIC_INV_OK]	   = { SRNIC_WC_SUCCESS, RDMAP_OK },
+	[SRNIC_INV_STAG]   = { SRNIC_WC_INVALID_STAG, RDMAP_E_INV_STAG },
+	[SRNIC_INV_PD]	   = { SRNIC_WC_INVALID_PD, RDMAP_E_INV_STREAM },
+	[SRNIC_INV_ACCESS] = { SRNIC_WC_ACCESS, RDMAP_E_INV_SHARED },
+	[SRNIC_INV_BOUND]  = { SRNIC_WC_INVALIDATE, RDMAP_E_INV_SHARED },
+};
+
+/**
+ * srnic_inv_wc_status - a failed invalidation in the completion of a send WR
+ * @err: from srnic_tpt_invalidate()
+ */
+enum srnic_wc_status srnic_inv_wc_status(enum srnic_inv_err err)
+{
+	return inv_err_map[err].wc;
 }
 
 /**
- * srnic_tpt_dereg - end a region (MR-37, MR-39)
- * @ibmr: any state
- *
- * Waits for accesses in progress; each is one copy long. May sleep.
- *
- * Return: 0.
+ * srnic_inv_remote_err - a failed invalidation that the peer asked for
+ * @err: from srnic_tpt_invalidate()
  */
-int srnic_tpt_dereg(struct ib_mr *ibmr)
+enum rdmap_err srnic_inv_remote_err(enum srnic_inv_err err)
 {
-	struct srnic_mr *mr = to_srnic_mr(ibmr);
-
-	xa_erase(&mr->dev->mrs, SRNIC_STAG_INDEX(mr->stag));
-	srnic_tpt_put(mr);
-	wait_for_completion(&mr->idle);
-	atomic_dec(&mr->dev->num_mr);
-	mr_free(mr);
-	return 0;
+	return inv_err_map[err].remote;
 }

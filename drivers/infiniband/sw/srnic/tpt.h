@@ -1,33 +1,38 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * TPT: the translation and protection table. One table for all STags of a
- * device, whatever made them (user MR, DMA MR, fast-register MR).
+ * device, whatever they stand for: regions (mr.c) and windows.
  */
 #ifndef SRNIC_TPT_H
 #define SRNIC_TPT_H
 
-#include <linux/completion.h>
-#include <linux/refcount.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 #include "event.h"
 
 struct srnic_device;
+struct srnic_qp;
 
 #define SRNIC_STAG_KEY_BITS	8
 #define SRNIC_STAG_INDEX(stag)	((stag) >> SRNIC_STAG_KEY_BITS)
 #define SRNIC_MAX_STAG_INDEX	((1U << 24) - 1)
 
-/* What an access needs; bits of struct srnic_mr.rights */
+/* What an access needs; bits of struct srnic_tpte.rights */
 #define SRNIC_LOCAL_READ	1
 #define SRNIC_LOCAL_WRITE	2
 #define SRNIC_REMOTE_READ	4
 #define SRNIC_REMOTE_WRITE	8
+#define SRNIC_REMOTE_ATOMIC	16
+#define SRNIC_READ_SINK		32	/* data of our own Reads may be placed */
+#define SRNIC_REMOTE_RIGHTS	(SRNIC_REMOTE_READ | SRNIC_REMOTE_WRITE | SRNIC_REMOTE_ATOMIC)
 
-enum srnic_mr_type {
-	SRNIC_MR_USER,		/* pinned user memory */
-	SRNIC_MR_DMA,		/* all kernel memory, TO is the kernel address */
-	SRNIC_MR_FAST_REG,	/* memory set by a fast-register WR */
+enum srnic_stag_type {
+	SRNIC_STAG_USER,	/* region of pinned user memory */
+	SRNIC_STAG_DMA,		/* region of all kernel memory, TO is the kernel address */
+	SRNIC_STAG_FAST_REG,	/* region whose memory a fast-register WR sets */
+	SRNIC_STAG_WINDOW,	/* window on a region */
 };
 
 /* What is wrong with an access, in the order in which it is checked */
@@ -38,6 +43,16 @@ enum srnic_tpt_err {
 	SRNIC_TPT_ACCESS,	/* right missing */
 	SRNIC_TPT_WRAP,		/* TO + length wraps 2^64 */
 	SRNIC_TPT_BOUNDS,	/* outside of the region */
+};
+
+/* What is wrong with an invalidation (MR-32, MR-33) */
+enum srnic_inv_err {
+	SRNIC_INV_OK,
+	SRNIC_INV_STAG,		/* unknown, or Valid with another key */
+	SRNIC_INV_PD,		/* other PD, or bound to another QP */
+	SRNIC_INV_ACCESS,	/* cannot be invalidated at all, or not by a peer */
+	SRNIC_INV_BOUND,	/* windows are bound to the region */
+	SRNIC_INV_COUNT,
 };
 
 /**
@@ -55,39 +70,43 @@ struct srnic_pbl {
 };
 
 /**
- * struct srnic_mr - a memory region, entry of the TPT
- * @ibmr: the verbs object; lkey and rkey are the STag
+ * struct srnic_tpte - entry of the TPT, part of what it stands for
  * @dev: its device
  * @type: fixed at creation
- * @ref: one for the table, one for each access in progress
- * @idle: completed when @ref drops to zero
- * @rcu: frees the memory after lookups are over
- * @stag: full STag. With @valid, @rights, @base, @length: changed by
- *	  fast-register and invalidate only, see tpt.c
+ * @lock: what follows; innermost, never taken in interrupts
+ * @stag: full STag
  * @valid: Valid state; in Invalid state no access is possible
  * @rights: SRNIC_LOCAL_READ ...
+ * @pd: protection domain
+ * @qpn: the one QP that may use it, 0 if all of the PD may
  * @base: TO of the first octet
  * @length: octets
- * @fbo: first byte offset: where the region starts in the first block
- * @pbl: NULL for SRNIC_MR_DMA
- * @umem: pinned user memory or NULL
+ * @pbl: the memory; NULL for all of the kernel's. Replaced only when not
+ *	 valid and without users
+ * @off: where the first octet is, counted from the start of @pbl
+ * @users: accesses in progress
+ * @holds: who waits for @users to be 0 and needs the entry afterwards
+ * @idle: those who wait for @users or @holds to be 0
+ * @windows: of a region: windows bound to it
  */
-struct srnic_mr {
-	struct ib_mr ibmr;
+struct srnic_tpte {
 	struct srnic_device *dev;
-	enum srnic_mr_type type;
-	refcount_t ref;
-	struct completion idle;
-	struct rcu_head rcu;
+	enum srnic_stag_type type;
 
+	spinlock_t lock;	/* see above */
 	u32 stag;
 	bool valid;
 	u8 rights;
+	struct ib_pd *pd;
+	u32 qpn;
 	u64 base;
 	u64 length;
-	u64 fbo;
 	struct srnic_pbl *pbl;
-	struct ib_umem *umem;
+	u64 off;
+	unsigned int users;
+	unsigned int holds;
+	wait_queue_head_t idle;
+	unsigned int windows;
 };
 
 /**
@@ -110,26 +129,39 @@ struct srnic_access {
 	bool privileged;
 };
 
-static inline struct srnic_mr *to_srnic_mr(struct ib_mr *ibmr)
-{
-	return container_of(ibmr, struct srnic_mr, ibmr);
-}
+/**
+ * struct srnic_span - memory of an access that passed its check
+ * @tpte: kept until srnic_tpt_put(); NULL for STag 0
+ * @pbl: as in the entry
+ * @off: where the access's first octet is in @pbl, or its kernel address
+ */
+struct srnic_span {
+	struct srnic_tpte *tpte;
+	const struct srnic_pbl *pbl;
+	u64 off;
+};
 
-enum srnic_tpt_err srnic_tpt_check(const struct srnic_mr *mr,
+enum srnic_tpt_err srnic_tpt_check(const struct srnic_tpte *tpte,
 				   const struct srnic_access *acc);
 enum srnic_tpt_err srnic_tpt_get(struct srnic_device *dev,
 				 const struct srnic_access *acc,
-				 struct srnic_mr **mr);
-void srnic_tpt_put(struct srnic_mr *mr);
-void *srnic_tpt_addr(const struct srnic_mr *mr, u64 to, u32 *len);
+				 struct srnic_span *span);
+void srnic_tpt_put(struct srnic_span *span);
+void *srnic_span_addr(const struct srnic_span *span, u64 at, u32 *len);
+void srnic_span_read(const struct srnic_span *span, u64 at, void *dst, u32 len);
+void srnic_span_write(const struct srnic_span *span, u64 at, const void *src, u32 len);
 enum srnic_wc_status srnic_tpt_wc_status(enum srnic_tpt_err err);
 enum rdmap_err srnic_tpt_tagged_err(enum srnic_tpt_err err);
 enum rdmap_err srnic_tpt_read_err(enum srnic_tpt_err err);
-enum rdmap_err srnic_tpt_invalidate_remote(struct srnic_device *dev, u32 stag);
 
-struct ib_mr *srnic_tpt_reg_user(struct ib_pd *pd, u64 start, u64 length,
-				 u64 iova, int access);
-struct ib_mr *srnic_tpt_get_dma(struct ib_pd *pd, int access);
-int srnic_tpt_dereg(struct ib_mr *ibmr);
+void srnic_tpte_init(struct srnic_tpte *tpte, struct ib_pd *pd, enum srnic_stag_type type);
+int srnic_tpt_insert(struct srnic_tpte *tpte);
+void srnic_tpt_remove(struct srnic_tpte *tpte);
+struct srnic_tpte *srnic_tpt_find(struct srnic_device *dev, u32 stag);
+void srnic_tpt_quiesce(struct srnic_tpte *tpte);
+
+enum srnic_inv_err srnic_tpt_invalidate(struct srnic_qp *qp, u32 stag, bool remote);
+enum srnic_wc_status srnic_inv_wc_status(enum srnic_inv_err err);
+enum rdmap_err srnic_inv_remote_err(enum srnic_inv_err err);
 
 #endif

@@ -12,9 +12,9 @@
 
 #include <linux/kthread.h>
 #include <linux/slab.h>
+#include "mr.h"
 #include "srnic.h"
 #include "stream.h"
-#include "tpt.h"
 #include "tx.h"
 
 /**
@@ -132,27 +132,19 @@ static enum srnic_wc_status tx_gather(struct srnic_qp *qp, u8 *dst, u32 len)
 			.privileged = qp->kernel,
 		};
 		enum srnic_tpt_err err;
-		struct srnic_mr *mr;
-		u32 left;
+		struct srnic_span span;
 
 		if (!acc.length) {	/* zero-length SGE: not looked at (MR-19) */
 			tx->sge++;
 			tx->sge_off = 0;
 			continue;
 		}
-		err = srnic_tpt_get(qp->dev, &acc, &mr);
+		err = srnic_tpt_get(qp->dev, &acc, &span);
 		if (err)
 			return srnic_tpt_wc_status(err);
-		for (left = acc.length; left; ) {
-			u32 n = left;
-			void *src = srnic_tpt_addr(mr, acc.to, &n);
-
-			memcpy(dst, src, n);
-			dst += n;
-			acc.to += n;
-			left -= n;
-		}
-		srnic_tpt_put(mr);
+		srnic_span_read(&span, 0, dst, acc.length);
+		srnic_tpt_put(&span);
+		dst += acc.length;
 		tx->sge_off += acc.length;
 		len -= acc.length;
 	}
@@ -241,15 +233,50 @@ static void tx_stage_read(struct srnic_qp *qp)
 	tx->staged = tx->index + 1;
 }
 
-/* The WR in progress must wait: ORD is used up (RD-02), or a read fence (FE-01) */
+/* WRs that are done here: nothing of them goes on the wire (RDMAC verbs 8.1.2.3) */
+static bool op_is_local(u8 opcode)
+{
+	return opcode == SRNIC_OP_LOCAL_INV || opcode == SRNIC_OP_REG_MR;
+}
+
+/*
+ * The WR in progress must wait: ORD is used up (RD-02), or a fence. The read
+ * fence waits for reads (FE-01), the local fence for all WRs before (FE-02);
+ * on others the flag means nothing (FE-03).
+ */
 static bool tx_wr_blocked(const struct srnic_qp *qp)
 {
 	const struct srnic_tx *tx = qp->tx;
 
-	if (tx->sqe.opcode == SRNIC_OP_READ)
+	if (srnic_op_has_response(tx->sqe.opcode))
 		/* may have been lowered, but never above what the ORQ holds */
 		return srnic_orq_count(qp) >= min(READ_ONCE(qp->ord), qp->mpa.ord);
-	return tx->sqe.flags & SRNIC_SQE_FENCE && srnic_orq_count(qp);
+	if (!(tx->sqe.flags & SRNIC_SQE_FENCE) || tx->sqe.opcode == SRNIC_OP_REG_MR)
+		return false;
+	if (tx->sqe.opcode == SRNIC_OP_LOCAL_INV)
+		return READ_ONCE(qp->sq_completed) != tx->index;
+	return srnic_orq_count(qp);
+}
+
+/*
+ * In effect before the next WR is looked at (OR-11). Counts as staged: it is
+ * done when all before it is with TCP.
+ */
+static void tx_local(struct srnic_qp *qp)
+{
+	struct srnic_tx *tx = qp->tx;
+	enum srnic_wc_status status;
+
+	if (tx->sqe.opcode == SRNIC_OP_REG_MR)
+		status = srnic_mr_fast_register(qp, &tx->sqe);
+	else
+		status = srnic_inv_wc_status(srnic_tpt_invalidate(qp, tx->sqe.stag, false));
+	if (status) {
+		tx_wr_error(qp, status);
+		return;
+	}
+	tx->busy = false;
+	tx->staged = tx->index + 1;
 }
 
 /* Return: true if the SQ got further */
@@ -272,13 +299,15 @@ static bool tx_stage_wr(struct srnic_qp *qp)
 			return true;
 		}
 	}
-	if (tx->sqe.opcode == SRNIC_OP_READ && !min(READ_ONCE(qp->ord), qp->mpa.ord)) {
+	if (srnic_op_has_response(tx->sqe.opcode) && !min(READ_ONCE(qp->ord), qp->mpa.ord)) {
 		tx_wr_error(qp, SRNIC_WC_ZERO_ORD);	/* RD-03 */
 		return true;
 	}
 	if (tx_wr_blocked(qp))
 		return false;
-	if (tx->sqe.opcode == SRNIC_OP_READ)
+	if (op_is_local(tx->sqe.opcode))
+		tx_local(qp);
+	else if (srnic_op_has_response(tx->sqe.opcode))
 		tx_stage_read(qp);
 	else
 		tx_stage_data(qp);
@@ -318,27 +347,19 @@ static enum srnic_tpt_err tx_read_copy(struct srnic_qp *qp, u8 *dst, u32 len)
 		.pd = qp->ibqp.pd,
 		.qpn = qp->ibqp.qp_num,
 	};
+	struct srnic_span span;
 	enum srnic_tpt_err err;
-	struct srnic_mr *mr;
 
 	if (!len)
 		return SRNIC_TPT_OK;
 	/* the first segment answers for the whole, so that nothing is sent of a bad read */
 	if (!tx->rd_off)
 		acc.length = tx->rd.req.size;
-	err = srnic_tpt_get(qp->dev, &acc, &mr);
+	err = srnic_tpt_get(qp->dev, &acc, &span);
 	if (err)
 		return err;
-	while (len) {
-		u32 n = len;
-		void *src = srnic_tpt_addr(mr, acc.to, &n);
-
-		memcpy(dst, src, n);
-		dst += n;
-		acc.to += n;
-		len -= n;
-	}
-	srnic_tpt_put(mr);
+	srnic_span_read(&span, 0, dst, len);
+	srnic_tpt_put(&span);
 	return SRNIC_TPT_OK;
 }
 
@@ -388,6 +409,21 @@ static bool tx_running(const struct srnic_qp *qp)
 	return state == SRNIC_QP_RTS || state == SRNIC_QP_CLOSING;
 }
 
+/* All of the buffer is with TCP: the WRs in it are done, but those that await a response */
+static void tx_mark_done(struct srnic_qp *qp)
+{
+	struct srnic_tx *tx = qp->tx;
+
+	for (; tx->marked != tx->staged; tx->marked++) {
+		const struct srnic_swr *swr =
+			&qp->swr[tx->marked & (qp->sq.entries - 1)];
+
+		/* a WR in error is done already */
+		if (swr->state == SRNIC_SWR_ACTIVE && !srnic_op_has_response(swr->opcode))
+			srnic_sq_done(qp, tx->marked, SRNIC_WC_SUCCESS);
+	}
+}
+
 /* Fill the buffer from SQ and IRQ, a message of each in turn */
 static void tx_stage(struct srnic_qp *qp)
 {
@@ -412,21 +448,9 @@ static void tx_stage(struct srnic_qp *qp)
 				more = tx_stage_response(qp);
 		}
 	}
-}
-
-/* All of the buffer is with TCP: the WRs in it are done, but for reads */
-static void tx_mark_done(struct srnic_qp *qp)
-{
-	struct srnic_tx *tx = qp->tx;
-
-	for (; tx->marked != tx->staged; tx->marked++) {
-		const struct srnic_swr *swr =
-			&qp->swr[tx->marked & (qp->sq.entries - 1)];
-
-		/* a WR in error is done already */
-		if (swr->state == SRNIC_SWR_ACTIVE && swr->opcode != SRNIC_OP_READ)
-			srnic_sq_done(qp, tx->marked, SRNIC_WC_SUCCESS);
-	}
+	/* local WRs alone leave nothing to push */
+	if (!tx->len)
+		tx_mark_done(qp);
 }
 
 /**

@@ -10,9 +10,9 @@
 #include <rdma/uverbs_ioctl.h>
 #include "cm.h"
 #include "cq.h"
+#include "mr.h"
 #include "qp.h"
 #include "srnic.h"
-#include "tpt.h"
 
 #define ENABLE_ALL (SRNIC_QP_READ_ENABLED | SRNIC_QP_WRITE_ENABLED | SRNIC_QP_BIND_ENABLED)
 
@@ -99,7 +99,7 @@ static int srnic_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 
 static struct ib_mr *srnic_get_dma_mr(struct ib_pd *pd, int access)
 {
-	return srnic_tpt_get_dma(pd, access);
+	return srnic_mr_get_dma(pd, access);
 }
 
 static struct ib_mr *srnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
@@ -107,12 +107,12 @@ static struct ib_mr *srnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 {
 	int err = udata_check_none(udata);
 
-	return err ? ERR_PTR(err) : srnic_tpt_reg_user(pd, start, length, iova, access);
+	return err ? ERR_PTR(err) : srnic_mr_reg_user(pd, start, length, iova, access);
 }
 
 static int srnic_dereg_mr(struct ib_mr *mr, struct ib_udata *udata)
 {
-	return srnic_tpt_dereg(mr);
+	return srnic_mr_dereg(mr);
 }
 
 static int srnic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
@@ -409,6 +409,19 @@ static int srnic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	return 0;
 }
 
+/* Of the region only the STag's index and what was mapped last matter */
+static int wr_reg_mr(const struct ib_reg_wr *wr, struct srnic_sqe *sqe)
+{
+	if (SRNIC_STAG_INDEX(wr->key) != SRNIC_STAG_INDEX(wr->mr->rkey))
+		return -EINVAL;
+	sqe->opcode = SRNIC_OP_REG_MR;
+	sqe->stag = wr->key;
+	sqe->arg[0] = wr->mr->iova;
+	sqe->arg[1] = wr->mr->length;
+	sqe->arg[2] = wr->access;
+	return 0;
+}
+
 static int wr_opcode(const struct ib_send_wr *wr, struct srnic_sqe *sqe)
 {
 	switch (wr->opcode) {
@@ -425,6 +438,15 @@ static int wr_opcode(const struct ib_send_wr *wr, struct srnic_sqe *sqe)
 	case IB_WR_RDMA_READ:
 		sqe->opcode = SRNIC_OP_READ;
 		break;
+	case IB_WR_RDMA_READ_WITH_INV:
+		sqe->opcode = SRNIC_OP_READ_INV;
+		break;
+	case IB_WR_LOCAL_INV:
+		sqe->opcode = SRNIC_OP_LOCAL_INV;
+		sqe->stag = wr->ex.invalidate_rkey;
+		return 0;
+	case IB_WR_REG_MR:
+		return wr_reg_mr(reg_wr(wr), sqe);
 	default:
 		return -EINVAL;
 	}
@@ -585,6 +607,7 @@ const struct ib_device_ops srnic_dev_ops = {
 	.uverbs_abi_ver = SRNIC_ABI_VERSION,
 
 	.alloc_hw_port_stats = srnic_alloc_hw_port_stats,
+	.alloc_mr = srnic_mr_alloc,
 	.alloc_pd = srnic_alloc_pd,
 	.alloc_ucontext = srnic_alloc_ucontext,
 	.create_cq = srnic_create_cq,
@@ -611,6 +634,7 @@ const struct ib_device_ops srnic_dev_ops = {
 	.iw_get_qp = srnic_iw_get_qp,
 	.iw_reject = srnic_cm_reject,
 	.iw_rem_ref = srnic_iw_rem_ref,
+	.map_mr_sg = srnic_mr_map_sg,
 	.mmap = srnic_ring_mmap,
 	.mmap_free = srnic_ring_mmap_free,
 	.modify_qp = srnic_modify_qp,

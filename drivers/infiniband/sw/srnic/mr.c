@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Memory regions (RDMAC verbs 7.3): of users, of all memory, fast-register. */
+
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <rdma/ib_umem.h>
+#include "compat.h"
+#include "mr.h"
+#include "qp.h"
+#include "srnic.h"
+
+static const u32 known_access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |
+				IB_ACCESS_REMOTE_READ | IB_ACCESS_MW_BIND |
+				IB_ZERO_BASED | IB_ACCESS_OPTIONAL;
+
+static u8 access_to_rights(int access)
+{
+	u8 rights = SRNIC_LOCAL_READ;	/* Linux has no write-only regions */
+
+	if (access & IB_ACCESS_LOCAL_WRITE)
+		rights |= SRNIC_LOCAL_WRITE | SRNIC_READ_SINK;
+	if (access & IB_ACCESS_REMOTE_READ)
+		rights |= SRNIC_REMOTE_READ;
+	if (access & IB_ACCESS_REMOTE_WRITE)
+		rights |= SRNIC_REMOTE_WRITE;
+	return rights;
+}
+
+static struct srnic_mr *mr_new(struct ib_pd *pd, enum srnic_stag_type type)
+{
+	struct srnic_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+
+	if (!mr)
+		return NULL;
+	srnic_tpte_init(&mr->tpte, pd, type);
+	mr->ibmr.pd = pd;
+	mr->ibmr.device = pd->device;
+	return mr;
+}
+
+static void mr_free(struct srnic_mr *mr)
+{
+	if (mr->umem)
+		ib_umem_release(mr->umem);
+	kvfree(mr->tpte.pbl);
+	kfree_rcu(mr, rcu);
+}
+
+static int mr_insert(struct srnic_mr *mr)
+{
+	struct srnic_device *dev = mr->tpte.dev;
+	int err = -ENOMEM;
+
+	if (atomic_inc_return(&dev->num_mr) <= SRNIC_MAX_MR)
+		err = srnic_tpt_insert(&mr->tpte);
+	if (err) {
+		atomic_dec(&dev->num_mr);
+		return err;
+	}
+	mr->ibmr.lkey = mr->tpte.stag;
+	mr->ibmr.rkey = mr->tpte.stag;
+	return 0;
+}
+
+static struct srnic_pbl *pbl_new(size_t max)
+{
+	struct srnic_pbl *pbl;
+
+	if (max > U32_MAX)
+		return NULL;
+	pbl = kvmalloc(struct_size(pbl, addr, max), GFP_KERNEL_ACCOUNT);
+	if (!pbl)
+		return NULL;
+	pbl->shift = PAGE_SHIFT;
+	pbl->count = 0;
+	pbl->max = max;
+	return pbl;
+}
+
+static struct srnic_pbl *pbl_from_umem(struct ib_umem *umem, unsigned long block)
+{
+	struct srnic_pbl *pbl = pbl_new(ib_umem_num_dma_blocks(umem, block));
+	struct ib_block_iter biter;
+
+	if (!pbl)
+		return NULL;
+	pbl->shift = ilog2(block);
+	/* the device has no DMA mapping: "DMA addresses" are kernel addresses */
+	rdma_umem_for_each_dma_block(umem, &biter, block)
+		pbl->addr[pbl->count++] = rdma_block_iter_dma_address(&biter);
+	return pbl;
+}
+
+/**
+ * srnic_mr_reg_user - register user memory (RDMAC verbs 7.3.1)
+ * @pd: protection domain
+ * @start: user address
+ * @length: octets, not zero
+ * @iova: TO of the first octet, unless IB_ZERO_BASED
+ * @access: IB_ACCESS_*
+ *
+ * Pins the pages for as long as the region lives, within RLIMIT_MEMLOCK. May
+ * sleep.
+ *
+ * Return: the region or an ERR_PTR: -EINVAL for a length of zero or one that
+ * wraps, -EOPNOTSUPP for access flags not known here, -ENOMEM, -EFAULT.
+ */
+struct ib_mr *srnic_mr_reg_user(struct ib_pd *pd, u64 start, u64 length,
+				u64 iova, int access)
+{
+	bool zero_based = access & IB_ZERO_BASED;
+	struct srnic_tpte *tpte;
+	struct srnic_mr *mr;
+	unsigned long block;
+	u64 last;
+	int err;
+
+	if (access & ~known_access)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!length || check_add_overflow(iova, length - 1, &last))
+		return ERR_PTR(-EINVAL);
+
+	mr = mr_new(pd, SRNIC_STAG_USER);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	tpte = &mr->tpte;
+	mr->umem = ib_umem_get(pd->device, start, length, access);
+	if (IS_ERR(mr->umem)) {
+		err = PTR_ERR(mr->umem);
+		mr->umem = NULL;
+		goto free;
+	}
+	/* contiguous pages are one block each: a huge page costs one entry */
+	block = ib_umem_find_best_pgsz(mr->umem, SRNIC_PAGE_SIZES,
+				       zero_based ? start : iova);
+	if (!block) {
+		err = -EINVAL;
+		goto free;
+	}
+	tpte->pbl = pbl_from_umem(mr->umem, block);
+	if (!tpte->pbl) {
+		err = -ENOMEM;
+		goto free;
+	}
+	tpte->base = zero_based ? 0 : iova;
+	tpte->off = (zero_based ? start : iova) & (block - 1);
+	tpte->length = length;
+	tpte->rights = access_to_rights(access);
+	tpte->valid = true;
+	mr->ibmr.length = length;
+	mr->ibmr.iova = tpte->base;
+	mr->ibmr.page_size = block;
+	err = mr_insert(mr);
+	if (err)
+		goto free;
+	return &mr->ibmr;
+free:
+	mr_free(mr);
+	return ERR_PTR(err);
+}
+
+/**
+ * srnic_mr_get_dma - a region of all kernel memory
+ * @pd: protection domain
+ * @access: IB_ACCESS_*
+ *
+ * Return: the region, ERR_PTR(-EOPNOTSUPP) or ERR_PTR(-ENOMEM). May sleep.
+ */
+struct ib_mr *srnic_mr_get_dma(struct ib_pd *pd, int access)
+{
+	struct srnic_mr *mr;
+	int err;
+
+	if (access & ~known_access)
+		return ERR_PTR(-EOPNOTSUPP);
+	mr = mr_new(pd, SRNIC_STAG_DMA);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->tpte.length = U64_MAX;
+	mr->tpte.rights = access_to_rights(access);
+	mr->tpte.valid = true;
+	err = mr_insert(mr);
+	if (err) {
+		mr_free(mr);
+		return ERR_PTR(err);
+	}
+	return &mr->ibmr;
+}
+
+/**
+ * srnic_mr_alloc - allocate a Non-Shared STag for fast registration (MR-02, MR-03)
+ * @pd: protection domain
+ * @type: IB_MR_TYPE_MEM_REG
+ * @max_sg: blocks there must be room for, 1 to SRNIC_MAX_FR_BLOCKS
+ *
+ * The region is Invalid until a fast-register WR was processed. May sleep.
+ *
+ * Return: the region or an ERR_PTR: -EOPNOTSUPP for another type, -EINVAL for
+ * a number out of range, -ENOMEM.
+ */
+struct ib_mr *srnic_mr_alloc(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg)
+{
+	struct srnic_mr *mr;
+	int err;
+
+	if (type != IB_MR_TYPE_MEM_REG)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!max_sg || max_sg > SRNIC_MAX_FR_BLOCKS)
+		return ERR_PTR(-EINVAL);
+	mr = mr_new(pd, SRNIC_STAG_FAST_REG);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->tpte.pbl = pbl_new(max_sg);
+	if (!mr->tpte.pbl) {
+		err = -ENOMEM;
+		goto free;
+	}
+	err = mr_insert(mr);
+	if (err)
+		goto free;
+	return &mr->ibmr;
+free:
+	mr_free(mr);
+	return ERR_PTR(err);
+}
+
+static int set_block(struct ib_mr *ibmr, u64 addr)
+{
+	struct srnic_pbl *pbl = to_srnic_mr(ibmr)->tpte.pbl;
+
+	if (pbl->count == pbl->max)
+		return -ENOMEM;
+	pbl->addr[pbl->count++] = addr;
+	return 0;
+}
+
+/**
+ * srnic_mr_map_sg - set the PBL of the next fast-register WR
+ * @ibmr: from srnic_mr_alloc(), in Invalid state
+ * @sg: memory
+ * @n: entries of @sg
+ * @offset: octets to skip of the first entry, or NULL
+ *
+ * Any context.
+ *
+ * Return: how many entries of @sg were mapped, or -EINVAL if the region is
+ * Valid or has no list of its own or the block size is not one of ours.
+ */
+int srnic_mr_map_sg(struct ib_mr *ibmr, struct scatterlist *sg, int n,
+		    unsigned int *offset)
+{
+	struct srnic_mr *mr = to_srnic_mr(ibmr);
+
+	if (mr->tpte.type != SRNIC_STAG_FAST_REG || READ_ONCE(mr->tpte.valid) ||
+	    !(ibmr->page_size & SRNIC_PAGE_SIZES) || !is_power_of_2(ibmr->page_size))
+		return -EINVAL;
+	mr->tpte.pbl->shift = ilog2(ibmr->page_size);
+	mr->tpte.pbl->count = 0;
+	n = ib_sg_to_pages(ibmr, sg, n, offset, set_block);
+	mr->fbo = ibmr->iova & (ibmr->page_size - 1);
+	return n;
+}
+
+/* tpte->lock is held. MR-31, in the order of the verbs' Figure 23. */
+static enum srnic_wc_status check_fast_register(const struct srnic_mr *mr,
+						const struct srnic_qp *qp,
+						const struct srnic_sqe *sqe)
+{
+	const struct srnic_tpte *tpte = &mr->tpte;
+	u64 iova = sqe->arg[0], length = sqe->arg[1];
+	int access = sqe->arg[2];
+	u64 last;
+
+	if (tpte->valid)
+		return SRNIC_WC_STAG_NOT_INVALID;
+	if (tpte->pd != qp->ibqp.pd)
+		return SRNIC_WC_INVALID_PD;
+	if (access & ~known_access ||
+	    (access & IB_ACCESS_REMOTE_WRITE && !(access & IB_ACCESS_LOCAL_WRITE)))
+		return SRNIC_WC_FR_ACCESS;
+	if (!length || length > ((u64)tpte->pbl->count << tpte->pbl->shift) - mr->fbo)
+		return SRNIC_WC_FR_LENGTH;
+	if (access & IB_ZERO_BASED)
+		return SRNIC_WC_SUCCESS;
+	/* where a block starts a block of TOs starts (MR-08) */
+	if ((iova & (BIT_ULL(tpte->pbl->shift) - 1)) != mr->fbo ||
+	    check_add_overflow(iova, length - 1, &last))
+		return SRNIC_WC_INVALID_VA;
+	return SRNIC_WC_SUCCESS;
+}
+
+/**
+ * srnic_mr_fast_register - process a fast-register WR (MR-30, MR-31)
+ * @qp: of a kernel consumer
+ * @sqe: stag is the new STag, arg[] are TO of the first octet, octets, IB_ACCESS_*
+ *
+ * Process context (tx kthread).
+ *
+ * Return: SRNIC_WC_SUCCESS and the region is Valid, or what is wrong and
+ * nothing has changed.
+ */
+enum srnic_wc_status srnic_mr_fast_register(struct srnic_qp *qp,
+					    const struct srnic_sqe *sqe)
+{
+	enum srnic_wc_status status = SRNIC_WC_INVALID_STAG;
+	struct srnic_tpte *tpte;
+	struct srnic_mr *mr;
+
+	rcu_read_lock();
+	tpte = srnic_tpt_find(qp->dev, sqe->stag);
+	if (!tpte || tpte->type != SRNIC_STAG_FAST_REG)
+		goto unlock;
+	mr = container_of(tpte, struct srnic_mr, tpte);
+	spin_lock(&tpte->lock);
+	status = check_fast_register(mr, qp, sqe);
+	if (!status) {
+		tpte->stag = sqe->stag;
+		tpte->base = sqe->arg[2] & IB_ZERO_BASED ? 0 : sqe->arg[0];
+		tpte->length = sqe->arg[1];
+		tpte->off = mr->fbo;
+		tpte->rights = access_to_rights(sqe->arg[2]);
+		tpte->valid = true;
+	}
+	spin_unlock(&tpte->lock);
+unlock:
+	rcu_read_unlock();
+	return status;
+}
+
+/**
+ * srnic_mr_dereg - end a region (MR-37, MR-39)
+ * @ibmr: any state
+ *
+ * Waits for accesses in progress; each is one copy long. May sleep.
+ *
+ * Return: 0.
+ */
+int srnic_mr_dereg(struct ib_mr *ibmr)
+{
+	struct srnic_mr *mr = to_srnic_mr(ibmr);
+
+	srnic_tpt_remove(&mr->tpte);
+	atomic_dec(&mr->tpte.dev->num_mr);
+	mr_free(mr);
+	return 0;
+}

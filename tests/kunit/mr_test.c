@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* mr.c, tpt.c: fast registration and invalidation, one row for each check. */
+#include <kunit/test.h>
+#include <linux/delay.h>
+#include <linux/kthread.h>
+#include <linux/scatterlist.h>
+#include "fake.h"
+#include "mr.h"
+#include "qp.h"
+
+#define LR	SRNIC_LOCAL_READ
+#define LW	SRNIC_LOCAL_WRITE
+#define RR	SRNIC_REMOTE_READ
+#define RW	SRNIC_REMOTE_WRITE
+#define QPN	7
+
+struct fix {
+	struct srnic_device *dev;
+	struct ib_pd *pd;
+	struct srnic_qp *qp;
+	struct srnic_mr *mr;
+	u8 *memory;
+};
+
+static struct srnic_qp *qp_on(struct kunit *test, struct fix *fix, struct ib_pd *pd, u32 qpn)
+{
+	struct srnic_qp *qp = kunit_kzalloc(test, sizeof(*qp), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, qp);
+	qp->dev = fix->dev;
+	qp->kernel = true;
+	qp->ibqp.pd = pd;
+	qp->ibqp.qp_num = qpn;
+	qp->enables = SRNIC_QP_READ_ENABLED | SRNIC_QP_WRITE_ENABLED;
+	return qp;
+}
+
+#define BLOCKS	4
+
+/* A fast-register region of BLOCKS blocks, with so many mapped, from octet @fbo of the first */
+static struct fix fix_make(struct kunit *test, u32 mapped, u32 fbo)
+{
+	struct fix fix = { .dev = fake_device(test) };
+	struct scatterlist sg;
+	struct ib_mr *ibmr;
+	unsigned int offset = fbo;
+
+	fix.pd = fake_pd(test, fix.dev);
+	fix.qp = qp_on(test, &fix, fix.pd, QPN);
+	fix.memory = (u8 *)kunit_kzalloc(test, (BLOCKS + 1) * PAGE_SIZE, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, fix.memory);
+	fix.memory = PTR_ALIGN(fix.memory, PAGE_SIZE);
+	ibmr = srnic_mr_alloc(fix.pd, IB_MR_TYPE_MEM_REG, BLOCKS);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(ibmr));
+	fix.mr = to_srnic_mr(ibmr);
+
+	sg_init_one(&sg, fix.memory, mapped * PAGE_SIZE);
+	sg.dma_address = (uintptr_t)fix.memory;
+	sg_dma_len(&sg) = mapped * PAGE_SIZE;
+	ibmr->page_size = PAGE_SIZE;
+	KUNIT_ASSERT_EQ(test, srnic_mr_map_sg(ibmr, &sg, 1, &offset), 1);
+	return fix;
+}
+
+static struct srnic_sqe reg_sqe(const struct fix *fix, u8 key)
+{
+	return (struct srnic_sqe){
+		.opcode = SRNIC_OP_REG_MR,
+		.stag = (fix->mr->tpte.stag & ~0xffU) | key,
+		.arg = { fix->mr->ibmr.iova, fix->mr->ibmr.length,
+			 IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE },
+	};
+}
+
+/* MR-02, MR-03, MR-30: Invalid at first; then Valid with the WR's key, base and rights */
+static void fast_register(struct kunit *test)
+{
+	struct fix fix = fix_make(test, 2, 0x123);
+	struct srnic_sqe sqe = reg_sqe(&fix, 0x5a);
+	struct srnic_access acc = {
+		.to = sqe.arg[0], .length = 1, .need = LR, .pd = fix.pd, .qpn = QPN,
+		.stag = fix.mr->tpte.stag,
+	};
+	struct srnic_span span;
+	u32 len = 8192;
+
+	KUNIT_EXPECT_FALSE(test, fix.mr->tpte.valid);
+	KUNIT_EXPECT_EQ(test, srnic_tpt_get(fix.dev, &acc, &span), SRNIC_TPT_STAG);
+	KUNIT_EXPECT_EQ(test, srnic_mr_fast_register(fix.qp, &sqe), SRNIC_WC_SUCCESS);
+	if ((fix.mr->tpte.stag & 0xff) != 0x5a)
+		KUNIT_FAIL(test, "key %x", fix.mr->tpte.stag & 0xff);
+	acc.stag = sqe.stag;
+	acc.need = LR | LW | RW;
+	acc.length = 2 * PAGE_SIZE - 0x123;
+	KUNIT_ASSERT_EQ(test, srnic_tpt_get(fix.dev, &acc, &span), SRNIC_TPT_OK);
+	KUNIT_EXPECT_PTR_EQ(test, srnic_span_addr(&span, 0, &len),
+			    (void *)(fix.memory + 0x123));
+	KUNIT_EXPECT_EQ(test, len, PAGE_SIZE - 0x123);
+	srnic_tpt_put(&span);
+	acc.length++;
+	KUNIT_EXPECT_EQ(test, srnic_tpt_get(fix.dev, &acc, &span), SRNIC_TPT_BOUNDS);
+	acc.length--;
+	acc.need = RR;
+	KUNIT_EXPECT_EQ(test, srnic_tpt_get(fix.dev, &acc, &span), SRNIC_TPT_ACCESS);
+	/* a list is not exchanged under a Valid region */
+	KUNIT_EXPECT_EQ(test, srnic_mr_map_sg(&fix.mr->ibmr, NULL, 0, NULL), -EINVAL);
+	srnic_mr_dereg(&fix.mr->ibmr);
+}
+
+/* MR-09: zero-based, the first octet is not that of a block */
+static void fast_register_zero_based(struct kunit *test)
+{
+	struct fix fix = fix_make(test, 1, 5);
+	struct srnic_sqe sqe = reg_sqe(&fix, 1);
+	struct srnic_access acc = {
+		.to = 0, .length = 3, .need = LR, .pd = fix.pd, .stag = sqe.stag,
+	};
+	struct srnic_span span;
+	u32 len = 3;
+
+	sqe.arg[2] |= IB_ZERO_BASED;
+	KUNIT_EXPECT_EQ(test, srnic_mr_fast_register(fix.qp, &sqe), SRNIC_WC_SUCCESS);
+	KUNIT_ASSERT_EQ(test, srnic_tpt_get(fix.dev, &acc, &span), SRNIC_TPT_OK);
+	KUNIT_EXPECT_PTR_EQ(test, srnic_span_addr(&span, 0, &len), (void *)(fix.memory + 5));
+	srnic_tpt_put(&span);
+	srnic_mr_dereg(&fix.mr->ibmr);
+}
+
+/* MR-31: each check, nothing changed after it, and the WR as it should be goes through */
+static void fast_register_errors(struct kunit *test)
+{
+	enum { STAG, OTHER_INDEX, PD, RIGHTS, FLAG, LONG, EMPTY, VA, WRAP, AGAIN, COUNT };
+	static const enum srnic_wc_status want[COUNT] = {
+		[STAG] = SRNIC_WC_INVALID_STAG,
+		[OTHER_INDEX] = SRNIC_WC_INVALID_STAG,
+		[PD] = SRNIC_WC_INVALID_PD,
+		[RIGHTS] = SRNIC_WC_FR_ACCESS,
+		[FLAG] = SRNIC_WC_FR_ACCESS,
+		[LONG] = SRNIC_WC_FR_LENGTH,
+		[EMPTY] = SRNIC_WC_FR_LENGTH,
+		[VA] = SRNIC_WC_INVALID_VA,
+		[WRAP] = SRNIC_WC_INVALID_VA,
+		[AGAIN] = SRNIC_WC_STAG_NOT_INVALID,
+	};
+	struct fix fix = fix_make(test, 2, 0x100);
+	u32 old = fix.mr->tpte.stag;
+	int i;
+
+	for (i = 0; i < COUNT; i++) {
+		struct srnic_sqe sqe = reg_sqe(&fix, 9);
+		struct srnic_qp *qp = fix.qp;
+
+		switch (i) {
+		case STAG:
+			sqe.stag = 0;
+			break;
+		case OTHER_INDEX:
+			sqe.stag ^= 0x100;
+			break;
+		case PD:
+			qp = qp_on(test, &fix, fake_pd(test, fix.dev), QPN);
+			break;
+		case RIGHTS:
+			sqe.arg[2] = IB_ACCESS_REMOTE_WRITE;
+			break;
+		case FLAG:
+			sqe.arg[2] |= IB_ACCESS_ON_DEMAND;
+			break;
+		case LONG:
+			sqe.arg[1] = 2 * PAGE_SIZE - 0x100 + 1;
+			break;
+		case EMPTY:
+			sqe.arg[1] = 0;
+			break;
+		case VA:
+			sqe.arg[0]++;
+			break;
+		case WRAP:
+			sqe.arg[0] = ~0ULL - PAGE_SIZE + 1 + 0x100;
+			break;
+		case AGAIN:
+			KUNIT_EXPECT_FALSE(test, fix.mr->tpte.valid);
+			KUNIT_EXPECT_EQ(test, fix.mr->tpte.stag, old);
+			KUNIT_EXPECT_EQ(test, srnic_mr_fast_register(qp, &sqe),
+					SRNIC_WC_SUCCESS);
+			break;
+		}
+		KUNIT_EXPECT_EQ_MSG(test, srnic_mr_fast_register(qp, &sqe), want[i],
+				    "row %d", i);
+	}
+	srnic_mr_dereg(&fix.mr->ibmr);
+}
+
+/* MR-31: a user's region and a window-to-be are no fast-register regions; at the limits */
+static void alloc_limits(struct kunit *test)
+{
+	struct srnic_device *dev = fake_device(test);
+	struct ib_pd *pd = fake_pd(test, dev);
+	struct ib_mr *mr;
+
+	KUNIT_EXPECT_EQ(test, -EINVAL, PTR_ERR(srnic_mr_alloc(pd, IB_MR_TYPE_MEM_REG, 0)));
+	KUNIT_EXPECT_EQ(test, -EINVAL, PTR_ERR(srnic_mr_alloc(pd, IB_MR_TYPE_MEM_REG,
+							      SRNIC_MAX_FR_BLOCKS + 1)));
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP,
+			PTR_ERR(srnic_mr_alloc(pd, IB_MR_TYPE_INTEGRITY, 1)));
+	KUNIT_EXPECT_EQ(test, atomic_read(&dev->num_mr), 0);
+	mr = srnic_mr_alloc(pd, IB_MR_TYPE_MEM_REG, SRNIC_MAX_FR_BLOCKS);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
+	srnic_mr_dereg(mr);
+
+	mr = srnic_mr_get_dma(pd, IB_ACCESS_LOCAL_WRITE);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
+	KUNIT_EXPECT_EQ(test, -EINVAL, srnic_mr_map_sg(mr, NULL, 0, NULL));
+	srnic_mr_dereg(mr);
+	KUNIT_EXPECT_EQ(test, atomic_read(&dev->num_mr), 0);
+}
+
+/* MR-32 to MR-35, MM-12 */
+static void invalidate(struct kunit *test)
+{
+	struct fix fix = fix_make(test, 1, 0);
+	struct srnic_sqe sqe = reg_sqe(&fix, 0x21);
+	struct srnic_qp *foreign = qp_on(test, &fix, fake_pd(test, fix.dev), QPN);
+	struct srnic_tpte *tpte = &fix.mr->tpte;
+
+	KUNIT_ASSERT_EQ(test, srnic_mr_fast_register(fix.qp, &sqe), SRNIC_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, srnic_tpt_invalidate(fix.qp, 0, false), SRNIC_INV_STAG);
+	/* all 32 bits while Valid */
+	KUNIT_EXPECT_EQ(test, srnic_tpt_invalidate(fix.qp, sqe.stag ^ 1, false),
+			SRNIC_INV_STAG);
+	KUNIT_EXPECT_EQ(test, srnic_tpt_invalidate(fix.qp, sqe.stag ^ 0x100, false),
+			SRNIC_INV_STAG);
+	KUNIT_EXPECT_EQ(test, srnic_tpt_invalidate(foreign, sqe.stag, false), SRNIC_INV_PD);
+	tpte->windows = 1;
+	KUNIT_EXPECT_EQ(test, srnic_tpt_invalidate(fix.qp, sqe.stag, false), SRNIC_INV_BOUND);
+	tpte->windows = 0;
+	KUNIT_EXPECT_TRUE(test, tpte->valid);
+
+	KUNIT_EXPECT_EQ(test, srnic_tpt_invalidate(fix.qp, sqe.stag, false), SRNIC_INV_OK);
+	KUNIT_EXPECT_FALSE(test, tpte->valid);
+	/* again, with any key; but only within the PD */
+	KUNIT_EXPECT_EQ(test, srnic_tpt_invalidate(fix.qp, sqe.stag, false), SRNIC_INV_OK);
+	KUNIT_EXPECT_EQ(test, srnic_tpt_invalidate(fix.qp, sqe.stag ^ 1, false), SRNIC_INV_OK);
+	KUNIT_EXPECT_EQ(test, srnic_tpt_invalidate(foreign, sqe.stag, false), SRNIC_INV_PD);
+	/* and it can be registered again, with the list it has room for */
+	KUNIT_EXPECT_EQ(test, tpte->pbl->max, BLOCKS);
+	KUNIT_EXPECT_EQ(test, srnic_mr_fast_register(fix.qp, &sqe), SRNIC_WC_SUCCESS);
+	srnic_mr_dereg(&fix.mr->ibmr);
+	KUNIT_EXPECT_EQ(test, srnic_tpt_invalidate(fix.qp, sqe.stag, false), SRNIC_INV_STAG);
+}
+
+/* MR-33: a peer needs a remote right of the STag and one of the QP; SEC-7 */
+static void invalidate_remote(struct kunit *test)
+{
+	struct fix fix = fix_make(test, 1, 0);
+	struct srnic_tpte *tpte = &fix.mr->tpte;
+	struct srnic_sqe sqe = reg_sqe(&fix, 1);
+
+	KUNIT_ASSERT_EQ(test, srnic_mr_fast_register(fix.qp, &sqe), SRNIC_WC_SUCCESS);
+	tpte->rights = LR | LW | SRNIC_READ_SINK;
+	KUNIT_EXPECT_EQ(test, srnic_tpt_invalidate(fix.qp, sqe.stag, true), SRNIC_INV_ACCESS);
+	tpte->rights = LR | RR;
+	fix.qp->enables = SRNIC_QP_BIND_ENABLED;
+	KUNIT_EXPECT_EQ(test, srnic_tpt_invalidate(fix.qp, sqe.stag, true), SRNIC_INV_ACCESS);
+	fix.qp->enables = SRNIC_QP_WRITE_ENABLED;
+	tpte->type = SRNIC_STAG_USER;
+	KUNIT_EXPECT_EQ(test, srnic_tpt_invalidate(fix.qp, sqe.stag, true), SRNIC_INV_ACCESS);
+	tpte->type = SRNIC_STAG_DMA;
+	KUNIT_EXPECT_EQ(test, srnic_tpt_invalidate(fix.qp, sqe.stag, true), SRNIC_INV_ACCESS);
+	KUNIT_EXPECT_EQ(test, srnic_tpt_invalidate(fix.qp, sqe.stag, false), SRNIC_INV_ACCESS);
+	tpte->type = SRNIC_STAG_FAST_REG;
+	KUNIT_EXPECT_TRUE(test, tpte->valid);
+	KUNIT_EXPECT_EQ(test, srnic_tpt_invalidate(fix.qp, sqe.stag, true), SRNIC_INV_OK);
+	KUNIT_EXPECT_FALSE(test, tpte->valid);
+	srnic_mr_dereg(&fix.mr->ibmr);
+}
+
+/* E-25 to E-27 and the statuses of a send WR */
+static void invalidate_error_names(struct kunit *test)
+{
+	static const struct {
+		enum srnic_inv_err err;
+		enum srnic_wc_status wc;
+		enum rdmap_err remote;
+	} rows[] = {
+		{ SRNIC_INV_OK, SRNIC_WC_SUCCESS, RDMAP_OK },
+		{ SRNIC_INV_STAG, SRNIC_WC_INVALID_STAG, RDMAP_E_INV_STAG },
+		{ SRNIC_INV_PD, SRNIC_WC_INVALID_PD, RDMAP_E_INV_STREAM },
+		{ SRNIC_INV_ACCESS, SRNIC_WC_ACCESS, RDMAP_E_INV_SHARED },
+		{ SRNIC_INV_BOUND, SRNIC_WC_INVALIDATE, RDMAP_E_INV_SHARED },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		KUNIT_EXPECT_EQ(test, srnic_inv_wc_status(rows[i].err), rows[i].wc);
+		KUNIT_EXPECT_EQ(test, srnic_inv_remote_err(rows[i].err), rows[i].remote);
+	}
+}
+
+struct inv_job {
+	struct fix *fix;
+	u32 stag;
+	bool done;
+};
+
+static int invalidate_thread(void *arg)
+{
+	struct inv_job *job = arg;
+
+	srnic_tpt_invalidate(job->fix->qp, job->stag, false);
+	WRITE_ONCE(job->done, true);
+	while (!kthread_should_stop())
+		msleep(20);
+	return 0;
+}
+
+/* MR-36: an invalidation ends when the access in progress has ended, and none begins */
+static void invalidate_waits(struct kunit *test)
+{
+	struct fix fix = fix_make(test, 1, 0);
+	struct srnic_sqe sqe = reg_sqe(&fix, 1);
+	struct srnic_access acc = {
+		.stag = sqe.stag, .to = sqe.arg[0], .length = 1, .need = LR,
+		.pd = fix.pd, .qpn = QPN,
+	};
+	struct inv_job job = { .fix = &fix, .stag = sqe.stag };
+	struct srnic_span span, again;
+	struct task_struct *task;
+	int i;
+
+	KUNIT_ASSERT_EQ(test, srnic_mr_fast_register(fix.qp, &sqe), SRNIC_WC_SUCCESS);
+	KUNIT_ASSERT_EQ(test, srnic_tpt_get(fix.dev, &acc, &span), SRNIC_TPT_OK);
+	task = kthread_run(invalidate_thread, &job, "srnic-kunit");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	msleep(50);
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(job.done));
+	KUNIT_EXPECT_EQ(test, srnic_tpt_get(fix.dev, &acc, &again), SRNIC_TPT_STAG);
+	srnic_tpt_put(&span);
+	for (i = 0; i < 100 && !READ_ONCE(job.done); i++)
+		msleep(20);
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(job.done));
+	kthread_stop(task);
+	KUNIT_EXPECT_EQ(test, fix.mr->tpte.holds, 0);
+	srnic_mr_dereg(&fix.mr->ibmr);
+}
+
+static struct kunit_case mr_cases[] = {
+	KUNIT_CASE(fast_register),
+	KUNIT_CASE(fast_register_zero_based),
+	KUNIT_CASE(fast_register_errors),
+	KUNIT_CASE(alloc_limits),
+	KUNIT_CASE(invalidate),
+	KUNIT_CASE(invalidate_remote),
+	KUNIT_CASE(invalidate_error_names),
+	KUNIT_CASE(invalidate_waits),
+	{}
+};
+
+static struct kunit_suite mr_suite = {
+	.name = "srnic-mr",
+	.test_cases = mr_cases,
+};
+
+kunit_test_suite(mr_suite);

@@ -114,7 +114,7 @@ static void opcodes(struct kunit *test)
 		[SRNIC_OP_FETCH_ADD] = { SRNIC_WC_INVALID_WQE },
 		[SRNIC_OP_CMP_SWAP] = { SRNIC_WC_INVALID_WQE },
 		[SRNIC_OP_LOCAL_INV] = { SRNIC_WC_SUCCESS },
-		[SRNIC_OP_BIND_MW] = { SRNIC_WC_INVALID_WQE },
+		[SRNIC_OP_BIND_MW] = { SRNIC_WC_SUCCESS },
 		[SRNIC_OP_REG_MR] = { SRNIC_WC_NOT_PRIVILEGED },
 	};
 	static const struct srnic_sge sge = { .addr = 0x1000, .length = 1, .lkey = 0x100 };

@@ -240,7 +240,8 @@ int srnic_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->device_cap_flags = IB_DEVICE_SYS_IMAGE_GUID |
 				 IB_DEVICE_PORT_ACTIVE_EVENT |
 				 IB_DEVICE_CURR_QP_STATE_MOD |
-				 IB_DEVICE_MEM_MGT_EXTENSIONS;
+				 IB_DEVICE_MEM_MGT_EXTENSIONS |
+				 IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_WINDOW_TYPE_2B;
 	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG | IBK_LOCAL_DMA_LKEY;
 
 	attr->max_mr_size = (u64)U32_MAX << PAGE_SHIFT;
@@ -253,6 +254,7 @@ int srnic_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->max_cq = SRNIC_MAX_CQ;
 	attr->max_cqe = SRNIC_MAX_CQE;
 	attr->max_mr = SRNIC_MAX_MR;
+	attr->max_mw = SRNIC_MAX_MW;
 	attr->max_fast_reg_page_list_len = SRNIC_MAX_FR_BLOCKS;
 	attr->max_pd = SRNIC_MAX_PD;
 	attr->max_qp_rd_atom = SRNIC_MAX_IRD;

@@ -23,6 +23,10 @@ static u8 access_to_rights(int access)
 		rights |= SRNIC_REMOTE_READ;
 	if (access & IB_ACCESS_REMOTE_WRITE)
 		rights |= SRNIC_REMOTE_WRITE;
+	if (access & IB_ACCESS_MW_BIND)
+		rights |= SRNIC_BINDABLE;
+	if (access & IB_ZERO_BASED)
+		rights |= SRNIC_ZERO_BASED;
 	return rights;
 }
 
@@ -328,18 +332,19 @@ unlock:
 }
 
 /**
- * srnic_mr_dereg - end a region (MR-37, MR-39)
+ * srnic_mr_dereg - end a region (MR-37 to MR-39)
  * @ibmr: any state
  *
  * Waits for accesses in progress; each is one copy long. May sleep.
  *
- * Return: 0.
+ * Return: 0, or -EBUSY with windows bound to it, and it is as it was.
  */
 int srnic_mr_dereg(struct ib_mr *ibmr)
 {
 	struct srnic_mr *mr = to_srnic_mr(ibmr);
 
-	srnic_tpt_remove(&mr->tpte);
+	if (srnic_tpt_remove(&mr->tpte))
+		return -EBUSY;
 	atomic_dec(&mr->tpte.dev->num_mr);
 	mr_free(mr);
 	return 0;

@@ -31,6 +31,7 @@ static const char *stag_type_name(enum srnic_stag_type type)
 	case SRNIC_STAG_FAST_REG:
 		return "fast_reg";
 	case SRNIC_STAG_WINDOW:
+	case SRNIC_STAG_PD_WINDOW:
 		return "window";
 	}
 	return "unknown";
@@ -54,7 +55,8 @@ int srnic_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr)
 	failed = rdma_nl_put_driver_string(msg, "type", stag_type_name(tpte->type)) ||
 		 rdma_nl_put_driver_string(msg, "state",
 					   READ_ONCE(tpte->valid) ? "VALID" : "INVALID") ||
-		 rdma_nl_put_driver_u32_hex(msg, "rights", READ_ONCE(tpte->rights));
+		 rdma_nl_put_driver_u32_hex(msg, "rights", READ_ONCE(tpte->rights)) ||
+		 rdma_nl_put_driver_u32(msg, "windows", READ_ONCE(tpte->windows));
 	if (!failed && tpte->pbl)
 		failed = rdma_nl_put_driver_u32(msg, "blocks", tpte->pbl->count) ||
 			 rdma_nl_put_driver_u64(msg, "block_size",
@@ -133,6 +135,7 @@ static int put_qp(struct sk_buff *msg, struct srnic_qp *qp)
 				      READ_ONCE(qp->irq_tail) - READ_ONCE(qp->irq_head)) ||
 	       rdma_nl_put_driver_u32(msg, "reads_out",
 				      READ_ONCE(qp->orq_tail) - READ_ONCE(qp->orq_head)) ||
+	       rdma_nl_put_driver_u32(msg, "windows", READ_ONCE(qp->windows)) ||
 	       rdma_nl_put_driver_u32(msg, "sq_size", qp->sq.entries) ||
 	       put_fill(msg, "sq_fill", qp->kernel, &qp->sq,
 			READ_ONCE(qp->sq_posted), READ_ONCE(qp->sq_completed)) ||

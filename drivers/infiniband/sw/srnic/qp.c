@@ -232,12 +232,23 @@ static void qp_join_tx(struct srnic_qp *qp)
  * A stream that is closing is closed properly; one in RTS is reset. When this
  * returns there are no more completions, events or placements of this QP. May
  * sleep, bounded by the close time-out.
+ *
+ * Return: 0; -EBUSY while windows are bound to it, in Error too (MW-17), and
+ * nothing has changed.
  */
-void srnic_qp_destroy(struct srnic_qp *qp)
+int srnic_qp_destroy(struct srnic_qp *qp)
 {
 	struct srnic_device *dev = qp->dev;
+	unsigned long flags;
 
+	/* from here on no window is bound, see mw.c */
+	spin_lock_irqsave(&qp->lock, flags);
+	if (qp->windows) {
+		spin_unlock_irqrestore(&qp->lock, flags);
+		return -EBUSY;
+	}
 	set_bit(SRNIC_QPF_DESTROY, &qp->flags);
+	spin_unlock_irqrestore(&qp->lock, flags);
 	if (srnic_qp_state(qp) == SRNIC_QP_IDLE || srnic_qp_state(qp) == SRNIC_QP_RTS)
 		srnic_qp_abort(qp);
 	wake_up(&qp->tx_wait);
@@ -252,6 +263,7 @@ void srnic_qp_destroy(struct srnic_qp *qp)
 	xa_erase_irq(&dev->qps, qp->ibqp.qp_num);
 	qp_free_queues(qp);
 	atomic_dec(&dev->num_qp);
+	return 0;
 }
 
 /* Error without a stream: ST-13 */

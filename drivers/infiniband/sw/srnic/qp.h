@@ -190,6 +190,7 @@ struct srnic_qp {
 	void *llp_priv;
 	bool llp_aborted;
 	unsigned int idle_flushes;	/* flushes under way out of Idle */
+	unsigned int windows;		/* bound to it: it is not destroyed (QP-28) */
 
 	/* sq_lock: send WRs from fetch to completion, reads on the wire */
 	spinlock_t sq_lock;
@@ -262,7 +263,7 @@ const char *srnic_qp_state_name(enum srnic_qp_state state);
 /* life */
 int srnic_qp_create(struct srnic_qp *qp, struct srnic_device *dev,
 		    struct ib_qp_init_attr *init, struct ib_ucontext *uctx);
-void srnic_qp_destroy(struct srnic_qp *qp);
+int srnic_qp_destroy(struct srnic_qp *qp);
 struct srnic_qp *srnic_qp_find(struct srnic_device *dev, u32 qpn);
 void srnic_qp_put(struct srnic_qp *qp);
 

@@ -22,6 +22,7 @@ static const struct sqe_rule {
 	[SRNIC_OP_READ]		= { .allowed = true, .max_sge = 1 },
 	[SRNIC_OP_READ_INV]	= { .allowed = true, .max_sge = 1 },
 	[SRNIC_OP_LOCAL_INV]	= { .allowed = true, .no_data = true },
+	[SRNIC_OP_BIND_MW]	= { .allowed = true, .no_data = true },
 	[SRNIC_OP_REG_MR]	= { .allowed = true, .kernel_only = true, .no_data = true },
 };
 

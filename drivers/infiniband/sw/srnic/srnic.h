@@ -21,6 +21,7 @@
 #define SRNIC_MAX_CQ		(64 * 1024)
 #define SRNIC_MAX_CQE		(1024 * 1024)
 #define SRNIC_MAX_MR		(512 * 1024)
+#define SRNIC_MAX_MW		(512 * 1024)
 #define SRNIC_MAX_FR_BLOCKS	4096	/* PBL of a fast-register region */
 #define SRNIC_MAX_PD		(64 * 1024)
 #define SRNIC_MAX_SGE		32
@@ -45,6 +46,7 @@ enum srnic_counter {
 	SRNIC_CNT_RX_PROTECTION_ERROR,	/* STag, bounds, rights */
 	SRNIC_CNT_RQ_EMPTY,
 	SRNIC_CNT_LOCAL_WR_ERROR,
+	SRNIC_CNT_MW_BIND,
 	SRNIC_CNT_RING_CORRUPT,
 	SRNIC_CNT_CQ_OVERFLOW,
 	SRNIC_CNT_CONN_ACTIVE,
@@ -69,6 +71,7 @@ enum srnic_counter {
  * @num_qp: of SRNIC_MAX_QP
  * @num_cq: of SRNIC_MAX_CQ
  * @num_mr: of SRNIC_MAX_MR
+ * @num_mw: of SRNIC_MAX_MW
  * @num_pd: of SRNIC_MAX_PD
  * @counters: enum srnic_counter
  * @raw_gid: MAC address, or a made-up one for an interface that has none;
@@ -86,6 +89,7 @@ struct srnic_device {
 	atomic_t num_qp;
 	atomic_t num_cq;
 	atomic_t num_mr;
+	atomic_t num_mw;
 	atomic_t num_pd;
 	atomic64_t counters[SRNIC_CNT_COUNT];
 	u8 raw_gid[16];

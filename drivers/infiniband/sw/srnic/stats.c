@@ -17,6 +17,7 @@ static const struct rdma_stat_desc descs[] = {
 	[SRNIC_CNT_RX_PROTECTION_ERROR].name	= "rx_protection_errors",
 	[SRNIC_CNT_RQ_EMPTY].name		= "rq_empty",
 	[SRNIC_CNT_LOCAL_WR_ERROR].name		= "local_wr_errors",
+	[SRNIC_CNT_MW_BIND].name		= "mw_binds",
 	[SRNIC_CNT_RING_CORRUPT].name		= "ring_corruptions",
 	[SRNIC_CNT_CQ_OVERFLOW].name		= "cq_overflows",
 	[SRNIC_CNT_CONN_ACTIVE].name		= "conn_active",

@@ -10,6 +10,7 @@
 
 #include <linux/random.h>
 #include <linux/sched.h>
+#include "mw.h"
 #include "qp.h"
 #include "srnic.h"
 #include "tpt.h"
@@ -270,17 +271,55 @@ int srnic_tpt_insert(struct srnic_tpte *tpte)
  * Waits for accesses in progress; each is one copy long. Afterwards nobody
  * uses the entry, but a lookup may still hold its lock: free it after a grace
  * period. May sleep.
+ *
+ * Return: 0; -EBUSY if it is a region with windows bound to it, and nothing
+ * has changed (MR-38).
  */
-void srnic_tpt_remove(struct srnic_tpte *tpte)
+int srnic_tpt_remove(struct srnic_tpte *tpte)
 {
-	xa_erase(&tpte->dev->stags, SRNIC_STAG_INDEX(tpte->stag));
 	spin_lock(&tpte->lock);
+	if (tpte->windows) {
+		spin_unlock(&tpte->lock);
+		return -EBUSY;
+	}
 	tpte->valid = false;
-	tpte->pd = NULL;	/* who found it before finds nothing that fits */
+	tpte->pd = NULL;	/* who finds it finds nothing that fits */
 	spin_unlock(&tpte->lock);
+	xa_erase(&tpte->dev->stags, SRNIC_STAG_INDEX(tpte->stag));
 	wait_event(tpte->idle, !READ_ONCE(tpte->users) && !READ_ONCE(tpte->holds));
 	/* who woke us has let go of the lock, too */
 	spin_lock(&tpte->lock);
+	spin_unlock(&tpte->lock);
+	return 0;
+}
+
+/**
+ * srnic_tpt_hold - keep an entry from being freed
+ * @tpte: found under RCU
+ *
+ * Return: true, and srnic_tpt_remove() waits for srnic_tpt_release(); false if
+ * it is being removed.
+ */
+bool srnic_tpt_hold(struct srnic_tpte *tpte)
+{
+	bool there;
+
+	spin_lock(&tpte->lock);
+	there = tpte->pd;
+	tpte->holds += there;
+	spin_unlock(&tpte->lock);
+	return there;
+}
+
+/**
+ * srnic_tpt_release - the end of srnic_tpt_hold()
+ * @tpte: not to be touched afterwards
+ */
+void srnic_tpt_release(struct srnic_tpte *tpte)
+{
+	spin_lock(&tpte->lock);
+	if (!--tpte->holds)
+		wake_up_all(&tpte->idle);
 	spin_unlock(&tpte->lock);
 }
 
@@ -305,8 +344,8 @@ static enum srnic_inv_err check_invalidate(const struct srnic_tpte *tpte,
 
 	if (tpte->valid && tpte->stag != stag)
 		return SRNIC_INV_STAG;
-	/* for ever Valid */
-	if (tpte->type == SRNIC_STAG_DMA)
+	/* for ever Valid; and verbs have no invalidation of type 1 */
+	if (tpte->type == SRNIC_STAG_DMA || tpte->type == SRNIC_STAG_PD_WINDOW)
 		return SRNIC_INV_ACCESS;
 	if (tpte->valid && tpte->qpn ? tpte->qpn != qp->ibqp.qp_num : tpte->pd != qp->ibqp.pd)
 		return SRNIC_INV_PD;
@@ -338,7 +377,7 @@ enum srnic_inv_err srnic_tpt_invalidate(struct srnic_qp *qp, u32 stag, bool remo
 {
 	struct srnic_tpte *tpte;
 	enum srnic_inv_err err;
-	bool wait = false;
+	bool held = false;
 
 	rcu_read_lock();
 	tpte = srnic_tpt_find(qp->dev, stag);
@@ -350,18 +389,17 @@ enum srnic_inv_err srnic_tpt_invalidate(struct srnic_qp *qp, u32 stag, bool remo
 	err = check_invalidate(tpte, qp, stag, remote);
 	if (!err && tpte->valid) {
 		tpte->valid = false;
-		wait = tpte->users;
-		tpte->holds += wait;
+		held = tpte->users || srnic_tpte_is_window(tpte);
+		tpte->holds += held;
 	}
 	spin_unlock(&tpte->lock);
 	rcu_read_unlock();
-	if (!wait)
+	if (!held)
 		return err;
 	srnic_tpt_quiesce(tpte);
-	spin_lock(&tpte->lock);
-	if (!--tpte->holds)
-		wake_up_all(&tpte->idle);
-	spin_unlock(&tpte->lock);
+	if (srnic_tpte_is_window(tpte))
+		srnic_mw_unbind(tpte);
+	srnic_tpt_release(tpte);
 	return SRNIC_INV_OK;
 }
 

@@ -26,13 +26,17 @@ struct srnic_qp;
 #define SRNIC_REMOTE_WRITE	8
 #define SRNIC_REMOTE_ATOMIC	16
 #define SRNIC_READ_SINK		32	/* data of our own Reads may be placed */
+/* What a window has to know of its region; no right of an access */
+#define SRNIC_BINDABLE		64	/* windows may be bound to it (MR-40) */
+#define SRNIC_ZERO_BASED	128	/* its TOs start with 0 because it was asked for */
 #define SRNIC_REMOTE_RIGHTS	(SRNIC_REMOTE_READ | SRNIC_REMOTE_WRITE | SRNIC_REMOTE_ATOMIC)
 
 enum srnic_stag_type {
 	SRNIC_STAG_USER,	/* region of pinned user memory */
 	SRNIC_STAG_DMA,		/* region of all kernel memory, TO is the kernel address */
 	SRNIC_STAG_FAST_REG,	/* region whose memory a fast-register WR sets */
-	SRNIC_STAG_WINDOW,	/* window on a region */
+	SRNIC_STAG_WINDOW,	/* window on a region, of one QP while Valid (verbs: type 2B) */
+	SRNIC_STAG_PD_WINDOW,	/* window on a region, of all of its PD (verbs: type 1) */
 };
 
 /* What is wrong with an access, in the order in which it is checked */
@@ -76,7 +80,7 @@ struct srnic_pbl {
  * @lock: what follows; innermost, never taken in interrupts
  * @stag: full STag
  * @valid: Valid state; in Invalid state no access is possible
- * @rights: SRNIC_LOCAL_READ ...
+ * @rights: SRNIC_LOCAL_READ ...; of a region also SRNIC_BINDABLE, SRNIC_ZERO_BASED
  * @pd: protection domain
  * @qpn: the one QP that may use it, 0 if all of the PD may
  * @base: TO of the first octet
@@ -141,6 +145,11 @@ struct srnic_span {
 	u64 off;
 };
 
+static inline bool srnic_tpte_is_window(const struct srnic_tpte *tpte)
+{
+	return tpte->type == SRNIC_STAG_WINDOW || tpte->type == SRNIC_STAG_PD_WINDOW;
+}
+
 enum srnic_tpt_err srnic_tpt_check(const struct srnic_tpte *tpte,
 				   const struct srnic_access *acc);
 enum srnic_tpt_err srnic_tpt_get(struct srnic_device *dev,
@@ -156,9 +165,11 @@ enum rdmap_err srnic_tpt_read_err(enum srnic_tpt_err err);
 
 void srnic_tpte_init(struct srnic_tpte *tpte, struct ib_pd *pd, enum srnic_stag_type type);
 int srnic_tpt_insert(struct srnic_tpte *tpte);
-void srnic_tpt_remove(struct srnic_tpte *tpte);
+int srnic_tpt_remove(struct srnic_tpte *tpte);
 struct srnic_tpte *srnic_tpt_find(struct srnic_device *dev, u32 stag);
 void srnic_tpt_quiesce(struct srnic_tpte *tpte);
+bool srnic_tpt_hold(struct srnic_tpte *tpte);
+void srnic_tpt_release(struct srnic_tpte *tpte);
 
 enum srnic_inv_err srnic_tpt_invalidate(struct srnic_qp *qp, u32 stag, bool remote);
 enum srnic_wc_status srnic_inv_wc_status(enum srnic_inv_err err);

@@ -13,6 +13,7 @@
 #include <linux/kthread.h>
 #include <linux/slab.h>
 #include "mr.h"
+#include "mw.h"
 #include "srnic.h"
 #include "stream.h"
 #include "tx.h"
@@ -236,7 +237,8 @@ static void tx_stage_read(struct srnic_qp *qp)
 /* WRs that are done here: nothing of them goes on the wire (RDMAC verbs 8.1.2.3) */
 static bool op_is_local(u8 opcode)
 {
-	return opcode == SRNIC_OP_LOCAL_INV || opcode == SRNIC_OP_REG_MR;
+	return opcode == SRNIC_OP_LOCAL_INV || opcode == SRNIC_OP_REG_MR ||
+	       opcode == SRNIC_OP_BIND_MW;
 }
 
 /*
@@ -251,10 +253,12 @@ static bool tx_wr_blocked(const struct srnic_qp *qp)
 	if (srnic_op_has_response(tx->sqe.opcode))
 		/* may have been lowered, but never above what the ORQ holds */
 		return srnic_orq_count(qp) >= min(READ_ONCE(qp->ord), qp->mpa.ord);
-	if (!(tx->sqe.flags & SRNIC_SQE_FENCE) || tx->sqe.opcode == SRNIC_OP_REG_MR)
+	if (!(tx->sqe.flags & SRNIC_SQE_FENCE))
 		return false;
 	if (tx->sqe.opcode == SRNIC_OP_LOCAL_INV)
 		return READ_ONCE(qp->sq_completed) != tx->index;
+	if (op_is_local(tx->sqe.opcode))
+		return false;
 	return srnic_orq_count(qp);
 }
 
@@ -269,6 +273,8 @@ static void tx_local(struct srnic_qp *qp)
 
 	if (tx->sqe.opcode == SRNIC_OP_REG_MR)
 		status = srnic_mr_fast_register(qp, &tx->sqe);
+	else if (tx->sqe.opcode == SRNIC_OP_BIND_MW)
+		status = srnic_mw_bind(qp, &tx->sqe);
 	else
 		status = srnic_inv_wc_status(srnic_tpt_invalidate(qp, tx->sqe.stag, false));
 	if (status) {

@@ -11,6 +11,7 @@
 #include "cm.h"
 #include "cq.h"
 #include "mr.h"
+#include "mw.h"
 #include "qp.h"
 #include "srnic.h"
 
@@ -115,6 +116,19 @@ static int srnic_dereg_mr(struct ib_mr *mr, struct ib_udata *udata)
 	return srnic_mr_dereg(mr);
 }
 
+static int srnic_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
+{
+	int err = udata_check_none(udata);
+
+	return err ?: srnic_mw_alloc(ibmw);
+}
+
+static int srnic_dealloc_mw(struct ib_mw *ibmw)
+{
+	srnic_mw_dealloc(ibmw);
+	return 0;
+}
+
 static int srnic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 			   struct ib_udata *udata)
 {
@@ -167,6 +181,7 @@ static const enum ib_wc_opcode wc_opcode[] = {
 	[SRNIC_OP_FETCH_ADD]  = IB_WC_FETCH_ADD,
 	[SRNIC_OP_CMP_SWAP]   = IB_WC_COMP_SWAP,
 	[SRNIC_OP_LOCAL_INV]  = IB_WC_LOCAL_INV,
+	[SRNIC_OP_BIND_MW]    = IB_WC_BIND_MW,
 	[SRNIC_OP_REG_MR]     = IB_WC_REG_MR,
 	[SRNIC_OP_RECV]	      = IB_WC_RECV,
 	[SRNIC_OP_RECV_IMM]   = IB_WC_RECV_RDMA_WITH_IMM,
@@ -255,8 +270,7 @@ static int srnic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 
 static int srnic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
-	srnic_qp_destroy(to_srnic_qp(ibqp));
-	return 0;
+	return srnic_qp_destroy(to_srnic_qp(ibqp));
 }
 
 /* Verbs have more names for Idle; the others as iWARP drivers map them */
@@ -287,14 +301,17 @@ static enum ib_qp_state verbs_state(const struct srnic_qp *qp)
  * rdma_cm sets no access flag at all on the QP of a user who connects, since
  * it has no iw_cm id yet when it is asked, and never comes back to it. So no
  * flag in Idle means what a QP has by default: everything is enabled, and the
- * rights of each region decide.
+ * rights of each region decide. Where it sets flags, in Idle too, it knows
+ * none for windows: there the flag can enable binding, but not disable it.
  */
 static u8 access_to_enables(const struct srnic_qp *qp, int access)
 {
-	if (!(access & (IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE)) &&
-	    srnic_qp_state(qp) == SRNIC_QP_IDLE)
+	bool idle = srnic_qp_state(qp) == SRNIC_QP_IDLE;
+
+	if (idle && !(access & (IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE)))
 		return ENABLE_ALL;
-	return (access & IB_ACCESS_REMOTE_READ ? SRNIC_QP_READ_ENABLED : 0) |
+	return (idle ? READ_ONCE(qp->enables) & SRNIC_QP_BIND_ENABLED : 0) |
+	       (access & IB_ACCESS_REMOTE_READ ? SRNIC_QP_READ_ENABLED : 0) |
 	       (access & IB_ACCESS_REMOTE_WRITE ? SRNIC_QP_WRITE_ENABLED : 0) |
 	       (access & IB_ACCESS_MW_BIND ? SRNIC_QP_BIND_ENABLED : 0);
 }
@@ -608,11 +625,13 @@ const struct ib_device_ops srnic_dev_ops = {
 
 	.alloc_hw_port_stats = srnic_alloc_hw_port_stats,
 	.alloc_mr = srnic_mr_alloc,
+	.alloc_mw = srnic_alloc_mw,
 	.alloc_pd = srnic_alloc_pd,
 	.alloc_ucontext = srnic_alloc_ucontext,
 	.create_cq = srnic_create_cq,
 	.create_qp = srnic_create_qp,
 	.dealloc_driver = srnic_dealloc_driver,
+	.dealloc_mw = srnic_dealloc_mw,
 	.dealloc_pd = srnic_dealloc_pd,
 	.dealloc_ucontext = srnic_dealloc_ucontext,
 	.dereg_mr = srnic_dereg_mr,
@@ -650,6 +669,7 @@ const struct ib_device_ops srnic_dev_ops = {
 	.req_notify_cq = srnic_req_notify_cq,
 
 	INIT_RDMA_OBJ_SIZE(ib_cq, srnic_cq, ibcq),
+	INIT_RDMA_OBJ_SIZE(ib_mw, srnic_mw, ibmw),
 	INIT_RDMA_OBJ_SIZE(ib_pd, srnic_pd, ibpd),
 	INIT_RDMA_OBJ_SIZE(ib_qp, srnic_qp, ibqp),
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, srnic_ucontext, ibuc),

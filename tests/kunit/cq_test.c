@@ -64,6 +64,7 @@ static void add_satisfies(struct kunit *test)
 			};
 
 			seen = 0;
+			srnic_cq_arm(&fake->cq, NEXT, false);
 			KUNIT_ASSERT_EQ(test, 0,
 					srnic_cq_add(&fake->cq, &cqe, status, &seen));
 			KUNIT_EXPECT_EQ_MSG(test, seen,
@@ -72,11 +73,30 @@ static void add_satisfies(struct kunit *test)
 					    "status %u, solicited %u", status, solicited);
 		}
 	}
-	/* what was seen before is kept */
+	/* what was seen before is kept, what is not armed adds nothing */
 	seen = SOL;
 	KUNIT_ASSERT_EQ(test, 0, srnic_cq_add(&fake->cq, &(struct srnic_cqe){ },
 					      SRNIC_WC_SUCCESS, &seen));
+	KUNIT_EXPECT_EQ(test, seen, SOL);
+	srnic_cq_arm(&fake->cq, NEXT, false);
+	KUNIT_ASSERT_EQ(test, 0, srnic_cq_add(&fake->cq, &(struct srnic_cqe){ },
+					      SRNIC_WC_SUCCESS, &seen));
 	KUNIT_EXPECT_EQ(test, seen, NEXT | SOL);
+}
+
+/* An arm between a completion and its notification is for the next one (CN-06) */
+static void arm_after_add(struct kunit *test)
+{
+	struct fake_cq *fake = fake_cq(test, fake_device(test), 8);
+	u32 seen = 0;
+
+	KUNIT_ASSERT_EQ(test, 0, srnic_cq_add(&fake->cq, &(struct srnic_cqe){ },
+					      SRNIC_WC_FLUSHED, &seen));
+	srnic_cq_arm(&fake->cq, NEXT, false);
+	srnic_cq_notify(&fake->cq, seen);
+	KUNIT_EXPECT_EQ(test, fake->notified, 0);
+	add_plain(fake);
+	KUNIT_EXPECT_EQ(test, fake->notified, 1);
 }
 
 /* A handler alone does not arm (CN-03) */
@@ -355,6 +375,35 @@ static void user_arm_word(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake->cq.ring.hdr->flags, 0);
 }
 
+/* Times grow; that of the day is there for who asked for it */
+static void times(struct kunit *test)
+{
+	struct srnic_device *dev = fake_device(test);
+	u32 wallclock, i;
+
+	for (wallclock = 0; wallclock < 2; wallclock++) {
+		struct fake_cq *fake = fake_cq(test, dev, 8);
+		u64 mono = ktime_get_ns(), real = ktime_get_real_ns();
+		struct srnic_cqe cqe;
+
+		fake->cq.wallclock = wallclock;
+		for (i = 0; i < 3; i++)
+			add_plain(fake);
+		for (i = 0; i < 3; i++) {
+			KUNIT_ASSERT_EQ(test, srnic_cq_poll(&fake->cq, &cqe), 1);
+			KUNIT_EXPECT_GE(test, cqe.timestamp, mono);
+			mono = cqe.timestamp;
+			if (!wallclock) {
+				KUNIT_EXPECT_EQ(test, cqe.wallclock, 0);
+				continue;
+			}
+			KUNIT_EXPECT_GE(test, cqe.wallclock, real);
+			real = cqe.wallclock;
+		}
+		KUNIT_EXPECT_LE(test, mono, ktime_get_ns());
+	}
+}
+
 static void create_limits(struct kunit *test)
 {
 	static const struct {
@@ -372,7 +421,7 @@ static void create_limits(struct kunit *test)
 		struct srnic_cq *cq = kunit_kzalloc(test, sizeof(*cq), GFP_KERNEL);
 
 		KUNIT_ASSERT_NOT_NULL(test, cq);
-		KUNIT_EXPECT_EQ_MSG(test, srnic_cq_create(cq, rows[i].asked, NULL),
+		KUNIT_EXPECT_EQ_MSG(test, srnic_cq_create(cq, rows[i].asked, false, NULL),
 				    rows[i].err, "%u", rows[i].asked);
 		if (rows[i].err)
 			continue;
@@ -414,6 +463,7 @@ static void purge(struct kunit *test)
 static struct kunit_case cq_cases[] = {
 	KUNIT_CASE(arm_fires),
 	KUNIT_CASE(add_satisfies),
+	KUNIT_CASE(arm_after_add),
 	KUNIT_CASE(not_armed),
 	KUNIT_CASE(one_shot),
 	KUNIT_CASE(present_do_not_fire),
@@ -428,6 +478,7 @@ static struct kunit_case cq_cases[] = {
 	KUNIT_CASE(overflow_does_not_complete),
 	KUNIT_CASE(user_consumer),
 	KUNIT_CASE(user_arm_word),
+	KUNIT_CASE(times),
 	KUNIT_CASE(create_limits),
 	KUNIT_CASE(purge),
 	{}

@@ -71,7 +71,7 @@ struct fake_cq *fake_cq(struct kunit *test, struct srnic_device *dev, u32 entrie
 	fake->cq.ibcq.comp_handler = count_completion;
 	fake->cq.ibcq.event_handler = count_event;
 	fake->cq.ibcq.cq_context = fake;
-	KUNIT_ASSERT_EQ(test, srnic_cq_create(&fake->cq, entries, NULL), 0);
+	KUNIT_ASSERT_EQ(test, srnic_cq_create(&fake->cq, entries, false, NULL), 0);
 	kunit_alloc_resource(test, keep_cq, free_cq, GFP_KERNEL, &fake->cq);
 	return fake;
 }

@@ -8,6 +8,7 @@
 
 #include <ccan/array_size.h>
 #include <util/compiler.h>
+#include <util/util.h>
 
 #include "srnic.h"
 
@@ -25,6 +26,47 @@ static const enum ibv_wc_opcode srnic_wc_opcode[] = {
 	[SRNIC_OP_RECV]		= IBV_WC_RECV,
 	[SRNIC_OP_RECV_IMM]	= IBV_WC_RECV_RDMA_WITH_IMM,
 };
+
+/* What is left to do for a CQ that the kernel has made. */
+static int srnic_cq_init(struct srnic_cq *cq,
+			 const struct srnic_uresp_create_cq *resp)
+{
+	int ret;
+
+	ret = srnic_ring_map(&cq->ring, cq->vcq.cq.context->cmd_fd, &resp->ring,
+			     resp->entries, sizeof(struct srnic_cqe));
+	if (!ret && !cq->ring.hdr)
+		ret = EPROTO;
+	if (ret)
+		return ret;
+
+	ret = pthread_spin_init(&cq->lock, PTHREAD_PROCESS_PRIVATE);
+	if (ret)
+		goto err_unmap;
+	ret = pthread_spin_init(&cq->arm_lock, PTHREAD_PROCESS_PRIVATE);
+	if (ret)
+		goto err_lock;
+	ret = pthread_mutex_init(&cq->resize, NULL);
+	if (ret)
+		goto err_arm_lock;
+	return 0;
+
+err_arm_lock:
+	pthread_spin_destroy(&cq->arm_lock);
+err_lock:
+	pthread_spin_destroy(&cq->lock);
+err_unmap:
+	srnic_ring_unmap(&cq->ring);
+	return ret;
+}
+
+static void srnic_cq_uninit(struct srnic_cq *cq)
+{
+	srnic_ring_unmap(&cq->ring);
+	pthread_mutex_destroy(&cq->resize);
+	pthread_spin_destroy(&cq->arm_lock);
+	pthread_spin_destroy(&cq->lock);
+}
 
 /**
  * srnic_create_cq - ibv_create_cq()
@@ -54,21 +96,68 @@ struct ibv_cq *srnic_create_cq(struct ibv_context *ibctx, int cqe,
 				sizeof(resp));
 	if (ret)
 		goto err_free;
-
-	ret = srnic_ring_map(&cq->ring, ibctx->cmd_fd, &resp.ring, resp.entries,
-			     sizeof(struct srnic_cqe));
-	if (!ret && !cq->ring.hdr)
-		ret = EPROTO;
+	ret = srnic_cq_init(cq, &resp.drv_payload);
 	if (ret)
 		goto err_destroy;
-
-	ret = pthread_spin_init(&cq->lock, PTHREAD_PROCESS_PRIVATE);
-	if (ret)
-		goto err_unmap;
 	return &cq->vcq.cq;
 
-err_unmap:
-	srnic_ring_unmap(&cq->ring);
+err_destroy:
+	verbs_err(&to_srnic_ctx(ibctx)->vctx, "no CQ ring: %s\n",
+		  strerror(ret));
+	ibv_cmd_destroy_cq(&cq->vcq.cq);
+err_free:
+	free(cq);
+	errno = ret;
+	return NULL;
+}
+
+/* What ibv_wc_read_*() can tell here */
+#define SRNIC_WC_FLAGS                                                         \
+	(IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |         \
+	 IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
+
+/**
+ * srnic_create_cq_ex - ibv_create_cq_ex()
+ * @ibctx: context
+ * @attr: see ibv_create_cq_ex(3). A single-threaded CQ is locked like any
+ *        other: the lock is free then, and cheap.
+ *
+ * Return: the CQ, or NULL with errno: EOPNOTSUPP (a flag this device does not
+ * do, "ignore overrun" among them), else as srnic_create_cq().
+ */
+struct ibv_cq_ex *srnic_create_cq_ex(struct ibv_context *ibctx,
+				     struct ibv_cq_init_attr_ex *attr)
+{
+	struct srnic_cmd_create_cq_ex_resp resp = {};
+	struct srnic_cmd_create_cq_ex cmd = {};
+	struct srnic_cq *cq;
+	int ret;
+
+	if (!check_comp_mask(attr->comp_mask, IBV_CQ_INIT_ATTR_MASK_FLAGS |
+						      IBV_CQ_INIT_ATTR_MASK_PD) ||
+	    !check_comp_mask(attr->wc_flags, SRNIC_WC_FLAGS) ||
+	    ((attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) &&
+	     !check_comp_mask(attr->flags,
+			      IBV_CREATE_CQ_ATTR_SINGLE_THREADED))) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
+
+	cq = calloc(1, sizeof(*cq));
+	if (!cq)
+		return NULL;
+
+	ret = ibv_cmd_create_cq_ex(ibctx, attr, &cq->vcq, &cmd.ibv_cmd,
+				   sizeof(cmd), &resp.ibv_resp, sizeof(resp),
+				   0);
+	if (ret)
+		goto err_free;
+	ret = srnic_cq_init(cq, &resp.drv_payload);
+	if (ret)
+		goto err_destroy;
+	srnic_cq_ex_init(cq, attr->wc_flags);
+	return &cq->vcq.cq_ex;
+
 err_destroy:
 	verbs_err(&to_srnic_ctx(ibctx)->vctx, "no CQ ring: %s\n",
 		  strerror(ret));
@@ -94,10 +183,99 @@ int srnic_destroy_cq(struct ibv_cq *ibcq)
 	if (ret)
 		return ret;
 
-	srnic_ring_unmap(&cq->ring);
-	pthread_spin_destroy(&cq->lock);
+	srnic_cq_uninit(cq);
 	free(cq);
 	return 0;
+}
+
+static int srnic_resize_step(struct srnic_cq *cq, int cqe, uint32_t step,
+			     struct srnic_uresp_resize_cq *answer)
+{
+	struct srnic_cmd_resize_cq cmd = { .drv_payload.step = step };
+	struct srnic_cmd_resize_cq_resp resp = {};
+	int ret;
+
+	ret = ibv_cmd_resize_cq(&cq->vcq.cq, cqe, &cmd.ibv_cmd, sizeof(cmd),
+				&resp.ibv_resp, sizeof(resp));
+	if (!ret && answer)
+		*answer = resp.drv_payload;
+	return ret;
+}
+
+/**
+ * srnic_resize_cq - ibv_resize_cq()
+ * @ibcq: CQ, which may be in use
+ * @cqe: entries asked for; afterwards the CQ's cqe says how many there are
+ *
+ * The new ring is mapped before the kernel moves to it, so nothing can fail
+ * once the CQ has changed. Nobody polls or arms over the move.
+ *
+ * Return: 0, or EINVAL (no entries, too many, or fewer than completions wait),
+ * ENOMEM, what mapping the ring gave, and the CQ is as it was. Any thread.
+ */
+int srnic_resize_cq(struct ibv_cq *ibcq, int cqe)
+{
+	struct srnic_cq *cq = to_srnic_cq(ibcq);
+	struct srnic_uresp_resize_cq resp = {};
+	struct srnic_ring ring, old;
+	int ret;
+
+	pthread_mutex_lock(&cq->resize);
+	ret = srnic_resize_step(cq, cqe, SRNIC_RESIZE_PREPARE, &resp);
+	if (ret)
+		goto out;
+	ret = srnic_ring_map(&ring, ibcq->context->cmd_fd, &resp.ring,
+			     resp.entries, sizeof(struct srnic_cqe));
+	if (!ret && !ring.hdr)
+		ret = EPROTO;
+	if (ret)
+		goto err_cancel;
+
+	pthread_spin_lock(&cq->lock);
+	pthread_spin_lock(&cq->arm_lock);
+	ret = srnic_resize_step(cq, cqe, SRNIC_RESIZE_COMMIT, NULL);
+	if (!ret) {
+		old = cq->ring;
+		cq->ring = ring;
+		ring = old;
+	}
+	pthread_spin_unlock(&cq->arm_lock);
+	pthread_spin_unlock(&cq->lock);
+	srnic_ring_unmap(&ring);
+
+err_cancel:
+	if (ret)
+		srnic_resize_step(cq, cqe, SRNIC_RESIZE_CANCEL, NULL);
+out:
+	pthread_mutex_unlock(&cq->resize);
+	return ret;
+}
+
+/**
+ * srnic_cqe_opcode - what verbs call the opcode of a completion
+ * @cqe: completion
+ */
+enum ibv_wc_opcode srnic_cqe_opcode(const struct srnic_cqe *cqe)
+{
+	enum ibv_wc_opcode opcode = IBV_WC_SEND;
+
+	if (cqe->opcode < ARRAY_SIZE(srnic_wc_opcode))
+		opcode = srnic_wc_opcode[cqe->opcode];
+	/* The receive bit is right also where a failure left no opcode. */
+	if ((cqe->flags & SRNIC_CQE_RQ) && !(opcode & IBV_WC_RECV))
+		opcode = IBV_WC_RECV;
+	return opcode;
+}
+
+/**
+ * srnic_cqe_wc_flags - enum ibv_wc_flags of a completion
+ * @cqe: completion
+ */
+unsigned int srnic_cqe_wc_flags(const struct srnic_cqe *cqe)
+{
+	if (cqe->flags & SRNIC_CQE_WITH_INV)
+		return IBV_WC_WITH_INV;
+	return cqe->flags & SRNIC_CQE_WITH_IMM ? IBV_WC_WITH_IMM : 0;
 }
 
 static void srnic_fill_wc(struct ibv_wc *wc, const struct srnic_cqe *cqe)
@@ -105,24 +283,17 @@ static void srnic_fill_wc(struct ibv_wc *wc, const struct srnic_cqe *cqe)
 	*wc = (struct ibv_wc){
 		.wr_id = cqe->wr_id,
 		.status = cqe->status,
+		.opcode = srnic_cqe_opcode(cqe),
 		.vendor_err = cqe->vendor_err,
 		.byte_len = cqe->byte_len,
 		.qp_num = cqe->qpn,
+		.wc_flags = srnic_cqe_wc_flags(cqe),
 	};
 
-	/* The receive bit is right also where a failure left no opcode. */
-	if (cqe->opcode < ARRAY_SIZE(srnic_wc_opcode))
-		wc->opcode = srnic_wc_opcode[cqe->opcode];
-	if ((cqe->flags & SRNIC_CQE_RQ) && !(wc->opcode & IBV_WC_RECV))
-		wc->opcode = IBV_WC_RECV;
-
-	if (cqe->flags & SRNIC_CQE_WITH_INV) {
-		wc->wc_flags |= IBV_WC_WITH_INV;
+	if (wc->wc_flags & IBV_WC_WITH_INV)
 		wc->invalidated_rkey = cqe->data;
-	} else if (cqe->flags & SRNIC_CQE_WITH_IMM) {
-		wc->wc_flags |= IBV_WC_WITH_IMM;
+	else if (wc->wc_flags & IBV_WC_WITH_IMM)
 		wc->imm_data = (__force __be32)cqe->data;
-	}
 }
 
 /* The slots that this completion covers may be posted to again. */
@@ -133,6 +304,34 @@ static void srnic_retire(struct srnic_ctx *ctx, const struct srnic_cqe *cqe)
 	if (qp)
 		srnic_wq_free_to(cqe->flags & SRNIC_CQE_RQ ? &qp->rq : &qp->sq,
 				 cqe->wqe_index + 1);
+}
+
+/**
+ * srnic_cq_waiting - how many completions can be taken
+ * @cq: CQ, whose lock is held
+ *
+ * Return: a number, or -EIO if the ring's indices cannot be (it was
+ * overwritten).
+ */
+int srnic_cq_waiting(const struct srnic_cq *cq)
+{
+	uint32_t n = srnic_ring_produced(&cq->ring) - cq->tail;
+
+	return n <= cq->ring.entries ? (int)n : -EIO;
+}
+
+/**
+ * srnic_cq_take - take the oldest completion
+ * @cq: CQ, whose lock is held, and in which one waits
+ *
+ * Return: it stays in the ring until srnic_ring_consume().
+ */
+const struct srnic_cqe *srnic_cq_take(struct srnic_cq *cq)
+{
+	const struct srnic_cqe *cqe = srnic_ring_entry(&cq->ring, cq->tail++);
+
+	srnic_retire(to_srnic_ctx(cq->vcq.cq.context), cqe);
+	return cqe;
 }
 
 /**
@@ -147,25 +346,18 @@ static void srnic_retire(struct srnic_ctx *ctx, const struct srnic_cqe *cqe)
  */
 int srnic_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 {
-	struct srnic_ctx *ctx = to_srnic_ctx(ibcq->context);
 	struct srnic_cq *cq = to_srnic_cq(ibcq);
-	uint32_t avail;
-	int n;
+	int avail, n;
 
 	pthread_spin_lock(&cq->lock);
-	avail = srnic_ring_produced(&cq->ring) - cq->tail;
-	if (avail > cq->ring.entries) {
+	avail = srnic_cq_waiting(cq);
+	if (avail < 0) {
 		pthread_spin_unlock(&cq->lock);
-		return -EIO;
+		return avail;
 	}
 
-	for (n = 0; n < num_entries && avail; n++, avail--) {
-		const struct srnic_cqe *cqe =
-			srnic_ring_entry(&cq->ring, cq->tail++);
-
-		srnic_fill_wc(&wc[n], cqe);
-		srnic_retire(ctx, cqe);
-	}
+	for (n = 0; n < num_entries && n < avail; n++)
+		srnic_fill_wc(&wc[n], srnic_cq_take(cq));
 
 	if (n)
 		srnic_ring_consume(&cq->ring, cq->tail);
@@ -187,8 +379,11 @@ int srnic_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 {
 	struct srnic_cq *cq = to_srnic_cq(ibcq);
 
+	/* the ring must not move; a poll that is under way need not end */
+	pthread_spin_lock(&cq->arm_lock);
 	srnic_ring_arm(&cq->ring,
 		       solicited_only ? SRNIC_ARM_SOLICITED : SRNIC_ARM_NEXT);
+	pthread_spin_unlock(&cq->arm_lock);
 	return 0;
 }
 

@@ -109,6 +109,7 @@ static int srnic_dereg_mr(struct verbs_mr *vmr)
 static const struct verbs_context_ops srnic_ctx_ops = {
 	.alloc_pd = srnic_alloc_pd,
 	.create_cq = srnic_create_cq,
+	.create_cq_ex = srnic_create_cq_ex,
 	.create_qp = srnic_create_qp,
 	.create_qp_ex = srnic_create_qp_ex,
 	.dealloc_pd = srnic_dealloc_pd,
@@ -123,8 +124,10 @@ static const struct verbs_context_ops srnic_ctx_ops = {
 	.query_device_ex = srnic_query_device_ex,
 	.query_port = srnic_query_port,
 	.query_qp = srnic_query_qp,
+	.query_rt_values = srnic_query_rt_values,
 	.reg_mr = srnic_reg_mr,
 	.req_notify_cq = srnic_req_notify_cq,
+	.resize_cq = srnic_resize_cq,
 };
 
 static int srnic_get_context(struct srnic_ctx *ctx,

@@ -16,6 +16,10 @@ DECLARE_DRV_CMD(srnic_cmd_alloc_ctx, IB_USER_VERBS_CMD_GET_CONTEXT,
 		srnic_ureq_alloc_ctx, srnic_uresp_alloc_ctx);
 DECLARE_DRV_CMD(srnic_cmd_create_cq, IB_USER_VERBS_CMD_CREATE_CQ,
 		empty, srnic_uresp_create_cq);
+DECLARE_DRV_CMD(srnic_cmd_create_cq_ex, IB_USER_VERBS_EX_CMD_CREATE_CQ,
+		empty, srnic_uresp_create_cq);
+DECLARE_DRV_CMD(srnic_cmd_resize_cq, IB_USER_VERBS_CMD_RESIZE_CQ,
+		srnic_ureq_resize_cq, srnic_uresp_resize_cq);
 DECLARE_DRV_CMD(srnic_cmd_create_qp, IB_USER_VERBS_CMD_CREATE_QP,
 		empty, srnic_uresp_create_qp);
 
@@ -48,9 +52,12 @@ struct srnic_ctx {
 
 struct srnic_cq {
 	struct verbs_cq vcq;
-	pthread_spinlock_t lock;
-	struct srnic_ring ring;		/* entries, and below: lock */
-	uint32_t tail;			/* next CQE to poll */
+	pthread_mutex_t resize;		/* one resize at a time; outermost */
+	pthread_spinlock_t lock;	/* of polling */
+	pthread_spinlock_t arm_lock;	/* of arming, taken after lock */
+	struct srnic_ring ring;		/* changed under both locks */
+	uint32_t tail;			/* lock; next CQE to poll */
+	const struct srnic_cqe *current; /* lock; from start_poll() on */
 };
 
 /*
@@ -95,6 +102,11 @@ static inline struct srnic_cq *to_srnic_cq(struct ibv_cq *ibcq)
 	return container_of(ibcq, struct srnic_cq, vcq.cq);
 }
 
+static inline struct srnic_cq *to_srnic_cq_ex(struct ibv_cq_ex *ibcqx)
+{
+	return container_of(ibcqx, struct srnic_cq, vcq.cq_ex);
+}
+
 static inline struct srnic_qp *to_srnic_qp(struct ibv_qp *ibqp)
 {
 	return container_of(ibqp, struct srnic_qp, vqp.qp);
@@ -109,10 +121,22 @@ static inline struct srnic_qp *to_srnic_qp_ex(struct ibv_qp_ex *qpx)
 struct ibv_cq *srnic_create_cq(struct ibv_context *ibctx, int cqe,
 			       struct ibv_comp_channel *channel,
 			       int comp_vector);
+struct ibv_cq_ex *srnic_create_cq_ex(struct ibv_context *ibctx,
+				     struct ibv_cq_init_attr_ex *attr);
 int srnic_destroy_cq(struct ibv_cq *ibcq);
+int srnic_resize_cq(struct ibv_cq *ibcq, int cqe);
+enum ibv_wc_opcode srnic_cqe_opcode(const struct srnic_cqe *cqe);
+unsigned int srnic_cqe_wc_flags(const struct srnic_cqe *cqe);
+int srnic_cq_waiting(const struct srnic_cq *cq);
+const struct srnic_cqe *srnic_cq_take(struct srnic_cq *cq);
 int srnic_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc);
 int srnic_req_notify_cq(struct ibv_cq *ibcq, int solicited_only);
 void srnic_cq_purge(struct srnic_cq *cq, uint32_t qpn);
+
+/* cq_ex.c */
+void srnic_cq_ex_init(struct srnic_cq *cq, uint64_t wc_flags);
+int srnic_query_rt_values(struct ibv_context *ibctx,
+			  struct ibv_values_ex *values);
 
 /* qp.c */
 struct ibv_qp *srnic_create_qp(struct ibv_pd *pd,

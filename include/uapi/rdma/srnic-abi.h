@@ -48,6 +48,29 @@ struct srnic_uresp_create_cq {
 	__u32 reserved;
 };
 
+/*
+ * A CQ is resized in two calls, so that nothing can fail after it has changed:
+ * PREPARE makes a ring and answers it, the user maps it, and COMMIT moves to it
+ * what waits in the old one, with the arm word, at the same indices. Over
+ * COMMIT nobody may poll or arm. A later PREPARE, or CANCEL, drops the ring.
+ */
+enum srnic_resize_step {
+	SRNIC_RESIZE_PREPARE	= 1,
+	SRNIC_RESIZE_COMMIT	= 2,
+	SRNIC_RESIZE_CANCEL	= 3,
+};
+
+struct srnic_ureq_resize_cq {
+	__u32 step;		/* enum srnic_resize_step */
+	__u32 reserved;		/* 0 */
+};
+
+struct srnic_uresp_resize_cq {	/* of PREPARE; zeros of the others */
+	struct srnic_mmap ring;
+	__u32 entries;		/* power of two */
+	__u32 reserved;
+};
+
 struct srnic_uresp_create_qp {
 	struct srnic_mmap sq;
 	struct srnic_mmap rq;	/* size 0: the QP uses an SRQ */
@@ -180,8 +203,8 @@ struct srnic_cqe {
 	__u32 vendor_err;	/* RDMAC completion status, see the kernel's enum srnic_wc_status */
 	__u32 wqe_index;	/* ring index of the WQE (of the SRQ's, with an SRQ) */
 	__aligned_u64 timestamp;	/* CLOCK_MONOTONIC, ns */
+	__aligned_u64 wallclock;	/* CLOCK_REALTIME, ns; 0 if not asked for */
 	__aligned_u64 reserved;
-	__aligned_u64 reserved1;
 };
 
 #endif

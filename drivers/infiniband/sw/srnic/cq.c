@@ -10,11 +10,6 @@
 /* Kernel CQs only: the CQE's QP was destroyed, skip it (QP-30) */
 #define SRNIC_CQE_PURGED	BIT(31)
 
-static u32 cq_consumer(const struct srnic_cq *cq)
-{
-	return cq->kernel ? cq->consumer : READ_ONCE(cq->ring.hdr->consumer);
-}
-
 /**
  * srnic_cq_arm_fires - does what was added fire what was armed? (CN-07 to CN-10)
  * @arm: SRNIC_ARM_* that were requested
@@ -25,55 +20,13 @@ bool srnic_cq_arm_fires(u32 arm, u32 seen)
 	return arm & seen;
 }
 
-/**
- * srnic_cq_add - add a completion
- * @cq: the CQ
- * @cqe: all set but for the status; status, vendor_err and timestamp are set here
- * @status: its status
- * @seen: SRNIC_ARM_* it satisfies are added; pass to srnic_cq_notify() later
- *
- * A receive of a solicited message and any error satisfy a solicited arm
- * (CN-08, CN-09). Any context; takes cq->lock. The caller notifies after it
- * has dropped its own locks, since a consumer may post from its handler.
- *
- * Return: 0, or -ENOSPC if the CQ is full or overflowed before: the caller's
- * QP cannot go on (SEC-10, AE-18).
- */
-int srnic_cq_add(struct srnic_cq *cq, struct srnic_cqe *cqe,
-		 enum srnic_wc_status status, u32 *seen)
-{
-	unsigned long flags;
-	int filled;
-
-	cqe->status = srnic_wc_verbs_status(status);
-	cqe->vendor_err = status;
-	cqe->timestamp = ktime_get_ns();
-
-	spin_lock_irqsave(&cq->lock, flags);
-	filled = srnic_ring_filled(&cq->ring, cq->producer, cq_consumer(cq));
-	if (cq->overflowed || filled < 0 || filled == cq->ring.entries) {
-		if (!cq->overflowed)
-			cq->overflow_event = true;
-		cq->overflowed = true;
-		spin_unlock_irqrestore(&cq->lock, flags);
-		return -ENOSPC;
-	}
-	memcpy(srnic_ring_slot(&cq->ring, cq->producer), cqe, sizeof(*cqe));
-	cq->producer++;
-	/* the CQE before the index that tells of it */
-	smp_store_release(&cq->ring.hdr->producer, cq->producer);
-	spin_unlock_irqrestore(&cq->lock, flags);
-
-	*seen |= SRNIC_ARM_NEXT;
-	if (status != SRNIC_WC_SUCCESS || cqe->flags & SRNIC_CQE_SOLICITED)
-		*seen |= SRNIC_ARM_SOLICITED;
-	return 0;
-}
-
 /* Tries to change the arm word, which a user may be changing all the time */
 #define ARM_TRIES	16
 
-/* Take the arm if it fires: at most one notification an arm (CN-05) */
+/*
+ * cq->lock is held: the word moves with the ring. Take the arm if it fires: at
+ * most one notification an arm (CN-05).
+ */
 static bool cq_take_arm(struct srnic_cq *cq, u32 seen)
 {
 	u32 *arm = &cq->ring.hdr->flags;
@@ -91,7 +44,59 @@ static bool cq_take_arm(struct srnic_cq *cq, u32 seen)
 }
 
 /**
- * srnic_cq_notify - after CQEs were added: notify if armed; report an overflow
+ * srnic_cq_add - add a completion
+ * @cq: the CQ
+ * @cqe: all set but for the status; status, vendor_err and times are set here
+ * @status: its status
+ * @seen: SRNIC_ARM_* it satisfies are added if that fires what is armed; pass
+ *	  to srnic_cq_notify() later
+ *
+ * A receive of a solicited message and any error satisfy a solicited arm
+ * (CN-08, CN-09). An arm that comes later is for later completions (CN-06).
+ * Any context; takes cq->lock. The caller notifies after it has dropped its
+ * own locks, since a consumer may post from its handler.
+ *
+ * Return: 0, or -ENOSPC if the CQ is full or overflowed before: the caller's
+ * QP cannot go on (SEC-10, AE-18).
+ */
+int srnic_cq_add(struct srnic_cq *cq, struct srnic_cqe *cqe,
+		 enum srnic_wc_status status, u32 *seen)
+{
+	u32 satisfies = SRNIC_ARM_NEXT;
+	unsigned long flags;
+	int filled;
+
+	if (status != SRNIC_WC_SUCCESS || cqe->flags & SRNIC_CQE_SOLICITED)
+		satisfies |= SRNIC_ARM_SOLICITED;
+	cqe->status = srnic_wc_verbs_status(status);
+	cqe->vendor_err = status;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	filled = srnic_ring_filled(&cq->ring, cq->producer, srnic_cq_consumer(cq));
+	if (cq->overflowed || filled < 0 || filled == cq->ring.entries) {
+		if (!cq->overflowed)
+			cq->overflow_event = true;
+		cq->overflowed = true;
+		spin_unlock_irqrestore(&cq->lock, flags);
+		return -ENOSPC;
+	}
+	/* times of one CQ grow, so they are taken in the order of its CQEs */
+	cqe->timestamp = ktime_get_ns();
+	cqe->wallclock = cq->wallclock ? ktime_get_real_ns() : 0;
+	memcpy(srnic_ring_slot(&cq->ring, cq->producer), cqe, sizeof(*cqe));
+	cq->producer++;
+	/* the CQE before the index that tells of it */
+	smp_store_release(&cq->ring.hdr->producer, cq->producer);
+	/* CQE before the look at the arm word, as arm before the user's poll (CN-11) */
+	smp_mb();
+	if (cq_take_arm(cq, satisfies))
+		*seen |= satisfies;
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return 0;
+}
+
+/**
+ * srnic_cq_notify - after CQEs were added: notify if due; report an overflow
  * @cq: the CQ
  * @seen: as srnic_cq_add() left it
  *
@@ -101,9 +106,7 @@ void srnic_cq_notify(struct srnic_cq *cq, u32 seen)
 {
 	struct ib_cq *ibcq = &cq->ibcq;
 
-	/* CQE before the look at the arm word, as arm before the user's poll (CN-11) */
-	smp_mb();
-	if (seen && cq_take_arm(cq, seen) && ibcq->comp_handler)
+	if (seen && ibcq->comp_handler)
 		ibcq->comp_handler(ibcq, ibcq->cq_context);
 
 	if (READ_ONCE(cq->overflow_event)) {
@@ -165,18 +168,15 @@ int srnic_cq_poll(struct srnic_cq *cq, struct srnic_cqe *cqe)
  */
 int srnic_cq_arm(struct srnic_cq *cq, u32 arm, bool report_missed)
 {
-	u32 *word = &cq->ring.hdr->flags;
-	u32 old = READ_ONCE(*word);
+	unsigned long flags;
+	int missed;
 
-	for (;;) {
-		u32 was = cmpxchg(word, old, old | arm);
-
-		if (was == old)
-			break;
-		old = was;
-	}
-	/* cmpxchg() is a full barrier: arm before this look, see srnic_cq_notify() */
-	return report_missed && READ_ONCE(cq->producer) != READ_ONCE(cq->consumer);
+	spin_lock_irqsave(&cq->lock, flags);
+	/* a user may be arming, too, in the mapped ring */
+	atomic_or(arm, (atomic_t *)&cq->ring.hdr->flags);
+	missed = report_missed && cq->producer != cq->consumer;
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return missed;
 }
 
 /**
@@ -205,18 +205,22 @@ void srnic_cq_purge(struct srnic_cq *cq, u32 qpn)
  * srnic_cq_create - set up a CQ (RDMAC verbs 5.3.1)
  * @cq: zeroed but for the core's part
  * @entries: at least this many, 1 to SRNIC_MAX_CQE
+ * @wallclock: its CQEs tell the time of day, too
  * @uctx: the user, NULL for a kernel consumer
  *
  * Return: 0 with cq->ibcq.cqe set to what was allocated, -EINVAL, -ENOMEM.
  */
-int srnic_cq_create(struct srnic_cq *cq, u32 entries, struct ib_ucontext *uctx)
+int srnic_cq_create(struct srnic_cq *cq, u32 entries, bool wallclock,
+		    struct ib_ucontext *uctx)
 {
 	int err;
 
 	if (!entries || entries > SRNIC_MAX_CQE)
 		return -EINVAL;
 	spin_lock_init(&cq->lock);
+	mutex_init(&cq->resize);
 	cq->kernel = !uctx;
+	cq->wallclock = wallclock;
 	err = srnic_ring_alloc(&cq->ring, roundup_pow_of_two(entries),
 			       sizeof(struct srnic_cqe), uctx);
 	if (!err)
@@ -230,5 +234,7 @@ int srnic_cq_create(struct srnic_cq *cq, u32 entries, struct ib_ucontext *uctx)
  */
 void srnic_cq_destroy(struct srnic_cq *cq)
 {
+	srnic_ring_free(&cq->next);
 	srnic_ring_free(&cq->ring);
+	mutex_destroy(&cq->resize);
 }

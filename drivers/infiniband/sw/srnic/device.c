@@ -262,6 +262,9 @@ int srnic_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->max_res_rd_atom = SRNIC_MAX_QP * SRNIC_MAX_IRD;
 	attr->atomic_cap = IB_ATOMIC_NONE;
 	attr->max_pkeys = 1;
+	/* of completions: ns, all of 64 bits */
+	attr->timestamp_mask = U64_MAX;
+	attr->hca_core_clock = NSEC_PER_SEC / 1000;	/* kHz */
 	return 0;
 }
 

@@ -139,13 +139,15 @@ static int srnic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *att
 
 	if (err)
 		return err;
-	if (attr->flags)
+	if (attr->flags & ~IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION)
 		return -EOPNOTSUPP;
 	if (atomic_inc_return(&dev->num_cq) > SRNIC_MAX_CQ) {
 		err = -ENOMEM;
 		goto uncount;
 	}
-	err = srnic_cq_create(cq, attr->cqe, udata ? udata_to_ucontext(udata) : NULL);
+	err = srnic_cq_create(cq, attr->cqe,
+			      attr->flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION,
+			      udata ? udata_to_ucontext(udata) : NULL);
 	if (err)
 		goto uncount;
 	if (udata) {
@@ -168,6 +170,38 @@ static int srnic_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	srnic_cq_destroy(to_srnic_cq(ibcq));
 	atomic_dec(&to_srnic_dev(ibcq->device)->num_cq);
 	return 0;
+}
+
+/* A user does it in two calls, see srnic-abi.h */
+static int srnic_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
+{
+	struct srnic_cq *cq = to_srnic_cq(ibcq);
+	struct srnic_uresp_resize_cq resp = { };
+	struct srnic_ureq_resize_cq req = { };
+	int err;
+
+	if (!udata)
+		return srnic_cq_resize(cq, cqe);
+	if (udata->outlen < sizeof(resp) || udata->inlen < sizeof(req) ||
+	    !ib_is_udata_cleared(udata, sizeof(req), udata->inlen - sizeof(req)))
+		return -EINVAL;
+	if (ib_copy_from_udata(&req, udata, sizeof(req)))
+		return -EFAULT;
+	if (req.reserved)
+		return -EINVAL;
+	switch (req.step) {
+	case SRNIC_RESIZE_PREPARE:
+		err = srnic_cq_resize_prepare(cq, cqe, udata_to_ucontext(udata), &resp);
+		break;
+	case SRNIC_RESIZE_COMMIT:
+		return srnic_cq_resize_commit(cq, cqe);
+	case SRNIC_RESIZE_CANCEL:
+		srnic_cq_resize_cancel(cq);
+		return 0;
+	default:
+		return -EINVAL;
+	}
+	return err ?: udata_respond(udata, &resp, sizeof(resp));
 }
 
 /* Native opcode of a completion and what verbs call it */
@@ -667,6 +701,7 @@ const struct ib_device_ops srnic_dev_ops = {
 	.query_qp = srnic_query_qp,
 	.reg_user_mr = srnic_reg_user_mr,
 	.req_notify_cq = srnic_req_notify_cq,
+	.resize_cq = srnic_resize_cq,
 
 	INIT_RDMA_OBJ_SIZE(ib_cq, srnic_cq, ibcq),
 	INIT_RDMA_OBJ_SIZE(ib_mw, srnic_mw, ibmw),

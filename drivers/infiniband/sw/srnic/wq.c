@@ -248,7 +248,7 @@ void srnic_rq_complete(struct srnic_qp *qp, const struct srnic_rwr *rwr,
 	err = rq_write_cqe(qp, rwr, cqe, status, &seen);
 	srnic_cq_notify(qp->rcq, seen);
 	if (err)
-		srnic_qp_fail(qp, RDMAP_E_CQ_OVERFLOW, NULL, 0, false);
+		srnic_qp_fail(qp, RDMAP_E_RQ_CQ_OVERFLOW, NULL, 0, false);
 }
 
 static void rq_flush(struct srnic_qp *qp, bool begin)

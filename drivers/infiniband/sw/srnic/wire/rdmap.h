@@ -89,7 +89,8 @@ enum rdmap_err {
 	RDMAP_E_INV_STREAM,		/* E-26 */
 	RDMAP_E_INV_SHARED,		/* E-27 */
 	RDMAP_E_PLACEMENT,		/* E-28 */
-	RDMAP_E_CQ_OVERFLOW,		/* E-29 */
+	RDMAP_E_CQ_OVERFLOW,		/* E-29, found by the SQ */
+	RDMAP_E_RQ_CQ_OVERFLOW,		/* E-29, found by the RQ */
 	RDMAP_E_LOCAL_WR,		/* E-30, also RTS to Terminate by Modify QP (ST-21) */
 	RDMAP_E_CRC,			/* E-31 */
 	RDMAP_E_FPDU_LENGTH,		/* E-32 */

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""iWARP on a byte stream: MPA (RFC 5044, 6581), DDP (RFC 5041), RDMAP (RFC 5040, 7306).
+
+Written from the RFCs, with nothing of the module: what both get wrong in the
+same way must be wrong in the text.
+"""
+
+import struct
+
+REQ_KEY = b"MPA ID Req Frame"
+REP_KEY = b"MPA ID Rep Frame"
+MPA_M, MPA_C, MPA_R, MPA_S = 0x80, 0x40, 0x20, 0x10
+# RFC 6581 Figure 4: in the IRD word peer-to-peer, RTR by Send; in the ORD word by Write, by Read
+ENH_A, ENH_B, ENH_C, ENH_D = 0x8000, 0x4000, 0x8000, 0x4000
+
+WRITE, READ_REQ, READ_RESP, SEND, SEND_INV, SEND_SE, SEND_SE_INV, TERMINATE = range(8)
+IMM, IMM_SE, ATOMIC_REQ, ATOMIC_RESP = range(8, 12)
+
+
+def _crc_table():
+    table = []
+    for n in range(256):
+        for _ in range(8):
+            n = n >> 1 ^ (0x82F63B78 if n & 1 else 0)
+        table.append(n)
+    return table
+
+
+_TABLE = _crc_table()
+
+
+def crc32c(data):
+    c = 0xFFFFFFFF
+    for b in data:
+        c = c >> 8 ^ _TABLE[(c ^ b) & 0xFF]
+    return c ^ 0xFFFFFFFF
+
+
+def start_frame(key, flags, rev, pd=b"", enhanced=None):
+    """An MPA Request or Reply; enhanced: the IRD and the ORD word (revision 2)."""
+    if enhanced is not None:
+        flags |= MPA_S
+        pd = struct.pack(">HH", *enhanced) + pd
+    return key + struct.pack(">BBH", flags, rev, len(pd)) + pd
+
+
+def fpdu(ulpdu, crc=None):
+    data = struct.pack(">H", len(ulpdu)) + ulpdu
+    data += bytes(-len(data) % 4)
+    return data + struct.pack("<I", crc32c(data) if crc is None else crc)
+
+
+def tagged(op, stag, to, payload=b"", last=True, dv=1, rv=1, t=True, rsv=0):
+    return struct.pack(">BBIQ", (0x80 if t else 0) | (0x40 if last else 0) | dv,
+                       rv << 6 | rsv | op, stag, to & (1 << 64) - 1) + payload
+
+
+def untagged(op, qn, msn, payload=b"", mo=0, last=True, inv=0, dv=1, rv=1, t=False, rsv=0):
+    return struct.pack(">BBIIII", (0x80 if t else 0) | (0x40 if last else 0) | dv,
+                       rv << 6 | rsv | op, inv, qn, msn, mo) + payload
+
+
+def read_req(sink_stag, sink_to, size, src_stag, src_to):
+    return struct.pack(">IQIIQ", sink_stag, sink_to & (1 << 64) - 1, size, src_stag,
+                       src_to & (1 << 64) - 1)
+
+
+def atomic_req(op, ident, stag, to, add, add_mask, compare=0, compare_mask=0):
+    """RFC 7306 5.2.1; op 0 FetchAdd, 2 CmpSwap"""
+    return struct.pack(">IIIQQQQQ", op, ident, stag, to, add, add_mask, compare, compare_mask)
+
+
+class Segment:
+    """A DDP segment that was received."""
+
+    def __init__(self, ulpdu):
+        self.ulpdu = ulpdu
+        ctrl, rdmap = ulpdu[0], ulpdu[1]
+        self.tagged = bool(ctrl & 0x80)
+        self.last = bool(ctrl & 0x40)
+        self.dv = ctrl & 3
+        self.rv = rdmap >> 6
+        self.op = rdmap & 15
+        if self.tagged:
+            self.stag, self.to = struct.unpack_from(">IQ", ulpdu, 2)
+            self.payload = ulpdu[14:]
+        else:
+            self.inv, self.qn, self.msn, self.mo = struct.unpack_from(">IIII", ulpdu, 2)
+            self.payload = ulpdu[18:]
+
+
+class Term:
+    """A Terminate message (RFC 5040 4.8)."""
+
+    def __init__(self, seg):
+        p = seg.payload
+        word, = struct.unpack_from(">I", p)
+        self.code = (word >> 28, word >> 24 & 15, word >> 16 & 255)
+        self.m, self.d, self.r = bool(word & 0x8000), bool(word & 0x4000), bool(word & 0x2000)
+        self.reserved = word & 0x1FFF
+        self.seg_len = self.ddp = self.rdma = None
+        off = 4
+        if self.m or self.d:
+            self.seg_len, = struct.unpack_from(">H", p, off)
+            off += 2
+        if self.d:
+            n = 14 if p[off] & 0x80 else 18
+            self.ddp = p[off:off + n]
+            off += n
+        if self.r:
+            self.rdma = p[off:off + 28]
+            off += 28
+        self.rest = p[off:]
+
+    def __str__(self):
+        return "%d/%d/%02x %s%s%s" % (self.code + ("M" if self.m else "-",
+                                                   "D" if self.d else "-",
+                                                   "R" if self.r else "-"))
+
+
+class Stream:
+    """FPDUs over a connected socket, after start-up."""
+
+    def __init__(self, sock, crc=True):
+        self.sock = sock
+        self.crc = crc
+        self.buf = b""
+        self.msn = [1, 1, 1, 1]
+        self.got = []
+
+    def raw(self, data):
+        self.sock.sendall(data)
+
+    def put(self, ulpdu):
+        self.raw(fpdu(ulpdu, None if self.crc else 0))
+
+    def send(self, payload=b"", op=SEND, inv=0):
+        self.put(untagged(op, 0, self.msn[0], payload, inv=inv))
+        self.msn[0] += 1
+
+    def read(self, size, src_stag, src_to, sink_stag=0x51515151, sink_to=0x1000):
+        self.put(untagged(READ_REQ, 1, self.msn[1],
+                          read_req(sink_stag, sink_to, size, src_stag, src_to)))
+        self.msn[1] += 1
+
+    def _fill(self, n):
+        while len(self.buf) < n:
+            more = self.sock.recv(65536)
+            if not more:
+                return False
+            self.buf += more
+        return True
+
+    def get(self):
+        """The next segment; None at FIN. ConnectionResetError at RST."""
+        if not self._fill(2):
+            if self.buf:
+                raise ValueError("FIN inside of an FPDU")
+            return None
+        n, = struct.unpack_from(">H", self.buf)
+        total = 2 + n + -(2 + n) % 4 + 4
+        if not self._fill(total):
+            raise ValueError("FIN inside of an FPDU")
+        frame, self.buf = self.buf[:total], self.buf[total:]
+        if any(frame[2 + n:-4]):
+            raise ValueError("PAD is not zero")
+        if self.crc and struct.unpack("<I", frame[-4:])[0] != crc32c(frame[:-4]):
+            raise ValueError("CRC of an FPDU from the device is wrong")
+        seg = Segment(frame[2:2 + n])
+        if seg.dv != 1 or seg.rv != 1:
+            raise ValueError("DDP version %d, RDMAP version %d" % (seg.dv, seg.rv))
+        self.got.append(seg)
+        return seg
+
+    def end(self):
+        """What the device sends until it closes: (segments, Terminate or None)."""
+        segs, term = [], None
+        while True:
+            seg = self.get()
+            if seg is None:
+                return segs, term
+            if term:
+                raise ValueError("a segment after the Terminate")
+            if seg.op == TERMINATE:
+                if seg.tagged or seg.qn != 2 or seg.msn != 1 or seg.mo or not seg.last:
+                    raise ValueError("not the form of a Terminate")
+                term = Term(seg)
+            else:
+                segs.append(seg)

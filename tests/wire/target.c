@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The program behind the device when the peer is a script (peer.py): it
+ * accepts one connection after the other, does what the peer asks for in the
+ * private data, and tells in a line of JSON what became of the QP.
+ *
+ *	target ADDRESS PORT
+ */
+#include <arpa/inet.h>
+#include <endian.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "common.h"
+
+#define BUF_LEN		(64 * 1024)
+#define GUARD_BYTE	0xee
+#define MAX_WR		64
+#define IRD		4
+#define TIMEOUT_MS	15000
+
+/* What the peer asks for: private data of its Request, big endian */
+struct wish {
+	uint8_t recvs;		/* receives to post */
+	uint8_t op;		/* to post once connected: enum wish_op */
+	uint16_t recv_len;
+	uint32_t len;
+	uint32_t rkey;
+	uint32_t enables;	/* 0, or IBV_ACCESS_* of the QP, with bit 31 set */
+	uint64_t raddr;
+} __attribute__((packed));
+
+enum wish_op { WISH_NONE, WISH_READ, WISH_WRITE, WISH_SEND, WISH_BAD_SEND, WISH_CLOSE };
+
+/* What it needs to know: private data of the Reply, big endian */
+struct offer {
+	uint64_t addr;		/* of the buffer; the same for each region */
+	uint32_t len;
+	uint32_t all;		/* STags */
+	uint32_t only_read;
+	uint32_t only_write;
+	uint32_t local;
+	uint32_t other_pd;
+	uint32_t stale;
+} __attribute__((packed));
+
+struct target {
+	struct rdma_event_channel *cm;
+	struct rdma_cm_id *listener;
+	struct ibv_context *ctx;
+	struct ibv_pd *pd;
+	struct ibv_pd *pd2;
+	struct ibv_cq *cq;
+	uint8_t *mem;		/* guard, buffer, guard */
+	uint8_t *buf;
+	struct ibv_mr *all, *only_read, *only_write, *local, *other_pd;
+	uint32_t stale;
+};
+
+static struct ibv_mr *region(struct ibv_pd *pd, uint8_t *buf, int access)
+{
+	struct ibv_mr *mr = ibv_reg_mr(pd, buf, BUF_LEN, access);
+
+	require(mr, "%s", strerror(errno));
+	return mr;
+}
+
+static void make_memory(struct target *tg)
+{
+	const int rd = IBV_ACCESS_REMOTE_READ, wr = IBV_ACCESS_REMOTE_WRITE;
+	const int lw = IBV_ACCESS_LOCAL_WRITE;
+	struct ibv_mr *gone;
+
+	tg->mem = mmap(NULL, 3 * BUF_LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		       -1, 0);
+	require(tg->mem != MAP_FAILED, "%s", strerror(errno));
+	tg->buf = tg->mem + BUF_LEN;
+	tg->pd = ibv_alloc_pd(tg->ctx);
+	tg->pd2 = ibv_alloc_pd(tg->ctx);
+	tg->cq = ibv_create_cq(tg->ctx, 4 * MAX_WR, NULL, NULL, 0);
+	require(tg->pd && tg->pd2 && tg->cq, "%s", strerror(errno));
+	tg->all = region(tg->pd, tg->buf, lw | rd | wr);
+	tg->only_read = region(tg->pd, tg->buf, lw | rd);
+	tg->only_write = region(tg->pd, tg->buf, lw | wr);
+	tg->local = region(tg->pd, tg->buf, lw);
+	tg->other_pd = region(tg->pd2, tg->buf, lw | rd | wr);
+	gone = region(tg->pd, tg->buf, lw | rd | wr);
+	tg->stale = gone->rkey;
+	require(!ibv_dereg_mr(gone), "%s", strerror(errno));
+}
+
+/* Octet i of the buffer is i mod 251 at first, so that misplaced data is seen */
+static void reset_memory(struct target *tg)
+{
+	memset(tg->mem, GUARD_BYTE, 3 * BUF_LEN);
+	for (uint32_t i = 0; i < BUF_LEN; i++)
+		tg->buf[i] = i % 251;
+}
+
+static void print_dirty(const struct target *tg)
+{
+	uint32_t first = BUF_LEN, last = 0;
+	bool guards = true;
+
+	for (uint32_t i = 0; i < BUF_LEN; i++) {
+		guards &= tg->mem[i] == GUARD_BYTE && tg->buf[BUF_LEN + i] == GUARD_BYTE;
+		if (tg->buf[i] == i % 251)
+			continue;
+		if (first == BUF_LEN)
+			first = i;
+		last = i;
+	}
+	printf("\"guards\": %s, \"dirty\": ", guards ? "true" : "false");
+	if (first == BUF_LEN) {
+		printf("null, ");
+		return;
+	}
+	printf("[%u, %u], \"bytes\": \"", first, last);
+	for (uint32_t i = first; i <= last && i < first + 256; i++)
+		printf("%02x", tg->buf[i]);
+	printf("\", ");
+}
+
+static void post_recvs(const struct target *tg, struct ibv_qp *qp, const struct wish *w)
+{
+	for (unsigned int i = 0; i < w->recvs && i < MAX_WR; i++) {
+		/* receives fill the second half of the buffer from its end */
+		uint32_t len = be16toh(w->recv_len);
+		struct ibv_sge sge = {
+			.addr = (uintptr_t)tg->buf + BUF_LEN - (i + 1) * len,
+			.length = len,
+			.lkey = tg->local->lkey,
+		};
+		struct ibv_recv_wr wr = { .wr_id = 100 + i, .sg_list = &sge, .num_sge = 1 };
+		struct ibv_recv_wr *bad;
+
+		require(!ibv_post_recv(qp, &wr, &bad), "receive %u", i);
+	}
+}
+
+static void do_wish(const struct target *tg, struct rdma_cm_id *id, const struct wish *w)
+{
+	static const enum ibv_wr_opcode opcode[] = {
+		[WISH_READ] = IBV_WR_RDMA_READ,
+		[WISH_WRITE] = IBV_WR_RDMA_WRITE,
+		[WISH_SEND] = IBV_WR_SEND,
+		[WISH_BAD_SEND] = IBV_WR_SEND,
+	};
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)tg->buf,
+		.length = be32toh(w->len),
+		.lkey = w->op == WISH_BAD_SEND ? tg->stale : tg->local->lkey,
+	};
+	struct ibv_send_wr wr = {
+		.wr_id = 1,
+		.sg_list = &sge,
+		.num_sge = 1,
+		.send_flags = IBV_SEND_SIGNALED,
+	}, *bad;
+
+	if (w->op == WISH_CLOSE)
+		rdma_disconnect(id);
+	if (w->op == WISH_NONE || w->op >= ARRAY_SIZE(opcode))
+		return;
+	wr.opcode = opcode[w->op];
+	wr.wr.rdma.rkey = be32toh(w->rkey);
+	wr.wr.rdma.remote_addr = be64toh(w->raddr);
+	require(!ibv_post_send(id->qp, &wr, &bad), "%s", strerror(errno));
+}
+
+static void print_wcs(struct target *tg, bool *first)
+{
+	struct ibv_wc wc;
+
+	while (ibv_poll_cq(tg->cq, 1, &wc) == 1) {
+		printf("%s[%llu, %d, %u, %u, %d, %u, %u]", *first ? "" : ", ",
+		       (unsigned long long)wc.wr_id, wc.status, wc.vendor_err,
+		       wc.status ? 0 : wc.byte_len, wc.status ? -1 : (int)wc.opcode,
+		       wc.status ? 0 : wc.wc_flags, wc.status ? 0 : be32toh(wc.imm_data));
+		*first = false;
+	}
+}
+
+static void print_async(struct target *tg)
+{
+	struct pollfd pfd = { .fd = tg->ctx->async_fd, .events = POLLIN };
+	struct ibv_async_event ev;
+	bool first = true;
+
+	printf("\"async\": [");
+	while (poll(&pfd, 1, 0) == 1 && !ibv_get_async_event(tg->ctx, &ev)) {
+		printf("%s\"%s\"", first ? "" : ", ", ibv_event_type_str(ev.event_type));
+		first = false;
+		ibv_ack_async_event(&ev);
+	}
+	printf("], ");
+}
+
+static bool next_event(struct target *tg, enum rdma_cm_event_type type, struct rdma_cm_id **id,
+		       struct wish *w)
+{
+	struct rdma_cm_event *ev;
+	uint64_t end = now_ms() + TIMEOUT_MS;
+
+	while (now_ms() < end && cm_wait(tg->cm, 1000)) {
+		enum rdma_cm_event_type got;
+
+		require(!rdma_get_cm_event(tg->cm, &ev), "%s", strerror(errno));
+		got = ev->event;
+		*id = ev->id;
+		if (w && got == RDMA_CM_EVENT_CONNECT_REQUEST) {
+			memset(w, 0, sizeof(*w));
+			if (ev->param.conn.private_data_len >= sizeof(*w))
+				memcpy(w, ev->param.conn.private_data, sizeof(*w));
+		}
+		rdma_ack_cm_event(ev);
+		if (got == type)
+			return true;
+		if (got == RDMA_CM_EVENT_CONNECT_ERROR || got == RDMA_CM_EVENT_DISCONNECTED)
+			return false;
+	}
+	return false;
+}
+
+static struct ibv_qp *make_qp(struct target *tg, struct rdma_cm_id *id)
+{
+	struct ibv_qp_init_attr attr = {
+		.send_cq = tg->cq,
+		.recv_cq = tg->cq,
+		.cap = { .max_send_wr = MAX_WR, .max_recv_wr = MAX_WR,
+			 .max_send_sge = 4, .max_recv_sge = 4 },
+		.qp_type = IBV_QPT_RC,
+	};
+
+	require(!rdma_create_qp(id, tg->pd, &attr), "%s", strerror(errno));
+	return id->qp;
+}
+
+static void accept_it(struct target *tg, struct rdma_cm_id *id)
+{
+	struct offer offer = {
+		.addr = htobe64((uintptr_t)tg->buf),
+		.len = htobe32(BUF_LEN),
+		.all = htobe32(tg->all->rkey),
+		.only_read = htobe32(tg->only_read->rkey),
+		.only_write = htobe32(tg->only_write->rkey),
+		.local = htobe32(tg->local->rkey),
+		.other_pd = htobe32(tg->other_pd->rkey),
+		.stale = htobe32(tg->stale),
+	};
+	struct rdma_conn_param param = {
+		.private_data = &offer,
+		.private_data_len = sizeof(offer),
+		.responder_resources = IRD,
+		.initiator_depth = IRD,
+	};
+
+	require(!rdma_accept(id, &param), "%s", strerror(errno));
+}
+
+static void serve(struct target *tg)
+{
+	struct ibv_qp_init_attr init;
+	bool first = true, ended;
+	struct ibv_qp_attr attr;
+	struct rdma_cm_id *id;
+	struct wish w;
+
+	/* what starts with rubbish never gets here */
+	while (!next_event(tg, RDMA_CM_EVENT_CONNECT_REQUEST, &id, &w))
+		;
+	reset_memory(tg);
+	make_qp(tg, id);
+	post_recvs(tg, id->qp, &w);
+	accept_it(tg, id);
+	ended = !next_event(tg, RDMA_CM_EVENT_ESTABLISHED, &id, NULL);
+	if (be32toh(w.enables) & 1U << 31) {
+		attr.qp_access_flags = be32toh(w.enables) & ~(1U << 31);
+		require(!ibv_modify_qp(id->qp, &attr, IBV_QP_ACCESS_FLAGS), "%s",
+			strerror(errno));
+	}
+	if (!ended)
+		do_wish(tg, id, &w);
+
+	printf("{\"wcs\": [");
+	if (!ended)
+		ended = next_event(tg, RDMA_CM_EVENT_DISCONNECTED, &id, NULL);
+	print_wcs(tg, &first);
+	printf("], ");
+	print_async(tg);
+	print_dirty(tg);
+	require(!ibv_query_qp(id->qp, &attr, IBV_QP_STATE, &init), "%s", strerror(errno));
+	printf("\"state\": %d, \"ended\": %s}\n", attr.qp_state, ended ? "true" : "false");
+	fflush(stdout);
+	rdma_destroy_qp(id);
+	rdma_destroy_id(id);
+}
+
+int main(int argc, char **argv)
+{
+	struct sockaddr_storage addr;
+	struct target tg = { 0 };
+
+	if (argc != 3) {
+		fprintf(stderr, "usage: target ADDRESS PORT\n");
+		return EXIT_FAIL;
+	}
+	resolve(argv[1], atoi(argv[2]), &addr);
+	tg.cm = cm_channel(true);
+	require(!rdma_create_id(tg.cm, &tg.listener, NULL, RDMA_PS_TCP) &&
+		!rdma_bind_addr(tg.listener, (struct sockaddr *)&addr) &&
+		!rdma_listen(tg.listener, 16), "%s", strerror(errno));
+	require(tg.listener->verbs, "no device has the address");
+	tg.ctx = tg.listener->verbs;
+	make_memory(&tg);
+	fprintf(stderr, "ready\n");
+	for (;;)
+		serve(&tg);
+}

@@ -23,10 +23,10 @@ static void opcode_table(struct kunit *test)
 		{ true, false, 0, false, true, 0, true },	/* Send with SE */
 		{ true, false, 0, true, true, 0, true },	/* Send with SE and Invalidate */
 		{ true, false, 2, false, false, 4, false },	/* Terminate */
-		{ false, false, 0, false, false, 8, false },	/* Immediate Data */
-		{ false, false, 0, false, true, 8, false },	/* Immediate Data with SE */
-		{ false, false, 1, false, false, 52, false },	/* Atomic Request */
-		{ false, false, 3, false, false, 12, false },	/* Atomic Response */
+		{ true, false, 0, false, false, 8, false },	/* Immediate Data */
+		{ true, false, 0, false, true, 8, false },	/* Immediate Data with SE */
+		{ true, false, 1, false, false, 52, false },	/* Atomic Request */
+		{ true, false, 3, false, false, 12, false },	/* Atomic Response */
 	};
 	u32 i;
 
@@ -259,19 +259,19 @@ static const struct {
 		{ .last = true, .version = 1, .ulp = 0x48, .msn = 1 },
 		"0102030405060708",
 		"001a 4148 00000000 00000000 00000001 00000000 0102030405060708 06c22805",
-		RDMAP_E_OPCODE,
+		RDMAP_OK,
 	}, {
 		"Atomic Request",
 		{ .last = true, .version = 1, .ulp = 0x4a, .qn = 1, .msn = 1 },
 		ATOMIC_1 ATOMIC_2,
 		"0046 414a 00000000 00000001 00000001 00000000 " ATOMIC_1 ATOMIC_2 "606cbceb",
-		RDMAP_E_OPCODE,
+		RDMAP_OK,
 	}, {
 		"Atomic Response",
 		{ .last = true, .version = 1, .ulp = 0x4b, .qn = 3, .msn = 1 },
 		"00000007 000000000000002a",
 		"001e 414b 00000000 00000003 00000001 00000000 00000007 000000000000002a 4d18fffb",
-		RDMAP_E_QN,
+		RDMAP_OK,
 	},
 };
 
@@ -357,7 +357,7 @@ static void read_req_round_trip(struct kunit *test)
 
 /* rdmap_check_hdr() */
 
-/* What opcodes 0 to 7 look like, in words of the test's own */
+/* What opcodes 0 to 11 look like, in words of the test's own */
 static bool opcode_on_queue(u32 opcode, bool tagged, u32 qn)
 {
 	switch (opcode) {
@@ -365,16 +365,36 @@ static bool opcode_on_queue(u32 opcode, bool tagged, u32 qn)
 	case 2:
 		return tagged;
 	case 1:
+	case 10:
 		return !tagged && qn == 1;
 	case 3:
 	case 4:
 	case 5:
 	case 6:
+	case 8:
+	case 9:
 		return !tagged && qn == 0;
 	case 7:
 		return !tagged && qn == 2;
+	case 11:
+		return !tagged && qn == 3;
 	}
 	return false;
+}
+
+/* A ULPDU_Length that is right for the opcode, if one is */
+static u32 good_length(u32 opcode)
+{
+	switch (opcode) {
+	case 8:
+	case 9:
+		return 18 + 8;
+	case 10:
+		return 18 + 52;
+	case 11:
+		return 18 + 12;
+	}
+	return 46;
 }
 
 /* Each RDMAP control octet, DDP version, T and QN, with a length that is right */
@@ -397,7 +417,7 @@ static void check_header(struct kunit *test)
 					if (version != 1)
 						want = tagged ? RDMAP_E_DDP_VERSION_TAGGED :
 								RDMAP_E_DDP_VERSION_UNTAGGED;
-					else if (!tagged && qns[q] > 2)
+					else if (!tagged && qns[q] > 3)
 						want = RDMAP_E_QN;
 					else if (ulp >> 6 != 1)
 						want = RDMAP_E_RDMAP_VERSION;
@@ -405,7 +425,7 @@ static void check_header(struct kunit *test)
 						want = RDMAP_E_OPCODE;
 					else
 						want = RDMAP_OK;
-					got = rdmap_check_hdr(&hdr, 46);
+					got = rdmap_check_hdr(&hdr, good_length(ulp & 15));
 					if (got != want)
 						KUNIT_FAIL(test, "%u DV %u %02x QN %u: %u, not %u",
 							   tagged, version, ulp, qns[q],
@@ -442,16 +462,18 @@ static enum rdmap_err want_length(u32 opcode, u32 len)
 	if (opcode == 7)
 		return len < 22 ? RDMAP_E_TERM_SHORT :
 		       len > 18 + 52 ? RDMAP_E_TOO_LONG : RDMAP_OK;
+	if (opcode >= 8)
+		return len == good_length(opcode) ? RDMAP_OK : RDMAP_E_IMM_LENGTH;
 	return RDMAP_OK;
 }
 
-/* Each opcode with each ULPDU_Length (E-23, E-32) */
+/* Each opcode with each ULPDU_Length (E-23, E-32, E-41) */
 static void check_length(struct kunit *test)
 {
-	static const u8 queue[] = { 0, 1, 0, 0, 0, 0, 0, 2 };
+	static const u8 queue[] = { 0, 1, 0, 0, 0, 0, 0, 2, 0, 0, 1, 3 };
 	u32 opcode, len;
 
-	for (opcode = 0; opcode < 8; opcode++) {
+	for (opcode = 0; opcode < 12; opcode++) {
 		struct ddp_hdr hdr = {
 			.tagged = opcode == 0 || opcode == 2, .last = true, .version = 1,
 			.ulp = 0x40 | opcode, .qn = queue[opcode], .msn = 1,
@@ -472,17 +494,17 @@ static void check_length(struct kunit *test)
 /* L is missed where a message is one segment (AE-10), nowhere else */
 static void check_last(struct kunit *test)
 {
-	static const u8 queue[] = { 0, 1, 0, 0, 0, 0, 0, 2 };
+	static const u8 queue[] = { 0, 1, 0, 0, 0, 0, 0, 2, 0, 0, 1, 3 };
 	u32 opcode;
 
-	for (opcode = 0; opcode < 8; opcode++) {
+	for (opcode = 0; opcode < 12; opcode++) {
 		struct ddp_hdr hdr = {
 			.tagged = opcode == 0 || opcode == 2, .version = 1,
 			.ulp = 0x40 | opcode, .qn = queue[opcode], .msn = 1,
 		};
 
-		KUNIT_EXPECT_EQ_MSG(test, rdmap_check_hdr(&hdr, 46),
-				    opcode == 1 || opcode == 7 ? RDMAP_E_NO_L_BIT : RDMAP_OK,
+		KUNIT_EXPECT_EQ_MSG(test, rdmap_check_hdr(&hdr, good_length(opcode)),
+				    opcode == 1 || opcode >= 7 ? RDMAP_E_NO_L_BIT : RDMAP_OK,
 				    "opcode %u", opcode);
 	}
 }

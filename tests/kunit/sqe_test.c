@@ -110,14 +110,14 @@ static void opcodes(struct kunit *test)
 		[SRNIC_OP_WRITE] = { SRNIC_WC_SUCCESS, true },
 		[SRNIC_OP_READ] = { SRNIC_WC_SUCCESS, true },
 		[SRNIC_OP_READ_INV] = { SRNIC_WC_SUCCESS, true },
-		[SRNIC_OP_WRITE_IMM] = { SRNIC_WC_INVALID_WQE },
-		[SRNIC_OP_FETCH_ADD] = { SRNIC_WC_INVALID_WQE },
-		[SRNIC_OP_CMP_SWAP] = { SRNIC_WC_INVALID_WQE },
+		[SRNIC_OP_WRITE_IMM] = { SRNIC_WC_SUCCESS, true },
+		[SRNIC_OP_FETCH_ADD] = { SRNIC_WC_SUCCESS, true },
+		[SRNIC_OP_CMP_SWAP] = { SRNIC_WC_SUCCESS, true },
 		[SRNIC_OP_LOCAL_INV] = { SRNIC_WC_SUCCESS },
 		[SRNIC_OP_BIND_MW] = { SRNIC_WC_SUCCESS },
 		[SRNIC_OP_REG_MR] = { SRNIC_WC_NOT_PRIVILEGED },
 	};
-	static const struct srnic_sge sge = { .addr = 0x1000, .length = 1, .lkey = 0x100 };
+	static const struct srnic_sge sge = { .addr = 0x1000, .length = 8, .lkey = 0x100 };
 	char what[32];
 	struct sq sq;
 	u32 opcode;
@@ -228,6 +228,49 @@ static void inline_lengths(struct kunit *test)
 	end_sq(&sq);
 }
 
+/* An atomic has one SGE of eight octets: its value comes back there */
+static void atomic_sink(struct kunit *test)
+{
+	static const struct {
+		u32 num_sge, length, rkey, lkey;
+		u8 flags;
+		enum srnic_wc_status want;
+	} rows[] = {
+		{ 1, 8, 1, 1, 0, SRNIC_WC_SUCCESS },
+		{ 0, 8, 1, 1, 0, SRNIC_WC_INVALID_WQE },
+		{ 2, 4, 1, 1, 0, SRNIC_WC_INVALID_WQE },
+		{ 2, 8, 1, 1, 0, SRNIC_WC_INVALID_WQE },
+		{ 1, 0, 1, 1, 0, SRNIC_WC_INVALID_LENGTH },
+		{ 1, 7, 1, 1, 0, SRNIC_WC_INVALID_LENGTH },
+		{ 1, 9, 1, 1, 0, SRNIC_WC_INVALID_LENGTH },
+		{ 1, 16, 1, 1, 0, SRNIC_WC_INVALID_LENGTH },
+		{ 1, 8, 0, 1, 0, SRNIC_WC_INVALID_STAG },
+		{ 0, 8, 1, 1, SRNIC_SQE_INLINE, SRNIC_WC_INVALID_WQE },
+	};
+	static const u8 opcodes[] = { SRNIC_OP_FETCH_ADD, SRNIC_OP_CMP_SWAP };
+	char what[32];
+	struct sq sq;
+	u32 i, j;
+
+	make_sq(test, &sq);
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		for (j = 0; j < ARRAY_SIZE(opcodes); j++) {
+			struct srnic_sqe sqe = {
+				.opcode = opcodes[j], .rkey = rows[i].rkey,
+				.num_sge = rows[i].num_sge, .flags = rows[i].flags,
+			};
+			struct srnic_sge sges[2] = {
+				{ .lkey = rows[i].lkey, .length = rows[i].length },
+				{ .lkey = rows[i].lkey, .length = rows[i].length },
+			};
+
+			snprintf(what, sizeof(what), "opcode %u, row %u", opcodes[j], i);
+			expect_wr(test, &sq, what, &sqe, sges, sizeof(sges), rows[i].want);
+		}
+	}
+	end_sq(&sq);
+}
+
 /* There is no inline Read */
 static void inline_read(struct kunit *test)
 {
@@ -294,6 +337,9 @@ static void stag_zero(struct kunit *test)
 		{ SRNIC_OP_READ, 1, 0, 1, SRNIC_WC_INVALID_STAG },
 		{ SRNIC_OP_READ, 0, 0, 0, SRNIC_WC_SUCCESS },
 		{ SRNIC_OP_SEND, 0, 1, 1, SRNIC_WC_SUCCESS },
+		{ SRNIC_OP_WRITE_IMM, 1, 1, 1, SRNIC_WC_SUCCESS },
+		{ SRNIC_OP_WRITE_IMM, 0, 1, 1, SRNIC_WC_INVALID_STAG },
+		{ SRNIC_OP_WRITE_IMM, 0, 0, 0, SRNIC_WC_SUCCESS },
 	};
 	char what[16];
 	struct sq sq;
@@ -411,6 +457,7 @@ static struct kunit_case sqe_cases[] = {
 	KUNIT_CASE(flag_bits),
 	KUNIT_CASE(sge_counts),
 	KUNIT_CASE(inline_lengths),
+	KUNIT_CASE(atomic_sink),
 	KUNIT_CASE(inline_read),
 	KUNIT_CASE(sge_sums),
 	KUNIT_CASE(stag_zero),

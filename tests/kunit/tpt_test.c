@@ -217,25 +217,25 @@ static void precedence(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_tpt_check(tpte, &acc), SRNIC_TPT_OK);
 }
 
-/* One error, three names (E-09 to E-13, E-18 to E-22, CP-08) */
+/* One error, four names (E-09 to E-13, E-18 to E-22, E-39, CP-08) */
 static void error_names(struct kunit *test)
 {
 	static const struct {
 		enum srnic_tpt_err err;
 		enum srnic_wc_status wc;
-		enum rdmap_err tagged, read;
+		enum rdmap_err tagged, read, atomic;
 	} rows[] = {
-		{ SRNIC_TPT_OK, SRNIC_WC_SUCCESS, RDMAP_OK, RDMAP_OK },
+		{ SRNIC_TPT_OK, SRNIC_WC_SUCCESS, RDMAP_OK, RDMAP_OK, RDMAP_OK },
 		{ SRNIC_TPT_STAG, SRNIC_WC_INVALID_STAG, RDMAP_E_TAGGED_STAG,
-		  RDMAP_E_READ_STAG },
+		  RDMAP_E_READ_STAG, RDMAP_E_ATOMIC_STAG },
 		{ SRNIC_TPT_PD, SRNIC_WC_INVALID_PD, RDMAP_E_TAGGED_STREAM,
-		  RDMAP_E_READ_STREAM },
+		  RDMAP_E_READ_STREAM, RDMAP_E_ATOMIC_STREAM },
 		{ SRNIC_TPT_ACCESS, SRNIC_WC_ACCESS, RDMAP_E_TAGGED_ACCESS,
-		  RDMAP_E_READ_ACCESS },
+		  RDMAP_E_READ_ACCESS, RDMAP_E_ATOMIC_ACCESS },
 		{ SRNIC_TPT_WRAP, SRNIC_WC_WRAP, RDMAP_E_TAGGED_WRAP,
-		  RDMAP_E_READ_WRAP },
+		  RDMAP_E_READ_WRAP, RDMAP_E_ATOMIC_WRAP },
 		{ SRNIC_TPT_BOUNDS, SRNIC_WC_BOUNDS, RDMAP_E_TAGGED_BOUNDS,
-		  RDMAP_E_READ_BOUNDS },
+		  RDMAP_E_READ_BOUNDS, RDMAP_E_ATOMIC_BOUNDS },
 	};
 	u32 i;
 
@@ -243,6 +243,7 @@ static void error_names(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, srnic_tpt_wc_status(rows[i].err), rows[i].wc);
 		KUNIT_EXPECT_EQ(test, srnic_tpt_tagged_err(rows[i].err), rows[i].tagged);
 		KUNIT_EXPECT_EQ(test, srnic_tpt_read_err(rows[i].err), rows[i].read);
+		KUNIT_EXPECT_EQ(test, srnic_tpt_atomic_err(rows[i].err), rows[i].atomic);
 	}
 }
 
@@ -333,6 +334,8 @@ static void access_flags(struct kunit *test)
 		{ IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE, LR | LW | SINK | RW },
 		{ IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ,
 		  LR | LW | SINK | RW | RR },
+		{ IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_ATOMIC,
+		  LR | LW | SINK | SRNIC_REMOTE_ATOMIC },
 		{ IB_ACCESS_RELAXED_ORDERING, LR },
 	};
 	struct srnic_device *dev = fake_device(test);

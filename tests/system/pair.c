@@ -36,7 +36,9 @@ void end_init(struct end *e, struct rdma_cm_id *id, const struct ibv_qp_cap *cap
 	e->pd = ibv_alloc_pd(id->verbs);
 	require(e->pd, "ibv_alloc_pd: %s", strerror(errno));
 	e->scq = ibv_create_cq(id->verbs, cap->max_send_wr + 8, NULL, NULL, 0);
-	e->rcq = ibv_create_cq(id->verbs, cap->max_recv_wr + 8, NULL, NULL, 0);
+	e->rch = ibv_create_comp_channel(id->verbs);
+	require(e->rch, "ibv_create_comp_channel: %s", strerror(errno));
+	e->rcq = ibv_create_cq(id->verbs, cap->max_recv_wr + 8, NULL, e->rch, 0);
 	require(e->scq && e->rcq, "ibv_create_cq: %s", strerror(errno));
 	attr.send_cq = e->scq;
 	attr.recv_cq = e->rcq;
@@ -116,7 +118,8 @@ static void end_close(struct end *e)
 	err = ibv_dereg_mr(e->mr);
 	require(!err, "ibv_dereg_mr: %s", strerror(err));
 	munmap(e->buf, BUF_SIZE);
-	err = ibv_destroy_cq(e->scq) ?: ibv_destroy_cq(e->rcq) ?: ibv_dealloc_pd(e->pd);
+	err = ibv_destroy_cq(e->scq) ?: ibv_destroy_cq(e->rcq) ?: ibv_dealloc_pd(e->pd) ?:
+	      ibv_destroy_comp_channel(e->rch);
 	require(!err, "releasing an end: %s", strerror(err));
 	if (rdma_destroy_id(e->id))
 		die("rdma_destroy_id: %s", strerror(errno));

@@ -16,6 +16,7 @@ struct end {
 	struct ibv_pd *pd;
 	struct ibv_cq *scq;
 	struct ibv_cq *rcq;
+	struct ibv_comp_channel *rch;	/* of rcq */
 	struct ibv_qp_cap cap;
 	uint8_t *buf;
 	struct ibv_mr *mr;	/* of buf, all rights */

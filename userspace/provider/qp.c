@@ -40,11 +40,14 @@ enum {
 	SRNIC_WR_REMOTE	= 1 << 2,	/* names remote memory */
 	SRNIC_WR_INV	= 1 << 3,	/* names an STag to invalidate */
 	SRNIC_WR_SGE1	= 1 << 4,	/* has one SGE at most */
+	SRNIC_WR_IMM	= 1 << 5,	/* has immediate data */
+	SRNIC_WR_ATOMIC	= 1 << 6,	/* has operands; one SGE takes 8 bytes */
 };
 
 /*
  * What may be posted, and what belongs to it. No opcode: verbs knows it, this
- * device does not do it, EOPNOTSUPP.
+ * device does not do it, EOPNOTSUPP. SEND_WITH_IMM is one of those for good:
+ * iWARP has no such message (RFC 7306 6).
  */
 static const struct srnic_wr_rule {
 	uint8_t opcode;			/* enum srnic_opcode */
@@ -57,8 +60,13 @@ static const struct srnic_wr_rule {
 				    SRNIC_WR_INV },
 	[IBV_WR_RDMA_WRITE]	= { SRNIC_OP_WRITE,
 				    SRNIC_WR_INLINE | SRNIC_WR_REMOTE },
+	[IBV_WR_RDMA_WRITE_WITH_IMM] = { SRNIC_OP_WRITE_IMM,
+				    SRNIC_WR_INLINE | SRNIC_WR_SE |
+				    SRNIC_WR_REMOTE | SRNIC_WR_IMM },
 	[IBV_WR_RDMA_READ]	= { SRNIC_OP_READ,
 				    SRNIC_WR_REMOTE | SRNIC_WR_SGE1 },
+	[IBV_WR_ATOMIC_FETCH_AND_ADD] = { SRNIC_OP_FETCH_ADD, SRNIC_WR_ATOMIC },
+	[IBV_WR_ATOMIC_CMP_AND_SWP] = { SRNIC_OP_CMP_SWAP, SRNIC_WR_ATOMIC },
 	[IBV_WR_DRIVER1]	= { 0 },
 };
 
@@ -544,8 +552,16 @@ int srnic_put_head(const struct srnic_qp *qp, struct srnic_sqe *sqe,
 		sqe->rkey = wr->wr.rdma.rkey;
 		sqe->remote_addr = wr->wr.rdma.remote_addr;
 	}
+	if (rule->has & SRNIC_WR_ATOMIC) {
+		sqe->rkey = wr->wr.atomic.rkey;
+		sqe->remote_addr = wr->wr.atomic.remote_addr;
+		sqe->arg[0] = wr->wr.atomic.compare_add;
+		sqe->arg[1] = wr->wr.atomic.swap;
+	}
 	if (rule->has & SRNIC_WR_INV)
 		sqe->stag = wr->invalidate_rkey;
+	if (rule->has & SRNIC_WR_IMM)
+		sqe->stag = (__force uint32_t)wr->imm_data;
 	return 0;
 }
 
@@ -557,7 +573,8 @@ int srnic_put_head(const struct srnic_qp *qp, struct srnic_sqe *sqe,
  * @sgl: SGEs
  * @num: how many
  *
- * Return: 0, or EINVAL: too many SGEs or too many bytes.
+ * Return: 0, or EINVAL: too many SGEs or too many bytes, or not what an atomic
+ * returns.
  */
 int srnic_put_sges(const struct srnic_qp *qp, struct srnic_sqe *sqe,
 		   enum ibv_wr_opcode opcode, const struct ibv_sge *sgl,
@@ -565,6 +582,9 @@ int srnic_put_sges(const struct srnic_qp *qp, struct srnic_sqe *sqe,
 {
 	if (num > qp->sq.max_sge ||
 	    (num > 1 && (srnic_wr_rules[opcode].has & SRNIC_WR_SGE1)))
+		return EINVAL;
+	if ((srnic_wr_rules[opcode].has & SRNIC_WR_ATOMIC) &&
+	    (num != 1 || sgl->length != sizeof(uint64_t)))
 		return EINVAL;
 	sqe->num_sge = num;
 	return srnic_put_sgl((struct srnic_sge *)(sqe + 1), sgl, num);

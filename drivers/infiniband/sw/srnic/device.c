@@ -260,7 +260,7 @@ int srnic_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->max_qp_rd_atom = SRNIC_MAX_IRD;
 	attr->max_qp_init_rd_atom = SRNIC_MAX_ORD;
 	attr->max_res_rd_atom = SRNIC_MAX_QP * SRNIC_MAX_IRD;
-	attr->atomic_cap = IB_ATOMIC_NONE;
+	attr->atomic_cap = IB_ATOMIC_GLOB;
 	attr->max_pkeys = 1;
 	/* of completions: ns, all of 64 bits */
 	attr->timestamp_mask = U64_MAX;

@@ -10,7 +10,8 @@
 #include "srnic.h"
 
 static const u32 known_access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |
-				IB_ACCESS_REMOTE_READ | IB_ACCESS_MW_BIND |
+				IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC |
+				IB_ACCESS_MW_BIND |
 				IB_ZERO_BASED | IB_ACCESS_OPTIONAL;
 
 static u8 access_to_rights(int access)
@@ -27,6 +28,8 @@ static u8 access_to_rights(int access)
 		rights |= SRNIC_BINDABLE;
 	if (access & IB_ZERO_BASED)
 		rights |= SRNIC_ZERO_BASED;
+	if (access & IB_ACCESS_REMOTE_ATOMIC)
+		rights |= SRNIC_REMOTE_ATOMIC;
 	return rights;
 }
 

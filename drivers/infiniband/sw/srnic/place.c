@@ -75,7 +75,8 @@ static void rx_check_read_response(struct srnic_qp *qp)
 		return;
 	}
 	if (!rx->rd_valid) {
-		if (!srnic_orq_head(qp, &rx->rd_index, &rx->rd)) {
+		if (!srnic_orq_head(qp, &rx->rd_index, &rx->rd) ||
+		    srnic_op_is_atomic(rx->rd.opcode)) {
 			rx_error(rx, RDMAP_E_RESP_UNEXPECTED, SRNIC_WC_SUCCESS);
 			return;
 		}
@@ -101,11 +102,55 @@ static void rx_check_read_response(struct srnic_qp *qp)
 		rx_check_tagged(qp);
 }
 
+/* The answer to the oldest request, if that is this atomic (RFC 7306 5.2.2) */
+static void rx_check_atomic_response(struct srnic_qp *qp)
+{
+	struct srnic_rx *rx = qp->rx;
+	struct rdmap_atomic_resp resp;
+
+	rdmap_atomic_resp_decode(rx->hdr + MPA_LEN_FIELD + DDP_UNTAGGED_LEN, &resp);
+	if (rx->rtr_response || rx->rd_valid ||
+	    !srnic_orq_head(qp, &rx->rd_index, &rx->rd) ||
+	    !srnic_op_is_atomic(rx->rd.opcode) || rx->rd_index != resp.id)
+		rx_error(rx, RDMAP_E_RESP_UNEXPECTED, SRNIC_WC_SUCCESS);
+	else
+		rx->rd_valid = true;
+}
+
+/* A QP that takes none, or an operation there is not (E-40) */
+static void rx_check_atomic_request(struct srnic_qp *qp)
+{
+	struct srnic_rx *rx = qp->rx;
+	struct rdmap_atomic_req req;
+
+	rdmap_atomic_req_decode(rx->hdr + MPA_LEN_FIELD + DDP_UNTAGGED_LEN, &req);
+	if (!rdmap_atomic_known(req.aopcode))
+		rx_error(rx, RDMAP_E_ATOMIC_OPCODE, SRNIC_WC_SUCCESS);
+	else if (!(READ_ONCE(qp->enables) & SRNIC_QP_ATOMIC_ENABLED))
+		rx_error(rx, RDMAP_E_ATOMIC_ACCESS, SRNIC_WC_SUCCESS);
+}
+
+static void rx_check_read_request(struct srnic_qp *qp)
+{
+	struct srnic_rx *rx = qp->rx;
+	struct rdmap_read_req req;
+
+	rdmap_read_req_decode(rx->hdr + MPA_LEN_FIELD + DDP_UNTAGGED_LEN, &req);
+	if (req.size && !(READ_ONCE(qp->enables) & SRNIC_QP_READ_ENABLED))
+		rx_error(rx, RDMAP_E_READ_ACCESS, SRNIC_WC_SUCCESS);
+}
+
+/* A Send, or Immediate Data, which takes a receive WQE but none of its buffer */
 static void rx_check_send(struct srnic_qp *qp)
 {
 	struct srnic_rx *rx = qp->rx;
 	int err;
 
+	/* in the middle of a Send */
+	if (rx->rwr_valid && srnic_rx_immediate(rx)) {
+		rx_error(rx, RDMAP_E_OPCODE, SRNIC_WC_SUCCESS);
+		return;
+	}
 	if (rx->ddp.msn != rx->msn[DDP_QN_SEND]) {
 		rx_error(rx, RDMAP_E_MSN, SRNIC_WC_SUCCESS);
 		return;
@@ -135,7 +180,7 @@ static void rx_check_send(struct srnic_qp *qp)
 		rx_error(rx, RDMAP_E_TOO_LONG, SRNIC_WC_INVALID_LENGTH);
 }
 
-/* Messages of one segment on a queue of their own: Read Request, Terminate */
+/* Messages of one segment on the other queues: requests, Terminate, Atomic Response */
 static void rx_check_single(struct srnic_qp *qp, u32 qn)
 {
 	struct srnic_rx *rx = qp->rx;
@@ -144,9 +189,12 @@ static void rx_check_single(struct srnic_qp *qp, u32 qn)
 		rx_error(rx, RDMAP_E_MSN, SRNIC_WC_SUCCESS);
 	else if (rx->ddp.mo)
 		rx_error(rx, RDMAP_E_MO, SRNIC_WC_SUCCESS);
-	else if (qn == DDP_QN_READ_REQUEST && !(READ_ONCE(qp->enables) & SRNIC_QP_READ_ENABLED) &&
-		 get_unaligned_be32(rx->hdr + MPA_LEN_FIELD + DDP_UNTAGGED_LEN + 12))
-		rx_error(rx, RDMAP_E_READ_ACCESS, SRNIC_WC_SUCCESS);
+	else if (rx->opcode == RDMAP_READ_REQUEST)
+		rx_check_read_request(qp);
+	else if (rx->opcode == RDMAP_ATOMIC_REQUEST)
+		rx_check_atomic_request(qp);
+	else if (rx->opcode == RDMAP_ATOMIC_RESPONSE)
+		rx_check_atomic_response(qp);
 }
 
 /**
@@ -165,10 +213,10 @@ void srnic_rx_check(struct srnic_qp *qp)
 		rx_check_read_response(qp);
 		break;
 	case RDMAP_READ_REQUEST:
-		rx_check_single(qp, DDP_QN_READ_REQUEST);
-		break;
+	case RDMAP_ATOMIC_REQUEST:
+	case RDMAP_ATOMIC_RESPONSE:
 	case RDMAP_TERMINATE:
-		rx_check_single(qp, DDP_QN_TERMINATE);
+		rx_check_single(qp, rdmap_op(qp->rx->opcode)->qn);
 		break;
 	default:
 		rx_check_send(qp);

@@ -57,6 +57,7 @@ enum srnic_qp_state {
 #define SRNIC_QP_READ_ENABLED	1
 #define SRNIC_QP_WRITE_ENABLED	2
 #define SRNIC_QP_BIND_ENABLED	4
+#define SRNIC_QP_ATOMIC_ENABLED	8
 
 /**
  * struct srnic_llp_ops - what the maker of a connection is told of it
@@ -108,9 +109,9 @@ enum srnic_swr_state {
  * @signaled: success gives a CQE
  * @state: enum srnic_swr_state
  * @status: enum srnic_wc_status, valid when DONE
- * @byte_len: octets of a Read
- * @sink_stag: of a Read
- * @sink_to: of a Read
+ * @byte_len: octets of a Read or an atomic
+ * @sink_stag: of a Read or an atomic
+ * @sink_to: of a Read or an atomic
  */
 struct srnic_swr {
 	u64 wr_id;
@@ -123,17 +124,14 @@ struct srnic_swr {
 	u64 sink_to;
 };
 
-/* Does the WR wait for a response of the peer? Such WRs take room in ORQ and IRQ. */
-static inline bool srnic_op_has_response(u8 opcode)
-{
-	return opcode == SRNIC_OP_READ || opcode == SRNIC_OP_READ_INV;
-}
-
-/* A read the peer asked for, waiting to be answered */
-struct srnic_inbound_read {
-	struct rdmap_read_req req;
+/* A Read or atomic the peer asked for, waiting to be answered */
+struct srnic_inbound {
+	u8 opcode;				/* RDMAP_READ_REQUEST or RDMAP_ATOMIC_REQUEST */
+	union {
+		struct rdmap_read_req read;
+		struct rdmap_atomic_req atomic;
+	};
 	u8 ddp[DDP_UNTAGGED_LEN];		/* as on the wire, for a Terminate */
-	u8 hdr[RDMAP_READ_REQ_LEN];
 };
 
 /* A receive WQE, copied once from the RQ and checked */
@@ -177,7 +175,7 @@ struct srnic_qp {
 	spinlock_t lock;
 	enum srnic_qp_state state;
 	u8 enables;
-	u16 ird;			/* inbound reads, as set or negotiated */
+	u16 ird;			/* inbound requests, as set or negotiated */
 	u16 ord;
 	enum rdmap_err error;		/* first error, RDMAP_OK if none */
 	bool error_in_wc;		/* a WC carries it: no event (ST-33) */
@@ -192,14 +190,14 @@ struct srnic_qp {
 	unsigned int idle_flushes;	/* flushes under way out of Idle */
 	unsigned int windows;		/* bound to it: it is not destroyed (QP-28) */
 
-	/* sq_lock: send WRs from fetch to completion, reads on the wire */
+	/* sq_lock: send WRs from fetch to completion, Reads and atomics on the wire */
 	spinlock_t sq_lock;
 	u32 sq_posted;			/* kernel consumer: producer index */
 	u32 sq_freed;			/* kernel consumer: slots polled */
 	u32 sq_fetched;			/* next SQE to fetch */
 	u32 sq_completed;		/* next WR to complete */
 	struct srnic_swr *swr;		/* by ring index */
-	u32 *orq;			/* ring indices of reads that await their response */
+	u32 *orq;			/* ring indices of WRs that await their response */
 	u32 orq_mask;
 	u32 orq_head;
 	u32 orq_tail;
@@ -212,9 +210,9 @@ struct srnic_qp {
 	u32 rq_taken;			/* next RQE to take */
 	bool rq_flushing;
 
-	/* irq_lock: reads the peer asked for */
+	/* irq_lock: Reads and atomics the peer asked for */
 	spinlock_t irq_lock;
-	struct srnic_inbound_read *irq;
+	struct srnic_inbound *irq;
 	u32 irq_mask;
 	u32 irq_head;
 	u32 irq_tail;
@@ -243,9 +241,22 @@ enum {
 	SRNIC_QPF_TX_OPEN,	/* this end may send FPDUs (M-STA-4) */
 	SRNIC_QPF_FIN_SENT,	/* no more is sent; data now means Bad Close */
 	SRNIC_QPF_ABORT,	/* close by RST */
+	SRNIC_QPF_RTR_READ,	/* our RTR was a Read Request, not answered yet */
 	SRNIC_QPF_STREAM_BITS,	/* those above belong to one stream */
 	SRNIC_QPF_DESTROY = SRNIC_QPF_STREAM_BITS,	/* nobody cares any more: be quick */
 };
+
+static inline bool srnic_op_is_atomic(u8 opcode)
+{
+	return opcode == SRNIC_OP_FETCH_ADD || opcode == SRNIC_OP_CMP_SWAP;
+}
+
+/* Does the WR wait for a response of the peer? Such WRs take room in ORQ and IRQ. */
+static inline bool srnic_op_has_response(u8 opcode)
+{
+	return opcode == SRNIC_OP_READ || opcode == SRNIC_OP_READ_INV ||
+	       srnic_op_is_atomic(opcode);
+}
 
 static inline struct srnic_qp *to_srnic_qp(struct ib_qp *ibqp)
 {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Reads under way: the IRQ holds those the peer asked for until the tx engine
- * has answered them, the ORQ those that await the peer's response.
+ * Reads and atomics under way: the IRQ holds those the peer asked for until the
+ * tx engine has answered them, the ORQ those that await the peer's response.
+ * Both kinds share queues, order and limits (RFC 7306 5.2).
  */
 
 #include "tx.h"
 
 /**
- * srnic_irq_empty - no inbound read waits for its answer
+ * srnic_irq_empty - no inbound request waits for its answer
  * @qp: with a stream
  */
 bool srnic_irq_empty(const struct srnic_qp *qp)
@@ -16,21 +17,23 @@ bool srnic_irq_empty(const struct srnic_qp *qp)
 }
 
 /**
- * srnic_irq_push - the peer asked for a read (rx kthread)
+ * srnic_irq_push - the peer asked for a Read or an atomic (rx kthread)
  * @qp: with a stream
- * @rd: the request
+ * @in: the request
  *
- * Return: 0; -ENOSPC if the peer has IRD reads outstanding already (INI-7).
+ * Return: 0; -ENOSPC if the peer has IRD requests outstanding already (INI-7).
  */
-int srnic_irq_push(struct srnic_qp *qp, const struct srnic_inbound_read *rd)
+int srnic_irq_push(struct srnic_qp *qp, const struct srnic_inbound *in)
 {
+	/* may have been changed, but never above what the IRQ holds */
+	u32 ird = min(READ_ONCE(qp->ird), qp->mpa.ird);
 	int err = 0;
 
 	spin_lock(&qp->irq_lock);
-	if (qp->irq_tail - qp->irq_head >= qp->mpa.ird) {
+	if (qp->irq_tail - qp->irq_head >= ird) {
 		err = -ENOSPC;
 	} else {
-		qp->irq[qp->irq_tail & qp->irq_mask] = *rd;
+		qp->irq[qp->irq_tail & qp->irq_mask] = *in;
 		WRITE_ONCE(qp->irq_tail, qp->irq_tail + 1);
 	}
 	spin_unlock(&qp->irq_lock);
@@ -38,19 +41,19 @@ int srnic_irq_push(struct srnic_qp *qp, const struct srnic_inbound_read *rd)
 }
 
 /**
- * srnic_irq_head - the oldest inbound read, which stays there (tx kthread)
+ * srnic_irq_head - the oldest inbound request, which stays there (tx kthread)
  * @qp: with a stream
- * @rd: filled in
+ * @in: filled in
  *
  * Return: false if there is none.
  */
-bool srnic_irq_head(struct srnic_qp *qp, struct srnic_inbound_read *rd)
+bool srnic_irq_head(struct srnic_qp *qp, struct srnic_inbound *in)
 {
 	bool found = false;
 
 	spin_lock(&qp->irq_lock);
 	if (qp->irq_head != qp->irq_tail) {
-		*rd = qp->irq[qp->irq_head & qp->irq_mask];
+		*in = qp->irq[qp->irq_head & qp->irq_mask];
 		found = true;
 	}
 	spin_unlock(&qp->irq_lock);
@@ -58,7 +61,7 @@ bool srnic_irq_head(struct srnic_qp *qp, struct srnic_inbound_read *rd)
 }
 
 /**
- * srnic_irq_done - the oldest inbound read is answered: its place is free (tx kthread)
+ * srnic_irq_done - the oldest inbound request is answered: its place is free (tx kthread)
  * @qp: with a stream
  */
 void srnic_irq_done(struct srnic_qp *qp)
@@ -69,7 +72,7 @@ void srnic_irq_done(struct srnic_qp *qp)
 }
 
 /**
- * srnic_orq_count - reads that await their response
+ * srnic_orq_count - WRs that await their response
  * @qp: alive
  */
 u32 srnic_orq_count(const struct srnic_qp *qp)
@@ -78,8 +81,33 @@ u32 srnic_orq_count(const struct srnic_qp *qp)
 }
 
 /**
- * srnic_orq_push - a Read Request is about to go out (tx kthread)
- * @qp: with a stream and fewer than ORD reads outstanding
+ * srnic_orq_limit - requests that may be outstanding: ORD (RD-02)
+ * @qp: with a stream
+ *
+ * ORD may have been changed by Modify QP, but never above what was negotiated,
+ * which is what the ORQ holds and the peer takes.
+ */
+u32 srnic_orq_limit(const struct srnic_qp *qp)
+{
+	return min(READ_ONCE(qp->ord), qp->mpa.ord);
+}
+
+/**
+ * srnic_orq_full - as many requests are outstanding as may be (INI-6)
+ * @qp: with a stream
+ *
+ * A Read Request that was sent as RTR takes a place at the peer like any other
+ * until it is answered (V2-20).
+ */
+bool srnic_orq_full(const struct srnic_qp *qp)
+{
+	return srnic_orq_count(qp) + test_bit(SRNIC_QPF_RTR_READ, &qp->flags) >=
+	       srnic_orq_limit(qp);
+}
+
+/**
+ * srnic_orq_push - a request is about to go out (tx kthread)
+ * @qp: with a stream; srnic_orq_full() said no
  * @index: ring index of the WR
  */
 void srnic_orq_push(struct srnic_qp *qp, u32 index)
@@ -93,12 +121,12 @@ void srnic_orq_push(struct srnic_qp *qp, u32 index)
 }
 
 /**
- * srnic_orq_head - the read whose response is due next (rx kthread)
+ * srnic_orq_head - the WR whose response is due next (rx kthread)
  * @qp: with a stream
  * @index: set to the ring index of the WR
  * @swr: set to a copy of the WR
  *
- * Return: false if no read is outstanding.
+ * Return: false if none is outstanding.
  */
 bool srnic_orq_head(struct srnic_qp *qp, u32 *index, struct srnic_swr *swr)
 {
@@ -116,12 +144,12 @@ bool srnic_orq_head(struct srnic_qp *qp, u32 *index, struct srnic_swr *swr)
 }
 
 /**
- * srnic_orq_done - the response of the oldest read is over (rx kthread)
+ * srnic_orq_done - the response of the oldest request is over (rx kthread)
  * @qp: with a stream
  * @index: as srnic_orq_head() gave it
  * @status: how it ended
  *
- * Completes the WR and lets the tx kthread go on if it waited for a read.
+ * Completes the WR and lets the tx kthread go on if it waited for a response.
  */
 void srnic_orq_done(struct srnic_qp *qp, u32 index, enum srnic_wc_status status)
 {

@@ -43,6 +43,9 @@ struct srnic_rx *srnic_rx_new(const struct srnic_qp *qp)
 	struct srnic_rx *rx = kzalloc(sizeof(*rx), GFP_KERNEL);
 	int qn;
 
+	/* whatever is all header is kept whole */
+	BUILD_BUG_ON(RDMAP_MAX_TERM_LEN < RDMAP_ATOMIC_REQ_LEN);
+
 	if (!rx)
 		return NULL;
 	rx->rwr = kzalloc(struct_size(rx->rwr, sge, qp->max_recv_sge), GFP_KERNEL);
@@ -74,7 +77,8 @@ static void rx_fail(struct srnic_qp *qp, enum rdmap_err err, enum srnic_wc_statu
 {
 	struct srnic_rx *rx = qp->rx;
 	const struct rdmap_error *e = rdmap_error(err);
-	bool read = rx->opcode == RDMAP_READ_RESPONSE && rx->rd_valid;
+	bool response = rx->rd_valid && (rx->opcode == RDMAP_READ_RESPONSE ||
+					 rx->opcode == RDMAP_ATOMIC_RESPONSE);
 	bool quote = e->hdrct & RDMAP_TERM_D;
 	struct srnic_cqe cqe = { };
 
@@ -85,16 +89,16 @@ static void rx_fail(struct srnic_qp *qp, enum rdmap_err err, enum srnic_wc_statu
 		srnic_count(qp->dev, SRNIC_CNT_RX_PROTECTION_ERROR);
 	else if (err == RDMAP_E_NO_RQE)
 		srnic_count(qp->dev, SRNIC_CNT_RQ_EMPTY);
-	else if (err == RDMAP_E_RQ_LOCAL)
+	else if (err == RDMAP_E_RQ_LOCAL || err == RDMAP_E_LOCAL_WR)
 		srnic_count(qp->dev, SRNIC_CNT_LOCAL_WR_ERROR);
 	else
 		srnic_count(qp->dev, SRNIC_CNT_RX_PROTOCOL_ERROR);
 
 	/* one WC with an error at most (ST-35): the others' are Flushed */
 	if (!srnic_qp_fail(qp, err, quote ? rx->hdr : NULL, quote ? rx->need : 0,
-			   status && (read || rx->rwr_valid)))
+			   status && (response || rx->rwr_valid)))
 		return;
-	if (status && read) {
+	if (status && response) {
 		rx->rd_valid = false;
 		srnic_orq_done(qp, rx->rd_index, status);
 	} else if (status && rx->rwr_valid) {
@@ -103,7 +107,11 @@ static void rx_fail(struct srnic_qp *qp, enum rdmap_err err, enum srnic_wc_statu
 	}
 }
 
-/* A whole Send is here and good: invalidate, then complete (OR-09) */
+/*
+ * A whole Send or Immediate Data message is here and good: invalidate, then
+ * complete (OR-09). To verbs the latter is the end of an RDMA Write with
+ * immediate data, whose octets are those of the Write before it.
+ */
 static void rx_deliver_send(struct srnic_qp *qp)
 {
 	struct srnic_rx *rx = qp->rx;
@@ -123,22 +131,41 @@ static void rx_deliver_send(struct srnic_qp *qp)
 		cqe.flags |= SRNIC_CQE_WITH_INV;
 		cqe.data = rx->ddp.inv_stag;
 	}
+	if (srnic_rx_immediate(rx)) {
+		cqe.flags |= SRNIC_CQE_WITH_IMM;
+		cqe.byte_len = rx->write_len;
+		memcpy(&cqe.data, rx->hdr + MPA_LEN_FIELD + DDP_UNTAGGED_LEN,
+		       sizeof(cqe.data));
+	}
 	rx->rwr_valid = false;
 	rx->mo = 0;
+	rx->write_len = 0;
 	rx->msn[DDP_QN_SEND]++;
 	srnic_rq_complete(qp, rx->rwr, &cqe, SRNIC_WC_SUCCESS);
 }
 
-static void rx_deliver_read_request(struct srnic_qp *qp)
+/* The ULP is not told (WR-2), but of the length if Immediate Data follows */
+static void rx_deliver_write(struct srnic_rx *rx)
+{
+	if (rx->write_ended)
+		rx->write_len = 0;
+	rx->write_len += rx->payload;
+	rx->write_ended = rx->ddp.last;
+}
+
+/* A Read Request or an Atomic Request: the tx kthread's, in order */
+static void rx_deliver_request(struct srnic_qp *qp)
 {
 	struct srnic_rx *rx = qp->rx;
 	const u8 *hdr = rx->hdr + MPA_LEN_FIELD;
-	struct srnic_inbound_read rd;
+	struct srnic_inbound in = { .opcode = rx->opcode };
 
-	memcpy(rd.ddp, hdr, DDP_UNTAGGED_LEN);
-	memcpy(rd.hdr, hdr + DDP_UNTAGGED_LEN, RDMAP_READ_REQ_LEN);
-	rdmap_read_req_decode(rd.hdr, &rd.req);
-	if (srnic_irq_push(qp, &rd)) {
+	memcpy(in.ddp, hdr, DDP_UNTAGGED_LEN);
+	if (rx->opcode == RDMAP_READ_REQUEST)
+		rdmap_read_req_decode(hdr + DDP_UNTAGGED_LEN, &in.read);
+	else
+		rdmap_atomic_req_decode(hdr + DDP_UNTAGGED_LEN, &in.atomic);
+	if (srnic_irq_push(qp, &in)) {
 		rx_fail(qp, RDMAP_E_IRD, SRNIC_WC_SUCCESS);
 		return;
 	}
@@ -152,6 +179,8 @@ static void rx_deliver_read_response(struct srnic_qp *qp)
 
 	if (rx->rtr_response) {
 		rx->rtr_response = false;
+		clear_bit(SRNIC_QPF_RTR_READ, &qp->flags);
+		wake_up(&qp->tx_wait);
 		return;
 	}
 	rx->rd_off += rx->payload;
@@ -170,6 +199,43 @@ static void rx_deliver_read_response(struct srnic_qp *qp)
 	srnic_orq_done(qp, rx->rd_index, SRNIC_WC_SUCCESS);
 }
 
+static void rx_deliver_atomic_response(struct srnic_qp *qp)
+{
+	struct srnic_rx *rx = qp->rx;
+	struct rdmap_atomic_resp resp;
+	enum srnic_wc_status status;
+
+	rdmap_atomic_resp_decode(rx->hdr + MPA_LEN_FIELD + DDP_UNTAGGED_LEN, &resp);
+	status = srnic_atomic_place(qp, &rx->rd, resp.value);
+	if (status) {
+		rx_fail(qp, RDMAP_E_LOCAL_WR, status);
+		return;
+	}
+	rx->msn[DDP_QN_ATOMIC_RESPONSE]++;
+	rx->rd_valid = false;
+	srnic_orq_done(qp, rx->rd_index, SRNIC_WC_SUCCESS);
+}
+
+/*
+ * Is it about a request of ours? Then the oldest one is it (CP-08). Of an Atomic
+ * Request the RDMAP header is never quoted (RFC 7306 8.1), and of an opcode that
+ * is unknown to it a peer may quote nothing at all.
+ */
+static bool term_answers_request(const struct rdmap_term *term, const struct srnic_swr *oldest)
+{
+	const struct rdmap_error *unknown = rdmap_error(RDMAP_E_OPCODE);
+	struct ddp_hdr hdr;
+
+	if (term->err.hdrct & RDMAP_TERM_R)
+		return true;
+	if (term->err.hdrct & RDMAP_TERM_D) {
+		ddp_decode(term->ddp, &hdr);
+		return !hdr.tagged && hdr.qn == DDP_QN_READ_REQUEST;
+	}
+	return srnic_op_is_atomic(oldest->opcode) && term->err.layer == unknown->layer &&
+	       term->err.etype == unknown->etype && term->err.code == unknown->code;
+}
+
 /* The peer gave up: no Terminate is sent in return (ST-24) */
 static void rx_deliver_terminate(struct srnic_qp *qp)
 {
@@ -186,8 +252,7 @@ static void rx_deliver_terminate(struct srnic_qp *qp)
 		srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_TERMINATE_RECEIVED);
 		return;
 	}
-	/* the answer to a Read Request: the oldest read is the one (CP-08) */
-	in_wc = term.err.hdrct & RDMAP_TERM_R && srnic_orq_head(qp, &index, &swr);
+	in_wc = srnic_orq_head(qp, &index, &swr) && term_answers_request(&term, &swr);
 	if (srnic_qp_terminated(qp, &term, in_wc) && in_wc)
 		srnic_orq_done(qp, index, SRNIC_WC_REMOTE_TERMINATION);
 }
@@ -198,9 +263,14 @@ static void rx_deliver(struct srnic_qp *qp)
 
 	switch (rx->opcode) {
 	case RDMAP_WRITE:
-		break;		/* the ULP is not told (WR-2) */
+		rx_deliver_write(rx);
+		break;
 	case RDMAP_READ_REQUEST:
-		rx_deliver_read_request(qp);
+	case RDMAP_ATOMIC_REQUEST:
+		rx_deliver_request(qp);
+		break;
+	case RDMAP_ATOMIC_RESPONSE:
+		rx_deliver_atomic_response(qp);
 		break;
 	case RDMAP_READ_RESPONSE:
 		rx_deliver_read_response(qp);

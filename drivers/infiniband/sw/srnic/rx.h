@@ -32,10 +32,12 @@ enum srnic_rx_phase {
  * @status: the completion status that goes with @err
  * @msn: MSN of the message each queue is at
  * @rtr_response: the response to our Read RTR is awaited
+ * @write_len: octets of the last Write message since the last one on QN 0
+ * @write_ended: it is complete
  * @mo: octets of the current message on QN 0 that were delivered
  * @rwr_valid: @rwr is in use by the current message on QN 0
  * @rwr: its receive WR
- * @rd_valid: @rd_index and @rd are of the read being answered
+ * @rd_valid: @rd_index and @rd are of the Read or atomic being answered
  * @rd_index: ring index of its WR
  * @rd: copy of its WR
  * @rd_off: octets of it that were delivered
@@ -58,6 +60,8 @@ struct srnic_rx {
 
 	u32 msn[DDP_QN_COUNT];
 	bool rtr_response;
+	u32 write_len;
+	bool write_ended;
 	u32 mo;
 	bool rwr_valid;
 	struct srnic_rwr *rwr;
@@ -72,6 +76,12 @@ void srnic_rx_free(struct srnic_rx *rx);
 int srnic_rx_thread(void *arg);
 void srnic_rx_octets(struct srnic_qp *qp, const u8 *data, u32 len);
 void srnic_rx_flush(struct srnic_qp *qp);
+
+/* The current message is Immediate Data, with or without SE */
+static inline bool srnic_rx_immediate(const struct srnic_rx *rx)
+{
+	return rx->opcode == RDMAP_IMMEDIATE || rx->opcode == RDMAP_IMMEDIATE_SE;
+}
 
 /* place.c */
 void srnic_rx_place(struct srnic_qp *qp, const u8 *data, u32 len);

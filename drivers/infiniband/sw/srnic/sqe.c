@@ -15,12 +15,17 @@ static const struct sqe_rule {
 	bool has_inline;
 	u8 max_sge;		/* 0: as many as the QP has */
 	bool no_data;		/* takes no SGE and moves nothing */
+	bool atomic;		/* eight octets, in one SGE, are the sink */
+	bool remote;		/* names remote memory */
 } sqe_rules[SRNIC_OP_SQ_MAX] = {
 	[SRNIC_OP_SEND]		= { .allowed = true, .has_inline = true },
 	[SRNIC_OP_SEND_INV]	= { .allowed = true, .has_inline = true },
-	[SRNIC_OP_WRITE]	= { .allowed = true, .has_inline = true },
-	[SRNIC_OP_READ]		= { .allowed = true, .max_sge = 1 },
-	[SRNIC_OP_READ_INV]	= { .allowed = true, .max_sge = 1 },
+	[SRNIC_OP_WRITE]	= { .allowed = true, .has_inline = true, .remote = true },
+	[SRNIC_OP_READ]		= { .allowed = true, .max_sge = 1, .remote = true },
+	[SRNIC_OP_READ_INV]	= { .allowed = true, .max_sge = 1, .remote = true },
+	[SRNIC_OP_WRITE_IMM]	= { .allowed = true, .has_inline = true, .remote = true },
+	[SRNIC_OP_FETCH_ADD]	= { .allowed = true, .max_sge = 1, .atomic = true, .remote = true },
+	[SRNIC_OP_CMP_SWAP]	= { .allowed = true, .max_sge = 1, .atomic = true, .remote = true },
 	[SRNIC_OP_LOCAL_INV]	= { .allowed = true, .no_data = true },
 	[SRNIC_OP_BIND_MW]	= { .allowed = true, .no_data = true },
 	[SRNIC_OP_REG_MR]	= { .allowed = true, .kernel_only = true, .no_data = true },
@@ -55,6 +60,8 @@ static enum srnic_wc_status sqe_copy_data(const struct srnic_qp *qp, struct srni
 	if (total < 0)
 		return SRNIC_WC_INVALID_LENGTH;
 	tx->total = total;
+	if (sqe_rules[sqe->opcode].atomic && total != sizeof(u64))
+		return SRNIC_WC_INVALID_LENGTH;
 	return SRNIC_WC_SUCCESS;
 }
 
@@ -70,7 +77,7 @@ static enum srnic_wc_status sqe_check(const struct srnic_qp *qp, const struct sr
 	if (sqe->flags & ~SRNIC_SQE_FLAGS ||
 	    sqe->num_sge > qp->max_send_sge ||
 	    (rule->max_sge && sqe->num_sge > rule->max_sge) ||
-	    (rule->no_data && sqe->num_sge) ||
+	    (rule->no_data && sqe->num_sge) || (rule->atomic && !sqe->num_sge) ||
 	    (sqe->flags & SRNIC_SQE_INLINE && !rule->has_inline))
 		return SRNIC_WC_INVALID_WQE;
 	return SRNIC_WC_SUCCESS;
@@ -83,9 +90,11 @@ static enum srnic_wc_status sqe_check_stags(const struct srnic_tx *tx)
 
 	if (!tx->total)
 		return SRNIC_WC_SUCCESS;
-	if ((sqe->opcode == SRNIC_OP_WRITE || srnic_op_has_response(sqe->opcode)) && !sqe->rkey)
+	if (sqe_rules[sqe->opcode].remote && !sqe->rkey)
 		return SRNIC_WC_INVALID_STAG;
-	if (srnic_op_has_response(sqe->opcode) && !tx->sges[0].lkey)
+	/* the sink of an atomic is not named on the wire: it is an SGE like others */
+	if (srnic_op_has_response(sqe->opcode) && !srnic_op_is_atomic(sqe->opcode) &&
+	    !tx->sges[0].lkey)
 		return SRNIC_WC_INVALID_STAG;
 	return SRNIC_WC_SUCCESS;
 }

@@ -180,18 +180,24 @@ void srnic_span_write(const struct srnic_span *span, u64 at, const void *src, u3
 	}
 }
 
-/* The same error has a name in a WC, one for a tagged segment, one for a Read source */
+/* The same error has a name in a WC, and one each for what the peer wanted to do */
 static const struct {
 	enum srnic_wc_status wc;
 	enum rdmap_err tagged;
 	enum rdmap_err read;
+	enum rdmap_err atomic;
 } tpt_err_map[] = {
-	[SRNIC_TPT_OK]	   = { SRNIC_WC_SUCCESS, RDMAP_OK, RDMAP_OK },
-	[SRNIC_TPT_STAG]   = { SRNIC_WC_INVALID_STAG, RDMAP_E_TAGGED_STAG, RDMAP_E_READ_STAG },
-	[SRNIC_TPT_PD]	   = { SRNIC_WC_INVALID_PD, RDMAP_E_TAGGED_STREAM, RDMAP_E_READ_STREAM },
-	[SRNIC_TPT_ACCESS] = { SRNIC_WC_ACCESS, RDMAP_E_TAGGED_ACCESS, RDMAP_E_READ_ACCESS },
-	[SRNIC_TPT_WRAP]   = { SRNIC_WC_WRAP, RDMAP_E_TAGGED_WRAP, RDMAP_E_READ_WRAP },
-	[SRNIC_TPT_BOUNDS] = { SRNIC_WC_BOUNDS, RDMAP_E_TAGGED_BOUNDS, RDMAP_E_READ_BOUNDS },
+	[SRNIC_TPT_OK]	   = { SRNIC_WC_SUCCESS, RDMAP_OK, RDMAP_OK, RDMAP_OK },
+	[SRNIC_TPT_STAG]   = { SRNIC_WC_INVALID_STAG, RDMAP_E_TAGGED_STAG, RDMAP_E_READ_STAG,
+			     RDMAP_E_ATOMIC_STAG },
+	[SRNIC_TPT_PD]	   = { SRNIC_WC_INVALID_PD, RDMAP_E_TAGGED_STREAM, RDMAP_E_READ_STREAM,
+			     RDMAP_E_ATOMIC_STREAM },
+	[SRNIC_TPT_ACCESS] = { SRNIC_WC_ACCESS, RDMAP_E_TAGGED_ACCESS, RDMAP_E_READ_ACCESS,
+			     RDMAP_E_ATOMIC_ACCESS },
+	[SRNIC_TPT_WRAP]   = { SRNIC_WC_WRAP, RDMAP_E_TAGGED_WRAP, RDMAP_E_READ_WRAP,
+			     RDMAP_E_ATOMIC_WRAP },
+	[SRNIC_TPT_BOUNDS] = { SRNIC_WC_BOUNDS, RDMAP_E_TAGGED_BOUNDS, RDMAP_E_READ_BOUNDS,
+			     RDMAP_E_ATOMIC_BOUNDS },
 };
 
 /**
@@ -219,6 +225,15 @@ enum rdmap_err srnic_tpt_tagged_err(enum srnic_tpt_err err)
 enum rdmap_err srnic_tpt_read_err(enum srnic_tpt_err err)
 {
 	return tpt_err_map[err].read;
+}
+
+/**
+ * srnic_tpt_atomic_err - a failed access to the target of an inbound atomic (E-39)
+ * @err: from srnic_tpt_get()
+ */
+enum rdmap_err srnic_tpt_atomic_err(enum srnic_tpt_err err)
+{
+	return tpt_err_map[err].atomic;
 }
 
 /**

@@ -162,6 +162,7 @@ void srnic_span_write(const struct srnic_span *span, u64 at, const void *src, u3
 enum srnic_wc_status srnic_tpt_wc_status(enum srnic_tpt_err err);
 enum rdmap_err srnic_tpt_tagged_err(enum srnic_tpt_err err);
 enum rdmap_err srnic_tpt_read_err(enum srnic_tpt_err err);
+enum rdmap_err srnic_tpt_atomic_err(enum srnic_tpt_err err);
 
 void srnic_tpte_init(struct srnic_tpte *tpte, struct ib_pd *pd, enum srnic_stag_type type);
 int srnic_tpt_insert(struct srnic_tpte *tpte);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * The tx engine. One kthread per QP with a stream takes send WRs and inbound
- * reads in turn, a message at a time, cuts them into FPDUs no longer than a
+ * requests in turn, a message at a time, cuts them into FPDUs no longer than a
  * TCP segment, stages many of them in one buffer, and hands the buffer to TCP
  * in one call: the call is what costs, not the segment.
  *
@@ -93,7 +93,7 @@ static u8 *tx_header(struct srnic_qp *qp, const struct ddp_hdr *hdr)
 /**
  * srnic_tx_untagged - stage a message of one untagged segment (tx kthread)
  * @qp: with a stream; its buffer has room
- * @opcode: with a queue of its own: Read Request or Terminate
+ * @opcode: of a message that is all header
  * @payload: RDMAP header
  * @len: its octets
  */
@@ -173,11 +173,18 @@ static u8 send_opcode(const struct srnic_sqe *sqe)
 	return se ? RDMAP_SEND_SE : RDMAP_SEND;
 }
 
+static void tx_wr_staged(struct srnic_tx *tx)
+{
+	tx->busy = false;
+	tx->staged = tx->index + 1;
+}
+
 /* Stage segments of a Send or Write until it or the room ends */
 static void tx_stage_data(struct srnic_qp *qp)
 {
 	struct srnic_tx *tx = qp->tx;
-	bool tagged = tx->sqe.opcode == SRNIC_OP_WRITE;
+	bool with_imm = tx->sqe.opcode == SRNIC_OP_WRITE_IMM;
+	bool tagged = tx->sqe.opcode == SRNIC_OP_WRITE || with_imm;
 	struct ddp_hdr hdr = {
 		.tagged = tagged,
 		.version = DDP_VERSION,
@@ -208,9 +215,27 @@ static void tx_stage_data(struct srnic_qp *qp)
 	if (hdr.last) {
 		if (!tagged)
 			tx->msn[DDP_QN_SEND]++;
-		tx->busy = false;
-		tx->staged = tx->index + 1;
+		if (with_imm)
+			tx->imm_due = true;
+		else
+			tx_wr_staged(tx);
 	}
+}
+
+/*
+ * What follows the Write (RFC 7306 6): eight octets, of which verbs have four.
+ * They go first and zeros behind them, as other makers of RNICs do it (X7-14).
+ */
+static void tx_stage_imm(struct srnic_qp *qp)
+{
+	struct srnic_tx *tx = qp->tx;
+	u8 imm[RDMAP_IMM_LEN] = { };
+
+	memcpy(imm, &tx->sqe.stag, sizeof(tx->sqe.stag));
+	srnic_tx_untagged(qp, tx->sqe.flags & SRNIC_SQE_SOLICITED ?
+			  RDMAP_IMMEDIATE_SE : RDMAP_IMMEDIATE, imm, sizeof(imm));
+	tx->imm_due = false;
+	tx_wr_staged(tx);
 }
 
 static void tx_stage_read(struct srnic_qp *qp)
@@ -230,8 +255,7 @@ static void tx_stage_read(struct srnic_qp *qp)
 	rdmap_read_req_encode(buf, &req);
 	srnic_orq_push(qp, tx->index);
 	srnic_tx_untagged(qp, RDMAP_READ_REQUEST, buf, sizeof(buf));
-	tx->busy = false;
-	tx->staged = tx->index + 1;
+	tx_wr_staged(tx);
 }
 
 /* WRs that are done here: nothing of them goes on the wire (RDMAC verbs 8.1.2.3) */
@@ -241,18 +265,28 @@ static bool op_is_local(u8 opcode)
 	       opcode == SRNIC_OP_BIND_MW;
 }
 
+static void tx_stage_atomic(struct srnic_qp *qp)
+{
+	enum srnic_wc_status status = srnic_atomic_request(qp);
+
+	if (status)
+		tx_wr_error(qp, status);
+	else
+		tx_wr_staged(qp->tx);
+}
+
 /*
- * The WR in progress must wait: ORD is used up (RD-02), or a fence. The read
- * fence waits for reads (FE-01), the local fence for all WRs before (FE-02);
- * on others the flag means nothing (FE-03).
+ * The WR in progress must wait: ORD is used up (RD-02), or a fence. With an ORD
+ * of 0 it does not wait, it fails. The read fence waits for reads and atomics
+ * (FE-01), the local fence for all WRs before (FE-02); on others the flag means
+ * nothing (FE-03).
  */
 static bool tx_wr_blocked(const struct srnic_qp *qp)
 {
 	const struct srnic_tx *tx = qp->tx;
 
 	if (srnic_op_has_response(tx->sqe.opcode))
-		/* may have been lowered, but never above what the ORQ holds */
-		return srnic_orq_count(qp) >= min(READ_ONCE(qp->ord), qp->mpa.ord);
+		return srnic_orq_limit(qp) && srnic_orq_full(qp);
 	if (!(tx->sqe.flags & SRNIC_SQE_FENCE))
 		return false;
 	if (tx->sqe.opcode == SRNIC_OP_LOCAL_INV)
@@ -281,8 +315,26 @@ static void tx_local(struct srnic_qp *qp)
 		tx_wr_error(qp, status);
 		return;
 	}
-	tx->busy = false;
-	tx->staged = tx->index + 1;
+	tx_wr_staged(tx);
+}
+
+static void tx_stage_op(struct srnic_qp *qp)
+{
+	switch (qp->tx->sqe.opcode) {
+	case SRNIC_OP_READ:
+	case SRNIC_OP_READ_INV:
+		tx_stage_read(qp);
+		break;
+	case SRNIC_OP_FETCH_ADD:
+	case SRNIC_OP_CMP_SWAP:
+		tx_stage_atomic(qp);
+		break;
+	default:
+		if (qp->tx->imm_due)
+			tx_stage_imm(qp);
+		else
+			tx_stage_data(qp);
+	}
 }
 
 /* Return: true if the SQ got further */
@@ -305,7 +357,7 @@ static bool tx_stage_wr(struct srnic_qp *qp)
 			return true;
 		}
 	}
-	if (srnic_op_has_response(tx->sqe.opcode) && !min(READ_ONCE(qp->ord), qp->mpa.ord)) {
+	if (srnic_op_has_response(tx->sqe.opcode) && !srnic_orq_limit(qp)) {
 		tx_wr_error(qp, SRNIC_WC_ZERO_ORD);	/* RD-03 */
 		return true;
 	}
@@ -313,10 +365,8 @@ static bool tx_stage_wr(struct srnic_qp *qp)
 		return false;
 	if (op_is_local(tx->sqe.opcode))
 		tx_local(qp);
-	else if (srnic_op_has_response(tx->sqe.opcode))
-		tx_stage_read(qp);
 	else
-		tx_stage_data(qp);
+		tx_stage_op(qp);
 	return true;
 }
 
@@ -325,14 +375,14 @@ static void tx_read_error(struct srnic_qp *qp, enum srnic_tpt_err err)
 {
 	struct srnic_tx *tx = qp->tx;
 	u8 seg[MPA_LEN_FIELD + DDP_UNTAGGED_LEN + RDMAP_READ_REQ_LEN];
-	struct rdmap_read_req req = tx->rd.req;
+	struct rdmap_read_req req = tx->in.read;
 
 	/* quote the request, advanced over what was answered (TRM-11, TRM-12) */
 	req.sink_to += tx->rd_off;
 	req.src_to += tx->rd_off;
 	req.size -= tx->rd_off;
 	put_unaligned_be16(DDP_UNTAGGED_LEN + RDMAP_READ_REQ_LEN, seg);
-	memcpy(seg + MPA_LEN_FIELD, tx->rd.ddp, DDP_UNTAGGED_LEN);
+	memcpy(seg + MPA_LEN_FIELD, tx->in.ddp, DDP_UNTAGGED_LEN);
 	rdmap_read_req_encode(seg + MPA_LEN_FIELD + DDP_UNTAGGED_LEN, &req);
 	tx->responding = false;
 	srnic_count(qp->dev, SRNIC_CNT_RX_PROTECTION_ERROR);
@@ -346,8 +396,8 @@ static enum srnic_tpt_err tx_read_copy(struct srnic_qp *qp, u8 *dst, u32 len)
 {
 	struct srnic_tx *tx = qp->tx;
 	struct srnic_access acc = {
-		.stag = tx->rd.req.src_stag,
-		.to = tx->rd.req.src_to + tx->rd_off,
+		.stag = tx->in.read.src_stag,
+		.to = tx->in.read.src_to + tx->rd_off,
 		.length = len,
 		.need = SRNIC_REMOTE_READ,
 		.pd = qp->ibqp.pd,
@@ -360,7 +410,7 @@ static enum srnic_tpt_err tx_read_copy(struct srnic_qp *qp, u8 *dst, u32 len)
 		return SRNIC_TPT_OK;
 	/* the first segment answers for the whole, so that nothing is sent of a bad read */
 	if (!tx->rd_off)
-		acc.length = tx->rd.req.size;
+		acc.length = tx->in.read.size;
 	err = srnic_tpt_get(qp->dev, &acc, &span);
 	if (err)
 		return err;
@@ -369,7 +419,7 @@ static enum srnic_tpt_err tx_read_copy(struct srnic_qp *qp, u8 *dst, u32 len)
 	return SRNIC_TPT_OK;
 }
 
-/* Return: true if an inbound read got further */
+/* Return: true if an inbound request got further */
 static bool tx_stage_response(struct srnic_qp *qp)
 {
 	struct srnic_tx *tx = qp->tx;
@@ -381,18 +431,22 @@ static bool tx_stage_response(struct srnic_qp *qp)
 	u32 room = tx->mulpdu - DDP_TAGGED_LEN;
 
 	if (!tx->responding) {
-		if (!srnic_irq_head(qp, &tx->rd))
+		if (!srnic_irq_head(qp, &tx->in))
 			return false;
+		if (tx->in.opcode == RDMAP_ATOMIC_REQUEST) {
+			srnic_atomic_respond(qp, &tx->in);
+			return true;
+		}
 		tx->responding = true;
 		tx->rd_off = 0;
 	}
-	hdr.stag = tx->rd.req.sink_stag;
+	hdr.stag = tx->in.read.sink_stag;
 	do {
-		u32 len = min(room, tx->rd.req.size - tx->rd_off);
+		u32 len = min(room, tx->in.read.size - tx->rd_off);
 		enum srnic_tpt_err err;
 
-		hdr.last = len == tx->rd.req.size - tx->rd_off;
-		hdr.to = tx->rd.req.sink_to + tx->rd_off;
+		hdr.last = len == tx->in.read.size - tx->rd_off;
+		hdr.to = tx->in.read.sink_to + tx->rd_off;
 		err = tx_read_copy(qp, tx_header(qp, &hdr), len);
 		if (err) {
 			tx_read_error(qp, err);
@@ -430,6 +484,12 @@ static void tx_mark_done(struct srnic_qp *qp)
 	}
 }
 
+/* Of the WR in progress a part is staged, so that the rest must be next */
+static bool tx_wr_begun(const struct srnic_tx *tx)
+{
+	return tx->busy && (tx->off || tx->imm_due);
+}
+
 /* Fill the buffer from SQ and IRQ, a message of each in turn */
 static void tx_stage(struct srnic_qp *qp)
 {
@@ -441,7 +501,7 @@ static void tx_stage(struct srnic_qp *qp)
 	tx->mulpdu = mpa_mulpdu(srnic_stream_emss(qp->stream), qp->mpa.tx_markers);
 	while (more && tx_has_room(tx) && tx_running(qp)) {
 		/* what was begun goes on: no message inside another */
-		if (tx->responding || (tx->read_turn && !(tx->busy && tx->off))) {
+		if (tx->responding || (tx->read_turn && !tx_wr_begun(tx))) {
 			more = tx_stage_response(qp);
 			tx->read_turn = tx->responding;
 			if (more || tx->responding)
@@ -449,7 +509,7 @@ static void tx_stage(struct srnic_qp *qp)
 			more = tx_stage_wr(qp);
 		} else {
 			more = tx_stage_wr(qp);
-			tx->read_turn = !(tx->busy && tx->off);
+			tx->read_turn = !tx_wr_begun(tx);
 			if (!more)
 				more = tx_stage_response(qp);
 		}
@@ -579,6 +639,7 @@ static void tx_stage_rtr(struct srnic_qp *qp)
 
 	tx->mulpdu = MPA_MIN_MULPDU;
 	if (qp->mpa.rtr == MPA_RTR_READ) {
+		set_bit(SRNIC_QPF_RTR_READ, &qp->flags);
 		srnic_tx_untagged(qp, RDMAP_READ_REQUEST, req, sizeof(req));
 	} else if (qp->mpa.rtr == MPA_RTR_WRITE) {
 		tx_header(qp, &hdr);

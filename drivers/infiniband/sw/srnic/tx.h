@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* The tx engine: SQ and inbound reads to FPDUs. */
+/* The tx engine: SQ and inbound requests to FPDUs. */
 #ifndef SRNIC_TX_H
 #define SRNIC_TX_H
 
@@ -23,12 +23,13 @@
  * @off: octets staged
  * @sge: current SGE
  * @sge_off: octets of it that are staged
+ * @imm_due: all of a Write with immediate data is staged but the data
  * @staged: ring index after the last WR that is staged as a whole
  * @marked: ring index up to which WRs handed to TCP were marked done
- * @responding: an inbound read is being answered; the next fields are its
- * @rd: the request
+ * @responding: an inbound Read is being answered; the next fields are its
+ * @in: the request
  * @rd_off: octets staged
- * @read_turn: inbound reads go first next time
+ * @read_turn: inbound requests go first next time
  */
 struct srnic_tx {
 	u8 *buf;
@@ -49,11 +50,12 @@ struct srnic_tx {
 	u32 off;
 	u32 sge;
 	u32 sge_off;
+	bool imm_due;
 	u32 staged;
 	u32 marked;
 
 	bool responding;
-	struct srnic_inbound_read rd;
+	struct srnic_inbound in;
 	u32 rd_off;
 	bool read_turn;
 };
@@ -72,13 +74,23 @@ int srnic_sqe_fetch(struct srnic_qp *qp, struct srnic_tx *tx,
 
 /* read.c */
 bool srnic_irq_empty(const struct srnic_qp *qp);
-int srnic_irq_push(struct srnic_qp *qp, const struct srnic_inbound_read *rd);
-bool srnic_irq_head(struct srnic_qp *qp, struct srnic_inbound_read *rd);
+int srnic_irq_push(struct srnic_qp *qp, const struct srnic_inbound *in);
+bool srnic_irq_head(struct srnic_qp *qp, struct srnic_inbound *in);
 void srnic_irq_done(struct srnic_qp *qp);
 u32 srnic_orq_count(const struct srnic_qp *qp);
+u32 srnic_orq_limit(const struct srnic_qp *qp);
+bool srnic_orq_full(const struct srnic_qp *qp);
 void srnic_orq_push(struct srnic_qp *qp, u32 index);
 bool srnic_orq_head(struct srnic_qp *qp, u32 *index, struct srnic_swr *swr);
 void srnic_orq_done(struct srnic_qp *qp, u32 index, enum srnic_wc_status status);
+
+/* atomic.c */
+enum srnic_wc_status srnic_atomic_request(struct srnic_qp *qp);
+enum srnic_wc_status srnic_atomic_place(const struct srnic_qp *qp,
+					const struct srnic_swr *swr, u64 value);
+enum rdmap_err srnic_atomic_execute(const struct srnic_qp *qp,
+				    const struct rdmap_atomic_req *req, u64 *was);
+void srnic_atomic_respond(struct srnic_qp *qp, const struct srnic_inbound *in);
 
 /* close.c */
 void srnic_close(struct srnic_qp *qp);

@@ -15,7 +15,8 @@
 #include "qp.h"
 #include "srnic.h"
 
-#define ENABLE_ALL (SRNIC_QP_READ_ENABLED | SRNIC_QP_WRITE_ENABLED | SRNIC_QP_BIND_ENABLED)
+#define ENABLE_ALL (SRNIC_QP_READ_ENABLED | SRNIC_QP_WRITE_ENABLED | \
+		    SRNIC_QP_BIND_ENABLED | SRNIC_QP_ATOMIC_ENABLED)
 
 static struct ib_ucontext *udata_to_ucontext(struct ib_udata *udata)
 {
@@ -337,17 +338,22 @@ static enum ib_qp_state verbs_state(const struct srnic_qp *qp)
  * flag in Idle means what a QP has by default: everything is enabled, and the
  * rights of each region decide. Where it sets flags, in Idle too, it knows
  * none for windows: there the flag can enable binding, but not disable it.
+ * Nor has it one for atomics: on the QP of a user who accepts it sets Read and
+ * Write, so these two together enable atomics, in regions made for them.
  */
 static u8 access_to_enables(const struct srnic_qp *qp, int access)
 {
+	static const int both = IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE;
+	bool atomic = access & IB_ACCESS_REMOTE_ATOMIC || (access & both) == both;
 	bool idle = srnic_qp_state(qp) == SRNIC_QP_IDLE;
 
-	if (idle && !(access & (IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE)))
+	if (idle && !(access & (both | IB_ACCESS_REMOTE_ATOMIC)))
 		return ENABLE_ALL;
 	return (idle ? READ_ONCE(qp->enables) & SRNIC_QP_BIND_ENABLED : 0) |
 	       (access & IB_ACCESS_REMOTE_READ ? SRNIC_QP_READ_ENABLED : 0) |
 	       (access & IB_ACCESS_REMOTE_WRITE ? SRNIC_QP_WRITE_ENABLED : 0) |
-	       (access & IB_ACCESS_MW_BIND ? SRNIC_QP_BIND_ENABLED : 0);
+	       (access & IB_ACCESS_MW_BIND ? SRNIC_QP_BIND_ENABLED : 0) |
+	       (atomic ? SRNIC_QP_ATOMIC_ENABLED : 0);
 }
 
 static int enables_to_access(u8 enables)
@@ -355,19 +361,46 @@ static int enables_to_access(u8 enables)
 	return IB_ACCESS_LOCAL_WRITE |
 	       (enables & SRNIC_QP_READ_ENABLED ? IB_ACCESS_REMOTE_READ : 0) |
 	       (enables & SRNIC_QP_WRITE_ENABLED ? IB_ACCESS_REMOTE_WRITE : 0) |
-	       (enables & SRNIC_QP_BIND_ENABLED ? IB_ACCESS_MW_BIND : 0);
+	       (enables & SRNIC_QP_BIND_ENABLED ? IB_ACCESS_MW_BIND : 0) |
+	       (enables & SRNIC_QP_ATOMIC_ENABLED ? IB_ACCESS_REMOTE_ATOMIC : 0);
 }
 
 #define QP_ATTRS (IB_QP_STATE | IB_QP_CUR_STATE | IB_QP_ACCESS_FLAGS | \
 		  IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_MAX_QP_RD_ATOMIC | \
 		  IB_QP_MAX_DEST_RD_ATOMIC)
 
+/*
+ * IRD and ORD can be set in Idle, for what is queried there, and changed in RTS
+ * (ST-16, QP-19, RD-05) within what was negotiated with the peer, on no other
+ * transition (QP-20). A lower IRD is enforced at once: that the peer knows of it
+ * is the ULP's business (RD-09).
+ */
+static int qp_modify_check_rd(const struct srnic_qp *qp, const struct ib_qp_attr *attr,
+			      int mask)
+{
+	enum srnic_qp_state state = srnic_qp_state(qp);
+	u32 max_ird = SRNIC_MAX_IRD, max_ord = SRNIC_MAX_ORD;
+
+	if (!(mask & (IB_QP_MAX_QP_RD_ATOMIC | IB_QP_MAX_DEST_RD_ATOMIC)))
+		return 0;
+	if (state != SRNIC_QP_IDLE && state != SRNIC_QP_RTS)
+		return -EINVAL;
+	if (mask & IB_QP_STATE && native_state[attr->qp_state] != state)
+		return -EINVAL;
+	if (state == SRNIC_QP_RTS) {
+		max_ird = qp->mpa.ird;
+		max_ord = qp->mpa.ord;
+	}
+	if ((mask & IB_QP_MAX_QP_RD_ATOMIC && attr->max_rd_atomic > max_ord) ||
+	    (mask & IB_QP_MAX_DEST_RD_ATOMIC && attr->max_dest_rd_atomic > max_ird))
+		return -EINVAL;
+	return 0;
+}
+
 /* All of it is checked before any of it is done (QP-17) */
 static int qp_modify_check(const struct srnic_qp *qp, const struct ib_qp_attr *attr,
 			   int mask)
 {
-	enum srnic_qp_state state = srnic_qp_state(qp);
-
 	if (mask & ~QP_ATTRS)
 		return -EOPNOTSUPP;
 	if ((mask & IB_QP_PKEY_INDEX && attr->pkey_index) ||
@@ -377,16 +410,7 @@ static int qp_modify_check(const struct srnic_qp *qp, const struct ib_qp_attr *a
 		return -EINVAL;
 	if (mask & IB_QP_CUR_STATE && attr->cur_qp_state != verbs_state(qp))
 		return -EINVAL;
-	if (mask & IB_QP_MAX_QP_RD_ATOMIC &&
-	    (attr->max_rd_atomic > SRNIC_MAX_ORD ||
-	     (state != SRNIC_QP_IDLE && attr->max_rd_atomic > qp->ord)))
-		return -EINVAL;
-	/* IRD memory is as negotiated */
-	if (mask & IB_QP_MAX_DEST_RD_ATOMIC &&
-	    (attr->max_dest_rd_atomic > SRNIC_MAX_IRD ||
-	     (state != SRNIC_QP_IDLE && attr->max_dest_rd_atomic != qp->ird)))
-		return -EINVAL;
-	return 0;
+	return qp_modify_check_rd(qp, attr, mask);
 }
 
 /*
@@ -428,6 +452,9 @@ static int srnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask
 		WRITE_ONCE(qp->ord, attr->max_rd_atomic);
 	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
 		WRITE_ONCE(qp->ird, attr->max_dest_rd_atomic);
+	/* a WR that waits for a place may have one now, or can never have one */
+	if (mask & IB_QP_MAX_QP_RD_ATOMIC)
+		wake_up(&qp->tx_wait);
 	return 0;
 }
 
@@ -473,6 +500,14 @@ static int wr_reg_mr(const struct ib_reg_wr *wr, struct srnic_sqe *sqe)
 	return 0;
 }
 
+static void wr_atomic(const struct ib_atomic_wr *wr, struct srnic_sqe *sqe)
+{
+	sqe->rkey = wr->rkey;
+	sqe->remote_addr = wr->remote_addr;
+	sqe->arg[0] = wr->compare_add;
+	sqe->arg[1] = wr->swap;
+}
+
 static int wr_opcode(const struct ib_send_wr *wr, struct srnic_sqe *sqe)
 {
 	switch (wr->opcode) {
@@ -486,6 +521,10 @@ static int wr_opcode(const struct ib_send_wr *wr, struct srnic_sqe *sqe)
 	case IB_WR_RDMA_WRITE:
 		sqe->opcode = SRNIC_OP_WRITE;
 		break;
+	case IB_WR_RDMA_WRITE_WITH_IMM:
+		sqe->opcode = SRNIC_OP_WRITE_IMM;
+		sqe->stag = (__force u32)wr->ex.imm_data;
+		break;
 	case IB_WR_RDMA_READ:
 		sqe->opcode = SRNIC_OP_READ;
 		break;
@@ -498,6 +537,17 @@ static int wr_opcode(const struct ib_send_wr *wr, struct srnic_sqe *sqe)
 		return 0;
 	case IB_WR_REG_MR:
 		return wr_reg_mr(reg_wr(wr), sqe);
+	case IB_WR_ATOMIC_FETCH_AND_ADD:
+		sqe->opcode = SRNIC_OP_FETCH_ADD;
+		wr_atomic(atomic_wr(wr), sqe);
+		return 0;
+	case IB_WR_ATOMIC_CMP_AND_SWP:
+		sqe->opcode = SRNIC_OP_CMP_SWAP;
+		wr_atomic(atomic_wr(wr), sqe);
+		return 0;
+	case IB_WR_SEND_WITH_IMM:
+		/* RFC 7306 has no such message (X7-13) */
+		return -EOPNOTSUPP;
 	default:
 		return -EINVAL;
 	}

@@ -221,7 +221,7 @@ static int rq_write_cqe(struct srnic_qp *qp, const struct srnic_rwr *rwr,
 			struct srnic_cqe *cqe, enum srnic_wc_status status, u32 *seen)
 {
 	cqe->wr_id = rwr->wr_id;
-	cqe->opcode = SRNIC_OP_RECV;
+	cqe->opcode = cqe->flags & SRNIC_CQE_WITH_IMM ? SRNIC_OP_RECV_IMM : SRNIC_OP_RECV;
 	cqe->qpn = qp->ibqp.qp_num;
 	cqe->wqe_index = rwr->index;
 	cqe->flags |= SRNIC_CQE_RQ;

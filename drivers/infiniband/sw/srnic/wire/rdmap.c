@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* RDMAP opcodes, errors, Read Request and Terminate headers (RFC 5040). */
+/* RDMAP opcodes (RFC 5040, RFC 7306), errors, Read Request and Terminate headers. */
 #include "rdmap.h"
 
 #define RDMAP_TERM_CTRL_LEN	4
 #define RDMAP_TERM_SEG_LEN	2
-#define RDMAP_IMM_LEN		8
-#define RDMAP_ATOMIC_REQ_LEN	52
-#define RDMAP_ATOMIC_RESP_LEN	12
 
 /* the be32 that starts a Terminate header (RFC 5040 4.8); the HdrCt bits are RDMAP_TERM_* */
 #define RDMAP_TERM_LAYER_SHIFT	28
@@ -44,18 +41,20 @@ static const struct rdmap_op rdmap_ops[RDMAP_OPCODE_COUNT] = {
 		.valid = true, .qn = DDP_QN_TERMINATE,
 		.hdr_len = RDMAP_TERM_CTRL_LEN,
 	},
-	/* RFC 7306: assigned, not supported yet */
 	[RDMAP_IMMEDIATE] = {
-		.qn = DDP_QN_SEND, .hdr_len = RDMAP_IMM_LEN,
+		.valid = true, .qn = DDP_QN_SEND, .hdr_len = RDMAP_IMM_LEN,
 	},
 	[RDMAP_IMMEDIATE_SE] = {
-		.qn = DDP_QN_SEND, .hdr_len = RDMAP_IMM_LEN, .solicited = true,
+		.valid = true, .qn = DDP_QN_SEND, .hdr_len = RDMAP_IMM_LEN,
+		.solicited = true,
 	},
 	[RDMAP_ATOMIC_REQUEST] = {
-		.qn = DDP_QN_READ_REQUEST, .hdr_len = RDMAP_ATOMIC_REQ_LEN,
+		.valid = true, .qn = DDP_QN_READ_REQUEST,
+		.hdr_len = RDMAP_ATOMIC_REQ_LEN,
 	},
 	[RDMAP_ATOMIC_RESPONSE] = {
-		.qn = DDP_QN_ATOMIC_RESPONSE, .hdr_len = RDMAP_ATOMIC_RESP_LEN,
+		.valid = true, .qn = DDP_QN_ATOMIC_RESPONSE,
+		.hdr_len = RDMAP_ATOMIC_RESP_LEN,
 	},
 };
 
@@ -211,7 +210,7 @@ static enum rdmap_err rdmap_check_header_only(u8 opcode, bool last, u32 len)
  * RDMAP_E_DDP_VERSION_TAGGED or RDMAP_E_DDP_VERSION_UNTAGGED, RDMAP_E_QN,
  * RDMAP_E_RDMAP_VERSION, RDMAP_E_OPCODE, RDMAP_E_READ_LONG,
  * RDMAP_E_READ_SHORT, RDMAP_E_TOO_LONG and RDMAP_E_TERM_SHORT (Terminate),
- * RDMAP_E_NO_L_BIT.
+ * RDMAP_E_IMM_LENGTH (RFC 7306), RDMAP_E_NO_L_BIT.
  */
 enum rdmap_err rdmap_check_hdr(const struct ddp_hdr *hdr, u32 ulpdu_len)
 {

@@ -6,6 +6,7 @@
 #ifndef SRNIC_WIRE_RDMAP_H
 #define SRNIC_WIRE_RDMAP_H
 
+#include "atomic.h"
 #include "ddp.h"
 
 #define RDMAP_RV		0xc0
@@ -13,9 +14,8 @@
 #define RDMAP_OPCODE		0x0f
 
 #define RDMAP_READ_REQ_LEN	28
+#define RDMAP_IMM_LEN		8
 #define RDMAP_MAX_TERM_LEN	(4 + 2 + DDP_UNTAGGED_LEN + RDMAP_READ_REQ_LEN)
-/* Most octets to look at to know a segment's fate: ULPDU_Length, DDP, Read Request */
-#define RDMAP_MAX_HDR		(2 + DDP_UNTAGGED_LEN + RDMAP_READ_REQ_LEN)
 
 enum rdmap_opcode {
 	RDMAP_WRITE		= 0,
@@ -106,7 +106,7 @@ enum rdmap_err {
 	RDMAP_E_ATOMIC_STREAM,		/* E-39 */
 	RDMAP_E_ATOMIC_WRAP,		/* E-39 */
 	RDMAP_E_ATOMIC_OPCODE,		/* E-40 */
-	RDMAP_E_IMM_LENGTH,		/* E-41 */
+	RDMAP_E_IMM_LENGTH,		/* E-41; of an atomic's message, too */
 	RDMAP_E_BAD_CLOSE,		/* ST-18, AE-14: FIN while SQ or IRRQ is busy */
 	RDMAP_E_RQ_LOCAL,		/* TC-02: bad receive WQE */
 	RDMAP_E_NO_L_BIT,		/* AE-10: L missing where one segment must be all */

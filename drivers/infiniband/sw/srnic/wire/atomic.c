@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Atomic Request and Response headers, and the two operations (RFC 7306 5). */
+#include "atomic.h"
+
+#define AOPCODE_MASK	0xf	/* the other 28 bits are reserved */
+
+/**
+ * rdmap_atomic_req_encode - write an Atomic Request header
+ * @buf: room for RDMAP_ATOMIC_REQ_LEN octets
+ * @req: what to write; fields that the operation has no use for are to be as
+ *	 RFC 7306 5.2.1 wants them
+ *
+ * Context: any.
+ */
+void rdmap_atomic_req_encode(u8 *buf, const struct rdmap_atomic_req *req)
+{
+	put_unaligned_be32(req->aopcode & AOPCODE_MASK, buf);
+	put_unaligned_be32(req->id, buf + 4);
+	put_unaligned_be32(req->stag, buf + 8);
+	put_unaligned_be64(req->to, buf + 12);
+	put_unaligned_be64(req->data, buf + 20);
+	put_unaligned_be64(req->mask, buf + 28);
+	put_unaligned_be64(req->compare, buf + 36);
+	put_unaligned_be64(req->compare_mask, buf + 44);
+}
+
+/**
+ * rdmap_atomic_req_decode - read an Atomic Request header
+ * @buf: RDMAP_ATOMIC_REQ_LEN octets
+ * @req: filled; nothing is checked here, reserved bits are ignored
+ *
+ * Context: any.
+ */
+void rdmap_atomic_req_decode(const u8 *buf, struct rdmap_atomic_req *req)
+{
+	req->aopcode = get_unaligned_be32(buf) & AOPCODE_MASK;
+	req->id = get_unaligned_be32(buf + 4);
+	req->stag = get_unaligned_be32(buf + 8);
+	req->to = get_unaligned_be64(buf + 12);
+	req->data = get_unaligned_be64(buf + 20);
+	req->mask = get_unaligned_be64(buf + 28);
+	req->compare = get_unaligned_be64(buf + 36);
+	req->compare_mask = get_unaligned_be64(buf + 44);
+}
+
+/**
+ * rdmap_atomic_resp_encode - write an Atomic Response header
+ * @buf: room for RDMAP_ATOMIC_RESP_LEN octets
+ * @resp: what to write
+ *
+ * Context: any.
+ */
+void rdmap_atomic_resp_encode(u8 *buf, const struct rdmap_atomic_resp *resp)
+{
+	put_unaligned_be32(resp->id, buf);
+	put_unaligned_be64(resp->value, buf + 4);
+}
+
+/**
+ * rdmap_atomic_resp_decode - read an Atomic Response header
+ * @buf: RDMAP_ATOMIC_RESP_LEN octets
+ * @resp: filled; nothing is checked here
+ *
+ * Context: any.
+ */
+void rdmap_atomic_resp_decode(const u8 *buf, struct rdmap_atomic_resp *resp)
+{
+	resp->id = get_unaligned_be32(buf);
+	resp->value = get_unaligned_be64(buf + 4);
+}
+
+/**
+ * rdmap_atomic_known - is this one of the operations there are?
+ * @aopcode: Atomic Operation Code
+ *
+ * Context: any.
+ */
+bool rdmap_atomic_known(u8 aopcode)
+{
+	return aopcode == RDMAP_FETCH_ADD || aopcode == RDMAP_CMP_SWAP;
+}
+
+/**
+ * rdmap_atomic_result - what an atomic operation makes of a value
+ * @req: the operation, a known one
+ * @value: what is there before, in host order
+ *
+ * FetchAdd (RFC 7306 5.1.1) adds field by field: what is carried out of a bit
+ * that is set in the mask is lost. The bits below are added for all fields at
+ * once; a sum that ends at a field's top bit is the exclusive or of three, and
+ * nothing leaves it. CmpSwap (5.1.2) leaves the value if the masked bits differ.
+ * Context: any.
+ *
+ * Return: what is to be there afterwards.
+ */
+u64 rdmap_atomic_result(const struct rdmap_atomic_req *req, u64 value)
+{
+	u64 top = req->mask;
+
+	if (req->aopcode == RDMAP_FETCH_ADD)
+		return ((value & ~top) + (req->data & ~top)) ^
+		       ((value ^ req->data) & top);
+	if ((req->compare ^ value) & req->compare_mask)
+		return value;
+	return (value & ~req->mask) | (req->data & req->mask);
+}

@@ -1,0 +1,32 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# RFC 7306: RDMA Write with immediate data and atomic operations, good and bad,
+# the cases of rfc7306.c; what perftest makes of them.
+
+. "$(dirname "$0")/lib.sh"
+
+[ -x "$BIN/rfc7306" ] || bail "no $BIN/rfc7306: make -C tests/system OUT=..."
+
+# perftest returns 0 only if all went well.
+perf() {	# PROGRAM [OPTION...]
+	pair 18515 "$@" -R -F -d "$SRV_DEV" -- "$@" -R -F -d "$CLI_DEV" "$SRV4"
+}
+
+one_host
+# both ends are on one host: messages of many segments all the same
+ip -n h1 link set lo mtu 1500
+
+"$BIN/rfc7306" --list >"$tmp/list"
+while read -r name what; do
+	t "$name: $what" on_cli "$BIN/rfc7306" "$CLI4" "$name"
+done <"$tmp/list"
+teardown_hosts
+
+two_hosts 1500
+slow_syn 150
+t "ib_atomic_bw, FetchAdd" perf ib_atomic_bw -A FETCH_AND_ADD -n 200
+t "ib_atomic_bw, CmpSwap" perf ib_atomic_bw -A CMP_AND_SWAP -n 200
+t "ib_atomic_lat" perf ib_atomic_lat -n 100
+teardown_hosts
+done_testing

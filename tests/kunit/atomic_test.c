@@ -59,7 +59,9 @@ static void request_golden(struct kunit *test)
 
 static void response_golden(struct kunit *test)
 {
-	static const struct rdmap_atomic_resp resp = { .id = 0x89abcdef, .value = 0x2122232425262728 };
+	static const struct rdmap_atomic_resp resp = {
+		.id = 0x89abcdef, .value = 0x2122232425262728,
+	};
 	struct rdmap_atomic_resp got;
 	u8 buf[13];
 

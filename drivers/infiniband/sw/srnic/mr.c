@@ -283,7 +283,8 @@ static enum srnic_wc_status check_fast_register(const struct srnic_mr *mr,
 	if (tpte->pd != qp->ibqp.pd)
 		return SRNIC_WC_INVALID_PD;
 	if (access & ~known_access ||
-	    (access & IB_ACCESS_REMOTE_WRITE && !(access & IB_ACCESS_LOCAL_WRITE)))
+	    (access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC) &&
+	     !(access & IB_ACCESS_LOCAL_WRITE)))
 		return SRNIC_WC_FR_ACCESS;
 	if (!length || length > ((u64)tpte->pbl->count << tpte->pbl->shift) - mr->fbo)
 		return SRNIC_WC_FR_LENGTH;

@@ -46,6 +46,7 @@ struct offer {
 	uint32_t local;
 	uint32_t other_pd;
 	uint32_t stale;
+	uint32_t atomic;
 } __attribute__((packed));
 
 struct target {
@@ -57,7 +58,7 @@ struct target {
 	struct ibv_cq *cq;
 	uint8_t *mem;		/* guard, buffer, guard */
 	uint8_t *buf;
-	struct ibv_mr *all, *only_read, *only_write, *local, *other_pd;
+	struct ibv_mr *all, *only_read, *only_write, *local, *other_pd, *atomic;
 	uint32_t stale;
 };
 
@@ -88,6 +89,7 @@ static void make_memory(struct target *tg)
 	tg->only_write = region(tg->pd, tg->buf, lw | wr);
 	tg->local = region(tg->pd, tg->buf, lw);
 	tg->other_pd = region(tg->pd2, tg->buf, lw | rd | wr);
+	tg->atomic = region(tg->pd, tg->buf, lw | IBV_ACCESS_REMOTE_ATOMIC);
 	gone = region(tg->pd, tg->buf, lw | rd | wr);
 	tg->stale = gone->rkey;
 	require(!ibv_dereg_mr(gone), "%s", strerror(errno));
@@ -251,6 +253,7 @@ static void accept_it(struct target *tg, struct rdma_cm_id *id)
 		.local = htobe32(tg->local->rkey),
 		.other_pd = htobe32(tg->other_pd->rkey),
 		.stale = htobe32(tg->stale),
+		.atomic = htobe32(tg->atomic->rkey),
 	};
 	struct rdma_conn_param param = {
 		.private_data = &offer,

@@ -102,6 +102,7 @@ static const struct {
 	{ RDMAP_E_RQ_LOCAL,		0, 0, 0x00, 0 },		/* TC-02 */
 	{ RDMAP_E_NO_L_BIT,		0, 2, 0x07, M | D },		/* AE-10 */
 	{ RDMAP_E_TERM_SHORT,		0, 2, 0xff, M | D },		/* TER-6 */
+	{ RDMAP_E_SRQ,			0, 2, 0x07, 0 },		/* AE-19, SR-24 */
 };
 
 static void error_table(struct kunit *test)

@@ -296,12 +296,16 @@ static void srnic_fill_wc(struct ibv_wc *wc, const struct srnic_cqe *cqe)
 		wc->imm_data = (__force __be32)cqe->data;
 }
 
-/* The slots that this completion covers may be posted to again. */
+/* What this completion covers, slots or the WQE of an SRQ, may be posted to again. */
 static void srnic_retire(struct srnic_ctx *ctx, const struct srnic_cqe *cqe)
 {
 	struct srnic_qp *qp = srnic_qpn_find(ctx, cqe->qpn);
 
-	if (qp)
+	if (!qp)
+		return;
+	if (qp->srq && (cqe->flags & SRNIC_CQE_RQ))
+		srnic_srq_polled(qp->srq);
+	else
 		srnic_wq_free_to(cqe->flags & SRNIC_CQE_RQ ? &qp->rq : &qp->sq,
 				 cqe->wqe_index + 1);
 }
@@ -390,8 +394,9 @@ int srnic_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 /**
  * srnic_cq_purge - take out the completions of one QP
  * @cq: CQ
- * @qpn: of a QP that the kernel no longer has
+ * @qpn: of a QP that the kernel no longer has, and srnic_qpn_find() still does
  *
+ * WQEs of an SRQ among them may be posted again, as if they had been polled.
  * The others move up towards the producer, in their order, so that the space
  * is free again at once. All entries between the two indices are ours while
  * we hold the lock; the kernel only adds behind them.
@@ -400,6 +405,7 @@ int srnic_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
  */
 void srnic_cq_purge(struct srnic_cq *cq, uint32_t qpn)
 {
+	struct srnic_ctx *ctx = to_srnic_ctx(cq->vcq.cq.context);
 	uint32_t from, to;
 
 	pthread_spin_lock(&cq->lock);
@@ -411,8 +417,10 @@ void srnic_cq_purge(struct srnic_cq *cq, uint32_t qpn)
 		const struct srnic_cqe *cqe =
 			srnic_ring_entry(&cq->ring, --from);
 
-		if (cqe->qpn == qpn)
+		if (cqe->qpn == qpn) {
+			srnic_retire(ctx, cqe);
 			continue;
+		}
 		if (--to != from)
 			memcpy(srnic_ring_entry(&cq->ring, to), cqe,
 			       sizeof(*cqe));

@@ -316,6 +316,8 @@ struct ibv_qp *srnic_create_qp_ex(struct ibv_context *ibctx,
 	if (ret)
 		goto err_free;
 
+	if (attr->srq)
+		qp->srq = to_srnic_srq(attr->srq);
 	qp->max_inline = ask.cap.max_inline_data;
 	qp->sq_sig_all = attr->sq_sig_all;
 	ret = srnic_qp_map(qp, &ask, &resp.drv_payload);
@@ -648,12 +650,20 @@ static int srnic_put_send(const struct srnic_qp *qp, struct srnic_sqe *sqe,
 	return ret;
 }
 
-static int srnic_put_recv(const struct srnic_qp *qp, struct srnic_rqe *rqe,
-			  const struct ibv_recv_wr *wr)
+/**
+ * srnic_put_recv - check a receive WR and write it to a slot
+ * @rqe: slot of an RQ or SRQ that is not published yet
+ * @wr: WR
+ * @max_sge: SGEs it may have; the slot has room for them
+ *
+ * Return: 0, or EINVAL (too many SGEs or bytes).
+ */
+int srnic_put_recv(struct srnic_rqe *rqe, const struct ibv_recv_wr *wr,
+		   uint32_t max_sge)
 {
 	uint32_t num = wr->num_sge;
 
-	if (num > qp->rq.max_sge)
+	if (num > max_sge)
 		return EINVAL;
 	*rqe = (struct srnic_rqe){
 		.wr_id = wr->wr_id,
@@ -735,7 +745,7 @@ int srnic_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 	int ret = 0;
 	int db;
 
-	if (ibqp->srq) {
+	if (qp->srq) {
 		*bad_wr = wr;
 		return EINVAL;
 	}
@@ -745,9 +755,8 @@ int srnic_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		if (srnic_wq_full(rq, head))
 			ret = ENOMEM;
 		else
-			ret = srnic_put_recv(qp,
-					     srnic_ring_entry(&rq->ring, head),
-					     wr);
+			ret = srnic_put_recv(srnic_ring_entry(&rq->ring, head),
+					     wr, rq->max_sge);
 		if (ret) {
 			*bad_wr = wr;
 			break;

@@ -22,6 +22,8 @@ DECLARE_DRV_CMD(srnic_cmd_resize_cq, IB_USER_VERBS_CMD_RESIZE_CQ,
 		srnic_ureq_resize_cq, srnic_uresp_resize_cq);
 DECLARE_DRV_CMD(srnic_cmd_create_qp, IB_USER_VERBS_CMD_CREATE_QP,
 		empty, srnic_uresp_create_qp);
+DECLARE_DRV_CMD(srnic_cmd_create_srq, IB_USER_VERBS_CMD_CREATE_SRQ,
+		empty, srnic_uresp_create_srq);
 
 /* QP numbers have 24 bits; the table that finds a QP by number splits them. */
 #define SRNIC_QPN_BITS		24
@@ -81,8 +83,18 @@ struct srnic_batch {
 	enum ibv_wr_opcode opcode;	/* of that WR */
 };
 
+struct srnic_srq {
+	struct ibv_srq ibsrq;
+	pthread_mutex_t lock;		/* of posting; held over a resize */
+	struct srnic_ring ring;		/* lock */
+	uint32_t head;			/* next WQE to post; lock */
+	uint32_t max_sge;		/* immutable */
+	uint32_t polled;		/* completions polled; atomic */
+};
+
 struct srnic_qp {
 	struct verbs_qp vqp;
+	struct srnic_srq *srq;		/* immutable; NULL without one */
 	struct srnic_wq sq;
 	struct srnic_wq rq;		/* no ring: receives come from an SRQ */
 	uint32_t max_inline;		/* immutable */
@@ -115,6 +127,11 @@ static inline struct srnic_qp *to_srnic_qp(struct ibv_qp *ibqp)
 static inline struct srnic_qp *to_srnic_qp_ex(struct ibv_qp_ex *qpx)
 {
 	return container_of(qpx, struct srnic_qp, vqp.qp_ex);
+}
+
+static inline struct srnic_srq *to_srnic_srq(struct ibv_srq *ibsrq)
+{
+	return container_of(ibsrq, struct srnic_srq, ibsrq);
 }
 
 /* cq.c */
@@ -166,9 +183,24 @@ int srnic_put_sges(const struct srnic_qp *qp, struct srnic_sqe *sqe,
 int srnic_put_inline(const struct srnic_qp *qp, struct srnic_sqe *sqe,
 		     enum ibv_wr_opcode opcode, const void *addr,
 		     size_t length);
+int srnic_put_recv(struct srnic_rqe *rqe, const struct ibv_recv_wr *wr,
+		   uint32_t max_sge);
 
 /* wr.c */
 bool srnic_wr_ops_known(uint64_t ops);
 void srnic_wr_init(struct srnic_qp *qp, uint64_t ops);
+
+/* srq.c */
+struct ibv_srq *srnic_create_srq(struct ibv_pd *pd,
+				 struct ibv_srq_init_attr *attr);
+struct ibv_srq *srnic_create_srq_ex(struct ibv_context *ibctx,
+				    struct ibv_srq_init_attr_ex *attr);
+int srnic_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr,
+		     int attr_mask);
+int srnic_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr);
+int srnic_destroy_srq(struct ibv_srq *ibsrq);
+int srnic_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
+			struct ibv_recv_wr **bad_wr);
+void srnic_srq_polled(struct srnic_srq *srq);
 
 #endif

@@ -84,8 +84,8 @@ struct srnic_uresp_create_qp {
 
 struct srnic_uresp_create_srq {
 	struct srnic_mmap ring;
-	__u32 entries;
-	__u32 rqe_size;
+	__u32 entries;		/* power of two */
+	__u32 rqe_size;		/* bytes from one RQE to the next */
 };
 
 /*
@@ -103,11 +103,22 @@ struct srnic_uresp_create_srq {
  * A slot of an SQ, RQ or SRQ is free again when the completion that covers
  * it was polled (RDMAC verbs 8.2.1), so the provider counts its own free
  * slots with the CQE's @wqe_index and needs no consumer index from the kernel.
+ * The WQEs of an SRQ complete in any order: they are only counted, posted less
+ * polled (and less @lost) is what is outstanding.
  */
 #define SRNIC_RING_HDR		4096
 
 struct srnic_ring_hdr {
-	__u32 reserved0[16];
+	/*
+	 * SRQ, written by the kernel: where the ring is after a MODIFY_SRQ with
+	 * IB_SRQ_MAX_WR has succeeded, whose answer has no room for it. Indices
+	 * run on. Nothing is to be posted during that command. @lost counts the
+	 * WQEs that never get a completion, since their CQ overflowed.
+	 */
+	struct srnic_mmap moved;	/* size 0: it is here */
+	__u32 moved_entries;
+	__u32 lost;
+	__u32 reserved0[10];
 	__u32 producer;
 	__u32 reserved1[15];
 	__u32 consumer;

@@ -102,12 +102,13 @@ static void raise_events(struct srnic_qp *qp, enum srnic_qp_state final)
 		return;
 	}
 	srnic_count(qp->dev, SRNIC_CNT_CLOSE_ABORTED);
-	if (qp->error_in_wc)
-		return;
-	if (qp->error)
-		event = srnic_event_of(qp->error);
-	if (event)
-		srnic_qp_raise(qp, event);
+	if (!qp->error_in_wc) {
+		if (qp->error)
+			event = srnic_event_of(qp->error);
+		if (event)
+			srnic_qp_raise(qp, event);
+	}
+	srnic_qp_last_wqe(qp);
 }
 
 static int close_errno(const struct srnic_qp *qp, enum srnic_qp_state final)

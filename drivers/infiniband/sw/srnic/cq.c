@@ -195,8 +195,11 @@ void srnic_cq_purge(struct srnic_cq *cq, u32 qpn)
 	for (i = cq->consumer; i != cq->producer; i++) {
 		struct srnic_cqe *cqe = srnic_ring_slot(&cq->ring, i);
 
-		if (cqe->qpn == qpn)
-			cqe->flags |= SRNIC_CQE_PURGED;
+		if (cqe->qpn != qpn || cqe->flags & SRNIC_CQE_PURGED)
+			continue;
+		cqe->flags |= SRNIC_CQE_PURGED;
+		/* its WQE may be an SRQ's, which outlives the QP */
+		srnic_qp_polled(to_srnic_dev(cq->ibcq.device), cqe);
 	}
 	spin_unlock_irqrestore(&cq->lock, flags);
 }

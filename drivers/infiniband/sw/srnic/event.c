@@ -9,6 +9,7 @@
 #include "event.h"
 #include "qp.h"
 #include "srnic.h"
+#include "srq.h"
 
 /* RDMAC verbs Figure 36 and the verbs status that comes nearest (CP-06 to CP-12) */
 static const struct {
@@ -113,6 +114,7 @@ static const struct {
 	[SRNIC_EV_RQ_LIMIT]	       = { "RQ limit reached", NO_VERBS_EVENT },
 	[SRNIC_EV_SRQ_CATASTROPHIC]    = { "SRQ catastrophic error", IB_EVENT_SRQ_ERR },
 	[SRNIC_EV_RNIC_CATASTROPHIC]   = { "RNIC catastrophic error", IB_EVENT_DEVICE_FATAL },
+	[SRNIC_EV_LAST_WQE]	       = { "last WQE reached", IB_EVENT_QP_LAST_WQE_REACHED },
 };
 
 /**
@@ -172,6 +174,7 @@ static const enum srnic_event err_event[RDMAP_ERR_COUNT] = {
 	[RDMAP_E_IMM_LENGTH]	       = SRNIC_EV_OPCODE,
 	[RDMAP_E_BAD_CLOSE]	       = SRNIC_EV_BAD_LLP_CLOSE,
 	[RDMAP_E_RQ_LOCAL]	       = SRNIC_EV_QP_CATASTROPHIC,
+	[RDMAP_E_SRQ]		       = SRNIC_EV_SRQ_ON_QP,
 	[RDMAP_E_NO_L_BIT]	       = SRNIC_EV_NO_L_BIT,
 	[RDMAP_E_TERM_SHORT]	       = SRNIC_EV_LLP_SEGMENT_SIZE,
 };
@@ -206,4 +209,24 @@ void srnic_qp_raise(struct srnic_qp *qp, enum srnic_event event)
 	ev.event = event_table[event].verbs;
 	if (qp->ibqp.event_handler)
 		qp->ibqp.event_handler(&ev, qp->ibqp.qp_context);
+}
+
+/**
+ * srnic_srq_raise - tell the consumer of an event of an SRQ
+ * @srq: alive
+ * @event: native, one of an SRQ
+ *
+ * Any context, without locks of the SRQ or a QP.
+ */
+void srnic_srq_raise(struct srnic_srq *srq, enum srnic_event event)
+{
+	struct ib_event ev = {
+		.device = srq->ibsrq.device,
+		.event = event_table[event].verbs,
+		.element.srq = &srq->ibsrq,
+	};
+
+	ibdev_dbg(srq->ibsrq.device, "SRQ: %s\n", srnic_event_name(event));
+	if (srq->ibsrq.event_handler)
+		srq->ibsrq.event_handler(&ev, srq->ibsrq.srq_context);
 }

@@ -7,6 +7,7 @@
 #include "wire/rdmap.h"
 
 struct srnic_qp;
+struct srnic_srq;
 
 /* Completion statuses, RDMAC verbs Figure 36; travels as vendor_err */
 enum srnic_wc_status {
@@ -38,7 +39,10 @@ enum srnic_wc_status {
 	SRNIC_WC_COUNT,
 };
 
-/* Asynchronous events, RDMAC verbs Figure 37 (those of a QP, then the others) */
+/*
+ * Asynchronous events, RDMAC verbs Figure 37 (those of a QP, then the others),
+ * and the one that only verbs have
+ */
 enum srnic_event {
 	SRNIC_EV_NONE,
 	SRNIC_EV_LLP_CLOSE_COMPLETE,
@@ -83,6 +87,7 @@ enum srnic_event {
 	SRNIC_EV_RQ_LIMIT,
 	SRNIC_EV_SRQ_CATASTROPHIC,
 	SRNIC_EV_RNIC_CATASTROPHIC,
+	SRNIC_EV_LAST_WQE,
 	SRNIC_EV_COUNT,
 };
 
@@ -91,5 +96,6 @@ const char *srnic_wc_status_name(enum srnic_wc_status status);
 const char *srnic_event_name(enum srnic_event event);
 enum srnic_event srnic_event_of(enum rdmap_err err);
 void srnic_qp_raise(struct srnic_qp *qp, enum srnic_event event);
+void srnic_srq_raise(struct srnic_srq *srq, enum srnic_event event);
 
 #endif

@@ -163,7 +163,8 @@ static void rx_check_send(struct srnic_qp *qp)
 		}
 		if (err == -EPROTO) {
 			srnic_count(qp->dev, SRNIC_CNT_RING_CORRUPT);
-			rx_error(rx, RDMAP_E_RQ_LOCAL, SRNIC_WC_SUCCESS);
+			rx_error(rx, qp->srq ? RDMAP_E_SRQ : RDMAP_E_RQ_LOCAL,
+				 SRNIC_WC_SUCCESS);
 			return;
 		}
 		rx->rwr_valid = true;
@@ -250,7 +251,7 @@ static void place_untagged(struct srnic_qp *qp, const u8 *data, u32 len)
 			.stag = sge->lkey,
 			.to = sge->addr + off,
 			.need = SRNIC_LOCAL_WRITE,
-			.pd = qp->ibqp.pd,
+			.pd = rx->rwr->pd,
 			.qpn = qp->ibqp.qp_num,
 			.privileged = qp->kernel,
 		};

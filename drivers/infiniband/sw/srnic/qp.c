@@ -7,6 +7,7 @@
 #include "qp.h"
 #include "rx.h"
 #include "srnic.h"
+#include "srq.h"
 #include "stream.h"
 #include "trace.h"
 #include "tx.h"
@@ -118,22 +119,44 @@ static int qp_check_cap(const struct ib_qp_cap *cap)
 	return 0;
 }
 
+/* With an SRQ the RQ is none of the QP's: ignored, and none is returned (QP-12) */
+static void qp_use_srq(struct srnic_qp *qp, struct ib_qp_init_attr *init)
+{
+	if (!init->srq)
+		return;
+	qp->srq = to_srnic_srq(init->srq);
+	init->cap.max_recv_wr = 0;
+	init->cap.max_recv_sge = 0;
+}
+
+static int qp_alloc_rq(struct srnic_qp *qp, struct ib_qp_cap *cap, struct ib_ucontext *uctx)
+{
+	u32 entries = roundup_pow_of_two(max(cap->max_recv_wr, 1U));
+	u32 stride = ring_stride(sizeof(struct srnic_rqe),
+				 cap->max_recv_sge * sizeof(struct srnic_sge));
+
+	if (qp->srq) {
+		qp->max_recv_sge = qp->srq->max_sge;
+		return 0;
+	}
+	qp->max_recv_sge = cap->max_recv_sge;
+	cap->max_recv_wr = entries;
+	return srnic_ring_alloc(&qp->rq, entries, stride, uctx);
+}
+
 static int qp_alloc_queues(struct srnic_qp *qp, struct ib_qp_cap *cap,
 			   struct ib_ucontext *uctx)
 {
 	u32 sq_entries = roundup_pow_of_two(max(cap->max_send_wr, 1U));
-	u32 rq_entries = roundup_pow_of_two(max(cap->max_recv_wr, 1U));
 	u32 sqe = ring_stride(sizeof(struct srnic_sqe),
 			      max3((u32)(cap->max_send_sge * sizeof(struct srnic_sge)),
 				   cap->max_inline_data, MIN_INLINE));
-	u32 rqe = ring_stride(sizeof(struct srnic_rqe),
-			      cap->max_recv_sge * sizeof(struct srnic_sge));
 	int err;
 
 	err = srnic_ring_alloc(&qp->sq, sq_entries, sqe, uctx);
 	if (err)
 		return err;
-	err = srnic_ring_alloc(&qp->rq, rq_entries, rqe, uctx);
+	err = qp_alloc_rq(qp, cap, uctx);
 	if (err)
 		goto free_sq;
 	qp->swr = kvcalloc(sq_entries, sizeof(*qp->swr), GFP_KERNEL_ACCOUNT);
@@ -143,12 +166,10 @@ static int qp_alloc_queues(struct srnic_qp *qp, struct ib_qp_cap *cap,
 	}
 	/* until a stream is attached nobody looks at the SQ by itself */
 	qp->max_send_sge = cap->max_send_sge;
-	qp->max_recv_sge = cap->max_recv_sge;
 	/* what there is room for can be used: many programs post inline without asking */
 	qp->max_inline = min_t(u32, sqe - sizeof(struct srnic_sqe), SRNIC_MAX_INLINE);
 	cap->max_inline_data = qp->max_inline;
 	cap->max_send_wr = sq_entries;
-	cap->max_recv_wr = rq_entries;
 	return 0;
 free_rq:
 	srnic_ring_free(&qp->rq);
@@ -179,6 +200,7 @@ int srnic_qp_create(struct srnic_qp *qp, struct srnic_device *dev,
 	static const struct xa_limit limit = XA_LIMIT(1, (1U << 24) - 1);
 	int err;
 
+	qp_use_srq(qp, init);
 	err = qp_check_cap(&init->cap);
 	if (err)
 		return err;
@@ -273,6 +295,7 @@ static void qp_error_idle(struct srnic_qp *qp)
 
 	srnic_sq_flush(qp);
 	srnic_rq_flush(qp);
+	srnic_qp_last_wqe(qp);
 	spin_lock_irqsave(&qp->lock, flags);
 	qp->idle_flushes--;
 	spin_unlock_irqrestore(&qp->lock, flags);

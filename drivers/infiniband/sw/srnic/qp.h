@@ -27,6 +27,7 @@
 struct srnic_device;
 struct srnic_stream;
 struct srnic_rx;
+struct srnic_srq;
 struct srnic_tx;
 
 /* RDMAC verbs 6.2 */
@@ -134,12 +135,13 @@ struct srnic_inbound {
 	u8 ddp[DDP_UNTAGGED_LEN];		/* as on the wire, for a Terminate */
 };
 
-/* A receive WQE, copied once from the RQ and checked */
+/* A receive WQE, copied once from the RQ or SRQ and checked */
 struct srnic_rwr {
 	u64 wr_id;
 	u32 index;			/* ring index */
 	u32 num_sge;
 	u64 length;			/* sum of the SGEs */
+	struct ib_pd *pd;		/* what the SGEs are checked against (SR-19) */
 	struct srnic_sge sge[];		/* max_recv_sge of them */
 };
 
@@ -160,7 +162,8 @@ struct srnic_qp {
 	u32 max_recv_sge;
 	u32 max_inline;
 	struct srnic_ring sq;
-	struct srnic_ring rq;
+	struct srnic_ring rq;		/* none with an SRQ */
+	struct srnic_srq *srq;		/* NULL: the QP has an RQ of its own */
 	struct srnic_cq *scq;
 	struct srnic_cq *rcq;
 
@@ -301,9 +304,12 @@ void srnic_rq_flush(struct srnic_qp *qp);
 int srnic_sq_pending(const struct srnic_qp *qp);
 bool srnic_sq_empty(struct srnic_qp *qp);
 void srnic_wq_restart(struct srnic_qp *qp);
+int srnic_rwr_copy(struct srnic_rwr *rwr, const struct srnic_ring *ring, u32 index,
+		   u32 max_sge);
 int srnic_rq_take(struct srnic_qp *qp, struct srnic_rwr *rwr);
 void srnic_rq_complete(struct srnic_qp *qp, const struct srnic_rwr *rwr,
 		       struct srnic_cqe *cqe, enum srnic_wc_status status);
+void srnic_qp_last_wqe(struct srnic_qp *qp);
 void srnic_qp_doorbell(struct srnic_qp *qp);
 void srnic_qp_polled(struct srnic_device *dev, const struct srnic_cqe *cqe);
 

@@ -18,6 +18,8 @@
 /* Limits; all are what query_device reports and what create checks */
 #define SRNIC_MAX_QP		(64 * 1024)
 #define SRNIC_MAX_QP_WR		(16 * 1024)
+#define SRNIC_MAX_SRQ		(64 * 1024)
+#define SRNIC_MAX_SRQ_WR	(32 * 1024)
 #define SRNIC_MAX_CQ		(64 * 1024)
 #define SRNIC_MAX_CQE		(1024 * 1024)
 #define SRNIC_MAX_MR		(512 * 1024)
@@ -69,6 +71,7 @@ enum srnic_counter {
  * @stags: TPT entries by STag index; lookups under RCU
  * @policy: MPA policy of new connections
  * @num_qp: of SRNIC_MAX_QP
+ * @num_srq: of SRNIC_MAX_SRQ
  * @num_cq: of SRNIC_MAX_CQ
  * @num_mr: of SRNIC_MAX_MR
  * @num_mw: of SRNIC_MAX_MW
@@ -87,6 +90,7 @@ struct srnic_device {
 	struct xarray stags;
 	struct mpa_policy policy;
 	atomic_t num_qp;
+	atomic_t num_srq;
 	atomic_t num_cq;
 	atomic_t num_mr;
 	atomic_t num_mw;

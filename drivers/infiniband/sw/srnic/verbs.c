@@ -14,6 +14,7 @@
 #include "mw.h"
 #include "qp.h"
 #include "srnic.h"
+#include "srq.h"
 
 #define ENABLE_ALL (SRNIC_QP_READ_ENABLED | SRNIC_QP_WRITE_ENABLED | \
 		    SRNIC_QP_BIND_ENABLED | SRNIC_QP_ATOMIC_ENABLED)
@@ -287,7 +288,7 @@ static int srnic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 
 	if (err)
 		return err;
-	if (init->create_flags || init->qp_type != IB_QPT_RC || init->srq)
+	if (init->create_flags || init->qp_type != IB_QPT_RC)
 		return -EOPNOTSUPP;
 	err = srnic_qp_create(qp, to_srnic_dev(ibqp->device), init,
 			      udata ? udata_to_ucontext(udata) : NULL);
@@ -473,7 +474,7 @@ static int srnic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	attr->cap.max_send_wr = qp->sq.entries;
 	attr->cap.max_recv_wr = qp->rq.entries;
 	attr->cap.max_send_sge = qp->max_send_sge;
-	attr->cap.max_recv_sge = qp->max_recv_sge;
+	attr->cap.max_recv_sge = qp->srq ? 0 : qp->max_recv_sge;
 	attr->cap.max_inline_data = qp->max_inline;
 
 	init->event_handler = ibqp->event_handler;
@@ -642,6 +643,16 @@ static int srnic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	return err;
 }
 
+static int wr_to_rqe(const struct ib_recv_wr *wr, u32 max_sge, struct srnic_rqe *rqe)
+{
+	if (wr->num_sge < 0 || wr->num_sge > max_sge)
+		return -EINVAL;
+	rqe->wr_id = wr->wr_id;
+	rqe->num_sge = wr->num_sge;
+	wr_copy_sges((struct srnic_sge *)(rqe + 1), wr->sg_list, wr->num_sge);
+	return 0;
+}
+
 static int srnic_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 			   const struct ib_recv_wr **bad_wr)
 {
@@ -657,27 +668,115 @@ static int srnic_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		srnic_qp_doorbell(qp);
 		return 0;
 	}
+	if (qp->srq) {	/* SR-05 */
+		*bad_wr = wr;
+		return -EINVAL;
+	}
 	spin_lock_irqsave(&qp->rq_lock, flags);
 	for (; wr; wr = wr->next) {
-		struct srnic_rqe *rqe = srnic_ring_slot(&qp->rq, qp->rq_posted);
-
-		if (wr->num_sge < 0 || wr->num_sge > qp->max_recv_sge)
-			err = -EINVAL;
-		else if (qp->rq_posted - READ_ONCE(qp->rq_freed) >= qp->rq.entries)
+		if (qp->rq_posted - READ_ONCE(qp->rq_freed) >= qp->rq.entries)
 			err = -ENOMEM;
+		else
+			err = wr_to_rqe(wr, qp->max_recv_sge,
+					srnic_ring_slot(&qp->rq, qp->rq_posted));
 		if (err) {
 			*bad_wr = wr;
 			break;
 		}
-		rqe->wr_id = wr->wr_id;
-		rqe->num_sge = wr->num_sge;
-		wr_copy_sges((struct srnic_sge *)(rqe + 1), wr->sg_list, wr->num_sge);
 		/* the RQE before the index */
 		smp_store_release(&qp->rq_posted, qp->rq_posted + 1);
 	}
 	spin_unlock_irqrestore(&qp->rq_lock, flags);
 	if (READ_ONCE(qp->rq_flushing))
 		srnic_qp_doorbell(qp);
+	return err;
+}
+
+static int srnic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
+			    struct ib_udata *udata)
+{
+	struct srnic_device *dev = to_srnic_dev(ibsrq->device);
+	struct srnic_srq *srq = to_srnic_srq(ibsrq);
+	struct srnic_uresp_create_srq resp = { };
+	int err = udata_check(udata, sizeof(resp));
+
+	if (err)
+		return err;
+	if (init->srq_type != IB_SRQT_BASIC)
+		return -EOPNOTSUPP;
+	if (atomic_inc_return(&dev->num_srq) > SRNIC_MAX_SRQ) {
+		err = -ENOMEM;
+		goto uncount;
+	}
+	err = srnic_srq_create(srq, &init->attr, udata ? udata_to_ucontext(udata) : NULL);
+	if (err)
+		goto uncount;
+	if (udata) {
+		srnic_ring_describe(&srq->ring, &resp.ring);
+		resp.entries = srq->ring.entries;
+		resp.rqe_size = srq->ring.stride;
+		err = udata_respond(udata, &resp, sizeof(resp));
+		if (err)
+			goto destroy;
+	}
+	return 0;
+destroy:
+	srnic_srq_destroy(srq);
+uncount:
+	atomic_dec(&dev->num_srq);
+	return err;
+}
+
+static int srnic_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
+{
+	srnic_srq_destroy(to_srnic_srq(ibsrq));
+	atomic_dec(&to_srnic_dev(ibsrq->device)->num_srq);
+	return 0;
+}
+
+static int srnic_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
+			    enum ib_srq_attr_mask mask, struct ib_udata *udata)
+{
+	int err = udata_check_none(udata);
+
+	if (err)
+		return err;
+	if (mask & ~(IB_SRQ_MAX_WR | IB_SRQ_LIMIT))
+		return -EINVAL;
+	return srnic_srq_modify(to_srnic_srq(ibsrq), attr, mask,
+				udata ? udata_to_ucontext(udata) : NULL);
+}
+
+static int srnic_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
+{
+	srnic_srq_query(to_srnic_srq(ibsrq), attr);
+	return 0;
+}
+
+/* A user posts to the mapped ring, and nobody has to be woken for it */
+static int srnic_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
+			       const struct ib_recv_wr **bad_wr)
+{
+	struct srnic_srq *srq = to_srnic_srq(ibsrq);
+	unsigned long flags;
+	int err = 0;
+
+	if (!srq->kernel) {
+		*bad_wr = wr;
+		return -EINVAL;
+	}
+	spin_lock_irqsave(&srq->lock, flags);
+	for (; wr; wr = wr->next) {
+		struct srnic_rqe *rqe = srnic_srq_next(srq);
+
+		err = rqe ? wr_to_rqe(wr, srq->max_sge, rqe) : -ENOMEM;
+		if (err) {
+			*bad_wr = wr;
+			break;
+		}
+		srq->posted++;
+	}
+	spin_unlock_irqrestore(&srq->lock, flags);
 	return err;
 }
 
@@ -714,6 +813,7 @@ const struct ib_device_ops srnic_dev_ops = {
 	.alloc_ucontext = srnic_alloc_ucontext,
 	.create_cq = srnic_create_cq,
 	.create_qp = srnic_create_qp,
+	.create_srq = srnic_create_srq,
 	.dealloc_driver = srnic_dealloc_driver,
 	.dealloc_mw = srnic_dealloc_mw,
 	.dealloc_pd = srnic_dealloc_pd,
@@ -721,6 +821,7 @@ const struct ib_device_ops srnic_dev_ops = {
 	.dereg_mr = srnic_dereg_mr,
 	.destroy_cq = srnic_destroy_cq,
 	.destroy_qp = srnic_destroy_qp,
+	.destroy_srq = srnic_destroy_srq,
 	.disassociate_ucontext = srnic_disassociate_ucontext,
 	.fill_res_cq_entry = srnic_fill_res_cq_entry,
 	.fill_res_mr_entry = srnic_fill_res_mr_entry,
@@ -741,14 +842,17 @@ const struct ib_device_ops srnic_dev_ops = {
 	.mmap = srnic_ring_mmap,
 	.mmap_free = srnic_ring_mmap_free,
 	.modify_qp = srnic_modify_qp,
+	.modify_srq = srnic_modify_srq,
 	.poll_cq = srnic_poll_cq,
 	.post_recv = srnic_post_recv,
 	.post_send = srnic_post_send,
+	.post_srq_recv = srnic_post_srq_recv,
 	.query_device = srnic_query_device,
 	.query_gid = srnic_query_gid,
 	.query_pkey = srnic_query_pkey,
 	.query_port = srnic_query_port,
 	.query_qp = srnic_query_qp,
+	.query_srq = srnic_query_srq,
 	.reg_user_mr = srnic_reg_user_mr,
 	.req_notify_cq = srnic_req_notify_cq,
 	.resize_cq = srnic_resize_cq,
@@ -757,5 +861,6 @@ const struct ib_device_ops srnic_dev_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_mw, srnic_mw, ibmw),
 	INIT_RDMA_OBJ_SIZE(ib_pd, srnic_pd, ibpd),
 	INIT_RDMA_OBJ_SIZE(ib_qp, srnic_qp, ibqp),
+	INIT_RDMA_OBJ_SIZE(ib_srq, srnic_srq, ibsrq),
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, srnic_ucontext, ibuc),
 };

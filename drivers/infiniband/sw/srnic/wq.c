@@ -9,6 +9,7 @@
 
 #include "qp.h"
 #include "srnic.h"
+#include "srq.h"
 #include "trace.h"
 
 static u32 sq_producer(const struct srnic_qp *qp)
@@ -167,20 +168,26 @@ void srnic_sq_flush(struct srnic_qp *qp)
 	sq_flush(qp, true);
 }
 
-/* rq_lock is held. Copy the head of the next RQE; its SGEs only if @rwr has room for them. */
-static int rq_copy(struct srnic_qp *qp, struct srnic_rwr *rwr, bool sges)
+/**
+ * srnic_rwr_copy - copy an RQE out of its ring and check it
+ * @rwr: filled in but for the PD; room for @max_sge SGEs
+ * @ring: an RQ or SRQ; the caller has the lock of its kernel side
+ * @index: of the RQE
+ * @max_sge: SGEs it may have
+ *
+ * Return: 0, or -EINVAL for a malformed one, which has no SGEs then.
+ */
+int srnic_rwr_copy(struct srnic_rwr *rwr, const struct srnic_ring *ring, u32 index,
+		   u32 max_sge)
 {
-	const struct srnic_rqe *rqe = srnic_ring_slot(&qp->rq, qp->rq_taken);
+	const struct srnic_rqe *rqe = srnic_ring_slot(ring, index);
 	u32 i;
 
 	rwr->wr_id = READ_ONCE(rqe->wr_id);
 	rwr->num_sge = READ_ONCE(rqe->num_sge);
-	rwr->index = qp->rq_taken;
+	rwr->index = index;
 	rwr->length = 0;
-	qp->rq_taken++;
-	if (!sges)
-		return 0;
-	if (rwr->num_sge > qp->max_recv_sge) {
+	if (rwr->num_sge > max_sge) {
 		rwr->num_sge = 0;
 		return -EINVAL;
 	}
@@ -191,11 +198,11 @@ static int rq_copy(struct srnic_qp *qp, struct srnic_rwr *rwr, bool sges)
 }
 
 /**
- * srnic_rq_take - take the oldest receive WQE
+ * srnic_rq_take - take the oldest receive WQE, of the RQ or the SRQ
  * @qp: alive
- * @rwr: filled in
+ * @rwr: filled in; room for qp->max_recv_sge SGEs
  *
- * Process context. Takes rq_lock.
+ * Process context, without the QP's locks. Takes rq_lock or that of the SRQ.
  *
  * Return: 0; -EAGAIN if none is posted; -EINVAL if the WQE is malformed (it
  * was taken and is to be completed with an error); -EPROTO if the ring's
@@ -206,10 +213,13 @@ int srnic_rq_take(struct srnic_qp *qp, struct srnic_rwr *rwr)
 	unsigned long flags;
 	int n;
 
+	if (qp->srq)
+		return srnic_srq_take(qp->srq, rwr);
+	rwr->pd = qp->ibqp.pd;
 	spin_lock_irqsave(&qp->rq_lock, flags);
 	n = srnic_ring_filled(&qp->rq, rq_producer(qp), qp->rq_taken);
 	if (n > 0)
-		n = rq_copy(qp, rwr, true);
+		n = srnic_rwr_copy(rwr, &qp->rq, qp->rq_taken++, qp->max_recv_sge);
 	else if (!n)
 		n = -EAGAIN;
 	spin_unlock_irqrestore(&qp->rq_lock, flags);
@@ -246,6 +256,8 @@ void srnic_rq_complete(struct srnic_qp *qp, const struct srnic_rwr *rwr,
 	int err;
 
 	err = rq_write_cqe(qp, rwr, cqe, status, &seen);
+	if (err && qp->srq)
+		srnic_srq_lose(qp->srq);
 	srnic_cq_notify(qp->rcq, seen);
 	if (err)
 		srnic_qp_fail(qp, RDMAP_E_RQ_CQ_OVERFLOW, NULL, 0, false);
@@ -257,6 +269,9 @@ static void rq_flush(struct srnic_qp *qp, bool begin)
 	u32 seen = 0;
 	int n;
 
+	/* WQEs of an SRQ that were not taken are not this QP's (SR-22) */
+	if (qp->srq)
+		return;
 	spin_lock_irqsave(&qp->rq_lock, flags);
 	if (!begin && !qp->rq_flushing) {
 		spin_unlock_irqrestore(&qp->rq_lock, flags);
@@ -270,10 +285,13 @@ static void rq_flush(struct srnic_qp *qp, bool begin)
 	if (n < 0 && begin)
 		srnic_count(qp->dev, SRNIC_CNT_RING_CORRUPT);
 	for (; n > 0; n--) {
+		const struct srnic_rqe *rqe = srnic_ring_slot(&qp->rq, qp->rq_taken);
+		struct srnic_rwr rwr = {
+			.wr_id = READ_ONCE(rqe->wr_id),
+			.index = qp->rq_taken++,
+		};
 		struct srnic_cqe cqe = { };
-		struct srnic_rwr rwr;
 
-		rq_copy(qp, &rwr, false);
 		rq_write_cqe(qp, &rwr, &cqe, SRNIC_WC_FLUSHED, &seen);
 	}
 	spin_unlock_irqrestore(&qp->rq_lock, flags);
@@ -308,11 +326,27 @@ void srnic_wq_restart(struct srnic_qp *qp)
 	WRITE_ONCE(qp->sq.hdr->consumer, qp->sq_fetched);
 	WRITE_ONCE(qp->sq.hdr->flags, 0);
 	spin_unlock_irqrestore(&qp->sq_lock, flags);
+	if (qp->srq)
+		return;
 	spin_lock_irqsave(&qp->rq_lock, flags);
 	qp->rq_flushing = false;
 	WRITE_ONCE(qp->rq.hdr->consumer, qp->rq_taken);
 	WRITE_ONCE(qp->rq.hdr->flags, 0);
 	spin_unlock_irqrestore(&qp->rq_lock, flags);
+}
+
+/**
+ * srnic_qp_last_wqe - the QP is in Error and will take no more of its SRQ
+ * @qp: alive; what it had taken is completed
+ *
+ * Those who drain a QP with an SRQ wait for this event, as nothing flushed
+ * would tell them. Not for a QP that is being destroyed. Any context, without
+ * the QP's locks.
+ */
+void srnic_qp_last_wqe(struct srnic_qp *qp)
+{
+	if (qp->srq && !test_bit(SRNIC_QPF_DESTROY, &qp->flags))
+		srnic_qp_raise(qp, SRNIC_EV_LAST_WQE);
 }
 
 /**
@@ -342,6 +376,10 @@ void srnic_qp_polled(struct srnic_device *dev, const struct srnic_cqe *cqe)
 
 	if (!qp)
 		return;
+	if (qp->srq && cqe->flags & SRNIC_CQE_RQ) {
+		srnic_srq_polled(qp->srq);
+		return;
+	}
 	freed = cqe->flags & SRNIC_CQE_RQ ? &qp->rq_freed : &qp->sq_freed;
 	/* a restart may have freed more already */
 	if ((s32)(cqe->wqe_index + 1 - *freed) > 0)

@@ -137,6 +137,7 @@ static const struct rdmap_error rdmap_errors[RDMAP_ERR_COUNT] = {
 	E(E_RQ_LOCAL,		0, 0, 0x00, 0),
 	E(E_NO_L_BIT,		0, 2, 0x07, SEGMENT),
 	E(E_TERM_SHORT,		0, 2, 0xff, SEGMENT),
+	E(E_SRQ,		0, 2, 0x07, 0),
 };
 
 #undef E

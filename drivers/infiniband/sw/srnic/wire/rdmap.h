@@ -111,6 +111,7 @@ enum rdmap_err {
 	RDMAP_E_RQ_LOCAL,		/* TC-02: bad receive WQE */
 	RDMAP_E_NO_L_BIT,		/* AE-10: L missing where one segment must be all */
 	RDMAP_E_TERM_SHORT,		/* TER-6: no complete Terminate control field */
+	RDMAP_E_SRQ,			/* AE-19, SR-24: the SRQ cannot be used */
 	RDMAP_ERR_COUNT,
 };
 

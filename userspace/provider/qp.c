@@ -311,6 +311,8 @@ struct ibv_qp *srnic_create_qp_ex(struct ibv_context *ibctx,
 	}
 
 	ask.comp_mask = IBV_QP_INIT_ATTR_PD;
+	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
+		srnic_wr_prepare(qp);
 	ret = ibv_cmd_create_qp_ex(ibctx, &qp->vqp, &ask, &cmd.ibv_cmd,
 				   sizeof(cmd), &resp.ibv_resp, sizeof(resp));
 	if (ret)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * srnic: device, context, protection domains and memory regions.
+ * srnic: device, context and memory regions.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -45,36 +45,6 @@ static int srnic_query_port(struct ibv_context *ibctx, uint8_t port,
 	return ibv_cmd_query_port(ibctx, port, attr, &cmd, sizeof(cmd));
 }
 
-static struct ibv_pd *srnic_alloc_pd(struct ibv_context *ibctx)
-{
-	struct ib_uverbs_alloc_pd_resp resp = {};
-	struct ibv_alloc_pd cmd = {};
-	struct ibv_pd *pd;
-	int ret;
-
-	pd = calloc(1, sizeof(*pd));
-	if (!pd)
-		return NULL;
-
-	ret = ibv_cmd_alloc_pd(ibctx, pd, &cmd, sizeof(cmd), &resp,
-			       sizeof(resp));
-	if (ret) {
-		free(pd);
-		errno = ret;
-		return NULL;
-	}
-	return pd;
-}
-
-static int srnic_dealloc_pd(struct ibv_pd *pd)
-{
-	int ret = ibv_cmd_dealloc_pd(pd);
-
-	if (!ret)
-		free(pd);
-	return ret;
-}
-
 static struct ibv_mr *srnic_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 				   uint64_t hca_va, int access)
 {
@@ -107,7 +77,9 @@ static int srnic_dereg_mr(struct verbs_mr *vmr)
 }
 
 static const struct verbs_context_ops srnic_ctx_ops = {
+	.alloc_parent_domain = srnic_alloc_parent_domain,
 	.alloc_pd = srnic_alloc_pd,
+	.alloc_td = srnic_alloc_td,
 	.create_cq = srnic_create_cq,
 	.create_cq_ex = srnic_create_cq_ex,
 	.create_qp = srnic_create_qp,
@@ -115,6 +87,7 @@ static const struct verbs_context_ops srnic_ctx_ops = {
 	.create_srq = srnic_create_srq,
 	.create_srq_ex = srnic_create_srq_ex,
 	.dealloc_pd = srnic_dealloc_pd,
+	.dealloc_td = srnic_dealloc_td,
 	.dereg_mr = srnic_dereg_mr,
 	.destroy_cq = srnic_destroy_cq,
 	.destroy_qp = srnic_destroy_qp,

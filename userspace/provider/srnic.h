@@ -52,6 +52,19 @@ struct srnic_ctx {
 	struct srnic_qpn_leaf *qpn_root[SRNIC_QPN_ROOT_SIZE];
 };
 
+struct srnic_td {
+	struct ibv_td td;
+	unsigned int users;		/* atomic: parent domains */
+};
+
+/* A protection domain, or a parent domain, which stands for one. */
+struct srnic_pd {
+	struct ibv_pd pd;
+	unsigned int users;		/* atomic: parent domains */
+	struct srnic_pd *protection;	/* immutable; of a parent domain */
+	struct srnic_td *td;		/* immutable; of a parent domain, or NULL */
+};
+
 struct srnic_cq {
 	struct verbs_cq vcq;
 	pthread_mutex_t resize;		/* one resize at a time; outermost */
@@ -134,6 +147,16 @@ static inline struct srnic_srq *to_srnic_srq(struct ibv_srq *ibsrq)
 	return container_of(ibsrq, struct srnic_srq, ibsrq);
 }
 
+/* pd.c */
+struct ibv_pd *srnic_alloc_pd(struct ibv_context *ibctx);
+int srnic_dealloc_pd(struct ibv_pd *ibpd);
+struct ibv_td *srnic_alloc_td(struct ibv_context *ibctx,
+			      struct ibv_td_init_attr *attr);
+int srnic_dealloc_td(struct ibv_td *ibtd);
+struct ibv_pd *
+srnic_alloc_parent_domain(struct ibv_context *ibctx,
+			  struct ibv_parent_domain_init_attr *attr);
+
 /* cq.c */
 struct ibv_cq *srnic_create_cq(struct ibv_context *ibctx, int cqe,
 			       struct ibv_comp_channel *channel,
@@ -188,6 +211,7 @@ int srnic_put_recv(struct srnic_rqe *rqe, const struct ibv_recv_wr *wr,
 
 /* wr.c */
 bool srnic_wr_ops_known(uint64_t ops);
+void srnic_wr_prepare(struct srnic_qp *qp);
 void srnic_wr_init(struct srnic_qp *qp, uint64_t ops);
 
 /* srq.c */

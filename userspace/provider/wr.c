@@ -4,6 +4,8 @@
  * knows of, and is published as a whole or not at all.
  */
 #include <errno.h>
+#include <stddef.h>
+#include <string.h>
 
 #include <ccan/array_size.h>
 
@@ -271,9 +273,47 @@ static void srnic_wr_set_inline_data(struct ibv_qp_ex *qpx, void *addr,
 	srnic_wr_set_inline_data_list(qpx, 1, &buf);
 }
 
+/*
+ * Behind the last call that each release has, struct verbs_qp has comp_mask,
+ * where libibverbs looks for VERBS_QP_EX. Calls were added in between without a
+ * new number of the provider interface, so it need not be where the tree that
+ * we were built in has it. But creating a QP clears it.
+ */
+#define SRNIC_QP_EX_END                                                        \
+	(offsetof(struct ibv_qp_ex, wr_abort) +                                \
+	 sizeof(((struct ibv_qp_ex *)NULL)->wr_abort))
+#define SRNIC_QP_EX_TAIL                                                       \
+	(offsetof(struct verbs_qp, comp_mask) + sizeof(uint64_t) -             \
+	 SRNIC_QP_EX_END)
+
+/**
+ * srnic_wr_prepare - before the kernel makes a QP that gets the ibv_wr_* calls
+ * @qp: QP, all zero
+ */
+void srnic_wr_prepare(struct srnic_qp *qp)
+{
+	memset((uint8_t *)&qp->vqp + SRNIC_QP_EX_END, 0xff, SRNIC_QP_EX_TAIL);
+}
+
+static uint32_t *srnic_find_comp_mask(struct verbs_qp *vqp)
+{
+	uint8_t *tail = (uint8_t *)vqp + SRNIC_QP_EX_END;
+	uint32_t *found = &vqp->comp_mask;
+	size_t i;
+
+	for (i = 0; i < SRNIC_QP_EX_TAIL; i += sizeof(uint64_t)) {
+		uint32_t *word = (uint32_t *)(tail + i);
+
+		if (!*word)
+			found = word;
+	}
+	memset(tail, 0, SRNIC_QP_EX_TAIL);
+	return found;
+}
+
 /**
  * srnic_wr_init - give a QP the ibv_wr_* calls
- * @qp: new QP
+ * @qp: new QP, which srnic_wr_prepare() has seen
  * @ops: IBV_QP_EX_WITH_* that its program is going to use; the others make a
  *       batch fail
  */
@@ -282,7 +322,7 @@ void srnic_wr_init(struct srnic_qp *qp, uint64_t ops)
 	struct ibv_qp_ex *qpx = &qp->vqp.qp_ex;
 
 	qp->send_ops = ops;
-	qp->vqp.comp_mask |= VERBS_QP_EX;
+	*srnic_find_comp_mask(&qp->vqp) = VERBS_QP_EX;
 
 	qpx->wr_start = srnic_wr_start;
 	qpx->wr_complete = srnic_wr_complete;

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * srnic: protection domains, thread domains and parent domains. A thread domain
+ * is a promise of the program. Nothing is made of it: a lock that nobody else
+ * wants costs next to nothing.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "srnic.h"
+
+static struct srnic_pd *to_srnic_pd(struct ibv_pd *ibpd)
+{
+	return container_of(ibpd, struct srnic_pd, pd);
+}
+
+static struct srnic_td *to_srnic_td(struct ibv_td *ibtd)
+{
+	return container_of(ibtd, struct srnic_td, td);
+}
+
+static void srnic_get(unsigned int *users)
+{
+	__atomic_fetch_add(users, 1, __ATOMIC_RELAXED);
+}
+
+static void srnic_put(unsigned int *users)
+{
+	__atomic_fetch_sub(users, 1, __ATOMIC_RELEASE);
+}
+
+static bool srnic_used(unsigned int *users)
+{
+	return __atomic_load_n(users, __ATOMIC_ACQUIRE);
+}
+
+/**
+ * srnic_alloc_pd - ibv_alloc_pd()
+ * @ibctx: context
+ *
+ * Return: the PD, or NULL with errno: ENOMEM, or what the kernel said. Any
+ * thread.
+ */
+struct ibv_pd *srnic_alloc_pd(struct ibv_context *ibctx)
+{
+	struct ib_uverbs_alloc_pd_resp resp = {};
+	struct ibv_alloc_pd cmd = {};
+	struct srnic_pd *pd;
+	int ret;
+
+	pd = calloc(1, sizeof(*pd));
+	if (!pd)
+		return NULL;
+
+	ret = ibv_cmd_alloc_pd(ibctx, &pd->pd, &cmd, sizeof(cmd), &resp,
+			       sizeof(resp));
+	if (ret) {
+		free(pd);
+		errno = ret;
+		return NULL;
+	}
+	return &pd->pd;
+}
+
+/**
+ * srnic_dealloc_pd - ibv_dealloc_pd()
+ * @ibpd: PD or parent domain that no other thread uses any more
+ *
+ * Return: 0, or an errno (EBUSY: it has users) and the PD is as it was.
+ */
+int srnic_dealloc_pd(struct ibv_pd *ibpd)
+{
+	struct srnic_pd *pd = to_srnic_pd(ibpd);
+	int ret;
+
+	if (srnic_used(&pd->users))
+		return EBUSY;
+	if (pd->protection) {
+		srnic_put(&pd->protection->users);
+		if (pd->td)
+			srnic_put(&pd->td->users);
+	} else {
+		ret = ibv_cmd_dealloc_pd(ibpd);
+		if (ret)
+			return ret;
+	}
+	free(pd);
+	return 0;
+}
+
+/**
+ * srnic_alloc_td - ibv_alloc_td()
+ * @ibctx: context
+ * @attr: see ibv_alloc_td(3)
+ *
+ * Return: the thread domain, or NULL with errno: EOPNOTSUPP (an attribute that
+ * is not known here), ENOMEM. Any thread.
+ */
+struct ibv_td *srnic_alloc_td(struct ibv_context *ibctx,
+			      struct ibv_td_init_attr *attr)
+{
+	struct srnic_td *td;
+
+	if (attr->comp_mask) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
+	td = calloc(1, sizeof(*td));
+	if (!td)
+		return NULL;
+	td->td.context = ibctx;
+	return &td->td;
+}
+
+/**
+ * srnic_dealloc_td - ibv_dealloc_td()
+ * @ibtd: thread domain
+ *
+ * Return: 0, or EBUSY: a parent domain has it.
+ */
+int srnic_dealloc_td(struct ibv_td *ibtd)
+{
+	struct srnic_td *td = to_srnic_td(ibtd);
+
+	if (srnic_used(&td->users))
+		return EBUSY;
+	free(td);
+	return 0;
+}
+
+/**
+ * srnic_alloc_parent_domain - ibv_alloc_parent_domain()
+ * @ibctx: context
+ * @attr: see ibv_alloc_parent_domain(3). Rings are the kernel's memory, so
+ *        there is nothing for an allocator to do.
+ *
+ * To the kernel it is the PD that it was made for.
+ *
+ * Return: the parent domain, or NULL with errno: EINVAL (no PD), EOPNOTSUPP (an
+ * attribute that is not known here), ENOMEM. Any thread.
+ */
+struct ibv_pd *
+srnic_alloc_parent_domain(struct ibv_context *ibctx,
+			  struct ibv_parent_domain_init_attr *attr)
+{
+	struct srnic_pd *pd;
+
+	if (!attr->pd || attr->comp_mask) {
+		errno = attr->pd ? EOPNOTSUPP : EINVAL;
+		return NULL;
+	}
+	pd = calloc(1, sizeof(*pd));
+	if (!pd)
+		return NULL;
+
+	pd->pd.context = ibctx;
+	pd->pd.handle = attr->pd->handle;
+	pd->protection = to_srnic_pd(attr->pd);
+	srnic_get(&pd->protection->users);
+	if (attr->td) {
+		pd->td = to_srnic_td(attr->td);
+		srnic_get(&pd->td->users);
+	}
+	return &pd->pd;
+}

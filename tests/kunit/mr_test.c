@@ -102,8 +102,52 @@ static void fast_register(struct kunit *test)
 	acc.length--;
 	acc.need = RR;
 	KUNIT_EXPECT_EQ(test, srnic_tpt_get(fix.dev, &acc, &span), SRNIC_TPT_ACCESS);
-	/* a list is not exchanged under a Valid region */
-	KUNIT_EXPECT_EQ(test, srnic_mr_map_sg(&fix.mr->ibmr, NULL, 0, NULL), -EINVAL);
+	srnic_mr_dereg(&fix.mr->ibmr);
+}
+
+/* The kernel's ULPs map for the next WR, then post LOCAL_INV and REG_MR in one list */
+static void map_while_valid(struct kunit *test)
+{
+	struct fix fix = fix_make(test, 1, 0x10);
+	struct srnic_sqe sqe = reg_sqe(&fix, 1);
+	u64 base = fix.mr->ibmr.iova, length = fix.mr->ibmr.length;
+	struct srnic_access acc = {
+		.to = base, .length = length, .need = LR, .pd = fix.pd, .stag = sqe.stag,
+	};
+	u8 *second = fix.memory + 2 * PAGE_SIZE;
+	struct srnic_span span;
+	struct scatterlist sg;
+	u32 len = 1;
+
+	KUNIT_ASSERT_EQ(test, srnic_mr_fast_register(fix.qp, &sqe), SRNIC_WC_SUCCESS);
+	sg_init_one(&sg, second, 2 * PAGE_SIZE);
+	sg.dma_address = (uintptr_t)second;
+	sg_dma_len(&sg) = 2 * PAGE_SIZE;
+	KUNIT_ASSERT_EQ(test, srnic_mr_map_sg(&fix.mr->ibmr, &sg, 1, NULL), 1);
+
+	/* what is registered is as it was */
+	KUNIT_ASSERT_EQ(test, srnic_tpt_get(fix.dev, &acc, &span), SRNIC_TPT_OK);
+	KUNIT_EXPECT_PTR_EQ(test, srnic_span_addr(&span, 0, &len), (void *)(fix.memory + 0x10));
+	srnic_tpt_put(&span);
+	acc.length++;
+	KUNIT_EXPECT_EQ(test, srnic_tpt_get(fix.dev, &acc, &span), SRNIC_TPT_BOUNDS);
+
+	KUNIT_EXPECT_EQ(test, srnic_tpt_invalidate(fix.qp, sqe.stag, false), SRNIC_INV_OK);
+	sqe = reg_sqe(&fix, 2);
+	KUNIT_ASSERT_EQ(test, srnic_mr_fast_register(fix.qp, &sqe), SRNIC_WC_SUCCESS);
+	acc.stag = sqe.stag;
+	acc.to = sqe.arg[0];
+	acc.length = 2 * PAGE_SIZE;
+	KUNIT_ASSERT_EQ(test, srnic_tpt_get(fix.dev, &acc, &span), SRNIC_TPT_OK);
+	KUNIT_EXPECT_PTR_EQ(test, srnic_span_addr(&span, 0, &len), (void *)second);
+	srnic_tpt_put(&span);
+
+	/* without another mapping it is the same memory */
+	KUNIT_EXPECT_EQ(test, srnic_tpt_invalidate(fix.qp, sqe.stag, false), SRNIC_INV_OK);
+	KUNIT_ASSERT_EQ(test, srnic_mr_fast_register(fix.qp, &sqe), SRNIC_WC_SUCCESS);
+	KUNIT_ASSERT_EQ(test, srnic_tpt_get(fix.dev, &acc, &span), SRNIC_TPT_OK);
+	KUNIT_EXPECT_PTR_EQ(test, srnic_span_addr(&span, 0, &len), (void *)second);
+	srnic_tpt_put(&span);
 	srnic_mr_dereg(&fix.mr->ibmr);
 }
 
@@ -346,6 +390,7 @@ static void invalidate_waits(struct kunit *test)
 
 static struct kunit_case mr_cases[] = {
 	KUNIT_CASE(fast_register),
+	KUNIT_CASE(map_while_valid),
 	KUNIT_CASE(fast_register_zero_based),
 	KUNIT_CASE(fast_register_errors),
 	KUNIT_CASE(alloc_limits),

@@ -50,6 +50,7 @@ static void mr_free(struct srnic_mr *mr)
 	if (mr->umem)
 		ib_umem_release(mr->umem);
 	kvfree(mr->tpte.pbl);
+	kvfree(mr->next);
 	kfree_rcu(mr, rcu);
 }
 
@@ -218,7 +219,8 @@ struct ib_mr *srnic_mr_alloc(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg)
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
 	mr->tpte.pbl = pbl_new(max_sg);
-	if (!mr->tpte.pbl) {
+	mr->next = pbl_new(max_sg);
+	if (!mr->tpte.pbl || !mr->next) {
 		err = -ENOMEM;
 		goto free;
 	}
@@ -233,7 +235,7 @@ free:
 
 static int set_block(struct ib_mr *ibmr, u64 addr)
 {
-	struct srnic_pbl *pbl = to_srnic_mr(ibmr)->tpte.pbl;
+	struct srnic_pbl *pbl = to_srnic_mr(ibmr)->next;
 
 	if (pbl->count == pbl->max)
 		return -ENOMEM;
@@ -243,28 +245,31 @@ static int set_block(struct ib_mr *ibmr, u64 addr)
 
 /**
  * srnic_mr_map_sg - set the PBL of the next fast-register WR
- * @ibmr: from srnic_mr_alloc(), in Invalid state
+ * @ibmr: from srnic_mr_alloc(), in any state
  * @sg: memory
  * @n: entries of @sg
  * @offset: octets to skip of the first entry, or NULL
  *
- * Any context.
+ * A region that is Valid stays as it is: consumers map what comes next before
+ * they post the invalidation of what is (as RDMA R/W and iSER do). Until the
+ * WR was processed the list must not be set again. Any context.
  *
- * Return: how many entries of @sg were mapped, or -EINVAL if the region is
- * Valid or has no list of its own or the block size is not one of ours.
+ * Return: how many entries of @sg were mapped, or -EINVAL if the region has no
+ * list of its own or the block size is not one of ours.
  */
 int srnic_mr_map_sg(struct ib_mr *ibmr, struct scatterlist *sg, int n,
 		    unsigned int *offset)
 {
 	struct srnic_mr *mr = to_srnic_mr(ibmr);
 
-	if (mr->tpte.type != SRNIC_STAG_FAST_REG || READ_ONCE(mr->tpte.valid) ||
+	if (mr->tpte.type != SRNIC_STAG_FAST_REG ||
 	    !(ibmr->page_size & SRNIC_PAGE_SIZES) || !is_power_of_2(ibmr->page_size))
 		return -EINVAL;
-	mr->tpte.pbl->shift = ilog2(ibmr->page_size);
-	mr->tpte.pbl->count = 0;
+	mr->next->shift = ilog2(ibmr->page_size);
+	mr->next->count = 0;
 	n = ib_sg_to_pages(ibmr, sg, n, offset, set_block);
 	mr->fbo = ibmr->iova & (ibmr->page_size - 1);
+	mr->mapped = true;
 	return n;
 }
 
@@ -274,6 +279,7 @@ static enum srnic_wc_status check_fast_register(const struct srnic_mr *mr,
 						const struct srnic_sqe *sqe)
 {
 	const struct srnic_tpte *tpte = &mr->tpte;
+	const struct srnic_pbl *pbl = mr->mapped ? mr->next : tpte->pbl;
 	u64 iova = sqe->arg[0], length = sqe->arg[1];
 	int access = sqe->arg[2];
 	u64 last;
@@ -286,12 +292,12 @@ static enum srnic_wc_status check_fast_register(const struct srnic_mr *mr,
 	    (access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC) &&
 	     !(access & IB_ACCESS_LOCAL_WRITE)))
 		return SRNIC_WC_FR_ACCESS;
-	if (!length || length > ((u64)tpte->pbl->count << tpte->pbl->shift) - mr->fbo)
+	if (!length || length > ((u64)pbl->count << pbl->shift) - mr->fbo)
 		return SRNIC_WC_FR_LENGTH;
 	if (access & IB_ZERO_BASED)
 		return SRNIC_WC_SUCCESS;
 	/* where a block starts a block of TOs starts (MR-08) */
-	if ((iova & (BIT_ULL(tpte->pbl->shift) - 1)) != mr->fbo ||
+	if ((iova & (BIT_ULL(pbl->shift) - 1)) != mr->fbo ||
 	    check_add_overflow(iova, length - 1, &last))
 		return SRNIC_WC_INVALID_VA;
 	return SRNIC_WC_SUCCESS;
@@ -325,6 +331,9 @@ enum srnic_wc_status srnic_mr_fast_register(struct srnic_qp *qp,
 		tpte->stag = sqe->stag;
 		tpte->base = sqe->arg[2] & IB_ZERO_BASED ? 0 : sqe->arg[0];
 		tpte->length = sqe->arg[1];
+		if (mr->mapped)
+			swap(tpte->pbl, mr->next);
+		mr->mapped = false;
 		tpte->off = mr->fbo;
 		tpte->rights = access_to_rights(sqe->arg[2]);
 		tpte->valid = true;

@@ -12,13 +12,17 @@
  * @tpte: its entry in the TPT, with the PBL
  * @rcu: frees the memory after lookups are over
  * @umem: pinned user memory or NULL
- * @fbo: fast-register: where in the first block the mapped memory starts
+ * @next: fast-register: PBL for the next WR, exchanged with that of @tpte then
+ * @mapped: @next was set since; else the next WR registers the same memory again
+ * @fbo: where in the first block the memory that was mapped last starts
  */
 struct srnic_mr {
 	struct ib_mr ibmr;
 	struct srnic_tpte tpte;
 	struct rcu_head rcu;
 	struct ib_umem *umem;
+	struct srnic_pbl *next;
+	bool mapped;
 	u64 fbo;
 };
 

@@ -42,6 +42,11 @@ void end_init(struct end *e, struct rdma_cm_id *id, const struct ibv_qp_cap *cap
 	require(e->scq && e->rcq, "ibv_create_cq: %s", strerror(errno));
 	attr.send_cq = e->scq;
 	attr.recv_cq = e->rcq;
+	if (e->srq) {	/* then the RQ has no meaning, and nobody may look at this (QP-12) */
+		attr.srq = e->srq;
+		attr.cap.max_recv_wr = 0x7fffffff;
+		attr.cap.max_recv_sge = 0x7fffffff;
+	}
 	if (rdma_create_qp(id, e->pd, &attr))
 		die("rdma_create_qp: %s", strerror(errno));
 	e->qp = id->qp;

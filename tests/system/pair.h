@@ -13,6 +13,7 @@ struct end {
 	struct rdma_event_channel *cm;
 	struct rdma_cm_id *id;
 	struct ibv_qp *qp;
+	struct ibv_srq *srq;	/* may be set between pair_prepare() and pair_connect() */
 	struct ibv_pd *pd;
 	struct ibv_cq *scq;
 	struct ibv_cq *rcq;

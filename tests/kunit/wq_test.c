@@ -300,6 +300,41 @@ static void receives_flushed(struct kunit *test)
 	end_wq(&wq);
 }
 
+static void fill_cq(struct kunit *test, struct fake_cq *fake)
+{
+	u32 seen = 0;
+
+	while (fake->cq.producer - fake->cq.consumer != fake->cq.ring.entries)
+		KUNIT_ASSERT_EQ(test, 0, srnic_cq_add(&fake->cq, &(struct srnic_cqe){ },
+						      SRNIC_WC_SUCCESS, &seen));
+}
+
+/* A full CQ ends the QP that had something to add, and tells which queue's it was (E-29) */
+static void cq_overflow(struct kunit *test)
+{
+	u32 rq;
+
+	for (rq = 0; rq < 2; rq++) {
+		struct srnic_cqe cqe = { };
+		struct srnic_rwr rwr = { };
+		struct wq wq;
+
+		make_wq(test, &wq);
+		wq.qp->state = SRNIC_QP_RTS;
+		fill_cq(test, rq ? wq.rcq : wq.scq);
+		start(test, &wq, 1, 1, IB_SEND_SIGNALED);
+		srnic_sq_done(wq.qp, 0, SRNIC_WC_SUCCESS);
+		srnic_rq_complete(wq.qp, &rwr, &cqe, SRNIC_WC_SUCCESS);
+		KUNIT_EXPECT_EQ(test, wq.qp->state, SRNIC_QP_TERMINATE);
+		KUNIT_EXPECT_EQ(test, srnic_event_of(wq.qp->error),
+				rq ? SRNIC_EV_CQ_RQ : SRNIC_EV_CQ_SQ);
+		KUNIT_EXPECT_EQ(test, wq.scq->errors, !rq);
+		KUNIT_EXPECT_EQ(test, wq.rcq->errors, rq);
+		wq.qp->state = SRNIC_QP_ERROR;
+		end_wq(&wq);
+	}
+}
+
 static struct kunit_case wq_cases[] = {
 	KUNIT_CASE(in_order),
 	KUNIT_CASE(unsignaled),
@@ -309,6 +344,7 @@ static struct kunit_case wq_cases[] = {
 	KUNIT_CASE(indices_wrap),
 	KUNIT_CASE(receives),
 	KUNIT_CASE(receives_flushed),
+	KUNIT_CASE(cq_overflow),
 	{}
 };
 

@@ -28,17 +28,25 @@ struct ibv_context *test_context(void)
 	return id->verbs;
 }
 
+void (*end_hook)(struct end *e, struct ibv_qp_init_attr_ex *attr);
+
 void end_init(struct end *e, struct rdma_cm_id *id, const struct ibv_qp_cap *cap)
 {
-	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC, .cap = *cap };
+	struct ibv_qp_init_attr_ex attr = { .qp_type = IBV_QPT_RC, .cap = *cap,
+					    .comp_mask = IBV_QP_INIT_ATTR_PD };
 
 	e->id = id;
 	e->pd = ibv_alloc_pd(id->verbs);
 	require(e->pd, "ibv_alloc_pd: %s", strerror(errno));
-	e->scq = ibv_create_cq(id->verbs, cap->max_send_wr + 8, NULL, NULL, 0);
 	e->rch = ibv_create_comp_channel(id->verbs);
 	require(e->rch, "ibv_create_comp_channel: %s", strerror(errno));
-	e->rcq = ibv_create_cq(id->verbs, cap->max_recv_wr + 8, NULL, e->rch, 0);
+	attr.pd = e->pd;
+	if (end_hook)
+		end_hook(e, &attr);
+	if (!e->scq)
+		e->scq = ibv_create_cq(id->verbs, cap->max_send_wr + 8, NULL, NULL, 0);
+	if (!e->rcq)
+		e->rcq = ibv_create_cq(id->verbs, cap->max_recv_wr + 8, NULL, e->rch, 0);
 	require(e->scq && e->rcq, "ibv_create_cq: %s", strerror(errno));
 	attr.send_cq = e->scq;
 	attr.recv_cq = e->rcq;
@@ -47,8 +55,8 @@ void end_init(struct end *e, struct rdma_cm_id *id, const struct ibv_qp_cap *cap
 		attr.cap.max_recv_wr = 0x7fffffff;
 		attr.cap.max_recv_sge = 0x7fffffff;
 	}
-	if (rdma_create_qp(id, e->pd, &attr))
-		die("rdma_create_qp: %s", strerror(errno));
+	if (rdma_create_qp_ex(id, &attr))
+		die("rdma_create_qp_ex: %s", strerror(errno));
 	e->qp = id->qp;
 	e->cap = attr.cap;
 	e->buf = mmap(NULL, BUF_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -119,7 +127,8 @@ static void end_close(struct end *e)
 		return;
 	if (!e->disconnected)
 		rdma_disconnect(e->id);
-	rdma_destroy_qp(e->id);
+	if (e->id->qp)
+		rdma_destroy_qp(e->id);
 	err = ibv_dereg_mr(e->mr);
 	require(!err, "ibv_dereg_mr: %s", strerror(err));
 	munmap(e->buf, BUF_SIZE);

@@ -37,6 +37,12 @@ extern const char *test_addr;
 #define DEFAULT_CAP { .max_send_wr = 16, .max_recv_wr = 16, .max_send_sge = 4,	\
 		      .max_recv_sge = 4, .max_inline_data = 16 }
 
+/*
+ * Set by a test that wants other CQs or another QP than most: called before
+ * either is made, for each end.
+ */
+extern void (*end_hook)(struct end *e, struct ibv_qp_init_attr_ex *attr);
+
 struct ibv_context *test_context(void);
 void end_init(struct end *e, struct rdma_cm_id *id, const struct ibv_qp_cap *cap);
 void pair_prepare(struct pair *p, const struct ibv_qp_cap *cap);

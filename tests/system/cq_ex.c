@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* ibv_create_cq_ex, ibv_start_poll and its like; thread and parent domains. */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "cq.h"
+
+#define WC_FLAGS (IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |	\
+		  IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
+#define SIG	IBV_SEND_SIGNALED
+
+static struct pair p;
+static uint32_t single;		/* IBV_CREATE_CQ_ATTR_SINGLE_THREADED, or not */
+
+static struct ibv_cq *cq_ex(struct ibv_context *ctx, uint32_t cqe)
+{
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = cqe, .wc_flags = WC_FLAGS,
+		.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS, .flags = single,
+	};
+	struct ibv_cq_ex *cq = ibv_create_cq_ex(ctx, &attr);
+
+	require(cq, "ibv_create_cq_ex: %s", strerror(errno));
+	require(ibv_cq_ex_to_cq(cq)->cqe >= (int)cqe, "%d entries", ibv_cq_ex_to_cq(cq)->cqe);
+	return ibv_cq_ex_to_cq(cq);
+}
+
+static void cq_ex_hook(struct end *e, struct ibv_qp_init_attr_ex *attr)
+{
+	e->scq = cq_ex(e->id->verbs, 16);
+	e->rcq = cq_ex(e->id->verbs, 16);
+}
+
+static struct ibv_cq_ex *ex(struct ibv_cq *cq)
+{
+	return (struct ibv_cq_ex *)cq;
+}
+
+static uint64_t clock_ns(clockid_t id)
+{
+	struct timespec ts;
+
+	clock_gettime(id, &ts);
+	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
+}
+
+/* Times of a completion, or of a moment */
+struct times {
+	uint64_t raw;
+	uint64_t wallclock;
+};
+
+static struct times times_now(void)
+{
+	struct ibv_values_ex values = { .comp_mask = IBV_VALUES_MASK_RAW_CLOCK };
+	int err = ibv_query_rt_values_ex(p.a.id->verbs, &values);
+
+	require(!err && values.comp_mask & IBV_VALUES_MASK_RAW_CLOCK, "%s", strerror(err));
+	return (struct times){ values.raw_clock.tv_nsec, clock_ns(CLOCK_REALTIME) };
+}
+
+static int start(struct ibv_cq *cq)
+{
+	struct ibv_poll_cq_attr attr = { 0 };
+	int err = ibv_start_poll(ex(cq), &attr);
+
+	require(!err || err == ENOENT, "ibv_start_poll: %s", strerror(err));
+	return err;
+}
+
+static void wait_start(struct ibv_cq *cq, const char *what)
+{
+	uint64_t end = now_ms() + 20000;
+
+	while (start(cq)) {
+		require(now_ms() < end, "%s: no completion", what);
+		usleep(1000);
+	}
+}
+
+/* The next completion, all that ibv_wc_read_*() tells of it. */
+static struct ibv_wc read_wc(struct ibv_cq *ibcq, struct times *t, const char *what)
+{
+	struct ibv_cq_ex *cq = ex(ibcq);
+	struct ibv_wc wc;
+
+	wait_start(ibcq, what);
+	wc = (struct ibv_wc){
+		.wr_id = cq->wr_id, .status = cq->status, .opcode = ibv_wc_read_opcode(cq),
+		.vendor_err = ibv_wc_read_vendor_err(cq), .byte_len = ibv_wc_read_byte_len(cq),
+		.imm_data = ibv_wc_read_imm_data(cq), .qp_num = ibv_wc_read_qp_num(cq),
+		.src_qp = ibv_wc_read_src_qp(cq), .wc_flags = ibv_wc_read_wc_flags(cq),
+		.slid = ibv_wc_read_slid(cq), .sl = ibv_wc_read_sl(cq),
+		.dlid_path_bits = ibv_wc_read_dlid_path_bits(cq),
+	};
+	t->raw = ibv_wc_read_completion_ts(cq);
+	t->wallclock = ibv_wc_read_completion_wallclock_ns(cq);
+	ibv_end_poll(cq);
+	return wc;
+}
+
+static void same(const struct ibv_wc *a, const struct ibv_wc *b, const char *what)
+{
+	const bool good = a->status == IBV_WC_SUCCESS;
+
+	require(a->wr_id == b->wr_id && a->status == b->status && a->qp_num == b->qp_num &&
+		a->vendor_err == b->vendor_err, "%s", what);
+	/* the others mean nothing of an error (CP-03) */
+	require(!good || (a->opcode == b->opcode && a->wc_flags == b->wc_flags &&
+			  a->src_qp == b->src_qp && a->slid == b->slid && a->sl == b->sl &&
+			  a->dlid_path_bits == b->dlid_path_bits), "%s", what);
+	/* CP-01: of receives; verbs have it of READs, too */
+	require(!good || (a->opcode != IBV_WC_RECV && a->opcode != IBV_WC_RDMA_READ) ||
+		a->byte_len == b->byte_len, "%s", what);
+	require(!good || !a->wc_flags || a->imm_data == b->imm_data, "%s", what);
+}
+
+/* The same work twice; its completion is polled in one way, then in the other. */
+static void both(struct ibv_cq *cq, void (*work)(void), enum ibv_wc_opcode opcode,
+		 uint32_t len, const struct end *e, const char *what)
+{
+	struct times before, after, t;
+	struct ibv_wc a, b;
+
+	work();
+	a = wait_wc(cq, what);
+	before = times_now();
+	work();
+	b = read_wc(cq, &t, what);
+	after = times_now();
+	same(&a, &b, what);
+	require(b.status == IBV_WC_SUCCESS && b.opcode == opcode && b.wr_id == 7 &&
+		b.qp_num == e->qp->qp_num && !b.src_qp && !b.slid && !b.sl &&
+		!b.dlid_path_bits && !b.vendor_err, "%s", what);
+	require(opcode == IBV_WC_SEND || opcode == IBV_WC_RDMA_WRITE || b.byte_len == len,
+		"%s: %u bytes", what, b.byte_len);
+	require(t.raw >= before.raw && t.raw <= after.raw, "%s: raw %llu, not %llu to %llu",
+		what, (unsigned long long)t.raw, (unsigned long long)before.raw,
+		(unsigned long long)after.raw);
+	require(t.wallclock >= before.wallclock && t.wallclock <= after.wallclock,
+		"%s: wallclock %llu, not %llu to %llu", what, (unsigned long long)t.wallclock,
+		(unsigned long long)before.wallclock, (unsigned long long)after.wallclock);
+}
+
+static void one_sided(enum ibv_wr_opcode op, uint32_t len)
+{
+	struct ibv_sge sge = sge_of(&p.a, 0, len);
+	int err = post_wr(&p.a, op, 7, &sge, 1, SIG, (uintptr_t)p.b.buf, p.b.mr->rkey);
+
+	require(!err, "%s", strerror(err));
+}
+
+static void work_write(void)
+{
+	one_sided(IBV_WR_RDMA_WRITE, 5000);
+}
+
+static void work_read(void)
+{
+	one_sided(IBV_WR_RDMA_READ, 5001);
+}
+
+/* b sees the receive, unless a is asked */
+static void work_recv(void)
+{
+	must_recv(&p.b, 7, 0, 200);
+	send_plain(&p.a, 6, 0);
+}
+
+static void work_send(void)
+{
+	struct ibv_wc wc;
+
+	must_recv(&p.b, 5, 0, 200);
+	send_plain(&p.a, 7, SIG);
+	wc = wait_wc(p.b.rcq, "receive");
+	require(wc.status == IBV_WC_SUCCESS, "%s", ibv_wc_status_str(wc.status));
+}
+
+/* Errors have a status and what stands behind it, in both ways. */
+static void errors(void)
+{
+	struct ibv_wc a, b;
+	struct times t;
+
+	for (int i = 0; i < 2; i++)
+		must_recv(&p.a, 20, 0, 64);
+	for (int i = 0; i < 2; i++)
+		must_recv(&p.b, 30, 0, 64);
+	struct ibv_sge bad = { (uintptr_t)p.a.buf, 64, p.a.mr->lkey ^ 0xff };
+
+	require(!post_wr(&p.a, IBV_WR_SEND, 10, &bad, 1, 0, 0, 0), "post");
+	a = read_wc(p.a.scq, &t, "bad lkey");
+	require(a.status == IBV_WC_LOC_PROT_ERR && a.vendor_err && a.wr_id == 10, "%s",
+		ibv_wc_status_str(a.status));
+	a = wait_wc(p.a.rcq, "flush");
+	b = read_wc(p.a.rcq, &t, "flush");
+	require(b.status == IBV_WC_WR_FLUSH_ERR && b.opcode & IBV_WC_RECV, "%s",
+		ibv_wc_status_str(b.status));
+	same(&a, &b, "flush");
+	a = wait_wc(p.b.rcq, "flush");
+	b = read_wc(p.b.rcq, &t, "flush");
+	same(&a, &b, "flush");
+}
+
+static void create_flags(struct ibv_context *ctx)
+{
+	static const struct {
+		uint64_t wc_flags;
+		uint32_t comp_mask;
+		uint32_t flags;
+		int err;
+	} rows[] = {
+		{ IBV_WC_EX_WITH_CVLAN, 0, 0, EOPNOTSUPP },
+		{ IBV_WC_EX_WITH_FLOW_TAG, 0, 0, EOPNOTSUPP },
+		{ IBV_WC_EX_WITH_TM_INFO, 0, 0, EOPNOTSUPP },
+		{ 1ULL << 40, 0, 0, EOPNOTSUPP },
+		{ 0, IBV_CQ_INIT_ATTR_MASK_FLAGS, IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN, EOPNOTSUPP },
+		{ 0, IBV_CQ_INIT_ATTR_MASK_FLAGS, 1 << 30, EOPNOTSUPP },
+		{ 0, 1 << 30, 0, EOPNOTSUPP },
+		{ 0, IBV_CQ_INIT_ATTR_MASK_FLAGS, IBV_CREATE_CQ_ATTR_SINGLE_THREADED, 0 },
+		{ 0, 0, 0, 0 },
+		{ WC_FLAGS, 0, 0, 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct ibv_cq_init_attr_ex attr = {
+			.cqe = 10, .cq_context = &attr, .wc_flags = rows[i].wc_flags,
+			.comp_mask = rows[i].comp_mask, .flags = rows[i].flags,
+		};
+		struct ibv_cq_ex *cq;
+
+		errno = 0;
+		cq = ibv_create_cq_ex(ctx, &attr);
+		require(!cq == !!rows[i].err && (cq || errno == rows[i].err), "row %zu: %s", i,
+			strerror(errno));
+		if (!cq)
+			continue;
+		require(cq->cq_context == &attr, "row %zu", i);
+		require(!ibv_destroy_cq(ibv_cq_ex_to_cq(cq)), "%s", strerror(errno));
+	}
+	for (int i = 0; i < 2; i++) {	/* limits are those of ibv_create_cq() */
+		struct ibv_cq_init_attr_ex attr = { .cqe = i ? 1U << 31 : 0 };
+
+		require(!ibv_create_cq_ex(ctx, &attr) && errno == EINVAL, "%u entries", attr.cqe);
+	}
+}
+
+void case_cq_ex(void)
+{
+	struct ibv_poll_cq_attr unknown = { .comp_mask = 1 };
+	struct ibv_device_attr_ex dev;
+	int err;
+
+	err = ibv_query_device_ex(test_context(), NULL, &dev);
+	require(!err, "%s", strerror(err));
+	/* ns, and never wrapping */
+	require(dev.hca_core_clock == 1000000 && dev.completion_timestamp_mask == UINT64_MAX,
+		"%llu kHz, mask %#llx", (unsigned long long)dev.hca_core_clock,
+		(unsigned long long)dev.completion_timestamp_mask);
+	create_flags(test_context());
+	for (single = 0; single <= IBV_CREATE_CQ_ATTR_SINGLE_THREADED; single++) {
+		end_hook = cq_ex_hook;
+		pair_open(&p);
+		require(start(p.a.scq) == ENOENT, "empty");
+		require(ibv_start_poll(ex(p.a.scq), &unknown) == EINVAL, "unknown attribute");
+		both(p.a.scq, work_write, IBV_WC_RDMA_WRITE, 0, &p.a, "WRITE");
+		both(p.a.scq, work_read, IBV_WC_RDMA_READ, 5001, &p.a, "READ");
+		both(p.a.scq, work_send, IBV_WC_SEND, 0, &p.a, "SEND");
+		both(p.b.rcq, work_recv, IBV_WC_RECV, 64, &p.b, "receive");
+		errors();
+		pair_close(&p);
+	}
+}
+
+/* Batches end where there is nothing, and give their room back as they go. */
+void case_cq_ex_batch(void)
+{
+	struct ibv_async_event ev;
+	uint64_t id = 0, end;
+	uint64_t last = 0;
+	int err;
+
+	end_hook = cq_ex_hook;
+	pair_open(&p);
+	for (int n = 1; n <= 16; n++) {
+		for (int i = 0; i < n; i++) {
+			must_recv(&p.b, id + i, 64 * i, 64);
+			send_plain(&p.a, id + i, i == n - 1 ? SIG : 0);
+		}
+		expect_wc(p.a.scq, id + n - 1, IBV_WC_SUCCESS, "last of a batch");
+		wait_start(p.b.rcq, "batch");
+		for (int i = 0; i < n;) {
+			require(ex(p.b.rcq)->wr_id == id + i && !ex(p.b.rcq)->status,
+				"%llu", (unsigned long long)ex(p.b.rcq)->wr_id);
+			require(ibv_wc_read_completion_ts(ex(p.b.rcq)) >= last, "times go back");
+			last = ibv_wc_read_completion_ts(ex(p.b.rcq));
+			if (++i == n)
+				break;
+			end = now_ms() + 20000;
+			while ((err = ibv_next_poll(ex(p.b.rcq))) == ENOENT && now_ms() < end)
+				usleep(1000);
+			require(!err, "ibv_next_poll: %s", strerror(err));
+		}
+		require(ibv_next_poll(ex(p.b.rcq)) == ENOENT, "one too many");
+		ibv_end_poll(ex(p.b.rcq));
+		require(start(p.b.rcq) == ENOENT, "polled twice");
+		id += n;
+	}
+	/* 16 wait in the receiver's CQ of 16; in one batch, each makes room for one */
+	for (int i = 0; i < 16; i++) {
+		must_recv(&p.b, i, 64 * i, 64);
+		send_plain(&p.a, i, i == 15 ? SIG : 0);
+	}
+	expect_wc(p.a.scq, 15, IBV_WC_SUCCESS, "a full CQ");
+	wait_start(p.b.rcq, "a full CQ");
+	for (int i = 1; i < 100; i++) {
+		end = now_ms() + 20000;
+		while ((err = ibv_next_poll(ex(p.b.rcq))) == ENOENT && now_ms() < end)
+			usleep(1000);
+		require(!err && ex(p.b.rcq)->wr_id == (uint64_t)i, "ibv_next_poll: %s",
+			strerror(err));
+		must_recv(&p.b, 15 + i, 0, 64);
+		send_plain(&p.a, 15 + i, SIG);
+		expect_wc(p.a.scq, 15 + i, IBV_WC_SUCCESS, "in a batch");
+	}
+	ibv_end_poll(ex(p.b.rcq));
+	require(!take_async(p.a.id->verbs, &ev, 50), "%s", ibv_event_type_str(ev.event_type));
+	pair_close(&p);
+}
+
+static struct ibv_pd *parent;
+static struct ibv_td *thread;
+
+static void parent_hook(struct end *e, struct ibv_qp_init_attr_ex *attr)
+{
+	struct ibv_td_init_attr td_attr = { 0 };
+	struct ibv_parent_domain_init_attr pd_attr = { .pd = e->pd };
+	struct ibv_cq_init_attr_ex cq_attr = { .cqe = 16, .comp_mask = IBV_CQ_INIT_ATTR_MASK_PD };
+
+	thread = ibv_alloc_td(e->id->verbs, &td_attr);
+	require(thread, "ibv_alloc_td: %s", strerror(errno));
+	pd_attr.td = thread;
+	parent = ibv_alloc_parent_domain(e->id->verbs, &pd_attr);
+	require(parent, "ibv_alloc_parent_domain: %s", strerror(errno));
+	cq_attr.parent_domain = parent;
+	e->scq = ibv_cq_ex_to_cq(ibv_create_cq_ex(e->id->verbs, &cq_attr));
+	require(e->scq, "ibv_create_cq_ex: %s", strerror(errno));
+	require(ibv_dealloc_td(thread) == EBUSY, "thread domain of a parent domain");
+	require(ibv_dealloc_pd(e->pd) == EBUSY, "PD of a parent domain");
+	attr->pd = parent;
+	end_hook = NULL;
+}
+
+void case_domains(void)
+{
+	struct ibv_context *ctx = test_context();
+	struct ibv_parent_domain_init_attr attr = { 0 };
+	struct ibv_td_init_attr td_attr = { .comp_mask = 1 };
+	struct ibv_td *td;
+	struct ibv_pd *pd;
+	struct ibv_mr *mr;
+
+	require(!ibv_alloc_td(ctx, &td_attr) && errno == EOPNOTSUPP, "unknown attribute");
+	td_attr.comp_mask = 0;
+	td = ibv_alloc_td(ctx, &td_attr);
+	require(td, "%s", strerror(errno));
+	require(!ibv_alloc_parent_domain(ctx, &attr) && errno == EINVAL, "no PD");
+	attr.pd = ibv_alloc_pd(ctx);
+	require(attr.pd, "%s", strerror(errno));
+	attr.comp_mask = 1 << 30;
+	require(!ibv_alloc_parent_domain(ctx, &attr) && errno == EOPNOTSUPP, "unknown attribute");
+	attr.comp_mask = 0;
+	for (int i = 0; i < 2; i++) {
+		attr.td = i ? td : NULL;
+		pd = ibv_alloc_parent_domain(ctx, &attr);
+		require(pd, "%s", strerror(errno));
+		mr = ibv_reg_mr(pd, &attr, sizeof(attr), 0);
+		require(mr && !ibv_dereg_mr(mr), "%s", strerror(errno));
+		require(!ibv_dealloc_pd(pd), "%s", strerror(errno));
+	}
+	require(!ibv_dealloc_td(td) && !ibv_dealloc_pd(attr.pd), "%s", strerror(errno));
+
+	/* one end in a parent domain, whose memory is registered in the PD itself */
+	end_hook = parent_hook;
+	pair_open(&p);
+	pair_works(&p, "in a parent domain");
+	rdma_disconnect(p.a.id);
+	p.a.disconnected = true;
+	rdma_destroy_qp(p.a.id);
+	require(!ibv_dealloc_pd(parent) && !ibv_dealloc_td(thread), "%s", strerror(errno));
+	pair_close(&p);
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Resizing a CQ (RDMAC verbs 5.3.3): nothing is lost, all or nothing. */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "cq.h"
+
+/* CQ-10, CQ-14, with the indices of the ring anywhere */
+void case_resize(void)
+{
+	static const struct {
+		int queued;
+		int size;
+		int err;
+	} rows[] = {
+		{ 10, 5, EINVAL }, { 10, 9, EINVAL }, { 10, 10, 0 }, { 0, 1, 0 }, { 1, 1, 0 },
+		{ 2, 1, EINVAL }, { 3, 1000, 0 }, { 4, 4, 0 }, { 5, 4, EINVAL }, { 7, 16, 0 },
+		{ 12, 12, 0 }, { 12, 11, EINVAL }, { 12, 100000, 0 },
+	};
+	struct ibv_async_event ev;
+	struct ibv_context *ctx;
+	uint64_t id = 0;
+	struct pair p;
+	int err;
+
+	pair_open(&p);
+	ctx = p.a.id->verbs;
+	for (size_t r = 0; r < ARRAY_SIZE(rows); r++) {
+		struct ibv_cq *cqs[] = { p.a.scq, p.b.rcq };
+		int cqe[2];
+
+		for (int i = 0; i < 2; i++) {
+			err = ibv_resize_cq(cqs[i], 16);
+			require(!err && cqs[i]->cqe == 16, "row %zu: %s", r, strerror(err));
+		}
+		for (int i = 0; i < rows[r].queued; i++) {
+			must_recv(&p.b, id + i, 64 * i, 64);
+			send_plain(&p.a, id + i, IBV_SEND_SIGNALED);
+		}
+		/* all have completed when one behind them has */
+		must_recv(&p.a, 0, 4096, 64);
+		send_plain(&p.b, 0, IBV_SEND_SIGNALED);
+		expect_wc(p.a.rcq, 0, IBV_WC_SUCCESS, "the way back");
+		expect_wc(p.b.scq, 0, IBV_WC_SUCCESS, "the way back");
+		usleep(20000);
+		for (int i = 0; i < 2; i++) {
+			cqe[i] = cqs[i]->cqe;
+			err = ibv_resize_cq(cqs[i], rows[r].size);
+			require(err == rows[r].err, "row %zu, CQ %d: %s", r, i, strerror(err));
+			require(err ? cqs[i]->cqe == cqe[i] : cqs[i]->cqe >= rows[r].size,
+				"row %zu, CQ %d: %d entries", r, i, cqs[i]->cqe);
+		}
+		for (int i = 0; i < rows[r].queued; i++)
+			for (int k = 0; k < 2; k++)
+				expect_wc(cqs[k], id + i, IBV_WC_SUCCESS, "over a resize");
+		id += rows[r].queued;
+		for (int k = 0; k < 2; k++)
+			expect_no_wc(cqs[k], 0, "over a resize");
+	}
+	/* CQ-14: each one that is polled makes room for one */
+	for (int i = 0; i < 2; i++)
+		require(!ibv_resize_cq(i ? p.b.rcq : p.a.scq, 4), "%s", strerror(errno));
+	for (int i = 0; i < 4; i++) {
+		must_recv(&p.b, i, 64 * i, 64);
+		send_plain(&p.a, i, IBV_SEND_SIGNALED);
+	}
+	usleep(100000);
+	for (int i = 0; i < 20; i++) {
+		expect_wc(p.a.scq, i, IBV_WC_SUCCESS, "a full CQ");
+		expect_wc(p.b.rcq, i, IBV_WC_SUCCESS, "a full CQ");
+		must_recv(&p.b, i + 4, 0, 64);
+		send_plain(&p.a, i + 4, IBV_SEND_SIGNALED);
+	}
+	require(!take_async(ctx, &ev, 100), "%s", ibv_event_type_str(ev.event_type));
+	pair_close(&p);
+}
+
+#define DEPTH	16		/* of the queues, and the smallest size of the CQs */
+
+/* Shared by the threads */
+static struct {
+	struct pair p;
+	struct ibv_comp_channel *ch;
+	bool stop;
+	uint64_t sent, received, resizes, events;
+	uint64_t buffers;	/* receives that were posted */
+} busy;
+
+static bool stopped(void)
+{
+	return __atomic_load_n(&busy.stop, __ATOMIC_ACQUIRE);
+}
+
+/* Every WR completes once, in order. Polls by turns in both ways. */
+static void *sender(void *arg)
+{
+	uint64_t next = 0, done = 0;
+
+	while (!stopped() || done < next) {
+		struct ibv_wc wc[4];
+		int n;
+
+		for (; !stopped() && next - done < DEPTH &&
+		       next < __atomic_load_n(&busy.buffers, __ATOMIC_ACQUIRE); next++)
+			send_plain(&busy.p.a, next, IBV_SEND_SIGNALED);
+		n = ibv_poll_cq(busy.p.a.scq, 4, wc);
+		require(n >= 0, "ibv_poll_cq: %d", n);
+		for (int i = 0; i < n; i++, done++)
+			require(wc[i].wr_id == done && wc[i].status == IBV_WC_SUCCESS,
+				"%llu, %s, in place of %llu", (unsigned long long)wc[i].wr_id,
+				ibv_wc_status_str(wc[i].status), (unsigned long long)done);
+		if (!n)
+			usleep(200);
+	}
+	__atomic_store_n(&busy.sent, done, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+static void received(const struct ibv_wc *wc, uint64_t done)
+{
+	require(wc->wr_id == done && wc->status == IBV_WC_SUCCESS,
+		"%llu, %s, in place of %llu", (unsigned long long)wc->wr_id,
+		ibv_wc_status_str(wc->status), (unsigned long long)done);
+	must_recv(&busy.p.b, done + DEPTH, 64 * (done % DEPTH), 64);
+	__atomic_store_n(&busy.buffers, done + DEPTH + 1, __ATOMIC_RELEASE);
+}
+
+/* Sleeps for completions: one that comes after the arm must notify. */
+static void *receiver(void *arg)
+{
+	struct pollfd pfd = { .fd = busy.ch->fd, .events = POLLIN };
+	struct ibv_cq *cq = busy.p.b.rcq;
+	uint64_t done = 0, total = 0;
+	struct ibv_wc wc;
+	void *context;
+	int n;
+
+	while (!total || done < total) {
+		require(!ibv_req_notify_cq(cq, 0), "%s", strerror(errno));
+		while ((n = ibv_poll_cq(cq, 1, &wc)) > 0)
+			received(&wc, done++);
+		require(!n, "ibv_poll_cq: %d", n);
+		while (!poll(&pfd, 1, 50) && (!total || done < total)) {
+			n = ibv_poll_cq(cq, 1, &wc);
+			require(n >= 0, "ibv_poll_cq: %d", n);
+			if (n) {
+				require(poll(&pfd, 1, 5000) == 1, "no notification of %llu",
+					(unsigned long long)done);
+				received(&wc, done++);
+			}
+			total = __atomic_load_n(&busy.sent, __ATOMIC_ACQUIRE);
+		}
+		if (total && done == total)
+			break;
+		require(!ibv_get_cq_event(busy.ch, &cq, &context), "%s", strerror(errno));
+		require(cq == busy.p.b.rcq, "an event of another CQ");
+		ibv_ack_cq_events(cq, 1);
+		busy.events++;
+	}
+	busy.received = done;
+	return NULL;
+}
+
+static void *resizer(void *arg)
+{
+	struct ibv_cq *cq = arg;
+	unsigned int seed = (uintptr_t)arg, n = 0;
+
+	while (!stopped()) {
+		int size = DEPTH << rand_r(&seed) % 8;
+		int err = ibv_resize_cq(cq, size + rand_r(&seed) % size);
+
+		require(!err, "ibv_resize_cq: %s", strerror(err));
+		/* of the other CQ somebody else may have changed it again */
+		require(cq != busy.p.a.scq || cq->cqe >= size, "%d entries of %d", cq->cqe, size);
+		n++;
+		usleep(rand_r(&seed) % 2000);
+	}
+	__atomic_fetch_add(&busy.resizes, n, __ATOMIC_RELAXED);
+	return NULL;
+}
+
+static void channel_hook(struct end *e, struct ibv_qp_init_attr_ex *attr)
+{
+	e->rcq = ibv_create_cq(e->id->verbs, DEPTH, NULL, busy.ch, 0);
+	e->scq = ibv_create_cq(e->id->verbs, DEPTH, NULL, NULL, 0);
+	require(e->rcq && e->scq, "%s", strerror(errno));
+}
+
+/* CQ-08, CQ-09, CN-11: resizes by several threads, every completion is counted. */
+void case_resize_busy(void)
+{
+	struct ibv_async_event ev;
+	pthread_t thread[5];
+	int n = 0;
+
+	busy.ch = ibv_create_comp_channel(test_context());
+	require(busy.ch, "%s", strerror(errno));
+	end_hook = channel_hook;
+	pair_open(&busy.p);
+	for (int i = 0; i < DEPTH; i++)
+		must_recv(&busy.p.b, i, 64 * i, 64);
+	busy.buffers = DEPTH;
+	require(!pthread_create(&thread[n++], NULL, sender, NULL) &&
+		!pthread_create(&thread[n++], NULL, receiver, NULL) &&
+		!pthread_create(&thread[n++], NULL, resizer, busy.p.a.scq) &&
+		!pthread_create(&thread[n++], NULL, resizer, busy.p.b.rcq) &&
+		!pthread_create(&thread[n++], NULL, resizer, busy.p.b.rcq), "pthread_create");
+	sleep(env_uint("CQ_SECONDS", 8));
+	__atomic_store_n(&busy.stop, true, __ATOMIC_RELEASE);
+	for (int i = 0; i < n; i++)
+		pthread_join(thread[i], NULL);
+	note("messages %llu resizes %llu events %llu", (unsigned long long)busy.sent,
+	     (unsigned long long)busy.resizes, (unsigned long long)busy.events);
+	require(busy.received == busy.sent && busy.sent > 100, "%llu of %llu received",
+		(unsigned long long)busy.received, (unsigned long long)busy.sent);
+	require(busy.resizes > 30 && busy.events > 10, "too little happened");
+	expect_no_wc(busy.p.a.scq, 100, "after all");
+	expect_no_wc(busy.p.b.rcq, 0, "after all");
+	require(!take_async(test_context(), &ev, 0), "%s", ibv_event_type_str(ev.event_type));
+	require(!take_async(busy.p.a.id->verbs, &ev, 0), "%s", ibv_event_type_str(ev.event_type));
+	pair_close(&busy.p);
+	require(!ibv_destroy_comp_channel(busy.ch), "%s", strerror(errno));
+}

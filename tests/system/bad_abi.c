@@ -133,6 +133,7 @@ struct command {
 	union {
 		struct ib_uverbs_get_context context;
 		struct ib_uverbs_create_cq cq;
+		struct ib_uverbs_resize_cq resize;
 		struct ib_uverbs_create_qp qp;
 		uint8_t raw[1024];
 	};
@@ -228,6 +229,13 @@ void case_udata(void)
 	good.cq.comp_channel = -1;
 	spoil(ctx->cmd_fd, IB_USER_VERBS_CMD_CREATE_CQ, &good, sizeof(good.cq),
 	      sizeof(struct ib_uverbs_create_cq_resp), "CREATE_CQ");
+
+	memset(&good, 0, sizeof(good));
+	good.resize.response = (uintptr_t)response;
+	good.resize.cq_handle = p.a.scq->handle;
+	good.resize.cqe = 64;
+	spoil(ctx->cmd_fd, IB_USER_VERBS_CMD_RESIZE_CQ, &good, sizeof(good.resize),
+	      sizeof(struct ib_uverbs_resize_cq_resp), "RESIZE_CQ");
 
 	memset(&good, 0, sizeof(good));
 	good.qp = (struct ib_uverbs_create_qp){
@@ -341,6 +349,10 @@ static void vandal(uint64_t seed)
 			ibv_poll_cq(p.a.scq, 4, wc);
 			ibv_poll_cq(p.b.rcq, 4, wc);
 			ibv_req_notify_cq(p.a.scq, rng_below(&r, 2));
+		}
+		if (!rng_below(&r, 16)) {
+			ibv_resize_cq(rng_below(&r, 2) ? p.a.scq : p.b.rcq, 1 << rng_below(&r, 10));
+			n = uverbs_mappings(map, ARRAY_SIZE(map));
 		}
 	}
 	_exit(EXIT_PASS);

@@ -103,7 +103,7 @@ done_testing() {
 # After two_hosts, one_host: where the server and the client of a test live.
 SRV_NS='' CLI_NS='' SRV_DEV='' CLI_DEV=''
 SRV4='' SRV6='' CLI4='' CLI6=''
-made_ns='' made_rdma=''
+made_ns='' made_rdma='' made_rules=''
 
 # within SECONDS COMMAND...: try until it succeeds.
 within() {
@@ -170,6 +170,44 @@ one_host() {
 	SRV_NS=h1 SRV_DEV=sr1 SRV4=10.78.0.1 SRV6=fd78::1
 }
 
+# one_netns MTU: two devices and a veth pair between them like two_hosts, but all
+# in the initial netns, for kernel users who know no other (NVMe-oF, iSER). What
+# is sent to an address of the machine itself would go over lo; here each address
+# is reached through the other end of the pair.
+one_netns() {
+	local dev
+	made_rules=1
+	ip link add v1 mtu "$1" type veth peer name v2 mtu "$1" &&
+		sysctl -qw net.ipv4.conf.v{1,2}.{accept_local=1,rp_filter=0} net.ipv4.conf.all.rp_filter=0 &&
+		ip link set lo up && ip addr add 10.77.0.1/32 dev v1 && ip addr add 10.77.0.2/32 dev v2 &&
+		ip link set v1 up && ip link set v2 up &&
+		ip route add table 101 10.77.0.2 dev v1 src 10.77.0.1 &&
+		ip route add table 102 10.77.0.1 dev v2 src 10.77.0.2 &&
+		ip rule add pref 1 iif v1 lookup local && ip rule add pref 1 iif v2 lookup local &&
+		ip rule add pref 2 to 10.77.0.2 lookup 101 && ip rule add pref 2 to 10.77.0.1 lookup 102 &&
+		ip rule add pref 3 lookup local && ip rule del pref 0 ||
+		bail "cannot set up a veth pair in one netns"
+	for dev in 1 2; do
+		timeout 20 rdma link add sr$dev type "$SRNIC_TYPE" netdev v$dev ||
+			bail "no $SRNIC_TYPE on v$dev"
+		made_rdma="$made_rdma sr$dev"
+		within 10 port_is_active sr$dev || bail "the port of sr$dev does not get active"
+	done
+	CLI_DEV=sr1 CLI4=10.77.0.1 SRV_DEV=sr2 SRV4=10.77.0.2
+}
+
+undo_one_netns() {
+	[ -n "$made_rules" ] || return
+	ip rule add pref 0 lookup local
+	for _ in 1 2; do
+		for pref in 1 2 3; do
+			ip rule del pref $pref 2>/dev/null
+		done
+	done
+	ip link del v1
+	made_rules=''
+}
+
 # Ends all programs in a host and takes the hosts down. Bounded.
 teardown_hosts() {
 	local ns dev
@@ -184,6 +222,7 @@ teardown_hosts() {
 	for ns in $made_ns; do
 		timeout -k 1 20 ip netns del "$ns" 2>/dev/null
 	done
+	undo_one_netns
 	made_ns='' made_rdma=''
 }
 
@@ -195,6 +234,30 @@ cleanup() {
 trap cleanup EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
+
+# --- what a test needs -------------------------------------------------------
+
+# need_modules MODULE...: the test is skipped as a whole where the kernel lacks one.
+need_modules() {
+	local m
+	for m in "$@"; do
+		modprobe -q "$m" || skip_all "this kernel has no $m"
+	done
+}
+
+# need_programs PROGRAM...: of the packages in scripts/guest-packages, which are
+# put in their place first.
+need_programs() {
+	local p
+	for p in "$@"; do
+		if ! command -v "$p" >/dev/null && [ -d "${SRNIC_PACKAGES:-}" ]; then
+			tar -C "$SRNIC_PACKAGES" -cf - . |
+				tar -C / -xf - --keep-directory-symlink --no-same-owner ||
+				bail "cannot unpack $SRNIC_PACKAGES"
+		fi
+		command -v "$p" >/dev/null || skip_all "there is no $p (scripts/guest-packages)"
+	done
+}
 
 # --- servers and clients -----------------------------------------------------
 

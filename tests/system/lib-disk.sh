@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+# shellcheck shell=bash
+#
+# What the tests of block devices share. Sourced after lib.sh.
+#
+# A RAM disk, /dev/ram0, is exported, and comes back over RDMA as /dev/$blk.
+# What is written to the one is compared with what is on the other.
+
+MIB=${MIB:-16}	# its size
+blk=''
+
+ram_disk() {
+	modprobe -qr brd
+	modprobe brd rd_nr=1 rd_size=$((MIB * 1024)) || return
+	mountpoint -q /sys/kernel/config || mount -t configfs configfs /sys/kernel/config
+}
+
+# disk_is PATTERN: there is such a disk; $blk is its name
+disk_is() {
+	blk=$(cd /sys/block && compgen -G "$1" | head -n 1)
+	[ -b "/dev/$blk" ]
+}
+
+# All that is read and written here is direct, so that it goes over the wire.
+disk_read()  { dd if="/dev/$1" iflag=direct status=none "${@:2}"; }
+disk_write() { dd of="/dev/$blk" oflag=direct status=none "$@"; }
+
+# Writes of 1 MiB, which take many registrations, read back in pieces of another
+# size, by several at once.
+disk_large() {
+	local rc=0 pids='' i
+	head -c "${MIB}M" /dev/urandom >"$tmp/src" &&
+		disk_write if="$tmp/src" bs=1M && disk_read ram0 bs=1M | cmp - "$tmp/src" || return
+	for i in 0 1 2 3; do
+		disk_read "$blk" bs=256K skip=$((i * MIB)) count="$MIB" |
+			cmp - <(tail -c +$((i * MIB * 262144 + 1)) "$tmp/src" | head -c $((MIB * 262144))) &
+		pids="$pids $!"
+	done
+	for i in $pids; do
+		wait "$i" || rc=1
+	done
+	return $rc
+}
+
+# Many commands of one block each.
+disk_small() {
+	local blocks=256
+	head -c $((blocks * 4096)) /dev/urandom >"$tmp/small" &&
+		disk_write if="$tmp/small" bs=4096 &&
+		disk_read ram0 bs=1M count=1 | cmp - "$tmp/small" &&
+		disk_read "$blk" bs=4096 count=$blocks | cmp - "$tmp/small"
+}
+
+# A file system with small files and a large one.
+disk_files() {
+	local rc=0
+	mkfs.ext4 -q -F "/dev/$blk" && mkdir -p /mnt/srnic && mount "/dev/$blk" /mnt/srnic || return
+	cp -r "$top/drivers/infiniband/sw/srnic" "$tmp/tree" &&
+		head -c "$((MIB / 2))M" /dev/urandom >"$tmp/tree/big" &&
+		cp -r "$tmp/tree/." /mnt/srnic || rc=1
+	umount /mnt/srnic && return $rc
+}
+
+# The same, from a device that knows nothing of it yet.
+disk_files_again() {
+	local rc=0
+	mount -o ro "/dev/$blk" /mnt/srnic || return
+	diff -r -x lost+found "$tmp/tree" /mnt/srnic || rc=1
+	umount /mnt/srnic && return $rc
+}

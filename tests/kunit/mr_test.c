@@ -319,24 +319,30 @@ static void invalidate_remote(struct kunit *test)
 	srnic_mr_dereg(&fix.mr->ibmr);
 }
 
-/* E-25 to E-27 and the statuses of a send WR */
+/* E-25 to E-27, the statuses of a send WR and those of a receive (TC-03, CP-10) */
 static void invalidate_error_names(struct kunit *test)
 {
 	static const struct {
 		enum srnic_inv_err err;
 		enum srnic_wc_status wc;
+		enum srnic_wc_status recv;
 		enum rdmap_err remote;
 	} rows[] = {
-		{ SRNIC_INV_OK, SRNIC_WC_SUCCESS, RDMAP_OK },
-		{ SRNIC_INV_STAG, SRNIC_WC_INVALID_STAG, RDMAP_E_INV_STAG },
-		{ SRNIC_INV_PD, SRNIC_WC_INVALID_PD, RDMAP_E_INV_STREAM },
-		{ SRNIC_INV_ACCESS, SRNIC_WC_ACCESS, RDMAP_E_INV_SHARED },
-		{ SRNIC_INV_BOUND, SRNIC_WC_INVALIDATE, RDMAP_E_INV_SHARED },
+		{ SRNIC_INV_OK, SRNIC_WC_SUCCESS, SRNIC_WC_SUCCESS, RDMAP_OK },
+		{ SRNIC_INV_STAG, SRNIC_WC_INVALID_STAG, SRNIC_WC_INVALID_STAG,
+		  RDMAP_E_INV_STAG },
+		{ SRNIC_INV_PD, SRNIC_WC_INVALID_PD, SRNIC_WC_INVALIDATE,
+		  RDMAP_E_INV_STREAM },
+		{ SRNIC_INV_ACCESS, SRNIC_WC_ACCESS, SRNIC_WC_INVALIDATE,
+		  RDMAP_E_INV_SHARED },
+		{ SRNIC_INV_BOUND, SRNIC_WC_INVALIDATE, SRNIC_WC_INVALIDATE,
+		  RDMAP_E_INV_SHARED },
 	};
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		KUNIT_EXPECT_EQ(test, srnic_inv_wc_status(rows[i].err), rows[i].wc);
+		KUNIT_EXPECT_EQ(test, srnic_inv_recv_status(rows[i].err), rows[i].recv);
 		KUNIT_EXPECT_EQ(test, srnic_inv_remote_err(rows[i].err), rows[i].remote);
 	}
 }

@@ -125,7 +125,7 @@ static void rx_deliver_send(struct srnic_qp *qp)
 		enum srnic_inv_err err = srnic_tpt_invalidate(qp, rx->ddp.inv_stag, true);
 
 		if (err) {
-			rx_fail(qp, srnic_inv_remote_err(err), SRNIC_WC_INVALIDATE);
+			rx_fail(qp, srnic_inv_remote_err(err), srnic_inv_recv_status(err));
 			return;
 		}
 		cqe.flags |= SRNIC_CQE_WITH_INV;

@@ -418,16 +418,20 @@ enum srnic_inv_err srnic_tpt_invalidate(struct srnic_qp *qp, u32 stag, bool remo
 	return SRNIC_INV_OK;
 }
 
-/* The same error in a WC and, asked for by the peer, in a Terminate (E-25 to E-27) */
+/*
+ * The same error in the WC of a send WR and, asked for by the peer, in that of
+ * the receive (TC-03, CP-10) and in a Terminate (E-25 to E-27)
+ */
 static const struct {
 	enum srnic_wc_status wc;
+	enum srnic_wc_status recv;
 	enum rdmap_err remote;
 } inv_err_map[SRNIC_INV_COUNT] = {
-	[SRNIC_INV_OK]	   = { SRNIC_WC_SUCCESS, RDMAP_OK },
-	[SRNIC_INV_STAG]   = { SRNIC_WC_INVALID_STAG, RDMAP_E_INV_STAG },
-	[SRNIC_INV_PD]	   = { SRNIC_WC_INVALID_PD, RDMAP_E_INV_STREAM },
-	[SRNIC_INV_ACCESS] = { SRNIC_WC_ACCESS, RDMAP_E_INV_SHARED },
-	[SRNIC_INV_BOUND]  = { SRNIC_WC_INVALIDATE, RDMAP_E_INV_SHARED },
+	[SRNIC_INV_OK]	   = { SRNIC_WC_SUCCESS, SRNIC_WC_SUCCESS, RDMAP_OK },
+	[SRNIC_INV_STAG]   = { SRNIC_WC_INVALID_STAG, SRNIC_WC_INVALID_STAG, RDMAP_E_INV_STAG },
+	[SRNIC_INV_PD]	   = { SRNIC_WC_INVALID_PD, SRNIC_WC_INVALIDATE, RDMAP_E_INV_STREAM },
+	[SRNIC_INV_ACCESS] = { SRNIC_WC_ACCESS, SRNIC_WC_INVALIDATE, RDMAP_E_INV_SHARED },
+	[SRNIC_INV_BOUND]  = { SRNIC_WC_INVALIDATE, SRNIC_WC_INVALIDATE, RDMAP_E_INV_SHARED },
 };
 
 /**
@@ -437,6 +441,16 @@ static const struct {
 enum srnic_wc_status srnic_inv_wc_status(enum srnic_inv_err err)
 {
 	return inv_err_map[err].wc;
+}
+
+/**
+ * srnic_inv_recv_status - a failed invalidation in the completion of the receive
+ *			   whose message asked for it
+ * @err: from srnic_tpt_invalidate()
+ */
+enum srnic_wc_status srnic_inv_recv_status(enum srnic_inv_err err)
+{
+	return inv_err_map[err].recv;
 }
 
 /**

@@ -174,6 +174,7 @@ void srnic_tpt_release(struct srnic_tpte *tpte);
 
 enum srnic_inv_err srnic_tpt_invalidate(struct srnic_qp *qp, u32 stag, bool remote);
 enum srnic_wc_status srnic_inv_wc_status(enum srnic_inv_err err);
+enum srnic_wc_status srnic_inv_recv_status(enum srnic_inv_err err);
 enum rdmap_err srnic_inv_remote_err(enum srnic_inv_err err);
 
 #endif

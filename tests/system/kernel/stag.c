@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The life of fast-register STags: registration, use, and all the ways to
+ * invalidate them. That an STag is Invalid shows by REG_MR, which refuses a
+ * Valid one (MR-31).
+ */
+
+#include <linux/slab.h>
+#include "selftest.h"
+
+#define ALL_ACCESS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE)
+#define LEN	9000
+#define CYCLES	600	/* more than twice all keys */
+
+/* A buffer and a region at each end */
+struct st_mem {
+	struct st_buf cb, sb;
+	struct ib_mr *cm, *sm;
+};
+
+static int mem_new(struct st_mem *m, struct st_pair *p)
+{
+	int err;
+
+	err = st_buf_new(&m->cb, p->cli.dev, 123, LEN);
+	if (!err)
+		err = st_buf_new(&m->sb, p->srv.dev, 4001, LEN);
+	if (err)
+		return err;
+	m->cm = ib_alloc_mr(p->cli.pd, IB_MR_TYPE_MEM_REG, m->cb.npages);
+	m->sm = ib_alloc_mr(p->srv.pd, IB_MR_TYPE_MEM_REG, m->sb.npages);
+	st_check(!IS_ERR(m->cm) && !IS_ERR(m->sm), "ib_alloc_mr");
+	return 0;
+}
+
+static void mem_free(struct st_mem *m)
+{
+	if (!IS_ERR_OR_NULL(m->cm))
+		ib_dereg_mr(m->cm);
+	if (!IS_ERR_OR_NULL(m->sm))
+		ib_dereg_mr(m->sm);
+	st_buf_free(&m->cb);
+	st_buf_free(&m->sb);
+}
+
+static int with_mem(struct st_pair *p, int (*run)(struct st_pair *p, struct st_mem *m))
+{
+	struct st_mem *m = kzalloc(sizeof(*m), GFP_KERNEL);
+	int err;
+
+	if (!m)
+		return -ENOMEM;
+	err = mem_new(m, p);
+	if (!err)
+		err = run(p, m);
+	st_pair_hang_up(p);
+	mem_free(m);
+	kfree(m);
+	return err;
+}
+
+static void next_key(struct ib_mr *mr)
+{
+	ib_update_fast_reg_key(mr, mr->rkey + 1);
+}
+
+static struct ib_sge whole(const struct ib_mr *mr)
+{
+	return (struct ib_sge){ .addr = mr->iova, .length = mr->length, .lkey = mr->lkey };
+}
+
+/* Each key in turn: register, peer writes, local invalidate */
+static int cycle_write(struct st_pair *p, struct st_mem *m)
+{
+	struct st_op recv, write, send, inv;
+	struct ib_sge sge, none[1];
+	int i;
+
+	st_try(st_register(&p->cli, m->cm, &m->cb, IB_ACCESS_LOCAL_WRITE));
+	for (i = 0; i < CYCLES; i++) {
+		next_key(m->sm);
+		st_try(st_register(&p->srv, m->sm, &m->sb,
+				   IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE));
+		st_fill(m->cb.v, LEN, i);
+		sge = whole(m->cm);
+		st_try(st_recv(&p->srv, &recv, none, 0));
+		st_try(st_rdma(&p->cli, &write, IB_WR_RDMA_WRITE, &sge, 1, m->sm->iova,
+			       m->sm->rkey, 0));
+		st_try(st_send(&p->cli, &send, none, 0, 0));
+		st_try(st_wait_ok(&p->srv, &recv));
+		st_try(st_wait_ok(&p->cli, &send));
+		st_check(write.done && write.order < send.order, "order of completion (OR-02)");
+		st_check(st_is(m->sb.v, LEN, i), "cycle %d, rkey %08x", i, m->sm->rkey);
+		st_try(st_inv(&p->srv, &inv, m->sm->rkey, i & 1 ? IB_SEND_FENCE : 0));
+		st_try(st_wait_ok(&p->srv, &inv));
+		st_check(inv.wc.opcode == IB_WC_LOCAL_INV, "opcode %d", inv.wc.opcode);
+	}
+	/* what is Invalid may be invalidated once more (MR-32) */
+	st_try(st_inv(&p->srv, &inv, m->sm->rkey, 0));
+	return st_wait_ok(&p->srv, &inv);
+}
+
+static int run_cycles(struct st_pair *p)
+{
+	return with_mem(p, cycle_write);
+}
+
+static int test_cycles(const struct st_where *where)
+{
+	return st_with_pair(where, NULL, run_cycles);
+}
+
+/* The peer invalidates with its Send (OR-09): the RPC pattern */
+static int cycle_send_inv(struct st_pair *p, struct st_mem *m)
+{
+	struct st_op recv, write, send;
+	struct ib_sge sge, none[1];
+	int i;
+
+	st_try(st_register(&p->cli, m->cm, &m->cb, IB_ACCESS_LOCAL_WRITE));
+	for (i = 0; i < CYCLES; i++) {
+		next_key(m->sm);
+		/* Valid still, if the last invalidate was not done: an error */
+		st_try(st_register(&p->srv, m->sm, &m->sb, ALL_ACCESS));
+		st_fill(m->cb.v, LEN, i);
+		sge = whole(m->cm);
+		st_try(st_recv(&p->srv, &recv, none, 0));
+		st_try(st_rdma(&p->cli, &write, IB_WR_RDMA_WRITE, &sge, 1, m->sm->iova,
+			       m->sm->rkey, 0));
+		st_try(st_send_inv(&p->cli, &send, none, 0, m->sm->rkey));
+		st_try(st_wait_ok(&p->srv, &recv));
+		st_check(recv.wc.wc_flags & IB_WC_WITH_INVALIDATE, "flags %x", recv.wc.wc_flags);
+		st_check(recv.wc.ex.invalidate_rkey == m->sm->rkey, "rkey %08x, not %08x",
+			 recv.wc.ex.invalidate_rkey, m->sm->rkey);
+		st_check(st_is(m->sb.v, LEN, i), "cycle %d", i);
+		st_try(st_wait_ok(&p->cli, &send));
+	}
+	return 0;
+}
+
+static int run_send_inv(struct st_pair *p)
+{
+	return with_mem(p, cycle_send_inv);
+}
+
+static int test_send_inv(const struct st_where *where)
+{
+	return st_with_pair(where, NULL, run_send_inv);
+}
+
+/* The sink of a Read with Invalidate is Invalid when its WC is there (OR-10, WR-15) */
+static int cycle_read_inv(struct st_pair *p, struct st_mem *m)
+{
+	struct ib_sge sge;
+	struct st_op op;
+	int i;
+
+	st_try(st_register(&p->srv, m->sm, &m->sb, ALL_ACCESS));
+	for (i = 0; i < CYCLES; i++) {
+		next_key(m->cm);
+		/* some iWARP devices want a sink to be open to the peer (MR-15) */
+		st_try(st_register(&p->cli, m->cm, &m->cb,
+				   IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE));
+		st_fill(m->sb.v, LEN, i);
+		memset(m->cb.v, 0, LEN);
+		sge = whole(m->cm);
+		st_try(st_rdma(&p->cli, &op, IB_WR_RDMA_READ_WITH_INV, &sge, 1, m->sm->iova,
+			       m->sm->rkey, 0));
+		st_try(st_wait_ok(&p->cli, &op));
+		st_check(op.wc.opcode == IB_WC_RDMA_READ, "opcode %d", op.wc.opcode);
+		st_check(st_is(m->cb.v, LEN, i), "cycle %d", i);
+	}
+	return 0;
+}
+
+static int run_read_inv(struct st_pair *p)
+{
+	return with_mem(p, cycle_read_inv);
+}
+
+static int test_read_inv(const struct st_where *where)
+{
+	return st_with_pair(where, NULL, run_read_inv);
+}
+
+/*
+ * REG_MR, Send, LOCAL_INV in one list: each takes effect before the next
+ * (OR-11). Without a fence the invalidate may run while the Send is under way
+ * in the view of the verbs; srnic's Send is done with its buffer then.
+ */
+static int chain_once(struct st_pair *p, struct st_mem *m, int i, bool fence)
+{
+	struct ib_sge sge, rsge[ST_SGE];
+	struct st_op recv, reg, send, inv;
+	struct ib_send_wr inv_wr, send_wr;
+	struct ib_reg_wr reg_wr;
+	int n;
+
+	next_key(m->cm);
+	st_try(st_map(m->cm, &m->cb));
+	st_fill(m->cb.v, LEN, i);
+	memset(m->sb.v, 0, LEN);
+	st_op_init(&reg);
+	st_op_init(&send);
+	st_op_init(&inv);
+	sge = whole(m->cm);
+	inv_wr = (struct ib_send_wr){
+		.wr_cqe = &inv.cqe, .opcode = IB_WR_LOCAL_INV,
+		.send_flags = IB_SEND_SIGNALED | (fence ? IB_SEND_FENCE : 0),
+		.ex.invalidate_rkey = m->cm->rkey,
+	};
+	send_wr = (struct ib_send_wr){
+		.next = &inv_wr, .wr_cqe = &send.cqe, .opcode = IB_WR_SEND,
+		.sg_list = &sge, .num_sge = 1,
+	};
+	/* on REG_MR the flag means nothing (FE-03) */
+	reg_wr = (struct ib_reg_wr){
+		.wr = { .next = &send_wr, .wr_cqe = &reg.cqe, .opcode = IB_WR_REG_MR,
+			.send_flags = i & 1 ? IB_SEND_FENCE : 0 },
+		.mr = m->cm, .key = m->cm->rkey, .access = IB_ACCESS_LOCAL_WRITE,
+	};
+	n = st_sges(&m->sb, rsge, ST_SGE, 0, LEN);
+	st_try(st_recv(&p->srv, &recv, rsge, n));
+	st_try(ib_post_send(p->cli.qp, &reg_wr.wr, NULL));
+	st_try(st_wait_ok(&p->cli, &inv));
+	st_try(st_wait_ok(&p->srv, &recv));
+	st_check(!reg.done && !send.done, "unsignaled WRs give no completion");
+	st_check(st_is(m->sb.v, LEN, i), "chain %d", i);
+	return 0;
+}
+
+static int chains(struct st_pair *p, struct st_mem *m)
+{
+	int i;
+
+	for (i = 0; i < CYCLES; i++)
+		st_try(chain_once(p, m, i, true));
+	for (i = 0; st_native(&p->cli) && i < CYCLES; i++)
+		st_try(chain_once(p, m, i, false));
+	return 0;
+}
+
+static int run_chain(struct st_pair *p)
+{
+	return with_mem(p, chains);
+}
+
+static int test_chain(const struct st_where *where)
+{
+	return st_with_pair(where, NULL, run_chain);
+}
+
+/*
+ * FE-01: what a Read brings is what a fenced Send after it takes along. FE-02: a
+ * fenced invalidate of a Read's sink waits for the Read. OR-02: in this order.
+ */
+static int fence_once(struct st_pair *p, struct st_mem *m, int i)
+{
+	struct ib_sge sink, part, rsge[ST_SGE];
+	struct st_op recv, read, send, inv;
+	int n;
+
+	next_key(m->cm);
+	st_try(st_register(&p->cli, m->cm, &m->cb,
+			   IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE));
+	st_fill(m->sb.v, LEN / 2, i);
+	memset(m->sb.v + LEN / 2, 0, LEN / 2);
+	memset(m->cb.v, 0, LEN);
+	sink = whole(m->cm);
+	sink.length = LEN / 2;
+	part = sink;
+	n = st_sges(&m->sb, rsge, ST_SGE, LEN / 2, LEN / 2);
+	st_try(st_recv(&p->srv, &recv, rsge, n));
+	/* on a Read the flag means nothing (FE-03) */
+	st_try(st_rdma(&p->cli, &read, IB_WR_RDMA_READ, &sink, 1, m->sm->iova, m->sm->rkey,
+		       IB_SEND_FENCE));
+	st_try(st_send(&p->cli, &send, &part, 1, IB_SEND_FENCE));
+	st_try(st_inv(&p->cli, &inv, m->cm->rkey, IB_SEND_FENCE));
+	st_try(st_wait_ok(&p->cli, &inv));
+	st_try(st_wait_ok(&p->srv, &recv));
+	st_check(read.done && send.done && read.order < send.order && send.order < inv.order,
+		 "order %u, %u, %u", read.order, send.order, inv.order);
+	st_check(st_is(m->sb.v + LEN / 2, LEN / 2, i), "fence %d", i);
+	return 0;
+}
+
+static int fences(struct st_pair *p, struct st_mem *m)
+{
+	int i;
+
+	st_try(st_register(&p->srv, m->sm, &m->sb, ALL_ACCESS));
+	for (i = 0; i < CYCLES / 2; i++)
+		st_try(fence_once(p, m, i));
+	return 0;
+}
+
+static int run_fence(struct st_pair *p)
+{
+	return with_mem(p, fences);
+}
+
+static int test_fence(const struct st_where *where)
+{
+	return st_with_pair(where, NULL, run_fence);
+}
+
+/* FE-04, MR-19: a Read of nothing from nowhere, then fenced Writes, are a barrier */
+static int read_barrier(struct st_pair *p, struct st_mem *m)
+{
+	struct ib_sge none = { .addr = 0x123, .lkey = 0xdead00 }, sge;
+	struct st_op read, write;
+	int i;
+
+	st_try(st_register(&p->cli, m->cm, &m->cb, IB_ACCESS_LOCAL_WRITE));
+	st_try(st_register(&p->srv, m->sm, &m->sb, ALL_ACCESS));
+	for (i = 0; i < 50; i++) {
+		sge = whole(m->cm);
+		st_fill(m->cb.v, LEN, i);
+		st_try(st_rdma(&p->cli, &write, IB_WR_RDMA_WRITE, &sge, 1, m->sm->iova,
+			       m->sm->rkey, 0));
+		st_try(st_rdma(&p->cli, &read, IB_WR_RDMA_READ, &none, i & 1, 0x4567,
+			       0xbad00, 0));
+		st_try(st_wait_ok(&p->cli, &read));
+		st_check(write.done && write.order < read.order, "order");
+		/* the Read was answered after the Write was placed (OR-07) */
+		st_check(st_is(m->sb.v, LEN, i), "at once after the Read");
+	}
+	return 0;
+}
+
+static int run_read_barrier(struct st_pair *p)
+{
+	return with_mem(p, read_barrier);
+}
+
+static int test_barrier(const struct st_where *where)
+{
+	return st_with_pair(where, NULL, run_read_barrier);
+}
+
+/*
+ * TOs that the consumer chooses: any address with the right offset in a page
+ * (MR-08), zero-based ones (MR-09), and a part of what was mapped (MR-10).
+ */
+static int tos(struct st_pair *p, struct st_mem *m)
+{
+	static const struct {
+		u64 iova;
+		int flag;
+	} cases[] = {
+		{ 0xfffffffffffe0000ULL, 0 }, { 0, 0 }, { 0, IB_ZERO_BASED }, { 1ULL << 40, 0 },
+	};
+	unsigned int i, off = m->sb.off;
+	struct st_op reg, op, inv;
+	struct ib_sge sge;
+
+	st_try(st_register(&p->cli, m->cm, &m->cb, IB_ACCESS_LOCAL_WRITE));
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		u64 to = cases[i].flag ? 0 : cases[i].iova + off;
+
+		/* nobody but srnic has the flag */
+		if (cases[i].flag && !st_native(&p->srv))
+			continue;
+		next_key(m->sm);
+		st_try(st_map(m->sm, &m->sb));
+		m->sm->iova = cases[i].iova + off;
+		m->sm->length = LEN - 1;
+		st_try(st_reg(&p->srv, &reg, m->sm, m->sm->rkey, ALL_ACCESS | cases[i].flag));
+		st_try(st_wait_ok(&p->srv, &reg));
+		memset(m->sb.v, 0, LEN);
+		st_fill(m->cb.v, LEN, i);
+		sge = whole(m->cm);
+		sge.addr += 1;
+		sge.length = LEN - 2;
+		st_try(st_rdma(&p->cli, &op, IB_WR_RDMA_WRITE, &sge, 1, to + 1, m->sm->rkey, 0));
+		st_try(st_wait_ok(&p->cli, &op));
+		/* and back, so that it has arrived */
+		sge.length = 0;
+		st_try(st_rdma(&p->cli, &op, IB_WR_RDMA_READ, &sge, 1, to, m->sm->rkey, 0));
+		st_try(st_wait_ok(&p->cli, &op));
+		st_check(!m->sb.v[0] && !memcmp(m->sb.v + 1, m->cb.v + 1, LEN - 2) &&
+			 !m->sb.v[LEN - 1], "case %u", i);
+		st_try(st_inv(&p->srv, &inv, m->sm->rkey, 0));
+		st_try(st_wait_ok(&p->srv, &inv));
+	}
+	return 0;
+}
+
+static int run_tos(struct st_pair *p)
+{
+	return with_mem(p, tos);
+}
+
+static int test_tos(const struct st_where *where)
+{
+	return st_with_pair(where, NULL, run_tos);
+}
+
+const struct st_test st_stag_tests[] = {
+	{ "cycles", "register, be written to, invalidate, with all keys", test_cycles },
+	{ "send_inv", "Send with Invalidate, register again at once", test_send_inv },
+	{ "read_inv", "Read with Invalidate, register again at once", test_read_inv },
+	{ "chain", "REG_MR, Send, LOCAL_INV in one list, unsignaled", test_chain },
+	{ "fence", "fenced Sends and invalidates wait for Reads", test_fence },
+	{ "barrier", "a Read of nothing from nowhere is a barrier", test_barrier },
+	{ "tos", "tagged offsets chosen by the consumer", test_tos },
+	{ }
+};

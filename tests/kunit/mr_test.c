@@ -4,6 +4,7 @@
 #include <linux/delay.h>
 #include <linux/kthread.h>
 #include <linux/scatterlist.h>
+#include <rdma/ib_umem.h>
 #include "fake.h"
 #include "mr.h"
 #include "qp.h"
@@ -319,6 +320,89 @@ static void invalidate_remote(struct kunit *test)
 	srnic_mr_dereg(&fix.mr->ibmr);
 }
 
+/* A region that looks like a user's, Valid, with memory that can be written */
+static struct srnic_mr *user_region(struct fix *fix, struct ib_umem *umem)
+{
+	struct srnic_sqe sqe = reg_sqe(fix, 1);
+
+	WARN_ON(srnic_mr_fast_register(fix->qp, &sqe));
+	fix->mr->tpte.type = SRNIC_STAG_USER;
+	fix->mr->umem = umem;
+	return fix->mr;
+}
+
+/* MR-21: PD and rights change, the STag does not; what was Invalid is Valid again */
+static void rereg_in_place(struct kunit *test)
+{
+	struct fix fix = fix_make(test, 2, 0);
+	struct ib_pd *pd = fake_pd(test, fix.dev);
+	struct ib_umem umem = { .writable = 1 };
+	struct srnic_mr *mr = user_region(&fix, &umem);
+	u32 stag = mr->tpte.stag;
+
+	KUNIT_EXPECT_EQ(test, srnic_mr_rereg(&mr->ibmr, IB_MR_REREG_ACCESS, 0, 0, 0,
+					     IB_ACCESS_REMOTE_READ, NULL), 0);
+	KUNIT_EXPECT_EQ(test, mr->tpte.rights, LR | RR);
+	KUNIT_EXPECT_PTR_EQ(test, mr->tpte.pd, fix.pd);
+	KUNIT_EXPECT_EQ(test, srnic_tpt_invalidate(fix.qp, stag, false), SRNIC_INV_OK);
+	KUNIT_EXPECT_EQ(test, srnic_mr_rereg(&mr->ibmr, IB_MR_REREG_PD, 0, 0, 0, 0, pd), 0);
+	KUNIT_EXPECT_TRUE(test, mr->tpte.valid);
+	KUNIT_EXPECT_PTR_EQ(test, mr->tpte.pd, pd);
+	KUNIT_EXPECT_EQ(test, mr->tpte.rights, LR | RR);
+	KUNIT_EXPECT_EQ(test, mr->tpte.stag, stag);
+	mr->umem = NULL;
+	srnic_mr_dereg(&mr->ibmr);
+}
+
+/* MR-23: with a window bound nothing changes */
+static void rereg_busy(struct kunit *test)
+{
+	struct fix fix = fix_make(test, 2, 0);
+	struct ib_umem umem = { .writable = 1 };
+	struct srnic_mr *mr = user_region(&fix, &umem);
+	u8 rights = mr->tpte.rights;
+
+	mr->tpte.windows = 1;
+	KUNIT_EXPECT_EQ(test, srnic_mr_rereg(&mr->ibmr, IB_MR_REREG_ACCESS, 0, 0, 0,
+					     IB_ACCESS_REMOTE_READ, NULL), -EBUSY);
+	KUNIT_EXPECT_TRUE(test, mr->tpte.valid);
+	KUNIT_EXPECT_EQ(test, mr->tpte.rights, rights);
+	mr->tpte.windows = 0;
+	mr->umem = NULL;
+	srnic_mr_dereg(&mr->ibmr);
+}
+
+/* MR-24: any other failure takes the memory away, and leaves the STag Invalid */
+static void rereg_failed(struct kunit *test)
+{
+	static const struct {
+		int flags;
+		u64 length;
+		u64 iova;
+		int access;
+		int err;
+	} rows[] = {
+		{ IB_MR_REREG_TRANS, 0, 0, 0, -EINVAL },
+		{ IB_MR_REREG_TRANS, 2, U64_MAX, 0, -EINVAL },
+		{ IB_MR_REREG_ACCESS, 0, 0, IB_ACCESS_ON_DEMAND, -EOPNOTSUPP },
+		{ IB_MR_REREG_ACCESS, 0, 0, IB_ACCESS_LOCAL_WRITE, -EINVAL },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct fix fix = fix_make(test, 2, 0);
+		/* without memory, as after a failure */
+		struct srnic_mr *mr = user_region(&fix, NULL);
+
+		KUNIT_EXPECT_EQ(test, srnic_mr_rereg(&mr->ibmr, rows[i].flags, 0, rows[i].length,
+						     rows[i].iova, rows[i].access, NULL),
+				rows[i].err);
+		KUNIT_EXPECT_FALSE(test, mr->tpte.valid);
+		KUNIT_EXPECT_NULL(test, mr->tpte.pbl);
+		srnic_mr_dereg(&mr->ibmr);
+	}
+}
+
 /* E-25 to E-27, the statuses of a send WR and those of a receive (TC-03, CP-10) */
 static void invalidate_error_names(struct kunit *test)
 {
@@ -404,6 +488,9 @@ static struct kunit_case mr_cases[] = {
 	KUNIT_CASE(invalidate_remote),
 	KUNIT_CASE(invalidate_error_names),
 	KUNIT_CASE(invalidate_waits),
+	KUNIT_CASE(rereg_in_place),
+	KUNIT_CASE(rereg_busy),
+	KUNIT_CASE(rereg_failed),
 	{}
 };
 

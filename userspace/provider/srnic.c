@@ -67,6 +67,21 @@ static struct ibv_mr *srnic_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 	return &vmr->ibv_mr;
 }
 
+/* In place: address and lkey as before, unless the caller changes them */
+static int srnic_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
+			  void *addr, size_t length, int access)
+{
+	struct ib_uverbs_rereg_mr_resp resp = {};
+	struct ibv_rereg_mr cmd = {};
+	int ret;
+
+	ret = ibv_cmd_rereg_mr(vmr, flags, addr, length, (uintptr_t)addr, access,
+			       pd, &cmd, sizeof(cmd), &resp, sizeof(resp));
+	if (ret)
+		errno = ret;
+	return ret;
+}
+
 static int srnic_dereg_mr(struct verbs_mr *vmr)
 {
 	int ret = ibv_cmd_dereg_mr(vmr);
@@ -105,6 +120,7 @@ static const struct verbs_context_ops srnic_ctx_ops = {
 	.query_rt_values = srnic_query_rt_values,
 	.query_srq = srnic_query_srq,
 	.reg_mr = srnic_reg_mr,
+	.rereg_mr = srnic_rereg_mr,
 	.req_notify_cq = srnic_req_notify_cq,
 	.resize_cq = srnic_resize_cq,
 };

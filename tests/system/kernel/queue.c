@@ -411,6 +411,41 @@ static int warm_up(struct st_pair *p)
 	return 0;
 }
 
+/*
+ * A kernel consumer's CQ gets larger and smaller with completions in it; not
+ * smaller than what is in it (CQ-08, CQ-10)
+ */
+static int hand_resize(struct st_pair *p, struct st_hand *h)
+{
+	struct ib_recv_wr wr = { };
+	struct ib_sge none[1];
+	struct st_op send;
+	struct ib_wc wc;
+	int i, err;
+
+	if (!p->srv.dev->ops.resize_cq)
+		return 0;
+	for (i = 0; i < 8; i++) {
+		wr.wr_id = i;
+		st_try(ib_post_recv(p->srv.qp, &wr, NULL));
+		st_try(st_send(&p->cli, &send, none, 0, 0));
+		st_try(st_wait_ok(&p->cli, &send));
+	}
+	/* the Sends are with TCP: let them arrive */
+	msleep(200);
+	err = ib_resize_cq(h->cq, 2);
+	st_check(err, "made smaller than what is in it");
+	st_try(ib_resize_cq(h->cq, 200));
+	st_check(h->cq->cqe >= 200, "cqe %d", h->cq->cqe);
+	st_try(ib_resize_cq(h->cq, 8));
+	st_check(h->cq->cqe >= 8 && h->cq->cqe < 200, "cqe %d", h->cq->cqe);
+	for (i = 0; i < 8; i++) {
+		st_try(hand_wait(h, &wc));
+		st_check(wc.wr_id == i && !wc.status, "completion %d: wr_id %llu", i, wc.wr_id);
+	}
+	return ib_resize_cq(h->cq, 64);
+}
+
 static int hand_connected(struct st_pair *p, struct st_hand *h)
 {
 	int err;
@@ -425,6 +460,8 @@ static int hand_connected(struct st_pair *p, struct st_hand *h)
 		err = st_pair_connect(p, p->cli.qp, p->srv.qp);
 	if (!err)
 		err = hand_rounds(p, h);
+	if (!err)
+		err = hand_resize(p, h);
 	st_pair_hang_up(p);
 	ib_drain_qp(p->cli.qp);
 	ib_destroy_qp(p->srv.qp);
@@ -514,7 +551,7 @@ static int test_reuse(const struct st_where *where)
 
 const struct st_test st_queue_tests[] = {
 	{ "poll", "all poll contexts of ib_alloc_cq(), signaled and not", test_poll },
-	{ "notify", "ib_req_notify_cq(): missed events, solicited", test_notify },
+	{ "notify", "ib_req_notify_cq(): missed events, solicited; ib_resize_cq()", test_notify },
 	{ "atomic", "posting with a spinlock held and interrupts off", test_atomic },
 	{ "drain", "ib_drain_*() in RTS, Error, and after the peer's close", test_drain },
 	{ "flush", "Error amidst Sends: each WR completes once, in order", test_flush },

@@ -99,6 +99,61 @@ static struct srnic_pbl *pbl_from_umem(struct ib_umem *umem, unsigned long block
 	return pbl;
 }
 
+/*
+ * Pin user memory and list its blocks. @mr is Invalid, or nobody else has it
+ * yet, and it has no memory. The lock is for nldev.c, which looks at any time.
+ */
+static int mr_pin(struct srnic_mr *mr, u64 start, u64 length, u64 iova,
+		  int access, bool zero_based)
+{
+	struct srnic_tpte *tpte = &mr->tpte;
+	struct srnic_pbl *pbl;
+	unsigned long block;
+	u64 last;
+
+	if (!length || check_add_overflow(iova, length - 1, &last))
+		return -EINVAL;
+	mr->umem = ib_umem_get(mr->ibmr.device, start, length, access);
+	if (IS_ERR(mr->umem)) {
+		int err = PTR_ERR(mr->umem);
+
+		mr->umem = NULL;
+		return err;
+	}
+	/* contiguous pages are one block each: a huge page costs one entry */
+	block = ib_umem_find_best_pgsz(mr->umem, SRNIC_PAGE_SIZES,
+				       zero_based ? start : iova);
+	if (!block)
+		return -EINVAL;
+	pbl = pbl_from_umem(mr->umem, block);
+	if (!pbl)
+		return -ENOMEM;
+	spin_lock(&tpte->lock);
+	tpte->pbl = pbl;
+	tpte->base = zero_based ? 0 : iova;
+	tpte->off = (zero_based ? start : iova) & (block - 1);
+	tpte->length = length;
+	spin_unlock(&tpte->lock);
+	mr->ibmr.length = length;
+	mr->ibmr.iova = tpte->base;
+	mr->ibmr.page_size = block;
+	return 0;
+}
+
+/* @mr is Invalid and nothing uses it */
+static void mr_unpin(struct srnic_mr *mr)
+{
+	struct srnic_pbl *pbl = mr->tpte.pbl;
+
+	spin_lock(&mr->tpte.lock);
+	mr->tpte.pbl = NULL;
+	spin_unlock(&mr->tpte.lock);
+	kvfree(pbl);
+	if (mr->umem)
+		ib_umem_release(mr->umem);
+	mr->umem = NULL;
+}
+
 /**
  * srnic_mr_reg_user - register user memory (RDMAC verbs 7.3.1)
  * @pd: protection domain
@@ -116,48 +171,19 @@ static struct srnic_pbl *pbl_from_umem(struct ib_umem *umem, unsigned long block
 struct ib_mr *srnic_mr_reg_user(struct ib_pd *pd, u64 start, u64 length,
 				u64 iova, int access)
 {
-	bool zero_based = access & IB_ZERO_BASED;
-	struct srnic_tpte *tpte;
 	struct srnic_mr *mr;
-	unsigned long block;
-	u64 last;
 	int err;
 
 	if (access & ~known_access)
 		return ERR_PTR(-EOPNOTSUPP);
-	if (!length || check_add_overflow(iova, length - 1, &last))
-		return ERR_PTR(-EINVAL);
-
 	mr = mr_new(pd, SRNIC_STAG_USER);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	tpte = &mr->tpte;
-	mr->umem = ib_umem_get(pd->device, start, length, access);
-	if (IS_ERR(mr->umem)) {
-		err = PTR_ERR(mr->umem);
-		mr->umem = NULL;
+	err = mr_pin(mr, start, length, iova, access, access & IB_ZERO_BASED);
+	if (err)
 		goto free;
-	}
-	/* contiguous pages are one block each: a huge page costs one entry */
-	block = ib_umem_find_best_pgsz(mr->umem, SRNIC_PAGE_SIZES,
-				       zero_based ? start : iova);
-	if (!block) {
-		err = -EINVAL;
-		goto free;
-	}
-	tpte->pbl = pbl_from_umem(mr->umem, block);
-	if (!tpte->pbl) {
-		err = -ENOMEM;
-		goto free;
-	}
-	tpte->base = zero_based ? 0 : iova;
-	tpte->off = (zero_based ? start : iova) & (block - 1);
-	tpte->length = length;
-	tpte->rights = access_to_rights(access);
-	tpte->valid = true;
-	mr->ibmr.length = length;
-	mr->ibmr.iova = tpte->base;
-	mr->ibmr.page_size = block;
+	mr->tpte.rights = access_to_rights(access);
+	mr->tpte.valid = true;
 	err = mr_insert(mr);
 	if (err)
 		goto free;
@@ -165,6 +191,101 @@ struct ib_mr *srnic_mr_reg_user(struct ib_pd *pd, u64 start, u64 length,
 free:
 	mr_free(mr);
 	return ERR_PTR(err);
+}
+
+/*
+ * Pages that were pinned to be read may be of a mapping that must not be
+ * written. Pin them once more, to be written; it has to be the same memory.
+ */
+static int mr_make_writable(struct srnic_mr *mr, int access)
+{
+	struct ib_umem *umem = ib_umem_get(mr->ibmr.device, mr->umem->address,
+					   mr->umem->length, access);
+	struct srnic_pbl *pbl;
+	int err = -ENOMEM;
+
+	if (IS_ERR(umem))
+		return PTR_ERR(umem);
+	pbl = pbl_from_umem(umem, BIT_ULL(mr->tpte.pbl->shift));
+	if (!pbl)
+		goto release;
+	err = -EFAULT;
+	if (pbl->count == mr->tpte.pbl->count &&
+	    !memcmp(pbl->addr, mr->tpte.pbl->addr, pbl->count * sizeof(pbl->addr[0]))) {
+		swap(mr->umem, umem);
+		err = 0;
+	}
+	kvfree(pbl);
+release:
+	ib_umem_release(umem);
+	return err;
+}
+
+/* The region is Invalid and without users */
+static int mr_change(struct srnic_mr *mr, int flags, u64 start, u64 length,
+		     u64 iova, int access)
+{
+	/* what the address of the first octet is belongs to the translation */
+	bool zero_based = flags & IB_MR_REREG_ACCESS ? access & IB_ZERO_BASED :
+			  mr->tpte.rights & SRNIC_ZERO_BASED;
+
+	if (flags & IB_MR_REREG_ACCESS && access & ~known_access)
+		return -EOPNOTSUPP;
+	if (!(flags & IB_MR_REREG_ACCESS))
+		access = mr->tpte.rights & SRNIC_LOCAL_WRITE ? IB_ACCESS_LOCAL_WRITE : 0;
+	if (flags & IB_MR_REREG_TRANS) {
+		/* first, as both together may be beyond RLIMIT_MEMLOCK */
+		mr_unpin(mr);
+		return mr_pin(mr, start, length, iova, access, zero_based);
+	}
+	if (!mr->umem || zero_based != !!(mr->tpte.rights & SRNIC_ZERO_BASED))
+		return -EINVAL;
+	if (ib_access_writable(access) && !mr->umem->writable)
+		return mr_make_writable(mr, access);
+	return 0;
+}
+
+/**
+ * srnic_mr_rereg - register a user's region anew, in place (RDMAC verbs 7.3.2.3)
+ * @ibmr: of a user, in any state; the core lets nobody else change or end it
+ * @flags: IB_MR_REREG_*, which of the following count
+ * @start: user address, with IB_MR_REREG_TRANS
+ * @length: octets, with IB_MR_REREG_TRANS
+ * @iova: TO of the first octet, with IB_MR_REREG_TRANS
+ * @access: IB_ACCESS_*, with IB_MR_REREG_ACCESS. IB_ZERO_BASED may change only
+ *	    together with the translation
+ * @pd: protection domain, with IB_MR_REREG_PD
+ *
+ * The STag stays the same. An access meanwhile finds it Invalid, as between a
+ * deregistration and a registration (MR-25). May sleep.
+ *
+ * Return: 0 and the region is Valid; -EBUSY with windows bound to it, and it is
+ * as it was (MR-23); any other error, as of srnic_mr_reg_user(), leaves it
+ * Invalid and without memory: all that is left is to register it anew, or to
+ * deregister it (MR-24).
+ */
+int srnic_mr_rereg(struct ib_mr *ibmr, int flags, u64 start, u64 length,
+		   u64 iova, int access, struct ib_pd *pd)
+{
+	struct srnic_mr *mr = to_srnic_mr(ibmr);
+	struct srnic_tpte *tpte = &mr->tpte;
+	int err = srnic_tpt_suspend(tpte);
+
+	if (err)
+		return err;
+	err = mr_change(mr, flags, start, length, iova, access);
+	if (err) {
+		mr_unpin(mr);
+		return err;
+	}
+	spin_lock(&tpte->lock);
+	if (flags & IB_MR_REREG_ACCESS)
+		tpte->rights = access_to_rights(access);
+	if (flags & IB_MR_REREG_PD)
+		tpte->pd = pd;
+	tpte->valid = true;
+	spin_unlock(&tpte->lock);
+	return 0;
 }
 
 /**

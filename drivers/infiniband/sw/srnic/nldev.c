@@ -46,10 +46,18 @@ static const char *stag_type_name(enum srnic_stag_type type)
  */
 int srnic_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr)
 {
-	const struct srnic_tpte *tpte = &to_srnic_mr(ibmr)->tpte;
+	struct srnic_tpte *tpte = &to_srnic_mr(ibmr)->tpte;
 	struct nlattr *nest = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
+	u32 blocks = 0, shift = 0;
 	bool failed;
 
+	/* a reregistration may be exchanging the list */
+	spin_lock(&tpte->lock);
+	if (tpte->pbl) {
+		blocks = tpte->pbl->count;
+		shift = tpte->pbl->shift;
+	}
+	spin_unlock(&tpte->lock);
 	if (!nest)
 		return -EMSGSIZE;
 	failed = rdma_nl_put_driver_string(msg, "type", stag_type_name(tpte->type)) ||
@@ -57,10 +65,9 @@ int srnic_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr)
 					   READ_ONCE(tpte->valid) ? "VALID" : "INVALID") ||
 		 rdma_nl_put_driver_u32_hex(msg, "rights", READ_ONCE(tpte->rights)) ||
 		 rdma_nl_put_driver_u32(msg, "windows", READ_ONCE(tpte->windows));
-	if (!failed && tpte->pbl)
-		failed = rdma_nl_put_driver_u32(msg, "blocks", tpte->pbl->count) ||
-			 rdma_nl_put_driver_u64(msg, "block_size",
-						BIT_ULL(tpte->pbl->shift));
+	if (!failed && shift)
+		failed = rdma_nl_put_driver_u32(msg, "blocks", blocks) ||
+			 rdma_nl_put_driver_u64(msg, "block_size", BIT_ULL(shift));
 	return nest_end(msg, nest, failed);
 }
 

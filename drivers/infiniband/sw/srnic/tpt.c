@@ -350,6 +350,30 @@ void srnic_tpt_quiesce(struct srnic_tpte *tpte)
 	wait_event(tpte->idle, !READ_ONCE(tpte->users));
 }
 
+/**
+ * srnic_tpt_suspend - make a region Invalid, so that it can be registered anew
+ * @tpte: in any state; the caller sees to it that it is not removed meanwhile
+ *
+ * Afterwards nothing touches the memory through the STag. May sleep, for as
+ * long as a copy takes.
+ *
+ * Return: 0; -EBUSY with windows bound to it, and nothing has changed (MR-23).
+ */
+int srnic_tpt_suspend(struct srnic_tpte *tpte)
+{
+	bool busy;
+
+	spin_lock(&tpte->lock);
+	busy = tpte->windows;
+	if (!busy)
+		tpte->valid = false;
+	spin_unlock(&tpte->lock);
+	if (busy)
+		return -EBUSY;
+	srnic_tpt_quiesce(tpte);
+	return 0;
+}
+
 /* tpte->lock is held. May it be invalidated on this QP? (MR-32, MR-33, MW-14) */
 static enum srnic_inv_err check_invalidate(const struct srnic_tpte *tpte,
 					   const struct srnic_qp *qp, u32 stag,

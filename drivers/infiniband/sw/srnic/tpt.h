@@ -169,6 +169,7 @@ int srnic_tpt_insert(struct srnic_tpte *tpte);
 int srnic_tpt_remove(struct srnic_tpte *tpte);
 struct srnic_tpte *srnic_tpt_find(struct srnic_device *dev, u32 stag);
 void srnic_tpt_quiesce(struct srnic_tpte *tpte);
+int srnic_tpt_suspend(struct srnic_tpte *tpte);
 bool srnic_tpt_hold(struct srnic_tpte *tpte);
 void srnic_tpt_release(struct srnic_tpte *tpte);
 

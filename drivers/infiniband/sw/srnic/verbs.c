@@ -113,6 +113,18 @@ static struct ib_mr *srnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 	return err ? ERR_PTR(err) : srnic_mr_reg_user(pd, start, length, iova, access);
 }
 
+/* In place: the core keeps its object, and sets PD, length and address in it */
+static struct ib_mr *srnic_rereg_user_mr(struct ib_mr *mr, int flags, u64 start,
+					 u64 length, u64 iova, int access,
+					 struct ib_pd *pd, struct ib_udata *udata)
+{
+	int err = udata_check_none(udata);
+
+	if (!err)
+		err = srnic_mr_rereg(mr, flags, start, length, iova, access, pd);
+	return err ? ERR_PTR(err) : NULL;
+}
+
 static int srnic_dereg_mr(struct ib_mr *mr, struct ib_udata *udata)
 {
 	return srnic_mr_dereg(mr);
@@ -855,6 +867,7 @@ const struct ib_device_ops srnic_dev_ops = {
 	.query_srq = srnic_query_srq,
 	.reg_user_mr = srnic_reg_user_mr,
 	.req_notify_cq = srnic_req_notify_cq,
+	.rereg_user_mr = srnic_rereg_user_mr,
 	.resize_cq = srnic_resize_cq,
 
 	INIT_RDMA_OBJ_SIZE(ib_cq, srnic_cq, ibcq),

@@ -1,0 +1,19 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Regions of user memory, registered and registered anew: the cases of memory.c.
+
+. "$(dirname "$0")/lib.sh"
+
+[ -x "$BIN/memory" ] || bail "no $BIN/memory: make -C tests/system OUT=..."
+
+one_host
+# both ends are on one host: messages of many segments all the same
+ip -n h1 link set lo mtu 1500
+
+"$BIN/memory" --list >"$tmp/list"
+while read -r name what; do
+	t "$name: $what" on_cli "$BIN/memory" "$CLI4" "$name"
+done <"$tmp/list"
+teardown_hosts
+done_testing

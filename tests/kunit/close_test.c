@@ -1,0 +1,497 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* close.c, terminate.c, qp.c: how a QP leaves RTS, and how its peer sees it. */
+#include <kunit/test.h>
+#include <linux/sizes.h>
+#include <linux/vmalloc.h>
+#include <net/tcp_states.h>
+#include "peer.h"
+
+#define ALL	(SRNIC_LOCAL_READ | SRNIC_LOCAL_WRITE | SRNIC_REMOTE_READ | \
+		 SRNIC_REMOTE_WRITE | SRNIC_READ_SINK)
+#define SIGNAL	IB_SEND_SIGNALED
+#define FATAL	IB_EVENT_QP_FATAL
+#define BIG	SZ_512K	/* does not fit into the buffers of the sockets */
+
+static int modify(struct peer *p, enum srnic_qp_state next)
+{
+	return srnic_qp_modify(p->qp, next);
+}
+
+static bool in_state(struct peer *p, enum srnic_qp_state state)
+{
+	return srnic_qp_state(p->qp) == state;
+}
+
+/* FIN, and receiving goes on */
+static void peer_fin(struct peer *p)
+{
+	kernel_sock_shutdown(p->sock, SHUT_WR);
+}
+
+/* Whatever came before it was a FIN or not: the stream was reset */
+static bool was_reset(struct peer *p)
+{
+	return peer_until(READ_ONCE(p->sock->sk->sk_state) == TCP_CLOSE);
+}
+
+/* A QP in RTS with two receive WRs, 10 and 11 */
+static struct peer *open_with_receives(struct kunit *test)
+{
+	struct peer *p = peer_open(test, 1, 1);
+
+	peer_post_recv(p, 10, NULL);
+	peer_post_recv(p, 11, NULL);
+	return p;
+}
+
+/* ST-17, ST-40 to ST-42, ST-48, AE-04, CM-07: the peer closes a QP at rest; it ends in Idle */
+static void peer_closes(struct kunit *test)
+{
+	struct peer *p = open_with_receives(test);
+
+	peer_fin(p);
+	peer_expect_end(p, "FIN is answered by FIN", 0);
+	peer_expect_closed(p, "FIN", SRNIC_QP_IDLE);
+	KUNIT_EXPECT_EQ(test, p->closed_err, 0);
+	peer_expect_event(p, "FIN", -1);
+	peer_flushes(p, p->rcq, 10, 2);
+	peer_no_wc(p, p->scq);
+}
+
+/* ST-50: what is posted in the Idle that follows stays, until Error flushes it */
+static void idle_after_close(struct kunit *test)
+{
+	struct peer *p = open_with_receives(test);
+
+	peer_close(p);
+	peer_expect_closed(p, "FIN", SRNIC_QP_IDLE);
+	peer_flushes(p, p->rcq, 10, 2);
+	peer_post_recv(p, 20, NULL);
+	KUNIT_EXPECT_EQ(test, peer_post(p, IB_WR_SEND, 21, 0, NULL, 0, 0), 0);
+	peer_no_wc(p, p->rcq);
+	KUNIT_EXPECT_EQ(test, modify(p, SRNIC_QP_ERROR), 0);
+	peer_flushes(p, p->rcq, 20, 1);
+	peer_flushes(p, p->scq, 21, 1);
+	KUNIT_EXPECT_EQ(test, modify(p, SRNIC_QP_IDLE), 0);
+}
+
+/* ST-18, AE-14: a FIN that comes too early is an error, told to the half that is open still */
+static void peer_closes_early(struct kunit *test)
+{
+	struct peer *p = open_with_receives(test);
+	u8 mem[8];
+	struct srnic_tpte *mr = peer_region(p, p->pd, mem, 8, ALL);
+	struct ib_sge sge = peer_sge(mr, 0, 8);
+
+	peer_post(p, IB_WR_RDMA_READ, 1, SIGNAL, &sge, 1, 2);
+	peer_expect(p, ULP_READ_REQ, 28);
+	peer_fin(p);
+	peer_expect_terminate(p, "FIN before the response", 0x0207, 0);
+	peer_expect_closed(p, "FIN before the response", SRNIC_QP_ERROR);
+	peer_expect_event(p, "FIN before the response", FATAL);
+	peer_flushes(p, p->scq, 1, 1);
+	peer_flushes(p, p->rcq, 10, 2);
+	peer_unregister(p, mr);
+}
+
+/* A FIN inside of an FPDU */
+static void peer_closes_inside(struct kunit *test)
+{
+	struct peer *p = open_with_receives(test);
+
+	peer_send_octets(p, "\0\x12\x41\x43", 4);
+	peer_fin(p);
+	peer_expect_terminate(p, "half an FPDU", 0x2001, 0);
+	peer_expect_closed(p, "half an FPDU", SRNIC_QP_ERROR);
+	peer_flushes(p, p->rcq, 10, 2);
+}
+
+/* ST-19, QP-23, ST-42, ST-48: the state is there at once, then FIN; no event of its own */
+static void modify_closing(struct kunit *test)
+{
+	struct peer *p = open_with_receives(test);
+
+	KUNIT_EXPECT_EQ(test, modify(p, SRNIC_QP_CLOSING), 0);
+	KUNIT_EXPECT_TRUE(test, in_state(p, SRNIC_QP_CLOSING));
+	peer_post_recv(p, 12, NULL);	/* ST-41 */
+	peer_expect_end(p, "Closing", 0);
+	msleep(50);
+	KUNIT_EXPECT_TRUE(test, in_state(p, SRNIC_QP_CLOSING));
+	peer_expect_event(p, "Closing", -1);
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(p->sock->sk->sk_state) == TCP_CLOSE);
+	peer_close(p);
+	peer_expect_closed(p, "Closing", SRNIC_QP_IDLE);
+	KUNIT_EXPECT_EQ(test, p->closed_err, 0);
+	peer_expect_event(p, "Closing", -1);
+	peer_flushes(p, p->rcq, 10, 3);
+}
+
+/* ST-20: what was posted before still gets out before the FIN, and Reads get their data */
+static void modify_closing_busy(struct kunit *test)
+{
+	struct peer *p = open_with_receives(test);
+	u8 *big = vzalloc(BIG);
+	struct srnic_tpte *mr;
+	struct ib_sge all, little;
+	struct ddp_hdr hdr;
+	u32 got = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, big);
+	mr = peer_region(p, p->pd, big, BIG, ALL);
+	all = peer_sge(mr, 0, BIG);
+	little = peer_sge(mr, 0, 4);
+	peer_post(p, IB_WR_RDMA_WRITE, 1, SIGNAL, &all, 1, 2);
+	peer_post(p, IB_WR_RDMA_READ, 2, SIGNAL, &little, 1, 2);
+	KUNIT_EXPECT_EQ(test, modify(p, SRNIC_QP_CLOSING), 0);
+	do {
+		KUNIT_ASSERT_GT(test, peer_recv(p), 0);
+		got += p->data_len;
+	} while (p->hdr.ulp == ULP_WRITE);
+	KUNIT_EXPECT_EQ(test, got, BIG + 28);
+	hdr = (struct ddp_hdr)HDR_READ_RESP(mr->stag, mr->base);
+	peer_send(p, &hdr, "abcd", 4);
+	peer_expect_end(p, "Closing", 0);
+	peer_wc(p, p->scq, 1, SRNIC_WC_SUCCESS);
+	peer_wc(p, p->scq, 2, SRNIC_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, memcmp(big, "abcd", 4), 0);
+	peer_close(p);
+	peer_expect_closed(p, "Closing", SRNIC_QP_IDLE);
+	peer_unregister(p, mr);
+	vfree(big);
+}
+
+/* ST-43, AE-13: a WR posted in Closing makes it a bad close */
+static void posted_in_closing(struct kunit *test)
+{
+	struct peer *p = open_with_receives(test);
+
+	KUNIT_EXPECT_EQ(test, modify(p, SRNIC_QP_CLOSING), 0);
+	peer_expect_end(p, "Closing", 0);
+	KUNIT_EXPECT_EQ(test, peer_post(p, IB_WR_SEND, 1, 0, NULL, 0, 0), 0);
+	peer_close(p);
+	peer_expect_closed(p, "a WR in Closing", SRNIC_QP_ERROR);
+	peer_expect_event(p, "a WR in Closing", FATAL);
+	peer_flushes(p, p->scq, 1, 1);
+	peer_flushes(p, p->rcq, 10, 2);
+}
+
+/* ST-44, ST-47, AE-13: a segment after our FIN is not processed: RST, Error, then the event */
+static void segment_in_closing(struct kunit *test)
+{
+	struct peer *p = open_with_receives(test);
+	struct ddp_hdr hdr = HDR_SEND(1);
+
+	KUNIT_EXPECT_EQ(test, modify(p, SRNIC_QP_CLOSING), 0);
+	peer_expect_end(p, "Closing", 0);
+	peer_send(p, &hdr, NULL, 0);
+	KUNIT_EXPECT_TRUE(test, was_reset(p));
+	peer_expect_closed(p, "a Send in Closing", SRNIC_QP_ERROR);
+	peer_expect_event(p, "a Send in Closing", FATAL);
+	KUNIT_EXPECT_EQ(test, p->event_state, SRNIC_QP_ERROR);
+	peer_flushes(p, p->rcq, 10, 2);
+	KUNIT_EXPECT_FALSE(test, p->qp->term_valid);
+}
+
+/* ST-45: a Terminate in Closing: RST, Error; it can be looked at */
+static void terminate_in_closing(struct kunit *test)
+{
+	static const u8 term[4] = { 0x00, 0x00, 0, 0 };
+	struct peer *p = open_with_receives(test);
+	struct ddp_hdr hdr = HDR_TERMINATE;
+
+	KUNIT_EXPECT_EQ(test, modify(p, SRNIC_QP_CLOSING), 0);
+	peer_expect_end(p, "Closing", 0);
+	peer_send(p, &hdr, term, sizeof(term));
+	KUNIT_EXPECT_TRUE(test, was_reset(p));
+	peer_expect_closed(p, "a Terminate in Closing", SRNIC_QP_ERROR);
+	KUNIT_EXPECT_TRUE(test, p->qp->term_valid && !p->qp->term_local);
+	peer_flushes(p, p->rcq, 10, 2);
+}
+
+/* ST-21, ST-27, ST-28, ST-33, QP-15, QP-23: Modify to Terminate */
+static void modify_terminate(struct kunit *test)
+{
+	struct peer *p = open_with_receives(test);
+	u8 mem[4] = { };
+	struct srnic_tpte *mr = peer_region(p, p->pd, mem, 4, ALL);
+	struct ddp_hdr write = HDR_WRITE(mr->stag, mr->base);
+
+	KUNIT_EXPECT_EQ(test, modify(p, SRNIC_QP_TERMINATE), 0);
+	KUNIT_EXPECT_TRUE(test, in_state(p, SRNIC_QP_TERMINATE));
+	KUNIT_EXPECT_TRUE(test, p->qp->term_valid && p->qp->term_local);
+	KUNIT_EXPECT_EQ(test, p->qp->term.err.layer + p->qp->term.err.etype +
+			p->qp->term.err.code + p->qp->term.err.hdrct, 0);
+	/* what comes now is not taken (TM-03), what is posted is flushed (ST-30) */
+	peer_send(p, &write, "abcd", 4);
+	KUNIT_EXPECT_EQ(test, peer_post(p, IB_WR_SEND, 1, 0, NULL, 0, 0), 0);
+	peer_post_recv(p, 12, NULL);
+	peer_expect_terminate(p, "Modify", 0x0000, 0);
+	peer_close(p);
+	peer_expect_closed(p, "Modify", SRNIC_QP_ERROR);
+	peer_expect_event(p, "Modify", -1);
+	peer_flushes(p, p->scq, 1, 1);
+	peer_flushes(p, p->rcq, 10, 3);
+	KUNIT_EXPECT_PTR_EQ(test, memchr_inv(mem, 0, 4), NULL);
+	KUNIT_EXPECT_TRUE(test, p->qp->term_valid);	/* in Error, too (CM-09) */
+	peer_unregister(p, mr);
+}
+
+/* TM-01, TM-04: the message under way stops between two FPDUs */
+static void terminate_inside(struct kunit *test)
+{
+	struct peer *p = open_with_receives(test);
+	u8 *big = vzalloc(BIG);
+	struct srnic_tpte *mr;
+	struct ib_sge sge;
+
+	KUNIT_ASSERT_NOT_NULL(test, big);
+	mr = peer_region(p, p->pd, big, BIG, ALL);
+	sge = peer_sge(mr, 0, BIG);
+	peer_post(p, IB_WR_RDMA_WRITE, 1, SIGNAL, &sge, 1, 2);
+	KUNIT_ASSERT_GT(test, peer_recv(p), 0);
+	KUNIT_EXPECT_EQ(test, modify(p, SRNIC_QP_TERMINATE), 0);
+	p->skip = ULP_WRITE;
+	peer_expect_terminate(p, "Modify", 0x0000, 0);
+	KUNIT_EXPECT_LT(test, p->skipped, BIG);
+	peer_close(p);
+	peer_expect_closed(p, "Modify", SRNIC_QP_ERROR);
+	peer_flushes(p, p->scq, 1, 1);
+	peer_unregister(p, mr);
+	vfree(big);
+}
+
+/* ST-25, TM-10, CM-07: RST and no Terminate, also inside of a message; ST-37 */
+static void modify_error(struct kunit *test)
+{
+	struct peer *p = open_with_receives(test);
+	u8 *big = vzalloc(BIG);
+	struct srnic_tpte *mr;
+	struct ib_sge sge;
+	int n;
+
+	KUNIT_ASSERT_NOT_NULL(test, big);
+	mr = peer_region(p, p->pd, big, BIG, ALL);
+	sge = peer_sge(mr, 0, BIG);
+	peer_post(p, IB_WR_RDMA_WRITE, 1, SIGNAL, &sge, 1, 2);
+	KUNIT_ASSERT_GT(test, peer_recv(p), 0);
+	KUNIT_EXPECT_EQ(test, modify(p, SRNIC_QP_ERROR), 0);
+	KUNIT_EXPECT_TRUE(test, in_state(p, SRNIC_QP_ERROR));
+	/* the stream is not wound down yet */
+	KUNIT_EXPECT_EQ(test, modify(p, SRNIC_QP_IDLE), -EBUSY);
+	KUNIT_EXPECT_TRUE(test, was_reset(p));
+	peer_expect_closed(p, "Modify", SRNIC_QP_ERROR);
+	peer_expect_event(p, "Modify", -1);
+	peer_flushes(p, p->scq, 1, 1);
+	peer_flushes(p, p->rcq, 10, 2);
+	n = atomic64_read(&p->dev->counters[SRNIC_CNT_TX_TERMINATE]);
+	KUNIT_EXPECT_EQ(test, n, 0);
+	KUNIT_EXPECT_FALSE(test, p->qp->term_valid);
+	KUNIT_EXPECT_EQ(test, modify(p, SRNIC_QP_IDLE), 0);
+	peer_unregister(p, mr);
+	vfree(big);
+}
+
+/* ST-26, AE-06, TM-10: the stream breaks */
+static void peer_resets(struct kunit *test)
+{
+	struct peer *p = open_with_receives(test);
+
+	peer_reset(p);
+	peer_expect_closed(p, "RST", SRNIC_QP_ERROR);
+	KUNIT_EXPECT_EQ(test, p->closed_err, -ECONNRESET);
+	KUNIT_EXPECT_EQ(test, atomic64_read(&p->dev->counters[SRNIC_CNT_TX_TERMINATE]), 0);
+	peer_flushes(p, p->rcq, 10, 2);
+}
+
+/* ST-31, ST-49: no Modify is accepted there; but to Error, which hurries it (as Linux needs it) */
+static void modify_refused(struct kunit *test)
+{
+	static const enum srnic_qp_state next[] = {
+		SRNIC_QP_IDLE, SRNIC_QP_RTS, SRNIC_QP_CLOSING, SRNIC_QP_TERMINATE,
+	};
+	static const enum srnic_qp_state now[] = { SRNIC_QP_CLOSING, SRNIC_QP_TERMINATE };
+	u32 i, j;
+
+	for (i = 0; i < ARRAY_SIZE(now); i++) {
+		struct peer *p = open_with_receives(test);
+
+		KUNIT_EXPECT_EQ(test, modify(p, now[i]), 0);
+		for (j = 0; j < ARRAY_SIZE(next); j++) {
+			KUNIT_EXPECT_EQ(test, modify(p, next[j]), -EINVAL);
+			KUNIT_EXPECT_TRUE(test, in_state(p, now[i]));
+		}
+		KUNIT_EXPECT_EQ(test, modify(p, SRNIC_QP_ERROR), 0);
+		KUNIT_EXPECT_TRUE(test, in_state(p, SRNIC_QP_ERROR));
+		KUNIT_EXPECT_TRUE(test, was_reset(p));
+		peer_expect_closed(p, "forced", SRNIC_QP_ERROR);
+		peer_flushes(p, p->rcq, 10, 2);
+	}
+}
+
+/* ST-29, ST-46: the wait for a peer that does not answer has an end */
+static void peer_is_silent(struct kunit *test)
+{
+	struct peer *closing = open_with_receives(test), *term = open_with_receives(test);
+
+	KUNIT_EXPECT_EQ(test, modify(closing, SRNIC_QP_CLOSING), 0);
+	KUNIT_EXPECT_EQ(test, modify(term, SRNIC_QP_TERMINATE), 0);
+	peer_expect_end(closing, "Closing", 0);
+	peer_expect_terminate(term, "Terminate", 0, 0);
+	msleep(1000);
+	KUNIT_EXPECT_TRUE(test, in_state(closing, SRNIC_QP_CLOSING));
+	KUNIT_EXPECT_TRUE(test, in_state(term, SRNIC_QP_TERMINATE));
+	KUNIT_EXPECT_TRUE(test, was_reset(closing));
+	KUNIT_EXPECT_TRUE(test, was_reset(term));
+	peer_expect_closed(closing, "Closing", SRNIC_QP_ERROR);
+	peer_expect_closed(term, "Terminate", SRNIC_QP_ERROR);
+	KUNIT_EXPECT_EQ(test, closing->closed_err, -ETIMEDOUT);
+	peer_flushes(closing, closing->rcq, 10, 2);
+	peer_flushes(term, term->rcq, 10, 2);
+}
+
+/* One Send each way, the first of its stream */
+static void expect_new_stream(struct kunit *test, struct peer *p, u64 wr_id)
+{
+	struct ddp_hdr hdr = HDR_SEND(1);
+
+	peer_post_recv(p, wr_id, NULL);
+	KUNIT_EXPECT_EQ(test, peer_post(p, IB_WR_SEND, wr_id, SIGNAL, NULL, 0, 0), 0);
+	peer_expect(p, ULP_SEND, 0);
+	KUNIT_EXPECT_EQ(test, p->hdr.msn, 1);
+	peer_wc(p, p->scq, wr_id, SRNIC_WC_SUCCESS);
+	peer_send(p, &hdr, NULL, 0);
+	peer_wc(p, p->rcq, wr_id, SRNIC_WC_SUCCESS);
+}
+
+/* ST-08, ST-32, ST-39: the same QP again, after a good end and after each kind of bad one */
+static void reuse(struct kunit *test)
+{
+	static const enum srnic_qp_state end[] = {
+		SRNIC_QP_CLOSING, SRNIC_QP_TERMINATE, SRNIC_QP_ERROR, SRNIC_QP_CLOSING,
+	};
+	struct peer *p = peer_open(test, 1, 1);
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(end); i++) {
+		expect_new_stream(test, p, i);
+		KUNIT_EXPECT_EQ(test, modify(p, end[i]), 0);
+		peer_close(p);
+		peer_expect_closed(p, "one of many", end[i] == SRNIC_QP_CLOSING ?
+				   SRNIC_QP_IDLE : SRNIC_QP_ERROR);
+		KUNIT_EXPECT_EQ(test, p->qp->term_valid, end[i] == SRNIC_QP_TERMINATE);
+		KUNIT_EXPECT_EQ(test, modify(p, SRNIC_QP_IDLE), 0);
+		KUNIT_EXPECT_FALSE(test, p->qp->term_valid);
+		peer_no_wc(p, p->rcq);
+		peer_connect(p, 1, 1);
+	}
+	expect_new_stream(test, p, 99);
+}
+
+/* QP-27, QP-29, QP-30: destroyed in each state with full queues; nothing is heard of it again */
+static void destroy(struct kunit *test)
+{
+	static const enum srnic_qp_state state[] = {
+		SRNIC_QP_RTS, SRNIC_QP_CLOSING, SRNIC_QP_TERMINATE, SRNIC_QP_ERROR,
+	};
+	u32 i, j;
+
+	for (i = 0; i < ARRAY_SIZE(state); i++) {
+		struct peer *p = peer_open(test, 1, 1);
+		u32 qpn = p->qp->ibqp.qp_num;
+		u8 mem[8];
+		struct srnic_tpte *mr = peer_region(p, p->pd, mem, 8, ALL);
+		struct ib_sge sge = peer_sge(mr, 0, 8);
+		struct srnic_qp *qp = p->qp;
+
+		for (j = 0; j < PEER_DEPTH; j++) {
+			peer_post_recv(p, j, NULL);
+			peer_post(p, IB_WR_RDMA_READ, j, SIGNAL, &sge, 1, 2);
+		}
+		if (state[i] != SRNIC_QP_RTS)
+			KUNIT_EXPECT_EQ(test, modify(p, state[i]), 0);
+		srnic_qp_destroy(qp);
+		p->qp = NULL;
+		KUNIT_EXPECT_EQ(test, p->closed, 1);
+		KUNIT_EXPECT_EQ(test, atomic_read(&p->dev->num_qp), 0);
+		KUNIT_EXPECT_PTR_EQ(test, srnic_qp_find(p->dev, qpn), NULL);
+		peer_no_wc(p, p->scq);
+		peer_no_wc(p, p->rcq);
+		peer_unregister(p, mr);
+	}
+}
+
+/* QP-17, QP-20, QP-24, ST-15, ST-16: what Modify refuses changes nothing, not even what is right */
+static void modify_all_or_nothing(struct kunit *test)
+{
+	static const struct {
+		struct ib_qp_attr attr;
+		int mask, err;
+	} rows[] = {
+		{ { .max_rd_atomic = 1, .qp_state = IB_QPS_RESET },
+		  IB_QP_MAX_QP_RD_ATOMIC | IB_QP_STATE, -EINVAL },
+		{ { .max_rd_atomic = 1, .qp_state = 77 },
+		  IB_QP_MAX_QP_RD_ATOMIC | IB_QP_STATE, -EINVAL },
+		{ { .max_rd_atomic = 1, .cur_qp_state = IB_QPS_ERR },
+		  IB_QP_MAX_QP_RD_ATOMIC | IB_QP_CUR_STATE, -EINVAL },
+		{ { .max_rd_atomic = 1, .max_dest_rd_atomic = 3 },
+		  IB_QP_MAX_QP_RD_ATOMIC | IB_QP_MAX_DEST_RD_ATOMIC, -EINVAL },
+		{ { .max_rd_atomic = 1, .port_num = 2 }, IB_QP_MAX_QP_RD_ATOMIC | IB_QP_PORT,
+		  -EINVAL },
+		{ { .max_rd_atomic = 1 }, IB_QP_MAX_QP_RD_ATOMIC | IB_QP_QKEY, -EOPNOTSUPP },
+		/* with a transition that takes none (QP-20) */
+		{ { .max_rd_atomic = 1, .qp_state = IB_QPS_SQD },
+		  IB_QP_MAX_QP_RD_ATOMIC | IB_QP_STATE, -EINVAL },
+		{ { .max_rd_atomic = 1, .qp_state = IB_QPS_ERR },
+		  IB_QP_MAX_QP_RD_ATOMIC | IB_QP_STATE, -EINVAL },
+		/* and these are right */
+		{ { .qp_state = IB_QPS_RTS }, IB_QP_STATE, 0 },
+		{ { .max_dest_rd_atomic = 2, .max_rd_atomic = 2 },
+		  IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MAX_QP_RD_ATOMIC, 0 },
+	};
+	struct peer *p = peer_open(test, 2, 2);
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct ib_qp_attr attr = rows[i].attr, now;
+		struct ib_qp_init_attr init;
+
+		KUNIT_EXPECT_EQ_MSG(test, rows[i].err,
+				    srnic_dev_ops.modify_qp(&p->qp->ibqp, &attr, rows[i].mask,
+							    NULL), "row %u", i);
+		KUNIT_EXPECT_EQ(test, 0, srnic_dev_ops.query_qp(&p->qp->ibqp, &now, -1, &init));
+		KUNIT_EXPECT_EQ_MSG(test, now.max_rd_atomic, 2, "row %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, now.max_dest_rd_atomic, 2, "row %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, now.qp_state, IB_QPS_RTS, "row %u", i);
+	}
+	expect_new_stream(test, p, 1);
+	KUNIT_EXPECT_EQ(test, p->num_events, 0);
+}
+
+static struct kunit_case close_cases[] = {
+	KUNIT_CASE(peer_closes),
+	KUNIT_CASE(idle_after_close),
+	KUNIT_CASE(peer_closes_early),
+	KUNIT_CASE(peer_closes_inside),
+	KUNIT_CASE(modify_closing),
+	KUNIT_CASE(modify_closing_busy),
+	KUNIT_CASE(posted_in_closing),
+	KUNIT_CASE(segment_in_closing),
+	KUNIT_CASE(terminate_in_closing),
+	KUNIT_CASE(modify_terminate),
+	KUNIT_CASE(terminate_inside),
+	KUNIT_CASE(modify_error),
+	KUNIT_CASE(peer_resets),
+	KUNIT_CASE(modify_refused),
+	KUNIT_CASE(peer_is_silent),
+	KUNIT_CASE(reuse),
+	KUNIT_CASE(destroy),
+	KUNIT_CASE(modify_all_or_nothing),
+	{}
+};
+
+static struct kunit_suite close_suite = {
+	.name = "srnic-close",
+	.test_cases = close_cases,
+};
+
+kunit_test_suite(close_suite);

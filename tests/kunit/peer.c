@@ -1,0 +1,558 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* A QP with a stream; the other end is the test itself, with a plain TCP socket. */
+#include <linux/in.h>
+#include <linux/rtnetlink.h>
+#include <net/net_namespace.h>
+#include <net/sock.h>
+#include "peer.h"
+#include "stream.h"
+#include "wire/mpa.h"
+
+#define TIMEOUT	(10 * HZ)
+#define ROOM	(128 * 1024)	/* in socket buffers */
+
+static void on_event(struct ib_event *event, void *context)
+{
+	struct peer *p = context;
+
+	if (p->num_events < PEER_EVENTS)
+		p->events[p->num_events] = event->event;
+	p->event_state = srnic_qp_state(p->qp);
+	p->num_events++;
+}
+
+static void on_closed(void *priv, int err)
+{
+	struct peer *p = priv;
+
+	p->closed_err = err;
+	WRITE_ONCE(p->closed, p->closed + 1);
+}
+
+static void on_abort(void *priv)
+{
+}
+
+static const struct srnic_llp_ops llp_ops = { .abort = on_abort, .closed = on_closed };
+
+static void free_peer(struct kunit_resource *res)
+{
+	struct peer *p = res->data;
+	u32 i;
+
+	peer_close(p);
+	if (p->qp)
+		srnic_qp_destroy(p->qp);
+	for (i = 0; i < p->regions; i++)
+		if (p->region[i].pd)
+			srnic_tpt_remove(&p->region[i]);
+	synchronize_rcu();
+}
+
+static int keep_peer(struct kunit_resource *res, void *context)
+{
+	res->data = context;
+	return 0;
+}
+
+/**
+ * peer_idle - a QP in Idle, everything enabled
+ * @test: whose end is its end
+ */
+struct peer *peer_idle(struct kunit *test)
+{
+	struct peer *p = kunit_kzalloc(test, sizeof(*p), GFP_KERNEL);
+	struct ib_qp_init_attr init = {
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.qp_type = IB_QPT_RC,
+		.cap = {
+			.max_send_wr = PEER_DEPTH, .max_recv_wr = PEER_DEPTH,
+			.max_send_sge = 2, .max_recv_sge = 2,
+		},
+	};
+	struct srnic_qp *qp;
+
+	KUNIT_ASSERT_NOT_NULL(test, p);
+	p->test = test;
+	p->in = kunit_kzalloc(test, PEER_ROOM, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, p->in);
+	p->dev = fake_device(test);
+	p->dev->netdev = init_net.loopback_dev;
+	p->pd = fake_pd(test, p->dev);
+	p->scq = fake_cq(test, p->dev, 256);
+	p->rcq = fake_cq(test, p->dev, 256);
+	qp = kunit_kzalloc(test, sizeof(*qp), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, qp);
+	init.send_cq = &p->scq->cq.ibcq;
+	init.recv_cq = &p->rcq->cq.ibcq;
+	qp->ibqp.device = &p->dev->ibdev;
+	qp->ibqp.pd = p->pd;
+	qp->ibqp.event_handler = on_event;
+	qp->ibqp.qp_context = p;
+	qp->ibqp.send_cq = init.send_cq;
+	qp->ibqp.recv_cq = init.recv_cq;
+	KUNIT_ASSERT_EQ(test, srnic_qp_create(qp, p->dev, &init, NULL), 0);
+	qp->enables = SRNIC_QP_READ_ENABLED | SRNIC_QP_WRITE_ENABLED | SRNIC_QP_BIND_ENABLED;
+	p->qp = qp;
+	kunit_alloc_resource(test, keep_peer, free_peer, GFP_KERNEL, p);
+	return p;
+}
+
+static void loopback_up(void)
+{
+	struct net_device *lo = init_net.loopback_dev;
+
+	rtnl_lock();
+	if (!(lo->flags & IFF_UP))
+		dev_change_flags(lo, lo->flags | IFF_UP, NULL);
+	rtnl_unlock();
+}
+
+/**
+ * peer_sockets - a TCP connection, of which the test has one end
+ * @p: from peer_idle()
+ * @passive: set to the other end
+ */
+void peer_sockets(struct peer *p, struct socket **passive)
+{
+	struct sockaddr_in addr = {
+		.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	struct sockaddr *sa = (struct sockaddr *)&addr;
+	struct socket *listener;
+
+	loopback_up();
+	KUNIT_ASSERT_EQ(p->test, 0, sock_create_kern(&init_net, AF_INET, SOCK_STREAM,
+						     IPPROTO_TCP, &listener));
+	KUNIT_ASSERT_EQ(p->test, 0, kernel_bind(listener, sa, sizeof(addr)));
+	KUNIT_ASSERT_EQ(p->test, 0, kernel_listen(listener, 1));
+	KUNIT_ASSERT_GT(p->test, kernel_getsockname(listener, sa), 0);
+	KUNIT_ASSERT_EQ(p->test, 0, sock_create_kern(&init_net, AF_INET, SOCK_STREAM,
+						     IPPROTO_TCP, &p->sock));
+	srnic_sock_prepare(p->sock);
+	sock_set_rcvbuf(p->sock->sk, ROOM);
+	KUNIT_ASSERT_EQ(p->test, 0, kernel_connect(p->sock, sa, sizeof(addr), 0));
+	KUNIT_ASSERT_EQ(p->test, 0, kernel_accept(listener, passive, 0));
+	srnic_sock_prepare(*passive);
+	sock_release(listener);
+	/* a little, so that a test can fill them */
+	(*passive)->sk->sk_userlocks |= SOCK_SNDBUF_LOCK;
+	(*passive)->sk->sk_sndbuf = ROOM;
+	p->sock->sk->sk_rcvtimeo = TIMEOUT;
+	p->sock->sk->sk_sndtimeo = TIMEOUT;
+}
+
+/**
+ * peer_attach - to RTS
+ * @p: in Idle
+ * @passive: from peer_sockets(); the QP's from now on
+ * @ird: inbound reads
+ * @ord: outbound reads
+ */
+void peer_attach(struct peer *p, struct socket *passive, u16 ird, u16 ord)
+{
+	struct srnic_attach attach = {
+		.initiator = true,	/* may send at once */
+		.mpa = { .crc = true, .ird = ird, .ord = ord },
+		.stream = srnic_stream_new(passive),
+	};
+
+	KUNIT_ASSERT_NOT_NULL(p->test, attach.stream);
+	KUNIT_ASSERT_EQ(p->test, srnic_qp_claim(p->qp, &llp_ops, p), 0);
+	KUNIT_ASSERT_EQ(p->test, srnic_qp_attach(p->qp, &attach), 0);
+}
+
+/**
+ * peer_connect - a connection for a QP in Idle
+ * @p: in Idle
+ * @ird: inbound reads
+ * @ord: outbound reads
+ */
+void peer_connect(struct peer *p, u16 ird, u16 ord)
+{
+	struct socket *passive;
+
+	peer_sockets(p, &passive);
+	peer_attach(p, passive, ird, ord);
+}
+
+/**
+ * peer_open - a QP in RTS
+ * @test: whose end is its end
+ * @ird: inbound reads
+ * @ord: outbound reads
+ */
+struct peer *peer_open(struct kunit *test, u16 ird, u16 ord)
+{
+	struct peer *p = peer_idle(test);
+
+	peer_connect(p, ird, ord);
+	KUNIT_ASSERT_EQ(test, srnic_qp_state(p->qp), SRNIC_QP_RTS);
+	return p;
+}
+
+/**
+ * peer_region - register memory, TO is the address
+ * @p: until its end
+ * @pd: protection domain
+ * @mem: memory
+ * @length: octets
+ * @rights: SRNIC_LOCAL_READ and the like
+ */
+struct srnic_tpte *peer_region(struct peer *p, struct ib_pd *pd, void *mem, u32 length,
+			       u8 rights)
+{
+	struct srnic_tpte *tpte = &p->region[p->regions];
+
+	KUNIT_ASSERT_LT(p->test, p->regions, PEER_REGIONS);
+	srnic_tpte_init(tpte, pd, SRNIC_STAG_FAST_REG);
+	tpte->base = (uintptr_t)mem;
+	tpte->off = (uintptr_t)mem;
+	tpte->length = length;
+	tpte->rights = rights;
+	tpte->valid = true;
+	KUNIT_ASSERT_EQ(p->test, srnic_tpt_insert(tpte), 0);
+	p->regions++;
+	return tpte;
+}
+
+/**
+ * peer_unregister - before the memory goes
+ * @p: its owner
+ * @tpte: from peer_region()
+ */
+void peer_unregister(struct peer *p, struct srnic_tpte *tpte)
+{
+	KUNIT_EXPECT_EQ(p->test, srnic_tpt_remove(tpte), 0);
+}
+
+/**
+ * peer_sge - an SGE
+ * @tpte: from peer_region()
+ * @off: first octet
+ * @length: octets
+ */
+struct ib_sge peer_sge(const struct srnic_tpte *tpte, u32 off, u32 length)
+{
+	return (struct ib_sge){ tpte->base + off, length, tpte->stag };
+}
+
+/**
+ * peer_post - post a send WR
+ * @p: its QP
+ * @op: opcode
+ * @wr_id: id
+ * @flags: IB_SEND_*
+ * @sge: one SGE, or NULL
+ * @raddr: remote address
+ * @rkey: remote STag, or the one to invalidate
+ *
+ * Return: as ib_post_send().
+ */
+int peer_post(struct peer *p, enum ib_wr_opcode op, u64 wr_id, int flags,
+	      struct ib_sge *sge, u64 raddr, u32 rkey)
+{
+	struct ib_rdma_wr wr = {
+		.wr = { .wr_id = wr_id, .opcode = op, .send_flags = flags, .sg_list = sge,
+			.num_sge = !!sge, .ex.invalidate_rkey = rkey },
+		.remote_addr = raddr, .rkey = rkey,
+	};
+	const struct ib_send_wr *bad;
+
+	return srnic_dev_ops.post_send(&p->qp->ibqp, &wr.wr, &bad);
+}
+
+/**
+ * peer_post_recv - post a receive WR
+ * @p: its QP
+ * @wr_id: id
+ * @sge: one SGE, or NULL
+ */
+void peer_post_recv(struct peer *p, u64 wr_id, struct ib_sge *sge)
+{
+	struct ib_recv_wr wr = { .wr_id = wr_id, .sg_list = sge, .num_sge = !!sge };
+	const struct ib_recv_wr *bad;
+
+	KUNIT_ASSERT_EQ(p->test, srnic_dev_ops.post_recv(&p->qp->ibqp, &wr, &bad), 0);
+}
+
+/**
+ * peer_wc - the next completion
+ * @p: its QP
+ * @fake: its CQ
+ * @wr_id: what it must have
+ * @status: what it must have
+ */
+struct ib_wc peer_wc(struct peer *p, struct fake_cq *fake, u64 wr_id,
+		     enum srnic_wc_status status)
+{
+	struct ib_cq *ibcq = &fake->cq.ibcq;
+	struct ib_wc wc = { };
+
+	KUNIT_ASSERT_TRUE_MSG(p->test, peer_until(srnic_dev_ops.poll_cq(ibcq, 1, &wc)),
+			      "no completion of %llu", wr_id);
+	KUNIT_EXPECT_EQ(p->test, wc.wr_id, wr_id);
+	KUNIT_EXPECT_EQ_MSG(p->test, wc.vendor_err, status, "wr_id %llu", wr_id);
+	return wc;
+}
+
+/**
+ * peer_flushes - the next completions are flushes, and then there is none
+ * @p: its QP
+ * @fake: its CQ
+ * @first: wr_id of the first; the others count up
+ * @count: how many
+ */
+void peer_flushes(struct peer *p, struct fake_cq *fake, u64 first, u32 count)
+{
+	u32 i;
+
+	for (i = 0; i < count; i++)
+		peer_wc(p, fake, first + i, SRNIC_WC_FLUSHED);
+	peer_no_wc(p, fake);
+}
+
+/**
+ * peer_no_wc - there is no completion, nor will there be
+ * @p: its QP
+ * @fake: its CQ
+ */
+void peer_no_wc(struct peer *p, struct fake_cq *fake)
+{
+	struct ib_wc wc;
+
+	msleep(30);
+	KUNIT_EXPECT_EQ(p->test, srnic_dev_ops.poll_cq(&fake->cq.ibcq, 1, &wc), 0);
+}
+
+/**
+ * peer_send_octets - anything at all
+ * @p: connected
+ * @data: octets
+ * @len: how many
+ */
+void peer_send_octets(struct peer *p, const void *data, u32 len)
+{
+	struct msghdr msg = { .msg_flags = MSG_NOSIGNAL };
+	struct kvec vec = { .iov_base = (void *)data, .iov_len = len };
+
+	kernel_sendmsg(p->sock, &msg, &vec, 1, len);
+}
+
+/**
+ * peer_send - one FPDU, with a good CRC
+ * @p: connected
+ * @hdr: its header
+ * @data: what follows
+ * @len: its octets
+ */
+void peer_send(struct peer *p, const struct ddp_hdr *hdr, const void *data, u32 len)
+{
+	struct octets *fpdu = kunit_kzalloc(p->test, sizeof(*fpdu), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(p->test, fpdu);
+	p->out.len = ddp_encode(p->out.at, hdr);
+	octets_add(p->test, &p->out, data, len);
+	octets_fpdu(p->test, fpdu, &p->out);
+	peer_send_octets(p, fpdu->at, fpdu->len);
+	kunit_kfree(p->test, fpdu);
+}
+
+/**
+ * peer_read_request - ask for a read
+ * @p: connected
+ * @msn: message sequence number
+ * @sink_stag: to be repeated in the response
+ * @sink_to: to be repeated in the response
+ * @size: octets
+ * @src_stag: what to read
+ * @src_to: what to read
+ */
+void peer_read_request(struct peer *p, u32 msn, u32 sink_stag, u64 sink_to, u32 size,
+		       u32 src_stag, u64 src_to)
+{
+	struct ddp_hdr hdr = HDR_READ_REQ(msn);
+	u8 req[28];
+
+	put_unaligned_be32(sink_stag, req);
+	put_unaligned_be64(sink_to, req + 4);
+	put_unaligned_be32(size, req + 12);
+	put_unaligned_be32(src_stag, req + 16);
+	put_unaligned_be64(src_to, req + 20);
+	peer_send(p, &hdr, req, sizeof(req));
+}
+
+/* Return: @len, 0 at the end of the stream, or an errno */
+static int recv_all(struct peer *p, void *data, u32 len)
+{
+	struct msghdr msg = { };
+	struct kvec vec = { .iov_base = data, .iov_len = len };
+	int n;
+
+	n = kernel_recvmsg(p->sock, &msg, &vec, 1, len, MSG_WAITALL);
+	if (n > 0 && n != len) {
+		KUNIT_FAIL(p->test, "the stream ends inside of an FPDU");
+		return -EPROTO;
+	}
+	return n;
+}
+
+/**
+ * peer_recv - the next FPDU, whose CRC must be good
+ * @p: connected
+ *
+ * Return: octets of the ULPDU; 0 at the end of the stream; an errno.
+ */
+int peer_recv(struct peer *p)
+{
+	u32 len, all;
+	int n;
+
+	n = recv_all(p, p->in, 2);
+	if (n <= 0)
+		return n;
+	len = get_unaligned_be16(p->in);
+	all = mpa_fpdu_len(len);
+	KUNIT_ASSERT_LE(p->test, all, PEER_ROOM);
+	n = recv_all(p, p->in + 2, all - 2);
+	if (n <= 0)
+		return n ?: -EPROTO;
+	KUNIT_EXPECT_EQ(p->test, get_unaligned_le32(p->in + all - 4),
+			mpa_crc_final(mpa_crc_add(mpa_crc_start(), p->in, all - 4)));
+	p->in_len = len;
+	ddp_decode(p->in + 2, &p->hdr);
+	n = p->hdr.tagged ? 14 : 18;
+	KUNIT_ASSERT_GE(p->test, len, n);
+	p->data = p->in + 2 + n;
+	p->data_len = len - n;
+	return len;
+}
+
+/**
+ * peer_expect - the next FPDU is a certain one, all of its message
+ * @p: connected
+ * @ulp: RDMAP control octet
+ * @data_len: octets after the DDP header
+ */
+void peer_expect(struct peer *p, u8 ulp, u32 data_len)
+{
+	KUNIT_ASSERT_GT(p->test, peer_recv(p), 0);
+	KUNIT_EXPECT_EQ(p->test, p->hdr.ulp, ulp);
+	KUNIT_EXPECT_TRUE(p->test, p->hdr.last);
+	KUNIT_EXPECT_EQ(p->test, p->hdr.version, 1);
+	KUNIT_EXPECT_EQ(p->test, p->data_len, data_len);
+}
+
+/**
+ * peer_expect_nothing - the QP sends nothing, and does not close
+ * @p: connected
+ */
+void peer_expect_nothing(struct peer *p)
+{
+	struct msghdr msg = { };
+	u8 octet;
+	struct kvec vec = { .iov_base = &octet, .iov_len = 1 };
+
+	msleep(50);
+	KUNIT_EXPECT_EQ(p->test, -EAGAIN, kernel_recvmsg(p->sock, &msg, &vec, 1, 1,
+							 MSG_DONTWAIT | MSG_PEEK));
+}
+
+/**
+ * peer_expect_terminate - the next FPDU is a Terminate, the last one before FIN
+ * @p: connected; what was sent last is what it is about
+ * @what: for messages
+ * @code: layer, type and code as on the wire
+ * @hdrct: M, D and R bits: what of the offending segment must be quoted
+ */
+void peer_expect_terminate(struct peer *p, const char *what, u16 code, u16 hdrct)
+{
+	u32 quoted = p->out.at[0] & 0x80 ? 14 : 18, len = 4;
+
+	for (;;) {
+		KUNIT_ASSERT_GT_MSG(p->test, peer_recv(p), 0, "%s", what);
+		if (!p->skip || p->hdr.ulp != p->skip)
+			break;
+		p->skipped += p->data_len;
+		KUNIT_EXPECT_PTR_EQ_MSG(p->test, memchr_inv(p->data, 0, p->data_len), NULL,
+					"%s", what);
+	}
+	KUNIT_ASSERT_EQ_MSG(p->test, p->hdr.ulp, ULP_TERMINATE, "%s", what);
+	KUNIT_EXPECT_EQ_MSG(p->test, p->hdr.qn, 2, "%s", what);
+	KUNIT_EXPECT_EQ_MSG(p->test, p->hdr.msn, 1, "%s", what);
+	KUNIT_EXPECT_EQ_MSG(p->test, p->hdr.mo, 0, "%s", what);
+	KUNIT_EXPECT_TRUE_MSG(p->test, p->hdr.last, "%s", what);
+	KUNIT_EXPECT_EQ_MSG(p->test, get_unaligned_be16(p->data), code, "%s", what);
+	KUNIT_EXPECT_EQ_MSG(p->test, get_unaligned_be16(p->data + 2), hdrct, "%s", what);
+	if (hdrct & 0x2000)
+		quoted += 28;
+	if (hdrct)
+		len += 2 + quoted;
+	KUNIT_EXPECT_EQ_MSG(p->test, p->data_len, len, "%s", what);
+	if (hdrct && p->data_len == len) {
+		KUNIT_EXPECT_EQ_MSG(p->test, get_unaligned_be16(p->data + 4), p->out.len, "%s",
+				    what);
+		KUNIT_EXPECT_EQ_MSG(p->test, memcmp(p->data + 6, p->out.at, quoted), 0,
+				    "%s: quoted header", what);
+	}
+	peer_expect_end(p, what, 0);
+}
+
+/**
+ * peer_expect_end - nothing but the end of the stream
+ * @p: connected
+ * @what: for messages
+ * @want: 0 for FIN, -ECONNRESET for RST
+ */
+void peer_expect_end(struct peer *p, const char *what, int want)
+{
+	KUNIT_EXPECT_EQ_MSG(p->test, peer_recv(p), want, "%s", what);
+}
+
+/**
+ * peer_expect_event - what the consumer was told until now
+ * @p: the QP; it has come to an end
+ * @what: for messages
+ * @event: the one event, or -1 for none
+ */
+void peer_expect_event(struct peer *p, const char *what, int event)
+{
+	KUNIT_EXPECT_EQ_MSG(p->test, p->num_events, event >= 0, "%s", what);
+	if (event >= 0 && p->num_events)
+		KUNIT_EXPECT_EQ_MSG(p->test, (int)p->events[0], event, "%s", what);
+}
+
+/**
+ * peer_close - close the test's end, with FIN
+ * @p: may be closed
+ */
+void peer_close(struct peer *p)
+{
+	if (p->sock)
+		sock_release(p->sock);
+	p->sock = NULL;
+}
+
+/**
+ * peer_reset - close the test's end, with RST
+ * @p: connected
+ */
+void peer_reset(struct peer *p)
+{
+	sock_no_linger(p->sock->sk);
+	peer_close(p);
+}
+
+/**
+ * peer_expect_closed - the QP has come to its end
+ * @p: the QP
+ * @what: for messages
+ * @state: in which it must be then
+ */
+void peer_expect_closed(struct peer *p, const char *what, enum srnic_qp_state state)
+{
+	KUNIT_ASSERT_TRUE_MSG(p->test, peer_until(READ_ONCE(p->closed)), "%s", what);
+	KUNIT_EXPECT_EQ_MSG(p->test, p->closed, 1, "%s", what);
+	KUNIT_EXPECT_EQ_MSG(p->test, srnic_qp_state(p->qp), state, "%s", what);
+	p->closed = 0;
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* A QP with a stream; the other end is the test itself, with a plain TCP socket. */
+#ifndef SRNIC_KUNIT_PEER_H
+#define SRNIC_KUNIT_PEER_H
+
+#include <linux/delay.h>
+#include <linux/net.h>
+#include "fake.h"
+#include "octets.h"
+#include "tpt.h"
+
+#define PEER_EVENTS	8
+#define PEER_REGIONS	8
+#define PEER_DEPTH	16
+#define PEER_ROOM	(68 * 1024)
+
+/* RDMAP control octets, version 1 (RFC 5040 Figure 4) */
+#define ULP_WRITE	0x40
+#define ULP_READ_REQ	0x41
+#define ULP_READ_RESP	0x42
+#define ULP_SEND	0x43
+#define ULP_SEND_INV	0x44
+#define ULP_SEND_SE	0x45
+#define ULP_SEND_SE_INV	0x46
+#define ULP_TERMINATE	0x47
+
+/* Headers as a well-behaved peer makes them */
+#define HDR_SEND(_msn) \
+	{ .last = true, .version = 1, .ulp = ULP_SEND, .msn = (_msn) }
+#define HDR_READ_REQ(_msn) \
+	{ .last = true, .version = 1, .ulp = ULP_READ_REQ, .qn = 1, .msn = (_msn) }
+#define HDR_WRITE(_stag, _to) \
+	{ .tagged = true, .last = true, .version = 1, .ulp = ULP_WRITE, \
+	  .stag = (_stag), .to = (_to) }
+#define HDR_READ_RESP(_stag, _to) \
+	{ .tagged = true, .last = true, .version = 1, .ulp = ULP_READ_RESP, \
+	  .stag = (_stag), .to = (_to) }
+#define HDR_TERMINATE \
+	{ .last = true, .version = 1, .ulp = ULP_TERMINATE, .qn = 2, .msn = 1 }
+
+/* Wait for what other threads do. Return: whether it came true in time. */
+#define peer_until(cond) ({						\
+	bool _came = false;						\
+	int _tries;							\
+									\
+	for (_tries = 0; _tries < 500 && !_came; _tries++) {		\
+		_came = (cond);						\
+		if (!_came)						\
+			msleep(20);					\
+	}								\
+	_came;								\
+})
+
+/**
+ * struct peer - both ends
+ * @test: the test
+ * @dev: the QP's device
+ * @pd: the QP's PD
+ * @scq: CQ of its SQ
+ * @rcq: CQ of its RQ
+ * @qp: of a kernel consumer, NULL once it is destroyed
+ * @sock: the test's end of the stream, NULL when it is closed
+ * @region: what was registered with peer_region()
+ * @regions: how many
+ * @out: ULPDU that was sent last
+ * @in: ULPDU that was received last
+ * @in_len: its octets
+ * @skip: control octet of segments, all zeros, that may come before a
+ *	  Terminate; 0 for none
+ * @skipped: octets of payload in those that came
+ * @hdr: its header, decoded
+ * @data: what follows the header
+ * @data_len: its octets
+ * @events: what the QP's event handler was told
+ * @num_events: how many
+ * @event_state: state of the QP when it was told the last one
+ * @closed: calls of srnic_llp_ops.closed()
+ * @closed_err: what the last one was told
+ */
+struct peer {
+	struct kunit *test;
+	struct srnic_device *dev;
+	struct ib_pd *pd;
+	struct fake_cq *scq;
+	struct fake_cq *rcq;
+	struct srnic_qp *qp;
+	struct socket *sock;
+	struct srnic_tpte region[PEER_REGIONS];
+	u32 regions;
+	struct octets out;
+	u8 *in;
+	u32 in_len;
+	u8 skip;
+	u32 skipped;
+	struct ddp_hdr hdr;
+	u8 *data;
+	u32 data_len;
+	enum ib_event_type events[PEER_EVENTS];
+	u32 num_events;
+	enum srnic_qp_state event_state;
+	u32 closed;
+	int closed_err;
+};
+
+struct peer *peer_idle(struct kunit *test);
+void peer_sockets(struct peer *p, struct socket **passive);
+void peer_attach(struct peer *p, struct socket *passive, u16 ird, u16 ord);
+void peer_connect(struct peer *p, u16 ird, u16 ord);
+struct peer *peer_open(struct kunit *test, u16 ird, u16 ord);
+struct srnic_tpte *peer_region(struct peer *p, struct ib_pd *pd, void *mem, u32 length,
+			       u8 rights);
+void peer_unregister(struct peer *p, struct srnic_tpte *tpte);
+struct ib_sge peer_sge(const struct srnic_tpte *tpte, u32 off, u32 length);
+
+int peer_post(struct peer *p, enum ib_wr_opcode op, u64 wr_id, int flags,
+	      struct ib_sge *sge, u64 raddr, u32 rkey);
+void peer_post_recv(struct peer *p, u64 wr_id, struct ib_sge *sge);
+struct ib_wc peer_wc(struct peer *p, struct fake_cq *fake, u64 wr_id,
+		     enum srnic_wc_status status);
+void peer_flushes(struct peer *p, struct fake_cq *fake, u64 first, u32 count);
+void peer_no_wc(struct peer *p, struct fake_cq *fake);
+
+void peer_send(struct peer *p, const struct ddp_hdr *hdr, const void *data, u32 len);
+void peer_send_octets(struct peer *p, const void *data, u32 len);
+void peer_read_request(struct peer *p, u32 msn, u32 sink_stag, u64 sink_to, u32 size,
+		       u32 src_stag, u64 src_to);
+int peer_recv(struct peer *p);
+void peer_expect(struct peer *p, u8 ulp, u32 data_len);
+void peer_expect_nothing(struct peer *p);
+void peer_expect_terminate(struct peer *p, const char *what, u16 code, u16 hdrct);
+void peer_expect_end(struct peer *p, const char *what, int want);
+void peer_expect_event(struct peer *p, const char *what, int event);
+void peer_close(struct peer *p);
+void peer_reset(struct peer *p);
+void peer_expect_closed(struct peer *p, const char *what, enum srnic_qp_state state);
+
+#endif

@@ -1,0 +1,632 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* tx.c: what goes out, and in what order, as a peer on a plain TCP socket sees it. */
+#include <kunit/test.h>
+#include <linux/sizes.h>
+#include <linux/vmalloc.h>
+#include "mr.h"
+#include "mw.h"
+#include "peer.h"
+
+#define LR	SRNIC_LOCAL_READ
+#define LW	SRNIC_LOCAL_WRITE
+#define RR	SRNIC_REMOTE_READ
+#define RW	SRNIC_REMOTE_WRITE
+#define SINK	SRNIC_READ_SINK
+#define ALL	(LR | LW | RR | RW | SINK)
+#define SIZE	4096
+#define SIGNAL	IB_SEND_SIGNALED
+#define BIG	SZ_512K	/* does not fit into the buffers of the sockets */
+
+struct out {
+	struct peer *p;
+	u8 *mem;
+	struct srnic_tpte *mr;
+};
+
+static struct out out_idle(struct kunit *test)
+{
+	struct out out = { .mem = kunit_kzalloc(test, SIZE, GFP_KERNEL) };
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, out.mem);
+	out.p = peer_idle(test);	/* the memory outlives the QP */
+	for (i = 0; i < SIZE; i++)
+		out.mem[i] = i * 7;
+	out.mr = peer_region(out.p, out.p->pd, out.mem, SIZE, ALL);
+	return out;
+}
+
+static struct out out_open(struct kunit *test, u16 ord)
+{
+	struct out out = out_idle(test);
+
+	peer_connect(out.p, 1, ord);
+	return out;
+}
+
+static int post(struct out *out, enum ib_wr_opcode op, u64 wr_id, int flags, u32 len)
+{
+	struct ib_sge sge = peer_sge(out->mr, 0, len);
+
+	return peer_post(out->p, op, wr_id, flags, &sge, 0x1000 * wr_id, 0x100 + wr_id);
+}
+
+/* Answer the Read Request that came last */
+static void answer(struct peer *p)
+{
+	struct ddp_hdr hdr = HDR_READ_RESP(get_unaligned_be32(p->data),
+					   get_unaligned_be64(p->data + 4));
+	u32 len = get_unaligned_be32(p->data + 12);
+	u8 data[64] = { };
+
+	memset(data, 0x3c, sizeof(data));
+	KUNIT_ASSERT_LE(p->test, len, sizeof(data));
+	peer_send(p, &hdr, data, len);
+}
+
+/* Terminate, FIN, Error; the WR's completion tells why, and no event does (ST-33) */
+static void expect_failed(struct out *out, const char *what, u16 code, u16 hdrct, u64 wr_id,
+			  enum srnic_wc_status status, enum ib_wc_status verbs)
+{
+	struct peer *p = out->p;
+
+	peer_expect_terminate(p, what, code, hdrct);
+	peer_close(p);
+	peer_expect_closed(p, what, SRNIC_QP_ERROR);
+	KUNIT_EXPECT_EQ_MSG(p->test, peer_wc(p, p->scq, wr_id, status).status, verbs, "%s",
+			    what);
+	peer_expect_event(p, what, -1);
+}
+
+/* ST-03, ST-14, OR-01: what was posted in Idle goes out in RTS, first; MSNs from 1 (ST-08) */
+static void posted_in_idle(struct kunit *test)
+{
+	struct out out = out_idle(test);
+	u32 i;
+
+	for (i = 0; i < 4; i++) {
+		KUNIT_EXPECT_EQ(test, post(&out, IB_WR_SEND, i, SIGNAL, 1 + i), 0);
+		peer_post_recv(out.p, 10 + i, NULL);
+	}
+	peer_no_wc(out.p, out.p->scq);
+	peer_connect(out.p, 1, 1);
+	for (i = 4; i < 8; i++)
+		KUNIT_EXPECT_EQ(test, post(&out, IB_WR_SEND, i, SIGNAL, 1 + i), 0);
+	for (i = 0; i < 8; i++) {
+		peer_expect(out.p, ULP_SEND, 1 + i);
+		KUNIT_EXPECT_EQ(test, out.p->hdr.msn, 1 + i);
+		KUNIT_EXPECT_EQ(test, out.p->hdr.qn, 0);
+		KUNIT_EXPECT_EQ(test, memcmp(out.p->data, out.mem, 1 + i), 0);
+		peer_wc(out.p, out.p->scq, i, SRNIC_WC_SUCCESS);
+	}
+	peer_no_wc(out.p, out.p->rcq);
+}
+
+/* WR-09 to WR-14, WR-17, WR-18: each WR as a segment; local ones give none */
+static void opcodes(struct kunit *test)
+{
+	static const struct {
+		enum ib_wr_opcode op;
+		int flags;
+		u8 ulp;		/* 0: nothing */
+		enum ib_wc_opcode wc;
+	} rows[] = {
+		{ IB_WR_SEND, SIGNAL, ULP_SEND, IB_WC_SEND },
+		{ IB_WR_SEND, SIGNAL | IB_SEND_SOLICITED, ULP_SEND_SE, IB_WC_SEND },
+		{ IB_WR_SEND_WITH_INV, SIGNAL, ULP_SEND_INV, IB_WC_SEND },
+		{ IB_WR_SEND_WITH_INV, SIGNAL | IB_SEND_SOLICITED, ULP_SEND_SE_INV,
+		  IB_WC_SEND },
+		{ IB_WR_RDMA_WRITE, SIGNAL, ULP_WRITE, IB_WC_RDMA_WRITE },
+		{ IB_WR_LOCAL_INV, SIGNAL, 0, IB_WC_LOCAL_INV },
+		{ IB_WR_RDMA_READ, SIGNAL, ULP_READ_REQ, IB_WC_RDMA_READ },
+	};
+	struct out out = out_open(test, 1);
+	struct srnic_tpte *inv = peer_region(out.p, out.p->pd, out.mem, 1, LR);
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		bool inv_op = rows[i].op == IB_WR_LOCAL_INV;
+		struct ib_sge sge = peer_sge(out.mr, i, 9);
+		struct ib_wc wc;
+
+		KUNIT_EXPECT_EQ(test, 0, peer_post(out.p, rows[i].op, i, rows[i].flags,
+						   inv_op ? NULL : &sge, 0x123456789a,
+						   inv_op ? inv->stag : 0x8765));
+		if (rows[i].ulp)
+			peer_expect(out.p, rows[i].ulp, rows[i].ulp == ULP_READ_REQ ? 28 : 9);
+		if (rows[i].op == IB_WR_SEND_WITH_INV)
+			KUNIT_EXPECT_EQ(test, out.p->hdr.inv_stag, 0x8765);
+		if (rows[i].op == IB_WR_SEND)
+			KUNIT_EXPECT_EQ(test, out.p->hdr.inv_stag, 0);
+		if (rows[i].op == IB_WR_RDMA_WRITE) {
+			KUNIT_EXPECT_EQ(test, out.p->hdr.stag, 0x8765);
+			KUNIT_EXPECT_EQ(test, out.p->hdr.to, 0x123456789a);
+			KUNIT_EXPECT_EQ(test, memcmp(out.p->data, out.mem + i, 9), 0);
+		}
+		if (rows[i].op == IB_WR_RDMA_READ) {
+			KUNIT_EXPECT_EQ(test, get_unaligned_be32(out.p->data), sge.lkey);
+			KUNIT_EXPECT_EQ(test, get_unaligned_be64(out.p->data + 4), sge.addr);
+			KUNIT_EXPECT_EQ(test, get_unaligned_be32(out.p->data + 12), 9);
+			KUNIT_EXPECT_EQ(test, get_unaligned_be32(out.p->data + 16), 0x8765);
+			KUNIT_EXPECT_EQ(test, get_unaligned_be64(out.p->data + 20),
+					0x123456789a);
+			answer(out.p);
+		}
+		wc = peer_wc(out.p, out.p->scq, i, SRNIC_WC_SUCCESS);
+		KUNIT_EXPECT_EQ(test, wc.opcode, rows[i].wc);
+		if (!rows[i].ulp)
+			peer_expect_nothing(out.p);
+	}
+	KUNIT_EXPECT_FALSE(test, inv->valid);
+	KUNIT_EXPECT_PTR_EQ(test, memchr_inv(out.mem + 6, 0x3c, 9), NULL);
+}
+
+/* RD-02: ORD Reads at most are outstanding; what is behind them waits, and is not refused */
+static void ord_stalls(struct kunit *test)
+{
+	struct out out = out_open(test, 2);
+	u32 i;
+
+	for (i = 1; i <= 6; i++)
+		KUNIT_EXPECT_EQ(test, post(&out, IB_WR_RDMA_READ, i, SIGNAL, 8), 0);
+	KUNIT_EXPECT_EQ(test, post(&out, IB_WR_SEND, 7, SIGNAL, 1), 0);
+	for (i = 1; i <= 2; i++) {
+		peer_expect(out.p, ULP_READ_REQ, 28);
+		KUNIT_EXPECT_EQ(test, out.p->hdr.msn, i);
+	}
+	for (i = 1; i <= 6; i++) {
+		/* all ask for the same, but for their MSN */
+		if (i <= 4)
+			peer_expect_nothing(out.p);
+		answer(out.p);
+		peer_wc(out.p, out.p->scq, i, SRNIC_WC_SUCCESS);
+		if (i > 4)
+			continue;
+		peer_expect(out.p, ULP_READ_REQ, 28);
+		KUNIT_EXPECT_EQ(test, out.p->hdr.msn, i + 2);
+	}
+	peer_expect(out.p, ULP_SEND, 1);
+	peer_wc(out.p, out.p->scq, 7, SRNIC_WC_SUCCESS);
+}
+
+/* QP-19, RD-05: ORD can be lowered while connected, and then counts */
+static void ord_lowered(struct kunit *test)
+{
+	struct ib_qp_attr attr = { .max_rd_atomic = 1 };
+	struct out out = out_open(test, 4);
+	u32 i;
+
+	KUNIT_EXPECT_EQ(test, 0, srnic_dev_ops.modify_qp(&out.p->qp->ibqp, &attr,
+							 IB_QP_MAX_QP_RD_ATOMIC, NULL));
+	attr.max_rd_atomic = 5;
+	KUNIT_EXPECT_EQ(test, -EINVAL, srnic_dev_ops.modify_qp(&out.p->qp->ibqp, &attr,
+							       IB_QP_MAX_QP_RD_ATOMIC, NULL));
+	for (i = 1; i <= 3; i++)
+		KUNIT_EXPECT_EQ(test, post(&out, IB_WR_RDMA_READ, i, SIGNAL, 8), 0);
+	for (i = 1; i <= 3; i++) {
+		peer_expect(out.p, ULP_READ_REQ, 28);
+		peer_expect_nothing(out.p);
+		answer(out.p);
+		peer_wc(out.p, out.p->scq, i, SRNIC_WC_SUCCESS);
+	}
+}
+
+/* RD-03, CP-11, TC-04 */
+static void zero_ord(struct kunit *test)
+{
+	struct out out = out_open(test, 0);
+
+	KUNIT_EXPECT_EQ(test, post(&out, IB_WR_RDMA_READ, 1, SIGNAL, 8), 0);
+	expect_failed(&out, "ORD 0", 0, 0, 1, SRNIC_WC_ZERO_ORD, IB_WC_LOC_QP_OP_ERR);
+}
+
+/* FE-01, FE-03, OR-02, OR-06: what a Read holds up, with a fence and without */
+static void read_fence(struct kunit *test)
+{
+	struct out out = out_open(test, 4);
+
+	post(&out, IB_WR_RDMA_READ, 1, SIGNAL, 8);
+	post(&out, IB_WR_RDMA_WRITE, 2, SIGNAL, 2);
+	/* on a Read the flag means nothing */
+	post(&out, IB_WR_RDMA_READ, 3, SIGNAL | IB_SEND_FENCE, 8);
+	post(&out, IB_WR_RDMA_WRITE, 4, SIGNAL | IB_SEND_FENCE, 4);
+	post(&out, IB_WR_SEND, 5, SIGNAL, 5);
+	peer_expect(out.p, ULP_READ_REQ, 28);
+	peer_expect(out.p, ULP_WRITE, 2);
+	peer_expect(out.p, ULP_READ_REQ, 28);
+	peer_expect_nothing(out.p);
+	peer_no_wc(out.p, out.p->scq);
+	answer(out.p);
+	peer_wc(out.p, out.p->scq, 1, SRNIC_WC_SUCCESS);
+	peer_wc(out.p, out.p->scq, 2, SRNIC_WC_SUCCESS);
+	peer_no_wc(out.p, out.p->scq);
+	peer_expect_nothing(out.p);
+	answer(out.p);
+	peer_wc(out.p, out.p->scq, 3, SRNIC_WC_SUCCESS);
+	peer_expect(out.p, ULP_WRITE, 4);
+	peer_expect(out.p, ULP_SEND, 5);
+	peer_wc(out.p, out.p->scq, 4, SRNIC_WC_SUCCESS);
+	peer_wc(out.p, out.p->scq, 5, SRNIC_WC_SUCCESS);
+}
+
+/* FE-04: a Read of nothing, with rubbish for addresses, and a fence behind it */
+static void fence_end_to_end(struct kunit *test)
+{
+	struct ib_sge rubbish = { .addr = 0xbad, .lkey = 0xbad };
+	struct out out = out_open(test, 1);
+
+	KUNIT_EXPECT_EQ(test, 0, peer_post(out.p, IB_WR_RDMA_READ, 1, 0, &rubbish, 1, 0xbad));
+	post(&out, IB_WR_SEND, 2, SIGNAL | IB_SEND_FENCE, 5);
+	peer_expect(out.p, ULP_READ_REQ, 28);
+	peer_expect_nothing(out.p);
+	answer(out.p);
+	peer_expect(out.p, ULP_SEND, 5);
+	peer_wc(out.p, out.p->scq, 2, SRNIC_WC_SUCCESS);
+}
+
+/* FE-02: Invalidate Local waits for all that is before it if fenced, else for nothing */
+static void local_fence(struct kunit *test)
+{
+	u32 fenced;
+
+	for (fenced = 0; fenced < 2; fenced++) {
+		struct out out = out_open(test, 1);
+		struct srnic_tpte *inv = peer_region(out.p, out.p->pd, out.mem, 1, LR);
+		int flags = fenced ? SIGNAL | IB_SEND_FENCE : SIGNAL;
+
+		post(&out, IB_WR_RDMA_READ, 1, SIGNAL, 8);
+		peer_post(out.p, IB_WR_LOCAL_INV, 2, flags, NULL, 0, inv->stag);
+		peer_expect(out.p, ULP_READ_REQ, 28);
+		if (fenced)
+			msleep(50);
+		else
+			peer_until(!READ_ONCE(inv->valid));
+		KUNIT_EXPECT_EQ(test, inv->valid, fenced);
+		peer_no_wc(out.p, out.p->scq);
+		answer(out.p);
+		peer_wc(out.p, out.p->scq, 1, SRNIC_WC_SUCCESS);
+		peer_wc(out.p, out.p->scq, 2, SRNIC_WC_SUCCESS);
+		KUNIT_EXPECT_FALSE(test, inv->valid);
+	}
+}
+
+/* WR-15, OR-10: the sink is Invalid when the completion is seen; what follows need not wait */
+static void read_with_invalidate(struct kunit *test)
+{
+	struct out out = out_open(test, 1);
+	struct srnic_tpte *sink = peer_region(out.p, out.p->pd, out.mem + 100, 8, ALL);
+	struct ib_sge sge = peer_sge(sink, 0, 8);
+
+	KUNIT_EXPECT_EQ(test, 0, peer_post(out.p, IB_WR_RDMA_READ_WITH_INV, 1, SIGNAL, &sge,
+					   0x1000, 0x2000));
+	post(&out, IB_WR_SEND, 2, SIGNAL, 3);
+	peer_expect(out.p, ULP_READ_REQ, 28);
+	answer(out.p);
+	KUNIT_EXPECT_EQ(test, peer_wc(out.p, out.p->scq, 1, SRNIC_WC_SUCCESS).opcode,
+			IB_WC_RDMA_READ);
+	KUNIT_EXPECT_FALSE(test, sink->valid);
+	KUNIT_EXPECT_PTR_EQ(test, memchr_inv(out.mem + 100, 0x3c, 8), NULL);
+	peer_expect(out.p, ULP_SEND, 3);
+	peer_wc(out.p, out.p->scq, 2, SRNIC_WC_SUCCESS);
+}
+
+/* MR-15: a Read's sink is looked at when the response comes, and not for Local Write */
+static void read_sink(struct kunit *test)
+{
+	struct out out = out_open(test, 1);
+	struct srnic_tpte *sink = peer_region(out.p, out.p->pd, out.mem, 8, LR | LW | RR);
+	struct ib_sge sge = peer_sge(sink, 0, 8);
+
+	peer_post(out.p, IB_WR_RDMA_READ, 1, SIGNAL, &sge, 0x1000, 0x2000);
+	peer_expect(out.p, ULP_READ_REQ, 28);
+	peer_no_wc(out.p, out.p->scq);
+	sink->rights = SINK;
+	answer(out.p);
+	peer_wc(out.p, out.p->scq, 1, SRNIC_WC_SUCCESS);
+
+	sink->rights = LR | LW | RR;
+	peer_post(out.p, IB_WR_RDMA_READ, 2, SIGNAL, &sge, 0x1000, 0x2000);
+	peer_expect(out.p, ULP_READ_REQ, 28);
+	peer_no_wc(out.p, out.p->scq);
+	answer(out.p);
+	expect_failed(&out, "sink", 0x1100, 0xc000, 2, SRNIC_WC_ACCESS, IB_WC_LOC_PROT_ERR);
+}
+
+/* OR-11: registered, used and invalidated in one list; the next WR sees each of them */
+static void register_use_invalidate(struct kunit *test)
+{
+	struct out out = out_open(test, 1);
+	struct ib_sge sge, late;
+	const struct ib_send_wr *bad;
+	struct ib_mr *mr = srnic_mr_alloc(out.p->pd, IB_MR_TYPE_MEM_REG, 4);
+	struct ib_reg_wr reg = { .wr = { .opcode = IB_WR_REG_MR, .send_flags = SIGNAL } };
+	struct ib_send_wr send = { .wr_id = 1, .opcode = IB_WR_SEND, .send_flags = SIGNAL };
+	struct ib_send_wr inv = { .wr_id = 2, .opcode = IB_WR_LOCAL_INV, .send_flags = SIGNAL };
+	struct ib_send_wr after = { .wr_id = 3, .opcode = IB_WR_SEND, .send_flags = SIGNAL };
+	struct scatterlist sg;
+	u8 *page = (u8 *)__get_free_page(GFP_KERNEL | __GFP_ZERO);
+
+	KUNIT_ASSERT_NOT_NULL(test, page);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
+	sg_init_one(&sg, page, PAGE_SIZE);
+	sg.dma_address = (uintptr_t)page;
+	sg_dma_len(&sg) = PAGE_SIZE;
+	mr->page_size = PAGE_SIZE;
+	KUNIT_ASSERT_EQ(test, srnic_mr_map_sg(mr, &sg, 1, NULL), 1);
+	reg.mr = mr;
+	reg.key = mr->rkey ^ 0x55;
+	reg.access = IB_ACCESS_LOCAL_WRITE;
+	sge = (struct ib_sge){ mr->iova, 11, reg.key };
+	late = sge;
+	send.sg_list = &sge;
+	send.num_sge = 1;
+	after.sg_list = &late;
+	after.num_sge = 1;
+	inv.ex.invalidate_rkey = reg.key;
+	reg.wr.next = &send;
+	send.next = &inv;
+	inv.next = &after;
+	KUNIT_EXPECT_EQ(test, srnic_dev_ops.post_send(&out.p->qp->ibqp, &reg.wr, &bad), 0);
+	peer_wc(out.p, out.p->scq, 0, SRNIC_WC_SUCCESS);
+	peer_wc(out.p, out.p->scq, 1, SRNIC_WC_SUCCESS);
+	peer_wc(out.p, out.p->scq, 2, SRNIC_WC_SUCCESS);
+	peer_expect(out.p, ULP_SEND, 11);
+	expect_failed(&out, "after the invalidation", 0, 0, 3, SRNIC_WC_INVALID_STAG,
+		      IB_WC_LOC_PROT_ERR);
+	srnic_mr_dereg(mr);
+	free_page((unsigned long)page);
+}
+
+/* As a provider posts: verbs have no Bind for kernel consumers */
+static void post_bind(struct out *out, u64 wr_id, u32 window)
+{
+	struct srnic_qp *qp = out->p->qp;
+	struct srnic_sqe *sqe = srnic_ring_slot(&qp->sq, qp->sq_posted);
+
+	*sqe = (struct srnic_sqe){
+		.wr_id = wr_id, .opcode = SRNIC_OP_BIND_MW, .flags = SRNIC_SQE_SIGNALED,
+		.rkey = out->mr->stag, .stag = window,
+		.arg = { out->mr->base, 8, IB_ACCESS_REMOTE_READ },
+	};
+	smp_store_release(&qp->sq_posted, qp->sq_posted + 1);	/* the SQE is there */
+	srnic_qp_doorbell(qp);
+}
+
+/* MW-02, MW-09, MW-10: a Bind sends nothing; one that fails ends the stream (C2) */
+static void bind_is_silent(struct kunit *test)
+{
+	struct out out = out_open(test, 1);
+	struct srnic_mw *mw = kunit_kzalloc(test, sizeof(*mw), GFP_KERNEL);
+	u32 rkey;
+
+	KUNIT_ASSERT_NOT_NULL(test, mw);
+	out.mr->rights |= SRNIC_BINDABLE;
+	mw->ibmw.device = &out.p->dev->ibdev;
+	mw->ibmw.pd = out.p->pd;
+	mw->ibmw.type = IB_MW_TYPE_2;
+	KUNIT_ASSERT_EQ(test, srnic_mw_alloc(&mw->ibmw), 0);
+	rkey = mw->ibmw.rkey + (mw->ibmw.rkey & 0x80 ? -1 : 1);
+	post_bind(&out, 1, rkey);
+	peer_wc(out.p, out.p->scq, 1, SRNIC_WC_SUCCESS);
+	peer_expect_nothing(out.p);
+	peer_read_request(out.p, 1, 5, 6, 8, rkey, out.mr->base);
+	peer_expect(out.p, ULP_READ_RESP, 8);
+	KUNIT_EXPECT_EQ(test, memcmp(out.p->data, out.mem, 8), 0);
+	post_bind(&out, 2, rkey);
+	expect_failed(&out, "bound again", 0, 0, 2, SRNIC_WC_STAG_NOT_INVALID,
+		      IB_WC_MW_BIND_ERR);
+	srnic_mw_dealloc(&mw->ibmw);
+}
+
+/* AE-19: an SQ whose index cannot be ends its QP, with an event, as there is no WR to tell */
+static void wild_index(struct kunit *test)
+{
+	struct out out = out_open(test, 1);
+	struct peer *p = out.p;
+
+	post(&out, IB_WR_SEND, 1, SIGNAL, 1);
+	peer_expect(p, ULP_SEND, 1);
+	peer_wc(p, p->scq, 1, SRNIC_WC_SUCCESS);
+	p->qp->sq_posted += PEER_DEPTH + 1;
+	srnic_qp_doorbell(p->qp);
+	peer_expect_terminate(p, "wild index", 0, 0);
+	peer_close(p);
+	peer_expect_closed(p, "wild index", SRNIC_QP_ERROR);
+	peer_expect_event(p, "wild index", IB_EVENT_QP_FATAL);
+	peer_no_wc(p, p->scq);
+}
+
+/*
+ * TC-01, TC-04, TM-05, ST-22, ST-23, WR-24, CP-09: a WR that cannot be carried
+ * out. What is before it gets out, then a Terminate that quotes nothing.
+ */
+static void local_errors(struct kunit *test)
+{
+	static const struct {
+		const char *what;
+		u32 stag_xor;
+		s64 off;
+		u8 rights;
+		bool foreign;
+		enum srnic_wc_status want;
+	} rows[] = {
+		{ "unknown STag", 0x5a5a00, 0, ALL, false, SRNIC_WC_INVALID_STAG },
+		{ "wrong key", 1, 0, ALL, false, SRNIC_WC_INVALID_STAG },
+		{ "past the end", 0, SIZE - 7, ALL, false, SRNIC_WC_BOUNDS },
+		{ "no Local Read", 0, 0, LW | RR | RW, false, SRNIC_WC_ACCESS },
+		{ "another PD", 0, 0, ALL, true, SRNIC_WC_INVALID_PD },
+	};
+	u32 i, j;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct out out = out_open(test, 1);
+		struct srnic_tpte *mr = peer_region(out.p, rows[i].foreign ?
+						    fake_pd(test, out.p->dev) : out.p->pd,
+						    out.mem, SIZE, rows[i].rights);
+		struct ib_sge sge = peer_sge(mr, rows[i].off, 8);
+
+		sge.lkey ^= rows[i].stag_xor;
+		peer_post_recv(out.p, 50, NULL);
+		for (j = 0; j < 5; j++) {
+			int flags = j & 1 ? 0 : SIGNAL;
+
+			if (j == 1)
+				peer_post(out.p, IB_WR_RDMA_WRITE, j, flags, &sge, 1, 2);
+			else
+				post(&out, IB_WR_RDMA_WRITE, j, flags, 3);
+		}
+		peer_wc(out.p, out.p->scq, 0, SRNIC_WC_SUCCESS);
+		peer_expect(out.p, ULP_WRITE, 3);
+		expect_failed(&out, rows[i].what, 0, 0, 1, rows[i].want, IB_WC_LOC_PROT_ERR);
+		peer_flushes(out.p, out.p->scq, 2, 3);
+		peer_flushes(out.p, out.p->rcq, 50, 1);
+		KUNIT_EXPECT_TRUE(test, out.p->qp->term_valid && out.p->qp->term_local);
+	}
+}
+
+/* CP-09: a wrap has a status of its own; MM-11: STag 0 has no remote memory */
+static void wrap_and_zero(struct kunit *test)
+{
+	struct out out = out_open(test, 1);
+	struct ib_sge sge = peer_sge(out.mr, 0, 9);
+
+	sge.addr = ~0ULL - 7;
+	peer_post(out.p, IB_WR_SEND, 1, SIGNAL, &sge, 0, 0);
+	expect_failed(&out, "wrap", 0, 0, 1, SRNIC_WC_WRAP, IB_WC_LOC_PROT_ERR);
+
+	out = out_open(test, 1);
+	sge = peer_sge(out.mr, 0, 9);
+	peer_post(out.p, IB_WR_RDMA_WRITE, 1, SIGNAL, &sge, 0x1000, 0);
+	expect_failed(&out, "STag 0", 0, 0, 1, SRNIC_WC_INVALID_STAG, IB_WC_LOC_PROT_ERR);
+}
+
+/* MM-08: all of memory, for a kernel consumer */
+static void stag_zero(struct kunit *test)
+{
+	struct out out = out_open(test, 1);
+	struct ib_sge sge = { (uintptr_t)out.mem + 5, 6, 0 };
+	struct ib_sge into = { (uintptr_t)out.mem + 50, 6, 0 };
+	struct ddp_hdr hdr = HDR_SEND(1);
+
+	peer_post(out.p, IB_WR_SEND, 1, SIGNAL, &sge, 0, 0);
+	peer_expect(out.p, ULP_SEND, 6);
+	KUNIT_EXPECT_EQ(test, memcmp(out.p->data, out.mem + 5, 6), 0);
+	peer_wc(out.p, out.p->scq, 1, SRNIC_WC_SUCCESS);
+	peer_post_recv(out.p, 2, &into);
+	peer_send(out.p, &hdr, "abcdef", 6);
+	peer_wc(out.p, out.p->rcq, 2, SRNIC_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, memcmp(out.mem + 50, "abcdef", 6), 0);
+}
+
+/* MM-04, MR-01: an STag dies under a message that is being sent; what was cut is whole FPDUs */
+static void revoked_while_sending(struct kunit *test)
+{
+	struct out out = out_open(test, 1);
+	u8 *big = vzalloc(BIG);
+	struct srnic_tpte *mr;
+	struct ib_sge sge;
+
+	KUNIT_ASSERT_NOT_NULL(test, big);
+	mr = peer_region(out.p, out.p->pd, big, BIG, LR);
+	sge = peer_sge(mr, 0, BIG);
+	peer_post(out.p, IB_WR_RDMA_WRITE, 1, SIGNAL, &sge, 0x1000, 0x2000);
+	peer_post(out.p, IB_WR_SEND, 2, 0, NULL, 0, 0);
+	KUNIT_ASSERT_GT(test, peer_recv(out.p), 0);
+	KUNIT_EXPECT_EQ(test, srnic_tpt_invalidate(out.p->qp, mr->stag, false), SRNIC_INV_OK);
+	memset(big, 0xff, BIG);		/* nobody may look at it any more */
+	out.p->skip = ULP_WRITE;
+	expect_failed(&out, "revoked", 0, 0, 1, SRNIC_WC_INVALID_STAG, IB_WC_LOC_PROT_ERR);
+	KUNIT_EXPECT_LT(test, out.p->skipped, BIG);
+	peer_flushes(out.p, out.p->scq, 2, 1);
+	peer_unregister(out.p, mr);
+	vfree(big);
+}
+
+/* WR-01, WR-03: posting does not wait for the peer, and nothing of a WR is looked at later */
+static void post_does_not_wait(struct kunit *test)
+{
+	struct out out = out_open(test, 1);
+	u8 *big = vzalloc(BIG);
+	struct srnic_tpte *mr;
+	struct ib_sge sge;
+	unsigned long flags;
+	spinlock_t lock;	/* makes it atomic context, guards nothing */
+	u32 i, got = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, big);
+	spin_lock_init(&lock);
+	mr = peer_region(out.p, out.p->pd, big, BIG, LR);
+	spin_lock_irqsave(&lock, flags);
+	for (i = 0; i < PEER_DEPTH; i++) {
+		sge = peer_sge(mr, 0, BIG);
+		KUNIT_EXPECT_EQ(test, 0, peer_post(out.p, IB_WR_RDMA_WRITE, i, SIGNAL, &sge, 0,
+						   0x2000));
+		memset(&sge, 0xff, sizeof(sge));
+	}
+	/* WR-05 */
+	KUNIT_EXPECT_EQ(test, -ENOMEM, peer_post(out.p, IB_WR_SEND, i, SIGNAL, NULL, 0, 0));
+	spin_unlock_irqrestore(&lock, flags);
+	while (got < PEER_DEPTH) {
+		KUNIT_ASSERT_GT(test, peer_recv(out.p), 0);
+		KUNIT_ASSERT_EQ(test, out.p->hdr.ulp, ULP_WRITE);
+		got += out.p->hdr.last;
+	}
+	for (i = 0; i < PEER_DEPTH; i++)
+		peer_wc(out.p, out.p->scq, i, SRNIC_WC_SUCCESS);
+	peer_unregister(out.p, mr);
+	vfree(big);
+}
+
+/* TM-07, AE-18, CQ-05: a CQ that is full ends its QP; the Terminate quotes nothing */
+static void cq_overflow(struct kunit *test)
+{
+	struct out out = out_idle(test);
+	struct fake_cq *little = fake_cq(test, out.p->dev, 1);
+
+	out.p->qp->scq = &little->cq;
+	peer_connect(out.p, 1, 1);
+	post(&out, IB_WR_SEND, 1, SIGNAL, 1);
+	post(&out, IB_WR_SEND, 2, SIGNAL, 2);
+	peer_expect(out.p, ULP_SEND, 1);
+	peer_expect(out.p, ULP_SEND, 2);
+	peer_expect_terminate(out.p, "CQ overflow", 0x0000, 0);
+	peer_close(out.p);
+	peer_expect_closed(out.p, "CQ overflow", SRNIC_QP_ERROR);
+	peer_expect_event(out.p, "CQ overflow", IB_EVENT_QP_FATAL);
+	KUNIT_EXPECT_EQ(test, little->errors, 1);
+	peer_wc(out.p, little, 1, SRNIC_WC_SUCCESS);
+	peer_no_wc(out.p, little);
+	/* before its CQ */
+	KUNIT_EXPECT_EQ(test, srnic_qp_destroy(out.p->qp), 0);
+	out.p->qp = NULL;
+}
+
+static struct kunit_case tx_cases[] = {
+	KUNIT_CASE(posted_in_idle),
+	KUNIT_CASE(opcodes),
+	KUNIT_CASE(ord_stalls),
+	KUNIT_CASE(ord_lowered),
+	KUNIT_CASE(zero_ord),
+	KUNIT_CASE(read_fence),
+	KUNIT_CASE(fence_end_to_end),
+	KUNIT_CASE(local_fence),
+	KUNIT_CASE(read_with_invalidate),
+	KUNIT_CASE(read_sink),
+	KUNIT_CASE(register_use_invalidate),
+	KUNIT_CASE(bind_is_silent),
+	KUNIT_CASE(wild_index),
+	KUNIT_CASE(local_errors),
+	KUNIT_CASE(wrap_and_zero),
+	KUNIT_CASE(stag_zero),
+	KUNIT_CASE(revoked_while_sending),
+	KUNIT_CASE(post_does_not_wait),
+	KUNIT_CASE(cq_overflow),
+	{}
+};
+
+static struct kunit_suite tx_suite = {
+	.name = "srnic-tx",
+	.test_cases = tx_cases,
+};
+
+kunit_test_suite(tx_suite);

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* verbs.c, device.c: what verbs ask for and what they are told, where no suite of its own is. */
+#include <kunit/test.h>
+#include <linux/scatterlist.h>
+#include "fake.h"
+#include "mr.h"
+#include "peer.h"
+
+#define ops	srnic_dev_ops
+
+/* RN-07 to RN-15, RD-01, RD-04, QP-04: each limit is the one that create checks */
+static void device_attributes(struct kunit *test)
+{
+	struct ib_device_attr attr;
+	struct ib_udata udata = { };
+	struct srnic_device *dev = fake_device(test);
+
+	memset(&attr, 0xa5, sizeof(attr));
+	KUNIT_ASSERT_EQ(test, 0, srnic_query_device(&dev->ibdev, &attr, &udata));
+	KUNIT_EXPECT_NE(test, attr.vendor_id, 0);
+	KUNIT_EXPECT_EQ(test, attr.max_qp, SRNIC_MAX_QP);
+	KUNIT_EXPECT_EQ(test, attr.max_qp_wr, SRNIC_MAX_QP_WR);
+	KUNIT_EXPECT_EQ(test, attr.max_send_sge, SRNIC_MAX_SGE);
+	KUNIT_EXPECT_EQ(test, attr.max_recv_sge, SRNIC_MAX_SGE);
+	KUNIT_EXPECT_GE(test, attr.max_send_sge, 4);
+	KUNIT_EXPECT_EQ(test, attr.max_sge_rd, 1);
+	KUNIT_EXPECT_EQ(test, attr.max_cq, SRNIC_MAX_CQ);
+	KUNIT_EXPECT_EQ(test, attr.max_cqe, SRNIC_MAX_CQE);
+	KUNIT_EXPECT_EQ(test, attr.max_mr, SRNIC_MAX_MR);
+	KUNIT_EXPECT_EQ(test, attr.max_mw, SRNIC_MAX_MW);
+	KUNIT_EXPECT_EQ(test, attr.max_pd, SRNIC_MAX_PD);
+	KUNIT_EXPECT_EQ(test, attr.max_fast_reg_page_list_len, SRNIC_MAX_FR_BLOCKS);
+	KUNIT_EXPECT_EQ(test, attr.max_qp_rd_atom, SRNIC_MAX_IRD);
+	KUNIT_EXPECT_EQ(test, attr.max_qp_init_rd_atom, SRNIC_MAX_ORD);
+	KUNIT_EXPECT_GE(test, attr.max_res_rd_atom, attr.max_qp);
+	KUNIT_EXPECT_TRUE(test, attr.page_size_cap & SZ_4K);
+	KUNIT_EXPECT_TRUE(test, attr.page_size_cap & SZ_2M);
+	/* no depth can be changed, see modify_reads() */
+	KUNIT_EXPECT_FALSE(test, attr.device_cap_flags & IB_DEVICE_RESIZE_MAX_WR);
+}
+
+/* PD-01, RN-11 */
+static void pd_limit(struct kunit *test)
+{
+	struct srnic_device *dev = fake_device(test);
+	struct ib_pd *pd = fake_pd(test, dev);
+
+	atomic_set(&dev->num_pd, SRNIC_MAX_PD - 1);
+	KUNIT_EXPECT_EQ(test, ops.alloc_pd(pd, NULL), 0);
+	KUNIT_EXPECT_EQ(test, ops.alloc_pd(fake_pd(test, dev), NULL), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, atomic_read(&dev->num_pd), SRNIC_MAX_PD);
+	KUNIT_EXPECT_EQ(test, ops.dealloc_pd(pd, NULL), 0);
+	KUNIT_EXPECT_EQ(test, ops.alloc_pd(pd, NULL), 0);
+}
+
+/* CQ-04, RN-10 */
+static void cq_limit(struct kunit *test)
+{
+	struct ib_cq_init_attr attr = { .cqe = 5 };
+	struct srnic_device *dev = fake_device(test);
+	struct srnic_cq *cq = kunit_kzalloc(test, sizeof(*cq), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, cq);
+	cq->ibcq.device = &dev->ibdev;
+	atomic_set(&dev->num_cq, SRNIC_MAX_CQ);
+	KUNIT_EXPECT_EQ(test, ops.create_cq(&cq->ibcq, &attr, NULL), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, atomic_read(&dev->num_cq), SRNIC_MAX_CQ);
+	atomic_dec(&dev->num_cq);
+	attr.flags = 1 << 31;
+	KUNIT_EXPECT_EQ(test, ops.create_cq(&cq->ibcq, &attr, NULL), -EOPNOTSUPP);
+	attr.flags = 0;
+	KUNIT_EXPECT_EQ(test, ops.create_cq(&cq->ibcq, &attr, NULL), 0);
+	KUNIT_EXPECT_GE(test, cq->ibcq.cqe, 5);
+	ops.destroy_cq(&cq->ibcq, NULL);
+	KUNIT_EXPECT_EQ(test, atomic_read(&dev->num_cq), SRNIC_MAX_CQ - 1);
+}
+
+/* RN-01: what belongs to one device means nothing to another */
+static void other_device(struct kunit *test)
+{
+	struct peer *p = peer_idle(test);
+	struct srnic_device *other = fake_device(test);
+	static u8 mem[8];
+	struct srnic_tpte *mr = peer_region(p, p->pd, mem, 8, SRNIC_LOCAL_READ);
+	struct srnic_access acc = {
+		.stag = mr->stag, .to = mr->base, .length = 8, .need = SRNIC_LOCAL_READ,
+		.pd = p->pd,
+	};
+	struct srnic_span span;
+
+	KUNIT_EXPECT_EQ(test, srnic_tpt_get(p->dev, &acc, &span), SRNIC_TPT_OK);
+	srnic_tpt_put(&span);
+	KUNIT_EXPECT_EQ(test, srnic_tpt_get(other, &acc, &span), SRNIC_TPT_STAG);
+	KUNIT_EXPECT_PTR_EQ(test, srnic_qp_find(other, p->qp->ibqp.qp_num), NULL);
+}
+
+/* QP-14: what was asked for comes back */
+static void query_qp(struct kunit *test)
+{
+	struct peer *p = peer_idle(test);
+	struct ib_qp_init_attr init;
+	struct ib_qp_attr attr = { };
+
+	KUNIT_ASSERT_EQ(test, ops.query_qp(&p->qp->ibqp, &attr, -1, &init), 0);
+	KUNIT_EXPECT_EQ(test, attr.qp_state, IB_QPS_RESET);
+	KUNIT_EXPECT_EQ(test, attr.cap.max_send_wr, PEER_DEPTH);
+	KUNIT_EXPECT_EQ(test, attr.cap.max_recv_wr, PEER_DEPTH);
+	KUNIT_EXPECT_EQ(test, attr.cap.max_send_sge, 2);
+	KUNIT_EXPECT_EQ(test, attr.cap.max_recv_sge, 2);
+	KUNIT_EXPECT_EQ(test, init.cap.max_send_wr, PEER_DEPTH);
+	KUNIT_EXPECT_PTR_EQ(test, init.send_cq, &p->scq->cq.ibcq);
+	KUNIT_EXPECT_PTR_EQ(test, init.recv_cq, &p->rcq->cq.ibcq);
+	KUNIT_EXPECT_EQ(test, init.sq_sig_type, IB_SIGNAL_REQ_WR);
+	peer_connect(p, 3, 4);
+	KUNIT_ASSERT_EQ(test, ops.query_qp(&p->qp->ibqp, &attr, -1, &init), 0);
+	KUNIT_EXPECT_EQ(test, attr.qp_state, IB_QPS_RTS);
+	KUNIT_EXPECT_EQ(test, attr.max_dest_rd_atomic, 3);
+	KUNIT_EXPECT_EQ(test, attr.max_rd_atomic, 4);
+	KUNIT_EXPECT_TRUE(test, attr.qp_access_flags & IB_ACCESS_REMOTE_READ);
+	KUNIT_EXPECT_TRUE(test, attr.qp_access_flags & IB_ACCESS_REMOTE_WRITE);
+}
+
+/* QP-10, QP-19, RD-05, ST-06: IRD and ORD in Idle; depths are as created (RN-13) */
+static void modify_reads(struct kunit *test)
+{
+	static const struct {
+		struct ib_qp_attr attr;
+		int mask, err;
+	} rows[] = {
+		{ { .max_rd_atomic = SRNIC_MAX_ORD }, IB_QP_MAX_QP_RD_ATOMIC, 0 },
+		{ { .max_rd_atomic = SRNIC_MAX_ORD + 1 }, IB_QP_MAX_QP_RD_ATOMIC, -EINVAL },
+		{ { .max_dest_rd_atomic = SRNIC_MAX_IRD }, IB_QP_MAX_DEST_RD_ATOMIC, 0 },
+		{ { .max_dest_rd_atomic = SRNIC_MAX_IRD + 1 }, IB_QP_MAX_DEST_RD_ATOMIC,
+		  -EINVAL },
+		{ { .cap.max_send_wr = 4 }, IB_QP_CAP, -EOPNOTSUPP },
+		{ { .qp_state = IB_QPS_RESET, .max_rd_atomic = 7, .max_dest_rd_atomic = 8 },
+		  IB_QP_STATE | IB_QP_MAX_QP_RD_ATOMIC | IB_QP_MAX_DEST_RD_ATOMIC, 0 },
+	};
+	struct peer *p = peer_idle(test);
+	struct ib_qp_init_attr init;
+	struct ib_qp_attr now = { };
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct ib_qp_attr attr = rows[i].attr;
+
+		KUNIT_EXPECT_EQ_MSG(test, rows[i].err,
+				    ops.modify_qp(&p->qp->ibqp, &attr, rows[i].mask, NULL),
+				    "row %u", i);
+	}
+	KUNIT_ASSERT_EQ(test, ops.query_qp(&p->qp->ibqp, &now, -1, &init), 0);
+	KUNIT_EXPECT_EQ(test, now.max_rd_atomic, 7);
+	KUNIT_EXPECT_EQ(test, now.max_dest_rd_atomic, 8);
+}
+
+/* RN-05, MR-11, MR-12: blocks are a power of two of pages, and there are no others */
+static void block_sizes(struct kunit *test)
+{
+	static const struct {
+		u32 size;
+		int mapped;
+	} rows[] = {
+		{ 4096, 1 }, { 8192, 1 }, { 1 << 21, 1 },
+		{ 0, -EINVAL }, { 512, -EINVAL }, { 4096 * 3, -EINVAL }, { 5000, -EINVAL },
+		{ 1U << 31, -EINVAL },
+	};
+	struct ib_pd *pd = fake_pd(test, fake_device(test));
+	struct scatterlist sg;
+	struct ib_mr *mr;
+	u32 i;
+
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, PTR_ERR(srnic_mr_alloc(pd, IB_MR_TYPE_SG_GAPS, 4)));
+	mr = srnic_mr_alloc(pd, IB_MR_TYPE_MEM_REG, 4);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
+	sg_init_table(&sg, 1);
+	sg.dma_address = 1 << 30;
+	sg_dma_len(&sg) = 4096;
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		mr->page_size = rows[i].size;
+		KUNIT_EXPECT_EQ_MSG(test, srnic_mr_map_sg(mr, &sg, 1, NULL), rows[i].mapped,
+				    "%u", rows[i].size);
+	}
+	srnic_mr_dereg(mr);
+}
+
+static struct kunit_case verbs_cases[] = {
+	KUNIT_CASE(device_attributes),
+	KUNIT_CASE(pd_limit),
+	KUNIT_CASE(cq_limit),
+	KUNIT_CASE(other_device),
+	KUNIT_CASE(query_qp),
+	KUNIT_CASE(modify_reads),
+	KUNIT_CASE(block_sizes),
+	{}
+};
+
+static struct kunit_suite verbs_suite = {
+	.name = "srnic-verbs",
+	.test_cases = verbs_cases,
+};
+
+kunit_test_suite(verbs_suite);

@@ -347,14 +347,22 @@ static void bad_invalidates(struct kunit *test)
 		u8 enables;
 		u32 windows;
 		u16 code;
+		enum srnic_wc_status want;
+		enum ib_wc_status verbs;
 	} rows[] = {
-		{ "unknown STag", WRONG_INDEX, 3, 0, 0x0209 },
-		{ "wrong key", WRONG_KEY, 3, 0, 0x0209 },
-		{ "STag 0", ZERO, 3, 0, 0x0209 },
-		{ "another PD", FOREIGN, 3, 0, 0x0109 },
-		{ "no remote right", NO_RIGHT, 3, 0, 0x0109 },
-		{ "nothing enabled", GOOD, SRNIC_QP_BIND_ENABLED, 0, 0x0109 },
-		{ "a window is bound", GOOD, 3, 1, 0x0109 },
+		{ "unknown STag", WRONG_INDEX, 3, 0, 0x0209, SRNIC_WC_INVALID_STAG,
+		  IB_WC_LOC_PROT_ERR },
+		{ "wrong key", WRONG_KEY, 3, 0, 0x0209, SRNIC_WC_INVALID_STAG,
+		  IB_WC_LOC_PROT_ERR },
+		{ "STag 0", ZERO, 3, 0, 0x0209, SRNIC_WC_INVALID_STAG, IB_WC_LOC_PROT_ERR },
+		{ "another PD", FOREIGN, 3, 0, 0x0109, SRNIC_WC_INVALIDATE,
+		  IB_WC_REM_INV_REQ_ERR },
+		{ "no remote right", NO_RIGHT, 3, 0, 0x0109, SRNIC_WC_INVALIDATE,
+		  IB_WC_REM_INV_REQ_ERR },
+		{ "nothing enabled", GOOD, SRNIC_QP_BIND_ENABLED, 0, 0x0109,
+		  SRNIC_WC_INVALIDATE, IB_WC_REM_INV_REQ_ERR },
+		{ "a window is bound", GOOD, 3, 1, 0x0109, SRNIC_WC_INVALIDATE,
+		  IB_WC_REM_INV_REQ_ERR },
 	};
 	u32 i;
 
@@ -371,8 +379,8 @@ static void bad_invalidates(struct kunit *test)
 		peer_post_recv(in.p, 10, &sge);
 		peer_post_recv(in.p, 11, &sge);
 		peer_send(in.p, &hdr, "12345678", 8);
-		wc = peer_wc(in.p, in.p->rcq, 10, SRNIC_WC_INVALIDATE);
-		KUNIT_EXPECT_EQ(test, wc.status, IB_WC_REM_INV_REQ_ERR);
+		wc = peer_wc(in.p, in.p->rcq, 10, rows[i].want);
+		KUNIT_EXPECT_EQ_MSG(test, wc.status, rows[i].verbs, "%s", rows[i].what);
 		expect_failed(test, &in, rows[i].what, rows[i].code, M | D, BY_WC);
 		peer_flushes(in.p, in.p->rcq, 11, 1);
 		KUNIT_EXPECT_TRUE_MSG(test, in.good->valid, "%s", rows[i].what);

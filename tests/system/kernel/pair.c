@@ -75,6 +75,7 @@ static void qp_attr(struct st_end *e, struct ib_qp_init_attr *attr)
 		.qp_context = e,
 		.send_cq = e->cq,
 		.recv_cq = e->rcq,
+		.srq = e->srq,
 		.cap = {
 			.max_send_wr = ST_DEPTH,
 			.max_recv_wr = ST_DEPTH,
@@ -102,6 +103,31 @@ struct ib_qp *st_qp_new(struct st_end *e)
 	return ib_create_qp(e->pd, &attr);
 }
 
+static void srq_event(struct ib_event *ev, void *context)
+{
+	struct st_end *e = context;
+
+	e->srq_event = ev->event;
+	/* which before that, see st_wait_flag() */
+	smp_store_release(&e->srq_told, true);
+}
+
+static int make_srq(struct st_end *e)
+{
+	struct ib_srq_init_attr attr = {
+		.event_handler = srq_event,
+		.srq_context = e,
+		.attr = { .max_wr = ST_DEPTH, .max_sge = ST_SGE },
+		.srq_type = IB_SRQT_BASIC,
+	};
+	struct ib_srq *srq = ib_create_srq(e->pd, &attr);
+
+	if (IS_ERR(srq))
+		return PTR_ERR(srq);
+	e->srq = srq;
+	return 0;
+}
+
 /* PD, CQ and QP on the device that rdma_cm found */
 static int end_setup(struct st_end *e)
 {
@@ -124,6 +150,8 @@ static int end_setup(struct st_end *e)
 			return PTR_ERR(cq);
 		e->cq = cq;
 		e->rcq = cq;
+		if (e->pair->opt.srq && e == &e->pair->srv)
+			st_try(make_srq(e));
 	}
 	if (e->pair->opt.no_qp)
 		return 0;
@@ -259,6 +287,8 @@ void st_pair_hang_up(struct st_pair *p)
 
 static void end_close(struct st_end *e)
 {
+	if (e->srq)
+		ib_destroy_srq(e->srq);
 	if (e->rcq && e->rcq != e->cq)
 		ib_free_cq(e->rcq);
 	if (e->cq)
@@ -437,7 +467,7 @@ static void local_lkey(struct st_end *e, struct ib_sge *sge, int n)
 }
 
 /**
- * st_recv - post a receive
+ * st_recv - post a receive, to the SRQ if there is one
  * @e: end
  * @op: set up
  * @sge: where lkey is 0 it gets the local DMA lkey
@@ -449,7 +479,7 @@ int st_recv(struct st_end *e, struct st_op *op, struct ib_sge *sge, int n)
 
 	st_op_init(op);
 	local_lkey(e, sge, n);
-	return ib_post_recv(e->qp, &wr, NULL);
+	return e->srq ? ib_post_srq_recv(e->srq, &wr, NULL) : ib_post_recv(e->qp, &wr, NULL);
 }
 
 /**

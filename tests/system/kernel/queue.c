@@ -549,12 +549,55 @@ static int test_reuse(const struct st_where *where)
 	return st_with_pair(where, &opt, run_reuse);
 }
 
+/* A shared receive queue: its limit is told once, when the receives get few (SR-25) */
+static int shared(struct st_pair *p, struct st_many *m)
+{
+	struct ib_srq_attr attr = { .srq_limit = BATCH / 2 };
+	struct st_end *e = &p->srv;
+	int i;
+
+	for (i = 0; i < 10; i++) {
+		st_try(post_recvs(e, m));
+		st_try(post_list(&p->cli, m, i, true));
+		st_try(st_wait_ok(&p->cli, &m->send[BATCH - 1]));
+		st_try(check_received(e, m, i));
+		st_check(!e->srq_told, "event %d without a limit", e->srq_event);
+	}
+	st_try(post_recvs(e, m));
+	st_try(ib_modify_srq(e->srq, &attr, IB_SRQ_LIMIT));
+	st_try(post_list(&p->cli, m, i, true));
+	st_try(check_received(e, m, i));
+	st_try(st_wait_flag(e, &e->srq_told));
+	st_check(e->srq_event == IB_EVENT_SRQ_LIMIT_REACHED, "event %d", e->srq_event);
+	/* and no second time, until it is armed again */
+	e->srq_told = false;
+	st_try(post_recvs(e, m));
+	st_try(post_list(&p->cli, m, i, true));
+	st_try(check_received(e, m, i));
+	msleep(50);
+	st_check(!e->srq_told, "told twice");
+	return 0;
+}
+
+static int run_srq(struct st_pair *p)
+{
+	return with_many(p, shared);
+}
+
+static int test_srq(const struct st_where *where)
+{
+	static const struct st_opt opt = { .poll = IB_POLL_SOFTIRQ, .srq = true };
+
+	return st_with_pair(where, &opt, run_srq);
+}
+
 const struct st_test st_queue_tests[] = {
 	{ "poll", "all poll contexts of ib_alloc_cq(), signaled and not", test_poll },
 	{ "notify", "ib_req_notify_cq(): missed events, solicited; ib_resize_cq()", test_notify },
 	{ "atomic", "posting with a spinlock held and interrupts off", test_atomic },
 	{ "drain", "ib_drain_*() in RTS, Error, and after the peer's close", test_drain },
 	{ "flush", "Error amidst Sends: each WR completes once, in order", test_flush },
+	{ "srq", "a shared receive queue, and its limit", test_srq },
 	{ "reuse", "the same QPs for ten connections", test_reuse },
 	{ }
 };

@@ -38,17 +38,21 @@ struct st_end {
 	struct ib_pd *pd;
 	struct ib_cq *cq;	/* of SQ and RQ, or of the SQ */
 	struct ib_cq *rcq;	/* of the RQ if it has its own, else the same */
+	struct ib_srq *srq;	/* takes the place of the QP's RQ if there is one */
 	struct ib_qp *qp;
 	int cm_event;		/* last one, -1 for none */
 	int cm_status;
 	bool disconnected;
 	int qp_events;		/* how many, and which was the first */
 	enum ib_event_type qp_event;
+	enum ib_event_type srq_event;
+	bool srq_told;		/* of the last event of the SRQ */
 };
 
 struct st_opt {
 	enum ib_poll_context poll;
 	unsigned int rdma_ctxs;	/* for rdma_rw */
+	bool srq;		/* the server has one */
 	bool no_qp;		/* the test makes the QPs, with ib_create_qp() */
 };
 

@@ -13,6 +13,16 @@ perf() {	# PROGRAM [OPTION...]
 	pair 18515 "$prog" -R -F -d "$SRV_DEV" "$@" -- "$prog" -R -F -d "$CLI_DEV" "$@" "$SRV4"
 }
 
+# The server's part is to be there, and to end in error.
+refused() {	# OP
+	local rc=0
+	serve 7174 rping -s -a "$SRV4" || return
+	on_cli "$BIN/rfc7306" --peer "$SRV4" 7174 "$1" || rc=$?
+	kill $server_pid 2>/dev/null
+	served
+	return $rc
+}
+
 rcopy_file() {	# BYTES
 	head -c "$1" /dev/urandom >"$tmp/src"
 	rm -f "$tmp/dst"
@@ -42,6 +52,13 @@ both_ways "$SRNIC_TYPE client, siw server"
 # no such client, but such a server. So this works in one direction only.
 t "$SRNIC_TYPE client, siw server: ucmatose" pair 7471 \
 	ucmatose -b "$SRV4" -c 4 -C 5 -S 2000 -- ucmatose -s "$SRV4" -c 4 -C 5 -S 2000
+# siw knows nothing of RFC 7306: it says so, and the connection ends cleanly.
+if [ "$SRNIC_TYPE" = srnic ]; then
+	t "siw server refuses an atomic" refused fetch-add
+	t "siw server refuses immediate data" refused write-imm
+	t "siw server, after that" pair 7174 rping -s -a "$SRV4" -C 5 -V -- \
+		rping -c -a "$SRV4" -C 5 -V
+fi
 teardown_hosts
 
 two_hosts 1500 siw "$SRNIC_TYPE"

@@ -34,7 +34,11 @@ struct wish {
 	uint64_t raddr;
 } __attribute__((packed));
 
-enum wish_op { WISH_NONE, WISH_READ, WISH_WRITE, WISH_SEND, WISH_BAD_SEND, WISH_CLOSE };
+enum wish_op {
+	WISH_NONE, WISH_READ, WISH_WRITE, WISH_SEND, WISH_BAD_SEND, WISH_CLOSE,
+	WISH_FETCH_ADD,		/* of 5 */
+	WISH_CMP_SWAP,		/* of 5 and 9 */
+};
 
 /* What it needs to know: private data of the Reply, big endian */
 struct offer {
@@ -151,6 +155,8 @@ static void do_wish(const struct target *tg, struct rdma_cm_id *id, const struct
 		[WISH_WRITE] = IBV_WR_RDMA_WRITE,
 		[WISH_SEND] = IBV_WR_SEND,
 		[WISH_BAD_SEND] = IBV_WR_SEND,
+		[WISH_FETCH_ADD] = IBV_WR_ATOMIC_FETCH_AND_ADD,
+		[WISH_CMP_SWAP] = IBV_WR_ATOMIC_CMP_AND_SWP,
 	};
 	struct ibv_sge sge = {
 		.addr = (uintptr_t)tg->buf,
@@ -166,11 +172,18 @@ static void do_wish(const struct target *tg, struct rdma_cm_id *id, const struct
 
 	if (w->op == WISH_CLOSE)
 		rdma_disconnect(id);
-	if (w->op == WISH_NONE || w->op >= ARRAY_SIZE(opcode))
+	if (w->op == WISH_NONE || w->op == WISH_CLOSE || w->op >= ARRAY_SIZE(opcode))
 		return;
 	wr.opcode = opcode[w->op];
-	wr.wr.rdma.rkey = be32toh(w->rkey);
-	wr.wr.rdma.remote_addr = be64toh(w->raddr);
+	if (w->op == WISH_FETCH_ADD || w->op == WISH_CMP_SWAP) {
+		wr.wr.atomic.rkey = be32toh(w->rkey);
+		wr.wr.atomic.remote_addr = be64toh(w->raddr);
+		wr.wr.atomic.compare_add = 5;
+		wr.wr.atomic.swap = 9;
+	} else {
+		wr.wr.rdma.rkey = be32toh(w->rkey);
+		wr.wr.rdma.remote_addr = be64toh(w->raddr);
+	}
 	require(!ibv_post_send(id->qp, &wr, &bad), "%s", strerror(errno));
 }
 

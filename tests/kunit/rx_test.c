@@ -4,6 +4,7 @@
 #include <linux/sizes.h>
 #include <linux/vmalloc.h>
 #include "peer.h"
+#include "srq.h"
 
 #define M	0x8000
 #define D	0x4000
@@ -624,6 +625,49 @@ static void read_terminated(struct kunit *test)
 	peer_flushes(p, p->scq, 2, 1);
 }
 
+/* SR-21: of the QPs on an SRQ only a kernel consumer's may use STag 0 */
+static void shared_receive(struct kunit *test)
+{
+	u32 user;
+
+	for (user = 0; user < 2; user++) {
+		u8 *mem = kunit_kzalloc(test, 8, GFP_KERNEL);
+		struct srnic_srq *srq = kunit_kzalloc(test, sizeof(*srq), GFP_KERNEL);
+		struct ib_sge sge = { (uintptr_t)mem, 8, 0 };
+		struct ib_recv_wr wr = { .wr_id = 7, .sg_list = &sge, .num_sge = 1 };
+		struct ib_srq_attr attr = { .max_wr = 2, .max_sge = 1 };
+		struct in in = { .p = peer_idle(test) };
+		struct ddp_hdr hdr = HDR_SEND(1);
+		const struct ib_recv_wr *bad;
+
+		KUNIT_ASSERT_NOT_NULL(test, mem);
+		KUNIT_ASSERT_NOT_NULL(test, srq);
+		srq->ibsrq.device = &in.p->dev->ibdev;
+		srq->ibsrq.pd = in.p->pd;
+		KUNIT_ASSERT_EQ(test, srnic_srq_create(srq, &attr, NULL), 0);
+		in.p->qp->srq = srq;
+		in.p->qp->kernel = !user;
+		KUNIT_ASSERT_EQ(test, srnic_dev_ops.post_srq_recv(&srq->ibsrq, &wr, &bad), 0);
+		peer_connect(in.p, 1, 1);
+		peer_send(in.p, &hdr, "abcdefgh", 8);
+		if (user) {
+			peer_wc(in.p, in.p->rcq, 7, SRNIC_WC_INVALID_STAG);
+			peer_expect_terminate(in.p, "STag 0", 0, 0);
+			KUNIT_EXPECT_PTR_EQ(test, memchr_inv(mem, 0, 8), NULL);
+		} else {
+			peer_wc(in.p, in.p->rcq, 7, SRNIC_WC_SUCCESS);
+			KUNIT_EXPECT_EQ(test, memcmp(mem, "abcdefgh", 8), 0);
+		}
+		/* before its SRQ */
+		peer_close(in.p);
+		peer_expect_closed(in.p, "shared", user ? SRNIC_QP_ERROR : SRNIC_QP_IDLE);
+		in.p->qp->kernel = true;
+		KUNIT_EXPECT_EQ(test, srnic_qp_destroy(in.p->qp), 0);
+		in.p->qp = NULL;
+		srnic_srq_destroy(srq);
+	}
+}
+
 static struct kunit_case rx_cases[] = {
 	KUNIT_CASE(bad_segments),
 	KUNIT_CASE(write_wraps),
@@ -644,6 +688,7 @@ static struct kunit_case rx_cases[] = {
 	KUNIT_CASE(early),
 	KUNIT_CASE(terminated),
 	KUNIT_CASE(read_terminated),
+	KUNIT_CASE(shared_receive),
 	{}
 };
 

@@ -52,6 +52,20 @@ events() {
 	return $rc
 }
 
+# the end of a device is its catastrophe, for those who have it open (AE-23)
+device_fatal() {
+	local rc=0 pid
+	ip netns exec h1 stdbuf -oL ibv_asyncwatch -d sr1 >"$tmp/events" 2>&1 &
+	pid=$!
+	within 10 grep -q 'async event FD' "$tmp/events" || rc=1
+	rdma link delete sr1 && within 5 gone sr1 || rc=1
+	within 5 grep -q IBV_EVENT_DEVICE_FATAL "$tmp/events" || rc=1
+	kill $pid
+	cat "$tmp/events"
+	ip netns exec h1 rdma link add sr1 type "$SRNIC_TYPE" netdev v1 &&
+		within 10 state sr1 ACTIVE && return $rc
+}
+
 mtu_under_traffic() {
 	rping_start "$SRV4" || return
 	for mtu in 9000 1500 600 1500; do
@@ -176,6 +190,7 @@ again_and_again() {
 two_hosts 1500
 t "the port follows the carrier" carrier
 t "port events reach programs" events
+t "the end of a device reaches programs" device_fatal
 t "MTU changes under traffic" mtu_under_traffic
 t "down and up under traffic" down_under_traffic
 t "rename under traffic" rename_under_traffic

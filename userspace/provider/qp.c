@@ -42,6 +42,8 @@ enum {
 	SRNIC_WR_SGE1	= 1 << 4,	/* has one SGE at most */
 	SRNIC_WR_IMM	= 1 << 5,	/* has immediate data */
 	SRNIC_WR_ATOMIC	= 1 << 6,	/* has operands; one SGE takes 8 bytes */
+	SRNIC_WR_NODATA	= 1 << 7,	/* moves nothing: data is not looked at */
+	SRNIC_WR_BIND	= 1 << 8,	/* says what to bind */
 };
 
 /*
@@ -51,7 +53,7 @@ enum {
  */
 static const struct srnic_wr_rule {
 	uint8_t opcode;			/* enum srnic_opcode */
-	uint8_t has;			/* SRNIC_WR_* */
+	uint16_t has;			/* SRNIC_WR_* */
 } srnic_wr_rules[] = {
 	[IBV_WR_SEND]		= { SRNIC_OP_SEND,
 				    SRNIC_WR_INLINE | SRNIC_WR_SE },
@@ -67,6 +69,10 @@ static const struct srnic_wr_rule {
 				    SRNIC_WR_REMOTE | SRNIC_WR_SGE1 },
 	[IBV_WR_ATOMIC_FETCH_AND_ADD] = { SRNIC_OP_FETCH_ADD, SRNIC_WR_ATOMIC },
 	[IBV_WR_ATOMIC_CMP_AND_SWP] = { SRNIC_OP_CMP_SWAP, SRNIC_WR_ATOMIC },
+	[IBV_WR_LOCAL_INV]	= { SRNIC_OP_LOCAL_INV,
+				    SRNIC_WR_NODATA | SRNIC_WR_INV },
+	[IBV_WR_BIND_MW]	= { SRNIC_OP_BIND_MW,
+				    SRNIC_WR_NODATA | SRNIC_WR_BIND },
 	[IBV_WR_DRIVER1]	= { 0 },
 };
 
@@ -512,6 +518,28 @@ static int srnic_put_sgl(struct srnic_sge *to, const struct ibv_sge *from,
 	return 0;
 }
 
+/*
+ * Of the window's own rkey only the index counts, the key is the WR's choice.
+ * Whether it fits together is for the kernel to see when the WR's turn comes.
+ */
+static int srnic_put_bind(struct srnic_sqe *sqe, const struct ibv_send_wr *wr)
+{
+	const struct ibv_mw_bind_info *info = &wr->bind_mw.bind_info;
+
+	if ((wr->bind_mw.rkey ^ wr->bind_mw.mw->rkey) >> SRNIC_STAG_KEY_BITS)
+		return EINVAL;
+	/* verbs: type 1 with no length is unbound, from whatever it was */
+	if (!info->mr &&
+	    (wr->bind_mw.mw->type != IBV_MW_TYPE_1 || info->length))
+		return EINVAL;
+	sqe->stag = wr->bind_mw.rkey;
+	sqe->rkey = info->mr ? info->mr->rkey : 0;
+	sqe->arg[0] = info->addr;
+	sqe->arg[1] = info->length;
+	sqe->arg[2] = info->mw_access_flags;
+	return 0;
+}
+
 /**
  * srnic_put_head - check what a WR says beside its data, and begin its SQE
  * @qp: QP
@@ -522,8 +550,9 @@ static int srnic_put_sgl(struct srnic_sge *to, const struct ibv_sge *from,
  * The one place that knows where a WR's fields go, for ibv_post_send() and the
  * ibv_wr_* calls. The SQ's lock is held.
  *
- * Return: 0, EINVAL (opcode or flag that verbs does not know here), EOPNOTSUPP
- * (operation this device does not do).
+ * Return: 0, EINVAL (opcode or flag that verbs does not know here, a key of
+ * another window, no region to bind to), EOPNOTSUPP (operation this device does
+ * not do).
  */
 int srnic_put_head(const struct srnic_qp *qp, struct srnic_sqe *sqe,
 		   const struct ibv_send_wr *wr)
@@ -566,6 +595,8 @@ int srnic_put_head(const struct srnic_qp *qp, struct srnic_sqe *sqe,
 		sqe->stag = wr->invalidate_rkey;
 	if (rule->has & SRNIC_WR_IMM)
 		sqe->stag = (__force uint32_t)wr->imm_data;
+	if (rule->has & SRNIC_WR_BIND)
+		return srnic_put_bind(sqe, wr);
 	return 0;
 }
 
@@ -577,6 +608,8 @@ int srnic_put_head(const struct srnic_qp *qp, struct srnic_sqe *sqe,
  * @sgl: SGEs
  * @num: how many
  *
+ * A WR that moves nothing gets none, whatever there is (RDMAC verbs 9.3.1.1).
+ *
  * Return: 0, or EINVAL: too many SGEs or too many bytes, or not what an atomic
  * returns.
  */
@@ -584,6 +617,8 @@ int srnic_put_sges(const struct srnic_qp *qp, struct srnic_sqe *sqe,
 		   enum ibv_wr_opcode opcode, const struct ibv_sge *sgl,
 		   size_t num)
 {
+	if (srnic_wr_rules[opcode].has & SRNIC_WR_NODATA)
+		return 0;
 	if (num > qp->sq.max_sge ||
 	    (num > 1 && (srnic_wr_rules[opcode].has & SRNIC_WR_SGE1)))
 		return EINVAL;
@@ -608,6 +643,8 @@ int srnic_put_inline(const struct srnic_qp *qp, struct srnic_sqe *sqe,
 		     enum ibv_wr_opcode opcode, const void *addr,
 		     size_t length)
 {
+	if (srnic_wr_rules[opcode].has & SRNIC_WR_NODATA)
+		return 0;
 	if (!(srnic_wr_rules[opcode].has & SRNIC_WR_INLINE) ||
 	    length > qp->max_inline - sqe->inline_len)
 		return EINVAL;
@@ -636,6 +673,8 @@ static int srnic_put_send(const struct srnic_qp *qp, struct srnic_sqe *sqe,
 	uint32_t num = wr->num_sge;
 	int ret;
 
+	if (!srnic_wr_bindable(wr))
+		return EINVAL;
 	ret = srnic_put_head(qp, sqe, wr);
 	if (ret)
 		return ret;
@@ -650,6 +689,29 @@ static int srnic_put_send(const struct srnic_qp *qp, struct srnic_sqe *sqe,
 				       (const void *)(uintptr_t)sge->addr,
 				       sge->length);
 	return ret;
+}
+
+/**
+ * srnic_post_head - post one WR that moves nothing
+ * @qp: QP
+ * @wr: WR; it is not looked at whether ibv_post_send() would take it
+ *
+ * Return: as srnic_post_send(). Any thread.
+ */
+int srnic_post_head(struct srnic_qp *qp, const struct ibv_send_wr *wr)
+{
+	struct srnic_wq *sq = &qp->sq;
+	bool doorbell = false;
+	int ret = ENOMEM;
+
+	pthread_spin_lock(&sq->lock);
+	if (!srnic_wq_full(sq, sq->head))
+		ret = srnic_put_head(qp, srnic_ring_entry(&sq->ring, sq->head),
+				     wr);
+	if (!ret)
+		doorbell = srnic_wq_publish(sq, sq->head + 1);
+	pthread_spin_unlock(&sq->lock);
+	return doorbell ? srnic_doorbell(qp, true) : ret;
 }
 
 /**

@@ -92,15 +92,18 @@ static int srnic_dereg_mr(struct verbs_mr *vmr)
 }
 
 static const struct verbs_context_ops srnic_ctx_ops = {
+	.alloc_mw = srnic_alloc_mw,
 	.alloc_parent_domain = srnic_alloc_parent_domain,
 	.alloc_pd = srnic_alloc_pd,
 	.alloc_td = srnic_alloc_td,
+	.bind_mw = srnic_bind_mw,
 	.create_cq = srnic_create_cq,
 	.create_cq_ex = srnic_create_cq_ex,
 	.create_qp = srnic_create_qp,
 	.create_qp_ex = srnic_create_qp_ex,
 	.create_srq = srnic_create_srq,
 	.create_srq_ex = srnic_create_srq_ex,
+	.dealloc_mw = srnic_dealloc_mw,
 	.dealloc_pd = srnic_dealloc_pd,
 	.dealloc_td = srnic_dealloc_td,
 	.dereg_mr = srnic_dereg_mr,

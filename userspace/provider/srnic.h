@@ -25,6 +25,9 @@ DECLARE_DRV_CMD(srnic_cmd_create_qp, IB_USER_VERBS_CMD_CREATE_QP,
 DECLARE_DRV_CMD(srnic_cmd_create_srq, IB_USER_VERBS_CMD_CREATE_SRQ,
 		empty, srnic_uresp_create_srq);
 
+/* STag: an index that the kernel chose, and a key in the low bits */
+#define SRNIC_STAG_KEY_BITS	8
+
 /* QP numbers have 24 bits; the table that finds a QP by number splits them. */
 #define SRNIC_QPN_BITS		24
 #define SRNIC_QPN_LEAF_BITS	12
@@ -157,6 +160,13 @@ struct ibv_pd *
 srnic_alloc_parent_domain(struct ibv_context *ibctx,
 			  struct ibv_parent_domain_init_attr *attr);
 
+/* Windows of type 1 are bound by ibv_bind_mw() alone. */
+static inline bool srnic_wr_bindable(const struct ibv_send_wr *wr)
+{
+	return wr->opcode != IBV_WR_BIND_MW ||
+	       wr->bind_mw.mw->type == IBV_MW_TYPE_2;
+}
+
 /* cq.c */
 struct ibv_cq *srnic_create_cq(struct ibv_context *ibctx, int cqe,
 			       struct ibv_comp_channel *channel,
@@ -200,6 +210,7 @@ int srnic_doorbell(struct srnic_qp *qp, bool send);
 bool srnic_wr_known(enum ibv_wr_opcode opcode);
 int srnic_put_head(const struct srnic_qp *qp, struct srnic_sqe *sqe,
 		   const struct ibv_send_wr *wr);
+int srnic_post_head(struct srnic_qp *qp, const struct ibv_send_wr *wr);
 int srnic_put_sges(const struct srnic_qp *qp, struct srnic_sqe *sqe,
 		   enum ibv_wr_opcode opcode, const struct ibv_sge *sgl,
 		   size_t num);
@@ -208,6 +219,12 @@ int srnic_put_inline(const struct srnic_qp *qp, struct srnic_sqe *sqe,
 		     size_t length);
 int srnic_put_recv(struct srnic_rqe *rqe, const struct ibv_recv_wr *wr,
 		   uint32_t max_sge);
+
+/* mw.c */
+struct ibv_mw *srnic_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
+int srnic_dealloc_mw(struct ibv_mw *mw);
+int srnic_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw,
+		  struct ibv_mw_bind *mw_bind);
 
 /* wr.c */
 bool srnic_wr_ops_known(uint64_t ops);

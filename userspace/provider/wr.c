@@ -214,6 +214,8 @@ static void srnic_wr_bind_mw(struct ibv_qp_ex *qpx, struct ibv_mw *mw,
 		.bind_mw = { mw, rkey, *bind_info },
 	};
 
+	if (!srnic_wr_bindable(&wr))
+		srnic_wr_check(&to_srnic_qp_ex(qpx)->batch, EINVAL);
 	srnic_wr_begin(qpx, IBV_QP_EX_WITH_BIND_MW, &wr);
 }
 

@@ -36,7 +36,9 @@ void end_init(struct end *e, struct rdma_cm_id *id, const struct ibv_qp_cap *cap
 					    .comp_mask = IBV_QP_INIT_ATTR_PD };
 
 	e->id = id;
-	e->pd = ibv_alloc_pd(id->verbs);
+	e->pd_shared = e->pd;
+	if (!e->pd)
+		e->pd = ibv_alloc_pd(id->verbs);
 	require(e->pd, "ibv_alloc_pd: %s", strerror(errno));
 	e->rch = ibv_create_comp_channel(id->verbs);
 	require(e->rch, "ibv_create_comp_channel: %s", strerror(errno));
@@ -119,6 +121,16 @@ void pair_open(struct pair *p)
 	pair_connect(p);
 }
 
+/* Its b is in the PD of the other one's b. */
+void pair_open_with(struct pair *p, const struct pair *other)
+{
+	struct ibv_qp_cap cap = DEFAULT_CAP;
+
+	pair_prepare(p, &cap);
+	p->b.pd = other->b.pd;
+	pair_connect(p);
+}
+
 static void end_close(struct end *e)
 {
 	int err;
@@ -132,8 +144,10 @@ static void end_close(struct end *e)
 	err = ibv_dereg_mr(e->mr);
 	require(!err, "ibv_dereg_mr: %s", strerror(err));
 	munmap(e->buf, BUF_SIZE);
-	err = ibv_destroy_cq(e->scq) ?: ibv_destroy_cq(e->rcq) ?: ibv_dealloc_pd(e->pd) ?:
+	err = ibv_destroy_cq(e->scq) ?: ibv_destroy_cq(e->rcq) ?:
 	      ibv_destroy_comp_channel(e->rch);
+	if (!err && !e->pd_shared)
+		err = ibv_dealloc_pd(e->pd);
 	require(!err, "releasing an end: %s", strerror(err));
 	if (rdma_destroy_id(e->id))
 		die("rdma_destroy_id: %s", strerror(errno));

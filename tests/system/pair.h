@@ -21,6 +21,7 @@ struct end {
 	struct ibv_qp_cap cap;
 	uint8_t *buf;
 	struct ibv_mr *mr;	/* of buf, all rights */
+	bool pd_shared;		/* another end's */
 	bool disconnected;
 };
 
@@ -48,6 +49,7 @@ void end_init(struct end *e, struct rdma_cm_id *id, const struct ibv_qp_cap *cap
 void pair_prepare(struct pair *p, const struct ibv_qp_cap *cap);
 void pair_connect(struct pair *p);
 void pair_open(struct pair *p);
+void pair_open_with(struct pair *p, const struct pair *other);
 void pair_close(struct pair *p);
 void pair_works(struct pair *p, const char *when);
 

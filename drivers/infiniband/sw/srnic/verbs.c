@@ -423,6 +423,10 @@ static int qp_modify_check(const struct srnic_qp *qp, const struct ib_qp_attr *a
 		return -EINVAL;
 	if (mask & IB_QP_CUR_STATE && attr->cur_qp_state != verbs_state(qp))
 		return -EINVAL;
+	/* the enables go with no transition to where the stream ends (QP-20) */
+	if (mask & IB_QP_STATE && mask & IB_QP_ACCESS_FLAGS &&
+	    native_state[attr->qp_state] > SRNIC_QP_RTS)
+		return -EINVAL;
 	return qp_modify_check_rd(qp, attr, mask);
 }
 

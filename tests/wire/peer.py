@@ -271,13 +271,14 @@ def bad_rows():
            lambda s: untagged(READ_REQ, 1, 1, read_req(1, 2, 0, 0, 0), last=False),
            (0, 2, 7), "MD", REQ_ERR)
     inv = [(100, REM_INV_REQ_ERR)]
+    no_stag = [(100, LOC_PROT_ERR)]	# Invalid STag, not a matter of PD or rights (TC-03)
     for op in (SEND_INV, SEND_SE_INV):
         yield ("E-25", "opcode %d, unknown STag" % op,
                lambda s, op=op: untagged(op, 0, 1, b"", inv=s.t.all ^ 0x5A5A5A00), (0, 2, 9),
-               "MD", None, inv, one)
+               "MD", None, no_stag, one)
         yield ("E-25", "opcode %d, STag with a wrong key" % op,
                lambda s, op=op: untagged(op, 0, 1, b"", inv=s.t.all ^ 1), (0, 2, 9), "MD",
-               None, inv, one)
+               None, no_stag, one)
         yield ("E-26", "opcode %d, STag of another PD" % op,
                lambda s, op=op: untagged(op, 0, 1, b"", inv=s.t.other_pd), (0, 1, 9), "MD",
                None, inv, one)

@@ -426,9 +426,10 @@ enum srnic_inv_err srnic_tpt_invalidate(struct srnic_qp *qp, u32 stag, bool remo
 	}
 	spin_lock(&tpte->lock);
 	err = check_invalidate(tpte, qp, stag, remote);
-	if (!err && tpte->valid) {
+	if (!err) {
+		/* Invalid already, it may still have users that another invalidation waits for */
+		held = tpte->users || (tpte->valid && srnic_tpte_is_window(tpte));
 		tpte->valid = false;
-		held = tpte->users || srnic_tpte_is_window(tpte);
 		tpte->holds += held;
 	}
 	spin_unlock(&tpte->lock);

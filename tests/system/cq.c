@@ -44,6 +44,28 @@ void send_plain(struct end *from, uint64_t wr_id, unsigned int flags)
 	require(!err, "ibv_post_send: %s", strerror(err));
 }
 
+/*
+ * All that a has sent so far has completed at b, whose completions nobody has
+ * polled: a READ behind it was answered. It is unsignaled, so its data tells.
+ */
+void barrier(struct pair *p)
+{
+	static uint64_t mark;
+	volatile uint64_t *from = (void *)(p->b.buf + 8192), *to = (void *)(p->a.buf + 8192);
+	struct ibv_sge sge = sge_of(&p->a, 8192, sizeof(mark));
+	const uint64_t end = now_ms() + 20000;
+	int err;
+
+	*from = ++mark;
+	err = post_wr(&p->a, IBV_WR_RDMA_READ, 0, &sge, 1, 0, (uintptr_t)from, p->b.mr->rkey);
+	require(!err, "ibv_post_send: %s", strerror(err));
+	while (*to != mark) {
+		require(now_ms() < end, "no answer to a READ");
+		usleep(100);
+	}
+	usleep(20000);	/* and a's own completions are there */
+}
+
 /* CQ-03, CQ-04, CQ-07: at least what was asked for, up to the limit that is told. */
 void case_limits(void)
 {
@@ -180,6 +202,9 @@ static void overflow(bool rq)
 	for (int i = 0; i < 4; i++)	/* those that came before it are good */
 		expect_wc(cq, 100 + i, IBV_WC_SUCCESS, "before the overflow");
 	expect_no_wc(cq, 200, "after the overflow");
+	while (take_async(ctx, &ev, 0))
+		require(ev.event_type == IBV_EVENT_QP_FATAL && ev.element.qp == p.b.qp, "%s",
+			ibv_event_type_str(ev.event_type));
 	for (int i = 0; i < 3; i++) {
 		expect_wc(other.a.scq, i, IBV_WC_SUCCESS, "bystander");
 		expect_wc(other.b.rcq, i, IBV_WC_SUCCESS, "bystander");

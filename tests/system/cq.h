@@ -9,6 +9,7 @@
 void case_limits(void);
 void case_shared(void);
 void case_overflow(void);
+void barrier(struct pair *p);
 void send_plain(struct end *from, uint64_t wr_id, unsigned int flags);
 
 /* cq_resize.c */

@@ -100,7 +100,7 @@ static void arriving(void)
 	for (int i = 0; i < 5; i++)
 		message(SIG);
 	drain(p.a.scq, 5);
-	usleep(50000);
+	barrier(&p);
 	arm(cq, 0);
 	expect_no_event("completions that were there");
 	message(SIG);

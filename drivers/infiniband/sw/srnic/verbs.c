@@ -306,7 +306,8 @@ static int srnic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 			      udata ? udata_to_ucontext(udata) : NULL);
 	if (err)
 		return err;
-	qp->verbs_state = IB_QPS_RESET;
+	/* what programs expect of a new QP of an RNIC */
+	qp->verbs_state = IB_QPS_INIT;
 	qp->enables = ENABLE_ALL;
 	if (udata) {
 		err = qp_respond(qp, udata);
@@ -360,7 +361,7 @@ static u8 access_to_enables(const struct srnic_qp *qp, int access)
 	bool atomic = access & IB_ACCESS_REMOTE_ATOMIC || (access & both) == both;
 	bool idle = srnic_qp_state(qp) == SRNIC_QP_IDLE;
 
-	if (idle && !(access & (both | IB_ACCESS_REMOTE_ATOMIC)))
+	if (idle && !access)
 		return ENABLE_ALL;
 	return (idle ? READ_ONCE(qp->enables) & SRNIC_QP_BIND_ENABLED : 0) |
 	       (access & IB_ACCESS_REMOTE_READ ? SRNIC_QP_READ_ENABLED : 0) |
@@ -421,7 +422,10 @@ static int qp_modify_check(const struct srnic_qp *qp, const struct ib_qp_attr *a
 		return -EINVAL;
 	if (mask & IB_QP_STATE && attr->qp_state >= ARRAY_SIZE(native_state))
 		return -EINVAL;
-	if (mask & IB_QP_CUR_STATE && attr->cur_qp_state != verbs_state(qp))
+	/* a program that has not asked takes a new QP for one in RESET */
+	if (mask & IB_QP_CUR_STATE &&
+	    (attr->cur_qp_state >= ARRAY_SIZE(native_state) ||
+	     native_state[attr->cur_qp_state] != srnic_qp_state(qp)))
 		return -EINVAL;
 	/* the enables go with no transition to where the stream ends (QP-20) */
 	if (mask & IB_QP_STATE && mask & IB_QP_ACCESS_FLAGS &&

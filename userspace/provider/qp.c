@@ -536,7 +536,8 @@ static int srnic_put_bind(struct srnic_sqe *sqe, const struct ibv_send_wr *wr)
 	sqe->rkey = info->mr ? info->mr->rkey : 0;
 	sqe->arg[0] = info->addr;
 	sqe->arg[1] = info->length;
-	sqe->arg[2] = info->mw_access_flags;
+	/* InfiniBand's programs say local write with remote write (MW-06) */
+	sqe->arg[2] = info->mw_access_flags & ~IBV_ACCESS_LOCAL_WRITE;
 	return 0;
 }
 

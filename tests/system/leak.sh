@@ -73,11 +73,11 @@ links() {
 }
 
 one_host
-t -l 120 "objects" steady 40 objects
+t -l 240 "objects" steady 40 objects
 t -l 240 "connections" steady 100 connections
 t -l 240 "killed programs" steady 100 killed
-t -l 120 "errors" steady 40 errors
-t -l 120 "links" steady 40 links
+t -l 300 "errors" steady 40 errors
+t -l 240 "links" steady 40 links
 teardown_hosts
 
 unload() {

@@ -315,7 +315,17 @@ void refused_by_peer(unsigned int port, const char *op)
 
 	if (atomic) {
 		require(!post_fetch_add(&e, 1, 0, 0, 0x100, 0, 0), "post");
-		expect_wc(e.scq, 1, IBV_WC_REM_ACCESS_ERR, op);
+		wc = wait_wc(e.scq, op);
+		/*
+		 * A Terminate that tells what was wrong names the request. That of
+		 * siw in Linux 6.1 (2/0/06) does not, so the WR is flushed and the
+		 * Terminate is an event.
+		 */
+		require(wc.wr_id == 1 && (wc.status == IBV_WC_REM_ACCESS_ERR ||
+					  wc.status == IBV_WC_WR_FLUSH_ERR), "%s",
+			ibv_wc_status_str(wc.status));
+		if (wc.status == IBV_WC_WR_FLUSH_ERR)
+			expect_event(&e, IBV_EVENT_QP_FATAL, op);
 	} else {
 		struct ibv_send_wr wr = {
 			.wr_id = 1, .opcode = IBV_WR_RDMA_WRITE_WITH_IMM, .imm_data = htonl(1),

@@ -12,14 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "badinput.h"
+#include "cases.h"
 
-const char *test_addr;
-
-static const struct {
-	const char *name;
-	void (*run)(void);
-	const char *what;
-} cases[] = {
+static const struct test_case cases[] = {
 	{ "opcode", case_opcode, "unknown and unsupported opcodes" },
 	{ "wr-list", case_wr_list, "a bad work request in the middle of a list" },
 	{ "sge-count", case_sge_count, "more SGEs than the QP has" },
@@ -50,25 +45,15 @@ static const struct {
 	{ "rings", case_rings, "rubbish in the rings" },
 };
 
+static const struct test_program prog = {
+	.usage = "badinput --list | badinput ADDR CASE",
+	.timeout_env = "BADINPUT_TIMEOUT",
+	.timeout = 60,
+	.cases = cases,
+	.count = ARRAY_SIZE(cases),
+};
+
 int main(int argc, char **argv)
 {
-	if (argc == 2 && !strcmp(argv[1], "--list")) {
-		for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-			printf("%s\t%s\n", cases[i].name, cases[i].what);
-		return 0;
-	}
-	if (argc != 3) {
-		fprintf(stderr, "usage: badinput --list | badinput ADDR CASE\n");
-		return 2;
-	}
-	test_addr = argv[1];
-	deadline_set(env_uint("BADINPUT_TIMEOUT", 60), NULL);
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		if (strcmp(cases[i].name, argv[2]))
-			continue;
-		cases[i].run();
-		return EXIT_PASS;
-	}
-	fprintf(stderr, "no case %s\n", argv[2]);
-	return 2;
+	return run_cases(&prog, argc, argv);
 }

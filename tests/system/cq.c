@@ -13,15 +13,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include "cases.h"
 #include "cq.h"
 
-const char *test_addr;
-
-static const struct {
-	const char *name;
-	void (*run)(void);
-	const char *what;
-} cases[] = {
+static const struct test_case cases[] = {
 	{ "limits", case_limits, "each size up to the limit, and not one more" },
 	{ "shared", case_shared, "one CQ for many queues, and too small for all they hold" },
 	{ "overflow", case_overflow, "a CQ that overflows, beside others that do not" },
@@ -220,25 +215,15 @@ void case_overflow(void)
 	overflow(true);
 }
 
+static const struct test_program prog = {
+	.usage = "cq --list | cq ADDR CASE",
+	.timeout_env = "CQ_TIMEOUT",
+	.timeout = 55,
+	.cases = cases,
+	.count = ARRAY_SIZE(cases),
+};
+
 int main(int argc, char **argv)
 {
-	if (argc == 2 && !strcmp(argv[1], "--list")) {
-		for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-			printf("%s\t%s\n", cases[i].name, cases[i].what);
-		return 0;
-	}
-	if (argc != 3) {
-		fprintf(stderr, "usage: cq --list | cq ADDR CASE\n");
-		return 2;
-	}
-	test_addr = argv[1];
-	deadline_set(env_uint("CQ_TIMEOUT", 55), NULL);
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		if (strcmp(cases[i].name, argv[2]))
-			continue;
-		cases[i].run();
-		return EXIT_PASS;
-	}
-	fprintf(stderr, "no case %s\n", argv[2]);
-	return 2;
+	return run_cases(&prog, argc, argv);
 }

@@ -19,11 +19,10 @@
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
+#include "cases.h"
 #include "pair.h"
 
 #define LEN	(5 * 4096)
-
-const char *test_addr;
 
 static uint8_t *pages(size_t len, int prot)
 {
@@ -519,11 +518,7 @@ static void measure(size_t mib)
 	}
 }
 
-static const struct {
-	const char *name;
-	void (*run)(void);
-	const char *what;
-} cases[] = {
+static const struct test_case cases[] = {
 	{ "combinations", case_combinations, "translation, PD, access: changed in all combinations" },
 	{ "thousand", case_thousand, "registered anew a thousand times" },
 	{ "taken-away", case_taken_away, "old addresses, rights and PD are refused" },
@@ -538,30 +533,20 @@ static const struct {
 	{ "dmabuf", case_dmabuf, "dma-buf is not supported" },
 };
 
+static const struct test_program prog = {
+	.usage = "memory --list | ADDR CASE | --measure ADDR MIB",
+	.timeout_env = "MEMORY_TIMEOUT",
+	.timeout = 50,
+	.cases = cases,
+	.count = ARRAY_SIZE(cases),
+};
+
 int main(int argc, char **argv)
 {
-	if (argc == 2 && !strcmp(argv[1], "--list")) {
-		for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-			printf("%s\t%s\n", cases[i].name, cases[i].what);
-		return 0;
-	}
 	if (argc == 4 && !strcmp(argv[1], "--measure")) {
 		test_addr = argv[2];
 		measure(atoi(argv[3]));
 		return 0;
 	}
-	if (argc != 3) {
-		fprintf(stderr, "usage: memory --list | ADDR CASE | --measure ADDR MIB\n");
-		return 2;
-	}
-	test_addr = argv[1];
-	deadline_set(env_uint("MEMORY_TIMEOUT", 50), NULL);
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		if (strcmp(cases[i].name, argv[2]))
-			continue;
-		cases[i].run();
-		return EXIT_PASS;
-	}
-	fprintf(stderr, "no case %s\n", argv[2]);
-	return 2;
+	return run_cases(&prog, argc, argv);
 }

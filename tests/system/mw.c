@@ -15,9 +15,8 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "cases.h"
 #include "pair.h"
-
-const char *test_addr;
 
 #define RR	IBV_ACCESS_REMOTE_READ
 #define RW	IBV_ACCESS_REMOTE_WRITE
@@ -734,11 +733,7 @@ static void case_killed(void)
 	require(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status), "status %#x", status);
 }
 
-static const struct {
-	const char *name;
-	void (*run)(void);
-	const char *what;
-} cases[] = {
+static const struct test_case cases[] = {
 	{ "use", case_use, "WRITE and READ through a window" },
 	{ "refused", case_refused, "what is not in the window, or not its right" },
 	{ "zero-based", case_zero_based, "a zero-based window" },
@@ -759,25 +754,15 @@ static const struct {
 	{ "killed", case_killed, "kill -9 with windows bound" },
 };
 
+static const struct test_program prog = {
+	.usage = "mw --list | mw ADDR CASE",
+	.timeout_env = "MW_TIMEOUT",
+	.timeout = 60,
+	.cases = cases,
+	.count = ARRAY_SIZE(cases),
+};
+
 int main(int argc, char **argv)
 {
-	if (argc == 2 && !strcmp(argv[1], "--list")) {
-		for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-			printf("%s\t%s\n", cases[i].name, cases[i].what);
-		return 0;
-	}
-	if (argc != 3) {
-		fprintf(stderr, "usage: mw --list | mw ADDR CASE\n");
-		return 2;
-	}
-	test_addr = argv[1];
-	deadline_set(env_uint("MW_TIMEOUT", 60), NULL);
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		if (strcmp(cases[i].name, argv[2]))
-			continue;
-		cases[i].run();
-		return EXIT_PASS;
-	}
-	fprintf(stderr, "no case %s\n", argv[2]);
-	return 2;
+	return run_cases(&prog, argc, argv);
 }

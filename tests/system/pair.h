@@ -3,6 +3,7 @@
 #ifndef PAIR_H
 #define PAIR_H
 
+#include "cases.h"
 #include "common.h"
 #include "pattern.h"
 
@@ -31,9 +32,6 @@ struct pair {
 	struct end b;
 	struct rdma_cm_id *listener;
 };
-
-/* Set by main(): the address of the device to be tested. */
-extern const char *test_addr;
 
 #define DEFAULT_CAP { .max_send_wr = 16, .max_recv_wr = 16, .max_send_sge = 4,	\
 		      .max_recv_sge = 4, .max_inline_data = 16 }

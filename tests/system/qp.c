@@ -11,9 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include "cases.h"
 #include "pair.h"
-
-const char *test_addr;
 
 static int modify(struct end *e, enum ibv_qp_state state)
 {
@@ -439,11 +438,7 @@ static void case_destroy(void)
 	}
 }
 
-static const struct {
-	const char *name;
-	void (*run)(void);
-	const char *what;
-} cases[] = {
+static const struct test_case cases[] = {
 	{ "reuse", case_reuse, "one connection after another, each cause of an end, its events" },
 	{ "modify", case_modify, "what Modify refuses, and what it does" },
 	{ "query", case_query, "Query tells what Create made" },
@@ -451,25 +446,15 @@ static const struct {
 	{ "destroy", case_destroy, "destruction in each state" },
 };
 
+static const struct test_program prog = {
+	.usage = "qp --list | qp ADDR CASE",
+	.timeout_env = "QP_TIMEOUT",
+	.timeout = 90,
+	.cases = cases,
+	.count = ARRAY_SIZE(cases),
+};
+
 int main(int argc, char **argv)
 {
-	if (argc == 2 && !strcmp(argv[1], "--list")) {
-		for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-			printf("%s\t%s\n", cases[i].name, cases[i].what);
-		return 0;
-	}
-	if (argc != 3) {
-		fprintf(stderr, "usage: qp --list | qp ADDR CASE\n");
-		return 2;
-	}
-	test_addr = argv[1];
-	deadline_set(env_uint("QP_TIMEOUT", 90), NULL);
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		if (strcmp(cases[i].name, argv[2]))
-			continue;
-		cases[i].run();
-		return EXIT_PASS;
-	}
-	fprintf(stderr, "no case %s\n", argv[2]);
-	return 2;
+	return run_cases(&prog, argc, argv);
 }

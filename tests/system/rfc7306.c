@@ -14,15 +14,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "cases.h"
 #include "rfc7306.h"
 
-const char *test_addr;
-
-static const struct {
-	const char *name;
-	void (*run)(void);
-	const char *what;
-} cases[] = {
+static const struct test_case cases[] = {
 	{ "imm-sizes", case_imm_sizes, "WRITE with immediate data, no byte to many segments" },
 	{ "imm-order", case_imm_order, "among SENDs and WRITEs, in order" },
 	{ "imm-solicited", case_imm_solicited, "wakes who waits for solicited messages" },
@@ -41,30 +36,21 @@ static const struct {
 	{ "ird", case_ird, "IRD changed while connected" },
 };
 
+static const struct test_program prog = {
+	.usage = "rfc7306 --list | ADDR CASE | --peer ADDR PORT OP",
+	.timeout_env = "RFC7306_TIMEOUT",
+	.timeout = 50,
+	.cases = cases,
+	.count = ARRAY_SIZE(cases),
+};
+
 int main(int argc, char **argv)
 {
-	if (argc == 2 && !strcmp(argv[1], "--list")) {
-		for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-			printf("%s\t%s\n", cases[i].name, cases[i].what);
-		return 0;
-	}
-	deadline_set(env_uint("RFC7306_TIMEOUT", 50), NULL);
 	if (argc == 5 && !strcmp(argv[1], "--peer")) {
+		deadline_set(env_uint(prog.timeout_env, prog.timeout), NULL);
 		test_addr = argv[2];
 		refused_by_peer(atoi(argv[3]), argv[4]);
 		return EXIT_PASS;
 	}
-	if (argc != 3) {
-		fprintf(stderr, "usage: rfc7306 --list | ADDR CASE | --peer ADDR PORT OP\n");
-		return 2;
-	}
-	test_addr = argv[1];
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		if (strcmp(cases[i].name, argv[2]))
-			continue;
-		cases[i].run();
-		return EXIT_PASS;
-	}
-	fprintf(stderr, "no case %s\n", argv[2]);
-	return 2;
+	return run_cases(&prog, argc, argv);
 }

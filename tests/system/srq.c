@@ -15,9 +15,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "cases.h"
 #include "pair.h"
-
-const char *test_addr;
 
 #define SLOT	4096	/* bytes of buffer for one receive */
 #define WAIT_MS	20000
@@ -743,11 +742,7 @@ static void case_broken(void)
 	pool_close(&s);
 }
 
-static const struct {
-	const char *name;
-	void (*run)(void);
-	const char *what;
-} cases[] = {
+static const struct test_case cases[] = {
 	{ "limits", case_limits, "the device's limits, and one more" },
 	{ "objects", case_objects, "query, posts to the QP, destroying what is in use" },
 	{ "many", case_many, "8 QPs on one SRQ, each byte checked" },
@@ -761,26 +756,15 @@ static const struct {
 	{ "endless", case_endless, "" },
 };
 
+static const struct test_program prog = {
+	.usage = "srq --list | srq ADDR CASE",
+	.timeout_env = "SRQ_TIMEOUT",
+	.timeout = 50,
+	.cases = cases,
+	.count = ARRAY_SIZE(cases),
+};
+
 int main(int argc, char **argv)
 {
-	if (argc == 2 && !strcmp(argv[1], "--list")) {
-		for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-			if (*cases[i].what)
-				printf("%s\t%s\n", cases[i].name, cases[i].what);
-		return 0;
-	}
-	if (argc != 3) {
-		fprintf(stderr, "usage: srq --list | srq ADDR CASE\n");
-		return 2;
-	}
-	test_addr = argv[1];
-	deadline_set(env_uint("SRQ_TIMEOUT", 50), NULL);
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		if (strcmp(cases[i].name, argv[2]))
-			continue;
-		cases[i].run();
-		return EXIT_PASS;
-	}
-	fprintf(stderr, "no case %s\n", argv[2]);
-	return 2;
+	return run_cases(&prog, argc, argv);
 }

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* Programs that are made of cases, of which each run does one. */
+#ifndef CASES_H
+#define CASES_H
+
+#include <stddef.h>
+
+/* Without @what it is not listed: it is for the script, which knows of it */
+struct test_case {
+	const char *name;
+	void (*run)(void);
+	const char *what;
+};
+
+/* @timeout in seconds for one case, unless the environment has @timeout_env */
+struct test_program {
+	const char *usage;
+	const char *timeout_env;
+	unsigned int timeout;
+	const struct test_case *cases;
+	size_t count;
+};
+
+/* The address of the device to be tested */
+extern const char *test_addr;
+
+int run_cases(const struct test_program *prog, int argc, char **argv);
+
+#endif

@@ -127,6 +127,14 @@ static inline void srnic_count_add(struct srnic_device *dev,
 /* verbs.c */
 extern const struct ib_device_ops srnic_dev_ops;
 
+/* post.c */
+int srnic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+		    const struct ib_send_wr **bad_wr);
+int srnic_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
+		    const struct ib_recv_wr **bad_wr);
+int srnic_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
+			const struct ib_recv_wr **bad_wr);
+
 /* device.c */
 int srnic_device_add(const char *name, struct net_device *netdev);
 void srnic_dealloc_driver(struct ib_device *ibdev);

@@ -92,6 +92,8 @@ class Peer:
             # the RTR that was offered: a Write of no length (RFC 6581 9)
             if stream.ird & ENH_A:
                 stream.put(tagged(WRITE, 0, 0))
+        if wish.get("enables") is not None:
+            expect(self.answer().get("enabled"), "no word that the QP was modified")
         stream.t = Offer(pd)
         return stream
 
@@ -106,12 +108,15 @@ class Peer:
         pd, stream.buf = stream.buf[20:20 + n], stream.buf[20 + n:]
         return key, flags, rev, pd
 
-    def result(self):
+    def answer(self):
         line = self.program.stdout.readline()
         if not line:
             sys.exit("# the target ended: " + self.program.stderr.read())
-        res = json.loads(line)
-        expect(res["ended"], "the connection does not end: %s" % line)
+        return json.loads(line)
+
+    def result(self):
+        res = self.answer()
+        expect(res["ended"], "the connection does not end: %s" % res)
         expect(res["guards"], "memory beside the region was touched")
         return res
 

@@ -298,6 +298,9 @@ static void serve(struct target *tg)
 		attr.qp_access_flags = be32toh(w.enables) & ~(1U << 31);
 		require(!ibv_modify_qp(id->qp, &attr, IBV_QP_ACCESS_FLAGS), "%s",
 			strerror(errno));
+		/* the peer holds its segments back until then */
+		printf("{\"enabled\": true}\n");
+		fflush(stdout);
 	}
 	if (!ended)
 		do_wish(tg, id, &w);

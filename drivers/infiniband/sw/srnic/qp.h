@@ -23,6 +23,7 @@
 #include "wire/ddp.h"
 #include "wire/mpa.h"
 #include "wire/rdmap.h"
+#include "wqe.h"
 
 struct srnic_device;
 struct srnic_stream;
@@ -135,16 +136,6 @@ struct srnic_inbound {
 	u8 ddp[DDP_UNTAGGED_LEN];		/* as on the wire, for a Terminate */
 };
 
-/* A receive WQE, copied once from the RQ or SRQ and checked */
-struct srnic_rwr {
-	u64 wr_id;
-	u32 index;			/* ring index */
-	u32 num_sge;
-	u64 length;			/* sum of the SGEs */
-	struct ib_pd *pd;		/* what the SGEs are checked against (SR-19) */
-	struct srnic_sge sge[];		/* max_recv_sge of them */
-};
-
 /**
  * struct srnic_qp - a queue pair
  *
@@ -249,18 +240,6 @@ enum {
 	SRNIC_QPF_DESTROY = SRNIC_QPF_STREAM_BITS,	/* nobody cares any more: be quick */
 };
 
-static inline bool srnic_op_is_atomic(u8 opcode)
-{
-	return opcode == SRNIC_OP_FETCH_ADD || opcode == SRNIC_OP_CMP_SWAP;
-}
-
-/* Does the WR wait for a response of the peer? Such WRs take room in ORQ and IRQ. */
-static inline bool srnic_op_has_response(u8 opcode)
-{
-	return opcode == SRNIC_OP_READ || opcode == SRNIC_OP_READ_INV ||
-	       srnic_op_is_atomic(opcode);
-}
-
 static inline struct srnic_qp *to_srnic_qp(struct ib_qp *ibqp)
 {
 	return container_of(ibqp, struct srnic_qp, ibqp);
@@ -304,8 +283,6 @@ void srnic_rq_flush(struct srnic_qp *qp);
 int srnic_sq_pending(const struct srnic_qp *qp);
 bool srnic_sq_empty(struct srnic_qp *qp);
 void srnic_wq_restart(struct srnic_qp *qp);
-int srnic_rwr_copy(struct srnic_rwr *rwr, const struct srnic_ring *ring, u32 index,
-		   u32 max_sge);
 int srnic_rq_take(struct srnic_qp *qp, struct srnic_rwr *rwr);
 void srnic_rq_complete(struct srnic_qp *qp, const struct srnic_rwr *rwr,
 		       struct srnic_cqe *cqe, enum srnic_wc_status status);

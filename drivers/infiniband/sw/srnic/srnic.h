@@ -9,6 +9,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/srnic-abi.h>
 #include "wire/mpa.h"
+#include "wqe.h"
 
 /* Shown as firmware version: <major>.<minor>.<patch> */
 #define SRNIC_VERSION_MAJOR	0
@@ -30,7 +31,6 @@
 #define SRNIC_MAX_INLINE	512	/* octets */
 #define SRNIC_MAX_IRD		128
 #define SRNIC_MAX_ORD		128
-#define SRNIC_MAX_MSG		0xffffffffU
 #define SRNIC_COMP_VECTORS	1
 #define SRNIC_PAGE_SIZES	GENMASK(30, PAGE_SHIFT)	/* blocks of a PBL */
 

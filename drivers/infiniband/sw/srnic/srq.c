@@ -281,7 +281,8 @@ int srnic_srq_take(struct srnic_srq *srq, struct srnic_rwr *rwr)
 	n = srq->broken ? -EPROTO :
 	    srnic_ring_filled(&srq->ring, srq_producer(srq), srq->taken);
 	if (n > 0) {
-		err = srnic_rwr_copy(rwr, &srq->ring, srq->taken++, srq->max_sge);
+		rwr->index = srq->taken++;
+		err = srnic_rqe_copy(rwr, srnic_ring_slot(&srq->ring, rwr->index), srq->max_sge);
 		rwr->pd = srq->ibsrq.pd;
 		if (srq->armed && n - 1 < srq->limit) {
 			srq->armed = false;

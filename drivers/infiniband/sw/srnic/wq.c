@@ -169,35 +169,6 @@ void srnic_sq_flush(struct srnic_qp *qp)
 }
 
 /**
- * srnic_rwr_copy - copy an RQE out of its ring and check it
- * @rwr: filled in but for the PD; room for @max_sge SGEs
- * @ring: an RQ or SRQ; the caller has the lock of its kernel side
- * @index: of the RQE
- * @max_sge: SGEs it may have
- *
- * Return: 0, or -EINVAL for a malformed one, which has no SGEs then.
- */
-int srnic_rwr_copy(struct srnic_rwr *rwr, const struct srnic_ring *ring, u32 index,
-		   u32 max_sge)
-{
-	const struct srnic_rqe *rqe = srnic_ring_slot(ring, index);
-	u32 i;
-
-	rwr->wr_id = READ_ONCE(rqe->wr_id);
-	rwr->num_sge = READ_ONCE(rqe->num_sge);
-	rwr->index = index;
-	rwr->length = 0;
-	if (rwr->num_sge > max_sge) {
-		rwr->num_sge = 0;
-		return -EINVAL;
-	}
-	memcpy(rwr->sge, rqe + 1, rwr->num_sge * sizeof(rwr->sge[0]));
-	for (i = 0; i < rwr->num_sge; i++)
-		rwr->length += rwr->sge[i].length;
-	return rwr->length > SRNIC_MAX_MSG ? -EINVAL : 0;
-}
-
-/**
  * srnic_rq_take - take the oldest receive WQE, of the RQ or the SRQ
  * @qp: alive
  * @rwr: filled in; room for qp->max_recv_sge SGEs
@@ -218,10 +189,12 @@ int srnic_rq_take(struct srnic_qp *qp, struct srnic_rwr *rwr)
 	rwr->pd = qp->ibqp.pd;
 	spin_lock_irqsave(&qp->rq_lock, flags);
 	n = srnic_ring_filled(&qp->rq, rq_producer(qp), qp->rq_taken);
-	if (n > 0)
-		n = srnic_rwr_copy(rwr, &qp->rq, qp->rq_taken++, qp->max_recv_sge);
-	else if (!n)
+	if (n > 0) {
+		rwr->index = qp->rq_taken++;
+		n = srnic_rqe_copy(rwr, srnic_ring_slot(&qp->rq, rwr->index), qp->max_recv_sge);
+	} else if (!n) {
 		n = -EAGAIN;
+	}
 	spin_unlock_irqrestore(&qp->rq_lock, flags);
 	return n;
 }

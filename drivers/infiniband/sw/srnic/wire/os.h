@@ -9,6 +9,7 @@
 
 #ifdef __KERNEL__
 
+#include <linux/compiler.h>
 #include <linux/crc32c.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -28,8 +29,14 @@ typedef unsigned short u16;
 typedef unsigned int u32;
 typedef unsigned long long u64;
 
+#define READ_ONCE(x)	__atomic_load_n(&(x), __ATOMIC_RELAXED)
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 #define min_t(type, a, b)	((type)min(a, b))
+
+static inline void barrier(void)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
 
 static inline u32 min(u32 a, u32 b)
 {

@@ -7,6 +7,8 @@
 # the running kernel, or the newest installed one if that one has none.
 KDIR    ?=
 DESTDIR ?=
+# How long to fuzz, in seconds.
+DURATION ?= 600
 
 export KDIR
 
@@ -16,7 +18,7 @@ RELEASE      = $(notdir $(MODULE_OUT))
 
 .DEFAULT_GOAL := all
 .PHONY: all module provider install setup demo check check-static check-kunit \
-	check-debug check-system clean help
+	check-debug check-system fuzz clean help
 
 ##@ Build
 all: module provider	## Build the kernel module and the libibverbs provider (the default)
@@ -53,6 +55,9 @@ check-debug: setup	## System tests in User Mode Linux, under KASAN, lockdep and 
 
 check-system: setup	## System tests against the real module, in a guest
 	@scripts/check system
+
+fuzz: setup		## Fuzz what decodes untrusted input, for DURATION seconds
+	@scripts/fuzz --duration $(DURATION)
 
 ##@ Other
 clean:			## Remove what was built (the cache outside the tree stays)

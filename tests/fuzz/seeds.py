@@ -1,0 +1,138 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""usage: tests/fuzz/seeds.py DIRECTORY
+
+Write what the fuzzers start from: a folder for each harness, a file for each
+input. Frames are made by the encoder of the wire tests (tests/wire/iwarp.py),
+which has nothing of the module.
+"""
+
+import struct
+import sys
+from itertools import product
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "wire"))
+
+import iwarp as w  # noqa: E402
+
+# srnic-abi.h
+SQE_OPS = range(0, 13)
+SIGNALED, SOLICITED, FENCE, INLINE = 1, 2, 4, 8
+
+
+def hello():
+    emss = (10, 536, 1448, 1460, 8948, 65495, 1 << 17)
+    frames = []
+    for key, m, c, r in product((w.REQ_KEY, w.REP_KEY), (0, w.MPA_M), (0, w.MPA_C), (0, w.MPA_R)):
+        frames.append(w.start_frame(key, m | c | r, 1, b"hello"))
+        frames.append(w.start_frame(key, m | c | r, 2, b"", (w.ENH_A | w.ENH_B | 4, w.ENH_C | 2)))
+        frames.append(w.start_frame(key, m | c | r, 2, b"x", (0x3fff, w.ENH_D | 0x3fff)))
+    frames.append(w.start_frame(w.REQ_KEY, w.MPA_C, 3))
+    frames.append(w.start_frame(w.REQ_KEY, w.MPA_C, 0))
+    frames.append(w.start_frame(w.REQ_KEY, w.MPA_C, 1, bytes(513))[:24])
+    frames.append(w.start_frame(w.REQ_KEY, w.MPA_C | w.MPA_S, 2, b"abc"))
+    frames.append(w.start_frame(b"MPA ID Bad Frame", w.MPA_C, 1))
+    for i, frame in enumerate(frames):
+        role = 0 if frame.startswith(w.REQ_KEY) else 1
+        yield bytes([role]) + frame[:24].ljust(24, b"\0") + struct.pack(">I", emss[i % len(emss)])
+
+
+def negotiate():
+    stranger = w.start_frame(w.REQ_KEY, w.MPA_C, 2, b"", (w.ENH_A | w.ENH_B | 4, w.ENH_D | 9))[16:]
+    ends = [struct.pack(">BHHHHH", crc | mark << 1 | rev << 3 | p2p << 4 | rtr << 5,
+                        most, most, ird, ird, 0)
+            for crc, mark, rev, p2p, rtr, (most, ird) in product(
+                (0, 1), (0, 3), (0, 1), (0, 1), (1, 2, 4, 7),
+                ((4, 2), (0, 0), (5, 0xbfff)))]
+    for i, a in enumerate(ends):
+        for b in (ends[(i * 7 + 3) % len(ends)], ends[-1 - i]):
+            yield a + b + bytes([i & 1]) + stranger
+    # a stranger with each revision, with and without enhanced data, as Reply with R
+    for flags, rev in product((0, w.MPA_M, w.MPA_R, w.MPA_S, w.MPA_S | w.MPA_R), (1, 2)):
+        yield ends[0] + ends[-1] + b"\0" + bytes([flags, rev, 0, 4, 0x80, 9, 0xc0, 9])
+        yield ends[-1] + ends[0] + b"\0" + bytes([flags, rev, 0, 4, 0x80, 9, 0xc0, 9])
+    full = struct.pack(">BHHHHH", 0x1f, 4, 4, 1, 1, 519)
+    yield full + full + b"\0" + stranger
+
+
+RIGHT_QN = {w.READ_REQ: 1, w.ATOMIC_REQ: 1, w.TERMINATE: 2, w.ATOMIC_RESP: 3}
+HEADERS = {w.READ_REQ: 28, w.TERMINATE: 4, w.IMM: 8, w.IMM_SE: 8, w.ATOMIC_REQ: 52,
+           w.ATOMIC_RESP: 12}
+
+
+def ddp():
+    for op in range(16):
+        for tagged, last, dv, rv in product((0, 1), (0, 1), (0, 1), (0, 1)):
+            if tagged:
+                seg = w.tagged(op, 0x11223344, 0x5566778899aabbcc, b"", last, dv, rv)
+            else:
+                seg = w.untagged(op, RIGHT_QN.get(op, 0), 7, b"", 9, last, 0xdeadbeef, dv, rv)
+            for extra in {HEADERS.get(op, 0), 0, 3, 53}:
+                yield struct.pack(">H", len(seg) + extra) + seg
+        yield struct.pack(">H", 18) + w.untagged(op, 5, 1)
+        yield struct.pack(">H", 9) + w.untagged(op, 0, 1)
+
+
+def rdmap():
+    head = struct.pack(">IB", 3, w.SEND) + w.read_req(1, 2, 3, 4, 5)
+    quoted = {0: b"", 1: w.untagged(w.READ_REQ, 1, 1), 2: w.tagged(w.WRITE, 1, 2)}
+    for bits, kind in product(range(8), quoted):
+        word = 0x11030000 | bits << 13
+        body = struct.pack(">IH", word, 77) + quoted[kind]
+        yield head + body + w.read_req(9, 8, 7, 6, 5)
+        yield head + body
+    for size in (0, 3, 4, 5, 6, 7):
+        yield head + struct.pack(">IHH", 0x1103e000, 77, 0)[:size]
+    yield struct.pack(">IB", 0xffffffff, 15)
+    for err in range(64):
+        yield struct.pack(">IB", err, err & 15)
+
+
+def atomic():
+    for op, value in product((0, 1, 2), (0, 1, 0xffffffffffffffff, 0x0123456789abcdef)):
+        for data, mask in ((1, 0), (0xff, 0x8080808080808080), (value, 0xffffffffffffffff)):
+            yield (struct.pack(">Q", value) +
+                   w.atomic_req(op, 1, 2, 3, data, mask, value, 0xffffffff00000000) +
+                   struct.pack(">IQ", 1, value))
+
+
+def sqe(op, flags=0, sges=(), inline=b"", rkey=1, num=None):
+    body = inline or b"".join(struct.pack("<QII", *s) for s in sges)
+    return struct.pack("<QBBHIIIQ4Q", 0x77, op, flags, len(sges) if num is None else num,
+                       len(inline), rkey, 0, 0x1000, 0, 0, 0, 0) + body
+
+
+def wqe():
+    queue = struct.pack(">BBH", 0, 4, 64)
+    kernel = struct.pack(">BBH", 1, 4, 64)
+    for op in SQE_OPS:
+        for flags in (0, SIGNALED, INLINE, 0x10):
+            for sges in ((), ((0x1000, 8, 5),), ((0, 8, 0),), ((0, 0, 0), (0, 9, 7))):
+                for rkey in (0, 1):
+                    yield queue + sqe(op, flags, sges, rkey=rkey)
+        yield kernel + sqe(op)
+    yield queue + sqe(1, INLINE, inline=bytes(64))
+    yield queue + sqe(1, INLINE, inline=bytes(65))
+    yield queue + sqe(1, 0, ((0, 0xffffffff, 1), (0, 1, 1)))
+    yield queue + sqe(1, num=5)
+    # as an RQE: number of SGEs at octet 8
+    for num in (0, 1, 4, 5, 0xffffffff):
+        yield queue + struct.pack("<QII", 1, num, 0) + 4 * struct.pack("<QII", 0, 0x7fffffff, 1)
+
+
+def main():
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
+        print(__doc__)
+        return 0 if "--help" in sys.argv else 2
+    for make in (hello, negotiate, ddp, rdmap, atomic, wqe):
+        folder = Path(sys.argv[1]) / make.__name__
+        folder.mkdir(parents=True)
+        for i, seed in enumerate(make()):
+            (folder / ("%04d" % i)).write_bytes(seed)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * What a user may write into a slot of an SQ or RQ: SQEs and RQEs of any content,
+ * for queues of any size. The verdict is that of the uAPI header and of the RDMAC
+ * verbs, written down here once more; no octet beyond the slot is read, none
+ * beyond the buffer written.
+ *
+ * Input: sizes of the queue, slot.
+ */
+#include "fuzz.h"
+#include "wqe.h"
+
+_Static_assert(sizeof(struct srnic_sqe) == 64 && sizeof(struct srnic_rqe) == 16 &&
+	       sizeof(struct srnic_sge) == 16, "the offsets below");
+
+static u16 half(const u8 *p)
+{
+	u16 v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static u32 word(const u8 *p)
+{
+	u32 v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static u64 lengths(const u8 *sges, u32 n)
+{
+	u64 sum = 0;
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		sum += word(sges + 16 * i + 8);
+	return sum;
+}
+
+static enum srnic_wc_status model(const struct srnic_sq_caps *caps, const u8 *s, u32 *total)
+{
+	u8 opcode = s[8], flags = s[9];
+	bool moves = opcode >= SRNIC_OP_SEND && opcode <= SRNIC_OP_CMP_SWAP;
+	bool sends = opcode == SRNIC_OP_SEND || opcode == SRNIC_OP_SEND_INV ||
+		     opcode == SRNIC_OP_WRITE || opcode == SRNIC_OP_WRITE_IMM;
+	bool reads = opcode == SRNIC_OP_READ || opcode == SRNIC_OP_READ_INV;
+	bool atomic = opcode == SRNIC_OP_FETCH_ADD || opcode == SRNIC_OP_CMP_SWAP;
+	bool names = reads || atomic || opcode == SRNIC_OP_WRITE || opcode == SRNIC_OP_WRITE_IMM;
+	u32 num_sge = half(s + 10), inline_len = word(s + 12), rkey = word(s + 16);
+	const u8 *sges = s + 64;
+	u64 octets;
+
+	*total = 0;
+	if (!opcode || opcode > SRNIC_OP_REG_MR)
+		return SRNIC_WC_INVALID_WQE;
+	if (opcode == SRNIC_OP_REG_MR && !caps->kernel)
+		return SRNIC_WC_NOT_PRIVILEGED;
+	if (flags > 15 || num_sge > caps->max_sge || (!moves && num_sge))
+		return SRNIC_WC_INVALID_WQE;
+	if ((reads && num_sge > 1) || (atomic && num_sge != 1))
+		return SRNIC_WC_INVALID_WQE;
+	if (flags & SRNIC_SQE_INLINE) {
+		if (!sends || inline_len > caps->max_inline)
+			return SRNIC_WC_INVALID_WQE;
+		octets = inline_len;
+	} else {
+		octets = lengths(sges, num_sge);
+		if (octets >= 1ULL << 32 || (atomic && octets != 8))
+			return SRNIC_WC_INVALID_LENGTH;
+		if (reads && octets && !word(sges + 12))
+			return SRNIC_WC_INVALID_STAG;
+	}
+	if (octets && names && !rkey)
+		return SRNIC_WC_INVALID_STAG;
+	*total = octets;
+	return SRNIC_WC_SUCCESS;
+}
+
+static void check_sqe(struct fuzz_in *in, const struct srnic_sq_caps *caps)
+{
+	u32 room = caps->max_sge * sizeof(struct srnic_sge);
+	u8 *slot, *data;
+	struct srnic_sqe sqe;
+	enum srnic_wc_status want, got;
+	u32 total = 77, want_total;
+
+	if (room < caps->max_inline)
+		room = caps->max_inline;
+	slot = fuzz_box(in, 64 + room);
+	data = malloc(room);
+	want = model(caps, slot, &want_total);
+	got = srnic_sqe_copy(caps, slot, &sqe, data, &total);
+	FUZZ_CHECK(got == want);
+	FUZZ_CHECK(total == want_total);
+	FUZZ_CHECK(!memcmp(&sqe, slot, sizeof(sqe)));
+	if (!got) {
+		if (sqe.flags & SRNIC_SQE_INLINE)
+			FUZZ_CHECK(!memcmp(data, slot + 64, sqe.inline_len));
+		else
+			FUZZ_CHECK(!memcmp(data, slot + 64, 16 * sqe.num_sge));
+	}
+	free(data);
+	free(slot);
+}
+
+static void check_rqe(struct fuzz_in *in, u32 max_sge)
+{
+	struct srnic_rwr *rwr = malloc(sizeof(*rwr) + max_sge * 16);
+	u8 *slot = fuzz_box(in, 16 + max_sge * 16);
+	u32 n = word(slot + 8);
+	u64 octets = n <= max_sge ? lengths(slot + 16, n) : 0;
+	bool good = n <= max_sge && octets < 1ULL << 32;
+
+	FUZZ_CHECK(srnic_rqe_copy(rwr, slot, max_sge) == (good ? 0 : -EINVAL));
+	FUZZ_CHECK(!memcmp(&rwr->wr_id, slot, 8));
+	FUZZ_CHECK(rwr->num_sge == (good ? n : 0));
+	FUZZ_CHECK(rwr->length == (good ? octets : 0));
+	FUZZ_CHECK(!good || !memcmp(rwr->sge, slot + 16, 16 * n));
+	free(slot);
+	free(rwr);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct fuzz_in in = { data, size };
+	struct srnic_sq_caps caps;
+	struct fuzz_in again;
+
+	caps.kernel = fuzz_u8(&in) & 1;
+	caps.max_sge = fuzz_u8(&in) % 33;
+	caps.max_inline = fuzz_u16(&in) % 513;
+	again = in;
+	check_sqe(&in, &caps);
+	check_rqe(&again, caps.max_sge);
+	return 0;
+}

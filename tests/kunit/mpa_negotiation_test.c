@@ -8,7 +8,7 @@
 
 /* What most tests start from */
 static const struct mpa_policy plain = {
-	.crc = true, .rev = 2, .rtr = MPA_RTR_WRITE | MPA_RTR_READ,
+	.crc = MPA_CRC_REQUIRED, .rev = 2, .rtr = MPA_RTR_WRITE | MPA_RTR_READ,
 	.max_ird = 128, .max_ord = 128,
 };
 
@@ -69,11 +69,11 @@ static void request_policy(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, req.ird, 78);
 	}
 	for (i = 0; i < 8; i++) {
-		policy.crc = i & 1;
+		policy.crc = i & 1 ? MPA_CRC_REQUIRED : MPA_CRC_OFF;
 		policy.rx_markers = i & 2;
 		policy.p2p = i & 4;
 		mpa_request_init(&req, &policy, 2, 0, 0, 0);
-		KUNIT_EXPECT_EQ(test, req.crc, policy.crc);
+		KUNIT_EXPECT_EQ(test, req.crc, !!(i & 1));
 		KUNIT_EXPECT_EQ(test, req.markers, policy.rx_markers);
 		KUNIT_EXPECT_EQ(test, req.p2p, policy.p2p);
 		KUNIT_EXPECT_EQ(test, req.rtr,
@@ -83,14 +83,26 @@ static void request_policy(struct kunit *test)
 
 /* Both ends */
 
-/* CRC if either end wants it (M-CRC-2); the default is on (M-CRC-1) */
+/*
+ * RFC 5044 4.4, 7.1.1: CRC is used if either C is set, and not if none is
+ * (M-CRC-2, M-CRC-3). An initiator that prefers it asks; a responder that
+ * prefers it asks if the initiator does.
+ */
 static void crc_negotiation(struct kunit *test)
 {
 	static const struct {
-		bool initiator, responder, both;
+		u8 initiator, responder;
+		bool request, reply, used;
 	} rows[] = {
-		{ false, false, false }, { false, true, true },
-		{ true, false, true }, { true, true, true },
+		{ MPA_CRC_OFF, MPA_CRC_OFF,		false, false, false },
+		{ MPA_CRC_OFF, MPA_CRC_PREFERRED,	false, false, false },
+		{ MPA_CRC_OFF, MPA_CRC_REQUIRED,	false, true, true },
+		{ MPA_CRC_PREFERRED, MPA_CRC_OFF,	true, false, true },
+		{ MPA_CRC_PREFERRED, MPA_CRC_PREFERRED,	true, true, true },
+		{ MPA_CRC_PREFERRED, MPA_CRC_REQUIRED,	true, true, true },
+		{ MPA_CRC_REQUIRED, MPA_CRC_OFF,	true, false, true },
+		{ MPA_CRC_REQUIRED, MPA_CRC_PREFERRED,	true, true, true },
+		{ MPA_CRC_REQUIRED, MPA_CRC_REQUIRED,	true, true, true },
 	};
 	struct mpa_policy initiator = plain, responder = plain;
 	struct mpa_result at_initiator, at_responder;
@@ -102,16 +114,17 @@ static void crc_negotiation(struct kunit *test)
 			initiator.crc = rows[i].initiator;
 			responder.crc = rows[i].responder;
 			mpa_request_init(&req, &initiator, rev, 1, 1, 0);
+			KUNIT_EXPECT_EQ_MSG(test, req.crc, rows[i].request, "row %u", i);
 			KUNIT_EXPECT_EQ(test, MPA_OK,
 					mpa_respond(&responder, &req, 1, 1, 0, &reply,
 						    &at_responder));
-			KUNIT_EXPECT_EQ(test, reply.crc, rows[i].responder);
+			KUNIT_EXPECT_EQ_MSG(test, reply.crc, rows[i].reply, "row %u", i);
 			KUNIT_EXPECT_EQ(test, MPA_OK,
 					mpa_conclude(&initiator, &req, &reply,
 						     &at_initiator));
-			KUNIT_EXPECT_EQ_MSG(test, at_initiator.crc, rows[i].both,
+			KUNIT_EXPECT_EQ_MSG(test, at_initiator.crc, rows[i].used,
 					    "row %u, initiator", i);
-			KUNIT_EXPECT_EQ_MSG(test, at_responder.crc, rows[i].both,
+			KUNIT_EXPECT_EQ_MSG(test, at_responder.crc, rows[i].used,
 					    "row %u, responder", i);
 		}
 	}

@@ -47,7 +47,7 @@ struct srnic_ep *srnic_ep_new(struct srnic_device *dev)
 		return NULL;
 	kref_init(&ep->ref);
 	ep->dev = dev;
-	ep->policy = dev->policy;
+	ep->policy = srnic_policy_get(&dev->policy);
 	ep->born = jiffies;
 	INIT_DELAYED_WORK(&ep->work, srnic_ep_run);
 	mutex_init(&ep->lock);
@@ -369,6 +369,7 @@ int srnic_ep_attach(struct srnic_ep *ep, bool initiator,
 		.stream = ep->stream,
 		.initiator = initiator,
 		.mpa = *mpa,
+		.max_fpdu = ep->policy.max_fpdu,
 		.last_msg = last_len ? ep->frame : NULL,
 		.last_len = last_len,
 		.timeout_ms = SRNIC_CM_SEND_MS,
@@ -417,9 +418,9 @@ static int passive_accept(struct srnic_ep *ep, struct iw_cm_id *id,
 		srnic_ep_refuse(ep, NULL, 0);
 		return err;
 	}
-	if (mpa_respond(&ep->policy, &ep->req,
-			min_t(u32, param->ird, ep->policy.max_ird),
-			min_t(u32, param->ord, ep->policy.max_ord),
+	if (mpa_respond(&ep->policy.mpa, &ep->req,
+			min_t(u32, param->ird, ep->policy.mpa.max_ird),
+			min_t(u32, param->ord, ep->policy.mpa.max_ord),
 			param->private_data_len, &ep->reply, &mpa) != MPA_OK) {
 		/* markers were looked at before: too much private data */
 		srnic_ep_unclaim(ep);

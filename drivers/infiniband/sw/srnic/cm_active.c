@@ -55,7 +55,7 @@ static int active_bind(struct srnic_ep *ep, struct socket *sock)
 	}
 	srnic_ep_set_tos(sock, id);
 	/* the second connection of a fallback would meet the first one's TIME_WAIT */
-	if (ep->rev < ep->policy.rev && port_is_ephemeral(sock, &addr))
+	if (ep->rev < ep->policy.mpa.rev && port_is_ephemeral(sock, &addr))
 		*sockaddr_port(&addr) = 0;
 	sock_set_reuseaddr(sock->sk);
 	err = kernel_bind(sock, (struct sockaddr *)&addr, len);
@@ -218,7 +218,7 @@ static void active_conclude(struct srnic_ep *ep)
 	struct iw_cm_event event = { };
 	struct mpa_result mpa;
 
-	switch (mpa_conclude(&ep->policy, &ep->req, &ep->reply, &mpa)) {
+	switch (mpa_conclude(&ep->policy.mpa, &ep->req, &ep->reply, &mpa)) {
 	case MPA_OK:
 		active_established(ep, &mpa);
 		break;
@@ -336,7 +336,7 @@ int srnic_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	mutex_lock(&ep->lock);
 
 	err = -EINVAL;
-	max_pd = MPA_MAX_PD - (ep->policy.rev > 1 ? MPA_ENH_LEN : 0);
+	max_pd = MPA_MAX_PD - (ep->policy.mpa.rev > 1 ? MPA_ENH_LEN : 0);
 	if (param->private_data_len > max_pd)
 		goto close;
 	err = -ENOMEM;
@@ -344,8 +344,8 @@ int srnic_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	ep->pdata = kmemdup(param->private_data, ep->pd_len, GFP_KERNEL);
 	if (ep->pd_len && !ep->pdata)
 		goto close;
-	ep->ird = min_t(u32, param->ird, ep->policy.max_ird);
-	ep->ord = min_t(u32, param->ord, ep->policy.max_ord);
+	ep->ird = min_t(u32, param->ird, ep->policy.mpa.max_ird);
+	ep->ord = min_t(u32, param->ord, ep->policy.mpa.max_ord);
 
 	err = srnic_ep_claim(ep, param->qpn);
 	if (err)
@@ -354,7 +354,7 @@ int srnic_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	ep->cm_id = id;
 	ep->local = id->m_local_addr;
 	ep->remote = id->m_remote_addr;
-	err = active_start(ep, ep->policy.rev);
+	err = active_start(ep, ep->policy.mpa.rev);
 	srnic_ep_note(ep, "connect", err);
 	if (!err)
 		goto unlock;

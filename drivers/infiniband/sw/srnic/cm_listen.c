@@ -168,8 +168,8 @@ static void passive_report(struct srnic_ep *ep)
 		.local_addr = ep->local,
 		.remote_addr = ep->remote,
 		/* the peer's, of which cma makes initiator_depth and responder_resources */
-		.ird = srnic_ep_event_depth(ep->req.ird, ep->policy.max_ord),
-		.ord = srnic_ep_event_depth(ep->req.ord, ep->policy.max_ird),
+		.ird = srnic_ep_event_depth(ep->req.ird, ep->policy.mpa.max_ord),
+		.ord = srnic_ep_event_depth(ep->req.ord, ep->policy.mpa.max_ird),
 	};
 	int err = -ECONNABORTED;
 
@@ -221,7 +221,7 @@ static void passive_request(struct srnic_ep *ep)
 		srnic_ep_close(ep, true);
 		return;
 	}
-	if (ep->req.markers && !ep->policy.tx_markers) {
+	if (ep->req.markers && !ep->policy.mpa.tx_markers) {
 		srnic_ep_fate(ep, SRNIC_CNT_CONN_FAILED, -EOPNOTSUPP);
 		srnic_ep_refuse(ep, NULL, 0);
 		return;

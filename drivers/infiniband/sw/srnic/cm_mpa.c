@@ -13,7 +13,7 @@ int srnic_ep_send_request(struct srnic_ep *ep)
 {
 	u32 len;
 
-	mpa_request_init(&ep->req, &ep->policy, ep->rev, ep->ird, ep->ord,
+	mpa_request_init(&ep->req, &ep->policy.mpa, ep->rev, ep->ird, ep->ord,
 			 ep->pd_len);
 	len = mpa_hello_encode(ep->frame, MPA_REQUEST, &ep->req);
 	memcpy(ep->frame + len, ep->pdata, ep->pd_len);
@@ -110,8 +110,8 @@ void srnic_ep_refuse(struct srnic_ep *ep, const void *pdata, u32 pd_len)
 	u32 len;
 
 	mpa_reject_init(&reply, &ep->req,
-			min(ep->req.ord, ep->policy.max_ird),
-			min(ep->req.ird, ep->policy.max_ord), pd_len);
+			min(ep->req.ord, ep->policy.mpa.max_ird),
+			min(ep->req.ird, ep->policy.mpa.max_ord), pd_len);
 	len = srnic_ep_put_reply(ep, &reply, pdata, pd_len);
 	if (srnic_stream_send_all(ep->stream, ep->frame, len, SRNIC_CM_SEND_MS))
 		srnic_ep_close(ep, true);

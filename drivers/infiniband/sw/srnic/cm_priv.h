@@ -128,7 +128,7 @@ struct srnic_ep {
 	/* immutable after creation */
 	struct srnic_device *dev;	/* held */
 	u32 handle;
-	struct mpa_policy policy;	/* as it was then */
+	struct srnic_policy policy;	/* as it was then */
 	unsigned long born;		/* jiffies */
 
 	/* messages to the work */

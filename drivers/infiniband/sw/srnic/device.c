@@ -139,14 +139,7 @@ static struct srnic_device *device_new(struct net_device *netdev)
 	xa_init_flags(&dev->stags, XA_FLAGS_ALLOC1);
 	/* taken with irqs off, unlike that of @stags: not one class for lockdep */
 	lockdep_set_class(&dev->qps.xa_lock, &qps_lock_key);
-	dev->policy = (struct mpa_policy) {
-		.crc = true,
-		.rev = 2,
-		.p2p = true,
-		.rtr = MPA_RTR_WRITE | MPA_RTR_READ,
-		.max_ird = SRNIC_MAX_IRD,
-		.max_ord = SRNIC_MAX_ORD,
-	};
+	srnic_policy_init(&dev->policy);
 	srnic_device_set_gid(dev);
 	dev->port_active = srnic_netdev_active(netdev);
 	init_ibdev(dev);

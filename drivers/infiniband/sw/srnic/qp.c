@@ -515,6 +515,7 @@ static int qp_prepare(struct srnic_qp *qp, const struct srnic_attach *attach)
 	u32 orqs = roundup_pow_of_two(max_t(u32, attach->mpa.ord, 1));
 
 	qp->mpa = attach->mpa;
+	qp->max_fpdu = attach->max_fpdu;
 	qp->initiator = attach->initiator;
 	qp->error = RDMAP_OK;
 	qp->error_in_wc = false;

@@ -83,6 +83,7 @@ struct srnic_llp_ops {
  * @initiator: this end sends the first FPDU; if not, this end sends none
  *	       before it has received a valid one (M-STA-4)
  * @mpa: negotiated settings
+ * @max_fpdu: octets of the largest FPDU to send; 0: what fits a TCP segment
  * @last_msg: last message in streaming mode, sent before the switch to FPDUs
  *	      (an MPA Reply); NULL if none
  * @last_len: its octets
@@ -92,6 +93,7 @@ struct srnic_attach {
 	struct srnic_stream *stream;
 	bool initiator;
 	struct mpa_result mpa;
+	u32 max_fpdu;
 	void *last_msg;
 	u32 last_len;
 	unsigned int timeout_ms;
@@ -214,6 +216,7 @@ struct srnic_qp {
 	/* while a stream is attached; made and taken down as tx.c says */
 	struct srnic_stream *stream;
 	struct mpa_result mpa;
+	u32 max_fpdu;			/* octets to send; 0: what fits a TCP segment */
 	bool initiator;
 	struct task_struct *rx_task;
 	struct completion tx_exit;	/* the tx kthread left the module's code */

@@ -8,7 +8,7 @@
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/srnic-abi.h>
-#include "wire/mpa.h"
+#include "policy.h"
 #include "wqe.h"
 
 /* Shown as firmware version: <major>.<minor>.<patch> */
@@ -69,7 +69,7 @@ enum srnic_counter {
  * @qps: by QP number
  * @next_qpn: where the search for a free one starts
  * @stags: TPT entries by STag index; lookups under RCU
- * @policy: MPA policy of new connections
+ * @policy: of new connections
  * @num_qp: of SRNIC_MAX_QP
  * @num_srq: of SRNIC_MAX_SRQ
  * @num_cq: of SRNIC_MAX_CQ
@@ -88,7 +88,7 @@ struct srnic_device {
 	struct xarray qps;
 	u32 next_qpn;
 	struct xarray stags;
-	struct mpa_policy policy;
+	struct srnic_policy_owner policy;
 	atomic_t num_qp;
 	atomic_t num_srq;
 	atomic_t num_cq;

@@ -498,7 +498,8 @@ static void tx_stage(struct srnic_qp *qp)
 
 	if (!test_bit(SRNIC_QPF_TX_OPEN, &qp->flags))
 		return;
-	tx->mulpdu = mpa_mulpdu(srnic_stream_emss(qp->stream), qp->mpa.tx_markers);
+	tx->mulpdu = mpa_mulpdu(qp->max_fpdu ?: srnic_stream_emss(qp->stream),
+				qp->mpa.tx_markers);
 	while (more && tx_has_room(tx) && tx_running(qp)) {
 		/* what was begun goes on: no message inside another */
 		if (tx->responding || (tx->read_turn && !tx_wr_begun(tx))) {

@@ -611,6 +611,7 @@ const struct ib_device_ops srnic_dev_ops = {
 	.destroy_cq = srnic_destroy_cq,
 	.destroy_qp = srnic_destroy_qp,
 	.destroy_srq = srnic_destroy_srq,
+	.device_group = &srnic_policy_group,
 	.disassociate_ucontext = srnic_disassociate_ucontext,
 	.fill_res_cq_entry = srnic_fill_res_cq_entry,
 	.fill_res_mr_entry = srnic_fill_res_mr_entry,

@@ -192,7 +192,7 @@ void mpa_request_init(struct mpa_hello *req, const struct mpa_policy *policy,
 	req->rev = min(rev, policy->rev);
 	req->enhanced = req->rev >= 2;
 	req->markers = policy->rx_markers;
-	req->crc = policy->crc;
+	req->crc = policy->crc != MPA_CRC_OFF;
 	req->pd_len = mpa_pd_len(req->enhanced, pd_len);
 	req->p2p = req->enhanced && policy->p2p;
 	req->rtr = req->p2p ? policy->rtr : 0;
@@ -254,7 +254,8 @@ enum mpa_status mpa_respond(const struct mpa_policy *policy,
 
 	memset(reply, 0, sizeof(*reply));
 	reply->markers = policy->rx_markers;
-	reply->crc = policy->crc;
+	reply->crc = policy->crc == MPA_CRC_REQUIRED ||
+		     (policy->crc == MPA_CRC_PREFERRED && req->crc);
 	reply->enhanced = req->enhanced;
 	reply->rev = req->rev;
 	reply->pd_len = mpa_pd_len(req->enhanced, pd_len);
@@ -264,7 +265,7 @@ enum mpa_status mpa_respond(const struct mpa_policy *policy,
 	reply->ord = fix_ord ? ord : MPA_NO_NEGOTIATION;
 
 	memset(result, 0, sizeof(*result));
-	result->crc = policy->crc || req->crc;
+	result->crc = reply->crc || req->crc;
 	result->tx_markers = req->markers;
 	result->rx_markers = policy->rx_markers;
 	result->p2p = p2p;

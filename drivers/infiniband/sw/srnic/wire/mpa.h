@@ -28,6 +28,13 @@
 
 enum mpa_role { MPA_REQUEST, MPA_REPLY };
 
+/* Whether this end asks for CRC; if one end does it is used (M-CRC-2) */
+enum mpa_crc {
+	MPA_CRC_OFF,		/* never: it is the peer who decides */
+	MPA_CRC_REQUIRED,	/* always: so CRC is used whatever the peer asks for */
+	MPA_CRC_PREFERRED,	/* as initiator; as responder what the initiator asks for */
+};
+
 /**
  * struct mpa_hello - a decoded MPA Request or Reply
  * @markers: M, the sender wants markers in what it receives
@@ -56,7 +63,7 @@ struct mpa_hello {
 
 /**
  * struct mpa_policy - what this end wants and can do
- * @crc: CRC wanted (the default; off only by the administrator, M-CRC-1)
+ * @crc: enum mpa_crc; REQUIRED but for an administrator (M-CRC-1)
  * @rx_markers: markers wanted in what we receive
  * @tx_markers: markers can be generated if the peer wants them
  * @rev: highest revision to use, 1 or 2
@@ -66,7 +73,7 @@ struct mpa_hello {
  * @max_ord: most outbound reads a connection may have; below MPA_NO_NEGOTIATION
  */
 struct mpa_policy {
-	bool crc;
+	u8 crc;
 	bool rx_markers;
 	bool tx_markers;
 	u8 rev;

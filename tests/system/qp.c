@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include "cases.h"
 #include "pair.h"
+#include "qp.h"
 
 static int modify(struct end *e, enum ibv_qp_state state)
 {
@@ -444,6 +445,7 @@ static const struct test_case cases[] = {
 	{ "query", case_query, "Query tells what Create made" },
 	{ "access", case_access, "a QP's own remote rights, set in Idle and in RTS" },
 	{ "destroy", case_destroy, "destruction in each state" },
+	{ "terminate", case_terminate, "the last Terminate, as the driver's method tells it" },
 };
 
 static const struct test_program prog = {

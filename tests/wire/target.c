@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "common.h"
+#include "lastterm.h"
 
 #define BUF_LEN		(64 * 1024)
 #define GUARD_BYTE	0xee
@@ -215,6 +216,28 @@ static void print_async(struct target *tg)
 	printf("], ");
 }
 
+static void print_hex(const char *before, const uint8_t *at, unsigned int len)
+{
+	printf("%s", before);
+	while (len--)
+		printf("%02x", *at++);
+	printf("\"");
+}
+
+static void print_terminate(const char *name, const struct srnic_terminate *t)
+{
+	printf("\"%s\": ", name);
+	if (!t->state) {
+		printf("null, ");
+		return;
+	}
+	printf("[%u, %u, %u, %u, %u, %u, ", t->state, t->layer, t->etype, t->code, t->hdrct,
+	       t->seg_len);
+	print_hex("\"", t->ddp, t->ddp_len);
+	print_hex(", \"", t->rdmap, t->rdmap_len);
+	printf("], ");
+}
+
 static bool next_event(struct target *tg, enum rdma_cm_event_type type, struct rdma_cm_id **id,
 		       struct wish *w)
 {
@@ -280,6 +303,7 @@ static void accept_it(struct target *tg, struct rdma_cm_id *id)
 
 static void serve(struct target *tg)
 {
+	struct srnic_uresp_terminate last;
 	struct ibv_qp_init_attr init;
 	bool first = true, ended;
 	struct ibv_qp_attr attr;
@@ -312,6 +336,9 @@ static void serve(struct target *tg)
 	printf("], ");
 	print_async(tg);
 	print_dirty(tg);
+	last_terminate(id->qp, &last);
+	print_terminate("sent", &last.sent);
+	print_terminate("received", &last.received);
 	require(!ibv_query_qp(id->qp, &attr, IBV_QP_STATE, &init), "%s", strerror(errno));
 	printf("\"state\": %d, \"ended\": %s}\n", attr.qp_state, ended ? "true" : "false");
 	fflush(stdout);

@@ -10,6 +10,7 @@
 #define SRNIC_ABI_H
 
 #include <linux/types.h>
+#include <rdma/ib_user_ioctl_cmds.h>
 
 #define SRNIC_ABI_VERSION	1
 #define SRNIC_DRIVER_ID		0x73724e43	/* "srNC", a private rdma_driver_id */
@@ -216,6 +217,52 @@ struct srnic_cqe {
 	__aligned_u64 timestamp;	/* CLOCK_MONOTONIC, ns */
 	__aligned_u64 wallclock;	/* CLOCK_REALTIME, ns; 0 if not asked for */
 	__aligned_u64 reserved;
+};
+
+/*
+ * Methods of the driver, by the ioctl RDMA_VERBS_IOCTL. On a QP
+ * (UVERBS_OBJECT_QP): what Terminate ended its last stream.
+ */
+enum srnic_qp_methods {
+	SRNIC_METHOD_QP_QUERY_TERMINATE = 1U << UVERBS_ID_NS_SHIFT,
+};
+
+enum srnic_query_terminate_attrs {
+	SRNIC_ATTR_QUERY_TERMINATE_QP = 1U << UVERBS_ID_NS_SHIFT,	/* handle */
+	SRNIC_ATTR_QUERY_TERMINATE_RESP,	/* struct srnic_uresp_terminate */
+};
+
+/* srnic_terminate.state */
+enum srnic_terminate_state {
+	SRNIC_TERMINATE_NONE	= 0,
+	SRNIC_TERMINATE_UNSENT	= 1,	/* called for, but the stream did not take it */
+	SRNIC_TERMINATE_DONE	= 2,	/* received; or given to TCP */
+};
+
+/* srnic_terminate.hdrct: what is quoted, as on the wire */
+#define SRNIC_TERMINATE_M	0x8000	/* @seg_len */
+#define SRNIC_TERMINATE_D	0x4000	/* @ddp */
+#define SRNIC_TERMINATE_R	0x2000	/* @rdmap */
+
+/* RFC 5040 4.8. All is 0 that is not quoted. */
+struct srnic_terminate {
+	__u8 state;		/* enum srnic_terminate_state */
+	__u8 layer;
+	__u8 etype;
+	__u8 code;
+	__u16 hdrct;		/* SRNIC_TERMINATE_* */
+	__u16 seg_len;		/* ULPDU_Length of the segment that was wrong */
+	__u8 ddp_len;		/* octets of @ddp: 14 or 18 */
+	__u8 rdmap_len;		/* octets of @rdmap: 28 */
+	__u8 reserved0[2];
+	__u8 ddp[18];		/* as on the wire */
+	__u8 rdmap[28];		/* as on the wire */
+	__u8 reserved1[6];
+};
+
+struct srnic_uresp_terminate {
+	struct srnic_terminate sent;
+	struct srnic_terminate received;
 };
 
 #endif

@@ -122,6 +122,8 @@ static void init_ibdev(struct srnic_device *dev)
 	strscpy(ibdev->iw_ifname, dev->netdev->name, sizeof(ibdev->iw_ifname));
 	ibdev->iw_driver_flags = IW_F_NO_PORT_MAP;
 	ib_set_device_ops(ibdev, &srnic_dev_ops);
+	if (IS_ENABLED(CONFIG_INFINIBAND_USER_ACCESS))
+		ibdev->driver_def = srnic_uapi_defs;
 }
 
 static struct lock_class_key qps_lock_key;

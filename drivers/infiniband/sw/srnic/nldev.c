@@ -114,22 +114,16 @@ static int put_fill(struct sk_buff *msg, const char *name, bool kernel,
 
 static int put_terminate(struct sk_buff *msg, struct srnic_qp *qp)
 {
-	struct rdmap_error err = {};
-	unsigned long flags;
-	bool valid, local;
+	const struct rdmap_error *err;
+	struct rdmap_term term;
+	bool local, sent;
 
-	spin_lock_irqsave(&qp->lock, flags);
-	valid = qp->term_valid;
-	local = qp->term_local;
-	if (valid)
-		err = qp->term.err;
-	spin_unlock_irqrestore(&qp->lock, flags);
-
-	if (!valid)
+	if (!srnic_qp_terminate(qp, &term, &local, &sent))
 		return 0;
+	err = &term.err;
 	return rdma_nl_put_driver_string(msg, "terminate", local ? "sent" : "received") ||
 	       rdma_nl_put_driver_u32_hex(msg, "terminate_code",
-					  err.layer << 12 | err.etype << 8 | err.code);
+					  err->layer << 12 | err->etype << 8 | err->code);
 }
 
 static int put_qp(struct sk_buff *msg, struct srnic_qp *qp)

@@ -520,6 +520,7 @@ static int qp_prepare(struct srnic_qp *qp, const struct srnic_attach *attach)
 	qp->error = RDMAP_OK;
 	qp->error_in_wc = false;
 	qp->term_valid = false;
+	qp->term_sent = false;
 	qp->close_event = SRNIC_EV_NONE;
 	qp->irq_mask = irqs - 1;
 	qp->irq_head = 0;

@@ -177,6 +177,7 @@ struct srnic_qp {
 	bool error_in_wc;		/* a WC carries it: no event (ST-33) */
 	bool term_local;		/* @term was made here */
 	bool term_valid;
+	bool term_sent;			/* TCP took all of it */
 	struct rdmap_term term;		/* Terminate sent or received (QP-15) */
 	unsigned long close_deadline;	/* jiffies; of Closing */
 	enum srnic_event close_event;	/* why the stream ended, if not by an error */
@@ -268,6 +269,8 @@ int srnic_qp_modify(struct srnic_qp *qp, enum srnic_qp_state next);
 bool srnic_qp_fail(struct srnic_qp *qp, enum rdmap_err err, const u8 *seg,
 		   u32 seg_len, bool in_wc);
 bool srnic_qp_terminated(struct srnic_qp *qp, const struct rdmap_term *term, bool in_wc);
+bool srnic_qp_terminate(struct srnic_qp *qp, struct rdmap_term *term, bool *local,
+			bool *sent);
 void srnic_qp_abort(struct srnic_qp *qp);
 bool srnic_qp_leave(struct srnic_qp *qp, enum srnic_qp_state next,
 		    enum srnic_event event);

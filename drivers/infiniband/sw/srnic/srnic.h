@@ -7,6 +7,7 @@
 #include <linux/netdevice.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
+#include <rdma/uverbs_ioctl.h>
 #include <rdma/srnic-abi.h>
 #include "policy.h"
 #include "wqe.h"
@@ -126,6 +127,7 @@ static inline void srnic_count_add(struct srnic_device *dev,
 
 /* verbs.c */
 extern const struct ib_device_ops srnic_dev_ops;
+extern const struct uapi_definition srnic_uapi_defs[];
 
 /* post.c */
 int srnic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,

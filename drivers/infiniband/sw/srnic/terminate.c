@@ -172,5 +172,36 @@ int srnic_tx_terminate(struct srnic_qp *qp, unsigned long deadline)
 	srnic_tx_untagged(qp, RDMAP_TERMINATE, buf, rdmap_term_encode(buf, &term));
 	srnic_count(qp->dev, SRNIC_CNT_TX_TERMINATE);
 	trace_srnic_terminate(qp, &term.err, true);
-	return srnic_tx_drain(qp, deadline);
+	err = srnic_tx_drain(qp, deadline);
+	if (!err) {
+		spin_lock_irqsave(&qp->lock, flags);
+		qp->term_sent = true;
+		spin_unlock_irqrestore(&qp->lock, flags);
+	}
+	return err;
+}
+
+/**
+ * srnic_qp_terminate - the Terminate that ended the QP's last stream (QP-15, CM-09)
+ * @qp: in any state; one that left Error for Idle has none any more
+ * @term: filled if there is one
+ * @local: it was made here
+ * @sent: if so, TCP took all of it
+ *
+ * Any context. Return: whether there is one.
+ */
+bool srnic_qp_terminate(struct srnic_qp *qp, struct rdmap_term *term, bool *local,
+			bool *sent)
+{
+	unsigned long flags;
+	bool valid;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	valid = qp->term_valid;
+	*local = qp->term_local;
+	*sent = qp->term_sent;
+	if (valid)
+		*term = qp->term;
+	spin_unlock_irqrestore(&qp->lock, flags);
+	return valid;
 }

@@ -4,12 +4,16 @@
 
 Print the table of lines and branches that FILE, of llvm-cov export, says were
 reached, and the lines that were not. The status is 0 if GOAL percent of the lines
-of all files together were.
+of all files together were, without those of the rx engine, which has parts that
+run in a kernel only.
 """
 
 import json
 import sys
 from pathlib import Path
+
+
+ENGINE = ("rx.c", "place.c", "read.c")
 
 
 def percent(reached, count):
@@ -48,12 +52,13 @@ def main():
         counts = {}
         for kind, whole in total.items():
             counts[kind] = [f["summary"][kind]["covered"], f["summary"][kind]["count"]]
-            whole[0] += counts[kind][0]
-            whole[1] += counts[kind][1]
+            if name not in ENGINE:
+                whole[0] += counts[kind][0]
+                whole[1] += counts[kind][1]
         row(name, counts["lines"], counts["branches"])
         if counts["lines"][0] < counts["lines"][1]:
             missing.append("%s: %s" % (name, not_reached(f["segments"])))
-    row("total", total["lines"], total["branches"])
+    row("total, without the engine", total["lines"], total["branches"])
     for line in missing:
         print("not reached in", line)
     return percent(*total["lines"]) < int(sys.argv[2])

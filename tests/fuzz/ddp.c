@@ -2,87 +2,12 @@
 /*
  * DDP headers, and what a header alone tells about a segment: what any octets
  * decode to, as RFC 5041 4 has it, that encoding gives them back, and that the
- * verdict is the one of RFC 5040 4 and 5, RFC 5041 7 and RFC 7306 3 to 5, written
- * down here once more over the raw octets.
+ * verdict is that of the model.
  *
  * Input: ULPDU_Length, header.
  */
 #include "fuzz.h"
-#include "wire/rdmap.h"
-
-static u32 be32(const u8 *p)
-{
-	return (u32)p[0] << 24 | p[1] << 16 | p[2] << 8 | p[3];
-}
-
-/* RFC 5040 Figure 5 and RFC 7306 Figure 3: T, queue number and message of an opcode */
-static bool right_place(u8 opcode, bool tagged, u32 qn)
-{
-	switch (opcode) {
-	case 0: case 2:
-		return tagged;
-	case 1: case 10:
-		return !tagged && qn == 1;
-	case 3: case 4: case 5: case 6: case 8: case 9:
-		return !tagged && qn == 0;
-	case 7:
-		return !tagged && qn == 2;
-	case 11:
-		return !tagged && qn == 3;
-	default:
-		return false;
-	}
-}
-
-static enum rdmap_err model(const u8 *h, u32 len)
-{
-	bool tagged = h[0] & 0x80;
-	bool last = h[0] & 0x40;
-	u32 head = tagged ? 14 : 18;
-	u32 qn = tagged ? 0 : be32(h + 6);
-	u8 opcode = h[1] & 15;
-	u32 rest = len - head;
-
-	if (len < head)
-		return RDMAP_E_FPDU_LENGTH;
-	if ((h[0] & 3) != 1)
-		return tagged ? RDMAP_E_DDP_VERSION_TAGGED : RDMAP_E_DDP_VERSION_UNTAGGED;
-	if (!tagged && qn > 3)
-		return RDMAP_E_QN;
-	if (h[1] >> 6 != 1)
-		return RDMAP_E_RDMAP_VERSION;
-	if (!right_place(opcode, tagged, qn))
-		return RDMAP_E_OPCODE;
-
-	switch (opcode) {
-	case 1:
-		if (rest != 28)
-			return rest > 28 ? RDMAP_E_READ_LONG : RDMAP_E_READ_SHORT;
-		break;
-	case 7:
-		/* control, DDP segment length, longest DDP header, longest RDMAP header */
-		if (rest > 4 + 2 + 18 + 28)
-			return RDMAP_E_TOO_LONG;
-		if (rest < 4)
-			return RDMAP_E_TERM_SHORT;
-		break;
-	case 8: case 9:
-		if (rest != 8)
-			return RDMAP_E_IMM_LENGTH;
-		break;
-	case 10:
-		if (rest != 52)
-			return RDMAP_E_IMM_LENGTH;
-		break;
-	case 11:
-		if (rest != 12)
-			return RDMAP_E_IMM_LENGTH;
-		break;
-	default:
-		return RDMAP_OK;
-	}
-	return last ? RDMAP_OK : RDMAP_E_NO_L_BIT;
-}
+#include "model.h"
 
 static void check_fields(const u8 *h, const struct ddp_hdr *hdr)
 {
@@ -114,9 +39,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	FUZZ_CHECK(ddp_decode(h, &hdr) == n);
 	check_fields(h, &hdr);
-	FUZZ_CHECK(rdmap_check_hdr(&hdr, len) == model(h, len));
+	FUZZ_CHECK(rdmap_check_hdr(&hdr, len) == model_header(h, len));
 	/* lengths near the ones that count */
-	FUZZ_CHECK(rdmap_check_hdr(&hdr, len % 96) == model(h, len % 96));
+	FUZZ_CHECK(rdmap_check_hdr(&hdr, len % 96) == model_header(h, len % 96));
 
 	h[0] &= 0xc3;	/* reserved bits are sent as zero */
 	FUZZ_CHECK(ddp_encode(out, &hdr) == n);

@@ -122,11 +122,105 @@ def wqe():
         yield queue + struct.pack("<QII", 1, num, 0) + 4 * struct.pack("<QII", 0, 0x7fffffff, 1)
 
 
+CRC, MEND, FIN_SENT, RTR_READ, BAD_SGE, READ_INV, LOCAL_ERROR = 1, 2, 4, 8, 16, 32, 64
+TAKE_EINVAL, TAKE_EPROTO = 128, 192
+STAG, BASE = 0x1000, 0x10000
+
+
+def config(bits=CRC, enables=15, ird=4, wqes=4, requests=4, atomics=8, chunk=0, sges=(40, 60),
+           remote=256, read=100):
+    return struct.pack(">7B4H", bits, enables, ird, wqes, requests, atomics, chunk, *sges, remote,
+                       read)
+
+
+def good_stream():
+    """One of each, in an order a peer may choose; requests 0 to 2 are Reads, 3 an atomic"""
+    yield w.untagged(w.SEND, 0, 1, b"a" * 50, 0, False)
+    yield w.tagged(w.WRITE, STAG, BASE, b"w" * 33, False)
+    yield w.untagged(w.SEND, 0, 1, b"b" * 50, 50)
+    yield w.untagged(w.SEND_SE_INV, 0, 2, b"", inv=0x77)
+    yield w.untagged(w.READ_REQ, 1, 1, w.read_req(1, 2, 3, STAG, BASE))
+    yield w.tagged(w.READ_RESP, STAG, BASE, b"r" * 60, False)
+    yield w.tagged(w.WRITE, STAG, BASE + 250, b"w" * 6)
+    yield w.tagged(w.READ_RESP, STAG, BASE + 60, b"", False)
+    yield w.tagged(w.READ_RESP, STAG, BASE + 60, b"r" * 40)
+    yield w.untagged(w.IMM, 0, 3, b"immediat")
+    yield w.untagged(w.ATOMIC_REQ, 1, 2, w.atomic_req(2, 9, STAG, BASE, 1, 2, 3, 4))
+    yield w.tagged(w.READ_RESP, STAG, BASE + 16, b"r" * 100)
+    yield w.tagged(w.READ_RESP, STAG, BASE + 32, b"r" * 100)
+    yield w.untagged(w.ATOMIC_RESP, 3, 1, struct.pack(">IQ", 3, 42))
+    yield w.tagged(w.WRITE, 0, 0, b"")
+    yield w.untagged(w.IMM_SE, 0, 4, b"IMMEDIAT")
+
+
+def bad_segments():
+    term = struct.pack(">IH", 0x1103c000, 77) + w.untagged(w.READ_REQ, 1, 1)
+    yield w.untagged(w.TERMINATE, 2, 1, term)
+    yield w.untagged(w.TERMINATE, 2, 1, b"\x01\x00\xe0" + term[3:] + w.read_req(1, 2, 3, 4, 5))
+    yield w.untagged(w.TERMINATE, 2, 1, struct.pack(">I", 0x02060000))
+    yield w.untagged(w.TERMINATE, 2, 1, b"abc")
+    yield w.untagged(w.TERMINATE, 2, 1, bytes(52))
+    yield w.untagged(w.TERMINATE, 2, 1, bytes(53))
+    yield w.untagged(w.SEND, 0, 2)
+    yield w.untagged(w.SEND, 0, 1, b"x" * 101)
+    yield w.untagged(w.SEND, 0, 1, b"x", 1)
+    yield w.untagged(w.SEND_INV, 0, 1, b"x", inv=0xbad)
+    yield w.untagged(w.IMM, 0, 1, b"immediat")
+    yield w.untagged(w.ATOMIC_REQ, 1, 1, w.atomic_req(2, 9, STAG, BASE, 1, 2, 3, 4))
+    yield w.untagged(w.READ_REQ, 1, 1, w.read_req(1, 2, 3, STAG, BASE))
+    yield w.tagged(w.WRITE, STAG + 1, BASE, b"x")
+    yield w.tagged(w.WRITE, STAG, BASE + 256, b"x")
+    yield w.tagged(w.WRITE, STAG, -1, b"xx")
+    yield w.tagged(w.READ_RESP, STAG, BASE + 1, b"r" * 100)
+    yield w.tagged(w.READ_RESP, STAG + 1, BASE, b"r" * 100)
+    yield w.tagged(w.READ_RESP, STAG, BASE, b"r" * 101)
+    yield w.tagged(w.READ_RESP, STAG, BASE, b"")
+    yield w.untagged(w.READ_REQ, 1, 1, w.read_req(1, 2, 3, 4, 5), 1)
+    yield w.untagged(w.READ_REQ, 1, 2, w.read_req(1, 2, 3, 4, 5))
+    yield w.untagged(w.ATOMIC_REQ, 1, 1, w.atomic_req(1, 9, STAG, BASE, 1, 2))
+    yield w.untagged(w.ATOMIC_RESP, 3, 1, struct.pack(">IQ", 0, 42))
+    yield w.untagged(w.SEND, 0, 1, rv=0)
+    yield w.untagged(w.SEND, 0, 1, dv=0)
+    yield b"short"
+
+
+def stream():
+    good = b"".join(map(w.fpdu, good_stream()))
+    for chunk in (0, 1, 2, 7, 64):
+        yield config(chunk=chunk) + good
+    for bits in (0, CRC | MEND, CRC | FIN_SENT, CRC | RTR_READ, CRC | BAD_SGE, CRC | READ_INV,
+                 CRC | LOCAL_ERROR, CRC | LOCAL_ERROR | READ_INV):
+        yield config(bits) + good
+    for other in ({"enables": 0}, {"enables": TAKE_EINVAL}, {"enables": TAKE_EPROTO}, {"ird": 0}, {"ird": 1}, {"wqes": 0}, {"wqes": 1},
+                  {"requests": 0}, {"atomics": 1}, {"remote": 99}, {"sges": (0, 0)}):
+        yield config(**other) + good
+        # the first message of each kind is then the one that finds it
+        for segment in good_stream():
+            yield config(**other) + w.fpdu(segment)
+    for segment in bad_segments():
+        for bits in (CRC, CRC | FIN_SENT, CRC | RTR_READ):
+            yield config(bits, chunk=3) + w.fpdu(segment) + good
+        yield config() + w.fpdu(segment, crc=1) + good
+        yield config(enables=0) + w.fpdu(segment)
+        # in the middle of a Send, and of a Read Response
+        yield (config() + w.fpdu(w.untagged(w.SEND, 0, 1, b"x", last=False)) + w.fpdu(segment))
+        yield (config() + w.fpdu(w.tagged(w.READ_RESP, STAG, BASE, b"x", False)) + w.fpdu(segment))
+    yield config(CRC | RTR_READ) + w.fpdu(w.tagged(w.READ_RESP, 0, 0)) + good
+    yield config(CRC | FIN_SENT) + w.fpdu(w.untagged(w.TERMINATE, 2, 1, bytes(4)))
+    for cut in range(1, 80, 7):
+        yield config(chunk=cut) + good[:-cut]
+    # the oldest request is an atomic
+    response = w.fpdu(w.untagged(w.ATOMIC_RESP, 3, 1, struct.pack(">IQ", 0, 42)))
+    yield config(atomics=1) + response + response
+    yield config(CRC | LOCAL_ERROR, atomics=1) + response
+    yield config(atomics=1) + w.fpdu(w.untagged(w.TERMINATE, 2, 1, struct.pack(">I", 0x02060000)))
+
+
 def main():
     if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
         print(__doc__)
         return 0 if "--help" in sys.argv else 2
-    for make in (hello, negotiate, ddp, rdmap, atomic, wqe):
+    for make in (hello, negotiate, ddp, rdmap, atomic, wqe, stream):
         folder = Path(sys.argv[1]) / make.__name__
         folder.mkdir(parents=True)
         for i, seed in enumerate(make()):

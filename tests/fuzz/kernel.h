@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * As much of the kernel as rx.c, place.c and read.c need to compile in user
+ * space: one thread, so locks and wake-ups are nothing. scripts/fuzz makes the
+ * kernel's header names, each of which includes this file.
+ */
+#ifndef SRNIC_FUZZ_KERNEL_H
+#define SRNIC_FUZZ_KERNEL_H
+
+#include <linux/types.h>
+#include <stdlib.h>
+#include <sys/types.h>
+#include "wire/os.h"
+
+#define HZ			100
+#define PAGE_SHIFT		12
+#define GENMASK(h, l)		((~0UL << (l)) & (~0UL >> (63 - (h))))
+#define WRITE_ONCE(x, v)	((x) = (v))
+#define BUILD_BUG_ON(cond)	_Static_assert(!(cond), #cond)
+#define struct_size(p, member, n) \
+	(sizeof(*(p)) + sizeof((p)->member[0]) * (size_t)(n))
+#define container_of(p, type, member) \
+	((type *)((char *)(p) - offsetof(type, member)))
+
+/* memory */
+#define GFP_KERNEL		0
+#define kzalloc(size, gfp)	calloc(1, size)
+#define kfree(p)		free(p)
+
+/* locks, counts, wake-ups */
+typedef struct { int unused; } spinlock_t, wait_queue_head_t, netdevice_tracker;
+typedef struct { int v; } atomic_t;
+typedef struct { long long v; } atomic64_t;
+struct mutex { int unused; };
+struct completion { int unused; };
+struct kref { int unused; };
+struct xarray { int unused; };
+
+#define spin_lock(l)			((void)(l))
+#define spin_unlock(l)			((void)(l))
+#define spin_lock_irqsave(l, f)		((void)(l), (f) = 0)
+#define spin_unlock_irqrestore(l, f)	((void)(l), (void)(f))
+#define atomic64_inc(a)			((void)(a)->v++)
+#define atomic64_add(n, a)		((void)((a)->v += (n)))
+#define smp_mb__after_atomic()		barrier()
+#define wake_up(w)			((void)(w))
+#define wait_event_idle(w, cond)	((void)(w), (void)(cond))
+#define cond_resched()			barrier()
+#define kthread_should_stop()		true
+
+static inline void set_bit(int bit, unsigned long *word)
+{
+	*word |= 1UL << bit;
+}
+
+static inline void clear_bit(int bit, unsigned long *word)
+{
+	*word &= ~(1UL << bit);
+}
+
+static inline bool test_bit(int bit, const unsigned long *word)
+{
+	return *word >> bit & 1;
+}
+
+/* RDMA core */
+struct ib_device { int unused; };
+struct ib_pd { int unused; };
+struct ib_cq { int unused; };
+struct ib_srq { struct ib_pd *pd; };
+struct ib_ucontext { int unused; };
+struct rdma_user_mmap_entry { int unused; };
+struct ib_qp {
+	struct ib_device *device;
+	struct ib_pd *pd;
+	u32 qp_num;
+};
+enum ib_qp_state { IB_QPS_RESET };
+enum ib_event_type { IB_EVENT_UNUSED };
+
+struct ib_device_attr;
+struct ib_mr;
+struct ib_mw;
+struct ib_port_attr;
+struct ib_port_immutable;
+struct ib_qp_init_attr;
+struct ib_recv_wr;
+struct ib_send_wr;
+struct ib_srq_attr;
+struct ib_udata;
+struct ib_device_ops { int unused; };
+struct uapi_definition { int unused; };
+struct net_device;
+struct rdma_hw_stats;
+struct sock;
+struct socket;
+struct task_struct;
+struct vm_area_struct;
+union ib_gid;
+
+/* skbs are walked by a function that is not called here */
+struct sk_buff;
+struct skb_seq_state { int unused; };
+
+#define skb_prepare_seq_read(skb, from, to, st)	((void)(skb), (void)(from), (void)(to), (void)(st))
+#define skb_seq_read(done, data, st)		((void)(data), 0)
+#define skb_abort_seq_read(st)			((void)(st))
+
+#endif

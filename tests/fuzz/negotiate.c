@@ -29,10 +29,11 @@ static u16 small_or_any(u16 v)
 static void make_end(struct fuzz_in *in, struct end *end)
 {
 	u8 bits = fuzz_u8(in);
+	u8 crc = bits & 1 ? MPA_CRC_REQUIRED : fuzz_u8(in) & 1 ? MPA_CRC_PREFERRED : MPA_CRC_OFF;
 
 	*end = (struct end){
 		.policy = {
-			.crc = bits & 1, .rx_markers = bits & 2, .tx_markers = bits & 4,
+			.crc = crc, .rx_markers = bits & 2, .tx_markers = bits & 4,
 			.rev = bits & 8 ? 2 : 1, .p2p = bits & 16,
 			.rtr = (bits >> 5) ? bits >> 5 : 7,
 		},
@@ -66,7 +67,7 @@ static void check_within(const struct mpa_policy *policy, const struct mpa_resul
 {
 	FUZZ_CHECK(r->ird <= policy->max_ird);
 	FUZZ_CHECK(r->ord <= policy->max_ord);
-	FUZZ_CHECK(r->crc || !policy->crc);
+	FUZZ_CHECK(r->crc || policy->crc != MPA_CRC_REQUIRED);
 	FUZZ_CHECK(!r->tx_markers || policy->tx_markers);
 	FUZZ_CHECK(r->rx_markers == policy->rx_markers);
 	FUZZ_CHECK(!(r->rtr & ~policy->rtr));
@@ -125,7 +126,8 @@ static void check_pair(const struct end *a, const struct end *b, u8 rev)
 		return;
 	}
 	/* in each case the settings serve for what is sent, a Terminate at least */
-	FUZZ_CHECK(ra.crc == (a->policy.crc || b->policy.crc) && rb.crc == ra.crc);
+	FUZZ_CHECK(ra.crc == (a->policy.crc != MPA_CRC_OFF || b->policy.crc == MPA_CRC_REQUIRED));
+	FUZZ_CHECK(rb.crc == ra.crc);
 	FUZZ_CHECK(ra.tx_markers == b->policy.rx_markers && ra.rx_markers == a->policy.rx_markers);
 	FUZZ_CHECK(rb.tx_markers == ra.rx_markers && rb.rx_markers == ra.tx_markers);
 	if (req.p2p && !rtr_possible(a, b, a_ord)) {

@@ -39,13 +39,18 @@ def hello():
         yield bytes([role]) + frame[:24].ljust(24, b"\0") + struct.pack(">I", emss[i % len(emss)])
 
 
+def end(crc, markers, rev2, p2p, rtr, reads):
+    bits = (crc == "required") | markers << 1 | rev2 << 3 | p2p << 4 | rtr << 5
+    head = bytes([bits]) if crc == "required" else bytes([bits, crc == "preferred"])
+    most, wanted = reads
+    return head + struct.pack(">HHHHH", most, most, wanted, wanted, 0)
+
+
 def negotiate():
     stranger = w.start_frame(w.REQ_KEY, w.MPA_C, 2, b"", (w.ENH_A | w.ENH_B | 4, w.ENH_D | 9))[16:]
-    ends = [struct.pack(">BHHHHH", crc | mark << 1 | rev << 3 | p2p << 4 | rtr << 5,
-                        most, most, ird, ird, 0)
-            for crc, mark, rev, p2p, rtr, (most, ird) in product(
-                (0, 1), (0, 3), (0, 1), (0, 1), (1, 2, 4, 7),
-                ((4, 2), (0, 0), (5, 0xbfff)))]
+    ends = [end(*choice) for choice in product(
+        ("off", "preferred", "required"), (0, 3), (0, 1), (0, 1), (1, 2, 4, 7),
+        ((4, 2), (0, 0), (5, 0xbfff)))]
     for i, a in enumerate(ends):
         for b in (ends[(i * 7 + 3) % len(ends)], ends[-1 - i]):
             yield a + b + bytes([i & 1]) + stranger

@@ -12,6 +12,8 @@
 
 #include "srnic.h"
 
+static_assert(sizeof(struct srnic_cqe) == 64, "CQE layout");
+
 static const enum ibv_wc_opcode srnic_wc_opcode[] = {
 	[SRNIC_OP_SEND]		= IBV_WC_SEND,
 	[SRNIC_OP_SEND_INV]	= IBV_WC_SEND,

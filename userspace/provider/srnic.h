@@ -198,11 +198,13 @@ int srnic_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
 int srnic_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 		    int attr_mask);
 int srnic_destroy_qp(struct ibv_qp *ibqp);
+struct srnic_qp *srnic_qpn_find(struct srnic_ctx *ctx, uint32_t qpn);
+
+/* post.c */
 int srnic_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		    struct ibv_send_wr **bad_wr);
 int srnic_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		    struct ibv_recv_wr **bad_wr);
-struct srnic_qp *srnic_qpn_find(struct srnic_ctx *ctx, uint32_t qpn);
 void srnic_wq_free_to(struct srnic_wq *wq, uint32_t index);
 bool srnic_wq_full(const struct srnic_wq *wq, uint32_t head);
 bool srnic_wq_publish(struct srnic_wq *wq, uint32_t head);

@@ -1,0 +1,497 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * srnic: posting. A post fills ring slots, publishes them, and enters the kernel
+ * only if the ring asks for it.
+ */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <ccan/array_size.h>
+
+#include "srnic.h"
+
+/* An SGE goes into the ring as it is. */
+static_assert(sizeof(struct srnic_sge) == sizeof(struct ibv_sge) &&
+	      offsetof(struct srnic_sge, addr) ==
+		      offsetof(struct ibv_sge, addr) &&
+	      offsetof(struct srnic_sge, length) ==
+		      offsetof(struct ibv_sge, length) &&
+	      offsetof(struct srnic_sge, lkey) ==
+		      offsetof(struct ibv_sge, lkey), "SGE layout");
+static_assert(sizeof(struct srnic_sqe) == 64, "SQE layout");
+
+/* One doorbell request serves both queues. */
+static_assert(sizeof(struct ibv_post_send) == sizeof(struct ibv_post_recv) &&
+	      sizeof(struct ib_uverbs_post_send_resp) ==
+		      sizeof(struct ib_uverbs_post_recv_resp),
+	      "doorbell layout");
+
+#define SRNIC_SEND_FLAGS                                                       \
+	(IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED |             \
+	 IBV_SEND_INLINE)
+
+enum {
+	SRNIC_WR_INLINE	= 1 << 0,	/* may carry inline data */
+	SRNIC_WR_SE	= 1 << 1,	/* has a solicited event to carry */
+	SRNIC_WR_REMOTE	= 1 << 2,	/* names remote memory */
+	SRNIC_WR_INV	= 1 << 3,	/* names an STag to invalidate */
+	SRNIC_WR_SGE1	= 1 << 4,	/* has one SGE at most */
+	SRNIC_WR_IMM	= 1 << 5,	/* has immediate data */
+	SRNIC_WR_ATOMIC	= 1 << 6,	/* has operands; one SGE takes 8 bytes */
+	SRNIC_WR_NODATA	= 1 << 7,	/* moves nothing: data is not looked at */
+	SRNIC_WR_BIND	= 1 << 8,	/* says what to bind */
+};
+
+/*
+ * What may be posted, and what belongs to it. No opcode: verbs knows it, this
+ * device does not do it, EOPNOTSUPP. SEND_WITH_IMM is one of those for good:
+ * iWARP has no such message (RFC 7306 6).
+ */
+static const struct srnic_wr_rule {
+	uint8_t opcode;			/* enum srnic_opcode */
+	uint16_t has;			/* SRNIC_WR_* */
+} srnic_wr_rules[] = {
+	[IBV_WR_SEND]		= { SRNIC_OP_SEND,
+				    SRNIC_WR_INLINE | SRNIC_WR_SE },
+	[IBV_WR_SEND_WITH_INV]	= { SRNIC_OP_SEND_INV,
+				    SRNIC_WR_INLINE | SRNIC_WR_SE |
+				    SRNIC_WR_INV },
+	[IBV_WR_RDMA_WRITE]	= { SRNIC_OP_WRITE,
+				    SRNIC_WR_INLINE | SRNIC_WR_REMOTE },
+	[IBV_WR_RDMA_WRITE_WITH_IMM] = { SRNIC_OP_WRITE_IMM,
+				    SRNIC_WR_INLINE | SRNIC_WR_SE |
+				    SRNIC_WR_REMOTE | SRNIC_WR_IMM },
+	[IBV_WR_RDMA_READ]	= { SRNIC_OP_READ,
+				    SRNIC_WR_REMOTE | SRNIC_WR_SGE1 },
+	[IBV_WR_ATOMIC_FETCH_AND_ADD] = { SRNIC_OP_FETCH_ADD, SRNIC_WR_ATOMIC },
+	[IBV_WR_ATOMIC_CMP_AND_SWP] = { SRNIC_OP_CMP_SWAP, SRNIC_WR_ATOMIC },
+	[IBV_WR_LOCAL_INV]	= { SRNIC_OP_LOCAL_INV,
+				    SRNIC_WR_NODATA | SRNIC_WR_INV },
+	[IBV_WR_BIND_MW]	= { SRNIC_OP_BIND_MW,
+				    SRNIC_WR_NODATA | SRNIC_WR_BIND },
+	[IBV_WR_DRIVER1]	= { 0 },
+};
+
+/**
+ * srnic_wq_free_to - the slots before an index may be posted to again
+ * @wq: work queue
+ * @index: free-running; one that is not within the taken slots is stale and
+ *         changes nothing
+ *
+ * The caller holds the lock of the CQ that @wq completes to.
+ */
+void srnic_wq_free_to(struct srnic_wq *wq, uint32_t index)
+{
+	uint32_t head = __atomic_load_n(&wq->head, __ATOMIC_RELAXED);
+
+	if (index - wq->tail <= head - wq->tail)
+		__atomic_store_n(&wq->tail, index, __ATOMIC_RELEASE);
+}
+
+/**
+ * srnic_wq_full - is the slot at an index taken?
+ * @wq: work queue, whose lock is held
+ * @head: index of the next WR
+ */
+bool srnic_wq_full(const struct srnic_wq *wq, uint32_t head)
+{
+	return head - __atomic_load_n(&wq->tail, __ATOMIC_ACQUIRE) >=
+	       wq->max_wr;
+}
+
+/**
+ * srnic_wq_publish - hand what was written to the kernel
+ * @wq: work queue, whose lock is held
+ * @head: index behind the last WR
+ *
+ * Return: whether a doorbell is due, after the lock is dropped.
+ */
+bool srnic_wq_publish(struct srnic_wq *wq, uint32_t head)
+{
+	if (head == wq->head)
+		return false;
+	__atomic_store_n(&wq->head, head, __ATOMIC_RELAXED);
+	srnic_ring_produce(&wq->ring, head);
+	return srnic_ring_wants_doorbell(&wq->ring);
+}
+
+/**
+ * srnic_doorbell - tell the kernel that something was posted
+ * @qp: QP
+ * @send: to its SQ, else to its RQ
+ *
+ * The POST_SEND or POST_RECV command without a WR. write(2) is the cheapest
+ * way in, but the kernel refuses it (EACCES) to a process that changed its
+ * credentials after it opened the device. The ioctl has no such rule.
+ *
+ * Return: 0 or an errno.
+ */
+int srnic_doorbell(struct srnic_qp *qp, bool send)
+{
+	struct ibv_qp *ibqp = &qp->vqp.qp;
+	struct ib_uverbs_post_send_resp resp;
+	struct ibv_recv_wr *bad_recv;
+	struct ibv_send_wr *bad_send;
+	struct ibv_post_send cmd = {
+		.hdr = {
+			.command = send ? IB_USER_VERBS_CMD_POST_SEND :
+					  IB_USER_VERBS_CMD_POST_RECV,
+			.in_words = sizeof(cmd) / 4,
+			.out_words = sizeof(resp) / 4,
+		},
+		.response = (uintptr_t)&resp,
+		.qp_handle = ibqp->handle,
+		.wqe_size = send ? sizeof(struct ib_uverbs_send_wr) :
+				   sizeof(struct ib_uverbs_recv_wr),
+	};
+
+	if (!__atomic_load_n(&qp->doorbell_ioctl, __ATOMIC_RELAXED)) {
+		if (write(ibqp->context->cmd_fd, &cmd, sizeof(cmd)) ==
+		    sizeof(cmd))
+			return 0;
+		if (errno != EACCES)
+			return errno;
+		__atomic_store_n(&qp->doorbell_ioctl, true, __ATOMIC_RELAXED);
+	}
+	return send ? ibv_cmd_post_send(ibqp, NULL, &bad_send) :
+		      ibv_cmd_post_recv(ibqp, NULL, &bad_recv);
+}
+
+/* Copies the SGL; more than 2^32-1 bytes do not fit an RDMAP message. */
+static int srnic_put_sgl(struct srnic_sge *to, const struct ibv_sge *from,
+			 uint32_t num)
+{
+	uint64_t bytes = 0;
+	uint32_t i;
+
+	for (i = 0; i < num; i++)
+		bytes += from[i].length;
+	if (bytes > UINT32_MAX)
+		return EINVAL;
+	if (num)
+		memcpy(to, from, num * sizeof(*to));
+	return 0;
+}
+
+/*
+ * Of the window's own rkey only the index counts, the key is the WR's choice.
+ * Whether it fits together is for the kernel to see when the WR's turn comes.
+ */
+static int srnic_put_bind(struct srnic_sqe *sqe, const struct ibv_send_wr *wr)
+{
+	const struct ibv_mw_bind_info *info = &wr->bind_mw.bind_info;
+
+	if ((wr->bind_mw.rkey ^ wr->bind_mw.mw->rkey) >> SRNIC_STAG_KEY_BITS)
+		return EINVAL;
+	/* verbs: type 1 with no length is unbound, from whatever it was */
+	if (!info->mr &&
+	    (wr->bind_mw.mw->type != IBV_MW_TYPE_1 || info->length))
+		return EINVAL;
+	sqe->stag = wr->bind_mw.rkey;
+	sqe->rkey = info->mr ? info->mr->rkey : 0;
+	sqe->arg[0] = info->addr;
+	sqe->arg[1] = info->length;
+	/* InfiniBand's programs say local write with remote write (MW-06) */
+	sqe->arg[2] = info->mw_access_flags & ~IBV_ACCESS_LOCAL_WRITE;
+	return 0;
+}
+
+/**
+ * srnic_put_head - check what a WR says beside its data, and begin its SQE
+ * @qp: QP
+ * @sqe: slot that is not published yet
+ * @wr: opcode, wr_id, flags and what belongs to the opcode; data and the flag
+ *      IBV_SEND_INLINE are not looked at. Written as a WR without data.
+ *
+ * The one place that knows where a WR's fields go, for ibv_post_send() and the
+ * ibv_wr_* calls. The SQ's lock is held.
+ *
+ * Return: 0, EINVAL (opcode or flag that verbs does not know here, a key of
+ * another window, no region to bind to), EOPNOTSUPP (operation this device does
+ * not do).
+ */
+int srnic_put_head(const struct srnic_qp *qp, struct srnic_sqe *sqe,
+		   const struct ibv_send_wr *wr)
+{
+	const struct srnic_wr_rule *rule;
+	uint8_t flags = 0;
+
+	if ((unsigned int)wr->opcode >= ARRAY_SIZE(srnic_wr_rules))
+		return EINVAL;
+	rule = &srnic_wr_rules[wr->opcode];
+	if (!rule->opcode)
+		return EOPNOTSUPP;
+	if (wr->send_flags & ~SRNIC_SEND_FLAGS)
+		return EINVAL;
+
+	if (qp->sq_sig_all || (wr->send_flags & IBV_SEND_SIGNALED))
+		flags |= SRNIC_SQE_SIGNALED;
+	if (wr->send_flags & IBV_SEND_FENCE)
+		flags |= SRNIC_SQE_FENCE;
+	/* verbs(7): means nothing to the others, and is not an error there */
+	if ((wr->send_flags & IBV_SEND_SOLICITED) && (rule->has & SRNIC_WR_SE))
+		flags |= SRNIC_SQE_SOLICITED;
+
+	*sqe = (struct srnic_sqe){
+		.wr_id = wr->wr_id,
+		.opcode = rule->opcode,
+		.flags = flags,
+	};
+	if (rule->has & SRNIC_WR_REMOTE) {
+		sqe->rkey = wr->wr.rdma.rkey;
+		sqe->remote_addr = wr->wr.rdma.remote_addr;
+	}
+	if (rule->has & SRNIC_WR_ATOMIC) {
+		sqe->rkey = wr->wr.atomic.rkey;
+		sqe->remote_addr = wr->wr.atomic.remote_addr;
+		sqe->arg[0] = wr->wr.atomic.compare_add;
+		sqe->arg[1] = wr->wr.atomic.swap;
+	}
+	if (rule->has & SRNIC_WR_INV)
+		sqe->stag = wr->invalidate_rkey;
+	if (rule->has & SRNIC_WR_IMM)
+		sqe->stag = (__force uint32_t)wr->imm_data;
+	if (rule->has & SRNIC_WR_BIND)
+		return srnic_put_bind(sqe, wr);
+	return 0;
+}
+
+/**
+ * srnic_put_sges - give a WR its SGEs
+ * @qp: QP
+ * @sqe: begun by srnic_put_head()
+ * @opcode: that of its WR
+ * @sgl: SGEs
+ * @num: how many
+ *
+ * A WR that moves nothing gets none, whatever there is (RDMAC verbs 9.3.1.1).
+ *
+ * Return: 0, or EINVAL: too many SGEs or too many bytes, or not what an atomic
+ * returns.
+ */
+int srnic_put_sges(const struct srnic_qp *qp, struct srnic_sqe *sqe,
+		   enum ibv_wr_opcode opcode, const struct ibv_sge *sgl,
+		   size_t num)
+{
+	if (srnic_wr_rules[opcode].has & SRNIC_WR_NODATA)
+		return 0;
+	if (num > qp->sq.max_sge ||
+	    (num > 1 && (srnic_wr_rules[opcode].has & SRNIC_WR_SGE1)))
+		return EINVAL;
+	if ((srnic_wr_rules[opcode].has & SRNIC_WR_ATOMIC) &&
+	    (num != 1 || sgl->length != sizeof(uint64_t)))
+		return EINVAL;
+	sqe->num_sge = num;
+	return srnic_put_sgl((struct srnic_sge *)(sqe + 1), sgl, num);
+}
+
+/**
+ * srnic_put_inline - append to the inline data of a WR
+ * @qp: QP
+ * @sqe: begun by srnic_put_head()
+ * @opcode: that of its WR
+ * @addr: data
+ * @length: bytes, may be none
+ *
+ * Return: 0, or EINVAL: more than the QP takes, or a WR that takes none.
+ */
+int srnic_put_inline(const struct srnic_qp *qp, struct srnic_sqe *sqe,
+		     enum ibv_wr_opcode opcode, const void *addr,
+		     size_t length)
+{
+	if (srnic_wr_rules[opcode].has & SRNIC_WR_NODATA)
+		return 0;
+	if (!(srnic_wr_rules[opcode].has & SRNIC_WR_INLINE) ||
+	    length > qp->max_inline - sqe->inline_len)
+		return EINVAL;
+	sqe->flags |= SRNIC_SQE_INLINE;
+	if (length)
+		memcpy((uint8_t *)(sqe + 1) + sqe->inline_len, addr, length);
+	sqe->inline_len += length;
+	return 0;
+}
+
+/**
+ * srnic_wr_known - can a WR of this opcode be posted at all?
+ * @opcode: of a WR
+ */
+bool srnic_wr_known(enum ibv_wr_opcode opcode)
+{
+	return (unsigned int)opcode < ARRAY_SIZE(srnic_wr_rules) &&
+	       srnic_wr_rules[opcode].opcode;
+}
+
+/* Checks a WR and writes it to a slot that is not published yet. */
+static int srnic_put_send(const struct srnic_qp *qp, struct srnic_sqe *sqe,
+			  const struct ibv_send_wr *wr)
+{
+	const struct ibv_sge *sge = wr->sg_list;
+	uint32_t num = wr->num_sge;
+	int ret;
+
+	if (!srnic_wr_bindable(wr))
+		return EINVAL;
+	ret = srnic_put_head(qp, sqe, wr);
+	if (ret)
+		return ret;
+	if (!(wr->send_flags & IBV_SEND_INLINE))
+		return srnic_put_sges(qp, sqe, wr->opcode, sge, num);
+
+	if (num > qp->sq.max_sge)
+		return EINVAL;
+	ret = srnic_put_inline(qp, sqe, wr->opcode, NULL, 0);
+	for (; !ret && num; num--, sge++)
+		ret = srnic_put_inline(qp, sqe, wr->opcode,
+				       (const void *)(uintptr_t)sge->addr,
+				       sge->length);
+	return ret;
+}
+
+/**
+ * srnic_post_head - post one WR that moves nothing
+ * @qp: QP
+ * @wr: WR; it is not looked at whether ibv_post_send() would take it
+ *
+ * Return: as srnic_post_send(). Any thread.
+ */
+int srnic_post_head(struct srnic_qp *qp, const struct ibv_send_wr *wr)
+{
+	struct srnic_wq *sq = &qp->sq;
+	bool doorbell = false;
+	int ret = ENOMEM;
+
+	pthread_spin_lock(&sq->lock);
+	if (!srnic_wq_full(sq, sq->head))
+		ret = srnic_put_head(qp, srnic_ring_entry(&sq->ring, sq->head),
+				     wr);
+	if (!ret)
+		doorbell = srnic_wq_publish(sq, sq->head + 1);
+	pthread_spin_unlock(&sq->lock);
+	return doorbell ? srnic_doorbell(qp, true) : ret;
+}
+
+/**
+ * srnic_put_recv - check a receive WR and write it to a slot
+ * @rqe: slot of an RQ or SRQ that is not published yet
+ * @wr: WR
+ * @max_sge: SGEs it may have; the slot has room for them
+ *
+ * Return: 0, or EINVAL (too many SGEs or bytes).
+ */
+int srnic_put_recv(struct srnic_rqe *rqe, const struct ibv_recv_wr *wr,
+		   uint32_t max_sge)
+{
+	uint32_t num = wr->num_sge;
+
+	if (num > max_sge)
+		return EINVAL;
+	*rqe = (struct srnic_rqe){
+		.wr_id = wr->wr_id,
+		.num_sge = num,
+	};
+	return srnic_put_sgl((struct srnic_sge *)(rqe + 1), wr->sg_list, num);
+}
+
+/**
+ * srnic_post_send - ibv_post_send()
+ * @ibqp: QP; its state is the kernel's matter: Idle takes WRs and keeps them,
+ *        Error flushes them
+ * @wr: list of WRs
+ * @bad_wr: on error, the first one that was not posted
+ *
+ * The WRs before a bad one are posted. If the kernel does not take the
+ * doorbell (EIO, ENODEV: the device is gone), none counts as posted.
+ *
+ * Return: 0, or EINVAL (opcode or flag that verbs does not know here, too many
+ * SGEs, too many bytes), EOPNOTSUPP (operation this device does not do), ENOMEM
+ * (queue full), or the doorbell's errno. Any thread, any number at a time.
+ */
+int srnic_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
+		    struct ibv_send_wr **bad_wr)
+{
+	struct srnic_qp *qp = to_srnic_qp(ibqp);
+	struct ibv_send_wr *first = wr;
+	struct srnic_wq *sq = &qp->sq;
+	bool doorbell;
+	uint32_t head;
+	int ret = 0;
+	int db;
+
+	pthread_spin_lock(&sq->lock);
+	for (head = sq->head; wr; wr = wr->next, head++) {
+		if (srnic_wq_full(sq, head))
+			ret = ENOMEM;
+		else
+			ret = srnic_put_send(qp,
+					     srnic_ring_entry(&sq->ring, head),
+					     wr);
+		if (ret) {
+			*bad_wr = wr;
+			break;
+		}
+	}
+	doorbell = srnic_wq_publish(sq, head);
+	pthread_spin_unlock(&sq->lock);
+
+	if (doorbell) {
+		db = srnic_doorbell(qp, true);
+		if (db) {
+			*bad_wr = first;
+			ret = db;
+		}
+	}
+	return ret;
+}
+
+/**
+ * srnic_post_recv - ibv_post_recv()
+ * @ibqp: QP without an SRQ; its state is the kernel's matter
+ * @wr: list of WRs
+ * @bad_wr: on error, the first one that was not posted
+ *
+ * As srnic_post_send(). No SGE at all is a buffer of no length.
+ *
+ * Return: 0, or EINVAL (too many SGEs or bytes, the QP has an SRQ), ENOMEM
+ * (queue full), or the doorbell's errno. Any thread, any number at a time.
+ */
+int srnic_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
+		    struct ibv_recv_wr **bad_wr)
+{
+	struct srnic_qp *qp = to_srnic_qp(ibqp);
+	struct ibv_recv_wr *first = wr;
+	struct srnic_wq *rq = &qp->rq;
+	bool doorbell;
+	uint32_t head;
+	int ret = 0;
+	int db;
+
+	if (qp->srq) {
+		*bad_wr = wr;
+		return EINVAL;
+	}
+
+	pthread_spin_lock(&rq->lock);
+	for (head = rq->head; wr; wr = wr->next, head++) {
+		if (srnic_wq_full(rq, head))
+			ret = ENOMEM;
+		else
+			ret = srnic_put_recv(srnic_ring_entry(&rq->ring, head),
+					     wr, rq->max_sge);
+		if (ret) {
+			*bad_wr = wr;
+			break;
+		}
+	}
+	doorbell = srnic_wq_publish(rq, head);
+	pthread_spin_unlock(&rq->lock);
+
+	if (doorbell) {
+		db = srnic_doorbell(qp, false);
+		if (db) {
+			*bad_wr = first;
+			ret = db;
+		}
+	}
+	return ret;
+}

@@ -374,6 +374,55 @@ static void reg_user_lengths(struct kunit *test)
 
 #define MANY	2000
 
+static const u32 *draws;	/* of the next draw; the last one is drawn for ever */
+static u32 draws_left;
+
+static u32 draw(void)
+{
+	if (draws_left > 1) {
+		draws_left--;
+		return *draws++;
+	}
+	return *draws;
+}
+
+/* A draw of index 0, with whatever key, or of an index in use is no STag (MM-07) */
+static void draws_refused(struct kunit *test)
+{
+	static const u32 zeros[] = { 0, 1, 0x80, 0xff, 0x100 };
+	static const u32 taken[] = { 0x100, 0x1ff, 0x1aa, 0xffffffff };
+	static const u32 nothing[] = { 0xff };
+	static const struct {
+		const u32 *draws;
+		u32 count, want;	/* 0: no STag */
+	} rows[] = {
+		{ zeros, ARRAY_SIZE(zeros), 0x100 },
+		{ taken, ARRAY_SIZE(taken), 0xffffffff },
+		{ nothing, ARRAY_SIZE(nothing), 0 },
+		{ taken, 1, 0 },
+	};
+	struct srnic_device *dev = fake_device(test);
+	struct ib_pd *pd = fake_pd(test, dev);
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct srnic_tpte *tpte = region(test, pd, 0, 1);
+
+		draws = rows[i].draws;
+		draws_left = rows[i].count;
+		KUNIT_EXPECT_EQ_MSG(test, srnic_tpt_insert_drawn(tpte, draw),
+				    rows[i].want ? 0 : -ENOMEM, "row %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, draws_left, 1, "row %u", i);
+		if (rows[i].want) {
+			KUNIT_EXPECT_EQ_MSG(test, tpte->stag, rows[i].want, "row %u", i);
+			KUNIT_EXPECT_PTR_EQ(test, srnic_tpt_find(dev, tpte->stag), tpte);
+		}
+	}
+	KUNIT_EXPECT_NULL(test, srnic_tpt_find(dev, 0));
+	xa_erase(&dev->stags, 0x100 >> 8);
+	xa_erase(&dev->stags, 0xffffffff >> 8);
+}
+
 /* STags are hard to guess (SEC-8): index never 0 (MM-07), spread, unordered, key varies */
 static void stags_are_random(struct kunit *test)
 {
@@ -553,6 +602,7 @@ static struct kunit_case tpt_cases[] = {
 	KUNIT_CASE(stag_zero),
 	KUNIT_CASE(access_flags),
 	KUNIT_CASE(reg_user_lengths),
+	KUNIT_CASE(draws_refused),
 	KUNIT_CASE(stags_are_random),
 	KUNIT_CASE(limit),
 	KUNIT_CASE(dereg_waits),

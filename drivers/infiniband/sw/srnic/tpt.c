@@ -252,20 +252,21 @@ void srnic_tpte_init(struct srnic_tpte *tpte, struct ib_pd *pd, enum srnic_stag_
 }
 
 /**
- * srnic_tpt_insert - give an entry a random STag and put it into the table (SEC-8)
+ * srnic_tpt_insert_drawn - give an entry a drawn STag and put it into the table
  * @tpte: initialised; may be found by others at once
+ * @draw: any STag; called once for each try, may sleep
  *
  * Sparse: at most a fraction of the 2^24 indexes are in use, so a few tries
  * find a free one. May sleep. The caller counts what there may be.
  *
  * Return: 0 or -ENOMEM.
  */
-int srnic_tpt_insert(struct srnic_tpte *tpte)
+int srnic_tpt_insert_drawn(struct srnic_tpte *tpte, u32 (*draw)(void))
 {
 	int tries, err;
 
 	for (tries = 0; tries < STAG_TRIES; tries++) {
-		u32 stag = get_random_u32();
+		u32 stag = draw();
 
 		if (!SRNIC_STAG_INDEX(stag))	/* index 0 is reserved (MM-07) */
 			continue;
@@ -277,6 +278,22 @@ int srnic_tpt_insert(struct srnic_tpte *tpte)
 			break;
 	}
 	return -ENOMEM;
+}
+
+static u32 random_stag(void)
+{
+	return get_random_u32();
+}
+
+/**
+ * srnic_tpt_insert - give an entry a random STag and put it into the table (SEC-8)
+ * @tpte: initialised; may be found by others at once
+ *
+ * Return: as srnic_tpt_insert_drawn().
+ */
+int srnic_tpt_insert(struct srnic_tpte *tpte)
+{
+	return srnic_tpt_insert_drawn(tpte, random_stag);
 }
 
 /**

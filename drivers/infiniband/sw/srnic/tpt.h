@@ -166,6 +166,7 @@ enum rdmap_err srnic_tpt_atomic_err(enum srnic_tpt_err err);
 
 void srnic_tpte_init(struct srnic_tpte *tpte, struct ib_pd *pd, enum srnic_stag_type type);
 int srnic_tpt_insert(struct srnic_tpte *tpte);
+int srnic_tpt_insert_drawn(struct srnic_tpte *tpte, u32 (*draw)(void));
 int srnic_tpt_remove(struct srnic_tpte *tpte);
 struct srnic_tpte *srnic_tpt_find(struct srnic_device *dev, u32 stag);
 void srnic_tpt_quiesce(struct srnic_tpte *tpte);

@@ -59,6 +59,7 @@ static void events_of_errors(struct kunit *test)
 		{ RDMAP_E_READ_ACCESS, SRNIC_EV_IRRQ_ACCESS },
 		{ RDMAP_E_READ_STREAM, SRNIC_EV_IRRQ_PD },
 		{ RDMAP_E_READ_WRAP, SRNIC_EV_IRRQ_WRAP },
+		{ RDMAP_E_ATOMIC_OPCODE, SRNIC_EV_ATOMIC_OPERATION },
 	};
 	u32 i;
 

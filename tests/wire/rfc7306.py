@@ -51,7 +51,7 @@ def bad_rows(p):
            (0, 1, 4), "MD", p.ACCESS_ERR)
     for op in (1, 3, 15):
         yield ("E-40", "AOpCode %d" % op, lambda s, op=op: atomic(s, s.t.atomic, op=op),
-               (0, 2, 6), "MD", p.FATAL)
+               (0, 2, 6), "MD", p.REQ_ERR)
     for n in (0, 4, 7, 9, 16):
         for op in (IMM, IMM_SE):
             yield ("E-41", "opcode %d of %d octets" % (op, n),

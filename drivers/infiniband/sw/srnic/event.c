@@ -104,6 +104,8 @@ static const struct {
 	[SRNIC_EV_IRRQ_ACCESS]	       = { "Read source: access rights", IB_EVENT_QP_ACCESS_ERR },
 	[SRNIC_EV_IRRQ_PD]	       = { "Read source: invalid PD", IB_EVENT_QP_ACCESS_ERR },
 	[SRNIC_EV_IRRQ_WRAP]	       = { "Read source: wrap", IB_EVENT_QP_ACCESS_ERR },
+	/* not in the verbs, which have no atomics: a request of what is not done here */
+	[SRNIC_EV_ATOMIC_OPERATION]    = { "unsupported atomic operation", IB_EVENT_QP_REQ_ERR },
 	[SRNIC_EV_CQ_SQ]	       = { "CQ error of the SQ", IB_EVENT_QP_FATAL },
 	[SRNIC_EV_CQ_RQ]	       = { "CQ error of the RQ", IB_EVENT_QP_FATAL },
 	[SRNIC_EV_SRQ_ON_QP]	       = { "SRQ error on a QP", IB_EVENT_QP_FATAL },
@@ -170,7 +172,7 @@ static const enum srnic_event err_event[RDMAP_ERR_COUNT] = {
 	[RDMAP_E_ATOMIC_ACCESS]	       = SRNIC_EV_IRRQ_ACCESS,
 	[RDMAP_E_ATOMIC_STREAM]	       = SRNIC_EV_IRRQ_PD,
 	[RDMAP_E_ATOMIC_WRAP]	       = SRNIC_EV_IRRQ_WRAP,
-	[RDMAP_E_ATOMIC_OPCODE]	       = SRNIC_EV_OPCODE,
+	[RDMAP_E_ATOMIC_OPCODE]	       = SRNIC_EV_ATOMIC_OPERATION,
 	[RDMAP_E_IMM_LENGTH]	       = SRNIC_EV_OPCODE,
 	[RDMAP_E_BAD_CLOSE]	       = SRNIC_EV_BAD_LLP_CLOSE,
 	[RDMAP_E_RQ_LOCAL]	       = SRNIC_EV_QP_CATASTROPHIC,

@@ -241,7 +241,7 @@ enum {
 	SRNIC_QPF_ABORT,	/* close by RST */
 	SRNIC_QPF_RTR_READ,	/* our RTR was a Read Request, not answered yet */
 	SRNIC_QPF_STREAM_BITS,	/* those above belong to one stream */
-	SRNIC_QPF_DESTROY = SRNIC_QPF_STREAM_BITS,	/* nobody cares any more: be quick */
+	SRNIC_QPF_DESTROY = SRNIC_QPF_STREAM_BITS,	/* nobody waits for the peer, or is told */
 };
 
 static inline struct srnic_qp *to_srnic_qp(struct ib_qp *ibqp)

@@ -27,6 +27,7 @@ static const struct test_case cases[] = {
 	{ "cq-ex", case_cq_ex, "the same completions by both ways of polling" },
 	{ "cq-ex-batch", case_cq_ex_batch, "batches of completions" },
 	{ "domains", case_domains, "thread domains and parent domains" },
+	{ "allocators", case_allocators, "objects in the memory of a parent domain's allocators" },
 	{ "qp-ex", case_qp_ex, "each ibv_wr_* call, data compared" },
 	{ "qp-ex-batch", case_qp_ex_batch, "batches of work requests, whole or not at all" },
 };

@@ -24,6 +24,7 @@ void case_notify_busy(void);
 void case_cq_ex(void);
 void case_cq_ex_batch(void);
 void case_domains(void);
+void case_allocators(void);
 
 /* qp_ex.c: ibv_create_qp_ex, ibv_wr_start */
 void case_qp_ex(void);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* ibv_create_cq_ex, ibv_start_poll and its like; thread and parent domains. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -351,6 +352,143 @@ static void parent_hook(struct end *e, struct ibv_qp_init_attr_ex *attr)
 	require(ibv_dealloc_pd(e->pd) == EBUSY, "PD of a parent domain");
 	attr->pd = parent;
 	end_hook = NULL;
+}
+
+/* What the allocators of a parent domain were asked for */
+static struct {
+	char context;		/* its address is the pd_context */
+	enum { GIVE, LEAVE, FAIL } mood;
+	void *mem[8];
+	uint64_t type[8];
+	int given;
+	int freed;
+} heap;
+
+static void *heap_alloc(struct ibv_pd *pd, void *context, size_t size, size_t align,
+			uint64_t type)
+{
+	void *mem;
+
+	require(pd == parent && context == &heap.context, "another parent domain");
+	require(size && align && !(align & (align - 1)), "%zu octets, aligned to %zu", size, align);
+	require(type >> 32, "type %#llx has no driver", (unsigned long long)type);
+	if (heap.mood == FAIL)
+		return NULL;
+	if (heap.mood == LEAVE)
+		return IBV_ALLOCATOR_USE_DEFAULT;
+	mem = aligned_alloc(align, (size + align - 1) & ~(align - 1));
+	require(mem && heap.given < (int)ARRAY_SIZE(heap.mem), "too many objects");
+	memset(mem, 0, size);
+	heap.mem[heap.given] = mem;
+	heap.type[heap.given++] = type;
+	return mem;
+}
+
+static void heap_free(struct ibv_pd *pd, void *context, void *mem, uint64_t type)
+{
+	int i;
+
+	require(pd == parent && context == &heap.context, "another parent domain");
+	for (i = 0; i < heap.given && heap.mem[i] != mem; i++)
+		;
+	require(i < heap.given && heap.type[i] == type, "free() of what was not given");
+	heap.mem[i] = NULL;
+	free(mem);
+	heap.freed++;
+}
+
+static struct ibv_pd *heap_domain(struct ibv_pd *pd)
+{
+	struct ibv_parent_domain_init_attr attr = {
+		.pd = pd, .alloc = heap_alloc, .free = heap_free, .pd_context = &heap.context,
+		.comp_mask = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS |
+			     IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT,
+	};
+
+	return ibv_alloc_parent_domain(pd->context, &attr);
+}
+
+static void heap_hook(struct end *e, struct ibv_qp_init_attr_ex *attr)
+{
+	struct ibv_cq_init_attr_ex cq_attr = { .cqe = 16, .comp_mask = IBV_CQ_INIT_ATTR_MASK_PD };
+
+	parent = heap_domain(e->pd);
+	require(parent, "ibv_alloc_parent_domain: %s", strerror(errno));
+	cq_attr.parent_domain = parent;
+	e->scq = ibv_cq_ex_to_cq(ibv_create_cq_ex(e->id->verbs, &cq_attr));
+	require(e->scq, "ibv_create_cq_ex: %s", strerror(errno));
+	attr->pd = parent;
+	end_hook = NULL;
+}
+
+/* CQ, QP and SRQ, made one after the other: the memory is asked for once each */
+static void heap_objects(struct ibv_context *ctx, int err)
+{
+	struct ibv_cq_init_attr_ex cq_attr = { .cqe = 16, .comp_mask = IBV_CQ_INIT_ATTR_MASK_PD,
+					       .parent_domain = parent };
+	struct ibv_srq_init_attr srq_attr = { .attr = { .max_wr = 4, .max_sge = 1 } };
+	struct ibv_qp_init_attr qp_attr = { .qp_type = IBV_QPT_RC,
+					    .cap = { .max_send_wr = 4, .max_send_sge = 1 } };
+	struct ibv_cq *plain = ibv_create_cq(ctx, 4, NULL, NULL, 0);
+	struct ibv_cq_ex *cq = ibv_create_cq_ex(ctx, &cq_attr);
+	struct ibv_srq *srq;
+	struct ibv_qp *qp;
+
+	require(plain, "ibv_create_cq: %s", strerror(errno));
+	require(err ? !cq && errno == err : !!cq, "ibv_create_cq_ex: %s", strerror(errno));
+	qp_attr.send_cq = plain;
+	qp_attr.recv_cq = plain;
+	qp = ibv_create_qp(parent, &qp_attr);
+	require(err ? !qp && errno == err : !!qp, "ibv_create_qp: %s", strerror(errno));
+	srq = ibv_create_srq(parent, &srq_attr);
+	require(err ? !srq && errno == err : !!srq, "ibv_create_srq: %s", strerror(errno));
+	if (heap.mood == GIVE)
+		require(ibv_dealloc_pd(parent) == EBUSY, "memory of its allocator is in use");
+	if (!err)
+		require(!ibv_destroy_srq(srq) && !ibv_destroy_qp(qp) &&
+			!ibv_destroy_cq(ibv_cq_ex_to_cq(cq)), "%s", strerror(errno));
+	require(!ibv_destroy_cq(plain), "%s", strerror(errno));
+}
+
+void case_allocators(void)
+{
+	struct ibv_context *ctx = test_context();
+	struct ibv_parent_domain_init_attr attr = {
+		.comp_mask = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS, .alloc = heap_alloc,
+	};
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+	struct pair p;
+
+	require(pd, "%s", strerror(errno));
+	attr.pd = pd;
+	require(!ibv_alloc_parent_domain(ctx, &attr) && errno == EINVAL, "alloc() without free()");
+	parent = heap_domain(pd);
+	require(parent, "ibv_alloc_parent_domain: %s", strerror(errno));
+	heap.mood = FAIL;
+	heap_objects(ctx, ENOMEM);
+	heap.mood = LEAVE;
+	heap_objects(ctx, 0);
+	require(!heap.given && !heap.freed, "%d given, %d freed", heap.given, heap.freed);
+	heap.mood = GIVE;
+	heap_objects(ctx, 0);
+	require(heap.given == 3 && heap.freed == 3, "%d given, %d freed", heap.given, heap.freed);
+	require(heap.type[0] != heap.type[1] && heap.type[0] != heap.type[2] &&
+		heap.type[1] != heap.type[2], "types are not told apart");
+	require(!ibv_dealloc_pd(parent) && !ibv_dealloc_pd(pd), "%s", strerror(errno));
+
+	end_hook = heap_hook;
+	pair_open(&p);
+	require(heap.given == 5 && heap.freed == 3, "%d given, %d freed", heap.given, heap.freed);
+	pair_works(&p, "in memory of an allocator");
+	rdma_disconnect(p.a.id);
+	p.a.disconnected = true;
+	rdma_destroy_qp(p.a.id);
+	require(ibv_dealloc_pd(parent) == EBUSY, "a CQ has memory of its allocator");
+	require(!ibv_destroy_cq(p.a.scq), "%s", strerror(errno));
+	p.a.scq = ibv_create_cq(p.a.id->verbs, 4, NULL, NULL, 0);	/* for pair_close() */
+	require(heap.freed == 5, "%d freed", heap.freed);
+	require(!ibv_dealloc_pd(parent), "%s", strerror(errno));
+	pair_close(&p);
 }
 
 void case_domains(void)

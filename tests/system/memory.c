@@ -518,6 +518,53 @@ static void measure(size_t mib)
 	}
 }
 
+/*
+ * Another context of the same open device, as a process has it that was handed the
+ * file: what it imports is what there is, and stays when it goes.
+ */
+static void case_import(void)
+{
+	struct ibv_context *other;
+	struct ibv_mr *mr, *own;
+	struct ibv_sge sge;
+	struct ibv_pd *pd;
+	struct pair p;
+	uint8_t *mem;
+
+	pair_open(&p);
+	other = ibv_import_device(dup(p.a.id->verbs->cmd_fd));
+	require(other, "ibv_import_device: %s", strerror(errno));
+	pd = ibv_import_pd(other, p.a.pd->handle);
+	require(pd, "ibv_import_pd: %s", strerror(errno));
+	mr = ibv_import_mr(pd, p.a.mr->handle);
+	require(mr, "ibv_import_mr: %s", strerror(errno));
+	require(mr->lkey == p.a.mr->lkey && mr->rkey == p.a.mr->rkey &&
+		mr->length == p.a.mr->length, "another region");
+	require(!ibv_import_mr(pd, 0x7ffffff0), "a region that there is not");
+
+	/* one PD: a region made in the one is used with a QP of the other */
+	mem = mmap(NULL, BUF_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	require(mem != MAP_FAILED, "mmap: %s", strerror(errno));
+	own = ibv_reg_mr(pd, mem, BUF_SIZE, ACCESS_ALL);
+	require(own, "ibv_reg_mr: %s", strerror(errno));
+	memset(mem, 0x5a, 100);
+	memset(p.b.buf, 0, 100);
+	sge = (struct ibv_sge){ (uintptr_t)mem, 100, own->lkey };
+	require(!post_wr(&p.a, IBV_WR_RDMA_WRITE, 1, &sge, 1, IBV_SEND_SIGNALED,
+			 (uintptr_t)p.b.buf, p.b.mr->rkey), "ibv_post_send");
+	expect_wc(p.a.scq, 1, IBV_WC_SUCCESS, "from a region of the importer");
+	pair_works(&p, "with an importer");
+	require(p.b.buf[0] == 0x5a && p.b.buf[99] == 0x5a, "nothing was written");
+
+	require(!ibv_dereg_mr(own), "%s", strerror(errno));
+	ibv_unimport_mr(mr);
+	ibv_unimport_pd(pd);
+	require(!ibv_close_device(other), "%s", strerror(errno));
+	munmap(mem, BUF_SIZE);
+	pair_works(&p, "without the importer");
+	pair_close(&p);
+}
+
 static const struct test_case cases[] = {
 	{ "combinations", case_combinations, "translation, PD, access: changed in all combinations" },
 	{ "thousand", case_thousand, "registered anew a thousand times" },
@@ -530,6 +577,7 @@ static const struct test_case cases[] = {
 	{ "rights", case_rights, "each combination of rights" },
 	{ "file", case_file, "files that get shorter" },
 	{ "memlock", case_memlock, "the old memory does not count against RLIMIT_MEMLOCK" },
+	{ "import", case_import, "PD and region of another context" },
 	{ "dmabuf", case_dmabuf, "dma-buf is not supported" },
 };
 

@@ -132,6 +132,8 @@ struct ibv_cq_ex *srnic_create_cq_ex(struct ibv_context *ibctx,
 {
 	struct srnic_cmd_create_cq_ex_resp resp = {};
 	struct srnic_cmd_create_cq_ex cmd = {};
+	struct ibv_pd *pd = NULL;
+	struct srnic_mem mem;
 	struct srnic_cq *cq;
 	int ret;
 
@@ -145,9 +147,12 @@ struct ibv_cq_ex *srnic_create_cq_ex(struct ibv_context *ibctx,
 		return NULL;
 	}
 
-	cq = calloc(1, sizeof(*cq));
+	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD)
+		pd = attr->parent_domain;
+	cq = srnic_zalloc(&mem, pd, sizeof(*cq), SRNIC_RES_TYPE_CQ);
 	if (!cq)
 		return NULL;
+	cq->mem = mem;
 
 	ret = ibv_cmd_create_cq_ex(ibctx, attr, &cq->vcq, &cmd.ibv_cmd,
 				   sizeof(cmd), &resp.ibv_resp, sizeof(resp),
@@ -165,7 +170,7 @@ err_destroy:
 		  strerror(ret));
 	ibv_cmd_destroy_cq(&cq->vcq.cq);
 err_free:
-	free(cq);
+	srnic_free(&mem, cq, SRNIC_RES_TYPE_CQ);
 	errno = ret;
 	return NULL;
 }
@@ -186,7 +191,7 @@ int srnic_destroy_cq(struct ibv_cq *ibcq)
 		return ret;
 
 	srnic_cq_uninit(cq);
-	free(cq);
+	srnic_free(&cq->mem, cq, SRNIC_RES_TYPE_CQ);
 	return 0;
 }
 

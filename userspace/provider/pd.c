@@ -2,10 +2,15 @@
 /*
  * srnic: protection domains, thread domains and parent domains. A thread domain
  * is a promise of the program. Nothing is made of it: a lock that nobody else
- * wants costs next to nothing.
+ * wants costs next to nothing. The allocators of a parent domain give the memory
+ * of the objects that are made with it: what posting and polling keep here. The
+ * rings are the kernel's.
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include <util/util.h>
 
 #include "srnic.h"
 
@@ -131,22 +136,30 @@ int srnic_dealloc_td(struct ibv_td *ibtd)
 /**
  * srnic_alloc_parent_domain - ibv_alloc_parent_domain()
  * @ibctx: context
- * @attr: see ibv_alloc_parent_domain(3). Rings are the kernel's memory, so
- *        there is nothing for an allocator to do.
+ * @attr: see ibv_alloc_parent_domain(3)
  *
  * To the kernel it is the PD that it was made for.
  *
- * Return: the parent domain, or NULL with errno: EINVAL (no PD), EOPNOTSUPP (an
- * attribute that is not known here), ENOMEM. Any thread.
+ * Return: the parent domain, or NULL with errno: EINVAL (no PD, or one allocator
+ * without the other), EOPNOTSUPP (an attribute that is not known here), ENOMEM.
+ * Any thread.
  */
 struct ibv_pd *
 srnic_alloc_parent_domain(struct ibv_context *ibctx,
 			  struct ibv_parent_domain_init_attr *attr)
 {
+	bool allocators = attr->comp_mask &
+			  IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS;
 	struct srnic_pd *pd;
 
-	if (!attr->pd || attr->comp_mask) {
-		errno = attr->pd ? EOPNOTSUPP : EINVAL;
+	if (!attr->pd || (allocators && !(attr->alloc && attr->free))) {
+		errno = EINVAL;
+		return NULL;
+	}
+	if (!check_comp_mask(attr->comp_mask,
+			     IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS |
+			     IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT)) {
+		errno = EOPNOTSUPP;
 		return NULL;
 	}
 	pd = calloc(1, sizeof(*pd));
@@ -161,5 +174,90 @@ srnic_alloc_parent_domain(struct ibv_context *ibctx,
 		pd->td = to_srnic_td(attr->td);
 		srnic_get(&pd->td->users);
 	}
+	if (allocators) {
+		pd->alloc = attr->alloc;
+		pd->free = attr->free;
+	}
+	if (attr->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT)
+		pd->pd_context = attr->pd_context;
 	return &pd->pd;
+}
+
+/**
+ * srnic_zalloc - memory for an object
+ * @mem: what srnic_free() is to be told
+ * @ibpd: what the object is made with, or NULL
+ * @size: octets
+ * @type: SRNIC_RES_TYPE_*
+ *
+ * From the allocator of @ibpd, if it is a parent domain that has one and it does
+ * not leave it to us. Then the parent domain stays as long as the object.
+ *
+ * Return: zeroed memory, or NULL with errno ENOMEM. Any thread.
+ */
+void *srnic_zalloc(struct srnic_mem *mem, struct ibv_pd *ibpd, size_t size,
+		   uint64_t type)
+{
+	struct srnic_pd *pd = ibpd ? to_srnic_pd(ibpd) : NULL;
+	void *ptr;
+
+	mem->from = NULL;
+	if (!pd || !pd->alloc)
+		return calloc(1, size);
+	ptr = pd->alloc(ibpd, pd->pd_context, size, SRNIC_MEM_ALIGN, type);
+	if (ptr == IBV_ALLOCATOR_USE_DEFAULT)
+		return calloc(1, size);
+	if (!ptr) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	srnic_get(&pd->users);
+	mem->from = pd;
+	return memset(ptr, 0, size);
+}
+
+/**
+ * srnic_free - give memory back
+ * @mem: as srnic_zalloc() left it; may be within the memory itself
+ * @ptr: the memory
+ * @type: as in srnic_zalloc()
+ */
+void srnic_free(const struct srnic_mem *mem, void *ptr, uint64_t type)
+{
+	struct srnic_pd *pd = mem->from;
+
+	if (!pd) {
+		free(ptr);
+		return;
+	}
+	pd->free(&pd->pd, pd->pd_context, ptr, type);
+	srnic_put(&pd->users);
+}
+
+/**
+ * srnic_import_pd - ibv_import_pd()
+ * @ibctx: imported context
+ * @handle: of a PD of the context that was imported
+ *
+ * Return: the PD, or NULL with errno ENOMEM. Whether there is a PD of that
+ * handle turns out when it is used. Any thread.
+ */
+struct ibv_pd *srnic_import_pd(struct ibv_context *ibctx, uint32_t handle)
+{
+	struct srnic_pd *pd = calloc(1, sizeof(*pd));
+
+	if (!pd)
+		return NULL;
+	pd->pd.context = ibctx;
+	pd->pd.handle = handle;
+	return &pd->pd;
+}
+
+/**
+ * srnic_unimport_pd - ibv_unimport_pd()
+ * @ibpd: imported, and not used any more
+ */
+void srnic_unimport_pd(struct ibv_pd *ibpd)
+{
+	free(to_srnic_pd(ibpd));
 }

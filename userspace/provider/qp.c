@@ -195,17 +195,19 @@ struct ibv_qp *srnic_create_qp_ex(struct ibv_context *ibctx,
 	struct srnic_cmd_create_qp_resp resp = {};
 	struct srnic_cmd_create_qp cmd = {};
 	struct ibv_qp_init_attr_ex ask = *attr;
+	struct srnic_mem mem;
 	struct srnic_qp *qp;
 	int ret;
 
 	ret = srnic_qp_attr_check(attr);
 	if (ret)
 		goto err;
-	qp = calloc(1, sizeof(*qp));
+	qp = srnic_zalloc(&mem, attr->pd, sizeof(*qp), SRNIC_RES_TYPE_QP);
 	if (!qp) {
 		ret = ENOMEM;
 		goto err;
 	}
+	qp->mem = mem;
 
 	ask.comp_mask = IBV_QP_INIT_ATTR_PD;
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
@@ -237,7 +239,7 @@ err_destroy:
 	verbs_err(&ctx->vctx, "no QP rings: %s\n", strerror(ret));
 	ibv_cmd_destroy_qp(&qp->vqp.qp);
 err_free:
-	free(qp);
+	srnic_free(&mem, qp, SRNIC_RES_TYPE_QP);
 err:
 	errno = ret;
 	return NULL;
@@ -347,6 +349,6 @@ int srnic_destroy_qp(struct ibv_qp *ibqp)
 
 	srnic_wq_uninit(&qp->rq);
 	srnic_wq_uninit(&qp->sq);
-	free(qp);
+	srnic_free(&qp->mem, qp, SRNIC_RES_TYPE_QP);
 	return 0;
 }

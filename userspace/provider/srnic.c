@@ -91,6 +91,30 @@ static int srnic_dereg_mr(struct verbs_mr *vmr)
 	return ret;
 }
 
+/* One that another context of the same opened device has made */
+static struct ibv_mr *srnic_import_mr(struct ibv_pd *pd, uint32_t handle)
+{
+	struct verbs_mr *vmr;
+	int ret;
+
+	vmr = calloc(1, sizeof(*vmr));
+	if (!vmr)
+		return NULL;
+
+	ret = ibv_cmd_query_mr(pd, vmr, handle);
+	if (ret) {
+		free(vmr);
+		errno = ret;
+		return NULL;
+	}
+	return &vmr->ibv_mr;
+}
+
+static void srnic_unimport_mr(struct ibv_mr *mr)
+{
+	free(container_of(mr, struct verbs_mr, ibv_mr));
+}
+
 static const struct verbs_context_ops srnic_ctx_ops = {
 	.alloc_mw = srnic_alloc_mw,
 	.alloc_parent_domain = srnic_alloc_parent_domain,
@@ -111,6 +135,8 @@ static const struct verbs_context_ops srnic_ctx_ops = {
 	.destroy_qp = srnic_destroy_qp,
 	.destroy_srq = srnic_destroy_srq,
 	.free_context = srnic_free_context,
+	.import_mr = srnic_import_mr,
+	.import_pd = srnic_import_pd,
 	.modify_qp = srnic_modify_qp,
 	.modify_srq = srnic_modify_srq,
 	.poll_cq = srnic_poll_cq,
@@ -126,6 +152,8 @@ static const struct verbs_context_ops srnic_ctx_ops = {
 	.rereg_mr = srnic_rereg_mr,
 	.req_notify_cq = srnic_req_notify_cq,
 	.resize_cq = srnic_resize_cq,
+	.unimport_mr = srnic_unimport_mr,
+	.unimport_pd = srnic_unimport_pd,
 };
 
 static int srnic_get_context(struct srnic_ctx *ctx,
@@ -149,10 +177,27 @@ static int srnic_get_context(struct srnic_ctx *ctx,
 	return ret;
 }
 
-static struct verbs_context *srnic_alloc_context(struct ibv_device *ibdev,
-						 int cmd_fd, void *private_data)
+/* The handshake. A kernel that wrote no answer at all is found out here. */
+static int srnic_start_context(struct srnic_ctx *ctx)
 {
 	struct srnic_uresp_alloc_ctx answer;
+	int ret = srnic_get_context(ctx, &answer);
+
+	if (!ret && (answer.features & SRNIC_FEATURES) != SRNIC_FEATURES)
+		ret = EOPNOTSUPP;
+	return ret;
+}
+
+/* Who opened the device has had the handshake: all contexts get the same. */
+static int srnic_join_context(struct srnic_ctx *ctx)
+{
+	return ibv_cmd_query_context(&ctx->vctx.context, NULL);
+}
+
+static struct verbs_context *srnic_new_context(struct ibv_device *ibdev,
+					       int cmd_fd,
+					       int (*begin)(struct srnic_ctx *))
+{
 	struct srnic_ctx *ctx;
 	int ret;
 
@@ -161,10 +206,7 @@ static struct verbs_context *srnic_alloc_context(struct ibv_device *ibdev,
 	if (!ctx)
 		return NULL;
 
-	ret = srnic_get_context(ctx, &answer);
-	/* A kernel that wrote no answer at all is found out here. */
-	if (!ret && (answer.features & SRNIC_FEATURES) != SRNIC_FEATURES)
-		ret = EOPNOTSUPP;
+	ret = begin(ctx);
 	if (ret) {
 		verbs_err(&ctx->vctx, "no context: %s\n", strerror(ret));
 		goto err;
@@ -187,6 +229,19 @@ err:
 	free(ctx);
 	errno = ret;
 	return NULL;
+}
+
+static struct verbs_context *srnic_alloc_context(struct ibv_device *ibdev,
+						 int cmd_fd, void *private_data)
+{
+	return srnic_new_context(ibdev, cmd_fd, srnic_start_context);
+}
+
+/* cmd_fd is of a device that is open, maybe in another process */
+static struct verbs_context *srnic_import_context(struct ibv_device *ibdev,
+						  int cmd_fd)
+{
+	return srnic_new_context(ibdev, cmd_fd, srnic_join_context);
 }
 
 static void srnic_free_context(struct ibv_context *ibctx)
@@ -228,6 +283,7 @@ static const struct verbs_device_ops srnic_dev_ops = {
 	.alloc_device = srnic_alloc_device,
 	.uninit_device = srnic_uninit_device,
 	.alloc_context = srnic_alloc_context,
+	.import_context = srnic_import_context,
 };
 
 PROVIDER_DRIVER(srnic, srnic_dev_ops);

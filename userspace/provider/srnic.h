@@ -66,10 +66,31 @@ struct srnic_pd {
 	unsigned int users;		/* atomic: parent domains */
 	struct srnic_pd *protection;	/* immutable; of a parent domain */
 	struct srnic_td *td;		/* immutable; of a parent domain, or NULL */
+
+	/* immutable; of a parent domain with allocators, or NULL */
+	void *(*alloc)(struct ibv_pd *pd, void *pd_context, size_t size,
+		       size_t alignment, uint64_t resource_type);
+	void (*free)(struct ibv_pd *pd, void *pd_context, void *ptr,
+		     uint64_t resource_type);
+	void *pd_context;		/* immutable */
+};
+
+/* What an allocator is told that the memory is for (Documentation/uapi.rst) */
+#define SRNIC_RES_TYPE(n)	((uint64_t)SRNIC_DRIVER_ID << 32 | (n))
+#define SRNIC_RES_TYPE_QP	SRNIC_RES_TYPE(1)
+#define SRNIC_RES_TYPE_CQ	SRNIC_RES_TYPE(2)
+#define SRNIC_RES_TYPE_SRQ	SRNIC_RES_TYPE(3)
+
+#define SRNIC_MEM_ALIGN		64	/* octets, a cache line */
+
+/* Where the memory of an object is from */
+struct srnic_mem {
+	struct srnic_pd *from;		/* parent domain; NULL: ours */
 };
 
 struct srnic_cq {
 	struct verbs_cq vcq;
+	struct srnic_mem mem;		/* immutable */
 	pthread_mutex_t resize;		/* one resize at a time; outermost */
 	pthread_spinlock_t lock;	/* of polling */
 	pthread_spinlock_t arm_lock;	/* of arming, taken after lock */
@@ -101,6 +122,7 @@ struct srnic_batch {
 
 struct srnic_srq {
 	struct ibv_srq ibsrq;
+	struct srnic_mem mem;		/* immutable */
 	pthread_mutex_t lock;		/* of posting; held over a resize */
 	struct srnic_ring ring;		/* lock */
 	uint32_t head;			/* next WQE to post; lock */
@@ -110,6 +132,7 @@ struct srnic_srq {
 
 struct srnic_qp {
 	struct verbs_qp vqp;
+	struct srnic_mem mem;		/* immutable */
 	struct srnic_srq *srq;		/* immutable; NULL without one */
 	struct srnic_wq sq;
 	struct srnic_wq rq;		/* no ring: receives come from an SRQ */
@@ -159,6 +182,11 @@ int srnic_dealloc_td(struct ibv_td *ibtd);
 struct ibv_pd *
 srnic_alloc_parent_domain(struct ibv_context *ibctx,
 			  struct ibv_parent_domain_init_attr *attr);
+void *srnic_zalloc(struct srnic_mem *mem, struct ibv_pd *ibpd, size_t size,
+		   uint64_t type);
+void srnic_free(const struct srnic_mem *mem, void *ptr, uint64_t type);
+struct ibv_pd *srnic_import_pd(struct ibv_context *ibctx, uint32_t handle);
+void srnic_unimport_pd(struct ibv_pd *ibpd);
 
 /* Windows of type 1 are bound by ibv_bind_mw() alone. */
 static inline bool srnic_wr_bindable(const struct ibv_send_wr *wr)

@@ -75,12 +75,14 @@ struct ibv_srq *srnic_create_srq(struct ibv_pd *pd,
 {
 	struct srnic_cmd_create_srq_resp resp = {};
 	struct srnic_cmd_create_srq cmd = {};
+	struct srnic_mem mem;
 	struct srnic_srq *srq;
 	int ret;
 
-	srq = calloc(1, sizeof(*srq));
+	srq = srnic_zalloc(&mem, pd, sizeof(*srq), SRNIC_RES_TYPE_SRQ);
 	if (!srq)
 		return NULL;
+	srq->mem = mem;
 
 	ret = ibv_cmd_create_srq(pd, &srq->ibsrq, attr, &cmd.ibv_cmd,
 				 sizeof(cmd), &resp.ibv_resp, sizeof(resp));
@@ -111,7 +113,7 @@ err_destroy:
 		  strerror(ret));
 	ibv_cmd_destroy_srq(&srq->ibsrq);
 err_free:
-	free(srq);
+	srnic_free(&mem, srq, SRNIC_RES_TYPE_SRQ);
 	errno = ret;
 	return NULL;
 }
@@ -227,7 +229,7 @@ int srnic_destroy_srq(struct ibv_srq *ibsrq)
 
 	srnic_ring_unmap(&srq->ring);
 	pthread_mutex_destroy(&srq->lock);
-	free(srq);
+	srnic_free(&srq->mem, srq, SRNIC_RES_TYPE_SRQ);
 	return 0;
 }
 

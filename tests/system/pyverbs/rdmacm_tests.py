@@ -24,11 +24,7 @@ RULES = [
      'a QP in RTS cannot be reset, and takes WRs when it is at rest (RDMAC 6.2)'),
     ('*QpExTestCase.test_qp_ex_rc_bind_mw',
      'a Write completes before the peer judges it: BindMwTest instead'),
-    ('test_parent_domain.*_default_allocators_*', 'skips: rings are memory of the kernel'),
-    ('test_parent_domain.*_mem_align_*', 'skips: rings are memory of the kernel'),
-    ('test_parent_domain.*_huge_page_*', 'skips: rings are memory of the kernel'),
-    # what the device does not do yet
-    ('test_shared_pd.*', 'skips: missing: ibv_import_device()'),
+    ('test_parent_domain.*_huge_page_*', 'skips: User Mode Linux has no huge pages'),
 ]
 
 

@@ -80,6 +80,12 @@ static void srnic_disassociate_ucontext(struct ib_ucontext *uctx)
 {
 }
 
+/* ibv_import_device(): whoever has the file gets what the handshake gave */
+static int srnic_query_ucontext(struct ib_ucontext *uctx, struct uverbs_attr_bundle *attrs)
+{
+	return 0;
+}
+
 static int srnic_alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
 	struct srnic_device *dev = to_srnic_dev(pd->device);
@@ -643,6 +649,7 @@ const struct ib_device_ops srnic_dev_ops = {
 	.query_port = srnic_query_port,
 	.query_qp = srnic_query_qp,
 	.query_srq = srnic_query_srq,
+	.query_ucontext = srnic_query_ucontext,
 	.reg_user_mr = srnic_reg_user_mr,
 	.req_notify_cq = srnic_req_notify_cq,
 	.rereg_user_mr = srnic_rereg_user_mr,

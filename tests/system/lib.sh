@@ -352,18 +352,27 @@ forever() {
 	stop_server && return $rc
 }
 
+# slow_segments NETNS NETDEV MILLISECONDS FLAGS...: TCP segments that are sent there
+# and have exactly these flags, a number each, take their time.
+slow_segments() {
+	local tc="tc -n $1" dev=$2 ms=$3 flags
+	shift 3
+	$tc qdisc add dev "$dev" root handle 1: prio bands 4 &&
+		$tc qdisc add dev "$dev" parent 1:4 handle 4: netem delay "${ms}ms" ||
+		bail "cannot delay TCP segments"
+	for flags in "$@"; do
+		$tc filter add dev "$dev" parent 1: protocol ip u32 match ip protocol 6 0xff \
+			match u8 "$flags" 0xff at 33 flowid 1:4 || bail "cannot tell TCP segments"
+	done
+}
+
 # slow_syn MILLISECONDS, after two_hosts: for perftest. Its server listens for a
 # first connection, over which the two agree on what to do, closes the port, and
 # opens it again for the QPs of the test. The client does not wait for that: it
 # counts on being slower. Let its SYNs take their time, or on a busy guest it is
 # refused.
 slow_syn() {
-	local tc="tc -n $CLI_NS"
-	$tc qdisc add dev v1 root handle 1: prio bands 4 &&
-	$tc qdisc add dev v1 parent 1:4 handle 4: netem delay "$1ms" &&
-	$tc filter add dev v1 parent 1: protocol ip u32 match ip protocol 6 0xff \
-		match u8 0x02 0xff at 33 flowid 1:4 ||
-		bail "cannot delay SYNs"
+	slow_segments "$CLI_NS" v1 "$1" 0x02
 }
 
 # --- set-up ------------------------------------------------------------------

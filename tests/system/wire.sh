@@ -11,13 +11,33 @@ done
 
 # capture NETNS NETDEV FILE: until stop_capture
 capture() {
-	ip netns exec "$1" dumpcap -q -i "$2" -f tcp -w "$3" 2>"$tmp/dumpcap" &
+	capture_file=$3
+	# Made here, not by the new process in its own time: what another capture said
+	# into it would be taken for this one's.
+	: >"$tmp/dumpcap"
+	ip netns exec "$1" dumpcap -q -i "$2" -B 16 -f 'tcp or udp port 9' -w "$3" 2>>"$tmp/dumpcap" &
 	capture_pid=$!
 	within 30 grep -q ^File: "$tmp/dumpcap" || bail "dumpcap does not start: $(cat "$tmp/dumpcap")"
 }
 
+# Each end has sent its last.
+streams_ended() {
+	local ns
+	for ns in "$CLI_NS" "$SRV_NS"; do
+		# but for listeners and TIME-WAIT
+		! ip netns exec "$ns" awk 'FNR > 1 && $4 !~ /0A|06/' /proc/net/tcp /proc/net/tcp6 |
+			grep -q . || return
+	done
+}
+
+# dumpcap drops, and does not count, what it has not read yet when it is told to
+# stop. So it gets a last packet, and is stopped when it has written that.
 stop_capture() {
-	sleep 1			# for what is still on its way through dumpcap
+	local mark='here the capture ends'
+	within 30 streams_ended || bail "a stream does not end"
+	on_cli bash -c "echo '$mark' >/dev/udp/$SRV4/9" || bail "cannot mark the end of the capture"
+	within 60 grep -qaF "$mark" "$capture_file" ||
+		bail "the end of the capture was not captured: $(cat "$tmp/dumpcap")"
 	kill -INT $capture_pid
 	within 20 grep -q 'Packets captured' "$tmp/dumpcap" ||
 		bail "dumpcap does not stop: $(cat "$tmp/dumpcap")"
@@ -27,7 +47,7 @@ stop_capture() {
 
 # The protocols that can be on top of RDMAP guess, and guess wrong.
 dissect() {	# FILE TEXT
-	timeout 120 tshark -r "$1" -o tcp.try_heuristic_first:TRUE \
+	timeout "$(slow 120)" tshark -r "$1" -o tcp.try_heuristic_first:TRUE \
 		--disable-protocol rpcordma --disable-protocol smb_direct \
 		-V -O tcp,iwarp_mpa,iwarp_ddp_rdmap >"$2" 2>"$tmp/tshark" && return
 	cat "$tmp/tshark"

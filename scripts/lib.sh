@@ -96,6 +96,18 @@ cached() {
 	echo "$dir"
 }
 
+# A /dev/kvm without hardware behind it exists and hangs a stock kernel.
+has_kvm() { [ -w /dev/kvm ] && grep -qwE 'vmx|svm' /proc/cpuinfo; }
+
+# slowness KERNEL: by which factor time limits are longer with that kernel of
+# scripts/guest. As they are written, they suit a stock kernel in an emulator.
+slowness() {
+	case $1 in
+	debug) if has_kvm; then echo 1; else echo 5; fi ;;
+	*) echo 1 ;;
+	esac
+}
+
 # The kernel source package.
 linux_source=/usr/src/linux-source-6.1.tar.xz
 linux_source_version() {

@@ -49,7 +49,7 @@ bad_hello() {
 	local counter=/sys/class/infiniband/$SRV_DEV/ports/1/hw_counters/conn_failed before rc=0
 	before=$(cat $counter) || return 77
 	serve 7174 rping -s -a "$SRV4" -p 7174 -C 5 || return
-	on_cli timeout 20 bash -c "head -c 20 /dev/zero >/dev/tcp/$SRV4/7174" || return
+	on_cli timeout "$(slow 20)" bash -c "head -c 20 /dev/zero >/dev/tcp/$SRV4/7174" || return
 	within 10 eval '[ "$(cat $counter)" -gt $before ]' || return
 	on_cli rping -c -a "$SRV4" -p 7174 -C 5 && served || rc=$?
 	return $rc

@@ -139,7 +139,7 @@ late_device() {
 # still go at once when it is told to.
 netns_under_traffic() {
 	rping_start "$SRV4" || return
-	timeout 20 ip -n h1 link set v1 netns h3 || { echo "move failed"; return 1; }
+	timeout "$(slow 20)" ip -n h1 link set v1 netns h3 || { echo "move failed"; return 1; }
 	within 20 eval "! kill -0 $rping_c 2>/dev/null" || { echo "the client hangs"; return 1; }
 	kill $rping_s
 	within 5 eval "! kill -0 $rping_s 2>/dev/null" || { echo "the server hangs"; return 1; }

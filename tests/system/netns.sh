@@ -28,7 +28,7 @@ begin() { sees "" sr1 sr2 && sees h1 && sees h2; }
 
 cannot_use() {	# NETNS ADDR
 	local out
-	out=$(in_ns "$1" timeout 20 rping -s -a "$2" -C 1 2>&1) && return 1
+	out=$(in_ns "$1" timeout "$(slow 20)" rping -s -a "$2" -C 1 2>&1) && return 1
 	echo "$out"
 	[[ $out == *"No RDMA devices were detected"* ]]
 }
@@ -61,7 +61,7 @@ move_under_traffic() {
 	client=$!
 	within 20 eval '[ "$(resources h1)" -ge 1 ]' && [ "$(resources h2)" -ge 1 ] &&
 		[ "$(resources "")" = 0 ] || { echo "resources"; return 1; }
-	timeout 20 ip netns exec h1 rdma dev set sr1 netns init || { echo "move"; return 1; }
+	timeout "$(slow 20)" ip netns exec h1 rdma dev set sr1 netns init || { echo "move"; return 1; }
 	within 20 eval "! kill -0 $client $server 2>/dev/null" || { echo "they hang"; return 1; }
 	sees "" sr1 && sees h1
 }

@@ -20,7 +20,7 @@ suite() {	# PREFIX [OPTION...]
 		*)	echo "#     $verdict $name $rest"; continue ;;
 		esac
 		ran=$((ran + 1))
-	done < <(on_cli timeout 400 /usr/bin/python3 -B "$here/pyverbs/suite.py" \
+	done < <(on_cli timeout "$(slow 400)" /usr/bin/python3 -B "$here/pyverbs/suite.py" \
 		--tests "$BIN/pyverbs" --dev "$CLI_DEV" --addr "$CLI4,$mac" \
 		--list "$here/pyverbs/fit.list" "$@" 2>&1; echo "status $?")
 	[ $ran -gt 0 ] || not_ok "$prefix: ran no test"

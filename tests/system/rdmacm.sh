@@ -38,7 +38,7 @@ rcopy_file() {	# BYTES
 # A port where nobody listens: an error, and soon.
 rping_nobody() {
 	local rc=0
-	on_cli timeout -k 1 30 rping -c -a "$SRV4" -p 7999 -C 1 >"$tmp/rping" 2>&1 || rc=$?
+	on_cli timeout -k 1 "$(slow 30)" rping -c -a "$SRV4" -p 7999 -C 1 >"$tmp/rping" 2>&1 || rc=$?
 	cat "$tmp/rping"
 	[ $rc != 0 ] && grep -q 'RDMA_CM_EVENT_REJECTED, error -111' "$tmp/rping"
 }

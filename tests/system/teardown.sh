@@ -41,7 +41,7 @@ nothing_left() {
 
 # in_time SECONDS COMMAND...
 in_time() {
-	local limit=$1 start=$SECONDS
+	local limit=$(($1 * SRNIC_SLOW)) start=$SECONDS
 	shift
 	timeout $((limit * 2)) "$@" || { echo "failed: $*"; return 1; }
 	echo "took about $((SECONDS - start)) s"

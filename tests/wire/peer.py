@@ -11,6 +11,7 @@ the row of the requirement tables that is tested.
 """
 
 import json
+import os
 import socket
 import struct
 import subprocess
@@ -67,7 +68,7 @@ class Peer:
         if rcvbuf:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, rcvbuf)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        sock.settimeout(20)
+        sock.settimeout(20 * int(os.environ.get("SRNIC_SLOW", 1)))
         sock.connect((self.address, PORT))
         return sock
 

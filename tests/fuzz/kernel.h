@@ -13,6 +13,8 @@
 #include "wire/os.h"
 
 #define HZ			100
+#define likely(cond)		(cond)
+#define unlikely(cond)		(cond)
 #define PAGE_SHIFT		12
 #define GENMASK(h, l)		((~0UL << (l)) & (~0UL >> (63 - (h))))
 #define WRITE_ONCE(x, v)	((x) = (v))

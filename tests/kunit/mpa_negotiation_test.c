@@ -582,6 +582,44 @@ static void pair_rtr(struct kunit *test)
 	}
 }
 
+/* The initiator's choice among those in common (RFC 6581 9.2): its order of preference */
+static void conclude_rtr_order(struct kunit *test)
+{
+	enum { W = MPA_RTR_WRITE, R = MPA_RTR_READ, S = MPA_RTR_SEND };
+	static const struct {
+		u8 order[3], common, choice;
+	} rows[] = {
+		{ { 0, 0, 0 }, W | R | S, W }, { { 0, 0, 0 }, R | S, R }, { { 0, 0, 0 }, S, S },
+		{ { W, R, S }, W | R | S, W }, { { W, S, R }, R | S, S },
+		{ { R, W, S }, W | R | S, R }, { { R, W, S }, W | S, W }, { { R, S, W }, W | S, S },
+		{ { S, W, R }, W | R | S, S }, { { S, W, R }, W | R, W }, { { S, R, W }, W | R, R },
+		{ { S, R, W }, W, W }, { { S, R, W }, 0, 0 },
+	};
+	struct mpa_policy policy = plain;
+	struct mpa_result result;
+	struct mpa_hello req;
+	u32 i, ours;
+
+	policy.p2p = true;
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct mpa_hello reply = {
+			.enhanced = true, .rev = 2, .pd_len = 4, .p2p = true,
+			.rtr = W | R | S, .ird = 8, .ord = 8,
+		};
+
+		memcpy(policy.rtr_order, rows[i].order, sizeof(policy.rtr_order));
+		/* either end may lack a kind */
+		for (ours = 0; ours < 2; ours++) {
+			policy.rtr = ours ? rows[i].common : W | R | S;
+			reply.rtr = ours ? W | R | S : rows[i].common;
+			mpa_request_init(&req, &policy, 2, 8, 8, 0);
+			KUNIT_EXPECT_EQ_MSG(test, mpa_conclude(&policy, &req, &reply, &result),
+					    rows[i].choice ? MPA_OK : MPA_NO_RTR, "row %u", i);
+			KUNIT_EXPECT_EQ_MSG(test, result.rtr, rows[i].choice, "row %u", i);
+		}
+	}
+}
+
 /* The Reply has another connection model than was asked for (V2-14) */
 static void conclude_model(struct kunit *test)
 {
@@ -754,6 +792,7 @@ static struct kunit_case mpa_negotiation_cases[] = {
 	KUNIT_CASE(respond_rtr_room),
 	KUNIT_CASE(conclude_rtr),
 	KUNIT_CASE(conclude_rtr_room),
+	KUNIT_CASE(conclude_rtr_order),
 	KUNIT_CASE(pair_rtr),
 	KUNIT_CASE(conclude_model),
 	KUNIT_CASE(conclude_enhanced),

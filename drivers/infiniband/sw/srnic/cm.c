@@ -188,6 +188,16 @@ void srnic_ep_deadline(struct srnic_ep *ep, unsigned int ms)
 }
 
 /**
+ * srnic_ep_deadline_s - as srnic_ep_deadline(), with a time-out of the policy
+ * @ep: locked; its work is or will be queued
+ * @seconds: from now
+ */
+void srnic_ep_deadline_s(struct srnic_ep *ep, unsigned int seconds)
+{
+	srnic_ep_deadline(ep, seconds * MSEC_PER_SEC);
+}
+
+/**
  * srnic_ep_expired - has the deadline passed?
  * @ep: locked
  */
@@ -374,15 +384,33 @@ int srnic_ep_attach(struct srnic_ep *ep, bool initiator,
 		.last_len = last_len,
 		.timeout_ms = SRNIC_CM_SEND_MS,
 	};
-	int err = srnic_qp_attach(ep->qp, &attach);
+	int err;
 
+	srnic_stream_keepalive(ep->stream, ep->policy.keepalive);
+	err = srnic_qp_attach(ep->qp, &attach);
 	if (err)
 		return err;
 	ep->stream = NULL;
 	ep->state = SRNIC_EP_ATTACHED;
 	ep->deadline = 0;
+	/* the RTR ends the start-up (RFC 6581 9.3): it has a bound, too (M-STA-8) */
+	if (!initiator && mpa->p2p)
+		srnic_ep_deadline_s(ep, ep->policy.request_timeout);
 	srnic_ep_kick(ep);	/* the work need not wait for the old deadline */
 	return 0;
+}
+
+/* The time for the RTR is over. CLOSE will follow if there was none. */
+static void srnic_ep_check_rtr(struct srnic_ep *ep)
+{
+	struct srnic_qp *qp = srnic_qp_find(ep->dev, ep->qpn);
+
+	ep->deadline = 0;
+	if (!qp)
+		return;
+	if (srnic_qp_abort_silent(qp, ep))
+		srnic_ep_note(ep, "no RTR", -ETIMEDOUT);
+	srnic_qp_put(qp);
 }
 
 static void srnic_ep_run_attached(struct srnic_ep *ep)
@@ -390,8 +418,11 @@ static void srnic_ep_run_attached(struct srnic_ep *ep)
 	struct iw_cm_event event = { .event = IW_CM_EVENT_CLOSE };
 	struct iw_cm_id *id = ep->cm_id;
 
-	if (!test_bit(SRNIC_EPF_GONE, &ep->flags))
+	if (!test_bit(SRNIC_EPF_GONE, &ep->flags)) {
+		if (srnic_ep_expired(ep))
+			srnic_ep_check_rtr(ep);
 		return;
+	}
 	smp_rmb();		/* see srnic_ep_tell() */
 	event.status = ep->close_err;
 	srnic_ep_note(ep, "closed", event.status);

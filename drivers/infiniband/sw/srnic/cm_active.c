@@ -95,7 +95,7 @@ static int active_start(struct srnic_ep *ep, u8 rev)
 	}
 	srnic_ep_adopt(ep, stream);
 	ep->state = SRNIC_EP_CONNECTING;
-	srnic_ep_deadline(ep, SRNIC_CM_CONNECT_MS);
+	srnic_ep_deadline_s(ep, ep->policy.connect_timeout);
 	err = active_tcp_connect(ep);
 	if (!err || err == -EINPROGRESS)
 		return 0;
@@ -165,9 +165,9 @@ static void active_established(struct srnic_ep *ep, const struct mpa_result *mpa
 {
 	struct iw_cm_event event = {
 		.event = IW_CM_EVENT_CONNECT_REPLY,
-		/* as in a CONNECT_REQUEST: what the peer's end takes and uses */
-		.ird = srnic_ep_event_depth(mpa->ord, 0),
-		.ord = srnic_ep_event_depth(mpa->ird, 0),
+		/* what the peer's end takes and uses (V2-12), or ours if it does not say */
+		.ird = srnic_ep_event_depth(ep->reply.ird, mpa->ord),
+		.ord = srnic_ep_event_depth(ep->reply.ord, mpa->ird),
 	};
 	struct iw_cm_id *id = ep->cm_id;
 	int err = -EMSGSIZE;
@@ -304,7 +304,7 @@ void srnic_ep_run_active(struct srnic_ep *ep)
 		return;
 	}
 	ep->state = SRNIC_EP_AWAIT_REPLY;
-	srnic_ep_deadline(ep, SRNIC_CM_REPLY_MS);
+	srnic_ep_deadline_s(ep, ep->policy.reply_timeout);
 	/* a FIN may have come before; no callback will come again */
 	active_read_reply(ep);
 }

@@ -122,7 +122,7 @@ static void listener_adopt(struct srnic_ep *listener, struct socket *sock)
 	spin_unlock(&listener->half_lock);
 	ep->want = MPA_HELLO_LEN;
 	ep->state = SRNIC_EP_AWAIT_REQUEST;
-	srnic_ep_deadline(ep, SRNIC_CM_REQUEST_MS);
+	srnic_ep_deadline_s(ep, ep->policy.request_timeout);
 	srnic_ep_adopt(ep, stream);
 	mutex_unlock(&ep->lock);
 }
@@ -181,7 +181,7 @@ static void passive_report(struct srnic_ep *ep)
 	}
 
 	ep->state = SRNIC_EP_REPORTED;
-	srnic_ep_deadline(ep, SRNIC_CM_DECIDE_MS);
+	srnic_ep_deadline_s(ep, ep->policy.accept_timeout);
 	spin_lock(&listener->half_lock);
 	if (!listener->stopped)
 		err = listener->cm_id->event_handler(listener->cm_id, &event);
@@ -210,6 +210,9 @@ static void passive_request(struct srnic_ep *ep)
 	}
 	if (!ret)
 		ret = srnic_ep_probe(ep);
+	/* as an end that knows revision 1 only: closed without a Reply (V2-19) */
+	if (!ret && ep->req.rev > ep->policy.mpa.rev)
+		ret = MPA_BAD_REV;
 	if (ret) {
 		srnic_ep_fate(ep, SRNIC_CNT_CONN_FAILED, ret > 0 ? -EPROTO : ret);
 		if (ret == MPA_BAD_REV && !ep->req.rev) {

@@ -16,27 +16,7 @@
 #include "wire/mpa.h"
 #include "wire/rdmap.h"
 
-/*
- * How long a TCP connection may take to come up: room for four
- * retransmissions of the SYN (1, 3, 7, 15 s). Address and route were resolved
- * before, so longer waits find nobody.
- */
-#define SRNIC_CM_CONNECT_MS	(20 * MSEC_PER_SEC)
-/*
- * How long to wait for the MPA Reply. The peer's application decides when it
- * accepts, so be patient; but until then iwcm lets nobody destroy the id, not
- * even a process that was killed, unless its QP goes first. (siw: 5 s, cxgb4:
- * 60 s.)
- */
-#define SRNIC_CM_REPLY_MS	(30 * MSEC_PER_SEC)
-/* For the whole MPA Request, from TCP's accept on (M-STA-7, M-STA-8) */
-#define SRNIC_CM_REQUEST_MS	(10 * MSEC_PER_SEC)
-/*
- * How long our application may think about a request; then the initiator has
- * given up. It also is what ends requests that never reached an application,
- * which iwcm drops without a word while a listener is being destroyed.
- */
-#define SRNIC_CM_DECIDE_MS	(60 * MSEC_PER_SEC)
+/* Time-outs an administrator may change are in struct srnic_policy, in seconds */
 /* For handing a start-up frame to TCP; it fits into an empty send buffer */
 #define SRNIC_CM_SEND_MS	(1 * MSEC_PER_SEC)
 /* For the peer to close after our last words */
@@ -183,6 +163,7 @@ void srnic_ep_note(struct srnic_ep *ep, const char *event, int status);
 void srnic_ep_fate(struct srnic_ep *ep, enum srnic_counter counter, int status);
 void srnic_ep_tell(struct srnic_ep *ep, int flag);
 void srnic_ep_deadline(struct srnic_ep *ep, unsigned int ms);
+void srnic_ep_deadline_s(struct srnic_ep *ep, unsigned int seconds);
 bool srnic_ep_expired(const struct srnic_ep *ep);
 bool srnic_ep_unwanted(const struct srnic_ep *ep);
 void srnic_ep_adopt(struct srnic_ep *ep, struct srnic_stream *stream);

@@ -140,6 +140,19 @@ static void rx_check_read_request(struct srnic_qp *qp)
 		rx_error(rx, RDMAP_E_READ_ACCESS, SRNIC_WC_SUCCESS);
 }
 
+/*
+ * The RTR of the peer, by Send. It is between the two devices: it takes an MSN as
+ * any message does, but no receive WQE, and the ULP is not told (RFC 6581 5, V2-20).
+ */
+static bool rx_is_rtr_send(const struct srnic_qp *qp)
+{
+	const struct srnic_rx *rx = qp->rx;
+
+	return !qp->initiator && (qp->mpa.rtr & MPA_RTR_SEND) &&
+	       !test_bit(SRNIC_QPF_TX_OPEN, &qp->flags) &&
+	       rx->opcode == RDMAP_SEND && rx->ddp.last && !rx->ddp.mo && !rx->payload;
+}
+
 /* A Send, or Immediate Data, which takes a receive WQE but none of its buffer */
 static void rx_check_send(struct srnic_qp *qp)
 {
@@ -155,6 +168,9 @@ static void rx_check_send(struct srnic_qp *qp)
 		rx_error(rx, RDMAP_E_MSN, SRNIC_WC_SUCCESS);
 		return;
 	}
+	rx->rtr_send = rx_is_rtr_send(qp);
+	if (rx->rtr_send)
+		return;
 	if (!rx->rwr_valid) {
 		err = srnic_rq_take(qp, rx->rwr);
 		if (err == -EAGAIN) {

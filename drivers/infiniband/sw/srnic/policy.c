@@ -9,6 +9,8 @@
 #include <linux/capability.h>
 #include <linux/kernel.h>
 #include <linux/kstrtox.h>
+#include <linux/slab.h>
+#include <linux/string.h>
 #include "policy.h"
 #include "srnic.h"
 
@@ -16,6 +18,10 @@
 #define SRNIC_FPDU_MAX		65535U
 /* One with a ULPDU of MPA_MIN_MULPDU and a marker */
 #define SRNIC_FPDU_MIN		140U
+/* Seconds */
+#define SRNIC_TIMEOUT_MAX	3600U
+/* TCP's own limit is 32767 s; after twice the time the connection ends */
+#define SRNIC_KEEPALIVE_MAX	7200U
 
 /**
  * struct policy_attr - an attribute: a choice of words, or a number
@@ -76,6 +82,12 @@ static int policy_parse(const struct policy_attr *pa, const char *buf, u32 *valu
 	return -EINVAL;
 }
 
+/* The file's owner is not enough: who is root without rights has it, too */
+static bool policy_may_change(void)
+{
+	return capable(CAP_NET_ADMIN);
+}
+
 static ssize_t policy_store(struct device *device, struct device_attribute *attr,
 			    const char *buf, size_t count)
 {
@@ -83,8 +95,7 @@ static ssize_t policy_store(struct device *device, struct device_attribute *attr
 	struct srnic_policy_owner *owner = owner_of(device);
 	u32 value;
 
-	/* the file's owner is not enough: root of a container has it, too */
-	if (!capable(CAP_NET_ADMIN))
+	if (!policy_may_change())
 		return -EPERM;
 	if (policy_parse(pa, buf, &value))
 		return -EINVAL;
@@ -97,14 +108,105 @@ static ssize_t policy_store(struct device *device, struct device_attribute *attr
 	return count;
 }
 
+/* ----- rtr: some of the kinds, in order of preference ----- */
+
+static const struct {
+	const char *word;
+	u8 kind;
+} rtr_kinds[MPA_RTR_KINDS] = {
+	{ "write", MPA_RTR_WRITE },
+	{ "read", MPA_RTR_READ },
+	{ "send", MPA_RTR_SEND },
+};
+
+static u8 rtr_kind(const char *word)
+{
+	int i;
+
+	for (i = 0; i < MPA_RTR_KINDS; i++)
+		if (!strcmp(word, rtr_kinds[i].word))
+			return rtr_kinds[i].kind;
+	return 0;
+}
+
+static const char *rtr_word(u8 kind)
+{
+	int i;
+
+	for (i = 0; i < MPA_RTR_KINDS; i++)
+		if (rtr_kinds[i].kind == kind)
+			return rtr_kinds[i].word;
+	return "";
+}
+
+static ssize_t rtr_show(struct device *device, struct device_attribute *attr, char *buf)
+{
+	struct srnic_policy policy = srnic_policy_get(owner_of(device));
+	const u8 *order = policy.mpa.rtr_order;
+	int i, n = 0;
+
+	for (i = 0; i < MPA_RTR_KINDS && order[i]; i++)
+		n += sysfs_emit_at(buf, n, "%s%s", i ? " " : "", rtr_word(order[i]));
+	return n + sysfs_emit_at(buf, n, "\n");
+}
+
+/* At least one kind (V2-14), each once at most. Writes over @words. */
+static int rtr_parse(char *words, struct mpa_policy *mpa)
+{
+	char *word;
+	int n = 0;
+	u8 kind;
+
+	mpa->rtr = 0;
+	memset(mpa->rtr_order, 0, sizeof(mpa->rtr_order));
+	words = strim(words);
+	while ((word = strsep(&words, " "))) {
+		kind = rtr_kind(word);
+		if (!kind || mpa->rtr & kind)
+			return -EINVAL;
+		mpa->rtr |= kind;
+		mpa->rtr_order[n++] = kind;
+	}
+	return 0;
+}
+
+static ssize_t rtr_store(struct device *device, struct device_attribute *attr,
+			 const char *buf, size_t count)
+{
+	struct srnic_policy_owner *owner = owner_of(device);
+	struct mpa_policy mpa = { };
+	char *words;
+	int err;
+
+	if (!policy_may_change())
+		return -EPERM;
+	words = kstrndup(buf, count, GFP_KERNEL);
+	if (!words)
+		return -ENOMEM;
+	err = rtr_parse(words, &mpa);
+	kfree(words);
+	if (err)
+		return err;
+	spin_lock(&owner->lock);
+	owner->now.mpa.rtr = mpa.rtr;
+	memcpy(owner->now.mpa.rtr_order, mpa.rtr_order, sizeof(mpa.rtr_order));
+	spin_unlock(&owner->lock);
+	return count;
+}
+
+static DEVICE_ATTR_RW(rtr);
+
+/* ----- the others ----- */
+
 #define POLICY_FIELD(_name, _field)					\
 	.attr = __ATTR(_name, 0644, policy_show, policy_store),		\
 	.offset = offsetof(struct srnic_policy, _field)
 
-#define POLICY_WORDS(_name, _field, _words)				\
+#define POLICY_WORDS(_name, _field, _words, _first)			\
 	static struct policy_attr policy_##_name = {			\
 		POLICY_FIELD(_name, _field),				\
 		.words = _words,					\
+		.min = _first,						\
 	}
 
 #define POLICY_NUMBER(_name, _field, _zero, _min, _max)			\
@@ -123,14 +225,31 @@ static const char * const crc_words[] = {
 	NULL
 };
 
-POLICY_WORDS(crc, mpa.crc, crc_words);
-POLICY_WORDS(markers, mpa.rx_markers, off_on);
+static const char * const revisions[] = { "1", "2", NULL };
+
+POLICY_WORDS(crc, mpa.crc, crc_words, 0);
+POLICY_WORDS(markers, mpa.rx_markers, off_on, 0);
+POLICY_WORDS(mpa_revision, mpa.rev, revisions, 1);
+POLICY_WORDS(p2p, mpa.p2p, off_on, 0);
 POLICY_NUMBER(max_fpdu, max_fpdu, true, SRNIC_FPDU_MIN, SRNIC_FPDU_MAX);
+POLICY_NUMBER(connect_timeout, connect_timeout, false, 1, SRNIC_TIMEOUT_MAX);
+POLICY_NUMBER(request_timeout, request_timeout, false, 1, SRNIC_TIMEOUT_MAX);
+POLICY_NUMBER(reply_timeout, reply_timeout, false, 1, SRNIC_TIMEOUT_MAX);
+POLICY_NUMBER(accept_timeout, accept_timeout, false, 1, SRNIC_TIMEOUT_MAX);
+POLICY_NUMBER(keepalive, keepalive, true, 1, SRNIC_KEEPALIVE_MAX);
 
 static struct attribute *policy_attrs[] = {
 	&policy_crc.attr.attr,
 	&policy_markers.attr.attr,
 	&policy_max_fpdu.attr.attr,
+	&policy_mpa_revision.attr.attr,
+	&policy_p2p.attr.attr,
+	&dev_attr_rtr.attr,
+	&policy_connect_timeout.attr.attr,
+	&policy_request_timeout.attr.attr,
+	&policy_reply_timeout.attr.attr,
+	&policy_accept_timeout.attr.attr,
+	&policy_keepalive.attr.attr,
 	NULL
 };
 
@@ -152,10 +271,32 @@ void srnic_policy_init(struct srnic_policy_owner *owner)
 			.crc = MPA_CRC_REQUIRED,	/* M-CRC-1 */
 			.rev = 2,
 			.p2p = true,
-			.rtr = MPA_RTR_WRITE | MPA_RTR_READ,
+			.rtr = MPA_RTR_WRITE | MPA_RTR_READ | MPA_RTR_SEND,
+			.rtr_order = { MPA_RTR_WRITE, MPA_RTR_READ, MPA_RTR_SEND },
 			.max_ird = SRNIC_MAX_IRD,
 			.max_ord = SRNIC_MAX_ORD,
 		},
+		/*
+		 * Four retransmissions of the SYN (1, 3, 7, 15 s). Address and
+		 * route were resolved before, so longer waits find nobody.
+		 */
+		.connect_timeout = 20,
+		.request_timeout = 10,		/* M-STA-7, M-STA-8 */
+		/*
+		 * The peer's application decides when it accepts, so be patient;
+		 * but until then iwcm lets nobody destroy the id, not even a
+		 * process that was killed, unless its QP goes first. (siw: 5 s,
+		 * cxgb4: 60 s.)
+		 */
+		.reply_timeout = 30,
+		/*
+		 * Then the initiator has given up. It also is what ends requests
+		 * that never reached an application, which iwcm drops without a
+		 * word while a listener is being destroyed.
+		 */
+		.accept_timeout = 60,
+		/* one small segment a minute; a dead peer is noticed in two */
+		.keepalive = 60,
 	};
 }
 

@@ -12,10 +12,23 @@
  * @mpa: what MPA start-up asks for and grants
  * @max_fpdu: octets of the largest FPDU to send, with its markers; 0: what
  *	      fits into a TCP segment
+ * @connect_timeout: for a TCP connection to come up; this and the others in
+ *		     seconds
+ * @request_timeout: for the whole MPA Request, from TCP's accept on; with peer-
+ *		     to-peer set-up for the RTR, from the Reply on
+ * @reply_timeout: for the MPA Reply
+ * @accept_timeout: for our application to decide on a request
+ * @keepalive: idle time after which TCP asks whether the peer is still there; 0:
+ *	       never
  */
 struct srnic_policy {
 	struct mpa_policy mpa;
 	u32 max_fpdu;
+	u32 connect_timeout;
+	u32 request_timeout;
+	u32 reply_timeout;
+	u32 accept_timeout;
+	u32 keepalive;
 };
 
 /**

@@ -461,6 +461,27 @@ void srnic_qp_unclaim(struct srnic_qp *qp, void *priv)
 	spin_unlock_irqrestore(&qp->lock, flags);
 }
 
+/**
+ * srnic_qp_abort_silent - to Error, if the peer has not sent an FPDU yet
+ * @qp: alive
+ * @priv: as claimed; nothing is done if somebody else has the claim
+ *
+ * Return: true if it had not, and the stream is being given up.
+ */
+bool srnic_qp_abort_silent(struct srnic_qp *qp, void *priv)
+{
+	unsigned long flags;
+	bool silent;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	silent = qp->llp_ops && qp->llp_priv == priv && qp->state == SRNIC_QP_RTS &&
+		 !test_bit(SRNIC_QPF_TX_OPEN, &qp->flags);
+	spin_unlock_irqrestore(&qp->lock, flags);
+	if (silent)
+		srnic_qp_abort(qp);
+	return silent;
+}
+
 static void qp_data_ready(void *priv)
 {
 	struct srnic_qp *qp = priv;

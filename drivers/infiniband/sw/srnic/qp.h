@@ -279,6 +279,7 @@ bool srnic_close_overdue(const struct srnic_qp *qp);
 /* stream */
 int srnic_qp_claim(struct srnic_qp *qp, const struct srnic_llp_ops *ops, void *priv);
 void srnic_qp_unclaim(struct srnic_qp *qp, void *priv);
+bool srnic_qp_abort_silent(struct srnic_qp *qp, void *priv);
 int srnic_qp_attach(struct srnic_qp *qp, const struct srnic_attach *attach);
 void srnic_qp_release_stream(struct srnic_qp *qp);
 

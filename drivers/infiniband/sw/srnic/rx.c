@@ -279,6 +279,11 @@ static void rx_deliver(struct srnic_qp *qp)
 		rx_deliver_terminate(qp);
 		break;
 	default:
+		if (rx->rtr_send) {
+			rx->rtr_send = false;
+			rx->msn[DDP_QN_SEND]++;
+			break;
+		}
 		rx->mo += rx->payload;
 		if (rx->ddp.last)
 			rx_deliver_send(qp);

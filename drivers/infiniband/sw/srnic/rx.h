@@ -32,6 +32,7 @@ enum srnic_rx_phase {
  * @status: the completion status that goes with @err
  * @msn: MSN of the message each queue is at
  * @rtr_response: the response to our Read RTR is awaited
+ * @rtr_send: the FPDU is the peer's RTR, by Send
  * @write_len: octets of the last Write message since the last one on QN 0
  * @write_ended: it is complete
  * @mo: octets of the current message on QN 0 that were delivered
@@ -60,6 +61,7 @@ struct srnic_rx {
 
 	u32 msn[DDP_QN_COUNT];
 	bool rtr_response;
+	bool rtr_send;
 	u32 write_len;
 	bool write_ended;
 	u32 mo;

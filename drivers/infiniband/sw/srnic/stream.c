@@ -190,6 +190,29 @@ void srnic_stream_unhook(struct srnic_stream *stream)
 	write_unlock_bh(&sk->sk_callback_lock);
 }
 
+/* Questions without an answer after which the peer is gone */
+#define KEEPALIVE_PROBES	5
+
+/**
+ * srnic_stream_keepalive - let TCP notice a peer that has vanished
+ * @stream: connected
+ * @seconds: idle time before TCP asks, 0: it does not ask; if there is no answer
+ *	     for as long again the stream is LOST
+ *
+ * While data is under way TCP's retransmissions decide, and not this. May sleep.
+ */
+void srnic_stream_keepalive(struct srnic_stream *stream, unsigned int seconds)
+{
+	struct sock *sk = stream->sock->sk;
+
+	if (!seconds)
+		return;
+	tcp_sock_set_keepcnt(sk, KEEPALIVE_PROBES);
+	tcp_sock_set_keepintvl(sk, max(seconds / KEEPALIVE_PROBES, 1U));
+	tcp_sock_set_keepidle(sk, seconds);
+	sock_set_keepalive(sk);
+}
+
 /**
  * srnic_stream_send - hand octets to TCP, without waiting
  * @stream: connected

@@ -645,6 +645,8 @@ static void tx_stage_rtr(struct srnic_qp *qp)
 	} else if (qp->mpa.rtr == MPA_RTR_WRITE) {
 		tx_header(qp, &hdr);
 		tx_seal(qp, DDP_TAGGED_LEN);
+	} else if (qp->mpa.rtr == MPA_RTR_SEND) {
+		srnic_tx_untagged(qp, RDMAP_SEND, req, 0);
 	}
 }
 

@@ -307,12 +307,18 @@ void mpa_reject_init(struct mpa_hello *reply, const struct mpa_hello *req,
 }
 
 /*
- * The RTR to send, of those common to both ends. A Write costs nothing at
- * either end; a Read takes an inbound read slot of the responder and an
- * outbound one here; a Send may take a receive WQE (V2-20).
+ * The RTR to send, of those common to both ends, or 0. If the policy does not
+ * say: a Write costs nothing at either end; a Read takes an inbound read slot of
+ * the responder and an outbound one here; a Send may take a receive WQE of a
+ * responder that sees it otherwise than we do (V2-20).
  */
-static u8 mpa_choose_rtr(u8 common)
+static u8 mpa_choose_rtr(const struct mpa_policy *policy, u8 common)
 {
+	int i;
+
+	for (i = 0; i < MPA_RTR_KINDS; i++)
+		if (common & policy->rtr_order[i])
+			return policy->rtr_order[i];
 	if (common & MPA_RTR_WRITE)
 		return MPA_RTR_WRITE;
 	if (common & MPA_RTR_READ)
@@ -381,7 +387,7 @@ enum mpa_status mpa_conclude(const struct mpa_policy *policy,
 	if (!result->ord && (!policy->max_ord || !reply->ird ||
 			     reply->ird == MPA_NO_NEGOTIATION))
 		common &= ~MPA_RTR_READ;
-	result->rtr = mpa_choose_rtr(common);
+	result->rtr = mpa_choose_rtr(policy, common);
 	if (!result->rtr)
 		return MPA_NO_RTR;
 	if (result->rtr == MPA_RTR_READ && !result->ord)

@@ -25,6 +25,7 @@
 #define MPA_RTR_SEND		1
 #define MPA_RTR_WRITE		2
 #define MPA_RTR_READ		4
+#define MPA_RTR_KINDS		3
 
 enum mpa_role { MPA_REQUEST, MPA_REPLY };
 
@@ -69,6 +70,8 @@ struct mpa_hello {
  * @rev: highest revision to use, 1 or 2
  * @p2p: ask for peer-to-peer set-up (as initiator)
  * @rtr: RTR kinds this end can send and accept, MPA_RTR_*; at least one (V2-14)
+ * @rtr_order: of @rtr, those to choose first as initiator, in this order; then
+ *	       Write, Read, Send
  * @max_ird: most inbound reads a connection may have; below MPA_NO_NEGOTIATION
  * @max_ord: most outbound reads a connection may have; below MPA_NO_NEGOTIATION
  */
@@ -79,6 +82,7 @@ struct mpa_policy {
 	u8 rev;
 	bool p2p;
 	u8 rtr;
+	u8 rtr_order[MPA_RTR_KINDS];
 	u16 max_ird;
 	u16 max_ord;
 };

@@ -4,6 +4,7 @@
  * only if the ring asks for it.
  */
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -116,18 +117,7 @@ bool srnic_wq_publish(struct srnic_wq *wq, uint32_t head)
 	return srnic_ring_wants_doorbell(&wq->ring);
 }
 
-/**
- * srnic_doorbell - tell the kernel that something was posted
- * @qp: QP
- * @send: to its SQ, else to its RQ
- *
- * The POST_SEND or POST_RECV command without a WR. write(2) is the cheapest
- * way in, but the kernel refuses it (EACCES) to a process that changed its
- * credentials after it opened the device. The ioctl has no such rule.
- *
- * Return: 0 or an errno.
- */
-int srnic_doorbell(struct srnic_qp *qp, bool send)
+static int srnic_doorbell_once(struct srnic_qp *qp, bool send)
 {
 	struct ibv_qp *ibqp = &qp->vqp.qp;
 	struct ib_uverbs_post_send_resp resp;
@@ -156,6 +146,35 @@ int srnic_doorbell(struct srnic_qp *qp, bool send)
 	}
 	return send ? ibv_cmd_post_send(ibqp, NULL, &bad_send) :
 		      ibv_cmd_post_recv(ibqp, NULL, &bad_recv);
+}
+
+/* How often a doorbell is rung that the kernel had no memory for */
+#define SRNIC_DOORBELL_TRIES 1000
+
+/**
+ * srnic_doorbell - tell the kernel that something was posted
+ * @qp: QP
+ * @send: to its SQ, else to its RQ
+ *
+ * The POST_SEND or POST_RECV command without a WR. write(2) is the cheapest
+ * way in, but the kernel refuses it (EACCES) to a process that changed its
+ * credentials after it opened the device. The ioctl has no such rule.
+ *
+ * The core allocates a few octets on the way. What was posted is in the ring
+ * and cannot be taken back, so a want of memory is not the caller's to see: a
+ * WR that did not count as posted would be carried out by the next doorbell.
+ *
+ * Return: 0 or an errno.
+ */
+int srnic_doorbell(struct srnic_qp *qp, bool send)
+{
+	int tries = 0;
+	int ret;
+
+	while ((ret = srnic_doorbell_once(qp, send)) == ENOMEM &&
+	       ++tries < SRNIC_DOORBELL_TRIES)
+		sched_yield();
+	return ret;
 }
 
 /* Copies the SGL; more than 2^32-1 bytes do not fit an RDMAP message. */

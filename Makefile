@@ -18,7 +18,7 @@ RELEASE      = $(notdir $(MODULE_OUT))
 
 .DEFAULT_GOAL := all
 .PHONY: all module provider install setup demo check check-static check-kunit \
-	check-debug check-system fuzz clean help
+	check-debug check-system check-chaos fuzz clean help
 
 ##@ Build
 all: module provider	## Build the kernel module and the libibverbs provider (the default)
@@ -55,6 +55,9 @@ check-debug: setup	## Unit and system tests under KASAN, lockdep, kmemleak, on o
 
 check-system: setup	## System tests against the real module, in a guest
 	@scripts/check system
+
+check-chaos: setup	## 500 faults under traffic, in User Mode Linux; or faults for DURATION seconds
+	@scripts/chaos $(if $(filter file,$(origin DURATION)),--faults 500,--duration $(DURATION))
 
 fuzz: setup		## Fuzz what decodes untrusted input, for DURATION seconds
 	@scripts/fuzz --duration $(DURATION)

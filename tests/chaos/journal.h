@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * What a traffic program tells the controller, in a file that both map, and
+ * what the controller tells it. It outlives the program, however that ends.
+ * chaos.py has the same layout (journal.py).
+ */
+#ifndef JOURNAL_H
+#define JOURNAL_H
+
+#include <stdint.h>
+
+#define JOURNAL_MAGIC	0x63686132
+#define CONNS		4
+
+enum phase { PHASE_START, PHASE_RUN, PHASE_DONE, PHASE_GONE, PHASE_FAILED };
+
+enum conn_state { CONN_IDLE, CONN_CONNECTING, CONN_UP, CONN_DRAINING };
+
+enum command {
+	CMD_NONE,
+	CMD_QUIT,		/* close everything in good order and end */
+	CMD_DISCONNECT,		/* of a connection: rdma_disconnect() */
+	CMD_ERROR,		/* Modify QP to Error */
+	CMD_DESTROY,		/* destroy the QP with WRs posted */
+	CMD_DEREG,		/* deregister the region the peer writes into */
+	CMD_REREG,		/* register it anew, without remote write */
+	CMD_INVALIDATE,		/* invalidate the window the peer writes through */
+	CMD_OVERFLOW,		/* connect anew with a CQ that is too small, and not polled */
+	CMD_STARVE,		/* post nothing more to the SRQ */
+	CMD_FEED,		/* and go on again */
+};
+
+/* Counts are over all connections that this place has had. */
+struct jconn {
+	uint32_t state;
+	uint32_t begun;		/* connections that came to be */
+	uint32_t ended;		/* that are gone */
+	uint32_t tried;		/* attempts to connect that failed */
+	uint32_t qpn;
+	uint32_t port;		/* TCP port of the peer, if this end accepted */
+	uint32_t reason;	/* why it ended */
+	uint32_t pad;
+	uint64_t sq_posted;
+	uint64_t sq_done;	/* completed with success */
+	uint64_t sq_silent;	/* unsignaled, and done by a later completion's word */
+	uint64_t sq_flushed;
+	uint64_t sq_error;
+	uint64_t rq_posted;
+	uint64_t rq_done;
+	uint64_t rq_flushed;
+	uint64_t rq_error;
+	uint64_t purged;	/* went with a QP that was destroyed, of both queues */
+	uint64_t ops;		/* verified operations of both directions */
+	uint64_t bytes;		/* verified */
+};
+
+struct journal {
+	uint32_t magic;
+	uint32_t pid;
+	uint32_t phase;
+	uint32_t cmd_seq;	/* the controller's: counts commands */
+	uint32_t cmd;
+	uint32_t cmd_arg;
+	uint32_t cmd_ack;	/* cmd_seq of the command that was carried out last */
+	uint32_t cmd_err;	/* 0, or an errno */
+	char failure[224];
+	struct jconn srq;	/* rq_* only */
+	struct jconn conn[CONNS];
+};
+
+#endif

@@ -50,8 +50,8 @@ check-static: setup	## Compiler warnings, sparse, checkpatch and other looks at 
 check-kunit: setup	## Unit tests (KUnit), in User Mode Linux
 	@scripts/check kunit
 
-check-debug: setup	## Unit and system tests under KASAN, lockdep, kmemleak, on one CPU and on several
-	@scripts/check kunit kasan debug
+check-debug: setup	## Unit tests, faults and system tests under KASAN, lockdep and kmemleak; takes hours
+	@scripts/check kunit chaos kasan debug
 
 check-system: setup	## System tests against the real module, in a guest
 	@scripts/check system

@@ -86,6 +86,44 @@ void octets_fpdu(struct kunit *test, struct octets *fpdu, const struct octets *u
 }
 
 /**
+ * octets_fpdu_marked - put a ULPDU into an FPDU with markers (RFC 5044 4.3)
+ * @test: the test
+ * @fpdu: filled
+ * @ulpdu: what goes in
+ * @pos: where it begins, octets from the start of the stream; then where it ends
+ *
+ * Word by word, where the module counts.
+ */
+void octets_fpdu_marked(struct kunit *test, struct octets *fpdu,
+			const struct octets *ulpdu, u32 *pos)
+{
+	struct octets *plain = kunit_kzalloc(test, sizeof(*plain), GFP_KERNEL);
+	u32 start = 0, i;
+	u8 field[4];
+
+	KUNIT_ASSERT_NOT_NULL(test, plain);
+	octets_fpdu(test, plain, ulpdu);
+	fpdu->len = 0;
+	for (i = 0; i < plain->len; i += 4) {
+		if (*pos % 512 == 0) {
+			put_unaligned_be16(0, field);
+			put_unaligned_be16(i ? *pos - start : 0, field + 2);
+			octets_add(test, fpdu, field, 4);
+			*pos += 4;
+		}
+		if (!i)
+			start = *pos;
+		if (i + 4 == plain->len)
+			put_unaligned_le32(mpa_crc_final(mpa_crc_add(mpa_crc_start(), fpdu->at,
+								     fpdu->len)),
+					   plain->at + i);
+		octets_add(test, fpdu, plain->at + i, 4);
+		*pos += 4;
+	}
+	kunit_kfree(test, plain);
+}
+
+/**
  * octets_expect - expect certain octets
  * @test: the test
  * @what: name of the octets, for the message

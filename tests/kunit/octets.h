@@ -22,6 +22,8 @@ void octets_from_hex(struct kunit *test, struct octets *o, const char *hex);
 void octets_add(struct kunit *test, struct octets *o, const void *data, u32 len);
 void octets_add_hex(struct kunit *test, struct octets *o, const char *hex);
 void octets_fpdu(struct kunit *test, struct octets *fpdu, const struct octets *ulpdu);
+void octets_fpdu_marked(struct kunit *test, struct octets *fpdu,
+			const struct octets *ulpdu, u32 *pos);
 void octets_expect(struct kunit *test, const char *what,
 		   const void *got, u32 len, const char *hex);
 

@@ -153,10 +153,13 @@ void peer_attach(struct peer *p, struct socket *passive, u16 ird, u16 ord)
 {
 	struct srnic_attach attach = {
 		.initiator = true,	/* may send at once */
-		.mpa = { .crc = true, .ird = ird, .ord = ord },
+		.mpa = { .crc = !p->no_crc, .ird = ird, .ord = ord,
+			 .tx_markers = p->tx_markers, .rx_markers = p->rx_markers },
 		.stream = srnic_stream_new(passive),
 	};
 
+	p->in_pos = 0;
+	p->out_pos = 0;
 	KUNIT_ASSERT_NOT_NULL(p->test, attach.stream);
 	KUNIT_ASSERT_EQ(p->test, srnic_qp_claim(p->qp, &llp_ops, p), 0);
 	KUNIT_ASSERT_EQ(p->test, srnic_qp_attach(p->qp, &attach), 0);
@@ -353,7 +356,10 @@ void peer_send(struct peer *p, const struct ddp_hdr *hdr, const void *data, u32 
 	KUNIT_ASSERT_NOT_NULL(p->test, fpdu);
 	p->out.len = ddp_encode(p->out.at, hdr);
 	octets_add(p->test, &p->out, data, len);
-	octets_fpdu(p->test, fpdu, &p->out);
+	if (p->rx_markers)
+		octets_fpdu_marked(p->test, fpdu, &p->out, &p->out_pos);
+	else
+		octets_fpdu(p->test, fpdu, &p->out);
 	peer_send_octets(p, fpdu->at, fpdu->len);
 	kunit_kfree(p->test, fpdu);
 }
@@ -397,28 +403,78 @@ static int recv_all(struct peer *p, void *data, u32 len)
 	return n;
 }
 
+/* An FPDU without markers. Return: octets of it, 0 at the end of the stream, or an errno. */
+static int recv_fpdu(struct peer *p)
+{
+	u32 all;
+	int n;
+
+	n = recv_all(p, p->in, 2);
+	if (n <= 0)
+		return n;
+	all = mpa_fpdu_len(get_unaligned_be16(p->in));
+	KUNIT_ASSERT_LE(p->test, all, PEER_ROOM);
+	n = recv_all(p, p->in + 2, all - 2);
+	if (n <= 0)
+		return n ?: -EPROTO;
+	if (!p->no_crc)
+		KUNIT_EXPECT_EQ(p->test, get_unaligned_le32(p->in + all - 4),
+				mpa_crc_final(mpa_crc_add(mpa_crc_start(), p->in, all - 4)));
+	return all;
+}
+
+/* The same with markers, each of which must be right and in the CRC (RFC 5044 4.3, 4.4) */
+static int recv_marked(struct peer *p)
+{
+	u32 all = 4, have = 0, start = 0, crc = mpa_crc_start();
+	bool begun = false;
+	u8 word[4];
+	int n;
+
+	for (; have < all; begun = true) {
+		n = recv_all(p, word, 4);
+		if (n <= 0)
+			return begun && !n ? -EPROTO : n;
+		if (p->in_pos % 512 == 0) {
+			KUNIT_EXPECT_EQ_MSG(p->test, get_unaligned_be32(word),
+					    have ? p->in_pos - start : 0, "marker at %u",
+					    p->in_pos);
+			crc = mpa_crc_add(crc, word, 4);
+			p->in_pos += 4;
+			continue;
+		}
+		if (!have)
+			start = p->in_pos;
+		memcpy(p->in + have, word, 4);
+		if (!have)
+			all = mpa_fpdu_len(get_unaligned_be16(p->in));
+		KUNIT_ASSERT_LE(p->test, all, PEER_ROOM);
+		have += 4;
+		p->in_pos += 4;
+		if (have < all)
+			crc = mpa_crc_add(crc, word, 4);
+	}
+	if (!p->no_crc)
+		KUNIT_EXPECT_EQ(p->test, get_unaligned_le32(word), mpa_crc_final(crc));
+	set_bit(start % 512 / 4, p->phases);
+	return all;
+}
+
 /**
- * peer_recv - the next FPDU, whose CRC must be good
+ * peer_recv - the next FPDU, whose CRC and markers must be good
  * @p: connected
  *
  * Return: octets of the ULPDU; 0 at the end of the stream; an errno.
  */
 int peer_recv(struct peer *p)
 {
-	u32 len, all;
+	u32 len;
 	int n;
 
-	n = recv_all(p, p->in, 2);
+	n = p->tx_markers ? recv_marked(p) : recv_fpdu(p);
 	if (n <= 0)
 		return n;
 	len = get_unaligned_be16(p->in);
-	all = mpa_fpdu_len(len);
-	KUNIT_ASSERT_LE(p->test, all, PEER_ROOM);
-	n = recv_all(p, p->in + 2, all - 2);
-	if (n <= 0)
-		return n ?: -EPROTO;
-	KUNIT_EXPECT_EQ(p->test, get_unaligned_le32(p->in + all - 4),
-			mpa_crc_final(mpa_crc_add(mpa_crc_start(), p->in, all - 4)));
 	p->in_len = len;
 	ddp_decode(p->in + 2, &p->hdr);
 	n = p->hdr.tagged ? 14 : 18;

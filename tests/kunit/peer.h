@@ -60,6 +60,12 @@
  * @rcq: CQ of its RQ
  * @qp: of a kernel consumer, NULL once it is destroyed
  * @sock: the test's end of the stream, NULL when it is closed
+ * @tx_markers: the QP is to send markers; set before it is connected
+ * @rx_markers: the QP is to expect markers; set before it is connected
+ * @no_crc: neither end has CRCs; set before it is connected
+ * @in_pos: octets that came, if there are markers among them
+ * @out_pos: octets that were sent, if there are markers among them
+ * @phases: where the FPDUs that came with markers began, modulo 512, by words
  * @region: what was registered with peer_region()
  * @regions: how many
  * @out: ULPDU that was sent last
@@ -85,6 +91,12 @@ struct peer {
 	struct fake_cq *rcq;
 	struct srnic_qp *qp;
 	struct socket *sock;
+	bool tx_markers;
+	bool rx_markers;
+	bool no_crc;
+	u32 in_pos;
+	u32 out_pos;
+	DECLARE_BITMAP(phases, 128);
 	struct srnic_tpte region[PEER_REGIONS];
 	u32 regions;
 	struct octets out;

@@ -601,6 +601,99 @@ static void cq_overflow(struct kunit *test)
 	out.p->qp = NULL;
 }
 
+/* FPDUs began wherever they can: all but where a marker is */
+static void expect_all_phases(struct kunit *test, const char *what, const unsigned long *phases)
+{
+	KUNIT_EXPECT_EQ_MSG(test, bitmap_weight(phases, 128), 127, "%s", what);
+}
+
+/*
+ * M-MRK-3 to M-MRK-7, M-CRC-5: FPDUs that begin at each phase, of messages of one
+ * segment and of many, and of responses. peer_recv() looks at the markers.
+ */
+static void markers(struct kunit *test)
+{
+	static const u32 lens[] = { 0, 1, 2, 3, 4, 5, 8, 9, 100, 501, 1000, SIZE };
+	static const u8 ulp[] = { ULP_WRITE, ULP_SEND };
+	struct out out = out_idle(test);
+	struct peer *p = out.p;
+	u32 i, off, msn = 0;
+
+	p->tx_markers = true;
+	peer_connect(p, 1, 1);
+	for (i = 0; i < 500 || (i < 3000 && bitmap_weight(p->phases, 128) < 127); i++) {
+		u32 len = lens[i % ARRAY_SIZE(lens)];
+		u32 send = i / ARRAY_SIZE(lens) & 1;
+
+		KUNIT_ASSERT_EQ(test, 0, post(&out, send ? IB_WR_SEND : IB_WR_RDMA_WRITE, i,
+					      SIGNAL, len));
+		msn += send;
+		for (off = 0; ; off += p->data_len) {
+			KUNIT_ASSERT_GT(test, peer_recv(p), 0);
+			KUNIT_ASSERT_EQ(test, p->hdr.ulp, ulp[send]);
+			KUNIT_ASSERT_LE(test, off + p->data_len, len);
+			KUNIT_EXPECT_EQ(test, memcmp(p->data, out.mem + off, p->data_len), 0);
+			if (send) {
+				KUNIT_EXPECT_EQ(test, p->hdr.msn, msn);
+				KUNIT_EXPECT_EQ(test, p->hdr.mo, off);
+			} else {
+				KUNIT_EXPECT_EQ(test, p->hdr.to, 0x1000 * i + off);
+			}
+			if (p->hdr.last)
+				break;
+		}
+		KUNIT_EXPECT_EQ(test, off + p->data_len, len);
+		peer_wc(p, p->scq, i, SRNIC_WC_SUCCESS);
+	}
+	expect_all_phases(test, "messages", p->phases);
+
+	bitmap_zero(p->phases, 128);
+	for (i = 1; i <= 2000 && bitmap_weight(p->phases, 128) < 127; i++) {
+		peer_read_request(p, i, 5, 6, i % 300, out.mr->stag, out.mr->base);
+		peer_expect(p, ULP_READ_RESP, i % 300);
+		KUNIT_EXPECT_EQ(test, memcmp(p->data, out.mem, i % 300), 0);
+	}
+	expect_all_phases(test, "responses", p->phases);
+}
+
+/* M-MRK-3, M-MRK-6: a long message, and a Terminate */
+static void markers_in_bulk(struct kunit *test)
+{
+	struct out out = out_idle(test);
+	u8 *big = vzalloc(BIG);
+	struct peer *p = out.p;
+	struct srnic_tpte *mr;
+	struct ib_sge sge;
+	u32 i, got = 0, inside = 0, fpdus = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, big);
+	for (i = 0; i < BIG; i++)
+		big[i] = i % 251;
+	p->tx_markers = true;
+	peer_connect(p, 1, 1);
+	mr = peer_region(p, p->pd, big, BIG, LR);
+	sge = peer_sge(mr, 0, BIG);
+	peer_post(p, IB_WR_RDMA_WRITE, 1, SIGNAL, &sge, 0x1000, 0x2000);
+	do {
+		KUNIT_ASSERT_GT(test, peer_recv(p), 0);
+		KUNIT_EXPECT_LE(test, p->in_len, 64768);
+		inside += p->in_len > 1024;
+		KUNIT_EXPECT_EQ(test, memcmp(p->data, big + got, p->data_len), 0);
+		got += p->data_len;
+		fpdus++;
+	} while (!p->hdr.last);
+	KUNIT_EXPECT_EQ(test, got, BIG);
+	/* the loopback device has large segments: FPDUs with many markers */
+	KUNIT_EXPECT_GE(test, inside, fpdus - 1);
+	peer_wc(p, p->scq, 1, SRNIC_WC_SUCCESS);
+
+	sge.lkey ^= 1;
+	peer_post(p, IB_WR_SEND, 2, SIGNAL, &sge, 0, 0);
+	expect_failed(&out, "Terminate", 0, 0, 2, SRNIC_WC_INVALID_STAG, IB_WC_LOC_PROT_ERR);
+	peer_unregister(p, mr);
+	vfree(big);
+}
+
 static struct kunit_case tx_cases[] = {
 	KUNIT_CASE(posted_in_idle),
 	KUNIT_CASE(opcodes),
@@ -621,6 +714,8 @@ static struct kunit_case tx_cases[] = {
 	KUNIT_CASE(revoked_while_sending),
 	KUNIT_CASE(post_does_not_wait),
 	KUNIT_CASE(cq_overflow),
+	KUNIT_CASE(markers),
+	KUNIT_CASE(markers_in_bulk),
 	{}
 };
 

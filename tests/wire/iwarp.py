@@ -10,6 +10,7 @@ import struct
 REQ_KEY = b"MPA ID Req Frame"
 REP_KEY = b"MPA ID Rep Frame"
 MPA_M, MPA_C, MPA_R, MPA_S = 0x80, 0x40, 0x20, 0x10
+MARKER_EVERY = 512
 # RFC 6581 Figure 4: in the IRD word peer-to-peer, RTR by Send; in the ORD word by Write, by Read
 ENH_A, ENH_B, ENH_C, ENH_D = 0x8000, 0x4000, 0x8000, 0x4000
 
@@ -48,6 +49,35 @@ def fpdu(ulpdu, crc=None):
     data = struct.pack(">H", len(ulpdu)) + ulpdu
     data += bytes(-len(data) % 4)
     return data + struct.pack("<I", crc32c(data) if crc is None else crc)
+
+
+class Markers:
+    """One direction of a stream with markers (RFC 5044 4.3), at octet self.pos of it."""
+
+    def __init__(self, pos=0):
+        self.pos = pos
+
+    def fpdu(self, ulpdu, crc=None, change=None):
+        """The FPDU that is next; change(n, marker) may replace its marker number n."""
+        data = struct.pack(">H", len(ulpdu)) + ulpdu
+        data += bytes(-len(data) % 4)
+        out, start, count = b"", None, 0
+        # word by word: a marker is where the position in the stream is a multiple of 512
+        for i in range(0, len(data) + 4, 4):
+            if self.pos % MARKER_EVERY == 0:
+                marker = struct.pack(">HH", 0, 0 if start is None else self.pos - start)
+                if change:
+                    marker = change(count, marker)
+                out += marker
+                self.pos += 4
+                count += 1
+            if start is None:
+                start = self.pos
+            # the last is the CRC's: what is before it is covered
+            out += data[i:i + 4] if i < len(data) else \
+                struct.pack("<I", crc32c(out) if crc is None else crc)
+            self.pos += 4
+        return out
 
 
 def tagged(op, stag, to, payload=b"", last=True, dv=1, rv=1, t=True, rsv=0):
@@ -127,12 +157,25 @@ class Stream:
         self.buf = b""
         self.msn = [1, 1, 1, 1]
         self.got = []
+        self.markers_out = None		# Markers, if the device wants them
+        self.markers_in = None		# the same for what it sends
+        self.phases = set()		# where the FPDUs it sent began, modulo 512
+        self.sizes = set()		# their octets
+        self.ulpdus = set()		# and those of their ULPDUs
 
     def raw(self, data):
         self.sock.sendall(data)
 
+    def fpdu(self, ulpdu, crc=None, change=None):
+        """The FPDU that is next to be sent."""
+        if crc is None and not self.crc:
+            crc = 0
+        if self.markers_out:
+            return self.markers_out.fpdu(ulpdu, crc, change)
+        return fpdu(ulpdu, crc)
+
     def put(self, ulpdu):
-        self.raw(fpdu(ulpdu, None if self.crc else 0))
+        self.raw(self.fpdu(ulpdu))
 
     def send(self, payload=b"", op=SEND, inv=0):
         self.put(untagged(op, 0, self.msn[0], payload, inv=inv))
@@ -151,20 +194,57 @@ class Stream:
             self.buf += more
         return True
 
+    def _take(self, n, inside=True):
+        """The next octets; none at FIN, which must not be inside of an FPDU."""
+        if not self._fill(n):
+            if self.buf or inside:
+                raise ValueError("FIN inside of an FPDU")
+            return b""
+        data, self.buf = self.buf[:n], self.buf[n:]
+        return data
+
+    def _frame(self):
+        """The next FPDU: without its markers, and all that its CRC covers, with the CRC."""
+        m = self.markers_in
+        data, covered, start, n, total = b"", b"", 0, 0, 4
+        while len(data) < total:
+            at_marker = m and m.pos % MARKER_EVERY == 0
+            # up to the next marker, but the length field first
+            size = 4 if at_marker or not data else total - len(data)
+            if m:
+                size = min(size, MARKER_EVERY - m.pos % MARKER_EVERY)
+            piece = self._take(size, covered != b"")
+            if not piece:
+                return b"", b""
+            covered += piece
+            if at_marker:
+                want = struct.pack(">HH", 0, m.pos - start if data else 0)
+                if piece != want:
+                    raise ValueError("marker %s at %d, not %s" %
+                                     (piece.hex(), m.pos, want.hex()))
+            else:
+                if not data:
+                    start = m.pos if m else 0
+                    n, = struct.unpack_from(">H", piece)
+                    total = 2 + n + -(2 + n) % 4 + 4
+                data += piece
+            if m:
+                m.pos += size
+        if m:
+            self.phases.add(start % MARKER_EVERY)
+        self.sizes.add(len(covered))
+        self.ulpdus.add(n)
+        return data, covered
+
     def get(self):
         """The next segment; None at FIN. ConnectionResetError at RST."""
-        if not self._fill(2):
-            if self.buf:
-                raise ValueError("FIN inside of an FPDU")
+        frame, covered = self._frame()
+        if not frame:
             return None
-        n, = struct.unpack_from(">H", self.buf)
-        total = 2 + n + -(2 + n) % 4 + 4
-        if not self._fill(total):
-            raise ValueError("FIN inside of an FPDU")
-        frame, self.buf = self.buf[:total], self.buf[total:]
+        n, = struct.unpack_from(">H", frame)
         if any(frame[2 + n:-4]):
             raise ValueError("PAD is not zero")
-        if self.crc and struct.unpack("<I", frame[-4:])[0] != crc32c(frame[:-4]):
+        if self.crc and struct.unpack("<I", frame[-4:])[0] != crc32c(covered[:-4]):
             raise ValueError("CRC of an FPDU from the device is wrong")
         seg = Segment(frame[2:2 + n])
         if seg.dv != 1 or seg.rv != 1:

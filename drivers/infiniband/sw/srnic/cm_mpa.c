@@ -137,25 +137,19 @@ void srnic_ep_terminate(struct srnic_ep *ep, enum rdmap_err err)
 		.qn = DDP_QN_TERMINATE,
 		.msn = 1,
 	};
-	u8 *fpdu = ep->frame;
-	u32 len, crc;
+	u8 *ulpdu = ep->frame + MPA_LEN_FIELD;
+	u32 phase = 0;
+	u32 len;
 
+	/* a marker before it is the only one (M-STA-6) */
 	BUILD_BUG_ON(MPA_LEN_FIELD + DDP_UNTAGGED_LEN + RDMAP_MAX_TERM_LEN +
-		     3 + MPA_CRC_LEN > sizeof(ep->frame));
+		     3 + MPA_CRC_LEN + MPA_MARKER_LEN > sizeof(ep->frame));
 
-	if (ep->reply.markers)		/* this plain FPDU would not be understood */
-		return;
 	term.err.hdrct = 0;		/* there is no segment to quote */
-	len = MPA_LEN_FIELD;
-	len += ddp_encode(fpdu + len, &hdr);
-	len += rdmap_term_encode(fpdu + len, &term);
-	put_unaligned_be16(len - MPA_LEN_FIELD, fpdu);
-	while (len % 4)
-		fpdu[len++] = 0;
-	crc = mpa_crc_final(mpa_crc_add(mpa_crc_start(), fpdu, len));
-	put_unaligned_le32(crc, fpdu + len);
-	len += MPA_CRC_LEN;
-	if (!srnic_stream_send_all(ep->stream, fpdu, len, SRNIC_CM_SEND_MS))
+	len = ddp_encode(ulpdu, &hdr);
+	len += rdmap_term_encode(ulpdu + len, &term);
+	len = mpa_fpdu_seal(ep->frame, len, true, ep->reply.markers ? &phase : NULL);
+	if (!srnic_stream_send_all(ep->stream, ep->frame, len, SRNIC_CM_SEND_MS))
 		srnic_count(ep->dev, SRNIC_CNT_TX_TERMINATE);
 }
 

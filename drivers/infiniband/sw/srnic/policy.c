@@ -269,6 +269,7 @@ void srnic_policy_init(struct srnic_policy_owner *owner)
 	owner->now = (struct srnic_policy) {
 		.mpa = {
 			.crc = MPA_CRC_REQUIRED,	/* M-CRC-1 */
+			.tx_markers = true,		/* M-MRK-3 */
 			.rev = 2,
 			.p2p = true,
 			.rtr = MPA_RTR_WRITE | MPA_RTR_READ | MPA_RTR_SEND,

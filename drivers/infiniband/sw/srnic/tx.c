@@ -59,26 +59,20 @@ void srnic_tx_free(struct srnic_tx *tx)
 	kfree(tx);
 }
 
-static bool tx_has_room(const struct srnic_tx *tx)
+static bool tx_has_room(const struct srnic_qp *qp)
 {
-	return SRNIC_TX_BUF - tx->len >= mpa_fpdu_len(tx->mulpdu);
+	const struct srnic_tx *tx = qp->tx;
+
+	return SRNIC_TX_BUF - tx->len >= mpa_fpdu_room(tx->mulpdu, qp->mpa.tx_markers);
 }
 
 /* Complete the FPDU at the end of the buffer, whose ULPDU is in place */
 static void tx_seal(struct srnic_qp *qp, u32 ulpdu_len)
 {
 	struct srnic_tx *tx = qp->tx;
-	u8 *fpdu = tx->buf + tx->len;
-	u32 len = MPA_LEN_FIELD + ulpdu_len;
-	u32 crc = 0;
 
-	put_unaligned_be16(ulpdu_len, fpdu);
-	memset(fpdu + len, 0, mpa_pad(ulpdu_len));
-	len += mpa_pad(ulpdu_len);
-	if (qp->mpa.crc)
-		crc = mpa_crc_final(mpa_crc_add(mpa_crc_start(), fpdu, len));
-	put_unaligned_le32(crc, fpdu + len);
-	tx->len += len + MPA_CRC_LEN;
+	tx->len += mpa_fpdu_seal(tx->buf + tx->len, ulpdu_len, qp->mpa.crc,
+				 qp->mpa.tx_markers ? &tx->phase : NULL);
 	srnic_count(qp->dev, SRNIC_CNT_TX_FPDU);
 }
 
@@ -210,7 +204,7 @@ static void tx_stage_data(struct srnic_qp *qp)
 		}
 		tx->off += len;
 		tx_seal(qp, ddp_hdr_len(tagged) + len);
-	} while (!hdr.last && tx_has_room(tx));
+	} while (!hdr.last && tx_has_room(qp));
 
 	if (hdr.last) {
 		if (!tagged)
@@ -454,7 +448,7 @@ static bool tx_stage_response(struct srnic_qp *qp)
 		}
 		tx->rd_off += len;
 		tx_seal(qp, DDP_TAGGED_LEN + len);
-	} while (!hdr.last && tx_has_room(tx));
+	} while (!hdr.last && tx_has_room(qp));
 	if (hdr.last) {
 		tx->responding = false;
 		srnic_irq_done(qp);
@@ -500,7 +494,7 @@ static void tx_stage(struct srnic_qp *qp)
 		return;
 	tx->mulpdu = mpa_mulpdu(qp->max_fpdu ?: srnic_stream_emss(qp->stream),
 				qp->mpa.tx_markers);
-	while (more && tx_has_room(tx) && tx_running(qp)) {
+	while (more && tx_has_room(qp) && tx_running(qp)) {
 		/* what was begun goes on: no message inside another */
 		if (tx->responding || (tx->read_turn && !tx_wr_begun(tx))) {
 			more = tx_stage_response(qp);

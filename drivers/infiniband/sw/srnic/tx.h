@@ -14,6 +14,7 @@
  * @len: octets in @buf
  * @sent: of them, handed to TCP
  * @mulpdu: largest ULPDU at present
+ * @phase: where the next FPDU begins, if there are markers (see wire/mpa.h)
  * @msn: next MSN on each queue
  * @busy: a send WR is in progress; the next fields are its
  * @index: ring index
@@ -36,6 +37,7 @@ struct srnic_tx {
 	u32 len;
 	u32 sent;
 	u32 mulpdu;
+	u32 phase;
 	u32 msn[DDP_QN_COUNT];
 
 	bool busy;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * MPA start-up frames, their negotiation, and FPDU sizes (RFC 5044, RFC 6581).
+ * MPA start-up frames, their negotiation, and FPDUs: sizes, markers, CRC
+ * (RFC 5044, RFC 6581).
  *
  * The start-up is three steps: mpa_request_init() at the initiator,
  * mpa_respond() or mpa_reject_init() at the responder, mpa_conclude() at the
@@ -54,6 +55,94 @@ u32 mpa_mulpdu(u32 emss, bool markers)
 	if (emss < overhead + MPA_MIN_MULPDU)
 		return MPA_MIN_MULPDU;
 	return min_t(u32, emss - overhead, MPA_MAX_ULPDU);
+}
+
+/* Octets of an FPDU that come before the first marker in it */
+static u32 marker_first(u32 phase)
+{
+	return -phase % MPA_MARKER_INTERVAL;
+}
+
+/**
+ * mpa_marker_count - markers that belong to an FPDU
+ * @phase: where it begins, 0 to MPA_MARKER_INTERVAL - 4, a multiple of 4
+ * @len: its octets without markers and CRC, more than 0
+ *
+ * One that is due before the length field is the FPDU's (M-MRK-5), and so is
+ * one between PAD and CRC (M-MRK-7). Context: any.
+ */
+u32 mpa_marker_count(u32 phase, u32 len)
+{
+	u32 first = marker_first(phase);
+
+	if (len < first)
+		return 0;
+	return (len - first) / (MPA_MARKER_INTERVAL - MPA_MARKER_LEN) + 1;
+}
+
+/**
+ * mpa_marker_insert - put markers into an FPDU
+ * @fpdu: the FPDU without its CRC; room for MPA_MARKER_LEN more octets for
+ *	  each of its markers
+ * @len: its octets, a multiple of 4
+ * @phase: where it begins
+ *
+ * RFC 5044 4.3 (M-MRK-1 to M-MRK-7). From the end to the start, so that each
+ * octet is moved once and in place. Context: any.
+ *
+ * Return: octets with the markers.
+ */
+u32 mpa_marker_insert(u8 *fpdu, u32 len, u32 phase)
+{
+	u32 first = marker_first(phase);
+	u32 count = mpa_marker_count(phase, len);
+	u32 end = len;
+	u32 i;
+
+	for (i = count; i--;) {
+		/* octets of the FPDU before it, and where it comes to stand */
+		u32 before = first + i * (MPA_MARKER_INTERVAL - MPA_MARKER_LEN);
+		u32 at = before + i * MPA_MARKER_LEN;
+		/* counted from the length field, which the first may precede */
+		u32 ptr = first || !i ? at : at - MPA_MARKER_LEN;
+
+		memmove(fpdu + at + MPA_MARKER_LEN, fpdu + before, end - before);
+		put_unaligned_be16(0, fpdu + at);
+		put_unaligned_be16(ptr, fpdu + at + 2);
+		end = before;
+	}
+	return len + count * MPA_MARKER_LEN;
+}
+
+/**
+ * mpa_fpdu_seal - make an FPDU of a ULPDU that is in place
+ * @fpdu: ULPDU from octet MPA_LEN_FIELD on; mpa_fpdu_room() octets of room
+ * @ulpdu_len: octets of the ULPDU, at most MPA_MAX_ULPDU
+ * @crc: compute the CRC; else the field is 0
+ * @phase: where it begins in the stream, set to where the next one does, if
+ *	   there are markers; else NULL
+ *
+ * RFC 5044 4.1 to 4.4. Context: any.
+ *
+ * Return: octets of the FPDU.
+ */
+u32 mpa_fpdu_seal(u8 *fpdu, u32 ulpdu_len, bool crc, u32 *phase)
+{
+	u32 len = MPA_LEN_FIELD + ulpdu_len;
+	u32 pad = mpa_pad(ulpdu_len);
+	u32 value = 0;
+
+	put_unaligned_be16(ulpdu_len, fpdu);
+	memset(fpdu + len, 0, pad);
+	len += pad;
+	if (phase) {
+		len = mpa_marker_insert(fpdu, len, *phase);
+		*phase = (*phase + len + MPA_CRC_LEN) % MPA_MARKER_INTERVAL;
+	}
+	if (crc)
+		value = mpa_crc_final(mpa_crc_add(mpa_crc_start(), fpdu, len));
+	put_unaligned_le32(value, fpdu + len);
+	return len + MPA_CRC_LEN;
 }
 
 /**

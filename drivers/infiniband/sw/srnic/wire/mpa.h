@@ -19,6 +19,7 @@
 #define MPA_MAX_ULPDU		64768	/* M-DDP-2 */
 #define MPA_MIN_MULPDU		128	/* M-SIZ-2 */
 #define MPA_MARKER_INTERVAL	512
+#define MPA_MARKER_LEN		4
 #define MPA_NO_NEGOTIATION	0x3fff	/* IRD or ORD: leave alone (V2-11) */
 
 /* RTR kinds, as bits (RFC 6581 9.2) */
@@ -133,6 +134,25 @@ static inline u32 mpa_fpdu_len(u32 ulpdu_len)
 	return MPA_LEN_FIELD + ulpdu_len + mpa_pad(ulpdu_len) + MPA_CRC_LEN;
 }
 
+/*
+ * Markers. The phase of a position in the stream is its distance, modulo
+ * MPA_MARKER_INTERVAL, from where the first FPDU, or the marker before it,
+ * began; a marker is due where it is 0 (M-MRK-4). FPDUs are multiples of four
+ * octets, so a marker is never within the length field, PAD or CRC, but
+ * anywhere else (M-MRK-7).
+ */
+
+/* Octets of a whole FPDU with the most markers that can be in it */
+static inline u32 mpa_fpdu_room(u32 ulpdu_len, bool markers)
+{
+	u32 len = mpa_fpdu_len(ulpdu_len);
+
+	if (markers)
+		len += MPA_MARKER_LEN *
+		       (len / (MPA_MARKER_INTERVAL - MPA_MARKER_LEN) + 1);
+	return len;
+}
+
 /* CRC32c in MPA's form (M-CRC-4): start, add octets, value to store little endian */
 static inline u32 mpa_crc_start(void)
 {
@@ -150,6 +170,9 @@ static inline u32 mpa_crc_final(u32 crc)
 }
 
 u32 mpa_mulpdu(u32 emss, bool markers);
+u32 mpa_marker_count(u32 phase, u32 len);
+u32 mpa_marker_insert(u8 *fpdu, u32 len, u32 phase);
+u32 mpa_fpdu_seal(u8 *fpdu, u32 ulpdu_len, bool crc, u32 *phase);
 u32 mpa_hello_encode(u8 *buf, enum mpa_role role, const struct mpa_hello *hello);
 enum mpa_status mpa_hello_decode(const u8 *buf, enum mpa_role role,
 				 struct mpa_hello *hello);

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * wire/mpa.c: FPDUs with markers. What they must be was computed by
+ * tests/wire/vectors.py.
+ */
+#include <kunit/test.h>
+#include "octets.h"
+#include "wire/mpa.h"
+
+#define GUARD		0xa5
+#define ZEROS_24	"000000000000000000000000000000000000000000000000"
+
+static const struct {
+	const char *what;
+	u32 phase;
+	const char *ulpdu;
+	const char *fpdu;
+} golden[] = {
+	/* Figures 5 and 6 are those of RFC 5044 */
+	{ "Figure 5", 0, "4143000000000000000000000001" ZEROS_24 "00000000",
+	  "00000000002a4143000000000000000000000001" ZEROS_24 "0000000052239983" },
+	{ "Figure 6", 492, "4143000000000000000000000002" ZEROS_24 "00000000",
+	  "002a41430000000000000000000000020000000000000014" ZEROS_24 "84925898" },
+	{ "in the TO", 504, "c140112233440102030405060708616263",
+	  "0011c140112233440000000801020304050607086162630094a4b2cf" },
+	{ "between PAD and CRC", 492, "c14011223344010203040506070861",
+	  "000fc14011223344010203040506070861000000000000144f8261ee" },
+	{ "right behind the CRC", 488, "c14011223344010203040506070861",
+	  "000fc1401122334401020304050607086100000032ec6cca" },
+	{ "in an empty Write", 508, "c140000000000000000000000000",
+	  "000ec140000000040000000000000000000000004e32c9f4" },
+};
+
+/* FNV-1a of all FPDUs of @first to @last octets of ULPDU, at each phase */
+static const struct {
+	u32 first, last, digest;
+} digests[] = {
+	{ 14, 31, 0x91c21200 },
+	{ 32, 63, 0x7923a253 },
+	{ 64, 127, 0x7a56ae37 },
+	{ 128, 255, 0x5fcd4156 },
+	{ 256, 479, 0xc9a5db91 },
+	{ 480, 519, 0xa9ba1032 },
+	{ 520, 600, 0x2aafdae4 },
+	{ 1000, 1030, 0x58570c6b },
+	{ 1430, 1430, 0x85ce6daf },
+	{ 8870, 8870, 0x9efd2d4d },
+	{ 64768, 64768, 0x348842b3 },
+};
+
+/* M-MRK-1, M-MRK-2, M-MRK-5, M-MRK-7, M-CRC-5, M-STA-6 */
+static void golden_fpdus(struct kunit *test)
+{
+	struct octets *o = kunit_kzalloc(test, sizeof(*o), GFP_KERNEL);
+	u8 buf[128];
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, o);
+	for (i = 0; i < ARRAY_SIZE(golden); i++) {
+		u32 phase = golden[i].phase, len;
+
+		octets_from_hex(test, o, golden[i].ulpdu);
+		memset(buf, GUARD, sizeof(buf));
+		memcpy(buf + 2, o->at, o->len);
+		len = mpa_fpdu_seal(buf, o->len, true, &phase);
+		octets_expect(test, golden[i].what, buf, len, golden[i].fpdu);
+		KUNIT_EXPECT_EQ_MSG(test, buf[len], GUARD, "%s: wrote beyond", golden[i].what);
+		KUNIT_EXPECT_EQ_MSG(test, phase, (golden[i].phase + len) % 512, "%s: phase",
+				    golden[i].what);
+	}
+}
+
+static u32 fnv1a(u32 value, const u8 *at, u32 len)
+{
+	while (len--)
+		value = (value ^ *at++) * 0x01000193;
+	return value;
+}
+
+/* M-MRK-4, M-MRK-6, M-MRK-7: lengths and phases; nothing is written beyond the room */
+static void all_phases(struct kunit *test)
+{
+	u8 *buf = kunit_kzalloc(test, 68 * 1024, GFP_KERNEL);
+	u32 i, j, n, start;
+
+	KUNIT_ASSERT_NOT_NULL(test, buf);
+	for (i = 0; i < ARRAY_SIZE(digests); i++) {
+		u32 digest = 0x811c9dc5;
+
+		for (n = digests[i].first; n <= digests[i].last; n++) {
+			for (start = 0; start < 512; start += 4) {
+				u32 room = mpa_fpdu_room(n, true);
+				u32 phase = start, len;
+
+				for (j = 0; j < n; j++)
+					buf[2 + j] = j * 7 + n;
+				buf[room] = GUARD;
+				len = mpa_fpdu_seal(buf, n, true, &phase);
+				digest = fnv1a(digest, buf, len);
+				if (len > room || buf[room] != GUARD ||
+				    phase != (start + len) % 512)
+					KUNIT_FAIL(test, "%u octets, phase %u: %u of %u octets, %u",
+						   n, start, len, room, phase);
+			}
+		}
+		KUNIT_EXPECT_EQ_MSG(test, digest, digests[i].digest, "%u to %u octets",
+				    digests[i].first, digests[i].last);
+	}
+}
+
+/* Without markers and without CRC (M-FPD-1, M-FPD-2, M-FPD-3) */
+static void plain(struct kunit *test)
+{
+	static const struct {
+		const char *what;
+		const char *ulpdu;
+		bool crc;
+		const char *fpdu;
+	} rows[] = {
+		{ "Write", "c140112233440000000100000002 01020304", true,
+		  "0012c14011223344000000010000000201020304e398c573" },
+		{ "Send, PAD", "4143000000000000000000000001000000005a", true,
+		  "00134143000000000000000000000001000000005a00000013cd73e4" },
+		{ "Send, PAD, no CRC", "4143000000000000000000000001000000005a", false,
+		  "00134143000000000000000000000001000000005a00000000000000" },
+	};
+	struct octets *o = kunit_kzalloc(test, sizeof(*o), GFP_KERNEL);
+	u8 buf[64];
+	u32 i, len;
+
+	KUNIT_ASSERT_NOT_NULL(test, o);
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		octets_from_hex(test, o, rows[i].ulpdu);
+		memset(buf, GUARD, sizeof(buf));
+		memcpy(buf + 2, o->at, o->len);
+		len = mpa_fpdu_seal(buf, o->len, rows[i].crc, NULL);
+		octets_expect(test, rows[i].what, buf, len, rows[i].fpdu);
+		KUNIT_EXPECT_EQ_MSG(test, buf[len], GUARD, "%s: wrote beyond", rows[i].what);
+	}
+}
+
+static struct kunit_case mpa_marker_cases[] = {
+	KUNIT_CASE(golden_fpdus),
+	KUNIT_CASE(all_phases),
+	KUNIT_CASE(plain),
+	{}
+};
+
+static struct kunit_suite mpa_marker_suite = {
+	.name = "srnic-mpa-marker",
+	.test_cases = mpa_marker_cases,
+};
+
+kunit_test_suite(mpa_marker_suite);

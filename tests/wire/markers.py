@@ -5,16 +5,18 @@ That each marker from the device is right is what Stream.get() sees to.
 """
 
 import contextlib
+import glob
 import socket
 import struct
 import subprocess
 
 from iwarp import (ENH_A, ENH_C, MPA_C, MPA_M, MPA_R, MPA_S, READ_RESP, REP_KEY, REQ_KEY, SEND,
-                   WRITE, Markers, Stream, start_frame, tagged, untagged)
+                   WRITE, Markers, Stream, crc32c, start_frame, tagged, untagged)
 
 # an FPDU begins at each multiple of 4 but where a marker is
 ALL_PHASES = 127
 PORT = 7901
+PIECES = (1, 2, 3, 4, 5, 7, 8, 16, 19, 44, 100, 508, 511, 512, 513, 1000)
 
 
 def finish(peer, s, p):
@@ -132,7 +134,7 @@ def request_from(listener, peer, p, rev, markers):
         sock.close()
 
 
-def initiator(peer, p, rev, rtr, outbound):
+def initiator(peer, p, rev, rtr, outbound, inbound=False):
     """
     rping connects, this end is the responder. With no RTR in common the device says so in
     a Terminate (RFC 6581 9.3).
@@ -144,10 +146,12 @@ def initiator(peer, p, rev, rtr, outbound):
         listener.bind((peer.address, PORT))
         listener.listen(1)
         listener.settimeout(20)
+        if inbound:
+            stack.enter_context(choice(True))
         rping = subprocess.Popen(["rping", "-c", "-a", peer.address, "-p", str(PORT), "-C", "1"],
                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         stack.callback(lambda: (rping.kill(), rping.wait()))
-        s, flags = request_from(listener, peer, p, rev, False)
+        s, flags = request_from(listener, peer, p, rev, inbound)
         stack.callback(s.sock.close)
         enhanced = None
         if rev == 2:
@@ -155,6 +159,7 @@ def initiator(peer, p, rev, rtr, outbound):
             enhanced = (ENH_A | 1, rtr | 1)
         s.raw(start_frame(REP_KEY, MPA_C | (MPA_M if outbound else 0), rev, enhanced=enhanced))
         s.markers_in = Markers() if outbound else None
+        s.markers_out = Markers() if inbound else None
         if outbound:
             p.expect(s._fill(4) and s.buf[:4] == bytes(4), "began with %s" % s.buf[:4].hex())
         if rev == 2 and not rtr:
@@ -172,6 +177,157 @@ def initiator(peer, p, rev, rtr, outbound):
         segs, term = s.end()
         p.expect(not segs, "more was sent")
         p.check_term(term, (1, 1, 0), "MD", ulpdu)
+
+
+@contextlib.contextmanager
+def policy(**values):
+    """The device's policy for connections that are made meanwhile."""
+    old = {}
+    try:
+        for name, value in values.items():
+            files = glob.glob("/sys/class/infiniband/*/policy/" + name)
+            if not files:
+                raise ValueError("no device has a policy for " + name)
+            for file in files:
+                with open(file) as f:
+                    old[file] = f.read()
+                with open(file, "w") as f:
+                    f.write(value)
+        yield
+    finally:
+        for file, value in old.items():
+            with open(file, "w") as f:
+                f.write(value)
+
+
+def choice(markers=False, crc=True):
+    return policy(markers="on" if markers else "off", crc="required" if crc else "off")
+
+
+def combination(peer, p, inbound, outbound, crc, piece):
+    """Markers to the device, from it, both or neither."""
+    with choice(inbound, crc):
+        p.good_exchange(peer, piece, flags=(MPA_M if outbound else 0) | (MPA_C if crc else 0))
+
+
+def requests(peer, p, crc, piece):
+    """Writes that begin at each phase, in pieces; then what was written is read back."""
+    with choice(True, crc):
+        s = peer.connect(flags=MPA_C if crc else 0)
+    p.expect(s.markers_out and not s.markers_in and s.crc == crc, "not what was agreed on")
+    out, want, phases, n = b"", b"", set(), 0
+    while len(phases) < ALL_PHASES or (piece > 500 and len(out) < 40000):
+        # of seven words, as long as there are phases left; then of all lengths
+        size = 8 if len(phases) < ALL_PHASES else n % 61 if n % 40 else 600 + n % 500
+        data = bytes([n % 255]) * size
+        n += 1
+        pos = s.markers_out.pos
+        phases.add((pos if pos % 512 else pos + 4) % 512)
+        out += s.fpdu(tagged(WRITE, s.t.all, s.t.addr + len(want), data))
+        want += data
+    p.expect(len(want) < p.BUF_LEN, "too much: %d octets" % len(want))
+    for i in range(0, len(out), piece):
+        s.raw(out[i:i + piece])
+    read_all(s, p, len(want), want=lambda n: want)
+    finish(peer, s, p)
+
+
+def long_fpdu(peer, p, length):
+    """One FPDU as long as they get, with more than a hundred markers."""
+    with choice(True):
+        s = peer.connect(flags=MPA_C)
+    data = bytes(i * 5 & 255 for i in range(length - 14))
+    s.put(tagged(WRITE, s.t.all, s.t.addr, data))
+    read_all(s, p, len(data), want=lambda n: data)
+    finish(peer, s, p)
+
+
+def bad_rows():
+    """What, octets of the FPDU before the marker, other marker, CRC computed with it, error."""
+    length, crc = (2, 0, 3), (2, 0, 2)
+    for what, before, right in (("before an FPDU", 0, 0), ("in a header", 8, 8),
+                                ("in the payload", 32, 32), ("before the CRC", 48, 48)):
+        for reserved in (0x0001, 0xFFFF):
+            yield what + ", RESERVED %04x" % reserved, before, reserved << 16 | right, True, None
+        for low in (1, 2, 3):
+            yield what + ", low bits %d" % low, before, right | low, True, None
+        for wrong in sorted({0, 4, right - 4, right + 4, 512, right + 512, 65532} - {right, -4}):
+            yield what + ", %d" % wrong, before, wrong, True, length
+        yield what + ", and the CRC is that of the right one", before, right + 4, False, crc
+        yield what + ", RESERVED not in the CRC", before, 1 << 16 | right, False, crc
+
+
+def bad_marker(peer, p, before, marker, good_crc, code):
+    with choice(True):
+        s = peer.connect(recvs=1)
+    m = s.markers_out
+    # up to where the next marker has so many octets of the FPDU before it
+    fill = -(m.pos + before + 20) % 512
+    if fill < 24:
+        fill += 512
+    if m.pos % 512 + 20 + fill > 512:
+        fill -= 4
+    s.put(tagged(WRITE, s.t.all, s.t.addr, bytes(fill)))
+    p.expect((m.pos + before) % 512 == 0, "test: at %d" % m.pos)
+    data = s.fpdu(untagged(SEND, 0, 1, b"x" * 28), change=lambda n, old: struct.pack(">I", marker))
+    if not good_crc:
+        right = struct.pack(">HH", 0, before)
+        data = data[:-4] + struct.pack("<I", crc32c(
+            data[:before] + right + data[before + 4:-4]))
+    s.raw(data)
+    if not code:
+        res = finish(peer, s, p)
+        p.expect([w[:2] for w in res["wcs"]] == [[100, p.SUCCESS]], "%s" % res["wcs"])
+        return
+    segs, term = s.end()
+    s.sock.close()
+    res = peer.result()
+    p.expect(not segs, "more was sent")
+    p.check_term(term, code, "", b"")
+    p.expect([w[1] for w in res["wcs"]] == [p.FLUSHED], "%s" % res["wcs"])
+    p.expect(res["async"] == [p.FATAL], "events %s" % res["async"])
+    p.expect(res["state"] == p.STATE_ERR, "state %d" % res["state"])
+
+
+def bad_marker_no_crc(peer, p):
+    """The rest of the FPDU is not waited for: it may never come."""
+    with choice(True, False):
+        s = peer.connect(flags=0, recvs=1)
+    data = s.fpdu(untagged(SEND, 0, 1, bytes(800)),
+                  change=lambda n, old: old[:3] + bytes([old[3] ^ 4]))
+    s.raw(data[:512])
+    segs, term = s.end()
+    s.sock.close()
+    res = peer.result()
+    p.check_term(term, (2, 0, 3), "", b"")
+    p.expect(res["async"] == [p.FATAL], "events %s" % res["async"])
+
+
+def no_marker(peer, p):
+    """The device asked for markers, and gets none."""
+    with choice(True):
+        s = peer.connect(recvs=2, recv_len=600)
+    s.markers_out = None
+    s.put(untagged(SEND, 0, 1, bytes(600)))
+    s.put(untagged(SEND, 0, 2, bytes(600)))
+    segs, term = s.end()
+    s.sock.close()
+    res = peer.result()
+    p.expect(term and term.code in ((2, 0, 2), (2, 0, 3)), "Terminate %s" % term)
+    p.expect([w[1] for w in res["wcs"]] == [p.FLUSHED] * 2, "%s" % res["wcs"])
+
+
+def cut(peer, p, n):
+    """The stream ends within the marker before an FPDU, or right behind it."""
+    with choice(True):
+        s = peer.connect(recvs=1)
+    s.put(tagged(WRITE, s.t.all, s.t.addr, bytes(512 - s.markers_out.pos - 20)))
+    p.expect(s.markers_out.pos == 512, "test: at %d" % s.markers_out.pos)
+    s.raw(s.fpdu(untagged(SEND, 0, 1))[:n])
+    s.sock.close()
+    res = peer.result()
+    p.expect([w[1] for w in res["wcs"]] == [p.FLUSHED], "%s" % res["wcs"])
+    p.expect((res["state"] == p.STATE_ERR) == bool(n), "state %d" % res["state"])
 
 
 def run(peer, p):
@@ -198,3 +354,26 @@ def run(peer, p):
         for outbound in onoff:
             t("M-STA-6", "device connects, %s%s" % (what, ", markers" if outbound else ""),
               lambda a=(rev, rtr, outbound): initiator(peer, p, *a))
+    for inbound, outbound, crc in ((i, o, c) for i in onoff for o in onoff for c in onoff):
+        t("M-REQ-2", "markers to the device %d, from it %d, CRC %d" % (inbound, outbound, crc),
+          lambda a=(inbound, outbound, crc, 4096): combination(peer, p, *a))
+    for piece in PIECES:
+        t("M-TCP-2", "markers both ways, pieces of %d octets" % piece,
+          lambda n=piece: combination(peer, p, True, True, True, n))
+    for crc in onoff:
+        for piece in (1, 3, 511, 512, 513, 4096, 1 << 20):
+            t("M-MRK-8", "Writes at each phase, CRC %d, pieces of %d octets" % (crc, piece),
+              lambda a=(crc, piece): requests(peer, p, *a))
+    for length in (1000, 64000, 64768):
+        t("M-MRK-6", "ULPDU of %d octets to the device" % length,
+          lambda n=length: long_fpdu(peer, p, n))
+    for what, *args in bad_rows():
+        t("E-32" if args[3] == (2, 0, 3) else "E-31" if args[3] else "M-MRK-1",
+          "marker " + what, lambda a=args: bad_marker(peer, p, *a))
+    t("E-32", "bad marker, no CRC", lambda: bad_marker_no_crc(peer, p))
+    t("E-32", "no marker at all", lambda: no_marker(peer, p))
+    for n in range(6):
+        t("E-33", "FIN after %d octets from a marker on" % n, lambda n=n: cut(peer, p, n))
+    for outbound in onoff:
+        t("M-REQ-2", "device connects and asks for markers, peer does %d" % outbound,
+          lambda o=outbound: initiator(peer, p, 2, ENH_C, o, True))

@@ -30,6 +30,8 @@ static void rx_next_fpdu(struct srnic_rx *rx)
 	rx->placed = 0;
 	rx->payload = 0;
 	rx->crc = mpa_crc_start();
+	rx->covered = 0;
+	rx->markers = 0;
 }
 
 /**
@@ -299,12 +301,17 @@ static void rx_fpdu_done(struct srnic_qp *qp)
 
 	srnic_count(qp->dev, SRNIC_CNT_RX_FPDU);
 	if (qp->mpa.crc) {
-		u32 crc = mpa_crc_final(mpa_crc_add(rx->crc, rx->trailer, pad));
+		u32 crc = mpa_crc_final(mpa_crc_add(rx->crc, rx->trailer + rx->covered,
+						    pad - rx->covered));
 
 		if (crc != get_unaligned_le32(rx->trailer + pad)) {
 			rx_fail(qp, RDMAP_E_CRC, SRNIC_WC_SUCCESS);
 			return;
 		}
+	}
+	if (rx->err == RDMAP_E_FPDU_LENGTH) {
+		rx_fail(qp, rx->err, SRNIC_WC_SUCCESS);
+		return;
 	}
 	/* our FIN is out: only a Terminate may still come (ST-44) */
 	if (test_bit(SRNIC_QPF_FIN_SENT, &qp->flags) && rx->opcode != RDMAP_TERMINATE) {
@@ -334,6 +341,7 @@ static void rx_start_trailer(struct srnic_rx *rx)
 {
 	rx->phase = SRNIC_RX_TRAILER;
 	rx->have = 0;
+	rx->covered = 0;
 	rx->need = mpa_pad(rx->ulpdu_len) + MPA_CRC_LEN;
 }
 
@@ -369,14 +377,15 @@ static void rx_header(struct srnic_qp *qp)
 	if (rx->need == MPA_LEN_FIELD + ddp_len) {
 		ddp_decode(rx->hdr + MPA_LEN_FIELD, &rx->ddp);
 		rx->opcode = rx->ddp.ulp & RDMAP_OPCODE;
-		rx->err = rdmap_check_hdr(&rx->ddp, rx->ulpdu_len);
+		if (!rx->err)	/* a marker may have been wrong */
+			rx->err = rdmap_check_hdr(&rx->ddp, rx->ulpdu_len);
 		rdmap_len = rx_rdmap_hdr_len(rx);
 		rx->payload = rx->ulpdu_len - ddp_len - rdmap_len;
 		rx->need += rdmap_len;
 		if (rdmap_len)
 			return;
 	}
-	rx->crc = mpa_crc_add(rx->crc, rx->hdr, rx->need);
+	rx->crc = mpa_crc_add(rx->crc, rx->hdr + rx->covered, rx->need - rx->covered);
 	if (!rx->err)
 		srnic_rx_check(qp);
 	if (rx->payload)
@@ -385,13 +394,8 @@ static void rx_header(struct srnic_qp *qp)
 		rx_start_trailer(rx);
 }
 
-/**
- * srnic_rx_octets - the next octets of the stream (rx kthread)
- * @qp: with a stream
- * @data: octets
- * @len: how many; any segmentation will do (M-TCP-2)
- */
-void srnic_rx_octets(struct srnic_qp *qp, const u8 *data, u32 len)
+/* Octets of FPDUs, without markers */
+static void rx_fpdu_octets(struct srnic_qp *qp, const u8 *data, u32 len)
 {
 	struct srnic_rx *rx = qp->rx;
 	u32 n;
@@ -427,6 +431,85 @@ void srnic_rx_octets(struct srnic_qp *qp, const u8 *data, u32 len)
 	}
 }
 
+/* The octets of the FPDU so far, without markers */
+static u32 rx_fpdu_have(const struct srnic_rx *rx)
+{
+	switch (rx->phase) {
+	case SRNIC_RX_PAYLOAD:
+		return MPA_LEN_FIELD + rx->ulpdu_len - rx->payload + rx->placed;
+	case SRNIC_RX_TRAILER:
+		return MPA_LEN_FIELD + rx->ulpdu_len + rx->have;
+	default:
+		return rx->have;
+	}
+}
+
+/*
+ * A marker is complete. It belongs to the FPDU that is under way or, between
+ * FPDUs, to the next one (M-MRK-5), and so to its CRC. Whether the marker or
+ * the CRC is wrong is known at the end of the FPDU; without a CRC, now.
+ */
+static void rx_marker(struct srnic_qp *qp)
+{
+	struct srnic_rx *rx = qp->rx;
+	u32 have = rx_fpdu_have(rx);
+	bool good = mpa_marker_good(rx->marker, have, rx->markers);
+
+	/* PAD and CRC are not cut by a marker: what is here of a trailer is PAD (M-MRK-7) */
+	if (rx->phase != SRNIC_RX_PAYLOAD) {
+		const u8 *at = rx->phase == SRNIC_RX_HEADER ? rx->hdr : rx->trailer;
+
+		rx->crc = mpa_crc_add(rx->crc, at + rx->covered, rx->have - rx->covered);
+		rx->covered = rx->have;
+	}
+	rx->crc = mpa_crc_add(rx->crc, rx->marker, MPA_MARKER_LEN);
+	rx->markers += have != 0;
+	if (good)
+		return;
+	rx->err = RDMAP_E_FPDU_LENGTH;		/* RFC 5044 8, code 3 (E-32) */
+	rx->status = SRNIC_WC_SUCCESS;
+	if (!qp->mpa.crc)
+		rx_fail(qp, rx->err, rx->status);
+}
+
+/* Octets of a stream with markers: they are where its position says */
+static void rx_marked_octets(struct srnic_qp *qp, const u8 *data, u32 len)
+{
+	struct srnic_rx *rx = qp->rx;
+
+	while (len && !rx->discard) {
+		u32 n;
+
+		if (rx->pos < MPA_MARKER_LEN) {
+			n = min(len, MPA_MARKER_LEN - rx->pos);
+			memcpy(rx->marker + rx->pos, data, n);
+			rx->pos += n;
+			if (rx->pos == MPA_MARKER_LEN)
+				rx_marker(qp);
+		} else {
+			n = min(len, MPA_MARKER_INTERVAL - rx->pos);
+			rx_fpdu_octets(qp, data, n);
+			rx->pos = (rx->pos + n) % MPA_MARKER_INTERVAL;
+		}
+		data += n;
+		len -= n;
+	}
+}
+
+/**
+ * srnic_rx_octets - the next octets of the stream (rx kthread)
+ * @qp: with a stream
+ * @data: octets
+ * @len: how many; any segmentation will do (M-TCP-2)
+ */
+void srnic_rx_octets(struct srnic_qp *qp, const u8 *data, u32 len)
+{
+	if (unlikely(qp->mpa.rx_markers))
+		rx_marked_octets(qp, data, len);
+	else
+		rx_fpdu_octets(qp, data, len);
+}
+
 /* TCP's pieces; the socket is locked */
 static int rx_actor(void *ctx, struct sk_buff *skb, unsigned int offset, size_t len)
 {
@@ -453,6 +536,13 @@ static int rx_actor(void *ctx, struct sk_buff *skb, unsigned int offset, size_t 
 	return len;
 }
 
+/* A part of an FPDU is here; a marker is one, too (M-MRK-5) */
+static bool rx_in_fpdu(const struct srnic_rx *rx)
+{
+	return rx->phase != SRNIC_RX_HEADER || rx->have ||
+	       (rx->pos && rx->pos <= MPA_MARKER_LEN);
+}
+
 /* The stream ended: say so to the tx kthread, which winds down */
 static void rx_ended(struct srnic_qp *qp, enum srnic_stream_state state)
 {
@@ -462,7 +552,7 @@ static void rx_ended(struct srnic_qp *qp, enum srnic_stream_state state)
 		srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_LLP_RESET);
 	else if (state == SRNIC_STREAM_LOST)
 		srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_LLP_LOST);
-	else if (!rx->discard && (rx->phase != SRNIC_RX_HEADER || rx->have || rx->rwr_valid))
+	else if (!rx->discard && (rx_in_fpdu(rx) || rx->rwr_valid))
 		rx_fail(qp, RDMAP_E_LLP_LOST, SRNIC_WC_SUCCESS);	/* in an FPDU or Send */
 	else
 		set_bit(SRNIC_QPF_FIN, &qp->flags);

@@ -23,6 +23,10 @@ enum srnic_rx_phase {
  * @need: octets that are to be in @hdr, or in the trailer
  * @trailer: PAD and CRC
  * @crc: running CRC of the FPDU
+ * @covered: octets in @hdr, or of PAD, that are in @crc already
+ * @pos: octets since the last marker began, if there are markers
+ * @marker: it
+ * @markers: of the FPDU, after its length field
  * @ulpdu_len: ULPDU_Length
  * @ddp: decoded header
  * @opcode: RDMAP opcode
@@ -51,6 +55,10 @@ struct srnic_rx {
 	u32 need;
 	u8 trailer[3 + MPA_CRC_LEN];
 	u32 crc;
+	u32 covered;
+	u32 pos;
+	u8 marker[MPA_MARKER_LEN];
+	u32 markers;
 	u32 ulpdu_len;
 	struct ddp_hdr ddp;
 	u8 opcode;

@@ -153,6 +153,18 @@ static inline u32 mpa_fpdu_room(u32 ulpdu_len, bool markers)
 	return len;
 }
 
+/*
+ * Does a received marker point to the start of the FPDU that has it? @octets of
+ * the FPDU, less the markers after its length field, and @markers came before
+ * this one. What RESERVED and the low bits of FPDUPTR hold is ignored (M-MRK-1,
+ * M-MRK-2).
+ */
+static inline bool mpa_marker_good(const u8 *marker, u32 octets, u32 markers)
+{
+	return (get_unaligned_be16(marker + 2) & ~3U) ==
+	       octets + markers * MPA_MARKER_LEN;
+}
+
 /* CRC32c in MPA's form (M-CRC-4): start, add octets, value to store little endian */
 static inline u32 mpa_crc_start(void)
 {

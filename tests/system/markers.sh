@@ -1,0 +1,54 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# MPA markers between two devices, to either or to both, with CRC and without.
+
+. "$(dirname "$0")/lib.sh"
+
+[ -x "$BIN/integrity" ] || bail "no $BIN/integrity: make -C tests/system OUT=..."
+
+# policy DEVICE NAME VALUE
+policy() { echo "$3" >"/sys/class/infiniband/$1/policy/$2" || bail "cannot set $2 of $1 to $3"; }
+
+run_integrity() {
+	pair 7475 "$BIN/integrity" --server --addr "$SRV4" -- \
+		"$BIN/integrity" --client "$SRV4" --seed 7 "$@"
+}
+
+# Neither end complained of what the other one sent.
+no_errors() {
+	local dev n bad=0
+	for dev in "$CLI_DEV" "$SRV_DEV"; do
+		for n in rx_protocol_errors rx_crc_errors tx_terminates; do
+			n=/sys/class/infiniband/$dev/ports/1/hw_counters/$n
+			[ "$(cat "$n")" = 0 ] && continue
+			echo "$n: $(cat "$n")"
+			bad=1
+		done
+	done
+	return $bad
+}
+
+two_hosts 1500
+while read -r -u 3 to_cli to_srv crc; do
+	policy "$CLI_DEV" markers "$to_cli"
+	policy "$SRV_DEV" markers "$to_srv"
+	policy "$CLI_DEV" crc "$crc"
+	policy "$SRV_DEV" crc "$crc"
+	what="markers to client $to_cli, to server $to_srv, CRC $crc"
+	t "$what: rping" pair 7174 rping -s -a "$SRV4" -S 4096 -C 5 -V -- \
+		rping -c -a "$SRV4" -S 4096 -C 5 -V
+	t "$what: integrity" run_integrity --qps 2 --ops 60 --max-size 70000
+done 3<<-END
+	on off required
+	off on required
+	on on off
+	on on required
+END
+t "small messages" run_integrity --qps 2 --ops 300 --max-size 200 --window 64
+policy "$CLI_DEV" max_fpdu 65535
+policy "$SRV_DEV" max_fpdu 200
+t "large FPDUs one way, small ones the other" run_integrity --qps 2 --ops 60 --max-size 200000
+t "no errors" no_errors
+teardown_hosts
+done_testing

@@ -242,9 +242,9 @@ static bool next_event(struct target *tg, enum rdma_cm_event_type type, struct r
 		       struct wish *w)
 {
 	struct rdma_cm_event *ev;
-	uint64_t end = now_ms() + TIMEOUT_MS;
+	uint64_t end = now_ms() + TIMEOUT_MS, now;
 
-	while (now_ms() < end && cm_wait(tg->cm, 1000)) {
+	while ((now = now_ms()) < end && cm_wait(tg->cm, end - now)) {
 		enum rdma_cm_event_type got;
 
 		require(!rdma_get_cm_event(tg->cm, &ev), "%s", strerror(errno));

@@ -179,6 +179,28 @@ def initiator(peer, p, rev, rtr, outbound, inbound=False):
         p.check_term(term, (1, 1, 0), "MD", ulpdu)
 
 
+def odd_pad(peer, p):
+    """PAD that is not zero, in the CRC as it is."""
+    s = peer.connect(recvs=3)
+    for i in range(3):
+        data = struct.pack(">H", 19 + i) + untagged(SEND, 0, 1 + i, b"abc"[:1 + i])
+        data += b"\xff" * (-len(data) % 4)
+        s.raw(data + struct.pack("<I", crc32c(data)))
+    res = finish(peer, s, p)
+    p.expect([(w[1], w[3]) for w in res["wcs"]] == [(p.SUCCESS, 1 + i) for i in range(3)],
+             "%s" % res["wcs"])
+
+
+def any_crc(peer, p):
+    """Neither end wants CRC: the field is there, and not looked at (M-CRC-3)."""
+    with choice(crc=False):
+        s = peer.connect(flags=0, recvs=2)
+    for i, crc in enumerate((0x12345678, 0xFFFFFFFF)):
+        s.raw(s.fpdu(untagged(SEND, 0, 1 + i, b"abc"), crc=crc))
+    res = finish(peer, s, p)
+    p.expect([w[1] for w in res["wcs"]] == [p.SUCCESS] * 2, "%s" % res["wcs"])
+
+
 @contextlib.contextmanager
 def policy(**values):
     """The device's policy for connections that are made meanwhile."""
@@ -354,6 +376,8 @@ def run(peer, p):
         for outbound in onoff:
             t("M-STA-6", "device connects, %s%s" % (what, ", markers" if outbound else ""),
               lambda a=(rev, rtr, outbound): initiator(peer, p, *a))
+    t("M-FPD-2", "PAD that is not zero", lambda: odd_pad(peer, p))
+    t("M-FPD-3", "any CRC where there is none", lambda: any_crc(peer, p))
     for inbound, outbound, crc in ((i, o, c) for i in onoff for o in onoff for c in onoff):
         t("M-REQ-2", "markers to the device %d, from it %d, CRC %d" % (inbound, outbound, crc),
           lambda a=(inbound, outbound, crc, 4096): combination(peer, p, *a))
@@ -361,7 +385,7 @@ def run(peer, p):
         t("M-TCP-2", "markers both ways, pieces of %d octets" % piece,
           lambda n=piece: combination(peer, p, True, True, True, n))
     for crc in onoff:
-        for piece in (1, 3, 511, 512, 513, 4096, 1 << 20):
+        for piece in (7, 511, 512, 513, 4096, 1 << 20):
             t("M-MRK-8", "Writes at each phase, CRC %d, pieces of %d octets" % (crc, piece),
               lambda a=(crc, piece): requests(peer, p, *a))
     for length in (1000, 64000, 64768):

@@ -466,6 +466,31 @@ static void stags_are_random(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, xa_empty(&dev->stags));
 }
 
+/*
+ * SEC-8, S-1: an STag that went away does not come back soon. Of 2^32 values, 2000 repeat one
+ * in one run of 2000; twice, or at once, is no chance.
+ */
+static void stags_are_not_reused(struct kunit *test)
+{
+	struct srnic_device *dev = fake_device(test);
+	struct ib_pd *pd = fake_pd(test, dev);
+	u32 *stag = kunit_kcalloc(test, MANY, sizeof(*stag), GFP_KERNEL);
+	u32 i, j, again = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, stag);
+	for (i = 0; i < MANY; i++) {
+		struct srnic_mr *mr = dma_region(test, pd, 0);
+
+		stag[i] = mr->tpte.stag;
+		srnic_mr_dereg(&mr->ibmr);
+		for (j = 0; j < i; j++)
+			again += stag[i] == stag[j];
+		if (i)
+			KUNIT_EXPECT_NE(test, stag[i], stag[i - 1]);
+	}
+	KUNIT_EXPECT_LT(test, again, 2);
+}
+
 /* The limit is one of the device, and what it refuses costs nothing (MM-06) */
 static void limit(struct kunit *test)
 {
@@ -604,6 +629,7 @@ static struct kunit_case tpt_cases[] = {
 	KUNIT_CASE(reg_user_lengths),
 	KUNIT_CASE(draws_refused),
 	KUNIT_CASE(stags_are_random),
+	KUNIT_CASE(stags_are_not_reused),
 	KUNIT_CASE(limit),
 	KUNIT_CASE(dereg_waits),
 	KUNIT_CASE(addresses),

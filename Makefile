@@ -9,6 +9,8 @@ KDIR    ?=
 DESTDIR ?=
 # How long to fuzz, in seconds.
 DURATION ?= 600
+# How many mutated frames to send.
+FRAMES  ?= 1000000
 
 export KDIR
 
@@ -18,7 +20,7 @@ RELEASE      = $(notdir $(MODULE_OUT))
 
 .DEFAULT_GOAL := all
 .PHONY: all module provider install setup demo check check-static check-kunit \
-	check-debug check-system check-chaos fuzz clean help
+	check-debug check-system check-chaos fuzz fuzz-guest clean help
 
 ##@ Build
 all: module provider	## Build the kernel module and the libibverbs provider (the default)
@@ -61,6 +63,9 @@ check-chaos: setup	## 500 faults under traffic, in User Mode Linux; or faults fo
 
 fuzz: setup		## Fuzz what decodes untrusted input, for DURATION seconds
 	@scripts/fuzz --duration $(DURATION)
+
+fuzz-guest: setup	## Attack the module in a guest, with FRAMES mutated frames
+	@scripts/fuzz-guest --frames $(FRAMES)
 
 ##@ Other
 clean:			## Remove what was built (the cache outside the tree stays)

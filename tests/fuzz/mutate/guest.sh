@@ -1,0 +1,100 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# The part of scripts/fuzz-guest that runs in the guest: the mutating peer and the
+# ring scribbler. Set by the caller: FRAMES or SECONDS_EACH, SCRIBBLE (seconds),
+# SEED, MARKERS.
+
+. "$(dirname "$0")/../../system/lib.sh"
+
+SEED=${SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
+SCRIBBLE=${SCRIBBLE:-20}
+echo "# SEED=$SEED"
+for p in mutate scribble integrity; do
+	[ -x "$BIN/$p" ] || bail "no $BIN/$p: make -C tests/system OUT=..."
+done
+
+counter() { cat "/sys/class/infiniband/$SRV_DEV/ports/1/hw_counters/$1"; }
+
+# mutate WHAT OPTION...: what it prints is shown also if it passes, the table of
+# mutations and answers that is
+mutate() {
+	on_cli "$BIN/mutate" --seed "$SEED" "$@" "$CLI4" >"$tmp/mutate" 2>&1
+	local rc=$?
+	cat "$tmp/mutate"
+	return $rc
+}
+
+# Everything the peer did has had its end at the device.
+nothing_left() {
+	local left
+	left=$(for o in qp cq mr pd cm_id ctx srq; do rdma resource show $o; done 2>/dev/null
+	       ip netns exec h1 ss -Htna | grep -v TIME-WAIT
+	       ps -eo comm | grep -E '^srnic-(tx|rx)/')
+	echo "$left"
+	[ -z "$left" ]
+}
+
+still_works() {
+	pair 7174 rping -s -a "$SRV4" -p 7174 -C 20 -S 4000 -V -- \
+		rping -c -a "$SRV4" -p 7174 -C 20 -S 4000 -V
+}
+
+# Beside it others go on with their work, each octet of which is checked.
+scribble() {
+	local end=$((SECONDS + SCRIBBLE)) rc=0 n=0 pid before
+	before=$(counter ring_corruptions)
+	on_cli "$BIN/scribble" --seed "$SEED" --seconds "$SCRIBBLE" "$CLI4" &
+	pid=$!
+	while [ $SECONDS -lt $end ] && [ $rc = 0 ]; do
+		pair 7475 "$BIN/integrity" --server --addr "$SRV4" --timeout 60 -- \
+			"$BIN/integrity" --client "$SRV4" --seed "$SEED" --timeout 60 \
+			--qps 2 --ops 60 || rc=1
+		n=$((n + 1))
+	done
+	wait $pid || rc=1
+	echo "# beside it: $n runs of integrity; ring_corruptions $(($(counter ring_corruptions) - before))"
+	[ "$(counter ring_corruptions)" -gt "$before" ] && return $rc
+}
+
+no_log_flood() {
+	local n=$(($(dmesg | wc -l) - log_before))
+	echo "$n lines"
+	[ $n -le 100 ]
+}
+
+unloads() { timeout 30 modprobe -r srnic; }
+
+no_leak() {
+	"$top/scripts/memory-leaks" >"$tmp/leaks" && return
+	cat "$tmp/leaks"
+	[ -s "$tmp/leaks" ] || { echo "this kernel has no kmemleak"; return 77; }
+	return 1
+}
+
+one_host
+log_before=$(dmesg | wc -l)
+how=(--frames "${FRAMES:-100000}")
+[ -z "${SECONDS_EACH:-}" ] || how=(--seconds "$SECONDS_EACH")
+
+t -l 100000 "mutated frames" mutate "${how[@]}"
+grep '^#' "$tmp/mutate"
+if [ -n "${MARKERS:-}" ]; then
+	how=(--frames $((${FRAMES:-100000} / 4)))
+	[ -z "${SECONDS_EACH:-}" ] || how=(--seconds $((SECONDS_EACH / 3 + 1)))
+	t "the device wants markers" eval "echo on >/sys/class/infiniband/$SRV_DEV/policy/markers"
+	t -l 100000 "mutated frames with markers" mutate "${how[@]}"
+	grep '^#' "$tmp/mutate"
+	echo off >"/sys/class/infiniband/$SRV_DEV/policy/markers"
+fi
+t "nothing is left of them" within 10 nothing_left
+t "the device still works" still_works
+t -l $((SCRIBBLE + 120)) "programs that scribble on their rings, others beside them" scribble
+grep '^#' "$tmp/out"
+t "nothing is left of those" within 15 nothing_left
+t "the device works after that" still_works
+t "the kernel log is not flooded" no_log_flood
+teardown_hosts
+t "the module unloads" unloads
+t "no memory is left behind" no_leak
+done_testing

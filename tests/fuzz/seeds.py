@@ -127,7 +127,8 @@ def wqe():
         yield queue + struct.pack("<QII", 1, num, 0) + 4 * struct.pack("<QII", 0, 0x7fffffff, 1)
 
 
-CRC, MEND, FIN_SENT, RTR_READ, BAD_SGE, READ_INV, LOCAL_ERROR = 1, 2, 4, 8, 16, 32, 64
+CRC, MEND, FIN_SENT, RTR_READ, BAD_SGE, READ_INV, LOCAL_ERROR, MARKERS = (
+    1, 2, 4, 8, 16, 32, 64, 128)
 TAKE_EINVAL, TAKE_EPROTO = 128, 192
 STAG, BASE = 0x1000, 0x10000
 
@@ -189,6 +190,12 @@ def bad_segments():
     yield b"short"
 
 
+def fpdu():
+    for bits, place, size in product(range(4), (0, 1, 64, 127), (0, 1, 2, 488, 505, 506, 1024)):
+        yield bytes([bits, place]) + struct.pack(">H", size) + bytes(range(32))
+    yield bytes([255, 3]) + struct.pack(">H", 64768)
+
+
 def stream():
     good = b"".join(map(w.fpdu, good_stream()))
     for chunk in (0, 1, 2, 7, 64):
@@ -196,6 +203,18 @@ def stream():
     for bits in (0, CRC | MEND, CRC | FIN_SENT, CRC | RTR_READ, CRC | BAD_SGE, CRC | READ_INV,
                  CRC | LOCAL_ERROR, CRC | LOCAL_ERROR | READ_INV):
         yield config(bits) + good
+    marked = w.Markers()
+    good_marked = b"".join(marked.fpdu(segment) for segment in good_stream())
+    for bits, chunk in product((CRC | MARKERS, CRC | MARKERS | MEND, MARKERS), (0, 1, 5)):
+        yield config(bits, chunk=chunk) + good_marked
+        # the first marker, the second one, and both; the second one in a Write's middle
+        yield config(bits, chunk=chunk) + b"\0\0\0\4" + good_marked[4:]
+        yield config(bits, chunk=chunk) + good_marked[:515] + b"\xfc" + good_marked[516:]
+        for n in range(2):
+            bad = w.Markers().fpdu(w.tagged(w.WRITE, STAG, BASE, bytes(600)), None,
+                                   lambda i, marker, n=n: b"\0\0\x12\x34" if i == n else marker)
+            yield config(bits, chunk=chunk, remote=700) + bad
+            yield config(bits, chunk=chunk, remote=700) + bad[:-9]
     for other in ({"enables": 0}, {"enables": TAKE_EINVAL}, {"enables": TAKE_EPROTO}, {"ird": 0}, {"ird": 1}, {"wqes": 0}, {"wqes": 1},
                   {"requests": 0}, {"atomics": 1}, {"remote": 99}, {"sges": (0, 0)}):
         yield config(**other) + good
@@ -225,7 +244,7 @@ def main():
     if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
         print(__doc__)
         return 0 if "--help" in sys.argv else 2
-    for make in (hello, negotiate, ddp, rdmap, atomic, wqe, stream):
+    for make in (hello, negotiate, ddp, rdmap, atomic, wqe, fpdu, stream):
         folder = Path(sys.argv[1]) / make.__name__
         folder.mkdir(parents=True)
         for i, seed in enumerate(make()):

@@ -43,6 +43,7 @@ static struct config {
 	bool crc;
 	bool mend;		/* CRCs and MSNs are made right first */
 	bool fin_sent;
+	bool markers;
 	bool rtr_read;
 	bool read_inv;		/* the Reads that await their responses invalidate */
 	bool local_error;	/* what is left to do with a response fails */
@@ -69,6 +70,15 @@ static u32 local_len(void)
 {
 	return MAX_WQE * (cfg.sge[0] + cfg.sge[1]);
 }
+
+/* The stream as it comes, and without markers: where each octet was, and one more */
+static struct view {
+	const u8 *raw;
+	u32 raw_len;
+	u8 *octets;
+	u32 len;
+	u32 *at;
+} view;
 
 static void note(struct log *log, enum what what, u32 a, u32 b, u32 c)
 {
@@ -490,18 +500,42 @@ static bool model_ended(void)
 	return model_last() == FAILED || model_last() == TERMINATED || model_last() == LEFT;
 }
 
-/* One FPDU at @s of @left octets. Return: its octets, 0 if it ends the stream. */
-static u32 model_fpdu(const u8 *s, u32 left)
+/* RFC 5044 4.3: each marker from the stream's octet @from up to @to says how far back @length is */
+static bool markers_good(u32 from, u32 to, u32 length)
 {
+	u32 at = (from + 511) / 512 * 512;
+
+	if (!cfg.markers)
+		return true;
+	for (; at < to && at + 4 <= view.raw_len; at += 512) {
+		u32 ptr = (view.raw[at + 2] << 8 | view.raw[at + 3]) & 0xfffc;
+
+		if (ptr != (at < length ? 0 : at - length))
+			return false;
+	}
+	return true;
+}
+
+/* One FPDU at octet @pos. Return: its octets, 0 if it ends the stream. */
+static u32 model_fpdu(u32 pos)
+{
+	const u8 *s = view.octets + pos;
+	u32 left = view.len - pos;
+	u32 begin = pos ? view.at[pos - 1] + 1 : 0;
+	u32 length = begin + (cfg.markers && begin % 512 == 0 ? 4 : 0);
 	static const u8 headers[16] = { [1] = 28, [7] = 52, [8] = 8, [9] = 8, [10] = 52, [11] = 12 };
 	bool tagged = left > 2 && s[2] & 0x80;
 	u32 head = tagged ? 14 : 18;
 	u32 len, whole, payload = 0, placed;
 	enum rdmap_err err;
+	u32 crc_at;
 	u8 *to;
 
-	if (left < 3)
+	if (left < 3) {
+		if (!cfg.crc && !markers_good(begin, view.raw_len, length))
+			note(&want, FAILED, RDMAP_E_FPDU_LENGTH, 0, 0);
 		return 0;
+	}
 	len = s[0] << 8 | s[1];
 	if (len < head) {
 		note(&want, FAILED, RDMAP_E_FPDU_LENGTH, 0, 0);
@@ -509,6 +543,10 @@ static u32 model_fpdu(const u8 *s, u32 left)
 	}
 	whole = 2 + len;
 	whole = (whole + 3) / 4 * 4 + 4;
+	crc_at = left >= whole ? view.at[pos + whole - 4] : view.raw_len;
+	/* without a CRC nothing is more certain later on */
+	if (!cfg.crc && !markers_good(begin, crc_at, length))
+		note(&want, FAILED, RDMAP_E_FPDU_LENGTH, 0, 0);
 	if (left < 2 + head)
 		return 0;
 	err = model_header(s + 2, len);
@@ -525,12 +563,16 @@ static u32 model_fpdu(const u8 *s, u32 left)
 		if (left >= whole)
 			memcpy(to, s + 2 + head, placed);
 	}
-	if (left < whole)
+	if (left < whole || model_ended())
 		return 0;
 
-	if (cfg.crc && ~crc32c(~0U, s, whole - 4) !=
+	if (cfg.crc && ~crc32c(~0U, view.raw + begin, crc_at - begin) !=
 	    ((u32)s[whole - 1] << 24 | s[whole - 2] << 16 | s[whole - 3] << 8 | s[whole - 4])) {
 		note(&want, FAILED, RDMAP_E_CRC, 0, 0);
+		return 0;
+	}
+	if (!markers_good(begin, crc_at, length)) {
+		note(&want, FAILED, RDMAP_E_FPDU_LENGTH, 0, 0);
 		return 0;
 	}
 	if (cfg.fin_sent && (s[3] & 15) != RDMAP_TERMINATE) {
@@ -547,34 +589,67 @@ static u32 model_fpdu(const u8 *s, u32 left)
 	return model_ended() ? 0 : whole;
 }
 
-static void run_model(const u8 *s, u32 len)
+static void run_model(void)
 {
-	u32 at = 0, n;
+	u32 pos = 0, n;
 
 	memset(&m, 0, sizeof(m));
 	m.msn[0] = m.msn[1] = m.msn[2] = m.msn[3] = 1;
 	m.rtr_read = cfg.rtr_read;
 	do {
-		n = model_fpdu(s + at, len - at);
-		at += n;
+		n = model_fpdu(pos);
+		pos += n;
 	} while (n);
 }
 
-/* So that a change to a frame need not be found together with its CRC */
+static void make_view(const u8 *raw, u32 len)
+{
+	u32 i;
+
+	view.raw = raw;
+	view.raw_len = len;
+	view.octets = malloc(len);
+	view.at = malloc((len + 1) * sizeof(view.at[0]));
+	view.len = 0;
+	for (i = 0; i < len; i++) {
+		if (cfg.markers && i % 512 < 4)
+			continue;
+		view.at[view.len] = i;
+		view.octets[view.len++] = raw[i];
+	}
+	view.at[view.len] = len;
+}
+
+static void end_view(void)
+{
+	free(view.octets);
+	free(view.at);
+}
+
+/* So that a change to a frame need not be found together with its CRC and markers */
 static void mend(u8 *s, u32 len)
 {
-	u32 at = 0, whole, crc, i;
+	u32 pos = 0, whole, crc, i, begin, length, crc_at;
 
-	while (len - at > 3) {
-		whole = 2 + (s[at] << 8 | s[at + 1]);
+	make_view(s, len);
+	while (view.len - pos > 3) {
+		whole = 2 + (view.octets[pos] << 8 | view.octets[pos + 1]);
 		whole = (whole + 3) / 4 * 4 + 4;
-		if (whole > len - at)
-			return;
-		crc = ~crc32c(~0U, s + at, whole - 4);
+		if (whole > view.len - pos)
+			break;
+		begin = pos ? view.at[pos - 1] + 1 : 0;
+		length = view.at[pos];
+		crc_at = view.at[pos + whole - 4];
+		for (i = (begin + 511) / 512 * 512; cfg.markers && i < crc_at; i += 512) {
+			s[i + 2] = i < length ? 0 : (i - length) >> 8;
+			s[i + 3] = i < length ? 0 : i - length;
+		}
+		crc = ~crc32c(~0U, s + begin, crc_at - begin);
 		for (i = 0; i < 4; i++)
-			s[at + whole - 4 + i] = crc >> 8 * i;
-		at += whole;
+			s[crc_at + i] = crc >> 8 * i;
+		pos += whole;
 	}
+	end_view();
 }
 
 /* The engine, with as much of a QP as it looks at */
@@ -595,6 +670,7 @@ static void run_engine(const u8 *s, u32 len)
 	qp->max_recv_sge = 2;
 	qp->enables = cfg.enables;
 	qp->mpa.crc = cfg.crc;
+	qp->mpa.rx_markers = cfg.markers;
 	qp->mpa.ird = cfg.ird;
 	qp->ird = MAX_REQ;
 	qp->irq = irq;
@@ -672,6 +748,7 @@ static void configure(struct fuzz_in *in)
 	cfg.bad_sge = bits & 16;
 	cfg.read_inv = bits & 32;
 	cfg.local_error = bits & 64;
+	cfg.markers = bits & 128;
 	cfg.enables = fuzz_u8(in);
 	if (cfg.enables & 128)
 		cfg.take_error = cfg.enables & 64 ? -EPROTO : -EINVAL;
@@ -706,8 +783,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	want = (struct log){ .remote = fresh(cfg.remote_len), .local = fresh(local_len()) };
 	wqe_taken = wqe_errors = request_errors = 0;
 	spans = 0;
-	run_model(s, len);
+	make_view(s, len);
+	run_model();
 	run_engine(s, len);
+	end_view();
 	FUZZ_CHECK(real.count == want.count);
 	FUZZ_CHECK(!memcmp(real.event, want.event, real.count * sizeof(real.event[0])));
 	compare(real.remote, want.remote, cfg.remote_len);

@@ -413,7 +413,8 @@ static void rx_fpdu_octets(struct srnic_qp *qp, const u8 *data, u32 len)
 			n = min(len, rx->payload - rx->placed);
 			if (!rx->err)
 				srnic_rx_place(qp, data, n);
-			rx->crc = mpa_crc_add(rx->crc, data, n);
+			if (qp->mpa.crc)
+				rx->crc = mpa_crc_add(rx->crc, data, n);
 			rx->placed += n;
 			if (rx->placed == rx->payload)
 				rx_start_trailer(rx);

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* device.c: making a device, when there is not enough memory for it. */
+#include <kunit/test.h>
+#include <linux/netdevice.h>
+#include <linux/sched.h>
+#include <net/net_namespace.h>
+#include <rdma/ib_verbs.h>
+#include "srnic.h"
+
+#define NAME	"kunit%d"
+/*
+ * Allocations, of the thousand that there are: not those of the clients of the RDMA
+ * core, which come last. Uverbs loses memory if one of its radix tree fails.
+ */
+#define MANY	200
+
+static struct ib_device *device_on(struct net_device *netdev)
+{
+	return ib_device_get_by_netdev(netdev, SRNIC_DRIVER_ID);
+}
+
+/*
+ * RN-06: one after the other, each of the first allocations that the making of a
+ * device consists of fails. Some the RDMA core can do without. For all others the
+ * answer is ENOMEM, and nothing is left: the next attempt does not find anything.
+ */
+static void no_memory(struct kunit *test)
+{
+#ifdef CONFIG_FAILSLAB
+	struct net_device *netdev = dev_get_by_name(&init_net, "lo");
+	unsigned int nth, failed = 0;
+	struct ib_device *ibdev;
+	int err;
+
+	KUNIT_ASSERT_NOT_NULL(test, netdev);
+	for (nth = 1; nth <= MANY; nth++) {
+		current->fail_nth = nth;
+		err = srnic_device_add(NAME, netdev);
+		/* zero if it has failed: see scripts/kunit for what must be set up */
+		KUNIT_EXPECT_EQ_MSG(test, current->fail_nth, 0, "allocation %u", nth);
+		current->fail_nth = 0;
+
+		ibdev = device_on(netdev);
+		if (err) {
+			failed++;
+			KUNIT_EXPECT_EQ_MSG(test, err, -ENOMEM, "allocation %u", nth);
+			KUNIT_EXPECT_NULL_MSG(test, ibdev, "allocation %u", nth);
+		} else {
+			KUNIT_EXPECT_NOT_NULL_MSG(test, ibdev, "allocation %u", nth);
+		}
+		if (ibdev)
+			ib_unregister_device_and_put(ibdev);
+	}
+	dev_put(netdev);
+	/* the device itself, its port, its name, ... */
+	KUNIT_EXPECT_GT(test, failed, 10);
+	kunit_info(test, "%u of %u allocations are needed\n", failed, MANY);
+#else
+	kunit_skip(test, "this kernel cannot make allocations fail");
+#endif
+}
+
+static struct kunit_case device_cases[] = {
+	KUNIT_CASE(no_memory),
+	{}
+};
+
+static struct kunit_suite device_suite = {
+	.name = "srnic-device",
+	.test_cases = device_cases,
+};
+
+kunit_test_suite(device_suite);

@@ -120,6 +120,42 @@ static void query_qp(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, attr.qp_access_flags & IB_ACCESS_REMOTE_WRITE);
 }
 
+/*
+ * What the QP has no value for is 0: the caller's memory, which a user sees in
+ * the end, is not left as it was.
+ */
+static void query_qp_zeroes(struct kunit *test)
+{
+	struct ib_qp_init_attr init, want_init = { };
+	struct ib_qp_attr attr, want = { };
+	struct peer *p = peer_idle(test);
+
+	memset(&attr, 0xa5, sizeof(attr));
+	memset(&init, 0xa5, sizeof(init));
+	KUNIT_ASSERT_EQ(test, ops.query_qp(&p->qp->ibqp, &attr, -1, &init), 0);
+
+	memset(&want, 0, sizeof(want));
+	want.qp_state = attr.qp_state;
+	want.cur_qp_state = attr.cur_qp_state;
+	want.path_mtu = attr.path_mtu;
+	want.qp_access_flags = attr.qp_access_flags;
+	want.cap = attr.cap;
+	want.max_rd_atomic = attr.max_rd_atomic;
+	want.max_dest_rd_atomic = attr.max_dest_rd_atomic;
+	want.port_num = attr.port_num;
+	KUNIT_EXPECT_EQ(test, memcmp(&attr, &want, sizeof(attr)), 0);
+
+	memset(&want_init, 0, sizeof(want_init));
+	want_init.event_handler = init.event_handler;
+	want_init.qp_context = init.qp_context;
+	want_init.send_cq = init.send_cq;
+	want_init.recv_cq = init.recv_cq;
+	want_init.cap = init.cap;
+	want_init.sq_sig_type = init.sq_sig_type;
+	want_init.qp_type = init.qp_type;
+	KUNIT_EXPECT_EQ(test, memcmp(&init, &want_init, sizeof(init)), 0);
+}
+
 /* QP-10, QP-19, RD-05, ST-06: IRD and ORD in Idle; depths are as created (RN-13) */
 static void modify_reads(struct kunit *test)
 {
@@ -189,6 +225,7 @@ static struct kunit_case verbs_cases[] = {
 	KUNIT_CASE(cq_limit),
 	KUNIT_CASE(other_device),
 	KUNIT_CASE(query_qp),
+	KUNIT_CASE(query_qp_zeroes),
 	KUNIT_CASE(modify_reads),
 	KUNIT_CASE(block_sizes),
 	{}

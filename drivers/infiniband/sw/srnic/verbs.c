@@ -490,6 +490,9 @@ static int srnic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 {
 	struct srnic_qp *qp = to_srnic_qp(ibqp);
 
+	/* uverbs gives memory that is not zeroed, and answers all of it to the user */
+	memset(attr, 0, sizeof(*attr));
+	memset(init, 0, sizeof(*init));
 	attr->qp_state = verbs_state(qp);
 	attr->cur_qp_state = attr->qp_state;
 	attr->qp_access_flags = enables_to_access(READ_ONCE(qp->enables));

@@ -20,7 +20,7 @@ RELEASE      = $(notdir $(MODULE_OUT))
 
 .DEFAULT_GOAL := all
 .PHONY: all module provider install setup demo check check-static check-kunit \
-	check-debug check-system check-chaos fuzz fuzz-guest clean help
+	check-debug check-wire check-system check-chaos fuzz fuzz-guest clean help
 
 ##@ Build
 all: module provider	## Build the kernel module and the libibverbs provider (the default)
@@ -54,6 +54,9 @@ check-kunit: setup	## Unit tests (KUnit), in User Mode Linux
 
 check-debug: setup	## Unit tests, faults and system tests under KASAN, lockdep and kmemleak; takes hours
 	@scripts/check kunit chaos kasan debug
+
+check-wire: setup	## Conformance to the wire, row by row: the scripted iWARP peer, in a guest
+	@scripts/check-wire
 
 check-system: setup	## System tests against the real module, in a guest
 	@scripts/check system

@@ -157,6 +157,7 @@ class Stream:
         self.buf = b""
         self.msn = [1, 1, 1, 1]
         self.got = []
+        self.term = None	# that the device sent
         self.markers_out = None		# Markers, if the device wants them
         self.markers_in = None		# the same for what it sends
         self.phases = set()		# where the FPDUs it sent began, modulo 512
@@ -264,6 +265,6 @@ class Stream:
             if seg.op == TERMINATE:
                 if seg.tagged or seg.qn != 2 or seg.msn != 1 or seg.mo or not seg.last:
                     raise ValueError("not the form of a Terminate")
-                term = Term(seg)
+                term = self.term = Term(seg)
             else:
                 segs.append(seg)

@@ -7,7 +7,8 @@ A scripted iWARP peer on a plain TCP socket. Starts the program TARGET
 What comes back on the wire, and what TARGET says of completions, events and
 memory, must be as the RFCs and the RDMAC verbs demand. One line a test:
 "ok ID: WHAT" or "not ok ID: WHAT", the latter followed by "# ..." lines. ID is
-the row of the requirement tables that is tested.
+the row of the requirement tables that is tested. Then a line for a table, with
+the Terminate that the device sent: "# wire ID<tab>RESULT<tab>TERMINATE<tab>WHAT".
 """
 
 import json
@@ -64,6 +65,7 @@ class Peer:
         if "ready" not in line:
             sys.exit("target: " + line)
         self.count = self.failed = 0
+        self.stream = None
         self.untold = 0			# connections the target has said nothing of yet
 
     def tcp(self, rcvbuf=None, mss=None):
@@ -87,7 +89,7 @@ class Peer:
         sock = self.tcp(rcvbuf, mss)
         enhanced = (ENH_A | IRD, ENH_C | IRD) if rev == 2 else None
         sock.sendall(start_frame(REQ_KEY, flags, rev, self.wish(**wish), enhanced))
-        stream = Stream(sock)
+        stream = self.stream = Stream(sock)
         key, rflags, rrev, pd = self.reply(stream)
         expect(key == REP_KEY and not rflags & MPA_R and rrev == rev,
                "reply %r %02x %d" % (key, rflags, rrev))
@@ -136,9 +138,11 @@ class Peer:
 
     def test(self, ident, what, func):
         self.count += 1
+        self.stream = None
         try:
             func()
-            print("ok %s: %s" % (ident, what), flush=True)
+            print("ok %s: %s" % (ident, what))
+            self.row(ident, "ok", what)
             return
         except Failure as e:
             why = str(e)
@@ -148,7 +152,11 @@ class Peer:
         print("not ok %s: %s" % (ident, what))
         for line in why.splitlines():
             print("# " + line)
-        sys.stdout.flush()
+        self.row(ident, "not ok", what)
+
+    def row(self, ident, result, what):
+        print("# wire %s\t%s\t%s\t%s" % (ident, result, self.stream and self.stream.term or "-",
+                                        what), flush=True)
         # the next test's results are its own
         while self.untold > 0:
             self.answer()

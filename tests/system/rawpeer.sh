@@ -15,6 +15,7 @@ came_to_its_end() {
 }
 
 one_host
+: >"$tmp/peer"		# tail may be there before the peer is
 on_cli env PYTHONDONTWRITEBYTECODE=1 timeout "$(slow 600)" \
 	python3 "$top/tests/wire/peer.py" "$BIN/target" "$CLI4" >"$tmp/peer" 2>"$tmp/peer-err" &
 peer=$!

@@ -16,6 +16,7 @@ came_to_its_end() {
 }
 
 one_host
+: >"$tmp/peer"		# tail may be there before the peer is
 on_cli env PYTHONDONTWRITEBYTECODE=1 timeout 300 \
 	python3 "$top/tests/wire/startup.py" "$BIN/roles" "$CLI4" "$CLI_DEV" >"$tmp/peer" 2>"$tmp/peer-err" &
 peer=$!

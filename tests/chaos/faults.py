@@ -5,10 +5,11 @@ which processes may find their device gone. All others must not notice."""
 
 import os
 import signal
+import subprocess
 import time
 
 import storm
-from hosts import BIN, Trouble, in_child, run, within
+from hosts import BIN, Trouble, enter, in_child, run, within
 from journal import CONNS, UP
 
 DEBUG = "/sys/kernel/debug/"
@@ -168,9 +169,14 @@ def reset(ctl, pair, rng):
     port = s.server.journal.conn(i).port
     side = rng.randrange(2)
     before = s.client.journal.conn(i).ended, s.server.journal.conn(i).ended
-    run(BIN + "/rst", pair.dev(side), s.port, port, 10 * run.slow, ns=pair.ns(side))
-    if not within(10, lambda: s.client.journal.conn(i).ended > before[0] and
-                  s.server.journal.conn(i).ended > before[1]):
+    shooter = subprocess.Popen(
+        [BIN + "/rst", pair.dev(side), str(s.port), str(port)],
+        preexec_fn=lambda: enter(pair.ns(side)), stdin=subprocess.DEVNULL)
+    ended = within(15, lambda: s.client.journal.conn(i).ended > before[0] and
+                   s.server.journal.conn(i).ended > before[1])
+    shooter.kill()
+    shooter.wait()
+    if not ended:
         raise Trouble("%s %d: still there after a RST" % (s.name, i))
     return Outcome(must=[(s, i)])
 

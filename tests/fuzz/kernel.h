@@ -26,6 +26,7 @@
 
 /* memory */
 #define GFP_KERNEL		0
+#define GFP_KERNEL_ACCOUNT	0
 #define kzalloc(size, gfp)	calloc(1, size)
 #define kfree(p)		free(p)
 

@@ -35,7 +35,7 @@ static u8 access_to_rights(int access)
 
 static struct srnic_mr *mr_new(struct ib_pd *pd, enum srnic_stag_type type)
 {
-	struct srnic_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	struct srnic_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
 
 	if (!mr)
 		return NULL;
@@ -76,7 +76,7 @@ static struct srnic_pbl *pbl_new(size_t max)
 
 	if (max > U32_MAX)
 		return NULL;
-	pbl = kvmalloc(struct_size(pbl, addr, max), GFP_KERNEL_ACCOUNT);
+	pbl = kvmalloc(struct_size(pbl, addr, max), SRNIC_GFP_USER);
 	if (!pbl)
 		return NULL;
 	pbl->shift = PAGE_SHIFT;

@@ -159,7 +159,7 @@ static int qp_alloc_queues(struct srnic_qp *qp, struct ib_qp_cap *cap,
 	err = qp_alloc_rq(qp, cap, uctx);
 	if (err)
 		goto free_sq;
-	qp->swr = kvcalloc(sq_entries, sizeof(*qp->swr), GFP_KERNEL_ACCOUNT);
+	qp->swr = kvcalloc(sq_entries, sizeof(*qp->swr), SRNIC_GFP_USER);
 	if (!qp->swr) {
 		err = -ENOMEM;
 		goto free_rq;
@@ -549,8 +549,8 @@ static int qp_prepare(struct srnic_qp *qp, const struct srnic_attach *attach)
 	qp->orq_mask = orqs - 1;
 	qp->orq_head = 0;
 	qp->orq_tail = 0;
-	qp->irq = kcalloc(irqs, sizeof(*qp->irq), GFP_KERNEL);
-	qp->orq = kcalloc(orqs, sizeof(*qp->orq), GFP_KERNEL);
+	qp->irq = kcalloc(irqs, sizeof(*qp->irq), GFP_KERNEL_ACCOUNT);
+	qp->orq = kcalloc(orqs, sizeof(*qp->orq), GFP_KERNEL_ACCOUNT);
 	qp->tx = srnic_tx_new(qp);
 	qp->rx = srnic_rx_new(qp);
 	return qp->irq && qp->orq && qp->tx && qp->rx ? 0 : -ENOMEM;

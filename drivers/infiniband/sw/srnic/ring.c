@@ -5,10 +5,49 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 #include "ring.h"
+#include "srnic.h"
 
 static struct srnic_mmap_entry *to_srnic_mmap_entry(struct rdma_user_mmap_entry *e)
 {
 	return container_of(e, struct srnic_mmap_entry, rdma_entry);
+}
+
+static void entry_free(struct srnic_mmap_entry *entry)
+{
+	vunmap(entry->memory);
+	while (entry->npages)
+		__free_page(entry->pages[--entry->npages]);
+	kvfree(entry->pages);
+	kfree(entry);
+}
+
+/*
+ * As vmalloc_user() does it, which charges nobody. Page by page, since __vmalloc()
+ * cannot make what a user may map, and vfree() of pages that it has not made
+ * itself spoils the statistics of vmalloc in some kernels.
+ */
+static struct srnic_mmap_entry *entry_new(size_t bytes)
+{
+	struct srnic_mmap_entry *entry = kzalloc(sizeof(*entry), GFP_KERNEL_ACCOUNT);
+	u32 n = bytes >> PAGE_SHIFT;
+
+	if (!entry)
+		return NULL;
+	entry->pages = kvmalloc_array(n, sizeof(*entry->pages), SRNIC_GFP_USER);
+	while (entry->pages && entry->npages < n) {
+		struct page *page = alloc_page(SRNIC_GFP_USER | __GFP_ZERO);
+
+		if (!page)
+			break;
+		entry->pages[entry->npages++] = page;
+	}
+	if (entry->npages == n)
+		entry->memory = vmap(entry->pages, n, VM_MAP | VM_USERMAP, PAGE_KERNEL);
+	if (!entry->memory) {
+		entry_free(entry);
+		return NULL;
+	}
+	return entry;
 }
 
 /**
@@ -44,22 +83,15 @@ int srnic_ring_alloc(struct srnic_ring *ring, u32 entries, u32 stride,
 		return ring->hdr ? 0 : -ENOMEM;
 	}
 
-	entry = kzalloc(sizeof(*entry), GFP_KERNEL);
+	entry = entry_new(ring->bytes);
 	if (!entry)
 		return -ENOMEM;
-	ring->hdr = vmalloc_user(ring->bytes);
-	if (!ring->hdr) {
-		kfree(entry);
-		return -ENOMEM;
-	}
-	entry->memory = ring->hdr;
 	err = rdma_user_mmap_entry_insert(uctx, &entry->rdma_entry, ring->bytes);
 	if (err) {
-		vfree(entry->memory);
-		kfree(entry);
-		ring->hdr = NULL;
+		entry_free(entry);
 		return err;
 	}
+	ring->hdr = entry->memory;
 	ring->mmap = entry;
 	return 0;
 }
@@ -125,8 +157,5 @@ int srnic_ring_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
  */
 void srnic_ring_mmap_free(struct rdma_user_mmap_entry *rdma_entry)
 {
-	struct srnic_mmap_entry *entry = to_srnic_mmap_entry(rdma_entry);
-
-	vfree(entry->memory);
-	kfree(entry);
+	entry_free(to_srnic_mmap_entry(rdma_entry));
 }

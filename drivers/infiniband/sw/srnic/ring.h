@@ -32,11 +32,15 @@ struct srnic_ring {
 /**
  * struct srnic_mmap_entry - what an mmap offset stands for
  * @rdma_entry: the core's part
- * @memory: vmalloc_user() memory, freed with the entry
+ * @memory: the ring, in the kernel's address space
+ * @pages: what it is made of, charged to the user; freed with the entry
+ * @npages: how many
  */
 struct srnic_mmap_entry {
 	struct rdma_user_mmap_entry rdma_entry;
 	void *memory;
+	struct page **pages;
+	u32 npages;
 };
 
 static inline void *srnic_ring_slot(const struct srnic_ring *ring, u32 index)

@@ -42,7 +42,7 @@ static void rx_next_fpdu(struct srnic_rx *rx)
  */
 struct srnic_rx *srnic_rx_new(const struct srnic_qp *qp)
 {
-	struct srnic_rx *rx = kzalloc(sizeof(*rx), GFP_KERNEL);
+	struct srnic_rx *rx = kzalloc(sizeof(*rx), GFP_KERNEL_ACCOUNT);
 	int qn;
 
 	/* whatever is all header is kept whole */
@@ -50,7 +50,8 @@ struct srnic_rx *srnic_rx_new(const struct srnic_qp *qp)
 
 	if (!rx)
 		return NULL;
-	rx->rwr = kzalloc(struct_size(rx->rwr, sge, qp->max_recv_sge), GFP_KERNEL);
+	rx->rwr = kzalloc(struct_size(rx->rwr, sge, qp->max_recv_sge),
+			  GFP_KERNEL_ACCOUNT);
 	if (!rx->rwr) {
 		kfree(rx);
 		return NULL;

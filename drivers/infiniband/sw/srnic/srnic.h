@@ -4,6 +4,7 @@
 #define SRNIC_H
 
 #include <linux/bits.h>
+#include <linux/gfp.h>
 #include <linux/netdevice.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
@@ -34,6 +35,13 @@
 #define SRNIC_MAX_ORD		128
 #define SRNIC_COMP_VECTORS	1
 #define SRNIC_PAGE_SIZES	GENMASK(30, PAGE_SHIFT)	/* blocks of a PBL */
+
+/*
+ * What a user can make large is charged to the memory cgroup that the user is
+ * in. Who asks for too much gets an error, and neither the OOM killer nor a line
+ * in the log.
+ */
+#define SRNIC_GFP_USER	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
 /* Counters, shown by `rdma statistic`; names in stats.c */
 enum srnic_counter {

@@ -28,13 +28,13 @@ struct srnic_tx *srnic_tx_new(const struct srnic_qp *qp)
 {
 	size_t data = max_t(size_t, qp->max_inline,
 			    max(qp->max_send_sge, 1U) * sizeof(struct srnic_sge));
-	struct srnic_tx *tx = kzalloc(sizeof(*tx), GFP_KERNEL);
+	struct srnic_tx *tx = kzalloc(sizeof(*tx), GFP_KERNEL_ACCOUNT);
 	int qn;
 
 	if (!tx)
 		return NULL;
-	tx->buf = kvmalloc(SRNIC_TX_BUF, GFP_KERNEL_ACCOUNT);
-	tx->data = kzalloc(data, GFP_KERNEL);
+	tx->buf = kvmalloc(SRNIC_TX_BUF, SRNIC_GFP_USER);
+	tx->data = kzalloc(data, GFP_KERNEL_ACCOUNT);
 	if (!tx->buf || !tx->data) {
 		srnic_tx_free(tx);
 		return NULL;

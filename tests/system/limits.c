@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * limits: what one user can take away from others. The script puts it into
+ * control groups; here is what it makes in them.
+ *
+ *	limits ADDR CASE	over the device that has address ADDR
+ *
+ * Exit status 0: as it must be, 1: not.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "cases.h"
+#include "pair.h"
+
+#define MIB		(1024ul * 1024)
+#define LARGE		(256 * 1024)	/* CQEs of 64 octets: 16 MiB */
+
+/* In the group that the process is in, whose directory is in the environment */
+static uint64_t charged(void)
+{
+	const char *dir = getenv("LIMITS_CGROUP");
+	unsigned long long n;
+	char path[256];
+	FILE *f;
+
+	require(dir, "LIMITS_CGROUP is not set");
+	snprintf(path, sizeof(path), "%s/memory.current", dir);
+	f = fopen(path, "r");
+	require(f, "%s: %s", path, strerror(errno));
+	require(fscanf(f, "%llu", &n) == 1, "%s", path);
+	fclose(f);
+	return n;
+}
+
+static struct ibv_cq *large_cq(struct ibv_context *ctx)
+{
+	errno = 0;
+	return ibv_create_cq(ctx, LARGE, NULL, NULL, 0);
+}
+
+/* The memory of each kind of ring is the user's, and nobody's when it is gone */
+static void case_charged(void)
+{
+	struct ibv_context *ctx = test_context();
+	struct ibv_srq_init_attr srq_attr = { .attr = { .max_wr = 16384, .max_sge = 32 } };
+	struct ibv_qp_init_attr qp_attr = {
+		.cap = { .max_send_wr = 16384, .max_recv_wr = 16384, .max_send_sge = 32,
+			 .max_recv_sge = 32 },
+		.qp_type = IBV_QPT_RC,
+	};
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+	uint64_t before = charged(), now;
+	struct ibv_srq *srq;
+	struct ibv_cq *cq;
+	struct ibv_qp *qp;
+
+	require(pd, "%s", strerror(errno));
+	cq = large_cq(ctx);
+	require(cq, "%s", strerror(errno));
+	now = charged();
+	note("CQ of %u: %llu KiB", LARGE, (unsigned long long)(now - before) / 1024);
+	require(now >= before + LARGE * 64ul, "%llu", (unsigned long long)(now - before));
+
+	before = now;
+	srq = ibv_create_srq(pd, &srq_attr);
+	require(srq, "%s", strerror(errno));
+	now = charged();
+	note("SRQ: %llu KiB", (unsigned long long)(now - before) / 1024);
+	require(now >= before + 16384 * 512ul, "%llu", (unsigned long long)(now - before));
+
+	before = now;
+	qp_attr.send_cq = cq;
+	qp_attr.recv_cq = cq;
+	qp = ibv_create_qp(pd, &qp_attr);
+	require(qp, "%s", strerror(errno));
+	now = charged();
+	note("QP: %llu KiB", (unsigned long long)(now - before) / 1024);
+	require(now >= before + 2 * 16384 * 512ul, "%llu", (unsigned long long)(now - before));
+
+	require(!ibv_destroy_qp(qp) && !ibv_destroy_srq(srq) && !ibv_destroy_cq(cq), "%s",
+		strerror(errno));
+	before = now;
+	for (int i = 0; i < 100 && charged() + 16 * MIB > before; i++)
+		usleep(100000);	/* pages are given back in batches */
+	now = charged();
+	note("afterwards: %llu KiB less", (unsigned long long)(before - now) / 1024);
+	require(now + 16 * MIB + 3 * 16384 * 500ul <= before, "%llu still there",
+		(unsigned long long)now);
+	require(!ibv_dealloc_pd(pd), "%s", strerror(errno));
+}
+
+/* The group has room for one of them: an error, and the process lives */
+static void case_too_much(void)
+{
+	struct ibv_context *ctx = test_context();
+	struct ibv_cq *cq[8];
+	int n = 0;
+
+	while (n < 8 && (cq[n] = large_cq(ctx)))
+		n++;
+	note("%d CQs of 16 MiB, then: %s", n, strerror(errno));
+	require(n == 1 && errno == ENOMEM, "%d CQs, %s", n, strerror(errno));
+	require(ibv_resize_cq(cq[0], 2 * LARGE) == ENOMEM, "%s", strerror(errno));
+	/* what has failed has left nothing behind */
+	for (int i = 0; i < 20; i++)
+		require(!large_cq(ctx) && errno == ENOMEM, "%d: %s", i, strerror(errno));
+	require(!ibv_destroy_cq(cq[0]), "%s", strerror(errno));
+	cq[0] = large_cq(ctx);
+	require(cq[0], "%s", strerror(errno));
+	require(!ibv_destroy_cq(cq[0]), "%s", strerror(errno));
+}
+
+/* What librdmacm has made for itself counts, too */
+static int objects(void)
+{
+	const char *dir = getenv("LIMITS_CGROUP");
+	char path[256], line[256];
+	char *count;
+	FILE *f;
+
+	require(dir, "LIMITS_CGROUP is not set");
+	snprintf(path, sizeof(path), "%s/rdma.current", dir);
+	f = fopen(path, "r");
+	require(f && fgets(line, sizeof(line), f), "%s: %s", path, strerror(errno));
+	fclose(f);
+	count = strstr(line, "hca_object=");
+	require(count, "%s", line);
+	return atoi(count + strlen("hca_object="));
+}
+
+/* rdma.max has hca_object=8 */
+static void case_objects(void)
+{
+	struct ibv_context *ctx = test_context();
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+	struct ibv_cq *cq[16];
+	static uint8_t mem[4096];
+	int n = 0, room;
+
+	require(pd, "%s", strerror(errno));
+	room = 8 - objects();
+	require(room > 2, "%d", room);
+	while (n < 16 && (cq[n] = ibv_create_cq(ctx, 1, NULL, NULL, 0)))
+		n++;
+	note("%d CQs, then: %s", n, strerror(errno));
+	require(n == room && errno == EAGAIN, "%d CQs, %s", n, strerror(errno));
+	require(!ibv_reg_mr(pd, mem, sizeof(mem), 0) && errno == EAGAIN, "%s", strerror(errno));
+	require(!ibv_destroy_cq(cq[--n]), "%s", strerror(errno));
+
+	struct ibv_mr *mr = ibv_reg_mr(pd, mem, sizeof(mem), 0);
+
+	require(mr && !ibv_dereg_mr(mr), "%s", strerror(errno));
+	while (n)
+		require(!ibv_destroy_cq(cq[--n]), "%s", strerror(errno));
+	require(!ibv_dealloc_pd(pd), "%s", strerror(errno));
+}
+
+/* Memory that others have used does not show in rings */
+static void case_zeroed(void)
+{
+	struct ibv_context *ctx = test_context();
+	uint8_t *mem;
+
+	for (int i = 0; i < 4; i++) {
+		unsigned long start, end;
+		struct ibv_cq *cq;
+		char line[512];
+		FILE *f;
+		int rings = 0;
+
+		/* pages that are given back with something in them */
+		mem = mmap(NULL, 64 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		require(mem != MAP_FAILED, "%s", strerror(errno));
+		memset(mem, 0xa5, 64 * MIB);
+		munmap(mem, 64 * MIB);
+
+		/* not a power of two: what is behind the last CQE is mapped, too */
+		cq = ibv_create_cq(ctx, 100000, NULL, NULL, 0);
+		require(cq, "%s", strerror(errno));
+		f = fopen("/proc/self/maps", "r");
+		require(f, "%s", strerror(errno));
+		while (fgets(line, sizeof(line), f)) {
+			if (!strstr(line, "uverbs") || sscanf(line, "%lx-%lx", &start, &end) != 2)
+				continue;
+			rings++;
+			for (uint64_t *p = (uint64_t *)start; p < (uint64_t *)end; p++)
+				require(!*p, "%#llx at %#lx", (unsigned long long)*p,
+					(unsigned long)p - start);
+		}
+		fclose(f);
+		require(rings == 1, "%d rings", rings);
+		require(!ibv_destroy_cq(cq), "%s", strerror(errno));
+	}
+}
+
+static const struct test_case cases[] = {
+	{ "charged", case_charged, "" },
+	{ "too-much", case_too_much, "" },
+	{ "objects", case_objects, "" },
+	{ "zeroed", case_zeroed, "" },
+};
+
+static const struct test_program prog = {
+	.usage = "limits ADDR CASE",
+	.timeout_env = "LIMITS_TIMEOUT",
+	.timeout = 50,
+	.cases = cases,
+	.count = ARRAY_SIZE(cases),
+};
+
+int main(int argc, char **argv)
+{
+	return run_cases(&prog, argc, argv);
+}

@@ -157,12 +157,14 @@ class Stream:
         self.buf = b""
         self.msn = [1, 1, 1, 1]
         self.got = []
-        self.term = None	# that the device sent
         self.markers_out = None		# Markers, if the device wants them
         self.markers_in = None		# the same for what it sends
         self.phases = set()		# where the FPDUs it sent began, modulo 512
         self.sizes = set()		# their octets
         self.ulpdus = set()		# and those of their ULPDUs
+        # what ended it: the device's Terminate, ours, its FIN
+        self.term = self.sent_term = None
+        self.ended = False
 
     def raw(self, data):
         self.sock.sendall(data)
@@ -176,6 +178,9 @@ class Stream:
         return fpdu(ulpdu, crc)
 
     def put(self, ulpdu):
+        # on another queue it is no Terminate
+        if ulpdu[0] & 0xBF == 1 and ulpdu[1] & 15 == TERMINATE and ulpdu[6:10] == b"\0\0\0\2":
+            self.sent_term = ulpdu[18:]
         self.raw(self.fpdu(ulpdu))
 
     def send(self, payload=b"", op=SEND, inv=0):
@@ -259,6 +264,7 @@ class Stream:
         while True:
             seg = self.get()
             if seg is None:
+                self.ended = True
                 return segs, term
             if term:
                 raise ValueError("a segment after the Terminate")

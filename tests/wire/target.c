@@ -22,7 +22,7 @@
 #define GUARD_BYTE	0xee
 #define MAX_WR		64
 #define IRD		4
-#define TIMEOUT_MS	15000
+#define TIMEOUT_MS	50000	/* the machine may be busy */
 
 /* What the peer asks for: private data of its Request, big endian */
 struct wish {
@@ -39,7 +39,14 @@ enum wish_op {
 	WISH_NONE, WISH_READ, WISH_WRITE, WISH_SEND, WISH_BAD_SEND, WISH_CLOSE,
 	WISH_FETCH_ADD,		/* of 5 */
 	WISH_CMP_SWAP,		/* of 5 and 9 */
+	WISH_READS = 16,	/* as many Reads as READS, one after the other in the buffer */
+	WISH_BAD_RECV,		/* the receives are into memory that is not registered */
+	WISH_REVOKE,		/* a region of its own, gone with the first receive */
+	WISH_SMALL_CQ,		/* receives complete into a CQ that is too small for them */
+	WISH_SCRIBBLE,		/* some Writes, whose buffer changes while they are under way */
 };
+
+#define READS 16
 
 /* What it needs to know: private data of the Reply, big endian */
 struct offer {
@@ -54,9 +61,16 @@ struct offer {
 	uint32_t atomic;
 } __attribute__((packed));
 
+struct request {
+	struct rdma_cm_id *id;
+	struct wish wish;
+};
+
 struct target {
 	struct rdma_event_channel *cm;
 	struct rdma_cm_id *listener;
+	struct request requests[16];	/* not answered yet */
+	unsigned int num_requests;
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;
 	struct ibv_pd *pd2;
@@ -65,6 +79,8 @@ struct target {
 	uint8_t *buf;
 	struct ibv_mr *all, *only_read, *only_write, *local, *other_pd, *atomic;
 	uint32_t stale;
+	struct ibv_mr *doomed;	/* WISH_REVOKE */
+	struct ibv_cq *small;	/* WISH_SMALL_CQ */
 };
 
 static struct ibv_mr *region(struct ibv_pd *pd, uint8_t *buf, int access)
@@ -140,7 +156,7 @@ static void post_recvs(const struct target *tg, struct ibv_qp *qp, const struct 
 		struct ibv_sge sge = {
 			.addr = (uintptr_t)tg->buf + BUF_LEN - (i + 1) * len,
 			.length = len,
-			.lkey = tg->local->lkey,
+			.lkey = w->op == WISH_BAD_RECV ? tg->stale : tg->local->lkey,
 		};
 		struct ibv_recv_wr wr = { .wr_id = 100 + i, .sg_list = &sge, .num_sge = 1 };
 		struct ibv_recv_wr *bad;
@@ -149,7 +165,67 @@ static void post_recvs(const struct target *tg, struct ibv_qp *qp, const struct 
 	}
 }
 
-static void do_wish(const struct target *tg, struct rdma_cm_id *id, const struct wish *w)
+static void do_reads(const struct target *tg, struct ibv_qp *qp, const struct wish *w)
+{
+	const uint32_t len = be32toh(w->len);
+
+	for (unsigned int i = 0; i < READS; i++) {
+		struct ibv_sge sge = {
+			.addr = (uintptr_t)tg->buf + i * len,
+			.length = len,
+			.lkey = tg->local->lkey,
+		};
+		struct ibv_send_wr wr = {
+			.wr_id = 1 + i,
+			.sg_list = &sge,
+			.num_sge = 1,
+			.opcode = IBV_WR_RDMA_READ,
+			.send_flags = IBV_SEND_SIGNALED,
+			.wr.rdma.rkey = be32toh(w->rkey),
+			.wr.rdma.remote_addr = be64toh(w->raddr) + i * len,
+		}, *bad;
+
+		require(!ibv_post_send(qp, &wr, &bad), "Read %u", i);
+	}
+}
+
+/* What it has posted is the RNIC's, and a program that writes there fools itself alone (ORD-7) */
+static void scribble(const struct target *tg, struct ibv_qp *qp, const struct wish *w)
+{
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)tg->buf,
+		.length = be32toh(w->len),
+		.lkey = tg->local->lkey,
+	};
+	struct ibv_send_wr wr = {
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_RDMA_WRITE,
+		.wr.rdma.rkey = be32toh(w->rkey),
+	}, *bad;
+	uint64_t end = now_ms() + 1000;
+
+	for (unsigned int i = 0; i < READS; i++)
+		require(!ibv_post_send(qp, &wr, &bad), "Write %u", i);
+	for (uint8_t n = 0; now_ms() < end; n++)
+		memset(tg->buf, n, sge.length);
+}
+
+/* Answers are on their way out of it, and do not get on: that is when it goes */
+static void take_away(struct target *tg)
+{
+	uint64_t end = now_ms() + TIMEOUT_MS;
+	struct ibv_wc wc;
+
+	while (ibv_poll_cq(tg->cq, 1, &wc) != 1)
+		require(now_ms() < end, "no receive");
+	require(!ibv_dereg_mr(tg->doomed), "%s", strerror(errno));
+	tg->doomed = NULL;
+	printf("{\"revoked\": true}\n");
+	fflush(stdout);
+}
+
+static void do_wish(struct target *tg, struct rdma_cm_id *id, const struct wish *w)
 {
 	static const enum ibv_wr_opcode opcode[] = {
 		[WISH_READ] = IBV_WR_RDMA_READ,
@@ -173,6 +249,12 @@ static void do_wish(const struct target *tg, struct rdma_cm_id *id, const struct
 
 	if (w->op == WISH_CLOSE)
 		rdma_disconnect(id);
+	if (w->op == WISH_READS)
+		do_reads(tg, id->qp, w);
+	if (w->op == WISH_REVOKE)
+		take_away(tg);
+	if (w->op == WISH_SCRIBBLE)
+		scribble(tg, id->qp, w);
 	if (w->op == WISH_NONE || w->op == WISH_CLOSE || w->op >= ARRAY_SIZE(opcode))
 		return;
 	wr.opcode = opcode[w->op];
@@ -238,37 +320,60 @@ static void print_terminate(const char *name, const struct srnic_terminate *t)
 	printf("], ");
 }
 
-static bool next_event(struct target *tg, enum rdma_cm_event_type type, struct rdma_cm_id **id,
-		       struct wish *w)
+/*
+ * Wait for an event of one connection: true if it is this one, false if the
+ * connection has ended or nothing came. A request may come meanwhile from a peer
+ * that is done with the last connection before we are; it is kept.
+ */
+static bool next_event(struct target *tg, enum rdma_cm_event_type type,
+		       const struct rdma_cm_id *id)
 {
-	struct rdma_cm_event *ev;
 	uint64_t end = now_ms() + TIMEOUT_MS, now;
+	struct rdma_cm_event *ev;
 
 	while ((now = now_ms()) < end && cm_wait(tg->cm, end - now)) {
 		enum rdma_cm_event_type got;
+		bool ours;
 
 		require(!rdma_get_cm_event(tg->cm, &ev), "%s", strerror(errno));
 		got = ev->event;
-		*id = ev->id;
-		if (w && got == RDMA_CM_EVENT_CONNECT_REQUEST) {
-			memset(w, 0, sizeof(*w));
-			if (ev->param.conn.private_data_len >= sizeof(*w))
-				memcpy(w, ev->param.conn.private_data, sizeof(*w));
+		ours = ev->id == id;
+		if (got == RDMA_CM_EVENT_CONNECT_REQUEST) {
+			struct request *req = &tg->requests[tg->num_requests++];
+
+			require(tg->num_requests <= ARRAY_SIZE(tg->requests), "requests");
+			*req = (struct request){ .id = ev->id };
+			if (ev->param.conn.private_data_len >= sizeof(req->wish))
+				memcpy(&req->wish, ev->param.conn.private_data,
+				       sizeof(req->wish));
 		}
 		rdma_ack_cm_event(ev);
-		if (got == type)
+		if (got == type && (ours || !id))
 			return true;
-		if (got == RDMA_CM_EVENT_CONNECT_ERROR || got == RDMA_CM_EVENT_DISCONNECTED)
+		if (ours && (got == RDMA_CM_EVENT_CONNECT_ERROR ||
+			     got == RDMA_CM_EVENT_DISCONNECTED))
 			return false;
 	}
 	return false;
 }
 
-static struct ibv_qp *make_qp(struct target *tg, struct rdma_cm_id *id)
+static struct request next_request(struct target *tg)
+{
+	struct request req;
+
+	/* what starts with rubbish never gets here */
+	while (!tg->num_requests)
+		next_event(tg, RDMA_CM_EVENT_CONNECT_REQUEST, NULL);
+	req = tg->requests[0];
+	memmove(tg->requests, tg->requests + 1, --tg->num_requests * sizeof(req));
+	return req;
+}
+
+static struct ibv_qp *make_qp(struct target *tg, struct rdma_cm_id *id, const struct wish *w)
 {
 	struct ibv_qp_init_attr attr = {
 		.send_cq = tg->cq,
-		.recv_cq = tg->cq,
+		.recv_cq = w->op == WISH_SMALL_CQ ? tg->small : tg->cq,
 		.cap = { .max_send_wr = MAX_WR, .max_recv_wr = MAX_WR,
 			 .max_send_sge = 4, .max_recv_sge = 4 },
 		.qp_type = IBV_QPT_RC,
@@ -278,7 +383,8 @@ static struct ibv_qp *make_qp(struct target *tg, struct rdma_cm_id *id)
 	return id->qp;
 }
 
-static void accept_it(struct target *tg, struct rdma_cm_id *id)
+/* Is a peer there still? */
+static bool accept_it(struct target *tg, struct rdma_cm_id *id)
 {
 	struct offer offer = {
 		.addr = htobe64((uintptr_t)tg->buf),
@@ -288,7 +394,7 @@ static void accept_it(struct target *tg, struct rdma_cm_id *id)
 		.only_write = htobe32(tg->only_write->rkey),
 		.local = htobe32(tg->local->rkey),
 		.other_pd = htobe32(tg->other_pd->rkey),
-		.stale = htobe32(tg->stale),
+		.stale = htobe32(tg->doomed ? tg->doomed->rkey : tg->stale),
 		.atomic = htobe32(tg->atomic->rkey),
 	};
 	struct rdma_conn_param param = {
@@ -298,27 +404,34 @@ static void accept_it(struct target *tg, struct rdma_cm_id *id)
 		.initiator_depth = IRD,
 	};
 
-	require(!rdma_accept(id, &param), "%s", strerror(errno));
+	return !rdma_accept(id, &param);
 }
 
 static void serve(struct target *tg)
 {
 	struct srnic_uresp_terminate last;
 	struct ibv_qp_init_attr init;
-	bool first = true, ended;
+	bool first = true, ended, refused;
 	struct ibv_qp_attr attr;
-	struct rdma_cm_id *id;
-	struct wish w;
+	struct request req = next_request(tg);
+	struct rdma_cm_id *id = req.id;
+	struct wish w = req.wish;
 
-	/* what starts with rubbish never gets here */
-	while (!next_event(tg, RDMA_CM_EVENT_CONNECT_REQUEST, &id, &w))
-		;
 	reset_memory(tg);
-	make_qp(tg, id);
+	if (w.op == WISH_REVOKE)
+		tg->doomed = region(tg->pd, tg->buf, IBV_ACCESS_LOCAL_WRITE |
+				    IBV_ACCESS_REMOTE_READ);
+	if (w.op == WISH_SMALL_CQ)
+		tg->small = ibv_create_cq(tg->ctx, 1, NULL, NULL, 0);
+	make_qp(tg, id, &w);
 	post_recvs(tg, id->qp, &w);
-	accept_it(tg, id);
-	ended = !next_event(tg, RDMA_CM_EVENT_ESTABLISHED, &id, NULL);
-	if (be32toh(w.enables) & 1U << 31) {
+	if (accept_it(tg, id)) {
+		ended = !next_event(tg, RDMA_CM_EVENT_ESTABLISHED, id);
+		refused = false;
+	} else {
+		ended = refused = true;
+	}
+	if (!refused && be32toh(w.enables) & 1U << 31) {
 		attr.qp_access_flags = be32toh(w.enables) & ~(1U << 31);
 		require(!ibv_modify_qp(id->qp, &attr, IBV_QP_ACCESS_FLAGS), "%s",
 			strerror(errno));
@@ -331,7 +444,7 @@ static void serve(struct target *tg)
 
 	printf("{\"wcs\": [");
 	if (!ended)
-		ended = next_event(tg, RDMA_CM_EVENT_DISCONNECTED, &id, NULL);
+		ended = next_event(tg, RDMA_CM_EVENT_DISCONNECTED, id);
 	print_wcs(tg, &first);
 	printf("], ");
 	print_async(tg);
@@ -340,9 +453,17 @@ static void serve(struct target *tg)
 	print_terminate("sent", &last.sent);
 	print_terminate("received", &last.received);
 	require(!ibv_query_qp(id->qp, &attr, IBV_QP_STATE, &init), "%s", strerror(errno));
-	printf("\"state\": %d, \"ended\": %s}\n", attr.qp_state, ended ? "true" : "false");
+	/* the length tells which wish it was */
+	printf("\"state\": %d, \"len\": %u, \"refused\": %s, \"ended\": %s}\n", attr.qp_state,
+	       be32toh(w.len), refused ? "true" : "false", ended ? "true" : "false");
 	fflush(stdout);
 	rdma_destroy_qp(id);
+	if (tg->doomed)
+		require(!ibv_dereg_mr(tg->doomed), "%s", strerror(errno));
+	if (tg->small)
+		require(!ibv_destroy_cq(tg->small), "%s", strerror(errno));
+	tg->doomed = NULL;
+	tg->small = NULL;
 	rdma_destroy_id(id);
 }
 

@@ -1,0 +1,60 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# What a user may do who has no right to: make and end devices, change their
+# settings. Documentation/security.rst has the rest, and which tests are for it.
+
+. "$(dirname "$0")/lib.sh"
+
+[ "$SRNIC_TYPE" = srnic ] || skip_all "the type under test is $SRNIC_TYPE"
+need_programs setpriv
+
+# As root, but for this capability
+without_net_admin() { on_cli setpriv --bounding-set=-net_admin --inh-caps=-net_admin "$@"; }
+as_nobody() { on_cli setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
+
+# It fails, for want of a right and of nothing else.
+denied() {
+	local rc=0
+	LC_ALL=C "$@" >"$tmp/denied" 2>&1 || rc=$?
+	cat "$tmp/denied"
+	[ $rc != 0 ] && grep -qE 'Operation not permitted|Permission denied' "$tmp/denied"
+}
+
+# By others, and then by one who may: nothing else stands in the way.
+only_admin_adds() {
+	on_cli ip link add sec0 type dummy && on_cli ip link set sec0 up || return 1
+	denied without_net_admin rdma link add srsec type srnic netdev sec0 &&
+	denied as_nobody rdma link add srsec type srnic netdev sec0 &&
+	! rdma link show srsec/1 &&
+	on_cli rdma link add srsec type srnic netdev sec0
+}
+
+only_admin_deletes() {
+	denied without_net_admin rdma link delete srsec &&
+	denied as_nobody rdma link delete srsec &&
+	rdma link show srsec/1 &&
+	on_cli rdma link delete srsec && on_cli ip link delete sec0
+}
+
+# The files of the device's policy: not by others, nor by root without the capability
+only_admin_sets() {
+	local file value n=0
+	for file in /sys/class/infiniband/"$CLI_DEV"/policy/*; do
+		value=$(cat "$file") || return 1
+		denied setpriv --reuid=65534 --regid=65534 --clear-groups \
+			bash -c "echo '$value' >$file" || return 1
+		denied setpriv --bounding-set=-net_admin --inh-caps=-net_admin \
+			bash -c "echo '$value' >$file" || return 1
+		bash -c "echo '$value' >$file" || return 1
+		n=$((n + 1))
+	done
+	[ $n -gt 0 ]
+}
+
+one_host
+t "making a device takes CAP_NET_ADMIN" only_admin_adds
+t "ending a device takes CAP_NET_ADMIN" only_admin_deletes
+t "changing its policy takes CAP_NET_ADMIN" only_admin_sets
+teardown_hosts
+done_testing

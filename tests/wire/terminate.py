@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""The Terminate message, for peer.py: when the device sends one, how, and what it
+makes of the peer's (RFC 5040 4.8, 5.4, 7.1)."""
+
+import socket
+import struct
+import time
+
+from iwarp import (READ_REQ, READ_RESP, SEND, TERMINATE, WRITE, fpdu, read_req, tagged, untagged)
+
+READ_LEN = 60000
+
+
+def understood(p):
+    """What a receiver has to make of a Terminate's payload, as target.c prints it."""
+    if len(p) < 4:
+        return None
+    word, = struct.unpack_from(">I", p)
+    flags = seg_len = 0
+    ddp = rdmap = b""
+    rest = p[4:]
+    if word & 0xC000 and len(rest) >= 2:
+        if word & 0x8000:
+            flags |= 0x8000
+            seg_len, = struct.unpack_from(">H", rest)
+        rest = rest[2:]
+        n = 14 if rest and rest[0] & 0x80 else 18
+        if word & 0x4000 and len(rest) >= n:
+            flags |= 0x4000
+            ddp, rest = rest[:n], rest[n:]
+            if word & 0x2000 and len(rest) >= 28:
+                flags |= 0x2000
+                rdmap = rest[:28]
+    return [2, word >> 28, word >> 24 & 15, word >> 16 & 255, flags, seg_len, ddp.hex(),
+            rdmap.hex()]
+
+
+def ended(peer, s):
+    """(segments, Terminate, what the target says), the device having closed"""
+    segs, term = s.end()
+    s.sock.close()
+    return segs, term, peer.result()
+
+
+def four_reads(s, stag):
+    """As many Reads as the device may have, of more than TCP's buffers take"""
+    for i in range(4):
+        s.read(READ_LEN, stag, s.t.addr, 0x51515151, i << 20)
+
+
+def revoked(peer, p):
+    """The region goes away while it is read: what is left of the request is quoted (TRM-12)."""
+    s = peer.connect(recvs=1, op=p.REVOKE, rcvbuf=4096, mss=536)
+    four_reads(s, s.t.stale)
+    s.send(b"now")
+    p.expect(peer.answer().get("revoked"), "no word that the region is gone")
+    segs, term, res = ended(peer, s)
+    p.expect(all(g.op == READ_RESP and g.stag == 0x51515151 for g in segs), "other segments")
+    total = sum(len(g.payload) for g in segs)
+    k, n = divmod(total, READ_LEN)
+    p.expect(k < 4, "all was read")
+    ulpdu = untagged(READ_REQ, 1, k + 1,
+                     read_req(0x51515151, (k << 20) + n, READ_LEN - n, s.t.stale, s.t.addr + n))
+    p.check_term(term, (0, 1, 0), "MDR", ulpdu)
+    p.expect(res["async"] == [p.ACCESS_ERR], "events %s" % res["async"])
+
+
+def bad_receive(peer, p):
+    """The fault is the receiver's own: nothing is quoted."""
+    s = peer.connect(recvs=2, op=p.BAD_RECV)
+    s.send(b"x")
+    segs, term, res = ended(peer, s)
+    p.check_term(term, (0, 0, 0), "", b"")
+    p.expect([tuple(w[:2]) for w in res["wcs"]] == [(100, p.LOC_PROT_ERR), (101, p.FLUSHED)],
+             "%s" % res["wcs"])
+    p.expect(not segs and res["dirty"] is None and not res["async"], "%s" % res)
+
+
+def cq_overflow(peer, p):
+    s = peer.connect(recvs=40, op=p.SMALL_CQ)
+    for _ in range(40):
+        s.send(b"x")
+    segs, term, res = ended(peer, s)
+    p.expect(term and term.code[:2] == (0, 0) and not (term.m or term.d or term.r),
+             "Terminate %s" % term)
+    p.expect("CQ error" in res["async"], "events %s" % res["async"])
+    p.expect(res["state"] == p.STATE_ERR, "state %d" % res["state"])
+
+
+def half_close_in_fpdu(peer, p, n):
+    """FIN inside of an FPDU: the other direction is there still, for the Terminate."""
+    s = peer.connect(recvs=1)
+    s.raw(fpdu(untagged(SEND, 0, 1, b"x" * 30))[:n])
+    s.sock.shutdown(socket.SHUT_WR)
+    segs, term, res = ended(peer, s)
+    p.check_term(term, (2, 0, 1), "", b"")
+    p.expect(not segs and [w[1] for w in res["wcs"]] == [p.FLUSHED], "%s" % res["wcs"])
+    p.expect(res["state"] == p.STATE_ERR, "state %d" % res["state"])
+
+
+def half_close_in_send(peer, p):
+    s = peer.connect(recvs=1)
+    s.put(untagged(SEND, 0, 1, b"x" * 30, last=False))
+    s.sock.shutdown(socket.SHUT_WR)
+    segs, term, res = ended(peer, s)
+    p.check_term(term, (2, 0, 1), "", b"")
+    p.expect([w[1] for w in res["wcs"]] == [p.FLUSHED], "%s" % res["wcs"])
+
+
+def early(peer, p):
+    """Not after what is queued, but after the FPDU that is half out (ERR-3, X-6, TER-8)."""
+    s = peer.connect(rcvbuf=4096, mss=536)
+    four_reads(s, s.t.all)
+    time.sleep(0.3)		# the device's FPDUs fill what TCP takes, and stop anywhere
+    ulpdu = tagged(WRITE, s.t.all ^ 1, s.t.addr, b"x")
+    s.put(ulpdu)
+    time.sleep(0.3)
+    segs, term, res = ended(peer, s)		# end() fails where an FPDU is cut
+    p.check_term(term, (1, 1, 0), "MD", ulpdu)
+    p.expect(sum(len(g.payload) for g in segs) < 4 * READ_LEN, "after all that was queued")
+    p.expect(sum(g.last for g in segs) < 4, "after the last Read Response")
+
+
+def dropped(peer, p):
+    """What follows a bad segment is not placed, nor delivered (D-VAL-4, M-ERR-1)."""
+    s = peer.connect(recvs=1)
+    bad = untagged(SEND, 0, 2, b"bad")
+    s.raw(fpdu(bad) + fpdu(tagged(WRITE, s.t.all, s.t.addr, b"good")) +
+          fpdu(untagged(SEND, 0, 1, b"good")) +
+          fpdu(untagged(TERMINATE, 2, 1, struct.pack(">I", 0))))
+    s.sent_term = False
+    segs, term, res = ended(peer, s)
+    p.check_term(term, (1, 2, 3), "MD", bad)
+    p.expect(res["dirty"] is None and [w[1] for w in res["wcs"]] == [p.FLUSHED], "%s" % res)
+    p.expect(not res["received"], "kept as received: %s" % res["received"])
+
+
+def after_crc_error(peer, p):
+    """No FPDU behind one that is not valid is looked at (M-ERR-1)."""
+    s = peer.connect(recvs=1)
+    s.raw(fpdu(untagged(SEND, 0, 1, b"bad"), 0x12345678) +
+          fpdu(untagged(SEND, 0, 1, b"good")) +
+          fpdu(tagged(WRITE, s.t.all, s.t.addr, b"good")))
+    segs, term, res = ended(peer, s)
+    p.check_term(term, (2, 0, 2), "", b"")
+    # the octets of the bad one may be in the receive's buffer (X-4), the Write's are not
+    p.expect(not res["dirty"] or res["dirty"][0] >= p.BUF_LEN - 64, "dirty %s" % res["dirty"])
+    p.expect([w[1] for w in res["wcs"]] == [p.FLUSHED], "%s" % res["wcs"])
+
+
+def received(peer, p, word, more=b"", recvs=1):
+    """Whatever it says: nothing in return, FIN, the event, and it is kept."""
+    s = peer.connect(recvs=recvs)
+    s.put(untagged(TERMINATE, 2, 1, struct.pack(">I", word) + more))
+    # nothing that follows is looked at
+    s.raw(fpdu(tagged(WRITE, s.t.all, s.t.addr, b"late")))
+    segs, term, res = ended(peer, s)
+    p.expect(not segs and not term, "something was sent in return")
+    p.expect(res["received"] and not res["sent"], "%s" % res)
+    p.expect([w[1] for w in res["wcs"]] == [p.FLUSHED] * recvs, "%s" % res["wcs"])
+    p.expect(res["async"] == [p.FATAL] and res["dirty"] is None, "%s" % res)
+    p.expect(res["state"] == p.STATE_ERR, "state %d" % res["state"])
+
+
+def twice(peer, p):
+    s = peer.connect()
+    s.raw(fpdu(untagged(TERMINATE, 2, 1, struct.pack(">I", 0x01000000))) +
+          fpdu(untagged(TERMINATE, 2, 2, struct.pack(">I", 0x02050000))))
+    s.sent_term = struct.pack(">I", 0x01000000)
+    segs, term, res = ended(peer, s)
+    p.expect(not segs and not term and res["async"] == [p.FATAL], "%s %s" % (term, res))
+
+
+def not_valid(peer, p, ulpdu, code):
+    """One that cannot be delivered is an error like another (TER-6)."""
+    s = peer.connect()
+    s.raw(fpdu(ulpdu))
+    s.sent_term = None
+    segs, term, res = ended(peer, s)
+    p.check_term(term, code, "MD", ulpdu)
+    p.expect(len(res["async"]) == 1 and res["state"] == p.STATE_ERR, "%s" % res)
+
+
+def within(peer, p, seconds, start):
+    """The end does not depend on the peer, which neither reads nor closes (ST-29)."""
+    s = peer.connect(rcvbuf=4096, mss=536)
+    begin = time.monotonic()
+    start(s)
+    res = peer.answer()
+    took = time.monotonic() - begin
+    p.expect(res["ended"] and took < seconds, "after %.1f s: %s" % (took, res))
+    p.expect(res["state"] == p.STATE_ERR, "state %d" % res["state"])
+    s.sock.close()
+
+
+def run(peer, p):
+    t = peer.test
+    t("E-24", "a region goes away while it is read", lambda: revoked(peer, p))
+    t("TRM-12", "a region goes away while it is read: what is left is quoted",
+      lambda: revoked(peer, p))
+    t("E-28", "receive into memory that is not registered", lambda: bad_receive(peer, p))
+    t("E-29", "a CQ overflows", lambda: cq_overflow(peer, p))
+    for n in (1, 2, 3, 19, 20, 21, 40, 55):
+        t("E-33", "half close after %d octets of an FPDU" % n,
+          lambda n=n: half_close_in_fpdu(peer, p, n))
+    t("E-33", "half close between two segments of a Send", lambda: half_close_in_send(peer, p))
+    t("ERR-3", "before what is queued, behind a whole FPDU", lambda: early(peer, p))
+    t("D-VAL-4", "what follows a bad segment is dropped", lambda: dropped(peer, p))
+    t("M-ERR-1", "what follows a CRC error is dropped", lambda: after_crc_error(peer, p))
+    quote = struct.pack(">H", 22) + tagged(WRITE, 1, 2)
+    request = struct.pack(">H", 46) + untagged(READ_REQ, 1, 1, read_req(1, 2, 3, 4, 5))
+    for layer, etype, code in ((0, 0, 0xFF), (0, 1, 0), (0, 1, 9), (0, 2, 5), (0, 2, 0xFF),
+                               (1, 0, 0), (1, 1, 4), (1, 2, 6), (1, 3, 1), (2, 0, 1), (2, 0, 7),
+                               (2, 15, 0), (15, 15, 0xFF)):
+        word = layer << 28 | etype << 24 | code << 16
+        t("ST-24", "Terminate %d/%d/%02x is answered by FIN alone" % (layer, etype, code),
+          lambda w=word: received(peer, p, w))
+    for what, word, more in (("tagged header", 0x1100C000, quote),
+                             ("Read Request", 0x0100E000, request),
+                             ("length alone", 0x11008000, struct.pack(">H", 9)),
+                             ("R without D", 0x0100A000, request),
+                             ("header cut", 0x1100C000, quote[:10]),
+                             ("Read Request cut", 0x0100E000, request[:40]),
+                             ("all bits", 0xFFFFFFFF, request)):
+        t("TRM-9", "Terminate received and kept: " + what,
+          lambda w=word, m=more: received(peer, p, w, m))
+    t("TER-4", "Terminate received with an empty receive queue",
+      lambda: received(peer, p, 0x01000000, recvs=0))
+    t("TER-4", "two Terminates: the first counts", lambda: twice(peer, p))
+    body = struct.pack(">I", 0x01000000)
+    for what, ulpdu, code in (
+            ("MSN 2", untagged(TERMINATE, 2, 2, body), (1, 2, 3)),
+            ("MO 4", untagged(TERMINATE, 2, 1, body, mo=4), (1, 2, 4)),
+            ("three octets", untagged(TERMINATE, 2, 1, body[:3]), (0, 2, 0xFF)),
+            ("53 octets", untagged(TERMINATE, 2, 1, body + bytes(49)), (1, 2, 5)),
+            ("without L", untagged(TERMINATE, 2, 1, body, last=False), (0, 2, 7))):
+        t("TER-6", "Terminate that is not valid: " + what,
+          lambda u=ulpdu, c=code: not_valid(peer, p, u, c))
+
+    def bad(s):
+        s.put(tagged(WRITE, s.t.all ^ 1, s.t.addr, b"x"))
+
+    def bad_behind_reads(s):
+        four_reads(s, s.t.all)
+        bad(s)
+
+    t("ST-29", "bounded: the peer does not close after the device's Terminate",
+      lambda: within(peer, p, 25, bad))
+    t("ST-29", "bounded: the peer does not read, so that no Terminate gets out",
+      lambda: within(peer, p, 25, bad_behind_reads))
+    t("ST-29", "bounded: the peer does not close after its own Terminate",
+      lambda: within(peer, p, 25, lambda s: s.put(untagged(TERMINATE, 2, 1, body))))

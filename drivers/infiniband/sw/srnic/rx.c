@@ -387,7 +387,9 @@ static void rx_header(struct srnic_qp *qp)
 			return;
 	}
 	rx->crc = mpa_crc_add(rx->crc, rx->hdr + rx->covered, rx->need - rx->covered);
-	if (!rx->err)
+	/* who was told of a close does not expect its memory to change (ST-44) */
+	rx->late = test_bit(SRNIC_QPF_FIN_SENT, &qp->flags) && rx->opcode != RDMAP_TERMINATE;
+	if (!rx->err && !rx->late)
 		srnic_rx_check(qp);
 	if (rx->payload)
 		rx->phase = SRNIC_RX_PAYLOAD;
@@ -412,7 +414,7 @@ static void rx_fpdu_octets(struct srnic_qp *qp, const u8 *data, u32 len)
 			break;
 		case SRNIC_RX_PAYLOAD:
 			n = min(len, rx->payload - rx->placed);
-			if (!rx->err)
+			if (!rx->err && !rx->late)
 				srnic_rx_place(qp, data, n);
 			if (qp->mpa.crc)
 				rx->crc = mpa_crc_add(rx->crc, data, n);

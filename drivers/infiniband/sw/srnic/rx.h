@@ -34,6 +34,7 @@ enum srnic_rx_phase {
  * @placed: of them, placed or skipped
  * @err: what is wrong with the FPDU; acted upon when its CRC is good
  * @status: the completion status that goes with @err
+ * @late: the FPDU came after our FIN, nothing of it is placed
  * @msn: MSN of the message each queue is at
  * @rtr_response: the response to our Read RTR is awaited
  * @rtr_send: the FPDU is the peer's RTR, by Send
@@ -66,6 +67,7 @@ struct srnic_rx {
 	u32 placed;
 	enum rdmap_err err;
 	enum srnic_wc_status status;
+	bool late;
 
 	u32 msn[DDP_QN_COUNT];
 	bool rtr_response;

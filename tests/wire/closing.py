@@ -155,6 +155,18 @@ def after_fin(peer, p, what):
     return res
 
 
+def rtr_after_fin(peer, p):
+    """The device closes at once, and the RTR is under way still: no message came too late."""
+    s = peer.connect(op=p.CLOSE, rtr=False)
+    p.expect(s.get() is None, "no FIN")
+    s.put(tagged(WRITE, 0, 0))
+    s.sock.shutdown(socket.SHUT_WR)
+    segs, term = s.end()	# a RST would be an error here
+    s.sock.close()
+    res = peer.result()
+    p.expect(not segs and not term and not res["async"], "%s %s %s" % (segs, term, res["async"]))
+
+
 def bad_close(peer, p, what):
     res = after_fin(peer, p, what)
     p.expect(res["state"] == p.STATE_ERR, "state %d" % res["state"])
@@ -238,6 +250,7 @@ def run(peer, p):
       lambda: gate_stays_closed(peer, p))
     t("M-STA-4", "a good FPDU opens the gate", lambda: gate_opens(peer, p))
     t("ST-17", "FIN right behind good messages", lambda: at_once(peer, p, "FIN"))
+    t("ST-19", "the RTR comes after the device's FIN", lambda: rtr_after_fin(peer, p))
     t("ST-43", "RST after the device's FIN", lambda: bad_close(peer, p, "RST"))
     t("ST-43", "a Write after the device's FIN", lambda: bad_close(
         peer, p, lambda s: tagged(WRITE, s.t.all, s.t.addr, b"late")))

@@ -92,8 +92,8 @@ class Peer:
         return struct.pack(">BBHIIIQ", recvs, op, recv_len, length, rkey,
                            0 if enables is None else 1 << 31 | enables, raddr)
 
-    def connect(self, rev=2, flags=MPA_C, rcvbuf=None, mss=None, **wish):
-        """An RDMA stream to a new QP of the target, which knows the wish."""
+    def connect(self, rev=2, flags=MPA_C, rcvbuf=None, mss=None, rtr=True, **wish):
+        """An RDMA stream to a new QP of the target, which knows the wish; rtr: with its RTR."""
         sock = self.tcp(rcvbuf, mss)
         enhanced = (ENH_A | IRD, ENH_C | IRD) if rev == 2 else None
         sock.sendall(start_frame(REQ_KEY, flags, rev, self.wish(**wish), enhanced))
@@ -111,7 +111,7 @@ class Peer:
             stream.ird, stream.ord = struct.unpack_from(">HH", pd)
             pd = pd[4:]
             # the RTR that was offered: a Write of no length (RFC 6581 9)
-            if stream.ird & ENH_A:
+            if rtr and stream.ird & ENH_A:
                 stream.put(tagged(WRITE, 0, 0))
         if wish.get("enables") is not None:
             expect(self.answer().get("enabled"), "no word that the QP was modified")

@@ -293,6 +293,16 @@ static void rx_deliver(struct srnic_qp *qp)
 	}
 }
 
+/* The peer's RTR, by Write: no message of its ULP, and sent before it could see our FIN */
+static bool rx_is_rtr_write(const struct srnic_qp *qp)
+{
+	const struct srnic_rx *rx = qp->rx;
+
+	return !qp->initiator && (qp->mpa.rtr & MPA_RTR_WRITE) &&
+	       !test_bit(SRNIC_QPF_TX_OPEN, &qp->flags) && !rx->err &&
+	       rx->opcode == RDMAP_WRITE && rx->ddp.last && !rx->payload;
+}
+
 /* PAD and CRC are here: the FPDU is complete */
 static void rx_fpdu_done(struct srnic_qp *qp)
 {
@@ -314,8 +324,13 @@ static void rx_fpdu_done(struct srnic_qp *qp)
 		rx_fail(qp, rx->err, SRNIC_WC_SUCCESS);
 		return;
 	}
-	/* our FIN is out: only a Terminate may still come (ST-44) */
+	/* our FIN is out: only a Terminate may still come (ST-44), and what ends the start-up */
 	if (test_bit(SRNIC_QPF_FIN_SENT, &qp->flags) && rx->opcode != RDMAP_TERMINATE) {
+		if (rx_is_rtr_write(qp)) {
+			set_bit(SRNIC_QPF_TX_OPEN, &qp->flags);
+			rx_next_fpdu(rx);
+			return;
+		}
 		rx->discard = true;
 		/* not after our Terminate: a RST could overtake it (TDN-8) */
 		if (srnic_qp_state(qp) == SRNIC_QP_CLOSING)

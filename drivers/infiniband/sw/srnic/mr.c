@@ -49,6 +49,7 @@ static void mr_free(struct srnic_mr *mr)
 {
 	if (mr->umem)
 		ib_umem_release(mr->umem);
+	srnic_dmabuf_put(&mr->dmabuf);
 	kvfree(mr->tpte.pbl);
 	kvfree(mr->next);
 	kfree_rcu(mr, rcu);
@@ -152,6 +153,7 @@ static void mr_unpin(struct srnic_mr *mr)
 	if (mr->umem)
 		ib_umem_release(mr->umem);
 	mr->umem = NULL;
+	srnic_dmabuf_put(&mr->dmabuf);
 }
 
 /**
@@ -184,6 +186,64 @@ struct ib_mr *srnic_mr_reg_user(struct ib_pd *pd, u64 start, u64 length,
 		goto free;
 	mr->tpte.rights = access_to_rights(access);
 	mr->tpte.valid = true;
+	err = mr_insert(mr);
+	if (err)
+		goto free;
+	return &mr->ibmr;
+free:
+	mr_free(mr);
+	return ERR_PTR(err);
+}
+
+/**
+ * srnic_mr_reg_dmabuf - register a part of a DMA buffer
+ * @pd: protection domain
+ * @fd: of the buffer
+ * @offset: of the part, octets
+ * @length: of the part, octets, not zero
+ * @iova: TO of the first octet, unless IB_ZERO_BASED
+ * @access: IB_ACCESS_*
+ *
+ * May sleep.
+ *
+ * Return: the region or an ERR_PTR: -EINVAL for a part that is not in the buffer or
+ * wraps, -EOPNOTSUPP for access flags not known here, -ENOMEM, or as
+ * srnic_dmabuf_get().
+ */
+struct ib_mr *srnic_mr_reg_dmabuf(struct ib_pd *pd, int fd, u64 offset, u64 length,
+				  u64 iova, int access)
+{
+	struct srnic_mr *mr;
+	struct srnic_pbl *pbl;
+	u64 last;
+	int err;
+
+	if (access & ~known_access)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!length || check_add_overflow(iova, length - 1, &last))
+		return ERR_PTR(-EINVAL);
+	mr = mr_new(pd, SRNIC_STAG_USER);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	err = srnic_dmabuf_get(&mr->dmabuf, fd, offset, length, ib_access_writable(access));
+	if (err)
+		goto free;
+	err = -ENOMEM;
+	pbl = pbl_new(1);
+	if (!pbl)
+		goto free;
+	/* the kernel sees it in one piece: one block, which is not filled */
+	pbl->shift = max_t(u32, PAGE_SHIFT, fls64(length - 1));
+	pbl->count = 1;
+	pbl->addr[0] = (uintptr_t)mr->dmabuf.map.vaddr + offset;
+	mr->tpte.pbl = pbl;
+	mr->tpte.base = access & IB_ZERO_BASED ? 0 : iova;
+	mr->tpte.length = length;
+	mr->tpte.rights = access_to_rights(access);
+	mr->tpte.valid = true;
+	mr->ibmr.length = length;
+	mr->ibmr.iova = mr->tpte.base;
+	mr->ibmr.page_size = PAGE_SIZE;
 	err = mr_insert(mr);
 	if (err)
 		goto free;

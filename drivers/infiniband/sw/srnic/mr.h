@@ -4,6 +4,7 @@
 #define SRNIC_MR_H
 
 #include <rdma/srnic-abi.h>
+#include "dmabuf.h"
 #include "tpt.h"
 
 /**
@@ -12,6 +13,7 @@
  * @tpte: its entry in the TPT, with the PBL
  * @rcu: frees the memory after lookups are over
  * @umem: pinned user memory or NULL
+ * @dmabuf: mapped DMA buffer or none
  * @next: fast-register: PBL for the next WR, exchanged with that of @tpte then
  * @mapped: @next was set since; else the next WR registers the same memory again
  * @fbo: where in the first block the memory that was mapped last starts
@@ -21,6 +23,7 @@ struct srnic_mr {
 	struct srnic_tpte tpte;
 	struct rcu_head rcu;
 	struct ib_umem *umem;
+	struct srnic_dmabuf dmabuf;
 	struct srnic_pbl *next;
 	bool mapped;
 	u64 fbo;
@@ -33,6 +36,8 @@ static inline struct srnic_mr *to_srnic_mr(struct ib_mr *ibmr)
 
 struct ib_mr *srnic_mr_reg_user(struct ib_pd *pd, u64 start, u64 length,
 				u64 iova, int access);
+struct ib_mr *srnic_mr_reg_dmabuf(struct ib_pd *pd, int fd, u64 offset, u64 length,
+				  u64 iova, int access);
 int srnic_mr_rereg(struct ib_mr *ibmr, int flags, u64 start, u64 length,
 		   u64 iova, int access, struct ib_pd *pd);
 struct ib_mr *srnic_mr_get_dma(struct ib_pd *pd, int access);

@@ -120,6 +120,15 @@ static struct ib_mr *srnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 }
 
 /* In place: the core keeps its object, and sets PD, length and address in it */
+static struct ib_mr *srnic_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
+					      u64 iova, int fd, int access,
+					      struct ib_udata *udata)
+{
+	int err = udata_check_none(udata);
+
+	return err ? ERR_PTR(err) : srnic_mr_reg_dmabuf(pd, fd, offset, length, iova, access);
+}
+
 static struct ib_mr *srnic_rereg_user_mr(struct ib_mr *mr, int flags, u64 start,
 					 u64 length, u64 iova, int access,
 					 struct ib_pd *pd, struct ib_udata *udata)
@@ -654,6 +663,7 @@ const struct ib_device_ops srnic_dev_ops = {
 	.query_srq = srnic_query_srq,
 	.query_ucontext = srnic_query_ucontext,
 	.reg_user_mr = srnic_reg_user_mr,
+	.reg_user_mr_dmabuf = srnic_reg_user_mr_dmabuf,
 	.req_notify_cq = srnic_req_notify_cq,
 	.rereg_user_mr = srnic_rereg_user_mr,
 	.resize_cq = srnic_resize_cq,

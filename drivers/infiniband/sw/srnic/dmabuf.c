@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * DMA buffers. ib_core's importer (ib_umem_dmabuf_get) attaches a device that does
+ * DMA, which srnic has not: its CPU does the copying. So it maps the buffer into the
+ * kernel, as far as the exporter can do that; most of those whose memory is system
+ * memory can, device memory cannot be had this way.
+ */
+
+#include <linux/dma-buf.h>
+#include <linux/err.h>
+#include <linux/fs.h>
+#include <linux/module.h>
+#include <linux/overflow.h>
+#include "dmabuf.h"
+
+MODULE_IMPORT_NS(DMA_BUF);
+
+/**
+ * srnic_dmabuf_get - hold and map a buffer
+ * @db: filled
+ * @fd: its file descriptor, of the calling process
+ * @offset: of the part that is wanted, octets
+ * @length: of that part, octets, not zero
+ * @writable: the buffer is to be written
+ *
+ * The exporter keeps the memory where it is while it is mapped. May sleep.
+ *
+ * Return: 0, -EBADF or -EINVAL if @fd is no DMA buffer, -EINVAL if the part is not in
+ * the buffer, -EACCES if it must not be written, -EOPNOTSUPP if the exporter cannot map
+ * it or it is not memory, or what the exporter says.
+ */
+int srnic_dmabuf_get(struct srnic_dmabuf *db, int fd, u64 offset, u64 length, bool writable)
+{
+	struct dma_buf *buf = dma_buf_get(fd);
+	struct iosys_map map;
+	u64 end;
+	int err;
+
+	if (IS_ERR(buf))
+		return PTR_ERR(buf);
+	err = -EINVAL;
+	if (!length || check_add_overflow(offset, length, &end) || end > buf->size)
+		goto put;
+	err = -EACCES;
+	if (writable && !(buf->file->f_mode & FMODE_WRITE))
+		goto put;
+	err = -EOPNOTSUPP;
+	if (!buf->ops->vmap)
+		goto put;
+	err = dma_buf_vmap(buf, &map);
+	if (err)
+		goto put;
+	if (map.is_iomem) {
+		dma_buf_vunmap(buf, &map);
+		err = -EOPNOTSUPP;
+		goto put;
+	}
+	db->buf = buf;
+	db->map = map;
+	return 0;
+put:
+	dma_buf_put(buf);
+	return err;
+}
+
+/**
+ * srnic_dmabuf_put - let the buffer go
+ * @db: nobody uses its memory any more; may be of no buffer, and is so afterwards
+ *
+ * May sleep.
+ */
+void srnic_dmabuf_put(struct srnic_dmabuf *db)
+{
+	if (!db->buf)
+		return;
+	dma_buf_vunmap(db->buf, &db->map);
+	dma_buf_put(db->buf);
+	db->buf = NULL;
+}

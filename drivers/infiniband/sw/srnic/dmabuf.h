@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* DMA buffers of other drivers, as memory of a region. */
+#ifndef SRNIC_DMABUF_H
+#define SRNIC_DMABUF_H
+
+#include <linux/iosys-map.h>
+#include <linux/types.h>
+
+struct dma_buf;
+
+/**
+ * struct srnic_dmabuf - a buffer that is mapped
+ * @buf: the buffer, held; NULL for none
+ * @map: where the kernel sees it
+ */
+struct srnic_dmabuf {
+	struct dma_buf *buf;
+	struct iosys_map map;
+};
+
+int srnic_dmabuf_get(struct srnic_dmabuf *db, int fd, u64 offset, u64 length, bool writable);
+void srnic_dmabuf_put(struct srnic_dmabuf *db);
+
+#endif

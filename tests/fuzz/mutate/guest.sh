@@ -44,7 +44,7 @@ still_works() {
 scribble() {
 	local end=$((SECONDS + SCRIBBLE)) rc=0 n=0 pid before
 	before=$(counter ring_corruptions)
-	on_cli "$BIN/scribble" --seed "$SEED" --seconds "$SCRIBBLE" "$CLI4" &
+	on_cli "$BIN/scribble" --seed "$SEED" --seconds "$SCRIBBLE" "$CLI4" >"$tmp/scribble" 2>&1 &
 	pid=$!
 	while [ $SECONDS -lt $end ] && [ $rc = 0 ]; do
 		pair 7475 "$BIN/integrity" --server --addr "$SRV4" --timeout 60 -- \
@@ -53,6 +53,7 @@ scribble() {
 		n=$((n + 1))
 	done
 	wait $pid || rc=1
+	cat "$tmp/scribble"	# last, so that it is seen
 	echo "# beside it: $n runs of integrity; ring_corruptions $(($(counter ring_corruptions) - before))"
 	[ "$(counter ring_corruptions)" -gt "$before" ] && return $rc
 }

@@ -32,6 +32,11 @@
 #define DEPTH		16
 #define MAX_RINGS	256
 #define LIFE_MS		900
+/*
+ * Of the first listener; each life has one of its own. Not given out by rdma_cm, which
+ * does not know of TCP connections that are in TIME-WAIT.
+ */
+#define PORT		7600
 #define GONE_MS		15000	/* a killed process is gone by then */
 
 struct ring {
@@ -370,7 +375,6 @@ static void setup(void)
 	require(!rdma_create_id(cm, &listener, NULL, RDMA_PS_TCP) &&
 		!rdma_bind_addr(listener, (struct sockaddr *)&address) && listener->verbs &&
 		!rdma_listen(listener, 16), "%s", strerror(errno));
-	((struct sockaddr_in *)&address)->sin_port = rdma_get_src_port(listener);
 	ctx = listener->verbs;
 	fcntl(ctx->async_fd, F_SETFL, fcntl(ctx->async_fd, F_GETFL) | O_NONBLOCK);
 	buf = mmap(NULL, BUF_LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -471,15 +475,17 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: scribble [--seed N] [--seconds N] ADDRESS\n");
 		return EXIT_FAIL;
 	}
-	resolve(argv[optind], 0, &address);
+	resolve(argv[optind], PORT, &address);
 	end = now_ms() + seconds * 1000;
 	while (now_ms() < end) {
 		struct rng r = { seed * 1000003 + lives++ };
 		bool kill_it = below(&r, 2);
 		pid_t pid = fork_child();
 
-		if (!pid)
+		if (!pid) {
+			((struct sockaddr_in *)&address)->sin_port = htons(PORT + lives % 64);
 			life(next(&r));
+		}
 		/* a provider that has lost its way may never end by itself */
 		if (!reap(pid, kill_it ? 200 + below(&r, LIFE_MS) : 4 * LIFE_MS, &status)) {
 			killed += kill_it;

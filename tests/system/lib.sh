@@ -103,6 +103,31 @@ done_testing() {
 	exit
 }
 
+# scripted_peer LIMIT SCRIPT ARGUMENT...: run a peer of tests/wire from the client,
+# for LIMIT seconds at most. Each of its tests is one here, and that it ran to its
+# end, whatever they found, is one more.
+scripted_peer() {
+	local limit=$1 script=$2 peer line
+	shift 2
+	: >"$tmp/peer"		# tail may be there before the peer is
+	on_cli env PYTHONDONTWRITEBYTECODE=1 timeout "$(slow "$limit")" \
+		python3 "$top/tests/wire/$script" "$@" >"$tmp/peer" 2>"$tmp/peer-err" &
+	peer=$!
+	while IFS= read -r line; do
+		case $line in
+		'ok '*)     ok "${line#ok }" ;;
+		'not ok '*) not_ok "${line#not ok }" ;;
+		*)          echo "$line" ;;
+		esac
+	done < <(tail -n +1 -f -s 0.2 --pid=$peer "$tmp/peer")
+	t "the peer came to its end" peer_came_to_its_end
+}
+
+peer_came_to_its_end() {
+	tail -n 20 "$tmp/peer-err"
+	grep -qE '^# [1-9][0-9]* tests, [0-9]+ failed$' "$tmp/peer"
+}
+
 # --- hosts -------------------------------------------------------------------
 
 # After two_hosts, one_host: where the server and the client of a test live.

@@ -4,6 +4,7 @@
 #include <linux/sizes.h>
 #include <linux/vmalloc.h>
 #include "peer.h"
+#include "rx.h"
 #include "srq.h"
 
 #define M	0x8000
@@ -240,6 +241,43 @@ static void no_receive(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, peer_wc(in.p, in.p->rcq, 1, SRNIC_WC_SUCCESS).byte_len, 2);
 	expect_failed(test, &in, "no receive WR", 0x1202, M | D, FATAL);
 	KUNIT_EXPECT_EQ(test, memcmp(in.mem, "ab", 2), 0);
+}
+
+/* D-UNT-3: behind 0xffffffff 0 is expected, on each queue, and nothing else */
+static void msn_wraps(struct kunit *test)
+{
+	static const u32 msn[] = { 0xfffffffe, 0xffffffff, 0, 1 };
+	struct in in = in_open(test);
+	struct ib_sge sge = peer_sge(in.good, 0, 64);
+	struct ddp_hdr hdr = HDR_SEND(0);
+	u32 i;
+
+	in.p->qp->rx->msn[DDP_QN_SEND] = msn[0];
+	in.p->qp->rx->msn[DDP_QN_READ_REQUEST] = msn[0];
+	for (i = 0; i < ARRAY_SIZE(msn); i++) {
+		peer_post_recv(in.p, i, &sge);
+		hdr.msn = msn[i];
+		hdr.last = false;
+		hdr.mo = 0;
+		peer_send(in.p, &hdr, "abc", 3);
+		hdr.last = true;
+		hdr.mo = 3;
+		peer_send(in.p, &hdr, "de", 2);
+		KUNIT_EXPECT_EQ(test, peer_wc(in.p, in.p->rcq, i, SRNIC_WC_SUCCESS).byte_len, 5);
+		peer_read_request(in.p, msn[i], 7, 0, 8, in.stag[GOOD], in.good->base);
+		peer_expect(in.p, ULP_READ_RESP, 8);
+	}
+
+	in = in_open(test);
+	in.p->qp->rx->msn[DDP_QN_SEND] = 0xffffffff;
+	for (i = 0; i < 2; i++)
+		peer_post_recv(in.p, i, NULL);
+	hdr = (struct ddp_hdr)HDR_SEND(0xffffffff);
+	peer_send(in.p, &hdr, NULL, 0);
+	peer_wc(in.p, in.p->rcq, 0, SRNIC_WC_SUCCESS);
+	hdr.msn = 1;
+	peer_send(in.p, &hdr, NULL, 0);
+	expect_failed(test, &in, "MSN 1 in place of 0", 0x1203, M | D, FATAL);
 }
 
 /* RD-08, AE-17: no Read is accepted with an IRD of 0 */
@@ -674,6 +712,7 @@ static struct kunit_case rx_cases[] = {
 	KUNIT_CASE(bad_reads),
 	KUNIT_CASE(bad_fpdus),
 	KUNIT_CASE(no_receive),
+	KUNIT_CASE(msn_wraps),
 	KUNIT_CASE(no_reads),
 	KUNIT_CASE(too_many_reads),
 	KUNIT_CASE(bad_receives),

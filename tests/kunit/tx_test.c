@@ -6,6 +6,7 @@
 #include "mr.h"
 #include "mw.h"
 #include "peer.h"
+#include "tx.h"
 
 #define LR	SRNIC_LOCAL_READ
 #define LW	SRNIC_LOCAL_WRITE
@@ -100,6 +101,34 @@ static void posted_in_idle(struct kunit *test)
 		peer_wc(out.p, out.p->scq, i, SRNIC_WC_SUCCESS);
 	}
 	peer_no_wc(out.p, out.p->rcq);
+}
+
+/* D-UNT-3: behind 0xffffffff comes 0, on each queue; all segments of a message have one MSN */
+static void msn_wraps(struct kunit *test)
+{
+	static const u32 msn[] = { 0xfffffffe, 0xffffffff, 0, 1 };
+	struct out out = out_open(test, 4);
+	u32 i, got;
+
+	out.p->qp->max_fpdu = SIZE / 3;
+	out.p->qp->tx->msn[DDP_QN_SEND] = msn[0];
+	out.p->qp->tx->msn[DDP_QN_READ_REQUEST] = msn[0];
+	for (i = 0; i < ARRAY_SIZE(msn); i++) {
+		KUNIT_EXPECT_EQ(test, post(&out, IB_WR_SEND, 1 + i, SIGNAL, SIZE), 0);
+		for (got = 0; got < SIZE; got += out.p->data_len) {
+			KUNIT_ASSERT_GT(test, peer_recv(out.p), 0);
+			KUNIT_EXPECT_LT(test, out.p->data_len, SIZE / 3);
+			KUNIT_ASSERT_EQ(test, out.p->hdr.ulp, ULP_SEND);
+			KUNIT_EXPECT_EQ(test, out.p->hdr.msn, msn[i]);
+			KUNIT_EXPECT_EQ(test, out.p->hdr.mo, got);
+		}
+		peer_wc(out.p, out.p->scq, 1 + i, SRNIC_WC_SUCCESS);
+		KUNIT_EXPECT_EQ(test, post(&out, IB_WR_RDMA_READ, 11 + i, SIGNAL, 8), 0);
+		peer_expect(out.p, ULP_READ_REQ, 28);
+		KUNIT_EXPECT_EQ(test, out.p->hdr.msn, msn[i]);
+		answer(out.p);
+		peer_wc(out.p, out.p->scq, 11 + i, SRNIC_WC_SUCCESS);
+	}
 }
 
 /* WR-09 to WR-14, WR-17, WR-18: each WR as a segment; local ones give none */
@@ -696,6 +725,7 @@ static void markers_in_bulk(struct kunit *test)
 
 static struct kunit_case tx_cases[] = {
 	KUNIT_CASE(posted_in_idle),
+	KUNIT_CASE(msn_wraps),
 	KUNIT_CASE(opcodes),
 	KUNIT_CASE(ord_stalls),
 	KUNIT_CASE(ord_lowered),

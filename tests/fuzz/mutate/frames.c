@@ -655,8 +655,9 @@ void plan_request(struct conn *c)
 		/* iw_cm's events have no room for it */
 		c->may_reject = c->may_close = true;
 	}
-	/* RFC 6581 9.1: an IRD of 0 is an ORD of 0, with which a Read is the QP's end */
-	if (c->may_accept && p[17] == 2 && (p[16] & MPA_S) && !(get16(p + 20) & ENH_VALUE))
+	/* RFC 6581 9.1: a lower IRD is a lower ORD. Reads beyond it wait; with 0 they are errors */
+	if (c->may_accept && p[17] == 2 && (p[16] & MPA_S) &&
+	    (get16(p + 20) & ENH_VALUE) < c->slot->ops)
 		for (int i = 0; i < c->slot->ops; i++)
 			c->slot->op[i].opcode = IBV_WR_SEND;
 }

@@ -417,6 +417,12 @@ static void end(struct model *m, uint64_t codes, const uint8_t *u, uint32_t len)
 	memcpy(m->bad, u, m->bad_len);
 }
 
+/* Octets of a segment go to their place; of an invalidation it is known when they are there */
+static bool is_placed(const struct verdict *v)
+{
+	return !(v->codes & ~(B(OP_INVALIDATE) | B(PROT_INVALIDATE)));
+}
+
 static void take_fpdu(struct model *m, const uint8_t *fpdu, bool good)
 {
 	uint32_t len = get16(fpdu);
@@ -432,12 +438,11 @@ static void take_fpdu(struct model *m, const uint8_t *fpdu, bool good)
 	m->quote = QUOTE_M | QUOTE_D;
 	if (!good) {
 		/* a place that was checked may have been written to before the CRC came */
-		if (!v.codes)
+		if (is_placed(&v))
 			place_seg(m, &s, s.pay_len, true);
 		end(m, B(LLP_CRC), s.u, s.len);
 	} else if (v.codes) {
-		/* of an invalidation it is known when all is in place */
-		if (v.codes & (B(OP_INVALIDATE) | B(PROT_INVALIDATE)))
+		if (is_placed(&v))
 			place_seg(m, &s, s.pay_len, false);
 		end(m, v.codes, s.u, s.len);
 	} else if (v.async) {
@@ -508,7 +513,7 @@ void model_cut(struct model *m)
 	memcpy(u, p + 2, have - 2 < sizeof(u) ? have - 2 : sizeof(u));
 	take_apart(&s, u, get16(p));
 	judge(m, &s, &v);
-	if (!v.codes)
+	if (is_placed(&v))
 		place_seg(m, &s, s.pay_len < have - hdr ? s.pay_len : have - hdr, true);
 }
 

@@ -25,7 +25,6 @@ enum class {
 
 #define PREY_PORT	7901
 #define PEER_PORT	7902
-#define PATIENCE	10000	/* ms: bounded time for whatever must happen */
 #define HONEST_EVERY	256	/* connections: one that must work, and a look at what is left */
 
 #define MAX_QUEUE	64

@@ -188,7 +188,7 @@ static void handle(struct rdma_cm_event *ev)
 		requested(id);
 		break;
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
-		must(s, !rdma_resolve_route(id, 5000), "rdma_resolve_route");
+		must(s, !rdma_resolve_route(id, PATIENCE), "rdma_resolve_route");
 		break;
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
 		make_qp(s);
@@ -324,7 +324,7 @@ void prey_connect(struct prey_slot *s, uint16_t port)
 	((struct sockaddr_in *)&to)->sin_port = htons(port);
 	require(!rdma_create_id(prey.cm, &s->id, s, RDMA_PS_TCP), "%s", strerror(errno));
 	prey.connects++;
-	must(s, !rdma_resolve_addr(s->id, NULL, (struct sockaddr *)&to, 5000),
+	must(s, !rdma_resolve_addr(s->id, NULL, (struct sockaddr *)&to, PATIENCE),
 	     "rdma_resolve_addr");
 }
 
@@ -351,7 +351,7 @@ void prey_bind(struct prey_slot *s)
 	wr.bind_mw.bind_info.mw_access_flags = RD | WR;
 	require(!ibv_post_send(s->id->qp, &wr, &bad), "%s", strerror(errno));
 	s->mw->rkey = wr.bind_mw.rkey;
-	if (!prey_until(bound, s, 10000) || s->send_status[MAX_SEND])
+	if (!prey_until(bound, s, PATIENCE) || s->send_status[MAX_SEND])
 		broken("a window is not bound", s->send_status[MAX_SEND], s->index);
 }
 

@@ -14,6 +14,10 @@
 #define SLOT_MEM	32768
 #define GUARD_BYTE	0xee
 #define MAX_RECV	24
+
+/* ms: bounded time for whatever must happen */
+#define PATIENCE	(10000 * env_uint("SRNIC_SLOW", 1))
+
 #define RECV_STRIDE	320	/* 256 octets in two pieces with a gap */
 #define RECV_GAP	16
 #define MAX_SEND	8

@@ -37,7 +37,8 @@
  * does not know of TCP connections that are in TIME-WAIT.
  */
 #define PORT		7600
-#define GONE_MS		15000	/* a killed process is gone by then */
+/* ms: a killed process is gone by then */
+#define GONE_MS		(15000 * env_uint("SRNIC_SLOW", 1))
 
 struct ring {
 	uint8_t *start;

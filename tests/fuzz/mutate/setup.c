@@ -150,7 +150,7 @@ static bool get_all(struct conn *c, uint8_t *p, uint32_t len)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
-			fail(c, "no start-up frame within 10 s");
+			fail(c, "no start-up frame in time");
 		if (n <= 0)
 			return false;
 		p += n;

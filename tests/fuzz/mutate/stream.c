@@ -285,7 +285,7 @@ void pump(struct conn *c, bool (*done)(struct conn *))
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-			fail(c, "nothing comes for 10 s, neither answer nor end");
+			fail(c, "nothing comes in time, neither answer nor end");
 			return;
 		}
 		if (n <= 0) {

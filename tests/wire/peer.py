@@ -12,12 +12,16 @@ are. Then a line for a table, with
 the Terminate that the device sent: "# wire ID<tab>RESULT<tab>TERMINATE<tab>WHAT".
 """
 
+import array
+import fcntl
 import json
 import os
+import select
 import socket
 import struct
 import subprocess
 import sys
+import termios
 import traceback
 
 import closing
@@ -46,6 +50,9 @@ STATE_ERR = 6
 NONE, READ, WRITE_OP, SEND_OP, BAD_SEND, CLOSE, FETCH_ADD_OP, CMP_SWAP_OP = range(8)
 # not of one WR: some Reads; bad receives; a region that goes away; a small CQ; a busy buffer
 READS, BAD_RECV, REVOKE, SMALL_CQ, SCRIBBLE = range(16, 21)
+# of one WR, whose completion the target tells at once
+TOLD_WRITE, TOLD_SEND = range(21, 23)
+PIECES = 4	# of its message, alike
 
 
 class Failure(Exception):
@@ -138,6 +145,25 @@ class Peer:
             if answer.get("len") != STRAY:
                 self.untold -= "ended" in answer
                 return answer
+
+    def silent(self, seconds):
+        """The target has nothing to say for so long; all that it said before was read."""
+        return not select.select([self.program.stdout], [], [], seconds)[0]
+
+    def with_tcp(self, stream):
+        """The octets of the stream that the device's TCP has: sent, or waiting there."""
+        ports = (PORT, stream.sock.getsockname()[1])
+        queued = None
+        for name in ("/proc/net/tcp", "/proc/net/tcp6"):
+            with open(name, encoding="ascii") as f:
+                for line in f.readlines()[1:]:
+                    _, local, remote, _, queues = line.split()[:5]
+                    if ports == tuple(int(a.rpartition(":")[2], 16) for a in (local, remote)):
+                        queued = int(queues.partition(":")[0], 16)
+        expect(queued is not None, "the device has no such connection")
+        here = array.array("i", [0])
+        fcntl.ioctl(stream.sock, termios.FIONREAD, here)
+        return queued + here[0] + len(stream.buf)
 
     def result(self):
         res = self.answer()

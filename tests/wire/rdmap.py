@@ -202,6 +202,50 @@ def scribbled(peer, p):
     end(peer, s, p)
 
 
+def stuck(peer, p, op, length):
+    """A message that TCP takes only in part, as the peer does not read: not complete (ORD-14)."""
+    s = peer.connect(op=op, length=length, rkey=0x77, raddr=0x1000, rcvbuf=4096, mss=536)
+    p.expect(s.sock.recv(1, socket.MSG_PEEK), "nothing comes")
+    quiet = peer.silent(1)
+    have = peer.with_tcp(s)
+    print("# TCP took %d of %d octets" % (have, length))
+    p.expect(have < length, "%d octets of %d are with TCP" % (have, length))
+    p.expect(quiet, "complete, with %d octets of %d with TCP" % (have, length))
+    return s
+
+
+def completes_when_taken(peer, p, op, length):
+    """It completes, once and well, when TCP has taken the rest, and not before."""
+    s = stuck(peer, p, op, length)
+    data = bytes(i % 251 for i in range(length // p.PIECES)) * p.PIECES
+    off = 0
+    while True:
+        seg = s.get()
+        if op == p.TOLD_SEND:
+            p.expect((seg.op, seg.qn, seg.msn, seg.mo) == (SEND, 0, 1, off), "no Send")
+        else:
+            p.expect((seg.op, seg.stag, seg.to) == (WRITE, 0x77, 0x1000 + off), "no Write")
+        p.expect(seg.payload == data[off:off + len(seg.payload)], "other octets at %d" % off)
+        off += len(seg.payload)
+        if seg.last:
+            break
+    p.expect(off == length, "%d octets" % off)
+    told = peer.answer()["told"]
+    p.expect([w[:2] for w in told] == [[1, p.SUCCESS]], "completions %s" % told)
+    end(peer, s, p)
+
+
+def flushed_if_never_taken(peer, p, op, length):
+    """The peer goes away without having read: no success."""
+    s = stuck(peer, p, op, length)
+    s.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    s.sock.close()
+    told = peer.answer()["told"]
+    p.expect([w[:2] for w in told] == [[1, p.FLUSHED]], "completions %s" % told)
+    res = peer.result()
+    p.expect(not res["wcs"], "completions %s" % res["wcs"])
+
+
 def cut_at(peer, p, where):
     """TCP delivers a Send in two pieces, cut anywhere (M-TCP-2)."""
     s = peer.connect(recvs=64)
@@ -234,4 +278,11 @@ def run(peer, p):
     t("M-FPD-2", "PAD that is not zero", lambda: pad(peer, p))
     t("X-8", "a Send in the middle of a Send", lambda: send_in_send(peer, p))
     t("X-10", "the buffer changes while it is sent", lambda: scribbled(peer, p))
+    # less, and more, than the device stages at a time
+    for length in (100000, 250000):
+        for what, op in (("Write", p.TOLD_WRITE), ("Send", p.TOLD_SEND)):
+            t("ORD-14", "a %s of %d octets that TCP does not take whole" % (what, length),
+              lambda o=op, n=length: completes_when_taken(peer, p, o, n))
+            t("ORD-14", "a %s of %d octets that TCP does not take whole, then a RST" %
+              (what, length), lambda o=op, n=length: flushed_if_never_taken(peer, p, o, n))
     t("M-TCP-2", "FPDUs cut in two at each octet", lambda: cut_at(peer, p, range(1, 52)))

@@ -44,9 +44,12 @@ enum wish_op {
 	WISH_REVOKE,		/* a region of its own, gone with the first receive */
 	WISH_SMALL_CQ,		/* receives complete into a CQ that is too small for them */
 	WISH_SCRIBBLE,		/* some Writes, whose buffer changes while they are under way */
+	WISH_TOLD_WRITE,	/* longer than the buffer; it tells when that is complete */
+	WISH_TOLD_SEND,
 };
 
 #define READS 16
+#define PIECES 4	/* of a message that is longer than the buffer */
 
 /* What it needs to know: private data of the Reply, big endian */
 struct offer {
@@ -225,6 +228,49 @@ static void take_away(struct target *tg)
 	fflush(stdout);
 }
 
+static void print_wcs(struct target *tg, bool *first)
+{
+	struct ibv_wc wc;
+
+	while (ibv_poll_cq(tg->cq, 1, &wc) == 1) {
+		printf("%s[%llu, %d, %u, %u, %d, %u, %u]", *first ? "" : ", ",
+		       (unsigned long long)wc.wr_id, wc.status, wc.vendor_err,
+		       wc.status ? 0 : wc.byte_len, wc.status ? -1 : (int)wc.opcode,
+		       wc.status ? 0 : wc.wc_flags, wc.status ? 0 : be32toh(wc.imm_data));
+		*first = false;
+	}
+}
+
+/* A message of PIECES times the beginning of the buffer: a line of its own says how it ended */
+static void tell_completion(struct target *tg, struct ibv_qp *qp, const struct wish *w)
+{
+	struct ibv_sge sges[PIECES];
+	struct ibv_send_wr wr = {
+		.wr_id = 1,
+		.sg_list = sges,
+		.num_sge = PIECES,
+		.opcode = w->op == WISH_TOLD_SEND ? IBV_WR_SEND : IBV_WR_RDMA_WRITE,
+		.send_flags = IBV_SEND_SIGNALED,
+		.wr.rdma.rkey = be32toh(w->rkey),
+		.wr.rdma.remote_addr = be64toh(w->raddr),
+	}, *bad;
+	uint64_t end = now_ms() + TIMEOUT_MS;
+	bool first = true;
+
+	for (unsigned int i = 0; i < PIECES; i++)
+		sges[i] = (struct ibv_sge){ .addr = (uintptr_t)tg->buf,
+					    .length = be32toh(w->len) / PIECES,
+					    .lkey = tg->local->lkey };
+	require(!ibv_post_send(qp, &wr, &bad), "%s", strerror(errno));
+	printf("{\"told\": [");
+	while (first && now_ms() < end) {
+		print_wcs(tg, &first);
+		usleep(1000);	/* there may be one CPU for both ends */
+	}
+	printf("]}\n");
+	fflush(stdout);
+}
+
 static void do_wish(struct target *tg, struct rdma_cm_id *id, const struct wish *w)
 {
 	static const enum ibv_wr_opcode opcode[] = {
@@ -255,6 +301,8 @@ static void do_wish(struct target *tg, struct rdma_cm_id *id, const struct wish 
 		take_away(tg);
 	if (w->op == WISH_SCRIBBLE)
 		scribble(tg, id->qp, w);
+	if (w->op == WISH_TOLD_WRITE || w->op == WISH_TOLD_SEND)
+		tell_completion(tg, id->qp, w);
 	if (w->op == WISH_NONE || w->op == WISH_CLOSE || w->op >= ARRAY_SIZE(opcode))
 		return;
 	wr.opcode = opcode[w->op];
@@ -268,19 +316,6 @@ static void do_wish(struct target *tg, struct rdma_cm_id *id, const struct wish 
 		wr.wr.rdma.remote_addr = be64toh(w->raddr);
 	}
 	require(!ibv_post_send(id->qp, &wr, &bad), "%s", strerror(errno));
-}
-
-static void print_wcs(struct target *tg, bool *first)
-{
-	struct ibv_wc wc;
-
-	while (ibv_poll_cq(tg->cq, 1, &wc) == 1) {
-		printf("%s[%llu, %d, %u, %u, %d, %u, %u]", *first ? "" : ", ",
-		       (unsigned long long)wc.wr_id, wc.status, wc.vendor_err,
-		       wc.status ? 0 : wc.byte_len, wc.status ? -1 : (int)wc.opcode,
-		       wc.status ? 0 : wc.wc_flags, wc.status ? 0 : be32toh(wc.imm_data));
-		*first = false;
-	}
 }
 
 static void print_async(struct target *tg)

@@ -46,12 +46,18 @@ stop_capture() {
 }
 
 # The protocols that can be on top of RDMAP guess, and guess wrong.
-dissect() {	# FILE TEXT
-	timeout "$(slow 120)" tshark -r "$1" -o tcp.try_heuristic_first:TRUE \
+run_tshark() {	# FILE TEXT OPTION...
+	local file=$1 text=$2
+	shift 2
+	timeout "$(slow 120)" tshark -r "$file" -o tcp.try_heuristic_first:TRUE \
 		--disable-protocol rpcordma --disable-protocol smb_direct \
-		-V -O tcp,iwarp_mpa,iwarp_ddp_rdmap >"$2" 2>"$tmp/tshark" && return
+		"$@" >"$text" 2>"$tmp/tshark" && return
 	cat "$tmp/tshark"
 	return 1
+}
+
+dissect() {	# FILE TEXT
+	run_tshark "$1" "$2" -V -O tcp,iwarp_mpa,iwarp_ddp_rdmap
 }
 
 # seen TEXT PATTERN
@@ -89,6 +95,66 @@ fpdus_fit() {	# TEXT
 	$3 > $4 { print "FPDU of " $3 " octets, room for " $4; bad++ }
 	{ n++; if ($3 > max) max = $3; room = $4 }
 	END { print n " FPDUs, the largest " max " octets, room for " room; exit bad || !n }'
+}
+
+# Segments are cut by TCP, and captured as they are.
+no_offloads() {	# NETNS NETDEV
+	local what
+	ip netns exec "$1" ethtool -k "$2" >"$tmp/offloads" || return
+	for what in tcp-segmentation-offload generic-segmentation-offload generic-receive-offload; do
+		grep "^$what: off" "$tmp/offloads" || return
+	done
+}
+
+# Of the segments that carry FPDUs, so many percent at least begin with one, in both
+# directions of a stream with large messages. The segment of a short message does so
+# anyhow, so that a direction with few full segments does not count. FILE.share has
+# the figures.
+begin_with_fpdu() {	# FILE PERCENT
+	run_tshark "$1" "$1.fields" -Y tcp -T fields -e tcp.stream -e tcp.srcport -e tcp.seq \
+		-e tcp.len -e tcp.options.mss_val -e iwarp_mpa.pdlength \
+		-e iwarp_mpa.ulpdulength || return
+	awk -F '\t' -v least="$2" '
+	{ dir = $1 " " $2 }
+	$5 != "" && (!($1 in mss) || $5 < mss[$1]) { mss[$1] = $5 }
+	$4 > 0 && !(dir in next_seq) { next_seq[dir] = 1 }
+	# but those that are sent again
+	$4 > 0 && $3 == next_seq[dir] {
+		next_seq[dir] += $4
+		segments[dir, $3] = dir
+		full[dir] += $4 == mss[$1] - 12
+		if ($4 > mss[$1] - 12) { print "segment of " $4 " octets, room for " mss[$1] - 12; bad++ }
+	}
+	# after the start-up frame comes one FPDU after the other
+	$6 != "" && !(dir in start) { pos[dir] = start[dir] = 1 + 20 + $6 }
+	{
+		n = split($7, ulpdus, ",")
+		for (i = 1; i <= n; i++) {
+			fpdus[dir, pos[dir]]
+			pos[dir] += 2 + ulpdus[i] + (4 - (ulpdus[i] + 2) % 4) % 4 + 4
+		}
+	}
+	END {
+		for (s in segments) {
+			dir = segments[s]
+			split(s, key, SUBSEP)
+			if (key[2] >= start[dir]) { all[dir]++; begin[dir] += s in fpdus }
+		}
+		for (dir in all) {
+			if (full[dir] < 100)
+				continue
+			share = 100 * begin[dir] / all[dir]
+			printf "stream and port %s: %d of %d segments (%.1f %%); %d were full\n", \
+				dir, begin[dir], all[dir], share, full[dir]
+			if (share < least || pos[dir] != next_seq[dir])
+				bad++
+			dirs++
+		}
+		exit bad || dirs != 2
+	}' "$1.fields" >"$1.share"
+	local rc=$?
+	cat "$1.share"
+	return $rc
 }
 
 # An initiator speaks first (RFC 5044 7.1).
@@ -156,7 +222,17 @@ t "two hosts: integrity" pair 7475 "$BIN/integrity" --server --addr "$SRV4" -- \
 	"$BIN/integrity" --client "$SRV4" --seed 3 --qps 2 --ops 60 --max-size 20000
 stop_capture
 sent=$(sent_fpdus)
+t "two hosts: segmentation is TCP's" no_offloads h1 v1
+t "two hosts: segmentation is TCP's at the other end" no_offloads h2 v2
+capture h1 v1 "$tmp/large.pcapng"
+# both ways: the server reads one message, writes it back, and only then comes the next
+t "two hosts: large messages, one at a time" pair 7174 rping -s -a "$SRV4" -S 65000 -C 10 -- \
+	rping -c -a "$SRV4" -S 65000 -C 10
+stop_capture
 teardown_hosts
+t -l 150 "two hosts: large messages, one at a time: segments begin with an FPDU" \
+	begin_with_fpdu "$tmp/large.pcapng" 90
+diag <"$tmp/large.pcapng.share"
 
 two=$tmp/two.txt
 t -l 150 "two hosts: dissected" dissect "$tmp/two.pcapng" "$two"

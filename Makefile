@@ -52,8 +52,8 @@ check-static: setup	## Compiler warnings, sparse, checkpatch and other looks at 
 check-kunit: setup	## Unit tests (KUnit), in User Mode Linux
 	@scripts/check kunit
 
-check-debug: setup	## Unit tests, faults and system tests under KASAN, lockdep and kmemleak; takes hours
-	@scripts/check kunit chaos kasan debug
+check-debug: setup	## All that attacks or tests the module, under KASAN, lockdep, kmemleak; takes hours
+	@scripts/check fuzz kunit mutate chaos system:kasan mutate:debug chaos:debug system:debug
 
 check-wire: setup	## Conformance to the wire, row by row: the scripted iWARP peer, in a guest
 	@scripts/check-wire

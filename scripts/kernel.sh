@@ -49,7 +49,20 @@ make_kernel() {
 	rm -f "$tree/vmlinux"
 }
 
-kernel_config() { cat "$SRNIC_TOP/scripts/kernel-common.config" "$SRNIC_TOP/scripts/$1.config"; }
+# kernel_config NAME: what the kernel of NAME.config is made of. What a later file
+# says of a symbol counts, and not what an earlier one said.
+kernel_config() {
+	local name files=()
+	for name in kernel-common $([ "$1" != kernel-kcsan ] || echo kernel-debug) "$1"; do
+		files+=("$SRNIC_TOP/scripts/$name.config")
+	done
+	awk '
+		FNR == 1 { file++ }
+		{ symbol = /^CONFIG_/ ? $1 : /^# CONFIG_.* is not set$/ ? $2 : "" }
+		file <= n { last[symbol] = file; next }
+		symbol == "" || last[symbol] == file - n
+	' n=${#files[@]} FS='[ =]' "${files[@]}" "${files[@]}"
+}
 
 # cached_kernel NAME ARCH IMAGE: the directory of make_kernel, built at the first call.
 cached_kernel() {

@@ -104,6 +104,7 @@ has_kvm() { [ -w /dev/kvm ] && grep -qwE 'vmx|svm' /proc/cpuinfo; }
 slowness() {
 	case $1 in
 	debug) if has_kvm; then echo 1; else echo 5; fi ;;
+	kcsan) if has_kvm; then echo 1; else echo 2; fi ;;
 	*) echo 1 ;;
 	esac
 }

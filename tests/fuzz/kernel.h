@@ -101,12 +101,4 @@ struct task_struct;
 struct vm_area_struct;
 union ib_gid;
 
-/* skbs are walked by a function that is not called here */
-struct sk_buff;
-struct skb_seq_state { int unused; };
-
-#define skb_prepare_seq_read(skb, from, to, st)	((void)(skb), (void)(from), (void)(to), (void)(st))
-#define skb_seq_read(done, data, st)		((void)(data), 0)
-#define skb_abort_seq_read(st)			((void)(st))
-
 #endif

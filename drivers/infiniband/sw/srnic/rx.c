@@ -530,29 +530,17 @@ void srnic_rx_octets(struct srnic_qp *qp, const u8 *data, u32 len)
 }
 
 /* TCP's pieces; the socket is locked */
-static int rx_actor(void *ctx, struct sk_buff *skb, unsigned int offset, size_t len)
+static void rx_actor(void *ctx, const u8 *data, u32 len)
 {
 	struct srnic_qp *qp = ctx;
-	struct skb_seq_state st;
-	unsigned int done = 0;
-	const u8 *data;
-	unsigned int n;
 
 	/* the QP left its working states by another's doing: what comes is dropped (TDN-10) */
 	if (srnic_qp_state(qp) == SRNIC_QP_TERMINATE || srnic_qp_state(qp) == SRNIC_QP_ERROR)
 		qp->rx->discard = true;
 	if (qp->rx->discard)
-		return len;
-	skb_prepare_seq_read(skb, offset, offset + len, &st);
-	while (done < len && (n = skb_seq_read(done, &data, &st))) {
-		/* blocks are returned whole, also past the end asked for */
-		n = min_t(unsigned int, n, len - done);
-		srnic_rx_octets(qp, data, n);
-		done += n;
-	}
-	skb_abort_seq_read(&st);
+		return;
+	srnic_rx_octets(qp, data, len);
 	srnic_count_add(qp->dev, SRNIC_CNT_RX_BYTES, len);
-	return len;
 }
 
 /* A part of an FPDU is here; a marker is one, too (M-MRK-5) */

@@ -3,7 +3,9 @@
 
 #include <linux/delay.h>
 #include <linux/file.h>
+#include <linux/highmem.h>
 #include <linux/netdevice.h>
+#include <linux/skbuff.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 #include <net/tcp.h>
@@ -285,27 +287,74 @@ struct read_ctx {
 	void *ctx;
 };
 
+/**
+ * srnic_stream_walk - hand over octets of an skb, piece by piece
+ * @skb: may have fragments and a list of more skbs
+ * @offset: of the first octet
+ * @end: of the one behind the last, at most the length of @skb
+ * @actor: called for each piece, in order
+ * @ctx: its argument
+ *
+ * As skb_seq_read(), but that maps pages so that the actor must not sleep. This
+ * one sleeps as much as @actor does.
+ */
+void srnic_stream_walk(struct sk_buff *skb, unsigned int offset, unsigned int end,
+		       srnic_stream_actor actor, void *ctx)
+{
+	unsigned int begin, stop = skb_headlen(skb), n, copied;
+	struct sk_buff *part;
+	int i;
+
+	if (offset < min(stop, end)) {
+		n = min(stop, end) - offset;
+		actor(ctx, skb->data + offset, n);
+		offset += n;
+	}
+	for (i = 0; i < skb_shinfo(skb)->nr_frags && offset < end; i++) {
+		const skb_frag_t *frag = &skb_shinfo(skb)->frags[i];
+		u32 page_off, page_len;
+		struct page *page;
+
+		begin = stop;
+		stop += skb_frag_size(frag);
+		if (offset >= stop)
+			continue;
+		n = min(stop, end) - offset;
+		skb_frag_foreach_page(frag, skb_frag_off(frag) + offset - begin, n, page,
+				      page_off, page_len, copied) {
+			u8 *data = kmap_local_page(page);
+
+			actor(ctx, data + page_off, page_len);
+			kunmap_local(data);
+		}
+		offset += n;
+	}
+	skb_walk_frags(skb, part) {
+		begin = stop;
+		stop += part->len;
+		if (offset >= min(stop, end))
+			continue;
+		n = min(stop, end) - begin;
+		srnic_stream_walk(part, offset - begin, n, actor, ctx);
+		offset = begin + n;
+	}
+}
+
 static int stream_read_actor(read_descriptor_t *desc, struct sk_buff *skb,
 			     unsigned int offset, size_t len)
 {
 	const struct read_ctx *rc = desc->arg.data;
-	int used;
 
 	len = min(len, desc->count);
-	if (!len)
-		return 0;
-	used = rc->actor(rc->ctx, skb, offset, len);
-	if (used > 0)
-		desc->count -= used;
-	else
-		desc->error = used;
-	return used;
+	desc->count -= len;
+	srnic_stream_walk(skb, offset, offset + len, rc->actor, rc->ctx);
+	return len;
 }
 
 /**
  * srnic_stream_read - walk over what was received
  * @stream: connected, or closed with data left
- * @actor: called for each piece, with the socket locked; may sleep
+ * @actor: called for each piece, with the socket locked, in process context; may sleep
  * @ctx: its argument
  * @budget: octets after which to stop
  *
@@ -322,7 +371,7 @@ int srnic_stream_read(struct srnic_stream *stream, srnic_stream_actor actor,
 	lock_sock(sk);
 	n = tcp_read_sock(sk, &desc, stream_read_actor);
 	release_sock(sk);
-	return desc.error ?: n;
+	return n;
 }
 
 /**

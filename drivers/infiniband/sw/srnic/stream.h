@@ -8,7 +8,6 @@
 #define SRNIC_STREAM_H
 
 #include <linux/net.h>
-#include <linux/skbuff.h>
 #include <net/sock.h>
 
 struct srnic_device;
@@ -48,9 +47,8 @@ struct srnic_stream {
 	void (*error_report)(struct sock *sk);
 };
 
-/* Takes octets [offset, offset + len) of @skb; returns how many it used, all but for an error. */
-typedef int (*srnic_stream_actor)(void *ctx, struct sk_buff *skb,
-				  unsigned int offset, size_t len);
+/* Takes the next octets of the stream */
+typedef void (*srnic_stream_actor)(void *ctx, const u8 *data, u32 len);
 
 enum srnic_stream_state {
 	SRNIC_STREAM_UP,
@@ -71,6 +69,8 @@ int srnic_stream_send(struct srnic_stream *stream, void *data, size_t len);
 int srnic_stream_send_all(struct srnic_stream *stream, void *data, size_t len,
 			  unsigned int timeout_ms);
 int srnic_stream_recv(struct srnic_stream *stream, void *data, size_t len);
+void srnic_stream_walk(struct sk_buff *skb, unsigned int offset, unsigned int end,
+		       srnic_stream_actor actor, void *ctx);
 int srnic_stream_read(struct srnic_stream *stream, srnic_stream_actor actor,
 		      void *ctx, size_t budget);
 enum srnic_stream_state srnic_stream_state(const struct srnic_stream *stream);

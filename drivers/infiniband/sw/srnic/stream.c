@@ -220,15 +220,16 @@ void srnic_stream_keepalive(struct srnic_stream *stream, unsigned int seconds)
  * @stream: connected
  * @data: octets
  * @len: how many
+ * @cut: what comes after them begins a TCP segment
  *
  * May sleep for memory and for the socket lock, not for room.
  *
  * Return: octets taken, at least 1; -EAGAIN if there is no room (write_space
  * tells when there is); another errno if the connection is gone.
  */
-int srnic_stream_send(struct srnic_stream *stream, void *data, size_t len)
+int srnic_stream_send(struct srnic_stream *stream, void *data, size_t len, bool cut)
 {
-	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
+	struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | (cut ? MSG_EOR : 0) };
 	struct kvec vec = { .iov_base = data, .iov_len = len };
 
 	return kernel_sendmsg(stream->sock, &msg, &vec, 1, len);
@@ -250,7 +251,7 @@ int srnic_stream_send_all(struct srnic_stream *stream, void *data, size_t len,
 	int n;
 
 	while (len) {
-		n = srnic_stream_send(stream, data, len);
+		n = srnic_stream_send(stream, data, len, false);
 		if (n > 0) {
 			data += n;
 			len -= n;

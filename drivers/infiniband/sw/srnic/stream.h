@@ -65,7 +65,7 @@ void srnic_stream_hook(struct srnic_stream *stream,
 void srnic_stream_disinherit(const struct srnic_stream *listener, struct socket *sock);
 void srnic_stream_unhook(struct srnic_stream *stream);
 void srnic_stream_keepalive(struct srnic_stream *stream, unsigned int seconds);
-int srnic_stream_send(struct srnic_stream *stream, void *data, size_t len);
+int srnic_stream_send(struct srnic_stream *stream, void *data, size_t len, bool cut);
 int srnic_stream_send_all(struct srnic_stream *stream, void *data, size_t len,
 			  unsigned int timeout_ms);
 int srnic_stream_recv(struct srnic_stream *stream, void *data, size_t len);

@@ -173,6 +173,31 @@ static void tx_wr_staged(struct srnic_tx *tx)
 	tx->staged = tx->index + 1;
 }
 
+/*
+ * The FPDUs of a message are as long as a TCP segment, but for the last. Were that to
+ * share a segment with what comes next, no segment would begin with an FPDU until
+ * TCP has sent all it has. So TCP has to part large messages from others (M-TCP-1).
+ * That takes a call for each, which is cheap for those that take several anyway; of
+ * smaller ones many go to TCP at once. Where the buffer is full it costs nothing.
+ */
+static bool tx_is_large(u32 octets)
+{
+	return octets > SRNIC_TX_BUF;
+}
+
+static bool tx_cut_before(struct srnic_tx *tx, bool large)
+{
+	if (large && tx->len)
+		tx->cut = true;
+	return tx->cut;
+}
+
+static void tx_cut_after(struct srnic_qp *qp, bool large_ends)
+{
+	if (large_ends || !tx_has_room(qp))
+		qp->tx->cut = true;
+}
+
 /* Stage segments of a Send or Write until it or the room ends */
 static void tx_stage_data(struct srnic_qp *qp)
 {
@@ -190,6 +215,8 @@ static void tx_stage_data(struct srnic_qp *qp)
 	};
 	u32 room = tx->mulpdu - ddp_hdr_len(tagged);
 
+	if (tx_cut_before(tx, !tx->off && tx_is_large(tx->total)))
+		return;
 	do {
 		u32 len = min(room, tx->total - tx->off);
 		enum srnic_wc_status status;
@@ -206,6 +233,7 @@ static void tx_stage_data(struct srnic_qp *qp)
 		tx_seal(qp, ddp_hdr_len(tagged) + len);
 	} while (!hdr.last && tx_has_room(qp));
 
+	tx_cut_after(qp, hdr.last && tx_is_large(tx->total));
 	if (hdr.last) {
 		if (!tagged)
 			tx->msn[DDP_QN_SEND]++;
@@ -435,6 +463,8 @@ static bool tx_stage_response(struct srnic_qp *qp)
 		tx->rd_off = 0;
 	}
 	hdr.stag = tx->in.read.sink_stag;
+	if (tx_cut_before(tx, !tx->rd_off && tx_is_large(tx->in.read.size)))
+		return true;
 	do {
 		u32 len = min(room, tx->in.read.size - tx->rd_off);
 		enum srnic_tpt_err err;
@@ -449,6 +479,7 @@ static bool tx_stage_response(struct srnic_qp *qp)
 		tx->rd_off += len;
 		tx_seal(qp, DDP_TAGGED_LEN + len);
 	} while (!hdr.last && tx_has_room(qp));
+	tx_cut_after(qp, hdr.last && tx_is_large(tx->in.read.size));
 	if (hdr.last) {
 		tx->responding = false;
 		srnic_irq_done(qp);
@@ -494,7 +525,7 @@ static void tx_stage(struct srnic_qp *qp)
 		return;
 	tx->mulpdu = mpa_mulpdu(qp->max_fpdu ?: srnic_stream_emss(qp->stream),
 				qp->mpa.tx_markers);
-	while (more && tx_has_room(qp) && tx_running(qp)) {
+	while (more && !tx->cut && tx_has_room(qp) && tx_running(qp)) {
 		/* what was begun goes on: no message inside another */
 		if (tx->responding || (tx->read_turn && !tx_wr_begun(tx))) {
 			more = tx_stage_response(qp);
@@ -529,7 +560,8 @@ int srnic_tx_push(struct srnic_qp *qp)
 	clear_bit(SRNIC_QPF_WRITE_SPACE, &qp->flags);
 	while (tx->sent < tx->len) {
 		srnic_count(qp->dev, SRNIC_CNT_TX_SENDMSG);
-		n = srnic_stream_send(qp->stream, tx->buf + tx->sent, tx->len - tx->sent);
+		n = srnic_stream_send(qp->stream, tx->buf + tx->sent, tx->len - tx->sent,
+				      tx->cut);
 		if (n <= 0)
 			return n ?: -EPIPE;
 		tx->sent += n;
@@ -537,6 +569,7 @@ int srnic_tx_push(struct srnic_qp *qp)
 	srnic_count_add(qp->dev, SRNIC_CNT_TX_BYTES, tx->len);
 	tx->len = 0;
 	tx->sent = 0;
+	tx->cut = false;
 	tx_mark_done(qp);
 	return 0;
 }

@@ -13,6 +13,7 @@
  * @buf: FPDUs, complete ones only
  * @len: octets in @buf
  * @sent: of them, handed to TCP
+ * @cut: what comes after @buf begins a TCP segment
  * @mulpdu: largest ULPDU at present
  * @phase: where the next FPDU begins, if there are markers (see wire/mpa.h)
  * @msn: next MSN on each queue
@@ -36,6 +37,7 @@ struct srnic_tx {
 	u8 *buf;
 	u32 len;
 	u32 sent;
+	bool cut;
 	u32 mulpdu;
 	u32 phase;
 	u32 msn[DDP_QN_COUNT];

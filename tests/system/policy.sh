@@ -128,8 +128,10 @@ not_permitted() {	# COMMAND...: is not to change crc
 	! "$@" bash -c 'echo off >/sys/class/infiniband/sr1/policy/crc' && has sr1 crc required
 }
 
-rping_works() {
-	pair 7174 rping -s -a "$SRV4" -S 3000 -C 5 -V -- rping -c -a "$SRV4" -S 3000 -C 5 -V
+rping_works() {	# [TIMES]
+	local how=(-a "$SRV4" -S 3000 -C "${1:-5}" -V)
+
+	pair 7174 rping -s "${how[@]}" -- rping -c "${how[@]}"
 }
 
 # server_first: the first message is the server's, so an RTR is needed
@@ -255,7 +257,7 @@ reset_policy sr2
 
 set_policy sr1 markers=on
 set_policy sr2 markers=on
-t "rping, markers and CRC, 5 % loss" with_loss rping_works
+t "rping, markers and CRC, 5 % loss" with_loss rping_works 30
 t "integrity, markers and CRC, 5 % loss" with_loss integrity --qps 2 --ops 100 --max-size 8192
 reset_policy sr1
 reset_policy sr2

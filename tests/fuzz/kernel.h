@@ -95,6 +95,7 @@ struct ib_device_ops { int unused; };
 struct uapi_definition { int unused; };
 struct net_device;
 struct rdma_hw_stats;
+struct sk_buff;
 struct sock;
 struct socket;
 struct task_struct;

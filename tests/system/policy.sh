@@ -128,11 +128,13 @@ not_permitted() {	# COMMAND...: is not to change crc
 	! "$@" bash -c 'echo off >/sys/class/infiniband/sr1/policy/crc' && has sr1 crc required
 }
 
-rping_works() {	# [TIMES]
-	local how=(-a "$SRV4" -S 3000 -C "${1:-5}" -V)
+rping_for() {	# TIMES
+	local how=(-a "$SRV4" -S 3000 -C "$1" -V)
 
 	pair 7174 rping -s "${how[@]}" -- rping -c "${how[@]}"
 }
+
+rping_works() { rping_for 5; }
 
 # server_first: the first message is the server's, so an RTR is needed
 server_first() {
@@ -257,7 +259,7 @@ reset_policy sr2
 
 set_policy sr1 markers=on
 set_policy sr2 markers=on
-t "rping, markers and CRC, 5 % loss" with_loss rping_works 30
+t "rping, markers and CRC, 5 % loss" with_loss rping_for 30
 t "integrity, markers and CRC, 5 % loss" with_loss integrity --qps 2 --ops 100 --max-size 8192
 reset_policy sr1
 reset_policy sr2

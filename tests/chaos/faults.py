@@ -194,6 +194,11 @@ def vanish(ctl, pair, rng):
     """The peer is gone without a word: TCP has to notice. It may die meanwhile."""
     retries(pair, 3)
     dark = rng.randrange(2)
+    victims = rng.sample(pair.sessions, rng.randrange(len(pair.sessions) + 1))
+    # before it is dark: TCP may notice while the victims are still being killed
+    survivors = [(q, i, q.journal.conn(i).ended) for s in victims
+                 for q in [s.client if s.side(dark) is s.server else s.server]
+                 for i in range(CONNS)]
     if rng.random() < 0.5:
         set_link(pair, dark, "down")
         undo = lambda: set_link(pair, dark, "up")
@@ -201,13 +206,8 @@ def vanish(ctl, pair, rng):
         for side in 0, 1:
             netem(pair, side, "loss", "100%")
         undo = lambda: [netem_off(pair, side) for side in (0, 1)]
-    victims = rng.sample(pair.sessions, rng.randrange(len(pair.sessions) + 1))
-    survivors = []
     for s in victims:
-        p = s.side(dark)
-        p.kill()
-        q = s.client if p is s.server else s.server
-        survivors += [(q, i, q.journal.conn(i).ended) for i in range(CONNS)]
+        s.side(dark).kill()
     # nobody tells the survivors
     ended = within(30, lambda: all(q.journal.conn(i).ended > n for q, i, n in survivors))
     if not victims:

@@ -229,20 +229,7 @@ capture h1 v1 "$tmp/large.pcapng"
 t "two hosts: large messages, one at a time" pair 7174 rping -s -a "$SRV4" -S 65000 -C 10 -- \
 	rping -c -a "$SRV4" -S 65000 -C 10
 stop_capture
-slow_syn 150
-for verb in send write read; do
-	capture h1 v1 "$tmp/$verb.pcapng"
-	t "two hosts: large messages, queued: ib_${verb}_bw" pair 18515 \
-		ib_${verb}_bw -R -F -d "$SRV_DEV" -b -s 300000 -n 10 -- \
-		ib_${verb}_bw -R -F -d "$CLI_DEV" -b -s 300000 -n 10 "$SRV4"
-	stop_capture
-done
 teardown_hosts
-for verb in send write read; do
-	t -l 150 "two hosts: large messages, queued: ib_${verb}_bw: segments begin with an FPDU" \
-		begin_with_fpdu "$tmp/$verb.pcapng" 90
-	diag <"$tmp/$verb.pcapng.share"
-done
 t -l 150 "two hosts: large messages, one at a time: segments begin with an FPDU" \
 	begin_with_fpdu "$tmp/large.pcapng" 90
 diag <"$tmp/large.pcapng.share"

@@ -20,7 +20,7 @@ RELEASE      = $(notdir $(MODULE_OUT))
 
 .DEFAULT_GOAL := all
 .PHONY: all module provider install setup demo check check-static check-kunit \
-	check-debug check-wire check-system check-chaos fuzz fuzz-guest clean help
+	check-kasan check-debug check-wire check-system check-chaos fuzz fuzz-guest clean help
 
 ##@ Build
 all: module provider	## Build the kernel module and the libibverbs provider (the default)
@@ -52,8 +52,11 @@ check-static: setup	## Compiler warnings, sparse, checkpatch and other looks at 
 check-kunit: setup	## Unit tests (KUnit), in User Mode Linux
 	@scripts/check kunit
 
-check-debug: setup	## All that attacks or tests the module, under KASAN, lockdep, kmemleak; takes hours
-	@scripts/check fuzz kunit mutate chaos system:kasan mutate:debug chaos:debug system:debug
+check-kasan: setup	## All that tests or attacks the module, in User Mode Linux with KASAN, lockdep, kmemleak
+	@scripts/check kunit mutate chaos system:kasan
+
+check-debug: setup	## The same on several CPUs, in an emulator, and the fuzzers; takes hours
+	@scripts/check fuzz mutate:debug chaos:debug system:debug
 
 check-wire: setup	## Conformance to the wire, row by row: the scripted iWARP peer, in a guest
 	@scripts/check-wire

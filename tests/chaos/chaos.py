@@ -25,12 +25,13 @@ import journal
 from hosts import RUN, Trouble, run, within
 from journal import CONNS
 
+SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../scripts/")
 COLUMNS = ("connections", "completed", "flushed", "failed", "gone")
 
 
 class Controller:
     def __init__(self, opt):
-        self.opt, self.here = opt, os.path.dirname(os.path.abspath(__file__))
+        self.opt = opt
         self.rng = random.Random(opt.seed)
         self.pairs = [hosts.Pair(i, max(1, opt.sessions - i), opt.seed, opt.rate, opt.size)
                       for i in range(opt.pairs)]
@@ -173,7 +174,7 @@ class Controller:
                 line)]
         if not lines:
             return
-        r = subprocess.run([self.here + "/../../scripts/kernel-trouble"],
+        r = subprocess.run([SCRIPTS + "kernel-trouble"],
                            input="\n".join(lines) + "\n", stdout=subprocess.PIPE, text=True)
         if r.returncode == 1:
             raise Trouble("the kernel complains: " + " | ".join(r.stdout.split("\n")[:5]))
@@ -346,12 +347,7 @@ def vmstat(name):
 
 def kernel_memory():
     """KiB that the kernel cannot give back"""
-    run("sync")
-    faults.write("/proc/sys/vm/drop_caches", 3)
-    time.sleep(1)
-    with open("/proc/meminfo") as f:
-        info = dict((line.split()[0], int(line.split()[1])) for line in f)
-    return info["SUnreclaim:"] + info["VmallocUsed:"] + info["KernelStack:"]
+    return int(run(SCRIPTS + "kernel-memory"))
 
 
 def no_resources():
@@ -388,8 +384,8 @@ def unload():
         raise Trouble("it is still there")
 
 
-def leaks(here):
-    r = subprocess.run([here + "/../../scripts/memory-leaks"], stdout=subprocess.PIPE, text=True)
+def leaks():
+    r = subprocess.run([SCRIPTS + "memory-leaks"], stdout=subprocess.PIPE, text=True)
     if r.returncode:
         raise Trouble("memory is lost:\n" + "\n".join("#     " + line for line in
                       r.stdout.split("\n")[:80]))
@@ -507,10 +503,10 @@ def main():
     opt.leak_kib = lambda n: 4096 + 2 * n
     ctl.test("kernel memory is back", as_before)
     if os.path.exists("/sys/kernel/debug/kmemleak"):
-        ctl.test("kmemleak finds nothing", lambda: leaks(ctl.here))
+        ctl.test("kmemleak finds nothing", leaks)
     ctl.test("the module unloads", unload)
     if os.path.exists("/sys/kernel/debug/kmemleak"):
-        ctl.test("kmemleak finds nothing after that", lambda: leaks(ctl.here))
+        ctl.test("kmemleak finds nothing after that", leaks)
 
     def balance():
         n = ctl.totals()

@@ -9,21 +9,7 @@
 
 ROUNDS=${ROUNDS:-12}
 
-# KiB in slab caches that cannot be reclaimed, in vmalloc, in kernel stacks
-kernel_memory() {
-	local cache
-	# what is freed by RCU or a work queue is freed soon
-	sync
-	echo 3 >/proc/sys/vm/drop_caches
-	sleep 1
-	# What is free is not in use: KASAN keeps it for a while, so that it can tell of
-	# a late user, and other kernels keep slabs with nothing in them.
-	for cache in /sys/kernel/slab/*; do
-		[ -L "$cache" ] || echo 1 >"$cache/shrink"
-	done
-	awk '$1 == "SUnreclaim:" || $1 == "VmallocUsed:" || $1 == "KernelStack:" { n += $2 }
-	     END { print n }' /proc/meminfo
-}
+kernel_memory() { "$top/scripts/kernel-memory"; }
 
 # steady NAME LIMIT-IN-KIB COMMAND: a round, which may set up things for good;
 # then ROUNDS more, which may take LIMIT each on the average. Noise of the rest

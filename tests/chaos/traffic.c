@@ -263,11 +263,16 @@ static void overflow_step(struct conn *c)
 			  c->scq->cqe, c->cq_err ? "the QP is in RTS" : "no CQ_ERR");
 }
 
+/* If it fails for want of memory it may have been done in part: nothing is posted any more. */
 static int disconnect(struct conn *c)
 {
+	int err = rdma_disconnect(c->id) ? errno : 0;
+
+	if (!c->ending)
+		c->deadline = now_ms() + 15000 * t.slow;
 	c->ending = true;
-	c->deadline = now_ms() + 15000 * t.slow;
-	return rdma_disconnect(c->id) ? errno : 0;
+	c->disconnect_again = transient(err);
+	return err;
 }
 
 static void conn_step(struct conn *c, double seconds)
@@ -289,7 +294,7 @@ static void conn_step(struct conn *c, double seconds)
 		c->budget += seconds * t.rate;
 		if (c->budget > 16)
 			c->budget = 16;
-		if (c->quit && !c->ending)
+		if (c->disconnect_again || (c->quit && !c->ending))
 			disconnect(c);
 		else if (!c->ending)
 			conn_post(c);

@@ -67,6 +67,7 @@ struct conn {
 	bool modified, marked, last_wqe;
 	bool overflow, want_overflow, cq_err;
 	bool ending;		/* rdma_disconnect() was called */
+	bool disconnect_again;	/* and failed for want of memory */
 	bool quit;
 	uint64_t deadline, retry_at;
 	uint64_t seed;

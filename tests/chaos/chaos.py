@@ -209,6 +209,10 @@ class Controller:
 
     # --- faults -------------------------------------------------------------------
 
+    def may_miss(self, on):
+        for p in self.processes:
+            p.journal.may_miss(on)
+
     def one(self, number, kind):
         pair = self.rng.choice(self.pairs)
         under = kind.under and self.rng.random() < 0.3
@@ -218,6 +222,8 @@ class Controller:
                                            ", packets get lost" if under else ""))
         if under:
             faults.netem(pair, 0, "loss", "2%", "delay", "3ms", "2ms")
+        no_memory = kind.name.startswith("no-")
+        self.may_miss(no_memory)
         outcome = kind.function(self, pair, self.rng)
         if outcome.rebuild:
             for q in self.pairs:
@@ -225,6 +231,7 @@ class Controller:
         elif under:
             faults.netem_off(pair, 0)
         self.settle(45, outcome.gone)
+        self.may_miss(False)
         for c, old in before.items():
             new = self.identity(c)
             name = "%s connection %d" % (c[0].name, c[1])
@@ -235,7 +242,7 @@ class Controller:
         for p in self.processes:
             self.check_counts(p)
         self.tasks()
-        self.kernel_log(injected=kind.name.startswith("no-"))
+        self.kernel_log(injected=no_memory)
         if number % 10 == 0:
             self.kthreads_are(4 * len(self.all_conns()))
         now = self.totals()

@@ -63,7 +63,8 @@ struct journal {
 	uint32_t cmd_arg;
 	uint32_t cmd_ack;	/* cmd_seq of the command that was carried out last */
 	uint32_t cmd_err;	/* 0, or an errno */
-	char failure[224];
+	uint32_t may_miss;	/* the controller's: the kernel may lack memory for an event */
+	char failure[220];
 	struct jconn srq;	/* rq_* only */
 	struct jconn conn[CONNS];
 };

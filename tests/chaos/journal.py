@@ -12,7 +12,7 @@ START, RUN, DONE, GONE, FAILED = range(5)
 COMMANDS = ("none quit disconnect error destroy dereg rereg invalidate overflow "
             "starve feed").split()
 
-HEAD = struct.Struct("8I224s")
+HEAD = struct.Struct("9I220s")
 CONN = struct.Struct("8I12Q")
 NAMES = ("state begun ended tried qpn port reason pad sq_posted sq_done sq_silent sq_flushed "
          "sq_error rq_posted rq_done rq_flushed rq_error purged ops bytes").split()
@@ -62,7 +62,7 @@ class Journal:
 
     @property
     def failure(self):
-        return self.head()[8].split(b"\0")[0].decode(errors="replace")
+        return self.head()[9].split(b"\0")[0].decode(errors="replace")
 
     def conn(self, i):
         return Counts(CONN.unpack_from(self.map, HEAD.size + CONN.size * (i + 1)))
@@ -72,6 +72,10 @@ class Journal:
 
     def srq(self):
         return self.conn(-1)
+
+    def may_miss(self, on):
+        """Tell it whether an event may be lost for want of memory."""
+        struct.pack_into("I", self.map, 32, on)
 
     def send(self, command, arg=0):
         """Give an order without waiting; its number."""

@@ -504,10 +504,9 @@ def main():
 
     def as_before():
         after = kernel_memory()
-        if after - memory > opt.leak_kib(number):
+        if after - memory > 1024 + number:
             raise Trouble("%d KiB before, %d KiB after" % (memory, after))
         return "%d KiB before, %d KiB after" % (memory, after)
-    opt.leak_kib = lambda n: 4096 + 2 * n
     ctl.test("kernel memory is back", as_before)
     if os.path.exists("/sys/kernel/debug/kmemleak"):
         ctl.test("kmemleak finds nothing", leaks)

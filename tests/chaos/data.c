@@ -478,15 +478,21 @@ void conn_drain(struct conn *c)
 	c->modified = !err;
 }
 
+/* Of an SRQ's an event tells, which uverbs drops if it finds no memory for it. */
+static bool receives_are_back(const struct conn *c, bool late)
+{
+	if (!c->use_srq)
+		return c->rq_head == c->rq_tail;
+	return c->last_wqe || (late && t.j->may_miss);
+}
+
 bool conn_drained(struct conn *c)
 {
 	bool late = now_ms() > c->deadline;
 
 	if (!c->modified)
 		conn_drain(c);
-	/* uverbs drops an event that it finds no memory for */
-	if (c->marked && (c->use_srq ? c->last_wqe || (late && t.j->may_miss) :
-			  c->rq_head == c->rq_tail)) {
+	if (c->marked && receives_are_back(c, late)) {
 		poll_cqs();	/* what came before LAST_WQE_REACHED */
 		if (c->sq_head != c->sq_tail)
 			violation("connection %u: WRs behind the last one", c->index);

@@ -263,7 +263,10 @@ static void overflow_step(struct conn *c)
 			  c->scq->cqe, c->cq_err ? "the QP is in RTS" : "no CQ_ERR");
 }
 
-/* If it fails for want of memory it may have been done in part: nothing is posted any more. */
+/*
+ * What failed for want of memory is asked for again; it may have been done in
+ * part, so nothing is posted any more.
+ */
 static int disconnect(struct conn *c)
 {
 	int err = rdma_disconnect(c->id) ? errno : 0;

@@ -26,10 +26,10 @@ done
 # A WRITE is nothing the receiver is told of, so there are no events to wait for.
 # ib_send_bw waits for ever if all that its credits allow is posted and no
 # completion is due: more sends than fit into TCP's buffers keep it going.
+t "ib_send_bw -e" perf ib_send_bw -e -n 500 -t 64
 # ib_send_lat -e takes whatever event comes after a send for that of the send, and
 # reads a WC that it did not poll if it is the answer's: with several CPUs the
 # answer may be here before the sender has noted that it is done.
-t "ib_send_bw -e" perf ib_send_bw -e -n 500 -t 64
 for prog in ib_read_bw ib_read_lat; do
 	t "$prog -e" perf $prog -e -n 100
 done

@@ -38,13 +38,24 @@ static struct srnic_qp *qp_on(struct kunit *test, struct fix *fix, struct ib_pd 
 
 #define BLOCKS	4
 
+/* Map so many blocks for the next registration, from octet @fbo of the first */
+static void fix_map(struct kunit *test, const struct fix *fix, u32 mapped, u32 fbo)
+{
+	struct scatterlist sg;
+	unsigned int offset = fbo;
+
+	sg_init_one(&sg, fix->memory, mapped * PAGE_SIZE);
+	sg.dma_address = (uintptr_t)fix->memory;
+	sg_dma_len(&sg) = mapped * PAGE_SIZE;
+	fix->mr->ibmr.page_size = PAGE_SIZE;
+	KUNIT_ASSERT_EQ(test, srnic_mr_map_sg(&fix->mr->ibmr, &sg, 1, &offset), 1);
+}
+
 /* A fast-register region of BLOCKS blocks, with so many mapped, from octet @fbo of the first */
 static struct fix fix_make(struct kunit *test, u32 mapped, u32 fbo)
 {
 	struct fix fix = { .dev = fake_device(test) };
-	struct scatterlist sg;
 	struct ib_mr *ibmr;
-	unsigned int offset = fbo;
 
 	fix.pd = fake_pd(test, fix.dev);
 	fix.qp = qp_on(test, &fix, fix.pd, QPN);
@@ -54,12 +65,7 @@ static struct fix fix_make(struct kunit *test, u32 mapped, u32 fbo)
 	ibmr = srnic_mr_alloc(fix.pd, IB_MR_TYPE_MEM_REG, BLOCKS);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(ibmr));
 	fix.mr = to_srnic_mr(ibmr);
-
-	sg_init_one(&sg, fix.memory, mapped * PAGE_SIZE);
-	sg.dma_address = (uintptr_t)fix.memory;
-	sg_dma_len(&sg) = mapped * PAGE_SIZE;
-	ibmr->page_size = PAGE_SIZE;
-	KUNIT_ASSERT_EQ(test, srnic_mr_map_sg(ibmr, &sg, 1, &offset), 1);
+	fix_map(test, &fix, mapped, fbo);
 	return fix;
 }
 
@@ -174,7 +180,8 @@ static void fast_register_zero_based(struct kunit *test)
 /* MR-31: each check, nothing changed after it, and the WR as it should be goes through */
 static void fast_register_errors(struct kunit *test)
 {
-	enum { STAG, OTHER_INDEX, PD, RIGHTS, FLAG, LONG, EMPTY, VA, WRAP, AGAIN, COUNT };
+	enum { STAG, OTHER_INDEX, PD, RIGHTS, FLAG, LONG, EMPTY, VA, WRAP, USERS,
+	       UNMAPPED, AGAIN, COUNT };
 	static const enum srnic_wc_status want[COUNT] = {
 		[STAG] = SRNIC_WC_INVALID_STAG,
 		[OTHER_INDEX] = SRNIC_WC_INVALID_STAG,
@@ -185,6 +192,8 @@ static void fast_register_errors(struct kunit *test)
 		[EMPTY] = SRNIC_WC_FR_LENGTH,
 		[VA] = SRNIC_WC_INVALID_VA,
 		[WRAP] = SRNIC_WC_INVALID_VA,
+		[USERS] = SRNIC_WC_STAG_NOT_INVALID,	/* its invalidation has not ended */
+		[UNMAPPED] = SRNIC_WC_FR_LENGTH,
 		[AGAIN] = SRNIC_WC_STAG_NOT_INVALID,
 	};
 	struct fix fix = fix_make(test, 2, 0x100);
@@ -223,7 +232,15 @@ static void fast_register_errors(struct kunit *test)
 		case WRAP:
 			sqe.arg[0] = ~0ULL - PAGE_SIZE + 1 + 0x100;
 			break;
+		case USERS:
+			fix.mr->tpte.users = 1;
+			break;
+		case UNMAPPED:
+			fix.mr->tpte.users = 0;
+			KUNIT_EXPECT_LE(test, srnic_mr_map_sg(&fix.mr->ibmr, NULL, 0, NULL), 0);
+			break;
 		case AGAIN:
+			fix_map(test, &fix, 2, 0x100);
 			KUNIT_EXPECT_FALSE(test, fix.mr->tpte.valid);
 			KUNIT_EXPECT_EQ(test, fix.mr->tpte.stag, old);
 			KUNIT_EXPECT_EQ(test, srnic_mr_fast_register(qp, &sqe),
@@ -478,6 +495,42 @@ static void invalidate_waits(struct kunit *test)
 	srnic_mr_dereg(&fix.mr->ibmr);
 }
 
+/*
+ * MR-36: it waits for the accesses that were under way, not for those of the
+ * next registration, which can be there before it runs again.
+ */
+static void invalidate_waits_no_longer(struct kunit *test)
+{
+	struct fix fix = fix_make(test, 1, 0);
+	struct srnic_sqe sqe = reg_sqe(&fix, 1);
+	struct srnic_access acc = {
+		.stag = sqe.stag, .to = sqe.arg[0], .length = 1, .need = LR,
+		.pd = fix.pd, .qpn = QPN,
+	};
+	struct inv_job job = { .fix = &fix, .stag = sqe.stag };
+	struct srnic_span span, next;
+	struct task_struct *task;
+	int i;
+
+	KUNIT_ASSERT_EQ(test, srnic_mr_fast_register(fix.qp, &sqe), SRNIC_WC_SUCCESS);
+	KUNIT_ASSERT_EQ(test, srnic_tpt_get(fix.dev, &acc, &span), SRNIC_TPT_OK);
+	task = kthread_run(invalidate_thread, &job, "srnic-kunit");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	msleep(50);
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(job.done));
+	/* without a pause, so that on one CPU it has no chance to run */
+	srnic_tpt_put(&span);
+	KUNIT_EXPECT_EQ(test, srnic_mr_fast_register(fix.qp, &sqe), SRNIC_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, srnic_tpt_get(fix.dev, &acc, &next), SRNIC_TPT_OK);
+	for (i = 0; i < 100 && !READ_ONCE(job.done); i++)
+		msleep(20);
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(job.done));
+	srnic_tpt_put(&next);
+	kthread_stop(task);
+	KUNIT_EXPECT_EQ(test, fix.mr->tpte.holds, 0);
+	srnic_mr_dereg(&fix.mr->ibmr);
+}
+
 static struct kunit_case mr_cases[] = {
 	KUNIT_CASE(fast_register),
 	KUNIT_CASE(map_while_valid),
@@ -488,6 +541,7 @@ static struct kunit_case mr_cases[] = {
 	KUNIT_CASE(invalidate_remote),
 	KUNIT_CASE(invalidate_error_names),
 	KUNIT_CASE(invalidate_waits),
+	KUNIT_CASE(invalidate_waits_no_longer),
 	KUNIT_CASE(rereg_in_place),
 	KUNIT_CASE(rereg_busy),
 	KUNIT_CASE(rereg_failed),

@@ -645,6 +645,96 @@ static void waits_for_access(struct kunit *test)
 	}
 }
 
+struct binder {
+	struct fix *fix;
+	u64 length;
+	enum srnic_wc_status status;
+	bool done;
+};
+
+static int binder_thread(void *arg)
+{
+	struct binder *b = arg;
+
+	b->status = bind(b->fix, b->fix->qp, 2, BASE, b->length, REMOTE_BOTH);
+	WRITE_ONCE(b->done, true);
+	while (!kthread_should_stop())
+		msleep(20);
+	return 0;
+}
+
+/*
+ * Type 1: two that wait for the same access, one to unbind the window and one to
+ * bind it. Whoever is late undoes nothing of the other's: a Valid window has its
+ * memory, and counts with its region.
+ */
+static void two_binders(struct kunit *test)
+{
+	int order, i;
+
+	for (order = 0; order < 2; order++) {
+		struct fix fix = fix_make(test, IB_MW_TYPE_1);
+		struct binder b[2] = {
+			{ .fix = &fix, .length = order },
+			{ .fix = &fix, .length = !order },
+		};
+		struct srnic_access acc = {
+			.stag = key(&fix, 1), .to = BASE, .length = 1, .need = RW,
+			.pd = fix.pd, .qpn = 7,
+		};
+		struct task_struct *task[2];
+		struct srnic_span span;
+
+		KUNIT_ASSERT_EQ(test, bind(&fix, fix.qp, 1, BASE, 1, REMOTE_BOTH),
+				SRNIC_WC_SUCCESS);
+		KUNIT_ASSERT_EQ(test, srnic_tpt_get(fix.dev, &acc, &span), SRNIC_TPT_OK);
+		for (i = 0; i < 2; i++) {
+			task[i] = kthread_run(binder_thread, &b[i], "srnic-kunit");
+			KUNIT_ASSERT_FALSE(test, IS_ERR(task[i]));
+			msleep(50);
+			KUNIT_EXPECT_FALSE(test, READ_ONCE(b[i].done));
+		}
+		srnic_tpt_put(&span);
+		for (i = 0; i < 100 && !(READ_ONCE(b[0].done) && READ_ONCE(b[1].done)); i++)
+			msleep(20);
+		for (i = 0; i < 2; i++) {
+			KUNIT_EXPECT_TRUE_MSG(test, READ_ONCE(b[i].done), "order %d", order);
+			kthread_stop(task[i]);
+			KUNIT_EXPECT_EQ(test, b[i].status, SRNIC_WC_SUCCESS);
+		}
+		KUNIT_EXPECT_PTR_EQ_MSG(test, fix.window->tpte.pbl,
+					fix.window->tpte.valid ? fix.pbl : NULL,
+					"order %d", order);
+		KUNIT_EXPECT_EQ(test, fix.region->windows, fix.window->tpte.valid);
+		fix_end(test, &fix);
+	}
+}
+
+/* An unbind that comes late finds the window bound again: Valid, or in use still */
+static void late_unbind(struct kunit *test)
+{
+	struct fix fix = fix_make(test, IB_MW_TYPE_2);
+	struct srnic_tpte *tpte = &fix.window->tpte;
+
+	KUNIT_ASSERT_EQ(test, bind(&fix, fix.qp, 1, BASE, 1, REMOTE_BOTH), SRNIC_WC_SUCCESS);
+	srnic_mw_unbind(tpte);
+	KUNIT_EXPECT_TRUE(test, tpte->valid);
+	KUNIT_EXPECT_PTR_EQ(test, tpte->pbl, fix.pbl);
+	KUNIT_EXPECT_EQ(test, tpte->qpn, 7);
+	KUNIT_EXPECT_EQ(test, fix.region->windows, 1);
+	tpte->valid = false;
+	tpte->users = 1;
+	srnic_mw_unbind(tpte);
+	KUNIT_EXPECT_EQ(test, fix.region->windows, 1);
+	KUNIT_EXPECT_EQ(test, fix.qp->windows, 1);
+	/* MW-09: who invalidates it when it is Invalid already has it unbound, too */
+	tpte->users = 0;
+	KUNIT_EXPECT_EQ(test, srnic_tpt_invalidate(fix.qp, tpte->stag, false), SRNIC_INV_OK);
+	KUNIT_EXPECT_EQ(test, fix.region->windows, 0);
+	KUNIT_EXPECT_EQ(test, fix.qp->windows, 0);
+	fix_end(test, &fix);
+}
+
 static struct kunit_case mw_cases[] = {
 	KUNIT_CASE(bind_and_use),
 	KUNIT_CASE(bounds),
@@ -658,6 +748,8 @@ static struct kunit_case mw_cases[] = {
 	KUNIT_CASE(no_region),
 	KUNIT_CASE(alloc_limit),
 	KUNIT_CASE(waits_for_access),
+	KUNIT_CASE(two_binders),
+	KUNIT_CASE(late_unbind),
 	{}
 };
 

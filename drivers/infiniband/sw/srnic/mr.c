@@ -449,7 +449,7 @@ int srnic_mr_map_sg(struct ib_mr *ibmr, struct scatterlist *sg, int n,
 	mr->next->shift = ilog2(ibmr->page_size);
 	mr->next->count = 0;
 	n = ib_sg_to_pages(ibmr, sg, n, offset, set_block);
-	mr->fbo = ibmr->iova & (ibmr->page_size - 1);
+	mr->fbo = mr->next->count ? ibmr->iova & (ibmr->page_size - 1) : 0;
 	mr->mapped = true;
 	return n;
 }
@@ -465,7 +465,8 @@ static enum srnic_wc_status check_fast_register(const struct srnic_mr *mr,
 	int access = sqe->arg[2];
 	u64 last;
 
-	if (tpte->valid)
+	/* its last invalidation counts only when it has ended (MR-36) */
+	if (tpte->valid || tpte->users)
 		return SRNIC_WC_STAG_NOT_INVALID;
 	if (tpte->pd != qp->ibqp.pd)
 		return SRNIC_WC_INVALID_PD;

@@ -123,10 +123,11 @@ static bool qp_count(struct srnic_qp *qp)
 
 /**
  * srnic_mw_unbind - part a window from its region and QP (MW-15)
- * @tpte: of a window, not Valid and without users; the caller keeps it
+ * @tpte: of a window; after srnic_tpt_quiesce(), the caller keeps it
  *
- * The region may be gone when this returns. Nothing is done if somebody else
- * was first. Process context.
+ * The region may be gone when this returns. Nothing is done if somebody else was
+ * first: then the window may be bound again, and Valid, or made Invalid by one
+ * who waits for its users and comes here afterwards. Process context.
  */
 void srnic_mw_unbind(struct srnic_tpte *tpte)
 {
@@ -135,6 +136,10 @@ void srnic_mw_unbind(struct srnic_tpte *tpte)
 	struct srnic_qp *qp;
 
 	spin_lock(&tpte->lock);
+	if (tpte->valid || tpte->users) {
+		spin_unlock(&tpte->lock);
+		return;
+	}
 	region = window->region;
 	qp = window->qp;
 	window->region = NULL;
@@ -270,7 +275,8 @@ static int try_bind(struct srnic_window *window, struct srnic_qp *qp,
  * old binding have ended. May sleep for as long as a copy takes.
  *
  * Return: SRNIC_WC_SUCCESS and the window is Valid, or what is wrong and
- * nothing has changed.
+ * nothing has changed; but if the region went while the old binding did, that
+ * is gone.
  */
 enum srnic_wc_status srnic_mw_bind(struct srnic_qp *qp, const struct srnic_sqe *sqe)
 {

@@ -356,15 +356,18 @@ void srnic_tpt_release(struct srnic_tpte *tpte)
 }
 
 /**
- * srnic_tpt_quiesce - wait for the last access through an entry
- * @tpte: not valid any more, so that no access begins; the caller sees to it
- *	  that it is not removed meanwhile
+ * srnic_tpt_quiesce - wait for the accesses under way through an entry
+ * @tpte: was just made Invalid, so that no access begins; it is held, or the
+ *	  caller sees to it that it is not removed meanwhile
  *
- * May sleep, for as long as a copy takes.
+ * Others may have waited for the same accesses and have made it Valid again, with
+ * users of its own, before this one runs: only what has no users becomes Valid,
+ * so the accesses waited for have ended then, too. May sleep, for as long as a
+ * copy takes.
  */
 void srnic_tpt_quiesce(struct srnic_tpte *tpte)
 {
-	wait_event(tpte->idle, !READ_ONCE(tpte->users));
+	wait_event(tpte->idle, !READ_ONCE(tpte->users) || READ_ONCE(tpte->valid));
 }
 
 /**
@@ -444,8 +447,11 @@ enum srnic_inv_err srnic_tpt_invalidate(struct srnic_qp *qp, u32 stag, bool remo
 	spin_lock(&tpte->lock);
 	err = check_invalidate(tpte, qp, stag, remote);
 	if (!err) {
-		/* Invalid already, it may still have users that another invalidation waits for */
-		held = tpte->users || (tpte->valid && srnic_tpte_is_window(tpte));
+		/*
+		 * Invalid already, it may still have users that another invalidation
+		 * waits for, and a window its region.
+		 */
+		held = tpte->users || srnic_tpte_is_window(tpte);
 		tpte->valid = false;
 		tpte->holds += held;
 	}

@@ -79,7 +79,7 @@ struct srnic_pbl {
  * @type: fixed at creation
  * @lock: what follows; innermost, never taken in interrupts
  * @stag: full STag
- * @valid: Valid state; in Invalid state no access is possible
+ * @valid: Valid state; in Invalid state no access is possible. Set only without users
  * @rights: SRNIC_LOCAL_READ ...; of a region also SRNIC_BINDABLE, SRNIC_ZERO_BASED
  * @pd: protection domain
  * @qpn: the one QP that may use it, 0 if all of the PD may

@@ -234,6 +234,42 @@ static void case_failed(void)
 	pair_close(&p);
 }
 
+/*
+ * With an IOVA one page off the address, blocks that are two pages of memory are
+ * not two of the address space: both ways to list them come to the same.
+ */
+static void case_iova(void)
+{
+	enum { PAGES = 256 };
+	uint8_t *mem = pages(PAGES << 12, PROT_READ | PROT_WRITE);
+	uint8_t *other = pages(4096, PROT_READ | PROT_WRITE);
+	struct pair p;
+	int i;
+
+	pair_open(&p);
+	/* EINVAL: the kernel has none */
+	require(!madvise(mem, PAGES << 12, MADV_NOHUGEPAGE) || errno == EINVAL, "madvise: %s",
+		strerror(errno));
+	for (i = 0; i < PAGES; i++) {
+		/* half way, pages at odd places come where those at even places did */
+		if (i == PAGES / 2)
+			*other = 1;
+		mem[i << 12] = 1;
+	}
+	for (i = 0; i + 2 <= PAGES; i++) {
+		uint8_t *at = mem + (i << 12);
+		uint64_t iova = (uintptr_t)at + 4096;
+		struct ibv_mr *mr = ibv_reg_mr_iova(p.b.pd, at, 2 << 12, iova,
+						    IBV_ACCESS_REMOTE_READ);
+
+		require(mr, "ibv_reg_mr_iova: %s", strerror(errno));
+		rereg(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, ACCESS_ALL);
+		must_access(&p, iova, mr->rkey, 2 << 12, at, i);
+		end_region(mr);
+	}
+	pair_close(&p);
+}
+
 /* Memory that must not be written does not become writable */
 static void case_read_only(void)
 {
@@ -255,6 +291,30 @@ static void case_read_only(void)
 	mr = region(p.b.pd, mem, LEN, IBV_ACCESS_REMOTE_READ);
 	require(mmap(mem, LEN, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == mem, "mmap");
+	no_rereg(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, ACCESS_ALL, EFAULT);
+	end_region(mr);
+	pair_close(&p);
+}
+
+/*
+ * Nor is a part of it other memory: the first page of a huge one stays, the others
+ * are replaced. Cold pages are small ones, where they were.
+ */
+static void case_read_only_part(void)
+{
+	enum { HUGE = 2 << 20 };
+	uint8_t *mem = pages(2 * HUGE, PROT_READ | PROT_WRITE);
+	struct ibv_mr *mr;
+	struct pair p;
+
+	pair_open(&p);
+	mem = (uint8_t *)(((uintptr_t)mem + HUGE - 1) & -(uintptr_t)HUGE);
+	madvise(mem, HUGE, MADV_HUGEPAGE);
+	memset(mem, 1, HUGE);
+	require(!madvise(mem + HUGE / 2, 4096, MADV_COLD), "cold: %s", strerror(errno));
+	mr = region(p.b.pd, mem, HUGE, IBV_ACCESS_REMOTE_READ);
+	require(mmap(mem + 4096, HUGE - 4096, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == mem + 4096, "mmap");
 	no_rereg(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, ACCESS_ALL, EFAULT);
 	end_region(mr);
 	pair_close(&p);
@@ -654,6 +714,8 @@ static const struct test_case cases[] = {
 	{ "taken-away", case_taken_away, "old addresses, rights and PD are refused" },
 	{ "failed", case_failed, "a region that could not be registered anew" },
 	{ "read-only", case_read_only, "read-only memory stays that" },
+	{ "read-only-part", case_read_only_part, "nor does memory that was put in its place" },
+	{ "iova", case_iova, "regions with other addresses than their memory" },
 	{ "window", case_window, "refused with a window bound" },
 	{ "race", case_race, "registered anew under a stream of WRITEs" },
 	{ "zero-based", case_zero_based, "zero-based regions at odd addresses" },

@@ -261,12 +261,20 @@ static int mr_make_writable(struct srnic_mr *mr, int access)
 {
 	struct ib_umem *umem = ib_umem_get(mr->ibmr.device, mr->umem->address,
 					   mr->umem->length, access);
+	unsigned long block = BIT_ULL(mr->tpte.pbl->shift);
 	struct srnic_pbl *pbl;
-	int err = -ENOMEM;
+	int err = -EFAULT;
 
 	if (IS_ERR(umem))
 		return PTR_ERR(umem);
-	pbl = pbl_from_umem(umem, BIT_ULL(mr->tpte.pbl->shift));
+	/*
+	 * A list has the first page of each block. It tells all of the pages if
+	 * these are contiguous in blocks of that size, counted from the same IOVA.
+	 */
+	if (ib_umem_find_best_pgsz(umem, block, mr->umem->iova) != block)
+		goto release;
+	err = -ENOMEM;
+	pbl = pbl_from_umem(umem, block);
 	if (!pbl)
 		goto release;
 	err = -EFAULT;

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * DMA buffers. ib_core's importer (ib_umem_dmabuf_get) attaches a device that does
- * DMA, which srnic has not: its CPU does the copying. So it maps the buffer into the
- * kernel, as far as the exporter can do that; most of those whose memory is system
- * memory can, device memory cannot be had this way.
+ * DMA buffers. ib_core's importer (ib_umem_dmabuf_get) maps the buffer for a device
+ * that does DMA, which srnic has not: its CPU does the copying. So it maps the buffer
+ * into the kernel, as far as the exporter can do that; most of those whose memory is
+ * system memory can, device memory cannot be had this way. It attaches the device all
+ * the same: that is when an exporter pins memory that it could move or swap out, which
+ * it may do below a mapping. Those that pin at another time are not for us.
  */
 
 #include <linux/dma-buf.h>
@@ -18,20 +20,23 @@ MODULE_IMPORT_NS(DMA_BUF);
 /**
  * srnic_dmabuf_get - hold and map a buffer
  * @db: filled
+ * @dev: the RDMA device
  * @fd: its file descriptor, of the calling process
  * @offset: of the part that is wanted, octets
  * @length: of that part, octets, not zero
  * @writable: the buffer is to be written
  *
- * The exporter keeps the memory where it is while it is mapped. May sleep.
+ * The exporter keeps the memory where it is while it is attached. May sleep.
  *
  * Return: 0, -EBADF or -EINVAL if @fd is no DMA buffer, -EINVAL if the part is not in
  * the buffer, -EACCES if it must not be written, -EOPNOTSUPP if the exporter cannot map
- * it or it is not memory, or what the exporter says.
+ * it or moves it, or it is not memory, or what the exporter says.
  */
-int srnic_dmabuf_get(struct srnic_dmabuf *db, int fd, u64 offset, u64 length, bool writable)
+int srnic_dmabuf_get(struct srnic_dmabuf *db, struct device *dev, int fd, u64 offset,
+		     u64 length, bool writable)
 {
 	struct dma_buf *buf = dma_buf_get(fd);
+	struct dma_buf_attachment *attach;
 	struct iosys_map map;
 	u64 end;
 	int err;
@@ -45,19 +50,27 @@ int srnic_dmabuf_get(struct srnic_dmabuf *db, int fd, u64 offset, u64 length, bo
 	if (writable && !(buf->file->f_mode & FMODE_WRITE))
 		goto put;
 	err = -EOPNOTSUPP;
-	if (!buf->ops->vmap)
+	if (!buf->ops->vmap || buf->ops->pin)
 		goto put;
+	attach = dma_buf_attach(buf, dev);
+	if (IS_ERR(attach)) {
+		err = PTR_ERR(attach);
+		goto put;
+	}
 	err = dma_buf_vmap(buf, &map);
 	if (err)
-		goto put;
+		goto detach;
 	if (map.is_iomem) {
 		dma_buf_vunmap(buf, &map);
 		err = -EOPNOTSUPP;
-		goto put;
+		goto detach;
 	}
 	db->buf = buf;
+	db->attach = attach;
 	db->map = map;
 	return 0;
+detach:
+	dma_buf_detach(buf, attach);
 put:
 	dma_buf_put(buf);
 	return err;
@@ -74,6 +87,7 @@ void srnic_dmabuf_put(struct srnic_dmabuf *db)
 	if (!db->buf)
 		return;
 	dma_buf_vunmap(db->buf, &db->map);
+	dma_buf_detach(db->buf, db->attach);
 	dma_buf_put(db->buf);
 	db->buf = NULL;
 }

@@ -6,19 +6,24 @@
 #include <linux/iosys-map.h>
 #include <linux/types.h>
 
+struct device;
 struct dma_buf;
+struct dma_buf_attachment;
 
 /**
  * struct srnic_dmabuf - a buffer that is mapped
  * @buf: the buffer, held; NULL for none
+ * @attach: keeps it where it is
  * @map: where the kernel sees it
  */
 struct srnic_dmabuf {
 	struct dma_buf *buf;
+	struct dma_buf_attachment *attach;
 	struct iosys_map map;
 };
 
-int srnic_dmabuf_get(struct srnic_dmabuf *db, int fd, u64 offset, u64 length, bool writable);
+int srnic_dmabuf_get(struct srnic_dmabuf *db, struct device *dev, int fd, u64 offset,
+		     u64 length, bool writable);
 void srnic_dmabuf_put(struct srnic_dmabuf *db);
 
 #endif

@@ -225,7 +225,8 @@ struct ib_mr *srnic_mr_reg_dmabuf(struct ib_pd *pd, int fd, u64 offset, u64 leng
 	mr = mr_new(pd, SRNIC_STAG_USER);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	err = srnic_dmabuf_get(&mr->dmabuf, fd, offset, length, ib_access_writable(access));
+	err = srnic_dmabuf_get(&mr->dmabuf, &pd->device->dev, fd, offset, length,
+			       ib_access_writable(access));
 	if (err)
 		goto free;
 	err = -ENOMEM;

@@ -297,7 +297,7 @@ static void qp_error_idle(struct srnic_qp *qp)
 	srnic_rq_flush(qp);
 	srnic_qp_last_wqe(qp);
 	spin_lock_irqsave(&qp->lock, flags);
-	qp->idle_flushes--;
+	qp->settling--;
 	spin_unlock_irqrestore(&qp->lock, flags);
 }
 
@@ -324,7 +324,7 @@ static int qp_to_error(struct srnic_qp *qp, u8 by)
 		WRITE_ONCE(qp->state, SRNIC_QP_ERROR);
 	}
 	if (from == SRNIC_QP_IDLE)
-		qp->idle_flushes++;
+		qp->settling++;
 	if (from == SRNIC_QP_IDLE && qp->llp_ops && !qp->llp_aborted) {
 		qp->llp_aborted = true;
 		ops = qp->llp_ops;
@@ -354,29 +354,34 @@ void srnic_qp_abort(struct srnic_qp *qp)
 /* Error to Idle: fails while the old stream is not gone (ST-37) */
 static int qp_to_idle(struct srnic_qp *qp)
 {
-	enum srnic_qp_state from;
+	bool restart = false;
 	unsigned long flags;
 	int err = 0;
 
 	spin_lock_irqsave(&qp->lock, flags);
-	from = qp->state;
-	if (!srnic_qp_transition_ok(from, SRNIC_QP_IDLE, SRNIC_QP_BY_MODIFY)) {
+	if (!srnic_qp_transition_ok(qp->state, SRNIC_QP_IDLE, SRNIC_QP_BY_MODIFY)) {
 		err = -EINVAL;
-	} else if (from == SRNIC_QP_ERROR) {
-		if (test_bit(SRNIC_QPF_ATTACHED, &qp->flags) || qp->llp_ops ||
-		    qp->idle_flushes) {
+	} else if (qp->state == SRNIC_QP_ERROR) {
+		if (test_bit(SRNIC_QPF_ATTACHED, &qp->flags) || qp->llp_ops || qp->settling)
 			err = -EBUSY;
-		} else {
-			trace_srnic_qp_state(qp, from, SRNIC_QP_IDLE);
-			WRITE_ONCE(qp->state, SRNIC_QP_IDLE);
-			qp->error = RDMAP_OK;
-			qp->term_valid = false;
-		}
+		else
+			restart = true;
 	}
+	qp->settling += restart;
 	spin_unlock_irqrestore(&qp->lock, flags);
-	if (!err && from == SRNIC_QP_ERROR)
-		srnic_wq_restart(qp);
-	return err;
+	if (!restart)
+		return err;
+
+	/* before the QP is seen in Idle, as in srnic_close(); nobody else changes it meanwhile */
+	srnic_wq_restart(qp);
+	spin_lock_irqsave(&qp->lock, flags);
+	qp->settling--;
+	trace_srnic_qp_state(qp, qp->state, SRNIC_QP_IDLE);
+	WRITE_ONCE(qp->state, SRNIC_QP_IDLE);
+	qp->error = RDMAP_OK;
+	qp->term_valid = false;
+	spin_unlock_irqrestore(&qp->lock, flags);
+	return 0;
 }
 
 /**

@@ -184,7 +184,7 @@ struct srnic_qp {
 	const struct srnic_llp_ops *llp_ops;
 	void *llp_priv;
 	bool llp_aborted;
-	unsigned int idle_flushes;	/* flushes under way out of Idle */
+	unsigned int settling;		/* flushes out of Idle, returns to it under way */
 	unsigned int windows;		/* bound to it: it is not destroyed (QP-28) */
 
 	/* sq_lock: send WRs from fetch to completion, Reads and atomics on the wire */

@@ -142,7 +142,8 @@ static int srq_move(struct srnic_srq *srq, struct srnic_ring *ring,
 	err = srq_check_size(srq, attr, mask);
 	if (err)
 		goto unlock;
-	srq->max_wr = ring->entries;	/* for those who post from now on */
+	/* for those who post from now on: what both rings have room for */
+	srq->max_wr = min(srq->ring.entries, ring->entries);
 	next = srq->taken;
 	end = srq_producer(srq);
 	for (;;) {
@@ -158,6 +159,7 @@ static int srq_move(struct srnic_srq *srq, struct srnic_ring *ring,
 	if (!srq->kernel)
 		srq_tell_user(srq, ring, end);
 	swap(srq->ring, *ring);
+	srq->max_wr = srq->ring.entries;
 	if (mask & IB_SRQ_LIMIT) {
 		srq->limit = attr->srq_limit;
 		srq->armed = srq->limit;

@@ -110,6 +110,19 @@ def under_way(peer, p, ulpdus, how, wcs):
     return res
 
 
+def urgent(peer, p, fin):
+    """Octets out of band are none of MPA's: what follows is lost, and so is the stream."""
+    s = peer.connect(recvs=2)
+    s.put(untagged(SEND, 0, 1, b"good"))
+    s.sock.send(fpdu(untagged(SEND, 0, 2, b"bad")), socket.MSG_OOB)
+    if fin:
+        s.sock.shutdown(socket.SHUT_WR)
+    res = peer.result()
+    s.sock.close()
+    p.expect([w[1] for w in res["wcs"]] == [p.SUCCESS, p.FLUSHED], "%s" % res["wcs"])
+    p.expect(res["state"] == p.STATE_ERR, "state %d" % res["state"])
+
+
 def in_terminate(peer, p, how, read):
     s = peer.connect(recvs=1)
     s.put(tagged(WRITE, s.t.all ^ 1, s.t.addr, b"x"))
@@ -243,6 +256,8 @@ def run(peer, p):
             t("TDN-5", "%s %s the device's Terminate" % (how, "after" if read else "before"),
               lambda h=how, r=read: in_terminate(peer, p, h, r))
         t("ST-45", how + " after the peer's Terminate", lambda h=how: own_terminate(peer, p, h))
+    for fin in (False, True):
+        t("AE-06", "urgent data" + (" and FIN" if fin else ""), lambda f=fin: urgent(peer, p, f))
     t("M-STA-8", "start-up is bounded in time", lambda: startup_is_bounded(peer, p))
     t("M-STA-8", "many connections without a Request", lambda: many_half_open(peer, p))
     t("M-RDMAC-1", "revision 0", lambda: revision_0(peer, p))
@@ -251,10 +266,10 @@ def run(peer, p):
     t("M-STA-4", "a good FPDU opens the gate", lambda: gate_opens(peer, p))
     t("ST-17", "FIN right behind good messages", lambda: at_once(peer, p, "FIN"))
     t("ST-19", "the RTR comes after the device's FIN", lambda: rtr_after_fin(peer, p))
-    t("ST-43", "RST after the device's FIN", lambda: bad_close(peer, p, "RST"))
-    t("ST-43", "a Write after the device's FIN", lambda: bad_close(
+    t("ST-46", "RST after the device's FIN", lambda: bad_close(peer, p, "RST"))
+    t("ST-44", "a Write after the device's FIN", lambda: bad_close(
         peer, p, lambda s: tagged(WRITE, s.t.all, s.t.addr, b"late")))
-    t("ST-43", "a Send after the device's FIN", lambda: bad_close(
+    t("ST-44", "a Send after the device's FIN", lambda: bad_close(
         peer, p, lambda s: untagged(SEND, 0, 1, b"late")))
     t("ST-45", "a Terminate after the device's FIN", lambda: bad_close(
         peer, p, lambda s: untagged(TERMINATE, 2, 1, struct.pack(">I", 0x01000000))))

@@ -50,6 +50,7 @@ struct xarray { int unused; };
 #define wait_event_idle(w, cond)	((void)(w), (void)(cond))
 #define cond_resched()			barrier()
 #define kthread_should_stop()		true
+#define memalloc_noio_save()		barrier()
 
 static inline void set_bit(int bit, unsigned long *word)
 {

@@ -10,6 +10,7 @@
  */
 
 #include <linux/kthread.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include "rx.h"
 #include "srnic.h"
@@ -579,6 +580,7 @@ int srnic_rx_thread(void *arg)
 {
 	struct srnic_qp *qp = arg;
 
+	memalloc_noio_save();	/* as the tx kthread */
 	while (!kthread_should_stop()) {
 		enum srnic_stream_state state;
 		int n;

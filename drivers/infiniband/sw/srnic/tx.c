@@ -11,6 +11,7 @@
  */
 
 #include <linux/kthread.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include "mr.h"
 #include "mw.h"
@@ -703,6 +704,8 @@ int srnic_tx_thread(void *arg)
 	struct srnic_qp *qp = arg;
 	int err;
 
+	/* the memory that is short may be that of a disk behind this QP */
+	memalloc_noio_save();
 	if (qp->initiator)
 		tx_stage_rtr(qp);
 	while (tx_running(qp)) {

@@ -25,9 +25,11 @@ kinds() {
 	ip link add link kd name kd.5 type vlan id 5 && ip link set kd.5 up || return 1
 	ip link add kb type bridge && ip link set kb up || return 1
 	ip link add ko type bond || return 1
+	[ -e /dev/net/tun ] || modprobe tun || return 1
+	ip tuntap add dev kt mode tun && ip link set kt up || return 1
 }
 t "interfaces of many kinds can be made" kinds
-for dev in kd kv kd.5 kb ko lo; do
+for dev in kd kv kd.5 kb ko kt lo; do
 	t "a device on $dev" add_delete $dev
 done
 
@@ -66,6 +68,15 @@ no_netdev() {
 	[ -n "$out" ] && gone srt2
 }
 t "an interface that does not exist is refused" no_netdev
+
+long_name() {
+	local out name
+	name=$(printf 'x%.0s' {1..32})
+	out=$(add "$name" kd 2>&1) && return 1
+	echo "$out"
+	[[ $out == *"name too long"* ]] && gone "$name"
+}
+t "a name of 32 characters is refused: ENAMETOOLONG" long_name
 
 attributes() {
 	local out

@@ -373,6 +373,29 @@ def no_pins():
     return "%d pages were" % vmstat("nr_foll_pin_acquired")
 
 
+STATES = faults.TRACING + "events/sock/inet_sock_set_state/"
+
+
+def watch_sockets():
+    """What becomes of each, for open_sockets()"""
+    if os.path.exists(STATES):
+        faults.write(faults.TRACING + "buffer_size_kb", 4096)
+        faults.write(STATES + "filter", "protocol == 6")	# TCP
+        faults.write(STATES + "enable", 1)
+
+
+def open_sockets():
+    """Ends and states of those that are not closed; their netns may have no name any more"""
+    states = {}
+    with open(faults.TRACING + "trace") as f:
+        for line in f:
+            m = re.search(r" sport=(\d+) dport=(\d+) saddr=(\S+) daddr=(\S+) .*newstate=(\S+)", line)
+            if m:
+                states[m.group(3, 1, 4, 2)] = line.split()[3].rstrip(":") + " " + m.group(5)
+    return ["%s:%s-%s:%s since %s" % (k + (s,)) for k, s in states.items()
+            if not s.endswith("TCP_CLOSE")]
+
+
 def no_sockets():
     def used():
         with open("/proc/net/sockstat") as f:
@@ -382,7 +405,7 @@ def no_sockets():
                     return n["orphan"] + n["alloc"]
         return 0
     if not within(30, lambda: used() == 0, 0.2):
-        raise Trouble("%d sockets are left" % used())
+        raise Trouble("%d sockets are left: %s" % (used(), ", ".join(open_sockets())))
 
 
 def unload():
@@ -433,6 +456,7 @@ def main():
     if not kinds:
         sys.exit("no such fault; there are: " + " ".join(faults.KINDS))
 
+    watch_sockets()
     # once up and down: what is made for good is made then
     ctl.start_all()
     ctl.end_all()

@@ -13,6 +13,7 @@ from hosts import BIN, Trouble, enter, in_child, run, within
 from journal import CONNS, UP
 
 DEBUG = "/sys/kernel/debug/"
+TRACING = "/sys/kernel/tracing/"
 
 
 class Outcome:

@@ -43,7 +43,7 @@ setup:			## Install the Debian packages that building and testing need
 demo: setup		## Show it at work: RDMA traffic between two hosts, in a guest
 	@scripts/demo
 
-check: setup		## Run every check: static, unit and system tests, fuzzing, faults
+check: setup		## Run what gates a change: static, unit and system tests, fuzzing, faults
 	@scripts/check
 
 check-static: setup	## Compiler warnings, sparse, checkpatch and other looks at the sources

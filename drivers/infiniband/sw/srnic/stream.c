@@ -394,7 +394,7 @@ enum srnic_stream_state srnic_stream_state(const struct srnic_stream *stream)
 		return SRNIC_STREAM_RESET;
 	if (err)
 		return SRNIC_STREAM_LOST;
-	/* out of band there is no MPA, and no octet from there on comes out of tcp_read_sock() */
+	/* there is no MPA out of band, and tcp_read_sock() stops before it for ever */
 	if (READ_ONCE(tcp_sk(sk)->urg_data))
 		return SRNIC_STREAM_LOST;
 	if (shutdown & RCV_SHUTDOWN)

@@ -355,6 +355,17 @@ void srnic_tpt_release(struct srnic_tpte *tpte)
 	spin_unlock(&tpte->lock);
 }
 
+/* Under the lock, so that who finds it false is woken by srnic_tpt_put() */
+static bool tpte_quiet(struct srnic_tpte *tpte)
+{
+	bool quiet;
+
+	spin_lock(&tpte->lock);
+	quiet = !tpte->users || tpte->valid;
+	spin_unlock(&tpte->lock);
+	return quiet;
+}
+
 /**
  * srnic_tpt_quiesce - wait for the accesses under way through an entry
  * @tpte: was just made Invalid, so that no access begins; it is held, or the
@@ -367,7 +378,7 @@ void srnic_tpt_release(struct srnic_tpte *tpte)
  */
 void srnic_tpt_quiesce(struct srnic_tpte *tpte)
 {
-	wait_event(tpte->idle, !READ_ONCE(tpte->users) || READ_ONCE(tpte->valid));
+	wait_event(tpte->idle, tpte_quiet(tpte));
 }
 
 /**

@@ -417,13 +417,24 @@ u32 srnic_stream_emss(const struct srnic_stream *stream)
 
 /**
  * srnic_stream_shutdown - send FIN after what was sent; receiving goes on
- * @stream: connected
+ * @stream: any state; where no FIN is due nothing is done
  *
- * May sleep.
+ * Without memory for the FIN it is a RST, see srnic_stream_abort(). May sleep.
  */
 void srnic_stream_shutdown(struct srnic_stream *stream)
 {
+	struct sock *sk = stream->sock->sk;
+	bool due = (1 << READ_ONCE(sk->sk_state)) & (TCPF_ESTABLISHED | TCPF_CLOSE_WAIT);
+	u32 seq = READ_ONCE(tcp_sk(sk)->write_seq);
+
 	kernel_sock_shutdown(stream->sock, SHUT_WR);
+	/*
+	 * A FIN takes a sequence number. If TCP cannot allocate it TCP goes on as if it
+	 * were under way, without a timer: the peer is not told, and the socket would
+	 * stay for ever when it is let go.
+	 */
+	if (due && READ_ONCE(tcp_sk(sk)->write_seq) == seq)
+		srnic_stream_abort(stream);
 }
 
 /**
@@ -447,6 +458,9 @@ void srnic_stream_free(struct srnic_stream *stream)
 {
 	if (!stream)
 		return;
+	/* with data that nobody has read TCP sends a RST */
+	if (skb_queue_empty_lockless(&stream->sock->sk->sk_receive_queue))
+		srnic_stream_shutdown(stream);
 	sock_release(stream->sock);
 	kfree(stream);
 }

@@ -391,9 +391,10 @@ def open_sockets():
         for line in f:
             m = re.search(r" sport=(\d+) dport=(\d+) saddr=(\S+) daddr=(\S+) .*newstate=(\S+)", line)
             if m:
-                states[m.group(3, 1, 4, 2)] = line.split()[3].rstrip(":") + " " + m.group(5)
-    return ["%s:%s-%s:%s since %s" % (k + (s,)) for k, s in states.items()
-            if not s.endswith("TCP_CLOSE")]
+                who, _, _, when = line.split()[:4]
+                states[m.group(3, 1, 4, 2)] = "%s by %s at %s" % (m.group(5), who, when.rstrip(":"))
+    return ["%s:%s-%s:%s %s" % (k + (s,)) for k, s in states.items()
+            if not s.startswith("TCP_CLOSE ")]
 
 
 def no_sockets():

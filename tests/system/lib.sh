@@ -385,13 +385,14 @@ forever() {
 	stop_server && return $rc
 }
 
-# slow_segments NETNS NETDEV MILLISECONDS FLAGS...: TCP segments that are sent there
-# and have exactly these flags, a number each, take their time.
+# slow_segments NETNS NETDEV NETEM FLAGS...: TCP segments that are sent there and have
+# exactly these flags, a number each, take their time, by these options of netem.
 slow_segments() {
-	local tc="tc -n $1" dev=$2 ms=$3 flags
+	local tc="tc -n $1" dev=$2 netem=$3 flags
 	shift 3
+	# shellcheck disable=SC2086	# the options of netem are words
 	$tc qdisc add dev "$dev" root handle 1: prio bands 4 &&
-		$tc qdisc add dev "$dev" parent 1:4 handle 4: netem delay "${ms}ms" ||
+		$tc qdisc add dev "$dev" parent 1:4 handle 4: netem $netem ||
 		bail "cannot delay TCP segments"
 	for flags in "$@"; do
 		$tc filter add dev "$dev" parent 1: protocol ip u32 match ip protocol 6 0xff \
@@ -404,8 +405,14 @@ slow_segments() {
 # opens it again for the QPs of the test. The client does not wait for that: it
 # counts on being slower. Let its SYNs take their time, or on a busy guest it is
 # refused.
+#
+# And let each come alone, some 70 ms behind the one before: perftest has it that
+# the QPs of its two ends go together in the order in which the client connects
+# them. Connections that are set up side by side keep no order. Then the credits of
+# ib_send_bw -q are those of another QP, and one that was given more than it has
+# sent takes it for less than nothing, and never sends.
 slow_syn() {
-	slow_segments "$CLI_NS" v1 "$1" 0x02
+	slow_segments "$CLI_NS" v1 "delay ${1}ms rate 8kbit" 0x02
 }
 
 # --- set-up ------------------------------------------------------------------

@@ -27,8 +27,8 @@ pingpong() {	# PROVIDER ENDPOINT SIZE
 # the others take their time to find out that they have no device
 export FI_PROVIDER=verbs,ofi_rxm
 two_hosts 1500
-slow_segments "$CLI_NS" v1 3000 0x04 0x14	# RST, without and with ACK
-slow_segments "$SRV_NS" v2 3000 0x04 0x14
+slow_segments "$CLI_NS" v1 "delay 3000ms" 0x04 0x14	# RST, without and with ACK
+slow_segments "$SRV_NS" v2 "delay 3000ms" 0x04 0x14
 t "fi_info: verbs" info verbs FI_EP_MSG
 t "fi_info: verbs;ofi_rxm" info "verbs;ofi_rxm" FI_EP_RDM
 for size in 64 4096 200000; do

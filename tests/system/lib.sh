@@ -408,7 +408,7 @@ slow_segments() {
 #
 # And let each come alone, some 70 ms behind the one before: perftest has it that
 # the QPs of its two ends go together in the order in which the client connects
-# them. Connections that are set up side by side keep no order. Then the credits of
+# them. Connections that are set up side by side need not keep it. Then the credits of
 # ib_send_bw -q are those of another QP, and one that was given more than it has
 # sent takes it for less than nothing, and never sends.
 slow_syn() {

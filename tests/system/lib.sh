@@ -400,7 +400,7 @@ slow_segments() {
 	done
 }
 
-# slow_syn MILLISECONDS, after two_hosts: for perftest. Its server listens for a
+# slow_syn, after two_hosts: for perftest. Its server listens for a
 # first connection, over which the two agree on what to do, closes the port, and
 # opens it again for the QPs of the test. The client does not wait for that: it
 # counts on being slower. Let its SYNs take their time, or on a busy guest it is
@@ -412,7 +412,7 @@ slow_segments() {
 # ib_send_bw -q are those of another QP, and one that was given more than it has
 # sent takes it for less than nothing, and never sends.
 slow_syn() {
-	slow_segments "$CLI_NS" v1 "delay ${1}ms rate 8kbit" 0x02
+	slow_segments "$CLI_NS" v1 "delay 150ms rate 8kbit" 0x02
 }
 
 # --- set-up ------------------------------------------------------------------

@@ -14,7 +14,7 @@ perf() {	# PROGRAM [OPTION...]
 }
 
 two_hosts 1500
-slow_syn 150
+slow_syn
 
 for verb in send write read; do
 	t "ib_${verb}_bw" perf ib_${verb}_bw -n 200

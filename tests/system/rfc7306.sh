@@ -24,7 +24,7 @@ done <"$tmp/list"
 teardown_hosts
 
 two_hosts 1500
-slow_syn 150
+slow_syn
 t "ib_atomic_bw, FetchAdd" perf ib_atomic_bw -A FETCH_AND_ADD -n 200
 t "ib_atomic_bw, CmpSwap" perf ib_atomic_bw -A CMP_AND_SWAP -n 200
 t "ib_atomic_lat" perf ib_atomic_lat -n 100

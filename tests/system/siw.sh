@@ -45,7 +45,7 @@ both_ways() {	# NAME
 }
 
 two_hosts 1500 "$SRNIC_TYPE" siw
-slow_syn 150
+slow_syn
 both_ways "$SRNIC_TYPE client, siw server"
 # Its server speaks first. That needs a client that asks for the peer-to-peer
 # start-up of RFC 6581, or a server that does not care for RFC 5044 7.1: siw is
@@ -62,7 +62,7 @@ fi
 teardown_hosts
 
 two_hosts 1500 siw "$SRNIC_TYPE"
-slow_syn 150
+slow_syn
 both_ways "siw client, $SRNIC_TYPE server"
 teardown_hosts
 

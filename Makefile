@@ -19,7 +19,7 @@ PROVIDER_OUT = build/provider
 RELEASE      = $(notdir $(MODULE_OUT))
 
 .DEFAULT_GOAL := all
-.PHONY: all module provider install setup demo check check-static check-kunit \
+.PHONY: all module provider install setup-build setup demo check check-static check-kunit \
 	check-kasan check-debug check-wire check-system check-chaos fuzz fuzz-guest clean help
 
 ##@ Build
@@ -36,8 +36,11 @@ provider:		## Build the libibverbs provider
 install: all		## Install module, provider and uAPI header, below DESTDIR if given
 	@scripts/install "$(RELEASE)" "$(DESTDIR)"
 
+setup-build:		## Install the Debian packages that building and installing need
+	@scripts/setup build
+
 setup:			## Install the Debian packages that building and testing need
-	@scripts/setup
+	@scripts/setup tests
 
 ##@ Run and test
 demo: setup		## Show it at work: RDMA traffic between two hosts, in a guest

@@ -54,9 +54,9 @@ int srnic_dealloc_mw(struct ibv_mw *mw)
 /**
  * srnic_bind_mw - ibv_bind_mw()
  * @ibqp: QP
- * @mw: window of type 1; its rkey gets a new key, which is good from the time
- *      the WR is done
- * @mw_bind: what to; no length: to nothing
+ * @mw: window of type 1; its rkey gets a new key, which is valid from the
+ *      completion of the WR on
+ * @mw_bind: region and range; a length of zero unbinds the window
  *
  * Return: 0, or an errno as srnic_post_send(), and @mw is as it was. Any
  * thread, but one at a time for a window.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * srnic: protection domains, thread domains and parent domains. A thread domain
- * is a promise of the program. Nothing is made of it: a lock that nobody else
- * wants costs next to nothing. The allocators of a parent domain give the memory
- * of the objects that are made with it: what posting and polling keep here. The
+ * is a promise of the program. The provider does not use it: a lock without
+ * contention costs next to nothing. The allocators of a parent domain give the
+ * memory that posting and polling keep for each of the domain's objects. The
  * rings are the kernel's.
  */
 #include <errno.h>
@@ -138,7 +138,7 @@ int srnic_dealloc_td(struct ibv_td *ibtd)
  * @ibctx: context
  * @attr: see ibv_alloc_parent_domain(3)
  *
- * To the kernel it is the PD that it was made for.
+ * The kernel knows only the PD that the parent domain was made for.
  *
  * Return: the parent domain, or NULL with errno: EINVAL (no PD, or one allocator
  * without the other), EOPNOTSUPP (an attribute that is not known here), ENOMEM.
@@ -185,13 +185,14 @@ srnic_alloc_parent_domain(struct ibv_context *ibctx,
 
 /**
  * srnic_zalloc - memory for an object
- * @mem: what srnic_free() is to be told
- * @ibpd: what the object is made with, or NULL
- * @size: octets
+ * @mem: result: what srnic_free() needs
+ * @ibpd: PD of the object, or NULL
+ * @size: bytes
  * @type: SRNIC_RES_TYPE_*
  *
- * From the allocator of @ibpd, if it is a parent domain that has one and it does
- * not leave it to us. Then the parent domain stays as long as the object.
+ * The memory comes from the allocator of @ibpd, if @ibpd is a parent domain with
+ * an allocator and the allocator does not decline. The parent domain then stays
+ * as long as the object.
  *
  * Return: zeroed memory, or NULL with errno ENOMEM. Any thread.
  */
@@ -239,8 +240,8 @@ void srnic_free(const struct srnic_mem *mem, void *ptr, uint64_t type)
  * @ibctx: imported context
  * @handle: of a PD of the context that was imported
  *
- * Return: the PD, or NULL with errno ENOMEM. Whether there is a PD of that
- * handle turns out when it is used. Any thread.
+ * Return: the PD, or NULL with errno ENOMEM. A handle without a PD is found when
+ * the PD is used. Any thread.
  */
 struct ibv_pd *srnic_import_pd(struct ibv_context *ibctx, uint32_t handle)
 {

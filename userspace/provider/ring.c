@@ -7,16 +7,16 @@
 
 /**
  * srnic_ring_map - map a ring that the kernel made
- * @ring: result; on error, or if @map has no size, a ring that is not there
+ * @ring: result; on error, or if @map has no size, the absent ring
  * @cmd_fd: the uverbs fd
  * @map: where and how large
  * @entries: number of entries, as the kernel says
  * @stride: bytes from one entry to the next, as the kernel says
  *
- * The mapping is shared memory: a child of fork() sees the same pages, there
- * is no copy-on-write to protect it from, so it is not marked "don't fork".
+ * The mapping is shared memory. A child of fork() sees the same pages without
+ * copy-on-write, so the mapping is not marked "don't fork".
  *
- * Return: 0, EPROTO if the figures do not fit together, or the errno of
+ * Return: 0, EPROTO if the figures contradict each other, or the errno of
  * mmap(2). Any thread, any number at a time.
  */
 int srnic_ring_map(struct srnic_ring *ring, int cmd_fd,
@@ -49,7 +49,7 @@ int srnic_ring_map(struct srnic_ring *ring, int cmd_fd,
 
 /**
  * srnic_ring_unmap - undo srnic_ring_map()
- * @ring: may be one that is not there
+ * @ring: may be absent
  *
  * Nobody may use the ring any more.
  */

@@ -25,7 +25,7 @@ int srnic_ring_map(struct srnic_ring *ring, int cmd_fd,
 		   uint32_t stride);
 void srnic_ring_unmap(struct srnic_ring *ring);
 
-/* The entry at a free-running index. Not for a ring that is not there. */
+/* The entry at a free-running index. The ring must not be absent. */
 static inline void *srnic_ring_entry(const struct srnic_ring *ring,
 				     uint32_t index)
 {
@@ -57,9 +57,10 @@ static inline uint32_t srnic_ring_consumed(const struct srnic_ring *ring)
 }
 
 /*
- * Does the kernel have to be told? The barrier orders the producer index
- * before the flag: of a kernel that sets the flag and looks at the index once
- * more before it sleeps, and us, at least one sees the other.
+ * Does the kernel need a doorbell? The barrier orders the store of the producer
+ * index before the load of the flag. The kernel sets the flag and then reads the
+ * index once more before it sleeps. So either the kernel sees the index, or this
+ * function sees the flag.
  */
 static inline bool srnic_ring_wants_doorbell(const struct srnic_ring *ring)
 {

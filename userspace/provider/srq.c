@@ -4,8 +4,8 @@
  * no doorbell is needed, as the kernel looks for a WQE when a message comes.
  *
  * A WQE is outstanding until its completion was polled (RDMAC verbs 6.3.5).
- * They complete in any order, so they are counted only; that slots of the ring
- * come free in ring order is the kernel's care.
+ * WQEs complete in any order, so the provider only counts them. The kernel frees
+ * the slots of the ring in ring order.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,8 +19,8 @@ static struct srnic_ring_hdr *srnic_srq_moved(const struct srnic_srq *srq)
 }
 
 /*
- * Go where the kernel has moved the ring. The old one, which tells where that
- * is, stays mapped until this has succeeded. The lock is held.
+ * Map the ring that the kernel has moved to. The old ring, which says where the
+ * new one is, stays mapped until this has succeeded. The lock is held.
  */
 static int srnic_srq_follow(struct srnic_srq *srq)
 {

@@ -160,8 +160,8 @@ static void mr_unpin(struct srnic_mr *mr)
  * srnic_mr_reg_user - register user memory (RDMAC verbs 7.3.1)
  * @pd: protection domain
  * @start: user address
- * @length: octets, not zero
- * @iova: TO of the first octet, unless IB_ZERO_BASED
+ * @length: bytes, not zero
+ * @iova: TO of the first byte, unless IB_ZERO_BASED
  * @access: IB_ACCESS_*
  *
  * Pins the pages for as long as the region lives, within RLIMIT_MEMLOCK. May
@@ -199,9 +199,9 @@ free:
  * srnic_mr_reg_dmabuf - register a part of a DMA buffer
  * @pd: protection domain
  * @fd: of the buffer
- * @offset: of the part, octets
- * @length: of the part, octets, not zero
- * @iova: TO of the first octet, unless IB_ZERO_BASED
+ * @offset: of the part, bytes
+ * @length: of the part, bytes, not zero
+ * @iova: TO of the first byte, unless IB_ZERO_BASED
  * @access: IB_ACCESS_*
  *
  * May sleep.
@@ -233,7 +233,7 @@ struct ib_mr *srnic_mr_reg_dmabuf(struct ib_pd *pd, int fd, u64 offset, u64 leng
 	pbl = pbl_new(1);
 	if (!pbl)
 		goto free;
-	/* the kernel sees it in one piece: one block, which is not filled */
+	/* the kernel's mapping is contiguous: one block, partly used */
 	pbl->shift = max_t(u32, PAGE_SHIFT, fls64(length - 1));
 	pbl->count = 1;
 	pbl->addr[0] = (uintptr_t)mr->dmabuf.map.vaddr + offset;
@@ -294,7 +294,7 @@ release:
 static int mr_change(struct srnic_mr *mr, int flags, u64 start, u64 length,
 		     u64 iova, int access)
 {
-	/* what the address of the first octet is belongs to the translation */
+	/* the TO of the first byte belongs to the translation */
 	bool zero_based = flags & IB_MR_REREG_ACCESS ? access & IB_ZERO_BASED :
 			  mr->tpte.rights & SRNIC_ZERO_BASED;
 
@@ -303,7 +303,7 @@ static int mr_change(struct srnic_mr *mr, int flags, u64 start, u64 length,
 	if (!(flags & IB_MR_REREG_ACCESS))
 		access = mr->tpte.rights & SRNIC_LOCAL_WRITE ? IB_ACCESS_LOCAL_WRITE : 0;
 	if (flags & IB_MR_REREG_TRANS) {
-		/* first, as both together may be beyond RLIMIT_MEMLOCK */
+		/* before the new memory is pinned: both together may exceed RLIMIT_MEMLOCK */
 		mr_unpin(mr);
 		return mr_pin(mr, start, length, iova, access, zero_based);
 	}
@@ -319,8 +319,8 @@ static int mr_change(struct srnic_mr *mr, int flags, u64 start, u64 length,
  * @ibmr: of a user, in any state; the core lets nobody else change or end it
  * @flags: IB_MR_REREG_*, which of the following count
  * @start: user address, with IB_MR_REREG_TRANS
- * @length: octets, with IB_MR_REREG_TRANS
- * @iova: TO of the first octet, with IB_MR_REREG_TRANS
+ * @length: bytes, with IB_MR_REREG_TRANS
+ * @iova: TO of the first byte, with IB_MR_REREG_TRANS
  * @access: IB_ACCESS_*, with IB_MR_REREG_ACCESS. IB_ZERO_BASED may change only
  *	    together with the translation
  * @pd: protection domain, with IB_MR_REREG_PD
@@ -328,10 +328,10 @@ static int mr_change(struct srnic_mr *mr, int flags, u64 start, u64 length,
  * The STag stays the same. An access meanwhile finds it Invalid, as between a
  * deregistration and a registration (MR-25). May sleep.
  *
- * Return: 0 and the region is Valid; -EBUSY with windows bound to it, and it is
- * as it was (MR-23); any other error, as of srnic_mr_reg_user(), leaves it
- * Invalid and without memory: all that is left is to register it anew, or to
- * deregister it (MR-24).
+ * Return: 0, and the region is Valid; -EBUSY if windows are bound to the region,
+ * which is unchanged then (MR-23). Any other error, as of srnic_mr_reg_user(),
+ * leaves the region Invalid and without memory: the user can only register it
+ * anew, or deregister it (MR-24).
  */
 int srnic_mr_rereg(struct ib_mr *ibmr, int flags, u64 start, u64 length,
 		   u64 iova, int access, struct ib_pd *pd)
@@ -438,11 +438,11 @@ static int set_block(struct ib_mr *ibmr, u64 addr)
  * @ibmr: from srnic_mr_alloc(), in any state
  * @sg: memory
  * @n: entries of @sg
- * @offset: octets to skip of the first entry, or NULL
+ * @offset: bytes to skip of the first entry, or NULL
  *
- * A region that is Valid stays as it is: consumers map what comes next before
- * they post the invalidation of what is (as RDMA R/W and iSER do). Until the
- * WR was processed the list must not be set again. Any context.
+ * A Valid region is unchanged: consumers map the next memory before they post
+ * the invalidation of the current one (as RDMA R/W and iSER do). The list must
+ * not be set again until the WR was processed. Any context.
  *
  * Return: how many entries of @sg were mapped, or -EINVAL if the region has no
  * list of its own or the block size is not one of ours.
@@ -474,7 +474,7 @@ static enum srnic_wc_status check_fast_register(const struct srnic_mr *mr,
 	int access = sqe->arg[2];
 	u64 last;
 
-	/* its last invalidation counts only when it has ended (MR-36) */
+	/* the last invalidation counts only when it has ended (MR-36) */
 	if (tpte->valid || tpte->users)
 		return SRNIC_WC_STAG_NOT_INVALID;
 	if (tpte->pd != qp->ibqp.pd)
@@ -487,7 +487,7 @@ static enum srnic_wc_status check_fast_register(const struct srnic_mr *mr,
 		return SRNIC_WC_FR_LENGTH;
 	if (access & IB_ZERO_BASED)
 		return SRNIC_WC_SUCCESS;
-	/* where a block starts a block of TOs starts (MR-08) */
+	/* a block of TOs starts at the start of a block (MR-08) */
 	if ((iova & (BIT_ULL(pbl->shift) - 1)) != mr->fbo ||
 	    check_add_overflow(iova, length - 1, &last))
 		return SRNIC_WC_INVALID_VA;
@@ -497,12 +497,12 @@ static enum srnic_wc_status check_fast_register(const struct srnic_mr *mr,
 /**
  * srnic_mr_fast_register - process a fast-register WR (MR-30, MR-31)
  * @qp: of a kernel consumer
- * @sqe: stag is the new STag, arg[] are TO of the first octet, octets, IB_ACCESS_*
+ * @sqe: stag is the new STag, arg[] are TO of the first byte, bytes, IB_ACCESS_*
  *
  * Process context (tx kthread).
  *
- * Return: SRNIC_WC_SUCCESS and the region is Valid, or what is wrong and
- * nothing has changed.
+ * Return: SRNIC_WC_SUCCESS, and the region is Valid; or the error, and nothing
+ * has changed.
  */
 enum srnic_wc_status srnic_mr_fast_register(struct srnic_qp *qp,
 					    const struct srnic_sqe *sqe)
@@ -541,7 +541,8 @@ unlock:
  *
  * Waits for accesses in progress; each is one copy long. May sleep.
  *
- * Return: 0, or -EBUSY with windows bound to it, and it is as it was.
+ * Return: 0, or -EBUSY if windows are bound to the region, which is unchanged
+ * then.
  */
 int srnic_mr_dereg(struct ib_mr *ibmr)
 {

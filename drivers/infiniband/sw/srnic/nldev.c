@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What `rdma resource show -dd` adds for each object. Anyone may ask: no key
- * and no address of a process is told here.
+ * Driver attributes of each object in `rdma resource show -dd`. Every user may
+ * read them, so they contain no key and no address of a process.
  */
 
 #include <net/netlink.h>
@@ -96,7 +96,7 @@ int srnic_fill_res_cq_entry(struct sk_buff *msg, struct ib_cq *ibcq)
 	return nest_end(msg, nest, failed);
 }
 
-/* What a queue holds; the ring is there as long as the QP can be found. */
+/* The fill of a queue. The ring exists as long as the QP can be found. */
 static int put_fill(struct sk_buff *msg, const char *name, bool kernel,
 		    const struct srnic_ring *ring, u32 posted, u32 done)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Where an inbound segment goes: the checks of its header against the state
- * of the stream and the TPT, made once before any octet is placed (D-SEC-4),
- * and the placement. Whatever is wrong is left in rx->err.
+ * Placement of an inbound segment. The header is checked against the state of
+ * the stream and the TPT once, before any byte is placed (D-SEC-4). Errors are
+ * left in rx->err.
  */
 
 #include "rx.h"
@@ -62,7 +62,7 @@ static void rx_check_write(struct srnic_qp *qp)
 		rx_check_tagged(qp);
 }
 
-/* Must be the continuation of the oldest Read's response, octet by octet (SEC-3, E-17) */
+/* The segment must continue the response to the oldest Read, byte by byte (SEC-3, E-17) */
 static void rx_check_read_response(struct srnic_qp *qp)
 {
 	struct srnic_rx *rx = qp->rx;
@@ -102,7 +102,7 @@ static void rx_check_read_response(struct srnic_qp *qp)
 		rx_check_tagged(qp);
 }
 
-/* The answer to the oldest request, if that is this atomic (RFC 7306 5.2.2) */
+/* The response must belong to the oldest request (RFC 7306 5.2.2) */
 static void rx_check_atomic_response(struct srnic_qp *qp)
 {
 	struct srnic_rx *rx = qp->rx;
@@ -117,7 +117,7 @@ static void rx_check_atomic_response(struct srnic_qp *qp)
 		rx->rd_valid = true;
 }
 
-/* A QP that takes none, or an operation there is not (E-40) */
+/* The QP takes no atomics, or the operation does not exist (E-40) */
 static void rx_check_atomic_request(struct srnic_qp *qp)
 {
 	struct srnic_rx *rx = qp->rx;
@@ -141,8 +141,9 @@ static void rx_check_read_request(struct srnic_qp *qp)
 }
 
 /*
- * The RTR of the peer, by Send. It is between the two devices: it takes an MSN as
- * any message does, but no receive WQE, and the ULP is not told (RFC 6581 5, V2-20).
+ * The RTR of the peer, by Send. The RTR is a matter of the two devices: it takes an
+ * MSN, as any message does, but no receive WQE, and the ULP does not see it (RFC 6581
+ * 5, V2-20).
  */
 static bool rx_is_rtr_send(const struct srnic_qp *qp)
 {
@@ -190,7 +191,7 @@ static void rx_check_send(struct srnic_qp *qp)
 			return;
 		}
 	}
-	/* the text lets segments come out of order, but over TCP none does (D-SEG-9) */
+	/* RFC 5041 permits segments out of order, but over TCP they come in order (D-SEG-9) */
 	if (rx->ddp.mo != rx->mo)
 		rx_error(rx, RDMAP_E_MO, SRNIC_WC_SUCCESS);
 	else if ((u64)rx->mo + rx->payload > rx->rwr->length)
@@ -216,9 +217,9 @@ static void rx_check_single(struct srnic_qp *qp, u32 qn)
 
 /**
  * srnic_rx_check - check a segment whose header is complete (rx kthread)
- * @qp: with a stream; the stateless checks were passed
+ * @qp: with a stream; the segment passed the stateless checks
  *
- * Leaves what is wrong in rx->err and rx->status.
+ * Leaves an error in rx->err and rx->status.
  */
 void srnic_rx_check(struct srnic_qp *qp)
 {
@@ -240,7 +241,7 @@ void srnic_rx_check(struct srnic_qp *qp)
 	}
 }
 
-/* Return: what is wrong. Looked up for each piece: a region may go away meanwhile (SEC-6). */
+/* Return: the error. Each piece is looked up: the region may go away (SEC-6). */
 static enum srnic_tpt_err place_at(struct srnic_qp *qp, const struct srnic_access *acc,
 				   const u8 *data)
 {
@@ -290,12 +291,12 @@ static void place_untagged(struct srnic_qp *qp, const u8 *data, u32 len)
 }
 
 /**
- * srnic_rx_place - place octets of the current segment (rx kthread)
+ * srnic_rx_place - place bytes of the current segment (rx kthread)
  * @qp: with a stream; the segment passed srnic_rx_check()
- * @data: octets
+ * @data: bytes
  * @len: how many, within the segment
  *
- * Leaves what is wrong in rx->err and rx->status.
+ * Leaves an error in rx->err and rx->status.
  */
 void srnic_rx_place(struct srnic_qp *qp, const u8 *data, u32 len)
 {

@@ -2,8 +2,8 @@
 /*
  * The policy of a device, and its attributes below
  * /sys/class/infiniband/NAME/policy. Netlink has no place for settings of a
- * driver, so sysfs it is. A connection takes a copy when it begins: what is
- * written afterwards is for others.
+ * driver, so the attributes are in sysfs. A connection takes a copy of the policy
+ * when it begins; later writes affect later connections only.
  */
 
 #include <linux/capability.h>
@@ -14,9 +14,9 @@
 #include "policy.h"
 #include "srnic.h"
 
-/* A larger one has a ULPDU of MPA_MAX_ULPDU whatever the markers take */
+/* A larger FPDU has a ULPDU of MPA_MAX_ULPDU with any number of markers */
 #define SRNIC_FPDU_MAX		65535U
-/* One with a ULPDU of MPA_MIN_MULPDU and a marker */
+/* An FPDU with a ULPDU of MPA_MIN_MULPDU and a marker */
 #define SRNIC_FPDU_MIN		140U
 /* Seconds */
 #define SRNIC_TIMEOUT_MAX	3600U
@@ -26,7 +26,7 @@
 /**
  * struct policy_attr - an attribute: a choice of words, or a number
  * @attr: for sysfs
- * @offset: of the field in struct srnic_policy; one octet for a choice, a u32
+ * @offset: of the field in struct srnic_policy; one byte for a choice, a u32
  *	    for a number
  * @words: up to NULL; their index is the value. No words: a number
  * @min: smallest number; value of the first word
@@ -82,7 +82,7 @@ static int policy_parse(const struct policy_attr *pa, const char *buf, u32 *valu
 	return -EINVAL;
 }
 
-/* The file's owner is not enough: who is root without rights has it, too */
+/* Being the file's owner is not enough: root without capabilities is the owner, too */
 static bool policy_may_change(void)
 {
 	return capable(CAP_NET_ADMIN);
@@ -260,7 +260,7 @@ const struct attribute_group srnic_policy_group = {
 };
 
 /**
- * srnic_policy_init - what holds until an administrator chooses
+ * srnic_policy_init - set the defaults
  * @owner: of a device that is being made
  */
 void srnic_policy_init(struct srnic_policy_owner *owner)

@@ -32,7 +32,7 @@ static const struct rdma_stat_desc descs[] = {
 static_assert(ARRAY_SIZE(descs) == SRNIC_CNT_COUNT);
 
 /**
- * srnic_alloc_hw_port_stats - the room the core keeps counters in
+ * srnic_alloc_hw_port_stats - allocate the core's copy of the counters
  * @ibdev: the device
  * @port: 1
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Tracepoints: what happens to QPs and connections, and what is wrong with
- * them. None is on the path of a good segment.
+ * Tracepoints: events of QPs and connections, and their errors. No tracepoint
+ * is on the path of a good segment.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM srnic
@@ -93,7 +93,7 @@ TRACE_EVENT(srnic_wqe_error,
 		      __entry->name)
 );
 
-/* what was received is not valid; @err is the row of the error table */
+/* a received segment is not valid; @err is the row of the error table */
 TRACE_EVENT(srnic_fpdu_error,
 	    TP_PROTO(const struct srnic_qp *qp, enum rdmap_err err,
 		     u32 ulpdu_len),

@@ -6,9 +6,9 @@
 
 /**
  * rdmap_atomic_req_encode - write an Atomic Request header
- * @buf: room for RDMAP_ATOMIC_REQ_LEN octets
- * @req: what to write; fields that the operation has no use for are to be as
- *	 RFC 7306 5.2.1 wants them
+ * @buf: room for RDMAP_ATOMIC_REQ_LEN bytes
+ * @req: what to write; the caller sets fields that the operation does not use
+ *	 as RFC 7306 5.2.1 demands
  *
  * Context: any.
  */
@@ -26,7 +26,7 @@ void rdmap_atomic_req_encode(u8 *buf, const struct rdmap_atomic_req *req)
 
 /**
  * rdmap_atomic_req_decode - read an Atomic Request header
- * @buf: RDMAP_ATOMIC_REQ_LEN octets
+ * @buf: RDMAP_ATOMIC_REQ_LEN bytes
  * @req: filled; nothing is checked here, reserved bits are ignored
  *
  * Context: any.
@@ -45,7 +45,7 @@ void rdmap_atomic_req_decode(const u8 *buf, struct rdmap_atomic_req *req)
 
 /**
  * rdmap_atomic_resp_encode - write an Atomic Response header
- * @buf: room for RDMAP_ATOMIC_RESP_LEN octets
+ * @buf: room for RDMAP_ATOMIC_RESP_LEN bytes
  * @resp: what to write
  *
  * Context: any.
@@ -58,7 +58,7 @@ void rdmap_atomic_resp_encode(u8 *buf, const struct rdmap_atomic_resp *resp)
 
 /**
  * rdmap_atomic_resp_decode - read an Atomic Response header
- * @buf: RDMAP_ATOMIC_RESP_LEN octets
+ * @buf: RDMAP_ATOMIC_RESP_LEN bytes
  * @resp: filled; nothing is checked here
  *
  * Context: any.
@@ -70,7 +70,7 @@ void rdmap_atomic_resp_decode(const u8 *buf, struct rdmap_atomic_resp *resp)
 }
 
 /**
- * rdmap_atomic_known - is this one of the operations there are?
+ * rdmap_atomic_known - does this operation exist?
  * @aopcode: Atomic Operation Code
  *
  * Context: any.
@@ -81,17 +81,17 @@ bool rdmap_atomic_known(u8 aopcode)
 }
 
 /**
- * rdmap_atomic_result - what an atomic operation makes of a value
+ * rdmap_atomic_result - compute the result of an atomic operation
  * @req: the operation, a known one
- * @value: what is there before, in host order
+ * @value: the original value, in host order
  *
- * FetchAdd (RFC 7306 5.1.1) adds field by field: what is carried out of a bit
+ * FetchAdd (RFC 7306 5.1.1) adds field by field: the carry out of a bit
  * that is set in the mask is lost. The bits below are added for all fields at
  * once; a sum that ends at a field's top bit is the exclusive or of three, and
  * nothing leaves it. CmpSwap (5.1.2) leaves the value if the masked bits differ.
  * Context: any.
  *
- * Return: what is to be there afterwards.
+ * Return: the new value.
  */
 u64 rdmap_atomic_result(const struct rdmap_atomic_req *req, u64 value)
 {

@@ -22,12 +22,12 @@ enum rdmap_aopcode {
  * struct rdmap_atomic_req - Atomic Request header (RFC 7306 5.2.1)
  * @aopcode: four bits, enum rdmap_aopcode
  * @id: comes back in the response
- * @stag: the value's region
- * @to: where in it
- * @data: to add, or to swap in
+ * @stag: region of the value
+ * @to: TO of the value
+ * @data: addend, or value to store
  * @mask: FetchAdd: the most significant bit of each field that is added for
  *	  itself; CmpSwap: the bits to swap in
- * @compare: CmpSwap: what to compare with
+ * @compare: CmpSwap: value to compare with
  * @compare_mask: CmpSwap: the bits that are compared
  */
 struct rdmap_atomic_req {
@@ -44,7 +44,7 @@ struct rdmap_atomic_req {
 /**
  * struct rdmap_atomic_resp - Atomic Response header (RFC 7306 5.2.2)
  * @id: of the request
- * @value: what was there before
+ * @value: the original value
  */
 struct rdmap_atomic_resp {
 	u32 id;

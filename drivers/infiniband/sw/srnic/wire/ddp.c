@@ -4,12 +4,12 @@
 
 /**
  * ddp_encode - write a DDP header
- * @buf: room for DDP_MAX_HDR octets; DDP_TAGGED_LEN do for a tagged header
- * @hdr: what to write; @hdr->version as it shall be on the wire
+ * @buf: room for DDP_MAX_HDR bytes; DDP_TAGGED_LEN do for a tagged header
+ * @hdr: what to write, @hdr->version included
  *
  * RFC 5041 4.2, 4.3. Reserved bits are zero (D-CTL-5). Context: any.
  *
- * Return: octets written, ddp_hdr_len(@hdr->tagged).
+ * Return: bytes written, ddp_hdr_len(@hdr->tagged).
  */
 u32 ddp_encode(u8 *buf, const struct ddp_hdr *hdr)
 {
@@ -30,13 +30,13 @@ u32 ddp_encode(u8 *buf, const struct ddp_hdr *hdr)
 
 /**
  * ddp_decode - read a DDP header
- * @buf: ddp_hdr_len(@buf[0] & DDP_T) octets
+ * @buf: ddp_hdr_len(@buf[0] & DDP_T) bytes
  * @hdr: filled; the fields of the other kind of header are zero
  *
  * RFC 5041 4.2, 4.3. Nothing is checked here (see rdmap_check_hdr());
  * reserved bits never are (D-CTL-5). Context: any.
  *
- * Return: octets read, DDP_TAGGED_LEN or DDP_UNTAGGED_LEN.
+ * Return: bytes read, DDP_TAGGED_LEN or DDP_UNTAGGED_LEN.
  */
 u32 ddp_decode(const u8 *buf, struct ddp_hdr *hdr)
 {

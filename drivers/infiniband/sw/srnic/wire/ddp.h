@@ -10,7 +10,7 @@
 #define DDP_MAX_HDR		DDP_UNTAGGED_LEN
 #define DDP_VERSION		1
 
-/* control octet */
+/* control byte */
 #define DDP_T			0x80
 #define DDP_L			0x40
 #define DDP_DV			0x03
@@ -28,10 +28,10 @@ enum ddp_qn {
  * @tagged: T
  * @last: L
  * @version: DV
- * @ulp: first RsvdULP octet: the RDMAP control field
+ * @ulp: first RsvdULP byte: the RDMAP control field
  * @stag: tagged: STag
  * @to: tagged: TO
- * @inv_stag: untagged: RsvdULP octets 2 to 5: STag to invalidate
+ * @inv_stag: untagged: RsvdULP bytes 2 to 5: STag to invalidate
  * @qn: untagged
  * @msn: untagged
  * @mo: untagged

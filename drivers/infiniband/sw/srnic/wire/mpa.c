@@ -14,7 +14,7 @@
  */
 #include "mpa.h"
 
-/* be16 at octet 16 (RFC 5044 7.1.1, RFC 6581 6) */
+/* be16 at byte 16 (RFC 5044 7.1.1, RFC 6581 6) */
 #define MPA_FLAG_M		0x8000
 #define MPA_FLAG_C		0x4000
 #define MPA_FLAG_R		0x2000
@@ -36,14 +36,14 @@ static const char mpa_keys[][MPA_KEY_LEN + 1] = {
 
 /**
  * mpa_mulpdu - largest ULPDU that goes into one TCP segment
- * @emss: effective maximum segment size, octets; any value
+ * @emss: effective maximum segment size, bytes; any value
  * @markers: the sender inserts markers
  *
  * RFC 5044 4.5 (M-SIZ-1, M-SIZ-2, M-DDP-2). The floor may exceed what fits
  * into a tiny segment: an attacker who shrinks the path MTU does not get to
  * shrink FPDUs. Context: any.
  *
- * Return: octets, MPA_MIN_MULPDU to MPA_MAX_ULPDU.
+ * Return: bytes, MPA_MIN_MULPDU to MPA_MAX_ULPDU.
  */
 u32 mpa_mulpdu(u32 emss, bool markers)
 {
@@ -57,7 +57,7 @@ u32 mpa_mulpdu(u32 emss, bool markers)
 	return min_t(u32, emss - overhead, MPA_MAX_ULPDU);
 }
 
-/* Octets of an FPDU that come before the first marker in it */
+/* Bytes of an FPDU that come before the first marker in it */
 static u32 marker_first(u32 phase)
 {
 	return -phase % MPA_MARKER_INTERVAL;
@@ -66,10 +66,10 @@ static u32 marker_first(u32 phase)
 /**
  * mpa_marker_count - markers that belong to an FPDU
  * @phase: where it begins, 0 to MPA_MARKER_INTERVAL - 4, a multiple of 4
- * @len: its octets without markers and CRC, more than 0
+ * @len: its bytes without markers and CRC, more than 0
  *
- * One that is due before the length field is the FPDU's (M-MRK-5), and so is
- * one between PAD and CRC (M-MRK-7). Context: any.
+ * A marker that is due before the length field belongs to the FPDU (M-MRK-5),
+ * and so does a marker between PAD and CRC (M-MRK-7). Context: any.
  */
 u32 mpa_marker_count(u32 phase, u32 len)
 {
@@ -82,15 +82,15 @@ u32 mpa_marker_count(u32 phase, u32 len)
 
 /**
  * mpa_marker_insert - put markers into an FPDU
- * @fpdu: the FPDU without its CRC; room for MPA_MARKER_LEN more octets for
+ * @fpdu: the FPDU without its CRC; room for MPA_MARKER_LEN more bytes for
  *	  each of its markers
- * @len: its octets, a multiple of 4
+ * @len: its bytes, a multiple of 4
  * @phase: where it begins
  *
- * RFC 5044 4.3 (M-MRK-1 to M-MRK-7). From the end to the start, so that each
- * octet is moved once and in place. Context: any.
+ * RFC 5044 4.3 (M-MRK-1 to M-MRK-7). The function works from the end to the
+ * start, so that it moves each byte once and in place. Context: any.
  *
- * Return: octets with the markers.
+ * Return: bytes with the markers.
  */
 u32 mpa_marker_insert(u8 *fpdu, u32 len, u32 phase)
 {
@@ -100,7 +100,7 @@ u32 mpa_marker_insert(u8 *fpdu, u32 len, u32 phase)
 	u32 i;
 
 	for (i = count; i--;) {
-		/* octets of the FPDU before it, and where it comes to stand */
+		/* bytes of the FPDU before the marker, and the marker's place */
 		u32 before = first + i * (MPA_MARKER_INTERVAL - MPA_MARKER_LEN);
 		u32 at = before + i * MPA_MARKER_LEN;
 		/* counted from the length field, which the first may precede */
@@ -116,15 +116,15 @@ u32 mpa_marker_insert(u8 *fpdu, u32 len, u32 phase)
 
 /**
  * mpa_fpdu_seal - make an FPDU of a ULPDU that is in place
- * @fpdu: ULPDU from octet MPA_LEN_FIELD on; mpa_fpdu_room() octets of room
- * @ulpdu_len: octets of the ULPDU, at most MPA_MAX_ULPDU
+ * @fpdu: ULPDU from byte MPA_LEN_FIELD on; mpa_fpdu_room() bytes of room
+ * @ulpdu_len: bytes of the ULPDU, at most MPA_MAX_ULPDU
  * @crc: compute the CRC; else the field is 0
  * @phase: where it begins in the stream, set to where the next one does, if
  *	   there are markers; else NULL
  *
  * RFC 5044 4.1 to 4.4. Context: any.
  *
- * Return: octets of the FPDU.
+ * Return: bytes of the FPDU.
  */
 u32 mpa_fpdu_seal(u8 *fpdu, u32 ulpdu_len, bool crc, u32 *phase)
 {
@@ -147,14 +147,14 @@ u32 mpa_fpdu_seal(u8 *fpdu, u32 ulpdu_len, bool crc, u32 *phase)
 
 /**
  * mpa_hello_encode - write a Request or Reply up to the ULP's private data
- * @buf: room for MPA_HELLO_LEN + MPA_ENH_LEN octets
+ * @buf: room for MPA_HELLO_LEN + MPA_ENH_LEN bytes
  * @role: which frame it is; R goes into a Reply only
  * @hello: what to write; @hello->pd_len counts the enhanced data
  *
  * RFC 5044 7.1.1, RFC 6581 9. Reserved bits are zero; without A, so are B, C
  * and D. The caller appends the ULP's private data. Context: any.
  *
- * Return: octets written, MPA_HELLO_LEN or MPA_HELLO_LEN + MPA_ENH_LEN.
+ * Return: bytes written, MPA_HELLO_LEN or MPA_HELLO_LEN + MPA_ENH_LEN.
  */
 u32 mpa_hello_encode(u8 *buf, enum mpa_role role, const struct mpa_hello *hello)
 {
@@ -187,13 +187,13 @@ u32 mpa_hello_encode(u8 *buf, enum mpa_role role, const struct mpa_hello *hello)
 
 /**
  * mpa_hello_decode - read and check the fixed part of a Request or Reply
- * @buf: MPA_HELLO_LEN octets
+ * @buf: MPA_HELLO_LEN bytes
  * @role: which frame is expected
  * @hello: filled, also if the result is not MPA_OK
  *
  * RFC 5044 7.1.1. Reserved bits are not checked, nor is R in a Request. S is
  * a reserved bit before revision 2. If @hello->enhanced comes out set,
- * MPA_ENH_LEN octets follow for mpa_enhanced_decode(). Context: any.
+ * MPA_ENH_LEN bytes follow for mpa_enhanced_decode(). Context: any.
  *
  * Return: MPA_OK, MPA_BAD_KEY, MPA_BAD_REV or MPA_BAD_PD_LEN, the first that
  * applies.
@@ -225,7 +225,7 @@ enum mpa_status mpa_hello_decode(const u8 *buf, enum mpa_role role,
 
 /**
  * mpa_enhanced_decode - read the enhanced data that follows the fixed part
- * @buf: MPA_ENH_LEN octets
+ * @buf: MPA_ENH_LEN bytes
  * @hello: from mpa_hello_decode(); completed
  *
  * RFC 6581 9. Without A, the flags B, C and D are ignored (V2-13).
@@ -253,20 +253,20 @@ enum mpa_status mpa_enhanced_decode(const u8 *buf, struct mpa_hello *hello)
 	return MPA_OK;
 }
 
-/* Octets of private data of a frame whose ULP part has @pd_len */
+/* Bytes of private data of a frame whose ULP part has @pd_len */
 static u16 mpa_pd_len(bool enhanced, u16 pd_len)
 {
 	return pd_len + (enhanced ? MPA_ENH_LEN : 0);
 }
 
 /**
- * mpa_request_init - what an initiator asks for
+ * mpa_request_init - make the Request of an initiator
  * @req: filled
  * @policy: this end's policy
  * @rev: revision to try, 1 or 2; capped by @policy
  * @ird: inbound reads the ULP wants, or MPA_NO_NEGOTIATION
  * @ord: outbound reads the ULP wants, or MPA_NO_NEGOTIATION
- * @pd_len: octets of the ULP's private data; the caller has checked that they
+ * @pd_len: bytes of the ULP's private data; the caller has checked that they
  *	    fit (MPA_MAX_PD, or MPA_ENH_LEN less if @req comes out enhanced)
  *
  * RFC 5044 7.1.1, RFC 6581 9. Revision 2 carries the enhanced data always,
@@ -295,7 +295,7 @@ void mpa_request_init(struct mpa_hello *req, const struct mpa_policy *policy,
  * @req: the decoded Request
  * @ird: inbound reads the ULP wants
  * @ord: outbound reads the ULP wants
- * @pd_len: octets of the ULP's private data
+ * @pd_len: bytes of the ULP's private data
  * @reply: filled: the Reply to send
  * @result: filled: settings of the connection; @result->rtr is the set of RTR
  *	    kinds the initiator may choose from
@@ -305,8 +305,8 @@ void mpa_request_init(struct mpa_hello *req, const struct mpa_policy *policy,
  * outbound reads than the initiator takes; as many inbound reads as the ULP
  * wants or, if more, the initiator wants, up to the policy's maximum. If the
  * RTR may be a Read there is room for it, or Read is not offered (V2-8).
- * RTR kinds: those common to both, or all of ours if there are none (V2-14);
- * then it is the initiator who ends the connection. Context: any.
+ * RTR kinds: the common ones, or all of this end's if there is none (V2-14);
+ * the initiator then ends the connection. Context: any.
  *
  * Return: MPA_OK, MPA_MARKERS_REFUSED, or MPA_BAD_PD_LEN if @pd_len is too
  * long for the Reply. If not MPA_OK, @reply and @result are not filled.
@@ -370,7 +370,7 @@ enum mpa_status mpa_respond(const struct mpa_policy *policy,
  * @req: the decoded Request
  * @ird: inbound reads the ULP would have given, for the initiator's ULP
  * @ord: outbound reads the ULP would have needed, for the initiator's ULP
- * @pd_len: octets of the ULP's private data; the caller has checked that they
+ * @pd_len: bytes of the ULP's private data; the caller has checked that they
  *	    fit (MPA_MAX_PD, or MPA_ENH_LEN less if @req is enhanced)
  *
  * RFC 5044 7.1.2, RFC 6581 9.1 (V2-9, V2-12). Revision, S and A are the
@@ -396,10 +396,10 @@ void mpa_reject_init(struct mpa_hello *reply, const struct mpa_hello *req,
 }
 
 /*
- * The RTR to send, of those common to both ends, or 0. If the policy does not
- * say: a Write costs nothing at either end; a Read takes an inbound read slot of
- * the responder and an outbound one here; a Send may take a receive WQE of a
- * responder that sees it otherwise than we do (V2-20).
+ * The kind of RTR to send, out of the common ones, or 0. The policy chooses.
+ * After that a Write comes first, since it costs nothing at either end. A Read
+ * takes an inbound read slot of the responder and an outbound one of this end.
+ * A Send may take a receive WQE if the responder reads V2-20 in another way.
  */
 static u8 mpa_choose_rtr(const struct mpa_policy *policy, u8 common)
 {
@@ -416,7 +416,7 @@ static u8 mpa_choose_rtr(const struct mpa_policy *policy, u8 common)
 }
 
 /**
- * mpa_conclude - the initiator's side, when the Reply is there
+ * mpa_conclude - settle the connection at the initiator, once the Reply has come
  * @policy: this end's policy
  * @req: the Request that was sent
  * @reply: the decoded Reply

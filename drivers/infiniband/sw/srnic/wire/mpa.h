@@ -30,10 +30,10 @@
 
 enum mpa_role { MPA_REQUEST, MPA_REPLY };
 
-/* Whether this end asks for CRC; if one end does it is used (M-CRC-2) */
+/* Whether this end asks for CRC. CRC is used if either end asks (M-CRC-2). */
 enum mpa_crc {
-	MPA_CRC_OFF,		/* never: it is the peer who decides */
-	MPA_CRC_REQUIRED,	/* always: so CRC is used whatever the peer asks for */
+	MPA_CRC_OFF,		/* never: the peer decides */
+	MPA_CRC_REQUIRED,	/* always: CRC is used whatever the peer asks for */
 	MPA_CRC_PREFERRED,	/* as initiator; as responder what the initiator asks for */
 };
 
@@ -44,7 +44,7 @@ enum mpa_crc {
  * @reject: R, of a Reply only
  * @enhanced: S, @p2p to @ord are valid
  * @rev: revision
- * @pd_len: octets after the fixed part, incl. the enhanced data
+ * @pd_len: bytes after the fixed part, incl. the enhanced data
  * @p2p: A
  * @rtr: B, C, D as MPA_RTR_*
  * @ird: 0 to MPA_NO_NEGOTIATION
@@ -65,14 +65,14 @@ struct mpa_hello {
 
 /**
  * struct mpa_policy - what this end wants and can do
- * @crc: enum mpa_crc; REQUIRED but for an administrator (M-CRC-1)
+ * @crc: enum mpa_crc; REQUIRED unless an administrator decides otherwise (M-CRC-1)
  * @rx_markers: markers wanted in what we receive
  * @tx_markers: markers can be generated if the peer wants them
  * @rev: highest revision to use, 1 or 2
  * @p2p: ask for peer-to-peer set-up (as initiator)
  * @rtr: RTR kinds this end can send and accept, MPA_RTR_*; at least one (V2-14)
- * @rtr_order: of @rtr, those to choose first as initiator, in this order; then
- *	       Write, Read, Send
+ * @rtr_order: kinds in @rtr that an initiator chooses first, in this order;
+ *	       then Write, Read, Send
  * @max_ird: most inbound reads a connection may have; below MPA_NO_NEGOTIATION
  * @max_ord: most outbound reads a connection may have; below MPA_NO_NEGOTIATION
  */
@@ -122,27 +122,27 @@ enum mpa_status {
 	MPA_NO_RTR,		/* V2-15: Terminate 2/0/07 */
 };
 
-/* Octets of PAD after a ULPDU of @ulpdu_len octets (M-FPD-1) */
+/* Bytes of PAD after a ULPDU of @ulpdu_len bytes (M-FPD-1) */
 static inline u32 mpa_pad(u32 ulpdu_len)
 {
 	return -(ulpdu_len + MPA_LEN_FIELD) & 3;
 }
 
-/* Octets of a whole FPDU without markers */
+/* Bytes of a whole FPDU without markers */
 static inline u32 mpa_fpdu_len(u32 ulpdu_len)
 {
 	return MPA_LEN_FIELD + ulpdu_len + mpa_pad(ulpdu_len) + MPA_CRC_LEN;
 }
 
 /*
- * Markers. The phase of a position in the stream is its distance, modulo
- * MPA_MARKER_INTERVAL, from where the first FPDU, or the marker before it,
- * began; a marker is due where it is 0 (M-MRK-4). FPDUs are multiples of four
- * octets, so a marker is never within the length field, PAD or CRC, but
- * anywhere else (M-MRK-7).
+ * Markers. The phase of a position in the stream is the distance, modulo
+ * MPA_MARKER_INTERVAL, between the position and the start of the first FPDU or
+ * of the preceding marker. A marker is due at phase 0 (M-MRK-4). The length of
+ * an FPDU is a multiple of four bytes, so a marker can be anywhere except within
+ * the length field, PAD or CRC (M-MRK-7).
  */
 
-/* Octets of a whole FPDU with the most markers that can be in it */
+/* Bytes of a whole FPDU with the most markers that can be in it */
 static inline u32 mpa_fpdu_room(u32 ulpdu_len, bool markers)
 {
 	u32 len = mpa_fpdu_len(ulpdu_len);
@@ -154,9 +154,9 @@ static inline u32 mpa_fpdu_room(u32 ulpdu_len, bool markers)
 }
 
 /*
- * Does a received marker point to the start of the FPDU that has it? @octets of
- * the FPDU, less the markers after its length field, and @markers came before
- * this one. What RESERVED and the low bits of FPDUPTR hold is ignored (M-MRK-1,
+ * Does a received marker point to the start of its FPDU? Before the marker came
+ * @octets bytes of the FPDU, markers after the length field not counted, and
+ * @markers markers. RESERVED and the low bits of FPDUPTR are ignored (M-MRK-1,
  * M-MRK-2).
  */
 static inline bool mpa_marker_good(const u8 *marker, u32 octets, u32 markers)
@@ -165,7 +165,7 @@ static inline bool mpa_marker_good(const u8 *marker, u32 octets, u32 markers)
 	       octets + markers * MPA_MARKER_LEN;
 }
 
-/* CRC32c in MPA's form (M-CRC-4): start, add octets, value to store little endian */
+/* CRC32c in MPA's form (M-CRC-4): start, add bytes, value to store little endian */
 static inline u32 mpa_crc_start(void)
 {
 	return ~0U;

@@ -59,7 +59,7 @@ static const struct rdmap_op rdmap_ops[RDMAP_OPCODE_COUNT] = {
 };
 
 /**
- * rdmap_op - what an opcode means
+ * rdmap_op - look up an opcode
  * @opcode: RDMAP control field; only its opcode bits count
  *
  * RFC 5040 Figures 4 and 5, RFC 7306 Figures 2 and 3. Context: any.
@@ -172,7 +172,7 @@ static bool rdmap_qn_in_use(u32 qn)
 	return false;
 }
 
-/* The message is one RDMAP header and nothing else; @len is what came of it */
+/* The message is one RDMAP header and nothing else; @len bytes of it came */
 static enum rdmap_err rdmap_check_header_only(u8 opcode, bool last, u32 len)
 {
 	if (opcode == RDMAP_TERMINATE) {
@@ -190,7 +190,7 @@ static enum rdmap_err rdmap_check_header_only(u8 opcode, bool last, u32 len)
 }
 
 /**
- * rdmap_check_hdr - what a header alone tells about a received segment
+ * rdmap_check_hdr - check a received segment as far as its header alone permits
  * @hdr: decoded header; it need not be complete if @ulpdu_len is too short
  *	 for it
  * @ulpdu_len: ULPDU_Length of the segment
@@ -203,8 +203,8 @@ static enum rdmap_err rdmap_check_header_only(u8 opcode, bool last, u32 len)
  * or with the wrong T is an unexpected opcode. A message that is all header
  * fits into any segment, so its first one must be its last.
  *
- * The checks that need state come after this one, so with several things
- * wrong in one segment what its header says is what is reported.
+ * The checks that need state come later. If a segment has several errors, the
+ * one in its header is reported.
  * Context: any.
  *
  * Return: RDMAP_OK, or the first of RDMAP_E_FPDU_LENGTH,
@@ -238,7 +238,7 @@ enum rdmap_err rdmap_check_hdr(const struct ddp_hdr *hdr, u32 ulpdu_len)
 
 /**
  * rdmap_read_req_encode - write a Read Request header
- * @buf: room for RDMAP_READ_REQ_LEN octets
+ * @buf: room for RDMAP_READ_REQ_LEN bytes
  * @req: what to write
  *
  * RFC 5040 4.4. Context: any.
@@ -254,7 +254,7 @@ void rdmap_read_req_encode(u8 *buf, const struct rdmap_read_req *req)
 
 /**
  * rdmap_read_req_decode - read a Read Request header
- * @buf: RDMAP_READ_REQ_LEN octets
+ * @buf: RDMAP_READ_REQ_LEN bytes
  * @req: filled; nothing is checked here
  *
  * RFC 5040 4.4. Context: any.
@@ -270,7 +270,7 @@ void rdmap_read_req_decode(const u8 *buf, struct rdmap_read_req *req)
 
 /**
  * rdmap_term_encode - write a Terminate header
- * @buf: room for RDMAP_MAX_TERM_LEN octets
+ * @buf: room for RDMAP_MAX_TERM_LEN bytes
  * @term: what to write. @term->err.hdrct says what is quoted; the length of
  *	  the quoted DDP header follows from its T bit, not from
  *	  @term->ddp_len.
@@ -279,7 +279,7 @@ void rdmap_read_req_decode(const u8 *buf, struct rdmap_read_req *req)
  * there with M or D, the Read Request header only after a DDP header: R
  * without D is not sent. Context: any.
  *
- * Return: octets written, 4 to RDMAP_MAX_TERM_LEN.
+ * Return: bytes written, 4 to RDMAP_MAX_TERM_LEN.
  */
 u32 rdmap_term_encode(u8 *buf, const struct rdmap_term *term)
 {
@@ -313,16 +313,16 @@ u32 rdmap_term_encode(u8 *buf, const struct rdmap_term *term)
 /**
  * rdmap_term_decode - read a Terminate header
  * @buf: the Terminate message
- * @len: its octets; no octet beyond is read
+ * @len: its bytes; no byte beyond is read
  * @term: filled; what is not quoted is zero
  *
- * RFC 5040 4.8. Any code is accepted, reserved bits are not looked at
- * (TRM-7). Where the message is shorter than M, D and R promise, the bits of
- * what is not there completely are cleared in @term->err.hdrct, and so is R
- * without D; what follows the last promised header is ignored, for some
- * senders fill up with zeros (RFC 5040 7.1). Context: any.
+ * RFC 5040 4.8. Any code is accepted. Reserved bits are ignored (TRM-7). If the
+ * message is shorter than M, D and R promise, the bit of each incomplete part is
+ * cleared in @term->err.hdrct. R without D is cleared, too. Bytes after the last
+ * promised header are ignored, since some senders fill up with zeros (RFC 5040
+ * 7.1). Context: any.
  *
- * Return: 0, or -EINVAL if there are less than 4 octets; @term is zero then.
+ * Return: 0, or -EINVAL if there are less than 4 bytes; @term is zero then.
  */
 int rdmap_term_decode(const u8 *buf, u32 len, struct rdmap_term *term)
 {

@@ -40,7 +40,7 @@ enum rdmap_opcode {
  * @qn: queue number if untagged
  * @inval: the Invalidate STag field is valid
  * @solicited: SE variant
- * @hdr_len: RDMAP header after the DDP header, octets
+ * @hdr_len: RDMAP header after the DDP header, bytes
  * @payload: carries ULP payload
  */
 struct rdmap_op {
@@ -136,11 +136,11 @@ struct rdmap_error {
 
 /**
  * struct rdmap_read_req - Read Request header (RFC 5040 4.4)
- * @sink_stag: where the response goes
- * @sink_to: where the response goes
- * @size: octets, RDMARDSZ
- * @src_stag: what is read
- * @src_to: what is read
+ * @sink_stag: STag of the response's destination
+ * @sink_to: TO of the response's destination
+ * @size: bytes, RDMARDSZ
+ * @src_stag: STag of the source
+ * @src_to: TO of the source
  */
 struct rdmap_read_req {
 	u32 sink_stag;

@@ -1,9 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
 #
-# Counting tests. Sourced, never run: . "$(dirname "$0")/tap.sh"
+# Results of tests, as TAP, and their counts: what all shell scripts that run tests
+# share. Sourced, never run: . "$(dirname "$0")/tap.sh"
 
 passed=0 failed=0 skipped=0
+
+# tap_result VERDICT TEXT: one line; the count has it already.
+tap_result() { echo "$1 $((passed + failed + skipped)) - $2"; }
+
+ok()     { passed=$((passed + 1)); tap_result ok "$*"; }
+not_ok() { failed=$((failed + 1)); tap_result "not ok" "$*"; }
+skip()   { skipped=$((skipped + 1)); tap_result ok "$1 # SKIP $2"; }	# NAME REASON
+
+# The plan, at the end: as many tests as there were.
+plan() { echo "1..$((passed + failed + skipped))"; }
 
 # tally TAP-FILE: add up the results in a TAP file (indented ones, which are
 # parts of others, do not count).
@@ -17,6 +28,39 @@ tally() {
 		/^1\.\.0 # SKIP/ { s++ }
 		END { print p + 0, f + 0, s + 0 }' "$1")
 	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+}
+
+# as_planned TAP-FILE: has it a plan, and a result for each test of it? A plan of none
+# has to say why. A file that says "Bail out!" is complete: it counts as a failure.
+as_planned() {
+	awk '
+	/^(not )?ok /          { n++ }
+	/^Bail out!/           { bailed = 1 }
+	/^1\.\.[0-9]+( |$)/    { plans++; want = substr($1, 4); why = /# SKIP ./ }
+	END { exit !(bailed || plans == 1 && want == n + 0 && (n || why)) }' "$1"
+}
+
+# may_skip KERNEL TEST: does tests/skips have it?
+may_skip() {
+	local kernels glob
+	while read -r kernels glob; do
+		glob=${glob%%#*}
+		glob=${glob%"${glob##*[![:space:]]}"}
+		# shellcheck disable=SC2053 # a glob
+		[[ ,$kernels, == *,${1/uml/kasan},* && $2 == $glob ]] && return
+	done < "$(dirname "${BASH_SOURCE[0]}")/../tests/skips"
+	return 1
+}
+
+# check_skips KERNEL FILE TAP-FILE: what was skipped, and may not be, has failed.
+check_skips() {
+	local line name
+	while IFS= read -r line; do
+		name=$2
+		[[ $line == 1..0* ]] || name="$2: ${line#ok * - }"
+		may_skip "$1" "${name%% # SKIP*}" ||
+			not_ok "${name%% # SKIP*}: was skipped, but not by tests/skips:${line##*# SKIP}"
+	done < <(grep -E '^(ok |1\.\.0).*# SKIP' "$3")
 }
 
 # The closing line, and the exit status that goes with it. No test, no success.

@@ -289,7 +289,8 @@ static void send_sge(enum bad_sge kind)
 	for (int i = 2; i < 5; i++) {
 		err = post_wr(&p.a, IBV_WR_SEND, i, &good, 1, i & 1 ? IBV_SEND_SIGNALED : 0,
 			      0, 0);
-		/* the QP may have failed by now, and then say so */
+		/* the QP may have failed by now, and another device then say so */
+		require(!err || !on_srnic(), "%s: a post behind it: %s", what, strerror(err));
 		if (err) {
 			num = i;
 			break;
@@ -389,7 +390,7 @@ static void read_sink(enum bad_sge kind)
 			 (uintptr_t)p.b.buf, p.b.mr->rkey), "%s", what);
 	wc = wait_wc(p.a.scq, what);
 	require(wc.wr_id == 1 && (wc.status == IBV_WC_LOC_PROT_ERR ||
-				  wc.status == IBV_WC_LOC_ACCESS_ERR),
+				  (wc.status == IBV_WC_LOC_ACCESS_ERR && !on_srnic())),
 		"%s: %s", what, ibv_wc_status_str(wc.status));
 	expect_no_wc(p.a.scq, 50, what);
 	expect_flushes(p.a.rcq, 200, 1, what);
@@ -429,6 +430,7 @@ void case_too_long(void)
 	/* modulo 2^32 these make 1 + 64: a sum in 32 bits would look harmless */
 	sge[2].length = 67;
 	err = post_wr(&p.a, IBV_WR_SEND, 1, sge, 3, IBV_SEND_SIGNALED, 0, 0);
+	require(err == EINVAL || !on_srnic(), "%s", strerror(err));
 	if (!err) {
 		wc = wait_wc(p.a.scq, "a message of 2^32 + 65 bytes");
 		require(wc.status == IBV_WC_LOC_LEN_ERR || wc.status == IBV_WC_LOC_PROT_ERR,
@@ -488,8 +490,9 @@ void case_recv_short(void)
 }
 
 /*
- * Sends may be posted in Idle but must not be processed (6.2.1): either they
- * are refused, or they wait and go out in order once there is a connection.
+ * Sends may be posted in Idle but must not be processed (6.2.1): they wait and go out
+ * in order once there is a connection, unless a device refuses them, which srnic does
+ * not.
  */
 void case_idle(void)
 {
@@ -506,7 +509,7 @@ void case_idle(void)
 			posted++;
 		must_recv(&p.a, 200 + i, 0, 64);
 	}
-	require(!posted || posted == 4, "%d", posted);
+	require(posted == 4 || (!posted && !on_srnic()), "%d", posted);
 	expect_no_wc(p.a.scq, 100, "a send in Idle");
 	expect_no_wc(p.a.rcq, 100, "a receive in Idle");
 	pair_connect(&p);
@@ -529,7 +532,7 @@ void case_idle(void)
 	pair_close(&p);
 }
 
-/* In Error a post is refused, or it is flushed, once (6.2.4). */
+/* In Error a post is flushed, once (6.2.4), unless a device refuses it, which srnic does not. */
 void case_error_state(void)
 {
 	struct ibv_sge sge;
@@ -550,9 +553,11 @@ void case_error_state(void)
 	sge = sge_of(&p.a, 0, 64);
 	for (int i = 0; i < 40; i++) {	/* more than there are slots: flushed ones are free */
 		err = post_wr(&p.a, IBV_WR_SEND, i, &sge, 1, 0, 0, 0);
+		require(!err || !on_srnic(), "a send in Error: %s", strerror(err));
 		if (!err)
 			expect_wc(p.a.scq, i, IBV_WC_WR_FLUSH_ERR, "a send in Error");
 		err = post_rwr(&p.a, 300 + i, &sge, 1);
+		require(!err || !on_srnic(), "a receive in Error: %s", strerror(err));
 		if (!err)
 			expect_wc(p.a.rcq, 300 + i, IBV_WC_WR_FLUSH_ERR, "a receive in Error");
 	}

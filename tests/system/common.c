@@ -106,6 +106,17 @@ unsigned int env_uint(const char *name, unsigned int def)
 	return s ? strtoul(s, NULL, 0) : def;
 }
 
+/*
+ * Where a specification leaves a choice, srnic has to do what its documentation says.
+ * Of another device, which SRNIC_TYPE names, either will do.
+ */
+bool on_srnic(void)
+{
+	const char *type = getenv("SRNIC_TYPE");
+
+	return !type || !strcmp(type, "srnic");
+}
+
 const char *wc_opcode_name(int opcode)
 {
 	switch (opcode) {

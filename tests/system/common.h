@@ -34,6 +34,7 @@ uint64_t now_ms(void);
 void deadline_set(unsigned int seconds, void (*report)(void));
 pid_t fork_child(void);
 unsigned int env_uint(const char *name, unsigned int def);
+bool on_srnic(void);
 
 const char *wc_opcode_name(int opcode);
 

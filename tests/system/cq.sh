@@ -8,28 +8,16 @@
 
 [ -x "$BIN/cq" ] || bail "no $BIN/cq: make -C tests/system OUT=..."
 
-overflows() { cat /sys/class/infiniband/$SRV_DEV/ports/1/hw_counters/cq_overflows; }
-
 # Each of the two overflows is counted, once.
 overflows_counted() {
 	local n
-	n=$(overflows) || return
+	n=$(counter "$SRV_DEV" cq_overflows) || return
 	echo "cq_overflows $n"
 	[ "$n" = 2 ]
 }
 
-nothing_left() {
-	local left
-	left=$(rdma resource show qp; rdma resource show cq; rdma resource show mr
-	       rdma resource show pd; rdma resource show cm_id)
-	echo "$left"
-	[ -z "$left" ]
-}
-
 one_host
-while IFS=$'\t' read -r name what; do
-	t "$name: $what" on_srv "$BIN/cq" "$SRV4" "$name" || true
-done < <("$BIN/cq" --list)
+cases cq
 [ "$SRNIC_TYPE" != srnic ] || t "overflows are counted" overflows_counted
 t "nothing is left of them" within 10 nothing_left
 teardown_hosts

@@ -21,9 +21,10 @@ selftest() {	# NAME PORT
 
 all() {	# HOSTS
 	local name what
-	while IFS=$'\t' read -r name what; do
+	t "$1: srnic_selftest lists its tests" cases_of cat $ctl/tests
+	while IFS=$'\t' read -r -u 3 name what; do
 		t "$1: $name: $what" selftest "$name" 7480
-	done <$ctl/tests
+	done 3<"$tmp/cases"
 }
 
 two_hosts 1500

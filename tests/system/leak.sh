@@ -32,8 +32,7 @@ objects() { on_cli "$BIN/badinput" "$CLI4" create-qp && on_cli "$BIN/badinput" "
 
 # 32 connections in each direction, with all that belongs to them
 connections() {
-	pair 7475 "$BIN/integrity" --server --addr "$SRV4" -- \
-		"$BIN/integrity" --client "$SRV4" --seed 1 --qps 32 --ops 8 --max-size 1000
+	integrity -- --seed 1 --qps 32 --ops 8 --max-size 1000
 }
 
 # the same, ended by death

@@ -16,7 +16,7 @@
 
 set -u
 
-SRNIC_TYPE=${SRNIC_TYPE:-srnic}
+export SRNIC_TYPE=${SRNIC_TYPE:-srnic}
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top=$(cd "$here/../.." && pwd)
 BIN=${SRNIC_TESTS:-$top/build/tests}	# make -C tests/system OUT=...
@@ -29,13 +29,10 @@ test_file=$(basename "$0")
 
 # --- TAP ---------------------------------------------------------------------
 
-tap_count=0 tap_failed=0
+. "$top/scripts/tap.sh"	# ok, not_ok, skip
 
-ok()     { tap_count=$((tap_count + 1)); echo "ok $tap_count - $*"; }
-not_ok() { tap_count=$((tap_count + 1)); tap_failed=$((tap_failed + 1)); echo "not ok $tap_count - $*"; }
-skip()   { tap_count=$((tap_count + 1)); echo "ok $tap_count - $1 # SKIP $2"; }
-diag()   { sed 's/^/#     /'; }
-bail()   { echo "Bail out! $*"; exit 1; }
+diag() { sed 's/^/#     /'; }
+bail() { echo "Bail out! $*"; exit 1; }
 
 skip_all() { echo "1..0 # SKIP $*"; exit 0; }
 
@@ -97,35 +94,62 @@ kernel_log_clean() {
 
 done_testing() {
 	t "kernel log has no warning" kernel_log_clean
-	echo "1..$tap_count"
-	echo "# $test_file: $((tap_count - tap_failed)) of $tap_count ok, $SECONDS s"
-	[ $tap_failed = 0 ]
+	plan
+	echo "# $test_file: $passed passed, $failed failed, $skipped skipped, $SECONDS s"
+	[ "$failed" = 0 ]
 	exit
 }
 
-# scripted_peer LIMIT SCRIPT ARGUMENT...: run a peer of tests/wire from the client,
-# for LIMIT seconds at most. Each of its tests is one here, and that it ran to its
-# end, whatever they found, is one more.
-scripted_peer() {
-	local limit=$1 script=$2 peer line
-	shift 2
-	: >"$tmp/peer"		# tail may be there before the peer is
-	on_cli env PYTHONDONTWRITEBYTECODE=1 timeout "$(slow "$limit")" \
-		python3 "$top/tests/wire/$script" "$@" >"$tmp/peer" 2>"$tmp/peer-err" &
-	peer=$!
-	while IFS= read -r line; do
-		case $line in
-		'ok '*)     ok "${line#ok }" ;;
-		'not ok '*) not_ok "${line#not ok }" ;;
-		*)          echo "$line" ;;
-		esac
-	done < <(tail -n +1 -f -s 0.2 --pid=$peer "$tmp/peer")
-	t "the peer came to its end" peer_came_to_its_end
+# cases [-l SECONDS] PROGRAM: each case that PROGRAM lists (cases.h) is a test, in a
+# process of its own, of LIMIT seconds.
+cases() {
+	local limit=$T_LIMIT name what
+	if [ "$1" = -l ]; then
+		limit=$2
+		shift 2
+	fi
+	t "$1 lists its cases" cases_of "$BIN/$1" --list
+	while IFS=$'\t' read -r -u 3 name what; do
+		t -l "$limit" "$name: $what" on_cli "$BIN/$1" "$CLI4" "$name"
+	done 3<"$tmp/cases"
 }
 
-peer_came_to_its_end() {
-	tail -n 20 "$tmp/peer-err"
-	grep -qE '^# [1-9][0-9]* tests, [0-9]+ failed$' "$tmp/peer"
+# cases_of COMMAND...: what it lists is in $tmp/cases, and that is not nothing.
+cases_of() { "$@" >"$tmp/cases" && grep . "$tmp/cases"; }
+
+# tap_of PREFIX LIMIT PROGRAM ARGUMENT...: run a program in Python that prints TAP
+# (tests/tap.py) on the client, for LIMIT seconds at most. Each of its tests is one
+# here, its name behind PREFIX; that it came to its end is one more.
+tap_of() {
+	local prefix=$1 limit=$2 program line rc=0
+	shift 2
+	: >"$tmp/tap"		# tail may be there before the program is
+	on_cli env PYTHONDONTWRITEBYTECODE=1 timeout "$(slow "$limit")" \
+		/usr/bin/python3 "$@" >"$tmp/tap" 2>"$tmp/tap-err" &
+	program=$!
+	while IFS= read -r line; do
+		case $line in
+		'ok '*' # SKIP '*)
+			line=${line#ok * - }
+			skip "$prefix${line%% # SKIP *}" "${line#* # SKIP }" ;;
+		'ok '*)     ok "$prefix${line#ok * - }" ;;
+		'not ok '*) not_ok "$prefix${line#not ok * - }" ;;
+		'1..'*)     ;;
+		'#'*)       echo "$line" ;;
+		*)          echo "#     $line" ;;
+		esac
+	done < <(tail -n +1 -f -s 0.2 --pid=$program "$tmp/tap")
+	wait $program || rc=$?
+	t "${prefix}${1##*/} came to its end" came_to_its_end $rc
+}
+
+# It has run all that it planned, and its status is what its results are.
+came_to_its_end() {	# STATUS
+	local want=0
+	tail -n 20 "$tmp/tap-err"
+	! grep -q '^not ok ' "$tmp/tap" || want=1
+	echo "status $1, $(grep -cE '^(not )?ok ' "$tmp/tap") tests, plan $(grep '^1\.\.' "$tmp/tap")"
+	grep -q '^ok ' "$tmp/tap" && as_planned "$tmp/tap" && [ "$1" = $want ]
 }
 
 # --- hosts -------------------------------------------------------------------
@@ -383,6 +407,41 @@ forever() {
 	serve "$port" "${server[@]}" || return
 	on_cli "$@" || { rc=$?; echo "client: status $rc"; }
 	stop_server && return $rc
+}
+
+# perf PROGRAM [OPTION...]: perftest over rdma_cm, which ends with status 0 only if all
+# went well. -F: no word about CPU frequencies.
+perf() {
+	pair 18515 "$@" -R -F -d "$SRV_DEV" -- "$@" -R -F -d "$CLI_DEV" "$SRV4"
+}
+
+# integrity [OPTION...] -- [CLIENT-OPTION...]: integrity.c between the two hosts. Each
+# end can say where it stands before the limit of t ends it.
+integrity() {
+	local both=(--timeout $((T_LIMIT - 15)))
+	while [ "$1" != -- ]; do
+		both+=("$1")
+		shift
+	done
+	shift
+	pair 7475 "$BIN/integrity" --server --addr "$SRV4" "${both[@]}" -- \
+		"$BIN/integrity" --client "$SRV4" "${both[@]}" "$@"
+}
+
+# counter DEVICE NAME
+counter() { cat "/sys/class/infiniband/$1/ports/1/hw_counters/$2"; }
+
+# What programs made is gone: objects, kthreads, and the sockets of the hosts. Where
+# it may take a moment: within 10 nothing_left
+nothing_left() {
+	local left what ns
+	left=$(for what in srq qp cq mr pd cm_id ctx; do rdma resource show $what; done
+	       ps -eo comm | grep -E '^srnic-(tx|rx)/'
+	       for ns in $made_ns; do
+			[ ! -e "/run/netns/$ns" ] || ip netns exec "$ns" ss -Htnap | grep -v TIME-WAIT
+	       done)
+	echo "$left"
+	[ -z "$left" ]
 }
 
 # slow_segments NETNS NETDEV NETEM FLAGS...: TCP segments that are sent there and have

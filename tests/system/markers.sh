@@ -10,19 +10,13 @@
 # policy DEVICE NAME VALUE
 policy() { echo "$3" >"/sys/class/infiniband/$1/policy/$2" || bail "cannot set $2 of $1 to $3"; }
 
-run_integrity() {
-	pair 7475 "$BIN/integrity" --server --addr "$SRV4" -- \
-		"$BIN/integrity" --client "$SRV4" --seed 7 "$@"
-}
-
 # Neither end complained of what the other one sent.
 no_errors() {
 	local dev n bad=0
 	for dev in "$CLI_DEV" "$SRV_DEV"; do
 		for n in rx_protocol_errors rx_crc_errors tx_terminates; do
-			n=/sys/class/infiniband/$dev/ports/1/hw_counters/$n
-			[ "$(cat "$n")" = 0 ] && continue
-			echo "$n: $(cat "$n")"
+			[ "$(counter "$dev" $n)" = 0 ] && continue
+			echo "$dev: $n $(counter "$dev" $n)"
 			bad=1
 		done
 	done
@@ -38,17 +32,17 @@ while read -r -u 3 to_cli to_srv crc; do
 	what="markers to client $to_cli, to server $to_srv, CRC $crc"
 	t "$what: rping" pair 7174 rping -s -a "$SRV4" -S 4096 -C 5 -V -- \
 		rping -c -a "$SRV4" -S 4096 -C 5 -V
-	t "$what: integrity" run_integrity --qps 2 --ops 60 --max-size 70000
+	t "$what: integrity" integrity -- --seed 7 --qps 2 --ops 60 --max-size 70000
 done 3<<-END
 	on off required
 	off on required
 	on on off
 	on on required
 END
-t "small messages" run_integrity --qps 2 --ops 300 --max-size 200 --window 64
+t "small messages" integrity -- --seed 7 --qps 2 --ops 300 --max-size 200 --window 64
 policy "$CLI_DEV" max_fpdu 65535
 policy "$SRV_DEV" max_fpdu 200
-t "large FPDUs one way, small ones the other" run_integrity --qps 2 --ops 60 --max-size 200000
+t "large FPDUs one way, small ones the other" integrity -- --seed 7 --qps 2 --ops 60 --max-size 200000
 t "no errors" no_errors
 teardown_hosts
 done_testing

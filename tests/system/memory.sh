@@ -14,9 +14,6 @@ one_host
 # both ends are on one host: messages of many segments all the same
 ip -n h1 link set lo mtu 1500
 
-"$BIN/memory" --list >"$tmp/list"
-while read -r name what; do
-	t "$name: $what" on_cli "$BIN/memory" "$CLI4" "$name"
-done <"$tmp/list"
+cases memory
 teardown_hosts
 done_testing

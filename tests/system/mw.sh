@@ -9,21 +9,8 @@
 [ "$SRNIC_TYPE" = srnic ] || skip_all "the type under test is $SRNIC_TYPE"
 [ -x "$BIN/mw" ] || bail "no $BIN/mw: make -C tests/system OUT=..."
 
-nothing_left() {
-	local left
-	left=$(rdma resource show qp; rdma resource show cq; rdma resource show mr
-	       rdma resource show pd; rdma resource show cm_id; rdma resource show ctx
-	       ps -eo comm | grep -E '^srnic-(tx|rx)/')
-	echo "$left"
-	[ -z "$left" ]
-}
-
 one_host
-"$BIN/mw" --list >"$tmp/list"
-while read -r name what; do
-	t "$name: $what" on_cli "$BIN/mw" "$CLI4" "$name"
-	[ "$name" != killed ] || t "nothing is left of the killed process" within 10 nothing_left
-done <"$tmp/list"
+cases mw	# the last one is a process that is killed
 t "nothing is left" within 10 nothing_left
 
 teardown_hosts

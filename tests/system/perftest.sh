@@ -6,13 +6,6 @@
 
 . "$(dirname "$0")/lib.sh"
 
-# -F: no word about CPU frequencies. perftest returns 0 only if all went well.
-perf() {	# PROGRAM [OPTION...]
-	local prog=$1
-	shift
-	pair 18515 "$prog" -R -F -d "$SRV_DEV" "$@" -- "$prog" -R -F -d "$CLI_DEV" "$@" "$SRV4"
-}
-
 two_hosts 1500
 slow_syn
 

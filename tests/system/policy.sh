@@ -141,18 +141,11 @@ server_first() {
 	pair 7471 ucmatose -b "$SRV4" -c 2 -C 5 -S 2000 -- ucmatose -s "$SRV4" -c 2 -C 5 -S 2000
 }
 
-integrity() {	# [OPTION...]
-	pair 7475 "$BIN/integrity" --server --addr "$SRV4" --timeout 45 -- \
-		"$BIN/integrity" --client "$SRV4" --seed 7 --timeout 45 "$@"
-}
-
-count() { cat "/sys/class/infiniband/$1/ports/1/hw_counters/$2"; }
-
 # fpdus COMMAND...: how many the two devices send
 fpdus() {
-	local before=$(($(count sr1 tx_fpdus) + $(count sr2 tx_fpdus)))
+	local before=$(($(counter sr1 tx_fpdus) + $(counter sr2 tx_fpdus)))
 	"$@" >"$tmp/fpdus" 2>&1 || { cat "$tmp/fpdus"; return 1; }
-	echo $(($(count sr1 tx_fpdus) + $(count sr2 tx_fpdus) - before))
+	echo $(($(counter sr1 tx_fpdus) + $(counter sr2 tx_fpdus) - before))
 }
 
 large() { pair 7174 rping -s -a "$SRV4" -S 60000 -C 4 -V -- rping -c -a "$SRV4" -S 60000 -C 4 -V; }
@@ -196,7 +189,7 @@ vanished() {
 	ip netns exec "$CLI_NS" rping -c -a "$SRV4" -C 100000 -S 64 >"$tmp/client" 2>&1 &
 	local client=$!
 	within 10 connected sr2 || return
-	before=$(count sr2 close_aborted)
+	before=$(counter sr2 close_aborted)
 	# silent, and then not there
 	kill -STOP $client
 	sleep 1
@@ -212,7 +205,7 @@ vanished() {
 }
 
 connected() { rdma -d resource show qp link "$1/1" 2>/dev/null | grep -q 'state RTS'; }
-closed_after() { [ "$(count "$1" close_aborted)" -gt "$2" ]; }
+closed_after() { [ "$(counter "$1" close_aborted)" -gt "$2" ]; }
 
 loss() {	# PERCENT
 	local h
@@ -225,7 +218,7 @@ lost_packets() { tc -n h1 -s qdisc show dev v1 | sed -n 's/.*(dropped \([0-9]*\)
 
 with_loss() {	# COMMAND...
 	local rc=0
-	loss 5 || { echo "this kernel has no netem"; return 77; }
+	loss 5 || return
 	"$@" || rc=$?
 	echo "$(lost_packets) packets lost"
 	[ "$(lost_packets)" -gt 0 ] || rc=1
@@ -260,7 +253,7 @@ reset_policy sr2
 set_policy sr1 markers=on
 set_policy sr2 markers=on
 t "rping, markers and CRC, 5 % loss" with_loss rping_for 30
-t "integrity, markers and CRC, 5 % loss" with_loss integrity --qps 2 --ops 100 --max-size 8192
+t "integrity, markers and CRC, 5 % loss" with_loss integrity -- --seed 7 --qps 2 --ops 100 --max-size 8192
 reset_policy sr1
 reset_policy sr2
 
@@ -287,10 +280,10 @@ t "rping, server of revision 1" rping_works
 reset_policy sr2
 
 t "max_fpdu in FPDUs" max_fpdu_counts
-t "integrity, large FPDUs" integrity --qps 2 --ops 200 --max-size 200000
+t "integrity, large FPDUs" integrity -- --seed 7 --qps 2 --ops 200 --max-size 200000
 set_policy sr1 max_fpdu=140
 set_policy sr2 max_fpdu=140
-t "integrity, the smallest FPDUs" integrity --qps 2 --ops 100 --max-size 8192
+t "integrity, the smallest FPDUs" integrity -- --seed 7 --qps 2 --ops 100 --max-size 8192
 reset_policy sr1
 reset_policy sr2
 t "integrity, policies change all the time" under_traffic

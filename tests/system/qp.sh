@@ -9,20 +9,8 @@
 [ "$SRNIC_TYPE" = srnic ] || skip_all "the type under test is $SRNIC_TYPE"
 [ -x "$BIN/qp" ] || bail "no $BIN/qp: make -C tests/system OUT=..."
 
-nothing_left() {
-	local left
-	left=$(rdma resource show qp; rdma resource show cq; rdma resource show mr
-	       rdma resource show pd; rdma resource show cm_id; rdma resource show ctx
-	       ps -eo comm | grep -E '^srnic-(tx|rx)/')
-	echo "$left"
-	[ -z "$left" ]
-}
-
 one_host
-"$BIN/qp" --list >"$tmp/list"
-while read -r name what; do
-	t -l 100 "$name: $what" on_cli "$BIN/qp" "$CLI4" "$name"
-done <"$tmp/list"
+cases -l 100 qp
 t "nothing is left" within 10 nothing_left
 
 teardown_hosts

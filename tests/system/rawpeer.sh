@@ -9,6 +9,6 @@
 [ -x "$BIN/target" ] || bail "no $BIN/target: make -C tests/system OUT=..."
 
 one_host
-scripted_peer 600 peer.py "$BIN/target" "$CLI4"
+tap_of "" 600 "$top/tests/wire/peer.py" "$BIN/target" "$CLI4"
 teardown_hosts
 done_testing

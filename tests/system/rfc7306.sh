@@ -8,19 +8,11 @@
 
 [ -x "$BIN/rfc7306" ] || bail "no $BIN/rfc7306: make -C tests/system OUT=..."
 
-# perftest returns 0 only if all went well.
-perf() {	# PROGRAM [OPTION...]
-	pair 18515 "$@" -R -F -d "$SRV_DEV" -- "$@" -R -F -d "$CLI_DEV" "$SRV4"
-}
-
 one_host
 # both ends are on one host: messages of many segments all the same
 ip -n h1 link set lo mtu 1500
 
-"$BIN/rfc7306" --list >"$tmp/list"
-while read -r name what; do
-	t "$name: $what" on_cli "$BIN/rfc7306" "$CLI4" "$name"
-done <"$tmp/list"
+cases rfc7306
 teardown_hosts
 
 two_hosts 1500

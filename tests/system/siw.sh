@@ -7,12 +7,6 @@
 
 [ -d /sys/module/siw ] || skip_all "siw is not loaded (scripts/guest --siw)"
 
-perf() {	# PROGRAM [OPTION...]
-	local prog=$1
-	shift
-	pair 18515 "$prog" -R -F -d "$SRV_DEV" "$@" -- "$prog" -R -F -d "$CLI_DEV" "$@" "$SRV4"
-}
-
 # The server's part is to be there, and to end in error.
 refused() {	# OP
 	local rc=0

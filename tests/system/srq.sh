@@ -8,15 +8,6 @@
 
 [ -x "$BIN/srq" ] || bail "no $BIN/srq: make -C tests/system OUT=..."
 
-nothing_left() {
-	local left
-	left=$(rdma resource show srq; rdma resource show qp; rdma resource show cq
-	       rdma resource show mr; rdma resource show ctx
-	       ps -eo comm | grep -E '^srnic-(tx|rx)/')
-	echo "$left"
-	[ -z "$left" ]
-}
-
 # The tools see it, with the QPs on it.
 is_shown() {
 	rdma resource show srq dev "$CLI_DEV" | grep -q 'type BASIC.* lqpn .* comm srq'
@@ -35,15 +26,11 @@ killed() {
 }
 
 one_host
-"$BIN/srq" --list >"$tmp/list"
-while read -r name what; do
-	t "$name: $what" on_cli "$BIN/srq" "$CLI4" "$name"
-done <"$tmp/list"
+cases srq
 t "kill -9 in full traffic" killed
 t "nothing is left" within 10 nothing_left
 
 # One QP: with more, ib_send_bw counts on a receiver that makes senders wait.
-t "ib_send_lat --use-srq" pair 18515 ib_send_lat -R -F -d "$SRV_DEV" --use-srq -n 200 -s 5000 -- \
-	ib_send_lat -R -F -d "$CLI_DEV" --use-srq -n 200 -s 5000 "$SRV4"
+t "ib_send_lat --use-srq" perf ib_send_lat --use-srq -n 200 -s 5000
 teardown_hosts
 done_testing

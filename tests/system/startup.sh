@@ -9,6 +9,6 @@
 [ -x "$BIN/roles" ] || bail "no $BIN/roles: make -C tests/system OUT=..."
 
 one_host
-scripted_peer 300 startup.py "$BIN/roles" "$CLI4" "$CLI_DEV"
+tap_of "" 300 "$top/tests/wire/startup.py" "$BIN/roles" "$CLI4" "$CLI_DEV"
 teardown_hosts
 done_testing

@@ -35,10 +35,6 @@ end_traffic() {
 	within 10 eval '! pgrep -x rping >/dev/null && ! pgrep -x ib_write_bw >/dev/null'
 }
 
-nothing_left() {
-	within 10 eval '[ $(kthreads) = 0 ]' || { ps -e -o pid,comm | grep srnic-; return 1; }
-}
-
 # in_time SECONDS COMMAND...
 in_time() {
 	local limit=$(($1 * SRNIC_SLOW)) start=$SECONDS
@@ -57,7 +53,7 @@ links() {
 
 killed() {
 	traffic && pkill -KILL -x rping && pkill -KILL -x ib_write_bw &&
-		end_traffic && nothing_left &&
+		end_traffic && within 10 nothing_left &&
 		within 10 eval 'rdma resource show sr1 | grep -q "pd 0 cq 0 qp 0 cm_id 0 mr 0"' &&
 		within 10 eval 'rdma resource show sr2 | grep -q "pd 0 cq 0 qp 0 cm_id 0 mr 0"' ||
 		{ rdma resource; return 1; }
@@ -66,25 +62,25 @@ killed() {
 one_side_killed() {
 	traffic && ip netns pids h1 | xargs -r kill -KILL
 	# ib_write_bw as server ends when its client has gone
-	within 20 eval '! pgrep -x ib_write_bw >/dev/null' && end_traffic && nothing_left
+	within 20 eval '! pgrep -x ib_write_bw >/dev/null' && end_traffic && within 10 nothing_left
 }
 
 link_deleted() {
-	traffic && in_time 10 rdma link delete sr1 && end_traffic && nothing_left && links
+	traffic && in_time 10 rdma link delete sr1 && end_traffic && within 10 nothing_left && links
 }
 
 module_removed() {
 	traffic && in_time 10 rmmod srnic && [ ! -e /sys/module/srnic ] &&
-		end_traffic && nothing_left && modprobe srnic && links
+		end_traffic && within 10 nothing_left && modprobe srnic && links
 }
 
 port_down() {
 	traffic && ip -n h1 link set v1 down && sleep 2 && ip -n h1 link set v1 up &&
-		[ "$(kthreads)" -ge 12 ] && end_traffic && nothing_left
+		[ "$(kthreads)" -ge 12 ] && end_traffic && within 10 nothing_left
 }
 
 netdev_deleted() {
-	traffic && in_time 10 ip -n h1 link del v1 && end_traffic && nothing_left &&
+	traffic && in_time 10 ip -n h1 link del v1 && end_traffic && within 10 nothing_left &&
 		within 10 eval '[ ! -e /sys/class/infiniband/sr1 ] && [ ! -e /sys/class/infiniband/sr2 ]'
 }
 
@@ -94,7 +90,7 @@ netns_deleted() {
 	# the namespaces live on until their programs have gone
 	pkill -KILL -x rping
 	pkill -KILL -x ib_write_bw
-	nothing_left &&
+	within 10 nothing_left &&
 		within 20 eval '[ ! -e /sys/class/infiniband/sr1 ] && [ ! -e /sys/class/infiniband/sr2 ]'
 }
 
@@ -115,7 +111,7 @@ repeat() {
 		teardown_hosts
 	done
 	within 30 eval '[ $(sockets) = 0 ]' || { cat /proc/net/sockstat; return 1; }
-	rmmod srnic && echo "after: $(objects | tr '\n' ' ')" && nothing_left && modprobe srnic
+	rmmod srnic && echo "after: $(objects | tr '\n' ' ')" && within 10 nothing_left && modprobe srnic
 }
 
 two_hosts 1500

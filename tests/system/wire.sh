@@ -221,8 +221,7 @@ done
 capture h1 v1 "$tmp/two.pcapng"
 t "two hosts: rping" pair 7174 rping -s -a "$SRV4" -S 3000 -C 5 -V -- \
 	rping -c -a "$SRV4" -S 3000 -C 5 -V
-t "two hosts: integrity" pair 7475 "$BIN/integrity" --server --addr "$SRV4" -- \
-	"$BIN/integrity" --client "$SRV4" --seed 3 --qps 2 --ops 60 --max-size 20000
+t "two hosts: integrity" integrity -- --seed 3 --qps 2 --ops 60 --max-size 20000
 stop_capture
 sent=$(sent_fpdus)
 t "two hosts: segmentation is TCP's" no_offloads h1 v1

@@ -100,6 +100,27 @@ def atomic_req(op, ident, stag, to, add, add_mask, compare=0, compare_mask=0):
     return struct.pack(">IIIQQQQQ", op, ident, stag, to, add, add_mask, compare, compare_mask)
 
 
+class StartFrame:
+    """An MPA Request or Reply that was received from the device (RFC 5044 7.1, RFC 6581 9)."""
+
+    def __init__(self, stream, key):
+        head = stream.octets(20)
+        if head[:16] != key:
+            raise ValueError("key %r" % head[:16])
+        self.flags, self.rev, n = struct.unpack_from(">BBH", head, 16)
+        if self.flags & 0x0F:
+            raise ValueError("reserved flags in %02x" % self.flags)
+        if n > 512:
+            raise ValueError("PD_Length %d" % n)
+        self.pd = stream.octets(n)
+        self.enhanced = None		# the IRD and the ORD word
+        if self.flags & MPA_S:
+            if n < 4:
+                raise ValueError("S without room for the enhanced data")
+            self.enhanced = struct.unpack_from(">HH", self.pd)
+            self.pd = self.pd[4:]
+
+
 class Segment:
     """A DDP segment that was received."""
 
@@ -200,14 +221,20 @@ class Stream:
             self.buf += more
         return True
 
+    def octets(self, n):
+        """The next octets of the stream, which have to come."""
+        if not self._fill(n):
+            raise ValueError("FIN after %d of %d octets" % (len(self.buf), n))
+        data, self.buf = self.buf[:n], self.buf[n:]
+        return data
+
     def _take(self, n, inside=True):
         """The next octets; none at FIN, which must not be inside of an FPDU."""
         if not self._fill(n):
             if self.buf or inside:
                 raise ValueError("FIN inside of an FPDU")
             return b""
-        data, self.buf = self.buf[:n], self.buf[n:]
-        return data
+        return self.octets(n)
 
     def _frame(self):
         """The next FPDU: without its markers, and all that its CRC covers, with the CRC."""

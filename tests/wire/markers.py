@@ -11,7 +11,7 @@ import struct
 import subprocess
 
 from iwarp import (ENH_A, ENH_C, MPA_C, MPA_M, MPA_R, MPA_S, READ_RESP, REP_KEY, REQ_KEY, SEND,
-                   WRITE, Markers, Stream, crc32c, start_frame, tagged, untagged)
+                   WRITE, Markers, StartFrame, Stream, crc32c, start_frame, tagged, untagged)
 
 # an FPDU begins at each multiple of 4 but where a marker is
 ALL_PHASES = 127
@@ -124,11 +124,10 @@ def request_from(listener, peer, p, rev, markers):
         sock = listener.accept()[0]
         sock.settimeout(20)
         s = Stream(sock)
-        key, flags, got_rev, pd = peer.reply(s)
-        p.expect(key == REQ_KEY and bool(flags & MPA_M) == markers, "request %r %02x" %
-                 (key, flags))
-        if got_rev == rev:
-            return s, flags
+        req = StartFrame(s, REQ_KEY)
+        p.expect(bool(req.flags & MPA_M) == markers, "request %02x" % req.flags)
+        if req.rev == rev:
+            return s, req.flags
         # another try with an older revision follows (RFC 6581 10)
         sock.sendall(start_frame(REP_KEY, MPA_C | MPA_R, rev))
         sock.close()

@@ -5,10 +5,9 @@
 A scripted iWARP peer on a plain TCP socket. Starts the program TARGET
 (target.c), connects to ADDRESS again and again, and sends good and bad streams.
 What comes back on the wire, and what TARGET says of completions, events and
-memory, must be as the RFCs and the RDMAC verbs demand. One line a test:
-"ok ID: WHAT" or "not ok ID: WHAT", the latter followed by "# ..." lines. ID is
-the row of the requirement tables that is tested; given ROWs, only those
-are. Then a line for a table, with
+memory, must be as the RFCs and the RDMAC verbs demand. The output is TAP, a test
+is called "ID: WHAT". ID is the row of the requirement tables that is tested; given
+ROWs, only those are. Behind each test comes a line for a table, with
 the Terminate that the device sent: "# wire ID<tab>RESULT<tab>TERMINATE<tab>WHAT".
 """
 
@@ -22,7 +21,6 @@ import struct
 import subprocess
 import sys
 import termios
-import traceback
 
 import closing
 import markers
@@ -31,8 +29,11 @@ import rfc7306
 import terminate
 from iwarp import (ENH_A, ENH_C, MPA_C, MPA_M, MPA_R, MPA_S, READ_REQ,
                    READ_RESP, REP_KEY, REQ_KEY, SEND, SEND_INV, SEND_SE, SEND_SE_INV,
-                   TERMINATE, WRITE, Markers, Stream, fpdu, read_req, start_frame, tagged,
-                   untagged)
+                   TERMINATE, WRITE, Markers, StartFrame, Stream, fpdu, read_req, start_frame,
+                   tagged, untagged)
+
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from tap import Failure, Tap, expect
 
 PORT = 7900
 IRD = 4
@@ -55,15 +56,6 @@ TOLD_WRITE, TOLD_SEND = range(21, 23)
 PIECES = 4	# of its message, alike
 
 
-class Failure(Exception):
-    pass
-
-
-def expect(cond, what):
-    if not cond:
-        raise Failure(what)
-
-
 class Offer:
     def __init__(self, pd):
         (self.addr, self.len, self.all, self.only_read, self.only_write, self.local,
@@ -79,7 +71,7 @@ class Peer:
         line = self.program.stderr.readline()
         if "ready" not in line:
             sys.exit("target: " + line)
-        self.count = self.failed = 0
+        self.tap = Tap()
         self.stream = None
         self.untold = 0			# connections the target has said nothing of yet
 
@@ -105,18 +97,17 @@ class Peer:
         enhanced = (ENH_A | IRD, ENH_C | IRD) if rev == 2 else None
         sock.sendall(start_frame(REQ_KEY, flags, rev, self.wish(**wish), enhanced))
         stream = self.stream = Stream(sock)
-        key, rflags, rrev, pd = self.reply(stream)
-        expect(key == REP_KEY and not rflags & MPA_R and rrev == rev,
-               "reply %r %02x %d" % (key, rflags, rrev))
+        rep = StartFrame(stream, REP_KEY)
+        rflags, pd = rep.flags, rep.pd
+        expect(not rflags & MPA_R and rep.rev == rev, "reply %02x %d" % (rflags, rep.rev))
         self.untold += 1
         # each end says what it wants to receive (RFC 5044 7.1.1); one is enough for CRC
         stream.crc = bool((flags | rflags) & MPA_C)
         stream.markers_in = Markers() if flags & MPA_M else None
         stream.markers_out = Markers() if rflags & MPA_M else None
         if rev == 2:
-            expect(rflags & MPA_S, "no enhanced data in the reply")
-            stream.ird, stream.ord = struct.unpack_from(">HH", pd)
-            pd = pd[4:]
+            expect(rep.enhanced, "no enhanced data in the reply")
+            stream.ird, stream.ord = rep.enhanced
             # the RTR that was offered: a Write of no length (RFC 6581 9)
             if rtr and stream.ird & ENH_A:
                 stream.put(tagged(WRITE, 0, 0))
@@ -124,17 +115,6 @@ class Peer:
             expect(self.answer().get("enabled"), "no word that the QP was modified")
         stream.t = Offer(pd)
         return stream
-
-    @staticmethod
-    def reply(stream):
-        if not stream._fill(20):
-            return None, 0, 0, b""
-        key = stream.buf[:16]
-        flags, rev, n = struct.unpack_from(">BBH", stream.buf, 16)
-        if not stream._fill(20 + n):
-            raise Failure("cut reply")
-        pd, stream.buf = stream.buf[20:20 + n], stream.buf[20 + n:]
-        return key, flags, rev, pd
 
     def answer(self):
         while True:
@@ -192,25 +172,12 @@ class Peer:
     def test(self, ident, what, func):
         if self.only and ident not in self.only:
             return
-        self.count += 1
         self.stream = None
-        try:
-            func()
-            print("ok %s: %s" % (ident, what))
-            self.row(ident, "ok", what)
-            return
-        except Failure as e:
-            why = str(e)
-        except Exception:
-            why = traceback.format_exc()
-        self.failed += 1
+        good = self.tap.test("%s: %s" % (ident, what), func)
         # the next test is not to hear of this one
-        if self.stream:
+        if self.stream and not good:
             self.stream.sock.close()
-        print("not ok %s: %s" % (ident, what))
-        for line in why.splitlines():
-            print("# " + line)
-        self.row(ident, "not ok", what)
+        self.row(ident, "ok" if good else "not ok", what)
 
     def row(self, ident, result, what):
         print("# wire %s\t%s\t%s\t%s" % (ident, result, self.stream and self.stream.term or "-",
@@ -686,8 +653,7 @@ def main():
     t("ST-18", "FIN while a Read is under way", lambda: fin_with_read_under_way(peer))
     good_exchange(peer, 4096)
     peer.program.kill()
-    print("# %d tests, %d failed" % (peer.count, peer.failed))
-    sys.exit(peer.failed > 0)
+    sys.exit(peer.tap.end())
 
 
 if __name__ == "__main__":

@@ -23,8 +23,7 @@ def main():
     as_initiator(su.test)
     as_responder(su.test)
     su.roles.program.kill()
-    print("# %d tests, %d failed" % (su.count, su.failed))
-    sys.exit(su.failed > 0)
+    sys.exit(su.tap.end())
 
 
 if __name__ == "__main__":

@@ -10,11 +10,10 @@ import struct
 import subprocess
 import sys
 import time
-import traceback
 
-from iwarp import (ENH_A, ENH_B, ENH_C, ENH_D, MPA_C, MPA_R, MPA_S, READ_REQ, READ_RESP, REP_KEY,
-                   REQ_KEY, SEND, Stream, WRITE, fpdu, start_frame, tagged, untagged)
-from peer import Failure, check_term, expect
+from iwarp import (ENH_A, ENH_B, ENH_C, ENH_D, MPA_C, MPA_R, READ_REQ, READ_RESP, REP_KEY,
+                   REQ_KEY, SEND, StartFrame, Stream, WRITE, fpdu, start_frame, tagged, untagged)
+from peer import Failure, Tap, check_term, expect
 
 PORT, PEER_PORT = 7910, 7911
 MAX_DEPTH = 128			# IRD and ORD of the device
@@ -90,23 +89,14 @@ class Roles:
         self.tell("connect", PEER_PORT, pd, resources, depth, recvs)
 
 
-class Frame:
-    """An MPA Request or Reply that was received."""
+class Frame(StartFrame):
+    """An MPA Request or Reply that was received, and what its enhanced data says."""
 
     def __init__(self, stream, key):
-        expect(stream._fill(20), "closed in place of a start-up frame")
-        self.key = stream.buf[:16]
-        self.flags, self.rev, n = struct.unpack_from(">BBH", stream.buf, 16)
-        expect(self.key == key, "key %r" % self.key)
-        expect(not self.flags & 0x0F, "reserved flags in %02x" % self.flags)
-        expect(n <= 512, "PD_Length %d" % n)
-        expect(stream._fill(20 + n), "cut frame")
-        self.pd, stream.buf = stream.buf[20:20 + n], stream.buf[20 + n:]
+        super().__init__(stream, key)
         self.ird = self.ord = self.a = self.b = self.c = self.d = None
-        if self.flags & MPA_S:
-            expect(n >= 4, "S without room for the enhanced data")
-            i, o = struct.unpack_from(">HH", self.pd)
-            self.pd = self.pd[4:]
+        if self.enhanced:
+            i, o = self.enhanced
             self.ird, self.ord = i & NONE, o & NONE
             self.a, self.b = bool(i & ENH_A), bool(i & ENH_B)
             self.c, self.d = bool(o & ENH_C), bool(o & ENH_D)
@@ -127,7 +117,7 @@ class Suite:
         self.listener.bind((address, PEER_PORT))
         self.listener.listen(8)
         self.listener.settimeout(15 * SLOW)
-        self.count = self.failed = 0
+        self.tap = Tap()
         self.open = []
 
     def read(self, name):
@@ -156,20 +146,10 @@ class Suite:
         return self.keep(self.listener.accept()[0])
 
     def test(self, ident, what, func, *args, **policy):
-        self.count += 1
-        why = None
-        try:
+        def run():
             self.set(**policy)
             func(self, *args)
-        except Failure as e:
-            why = str(e)
-        except Exception:
-            why = traceback.format_exc()
-        print("%s %s: %s" % ("not ok" if why else "ok", ident, what))
-        for line in (why or "").splitlines():
-            print("# " + line)
-        self.failed += bool(why)
-        sys.stdout.flush()
+        self.tap.test("%s: %s" % (ident, what), run)
         for sock in self.open:
             sock.close()
         self.open = []

@@ -14,8 +14,6 @@ for p in mutate scribble integrity; do
 	[ -x "$BIN/$p" ] || bail "no $BIN/$p: make -C tests/system OUT=..."
 done
 
-counter() { cat "/sys/class/infiniband/$SRV_DEV/ports/1/hw_counters/$1"; }
-
 # mutate WHAT OPTION...: what it prints is shown also if it passes, the table of
 # mutations and answers that is
 mutate() {
@@ -23,16 +21,6 @@ mutate() {
 	local rc=$?
 	cat "$tmp/mutate"
 	return $rc
-}
-
-# Everything the peer did has had its end at the device.
-nothing_left() {
-	local left
-	left=$(for o in qp cq mr pd cm_id ctx srq; do rdma resource show $o; done 2>/dev/null
-	       ip netns exec h1 ss -Htna | grep -v TIME-WAIT
-	       ps -eo comm | grep -E '^srnic-(tx|rx)/')
-	echo "$left"
-	[ -z "$left" ]
 }
 
 still_works() {
@@ -43,19 +31,17 @@ still_works() {
 # Beside it others go on with their work, each octet of which is checked.
 scribble() {
 	local end=$((SECONDS + SCRIBBLE)) rc=0 n=0 pid before
-	before=$(counter ring_corruptions)
+	before=$(counter "$SRV_DEV" ring_corruptions)
 	on_cli "$BIN/scribble" --seed "$SEED" --seconds "$SCRIBBLE" "$CLI4" >"$tmp/scribble" 2>&1 &
 	pid=$!
 	while [ $SECONDS -lt $end ] && [ $rc = 0 ]; do
-		pair 7475 "$BIN/integrity" --server --addr "$SRV4" --timeout 60 -- \
-			"$BIN/integrity" --client "$SRV4" --seed "$SEED" --timeout 60 \
-			--qps 2 --ops 60 || rc=1
+		integrity --timeout 60 -- --seed "$SEED" --qps 2 --ops 60 || rc=1
 		n=$((n + 1))
 	done
 	wait $pid || rc=1
 	cat "$tmp/scribble"	# last, so that it is seen
-	echo "# beside it: $n runs of integrity; ring_corruptions $(($(counter ring_corruptions) - before))"
-	[ "$(counter ring_corruptions)" -gt "$before" ] && return $rc
+	echo "# beside it: $n runs of integrity; ring_corruptions $(($(counter "$SRV_DEV" ring_corruptions) - before))"
+	[ "$(counter "$SRV_DEV" ring_corruptions)" -gt "$before" ] && return $rc
 }
 
 no_log_flood() {

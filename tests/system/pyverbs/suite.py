@@ -10,9 +10,9 @@ or are not run. With --rdmacm the tests are those whose reason in FILE is "rtr",
 run with QPs that are connected by rdma_cm (see rdmacm.py), and those of
 rdmacm_tests.py.
 
-For each test one line of three columns goes to the standard output:
-"ok", "not ok" or "skip", the name, and the reason or the time. The rest of the
-output says what happened, and ends with unittest's own summary.
+Each test has a line of TAP on the standard output, with its time, or the reason
+for which it was skipped. At last come unittest's own summary and the plan: all that
+was loaded has run.
 
 The tests run in a child of this process; if one of them kills it or hangs, those
 behind it run in another. So none hides the others, and the interpreter, which is
@@ -31,6 +31,9 @@ import sys
 import time
 import traceback
 import unittest
+
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../..'))
+from tap import Tap
 
 LIMIT = 60  # seconds for one test
 
@@ -143,6 +146,7 @@ class Forking(unittest.TestSuite):
     def __init__(self, tests, rules, after):
         super().__init__(tests)
         self.rules, self.after = rules, after
+        self.tap = Tap()
 
     def run(self, result, debug=False):
         fits = [(t, reason_for(self.rules, name_of(t))) for t in self]
@@ -163,26 +167,22 @@ class Forking(unittest.TestSuite):
             child.end()
         return result
 
-    @staticmethod
-    def note(test, why, result, verdict, text, took):
+    def note(self, test, why, result, verdict, text, took):
         result.startTest(test)
         if verdict == 'skip' and not why:
             verdict, text = 'failure', f'is not among those that may skip, but did: {text}'
-        third = f'{took:.1f} s'
+        name = f'{name_of(test)} ({took:.1f} s)'
         if verdict == 'ok':
             result.addSuccess(test)
-            if why:
-                print(f'{name_of(test)} passes, but the list says: {why}', file=sys.stderr)
+            self.tap.result(True, name, why and f'passes, but the list says: {why}' or '')
         elif verdict == 'skip':
             result.addSkip(test, text)
-            third = why
+            self.tap.skip(name_of(test), why)
         else:
             # the text is that of the child, not of an exception here
             (result.failures if verdict == 'failure' else result.errors).append((test, text))
-            verdict = 'not ok'
-            print(text, file=sys.stderr, flush=True)
+            self.tap.result(False, name, text)
         result.stopTest(test)
-        print(verdict, name_of(test), third, sep='\t', flush=True)
 
 
 def all_tests(suite):
@@ -248,8 +248,12 @@ def main():
     if args.globs:
         cases = [t for t in cases
                  if any(fnmatch.fnmatchcase(t.id(), g) for g in args.globs)]
-    result = unittest.TextTestRunner(verbosity=0).run(Forking(cases, rules, after))
-    sys.exit(not result.wasSuccessful())
+    suite = Forking(cases, rules, after)
+    unittest.TextTestRunner(stream=sys.stdout, verbosity=0).run(suite)
+    # of what was loaded nothing may be lost
+    if suite.tap.count != len(cases):
+        sys.exit(f'{suite.tap.count} tests ran of {len(cases)}')
+    sys.exit(suite.tap.end())
 
 
 if __name__ == '__main__':

@@ -45,8 +45,8 @@ int conn_post_recvs(struct conn *c)
 
 		if (err)
 			return err;
-		c->rq_tail++;
-		c->j->rq_posted++;
+		wr_posted(&c->j->rq_posted, &c->j->rq_open, &c->j->rq_next,
+			  c->rq_tail++ % RQ_DEPTH);
 	}
 	return 0;
 }
@@ -75,9 +75,9 @@ static int post(struct conn *c, struct ibv_send_wr *wr, struct sent s)
 	err = ibv_post_send(c->qp, wr, &bad);
 	if (err)
 		return err;
+	wr_posted(&c->j->sq_posted, &c->j->sq_open, &c->j->sq_next, c->sq_tail % SQ_DEPTH);
 	c->sq[c->sq_tail++ % SQ_DEPTH] = s;
 	c->since_signal = s.signaled ? 0 : c->since_signal + 1;
-	c->j->sq_posted++;
 	return 0;
 }
 
@@ -283,7 +283,7 @@ static void send_completion(struct conn *c, const struct ibv_wc *wc)
 			violation("connection %u: completion of WR %llu, none of %llu",
 				  c->index, (unsigned long long)seq,
 				  (unsigned long long)c->sq_head);
-		c->j->sq_silent++;
+		wr_done(&c->j->sq_silent, &c->j->sq_open, c->sq_head % SQ_DEPTH);
 	}
 	c->sq_head = seq + 1;
 	if (wc->status == IBV_WC_SUCCESS) {
@@ -293,18 +293,18 @@ static void send_completion(struct conn *c, const struct ibv_wc *wc)
 		if (!s->signaled)
 			violation("connection %u: unsignaled WR %llu has a completion", c->index,
 				  (unsigned long long)seq);
-		c->j->sq_done++;
+		wr_done(&c->j->sq_done, &c->j->sq_open, seq % SQ_DEPTH);
 		sent_done(c, s, c->send + seq % SQ_DEPTH * t.slot);
 		return;
 	}
 	if (wc->status == IBV_WC_WR_FLUSH_ERR) {
-		c->j->sq_flushed++;
+		wr_done(&c->j->sq_flushed, &c->j->sq_open, seq % SQ_DEPTH);
 	} else {
 		if (c->sq_failed)
 			violation("connection %u: a second error, of WR %llu: %s", c->index,
 				  (unsigned long long)seq, ibv_wc_status_str(wc->status));
 		c->sq_failed = true;
-		c->j->sq_error++;
+		wr_done(&c->j->sq_error, &c->j->sq_open, seq % SQ_DEPTH);
 		c->j->reason = wc->status;
 	}
 	c->flushing = true;
@@ -363,20 +363,20 @@ static void message(struct conn *c, const struct ibv_wc *wc, const uint8_t *buf)
 	c->j->ops++;
 }
 
-/* @buf: where it was received; the caller posts the WR anew. */
+/* @j: the queue's place, and its slot; @buf: where it was received; the caller posts the WR anew. */
 static void recv_completion(struct conn *c, const struct ibv_wc *wc, const uint8_t *buf,
-			    struct jconn *j)
+			    struct jconn *j, uint32_t slot)
 {
 	switch (wc->status) {
 	case IBV_WC_SUCCESS:
-		j->rq_done++;
+		wr_done(&j->rq_done, &j->rq_open, slot);
 		message(c, wc, buf);
 		break;
 	case IBV_WC_WR_FLUSH_ERR:
-		j->rq_flushed++;
+		wr_done(&j->rq_flushed, &j->rq_open, slot);
 		break;
 	default:
-		j->rq_error++;
+		wr_done(&j->rq_error, &j->rq_open, slot);
 		c->j->reason = wc->status;
 		break;
 	}
@@ -399,7 +399,7 @@ static void completion(const struct ibv_wc *wc)
 
 		c = conn_by_qpn(wc->qp_num);
 		srq_give_back(slot);
-		recv_completion(c, wc, t.srq_mem + (size_t)slot * t.slot, &t.j->srq);
+		recv_completion(c, wc, t.srq_mem + (size_t)slot * t.slot, &t.j->srq, slot);
 		srq_feed();
 	} else {
 		uint64_t seq = WR_SEQ(wc->wr_id);
@@ -417,7 +417,8 @@ static void completion(const struct ibv_wc *wc)
 					  (unsigned long long)c->rq_head,
 					  (unsigned long long)c->rq_tail);
 			c->rq_head++;
-			recv_completion(c, wc, c->recv + seq % RQ_DEPTH * t.slot, c->j);
+			recv_completion(c, wc, c->recv + seq % RQ_DEPTH * t.slot, c->j,
+					seq % RQ_DEPTH);
 			if (wc->status == IBV_WC_SUCCESS && c->j->state != CONN_DRAINING) {
 				int err = conn_post_recvs(c);
 

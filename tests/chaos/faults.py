@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """The faults. Each function does one to a pair of hosts, undoes what does not undo
-itself, and says which connections may end by it (may), which have to (must), and
-which processes may find their device gone. All others must not notice."""
+itself, and says which connections may end by it (may), which have to (must),
+which processes may find their device gone, and whether it took effect (took): an order
+can be refused by a connection that is about to end, an allocation may not have come.
+All others must not notice."""
 
 import os
+import re
 import signal
 import subprocess
 import time
@@ -17,7 +20,8 @@ TRACING = "/sys/kernel/tracing/"
 
 
 class Outcome:
-    def __init__(self, may=(), must=(), gone=(), rebuild=False):
+    def __init__(self, may=(), must=(), gone=(), rebuild=False, took=True):
+        self.took = took
         self.must = set(must)
         self.may = set(may) | self.must
         self.gone = set(gone)
@@ -28,8 +32,9 @@ KINDS = {}
 
 
 class Kind:
-    def __init__(self, function, weight, under, needs):
+    def __init__(self, function, weight, under, needs, quiet):
         self.function, self.weight, self.under, self.needs = function, weight, under, needs
+        self.quiet = quiet
         self.name = function.__name__.replace("_", "-")
 
     def missing(self):
@@ -40,10 +45,13 @@ class Kind:
         return None
 
 
-def fault(weight=10, under=False, needs=()):
-    """weight: how often, of all; under: also while the network loses packets"""
+def fault(weight=10, under=False, needs=(), quiet=False):
+    """
+    weight: how often, of all; under: also while the network loses packets; quiet: nothing
+    keeps the connections that end from being made anew at once
+    """
     def add(function):
-        kind = Kind(function, weight, under, needs)
+        kind = Kind(function, weight, under, needs, quiet)
         KINDS[kind.name] = kind
         return function
     return add
@@ -72,6 +80,13 @@ def set_link(pair, side, state):
 def netem(pair, side, *how):
     run("tc", "-n", pair.ns(side), "qdisc", "replace", "dev", pair.dev(side), "root", "netem",
         "limit", 1000, *how)
+
+
+def netem_seen(pair, side):
+    """Packets that it let through, and that it dropped"""
+    out = run("tc", "-n", pair.ns(side), "-s", "qdisc", "show", "dev", pair.dev(side))
+    m = re.search(r"netem .*\n Sent \d+ bytes (\d+) pkt \(dropped (\d+)", out)
+    return int(m[1]), int(m[2])
 
 
 def netem_off(pair, side):
@@ -139,9 +154,11 @@ def weather(*how):
         for side in sides:
             netem(pair, side, *how)
         time.sleep(rng.uniform(0.2, 0.8))
+        seen = [netem_seen(pair, side) for side in sides]
         for side in sides:
             netem_off(pair, side)
-        return Outcome()
+        return Outcome(took=any(dropped if "loss" in how else passed > 20
+                                for passed, dropped in seen))
     return blow
 
 
@@ -157,13 +174,13 @@ for name, how in (("loss", ("loss", "5%")), ("reordering", ("delay", "8ms", "4ms
 
 @fault(weight=20)
 def mtu(ctl, pair, rng):
-    pair.mtu = rng.choice([600, 1000, 1280, 1500, 4000, 9000])
+    pair.mtu = rng.choice([m for m in (600, 1000, 1280, 1500, 4000, 9000) if m != pair.mtu])
     for side in rng.sample((0, 1), 2):
         ip(pair, side, "link", "set", pair.dev(side), "mtu", pair.mtu)
     return Outcome()
 
 
-@fault(weight=24, under=True)
+@fault(weight=24, under=True, quiet=True)
 def reset(ctl, pair, rng):
     """A RST out of nowhere"""
     s, i = pick_conn(rng, pair)
@@ -293,7 +310,7 @@ def by_order(command, odd=None, process=None):
         p = rng.choice(s.processes) if process is None else getattr(s, process)
         before = p.journal.conn(i)
         if not order(p, command, i):
-            return Outcome(may=[(s, i)])
+            return Outcome(may=[(s, i)], took=False)
         if not within(20, lambda: p.journal.conn(i).ended > before.ended):
             raise Trouble("%s %d: did not end by %s" % (p.name, i, command))
         return Outcome(must=[(s, i)])
@@ -305,27 +322,27 @@ for name, args in (("disconnect", ("disconnect",)), ("modify_to_error", ("error"
                    ("rereg_in_flight", ("rereg", 0)), ("invalidate_in_flight", ("invalidate", 1))):
     give = by_order(*args)
     give.__name__ = name
-    fault(weight=20, under=True)(give)
+    fault(weight=20, under=True, quiet=True)(give)
 
 
-@fault(weight=14)
+@fault(weight=14, quiet=True)
 def cq_overflow(ctl, pair, rng):
     s, i = pick_conn(rng, pair)
     p = s.client
     before = p.journal.conn(i)
     if not order(p, "overflow", i):
-        return Outcome(may=[(s, i)])
+        return Outcome(may=[(s, i)], took=False)
     if not within(30, lambda: p.journal.conn(i).ended >= before.ended + 2):
         raise Trouble("%s %d: no end by an overflow" % (p.name, i))
     return Outcome(must=[(s, i)])
 
 
-@fault(weight=14)
+@fault(weight=14, quiet=True)
 def srq_starvation(ctl, pair, rng):
     s = rng.choice(pair.sessions)
     before = [s.server.journal.conn(i).ended for i in range(CONNS)]
     if not order(s.server, "starve", 0):
-        return Outcome()
+        return Outcome(took=False)
     dry = within(20, lambda: any(s.server.journal.conn(i).ended > before[i] for i in (2, 3)))
     order(s.server, "feed", 0)
     if not dry:
@@ -362,6 +379,8 @@ def tcp_memory(ctl, pair, rng):
 
 
 def inject(what, probability, times, tasks, seconds):
+    """So many allocations fail at the most; whether one did. It takes as long as it says, or
+    longer if none came."""
     base = DEBUG + what + "/"
     write(base + "verbose", 0)
     write(base + "interval", 1)
@@ -385,6 +404,7 @@ def inject(what, probability, times, tasks, seconds):
     write(base + "times", times)
     write(base + "probability", probability)
     time.sleep(seconds)		# and no allocation of ours
+    failed = within(5, lambda: left(base) < times)
     write(base + "probability", 0)
     write("/proc/sys/kernel/printk", loglevel)
     for t in marked:
@@ -393,6 +413,13 @@ def inject(what, probability, times, tasks, seconds):
                 f.write("0")
         except OSError:
             pass
+    return failed
+
+
+def left(base):
+    """How many more allocations may fail"""
+    with open(base + "times") as f:
+        return int(f.read())
 
 
 def kthreads(names=None):
@@ -416,9 +443,9 @@ def failing_program(what):
         s, i = pick_conn(rng, pair)
         p = rng.choice(s.processes)
         s.client.journal.send(rng.choice(["disconnect", "error"]), i)
-        inject(what, rng.choice([2, 10, 40]), rng.choice([1, 10, 100]), [p.pid],
-               rng.uniform(0.2, 0.6))
-        return Outcome(may=s.conns())
+        took = inject(what, rng.choice([2, 10, 40]), rng.choice([1, 10, 100]), [p.pid],
+                      rng.uniform(0.2, 0.6))
+        return Outcome(may=s.conns(), took=took)
     return fail
 
 
@@ -434,9 +461,9 @@ def failing_kthreads(what):
         may = [(s2, i) for q in ctl.pairs for s2 in q.sessions for p2 in s2.processes
                for i, c in enumerate(p2.journal.conns())
                if "srnic-tx/%d" % c.qpn in names]
-        inject(what, rng.choice([2, 10, 40]), rng.choice([1, 10, 100]),
-               [pid for pid, comm in kthreads(names)], rng.uniform(0.1, 0.4))
-        return Outcome(may=may)
+        took = inject(what, rng.choice([2, 10, 40]), rng.choice([1, 10, 100]),
+                      [pid for pid, comm in kthreads(names)], rng.uniform(0.1, 0.4))
+        return Outcome(may=may, took=took)
     return fail
 
 
@@ -445,8 +472,9 @@ def failing_all(what):
         """Of everybody, interrupts and workqueues included, while connections are made"""
         s, i = pick_conn(rng, pair)
         s.client.journal.send("error", i)
-        inject(what, rng.choice([1, 5]), rng.choice([10, 100]), None, rng.uniform(0.1, 0.3))
-        return Outcome(may=[c for q in ctl.pairs for c in q.conns()])
+        took = inject(what, rng.choice([1, 5]), rng.choice([10, 100]), None,
+                      rng.uniform(0.1, 0.3))
+        return Outcome(may=[c for q in ctl.pairs for c in q.conns()], took=took)
     return fail
 
 
@@ -475,4 +503,4 @@ def half_open_storm(ctl, pair, rng):
     os.waitpid(pid, 0)
     if obeyed and not through:
         raise Trouble("%s %d: nobody gets in during a storm" % (s.name, i))
-    return Outcome(may=[(s, i)])
+    return Outcome(may=[(s, i)], took=obeyed)

@@ -4,16 +4,20 @@
 import ctypes
 import os
 import subprocess
+import sys
 import time
 
 import journal
 from journal import CONNS
 
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from tap import Failure
+
 BIN = os.environ.get("CHAOS_BIN", "build/tests")
 RUN = "/dev/shm/chaos"
 
 
-class Trouble(Exception):
+class Trouble(Failure):
     """What must not happen"""
 
 

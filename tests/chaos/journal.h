@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#define JOURNAL_MAGIC	0x63686132
+#define JOURNAL_MAGIC	0x63686133
 #define CONNS		4
 
 enum phase { PHASE_START, PHASE_RUN, PHASE_DONE, PHASE_GONE, PHASE_FAILED };
@@ -30,16 +30,23 @@ enum command {
 	CMD_FEED,		/* and go on again */
 };
 
-/* Counts are over all connections that this place has had. */
+/*
+ * Counts are over all connections that this place has had. Each is kept where it
+ * happens: *_posted where a WR is posted, the others where a completion is polled, of
+ * its kind. The open ones are recorded apart from that, a bit for each slot, so that
+ * the counts can be held against it.
+ */
 struct jconn {
 	uint32_t state;
 	uint32_t begun;		/* connections that came to be */
 	uint32_t ended;		/* that are gone */
-	uint32_t tried;		/* attempts to connect that failed */
+	uint32_t tried;		/* attempts to connect that failed, but for those refused */
+	uint32_t refused;	/* by the peer's program, or because it is not there */
+	uint32_t rejected;	/* requests that this end refused */
+	uint32_t forced;	/* ends that were asked for and never told of */
 	uint32_t qpn;
 	uint32_t port;		/* TCP port of the peer, if this end accepted */
 	uint32_t reason;	/* why it ended */
-	uint32_t pad;
 	uint64_t sq_posted;
 	uint64_t sq_done;	/* completed with success */
 	uint64_t sq_silent;	/* unsignaled, and done by a later completion's word */
@@ -52,6 +59,10 @@ struct jconn {
 	uint64_t purged;	/* went with a QP that was destroyed, of both queues */
 	uint64_t ops;		/* verified operations of both directions */
 	uint64_t bytes;		/* verified */
+	uint64_t sq_open;	/* WRs whose end was not told yet: bit N is slot N */
+	uint64_t rq_open;
+	uint64_t sq_next;	/* number of the QP's next WR */
+	uint64_t rq_next;
 };
 
 struct journal {
@@ -64,7 +75,8 @@ struct journal {
 	uint32_t cmd_ack;	/* cmd_seq of the command that was carried out last */
 	uint32_t cmd_err;	/* 0, or an errno */
 	uint32_t may_miss;	/* the controller's: the kernel may lack memory for an event */
-	char failure[220];
+	uint32_t step;		/* between a count and the record of what is open */
+	char failure[216];
 	struct jconn srq;	/* rq_* only */
 	struct jconn conn[CONNS];
 };

@@ -12,10 +12,12 @@ START, RUN, DONE, GONE, FAILED = range(5)
 COMMANDS = ("none quit disconnect error destroy dereg rereg invalidate overflow "
             "starve feed").split()
 
-HEAD = struct.Struct("9I220s")
-CONN = struct.Struct("8I12Q")
-NAMES = ("state begun ended tried qpn port reason pad sq_posted sq_done sq_silent sq_flushed "
-         "sq_error rq_posted rq_done rq_flushed rq_error purged ops bytes").split()
+HEAD = struct.Struct("10I216s")
+CONN = struct.Struct("10I16Q")
+NAMES = ("state begun ended tried refused rejected forced qpn port reason sq_posted sq_done "
+         "sq_silent sq_flushed sq_error rq_posted rq_done rq_flushed rq_error purged ops bytes "
+         "sq_open rq_open sq_next rq_next").split()
+SQ_DEPTH, RQ_DEPTH = 32, 16	# of traffic.h
 SIZE = HEAD.size + CONN.size * (CONNS + 1)
 
 
@@ -39,9 +41,22 @@ class Counts:
     def failed(self):
         return self.sq_error + self.rq_error
 
-    def outstanding(self):
+    def open(self):
+        """By the record of what is open, not by the counts"""
+        return bin(self.sq_open).count("1") + bin(self.rq_open).count("1")
+
+    def lost(self):
+        """WRs that were posted, and neither completed, nor went with their QP, nor are open"""
         return (self.posted() - self.completed() - self.flushed() - self.failed() -
-                self.purged)
+                self.purged - self.open())
+
+    def newest_are_open(self):
+        """WRs of a queue complete in order: what is open is the last that were posted."""
+        def newest(mask, number, depth):
+            n = bin(mask).count("1")
+            return mask == sum(1 << i % depth for i in range(number - n, number))
+        return (newest(self.sq_open, self.sq_next, SQ_DEPTH) and
+                newest(self.rq_open, self.rq_next, RQ_DEPTH))
 
 
 class Journal:
@@ -62,7 +77,12 @@ class Journal:
 
     @property
     def failure(self):
-        return self.head()[9].split(b"\0")[0].decode(errors="replace")
+        return self.head()[10].split(b"\0")[0].decode(errors="replace")
+
+    @property
+    def step(self):
+        """It ended between a count and the record: one WR may be in one of them only."""
+        return self.head()[9] != 0
 
     def conn(self, i):
         return Counts(CONN.unpack_from(self.map, HEAD.size + CONN.size * (i + 1)))

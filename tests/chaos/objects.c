@@ -13,6 +13,43 @@ bool transient(int err)
 	return err == ENOMEM || err == EAGAIN || err == EINTR || err == ENOBUFS;
 }
 
+/*
+ * A count and the record of what is open are apart, but change as one: the controller
+ * allows for a death in between.
+ */
+static void step(uint32_t on)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	t.j->step = on;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+void wr_posted(uint64_t *count, uint64_t *open, uint64_t *next, uint32_t slot)
+{
+	step(1);
+	++*count;
+	++*next;
+	*open |= 1ULL << slot;
+	step(0);
+}
+
+void wr_done(uint64_t *count, uint64_t *open, uint32_t slot)
+{
+	step(1);
+	++*count;
+	*open &= ~(1ULL << slot);
+	step(0);
+}
+
+/* The QP goes with what is open, so that its queues begin anew. */
+static void wrs_purged(struct jconn *j)
+{
+	step(1);
+	j->purged += __builtin_popcountll(j->sq_open) + __builtin_popcountll(j->rq_open);
+	j->sq_open = j->rq_open = 0;
+	step(0);
+}
+
 static bool again(int err, int *tries, const char *what)
 {
 	if (!err)
@@ -64,8 +101,19 @@ bool device_setup(struct ibv_context *verbs)
 	return true;
 }
 
+/* They are taken in order; when no QP is left, none behind is completed and one before not. */
+static void srq_is_whole(void)
+{
+	for (uint32_t i = 0; i < SRQ_DEPTH; i++)
+		if (t.srq_seq[i] && t.srq_seq[i] < t.srq_newest)
+			violation("WR %llu of the SRQ never completed, but %llu did",
+				  (unsigned long long)t.srq_seq[i],
+				  (unsigned long long)t.srq_newest);
+}
+
 void device_release(void)
 {
+	srq_is_whole();
 	if (t.srq)
 		until_done(ibv_destroy_srq(t.srq), "ibv_destroy_srq");
 	if (t.srq_mr)
@@ -88,22 +136,24 @@ void srq_feed(void)
 		struct ibv_recv_wr *bad;
 		int err;
 
-		if (t.srq_posted[i])
+		if (t.srq_seq[i])
 			continue;
 		err = ibv_post_srq_recv(t.srq, &wr, &bad);
 		failed(NULL, err, "ibv_post_srq_recv");
 		if (err)
 			return;		/* called again */
-		t.srq_posted[i] = true;
-		t.j->srq.rq_posted++;
+		t.srq_seq[i] = ++t.srq_next;
+		wr_posted(&t.j->srq.rq_posted, &t.j->srq.rq_open, &t.j->srq.rq_next, i);
 	}
 }
 
 void srq_give_back(uint32_t slot)
 {
-	if (slot >= SRQ_DEPTH || !t.srq_posted[slot])
+	if (slot >= SRQ_DEPTH || !t.srq_seq[slot])
 		violation("a completion of SRQ slot %u, which is not posted", slot);
-	t.srq_posted[slot] = false;
+	if (t.srq_newest < t.srq_seq[slot])
+		t.srq_newest = t.srq_seq[slot];
+	t.srq_seq[slot] = 0;
 }
 
 static uint8_t *take(uint8_t **at, size_t bytes)
@@ -183,11 +233,23 @@ int conn_make(struct conn *c, struct rdma_cm_id *id)
 	return c->use_srq ? 0 : conn_post_recvs(c);
 }
 
+/* Destroys the QP with what is posted, of which nothing is told. */
+void conn_purge(struct conn *c)
+{
+	wrs_purged(c->j);
+	conn_unmake(c);
+}
+
 /* Down to nothing, in whatever state; nothing may come out of the CQ after this. */
 void conn_unmake(struct conn *c)
 {
 	uint8_t *mem = c->mem;
 
+	/* all was told: what was not is missing in the balance */
+	step(1);
+	c->j->sq_open = c->j->rq_open = 0;
+	c->j->sq_next = c->j->rq_next = 0;
+	step(0);
 	if (c->mw)
 		until_done(ibv_dealloc_mw(c->mw), "ibv_dealloc_mw");
 	if (c->qp) {

@@ -70,9 +70,10 @@ static void params(struct rdma_conn_param *p, const struct request *req)
 	};
 }
 
-static void give_up(struct conn *c)
+/* @count: of the journal, for what did not come to be */
+static void give_up(struct conn *c, uint32_t *count)
 {
-	c->j->tried++;
+	++*count;
 	if (c->qp)
 		conn_drain(c);	/* its receives have to come back, too */
 	else
@@ -93,10 +94,10 @@ static void conn_start(struct conn *c)
 		return;
 	}
 	c->j->state = CONN_CONNECTING;
-	c->deadline = now_ms() + 3000 * t.slow;
+	c->deadline = now_ms() + 6000 * t.slow;
 	resolve(t.addr, t.port, &addr);
 	if (rdma_resolve_addr(c->id, NULL, (struct sockaddr *)&addr, 2000 * t.slow))
-		give_up(c);
+		give_up(c, &c->j->tried);
 }
 
 static void connect_now(struct conn *c)
@@ -105,12 +106,12 @@ static void connect_now(struct conn *c)
 	struct rdma_conn_param param;
 
 	if (!device_setup(c->id->verbs) || conn_make(c, c->id)) {
-		give_up(c);
+		give_up(c, &c->j->tried);
 		return;
 	}
 	params(&param, &req);
 	if (rdma_connect(c->id, &param))
-		give_up(c);
+		give_up(c, &c->j->tried);
 }
 
 static void conn_request(struct rdma_cm_event *ev)
@@ -133,15 +134,17 @@ static void conn_request(struct rdma_cm_event *ev)
 	id->context = c;
 	c->id = id;
 	c->j->state = CONN_CONNECTING;
-	c->deadline = now_ms() + 5000 * t.slow;
+	c->deadline = now_ms() + 8000 * t.slow;
 	c->seed = req.seed;
 	params(&param, NULL);
 	if (conn_make(c, id) || rdma_accept(id, &param))
-		give_up(c);
+		give_up(c, &c->j->tried);
 	else
 		c->j->port = ntohs(rdma_get_dst_port(id));
 	return;
 reject:
+	if (req.magic == MAGIC && req.index < CONNS)
+		t.conn[req.index].j->rejected++;
 	rdma_reject(id, NULL, 0);
 	for (int i = 0; rdma_destroy_id(id) && i < 5000; i++)
 		usleep(1000);
@@ -151,6 +154,7 @@ static void cm_event(struct rdma_cm_event *ev)
 {
 	enum rdma_cm_event_type type = ev->event;
 	struct conn *c = ev->id->context;
+	int status = ev->status;
 
 	if (type == RDMA_CM_EVENT_CONNECT_REQUEST) {
 		conn_request(ev);
@@ -166,7 +170,7 @@ static void cm_event(struct rdma_cm_event *ev)
 	switch (type) {
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
 		if (rdma_resolve_route(c->id, 2000 * t.slow))
-			give_up(c);
+			give_up(c, &c->j->tried);
 		break;
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
 		connect_now(c);
@@ -181,7 +185,8 @@ static void cm_event(struct rdma_cm_event *ev)
 		conn_drain(c);
 		break;
 	default:	/* could not connect */
-		give_up(c);
+		give_up(c, type == RDMA_CM_EVENT_REJECTED && status == -ECONNREFUSED ?
+			&c->j->refused : &c->j->tried);
 	}
 }
 
@@ -233,9 +238,8 @@ static void async_events(void)
 
 static void purge(struct conn *c)
 {
-	c->j->purged += c->sq_tail - c->sq_head + c->rq_tail - c->rq_head;
 	c->j->ended += c->established;
-	conn_unmake(c);
+	conn_purge(c);
 }
 
 /* Nobody polls it: its CQ has to overflow, and its QP to end for it. */
@@ -278,6 +282,15 @@ static int disconnect(struct conn *c)
 	return err;
 }
 
+/* Of the end that was asked for */
+static void not_told(struct conn *c)
+{
+	if (!t.j->may_miss)
+		violation("connection %u: no event tells of the end that was asked for", c->index);
+	c->j->forced++;
+	conn_drain(c);
+}
+
 static void conn_step(struct conn *c, double seconds)
 {
 	if (c->overflow && c->qp && c->j->state != CONN_CONNECTING) {
@@ -291,7 +304,7 @@ static void conn_step(struct conn *c, double seconds)
 		break;
 	case CONN_CONNECTING:
 		if (now_ms() > c->deadline)
-			give_up(c);
+			give_up(c, &c->j->tried);
 		break;
 	case CONN_UP:
 		c->budget += seconds * t.rate;
@@ -302,7 +315,7 @@ static void conn_step(struct conn *c, double seconds)
 		else if (!c->ending)
 			conn_post(c);
 		else if (now_ms() > c->deadline)
-			conn_drain(c);	/* nobody told of the end that was asked for */
+			not_told(c);
 		break;
 	case CONN_DRAINING:
 		if (!conn_drained(c))

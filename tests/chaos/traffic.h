@@ -110,7 +110,9 @@ struct traffic {
 	struct ibv_srq *srq;
 	struct ibv_mr *srq_mr;
 	uint8_t *srq_mem;
-	bool srq_posted[SRQ_DEPTH], starving, quitting;
+	uint64_t srq_seq[SRQ_DEPTH];	/* which WR is in a slot; 0: none */
+	uint64_t srq_next, srq_newest;	/* posted, and completed */
+	bool starving, quitting;
 	struct conn conn[CONNS];
 };
 
@@ -121,11 +123,16 @@ void gone(void) __attribute__((noreturn));
 void failed(const struct conn *c, int err, const char *what);
 bool transient(int err);
 
+/* In the journal (objects.c) */
+void wr_posted(uint64_t *count, uint64_t *open, uint64_t *next, uint32_t slot);
+void wr_done(uint64_t *count, uint64_t *open, uint32_t slot);
+
 /* objects.c: what a connection is made of */
 bool device_setup(struct ibv_context *verbs);
 void device_release(void);
 int conn_make(struct conn *c, struct rdma_cm_id *id);
 void conn_unmake(struct conn *c);
+void conn_purge(struct conn *c);
 void srq_feed(void);
 void srq_give_back(uint32_t slot);
 

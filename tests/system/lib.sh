@@ -434,8 +434,8 @@ counter() { cat "/sys/class/infiniband/$1/ports/1/hw_counters/$2"; }
 # What programs made is gone: objects, kthreads, and the sockets of the hosts. Where
 # it may take a moment: within 10 nothing_left
 nothing_left() {
-	local left what ns
-	left=$(for what in srq qp cq mr pd cm_id ctx; do rdma resource show $what; done
+	local left ns
+	left=$(rdma resource show | grep -E ' (pd|cq|qp|cm_id|mr|ctx|srq) [1-9]'
 	       ps -eo comm | grep -E '^srnic-(tx|rx)/'
 	       for ns in $made_ns; do
 			[ ! -e "/run/netns/$ns" ] || ip netns exec "$ns" ss -Htnap | grep -v TIME-WAIT

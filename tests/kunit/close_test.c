@@ -217,7 +217,8 @@ static void modify_terminate(struct kunit *test)
 	struct ddp_hdr write = HDR_WRITE(mr->stag, mr->base);
 
 	KUNIT_EXPECT_EQ(test, modify(p, SRNIC_QP_TERMINATE), 0);
-	KUNIT_EXPECT_TRUE(test, in_state(p, SRNIC_QP_TERMINATE));
+	/* Error follows by itself */
+	KUNIT_EXPECT_TRUE(test, in_state(p, SRNIC_QP_TERMINATE) || in_state(p, SRNIC_QP_ERROR));
 	KUNIT_EXPECT_TRUE(test, p->qp->term_valid && p->qp->term_local);
 	KUNIT_EXPECT_EQ(test, p->qp->term.err.layer + p->qp->term.err.etype +
 			p->qp->term.err.code + p->qp->term.err.hdrct, 0);
@@ -309,44 +310,37 @@ static void modify_refused(struct kunit *test)
 	static const enum srnic_qp_state next[] = {
 		SRNIC_QP_IDLE, SRNIC_QP_RTS, SRNIC_QP_CLOSING, SRNIC_QP_TERMINATE,
 	};
-	static const enum srnic_qp_state now[] = { SRNIC_QP_CLOSING, SRNIC_QP_TERMINATE };
-	u32 i, j;
+	struct peer *p = open_with_receives(test);
+	u32 i;
 
-	for (i = 0; i < ARRAY_SIZE(now); i++) {
-		struct peer *p = open_with_receives(test);
-
-		KUNIT_EXPECT_EQ(test, modify(p, now[i]), 0);
-		for (j = 0; j < ARRAY_SIZE(next); j++) {
-			KUNIT_EXPECT_EQ(test, modify(p, next[j]), -EINVAL);
-			KUNIT_EXPECT_TRUE(test, in_state(p, now[i]));
-		}
-		KUNIT_EXPECT_EQ(test, modify(p, SRNIC_QP_ERROR), 0);
-		KUNIT_EXPECT_TRUE(test, in_state(p, SRNIC_QP_ERROR));
-		KUNIT_EXPECT_TRUE(test, was_reset(p));
-		peer_expect_closed(p, "forced", SRNIC_QP_ERROR);
-		peer_flushes(p, p->rcq, 10, 2);
+	KUNIT_EXPECT_EQ(test, modify(p, SRNIC_QP_CLOSING), 0);
+	for (i = 0; i < ARRAY_SIZE(next); i++) {
+		KUNIT_EXPECT_EQ(test, modify(p, next[i]), -EINVAL);
+		KUNIT_EXPECT_TRUE(test, in_state(p, SRNIC_QP_CLOSING));
+		/* Terminate is too short to be met with certainty */
+		KUNIT_EXPECT_FALSE(test, srnic_qp_transition_ok(SRNIC_QP_TERMINATE, next[i],
+								SRNIC_QP_BY_MODIFY));
 	}
+	KUNIT_EXPECT_EQ(test, modify(p, SRNIC_QP_ERROR), 0);
+	KUNIT_EXPECT_TRUE(test, in_state(p, SRNIC_QP_ERROR));
+	KUNIT_EXPECT_TRUE(test, was_reset(p));
+	peer_expect_closed(p, "forced", SRNIC_QP_ERROR);
+	peer_flushes(p, p->rcq, 10, 2);
 }
 
 /* ST-29, ST-46: the wait for a peer that does not answer has an end */
 static void peer_is_silent(struct kunit *test)
 {
-	struct peer *closing = open_with_receives(test), *term = open_with_receives(test);
+	struct peer *p = open_with_receives(test);
 
-	KUNIT_EXPECT_EQ(test, modify(closing, SRNIC_QP_CLOSING), 0);
-	KUNIT_EXPECT_EQ(test, modify(term, SRNIC_QP_TERMINATE), 0);
-	peer_expect_end(closing, "Closing", 0);
-	peer_expect_terminate(term, "Terminate", 0, 0);
+	KUNIT_EXPECT_EQ(test, modify(p, SRNIC_QP_CLOSING), 0);
+	peer_expect_end(p, "Closing", 0);
 	msleep(1000);
-	KUNIT_EXPECT_TRUE(test, in_state(closing, SRNIC_QP_CLOSING));
-	KUNIT_EXPECT_TRUE(test, in_state(term, SRNIC_QP_TERMINATE));
-	KUNIT_EXPECT_TRUE(test, was_reset(closing));
-	KUNIT_EXPECT_TRUE(test, was_reset(term));
-	peer_expect_closed(closing, "Closing", SRNIC_QP_ERROR);
-	peer_expect_closed(term, "Terminate", SRNIC_QP_ERROR);
-	KUNIT_EXPECT_EQ(test, closing->closed_err, -ETIMEDOUT);
-	peer_flushes(closing, closing->rcq, 10, 2);
-	peer_flushes(term, term->rcq, 10, 2);
+	KUNIT_EXPECT_TRUE(test, in_state(p, SRNIC_QP_CLOSING));
+	KUNIT_EXPECT_TRUE(test, was_reset(p));
+	peer_expect_closed(p, "Closing", SRNIC_QP_ERROR);
+	KUNIT_EXPECT_EQ(test, p->closed_err, -ETIMEDOUT);
+	peer_flushes(p, p->rcq, 10, 2);
 }
 
 /* One Send each way, the first of its stream */
@@ -420,6 +414,156 @@ static void destroy(struct kunit *test)
 	}
 }
 
+/* Ways into Terminate and, from there, to Error */
+static void bad_lkey(struct peer *p)
+{
+	struct ib_sge sge = { .length = 4, .lkey = 0xdead00 };
+
+	peer_post(p, IB_WR_SEND, 1, SIGNAL, &sge, 0, 0);
+	peer_wc(p, p->scq, 1, SRNIC_WC_INVALID_STAG);
+}
+
+static void lying_response(struct peer *p)
+{
+	struct ddp_hdr hdr = HDR_READ_RESP(0xdead00, 0);
+
+	peer_send(p, &hdr, "abcd", 4);
+}
+
+static void terminated(struct peer *p)
+{
+	static const u8 term[4] = { 0x00, 0x00, 0, 0 };
+	struct ddp_hdr hdr = HDR_TERMINATE;
+
+	peer_send(p, &hdr, term, sizeof(term));
+}
+
+static void by_modify(struct peer *p)
+{
+	modify(p, SRNIC_QP_TERMINATE);
+}
+
+/* A consumer has to hear of an error at once, whatever the peer does with its side */
+static void told_at_once(struct kunit *test)
+{
+	static void (* const error[])(struct peer *) = {
+		bad_lkey, lying_response, terminated, by_modify,
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(error); i++) {
+		struct peer *p = open_with_receives(test);
+		u64 begin = ktime_get_ns();
+
+		error[i](p);
+		peer_expect_closed(p, "an error, and the peer stays", SRNIC_QP_ERROR);
+		peer_flushes(p, p->rcq, 10, 2);
+		KUNIT_EXPECT_LT_MSG(test, ktime_get_ns() - begin, NSEC_PER_SEC / 2, "row %u", i);
+		/* the stream is not the QP's any more: another one can follow (ST-39) */
+		KUNIT_EXPECT_EQ(test, modify(p, SRNIC_QP_IDLE), 0);
+	}
+}
+
+/* TDN-8, X-6: what was staged, the Terminate and the FIN arrive when the peer reads, in order */
+static void words_linger(struct kunit *test)
+{
+	struct peer *p = open_with_receives(test);
+	u8 *big = vzalloc(BIG);
+	struct srnic_tpte *mr;
+	struct ib_sge sge;
+
+	KUNIT_ASSERT_NOT_NULL(test, big);
+	mr = peer_region(p, p->pd, big, BIG, ALL);
+	sge = peer_sge(mr, 0, BIG);
+	peer_post(p, IB_WR_RDMA_WRITE, 1, SIGNAL, &sge, 1, 2);
+	/* until the buffers of both sockets are full */
+	msleep(200);
+	KUNIT_EXPECT_EQ(test, modify(p, SRNIC_QP_TERMINATE), 0);
+	peer_expect_closed(p, "a peer that does not read", SRNIC_QP_ERROR);
+	peer_flushes(p, p->scq, 1, 1);
+	peer_unregister(p, mr);
+	vfree(big);
+	p->skip = ULP_WRITE;
+	peer_expect_terminate(p, "a peer that reads at last", 0x0000, 0);
+	KUNIT_EXPECT_GT(test, p->skipped, SZ_64K);
+	KUNIT_EXPECT_LT(test, p->skipped, BIG);
+	peer_expect_end(p, "a peer that reads at last", 0);
+}
+
+/* TDN-8, X-7: what the peer goes on sending is dropped; no RST overtakes the Terminate */
+static void linger_drains(struct kunit *test)
+{
+	struct peer *p = open_with_receives(test);
+	u8 *big = vzalloc(BIG);
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, big);
+	KUNIT_EXPECT_EQ(test, modify(p, SRNIC_QP_TERMINATE), 0);
+	peer_expect_closed(p, "Modify", SRNIC_QP_ERROR);
+	for (i = 0; i < 8; i++)
+		peer_send_octets(p, big, BIG);
+	peer_expect_terminate(p, "a peer that goes on", 0x0000, 0);
+	peer_expect_end(p, "a peer that goes on", 0);
+	vfree(big);
+}
+
+/* ST-29: a peer that has got everything and does not close is reset */
+static void linger_ends(struct kunit *test)
+{
+	struct peer *p = open_with_receives(test);
+
+	KUNIT_EXPECT_EQ(test, modify(p, SRNIC_QP_TERMINATE), 0);
+	peer_expect_terminate(p, "Modify", 0x0000, 0);
+	peer_expect_end(p, "Modify", 0);
+	msleep(PEER_CLOSE_TIMEOUT * MSEC_PER_SEC / 2);
+	KUNIT_EXPECT_NE(test, READ_ONCE(p->sock->sk->sk_state), TCP_CLOSE);
+	KUNIT_EXPECT_TRUE(test, was_reset(p));
+}
+
+/* Destroy in RTS delivers what was completed, and FIN behind it */
+static void destroy_delivers(struct kunit *test)
+{
+	struct peer *p = open_with_receives(test);
+	u8 *data = vzalloc(SZ_64K);
+	struct srnic_tpte *mr;
+	struct ib_sge sge;
+	u32 got = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, data);
+	mr = peer_region(p, p->pd, data, SZ_64K, ALL);
+	sge = peer_sge(mr, 0, SZ_64K);
+	peer_post(p, IB_WR_SEND, 1, SIGNAL, &sge, 0, 0);
+	peer_wc(p, p->scq, 1, SRNIC_WC_SUCCESS);
+	/* the device has not read it when the QP goes */
+	peer_send_octets(p, "\0\x12\x41\x43", 4);
+	KUNIT_EXPECT_EQ(test, srnic_qp_destroy(p->qp), 0);
+	p->qp = NULL;
+	while (got < SZ_64K) {
+		KUNIT_ASSERT_GT(test, peer_recv(p), 0);
+		got += p->data_len;
+	}
+	peer_expect_end(p, "destroy", 0);
+	peer_unregister(p, mr);
+	vfree(data);
+}
+
+/* Destroy in RTS with WRs outstanding resets */
+static void destroy_resets(struct kunit *test)
+{
+	struct peer *p = open_with_receives(test);
+	u8 mem[8];
+	struct srnic_tpte *mr = peer_region(p, p->pd, mem, 8, ALL);
+	struct ib_sge sge = peer_sge(mr, 0, 8);
+
+	peer_post(p, IB_WR_RDMA_READ, 1, SIGNAL, &sge, 1, 2);
+	peer_expect(p, ULP_READ_REQ, 28);
+	KUNIT_EXPECT_EQ(test, srnic_qp_destroy(p->qp), 0);
+	p->qp = NULL;
+	KUNIT_EXPECT_TRUE(test, was_reset(p));
+	peer_expect_end(p, "destroy", -ECONNRESET);
+	peer_unregister(p, mr);
+}
+
 /* QP-17, QP-20, QP-24, ST-15, ST-16: what Modify refuses changes nothing, not even what is right */
 static void modify_all_or_nothing(struct kunit *test)
 {
@@ -485,6 +629,12 @@ static struct kunit_case close_cases[] = {
 	KUNIT_CASE(peer_is_silent),
 	KUNIT_CASE(reuse),
 	KUNIT_CASE(destroy),
+	KUNIT_CASE(told_at_once),
+	KUNIT_CASE(words_linger),
+	KUNIT_CASE(linger_drains),
+	KUNIT_CASE(linger_ends),
+	KUNIT_CASE(destroy_delivers),
+	KUNIT_CASE(destroy_resets),
 	KUNIT_CASE(modify_all_or_nothing),
 	{}
 };

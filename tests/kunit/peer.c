@@ -4,6 +4,7 @@
 #include <linux/rtnetlink.h>
 #include <net/net_namespace.h>
 #include <net/sock.h>
+#include "linger.h"
 #include "peer.h"
 #include "stream.h"
 #include "wire/mpa.h"
@@ -35,6 +36,9 @@ static void on_abort(void *priv)
 
 static const struct srnic_llp_ops llp_ops = { .abort = on_abort, .closed = on_closed };
 
+/* Peers there are; streams linger only while there are some */
+static u32 peers;
+
 static void free_peer(struct kunit_resource *res)
 {
 	struct peer *p = res->data;
@@ -47,6 +51,8 @@ static void free_peer(struct kunit_resource *res)
 		if (p->region[i].pd)
 			srnic_tpt_remove(&p->region[i]);
 	synchronize_rcu();
+	if (!--peers)
+		srnic_linger_exit();
 }
 
 static int keep_peer(struct kunit_resource *res, void *context)
@@ -94,6 +100,9 @@ struct peer *peer_idle(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, srnic_qp_create(qp, p->dev, &init, NULL), 0);
 	qp->enables = SRNIC_QP_READ_ENABLED | SRNIC_QP_WRITE_ENABLED | SRNIC_QP_BIND_ENABLED;
 	p->qp = qp;
+	if (!peers)
+		KUNIT_ASSERT_EQ(test, srnic_linger_init(), 0);
+	peers++;
 	kunit_alloc_resource(test, keep_peer, free_peer, GFP_KERNEL, p);
 	return p;
 }
@@ -156,6 +165,7 @@ void peer_attach(struct peer *p, struct socket *passive, u16 ird, u16 ord)
 		.mpa = { .crc = !p->no_crc, .ird = ird, .ord = ord,
 			 .tx_markers = p->tx_markers, .rx_markers = p->rx_markers },
 		.stream = srnic_stream_new(passive),
+		.close_timeout = PEER_CLOSE_TIMEOUT,
 	};
 
 	p->in_pos = 0;

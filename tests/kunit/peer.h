@@ -13,6 +13,7 @@
 #define PEER_REGIONS	8
 #define PEER_DEPTH	16
 #define PEER_ROOM	(68 * 1024)
+#define PEER_CLOSE_TIMEOUT	2	/* seconds */
 
 /* RDMAP control octets, version 1 (RFC 5040 Figure 4) */
 #define ULP_WRITE	0x40

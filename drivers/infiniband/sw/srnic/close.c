@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Winding a stream down, by the tx kthread, in order: Terminate or FIN or
- * RST, the peer's end within a bound, rx kthread, queues, final state, events.
+ * Winding a stream down, by the tx kthread, in order: Terminate or FIN or RST,
+ * rx kthread, stream, queues, final state, events. Only a graceful close, in
+ * Closing, waits for the peer. In all other cases the stream lingers by itself
+ * (linger.c), so that who has to act on the error is told at once.
  */
 
 #include <linux/kthread.h>
+#include "linger.h"
 #include "qp.h"
 #include "rx.h"
 #include "srnic.h"
@@ -24,55 +27,69 @@ bool srnic_close_overdue(const struct srnic_qp *qp)
 	return time_after(jiffies, READ_ONCE(qp->close_deadline));
 }
 
-/* Until the peer's FIN or RST, an abort, or the bound. Inbound data is drained meanwhile. */
-static void wait_for_peer(struct srnic_qp *qp, unsigned long deadline)
-{
-	long left = deadline - jiffies;
-
-	if (left <= 0)
-		return;
-	wait_event_idle_timeout(qp->tx_wait,
-				test_bit(SRNIC_QPF_RX_DONE, &qp->flags) ||
-				test_bit(SRNIC_QPF_ABORT, &qp->flags) ||
-				test_bit(SRNIC_QPF_DESTROY, &qp->flags), left);
-}
-
 /*
- * Close with FIN. If the QP is being destroyed nobody waits for the peer: TCP
- * finishes the handshake by itself after the socket is released.
+ * Close with FIN, and wait for the peer's FIN or RST, an abort, or the bound.
+ * Inbound data is drained meanwhile. If the QP is being destroyed nobody waits.
  */
-static void close_gracefully(struct srnic_qp *qp, unsigned long deadline)
+static void close_gracefully(struct srnic_qp *qp)
 {
 	set_bit(SRNIC_QPF_FIN_SENT, &qp->flags);
 	srnic_stream_shutdown(qp->stream);
-	wait_for_peer(qp, deadline);
-	if (!test_bit(SRNIC_QPF_RX_DONE, &qp->flags) &&
-	    !test_bit(SRNIC_QPF_DESTROY, &qp->flags))
+	if (!wait_event_idle_timeout(qp->tx_wait,
+				     test_bit(SRNIC_QPF_RX_DONE, &qp->flags) ||
+				     test_bit(SRNIC_QPF_ABORT, &qp->flags) ||
+				     test_bit(SRNIC_QPF_DESTROY, &qp->flags),
+				     qp->close_timeout))
 		srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_LLP_LOST);	/* ST-46 */
 }
 
-static void close_llp(struct srnic_qp *qp)
+/* No send WR is posted or in progress: what the SQ has completed is all there is */
+static bool sq_at_rest(struct srnic_qp *qp)
 {
-	unsigned long deadline = jiffies + SRNIC_CLOSE_TIMEOUT;
+	return srnic_sq_empty(qp) && !qp->tx->busy;
+}
 
-	if (srnic_qp_state(qp) == SRNIC_QP_TERMINATE &&
-	    !srnic_tx_terminate(qp, deadline)) {
-		close_gracefully(qp, deadline);
-	} else if (srnic_qp_state(qp) == SRNIC_QP_CLOSING) {
-		/* no FIN inside of an FPDU or of a Read Response */
-		if (srnic_sq_empty(qp) && srnic_irq_empty(qp) &&
-		    !qp->tx->busy && !qp->tx->responding && !qp->tx->len)
-			close_gracefully(qp, deadline);
-		else
-			srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_BAD_CLOSE);	/* ST-20 */
-	}
+static void close_closing(struct srnic_qp *qp)
+{
+	/* no FIN inside of an FPDU or of a Read Response */
+	if (sq_at_rest(qp) && srnic_irq_empty(qp) && !qp->tx->responding && !qp->tx->len)
+		close_gracefully(qp);
+	else
+		srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_BAD_CLOSE);	/* ST-20 */
 	/* a WR posted, or a read asked for, as the FIN went: a bad close all the same (ST-43) */
-	if (srnic_qp_state(qp) == SRNIC_QP_CLOSING &&
-	    !(srnic_sq_empty(qp) && srnic_irq_empty(qp)))
+	if (!srnic_sq_empty(qp) || !srnic_irq_empty(qp))
 		srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_BAD_CLOSE);
-	if (srnic_qp_state(qp) == SRNIC_QP_ERROR ||
-	    !test_bit(SRNIC_QPF_FIN_SENT, &qp->flags))
-		srnic_stream_abort(qp->stream);
+}
+
+/* Return: whether the stream ends with FIN, behind all that was handed to TCP, or with RST. */
+static bool close_llp(struct srnic_qp *qp)
+{
+	if (srnic_qp_state(qp) == SRNIC_QP_TERMINATE)
+		return !srnic_tx_terminate(qp);
+	if (srnic_qp_state(qp) == SRNIC_QP_CLOSING)
+		close_closing(qp);
+	return srnic_qp_state(qp) == SRNIC_QP_CLOSING ||
+	       (test_bit(SRNIC_QPF_DELIVER, &qp->flags) && sq_at_rest(qp));
+}
+
+/*
+ * Neither kthread uses the stream any more. It is released if the peer has
+ * closed, too, and nothing is left to say.
+ */
+static void part_from_stream(struct srnic_qp *qp, bool fin)
+{
+	struct srnic_stream *stream = qp->stream;
+	struct srnic_words rest = srnic_tx_rest(qp);
+
+	qp->stream = NULL;
+	if (fin && (rest.buf || !test_bit(SRNIC_QPF_RX_DONE, &qp->flags))) {
+		srnic_linger(qp->dev, stream, &rest, qp->close_timeout);
+		return;
+	}
+	if (!fin)
+		srnic_stream_abort(stream);
+	kvfree(rest.buf);
+	srnic_stream_free(stream);
 }
 
 /* The state in which the QP stays, without a stream */
@@ -123,8 +140,9 @@ static int close_errno(const struct srnic_qp *qp, enum srnic_qp_state final)
  * @qp: has left RTS
  *
  * Afterwards the QP is in Error or Idle, its queues are flushed, the stream
- * is gone, and who made the connection was told. Takes at most about
- * SRNIC_CLOSE_TIMEOUT, or twice that out of Closing.
+ * is not the QP's any more, and who made the connection was told. Waits for the
+ * peer only in Closing, for the close time-out at most; Error follows at once
+ * (ST-32: the LLP Close goes on behind it).
  */
 void srnic_close(struct srnic_qp *qp)
 {
@@ -132,11 +150,13 @@ void srnic_close(struct srnic_qp *qp)
 	enum srnic_qp_state final;
 	unsigned long flags;
 	void *priv;
+	bool fin;
 	int err;
 
-	close_llp(qp);
+	fin = close_llp(qp);
 	srnic_stream_unhook(qp->stream);
 	kthread_stop(qp->rx_task);
+	part_from_stream(qp, fin);
 
 	/*
 	 * Before the QP is seen in Idle (ST-41, ST-48): who then takes it to Error

@@ -20,10 +20,8 @@
 #include <linux/wait.h>
 #include <linux/xarray.h>
 #include "cm_priv.h"
+#include "linger.h"
 #include "trace.h"
-
-/* Octets a peer may still send while we wait for it to close */
-#define SRNIC_CM_DRAIN		(64 * 1024)
 
 static struct workqueue_struct *srnic_cm_wq;
 /* All endpoints, by handle. Holds no reference: see srnic_ep_find(). */
@@ -276,33 +274,14 @@ void srnic_ep_close(struct srnic_ep *ep, bool abort)
 }
 
 /**
- * srnic_ep_linger - the last frame was sent; close when the peer does
+ * srnic_ep_linger - the last frame was sent: the stream lingers, the endpoint ends
  * @ep: with a stream; locked
  */
 void srnic_ep_linger(struct srnic_ep *ep)
 {
-	srnic_stream_shutdown(ep->stream);
-	ep->got = 0;
-	ep->state = SRNIC_EP_LINGER;
-	srnic_ep_deadline(ep, SRNIC_CM_LINGER_MS);
-	srnic_ep_kick(ep);
-}
-
-static void srnic_ep_run_linger(struct srnic_ep *ep)
-{
-	int n;
-
-	if (srnic_ep_unwanted(ep) || srnic_ep_expired(ep)) {
-		srnic_ep_close(ep, true);
-		return;
-	}
-	do {
-		n = srnic_stream_recv(ep->stream, ep->frame, sizeof(ep->frame));
-		if (n > 0)
-			ep->got += n;
-	} while (n > 0 && ep->got < SRNIC_CM_DRAIN);
-	if (n != -EAGAIN)
-		srnic_ep_close(ep, n > 0);
+	srnic_linger(ep->dev, ep->stream, NULL, ep->policy.close_timeout * HZ);
+	ep->stream = NULL;
+	srnic_ep_close(ep, false);
 }
 
 /* ----- the QP ----- */
@@ -385,6 +364,7 @@ int srnic_ep_attach(struct srnic_ep *ep, bool initiator,
 		.last_msg = last_len ? ep->frame : NULL,
 		.last_len = last_len,
 		.timeout_ms = SRNIC_CM_SEND_MS,
+		.close_timeout = ep->policy.close_timeout,
 	};
 	int err;
 
@@ -565,9 +545,6 @@ static void srnic_ep_run(struct work_struct *work)
 	case SRNIC_EP_ATTACHED:
 		srnic_ep_run_attached(ep);
 		break;
-	case SRNIC_EP_LINGER:
-		srnic_ep_run_linger(ep);
-		break;
 	case SRNIC_EP_IDLE:
 	case SRNIC_EP_CLOSED:
 		break;
@@ -627,7 +604,7 @@ int srnic_cm_init(void)
  * srnic_cm_exit - at unload of the module
  *
  * The devices are gone, and with them all that iwcm knows of. What is left
- * are endpoints iwcm never heard or dropped, and last words; they end at once.
+ * are endpoints iwcm never heard or dropped; they end at once.
  */
 void srnic_cm_exit(void)
 {

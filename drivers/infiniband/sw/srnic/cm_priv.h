@@ -19,8 +19,6 @@
 /* Time-outs an administrator may change are in struct srnic_policy, in seconds */
 /* For handing a start-up frame to TCP; it fits into an empty send buffer */
 #define SRNIC_CM_SEND_MS	(1 * MSEC_PER_SEC)
-/* For the peer to close after our last words */
-#define SRNIC_CM_LINGER_MS	(2 * MSEC_PER_SEC)
 /* A half-open connection this old gives way to a new one if all places are taken */
 #define SRNIC_CM_GRACE_MS	(1 * MSEC_PER_SEC)
 /* For the system to find memory for accept again */
@@ -57,9 +55,8 @@
  *                           CLOSED
  *
  * Every state with a socket of its own also goes to CLOSED on errors and time-
- * outs; by way of LINGER if a last frame is to reach the peer (a Reply with R,
- * a Terminate): there the stream is drained until the peer closes, since a
- * close with unread data would be a RST that overtakes the frame.
+ * outs. If a last frame is to reach the peer (a Reply with R, a Terminate), the
+ * stream is left to itself then: see linger.c.
  */
 enum srnic_ep_state {
 	SRNIC_EP_IDLE,
@@ -69,7 +66,6 @@ enum srnic_ep_state {
 	SRNIC_EP_AWAIT_REQUEST,
 	SRNIC_EP_REPORTED,
 	SRNIC_EP_ATTACHED,
-	SRNIC_EP_LINGER,
 	SRNIC_EP_CLOSED,
 };
 

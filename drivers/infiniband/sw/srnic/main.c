@@ -5,6 +5,7 @@
 #include <linux/rcupdate.h>
 #include <rdma/rdma_netlink.h>
 #include "cm.h"
+#include "linger.h"
 #include "srnic.h"
 
 #define VERSION	__stringify(SRNIC_VERSION_MAJOR) "." \
@@ -20,9 +21,12 @@ static int __init srnic_init(void)
 {
 	int err;
 
-	err = srnic_cm_init();
+	err = srnic_linger_init();
 	if (err)
 		return err;
+	err = srnic_cm_init();
+	if (err)
+		goto linger_exit;
 	err = srnic_netdev_init();
 	if (err)
 		goto cm_exit;
@@ -30,6 +34,8 @@ static int __init srnic_init(void)
 	return 0;
 cm_exit:
 	srnic_cm_exit();
+linger_exit:
+	srnic_linger_exit();
 	return err;
 }
 
@@ -43,6 +49,7 @@ static void __exit srnic_exit(void)
 	ib_unregister_driver(SRNIC_DRIVER_ID);
 	srnic_netdev_exit();
 	srnic_cm_exit();
+	srnic_linger_exit();
 	rcu_barrier();
 }
 

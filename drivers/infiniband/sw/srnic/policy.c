@@ -236,6 +236,7 @@ POLICY_NUMBER(connect_timeout, connect_timeout, false, 1, SRNIC_TIMEOUT_MAX);
 POLICY_NUMBER(request_timeout, request_timeout, false, 1, SRNIC_TIMEOUT_MAX);
 POLICY_NUMBER(reply_timeout, reply_timeout, false, 1, SRNIC_TIMEOUT_MAX);
 POLICY_NUMBER(accept_timeout, accept_timeout, false, 1, SRNIC_TIMEOUT_MAX);
+POLICY_NUMBER(close_timeout, close_timeout, false, 1, SRNIC_TIMEOUT_MAX);
 POLICY_NUMBER(keepalive, keepalive, true, 1, SRNIC_KEEPALIVE_MAX);
 
 static struct attribute *policy_attrs[] = {
@@ -249,6 +250,7 @@ static struct attribute *policy_attrs[] = {
 	&policy_request_timeout.attr.attr,
 	&policy_reply_timeout.attr.attr,
 	&policy_accept_timeout.attr.attr,
+	&policy_close_timeout.attr.attr,
 	&policy_keepalive.attr.attr,
 	NULL
 };
@@ -296,6 +298,8 @@ void srnic_policy_init(struct srnic_policy_owner *owner)
 		 * word while a listener is being destroyed.
 		 */
 		.accept_timeout = 60,
+		/* nobody waits for it but rdma_disconnect() */
+		.close_timeout = 5,
 		/* one small segment a minute; a dead peer is noticed in two */
 		.keepalive = 60,
 	};

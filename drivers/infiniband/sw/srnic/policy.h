@@ -18,6 +18,8 @@
  *		     to-peer set-up for the RTR, from the Reply on
  * @reply_timeout: for the MPA Reply
  * @accept_timeout: for our application to decide on a request
+ * @close_timeout: for the peer to close its side: bounds Closing, and a stream
+ *		   that lingers
  * @keepalive: idle time after which TCP asks whether the peer is still there; 0:
  *	       never
  */
@@ -28,6 +30,7 @@ struct srnic_policy {
 	u32 request_timeout;
 	u32 reply_timeout;
 	u32 accept_timeout;
+	u32 close_timeout;
 	u32 keepalive;
 };
 

@@ -251,9 +251,10 @@ static void qp_join_tx(struct srnic_qp *qp)
  * srnic_qp_destroy - end a QP in any state (QP-27 to QP-31)
  * @qp: no verb is running on it
  *
- * A stream that is closing is closed properly; one in RTS is reset. When this
- * returns there are no more completions, events or placements of this QP. May
- * sleep, bounded by the close time-out.
+ * A stream that is closing is closed properly, and so is one in RTS if all send
+ * WRs are complete; else it is reset. When this returns there are no more
+ * completions, events or placements of this QP. May sleep, bounded by the close
+ * time-out.
  *
  * Return: 0; -EBUSY while windows are bound to it, in Error too (MW-17), and
  * nothing has changed.
@@ -272,7 +273,7 @@ int srnic_qp_destroy(struct srnic_qp *qp)
 	set_bit(SRNIC_QPF_DESTROY, &qp->flags);
 	spin_unlock_irqrestore(&qp->lock, flags);
 	if (srnic_qp_state(qp) == SRNIC_QP_IDLE || srnic_qp_state(qp) == SRNIC_QP_RTS)
-		srnic_qp_abort(qp);
+		srnic_qp_give_up(qp);
 	wake_up(&qp->tx_wait);
 
 	srnic_qp_put(qp);
@@ -302,10 +303,11 @@ static void qp_error_idle(struct srnic_qp *qp)
 }
 
 /*
- * Error: stop all, reset the LLP (ST-25). @by says who asks. What is under way
- * towards a connection is given up too.
+ * Error: stop all, reset the LLP (ST-25). @by says who asks. @deliver: what the SQ
+ * has completed is delivered first, see close.c. What is under way towards a
+ * connection is given up too.
  */
-static int qp_to_error(struct srnic_qp *qp, u8 by)
+static int qp_to_error(struct srnic_qp *qp, u8 by, bool deliver)
 {
 	const struct srnic_llp_ops *ops = NULL;
 	enum srnic_qp_state from;
@@ -331,6 +333,8 @@ static int qp_to_error(struct srnic_qp *qp, u8 by)
 		priv = qp->llp_priv;
 		ops->abort(priv);
 	}
+	if (from == SRNIC_QP_RTS && deliver)
+		set_bit(SRNIC_QPF_DELIVER, &qp->flags);
 	set_bit(SRNIC_QPF_ABORT, &qp->flags);
 	spin_unlock_irqrestore(&qp->lock, flags);
 
@@ -348,7 +352,20 @@ static int qp_to_error(struct srnic_qp *qp, u8 by)
  */
 void srnic_qp_abort(struct srnic_qp *qp)
 {
-	qp_to_error(qp, SRNIC_QP_BY_MODIFY | SRNIC_QP_BY_FORCE);
+	qp_to_error(qp, SRNIC_QP_BY_MODIFY | SRNIC_QP_BY_FORCE, false);
+}
+
+/**
+ * srnic_qp_give_up - to Error, because nobody wants the connection any more
+ * @qp: alive
+ *
+ * As srnic_qp_abort(), but out of RTS the stream is not reset if all send WRs are
+ * complete: their data is delivered, with FIN behind it. Programs take a completed
+ * Send for one that arrives, and destroy or exit. Any context. Returns at once.
+ */
+void srnic_qp_give_up(struct srnic_qp *qp)
+{
+	qp_to_error(qp, SRNIC_QP_BY_MODIFY | SRNIC_QP_BY_FORCE, true);
 }
 
 /* Error to Idle: fails while the old stream is not gone (ST-37) */
@@ -404,7 +421,7 @@ int srnic_qp_modify(struct srnic_qp *qp, enum srnic_qp_state next)
 	case SRNIC_QP_IDLE:
 		return qp_to_idle(qp);
 	case SRNIC_QP_ERROR:
-		return qp_to_error(qp, SRNIC_QP_BY_MODIFY | SRNIC_QP_BY_FORCE);
+		return qp_to_error(qp, SRNIC_QP_BY_MODIFY | SRNIC_QP_BY_FORCE, false);
 	case SRNIC_QP_CLOSING:
 		done = srnic_qp_leave(qp, SRNIC_QP_CLOSING, SRNIC_EV_NONE);
 		return done ? 0 : -EINVAL;
@@ -543,6 +560,7 @@ static int qp_prepare(struct srnic_qp *qp, const struct srnic_attach *attach)
 	qp->mpa = attach->mpa;
 	qp->max_fpdu = attach->max_fpdu;
 	qp->initiator = attach->initiator;
+	qp->close_timeout = attach->close_timeout * HZ;
 	qp->error = RDMAP_OK;
 	qp->error_in_wc = false;
 	qp->term_valid = false;

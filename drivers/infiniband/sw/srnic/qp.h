@@ -6,8 +6,9 @@
  * A QP gets its stream by srnic_qp_attach(), which knows nothing of who calls
  * it. From then on two kthreads own the two directions (tx.c, rx.c). The tx
  * kthread also winds the stream down when the QP leaves RTS: it sends the
- * Terminate, closes, waits for the peer within a bound, stops the rx kthread,
- * flushes the queues, and is the last to touch the stream.
+ * Terminate, stops the rx kthread, leaves the stream to itself (linger.c),
+ * flushes the queues and raises the events. Only in Closing does it wait for
+ * the peer, within a bound.
  */
 #ifndef SRNIC_QP_H
 #define SRNIC_QP_H
@@ -52,9 +53,6 @@ enum srnic_qp_state {
  */
 #define SRNIC_QP_BY_FORCE	8
 
-/* Terminate and Closing end by then, whatever the peer does (ST-29) */
-#define SRNIC_CLOSE_TIMEOUT	(5 * HZ)
-
 /* What a QP accepts from its peer; bits of srnic_qp.enables (QP-06) */
 #define SRNIC_QP_READ_ENABLED	1
 #define SRNIC_QP_WRITE_ENABLED	2
@@ -88,6 +86,7 @@ struct srnic_llp_ops {
  *	      (an MPA Reply); NULL if none
  * @last_len: its octets
  * @timeout_ms: bound for sending it
+ * @close_timeout: seconds that the peer has to close its side, see srnic_policy
  */
 struct srnic_attach {
 	struct srnic_stream *stream;
@@ -97,6 +96,7 @@ struct srnic_attach {
 	void *last_msg;
 	u32 last_len;
 	unsigned int timeout_ms;
+	unsigned int close_timeout;
 };
 
 /* States of a send WR in the kernel */
@@ -219,6 +219,7 @@ struct srnic_qp {
 	struct mpa_result mpa;
 	u32 max_fpdu;			/* octets to send; 0: what fits a TCP segment */
 	bool initiator;
+	unsigned long close_timeout;	/* jiffies (ST-29) */
 	struct task_struct *rx_task;
 	struct completion tx_exit;	/* the tx kthread left the module's code */
 	bool tx_started;		/* ... and was not joined yet; attach and destroy only */
@@ -238,7 +239,8 @@ enum {
 	SRNIC_QPF_FIN,		/* the peer sent FIN, on an FPDU boundary */
 	SRNIC_QPF_TX_OPEN,	/* this end may send FPDUs (M-STA-4) */
 	SRNIC_QPF_FIN_SENT,	/* no more is sent; data now means Bad Close */
-	SRNIC_QPF_ABORT,	/* close by RST */
+	SRNIC_QPF_ABORT,	/* nobody waits for the peer */
+	SRNIC_QPF_DELIVER,	/* no RST overtakes what the SQ has completed */
 	SRNIC_QPF_RTR_READ,	/* our RTR was a Read Request, not answered yet */
 	SRNIC_QPF_STREAM_BITS,	/* those above belong to one stream */
 	SRNIC_QPF_DESTROY = SRNIC_QPF_STREAM_BITS,	/* nobody waits for the peer, or is told */
@@ -272,6 +274,7 @@ bool srnic_qp_terminated(struct srnic_qp *qp, const struct rdmap_term *term, boo
 bool srnic_qp_terminate(struct srnic_qp *qp, struct rdmap_term *term, bool *local,
 			bool *sent);
 void srnic_qp_abort(struct srnic_qp *qp);
+void srnic_qp_give_up(struct srnic_qp *qp);
 bool srnic_qp_leave(struct srnic_qp *qp, enum srnic_qp_state next,
 		    enum srnic_event event);
 bool srnic_close_overdue(const struct srnic_qp *qp);

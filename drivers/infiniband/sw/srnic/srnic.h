@@ -67,6 +67,7 @@ enum srnic_counter {
 	SRNIC_CNT_CONN_DROPPED,		/* refused for lack of room: backlog, memory */
 	SRNIC_CNT_CLOSE_GRACEFUL,
 	SRNIC_CNT_CLOSE_ABORTED,
+	SRNIC_CNT_CLOSE_LINGERED,	/* streams left to themselves, see linger.c */
 	SRNIC_CNT_COUNT,
 };
 

@@ -27,6 +27,7 @@ static const struct rdma_stat_desc descs[] = {
 	[SRNIC_CNT_CONN_DROPPED].name		= "conn_dropped",
 	[SRNIC_CNT_CLOSE_GRACEFUL].name		= "close_graceful",
 	[SRNIC_CNT_CLOSE_ABORTED].name		= "close_aborted",
+	[SRNIC_CNT_CLOSE_LINGERED].name		= "close_lingered",
 };
 
 static_assert(ARRAY_SIZE(descs) == SRNIC_CNT_COUNT);

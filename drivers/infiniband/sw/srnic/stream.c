@@ -416,6 +416,39 @@ u32 srnic_stream_emss(const struct srnic_stream *stream)
 }
 
 /**
+ * srnic_stream_unacked - does TCP still have bytes that the peer has not acknowledged?
+ * @stream: any state
+ *
+ * A FIN counts as one. Any context.
+ */
+bool srnic_stream_unacked(const struct srnic_stream *stream)
+{
+	const struct tcp_sock *tp = tcp_sk(stream->sock->sk);
+
+	return READ_ONCE(tp->snd_una) != READ_ONCE(tp->write_seq);
+}
+
+/**
+ * srnic_stream_names - both addresses, for a trace
+ * @stream: was connected once
+ * @local: set, all zero if not known
+ * @remote: as @local
+ *
+ * May sleep.
+ */
+void srnic_stream_names(const struct srnic_stream *stream, struct sockaddr_storage *local,
+			struct sockaddr_storage *remote)
+{
+	struct socket *sock = stream->sock;
+
+	memset(local, 0, sizeof(*local));
+	memset(remote, 0, sizeof(*remote));
+	kernel_getsockname(sock, (struct sockaddr *)local);
+	/* 2: the peer, also when the connection is gone */
+	sock->ops->getname(sock, (struct sockaddr *)remote, 2);
+}
+
+/**
  * srnic_stream_shutdown - send FIN after what was sent; receiving goes on
  * @stream: any state; where no FIN is due nothing is done
  *

@@ -8,7 +8,9 @@
 #define SRNIC_STREAM_H
 
 #include <linux/net.h>
+#include <linux/workqueue.h>
 #include <net/sock.h>
+#include "linger.h"
 
 struct srnic_device;
 
@@ -36,6 +38,12 @@ struct srnic_stream_ops {
  * @write_space: the socket's own callback
  * @state_change: the socket's own callback
  * @error_report: the socket's own callback
+ * @linger: runs a stream that lingers; this field and the next are linger.c's
+ * @lingering: in the list of those that do
+ * @deadline: jiffies; the end of it
+ * @words: what is still to be handed to TCP
+ * @fin: FIN is handed to TCP
+ * @hurry: the end is now
  */
 struct srnic_stream {
 	struct socket *sock;
@@ -45,6 +53,12 @@ struct srnic_stream {
 	void (*write_space)(struct sock *sk);
 	void (*state_change)(struct sock *sk);
 	void (*error_report)(struct sock *sk);
+	struct delayed_work linger;
+	struct list_head lingering;
+	unsigned long deadline;
+	struct srnic_words words;
+	bool fin;
+	bool hurry;
 };
 
 /* Takes the next octets of the stream */
@@ -74,6 +88,9 @@ void srnic_stream_walk(struct sk_buff *skb, unsigned int offset, unsigned int en
 int srnic_stream_read(struct srnic_stream *stream, srnic_stream_actor actor,
 		      void *ctx, size_t budget);
 enum srnic_stream_state srnic_stream_state(const struct srnic_stream *stream);
+bool srnic_stream_unacked(const struct srnic_stream *stream);
+void srnic_stream_names(const struct srnic_stream *stream, struct sockaddr_storage *local,
+			struct sockaddr_storage *remote);
 u32 srnic_stream_emss(const struct srnic_stream *stream);
 void srnic_stream_shutdown(struct srnic_stream *stream);
 void srnic_stream_abort(struct srnic_stream *stream);

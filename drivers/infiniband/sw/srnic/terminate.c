@@ -133,7 +133,7 @@ bool srnic_qp_leave(struct srnic_qp *qp, enum srnic_qp_state next,
 	spin_lock_irqsave(&qp->lock, flags);
 	from = qp->state;
 	if (from == SRNIC_QP_RTS)
-		WRITE_ONCE(qp->close_deadline, jiffies + SRNIC_CLOSE_TIMEOUT);
+		WRITE_ONCE(qp->close_deadline, jiffies + qp->close_timeout);
 	smp_wmb();	/* before the state: srnic_close_overdue() has no lock */
 	done = set_state(qp, next);
 	/* what brought it to Terminate is the reason, not how the stream ended then (AE-05) */
@@ -145,15 +145,15 @@ bool srnic_qp_leave(struct srnic_qp *qp, enum srnic_qp_state next,
 }
 
 /**
- * srnic_tx_terminate - send the Terminate if there is one to send (tx kthread)
+ * srnic_tx_terminate - hand the Terminate to TCP if there is one to send (tx kthread)
  * @qp: in Terminate; no other FPDU follows (TER-8)
- * @deadline: jiffies
  *
- * What was staged goes first: those FPDUs may be partly on the wire (X-6).
+ * What was staged goes first: those FPDUs may be partly on the wire (X-6). What TCP
+ * has no room for stays in the buffer.
  *
- * Return: 0, or an errno if the stream does not take it in time.
+ * Return: 0, or an errno if the connection is gone.
  */
-int srnic_tx_terminate(struct srnic_qp *qp, unsigned long deadline)
+int srnic_tx_terminate(struct srnic_qp *qp)
 {
 	u8 buf[RDMAP_MAX_TERM_LEN];
 	struct rdmap_term term;
@@ -161,24 +161,25 @@ int srnic_tx_terminate(struct srnic_qp *qp, unsigned long deadline)
 	bool send;
 	int err;
 
-	err = srnic_tx_drain(qp, deadline);
 	/* the state was seen without the lock: who set it may still be making the message */
 	spin_lock_irqsave(&qp->lock, flags);
 	send = qp->term_local && qp->term_valid;
 	term = qp->term;
 	spin_unlock_irqrestore(&qp->lock, flags);
-	if (err || !send || !test_bit(SRNIC_QPF_TX_OPEN, &qp->flags))
-		return err;
-	srnic_tx_untagged(qp, RDMAP_TERMINATE, buf, rdmap_term_encode(buf, &term));
-	srnic_count(qp->dev, SRNIC_CNT_TX_TERMINATE);
-	trace_srnic_terminate(qp, &term.err, true);
-	err = srnic_tx_drain(qp, deadline);
-	if (!err) {
+	if (send && test_bit(SRNIC_QPF_TX_OPEN, &qp->flags)) {
+		srnic_tx_untagged(qp, RDMAP_TERMINATE, buf, rdmap_term_encode(buf, &term));
+		srnic_count(qp->dev, SRNIC_CNT_TX_TERMINATE);
+		trace_srnic_terminate(qp, &term.err, true);
+	} else {
+		send = false;
+	}
+	err = srnic_tx_push(qp);
+	if (!err && send) {
 		spin_lock_irqsave(&qp->lock, flags);
 		qp->term_sent = true;
 		spin_unlock_irqrestore(&qp->lock, flags);
 	}
-	return err;
+	return err == -EAGAIN ? 0 : err;
 }
 
 /**

@@ -147,6 +147,23 @@ TRACE_EVENT(srnic_conn,
 		      __entry->remote, __entry->status)
 );
 
+/* a stream that lingered has ended; @end is a short literal: how */
+TRACE_EVENT(srnic_linger,
+	    TP_PROTO(const struct sockaddr_storage *local,
+		     const struct sockaddr_storage *remote, const char *end),
+	    TP_ARGS(local, remote, end),
+	    TP_STRUCT__entry(__array(char, end, 16)
+			     __array(u8, local, sizeof(struct sockaddr_in6))
+			     __array(u8, remote, sizeof(struct sockaddr_in6))),
+	    TP_fast_assign(strscpy(__entry->end, end, 16);
+			   memcpy(__entry->local, local,
+				  sizeof(struct sockaddr_in6));
+			   memcpy(__entry->remote, remote,
+				  sizeof(struct sockaddr_in6));),
+	    TP_printk("%pISpc -> %pISpc %s", __entry->local, __entry->remote,
+		      __entry->end)
+);
+
 #endif
 
 #undef TRACE_INCLUDE_PATH

@@ -64,7 +64,8 @@ static bool tx_has_room(const struct srnic_qp *qp)
 {
 	const struct srnic_tx *tx = qp->tx;
 
-	return SRNIC_TX_BUF - tx->len >= mpa_fpdu_room(tx->mulpdu, qp->mpa.tx_markers);
+	return SRNIC_TX_BUF - SRNIC_TX_TERM - tx->len >=
+	       mpa_fpdu_room(tx->mulpdu, qp->mpa.tx_markers);
 }
 
 /* Complete the FPDU at the end of the buffer, whose ULPDU is in place */
@@ -576,30 +577,21 @@ int srnic_tx_push(struct srnic_qp *qp)
 }
 
 /**
- * srnic_tx_drain - hand what is staged to TCP, waiting for room (tx kthread)
- * @qp: with a stream
- * @deadline: jiffies
+ * srnic_tx_rest - take away what was staged and is not handed to TCP (tx kthread)
+ * @qp: with a stream; nothing is staged any more
  *
- * Ends early if the connection is to be aborted.
- *
- * Return: 0, -ETIMEDOUT, -ECONNABORTED, or another errno.
+ * Return: the buffer, which is the caller's.
  */
-int srnic_tx_drain(struct srnic_qp *qp, unsigned long deadline)
+struct srnic_words srnic_tx_rest(struct srnic_qp *qp)
 {
-	int err;
+	struct srnic_tx *tx = qp->tx;
+	struct srnic_words rest = { };
 
-	while ((err = srnic_tx_push(qp)) == -EAGAIN) {
-		long left = deadline - jiffies;
-
-		if (left <= 0)
-			return -ETIMEDOUT;
-		wait_event_idle_timeout(qp->tx_wait,
-					test_bit(SRNIC_QPF_WRITE_SPACE, &qp->flags) ||
-					test_bit(SRNIC_QPF_ABORT, &qp->flags), left);
-		if (test_bit(SRNIC_QPF_ABORT, &qp->flags))
-			return -ECONNABORTED;
+	if (tx->sent < tx->len) {
+		rest = (struct srnic_words){ .buf = tx->buf, .len = tx->len, .sent = tx->sent };
+		tx->buf = NULL;
 	}
-	return err;
+	return rest;
 }
 
 /* Nothing of the SQ is left to send and no read is under way in either direction */

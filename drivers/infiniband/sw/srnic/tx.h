@@ -3,10 +3,13 @@
 #ifndef SRNIC_TX_H
 #define SRNIC_TX_H
 
+#include "linger.h"
 #include "qp.h"
 
 /* Staged FPDUs: many go to TCP in one call; holds one of the largest at least */
 #define SRNIC_TX_BUF	(128 * 1024)
+/* Of it, kept for a Terminate: its FPDU, with padding and a marker */
+#define SRNIC_TX_TERM	128
 
 /**
  * struct srnic_tx - state of the outbound direction; the tx kthread's alone
@@ -68,9 +71,9 @@ struct srnic_tx *srnic_tx_new(const struct srnic_qp *qp);
 void srnic_tx_free(struct srnic_tx *tx);
 int srnic_tx_thread(void *arg);
 int srnic_tx_push(struct srnic_qp *qp);
-int srnic_tx_drain(struct srnic_qp *qp, unsigned long deadline);
+struct srnic_words srnic_tx_rest(struct srnic_qp *qp);
 void srnic_tx_untagged(struct srnic_qp *qp, u8 opcode, const void *payload, u32 len);
-int srnic_tx_terminate(struct srnic_qp *qp, unsigned long deadline);
+int srnic_tx_terminate(struct srnic_qp *qp);
 
 /* sqe.c */
 int srnic_sqe_fetch(struct srnic_qp *qp, struct srnic_tx *tx,

@@ -464,6 +464,23 @@ static enum srnic_qp_state qp_target(const struct srnic_qp *qp, enum ib_qp_state
 	return native_state[next];
 }
 
+static int qp_modify_state(struct srnic_qp *qp, enum ib_qp_state next, struct ib_udata *udata)
+{
+	int err;
+
+	/*
+	 * iw_cm takes a user's QP to Error: the id of its connection is destroyed,
+	 * by the program or because its process ends. That asks for no reset.
+	 */
+	if (next == IB_QPS_ERR && !udata && !qp->kernel) {
+		srnic_qp_give_up(qp);
+		return 0;
+	}
+	err = srnic_qp_modify(qp, qp_target(qp, next));
+	/* on its way to the end already */
+	return next == IB_QPS_SQD ? 0 : err;
+}
+
 static int srnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 			   struct ib_udata *udata)
 {
@@ -472,12 +489,8 @@ static int srnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask
 
 	if (!err)
 		err = qp_modify_check(qp, attr, mask);
-	if (!err && mask & IB_QP_STATE) {
-		err = srnic_qp_modify(qp, qp_target(qp, attr->qp_state));
-		/* on its way to the end already */
-		if (err && attr->qp_state == IB_QPS_SQD)
-			err = 0;
-	}
+	if (!err && mask & IB_QP_STATE)
+		err = qp_modify_state(qp, attr->qp_state, udata);
 	if (err)
 		return err;
 	if (mask & IB_QP_STATE && native_state[attr->qp_state] == SRNIC_QP_IDLE)

@@ -137,14 +137,11 @@ static void by_signal(void)
 static void by_destroy_qp(void)
 {
 	rdma_destroy_qp(id);
-	/* not the end of the process: it would hide what the destroy did */
-	sleep(2);
 }
 
 static void by_destroy_ep(void)
 {
 	rdma_destroy_ep(id);
-	sleep(2);
 }
 
 /* The way of a program that makes its QP by itself: the id goes first */
@@ -155,7 +152,6 @@ static void by_destroy_id(void)
 	id->qp = NULL;
 	require(!rdma_destroy_id(id), "%s", strerror(errno));
 	require(!ibv_destroy_qp(qp), "%s", strerror(errno));
-	sleep(2);
 }
 
 static void by_disconnect(void)

@@ -32,11 +32,11 @@ ways='disconnect destroy-qp destroy-ep destroy-id exit kill'
 
 two_hosts 1500
 for way in $ways; do
-	t "a fast link: $way delivers what was completed" times 5 ends "$way" 1 65536
+	t "a fast link: $way delivers what was completed" times 2 ends "$way" 1 65536
 done
 if slow_link 2mbit; then
 	for way in $ways; do
-		t "2 Mbit/s: $way delivers what was completed" times 5 ends "$way" 1 65536
+		t "2 Mbit/s: $way delivers what was completed" times 3 ends "$way" 1 65536
 	done
 	slow_link 8mbit
 	for way in $ways; do

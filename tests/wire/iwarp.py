@@ -185,6 +185,7 @@ class Stream:
         self.ulpdus = set()		# and those of their ULPDUs
         # what ended it: the device's Terminate, ours, its FIN
         self.term = self.sent_term = None
+        self.lingers = False	# TCP takes the Terminate only when the QP has left
         self.ended = False
 
     def raw(self, data):

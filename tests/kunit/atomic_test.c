@@ -75,7 +75,7 @@ static void response_golden(struct kunit *test)
 }
 
 /* All codes but two are reserved or not assigned (RFC 7306 10.1) */
-static void codes(struct kunit *test)
+static void two_operations_known(struct kunit *test)
 {
 	u32 code;
 
@@ -247,7 +247,7 @@ static struct rdmap_atomic_req add_to(const struct target *tg, u64 to, u64 data)
 }
 
 /* The value before comes back, and what is near is left alone */
-static void executes(struct kunit *test)
+static void executed_in_memory(struct kunit *test)
 {
 	struct rdmap_atomic_req req;
 	struct target tg;
@@ -349,11 +349,11 @@ static void protection(struct kunit *test)
 static struct kunit_case atomic_cases[] = {
 	KUNIT_CASE(request_golden),
 	KUNIT_CASE(response_golden),
-	KUNIT_CASE(codes),
+	KUNIT_CASE(two_operations_known),
 	KUNIT_CASE(add_edges),
 	KUNIT_CASE(add_by_pseudocode),
 	KUNIT_CASE(swap_by_pseudocode),
-	KUNIT_CASE(executes),
+	KUNIT_CASE(executed_in_memory),
 	KUNIT_CASE(alignment),
 	KUNIT_CASE(protection),
 	{}

@@ -73,7 +73,7 @@ static void expect_hdr(struct kunit *test, const char *what,
 	KUNIT_EXPECT_EQ_MSG(test, got->mo, want->mo, "%s: MO", what);
 }
 
-static void lengths(struct kunit *test)
+static void header_lengths(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, ddp_hdr_len(true), 14);
 	KUNIT_EXPECT_EQ(test, ddp_hdr_len(false), 18);
@@ -170,7 +170,7 @@ static void tagged_stops_at_14(struct kunit *test)
 }
 
 static struct kunit_case ddp_cases[] = {
-	KUNIT_CASE(lengths),
+	KUNIT_CASE(header_lengths),
 	KUNIT_CASE(golden_encode),
 	KUNIT_CASE(golden_decode),
 	KUNIT_CASE(control_octet),

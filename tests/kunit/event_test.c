@@ -3,7 +3,7 @@
 #include <kunit/test.h>
 #include "event.h"
 
-static void names(struct kunit *test)
+static void everything_has_a_name(struct kunit *test)
 {
 	u32 i;
 
@@ -83,7 +83,7 @@ static void every_error_has_an_event(struct kunit *test)
 }
 
 static struct kunit_case event_cases[] = {
-	KUNIT_CASE(names),
+	KUNIT_CASE(everything_has_a_name),
 	KUNIT_CASE(events_of_errors),
 	KUNIT_CASE(every_error_has_an_event),
 	{}

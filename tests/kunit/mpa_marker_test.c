@@ -109,7 +109,7 @@ static void all_phases(struct kunit *test)
 }
 
 /* Without markers and without CRC (M-FPD-1, M-FPD-2, M-FPD-3) */
-static void plain(struct kunit *test)
+static void without_markers(struct kunit *test)
 {
 	static const struct {
 		const char *what;
@@ -142,7 +142,7 @@ static void plain(struct kunit *test)
 static struct kunit_case mpa_marker_cases[] = {
 	KUNIT_CASE(golden_fpdus),
 	KUNIT_CASE(all_phases),
-	KUNIT_CASE(plain),
+	KUNIT_CASE(without_markers),
 	{}
 };
 

@@ -513,7 +513,7 @@ static void qp_busy(struct kunit *test)
 }
 
 /* Verbs type 1: of all the PD; bound again without ado; unbound by a length of zero */
-static void type_1(struct kunit *test)
+static void type_1_for_all_of_a_pd(struct kunit *test)
 {
 	struct fix fix = fix_make(test, IB_MW_TYPE_1);
 
@@ -553,7 +553,7 @@ static void type_1(struct kunit *test)
 }
 
 /* A window is no region: not for a fast-register WR (MW-01) */
-static void no_region(struct kunit *test)
+static void window_is_no_region(struct kunit *test)
 {
 	struct fix fix = fix_make(test, IB_MW_TYPE_2);
 	struct srnic_sqe sqe = {
@@ -744,8 +744,8 @@ static struct kunit_case mw_cases[] = {
 	KUNIT_CASE(invalidate),
 	KUNIT_CASE(region_busy),
 	KUNIT_CASE(qp_busy),
-	KUNIT_CASE(type_1),
-	KUNIT_CASE(no_region),
+	KUNIT_CASE(type_1_for_all_of_a_pd),
+	KUNIT_CASE(window_is_no_region),
 	KUNIT_CASE(alloc_limit),
 	KUNIT_CASE(waits_for_access),
 	KUNIT_CASE(two_binders),

@@ -373,7 +373,7 @@ static const struct srnic_llp_ops llp_ops = { .abort = count_abort };
 static const struct srnic_llp_ops other_ops = { .abort = count_abort };
 
 /* One connection at a time; Error while it is being made ends it, once */
-static void claim(struct kunit *test)
+static void one_claim_at_a_time(struct kunit *test)
 {
 	struct pair p;
 	u32 other = 0;
@@ -438,7 +438,7 @@ static struct kunit_case qp_cases[] = {
 	KUNIT_CASE(destroy_with_work),
 	KUNIT_CASE(create_limits),
 	KUNIT_CASE(find),
-	KUNIT_CASE(claim),
+	KUNIT_CASE(one_claim_at_a_time),
 	KUNIT_CASE(user_producer),
 	{}
 };

@@ -79,7 +79,7 @@ static void golden_encode(struct kunit *test)
 }
 
 /* Each error: the control word and the length (RFC 5040 Figure 8) */
-static void of_each_error(struct kunit *test)
+static void encode_each_error(struct kunit *test)
 {
 	struct rdmap_term term = { };
 	u8 buf[RDMAP_MAX_TERM_LEN];
@@ -101,7 +101,7 @@ static void of_each_error(struct kunit *test)
 }
 
 /* Combinations of M, D and R that the table has not: nothing is misplaced */
-static void odd_bits(struct kunit *test)
+static void encode_odd_hdrct(struct kunit *test)
 {
 	static const struct {
 		u16 hdrct;
@@ -296,8 +296,8 @@ static void decode_random(struct kunit *test)
 
 static struct kunit_case rdmap_term_cases[] = {
 	KUNIT_CASE(golden_encode),
-	KUNIT_CASE(of_each_error),
-	KUNIT_CASE(odd_bits),
+	KUNIT_CASE(encode_each_error),
+	KUNIT_CASE(encode_odd_hdrct),
 	KUNIT_CASE(decode_values),
 	KUNIT_CASE(decode_short),
 	KUNIT_CASE(decode_truncated),

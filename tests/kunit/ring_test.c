@@ -72,7 +72,7 @@ static void filled_random(struct kunit *test)
 }
 
 /* Whatever the index, the slot is in the ring; neighbours are neighbours */
-static void slots(struct kunit *test)
+static void slot_is_in_the_ring(struct kunit *test)
 {
 	static const u32 indices[] = {
 		0, 1, 7, 8, 9, 0x7fffffff, 0x80000000, 0xfffffff8, 0xffffffff,
@@ -155,7 +155,7 @@ static void alloc_overflow(struct kunit *test)
 }
 
 /* The ABI: what user space was built with must not move */
-static void layout(struct kunit *test)
+static void abi_layout(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, offsetof(struct srnic_ring_hdr, producer), 64);
 	KUNIT_EXPECT_EQ(test, offsetof(struct srnic_ring_hdr, consumer), 128);
@@ -173,10 +173,10 @@ static void layout(struct kunit *test)
 static struct kunit_case ring_cases[] = {
 	KUNIT_CASE(filled_values),
 	KUNIT_CASE(filled_random),
-	KUNIT_CASE(slots),
+	KUNIT_CASE(slot_is_in_the_ring),
 	KUNIT_CASE(alloc_and_free),
 	KUNIT_CASE(alloc_overflow),
-	KUNIT_CASE(layout),
+	KUNIT_CASE(abi_layout),
 	{}
 };
 

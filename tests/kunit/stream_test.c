@@ -52,7 +52,7 @@ static struct sk_buff *make_skb(struct kunit *test, u8 *next)
 }
 
 /* M-TCP-2: each range of an skb with fragments and a list, and each of its octets once */
-static void walk(struct kunit *test)
+static void each_byte_of_an_skb_once(struct kunit *test)
 {
 	u8 next = 0, want[ALL];
 	struct sk_buff *skb = make_skb(test, &next), *more = make_skb(test, &next);
@@ -81,7 +81,7 @@ static void walk(struct kunit *test)
 }
 
 static struct kunit_case stream_cases[] = {
-	KUNIT_CASE(walk),
+	KUNIT_CASE(each_byte_of_an_skb_once),
 	{}
 };
 

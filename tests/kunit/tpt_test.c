@@ -193,7 +193,7 @@ static void rights(struct kunit *test)
 }
 
 /* STag, PD, rights, wrap, bounds: the first that is wrong is told */
-static void precedence(struct kunit *test)
+static void first_error_is_told(struct kunit *test)
 {
 	struct srnic_device *dev = fake_device(test);
 	struct ib_pd *pd = fake_pd(test, dev);
@@ -492,7 +492,7 @@ static void stags_are_not_reused(struct kunit *test)
 }
 
 /* The limit is one of the device, and what it refuses costs nothing (MM-06) */
-static void limit(struct kunit *test)
+static void limit_of_regions(struct kunit *test)
 {
 	struct srnic_device *dev = fake_device(test);
 	struct ib_pd *pd = fake_pd(test, dev);
@@ -543,7 +543,7 @@ static void dereg_waits(struct kunit *test)
 }
 
 /* Where each octet is: first block used from fbo on, any number of blocks */
-static void addresses(struct kunit *test)
+static void address_of_each_byte(struct kunit *test)
 {
 	static const u64 blocks[] = {
 		0x10000000, 0x7fff00000000, 0x20000000, 0x10000000,
@@ -621,7 +621,7 @@ static struct kunit_case tpt_cases[] = {
 	KUNIT_CASE(stag_bits),
 	KUNIT_CASE(other_pd),
 	KUNIT_CASE(rights),
-	KUNIT_CASE(precedence),
+	KUNIT_CASE(first_error_is_told),
 	KUNIT_CASE(error_names),
 	KUNIT_CASE(life),
 	KUNIT_CASE(stag_zero),
@@ -630,9 +630,9 @@ static struct kunit_case tpt_cases[] = {
 	KUNIT_CASE(draws_refused),
 	KUNIT_CASE(stags_are_random),
 	KUNIT_CASE(stags_are_not_reused),
-	KUNIT_CASE(limit),
+	KUNIT_CASE(limit_of_regions),
 	KUNIT_CASE(dereg_waits),
-	KUNIT_CASE(addresses),
+	KUNIT_CASE(address_of_each_byte),
 	KUNIT_CASE(dma_addresses),
 	{}
 };

@@ -46,9 +46,9 @@ cases badinput
 
 t "the device still works" pair 7174 rping -s -a "$SRV4" -C 10 -S 1000 -V -- \
 	rping -c -a "$SRV4" -C 10 -S 1000 -V
-t "nothing is left of them" within 10 nothing_left
+t "nothing is left of the misused objects" within 10 nothing_left
 if [ "$SRNIC_TYPE" = srnic ]; then	# others do not count
-	t "a connection that starts with rubbish" bad_hello
+	t "rubbish instead of a Request ends the connection only" bad_hello
 	t "errors are counted" errors_counted
 fi
 t "the kernel log is not flooded" no_log_flood

@@ -19,6 +19,6 @@ overflows_counted() {
 one_host
 cases cq
 [ "$SRNIC_TYPE" != srnic ] || t "overflows are counted" overflows_counted
-t "nothing is left of them" within 10 nothing_left
+t "nothing is left of the CQs" within 10 nothing_left
 teardown_hosts
 done_testing

@@ -49,8 +49,8 @@ logout() { node --logout && within 20 eval '! disk_is "sd*"'; }
 
 one_netns 1500
 add_ns portal
-t "target" target
-t "initiator" initiator
+t "the target is set up" target
+t "the initiator is set up" initiator
 t "login" login
 disk_is 'sd*'
 t "large requests" disk_large
@@ -59,7 +59,7 @@ t "files are written" disk_files
 t "logout" logout
 t "login again" login
 disk_is 'sd*'
-t "the files are there" disk_files_again
+t "the files are there after another login" disk_files_again
 t "logout again" logout
 t "the target goes" target_gone
 iscsiadm -k 0

@@ -43,6 +43,6 @@ t "small messages" integrity -- --seed 7 --qps 2 --ops 300 --max-size 200 --wind
 policy "$CLI_DEV" max_fpdu 65535
 policy "$SRV_DEV" max_fpdu 200
 t "large FPDUs one way, small ones the other" integrity -- --seed 7 --qps 2 --ops 60 --max-size 200000
-t "no errors" no_errors
+t "no device counted an error" no_errors
 teardown_hosts
 done_testing

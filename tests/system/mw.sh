@@ -11,7 +11,7 @@
 
 one_host
 cases mw	# the last one is a process that is killed
-t "nothing is left" within 10 nothing_left
+t "nothing is left of the windows" within 10 nothing_left
 
 teardown_hosts
 done_testing

@@ -192,16 +192,16 @@ t "the port follows the carrier" carrier
 t "port events reach programs" events
 t "the end of a device reaches programs" device_fatal
 t "MTU changes under traffic" mtu_under_traffic
-t "down and up under traffic" down_under_traffic
-t "rename under traffic" rename_under_traffic
+t "the interface goes down and up under traffic" down_under_traffic
+t "the interface is renamed under traffic" rename_under_traffic
 t "rdma resource shows a connection" resources
 t "sockets belong to the interface's netns" socket_netns
-t "a device that comes after the listener" late_device
+t "a listener gets a device that is added later" late_device
 add_ns h3
-t "a move to another netns under traffic" netns_under_traffic
-t "names that cannot be" bad_names
+t "the interface moves to another netns under traffic" netns_under_traffic
+t "bad names and unknown types are refused" bad_names
 teardown_hosts
 
-t "24 devices" many
-t "one device, 30 times" again_and_again
+t "24 devices exist at a time" many
+t "a device is made and deleted 30 times" again_and_again
 done_testing

@@ -73,18 +73,18 @@ end() { ip netns del init && ip netns del h1 && ip netns del h2 && within 20 see
 
 # the mode can be changed while there is no other namespace only, and the last
 # one's end takes a while
-t "exclusive mode" within 50 exclusive exclusive
+t "the netns mode becomes exclusive" within 50 exclusive exclusive
 two_hosts 1500
 t "devices begin in the initial namespace" begin
-t "they cannot be used in that of the interface" cannot_use h2 "$SRV4"
-t "rdma dev set netns" set_netns
-t "they are seen there and nowhere else" hidden
-t "they cannot be used in the initial namespace" cannot_use "" "$SRV4"
-t "they can be used there" use
-t "a move under traffic" move_under_traffic
-t "it cannot be used where it was" cannot_use h1 "$CLI4"
-t "there again" back
-t "the end of the namespaces" end
+t "a device in the initial namespace cannot be used in that of its interface" cannot_use h2 "$SRV4"
+t "rdma dev set netns moves devices" set_netns
+t "moved devices are seen in their namespace only" hidden
+t "moved devices cannot be used in the initial namespace" cannot_use "" "$SRV4"
+t "moved devices can be used in their namespace" use
+t "a device moves to another namespace under traffic" move_under_traffic
+t "the moved device cannot be used in its old namespace" cannot_use h1 "$CLI4"
+t "the device moves back and can be used again" back
+t "devices go with the namespaces of their interfaces" end
 teardown_hosts
-t "shared mode" within 50 exclusive shared
+t "the netns mode becomes shared" within 50 exclusive shared
 done_testing

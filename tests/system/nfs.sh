@@ -75,14 +75,14 @@ round() {	# VERSION PATH OPTIONS
 	shift
 	t "v$v: mount" mount_nfs "$@"
 	t "v$v: files are written" files
-	t "v$v: direct" direct
-	t "v$v: names" names "$@"
-	t "v$v: the files are there" same_files
+	t "v$v: unbuffered reads and writes" direct
+	t "v$v: names and attributes" names "$@"
+	t "v$v: the files are there after another mount" same_files
 	t "v$v: unmount" unmount
 }
 
 two_hosts 1500
-t "server" server
+t "the server is set up" server
 round 3 $EXPORT vers=3,nolock
 round 4.2 / vers=4.2
 t "the server goes" server_gone

@@ -39,7 +39,7 @@ connect() {
 disconnect() { nvme disconnect -n $NQN && within 20 eval '! disk_is "nvme[0-9]n1"'; }
 
 one_netns 1500
-t "target" target
+t "the target is set up" target
 t "discover" discover
 t "connect" connect
 disk_is 'nvme[0-9]n1'
@@ -49,7 +49,7 @@ t "files are written" disk_files
 t "disconnect" disconnect
 t "connect again, with one queue" connect --nr-io-queues=1 --queue-size=16
 disk_is 'nvme[0-9]n1'
-t "the files are there" disk_files_again
+t "the files are there after another connect" disk_files_again
 t "disconnect again" disconnect
 t "the target goes" target_gone
 teardown_hosts

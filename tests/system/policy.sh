@@ -228,14 +228,14 @@ with_loss() {	# COMMAND...
 }
 
 two_hosts 1500
-t "the attributes" files sr1
-t "defaults" all_defaults sr1
-t "values that are good" good_values
-t "values that are not" bad_values
-t "not without CAP_NET_ADMIN" not_permitted setpriv --inh-caps -net_admin --bounding-set -net_admin
-t "not by another user" not_permitted setpriv --reuid 65534 --regid 65534 --clear-groups
+t "each attribute is a file" files sr1
+t "a device has the default values" all_defaults sr1
+t "good values are accepted" good_values
+t "bad values are refused: EINVAL" bad_values
+t "root without CAP_NET_ADMIN cannot write" not_permitted setpriv --inh-caps -net_admin --bounding-set -net_admin
+t "another user cannot write" not_permitted setpriv --reuid 65534 --regid 65534 --clear-groups
 set_policy sr1 crc=off max_fpdu=1000 "rtr=send"
-t "the other device has its own" all_defaults sr2
+t "another device keeps its own values" all_defaults sr2
 rm_add() {
 	rdma link delete sr1 && ip netns exec h1 rdma link add sr1 type srnic netdev v1 &&
 		within 10 port_is_active sr1 && all_defaults sr1
@@ -267,7 +267,7 @@ no_match() {
 	cat "$tmp/no-match"
 	grep -q 'error -71' "$tmp/no-match"
 }
-t "no RTR in common" no_match
+t "a connection without a common RTR fails" no_match
 reset_policy sr1
 reset_policy sr2
 set_policy sr1 p2p=off
@@ -279,7 +279,7 @@ set_policy sr2 mpa_revision=1
 t "rping, server of revision 1" rping_works
 reset_policy sr2
 
-t "max_fpdu in FPDUs" max_fpdu_counts
+t "a large max_fpdu makes fewer FPDUs" max_fpdu_counts
 t "integrity, large FPDUs" integrity -- --seed 7 --qps 2 --ops 200 --max-size 200000
 set_policy sr1 max_fpdu=140
 set_policy sr2 max_fpdu=140
@@ -289,6 +289,6 @@ reset_policy sr2
 t "integrity, policies change all the time" under_traffic
 reset_policy sr1
 reset_policy sr2
-t "a peer that has vanished" vanished
+t "keepalive finds a peer that has vanished" vanished
 teardown_hosts
 done_testing

@@ -11,7 +11,7 @@
 
 one_host
 cases -l 100 qp
-t "nothing is left" within 10 nothing_left
+t "nothing is left of the QPs" within 10 nothing_left
 
 teardown_hosts
 done_testing

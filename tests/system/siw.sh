@@ -50,7 +50,7 @@ t "$SRNIC_TYPE client, siw server: ucmatose" pair 7471 \
 if [ "$SRNIC_TYPE" = srnic ]; then
 	t "siw server refuses an atomic" refused fetch-add
 	t "siw server refuses immediate data" refused write-imm
-	t "siw server, after that" pair 7174 rping -s -a "$SRV4" -C 5 -V -- \
+	t "siw server works after refused messages" pair 7174 rping -s -a "$SRV4" -C 5 -V -- \
 		rping -c -a "$SRV4" -C 5 -V
 fi
 teardown_hosts

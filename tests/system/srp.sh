@@ -70,7 +70,7 @@ logout() {
 modules_gone() { modprobe -r "${modules[@]}" brd && ! lsmod | grep -E '^(ib_srp|scsi_transport_srp)'; }
 
 one_netns 1500
-t "target" target
+t "the target is set up" target
 names
 t "login" login
 disk_is 'sd*'
@@ -80,7 +80,7 @@ t "files are written" disk_files
 t "logout" logout
 t "login again" login
 disk_is 'sd*'
-t "the files are there" disk_files_again
+t "the files are there after another login" disk_files_again
 t "logout again" logout
 t "the target goes" target_gone
 t "the modules go" modules_gone

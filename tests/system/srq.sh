@@ -27,8 +27,8 @@ killed() {
 
 one_host
 cases srq
-t "kill -9 in full traffic" killed
-t "nothing is left" within 10 nothing_left
+t "programs on an SRQ are killed in full traffic" killed
+t "nothing is left of the SRQs" within 10 nothing_left
 
 # One QP: with more, ib_send_bw counts on a receiver that makes senders wait.
 t "ib_send_lat --use-srq" perf ib_send_lat --use-srq -n 200 -s 5000

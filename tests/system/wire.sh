@@ -204,10 +204,10 @@ common() {	# NAME TEXT
 	t "$1: CRC of every FPDU" every_crc_good "$2"
 	t "$1: no unknown opcode" unseen "$2" \
 		'OpCode: ([^WRST]|.*Unknown|.*Reserved)|OpCode: .*\(0x([489a-f]|[0-9a-f]{2,})\)'
-	t "$1: versions" unseen "$2" '(= Version|DDP protocol version): ([02-9]|1[0-9])'
-	t "$1: reserved bits of DDP and RDMAP" unseen "$2" '^ {12}.* = Reserved: 0x0*[1-9a-f]'
-	t "$1: MPA frames" mpa_flags "$2"
-	t "$1: initiator first" initiator_first "$2"
+	t "$1: every version of DDP and RDMAP is 1" unseen "$2" '(= Version|DDP protocol version): ([02-9]|1[0-9])'
+	t "$1: reserved bits of DDP and RDMAP are 0" unseen "$2" '^ {12}.* = Reserved: 0x0*[1-9a-f]'
+	t "$1: flags of MPA frames" mpa_flags "$2"
+	t "$1: the initiator sends the first FPDU" initiator_first "$2"
 }
 
 # --- two hosts: data, segment sizes, an orderly end -----------------------------

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <rdma/srnic-abi.h>
 #include "cases.h"
 #include "pair.h"
 
@@ -691,32 +692,108 @@ static void case_endless(void)
 	}
 }
 
-/* SR-24: an index that cannot be, written behind the provider's back */
-static void case_broken(void)
+/* The one mapping that there is of the device's memory, and where that is */
+static void *the_ring(unsigned long *offset, size_t *size)
 {
-	unsigned long start, end, old = 0;
-	struct ibv_async_event ev;
+	unsigned long start, end, at, ring = 0;
 	char line[512];
-	struct pair p, q;
-	struct pool s;
 	FILE *f;
 
-	pool_open(&s, 4, 4, 0);
-	/* the one mapping there is so far */
 	f = fopen("/proc/self/maps", "r");
 	require(f, "%s", strerror(errno));
 	while (fgets(line, sizeof(line), f))
-		if (strstr(line, "uverbs") && sscanf(line, "%lx-%lx", &start, &end) == 2) {
-			require(!old, "two mappings");
-			old = start;
+		if (strstr(line, "uverbs") &&
+		    sscanf(line, "%lx-%lx %*s %lx", &start, &end, &at) == 3) {
+			require(!ring, "two mappings");
+			ring = start;
+			*offset = at;
+			*size = end - start;
 		}
 	fclose(f);
-	if (!old)
+	if (!ring)
 		skip("this driver shares no memory with programs");
+	return (void *)ring;
+}
+
+#define FLIP_MS		4000
+#define RESIZE_MS	2000	/* of one that copies nothing */
+#define WILD		0x7fffffff
+
+static uint32_t *flipped;	/* the producer index that is changed all the time */
+
+static void *flipper(void *arg)
+{
+	for (;;) {
+		uint32_t *word = __atomic_load_n(&flipped, __ATOMIC_ACQUIRE);
+
+		__atomic_store_n(word, WILD, __ATOMIC_RELAXED);
+		__atomic_store_n(word, 0, __ATOMIC_RELAXED);
+	}
+	return NULL;
+}
+
+/* Flip the index of a ring, in a mapping that the provider does not know and so not unmaps */
+static struct srnic_ring_hdr *flip(uint64_t offset, uint64_t size)
+{
+	struct srnic_ring_hdr *ring = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED,
+					   test_context()->cmd_fd, offset);
+
+	require(ring != MAP_FAILED, "%s", strerror(errno));
+	__atomic_store_n(&flipped, &ring->producer, __ATOMIC_RELEASE);
+	return ring;
+}
+
+/* The producer index is looked at once: what was found good is what is copied */
+static void case_flip(void)
+{
+	unsigned int good = 0, refused = 0;
+	struct srnic_ring_hdr *hdr;
+	unsigned long offset;
+	uint64_t end, start;
+	size_t size;
+	pthread_t thread;
+	struct pool s;
+
+	pool_open(&s, 4, 4, 0);
+	the_ring(&offset, &size);
+	hdr = flip(offset, size);
+	require(!pthread_create(&thread, NULL, flipper, NULL), "%s", strerror(errno));
+	end = now_ms() + FLIP_MS;
+	while (now_ms() < end && good < 20000) {
+		struct ibv_srq_attr attr = { .max_wr = 4 };
+		int err;
+
+		start = now_ms();
+		err = ibv_modify_srq(s.srq, &attr, IBV_SRQ_MAX_WR);
+		require(now_ms() - start < RESIZE_MS, "%d after %llu ms", err,
+			(unsigned long long)(now_ms() - start));
+		require(!err || err == EINVAL, "%s", strerror(err));
+		good += !err;
+		refused += !!err;
+		if (!err)
+			hdr = flip(hdr->moved.offset, hdr->moved.size);
+	}
+	note("%u resizes, %u refused", good, refused);
+	require(good && refused, "one of the two indices was never seen");
+	exit(EXIT_PASS);
+}
+
+/* SR-24: an index that cannot be, written behind the provider's back */
+static void case_broken(void)
+{
+	struct ibv_async_event ev;
+	struct pair p, q;
+	unsigned long offset;
+	struct pool s;
+	size_t size;
+	void *old;
+
+	pool_open(&s, 4, 4, 0);
+	old = the_ring(&offset, &size);
 	pair_on(&p, &s);
 	pair_on(&q, &s);
 	pool_fill(&s, 0, 4);
-	for (uint32_t *word = (uint32_t *)old; word < (uint32_t *)old + 1024; word++)
+	for (uint32_t *word = old; word < (uint32_t *)old + 1024; word++)
 		if (*word == 4)		/* the producer index, after 4 posts */
 			*word = 0x12345678;
 	send_post(&p, 1, 0);
@@ -752,6 +829,7 @@ static const struct test_case cases[] = {
 	{ "empty", case_empty, "a message and no WQE" },
 	{ "error", case_error, "WQEs outlive QPs in error" },
 	{ "resize", case_resize, "resizing under load, posting by two threads" },
+	{ "flip", case_flip, "resizing while the producer index changes all the time" },
 	{ "broken", case_broken, "rubbish in the ring" },
 	{ "endless", case_endless, "" },
 };

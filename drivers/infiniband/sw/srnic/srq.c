@@ -80,14 +80,18 @@ void srnic_srq_destroy(struct srnic_srq *srq)
 	mutex_destroy(&srq->modifying);
 }
 
-/* lock is held. May the SRQ have @attr->max_wr WQEs? (SR-09) */
+/*
+ * lock is held. May the SRQ have @attr->max_wr WQEs? (SR-09) @end is set to the producer
+ * index that was checked: a user can change it at any time, so nobody reads it again.
+ */
 static int srq_check_size(const struct srnic_srq *srq, const struct ib_srq_attr *attr,
-			  u32 mask)
+			  u32 mask, u32 *end)
 {
 	u32 limit = mask & IB_SRQ_LIMIT ? attr->srq_limit : srq->armed ? srq->limit : 0;
-	int pending = srq->broken ? -EPROTO :
-		srnic_ring_filled(&srq->ring, srq_producer(srq), srq->taken);
+	int pending;
 
+	*end = srq_producer(srq);
+	pending = srq->broken ? -EPROTO : srnic_ring_filled(&srq->ring, *end, srq->taken);
 	if (pending < 0 || limit > attr->max_wr)
 		return -EINVAL;
 	/* a user's unpolled ones are known to the provider, which asks only if they fit */
@@ -139,13 +143,12 @@ static int srq_move(struct srnic_srq *srq, struct srnic_ring *ring,
 	int err;
 
 	spin_lock_irqsave(&srq->lock, flags);
-	err = srq_check_size(srq, attr, mask);
+	err = srq_check_size(srq, attr, mask, &end);
 	if (err)
 		goto unlock;
 	/* for those who post from now on: what both rings have room for */
 	srq->max_wr = min(srq->ring.entries, ring->entries);
 	next = srq->taken;
-	end = srq_producer(srq);
 	for (;;) {
 		next = srq_copy_some(srq, ring, next, end);
 		if ((s32)(end - next) <= 0)

@@ -91,9 +91,9 @@ int srnic_mw_alloc(struct ib_mw *ibmw)
 void srnic_mw_dealloc(struct ib_mw *ibmw)
 {
 	struct srnic_window *window = to_srnic_mw(ibmw)->window;
+	int err = srnic_tpt_remove(&window->tpte);
 
-	/* nothing is ever bound to a window, so it is not busy */
-	WARN_ON_ONCE(srnic_tpt_remove(&window->tpte));
+	WARN_ON_ONCE(err);	/* nothing is ever bound to a window, so it is not busy */
 	srnic_mw_unbind(&window->tpte);
 	atomic_dec(&window->tpte.dev->num_mw);
 	kfree_rcu(window, rcu);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* cq_resize.c: all CQEs and arms get over, or nothing changes (CQ-08 to CQ-10). */
 #include <kunit/test.h>
+#include <linux/hrtimer.h>
 #include "fake.h"
 
 #define NEXT	SRNIC_ARM_NEXT
@@ -256,6 +257,59 @@ static void user_consumer(struct kunit *test)
 	}
 }
 
+#define MILLION	SRNIC_MAX_CQE
+
+struct tick {
+	struct hrtimer timer;
+	struct srnic_cq *cq;
+	u32 in_the_middle;
+};
+
+/* The first CQE is in the new ring, the last one is not */
+static enum hrtimer_restart on_tick(struct hrtimer *timer)
+{
+	struct tick *tick = container_of(timer, struct tick, timer);
+	struct srnic_ring *next = &tick->cq->next;
+	const struct srnic_cqe *first, *last;
+
+	if (next->hdr) {
+		first = srnic_ring_slot(next, 0);
+		last = srnic_ring_slot(next, MILLION - 1);
+		tick->in_the_middle += READ_ONCE(first->wr_id) && !READ_ONCE(last->wr_id);
+	}
+	hrtimer_forward_now(timer, ms_to_ktime(1));
+	return HRTIMER_RESTART;
+}
+
+/* A million CQEs of a kernel consumer: interrupts come while they are copied */
+static void interrupts_while_copying(struct kunit *test)
+{
+	struct fake_cq *fake = fake_cq(test, fake_device(test), MILLION);
+	struct tick tick = { .cq = &fake->cq };
+	struct srnic_cqe *cqe;
+	u32 i;
+
+	for (i = 0; i < MILLION; i++) {
+		cqe = srnic_ring_slot(&fake->cq.ring, i);
+		cqe->wr_id = 1 + i;
+	}
+	fake->cq.producer = MILLION;
+	KUNIT_ASSERT_EQ(test, srnic_cq_resize_prepare(&fake->cq, MILLION, NULL, NULL), 0);
+	hrtimer_init_on_stack(&tick.timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+	tick.timer.function = on_tick;
+	hrtimer_start(&tick.timer, ms_to_ktime(1), HRTIMER_MODE_REL);
+	KUNIT_EXPECT_EQ(test, srnic_cq_resize_commit(&fake->cq, MILLION), 0);
+	hrtimer_cancel(&tick.timer);
+	destroy_hrtimer_on_stack(&tick.timer);
+	KUNIT_EXPECT_GT(test, tick.in_the_middle, 0);
+	for (i = 0; i < MILLION; i++) {
+		cqe = srnic_ring_slot(&fake->cq.ring, i);
+		if (cqe->wr_id != 1 + i)
+			break;
+	}
+	KUNIT_EXPECT_EQ(test, i, MILLION);
+}
+
 static struct kunit_case cq_resize_cases[] = {
 	KUNIT_CASE(nothing_is_lost),
 	KUNIT_CASE(too_small),
@@ -266,6 +320,7 @@ static struct kunit_case cq_resize_cases[] = {
 	KUNIT_CASE(overflow_stays),
 	KUNIT_CASE(steps),
 	KUNIT_CASE(user_consumer),
+	KUNIT_CASE(interrupts_while_copying),
 	{}
 };
 

@@ -214,7 +214,7 @@ struct srnic_cqe {
 	__u32 data;		/* WITH_INV: STag. WITH_IMM: immediate data (be32) */
 	__u32 vendor_err;	/* RDMAC completion status, see the kernel's enum srnic_wc_status */
 	__u32 wqe_index;	/* ring index of the WQE (of the SRQ's, with an SRQ) */
-	__aligned_u64 timestamp;	/* CLOCK_MONOTONIC, ns */
+	__aligned_u64 timestamp;	/* CLOCK_MONOTONIC, ns; 0 if not asked for */
 	__aligned_u64 wallclock;	/* CLOCK_REALTIME, ns; 0 if not asked for */
 	__aligned_u64 reserved;
 };

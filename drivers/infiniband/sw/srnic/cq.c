@@ -81,8 +81,8 @@ int srnic_cq_add(struct srnic_cq *cq, struct srnic_cqe *cqe,
 		return -ENOSPC;
 	}
 	/* times of one CQ grow, so they are taken in the order of its CQEs */
-	cqe->timestamp = ktime_get_ns();
-	cqe->wallclock = cq->wallclock ? ktime_get_real_ns() : 0;
+	cqe->timestamp = cq->times ? ktime_get_ns() : 0;
+	cqe->wallclock = cq->times ? ktime_get_real_ns() : 0;
 	memcpy(srnic_ring_slot(&cq->ring, cq->producer), cqe, sizeof(*cqe));
 	cq->producer++;
 	/* the CQE before the index that tells of it */
@@ -183,6 +183,8 @@ int srnic_cq_arm(struct srnic_cq *cq, u32 arm, bool report_missed)
  * srnic_cq_purge - forget the completions of a QP that is being destroyed
  * @cq: of a kernel consumer; a user's CQ is purged by the provider
  * @qpn: the QP
+ *
+ * May sleep: no CQE changes while a resize copies it.
  */
 void srnic_cq_purge(struct srnic_cq *cq, u32 qpn)
 {
@@ -191,6 +193,7 @@ void srnic_cq_purge(struct srnic_cq *cq, u32 qpn)
 
 	if (!cq->kernel)
 		return;
+	mutex_lock(&cq->resize);
 	spin_lock_irqsave(&cq->lock, flags);
 	for (i = cq->consumer; i != cq->producer; i++) {
 		struct srnic_cqe *cqe = srnic_ring_slot(&cq->ring, i);
@@ -202,18 +205,19 @@ void srnic_cq_purge(struct srnic_cq *cq, u32 qpn)
 		srnic_qp_polled(to_srnic_dev(cq->ibcq.device), cqe);
 	}
 	spin_unlock_irqrestore(&cq->lock, flags);
+	mutex_unlock(&cq->resize);
 }
 
 /**
  * srnic_cq_create - set up a CQ (RDMAC verbs 5.3.1)
  * @cq: zeroed but for the core's part
  * @entries: at least this many, 1 to SRNIC_MAX_CQE
- * @wallclock: its CQEs tell the time of day, too
+ * @times: its CQEs tell when they were added
  * @uctx: the user, NULL for a kernel consumer
  *
  * Return: 0 with cq->ibcq.cqe set to what was allocated, -EINVAL, -ENOMEM.
  */
-int srnic_cq_create(struct srnic_cq *cq, u32 entries, bool wallclock,
+int srnic_cq_create(struct srnic_cq *cq, u32 entries, bool times,
 		    struct ib_ucontext *uctx)
 {
 	int err;
@@ -223,7 +227,7 @@ int srnic_cq_create(struct srnic_cq *cq, u32 entries, bool wallclock,
 	spin_lock_init(&cq->lock);
 	mutex_init(&cq->resize);
 	cq->kernel = !uctx;
-	cq->wallclock = wallclock;
+	cq->times = times;
 	err = srnic_ring_alloc(&cq->ring, roundup_pow_of_two(entries),
 			       sizeof(struct srnic_cqe), uctx);
 	if (!err)

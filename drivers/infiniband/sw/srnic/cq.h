@@ -13,8 +13,8 @@
  * struct srnic_cq - a completion queue
  * @ibcq: the verbs object
  * @kernel: the consumer is in the kernel
- * @wallclock: CQEs tell the time of day
- * @resize: @next; taken before @lock
+ * @times: CQEs tell when they were added
+ * @resize: @next, and what purges the ring; taken before @lock
  * @next: ring of a resize that is under way
  * @lock: what follows, and the ring's kernel side; taken with irqs off
  * @ring: CQEs
@@ -26,7 +26,7 @@
 struct srnic_cq {
 	struct ib_cq ibcq;
 	bool kernel;
-	bool wallclock;
+	bool times;
 
 	struct mutex resize;	/* see above */
 	struct srnic_ring next;
@@ -58,7 +58,7 @@ void srnic_cq_notify(struct srnic_cq *cq, u32 seen);
 int srnic_cq_poll(struct srnic_cq *cq, struct srnic_cqe *cqe);
 int srnic_cq_arm(struct srnic_cq *cq, u32 arm, bool report_missed);
 void srnic_cq_purge(struct srnic_cq *cq, u32 qpn);
-int srnic_cq_create(struct srnic_cq *cq, u32 entries, bool wallclock,
+int srnic_cq_create(struct srnic_cq *cq, u32 entries, bool times,
 		    struct ib_ucontext *uctx);
 void srnic_cq_destroy(struct srnic_cq *cq);
 

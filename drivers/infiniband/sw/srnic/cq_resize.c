@@ -10,91 +10,86 @@
  */
 
 #include <linux/log2.h>
-#include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include "cq.h"
 #include "srnic.h"
 
-static void copy_cqes(struct srnic_cq *cq, u32 from, u32 to)
-{
-	for (; from != to; from++)
-		memcpy(srnic_ring_slot(&cq->next, from),
-		       srnic_ring_slot(&cq->ring, from), sizeof(struct srnic_cqe));
-}
+/* CQEs to copy before others get cq->lock */
+#define COPY_BATCH	256
 
-/* Waiting CQEs; -EINVAL if a user scribbled over the index, or if they are too many */
-static int count_waiting(const struct srnic_cq *cq, u32 producer, u32 consumer, u32 entries)
+/*
+ * cq->lock is held.
+ *
+ * Return: CQEs that wait from @consumer on; -EINVAL if a user scribbled over that index,
+ * or if they are more than @entries.
+ */
+static int count_waiting(const struct srnic_cq *cq, u32 consumer, u32 entries)
 {
-	int n = srnic_ring_filled(&cq->ring, producer, consumer);
+	int n = srnic_ring_filled(&cq->ring, cq->producer, consumer);
 
 	return n < 0 || (u32)n > entries ? -EINVAL : n;
 }
 
-/* Copied between two chances to reschedule */
-#define COPY_BATCH	1024
-
-/*
- * A user's CQEs are copied without the lock first, since they can be a million.
- * They do not change until the user says that they were polled, and what a user
- * writes there harms that user alone. Those of a kernel consumer may be purged.
- *
- * Return: 0, and @done is the index up to which all is copied; -EINVAL.
- */
-static int copy_ahead(struct srnic_cq *cq, u32 entries, u32 *done)
+/* cq->lock is held. Copy some CQEs from @next on. Return: where the next ones are. */
+static u32 copy_some(struct srnic_cq *cq, u32 next, u32 consumer)
 {
-	u32 consumer, producer, end;
-	unsigned long flags;
-	int n;
+	u32 n;
 
-	spin_lock_irqsave(&cq->lock, flags);
-	producer = cq->producer;
-	consumer = srnic_cq_consumer(cq);
-	spin_unlock_irqrestore(&cq->lock, flags);
-
-	n = count_waiting(cq, producer, consumer, entries);
-	if (n < 0)
-		return n;
-	*done = consumer;
-	if (cq->kernel)
-		return 0;
-	for (; consumer != producer; consumer = end) {
-		end = consumer + min_t(u32, producer - consumer, COPY_BATCH);
-		copy_cqes(cq, consumer, end);
-		cond_resched();
-	}
-	*done = producer;
-	return 0;
+	if ((s32)(consumer - next) > 0)		/* polled meanwhile */
+		next = consumer;
+	for (n = 0; n < COPY_BATCH && next != cq->producer; n++, next++)
+		memcpy(srnic_ring_slot(&cq->next, next),
+		       srnic_ring_slot(&cq->ring, next), sizeof(struct srnic_cqe));
+	return next;
 }
 
+/* cq->lock is held, and all that waits is copied. @old is set to what was the ring. */
+static void swap_rings(struct srnic_cq *cq, u32 consumer, struct srnic_ring *old)
+{
+	cq->next.hdr->producer = cq->producer;
+	cq->next.hdr->consumer = consumer;
+	cq->next.hdr->flags = xchg(&cq->ring.hdr->flags, 0);
+	*old = cq->ring;
+	cq->ring = cq->next;
+	cq->ibcq.cqe = cq->ring.entries;
+}
+
+/*
+ * CQEs can be a million, so that others get the lock after each batch, and the CPU. A
+ * CQE that was copied does not change: purging waits, and what a user writes there harms
+ * that user alone. Who fills the CQ as fast as it is copied can only be killed.
+ */
 static int resize_commit(struct srnic_cq *cq, u32 entries)
 {
 	struct srnic_ring old;
 	unsigned long flags;
-	u32 consumer, done;
-	int n;
+	u32 consumer, next;
+	int err;
 
 	if (!cq->next.hdr || roundup_pow_of_two(entries) != cq->next.entries)
 		return -EINVAL;
-	n = copy_ahead(cq, entries, &done);
-	if (n)
-		return n;
-
 	spin_lock_irqsave(&cq->lock, flags);
-	consumer = srnic_cq_consumer(cq);
-	n = count_waiting(cq, cq->producer, consumer, entries);
-	if (n < 0) {
+	next = cq->producer - cq->ring.entries;		/* none is older */
+	for (;;) {
+		consumer = srnic_cq_consumer(cq);
+		err = count_waiting(cq, consumer, entries);
+		if (err < 0)
+			break;
+		next = copy_some(cq, next, consumer);
+		if (next == cq->producer) {
+			swap_rings(cq, consumer, &old);
+			err = 0;
+			break;
+		}
 		spin_unlock_irqrestore(&cq->lock, flags);
-		return n;
+		cond_resched();
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		spin_lock_irqsave(&cq->lock, flags);
 	}
-	/* what was added since, which no index of a user makes more than @entries */
-	copy_cqes(cq, cq->producer - min_t(u32, n, cq->producer - done), cq->producer);
-	cq->next.hdr->producer = cq->producer;
-	cq->next.hdr->consumer = consumer;
-	cq->next.hdr->flags = xchg(&cq->ring.hdr->flags, 0);
-	old = cq->ring;
-	cq->ring = cq->next;
-	cq->ibcq.cqe = cq->ring.entries;
 	spin_unlock_irqrestore(&cq->lock, flags);
-
+	if (err)
+		return err;
 	memset(&cq->next, 0, sizeof(cq->next));
 	srnic_ring_free(&old);
 	return 0;
@@ -138,8 +133,9 @@ int srnic_cq_resize_prepare(struct srnic_cq *cq, u32 entries, struct ib_ucontext
  * An overflow is not undone by it. May sleep.
  *
  * Return: 0 with cq->ibcq.cqe set to what there is now; -EINVAL if there was no
- * first step, or more CQEs than @entries wait for their consumer (CQ-10): then
- * the CQ is as it was, and the new ring still there.
+ * first step, or more CQEs than @entries wait for their consumer (CQ-10); -EINTR if
+ * the process is being killed. After an error the CQ is as it was, and the new ring
+ * still there.
  */
 int srnic_cq_resize_commit(struct srnic_cq *cq, u32 entries)
 {
@@ -173,7 +169,7 @@ void srnic_cq_resize_cancel(struct srnic_cq *cq)
  *
  * May sleep.
  *
- * Return: 0; -EINVAL, -ENOMEM, and the CQ is as it was.
+ * Return: 0; -EINVAL, -ENOMEM, -EINTR, and the CQ is as it was.
  */
 int srnic_cq_resize(struct srnic_cq *cq, u32 entries)
 {

@@ -14,19 +14,19 @@ struct wq {
 	struct srnic_tx *tx;
 };
 
-static void make_wq(struct kunit *test, struct wq *wq)
+static void make_wq_deep(struct kunit *test, struct wq *wq, u32 depth)
 {
 	struct ib_qp_init_attr init = {
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.cap = {
-			.max_send_wr = DEPTH, .max_recv_wr = DEPTH, .max_send_sge = 1,
+			.max_send_wr = depth, .max_recv_wr = depth, .max_send_sge = 1,
 			.max_recv_sge = 2,
 		},
 	};
 
 	wq->dev = fake_device(test);
-	wq->scq = fake_cq(test, wq->dev, 64);
-	wq->rcq = fake_cq(test, wq->dev, 64);
+	wq->scq = fake_cq(test, wq->dev, max(depth, 64U));
+	wq->rcq = fake_cq(test, wq->dev, max(depth, 64U));
 	wq->qp = kunit_kzalloc(test, sizeof(*wq->qp), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, wq->qp);
 	init.send_cq = &wq->scq->cq.ibcq;
@@ -35,6 +35,11 @@ static void make_wq(struct kunit *test, struct wq *wq)
 	KUNIT_ASSERT_EQ(test, srnic_qp_create(wq->qp, wq->dev, &init, NULL), 0);
 	wq->tx = srnic_tx_new(wq->qp);
 	KUNIT_ASSERT_NOT_NULL(test, wq->tx);
+}
+
+static void make_wq(struct kunit *test, struct wq *wq)
+{
+	make_wq_deep(test, wq, DEPTH);
 }
 
 static void end_wq(struct wq *wq)
@@ -335,6 +340,86 @@ static void cq_overflow(struct kunit *test)
 	}
 }
 
+#define MANY	1000
+
+/* What a consumer sees who asks for the next notification in each */
+static struct flush_watch {
+	struct srnic_qp *qp;
+	struct fake_cq *cq;
+	u32 last;		/* producer of the CQ when it was notified last */
+	u32 most;		/* completions between two notifications */
+	bool doorbell;		/* it posts at once: a flush within the flush */
+	bool disabled;		/* interrupts were off */
+} watch;
+
+static void watch_flush(struct ib_cq *ibcq, void *context)
+{
+	struct srnic_cq *cq = &watch.cq->cq;
+
+	watch.most = max(watch.most, cq->producer - watch.last);
+	watch.last = cq->producer;
+	watch.disabled |= irqs_disabled();
+	srnic_cq_arm(cq, SRNIC_ARM_NEXT, false);
+	if (watch.doorbell) {
+		watch.doorbell = false;
+		srnic_qp_doorbell(watch.qp);
+	}
+}
+
+static void watch_cq(struct wq *wq, struct fake_cq *cq, bool doorbell)
+{
+	watch = (struct flush_watch){ .qp = wq->qp, .cq = cq, .doorbell = doorbell };
+	cq->cq.ibcq.comp_handler = watch_flush;
+	srnic_cq_arm(&cq->cq, SRNIC_ARM_NEXT, false);
+}
+
+/* Half of the SQ fetched, half not; and the RQ. Each flushed once, in order (ST-34, ORD-15) */
+static void flush_many(struct kunit *test, bool doorbell)
+{
+	struct ib_rdma_wr wr = { .wr = { .opcode = IB_WR_RDMA_WRITE } };
+	struct ib_recv_wr recv = { };
+	const struct ib_recv_wr *bad_recv;
+	const struct ib_send_wr *bad;
+	struct wq wq;
+	u32 i;
+
+	make_wq_deep(test, &wq, MANY);
+	start(test, &wq, 0, MANY / 2, 0);
+	for (wr.wr.wr_id = MANY / 2; wr.wr.wr_id < MANY; wr.wr.wr_id++)
+		KUNIT_ASSERT_EQ(test, 0, srnic_dev_ops.post_send(&wq.qp->ibqp, &wr.wr, &bad));
+	for (recv.wr_id = 0; recv.wr_id < MANY; recv.wr_id++)
+		KUNIT_ASSERT_EQ(test, 0, srnic_dev_ops.post_recv(&wq.qp->ibqp, &recv,
+								 &bad_recv));
+	watch_cq(&wq, wq.scq, doorbell);
+	srnic_sq_flush(wq.qp);
+	KUNIT_EXPECT_LE(test, watch.most, 64);
+	KUNIT_EXPECT_FALSE(test, watch.disabled);
+	watch_cq(&wq, wq.rcq, doorbell);
+	srnic_rq_flush(wq.qp);
+	KUNIT_EXPECT_LE(test, watch.most, 64);
+	KUNIT_EXPECT_FALSE(test, watch.disabled);
+	for (i = 0; i < MANY; i++) {
+		expect_wc(test, wq.scq, i, SRNIC_WC_FLUSHED);
+		expect_wc(test, wq.rcq, i, SRNIC_WC_FLUSHED);
+	}
+	expect_no_wc(test, wq.scq);
+	expect_no_wc(test, wq.rcq);
+	KUNIT_EXPECT_TRUE(test, srnic_sq_empty(wq.qp));
+	end_wq(&wq);
+}
+
+/* Interrupts come on after some of the WRs, and the consumer is told of them */
+static void flush_in_batches(struct kunit *test)
+{
+	flush_many(test, false);
+}
+
+/* Two flush at once: one goes on where the other is */
+static void flush_within_a_flush(struct kunit *test)
+{
+	flush_many(test, true);
+}
+
 static struct kunit_case wq_cases[] = {
 	KUNIT_CASE(in_order),
 	KUNIT_CASE(unsignaled),
@@ -345,6 +430,8 @@ static struct kunit_case wq_cases[] = {
 	KUNIT_CASE(receives),
 	KUNIT_CASE(receives_flushed),
 	KUNIT_CASE(cq_overflow),
+	KUNIT_CASE(flush_in_batches),
+	KUNIT_CASE(flush_within_a_flush),
 	{}
 };
 

@@ -7,6 +7,7 @@
  * written for as many WRs at the head as are marked.
  */
 
+#include <linux/sched.h>
 #include "qp.h"
 #include "srnic.h"
 #include "srq.h"
@@ -110,49 +111,92 @@ void srnic_sq_done(struct srnic_qp *qp, u32 index, enum srnic_wc_status status)
 		srnic_qp_fail(qp, RDMAP_E_CQ_OVERFLOW, NULL, 0, false);
 }
 
-/* @begin: flushing starts; else it goes on if it has not ended meanwhile */
+/*
+ * WRs to flush with interrupts off. In between others may flush, too: each takes the
+ * next WR under the lock, so all complete once and in their order whoever does it.
+ */
+#define FLUSH_BATCH	64
+
+/* sq_lock is held. A WR that was fetched */
+static void sq_flush_fetched(struct srnic_qp *qp, u32 index, u32 *seen)
+{
+	struct srnic_swr *swr = &qp->swr[index & (qp->sq.entries - 1)];
+	enum srnic_wc_status status = SRNIC_WC_FLUSHED;
+
+	if (swr->state == SRNIC_SWR_DONE && swr->status != SRNIC_WC_SUCCESS)
+		status = swr->status;
+	swr->state = SRNIC_SWR_FREE;
+	sq_write_cqe(qp, index, swr, status, seen);
+}
+
+/* sq_lock is held. A WR that is still in its slot */
+static void sq_flush_posted(struct srnic_qp *qp, u32 index, u32 *seen)
+{
+	const struct srnic_sqe *sqe = srnic_ring_slot(&qp->sq, index);
+	struct srnic_swr swr = {
+		.wr_id = READ_ONCE(sqe->wr_id),
+		.opcode = READ_ONCE(sqe->opcode),
+	};
+
+	sq_write_cqe(qp, index, &swr, SRNIC_WC_FLUSHED, seen);
+}
+
+/* sq_lock is held. Complete WRs before @end. Return: whether some are left. */
+static bool sq_flush_some(struct srnic_qp *qp, u32 end, u32 *seen)
+{
+	u32 n;
+
+	for (n = 0; (s32)(end - qp->sq_completed) > 0; n++) {
+		u32 index = qp->sq_completed;
+
+		if (n == FLUSH_BATCH)
+			return true;
+		/* before the CQE that lets the slot be posted to again, see srnic_sq_pending() */
+		WRITE_ONCE(qp->sq_completed, index + 1);
+		if (index != qp->sq_fetched) {
+			sq_flush_fetched(qp, index, seen);
+		} else {
+			WRITE_ONCE(qp->sq_fetched, index + 1);
+			sq_flush_posted(qp, index, seen);
+		}
+	}
+	return false;
+}
+
+/*
+ * @begin: flushing starts; else it goes on if it has not ended meanwhile. Only what was
+ * posted when it began is flushed here: who posts later is asked for a doorbell.
+ */
 static void sq_flush(struct srnic_qp *qp, bool begin)
 {
 	unsigned long flags;
-	u32 seen = 0;
+	bool more = true;
 	int pending;
+	u32 end;
 
 	spin_lock_irqsave(&qp->sq_lock, flags);
-	if (!begin && !qp->sq_flushing) {
-		spin_unlock_irqrestore(&qp->sq_lock, flags);
-		return;
+	if (begin) {
+		qp->sq_flushing = true;
+		qp->orq_head = qp->orq_tail;
+		/* who is asked for a doorbell finds the flag above */
+		smp_store_release(&qp->sq.hdr->flags, SRNIC_RING_NEED_WAKEUP);
 	}
-	qp->sq_flushing = true;
-	/* who is asked for a doorbell finds the flag above */
-	smp_store_release(&qp->sq.hdr->flags, SRNIC_RING_NEED_WAKEUP);
 	smp_mb();	/* flag, then index; the provider has it the other way round */
-	for (; qp->sq_completed != qp->sq_fetched; qp->sq_completed++) {
-		struct srnic_swr *swr = &qp->swr[qp->sq_completed & (qp->sq.entries - 1)];
-		enum srnic_wc_status status = SRNIC_WC_FLUSHED;
-
-		if (swr->state == SRNIC_SWR_DONE && swr->status != SRNIC_WC_SUCCESS)
-			status = swr->status;
-		sq_write_cqe(qp, qp->sq_completed, swr, status, &seen);
-		swr->state = SRNIC_SWR_FREE;
-	}
-	qp->orq_head = qp->orq_tail;
-
 	pending = srnic_sq_pending(qp);
 	if (pending < 0 && begin)
 		srnic_count(qp->dev, SRNIC_CNT_RING_CORRUPT);
-	for (; pending > 0; pending--) {
-		const struct srnic_sqe *sqe = srnic_ring_slot(&qp->sq, qp->sq_fetched);
-		struct srnic_swr swr = {
-			.wr_id = READ_ONCE(sqe->wr_id),
-			.opcode = READ_ONCE(sqe->opcode),
-		};
+	end = qp->sq_fetched + max(pending, 0);
+	while (more && qp->sq_flushing) {
+		u32 seen = 0;
 
-		sq_write_cqe(qp, qp->sq_fetched, &swr, SRNIC_WC_FLUSHED, &seen);
-		qp->sq_fetched++;
-		qp->sq_completed++;
+		more = sq_flush_some(qp, end, &seen);
+		spin_unlock_irqrestore(&qp->sq_lock, flags);
+		srnic_cq_notify(qp->scq, seen);
+		if (!begin && !qp->kernel)	/* a user's doorbell is a system call */
+			cond_resched();
+		spin_lock_irqsave(&qp->sq_lock, flags);
 	}
 	spin_unlock_irqrestore(&qp->sq_lock, flags);
-	srnic_cq_notify(qp->scq, seen);
 }
 
 /**
@@ -161,7 +205,8 @@ static void sq_flush(struct srnic_qp *qp, bool begin)
  *
  * The WR in error keeps its status, all others are Flushed, signaled or not
  * (WR-24). From now on whatever is posted is flushed at once (ST-36), until
- * the QP goes to Idle. Any context. Takes sq_lock.
+ * the QP goes to Idle. Any context. Takes sq_lock, a batch of WRs at a time, and
+ * notifies the CQ's consumer after each batch.
  */
 void srnic_sq_flush(struct srnic_qp *qp)
 {
@@ -236,39 +281,57 @@ void srnic_rq_complete(struct srnic_qp *qp, const struct srnic_rwr *rwr,
 		srnic_qp_fail(qp, RDMAP_E_RQ_CQ_OVERFLOW, NULL, 0, false);
 }
 
+/* rq_lock is held. Complete WRs before @end. Return: whether some are left. */
+static bool rq_flush_some(struct srnic_qp *qp, u32 end, u32 *seen)
+{
+	u32 n;
+
+	for (n = 0; (s32)(end - qp->rq_taken) > 0; n++) {
+		const struct srnic_rqe *rqe = srnic_ring_slot(&qp->rq, qp->rq_taken);
+		struct srnic_rwr rwr = { .wr_id = READ_ONCE(rqe->wr_id) };
+		struct srnic_cqe cqe = { };
+
+		if (n == FLUSH_BATCH)
+			return true;
+		rwr.index = qp->rq_taken++;
+		rq_write_cqe(qp, &rwr, &cqe, SRNIC_WC_FLUSHED, seen);
+	}
+	return false;
+}
+
+/* As sq_flush() */
 static void rq_flush(struct srnic_qp *qp, bool begin)
 {
 	unsigned long flags;
-	u32 seen = 0;
-	int n;
+	bool more = true;
+	int pending;
+	u32 end;
 
 	/* WQEs of an SRQ that were not taken are not this QP's (SR-22) */
 	if (qp->srq)
 		return;
 	spin_lock_irqsave(&qp->rq_lock, flags);
-	if (!begin && !qp->rq_flushing) {
-		spin_unlock_irqrestore(&qp->rq_lock, flags);
-		return;
+	if (begin) {
+		qp->rq_flushing = true;
+		/* as for the SQ */
+		smp_store_release(&qp->rq.hdr->flags, SRNIC_RING_NEED_WAKEUP);
 	}
-	qp->rq_flushing = true;
-	/* as for the SQ */
-	smp_store_release(&qp->rq.hdr->flags, SRNIC_RING_NEED_WAKEUP);
 	smp_mb();	/* flag, then index; the provider has it the other way round */
-	n = srnic_ring_filled(&qp->rq, rq_producer(qp), qp->rq_taken);
-	if (n < 0 && begin)
+	pending = srnic_ring_filled(&qp->rq, rq_producer(qp), qp->rq_taken);
+	if (pending < 0 && begin)
 		srnic_count(qp->dev, SRNIC_CNT_RING_CORRUPT);
-	for (; n > 0; n--) {
-		const struct srnic_rqe *rqe = srnic_ring_slot(&qp->rq, qp->rq_taken);
-		struct srnic_rwr rwr = {
-			.wr_id = READ_ONCE(rqe->wr_id),
-			.index = qp->rq_taken++,
-		};
-		struct srnic_cqe cqe = { };
+	end = qp->rq_taken + max(pending, 0);
+	while (more && qp->rq_flushing) {
+		u32 seen = 0;
 
-		rq_write_cqe(qp, &rwr, &cqe, SRNIC_WC_FLUSHED, &seen);
+		more = rq_flush_some(qp, end, &seen);
+		spin_unlock_irqrestore(&qp->rq_lock, flags);
+		srnic_cq_notify(qp->rcq, seen);
+		if (!begin && !qp->kernel)	/* a user's doorbell is a system call */
+			cond_resched();
+		spin_lock_irqsave(&qp->rq_lock, flags);
 	}
 	spin_unlock_irqrestore(&qp->rq_lock, flags);
-	srnic_cq_notify(qp->rcq, seen);
 }
 
 /**
@@ -322,11 +385,24 @@ void srnic_qp_last_wqe(struct srnic_qp *qp)
 		srnic_qp_raise(qp, SRNIC_EV_LAST_WQE);
 }
 
+/*
+ * A kernel consumer looks at the same word as a provider does. A user may have changed
+ * it, and asks by a system call.
+ */
+static bool tx_wants_wakeup(const struct srnic_qp *qp)
+{
+	if (!qp->kernel)
+		return true;
+	smp_mb();	/* index, then flag; see tx_sleep() */
+	return READ_ONCE(qp->sq.hdr->flags) & SRNIC_RING_NEED_WAKEUP;
+}
+
 /**
  * srnic_qp_doorbell - something was posted
  * @qp: alive
  *
- * Wakes the tx kthread, or flushes if the QP is past work. Any context.
+ * Wakes the tx kthread if a post can end its sleep, or flushes if the QP is past
+ * work. A kernel consumer: any context. A user's: may sleep.
  */
 void srnic_qp_doorbell(struct srnic_qp *qp)
 {
@@ -334,7 +410,8 @@ void srnic_qp_doorbell(struct srnic_qp *qp)
 		sq_flush(qp, false);
 	if (READ_ONCE(qp->rq_flushing))
 		rq_flush(qp, false);
-	wake_up(&qp->tx_wait);
+	if (tx_wants_wakeup(qp))
+		wake_up(&qp->tx_wait);
 }
 
 /**

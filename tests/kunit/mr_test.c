@@ -2,6 +2,8 @@
 /* mr.c, tpt.c: fast registration and invalidation, one row for each check. */
 #include <kunit/test.h>
 #include <linux/delay.h>
+#include <linux/dma-buf.h>
+#include <linux/fdtable.h>
 #include <linux/kthread.h>
 #include <linux/scatterlist.h>
 #include <rdma/ib_umem.h>
@@ -531,6 +533,129 @@ static void invalidate_waits_no_longer(struct kunit *test)
 	srnic_mr_dereg(&fix.mr->ibmr);
 }
 
+/* An exporter that counts what it is told */
+static struct {
+	u8 *mem;
+	u32 begun, ended;
+	enum dma_data_direction direction;
+	int err;
+} exporter;
+
+static int begin_access(struct dma_buf *buf, enum dma_data_direction direction)
+{
+	might_sleep();
+	if (exporter.err)
+		return exporter.err;
+	exporter.begun++;
+	exporter.direction = direction;
+	return 0;
+}
+
+static int end_access(struct dma_buf *buf, enum dma_data_direction direction)
+{
+	might_sleep();
+	exporter.ended++;
+	return 0;
+}
+
+static int exporter_vmap(struct dma_buf *buf, struct iosys_map *map)
+{
+	iosys_map_set_vaddr(map, exporter.mem);
+	return 0;
+}
+
+static struct sg_table *no_map(struct dma_buf_attachment *attach,
+			       enum dma_data_direction direction)
+{
+	return ERR_PTR(-EOPNOTSUPP);
+}
+
+static void no_unmap(struct dma_buf_attachment *attach, struct sg_table *sgt,
+		     enum dma_data_direction direction)
+{
+}
+
+static void no_release(struct dma_buf *buf)
+{
+}
+
+static const struct dma_buf_ops exporter_ops = {
+	.map_dma_buf = no_map,
+	.unmap_dma_buf = no_unmap,
+	.release = no_release,
+	.begin_cpu_access = begin_access,
+	.end_cpu_access = end_access,
+	.vmap = exporter_vmap,
+};
+
+/* A region of an exporter's memory */
+static struct ib_mr *reg_exported(struct kunit *test, struct fix *fix, int access)
+{
+	DEFINE_DMA_BUF_EXPORT_INFO(info);
+	struct dma_buf *buf;
+	struct ib_mr *mr;
+	int fd;
+
+	memset(&exporter, 0, sizeof(exporter));
+	exporter.mem = fix->memory;
+	info.ops = &exporter_ops;
+	info.size = PAGE_SIZE;
+	info.flags = O_RDWR;
+	info.priv = &exporter;
+	buf = dma_buf_export(&info);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(buf));
+	fd = dma_buf_fd(buf, O_CLOEXEC);
+	KUNIT_ASSERT_GE(test, fd, 0);
+	mr = srnic_mr_reg_dmabuf(fix->pd, fd, 0, PAGE_SIZE, 0x1000, access);
+	close_fd(fd);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
+	return mr;
+}
+
+/* The exporter of a DMA buffer is told of each access, before and after; it may refuse */
+static void dmabuf_access_is_told(struct kunit *test)
+{
+	static const struct {
+		u8 need;
+		enum dma_data_direction direction;
+	} rows[] = {
+		{ LR, DMA_FROM_DEVICE }, { LW, DMA_BIDIRECTIONAL },
+		{ RR, DMA_FROM_DEVICE }, { RW, DMA_BIDIRECTIONAL },
+		{ SRNIC_REMOTE_ATOMIC, DMA_BIDIRECTIONAL },
+		{ SRNIC_READ_SINK, DMA_BIDIRECTIONAL },
+	};
+	struct fix fix = fix_make(test, 1, 0);
+	struct ib_mr *mr = reg_exported(test, &fix, IB_ACCESS_LOCAL_WRITE |
+					IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE |
+					IB_ACCESS_REMOTE_ATOMIC);
+	struct srnic_access acc = {
+		.stag = mr->lkey, .to = 0x1000, .length = 8, .pd = fix.pd, .qpn = QPN,
+	};
+	struct srnic_span span;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		acc.need = rows[i].need;
+		KUNIT_ASSERT_EQ(test, srnic_tpt_get(fix.dev, &acc, &span), SRNIC_TPT_OK);
+		KUNIT_EXPECT_EQ_MSG(test, exporter.begun, 1 + i, "row %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, exporter.ended, i, "row %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, (int)exporter.direction, (int)rows[i].direction,
+				    "row %u", i);
+		srnic_tpt_put(&span);
+		KUNIT_EXPECT_EQ_MSG(test, exporter.ended, 1 + i, "row %u", i);
+	}
+	acc.length = PAGE_SIZE + 1;
+	KUNIT_EXPECT_EQ(test, srnic_tpt_get(fix.dev, &acc, &span), SRNIC_TPT_BOUNDS);
+	exporter.err = -EIO;
+	acc.length = 8;
+	KUNIT_EXPECT_EQ(test, srnic_tpt_get(fix.dev, &acc, &span), SRNIC_TPT_ACCESS);
+	KUNIT_EXPECT_EQ(test, exporter.begun, ARRAY_SIZE(rows));
+	KUNIT_EXPECT_EQ(test, exporter.ended, ARRAY_SIZE(rows));
+	/* nobody is left who would be waited for */
+	KUNIT_EXPECT_EQ(test, srnic_mr_dereg(mr), 0);
+	srnic_mr_dereg(&fix.mr->ibmr);
+}
+
 static struct kunit_case mr_cases[] = {
 	KUNIT_CASE(fast_register),
 	KUNIT_CASE(map_while_valid),
@@ -545,6 +670,7 @@ static struct kunit_case mr_cases[] = {
 	KUNIT_CASE(rereg_in_place),
 	KUNIT_CASE(rereg_busy),
 	KUNIT_CASE(rereg_failed),
+	KUNIT_CASE(dmabuf_access_is_told),
 	{}
 };
 

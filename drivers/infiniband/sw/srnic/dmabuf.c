@@ -91,3 +91,35 @@ void srnic_dmabuf_put(struct srnic_dmabuf *db)
 	dma_buf_put(db->buf);
 	db->buf = NULL;
 }
+
+/* A part of a cache line that is written has to be there before */
+static enum dma_data_direction access_direction(bool write)
+{
+	return write ? DMA_BIDIRECTIONAL : DMA_FROM_DEVICE;
+}
+
+/**
+ * srnic_dmabuf_begin - the CPU is about to access a buffer
+ * @buf: held
+ * @write: it may write, too
+ *
+ * Waits for devices that work on the buffer, as its exporter sees fit. May sleep.
+ *
+ * Return: 0 and srnic_dmabuf_end() has to follow, or what the exporter says.
+ */
+int srnic_dmabuf_begin(struct dma_buf *buf, bool write)
+{
+	return dma_buf_begin_cpu_access(buf, access_direction(write));
+}
+
+/**
+ * srnic_dmabuf_end - the access is over
+ * @buf: as srnic_dmabuf_begin() had it
+ * @write: as srnic_dmabuf_begin() had it
+ *
+ * May sleep. An exporter that fails here has no one to tell: the data is in its memory.
+ */
+void srnic_dmabuf_end(struct dma_buf *buf, bool write)
+{
+	dma_buf_end_cpu_access(buf, access_direction(write));
+}

@@ -25,5 +25,7 @@ struct srnic_dmabuf {
 int srnic_dmabuf_get(struct srnic_dmabuf *db, struct device *dev, int fd, u64 offset,
 		     u64 length, bool writable);
 void srnic_dmabuf_put(struct srnic_dmabuf *db);
+int srnic_dmabuf_begin(struct dma_buf *buf, bool write);
+void srnic_dmabuf_end(struct dma_buf *buf, bool write);
 
 #endif

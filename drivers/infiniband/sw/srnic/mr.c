@@ -83,6 +83,7 @@ static struct srnic_pbl *pbl_new(size_t max)
 	pbl->shift = PAGE_SHIFT;
 	pbl->count = 0;
 	pbl->max = max;
+	pbl->dmabuf = NULL;
 	return pbl;
 }
 
@@ -237,6 +238,7 @@ struct ib_mr *srnic_mr_reg_dmabuf(struct ib_pd *pd, int fd, u64 offset, u64 leng
 	pbl->shift = max_t(u32, PAGE_SHIFT, fls64(length - 1));
 	pbl->count = 1;
 	pbl->addr[0] = (uintptr_t)mr->dmabuf.map.vaddr + offset;
+	pbl->dmabuf = mr->dmabuf.buf;
 	mr->tpte.pbl = pbl;
 	mr->tpte.base = access & IB_ZERO_BASED ? 0 : iova;
 	mr->tpte.length = length;

@@ -10,6 +10,7 @@
 
 #include <linux/random.h>
 #include <linux/sched.h>
+#include "dmabuf.h"
 #include "mw.h"
 #include "qp.h"
 #include "srnic.h"
@@ -62,14 +63,31 @@ enum srnic_tpt_err srnic_tpt_check(const struct srnic_tpte *tpte,
 	return SRNIC_TPT_OK;
 }
 
+static struct dma_buf *span_dmabuf(const struct srnic_span *span)
+{
+	return span->pbl ? span->pbl->dmabuf : NULL;
+}
+
+/* The owner of a DMA buffer makes what devices wrote visible, or waits for them to end */
+static enum srnic_tpt_err span_begin(struct srnic_span *span)
+{
+	struct dma_buf *buf = span_dmabuf(span);
+
+	if (!buf || !srnic_dmabuf_begin(buf, span->write))
+		return SRNIC_TPT_OK;
+	span->pbl = NULL;
+	srnic_tpt_put(span);
+	return SRNIC_TPT_ACCESS;
+}
+
 /**
  * srnic_tpt_get - check an access and keep the memory there meanwhile
  * @dev: whose table
  * @acc: the access, length not zero
  * @span: set to where the memory is
  *
- * Process context. Call srnic_tpt_put() soon: deregistration and invalidation
- * wait for it.
+ * Process context; may sleep if the memory is a DMA buffer's. Call srnic_tpt_put()
+ * soon: deregistration and invalidation wait for it.
  *
  * Return: SRNIC_TPT_OK or what is wrong, with nothing kept.
  */
@@ -95,23 +113,29 @@ enum srnic_tpt_err srnic_tpt_get(struct srnic_device *dev,
 			span->tpte = tpte;
 			span->pbl = tpte->pbl;
 			span->off = acc->to - tpte->base + tpte->off;
+			span->write = acc->need & SRNIC_WRITE_RIGHTS;
 		}
 		spin_unlock(&tpte->lock);
 	}
 	rcu_read_unlock();
-	return err;
+	return err ?: span_begin(span);
 }
 
 /**
  * srnic_tpt_put - an access is over
  * @span: from srnic_tpt_get()
+ *
+ * Process context; may sleep if the memory is a DMA buffer's.
  */
 void srnic_tpt_put(struct srnic_span *span)
 {
 	struct srnic_tpte *tpte = span->tpte;
+	struct dma_buf *buf = span_dmabuf(span);
 
 	if (!tpte)
 		return;
+	if (buf)
+		srnic_dmabuf_end(buf, span->write);
 	span->tpte = NULL;
 	spin_lock(&tpte->lock);
 	/* under the lock: see srnic_tpt_remove() */

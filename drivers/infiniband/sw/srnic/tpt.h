@@ -12,6 +12,7 @@
 #include <rdma/ib_verbs.h>
 #include "event.h"
 
+struct dma_buf;
 struct srnic_device;
 struct srnic_qp;
 
@@ -64,12 +65,14 @@ enum srnic_inv_err {
  * @shift: log2 of the block size in bytes
  * @count: entries in use
  * @max: entries there is room for
+ * @dmabuf: whose memory it is, if it is a DMA buffer's: told of each access
  * @addr: kernel address of each block
  */
 struct srnic_pbl {
 	u32 shift;
 	u32 count;
 	u32 max;
+	struct dma_buf *dmabuf;
 	u64 addr[];
 };
 
@@ -133,16 +136,22 @@ struct srnic_access {
 	bool privileged;
 };
 
+/* Rights of accesses that write */
+#define SRNIC_WRITE_RIGHTS \
+	(SRNIC_LOCAL_WRITE | SRNIC_REMOTE_WRITE | SRNIC_REMOTE_ATOMIC | SRNIC_READ_SINK)
+
 /**
  * struct srnic_span - memory of an access that passed its check
  * @tpte: kept until srnic_tpt_put(); NULL for STag 0
  * @pbl: as in the entry
  * @off: where the access's first octet is in @pbl, or its kernel address
+ * @write: the access may write
  */
 struct srnic_span {
 	struct srnic_tpte *tpte;
 	const struct srnic_pbl *pbl;
 	u64 off;
+	bool write;
 };
 
 static inline bool srnic_tpte_is_window(const struct srnic_tpte *tpte)

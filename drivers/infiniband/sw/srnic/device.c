@@ -137,8 +137,9 @@ static struct srnic_device *device_new(struct net_device *netdev)
 		return NULL;
 	dev->netdev = netdev;
 	netdev_hold(netdev, &dev->netdev_ref, GFP_KERNEL);
-	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
-	xa_init_flags(&dev->stags, XA_FLAGS_ALLOC1);
+	/* random STags touch a node each: who makes the entry pays for it */
+	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ | XA_FLAGS_ACCOUNT);
+	xa_init_flags(&dev->stags, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	/* taken with irqs off, unlike that of @stags: not one class for lockdep */
 	lockdep_set_class(&dev->qps.xa_lock, &qps_lock_key);
 	srnic_policy_init(&dev->policy);

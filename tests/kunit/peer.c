@@ -62,18 +62,19 @@ static int keep_peer(struct kunit_resource *res, void *context)
 }
 
 /**
- * peer_idle - a QP in Idle, everything enabled
+ * peer_idle_deep - a QP in Idle, everything enabled
  * @test: whose end is its end
+ * @depth: WRs of each of its queues; its CQs take all of them
  */
-struct peer *peer_idle(struct kunit *test)
+struct peer *peer_idle_deep(struct kunit *test, u32 depth)
 {
 	struct peer *p = kunit_kzalloc(test, sizeof(*p), GFP_KERNEL);
 	struct ib_qp_init_attr init = {
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.qp_type = IB_QPT_RC,
 		.cap = {
-			.max_send_wr = PEER_DEPTH, .max_recv_wr = PEER_DEPTH,
-			.max_send_sge = 2, .max_recv_sge = 2,
+			.max_send_wr = depth, .max_recv_wr = depth,
+			.max_send_sge = PEER_SGES, .max_recv_sge = 2,
 		},
 	};
 	struct srnic_qp *qp;
@@ -85,8 +86,8 @@ struct peer *peer_idle(struct kunit *test)
 	p->dev = fake_device(test);
 	p->dev->netdev = init_net.loopback_dev;
 	p->pd = fake_pd(test, p->dev);
-	p->scq = fake_cq(test, p->dev, 256);
-	p->rcq = fake_cq(test, p->dev, 256);
+	p->scq = fake_cq(test, p->dev, max(depth, 256U));
+	p->rcq = fake_cq(test, p->dev, max(depth, 256U));
 	qp = kunit_kzalloc(test, sizeof(*qp), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, qp);
 	init.send_cq = &p->scq->cq.ibcq;
@@ -105,6 +106,15 @@ struct peer *peer_idle(struct kunit *test)
 	peers++;
 	kunit_alloc_resource(test, keep_peer, free_peer, GFP_KERNEL, p);
 	return p;
+}
+
+/**
+ * peer_idle - a QP in Idle, everything enabled
+ * @test: whose end is its end
+ */
+struct peer *peer_idle(struct kunit *test)
+{
+	return peer_idle_deep(test, PEER_DEPTH);
 }
 
 static void loopback_up(void)

@@ -12,6 +12,7 @@
 #define PEER_EVENTS	8
 #define PEER_REGIONS	8
 #define PEER_DEPTH	16
+#define PEER_SGES	4
 #define PEER_ROOM	(68 * 1024)
 #define PEER_CLOSE_TIMEOUT	2	/* seconds */
 
@@ -116,6 +117,7 @@ struct peer {
 };
 
 struct peer *peer_idle(struct kunit *test);
+struct peer *peer_idle_deep(struct kunit *test, u32 depth);
 void peer_sockets(struct peer *p, struct socket **passive);
 void peer_attach(struct peer *p, struct socket *passive, u16 ird, u16 ord);
 void peer_connect(struct peer *p, u16 ird, u16 ord);

@@ -23,7 +23,7 @@ static void device_attributes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, attr.max_send_sge, SRNIC_MAX_SGE);
 	KUNIT_EXPECT_EQ(test, attr.max_recv_sge, SRNIC_MAX_SGE);
 	KUNIT_EXPECT_GE(test, attr.max_send_sge, 4);
-	KUNIT_EXPECT_EQ(test, attr.max_sge_rd, 1);
+	KUNIT_EXPECT_EQ(test, attr.max_sge_rd, 32);
 	KUNIT_EXPECT_EQ(test, attr.max_cq, SRNIC_MAX_CQ);
 	KUNIT_EXPECT_EQ(test, attr.max_cqe, SRNIC_MAX_CQE);
 	KUNIT_EXPECT_EQ(test, attr.max_mr, SRNIC_MAX_MR);
@@ -105,7 +105,7 @@ static void query_qp(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, attr.qp_state, IB_QPS_RESET);
 	KUNIT_EXPECT_EQ(test, attr.cap.max_send_wr, PEER_DEPTH);
 	KUNIT_EXPECT_EQ(test, attr.cap.max_recv_wr, PEER_DEPTH);
-	KUNIT_EXPECT_EQ(test, attr.cap.max_send_sge, 2);
+	KUNIT_EXPECT_EQ(test, attr.cap.max_send_sge, PEER_SGES);
 	KUNIT_EXPECT_EQ(test, attr.cap.max_recv_sge, 2);
 	KUNIT_EXPECT_EQ(test, init.cap.max_send_wr, PEER_DEPTH);
 	KUNIT_EXPECT_PTR_EQ(test, init.send_cq, &p->scq->cq.ibcq);

@@ -329,6 +329,7 @@ static void tx_local(struct srnic_qp *qp)
 	struct srnic_tx *tx = qp->tx;
 	enum srnic_wc_status status;
 
+	tx->locals++;
 	if (tx->sqe.opcode == SRNIC_OP_REG_MR)
 		status = srnic_mr_fast_register(qp, &tx->sqe);
 	else if (tx->sqe.opcode == SRNIC_OP_BIND_MW)
@@ -517,6 +518,9 @@ static bool tx_wr_begun(const struct srnic_tx *tx)
 	return tx->busy && (tx->off || tx->imm_due);
 }
 
+/* Local WRs take no room in the buffer, and may each wait for a copy to end */
+#define LOCAL_BATCH	256
+
 /* Fill the buffer from SQ and IRQ, a message of each in turn */
 static void tx_stage(struct srnic_qp *qp)
 {
@@ -527,7 +531,9 @@ static void tx_stage(struct srnic_qp *qp)
 		return;
 	tx->mulpdu = mpa_mulpdu(qp->max_fpdu ?: srnic_stream_emss(qp->stream),
 				qp->mpa.tx_markers);
-	while (more && !tx->cut && tx_has_room(qp) && tx_running(qp)) {
+	tx->locals = 0;
+	while (more && !tx->cut && tx_has_room(qp) && tx_running(qp) &&
+	       tx->locals < LOCAL_BATCH) {
 		/* what was begun goes on: no message inside another */
 		if (tx->responding || (tx->read_turn && !tx_wr_begun(tx))) {
 			more = tx_stage_response(qp);
@@ -622,10 +628,16 @@ static bool tx_woken(struct srnic_qp *qp)
 	       (srnic_qp_state(qp) == SRNIC_QP_CLOSING && tx_quiet(qp));
 }
 
+/* What is awaited is a post, and nothing of the socket or the peer, who wake by themselves */
+static bool tx_awaits_post(const struct srnic_qp *qp)
+{
+	return test_bit(SRNIC_QPF_TX_OPEN, &qp->flags) && !qp->tx->len && !qp->tx->busy;
+}
+
 /*
- * Sleep until there is something to do. The flag asks user space for a
- * doorbell; it is set before the producer index is looked at, as user space
- * stores the index before it looks at the flag: one of the two sees the other.
+ * Sleep until there is something to do. The flag asks who posts for a doorbell, where
+ * a post can end the sleep; it is set before the producer index is looked at, as user
+ * space stores the index before it looks at the flag: one of the two sees the other.
  */
 static void tx_sleep(struct srnic_qp *qp)
 {
@@ -633,7 +645,7 @@ static void tx_sleep(struct srnic_qp *qp)
 
 	for (;;) {
 		prepare_to_wait(&qp->tx_wait, &wait, TASK_IDLE);
-		WRITE_ONCE(qp->sq.hdr->flags, SRNIC_RING_NEED_WAKEUP);
+		WRITE_ONCE(qp->sq.hdr->flags, tx_awaits_post(qp) ? SRNIC_RING_NEED_WAKEUP : 0);
 		smp_mb();	/* flag, then index; see above */
 		if (tx_woken(qp))
 			break;

@@ -29,6 +29,7 @@
  * @sge: current SGE
  * @sge_off: octets of it that are staged
  * @imm_due: all of a Write with immediate data is staged but the data
+ * @locals: local WRs that were done in one go
  * @staged: ring index after the last WR that is staged as a whole
  * @marked: ring index up to which WRs handed to TCP were marked done
  * @responding: an inbound Read is being answered; the next fields are its
@@ -58,6 +59,7 @@ struct srnic_tx {
 	u32 sge;
 	u32 sge_off;
 	bool imm_due;
+	u32 locals;
 	u32 staged;
 	u32 marked;
 

@@ -226,11 +226,11 @@ enum srnic_wc_status srnic_inv_wc_status(enum srnic_inv_err err)
 	return SRNIC_WC_INVALIDATE;
 }
 
-enum srnic_wc_status srnic_atomic_place(const struct srnic_qp *q, const struct srnic_swr *swr,
-					u64 value)
+enum srnic_wc_status srnic_atomic_place(const struct srnic_qp *q,
+					const struct srnic_outbound *out, u64 value)
 {
 	(void)q;
-	(void)swr;
+	(void)out;
 	(void)value;
 	return cfg.local_error ? SRNIC_WC_BOUNDS : SRNIC_WC_SUCCESS;
 }
@@ -242,6 +242,13 @@ int srnic_stream_read(struct srnic_stream *stream, srnic_stream_actor actor, voi
 	(void)actor;
 	(void)ctx;
 	(void)budget;
+	return 0;
+}
+
+/* All requests are out */
+u32 srnic_stream_taken(const struct srnic_stream *stream)
+{
+	(void)stream;
 	return 0;
 }
 
@@ -656,9 +663,8 @@ static void mend(u8 *s, u32 len)
 static void run_engine(const u8 *s, u32 len)
 {
 	static struct srnic_device dev;
-	struct srnic_swr swr[MAX_REQ] = { };
+	struct srnic_outbound orq[MAX_REQ] = { };
 	struct srnic_inbound irq[MAX_REQ];
-	u32 orq[MAX_REQ];
 	struct ib_pd pd;
 	u32 i, n, random = cfg.chunk;
 
@@ -678,8 +684,6 @@ static void run_engine(const u8 *s, u32 len)
 	qp->orq = orq;
 	qp->orq_mask = MAX_REQ - 1;
 	qp->orq_tail = cfg.requests;
-	qp->swr = swr;
-	qp->sq.entries = MAX_REQ;
 	if (cfg.rtr_read) {
 		qp->initiator = true;
 		qp->mpa.rtr = MPA_RTR_READ;
@@ -688,12 +692,13 @@ static void run_engine(const u8 *s, u32 len)
 	if (cfg.fin_sent)
 		set_bit(SRNIC_QPF_FIN_SENT, &qp->flags);
 	for (i = 0; i < cfg.requests; i++) {
-		orq[i] = i;
-		swr[i].opcode = is_atomic(i) ? SRNIC_OP_FETCH_ADD :
+		orq[i].index = i;
+		orq[i].last = true;
+		orq[i].opcode = is_atomic(i) ? SRNIC_OP_FETCH_ADD :
 				cfg.read_inv ? SRNIC_OP_READ_INV : SRNIC_OP_READ;
-		swr[i].byte_len = is_atomic(i) ? 8 : cfg.read_len;
-		swr[i].sink_stag = REMOTE_STAG;
-		swr[i].sink_to = sink_to(i);
+		orq[i].length = is_atomic(i) ? 8 : cfg.read_len;
+		orq[i].sink_stag = REMOTE_STAG;
+		orq[i].sink_to = sink_to(i);
 	}
 	qp->rx = srnic_rx_new(qp);
 

@@ -59,7 +59,7 @@ static enum srnic_wc_status model(const struct srnic_sq_caps *caps, const u8 *s,
 		return SRNIC_WC_NOT_PRIVILEGED;
 	if (flags > 15 || num_sge > caps->max_sge || (!moves && num_sge))
 		return SRNIC_WC_INVALID_WQE;
-	if ((reads && num_sge > 1) || (atomic && num_sge != 1))
+	if ((opcode == SRNIC_OP_READ_INV && num_sge > 1) || (atomic && num_sge != 1))
 		return SRNIC_WC_INVALID_WQE;
 	if (flags & SRNIC_SQE_INLINE) {
 		if (!sends || inline_len > caps->max_inline)
@@ -69,8 +69,9 @@ static enum srnic_wc_status model(const struct srnic_sq_caps *caps, const u8 *s,
 		octets = lengths(sges, num_sge);
 		if (octets >= 1ULL << 32 || (atomic && octets != 8))
 			return SRNIC_WC_INVALID_LENGTH;
-		if (reads && octets && !word(sges + 12))
-			return SRNIC_WC_INVALID_STAG;
+		for (u32 i = 0; reads && i < num_sge; i++)
+			if (word(sges + 16 * i + 8) && !word(sges + 16 * i + 12))
+				return SRNIC_WC_INVALID_STAG;
 	}
 	if (octets && names && !rkey)
 		return SRNIC_WC_INVALID_STAG;

@@ -6,6 +6,8 @@
 
 #define DEPTH	8
 
+static const struct srnic_outbound request = { .opcode = SRNIC_OP_READ, .last = true };
+
 /* A QP whose stream was negotiated with @ird and @ord, without a socket */
 static struct srnic_qp *make_qp(struct kunit *test, u16 ird, u16 ord)
 {
@@ -36,7 +38,7 @@ static void ord(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_orq_limit(qp), 3);
 	for (i = 0; i < 3; i++) {
 		KUNIT_EXPECT_FALSE(test, srnic_orq_full(qp));
-		srnic_orq_push(qp, i);
+		srnic_orq_push(qp, &request);
 	}
 	KUNIT_EXPECT_TRUE(test, srnic_orq_full(qp));
 	KUNIT_EXPECT_EQ(test, srnic_orq_count(qp), 3);
@@ -50,9 +52,9 @@ static void ord(struct kunit *test)
 	/* never more than the peer was promised */
 	qp->ord = 100;
 	KUNIT_EXPECT_EQ(test, srnic_orq_limit(qp), 3);
-	srnic_orq_push(qp, 3);
+	srnic_orq_push(qp, &request);
 	KUNIT_EXPECT_FALSE(test, srnic_orq_full(qp));
-	srnic_orq_push(qp, 4);
+	srnic_orq_push(qp, &request);
 	KUNIT_EXPECT_TRUE(test, srnic_orq_full(qp));
 	qp->ord = 0;
 	KUNIT_EXPECT_EQ(test, srnic_orq_limit(qp), 0);
@@ -72,9 +74,9 @@ static void rtr_counts(struct kunit *test)
 
 	qp = make_qp(test, 4, 3);
 	set_bit(SRNIC_QPF_RTR_READ, &qp->flags);
-	srnic_orq_push(qp, 0);
+	srnic_orq_push(qp, &request);
 	KUNIT_EXPECT_FALSE(test, srnic_orq_full(qp));
-	srnic_orq_push(qp, 1);
+	srnic_orq_push(qp, &request);
 	KUNIT_EXPECT_TRUE(test, srnic_orq_full(qp));
 }
 

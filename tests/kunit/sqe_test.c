@@ -164,7 +164,7 @@ static void flag_bits(struct kunit *test)
 	end_sq(&sq);
 }
 
-/* The QP's own cap, and one for a Read (WR-14) */
+/* The QP's own cap; one for a Read that names what it invalidates (WR-14, WR-15) */
 static void sge_counts(struct kunit *test)
 {
 	static const u32 counts[] = { 0, 1, 2, 3, 4, 5, 0x7fff, 0x8000, 0xffff };
@@ -186,6 +186,9 @@ static void sge_counts(struct kunit *test)
 		expect_wr(test, &sq, what, &sqe, sges, sizeof(sges),
 			  counts[i] > MAX_SGE ? SRNIC_WC_INVALID_WQE : SRNIC_WC_SUCCESS);
 		sqe.opcode = SRNIC_OP_READ;
+		expect_wr(test, &sq, what, &sqe, sges, sizeof(sges),
+			  counts[i] > MAX_SGE ? SRNIC_WC_INVALID_WQE : SRNIC_WC_SUCCESS);
+		sqe.opcode = SRNIC_OP_READ_INV;
 		expect_wr(test, &sq, what, &sqe, sges, sizeof(sges),
 			  counts[i] > 1 ? SRNIC_WC_INVALID_WQE : SRNIC_WC_SUCCESS);
 	}

@@ -84,7 +84,7 @@ attributes() {
 	echo "$out"
 	for want in 'transport:[[:space:]]*iWARP' 'state:[[:space:]]*PORT_ACTIVE' \
 		'link_layer:[[:space:]]*Ethernet' 'max_msg_sz:[[:space:]]*0xffffffff' \
-		'max_qp:[[:space:]]*65536' 'max_sge:[[:space:]]*32' 'max_sge_rd:[[:space:]]*1' \
+		'max_qp:[[:space:]]*65536' 'max_sge:[[:space:]]*32' 'max_sge_rd:[[:space:]]*32' \
 		'max_qp_rd_atom:[[:space:]]*128' 'max_srq:[[:space:]]*65536' 'gid_tbl_len:[[:space:]]*1'; do
 		grep -Eq "$want" <<<"$out" || { echo "missing: $want"; return 1; }
 	done

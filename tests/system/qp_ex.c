@@ -261,10 +261,10 @@ static void bad_sges(void)
 
 static void bad_read_sges(void)
 {
-	struct ibv_sge sge[2] = { { 0 } };
+	struct ibv_sge sge[64] = { { 0 } };
 
 	ibv_wr_rdma_read(qpx, p.b.mr->rkey, (uintptr_t)p.b.buf);
-	ibv_wr_set_sge_list(qpx, 2, sge);
+	ibv_wr_set_sge_list(qpx, p.a.cap.max_send_sge + 1, sge);
 }
 
 static void bad_read_inline(void)
@@ -313,7 +313,7 @@ static void errors(void)
 		{ bad_atomic, "an atomic that was not asked for" },
 		{ bad_flag, "an unknown flag" },
 		{ bad_sges, "an SGE too many" },
-		{ bad_read_sges, "a READ with two SGEs" },
+		{ bad_read_sges, "a READ with an SGE too many" },
 		{ bad_read_inline, "a READ with inline data" },
 		{ bad_inline, "a byte of inline data too many" },
 		{ bad_inline_sum, "a byte of inline data too many, in a list" },

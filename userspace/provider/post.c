@@ -37,7 +37,6 @@ enum {
 	SRNIC_WR_SE	= 1 << 1,	/* has a solicited event to carry */
 	SRNIC_WR_REMOTE	= 1 << 2,	/* names remote memory */
 	SRNIC_WR_INV	= 1 << 3,	/* names an STag to invalidate */
-	SRNIC_WR_SGE1	= 1 << 4,	/* has one SGE at most */
 	SRNIC_WR_IMM	= 1 << 5,	/* has immediate data */
 	SRNIC_WR_ATOMIC	= 1 << 6,	/* has operands; one SGE takes 8 bytes */
 	SRNIC_WR_NODATA	= 1 << 7,	/* moves nothing: data is not looked at */
@@ -63,8 +62,7 @@ static const struct srnic_wr_rule {
 	[IBV_WR_RDMA_WRITE_WITH_IMM] = { SRNIC_OP_WRITE_IMM,
 				    SRNIC_WR_INLINE | SRNIC_WR_SE |
 				    SRNIC_WR_REMOTE | SRNIC_WR_IMM },
-	[IBV_WR_RDMA_READ]	= { SRNIC_OP_READ,
-				    SRNIC_WR_REMOTE | SRNIC_WR_SGE1 },
+	[IBV_WR_RDMA_READ]	= { SRNIC_OP_READ, SRNIC_WR_REMOTE },
 	[IBV_WR_ATOMIC_FETCH_AND_ADD] = { SRNIC_OP_FETCH_ADD, SRNIC_WR_ATOMIC },
 	[IBV_WR_ATOMIC_CMP_AND_SWP] = { SRNIC_OP_CMP_SWAP, SRNIC_WR_ATOMIC },
 	[IBV_WR_LOCAL_INV]	= { SRNIC_OP_LOCAL_INV,
@@ -295,8 +293,7 @@ int srnic_put_sges(const struct srnic_qp *qp, struct srnic_sqe *sqe,
 {
 	if (srnic_wr_rules[opcode].has & SRNIC_WR_NODATA)
 		return 0;
-	if (num > qp->sq.max_sge ||
-	    (num > 1 && (srnic_wr_rules[opcode].has & SRNIC_WR_SGE1)))
+	if (num > qp->sq.max_sge)
 		return EINVAL;
 	if ((srnic_wr_rules[opcode].has & SRNIC_WR_ATOMIC) &&
 	    (num != 1 || sgl->length != sizeof(uint64_t)))

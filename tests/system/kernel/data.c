@@ -79,10 +79,27 @@ static int test_send(const struct st_where *where)
 	return st_with_pair(where, NULL, run_send);
 }
 
+/* @sge in as many parts as a Read may have here, some of them empty. Return: how many. */
+static int cut(struct st_end *e, const struct ib_sge *sge, struct ib_sge part[ST_SGE])
+{
+	u32 max = min_t(u32, ST_SGE, e->dev->attrs.max_sge_rd);
+	u64 at = sge->addr;
+	u32 i, left = sge->length;
+
+	for (i = 0; i < max; i++) {
+		part[i] = *sge;
+		part[i].addr = at;
+		part[i].length = i == max - 1 ? left : left / (i + 2);
+		at += part[i].length;
+		left -= part[i].length;
+	}
+	return max;
+}
+
 /* Write to, then Read from, a region of more than 512 pages, in pieces of odd sizes */
 static int big_move(struct st_pair *p, struct bufs *b, struct ib_mr *src, struct ib_mr *dst)
 {
-	struct ib_sge sge = { .lkey = src->lkey };
+	struct ib_sge sge = { .lkey = src->lkey }, part[ST_SGE];
 	struct st_op op;
 	u32 at, n;
 
@@ -107,10 +124,12 @@ static int big_move(struct st_pair *p, struct bufs *b, struct ib_mr *src, struct
 		sge.addr = src->iova + at;
 		sge.length = n;
 		sge.lkey = src->lkey;
-		st_try(st_rdma(&p->cli, &op, IB_WR_RDMA_READ, &sge, 1, dst->iova + at,
-			       dst->rkey, 0));
+		st_try(st_rdma(&p->cli, &op, IB_WR_RDMA_READ, part, cut(&p->cli, &sge, part),
+			       dst->iova + at, dst->rkey, 0));
 		st_try(st_wait_ok(&p->cli, &op));
 		st_check(op.wc.opcode == IB_WC_RDMA_READ, "opcode %d", op.wc.opcode);
+		st_check(op.wc.byte_len == n || !st_native(&p->cli), "byte_len %u, not %u",
+			 op.wc.byte_len, n);
 	}
 	st_check(st_is(b->srv.v, b->srv.len, 1), "after the Writes");
 	st_check(st_is(b->cli.v, b->cli.len, 1), "after the Reads");

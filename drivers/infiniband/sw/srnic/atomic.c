@@ -41,16 +41,16 @@ static enum srnic_wc_status sink_access(const struct srnic_qp *qp, u32 stag, u64
 /**
  * srnic_atomic_place - put the value of a response where the WR wants it (rx kthread)
  * @qp: with a stream
- * @swr: the WR
+ * @out: the request
  * @value: in host order, as a program expects it
  *
  * Return: success, or the status with which the WR ends: the place was good
  * when the request went out, but may be gone since.
  */
 enum srnic_wc_status srnic_atomic_place(const struct srnic_qp *qp,
-					const struct srnic_swr *swr, u64 value)
+					const struct srnic_outbound *out, u64 value)
 {
-	return sink_access(qp, swr->sink_stag, swr->sink_to, &value);
+	return sink_access(qp, out->sink_stag, out->sink_to, &value);
 }
 
 /**
@@ -88,8 +88,7 @@ enum srnic_wc_status srnic_atomic_request(struct srnic_qp *qp)
 		req.mask = U64_MAX;
 	}
 	rdmap_atomic_req_encode(buf, &req);
-	srnic_orq_push(qp, tx->index);
-	srnic_tx_untagged(qp, RDMAP_ATOMIC_REQUEST, buf, sizeof(buf));
+	srnic_tx_request(qp, RDMAP_ATOMIC_REQUEST, buf, sizeof(buf), &tx->sges[0], true);
 	return SRNIC_WC_SUCCESS;
 }
 

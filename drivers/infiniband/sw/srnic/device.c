@@ -247,7 +247,7 @@ int srnic_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->max_qp_wr = SRNIC_MAX_QP_WR;
 	attr->max_send_sge = SRNIC_MAX_SGE;
 	attr->max_recv_sge = SRNIC_MAX_SGE;
-	attr->max_sge_rd = 1;
+	attr->max_sge_rd = SRNIC_MAX_SGE;
 	attr->max_srq = SRNIC_MAX_SRQ;
 	attr->max_srq_wr = SRNIC_MAX_SRQ_WR;
 	attr->max_srq_sge = SRNIC_MAX_SGE;

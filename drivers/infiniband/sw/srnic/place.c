@@ -75,7 +75,7 @@ static void rx_check_read_response(struct srnic_qp *qp)
 		return;
 	}
 	if (!rx->rd_valid) {
-		if (!srnic_orq_head(qp, &rx->rd_index, &rx->rd) ||
+		if (!srnic_orq_head(qp, &rx->rd) ||
 		    srnic_op_is_atomic(rx->rd.opcode)) {
 			rx_error(rx, RDMAP_E_RESP_UNEXPECTED, SRNIC_WC_SUCCESS);
 			return;
@@ -83,7 +83,7 @@ static void rx_check_read_response(struct srnic_qp *qp)
 		rx->rd_valid = true;
 		rx->rd_off = 0;
 	}
-	left = rx->rd.byte_len - rx->rd_off;
+	left = rx->rd.length - rx->rd_off;
 	ends = rx->payload == left;
 	/* a zero-length segment that is not the last is legal (D-SEG-11) */
 	if (!rx->payload && !rx->ddp.last)
@@ -110,8 +110,8 @@ static void rx_check_atomic_response(struct srnic_qp *qp)
 
 	rdmap_atomic_resp_decode(rx->hdr + MPA_LEN_FIELD + DDP_UNTAGGED_LEN, &resp);
 	if (rx->rtr_response || rx->rd_valid ||
-	    !srnic_orq_head(qp, &rx->rd_index, &rx->rd) ||
-	    !srnic_op_is_atomic(rx->rd.opcode) || rx->rd_index != resp.id)
+	    !srnic_orq_head(qp, &rx->rd) ||
+	    !srnic_op_is_atomic(rx->rd.opcode) || rx->rd.index != resp.id)
 		rx_error(rx, RDMAP_E_RESP_UNEXPECTED, SRNIC_WC_SUCCESS);
 	else
 		rx->rd_valid = true;

@@ -114,8 +114,6 @@ enum srnic_swr_state {
  * @state: enum srnic_swr_state
  * @status: enum srnic_wc_status, valid when DONE
  * @byte_len: octets of a Read or an atomic
- * @sink_stag: of a Read or an atomic
- * @sink_to: of a Read or an atomic
  */
 struct srnic_swr {
 	u64 wr_id;
@@ -124,6 +122,24 @@ struct srnic_swr {
 	u8 state;
 	u8 status;
 	u32 byte_len;
+};
+
+/**
+ * struct srnic_outbound - a Read or atomic this end asked for, waiting for its response
+ * @index: ring index of its WR
+ * @end: sequence number behind it in the TCP stream
+ * @last: the WR has no other that comes later
+ * @opcode: of the WR, enum srnic_opcode
+ * @length: octets of the response
+ * @sink_stag: where they go
+ * @sink_to: where they go
+ */
+struct srnic_outbound {
+	u32 index;
+	u32 end;
+	bool last;
+	u8 opcode;
+	u32 length;
 	u32 sink_stag;
 	u64 sink_to;
 };
@@ -194,7 +210,7 @@ struct srnic_qp {
 	u32 sq_fetched;			/* next SQE to fetch */
 	u32 sq_completed;		/* next WR to complete */
 	struct srnic_swr *swr;		/* by ring index */
-	u32 *orq;			/* ring indices of WRs that await their response */
+	struct srnic_outbound *orq;	/* requests that await their response */
 	u32 orq_mask;
 	u32 orq_head;
 	u32 orq_tail;

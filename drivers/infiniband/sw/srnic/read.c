@@ -5,6 +5,7 @@
  * Both kinds share queues, order and limits (RFC 7306 5.2).
  */
 
+#include "stream.h"
 #include "tx.h"
 
 /**
@@ -72,7 +73,7 @@ void srnic_irq_done(struct srnic_qp *qp)
 }
 
 /**
- * srnic_orq_count - WRs that await their response
+ * srnic_orq_count - requests that await their response
  * @qp: alive
  */
 u32 srnic_orq_count(const struct srnic_qp *qp)
@@ -108,36 +109,41 @@ bool srnic_orq_full(const struct srnic_qp *qp)
 /**
  * srnic_orq_push - a request is about to go out (tx kthread)
  * @qp: with a stream; srnic_orq_full() said no
- * @index: ring index of the WR
+ * @out: the request
  */
-void srnic_orq_push(struct srnic_qp *qp, u32 index)
+void srnic_orq_push(struct srnic_qp *qp, const struct srnic_outbound *out)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&qp->sq_lock, flags);
-	qp->orq[qp->orq_tail & qp->orq_mask] = index;
+	qp->orq[qp->orq_tail & qp->orq_mask] = *out;
 	WRITE_ONCE(qp->orq_tail, qp->orq_tail + 1);
 	spin_unlock_irqrestore(&qp->sq_lock, flags);
 }
 
+/* A peer that has not got a request cannot answer it. The socket is locked. */
+static bool orq_is_out(const struct srnic_qp *qp, const struct srnic_outbound *out)
+{
+	return (s32)(srnic_stream_taken(qp->stream) - out->end) >= 0;
+}
+
 /**
- * srnic_orq_head - the WR whose response is due next (rx kthread)
- * @qp: with a stream
- * @index: set to the ring index of the WR
- * @swr: set to a copy of the WR
+ * srnic_orq_head - the request whose response is due next (rx kthread)
+ * @qp: with a stream, whose socket is locked
+ * @out: set to a copy of the request
  *
- * Return: false if none is outstanding.
+ * Return: false if none is outstanding: a request that TCP has not taken yet is not,
+ * and a response that comes before it is none of ours.
  */
-bool srnic_orq_head(struct srnic_qp *qp, u32 *index, struct srnic_swr *swr)
+bool srnic_orq_head(struct srnic_qp *qp, struct srnic_outbound *out)
 {
 	unsigned long flags;
 	bool found = false;
 
 	spin_lock_irqsave(&qp->sq_lock, flags);
 	if (qp->orq_head != qp->orq_tail) {
-		*index = qp->orq[qp->orq_head & qp->orq_mask];
-		*swr = qp->swr[*index & (qp->sq.entries - 1)];
-		found = true;
+		*out = qp->orq[qp->orq_head & qp->orq_mask];
+		found = orq_is_out(qp, out);
 	}
 	spin_unlock_irqrestore(&qp->sq_lock, flags);
 	return found;
@@ -145,19 +151,22 @@ bool srnic_orq_head(struct srnic_qp *qp, u32 *index, struct srnic_swr *swr)
 
 /**
  * srnic_orq_done - the response of the oldest request is over (rx kthread)
- * @qp: with a stream
- * @index: as srnic_orq_head() gave it
+ * @qp: with a stream; srnic_orq_head() said yes
  * @status: how it ended
  *
- * Completes the WR and lets the tx kthread go on if it waited for a response.
+ * Completes the WR with an error, or with the last of its requests, and lets the tx
+ * kthread go on if it waited for a response.
  */
-void srnic_orq_done(struct srnic_qp *qp, u32 index, enum srnic_wc_status status)
+void srnic_orq_done(struct srnic_qp *qp, enum srnic_wc_status status)
 {
+	struct srnic_outbound out;
 	unsigned long flags;
 
 	spin_lock_irqsave(&qp->sq_lock, flags);
+	out = qp->orq[qp->orq_head & qp->orq_mask];
 	WRITE_ONCE(qp->orq_head, qp->orq_head + 1);
 	spin_unlock_irqrestore(&qp->sq_lock, flags);
-	srnic_sq_done(qp, index, status);
+	if (status || out.last)
+		srnic_sq_done(qp, out.index, status);
 	wake_up(&qp->tx_wait);
 }

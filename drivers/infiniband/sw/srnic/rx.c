@@ -104,7 +104,7 @@ static void rx_fail(struct srnic_qp *qp, enum rdmap_err err, enum srnic_wc_statu
 		return;
 	if (status && response) {
 		rx->rd_valid = false;
-		srnic_orq_done(qp, rx->rd_index, status);
+		srnic_orq_done(qp, status);
 	} else if (status && rx->rwr_valid) {
 		rx->rwr_valid = false;
 		srnic_rq_complete(qp, rx->rwr, &cqe, status);
@@ -200,7 +200,7 @@ static void rx_deliver_read_response(struct srnic_qp *qp)
 		}
 	}
 	rx->rd_valid = false;
-	srnic_orq_done(qp, rx->rd_index, SRNIC_WC_SUCCESS);
+	srnic_orq_done(qp, SRNIC_WC_SUCCESS);
 }
 
 static void rx_deliver_atomic_response(struct srnic_qp *qp)
@@ -217,7 +217,7 @@ static void rx_deliver_atomic_response(struct srnic_qp *qp)
 	}
 	rx->msn[DDP_QN_ATOMIC_RESPONSE]++;
 	rx->rd_valid = false;
-	srnic_orq_done(qp, rx->rd_index, SRNIC_WC_SUCCESS);
+	srnic_orq_done(qp, SRNIC_WC_SUCCESS);
 }
 
 /*
@@ -225,7 +225,8 @@ static void rx_deliver_atomic_response(struct srnic_qp *qp)
  * Request the RDMAP header is never quoted (RFC 7306 8.1), and of an opcode that
  * is unknown to it a peer may quote nothing at all.
  */
-static bool term_answers_request(const struct rdmap_term *term, const struct srnic_swr *oldest)
+static bool term_answers_request(const struct rdmap_term *term,
+				 const struct srnic_outbound *oldest)
 {
 	const struct rdmap_error *unknown = rdmap_error(RDMAP_E_OPCODE);
 	struct ddp_hdr hdr;
@@ -246,9 +247,8 @@ static void rx_deliver_terminate(struct srnic_qp *qp)
 	struct srnic_rx *rx = qp->rx;
 	u32 off = MPA_LEN_FIELD + DDP_UNTAGGED_LEN;
 	struct rdmap_term term;
-	struct srnic_swr swr;
+	struct srnic_outbound out;
 	bool in_wc;
-	u32 index;
 
 	rx->discard = true;
 	srnic_count(qp->dev, SRNIC_CNT_RX_TERMINATE);
@@ -256,9 +256,9 @@ static void rx_deliver_terminate(struct srnic_qp *qp)
 		srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_TERMINATE_RECEIVED);
 		return;
 	}
-	in_wc = srnic_orq_head(qp, &index, &swr) && term_answers_request(&term, &swr);
+	in_wc = srnic_orq_head(qp, &out) && term_answers_request(&term, &out);
 	if (srnic_qp_terminated(qp, &term, in_wc) && in_wc)
-		srnic_orq_done(qp, index, SRNIC_WC_REMOTE_TERMINATION);
+		srnic_orq_done(qp, SRNIC_WC_REMOTE_TERMINATION);
 }
 
 static void rx_deliver(struct srnic_qp *qp)

@@ -43,9 +43,8 @@ enum srnic_rx_phase {
  * @mo: octets of the current message on QN 0 that were delivered
  * @rwr_valid: @rwr is in use by the current message on QN 0
  * @rwr: its receive WR
- * @rd_valid: @rd_index and @rd are of the Read or atomic being answered
- * @rd_index: ring index of its WR
- * @rd: copy of its WR
+ * @rd_valid: @rd is the Read or atomic being answered
+ * @rd: the request
  * @rd_off: octets of it that were delivered
  */
 struct srnic_rx {
@@ -78,8 +77,7 @@ struct srnic_rx {
 	bool rwr_valid;
 	struct srnic_rwr *rwr;
 	bool rd_valid;
-	u32 rd_index;
-	struct srnic_swr rd;
+	struct srnic_outbound rd;
 	u32 rd_off;
 };
 

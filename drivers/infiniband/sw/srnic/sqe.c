@@ -45,11 +45,8 @@ int srnic_sqe_fetch(struct srnic_qp *qp, struct srnic_tx *tx,
 		.signaled = qp->sig_all || tx->sqe.flags & SRNIC_SQE_SIGNALED,
 		.state = SRNIC_SWR_ACTIVE,
 	};
-	if (!*status && srnic_op_has_response(tx->sqe.opcode) && tx->sqe.num_sge) {
+	if (!*status && srnic_op_has_response(tx->sqe.opcode))
 		swr->byte_len = tx->total;
-		swr->sink_stag = tx->sges[0].lkey;
-		swr->sink_to = tx->sges[0].addr;
-	}
 	WRITE_ONCE(qp->sq_fetched, qp->sq_fetched + 1);
 	spin_unlock_irqrestore(&qp->sq_lock, flags);
 

@@ -449,6 +449,18 @@ void srnic_stream_names(const struct srnic_stream *stream, struct sockaddr_stora
 }
 
 /**
+ * srnic_stream_taken - sequence number behind what TCP has taken to send
+ * @stream: connected
+ *
+ * Nothing from there on can be at the peer. Stable for who sends, and while the socket
+ * is locked, as it is for who reads. Modulo 2^32.
+ */
+u32 srnic_stream_taken(const struct srnic_stream *stream)
+{
+	return READ_ONCE(tcp_sk(stream->sock->sk)->write_seq);
+}
+
+/**
  * srnic_stream_shutdown - send FIN after what was sent; receiving goes on
  * @stream: any state; where no FIN is due nothing is done
  *

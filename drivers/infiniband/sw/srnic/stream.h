@@ -92,6 +92,7 @@ bool srnic_stream_unacked(const struct srnic_stream *stream);
 void srnic_stream_names(const struct srnic_stream *stream, struct sockaddr_storage *local,
 			struct sockaddr_storage *remote);
 u32 srnic_stream_emss(const struct srnic_stream *stream);
+u32 srnic_stream_taken(const struct srnic_stream *stream);
 void srnic_stream_shutdown(struct srnic_stream *stream);
 void srnic_stream_abort(struct srnic_stream *stream);
 void srnic_stream_free(struct srnic_stream *stream);

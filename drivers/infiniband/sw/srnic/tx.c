@@ -262,24 +262,59 @@ static void tx_stage_imm(struct srnic_qp *qp)
 	tx_wr_staged(tx);
 }
 
-static void tx_stage_read(struct srnic_qp *qp)
+/**
+ * srnic_tx_request - stage a request of the current WR (tx kthread)
+ * @qp: with a stream; fewer than ORD requests are outstanding; the buffer has room
+ * @opcode: of the message
+ * @payload: RDMAP header
+ * @len: its octets
+ * @sink: where the response goes
+ * @last: the WR has no other request
+ */
+void srnic_tx_request(struct srnic_qp *qp, u8 opcode, const void *payload, u32 len,
+		      const struct srnic_sge *sink, bool last)
 {
 	struct srnic_tx *tx = qp->tx;
+	struct srnic_outbound out = {
+		.index = tx->index,
+		.last = last,
+		.opcode = tx->sqe.opcode,
+		.length = sink->length,
+		.sink_stag = sink->lkey,
+		.sink_to = sink->addr,
+	};
+
+	srnic_tx_untagged(qp, opcode, payload, len);
+	out.end = srnic_stream_taken(qp->stream) + tx->len - tx->sent;
+	srnic_orq_push(qp, &out);
+}
+
+/*
+ * A Read Request names one sink, so there is one for each SGE of the Read; SGEs of no
+ * length need none, but of a Read of nothing, which is a message all the same.
+ */
+static void tx_stage_read(struct srnic_qp *qp)
+{
+	static const struct srnic_sge nothing;
+	struct srnic_tx *tx = qp->tx;
+	const struct srnic_sge *sge = tx->sqe.num_sge ? &tx->sges[tx->sge] : &nothing;
 	struct rdmap_read_req req = {
-		.size = tx->total,
+		.sink_stag = sge->lkey,
+		.sink_to = sge->addr,
+		.size = sge->length,
 		.src_stag = tx->sqe.rkey,
-		.src_to = tx->sqe.remote_addr,
+		.src_to = tx->sqe.remote_addr + tx->off,
 	};
 	u8 buf[RDMAP_READ_REQ_LEN];
 
-	if (tx->sqe.num_sge) {
-		req.sink_stag = tx->sges[0].lkey;
-		req.sink_to = tx->sges[0].addr;
-	}
+	tx->sge++;
+	if (!sge->length && tx->total)
+		return;
+	tx->off += sge->length;
 	rdmap_read_req_encode(buf, &req);
-	srnic_orq_push(qp, tx->index);
-	srnic_tx_untagged(qp, RDMAP_READ_REQUEST, buf, sizeof(buf));
-	tx_wr_staged(tx);
+	srnic_tx_request(qp, RDMAP_READ_REQUEST, buf, sizeof(buf), sge, tx->off == tx->total);
+	if (tx->off == tx->total)
+		tx_wr_staged(tx);
 }
 
 /* WRs that are done here: nothing of them goes on the wire (RDMAC verbs 8.1.2.3) */
@@ -506,16 +541,22 @@ static void tx_mark_done(struct srnic_qp *qp)
 		const struct srnic_swr *swr =
 			&qp->swr[tx->marked & (qp->sq.entries - 1)];
 
+		/* a Read that was answered: its slot may be another WR's by now */
+		if ((s32)(READ_ONCE(qp->sq_completed) - tx->marked) > 0)
+			continue;
 		/* a WR in error is done already */
 		if (swr->state == SRNIC_SWR_ACTIVE && !srnic_op_has_response(swr->opcode))
 			srnic_sq_done(qp, tx->marked, SRNIC_WC_SUCCESS);
 	}
 }
 
-/* Of the WR in progress a part is staged, so that the rest must be next */
+/*
+ * Of the WR in progress a part is staged, so that the rest must be next (X-8). The
+ * requests of a Read are messages each.
+ */
 static bool tx_wr_begun(const struct srnic_tx *tx)
 {
-	return tx->busy && (tx->off || tx->imm_due);
+	return tx->busy && (tx->off || tx->imm_due) && !srnic_op_has_response(tx->sqe.opcode);
 }
 
 /* Local WRs take no room in the buffer, and may each wait for a copy to end */

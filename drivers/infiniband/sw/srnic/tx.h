@@ -25,7 +25,7 @@
  * @sqe: copied once and checked
  * @data: its SGEs or inline data, copied once
  * @total: octets of the message
- * @off: octets staged
+ * @off: octets staged; of a Read, octets asked for
  * @sge: current SGE
  * @sge_off: octets of it that are staged
  * @imm_due: all of a Write with immediate data is staged but the data
@@ -75,6 +75,8 @@ int srnic_tx_thread(void *arg);
 int srnic_tx_push(struct srnic_qp *qp);
 struct srnic_words srnic_tx_rest(struct srnic_qp *qp);
 void srnic_tx_untagged(struct srnic_qp *qp, u8 opcode, const void *payload, u32 len);
+void srnic_tx_request(struct srnic_qp *qp, u8 opcode, const void *payload, u32 len,
+		      const struct srnic_sge *sink, bool last);
 int srnic_tx_terminate(struct srnic_qp *qp);
 
 /* sqe.c */
@@ -89,14 +91,14 @@ void srnic_irq_done(struct srnic_qp *qp);
 u32 srnic_orq_count(const struct srnic_qp *qp);
 u32 srnic_orq_limit(const struct srnic_qp *qp);
 bool srnic_orq_full(const struct srnic_qp *qp);
-void srnic_orq_push(struct srnic_qp *qp, u32 index);
-bool srnic_orq_head(struct srnic_qp *qp, u32 *index, struct srnic_swr *swr);
-void srnic_orq_done(struct srnic_qp *qp, u32 index, enum srnic_wc_status status);
+void srnic_orq_push(struct srnic_qp *qp, const struct srnic_outbound *out);
+bool srnic_orq_head(struct srnic_qp *qp, struct srnic_outbound *out);
+void srnic_orq_done(struct srnic_qp *qp, enum srnic_wc_status status);
 
 /* atomic.c */
 enum srnic_wc_status srnic_atomic_request(struct srnic_qp *qp);
 enum srnic_wc_status srnic_atomic_place(const struct srnic_qp *qp,
-					const struct srnic_swr *swr, u64 value);
+					const struct srnic_outbound *out, u64 value);
 enum rdmap_err srnic_atomic_execute(const struct srnic_qp *qp,
 				    const struct rdmap_atomic_req *req, u64 *was);
 void srnic_atomic_respond(struct srnic_qp *qp, const struct srnic_inbound *in);

@@ -16,7 +16,7 @@ static const struct sqe_rule {
 	[SRNIC_OP_SEND]		= { .allowed = true, .has_inline = true },
 	[SRNIC_OP_SEND_INV]	= { .allowed = true, .has_inline = true },
 	[SRNIC_OP_WRITE]	= { .allowed = true, .has_inline = true, .remote = true },
-	[SRNIC_OP_READ]		= { .allowed = true, .max_sge = 1, .remote = true },
+	[SRNIC_OP_READ]		= { .allowed = true, .remote = true },
 	[SRNIC_OP_READ_INV]	= { .allowed = true, .max_sge = 1, .remote = true },
 	[SRNIC_OP_WRITE_IMM]	= { .allowed = true, .has_inline = true, .remote = true },
 	[SRNIC_OP_FETCH_ADD]	= { .allowed = true, .max_sge = 1, .atomic = true, .remote = true },
@@ -58,6 +58,15 @@ static enum srnic_wc_status sqe_check(const struct srnic_sq_caps *caps,
 	return SRNIC_WC_SUCCESS;
 }
 
+/* Each SGE that takes data has an STag that a peer can name */
+static bool sinks_named(const struct srnic_sge *sge, u32 n)
+{
+	for (; n--; sge++)
+		if (sge->length && !sge->lkey)
+			return false;
+	return true;
+}
+
 /* What the SGEs, our own copies, say with the header */
 static enum srnic_wc_status sqe_check_sges(const struct srnic_sqe *sqe,
 					   const struct srnic_sge *sges, u64 total)
@@ -67,8 +76,8 @@ static enum srnic_wc_status sqe_check_sges(const struct srnic_sqe *sqe,
 	if (sqe_rules[sqe->opcode].atomic && total != sizeof(u64))
 		return SRNIC_WC_INVALID_LENGTH;
 	/* the sink of an atomic is not named on the wire: it is an SGE like others */
-	if (total && srnic_op_has_response(sqe->opcode) &&
-	    !srnic_op_is_atomic(sqe->opcode) && !sges[0].lkey)
+	if (srnic_op_has_response(sqe->opcode) && !srnic_op_is_atomic(sqe->opcode) &&
+	    !sinks_named(sges, sqe->num_sge))
 		return SRNIC_WC_INVALID_STAG;
 	return SRNIC_WC_SUCCESS;
 }

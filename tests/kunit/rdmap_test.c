@@ -80,8 +80,8 @@ static const struct {
 	{ RDMAP_E_INV_STREAM,		0, 1, 0x09, M | D },		/* E-26 */
 	{ RDMAP_E_INV_SHARED,		0, 1, 0x09, M | D },		/* E-27 */
 	{ RDMAP_E_PLACEMENT,		0, 0, 0x00, 0 },		/* E-28 */
-	{ RDMAP_E_CQ_OVERFLOW,		0, 0, 0x00, 0 },		/* E-29 */
-	{ RDMAP_E_RQ_CQ_OVERFLOW,	0, 0, 0x00, 0 },		/* E-29 */
+	{ RDMAP_E_CQ_OVERFLOW,		0, 2, 0x07, 0 },		/* E-29, AE-18 */
+	{ RDMAP_E_RQ_CQ_OVERFLOW,	0, 2, 0x07, 0 },		/* E-29, AE-18 */
 	{ RDMAP_E_LOCAL_WR,		0, 0, 0x00, 0 },		/* E-30, ST-21 */
 	{ RDMAP_E_CRC,			2, 0, 0x02, 0 },		/* E-31 */
 	{ RDMAP_E_FPDU_LENGTH,		2, 0, 0x03, 0 },		/* E-32 */

@@ -618,7 +618,7 @@ static void cq_overflow(struct kunit *test)
 	post(&out, IB_WR_SEND, 2, SIGNAL, 2);
 	peer_expect(out.p, ULP_SEND, 1);
 	peer_expect(out.p, ULP_SEND, 2);
-	peer_expect_terminate(out.p, "CQ overflow", 0x0000, 0);
+	peer_expect_terminate(out.p, "CQ overflow", 0x0207, 0);
 	peer_close(out.p);
 	peer_expect_closed(out.p, "CQ overflow", SRNIC_QP_ERROR);
 	peer_expect_event(out.p, "CQ overflow", IB_EVENT_QP_FATAL);

@@ -87,8 +87,7 @@ def cq_overflow(peer, p):
     for _ in range(40):
         s.send(b"x")
     segs, term, res = ended(peer, s)
-    p.expect(term and term.code[:2] == (0, 0) and not (term.m or term.d or term.r),
-             "Terminate %s" % term)
+    p.check_term(term, (0, 2, 7), "", b"")
     p.expect("CQ error" in res["async"], "events %s" % res["async"])
     p.expect(res["state"] == p.STATE_ERR, "state %d" % res["state"])
 

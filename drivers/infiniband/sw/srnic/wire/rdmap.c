@@ -114,8 +114,9 @@ static const struct rdmap_error rdmap_errors[RDMAP_ERR_COUNT] = {
 	E(E_INV_STREAM,		0, 1, 0x09, SEGMENT),
 	E(E_INV_SHARED,		0, 1, 0x09, SEGMENT),
 	E(E_PLACEMENT,		0, 0, 0x00, 0),
-	E(E_CQ_OVERFLOW,	0, 0, 0x00, 0),
-	E(E_RQ_CQ_OVERFLOW,	0, 0, 0x00, 0),
+	/* what RDMAC verbs Figure 24 has for errors of a CQ (AE-18) */
+	E(E_CQ_OVERFLOW,	0, 2, 0x07, 0),
+	E(E_RQ_CQ_OVERFLOW,	0, 2, 0x07, 0),
 	E(E_LOCAL_WR,		0, 0, 0x00, 0),
 	E(E_CRC,		2, 0, 0x02, 0),
 	E(E_FPDU_LENGTH,	2, 0, 0x03, 0),

@@ -343,10 +343,10 @@ static void peer_is_silent(struct kunit *test)
 	peer_flushes(p, p->rcq, 10, 2);
 }
 
-/* One Send each way, the first of its stream */
+/* A Send and a Read each way, the first of their stream */
 static void expect_new_stream(struct kunit *test, struct peer *p, u64 wr_id)
 {
-	struct ddp_hdr hdr = HDR_SEND(1);
+	struct ddp_hdr hdr = HDR_SEND(1), resp = HDR_READ_RESP(0, 0);
 
 	peer_post_recv(p, wr_id, NULL);
 	KUNIT_EXPECT_EQ(test, peer_post(p, IB_WR_SEND, wr_id, SIGNAL, NULL, 0, 0), 0);
@@ -355,6 +355,16 @@ static void expect_new_stream(struct kunit *test, struct peer *p, u64 wr_id)
 	peer_wc(p, p->scq, wr_id, SRNIC_WC_SUCCESS);
 	peer_send(p, &hdr, NULL, 0);
 	peer_wc(p, p->rcq, wr_id, SRNIC_WC_SUCCESS);
+	/* the queue of Read Requests begins anew, too, in both directions */
+	peer_read_request(p, 1, 5, 6, 0, 0, 0);
+	peer_expect(p, ULP_READ_RESP, 0);
+	KUNIT_EXPECT_EQ(test, peer_post(p, IB_WR_RDMA_READ, wr_id, SIGNAL, NULL, 0, 0), 0);
+	peer_expect(p, ULP_READ_REQ, 28);
+	KUNIT_EXPECT_EQ(test, p->hdr.msn, 1);
+	resp.stag = get_unaligned_be32(p->data);
+	resp.to = get_unaligned_be64(p->data + 4);
+	peer_send(p, &resp, NULL, 0);
+	peer_wc(p, p->scq, wr_id, SRNIC_WC_SUCCESS);
 }
 
 /* ST-08, ST-32, ST-39: the same QP again, after a good end and after each kind of bad one */
@@ -363,9 +373,13 @@ static void reuse(struct kunit *test)
 	static const enum srnic_qp_state end[] = {
 		SRNIC_QP_CLOSING, SRNIC_QP_TERMINATE, SRNIC_QP_ERROR, SRNIC_QP_CLOSING,
 	};
-	struct peer *p = peer_open(test, 1, 1);
+	struct peer *p = peer_idle(test);
 	u32 i;
 
+	/* they begin anew, too */
+	p->tx_markers = true;
+	p->rx_markers = true;
+	peer_connect(p, 1, 1);
 	for (i = 0; i < ARRAY_SIZE(end); i++) {
 		expect_new_stream(test, p, i);
 		KUNIT_EXPECT_EQ(test, modify(p, end[i]), 0);

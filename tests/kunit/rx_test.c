@@ -363,6 +363,31 @@ static void bad_receives(struct kunit *test)
 	}
 }
 
+/* TC-02: the two causes that need a WQE of its own, format and wrap */
+static void bad_receive_wqes(struct kunit *test)
+{
+	u32 wraps;
+
+	for (wraps = 0; wraps < 2; wraps++) {
+		const char *what = wraps ? "wrap" : "format";
+		struct in in = in_open(test);
+		struct ib_sge sge = peer_sge(in.good, 0, 64);
+		struct ddp_hdr hdr = HDR_SEND(1);
+		struct srnic_rqe *rqe;
+
+		if (wraps)
+			sge.addr = U64_MAX - 3;
+		peer_post_recv(in.p, 10, &sge);
+		rqe = srnic_ring_slot(&in.p->qp->rq, 0);
+		if (!wraps)
+			rqe->num_sge = 0x80000000;
+		peer_send(in.p, &hdr, "12345678", 8);
+		peer_wc(in.p, in.p->rcq, 10, wraps ? SRNIC_WC_WRAP : SRNIC_WC_INVALID_WQE);
+		expect_failed(test, &in, what, 0x0000, 0, BY_WC);
+		expect_untouched(test, &in, what);
+	}
+}
+
 static void read_only_receive(struct kunit *test)
 {
 	struct in in = in_open(test);
@@ -716,6 +741,7 @@ static struct kunit_case rx_cases[] = {
 	KUNIT_CASE(no_reads),
 	KUNIT_CASE(too_many_reads),
 	KUNIT_CASE(bad_receives),
+	KUNIT_CASE(bad_receive_wqes),
 	KUNIT_CASE(read_only_receive),
 	KUNIT_CASE(bad_invalidates),
 	KUNIT_CASE(sends),

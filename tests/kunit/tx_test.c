@@ -249,6 +249,75 @@ static void zero_ord(struct kunit *test)
 	expect_failed(&out, "ORD 0", 0, 0, 1, SRNIC_WC_ZERO_ORD, IB_WC_LOC_QP_OP_ERR);
 }
 
+/* RD-04: each QP has the Read it may ask for and the one it may be asked for, all at once */
+static void read_each(struct kunit *test)
+{
+	struct out out[32];
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(out); i++) {
+		out[i] = out_open(test, 1);
+		KUNIT_EXPECT_EQ(test, post(&out[i], IB_WR_RDMA_READ, 1, SIGNAL, 8), 0);
+	}
+	for (i = 0; i < ARRAY_SIZE(out); i++) {
+		peer_expect(out[i].p, ULP_READ_REQ, 28);
+		peer_read_request(out[i].p, 1, 0x77, i, 8, out[i].mr->stag, out[i].mr->base);
+	}
+	for (i = 0; i < ARRAY_SIZE(out); i++) {
+		struct ddp_hdr hdr = HDR_READ_RESP(get_unaligned_be32(out[i].p->data),
+						   get_unaligned_be64(out[i].p->data + 4));
+
+		peer_expect(out[i].p, ULP_READ_RESP, 8);
+		KUNIT_EXPECT_EQ(test, out[i].p->hdr.to, i);
+		KUNIT_EXPECT_EQ(test, memcmp(out[i].p->data, out[i].mem, 8), 0);
+		peer_no_wc(out[i].p, out[i].p->scq);
+		peer_send(out[i].p, &hdr, "87654321", 8);
+		peer_wc(out[i].p, out[i].p->scq, 1, SRNIC_WC_SUCCESS);
+	}
+}
+
+/* IE-01: what a verb refuses leaves QP, queues and stream as they were, and no event behind */
+static void refused(struct kunit *test)
+{
+	struct out out = out_open(test, 1);
+	struct peer *p = out.p;
+	struct ib_sge sges[3] = {
+		peer_sge(out.mr, 0, 4), peer_sge(out.mr, 0, 4), peer_sge(out.mr, 0, 4),
+	};
+	struct ib_send_wr bad_sges = { .opcode = IB_WR_SEND, .sg_list = sges, .num_sge = 3 };
+	struct ib_send_wr bad_op = { .opcode = IB_WR_LSO, .sg_list = sges, .num_sge = 1 };
+	struct ib_recv_wr bad_recv = { .sg_list = sges, .num_sge = 3 };
+	struct ib_qp_attr reset = { .qp_state = IB_QPS_RESET };
+	struct ddp_hdr send = HDR_SEND(1), bad = HDR_WRITE(0xbad, 0);
+	const struct ib_send_wr *at;
+	const struct ib_recv_wr *recv_at;
+	struct ib_qp *ibqp = &p->qp->ibqp;
+
+	peer_post_recv(p, 10, &sges[0]);
+	KUNIT_EXPECT_EQ(test, srnic_dev_ops.post_send(ibqp, &bad_sges, &at), -EINVAL);
+	KUNIT_EXPECT_LT(test, srnic_dev_ops.post_send(ibqp, &bad_op, &at), 0);
+	KUNIT_EXPECT_EQ(test, srnic_dev_ops.post_recv(ibqp, &bad_recv, &recv_at), -EINVAL);
+	KUNIT_EXPECT_EQ(test, srnic_dev_ops.modify_qp(ibqp, &reset, IB_QP_STATE, NULL), -EINVAL);
+	peer_expect_nothing(p);
+	peer_no_wc(p, p->scq);
+	peer_no_wc(p, p->rcq);
+	KUNIT_EXPECT_EQ(test, srnic_qp_state(p->qp), SRNIC_QP_RTS);
+	KUNIT_EXPECT_EQ(test, p->num_events, 0);
+	/* all of it works, with nothing in between */
+	post(&out, IB_WR_SEND, 1, SIGNAL, 5);
+	peer_expect(p, ULP_SEND, 5);
+	KUNIT_EXPECT_EQ(test, p->hdr.msn, 1);
+	peer_wc(p, p->scq, 1, SRNIC_WC_SUCCESS);
+	peer_send(p, &send, "abcd", 4);
+	peer_wc(p, p->rcq, 10, SRNIC_WC_SUCCESS);
+	/* and the event that comes is told */
+	peer_send(p, &bad, "x", 1);
+	peer_expect_terminate(p, "unknown STag", 0x1100, RDMAP_TERM_M | RDMAP_TERM_D);
+	peer_close(p);
+	peer_expect_closed(p, "unknown STag", SRNIC_QP_ERROR);
+	peer_expect_event(p, "unknown STag", IB_EVENT_QP_ACCESS_ERR);
+}
+
 /* FE-01, FE-03, OR-02, OR-06: what a Read holds up, with a fence and without */
 static void read_fence(struct kunit *test)
 {
@@ -730,6 +799,8 @@ static struct kunit_case tx_cases[] = {
 	KUNIT_CASE(ord_stalls),
 	KUNIT_CASE(ord_lowered),
 	KUNIT_CASE(zero_ord),
+	KUNIT_CASE(read_each),
+	KUNIT_CASE(refused),
 	KUNIT_CASE(read_fence),
 	KUNIT_CASE(fence_end_to_end),
 	KUNIT_CASE(local_fence),

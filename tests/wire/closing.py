@@ -137,6 +137,9 @@ def in_terminate(peer, p, how, read):
     p.expect(res["state"] == p.STATE_ERR, "state %d" % res["state"])
     # a RST may take along what it follows
     p.expect(res["async"] == [p.ACCESS_ERR] or (how == "RST" and not read), "%s" % res)
+    # delivered or not, the Terminate can be asked for (CM-09)
+    if res["async"]:
+        p.expect(res["sent"] and res["sent"][1:5] == [1, 1, 0, 0xC000], "kept: %s" % res["sent"])
 
 
 def own_terminate(peer, p, how):

@@ -24,6 +24,7 @@ import termios
 
 import closing
 import markers
+import program
 import rdmap
 import rfc7306
 import terminate
@@ -54,6 +55,10 @@ READS, BAD_RECV, REVOKE, SMALL_CQ, SCRIBBLE = range(16, 21)
 # of one WR, whose completion the target tells at once
 TOLD_WRITE, TOLD_SEND = range(21, 23)
 PIECES = 4	# of its message, alike
+# a list of gathered WRs; the buffer when a receive completes; a buffer that is used again
+# when its Send completes; Sends and at once the close; a Send for the first receive
+LIST, SEEN, SPOILT, SEND_CLOSE, ECHO = range(23, 28)
+GATHERED = 3	# pieces of each message of LIST
 
 
 class Offer:
@@ -349,6 +354,8 @@ def read_response_rows():
     yield "another key", lambda q: tagged(READ_RESP, q[0] ^ 1, q[1], d), (1, 1, 0)
     yield "TO one more", lambda q: tagged(READ_RESP, q[0], q[1] + 1, d), (1, 1, 1)
     yield "TO one less", lambda q: tagged(READ_RESP, q[0], q[1] - 1, d), (1, 1, 1)
+    # such a TO is none that was asked for; that it wraps, too, is found by the same look (HDR-6)
+    yield "TO that wraps", lambda q: tagged(READ_RESP, q[0], MAX64 - 50, d), (1, 1, 1)
     yield "one octet more", lambda q: tagged(READ_RESP, q[0], q[1], d + b"x"), (1, 1, 1)
     yield "one octet less", lambda q: tagged(READ_RESP, q[0], q[1], d[:99]), (1, 1, 1)
     yield "all, but not the last", lambda q: tagged(READ_RESP, q[0], q[1], d, last=False), \
@@ -624,7 +631,7 @@ def main():
         wcs = rest[0] if rest else ()
         wish = rest[1] if len(rest) > 1 else {}
         t(ident, what, lambda a=args, c=wcs, k=wish: bad(peer, *a, c, **k))
-    for module in (markers, rfc7306, rdmap, terminate, closing):
+    for module in (markers, rfc7306, rdmap, program, terminate, closing):
         module.run(peer, sys.modules[__name__])
     for what, make, code in read_response_rows():
         t("E-17", what, lambda m=make, c=code: bad_response(peer, m, c))

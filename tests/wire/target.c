@@ -46,9 +46,15 @@ enum wish_op {
 	WISH_SCRIBBLE,		/* some Writes, whose buffer changes while they are under way */
 	WISH_TOLD_WRITE,	/* longer than the buffer; it tells when that is complete */
 	WISH_TOLD_SEND,
+	WISH_LIST,		/* Writes and Sends by turns, gathered from all over the buffer */
+	WISH_SEEN,		/* what is in the buffer when each receive completes */
+	WISH_SPOILT,		/* a Send whose buffer changes as soon as it has completed */
+	WISH_SEND_CLOSE,	/* some Sends, and at once the close */
+	WISH_ECHO,		/* a Send, but only when the first receive has completed */
 };
 
 #define READS 16
+#define GATHERED 3	/* SGEs of WISH_LIST */
 #define PIECES 4	/* of a message that is longer than the buffer */
 
 /* What it needs to know: private data of the Reply, big endian */
@@ -228,6 +234,14 @@ static void take_away(struct target *tg)
 	fflush(stdout);
 }
 
+static void print_hex(const char *before, const uint8_t *at, unsigned int len)
+{
+	printf("%s", before);
+	while (len--)
+		printf("%02x", *at++);
+	printf("\"");
+}
+
 static void print_wcs(struct target *tg, bool *first)
 {
 	struct ibv_wc wc;
@@ -271,6 +285,104 @@ static void tell_completion(struct target *tg, struct ibv_qp *qp, const struct w
 	fflush(stdout);
 }
 
+/*
+ * A list of WRs, even ones Writes and odd ones Sends, each of GATHERED pieces that lie
+ * apart and in the wrong order (the program's rule; the peer has the same).
+ */
+static void post_gathered(const struct target *tg, struct ibv_qp *qp, const struct wish *w)
+{
+	const uint32_t len = be32toh(w->len);
+	struct ibv_sge sges[READS][GATHERED];
+	struct ibv_send_wr wrs[READS], *bad;
+
+	for (unsigned int i = 0; i < READS; i++) {
+		for (unsigned int j = 0; j < GATHERED; j++)
+			sges[i][j] = (struct ibv_sge){
+				.addr = (uintptr_t)tg->buf + (GATHERED - j) * 2 * len + i,
+				.length = len,
+				.lkey = tg->local->lkey,
+			};
+		wrs[i] = (struct ibv_send_wr){
+			.wr_id = 1 + i,
+			.next = i + 1 < READS ? &wrs[i + 1] : NULL,
+			.sg_list = sges[i],
+			.num_sge = GATHERED,
+			.opcode = i & 1 ? IBV_WR_SEND : IBV_WR_RDMA_WRITE,
+			.send_flags = IBV_SEND_SIGNALED,
+			.wr.rdma.rkey = be32toh(w->rkey),
+			.wr.rdma.remote_addr = be64toh(w->raddr) + i,
+		};
+	}
+	require(!ibv_post_send(qp, wrs, &bad), "%s", strerror(errno));
+}
+
+static void wait_wc(struct target *tg, struct ibv_wc *wc)
+{
+	uint64_t end = now_ms() + TIMEOUT_MS;
+
+	while (ibv_poll_cq(tg->cq, 1, wc) != 1)
+		require(now_ms() < end, "no completion");
+}
+
+/* The last octets of the Write that came before each Send, as soon as that has completed (WR-7) */
+static void tell_seen(struct target *tg, const struct wish *w)
+{
+	const uint32_t len = be32toh(w->len);
+	uint8_t seen[8];
+	struct ibv_wc wc;
+
+	for (unsigned int i = 0; i < w->recvs; i++) {
+		wait_wc(tg, &wc);
+		memcpy(seen, tg->buf + len - sizeof(seen), sizeof(seen));
+		printf("{\"seen\": [%llu, %d, ", (unsigned long long)wc.wr_id, wc.status);
+		print_hex("\"", seen, sizeof(seen));
+		printf("]}\n");
+		fflush(stdout);
+	}
+}
+
+/* A buffer is the program's again when its WR has completed (WR-25) */
+static void spoil(struct target *tg, struct ibv_qp *qp, const struct wish *w)
+{
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)tg->buf,
+		.length = be32toh(w->len),
+		.lkey = tg->local->lkey,
+	};
+	struct ibv_send_wr wr = {
+		.wr_id = 1,
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_SEND,
+		.send_flags = IBV_SEND_SIGNALED,
+	}, *bad;
+	struct ibv_wc wc;
+
+	require(!ibv_post_send(qp, &wr, &bad), "%s", strerror(errno));
+	wait_wc(tg, &wc);
+	memset(tg->buf, 0xff, sge.length);
+	printf("{\"spoilt\": %d}\n", wc.status);
+	fflush(stdout);
+}
+
+static void send_and_close(struct target *tg, struct rdma_cm_id *id, const struct wish *w)
+{
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)tg->buf,
+		.length = be32toh(w->len),
+		.lkey = tg->local->lkey,
+	};
+	struct ibv_send_wr wr = {
+		.sg_list = &sge,
+		.num_sge = 1,
+		.opcode = IBV_WR_SEND,
+	}, *bad;
+
+	for (unsigned int i = 0; i < READS; i++)
+		require(!ibv_post_send(id->qp, &wr, &bad), "Send %u", i);
+	rdma_disconnect(id);
+}
+
 static void do_wish(struct target *tg, struct rdma_cm_id *id, const struct wish *w)
 {
 	static const enum ibv_wr_opcode opcode[] = {
@@ -303,6 +415,21 @@ static void do_wish(struct target *tg, struct rdma_cm_id *id, const struct wish 
 		scribble(tg, id->qp, w);
 	if (w->op == WISH_TOLD_WRITE || w->op == WISH_TOLD_SEND)
 		tell_completion(tg, id->qp, w);
+	if (w->op == WISH_LIST)
+		post_gathered(tg, id->qp, w);
+	if (w->op == WISH_SEEN)
+		tell_seen(tg, w);
+	if (w->op == WISH_SPOILT)
+		spoil(tg, id->qp, w);
+	if (w->op == WISH_SEND_CLOSE)
+		send_and_close(tg, id, w);
+	if (w->op == WISH_ECHO) {
+		struct ibv_wc wc;
+
+		wait_wc(tg, &wc);
+		wr.opcode = IBV_WR_SEND;
+		require(!ibv_post_send(id->qp, &wr, &bad), "%s", strerror(errno));
+	}
 	if (w->op == WISH_NONE || w->op == WISH_CLOSE || w->op >= ARRAY_SIZE(opcode))
 		return;
 	wr.opcode = opcode[w->op];
@@ -331,14 +458,6 @@ static void print_async(struct target *tg)
 		ibv_ack_async_event(&ev);
 	}
 	printf("], ");
-}
-
-static void print_hex(const char *before, const uint8_t *at, unsigned int len)
-{
-	printf("%s", before);
-	while (len--)
-		printf("%02x", *at++);
-	printf("\"");
 }
 
 static void print_terminate(const char *name, const struct srnic_terminate *t)

@@ -26,6 +26,7 @@ static const struct test_case cases[] = {
 	{ "notify-busy", case_notify_busy, "no notification is lost" },
 	{ "cq-ex", case_cq_ex, "the same completions by both ways of polling" },
 	{ "cq-ex-batch", case_cq_ex_batch, "batches of completions" },
+	{ "cq-ex-full", case_cq_ex_full, "a completion that was taken makes room in the SQ and in a full CQ" },
 	{ "domains", case_domains, "thread domains and parent domains" },
 	{ "allocators", case_allocators, "objects in the memory of a parent domain's allocators" },
 	{ "qp-ex", case_qp_ex, "each ibv_wr_* call, data compared" },

@@ -23,6 +23,7 @@ void case_notify_busy(void);
 /* cq_ex.c: ibv_create_cq_ex, ibv_start_poll, thread and parent domains */
 void case_cq_ex(void);
 void case_cq_ex_batch(void);
+void case_cq_ex_full(void);
 void case_domains(void);
 void case_allocators(void);
 

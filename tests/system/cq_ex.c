@@ -331,6 +331,73 @@ void case_cq_ex_batch(void)
 	pair_close(&p);
 }
 
+static uint32_t full_cqe;	/* entries of the first end's SQ, and of that SQ's CQ */
+
+static void full_hook(struct end *e, struct ibv_qp_init_attr_ex *attr)
+{
+	e->scq = cq_ex(e->id->verbs, full_cqe);
+	require(e->scq->cqe == (int)full_cqe, "%d entries", e->scq->cqe);
+	end_hook = NULL;
+}
+
+static void write_nothing(uint64_t wr_id)
+{
+	int err = post_wr(&p.a, IBV_WR_RDMA_WRITE, wr_id, NULL, 0, SIG, (uintptr_t)p.b.buf,
+			  p.b.mr->rkey);
+
+	require(!err, "WR %llu: %s", (unsigned long long)wr_id, strerror(err));
+}
+
+/* The current completion is read twice, with time in between for one more to be written */
+static void current_stays(uint64_t wr_id)
+{
+	struct ibv_cq_ex *cq = ex(p.a.scq);
+	uint64_t at = ibv_wc_read_completion_ts(cq);
+
+	write_nothing(wr_id + full_cqe);
+	usleep(2000);
+	require(cq->wr_id == wr_id && !cq->status &&
+		ibv_wc_read_opcode(cq) == IBV_WC_RDMA_WRITE &&
+		ibv_wc_read_qp_num(cq) == p.a.qp->qp_num && ibv_wc_read_completion_ts(cq) == at,
+		"completion %llu", (unsigned long long)wr_id);
+}
+
+/*
+ * WR-04, CQ-05: as many entries in the CQ as slots in the SQ, and all in use. What
+ * a program has taken makes room for a WR and for its completion, both at once.
+ */
+void case_cq_ex_full(void)
+{
+	struct ibv_qp_cap cap = DEFAULT_CAP;
+	struct ibv_async_event ev;
+	uint64_t id, end;
+	int err;
+
+	full_cqe = 256;
+	cap.max_send_wr = full_cqe;
+	end_hook = full_hook;
+	pair_prepare(&p, &cap);
+	require(p.a.cap.max_send_wr == full_cqe, "%u WRs", p.a.cap.max_send_wr);
+	pair_connect(&p);
+	for (id = 0; id < full_cqe; id++)
+		write_nothing(id);
+	usleep(100000);		/* all are complete */
+	wait_start(p.a.scq, "a full CQ");
+	for (id = 0; id < 2 * full_cqe; id++) {
+		current_stays(id);
+		end = now_ms() + 20000;
+		while ((err = ibv_next_poll(ex(p.a.scq))) == ENOENT && now_ms() < end)
+			usleep(1000);
+		require(!err, "ibv_next_poll: %s", strerror(err));
+	}
+	ibv_end_poll(ex(p.a.scq));
+	for (id++; id < 3 * full_cqe; id++)
+		expect_wc(p.a.scq, id, IBV_WC_SUCCESS, "the last ones");
+	require(!take_async(p.a.id->verbs, &ev, 50), "%s", ibv_event_type_str(ev.event_type));
+	pair_works(&p, "after a full CQ");
+	pair_close(&p);
+}
+
 static struct ibv_pd *parent;
 static struct ibv_td *thread;
 

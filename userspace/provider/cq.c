@@ -303,15 +303,21 @@ static void srnic_fill_wc(struct ibv_wc *wc, const struct srnic_cqe *cqe)
 		wc->imm_data = (__force __be32)cqe->data;
 }
 
-/* What this completion covers, slots or the WQE of an SRQ, may be posted to again. */
-static void srnic_retire(struct srnic_ctx *ctx, const struct srnic_cqe *cqe)
+/*
+ * What n completions of a queue cover, the newest of which is cqe, may be posted
+ * to again: slots, or as many WQEs of an SRQ. The CQ's consumer index is behind
+ * them already. A WR that is posted now may complete at once, and its completion
+ * takes the room that these had.
+ */
+static void srnic_retire(struct srnic_ctx *ctx, const struct srnic_cqe *cqe,
+			 uint32_t n)
 {
 	struct srnic_qp *qp = srnic_qpn_find(ctx, cqe->qpn);
 
 	if (!qp)
 		return;
 	if (qp->srq && (cqe->flags & SRNIC_CQE_RQ))
-		srnic_srq_polled(qp->srq);
+		srnic_srq_polled(qp->srq, n);
 	else
 		srnic_wq_free_to(cqe->flags & SRNIC_CQE_RQ ? &qp->rq : &qp->sq,
 				 cqe->wqe_index + 1);
@@ -334,15 +340,13 @@ int srnic_cq_waiting(const struct srnic_cq *cq)
 /**
  * srnic_cq_take - take the oldest completion
  * @cq: CQ, whose lock is held, and in which one waits
- *
- * Return: it stays in the ring until srnic_ring_consume().
+ * @cqe: set to a copy: the entry itself is the kernel's again
  */
-const struct srnic_cqe *srnic_cq_take(struct srnic_cq *cq)
+void srnic_cq_take(struct srnic_cq *cq, struct srnic_cqe *cqe)
 {
-	const struct srnic_cqe *cqe = srnic_ring_entry(&cq->ring, cq->tail++);
-
-	srnic_retire(to_srnic_ctx(cq->vcq.cq.context), cqe);
-	return cqe;
+	*cqe = *(const struct srnic_cqe *)srnic_ring_entry(&cq->ring, cq->tail);
+	srnic_ring_consume(&cq->ring, ++cq->tail);
+	srnic_retire(to_srnic_ctx(cq->vcq.cq.context), cqe, 1);
 }
 
 /**
@@ -358,6 +362,7 @@ const struct srnic_cqe *srnic_cq_take(struct srnic_cq *cq)
 int srnic_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 {
 	struct srnic_cq *cq = to_srnic_cq(ibcq);
+	struct srnic_cqe cqe;
 	int avail, n;
 
 	pthread_spin_lock(&cq->lock);
@@ -367,11 +372,10 @@ int srnic_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 		return avail;
 	}
 
-	for (n = 0; n < num_entries && n < avail; n++)
-		srnic_fill_wc(&wc[n], srnic_cq_take(cq));
-
-	if (n)
-		srnic_ring_consume(&cq->ring, cq->tail);
+	for (n = 0; n < num_entries && n < avail; n++) {
+		srnic_cq_take(cq, &cqe);
+		srnic_fill_wc(&wc[n], &cqe);
+	}
 	pthread_spin_unlock(&cq->lock);
 	return n;
 }
@@ -401,42 +405,50 @@ int srnic_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 /**
  * srnic_cq_purge - take out the completions of one QP
  * @cq: CQ
- * @qpn: of a QP that the kernel no longer has, and srnic_qpn_find() still does
+ * @qpn: of a QP that the kernel adds no completions of, and that
+ *       srnic_qpn_find() still finds
  *
- * WQEs of an SRQ among them may be posted again, as if they had been polled.
- * The others move up towards the producer, in their order, so that the space
- * is free again at once. All entries between the two indices are ours while
- * we hold the lock; the kernel only adds behind them.
+ * What they cover may be posted to again, as if they had been polled. The others
+ * move up towards the producer, in their order, so that the space is free again
+ * at once. All entries between the two indices are ours while we hold the lock;
+ * the kernel only adds behind them.
  *
  * Any thread.
  */
 void srnic_cq_purge(struct srnic_cq *cq, uint32_t qpn)
 {
 	struct srnic_ctx *ctx = to_srnic_ctx(cq->vcq.cq.context);
+	struct {
+		struct srnic_cqe newest;
+		uint32_t n;
+	} out[2] = {};	/* of the SQ, of the RQ */
 	uint32_t from, to;
+	unsigned int rq;
 
 	pthread_spin_lock(&cq->lock);
 	from = srnic_ring_produced(&cq->ring);
 	if (from - cq->tail > cq->ring.entries)
-		goto out;
+		goto unlock;
 
 	for (to = from; from != cq->tail;) {
 		const struct srnic_cqe *cqe =
 			srnic_ring_entry(&cq->ring, --from);
 
 		if (cqe->qpn == qpn) {
-			srnic_retire(ctx, cqe);
-			continue;
-		}
-		if (--to != from)
+			rq = !!(cqe->flags & SRNIC_CQE_RQ);
+			if (!out[rq].n++)
+				out[rq].newest = *cqe;
+		} else if (--to != from) {
 			memcpy(srnic_ring_entry(&cq->ring, to), cqe,
 			       sizeof(*cqe));
+		}
 	}
 
-	if (to != cq->tail) {
-		cq->tail = to;
-		srnic_ring_consume(&cq->ring, to);
-	}
-out:
+	cq->tail = to;
+	srnic_ring_consume(&cq->ring, to);
+	for (rq = 0; rq < 2; rq++)
+		if (out[rq].n)
+			srnic_retire(ctx, &out[rq].newest, out[rq].n);
+unlock:
 	pthread_spin_unlock(&cq->lock);
 }

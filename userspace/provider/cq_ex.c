@@ -12,9 +12,9 @@
 
 static void srnic_set_current(struct srnic_cq *cq)
 {
-	cq->current = srnic_cq_take(cq);
-	cq->vcq.cq_ex.wr_id = cq->current->wr_id;
-	cq->vcq.cq_ex.status = cq->current->status;
+	srnic_cq_take(cq, &cq->current);
+	cq->vcq.cq_ex.wr_id = cq->current.wr_id;
+	cq->vcq.cq_ex.status = cq->current.status;
 }
 
 /* On success the CQ's lock is held until srnic_end_poll(). */
@@ -43,50 +43,44 @@ static int srnic_next_poll(struct ibv_cq_ex *ibcqx)
 
 	if (n <= 0)
 		return n ? -n : ENOENT;
-	/* A long batch gives its room back as it goes. */
-	srnic_ring_consume(&cq->ring, cq->tail);
 	srnic_set_current(cq);
 	return 0;
 }
 
 static void srnic_end_poll(struct ibv_cq_ex *ibcqx)
 {
-	struct srnic_cq *cq = to_srnic_cq_ex(ibcqx);
-
-	srnic_ring_consume(&cq->ring, cq->tail);
-	cq->current = NULL;
-	pthread_spin_unlock(&cq->lock);
+	pthread_spin_unlock(&to_srnic_cq_ex(ibcqx)->lock);
 }
 
 static enum ibv_wc_opcode srnic_read_opcode(struct ibv_cq_ex *ibcqx)
 {
-	return srnic_cqe_opcode(to_srnic_cq_ex(ibcqx)->current);
+	return srnic_cqe_opcode(&to_srnic_cq_ex(ibcqx)->current);
 }
 
 static uint32_t srnic_read_vendor_err(struct ibv_cq_ex *ibcqx)
 {
-	return to_srnic_cq_ex(ibcqx)->current->vendor_err;
+	return to_srnic_cq_ex(ibcqx)->current.vendor_err;
 }
 
 static unsigned int srnic_read_wc_flags(struct ibv_cq_ex *ibcqx)
 {
-	return srnic_cqe_wc_flags(to_srnic_cq_ex(ibcqx)->current);
+	return srnic_cqe_wc_flags(&to_srnic_cq_ex(ibcqx)->current);
 }
 
 static uint32_t srnic_read_byte_len(struct ibv_cq_ex *ibcqx)
 {
-	return to_srnic_cq_ex(ibcqx)->current->byte_len;
+	return to_srnic_cq_ex(ibcqx)->current.byte_len;
 }
 
 /* Serves ibv_wc_read_invalidated_rkey(), too. */
 static __be32 srnic_read_imm_data(struct ibv_cq_ex *ibcqx)
 {
-	return (__force __be32)to_srnic_cq_ex(ibcqx)->current->data;
+	return (__force __be32)to_srnic_cq_ex(ibcqx)->current.data;
 }
 
 static uint32_t srnic_read_qp_num(struct ibv_cq_ex *ibcqx)
 {
-	return to_srnic_cq_ex(ibcqx)->current->qpn;
+	return to_srnic_cq_ex(ibcqx)->current.qpn;
 }
 
 /* Of InfiniBand alone; ibv_poll_cq() gives 0, too. */
@@ -102,12 +96,12 @@ static uint8_t srnic_read_none8(struct ibv_cq_ex *ibcqx)
 
 static uint64_t srnic_read_completion_ts(struct ibv_cq_ex *ibcqx)
 {
-	return to_srnic_cq_ex(ibcqx)->current->timestamp;
+	return to_srnic_cq_ex(ibcqx)->current.timestamp;
 }
 
 static uint64_t srnic_read_wallclock(struct ibv_cq_ex *ibcqx)
 {
-	return to_srnic_cq_ex(ibcqx)->current->wallclock;
+	return to_srnic_cq_ex(ibcqx)->current.wallclock;
 }
 
 /**

@@ -96,7 +96,7 @@ struct srnic_cq {
 	pthread_spinlock_t arm_lock;	/* of arming, taken after lock */
 	struct srnic_ring ring;		/* changed under both locks */
 	uint32_t tail;			/* lock; next CQE to poll */
-	const struct srnic_cqe *current; /* lock; from start_poll() on */
+	struct srnic_cqe current;	/* lock; from start_poll() on */
 };
 
 /*
@@ -206,7 +206,7 @@ int srnic_resize_cq(struct ibv_cq *ibcq, int cqe);
 enum ibv_wc_opcode srnic_cqe_opcode(const struct srnic_cqe *cqe);
 unsigned int srnic_cqe_wc_flags(const struct srnic_cqe *cqe);
 int srnic_cq_waiting(const struct srnic_cq *cq);
-const struct srnic_cqe *srnic_cq_take(struct srnic_cq *cq);
+void srnic_cq_take(struct srnic_cq *cq, struct srnic_cqe *cqe);
 int srnic_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc);
 int srnic_req_notify_cq(struct ibv_cq *ibcq, int solicited_only);
 void srnic_cq_purge(struct srnic_cq *cq, uint32_t qpn);
@@ -272,6 +272,6 @@ int srnic_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr);
 int srnic_destroy_srq(struct ibv_srq *ibsrq);
 int srnic_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 			struct ibv_recv_wr **bad_wr);
-void srnic_srq_polled(struct srnic_srq *srq);
+void srnic_srq_polled(struct srnic_srq *srq, uint32_t n);
 
 #endif

@@ -51,14 +51,15 @@ static uint32_t srnic_srq_outstanding(const struct srnic_srq *srq)
 }
 
 /**
- * srnic_srq_polled - the completion of a WQE was polled, or taken out
+ * srnic_srq_polled - completions of WQEs were polled, or taken out
  * @srq: SRQ
+ * @n: how many
  *
- * Its place may be posted to again. Any thread.
+ * As many WQEs may be posted again. Any thread.
  */
-void srnic_srq_polled(struct srnic_srq *srq)
+void srnic_srq_polled(struct srnic_srq *srq, uint32_t n)
 {
-	__atomic_fetch_add(&srq->polled, 1, __ATOMIC_RELEASE);
+	__atomic_fetch_add(&srq->polled, n, __ATOMIC_RELEASE);
 }
 
 /**

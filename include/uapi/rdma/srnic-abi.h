@@ -235,7 +235,7 @@ enum srnic_query_terminate_attrs {
 /* srnic_terminate.state */
 enum srnic_terminate_state {
 	SRNIC_TERMINATE_NONE	= 0,
-	SRNIC_TERMINATE_UNSENT	= 1,	/* called for, but TCP had not all of it when the QP ended */
+	SRNIC_TERMINATE_UNSENT	= 1,	/* TCP had not taken all of it when the QP ended */
 	SRNIC_TERMINATE_DONE	= 2,	/* received; or given to TCP */
 };
 

@@ -31,6 +31,9 @@
 #define kfree(p)		free(p)
 
 /* locks, counts, wake-ups */
+struct list_head { struct list_head *next, *prev; };
+struct delayed_work { int unused; };
+struct sockaddr_storage;
 typedef struct { int unused; } spinlock_t, wait_queue_head_t, netdevice_tracker;
 typedef struct { int v; } atomic_t;
 typedef struct { long long v; } atomic64_t;

@@ -646,9 +646,11 @@ static void dmabuf_access_is_told(struct kunit *test)
 	}
 	acc.length = PAGE_SIZE + 1;
 	KUNIT_EXPECT_EQ(test, srnic_tpt_get(fix.dev, &acc, &span), SRNIC_TPT_BOUNDS);
+	srnic_tpt_put(&span);
 	exporter.err = -EIO;
 	acc.length = 8;
 	KUNIT_EXPECT_EQ(test, srnic_tpt_get(fix.dev, &acc, &span), SRNIC_TPT_ACCESS);
+	srnic_tpt_put(&span);
 	KUNIT_EXPECT_EQ(test, exporter.begun, ARRAY_SIZE(rows));
 	KUNIT_EXPECT_EQ(test, exporter.ended, ARRAY_SIZE(rows));
 	/* nobody is left who would be waited for */

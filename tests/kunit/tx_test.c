@@ -281,12 +281,13 @@ static void refused(struct kunit *test)
 {
 	struct out out = out_open(test, 1);
 	struct peer *p = out.p;
-	struct ib_sge sges[3] = {
-		peer_sge(out.mr, 0, 4), peer_sge(out.mr, 0, 4), peer_sge(out.mr, 0, 4),
+	/* one more than a WR of the peer's QP may have */
+	struct ib_sge sges[PEER_SGES + 1] = { peer_sge(out.mr, 0, 4) };
+	struct ib_send_wr bad_sges = {
+		.opcode = IB_WR_SEND, .sg_list = sges, .num_sge = PEER_SGES + 1,
 	};
-	struct ib_send_wr bad_sges = { .opcode = IB_WR_SEND, .sg_list = sges, .num_sge = 3 };
 	struct ib_send_wr bad_op = { .opcode = IB_WR_LSO, .sg_list = sges, .num_sge = 1 };
-	struct ib_recv_wr bad_recv = { .sg_list = sges, .num_sge = 3 };
+	struct ib_recv_wr bad_recv = { .sg_list = sges, .num_sge = PEER_SGES + 1 };
 	struct ib_qp_attr reset = { .qp_state = IB_QPS_RESET };
 	struct ddp_hdr send = HDR_SEND(1), bad = HDR_WRITE(0xbad, 0);
 	const struct ib_send_wr *at;

@@ -13,8 +13,7 @@
  * @entries: number of entries, as the kernel says
  * @stride: bytes from one entry to the next, as the kernel says
  *
- * The mapping is shared memory. A child of fork() sees the same pages without
- * copy-on-write, so the mapping is not marked "don't fork".
+ * The kernel marks the mapping: a child of fork() does not get it.
  *
  * Return: 0, EPROTO if the figures contradict each other, or the errno of
  * mmap(2). Any thread, any number at a time.

@@ -12,4 +12,12 @@
 #include <rdma/ib_umem.h>
 #endif
 
+#include <linux/mm.h>
+
+/* as kernels from 6.3 on have it, where the flags are const; no macro tells of it */
+static inline void vm_flags_mod(struct vm_area_struct *vma, vm_flags_t set, vm_flags_t clear)
+{
+	vma->vm_flags = (vma->vm_flags | set) & ~clear;
+}
+
 #endif

@@ -4,6 +4,7 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
+#include "compat.h"
 #include "ring.h"
 #include "srnic.h"
 
@@ -129,6 +130,9 @@ void srnic_ring_describe(const struct srnic_ring *ring, struct srnic_mmap *desc)
  * @uctx: whose rings
  * @vma: asked for; must cover exactly one ring
  *
+ * A child does not get the mapping: it may have dropped the rights, and closed the
+ * files, of who posts here. Nor can it be made executable later.
+ *
  * Return: 0; -EINVAL for an unknown offset, another length or an executable
  * or private mapping.
  */
@@ -148,6 +152,8 @@ int srnic_ring_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
 	else
 		err = remap_vmalloc_range(vma, to_srnic_mmap_entry(rdma_entry)->memory, 0);
 	rdma_user_mmap_entry_put(rdma_entry);
+	if (!err)
+		vm_flags_mod(vma, VM_DONTCOPY, VM_MAYEXEC);
 	return err;
 }
 

@@ -103,10 +103,14 @@ def atomic():
                    struct.pack(">IQ", 1, value))
 
 
-def sqe(op, flags=0, sges=(), inline=b"", rkey=1, num=None):
+REMOTE_OPS = range(3, 9)
+
+
+def sqe(op, flags=0, sges=(), inline=b"", rkey=1, num=None, stag=0, args=(0, 0, 0, 0)):
     body = inline or b"".join(struct.pack("<QII", *s) for s in sges)
     return struct.pack("<QBBHIIIQ4Q", 0x77, op, flags, len(sges) if num is None else num,
-                       len(inline), rkey, 0, 0x1000, 0, 0, 0, 0) + body
+                       len(inline), rkey if op in REMOTE_OPS else 0, stag,
+                       0x1000 if op in REMOTE_OPS else 0, *args) + body
 
 
 def wqe():
@@ -118,6 +122,9 @@ def wqe():
                 for rkey in (0, 1):
                     yield queue + sqe(op, flags, sges, rkey=rkey)
         yield kernel + sqe(op)
+        for at in range(4):
+            yield kernel + sqe(op, args=[i == at for i in range(4)])
+        yield kernel + sqe(op, stag=1)
     yield queue + sqe(1, INLINE, inline=bytes(64))
     yield queue + sqe(1, INLINE, inline=bytes(65))
     yield queue + sqe(1, 0, ((0, 0xffffffff, 1), (0, 1, 1)))

@@ -39,6 +39,36 @@ static u64 lengths(const u8 *sges, u32 n)
 	return sum;
 }
 
+/* Octets of an SQE that its opcode has a use for, beside those that all have */
+static bool has_use(u8 opcode, u32 at)
+{
+	bool remote = (opcode >= SRNIC_OP_WRITE && opcode <= SRNIC_OP_CMP_SWAP);
+
+	if (at < 20)		/* rkey */
+		return remote || opcode == SRNIC_OP_BIND_MW;
+	if (at < 24)		/* stag */
+		return opcode == SRNIC_OP_SEND_INV || opcode == SRNIC_OP_WRITE_IMM ||
+		       opcode >= SRNIC_OP_LOCAL_INV;
+	if (at < 32)		/* remote_addr */
+		return remote;
+	if (at < 40)		/* arg[0] */
+		return opcode == SRNIC_OP_FETCH_ADD || opcode == SRNIC_OP_CMP_SWAP ||
+		       opcode >= SRNIC_OP_BIND_MW;
+	if (at < 48)		/* arg[1] */
+		return opcode == SRNIC_OP_CMP_SWAP || opcode >= SRNIC_OP_BIND_MW;
+	return at < 56 && opcode >= SRNIC_OP_BIND_MW;
+}
+
+static bool unused_clear(const u8 *s)
+{
+	u32 at;
+
+	for (at = 16; at < 64; at++)
+		if (s[at] && !has_use(s[8], at))
+			return false;
+	return !(s[9] & SRNIC_SQE_INLINE ? half(s + 10) : word(s + 12));
+}
+
 static enum srnic_wc_status model(const struct srnic_sq_caps *caps, const u8 *s, u32 *total)
 {
 	u8 opcode = s[8], flags = s[9];
@@ -59,7 +89,8 @@ static enum srnic_wc_status model(const struct srnic_sq_caps *caps, const u8 *s,
 		return SRNIC_WC_NOT_PRIVILEGED;
 	if (flags > 15 || num_sge > caps->max_sge || (!moves && num_sge))
 		return SRNIC_WC_INVALID_WQE;
-	if ((opcode == SRNIC_OP_READ_INV && num_sge > 1) || (atomic && num_sge != 1))
+	if (!unused_clear(s) || (opcode == SRNIC_OP_READ_INV && num_sge > 1) ||
+	    (atomic && num_sge != 1))
 		return SRNIC_WC_INVALID_WQE;
 	if (flags & SRNIC_SQE_INLINE) {
 		if (!sends || inline_len > caps->max_inline)
@@ -112,7 +143,7 @@ static void check_rqe(struct fuzz_in *in, u32 max_sge)
 	u8 *slot = fuzz_box(in, 16 + max_sge * 16);
 	u32 n = word(slot + 8);
 	u64 octets = n <= max_sge ? lengths(slot + 16, n) : 0;
-	bool good = n <= max_sge && octets < 1ULL << 32;
+	bool good = n <= max_sge && octets < 1ULL << 32 && !word(slot + 12);
 
 	FUZZ_CHECK(srnic_rqe_copy(rwr, slot, max_sge) == (good ? 0 : -EINVAL));
 	FUZZ_CHECK(!memcmp(&rwr->wr_id, slot, 8));

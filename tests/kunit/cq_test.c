@@ -359,19 +359,29 @@ static void user_consumer(struct kunit *test)
 	}
 }
 
-/* What a user scribbles into the arm word costs at most a notification */
+/* A bit of the arm word that has no meaning is an error of the CQ, told once */
 static void user_arm_word(struct kunit *test)
 {
-	struct fake_cq *fake = fake_cq(test, fake_device(test), 16);
+	static const u32 words[] = {
+		0xdeadbeec, 0xffffffff, BIT(2), BIT(2) | NEXT, BIT(31) | SOL,
+	};
+	u32 i;
 
-	fake->cq.kernel = false;
-	WRITE_ONCE(fake->cq.ring.hdr->flags, 0xdeadbeec);
-	add_solicited(fake);
-	KUNIT_EXPECT_EQ(test, fake->notified, 0);
-	WRITE_ONCE(fake->cq.ring.hdr->flags, 0xffffffff);
-	add_plain(fake);
-	KUNIT_EXPECT_EQ(test, fake->notified, 1);
-	KUNIT_EXPECT_EQ(test, fake->cq.ring.hdr->flags, 0);
+	for (i = 0; i < ARRAY_SIZE(words); i++) {
+		struct fake_cq *fake = fake_cq(test, fake_device(test), 16);
+
+		fake->cq.kernel = false;
+		WRITE_ONCE(fake->cq.ring.hdr->flags, NEXT | SOL);
+		KUNIT_EXPECT_EQ(test, add_plain(fake), 0);
+		KUNIT_EXPECT_EQ(test, fake->notified, 1);
+		KUNIT_EXPECT_EQ(test, fake->cq.ring.hdr->flags, 0);
+		WRITE_ONCE(fake->cq.ring.hdr->flags, words[i]);
+		KUNIT_EXPECT_EQ_MSG(test, add_solicited(fake), -ENOSPC, "%#x", words[i]);
+		KUNIT_EXPECT_EQ_MSG(test, add_plain(fake), -ENOSPC, "%#x", words[i]);
+		KUNIT_EXPECT_EQ_MSG(test, fake->errors, 1, "%#x", words[i]);
+		KUNIT_EXPECT_EQ_MSG(test, fake->notified, 1, "%#x", words[i]);
+		KUNIT_EXPECT_EQ_MSG(test, fake->cq.ring.hdr->producer, 1, "%#x", words[i]);
+	}
 }
 
 /* Times are there for who asked for them, and grow: no clock is read for others */

@@ -56,6 +56,18 @@ static void post(struct sq *sq, const struct srnic_sqe *sqe, const void *data, u
 	sq->qp->sq.hdr->producer++;
 }
 
+/* Whether a WR is fit to run, by the check alone */
+static enum srnic_wc_status copy_sqe(struct sq *sq, const struct srnic_sqe *sqe,
+				     const void *data, u32 len, u32 *total)
+{
+	const struct srnic_sq_caps caps = { .kernel = true, .max_sge = MAX_SGE };
+	struct srnic_sqe *slot = srnic_ring_slot(&sq->qp->sq, 0), copy;
+
+	*slot = *sqe;
+	memcpy(slot + 1, data, len);
+	return srnic_sqe_copy(&caps, slot, &copy, sq->tx->data, total);
+}
+
 /* The one WR that was fetched ends here, whatever became of it */
 static u32 end_wr(struct kunit *test, struct sq *sq, u64 wr_id)
 {
@@ -104,15 +116,16 @@ static void opcodes(struct kunit *test)
 	static const struct {
 		enum srnic_wc_status user;
 		bool has_data;
+		bool remote;
 	} known[] = {
 		[SRNIC_OP_SEND] = { SRNIC_WC_SUCCESS, true },
 		[SRNIC_OP_SEND_INV] = { SRNIC_WC_SUCCESS, true },
-		[SRNIC_OP_WRITE] = { SRNIC_WC_SUCCESS, true },
-		[SRNIC_OP_READ] = { SRNIC_WC_SUCCESS, true },
-		[SRNIC_OP_READ_INV] = { SRNIC_WC_SUCCESS, true },
-		[SRNIC_OP_WRITE_IMM] = { SRNIC_WC_SUCCESS, true },
-		[SRNIC_OP_FETCH_ADD] = { SRNIC_WC_SUCCESS, true },
-		[SRNIC_OP_CMP_SWAP] = { SRNIC_WC_SUCCESS, true },
+		[SRNIC_OP_WRITE] = { SRNIC_WC_SUCCESS, true, true },
+		[SRNIC_OP_READ] = { SRNIC_WC_SUCCESS, true, true },
+		[SRNIC_OP_READ_INV] = { SRNIC_WC_SUCCESS, true, true },
+		[SRNIC_OP_WRITE_IMM] = { SRNIC_WC_SUCCESS, true, true },
+		[SRNIC_OP_FETCH_ADD] = { SRNIC_WC_SUCCESS, true, true },
+		[SRNIC_OP_CMP_SWAP] = { SRNIC_WC_SUCCESS, true, true },
 		[SRNIC_OP_LOCAL_INV] = { SRNIC_WC_SUCCESS },
 		[SRNIC_OP_BIND_MW] = { SRNIC_WC_SUCCESS },
 		[SRNIC_OP_REG_MR] = { SRNIC_WC_NOT_PRIVILEGED },
@@ -126,7 +139,7 @@ static void opcodes(struct kunit *test)
 	for (opcode = 0; opcode <= 0xff; opcode++) {
 		struct srnic_sqe sqe = {
 			.wr_id = opcode, .opcode = opcode, .num_sge = 1,
-			.rkey = 0x100, .flags = SRNIC_SQE_SIGNALED,
+			.flags = SRNIC_SQE_SIGNALED,
 		};
 		enum srnic_wc_status want = SRNIC_WC_INVALID_WQE;
 		bool data = true;
@@ -134,6 +147,7 @@ static void opcodes(struct kunit *test)
 		if (opcode && opcode < ARRAY_SIZE(known)) {
 			want = known[opcode].user;
 			data = known[opcode].has_data;
+			sqe.rkey = known[opcode].remote ? 0x100 : 0;
 		}
 		snprintf(what, sizeof(what), "opcode %u", opcode);
 		if (!data && want == SRNIC_WC_SUCCESS) {
@@ -142,6 +156,89 @@ static void opcodes(struct kunit *test)
 		}
 		expect_wr(test, &sq, what, &sqe, &sge, sizeof(sge), want);
 	}
+	end_sq(&sq);
+}
+
+/* Fields of an SQE, and which opcodes have a use for them (Documentation/uapi.rst) */
+enum {
+	RKEY = BIT(0), STAG = BIT(1), ADDR = BIT(2), ARG0 = BIT(3), ARG1 = BIT(4),
+	ARG2 = BIT(5), ARG3 = BIT(6), FIELDS = 7,
+};
+
+static const u8 used_fields[] = {
+	[SRNIC_OP_SEND] = 0,
+	[SRNIC_OP_SEND_INV] = STAG,
+	[SRNIC_OP_WRITE] = RKEY | ADDR,
+	[SRNIC_OP_READ] = RKEY | ADDR,
+	[SRNIC_OP_READ_INV] = RKEY | ADDR,
+	[SRNIC_OP_WRITE_IMM] = RKEY | ADDR | STAG,
+	[SRNIC_OP_FETCH_ADD] = RKEY | ADDR | ARG0,
+	[SRNIC_OP_CMP_SWAP] = RKEY | ADDR | ARG0 | ARG1,
+	[SRNIC_OP_LOCAL_INV] = STAG,
+	[SRNIC_OP_BIND_MW] = RKEY | STAG | ARG0 | ARG1 | ARG2,
+	[SRNIC_OP_REG_MR] = STAG | ARG0 | ARG1 | ARG2,
+};
+
+static void set_field(struct srnic_sqe *sqe, u32 field)
+{
+	switch (BIT(field)) {
+	case RKEY:
+		sqe->rkey = 1;
+		break;
+	case STAG:
+		sqe->stag = 1;
+		break;
+	case ADDR:
+		sqe->remote_addr = 1ULL << 63;
+		break;
+	default:
+		sqe->arg[field - 3] = 1ULL << 32;
+	}
+}
+
+/* A field that the opcode has no use for is 0, else the WR is malformed */
+static void unused_fields(struct kunit *test)
+{
+	static const struct srnic_sge sge = { .addr = 0x1000, .length = 8, .lkey = 1 };
+	char what[32];
+	struct sq sq;
+	u32 opcode, i;
+
+	make_sq(test, &sq);
+	for (opcode = SRNIC_OP_SEND; opcode < ARRAY_SIZE(used_fields); opcode++) {
+		for (i = 0; i < FIELDS; i++) {
+			bool used = used_fields[opcode] & BIT(i);
+			struct srnic_sqe sqe = {
+				.opcode = opcode, .num_sge = opcode <= SRNIC_OP_CMP_SWAP,
+				.rkey = used_fields[opcode] & RKEY ? 1 : 0,
+			};
+			enum srnic_wc_status got;
+			u32 total;
+
+			set_field(&sqe, i);
+			snprintf(what, sizeof(what), "opcode %u, field %u", opcode, i);
+			got = copy_sqe(&sq, &sqe, &sge, sizeof(sge), &total);
+			KUNIT_EXPECT_EQ_MSG(test, got,
+					    used ? SRNIC_WC_SUCCESS : SRNIC_WC_INVALID_WQE,
+					    "%s", what);
+		}
+	}
+	end_sq(&sq);
+}
+
+/* Inline data and SGEs: one of them, and the other's count is 0 */
+static void inline_or_sges(struct kunit *test)
+{
+	static const struct srnic_sge sge = { .length = 1, .lkey = 1 };
+	struct srnic_sqe sqe = { .opcode = SRNIC_OP_SEND, .num_sge = 1, .inline_len = 1 };
+	struct sq sq;
+
+	make_sq(test, &sq);
+	expect_wr(test, &sq, "SGEs", &sqe, &sge, sizeof(sge), SRNIC_WC_INVALID_WQE);
+	sqe.flags = SRNIC_SQE_INLINE;
+	expect_wr(test, &sq, "inline", &sqe, &sge, sizeof(sge), SRNIC_WC_INVALID_WQE);
+	sqe.num_sge = 0;
+	expect_wr(test, &sq, "inline alone", &sqe, &sge, sizeof(sge), SRNIC_WC_SUCCESS);
 	end_sq(&sq);
 }
 
@@ -444,6 +541,14 @@ static void random_slots(struct kunit *test)
 			sqe->num_sge %= MAX_SGE + 2;
 		if (round % 5)
 			sqe->inline_len %= MAX_INLINE + 30;
+		if (round % 7) {
+			memset(sqe->arg, 0, sizeof(sqe->arg));
+			sqe->stag = 0;
+			if (sqe->flags & SRNIC_SQE_INLINE)
+				sqe->num_sge = 0;
+			else
+				sqe->inline_len = 0;
+		}
 		sqe->wr_id = round;
 		sq.qp->sq.hdr->producer++;
 		KUNIT_ASSERT_EQ(test, srnic_sqe_fetch(sq.qp, sq.tx, &status), 1);
@@ -457,6 +562,8 @@ static void random_slots(struct kunit *test)
 static struct kunit_case sqe_cases[] = {
 	KUNIT_CASE(empty),
 	KUNIT_CASE(opcodes),
+	KUNIT_CASE(unused_fields),
+	KUNIT_CASE(inline_or_sges),
 	KUNIT_CASE(flag_bits),
 	KUNIT_CASE(sge_counts),
 	KUNIT_CASE(inline_lengths),

@@ -189,6 +189,46 @@ static void modify_reads(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, now.max_dest_rd_atomic, 8);
 }
 
+/* What only InfiniBand has a use for is taken, as far as it exists there, and told */
+static void modify_ib(struct kunit *test)
+{
+	static const struct {
+		struct ib_qp_attr attr;
+		int mask, err;
+	} rows[] = {
+		{ { .path_mtu = IB_MTU_256 }, IB_QP_PATH_MTU, 0 },
+		{ { .path_mtu = IB_MTU_1024 }, IB_QP_PATH_MTU, 0 },
+		{ { .path_mtu = 0 }, IB_QP_PATH_MTU, -EINVAL },
+		{ { .path_mtu = IB_MTU_4096 + 1 }, IB_QP_PATH_MTU, -EINVAL },
+		{ { .timeout = 31 }, IB_QP_TIMEOUT, 0 },
+		{ { .timeout = 32 }, IB_QP_TIMEOUT, -EINVAL },
+		{ { .retry_cnt = 6, .rnr_retry = 7 }, IB_QP_RETRY_CNT | IB_QP_RNR_RETRY, 0 },
+		{ { .retry_cnt = 8 }, IB_QP_RETRY_CNT, -EINVAL },
+		{ { .retry_cnt = 1, .rnr_retry = 8 }, IB_QP_RETRY_CNT | IB_QP_RNR_RETRY, -EINVAL },
+		{ { .min_rnr_timer = 30 }, IB_QP_MIN_RNR_TIMER, 0 },
+		{ { .min_rnr_timer = 32 }, IB_QP_MIN_RNR_TIMER, -EINVAL },
+		{ { .qkey = 1 }, IB_QP_QKEY, -EOPNOTSUPP },
+	};
+	struct peer *p = peer_idle(test);
+	struct ib_qp_init_attr init;
+	struct ib_qp_attr now = { };
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct ib_qp_attr attr = rows[i].attr;
+
+		KUNIT_EXPECT_EQ_MSG(test, rows[i].err,
+				    ops.modify_qp(&p->qp->ibqp, &attr, rows[i].mask, NULL),
+				    "row %u", i);
+	}
+	KUNIT_ASSERT_EQ(test, ops.query_qp(&p->qp->ibqp, &now, -1, &init), 0);
+	KUNIT_EXPECT_EQ(test, now.path_mtu, IB_MTU_1024);
+	KUNIT_EXPECT_EQ(test, now.timeout, 31);
+	KUNIT_EXPECT_EQ(test, now.retry_cnt, 6);
+	KUNIT_EXPECT_EQ(test, now.rnr_retry, 7);
+	KUNIT_EXPECT_EQ(test, now.min_rnr_timer, 30);
+}
+
 /* RN-05, MR-11, MR-12: blocks are a power of two of pages, and there are no others */
 static void block_sizes(struct kunit *test)
 {
@@ -227,6 +267,7 @@ static struct kunit_case verbs_cases[] = {
 	KUNIT_CASE(query_qp),
 	KUNIT_CASE(query_qp_zeroes),
 	KUNIT_CASE(modify_reads),
+	KUNIT_CASE(modify_ib),
 	KUNIT_CASE(block_sizes),
 	{}
 };

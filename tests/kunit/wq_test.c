@@ -279,6 +279,28 @@ static void receives(struct kunit *test)
 	end_wq(&wq);
 }
 
+/* A reserved word of an RQE that is not zero makes it malformed */
+static void receive_reserved(struct kunit *test)
+{
+	struct srnic_rwr *rwr;
+	struct srnic_rqe *rqe;
+	struct wq wq;
+
+	make_wq(test, &wq);
+	wq.qp->kernel = false;
+	rwr = kunit_kzalloc(test, struct_size(rwr, sge, 2), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, rwr);
+	post_rqe(&wq, 7, 1, 5, 0);
+	rqe = srnic_ring_slot(&wq.qp->rq, 0);
+	rqe->reserved = 1;
+	KUNIT_EXPECT_EQ(test, srnic_rq_take(wq.qp, rwr), -EINVAL);
+	KUNIT_EXPECT_EQ(test, rwr->wr_id, 7);
+	KUNIT_EXPECT_EQ(test, rwr->num_sge, 0);
+	KUNIT_EXPECT_EQ(test, rwr->length, 0);
+	wq.qp->kernel = true;
+	end_wq(&wq);
+}
+
 /* What was taken and what was not: each is flushed or completed, none twice */
 static void receives_flushed(struct kunit *test)
 {
@@ -428,6 +450,7 @@ static struct kunit_case wq_cases[] = {
 	KUNIT_CASE(restart_frees_slots),
 	KUNIT_CASE(indices_wrap),
 	KUNIT_CASE(receives),
+	KUNIT_CASE(receive_reserved),
 	KUNIT_CASE(receives_flushed),
 	KUNIT_CASE(cq_overflow),
 	KUNIT_CASE(flush_in_batches),

@@ -18,6 +18,7 @@
 
 static const struct test_case cases[] = {
 	{ "limits", case_limits, "each size up to the limit, and not one more" },
+	{ "vectors", case_vectors, "a completion vector for each CPU" },
 	{ "shared", case_shared, "one CQ for many queues, and too small for all they hold" },
 	{ "overflow", case_overflow, "a CQ that overflows, beside others that do not" },
 	{ "resize", case_resize, "other sizes for a CQ with completions in it" },
@@ -104,6 +105,39 @@ void case_limits(void)
 	err = ibv_resize_cq(cq, 1);
 	require(!err && cq->cqe >= 1 && cq->cqe < attr.max_cqe, "resize to 1: %s", strerror(err));
 	require(!ibv_destroy_cq(cq) && !ibv_destroy_comp_channel(ch), "%s", strerror(errno));
+}
+
+/* CN-01: a vector for each CPU; what is armed notifies on each, and there are no more. */
+void case_vectors(void)
+{
+	struct ibv_qp_attr to_err = { .qp_state = IBV_QPS_ERR };
+	struct ibv_context *ctx = test_context();
+	const int n = ctx->num_comp_vectors;
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+
+	require(pd, "%s", strerror(errno));
+	require(n == sysconf(_SC_NPROCESSORS_ONLN), "%d vectors", n);
+	for (int i = 0; i < n; i++) {
+		struct ibv_comp_channel *ch = ibv_create_comp_channel(ctx);
+		struct ibv_cq *cq = ch ? ibv_create_cq(ctx, 16, &cq, ch, i) : NULL, *got;
+		struct ibv_qp_init_attr init = { .send_cq = cq, .recv_cq = cq,
+						 .qp_type = IBV_QPT_RC, .cap = DEFAULT_CAP };
+		struct ibv_recv_wr wr = { .wr_id = i }, *bad;
+		struct ibv_qp *qp;
+		void *context;
+
+		require(cq && !ibv_req_notify_cq(cq, 0), "vector %d: %s", i, strerror(errno));
+		qp = ibv_create_qp(pd, &init);
+		require(qp && !ibv_post_recv(qp, &wr, &bad) &&
+			!ibv_modify_qp(qp, &to_err, IBV_QP_STATE), "%s", strerror(errno));
+		require(!ibv_get_cq_event(ch, &got, &context) && got == cq, "vector %d", i);
+		ibv_ack_cq_events(cq, 1);
+		expect_wc(cq, i, IBV_WC_WR_FLUSH_ERR, "flush");
+		require(!ibv_destroy_qp(qp) && !ibv_destroy_cq(cq) &&
+			!ibv_destroy_comp_channel(ch), "%s", strerror(errno));
+	}
+	require(!ibv_create_cq(ctx, 16, NULL, NULL, n) && errno == EINVAL, "one too many");
+	require(!ibv_dealloc_pd(pd), "%s", strerror(errno));
 }
 
 /* CQ-02, CQ-06: nobody counts what the queues of a CQ may hold together. */

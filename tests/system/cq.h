@@ -7,6 +7,7 @@
 
 /* cq.c: sizes, sharing, overflow */
 void case_limits(void);
+void case_vectors(void);
 void case_shared(void);
 void case_overflow(void);
 void barrier(struct pair *p);

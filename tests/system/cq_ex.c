@@ -593,7 +593,11 @@ void case_domains(void)
 	pair_works(&p, "in a parent domain");
 	rdma_disconnect(p.a.id);
 	p.a.disconnected = true;
+	require(ibv_dealloc_pd(parent) == EBUSY, "a QP and a CQ are made with it");
 	rdma_destroy_qp(p.a.id);
+	require(ibv_dealloc_pd(parent) == EBUSY, "a CQ is made with it");
+	require(!ibv_destroy_cq(p.a.scq), "%s", strerror(errno));
+	p.a.scq = ibv_create_cq(p.a.id->verbs, 4, NULL, NULL, 0);	/* for pair_close() */
 	require(!ibv_dealloc_pd(parent) && !ibv_dealloc_td(thread), "%s", strerror(errno));
 	pair_close(&p);
 }

@@ -306,6 +306,69 @@ static void case_modify(void)
 	pair_close(&p);
 }
 
+/* Attributes of InfiniBand that programs set on any QP: taken, told, and not used */
+static void case_ib_attributes(void)
+{
+	const int mask = IBV_QP_PATH_MTU | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+			 IBV_QP_RNR_RETRY | IBV_QP_MIN_RNR_TIMER;
+	struct ibv_qp_attr set = { .path_mtu = IBV_MTU_512, .timeout = 14, .retry_cnt = 7,
+				   .rnr_retry = 6, .min_rnr_timer = 12 };
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	struct pair p;
+	int err;
+
+	pair_open(&p);
+	err = ibv_modify_qp(p.a.qp, &set, mask);
+	require(!err, "ibv_modify_qp: %s", strerror(err));
+	require(!ibv_query_qp(p.a.qp, &attr, mask, &init), "ibv_query_qp");
+	require(attr.path_mtu == IBV_MTU_512 && attr.timeout == 14 && attr.retry_cnt == 7 &&
+		attr.rnr_retry == 6 && attr.min_rnr_timer == 12, "MTU %d, %u, %u, %u, %u",
+		attr.path_mtu, attr.timeout, attr.retry_cnt, attr.rnr_retry, attr.min_rnr_timer);
+	set.timeout = 32;
+	require(ibv_modify_qp(p.a.qp, &set, mask) == EINVAL, "a timeout that there is not");
+	require(!ibv_query_qp(p.a.qp, &attr, mask, &init) && attr.timeout == 14, "changed");
+	pair_works(&p, "with InfiniBand's attributes");
+	pair_close(&p);
+}
+
+/*
+ * Modify to RESET takes the QP's completions out of its CQs, and nobody else's: the
+ * room they had is there for those of the QP's next life.
+ */
+static void case_reset(void)
+{
+	struct ibv_qp_cap cap = DEFAULT_CAP;
+	struct ibv_qp_init_attr other = { .qp_type = IBV_QPT_RC, .cap = cap };
+	struct ibv_recv_wr wr = { .wr_id = 77 }, *bad;
+	struct ibv_qp_attr to_err = { .qp_state = IBV_QPS_ERR };
+	struct ibv_async_event ev;
+	struct ibv_qp *qp;
+	struct pair p;
+
+	pair_prepare(&p, &cap);
+	other.send_cq = p.a.scq;
+	other.recv_cq = p.a.rcq;
+	qp = ibv_create_qp(p.a.pd, &other);
+	require(qp, "%s", strerror(errno));
+	require(!ibv_post_recv(qp, &wr, &bad) && !ibv_modify_qp(qp, &to_err, IBV_QP_STATE),
+		"%s", strerror(errno));
+	for (int round = 0; round < 10; round++) {
+		for (unsigned int i = 0; i < p.a.cap.max_recv_wr; i++)
+			must_recv(&p.a, i, 0, 64);
+		require(!modify(&p.a, IBV_QPS_ERR), "to Error");
+		usleep(20000);
+		reset(&p.a, "with completions that were not polled");
+	}
+	expect_wc(p.a.rcq, 77, IBV_WC_WR_FLUSH_ERR, "the other QP's");
+	expect_no_wc(p.a.rcq, 50, "of a QP that was reset");
+	require(!take_async(p.a.id->verbs, &ev, 50), "%s", ibv_event_type_str(ev.event_type));
+	require(!ibv_destroy_qp(qp), "%s", strerror(errno));
+	pair_connect(&p);
+	pair_works(&p, "after RESET");
+	pair_close(&p);
+}
+
 /* QP-02, QP-08, QP-14: Query tells what Create made */
 static void case_query(void)
 {
@@ -442,6 +505,8 @@ static void case_destroy(void)
 static const struct test_case cases[] = {
 	{ "reuse", case_reuse, "one connection after another, each cause of an end, its events" },
 	{ "modify", case_modify, "what Modify refuses, and what it does" },
+	{ "ib-attributes", case_ib_attributes, "InfiniBand's timers, counts and MTU are taken and told" },
+	{ "reset", case_reset, "Modify to RESET takes out what was not polled" },
 	{ "query", case_query, "Query tells what Create made" },
 	{ "access", case_access, "a QP's own remote rights, set in Idle and in RTS" },
 	{ "destroy", case_destroy, "destruction in each state" },

@@ -3,7 +3,6 @@
  * srnic: completion queues, polled and armed without a system call.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <ccan/array_size.h>
@@ -11,8 +10,6 @@
 #include <util/util.h>
 
 #include "srnic.h"
-
-static_assert(sizeof(struct srnic_cqe) == 64, "CQE layout");
 
 static const enum ibv_wc_opcode srnic_wc_opcode[] = {
 	[SRNIC_OP_SEND]		= IBV_WC_SEND,
@@ -35,8 +32,10 @@ static int srnic_cq_init(struct srnic_cq *cq,
 {
 	int ret;
 
+	if (resp->cqe_size < sizeof(struct srnic_cqe))
+		return EPROTO;
 	ret = srnic_ring_map(&cq->ring, cq->vcq.cq.context->cmd_fd, &resp->ring,
-			     resp->entries, sizeof(struct srnic_cqe));
+			     resp->entries, resp->cqe_size);
 	if (!ret && !cq->ring.hdr)
 		ret = EPROTO;
 	if (ret)
@@ -86,12 +85,14 @@ struct ibv_cq *srnic_create_cq(struct ibv_context *ibctx, int cqe,
 {
 	struct srnic_cmd_create_cq_resp resp = {};
 	struct srnic_cmd_create_cq cmd = {};
+	struct srnic_mem mem;
 	struct srnic_cq *cq;
 	int ret;
 
-	cq = calloc(1, sizeof(*cq));
+	cq = srnic_zalloc(&mem, NULL, sizeof(*cq), SRNIC_RES_TYPE_CQ);
 	if (!cq)
 		return NULL;
+	cq->mem = mem;
 
 	ret = ibv_cmd_create_cq(ibctx, cqe, channel, comp_vector, &cq->vcq.cq,
 				&cmd.ibv_cmd, sizeof(cmd), &resp.ibv_resp,
@@ -108,7 +109,7 @@ err_destroy:
 		  strerror(ret));
 	ibv_cmd_destroy_cq(&cq->vcq.cq);
 err_free:
-	free(cq);
+	srnic_free(&mem, cq, SRNIC_RES_TYPE_CQ);
 	errno = ret;
 	return NULL;
 }
@@ -232,7 +233,7 @@ int srnic_resize_cq(struct ibv_cq *ibcq, int cqe)
 	if (ret)
 		goto out;
 	ret = srnic_ring_map(&ring, ibcq->context->cmd_fd, &resp.ring,
-			     resp.entries, sizeof(struct srnic_cqe));
+			     resp.entries, cq->ring.stride);
 	if (!ret && !ring.hdr)
 		ret = EPROTO;
 	if (ret)
@@ -350,6 +351,20 @@ void srnic_cq_take(struct srnic_cq *cq, struct srnic_cqe *cqe)
 }
 
 /**
+ * srnic_cq_empty - a poll has found nothing
+ * @cq: CQ, whose lock is not held
+ *
+ * Who waits for a completion may wait for a doorbell that is due.
+ */
+void srnic_cq_empty(struct srnic_cq *cq)
+{
+	struct srnic_ctx *ctx = to_srnic_ctx(cq->vcq.cq.context);
+
+	if (__atomic_load_n(&ctx->doorbells_due, __ATOMIC_RELAXED))
+		srnic_doorbell_all(ctx);
+}
+
+/**
  * srnic_poll_cq - ibv_poll_cq()
  * @ibcq: CQ
  * @num_entries: room in @wc
@@ -377,6 +392,8 @@ int srnic_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 		srnic_fill_wc(&wc[n], &cqe);
 	}
 	pthread_spin_unlock(&cq->lock);
+	if (!avail)
+		srnic_cq_empty(cq);
 	return n;
 }
 

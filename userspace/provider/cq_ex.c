@@ -30,6 +30,7 @@ static int srnic_start_poll(struct ibv_cq_ex *ibcqx,
 	n = srnic_cq_waiting(cq);
 	if (n <= 0) {
 		pthread_spin_unlock(&cq->lock);
+		srnic_cq_empty(cq);
 		return n ? -n : ENOENT;
 	}
 	srnic_set_current(cq);

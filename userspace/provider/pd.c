@@ -183,6 +183,15 @@ srnic_alloc_parent_domain(struct ibv_context *ibctx,
 	return &pd->pd;
 }
 
+/* Aligned, as what different threads write has cache lines of its own. */
+static void *srnic_zalloc_ours(size_t size)
+{
+	void *ptr;
+
+	errno = posix_memalign(&ptr, SRNIC_MEM_ALIGN, size);
+	return errno ? NULL : memset(ptr, 0, size);
+}
+
 /**
  * srnic_zalloc - memory for an object
  * @mem: result: what srnic_free() needs
@@ -191,8 +200,8 @@ srnic_alloc_parent_domain(struct ibv_context *ibctx,
  * @type: SRNIC_RES_TYPE_*
  *
  * The memory comes from the allocator of @ibpd, if @ibpd is a parent domain with
- * an allocator and the allocator does not decline. The parent domain then stays
- * as long as the object.
+ * an allocator and the allocator does not decline. A parent domain stays as long as
+ * the object.
  *
  * Return: zeroed memory, or NULL with errno ENOMEM. Any thread.
  */
@@ -200,21 +209,27 @@ void *srnic_zalloc(struct srnic_mem *mem, struct ibv_pd *ibpd, size_t size,
 		   uint64_t type)
 {
 	struct srnic_pd *pd = ibpd ? to_srnic_pd(ibpd) : NULL;
-	void *ptr;
+	void *ptr = IBV_ALLOCATOR_USE_DEFAULT;
 
-	mem->from = NULL;
-	if (!pd || !pd->alloc)
-		return calloc(1, size);
-	ptr = pd->alloc(ibpd, pd->pd_context, size, SRNIC_MEM_ALIGN, type);
-	if (ptr == IBV_ALLOCATOR_USE_DEFAULT)
-		return calloc(1, size);
+	*mem = (struct srnic_mem){};
+	if (pd && pd->alloc)
+		ptr = pd->alloc(ibpd, pd->pd_context, size, SRNIC_MEM_ALIGN,
+				type);
+	if (ptr == IBV_ALLOCATOR_USE_DEFAULT) {
+		ptr = srnic_zalloc_ours(size);
+	} else if (ptr) {
+		mem->given = true;
+		memset(ptr, 0, size);
+	}
 	if (!ptr) {
 		errno = ENOMEM;
 		return NULL;
 	}
-	srnic_get(&pd->users);
-	mem->from = pd;
-	return memset(ptr, 0, size);
+	if (pd && pd->protection) {
+		srnic_get(&pd->users);
+		mem->parent = pd;
+	}
+	return ptr;
 }
 
 /**
@@ -225,14 +240,14 @@ void *srnic_zalloc(struct srnic_mem *mem, struct ibv_pd *ibpd, size_t size,
  */
 void srnic_free(const struct srnic_mem *mem, void *ptr, uint64_t type)
 {
-	struct srnic_pd *pd = mem->from;
+	struct srnic_pd *pd = mem->parent;
 
-	if (!pd) {
+	if (mem->given)
+		pd->free(&pd->pd, pd->pd_context, ptr, type);
+	else
 		free(ptr);
-		return;
-	}
-	pd->free(&pd->pd, pd->pd_context, ptr, type);
-	srnic_put(&pd->users);
+	if (pd)
+		srnic_put(&pd->users);
 }
 
 /**

@@ -20,7 +20,6 @@ static_assert(sizeof(struct srnic_sge) == sizeof(struct ibv_sge) &&
 		      offsetof(struct ibv_sge, length) &&
 	      offsetof(struct srnic_sge, lkey) ==
 		      offsetof(struct ibv_sge, lkey), "SGE layout");
-static_assert(sizeof(struct srnic_sqe) == 64, "SQE layout");
 
 /* One doorbell request serves both queues. */
 static_assert(sizeof(struct ibv_post_send) == sizeof(struct ibv_post_recv) &&
@@ -101,18 +100,22 @@ bool srnic_wq_full(const struct srnic_wq *wq, uint32_t head)
 
 /**
  * srnic_wq_publish - hand what was written to the kernel
- * @wq: work queue, whose lock is held
+ * @qp: QP
+ * @wq: its SQ or RQ, whose lock is held
  * @head: index behind the last WR
  *
- * Return: whether a doorbell is due, after the lock is dropped.
+ * Return: whether srnic_doorbell() is to be called, after the lock is dropped.
  */
-bool srnic_wq_publish(struct srnic_wq *wq, uint32_t head)
+bool srnic_wq_publish(const struct srnic_qp *qp, struct srnic_wq *wq,
+		      uint32_t head)
 {
+	bool due = __atomic_load_n(&qp->doorbell_due, __ATOMIC_RELAXED);
+
 	if (head == wq->head)
-		return false;
+		return due;
 	__atomic_store_n(&wq->head, head, __ATOMIC_RELAXED);
 	srnic_ring_produce(&wq->ring, head);
-	return srnic_ring_wants_doorbell(&wq->ring);
+	return srnic_ring_wants_doorbell(&wq->ring) || due;
 }
 
 static int srnic_doorbell_once(struct srnic_qp *qp, bool send)
@@ -146,33 +149,89 @@ static int srnic_doorbell_once(struct srnic_qp *qp, bool send)
 		      ibv_cmd_post_recv(ibqp, NULL, &bad_recv);
 }
 
-/* How often a doorbell is rung that the kernel had no memory for */
+/* The kernel may take the same doorbell later: no memory, the QP is locked */
+static bool srnic_doorbell_later(int err)
+{
+	return err == ENOMEM || err == EBUSY || err == EAGAIN || err == EINTR;
+}
+
+/* How often a doorbell is rung at once that the kernel may take later */
 #define SRNIC_DOORBELL_TRIES 1000
+
+/**
+ * srnic_doorbell_clear - no doorbell of a QP is due any more
+ * @qp: QP
+ *
+ * Return: whether one was. Any thread.
+ */
+bool srnic_doorbell_clear(struct srnic_qp *qp)
+{
+	struct srnic_ctx *ctx = to_srnic_ctx(qp->vqp.qp.context);
+
+	if (!__atomic_exchange_n(&qp->doorbell_due, false, __ATOMIC_SEQ_CST))
+		return false;
+	__atomic_fetch_sub(&ctx->doorbells_due, 1, __ATOMIC_RELAXED);
+	return true;
+}
+
+static void srnic_doorbell_set_due(struct srnic_qp *qp)
+{
+	struct srnic_ctx *ctx = to_srnic_ctx(qp->vqp.qp.context);
+
+	if (!__atomic_exchange_n(&qp->doorbell_due, true, __ATOMIC_SEQ_CST))
+		__atomic_fetch_add(&ctx->doorbells_due, 1, __ATOMIC_RELAXED);
+}
 
 /**
  * srnic_doorbell - tell the kernel that something was posted
  * @qp: QP
- * @send: to its SQ, else to its RQ
+ * @send: to its SQ, else to its RQ; the kernel looks at both
  *
  * The POST_SEND or POST_RECV command without a WR. write(2) is the cheapest
  * way in, but the kernel refuses it (EACCES) to a process that changed its
  * credentials after it opened the device. The ioctl has no such rule.
  *
- * The core allocates a few octets on the way. What was posted is in the ring
- * and cannot be taken back, so a want of memory is not the caller's to see: a
- * WR that did not count as posted would be carried out by the next doorbell.
+ * What was posted is in the ring and cannot be taken back: a WR that did not
+ * count as posted would be carried out by the next doorbell. So a doorbell that
+ * fails for the moment is not the caller's to see. It stays due, and the next
+ * post to the QP, or the next poll that finds a CQ empty, rings it again.
  *
- * Return: 0 or an errno.
+ * Return: 0, or an errno: the kernel will never take it.
  */
 int srnic_doorbell(struct srnic_qp *qp, bool send)
 {
 	int tries = 0;
 	int ret;
 
-	while ((ret = srnic_doorbell_once(qp, send)) == ENOMEM &&
-	       ++tries < SRNIC_DOORBELL_TRIES)
+	srnic_doorbell_clear(qp);
+	while (srnic_doorbell_later(ret = srnic_doorbell_once(qp, send))) {
+		if (++tries == SRNIC_DOORBELL_TRIES) {
+			srnic_doorbell_set_due(qp);
+			return 0;
+		}
 		sched_yield();
+	}
 	return ret;
+}
+
+/* A QP's turn in srnic_doorbell_all(): it stays due if the kernel is still busy. */
+static void srnic_doorbell_again(struct srnic_qp *qp)
+{
+	if (srnic_doorbell_clear(qp) &&
+	    srnic_doorbell_later(srnic_doorbell_once(qp, true)))
+		srnic_doorbell_set_due(qp);
+}
+
+/**
+ * srnic_doorbell_all - ring all doorbells of a context that are due
+ * @ctx: context
+ *
+ * For a program that posts no more until something completes. Any thread,
+ * without the locks of a CQ or a queue.
+ */
+void srnic_doorbell_all(struct srnic_ctx *ctx)
+{
+	srnic_qpn_for_each(ctx, srnic_doorbell_again);
 }
 
 /* Copies the SGL; more than 2^32-1 bytes do not fit an RDMAP message. */
@@ -263,7 +322,8 @@ int srnic_put_head(const struct srnic_qp *qp, struct srnic_sqe *sqe,
 		sqe->rkey = wr->wr.atomic.rkey;
 		sqe->remote_addr = wr->wr.atomic.remote_addr;
 		sqe->arg[0] = wr->wr.atomic.compare_add;
-		sqe->arg[1] = wr->wr.atomic.swap;
+		if (rule->opcode == SRNIC_OP_CMP_SWAP)
+			sqe->arg[1] = wr->wr.atomic.swap;
 	}
 	if (rule->has & SRNIC_WR_INV)
 		sqe->stag = wr->invalidate_rkey;
@@ -382,7 +442,7 @@ int srnic_post_head(struct srnic_qp *qp, const struct ibv_send_wr *wr)
 		ret = srnic_put_head(qp, srnic_ring_entry(&sq->ring, sq->head),
 				     wr);
 	if (!ret)
-		doorbell = srnic_wq_publish(sq, sq->head + 1);
+		doorbell = srnic_wq_publish(qp, sq, sq->head + 1);
 	pthread_spin_unlock(&sq->lock);
 	return doorbell ? srnic_doorbell(qp, true) : ret;
 }
@@ -416,8 +476,8 @@ int srnic_put_recv(struct srnic_rqe *rqe, const struct ibv_recv_wr *wr,
  * @wr: list of WRs
  * @bad_wr: on error, the first one that was not posted
  *
- * The WRs before a bad one are posted. If the kernel does not take the
- * doorbell (EIO, ENODEV: the device is gone), none counts as posted.
+ * The WRs before a bad one are posted. If the kernel never takes the doorbell
+ * (EIO, ENODEV: the device is gone), none counts as posted.
  *
  * Return: 0, or EINVAL (opcode or flag that verbs does not know here, too many
  * SGEs, too many bytes), EOPNOTSUPP (operation this device does not do), ENOMEM
@@ -447,7 +507,7 @@ int srnic_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 			break;
 		}
 	}
-	doorbell = srnic_wq_publish(sq, head);
+	doorbell = srnic_wq_publish(qp, sq, head);
 	pthread_spin_unlock(&sq->lock);
 
 	if (doorbell) {
@@ -499,7 +559,7 @@ int srnic_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 			break;
 		}
 	}
-	doorbell = srnic_wq_publish(rq, head);
+	doorbell = srnic_wq_publish(qp, rq, head);
 	pthread_spin_unlock(&rq->lock);
 
 	if (doorbell) {

@@ -87,6 +87,28 @@ static void srnic_qpn_remove(struct srnic_ctx *ctx, uint32_t qpn)
 	pthread_mutex_unlock(&ctx->qpn_lock);
 }
 
+/**
+ * srnic_qpn_for_each - do something for each QP of a context
+ * @ctx: context
+ * @fn: what; no QP comes or goes while it runs
+ *
+ * Takes a while, and qpn_lock. Any thread.
+ */
+void srnic_qpn_for_each(struct srnic_ctx *ctx, void (*fn)(struct srnic_qp *qp))
+{
+	unsigned int i, j;
+
+	pthread_mutex_lock(&ctx->qpn_lock);
+	for (i = 0; i < SRNIC_QPN_ROOT_SIZE; i++) {
+		struct srnic_qpn_leaf *leaf = ctx->qpn_root[i];
+
+		for (j = 0; leaf && j < SRNIC_QPN_LEAF_SIZE; j++)
+			if (leaf->qp[j])
+				fn(leaf->qp[j]);
+	}
+	pthread_mutex_unlock(&ctx->qpn_lock);
+}
+
 static int srnic_wq_init(struct srnic_wq *wq, int cmd_fd,
 			 const struct srnic_mmap *map, uint32_t entries,
 			 uint32_t stride, uint32_t max_wr, uint32_t max_sge)
@@ -111,6 +133,14 @@ static void srnic_wq_uninit(struct srnic_wq *wq)
 {
 	pthread_spin_destroy(&wq->lock);
 	srnic_ring_unmap(&wq->ring);
+}
+
+/* Of a QP that the kernel adds no completions of */
+static void srnic_qp_purge(const struct ibv_qp *ibqp)
+{
+	srnic_cq_purge(to_srnic_cq(ibqp->send_cq), ibqp->qp_num);
+	if (ibqp->recv_cq != ibqp->send_cq)
+		srnic_cq_purge(to_srnic_cq(ibqp->recv_cq), ibqp->qp_num);
 }
 
 /* Slots of a queue at rest that no completion will ever cover. */
@@ -300,7 +330,8 @@ int srnic_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
  * A QP that is set to RESET or INIT is at rest (RDMAC Idle). Unsignaled WRs
  * that succeeded just before it came to rest have no completion behind them;
  * their slots come back here, up to where the kernel says it has consumed.
- * Completions not yet polled stay. WRs posted while at rest stay too.
+ * RESET takes out the completions that were not polled: the QP begins anew, and
+ * nothing of its past takes room in its CQs. WRs posted while at rest stay.
  *
  * Return: 0 or an errno, and nothing changed. Any thread.
  */
@@ -315,8 +346,11 @@ int srnic_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 	if (ret)
 		return ret;
 
-	if ((attr_mask & IBV_QP_STATE) && (attr->qp_state == IBV_QPS_RESET ||
-					   attr->qp_state == IBV_QPS_INIT)) {
+	if (!(attr_mask & IBV_QP_STATE))
+		return 0;
+	if (attr->qp_state == IBV_QPS_RESET)
+		srnic_qp_purge(ibqp);
+	if (attr->qp_state == IBV_QPS_RESET || attr->qp_state == IBV_QPS_INIT) {
 		srnic_wq_reclaim(&qp->sq, ibqp->send_cq);
 		srnic_wq_reclaim(&qp->rq, ibqp->recv_cq);
 	}
@@ -342,10 +376,9 @@ int srnic_destroy_qp(struct ibv_qp *ibqp)
 		return ret;
 
 	/* From here on the kernel adds no completion of this QP. */
-	srnic_cq_purge(to_srnic_cq(ibqp->send_cq), ibqp->qp_num);
-	if (ibqp->recv_cq != ibqp->send_cq)
-		srnic_cq_purge(to_srnic_cq(ibqp->recv_cq), ibqp->qp_num);
+	srnic_qp_purge(ibqp);
 	srnic_qpn_remove(ctx, ibqp->qp_num);
+	srnic_doorbell_clear(qp);
 
 	srnic_wq_uninit(&qp->rq);
 	srnic_wq_uninit(&qp->sq);

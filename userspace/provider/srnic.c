@@ -228,10 +228,27 @@ static int srnic_start_context(struct srnic_ctx *ctx)
 	return ret;
 }
 
-/* Who opened the device has had the handshake: all contexts get the same. */
+/*
+ * Who opened the device has had the handshake. Its provider, which may be another
+ * one, uses all features that it knows and the kernel has. So must we.
+ */
 static int srnic_join_context(struct srnic_ctx *ctx)
 {
-	return ibv_cmd_query_context(&ctx->vctx.context, NULL);
+	DECLARE_COMMAND_BUFFER(cmdb, UVERBS_OBJECT_DEVICE,
+			       UVERBS_METHOD_QUERY_CONTEXT, 1);
+	struct srnic_uresp_alloc_ctx answer = {};
+	int ret;
+
+	fill_attr_out_ptr(cmdb, SRNIC_ATTR_QUERY_CONTEXT_RESP, &answer);
+	ret = ibv_cmd_query_context(&ctx->vctx.context, cmdb);
+	if (!ret && answer.features != SRNIC_FEATURES) {
+		verbs_err(&ctx->vctx,
+			  "the context was opened for features %#" PRIx64
+			  ", these are known: %#llx\n",
+			  (uint64_t)answer.features, SRNIC_FEATURES);
+		ret = EOPNOTSUPP;
+	}
+	return ret;
 }
 
 static struct verbs_context *srnic_new_context(struct ibv_device *ibdev,

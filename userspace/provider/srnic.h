@@ -53,6 +53,8 @@ struct srnic_ctx {
 	pthread_mutex_t qpn_lock;
 	pthread_cond_t qpn_freed;
 	struct srnic_qpn_leaf *qpn_root[SRNIC_QPN_ROOT_SIZE];
+
+	unsigned int doorbells_due;	/* atomic: QPs with one */
 };
 
 struct srnic_td {
@@ -63,7 +65,7 @@ struct srnic_td {
 /* A protection domain, or a parent domain, which stands for one. */
 struct srnic_pd {
 	struct ibv_pd pd;
-	unsigned int users;		/* atomic: parent domains */
+	unsigned int users;		/* atomic: parent domains, objects of one */
 	struct srnic_pd *protection;	/* immutable; of a parent domain */
 	struct srnic_td *td;		/* immutable; of a parent domain, or NULL */
 
@@ -81,11 +83,12 @@ struct srnic_pd {
 #define SRNIC_RES_TYPE_CQ	SRNIC_RES_TYPE(2)
 #define SRNIC_RES_TYPE_SRQ	SRNIC_RES_TYPE(3)
 
-#define SRNIC_MEM_ALIGN		64	/* octets, a cache line */
+#define SRNIC_MEM_ALIGN		64	/* bytes, a cache line */
 
-/* Where the memory of an object is from */
+/* Where the memory of an object is from, and the parent domain that it keeps */
 struct srnic_mem {
-	struct srnic_pd *from;		/* parent domain; NULL: ours */
+	struct srnic_pd *parent;	/* or NULL */
+	bool given;			/* by the allocator of @parent */
 };
 
 struct srnic_cq {
@@ -109,7 +112,9 @@ struct srnic_wq {
 	uint32_t max_wr;		/* immutable */
 	uint32_t max_sge;		/* immutable */
 	uint32_t head;			/* written under lock */
-	uint32_t tail;			/* written under the lock of its CQ */
+
+	/* written under the lock of its CQ, by who polls and not by who posts */
+	_Alignas(SRNIC_MEM_ALIGN) uint32_t tail;
 };
 
 /* Between ibv_wr_start() and ibv_wr_complete() or ibv_wr_abort() */
@@ -127,7 +132,9 @@ struct srnic_srq {
 	struct srnic_ring ring;		/* lock */
 	uint32_t head;			/* next WQE to post; lock */
 	uint32_t max_sge;		/* immutable */
-	uint32_t polled;		/* completions polled; atomic */
+
+	/* atomic: completions polled; written by who polls and not by who posts */
+	_Alignas(SRNIC_MEM_ALIGN) uint32_t polled;
 };
 
 struct srnic_qp {
@@ -138,7 +145,8 @@ struct srnic_qp {
 	struct srnic_wq rq;		/* no ring: receives come from an SRQ */
 	uint32_t max_inline;		/* immutable */
 	bool sq_sig_all;		/* immutable */
-	bool doorbell_ioctl;		/* write(2) is not allowed to us */
+	bool doorbell_ioctl;		/* atomic: write(2) is not allowed to us */
+	bool doorbell_due;		/* atomic: the kernel did not take the last one */
 	uint64_t send_ops;		/* immutable: IBV_QP_EX_WITH_* */
 	struct srnic_batch batch;	/* sq.lock, from wr_start() on */
 };
@@ -206,6 +214,7 @@ int srnic_resize_cq(struct ibv_cq *ibcq, int cqe);
 enum ibv_wc_opcode srnic_cqe_opcode(const struct srnic_cqe *cqe);
 unsigned int srnic_cqe_wc_flags(const struct srnic_cqe *cqe);
 int srnic_cq_waiting(const struct srnic_cq *cq);
+void srnic_cq_empty(struct srnic_cq *cq);
 void srnic_cq_take(struct srnic_cq *cq, struct srnic_cqe *cqe);
 int srnic_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc);
 int srnic_req_notify_cq(struct ibv_cq *ibcq, int solicited_only);
@@ -227,6 +236,7 @@ int srnic_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 		    int attr_mask);
 int srnic_destroy_qp(struct ibv_qp *ibqp);
 struct srnic_qp *srnic_qpn_find(struct srnic_ctx *ctx, uint32_t qpn);
+void srnic_qpn_for_each(struct srnic_ctx *ctx, void (*fn)(struct srnic_qp *qp));
 
 /* post.c */
 int srnic_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
@@ -235,8 +245,11 @@ int srnic_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		    struct ibv_recv_wr **bad_wr);
 void srnic_wq_free_to(struct srnic_wq *wq, uint32_t index);
 bool srnic_wq_full(const struct srnic_wq *wq, uint32_t head);
-bool srnic_wq_publish(struct srnic_wq *wq, uint32_t head);
+bool srnic_wq_publish(const struct srnic_qp *qp, struct srnic_wq *wq,
+		      uint32_t head);
 int srnic_doorbell(struct srnic_qp *qp, bool send);
+bool srnic_doorbell_clear(struct srnic_qp *qp);
+void srnic_doorbell_all(struct srnic_ctx *ctx);
 bool srnic_wr_known(enum ibv_wr_opcode opcode);
 int srnic_put_head(const struct srnic_qp *qp, struct srnic_sqe *sqe,
 		   const struct ibv_send_wr *wr);

@@ -8,7 +8,6 @@
  * the slots of the ring in ring order.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "srnic.h"

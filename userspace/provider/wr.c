@@ -64,7 +64,7 @@ static int srnic_wr_complete(struct ibv_qp_ex *qpx)
 	bool doorbell = false;
 
 	if (!err)
-		doorbell = srnic_wq_publish(&qp->sq, qp->batch.head);
+		doorbell = srnic_wq_publish(qp, &qp->sq, qp->batch.head);
 	pthread_spin_unlock(&qp->sq.lock);
 	return doorbell ? srnic_doorbell(qp, true) : err;
 }

@@ -19,6 +19,8 @@
  * Feature handshake (alloc_ucontext). The provider says what it can make use
  * of, the kernel answers what it has. A bit both know may be used. A bit in
  * @required that the kernel does not know fails the call with EOPNOTSUPP.
+ * Who imports a context has no handshake, and asks for what is in use: see
+ * SRNIC_ATTR_QUERY_CONTEXT_RESP.
  */
 #define SRNIC_FEAT_DOORBELL_FLAG	(1ULL << 0)	/* SRNIC_RING_NEED_WAKEUP */
 #define SRNIC_FEAT_ARM_WORD		(1ULL << 1)	/* CQ arm word in the ring */
@@ -46,7 +48,7 @@ struct srnic_mmap {
 struct srnic_uresp_create_cq {
 	struct srnic_mmap ring;
 	__u32 entries;		/* power of two */
-	__u32 reserved;
+	__u32 cqe_size;		/* bytes from one CQE to the next */
 };
 
 /*
@@ -131,7 +133,7 @@ struct srnic_ring_hdr {
 	 *         store of the index and the load of this word.
 	 * CQ:     arm word. The user sets SRNIC_ARM_* with an atomic OR, then
 	 *         a full barrier, then polls once more. The kernel clears the
-	 *         whole word when it notifies.
+	 *         whole word when it notifies. Other bits are an error of the CQ.
 	 */
 	__u32 flags;
 	__u32 reserved3[15];
@@ -140,6 +142,7 @@ struct srnic_ring_hdr {
 #define SRNIC_RING_NEED_WAKEUP	(1U << 0)
 #define SRNIC_ARM_NEXT		(1U << 0)
 #define SRNIC_ARM_SOLICITED	(1U << 1)
+#define SRNIC_ARM_BITS		(SRNIC_ARM_NEXT | SRNIC_ARM_SOLICITED)
 
 struct srnic_sge {
 	__aligned_u64 addr;
@@ -173,7 +176,8 @@ enum srnic_opcode {
 #define SRNIC_SQE_FLAGS		0x0fU
 
 /*
- * Fields that an opcode has no use for are 0, num_sge with inline data too.
+ * Fields that an opcode has no use for are 0, and so are num_sge with inline
+ * data and inline_len without it: else the WR fails with SRNIC_WC_INVALID_WQE.
  * Followed by num_sge srnic_sge or, with SRNIC_SQE_INLINE, inline_len bytes
  * of data, both at offset sizeof(struct srnic_sqe).
  */
@@ -195,7 +199,36 @@ struct srnic_sqe {
 struct srnic_rqe {
 	__aligned_u64 wr_id;
 	__u32 num_sge;
-	__u32 reserved;
+	__u32 reserved;		/* 0, else the WR fails with SRNIC_WC_INVALID_WQE */
+};
+
+/* srnic_cqe.vendor_err: completion statuses, RDMAC verbs Figure 36 */
+enum srnic_wc_status {
+	SRNIC_WC_SUCCESS		= 0,
+	SRNIC_WC_FLUSHED		= 1,
+	SRNIC_WC_INVALID_WQE		= 2,
+	SRNIC_WC_QP_CATASTROPHIC	= 3,
+	SRNIC_WC_REMOTE_TERMINATION	= 4,
+	SRNIC_WC_INVALID_STAG		= 5,
+	SRNIC_WC_BOUNDS			= 6,
+	SRNIC_WC_ACCESS			= 7,
+	SRNIC_WC_INVALID_PD		= 8,
+	SRNIC_WC_WRAP			= 9,
+	SRNIC_WC_INVALIDATE		= 10,	/* STag to invalidate: wrong PD or rights */
+	SRNIC_WC_ZERO_ORD		= 11,
+	SRNIC_WC_NOT_PRIVILEGED		= 12,
+	SRNIC_WC_STAG_NOT_INVALID	= 13,
+	SRNIC_WC_PAGE_SIZE		= 14,
+	SRNIC_WC_PBE_SIZE		= 15,
+	SRNIC_WC_PBL_ENTRY		= 16,
+	SRNIC_WC_FBO			= 17,
+	SRNIC_WC_FR_LENGTH		= 18,
+	SRNIC_WC_FR_ACCESS		= 19,
+	SRNIC_WC_PBL_TOO_LONG		= 20,
+	SRNIC_WC_INVALID_VA		= 21,
+	SRNIC_WC_INVALID_REGION		= 22,
+	SRNIC_WC_INVALID_WINDOW		= 23,
+	SRNIC_WC_INVALID_LENGTH		= 24,
 };
 
 /* srnic_cqe.flags */
@@ -212,11 +245,22 @@ struct srnic_cqe {
 	__u32 qpn;
 	__u32 flags;		/* SRNIC_CQE_* */
 	__u32 data;		/* WITH_INV: STag. WITH_IMM: immediate data (be32) */
-	__u32 vendor_err;	/* RDMAC completion status, see the kernel's enum srnic_wc_status */
+	__u32 vendor_err;	/* enum srnic_wc_status */
 	__u32 wqe_index;	/* ring index of the WQE (of the SRQ's, with an SRQ) */
 	__aligned_u64 timestamp;	/* CLOCK_MONOTONIC, ns; 0 if not asked for */
 	__aligned_u64 wallclock;	/* CLOCK_REALTIME, ns; 0 if not asked for */
 	__aligned_u64 reserved;
+};
+
+/*
+ * QUERY_CONTEXT (UVERBS_METHOD_QUERY_CONTEXT), by which a context is imported:
+ * the answer to the handshake of who opened the device. Its features are those
+ * in use, which the opener's provider and the kernel know. An importer that does
+ * not know all of them cannot use the context. An importer has to ask.
+ */
+enum srnic_query_context_attrs {
+	/* struct srnic_uresp_alloc_ctx */
+	SRNIC_ATTR_QUERY_CONTEXT_RESP = 1U << UVERBS_ID_NS_SHIFT,
 };
 
 /*

@@ -20,6 +20,15 @@ bool srnic_cq_arm_fires(u32 arm, u32 seen)
 	return arm & seen;
 }
 
+/* A user's ring is as it may be: room for one more, no rubbish in the words we look at */
+static bool cq_takes_more(const struct srnic_cq *cq)
+{
+	int filled = srnic_ring_filled(&cq->ring, cq->producer, srnic_cq_consumer(cq));
+
+	return filled >= 0 && filled < cq->ring.entries &&
+	       !(READ_ONCE(cq->ring.hdr->flags) & ~SRNIC_ARM_BITS);
+}
+
 /* Tries to change the arm word, which a user may be changing all the time */
 #define ARM_TRIES	16
 
@@ -56,15 +65,15 @@ static bool cq_take_arm(struct srnic_cq *cq, u32 seen)
  * Any context; takes cq->lock. The caller notifies after it has dropped its
  * own locks, since a consumer may post from its handler.
  *
- * Return: 0, or -ENOSPC if the CQ is full or overflowed before: the caller's
- * QP cannot go on (SEC-10, AE-18).
+ * Return: 0, or -ENOSPC if the CQ is full, if its user has spoilt its indices or
+ * its arm word, or if that was so before: the caller's QP cannot go on (SEC-10,
+ * AE-18).
  */
 int srnic_cq_add(struct srnic_cq *cq, struct srnic_cqe *cqe,
 		 enum srnic_wc_status status, u32 *seen)
 {
 	u32 satisfies = SRNIC_ARM_NEXT;
 	unsigned long flags;
-	int filled;
 
 	if (status != SRNIC_WC_SUCCESS || cqe->flags & SRNIC_CQE_SOLICITED)
 		satisfies |= SRNIC_ARM_SOLICITED;
@@ -72,8 +81,7 @@ int srnic_cq_add(struct srnic_cq *cq, struct srnic_cqe *cqe,
 	cqe->vendor_err = status;
 
 	spin_lock_irqsave(&cq->lock, flags);
-	filled = srnic_ring_filled(&cq->ring, cq->producer, srnic_cq_consumer(cq));
-	if (cq->overflowed || filled < 0 || filled == cq->ring.entries) {
+	if (cq->overflowed || !cq_takes_more(cq)) {
 		if (!cq->overflowed)
 			cq->overflow_event = true;
 		cq->overflowed = true;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* The device: its making and its end, and what it says of itself and its port. */
 
+#include <linux/cpumask.h>
 #include <linux/ethtool.h>
 #include <linux/if_arp.h>
 #include <linux/jhash.h>
@@ -114,7 +115,8 @@ static void init_ibdev(struct srnic_device *dev)
 	strscpy(ibdev->node_desc, "srnic software RNIC", sizeof(ibdev->node_desc));
 	addrconf_addr_eui48((u8 *)&ibdev->node_guid, dev->raw_gid);
 	ibdev->phys_port_cnt = 1;
-	ibdev->num_comp_vectors = SRNIC_COMP_VECTORS;
+	/* consumers spread CQs over them; a notification has no CPU of its own here */
+	ibdev->num_comp_vectors = num_online_cpus();
 	ibdev->local_dma_lkey = 0;
 	/* doorbells; everything else of the data path is shared memory */
 	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) |

@@ -4,40 +4,14 @@
 #define SRNIC_EVENT_H
 
 #include <linux/types.h>
+#include <rdma/srnic-abi.h>
 #include "wire/rdmap.h"
 
 struct srnic_qp;
 struct srnic_srq;
 
-/* Completion statuses, RDMAC verbs Figure 36; travels as vendor_err */
-enum srnic_wc_status {
-	SRNIC_WC_SUCCESS,
-	SRNIC_WC_FLUSHED,
-	SRNIC_WC_INVALID_WQE,
-	SRNIC_WC_QP_CATASTROPHIC,
-	SRNIC_WC_REMOTE_TERMINATION,
-	SRNIC_WC_INVALID_STAG,
-	SRNIC_WC_BOUNDS,
-	SRNIC_WC_ACCESS,
-	SRNIC_WC_INVALID_PD,
-	SRNIC_WC_WRAP,
-	SRNIC_WC_INVALIDATE,		/* STag to invalidate: wrong PD or rights */
-	SRNIC_WC_ZERO_ORD,
-	SRNIC_WC_NOT_PRIVILEGED,
-	SRNIC_WC_STAG_NOT_INVALID,
-	SRNIC_WC_PAGE_SIZE,
-	SRNIC_WC_PBE_SIZE,
-	SRNIC_WC_PBL_ENTRY,
-	SRNIC_WC_FBO,
-	SRNIC_WC_FR_LENGTH,
-	SRNIC_WC_FR_ACCESS,
-	SRNIC_WC_PBL_TOO_LONG,
-	SRNIC_WC_INVALID_VA,
-	SRNIC_WC_INVALID_REGION,
-	SRNIC_WC_INVALID_WINDOW,
-	SRNIC_WC_INVALID_LENGTH,
-	SRNIC_WC_COUNT,
-};
+/* Number of completion statuses, which are in the uAPI: they travel as vendor_err */
+#define SRNIC_WC_COUNT	(SRNIC_WC_INVALID_LENGTH + 1)
 
 /*
  * Asynchronous events, RDMAC verbs Figure 37 (those of a QP, then the others),

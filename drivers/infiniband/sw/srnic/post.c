@@ -28,7 +28,8 @@ static void wr_atomic(const struct ib_atomic_wr *wr, struct srnic_sqe *sqe)
 	sqe->rkey = wr->rkey;
 	sqe->remote_addr = wr->remote_addr;
 	sqe->arg[0] = wr->compare_add;
-	sqe->arg[1] = wr->swap;
+	if (sqe->opcode == SRNIC_OP_CMP_SWAP)
+		sqe->arg[1] = wr->swap;
 }
 
 static int wr_opcode(const struct ib_send_wr *wr, struct srnic_sqe *sqe)
@@ -180,6 +181,7 @@ static int wr_to_rqe(const struct ib_recv_wr *wr, u32 max_sge, struct srnic_rqe 
 		return -EINVAL;
 	rqe->wr_id = wr->wr_id;
 	rqe->num_sge = wr->num_sge;
+	rqe->reserved = 0;
 	wr_copy_sges((struct srnic_sge *)(rqe + 1), wr->sg_list, wr->num_sge);
 	return 0;
 }

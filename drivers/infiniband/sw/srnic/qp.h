@@ -155,6 +155,22 @@ struct srnic_inbound {
 };
 
 /**
+ * struct srnic_ib_attr - attributes of a QP that TCP takes care of here
+ * @path_mtu: enum ib_mtu; 0: never set
+ * @timeout: 0 to 31
+ * @retry_cnt: 0 to 7
+ * @rnr_retry: 0 to 7
+ * @min_rnr_timer: 0 to 31
+ */
+struct srnic_ib_attr {
+	u8 path_mtu;
+	u8 timeout;
+	u8 retry_cnt;
+	u8 rnr_retry;
+	u8 min_rnr_timer;
+};
+
+/**
  * struct srnic_qp - a queue pair
  *
  * Lock order: sq_lock or rq_lock, then cq->lock. @lock is innermost and is
@@ -178,6 +194,8 @@ struct srnic_qp {
 
 	/* verbs.c: which of the verbs' states Idle is called */
 	enum ib_qp_state verbs_state;
+	/* verbs.c: what means something to InfiniBand alone, as it was set; for Query */
+	struct srnic_ib_attr ib;
 
 	/* lifetime: one for the creator, one for each iw_cm user and lookup */
 	struct kref ref;

@@ -33,7 +33,6 @@
 #define SRNIC_MAX_INLINE	512	/* octets */
 #define SRNIC_MAX_IRD		128
 #define SRNIC_MAX_ORD		128
-#define SRNIC_COMP_VECTORS	1
 #define SRNIC_PAGE_SIZES	GENMASK(30, PAGE_SHIFT)	/* blocks of a PBL */
 
 /*
@@ -110,9 +109,20 @@ struct srnic_device {
 	bool port_active;
 };
 
+/**
+ * struct srnic_ucontext - an open device
+ * @ibuc: the verbs object
+ * @features: SRNIC_FEAT_* that its opener's provider and we know, immutable
+ */
 struct srnic_ucontext {
 	struct ib_ucontext ibuc;
+	u64 features;
 };
+
+static inline struct srnic_ucontext *to_srnic_ucontext(struct ib_ucontext *uctx)
+{
+	return container_of(uctx, struct srnic_ucontext, ibuc);
+}
 
 struct srnic_pd {
 	struct ib_pd ibpd;

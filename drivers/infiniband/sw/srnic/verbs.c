@@ -27,7 +27,32 @@ static struct ib_ucontext *udata_to_ucontext(struct ib_udata *udata)
 	return ctx ? &ctx->ibuc : NULL;
 }
 
-/* Input from the provider that no field of ours stands for must be zero (RN-20) */
+/*
+ * What version 1 of the ABI asks for and answers: bytes up to its last field. A
+ * provider that is older than this kernel has no room for more, and sends no more.
+ */
+#define UREQ_RESIZE_CQ_MIN	offsetofend(struct srnic_ureq_resize_cq, reserved)
+#define URESP_ALLOC_CTX_MIN	offsetofend(struct srnic_uresp_alloc_ctx, reserved)
+#define URESP_CREATE_CQ_MIN	offsetofend(struct srnic_uresp_create_cq, cqe_size)
+#define URESP_RESIZE_CQ_MIN	offsetofend(struct srnic_uresp_resize_cq, reserved)
+#define URESP_CREATE_QP_MIN	offsetofend(struct srnic_uresp_create_qp, reserved)
+#define URESP_CREATE_SRQ_MIN	offsetofend(struct srnic_uresp_create_srq, rqe_size)
+
+/*
+ * A question of a provider that may be older or newer: what it does not send is 0,
+ * and what no field of ours stands for must be 0 (RN-20).
+ */
+static int udata_ask(struct ib_udata *udata, void *req, size_t len, size_t min_len)
+{
+	if (udata->inlen < min_len)
+		return -EINVAL;
+	if (udata->inlen > len && !ib_is_udata_cleared(udata, len, udata->inlen - len))
+		return -EOPNOTSUPP;
+	memset(req, 0, len);
+	return ib_copy_from_udata(req, udata, min(len, udata->inlen)) ? -EFAULT : 0;
+}
+
+/* Most commands have no question */
 static int udata_check_none(struct ib_udata *udata)
 {
 	if (udata && udata->inlen && !ib_is_udata_cleared(udata, 0, udata->inlen))
@@ -36,38 +61,43 @@ static int udata_check_none(struct ib_udata *udata)
 }
 
 /* A provider without room for the answer could not use what is made for it */
-static int udata_check(struct ib_udata *udata, size_t answer)
+static int udata_check(struct ib_udata *udata, size_t answer_min)
 {
-	if (udata && udata->outlen < answer)
+	if (udata && udata->outlen < answer_min)
 		return -EINVAL;
 	return udata_check_none(udata);
 }
 
 static int udata_respond(struct ib_udata *udata, void *resp, size_t len)
 {
-	return ib_copy_to_udata(udata, resp, len) ? -EFAULT : 0;
+	return ib_copy_to_udata(udata, resp, min(len, udata->outlen)) ? -EFAULT : 0;
+}
+
+static struct srnic_uresp_alloc_ctx ctx_answer(u64 features)
+{
+	return (struct srnic_uresp_alloc_ctx){
+		.features = features,
+		.max_inline = SRNIC_MAX_INLINE,
+		.max_send_sge = SRNIC_MAX_SGE,
+		.max_recv_sge = SRNIC_MAX_SGE,
+	};
 }
 
 /* Handshake: what both sides know is used, what is required and unknown fails */
 static int srnic_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 {
-	struct srnic_ureq_alloc_ctx req = { };
-	struct srnic_uresp_alloc_ctx resp = {
-		.max_inline = SRNIC_MAX_INLINE,
-		.max_send_sge = SRNIC_MAX_SGE,
-		.max_recv_sge = SRNIC_MAX_SGE,
-	};
+	struct srnic_uresp_alloc_ctx resp = ctx_answer(SRNIC_FEAT_ALL);
+	struct srnic_ureq_alloc_ctx req;
+	int err;
 
-	if (udata->outlen < sizeof(resp))
+	if (udata->outlen < URESP_ALLOC_CTX_MIN)
 		return -EINVAL;
-	if (udata->inlen > sizeof(req) &&
-	    !ib_is_udata_cleared(udata, sizeof(req), udata->inlen - sizeof(req)))
-		return -EOPNOTSUPP;
-	if (ib_copy_from_udata(&req, udata, min(sizeof(req), udata->inlen)))
-		return -EFAULT;
+	err = udata_ask(udata, &req, sizeof(req), 0);
+	if (err)
+		return err;
 	if (req.required & ~SRNIC_FEAT_ALL)
 		return -EOPNOTSUPP;
-	resp.features = SRNIC_FEAT_ALL;
+	to_srnic_ucontext(uctx)->features = req.features & SRNIC_FEAT_ALL;
 	return udata_respond(udata, &resp, sizeof(resp));
 }
 
@@ -80,10 +110,13 @@ static void srnic_disassociate_ucontext(struct ib_ucontext *uctx)
 {
 }
 
-/* ibv_import_device(): whoever has the file gets what the handshake gave */
+/* ibv_import_device(): who has the file learns what its opener agreed on with us */
 static int srnic_query_ucontext(struct ib_ucontext *uctx, struct uverbs_attr_bundle *attrs)
 {
-	return 0;
+	struct srnic_uresp_alloc_ctx resp = ctx_answer(to_srnic_ucontext(uctx)->features);
+
+	return uverbs_copy_to_struct_or_zero(attrs, SRNIC_ATTR_QUERY_CONTEXT_RESP, &resp,
+					     sizeof(resp));
 }
 
 static int srnic_alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
@@ -164,7 +197,7 @@ static int srnic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *att
 	struct srnic_device *dev = to_srnic_dev(ibcq->device);
 	struct srnic_cq *cq = to_srnic_cq(ibcq);
 	struct srnic_uresp_create_cq resp = { };
-	int err = udata_check(udata, sizeof(resp));
+	int err = udata_check(udata, URESP_CREATE_CQ_MIN);
 
 	if (err)
 		return err;
@@ -182,6 +215,7 @@ static int srnic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *att
 	if (udata) {
 		srnic_ring_describe(&cq->ring, &resp.ring);
 		resp.entries = cq->ring.entries;
+		resp.cqe_size = cq->ring.stride;
 		err = udata_respond(udata, &resp, sizeof(resp));
 		if (err)
 			goto destroy;
@@ -206,16 +240,16 @@ static int srnic_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
 {
 	struct srnic_cq *cq = to_srnic_cq(ibcq);
 	struct srnic_uresp_resize_cq resp = { };
-	struct srnic_ureq_resize_cq req = { };
+	struct srnic_ureq_resize_cq req;
 	int err;
 
 	if (!udata)
 		return srnic_cq_resize(cq, cqe);
-	if (udata->outlen < sizeof(resp) || udata->inlen < sizeof(req) ||
-	    !ib_is_udata_cleared(udata, sizeof(req), udata->inlen - sizeof(req)))
+	if (udata->outlen < URESP_RESIZE_CQ_MIN)
 		return -EINVAL;
-	if (ib_copy_from_udata(&req, udata, sizeof(req)))
-		return -EFAULT;
+	err = udata_ask(udata, &req, sizeof(req), UREQ_RESIZE_CQ_MIN);
+	if (err)
+		return err;
 	if (req.reserved)
 		return -EINVAL;
 	switch (req.step) {
@@ -311,7 +345,7 @@ static int srnic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 			   struct ib_udata *udata)
 {
 	struct srnic_qp *qp = to_srnic_qp(ibqp);
-	int err = udata_check(udata, sizeof(struct srnic_uresp_create_qp));
+	int err = udata_check(udata, URESP_CREATE_QP_MIN);
 
 	if (err)
 		return err;
@@ -394,9 +428,54 @@ static int enables_to_access(u8 enables)
 	       (enables & SRNIC_QP_ATOMIC_ENABLED ? IB_ACCESS_REMOTE_ATOMIC : 0);
 }
 
+/*
+ * InfiniBand's, which programs set on any QP. TCP has timers and segments of its
+ * own: they are kept and told, and nothing else.
+ */
+#define QP_IB_ATTRS (IB_QP_PATH_MTU | IB_QP_TIMEOUT | IB_QP_RETRY_CNT | \
+		     IB_QP_RNR_RETRY | IB_QP_MIN_RNR_TIMER)
 #define QP_ATTRS (IB_QP_STATE | IB_QP_CUR_STATE | IB_QP_ACCESS_FLAGS | \
 		  IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_MAX_QP_RD_ATOMIC | \
-		  IB_QP_MAX_DEST_RD_ATOMIC)
+		  IB_QP_MAX_DEST_RD_ATOMIC | QP_IB_ATTRS)
+
+/* Within the bits that InfiniBand has for them */
+static int qp_modify_check_ib(const struct ib_qp_attr *attr, int mask)
+{
+	if ((mask & IB_QP_PATH_MTU &&
+	     (attr->path_mtu < IB_MTU_256 || attr->path_mtu > IB_MTU_4096)) ||
+	    (mask & IB_QP_TIMEOUT && attr->timeout > 31) ||
+	    (mask & IB_QP_RETRY_CNT && attr->retry_cnt > 7) ||
+	    (mask & IB_QP_RNR_RETRY && attr->rnr_retry > 7) ||
+	    (mask & IB_QP_MIN_RNR_TIMER && attr->min_rnr_timer > 31))
+		return -EINVAL;
+	return 0;
+}
+
+static void qp_modify_ib(struct srnic_ib_attr *ib, const struct ib_qp_attr *attr, int mask)
+{
+	if (mask & IB_QP_PATH_MTU)
+		WRITE_ONCE(ib->path_mtu, attr->path_mtu);
+	if (mask & IB_QP_TIMEOUT)
+		WRITE_ONCE(ib->timeout, attr->timeout);
+	if (mask & IB_QP_RETRY_CNT)
+		WRITE_ONCE(ib->retry_cnt, attr->retry_cnt);
+	if (mask & IB_QP_RNR_RETRY)
+		WRITE_ONCE(ib->rnr_retry, attr->rnr_retry);
+	if (mask & IB_QP_MIN_RNR_TIMER)
+		WRITE_ONCE(ib->min_rnr_timer, attr->min_rnr_timer);
+}
+
+static void qp_query_ib(const struct srnic_qp *qp, struct ib_qp_attr *attr)
+{
+	const struct srnic_ib_attr *ib = &qp->ib;
+
+	attr->path_mtu = READ_ONCE(ib->path_mtu) ?:
+			 ib_mtu_int_to_enum(READ_ONCE(qp->dev->netdev->mtu));
+	attr->timeout = READ_ONCE(ib->timeout);
+	attr->retry_cnt = READ_ONCE(ib->retry_cnt);
+	attr->rnr_retry = READ_ONCE(ib->rnr_retry);
+	attr->min_rnr_timer = READ_ONCE(ib->min_rnr_timer);
+}
 
 /*
  * IRD and ORD can be set in Idle, for what is queried there, and changed in RTS
@@ -446,7 +525,7 @@ static int qp_modify_check(const struct srnic_qp *qp, const struct ib_qp_attr *a
 	if (mask & IB_QP_STATE && mask & IB_QP_ACCESS_FLAGS &&
 	    native_state[attr->qp_state] > SRNIC_QP_RTS)
 		return -EINVAL;
-	return qp_modify_check_rd(qp, attr, mask);
+	return qp_modify_check_ib(attr, mask) ?: qp_modify_check_rd(qp, attr, mask);
 }
 
 /*
@@ -501,6 +580,7 @@ static int srnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask
 		WRITE_ONCE(qp->ord, attr->max_rd_atomic);
 	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
 		WRITE_ONCE(qp->ird, attr->max_dest_rd_atomic);
+	qp_modify_ib(&qp->ib, attr, mask);
 	/* a WR that waits for a place may have one now, or can never have one */
 	if (mask & IB_QP_MAX_QP_RD_ATOMIC)
 		wake_up(&qp->tx_wait);
@@ -521,7 +601,7 @@ static int srnic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	attr->max_rd_atomic = READ_ONCE(qp->ord);
 	attr->max_dest_rd_atomic = READ_ONCE(qp->ird);
 	attr->port_num = 1;
-	attr->path_mtu = ib_mtu_int_to_enum(READ_ONCE(qp->dev->netdev->mtu));
+	qp_query_ib(qp, attr);
 	attr->cap.max_send_wr = qp->sq.entries;
 	attr->cap.max_recv_wr = qp->rq.entries;
 	attr->cap.max_send_sge = qp->max_send_sge;
@@ -545,7 +625,7 @@ static int srnic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	struct srnic_device *dev = to_srnic_dev(ibsrq->device);
 	struct srnic_srq *srq = to_srnic_srq(ibsrq);
 	struct srnic_uresp_create_srq resp = { };
-	int err = udata_check(udata, sizeof(resp));
+	int err = udata_check(udata, URESP_CREATE_SRQ_MIN);
 
 	if (err)
 		return err;

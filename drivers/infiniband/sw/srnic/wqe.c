@@ -11,19 +11,27 @@ static const struct sqe_rule {
 	u8 max_sge;		/* 0: as many as the QP has */
 	bool no_data;		/* takes no SGE and moves nothing */
 	bool atomic;		/* eight octets, in one SGE, are the sink */
-	bool remote;		/* names remote memory */
+	bool remote;		/* names remote memory, with rkey and remote_addr */
+	bool stag;		/* has a use for stag */
+	bool region;		/* names a region in rkey, and nothing in remote_addr */
+	u8 args;		/* of arg[], the others are 0 */
 } sqe_rules[SRNIC_OP_SQ_MAX] = {
 	[SRNIC_OP_SEND]		= { .allowed = true, .has_inline = true },
-	[SRNIC_OP_SEND_INV]	= { .allowed = true, .has_inline = true },
+	[SRNIC_OP_SEND_INV]	= { .allowed = true, .has_inline = true, .stag = true },
 	[SRNIC_OP_WRITE]	= { .allowed = true, .has_inline = true, .remote = true },
 	[SRNIC_OP_READ]		= { .allowed = true, .remote = true },
 	[SRNIC_OP_READ_INV]	= { .allowed = true, .max_sge = 1, .remote = true },
-	[SRNIC_OP_WRITE_IMM]	= { .allowed = true, .has_inline = true, .remote = true },
-	[SRNIC_OP_FETCH_ADD]	= { .allowed = true, .max_sge = 1, .atomic = true, .remote = true },
-	[SRNIC_OP_CMP_SWAP]	= { .allowed = true, .max_sge = 1, .atomic = true, .remote = true },
-	[SRNIC_OP_LOCAL_INV]	= { .allowed = true, .no_data = true },
-	[SRNIC_OP_BIND_MW]	= { .allowed = true, .no_data = true },
-	[SRNIC_OP_REG_MR]	= { .allowed = true, .kernel_only = true, .no_data = true },
+	[SRNIC_OP_WRITE_IMM]	= { .allowed = true, .has_inline = true, .remote = true,
+				    .stag = true },
+	[SRNIC_OP_FETCH_ADD]	= { .allowed = true, .max_sge = 1, .atomic = true, .remote = true,
+				    .args = 1 },
+	[SRNIC_OP_CMP_SWAP]	= { .allowed = true, .max_sge = 1, .atomic = true, .remote = true,
+				    .args = 2 },
+	[SRNIC_OP_LOCAL_INV]	= { .allowed = true, .no_data = true, .stag = true },
+	[SRNIC_OP_BIND_MW]	= { .allowed = true, .no_data = true, .stag = true,
+				    .region = true, .args = 3 },
+	[SRNIC_OP_REG_MR]	= { .allowed = true, .kernel_only = true, .no_data = true,
+				    .stag = true, .args = 3 },
 };
 
 /* Octets of an SGE list */
@@ -34,6 +42,24 @@ static u64 sge_total(const struct srnic_sge *sge, u32 n)
 	while (n--)
 		total += sge++->length;
 	return total;
+}
+
+/* What an opcode has no use for is 0, so that it can get a use later */
+static bool sqe_unused_clear(const struct sqe_rule *rule, const struct srnic_sqe *sqe)
+{
+	u64 set = 0;
+	int i;
+
+	if (!rule->remote)
+		set |= sqe->remote_addr;
+	if (!rule->remote && !rule->region)
+		set |= sqe->rkey;
+	if (!rule->stag)
+		set |= sqe->stag;
+	for (i = rule->args; i < ARRAY_SIZE(sqe->arg); i++)
+		set |= sqe->arg[i];
+	set |= sqe->flags & SRNIC_SQE_INLINE ? sqe->num_sge : sqe->inline_len;
+	return !set;
 }
 
 /* The header, our own copy */
@@ -50,7 +76,8 @@ static enum srnic_wc_status sqe_check(const struct srnic_sq_caps *caps,
 	if (sqe->flags & ~SRNIC_SQE_FLAGS ||
 	    sqe->num_sge > caps->max_sge ||
 	    (rule->max_sge && sqe->num_sge > rule->max_sge) ||
-	    (rule->no_data && sqe->num_sge) || (rule->atomic && !sqe->num_sge))
+	    (rule->no_data && sqe->num_sge) || (rule->atomic && !sqe->num_sge) ||
+	    !sqe_unused_clear(rule, sqe))
 		return SRNIC_WC_INVALID_WQE;
 	if (sqe->flags & SRNIC_SQE_INLINE &&
 	    (!rule->has_inline || sqe->inline_len > caps->max_inline))
@@ -143,7 +170,7 @@ int srnic_rqe_copy(struct srnic_rwr *rwr, const void *slot, u32 max_sge)
 	rwr->wr_id = READ_ONCE(rqe->wr_id);
 	rwr->num_sge = READ_ONCE(rqe->num_sge);
 	rwr->length = 0;
-	if (rwr->num_sge > max_sge) {
+	if (rwr->num_sge > max_sge || READ_ONCE(rqe->reserved)) {
 		rwr->num_sge = 0;
 		return -EINVAL;
 	}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* The cases of abi; each returns if all is as it must be. */
+#ifndef ABI_H
+#define ABI_H
+
+#include "pair.h"
+
+struct mapping {
+	uint8_t *start;
+	size_t size;
+};
+
+int uverbs_mappings(struct mapping *map, int max);
+
+/* abi.c: commands, imported contexts, mappings */
+void case_versions(void);
+void case_import(void);
+void case_mappings(void);
+
+/* abi_ring.c: what has to be zero in the rings */
+void case_unused(void);
+void case_arm_bits(void);
+
+/* doorbell.c */
+void case_doorbell(void);
+
+#endif

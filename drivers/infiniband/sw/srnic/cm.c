@@ -18,7 +18,9 @@
 
 #include <linux/slab.h>
 #include <linux/wait.h>
+#include <linux/nsproxy.h>
 #include <linux/xarray.h>
+#include <rdma/rdma_cm.h>
 #include "cm_priv.h"
 #include "linger.h"
 #include "trace.h"
@@ -36,17 +38,27 @@ static void srnic_ep_run(struct work_struct *work);
 /**
  * srnic_ep_new - make an endpoint
  * @dev: its device
+ * @user: in whose name its work is done; NULL: the task that calls
+ *
+ * On a device that is going the endpoint is told to give up from the beginning.
  *
  * Return: the endpoint, IDLE and with one reference, or NULL.
  */
-struct srnic_ep *srnic_ep_new(struct srnic_device *dev)
+struct srnic_ep *srnic_ep_new(struct srnic_device *dev, struct srnic_user *user)
 {
-	struct srnic_ep *ep = kzalloc(sizeof(*ep), GFP_KERNEL);
+	struct srnic_ep *ep = kzalloc(sizeof(*ep), GFP_KERNEL_ACCOUNT);
 
 	if (!ep)
 		return NULL;
+	if (user)
+		srnic_user_get(user);
+	else
+		user = srnic_user_current();
+	if (!user)
+		goto free;
 	kref_init(&ep->ref);
 	ep->dev = dev;
+	ep->user = user;
 	ep->policy = srnic_policy_get(&dev->policy);
 	ep->born = jiffies;
 	INIT_DELAYED_WORK(&ep->work, srnic_ep_run);
@@ -56,12 +68,17 @@ struct srnic_ep *srnic_ep_new(struct srnic_device *dev)
 	INIT_LIST_HEAD(&ep->half_open);
 	/* cyclic: a stale handle finds nothing rather than someone else */
 	if (xa_alloc_cyclic(&srnic_cm_eps, &ep->handle, ep, XA_LIMIT(1, INT_MAX),
-			    &srnic_cm_next_handle, GFP_KERNEL) < 0) {
-		kfree(ep);
-		return NULL;
-	}
+			    &srnic_cm_next_handle, GFP_KERNEL_ACCOUNT) < 0)
+		goto free;
+	/* it can be found, so srnic_cm_drop_device() meets it, or the phase says so */
+	if (srnic_device_phase(dev) == SRNIC_DEV_LEAVING)
+		set_bit(SRNIC_EPF_ABORT, &ep->flags);
 	get_device(&dev->ibdev.dev);
 	return ep;
+free:
+	srnic_user_put(user);
+	kfree(ep);
+	return NULL;
 }
 
 static void srnic_ep_release(struct kref *ref)
@@ -72,6 +89,7 @@ static void srnic_ep_release(struct kref *ref)
 	xa_erase(&srnic_cm_eps, ep->handle);
 	mutex_destroy(&ep->lock);
 	kfree(ep->pdata);
+	srnic_user_put(ep->user);
 	kfree(ep);
 	put_device(&dev->ibdev.dev);
 	wake_up(&srnic_cm_idle);
@@ -138,6 +156,44 @@ struct srnic_ep *srnic_ep_find(const struct iw_cm_id *id)
 	return ep;
 }
 
+/**
+ * srnic_ep_next - go through the endpoints
+ * @dev: of this device only; NULL: of all
+ * @handle: 0 at first; of the one that is returned
+ *
+ * Return: the next endpoint, with a reference, or NULL at the end.
+ */
+struct srnic_ep *srnic_ep_next(const struct srnic_device *dev, unsigned long *handle)
+{
+	struct srnic_ep *ep;
+
+	xa_lock(&srnic_cm_eps);
+	do {
+		ep = xa_find_after(&srnic_cm_eps, handle, ULONG_MAX, XA_PRESENT);
+	} while (ep && ((dev && ep->dev != dev) || !kref_get_unless_zero(&ep->ref)));
+	xa_unlock(&srnic_cm_eps);
+	return ep;
+}
+
+/**
+ * srnic_cm_net - the network namespace of who connects or listens
+ * @id: iwcm's id
+ *
+ * iw_cm does not tell, and the task that calls may be another one: rdma_cm makes its
+ * listeners on a new device in the task that adds it. So ask rdma_cm's id, which is
+ * what an iw_cm id has for context; whose id it really is, rdma_cm says itself.
+ *
+ * Return: the namespace. rdma_cm holds it until it destroys @id.
+ */
+const struct net *srnic_cm_net(const struct iw_cm_id *id)
+{
+	struct rdma_cm_id *cma_id = id->context;
+
+	if (cma_id && rdma_iw_cm_id(cma_id) == id)
+		return cma_id->route.addr.dev_addr.net;
+	return current->nsproxy->net_ns;
+}
+
 /* Queues the work in @delay jiffies. A queued work has a reference. */
 static void srnic_ep_queue(struct srnic_ep *ep, unsigned long delay)
 {
@@ -174,6 +230,7 @@ void srnic_ep_tell(struct srnic_ep *ep, int flag)
 {
 	smp_mb__before_atomic();	/* close_err before its flag */
 	set_bit(flag, &ep->flags);
+	smp_mb__after_atomic();		/* see srnic_ep_attach() */
 	srnic_ep_kick(ep);
 }
 
@@ -351,7 +408,10 @@ void srnic_ep_unclaim(struct srnic_ep *ep)
  * @mpa: negotiated settings
  * @last_len: octets of the Reply in the frame buffer, 0 if there is none
  *
- * Return: 0, or the errno of srnic_qp_attach(): stream and QP are as before.
+ * Told to give up while it attaches, it attaches and ends the stream at once.
+ *
+ * Return: 0; -ECONNABORTED if it was told to give up before, or the errno of
+ * srnic_qp_attach(): stream and QP are as before.
  */
 int srnic_ep_attach(struct srnic_ep *ep, bool initiator,
 		    const struct mpa_result *mpa, u32 last_len)
@@ -368,12 +428,18 @@ int srnic_ep_attach(struct srnic_ep *ep, bool initiator,
 	};
 	int err;
 
+	if (test_bit(SRNIC_EPF_ABORT, &ep->flags))
+		return -ECONNABORTED;
 	srnic_stream_keepalive(ep->stream, ep->policy.keepalive);
 	err = srnic_qp_attach(ep->qp, &attach);
 	if (err)
 		return err;
 	ep->stream = NULL;
 	ep->state = SRNIC_EP_ATTACHED;
+	/* who tells us to give up looks at the QP afterwards, which may have been Idle then */
+	smp_mb();
+	if (test_bit(SRNIC_EPF_ABORT, &ep->flags))
+		srnic_qp_abort(ep->qp);
 	ep->deadline = 0;
 	/* the RTR ends the start-up (RFC 6581 9.3): it has a bound, too (M-STA-8) */
 	if (!initiator && mpa->p2p)
@@ -468,8 +534,8 @@ static int passive_accept(struct srnic_ep *ep, struct iw_cm_id *id,
  * @id: iwcm's id for a CONNECT_REQUEST
  * @param: the QP, depths and private data
  *
- * Return: 0, and ESTABLISHED was sent; -ECONNRESET if the peer or the time
- * for a verdict is gone; -EINVAL for a bad QP, a QP not idle, or too much
+ * Return: 0, and ESTABLISHED was sent; -ECONNRESET if the peer, the time for a
+ * verdict or the device is gone; -EINVAL for a bad QP, a QP not idle, or too much
  * private data; -EBUSY for a QP that connects already; another errno of
  * srnic_qp_attach(). On error the connection is refused or closed and no
  * event was or will be sent.
@@ -483,7 +549,7 @@ int srnic_cm_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 		return err;
 	mutex_lock(&ep->lock);
 	if (ep->state == SRNIC_EP_REPORTED) {
-		if (srnic_ep_probe(ep))
+		if (srnic_ep_unwanted(ep) || srnic_ep_probe(ep))
 			srnic_ep_close(ep, true);
 		else
 			err = passive_accept(ep, id, param);
@@ -527,8 +593,10 @@ static void srnic_ep_run(struct work_struct *work)
 {
 	struct srnic_ep *ep = container_of(to_delayed_work(work),
 					   struct srnic_ep, work);
+	struct srnic_user_scope scope;
 	long left;
 
+	srnic_user_enter(ep->user, &scope);
 	mutex_lock(&ep->lock);
 	switch (ep->state) {
 	case SRNIC_EP_LISTENING:
@@ -555,6 +623,7 @@ static void srnic_ep_run(struct work_struct *work)
 		srnic_ep_queue(ep, max(left, 1L));
 	}
 	mutex_unlock(&ep->lock);
+	srnic_user_leave(&scope);
 	srnic_ep_put(ep);
 }
 
@@ -562,27 +631,37 @@ static void srnic_ep_run(struct work_struct *work)
  * srnic_cm_drop_device - give up what is being set up on a device
  * @dev: the device, or NULL for all
  *
- * For a device that is going away, so that nobody has to wait for a time-out.
- * Connections that are attached end with their QP, listeners with their id.
- * Does not wait.
+ * For a device or an interface that is going away, so that nobody has to wait for
+ * a time-out. Connections that are attached end with their QP, listeners with their
+ * id. Does not wait.
  */
 void srnic_cm_drop_device(struct srnic_device *dev)
 {
-	unsigned long handle;
+	unsigned long handle = 0;
 	struct srnic_ep *ep;
 
-	xa_lock(&srnic_cm_eps);
-	xa_for_each(&srnic_cm_eps, handle, ep) {
-		if (dev && ep->dev != dev)
-			continue;
-		if (!kref_get_unless_zero(&ep->ref))
-			continue;
-		xa_unlock(&srnic_cm_eps);
+	while ((ep = srnic_ep_next(dev, &handle))) {
 		srnic_ep_tell(ep, SRNIC_EPF_ABORT);
 		srnic_ep_put(ep);
-		xa_lock(&srnic_cm_eps);
 	}
-	xa_unlock(&srnic_cm_eps);
+}
+
+/**
+ * srnic_cm_device_moved - the interface may be in another network namespace
+ * @dev: the device
+ *
+ * Its listeners see to it that they have a socket there, or none. Does not wait.
+ */
+void srnic_cm_device_moved(struct srnic_device *dev)
+{
+	unsigned long handle = 0;
+	struct srnic_ep *ep;
+
+	while ((ep = srnic_ep_next(dev, &handle))) {
+		if (test_bit(SRNIC_EPF_LISTENS, &ep->flags))
+			srnic_ep_kick(ep);
+		srnic_ep_put(ep);
+	}
 }
 
 /**

@@ -15,5 +15,6 @@ int srnic_cm_reject(struct iw_cm_id *id, const void *pdata, u8 pdata_len);
 int srnic_cm_listen(struct iw_cm_id *id, int backlog);
 int srnic_cm_destroy_listen(struct iw_cm_id *id);
 void srnic_cm_drop_device(struct srnic_device *dev);
+void srnic_cm_device_moved(struct srnic_device *dev);
 
 #endif

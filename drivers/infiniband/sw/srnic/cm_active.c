@@ -82,7 +82,7 @@ static int active_start(struct srnic_ep *ep, u8 rev)
 	int err;
 
 	ep->rev = rev;
-	err = srnic_sock_create(ep->dev, ep->cm_id->m_local_addr.ss_family, &sock);
+	err = srnic_sock_create(ep->dev, ep->net, ep->cm_id->m_local_addr.ss_family, &sock);
 	if (err)
 		return err;
 	err = active_bind(ep, sock);
@@ -316,7 +316,9 @@ void srnic_ep_run_active(struct srnic_ep *ep)
  *
  * Return: 0, and a CONNECT_REPLY will come; -EINVAL for a bad QP, a QP not
  * idle, or private data too long for an MPA Request; -EBUSY for a QP that
- * connects already; another errno of the socket calls. No event comes then.
+ * connects already; -ENODEV on a device that is going; -EXDEV if the interface is
+ * in another network namespace; another errno of the socket calls. No event comes
+ * then.
  */
 int srnic_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 {
@@ -329,19 +331,23 @@ int srnic_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	if ((family != AF_INET && family != AF_INET6) ||
 	    family != id->m_remote_addr.ss_family)
 		return -EAFNOSUPPORT;
-	ep = srnic_ep_new(dev);
+	ep = srnic_ep_new(dev, NULL);
 	if (!ep)
 		return -ENOMEM;
 	kref_get(&ep->ref);
 	mutex_lock(&ep->lock);
 
+	err = -ENODEV;
+	if (srnic_ep_unwanted(ep))
+		goto close;
+	ep->net = srnic_cm_net(id);
 	err = -EINVAL;
 	max_pd = MPA_MAX_PD - (ep->policy.mpa.rev > 1 ? MPA_ENH_LEN : 0);
 	if (param->private_data_len > max_pd)
 		goto close;
 	err = -ENOMEM;
 	ep->pd_len = param->private_data_len;
-	ep->pdata = kmemdup(param->private_data, ep->pd_len, GFP_KERNEL);
+	ep->pdata = kmemdup(param->private_data, ep->pd_len, GFP_KERNEL_ACCOUNT);
 	if (ep->pd_len && !ep->pdata)
 		goto close;
 	ep->ird = min_t(u32, param->ird, ep->policy.mpa.max_ird);

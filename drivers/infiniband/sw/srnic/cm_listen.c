@@ -98,7 +98,7 @@ static void listener_adopt(struct srnic_ep *listener, struct socket *sock)
 	struct srnic_ep *ep;
 
 	srnic_sock_prepare(sock);
-	ep = srnic_ep_new(listener->dev);
+	ep = srnic_ep_new(listener->dev, listener->user);
 	if (ep)
 		stream = srnic_stream_new(sock);
 	if (!stream) {
@@ -127,16 +127,12 @@ static void listener_adopt(struct srnic_ep *listener, struct socket *sock)
 	mutex_unlock(&ep->lock);
 }
 
-/**
- * srnic_ep_run_listener - take connections from TCP
- * @ep: LISTENING; locked
- */
-void srnic_ep_run_listener(struct srnic_ep *ep)
+/* Takes connections from TCP. @ep is locked. */
+static void listener_accept(struct srnic_ep *ep)
 {
 	struct socket *sock;
 	int i, err;
 
-	ep->deadline = 0;
 	for (i = 0; i < SRNIC_CM_ACCEPT_BATCH; i++) {
 		if (!listener_has_room(ep))
 			return;
@@ -258,58 +254,62 @@ void srnic_ep_run_passive(struct srnic_ep *ep)
 	}
 }
 
-/* Binds to the listening address; a wildcard means all of this device only. */
-static int listener_bind(struct srnic_ep *ep, struct socket *sock,
-			 const struct iw_cm_id *id)
+/*
+ * The initiator speaks first, so TCP gives us a connection when there are octets of
+ * it: in the second before that a silent one is a SYN in TCP's books. Then TCP asks
+ * the peer for an ACK once more, and with that the connection comes even so.
+ */
+static void tcp_defer_accept(struct socket *sock)
 {
-	struct sockaddr_storage addr = id->m_local_addr;
-	struct sockaddr_in *sin = (struct sockaddr_in *)&addr;
-	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)&addr;
-	bool v6 = addr.ss_family == AF_INET6;
+	int seconds = 1;
+
+	sock->ops->setsockopt(sock, SOL_TCP, TCP_DEFER_ACCEPT, KERNEL_SOCKPTR(&seconds),
+			      sizeof(seconds));
+}
+
+static bool listener_is_wildcard(const struct srnic_ep *ep)
+{
+	const struct sockaddr_in *sin = (const struct sockaddr_in *)&ep->local;
+	const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)&ep->local;
+
+	return ep->local.ss_family == AF_INET6 ? ipv6_addr_any(&sin6->sin6_addr) :
+						 !sin->sin_addr.s_addr;
+}
+
+/* Binds to the listening address; a wildcard means all of this device only. */
+static int listener_bind(struct srnic_ep *ep, struct socket *sock)
+{
+	bool v6 = ep->local.ss_family == AF_INET6;
 	int err;
 
 	sock_set_reuseaddr(sock->sk);
-	if (v6 && id->afonly) {
+	if (v6 && ep->cm_id->afonly) {
 		err = ip6_sock_set_v6only(sock->sk);
 		if (err)
 			return err;
 	}
-	if (v6 ? ipv6_addr_any(&sin6->sin6_addr) : !sin->sin_addr.s_addr) {
+	if (listener_is_wildcard(ep)) {
 		/* rdma_cm has one such listener on each device */
 		err = sock_bindtoindex(sock->sk, ep->dev->netdev->ifindex, true);
 		if (err)
 			return err;
 	}
-	srnic_ep_set_tos(sock, id);
-	return kernel_bind(sock, (struct sockaddr *)&addr,
-			   v6 ? sizeof(*sin6) : sizeof(*sin));
+	srnic_ep_set_tos(sock, ep->cm_id);
+	return kernel_bind(sock, (struct sockaddr *)&ep->local,
+			   v6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in));
 }
 
-/**
- * srnic_cm_listen - iw_cm create_listen
- * @id: iwcm's id, held until destroy_listen
- * @backlog: connections that may wait, in TCP and half-open
- *
- * Return: 0 or an errno of the socket calls.
- */
-int srnic_cm_listen(struct iw_cm_id *id, int backlog)
+/* Return: 0; -EXDEV if the interface is in another namespace; an errno of the socket calls */
+static int listener_open(struct srnic_ep *ep)
 {
-	struct srnic_device *dev = to_srnic_dev(id->device);
-	int family = id->m_local_addr.ss_family;
 	struct srnic_stream *stream;
-	struct srnic_ep *ep;
 	struct socket *sock;
 	int err;
 
-	if (family != AF_INET && family != AF_INET6)
-		return -EAFNOSUPPORT;
-	ep = srnic_ep_new(dev);
-	if (!ep)
-		return -ENOMEM;
-	err = srnic_sock_create(dev, family, &sock);
+	err = srnic_sock_create(ep->dev, ep->net, ep->local.ss_family, &sock);
 	if (err)
-		goto put;
-	err = listener_bind(ep, sock, id);
+		return err;
+	err = listener_bind(ep, sock);
 	if (err)
 		goto release;
 	stream = srnic_stream_new(sock);
@@ -317,30 +317,185 @@ int srnic_cm_listen(struct iw_cm_id *id, int backlog)
 		err = -ENOMEM;
 		goto release;
 	}
-
-	kref_get(&ep->ref);
-	mutex_lock(&ep->lock);
-	ep->max_half = clamp(backlog, SRNIC_CM_MIN_HALF_OPEN,
-			     SRNIC_CM_MAX_HALF_OPEN);
-	ep->state = SRNIC_EP_LISTENING;
-	ep->local = id->m_local_addr;
-	id->add_ref(id);
-	ep->cm_id = id;
-	id->provider_data = (void *)(uintptr_t)ep->handle;
 	srnic_ep_adopt(ep, stream);
-	err = kernel_listen(sock, backlog);
-	srnic_ep_note(ep, "listen", err);
-	if (err) {
-		ep->cm_id = NULL;
-		id->rem_ref(id);
-		srnic_ep_close(ep, false);
-	}
-	mutex_unlock(&ep->lock);
-	goto put;
+	/* what is not a client takes its time in TCP's queue of SYNs, so that has to be long */
+	tcp_defer_accept(sock);
+	err = kernel_listen(sock, max(ep->backlog, SRNIC_CM_MAX_HALF_OPEN));
+	if (err)
+		srnic_ep_drop_stream(ep, false);
+	return err;
 
 release:
 	sock_release(sock);
-put:
+	return err;
+}
+
+/* Its socket is where the interface was, which is somewhere else now */
+static bool listener_is_stray(const struct srnic_ep *ep)
+{
+	const struct net_device *netdev = ep->dev->netdev;
+	const struct sock *sk = ep->stream->sock->sk;
+
+	return !net_eq(sock_net(sk), dev_net(netdev)) ||
+	       (sk->sk_bound_dev_if && sk->sk_bound_dev_if != READ_ONCE(netdev->ifindex));
+}
+
+/*
+ * There is no socket because of @err, as before if it is @was. Nothing tells when a
+ * port gets free; that the interface comes, srnic_cm_device_moved() does.
+ */
+static void listener_wait(struct srnic_ep *ep, int err, int was)
+{
+	if (err != was) {
+		srnic_ep_note(ep, "listen waits", err);
+		if (err != -EXDEV)
+			srnic_count(ep->dev, SRNIC_CNT_LISTEN_WAIT);
+	}
+	ep->wait_err = err;
+	set_bit(SRNIC_EPF_WAITS, &ep->flags);
+	if (err != -EXDEV)
+		srnic_ep_deadline(ep, SRNIC_CM_LISTEN_MS);
+}
+
+/* Return: true if there is a socket */
+static bool listener_is_open(struct srnic_ep *ep)
+{
+	int err;
+
+	if (ep->stream && !listener_is_stray(ep))
+		return true;
+	srnic_ep_drop_stream(ep, false);
+	err = listener_open(ep);
+	if (err) {
+		listener_wait(ep, err, ep->wait_err);
+		return false;
+	}
+	ep->wait_err = 0;
+	clear_bit(SRNIC_EPF_WAITS, &ep->flags);
+	srnic_ep_note(ep, "listen", 0);
+	return true;
+}
+
+/**
+ * srnic_ep_run_listener - take connections from TCP, or try again to get a socket
+ * @ep: LISTENING; locked
+ */
+void srnic_ep_run_listener(struct srnic_ep *ep)
+{
+	ep->deadline = 0;
+	if (listener_is_open(ep))
+		listener_accept(ep);
+}
+
+static bool same_port(const struct srnic_ep *a, const struct srnic_ep *b)
+{
+	/* at the same place in both kinds of addresses */
+	const struct sockaddr_in *sa = (const struct sockaddr_in *)&a->local;
+	const struct sockaddr_in *sb = (const struct sockaddr_in *)&b->local;
+
+	return sa->sin_family == sb->sin_family && sa->sin_port == sb->sin_port;
+}
+
+/*
+ * The port is taken on this device. Does the program listen at it on another one of
+ * its namespace, or has rdma_cm not come to one of them yet? It calls for one device
+ * after the other; the last one is told how it went on all.
+ */
+static bool listener_has_others(const struct srnic_ep *ep)
+{
+	unsigned int waiting = 1;	/* this one would */
+	unsigned long handle = 0;
+	bool open = false;
+	struct srnic_ep *other;
+
+	while (!open && (other = srnic_ep_next(NULL, &handle))) {
+		if (test_bit(SRNIC_EPF_LISTENS, &other->flags)) {
+			smp_rmb();	/* see srnic_cm_listen() */
+			if (other->dev != ep->dev && other->net == ep->net &&
+			    same_port(ep, other) && listener_is_wildcard(other)) {
+				open = !test_bit(SRNIC_EPF_WAITS, &other->flags);
+				waiting++;
+			}
+		}
+		srnic_ep_put(other);
+	}
+	return open || waiting < srnic_devices_in(ep->net);
+}
+
+/*
+ * rdma_cm has a wildcard listener on every device, wherever its interface is, and
+ * makes it on a new one, too. An error there would be the end of the program's
+ * listeners on all devices, or of the new device for rdma_cm.
+ */
+static bool listener_may_wait(const struct srnic_ep *ep, int err)
+{
+	if (!listener_is_wildcard(ep))
+		return false;
+	if (srnic_device_phase(ep->dev) != SRNIC_DEV_UP || err == -EXDEV)
+		return true;
+	return err == -EADDRINUSE && listener_has_others(ep);
+}
+
+/* Makes @ep a listener. Return: 0, with a socket or without, or an errno. */
+static int listener_start(struct srnic_ep *ep)
+{
+	int err = listener_open(ep);
+
+	if (err && !listener_may_wait(ep, err))
+		return err;
+	if (err)
+		listener_wait(ep, err, 0);
+	else
+		srnic_ep_note(ep, "listen", 0);
+	ep->state = SRNIC_EP_LISTENING;
+	smp_mb__before_atomic();	/* address and namespace before the flag */
+	set_bit(SRNIC_EPF_LISTENS, &ep->flags);
+	/* a listener has a reference of its state, and its work looks at the deadline */
+	kref_get(&ep->ref);
+	srnic_ep_kick(ep);
+	return 0;
+}
+
+/**
+ * srnic_cm_listen - iw_cm create_listen
+ * @id: iwcm's id, held until destroy_listen
+ * @backlog: connections that may wait, in TCP and half-open
+ *
+ * A listener is in the network namespace of who listens and nowhere else. At a
+ * wildcard address it may begin without a socket: see listener_may_wait().
+ *
+ * Return: 0; -EADDRINUSE if the port is taken, at a wildcard address on every device
+ * of the namespace; -EXDEV for an address of an interface in another namespace;
+ * another errno of the socket calls.
+ */
+int srnic_cm_listen(struct iw_cm_id *id, int backlog)
+{
+	struct srnic_device *dev = to_srnic_dev(id->device);
+	int family = id->m_local_addr.ss_family;
+	struct srnic_ep *ep;
+	int err;
+
+	if (family != AF_INET && family != AF_INET6)
+		return -EAFNOSUPPORT;
+	ep = srnic_ep_new(dev, NULL);
+	if (!ep)
+		return -ENOMEM;
+	mutex_lock(&ep->lock);
+	ep->net = srnic_cm_net(id);
+	ep->backlog = backlog;
+	ep->max_half = clamp(backlog, SRNIC_CM_MIN_HALF_OPEN,
+			     SRNIC_CM_MAX_HALF_OPEN);
+	ep->local = id->m_local_addr;
+	ep->cm_id = id;
+	err = listener_start(ep);
+	if (err) {
+		srnic_ep_note(ep, "listen", err);
+		ep->cm_id = NULL;
+	} else {
+		id->add_ref(id);
+		id->provider_data = (void *)(uintptr_t)ep->handle;
+	}
+	mutex_unlock(&ep->lock);
 	srnic_ep_put(ep);
 	return err;
 }
@@ -370,6 +525,7 @@ int srnic_cm_destroy_listen(struct iw_cm_id *id)
 		list_for_each_entry(child, &ep->half_open, sibling)
 			srnic_ep_tell(child, SRNIC_EPF_EVICT);
 		spin_unlock(&ep->half_lock);
+		clear_bit(SRNIC_EPF_LISTENS, &ep->flags);
 		ep->cm_id = NULL;
 		srnic_ep_close(ep, false);
 		id->rem_ref(id);

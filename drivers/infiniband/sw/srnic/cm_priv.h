@@ -13,12 +13,15 @@
 #include "qp.h"
 #include "srnic.h"
 #include "stream.h"
+#include "user.h"
 #include "wire/mpa.h"
 #include "wire/rdmap.h"
 
 /* Time-outs an administrator may change are in struct srnic_policy, in seconds */
 /* For handing a start-up frame to TCP; it fits into an empty send buffer */
 #define SRNIC_CM_SEND_MS	(1 * MSEC_PER_SEC)
+/* For the port of a listener to become free: from one attempt to the next */
+#define SRNIC_CM_LISTEN_MS	(1 * MSEC_PER_SEC)
 /* A half-open connection this old gives way to a new one if all places are taken */
 #define SRNIC_CM_GRACE_MS	(1 * MSEC_PER_SEC)
 /* For the system to find memory for accept again */
@@ -54,6 +57,9 @@
  *                              v
  *                           CLOSED
  *
+ * A listener that waits for its port, or for the interface to come into its
+ * namespace, is LISTENING without a stream.
+ *
  * Every state with a socket of its own also goes to CLOSED on errors and time-
  * outs. If a last frame is to reach the peer (a Reply with R, a Terminate), the
  * stream is left to itself then: see linger.c.
@@ -74,6 +80,8 @@ enum {
 	SRNIC_EPF_ABORT,	/* give up */
 	SRNIC_EPF_EVICT,	/* give up if still half-open */
 	SRNIC_EPF_GONE,		/* the QP has finished with the stream */
+	SRNIC_EPF_LISTENS,	/* a listener, until destroy_listen */
+	SRNIC_EPF_WAITS,	/* ... without a socket */
 };
 
 /*
@@ -103,6 +111,7 @@ struct srnic_ep {
 
 	/* immutable after creation */
 	struct srnic_device *dev;	/* held */
+	struct srnic_user *user;	/* held: in whose name the work is done */
 	u32 handle;
 	struct srnic_policy policy;	/* as it was then */
 	unsigned long born;		/* jiffies */
@@ -138,9 +147,16 @@ struct srnic_ep {
 	u16 pd_len;
 	void *pdata;
 
+	/* listener: immutable once SRNIC_EPF_LISTENS is set; active side */
+	const struct net *net;		/* of who asks; compared, and not held */
+	int backlog;
+
 	/* passive side, while half-open; the listener's half_lock */
 	struct srnic_ep *listener;	/* held */
 	struct list_head sibling;
+
+	/* lock: listener */
+	int wait_err;			/* why there is no socket */
 
 	/* half_lock: listener; also serializes CONNECT_REQUEST with its end */
 	spinlock_t half_lock;
@@ -151,7 +167,9 @@ struct srnic_ep {
 };
 
 /* cm.c */
-struct srnic_ep *srnic_ep_new(struct srnic_device *dev);
+struct srnic_ep *srnic_ep_new(struct srnic_device *dev, struct srnic_user *user);
+const struct net *srnic_cm_net(const struct iw_cm_id *id);
+struct srnic_ep *srnic_ep_next(const struct srnic_device *dev, unsigned long *handle);
 struct srnic_ep *srnic_ep_find(const struct iw_cm_id *id);
 void srnic_ep_put(struct srnic_ep *ep);
 void srnic_ep_kick(struct srnic_ep *ep);

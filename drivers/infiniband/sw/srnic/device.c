@@ -197,6 +197,93 @@ unlock:
 }
 
 /**
+ * srnic_enable_driver - clients of the RDMA core are about to get to know the device
+ * @ibdev: being registered, or moved to another namespace of the RDMA subsystem
+ *
+ * Return: 0.
+ */
+int srnic_enable_driver(struct ib_device *ibdev)
+{
+	WRITE_ONCE(to_srnic_dev(ibdev)->phase, SRNIC_DEV_ENABLING);
+	return 0;
+}
+
+/**
+ * srnic_device_leave - the device is going: no connection is pending from now on
+ * @dev: the device
+ *
+ * Clients of the RDMA core wait for connections that are being made, and the peer may
+ * be silent. Pending ones are given up, new ones are refused. Any context; does not
+ * wait.
+ */
+void srnic_device_leave(struct srnic_device *dev)
+{
+	WRITE_ONCE(dev->phase, SRNIC_DEV_LEAVING);
+	srnic_cm_drop_device(dev);
+}
+
+/**
+ * srnic_devices_in - how many interfaces of a network namespace have an srnic
+ * @net: held by the caller
+ */
+unsigned int srnic_devices_in(const struct net *net)
+{
+	struct net_device *netdev;
+	struct ib_device *ibdev;
+	unsigned int n = 0;
+
+	rcu_read_lock();
+	for_each_netdev_rcu(net, netdev) {
+		ibdev = ib_device_get_by_netdev(netdev, SRNIC_DRIVER_ID);
+		if (!ibdev)
+			continue;
+		ib_device_put(ibdev);
+		n++;
+	}
+	rcu_read_unlock();
+	return n;
+}
+
+/* rdma_cm, of which the module uses a symbol, is an older client and knows it by now */
+static int client_add(struct ib_device *ibdev)
+{
+	if (ibdev->ops.driver_id != SRNIC_DRIVER_ID)
+		return -EOPNOTSUPP;
+	cmpxchg(&to_srnic_dev(ibdev)->phase, SRNIC_DEV_ENABLING, SRNIC_DEV_UP);
+	return 0;
+}
+
+/* Younger clients go first: rdma_cm, which waits, comes after this */
+static void client_remove(struct ib_device *ibdev, void *data)
+{
+	srnic_device_leave(to_srnic_dev(ibdev));
+}
+
+static struct ib_client srnic_client = {
+	.name = "srnic",
+	.add = client_add,
+	.remove = client_remove,
+};
+
+/**
+ * srnic_client_init - follow devices as clients of the RDMA core come and go
+ *
+ * Return: 0 or an errno.
+ */
+int srnic_client_init(void)
+{
+	return ib_register_client(&srnic_client);
+}
+
+/**
+ * srnic_client_exit - the module is going: all devices leave
+ */
+void srnic_client_exit(void)
+{
+	ib_unregister_client(&srnic_client);
+}
+
+/**
  * srnic_dealloc_driver - the end of a device
  * @ibdev: not registered any more; its clients and users are gone
  *
@@ -206,7 +293,7 @@ void srnic_dealloc_driver(struct ib_device *ibdev)
 {
 	struct srnic_device *dev = to_srnic_dev(ibdev);
 
-	srnic_cm_drop_device(dev);
+	srnic_device_leave(dev);
 	WARN_ON_ONCE(!xa_empty(&dev->qps));
 	WARN_ON_ONCE(!xa_empty(&dev->stags));
 	xa_destroy(&dev->qps);

@@ -30,8 +30,13 @@ static int __init srnic_init(void)
 	err = srnic_netdev_init();
 	if (err)
 		goto cm_exit;
+	err = srnic_client_init();
+	if (err)
+		goto netdev_exit;
 	rdma_link_register(&srnic_link_ops);
 	return 0;
+netdev_exit:
+	srnic_netdev_exit();
 cm_exit:
 	srnic_cm_exit();
 linger_exit:
@@ -40,12 +45,13 @@ linger_exit:
 }
 
 /*
- * No new devices, then no devices. The notifier goes after them: while it is
- * taken out it hears of the end of every interface there is.
+ * No new devices, no new connections, then no devices. The notifier goes after them:
+ * while it is taken out it hears of the end of every interface there is.
  */
 static void __exit srnic_exit(void)
 {
 	rdma_link_unregister(&srnic_link_ops);
+	srnic_client_exit();
 	ib_unregister_driver(SRNIC_DRIVER_ID);
 	srnic_netdev_exit();
 	srnic_cm_exit();

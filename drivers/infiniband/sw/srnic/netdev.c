@@ -41,6 +41,12 @@ static void sync_device(struct srnic_device *dev)
 	}
 }
 
+static void end_device(struct srnic_device *dev)
+{
+	srnic_device_leave(dev);
+	ib_unregister_device_queued(&dev->ibdev);
+}
+
 /**
  * srnic_netdev_sync - bring a device up to date with its interface
  * @netdev: an interface with or without a device
@@ -57,13 +63,14 @@ void srnic_netdev_sync(struct net_device *netdev)
 	if (netdev->reg_state == NETREG_REGISTERED)
 		sync_device(to_srnic_dev(ibdev));
 	else
-		ib_unregister_device_queued(ibdev);
+		end_device(to_srnic_dev(ibdev));
 	ib_device_put(ibdev);
 }
 
 /*
- * On the way to another network namespace. Sockets stay where they were made,
- * so what was begun there ends; new ones are made where the interface is then.
+ * On the way to another network namespace, and again on arrival there. Sockets stay
+ * where they were made, so what was begun there ends; listeners of the namespace that
+ * the interface is in now get a socket, others lose theirs.
  */
 static void end_connections(struct net_device *netdev)
 {
@@ -77,6 +84,7 @@ static void end_connections(struct net_device *netdev)
 		return;
 	dev = to_srnic_dev(ibdev);
 	srnic_cm_drop_device(dev);
+	srnic_cm_device_moved(dev);
 	xa_for_each(&dev->qps, qpn, entry) {
 		struct srnic_qp *qp = srnic_qp_find(dev, qpn);
 
@@ -100,8 +108,11 @@ static int netdev_event(struct notifier_block *nb, unsigned long event, void *in
 			end_connections(netdev);
 			break;
 		}
-		fallthrough;
+		srnic_netdev_sync(netdev);
+		break;
 	case NETDEV_REGISTER:	/* arrived in the other namespace */
+		end_connections(netdev);
+		fallthrough;
 	case NETDEV_UP:
 	case NETDEV_DOWN:
 	case NETDEV_CHANGE:

@@ -64,10 +64,18 @@ enum srnic_counter {
 	SRNIC_CNT_CONN_REJECTED,
 	SRNIC_CNT_CONN_FAILED,		/* start-up failed: bad frame, time-out, reset */
 	SRNIC_CNT_CONN_DROPPED,		/* refused for lack of room: backlog, memory */
+	SRNIC_CNT_LISTEN_WAIT,		/* a listener has no socket yet: its port is taken */
 	SRNIC_CNT_CLOSE_GRACEFUL,
 	SRNIC_CNT_CLOSE_ABORTED,
 	SRNIC_CNT_CLOSE_LINGERED,	/* streams left to themselves, see linger.c */
 	SRNIC_CNT_COUNT,
+};
+
+/* Where a device is between its making and its end; the core may take it through again */
+enum srnic_device_phase {
+	SRNIC_DEV_ENABLING,	/* clients of the RDMA core, such as rdma_cm, get to know it */
+	SRNIC_DEV_UP,
+	SRNIC_DEV_LEAVING,	/* they are about to forget it: no new connections */
 };
 
 /**
@@ -89,6 +97,7 @@ enum srnic_counter {
  * @raw_gid: MAC address, or a made-up one for an interface that has none;
  *	     written under RTNL once the device is registered
  * @port_active: last port state that was reported, under RTNL
+ * @phase: enum srnic_device_phase
  */
 struct srnic_device {
 	struct ib_device ibdev;
@@ -107,6 +116,7 @@ struct srnic_device {
 	atomic64_t counters[SRNIC_CNT_COUNT];
 	u8 raw_gid[16];
 	bool port_active;
+	int phase;
 };
 
 /**
@@ -131,6 +141,11 @@ struct srnic_pd {
 static inline struct srnic_device *to_srnic_dev(struct ib_device *ibdev)
 {
 	return container_of(ibdev, struct srnic_device, ibdev);
+}
+
+static inline enum srnic_device_phase srnic_device_phase(const struct srnic_device *dev)
+{
+	return READ_ONCE(dev->phase);
 }
 
 static inline void srnic_count(struct srnic_device *dev, enum srnic_counter c)
@@ -159,6 +174,11 @@ int srnic_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 /* device.c */
 int srnic_device_add(const char *name, struct net_device *netdev);
 void srnic_dealloc_driver(struct ib_device *ibdev);
+int srnic_enable_driver(struct ib_device *ibdev);
+void srnic_device_leave(struct srnic_device *dev);
+unsigned int srnic_devices_in(const struct net *net);
+int srnic_client_init(void);
+void srnic_client_exit(void);
 bool srnic_device_set_gid(struct srnic_device *dev);
 bool srnic_netdev_active(const struct net_device *netdev);
 int srnic_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,

@@ -14,28 +14,34 @@
 
 /**
  * srnic_sock_create - make a TCP socket where the device lives
- * @dev: the socket belongs to the network namespace of its netdev, not of
- *	 the caller
+ * @dev: the socket belongs to the network namespace of its netdev
+ * @net: the namespace of who asks, only compared; it need not exist any more
  * @family: AF_INET or AF_INET6
  * @sock: set to the socket
  *
- * May sleep. Return: 0 or an errno of socket creation.
+ * The socket is that of a user: it holds its namespace, and its owner, cgroup and
+ * security label are those of the task that calls.
+ *
+ * May sleep. Return: 0; -EXDEV if the netdev is not in @net; -ENODEV if its
+ * namespace is going; an errno of socket creation.
  */
-int srnic_sock_create(struct srnic_device *dev, int family, struct socket **sock)
+int srnic_sock_create(struct srnic_device *dev, const struct net *net, int family,
+		      struct socket **sock)
 {
-	struct net *net;
-	int err;
+	struct net *home;
+	int err = -EXDEV;
 
 	/* the interface may be leaving its namespace, or the namespace may be going */
 	rcu_read_lock();
-	net = maybe_get_net(dev_net(dev->netdev));
+	home = maybe_get_net(dev_net(dev->netdev));
 	rcu_read_unlock();
-	if (!net)
+	if (!home)
 		return -ENODEV;
-	err = sock_create_kern(net, family, SOCK_STREAM, IPPROTO_TCP, sock);
+	if (home == net)
+		err = __sock_create(home, family, SOCK_STREAM, IPPROTO_TCP, sock, 0);
 	if (!err)
 		srnic_sock_prepare(*sock);
-	put_net(net);
+	put_net(home);
 	return err;
 }
 
@@ -43,19 +49,12 @@ int srnic_sock_create(struct srnic_device *dev, int family, struct socket **sock
  * srnic_sock_prepare - settings every socket of a connection or listener gets
  * @sock: just created or accepted
  *
- * Segments go out at once (M-TCP-1). A kernel socket does not hold its
- * network namespace by itself: take the reference that a user's socket has,
- * since TCP timers may outlast everything else.
+ * Segments go out at once (M-TCP-1).
  */
 void srnic_sock_prepare(struct socket *sock)
 {
 	struct sock *sk = sock->sk;
 
-	if (!sk->sk_net_refcnt) {
-		sk->sk_net_refcnt = 1;
-		get_net_track(sock_net(sk), &sk->ns_tracker, GFP_KERNEL);
-		sock_inuse_add(sock_net(sk), 1);
-	}
 	tcp_sock_set_nodelay(sk);
 	sk->sk_allocation = GFP_KERNEL;
 }
@@ -68,7 +67,7 @@ void srnic_sock_prepare(struct socket *sock)
  */
 struct srnic_stream *srnic_stream_new(struct socket *sock)
 {
-	struct srnic_stream *stream = kzalloc(sizeof(*stream), GFP_KERNEL);
+	struct srnic_stream *stream = kzalloc(sizeof(*stream), GFP_KERNEL_ACCOUNT);
 
 	if (stream)
 		stream->sock = sock;

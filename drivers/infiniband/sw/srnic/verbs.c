@@ -715,6 +715,7 @@ const struct ib_device_ops srnic_dev_ops = {
 	.create_qp = srnic_create_qp,
 	.create_srq = srnic_create_srq,
 	.dealloc_driver = srnic_dealloc_driver,
+	.enable_driver = srnic_enable_driver,
 	.dealloc_mw = srnic_dealloc_mw,
 	.dealloc_pd = srnic_dealloc_pd,
 	.dealloc_ucontext = srnic_dealloc_ucontext,

@@ -40,6 +40,74 @@ log_quiet() {
 	dmesg | tail -n +$((before + 1)) | { ! grep -iE 'alloc|oom|out of memory'; }
 }
 
+as() { ip netns exec "$CLI_NS" setpriv --reuid "$1" --regid "$1" --clear-groups "${@:2}"; }
+
+# connects PID-FILE USER PORT N WANT...: USER makes N connections to itself, which stay
+connects() {
+	local out=$1 user=$2 port=$3 n=$4
+	shift 4
+	MANY_STAYS=1 as "$user" "$BIN/many" self "$CLI4" "$port" "$n" >"$tmp/$out" 2>&1 &
+	pids="$pids $!"
+	within 200 grep -q connected "$tmp/$out" || { cat "$tmp/$out"; return 1; }
+	[ "$(xargs <"$tmp/$out")" = "$*" ] || { echo "user $user: $(cat "$tmp/$out"), not $*"; return 1; }
+}
+
+# counter NAME
+counter() { cat "/sys/class/infiniband/$CLI_DEV/ports/1/hw_counters/$1"; }
+
+gone() {
+	# shellcheck disable=SC2086 # words
+	kill $pids 2>/dev/null
+	wait $pids 2>/dev/null
+	pids=''
+	within 60 eval '! rdma resource show qp | grep -q "comm many"'
+}
+
+# Two QPs for each connection to oneself: one more pair has no place. With an odd bound
+# it is the accept that is refused, else the connect.
+bounded() {
+	local share pids='' rc=0
+	share=$(cat "/sys/class/infiniband/$CLI_DEV/policy/max_user_qps")
+	echo "$1" >"/sys/class/infiniband/$CLI_DEV/policy/max_user_qps"
+	refused=$(counter conn_user_limit)
+	connects first 65534 7330 "$1" connected $(($1 / 2)) EDQUOT || rc=1
+	[ $(($(counter conn_user_limit) - refused)) = 1 ] || { echo "conn_user_limit"; rc=1; }
+	# who has some has no more in another process, others have their own
+	connects second 65534 7331 "$1" connected 0 EDQUOT || [ $(($1 % 2)) = 1 ] || rc=1
+	connects other 65533 7332 2 connected 2 || rc=1
+	connects root 0 7333 $(($1 + 2)) connected $(($1 + 2)) || rc=1
+	gone
+	# and all of them again
+	connects again 65534 7334 $(($1 / 2)) connected $(($1 / 2)) || rc=1
+	gone
+	echo "$share" >"/sys/class/infiniband/$CLI_DEV/policy/max_user_qps"
+	return $rc
+}
+
+# As many as the default allows; then the threads of another user
+others_fork() {
+	local share pids='' rc=0
+	share=$(cat "/sys/class/infiniband/$CLI_DEV/policy/max_user_qps")
+	connects first 65534 7335 65536 connected $((share / 2)) EDQUOT || rc=1
+	as 65533 "$BIN/many" fork 500 || rc=1
+	gone
+	return $rc
+}
+
+owner_of() {	# PORT: the user ids that ss knows of sockets at this port; root is not named
+	ip netns exec "$CLI_NS" ss -Htane "( sport = :$1 or dport = :$1 )" | tee "$tmp/ss" |
+		grep -o 'uid:[0-9]*' | sort | uniq -c | xargs
+}
+
+# A listener, and both ends of two connections
+owners() {
+	local pids='' rc=0
+	connects first 65534 7336 2 connected 2 || rc=1
+	[ "$(owner_of 7336)" = "5 uid:65534" ] || { owner_of 7336; cat "$tmp/ss"; rc=1; }
+	gone
+	return $rc
+}
+
 one_host
 mkdir "$root" && mount -t cgroup2 none "$root" || bail "no control groups"
 # one by one: a kernel without one of them refuses them all
@@ -51,6 +119,11 @@ t "rings are charged to their user" in_group memory.max=max -- charged
 t "too much memory is an error" log_quiet in_group memory.max=$((26 << 20)) -- too-much
 t "too many objects are an error" in_group "rdma.max=$CLI_DEV hca_object=8" -- objects
 t "rings begin with zeros" on_cli "$BIN/limits" "$CLI4" zeroed
+
+t "a user has so many connected QPs, and no more" bounded 8
+t "the bound counts QPs that accept" bounded 9
+t "sockets belong to the user who connects or listens" owners
+t -l 300 "a user with all the connections there can be leaves others able to fork" others_fork
 
 umount "$root"
 teardown_hosts

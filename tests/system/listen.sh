@@ -27,7 +27,7 @@ time.sleep(1000)' "${@:2}" &
 	within 10 pid_listens $tcp "$2" || { echo "no TCP server"; return 1; }
 }
 
-no_tcp_server() { kill $tcp; wait $tcp 2>/dev/null; }
+no_tcp_server() { kill $tcp; wait $tcp 2>/dev/null || :; }
 
 # listener NETNS ARGUMENT...: rping -s there, whether it has a socket or not; $rping is
 # its pid
@@ -37,7 +37,7 @@ listener() {
 	within 10 eval 'rdma resource show cm_id | grep -q "LISTEN.* pid $rping "'
 }
 
-no_listener() { kill $rping; wait $rping 2>/dev/null; }
+no_listener() { kill $rping; wait $rping 2>/dev/null || :; }
 
 listens_in() {	# NETNS PORT
 	ip netns exec "$1" grep -qE "^ *[0-9]+: [0-9A-F]+:$(printf %04X "$2") [0-9A-F]+:0000 0A " \
@@ -91,9 +91,9 @@ added_while_taken() {
 	rdma link delete sr1 && listener h1 -p $PORT && tcp_server h1 $PORT || return
 	ip netns exec h1 rdma link add sr1 type srnic netdev v1 && within 10 port_is_active sr1 ||
 		return
-	[ "$(waits sr1)" = 1 ] || { echo "listen_waits $(waits sr1)"; return 1; }
 	# rdma_cm knows the device
 	pair 7301 rping -s -a "$SRV4" -p 7301 -C 5 -- rping -c -a "$SRV4" -p 7301 -C 5 || return
+	[ "$(waits sr1)" = 1 ] || { echo "listen_waits $(waits sr1)"; return 1; }
 	# and the listener has its port as soon as that is free
 	no_tcp_server
 	within 5 listens_in h1 $PORT && ping_to h2 "$CLI4" $PORT && no_listener

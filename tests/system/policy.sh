@@ -45,6 +45,15 @@ all_defaults() {	# DEVICE
 	has "$1" rtr "write read send" && return $rc
 }
 
+# The two threads of each take an eighth of those that the host can have. The kernel
+# counted its memory when it booted, and has a little more by now.
+a_users_share() {
+	local max
+	max=$(cat /proc/sys/kernel/threads-max)
+	echo "$share of $max threads"
+	[ $((share * 2 * 8)) -ge $((max - 256)) ] && [ $((share * 2 * 8)) -le $((max + max / 10)) ]
+}
+
 reset_policy() {
 	# shellcheck disable=SC2086 # words
 	set_policy "$1" $defaults && set_policy "$1" "rtr=write read send"
@@ -58,6 +67,7 @@ files() {	# DEVICE
 		644 root ./keepalive
 		644 root ./markers
 		644 root ./max_fpdu
+		644 root ./max_user_qps
 		644 root ./mpa_revision
 		644 root ./p2p
 		644 root ./reply_timeout
@@ -98,6 +108,8 @@ good_values() {
 		takes ${v}_timeout 1 && takes ${v}_timeout 3600 && takes ${v}_timeout 030 30 || rc=1
 	done
 	for v in 0 1 7200; do takes keepalive $v || rc=1; done
+	for v in 0 1 65536; do takes max_user_qps $v || rc=1; done
+	set_policy sr1 max_user_qps="$share" || rc=1
 	for v in write read send 'read write' 'send read write' 'write send'; do
 		takes rtr "$v" || rc=1
 	done
@@ -117,6 +129,7 @@ bad_values() {
 		for v in '' 0 3601 -1 1.5 4294967297; do refuses ${n}_timeout "$v" || rc=1; done
 	done
 	for v in '' 7201 -1 x; do refuses keepalive "$v" || rc=1; done
+	for v in '' 65537 -1 x; do refuses max_user_qps "$v" || rc=1; done
 	for v in '' ' ' none 'read,write' 'write write' 'read send read' 'write  read' \
 		 'write read send write' "$(printf '%5000s' x)"; do
 		refuses rtr "$v" || rc=1
@@ -228,8 +241,10 @@ with_loss() {	# COMMAND...
 }
 
 two_hosts 1500
+share=$(cat /sys/class/infiniband/sr1/policy/max_user_qps)
 t "each attribute is a file" files sr1
 t "a device has the default values" all_defaults sr1
+t "connections of one user take an eighth of the threads by default" a_users_share
 t "good values are accepted" good_values
 t "bad values are refused: EINVAL" bad_values
 t "root without CAP_NET_ADMIN cannot write" not_permitted setpriv --inh-caps -net_admin --bounding-set -net_admin

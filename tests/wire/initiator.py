@@ -208,9 +208,11 @@ def reject_depths(su):
 def snapshot(su):
     """What is written is for connections that begin later."""
     s = su.call()
-    su.roles.quiet(0.2)				# until it is taken from TCP
+    frame = start_frame(REQ_KEY, 0, 2, b"", enhanced())
+    s.raw(frame[:1])
+    su.roles.quiet(0.2)				# TCP hands it over with its first octet
     su.set(crc="off")
-    s.raw(start_frame(REQ_KEY, 0, 2, b"", enhanced()))
+    s.raw(frame[1:])
     rep = accepted(su, s)
     expect(rep.flags & MPA_C, "an old connection has the new policy")
     s = request(su, flags=0)

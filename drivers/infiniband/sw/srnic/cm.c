@@ -348,11 +348,34 @@ static void srnic_ep_qp_abort(void *priv)
 	srnic_ep_tell(priv, SRNIC_EPF_ABORT);
 }
 
+/* A kernel consumer's QP counts against nobody. */
+static int ep_charge(struct srnic_ep *ep, const struct srnic_qp *qp)
+{
+	int err;
+
+	if (qp->kernel)
+		return 0;
+	ep->user_key = srnic_user_key();
+	err = srnic_user_charge(ep->user_key, ep->policy.max_user_qps);
+	ep->user_charged = !err;
+	if (err == -EDQUOT)
+		srnic_count(ep->dev, SRNIC_CNT_CONN_USER_LIMIT);
+	return err;
+}
+
+static void ep_uncharge(struct srnic_ep *ep)
+{
+	if (ep->user_charged)
+		srnic_user_uncharge(ep->user_key);
+	ep->user_charged = false;
+}
+
 /* The claim is over: its reference goes. */
 static void srnic_ep_qp_closed(void *priv, int err)
 {
 	struct srnic_ep *ep = priv;
 
+	ep_uncharge(ep);
 	ep->close_err = err;
 	srnic_ep_tell(ep, SRNIC_EPF_GONE);
 	srnic_ep_put(ep);
@@ -368,7 +391,10 @@ static const struct srnic_llp_ops srnic_ep_llp_ops = {
  * @ep: without a QP; locked
  * @qpn: which
  *
- * Return: 0; -EINVAL or -EBUSY, see srnic_qp_claim().
+ * Called by the task that connects or accepts, which is charged for it.
+ *
+ * Return: 0; -EINVAL or -EBUSY, see srnic_qp_claim(); -EDQUOT if the user has as many
+ * connected QPs as may be; -ENOMEM.
  */
 int srnic_ep_claim(struct srnic_ep *ep, u32 qpn)
 {
@@ -377,16 +403,23 @@ int srnic_ep_claim(struct srnic_ep *ep, u32 qpn)
 
 	if (!qp)
 		return -EINVAL;
+	err = ep_charge(ep, qp);
+	if (err)
+		goto put_qp;
 	kref_get(&ep->ref);
 	err = srnic_qp_claim(qp, &srnic_ep_llp_ops, ep);
-	if (err) {
-		srnic_ep_put(ep);
-		srnic_qp_put(qp);
-		return err;
-	}
+	if (err)
+		goto uncharge;
 	ep->qp = qp;
 	ep->qpn = qpn;
 	return 0;
+
+uncharge:
+	srnic_ep_put(ep);
+	ep_uncharge(ep);
+put_qp:
+	srnic_qp_put(qp);
+	return err;
 }
 
 /**
@@ -398,6 +431,7 @@ void srnic_ep_unclaim(struct srnic_ep *ep)
 	srnic_qp_unclaim(ep->qp, ep);
 	srnic_qp_put(ep->qp);
 	ep->qp = NULL;
+	ep_uncharge(ep);
 	srnic_ep_put(ep);
 }
 
@@ -535,7 +569,8 @@ static int passive_accept(struct srnic_ep *ep, struct iw_cm_id *id,
  * @param: the QP, depths and private data
  *
  * Return: 0, and ESTABLISHED was sent; -ECONNRESET if the peer, the time for a
- * verdict or the device is gone; -EINVAL for a bad QP, a QP not idle, or too much
+ * verdict or the device is gone; -EDQUOT if the user has as many connected QPs
+ * as may be; -EINVAL for a bad QP, a QP not idle, or too much
  * private data; -EBUSY for a QP that connects already; another errno of
  * srnic_qp_attach(). On error the connection is refused or closed and no
  * event was or will be sent.

@@ -2,10 +2,11 @@
 /*
  * Connections: listeners, and inbound connections up to the CONNECT_REQUEST.
  *
- * A connection is half-open from TCP's accept until its request was given to
- * iwcm, or it is closed. Half-open connections have a bounded number of places
- * at their listener; when all are taken TCP's own queue holds the next ones,
- * and the oldest gives way as soon as it had a second to send its Request. So
+ * TCP gives us a connection with its first octets, or after a second without any: in
+ * MPA the initiator speaks first. It is half-open from then until its request was
+ * given to iwcm, or it is closed. Half-open connections have a bounded number of
+ * places at their listener; when all are taken TCP's own queue holds the next ones,
+ * and the oldest gives way as soon as it had a moment to send its Request. So
  * silent peers cannot lock others out.
  */
 
@@ -337,7 +338,8 @@ static bool listener_is_stray(const struct srnic_ep *ep)
 	const struct sock *sk = ep->stream->sock->sk;
 
 	return !net_eq(sock_net(sk), dev_net(netdev)) ||
-	       (sk->sk_bound_dev_if && sk->sk_bound_dev_if != READ_ONCE(netdev->ifindex));
+	       (listener_is_wildcard(ep) &&
+		sk->sk_bound_dev_if != READ_ONCE(netdev->ifindex));
 }
 
 /*

@@ -13,7 +13,7 @@
 #include "qp.h"
 #include "srnic.h"
 #include "stream.h"
-#include "user.h"
+#include "cm_user.h"
 #include "wire/mpa.h"
 #include "wire/rdmap.h"
 
@@ -23,7 +23,7 @@
 /* For the port of a listener to become free: from one attempt to the next */
 #define SRNIC_CM_LISTEN_MS	(1 * MSEC_PER_SEC)
 /* A half-open connection this old gives way to a new one if all places are taken */
-#define SRNIC_CM_GRACE_MS	(1 * MSEC_PER_SEC)
+#define SRNIC_CM_GRACE_MS	100
 /* For the system to find memory for accept again */
 #define SRNIC_CM_RETRY_MS	100
 
@@ -129,6 +129,8 @@ struct srnic_ep {
 	struct iw_cm_id *cm_id;
 	struct srnic_qp *qp;
 	u32 qpn;			/* of @qp, also when it is let go */
+	u32 user_key;			/* whom the claim counts against */
+	bool user_charged;
 	bool mute;			/* iwcm takes no more events */
 	struct sockaddr_storage local;
 	struct sockaddr_storage remote;

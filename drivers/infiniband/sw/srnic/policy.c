@@ -13,6 +13,7 @@
 #include <linux/string.h>
 #include "policy.h"
 #include "srnic.h"
+#include "cm_user.h"
 
 /* A larger FPDU has a ULPDU of MPA_MAX_ULPDU with any number of markers */
 #define SRNIC_FPDU_MAX		65535U
@@ -238,6 +239,7 @@ POLICY_NUMBER(reply_timeout, reply_timeout, false, 1, SRNIC_TIMEOUT_MAX);
 POLICY_NUMBER(accept_timeout, accept_timeout, false, 1, SRNIC_TIMEOUT_MAX);
 POLICY_NUMBER(close_timeout, close_timeout, false, 1, SRNIC_TIMEOUT_MAX);
 POLICY_NUMBER(keepalive, keepalive, true, 1, SRNIC_KEEPALIVE_MAX);
+POLICY_NUMBER(max_user_qps, max_user_qps, true, 1, SRNIC_USER_MAX_QPS);
 
 static struct attribute *policy_attrs[] = {
 	&policy_crc.attr.attr,
@@ -252,6 +254,7 @@ static struct attribute *policy_attrs[] = {
 	&policy_accept_timeout.attr.attr,
 	&policy_close_timeout.attr.attr,
 	&policy_keepalive.attr.attr,
+	&policy_max_user_qps.attr.attr,
 	NULL
 };
 
@@ -302,6 +305,7 @@ void srnic_policy_init(struct srnic_policy_owner *owner)
 		.close_timeout = 5,
 		/* one small segment a minute; a dead peer is noticed in two */
 		.keepalive = 60,
+		.max_user_qps = srnic_user_max_default(),
 	};
 }
 

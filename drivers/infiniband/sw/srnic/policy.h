@@ -22,6 +22,7 @@
  *		   that lingers
  * @keepalive: idle time after which TCP asks whether the peer is still there; 0:
  *	       never
+ * @max_user_qps: connected QPs that one user may have; 0: as many as wanted
  */
 struct srnic_policy {
 	struct mpa_policy mpa;
@@ -32,6 +33,7 @@ struct srnic_policy {
 	u32 accept_timeout;
 	u32 close_timeout;
 	u32 keepalive;
+	u32 max_user_qps;
 };
 
 /**

@@ -64,6 +64,7 @@ enum srnic_counter {
 	SRNIC_CNT_CONN_REJECTED,
 	SRNIC_CNT_CONN_FAILED,		/* start-up failed: bad frame, time-out, reset */
 	SRNIC_CNT_CONN_DROPPED,		/* refused for lack of room: backlog, memory */
+	SRNIC_CNT_CONN_USER_LIMIT,	/* refused: the user has max_user_qps of them */
 	SRNIC_CNT_LISTEN_WAIT,		/* a listener has no socket yet: its port is taken */
 	SRNIC_CNT_CLOSE_GRACEFUL,
 	SRNIC_CNT_CLOSE_ABORTED,

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /* Who asks for a connection or a listener: in whose name work is done for it. */
-#ifndef SRNIC_USER_H
-#define SRNIC_USER_H
+#ifndef SRNIC_CM_USER_H
+#define SRNIC_CM_USER_H
 
 #include <linux/kref.h>
+#include <linux/types.h>
+
+/* More connected QPs of one user no policy allows */
+#define SRNIC_USER_MAX_QPS	65536
 
 struct cred;
 struct mem_cgroup;
@@ -35,5 +39,10 @@ void srnic_user_get(struct srnic_user *user);
 void srnic_user_put(struct srnic_user *user);
 void srnic_user_enter(const struct srnic_user *user, struct srnic_user_scope *scope);
 void srnic_user_leave(const struct srnic_user_scope *scope);
+
+u32 srnic_user_key(void);
+int srnic_user_charge(u32 key, u32 max);
+void srnic_user_uncharge(u32 key);
+u32 srnic_user_max_default(void);
 
 #endif

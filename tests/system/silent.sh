@@ -1,0 +1,118 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Peers that connect by TCP and say nothing: whom they keep out, and whom they keep
+# waiting when a device goes.
+
+. "$(dirname "$0")/lib.sh"
+
+[ "$SRNIC_TYPE" = srnic ] || skip_all "the type under test is $SRNIC_TYPE"
+[ -x "$BIN/many" ] || bail "no $BIN/many: make -C tests/system OUT=..."
+
+RATE=200	# silent connections a second
+
+# flood ADDR PORT: from the client, and each connection stays for as long as it can
+flood() {
+	ip netns exec "$CLI_NS" python3 -c '
+import resource, socket, sys, time
+resource.setrlimit(resource.RLIMIT_NOFILE, (60000, 60000))
+addr, port, rate = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+begin, socks = time.monotonic(), []
+while True:
+	while len(socks) < (time.monotonic() - begin) * rate:
+		s = socket.socket()
+		s.setblocking(False)
+		s.connect_ex((addr, port))
+		socks.append(s)
+	time.sleep(0.01)' "$1" "$2" $RATE 2>"$tmp/flood" &
+	flood=$!
+}
+
+# One after the other gets in, and soon, from the first second to one in which
+# connections that were silent from the beginning have long had their time.
+nobody_is_kept_out() {
+	local i start took worst=0 rc=0
+	serve 7310 rping -s -P -a "$SRV4" -p 7310 || return
+	flood "$SRV4" 7310
+	for i in $(seq 12); do
+		sleep 1
+		start=${EPOCHREALTIME/./}
+		on_cli timeout "$(slow 20)" rping -c -a "$SRV4" -p 7310 -C 1 || { rc=1; echo "client $i: no"; }
+		took=$(((${EPOCHREALTIME/./} - start) / 1000))
+		echo "client $i: $took ms"
+		[ $took -le $worst ] || worst=$took
+	done
+	kill -0 $flood || { echo "the flood is over:"; cat "$tmp/flood"; rc=1; }
+	kill $flood
+	wait $flood 2>/dev/null
+	stop_server >/dev/null
+	echo "worst: $worst ms"
+	[ $rc = 0 ] && [ $worst -le $((4000 * SRNIC_SLOW)) ]
+}
+
+# 100 of each: connecting to a TCP server that never answers, and connected to by
+# clients that never ask
+half_made() {
+	ip netns exec "$SRV_NS" python3 -c '
+import socket, time
+s = socket.socket()
+s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+s.bind(("0.0.0.0", 7320))
+s.listen(200)
+time.sleep(1000)' &
+	silent=$!
+	ip netns exec "$CLI_NS" rping -s -P -a "$CLI4" -p 7321 &>/dev/null &
+	listener=$!
+	within 20 pid_listens $silent 7320 && within 20 pid_listens $listener 7321 || return
+	ip netns exec "$CLI_NS" "$BIN/many" pending "$SRV4" 7320 100 >"$tmp/pending" 2>&1 &
+	pending=$!
+	ip netns exec "$SRV_NS" python3 -c '
+import socket, sys, time
+socks = [socket.create_connection((sys.argv[1], 7321)) for _ in range(100)]
+for s in socks:
+	s.sendall(b"MPA ID")
+time.sleep(1000)' "$CLI4" &
+	mute=$!
+	within 60 grep -q pending "$tmp/pending" || { cat "$tmp/pending"; return 1; }
+	sleep 1
+	kill -0 $mute
+}
+
+end_half_made() { kill -KILL $silent $listener $pending $mute 2>/dev/null; wait $silent $listener $pending $mute 2>/dev/null || :; }
+
+# gone_within MS COMMAND...: it ends the device of the client in this time
+gone_within() {
+	local limit=$(($1 * SRNIC_SLOW)) start=${EPOCHREALTIME/./} took rc=0
+	shift
+	timeout 100 "$@" && within 100 eval "[ ! -e /sys/class/infiniband/$CLI_DEV ]" || rc=1
+	took=$(((${EPOCHREALTIME/./} - start) / 1000))
+	echo "$*: $took ms"
+	[ $rc = 0 ] && [ $took -le $limit ]
+}
+
+link_goes() { half_made && gone_within 2000 rdma link delete "$CLI_DEV" && end_half_made; }
+module_goes() { half_made && gone_within 2000 rmmod srnic && end_half_made && modprobe srnic; }
+interface_goes() { half_made && gone_within 2000 ip -n "$CLI_NS" link del v1 && end_half_made; }
+
+# In an order in which rdma_cm, which waits for connections, hears of the end of a
+# device before ib_uverbs, which takes the QPs away from under them. Nothing can be
+# done about it where these are no modules.
+reorder_clients() {
+	modprobe -r srnic rdma_ucm && modprobe -r rdma_cm ib_uverbs && modprobe ib_uverbs &&
+		modprobe rdma_ucm && modprobe srnic
+}
+
+if lsmod | grep -q '^rdma_cm'; then
+	t "the clients of the RDMA core are in an order" reorder_clients
+fi
+two_hosts 1500
+t -l 120 "$RATE silent connections a second keep nobody out" nobody_is_kept_out
+t -l 150 "rdma link delete does not wait for 200 half-made connections" link_goes
+teardown_hosts
+two_hosts 1500
+t -l 150 "the end of an interface does not wait for 200 half-made connections" interface_goes
+teardown_hosts
+two_hosts 1500
+t -l 150 "rmmod does not wait for 200 half-made connections" module_goes
+teardown_hosts
+done_testing

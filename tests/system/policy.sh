@@ -35,7 +35,8 @@ has() {	# DEVICE NAME VALUE
 
 # Documentation/administration.rst has the same table.
 defaults='crc=required markers=off mpa_revision=2 p2p=on max_fpdu=0 connect_timeout=20
-	request_timeout=10 reply_timeout=30 accept_timeout=60 keepalive=60'
+	request_timeout=10 reply_timeout=30 accept_timeout=60 close_timeout=5
+	keepalive=60'
 
 all_defaults() {	# DEVICE
 	local pair rc=0
@@ -62,6 +63,7 @@ reset_policy() {
 files() {	# DEVICE
 	diff - <(cd "/sys/class/infiniband/$1/policy" && stat -c '%a %U %n' ./*) <<-END
 		644 root ./accept_timeout
+		644 root ./close_timeout
 		644 root ./connect_timeout
 		644 root ./crc
 		644 root ./keepalive
@@ -104,7 +106,7 @@ good_values() {
 	for v in on off; do takes markers $v && takes p2p $v || rc=1; done
 	for v in 1 2; do takes mpa_revision $v || rc=1; done
 	for v in 0 140 141 1460 65535; do takes max_fpdu $v || rc=1; done
-	for v in connect request reply accept; do
+	for v in connect request reply accept close; do
 		takes ${v}_timeout 1 && takes ${v}_timeout 3600 && takes ${v}_timeout 030 30 || rc=1
 	done
 	for v in 0 1 7200; do takes keepalive $v || rc=1; done
@@ -125,7 +127,7 @@ bad_values() {
 	done
 	for v in '' 0 3 -1 2.0 x; do refuses mpa_revision "$v" || rc=1; done
 	for v in '' 1 139 65536 4294967296 -1 0x400 1k; do refuses max_fpdu "$v" || rc=1; done
-	for n in connect request reply accept; do
+	for n in connect request reply accept close; do
 		for v in '' 0 3601 -1 1.5 4294967297; do refuses ${n}_timeout "$v" || rc=1; done
 	done
 	for v in '' 7201 -1 x; do refuses keepalive "$v" || rc=1; done

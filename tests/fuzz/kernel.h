@@ -33,6 +33,7 @@
 /* locks, counts, wake-ups */
 struct list_head { struct list_head *next, *prev; };
 struct delayed_work { int unused; };
+struct net;
 struct sockaddr_storage;
 typedef struct { int unused; } spinlock_t, wait_queue_head_t, netdevice_tracker;
 typedef struct { int v; } atomic_t;

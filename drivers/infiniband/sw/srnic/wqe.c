@@ -48,7 +48,7 @@ static u64 sge_total(const struct srnic_sge *sge, u32 n)
 static bool sqe_unused_clear(const struct sqe_rule *rule, const struct srnic_sqe *sqe)
 {
 	u64 set = 0;
-	int i;
+	u32 i;
 
 	if (!rule->remote)
 		set |= sqe->remote_addr;

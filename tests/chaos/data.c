@@ -385,7 +385,7 @@ static void recv_completion(struct conn *c, const struct ibv_wc *wc, const uint8
 static struct conn *conn_by_qpn(uint32_t qpn)
 {
 	for (uint32_t i = 0; i < CONNS; i++)
-		if (t.conn[i].qp && t.conn[i].qp->qp_num == qpn)
+		if (t.conn[i].j->qpn == qpn)
 			return &t.conn[i];
 	violation("a completion of QP %u, which is gone", qpn);
 }
@@ -405,7 +405,7 @@ static void completion(const struct ibv_wc *wc)
 		uint64_t seq = WR_SEQ(wc->wr_id);
 
 		c = &t.conn[WR_CONN(wc->wr_id) % CONNS];
-		if (!c->qp || c->gen != WR_GEN(wc->wr_id) || wc->qp_num != c->qp->qp_num)
+		if (c->gen != WR_GEN(wc->wr_id) || wc->qp_num != c->j->qpn)
 			violation("connection %u: a completion of QP %u, which is gone",
 				  c->index, wc->qp_num);
 		if (!(wc->wr_id & WR_RECV)) {
@@ -448,7 +448,7 @@ void poll_cqs(void)
 	if (t.cq)
 		poll_cq(t.cq);
 	for (uint32_t i = 0; i < CONNS; i++)
-		if (t.conn[i].qp && t.conn[i].own_cq && !t.conn[i].overflow)
+		if (t.conn[i].j->qpn && t.conn[i].own_cq && !t.conn[i].overflow)
 			poll_cq(t.conn[i].scq);
 }
 

@@ -233,9 +233,25 @@ int conn_make(struct conn *c, struct rdma_cm_id *id)
 	return c->use_srq ? 0 : conn_post_recvs(c);
 }
 
-/* Destroys the QP with what is posted, of which nothing is told. */
+/* A window that is bound goes first: it would hold the QP */
+static void destroy_qp(struct conn *c)
+{
+	if (c->mw)
+		until_done(ibv_dealloc_mw(c->mw), "ibv_dealloc_mw");
+	c->mw = NULL;
+	if (!c->qp)
+		return;
+	until_done(ibv_destroy_qp(c->qp), "ibv_destroy_qp");
+	c->id->qp = NULL;
+	c->qp = NULL;
+}
+
+/* Destroys the QP with what is posted, of which only what was received can still be told. */
 void conn_purge(struct conn *c)
 {
+	c->j->state = CONN_DRAINING;
+	destroy_qp(c);
+	poll_cqs();
 	wrs_purged(c->j);
 	conn_unmake(c);
 }
@@ -250,12 +266,7 @@ void conn_unmake(struct conn *c)
 	c->j->sq_open = c->j->rq_open = 0;
 	c->j->sq_next = c->j->rq_next = 0;
 	step(0);
-	if (c->mw)
-		until_done(ibv_dealloc_mw(c->mw), "ibv_dealloc_mw");
-	if (c->qp) {
-		until_done(ibv_destroy_qp(c->qp), "ibv_destroy_qp");
-		c->id->qp = NULL;
-	}
+	destroy_qp(c);
 	if (c->own_cq && c->scq) {
 		struct ibv_wc wc;
 

@@ -502,6 +502,47 @@ static void case_destroy(void)
 	}
 }
 
+/*
+ * QP-30: a message that was received can be polled when its QP is gone, like one
+ * of a connection whose end was heard of first. Flushes and Sends go with the QP.
+ */
+static void case_unread(void)
+{
+	enum { MESSAGES = 3 };
+	struct ibv_sge sge;
+	struct ibv_cq *cq;
+	struct pair p;
+	void *context;
+
+	pair_open(&p);
+	for (int i = 0; i < MESSAGES + 2; i++)
+		must_recv(&p.b, 10 + i, 64 * i, 64);
+	for (int i = 0; i < MESSAGES; i++) {
+		require(!ibv_req_notify_cq(p.b.rcq, 0), "%s", strerror(errno));
+		sge = sge_of(&p.a, 0, 8 + i);
+		require(!post_wr(&p.a, IBV_WR_SEND, i, &sge, 1, IBV_SEND_SIGNALED, 0, 0), "post");
+		expect_wc(p.a.scq, i, IBV_WC_SUCCESS, "send");
+		require(!ibv_get_cq_event(p.b.rch, &cq, &context), "%s", strerror(errno));
+		ibv_ack_cq_events(cq, 1);
+	}
+	sge = sge_of(&p.b, 0, 8);
+	require(!post_wr(&p.b, IBV_WR_SEND, 99, &sge, 1, IBV_SEND_SIGNALED, 0, 0), "post");
+	require(!modify(&p.b, IBV_QPS_ERR), "Modify to Error");
+	usleep(100000);
+	require(!ibv_destroy_qp(p.b.qp), "%s", strerror(errno));
+	p.b.id->qp = NULL;
+	p.b.qp = NULL;
+	for (int i = 0; i < MESSAGES; i++) {
+		struct ibv_wc wc = expect_wc(p.b.rcq, 10 + i, IBV_WC_SUCCESS, "after destroy");
+
+		require(wc.opcode == IBV_WC_RECV && wc.byte_len == 8U + i, "message %d: %u bytes",
+			i, wc.byte_len);
+	}
+	expect_no_wc(p.b.rcq, 20, "flushed receives");
+	expect_no_wc(p.b.scq, 20, "sends");
+	pair_close(&p);
+}
+
 static const struct test_case cases[] = {
 	{ "reuse", case_reuse, "one connection after another, each cause of an end, its events" },
 	{ "modify", case_modify, "what Modify refuses, and what it does" },
@@ -510,6 +551,7 @@ static const struct test_case cases[] = {
 	{ "query", case_query, "Query tells what Create made" },
 	{ "access", case_access, "a QP's own remote rights, set in Idle and in RTS" },
 	{ "destroy", case_destroy, "destruction in each state" },
+	{ "unread", case_unread, "messages that were received outlive their QP" },
 	{ "terminate", case_terminate, "the last Terminate, as the driver's method tells it" },
 };
 

@@ -304,6 +304,9 @@ static void srnic_fill_wc(struct ibv_wc *wc, const struct srnic_cqe *cqe)
 		wc->imm_data = (__force __be32)cqe->data;
 }
 
+/* What the provider notes in a completion that waits: its QP is gone */
+#define SRNIC_CQE_DISOWNED	(1U << 31)
+
 /*
  * What n completions of a queue cover, the newest of which is cqe, may be posted
  * to again: slots, or as many WQEs of an SRQ. The CQ's consumer index is behind
@@ -313,8 +316,10 @@ static void srnic_fill_wc(struct ibv_wc *wc, const struct srnic_cqe *cqe)
 static void srnic_retire(struct srnic_ctx *ctx, const struct srnic_cqe *cqe,
 			 uint32_t n)
 {
-	struct srnic_qp *qp = srnic_qpn_find(ctx, cqe->qpn);
+	struct srnic_qp *qp = NULL;
 
+	if (!(cqe->flags & SRNIC_CQE_DISOWNED))
+		qp = srnic_qpn_find(ctx, cqe->qpn);
 	if (!qp)
 		return;
 	if (qp->srq && (cqe->flags & SRNIC_CQE_RQ))
@@ -424,6 +429,7 @@ int srnic_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
  * @cq: CQ
  * @qpn: of a QP that the kernel adds no completions of, and that
  *       srnic_qpn_find() still finds
+ * @keep_received: leave those of messages that were received
  *
  * What they cover may be posted to again, as if they had been polled. The others
  * move up towards the producer, in their order, so that the space is free again
@@ -432,7 +438,7 @@ int srnic_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
  *
  * Any thread.
  */
-void srnic_cq_purge(struct srnic_cq *cq, uint32_t qpn)
+void srnic_cq_purge(struct srnic_cq *cq, uint32_t qpn, bool keep_received)
 {
 	struct srnic_ctx *ctx = to_srnic_ctx(cq->vcq.cq.context);
 	struct {
@@ -448,17 +454,20 @@ void srnic_cq_purge(struct srnic_cq *cq, uint32_t qpn)
 		goto unlock;
 
 	for (to = from; from != cq->tail;) {
-		const struct srnic_cqe *cqe =
-			srnic_ring_entry(&cq->ring, --from);
+		struct srnic_cqe *cqe = srnic_ring_entry(&cq->ring, --from);
 
-		if (cqe->qpn == qpn) {
+		/* a number may be used again while completions of the old QP wait */
+		if (cqe->qpn == qpn && !(cqe->flags & SRNIC_CQE_DISOWNED)) {
 			rq = !!(cqe->flags & SRNIC_CQE_RQ);
 			if (!out[rq].n++)
 				out[rq].newest = *cqe;
-		} else if (--to != from) {
+			if (!keep_received || !rq || cqe->status != IBV_WC_SUCCESS)
+				continue;
+			cqe->flags |= SRNIC_CQE_DISOWNED;
+		}
+		if (--to != from)
 			memcpy(srnic_ring_entry(&cq->ring, to), cqe,
 			       sizeof(*cqe));
-		}
 	}
 
 	cq->tail = to;

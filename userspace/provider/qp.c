@@ -136,11 +136,12 @@ static void srnic_wq_uninit(struct srnic_wq *wq)
 }
 
 /* Of a QP that the kernel adds no completions of */
-static void srnic_qp_purge(const struct ibv_qp *ibqp)
+static void srnic_qp_purge(const struct ibv_qp *ibqp, bool keep_received)
 {
-	srnic_cq_purge(to_srnic_cq(ibqp->send_cq), ibqp->qp_num);
+	srnic_cq_purge(to_srnic_cq(ibqp->send_cq), ibqp->qp_num, keep_received);
 	if (ibqp->recv_cq != ibqp->send_cq)
-		srnic_cq_purge(to_srnic_cq(ibqp->recv_cq), ibqp->qp_num);
+		srnic_cq_purge(to_srnic_cq(ibqp->recv_cq), ibqp->qp_num,
+			       keep_received);
 }
 
 /* Slots of a queue at rest that no completion will ever cover. */
@@ -349,7 +350,7 @@ int srnic_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 	if (!(attr_mask & IBV_QP_STATE))
 		return 0;
 	if (attr->qp_state == IBV_QPS_RESET)
-		srnic_qp_purge(ibqp);
+		srnic_qp_purge(ibqp, false);
 	if (attr->qp_state == IBV_QPS_RESET || attr->qp_state == IBV_QPS_INIT) {
 		srnic_wq_reclaim(&qp->sq, ibqp->send_cq);
 		srnic_wq_reclaim(&qp->rq, ibqp->recv_cq);
@@ -361,7 +362,9 @@ int srnic_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
  * srnic_destroy_qp - ibv_destroy_qp()
  * @ibqp: QP that no other thread uses any more (its CQs may be in use)
  *
- * Its completions that were not polled are gone afterwards.
+ * Messages that were received can still be polled (RDMAC verbs 6.1.4): a program
+ * that hears of the end of a connection first must not lose what came before it.
+ * Its other completions that were not polled are gone afterwards.
  *
  * Return: 0, or an errno and the QP is as it was.
  */
@@ -376,7 +379,7 @@ int srnic_destroy_qp(struct ibv_qp *ibqp)
 		return ret;
 
 	/* From here on the kernel adds no completion of this QP. */
-	srnic_qp_purge(ibqp);
+	srnic_qp_purge(ibqp, true);
 	srnic_qpn_remove(ctx, ibqp->qp_num);
 	srnic_doorbell_clear(qp);
 

@@ -40,13 +40,14 @@ log_quiet() {
 	dmesg | tail -n +$((before + 1)) | { ! grep -iE 'alloc|oom|out of memory'; }
 }
 
-as() { ip netns exec "$CLI_NS" setpriv --reuid "$1" --regid "$1" --clear-groups "${@:2}"; }
+# To be called in a subshell, which becomes the program, so that its process id is that
+as() { exec ip netns exec "$CLI_NS" setpriv --reuid "$1" --regid "$1" --clear-groups "${@:2}"; }
 
 # connects PID-FILE USER PORT N WANT...: USER makes N connections to itself, which stay
 connects() {
 	local out=$1 user=$2 port=$3 n=$4
 	shift 4
-	MANY_STAYS=1 as "$user" "$BIN/many" self "$CLI4" "$port" "$n" >"$tmp/$out" 2>&1 &
+	(MANY_STAYS=1 as "$user" "$BIN/many" self "$CLI4" "$port" "$n") >"$tmp/$out" 2>&1 &
 	pids="$pids $!"
 	within 200 grep -q connected "$tmp/$out" || { cat "$tmp/$out"; return 1; }
 	[ "$(xargs <"$tmp/$out")" = "$*" ] || { echo "user $user: $(cat "$tmp/$out"), not $*"; return 1; }
@@ -89,7 +90,7 @@ others_fork() {
 	local share pids='' rc=0
 	share=$(cat "/sys/class/infiniband/$CLI_DEV/policy/max_user_qps")
 	connects first 65534 7335 65536 connected $((share / 2)) EDQUOT || rc=1
-	as 65533 "$BIN/many" fork 500 || rc=1
+	(as 65533 "$BIN/many" fork 500) || rc=1
 	gone
 	return $rc
 }

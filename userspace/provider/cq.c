@@ -305,7 +305,7 @@ static void srnic_fill_wc(struct ibv_wc *wc, const struct srnic_cqe *cqe)
 }
 
 /* What the provider notes in a completion that waits: its QP is gone */
-#define SRNIC_CQE_DISOWNED	(1U << 31)
+#define SRNIC_CQE_DISOWNED	0x80000000U
 
 /*
  * What n completions of a queue cover, the newest of which is cqe, may be posted

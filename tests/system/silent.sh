@@ -96,14 +96,14 @@ interface_goes() { half_made && gone_within 2000 ip -n "$CLI_NS" link del v1 && 
 
 # In an order in which rdma_cm, which waits for connections, hears of the end of a
 # device before ib_uverbs, which takes the QPs away from under them. Nothing can be
-# done about it where these are no modules.
+# done about it where these are no modules, or where a test before has left users of them.
 reorder_clients() {
-	modprobe -r srnic rdma_ucm && modprobe -r rdma_cm ib_uverbs && modprobe ib_uverbs &&
-		modprobe rdma_ucm && modprobe srnic
+	modprobe -r srnic rdma_ucm && modprobe -r rdma_cm ib_uverbs
+	modprobe ib_uverbs && modprobe rdma_ucm && modprobe srnic
 }
 
 if lsmod | grep -q '^rdma_cm'; then
-	t "the clients of the RDMA core are in an order" reorder_clients
+	reorder_clients 2>&1 | diag
 fi
 two_hosts 1500
 t -l 120 "$RATE silent connections a second keep nobody out" nobody_is_kept_out

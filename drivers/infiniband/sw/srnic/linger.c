@@ -106,11 +106,12 @@ static void linger_note(const struct srnic_stream *stream, const char *end)
  * The time is over. What TCP has taken it goes on to deliver by itself, within
  * its own limits for sockets without an owner. A peer that has acknowledged
  * everything and still holds its side open is reset, as is one that let no room
- * for the last of the words.
+ * for the last of the words, or has acknowledged nothing all the time.
  */
 static void linger_overdue(struct srnic_stream *stream)
 {
-	bool goes_on = stream->fin && srnic_stream_unacked(stream);
+	bool goes_on = stream->fin && srnic_stream_unacked(stream) &&
+		       srnic_stream_acked(stream) != stream->acked;
 
 	linger_note(stream, goes_on ? "left to TCP" : "reset");
 	if (!goes_on)
@@ -181,6 +182,7 @@ void srnic_linger(struct srnic_device *dev, struct srnic_stream *stream,
 	if (words)
 		stream->words = *words;
 	stream->deadline = jiffies + bound;
+	stream->acked = srnic_stream_acked(stream);
 	INIT_DELAYED_WORK(&stream->linger, linger_run);
 	/* a callback may queue the work at once; its end waits for the lock */
 	spin_lock(&linger_lock);

@@ -428,6 +428,17 @@ bool srnic_stream_unacked(const struct srnic_stream *stream)
 }
 
 /**
+ * srnic_stream_acked - how far the peer has acknowledged, to be compared with another time
+ * @stream: any state
+ *
+ * Any context. Return: a sequence number.
+ */
+u32 srnic_stream_acked(const struct srnic_stream *stream)
+{
+	return READ_ONCE(tcp_sk(stream->sock->sk)->snd_una);
+}
+
+/**
  * srnic_stream_names - both addresses, for a trace
  * @stream: was connected once
  * @local: set, all zero if not known

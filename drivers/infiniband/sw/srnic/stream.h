@@ -41,6 +41,7 @@ struct srnic_stream_ops {
  * @linger: runs a stream that lingers; this field and the next are linger.c's
  * @lingering: in the list of those that do
  * @deadline: jiffies; the end of it
+ * @acked: srnic_stream_acked() at the beginning
  * @words: what is still to be handed to TCP
  * @fin: FIN is handed to TCP
  * @hurry: the end is now
@@ -56,6 +57,7 @@ struct srnic_stream {
 	struct delayed_work linger;
 	struct list_head lingering;
 	unsigned long deadline;
+	u32 acked;
 	struct srnic_words words;
 	bool fin;
 	bool hurry;
@@ -90,6 +92,7 @@ int srnic_stream_read(struct srnic_stream *stream, srnic_stream_actor actor,
 		      void *ctx, size_t budget);
 enum srnic_stream_state srnic_stream_state(const struct srnic_stream *stream);
 bool srnic_stream_unacked(const struct srnic_stream *stream);
+u32 srnic_stream_acked(const struct srnic_stream *stream);
 void srnic_stream_names(const struct srnic_stream *stream, struct sockaddr_storage *local,
 			struct sockaddr_storage *remote);
 u32 srnic_stream_emss(const struct srnic_stream *stream);

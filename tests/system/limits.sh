@@ -32,6 +32,39 @@ in_group() {
 	return $rc
 }
 
+# in_connections N PORT: a program in the group $group makes N connections to itself
+in_connections() {
+	# shellcheck disable=SC2016 # of the other shell
+	MANY_STAYS=1 bash -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$group" \
+		ip netns exec "$CLI_NS" "$BIN/many" self "$CLI4" "$2" "$1" >"$tmp/group$1" 2>&1 &
+	pids="$pids $!"
+	within 100 grep -q "connected $1" "$tmp/group$1" || { cat "$tmp/group$1"; return 1; }
+}
+
+# What the kernel holds for the group, in KiB, when its connections are idle
+idle_kernel_memory() {
+	sleep 3
+	awk '$1 == "kernel" { print int($2 / 1024) }' "$group/memory.stat"
+}
+
+# Some 25 KiB for each end of an idle connection; 128 KiB more until it has been idle for a
+# second.
+connections_are_charged() {
+	local group=$root/connections pids='' rc=0 few many end peak
+	mkdir "$group" || return
+	in_connections 4 7337 || rc=1
+	few=$(idle_kernel_memory)
+	in_connections 16 7338 || rc=1
+	many=$(idle_kernel_memory)
+	end=$(((many - few) / 32))
+	peak=$((($(cat "$group/memory.peak") - $(cat "$group/memory.current")) / 1024))
+	echo "idle: $few KiB, $many KiB, each end $end KiB; at times $peak KiB more than now"
+	[ "$end" -ge 8 ] && [ "$end" -le 64 ] && [ "$peak" -ge 1024 ] || rc=1
+	gone
+	within 10 rmdir "$group" || rc=1
+	return $rc
+}
+
 # Nothing may be said about it in the log either: any user can ask for too much.
 log_quiet() {
 	local before
@@ -117,6 +150,7 @@ for c in memory rdma; do
 done
 
 t "rings are charged to their user" in_group memory.max=max -- charged
+t "connections are charged to their user" connections_are_charged
 t "too much memory is an error" log_quiet in_group memory.max=$((26 << 20)) -- too-much
 t "too many objects are an error" in_group "rdma.max=$CLI_DEV hca_object=8" -- objects
 t "rings begin with zeros" on_cli "$BIN/limits" "$CLI4" zeroed

@@ -47,6 +47,7 @@ enum srnic_counter {
 	SRNIC_CNT_TX_FPDU,
 	SRNIC_CNT_TX_BYTES,
 	SRNIC_CNT_TX_SENDMSG,
+	SRNIC_CNT_TX_NO_MEMORY,		/* a QP with something to send waited for memory */
 	SRNIC_CNT_RX_FPDU,
 	SRNIC_CNT_RX_BYTES,
 	SRNIC_CNT_TX_TERMINATE,

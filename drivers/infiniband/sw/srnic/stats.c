@@ -8,6 +8,7 @@ static const struct rdma_stat_desc descs[] = {
 	[SRNIC_CNT_TX_FPDU].name		= "tx_fpdus",
 	[SRNIC_CNT_TX_BYTES].name		= "tx_bytes",
 	[SRNIC_CNT_TX_SENDMSG].name		= "tx_sendmsg_calls",
+	[SRNIC_CNT_TX_NO_MEMORY].name		= "tx_no_memory",
 	[SRNIC_CNT_RX_FPDU].name		= "rx_fpdus",
 	[SRNIC_CNT_RX_BYTES].name		= "rx_bytes",
 	[SRNIC_CNT_TX_TERMINATE].name		= "tx_terminates",

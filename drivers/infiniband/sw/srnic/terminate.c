@@ -151,7 +151,7 @@ bool srnic_qp_leave(struct srnic_qp *qp, enum srnic_qp_state next,
  * What was staged goes first: those FPDUs may be partly on the wire (X-6). What TCP
  * has no room for stays in the buffer.
  *
- * Return: 0, or an errno if the connection is gone.
+ * Return: 0; an errno if the connection is gone, or has to be reset.
  */
 int srnic_tx_terminate(struct srnic_qp *qp)
 {
@@ -167,6 +167,8 @@ int srnic_tx_terminate(struct srnic_qp *qp)
 	term = qp->term;
 	spin_unlock_irqrestore(&qp->lock, flags);
 	if (send && test_bit(SRNIC_QPF_TX_OPEN, &qp->flags)) {
+		if (!srnic_tx_get_term_buf(qp))
+			return -ENOMEM;		/* a reset, and not a FIN that says all is well */
 		srnic_tx_untagged(qp, RDMAP_TERMINATE, buf, rdmap_term_encode(buf, &term));
 		srnic_count(qp->dev, SRNIC_CNT_TX_TERMINATE);
 		trace_srnic_terminate(qp, &term.err, true);

@@ -11,6 +11,7 @@
  */
 
 #include <linux/kthread.h>
+#include <linux/memcontrol.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include "mr.h"
@@ -19,9 +20,58 @@
 #include "stream.h"
 #include "tx.h"
 
+/* Whoever has a buffer keeps it for this long with nothing to send */
+#define TX_BUF_IDLE	HZ
+
+/* Charged to whom the stream was made for, whoever calls. Return: is there one? */
+static bool tx_alloc_buf(struct srnic_tx *tx, size_t len)
+{
+	struct mem_cgroup *old;
+
+	if (tx->buf)
+		return true;
+	old = set_active_memcg(tx->memcg);
+	tx->buf = kvmalloc(len, SRNIC_GFP_USER);
+	set_active_memcg(old);
+	return tx->buf;
+}
+
+/* Short of memory the QP waits: neither its WRs nor its stream can help it */
+static bool tx_get_buf(struct srnic_qp *qp)
+{
+	if (tx_alloc_buf(qp->tx, SRNIC_TX_BUF))
+		return true;
+	srnic_count(qp->dev, SRNIC_CNT_TX_NO_MEMORY);
+	schedule_timeout_idle(HZ / 50);
+	return false;
+}
+
+/**
+ * srnic_tx_get_term_buf - have a buffer with room for a Terminate (tx kthread)
+ * @qp: with a stream
+ *
+ * What is staged keeps that room free; where nothing is, there may be no buffer.
+ *
+ * Return: false without memory. May sleep.
+ */
+bool srnic_tx_get_term_buf(struct srnic_qp *qp)
+{
+	return tx_alloc_buf(qp->tx, SRNIC_TX_TERM);
+}
+
+static void tx_put_buf(struct srnic_tx *tx)
+{
+	if (tx->len)
+		return;
+	kvfree(tx->buf);
+	tx->buf = NULL;
+}
+
 /**
  * srnic_tx_new - state of an outbound direction
  * @qp: to be attached; mpa is set
+ *
+ * What it allocates, now and later, is charged to the memory cgroup of the caller.
  *
  * Return: the state, or NULL. May sleep.
  */
@@ -34,9 +84,9 @@ struct srnic_tx *srnic_tx_new(const struct srnic_qp *qp)
 
 	if (!tx)
 		return NULL;
-	tx->buf = kvmalloc(SRNIC_TX_BUF, SRNIC_GFP_USER);
+	tx->memcg = get_mem_cgroup_from_mm(current->mm);
 	tx->data = kzalloc(data, GFP_KERNEL_ACCOUNT);
-	if (!tx->buf || !tx->data) {
+	if (!tx_alloc_buf(tx, SRNIC_TX_BUF) || !tx->data) {
 		srnic_tx_free(tx);
 		return NULL;
 	}
@@ -57,6 +107,7 @@ void srnic_tx_free(struct srnic_tx *tx)
 		return;
 	kvfree(tx->buf);
 	kfree(tx->data);
+	mem_cgroup_put(tx->memcg);
 	kfree(tx);
 }
 
@@ -675,6 +726,14 @@ static bool tx_awaits_post(const struct srnic_qp *qp)
 	return test_bit(SRNIC_QPF_TX_OPEN, &qp->flags) && !qp->tx->len && !qp->tx->busy;
 }
 
+/* How long to sleep at most: what is to be done then is not told by a wake-up */
+static long tx_patience(const struct srnic_qp *qp)
+{
+	if (srnic_qp_state(qp) == SRNIC_QP_CLOSING)
+		return HZ / 2;
+	return qp->tx->buf && !qp->tx->len ? TX_BUF_IDLE : MAX_SCHEDULE_TIMEOUT;
+}
+
 /*
  * Sleep until there is something to do. The flag asks who posts for a doorbell, where
  * a post can end the sleep; it is set before the producer index is looked at, as user
@@ -690,8 +749,8 @@ static void tx_sleep(struct srnic_qp *qp)
 		smp_mb();	/* flag, then index; see above */
 		if (tx_woken(qp))
 			break;
-		schedule_timeout(srnic_qp_state(qp) == SRNIC_QP_CLOSING ?
-				 HZ / 2 : MAX_SCHEDULE_TIMEOUT);
+		if (!schedule_timeout(tx_patience(qp)))
+			tx_put_buf(qp->tx);
 		if (srnic_close_overdue(qp))
 			break;
 	}
@@ -770,7 +829,7 @@ int srnic_tx_thread(void *arg)
 		    (tx_quiet(qp) || test_bit(SRNIC_QPF_FIN, &qp->flags) ||
 		     srnic_close_overdue(qp)))
 			break;
-		if (!err)
+		if (!err && tx_can_stage(qp) && tx_get_buf(qp))
 			tx_stage(qp);
 		if (err || !qp->tx->len)
 			tx_sleep(qp);

@@ -13,7 +13,8 @@
 
 /**
  * struct srnic_tx - state of the outbound direction; the tx kthread's alone
- * @buf: FPDUs, complete ones only
+ * @memcg: charged for @buf; referenced
+ * @buf: FPDUs, complete ones only; NULL while the QP has had nothing to send for a while
  * @len: octets in @buf
  * @sent: of them, handed to TCP
  * @cut: what comes after @buf begins a TCP segment
@@ -38,6 +39,7 @@
  * @read_turn: inbound requests go first next time
  */
 struct srnic_tx {
+	struct mem_cgroup *memcg;
 	u8 *buf;
 	u32 len;
 	u32 sent;
@@ -72,6 +74,7 @@ struct srnic_tx {
 struct srnic_tx *srnic_tx_new(const struct srnic_qp *qp);
 void srnic_tx_free(struct srnic_tx *tx);
 int srnic_tx_thread(void *arg);
+bool srnic_tx_get_term_buf(struct srnic_qp *qp);
 int srnic_tx_push(struct srnic_qp *qp);
 struct srnic_words srnic_tx_rest(struct srnic_qp *qp);
 void srnic_tx_untagged(struct srnic_qp *qp, u8 opcode, const void *payload, u32 len);

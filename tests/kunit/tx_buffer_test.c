@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* tx.c: the buffer of FPDUs is there while there is something to send. */
+#include <kunit/test.h>
+#include <linux/sizes.h>
+#include <linux/vmalloc.h>
+#include "mr.h"
+#include "peer.h"
+#include "tx.h"
+
+#define SIGNAL	IB_SEND_SIGNALED
+#define BIG	SZ_1M	/* does not fit into the buffers of the sockets */
+
+static bool has_buffer(const struct peer *p)
+{
+	return READ_ONCE(p->qp->tx->buf);
+}
+
+/* Connected, and idle for so long that there is no buffer any more */
+static struct peer *without_buffer(struct kunit *test)
+{
+	struct peer *p = peer_open(test, 1, 1);
+
+	KUNIT_ASSERT_TRUE(test, peer_until(!has_buffer(p)));
+	return p;
+}
+
+static void comes_with_a_post(struct kunit *test)
+{
+	struct peer *p = without_buffer(test);
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		peer_post(p, IB_WR_SEND, i, SIGNAL, NULL, 0, 0);
+		peer_expect(p, ULP_SEND, 0);
+		peer_wc(p, p->scq, i, SRNIC_WC_SUCCESS);
+		KUNIT_EXPECT_TRUE(test, has_buffer(p));
+		KUNIT_EXPECT_TRUE(test, peer_until(!has_buffer(p)));
+	}
+}
+
+static void comes_with_a_read_request(struct kunit *test)
+{
+	struct peer *p = without_buffer(test);
+	u8 *mem = kunit_kzalloc(test, SZ_4K, GFP_KERNEL);
+	struct srnic_tpte *mr;
+
+	KUNIT_ASSERT_NOT_NULL(test, mem);
+	mr = peer_region(p, p->pd, mem, SZ_4K, SRNIC_LOCAL_READ | SRNIC_REMOTE_READ);
+	peer_read_request(p, 1, 0x77, 0, 64, mr->stag, mr->base);
+	peer_expect(p, ULP_READ_RESP, 64);
+	peer_unregister(p, mr);
+}
+
+static void comes_with_a_terminate(struct kunit *test)
+{
+	struct peer *p = without_buffer(test);
+	struct ddp_hdr hdr = HDR_SEND(1);
+
+	/* there is no receive for it */
+	peer_send(p, &hdr, NULL, 0);
+	peer_expect_terminate(p, "no buffer posted", 0x1202, 0xc000);
+	peer_close(p);
+	peer_expect_closed(p, "no buffer posted", SRNIC_QP_ERROR);
+}
+
+/* What TCP has no room for is not lost, however long it takes */
+static void stays_while_the_peer_does_not_read(struct kunit *test)
+{
+	struct peer *p = peer_open(test, 1, 1);
+	u8 *big = vzalloc(BIG);
+	struct srnic_tpte *mr;
+	struct ib_sge sge;
+	u32 got = 0, i;
+
+	KUNIT_ASSERT_NOT_NULL(test, big);
+	for (i = 0; i < BIG; i++)
+		big[i] = i / 7;
+	mr = peer_region(p, p->pd, big, BIG, SRNIC_LOCAL_READ);
+	sge = peer_sge(mr, 0, BIG);
+	peer_post(p, IB_WR_RDMA_WRITE, 1, SIGNAL, &sge, 0, 0x2000);
+	msleep(2500);
+	KUNIT_EXPECT_TRUE(test, has_buffer(p));
+	do {
+		KUNIT_ASSERT_GT(test, peer_recv(p), 0);
+		KUNIT_ASSERT_LE(test, got + p->data_len, BIG);
+		KUNIT_EXPECT_EQ(test, 0, memcmp(p->data, big + got, p->data_len));
+		got += p->data_len;
+	} while (!p->hdr.last);
+	KUNIT_EXPECT_EQ(test, got, BIG);
+	peer_wc(p, p->scq, 1, SRNIC_WC_SUCCESS);
+	peer_unregister(p, mr);
+	vfree(big);
+}
+
+static struct kunit_case tx_buffer_cases[] = {
+	KUNIT_CASE(comes_with_a_post),
+	KUNIT_CASE(comes_with_a_read_request),
+	KUNIT_CASE(comes_with_a_terminate),
+	KUNIT_CASE(stays_while_the_peer_does_not_read),
+	{}
+};
+
+static struct kunit_suite tx_buffer_suite = {
+	.name = "srnic-tx-buffer",
+	.test_cases = tx_buffer_cases,
+};
+
+kunit_test_suite(tx_buffer_suite);

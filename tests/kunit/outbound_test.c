@@ -203,7 +203,7 @@ static u8 *stuck_request(struct peer *p, u32 atomic)
 	u8 *big = vzalloc(PIECE);
 	struct srnic_tpte *mr;
 	struct ib_sge sge;
-	u32 i;
+	u32 i, taken;
 
 	KUNIT_ASSERT_NOT_NULL(p->test, big);
 	peer_connect(p, 1, 1);
@@ -232,8 +232,12 @@ static u8 *stuck_request(struct peer *p, u32 atomic)
 		KUNIT_ASSERT_EQ(p->test, p->hdr.ulp, ULP_WRITE);
 		usleep_range(500, 1000);
 	}
-	msleep(50);
-	KUNIT_ASSERT_LT(p->test, 0, (s32)(p->qp->orq[0].end - srnic_stream_taken(p->qp->stream)));
+	/* what the last read made room for is taken, however late the kthread gets to it */
+	do {
+		taken = srnic_stream_taken(p->qp->stream);
+		msleep(300);
+	} while (taken != srnic_stream_taken(p->qp->stream));
+	KUNIT_ASSERT_LT(p->test, 0, (s32)(p->qp->orq[0].end - taken));
 	return big;
 }
 

@@ -107,7 +107,6 @@ def under_way(peer, p, ulpdus, how, wcs):
     leave(s.sock, how)
     res = peer.result()
     p.expect([w[1] for w in res["wcs"]] == wcs, "%s" % res["wcs"])
-    return res
 
 
 def urgent(peer, p, fin):

@@ -2,6 +2,7 @@
 /* cq_resize.c: all CQEs and arms get over, or nothing changes (CQ-08 to CQ-10). */
 #include <kunit/test.h>
 #include <linux/hrtimer.h>
+#include "compat.h"
 #include "fake.h"
 
 #define NEXT	SRNIC_ARM_NEXT
@@ -295,8 +296,7 @@ static void interrupts_while_copying(struct kunit *test)
 	}
 	fake->cq.producer = MILLION;
 	KUNIT_ASSERT_EQ(test, srnic_cq_resize_prepare(&fake->cq, MILLION, NULL, NULL), 0);
-	hrtimer_init_on_stack(&tick.timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
-	tick.timer.function = on_tick;
+	hrtimer_setup_on_stack(&tick.timer, on_tick, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
 	hrtimer_start(&tick.timer, ms_to_ktime(1), HRTIMER_MODE_REL);
 	KUNIT_EXPECT_EQ(test, srnic_cq_resize_commit(&fake->cq, MILLION), 0);
 	hrtimer_cancel(&tick.timer);

@@ -14,7 +14,7 @@
  */
 #define MANY	200
 
-static struct ib_device *device_on(struct net_device *netdev)
+static __maybe_unused struct ib_device *device_on(struct net_device *netdev)
 {
 	return ib_device_get_by_netdev(netdev, SRNIC_DRIVER_ID);
 }

@@ -127,6 +127,11 @@ static void loopback_up(void)
 	rtnl_unlock();
 }
 
+static struct sockaddr_unsized *addr_of(struct sockaddr *sa)
+{
+	return (struct sockaddr_unsized *)sa;
+}
+
 /**
  * peer_sockets - a TCP connection, of which the test has one end
  * @p: from peer_idle()
@@ -143,14 +148,14 @@ void peer_sockets(struct peer *p, struct socket **passive)
 	loopback_up();
 	KUNIT_ASSERT_EQ(p->test, 0, sock_create_kern(&init_net, AF_INET, SOCK_STREAM,
 						     IPPROTO_TCP, &listener));
-	KUNIT_ASSERT_EQ(p->test, 0, kernel_bind(listener, sa, sizeof(addr)));
+	KUNIT_ASSERT_EQ(p->test, 0, kernel_bind(listener, addr_of(sa), sizeof(addr)));
 	KUNIT_ASSERT_EQ(p->test, 0, kernel_listen(listener, 1));
 	KUNIT_ASSERT_GT(p->test, kernel_getsockname(listener, sa), 0);
 	KUNIT_ASSERT_EQ(p->test, 0, sock_create_kern(&init_net, AF_INET, SOCK_STREAM,
 						     IPPROTO_TCP, &p->sock));
 	srnic_sock_prepare(p->sock);
-	sock_set_rcvbuf(p->sock->sk, ROOM);
-	KUNIT_ASSERT_EQ(p->test, 0, kernel_connect(p->sock, sa, sizeof(addr), 0));
+	sock_set_rcvbuf(p->sock->sk, p->rcvbuf ?: ROOM);
+	KUNIT_ASSERT_EQ(p->test, 0, kernel_connect(p->sock, addr_of(sa), sizeof(addr), 0));
 	KUNIT_ASSERT_EQ(p->test, 0, kernel_accept(listener, passive, 0));
 	srnic_sock_prepare(*passive);
 	sock_release(listener);

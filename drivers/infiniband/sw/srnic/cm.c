@@ -710,7 +710,7 @@ int srnic_cm_init(void)
 	 * Not unbound: nobody promises an order among connections, but programs take
 	 * it for granted that set up many at once (perftest), and get it from others.
 	 */
-	srnic_cm_wq = alloc_workqueue("srnic_cm", WQ_MEM_RECLAIM, 0);
+	srnic_cm_wq = alloc_workqueue("srnic_cm", WQ_PERCPU | WQ_MEM_RECLAIM, 0);
 	return srnic_cm_wq ? 0 : -ENOMEM;
 }
 

@@ -58,11 +58,11 @@ static int active_bind(struct srnic_ep *ep, struct socket *sock)
 	if (ep->rev < ep->policy.mpa.rev && port_is_ephemeral(sock, &addr))
 		*sockaddr_port(&addr) = 0;
 	sock_set_reuseaddr(sock->sk);
-	err = kernel_bind(sock, (struct sockaddr *)&addr, len);
+	err = kernel_bind(sock, (struct sockaddr_unsized *)&addr, len);
 	if (err != -EADDRINUSE || !port_is_ephemeral(sock, &addr))
 		return err;
 	*sockaddr_port(&addr) = 0;
-	return kernel_bind(sock, (struct sockaddr *)&addr, len);
+	return kernel_bind(sock, (struct sockaddr_unsized *)&addr, len);
 }
 
 /* Starts or goes on with the TCP connection. Return: 0 if it is up, -EALREADY or -EINPROGRESS. */
@@ -70,7 +70,7 @@ static int active_tcp_connect(struct srnic_ep *ep)
 {
 	struct sockaddr_storage addr = ep->cm_id->m_remote_addr;
 
-	return kernel_connect(ep->stream->sock, (struct sockaddr *)&addr,
+	return kernel_connect(ep->stream->sock, (struct sockaddr_unsized *)&addr,
 			      sockaddr_len(&addr), O_NONBLOCK);
 }
 

@@ -296,7 +296,7 @@ static int listener_bind(struct srnic_ep *ep, struct socket *sock)
 			return err;
 	}
 	srnic_ep_set_tos(sock, ep->cm_id);
-	return kernel_bind(sock, (struct sockaddr *)&ep->local,
+	return kernel_bind(sock, (struct sockaddr_unsized *)&ep->local,
 			   v6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in));
 }
 

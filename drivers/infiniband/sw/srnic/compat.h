@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Differences between kernels, found by feature. All of them stand here. */
+/*
+ * Differences between kernels. The source is written for the newest one; what an older
+ * one lacks stands here, and, of the methods of a device, in compat_verbs.h. features.sh
+ * finds out what there is.
+ */
 #ifndef SRNIC_COMPAT_H
 #define SRNIC_COMPAT_H
 
-/* the block iterators have a header of their own in later kernels, and in late 6.1 ones */
-#ifdef __CHECKER__	/* sparse knows no __has_include */
-#include <rdma/iter.h>
-#elif __has_include("rdma/iter.h")
+#include "srnic_features.h"
+
+#ifdef SRNIC_HAVE_UNALIGNED_H
+#include <linux/unaligned.h>
+#else
+#include <asm/unaligned.h>
+#endif
+
+#ifdef SRNIC_HAVE_RDMA_ITER_H
 #include <rdma/iter.h>
 #else
 #include <rdma/ib_umem.h>
@@ -14,10 +23,40 @@
 
 #include <linux/mm.h>
 
-/* as kernels from 6.3 on have it, where the flags are const; no macro tells of it */
+#ifndef SRNIC_HAVE_VM_FLAGS_MOD
 static inline void vm_flags_mod(struct vm_area_struct *vma, vm_flags_t set, vm_flags_t clear)
 {
 	vma->vm_flags = (vma->vm_flags | set) & ~clear;
 }
+#endif
+
+struct ib_dmah;
+
+/* a workqueue is per CPU unless it says that it is not */
+#ifndef SRNIC_HAVE_WQ_PERCPU
+#define WQ_PERCPU 0
+#endif
+
+/* only tests have timers of this kind */
+#ifndef SRNIC_HAVE_HRTIMER_SETUP
+#include <linux/hrtimer.h>
+
+static inline void hrtimer_setup_on_stack(struct hrtimer *timer,
+					  enum hrtimer_restart (*fn)(struct hrtimer *),
+					  clockid_t clock, enum hrtimer_mode mode)
+{
+	hrtimer_init_on_stack(timer, clock, mode);
+	timer->function = fn;
+}
+#endif
+
+/* an address whose size nobody knows but its family */
+#ifndef SRNIC_HAVE_SOCKADDR_UNSIZED
+#define sockaddr_unsized sockaddr
+#endif
+
+#ifndef SRNIC_HAVE_UMEM_GET_VA
+#define ib_umem_get_va ib_umem_get
+#endif
 
 #endif

@@ -313,14 +313,14 @@ void srnic_dealloc_driver(struct ib_device *ibdev)
  * srnic_query_device - attributes of the device (RN-07 to RN-16)
  * @ibdev: the device
  * @attr: filled in
- * @udata: nothing is expected from the provider, nothing is given
+ * @udata: nothing is expected from the provider, nothing is given; may be NULL
  *
  * Return: 0, or -EINVAL for input that would have to mean something.
  */
 int srnic_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		       struct ib_udata *udata)
 {
-	if (udata->inlen && !ib_is_udata_cleared(udata, 0, udata->inlen))
+	if (udata && udata->inlen && !ib_is_udata_cleared(udata, 0, udata->inlen))
 		return -EINVAL;
 
 	memset(attr, 0, sizeof(*attr));

@@ -15,7 +15,8 @@
 #include <linux/overflow.h>
 #include "dmabuf.h"
 
-MODULE_IMPORT_NS(DMA_BUF);
+/* MODULE_IMPORT_NS() of the namespace, or of its name: that differs */
+MODULE_INFO(import_ns, "DMA_BUF");
 
 /**
  * srnic_dmabuf_get - hold and map a buffer

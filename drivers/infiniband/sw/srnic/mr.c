@@ -115,7 +115,7 @@ static int mr_pin(struct srnic_mr *mr, u64 start, u64 length, u64 iova,
 
 	if (!length || check_add_overflow(iova, length - 1, &last))
 		return -EINVAL;
-	mr->umem = ib_umem_get(mr->ibmr.device, start, length, access);
+	mr->umem = ib_umem_get_va(mr->ibmr.device, start, length, access);
 	if (IS_ERR(mr->umem)) {
 		int err = PTR_ERR(mr->umem);
 
@@ -262,7 +262,7 @@ free:
  */
 static int mr_make_writable(struct srnic_mr *mr, int access)
 {
-	struct ib_umem *umem = ib_umem_get(mr->ibmr.device, mr->umem->address,
+	struct ib_umem *umem = ib_umem_get_va(mr->ibmr.device, mr->umem->address,
 					   mr->umem->length, access);
 	unsigned long block = BIT_ULL(mr->tpte.pbl->shift);
 	struct srnic_pbl *pbl;

@@ -9,6 +9,7 @@
 #include <rdma/iw_cm.h>
 #include <rdma/uverbs_ioctl.h>
 #include "cm.h"
+#include "compat.h"
 #include "cq.h"
 #include "mr.h"
 #include "mw.h"
@@ -145,20 +146,26 @@ static struct ib_mr *srnic_get_dma_mr(struct ib_pd *pd, int access)
 }
 
 static struct ib_mr *srnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
-				       u64 iova, int access, struct ib_udata *udata)
+				       u64 iova, int access, struct ib_dmah *dmah,
+				       struct ib_udata *udata)
 {
 	int err = udata_check_none(udata);
 
+	if (dmah)
+		return ERR_PTR(-EOPNOTSUPP);
 	return err ? ERR_PTR(err) : srnic_mr_reg_user(pd, start, length, iova, access);
 }
 
 /* In place: the core keeps its object, and sets PD, length and address in it */
 static struct ib_mr *srnic_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
 					      u64 iova, int fd, int access,
-					      struct ib_udata *udata)
+					      struct ib_dmah *dmah,
+					      struct uverbs_attr_bundle *attrs)
 {
-	int err = udata_check_none(udata);
+	int err = udata_check_none(&attrs->driver_udata);
 
+	if (dmah)
+		return ERR_PTR(-EOPNOTSUPP);
 	return err ? ERR_PTR(err) : srnic_mr_reg_dmabuf(pd, fd, offset, length, iova, access);
 }
 
@@ -192,9 +199,10 @@ static int srnic_dealloc_mw(struct ib_mw *ibmw)
 }
 
 static int srnic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
-			   struct ib_udata *udata)
+			   struct uverbs_attr_bundle *attrs)
 {
 	struct srnic_device *dev = to_srnic_dev(ibcq->device);
+	struct ib_udata *udata = attrs ? &attrs->driver_udata : NULL;
 	struct srnic_cq *cq = to_srnic_cq(ibcq);
 	struct srnic_uresp_create_cq resp = { };
 	int err = udata_check(udata, URESP_CREATE_CQ_MIN);
@@ -236,7 +244,7 @@ static int srnic_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 }
 
 /* A user does it in two calls, see srnic-abi.h */
-static int srnic_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
+static int srnic_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata)
 {
 	struct srnic_cq *cq = to_srnic_cq(ibcq);
 	struct srnic_uresp_resize_cq resp = { };
@@ -700,6 +708,8 @@ static struct ib_qp *srnic_iw_get_qp(struct ib_device *ibdev, int qpn)
 	return qp ? &qp->ibqp : NULL;
 }
 
+#include "compat_verbs.h"
+
 /* Not static: device.c registers them */
 const struct ib_device_ops srnic_dev_ops = {
 	.owner = THIS_MODULE,
@@ -760,7 +770,7 @@ const struct ib_device_ops srnic_dev_ops = {
 	.reg_user_mr_dmabuf = srnic_reg_user_mr_dmabuf,
 	.req_notify_cq = srnic_req_notify_cq,
 	.rereg_user_mr = srnic_rereg_user_mr,
-	.resize_cq = srnic_resize_cq,
+	.resize_user_cq = srnic_resize_cq,
 
 	INIT_RDMA_OBJ_SIZE(ib_cq, srnic_cq, ibcq),
 	INIT_RDMA_OBJ_SIZE(ib_mw, srnic_mw, ibmw),

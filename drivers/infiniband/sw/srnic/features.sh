@@ -1,0 +1,59 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# usage: features.sh COMPILER FLAG...
+#
+# Print a header that says what the kernel that srnic is built for has: each feature is
+# a few lines that compile, or do not. compat.h makes up for those that are missing.
+# Called by kbuild, once for each build tree.
+
+case ${1:-} in
+--help|-h|'') sed -n '4,8s/^# \{0,1\}//p' "$0"; exit 0 ;;
+esac
+
+compile="$*"
+work=$(mktemp -d) || exit
+trap 'rm -rf "$work"' EXIT
+echo '/* made by features.sh */'
+
+# feature NAME HEADERS CODE
+feature() {
+	{
+		for h in $2; do
+			echo "#include <$h>"
+		done
+		echo "$3"
+	} > "$work/try.c"
+	# shellcheck disable=SC2086 # a list
+	if $compile -w -fsyntax-only "$work/try.c" 2>"$work/log"; then
+		echo "#define SRNIC_HAVE_$1 1"
+	else
+		grep -m 1 error: "$work/log" | sed "s|.*error: |/* no SRNIC_HAVE_$1: |; s|\$| */|"
+	fi
+}
+
+# method NAME MEMBER TYPE: a member of struct ib_device_ops has this type
+method() {
+	feature "$1" "rdma/ib_verbs.h rdma/uverbs_ioctl.h" "
+		typedef $3;
+		_Static_assert(__builtin_types_compatible_p(method *,
+			typeof(((struct ib_device_ops *)0)->$2)), \"another type\");"
+}
+
+feature UNALIGNED_H linux/unaligned.h ''
+feature RDMA_ITER_H rdma/iter.h ''
+feature VM_FLAGS_MOD linux/mm.h 'void (*f)(struct vm_area_struct *, vm_flags_t, vm_flags_t) = vm_flags_mod;'
+feature WQ_PERCPU linux/workqueue.h 'int flag = WQ_PERCPU;'
+feature SOCKADDR_UNSIZED linux/net.h 'int (*f)(struct socket *, struct sockaddr_unsized *, int) = kernel_bind;
+	_Static_assert(sizeof(struct sockaddr_unsized), "");'
+feature HRTIMER_SETUP linux/hrtimer.h 'void *f = hrtimer_setup_on_stack;'
+feature UMEM_GET_VA rdma/ib_umem.h 'void *f = ib_umem_get_va;'
+method CREATE_CQ_ATTRS create_cq 'int method(struct ib_cq *, const struct ib_cq_init_attr *,
+			struct uverbs_attr_bundle *)'
+method RESIZE_USER_CQ resize_user_cq 'int method(struct ib_cq *, unsigned int, struct ib_udata *)'
+method REG_MR_DMAH reg_user_mr 'struct ib_mr *method(struct ib_pd *, u64, u64, u64, int,
+			struct ib_dmah *, struct ib_udata *)'
+method REG_DMABUF_ATTRS reg_user_mr_dmabuf 'struct ib_mr *method(struct ib_pd *, u64, u64, u64,
+			int, int, struct uverbs_attr_bundle *)'
+method REG_DMABUF_DMAH reg_user_mr_dmabuf 'struct ib_mr *method(struct ib_pd *, u64, u64, u64,
+			int, int, struct ib_dmah *, struct uverbs_attr_bundle *)'

@@ -1,8 +1,41 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
 #
-# How the kernels for tests are built from the linux-source package. Sourced,
-# after lib.sh: . "$SRNIC_TOP/scripts/kernel.sh"
+# Which kernels tests run on beside the machine's own, where they come from, and how
+# those that are ours are built. Sourced, after lib.sh: . "$SRNIC_TOP/scripts/kernel.sh"
+
+# suite_of LINUX: the suite of Debian that has this version (6.1, 6.12 or newest) for
+# this machine.
+suite_of() {
+	. /etc/os-release
+	case $1-$VERSION_CODENAME in
+	6.1-*)         echo bookworm ;;
+	6.12-bookworm) echo bookworm-backports ;;
+	6.12-*)        echo trixie ;;
+	newest-*)      echo trixie-backports ;;
+	*) die "no suite for Linux $1" ;;
+	esac
+}
+
+# kernel_source LINUX [--version]: the tarball of its sources, or which one it would be.
+# Debian's own where that is installed.
+kernel_source() {
+	local package=linux-source-$1 dir
+	[ "$1" != newest ] || package=linux-source
+	if dpkg-query -W -f '${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed; then
+		dir='' version=$(dpkg-query -W -f '${Version}' "$package")
+	elif [ "${2:-}" = --version ]; then
+		version=$("$SRNIC_TOP/scripts/suite-packages" --version "$(suite_of "$1")" "$package") || return
+	else
+		dir=$("$SRNIC_TOP/scripts/suite-packages" --with 'linux-source-[0-9.]+' \
+			"$(suite_of "$1")" "$package") || return
+	fi
+	if [ "${2:-}" = --version ]; then
+		echo "$version"
+	else
+		printf '%s\n' "$dir"/usr/src/"$package"*.tar.xz
+	fi
+}
 
 # For those who watch.
 progress() {
@@ -11,21 +44,26 @@ progress() {
 			printf "   %d files\n", n; fflush() }'
 }
 
-# make_kernel ARCH IMAGE NAME DIR: DIR/tree becomes the build tree, DIR/tree/IMAGE
-# the kernel, DIR/lib/modules its modules, as kernel-common.config and
-# NAME.config say.
-make_kernel() {
-	local arch=$1 image=$2 config=$4/config dir=$4 tree=$4/tree name
-	kernel_config "$3" > "$config"
+# unpack_kernel TARBALL TREE: what builds for User Mode Linux and x86 need of it. Other
+# machines and drivers are most of the sources; Kconfig files stay.
+unpack_kernel() {
 	say "unpacking the kernel's sources"
-	mkdir "$tree"
-	# Other machines and drivers are most of the sources; Kconfig files stay.
-	tar -C "$tree" -xf "$linux_source" --strip-components=1 --wildcards \
+	mkdir "$2"
+	tar -C "$2" -xf "$1" --strip-components=1 --wildcards \
 		--exclude='*/Documentation/*.rst' --exclude='*/arch/[!ux]*/*.[chS]' --exclude='*/*.dts*' \
 		--exclude='*/drivers/gpu/*.[ch]' --exclude='*/drivers/media/*.[ch]' \
 		--exclude='*/drivers/staging/*.[ch]' --exclude='*/drivers/scsi/*/*.[ch]' \
 		--exclude='*/drivers/net/ethernet/*.[ch]' --exclude='*/drivers/net/wireless/*.[ch]' \
 		--exclude='*/sound/*.[ch]' --exclude='*/tools/testing/*' --exclude='*/tools/perf/*'
+}
+
+# make_kernel LINUX ARCH IMAGE NAME DIR: DIR/tree becomes the build tree, DIR/tree/IMAGE
+# the kernel, DIR/lib/modules its modules, as the files of kernel_config say.
+make_kernel() {
+	local arch=$2 image=$3 config=$5/config dir=$5 tree=$5/tree source name
+	kernel_config "$4" > "$config"
+	source=$(kernel_source "$1") || return
+	unpack_kernel "$source" "$tree"
 	# In the tree itself and not beside it: then no absolute path gets into the
 	# build, and the directory can be renamed when all is done.
 	make -s -C "$tree" ARCH=$arch KCONFIG_ALLCONFIG="$config" allnoconfig
@@ -49,12 +87,20 @@ make_kernel() {
 	rm -f "$tree/vmlinux"
 }
 
-# kernel_config NAME: what the kernel of NAME.config is made of. What a later file
-# says of a symbol counts, and not what an earlier one said.
+# kernel_config NAME: what the kernel NAME is made of. What a later file says of a symbol
+# counts, and not what an earlier one said.
 kernel_config() {
 	local name files=()
-	for name in kernel-common $([ "$1" != kernel-kcsan ] || echo kernel-debug) "$1"; do
-		files+=("$SRNIC_TOP/scripts/$name.config")
+	case $1 in
+	kernel-kasan)  set -- common uml checks kasan ;;
+	kernel-6.12)   set -- common uml 6.12 ;;
+	kernel-newest) set -- common uml newest ;;
+	kernel-debug)  set -- common checks debug ;;
+	kernel-kcsan)  set -- common checks debug kcsan ;;
+	*) die "no kernel $1" ;;
+	esac
+	for name in "$@"; do
+		files+=("$SRNIC_TOP/scripts/kernel-$name.config")
 	done
 	awk '
 		FNR == 1 { file++ }
@@ -64,8 +110,10 @@ kernel_config() {
 	' n=${#files[@]} FS='[ =]' "${files[@]}" "${files[@]}"
 }
 
-# cached_kernel NAME ARCH IMAGE: the directory of make_kernel, built at the first call.
+# cached_kernel NAME LINUX ARCH IMAGE: the directory of make_kernel, built at the first call.
 cached_kernel() {
-	cached "$1" "$(hash_of "$(linux_source_version)" "$(kernel_config "$1")" \
-		"$(declare -f make_kernel)" "$2" "$3")" make_kernel "$2" "$3" "$1"
+	local version
+	version=$(kernel_source "$2" --version) || die "no sources of Linux $2"
+	cached "$1" "$(hash_of "$version" "$(kernel_config "$1")" \
+		"$(declare -f make_kernel unpack_kernel)" "$3" "$4")" make_kernel "$2" "$3" "$4" "$1"
 }

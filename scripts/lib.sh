@@ -22,10 +22,18 @@ die() { printf '%s\n' "${0##*/}: $*" >&2; exit 1; }
 # its manual, so that it is written once.
 usage() { sed -n '2{/^#!/d};/^# SPDX/d;/^#!/d;/^#/!q;s/^# \{0,1\}//;p' "$0"; }
 
-# Newest installed stock 6.1 kernel that can be booted and built for.
+# The version of Linux that the machine's own Debian has.
+stock_linux() {
+	case $(. /etc/os-release; echo "${VERSION_CODENAME:-}") in
+	trixie) echo 6.12 ;;
+	*)      echo 6.1 ;;
+	esac
+}
+
+# Newest installed stock kernel that can be booted and built for.
 newest_image() {
 	local rel newest=
-	for rel in $(cd /boot && printf '%s\n' vmlinuz-6.1.* | sed 's/^vmlinuz-//' | sort -V); do
+	for rel in $(cd /boot && printf '%s\n' vmlinuz-"$(stock_linux)".* | sed 's/^vmlinuz-//' | sort -V); do
 		if [ -e "/boot/vmlinuz-$rel" ] && [ -d "/lib/modules/$rel/kernel" ] &&
 		   [ -e "/lib/modules/$rel/build/Makefile" ]; then
 			newest=$rel
@@ -35,10 +43,10 @@ newest_image() {
 	echo "$newest"
 }
 
-# Newest installed 6.1 headers.
+# newest_headers [VERSION]: newest installed headers of Linux VERSION (default: the stock one).
 newest_headers() {
 	local rel newest=
-	for rel in $(cd /lib/modules && printf '%s\n' 6.1.* | sort -V); do
+	for rel in $(cd /lib/modules && printf '%s\n' "${1:-$(stock_linux)}".* | sort -V); do
 		if [ -e "/lib/modules/$rel/build/Makefile" ]; then
 			newest=$rel
 		fi
@@ -48,7 +56,7 @@ newest_headers() {
 }
 
 # The kernel to build for when nobody says: the running one where it can be
-# built for, else the newest 6.1.
+# built for, else the newest stock one.
 default_kdir() {
 	local rel
 	rel=$(uname -r)
@@ -107,13 +115,6 @@ slowness() {
 	kcsan) if has_kvm; then echo 1; else echo 2; fi ;;
 	*) echo 1 ;;
 	esac
-}
-
-# The kernel source package.
-linux_source=/usr/src/linux-source-6.1.tar.xz
-linux_source_version() {
-	[ -e "$linux_source" ] || die "no $linux_source; run scripts/setup"
-	dpkg-query -W -f '${Version}' linux-source-6.1
 }
 
 # All C sources that follow the kernel's coding style.

@@ -52,6 +52,7 @@ idle_kernel_memory() {
 connections_are_charged() {
 	local group=$root/connections pids='' rc=0 few many end peak
 	mkdir "$group" || return
+	[ -e "$group/memory.stat" ] || { rmdir "$group"; echo "no memory controller"; return 77; }
 	in_connections 4 7337 || rc=1
 	few=$(idle_kernel_memory)
 	in_connections 16 7338 || rc=1

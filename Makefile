@@ -19,8 +19,8 @@ PROVIDER_OUT = build/provider
 RELEASE      = $(notdir $(MODULE_OUT))
 
 .DEFAULT_GOAL := all
-.PHONY: all module provider install setup-build setup demo check check-static check-kunit \
-	check-kasan check-debug check-wire check-system check-chaos fuzz fuzz-guest clean help
+.PHONY: all module provider install deb setup-build setup-deb setup demo check check-static check-kunit \
+	check-kasan check-debug check-kernels check-wire check-system check-chaos fuzz fuzz-guest clean help
 
 ##@ Build
 all: module provider	## Build the kernel module and the libibverbs provider (the default)
@@ -33,8 +33,14 @@ provider:		## Build the libibverbs provider
 	@scripts/build-provider
 	@ls $(PROVIDER_OUT)/libsrnic-*.so
 
-install: all		## Install module, provider and uAPI header, below DESTDIR if given
-	@scripts/install "$(RELEASE)" "$(DESTDIR)"
+deb: setup-deb		## Build Debian packages, in build/deb
+	@scripts/build-deb
+
+setup-deb:
+	@scripts/setup deb
+
+install: all		## Install module, provider, uAPI header and systemd unit, below DESTDIR if given
+	@scripts/install --parts module,provider,header,tools --release "$(RELEASE)" $(DESTDIR)
 
 setup-build:		## Install the Debian packages that building and installing need
 	@scripts/setup build
@@ -60,6 +66,9 @@ check-kasan: setup	## All that tests or attacks the module, in User Mode Linux w
 
 check-debug: setup	## The same on several CPUs, in an emulator, and the fuzzers; takes hours
 	@scripts/check fuzz mutate:debug chaos:debug system:debug
+
+check-kernels: setup	## All system tests, unit tests and mutated frames on Linux 6.1, 6.12 and the newest; takes hours
+	@scripts/check-kernels --all
 
 check-wire: setup	## Conformance to the wire, row by row: the scripted iWARP peer, in a guest
 	@scripts/check-wire

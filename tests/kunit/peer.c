@@ -154,7 +154,7 @@ void peer_sockets(struct peer *p, struct socket **passive)
 	KUNIT_ASSERT_EQ(p->test, 0, sock_create_kern(&init_net, AF_INET, SOCK_STREAM,
 						     IPPROTO_TCP, &p->sock));
 	srnic_sock_prepare(p->sock);
-	sock_set_rcvbuf(p->sock->sk, p->rcvbuf ?: ROOM);
+	sock_set_rcvbuf(p->sock->sk, ROOM);
 	KUNIT_ASSERT_EQ(p->test, 0, kernel_connect(p->sock, addr_of(sa), sizeof(addr), 0));
 	KUNIT_ASSERT_EQ(p->test, 0, kernel_accept(listener, passive, 0));
 	srnic_sock_prepare(*passive);

@@ -65,7 +65,6 @@
  * @tx_markers: the QP is to send markers; set before it is connected
  * @rx_markers: the QP is to expect markers; set before it is connected
  * @no_crc: neither end has CRCs; set before it is connected
- * @rcvbuf: of the test's socket, 0 for the usual; set before it is connected
  * @in_pos: octets that came, if there are markers among them
  * @out_pos: octets that were sent, if there are markers among them
  * @phases: where the FPDUs that came with markers began, modulo 512, by words
@@ -97,7 +96,6 @@ struct peer {
 	bool tx_markers;
 	bool rx_markers;
 	bool no_crc;
-	int rcvbuf;
 	u32 in_pos;
 	u32 out_pos;
 	DECLARE_BITMAP(phases, 128);

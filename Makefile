@@ -19,8 +19,8 @@ PROVIDER_OUT = build/provider
 RELEASE      = $(notdir $(MODULE_OUT))
 
 .DEFAULT_GOAL := all
-.PHONY: all module provider install deb setup-build setup-deb setup demo check check-static check-kunit \
-	check-kasan check-debug check-kernels check-wire check-system check-chaos fuzz fuzz-guest clean help
+.PHONY: all module provider install deb rpm setup-build setup-deb setup demo check check-static check-kunit \
+	check-kasan check-debug check-kernels check-packages check-wire check-system check-chaos fuzz fuzz-guest bench clean help
 
 ##@ Build
 all: module provider	## Build the kernel module and the libibverbs provider (the default)
@@ -35,6 +35,9 @@ provider:		## Build the libibverbs provider
 
 deb: setup-deb		## Build Debian packages, in build/deb
 	@scripts/build-deb
+
+rpm:			## Build RPM packages, in build/rpm; needs rpmbuild
+	@scripts/build-rpm
 
 setup-deb:
 	@scripts/setup deb
@@ -70,6 +73,10 @@ check-debug: setup	## The same on several CPUs, in an emulator, and the fuzzers;
 check-kernels: setup	## All system tests, unit tests and mutated frames on Linux 6.1, 6.12 and the newest; takes hours
 	@scripts/check-kernels --all
 
+check-packages:		## The Debian packages on a machine of their own: install, boot, upgrade, purge; an hour
+	@scripts/setup packages
+	@scripts/check-packages
+
 check-wire: setup	## Conformance to the wire, row by row: the scripted iWARP peer, in a guest
 	@scripts/check-wire
 
@@ -84,6 +91,9 @@ fuzz: setup		## Fuzz what decodes untrusted input, for DURATION seconds
 
 fuzz-guest: setup	## Attack the module in a guest, with FRAMES mutated frames
 	@scripts/fuzz-guest --frames $(FRAMES)
+
+bench: setup		## Measure srnic beside siw, rxe and TCP, in a guest; hours, or with QUICK=1 minutes
+	@tests/bench/run $(if $(QUICK),,--full)
 
 ##@ Other
 clean:			## Remove what was built (the cache outside the tree stays)

@@ -7,13 +7,21 @@
 # suite_of LINUX: the suite of Debian that has this version (6.1, 6.12 or newest) for
 # this machine.
 suite_of() {
-	. /etc/os-release
-	case $1-$VERSION_CODENAME in
+	case $1-$(own_suite) in
 	6.1-*)         echo bookworm ;;
 	6.12-bookworm) echo bookworm-backports ;;
 	6.12-*)        echo trixie ;;
 	newest-*)      echo trixie-backports ;;
 	*) die "no suite for Linux $1" ;;
+	esac
+}
+
+# linux_of NAME: the version that the kernel NAME of kernel_config is. Those that look for
+# mistakes are what the machine's Debian has.
+linux_of() {
+	case $1 in
+	kernel-kasan|kernel-debug|kernel-kcsan) stock_linux ;;
+	*) echo "${1#kernel-}" ;;
 	esac
 }
 
@@ -90,17 +98,18 @@ make_kernel() {
 # kernel_config NAME: what the kernel NAME is made of. What a later file says of a symbol
 # counts, and not what an earlier one said.
 kernel_config() {
-	local name files=()
+	local name linux files=()
+	linux=$(linux_of "$1")
 	case $1 in
 	kernel-kasan)  set -- common uml checks kasan ;;
-	kernel-6.12)   set -- common uml 6.12 ;;
-	kernel-newest) set -- common uml newest ;;
+	kernel-6.1|kernel-6.12|kernel-newest) set -- common uml ;;
 	kernel-debug)  set -- common checks debug ;;
 	kernel-kcsan)  set -- common checks debug kcsan ;;
 	*) die "no kernel $1" ;;
 	esac
-	for name in "$@"; do
-		files+=("$SRNIC_TOP/scripts/kernel-$name.config")
+	for name in "$@" "$linux"; do
+		name=$SRNIC_TOP/scripts/kernel-$name.config
+		[ ! -e "$name" ] || files+=("$name")
 	done
 	awk '
 		FNR == 1 { file++ }
@@ -110,10 +119,11 @@ kernel_config() {
 	' n=${#files[@]} FS='[ =]' "${files[@]}" "${files[@]}"
 }
 
-# cached_kernel NAME LINUX ARCH IMAGE: the directory of make_kernel, built at the first call.
+# cached_kernel NAME ARCH IMAGE: the directory of make_kernel, built at the first call.
 cached_kernel() {
-	local version
-	version=$(kernel_source "$2" --version) || die "no sources of Linux $2"
+	local linux version
+	linux=$(linux_of "$1")
+	version=$(kernel_source "$linux" --version) || die "no sources of Linux $linux"
 	cached "$1" "$(hash_of "$version" "$(kernel_config "$1")" \
-		"$(declare -f make_kernel unpack_kernel)" "$3" "$4")" make_kernel "$2" "$3" "$4" "$1"
+		"$(declare -f make_kernel unpack_kernel)" "$2" "$3")" make_kernel "$linux" "$2" "$3" "$1"
 }

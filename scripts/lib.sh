@@ -22,9 +22,12 @@ die() { printf '%s\n' "${0##*/}: $*" >&2; exit 1; }
 # its manual, so that it is written once.
 usage() { sed -n '2{/^#!/d};/^# SPDX/d;/^#!/d;/^#/!q;s/^# \{0,1\}//;p' "$0"; }
 
+# The machine's own Debian.
+own_suite() { (. /etc/os-release; echo "${VERSION_CODENAME:-bookworm}"); }
+
 # The version of Linux that the machine's own Debian has.
 stock_linux() {
-	case $(. /etc/os-release; echo "${VERSION_CODENAME:-}") in
+	case $(own_suite) in
 	trixie) echo 6.12 ;;
 	*)      echo 6.1 ;;
 	esac
@@ -120,5 +123,6 @@ slowness() {
 # All C sources that follow the kernel's coding style.
 source_files() {
 	find "$SRNIC_TOP"/drivers "$SRNIC_TOP"/include "$SRNIC_TOP"/tests/kunit \
-		"$SRNIC_TOP"/tests/system/kernel "$SRNIC_TOP"/userspace/provider -name '*.[ch]' ! -name '*.mod.c' 2>/dev/null | sort
+		"$SRNIC_TOP"/tests/system/kernel "$SRNIC_TOP"/tests/bench/kernel \
+		"$SRNIC_TOP"/userspace/provider -name '*.[ch]' ! -name '*.mod.c' 2>/dev/null | sort
 }

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 
-ENGINE = ("rx.c", "place.c", "read.c")
+ENGINE = ("engine/rx.c", "engine/place.c", "engine/read.c")
 
 
 def percent(reached, count):

@@ -2,9 +2,11 @@
 /*
  * FPDUs that are sent: length, PAD, markers and CRC around any ULPDU at any place
  * of the stream, against RFC 5044 4 octet by octet. Nothing is written beyond the
- * room that is asked for.
+ * room that is asked for. Then the markers are taken out again, of the FPDU as it
+ * is, with an octet of a marker changed, and of any octets of any length.
  *
- * Input: with markers and CRC or not, place in the stream, ULPDU.
+ * Input: with markers and CRC or not, place in the stream, ULPDU; which octet of the
+ * markers to change, and how; octets.
  */
 #include "fuzz.h"
 #include "wire/mpa.h"
@@ -58,6 +60,83 @@ static u32 model(struct out *o, const u8 *ulpdu, u32 len, bool crc)
 	return o->len;
 }
 
+/*
+ * Of @octets as they came, what is left without the markers. Return: whether each marker
+ * says where the FPDU begins.
+ */
+static bool model_remove(const u8 *octets, u32 n, u32 start, u8 *left, u32 *left_len)
+{
+	u32 i, length = 0;
+	bool good = true;
+
+	*left_len = 0;
+	for (i = 0; i < n; i++) {
+		bool due = (start + i) % 512 == 0;
+		u32 ptr;
+
+		/* the end of the stream is no marker */
+		if (!due || n - i < 4) {
+			left[(*left_len)++] = octets[i];
+			continue;
+		}
+		/* what precedes the length field points at itself */
+		if (!i)
+			length = 4;
+		ptr = octets[i + 2] << 8 | octets[i + 3];
+		/* the low bits are not of the pointer */
+		good = good && (ptr & 0xfffc) == (i ? i - length : 0);
+		i += 3;
+	}
+	return good;
+}
+
+/* In memory of exact size, so that what is read or written beyond it is found */
+static void check_remove(const u8 *octets, u32 n, u32 start)
+{
+	u8 *fpdu = malloc(n), *want = malloc(n);
+	u32 left, got;
+	bool good = false, right;
+
+	memcpy(fpdu, octets, n);
+	right = model_remove(octets, n, start, want, &left);
+	got = mpa_marker_remove(fpdu, n, start, &good);
+	FUZZ_CHECK(got == left && good == right);
+	FUZZ_CHECK(!memcmp(fpdu, want, left));
+	free(fpdu);
+	free(want);
+}
+
+/* The inverse of what was sent, and with one octet of its markers changed */
+static void check_inverse(struct fuzz_in *in, const struct out *sent, u32 plain_len)
+{
+	u32 n = sent->len, markers = (n - plain_len) / 4, which = fuzz_u16(in), at;
+	u8 *fpdu = malloc(n), change = fuzz_u8(in);
+	bool good = false;
+
+	memcpy(fpdu, sent->octets, n);
+	FUZZ_CHECK(mpa_marker_remove(fpdu, n, sent->start, &good) == plain_len && good);
+	free(fpdu);
+	if (!markers)
+		return;
+	which %= markers * 4;
+	at = -sent->start % 512 + which / 4 * 512 + which % 4;
+	sent->octets[at] ^= change;
+	check_remove(sent->octets, n, sent->start);
+	sent->octets[at] ^= change;
+}
+
+/* Whatever comes: words, as the length of all FPDUs is */
+static void check_any(struct fuzz_in *in, u32 start)
+{
+	u32 n = fuzz_u16(in) % 2048;
+	u8 *octets;
+
+	n = (n < in->left ? n : in->left) & ~3u;
+	octets = fuzz_box(in, n);
+	check_remove(octets, n, start);
+	free(octets);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct fuzz_in in = { data, size };
@@ -88,6 +167,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			seen++;
 		}
 		FUZZ_CHECK(seen == mpa_marker_count(phase, mpa_fpdu_len(len) - MPA_CRC_LEN));
+		check_inverse(&in, &want, mpa_fpdu_len(len));
+		check_any(&in, phase);
 	}
 	free(want.octets);
 	free(fpdu);

@@ -16,6 +16,7 @@
 #define likely(cond)		(cond)
 #define unlikely(cond)		(cond)
 #define PAGE_SHIFT		12
+#define U16_MAX			0xffff
 #define GENMASK(h, l)		((~0UL << (l)) & (~0UL >> (63 - (h))))
 #define WRITE_ONCE(x, v)	((x) = (v))
 #define BUILD_BUG_ON(cond)	_Static_assert(!(cond), #cond)
@@ -27,17 +28,25 @@
 /* memory */
 #define GFP_KERNEL		0
 #define GFP_KERNEL_ACCOUNT	0
+#define __GFP_NOWARN		0
 #define kzalloc(size, gfp)	calloc(1, size)
 #define kfree(p)		free(p)
+#define kvmalloc(size, gfp)	fuzz_kvmalloc(size)
+#define kvfree(p)		fuzz_kvfree(p)
+
+/* the harness's */
+void *fuzz_kvmalloc(size_t size);
+void fuzz_kvfree(void *p);
 
 /* locks, counts, wake-ups */
 struct list_head { struct list_head *next, *prev; };
+struct bio_vec { void *bv_page; unsigned int bv_len, bv_offset; };
+struct page;
 struct delayed_work { int unused; };
 struct net;
 struct sockaddr_storage;
 typedef struct { int unused; } spinlock_t, wait_queue_head_t, netdevice_tracker;
 typedef struct { int v; } atomic_t;
-typedef struct { long long v; } atomic64_t;
 struct mutex { int unused; };
 struct completion { int unused; };
 struct kref { int unused; };
@@ -47,14 +56,30 @@ struct xarray { int unused; };
 #define spin_unlock(l)			((void)(l))
 #define spin_lock_irqsave(l, f)		((void)(l), (f) = 0)
 #define spin_unlock_irqrestore(l, f)	((void)(l), (void)(f))
-#define atomic64_inc(a)			((void)(a)->v++)
-#define atomic64_add(n, a)		((void)((a)->v += (n)))
+#define smp_mb()			barrier()
 #define smp_mb__after_atomic()		barrier()
+#define smp_load_acquire(p)		(*(p))
+#define smp_store_release(p, v)		((void)(*(p) = (v)))
 #define wake_up(w)			((void)(w))
-#define wait_event_idle(w, cond)	((void)(w), (void)(cond))
 #define cond_resched()			barrier()
-#define kthread_should_stop()		true
+#define kthread_should_stop()		false
 #define memalloc_noio_save()		barrier()
+
+/* a kthread that waits does not come back: the harness's */
+__attribute__((noreturn)) void fuzz_sleep(void);
+#define wait_event_idle(w, cond) \
+	do { \
+		if (!(cond)) \
+			fuzz_sleep(); \
+	} while (0)
+long schedule_timeout_idle(long timeout);
+
+/* one CPU */
+#define __percpu
+#define for_each_possible_cpu(cpu)	for ((cpu) = 0; (cpu) < 1; (cpu)++)
+#define per_cpu_ptr(p, cpu)		((p) + (cpu))
+#define this_cpu_inc(v)			((void)(v)++)
+#define this_cpu_add(v, n)		((void)((v) += (n)))
 
 static inline void set_bit(int bit, unsigned long *word)
 {

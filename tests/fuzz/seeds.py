@@ -140,10 +140,13 @@ TAKE_EINVAL, TAKE_EPROTO = 128, 192
 STAG, BASE = 0x1000, 0x10000
 
 
+COLLECT, PRESSURE, NO_MEMORY, WITH_DATA, FIN, RESET, LOST = 1, 2, 4, 8, 16, 32, 48
+
+
 def config(bits=CRC, enables=15, ird=4, wqes=4, requests=4, atomics=8, chunk=0, sges=(40, 60),
-           remote=256, read=100):
-    return struct.pack(">7B4H", bits, enables, ird, wqes, requests, atomics, chunk, *sges, remote,
-                       read)
+           remote=256, read=100, tcp=0, sleepy=0, rtr=0, window=0, leave_at=0):
+    return struct.pack(">7B4H3B2H", bits, enables, ird, wqes, requests, atomics, chunk, *sges,
+                       remote, read, tcp, sleepy, rtr, window, leave_at)
 
 
 def good_stream():
@@ -201,12 +204,36 @@ def fpdu():
     for bits, place, size in product(range(4), (0, 1, 64, 127), (0, 1, 2, 488, 505, 506, 1024)):
         yield bytes([bits, place]) + struct.pack(">H", size) + bytes(range(32))
     yield bytes([255, 3]) + struct.pack(">H", 64768)
+    # without their markers: of a marker each octet changed, and any octets
+    for place, size, which in product((0, 1, 127), (0, 600), range(8)):
+        yield (bytes([3, place]) + struct.pack(">H", size) + bytes(size) +
+               struct.pack(">HB", which, 1 << which) + struct.pack(">H", 1100) + bytes(1100))
 
 
 def stream():
     good = b"".join(map(w.fpdu, good_stream()))
-    for chunk in (0, 1, 2, 7, 64):
-        yield config(chunk=chunk) + good
+    for chunk, tcp, window, sleepy in product((0, 1, 2, 7, 64, 255), (0, COLLECT), (0, 20, 100),
+                                              (0, 128, 255)):
+        yield config(chunk=chunk, tcp=tcp, window=window, sleepy=sleepy) + good
+    for tcp, cut in product((FIN, RESET, LOST, FIN | WITH_DATA, RESET | WITH_DATA), (0, 1, 60)):
+        yield config(chunk=99, tcp=tcp) + good[:len(good) - cut]
+        yield config(CRC | FIN_SENT, chunk=99, tcp=tcp) + good[:len(good) - cut]
+    yield config(chunk=99, tcp=PRESSURE | NO_MEMORY, window=40) + good
+    yield config(chunk=99, tcp=PRESSURE | NO_MEMORY | FIN) + good[:300]
+    for leave_at, tcp in product((1, 50, 300, len(good) - 3), (0, FIN, COLLECT)):
+        yield config(chunk=99, leave_at=leave_at, tcp=tcp) + good[:-3]
+    # more than the callback does, and than the kthread does at a time
+    big = w.fpdu(w.tagged(w.WRITE, STAG, BASE, bytes(4000)))
+    for chunk, window in product((0, 255), (0, 5000)):
+        yield config(chunk=chunk, remote=4095, window=window) + big * 9
+    for chunk in range(100, 108):
+        yield config(CRC | READ_INV, sleepy=128, chunk=chunk) + good
+    # the peer's RTR, by Send and by Write
+    rtrs = (w.untagged(w.SEND, 0, 1), w.tagged(w.WRITE, 0, 0))
+    for rtr, segment in product((0, 1, 2, 3), rtrs):
+        for bits in (CRC, CRC | FIN_SENT):
+            yield config(bits, rtr=rtr) + 2 * w.fpdu(segment)
+        yield config(rtr=rtr) + w.fpdu(segment) + w.fpdu(w.untagged(w.SEND, 0, 2, b"x"))
     for bits in (0, CRC | MEND, CRC | FIN_SENT, CRC | RTR_READ, CRC | BAD_SGE, CRC | READ_INV,
                  CRC | LOCAL_ERROR, CRC | LOCAL_ERROR | READ_INV):
         yield config(bits) + good
@@ -238,6 +265,12 @@ def stream():
         yield (config() + w.fpdu(w.tagged(w.READ_RESP, STAG, BASE, b"x", False)) + w.fpdu(segment))
     yield config(CRC | RTR_READ) + w.fpdu(w.tagged(w.READ_RESP, 0, 0)) + good
     yield config(CRC | FIN_SENT) + w.fpdu(w.untagged(w.TERMINATE, 2, 1, bytes(4)))
+    # damaged on the way: each octet of a Write, its CRC as it was
+    write = w.fpdu(w.tagged(w.WRITE, STAG, BASE + 16, b"w" * 9))
+    for i, tcp in product(range(len(write)), (0, COLLECT)):
+        yield config(tcp=tcp) + write[:i] + bytes([write[i] ^ 1]) + write[i + 1:] + good
+    for i in (2, 70):
+        yield config(CRC | MARKERS, tcp=NO_MEMORY, chunk=i) + good_marked
     for cut in range(1, 80, 7):
         yield config(chunk=cut) + good[:-cut]
     # the oldest request is an atomic

@@ -8,7 +8,7 @@
  * Input: sizes of the queue, slot.
  */
 #include "fuzz.h"
-#include "wqe.h"
+#include "queue/wqe.h"
 
 _Static_assert(sizeof(struct srnic_sqe) == 64 && sizeof(struct srnic_rqe) == 16 &&
 	       sizeof(struct srnic_sge) == 16, "the offsets below");

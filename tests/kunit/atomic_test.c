@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* wire/atomic.c and atomic.c: headers, arithmetic, execution in memory (RFC 7306 5). */
 #include <kunit/test.h>
+#include "engine/atomic.h"
+#include "engine/tx.h"
 #include "fake.h"
+#include "memory/mr.h"
 #include "octets.h"
-#include "mr.h"
-#include "tx.h"
 
 /* Headers: RFC 7306 Figures 4 and 6, field after field */
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* cm.c: an endpoint that is told to give up at the moment at which it attaches. */
-#include "cm_priv.h"
+#include "cm/cm_priv.h"
 #include "peer.h"
-#include "trace.h"
+#include "queue/trace.h"
+#include "srnic/policy.h"
 
 /* As peer_idle(), on a device that endpoints can hold */
 static struct peer *idle(struct kunit *test)
@@ -57,7 +58,7 @@ static void abort_before_attach(struct kunit *test)
 
 /* Told in the moment in which the QP enters RTS, when a look at its state came too early */
 static void tell_in_rts(void *data, const struct srnic_qp *qp, enum srnic_qp_state from,
-			enum srnic_qp_state to)
+			enum srnic_qp_state to, const char *why)
 {
 	struct srnic_ep *ep = data;
 

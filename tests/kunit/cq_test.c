@@ -300,7 +300,7 @@ static void overflow(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, add(fake, 4, 0, SRNIC_WC_SUCCESS), -ENOSPC);
 	KUNIT_EXPECT_EQ(test, add(fake, 5, 0, SRNIC_WC_SUCCESS), -ENOSPC);
 	KUNIT_EXPECT_EQ(test, fake->errors, 1);
-	KUNIT_EXPECT_EQ(test, atomic64_read(&dev->counters[SRNIC_CNT_CQ_OVERFLOW]), 1);
+	KUNIT_EXPECT_EQ(test, srnic_counter(dev, SRNIC_CNT_CQ_OVERFLOW), 1);
 	for (i = 0; i < 4; i++) {
 		KUNIT_ASSERT_EQ(test, srnic_cq_poll(&fake->cq, &cqe), 1);
 		KUNIT_EXPECT_EQ(test, cqe.wr_id, i);

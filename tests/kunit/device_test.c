@@ -5,7 +5,9 @@
 #include <linux/sched.h>
 #include <net/net_namespace.h>
 #include <rdma/ib_verbs.h>
+#include <rdma/srnic-abi.h>
 #include "srnic.h"
+#include "srnic/device.h"
 
 #define NAME	"kunit%d"
 /*

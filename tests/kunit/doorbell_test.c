@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* tx.c: when who posts is asked for a doorbell, and how long the tx kthread goes on alone. */
+/*
+ * tx.c: when who posts is asked for a doorbell, how long the tx kthread goes on alone, and
+ * who of both sends.
+ */
 #include <kunit/test.h>
+#include <linux/kthread.h>
 #include <linux/sizes.h>
 #include <linux/vmalloc.h>
+#include "engine/stream.h"
+#include "engine/tx.h"
 #include "peer.h"
-#include "tx.h"
+#include "queue/cq.h"
+#include "queue/wq.h"
 
 #define ALL	(SRNIC_LOCAL_READ | SRNIC_LOCAL_WRITE | SRNIC_READ_SINK)
 #define BIG	SZ_512K		/* does not fit into the buffers of the sockets */
@@ -128,10 +135,277 @@ static void local_wrs_in_batches(struct kunit *test)
 	KUNIT_EXPECT_LE(test, seen.most, 256);
 }
 
+/* ----- a program's doorbell: it posts to the ring, and runs tx if nobody does ----- */
+
+/* Connected; the kthread sleeps, and what a message needs is there */
+static struct peer *program(struct kunit *test)
+{
+	struct peer *p = peer_idle(test);
+
+	p->qp->kernel = false;
+	peer_connect(p, 1, 1);
+	KUNIT_ASSERT_TRUE(test, peer_until(wants_doorbell(p)));
+	KUNIT_ASSERT_TRUE(test, asleep(p));
+	return p;
+}
+
+/* As the provider posts: nobody is told */
+static void ring_post(struct peer *p, u64 wr_id, struct ib_sge *sge)
+{
+	struct srnic_ring_hdr *hdr = p->qp->sq.hdr;
+	struct srnic_sqe *sqe = srnic_ring_slot(&p->qp->sq, hdr->producer);
+
+	*sqe = (struct srnic_sqe){
+		.wr_id = wr_id, .opcode = SRNIC_OP_SEND, .flags = SRNIC_SQE_SIGNALED,
+		.num_sge = !!sge,
+	};
+	if (sge)
+		*(struct srnic_sge *)(sqe + 1) = (struct srnic_sge){
+			.addr = sge->addr, .length = sge->length, .lkey = sge->lkey,
+		};
+	/* the SQE before the index, as a provider does it */
+	smp_store_release(&hdr->producer, hdr->producer + 1);
+}
+
+static bool owned(const struct peer *p)
+{
+	return test_bit(SRNIC_QPF_TX_OWNED, &p->qp->flags);
+}
+
+static bool kicked(const struct peer *p)
+{
+	return test_bit(SRNIC_QPF_TX_KICK, &p->qp->flags);
+}
+
+/* It is sent, and complete, when the doorbell returns */
+static void doorbell_sends(struct kunit *test)
+{
+	struct peer *p = program(test);
+	struct srnic_cqe cqe = { };
+	u32 i;
+
+	for (i = 0; i < 3; i++) {
+		ring_post(p, i, NULL);
+		srnic_tx_doorbell(p->qp);
+		KUNIT_EXPECT_EQ(test, srnic_cq_poll(&p->scq->cq, &cqe), 1);
+		KUNIT_EXPECT_EQ(test, cqe.wr_id, i);
+		/* the first has brought pages, which the kthread looks after */
+		if (i)
+			KUNIT_EXPECT_TRUE(test, sleeps(p) && !kicked(p));
+		else
+			KUNIT_EXPECT_TRUE(test, asleep(p));
+		KUNIT_EXPECT_FALSE(test, owned(p));
+		KUNIT_EXPECT_TRUE(test, wants_doorbell(p));
+		peer_expect(p, ULP_SEND, 0);
+	}
+	p->qp->kernel = true;
+}
+
+/* More than a doorbell's budget: the kthread goes on, to the end */
+static void doorbell_hands_over(struct kunit *test)
+{
+	struct peer *p = program(test);
+	u8 *big = vzalloc(BIG);
+	struct srnic_tpte *mr;
+	struct ib_sge sge;
+	u32 got = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, big);
+	mr = peer_region(p, p->pd, big, BIG, ALL);
+	sge = peer_sge(mr, 0, BIG);
+	ring_post(p, 1, &sge);
+	ring_post(p, 2, NULL);
+	srnic_tx_doorbell(p->qp);
+	KUNIT_EXPECT_LE(test, srnic_counter(p->dev, SRNIC_CNT_TX_BYTES), SZ_128K + SZ_64K);
+	do {
+		KUNIT_ASSERT_GT(test, peer_recv(p), 0);
+		got += p->data_len;
+	} while (!p->hdr.last);
+	KUNIT_EXPECT_EQ(test, got, BIG);
+	peer_expect(p, ULP_SEND, 0);
+	peer_wc(p, p->scq, 1, SRNIC_WC_SUCCESS);
+	peer_wc(p, p->scq, 2, SRNIC_WC_SUCCESS);
+	KUNIT_EXPECT_TRUE(test, peer_until(wants_doorbell(p)));
+	p->qp->kernel = true;
+	peer_unregister(p, mr);
+	vfree(big);
+}
+
+/* Who keeps the socket locked: another task, so that the test may use the peer's */
+struct keeper {
+	struct srnic_stream *stream;
+	struct completion locked;
+	struct completion enough;
+	struct completion done;
+};
+
+static int keep_locked(void *arg)
+{
+	struct keeper *keeper = arg;
+
+	srnic_stream_lock(keeper->stream);
+	complete(&keeper->locked);
+	wait_for_completion(&keeper->enough);
+	srnic_stream_unlock(keeper->stream);
+	complete(&keeper->done);
+	return 0;
+}
+
+static void lock_socket(struct kunit *test, struct peer *p, struct keeper *keeper)
+{
+	keeper->stream = p->qp->stream;
+	init_completion(&keeper->locked);
+	init_completion(&keeper->enough);
+	init_completion(&keeper->done);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(kthread_run(keep_locked, keeper, "keeper")));
+	wait_for_completion(&keeper->locked);
+}
+
+static void unlock_socket(struct keeper *keeper)
+{
+	complete(&keeper->enough);
+	wait_for_completion(&keeper->done);
+}
+
+/* Another program's doorbell */
+struct ringing {
+	struct srnic_qp *qp;
+	struct completion done;
+};
+
+static int ring(void *arg)
+{
+	struct ringing *ringing = arg;
+
+	srnic_tx_doorbell(ringing->qp);
+	complete(&ringing->done);
+	return 0;
+}
+
+/* Have one that owns tx for as long as the test keeps the socket locked */
+static void ring_blocked(struct kunit *test, struct peer *p, struct ringing *ringing)
+{
+	ringing->qp = p->qp;
+	init_completion(&ringing->done);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(kthread_run(ring, ringing, "ringing")));
+	KUNIT_ASSERT_TRUE(test, peer_until(owned(p)));
+	msleep(50);
+	KUNIT_EXPECT_TRUE(test, owned(p));
+	KUNIT_EXPECT_FALSE(test, completion_done(&ringing->done));
+}
+
+/* Who owns tx looks for a kick when it lets go: the kthread could not begin meanwhile */
+static void kicked_while_a_doorbell_owns(struct kunit *test)
+{
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		struct peer *p = program(test);
+		struct ringing ringing;
+		struct keeper keeper;
+
+		lock_socket(test, p, &keeper);
+		ring_post(p, 1, NULL);
+		ring_blocked(test, p, &ringing);
+		/* by a second doorbell, which does not wait for the first; or by the socket */
+		ring_post(p, 2, NULL);
+		if (i)
+			srnic_qp_kick_tx(p->qp);
+		else
+			srnic_tx_doorbell(p->qp);
+		KUNIT_EXPECT_FALSE(test, completion_done(&ringing.done));
+		KUNIT_EXPECT_TRUE(test, asleep(p));
+		KUNIT_EXPECT_TRUE(test, kicked(p));
+		unlock_socket(&keeper);
+		peer_expect(p, ULP_SEND, 0);
+		peer_expect(p, ULP_SEND, 0);
+		wait_for_completion(&ringing.done);
+		peer_wc(p, p->scq, 1, SRNIC_WC_SUCCESS);
+		peer_wc(p, p->scq, 2, SRNIC_WC_SUCCESS);
+		KUNIT_EXPECT_TRUE(test, peer_until(!kicked(p) && !owned(p)));
+		p->qp->kernel = true;
+	}
+}
+
+/* A Read Request of the peer is the kthread's, also if a doorbell owns tx when it comes */
+static void asked_while_a_doorbell_owns(struct kunit *test)
+{
+	struct peer *p = program(test);
+	struct ringing ringing;
+	struct keeper keeper;
+
+	lock_socket(test, p, &keeper);
+	ring_post(p, 1, NULL);
+	ring_blocked(test, p, &ringing);
+	peer_read_request(p, 1, 5, 6, 0, 7, 8);
+	unlock_socket(&keeper);
+	peer_expect(p, ULP_SEND, 0);
+	peer_expect(p, ULP_READ_RESP, 0);
+	wait_for_completion(&ringing.done);
+	peer_wc(p, p->scq, 1, SRNIC_WC_SUCCESS);
+	KUNIT_EXPECT_TRUE(test, peer_until(!kicked(p) && !owned(p)));
+	p->qp->kernel = true;
+}
+
+/* A doorbell while the kthread is at work comes back at once, and what it is about goes out */
+static void rung_while_the_kthread_owns(struct kunit *test)
+{
+	struct peer *p = program(test);
+	struct keeper keeper;
+
+	lock_socket(test, p, &keeper);
+	ring_post(p, 1, NULL);
+	srnic_qp_kick_tx(p->qp);
+	KUNIT_ASSERT_TRUE(test, peer_until(owned(p)));
+	msleep(50);
+	KUNIT_EXPECT_TRUE(test, owned(p) && !sleeps(p));
+	KUNIT_EXPECT_FALSE(test, wants_doorbell(p));
+	ring_post(p, 2, NULL);
+	srnic_tx_doorbell(p->qp);
+	KUNIT_EXPECT_TRUE(test, kicked(p));
+	unlock_socket(&keeper);
+	peer_expect(p, ULP_SEND, 0);
+	peer_expect(p, ULP_SEND, 0);
+	peer_wc(p, p->scq, 1, SRNIC_WC_SUCCESS);
+	peer_wc(p, p->scq, 2, SRNIC_WC_SUCCESS);
+	KUNIT_EXPECT_TRUE(test, peer_until(sleeps(p) && !owned(p) && wants_doorbell(p)));
+	p->qp->kernel = true;
+}
+
+/* After the end of the stream, and before there is one, nobody runs tx */
+static void rung_without_a_stream(struct kunit *test)
+{
+	struct peer *p = peer_idle(test);
+
+	p->qp->kernel = false;
+	ring_post(p, 1, NULL);
+	srnic_tx_doorbell(p->qp);
+	peer_no_wc(p, p->scq);
+	peer_connect(p, 1, 1);
+	peer_expect(p, ULP_SEND, 0);
+	peer_wc(p, p->scq, 1, SRNIC_WC_SUCCESS);
+	peer_reset(p);
+	peer_expect_closed(p, "reset", SRNIC_QP_ERROR);
+	KUNIT_EXPECT_TRUE(test, owned(p));
+	KUNIT_EXPECT_NULL(test, p->qp->tx);
+	ring_post(p, 2, NULL);
+	srnic_tx_doorbell(p->qp);
+	peer_no_wc(p, p->scq);
+	srnic_qp_doorbell(p->qp);
+	peer_flushes(p, p->scq, 2, 1);
+	p->qp->kernel = true;
+}
+
 static struct kunit_case doorbell_cases[] = {
 	KUNIT_CASE(none_while_tcp_is_full),
 	KUNIT_CASE(none_behind_a_read),
 	KUNIT_CASE(local_wrs_in_batches),
+	KUNIT_CASE(doorbell_sends),
+	KUNIT_CASE(doorbell_hands_over),
+	KUNIT_CASE(kicked_while_a_doorbell_owns),
+	KUNIT_CASE(asked_while_a_doorbell_owns),
+	KUNIT_CASE(rung_while_the_kthread_owns),
+	KUNIT_CASE(rung_without_a_stream),
 	{}
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* event.c: nothing is without a name, and no stream error without an event. */
 #include <kunit/test.h>
-#include "event.h"
+#include "queue/event.h"
 
 static void everything_has_a_name(struct kunit *test)
 {

@@ -2,6 +2,17 @@
 /* Objects of the core without an RDMA core, a netdev or a user around them. */
 #include "fake.h"
 
+static void free_counters(struct kunit_resource *res)
+{
+	free_percpu(res->data);
+}
+
+static int keep(struct kunit_resource *res, void *context)
+{
+	res->data = context;
+	return 0;
+}
+
 /**
  * fake_device - a device that is not registered
  * @test: whose end is the device's end
@@ -11,6 +22,9 @@ struct srnic_device *fake_device(struct kunit *test)
 	struct srnic_device *dev = kunit_kzalloc(test, sizeof(*dev), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, dev);
+	dev->counters = alloc_percpu(struct srnic_counters);
+	KUNIT_ASSERT_NOT_NULL(test, dev->counters);
+	kunit_alloc_resource(test, keep, free_counters, GFP_KERNEL, dev->counters);
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
 	xa_init_flags(&dev->stags, XA_FLAGS_ALLOC1);
 	return dev;
@@ -50,12 +64,6 @@ static void free_cq(struct kunit_resource *res)
 	srnic_cq_destroy(res->data);
 }
 
-static int keep_cq(struct kunit_resource *res, void *context)
-{
-	res->data = context;
-	return 0;
-}
-
 /**
  * fake_cq - a CQ whose consumer counts what it is told
  * @test: whose end is its end
@@ -72,6 +80,6 @@ struct fake_cq *fake_cq(struct kunit *test, struct srnic_device *dev, u32 entrie
 	fake->cq.ibcq.event_handler = count_event;
 	fake->cq.ibcq.cq_context = fake;
 	KUNIT_ASSERT_EQ(test, srnic_cq_create(&fake->cq, entries, false, NULL), 0);
-	kunit_alloc_resource(test, keep_cq, free_cq, GFP_KERNEL, &fake->cq);
+	kunit_alloc_resource(test, keep, free_cq, GFP_KERNEL, &fake->cq);
 	return fake;
 }

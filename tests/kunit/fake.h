@@ -4,8 +4,8 @@
 #define SRNIC_KUNIT_FAKE_H
 
 #include <kunit/test.h>
-#include "cq.h"
-#include "qp.h"
+#include "qp/qp.h"
+#include "queue/cq.h"
 #include "srnic.h"
 
 /**

@@ -10,6 +10,7 @@
 #include <kunit/test.h>
 #include <linux/sizes.h>
 #include "peer.h"
+#include "verbs/verbs.h"
 
 #define LONGEST		U32_MAX
 #define SHIFT		16
@@ -93,7 +94,7 @@ static struct ib_wc wait_long(struct peer *p, struct fake_cq *fake, u64 wr_id)
 	u32 tries;
 
 	for (tries = 0; tries < 12000; tries++) {
-		if (srnic_dev_ops.poll_cq(&fake->cq.ibcq, 1, &wc))
+		if (srnic_verbs_ops.poll_cq(&fake->cq.ibcq, 1, &wc))
 			break;
 		msleep(20);
 	}

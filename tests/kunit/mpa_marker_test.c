@@ -139,10 +139,118 @@ static void without_markers(struct kunit *test)
 	}
 }
 
+/*
+ * What is left of octets that came, by hand: 4-octet words are told apart by their digits,
+ * markers are words of their own.
+ */
+#define WORDS_2		"00021111 22222222"
+#define WORDS_3		WORDS_2 "33333333"
+
+/* M-MRK-1, M-MRK-2, M-MRK-4, M-MRK-5, M-MRK-7: one marker, wherever it can be, or none */
+static void removed(struct kunit *test)
+{
+	static const struct {
+		const char *what;
+		u32 phase;
+		const char *came;
+		bool good;
+		const char *left;
+	} rows[] = {
+		{ "none is due", 4, WORDS_3, true, WORDS_3 },
+		{ "due right behind the CRC", 500, WORDS_3, true, WORDS_3 },
+		{ "before the length field", 0, "00000000" WORDS_2, true, WORDS_2 },
+		{ "before it, RESERVED", 0, "ffff0000" WORDS_2, true, WORDS_2 },
+		{ "before it, low bits", 0, "00000003" WORDS_2, true, WORDS_2 },
+		{ "before it, 4", 0, "00000004" WORDS_2, false, WORDS_2 },
+		{ "before it, all ones", 0, "ffffffff" WORDS_2, false, WORDS_2 },
+		{ "behind the first word", 508, "00021111 00000004 22222222 33333333", true,
+		  WORDS_3 },
+		{ "behind it, low bits", 508, "00021111 00000007 22222222 33333333", true,
+		  WORDS_3 },
+		{ "behind it, RESERVED", 508, "00021111 12340004 22222222 33333333", true,
+		  WORDS_3 },
+		{ "behind it, 0", 508, "00021111 00000000 22222222 33333333", false, WORDS_3 },
+		{ "behind it, 8", 508, "00021111 00000008 22222222 33333333", false, WORDS_3 },
+		{ "before the CRC", 504, "00021111 22222222 00000008 33333333", true, WORDS_3 },
+		{ "before the CRC, 4", 504, "00021111 22222222 00000004 33333333", false,
+		  WORDS_3 },
+		{ "nothing behind it", 504, "00021111 22222222 00000008", true, WORDS_2 },
+		{ "nothing but it", 0, "00000000", true, "" },
+		{ "nothing", 0, "", true, "" },
+	};
+	struct octets *o = kunit_kzalloc(test, sizeof(*o), GFP_KERNEL);
+	u32 i, len;
+	bool good;
+
+	KUNIT_ASSERT_NOT_NULL(test, o);
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		octets_from_hex(test, o, rows[i].came);
+		memset(o->at + o->len, GUARD, 4);
+		good = !rows[i].good;
+		len = mpa_marker_remove(o->at, o->len, rows[i].phase, &good);
+		KUNIT_EXPECT_EQ_MSG(test, good, rows[i].good, "%s", rows[i].what);
+		octets_expect(test, rows[i].what, o->at, len, rows[i].left);
+		KUNIT_EXPECT_EQ_MSG(test, o->at[o->len], GUARD, "%s: wrote beyond",
+				    rows[i].what);
+	}
+}
+
+/* Three markers, the first of them @first octets behind the start; what they have to be */
+static u32 make_three(u8 *at, u32 first, const u32 *marker)
+{
+	u32 i, word = 0, len = first + 2 * 512 + 4 + 8;
+
+	for (i = 0; i < len; i += 4) {
+		if (i % 512 == first % 512)
+			put_unaligned_be32(marker[i / 512], at + i);
+		else
+			put_unaligned_be32(0xa0000000 + word++, at + i);
+	}
+	return len;
+}
+
+/* The pointers of several: a marker in front of the length field is not counted in them */
+static void removed_several(struct kunit *test)
+{
+	static const struct {
+		const char *what;
+		u32 phase;
+		u32 first;
+		u32 marker[3];
+		bool good;
+	} rows[] = {
+		{ "the first precedes the length field", 0, 0, { 0, 508, 1020 }, true },
+		{ "the first is counted", 0, 0, { 0, 512, 1024 }, false },
+		{ "in the payload", 412, 100, { 100, 612, 1124 }, true },
+		{ "markers are not counted", 412, 100, { 100, 608, 1116 }, false },
+		{ "the first is wrong", 412, 100, { 104, 612, 1124 }, false },
+		{ "the second is wrong", 412, 100, { 100, 100, 1124 }, false },
+		{ "the last is wrong", 412, 100, { 100, 612, 612 }, false },
+		{ "behind the first word", 508, 4, { 4, 516, 1028 }, true },
+	};
+	u8 *at = kunit_kzalloc(test, 2048, GFP_KERNEL);
+	u32 i, word, len, left;
+	bool good;
+
+	KUNIT_ASSERT_NOT_NULL(test, at);
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		len = make_three(at, rows[i].first, rows[i].marker);
+		left = mpa_marker_remove(at, len, rows[i].phase, &good);
+		KUNIT_EXPECT_EQ_MSG(test, left, len - 12, "%s", rows[i].what);
+		KUNIT_EXPECT_EQ_MSG(test, good, rows[i].good, "%s", rows[i].what);
+		for (word = 0; word < left / 4; word++)
+			if (get_unaligned_be32(at + 4 * word) != 0xa0000000 + word)
+				break;
+		KUNIT_EXPECT_EQ_MSG(test, word, left / 4, "%s", rows[i].what);
+	}
+}
+
 static struct kunit_case mpa_marker_cases[] = {
 	KUNIT_CASE(golden_fpdus),
 	KUNIT_CASE(all_phases),
 	KUNIT_CASE(without_markers),
+	KUNIT_CASE(removed),
+	KUNIT_CASE(removed_several),
 	{}
 };
 

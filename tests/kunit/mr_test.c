@@ -3,13 +3,15 @@
 #include <kunit/test.h>
 #include <linux/delay.h>
 #include <linux/dma-buf.h>
+#include <linux/dma-resv.h>
 #include <linux/fdtable.h>
 #include <linux/kthread.h>
 #include <linux/scatterlist.h>
 #include <rdma/ib_umem.h>
+#include "compat.h"
 #include "fake.h"
-#include "mr.h"
-#include "qp.h"
+#include "memory/mr.h"
+#include "qp/qp.h"
 
 #define LR	SRNIC_LOCAL_READ
 #define LW	SRNIC_LOCAL_WRITE
@@ -536,7 +538,7 @@ static void invalidate_waits_no_longer(struct kunit *test)
 /* An exporter that counts what it is told */
 static struct {
 	u8 *mem;
-	u32 begun, ended;
+	u32 begun, ended, mapped, unlocked;
 	enum dma_data_direction direction;
 	int err;
 } exporter;
@@ -558,10 +560,26 @@ static int end_access(struct dma_buf *buf, enum dma_data_direction direction)
 	return 0;
 }
 
+/* Newer kernels want the lock of the buffer to be held, and older ones have another one */
+static void count_unlocked(struct dma_buf *buf)
+{
+#ifdef SRNIC_HAVE_DMA_BUF_UNLOCKED
+	exporter.unlocked += !dma_resv_is_locked(buf->resv);
+#endif
+}
+
 static int exporter_vmap(struct dma_buf *buf, struct iosys_map *map)
 {
+	count_unlocked(buf);
+	exporter.mapped++;
 	iosys_map_set_vaddr(map, exporter.mem);
 	return 0;
+}
+
+static void exporter_vunmap(struct dma_buf *buf, struct iosys_map *map)
+{
+	count_unlocked(buf);
+	exporter.mapped--;
 }
 
 static struct sg_table *no_map(struct dma_buf_attachment *attach,
@@ -586,6 +604,7 @@ static const struct dma_buf_ops exporter_ops = {
 	.begin_cpu_access = begin_access,
 	.end_cpu_access = end_access,
 	.vmap = exporter_vmap,
+	.vunmap = exporter_vunmap,
 };
 
 /* A region of an exporter's memory */
@@ -658,6 +677,19 @@ static void dmabuf_access_is_told(struct kunit *test)
 	srnic_mr_dereg(&fix.mr->ibmr);
 }
 
+/* The buffer is mapped and unmapped under its lock: others do that at the same time */
+static void dmabuf_is_mapped_locked(struct kunit *test)
+{
+	struct fix fix = fix_make(test, 1, 0);
+	struct ib_mr *mr = reg_exported(test, &fix, IB_ACCESS_LOCAL_WRITE);
+
+	KUNIT_EXPECT_EQ(test, exporter.mapped, 1);
+	KUNIT_EXPECT_EQ(test, srnic_mr_dereg(mr), 0);
+	KUNIT_EXPECT_EQ(test, exporter.mapped, 0);
+	KUNIT_EXPECT_EQ(test, exporter.unlocked, 0);
+	srnic_mr_dereg(&fix.mr->ibmr);
+}
+
 static struct kunit_case mr_cases[] = {
 	KUNIT_CASE(fast_register),
 	KUNIT_CASE(map_while_valid),
@@ -673,6 +705,7 @@ static struct kunit_case mr_cases[] = {
 	KUNIT_CASE(rereg_busy),
 	KUNIT_CASE(rereg_failed),
 	KUNIT_CASE(dmabuf_access_is_told),
+	KUNIT_CASE(dmabuf_is_mapped_locked),
 	{}
 };
 

@@ -4,9 +4,9 @@
 #include <linux/delay.h>
 #include <linux/kthread.h>
 #include "fake.h"
-#include "mr.h"
-#include "mw.h"
-#include "qp.h"
+#include "memory/mr.h"
+#include "memory/mw.h"
+#include "qp/qp.h"
 
 #define LR	SRNIC_LOCAL_READ
 #define LW	SRNIC_LOCAL_WRITE

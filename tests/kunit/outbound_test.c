@@ -2,9 +2,10 @@
 /* tx.c, read.c, place.c: Reads of several SGEs, and responses to requests that are not out. */
 #include <kunit/test.h>
 #include <linux/vmalloc.h>
+#include "engine/stream.h"
+#include "engine/tx.h"
 #include "peer.h"
-#include "stream.h"
-#include "tx.h"
+#include "verbs/verbs.h"
 
 #define ALL	(SRNIC_LOCAL_READ | SRNIC_LOCAL_WRITE | SRNIC_REMOTE_READ | \
 		 SRNIC_REMOTE_WRITE | SRNIC_READ_SINK)
@@ -44,7 +45,7 @@ static void post_read(struct out *out, u64 wr_id, const u32 *lens, u32 count, in
 	for (i = 0; i < count; i++)
 		sge[i] = peer_sge(out->mr, 100 * i, lens[i]);
 	KUNIT_ASSERT_EQ(out->p->test, 0,
-			srnic_dev_ops.post_send(&out->p->qp->ibqp, &wr.wr, &bad));
+			srnic_verbs_ops.post_send(&out->p->qp->ibqp, &wr.wr, &bad));
 }
 
 /* The next FPDU asks for @len octets, @off octets into the source, for SGE @sge */
@@ -223,7 +224,7 @@ static u8 *stuck_request(struct peer *p, u32 atomic)
 		const struct ib_send_wr *bad;
 
 		KUNIT_ASSERT_EQ(p->test, 0,
-				srnic_dev_ops.post_send(&p->qp->ibqp, &wr.wr, &bad));
+				srnic_verbs_ops.post_send(&p->qp->ibqp, &wr.wr, &bad));
 	} else {
 		peer_post(p, IB_WR_RDMA_READ, i, SIGNAL, &sge, 0x1000, RKEY);
 	}

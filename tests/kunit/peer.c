@@ -4,9 +4,10 @@
 #include <linux/rtnetlink.h>
 #include <net/net_namespace.h>
 #include <net/sock.h>
-#include "linger.h"
+#include "engine/linger.h"
+#include "engine/stream.h"
 #include "peer.h"
-#include "stream.h"
+#include "verbs/verbs.h"
 #include "wire/mpa.h"
 
 #define TIMEOUT	(10 * HZ)
@@ -148,6 +149,8 @@ void peer_sockets(struct peer *p, struct socket **passive)
 	loopback_up();
 	KUNIT_ASSERT_EQ(p->test, 0, sock_create_kern(&init_net, AF_INET, SOCK_STREAM,
 						     IPPROTO_TCP, &listener));
+	if (p->rcvbuf)
+		sock_set_rcvbuf(listener->sk, p->rcvbuf);
 	KUNIT_ASSERT_EQ(p->test, 0, kernel_bind(listener, addr_of(sa), sizeof(addr)));
 	KUNIT_ASSERT_EQ(p->test, 0, kernel_listen(listener, 1));
 	KUNIT_ASSERT_GT(p->test, kernel_getsockname(listener, sa), 0);
@@ -287,7 +290,7 @@ int peer_post(struct peer *p, enum ib_wr_opcode op, u64 wr_id, int flags,
 	};
 	const struct ib_send_wr *bad;
 
-	return srnic_dev_ops.post_send(&p->qp->ibqp, &wr.wr, &bad);
+	return srnic_verbs_ops.post_send(&p->qp->ibqp, &wr.wr, &bad);
 }
 
 /**
@@ -301,7 +304,7 @@ void peer_post_recv(struct peer *p, u64 wr_id, struct ib_sge *sge)
 	struct ib_recv_wr wr = { .wr_id = wr_id, .sg_list = sge, .num_sge = !!sge };
 	const struct ib_recv_wr *bad;
 
-	KUNIT_ASSERT_EQ(p->test, srnic_dev_ops.post_recv(&p->qp->ibqp, &wr, &bad), 0);
+	KUNIT_ASSERT_EQ(p->test, srnic_verbs_ops.post_recv(&p->qp->ibqp, &wr, &bad), 0);
 }
 
 /**
@@ -317,7 +320,7 @@ struct ib_wc peer_wc(struct peer *p, struct fake_cq *fake, u64 wr_id,
 	struct ib_cq *ibcq = &fake->cq.ibcq;
 	struct ib_wc wc = { };
 
-	KUNIT_ASSERT_TRUE_MSG(p->test, peer_until(srnic_dev_ops.poll_cq(ibcq, 1, &wc)),
+	KUNIT_ASSERT_TRUE_MSG(p->test, peer_until(srnic_verbs_ops.poll_cq(ibcq, 1, &wc)),
 			      "no completion of %llu", wr_id);
 	KUNIT_EXPECT_EQ(p->test, wc.wr_id, wr_id);
 	KUNIT_EXPECT_EQ_MSG(p->test, wc.vendor_err, status, "wr_id %llu", wr_id);
@@ -350,7 +353,7 @@ void peer_no_wc(struct peer *p, struct fake_cq *fake)
 	struct ib_wc wc;
 
 	msleep(30);
-	KUNIT_EXPECT_EQ(p->test, srnic_dev_ops.poll_cq(&fake->cq.ibcq, 1, &wc), 0);
+	KUNIT_EXPECT_EQ(p->test, srnic_verbs_ops.poll_cq(&fake->cq.ibcq, 1, &wc), 0);
 }
 
 /**

@@ -6,8 +6,8 @@
 #include <linux/delay.h>
 #include <linux/net.h>
 #include "fake.h"
+#include "memory/tpt.h"
 #include "octets.h"
-#include "tpt.h"
 
 #define PEER_EVENTS	8
 #define PEER_REGIONS	8
@@ -65,6 +65,7 @@
  * @tx_markers: the QP is to send markers; set before it is connected
  * @rx_markers: the QP is to expect markers; set before it is connected
  * @no_crc: neither end has CRCs; set before it is connected
+ * @rcvbuf: for the receive buffer of the QP's socket; set before it is connected; 0: TCP's
  * @in_pos: octets that came, if there are markers among them
  * @out_pos: octets that were sent, if there are markers among them
  * @phases: where the FPDUs that came with markers began, modulo 512, by words
@@ -96,6 +97,7 @@ struct peer {
 	bool tx_markers;
 	bool rx_markers;
 	bool no_crc;
+	u32 rcvbuf;
 	u32 in_pos;
 	u32 out_pos;
 	DECLARE_BITMAP(phases, 128);

@@ -2,6 +2,8 @@
 /* qp.c, wq.c: the transition table, and a QP's life without a stream. */
 #include <kunit/test.h>
 #include "fake.h"
+#include "queue/wq.h"
+#include "verbs/verbs.h"
 
 #define MODIFY	SRNIC_QP_BY_MODIFY
 #define ATTACH	SRNIC_QP_BY_ATTACH
@@ -101,7 +103,7 @@ static int post_send(struct pair *p, u64 wr_id, int flags)
 	};
 	const struct ib_send_wr *bad;
 
-	return srnic_dev_ops.post_send(&p->qp->ibqp, &wr.wr, &bad);
+	return srnic_verbs_ops.post_send(&p->qp->ibqp, &wr.wr, &bad);
 }
 
 static int post_recv(struct pair *p, u64 wr_id)
@@ -109,7 +111,7 @@ static int post_recv(struct pair *p, u64 wr_id)
 	struct ib_recv_wr wr = { .wr_id = wr_id };
 	const struct ib_recv_wr *bad;
 
-	return srnic_dev_ops.post_recv(&p->qp->ibqp, &wr, &bad);
+	return srnic_verbs_ops.post_recv(&p->qp->ibqp, &wr, &bad);
 }
 
 /* The next @count completions are flushes, wr_id @first and up, and then there are none */
@@ -250,7 +252,7 @@ static void post_list(struct kunit *test)
 		wr[i].wr.opcode = i == 2 ? IB_WR_SEND_WITH_IMM : IB_WR_RDMA_WRITE;
 		wr[i].wr.next = i < 3 ? &wr[i + 1].wr : NULL;
 	}
-	KUNIT_EXPECT_NE(test, 0, srnic_dev_ops.post_send(&p.qp->ibqp, &wr[0].wr, &bad));
+	KUNIT_EXPECT_NE(test, 0, srnic_verbs_ops.post_send(&p.qp->ibqp, &wr[0].wr, &bad));
 	KUNIT_EXPECT_PTR_EQ(test, bad, (const struct ib_send_wr *)&wr[2].wr);
 	srnic_qp_modify(p.qp, SRNIC_QP_ERROR);
 	expect_flushed(test, p.scq, 0, 2);
@@ -259,7 +261,7 @@ static void post_list(struct kunit *test)
 	wr[0].wr.next = NULL;
 	wr[0].wr.num_sge = 3;
 	KUNIT_EXPECT_EQ(test, -EINVAL,
-			srnic_dev_ops.post_send(&p.qp->ibqp, &wr[0].wr, &bad));
+			srnic_verbs_ops.post_send(&p.qp->ibqp, &wr[0].wr, &bad));
 	KUNIT_EXPECT_PTR_EQ(test, bad, (const struct ib_send_wr *)&wr[0].wr);
 	srnic_qp_destroy(p.qp);
 }
@@ -423,7 +425,7 @@ static void user_producer(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, srnic_qp_modify(p.qp, SRNIC_QP_IDLE), 0);
 	}
 	KUNIT_EXPECT_EQ(test, 2 * ARRAY_SIZE(wild),
-			atomic64_read(&p.dev->counters[SRNIC_CNT_RING_CORRUPT]));
+			srnic_counter(p.dev, SRNIC_CNT_RING_CORRUPT));
 	srnic_qp_destroy(p.qp);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* read.c: how many Reads and atomics may be under way, in each direction. */
 #include <kunit/test.h>
+#include "engine/read.h"
 #include "fake.h"
-#include "tx.h"
 
 #define DEPTH	8
 
@@ -15,7 +15,6 @@ static struct srnic_qp *make_qp(struct kunit *test, u16 ird, u16 ord)
 
 	KUNIT_ASSERT_NOT_NULL(test, qp);
 	spin_lock_init(&qp->sq_lock);
-	spin_lock_init(&qp->irq_lock);
 	qp->mpa.ird = ird;
 	qp->mpa.ord = ord;
 	qp->ird = ird;

@@ -2,7 +2,7 @@
 /* ring.c, ring.h: indices that may be hostile, slots, memory. */
 #include <kunit/test.h>
 #include "octets.h"
-#include "ring.h"
+#include "queue/ring.h"
 
 static void filled_values(struct kunit *test)
 {

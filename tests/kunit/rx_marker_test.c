@@ -3,8 +3,8 @@
 #include <kunit/test.h>
 #include <linux/sizes.h>
 #include <linux/vmalloc.h>
+#include "engine/rx.h"
 #include "peer.h"
-#include "rx.h"
 
 #define RIGHTS	(SRNIC_LOCAL_READ | SRNIC_LOCAL_WRITE | SRNIC_REMOTE_READ | SRNIC_REMOTE_WRITE)
 #define SIZE	SZ_64K
@@ -97,13 +97,13 @@ static void in_pieces(struct kunit *test)
 		len = make_stream(test, &in, stream, image);
 		/* the rx kthread sleeps: the stream goes around the socket */
 		for (at = 0; at < len; at += pieces[i])
-			srnic_rx_octets(in.p->qp, stream + at, min(pieces[i], len - at));
+			srnic_rx_collect(in.p->qp, stream + at, min(pieces[i], len - at));
 		KUNIT_EXPECT_EQ_MSG(test, memcmp(in.mem, image, SIZE), 0, "pieces of %u",
 				    pieces[i]);
 		KUNIT_EXPECT_EQ_MSG(test, srnic_qp_state(in.p->qp), SRNIC_QP_RTS, "pieces of %u",
 				    pieces[i]);
 		KUNIT_EXPECT_EQ(test, FPDUS,
-				atomic64_read(&in.p->dev->counters[SRNIC_CNT_RX_FPDU]));
+				srnic_counter(in.p->dev, SRNIC_CNT_RX_FPDU));
 	}
 	vfree(stream);
 	vfree(image);
@@ -244,7 +244,7 @@ static void without_crc(struct kunit *test)
 	at = -pos % 512;
 	write_fpdu(test, &in, fpdu, 3000, 900, 3, &pos);
 	put_unaligned_be32(at + 4, fpdu->at + at);
-	peer_send_octets(in.p, fpdu->at, at + 4);
+	peer_send_octets(in.p, fpdu->at, fpdu->len);
 	peer_expect_terminate(in.p, "no CRC", 0x2003, 0);
 	peer_close(in.p);
 	peer_expect_closed(in.p, "no CRC", SRNIC_QP_ERROR);

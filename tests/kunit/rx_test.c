@@ -3,9 +3,10 @@
 #include <kunit/test.h>
 #include <linux/sizes.h>
 #include <linux/vmalloc.h>
+#include "engine/rx.h"
 #include "peer.h"
-#include "rx.h"
-#include "srq.h"
+#include "queue/srq.h"
+#include "verbs/verbs.h"
 
 #define M	0x8000
 #define D	0x4000
@@ -84,7 +85,7 @@ static void expect_failed(struct kunit *test, struct in *in, const char *what, u
 	peer_expect_closed(p, what, SRNIC_QP_ERROR);
 	peer_expect_event(p, what, event);
 	KUNIT_EXPECT_TRUE_MSG(test, p->qp->term_valid && p->qp->term_local, "%s", what);
-	KUNIT_EXPECT_EQ_MSG(test, atomic64_read(&p->dev->counters[SRNIC_CNT_TX_TERMINATE]), 1,
+	KUNIT_EXPECT_EQ_MSG(test, srnic_counter(p->dev, SRNIC_CNT_TX_TERMINATE), 1,
 			    "%s", what);
 }
 
@@ -219,10 +220,11 @@ static void bad_fpdus(struct kunit *test)
 	fpdu->at[17] ^= 4;
 	peer_send_octets(in.p, fpdu->at, fpdu->len);
 	expect_failed(test, &in, "CRC", 0x2002, 0, FATAL);
-	KUNIT_EXPECT_EQ(test, atomic64_read(&in.p->dev->counters[SRNIC_CNT_CRC_ERROR]), 1);
+	KUNIT_EXPECT_EQ(test, srnic_counter(in.p->dev, SRNIC_CNT_CRC_ERROR), 1);
 
 	in = in_open(test);
-	octets_from_hex(test, fpdu, "0003 c140 00 00 00000000");
+	octets_from_hex(test, &in.p->out, "c140 00");
+	octets_fpdu(test, fpdu, &in.p->out);
 	peer_send_octets(in.p, fpdu->at, fpdu->len);
 	expect_failed(test, &in, "shorter than its header", 0x2003, 0, FATAL);
 }
@@ -710,7 +712,7 @@ static void shared_receive(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, srnic_srq_create(srq, &attr, NULL), 0);
 		in.p->qp->srq = srq;
 		in.p->qp->kernel = !user;
-		KUNIT_ASSERT_EQ(test, srnic_dev_ops.post_srq_recv(&srq->ibsrq, &wr, &bad), 0);
+		KUNIT_ASSERT_EQ(test, srnic_verbs_ops.post_srq_recv(&srq->ibsrq, &wr, &bad), 0);
 		peer_connect(in.p, 1, 1);
 		peer_send(in.p, &hdr, "abcdefgh", 8);
 		if (user) {

@@ -3,18 +3,20 @@
 #include <kunit/test.h>
 #include "fake.h"
 #include "octets.h"
-#include "tx.h"
+#include "queue/sqe.h"
+#include "queue/wq.h"
+#include "queue/wqe.h"
 
 #define DEPTH		4
 #define MAX_SGE		3
 #define MAX_INLINE	100
 
-/* A QP of a user, without a stream, and the tx state that reads its SQ */
+/* A QP of a user, without a stream, and what was fetched from its SQ last */
 struct sq {
 	struct srnic_device *dev;
 	struct fake_cq *cq;
 	struct srnic_qp *qp;
-	struct srnic_tx *tx;
+	struct srnic_fetched wr;
 };
 
 static void make_sq(struct kunit *test, struct sq *sq)
@@ -35,13 +37,14 @@ static void make_sq(struct kunit *test, struct sq *sq)
 	sq->qp->ibqp.device = &sq->dev->ibdev;
 	KUNIT_ASSERT_EQ(test, srnic_qp_create(sq->qp, sq->dev, &init, NULL), 0);
 	sq->qp->kernel = false;
-	sq->tx = srnic_tx_new(sq->qp);
-	KUNIT_ASSERT_NOT_NULL(test, sq->tx);
+	sq->wr.data = kunit_kzalloc(test, max_t(size_t, sq->qp->max_inline,
+						MAX_SGE * sizeof(struct srnic_sge)),
+				    GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, sq->wr.data);
 }
 
 static void end_sq(struct sq *sq)
 {
-	srnic_tx_free(sq->tx);
 	sq->qp->kernel = true;
 	srnic_qp_destroy(sq->qp);
 }
@@ -65,7 +68,7 @@ static enum srnic_wc_status copy_sqe(struct sq *sq, const struct srnic_sqe *sqe,
 
 	*slot = *sqe;
 	memcpy(slot + 1, data, len);
-	return srnic_sqe_copy(&caps, slot, &copy, sq->tx->data, total);
+	return srnic_sqe_copy(&caps, slot, &copy, sq->wr.data, total);
 }
 
 /* The one WR that was fetched ends here, whatever became of it */
@@ -78,7 +81,6 @@ static u32 end_wr(struct kunit *test, struct sq *sq, u64 wr_id)
 	KUNIT_EXPECT_EQ(test, cqe.wr_id, wr_id);
 	KUNIT_EXPECT_EQ(test, srnic_cq_poll(&sq->cq->cq, &cqe), 0);
 	srnic_wq_restart(sq->qp);
-	sq->tx->busy = false;
 	return cqe.vendor_err;
 }
 
@@ -90,11 +92,10 @@ static void expect_wr(struct kunit *test, struct sq *sq, const char *what,
 	enum srnic_wc_status got;
 
 	post(sq, sqe, data, len);
-	KUNIT_ASSERT_EQ_MSG(test, srnic_sqe_fetch(sq->qp, sq->tx, &got), 1, "%s", what);
+	KUNIT_ASSERT_EQ_MSG(test, srnic_sqe_fetch(sq->qp, &sq->wr, &got), 1, "%s", what);
 	KUNIT_EXPECT_EQ_MSG(test, got, want, "%s", what);
-	KUNIT_EXPECT_TRUE_MSG(test, sq->tx->busy, "%s", what);
 	if (got)	/* as the tx engine does */
-		srnic_sq_done(sq->qp, sq->tx->index, got);
+		srnic_sq_done(sq->qp, sq->wr.index, got);
 	KUNIT_EXPECT_EQ_MSG(test, end_wr(test, sq, sqe->wr_id),
 			    want ? want : SRNIC_WC_FLUSHED, "%s", what);
 }
@@ -105,8 +106,7 @@ static void empty(struct kunit *test)
 	struct sq sq;
 
 	make_sq(test, &sq);
-	KUNIT_EXPECT_EQ(test, srnic_sqe_fetch(sq.qp, sq.tx, &status), 0);
-	KUNIT_EXPECT_FALSE(test, sq.tx->busy);
+	KUNIT_EXPECT_EQ(test, srnic_sqe_fetch(sq.qp, &sq.wr, &status), 0);
 	end_sq(&sq);
 }
 
@@ -322,8 +322,8 @@ static void inline_lengths(struct kunit *test)
 			  lengths[i] > limit ? SRNIC_WC_INVALID_WQE : SRNIC_WC_SUCCESS);
 		if (lengths[i] > limit)
 			continue;
-		KUNIT_EXPECT_EQ(test, sq.tx->total, lengths[i]);
-		KUNIT_EXPECT_EQ(test, memcmp(sq.tx->inl, data, lengths[i]), 0);
+		KUNIT_EXPECT_EQ(test, sq.wr.total, lengths[i]);
+		KUNIT_EXPECT_EQ(test, memcmp(sq.wr.inl, data, lengths[i]), 0);
 	}
 	end_sq(&sq);
 }
@@ -416,7 +416,7 @@ static void sge_sums(struct kunit *test)
 		snprintf(what, sizeof(what), "row %u", i);
 		expect_wr(test, &sq, what, &sqe, sges, sizeof(sges), rows[i].want);
 		if (!rows[i].want)
-			KUNIT_EXPECT_EQ(test, sq.tx->total, rows[i].total);
+			KUNIT_EXPECT_EQ(test, sq.wr.total, rows[i].total);
 	}
 	end_sq(&sq);
 }
@@ -471,10 +471,10 @@ static void copied_once(struct kunit *test)
 
 	make_sq(test, &sq);
 	post(&sq, &sqe, &sge, sizeof(sge));
-	KUNIT_ASSERT_EQ(test, srnic_sqe_fetch(sq.qp, sq.tx, &status), 1);
+	KUNIT_ASSERT_EQ(test, srnic_sqe_fetch(sq.qp, &sq.wr, &status), 1);
 	memset(srnic_ring_slot(&sq.qp->sq, 0), 0xff, sq.qp->sq.stride);
-	KUNIT_EXPECT_EQ(test, memcmp(&sq.tx->sqe, &sqe, sizeof(sqe)), 0);
-	KUNIT_EXPECT_EQ(test, memcmp(sq.tx->sges, &sge, sizeof(sge)), 0);
+	KUNIT_EXPECT_EQ(test, memcmp(&sq.wr.sqe, &sqe, sizeof(sqe)), 0);
+	KUNIT_EXPECT_EQ(test, memcmp(sq.wr.sges, &sge, sizeof(sge)), 0);
 	KUNIT_EXPECT_EQ(test, end_wr(test, &sq, 5), SRNIC_WC_FLUSHED);
 	end_sq(&sq);
 }
@@ -490,8 +490,7 @@ static void wild_index(struct kunit *test)
 	make_sq(test, &sq);
 	for (i = 0; i < ARRAY_SIZE(wild); i++) {
 		sq.qp->sq.hdr->producer = wild[i];
-		KUNIT_EXPECT_EQ(test, srnic_sqe_fetch(sq.qp, sq.tx, &status), -EPROTO);
-		KUNIT_EXPECT_FALSE(test, sq.tx->busy);
+		KUNIT_EXPECT_EQ(test, srnic_sqe_fetch(sq.qp, &sq.wr, &status), -EPROTO);
 	}
 	sq.qp->sq.hdr->producer = 0;
 	end_sq(&sq);
@@ -508,12 +507,12 @@ static void over_incomplete(struct kunit *test)
 	make_sq(test, &sq);
 	for (i = 0; i < DEPTH; i++) {
 		post(&sq, &sqe, NULL, 0);
-		KUNIT_ASSERT_EQ(test, srnic_sqe_fetch(sq.qp, sq.tx, &status), 1);
+		KUNIT_ASSERT_EQ(test, srnic_sqe_fetch(sq.qp, &sq.wr, &status), 1);
 	}
 	sq.qp->sq.hdr->producer++;
-	KUNIT_EXPECT_EQ(test, srnic_sqe_fetch(sq.qp, sq.tx, &status), -EPROTO);
+	KUNIT_EXPECT_EQ(test, srnic_sqe_fetch(sq.qp, &sq.wr, &status), -EPROTO);
 	srnic_sq_done(sq.qp, 0, SRNIC_WC_SUCCESS);
-	KUNIT_EXPECT_EQ(test, srnic_sqe_fetch(sq.qp, sq.tx, &status), 1);
+	KUNIT_EXPECT_EQ(test, srnic_sqe_fetch(sq.qp, &sq.wr, &status), 1);
 	srnic_sq_flush(sq.qp);
 	end_sq(&sq);
 }
@@ -551,9 +550,9 @@ static void random_slots(struct kunit *test)
 		}
 		sqe->wr_id = round;
 		sq.qp->sq.hdr->producer++;
-		KUNIT_ASSERT_EQ(test, srnic_sqe_fetch(sq.qp, sq.tx, &status), 1);
+		KUNIT_ASSERT_EQ(test, srnic_sqe_fetch(sq.qp, &sq.wr, &status), 1);
 		if (status)
-			srnic_sq_done(sq.qp, sq.tx->index, status);
+			srnic_sq_done(sq.qp, sq.wr.index, status);
 		end_wr(test, &sq, round);
 	}
 	end_sq(&sq);

@@ -2,7 +2,10 @@
 /* srq.c: the limit, the count, resizing, and what a user may write into the ring. */
 #include <kunit/test.h>
 #include "fake.h"
-#include "srq.h"
+#include "queue/srq.h"
+#include "queue/wq.h"
+#include "queue/wqe.h"
+#include "verbs/verbs.h"
 
 #define DEPTH	8
 #define SGES	3
@@ -94,7 +97,7 @@ static int post(struct fixture *f, u64 wr_id)
 	struct ib_sge sge = { .addr = wr_id, .length = 5, .lkey = 7 };
 	struct ib_recv_wr wr = { .wr_id = wr_id, .sg_list = &sge, .num_sge = 1 };
 	const struct ib_recv_wr *bad = NULL;
-	int err = srnic_dev_ops.post_srq_recv(&f->srq->ibsrq, &wr, &bad);
+	int err = srnic_verbs_ops.post_srq_recv(&f->srq->ibsrq, &wr, &bad);
 
 	return err && bad != &wr ? -EPROTO : err;
 }
@@ -534,7 +537,7 @@ static void error_of_a_qp(struct kunit *test)
 	const struct ib_recv_wr *bad = NULL;
 	struct srnic_cqe cqe;
 
-	KUNIT_EXPECT_EQ(test, srnic_dev_ops.post_recv(&f->qp->ibqp, &wr, &bad), -EINVAL);
+	KUNIT_EXPECT_EQ(test, srnic_verbs_ops.post_recv(&f->qp->ibqp, &wr, &bad), -EINVAL);
 	KUNIT_EXPECT_PTR_EQ(test, bad, (const struct ib_recv_wr *)&wr);
 	post_many(test, f, 0, 2);
 	KUNIT_EXPECT_EQ(test, srnic_qp_modify(f->qp, SRNIC_QP_ERROR), 0);

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* stream.c: the octets of an skb, however it is made up. */
+/* stream.c: the octets of an skb, and of a queue of them, however they are made up. */
 #include <kunit/test.h>
 #include <linux/skbuff.h>
-#include "stream.h"
+#include <net/tcp.h>
+#include "engine/stream.h"
 
 #define LINEAR	5
 #define FRAG	7
 #define ALL	(2 * (LINEAR + 2 * FRAG))
+#define QUEUE	90	/* bytes of a queue of them */
 
 /* What came so far; @pieces tells that they are not all one */
 struct taken {
-	u8 data[ALL];
+	u8 data[QUEUE];
 	u32 len;
 	u32 pieces;
 };
@@ -20,7 +22,7 @@ static void take(void *ctx, const u8 *data, u32 len)
 	struct taken *taken = ctx;
 
 	might_sleep();
-	if (!len || len > ALL - taken->len)
+	if (!len || len > QUEUE - taken->len)
 		return;
 	memcpy(taken->data + taken->len, data, len);
 	taken->len += len;
@@ -80,8 +82,105 @@ static void each_byte_of_an_skb_once(struct kunit *test)
 	kfree_skb(skb);
 }
 
+/* Bytes @from to @to of the stream; some are in the buffer before it, too */
+static void queue_skb(struct kunit *test, struct sk_buff_head *queue, u8 from, u8 to)
+{
+	struct sk_buff *skb = alloc_skb(QUEUE, GFP_KERNEL);
+	u8 next = from;
+
+	KUNIT_ASSERT_NOT_NULL(test, skb);
+	fill(skb_put(skb, to - from), to - from, &next);
+	/* the sequence number wraps on the way */
+	TCP_SKB_CB(skb)->seq = from - 40;
+	__skb_queue_tail(queue, skb);
+}
+
+/* As TCP has them: with fragments, empty, and with bytes that an earlier one has, too */
+static void make_queue(struct kunit *test, struct sk_buff_head *queue)
+{
+	struct sk_buff *skb;
+	u8 next = 20;
+
+	__skb_queue_head_init(queue);
+	queue_skb(test, queue, 0, 7);
+	queue_skb(test, queue, 7, 8);
+	queue_skb(test, queue, 8, 8);
+	queue_skb(test, queue, 5, 20);
+	skb = make_skb(test, &next);
+	TCP_SKB_CB(skb)->seq = 20 - 40;
+	__skb_queue_tail(queue, skb);
+	/* nothing that is new */
+	queue_skb(test, queue, 22, 30);
+	queue_skb(test, queue, 39, 41);
+	queue_skb(test, queue, 30, QUEUE);
+}
+
+static struct srnic_cursor cursor_of(struct sk_buff_head *queue, u32 at)
+{
+	struct srnic_cursor cur = { .queue = queue, .skb = skb_peek(queue) };
+
+	srnic_cursor_skip(&cur, at);
+	return cur;
+}
+
+/* M-TCP-2: each range that an FPDU may have, over as many buffers as there are */
+static void cursor_over_buffers(struct kunit *test)
+{
+	struct sk_buff_head queue;
+	u8 got[QUEUE], want[QUEUE];
+	u32 from, mid, to, i;
+
+	for (i = 0; i < QUEUE; i++)
+		want[i] = i;
+	make_queue(test, &queue);
+	for (from = 0; from < QUEUE; from++) {
+		for (to = from; to <= QUEUE; to++) {
+			struct srnic_cursor cur = cursor_of(&queue, from), copy = cur;
+			struct taken taken = { };
+
+			mid = (from + to) / 2;
+			memset(got, 0xee, sizeof(got));
+			srnic_cursor_copy(&cur, got, mid - from);
+			srnic_cursor_copy(&cur, got + mid - from, to - mid);
+			KUNIT_EXPECT_EQ_MSG(test, memcmp(got, want + from, to - from), 0,
+					    "copy of %u to %u", from, to);
+			srnic_cursor_walk(&copy, to - from, take, &taken);
+			KUNIT_EXPECT_EQ_MSG(test, taken.len, to - from, "%u to %u", from, to);
+			KUNIT_EXPECT_EQ_MSG(test, memcmp(taken.data, want + from, to - from), 0,
+					    "walk of %u to %u", from, to);
+			if (to == QUEUE)
+				continue;
+			/* all three come to the same place */
+			srnic_cursor_copy(&copy, got, 1);
+			KUNIT_EXPECT_EQ_MSG(test, got[0], to, "behind %u", to);
+			srnic_cursor_copy(&cur, got, 1);
+			KUNIT_EXPECT_EQ_MSG(test, got[0], to, "behind %u", to);
+		}
+	}
+	__skb_queue_purge(&queue);
+}
+
+/* The same in memory of our own */
+static void cursor_in_memory(struct kunit *test)
+{
+	static const u8 data[] = "0123456789";
+	struct srnic_cursor cur = srnic_cursor_at(data);
+	struct taken taken = { };
+	u8 got[4];
+
+	srnic_cursor_copy(&cur, got, 2);
+	srnic_cursor_skip(&cur, 3);
+	srnic_cursor_walk(&cur, 4, take, &taken);
+	srnic_cursor_copy(&cur, got + 2, 1);
+	KUNIT_EXPECT_EQ(test, memcmp(got, "019", 3), 0);
+	KUNIT_EXPECT_EQ(test, taken.len, 4);
+	KUNIT_EXPECT_EQ(test, memcmp(taken.data, "5678", 4), 0);
+}
+
 static struct kunit_case stream_cases[] = {
 	KUNIT_CASE(each_byte_of_an_skb_once),
+	KUNIT_CASE(cursor_over_buffers),
+	KUNIT_CASE(cursor_in_memory),
 	{}
 };
 

@@ -4,7 +4,7 @@
 #include <linux/delay.h>
 #include <linux/kthread.h>
 #include "fake.h"
-#include "mr.h"
+#include "memory/mr.h"
 #include "octets.h"
 
 #define LR	SRNIC_LOCAL_READ

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* tx.c: the buffer of FPDUs is there while there is something to send. */
+/* tx_stage.c: the pages of FPDUs are there while there is something to send. */
 #include <kunit/test.h>
 #include <linux/sizes.h>
 #include <linux/vmalloc.h>
-#include "mr.h"
+#include "engine/tx.h"
+#include "memory/mr.h"
 #include "peer.h"
-#include "tx.h"
 
 #define SIGNAL	IB_SEND_SIGNALED
 #define BIG	SZ_1M	/* does not fit into the buffers of the sockets */
 
 static bool has_buffer(const struct peer *p)
 {
-	return READ_ONCE(p->qp->tx->buf);
+	return READ_ONCE(p->qp->tx->frag.page);
 }
 
 /* Connected, and idle for so long that there is no buffer any more */

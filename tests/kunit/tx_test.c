@@ -3,10 +3,12 @@
 #include <kunit/test.h>
 #include <linux/sizes.h>
 #include <linux/vmalloc.h>
-#include "mr.h"
-#include "mw.h"
+#include "engine/tx.h"
+#include "memory/mr.h"
+#include "memory/mw.h"
 #include "peer.h"
-#include "tx.h"
+#include "queue/wq.h"
+#include "verbs/verbs.h"
 
 #define LR	SRNIC_LOCAL_READ
 #define LW	SRNIC_LOCAL_WRITE
@@ -225,11 +227,11 @@ static void ord_lowered(struct kunit *test)
 	struct out out = out_open(test, 4);
 	u32 i;
 
-	KUNIT_EXPECT_EQ(test, 0, srnic_dev_ops.modify_qp(&out.p->qp->ibqp, &attr,
-							 IB_QP_MAX_QP_RD_ATOMIC, NULL));
+	KUNIT_EXPECT_EQ(test, 0, srnic_verbs_ops.modify_qp(&out.p->qp->ibqp, &attr,
+							   IB_QP_MAX_QP_RD_ATOMIC, NULL));
 	attr.max_rd_atomic = 5;
-	KUNIT_EXPECT_EQ(test, -EINVAL, srnic_dev_ops.modify_qp(&out.p->qp->ibqp, &attr,
-							       IB_QP_MAX_QP_RD_ATOMIC, NULL));
+	KUNIT_EXPECT_EQ(test, -EINVAL, srnic_verbs_ops.modify_qp(&out.p->qp->ibqp, &attr,
+								 IB_QP_MAX_QP_RD_ATOMIC, NULL));
 	for (i = 1; i <= 3; i++)
 		KUNIT_EXPECT_EQ(test, post(&out, IB_WR_RDMA_READ, i, SIGNAL, 8), 0);
 	for (i = 1; i <= 3; i++) {
@@ -295,10 +297,10 @@ static void refused(struct kunit *test)
 	struct ib_qp *ibqp = &p->qp->ibqp;
 
 	peer_post_recv(p, 10, &sges[0]);
-	KUNIT_EXPECT_EQ(test, srnic_dev_ops.post_send(ibqp, &bad_sges, &at), -EINVAL);
-	KUNIT_EXPECT_LT(test, srnic_dev_ops.post_send(ibqp, &bad_op, &at), 0);
-	KUNIT_EXPECT_EQ(test, srnic_dev_ops.post_recv(ibqp, &bad_recv, &recv_at), -EINVAL);
-	KUNIT_EXPECT_EQ(test, srnic_dev_ops.modify_qp(ibqp, &reset, IB_QP_STATE, NULL), -EINVAL);
+	KUNIT_EXPECT_EQ(test, srnic_verbs_ops.post_send(ibqp, &bad_sges, &at), -EINVAL);
+	KUNIT_EXPECT_LT(test, srnic_verbs_ops.post_send(ibqp, &bad_op, &at), 0);
+	KUNIT_EXPECT_EQ(test, srnic_verbs_ops.post_recv(ibqp, &bad_recv, &recv_at), -EINVAL);
+	KUNIT_EXPECT_EQ(test, srnic_verbs_ops.modify_qp(ibqp, &reset, IB_QP_STATE, NULL), -EINVAL);
 	peer_expect_nothing(p);
 	peer_no_wc(p, p->scq);
 	peer_no_wc(p, p->rcq);
@@ -465,7 +467,7 @@ static void register_use_invalidate(struct kunit *test)
 	reg.wr.next = &send;
 	send.next = &inv;
 	inv.next = &after;
-	KUNIT_EXPECT_EQ(test, srnic_dev_ops.post_send(&out.p->qp->ibqp, &reg.wr, &bad), 0);
+	KUNIT_EXPECT_EQ(test, srnic_verbs_ops.post_send(&out.p->qp->ibqp, &reg.wr, &bad), 0);
 	peer_wc(out.p, out.p->scq, 0, SRNIC_WC_SUCCESS);
 	peer_wc(out.p, out.p->scq, 1, SRNIC_WC_SUCCESS);
 	peer_wc(out.p, out.p->scq, 2, SRNIC_WC_SUCCESS);

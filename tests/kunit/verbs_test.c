@@ -3,10 +3,12 @@
 #include <kunit/test.h>
 #include <linux/scatterlist.h>
 #include "fake.h"
-#include "mr.h"
+#include "memory/mr.h"
 #include "peer.h"
+#include "srnic/device.h"
+#include "verbs/verbs.h"
 
-#define ops	srnic_dev_ops
+#define ops	srnic_verbs_ops
 
 /* RN-07 to RN-15, RD-01, RD-04, QP-04: each limit is the one that create checks */
 static void device_attributes(struct kunit *test)
@@ -16,7 +18,7 @@ static void device_attributes(struct kunit *test)
 	struct srnic_device *dev = fake_device(test);
 
 	memset(&attr, 0xa5, sizeof(attr));
-	KUNIT_ASSERT_EQ(test, 0, srnic_query_device(&dev->ibdev, &attr, &udata));
+	KUNIT_ASSERT_EQ(test, 0, srnic_device_ops.query_device(&dev->ibdev, &attr, &udata));
 	KUNIT_EXPECT_NE(test, attr.vendor_id, 0);
 	KUNIT_EXPECT_EQ(test, attr.max_qp, SRNIC_MAX_QP);
 	KUNIT_EXPECT_EQ(test, attr.max_qp_wr, SRNIC_MAX_QP_WR);

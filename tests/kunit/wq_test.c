@@ -2,16 +2,20 @@
 /* wq.c: completion in order, once each; receive WQEs a user wrote. */
 #include <kunit/test.h>
 #include "fake.h"
-#include "tx.h"
+#include "queue/cq.h"
+#include "queue/sqe.h"
+#include "queue/wq.h"
+#include "queue/wqe.h"
+#include "verbs/verbs.h"
 
 #define DEPTH	8
 
-/* A QP without a stream; @tx plays the tx kthread */
+/* A QP without a stream, and what was fetched from its SQ last */
 struct wq {
 	struct srnic_device *dev;
 	struct fake_cq *scq, *rcq;
 	struct srnic_qp *qp;
-	struct srnic_tx *tx;
+	struct srnic_fetched wr;
 };
 
 static void make_wq_deep(struct kunit *test, struct wq *wq, u32 depth)
@@ -33,8 +37,9 @@ static void make_wq_deep(struct kunit *test, struct wq *wq, u32 depth)
 	init.recv_cq = &wq->rcq->cq.ibcq;
 	wq->qp->ibqp.device = &wq->dev->ibdev;
 	KUNIT_ASSERT_EQ(test, srnic_qp_create(wq->qp, wq->dev, &init, NULL), 0);
-	wq->tx = srnic_tx_new(wq->qp);
-	KUNIT_ASSERT_NOT_NULL(test, wq->tx);
+	wq->wr.data = kunit_kzalloc(test, max_t(size_t, wq->qp->max_inline,
+						sizeof(struct srnic_sge)), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, wq->wr.data);
 }
 
 static void make_wq(struct kunit *test, struct wq *wq)
@@ -44,29 +49,32 @@ static void make_wq(struct kunit *test, struct wq *wq)
 
 static void end_wq(struct wq *wq)
 {
-	srnic_tx_free(wq->tx);
 	srnic_qp_destroy(wq->qp);
 }
 
-/* Post @count zero-length Writes, wr_id @first and up, and fetch them */
-static void start(struct kunit *test, struct wq *wq, u64 first, u32 count, int send_flags)
+/* Post @count WRs of no length, wr_id @first and up, and fetch them */
+static void start_op(struct kunit *test, struct wq *wq, enum ib_wr_opcode op, u64 first,
+		     u32 count, int send_flags)
 {
 	u32 i;
 
 	for (i = 0; i < count; i++) {
 		struct ib_rdma_wr wr = {
-			.wr = { .wr_id = first + i, .opcode = IB_WR_RDMA_WRITE,
-				.send_flags = send_flags },
+			.wr = { .wr_id = first + i, .opcode = op, .send_flags = send_flags },
 		};
 		const struct ib_send_wr *bad;
 		enum srnic_wc_status status;
 		int err;
 
-		err = srnic_dev_ops.post_send(&wq->qp->ibqp, &wr.wr, &bad);
+		err = srnic_verbs_ops.post_send(&wq->qp->ibqp, &wr.wr, &bad);
 		KUNIT_ASSERT_EQ(test, err, 0);
-		KUNIT_ASSERT_EQ(test, srnic_sqe_fetch(wq->qp, wq->tx, &status), 1);
-		wq->tx->busy = false;
+		KUNIT_ASSERT_EQ(test, srnic_sqe_fetch(wq->qp, &wq->wr, &status), 1);
 	}
+}
+
+static void start(struct kunit *test, struct wq *wq, u64 first, u32 count, int send_flags)
+{
+	start_op(test, wq, IB_WR_RDMA_WRITE, first, count, send_flags);
 }
 
 static void expect_wc(struct kunit *test, struct fake_cq *fake, u64 wr_id,
@@ -166,6 +174,95 @@ static void error_at_head(struct kunit *test)
 	expect_wc(test, wq.scq, 1, SRNIC_WC_FLUSHED);
 	expect_wc(test, wq.scq, 2, SRNIC_WC_FLUSHED);
 	expect_no_wc(test, wq.scq);
+	end_wq(&wq);
+}
+
+/* ORD-15: what TCP has is done, but a Read and an atomic, which await their responses */
+static void sent_with_reads(struct kunit *test)
+{
+	struct wq wq;
+
+	make_wq(test, &wq);
+	start(test, &wq, 0, 2, IB_SEND_SIGNALED);
+	start_op(test, &wq, IB_WR_RDMA_READ, 2, 1, IB_SEND_SIGNALED);
+	start(test, &wq, 3, 1, IB_SEND_SIGNALED);
+	start_op(test, &wq, IB_WR_RDMA_READ, 4, 1, 0);
+	start(test, &wq, 5, 3, IB_SEND_SIGNALED);
+	/* nothing, and none behind the range */
+	srnic_sq_sent(wq.qp, 0, 0);
+	expect_no_wc(test, wq.scq);
+	srnic_sq_sent(wq.qp, 0, 7);
+	expect_wc(test, wq.scq, 0, SRNIC_WC_SUCCESS);
+	expect_wc(test, wq.scq, 1, SRNIC_WC_SUCCESS);
+	expect_no_wc(test, wq.scq);
+	/* the second before the first, as no peer would: still in order */
+	srnic_sq_done(wq.qp, 4, SRNIC_WC_SUCCESS);
+	expect_no_wc(test, wq.scq);
+	srnic_sq_done(wq.qp, 2, SRNIC_WC_SUCCESS);
+	expect_wc(test, wq.scq, 2, SRNIC_WC_SUCCESS);
+	expect_wc(test, wq.scq, 3, SRNIC_WC_SUCCESS);
+	expect_wc(test, wq.scq, 5, SRNIC_WC_SUCCESS);
+	expect_wc(test, wq.scq, 6, SRNIC_WC_SUCCESS);
+	expect_no_wc(test, wq.scq);
+	srnic_sq_sent(wq.qp, 7, 8);
+	expect_wc(test, wq.scq, 7, SRNIC_WC_SUCCESS);
+	KUNIT_EXPECT_TRUE(test, srnic_sq_empty(wq.qp));
+	end_wq(&wq);
+}
+
+/* WR-24: a WR in error keeps its status, and none behind it succeeds */
+static void sent_with_an_error(struct kunit *test)
+{
+	struct wq wq;
+
+	make_wq(test, &wq);
+	start(test, &wq, 0, 1, IB_SEND_SIGNALED);
+	start_op(test, &wq, IB_WR_RDMA_READ, 1, 1, IB_SEND_SIGNALED);
+	start(test, &wq, 2, 4, IB_SEND_SIGNALED);
+	srnic_sq_done(wq.qp, 3, SRNIC_WC_BOUNDS);
+	srnic_sq_sent(wq.qp, 0, 6);
+	expect_wc(test, wq.scq, 0, SRNIC_WC_SUCCESS);
+	expect_no_wc(test, wq.scq);
+	srnic_sq_done(wq.qp, 1, SRNIC_WC_SUCCESS);
+	expect_wc(test, wq.scq, 1, SRNIC_WC_SUCCESS);
+	expect_wc(test, wq.scq, 2, SRNIC_WC_SUCCESS);
+	expect_no_wc(test, wq.scq);
+	srnic_sq_flush(wq.qp);
+	expect_wc(test, wq.scq, 3, SRNIC_WC_BOUNDS);
+	expect_wc(test, wq.scq, 4, SRNIC_WC_FLUSHED);
+	expect_wc(test, wq.scq, 5, SRNIC_WC_FLUSHED);
+	expect_no_wc(test, wq.scq);
+	end_wq(&wq);
+}
+
+/*
+ * A Read can be answered before its range is told: TCP has it, and the peer is fast. Its
+ * slot then has another WR, of which TCP has nothing.
+ */
+static void sent_after_the_answer(struct kunit *test)
+{
+	u32 near = 0xfffffffd, i;
+	struct wq wq;
+
+	make_wq(test, &wq);
+	wq.qp->sq_posted = near;
+	wq.qp->sq_freed = near;
+	wq.qp->sq_fetched = near;
+	wq.qp->sq_completed = near;
+	start_op(test, &wq, IB_WR_RDMA_READ, 0, 1, IB_SEND_SIGNALED);
+	start(test, &wq, 1, DEPTH - 1, IB_SEND_SIGNALED);
+	srnic_sq_done(wq.qp, near, SRNIC_WC_SUCCESS);
+	expect_wc(test, wq.scq, 0, SRNIC_WC_SUCCESS);
+	srnic_qp_polled(wq.dev, &(struct srnic_cqe){
+		.qpn = wq.qp->ibqp.qp_num, .wqe_index = near,
+	});
+	start(test, &wq, DEPTH, 1, IB_SEND_SIGNALED);
+	srnic_sq_sent(wq.qp, near, near + DEPTH);
+	for (i = 1; i < DEPTH; i++)
+		expect_wc(test, wq.scq, i, SRNIC_WC_SUCCESS);
+	expect_no_wc(test, wq.scq);
+	srnic_sq_sent(wq.qp, near + DEPTH, near + DEPTH + 1);
+	expect_wc(test, wq.scq, DEPTH, SRNIC_WC_SUCCESS);
 	end_wq(&wq);
 }
 
@@ -408,10 +505,10 @@ static void flush_many(struct kunit *test, bool doorbell)
 	make_wq_deep(test, &wq, MANY);
 	start(test, &wq, 0, MANY / 2, 0);
 	for (wr.wr.wr_id = MANY / 2; wr.wr.wr_id < MANY; wr.wr.wr_id++)
-		KUNIT_ASSERT_EQ(test, 0, srnic_dev_ops.post_send(&wq.qp->ibqp, &wr.wr, &bad));
+		KUNIT_ASSERT_EQ(test, 0, srnic_verbs_ops.post_send(&wq.qp->ibqp, &wr.wr, &bad));
 	for (recv.wr_id = 0; recv.wr_id < MANY; recv.wr_id++)
-		KUNIT_ASSERT_EQ(test, 0, srnic_dev_ops.post_recv(&wq.qp->ibqp, &recv,
-								 &bad_recv));
+		KUNIT_ASSERT_EQ(test, 0, srnic_verbs_ops.post_recv(&wq.qp->ibqp, &recv,
+								   &bad_recv));
 	watch_cq(&wq, wq.scq, doorbell);
 	srnic_sq_flush(wq.qp);
 	KUNIT_EXPECT_LE(test, watch.most, 64);
@@ -442,11 +539,37 @@ static void flush_within_a_flush(struct kunit *test)
 	flush_many(test, true);
 }
 
+/* A long range completes in batches, too, whatever is in it */
+static void sent_in_batches(struct kunit *test)
+{
+	struct wq wq;
+	u32 i;
+
+	make_wq_deep(test, &wq, MANY);
+	for (i = 0; i < MANY; i++)
+		start_op(test, &wq, i % 100 == 99 ? IB_WR_RDMA_READ : IB_WR_RDMA_WRITE, i, 1,
+			 IB_SEND_SIGNALED);
+	for (i = 99; i < MANY; i += 100)
+		srnic_sq_done(wq.qp, i, SRNIC_WC_SUCCESS);
+	watch_cq(&wq, wq.scq, false);
+	srnic_sq_sent(wq.qp, 0, MANY);
+	KUNIT_EXPECT_GT(test, watch.most, 0);
+	KUNIT_EXPECT_LE(test, watch.most, 65);
+	KUNIT_EXPECT_FALSE(test, watch.disabled);
+	for (i = 0; i < MANY; i++)
+		expect_wc(test, wq.scq, i, SRNIC_WC_SUCCESS);
+	expect_no_wc(test, wq.scq);
+	end_wq(&wq);
+}
+
 static struct kunit_case wq_cases[] = {
 	KUNIT_CASE(in_order),
 	KUNIT_CASE(unsignaled),
 	KUNIT_CASE(one_error),
 	KUNIT_CASE(error_at_head),
+	KUNIT_CASE(sent_with_reads),
+	KUNIT_CASE(sent_with_an_error),
+	KUNIT_CASE(sent_after_the_answer),
 	KUNIT_CASE(restart_frees_slots),
 	KUNIT_CASE(indices_wrap),
 	KUNIT_CASE(receives),
@@ -455,6 +578,7 @@ static struct kunit_case wq_cases[] = {
 	KUNIT_CASE(cq_overflow),
 	KUNIT_CASE(flush_in_batches),
 	KUNIT_CASE(flush_within_a_flush),
+	KUNIT_CASE(sent_in_batches),
 	{}
 };
 

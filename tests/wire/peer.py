@@ -23,6 +23,7 @@ import sys
 import termios
 
 import closing
+import damaged
 import markers
 import program
 import rdmap
@@ -631,7 +632,7 @@ def main():
         wcs = rest[0] if rest else ()
         wish = rest[1] if len(rest) > 1 else {}
         t(ident, what, lambda a=args, c=wcs, k=wish: bad(peer, *a, c, **k))
-    for module in (markers, rfc7306, rdmap, program, terminate, closing):
+    for module in (damaged, markers, rfc7306, rdmap, program, terminate, closing):
         module.run(peer, sys.modules[__name__])
     for what, make, code in read_response_rows():
         t("E-17", what, lambda m=make, c=code: bad_response(peer, m, c))

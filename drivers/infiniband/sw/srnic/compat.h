@@ -55,6 +55,18 @@ static inline void hrtimer_setup_on_stack(struct hrtimer *timer,
 #define sockaddr_unsized sockaddr
 #endif
 
+/* without it TCP copies what it is given */
+#include <linux/socket.h>
+#ifndef MSG_SPLICE_PAGES
+#define MSG_SPLICE_PAGES 0
+#endif
+
+/* mapping a DMA buffer takes a lock, which the caller need not hold */
+#ifndef SRNIC_HAVE_DMA_BUF_UNLOCKED
+#define dma_buf_vmap_unlocked dma_buf_vmap
+#define dma_buf_vunmap_unlocked dma_buf_vunmap
+#endif
+
 #ifndef SRNIC_HAVE_UMEM_GET_VA
 #define ib_umem_get_va ib_umem_get
 #endif

@@ -47,7 +47,9 @@ feature WQ_PERCPU linux/workqueue.h 'int flag = WQ_PERCPU;'
 feature SOCKADDR_UNSIZED linux/net.h 'int (*f)(struct socket *, struct sockaddr_unsized *, int) = kernel_bind;
 	_Static_assert(sizeof(struct sockaddr_unsized), "");'
 feature HRTIMER_SETUP linux/hrtimer.h 'void *f = hrtimer_setup_on_stack;'
+feature DMA_BUF_UNLOCKED linux/dma-buf.h 'void *f = dma_buf_vmap_unlocked;'
 feature UMEM_GET_VA rdma/ib_umem.h 'void *f = ib_umem_get_va;'
+feature REPORT_PORT_EVENT rdma/ib_verbs.h 'struct ib_device_ops ops = { .report_port_event = 0 };'
 method CREATE_CQ_ATTRS create_cq 'int method(struct ib_cq *, const struct ib_cq_init_attr *,
 			struct uverbs_attr_bundle *)'
 method RESIZE_USER_CQ resize_user_cq 'int method(struct ib_cq *, unsigned int, struct ib_udata *)'

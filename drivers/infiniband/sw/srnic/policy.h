@@ -4,7 +4,6 @@
 #define SRNIC_POLICY_H
 
 #include <linux/spinlock.h>
-#include <linux/sysfs.h>
 #include "wire/mpa.h"
 
 /**
@@ -46,9 +45,22 @@ struct srnic_policy_owner {
 	struct srnic_policy now;
 };
 
-extern const struct attribute_group srnic_policy_group;
+/**
+ * srnic_policy_get - the policy for a connection
+ * @owner: of the device
+ *
+ * Context: process.
+ *
+ * Return: a copy, of one moment.
+ */
+static inline struct srnic_policy srnic_policy_get(struct srnic_policy_owner *owner)
+{
+	struct srnic_policy policy;
 
-void srnic_policy_init(struct srnic_policy_owner *owner);
-struct srnic_policy srnic_policy_get(struct srnic_policy_owner *owner);
+	spin_lock(&owner->lock);
+	policy = owner->now;
+	spin_unlock(&owner->lock);
+	return policy;
+}
 
 #endif

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* The device: one RNIC on one network interface. */
+/* The device: one RNIC on one network interface. What every layer has. */
 #ifndef SRNIC_H
 #define SRNIC_H
 
 #include <linux/bits.h>
 #include <linux/gfp.h>
 #include <linux/netdevice.h>
+#include <linux/percpu.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
-#include <rdma/uverbs_ioctl.h>
-#include <rdma/srnic-abi.h>
 #include "policy.h"
-#include "wqe.h"
 
 /* Shown as firmware version: <major>.<minor>.<patch> */
 #define SRNIC_VERSION_MAJOR	0
@@ -73,6 +71,14 @@ enum srnic_counter {
 	SRNIC_CNT_COUNT,
 };
 
+/**
+ * struct srnic_counters - what one CPU has counted
+ * @n: by enum srnic_counter
+ */
+struct srnic_counters {
+	u64 n[SRNIC_CNT_COUNT];
+};
+
 /* Where a device is between its making and its end; the core may take it through again */
 enum srnic_device_phase {
 	SRNIC_DEV_ENABLING,	/* clients of the RDMA core, such as rdma_cm, get to know it */
@@ -95,7 +101,7 @@ enum srnic_device_phase {
  * @num_mr: of SRNIC_MAX_MR
  * @num_mw: of SRNIC_MAX_MW
  * @num_pd: of SRNIC_MAX_PD
- * @counters: enum srnic_counter
+ * @counters: of each CPU, so that CPUs do not write to the same line
  * @raw_gid: MAC address, or a made-up one for an interface that has none;
  *	     written under RTNL once the device is registered
  * @port_active: last port state that was reported, under RTNL
@@ -115,7 +121,7 @@ struct srnic_device {
 	atomic_t num_mr;
 	atomic_t num_mw;
 	atomic_t num_pd;
-	atomic64_t counters[SRNIC_CNT_COUNT];
+	struct srnic_counters __percpu *counters;
 	u8 raw_gid[16];
 	bool port_active;
 	int phase;
@@ -150,61 +156,26 @@ static inline enum srnic_device_phase srnic_device_phase(const struct srnic_devi
 	return READ_ONCE(dev->phase);
 }
 
+/* What all CPUs have counted, at about the same time */
+static inline u64 srnic_counter(const struct srnic_device *dev, enum srnic_counter c)
+{
+	u64 sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += READ_ONCE(per_cpu_ptr(dev->counters, cpu)->n[c]);
+	return sum;
+}
+
 static inline void srnic_count(struct srnic_device *dev, enum srnic_counter c)
 {
-	atomic64_inc(&dev->counters[c]);
+	this_cpu_inc(dev->counters->n[c]);
 }
 
 static inline void srnic_count_add(struct srnic_device *dev,
 				   enum srnic_counter c, u64 n)
 {
-	atomic64_add(n, &dev->counters[c]);
+	this_cpu_add(dev->counters->n[c], n);
 }
-
-/* verbs.c */
-extern const struct ib_device_ops srnic_dev_ops;
-extern const struct uapi_definition srnic_uapi_defs[];
-
-/* post.c */
-int srnic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
-		    const struct ib_send_wr **bad_wr);
-int srnic_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
-		    const struct ib_recv_wr **bad_wr);
-int srnic_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
-			const struct ib_recv_wr **bad_wr);
-
-/* device.c */
-int srnic_device_add(const char *name, struct net_device *netdev);
-void srnic_dealloc_driver(struct ib_device *ibdev);
-int srnic_enable_driver(struct ib_device *ibdev);
-void srnic_device_leave(struct srnic_device *dev);
-unsigned int srnic_devices_in(const struct net *net);
-int srnic_client_init(void);
-void srnic_client_exit(void);
-bool srnic_device_set_gid(struct srnic_device *dev);
-bool srnic_netdev_active(const struct net_device *netdev);
-int srnic_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
-		       struct ib_udata *udata);
-int srnic_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *attr);
-int srnic_get_port_immutable(struct ib_device *ibdev, u32 port,
-			     struct ib_port_immutable *immutable);
-int srnic_query_gid(struct ib_device *ibdev, u32 port, int index, union ib_gid *gid);
-int srnic_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey);
-void srnic_get_dev_fw_str(struct ib_device *ibdev, char *str);
-
-/* netdev.c */
-int srnic_netdev_init(void);
-void srnic_netdev_exit(void);
-void srnic_netdev_sync(struct net_device *netdev);
-
-/* nldev.c */
-int srnic_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr);
-int srnic_fill_res_cq_entry(struct sk_buff *msg, struct ib_cq *ibcq);
-int srnic_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp);
-
-/* stats.c */
-struct rdma_hw_stats *srnic_alloc_hw_port_stats(struct ib_device *ibdev, u32 port);
-int srnic_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
-		       u32 port, int index);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* Atomic Request and Response headers, and the two operations (RFC 7306 5). */
-#include "atomic.h"
+#include "wire/atomic.h"
 
 #define AOPCODE_MASK	0xf	/* the other 28 bits are reserved */
 

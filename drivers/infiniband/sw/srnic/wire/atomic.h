@@ -6,7 +6,7 @@
 #ifndef SRNIC_WIRE_ATOMIC_H
 #define SRNIC_WIRE_ATOMIC_H
 
-#include "os.h"
+#include "wire/os.h"
 
 /* RFC 7306 Figures 4 and 6; the text says 32 for the response, the figure is right */
 #define RDMAP_ATOMIC_REQ_LEN	52

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* DDP segment headers (RFC 5041 4). */
-#include "ddp.h"
+#include "wire/ddp.h"
 
 /**
  * ddp_encode - write a DDP header

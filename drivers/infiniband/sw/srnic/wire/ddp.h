@@ -3,7 +3,7 @@
 #ifndef SRNIC_WIRE_DDP_H
 #define SRNIC_WIRE_DDP_H
 
-#include "os.h"
+#include "wire/os.h"
 
 #define DDP_TAGGED_LEN		14
 #define DDP_UNTAGGED_LEN	18

@@ -12,7 +12,7 @@
  * 0x3fff in it) keeps its own IRD and ORD. A hello without enhanced data holds
  * MPA_NO_NEGOTIATION in both, so that the two cases are one.
  */
-#include "mpa.h"
+#include "wire/mpa.h"
 
 /* be16 at byte 16 (RFC 5044 7.1.1, RFC 6581 6) */
 #define MPA_FLAG_M		0x8000
@@ -112,6 +112,34 @@ u32 mpa_marker_insert(u8 *fpdu, u32 len, u32 phase)
 		end = before;
 	}
 	return len + count * MPA_MARKER_LEN;
+}
+
+/**
+ * mpa_marker_remove - take the markers out of an FPDU that was received
+ * @fpdu: as it came, from the marker on that precedes its length field, if there is one
+ * @len: its bytes with markers and CRC
+ * @phase: where it begins
+ * @good: set to whether each marker points to the start of the FPDU
+ *
+ * RFC 5044 4.3, the reverse of mpa_marker_insert(). Context: any.
+ *
+ * Return: bytes that are left.
+ */
+u32 mpa_marker_remove(u8 *fpdu, u32 len, u32 phase, bool *good)
+{
+	u32 from = marker_first(phase), to = min(from, len), markers = 0, n;
+
+	*good = true;
+	while (from + MPA_MARKER_LEN <= len) {
+		*good &= mpa_marker_good(fpdu + from, to, markers);
+		markers += to != 0;
+		from += MPA_MARKER_LEN;
+		n = min(len - from, (u32)(MPA_MARKER_INTERVAL - MPA_MARKER_LEN));
+		memmove(fpdu + to, fpdu + from, n);
+		from += n;
+		to += n;
+	}
+	return to;
 }
 
 /**

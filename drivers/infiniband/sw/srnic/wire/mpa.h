@@ -6,7 +6,7 @@
 #ifndef SRNIC_WIRE_MPA_H
 #define SRNIC_WIRE_MPA_H
 
-#include "os.h"
+#include "wire/os.h"
 
 #define MPA_KEY_LEN		16
 #define MPA_HELLO_LEN		20	/* Request or Reply without private data */
@@ -184,6 +184,7 @@ static inline u32 mpa_crc_final(u32 crc)
 u32 mpa_mulpdu(u32 emss, bool markers);
 u32 mpa_marker_count(u32 phase, u32 len);
 u32 mpa_marker_insert(u8 *fpdu, u32 len, u32 phase);
+u32 mpa_marker_remove(u8 *fpdu, u32 len, u32 phase, bool *good);
 u32 mpa_fpdu_seal(u8 *fpdu, u32 ulpdu_len, bool crc, u32 *phase);
 u32 mpa_hello_encode(u8 *buf, enum mpa_role role, const struct mpa_hello *hello);
 enum mpa_status mpa_hello_decode(const u8 *buf, enum mpa_role role,

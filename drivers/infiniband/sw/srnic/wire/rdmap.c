@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* RDMAP opcodes (RFC 5040, RFC 7306), errors, Read Request and Terminate headers. */
-#include "rdmap.h"
+#include "wire/rdmap.h"
 
 #define RDMAP_TERM_CTRL_LEN	4
 #define RDMAP_TERM_SEG_LEN	2

@@ -6,8 +6,8 @@
 #ifndef SRNIC_WIRE_RDMAP_H
 #define SRNIC_WIRE_RDMAP_H
 
-#include "atomic.h"
-#include "ddp.h"
+#include "wire/atomic.h"
+#include "wire/ddp.h"
 
 #define RDMAP_RV		0xc0
 #define RDMAP_RV_IETF		0x40

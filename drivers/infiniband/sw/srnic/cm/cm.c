@@ -1,0 +1,761 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Connections: the iw_cm operations, the life of an endpoint, and its events.
+ *
+ * One endpoint stands for one connection or listener; its states, references
+ * and locks are described in cm_priv.h. Everything that may sleep happens in
+ * the endpoint's own work. The workqueue starts the next work when one sleeps, so
+ * connections do not wait for each other; and it belongs to a CPU, so that those
+ * that have no reason to wait keep their order. The active side is in
+ * cm_active.c, listeners and half-open connections are in cm_listen.c, MPA
+ * frames in cm_mpa.c.
+ *
+ * iwcm's rules, each with a BUG_ON behind it: after connect() returned 0,
+ * exactly one CONNECT_REPLY; after accept() returned 0, exactly one
+ * ESTABLISHED, and no event if it did not; then, and only after a
+ * CONNECT_REPLY with status 0 or an ESTABLISHED, exactly one CLOSE.
+ */
+
+#include <linux/slab.h>
+#include <linux/wait.h>
+#include <linux/nsproxy.h>
+#include <linux/xarray.h>
+#include <rdma/rdma_cm.h>
+#include "cm/cm_priv.h"
+#include "engine/linger.h"
+#include "queue/trace.h"
+
+static struct workqueue_struct *srnic_cm_wq;
+/* All endpoints, by handle. Holds no reference: see srnic_ep_find(). */
+static DEFINE_XARRAY_ALLOC1(srnic_cm_eps);
+static u32 srnic_cm_next_handle;
+static DECLARE_WAIT_QUEUE_HEAD(srnic_cm_idle);
+
+/* ----- endpoints ----- */
+
+static void srnic_ep_run(struct work_struct *work);
+
+/**
+ * srnic_ep_new - make an endpoint
+ * @dev: its device
+ * @user: in whose name its work is done; NULL: the task that calls
+ *
+ * On a device that is going the endpoint is told to give up from the beginning.
+ *
+ * Return: the endpoint, IDLE and with one reference, or NULL.
+ */
+struct srnic_ep *srnic_ep_new(struct srnic_device *dev, struct srnic_user *user)
+{
+	struct srnic_ep *ep = kzalloc(sizeof(*ep), GFP_KERNEL_ACCOUNT);
+
+	if (!ep)
+		return NULL;
+	if (user)
+		srnic_user_get(user);
+	else
+		user = srnic_user_current();
+	if (!user)
+		goto free;
+	kref_init(&ep->ref);
+	ep->dev = dev;
+	ep->user = user;
+	ep->policy = srnic_policy_get(&dev->policy);
+	ep->born = jiffies;
+	INIT_DELAYED_WORK(&ep->work, srnic_ep_run);
+	mutex_init(&ep->lock);
+	INIT_LIST_HEAD(&ep->sibling);
+	spin_lock_init(&ep->half_lock);
+	INIT_LIST_HEAD(&ep->half_open);
+	/* cyclic: a stale handle finds nothing rather than someone else */
+	if (xa_alloc_cyclic(&srnic_cm_eps, &ep->handle, ep, XA_LIMIT(1, INT_MAX),
+			    &srnic_cm_next_handle, GFP_KERNEL_ACCOUNT) < 0)
+		goto free;
+	/* it can be found, so srnic_cm_drop_device() meets it, or the phase says so */
+	if (srnic_device_phase(dev) == SRNIC_DEV_LEAVING)
+		set_bit(SRNIC_EPF_ABORT, &ep->flags);
+	get_device(&dev->ibdev.dev);
+	return ep;
+free:
+	srnic_user_put(user);
+	kfree(ep);
+	return NULL;
+}
+
+static void srnic_ep_release(struct kref *ref)
+{
+	struct srnic_ep *ep = container_of(ref, struct srnic_ep, ref);
+	struct srnic_device *dev = ep->dev;
+
+	xa_erase(&srnic_cm_eps, ep->handle);
+	mutex_destroy(&ep->lock);
+	kfree(ep->pdata);
+	srnic_user_put(ep->user);
+	kfree(ep);
+	put_device(&dev->ibdev.dev);
+	wake_up(&srnic_cm_idle);
+}
+
+/**
+ * srnic_ep_put - give back a reference
+ * @ep: may be freed
+ *
+ * The last one goes in process context: callbacks from softirq have a stream,
+ * so the endpoint still has the reference of its state.
+ */
+void srnic_ep_put(struct srnic_ep *ep)
+{
+	kref_put(&ep->ref, srnic_ep_release);
+}
+
+/**
+ * srnic_ep_note - a tracepoint for a step in a connection's life
+ * @ep: an endpoint
+ * @event: a short literal
+ * @status: 0 or an errno
+ */
+void srnic_ep_note(struct srnic_ep *ep, const char *event, int status)
+{
+	trace_srnic_conn(ep->dev, ep->qpn, event, &ep->local, &ep->remote, status);
+}
+
+/**
+ * srnic_ep_fate - count how a connection came out, and trace it
+ * @ep: an endpoint
+ * @counter: SRNIC_CNT_CONN_*
+ * @status: 0 or an errno
+ */
+void srnic_ep_fate(struct srnic_ep *ep, enum srnic_counter counter, int status)
+{
+	static const char * const name[SRNIC_CNT_COUNT] = {
+		[SRNIC_CNT_CONN_ACTIVE] = "connected",
+		[SRNIC_CNT_CONN_PASSIVE] = "accepted",
+		[SRNIC_CNT_CONN_REJECTED] = "rejected",
+		[SRNIC_CNT_CONN_FAILED] = "failed",
+		[SRNIC_CNT_CONN_DROPPED] = "dropped",
+	};
+
+	srnic_count(ep->dev, counter);
+	srnic_ep_note(ep, name[counter], status);
+}
+
+/**
+ * srnic_ep_find - the endpoint iwcm means
+ * @id: a listener's id, or one that iwcm made for a CONNECT_REQUEST
+ *
+ * Return: the endpoint with a reference, or NULL if it is gone.
+ */
+struct srnic_ep *srnic_ep_find(const struct iw_cm_id *id)
+{
+	struct srnic_ep *ep;
+
+	xa_lock(&srnic_cm_eps);
+	ep = xa_load(&srnic_cm_eps, (uintptr_t)id->provider_data);
+	if (ep && !kref_get_unless_zero(&ep->ref))
+		ep = NULL;
+	xa_unlock(&srnic_cm_eps);
+	return ep;
+}
+
+/**
+ * srnic_ep_next - go through the endpoints
+ * @dev: of this device only; NULL: of all
+ * @handle: 0 at first; of the one that is returned
+ *
+ * Return: the next endpoint, with a reference, or NULL at the end.
+ */
+struct srnic_ep *srnic_ep_next(const struct srnic_device *dev, unsigned long *handle)
+{
+	struct srnic_ep *ep;
+
+	xa_lock(&srnic_cm_eps);
+	do {
+		ep = xa_find_after(&srnic_cm_eps, handle, ULONG_MAX, XA_PRESENT);
+	} while (ep && ((dev && ep->dev != dev) || !kref_get_unless_zero(&ep->ref)));
+	xa_unlock(&srnic_cm_eps);
+	return ep;
+}
+
+/**
+ * srnic_cm_net - the network namespace of who connects or listens
+ * @id: iwcm's id
+ *
+ * iw_cm does not tell, and the task that calls may be another one: rdma_cm makes its
+ * listeners on a new device in the task that adds it. So ask rdma_cm's id, which is
+ * what an iw_cm id has for context; whose id it really is, rdma_cm says itself.
+ *
+ * Return: the namespace. rdma_cm holds it until it destroys @id.
+ */
+const struct net *srnic_cm_net(const struct iw_cm_id *id)
+{
+	struct rdma_cm_id *cma_id = id->context;
+
+	if (cma_id && rdma_iw_cm_id(cma_id) == id)
+		return cma_id->route.addr.dev_addr.net;
+	return current->nsproxy->net_ns;
+}
+
+/* Queues the work in @delay jiffies. A queued work has a reference. */
+static void srnic_ep_queue(struct srnic_ep *ep, unsigned long delay)
+{
+	bool queued;
+
+	kref_get(&ep->ref);
+	if (delay)
+		queued = queue_delayed_work(srnic_cm_wq, &ep->work, delay);
+	else
+		queued = !mod_delayed_work(srnic_cm_wq, &ep->work, 0);
+	if (!queued)
+		srnic_ep_put(ep);
+}
+
+/**
+ * srnic_ep_kick - let the endpoint's work look at things
+ * @ep: an endpoint to which the caller has a reference
+ *
+ * Any context.
+ */
+void srnic_ep_kick(struct srnic_ep *ep)
+{
+	srnic_ep_queue(ep, 0);
+}
+
+/**
+ * srnic_ep_tell - leave a message to the endpoint's work
+ * @ep: an endpoint to which the caller has a reference
+ * @flag: SRNIC_EPF_*
+ *
+ * Any context.
+ */
+void srnic_ep_tell(struct srnic_ep *ep, int flag)
+{
+	smp_mb__before_atomic();	/* close_err before its flag */
+	set_bit(flag, &ep->flags);
+	smp_mb__after_atomic();		/* see srnic_ep_attach() */
+	srnic_ep_kick(ep);
+}
+
+/**
+ * srnic_ep_deadline - bound the stay in the present state
+ * @ep: locked; its work is or will be queued
+ * @ms: from now
+ */
+void srnic_ep_deadline(struct srnic_ep *ep, unsigned int ms)
+{
+	ep->deadline = (jiffies + msecs_to_jiffies(ms)) ?: 1;
+}
+
+/**
+ * srnic_ep_deadline_s - as srnic_ep_deadline(), with a time-out of the policy
+ * @ep: locked; its work is or will be queued
+ * @seconds: from now
+ */
+void srnic_ep_deadline_s(struct srnic_ep *ep, unsigned int seconds)
+{
+	srnic_ep_deadline(ep, seconds * MSEC_PER_SEC);
+}
+
+/**
+ * srnic_ep_expired - has the deadline passed?
+ * @ep: locked
+ */
+bool srnic_ep_expired(const struct srnic_ep *ep)
+{
+	return ep->deadline && time_after_eq(jiffies, ep->deadline);
+}
+
+/**
+ * srnic_ep_unwanted - was it told to give up?
+ * @ep: locked
+ */
+bool srnic_ep_unwanted(const struct srnic_ep *ep)
+{
+	return test_bit(SRNIC_EPF_ABORT, &ep->flags) ||
+	       (ep->listener && test_bit(SRNIC_EPF_EVICT, &ep->flags));
+}
+
+static void srnic_ep_socket_event(void *priv)
+{
+	srnic_ep_kick(priv);
+}
+
+static const struct srnic_stream_ops srnic_ep_stream_ops = {
+	.data_ready = srnic_ep_socket_event,
+	.state_change = srnic_ep_socket_event,
+};
+
+/**
+ * srnic_ep_adopt - give an endpoint its stream
+ * @ep: without a stream; locked
+ * @stream: owned by the endpoint from now on
+ *
+ * Queues the work, since what happened to the socket before is not told.
+ */
+void srnic_ep_adopt(struct srnic_ep *ep, struct srnic_stream *stream)
+{
+	ep->stream = stream;
+	srnic_stream_hook(stream, &srnic_ep_stream_ops, ep);
+	srnic_ep_kick(ep);
+}
+
+/**
+ * srnic_ep_drop_stream - close the stream
+ * @ep: with or without a stream; locked
+ * @abort: by RST and not by FIN
+ */
+void srnic_ep_drop_stream(struct srnic_ep *ep, bool abort)
+{
+	if (!ep->stream)
+		return;
+	srnic_stream_unhook(ep->stream);
+	if (abort)
+		srnic_stream_abort(ep->stream);
+	srnic_stream_free(ep->stream);
+	ep->stream = NULL;
+}
+
+/**
+ * srnic_ep_close - the end of an endpoint
+ * @ep: locked; the caller has a reference beside that of its state
+ * @abort: close its stream by RST and not by FIN
+ */
+void srnic_ep_close(struct srnic_ep *ep, bool abort)
+{
+	srnic_ep_drop_stream(ep, abort);
+	srnic_ep_leave(ep);
+	ep->deadline = 0;
+	ep->state = SRNIC_EP_CLOSED;
+	/* a work that waits for the deadline has a reference */
+	if (cancel_delayed_work(&ep->work))
+		srnic_ep_put(ep);
+	srnic_ep_put(ep);
+}
+
+/**
+ * srnic_ep_linger - the last frame was sent: the stream lingers, the endpoint ends
+ * @ep: with a stream; locked
+ */
+void srnic_ep_linger(struct srnic_ep *ep)
+{
+	srnic_linger(ep->dev, ep->stream, NULL, ep->policy.close_timeout * HZ);
+	ep->stream = NULL;
+	srnic_ep_close(ep, false);
+}
+
+/* ----- the QP ----- */
+
+static void srnic_ep_qp_abort(void *priv)
+{
+	srnic_ep_tell(priv, SRNIC_EPF_ABORT);
+}
+
+/* A kernel consumer's QP counts against nobody. */
+static int ep_charge(struct srnic_ep *ep, const struct srnic_qp *qp)
+{
+	int err;
+
+	if (qp->kernel)
+		return 0;
+	ep->user_key = srnic_user_key();
+	err = srnic_user_charge(ep->user_key, ep->policy.max_user_qps);
+	ep->user_charged = !err;
+	if (err == -EDQUOT)
+		srnic_count(ep->dev, SRNIC_CNT_CONN_USER_LIMIT);
+	return err;
+}
+
+static void ep_uncharge(struct srnic_ep *ep)
+{
+	if (ep->user_charged)
+		srnic_user_uncharge(ep->user_key);
+	ep->user_charged = false;
+}
+
+/* The claim is over: its reference goes. */
+static void srnic_ep_qp_closed(void *priv, int err)
+{
+	struct srnic_ep *ep = priv;
+
+	ep_uncharge(ep);
+	ep->close_err = err;
+	srnic_ep_tell(ep, SRNIC_EPF_GONE);
+	srnic_ep_put(ep);
+}
+
+static const struct srnic_llp_ops srnic_ep_llp_ops = {
+	.abort = srnic_ep_qp_abort,
+	.closed = srnic_ep_qp_closed,
+};
+
+/**
+ * srnic_ep_claim - reserve the QP for this connection
+ * @ep: without a QP; locked
+ * @qpn: which
+ *
+ * Called by the task that connects or accepts, which is charged for it.
+ *
+ * Return: 0; -EINVAL or -EBUSY, see srnic_qp_claim(); -EDQUOT if the user has as many
+ * connected QPs as may be; -ENOMEM.
+ */
+int srnic_ep_claim(struct srnic_ep *ep, u32 qpn)
+{
+	struct srnic_qp *qp = srnic_qp_find(ep->dev, qpn);
+	int err;
+
+	if (!qp)
+		return -EINVAL;
+	err = ep_charge(ep, qp);
+	if (err)
+		goto put_qp;
+	kref_get(&ep->ref);
+	err = srnic_qp_claim(qp, &srnic_ep_llp_ops, ep);
+	if (err)
+		goto uncharge;
+	ep->qp = qp;
+	ep->qpn = qpn;
+	return 0;
+
+uncharge:
+	srnic_ep_put(ep);
+	ep_uncharge(ep);
+put_qp:
+	srnic_qp_put(qp);
+	return err;
+}
+
+/**
+ * srnic_ep_unclaim - let the QP go, there is no connection
+ * @ep: with a QP claimed and not attached; locked
+ */
+void srnic_ep_unclaim(struct srnic_ep *ep)
+{
+	srnic_qp_unclaim(ep->qp, ep);
+	srnic_qp_put(ep->qp);
+	ep->qp = NULL;
+	ep_uncharge(ep);
+	srnic_ep_put(ep);
+}
+
+/**
+ * srnic_ep_attach - hand the stream to the QP; from then on closed() may come
+ * @ep: with a stream and a QP claimed; locked
+ * @initiator: active side
+ * @mpa: negotiated settings
+ * @last_len: octets of the Reply in the frame buffer, 0 if there is none
+ *
+ * Told to give up while it attaches, it attaches and ends the stream at once.
+ *
+ * Return: 0; -ECONNABORTED if it was told to give up before, or the errno of
+ * srnic_qp_attach(): stream and QP are as before.
+ */
+int srnic_ep_attach(struct srnic_ep *ep, bool initiator,
+		    const struct mpa_result *mpa, u32 last_len)
+{
+	struct srnic_attach attach = {
+		.stream = ep->stream,
+		.initiator = initiator,
+		.mpa = *mpa,
+		.max_fpdu = ep->policy.max_fpdu,
+		.last_msg = last_len ? ep->frame : NULL,
+		.last_len = last_len,
+		.timeout_ms = SRNIC_CM_SEND_MS,
+		.close_timeout = ep->policy.close_timeout,
+	};
+	int err;
+
+	if (test_bit(SRNIC_EPF_ABORT, &ep->flags))
+		return -ECONNABORTED;
+	srnic_stream_keepalive(ep->stream, ep->policy.keepalive);
+	err = srnic_qp_attach(ep->qp, &attach);
+	if (err)
+		return err;
+	ep->stream = NULL;
+	ep->state = SRNIC_EP_ATTACHED;
+	/* who tells us to give up looks at the QP afterwards, which may have been Idle then */
+	smp_mb();
+	if (test_bit(SRNIC_EPF_ABORT, &ep->flags))
+		srnic_qp_abort(ep->qp);
+	ep->deadline = 0;
+	/* the RTR ends the start-up (RFC 6581 9.3): it has a bound, too (M-STA-8) */
+	if (!initiator && mpa->p2p)
+		srnic_ep_deadline_s(ep, ep->policy.request_timeout);
+	srnic_ep_kick(ep);	/* the work need not wait for the old deadline */
+	return 0;
+}
+
+/* The time for the RTR is over. CLOSE will follow if there was none. */
+static void srnic_ep_check_rtr(struct srnic_ep *ep)
+{
+	struct srnic_qp *qp = srnic_qp_find(ep->dev, ep->qpn);
+
+	ep->deadline = 0;
+	if (!qp)
+		return;
+	if (srnic_qp_abort_silent(qp, ep))
+		srnic_ep_note(ep, "no RTR", -ETIMEDOUT);
+	srnic_qp_put(qp);
+}
+
+static void srnic_ep_run_attached(struct srnic_ep *ep)
+{
+	struct iw_cm_event event = { .event = IW_CM_EVENT_CLOSE };
+	struct iw_cm_id *id = ep->cm_id;
+
+	if (!test_bit(SRNIC_EPF_GONE, &ep->flags)) {
+		if (srnic_ep_expired(ep))
+			srnic_ep_check_rtr(ep);
+		return;
+	}
+	smp_rmb();		/* see srnic_ep_tell() */
+	event.status = ep->close_err;
+	srnic_ep_note(ep, "closed", event.status);
+	if (!ep->mute)
+		id->event_handler(id, &event);
+	ep->cm_id = NULL;
+	id->rem_ref(id);
+	srnic_ep_close(ep, false);
+}
+
+/* ----- passive side: the verdict ----- */
+
+/* Return: 0 with ESTABLISHED sent; else an errno, and the endpoint has ended. */
+static int passive_accept(struct srnic_ep *ep, struct iw_cm_id *id,
+			  const struct iw_cm_conn_param *param)
+{
+	struct iw_cm_event event = { .event = IW_CM_EVENT_ESTABLISHED };
+	struct mpa_result mpa;
+	u32 len;
+	int err;
+
+	err = srnic_ep_claim(ep, param->qpn);
+	if (err) {
+		srnic_ep_refuse(ep, NULL, 0);
+		return err;
+	}
+	if (mpa_respond(&ep->policy.mpa, &ep->req,
+			min_t(u32, param->ird, ep->policy.mpa.max_ird),
+			min_t(u32, param->ord, ep->policy.mpa.max_ord),
+			param->private_data_len, &ep->reply, &mpa) != MPA_OK) {
+		/* markers were looked at before: too much private data */
+		srnic_ep_unclaim(ep);
+		srnic_ep_refuse(ep, NULL, 0);
+		return -EINVAL;
+	}
+	len = srnic_ep_put_reply(ep, &ep->reply, param->private_data,
+				 param->private_data_len);
+	err = srnic_ep_attach(ep, false, &mpa, len);
+	if (err) {
+		/* the Reply may be out: no other one can follow */
+		srnic_ep_unclaim(ep);
+		srnic_ep_close(ep, true);
+		return err;
+	}
+
+	srnic_ep_fate(ep, SRNIC_CNT_CONN_PASSIVE, 0);
+	srnic_qp_put(ep->qp);
+	ep->qp = NULL;
+	id->add_ref(id);
+	ep->cm_id = id;
+	event.local_addr = ep->local;
+	event.remote_addr = ep->remote;
+	event.ird = srnic_ep_event_depth(mpa.ord, 0);
+	event.ord = srnic_ep_event_depth(mpa.ird, 0);
+	id->event_handler(id, &event);
+	return 0;
+}
+
+/**
+ * srnic_cm_accept - iw_cm accept
+ * @id: iwcm's id for a CONNECT_REQUEST
+ * @param: the QP, depths and private data
+ *
+ * Return: 0, and ESTABLISHED was sent; -ECONNRESET if the peer, the time for a
+ * verdict or the device is gone; -EDQUOT if the user has as many connected QPs
+ * as may be; -EINVAL for a bad QP, a QP not idle, or too much
+ * private data; -EBUSY for a QP that connects already; another errno of
+ * srnic_qp_attach(). On error the connection is refused or closed and no
+ * event was or will be sent.
+ */
+static int srnic_cm_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
+{
+	struct srnic_ep *ep = srnic_ep_find(id);
+	int err = -ECONNRESET;
+
+	if (!ep)
+		return err;
+	mutex_lock(&ep->lock);
+	if (ep->state == SRNIC_EP_REPORTED) {
+		if (srnic_ep_unwanted(ep) || srnic_ep_probe(ep))
+			srnic_ep_close(ep, true);
+		else
+			err = passive_accept(ep, id, param);
+		if (err)
+			srnic_ep_fate(ep, SRNIC_CNT_CONN_FAILED, err);
+	}
+	mutex_unlock(&ep->lock);
+	srnic_ep_put(ep);
+	return err;
+}
+
+/**
+ * srnic_cm_reject - iw_cm reject
+ * @id: iwcm's id for a CONNECT_REQUEST
+ * @pdata: private data for the peer's ULP
+ * @pdata_len: its octets
+ *
+ * Return: 0, or -ECONNRESET if the peer is gone already.
+ */
+static int srnic_cm_reject(struct iw_cm_id *id, const void *pdata, u8 pdata_len)
+{
+	struct srnic_ep *ep = srnic_ep_find(id);
+	int err = -ECONNRESET;
+
+	if (!ep)
+		return err;
+	mutex_lock(&ep->lock);
+	if (ep->state == SRNIC_EP_REPORTED) {
+		srnic_ep_fate(ep, SRNIC_CNT_CONN_REJECTED, 0);
+		srnic_ep_refuse(ep, pdata, pdata_len);
+		err = 0;
+	}
+	mutex_unlock(&ep->lock);
+	srnic_ep_put(ep);
+	return err;
+}
+
+/*
+ * iwcm has no reference of its own when it asks for a QP by number, so iw_get_qp
+ * gives it one: a destroy_qp may come in between. It calls this one right after.
+ */
+static void srnic_iw_add_ref(struct ib_qp *ibqp)
+{
+}
+
+static void srnic_iw_rem_ref(struct ib_qp *ibqp)
+{
+	srnic_qp_put(to_srnic_qp(ibqp));
+}
+
+static struct ib_qp *srnic_iw_get_qp(struct ib_device *ibdev, int qpn)
+{
+	struct srnic_qp *qp = srnic_qp_find(to_srnic_dev(ibdev), qpn);
+
+	return qp ? &qp->ibqp : NULL;
+}
+
+/* Not static: device.c registers them */
+const struct ib_device_ops srnic_cm_ops = {
+	.iw_accept = srnic_cm_accept,
+	.iw_add_ref = srnic_iw_add_ref,
+	.iw_connect = srnic_cm_connect,
+	.iw_create_listen = srnic_cm_listen,
+	.iw_destroy_listen = srnic_cm_destroy_listen,
+	.iw_get_qp = srnic_iw_get_qp,
+	.iw_reject = srnic_cm_reject,
+	.iw_rem_ref = srnic_iw_rem_ref,
+};
+
+/* ----- the work, and the module ----- */
+
+static void srnic_ep_run(struct work_struct *work)
+{
+	struct srnic_ep *ep = container_of(to_delayed_work(work),
+					   struct srnic_ep, work);
+	struct srnic_user_scope scope;
+	long left;
+
+	srnic_user_enter(ep->user, &scope);
+	mutex_lock(&ep->lock);
+	switch (ep->state) {
+	case SRNIC_EP_LISTENING:
+		srnic_ep_run_listener(ep);
+		break;
+	case SRNIC_EP_CONNECTING:
+	case SRNIC_EP_AWAIT_REPLY:
+		srnic_ep_run_active(ep);
+		break;
+	case SRNIC_EP_AWAIT_REQUEST:
+	case SRNIC_EP_REPORTED:
+		srnic_ep_run_passive(ep);
+		break;
+	case SRNIC_EP_ATTACHED:
+		srnic_ep_run_attached(ep);
+		break;
+	case SRNIC_EP_IDLE:
+	case SRNIC_EP_CLOSED:
+		break;
+	}
+	if (ep->deadline) {
+		left = ep->deadline - jiffies;
+		/* 0 would run it now, in place of another kick */
+		srnic_ep_queue(ep, max(left, 1L));
+	}
+	mutex_unlock(&ep->lock);
+	srnic_user_leave(&scope);
+	srnic_ep_put(ep);
+}
+
+/**
+ * srnic_cm_drop_device - give up what is being set up on a device
+ * @dev: the device, or NULL for all
+ *
+ * For a device or an interface that is going away, so that nobody has to wait for
+ * a time-out. Connections that are attached end with their QP, listeners with their
+ * id. Does not wait.
+ */
+void srnic_cm_drop_device(struct srnic_device *dev)
+{
+	unsigned long handle = 0;
+	struct srnic_ep *ep;
+
+	while ((ep = srnic_ep_next(dev, &handle))) {
+		srnic_ep_tell(ep, SRNIC_EPF_ABORT);
+		srnic_ep_put(ep);
+	}
+}
+
+/**
+ * srnic_cm_device_moved - the interface may be in another network namespace
+ * @dev: the device
+ *
+ * Its listeners see to it that they have a socket there, or none. Does not wait.
+ */
+void srnic_cm_device_moved(struct srnic_device *dev)
+{
+	unsigned long handle = 0;
+	struct srnic_ep *ep;
+
+	while ((ep = srnic_ep_next(dev, &handle))) {
+		if (test_bit(SRNIC_EPF_LISTENS, &ep->flags))
+			srnic_ep_kick(ep);
+		srnic_ep_put(ep);
+	}
+}
+
+/**
+ * srnic_cm_init - at load of the module
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int srnic_cm_init(void)
+{
+	/*
+	 * Not unbound: nobody promises an order among connections, but programs take
+	 * it for granted that set up many at once (perftest), and get it from others.
+	 */
+	srnic_cm_wq = alloc_workqueue("srnic_cm", WQ_PERCPU | WQ_MEM_RECLAIM, 0);
+	return srnic_cm_wq ? 0 : -ENOMEM;
+}
+
+/**
+ * srnic_cm_exit - at unload of the module
+ *
+ * The devices are gone, and with them all that iwcm knows of. What is left
+ * are endpoints iwcm never heard or dropped; they end at once.
+ */
+void srnic_cm_exit(void)
+{
+	srnic_cm_drop_device(NULL);
+	wait_event(srnic_cm_idle, xa_empty(&srnic_cm_eps));
+	destroy_workqueue(srnic_cm_wq);
+	xa_destroy(&srnic_cm_eps);
+}

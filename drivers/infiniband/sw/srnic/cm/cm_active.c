@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Connections: the active side, from connect() to the CONNECT_REPLY.
+ *
+ * TCP is connected without waiting; then the Request goes out and the Reply is
+ * awaited, each within a bound. A peer that does not understand revision 2 is
+ * tried once more with revision 1. Whatever happens, iwcm gets one
+ * CONNECT_REPLY.
+ */
+
+#include <linux/in.h>
+#include <linux/in6.h>
+#include <linux/slab.h>
+#include <net/ip.h>
+#include <net/ipv6.h>
+#include "cm/cm_priv.h"
+
+static int sockaddr_len(const struct sockaddr_storage *addr)
+{
+	return addr->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) :
+					     sizeof(struct sockaddr_in);
+}
+
+static __be16 *sockaddr_port(struct sockaddr_storage *addr)
+{
+	return addr->ss_family == AF_INET6 ?
+		&((struct sockaddr_in6 *)addr)->sin6_port :
+		&((struct sockaddr_in *)addr)->sin_port;
+}
+
+/*
+ * rdma_cm gives out ephemeral ports from a space of its own; TCP may have
+ * given the same one to somebody else. One that the ULP chose is kept.
+ */
+static bool port_is_ephemeral(struct socket *sock, struct sockaddr_storage *addr)
+{
+	u16 port = ntohs(*sockaddr_port(addr));
+	int low, high;
+
+	inet_get_local_port_range(sock_net(sock->sk), &low, &high);
+	return port >= low && port <= high;
+}
+
+static int active_bind(struct srnic_ep *ep, struct socket *sock)
+{
+	struct iw_cm_id *id = ep->cm_id;
+	struct sockaddr_storage addr = id->m_local_addr;
+	int len = sockaddr_len(&addr);
+	int err;
+
+	if (addr.ss_family == AF_INET6 && id->afonly) {
+		err = ip6_sock_set_v6only(sock->sk);
+		if (err)
+			return err;
+	}
+	srnic_ep_set_tos(sock, id);
+	/* the second connection of a fallback would meet the first one's TIME_WAIT */
+	if (ep->rev < ep->policy.mpa.rev && port_is_ephemeral(sock, &addr))
+		*sockaddr_port(&addr) = 0;
+	sock_set_reuseaddr(sock->sk);
+	err = kernel_bind(sock, (struct sockaddr_unsized *)&addr, len);
+	if (err != -EADDRINUSE || !port_is_ephemeral(sock, &addr))
+		return err;
+	*sockaddr_port(&addr) = 0;
+	return kernel_bind(sock, (struct sockaddr_unsized *)&addr, len);
+}
+
+/* Starts or goes on with the TCP connection. Return: 0 if it is up, -EALREADY or -EINPROGRESS. */
+static int active_tcp_connect(struct srnic_ep *ep)
+{
+	struct sockaddr_storage addr = ep->cm_id->m_remote_addr;
+
+	return kernel_connect(ep->stream->sock, (struct sockaddr_unsized *)&addr,
+			      sockaddr_len(&addr), O_NONBLOCK);
+}
+
+/* Starts a TCP connection on which revision @rev is tried. */
+static int active_start(struct srnic_ep *ep, u8 rev)
+{
+	struct srnic_stream *stream;
+	struct socket *sock;
+	int err;
+
+	ep->rev = rev;
+	err = srnic_sock_create(ep->dev, ep->net, ep->cm_id->m_local_addr.ss_family, &sock);
+	if (err)
+		return err;
+	err = active_bind(ep, sock);
+	if (err)
+		goto release;
+	stream = srnic_stream_new(sock);
+	if (!stream) {
+		err = -ENOMEM;
+		goto release;
+	}
+	srnic_ep_adopt(ep, stream);
+	ep->state = SRNIC_EP_CONNECTING;
+	srnic_ep_deadline_s(ep, ep->policy.connect_timeout);
+	err = active_tcp_connect(ep);
+	if (!err || err == -EINPROGRESS)
+		return 0;
+	srnic_ep_drop_stream(ep, false);
+	return err;
+
+release:
+	sock_release(sock);
+	return err;
+}
+
+/* The connection failed and @event says how; the stream may have to linger. */
+static void active_fail(struct srnic_ep *ep, struct iw_cm_event *event, bool linger)
+{
+	struct iw_cm_id *id = ep->cm_id;
+
+	srnic_ep_fate(ep, event->status == -ECONNREFUSED ?
+		      SRNIC_CNT_CONN_REJECTED : SRNIC_CNT_CONN_FAILED,
+		      event->status);
+	srnic_ep_unclaim(ep);
+	event->event = IW_CM_EVENT_CONNECT_REPLY;
+	/* cma copies them whatever the status: nothing changed */
+	event->local_addr = id->local_addr;
+	event->remote_addr = id->remote_addr;
+	if (id->event_handler(id, event) && event->private_data_len) {
+		/* no memory for a copy: better without than never */
+		event->private_data_len = 0;
+		id->event_handler(id, event);
+	}
+	ep->cm_id = NULL;
+	id->rem_ref(id);
+	if (linger && ep->stream)
+		srnic_ep_linger(ep);
+	else
+		srnic_ep_close(ep, event->status == -ECONNABORTED);
+}
+
+static void active_fail_errno(struct srnic_ep *ep, int err)
+{
+	struct iw_cm_event event = { .status = err };
+
+	if (err == -EPIPE)
+		event.status = -ECONNRESET;
+	active_fail(ep, &event, false);
+}
+
+/*
+ * The peer does not understand revision 2: once more with 1, on a new TCP
+ * connection (V2-19).
+ */
+static void active_fall_back(struct srnic_ep *ep)
+{
+	int err;
+
+	srnic_ep_note(ep, "revision 1", 0);
+	srnic_ep_drop_stream(ep, false);
+	err = active_start(ep, 1);
+	if (err)
+		active_fail_errno(ep, err);
+}
+
+/*
+ * The Reply accepts. The stream goes to the QP, then iwcm is told; CLOSE comes
+ * from the work and so has to wait for our lock.
+ */
+static void active_established(struct srnic_ep *ep, const struct mpa_result *mpa)
+{
+	struct iw_cm_event event = {
+		.event = IW_CM_EVENT_CONNECT_REPLY,
+		/* what the peer's end takes and uses (V2-12), or ours if it does not say */
+		.ird = srnic_ep_event_depth(ep->reply.ird, mpa->ord),
+		.ord = srnic_ep_event_depth(ep->reply.ord, mpa->ird),
+	};
+	struct iw_cm_id *id = ep->cm_id;
+	int err = -EMSGSIZE;
+
+	event.local_addr = ep->local;
+	event.remote_addr = ep->remote;
+	/* cut private data would be taken for the peer's own words */
+	if (srnic_ep_pdata(ep, &ep->reply, &event))
+		err = srnic_ep_attach(ep, true, mpa, 0);
+	if (err) {
+		srnic_ep_terminate(ep, RDMAP_E_MPA_LOCAL);
+		if (test_bit(SRNIC_EPF_ABORT, &ep->flags))
+			err = -ECONNABORTED;
+		event = (struct iw_cm_event) { .status = err };
+		active_fail(ep, &event, true);
+		return;
+	}
+
+	srnic_ep_fate(ep, SRNIC_CNT_CONN_ACTIVE, 0);
+	err = id->event_handler(id, &event);
+	if (err) {
+		/* no memory for the private data: the ULP must not miss it */
+		event.status = err;
+		event.private_data_len = 0;
+		ep->mute = true;
+		id->event_handler(id, &event);
+		srnic_qp_abort(ep->qp);
+	}
+	srnic_qp_put(ep->qp);
+	ep->qp = NULL;
+}
+
+static void active_rejected(struct srnic_ep *ep)
+{
+	struct iw_cm_event event = { .status = -ECONNREFUSED };
+
+	/* V2-12; of private data that is too long for an event, its start */
+	event.ird = srnic_ep_event_depth(ep->reply.ird, 0);
+	event.ord = srnic_ep_event_depth(ep->reply.ord, 0);
+	srnic_ep_pdata(ep, &ep->reply, &event);
+	active_fail(ep, &event, false);
+}
+
+/* A whole Reply is there. */
+static void active_conclude(struct srnic_ep *ep)
+{
+	bool older = ep->reply.rev < ep->req.rev;
+	struct iw_cm_event event = { };
+	struct mpa_result mpa;
+
+	switch (mpa_conclude(&ep->policy.mpa, &ep->req, &ep->reply, &mpa)) {
+	case MPA_OK:
+		active_established(ep, &mpa);
+		break;
+	case MPA_REJECTED:
+		if (older)
+			active_fall_back(ep);
+		else
+			active_rejected(ep);
+		break;
+	case MPA_BAD_ENHANCED:
+	case MPA_BAD_REV:
+		if (older)
+			active_fall_back(ep);
+		else
+			active_fail_errno(ep, -EPROTO);
+		break;
+	case MPA_MARKERS_REFUSED:
+		active_fail_errno(ep, -EOPNOTSUPP);
+		break;
+	case MPA_NO_IRD:
+		srnic_ep_terminate(ep, RDMAP_E_MPA_IRD);
+		event.status = -ENOMEM;
+		active_fail(ep, &event, true);
+		break;
+	case MPA_NO_RTR:
+		srnic_ep_terminate(ep, RDMAP_E_MPA_RTR);
+		event.status = -EPROTO;
+		active_fail(ep, &event, true);
+		break;
+	default:
+		active_fail_errno(ep, -EPROTO);
+		break;
+	}
+}
+
+static void active_read_reply(struct srnic_ep *ep)
+{
+	int ret = srnic_ep_read_hello(ep, MPA_REPLY, &ep->reply);
+
+	if (ret == -EAGAIN) {
+		if (srnic_ep_expired(ep))
+			active_fail_errno(ep, -ETIMEDOUT);
+	} else if (!ret) {
+		active_conclude(ep);
+	} else if (ret > 0) {
+		active_fail_errno(ep, -EPROTO);
+	} else if (!ep->got && ep->req.rev > 1 &&
+		   (ret == -EPIPE || ret == -ECONNRESET)) {
+		active_fall_back(ep);
+	} else {
+		active_fail_errno(ep, ret);
+	}
+}
+
+/**
+ * srnic_ep_run_active - go on with an outbound connection
+ * @ep: CONNECTING or AWAIT_REPLY; locked
+ */
+void srnic_ep_run_active(struct srnic_ep *ep)
+{
+	int err;
+
+	if (test_bit(SRNIC_EPF_ABORT, &ep->flags)) {
+		active_fail_errno(ep, -ECONNABORTED);
+		return;
+	}
+	if (ep->state == SRNIC_EP_AWAIT_REPLY) {
+		active_read_reply(ep);
+		return;
+	}
+	err = active_tcp_connect(ep);
+	if (err == -EALREADY || err == -EINPROGRESS) {
+		if (!srnic_ep_expired(ep))
+			return;
+		err = -ETIMEDOUT;
+	}
+	if (!err || err == -EISCONN) {
+		kernel_getsockname(ep->stream->sock, (struct sockaddr *)&ep->local);
+		err = srnic_ep_send_request(ep);
+	}
+	if (err) {
+		active_fail_errno(ep, err);
+		return;
+	}
+	ep->state = SRNIC_EP_AWAIT_REPLY;
+	srnic_ep_deadline_s(ep, ep->policy.reply_timeout);
+	/* a FIN may have come before; no callback will come again */
+	active_read_reply(ep);
+}
+
+/**
+ * srnic_cm_connect - iw_cm connect
+ * @id: iwcm's id, with addresses
+ * @param: the QP, depths and private data
+ *
+ * Return: 0, and a CONNECT_REPLY will come; -EINVAL for a bad QP, a QP not idle, or
+ * private data too long for an MPA Request; -EBUSY for a QP that connects already;
+ * -EDQUOT if the user has as many connected QPs as may be; -ENODEV on a device that is
+ * going; -EXDEV if the interface is in another network namespace; another errno of the
+ * socket calls. No event comes then.
+ */
+int srnic_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
+{
+	struct srnic_device *dev = to_srnic_dev(id->device);
+	int family = id->m_local_addr.ss_family;
+	struct srnic_ep *ep;
+	u32 max_pd;
+	int err;
+
+	if ((family != AF_INET && family != AF_INET6) ||
+	    family != id->m_remote_addr.ss_family)
+		return -EAFNOSUPPORT;
+	ep = srnic_ep_new(dev, NULL);
+	if (!ep)
+		return -ENOMEM;
+	kref_get(&ep->ref);
+	mutex_lock(&ep->lock);
+
+	err = -ENODEV;
+	if (srnic_ep_unwanted(ep))
+		goto close;
+	ep->net = srnic_cm_net(id);
+	err = -EINVAL;
+	max_pd = MPA_MAX_PD - (ep->policy.mpa.rev > 1 ? MPA_ENH_LEN : 0);
+	if (param->private_data_len > max_pd)
+		goto close;
+	err = -ENOMEM;
+	ep->pd_len = param->private_data_len;
+	ep->pdata = kmemdup(param->private_data, ep->pd_len, GFP_KERNEL_ACCOUNT);
+	if (ep->pd_len && !ep->pdata)
+		goto close;
+	ep->ird = min_t(u32, param->ird, ep->policy.mpa.max_ird);
+	ep->ord = min_t(u32, param->ord, ep->policy.mpa.max_ord);
+
+	err = srnic_ep_claim(ep, param->qpn);
+	if (err)
+		goto close;
+	id->add_ref(id);
+	ep->cm_id = id;
+	ep->local = id->m_local_addr;
+	ep->remote = id->m_remote_addr;
+	err = active_start(ep, ep->policy.mpa.rev);
+	srnic_ep_note(ep, "connect", err);
+	if (!err)
+		goto unlock;
+	ep->cm_id = NULL;
+	id->rem_ref(id);
+	srnic_ep_unclaim(ep);
+close:
+	srnic_ep_close(ep, false);
+unlock:
+	mutex_unlock(&ep->lock);
+	srnic_ep_put(ep);
+	return err;
+}

@@ -1,0 +1,557 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Connections: listeners, and inbound connections up to the CONNECT_REQUEST.
+ *
+ * TCP gives us a connection with its first octets, or after a second without any: in
+ * MPA the initiator speaks first. It is half-open from then until its request was
+ * given to iwcm, or it is closed. Half-open connections have a bounded number of
+ * places at their listener; when all are taken TCP's own queue holds the next ones,
+ * and the oldest gives way as soon as it had a moment to send its Request. So
+ * silent peers cannot lock others out.
+ */
+
+#include <linux/inet.h>
+#include <linux/ip.h>
+#include <linux/tcp.h>
+#include <net/addrconf.h>
+#include <net/ipv6.h>
+#include "cm/cm_priv.h"
+
+/**
+ * srnic_ep_set_tos - honour the ULP's type of service
+ * @sock: not yet connected or listening
+ * @id: iwcm's id with the wish
+ */
+void srnic_ep_set_tos(struct socket *sock, const struct iw_cm_id *id)
+{
+	int tos = id->tos;
+
+	if (!id->tos_set)
+		return;
+	if (sock->sk->sk_family == AF_INET6)
+		sock->ops->setsockopt(sock, SOL_IPV6, IPV6_TCLASS,
+				      KERNEL_SOCKPTR(&tos), sizeof(tos));
+	else
+		ip_sock_set_tos(sock->sk, tos);
+}
+
+/**
+ * srnic_ep_leave - give back the place of a half-open connection
+ * @ep: half-open or not; locked
+ */
+void srnic_ep_leave(struct srnic_ep *ep)
+{
+	struct srnic_ep *listener = ep->listener;
+	bool full;
+
+	if (!listener)
+		return;
+	spin_lock(&listener->half_lock);
+	list_del_init(&ep->sibling);
+	full = listener->num_half-- >= listener->max_half;
+	spin_unlock(&listener->half_lock);
+	ep->listener = NULL;
+	if (full)
+		srnic_ep_kick(listener);
+	srnic_ep_put(listener);
+}
+
+/* Is there a place for one more? If not, sees to it that there will be. */
+static bool listener_has_room(struct srnic_ep *ep)
+{
+	struct srnic_ep *oldest;
+	unsigned long end;
+	bool room;
+
+	spin_lock(&ep->half_lock);
+	room = ep->num_half < ep->max_half;
+	if (!room) {
+		oldest = list_first_entry(&ep->half_open, struct srnic_ep,
+					  sibling);
+		end = oldest->born + msecs_to_jiffies(SRNIC_CM_GRACE_MS);
+		if (time_after_eq(jiffies, end))
+			srnic_ep_tell(oldest, SRNIC_EPF_EVICT);
+		else
+			ep->deadline = end ?: 1;
+	}
+	spin_unlock(&ep->half_lock);
+	return room;
+}
+
+/* An IPv4 peer of an IPv6 socket: rdma_cm knows its devices by IPv4 addresses */
+static void unmap_v4(struct sockaddr_storage *addr)
+{
+	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)addr;
+	struct sockaddr_in sin = { .sin_family = AF_INET };
+
+	if (addr->ss_family != AF_INET6 || !ipv6_addr_v4mapped(&sin6->sin6_addr))
+		return;
+	sin.sin_port = sin6->sin6_port;
+	sin.sin_addr.s_addr = sin6->sin6_addr.s6_addr32[3];
+	memset(addr, 0, sizeof(*addr));
+	memcpy(addr, &sin, sizeof(sin));
+}
+
+/* Takes over @sock. @listener is locked. */
+static void listener_adopt(struct srnic_ep *listener, struct socket *sock)
+{
+	struct srnic_stream *stream = NULL;
+	struct srnic_ep *ep;
+
+	srnic_sock_prepare(sock);
+	ep = srnic_ep_new(listener->dev, listener->user);
+	if (ep)
+		stream = srnic_stream_new(sock);
+	if (!stream) {
+		srnic_count(listener->dev, SRNIC_CNT_CONN_DROPPED);
+		sock_release(sock);
+		if (ep)
+			srnic_ep_put(ep);
+		return;
+	}
+
+	mutex_lock_nested(&ep->lock, SINGLE_DEPTH_NESTING);
+	kernel_getsockname(sock, (struct sockaddr *)&ep->local);
+	kernel_getpeername(sock, (struct sockaddr *)&ep->remote);
+	unmap_v4(&ep->local);
+	unmap_v4(&ep->remote);
+	kref_get(&listener->ref);
+	ep->listener = listener;
+	spin_lock(&listener->half_lock);
+	list_add_tail(&ep->sibling, &listener->half_open);
+	listener->num_half++;
+	spin_unlock(&listener->half_lock);
+	ep->want = MPA_HELLO_LEN;
+	ep->state = SRNIC_EP_AWAIT_REQUEST;
+	srnic_ep_deadline_s(ep, ep->policy.request_timeout);
+	srnic_ep_adopt(ep, stream);
+	mutex_unlock(&ep->lock);
+}
+
+/* Takes connections from TCP. @ep is locked. */
+static void listener_accept(struct srnic_ep *ep)
+{
+	struct socket *sock;
+	int i, err;
+
+	for (i = 0; i < SRNIC_CM_ACCEPT_BATCH; i++) {
+		if (!listener_has_room(ep))
+			return;
+		err = kernel_accept(ep->stream->sock, &sock, O_NONBLOCK);
+		if (err == -ECONNABORTED)
+			continue;
+		if (err) {
+			/* without memory nothing else would wake us */
+			if (err == -ENOMEM || err == -ENOBUFS)
+				srnic_ep_deadline(ep, SRNIC_CM_RETRY_MS);
+			return;
+		}
+		srnic_stream_disinherit(ep->stream, sock);
+		listener_adopt(ep, sock);
+	}
+	srnic_ep_kick(ep);
+}
+
+/*
+ * Gives the Request to iwcm. The state is REPORTED before, since the verdict
+ * may come at once; it then waits for our lock.
+ */
+static void passive_report(struct srnic_ep *ep)
+{
+	struct srnic_ep *listener = ep->listener;
+	struct iw_cm_event event = {
+		.event = IW_CM_EVENT_CONNECT_REQUEST,
+		.provider_data = (void *)(uintptr_t)ep->handle,
+		.local_addr = ep->local,
+		.remote_addr = ep->remote,
+		/* the peer's, of which cma makes initiator_depth and responder_resources */
+		.ird = srnic_ep_event_depth(ep->req.ird, ep->policy.mpa.max_ord),
+		.ord = srnic_ep_event_depth(ep->req.ord, ep->policy.mpa.max_ird),
+	};
+	int err = -ECONNABORTED;
+
+	if (!srnic_ep_pdata(ep, &ep->req, &event)) {
+		/* cut private data would be taken for the ULP's own words */
+		srnic_ep_fate(ep, SRNIC_CNT_CONN_FAILED, -EMSGSIZE);
+		srnic_ep_refuse(ep, NULL, 0);
+		return;
+	}
+
+	ep->state = SRNIC_EP_REPORTED;
+	srnic_ep_deadline_s(ep, ep->policy.accept_timeout);
+	spin_lock(&listener->half_lock);
+	if (!listener->stopped)
+		err = listener->cm_id->event_handler(listener->cm_id, &event);
+	spin_unlock(&listener->half_lock);
+	if (!err) {
+		srnic_ep_note(ep, "request", 0);
+		srnic_ep_leave(ep);
+		return;
+	}
+	/*
+	 * iwcm's backlog is full. A close without a Reply would read as
+	 * "revision 2 not understood", and the peer would try again at once.
+	 */
+	srnic_ep_fate(ep, SRNIC_CNT_CONN_DROPPED, err);
+	srnic_ep_refuse(ep, NULL, 0);
+}
+
+static void passive_request(struct srnic_ep *ep)
+{
+	int ret = srnic_ep_read_hello(ep, MPA_REQUEST, &ep->req);
+
+	if (ret == -EAGAIN) {
+		if (!srnic_ep_expired(ep))
+			return;
+		ret = -ETIMEDOUT;
+	}
+	if (!ret)
+		ret = srnic_ep_probe(ep);
+	/* as an end that knows revision 1 only: closed without a Reply (V2-19) */
+	if (!ret && ep->req.rev > ep->policy.mpa.rev)
+		ret = MPA_BAD_REV;
+	if (ret) {
+		srnic_ep_fate(ep, SRNIC_CNT_CONN_FAILED, ret > 0 ? -EPROTO : ret);
+		if (ret == MPA_BAD_REV && !ep->req.rev) {
+			/* M-RDMAC-1: we cannot speak the RDMAC protocols */
+			ep->req.rev = 1;
+			srnic_ep_refuse(ep, NULL, 0);
+			return;
+		}
+		srnic_ep_close(ep, true);
+		return;
+	}
+	if (ep->req.markers && !ep->policy.mpa.tx_markers) {
+		srnic_ep_fate(ep, SRNIC_CNT_CONN_FAILED, -EOPNOTSUPP);
+		srnic_ep_refuse(ep, NULL, 0);
+		return;
+	}
+	passive_report(ep);
+}
+
+/**
+ * srnic_ep_run_passive - an inbound connection that was not accepted yet
+ * @ep: AWAIT_REQUEST or REPORTED; locked
+ */
+void srnic_ep_run_passive(struct srnic_ep *ep)
+{
+	int err;
+
+	if (srnic_ep_unwanted(ep)) {
+		srnic_ep_fate(ep, SRNIC_CNT_CONN_DROPPED, -ECONNABORTED);
+		srnic_ep_close(ep, true);
+		return;
+	}
+	if (ep->state == SRNIC_EP_AWAIT_REQUEST) {
+		passive_request(ep);
+		return;
+	}
+	err = srnic_ep_probe(ep);
+	if (!err && srnic_ep_expired(ep))
+		err = -ETIMEDOUT;
+	if (err) {
+		srnic_ep_fate(ep, SRNIC_CNT_CONN_FAILED, err);
+		srnic_ep_close(ep, true);
+	}
+}
+
+/*
+ * The initiator speaks first, so TCP gives us a connection when there are octets of
+ * it: in the second before that a silent one is a SYN in TCP's books. Then TCP asks
+ * the peer for an ACK once more, and with that the connection comes even so.
+ */
+static void tcp_defer_accept(struct socket *sock)
+{
+	int seconds = 1;
+
+	sock->ops->setsockopt(sock, SOL_TCP, TCP_DEFER_ACCEPT, KERNEL_SOCKPTR(&seconds),
+			      sizeof(seconds));
+}
+
+static bool listener_is_wildcard(const struct srnic_ep *ep)
+{
+	const struct sockaddr_in *sin = (const struct sockaddr_in *)&ep->local;
+	const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)&ep->local;
+
+	return ep->local.ss_family == AF_INET6 ? ipv6_addr_any(&sin6->sin6_addr) :
+						 !sin->sin_addr.s_addr;
+}
+
+/* Binds to the listening address; a wildcard means all of this device only. */
+static int listener_bind(struct srnic_ep *ep, struct socket *sock)
+{
+	bool v6 = ep->local.ss_family == AF_INET6;
+	int err;
+
+	sock_set_reuseaddr(sock->sk);
+	if (v6 && ep->cm_id->afonly) {
+		err = ip6_sock_set_v6only(sock->sk);
+		if (err)
+			return err;
+	}
+	if (listener_is_wildcard(ep)) {
+		/* rdma_cm has one such listener on each device */
+		err = sock_bindtoindex(sock->sk, ep->dev->netdev->ifindex, true);
+		if (err)
+			return err;
+	}
+	srnic_ep_set_tos(sock, ep->cm_id);
+	return kernel_bind(sock, (struct sockaddr_unsized *)&ep->local,
+			   v6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in));
+}
+
+/* Return: 0; -EXDEV if the interface is in another namespace; an errno of the socket calls */
+static int listener_open(struct srnic_ep *ep)
+{
+	struct srnic_stream *stream;
+	struct socket *sock;
+	int err;
+
+	err = srnic_sock_create(ep->dev, ep->net, ep->local.ss_family, &sock);
+	if (err)
+		return err;
+	err = listener_bind(ep, sock);
+	if (err)
+		goto release;
+	stream = srnic_stream_new(sock);
+	if (!stream) {
+		err = -ENOMEM;
+		goto release;
+	}
+	srnic_ep_adopt(ep, stream);
+	/* what is not a client takes its time in TCP's queue of SYNs, so that has to be long */
+	tcp_defer_accept(sock);
+	err = kernel_listen(sock, max(ep->backlog, SRNIC_CM_MAX_HALF_OPEN));
+	if (err)
+		srnic_ep_drop_stream(ep, false);
+	return err;
+
+release:
+	sock_release(sock);
+	return err;
+}
+
+/* Its socket is where the interface was, which is somewhere else now */
+static bool listener_is_stray(const struct srnic_ep *ep)
+{
+	const struct net_device *netdev = ep->dev->netdev;
+	const struct sock *sk = ep->stream->sock->sk;
+
+	return !net_eq(sock_net(sk), dev_net(netdev)) ||
+	       (listener_is_wildcard(ep) &&
+		sk->sk_bound_dev_if != READ_ONCE(netdev->ifindex));
+}
+
+/*
+ * There is no socket because of @err, as before if it is @was. Nothing tells when a
+ * port gets free; that the interface comes, srnic_cm_device_moved() does.
+ */
+static void listener_wait(struct srnic_ep *ep, int err, int was)
+{
+	if (err != was) {
+		srnic_ep_note(ep, "listen waits", err);
+		if (err != -EXDEV)
+			srnic_count(ep->dev, SRNIC_CNT_LISTEN_WAIT);
+	}
+	ep->wait_err = err;
+	set_bit(SRNIC_EPF_WAITS, &ep->flags);
+	if (err != -EXDEV)
+		srnic_ep_deadline(ep, SRNIC_CM_LISTEN_MS);
+}
+
+/* Return: true if there is a socket */
+static bool listener_is_open(struct srnic_ep *ep)
+{
+	int err;
+
+	if (ep->stream && !listener_is_stray(ep))
+		return true;
+	srnic_ep_drop_stream(ep, false);
+	err = listener_open(ep);
+	if (err) {
+		listener_wait(ep, err, ep->wait_err);
+		return false;
+	}
+	ep->wait_err = 0;
+	clear_bit(SRNIC_EPF_WAITS, &ep->flags);
+	srnic_ep_note(ep, "listen", 0);
+	return true;
+}
+
+/**
+ * srnic_ep_run_listener - take connections from TCP, or try again to get a socket
+ * @ep: LISTENING; locked
+ */
+void srnic_ep_run_listener(struct srnic_ep *ep)
+{
+	ep->deadline = 0;
+	if (listener_is_open(ep))
+		listener_accept(ep);
+}
+
+static bool same_port(const struct srnic_ep *a, const struct srnic_ep *b)
+{
+	/* at the same place in both kinds of addresses */
+	const struct sockaddr_in *sa = (const struct sockaddr_in *)&a->local;
+	const struct sockaddr_in *sb = (const struct sockaddr_in *)&b->local;
+
+	return sa->sin_family == sb->sin_family && sa->sin_port == sb->sin_port;
+}
+
+/* How many interfaces of a network namespace, held by the caller, have an srnic */
+static unsigned int devices_in(const struct net *net)
+{
+	struct net_device *netdev;
+	struct ib_device *ibdev;
+	unsigned int n = 0;
+
+	rcu_read_lock();
+	for_each_netdev_rcu(net, netdev) {
+		ibdev = ib_device_get_by_netdev(netdev, SRNIC_DRIVER_ID);
+		if (!ibdev)
+			continue;
+		ib_device_put(ibdev);
+		n++;
+	}
+	rcu_read_unlock();
+	return n;
+}
+
+/*
+ * The port is taken on this device. Does the program listen at it on another one of
+ * its namespace, or has rdma_cm not come to one of them yet? It calls for one device
+ * after the other; the last one is told how it went on all.
+ */
+static bool listener_has_others(const struct srnic_ep *ep)
+{
+	unsigned int waiting = 1;	/* this one would */
+	unsigned long handle = 0;
+	bool open = false;
+	struct srnic_ep *other;
+
+	while (!open && (other = srnic_ep_next(NULL, &handle))) {
+		if (test_bit(SRNIC_EPF_LISTENS, &other->flags)) {
+			smp_rmb();	/* see srnic_cm_listen() */
+			if (other->dev != ep->dev && other->net == ep->net &&
+			    same_port(ep, other) && listener_is_wildcard(other)) {
+				open = !test_bit(SRNIC_EPF_WAITS, &other->flags);
+				waiting++;
+			}
+		}
+		srnic_ep_put(other);
+	}
+	return open || waiting < devices_in(ep->net);
+}
+
+/*
+ * rdma_cm has a wildcard listener on every device, wherever its interface is, and
+ * makes it on a new one, too. An error there would be the end of the program's
+ * listeners on all devices, or of the new device for rdma_cm.
+ */
+static bool listener_may_wait(const struct srnic_ep *ep, int err)
+{
+	if (!listener_is_wildcard(ep))
+		return false;
+	if (srnic_device_phase(ep->dev) != SRNIC_DEV_UP || err == -EXDEV)
+		return true;
+	return err == -EADDRINUSE && listener_has_others(ep);
+}
+
+/* Makes @ep a listener. Return: 0, with a socket or without, or an errno. */
+static int listener_start(struct srnic_ep *ep)
+{
+	int err = listener_open(ep);
+
+	if (err && !listener_may_wait(ep, err))
+		return err;
+	if (err)
+		listener_wait(ep, err, 0);
+	else
+		srnic_ep_note(ep, "listen", 0);
+	ep->state = SRNIC_EP_LISTENING;
+	smp_mb__before_atomic();	/* address and namespace before the flag */
+	set_bit(SRNIC_EPF_LISTENS, &ep->flags);
+	/* a listener has a reference of its state, and its work looks at the deadline */
+	kref_get(&ep->ref);
+	srnic_ep_kick(ep);
+	return 0;
+}
+
+/**
+ * srnic_cm_listen - iw_cm create_listen
+ * @id: iwcm's id, held until destroy_listen
+ * @backlog: connections that may wait, in TCP and half-open
+ *
+ * A listener is in the network namespace of who listens and nowhere else. At a
+ * wildcard address it may begin without a socket: see listener_may_wait().
+ *
+ * Return: 0; -EADDRINUSE if the port is taken, at a wildcard address on every device
+ * of the namespace; -EXDEV for an address of an interface in another namespace;
+ * another errno of the socket calls.
+ */
+int srnic_cm_listen(struct iw_cm_id *id, int backlog)
+{
+	struct srnic_device *dev = to_srnic_dev(id->device);
+	int family = id->m_local_addr.ss_family;
+	struct srnic_ep *ep;
+	int err;
+
+	if (family != AF_INET && family != AF_INET6)
+		return -EAFNOSUPPORT;
+	ep = srnic_ep_new(dev, NULL);
+	if (!ep)
+		return -ENOMEM;
+	mutex_lock(&ep->lock);
+	ep->net = srnic_cm_net(id);
+	ep->backlog = backlog;
+	ep->max_half = clamp(backlog, SRNIC_CM_MIN_HALF_OPEN,
+			     SRNIC_CM_MAX_HALF_OPEN);
+	ep->local = id->m_local_addr;
+	ep->cm_id = id;
+	err = listener_start(ep);
+	if (err) {
+		srnic_ep_note(ep, "listen", err);
+		ep->cm_id = NULL;
+	} else {
+		id->add_ref(id);
+		id->provider_data = (void *)(uintptr_t)ep->handle;
+	}
+	mutex_unlock(&ep->lock);
+	srnic_ep_put(ep);
+	return err;
+}
+
+/**
+ * srnic_cm_destroy_listen - iw_cm destroy_listen
+ * @id: listening
+ *
+ * No CONNECT_REQUEST comes after this; the port is free. Half-open connections
+ * are closed by their own work; those iwcm knows of are left to its verdict.
+ * May sleep, but waits for nothing that a peer does.
+ *
+ * Return: 0.
+ */
+int srnic_cm_destroy_listen(struct iw_cm_id *id)
+{
+	struct srnic_ep *ep = srnic_ep_find(id);
+	struct srnic_ep *child;
+
+	if (!ep)
+		return 0;
+	mutex_lock(&ep->lock);
+	if (ep->state == SRNIC_EP_LISTENING) {
+		spin_lock(&ep->half_lock);
+		ep->stopped = true;
+		srnic_ep_note(ep, "listen end", 0);
+		list_for_each_entry(child, &ep->half_open, sibling)
+			srnic_ep_tell(child, SRNIC_EPF_EVICT);
+		spin_unlock(&ep->half_lock);
+		clear_bit(SRNIC_EPF_LISTENS, &ep->flags);
+		ep->cm_id = NULL;
+		srnic_ep_close(ep, false);
+		id->rem_ref(id);
+	}
+	mutex_unlock(&ep->lock);
+	srnic_ep_put(ep);
+	return 0;
+}

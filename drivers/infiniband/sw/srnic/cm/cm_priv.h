@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* What cm.c and its cm_*.c share; nobody else includes it. */
+#ifndef SRNIC_CM_PRIV_H
+#define SRNIC_CM_PRIV_H
+
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/socket.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include <rdma/iw_cm.h>
+#include "cm/cm.h"
+#include "cm/cm_user.h"
+#include "engine/stream.h"
+#include "qp/qp.h"
+#include "srnic.h"
+#include "wire/mpa.h"
+#include "wire/rdmap.h"
+
+/* Time-outs an administrator may change are in struct srnic_policy, in seconds */
+/* For handing a start-up frame to TCP; it fits into an empty send buffer */
+#define SRNIC_CM_SEND_MS	(1 * MSEC_PER_SEC)
+/* For the port of a listener to become free: from one attempt to the next */
+#define SRNIC_CM_LISTEN_MS	(1 * MSEC_PER_SEC)
+/* A half-open connection this old gives way to a new one if all places are taken */
+#define SRNIC_CM_GRACE_MS	100
+/* For the system to find memory for accept again */
+#define SRNIC_CM_RETRY_MS	100
+
+/* Half-open connections of a listener: its backlog, within these bounds */
+#define SRNIC_CM_MIN_HALF_OPEN	64
+#define SRNIC_CM_MAX_HALF_OPEN	1024
+/* Connections taken from TCP before others get a turn */
+#define SRNIC_CM_ACCEPT_BATCH	16
+
+/* iw_cm_event.private_data_len, .ird and .ord have 8 bits */
+#define SRNIC_CM_EVENT_MAX	255
+
+/*
+ * States of an endpoint. Each arrow is taken under srnic_ep.lock.
+ *
+ *  connect()                      TCP accept          listen()
+ *      |                               |                  |
+ *      v          peer closed,         v                  v
+ *  CONNECTING <-- rev 1 is next   AWAIT_REQUEST       LISTENING
+ *      | TCP is up       |             | CONNECT_REQUEST  |
+ *      | Request sent    |             v                  |
+ *      +----------> AWAIT_REPLY    REPORTED               |
+ *      |                 |             | accept():        |
+ *      |           Reply |             | Reply sent       |
+ *      |   CONNECT_REPLY |             | ESTABLISHED      |
+ *      |                 v             v                  | destroy_listen()
+ *      |                 +-- ATTACHED -+                  |
+ *      | CONNECT_REPLY         | closed(): CLOSE          |
+ *      | with an error         |                          |
+ *      +-----------------------+--------------------------+
+ *                              v
+ *                           CLOSED
+ *
+ * A listener that waits for its port, or for the interface to come into its
+ * namespace, is LISTENING without a stream.
+ *
+ * Every state with a socket of its own also goes to CLOSED on errors and time-
+ * outs. If a last frame is to reach the peer (a Reply with R, a Terminate), the
+ * stream is left to itself then: see linger.c.
+ */
+enum srnic_ep_state {
+	SRNIC_EP_IDLE,
+	SRNIC_EP_LISTENING,
+	SRNIC_EP_CONNECTING,
+	SRNIC_EP_AWAIT_REPLY,
+	SRNIC_EP_AWAIT_REQUEST,
+	SRNIC_EP_REPORTED,
+	SRNIC_EP_ATTACHED,
+	SRNIC_EP_CLOSED,
+};
+
+/* srnic_ep.flags: messages to an endpoint's work */
+enum {
+	SRNIC_EPF_ABORT,	/* give up */
+	SRNIC_EPF_EVICT,	/* give up if still half-open */
+	SRNIC_EPF_GONE,		/* the QP has finished with the stream */
+	SRNIC_EPF_LISTENS,	/* a listener, until destroy_listen */
+	SRNIC_EPF_WAITS,	/* ... without a socket */
+};
+
+/*
+ * An endpoint: a connection or a listener.
+ *
+ * Lifetime: @ref counts one for the endpoint being in any state but CLOSED,
+ * one for @work while it is queued, one for a QP claimed or attached (that is,
+ * for the argument of the llp_ops), and one for each lookup by @handle. A
+ * half-open connection holds its listener. Callbacks of the socket need no
+ * reference: the stream is unhooked before the first one is dropped.
+ *
+ * @cm_id: a reference (add_ref) is held until the last event was given
+ * @qp: held and claimed from connect() or accept() to the end of set-up, but
+ *	not longer: destroy_qp waits for it
+ *
+ * iwcm knows passive endpoints by @handle and not by address: it may drop a
+ * CONNECT_REQUEST without a word, so an endpoint cannot wait for its verdict
+ * for ever, and the verdict may come when the endpoint is gone.
+ *
+ * Lock order: @lock of a listener, @lock of its child, @half_lock, then locks
+ * of iwcm. No callback from the socket or the QP takes @lock: they set a flag
+ * and queue @work. @lock is held over srnic_qp_attach() and over events, so
+ * CLOSE, which the work sends, comes after ESTABLISHED or CONNECT_REPLY.
+ */
+struct srnic_ep {
+	struct kref ref;
+
+	/* immutable after creation */
+	struct srnic_device *dev;	/* held */
+	struct srnic_user *user;	/* held: in whose name the work is done */
+	u32 handle;
+	struct srnic_policy policy;	/* as it was then */
+	unsigned long born;		/* jiffies */
+
+	/* messages to the work */
+	struct delayed_work work;
+	unsigned long flags;		/* SRNIC_EPF_* */
+	int close_err;			/* valid with SRNIC_EPF_GONE */
+
+	/* lock */
+	struct mutex lock;
+	enum srnic_ep_state state;
+	unsigned long deadline;		/* jiffies; 0: none */
+	struct srnic_stream *stream;	/* ours until it is attached */
+	struct iw_cm_id *cm_id;
+	struct srnic_qp *qp;
+	u32 qpn;			/* of @qp, also when it is let go */
+	u32 user_key;			/* whom the claim counts against */
+	bool user_charged;
+	bool mute;			/* iwcm takes no more events */
+	struct sockaddr_storage local;
+	struct sockaddr_storage remote;
+
+	/* lock: MPA start-up */
+	struct mpa_hello req;
+	struct mpa_hello reply;
+	u32 got;			/* octets in @frame */
+	u32 want;			/* octets to read in all, as known so far */
+	u8 frame[MPA_MAX_HELLO];
+
+	/* lock: active side, what the ULP asked for */
+	u8 rev;
+	u16 ird;
+	u16 ord;
+	u16 pd_len;
+	void *pdata;
+
+	/* listener: immutable once SRNIC_EPF_LISTENS is set; active side */
+	const struct net *net;		/* of who asks; compared, and not held */
+	int backlog;
+
+	/* passive side, while half-open; the listener's half_lock */
+	struct srnic_ep *listener;	/* held */
+	struct list_head sibling;
+
+	/* lock: listener */
+	int wait_err;			/* why there is no socket */
+
+	/* half_lock: listener; also serializes CONNECT_REQUEST with its end */
+	spinlock_t half_lock;
+	struct list_head half_open;	/* oldest first */
+	u32 num_half;
+	u32 max_half;
+	bool stopped;			/* no event any more */
+};
+
+/* cm.c */
+struct srnic_ep *srnic_ep_new(struct srnic_device *dev, struct srnic_user *user);
+const struct net *srnic_cm_net(const struct iw_cm_id *id);
+struct srnic_ep *srnic_ep_next(const struct srnic_device *dev, unsigned long *handle);
+struct srnic_ep *srnic_ep_find(const struct iw_cm_id *id);
+void srnic_ep_put(struct srnic_ep *ep);
+void srnic_ep_kick(struct srnic_ep *ep);
+void srnic_ep_note(struct srnic_ep *ep, const char *event, int status);
+void srnic_ep_fate(struct srnic_ep *ep, enum srnic_counter counter, int status);
+void srnic_ep_tell(struct srnic_ep *ep, int flag);
+void srnic_ep_deadline(struct srnic_ep *ep, unsigned int ms);
+void srnic_ep_deadline_s(struct srnic_ep *ep, unsigned int seconds);
+bool srnic_ep_expired(const struct srnic_ep *ep);
+bool srnic_ep_unwanted(const struct srnic_ep *ep);
+void srnic_ep_adopt(struct srnic_ep *ep, struct srnic_stream *stream);
+void srnic_ep_linger(struct srnic_ep *ep);
+void srnic_ep_close(struct srnic_ep *ep, bool abort);
+void srnic_ep_drop_stream(struct srnic_ep *ep, bool abort);
+int srnic_ep_claim(struct srnic_ep *ep, u32 qpn);
+void srnic_ep_unclaim(struct srnic_ep *ep);
+int srnic_ep_attach(struct srnic_ep *ep, bool initiator,
+		    const struct mpa_result *mpa, u32 last_len);
+
+/* cm_active.c */
+int srnic_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param);
+void srnic_ep_run_active(struct srnic_ep *ep);
+
+/* cm_listen.c */
+int srnic_cm_listen(struct iw_cm_id *id, int backlog);
+int srnic_cm_destroy_listen(struct iw_cm_id *id);
+void srnic_ep_set_tos(struct socket *sock, const struct iw_cm_id *id);
+void srnic_ep_leave(struct srnic_ep *ep);
+void srnic_ep_run_listener(struct srnic_ep *ep);
+void srnic_ep_run_passive(struct srnic_ep *ep);
+
+/* cm_mpa.c */
+int srnic_ep_send_request(struct srnic_ep *ep);
+int srnic_ep_read_hello(struct srnic_ep *ep, enum mpa_role role,
+			struct mpa_hello *hello);
+int srnic_ep_probe(struct srnic_ep *ep);
+u32 srnic_ep_put_reply(struct srnic_ep *ep, const struct mpa_hello *reply,
+		       const void *pdata, u32 pd_len);
+void srnic_ep_refuse(struct srnic_ep *ep, const void *pdata, u32 pd_len);
+void srnic_ep_terminate(struct srnic_ep *ep, enum rdmap_err err);
+bool srnic_ep_pdata(struct srnic_ep *ep, const struct mpa_hello *hello,
+		    struct iw_cm_event *event);
+u8 srnic_ep_event_depth(u16 depth, u16 own);
+
+#endif

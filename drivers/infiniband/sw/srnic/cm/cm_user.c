@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Who asks for a connection or a listener. Most of the work for it is done later,
+ * in a workqueue: sockets are made there with the credentials of who asked, and
+ * memory is charged to the cgroup of who asked.
+ */
+
+#include <linux/capability.h>
+#include <linux/cred.h>
+#include <linux/memcontrol.h>
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <linux/uidgid.h>
+#include <linux/user_namespace.h>
+#include <linux/xarray.h>
+#include "cm/cm_user.h"
+
+/**
+ * srnic_user_current - remember the task that calls
+ *
+ * Context: process, may sleep.
+ *
+ * Return: the user with one reference, or NULL without memory.
+ */
+struct srnic_user *srnic_user_current(void)
+{
+	struct srnic_user *user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
+
+	if (!user)
+		return NULL;
+	kref_init(&user->ref);
+	user->cred = get_current_cred();
+	user->memcg = get_mem_cgroup_from_mm(current->mm);
+	return user;
+}
+
+static void user_release(struct kref *ref)
+{
+	struct srnic_user *user = container_of(ref, struct srnic_user, ref);
+
+	put_cred(user->cred);
+	mem_cgroup_put(user->memcg);
+	kfree(user);
+}
+
+/**
+ * srnic_user_get - one more holder
+ * @user: held
+ */
+void srnic_user_get(struct srnic_user *user)
+{
+	kref_get(&user->ref);
+}
+
+/**
+ * srnic_user_put - one holder less
+ * @user: may be freed; may be NULL
+ */
+void srnic_user_put(struct srnic_user *user)
+{
+	if (user)
+		kref_put(&user->ref, user_release);
+}
+
+/**
+ * srnic_user_enter - do what follows in the name of a user
+ * @user: who asked
+ * @scope: for srnic_user_leave()
+ *
+ * Sockets get the owner and the security label of @user, and memory allocated with
+ * __GFP_ACCOUNT is charged to @user. The cgroup of a socket is still that of the
+ * task. Context: process.
+ */
+void srnic_user_enter(const struct srnic_user *user, struct srnic_user_scope *scope)
+{
+	scope->cred = override_creds(user->cred);
+	scope->memcg = set_active_memcg(user->memcg);
+}
+
+/**
+ * srnic_user_leave - end of srnic_user_enter()
+ * @scope: as it was filled in
+ */
+void srnic_user_leave(const struct srnic_user_scope *scope)
+{
+	set_active_memcg(scope->memcg);
+	revert_creds(scope->cred);
+}
+
+/* ----- how many QPs of a user are connected ----- */
+
+/*
+ * By user, a value entry each; no entry is none. Of all devices together, since what
+ * is scarce, the threads, belongs to the host.
+ */
+static DEFINE_XARRAY(srnic_user_qps);
+
+/**
+ * srnic_user_key - whom the connections of the task that calls count against
+ *
+ * The real user, as for RLIMIT_NPROC. In a user namespace whoever made it can be many
+ * users: there it is the one who made the outermost, unless that is root, whose
+ * containers are of many owners.
+ */
+u32 srnic_user_key(void)
+{
+	const struct user_namespace *ns = current_user_ns();
+	kuid_t uid = current_uid();
+
+	if (ns == &init_user_ns)
+		return __kuid_val(uid);
+	while (ns->parent != &init_user_ns)
+		ns = ns->parent;
+	return __kuid_val(uid_eq(ns->owner, GLOBAL_ROOT_UID) ? uid : ns->owner);
+}
+
+/**
+ * srnic_user_charge - one more connected QP
+ * @key: srnic_user_key() of the task that calls
+ * @max: as many may be; 0: no bound. CAP_SYS_RESOURCE has none
+ *
+ * Context: process, may sleep.
+ *
+ * Return: 0; -EDQUOT if there are so many; -ENOMEM.
+ */
+int srnic_user_charge(u32 key, u32 max)
+{
+	void *old, *seen = xa_load(&srnic_user_qps, key);
+	unsigned long n;
+
+	do {
+		old = seen;
+		n = old ? xa_to_value(old) : 0;
+		if (max && n >= max && !capable(CAP_SYS_RESOURCE))
+			return -EDQUOT;
+		seen = xa_cmpxchg(&srnic_user_qps, key, old, xa_mk_value(n + 1),
+				  GFP_KERNEL_ACCOUNT);
+		if (xa_is_err(seen))
+			return xa_err(seen);
+	} while (seen != old);
+	return 0;
+}
+
+/**
+ * srnic_user_uncharge - one connected QP less
+ * @key: as it was charged
+ *
+ * Context: process.
+ */
+void srnic_user_uncharge(u32 key)
+{
+	void *old, *seen = xa_load(&srnic_user_qps, key);
+	unsigned long n;
+
+	do {
+		old = seen;
+		n = xa_to_value(old) - 1;
+		/* needs no memory: there is an entry */
+		seen = xa_cmpxchg(&srnic_user_qps, key, old, n ? xa_mk_value(n) : NULL,
+				  GFP_KERNEL);
+	} while (seen != old);
+}
+
+/**
+ * srnic_user_max_default - connected QPs that leave the host enough threads
+ *
+ * Each has two threads. The kernel lets there be as many threads (kernel.threads-max)
+ * as have stacks in an eighth of the memory, and one user half of them
+ * (RLIMIT_NPROC); connections take an eighth of them at most.
+ */
+u32 srnic_user_max_default(void)
+{
+	u64 threads = div64_u64((u64)totalram_pages() << PAGE_SHIFT, THREAD_SIZE * 8);
+
+	return clamp_t(u64, threads / 8 / 2, 16, SRNIC_USER_MAX_QPS);
+}

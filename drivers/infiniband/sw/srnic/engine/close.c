@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Winding a stream down, by the tx kthread, in order: Terminate or FIN or RST,
+ * rx kthread, stream, queues, final state, events. Only a graceful close, in
+ * Closing, waits for the peer. In all other cases the stream lingers by itself
+ * (linger.c), so that who has to act on the error is told at once.
+ */
+
+#include <linux/kthread.h>
+#include <linux/sched.h>
+#include "engine/close.h"
+#include "engine/linger.h"
+#include "engine/read.h"
+#include "engine/rx.h"
+#include "engine/stream.h"
+#include "engine/tx.h"
+#include "queue/state.h"
+#include "queue/trace.h"
+#include "queue/wq.h"
+#include "srnic.h"
+
+/**
+ * srnic_engine_urgent - a kthread of a QP is about to begin its work
+ *
+ * Others wait for what it does, for a moment each time: programs that poll on all CPUs must not
+ * keep it from that for a tick.
+ */
+void srnic_engine_urgent(void)
+{
+	set_user_nice(current, MIN_NICE);
+}
+
+/**
+ * srnic_close_overdue - has Closing taken too long? (ST-29)
+ * @qp: with a stream
+ */
+bool srnic_close_overdue(const struct srnic_qp *qp)
+{
+	if (srnic_qp_state(qp) != SRNIC_QP_CLOSING)
+		return false;
+	smp_rmb();	/* see srnic_qp_leave() */
+	return time_after(jiffies, READ_ONCE(qp->close_deadline));
+}
+
+/*
+ * Close with FIN, and wait for the peer's FIN or RST, an abort, or the bound.
+ * Inbound data is drained meanwhile. If the QP is being destroyed nobody waits.
+ */
+static void close_gracefully(struct srnic_qp *qp)
+{
+	set_bit(SRNIC_QPF_FIN_SENT, &qp->flags);
+	srnic_stream_shutdown(qp->stream);
+	if (!wait_event_idle_timeout(qp->tx_wait,
+				     test_bit(SRNIC_QPF_RX_DONE, &qp->flags) ||
+				     test_bit(SRNIC_QPF_ABORT, &qp->flags) ||
+				     test_bit(SRNIC_QPF_DESTROY, &qp->flags),
+				     qp->close_timeout))
+		srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_LLP_LOST);	/* ST-46 */
+}
+
+/* No send WR is posted or in progress: what the SQ has completed is all there is */
+static bool sq_at_rest(struct srnic_qp *qp)
+{
+	return srnic_sq_empty(qp) && !qp->tx->busy;
+}
+
+static void close_closing(struct srnic_qp *qp)
+{
+	/* no FIN inside of an FPDU or of a Read Response */
+	if (sq_at_rest(qp) && srnic_irq_empty(qp) && !qp->tx->responding && !qp->tx->batch->len)
+		close_gracefully(qp);
+	else
+		srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_BAD_CLOSE);	/* ST-20 */
+	/* a WR posted, or a read asked for, as the FIN went: a bad close all the same (ST-43) */
+	if (!srnic_sq_empty(qp) || !srnic_irq_empty(qp))
+		srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_BAD_CLOSE);
+}
+
+/*
+ * Hand the Terminate to TCP if there is one to send; no other FPDU follows (TER-8).
+ * What was staged goes first: those FPDUs may be partly on the wire (X-6). What TCP
+ * has no room for stays in the buffer. Return: 0; an errno if the connection is gone,
+ * or has to be reset.
+ */
+static int close_terminate(struct srnic_qp *qp)
+{
+	u8 buf[RDMAP_MAX_TERM_LEN];
+	struct rdmap_term term;
+	unsigned long flags;
+	bool send;
+	int err;
+
+	/* the state was seen without the lock: who set it may still be making the message */
+	spin_lock_irqsave(&qp->lock, flags);
+	send = qp->term_local && qp->term_valid;
+	term = qp->term;
+	spin_unlock_irqrestore(&qp->lock, flags);
+	if (send && test_bit(SRNIC_QPF_TX_OPEN, &qp->flags)) {
+		if (!srnic_tx_get_term_room(qp))
+			return -ENOMEM;		/* a reset, and not a FIN that says all is well */
+		srnic_tx_untagged(qp, RDMAP_TERMINATE, buf, rdmap_term_encode(buf, &term));
+		srnic_count(qp->dev, SRNIC_CNT_TX_TERMINATE);
+		trace_srnic_terminate(qp, &term.err, true);
+	} else {
+		send = false;
+	}
+	err = srnic_tx_push(qp);
+	if (!err && send) {
+		spin_lock_irqsave(&qp->lock, flags);
+		qp->term_sent = true;
+		spin_unlock_irqrestore(&qp->lock, flags);
+	}
+	return err == -EAGAIN ? 0 : err;
+}
+
+/* Return: whether the stream ends with FIN, behind all that was handed to TCP, or with RST. */
+static bool close_llp(struct srnic_qp *qp)
+{
+	if (srnic_qp_state(qp) == SRNIC_QP_TERMINATE)
+		return !close_terminate(qp);
+	if (srnic_qp_state(qp) == SRNIC_QP_CLOSING)
+		close_closing(qp);
+	return srnic_qp_state(qp) == SRNIC_QP_CLOSING ||
+	       (test_bit(SRNIC_QPF_DELIVER, &qp->flags) && sq_at_rest(qp));
+}
+
+/*
+ * Neither kthread uses the stream any more. It is released if the peer has
+ * closed, too, and nothing is left to say.
+ */
+static void part_from_stream(struct srnic_qp *qp, bool fin)
+{
+	struct srnic_stream *stream = qp->stream;
+	struct srnic_batch *rest = srnic_tx_rest(qp);
+
+	qp->stream = NULL;
+	if (fin && (rest || !test_bit(SRNIC_QPF_RX_DONE, &qp->flags))) {
+		srnic_linger(qp->dev, stream, rest, qp->close_timeout);
+		return;
+	}
+	if (!fin)
+		srnic_stream_abort(stream);
+	srnic_batch_free(rest);
+	srnic_stream_free(stream);
+}
+
+/* The state in which the QP stays, without a stream */
+static enum srnic_qp_state final_state(struct srnic_qp *qp)
+{
+	enum srnic_qp_state from, next;
+	unsigned long flags;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	from = qp->state;
+	next = from == SRNIC_QP_CLOSING ? SRNIC_QP_IDLE : SRNIC_QP_ERROR;
+	if (from != next)
+		trace_srnic_qp_state(qp, from, next, "stream ended");
+	WRITE_ONCE(qp->state, next);
+	spin_unlock_irqrestore(&qp->lock, flags);
+	return next;
+}
+
+/* What the consumer is told at the end: nothing a completion has told (AE-03) */
+static void raise_events(struct srnic_qp *qp, enum srnic_qp_state final)
+{
+	enum srnic_event event = qp->close_event;
+
+	if (final == SRNIC_QP_IDLE) {
+		srnic_count(qp->dev, SRNIC_CNT_CLOSE_GRACEFUL);
+		srnic_qp_raise(qp, SRNIC_EV_LLP_CLOSE_COMPLETE);
+		return;
+	}
+	srnic_count(qp->dev, SRNIC_CNT_CLOSE_ABORTED);
+	if (!qp->error_in_wc) {
+		if (qp->error)
+			event = srnic_event_of(qp->error);
+		if (event)
+			srnic_qp_raise(qp, event);
+	}
+	srnic_qp_last_wqe(qp);
+}
+
+static int close_errno(const struct srnic_qp *qp, enum srnic_qp_state final)
+{
+	if (final == SRNIC_QP_IDLE)
+		return 0;
+	return qp->close_event == SRNIC_EV_LLP_LOST ? -ETIMEDOUT : -ECONNRESET;
+}
+
+/**
+ * srnic_engine_free - free what the two directions of a stream have, and the stream
+ * @qp: nothing runs on the stream any more
+ */
+void srnic_engine_free(struct srnic_qp *qp)
+{
+	srnic_stream_free(qp->stream);
+	qp->stream = NULL;
+	srnic_tx_free(qp->tx);
+	qp->tx = NULL;
+	srnic_rx_free(qp->rx);
+	qp->rx = NULL;
+	kfree(qp->irq);
+	qp->irq = NULL;
+	kfree(qp->orq);
+	qp->orq = NULL;
+}
+
+/**
+ * srnic_close - wind the stream down (tx kthread, its last act)
+ * @qp: has left RTS
+ *
+ * Afterwards the QP is in Error or Idle, its queues are flushed, the stream
+ * is not the QP's any more, and who made the connection was told. Waits for the
+ * peer only in Closing, for the close time-out at most; Error follows at once
+ * (ST-32: the LLP Close goes on behind it).
+ */
+void srnic_close(struct srnic_qp *qp)
+{
+	const struct srnic_llp_ops *ops;
+	enum srnic_qp_state final;
+	unsigned long flags;
+	void *priv;
+	bool fin;
+	int err;
+
+	fin = close_llp(qp);
+	srnic_stream_unhook(qp->stream);
+	kthread_stop(qp->rx_task);
+	part_from_stream(qp, fin);
+
+	/*
+	 * Before the QP is seen in Idle (ST-41, ST-48): who then takes it to Error
+	 * flushes by itself, and a restart after that would end the flushing.
+	 */
+	if (srnic_qp_state(qp) == SRNIC_QP_CLOSING) {
+		srnic_rx_flush(qp);
+		srnic_rq_flush(qp);
+		srnic_wq_restart(qp);
+	}
+	final = final_state(qp);
+	if (final == SRNIC_QP_ERROR) {
+		srnic_sq_flush(qp);
+		srnic_rx_flush(qp);
+		srnic_rq_flush(qp);
+	}
+	err = close_errno(qp, final);
+	raise_events(qp, final);
+
+	srnic_engine_free(qp);
+	spin_lock_irqsave(&qp->lock, flags);
+	ops = qp->llp_ops;
+	priv = qp->llp_priv;
+	qp->llp_ops = NULL;
+	qp->llp_priv = NULL;
+	spin_unlock_irqrestore(&qp->lock, flags);
+	clear_bit(SRNIC_QPF_ATTACHED, &qp->flags);
+	if (ops)
+		ops->closed(priv, err);
+}

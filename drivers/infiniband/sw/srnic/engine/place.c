@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Placement of an inbound segment, whose CRC is good. The header is checked against the
+ * state of the stream and the TPT before any byte is placed (D-SEC-4). Errors are left in
+ * rx->err.
+ */
+
+#include "engine/read.h"
+#include "engine/rx.h"
+#include "engine/stream.h"
+#include "memory/tpt.h"
+#include "queue/wq.h"
+#include "queue/wqe.h"
+#include "srnic.h"
+
+static void rx_error(struct srnic_rx *rx, enum rdmap_err err, enum srnic_wc_status status)
+{
+	rx->err = err;
+	rx->status = status;
+}
+
+/* Where the next bytes of a payload go */
+struct rx_place {
+	const struct srnic_span *span;
+	u64 at;
+};
+
+static void rx_place_actor(void *ctx, const u8 *data, u32 len)
+{
+	struct rx_place *place = ctx;
+
+	srnic_span_write(place->span, place->at, data, len);
+	place->at += len;
+}
+
+/* Check an access and copy what is at @cur. Return: what is wrong, and nothing was copied. */
+static enum srnic_tpt_err rx_place_at(struct srnic_qp *qp, const struct srnic_access *acc,
+				      struct srnic_cursor *cur)
+{
+	struct srnic_span span;
+	struct rx_place place = { .span = &span };
+	enum srnic_tpt_err err;
+
+	err = srnic_tpt_get(qp->dev, acc, &span);
+	if (err)
+		return err;
+	srnic_cursor_walk(cur, acc->length, rx_place_actor, &place);
+	srnic_tpt_put(&span);
+	return SRNIC_TPT_OK;
+}
+
+/* Return: false if that has to sleep */
+static bool rx_place_tagged(struct srnic_qp *qp, struct srnic_cursor *cur, bool may_sleep)
+{
+	struct srnic_rx *rx = qp->rx;
+	struct srnic_access acc = {
+		.stag = rx->ddp.stag,
+		.to = rx->ddp.to,
+		.length = rx->payload,
+		/* a Read Response was matched with our own request */
+		.need = rx->opcode == RDMAP_WRITE ? SRNIC_REMOTE_WRITE : SRNIC_READ_SINK,
+		.pd = qp->ibqp.pd,
+		.qpn = qp->ibqp.qp_num,
+		.nowait = !may_sleep,
+	};
+	enum srnic_tpt_err err;
+
+	if (!acc.length)	/* STag and TO are not looked at (D-SEG-6) */
+		return true;
+	err = rx_place_at(qp, &acc, cur);
+	if (err == SRNIC_TPT_SLEEPS)
+		return false;
+	if (err)
+		rx_error(rx, srnic_tpt_tagged_err(err), rx->opcode == RDMAP_WRITE ?
+			 SRNIC_WC_SUCCESS : srnic_tpt_wc_status(err));
+	return true;
+}
+
+static bool rx_place_write(struct srnic_qp *qp, struct srnic_cursor *cur, bool may_sleep)
+{
+	struct srnic_rx *rx = qp->rx;
+
+	if (READ_ONCE(qp->enables) & SRNIC_QP_WRITE_ENABLED || !rx->payload)
+		return rx_place_tagged(qp, cur, may_sleep);
+	rx_error(rx, RDMAP_E_TAGGED_ACCESS, SRNIC_WC_SUCCESS);
+	return true;
+}
+
+/* The segment must continue the response to the oldest Read, byte by byte (SEC-3, E-17) */
+static void rx_check_read_response(struct srnic_qp *qp)
+{
+	struct srnic_rx *rx = qp->rx;
+	bool ends;
+	u32 left;
+
+	if (rx->rtr_response) {
+		if (rx->payload || !rx->ddp.last)
+			rx_error(rx, RDMAP_E_RESP_RANGE, SRNIC_WC_SUCCESS);
+		return;
+	}
+	if (!rx->rd_valid) {
+		if (!srnic_orq_head(qp, &rx->rd) ||
+		    srnic_op_is_atomic(rx->rd.opcode)) {
+			rx_error(rx, RDMAP_E_RESP_UNEXPECTED, SRNIC_WC_SUCCESS);
+			return;
+		}
+		rx->rd_valid = true;
+		rx->rd_off = 0;
+	}
+	left = rx->rd.length - rx->rd_off;
+	ends = rx->payload == left;
+	/* a zero-length segment that is not the last is legal (D-SEG-11) */
+	if (!rx->payload && !rx->ddp.last)
+		return;
+	if (rx->payload > left || rx->ddp.last != ends) {
+		rx_error(rx, RDMAP_E_RESP_RANGE, SRNIC_WC_INVALID_LENGTH);
+		return;
+	}
+	if (!rx->payload)
+		return;
+	if (rx->ddp.stag != rx->rd.sink_stag)
+		rx_error(rx, RDMAP_E_RESP_STAG, SRNIC_WC_INVALID_STAG);
+	else if (rx->ddp.to != rx->rd.sink_to + rx->rd_off)
+		rx_error(rx, RDMAP_E_RESP_RANGE, SRNIC_WC_BOUNDS);
+}
+
+static bool rx_place_read_response(struct srnic_qp *qp, struct srnic_cursor *cur,
+				   bool may_sleep)
+{
+	rx_check_read_response(qp);
+	return qp->rx->err || rx_place_tagged(qp, cur, may_sleep);
+}
+
+/* The response must belong to the oldest request (RFC 7306 5.2.2) */
+static void rx_check_atomic_response(struct srnic_qp *qp)
+{
+	struct srnic_rx *rx = qp->rx;
+	struct rdmap_atomic_resp resp;
+
+	rdmap_atomic_resp_decode(rx->hdr + MPA_LEN_FIELD + DDP_UNTAGGED_LEN, &resp);
+	if (rx->rtr_response || rx->rd_valid ||
+	    !srnic_orq_head(qp, &rx->rd) ||
+	    !srnic_op_is_atomic(rx->rd.opcode) || rx->rd.index != resp.id)
+		rx_error(rx, RDMAP_E_RESP_UNEXPECTED, SRNIC_WC_SUCCESS);
+	else
+		rx->rd_valid = true;
+}
+
+/* The QP takes no atomics, or the operation does not exist (E-40) */
+static void rx_check_atomic_request(struct srnic_qp *qp)
+{
+	struct srnic_rx *rx = qp->rx;
+	struct rdmap_atomic_req req;
+
+	rdmap_atomic_req_decode(rx->hdr + MPA_LEN_FIELD + DDP_UNTAGGED_LEN, &req);
+	if (!rdmap_atomic_known(req.aopcode))
+		rx_error(rx, RDMAP_E_ATOMIC_OPCODE, SRNIC_WC_SUCCESS);
+	else if (!(READ_ONCE(qp->enables) & SRNIC_QP_ATOMIC_ENABLED))
+		rx_error(rx, RDMAP_E_ATOMIC_ACCESS, SRNIC_WC_SUCCESS);
+}
+
+static void rx_check_read_request(struct srnic_qp *qp)
+{
+	struct srnic_rx *rx = qp->rx;
+	struct rdmap_read_req req;
+
+	rdmap_read_req_decode(rx->hdr + MPA_LEN_FIELD + DDP_UNTAGGED_LEN, &req);
+	if (req.size && !(READ_ONCE(qp->enables) & SRNIC_QP_READ_ENABLED))
+		rx_error(rx, RDMAP_E_READ_ACCESS, SRNIC_WC_SUCCESS);
+}
+
+/*
+ * The RTR of the peer, by Send. The RTR is a matter of the two devices: it takes an
+ * MSN, as any message does, but no receive WQE, and the ULP does not see it (RFC 6581
+ * 5, V2-20).
+ */
+static bool rx_is_rtr_send(const struct srnic_qp *qp)
+{
+	const struct srnic_rx *rx = qp->rx;
+
+	return !qp->initiator && (qp->mpa.rtr & MPA_RTR_SEND) &&
+	       !test_bit(SRNIC_QPF_TX_OPEN, &qp->flags) &&
+	       rx->opcode == RDMAP_SEND && rx->ddp.last && !rx->ddp.mo && !rx->payload;
+}
+
+/* A Send, or Immediate Data, which takes a receive WQE but none of its buffer */
+static void rx_check_send(struct srnic_qp *qp)
+{
+	struct srnic_rx *rx = qp->rx;
+	int err;
+
+	/* in the middle of a Send */
+	if (rx->rwr_valid && srnic_rx_immediate(rx)) {
+		rx_error(rx, RDMAP_E_OPCODE, SRNIC_WC_SUCCESS);
+		return;
+	}
+	if (rx->ddp.msn != rx->msn[DDP_QN_SEND]) {
+		rx_error(rx, RDMAP_E_MSN, SRNIC_WC_SUCCESS);
+		return;
+	}
+	rx->rtr_send = rx_is_rtr_send(qp);
+	if (rx->rtr_send)
+		return;
+	if (!rx->rwr_valid) {
+		err = srnic_rq_take(qp, rx->rwr);
+		if (err == -EAGAIN) {
+			rx_error(rx, RDMAP_E_NO_RQE, SRNIC_WC_SUCCESS);
+			return;
+		}
+		if (err == -EPROTO) {
+			srnic_count(qp->dev, SRNIC_CNT_RING_CORRUPT);
+			rx_error(rx, qp->srq ? RDMAP_E_SRQ : RDMAP_E_RQ_LOCAL,
+				 SRNIC_WC_SUCCESS);
+			return;
+		}
+		rx->rwr_valid = true;
+		rx->mo = 0;
+		if (err) {
+			rx_error(rx, RDMAP_E_RQ_LOCAL, SRNIC_WC_INVALID_WQE);
+			return;
+		}
+	}
+	/* RFC 5041 permits segments out of order, but over TCP they come in order (D-SEG-9) */
+	if (rx->ddp.mo != rx->mo)
+		rx_error(rx, RDMAP_E_MO, SRNIC_WC_SUCCESS);
+	else if ((u64)rx->mo + rx->payload > rx->rwr->length)
+		rx_error(rx, RDMAP_E_TOO_LONG, SRNIC_WC_INVALID_LENGTH);
+}
+
+/* Messages of one segment on the other queues: requests, Terminate, Atomic Response */
+static void rx_check_single(struct srnic_qp *qp, u32 qn)
+{
+	struct srnic_rx *rx = qp->rx;
+
+	if (rx->ddp.msn != rx->msn[qn])
+		rx_error(rx, RDMAP_E_MSN, SRNIC_WC_SUCCESS);
+	else if (rx->ddp.mo)
+		rx_error(rx, RDMAP_E_MO, SRNIC_WC_SUCCESS);
+	else if (rx->opcode == RDMAP_READ_REQUEST)
+		rx_check_read_request(qp);
+	else if (rx->opcode == RDMAP_ATOMIC_REQUEST)
+		rx_check_atomic_request(qp);
+	else if (rx->opcode == RDMAP_ATOMIC_RESPONSE)
+		rx_check_atomic_response(qp);
+}
+
+/* Return: false if that has to sleep, and some of it may be in place */
+static bool rx_scatter(struct srnic_qp *qp, struct srnic_cursor *cur, bool may_sleep)
+{
+	struct srnic_rx *rx = qp->rx;
+	u32 off = rx->mo, len = rx->payload;
+	u32 i;
+
+	for (i = 0; len && i < rx->rwr->num_sge; i++) {
+		const struct srnic_sge *sge = &rx->rwr->sge[i];
+		struct srnic_access acc = {
+			.stag = sge->lkey,
+			.to = sge->addr + off,
+			.need = SRNIC_LOCAL_WRITE,
+			.pd = rx->rwr->pd,
+			.qpn = qp->ibqp.qp_num,
+			.privileged = qp->kernel,
+			.nowait = !may_sleep,
+		};
+		enum srnic_tpt_err err;
+
+		if (off >= sge->length) {
+			off -= sge->length;
+			continue;
+		}
+		acc.length = min(len, sge->length - off);
+		err = rx_place_at(qp, &acc, cur);
+		if (err == SRNIC_TPT_SLEEPS)
+			return false;
+		if (err) {
+			rx_error(rx, RDMAP_E_RQ_LOCAL, srnic_tpt_wc_status(err));
+			return true;
+		}
+		len -= acc.length;
+		off = 0;
+	}
+	return true;
+}
+
+static bool rx_place_send(struct srnic_qp *qp, struct srnic_cursor *cur, bool may_sleep)
+{
+	rx_check_send(qp);
+	return qp->rx->err || !qp->rx->payload || rx_scatter(qp, cur, may_sleep);
+}
+
+/**
+ * srnic_rx_place - check a segment, and place its payload
+ * @qp: with a stream, whose socket is locked; the segment passed the stateless checks
+ * @cur: its payload
+ * @may_sleep: whether the caller may
+ *
+ * A segment with an error, which is left in rx->err and rx->status, is not placed; but if
+ * a later SGE of a receive WR is wrong, bytes may be where the SGEs before it say.
+ *
+ * Return: false if memory can be accessed only by who may sleep. The call may then be made
+ * again.
+ */
+bool srnic_rx_place(struct srnic_qp *qp, struct srnic_cursor *cur, bool may_sleep)
+{
+	switch (qp->rx->opcode) {
+	case RDMAP_WRITE:
+		return rx_place_write(qp, cur, may_sleep);
+	case RDMAP_READ_RESPONSE:
+		return rx_place_read_response(qp, cur, may_sleep);
+	case RDMAP_READ_REQUEST:
+	case RDMAP_ATOMIC_REQUEST:
+	case RDMAP_ATOMIC_RESPONSE:
+	case RDMAP_TERMINATE:
+		rx_check_single(qp, rdmap_op(qp->rx->opcode)->qn);
+		return true;
+	default:
+		return rx_place_send(qp, cur, may_sleep);
+	}
+}

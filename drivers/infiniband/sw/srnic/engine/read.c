@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Reads and atomics under way: the IRQ holds those the peer asked for until the
+ * tx engine has answered them, the ORQ those that await the peer's response.
+ * Both kinds share queues, order and limits (RFC 7306 5.2).
+ */
+
+#include "engine/read.h"
+#include "engine/stream.h"
+#include "queue/state.h"
+#include "queue/wq.h"
+#include "queue/wqe.h"
+
+/**
+ * srnic_irq_empty - no inbound request waits for its answer
+ * @qp: with a stream
+ */
+bool srnic_irq_empty(const struct srnic_qp *qp)
+{
+	return READ_ONCE(qp->irq_head) == READ_ONCE(qp->irq_tail);
+}
+
+/**
+ * srnic_irq_push - the peer asked for a Read or an atomic
+ * @qp: with a stream, whose socket is locked
+ * @in: the request
+ *
+ * Return: 0; -ENOSPC if the peer has IRD requests outstanding already (INI-7).
+ */
+int srnic_irq_push(struct srnic_qp *qp, const struct srnic_inbound *in)
+{
+	/* may have been changed, but never above what the IRQ holds */
+	u32 ird = min(READ_ONCE(qp->ird), qp->mpa.ird);
+
+	/* pairs with srnic_irq_done(): the place is free */
+	if (qp->irq_tail - smp_load_acquire(&qp->irq_head) >= ird)
+		return -ENOSPC;
+	qp->irq[qp->irq_tail & qp->irq_mask] = *in;
+	/* pairs with srnic_irq_head(): the request, then the index */
+	smp_store_release(&qp->irq_tail, qp->irq_tail + 1);
+	return 0;
+}
+
+/**
+ * srnic_irq_head - the oldest inbound request, which stays there (owner of tx)
+ * @qp: with a stream
+ * @in: filled in
+ *
+ * Return: false if there is none.
+ */
+bool srnic_irq_head(struct srnic_qp *qp, struct srnic_inbound *in)
+{
+	/* pairs with srnic_irq_push() */
+	if (qp->irq_head == smp_load_acquire(&qp->irq_tail))
+		return false;
+	*in = qp->irq[qp->irq_head & qp->irq_mask];
+	return true;
+}
+
+/**
+ * srnic_irq_done - the oldest inbound request is answered: its place is free (owner of tx)
+ * @qp: with a stream
+ */
+void srnic_irq_done(struct srnic_qp *qp)
+{
+	/* pairs with srnic_irq_push(): the request was copied */
+	smp_store_release(&qp->irq_head, qp->irq_head + 1);
+}
+
+/**
+ * srnic_orq_count - requests that await their response
+ * @qp: alive
+ */
+u32 srnic_orq_count(const struct srnic_qp *qp)
+{
+	return READ_ONCE(qp->orq_tail) - READ_ONCE(qp->orq_head);
+}
+
+/**
+ * srnic_orq_limit - requests that may be outstanding: ORD (RD-02)
+ * @qp: with a stream
+ *
+ * ORD may have been changed by Modify QP, but never above what was negotiated,
+ * which is what the ORQ holds and the peer takes.
+ */
+u32 srnic_orq_limit(const struct srnic_qp *qp)
+{
+	return min(READ_ONCE(qp->ord), qp->mpa.ord);
+}
+
+/**
+ * srnic_orq_full - as many requests are outstanding as may be (INI-6)
+ * @qp: with a stream
+ *
+ * A Read Request that was sent as RTR takes a place at the peer like any other
+ * until it is answered (V2-20).
+ */
+bool srnic_orq_full(const struct srnic_qp *qp)
+{
+	return srnic_orq_count(qp) + test_bit(SRNIC_QPF_RTR_READ, &qp->flags) >=
+	       srnic_orq_limit(qp);
+}
+
+/**
+ * srnic_orq_push - a request is about to go out (owner of tx)
+ * @qp: with a stream; srnic_orq_full() said no
+ * @out: the request
+ */
+void srnic_orq_push(struct srnic_qp *qp, const struct srnic_outbound *out)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&qp->sq_lock, flags);
+	qp->orq[qp->orq_tail & qp->orq_mask] = *out;
+	WRITE_ONCE(qp->orq_tail, qp->orq_tail + 1);
+	spin_unlock_irqrestore(&qp->sq_lock, flags);
+}
+
+/* A peer that has not got a request cannot answer it. The socket is locked. */
+static bool orq_is_out(const struct srnic_qp *qp, const struct srnic_outbound *out)
+{
+	return (s32)(srnic_stream_taken(qp->stream) - out->end) >= 0;
+}
+
+/**
+ * srnic_orq_head - the request whose response is due next (who has the socket locked)
+ * @qp: with a stream, whose socket is locked
+ * @out: set to a copy of the request
+ *
+ * Return: false if none is outstanding: a request that TCP has not taken yet is not,
+ * and a response that comes before it is none of ours.
+ */
+bool srnic_orq_head(struct srnic_qp *qp, struct srnic_outbound *out)
+{
+	unsigned long flags;
+	bool found = false;
+
+	spin_lock_irqsave(&qp->sq_lock, flags);
+	if (qp->orq_head != qp->orq_tail) {
+		*out = qp->orq[qp->orq_head & qp->orq_mask];
+		found = orq_is_out(qp, out);
+	}
+	spin_unlock_irqrestore(&qp->sq_lock, flags);
+	return found;
+}
+
+/**
+ * srnic_orq_done - the response of the oldest request is over (who has the socket locked)
+ * @qp: with a stream; srnic_orq_head() said yes
+ * @status: how it ended
+ *
+ * Completes the WR with an error, or with the last of its requests, and lets the tx
+ * kthread go on if it waited for a response, as it does in Closing.
+ */
+void srnic_orq_done(struct srnic_qp *qp, enum srnic_wc_status status)
+{
+	struct srnic_outbound out;
+	unsigned long flags;
+
+	spin_lock_irqsave(&qp->sq_lock, flags);
+	out = qp->orq[qp->orq_head & qp->orq_mask];
+	WRITE_ONCE(qp->orq_head, qp->orq_head + 1);
+	spin_unlock_irqrestore(&qp->sq_lock, flags);
+	if (status || out.last)
+		srnic_sq_done(qp, out.index, status);
+	smp_mb();	/* the response is over, then who waits for it; see tx.c */
+	/* out of RTS it may have been the last thing to wait for */
+	if (READ_ONCE(qp->tx_blocked) || srnic_qp_state(qp) != SRNIC_QP_RTS)
+		srnic_qp_kick_tx(qp);
+}

@@ -1,0 +1,785 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The rx engine: verify, then place. It works on whole FPDUs that are still in the
+ * socket's queue: while one is not complete nothing of it is taken. Of a complete one
+ * the CRC is checked over TCP's buffers, the header is copied once, checked against the
+ * state of the stream and the TPT, and the payload is copied to where it belongs
+ * (place.c). Nothing of an FPDU with a wrong CRC has an effect but the error (M-RX-1,
+ * X-4).
+ *
+ * Who has the socket locked owns the direction: TCP's callback in softirq, which runs
+ * the engine at once, or the rx kthread, which takes what may not run there: what sleeps,
+ * what is too much at a time, an FPDU that TCP has no room for, and the end of the
+ * stream. While SRNIC_QPF_RX_THREAD is set only the kthread runs it.
+ */
+
+#include <linux/kthread.h>
+#include <linux/mm.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include "engine/atomic.h"
+#include "engine/close.h"
+#include "engine/read.h"
+#include "engine/rx.h"
+#include "engine/stream.h"
+#include "memory/tpt.h"
+#include "queue/state.h"
+#include "queue/wq.h"
+#include "queue/wqe.h"
+#include "srnic.h"
+
+/* Bytes to take before others get the CPU and the socket */
+#define RX_BUDGET	(64 * 1024)
+/* With more than this to do, another CPU does it meanwhile */
+#define RX_INLINE	(32 * 1024)
+/* The largest FPDU that a length field can announce, and its markers */
+#define RX_PART		mpa_fpdu_room(U16_MAX, true)
+
+/**
+ * srnic_rx_new - state of an inbound direction
+ * @qp: to be attached; mpa is set
+ *
+ * Return: the state, or NULL. May sleep.
+ */
+struct srnic_rx *srnic_rx_new(const struct srnic_qp *qp)
+{
+	struct srnic_rx *rx = kzalloc(sizeof(*rx), GFP_KERNEL_ACCOUNT);
+	int qn;
+
+	/* whatever is all header is kept whole */
+	BUILD_BUG_ON(RDMAP_MAX_TERM_LEN < RDMAP_ATOMIC_REQ_LEN);
+
+	if (!rx)
+		return NULL;
+	rx->rwr = kzalloc(struct_size(rx->rwr, sge, qp->max_recv_sge),
+			  GFP_KERNEL_ACCOUNT);
+	/* markers are taken out of a copy */
+	if (qp->mpa.rx_markers)
+		rx->part = kvmalloc(RX_PART, GFP_KERNEL_ACCOUNT);
+	if (!rx->rwr || (qp->mpa.rx_markers && !rx->part)) {
+		srnic_rx_free(rx);
+		return NULL;
+	}
+	for (qn = 0; qn < DDP_QN_COUNT; qn++)
+		rx->msn[qn] = 1;
+	rx->rtr_response = qp->initiator && qp->mpa.rtr == MPA_RTR_READ;
+	return rx;
+}
+
+/**
+ * srnic_rx_free - the stream is gone
+ * @rx: may be NULL
+ */
+void srnic_rx_free(struct srnic_rx *rx)
+{
+	if (!rx)
+		return;
+	kvfree(rx->part);
+	kfree(rx->rwr);
+	kfree(rx);
+}
+
+/* The error of this FPDU, or of the stream. First one wins (ERR-5). */
+static void rx_fail(struct srnic_qp *qp, enum rdmap_err err, enum srnic_wc_status status)
+{
+	struct srnic_rx *rx = qp->rx;
+	const struct rdmap_error *e = rdmap_error(err);
+	bool response = rx->rd_valid && (rx->opcode == RDMAP_READ_RESPONSE ||
+					 rx->opcode == RDMAP_ATOMIC_RESPONSE);
+	bool quote = e->hdrct & RDMAP_TERM_D;
+	struct srnic_cqe cqe = { };
+
+	rx->discard = true;
+	if (err == RDMAP_E_CRC)
+		srnic_count(qp->dev, SRNIC_CNT_CRC_ERROR);
+	else if (err >= RDMAP_E_TAGGED_STAG && err <= RDMAP_E_TAGGED_ACCESS)
+		srnic_count(qp->dev, SRNIC_CNT_RX_PROTECTION_ERROR);
+	else if (err == RDMAP_E_NO_RQE)
+		srnic_count(qp->dev, SRNIC_CNT_RQ_EMPTY);
+	else if (err == RDMAP_E_RQ_LOCAL || err == RDMAP_E_LOCAL_WR || err == RDMAP_E_SRQ)
+		srnic_count(qp->dev, SRNIC_CNT_LOCAL_WR_ERROR);
+	else
+		srnic_count(qp->dev, SRNIC_CNT_RX_PROTOCOL_ERROR);
+
+	/* one WC with an error at most (ST-35): the others' are Flushed */
+	if (!srnic_qp_fail(qp, err, quote ? rx->hdr : NULL, quote ? rx->hdr_len : 0,
+			   status && (response || rx->rwr_valid)))
+		return;
+	if (status && response) {
+		rx->rd_valid = false;
+		srnic_orq_done(qp, status);
+	} else if (status && rx->rwr_valid) {
+		rx->rwr_valid = false;
+		srnic_rq_complete(qp, rx->rwr, &cqe, status);
+	}
+}
+
+static enum srnic_inv_err rx_invalidate(struct srnic_qp *qp, u32 stag, bool remote,
+					bool may_sleep)
+{
+	return may_sleep ? srnic_tpt_invalidate(qp, stag, remote) :
+			   srnic_tpt_try_invalidate(qp, stag, remote);
+}
+
+/*
+ * A whole Send or Immediate Data message is here and good: invalidate, then
+ * complete (OR-09). To verbs the latter is the end of an RDMA Write with
+ * immediate data, whose octets are those of the Write before it.
+ */
+static bool rx_deliver_send(struct srnic_qp *qp, bool may_sleep)
+{
+	struct srnic_rx *rx = qp->rx;
+	const struct rdmap_op *op = rdmap_op(rx->opcode);
+	struct srnic_cqe cqe = {
+		.byte_len = rx->mo + rx->payload,
+		.flags = op->solicited ? SRNIC_CQE_SOLICITED : 0,
+	};
+
+	if (op->inval) {
+		enum srnic_inv_err err = rx_invalidate(qp, rx->ddp.inv_stag, true, may_sleep);
+
+		if (err == SRNIC_INV_BUSY)
+			return false;
+		if (err) {
+			rx_fail(qp, srnic_inv_remote_err(err), srnic_inv_recv_status(err));
+			return true;
+		}
+		cqe.flags |= SRNIC_CQE_WITH_INV;
+		cqe.data = rx->ddp.inv_stag;
+	}
+	if (srnic_rx_immediate(rx)) {
+		cqe.flags |= SRNIC_CQE_WITH_IMM;
+		cqe.byte_len = rx->write_len;
+		memcpy(&cqe.data, rx->hdr + MPA_LEN_FIELD + DDP_UNTAGGED_LEN,
+		       sizeof(cqe.data));
+	}
+	rx->rwr_valid = false;
+	rx->mo = 0;
+	rx->write_len = 0;
+	rx->msn[DDP_QN_SEND]++;
+	srnic_rq_complete(qp, rx->rwr, &cqe, SRNIC_WC_SUCCESS);
+	return true;
+}
+
+/* The ULP is not told (WR-2), but of the length if Immediate Data follows */
+static void rx_deliver_write(struct srnic_rx *rx)
+{
+	if (rx->write_ended)
+		rx->write_len = 0;
+	rx->write_len += rx->payload;
+	rx->write_ended = rx->ddp.last;
+}
+
+/* A Read Request or an Atomic Request: the tx kthread's, in order */
+static void rx_deliver_request(struct srnic_qp *qp)
+{
+	struct srnic_rx *rx = qp->rx;
+	const u8 *hdr = rx->hdr + MPA_LEN_FIELD;
+	struct srnic_inbound in = { .opcode = rx->opcode };
+
+	memcpy(in.ddp, hdr, DDP_UNTAGGED_LEN);
+	if (rx->opcode == RDMAP_READ_REQUEST)
+		rdmap_read_req_decode(hdr + DDP_UNTAGGED_LEN, &in.read);
+	else
+		rdmap_atomic_req_decode(hdr + DDP_UNTAGGED_LEN, &in.atomic);
+	if (srnic_irq_push(qp, &in)) {
+		rx_fail(qp, RDMAP_E_IRD, SRNIC_WC_SUCCESS);
+		return;
+	}
+	rx->msn[DDP_QN_READ_REQUEST]++;
+	srnic_qp_kick_tx(qp);
+}
+
+static bool rx_deliver_read_response(struct srnic_qp *qp, bool may_sleep)
+{
+	struct srnic_rx *rx = qp->rx;
+
+	if (rx->rtr_response) {
+		rx->rtr_response = false;
+		clear_bit(SRNIC_QPF_RTR_READ, &qp->flags);
+		srnic_qp_kick_tx(qp);
+		return true;
+	}
+	/* after the data is in place, before the completion is seen (OR-10) */
+	if (rx->ddp.last && rx->rd.opcode == SRNIC_OP_READ_INV) {
+		enum srnic_inv_err err = rx_invalidate(qp, rx->rd.sink_stag, false, may_sleep);
+
+		if (err == SRNIC_INV_BUSY)
+			return false;
+		if (err) {
+			rx_fail(qp, RDMAP_E_LOCAL_WR, srnic_inv_wc_status(err));
+			return true;
+		}
+	}
+	rx->rd_off += rx->payload;
+	if (!rx->ddp.last)
+		return true;
+	rx->rd_valid = false;
+	srnic_orq_done(qp, SRNIC_WC_SUCCESS);
+	return true;
+}
+
+static bool rx_deliver_atomic_response(struct srnic_qp *qp, bool may_sleep)
+{
+	struct srnic_rx *rx = qp->rx;
+	struct rdmap_atomic_resp resp;
+	enum srnic_tpt_err err;
+
+	rdmap_atomic_resp_decode(rx->hdr + MPA_LEN_FIELD + DDP_UNTAGGED_LEN, &resp);
+	err = srnic_atomic_place(qp, &rx->rd, resp.value, may_sleep);
+	if (err == SRNIC_TPT_SLEEPS) {
+		rx->rd_valid = false;
+		return false;
+	}
+	if (err) {
+		rx_fail(qp, RDMAP_E_LOCAL_WR, srnic_tpt_wc_status(err));
+		return true;
+	}
+	rx->msn[DDP_QN_ATOMIC_RESPONSE]++;
+	rx->rd_valid = false;
+	srnic_orq_done(qp, SRNIC_WC_SUCCESS);
+	return true;
+}
+
+/*
+ * Is it about a request of ours? Then the oldest one is it (CP-08). Of an Atomic
+ * Request the RDMAP header is never quoted (RFC 7306 8.1), and of an opcode that
+ * is unknown to it a peer may quote nothing at all.
+ */
+static bool term_answers_request(const struct rdmap_term *term,
+				 const struct srnic_outbound *oldest)
+{
+	const struct rdmap_error *unknown = rdmap_error(RDMAP_E_OPCODE);
+	struct ddp_hdr hdr;
+
+	if (term->err.hdrct & RDMAP_TERM_R)
+		return true;
+	if (term->err.hdrct & RDMAP_TERM_D) {
+		ddp_decode(term->ddp, &hdr);
+		return !hdr.tagged && hdr.qn == DDP_QN_READ_REQUEST;
+	}
+	return srnic_op_is_atomic(oldest->opcode) && term->err.layer == unknown->layer &&
+	       term->err.etype == unknown->etype && term->err.code == unknown->code;
+}
+
+/* The peer gave up: no Terminate is sent in return (ST-24) */
+static void rx_deliver_terminate(struct srnic_qp *qp)
+{
+	struct srnic_rx *rx = qp->rx;
+	u32 off = MPA_LEN_FIELD + DDP_UNTAGGED_LEN;
+	struct rdmap_term term;
+	struct srnic_outbound out;
+	bool in_wc;
+
+	rx->discard = true;
+	srnic_count(qp->dev, SRNIC_CNT_RX_TERMINATE);
+	if (rdmap_term_decode(rx->hdr + off, rx->hdr_len - off, &term)) {
+		srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_TERMINATE_RECEIVED);
+		return;
+	}
+	in_wc = srnic_orq_head(qp, &out) && term_answers_request(&term, &out);
+	if (srnic_qp_terminated(qp, &term, in_wc) && in_wc)
+		srnic_orq_done(qp, SRNIC_WC_REMOTE_TERMINATION);
+}
+
+/* A segment of a Send, or Immediate Data. The RTR is none of the ULP's. */
+static bool rx_deliver_untagged(struct srnic_qp *qp, bool may_sleep)
+{
+	struct srnic_rx *rx = qp->rx;
+
+	if (rx->rtr_send) {
+		rx->msn[DDP_QN_SEND]++;
+		return true;
+	}
+	if (rx->ddp.last)
+		return rx_deliver_send(qp, may_sleep);
+	rx->mo += rx->payload;
+	return true;
+}
+
+/* Return: false if that has to sleep, and nothing has changed */
+static bool rx_deliver(struct srnic_qp *qp, bool may_sleep)
+{
+	switch (qp->rx->opcode) {
+	case RDMAP_WRITE:
+		rx_deliver_write(qp->rx);
+		return true;
+	case RDMAP_READ_REQUEST:
+	case RDMAP_ATOMIC_REQUEST:
+		rx_deliver_request(qp);
+		return true;
+	case RDMAP_ATOMIC_RESPONSE:
+		return rx_deliver_atomic_response(qp, may_sleep);
+	case RDMAP_READ_RESPONSE:
+		return rx_deliver_read_response(qp, may_sleep);
+	case RDMAP_TERMINATE:
+		rx_deliver_terminate(qp);
+		return true;
+	default:
+		return rx_deliver_untagged(qp, may_sleep);
+	}
+}
+
+/* The peer's RTR, by Write: no message of its ULP, and sent before it could see our FIN */
+static bool rx_is_rtr_write(const struct srnic_qp *qp)
+{
+	const struct srnic_rx *rx = qp->rx;
+
+	return !qp->initiator && (qp->mpa.rtr & MPA_RTR_WRITE) &&
+	       !test_bit(SRNIC_QPF_TX_OPEN, &qp->flags) && !rx->err &&
+	       rx->opcode == RDMAP_WRITE && rx->ddp.last && !rx->payload;
+}
+
+/*
+ * Our FIN is out: only a Terminate may still come (ST-44), and what ends the start-up. Who
+ * was told of a close does not expect its memory to change.
+ */
+static void rx_late(struct srnic_qp *qp)
+{
+	if (rx_is_rtr_write(qp)) {
+		set_bit(SRNIC_QPF_TX_OPEN, &qp->flags);
+		return;
+	}
+	qp->rx->discard = true;
+	/* not after our Terminate: a RST could overtake it (TDN-8) */
+	if (srnic_qp_state(qp) == SRNIC_QP_CLOSING)
+		srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_BAD_CLOSE);
+}
+
+/* How much of the ULPDU, after the DDP header, is RDMAP's and kept in rx->hdr */
+static u32 rx_rdmap_hdr_len(const struct srnic_rx *rx)
+{
+	u32 rest = rx->ulpdu_len - ddp_hdr_len(rx->ddp.tagged);
+
+	if (rx->err)
+		return 0;
+	if (rx->opcode == RDMAP_TERMINATE)
+		return min_t(u32, rest, RDMAP_MAX_TERM_LEN);
+	return rdmap_op(rx->opcode)->hdr_len;
+}
+
+/*
+ * Copy and decode the headers of a whole FPDU; @cur is behind them afterwards. Return: false
+ * if its length leaves no room for one.
+ */
+static bool rx_header(struct srnic_rx *rx, struct srnic_cursor *cur)
+{
+	u32 len, ddp_len;
+
+	srnic_cursor_copy(cur, rx->hdr, MPA_LEN_FIELD + 1);
+	rx->hdr_len = MPA_LEN_FIELD + 1;
+	rx->ulpdu_len = get_unaligned_be16(rx->hdr);
+	ddp_len = ddp_hdr_len(rx->hdr[MPA_LEN_FIELD] & DDP_T);
+	if (rx->ulpdu_len < ddp_len)
+		return false;
+	srnic_cursor_copy(cur, rx->hdr + rx->hdr_len, ddp_len - 1);
+	rx->hdr_len = MPA_LEN_FIELD + ddp_len;
+	ddp_decode(rx->hdr + MPA_LEN_FIELD, &rx->ddp);
+	rx->opcode = rx->ddp.ulp & RDMAP_OPCODE;
+	rx->status = SRNIC_WC_SUCCESS;
+	rx->rtr_send = false;
+	rx->err = rdmap_check_hdr(&rx->ddp, rx->ulpdu_len);
+	len = rx_rdmap_hdr_len(rx);
+	srnic_cursor_copy(cur, rx->hdr + rx->hdr_len, len);
+	rx->hdr_len += len;
+	rx->payload = rx->ulpdu_len - ddp_len - len;
+	return true;
+}
+
+/*
+ * To MPA the FPDU is valid, which lets this end send (M-STA-4); the Terminate, too, must get
+ * out if DDP finds it bad.
+ */
+static void rx_open_tx(struct srnic_qp *qp)
+{
+	if (test_bit(SRNIC_QPF_TX_OPEN, &qp->flags))
+		return;
+	set_bit(SRNIC_QPF_TX_OPEN, &qp->flags);
+	if (!qp->rx->err)
+		srnic_qp_kick_tx(qp);
+}
+
+/*
+ * An FPDU without markers, whose CRC is good, is at @cur. Return: false if that has to
+ * sleep: the FPDU stays where it is, and all of this is done again by who may.
+ */
+static bool rx_fpdu(struct srnic_qp *qp, struct srnic_cursor cur, bool may_sleep)
+{
+	struct srnic_rx *rx = qp->rx;
+	bool done = true;
+
+	if (!rx_header(rx, &cur)) {
+		rx_fail(qp, RDMAP_E_FPDU_LENGTH, SRNIC_WC_SUCCESS);
+	} else if (test_bit(SRNIC_QPF_FIN_SENT, &qp->flags) && rx->opcode != RDMAP_TERMINATE) {
+		rx_late(qp);
+	} else {
+		if (!rx->err)
+			done = srnic_rx_place(qp, &cur, may_sleep);
+		if (done)
+			rx_open_tx(qp);
+		if (done && rx->err)
+			rx_fail(qp, rx->err, rx->status);
+		else if (done)
+			done = rx_deliver(qp, may_sleep);
+	}
+	if (done)
+		srnic_count(qp->dev, SRNIC_CNT_RX_FPDU);
+	return done;
+}
+
+static void rx_crc_actor(void *ctx, const u8 *data, u32 len)
+{
+	u32 *crc = ctx;
+
+	*crc = mpa_crc_add(*crc, data, len);
+}
+
+/* @len bytes of an FPDU as they came, markers and all, are at @cur (RFC 5044 4.4) */
+static bool rx_crc_good(struct srnic_cursor cur, u32 len)
+{
+	u32 crc = mpa_crc_start();
+	u8 field[MPA_CRC_LEN];
+
+	srnic_cursor_walk(&cur, len - MPA_CRC_LEN, rx_crc_actor, &crc);
+	srnic_cursor_copy(&cur, field, sizeof(field));
+	return mpa_crc_final(crc) == get_unaligned_le32(field);
+}
+
+/* Nothing is known of the FPDU but that it is wrong */
+static void rx_fail_unread(struct srnic_qp *qp, enum rdmap_err err)
+{
+	qp->rx->hdr_len = 0;
+	srnic_count(qp->dev, SRNIC_CNT_RX_FPDU);
+	rx_fail(qp, err, SRNIC_WC_SUCCESS);
+}
+
+/* A whole FPDU of a stream without markers is at @cur. Return: as rx_fpdu(). */
+static bool rx_verify(struct srnic_qp *qp, const struct srnic_cursor *cur, u32 len,
+		      bool may_sleep)
+{
+	if (!qp->mpa.crc || rx_crc_good(*cur, len))
+		return rx_fpdu(qp, *cur, may_sleep);
+	rx_fail_unread(qp, RDMAP_E_CRC);
+	return true;
+}
+
+/* ----- FPDUs that are put together outside of TCP ----- */
+
+/* Bytes that the FPDU in the part has with its markers, or that it takes to know that */
+static u32 rx_part_want(const struct srnic_qp *qp)
+{
+	const struct srnic_rx *rx = qp->rx;
+	u32 at = qp->mpa.rx_markers && !rx->phase ? MPA_MARKER_LEN : 0;
+	u32 ulpdu_len, len;
+
+	if (rx->part_have < at + MPA_LEN_FIELD)
+		return at + MPA_LEN_FIELD;
+	ulpdu_len = get_unaligned_be16(rx->part + at);
+	len = mpa_fpdu_len(ulpdu_len);
+	if (qp->mpa.rx_markers)
+		len += MPA_MARKER_LEN * mpa_marker_count(rx->phase, len - MPA_CRC_LEN);
+	return len;
+}
+
+/* The part is a whole FPDU */
+static void rx_part_done(struct srnic_qp *qp)
+{
+	struct srnic_rx *rx = qp->rx;
+	struct srnic_cursor cur = srnic_cursor_at(rx->part);
+	u32 len = rx->part_have;
+	bool good = true;
+
+	rx->part_have = 0;
+	if (!qp->mpa.rx_markers) {
+		rx_verify(qp, &cur, len, true);
+		return;
+	}
+	if (qp->mpa.crc && !rx_crc_good(cur, len)) {
+		rx_fail_unread(qp, RDMAP_E_CRC);
+		return;
+	}
+	mpa_marker_remove(rx->part, len, rx->phase, &good);
+	rx->phase = (rx->phase + len) % MPA_MARKER_INTERVAL;
+	if (good)
+		rx_fpdu(qp, cur, true);
+	else
+		rx_fail_unread(qp, RDMAP_E_FPDU_LENGTH);	/* RFC 5044 8, code 3 (E-32) */
+}
+
+/**
+ * srnic_rx_collect - put FPDUs together, and process those that are whole (rx kthread)
+ * @qp: with a stream; its rx has a part
+ * @data: the next bytes of the stream
+ * @len: how many; any segmentation will do (M-TCP-2)
+ *
+ * May sleep. For streams with markers, and for FPDUs that TCP has no room for.
+ */
+void srnic_rx_collect(struct srnic_qp *qp, const u8 *data, u32 len)
+{
+	struct srnic_rx *rx = qp->rx;
+
+	while (len && !rx->discard) {
+		u32 n = min(len, rx_part_want(qp) - rx->part_have);
+
+		memcpy(rx->part + rx->part_have, data, n);
+		rx->part_have += n;
+		data += n;
+		len -= n;
+		if (rx->part_have > MPA_MARKER_LEN + MPA_LEN_FIELD &&
+		    rx->part_have == rx_part_want(qp))
+			rx_part_done(qp);
+	}
+}
+
+static void rx_collect_actor(void *ctx, const u8 *data, u32 len)
+{
+	srnic_rx_collect(ctx, data, len);
+}
+
+/*
+ * TCP will not have the rest of the FPDU before what is here is taken: the window is too
+ * small for it, or memory is short. So that neither waits for the other, the FPDU is
+ * put together in memory of our own.
+ */
+static bool rx_make_part(struct srnic_qp *qp)
+{
+	struct srnic_rx *rx = qp->rx;
+
+	if (!rx->part)
+		rx->part = kvmalloc(RX_PART, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	return rx->part;
+}
+
+/* Without markers the part serves one FPDU */
+static void rx_drop_part(struct srnic_qp *qp)
+{
+	struct srnic_rx *rx = qp->rx;
+
+	if (qp->mpa.rx_markers || rx->part_have)
+		return;
+	kvfree(rx->part);
+	rx->part = NULL;
+}
+
+/* At most to the end of the FPDU that is in the part, so that the next one needs none */
+static u32 rx_collect(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail)
+{
+	u32 n = avail;
+
+	if (!qp->mpa.rx_markers)
+		n = min(avail, rx_part_want(qp) - qp->rx->part_have);
+	srnic_cursor_walk(cur, n, rx_collect_actor, qp);
+	rx_drop_part(qp);
+	return n;
+}
+
+/* ----- the stream ----- */
+
+/*
+ * Bytes of the FPDU at @cur, of which @avail are here; if that is too few to know, bytes
+ * that it takes. An FPDU has MPA_CRC_LEN bytes behind its length field at least.
+ */
+static u32 rx_fpdu_len(struct srnic_cursor cur, u32 avail)
+{
+	u8 field[MPA_LEN_FIELD];
+
+	if (avail < mpa_fpdu_len(0))
+		return mpa_fpdu_len(0);
+	srnic_cursor_copy(&cur, field, sizeof(field));
+	return mpa_fpdu_len(get_unaligned_be16(field));
+}
+
+/* The QP left its working states by another's doing: what comes is dropped (TDN-10) */
+static bool rx_discards(const struct srnic_qp *qp)
+{
+	return qp->rx->discard || srnic_qp_state(qp) == SRNIC_QP_TERMINATE ||
+	       srnic_qp_state(qp) == SRNIC_QP_ERROR;
+}
+
+/*
+ * Process what is at @cur, of which @avail bytes are here. Return: bytes that are done with;
+ * 0 if there is no whole FPDU, or only the kthread may go on.
+ */
+static u32 rx_next(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail, bool may_sleep)
+{
+	struct srnic_rx *rx = qp->rx;
+	u32 len;
+
+	if (rx_discards(qp)) {
+		rx->discard = true;
+		return avail;
+	}
+	if (rx->part)
+		return may_sleep ? rx_collect(qp, cur, avail) : 0;
+	len = rx_fpdu_len(*cur, avail);
+	if (len > avail) {
+		rx->need = len;
+		/* TCP may have room once it has got back what is done */
+		if (may_sleep && avail == srnic_stream_avail(qp->stream) &&
+		    srnic_stream_is_stuck(qp->stream, len) && rx_make_part(qp))
+			return rx_collect(qp, cur, avail);
+		return 0;
+	}
+	if (!rx_verify(qp, cur, len, may_sleep))
+		return 0;
+	srnic_cursor_skip(cur, len);
+	return len;
+}
+
+/*
+ * The socket is locked. Process FPDUs until @budget bytes are taken. Return: bytes taken; 0
+ * if there is no more to do, but perhaps for who may sleep.
+ */
+static u32 rx_run(struct srnic_qp *qp, u32 budget, bool may_sleep)
+{
+	u32 avail = srnic_stream_avail(qp->stream);
+	struct srnic_cursor cur = srnic_stream_first(qp->stream);
+	u32 taken = 0, n;
+
+	qp->rx->need = 0;
+	while (taken < budget && taken < avail) {
+		n = rx_next(qp, &cur, avail - taken, may_sleep);
+		if (!n)
+			break;
+		taken += n;
+	}
+	if (!taken)
+		return 0;
+	srnic_stream_take(qp->stream, taken);
+	srnic_count_add(qp->dev, SRNIC_CNT_RX_BYTES, taken);
+	return taken;
+}
+
+/* Only the rx kthread runs the engine, until there is nothing left for it */
+static void rx_to_thread(struct srnic_qp *qp)
+{
+	set_bit(SRNIC_QPF_RX_THREAD, &qp->flags);
+	srnic_qp_kick_rx(qp);
+}
+
+/* Something is here that is not taken, and is more than the beginning of an FPDU */
+static bool rx_left(const struct srnic_qp *qp)
+{
+	u32 avail = srnic_stream_avail(qp->stream);
+
+	return avail && (avail >= qp->rx->need ||
+			 srnic_stream_is_stuck(qp->stream, qp->rx->need));
+}
+
+/**
+ * srnic_rx_ready - TCP has received something (the socket's callback)
+ * @qp: with a stream
+ *
+ * The socket is locked, in softirq or in a task that has just released it. Does not sleep.
+ */
+void srnic_rx_ready(struct srnic_qp *qp)
+{
+	if (test_bit(SRNIC_QPF_RX_THREAD, &qp->flags)) {
+		srnic_qp_kick_rx(qp);
+		return;
+	}
+	if (srnic_stream_avail(qp->stream) > RX_INLINE) {
+		rx_to_thread(qp);
+		return;
+	}
+	rx_run(qp, RX_BUDGET, false);
+	if (rx_left(qp) || srnic_stream_state(qp->stream) != SRNIC_STREAM_UP)
+		rx_to_thread(qp);
+}
+
+/* A part of an FPDU is here; a marker is one, too (M-MRK-5) */
+static bool rx_in_fpdu(const struct srnic_qp *qp)
+{
+	return qp->rx->part_have || srnic_stream_avail(qp->stream);
+}
+
+/* The stream ended: say so to the tx kthread, which winds down */
+static void rx_ended(struct srnic_qp *qp, enum srnic_stream_state state)
+{
+	const struct srnic_rx *rx = qp->rx;
+
+	srnic_stream_lock(qp->stream);
+	if (state == SRNIC_STREAM_RESET)
+		srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_LLP_RESET);
+	else if (state == SRNIC_STREAM_LOST)
+		srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_LLP_LOST);
+	else if (!rx->discard && (rx_in_fpdu(qp) || rx->rwr_valid))
+		rx_fail(qp, RDMAP_E_LLP_LOST, SRNIC_WC_SUCCESS);	/* in an FPDU or Send */
+	else
+		set_bit(SRNIC_QPF_FIN, &qp->flags);
+	/* a socket that is closed with bytes in it sends a RST */
+	srnic_stream_take(qp->stream, srnic_stream_avail(qp->stream));
+	set_bit(SRNIC_QPF_RX_DONE, &qp->flags);
+	srnic_stream_unlock(qp->stream);
+	srnic_qp_kick_tx(qp);
+}
+
+/* Return: whether there may be more to do */
+static bool rx_turn(struct srnic_qp *qp)
+{
+	bool more, starved;
+
+	srnic_stream_lock(qp->stream);
+	more = rx_run(qp, RX_BUDGET, true);
+	/* a part is needed, and there is no memory for it: nobody but us comes back to that */
+	starved = !more && rx_left(qp);
+	/* what comes from now on the callback takes */
+	if (!more && !starved && !qp->rx->part)
+		clear_bit(SRNIC_QPF_RX_THREAD, &qp->flags);
+	srnic_stream_unlock(qp->stream);
+	if (starved)
+		schedule_timeout_idle(HZ / 50);
+	return more || starved;
+}
+
+/**
+ * srnic_rx_thread - the rx kthread of a QP
+ * @arg: the QP, with a stream
+ *
+ * Takes what the callback leaves to it, to the end of the stream, then waits to be stopped
+ * by srnic_close().
+ *
+ * Return: 0
+ */
+int srnic_rx_thread(void *arg)
+{
+	struct srnic_qp *qp = arg;
+	enum srnic_stream_state state;
+	bool more;
+
+	/* the memory that is short may be that of a disk behind this QP */
+	memalloc_noio_save();
+	srnic_engine_urgent();
+	while (!kthread_should_stop()) {
+		wait_event_idle(qp->rx_wait,
+				test_bit(SRNIC_QPF_DATA, &qp->flags) || kthread_should_stop());
+		clear_bit(SRNIC_QPF_DATA, &qp->flags);
+		smp_mb__after_atomic();	/* flag, then look */
+		if (test_bit(SRNIC_QPF_RX_DONE, &qp->flags))
+			continue;
+		do {
+			/* before the read: an empty read after FIN means all is read */
+			state = srnic_stream_state(qp->stream);
+			more = rx_turn(qp);
+			cond_resched();
+		} while (more && !kthread_should_stop());
+		if (state != SRNIC_STREAM_UP)
+			rx_ended(qp, state);
+	}
+	return 0;
+}
+
+/**
+ * srnic_rx_flush - complete the receive WR of a message that was cut off (tx kthread)
+ * @qp: its rx kthread has ended
+ */
+void srnic_rx_flush(struct srnic_qp *qp)
+{
+	struct srnic_rx *rx = qp->rx;
+	struct srnic_cqe cqe = { };
+
+	if (!rx->rwr_valid)
+		return;
+	rx->rwr_valid = false;
+	srnic_rq_complete(qp, rx->rwr, &cqe, SRNIC_WC_FLUSHED);
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* The rx engine: whole FPDUs, verified, then placed and delivered. */
+#ifndef SRNIC_RX_H
+#define SRNIC_RX_H
+
+#include "engine/read.h"
+#include "queue/state.h"
+#include "wire/ddp.h"
+#include "wire/mpa.h"
+#include "wire/rdmap.h"
+
+struct srnic_cursor;
+struct srnic_rwr;
+
+/* Headers kept of an FPDU: of a Terminate its whole content */
+#define SRNIC_RX_HDR	(MPA_LEN_FIELD + DDP_UNTAGGED_LEN + RDMAP_MAX_TERM_LEN)
+
+/**
+ * struct srnic_rx - state of the inbound direction; owner: who has the socket locked
+ * @discard: an error ended this direction, what still comes is dropped (D-VAL-4)
+ * @need: bytes that have to be there for a look to be of use
+ * @part: an FPDU that is put together outside of TCP, or NULL; see rx_collect()
+ * @part_have: bytes in @part
+ * @phase: where in the stream the next FPDU begins, if there are markers (see wire/mpa.h)
+ *
+ * The FPDU at hand:
+ *
+ * @hdr: from ULPDU_Length on, up to the payload
+ * @hdr_len: bytes in @hdr
+ * @ulpdu_len: ULPDU_Length
+ * @ddp: decoded header
+ * @opcode: RDMAP opcode
+ * @payload: bytes of payload in the segment
+ * @err: what is wrong with it
+ * @status: the completion status that goes with @err
+ * @rtr_send: it is the peer's RTR, by Send
+ *
+ * The messages it belongs to:
+ *
+ * @msn: MSN of the message each queue is at
+ * @rtr_response: the response to our Read RTR is awaited
+ * @write_len: bytes of the last Write message since the last one on QN 0
+ * @write_ended: it is complete
+ * @mo: bytes of the current message on QN 0 that were delivered
+ * @rwr_valid: @rwr is in use by the current message on QN 0
+ * @rwr: its receive WR
+ * @rd_valid: @rd is the Read or atomic being answered
+ * @rd: the request
+ * @rd_off: bytes of it that were delivered
+ */
+struct srnic_rx {
+	bool discard;
+	u32 need;
+	u8 *part;
+	u32 part_have;
+	u32 phase;
+
+	u8 hdr[SRNIC_RX_HDR];
+	u32 hdr_len;
+	u32 ulpdu_len;
+	struct ddp_hdr ddp;
+	u8 opcode;
+	u32 payload;
+	enum rdmap_err err;
+	enum srnic_wc_status status;
+	bool rtr_send;
+
+	u32 msn[DDP_QN_COUNT];
+	bool rtr_response;
+	u32 write_len;
+	bool write_ended;
+	u32 mo;
+	bool rwr_valid;
+	struct srnic_rwr *rwr;
+	bool rd_valid;
+	struct srnic_outbound rd;
+	u32 rd_off;
+};
+
+struct srnic_rx *srnic_rx_new(const struct srnic_qp *qp);
+void srnic_rx_free(struct srnic_rx *rx);
+int srnic_rx_thread(void *arg);
+void srnic_rx_ready(struct srnic_qp *qp);
+void srnic_rx_collect(struct srnic_qp *qp, const u8 *data, u32 len);
+void srnic_rx_flush(struct srnic_qp *qp);
+
+/* The current message is Immediate Data, with or without SE */
+static inline bool srnic_rx_immediate(const struct srnic_rx *rx)
+{
+	return rx->opcode == RDMAP_IMMEDIATE || rx->opcode == RDMAP_IMMEDIATE_SE;
+}
+
+/* place.c */
+bool srnic_rx_place(struct srnic_qp *qp, struct srnic_cursor *cur, bool may_sleep);
+
+#endif

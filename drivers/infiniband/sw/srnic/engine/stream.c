@@ -1,0 +1,739 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* The LLP: one in-kernel TCP socket, its callbacks, sending, reading, closing. */
+
+#include <linux/delay.h>
+#include <linux/file.h>
+#include <linux/highmem.h>
+#include <linux/netdevice.h>
+#include <linux/skbuff.h>
+#include <linux/slab.h>
+#include <net/net_namespace.h>
+#include <net/tcp.h>
+#include "compat.h"
+#include "engine/stream.h"
+#include "srnic.h"
+
+/**
+ * srnic_sock_create - make a TCP socket where the device lives
+ * @dev: the socket belongs to the network namespace of its netdev
+ * @net: the namespace of who asks, only compared; it need not exist any more
+ * @family: AF_INET or AF_INET6
+ * @sock: set to the socket
+ *
+ * The socket is that of a user: it holds its namespace, and its owner, cgroup and
+ * security label are those of the task that calls.
+ *
+ * May sleep. Return: 0; -EXDEV if the netdev is not in @net; -ENODEV if its
+ * namespace is going; an errno of socket creation.
+ */
+int srnic_sock_create(struct srnic_device *dev, const struct net *net, int family,
+		      struct socket **sock)
+{
+	struct net *home;
+	int err = -EXDEV;
+
+	/* the interface may be leaving its namespace, or the namespace may be going */
+	rcu_read_lock();
+	home = maybe_get_net(dev_net(dev->netdev));
+	rcu_read_unlock();
+	if (!home)
+		return -ENODEV;
+	if (home == net)
+		err = __sock_create(home, family, SOCK_STREAM, IPPROTO_TCP, sock, 0);
+	if (!err)
+		srnic_sock_prepare(*sock);
+	put_net(home);
+	return err;
+}
+
+/**
+ * srnic_sock_prepare - settings every socket of a connection or listener gets
+ * @sock: just created or accepted
+ *
+ * Segments go out at once (M-TCP-1).
+ */
+void srnic_sock_prepare(struct socket *sock)
+{
+	struct sock *sk = sock->sk;
+
+	tcp_sock_set_nodelay(sk);
+	sk->sk_allocation = GFP_KERNEL;
+}
+
+/**
+ * srnic_stream_new - wrap a socket
+ * @sock: owned by the stream from now on if this succeeds
+ *
+ * Return: the stream, not hooked, or NULL. May sleep.
+ */
+struct srnic_stream *srnic_stream_new(struct socket *sock)
+{
+	struct srnic_stream *stream = kzalloc(sizeof(*stream), GFP_KERNEL_ACCOUNT);
+
+	if (stream)
+		stream->sock = sock;
+	return stream;
+}
+
+/* sk_callback_lock is held. The low bits of sk_user_data are flags. */
+static struct srnic_stream *stream_of(const struct sock *sk)
+{
+	return (void *)((uintptr_t)sk->sk_user_data & SK_USER_DATA_PTRMASK);
+}
+
+static void stream_data_ready(struct sock *sk)
+{
+	struct srnic_stream *stream;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	stream = stream_of(sk);
+	if (stream && stream->ops->data_ready)
+		stream->ops->data_ready(stream->priv);
+	read_unlock_bh(&sk->sk_callback_lock);
+}
+
+static void stream_write_space(struct sock *sk)
+{
+	struct srnic_stream *stream;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	stream = stream_of(sk);
+	if (stream && sk_stream_is_writeable(sk)) {
+		if (sk->sk_socket)
+			clear_bit(SOCK_NOSPACE, &sk->sk_socket->flags);
+		if (stream->ops->write_space)
+			stream->ops->write_space(stream->priv);
+	}
+	read_unlock_bh(&sk->sk_callback_lock);
+}
+
+static void stream_state_change(struct sock *sk)
+{
+	struct srnic_stream *stream;
+
+	read_lock_bh(&sk->sk_callback_lock);
+	stream = stream_of(sk);
+	if (stream && stream->ops->state_change)
+		stream->ops->state_change(stream->priv);
+	read_unlock_bh(&sk->sk_callback_lock);
+}
+
+/**
+ * srnic_stream_hook - direct a socket's callbacks to @ops
+ * @stream: hooked or not
+ * @ops: from now on
+ * @priv: their argument
+ *
+ * A change from one owner to the next is atomic: each callback goes to one of
+ * them. What arrived before is not told again, so the owner looks once by
+ * itself. May sleep.
+ */
+void srnic_stream_hook(struct srnic_stream *stream,
+		       const struct srnic_stream_ops *ops, void *priv)
+{
+	struct sock *sk = stream->sock->sk;
+
+	write_lock_bh(&sk->sk_callback_lock);
+	stream->ops = ops;
+	stream->priv = priv;
+	if (stream_of(sk) != stream) {
+		stream->data_ready = sk->sk_data_ready;
+		stream->write_space = sk->sk_write_space;
+		stream->state_change = sk->sk_state_change;
+		stream->error_report = sk->sk_error_report;
+		/* not copied to the children of a listener, whose callbacks then do nothing */
+		__rcu_assign_sk_user_data_with_flags(sk, stream, SK_USER_DATA_NOCOPY);
+		sk->sk_data_ready = stream_data_ready;
+		sk->sk_write_space = stream_write_space;
+		sk->sk_state_change = stream_state_change;
+		sk->sk_error_report = stream_state_change;
+	}
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+/**
+ * srnic_stream_disinherit - give an accepted socket the callbacks TCP made it with
+ * @listener: hooked
+ * @sock: accepted from it, not hooked itself
+ *
+ * A child copies its listener's callbacks, and would keep them for as long as
+ * TCP keeps it, which may be longer than this module is loaded.
+ */
+void srnic_stream_disinherit(const struct srnic_stream *listener, struct socket *sock)
+{
+	struct sock *sk = sock->sk;
+
+	write_lock_bh(&sk->sk_callback_lock);
+	sk->sk_data_ready = listener->data_ready;
+	sk->sk_write_space = listener->write_space;
+	sk->sk_state_change = listener->state_change;
+	sk->sk_error_report = listener->error_report;
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+/**
+ * srnic_stream_unhook - no callback from now on
+ * @stream: hooked or not
+ *
+ * When this returns no callback is running. May sleep.
+ */
+void srnic_stream_unhook(struct srnic_stream *stream)
+{
+	struct sock *sk = stream->sock->sk;
+
+	write_lock_bh(&sk->sk_callback_lock);
+	if (stream_of(sk) == stream) {
+		rcu_assign_sk_user_data(sk, NULL);
+		sk->sk_data_ready = stream->data_ready;
+		sk->sk_write_space = stream->write_space;
+		sk->sk_state_change = stream->state_change;
+		sk->sk_error_report = stream->error_report;
+	}
+	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+/* Questions without an answer after which the peer is gone */
+#define KEEPALIVE_PROBES	5
+
+/**
+ * srnic_stream_keepalive - let TCP notice a peer that has vanished
+ * @stream: connected
+ * @seconds: idle time before TCP asks, 0: it does not ask; if there is no answer
+ *	     for as long again the stream is LOST
+ *
+ * While data is under way TCP's retransmissions decide, and not this. May sleep.
+ */
+void srnic_stream_keepalive(struct srnic_stream *stream, unsigned int seconds)
+{
+	struct sock *sk = stream->sock->sk;
+
+	if (!seconds)
+		return;
+	tcp_sock_set_keepcnt(sk, KEEPALIVE_PROBES);
+	tcp_sock_set_keepintvl(sk, max(seconds / KEEPALIVE_PROBES, 1U));
+	tcp_sock_set_keepidle(sk, seconds);
+	sock_set_keepalive(sk);
+}
+
+/**
+ * srnic_batch_new - make an empty batch
+ *
+ * Return: the batch, or NULL. May sleep.
+ */
+struct srnic_batch *srnic_batch_new(void)
+{
+	return kzalloc(sizeof(struct srnic_batch), GFP_KERNEL_ACCOUNT);
+}
+
+/**
+ * srnic_batch_add - add bytes behind those that are there
+ * @batch: srnic_batch_is_full() says no
+ * @page: holds them; the batch takes a reference of its own. They do not change any more
+ * @off: where in @page, which may be a compound one, they begin
+ * @len: how many
+ */
+void srnic_batch_add(struct srnic_batch *batch, struct page *page, u32 off, u32 len)
+{
+	struct bio_vec *last = batch->piece + batch->end - 1;
+
+	batch->len += len;
+	if (batch->end > batch->begin && last->bv_page == page &&
+	    last->bv_offset + last->bv_len == off) {
+		last->bv_len += len;
+		return;
+	}
+	get_page(page);
+	last = batch->piece + batch->end++;
+	last->bv_page = page;
+	last->bv_offset = off;
+	last->bv_len = len;
+}
+
+/* TCP has taken @len bytes */
+static void batch_advance(struct srnic_batch *batch, u32 len)
+{
+	batch->len -= len;
+	while (len) {
+		struct bio_vec *first = batch->piece + batch->begin;
+		u32 n = min(len, first->bv_len);
+
+		first->bv_offset += n;
+		first->bv_len -= n;
+		len -= n;
+		if (first->bv_len)
+			break;
+		put_page(first->bv_page);
+		batch->begin++;
+	}
+	if (!batch->len) {
+		batch->begin = 0;
+		batch->end = 0;
+	}
+}
+
+/**
+ * srnic_batch_free - forget a batch
+ * @batch: may be NULL, or hold bytes that were not sent
+ */
+void srnic_batch_free(struct srnic_batch *batch)
+{
+	if (!batch)
+		return;
+	batch_advance(batch, batch->len);
+	kfree(batch);
+}
+
+/**
+ * srnic_stream_send - hand a batch to TCP, without waiting
+ * @stream: connected
+ * @batch: not empty; shorter by what TCP took
+ * @cut: what comes after it begins a TCP segment
+ *
+ * TCP gets the pages themselves, where it can (MSG_SPLICE_PAGES). May sleep for memory and
+ * for the socket lock, not for room.
+ *
+ * Return: bytes taken, at least 1; -EAGAIN if there is no room (write_space
+ * tells when there is); another errno if the connection is gone.
+ */
+int srnic_stream_send(struct srnic_stream *stream, struct srnic_batch *batch, bool cut)
+{
+	struct msghdr msg = {
+		.msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_SPLICE_PAGES | (cut ? MSG_EOR : 0),
+	};
+	int n;
+
+	iov_iter_bvec(&msg.msg_iter, WRITE, batch->piece + batch->begin,
+		      batch->end - batch->begin, batch->len);
+	n = sock_sendmsg(stream->sock, &msg);
+	if (n > 0)
+		batch_advance(batch, n);
+	return n;
+}
+
+/**
+ * srnic_stream_send_all - hand all octets to TCP, waiting for room
+ * @stream: connected
+ * @data: octets
+ * @len: how many; a start-up frame, not bulk data
+ * @timeout_ms: bound
+ *
+ * Return: 0; -ETIMEDOUT; another errno if the connection is gone.
+ */
+int srnic_stream_send_all(struct srnic_stream *stream, void *data, size_t len,
+			  unsigned int timeout_ms)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(timeout_ms);
+	int n;
+
+	while (len) {
+		struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
+		struct kvec vec = { .iov_base = data, .iov_len = len };
+
+		n = kernel_sendmsg(stream->sock, &msg, &vec, 1, len);
+		if (n > 0) {
+			data += n;
+			len -= n;
+			continue;
+		}
+		if (n != -EAGAIN)
+			return n ?: -EPIPE;
+		if (time_after(jiffies, end))
+			return -ETIMEDOUT;
+		/* a start-up frame fits an empty send buffer: rare */
+		usleep_range(1000, 2000);
+	}
+	return 0;
+}
+
+/**
+ * srnic_stream_recv - take what is there, without waiting
+ * @stream: connected
+ * @data: room
+ * @len: at most this many octets
+ *
+ * Return: octets; 0 at the end of the stream; -EAGAIN; another errno.
+ */
+int srnic_stream_recv(struct srnic_stream *stream, void *data, size_t len)
+{
+	struct msghdr msg = { };
+	struct kvec vec = { .iov_base = data, .iov_len = len };
+
+	return kernel_recvmsg(stream->sock, &msg, &vec, 1, len, MSG_DONTWAIT);
+}
+
+/**
+ * srnic_stream_walk - hand over octets of an skb, piece by piece
+ * @skb: may have fragments and a list of more skbs
+ * @offset: of the first octet
+ * @end: of the one behind the last, at most the length of @skb
+ * @actor: called for each piece, in order
+ * @ctx: its argument
+ *
+ * As skb_seq_read(), but that maps pages so that the actor must not sleep. This
+ * one sleeps as much as @actor does.
+ */
+void srnic_stream_walk(struct sk_buff *skb, unsigned int offset, unsigned int end,
+		       srnic_stream_actor actor, void *ctx)
+{
+	unsigned int begin, stop = skb_headlen(skb), n, copied;
+	struct sk_buff *part;
+	int i;
+
+	if (offset < min(stop, end)) {
+		n = min(stop, end) - offset;
+		actor(ctx, skb->data + offset, n);
+		offset += n;
+	}
+	for (i = 0; i < skb_shinfo(skb)->nr_frags && offset < end; i++) {
+		const skb_frag_t *frag = &skb_shinfo(skb)->frags[i];
+		u32 page_off, page_len;
+		struct page *page;
+
+		begin = stop;
+		stop += skb_frag_size(frag);
+		if (offset >= stop)
+			continue;
+		n = min(stop, end) - offset;
+		skb_frag_foreach_page(frag, skb_frag_off(frag) + offset - begin, n, page,
+				      page_off, page_len, copied) {
+			u8 *data = kmap_local_page(page);
+
+			actor(ctx, data + page_off, page_len);
+			kunmap_local(data);
+		}
+		offset += n;
+	}
+	skb_walk_frags(skb, part) {
+		begin = stop;
+		stop += part->len;
+		if (offset >= min(stop, end))
+			continue;
+		n = min(stop, end) - begin;
+		srnic_stream_walk(part, offset - begin, n, actor, ctx);
+		offset = begin + n;
+	}
+}
+
+/**
+ * srnic_stream_lock - lock the socket
+ * @stream: any state
+ *
+ * May sleep. Who holds the lock, and TCP's callbacks, may look at what was received.
+ */
+void srnic_stream_lock(struct srnic_stream *stream)
+{
+	lock_sock(stream->sock->sk);
+}
+
+/**
+ * srnic_stream_unlock - the end of srnic_stream_lock()
+ * @stream: locked
+ *
+ * What came meanwhile is processed by TCP now, with its callbacks.
+ */
+void srnic_stream_unlock(struct srnic_stream *stream)
+{
+	release_sock(stream->sock->sk);
+}
+
+/**
+ * srnic_stream_avail - bytes that were received and not taken
+ * @stream: its socket is locked
+ */
+u32 srnic_stream_avail(const struct srnic_stream *stream)
+{
+	return tcp_inq(stream->sock->sk);
+}
+
+/**
+ * srnic_stream_first - where the bytes are that were received and not taken
+ * @stream: its socket is locked
+ *
+ * Return: a cursor, good until bytes are taken or the socket is unlocked.
+ */
+struct srnic_cursor srnic_stream_first(const struct srnic_stream *stream)
+{
+	struct sock *sk = stream->sock->sk;
+	struct srnic_cursor cur = { .queue = &sk->sk_receive_queue };
+
+	cur.skb = tcp_recv_skb(sk, tcp_sk(sk)->copied_seq, &cur.off);
+	return cur;
+}
+
+/**
+ * srnic_stream_take - give bytes back to TCP, which makes room for more
+ * @stream: its socket is locked
+ * @len: of those that srnic_stream_avail() counts, from the first on
+ *
+ * Does not sleep.
+ */
+void srnic_stream_take(struct srnic_stream *stream, u32 len)
+{
+	tcp_read_done(stream->sock->sk, len);
+}
+
+/**
+ * srnic_stream_drop - take what there is, and forget it
+ * @stream: connected, or closed with data left
+ *
+ * May sleep. Return: whether there was anything.
+ */
+bool srnic_stream_drop(struct srnic_stream *stream)
+{
+	u32 avail;
+
+	srnic_stream_lock(stream);
+	avail = srnic_stream_avail(stream);
+	if (avail)
+		srnic_stream_take(stream, avail);
+	srnic_stream_unlock(stream);
+	return avail;
+}
+
+/**
+ * srnic_stream_is_stuck - TCP may never have more than what is here before that is taken
+ * @stream: its socket is locked
+ * @need: bytes that are waited for, more than srnic_stream_avail()
+ *
+ * Either the window has no room for the others, or memory is short: then TCP takes nothing
+ * but into an empty queue.
+ */
+bool srnic_stream_is_stuck(const struct srnic_stream *stream, u32 need)
+{
+	const struct sock *sk = stream->sock->sk;
+
+	return tcp_rmem_pressure(sk) ||
+	       need - srnic_stream_avail(stream) > tcp_receive_window(tcp_sk(sk));
+}
+
+/* To the next buffer. Buffers may overlap, so the sequence number counts. */
+static void cursor_next(struct srnic_cursor *cur)
+{
+	u32 seq = TCP_SKB_CB(cur->skb)->seq + cur->off;
+
+	do {
+		cur->skb = skb_queue_next(cur->queue, cur->skb);
+		cur->off = seq - TCP_SKB_CB(cur->skb)->seq;
+	} while (cur->off >= cur->skb->len);
+}
+
+/* How many of @len bytes are in the buffer at @cur; it has one at least */
+static u32 cursor_fit(struct srnic_cursor *cur, u32 len)
+{
+	if (cur->off == cur->skb->len)
+		cursor_next(cur);
+	return min(len, cur->skb->len - cur->off);
+}
+
+/**
+ * srnic_cursor_copy - copy bytes, and go on behind them
+ * @cur: a cursor; there are as many
+ * @dst: where to
+ * @len: how many
+ */
+void srnic_cursor_copy(struct srnic_cursor *cur, void *dst, u32 len)
+{
+	if (cur->at) {
+		memcpy(dst, cur->at, len);
+		cur->at += len;
+		return;
+	}
+	while (len) {
+		u32 n = cursor_fit(cur, len);
+
+		skb_copy_bits(cur->skb, cur->off, dst, n);
+		cur->off += n;
+		dst += n;
+		len -= n;
+	}
+}
+
+/**
+ * srnic_cursor_walk - look at bytes where they are, piece by piece, and go on behind them
+ * @cur: a cursor; there are as many
+ * @len: how many
+ * @actor: called for each piece, in order
+ * @ctx: its argument
+ *
+ * Sleeps as much as @actor does.
+ */
+void srnic_cursor_walk(struct srnic_cursor *cur, u32 len, srnic_stream_actor actor, void *ctx)
+{
+	if (cur->at) {
+		actor(ctx, cur->at, len);
+		cur->at += len;
+		return;
+	}
+	while (len) {
+		u32 n = cursor_fit(cur, len);
+
+		srnic_stream_walk(cur->skb, cur->off, cur->off + n, actor, ctx);
+		cur->off += n;
+		len -= n;
+	}
+}
+
+/**
+ * srnic_cursor_skip - go on behind some bytes
+ * @cur: a cursor; there are as many
+ * @len: how many
+ */
+void srnic_cursor_skip(struct srnic_cursor *cur, u32 len)
+{
+	if (cur->at) {
+		cur->at += len;
+		return;
+	}
+	while (len) {
+		u32 n = cursor_fit(cur, len);
+
+		cur->off += n;
+		len -= n;
+	}
+}
+
+/**
+ * srnic_stream_state - is the peer still there?
+ * @stream: a stream
+ *
+ * Any context. Sample it before a read: if the read then finds nothing, all
+ * that preceded the FIN was read.
+ */
+enum srnic_stream_state srnic_stream_state(const struct srnic_stream *stream)
+{
+	const struct sock *sk = stream->sock->sk;
+	u8 shutdown = READ_ONCE(sk->sk_shutdown);
+	int err;
+
+	smp_rmb();	/* TCP sets the error first: a RST is not taken for a FIN */
+	err = READ_ONCE(sk->sk_err);
+	if (err == ECONNRESET || err == EPIPE || err == ECONNABORTED)
+		return SRNIC_STREAM_RESET;
+	if (err)
+		return SRNIC_STREAM_LOST;
+	/* there is no MPA out of band, and tcp_read_sock() stops before it for ever */
+	if (READ_ONCE(tcp_sk(sk)->urg_data))
+		return SRNIC_STREAM_LOST;
+	if (shutdown & RCV_SHUTDOWN)
+		return SRNIC_STREAM_FIN;
+	if (READ_ONCE(sk->sk_state) == TCP_CLOSE)
+		return SRNIC_STREAM_RESET;
+	return SRNIC_STREAM_UP;
+}
+
+/**
+ * srnic_stream_emss - octets that fit a TCP segment now (X-1)
+ * @stream: connected
+ *
+ * Changes with the path MTU: read it again for each batch of FPDUs.
+ */
+u32 srnic_stream_emss(const struct srnic_stream *stream)
+{
+	return READ_ONCE(tcp_sk(stream->sock->sk)->mss_cache);
+}
+
+/**
+ * srnic_stream_unacked - does TCP still have bytes that the peer has not acknowledged?
+ * @stream: any state
+ *
+ * A FIN counts as one. Any context.
+ */
+bool srnic_stream_unacked(const struct srnic_stream *stream)
+{
+	const struct tcp_sock *tp = tcp_sk(stream->sock->sk);
+
+	return READ_ONCE(tp->snd_una) != READ_ONCE(tp->write_seq);
+}
+
+/**
+ * srnic_stream_acked - how far the peer has acknowledged, to be compared with another time
+ * @stream: any state
+ *
+ * Any context. Return: a sequence number.
+ */
+u32 srnic_stream_acked(const struct srnic_stream *stream)
+{
+	return READ_ONCE(tcp_sk(stream->sock->sk)->snd_una);
+}
+
+/**
+ * srnic_stream_names - both addresses, for a trace
+ * @stream: was connected once
+ * @local: set, all zero if not known
+ * @remote: as @local
+ *
+ * May sleep.
+ */
+void srnic_stream_names(const struct srnic_stream *stream, struct sockaddr_storage *local,
+			struct sockaddr_storage *remote)
+{
+	struct socket *sock = stream->sock;
+
+	memset(local, 0, sizeof(*local));
+	memset(remote, 0, sizeof(*remote));
+	kernel_getsockname(sock, (struct sockaddr *)local);
+	/* 2: the peer, also when the connection is gone */
+	sock->ops->getname(sock, (struct sockaddr *)remote, 2);
+}
+
+/**
+ * srnic_stream_taken - sequence number behind what TCP has taken to send
+ * @stream: connected
+ *
+ * Nothing from there on can be at the peer. Stable for who sends, and while the socket
+ * is locked, as it is for who reads. Modulo 2^32.
+ */
+u32 srnic_stream_taken(const struct srnic_stream *stream)
+{
+	return READ_ONCE(tcp_sk(stream->sock->sk)->write_seq);
+}
+
+/**
+ * srnic_stream_shutdown - send FIN after what was sent; receiving goes on
+ * @stream: any state; where no FIN is due nothing is done
+ *
+ * Without memory for the FIN it is a RST, see srnic_stream_abort(). May sleep.
+ */
+void srnic_stream_shutdown(struct srnic_stream *stream)
+{
+	struct sock *sk = stream->sock->sk;
+	bool due = (1 << READ_ONCE(sk->sk_state)) & (TCPF_ESTABLISHED | TCPF_CLOSE_WAIT);
+	u32 seq = READ_ONCE(tcp_sk(sk)->write_seq);
+
+	kernel_sock_shutdown(stream->sock, SHUT_WR);
+	/*
+	 * A FIN takes a sequence number. If TCP cannot allocate it TCP goes on as if it
+	 * were under way, without a timer: the peer is not told, and the socket would
+	 * stay for ever when it is let go.
+	 */
+	if (due && READ_ONCE(tcp_sk(sk)->write_seq) == seq)
+		srnic_stream_abort(stream);
+}
+
+/**
+ * srnic_stream_abort - send RST and forget what was not sent (LLP Reset)
+ * @stream: any state
+ *
+ * May sleep. Callbacks may come during the call.
+ */
+void srnic_stream_abort(struct srnic_stream *stream)
+{
+	tcp_abort(stream->sock->sk, ECONNABORTED);
+}
+
+/**
+ * srnic_stream_free - close the socket, orderly if it was not aborted
+ * @stream: unhooked, or NULL
+ *
+ * May sleep.
+ */
+void srnic_stream_free(struct srnic_stream *stream)
+{
+	if (!stream)
+		return;
+	/* with data that nobody has read TCP sends a RST */
+	if (skb_queue_empty_lockless(&stream->sock->sk->sk_receive_queue))
+		srnic_stream_shutdown(stream);
+	sock_release(stream->sock);
+	kfree(stream);
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * The LLP: one in-kernel TCP socket. While a connection is being set up the
+ * connection manager owns the socket; srnic_qp_attach() hands it to the QP,
+ * which owns it from then on.
+ */
+#ifndef SRNIC_STREAM_H
+#define SRNIC_STREAM_H
+
+#include <linux/bvec.h>
+#include <linux/net.h>
+#include <linux/workqueue.h>
+#include <net/sock.h>
+#include "engine/linger.h"
+
+struct srnic_device;
+
+/**
+ * struct srnic_stream_ops - what a socket tells its owner
+ * @data_ready: there is something to read
+ * @write_space: there is room to write again
+ * @state_change: connected, FIN or error
+ *
+ * Called in softirq or process context with sk_callback_lock held for
+ * reading: must not sleep and must not call back into the stream.
+ */
+struct srnic_stream_ops {
+	void (*data_ready)(void *priv);
+	void (*write_space)(void *priv);
+	void (*state_change)(void *priv);
+};
+
+/**
+ * struct srnic_stream - a socket and who is told about it
+ * @sock: the socket; owned
+ * @ops: under sk_callback_lock
+ * @priv: argument of @ops, under sk_callback_lock
+ * @data_ready: the socket's own callback
+ * @write_space: the socket's own callback
+ * @state_change: the socket's own callback
+ * @error_report: the socket's own callback
+ * @linger: runs a stream that lingers; this field and the next are linger.c's
+ * @lingering: in the list of those that do
+ * @deadline: jiffies; the end of it
+ * @acked: srnic_stream_acked() at the beginning
+ * @words: what is still to be handed to TCP; NULL: nothing
+ * @fin: FIN is handed to TCP
+ * @hurry: the end is now
+ */
+struct srnic_stream {
+	struct socket *sock;
+	const struct srnic_stream_ops *ops;
+	void *priv;
+	void (*data_ready)(struct sock *sk);
+	void (*write_space)(struct sock *sk);
+	void (*state_change)(struct sock *sk);
+	void (*error_report)(struct sock *sk);
+	struct delayed_work linger;
+	struct list_head lingering;
+	unsigned long deadline;
+	u32 acked;
+	struct srnic_batch *words;
+	bool fin;
+	bool hurry;
+};
+
+/* Pieces of a batch; each is of one page of 32 KiB, or of a small one if memory is short */
+#define SRNIC_BATCH_PIECES	48
+
+/**
+ * struct srnic_batch - bytes to be handed to TCP, in pages that nobody writes to any more
+ * @len: bytes
+ * @begin: first of the pieces that TCP has not taken
+ * @end: behind the last one
+ * @piece: each with a reference to its page
+ */
+struct srnic_batch {
+	u32 len;
+	u32 begin;
+	u32 end;
+	struct bio_vec piece[SRNIC_BATCH_PIECES];
+};
+
+/**
+ * struct srnic_cursor - a position in bytes that were received
+ * @at: where it is in memory of our own; NULL: it is in TCP's buffers, as follows
+ * @queue: the socket's
+ * @skb: the buffer
+ * @off: offset in it; its length, if the position is in the next one
+ */
+struct srnic_cursor {
+	const u8 *at;
+	struct sk_buff_head *queue;
+	struct sk_buff *skb;
+	u32 off;
+};
+
+static inline struct srnic_cursor srnic_cursor_at(const void *data)
+{
+	return (struct srnic_cursor){ .at = data };
+}
+
+static inline bool srnic_batch_is_full(const struct srnic_batch *batch)
+{
+	return batch->end == SRNIC_BATCH_PIECES;
+}
+
+/* Takes the next octets of the stream */
+typedef void (*srnic_stream_actor)(void *ctx, const u8 *data, u32 len);
+
+enum srnic_stream_state {
+	SRNIC_STREAM_UP,
+	SRNIC_STREAM_FIN,	/* the peer sent FIN; what preceded it may be unread */
+	SRNIC_STREAM_RESET,	/* RST */
+	SRNIC_STREAM_LOST,	/* time-out or another error */
+};
+
+int srnic_sock_create(struct srnic_device *dev, const struct net *net, int family,
+		      struct socket **sock);
+void srnic_sock_prepare(struct socket *sock);
+struct srnic_stream *srnic_stream_new(struct socket *sock);
+void srnic_stream_hook(struct srnic_stream *stream,
+		       const struct srnic_stream_ops *ops, void *priv);
+void srnic_stream_disinherit(const struct srnic_stream *listener, struct socket *sock);
+void srnic_stream_unhook(struct srnic_stream *stream);
+void srnic_stream_keepalive(struct srnic_stream *stream, unsigned int seconds);
+struct srnic_batch *srnic_batch_new(void);
+void srnic_batch_add(struct srnic_batch *batch, struct page *page, u32 off, u32 len);
+void srnic_batch_free(struct srnic_batch *batch);
+int srnic_stream_send(struct srnic_stream *stream, struct srnic_batch *batch, bool cut);
+int srnic_stream_send_all(struct srnic_stream *stream, void *data, size_t len,
+			  unsigned int timeout_ms);
+int srnic_stream_recv(struct srnic_stream *stream, void *data, size_t len);
+void srnic_stream_walk(struct sk_buff *skb, unsigned int offset, unsigned int end,
+		       srnic_stream_actor actor, void *ctx);
+void srnic_stream_lock(struct srnic_stream *stream);
+void srnic_stream_unlock(struct srnic_stream *stream);
+u32 srnic_stream_avail(const struct srnic_stream *stream);
+struct srnic_cursor srnic_stream_first(const struct srnic_stream *stream);
+void srnic_stream_take(struct srnic_stream *stream, u32 len);
+bool srnic_stream_drop(struct srnic_stream *stream);
+bool srnic_stream_is_stuck(const struct srnic_stream *stream, u32 need);
+void srnic_cursor_copy(struct srnic_cursor *cur, void *dst, u32 len);
+void srnic_cursor_walk(struct srnic_cursor *cur, u32 len, srnic_stream_actor actor, void *ctx);
+void srnic_cursor_skip(struct srnic_cursor *cur, u32 len);
+enum srnic_stream_state srnic_stream_state(const struct srnic_stream *stream);
+bool srnic_stream_unacked(const struct srnic_stream *stream);
+u32 srnic_stream_acked(const struct srnic_stream *stream);
+void srnic_stream_names(const struct srnic_stream *stream, struct sockaddr_storage *local,
+			struct sockaddr_storage *remote);
+u32 srnic_stream_emss(const struct srnic_stream *stream);
+u32 srnic_stream_taken(const struct srnic_stream *stream);
+void srnic_stream_shutdown(struct srnic_stream *stream);
+void srnic_stream_abort(struct srnic_stream *stream);
+void srnic_stream_free(struct srnic_stream *stream);
+
+#endif

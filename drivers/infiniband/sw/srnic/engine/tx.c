@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The tx engine: who runs it, and when. A turn takes send WRs and inbound requests
+ * alternately, a message at a time, stages them as FPDUs, and hands many of them to TCP in
+ * one call: the call is what costs, not the segment.
+ *
+ * SRNIC_QPF_TX_OWNED says that somebody runs it, and all of struct srnic_tx is his. That is
+ * the program that posts, in its doorbell call, so that no message waits for another task;
+ * or the tx kthread, which takes what passes a doorbell's budget, what waits for room or
+ * for a response, Read Responses, what kernel consumers post, and the end of the stream.
+ * Who wants the kthread to look sets SRNIC_QPF_TX_KICK, see srnic_qp_kick_tx(): it is what
+ * an owner looks at after it has let go, so nothing is lost between the two.
+ */
+
+#include <linux/kthread.h>
+#include <linux/memcontrol.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include "engine/close.h"
+#include "engine/read.h"
+#include "engine/tx.h"
+#include "queue/wq.h"
+#include "srnic.h"
+
+/* Who has pages keeps them for this long with nothing to send */
+#define TX_FRAG_IDLE	HZ
+/* Batches that a doorbell sends before the kthread goes on */
+#define TX_INLINE	1
+
+/**
+ * srnic_tx_new - state of an outbound direction
+ * @qp: to be attached; mpa is set
+ *
+ * What it allocates, now and later, is charged to the memory cgroup of the caller.
+ *
+ * Return: the state, or NULL. May sleep.
+ */
+struct srnic_tx *srnic_tx_new(const struct srnic_qp *qp)
+{
+	size_t data = max_t(size_t, qp->max_inline,
+			    max(qp->max_send_sge, 1U) * sizeof(struct srnic_sge));
+	struct srnic_tx *tx = kzalloc(sizeof(*tx), GFP_KERNEL_ACCOUNT);
+	int qn;
+
+	if (!tx)
+		return NULL;
+	tx->memcg = get_mem_cgroup_from_mm(current->mm);
+	tx->wr.data = kzalloc(data, GFP_KERNEL_ACCOUNT);
+	tx->batch = srnic_batch_new();
+	if (!tx->batch || !tx->wr.data) {
+		srnic_tx_free(tx);
+		return NULL;
+	}
+	for (qn = 0; qn < DDP_QN_COUNT; qn++)
+		tx->msn[qn] = 1;	/* D-UNT-3 */
+	tx->staged = qp->sq_fetched;
+	tx->marked = qp->sq_fetched;
+	return tx;
+}
+
+/**
+ * srnic_tx_free - the stream is gone
+ * @tx: may be NULL
+ */
+void srnic_tx_free(struct srnic_tx *tx)
+{
+	if (!tx)
+		return;
+	srnic_tx_put_frag(tx);
+	srnic_batch_free(tx->batch);
+	kfree(tx->wr.data);
+	mem_cgroup_put(tx->memcg);
+	kfree(tx);
+}
+
+static bool tx_running(const struct srnic_qp *qp)
+{
+	enum srnic_qp_state state = srnic_qp_state(qp);
+
+	return state == SRNIC_QP_RTS || state == SRNIC_QP_CLOSING;
+}
+
+/* TCP has all of the batch: the WRs in it are done, but those that await a response */
+static void tx_mark_done(struct srnic_qp *qp)
+{
+	struct srnic_tx *tx = qp->tx;
+
+	if (tx->marked == tx->staged)
+		return;
+	srnic_sq_sent(qp, tx->marked, tx->staged);
+	tx->marked = tx->staged;
+}
+
+/* Local WRs take no room, and may each wait for a copy to end */
+#define LOCAL_BATCH	256
+
+/* Fill the batch from SQ and IRQ, a message of each in turn */
+static void tx_stage(struct srnic_qp *qp)
+{
+	struct srnic_tx *tx = qp->tx;
+	bool more = true;
+
+	if (!test_bit(SRNIC_QPF_TX_OPEN, &qp->flags))
+		return;
+	srnic_tx_begin(qp);
+	tx->locals = 0;
+	while (more && !tx->cut && tx->locals < LOCAL_BATCH && tx_running(qp) &&
+	       srnic_tx_has_room(qp)) {
+		/* what was begun goes on: no message inside another */
+		if (tx->responding || (tx->read_turn && !srnic_tx_wr_begun(tx))) {
+			more = srnic_tx_stage_response(qp);
+			tx->read_turn = tx->responding;
+			if (more || tx->responding)
+				continue;
+			more = srnic_tx_stage_wr(qp);
+		} else {
+			more = srnic_tx_stage_wr(qp);
+			tx->read_turn = !srnic_tx_wr_begun(tx);
+			if (!more)
+				more = srnic_tx_stage_response(qp);
+		}
+	}
+	srnic_tx_let_go(tx);
+	/* local WRs alone leave nothing to push */
+	if (!tx->batch->len)
+		tx_mark_done(qp);
+}
+
+/**
+ * srnic_tx_push - hand what is staged to TCP, without waiting (owner of tx)
+ * @qp: with a stream
+ *
+ * Return: 0 if nothing is staged any more, -EAGAIN, or another errno if the
+ * connection is gone.
+ */
+int srnic_tx_push(struct srnic_qp *qp)
+{
+	struct srnic_tx *tx = qp->tx;
+	int n;
+
+	if (!tx->batch->len)
+		return 0;
+	clear_bit(SRNIC_QPF_WRITE_SPACE, &qp->flags);
+	while (tx->batch->len) {
+		srnic_count(qp->dev, SRNIC_CNT_TX_SENDMSG);
+		n = srnic_stream_send(qp->stream, tx->batch, tx->cut);
+		if (n <= 0)
+			return n ?: -EPIPE;
+		srnic_count_add(qp->dev, SRNIC_CNT_TX_BYTES, n);
+	}
+	tx->cut = false;
+	tx_mark_done(qp);
+	return 0;
+}
+
+/**
+ * srnic_tx_rest - take away what was staged and is not handed to TCP (owner of tx)
+ * @qp: with a stream; nothing is staged any more
+ *
+ * Return: the batch, which is the caller's; NULL if nothing is left.
+ */
+struct srnic_batch *srnic_tx_rest(struct srnic_qp *qp)
+{
+	struct srnic_tx *tx = qp->tx;
+	struct srnic_batch *rest = NULL;
+
+	if (tx->batch->len)
+		swap(rest, tx->batch);
+	return rest;
+}
+
+/* Nothing of the SQ is left to send and no read is under way in either direction */
+static bool tx_quiet(struct srnic_qp *qp)
+{
+	return !qp->tx->busy && !qp->tx->responding && !qp->tx->batch->len &&
+	       srnic_sq_empty(qp) && srnic_irq_empty(qp);
+}
+
+static bool tx_can_stage(struct srnic_qp *qp)
+{
+	const struct srnic_tx *tx = qp->tx;
+
+	if (!test_bit(SRNIC_QPF_TX_OPEN, &qp->flags))
+		return false;
+	if (tx->responding || !srnic_irq_empty(qp))
+		return true;
+	return tx->busy ? !srnic_tx_wr_blocked(qp) : srnic_sq_pending(qp) != 0;
+}
+
+/* Is there anything to do? (owner of tx) */
+static bool tx_has_work(struct srnic_qp *qp)
+{
+	if (!tx_running(qp) || test_bit(SRNIC_QPF_FIN, &qp->flags))
+		return true;
+	if (qp->tx->batch->len)
+		return test_bit(SRNIC_QPF_WRITE_SPACE, &qp->flags);
+	return tx_can_stage(qp) ||
+	       (srnic_qp_state(qp) == SRNIC_QP_CLOSING && tx_quiet(qp));
+}
+
+/* ----- owners ----- */
+
+static bool tx_own(struct srnic_qp *qp)
+{
+	return !test_and_set_bit_lock(SRNIC_QPF_TX_OWNED, &qp->flags);
+}
+
+static void tx_disown(struct srnic_qp *qp)
+{
+	clear_bit_unlock(SRNIC_QPF_TX_OWNED, &qp->flags);
+	smp_mb__after_atomic();	/* let go, then look, as srnic_qp_kick_tx() and tx_own() */
+	if (test_bit(SRNIC_QPF_TX_KICK, &qp->flags))
+		wake_up(&qp->tx_wait);
+}
+
+/*
+ * Say what is awaited, before the last look for it: a post, and nothing of the socket or the
+ * peer, who wake by themselves, so that who posts rings the doorbell; or a response.
+ * User space stores the producer index before it looks at the flag: one of the two sees the
+ * other.
+ */
+static void tx_announce(struct srnic_qp *qp)
+{
+	const struct srnic_tx *tx = qp->tx;
+	bool post = test_bit(SRNIC_QPF_TX_OPEN, &qp->flags) && !tx->batch->len && !tx->busy;
+
+	WRITE_ONCE(qp->sq.hdr->flags, post ? SRNIC_RING_NEED_WAKEUP : 0);
+	WRITE_ONCE(qp->tx_blocked, tx->busy);
+	smp_mb();	/* flags, then index; see above and srnic_orq_done() */
+}
+
+/* While somebody is at work no doorbell is needed */
+static void tx_hush(struct srnic_qp *qp)
+{
+	WRITE_ONCE(qp->sq.hdr->flags, 0);
+	WRITE_ONCE(qp->tx_blocked, false);
+}
+
+/* Push and stage in turns, until nothing can be done at present or @turns are over */
+static void tx_run(struct srnic_qp *qp, unsigned int turns)
+{
+	int err;
+
+	for (;;) {
+		err = srnic_tx_push(qp);
+		if (err && err != -EAGAIN)
+			srnic_qp_leave(qp, SRNIC_QP_ERROR, err == -EPIPE || err == -ECONNRESET ?
+				       SRNIC_EV_LLP_RESET : SRNIC_EV_LLP_LOST);
+		if (err || !turns-- || !tx_running(qp) ||
+		    test_bit(SRNIC_QPF_FIN, &qp->flags) || !tx_can_stage(qp))
+			return;
+		tx_stage(qp);
+	}
+}
+
+/**
+ * srnic_tx_doorbell - something was posted by a program (its doorbell call)
+ * @qp: alive, with a stream or without
+ *
+ * Sends it at once if nobody else is at work, within the budget of a doorbell. May sleep,
+ * but not for room or for the peer.
+ */
+void srnic_tx_doorbell(struct srnic_qp *qp)
+{
+	unsigned int noio;
+	bool idle;
+
+	if (!tx_own(qp)) {
+		srnic_qp_kick_tx(qp);
+		return;
+	}
+	/* the memory that is short may be that of a disk behind this QP */
+	noio = memalloc_noio_save();
+	tx_hush(qp);
+	idle = !qp->tx->frag.page;
+	tx_run(qp, TX_INLINE);
+	tx_announce(qp);
+	/* more than the budget; an end; or pages, which the kthread puts when they are idle */
+	if (tx_has_work(qp) || (idle && qp->tx->frag.page))
+		set_bit(SRNIC_QPF_TX_KICK, &qp->flags);
+	memalloc_noio_restore(noio);
+	tx_disown(qp);
+}
+
+/* ----- the tx kthread ----- */
+
+/* How long to sleep at most: what is to be done then is not told by a kick */
+static long tx_patience(const struct srnic_qp *qp)
+{
+	if (srnic_qp_state(qp) == SRNIC_QP_CLOSING)
+		return HZ / 2;
+	return qp->tx->frag.page && !qp->tx->batch->len ? TX_FRAG_IDLE : MAX_SCHEDULE_TIMEOUT;
+}
+
+static bool tx_kicked(struct srnic_qp *qp)
+{
+	return test_bit(SRNIC_QPF_TX_KICK, &qp->flags) && tx_own(qp);
+}
+
+/* Let others have the direction, until there is something to do for the kthread */
+static void tx_sleep(struct srnic_qp *qp)
+{
+	long patience = tx_patience(qp);
+
+	tx_announce(qp);
+	if (!tx_has_work(qp)) {
+		tx_disown(qp);
+		while (!wait_event_idle_timeout(qp->tx_wait, tx_kicked(qp), patience)) {
+			if (!tx_own(qp))
+				continue;
+			if (!qp->tx->batch->len)
+				srnic_tx_put_frag(qp->tx);
+			break;
+		}
+	}
+	tx_hush(qp);
+}
+
+/* Short of memory the QP waits: neither its WRs nor its stream can help it */
+static void tx_starve(struct srnic_qp *qp)
+{
+	srnic_count(qp->dev, SRNIC_CNT_TX_NO_MEMORY);
+	schedule_timeout_idle(HZ / 50);
+}
+
+/* The initiator's first FPDU tells the responder that it may send (V2-5, V2-15) */
+static void tx_stage_rtr(struct srnic_qp *qp)
+{
+	u8 req[RDMAP_READ_REQ_LEN] = { };
+	struct ddp_hdr hdr = {
+		.tagged = true,
+		.last = true,
+		.version = DDP_VERSION,
+		.ulp = RDMAP_RV_IETF | RDMAP_WRITE,
+	};
+
+	if (!qp->mpa.rtr)
+		return;
+	srnic_tx_begin(qp);
+	while (!srnic_tx_has_room(qp)) {
+		tx_starve(qp);
+		if (!tx_running(qp))
+			return;
+	}
+	if (qp->mpa.rtr == MPA_RTR_READ) {
+		set_bit(SRNIC_QPF_RTR_READ, &qp->flags);
+		srnic_tx_untagged(qp, RDMAP_READ_REQUEST, req, sizeof(req));
+	} else if (qp->mpa.rtr == MPA_RTR_WRITE) {
+		srnic_tx_header(qp, &hdr);
+		srnic_tx_seal(qp, DDP_TAGGED_LEN);
+	} else if (qp->mpa.rtr == MPA_RTR_SEND) {
+		srnic_tx_untagged(qp, RDMAP_SEND, req, 0);
+	}
+}
+
+/*
+ * The peer closed its direction. With nothing under way here that is the
+ * normal end (ST-17), else it came too early (ST-18).
+ */
+static void tx_peer_closed(struct srnic_qp *qp)
+{
+	if (tx_quiet(qp) && !srnic_orq_count(qp))
+		srnic_qp_leave(qp, SRNIC_QP_CLOSING, SRNIC_EV_NONE);
+	else
+		srnic_qp_fail(qp, RDMAP_E_BAD_CLOSE, NULL, 0, false);
+}
+
+/* All that was sent is marked done. Return: whether the stream is to be wound down. */
+static bool tx_is_over(struct srnic_qp *qp)
+{
+	if (test_bit(SRNIC_QPF_FIN, &qp->flags) && srnic_qp_state(qp) == SRNIC_QP_RTS)
+		tx_peer_closed(qp);
+	if (srnic_qp_state(qp) == SRNIC_QP_CLOSING)
+		return tx_quiet(qp) || test_bit(SRNIC_QPF_FIN, &qp->flags) ||
+		       srnic_close_overdue(qp);
+	return !tx_running(qp);
+}
+
+/**
+ * srnic_tx_thread - the tx kthread of a QP
+ * @arg: the QP, with a stream; the kthread owns tx at first
+ *
+ * Works while the QP is in RTS, or in Closing with WRs left that were posted
+ * before; then winds the stream down and ends by itself. It keeps tx for ever then: a
+ * doorbell finds nobody to run for.
+ *
+ * Return: does not; completes qp->tx_exit.
+ */
+int srnic_tx_thread(void *arg)
+{
+	struct srnic_qp *qp = arg;
+
+	/* as srnic_tx_doorbell() */
+	memalloc_noio_save();
+	srnic_engine_urgent();
+	if (qp->initiator)
+		tx_stage_rtr(qp);
+	for (;;) {
+		clear_bit(SRNIC_QPF_TX_KICK, &qp->flags);
+		smp_mb__after_atomic();	/* the kick, then what it is about */
+		qp->tx->starved = false;
+		tx_run(qp, 1);
+		if (tx_is_over(qp))
+			break;
+		if (qp->tx->starved)
+			tx_starve(qp);
+		else
+			tx_sleep(qp);
+		cond_resched();
+	}
+	srnic_close(qp);
+	kthread_complete_and_exit(&qp->tx_exit, 0);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* The tx engine: SQ and inbound requests to FPDUs. */
+#ifndef SRNIC_TX_H
+#define SRNIC_TX_H
+
+#include <linux/mm_types.h>
+#include "engine/read.h"
+#include "engine/stream.h"
+#include "memory/tpt.h"
+#include "queue/sqe.h"
+#include "queue/state.h"
+#include "wire/ddp.h"
+
+struct mem_cgroup;
+
+/* Bytes that go to TCP in one call at most; a message that is longer is a large one */
+#define SRNIC_TX_BATCH	(128 * 1024)
+/* The FPDU of a Terminate, with padding and a marker */
+#define SRNIC_TX_TERM	128
+
+/**
+ * struct srnic_tx - state of the outbound direction; owner: who has SRNIC_QPF_TX_OWNED
+ * @memcg: charged for what is staged; referenced
+ * @frag: where the next FPDU is put; no page while the QP has had nothing to send for
+ *	  a while
+ * @batch: FPDUs that TCP has not taken, complete ones only
+ * @starved: there was no memory for one more
+ * @cut: what comes after @batch begins a TCP segment
+ * @mulpdu_full: largest ULPDU that goes into a TCP segment at present
+ * @mulpdu: ... and into the page
+ * @phase: where the next FPDU begins, if there are markers (see wire/mpa.h)
+ * @msn: next MSN on each queue
+ * @span: memory that the message in progress is copied from, see srnic_tx_copy()
+ * @reached: there is a span
+ * @from: where in the access it begins, in bytes
+ * @busy: a send WR is in progress; the next fields are its
+ * @wr: what was fetched
+ * @off: bytes staged; of a Read, bytes asked for
+ * @sge: current SGE
+ * @sge_off: bytes of it that are staged
+ * @imm_due: all of a Write with immediate data is staged but the data
+ * @locals: local WRs that were done in one go
+ * @staged: ring index after the last WR that is staged as a whole
+ * @marked: ring index up to which WRs handed to TCP were marked done
+ * @responding: an inbound Read is being answered; the next fields are its
+ * @in: the request
+ * @rd_off: bytes staged
+ * @read_turn: inbound requests go first next time
+ */
+struct srnic_tx {
+	struct mem_cgroup *memcg;
+	struct page_frag frag;
+	struct srnic_batch *batch;
+	bool starved;
+	bool cut;
+	u32 mulpdu_full;
+	u32 mulpdu;
+	u32 phase;
+	u32 msn[DDP_QN_COUNT];
+	struct srnic_span span;
+	bool reached;
+	u32 from;
+
+	bool busy;
+	struct srnic_fetched wr;
+	u32 off;
+	u32 sge;
+	u32 sge_off;
+	bool imm_due;
+	u32 locals;
+	u32 staged;
+	u32 marked;
+
+	bool responding;
+	struct srnic_inbound in;
+	u32 rd_off;
+	bool read_turn;
+};
+
+/* tx.c */
+struct srnic_tx *srnic_tx_new(const struct srnic_qp *qp);
+void srnic_tx_free(struct srnic_tx *tx);
+int srnic_tx_thread(void *arg);
+void srnic_tx_doorbell(struct srnic_qp *qp);
+int srnic_tx_push(struct srnic_qp *qp);
+struct srnic_batch *srnic_tx_rest(struct srnic_qp *qp);
+
+/* tx_stage.c */
+void srnic_tx_begin(struct srnic_qp *qp);
+bool srnic_tx_has_room(struct srnic_qp *qp);
+bool srnic_tx_get_term_room(struct srnic_qp *qp);
+void srnic_tx_put_frag(struct srnic_tx *tx);
+u8 *srnic_tx_header(struct srnic_qp *qp, const struct ddp_hdr *hdr);
+void srnic_tx_seal(struct srnic_qp *qp, u32 ulpdu_len);
+void srnic_tx_untagged(struct srnic_qp *qp, u8 opcode, const void *payload, u32 len);
+bool srnic_tx_is_large(u32 bytes);
+bool srnic_tx_cut_before(struct srnic_tx *tx, bool large);
+void srnic_tx_cut_after(struct srnic_qp *qp, bool large_ends);
+enum srnic_tpt_err srnic_tx_copy(struct srnic_qp *qp, const struct srnic_access *whole,
+				 u32 at, u8 *dst, u32 len);
+void srnic_tx_let_go(struct srnic_tx *tx);
+
+/* tx_wr.c */
+bool srnic_tx_wr_blocked(const struct srnic_qp *qp);
+bool srnic_tx_wr_begun(const struct srnic_tx *tx);
+bool srnic_tx_stage_wr(struct srnic_qp *qp);
+void srnic_tx_request(struct srnic_qp *qp, u8 opcode, const void *payload, u32 len,
+		      const struct srnic_sge *sink, bool last);
+
+/* tx_read.c */
+bool srnic_tx_stage_response(struct srnic_qp *qp);
+
+#endif

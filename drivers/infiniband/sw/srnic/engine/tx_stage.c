@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Staging: FPDUs are made in pages of our own, of which TCP then gets references. Each is
+ * complete, contiguous, and as long as a TCP segment at most.
+ *
+ * Data is copied into the page, and the CRC is computed over the copy while it is in the
+ * cache. So a buffer that its owner changes meanwhile cannot break an FPDU (X-10), and a
+ * WR that is handed over can be completed (ORD-14).
+ */
+
+#include <linux/memcontrol.h>
+#include <linux/sched/mm.h>
+#include "engine/tx.h"
+#include "memory/tpt.h"
+#include "srnic.h"
+
+/* The most that a page fragment has; a longer TCP segment has several FPDUs */
+#define FRAG_MAX	(32 * 1024)
+
+/* Charged to whom the stream was made for, whoever calls. Return: is there any memory? */
+static bool tx_refill(struct srnic_tx *tx, u32 len)
+{
+	struct mem_cgroup *old;
+	bool good;
+
+	/* asked for more than there ever is, it takes a new page each time */
+	if (tx->frag.page && tx->frag.size - tx->frag.offset >= len)
+		return true;
+	old = set_active_memcg(tx->memcg);
+	good = skb_page_frag_refill(len, &tx->frag, SRNIC_GFP_USER);
+	set_active_memcg(old);
+	return good;
+}
+
+/* Of a segment, the part that one FPDU gets, if an FPDU may have @max bytes: all are alike */
+static u32 tx_share(u32 emss, u32 max)
+{
+	return emss / DIV_ROUND_UP(emss, max);
+}
+
+/* The largest ULPDU whose FPDU fits a TCP segment, and @max bytes with its markers */
+static u32 tx_mulpdu(const struct srnic_qp *qp, u32 max)
+{
+	u32 emss = qp->max_fpdu ?: srnic_stream_emss(qp->stream);
+	/* mpa_fpdu_room() counts a marker more than there may be */
+	u32 slack = qp->mpa.tx_markers ? 2 * MPA_MARKER_LEN : 0;
+
+	return mpa_mulpdu(tx_share(emss, max - slack), qp->mpa.tx_markers);
+}
+
+/**
+ * srnic_tx_begin - begin a turn of staging (owner of tx)
+ * @qp: with a stream
+ *
+ * TCP's segments may have another size than last time.
+ */
+void srnic_tx_begin(struct srnic_qp *qp)
+{
+	qp->tx->mulpdu_full = tx_mulpdu(qp, FRAG_MAX);
+}
+
+/**
+ * srnic_tx_has_room - make room for an FPDU, and say how large it may be (owner of tx)
+ * @qp: with a stream, after srnic_tx_begin(); the result is in mulpdu
+ *
+ * Return: false if the batch has enough, or there is no memory. May sleep.
+ */
+bool srnic_tx_has_room(struct srnic_qp *qp)
+{
+	struct srnic_tx *tx = qp->tx;
+	u32 need;
+
+	/* a piece is left for a Terminate */
+	if (tx->batch->len >= SRNIC_TX_BATCH - SRNIC_TX_TERM ||
+	    tx->batch->end >= SRNIC_BATCH_PIECES - 1)
+		return false;
+	tx->mulpdu = tx->mulpdu_full;
+	need = mpa_fpdu_room(tx->mulpdu, qp->mpa.tx_markers);
+	if (!tx_refill(tx, need)) {
+		tx->starved = true;
+		return false;
+	}
+	/* short of memory a fragment is one page */
+	if (tx->frag.size - tx->frag.offset < need)
+		tx->mulpdu = tx_mulpdu(qp, tx->frag.size);
+	return true;
+}
+
+/**
+ * srnic_tx_get_term_room - make room for a Terminate, with whatever else is staged (owner
+ *			    of tx)
+ * @qp: with a stream
+ *
+ * Return: false without memory. May sleep.
+ */
+bool srnic_tx_get_term_room(struct srnic_qp *qp)
+{
+	return tx_refill(qp->tx, SRNIC_TX_TERM);
+}
+
+/**
+ * srnic_tx_put_frag - hold no page while there is nothing to send (owner of tx)
+ * @tx: of a QP with a stream
+ */
+void srnic_tx_put_frag(struct srnic_tx *tx)
+{
+	if (tx->frag.page)
+		put_page(tx->frag.page);
+	tx->frag.page = NULL;
+}
+
+static u8 *tx_at(const struct srnic_tx *tx)
+{
+	return page_address(tx->frag.page) + tx->frag.offset;
+}
+
+/**
+ * srnic_tx_header - begin an FPDU (owner of tx)
+ * @qp: with a stream; there is room
+ * @hdr: its DDP header, which is written
+ *
+ * Return: where its payload goes.
+ */
+u8 *srnic_tx_header(struct srnic_qp *qp, const struct ddp_hdr *hdr)
+{
+	u8 *p = tx_at(qp->tx) + MPA_LEN_FIELD;
+
+	return p + ddp_encode(p, hdr);
+}
+
+/**
+ * srnic_tx_seal - complete the FPDU whose ULPDU is in place (owner of tx)
+ * @qp: with a stream
+ * @ulpdu_len: bytes of the ULPDU
+ */
+void srnic_tx_seal(struct srnic_qp *qp, u32 ulpdu_len)
+{
+	struct srnic_tx *tx = qp->tx;
+	u32 len = mpa_fpdu_seal(tx_at(tx), ulpdu_len, qp->mpa.crc,
+				qp->mpa.tx_markers ? &tx->phase : NULL);
+
+	srnic_batch_add(tx->batch, tx->frag.page, tx->frag.offset, len);
+	tx->frag.offset += len;
+	srnic_count(qp->dev, SRNIC_CNT_TX_FPDU);
+}
+
+/**
+ * srnic_tx_untagged - stage a message of one untagged segment (owner of tx)
+ * @qp: with a stream; there is room
+ * @opcode: of a message that is all header
+ * @payload: RDMAP header
+ * @len: its bytes
+ */
+void srnic_tx_untagged(struct srnic_qp *qp, u8 opcode, const void *payload, u32 len)
+{
+	u32 qn = rdmap_op(opcode)->qn;
+	struct ddp_hdr hdr = {
+		.last = true,
+		.version = DDP_VERSION,
+		.ulp = RDMAP_RV_IETF | opcode,
+		.qn = qn,
+		.msn = qp->tx->msn[qn]++,
+	};
+
+	memcpy(srnic_tx_header(qp, &hdr), payload, len);
+	srnic_tx_seal(qp, DDP_UNTAGGED_LEN + len);
+}
+
+/**
+ * srnic_tx_is_large - whether a message takes more than one batch
+ * @bytes: of it
+ *
+ * The FPDUs of a message are as long as a TCP segment, but for the last. Were that to
+ * share a segment with what comes next, no segment would begin with an FPDU until
+ * TCP has sent all it has. So TCP has to part large messages from others (M-TCP-1).
+ * That takes a call for each, which is cheap for those that take several anyway; of
+ * smaller ones many go to TCP at once. Where the batch is full it costs nothing.
+ */
+bool srnic_tx_is_large(u32 bytes)
+{
+	return bytes > SRNIC_TX_BATCH;
+}
+
+/**
+ * srnic_tx_cut_before - part a large message from what is staged (owner of tx)
+ * @tx: of a QP with a stream
+ * @large: the message begins, and is one
+ *
+ * Return: true if what is staged has to go first.
+ */
+bool srnic_tx_cut_before(struct srnic_tx *tx, bool large)
+{
+	if (large && tx->batch->len)
+		tx->cut = true;
+	return tx->cut;
+}
+
+/**
+ * srnic_tx_cut_after - part what was staged from what comes next, where that is due (owner
+ *			of tx)
+ * @qp: with a stream
+ * @large_ends: a large message does
+ */
+void srnic_tx_cut_after(struct srnic_qp *qp, bool large_ends)
+{
+	if (large_ends || !srnic_tx_has_room(qp))
+		qp->tx->cut = true;
+}
+
+/**
+ * srnic_tx_let_go - the memory that is copied from is not needed at present (owner of tx)
+ * @tx: of a QP with a stream
+ *
+ * At the end of each SGE and of each turn at the latest, so that who deregisters the
+ * memory does not wait for long. May sleep if the memory is a DMA buffer's.
+ */
+void srnic_tx_let_go(struct srnic_tx *tx)
+{
+	if (tx->reached)
+		srnic_tpt_put(&tx->span);
+	tx->reached = false;
+}
+
+/**
+ * srnic_tx_copy - copy from registered memory (owner of tx)
+ * @qp: with a stream
+ * @whole: an access that is checked as a whole the first time, and kept until
+ *	   srnic_tx_let_go(), which parts it from another one
+ * @at: first byte, from the start of @whole
+ * @dst: where to
+ * @len: bytes, within @whole
+ *
+ * May sleep if the memory is a DMA buffer's. Return: SRNIC_TPT_OK, or what is wrong, and
+ * nothing was copied.
+ */
+enum srnic_tpt_err srnic_tx_copy(struct srnic_qp *qp, const struct srnic_access *whole,
+				 u32 at, u8 *dst, u32 len)
+{
+	struct srnic_tx *tx = qp->tx;
+	struct srnic_access acc = *whole;
+	enum srnic_tpt_err err;
+
+	if (!tx->reached) {
+		/* at the start of a turn: of what was checked before the rest */
+		acc.to += at;
+		acc.length -= at;
+		err = srnic_tpt_get(qp->dev, &acc, &tx->span);
+		if (err)
+			return err;
+		tx->reached = true;
+		tx->from = at;
+	}
+	srnic_span_read(&tx->span, at - tx->from, dst, len);
+	return SRNIC_TPT_OK;
+}

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* The tx engine: send WRs to messages. */
+
+#include "engine/atomic.h"
+#include "engine/read.h"
+#include "engine/stream.h"
+#include "engine/tx.h"
+#include "memory/mr.h"
+#include "memory/mw.h"
+#include "memory/tpt.h"
+#include "queue/wq.h"
+#include "queue/wqe.h"
+#include "srnic.h"
+
+/* Copy @len bytes from where the current WR's data is. */
+static enum srnic_wc_status tx_gather(struct srnic_qp *qp, u8 *dst, u32 len)
+{
+	struct srnic_tx *tx = qp->tx;
+
+	if (tx->wr.sqe.flags & SRNIC_SQE_INLINE) {
+		memcpy(dst, tx->wr.inl + tx->off, len);
+		return SRNIC_WC_SUCCESS;
+	}
+	while (len) {
+		const struct srnic_sge *sge = &tx->wr.sges[tx->sge];
+		struct srnic_access acc = {
+			.stag = sge->lkey,
+			.to = sge->addr,
+			.length = sge->length,
+			.need = SRNIC_LOCAL_READ,
+			.pd = qp->ibqp.pd,
+			.qpn = qp->ibqp.qp_num,
+			.privileged = qp->kernel,
+		};
+		u32 n = min(len, sge->length - tx->sge_off);
+		enum srnic_tpt_err err;
+
+		if (n) {	/* zero-length SGE: not looked at (MR-19) */
+			err = srnic_tx_copy(qp, &acc, tx->sge_off, dst, n);
+			if (err)
+				return srnic_tpt_wc_status(err);
+		}
+		dst += n;
+		len -= n;
+		tx->sge_off += n;
+		if (tx->sge_off == sge->length) {
+			srnic_tx_let_go(tx);
+			tx->sge++;
+			tx->sge_off = 0;
+		}
+	}
+	return SRNIC_WC_SUCCESS;
+}
+
+/* The WR in progress failed here: complete it, terminate (TM-05) */
+static void tx_wr_error(struct srnic_qp *qp, enum srnic_wc_status status)
+{
+	bool first;
+
+	qp->tx->busy = false;
+	srnic_count(qp->dev, SRNIC_CNT_LOCAL_WR_ERROR);
+	/* one WC with an error at most (ST-35) */
+	first = srnic_qp_fail(qp, RDMAP_E_LOCAL_WR, NULL, 0, true);
+	srnic_sq_done(qp, qp->tx->wr.index, first ? status : SRNIC_WC_FLUSHED);
+}
+
+static u8 send_opcode(const struct srnic_sqe *sqe)
+{
+	bool se = sqe->flags & SRNIC_SQE_SOLICITED;
+
+	if (sqe->opcode == SRNIC_OP_SEND_INV)
+		return se ? RDMAP_SEND_SE_INV : RDMAP_SEND_INV;
+	return se ? RDMAP_SEND_SE : RDMAP_SEND;
+}
+
+static void tx_wr_staged(struct srnic_tx *tx)
+{
+	tx->busy = false;
+	tx->staged = tx->wr.index + 1;
+}
+
+/* Stage segments of a Send or Write until it or the room ends */
+static void tx_stage_data(struct srnic_qp *qp)
+{
+	struct srnic_tx *tx = qp->tx;
+	bool with_imm = tx->wr.sqe.opcode == SRNIC_OP_WRITE_IMM;
+	bool tagged = tx->wr.sqe.opcode == SRNIC_OP_WRITE || with_imm;
+	struct ddp_hdr hdr = {
+		.tagged = tagged,
+		.version = DDP_VERSION,
+		.ulp = RDMAP_RV_IETF | (tagged ? RDMAP_WRITE : send_opcode(&tx->wr.sqe)),
+		.stag = tx->wr.sqe.rkey,
+		.inv_stag = tx->wr.sqe.opcode == SRNIC_OP_SEND_INV ? tx->wr.sqe.stag : 0,
+		.qn = DDP_QN_SEND,
+		.msn = tx->msn[DDP_QN_SEND],
+	};
+
+	if (srnic_tx_cut_before(tx, !tx->off && srnic_tx_is_large(tx->wr.total)))
+		return;
+	do {
+		u32 len = min(tx->mulpdu - ddp_hdr_len(tagged), tx->wr.total - tx->off);
+		enum srnic_wc_status status;
+
+		hdr.last = len == tx->wr.total - tx->off;
+		hdr.to = tx->wr.sqe.remote_addr + tx->off;
+		hdr.mo = tx->off;
+		status = tx_gather(qp, srnic_tx_header(qp, &hdr), len);
+		if (status) {
+			tx_wr_error(qp, status);
+			return;
+		}
+		tx->off += len;
+		srnic_tx_seal(qp, ddp_hdr_len(tagged) + len);
+	} while (!hdr.last && srnic_tx_has_room(qp));
+
+	srnic_tx_cut_after(qp, hdr.last && srnic_tx_is_large(tx->wr.total));
+	if (hdr.last) {
+		if (!tagged)
+			tx->msn[DDP_QN_SEND]++;
+		if (with_imm)
+			tx->imm_due = true;
+		else
+			tx_wr_staged(tx);
+	}
+}
+
+/*
+ * What follows the Write (RFC 7306 6): eight octets, of which verbs have four.
+ * They go first and zeros behind them, as other makers of RNICs do it (X7-14).
+ */
+static void tx_stage_imm(struct srnic_qp *qp)
+{
+	struct srnic_tx *tx = qp->tx;
+	u8 imm[RDMAP_IMM_LEN] = { };
+
+	memcpy(imm, &tx->wr.sqe.stag, sizeof(tx->wr.sqe.stag));
+	srnic_tx_untagged(qp, tx->wr.sqe.flags & SRNIC_SQE_SOLICITED ?
+			  RDMAP_IMMEDIATE_SE : RDMAP_IMMEDIATE, imm, sizeof(imm));
+	tx->imm_due = false;
+	tx_wr_staged(tx);
+}
+
+/**
+ * srnic_tx_request - stage a request of the current WR (tx kthread)
+ * @qp: with a stream; fewer than ORD requests are outstanding; the buffer has room
+ * @opcode: of the message
+ * @payload: RDMAP header
+ * @len: its octets
+ * @sink: where the response goes
+ * @last: the WR has no other request
+ */
+void srnic_tx_request(struct srnic_qp *qp, u8 opcode, const void *payload, u32 len,
+		      const struct srnic_sge *sink, bool last)
+{
+	struct srnic_tx *tx = qp->tx;
+	struct srnic_outbound out = {
+		.index = tx->wr.index,
+		.last = last,
+		.opcode = tx->wr.sqe.opcode,
+		.length = sink->length,
+		.sink_stag = sink->lkey,
+		.sink_to = sink->addr,
+	};
+
+	srnic_tx_untagged(qp, opcode, payload, len);
+	out.end = srnic_stream_taken(qp->stream) + tx->batch->len;
+	srnic_orq_push(qp, &out);
+}
+
+/*
+ * A Read Request names one sink, so there is one for each SGE of the Read; SGEs of no
+ * length need none, but of a Read of nothing, which is a message all the same.
+ */
+static void tx_stage_read(struct srnic_qp *qp)
+{
+	static const struct srnic_sge nothing;
+	struct srnic_tx *tx = qp->tx;
+	const struct srnic_sge *sge = tx->wr.sqe.num_sge ? &tx->wr.sges[tx->sge] : &nothing;
+	struct rdmap_read_req req = {
+		.sink_stag = sge->lkey,
+		.sink_to = sge->addr,
+		.size = sge->length,
+		.src_stag = tx->wr.sqe.rkey,
+		.src_to = tx->wr.sqe.remote_addr + tx->off,
+	};
+	u8 buf[RDMAP_READ_REQ_LEN];
+
+	tx->sge++;
+	if (!sge->length && tx->wr.total)
+		return;
+	tx->off += sge->length;
+	rdmap_read_req_encode(buf, &req);
+	srnic_tx_request(qp, RDMAP_READ_REQUEST, buf, sizeof(buf), sge, tx->off == tx->wr.total);
+	if (tx->off == tx->wr.total)
+		tx_wr_staged(tx);
+}
+
+/* WRs that are done here: nothing of them goes on the wire (RDMAC verbs 8.1.2.3) */
+static bool op_is_local(u8 opcode)
+{
+	return opcode == SRNIC_OP_LOCAL_INV || opcode == SRNIC_OP_REG_MR ||
+	       opcode == SRNIC_OP_BIND_MW;
+}
+
+static void tx_stage_atomic(struct srnic_qp *qp)
+{
+	enum srnic_wc_status status = srnic_atomic_request(qp);
+
+	if (status)
+		tx_wr_error(qp, status);
+	else
+		tx_wr_staged(qp->tx);
+}
+
+/*
+ * The WR in progress must wait: ORD is used up (RD-02), or a fence. With an ORD
+ * of 0 it does not wait, it fails. The read fence waits for reads and atomics
+ * (FE-01), the local fence for all WRs before (FE-02); on others the flag means
+ * nothing (FE-03).
+ */
+bool srnic_tx_wr_blocked(const struct srnic_qp *qp)
+{
+	const struct srnic_tx *tx = qp->tx;
+
+	if (srnic_op_has_response(tx->wr.sqe.opcode))
+		return srnic_orq_limit(qp) && srnic_orq_full(qp);
+	if (!(tx->wr.sqe.flags & SRNIC_SQE_FENCE))
+		return false;
+	if (tx->wr.sqe.opcode == SRNIC_OP_LOCAL_INV)
+		return READ_ONCE(qp->sq_completed) != tx->wr.index;
+	if (op_is_local(tx->wr.sqe.opcode))
+		return false;
+	return srnic_orq_count(qp);
+}
+
+/*
+ * In effect before the next WR is looked at (OR-11). Counts as staged: it is
+ * done when all before it is with TCP.
+ */
+static void tx_local(struct srnic_qp *qp)
+{
+	struct srnic_tx *tx = qp->tx;
+	enum srnic_wc_status status;
+
+	tx->locals++;
+	if (tx->wr.sqe.opcode == SRNIC_OP_REG_MR)
+		status = srnic_mr_fast_register(qp, &tx->wr.sqe);
+	else if (tx->wr.sqe.opcode == SRNIC_OP_BIND_MW)
+		status = srnic_mw_bind(qp, &tx->wr.sqe);
+	else
+		status = srnic_inv_wc_status(srnic_tpt_invalidate(qp, tx->wr.sqe.stag, false));
+	if (status) {
+		tx_wr_error(qp, status);
+		return;
+	}
+	tx_wr_staged(tx);
+}
+
+static void tx_stage_op(struct srnic_qp *qp)
+{
+	switch (qp->tx->wr.sqe.opcode) {
+	case SRNIC_OP_READ:
+	case SRNIC_OP_READ_INV:
+		tx_stage_read(qp);
+		break;
+	case SRNIC_OP_FETCH_ADD:
+	case SRNIC_OP_CMP_SWAP:
+		tx_stage_atomic(qp);
+		break;
+	default:
+		if (qp->tx->imm_due)
+			tx_stage_imm(qp);
+		else
+			tx_stage_data(qp);
+	}
+}
+
+/**
+ * srnic_tx_stage_wr - stage what there is room for of the next send WR (owner of tx)
+ * @qp: with a stream; there is room
+ *
+ * May sleep. Return: true if the SQ got further.
+ */
+bool srnic_tx_stage_wr(struct srnic_qp *qp)
+{
+	struct srnic_tx *tx = qp->tx;
+	enum srnic_wc_status status;
+	int n;
+
+	if (!tx->busy) {
+		n = srnic_sqe_fetch(qp, &tx->wr, &status);
+		if (n < 0) {
+			srnic_count(qp->dev, SRNIC_CNT_RING_CORRUPT);
+			srnic_qp_fail(qp, RDMAP_E_LOCAL_WR, NULL, 0, false);
+		}
+		if (n <= 0)
+			return false;
+		tx->busy = true;
+		tx->off = 0;
+		tx->sge = 0;
+		tx->sge_off = 0;
+		if (status) {
+			tx_wr_error(qp, status);
+			return true;
+		}
+	}
+	if (srnic_op_has_response(tx->wr.sqe.opcode) && !srnic_orq_limit(qp)) {
+		tx_wr_error(qp, SRNIC_WC_ZERO_ORD);	/* RD-03 */
+		return true;
+	}
+	if (srnic_tx_wr_blocked(qp))
+		return false;
+	if (op_is_local(tx->wr.sqe.opcode))
+		tx_local(qp);
+	else
+		tx_stage_op(qp);
+	return true;
+}
+
+/*
+ * Of the WR in progress a part is staged, so that the rest must be next (X-8). The
+ * requests of a Read are messages each.
+ */
+bool srnic_tx_wr_begun(const struct srnic_tx *tx)
+{
+	return tx->busy && (tx->off || tx->imm_due) && !srnic_op_has_response(tx->wr.sqe.opcode);
+}
+

@@ -1,0 +1,558 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Memory regions (RDMAC verbs 7.3): of users, of all memory, fast-register. */
+
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <rdma/ib_umem.h>
+#include "compat.h"
+#include "memory/mr.h"
+#include "queue/state.h"
+#include "srnic.h"
+
+static const u32 known_access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE |
+				IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC |
+				IB_ACCESS_MW_BIND |
+				IB_ZERO_BASED | IB_ACCESS_OPTIONAL;
+
+static u8 access_to_rights(int access)
+{
+	u8 rights = SRNIC_LOCAL_READ;	/* Linux has no write-only regions */
+
+	if (access & IB_ACCESS_LOCAL_WRITE)
+		rights |= SRNIC_LOCAL_WRITE | SRNIC_READ_SINK;
+	if (access & IB_ACCESS_REMOTE_READ)
+		rights |= SRNIC_REMOTE_READ;
+	if (access & IB_ACCESS_REMOTE_WRITE)
+		rights |= SRNIC_REMOTE_WRITE;
+	if (access & IB_ACCESS_MW_BIND)
+		rights |= SRNIC_BINDABLE;
+	if (access & IB_ZERO_BASED)
+		rights |= SRNIC_ZERO_BASED;
+	if (access & IB_ACCESS_REMOTE_ATOMIC)
+		rights |= SRNIC_REMOTE_ATOMIC;
+	return rights;
+}
+
+static struct srnic_mr *mr_new(struct ib_pd *pd, enum srnic_stag_type type)
+{
+	struct srnic_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
+
+	if (!mr)
+		return NULL;
+	srnic_tpte_init(&mr->tpte, pd, type);
+	mr->ibmr.pd = pd;
+	mr->ibmr.device = pd->device;
+	return mr;
+}
+
+static void mr_free(struct srnic_mr *mr)
+{
+	if (mr->umem)
+		ib_umem_release(mr->umem);
+	srnic_dmabuf_put(&mr->dmabuf);
+	kvfree(mr->tpte.pbl);
+	kvfree(mr->next);
+	kfree_rcu(mr, rcu);
+}
+
+static int mr_insert(struct srnic_mr *mr)
+{
+	struct srnic_device *dev = mr->tpte.dev;
+	int err = -ENOMEM;
+
+	if (atomic_inc_return(&dev->num_mr) <= SRNIC_MAX_MR)
+		err = srnic_tpt_insert(&mr->tpte);
+	if (err) {
+		atomic_dec(&dev->num_mr);
+		return err;
+	}
+	mr->ibmr.lkey = mr->tpte.stag;
+	mr->ibmr.rkey = mr->tpte.stag;
+	return 0;
+}
+
+static struct srnic_pbl *pbl_new(size_t max)
+{
+	struct srnic_pbl *pbl;
+
+	if (max > U32_MAX)
+		return NULL;
+	pbl = kvmalloc(struct_size(pbl, addr, max), SRNIC_GFP_USER);
+	if (!pbl)
+		return NULL;
+	pbl->shift = PAGE_SHIFT;
+	pbl->count = 0;
+	pbl->max = max;
+	pbl->dmabuf = NULL;
+	return pbl;
+}
+
+static struct srnic_pbl *pbl_from_umem(struct ib_umem *umem, unsigned long block)
+{
+	struct srnic_pbl *pbl = pbl_new(ib_umem_num_dma_blocks(umem, block));
+	struct ib_block_iter biter;
+
+	if (!pbl)
+		return NULL;
+	pbl->shift = ilog2(block);
+	/* the device has no DMA mapping: "DMA addresses" are kernel addresses */
+	rdma_umem_for_each_dma_block(umem, &biter, block)
+		pbl->addr[pbl->count++] = rdma_block_iter_dma_address(&biter);
+	return pbl;
+}
+
+/*
+ * Pin user memory and list its blocks. @mr is Invalid, or nobody else has it
+ * yet, and it has no memory. The lock is for nldev.c, which looks at any time.
+ */
+static int mr_pin(struct srnic_mr *mr, u64 start, u64 length, u64 iova,
+		  int access, bool zero_based)
+{
+	struct srnic_tpte *tpte = &mr->tpte;
+	struct srnic_pbl *pbl;
+	unsigned long block;
+	u64 last;
+
+	if (!length || check_add_overflow(iova, length - 1, &last))
+		return -EINVAL;
+	mr->umem = ib_umem_get_va(mr->ibmr.device, start, length, access);
+	if (IS_ERR(mr->umem)) {
+		int err = PTR_ERR(mr->umem);
+
+		mr->umem = NULL;
+		return err;
+	}
+	/* contiguous pages are one block each: a huge page costs one entry */
+	block = ib_umem_find_best_pgsz(mr->umem, SRNIC_PAGE_SIZES,
+				       zero_based ? start : iova);
+	if (!block)
+		return -EINVAL;
+	pbl = pbl_from_umem(mr->umem, block);
+	if (!pbl)
+		return -ENOMEM;
+	spin_lock_bh(&tpte->lock);
+	tpte->pbl = pbl;
+	tpte->base = zero_based ? 0 : iova;
+	tpte->off = (zero_based ? start : iova) & (block - 1);
+	tpte->length = length;
+	spin_unlock_bh(&tpte->lock);
+	mr->ibmr.length = length;
+	mr->ibmr.iova = tpte->base;
+	mr->ibmr.page_size = block;
+	return 0;
+}
+
+/* @mr is Invalid and nothing uses it */
+static void mr_unpin(struct srnic_mr *mr)
+{
+	struct srnic_pbl *pbl = mr->tpte.pbl;
+
+	spin_lock_bh(&mr->tpte.lock);
+	mr->tpte.pbl = NULL;
+	spin_unlock_bh(&mr->tpte.lock);
+	kvfree(pbl);
+	if (mr->umem)
+		ib_umem_release(mr->umem);
+	mr->umem = NULL;
+	srnic_dmabuf_put(&mr->dmabuf);
+}
+
+/**
+ * srnic_mr_reg_user - register user memory (RDMAC verbs 7.3.1)
+ * @pd: protection domain
+ * @start: user address
+ * @length: bytes, not zero
+ * @iova: TO of the first byte, unless IB_ZERO_BASED
+ * @access: IB_ACCESS_*
+ *
+ * Pins the pages for as long as the region lives, within RLIMIT_MEMLOCK. May
+ * sleep.
+ *
+ * Return: the region or an ERR_PTR: -EINVAL for a length of zero or one that
+ * wraps, -EOPNOTSUPP for access flags not known here, -ENOMEM, -EFAULT.
+ */
+struct ib_mr *srnic_mr_reg_user(struct ib_pd *pd, u64 start, u64 length,
+				u64 iova, int access)
+{
+	struct srnic_mr *mr;
+	int err;
+
+	if (access & ~known_access)
+		return ERR_PTR(-EOPNOTSUPP);
+	mr = mr_new(pd, SRNIC_STAG_USER);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	err = mr_pin(mr, start, length, iova, access, access & IB_ZERO_BASED);
+	if (err)
+		goto free;
+	mr->tpte.rights = access_to_rights(access);
+	mr->tpte.valid = true;
+	err = mr_insert(mr);
+	if (err)
+		goto free;
+	return &mr->ibmr;
+free:
+	mr_free(mr);
+	return ERR_PTR(err);
+}
+
+/**
+ * srnic_mr_reg_dmabuf - register a part of a DMA buffer
+ * @pd: protection domain
+ * @fd: of the buffer
+ * @offset: of the part, bytes
+ * @length: of the part, bytes, not zero
+ * @iova: TO of the first byte, unless IB_ZERO_BASED
+ * @access: IB_ACCESS_*
+ *
+ * May sleep.
+ *
+ * Return: the region or an ERR_PTR: -EINVAL for a part that is not in the buffer or
+ * wraps, -EOPNOTSUPP for access flags not known here, -ENOMEM, or as
+ * srnic_dmabuf_get().
+ */
+struct ib_mr *srnic_mr_reg_dmabuf(struct ib_pd *pd, int fd, u64 offset, u64 length,
+				  u64 iova, int access)
+{
+	struct srnic_mr *mr;
+	struct srnic_pbl *pbl;
+	u64 last;
+	int err;
+
+	if (access & ~known_access)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!length || check_add_overflow(iova, length - 1, &last))
+		return ERR_PTR(-EINVAL);
+	mr = mr_new(pd, SRNIC_STAG_USER);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	err = srnic_dmabuf_get(&mr->dmabuf, &pd->device->dev, fd, offset, length,
+			       ib_access_writable(access));
+	if (err)
+		goto free;
+	err = -ENOMEM;
+	pbl = pbl_new(1);
+	if (!pbl)
+		goto free;
+	/* the kernel's mapping is contiguous: one block, partly used */
+	pbl->shift = max_t(u32, PAGE_SHIFT, fls64(length - 1));
+	pbl->count = 1;
+	pbl->addr[0] = (uintptr_t)mr->dmabuf.map.vaddr + offset;
+	pbl->dmabuf = mr->dmabuf.buf;
+	mr->tpte.pbl = pbl;
+	mr->tpte.base = access & IB_ZERO_BASED ? 0 : iova;
+	mr->tpte.length = length;
+	mr->tpte.rights = access_to_rights(access);
+	mr->tpte.valid = true;
+	mr->ibmr.length = length;
+	mr->ibmr.iova = mr->tpte.base;
+	mr->ibmr.page_size = PAGE_SIZE;
+	err = mr_insert(mr);
+	if (err)
+		goto free;
+	return &mr->ibmr;
+free:
+	mr_free(mr);
+	return ERR_PTR(err);
+}
+
+/*
+ * Pages that were pinned to be read may be of a mapping that must not be
+ * written. Pin them once more, to be written; it has to be the same memory.
+ */
+static int mr_make_writable(struct srnic_mr *mr, int access)
+{
+	struct ib_umem *umem = ib_umem_get_va(mr->ibmr.device, mr->umem->address,
+					   mr->umem->length, access);
+	unsigned long block = BIT_ULL(mr->tpte.pbl->shift);
+	struct srnic_pbl *pbl;
+	int err = -EFAULT;
+
+	if (IS_ERR(umem))
+		return PTR_ERR(umem);
+	/*
+	 * A list has the first page of each block. It tells all of the pages if
+	 * these are contiguous in blocks of that size, counted from the same IOVA.
+	 */
+	if (ib_umem_find_best_pgsz(umem, block, mr->umem->iova) != block)
+		goto release;
+	err = -ENOMEM;
+	pbl = pbl_from_umem(umem, block);
+	if (!pbl)
+		goto release;
+	err = -EFAULT;
+	if (pbl->count == mr->tpte.pbl->count &&
+	    !memcmp(pbl->addr, mr->tpte.pbl->addr, pbl->count * sizeof(pbl->addr[0]))) {
+		swap(mr->umem, umem);
+		err = 0;
+	}
+	kvfree(pbl);
+release:
+	ib_umem_release(umem);
+	return err;
+}
+
+/* The region is Invalid and without users */
+static int mr_change(struct srnic_mr *mr, int flags, u64 start, u64 length,
+		     u64 iova, int access)
+{
+	/* the TO of the first byte belongs to the translation */
+	bool zero_based = flags & IB_MR_REREG_ACCESS ? access & IB_ZERO_BASED :
+			  mr->tpte.rights & SRNIC_ZERO_BASED;
+
+	if (flags & IB_MR_REREG_ACCESS && access & ~known_access)
+		return -EOPNOTSUPP;
+	if (!(flags & IB_MR_REREG_ACCESS))
+		access = mr->tpte.rights & SRNIC_LOCAL_WRITE ? IB_ACCESS_LOCAL_WRITE : 0;
+	if (flags & IB_MR_REREG_TRANS) {
+		/* before the new memory is pinned: both together may exceed RLIMIT_MEMLOCK */
+		mr_unpin(mr);
+		return mr_pin(mr, start, length, iova, access, zero_based);
+	}
+	if (!mr->umem || zero_based != !!(mr->tpte.rights & SRNIC_ZERO_BASED))
+		return -EINVAL;
+	if (ib_access_writable(access) && !mr->umem->writable)
+		return mr_make_writable(mr, access);
+	return 0;
+}
+
+/**
+ * srnic_mr_rereg - register a user's region anew, in place (RDMAC verbs 7.3.2.3)
+ * @ibmr: of a user, in any state; the core lets nobody else change or end it
+ * @flags: IB_MR_REREG_*, which of the following count
+ * @start: user address, with IB_MR_REREG_TRANS
+ * @length: bytes, with IB_MR_REREG_TRANS
+ * @iova: TO of the first byte, with IB_MR_REREG_TRANS
+ * @access: IB_ACCESS_*, with IB_MR_REREG_ACCESS. IB_ZERO_BASED may change only
+ *	    together with the translation
+ * @pd: protection domain, with IB_MR_REREG_PD
+ *
+ * The STag stays the same. An access meanwhile finds it Invalid, as between a
+ * deregistration and a registration (MR-25). May sleep.
+ *
+ * Return: 0, and the region is Valid; -EBUSY if windows are bound to the region,
+ * which is unchanged then (MR-23). Any other error, as of srnic_mr_reg_user(),
+ * leaves the region Invalid and without memory: the user can only register it
+ * anew, or deregister it (MR-24).
+ */
+int srnic_mr_rereg(struct ib_mr *ibmr, int flags, u64 start, u64 length,
+		   u64 iova, int access, struct ib_pd *pd)
+{
+	struct srnic_mr *mr = to_srnic_mr(ibmr);
+	struct srnic_tpte *tpte = &mr->tpte;
+	int err = srnic_tpt_suspend(tpte);
+
+	if (err)
+		return err;
+	err = mr_change(mr, flags, start, length, iova, access);
+	if (err) {
+		mr_unpin(mr);
+		return err;
+	}
+	spin_lock_bh(&tpte->lock);
+	if (flags & IB_MR_REREG_ACCESS)
+		tpte->rights = access_to_rights(access);
+	if (flags & IB_MR_REREG_PD)
+		tpte->pd = pd;
+	tpte->valid = true;
+	spin_unlock_bh(&tpte->lock);
+	return 0;
+}
+
+/**
+ * srnic_mr_get_dma - a region of all kernel memory
+ * @pd: protection domain
+ * @access: IB_ACCESS_*
+ *
+ * Return: the region, ERR_PTR(-EOPNOTSUPP) or ERR_PTR(-ENOMEM). May sleep.
+ */
+struct ib_mr *srnic_mr_get_dma(struct ib_pd *pd, int access)
+{
+	struct srnic_mr *mr;
+	int err;
+
+	if (access & ~known_access)
+		return ERR_PTR(-EOPNOTSUPP);
+	mr = mr_new(pd, SRNIC_STAG_DMA);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->tpte.length = U64_MAX;
+	mr->tpte.rights = access_to_rights(access);
+	mr->tpte.valid = true;
+	err = mr_insert(mr);
+	if (err) {
+		mr_free(mr);
+		return ERR_PTR(err);
+	}
+	return &mr->ibmr;
+}
+
+/**
+ * srnic_mr_alloc - allocate a Non-Shared STag for fast registration (MR-02, MR-03)
+ * @pd: protection domain
+ * @type: IB_MR_TYPE_MEM_REG
+ * @max_sg: blocks there must be room for, 1 to SRNIC_MAX_FR_BLOCKS
+ *
+ * The region is Invalid until a fast-register WR was processed. May sleep.
+ *
+ * Return: the region or an ERR_PTR: -EOPNOTSUPP for another type, -EINVAL for
+ * a number out of range, -ENOMEM.
+ */
+struct ib_mr *srnic_mr_alloc(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg)
+{
+	struct srnic_mr *mr;
+	int err;
+
+	if (type != IB_MR_TYPE_MEM_REG)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!max_sg || max_sg > SRNIC_MAX_FR_BLOCKS)
+		return ERR_PTR(-EINVAL);
+	mr = mr_new(pd, SRNIC_STAG_FAST_REG);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->tpte.pbl = pbl_new(max_sg);
+	mr->next = pbl_new(max_sg);
+	if (!mr->tpte.pbl || !mr->next) {
+		err = -ENOMEM;
+		goto free;
+	}
+	err = mr_insert(mr);
+	if (err)
+		goto free;
+	return &mr->ibmr;
+free:
+	mr_free(mr);
+	return ERR_PTR(err);
+}
+
+static int set_block(struct ib_mr *ibmr, u64 addr)
+{
+	struct srnic_pbl *pbl = to_srnic_mr(ibmr)->next;
+
+	if (pbl->count == pbl->max)
+		return -ENOMEM;
+	pbl->addr[pbl->count++] = addr;
+	return 0;
+}
+
+/**
+ * srnic_mr_map_sg - set the PBL of the next fast-register WR
+ * @ibmr: from srnic_mr_alloc(), in any state
+ * @sg: memory
+ * @n: entries of @sg
+ * @offset: bytes to skip of the first entry, or NULL
+ *
+ * A Valid region is unchanged: consumers map the next memory before they post
+ * the invalidation of the current one (as RDMA R/W and iSER do). The list must
+ * not be set again until the WR was processed. Any context.
+ *
+ * Return: how many entries of @sg were mapped, or -EINVAL if the region has no
+ * list of its own or the block size is not one of ours.
+ */
+int srnic_mr_map_sg(struct ib_mr *ibmr, struct scatterlist *sg, int n,
+		    unsigned int *offset)
+{
+	struct srnic_mr *mr = to_srnic_mr(ibmr);
+
+	if (mr->tpte.type != SRNIC_STAG_FAST_REG ||
+	    !(ibmr->page_size & SRNIC_PAGE_SIZES) || !is_power_of_2(ibmr->page_size))
+		return -EINVAL;
+	mr->next->shift = ilog2(ibmr->page_size);
+	mr->next->count = 0;
+	n = ib_sg_to_pages(ibmr, sg, n, offset, set_block);
+	mr->fbo = mr->next->count ? ibmr->iova & (ibmr->page_size - 1) : 0;
+	mr->mapped = true;
+	return n;
+}
+
+/* tpte->lock is held. MR-31, in the order of the verbs' Figure 23. */
+static enum srnic_wc_status check_fast_register(const struct srnic_mr *mr,
+						const struct srnic_qp *qp,
+						const struct srnic_sqe *sqe)
+{
+	const struct srnic_tpte *tpte = &mr->tpte;
+	const struct srnic_pbl *pbl = mr->mapped ? mr->next : tpte->pbl;
+	u64 iova = sqe->arg[0], length = sqe->arg[1];
+	int access = sqe->arg[2];
+	u64 last;
+
+	/* the last invalidation counts only when it has ended (MR-36) */
+	if (tpte->valid || tpte->users)
+		return SRNIC_WC_STAG_NOT_INVALID;
+	if (tpte->pd != qp->ibqp.pd)
+		return SRNIC_WC_INVALID_PD;
+	if (access & ~known_access ||
+	    (access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC) &&
+	     !(access & IB_ACCESS_LOCAL_WRITE)))
+		return SRNIC_WC_FR_ACCESS;
+	if (!length || length > ((u64)pbl->count << pbl->shift) - mr->fbo)
+		return SRNIC_WC_FR_LENGTH;
+	if (access & IB_ZERO_BASED)
+		return SRNIC_WC_SUCCESS;
+	/* a block of TOs starts at the start of a block (MR-08) */
+	if ((iova & (BIT_ULL(pbl->shift) - 1)) != mr->fbo ||
+	    check_add_overflow(iova, length - 1, &last))
+		return SRNIC_WC_INVALID_VA;
+	return SRNIC_WC_SUCCESS;
+}
+
+/**
+ * srnic_mr_fast_register - process a fast-register WR (MR-30, MR-31)
+ * @qp: of a kernel consumer
+ * @sqe: stag is the new STag, arg[] are TO of the first byte, bytes, IB_ACCESS_*
+ *
+ * Process context (tx kthread).
+ *
+ * Return: SRNIC_WC_SUCCESS, and the region is Valid; or the error, and nothing
+ * has changed.
+ */
+enum srnic_wc_status srnic_mr_fast_register(struct srnic_qp *qp,
+					    const struct srnic_sqe *sqe)
+{
+	enum srnic_wc_status status = SRNIC_WC_INVALID_STAG;
+	struct srnic_tpte *tpte;
+	struct srnic_mr *mr;
+
+	rcu_read_lock();
+	tpte = srnic_tpt_find(qp->dev, sqe->stag);
+	if (!tpte || tpte->type != SRNIC_STAG_FAST_REG)
+		goto unlock;
+	mr = container_of(tpte, struct srnic_mr, tpte);
+	spin_lock_bh(&tpte->lock);
+	status = check_fast_register(mr, qp, sqe);
+	if (!status) {
+		tpte->stag = sqe->stag;
+		tpte->base = sqe->arg[2] & IB_ZERO_BASED ? 0 : sqe->arg[0];
+		tpte->length = sqe->arg[1];
+		if (mr->mapped)
+			swap(tpte->pbl, mr->next);
+		mr->mapped = false;
+		tpte->off = mr->fbo;
+		tpte->rights = access_to_rights(sqe->arg[2]);
+		tpte->valid = true;
+	}
+	spin_unlock_bh(&tpte->lock);
+unlock:
+	rcu_read_unlock();
+	return status;
+}
+
+/**
+ * srnic_mr_dereg - end a region (MR-37 to MR-39)
+ * @ibmr: any state
+ *
+ * Waits for accesses in progress; each is one copy long. May sleep.
+ *
+ * Return: 0, or -EBUSY if windows are bound to the region, which is unchanged
+ * then.
+ */
+int srnic_mr_dereg(struct ib_mr *ibmr)
+{
+	struct srnic_mr *mr = to_srnic_mr(ibmr);
+
+	if (srnic_tpt_remove(&mr->tpte))
+		return -EBUSY;
+	atomic_dec(&mr->tpte.dev->num_mr);
+	mr_free(mr);
+	return 0;
+}

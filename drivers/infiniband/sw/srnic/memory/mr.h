@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* Memory regions: how they come to be, change and end. */
+#ifndef SRNIC_MR_H
+#define SRNIC_MR_H
+
+#include <rdma/srnic-abi.h>
+#include "memory/dmabuf.h"
+#include "memory/tpt.h"
+
+/**
+ * struct srnic_mr - a memory region
+ * @ibmr: the verbs object; lkey and rkey are the STag
+ * @tpte: its entry in the TPT, with the PBL
+ * @rcu: frees the memory after lookups are over
+ * @umem: pinned user memory or NULL
+ * @dmabuf: mapped DMA buffer or none
+ * @next: fast-register: PBL for the next WR, exchanged with that of @tpte then
+ * @mapped: @next was set since; else the next WR registers the same memory again
+ * @fbo: where in the first block the memory that was mapped last starts
+ */
+struct srnic_mr {
+	struct ib_mr ibmr;
+	struct srnic_tpte tpte;
+	struct rcu_head rcu;
+	struct ib_umem *umem;
+	struct srnic_dmabuf dmabuf;
+	struct srnic_pbl *next;
+	bool mapped;
+	u64 fbo;
+};
+
+static inline struct srnic_mr *to_srnic_mr(struct ib_mr *ibmr)
+{
+	return container_of(ibmr, struct srnic_mr, ibmr);
+}
+
+struct ib_mr *srnic_mr_reg_user(struct ib_pd *pd, u64 start, u64 length,
+				u64 iova, int access);
+struct ib_mr *srnic_mr_reg_dmabuf(struct ib_pd *pd, int fd, u64 offset, u64 length,
+				  u64 iova, int access);
+int srnic_mr_rereg(struct ib_mr *ibmr, int flags, u64 start, u64 length,
+		   u64 iova, int access, struct ib_pd *pd);
+struct ib_mr *srnic_mr_get_dma(struct ib_pd *pd, int access);
+struct ib_mr *srnic_mr_alloc(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg);
+int srnic_mr_map_sg(struct ib_mr *ibmr, struct scatterlist *sg, int n,
+		    unsigned int *offset);
+enum srnic_wc_status srnic_mr_fast_register(struct srnic_qp *qp,
+					    const struct srnic_sqe *sqe);
+int srnic_mr_dereg(struct ib_mr *ibmr);
+
+#endif

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Memory windows (RDMAC verbs 7.10). A window shares the PBL of its region, and
+ * keeps the region by being counted there: with a window bound a region is
+ * neither invalidated nor registered anew nor deregistered.
+ *
+ * Those of the RDMAC verbs are what verbs call type 2B: of a PD while Invalid,
+ * of one QP while Valid, and to be invalidated before they are bound again.
+ * Type 1 stays with its PD, and a bind may take the place of the one before.
+ */
+
+#include <linux/slab.h>
+#include "memory/mw.h"
+#include "queue/state.h"
+#include "srnic.h"
+
+/* What a bind may ask for; anything else is a right that no window gives */
+#define WINDOW_ACCESS (IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE | \
+		       IB_ACCESS_REMOTE_ATOMIC | IB_ZERO_BASED)
+
+/* What a bind asks for, from the SQE */
+struct bind {
+	u32 stag;	/* of the window, with its new key */
+	u32 region;	/* STag */
+	u64 to;		/* of the first octet, in the region */
+	u64 length;
+	int access;
+};
+
+static struct srnic_window *to_window(struct srnic_tpte *tpte)
+{
+	return container_of(tpte, struct srnic_window, tpte);
+}
+
+/* Remote rights only: a window can be no local buffer (MW-12) but a Read's sink (MW-13) */
+static u8 window_rights(int access)
+{
+	return (access & IB_ACCESS_REMOTE_READ ? SRNIC_REMOTE_READ : 0) |
+	       (access & IB_ACCESS_REMOTE_WRITE ? SRNIC_REMOTE_WRITE | SRNIC_READ_SINK : 0) |
+	       (access & IB_ACCESS_REMOTE_ATOMIC ? SRNIC_REMOTE_ATOMIC : 0);
+}
+
+/* What the region must have locally for the window's rights (MW-06, Figure 20) */
+static u8 rights_of_region(int access)
+{
+	u8 need = access & IB_ACCESS_REMOTE_READ ? SRNIC_LOCAL_READ : 0;
+
+	if (access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC))
+		need |= SRNIC_LOCAL_WRITE;
+	return need;
+}
+
+/**
+ * srnic_mw_alloc - allocate a window (MW-01)
+ * @ibmw: zeroed but for device, PD and type, which is one of verbs' two
+ *
+ * Invalid until it is bound. May sleep.
+ *
+ * Return: 0 and @ibmw->rkey is the STag; -ENOMEM.
+ */
+int srnic_mw_alloc(struct ib_mw *ibmw)
+{
+	struct srnic_device *dev = to_srnic_dev(ibmw->device);
+	struct srnic_window *window = kzalloc(sizeof(*window), GFP_KERNEL_ACCOUNT);
+	int err = -ENOMEM;
+
+	if (!window)
+		return -ENOMEM;
+	srnic_tpte_init(&window->tpte, ibmw->pd, ibmw->type == IB_MW_TYPE_1 ?
+			SRNIC_STAG_PD_WINDOW : SRNIC_STAG_WINDOW);
+	if (atomic_inc_return(&dev->num_mw) <= SRNIC_MAX_MW)
+		err = srnic_tpt_insert(&window->tpte);
+	if (err) {
+		atomic_dec(&dev->num_mw);
+		kfree(window);
+		return err;
+	}
+	to_srnic_mw(ibmw)->window = window;
+	ibmw->rkey = window->tpte.stag;
+	return 0;
+}
+
+/**
+ * srnic_mw_dealloc - end a window, in any state (MR-37, MW-16)
+ * @ibmw: its PD's, bound or not
+ *
+ * Never refused: the clean-up of a process counts on it to be able to free
+ * regions and QPs that are busy with windows. Waits for accesses in progress;
+ * each is one copy long. May sleep.
+ */
+void srnic_mw_dealloc(struct ib_mw *ibmw)
+{
+	struct srnic_window *window = to_srnic_mw(ibmw)->window;
+	int err = srnic_tpt_remove(&window->tpte);
+
+	WARN_ON_ONCE(err);	/* nothing is ever bound to a window, so it is not busy */
+	srnic_mw_unbind(&window->tpte);
+	atomic_dec(&window->tpte.dev->num_mw);
+	kfree_rcu(window, rcu);
+}
+
+static void qp_uncount(struct srnic_qp *qp)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	qp->windows--;
+	spin_unlock_irqrestore(&qp->lock, flags);
+}
+
+/* Return: false if the QP is being destroyed: it must not get one more (QP-28) */
+static bool qp_count(struct srnic_qp *qp)
+{
+	unsigned long flags;
+	bool alive;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	alive = !test_bit(SRNIC_QPF_DESTROY, &qp->flags);
+	qp->windows += alive;
+	spin_unlock_irqrestore(&qp->lock, flags);
+	return alive;
+}
+
+/**
+ * srnic_mw_unbind - part a window from its region and QP (MW-15)
+ * @tpte: of a window; after srnic_tpt_quiesce(), the caller keeps it
+ *
+ * The region may be gone when this returns. Nothing is done if somebody else was
+ * first: then the window may be bound again, and Valid, or made Invalid by one
+ * who waits for its users and comes here afterwards. Process context.
+ */
+void srnic_mw_unbind(struct srnic_tpte *tpte)
+{
+	struct srnic_window *window = to_window(tpte);
+	struct srnic_tpte *region;
+	struct srnic_qp *qp;
+
+	spin_lock_bh(&tpte->lock);
+	if (tpte->valid || tpte->users) {
+		spin_unlock_bh(&tpte->lock);
+		return;
+	}
+	region = window->region;
+	qp = window->qp;
+	window->region = NULL;
+	window->qp = NULL;
+	tpte->pbl = NULL;
+	tpte->qpn = 0;
+	if (region) {
+		spin_lock_nested(&region->lock, SINGLE_DEPTH_NESTING);
+		region->windows--;
+		spin_unlock(&region->lock);
+	}
+	if (qp)
+		qp_uncount(qp);
+	spin_unlock_bh(&tpte->lock);
+}
+
+/* The window's lock is held. First part of MW-04, in the order of 7.10.6.1. */
+static enum srnic_wc_status check_window(const struct srnic_window *window,
+					 const struct srnic_qp *qp)
+{
+	const struct srnic_tpte *tpte = &window->tpte;
+
+	/* its last invalidation counts only when it has ended (MW-09) */
+	if (tpte->type == SRNIC_STAG_WINDOW && (tpte->valid || window->region))
+		return SRNIC_WC_STAG_NOT_INVALID;
+	if (!(READ_ONCE(qp->enables) & SRNIC_QP_BIND_ENABLED))
+		return SRNIC_WC_ACCESS;
+	if (tpte->pd != qp->ibqp.pd)
+		return SRNIC_WC_INVALID_PD;
+	return SRNIC_WC_SUCCESS;
+}
+
+/* The region's lock is held. Second part of MW-04 to MW-07. */
+static enum srnic_wc_status check_region(const struct srnic_tpte *tpte,
+					 const struct srnic_qp *qp, const struct bind *bind)
+{
+	u8 need = rights_of_region(bind->access);
+	u64 last;
+
+	if (!tpte->valid || tpte->stag != bind->region)
+		return SRNIC_WC_INVALID_REGION;
+	if (tpte->pd != qp->ibqp.pd)
+		return SRNIC_WC_INVALID_PD;
+	if (!(tpte->rights & SRNIC_BINDABLE))
+		return SRNIC_WC_ACCESS;	/* MR-40 */
+	/* the region's remote rights do not matter; one of the window's is a must (MW-06) */
+	if (bind->access & ~WINDOW_ACCESS || !window_rights(bind->access) ||
+	    (tpte->rights & need) != need)
+		return SRNIC_WC_ACCESS;
+	if (tpte->rights & SRNIC_ZERO_BASED)
+		return SRNIC_WC_INVALID_REGION;	/* MW-05, Figure 19 */
+	if (bind->length && check_add_overflow(bind->to, bind->length - 1, &last))
+		return SRNIC_WC_WRAP;
+	if (bind->to < tpte->base || bind->length > tpte->length ||
+	    bind->to - tpte->base > tpte->length - bind->length)
+		return SRNIC_WC_BOUNDS;	/* MW-07 */
+	return SRNIC_WC_SUCCESS;
+}
+
+/*
+ * The window's lock is held, the region's within it. Both counts are taken
+ * before the window is Valid, so that it is never without them.
+ */
+static enum srnic_wc_status bind_to(struct srnic_window *window, struct srnic_tpte *region,
+				    struct srnic_qp *qp, const struct bind *bind)
+{
+	struct srnic_tpte *tpte = &window->tpte;
+
+	if (tpte->type == SRNIC_STAG_WINDOW) {
+		if (!qp_count(qp))
+			return SRNIC_WC_FLUSHED;
+		window->qp = qp;
+		tpte->qpn = qp->ibqp.qp_num;	/* MW-08 */
+	}
+	region->windows++;
+	window->region = region;
+	tpte->stag = bind->stag;
+	tpte->rights = window_rights(bind->access);
+	tpte->base = bind->access & IB_ZERO_BASED ? 0 : bind->to;
+	tpte->length = bind->length;
+	tpte->pbl = region->pbl;
+	tpte->off = bind->to - region->base + region->off;
+	tpte->valid = true;
+	return SRNIC_WC_SUCCESS;
+}
+
+/* The window is kept. Return: -EAGAIN if what it is bound to has to go first. */
+static int try_bind(struct srnic_window *window, struct srnic_qp *qp,
+		    const struct bind *bind, enum srnic_wc_status *status)
+{
+	struct srnic_tpte *tpte = &window->tpte;
+	bool pd_window = tpte->type == SRNIC_STAG_PD_WINDOW;
+	struct srnic_tpte *region = NULL;
+	int err = 0;
+
+	rcu_read_lock();
+	spin_lock_bh(&tpte->lock);
+	*status = check_window(window, qp);
+	/* verbs: type 1 is unbound by a length of zero */
+	if (!*status && (bind->length || !pd_window)) {
+		region = srnic_tpt_find(qp->dev, bind->region);
+		if (!region || srnic_tpte_is_window(region))
+			*status = SRNIC_WC_INVALID_REGION;
+	}
+	if (!*status && region) {
+		spin_lock_nested(&region->lock, SINGLE_DEPTH_NESTING);
+		*status = check_region(region, qp, bind);
+		if (!*status && !window->region)
+			*status = bind_to(window, region, qp, bind);
+		else if (!*status)
+			err = -EAGAIN;
+		spin_unlock(&region->lock);
+	} else if (!*status) {
+		if (window->region)
+			err = -EAGAIN;
+		else
+			tpte->stag = bind->stag;
+	}
+	if (err)
+		tpte->valid = false;
+	spin_unlock_bh(&tpte->lock);
+	rcu_read_unlock();
+	return err;
+}
+
+/**
+ * srnic_mw_bind - process a bind WR (MW-02 to MW-10)
+ * @qp: whose tx kthread this is
+ * @sqe: stag is the window's, with its new key; rkey the region's; arg[] are
+ *	 TO of the first octet in the region, octets, IB_ACCESS_*
+ *
+ * A window of type 1 that is bound is bound anew, after accesses through the
+ * old binding have ended. May sleep for as long as a copy takes.
+ *
+ * Return: SRNIC_WC_SUCCESS and the window is Valid, or what is wrong and
+ * nothing has changed; but if the region went while the old binding did, that
+ * is gone.
+ */
+enum srnic_wc_status srnic_mw_bind(struct srnic_qp *qp, const struct srnic_sqe *sqe)
+{
+	const struct bind bind = {
+		.stag = sqe->stag,
+		.region = sqe->rkey,
+		.to = sqe->arg[0],
+		.length = sqe->arg[1],
+		.access = sqe->arg[2] > INT_MAX ? -1 : (int)sqe->arg[2],
+	};
+	enum srnic_wc_status status = SRNIC_WC_INVALID_WINDOW;
+	struct srnic_tpte *tpte;
+
+	rcu_read_lock();
+	tpte = srnic_tpt_find(qp->dev, bind.stag);
+	if (!tpte || !srnic_tpte_is_window(tpte) || !srnic_tpt_hold(tpte)) {
+		rcu_read_unlock();
+		return status;
+	}
+	rcu_read_unlock();
+
+	while (try_bind(to_window(tpte), qp, &bind, &status)) {
+		srnic_tpt_quiesce(tpte);
+		srnic_mw_unbind(tpte);
+	}
+	srnic_tpt_release(tpte);
+	if (!status)
+		srnic_count(qp->dev, SRNIC_CNT_MW_BIND);
+	return status;
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * TPT: the translation and protection table. One table for all STags of a
+ * device, whatever they stand for: regions (mr.c) and windows.
+ */
+#ifndef SRNIC_TPT_H
+#define SRNIC_TPT_H
+
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+#include <linux/xarray.h>
+#include <rdma/ib_verbs.h>
+#include "queue/event.h"
+
+struct dma_buf;
+struct srnic_device;
+struct srnic_qp;
+
+#define SRNIC_STAG_KEY_BITS	8
+#define SRNIC_STAG_INDEX(stag)	((stag) >> SRNIC_STAG_KEY_BITS)
+#define SRNIC_MAX_STAG_INDEX	((1U << 24) - 1)
+
+/* What an access needs; bits of struct srnic_tpte.rights */
+#define SRNIC_LOCAL_READ	1
+#define SRNIC_LOCAL_WRITE	2
+#define SRNIC_REMOTE_READ	4
+#define SRNIC_REMOTE_WRITE	8
+#define SRNIC_REMOTE_ATOMIC	16
+#define SRNIC_READ_SINK		32	/* data of our own Reads may be placed */
+/* What a window has to know of its region; no right of an access */
+#define SRNIC_BINDABLE		64	/* windows may be bound to it (MR-40) */
+#define SRNIC_ZERO_BASED	128	/* its TOs start with 0 because it was asked for */
+#define SRNIC_REMOTE_RIGHTS	(SRNIC_REMOTE_READ | SRNIC_REMOTE_WRITE | SRNIC_REMOTE_ATOMIC)
+
+enum srnic_stag_type {
+	SRNIC_STAG_USER,	/* region of pinned user memory */
+	SRNIC_STAG_DMA,		/* region of all kernel memory, TO is the kernel address */
+	SRNIC_STAG_FAST_REG,	/* region whose memory a fast-register WR sets */
+	SRNIC_STAG_WINDOW,	/* window on a region, of one QP while Valid (verbs: type 2B) */
+	SRNIC_STAG_PD_WINDOW,	/* window on a region, of all of its PD (verbs: type 1) */
+};
+
+/* What is wrong with an access, in the order in which it is checked */
+enum srnic_tpt_err {
+	SRNIC_TPT_OK,
+	SRNIC_TPT_STAG,		/* unknown, wrong key, Invalid state */
+	SRNIC_TPT_PD,		/* other PD, or bound to another QP */
+	SRNIC_TPT_ACCESS,	/* right missing */
+	SRNIC_TPT_WRAP,		/* TO + length wraps 2^64 */
+	SRNIC_TPT_BOUNDS,	/* outside of the region */
+	SRNIC_TPT_SLEEPS,	/* nothing: the memory is not to be had in this context */
+};
+
+/* What is wrong with an invalidation (MR-32, MR-33) */
+enum srnic_inv_err {
+	SRNIC_INV_OK,
+	SRNIC_INV_STAG,		/* unknown, or Valid with another key */
+	SRNIC_INV_PD,		/* other PD, or bound to another QP */
+	SRNIC_INV_ACCESS,	/* cannot be invalidated at all, or not by a peer */
+	SRNIC_INV_BOUND,	/* windows are bound to the region */
+	SRNIC_INV_COUNT,
+	SRNIC_INV_BUSY = SRNIC_INV_COUNT,	/* nothing: there are users to wait for */
+};
+
+/**
+ * struct srnic_pbl - physical buffer list: equal blocks of memory
+ * @shift: log2 of the block size in bytes
+ * @count: entries in use
+ * @max: entries there is room for
+ * @dmabuf: whose memory it is, if it is a DMA buffer's: told of each access
+ * @addr: kernel address of each block
+ */
+struct srnic_pbl {
+	u32 shift;
+	u32 count;
+	u32 max;
+	struct dma_buf *dmabuf;
+	u64 addr[];
+};
+
+/**
+ * struct srnic_tpte - entry of the TPT, part of what it stands for
+ * @dev: its device
+ * @type: fixed at creation
+ * @lock: what follows; innermost, taken in softirq, too
+ * @stag: full STag
+ * @valid: Valid state; in Invalid state no access is possible. Set only without users
+ * @rights: SRNIC_LOCAL_READ ...; of a region also SRNIC_BINDABLE, SRNIC_ZERO_BASED
+ * @pd: protection domain
+ * @qpn: the one QP that may use it, 0 if all of the PD may
+ * @base: TO of the first octet
+ * @length: octets
+ * @pbl: the memory; NULL for all of the kernel's. Replaced only when not
+ *	 valid and without users
+ * @off: where the first octet is, counted from the start of @pbl
+ * @users: accesses in progress
+ * @holds: who waits for @users to be 0 and needs the entry afterwards
+ * @idle: those who wait for @users or @holds to be 0
+ * @windows: of a region: windows bound to it
+ */
+struct srnic_tpte {
+	struct srnic_device *dev;
+	enum srnic_stag_type type;
+
+	spinlock_t lock;	/* see above */
+	u32 stag;
+	bool valid;
+	u8 rights;
+	struct ib_pd *pd;
+	u32 qpn;
+	u64 base;
+	u64 length;
+	struct srnic_pbl *pbl;
+	u64 off;
+	unsigned int users;
+	unsigned int holds;
+	wait_queue_head_t idle;
+	unsigned int windows;
+};
+
+/**
+ * struct srnic_access - an access to check
+ * @stag: all 32 bits
+ * @to: tagged offset of the first octet
+ * @length: octets; not zero (a zero-length access needs no check, MR-19)
+ * @need: rights, SRNIC_LOCAL_READ ...
+ * @pd: PD of the QP (or SRQ)
+ * @qpn: QP the access is made on
+ * @privileged: STag 0, all kernel memory, is allowed (MM-08, MM-09)
+ * @nowait: the caller may not sleep
+ */
+struct srnic_access {
+	u32 stag;
+	u64 to;
+	u64 length;
+	u8 need;
+	struct ib_pd *pd;
+	u32 qpn;
+	bool privileged;
+	bool nowait;
+};
+
+/* Rights of accesses that write */
+#define SRNIC_WRITE_RIGHTS \
+	(SRNIC_LOCAL_WRITE | SRNIC_REMOTE_WRITE | SRNIC_REMOTE_ATOMIC | SRNIC_READ_SINK)
+
+/**
+ * struct srnic_span - memory of an access that passed its check
+ * @tpte: kept until srnic_tpt_put(); NULL for STag 0
+ * @pbl: as in the entry
+ * @off: where the access's first octet is in @pbl, or its kernel address
+ * @write: the access may write
+ */
+struct srnic_span {
+	struct srnic_tpte *tpte;
+	const struct srnic_pbl *pbl;
+	u64 off;
+	bool write;
+};
+
+static inline bool srnic_tpte_is_window(const struct srnic_tpte *tpte)
+{
+	return tpte->type == SRNIC_STAG_WINDOW || tpte->type == SRNIC_STAG_PD_WINDOW;
+}
+
+enum srnic_tpt_err srnic_tpt_check(const struct srnic_tpte *tpte,
+				   const struct srnic_access *acc);
+enum srnic_tpt_err srnic_tpt_get(struct srnic_device *dev,
+				 const struct srnic_access *acc,
+				 struct srnic_span *span);
+void srnic_tpt_put(struct srnic_span *span);
+void *srnic_span_addr(const struct srnic_span *span, u64 at, u32 *len);
+void srnic_span_read(const struct srnic_span *span, u64 at, void *dst, u32 len);
+void srnic_span_write(const struct srnic_span *span, u64 at, const void *src, u32 len);
+enum srnic_wc_status srnic_tpt_wc_status(enum srnic_tpt_err err);
+enum rdmap_err srnic_tpt_tagged_err(enum srnic_tpt_err err);
+enum rdmap_err srnic_tpt_read_err(enum srnic_tpt_err err);
+enum rdmap_err srnic_tpt_atomic_err(enum srnic_tpt_err err);
+
+void srnic_tpte_init(struct srnic_tpte *tpte, struct ib_pd *pd, enum srnic_stag_type type);
+int srnic_tpt_insert(struct srnic_tpte *tpte);
+int srnic_tpt_insert_drawn(struct srnic_tpte *tpte, u32 (*draw)(void));
+int srnic_tpt_remove(struct srnic_tpte *tpte);
+struct srnic_tpte *srnic_tpt_find(struct srnic_device *dev, u32 stag);
+void srnic_tpt_quiesce(struct srnic_tpte *tpte);
+int srnic_tpt_suspend(struct srnic_tpte *tpte);
+bool srnic_tpt_hold(struct srnic_tpte *tpte);
+void srnic_tpt_release(struct srnic_tpte *tpte);
+
+enum srnic_inv_err srnic_tpt_invalidate(struct srnic_qp *qp, u32 stag, bool remote);
+enum srnic_inv_err srnic_tpt_try_invalidate(struct srnic_qp *qp, u32 stag, bool remote);
+enum srnic_wc_status srnic_inv_wc_status(enum srnic_inv_err err);
+enum srnic_wc_status srnic_inv_recv_status(enum srnic_inv_err err);
+enum rdmap_err srnic_inv_remote_err(enum srnic_inv_err err);
+
+#endif

@@ -1,0 +1,603 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Queue pairs: life, Modify, and attaching a stream. */
+
+#include <linux/kthread.h>
+#include <linux/log2.h>
+#include <linux/slab.h>
+#include "engine/close.h"
+#include "engine/read.h"
+#include "engine/rx.h"
+#include "engine/stream.h"
+#include "engine/tx.h"
+#include "qp/qp.h"
+#include "queue/cq.h"
+#include "queue/srq.h"
+#include "queue/trace.h"
+#include "queue/wq.h"
+#include "srnic.h"
+
+static void qp_release(struct kref *ref)
+{
+	struct srnic_qp *qp = container_of(ref, struct srnic_qp, ref);
+
+	complete(&qp->freed);
+}
+
+/**
+ * srnic_qp_put - drop a reference; srnic_qp_destroy() waits for the last
+ * @qp: not to be touched afterwards
+ */
+void srnic_qp_put(struct srnic_qp *qp)
+{
+	kref_put(&qp->ref, qp_release);
+}
+
+/**
+ * srnic_qp_find - look a QP up
+ * @dev: its device
+ * @qpn: QP number
+ *
+ * Any context. Return: the QP with a reference taken, or NULL.
+ */
+struct srnic_qp *srnic_qp_find(struct srnic_device *dev, u32 qpn)
+{
+	struct srnic_qp *qp;
+	unsigned long flags;
+
+	xa_lock_irqsave(&dev->qps, flags);
+	qp = xa_load(&dev->qps, qpn);
+	if (qp && (test_bit(SRNIC_QPF_DESTROY, &qp->flags) ||
+		   !kref_get_unless_zero(&qp->ref)))
+		qp = NULL;
+	xa_unlock_irqrestore(&dev->qps, flags);
+	return qp;
+}
+
+/* Inline data that every QP takes, octets */
+#define MIN_INLINE	64U
+
+static u32 ring_stride(u32 header, u32 data)
+{
+	return roundup_pow_of_two(header + data);
+}
+
+static int qp_check_cap(const struct ib_qp_cap *cap)
+{
+	if (cap->max_send_wr > SRNIC_MAX_QP_WR || cap->max_recv_wr > SRNIC_MAX_QP_WR ||
+	    cap->max_send_sge > SRNIC_MAX_SGE || cap->max_recv_sge > SRNIC_MAX_SGE ||
+	    cap->max_inline_data > SRNIC_MAX_INLINE)
+		return -EINVAL;
+	return 0;
+}
+
+/* With an SRQ the RQ is none of the QP's: ignored, and none is returned (QP-12) */
+static void qp_use_srq(struct srnic_qp *qp, struct ib_qp_init_attr *init)
+{
+	if (!init->srq)
+		return;
+	qp->srq = to_srnic_srq(init->srq);
+	init->cap.max_recv_wr = 0;
+	init->cap.max_recv_sge = 0;
+}
+
+static int qp_alloc_rq(struct srnic_qp *qp, struct ib_qp_cap *cap, struct ib_ucontext *uctx)
+{
+	u32 entries = roundup_pow_of_two(max(cap->max_recv_wr, 1U));
+	u32 stride = ring_stride(sizeof(struct srnic_rqe),
+				 cap->max_recv_sge * sizeof(struct srnic_sge));
+
+	if (qp->srq) {
+		qp->max_recv_sge = qp->srq->max_sge;
+		return 0;
+	}
+	qp->max_recv_sge = cap->max_recv_sge;
+	cap->max_recv_wr = entries;
+	return srnic_ring_alloc(&qp->rq, entries, stride, uctx);
+}
+
+static int qp_alloc_queues(struct srnic_qp *qp, struct ib_qp_cap *cap,
+			   struct ib_ucontext *uctx)
+{
+	u32 sq_entries = roundup_pow_of_two(max(cap->max_send_wr, 1U));
+	u32 sqe = ring_stride(sizeof(struct srnic_sqe),
+			      max3((u32)(cap->max_send_sge * sizeof(struct srnic_sge)),
+				   cap->max_inline_data, MIN_INLINE));
+	int err;
+
+	err = srnic_ring_alloc(&qp->sq, sq_entries, sqe, uctx);
+	if (err)
+		return err;
+	err = qp_alloc_rq(qp, cap, uctx);
+	if (err)
+		goto free_sq;
+	qp->swr = kvcalloc(sq_entries, sizeof(*qp->swr), SRNIC_GFP_USER);
+	if (!qp->swr) {
+		err = -ENOMEM;
+		goto free_rq;
+	}
+	/* until a stream is attached nobody looks at the SQ by itself */
+	qp->max_send_sge = cap->max_send_sge;
+	/* what there is room for can be used: many programs post inline without asking */
+	qp->max_inline = min_t(u32, sqe - sizeof(struct srnic_sqe), SRNIC_MAX_INLINE);
+	cap->max_inline_data = qp->max_inline;
+	cap->max_send_wr = sq_entries;
+	return 0;
+free_rq:
+	srnic_ring_free(&qp->rq);
+free_sq:
+	srnic_ring_free(&qp->sq);
+	return err;
+}
+
+static void qp_free_queues(struct srnic_qp *qp)
+{
+	kvfree(qp->swr);
+	srnic_ring_free(&qp->rq);
+	srnic_ring_free(&qp->sq);
+}
+
+/**
+ * srnic_qp_create - create a QP, in Idle (RDMAC verbs 6.1.1)
+ * @qp: zeroed but for the core's part
+ * @dev: its device
+ * @init: in: what is asked for; out: cap has what was allocated
+ * @uctx: the user, NULL for a kernel consumer
+ *
+ * May sleep. Return: 0, -EINVAL above a limit, -ENOMEM.
+ */
+int srnic_qp_create(struct srnic_qp *qp, struct srnic_device *dev,
+		    struct ib_qp_init_attr *init, struct ib_ucontext *uctx)
+{
+	static const struct xa_limit limit = XA_LIMIT(1, (1U << 24) - 1);
+	int err;
+
+	qp_use_srq(qp, init);
+	err = qp_check_cap(&init->cap);
+	if (err)
+		return err;
+	if (atomic_inc_return(&dev->num_qp) > SRNIC_MAX_QP) {
+		err = -ENOMEM;
+		goto uncount;
+	}
+	qp->dev = dev;
+	qp->kernel = !uctx;
+	qp->sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
+	qp->scq = to_srnic_cq(init->send_cq);
+	qp->rcq = to_srnic_cq(init->recv_cq);
+	kref_init(&qp->ref);
+	init_completion(&qp->freed);
+	init_completion(&qp->tx_exit);
+	spin_lock_init(&qp->lock);
+	spin_lock_init(&qp->sq_lock);
+	spin_lock_init(&qp->rq_lock);
+	/* nobody runs tx before there is a stream */
+	set_bit(SRNIC_QPF_TX_OWNED, &qp->flags);
+	init_waitqueue_head(&qp->tx_wait);
+	init_waitqueue_head(&qp->rx_wait);
+
+	err = qp_alloc_queues(qp, &init->cap, uctx);
+	if (err)
+		goto uncount;
+	err = xa_alloc_cyclic_irq(&dev->qps, &qp->ibqp.qp_num, qp, limit,
+				  &dev->next_qpn, GFP_KERNEL);
+	if (err < 0)
+		goto free_queues;
+	return 0;
+free_queues:
+	qp_free_queues(qp);
+uncount:
+	atomic_dec(&dev->num_qp);
+	return err;
+}
+
+/* Wait until the last tx kthread has left; its memory is free already */
+static void qp_join_tx(struct srnic_qp *qp)
+{
+	if (!qp->tx_started)
+		return;
+	wait_for_completion(&qp->tx_exit);
+	qp->tx_started = false;
+}
+
+/**
+ * srnic_qp_destroy - end a QP in any state (QP-27 to QP-31)
+ * @qp: no verb is running on it
+ *
+ * A stream that is closing is closed properly, and so is one in RTS if all send
+ * WRs are complete; else it is reset. When this returns there are no more
+ * completions, events or placements of this QP. May sleep, bounded by the close
+ * time-out.
+ *
+ * Return: 0; -EBUSY while windows are bound to it, in Error too (MW-17), and
+ * nothing has changed.
+ */
+int srnic_qp_destroy(struct srnic_qp *qp)
+{
+	struct srnic_device *dev = qp->dev;
+	unsigned long flags;
+
+	/* from here on no window is bound, see mw.c */
+	spin_lock_irqsave(&qp->lock, flags);
+	if (qp->windows) {
+		spin_unlock_irqrestore(&qp->lock, flags);
+		return -EBUSY;
+	}
+	set_bit(SRNIC_QPF_DESTROY, &qp->flags);
+	spin_unlock_irqrestore(&qp->lock, flags);
+	if (srnic_qp_state(qp) == SRNIC_QP_IDLE || srnic_qp_state(qp) == SRNIC_QP_RTS)
+		srnic_qp_give_up(qp);
+	srnic_qp_kick_tx(qp);
+
+	srnic_qp_put(qp);
+	/* the connection's maker and iw_cm let go when the stream is gone */
+	wait_for_completion(&qp->freed);
+	qp_join_tx(qp);
+	srnic_cq_purge(qp->scq, qp->ibqp.qp_num);
+	srnic_cq_purge(qp->rcq, qp->ibqp.qp_num);
+	/* last: who polls one of its completions finds it; the number is not reused before */
+	xa_erase_irq(&dev->qps, qp->ibqp.qp_num);
+	qp_free_queues(qp);
+	atomic_dec(&dev->num_qp);
+	return 0;
+}
+
+/* Error without a stream: ST-13 */
+static void qp_error_idle(struct srnic_qp *qp)
+{
+	unsigned long flags;
+
+	srnic_sq_flush(qp);
+	srnic_rq_flush(qp);
+	srnic_qp_last_wqe(qp);
+	spin_lock_irqsave(&qp->lock, flags);
+	qp->settling--;
+	spin_unlock_irqrestore(&qp->lock, flags);
+}
+
+/*
+ * Error: stop all, reset the LLP (ST-25). @by says who asks. @deliver: what the SQ
+ * has completed is delivered first, see close.c. What is under way towards a
+ * connection is given up too.
+ */
+static int qp_to_error(struct srnic_qp *qp, u8 by, bool deliver)
+{
+	const struct srnic_llp_ops *ops = NULL;
+	enum srnic_qp_state from;
+	unsigned long flags;
+	void *priv = NULL;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	from = qp->state;
+	if (!srnic_qp_transition_ok(from, SRNIC_QP_ERROR, by)) {
+		spin_unlock_irqrestore(&qp->lock, flags);
+		return -EINVAL;
+	}
+	/* also out of Closing: it must not end in Idle after this, nothing would flush there */
+	if (from != SRNIC_QP_ERROR) {
+		trace_srnic_qp_state(qp, from, SRNIC_QP_ERROR, "asked for");
+		WRITE_ONCE(qp->state, SRNIC_QP_ERROR);
+	}
+	if (from == SRNIC_QP_IDLE)
+		qp->settling++;
+	if (from == SRNIC_QP_IDLE && qp->llp_ops && !qp->llp_aborted) {
+		qp->llp_aborted = true;
+		ops = qp->llp_ops;
+		priv = qp->llp_priv;
+		ops->abort(priv);
+	}
+	if (from == SRNIC_QP_RTS && deliver)
+		set_bit(SRNIC_QPF_DELIVER, &qp->flags);
+	set_bit(SRNIC_QPF_ABORT, &qp->flags);
+	spin_unlock_irqrestore(&qp->lock, flags);
+
+	if (from == SRNIC_QP_IDLE)
+		qp_error_idle(qp);
+	srnic_qp_kick_tx(qp);
+	return 0;
+}
+
+/**
+ * srnic_qp_abort - to Error, whatever the state
+ * @qp: alive
+ *
+ * Any context. Returns at once; a stream is wound down by its kthread.
+ */
+void srnic_qp_abort(struct srnic_qp *qp)
+{
+	qp_to_error(qp, SRNIC_QP_BY_MODIFY | SRNIC_QP_BY_FORCE, false);
+}
+
+/**
+ * srnic_qp_give_up - to Error, because nobody wants the connection any more
+ * @qp: alive
+ *
+ * As srnic_qp_abort(), but out of RTS the stream is not reset if all send WRs are
+ * complete: their data is delivered, with FIN behind it. Programs take a completed
+ * Send for one that arrives, and destroy or exit. Any context. Returns at once.
+ */
+void srnic_qp_give_up(struct srnic_qp *qp)
+{
+	qp_to_error(qp, SRNIC_QP_BY_MODIFY | SRNIC_QP_BY_FORCE, true);
+}
+
+/* Error to Idle: fails while the old stream is not gone (ST-37) */
+static int qp_to_idle(struct srnic_qp *qp)
+{
+	bool restart = false;
+	unsigned long flags;
+	int err = 0;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	if (!srnic_qp_transition_ok(qp->state, SRNIC_QP_IDLE, SRNIC_QP_BY_MODIFY)) {
+		err = -EINVAL;
+	} else if (qp->state == SRNIC_QP_ERROR) {
+		if (test_bit(SRNIC_QPF_ATTACHED, &qp->flags) || qp->llp_ops || qp->settling)
+			err = -EBUSY;
+		else
+			restart = true;
+	}
+	qp->settling += restart;
+	spin_unlock_irqrestore(&qp->lock, flags);
+	if (!restart)
+		return err;
+
+	/* before the QP is seen in Idle, as in srnic_close(); nobody else changes it meanwhile */
+	srnic_wq_restart(qp);
+	spin_lock_irqsave(&qp->lock, flags);
+	qp->settling--;
+	trace_srnic_qp_state(qp, qp->state, SRNIC_QP_IDLE, "asked for");
+	WRITE_ONCE(qp->state, SRNIC_QP_IDLE);
+	qp->error = RDMAP_OK;
+	qp->term_valid = false;
+	spin_unlock_irqrestore(&qp->lock, flags);
+	return 0;
+}
+
+/**
+ * srnic_qp_modify - Modify QP, the state part (RDMAC verbs 6.2)
+ * @qp: alive
+ * @next: state asked for
+ *
+ * To Closing (ST-19): what is on the SQ and on the IRQ is still sent, within
+ * the close time-out, then FIN (RFC 5041 6.2.1 demands it, and users of
+ * rdma_disconnect() expect it; the RDMAC verbs would allow an error, ST-20).
+ *
+ * May be called in atomic context. Return: 0; -EINVAL for a transition that
+ * is not one, -EBUSY while the QP is still being flushed.
+ */
+int srnic_qp_modify(struct srnic_qp *qp, enum srnic_qp_state next)
+{
+	bool done;
+
+	switch (next) {
+	case SRNIC_QP_IDLE:
+		return qp_to_idle(qp);
+	case SRNIC_QP_ERROR:
+		return qp_to_error(qp, SRNIC_QP_BY_MODIFY | SRNIC_QP_BY_FORCE, false);
+	case SRNIC_QP_CLOSING:
+		done = srnic_qp_leave(qp, SRNIC_QP_CLOSING, SRNIC_EV_NONE);
+		return done ? 0 : -EINVAL;
+	case SRNIC_QP_TERMINATE:
+		if (srnic_qp_state(qp) != SRNIC_QP_RTS)
+			return -EINVAL;
+		done = srnic_qp_fail(qp, RDMAP_E_LOCAL_WR, NULL, 0, true);
+		return done ? 0 : -EINVAL;
+	default:
+		return srnic_qp_transition_ok(srnic_qp_state(qp), next,
+					      SRNIC_QP_BY_MODIFY) ? 0 : -EINVAL;
+	}
+}
+
+/**
+ * srnic_qp_claim - a connection for this QP is going to be made
+ * @qp: alive
+ * @ops: what the maker is to be told; @ops->abort is called under a spinlock
+ * @priv: their argument
+ *
+ * Return: 0; -EINVAL if the QP is not in Idle; -EBUSY if another connection
+ * is being made, or the last one is not quite gone.
+ */
+int srnic_qp_claim(struct srnic_qp *qp, const struct srnic_llp_ops *ops, void *priv)
+{
+	unsigned long flags;
+	int err = 0;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	if (qp->state != SRNIC_QP_IDLE || test_bit(SRNIC_QPF_DESTROY, &qp->flags)) {
+		err = -EINVAL;
+	} else if (qp->llp_ops || test_bit(SRNIC_QPF_ATTACHED, &qp->flags)) {
+		err = -EBUSY;
+	} else {
+		qp->llp_ops = ops;
+		qp->llp_priv = priv;
+		qp->llp_aborted = false;
+	}
+	spin_unlock_irqrestore(&qp->lock, flags);
+	return err;
+}
+
+/**
+ * srnic_qp_unclaim - the connection did not come to be
+ * @qp: alive
+ * @priv: as claimed; nothing is done if somebody else has the claim
+ *
+ * When this returns @ops->abort is not called any more.
+ */
+void srnic_qp_unclaim(struct srnic_qp *qp, void *priv)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	if (qp->llp_ops && qp->llp_priv == priv) {
+		qp->llp_ops = NULL;
+		qp->llp_priv = NULL;
+	}
+	spin_unlock_irqrestore(&qp->lock, flags);
+}
+
+/**
+ * srnic_qp_abort_silent - to Error, if the peer has not sent an FPDU yet
+ * @qp: alive
+ * @priv: as claimed; nothing is done if somebody else has the claim
+ *
+ * Return: true if it had not, and the stream is being given up.
+ */
+bool srnic_qp_abort_silent(struct srnic_qp *qp, void *priv)
+{
+	unsigned long flags;
+	bool silent;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	silent = qp->llp_ops && qp->llp_priv == priv && qp->state == SRNIC_QP_RTS &&
+		 !test_bit(SRNIC_QPF_TX_OPEN, &qp->flags);
+	spin_unlock_irqrestore(&qp->lock, flags);
+	if (silent)
+		srnic_qp_abort(qp);
+	return silent;
+}
+
+static void qp_data_ready(void *priv)
+{
+	srnic_rx_ready(priv);
+}
+
+static void qp_write_space(void *priv)
+{
+	struct srnic_qp *qp = priv;
+
+	set_bit(SRNIC_QPF_WRITE_SPACE, &qp->flags);
+	srnic_qp_kick_tx(qp);
+}
+
+static void qp_stream_changed(void *priv)
+{
+	/* the rx kthread looks at the stream's state; a blocked tx fails by itself */
+	srnic_qp_kick_rx(priv);
+	qp_write_space(priv);
+}
+
+static const struct srnic_stream_ops qp_stream_ops = {
+	.data_ready = qp_data_ready,
+	.write_space = qp_write_space,
+	.state_change = qp_stream_changed,
+};
+
+/* Memory and initial conditions of a stream (ST-08) */
+static int qp_prepare(struct srnic_qp *qp, const struct srnic_attach *attach)
+{
+	u32 irqs = roundup_pow_of_two(max_t(u32, attach->mpa.ird, 1));
+	u32 orqs = roundup_pow_of_two(max_t(u32, attach->mpa.ord, 1));
+
+	qp->mpa = attach->mpa;
+	qp->max_fpdu = attach->max_fpdu;
+	qp->initiator = attach->initiator;
+	qp->close_timeout = attach->close_timeout * HZ;
+	qp->error = RDMAP_OK;
+	qp->error_in_wc = false;
+	qp->term_valid = false;
+	qp->term_sent = false;
+	qp->close_event = SRNIC_EV_NONE;
+	qp->irq_mask = irqs - 1;
+	qp->irq_head = 0;
+	qp->irq_tail = 0;
+	qp->orq_mask = orqs - 1;
+	qp->orq_head = 0;
+	qp->orq_tail = 0;
+	qp->irq = kcalloc(irqs, sizeof(*qp->irq), GFP_KERNEL_ACCOUNT);
+	qp->orq = kcalloc(orqs, sizeof(*qp->orq), GFP_KERNEL_ACCOUNT);
+	qp->tx = srnic_tx_new(qp);
+	qp->rx = srnic_rx_new(qp);
+	return qp->irq && qp->orq && qp->tx && qp->rx ? 0 : -ENOMEM;
+}
+
+static struct task_struct *qp_kthread(struct srnic_qp *qp, int (*fn)(void *),
+				      const char *dir)
+{
+	return kthread_create(fn, qp, "srnic-%s/%u", dir, qp->ibqp.qp_num);
+}
+
+/* The last moment at which attaching can fail */
+static int qp_enter_rts(struct srnic_qp *qp, const struct srnic_attach *attach)
+{
+	unsigned long flags;
+	int err = 0;
+
+	if (attach->last_msg) {
+		err = srnic_stream_send_all(attach->stream, attach->last_msg,
+					    attach->last_len, attach->timeout_ms);
+		if (err)
+			return err;
+	}
+	spin_lock_irqsave(&qp->lock, flags);
+	if (!srnic_qp_transition_ok(qp->state, SRNIC_QP_RTS, SRNIC_QP_BY_ATTACH) ||
+	    test_bit(SRNIC_QPF_DESTROY, &qp->flags)) {
+		err = -ECONNABORTED;
+	} else {
+		trace_srnic_qp_state(qp, qp->state, SRNIC_QP_RTS, "connected");
+		WRITE_ONCE(qp->state, SRNIC_QP_RTS);
+		qp->ird = attach->mpa.ird;
+		qp->ord = attach->mpa.ord;
+	}
+	spin_unlock_irqrestore(&qp->lock, flags);
+	return err;
+}
+
+/**
+ * srnic_qp_attach - give a QP its stream: Idle to RTS (ST-07 to ST-12)
+ * @qp: claimed by the caller, in Idle
+ * @attach: the stream and its settings
+ *
+ * Sends the last streaming-mode message, then switches to FPDUs in both
+ * directions. What arrived before is in the socket and is taken up (ST-11).
+ * May sleep for attach->timeout_ms.
+ *
+ * Return: 0: the QP owns the stream, and closed() ends the claim. Else an
+ * errno: nothing has changed but that the last message may be on its way.
+ */
+int srnic_qp_attach(struct srnic_qp *qp, const struct srnic_attach *attach)
+{
+	struct task_struct *tx, *rx;
+	unsigned int bit;
+	int err;
+
+	qp_join_tx(qp);
+	for (bit = 0; bit < SRNIC_QPF_STREAM_BITS; bit++)
+		clear_bit(bit, &qp->flags);
+	err = qp_prepare(qp, attach);
+	if (err)
+		goto release;
+	tx = qp_kthread(qp, srnic_tx_thread, "tx");
+	if (IS_ERR(tx)) {
+		err = PTR_ERR(tx);
+		goto release;
+	}
+	rx = qp_kthread(qp, srnic_rx_thread, "rx");
+	if (IS_ERR(rx)) {
+		err = PTR_ERR(rx);
+		goto stop_tx;
+	}
+	set_bit(SRNIC_QPF_ATTACHED, &qp->flags);
+	err = qp_enter_rts(qp, attach);
+	if (err)
+		goto stop_rx;
+
+	qp->stream = attach->stream;
+	qp->rx_task = rx;
+	reinit_completion(&qp->tx_exit);
+	qp->tx_started = true;
+	if (attach->initiator)
+		set_bit(SRNIC_QPF_TX_OPEN, &qp->flags);
+	set_bit(SRNIC_QPF_DATA, &qp->flags);
+	srnic_stream_hook(qp->stream, &qp_stream_ops, qp);
+	wake_up_process(rx);
+	wake_up_process(tx);
+	return 0;
+stop_rx:
+	clear_bit(SRNIC_QPF_ATTACHED, &qp->flags);
+	kthread_stop(rx);
+stop_tx:
+	kthread_stop(tx);
+release:
+	srnic_engine_free(qp);
+	return err;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * The life of a QP, and of the stream that is attached to it.
+ *
+ * A QP gets its stream by srnic_qp_attach(), which knows nothing of who calls
+ * it. From then on two kthreads own the two directions (tx.c, rx.c). The tx
+ * kthread also winds the stream down when the QP leaves RTS: it sends the
+ * Terminate, stops the rx kthread, leaves the stream to itself (linger.c),
+ * flushes the queues and raises the events. Only in Closing does it wait for
+ * the peer, within a bound.
+ */
+#ifndef SRNIC_QP_H
+#define SRNIC_QP_H
+
+#include <rdma/ib_verbs.h>
+#include "queue/state.h"
+#include "wire/mpa.h"
+
+struct srnic_device;
+struct srnic_stream;
+
+/**
+ * struct srnic_attach - a connected stream for a QP
+ * @stream: owned by the QP if srnic_qp_attach() succeeds, by the caller else
+ * @initiator: this end sends the first FPDU; if not, this end sends none
+ *	       before it has received a valid one (M-STA-4)
+ * @mpa: negotiated settings
+ * @max_fpdu: octets of the largest FPDU to send; 0: what fits a TCP segment
+ * @last_msg: last message in streaming mode, sent before the switch to FPDUs
+ *	      (an MPA Reply); NULL if none
+ * @last_len: its octets
+ * @timeout_ms: bound for sending it
+ * @close_timeout: seconds that the peer has to close its side, see srnic_policy
+ */
+struct srnic_attach {
+	struct srnic_stream *stream;
+	bool initiator;
+	struct mpa_result mpa;
+	u32 max_fpdu;
+	void *last_msg;
+	u32 last_len;
+	unsigned int timeout_ms;
+	unsigned int close_timeout;
+};
+
+/* life */
+int srnic_qp_create(struct srnic_qp *qp, struct srnic_device *dev,
+		    struct ib_qp_init_attr *init, struct ib_ucontext *uctx);
+int srnic_qp_destroy(struct srnic_qp *qp);
+struct srnic_qp *srnic_qp_find(struct srnic_device *dev, u32 qpn);
+void srnic_qp_put(struct srnic_qp *qp);
+
+/* state */
+int srnic_qp_modify(struct srnic_qp *qp, enum srnic_qp_state next);
+void srnic_qp_abort(struct srnic_qp *qp);
+void srnic_qp_give_up(struct srnic_qp *qp);
+
+/* stream */
+int srnic_qp_claim(struct srnic_qp *qp, const struct srnic_llp_ops *ops, void *priv);
+void srnic_qp_unclaim(struct srnic_qp *qp, void *priv);
+bool srnic_qp_abort_silent(struct srnic_qp *qp, void *priv);
+int srnic_qp_attach(struct srnic_qp *qp, const struct srnic_attach *attach);
+
+#endif

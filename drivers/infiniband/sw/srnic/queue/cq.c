@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Completion queues (RDMAC verbs 5.3, 8.2.4, 8.2.5). */
+
+#include <linux/ktime.h>
+#include <linux/log2.h>
+#include "queue/cq.h"
+#include "queue/wq.h"
+#include "srnic.h"
+
+/* Kernel CQs only: the CQE's QP was destroyed, skip it (QP-30) */
+#define SRNIC_CQE_PURGED	BIT(31)
+
+/**
+ * srnic_cq_arm_fires - does what was added fire what was armed? (CN-07 to CN-10)
+ * @arm: SRNIC_ARM_* that were requested
+ * @seen: SRNIC_ARM_* that the added CQEs satisfy
+ */
+bool srnic_cq_arm_fires(u32 arm, u32 seen)
+{
+	return arm & seen;
+}
+
+/* A user's ring is as it may be: room for one more, no rubbish in the words we look at */
+static bool cq_takes_more(const struct srnic_cq *cq)
+{
+	int filled = srnic_ring_filled(&cq->ring, cq->producer, srnic_cq_consumer(cq));
+
+	return filled >= 0 && filled < cq->ring.entries &&
+	       !(READ_ONCE(cq->ring.hdr->flags) & ~SRNIC_ARM_BITS);
+}
+
+/* Tries to change the arm word, which a user may be changing all the time */
+#define ARM_TRIES	16
+
+/*
+ * cq->lock is held: the word moves with the ring. Take the arm if it fires: at
+ * most one notification an arm (CN-05).
+ */
+static bool cq_take_arm(struct srnic_cq *cq, u32 seen)
+{
+	u32 *arm = &cq->ring.hdr->flags;
+	u32 old = READ_ONCE(*arm);
+	int i;
+
+	for (i = 0; i < ARM_TRIES && srnic_cq_arm_fires(old, seen); i++) {
+		u32 was = cmpxchg(arm, old, 0);
+
+		if (was == old)
+			return true;
+		old = was;
+	}
+	return i == ARM_TRIES;
+}
+
+/**
+ * srnic_cq_add - add a completion
+ * @cq: the CQ
+ * @cqe: all set but for the status; status, vendor_err and times are set here
+ * @status: its status
+ * @seen: SRNIC_ARM_* it satisfies are added if that fires what is armed; pass
+ *	  to srnic_cq_notify() later
+ *
+ * A receive of a solicited message and any error satisfy a solicited arm
+ * (CN-08, CN-09). An arm that comes later is for later completions (CN-06).
+ * Any context; takes cq->lock. The caller notifies after it has dropped its
+ * own locks, since a consumer may post from its handler.
+ *
+ * Return: 0, or -ENOSPC if the CQ is full, if its user has spoilt its indices or
+ * its arm word, or if that was so before: the caller's QP cannot go on (SEC-10,
+ * AE-18).
+ */
+int srnic_cq_add(struct srnic_cq *cq, struct srnic_cqe *cqe,
+		 enum srnic_wc_status status, u32 *seen)
+{
+	u32 satisfies = SRNIC_ARM_NEXT;
+	unsigned long flags;
+
+	if (status != SRNIC_WC_SUCCESS || cqe->flags & SRNIC_CQE_SOLICITED)
+		satisfies |= SRNIC_ARM_SOLICITED;
+	cqe->status = srnic_wc_verbs_status(status);
+	cqe->vendor_err = status;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	if (cq->overflowed || !cq_takes_more(cq)) {
+		if (!cq->overflowed)
+			cq->overflow_event = true;
+		cq->overflowed = true;
+		spin_unlock_irqrestore(&cq->lock, flags);
+		return -ENOSPC;
+	}
+	/* times of one CQ grow, so they are taken in the order of its CQEs */
+	cqe->timestamp = cq->times ? ktime_get_ns() : 0;
+	cqe->wallclock = cq->times ? ktime_get_real_ns() : 0;
+	memcpy(srnic_ring_slot(&cq->ring, cq->producer), cqe, sizeof(*cqe));
+	cq->producer++;
+	/* the CQE before the index that tells of it */
+	smp_store_release(&cq->ring.hdr->producer, cq->producer);
+	/* CQE before the look at the arm word, as arm before the user's poll (CN-11) */
+	smp_mb();
+	if (cq_take_arm(cq, satisfies))
+		*seen |= satisfies;
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return 0;
+}
+
+/**
+ * srnic_cq_notify - after CQEs were added: notify if due; report an overflow
+ * @cq: the CQ
+ * @seen: as srnic_cq_add() left it
+ *
+ * Any context; calls the consumer's handlers, so no lock of the QP may be held.
+ */
+void srnic_cq_notify(struct srnic_cq *cq, u32 seen)
+{
+	struct ib_cq *ibcq = &cq->ibcq;
+
+	if (seen && ibcq->comp_handler)
+		ibcq->comp_handler(ibcq, ibcq->cq_context);
+
+	if (READ_ONCE(cq->overflow_event)) {
+		struct ib_event event = {
+			.device = ibcq->device,
+			.event = IB_EVENT_CQ_ERR,
+			.element.cq = ibcq,
+		};
+		unsigned long flags;
+		bool raise;
+
+		spin_lock_irqsave(&cq->lock, flags);
+		raise = cq->overflow_event;
+		cq->overflow_event = false;
+		spin_unlock_irqrestore(&cq->lock, flags);
+		if (!raise)
+			return;
+		srnic_count(to_srnic_dev(ibcq->device), SRNIC_CNT_CQ_OVERFLOW);
+		if (ibcq->event_handler)
+			ibcq->event_handler(&event, ibcq->cq_context);
+	}
+}
+
+/**
+ * srnic_cq_poll - take the oldest completion (kernel consumers)
+ * @cq: of a kernel consumer
+ * @cqe: filled in
+ *
+ * Also gives the WQE's slot back to its queue (WR-04): a CQE in the CQ means
+ * that its QP exists, since srnic_cq_purge() takes the same lock.
+ *
+ * Return: 1, or 0 if the CQ is empty.
+ */
+int srnic_cq_poll(struct srnic_cq *cq, struct srnic_cqe *cqe)
+{
+	unsigned long flags;
+	int found = 0;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	while (!found && cq->consumer != cq->producer) {
+		memcpy(cqe, srnic_ring_slot(&cq->ring, cq->consumer), sizeof(*cqe));
+		cq->consumer++;
+		if (!(cqe->flags & SRNIC_CQE_PURGED)) {
+			srnic_qp_polled(to_srnic_dev(cq->ibcq.device), cqe);
+			found = 1;
+		}
+	}
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return found;
+}
+
+/**
+ * srnic_cq_arm - request a notification (kernel consumers)
+ * @cq: the CQ
+ * @arm: SRNIC_ARM_*, added to what is armed already (CN-07)
+ * @report_missed: say whether completions are waiting
+ *
+ * Return: 1 if @report_missed and the CQ is not empty, else 0.
+ */
+int srnic_cq_arm(struct srnic_cq *cq, u32 arm, bool report_missed)
+{
+	unsigned long flags;
+	int missed;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	/* a user may be arming, too, in the mapped ring */
+	atomic_or(arm, (atomic_t *)&cq->ring.hdr->flags);
+	missed = report_missed && cq->producer != cq->consumer;
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return missed;
+}
+
+/**
+ * srnic_cq_purge - forget the completions of a QP that is being destroyed
+ * @cq: of a kernel consumer; a user's CQ is purged by the provider
+ * @qpn: the QP
+ *
+ * May sleep: no CQE changes while a resize copies it.
+ */
+void srnic_cq_purge(struct srnic_cq *cq, u32 qpn)
+{
+	unsigned long flags;
+	u32 i;
+
+	if (!cq->kernel)
+		return;
+	mutex_lock(&cq->resize);
+	spin_lock_irqsave(&cq->lock, flags);
+	for (i = cq->consumer; i != cq->producer; i++) {
+		struct srnic_cqe *cqe = srnic_ring_slot(&cq->ring, i);
+
+		if (cqe->qpn != qpn || cqe->flags & SRNIC_CQE_PURGED)
+			continue;
+		cqe->flags |= SRNIC_CQE_PURGED;
+		/* its WQE may be an SRQ's, which outlives the QP */
+		srnic_qp_polled(to_srnic_dev(cq->ibcq.device), cqe);
+	}
+	spin_unlock_irqrestore(&cq->lock, flags);
+	mutex_unlock(&cq->resize);
+}
+
+/**
+ * srnic_cq_create - set up a CQ (RDMAC verbs 5.3.1)
+ * @cq: zeroed but for the core's part
+ * @entries: at least this many, 1 to SRNIC_MAX_CQE
+ * @times: its CQEs tell when they were added
+ * @uctx: the user, NULL for a kernel consumer
+ *
+ * Return: 0 with cq->ibcq.cqe set to what was allocated, -EINVAL, -ENOMEM.
+ */
+int srnic_cq_create(struct srnic_cq *cq, u32 entries, bool times,
+		    struct ib_ucontext *uctx)
+{
+	int err;
+
+	if (!entries || entries > SRNIC_MAX_CQE)
+		return -EINVAL;
+	spin_lock_init(&cq->lock);
+	mutex_init(&cq->resize);
+	cq->kernel = !uctx;
+	cq->times = times;
+	err = srnic_ring_alloc(&cq->ring, roundup_pow_of_two(entries),
+			       sizeof(struct srnic_cqe), uctx);
+	if (!err)
+		cq->ibcq.cqe = cq->ring.entries;
+	return err;
+}
+
+/**
+ * srnic_cq_destroy - free what srnic_cq_create() made
+ * @cq: no QP refers to it any more (the core counts)
+ */
+void srnic_cq_destroy(struct srnic_cq *cq)
+{
+	srnic_ring_free(&cq->next);
+	srnic_ring_free(&cq->ring);
+	mutex_destroy(&cq->resize);
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Taking SQEs out of the SQ; what they may say is in wqe.c. */
+
+#include "queue/sqe.h"
+#include "queue/state.h"
+#include "queue/wq.h"
+#include "queue/wqe.h"
+
+/**
+ * srnic_sqe_fetch - take the next SQE, copy and check it (tx kthread)
+ * @qp: with a stream
+ * @wr: filled in; what it has of data, in memory of the caller
+ * @status: set to success if the WR is fit to run, else to its error, with
+ *	    which the caller completes it
+ *
+ * Return: 1 if a WR was fetched, 0 if none is posted, -EPROTO if the ring's
+ * index was tampered with.
+ */
+int srnic_sqe_fetch(struct srnic_qp *qp, struct srnic_fetched *wr,
+		    enum srnic_wc_status *status)
+{
+	const struct srnic_sq_caps caps = {
+		.kernel = qp->kernel,
+		.max_sge = qp->max_send_sge,
+		.max_inline = qp->max_inline,
+	};
+	struct srnic_swr *swr;
+	unsigned long flags;
+	int n;
+
+	n = srnic_sq_pending(qp);
+	if (n <= 0)
+		return n;
+
+	wr->index = qp->sq_fetched;
+	*status = srnic_sqe_copy(&caps, srnic_ring_slot(&qp->sq, wr->index), &wr->sqe,
+				 wr->data, &wr->total);
+
+	spin_lock_irqsave(&qp->sq_lock, flags);
+	swr = &qp->swr[wr->index & (qp->sq.entries - 1)];
+	*swr = (struct srnic_swr){
+		.wr_id = wr->sqe.wr_id,
+		.opcode = wr->sqe.opcode,
+		.signaled = qp->sig_all || wr->sqe.flags & SRNIC_SQE_SIGNALED,
+		.state = SRNIC_SWR_ACTIVE,
+	};
+	if (!*status && srnic_op_has_response(wr->sqe.opcode))
+		swr->byte_len = wr->total;
+	WRITE_ONCE(qp->sq_fetched, qp->sq_fetched + 1);
+	spin_unlock_irqrestore(&qp->sq_lock, flags);
+	return 1;
+}

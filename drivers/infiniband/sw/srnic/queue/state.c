@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The state machine of a QP, and how it leaves RTS: the first error is recorded,
+ * the Terminate message it calls for is made, and the state changes. The tx
+ * kthread does the rest (close.c).
+ */
+
+#include "queue/state.h"
+#include "queue/trace.h"
+
+/*
+ * The state machine of RDMAC verbs 6.2: who may take a QP from a state (row)
+ * to another (column). ST-01 to ST-50.
+ */
+static const u8 transitions[SRNIC_QP_STATES][SRNIC_QP_STATES] = {
+	[SRNIC_QP_IDLE] = {
+		[SRNIC_QP_IDLE]	     = SRNIC_QP_BY_MODIFY,
+		[SRNIC_QP_RTS]	     = SRNIC_QP_BY_ATTACH,
+		[SRNIC_QP_ERROR]     = SRNIC_QP_BY_MODIFY,
+	},
+	[SRNIC_QP_RTS] = {
+		[SRNIC_QP_RTS]	     = SRNIC_QP_BY_MODIFY,
+		[SRNIC_QP_CLOSING]   = SRNIC_QP_BY_MODIFY | SRNIC_QP_BY_ITSELF,
+		[SRNIC_QP_TERMINATE] = SRNIC_QP_BY_MODIFY | SRNIC_QP_BY_ITSELF,
+		[SRNIC_QP_ERROR]     = SRNIC_QP_BY_MODIFY | SRNIC_QP_BY_ITSELF,
+	},
+	[SRNIC_QP_CLOSING] = {
+		[SRNIC_QP_IDLE]	     = SRNIC_QP_BY_ITSELF,
+		[SRNIC_QP_ERROR]     = SRNIC_QP_BY_ITSELF | SRNIC_QP_BY_FORCE,
+	},
+	[SRNIC_QP_TERMINATE] = {
+		[SRNIC_QP_ERROR]     = SRNIC_QP_BY_ITSELF | SRNIC_QP_BY_FORCE,
+	},
+	[SRNIC_QP_ERROR] = {
+		[SRNIC_QP_IDLE]	     = SRNIC_QP_BY_MODIFY,
+		[SRNIC_QP_ERROR]     = SRNIC_QP_BY_MODIFY,
+	},
+};
+
+/**
+ * srnic_qp_transition_ok - the one reader of the transition table
+ * @from: present state
+ * @to: next state
+ * @by: SRNIC_QP_BY_*, any of them
+ */
+bool srnic_qp_transition_ok(enum srnic_qp_state from, enum srnic_qp_state to, u8 by)
+{
+	return transitions[from][to] & by;
+}
+
+/**
+ * srnic_qp_state_name - for logs, traces and rdma(8)
+ * @state: a state
+ */
+const char *srnic_qp_state_name(enum srnic_qp_state state)
+{
+	static const char * const name[SRNIC_QP_STATES] = {
+		"Idle", "RTS", "Closing", "Terminate", "Error",
+	};
+
+	return state < SRNIC_QP_STATES ? name[state] : "?";
+}
+
+/* The Terminate for @err; @seg is the offending FPDU from ULPDU_Length on */
+static void term_make(struct rdmap_term *term, enum rdmap_err err,
+		      const u8 *seg, u32 seg_len)
+{
+	memset(term, 0, sizeof(*term));
+	term->err = *rdmap_error(err);
+	if (!seg || seg_len < MPA_LEN_FIELD + DDP_TAGGED_LEN) {
+		term->err.hdrct = 0;
+		return;
+	}
+	term->seg_len = get_unaligned_be16(seg);
+	seg += MPA_LEN_FIELD;
+	seg_len -= MPA_LEN_FIELD;
+	term->ddp_len = ddp_hdr_len(seg[0] & DDP_T);
+	if (seg_len < term->ddp_len) {
+		term->err.hdrct = 0;
+		return;
+	}
+	memcpy(term->ddp, seg, term->ddp_len);
+	if (seg_len >= term->ddp_len + RDMAP_READ_REQ_LEN)
+		memcpy(term->read_req, seg + term->ddp_len, RDMAP_READ_REQ_LEN);
+	else
+		term->err.hdrct &= ~RDMAP_TERM_R;
+}
+
+/* qp->lock is held. The only place where the state of a QP with a stream changes. */
+static bool set_state(struct srnic_qp *qp, enum srnic_qp_state next, enum srnic_event why)
+{
+	if (!srnic_qp_transition_ok(qp->state, next, SRNIC_QP_BY_ITSELF))
+		return false;
+	trace_srnic_qp_state(qp, qp->state, next,
+			     why == SRNIC_EV_NONE ? "close" : srnic_event_name(why));
+	WRITE_ONCE(qp->state, next);
+	if (next == SRNIC_QP_ERROR)
+		set_bit(SRNIC_QPF_ABORT, &qp->flags);
+	return true;
+}
+
+/**
+ * srnic_qp_fail - an error that calls for a Terminate (ST-22)
+ * @qp: with a stream
+ * @err: what is wrong
+ * @seg: headers of the offending FPDU, from ULPDU_Length on, or NULL
+ * @seg_len: octets of them
+ * @in_wc: a completion carries the error, so that no event is to (ST-33)
+ *
+ * Any context. In Closing there is no Terminate any more: Bad Close (ST-43).
+ *
+ * Return: true if this was the error that ended the stream (ERR-5).
+ */
+bool srnic_qp_fail(struct srnic_qp *qp, enum rdmap_err err, const u8 *seg,
+		   u32 seg_len, bool in_wc)
+{
+	unsigned long flags;
+	bool first = false;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	if (qp->state == SRNIC_QP_RTS) {
+		first = set_state(qp, SRNIC_QP_TERMINATE, srnic_event_of(err));
+		qp->error = err;
+		qp->error_in_wc = in_wc;
+		qp->term_local = true;
+		qp->term_valid = true;
+		term_make(&qp->term, err, seg, seg_len);
+	} else if (qp->state == SRNIC_QP_CLOSING) {
+		first = set_state(qp, SRNIC_QP_ERROR, SRNIC_EV_BAD_CLOSE);
+		qp->error_in_wc = in_wc;
+		qp->close_event = SRNIC_EV_BAD_CLOSE;
+	}
+	spin_unlock_irqrestore(&qp->lock, flags);
+	if (first)
+		trace_srnic_fpdu_error(qp, err, seg ? get_unaligned_be16(seg) : 0);
+	srnic_qp_kick_tx(qp);
+	return first;
+}
+
+/**
+ * srnic_qp_terminated - the peer sent a Terminate (ST-24, ST-45)
+ * @qp: with a stream
+ * @term: decoded
+ * @in_wc: a completion carries the error
+ *
+ * No Terminate is sent in return. Any context.
+ *
+ * Return: true if this ended the stream.
+ */
+bool srnic_qp_terminated(struct srnic_qp *qp, const struct rdmap_term *term, bool in_wc)
+{
+	unsigned long flags;
+	bool first = false;
+
+	trace_srnic_terminate(qp, &term->err, false);
+	spin_lock_irqsave(&qp->lock, flags);
+	if (qp->state == SRNIC_QP_RTS || qp->state == SRNIC_QP_CLOSING) {
+		first = set_state(qp, qp->state == SRNIC_QP_RTS ?
+				      SRNIC_QP_TERMINATE : SRNIC_QP_ERROR,
+				  SRNIC_EV_TERMINATE_RECEIVED);
+		qp->error_in_wc = in_wc;
+		qp->close_event = SRNIC_EV_TERMINATE_RECEIVED;
+		qp->term_local = false;
+		qp->term_valid = true;
+		qp->term = *term;
+	}
+	spin_unlock_irqrestore(&qp->lock, flags);
+	srnic_qp_kick_tx(qp);
+	return first;
+}
+
+/**
+ * srnic_qp_leave - the QP changes its state by itself, without a Terminate
+ * @qp: with a stream
+ * @next: SRNIC_QP_CLOSING or SRNIC_QP_ERROR
+ * @event: why
+ *
+ * Any context. Return: true if the state changed.
+ */
+bool srnic_qp_leave(struct srnic_qp *qp, enum srnic_qp_state next,
+		    enum srnic_event event)
+{
+	enum srnic_qp_state from;
+	unsigned long flags;
+	bool done;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	from = qp->state;
+	if (from == SRNIC_QP_RTS)
+		WRITE_ONCE(qp->close_deadline, jiffies + qp->close_timeout);
+	smp_wmb();	/* before the state: srnic_close_overdue() has no lock */
+	done = set_state(qp, next, event);
+	/* what brought it to Terminate is the reason, not how the stream ended then (AE-05) */
+	if (done && from != SRNIC_QP_TERMINATE)
+		qp->close_event = event;
+	spin_unlock_irqrestore(&qp->lock, flags);
+	srnic_qp_kick_tx(qp);
+	return done;
+}
+
+/**
+ * srnic_qp_terminate - the Terminate that ended the QP's last stream (QP-15, CM-09)
+ * @qp: in any state; one that left Error for Idle has none any more
+ * @term: filled if there is one
+ * @local: it was made here
+ * @sent: if so, TCP took all of it
+ *
+ * Any context. Return: whether there is one.
+ */
+bool srnic_qp_terminate(struct srnic_qp *qp, struct rdmap_term *term, bool *local,
+			bool *sent)
+{
+	unsigned long flags;
+	bool valid;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	valid = qp->term_valid;
+	*local = qp->term_local;
+	*sent = qp->term_sent;
+	if (valid)
+		*term = qp->term;
+	spin_unlock_irqrestore(&qp->lock, flags);
+	return valid;
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* Queue pairs: what a QP is, and the RDMAC state machine. */
+#ifndef SRNIC_STATE_H
+#define SRNIC_STATE_H
+
+#include <linux/completion.h>
+#include <linux/kref.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+#include <rdma/ib_verbs.h>
+#include "queue/event.h"
+#include "queue/ring.h"
+#include "wire/mpa.h"
+#include "wire/rdmap.h"
+
+struct srnic_cq;
+struct srnic_device;
+struct srnic_inbound;
+struct srnic_outbound;
+struct srnic_rx;
+struct srnic_srq;
+struct srnic_stream;
+struct srnic_swr;
+struct srnic_tx;
+
+/* RDMAC verbs 6.2 */
+enum srnic_qp_state {
+	SRNIC_QP_IDLE,
+	SRNIC_QP_RTS,
+	SRNIC_QP_CLOSING,
+	SRNIC_QP_TERMINATE,
+	SRNIC_QP_ERROR,
+	SRNIC_QP_STATES,
+};
+
+/* Who may make a transition; bits of the transition table */
+#define SRNIC_QP_BY_MODIFY	1	/* Modify QP */
+#define SRNIC_QP_BY_ATTACH	2	/* a stream is attached */
+#define SRNIC_QP_BY_ITSELF	4	/* automatic */
+/*
+ * Modify QP to Error in Closing and Terminate: the RDMAC verbs refuse every
+ * Modify there (ST-31, ST-49), but ib_drain_qp() and iw_cm count on it. It
+ * hurries the transition to Error that is under way.
+ */
+#define SRNIC_QP_BY_FORCE	8
+
+/* What a QP accepts from its peer; bits of srnic_qp.enables (QP-06) */
+#define SRNIC_QP_READ_ENABLED	1
+#define SRNIC_QP_WRITE_ENABLED	2
+#define SRNIC_QP_BIND_ENABLED	4
+#define SRNIC_QP_ATOMIC_ENABLED	8
+
+/**
+ * struct srnic_llp_ops - what the maker of a connection is told of it
+ * @abort: the QP is being destroyed or goes to Error while the connection is
+ *	   still being made: give it up. Called at most once between
+ *	   srnic_qp_claim() and the end of the claim, under a spinlock with
+ *	   irqs off: it must not sleep nor call back into the QP.
+ * @closed: the attached stream is gone, the queues are flushed, the QP is in
+ *	    its final state. @err: 0 after a graceful close, -ECONNRESET or
+ *	    -ETIMEDOUT or another errno else. Called once for an attached
+ *	    stream, from a kthread without locks; the claim is over.
+ */
+struct srnic_llp_ops {
+	void (*abort)(void *priv);
+	void (*closed)(void *priv, int err);
+};
+
+/**
+ * struct srnic_ib_attr - attributes of a QP that TCP takes care of here
+ * @path_mtu: enum ib_mtu; 0: never set
+ * @timeout: 0 to 31
+ * @retry_cnt: 0 to 7
+ * @rnr_retry: 0 to 7
+ * @min_rnr_timer: 0 to 31
+ */
+struct srnic_ib_attr {
+	u8 path_mtu;
+	u8 timeout;
+	u8 retry_cnt;
+	u8 rnr_retry;
+	u8 min_rnr_timer;
+};
+
+/**
+ * struct srnic_qp - a queue pair
+ *
+ * Lock order: sq_lock or rq_lock, then cq->lock. @lock is innermost and is
+ * never held over a call out of state.c and qp.c.
+ */
+struct srnic_qp {
+	struct ib_qp ibqp;
+
+	/* immutable after create */
+	struct srnic_device *dev;
+	bool kernel;
+	bool sig_all;
+	u32 max_send_sge;
+	u32 max_recv_sge;
+	u32 max_inline;
+	struct srnic_ring sq;
+	struct srnic_ring rq;		/* none with an SRQ */
+	struct srnic_srq *srq;		/* NULL: the QP has an RQ of its own */
+	struct srnic_cq *scq;
+	struct srnic_cq *rcq;
+
+	/* verbs.c: which of the verbs' states Idle is called */
+	enum ib_qp_state verbs_state;
+	/* verbs.c: what means something to InfiniBand alone, as it was set; for Query */
+	struct srnic_ib_attr ib;
+
+	/* lifetime: one for the creator, one for each iw_cm user and lookup */
+	struct kref ref;
+	struct completion freed;
+
+	/* lock */
+	spinlock_t lock;
+	enum srnic_qp_state state;
+	u8 enables;
+	u16 ird;			/* inbound requests, as set or negotiated */
+	u16 ord;
+	enum rdmap_err error;		/* first error, RDMAP_OK if none */
+	bool error_in_wc;		/* a WC carries it: no event (ST-33) */
+	bool term_local;		/* @term was made here */
+	bool term_valid;
+	bool term_sent;			/* TCP took all of it */
+	struct rdmap_term term;		/* Terminate sent or received (QP-15) */
+	unsigned long close_deadline;	/* jiffies; of Closing */
+	enum srnic_event close_event;	/* why the stream ended, if not by an error */
+	const struct srnic_llp_ops *llp_ops;
+	void *llp_priv;
+	bool llp_aborted;
+	unsigned int settling;		/* flushes out of Idle, returns to it under way */
+	unsigned int windows;		/* bound to it: it is not destroyed (QP-28) */
+
+	/* sq_lock: send WRs from fetch to completion, Reads and atomics on the wire */
+	spinlock_t sq_lock;
+	u32 sq_posted;			/* kernel consumer: producer index */
+	u32 sq_freed;			/* kernel consumer: slots polled */
+	u32 sq_fetched;			/* next SQE to fetch */
+	u32 sq_completed;		/* next WR to complete */
+	struct srnic_swr *swr;		/* by ring index */
+	struct srnic_outbound *orq;	/* requests that await their response */
+	u32 orq_mask;
+	u32 orq_head;
+	u32 orq_tail;
+	bool sq_flushing;		/* whatever is posted is flushed at once */
+
+	/* rq_lock */
+	spinlock_t rq_lock;
+	u32 rq_posted;
+	u32 rq_freed;
+	u32 rq_taken;			/* next RQE to take */
+	bool rq_flushing;
+
+	/* Reads and atomics the peer asked for; head: owner of tx, tail: owner of rx */
+	struct srnic_inbound *irq;
+	u32 irq_mask;
+	u32 irq_head;
+	u32 irq_tail;
+
+	/* while a stream is attached; made and taken down as tx.c says */
+	struct srnic_stream *stream;
+	struct mpa_result mpa;
+	u32 max_fpdu;			/* octets to send; 0: what fits a TCP segment */
+	bool initiator;
+	unsigned long close_timeout;	/* jiffies (ST-29) */
+	struct task_struct *rx_task;
+	struct completion tx_exit;	/* the tx kthread left the module's code */
+	bool tx_started;		/* ... and was not joined yet; attach and destroy only */
+	wait_queue_head_t tx_wait;	/* the tx kthread sleeps here */
+	wait_queue_head_t rx_wait;	/* the rx kthread sleeps here */
+	unsigned long flags;		/* SRNIC_QPF_* */
+	bool tx_blocked;		/* a WR waits for a response; written by the owner of tx */
+	struct srnic_tx *tx;		/* owner: who has SRNIC_QPF_TX_OWNED */
+	struct srnic_rx *rx;		/* owner: who has the socket locked */
+};
+
+/* srnic_qp.flags: messages between the kthreads and their callers */
+enum {
+	SRNIC_QPF_ATTACHED,	/* a stream is attached or being wound down */
+	SRNIC_QPF_WRITE_SPACE,	/* the socket takes more */
+	SRNIC_QPF_DATA,		/* the socket has data, FIN or an error */
+	SRNIC_QPF_RX_DONE,	/* the rx kthread reads no more (FIN, error, stop) */
+	SRNIC_QPF_FIN,		/* the peer sent FIN, on an FPDU boundary */
+	SRNIC_QPF_TX_OPEN,	/* this end may send FPDUs (M-STA-4) */
+	SRNIC_QPF_FIN_SENT,	/* no more is sent; data now means Bad Close */
+	SRNIC_QPF_ABORT,	/* nobody waits for the peer */
+	SRNIC_QPF_DELIVER,	/* no RST overtakes what the SQ has completed */
+	SRNIC_QPF_RTR_READ,	/* our RTR was a Read Request, not answered yet */
+	SRNIC_QPF_RX_THREAD,	/* only the rx kthread takes what comes */
+	SRNIC_QPF_STREAM_BITS,	/* those above belong to one stream */
+	SRNIC_QPF_DESTROY = SRNIC_QPF_STREAM_BITS,	/* nobody waits for the peer, or is told */
+	SRNIC_QPF_TX_OWNED,	/* somebody runs the tx engine, or there is no stream */
+	SRNIC_QPF_TX_KICK,	/* the tx kthread is to look */
+};
+
+static inline struct srnic_qp *to_srnic_qp(struct ib_qp *ibqp)
+{
+	return container_of(ibqp, struct srnic_qp, ibqp);
+}
+
+static inline enum srnic_qp_state srnic_qp_state(const struct srnic_qp *qp)
+{
+	return READ_ONCE(qp->state);
+}
+
+/* Let the tx kthread look. Any context. */
+static inline void srnic_qp_kick_tx(struct srnic_qp *qp)
+{
+	set_bit(SRNIC_QPF_TX_KICK, &qp->flags);
+	wake_up(&qp->tx_wait);
+}
+
+/* Let the rx kthread look. Any context. */
+static inline void srnic_qp_kick_rx(struct srnic_qp *qp)
+{
+	set_bit(SRNIC_QPF_DATA, &qp->flags);
+	wake_up(&qp->rx_wait);
+}
+
+bool srnic_qp_transition_ok(enum srnic_qp_state from, enum srnic_qp_state to, u8 by);
+const char *srnic_qp_state_name(enum srnic_qp_state state);
+bool srnic_qp_fail(struct srnic_qp *qp, enum rdmap_err err, const u8 *seg,
+		   u32 seg_len, bool in_wc);
+bool srnic_qp_terminated(struct srnic_qp *qp, const struct rdmap_term *term, bool in_wc);
+bool srnic_qp_leave(struct srnic_qp *qp, enum srnic_qp_state next,
+		    enum srnic_event event);
+bool srnic_qp_terminate(struct srnic_qp *qp, struct rdmap_term *term, bool *local,
+			bool *sent);
+
+#endif

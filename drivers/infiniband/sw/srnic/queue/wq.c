@@ -1,0 +1,493 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Work queues: how WQEs come in, and how each completes exactly once.
+ *
+ * Send WRs complete in the order they were posted (ORD-15), while a Read is
+ * done only when its response came: srnic_sq_done() marks a WR, and CQEs are
+ * written for as many WRs at the head as are marked.
+ */
+
+#include <linux/sched.h>
+#include "queue/cq.h"
+#include "queue/srq.h"
+#include "queue/state.h"
+#include "queue/trace.h"
+#include "queue/wq.h"
+#include "queue/wqe.h"
+#include "srnic.h"
+
+static u32 sq_producer(const struct srnic_qp *qp)
+{
+	const u32 *index = qp->kernel ? &qp->sq_posted : &qp->sq.hdr->producer;
+
+	/* pairs with the release of post_send, in the kernel or in the provider */
+	return smp_load_acquire(index);
+}
+
+static u32 rq_producer(const struct srnic_qp *qp)
+{
+	const u32 *index = qp->kernel ? &qp->rq_posted : &qp->rq.hdr->producer;
+
+	/* as for the SQ */
+	return smp_load_acquire(index);
+}
+
+/**
+ * srnic_sq_pending - send WQEs posted and not fetched
+ * @qp: alive
+ *
+ * Return: how many; -EPROTO if the ring's index was tampered with: a slot is
+ * taken until its WR has completed, not only until it is fetched.
+ */
+int srnic_sq_pending(const struct srnic_qp *qp)
+{
+	u32 producer = sq_producer(qp);
+
+	if (srnic_ring_filled(&qp->sq, producer, READ_ONCE(qp->sq_completed)) < 0)
+		return -EPROTO;
+	return srnic_ring_filled(&qp->sq, producer, READ_ONCE(qp->sq_fetched));
+}
+
+/**
+ * srnic_sq_empty - no send WR is posted or in progress
+ * @qp: alive
+ */
+bool srnic_sq_empty(struct srnic_qp *qp)
+{
+	return READ_ONCE(qp->sq_completed) == READ_ONCE(qp->sq_fetched) &&
+	       !srnic_sq_pending(qp);
+}
+
+/* sq_lock is held. A CQE for one send WR, if it gives one. */
+static int sq_write_cqe(struct srnic_qp *qp, u32 index, const struct srnic_swr *swr,
+			enum srnic_wc_status status, u32 *seen)
+{
+	struct srnic_cqe cqe = {
+		.wr_id = swr->wr_id,
+		.opcode = swr->opcode,
+		.byte_len = swr->byte_len,
+		.qpn = qp->ibqp.qp_num,
+		.wqe_index = index,
+	};
+
+	if (status == SRNIC_WC_SUCCESS && !swr->signaled)
+		return 0;
+	if (status > SRNIC_WC_FLUSHED)
+		trace_srnic_wqe_error(qp, swr->wr_id, status);
+	return srnic_cq_add(qp->scq, &cqe, status, seen);
+}
+
+/* sq_lock is held. Complete the WRs at the head that are done, but none in error. */
+static int sq_complete(struct srnic_qp *qp, u32 *seen)
+{
+	int err = 0;
+
+	while (!err && qp->sq_completed != qp->sq_fetched) {
+		u32 index = qp->sq_completed;
+		struct srnic_swr *swr = &qp->swr[index & (qp->sq.entries - 1)];
+
+		if (swr->state != SRNIC_SWR_DONE || swr->status != SRNIC_WC_SUCCESS)
+			break;
+		swr->state = SRNIC_SWR_FREE;
+		/* before the CQE that lets the slot be posted to again, see srnic_sq_pending() */
+		WRITE_ONCE(qp->sq_completed, index + 1);
+		err = sq_write_cqe(qp, index, swr, SRNIC_WC_SUCCESS, seen);
+	}
+	return err;
+}
+
+/* After sq_complete(), without the lock */
+static void sq_tell(struct srnic_qp *qp, u32 seen, int err)
+{
+	srnic_cq_notify(qp->scq, seen);
+	if (err)
+		srnic_qp_fail(qp, RDMAP_E_CQ_OVERFLOW, NULL, 0, false);
+}
+
+/**
+ * srnic_sq_done - a send WR is done
+ * @qp: alive
+ * @index: its ring index
+ * @status: how it ended
+ *
+ * Any context. Takes sq_lock. An error is the caller's to act on: it
+ * calls srnic_qp_fail(). Completions behind a WR in error wait for the flush.
+ */
+void srnic_sq_done(struct srnic_qp *qp, u32 index, enum srnic_wc_status status)
+{
+	struct srnic_swr *swr;
+	unsigned long flags;
+	u32 seen = 0;
+	int err;
+
+	spin_lock_irqsave(&qp->sq_lock, flags);
+	swr = &qp->swr[index & (qp->sq.entries - 1)];
+	swr->status = status;
+	swr->state = SRNIC_SWR_DONE;
+	err = sq_complete(qp, &seen);
+	spin_unlock_irqrestore(&qp->sq_lock, flags);
+	sq_tell(qp, seen, err);
+}
+
+/* WRs to complete with interrupts off */
+#define SENT_BATCH	64
+
+/**
+ * srnic_sq_sent - TCP has all of some send WRs
+ * @qp: alive
+ * @from: ring index of the first one
+ * @to: index behind the last one; all are fetched
+ *
+ * They are done, but those that await a response. Any context. Takes sq_lock.
+ */
+void srnic_sq_sent(struct srnic_qp *qp, u32 from, u32 to)
+{
+	unsigned long flags;
+
+	while ((s32)(to - from) > 0) {
+		u32 seen = 0, n = 0;
+		int err;
+
+		spin_lock_irqsave(&qp->sq_lock, flags);
+		/* a Read that was answered: its slot may be another WR's by now */
+		if ((s32)(qp->sq_completed - from) > 0)
+			from = qp->sq_completed;
+		for (; (s32)(to - from) > 0 && n < SENT_BATCH; from++, n++) {
+			struct srnic_swr *swr = &qp->swr[from & (qp->sq.entries - 1)];
+
+			/* a WR in error is done already */
+			if (swr->state != SRNIC_SWR_ACTIVE || srnic_op_has_response(swr->opcode))
+				continue;
+			swr->status = SRNIC_WC_SUCCESS;
+			swr->state = SRNIC_SWR_DONE;
+		}
+		err = sq_complete(qp, &seen);
+		spin_unlock_irqrestore(&qp->sq_lock, flags);
+		sq_tell(qp, seen, err);
+	}
+}
+
+/*
+ * WRs to flush with interrupts off. In between others may flush, too: each takes the
+ * next WR under the lock, so all complete once and in their order whoever does it.
+ */
+#define FLUSH_BATCH	64
+
+/* sq_lock is held. A WR that was fetched */
+static void sq_flush_fetched(struct srnic_qp *qp, u32 index, u32 *seen)
+{
+	struct srnic_swr *swr = &qp->swr[index & (qp->sq.entries - 1)];
+	enum srnic_wc_status status = SRNIC_WC_FLUSHED;
+
+	if (swr->state == SRNIC_SWR_DONE && swr->status != SRNIC_WC_SUCCESS)
+		status = swr->status;
+	swr->state = SRNIC_SWR_FREE;
+	sq_write_cqe(qp, index, swr, status, seen);
+}
+
+/* sq_lock is held. A WR that is still in its slot */
+static void sq_flush_posted(struct srnic_qp *qp, u32 index, u32 *seen)
+{
+	const struct srnic_sqe *sqe = srnic_ring_slot(&qp->sq, index);
+	struct srnic_swr swr = {
+		.wr_id = READ_ONCE(sqe->wr_id),
+		.opcode = READ_ONCE(sqe->opcode),
+	};
+
+	sq_write_cqe(qp, index, &swr, SRNIC_WC_FLUSHED, seen);
+}
+
+/* sq_lock is held. Complete WRs before @end. Return: whether some are left. */
+static bool sq_flush_some(struct srnic_qp *qp, u32 end, u32 *seen)
+{
+	u32 n;
+
+	for (n = 0; (s32)(end - qp->sq_completed) > 0; n++) {
+		u32 index = qp->sq_completed;
+
+		if (n == FLUSH_BATCH)
+			return true;
+		/* before the CQE that lets the slot be posted to again, see srnic_sq_pending() */
+		WRITE_ONCE(qp->sq_completed, index + 1);
+		if (index != qp->sq_fetched) {
+			sq_flush_fetched(qp, index, seen);
+		} else {
+			WRITE_ONCE(qp->sq_fetched, index + 1);
+			sq_flush_posted(qp, index, seen);
+		}
+	}
+	return false;
+}
+
+/*
+ * @begin: flushing starts; else it goes on if it has not ended meanwhile. Only what was
+ * posted when it began is flushed here: who posts later is asked for a doorbell.
+ */
+static void sq_flush(struct srnic_qp *qp, bool begin)
+{
+	unsigned long flags;
+	bool more = true;
+	int pending;
+	u32 end;
+
+	spin_lock_irqsave(&qp->sq_lock, flags);
+	if (begin) {
+		qp->sq_flushing = true;
+		qp->orq_head = qp->orq_tail;
+		/* who is asked for a doorbell finds the flag above */
+		smp_store_release(&qp->sq.hdr->flags, SRNIC_RING_NEED_WAKEUP);
+	}
+	smp_mb();	/* flag, then index; the provider has it the other way round */
+	pending = srnic_sq_pending(qp);
+	if (pending < 0 && begin)
+		srnic_count(qp->dev, SRNIC_CNT_RING_CORRUPT);
+	end = qp->sq_fetched + max(pending, 0);
+	while (more && qp->sq_flushing) {
+		u32 seen = 0;
+
+		more = sq_flush_some(qp, end, &seen);
+		spin_unlock_irqrestore(&qp->sq_lock, flags);
+		srnic_cq_notify(qp->scq, seen);
+		if (!begin && !qp->kernel)	/* a user's doorbell is a system call */
+			cond_resched();
+		spin_lock_irqsave(&qp->sq_lock, flags);
+	}
+	spin_unlock_irqrestore(&qp->sq_lock, flags);
+}
+
+/**
+ * srnic_sq_flush - complete all send WRs that are left (ST-34)
+ * @qp: alive; no kthread works on its SQ
+ *
+ * The WR in error keeps its status, all others are Flushed, signaled or not
+ * (WR-24). From now on whatever is posted is flushed at once (ST-36), until
+ * the QP goes to Idle. Any context. Takes sq_lock, a batch of WRs at a time, and
+ * notifies the CQ's consumer after each batch.
+ */
+void srnic_sq_flush(struct srnic_qp *qp)
+{
+	sq_flush(qp, true);
+}
+
+/**
+ * srnic_rq_take - take the oldest receive WQE, of the RQ or the SRQ
+ * @qp: alive
+ * @rwr: filled in; room for qp->max_recv_sge SGEs
+ *
+ * Process context, without the QP's locks. Takes rq_lock or that of the SRQ.
+ *
+ * Return: 0; -EAGAIN if none is posted; -EINVAL if the WQE is malformed (it
+ * was taken and is to be completed with an error); -EPROTO if the ring's
+ * index was tampered with.
+ */
+int srnic_rq_take(struct srnic_qp *qp, struct srnic_rwr *rwr)
+{
+	unsigned long flags;
+	int n;
+
+	if (qp->srq)
+		return srnic_srq_take(qp->srq, rwr);
+	rwr->pd = qp->ibqp.pd;
+	spin_lock_irqsave(&qp->rq_lock, flags);
+	n = srnic_ring_filled(&qp->rq, rq_producer(qp), qp->rq_taken);
+	if (n > 0) {
+		rwr->index = qp->rq_taken++;
+		n = srnic_rqe_copy(rwr, srnic_ring_slot(&qp->rq, rwr->index), qp->max_recv_sge);
+	} else if (!n) {
+		n = -EAGAIN;
+	}
+	spin_unlock_irqrestore(&qp->rq_lock, flags);
+	return n;
+}
+
+/* A CQE for one receive WR; the caller notifies */
+static int rq_write_cqe(struct srnic_qp *qp, const struct srnic_rwr *rwr,
+			struct srnic_cqe *cqe, enum srnic_wc_status status, u32 *seen)
+{
+	cqe->wr_id = rwr->wr_id;
+	cqe->opcode = cqe->flags & SRNIC_CQE_WITH_IMM ? SRNIC_OP_RECV_IMM : SRNIC_OP_RECV;
+	cqe->qpn = qp->ibqp.qp_num;
+	cqe->wqe_index = rwr->index;
+	cqe->flags |= SRNIC_CQE_RQ;
+	if (status > SRNIC_WC_FLUSHED)
+		trace_srnic_wqe_error(qp, rwr->wr_id, status);
+	return srnic_cq_add(qp->rcq, cqe, status, seen);
+}
+
+/**
+ * srnic_rq_complete - complete a receive WR that was taken
+ * @qp: alive
+ * @rwr: from srnic_rq_take()
+ * @cqe: byte_len, flags and data are set if @status is success
+ * @status: how it ended; an error is the caller's to act on
+ *
+ * Process context, without the QP's locks.
+ */
+void srnic_rq_complete(struct srnic_qp *qp, const struct srnic_rwr *rwr,
+		       struct srnic_cqe *cqe, enum srnic_wc_status status)
+{
+	u32 seen = 0;
+	int err;
+
+	err = rq_write_cqe(qp, rwr, cqe, status, &seen);
+	if (err && qp->srq)
+		srnic_srq_lose(qp->srq);
+	srnic_cq_notify(qp->rcq, seen);
+	if (err)
+		srnic_qp_fail(qp, RDMAP_E_RQ_CQ_OVERFLOW, NULL, 0, false);
+}
+
+/* rq_lock is held. Complete WRs before @end. Return: whether some are left. */
+static bool rq_flush_some(struct srnic_qp *qp, u32 end, u32 *seen)
+{
+	u32 n;
+
+	for (n = 0; (s32)(end - qp->rq_taken) > 0; n++) {
+		const struct srnic_rqe *rqe = srnic_ring_slot(&qp->rq, qp->rq_taken);
+		struct srnic_rwr rwr = { .wr_id = READ_ONCE(rqe->wr_id) };
+		struct srnic_cqe cqe = { };
+
+		if (n == FLUSH_BATCH)
+			return true;
+		rwr.index = qp->rq_taken++;
+		rq_write_cqe(qp, &rwr, &cqe, SRNIC_WC_FLUSHED, seen);
+	}
+	return false;
+}
+
+/* As sq_flush() */
+static void rq_flush(struct srnic_qp *qp, bool begin)
+{
+	unsigned long flags;
+	bool more = true;
+	int pending;
+	u32 end;
+
+	/* WQEs of an SRQ that were not taken are not this QP's (SR-22) */
+	if (qp->srq)
+		return;
+	spin_lock_irqsave(&qp->rq_lock, flags);
+	if (begin) {
+		qp->rq_flushing = true;
+		/* as for the SQ */
+		smp_store_release(&qp->rq.hdr->flags, SRNIC_RING_NEED_WAKEUP);
+	}
+	smp_mb();	/* flag, then index; the provider has it the other way round */
+	pending = srnic_ring_filled(&qp->rq, rq_producer(qp), qp->rq_taken);
+	if (pending < 0 && begin)
+		srnic_count(qp->dev, SRNIC_CNT_RING_CORRUPT);
+	end = qp->rq_taken + max(pending, 0);
+	while (more && qp->rq_flushing) {
+		u32 seen = 0;
+
+		more = rq_flush_some(qp, end, &seen);
+		spin_unlock_irqrestore(&qp->rq_lock, flags);
+		srnic_cq_notify(qp->rcq, seen);
+		if (!begin && !qp->kernel)	/* a user's doorbell is a system call */
+			cond_resched();
+		spin_lock_irqsave(&qp->rq_lock, flags);
+	}
+	spin_unlock_irqrestore(&qp->rq_lock, flags);
+}
+
+/**
+ * srnic_rq_flush - complete all receive WRs that are left (ST-34, ST-41)
+ * @qp: alive; no kthread takes from its RQ
+ *
+ * As srnic_sq_flush().
+ */
+void srnic_rq_flush(struct srnic_qp *qp)
+{
+	rq_flush(qp, true);
+}
+
+/**
+ * srnic_wq_restart - the QP goes to Idle: posts are kept again (ST-03, ST-37)
+ * @qp: alive, without a stream
+ *
+ * Indices run on. Slots of unsignaled WRs that completed are told free, since
+ * no later completion will.
+ */
+void srnic_wq_restart(struct srnic_qp *qp)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&qp->sq_lock, flags);
+	qp->sq_flushing = false;
+	WRITE_ONCE(qp->sq_freed, qp->sq_fetched);
+	WRITE_ONCE(qp->sq.hdr->consumer, qp->sq_fetched);
+	WRITE_ONCE(qp->sq.hdr->flags, 0);
+	spin_unlock_irqrestore(&qp->sq_lock, flags);
+	if (qp->srq)
+		return;
+	spin_lock_irqsave(&qp->rq_lock, flags);
+	qp->rq_flushing = false;
+	WRITE_ONCE(qp->rq.hdr->consumer, qp->rq_taken);
+	WRITE_ONCE(qp->rq.hdr->flags, 0);
+	spin_unlock_irqrestore(&qp->rq_lock, flags);
+}
+
+/**
+ * srnic_qp_last_wqe - the QP is in Error and will take no more of its SRQ
+ * @qp: alive; what it had taken is completed
+ *
+ * Those who drain a QP with an SRQ wait for this event, as nothing flushed
+ * would tell them. Not for a QP that is being destroyed. Any context, without
+ * the QP's locks.
+ */
+void srnic_qp_last_wqe(struct srnic_qp *qp)
+{
+	if (qp->srq && !test_bit(SRNIC_QPF_DESTROY, &qp->flags))
+		srnic_qp_raise(qp, SRNIC_EV_LAST_WQE);
+}
+
+/*
+ * A kernel consumer looks at the same word as a provider does. Programs ask by a system
+ * call, which runs the engine itself.
+ */
+static bool tx_wants_wakeup(const struct srnic_qp *qp)
+{
+	if (!qp->kernel)
+		return false;
+	smp_mb();	/* index, then flag; see tx.c */
+	return READ_ONCE(qp->sq.hdr->flags) & SRNIC_RING_NEED_WAKEUP;
+}
+
+/**
+ * srnic_qp_doorbell - something was posted
+ * @qp: alive
+ *
+ * Flushes if the QP is past work. Of a kernel consumer's, kicks the tx kthread if that
+ * waits for a post. A kernel consumer: any context. A user's: may sleep.
+ */
+void srnic_qp_doorbell(struct srnic_qp *qp)
+{
+	if (READ_ONCE(qp->sq_flushing))
+		sq_flush(qp, false);
+	if (READ_ONCE(qp->rq_flushing))
+		rq_flush(qp, false);
+	if (tx_wants_wakeup(qp))
+		srnic_qp_kick_tx(qp);
+}
+
+/**
+ * srnic_qp_polled - a kernel consumer polled a CQE: its slot is free (WR-04)
+ * @dev: the device
+ * @cqe: from the CQ, whose lock is held
+ */
+void srnic_qp_polled(struct srnic_device *dev, const struct srnic_cqe *cqe)
+{
+	struct srnic_qp *qp = xa_load(&dev->qps, cqe->qpn);
+	u32 *freed;
+
+	if (!qp)
+		return;
+	if (qp->srq && cqe->flags & SRNIC_CQE_RQ) {
+		srnic_srq_polled(qp->srq);
+		return;
+	}
+	freed = cqe->flags & SRNIC_CQE_RQ ? &qp->rq_freed : &qp->sq_freed;
+	/* a restart may have freed more already */
+	if ((s32)(cqe->wqe_index + 1 - *freed) > 0)
+		WRITE_ONCE(*freed, cqe->wqe_index + 1);
+}

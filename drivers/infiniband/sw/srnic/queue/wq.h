@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* Work queues: send and receive WRs from their posting to their completion. */
+#ifndef SRNIC_WQ_H
+#define SRNIC_WQ_H
+
+#include <linux/types.h>
+#include <rdma/srnic-abi.h>
+
+struct srnic_device;
+struct srnic_qp;
+struct srnic_rwr;
+
+/* States of a send WR in the kernel */
+enum srnic_swr_state {
+	SRNIC_SWR_FREE,
+	SRNIC_SWR_ACTIVE,	/* fetched; the wire or a response is awaited */
+	SRNIC_SWR_DONE,		/* can be completed when its turn comes */
+};
+
+/**
+ * struct srnic_swr - a send WR that was fetched from the SQ
+ * @wr_id: from the SQE
+ * @opcode: enum srnic_opcode
+ * @signaled: success gives a CQE
+ * @state: enum srnic_swr_state
+ * @status: enum srnic_wc_status, valid when DONE
+ * @byte_len: octets of a Read or an atomic
+ */
+struct srnic_swr {
+	u64 wr_id;
+	u8 opcode;
+	bool signaled;
+	u8 state;
+	u8 status;
+	u32 byte_len;
+};
+
+void srnic_sq_done(struct srnic_qp *qp, u32 index, enum srnic_wc_status status);
+void srnic_sq_sent(struct srnic_qp *qp, u32 from, u32 to);
+void srnic_sq_flush(struct srnic_qp *qp);
+void srnic_rq_flush(struct srnic_qp *qp);
+int srnic_sq_pending(const struct srnic_qp *qp);
+bool srnic_sq_empty(struct srnic_qp *qp);
+void srnic_wq_restart(struct srnic_qp *qp);
+int srnic_rq_take(struct srnic_qp *qp, struct srnic_rwr *rwr);
+void srnic_rq_complete(struct srnic_qp *qp, const struct srnic_rwr *rwr,
+		       struct srnic_cqe *cqe, enum srnic_wc_status status);
+void srnic_qp_last_wqe(struct srnic_qp *qp);
+void srnic_qp_doorbell(struct srnic_qp *qp);
+void srnic_qp_polled(struct srnic_device *dev, const struct srnic_cqe *cqe);
+
+#endif

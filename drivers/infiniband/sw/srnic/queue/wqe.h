@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * The edge of the work queues: a WQE is copied once out of memory that its
+ * poster may still be writing to, and every field is checked here. Nothing
+ * behind this file looks at a slot again. Pure, as wire/: no sockets, no locks,
+ * no allocation.
+ */
+#ifndef SRNIC_WQE_H
+#define SRNIC_WQE_H
+
+#include "wire/os.h"
+#include <rdma/srnic-abi.h>
+#include "queue/event.h"
+
+struct ib_pd;
+
+#define SRNIC_MAX_MSG		0xffffffffU	/* octets (WR-19) */
+
+/**
+ * struct srnic_sq_caps - what an SQ says about its WQEs
+ * @kernel: the poster may use what only privileged users may
+ * @max_sge: SGEs of a WQE
+ * @max_inline: octets
+ */
+struct srnic_sq_caps {
+	bool kernel;
+	u32 max_sge;
+	u32 max_inline;
+};
+
+/* A receive WQE, copied once from the RQ or SRQ and checked */
+struct srnic_rwr {
+	u64 wr_id;
+	u32 index;			/* ring index */
+	u32 num_sge;
+	u64 length;			/* sum of the SGEs */
+	struct ib_pd *pd;		/* what the SGEs are checked against (SR-19) */
+	struct srnic_sge sge[];		/* max_recv_sge of them */
+};
+
+static inline bool srnic_op_is_atomic(u8 opcode)
+{
+	return opcode == SRNIC_OP_FETCH_ADD || opcode == SRNIC_OP_CMP_SWAP;
+}
+
+/* Does the WR wait for a response of the peer? Such WRs take room in ORQ and IRQ. */
+static inline bool srnic_op_has_response(u8 opcode)
+{
+	return opcode == SRNIC_OP_READ || opcode == SRNIC_OP_READ_INV ||
+	       srnic_op_is_atomic(opcode);
+}
+
+enum srnic_wc_status srnic_sqe_copy(const struct srnic_sq_caps *caps, const void *slot,
+				    struct srnic_sqe *sqe, void *data, u32 *total);
+int srnic_rqe_copy(struct srnic_rwr *rwr, const void *slot, u32 max_sge);
+
+#endif

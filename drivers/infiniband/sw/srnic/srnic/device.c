@@ -1,0 +1,537 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* The device: its making and its end, and what it says of itself and its port. */
+
+#include <linux/cpumask.h>
+#include <linux/etherdevice.h>
+#include <linux/ethtool.h>
+#include <linux/if_arp.h>
+#include <linux/jhash.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/rtnetlink.h>
+#include <net/addrconf.h>
+#include <rdma/ib_user_verbs.h>
+#include <rdma/iw_cm.h>
+#include <rdma/iw_portmap.h>
+#include <rdma/uverbs_ioctl.h>
+#include "cm/cm.h"
+#include "compat.h"
+#include "queue/wqe.h"
+#include "srnic.h"
+#include "srnic/device.h"
+#include "srnic/netdev.h"
+#include "srnic/nldev.h"
+#include "srnic/policy.h"
+#include "srnic/stats.h"
+#include "verbs/uverbs.h"
+#include "verbs/verbs.h"
+
+#define SRNIC_VENDOR_ID		0x73724e	/* "srN", a locally administered OUI */
+#define SRNIC_VENDOR_PART_ID	1
+#define SRNIC_HW_VER		1
+#define SRNIC_PKEY		0xffff		/* iWARP has none: the default one */
+
+/* One srnic on an interface: looking for it and adding it is one step */
+static DEFINE_MUTEX(add_mutex);
+
+/* No MAC address: a hash of the name, so that the GID is the same next time */
+static void made_up_addr(const struct net_device *netdev, u8 *addr)
+{
+	size_t len = strnlen(netdev->name, IFNAMSIZ);
+	u32 hash[2];
+
+	hash[0] = jhash(netdev->name, len, SRNIC_DRIVER_ID);
+	hash[1] = jhash(netdev->name, len, hash[0]);
+	memcpy(addr, hash, ETH_ALEN);
+	addr[0] &= ~1;	/* unicast */
+	addr[0] |= 2;	/* locally administered */
+}
+
+/**
+ * srnic_device_set_gid - take the GID from the interface
+ * @dev: the device
+ *
+ * The address is padded with zeros, the form in which rdma_cm compares it.
+ * Context: under RTNL, or before registration. A reader that gets half of the
+ * old and half of the new is told by the event that follows to read again.
+ *
+ * Return: whether it changed.
+ */
+bool srnic_device_set_gid(struct srnic_device *dev)
+{
+	const struct net_device *netdev = dev->netdev;
+	u8 addr[ETH_ALEN];
+
+	if (netdev->addr_len == ETH_ALEN && !is_zero_ether_addr(netdev->dev_addr))
+		memcpy(addr, netdev->dev_addr, ETH_ALEN);
+	else if (is_zero_ether_addr(dev->raw_gid))
+		made_up_addr(netdev, addr);
+	else
+		return false;	/* what was made up stays, whatever the name is now */
+
+	if (!memcmp(dev->raw_gid, addr, ETH_ALEN))
+		return false;
+	memcpy(dev->raw_gid, addr, ETH_ALEN);
+	return true;
+}
+
+/**
+ * srnic_netdev_active - can the interface carry traffic?
+ * @netdev: the interface
+ *
+ * Any context.
+ */
+bool srnic_netdev_active(const struct net_device *netdev)
+{
+	return netif_running(netdev) && netif_carrier_ok(netdev) &&
+	       !netif_dormant(netdev);
+}
+
+static int check_netdev(const char *name, const struct net_device *netdev)
+{
+	struct ib_device *other;
+
+	switch (netdev->type) {
+	case ARPHRD_ETHER:	/* and veth, dummy, VLAN, bridge, bond */
+	case ARPHRD_LOOPBACK:
+	case ARPHRD_NONE:	/* tun, and other tunnels of IP packets */
+		break;
+	default:
+		netdev_warn(netdev, "srnic: no device on an interface of type %u\n",
+			    netdev->type);
+		return -EOPNOTSUPP;
+	}
+
+	/* with a longer one iw_cm fails each connect and listen */
+	if (strlen(name) >= IWPM_DEVNAME_SIZE) {
+		netdev_warn(netdev, "srnic: the name has more than %d characters\n",
+			    IWPM_DEVNAME_SIZE - 1);
+		return -ENAMETOOLONG;
+	}
+
+	other = ib_device_get_by_netdev((struct net_device *)netdev, SRNIC_DRIVER_ID);
+	if (other) {
+		netdev_warn(netdev, "srnic: the interface has %s already\n",
+			    dev_name(&other->dev));
+		ib_device_put(other);
+		return -EEXIST;
+	}
+	return 0;
+}
+
+static void init_ibdev(struct srnic_device *dev)
+{
+	struct ib_device *ibdev = &dev->ibdev;
+
+	ibdev->node_type = RDMA_NODE_RNIC;
+	strscpy(ibdev->node_desc, "srnic software RNIC", sizeof(ibdev->node_desc));
+	addrconf_addr_eui48((u8 *)&ibdev->node_guid, dev->raw_gid);
+	ibdev->phys_port_cnt = 1;
+	/* consumers spread CQs over them; a notification has no CPU of its own here */
+	ibdev->num_comp_vectors = num_online_cpus();
+	ibdev->local_dma_lkey = 0;
+	/* doorbells; everything else of the data path is shared memory */
+	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) |
+				  BIT_ULL(IB_USER_VERBS_CMD_POST_RECV);
+	strscpy(ibdev->iw_ifname, dev->netdev->name, sizeof(ibdev->iw_ifname));
+	ibdev->iw_driver_flags = IW_F_NO_PORT_MAP;
+	/* each adds what it has, and names nothing of another */
+	ib_set_device_ops(ibdev, &srnic_device_ops);
+	ib_set_device_ops(ibdev, &srnic_verbs_ops);
+	ib_set_device_ops(ibdev, &srnic_cm_ops);
+	if (IS_ENABLED(CONFIG_INFINIBAND_USER_ACCESS))
+		ibdev->driver_def = srnic_uapi_defs;
+}
+
+static struct lock_class_key qps_lock_key;
+
+static struct srnic_device *device_new(struct net_device *netdev)
+{
+	struct srnic_device *dev;
+
+	dev = ib_alloc_device(srnic_device, ibdev);
+	if (!dev)
+		return NULL;
+	dev->counters = alloc_percpu(struct srnic_counters);
+	if (!dev->counters) {
+		ib_dealloc_device(&dev->ibdev);
+		return NULL;
+	}
+	dev->netdev = netdev;
+	netdev_hold(netdev, &dev->netdev_ref, GFP_KERNEL);
+	/* random STags touch a node each: who makes the entry pays for it */
+	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ | XA_FLAGS_ACCOUNT);
+	xa_init_flags(&dev->stags, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
+	/* taken with irqs off, unlike that of @stags: not one class for lockdep */
+	lockdep_set_class(&dev->qps.xa_lock, &qps_lock_key);
+	srnic_policy_init(&dev->policy);
+	srnic_device_set_gid(dev);
+	dev->port_active = srnic_netdev_active(netdev);
+	init_ibdev(dev);
+	return dev;
+}
+
+/**
+ * srnic_device_add - make a device on an interface (`rdma link add`)
+ * @name: of the device
+ * @netdev: the interface; the caller holds a reference
+ *
+ * Context: may sleep, no RTNL.
+ *
+ * Return: 0; -EEXIST if the interface has an srnic or the name is in use;
+ * -EOPNOTSUPP for a type of interface that cannot have one; -ENAMETOOLONG;
+ * -ENOMEM.
+ */
+int srnic_device_add(const char *name, struct net_device *netdev)
+{
+	struct srnic_device *dev;
+	int err;
+
+	mutex_lock(&add_mutex);
+	err = check_netdev(name, netdev);
+	if (err)
+		goto unlock;
+	dev = device_new(netdev);
+	if (!dev) {
+		err = -ENOMEM;
+		goto unlock;
+	}
+	err = ib_device_set_netdev(&dev->ibdev, netdev, 1);
+	if (!err)
+		err = ib_register_device(&dev->ibdev, name, NULL);
+	if (err) {
+		ib_dealloc_device(&dev->ibdev);
+		if (err == -ENFILE) {
+			netdev_warn(netdev, "srnic: the name %s is in use\n", name);
+			err = -EEXIST;
+		}
+		goto unlock;
+	}
+	/* registered: @dev may be gone already; and the notifier missed what came before */
+	rtnl_lock();
+	srnic_netdev_sync(netdev);
+	rtnl_unlock();
+unlock:
+	mutex_unlock(&add_mutex);
+	return err;
+}
+
+/**
+ * srnic_enable_driver - clients of the RDMA core are about to get to know the device
+ * @ibdev: being registered, or moved to another namespace of the RDMA subsystem
+ *
+ * Return: 0.
+ */
+static int srnic_enable_driver(struct ib_device *ibdev)
+{
+	WRITE_ONCE(to_srnic_dev(ibdev)->phase, SRNIC_DEV_ENABLING);
+	return 0;
+}
+
+/**
+ * srnic_device_leave - the device is going: no connection is pending from now on
+ * @dev: the device
+ *
+ * Clients of the RDMA core wait for connections that are being made, and the peer may
+ * be silent. Pending ones are given up, new ones are refused. Any context; does not
+ * wait.
+ */
+void srnic_device_leave(struct srnic_device *dev)
+{
+	WRITE_ONCE(dev->phase, SRNIC_DEV_LEAVING);
+	srnic_cm_drop_device(dev);
+}
+
+/* rdma_cm, of which the module uses a symbol, is an older client and knows it by now */
+static int client_add(struct ib_device *ibdev)
+{
+	if (ibdev->ops.driver_id != SRNIC_DRIVER_ID)
+		return -EOPNOTSUPP;
+	cmpxchg(&to_srnic_dev(ibdev)->phase, SRNIC_DEV_ENABLING, SRNIC_DEV_UP);
+	return 0;
+}
+
+/* Younger clients go first: rdma_cm, which waits, comes after this */
+static void client_remove(struct ib_device *ibdev, void *data)
+{
+	srnic_device_leave(to_srnic_dev(ibdev));
+}
+
+static struct ib_client srnic_client = {
+	.name = "srnic",
+	.add = client_add,
+	.remove = client_remove,
+};
+
+/**
+ * srnic_client_init - follow devices as clients of the RDMA core come and go
+ *
+ * Return: 0 or an errno.
+ */
+int srnic_client_init(void)
+{
+	return ib_register_client(&srnic_client);
+}
+
+/**
+ * srnic_client_exit - the module is going: all devices leave
+ */
+void srnic_client_exit(void)
+{
+	ib_unregister_client(&srnic_client);
+}
+
+/* An insertion that found no memory may leave nodes without entries in @xa: not xa_empty() */
+static bool has_entries(struct xarray *xa)
+{
+	unsigned long index = 0;
+
+	return xa_find(xa, &index, ULONG_MAX, XA_PRESENT);
+}
+
+/**
+ * srnic_dealloc_driver - the end of a device
+ * @ibdev: not registered any more; its clients and users are gone
+ *
+ * The core frees the memory afterwards. Context: may sleep.
+ */
+static void srnic_dealloc_driver(struct ib_device *ibdev)
+{
+	struct srnic_device *dev = to_srnic_dev(ibdev);
+
+	srnic_device_leave(dev);
+	WARN_ON_ONCE(has_entries(&dev->qps));
+	WARN_ON_ONCE(has_entries(&dev->stags));
+	xa_destroy(&dev->qps);
+	xa_destroy(&dev->stags);
+	netdev_put(dev->netdev, &dev->netdev_ref);
+	free_percpu(dev->counters);
+}
+
+/**
+ * srnic_query_device - attributes of the device (RN-07 to RN-16)
+ * @ibdev: the device
+ * @attr: filled in
+ * @udata: nothing is expected from the provider, nothing is given; may be NULL
+ *
+ * Return: 0, or -EINVAL for input that would have to mean something.
+ */
+static int srnic_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
+			      struct ib_udata *udata)
+{
+	if (udata && udata->inlen && !ib_is_udata_cleared(udata, 0, udata->inlen))
+		return -EINVAL;
+
+	memset(attr, 0, sizeof(*attr));
+	attr->fw_ver = (u64)SRNIC_VERSION_MAJOR << 32 |
+		       SRNIC_VERSION_MINOR << 16 | SRNIC_VERSION_PATCH;
+	attr->sys_image_guid = ibdev->node_guid;
+	attr->vendor_id = SRNIC_VENDOR_ID;
+	attr->vendor_part_id = SRNIC_VENDOR_PART_ID;
+	attr->hw_ver = SRNIC_HW_VER;
+	attr->device_cap_flags = IB_DEVICE_SYS_IMAGE_GUID |
+				 IB_DEVICE_PORT_ACTIVE_EVENT |
+				 IB_DEVICE_CURR_QP_STATE_MOD |
+				 IB_DEVICE_SRQ_RESIZE |
+				 IB_DEVICE_MEM_MGT_EXTENSIONS |
+				 IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_WINDOW_TYPE_2B;
+	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG | IBK_LOCAL_DMA_LKEY;
+
+	attr->max_mr_size = (u64)U32_MAX << PAGE_SHIFT;
+	attr->page_size_cap = SRNIC_PAGE_SIZES;
+	attr->max_qp = SRNIC_MAX_QP;
+	attr->max_qp_wr = SRNIC_MAX_QP_WR;
+	attr->max_send_sge = SRNIC_MAX_SGE;
+	attr->max_recv_sge = SRNIC_MAX_SGE;
+	attr->max_sge_rd = SRNIC_MAX_SGE;
+	attr->max_srq = SRNIC_MAX_SRQ;
+	attr->max_srq_wr = SRNIC_MAX_SRQ_WR;
+	attr->max_srq_sge = SRNIC_MAX_SGE;
+	attr->max_cq = SRNIC_MAX_CQ;
+	attr->max_cqe = SRNIC_MAX_CQE;
+	attr->max_mr = SRNIC_MAX_MR;
+	attr->max_mw = SRNIC_MAX_MW;
+	attr->max_fast_reg_page_list_len = SRNIC_MAX_FR_BLOCKS;
+	attr->max_pd = SRNIC_MAX_PD;
+	attr->max_qp_rd_atom = SRNIC_MAX_IRD;
+	attr->max_qp_init_rd_atom = SRNIC_MAX_ORD;
+	attr->max_res_rd_atom = SRNIC_MAX_QP * SRNIC_MAX_IRD;
+	attr->atomic_cap = IB_ATOMIC_GLOB;
+	attr->max_pkeys = 1;
+	/* of completions: ns, all of 64 bits */
+	attr->timestamp_mask = U64_MAX;
+	attr->hca_core_clock = NSEC_PER_SEC / 1000;	/* kHz */
+	return 0;
+}
+
+/*
+ * The slowest InfiniBand rate that is not slower than the interface. What the
+ * core has for this (ib_get_eth_speed()) logs a line each time it is asked
+ * about an interface that knows no speed, and any user may ask.
+ */
+static const struct {
+	u32 mbps;
+	u8 width;
+	u16 speed;
+} rates[] = {
+	{ 2500, IB_WIDTH_1X, IB_SPEED_SDR },
+	{ 5000, IB_WIDTH_1X, IB_SPEED_DDR },
+	{ 10000, IB_WIDTH_1X, IB_SPEED_FDR10 },
+	{ 20000, IB_WIDTH_4X, IB_SPEED_DDR },
+	{ 25000, IB_WIDTH_1X, IB_SPEED_EDR },
+	{ 40000, IB_WIDTH_4X, IB_SPEED_FDR10 },
+	{ 50000, IB_WIDTH_1X, IB_SPEED_HDR },
+	{ 100000, IB_WIDTH_4X, IB_SPEED_EDR },
+	{ 200000, IB_WIDTH_4X, IB_SPEED_HDR },
+	{ U32_MAX, IB_WIDTH_4X, IB_SPEED_NDR },
+};
+
+static void port_rate(struct net_device *netdev, struct ib_port_attr *attr)
+{
+	struct ethtool_link_ksettings link;
+	u32 mbps = SPEED_1000;	/* if nobody knows; as the core has it */
+	int i = 0;
+
+	rtnl_lock();
+	if (netdev->reg_state == NETREG_REGISTERED &&
+	    !__ethtool_get_link_ksettings(netdev, &link) &&
+	    link.base.speed != (u32)SPEED_UNKNOWN)
+		mbps = link.base.speed;
+	rtnl_unlock();
+
+	while (mbps > rates[i].mbps)
+		i++;
+	attr->active_width = rates[i].width;
+	attr->active_speed = rates[i].speed;
+}
+
+/**
+ * srnic_query_port - attributes of the port, as the interface has them now
+ * @ibdev: the device
+ * @port: 1
+ * @attr: filled in
+ *
+ * Context: may sleep, no RTNL.
+ *
+ * Return: 0.
+ */
+static int srnic_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *attr)
+{
+	struct net_device *netdev = to_srnic_dev(ibdev)->netdev;
+	unsigned int max_mtu = READ_ONCE(netdev->max_mtu);
+
+	memset(attr, 0, sizeof(*attr));
+	if (srnic_netdev_active(netdev)) {
+		attr->state = IB_PORT_ACTIVE;
+		attr->phys_state = IB_PORT_PHYS_STATE_LINK_UP;
+	} else {
+		attr->state = IB_PORT_DOWN;
+		attr->phys_state = netif_running(netdev) ?
+			IB_PORT_PHYS_STATE_POLLING : IB_PORT_PHYS_STATE_DISABLED;
+	}
+	/* 0: the interface sets no limit */
+	attr->max_mtu = !max_mtu || max_mtu > INT_MAX ?
+			IB_MTU_4096 : ib_mtu_int_to_enum(max_mtu);
+	attr->active_mtu = ib_mtu_int_to_enum(READ_ONCE(netdev->mtu));
+	attr->max_msg_sz = SRNIC_MAX_MSG;
+	attr->gid_tbl_len = 1;
+	attr->pkey_tbl_len = 1;
+	attr->port_cap_flags = IB_PORT_CM_SUP;
+	port_rate(netdev, attr);
+	return 0;
+}
+
+/**
+ * srnic_get_port_immutable - what of the port never changes
+ * @ibdev: the device
+ * @port: 1
+ * @immutable: filled in
+ *
+ * Return: 0.
+ */
+static int srnic_get_port_immutable(struct ib_device *ibdev, u32 port,
+				    struct ib_port_immutable *immutable)
+{
+	immutable->gid_tbl_len = 1;
+	immutable->pkey_tbl_len = 1;
+	immutable->core_cap_flags = RDMA_CORE_PORT_IWARP;
+	return 0;
+}
+
+/**
+ * srnic_query_gid - the GID of the port
+ * @ibdev: the device
+ * @port: 1
+ * @index: 0
+ * @gid: filled in
+ *
+ * Return: 0, or -EINVAL for another index.
+ */
+static int srnic_query_gid(struct ib_device *ibdev, u32 port, int index, union ib_gid *gid)
+{
+	if (index)
+		return -EINVAL;
+	memcpy(gid->raw, to_srnic_dev(ibdev)->raw_gid, sizeof(gid->raw));
+	return 0;
+}
+
+/**
+ * srnic_query_pkey - the P_Key of the port, for programs that want to see one
+ * @ibdev: the device
+ * @port: 1
+ * @index: 0
+ * @pkey: set to the default P_Key
+ *
+ * Return: 0, or -EINVAL for another index.
+ */
+static int srnic_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey)
+{
+	if (index)
+		return -EINVAL;
+	*pkey = SRNIC_PKEY;
+	return 0;
+}
+
+/**
+ * srnic_get_dev_fw_str - the module's version
+ * @ibdev: the device
+ * @str: IB_FW_VERSION_NAME_MAX octets, filled in
+ */
+static void srnic_get_dev_fw_str(struct ib_device *ibdev, char *str)
+{
+	snprintf(str, IB_FW_VERSION_NAME_MAX, "%u.%u.%u", SRNIC_VERSION_MAJOR,
+		 SRNIC_VERSION_MINOR, SRNIC_VERSION_PATCH);
+}
+
+#ifdef SRNIC_HAVE_REPORT_PORT_EVENT
+/* Without it the core would tell of the port as well; netdev.c does, and knows of more */
+static void srnic_report_port_event(struct ib_device *ibdev, struct net_device *netdev,
+				    unsigned long event)
+{
+}
+#endif
+
+/* Not static: unit tests call what it has */
+const struct ib_device_ops srnic_device_ops = {
+	.owner = THIS_MODULE,
+	.driver_id = SRNIC_DRIVER_ID,
+	.uverbs_abi_ver = SRNIC_ABI_VERSION,
+
+	.alloc_hw_port_stats = srnic_alloc_hw_port_stats,
+	.dealloc_driver = srnic_dealloc_driver,
+	.device_group = &srnic_policy_group,
+	.enable_driver = srnic_enable_driver,
+	.fill_res_cq_entry = srnic_fill_res_cq_entry,
+	.fill_res_mr_entry = srnic_fill_res_mr_entry,
+	.fill_res_qp_entry = srnic_fill_res_qp_entry,
+	.get_dev_fw_str = srnic_get_dev_fw_str,
+	.get_hw_stats = srnic_get_hw_stats,
+	.get_port_immutable = srnic_get_port_immutable,
+	.query_device = srnic_query_device,
+	.query_gid = srnic_query_gid,
+	.query_pkey = srnic_query_pkey,
+	.query_port = srnic_query_port,
+#ifdef SRNIC_HAVE_REPORT_PORT_EVENT
+	.report_port_event = srnic_report_port_event,
+#endif
+};

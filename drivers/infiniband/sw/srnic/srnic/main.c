@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Module load and unload, and `rdma link add`. */
+
+#include <linux/module.h>
+#include <linux/rcupdate.h>
+#include <rdma/rdma_netlink.h>
+#include <rdma/srnic-abi.h>
+#include "cm/cm.h"
+#include "engine/linger.h"
+#include "srnic.h"
+#include "srnic/device.h"
+#include "srnic/netdev.h"
+
+#define VERSION	__stringify(SRNIC_VERSION_MAJOR) "." \
+		__stringify(SRNIC_VERSION_MINOR) "." \
+		__stringify(SRNIC_VERSION_PATCH)
+
+static struct rdma_link_ops srnic_link_ops = {
+	.type = "srnic",
+	.newlink = srnic_device_add,
+};
+
+static int __init srnic_init(void)
+{
+	int err;
+
+	err = srnic_linger_init();
+	if (err)
+		return err;
+	err = srnic_cm_init();
+	if (err)
+		goto linger_exit;
+	err = srnic_netdev_init();
+	if (err)
+		goto cm_exit;
+	err = srnic_client_init();
+	if (err)
+		goto netdev_exit;
+	rdma_link_register(&srnic_link_ops);
+	return 0;
+netdev_exit:
+	srnic_netdev_exit();
+cm_exit:
+	srnic_cm_exit();
+linger_exit:
+	srnic_linger_exit();
+	return err;
+}
+
+/*
+ * No new devices, no new connections, then no devices. The notifier goes after them:
+ * while it is taken out it hears of the end of every interface there is.
+ */
+static void __exit srnic_exit(void)
+{
+	rdma_link_unregister(&srnic_link_ops);
+	srnic_client_exit();
+	ib_unregister_driver(SRNIC_DRIVER_ID);
+	srnic_netdev_exit();
+	srnic_cm_exit();
+	srnic_linger_exit();
+	rcu_barrier();
+}
+
+module_init(srnic_init);
+module_exit(srnic_exit);
+
+MODULE_DESCRIPTION("Software RNIC: iWARP over TCP");
+MODULE_AUTHOR("The srnic authors");
+MODULE_LICENSE("Dual BSD/GPL");
+MODULE_VERSION(VERSION);
+MODULE_ALIAS_RDMA_LINK("srnic");

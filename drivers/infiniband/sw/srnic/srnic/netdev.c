@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Following the interface: state, address, name, network namespace, end. */
+
+#include <linux/netdevice.h>
+#include <linux/rtnetlink.h>
+#include "cm/cm.h"
+#include "qp/qp.h"
+#include "srnic.h"
+#include "srnic/device.h"
+#include "srnic/netdev.h"
+
+static void dispatch(struct srnic_device *dev, enum ib_event_type type)
+{
+	struct ib_event event = {
+		.device = &dev->ibdev,
+		.element.port_num = 1,
+		.event = type,
+	};
+
+	ib_dispatch_event(&event);
+}
+
+/*
+ * Compare what was last told of the interface with what it is, and tell the
+ * difference: so it does not matter which notification comes when, or twice.
+ */
+static void sync_device(struct srnic_device *dev)
+{
+	struct net_device *netdev = dev->netdev;
+	bool active = srnic_netdev_active(netdev);
+
+	ASSERT_RTNL();
+	if (strcmp(dev->ibdev.iw_ifname, netdev->name))
+		strscpy(dev->ibdev.iw_ifname, netdev->name,
+			sizeof(dev->ibdev.iw_ifname));
+
+	if (srnic_device_set_gid(dev))
+		dispatch(dev, IB_EVENT_GID_CHANGE);
+
+	if (dev->port_active != active) {
+		dev->port_active = active;
+		dispatch(dev, active ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR);
+	}
+}
+
+static void end_device(struct srnic_device *dev)
+{
+	srnic_device_leave(dev);
+	ib_unregister_device_queued(&dev->ibdev);
+}
+
+/**
+ * srnic_netdev_sync - bring a device up to date with its interface
+ * @netdev: an interface with or without a device
+ *
+ * Context: under RTNL.
+ */
+void srnic_netdev_sync(struct net_device *netdev)
+{
+	struct ib_device *ibdev;
+
+	ibdev = ib_device_get_by_netdev(netdev, SRNIC_DRIVER_ID);
+	if (!ibdev)
+		return;
+	if (netdev->reg_state == NETREG_REGISTERED)
+		sync_device(to_srnic_dev(ibdev));
+	else
+		end_device(to_srnic_dev(ibdev));
+	ib_device_put(ibdev);
+}
+
+/*
+ * On the way to another network namespace, and again on arrival there. Sockets stay
+ * where they were made, so what was begun there ends; listeners of the namespace that
+ * the interface is in now get a socket, others lose theirs.
+ */
+static void end_connections(struct net_device *netdev)
+{
+	struct srnic_device *dev;
+	struct ib_device *ibdev;
+	unsigned long qpn;
+	void *entry;
+
+	ibdev = ib_device_get_by_netdev(netdev, SRNIC_DRIVER_ID);
+	if (!ibdev)
+		return;
+	dev = to_srnic_dev(ibdev);
+	srnic_cm_drop_device(dev);
+	srnic_cm_device_moved(dev);
+	xa_for_each(&dev->qps, qpn, entry) {
+		struct srnic_qp *qp = srnic_qp_find(dev, qpn);
+
+		if (!qp)
+			continue;
+		if (srnic_qp_state(qp) != SRNIC_QP_IDLE)
+			srnic_qp_abort(qp);
+		srnic_qp_put(qp);
+	}
+	ib_device_put(ibdev);
+}
+
+static int netdev_event(struct notifier_block *nb, unsigned long event, void *info)
+{
+	struct net_device *netdev = netdev_notifier_info_to_dev(info);
+
+	switch (event) {
+	case NETDEV_UNREGISTER:
+		/* also sent on the way to another namespace, with the interface registered */
+		if (netdev->reg_state == NETREG_REGISTERED) {
+			end_connections(netdev);
+			break;
+		}
+		srnic_netdev_sync(netdev);
+		break;
+	case NETDEV_REGISTER:	/* arrived in the other namespace */
+		end_connections(netdev);
+		fallthrough;
+	case NETDEV_UP:
+	case NETDEV_DOWN:
+	case NETDEV_CHANGE:
+	case NETDEV_CHANGEADDR:
+	case NETDEV_CHANGENAME:
+		srnic_netdev_sync(netdev);
+		break;
+	}
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block netdev_nb = {
+	.notifier_call = netdev_event,
+};
+
+/**
+ * srnic_netdev_init - start to follow the interfaces
+ *
+ * Return: 0 or an errno.
+ */
+int srnic_netdev_init(void)
+{
+	return register_netdevice_notifier(&netdev_nb);
+}
+
+/**
+ * srnic_netdev_exit - stop to follow the interfaces
+ */
+void srnic_netdev_exit(void)
+{
+	unregister_netdevice_notifier(&netdev_nb);
+}

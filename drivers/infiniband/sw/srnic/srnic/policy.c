@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The policy of a device, and its attributes below
+ * /sys/class/infiniband/NAME/policy. Netlink has no place for settings of a
+ * driver, so the attributes are in sysfs. A connection takes a copy of the policy
+ * when it begins; later writes affect later connections only.
+ */
+
+#include <linux/capability.h>
+#include <linux/kernel.h>
+#include <linux/kstrtox.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include "cm/cm_user.h"
+#include "srnic.h"
+#include "srnic/policy.h"
+
+/* A larger FPDU has a ULPDU of MPA_MAX_ULPDU with any number of markers */
+#define SRNIC_FPDU_MAX		65535U
+/* An FPDU with a ULPDU of MPA_MIN_MULPDU and a marker */
+#define SRNIC_FPDU_MIN		140U
+/* Seconds */
+#define SRNIC_TIMEOUT_MAX	3600U
+/* TCP's own limit is 32767 s; after twice the time the connection ends */
+#define SRNIC_KEEPALIVE_MAX	7200U
+
+/**
+ * struct policy_attr - an attribute: a choice of words, or a number
+ * @attr: for sysfs
+ * @offset: of the field in struct srnic_policy; one byte for a choice, a u32
+ *	    for a number
+ * @words: up to NULL; their index is the value. No words: a number
+ * @min: smallest number; value of the first word
+ * @max: largest number
+ * @zero: 0 is allowed, too
+ */
+struct policy_attr {
+	struct device_attribute attr;
+	size_t offset;
+	const char * const *words;
+	u32 min;
+	u32 max;
+	bool zero;
+};
+
+static const struct policy_attr *to_policy_attr(const struct device_attribute *attr)
+{
+	return container_of(attr, struct policy_attr, attr);
+}
+
+static struct srnic_policy_owner *owner_of(struct device *device)
+{
+	return &rdma_device_to_drv_device(device, struct srnic_device, ibdev)->policy;
+}
+
+static ssize_t policy_show(struct device *device, struct device_attribute *attr, char *buf)
+{
+	const struct policy_attr *pa = to_policy_attr(attr);
+	struct srnic_policy policy = srnic_policy_get(owner_of(device));
+	const void *field = (const void *)&policy + pa->offset;
+
+	if (pa->words)
+		return sysfs_emit(buf, "%s\n", pa->words[*(const u8 *)field - pa->min]);
+	return sysfs_emit(buf, "%u\n", *(const u32 *)field);
+}
+
+static int policy_parse(const struct policy_attr *pa, const char *buf, u32 *value)
+{
+	int i;
+
+	if (!pa->words) {
+		if (kstrtou32(buf, 10, value) ||
+		    (!(pa->zero && !*value) && (*value < pa->min || *value > pa->max)))
+			return -EINVAL;
+		return 0;
+	}
+	for (i = 0; pa->words[i]; i++) {
+		if (sysfs_streq(buf, pa->words[i])) {
+			*value = pa->min + i;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+/* Being the file's owner is not enough: root without capabilities is the owner, too */
+static bool policy_may_change(void)
+{
+	return capable(CAP_NET_ADMIN);
+}
+
+static ssize_t policy_store(struct device *device, struct device_attribute *attr,
+			    const char *buf, size_t count)
+{
+	const struct policy_attr *pa = to_policy_attr(attr);
+	struct srnic_policy_owner *owner = owner_of(device);
+	u32 value;
+
+	if (!policy_may_change())
+		return -EPERM;
+	if (policy_parse(pa, buf, &value))
+		return -EINVAL;
+	spin_lock(&owner->lock);
+	if (pa->words)
+		*(u8 *)((void *)&owner->now + pa->offset) = value;
+	else
+		*(u32 *)((void *)&owner->now + pa->offset) = value;
+	spin_unlock(&owner->lock);
+	return count;
+}
+
+/* ----- rtr: some of the kinds, in order of preference ----- */
+
+static const struct {
+	const char *word;
+	u8 kind;
+} rtr_kinds[MPA_RTR_KINDS] = {
+	{ "write", MPA_RTR_WRITE },
+	{ "read", MPA_RTR_READ },
+	{ "send", MPA_RTR_SEND },
+};
+
+static u8 rtr_kind(const char *word)
+{
+	int i;
+
+	for (i = 0; i < MPA_RTR_KINDS; i++)
+		if (!strcmp(word, rtr_kinds[i].word))
+			return rtr_kinds[i].kind;
+	return 0;
+}
+
+static const char *rtr_word(u8 kind)
+{
+	int i;
+
+	for (i = 0; i < MPA_RTR_KINDS; i++)
+		if (rtr_kinds[i].kind == kind)
+			return rtr_kinds[i].word;
+	return "";
+}
+
+static ssize_t rtr_show(struct device *device, struct device_attribute *attr, char *buf)
+{
+	struct srnic_policy policy = srnic_policy_get(owner_of(device));
+	const u8 *order = policy.mpa.rtr_order;
+	int i, n = 0;
+
+	for (i = 0; i < MPA_RTR_KINDS && order[i]; i++)
+		n += sysfs_emit_at(buf, n, "%s%s", i ? " " : "", rtr_word(order[i]));
+	return n + sysfs_emit_at(buf, n, "\n");
+}
+
+/* At least one kind (V2-14), each once at most. Writes over @words. */
+static int rtr_parse(char *words, struct mpa_policy *mpa)
+{
+	char *word;
+	int n = 0;
+	u8 kind;
+
+	mpa->rtr = 0;
+	memset(mpa->rtr_order, 0, sizeof(mpa->rtr_order));
+	words = strim(words);
+	while ((word = strsep(&words, " "))) {
+		kind = rtr_kind(word);
+		if (!kind || mpa->rtr & kind)
+			return -EINVAL;
+		mpa->rtr |= kind;
+		mpa->rtr_order[n++] = kind;
+	}
+	return 0;
+}
+
+static ssize_t rtr_store(struct device *device, struct device_attribute *attr,
+			 const char *buf, size_t count)
+{
+	struct srnic_policy_owner *owner = owner_of(device);
+	struct mpa_policy mpa = { };
+	char *words;
+	int err;
+
+	if (!policy_may_change())
+		return -EPERM;
+	words = kstrndup(buf, count, GFP_KERNEL);
+	if (!words)
+		return -ENOMEM;
+	err = rtr_parse(words, &mpa);
+	kfree(words);
+	if (err)
+		return err;
+	spin_lock(&owner->lock);
+	owner->now.mpa.rtr = mpa.rtr;
+	memcpy(owner->now.mpa.rtr_order, mpa.rtr_order, sizeof(mpa.rtr_order));
+	spin_unlock(&owner->lock);
+	return count;
+}
+
+static DEVICE_ATTR_RW(rtr);
+
+/* ----- the others ----- */
+
+#define POLICY_FIELD(_name, _field)					\
+	.attr = __ATTR(_name, 0644, policy_show, policy_store),		\
+	.offset = offsetof(struct srnic_policy, _field)
+
+#define POLICY_WORDS(_name, _field, _words, _first)			\
+	static struct policy_attr policy_##_name = {			\
+		POLICY_FIELD(_name, _field),				\
+		.words = _words,					\
+		.min = _first,						\
+	}
+
+#define POLICY_NUMBER(_name, _field, _zero, _min, _max)			\
+	static struct policy_attr policy_##_name = {			\
+		POLICY_FIELD(_name, _field),				\
+		.zero = _zero,						\
+		.min = _min,						\
+		.max = _max,						\
+	}
+
+static const char * const off_on[] = { "off", "on", NULL };
+static const char * const crc_words[] = {
+	[MPA_CRC_OFF] = "off",
+	[MPA_CRC_REQUIRED] = "required",
+	[MPA_CRC_PREFERRED] = "preferred",
+	NULL
+};
+
+static const char * const revisions[] = { "1", "2", NULL };
+
+POLICY_WORDS(crc, mpa.crc, crc_words, 0);
+POLICY_WORDS(markers, mpa.rx_markers, off_on, 0);
+POLICY_WORDS(mpa_revision, mpa.rev, revisions, 1);
+POLICY_WORDS(p2p, mpa.p2p, off_on, 0);
+POLICY_NUMBER(max_fpdu, max_fpdu, true, SRNIC_FPDU_MIN, SRNIC_FPDU_MAX);
+POLICY_NUMBER(connect_timeout, connect_timeout, false, 1, SRNIC_TIMEOUT_MAX);
+POLICY_NUMBER(request_timeout, request_timeout, false, 1, SRNIC_TIMEOUT_MAX);
+POLICY_NUMBER(reply_timeout, reply_timeout, false, 1, SRNIC_TIMEOUT_MAX);
+POLICY_NUMBER(accept_timeout, accept_timeout, false, 1, SRNIC_TIMEOUT_MAX);
+POLICY_NUMBER(close_timeout, close_timeout, false, 1, SRNIC_TIMEOUT_MAX);
+POLICY_NUMBER(keepalive, keepalive, true, 1, SRNIC_KEEPALIVE_MAX);
+POLICY_NUMBER(max_user_qps, max_user_qps, true, 1, SRNIC_USER_MAX_QPS);
+
+static struct attribute *policy_attrs[] = {
+	&policy_crc.attr.attr,
+	&policy_markers.attr.attr,
+	&policy_max_fpdu.attr.attr,
+	&policy_mpa_revision.attr.attr,
+	&policy_p2p.attr.attr,
+	&dev_attr_rtr.attr,
+	&policy_connect_timeout.attr.attr,
+	&policy_request_timeout.attr.attr,
+	&policy_reply_timeout.attr.attr,
+	&policy_accept_timeout.attr.attr,
+	&policy_close_timeout.attr.attr,
+	&policy_keepalive.attr.attr,
+	&policy_max_user_qps.attr.attr,
+	NULL
+};
+
+/* Not static: device.c gives it to the core */
+const struct attribute_group srnic_policy_group = {
+	.name = "policy",
+	.attrs = policy_attrs,
+};
+
+/**
+ * srnic_policy_init - set the defaults
+ * @owner: of a device that is being made
+ */
+void srnic_policy_init(struct srnic_policy_owner *owner)
+{
+	spin_lock_init(&owner->lock);
+	owner->now = (struct srnic_policy) {
+		.mpa = {
+			.crc = MPA_CRC_REQUIRED,	/* M-CRC-1 */
+			.tx_markers = true,		/* M-MRK-3 */
+			.rev = 2,
+			.p2p = true,
+			.rtr = MPA_RTR_WRITE | MPA_RTR_READ | MPA_RTR_SEND,
+			.rtr_order = { MPA_RTR_WRITE, MPA_RTR_READ, MPA_RTR_SEND },
+			.max_ird = SRNIC_MAX_IRD,
+			.max_ord = SRNIC_MAX_ORD,
+		},
+		/*
+		 * Four retransmissions of the SYN (1, 3, 7, 15 s). Address and
+		 * route were resolved before, so longer waits find nobody.
+		 */
+		.connect_timeout = 20,
+		.request_timeout = 10,		/* M-STA-7, M-STA-8 */
+		/*
+		 * The peer's application decides when it accepts, so be patient;
+		 * but until then iwcm lets nobody destroy the id, not even a
+		 * process that was killed, unless its QP goes first. (siw: 5 s,
+		 * cxgb4: 60 s.)
+		 */
+		.reply_timeout = 30,
+		/*
+		 * Then the initiator has given up. It also is what ends requests
+		 * that never reached an application, which iwcm drops without a
+		 * word while a listener is being destroyed.
+		 */
+		.accept_timeout = 60,
+		/* nobody waits for it but rdma_disconnect() */
+		.close_timeout = 5,
+		/* one small segment a minute; a dead peer is noticed in two */
+		.keepalive = 60,
+		.max_user_qps = srnic_user_max_default(),
+	};
+}

@@ -1,0 +1,734 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The verbs skin: ib_device_ops translated to the core and back. No rules of
+ * its own; the ib_* codes stay in here.
+ */
+
+#include <rdma/ib_verbs.h>
+#include <rdma/uverbs_ioctl.h>
+#include "compat.h"
+#include "memory/mr.h"
+#include "memory/mw.h"
+#include "qp/qp.h"
+#include "queue/cq.h"
+#include "queue/srq.h"
+#include "srnic.h"
+#include "verbs/post.h"
+#include "verbs/verbs.h"
+
+#define ENABLE_ALL (SRNIC_QP_READ_ENABLED | SRNIC_QP_WRITE_ENABLED | \
+		    SRNIC_QP_BIND_ENABLED | SRNIC_QP_ATOMIC_ENABLED)
+
+static struct ib_ucontext *udata_to_ucontext(struct ib_udata *udata)
+{
+	struct srnic_ucontext *ctx =
+		rdma_udata_to_drv_context(udata, struct srnic_ucontext, ibuc);
+
+	return ctx ? &ctx->ibuc : NULL;
+}
+
+/*
+ * What version 1 of the ABI asks for and answers: bytes up to its last field. A
+ * provider that is older than this kernel has no room for more, and sends no more.
+ */
+#define UREQ_RESIZE_CQ_MIN	offsetofend(struct srnic_ureq_resize_cq, reserved)
+#define URESP_ALLOC_CTX_MIN	offsetofend(struct srnic_uresp_alloc_ctx, reserved)
+#define URESP_CREATE_CQ_MIN	offsetofend(struct srnic_uresp_create_cq, cqe_size)
+#define URESP_RESIZE_CQ_MIN	offsetofend(struct srnic_uresp_resize_cq, reserved)
+#define URESP_CREATE_QP_MIN	offsetofend(struct srnic_uresp_create_qp, reserved)
+#define URESP_CREATE_SRQ_MIN	offsetofend(struct srnic_uresp_create_srq, rqe_size)
+
+/*
+ * A question of a provider that may be older or newer: what it does not send is 0,
+ * and what no field of ours stands for must be 0 (RN-20).
+ */
+static int udata_ask(struct ib_udata *udata, void *req, size_t len, size_t min_len)
+{
+	if (udata->inlen < min_len)
+		return -EINVAL;
+	if (udata->inlen > len && !ib_is_udata_cleared(udata, len, udata->inlen - len))
+		return -EOPNOTSUPP;
+	memset(req, 0, len);
+	return ib_copy_from_udata(req, udata, min(len, udata->inlen)) ? -EFAULT : 0;
+}
+
+/* Most commands have no question */
+static int udata_check_none(struct ib_udata *udata)
+{
+	if (udata && udata->inlen && !ib_is_udata_cleared(udata, 0, udata->inlen))
+		return -EINVAL;
+	return 0;
+}
+
+/* A provider without room for the answer could not use what is made for it */
+static int udata_check(struct ib_udata *udata, size_t answer_min)
+{
+	if (udata && udata->outlen < answer_min)
+		return -EINVAL;
+	return udata_check_none(udata);
+}
+
+static int udata_respond(struct ib_udata *udata, void *resp, size_t len)
+{
+	return ib_copy_to_udata(udata, resp, min(len, udata->outlen)) ? -EFAULT : 0;
+}
+
+static struct srnic_uresp_alloc_ctx ctx_answer(u64 features)
+{
+	return (struct srnic_uresp_alloc_ctx){
+		.features = features,
+		.max_inline = SRNIC_MAX_INLINE,
+		.max_send_sge = SRNIC_MAX_SGE,
+		.max_recv_sge = SRNIC_MAX_SGE,
+	};
+}
+
+/* Handshake: what both sides know is used, what is required and unknown fails */
+static int srnic_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
+{
+	struct srnic_uresp_alloc_ctx resp = ctx_answer(SRNIC_FEAT_ALL);
+	struct srnic_ureq_alloc_ctx req;
+	int err;
+
+	if (udata->outlen < URESP_ALLOC_CTX_MIN)
+		return -EINVAL;
+	err = udata_ask(udata, &req, sizeof(req), 0);
+	if (err)
+		return err;
+	if (req.required & ~SRNIC_FEAT_ALL)
+		return -EOPNOTSUPP;
+	to_srnic_ucontext(uctx)->features = req.features & SRNIC_FEAT_ALL;
+	return udata_respond(udata, &resp, sizeof(resp));
+}
+
+static void srnic_dealloc_ucontext(struct ib_ucontext *uctx)
+{
+}
+
+/* With it users do not hold the module; the core destroys their objects */
+static void srnic_disassociate_ucontext(struct ib_ucontext *uctx)
+{
+}
+
+/* ibv_import_device(): who has the file learns what its opener agreed on with us */
+static int srnic_query_ucontext(struct ib_ucontext *uctx, struct uverbs_attr_bundle *attrs)
+{
+	struct srnic_uresp_alloc_ctx resp = ctx_answer(to_srnic_ucontext(uctx)->features);
+
+	return uverbs_copy_to_struct_or_zero(attrs, SRNIC_ATTR_QUERY_CONTEXT_RESP, &resp,
+					     sizeof(resp));
+}
+
+static int srnic_alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
+{
+	struct srnic_device *dev = to_srnic_dev(pd->device);
+	int err = udata_check_none(udata);
+
+	if (err)
+		return err;
+	if (atomic_inc_return(&dev->num_pd) > SRNIC_MAX_PD) {
+		atomic_dec(&dev->num_pd);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static int srnic_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
+{
+	atomic_dec(&to_srnic_dev(pd->device)->num_pd);
+	return 0;
+}
+
+static struct ib_mr *srnic_get_dma_mr(struct ib_pd *pd, int access)
+{
+	return srnic_mr_get_dma(pd, access);
+}
+
+static struct ib_mr *srnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
+				       u64 iova, int access, struct ib_dmah *dmah,
+				       struct ib_udata *udata)
+{
+	int err = udata_check_none(udata);
+
+	if (dmah)
+		return ERR_PTR(-EOPNOTSUPP);
+	return err ? ERR_PTR(err) : srnic_mr_reg_user(pd, start, length, iova, access);
+}
+
+/* In place: the core keeps its object, and sets PD, length and address in it */
+static struct ib_mr *srnic_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
+					      u64 iova, int fd, int access,
+					      struct ib_dmah *dmah,
+					      struct uverbs_attr_bundle *attrs)
+{
+	int err = udata_check_none(&attrs->driver_udata);
+
+	if (dmah)
+		return ERR_PTR(-EOPNOTSUPP);
+	return err ? ERR_PTR(err) : srnic_mr_reg_dmabuf(pd, fd, offset, length, iova, access);
+}
+
+static struct ib_mr *srnic_rereg_user_mr(struct ib_mr *mr, int flags, u64 start,
+					 u64 length, u64 iova, int access,
+					 struct ib_pd *pd, struct ib_udata *udata)
+{
+	int err = udata_check_none(udata);
+
+	if (!err)
+		err = srnic_mr_rereg(mr, flags, start, length, iova, access, pd);
+	return err ? ERR_PTR(err) : NULL;
+}
+
+static int srnic_dereg_mr(struct ib_mr *mr, struct ib_udata *udata)
+{
+	return srnic_mr_dereg(mr);
+}
+
+static int srnic_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
+{
+	int err = udata_check_none(udata);
+
+	return err ?: srnic_mw_alloc(ibmw);
+}
+
+static int srnic_dealloc_mw(struct ib_mw *ibmw)
+{
+	srnic_mw_dealloc(ibmw);
+	return 0;
+}
+
+static int srnic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+			   struct uverbs_attr_bundle *attrs)
+{
+	struct srnic_device *dev = to_srnic_dev(ibcq->device);
+	struct ib_udata *udata = attrs ? &attrs->driver_udata : NULL;
+	struct srnic_cq *cq = to_srnic_cq(ibcq);
+	struct srnic_uresp_create_cq resp = { };
+	int err = udata_check(udata, URESP_CREATE_CQ_MIN);
+
+	if (err)
+		return err;
+	if (attr->flags & ~IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION)
+		return -EOPNOTSUPP;
+	if (atomic_inc_return(&dev->num_cq) > SRNIC_MAX_CQ) {
+		err = -ENOMEM;
+		goto uncount;
+	}
+	err = srnic_cq_create(cq, attr->cqe,
+			      attr->flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION,
+			      udata ? udata_to_ucontext(udata) : NULL);
+	if (err)
+		goto uncount;
+	if (udata) {
+		srnic_ring_describe(&cq->ring, &resp.ring);
+		resp.entries = cq->ring.entries;
+		resp.cqe_size = cq->ring.stride;
+		err = udata_respond(udata, &resp, sizeof(resp));
+		if (err)
+			goto destroy;
+	}
+	return 0;
+destroy:
+	srnic_cq_destroy(cq);
+uncount:
+	atomic_dec(&dev->num_cq);
+	return err;
+}
+
+static int srnic_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
+{
+	srnic_cq_destroy(to_srnic_cq(ibcq));
+	atomic_dec(&to_srnic_dev(ibcq->device)->num_cq);
+	return 0;
+}
+
+/* A user does it in two calls, see srnic-abi.h */
+static int srnic_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata)
+{
+	struct srnic_cq *cq = to_srnic_cq(ibcq);
+	struct srnic_uresp_resize_cq resp = { };
+	struct srnic_ureq_resize_cq req;
+	int err;
+
+	if (!udata)
+		return srnic_cq_resize(cq, cqe);
+	if (udata->outlen < URESP_RESIZE_CQ_MIN)
+		return -EINVAL;
+	err = udata_ask(udata, &req, sizeof(req), UREQ_RESIZE_CQ_MIN);
+	if (err)
+		return err;
+	if (req.reserved)
+		return -EINVAL;
+	switch (req.step) {
+	case SRNIC_RESIZE_PREPARE:
+		err = srnic_cq_resize_prepare(cq, cqe, udata_to_ucontext(udata), &resp);
+		break;
+	case SRNIC_RESIZE_COMMIT:
+		return srnic_cq_resize_commit(cq, cqe);
+	case SRNIC_RESIZE_CANCEL:
+		srnic_cq_resize_cancel(cq);
+		return 0;
+	default:
+		return -EINVAL;
+	}
+	return err ?: udata_respond(udata, &resp, sizeof(resp));
+}
+
+/* Native opcode of a completion and what verbs call it */
+static const enum ib_wc_opcode wc_opcode[] = {
+	[SRNIC_OP_SEND]	      = IB_WC_SEND,
+	[SRNIC_OP_SEND_INV]   = IB_WC_SEND,
+	[SRNIC_OP_WRITE]      = IB_WC_RDMA_WRITE,
+	[SRNIC_OP_READ]	      = IB_WC_RDMA_READ,
+	[SRNIC_OP_READ_INV]   = IB_WC_RDMA_READ,
+	[SRNIC_OP_WRITE_IMM]  = IB_WC_RDMA_WRITE,
+	[SRNIC_OP_FETCH_ADD]  = IB_WC_FETCH_ADD,
+	[SRNIC_OP_CMP_SWAP]   = IB_WC_COMP_SWAP,
+	[SRNIC_OP_LOCAL_INV]  = IB_WC_LOCAL_INV,
+	[SRNIC_OP_BIND_MW]    = IB_WC_BIND_MW,
+	[SRNIC_OP_REG_MR]     = IB_WC_REG_MR,
+	[SRNIC_OP_RECV]	      = IB_WC_RECV,
+	[SRNIC_OP_RECV_IMM]   = IB_WC_RECV_RDMA_WITH_IMM,
+};
+
+static void cqe_to_wc(struct ib_device *ibdev, const struct srnic_cqe *cqe,
+		      struct ib_wc *wc)
+{
+	struct srnic_qp *qp = xa_load(&to_srnic_dev(ibdev)->qps, cqe->qpn);
+
+	memset(wc, 0, sizeof(*wc));
+	wc->wr_id = cqe->wr_id;
+	wc->status = cqe->status;
+	wc->vendor_err = cqe->vendor_err;
+	wc->opcode = wc_opcode[cqe->opcode];
+	wc->byte_len = cqe->byte_len;
+	wc->qp = qp ? &qp->ibqp : NULL;
+	wc->port_num = 1;
+	if (cqe->flags & SRNIC_CQE_WITH_INV) {
+		wc->wc_flags |= IB_WC_WITH_INVALIDATE;
+		wc->ex.invalidate_rkey = cqe->data;
+	}
+	if (cqe->flags & SRNIC_CQE_WITH_IMM) {
+		wc->wc_flags |= IB_WC_WITH_IMM;
+		wc->ex.imm_data = (__force __be32)cqe->data;
+	}
+}
+
+static int srnic_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
+{
+	struct srnic_cq *cq = to_srnic_cq(ibcq);
+	struct srnic_cqe cqe;
+	int n;
+
+	for (n = 0; n < num && srnic_cq_poll(cq, &cqe); n++)
+		cqe_to_wc(ibcq->device, &cqe, &wc[n]);
+	return n;
+}
+
+static int srnic_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
+{
+	u32 arm = (flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED ?
+		  SRNIC_ARM_SOLICITED : SRNIC_ARM_NEXT;
+
+	return srnic_cq_arm(to_srnic_cq(ibcq), arm, flags & IB_CQ_REPORT_MISSED_EVENTS);
+}
+
+static int qp_respond(const struct srnic_qp *qp, struct ib_udata *udata)
+{
+	struct srnic_uresp_create_qp resp = {
+		.sq_entries = qp->sq.entries,
+		.rq_entries = qp->rq.entries,
+		.sqe_size = qp->sq.stride,
+		.rqe_size = qp->rq.stride,
+		.qpn = qp->ibqp.qp_num,
+	};
+
+	srnic_ring_describe(&qp->sq, &resp.sq);
+	srnic_ring_describe(&qp->rq, &resp.rq);
+	return udata_respond(udata, &resp, sizeof(resp));
+}
+
+static int srnic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
+			   struct ib_udata *udata)
+{
+	struct srnic_qp *qp = to_srnic_qp(ibqp);
+	int err = udata_check(udata, URESP_CREATE_QP_MIN);
+
+	if (err)
+		return err;
+	if (init->create_flags || init->qp_type != IB_QPT_RC)
+		return -EOPNOTSUPP;
+	err = srnic_qp_create(qp, to_srnic_dev(ibqp->device), init,
+			      udata ? udata_to_ucontext(udata) : NULL);
+	if (err)
+		return err;
+	/* what programs expect of a new QP of an RNIC */
+	qp->verbs_state = IB_QPS_INIT;
+	qp->enables = ENABLE_ALL;
+	if (udata) {
+		err = qp_respond(qp, udata);
+		if (err)
+			srnic_qp_destroy(qp);
+	}
+	return err;
+}
+
+static int srnic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
+{
+	return srnic_qp_destroy(to_srnic_qp(ibqp));
+}
+
+/* Verbs have more names for Idle; the others as iWARP drivers map them */
+static const enum srnic_qp_state native_state[] = {
+	[IB_QPS_RESET] = SRNIC_QP_IDLE,
+	[IB_QPS_INIT]  = SRNIC_QP_IDLE,
+	[IB_QPS_RTR]   = SRNIC_QP_IDLE,
+	[IB_QPS_RTS]   = SRNIC_QP_RTS,
+	[IB_QPS_SQD]   = SRNIC_QP_CLOSING,
+	[IB_QPS_SQE]   = SRNIC_QP_TERMINATE,
+	[IB_QPS_ERR]   = SRNIC_QP_ERROR,
+};
+
+static enum ib_qp_state verbs_state(const struct srnic_qp *qp)
+{
+	static const enum ib_qp_state state[SRNIC_QP_STATES] = {
+		[SRNIC_QP_RTS]	     = IB_QPS_RTS,
+		[SRNIC_QP_CLOSING]   = IB_QPS_SQD,
+		[SRNIC_QP_TERMINATE] = IB_QPS_SQE,
+		[SRNIC_QP_ERROR]     = IB_QPS_ERR,
+	};
+	enum srnic_qp_state native = srnic_qp_state(qp);
+
+	return native == SRNIC_QP_IDLE ? qp->verbs_state : state[native];
+}
+
+/*
+ * rdma_cm sets no access flag at all on the QP of a user who connects, since
+ * it has no iw_cm id yet when it is asked, and never comes back to it. So no
+ * flag in Idle means what a QP has by default: everything is enabled, and the
+ * rights of each region decide. Where it sets flags, in Idle too, it knows
+ * none for windows: there the flag can enable binding, but not disable it.
+ * Nor has it one for atomics: on the QP of a user who accepts it sets Read and
+ * Write, so these two together enable atomics, in regions made for them.
+ */
+static u8 access_to_enables(const struct srnic_qp *qp, int access)
+{
+	static const int both = IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE;
+	bool atomic = access & IB_ACCESS_REMOTE_ATOMIC || (access & both) == both;
+	bool idle = srnic_qp_state(qp) == SRNIC_QP_IDLE;
+
+	if (idle && !access)
+		return ENABLE_ALL;
+	return (idle ? READ_ONCE(qp->enables) & SRNIC_QP_BIND_ENABLED : 0) |
+	       (access & IB_ACCESS_REMOTE_READ ? SRNIC_QP_READ_ENABLED : 0) |
+	       (access & IB_ACCESS_REMOTE_WRITE ? SRNIC_QP_WRITE_ENABLED : 0) |
+	       (access & IB_ACCESS_MW_BIND ? SRNIC_QP_BIND_ENABLED : 0) |
+	       (atomic ? SRNIC_QP_ATOMIC_ENABLED : 0);
+}
+
+static int enables_to_access(u8 enables)
+{
+	return IB_ACCESS_LOCAL_WRITE |
+	       (enables & SRNIC_QP_READ_ENABLED ? IB_ACCESS_REMOTE_READ : 0) |
+	       (enables & SRNIC_QP_WRITE_ENABLED ? IB_ACCESS_REMOTE_WRITE : 0) |
+	       (enables & SRNIC_QP_BIND_ENABLED ? IB_ACCESS_MW_BIND : 0) |
+	       (enables & SRNIC_QP_ATOMIC_ENABLED ? IB_ACCESS_REMOTE_ATOMIC : 0);
+}
+
+/*
+ * InfiniBand's, which programs set on any QP. TCP has timers and segments of its
+ * own: they are kept and told, and nothing else.
+ */
+#define QP_IB_ATTRS (IB_QP_PATH_MTU | IB_QP_TIMEOUT | IB_QP_RETRY_CNT | \
+		     IB_QP_RNR_RETRY | IB_QP_MIN_RNR_TIMER)
+#define QP_ATTRS (IB_QP_STATE | IB_QP_CUR_STATE | IB_QP_ACCESS_FLAGS | \
+		  IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_MAX_QP_RD_ATOMIC | \
+		  IB_QP_MAX_DEST_RD_ATOMIC | QP_IB_ATTRS)
+
+/* Within the bits that InfiniBand has for them */
+static int qp_modify_check_ib(const struct ib_qp_attr *attr, int mask)
+{
+	if ((mask & IB_QP_PATH_MTU &&
+	     (attr->path_mtu < IB_MTU_256 || attr->path_mtu > IB_MTU_4096)) ||
+	    (mask & IB_QP_TIMEOUT && attr->timeout > 31) ||
+	    (mask & IB_QP_RETRY_CNT && attr->retry_cnt > 7) ||
+	    (mask & IB_QP_RNR_RETRY && attr->rnr_retry > 7) ||
+	    (mask & IB_QP_MIN_RNR_TIMER && attr->min_rnr_timer > 31))
+		return -EINVAL;
+	return 0;
+}
+
+static void qp_modify_ib(struct srnic_ib_attr *ib, const struct ib_qp_attr *attr, int mask)
+{
+	if (mask & IB_QP_PATH_MTU)
+		WRITE_ONCE(ib->path_mtu, attr->path_mtu);
+	if (mask & IB_QP_TIMEOUT)
+		WRITE_ONCE(ib->timeout, attr->timeout);
+	if (mask & IB_QP_RETRY_CNT)
+		WRITE_ONCE(ib->retry_cnt, attr->retry_cnt);
+	if (mask & IB_QP_RNR_RETRY)
+		WRITE_ONCE(ib->rnr_retry, attr->rnr_retry);
+	if (mask & IB_QP_MIN_RNR_TIMER)
+		WRITE_ONCE(ib->min_rnr_timer, attr->min_rnr_timer);
+}
+
+static void qp_query_ib(const struct srnic_qp *qp, struct ib_qp_attr *attr)
+{
+	const struct srnic_ib_attr *ib = &qp->ib;
+
+	attr->path_mtu = READ_ONCE(ib->path_mtu) ?:
+			 ib_mtu_int_to_enum(READ_ONCE(qp->dev->netdev->mtu));
+	attr->timeout = READ_ONCE(ib->timeout);
+	attr->retry_cnt = READ_ONCE(ib->retry_cnt);
+	attr->rnr_retry = READ_ONCE(ib->rnr_retry);
+	attr->min_rnr_timer = READ_ONCE(ib->min_rnr_timer);
+}
+
+/*
+ * IRD and ORD can be set in Idle, for what is queried there, and changed in RTS
+ * (ST-16, QP-19, RD-05) within what was negotiated with the peer, on no other
+ * transition (QP-20). A lower IRD is enforced at once: that the peer knows of it
+ * is the ULP's business (RD-09).
+ */
+static int qp_modify_check_rd(const struct srnic_qp *qp, const struct ib_qp_attr *attr,
+			      int mask)
+{
+	enum srnic_qp_state state = srnic_qp_state(qp);
+	u32 max_ird = SRNIC_MAX_IRD, max_ord = SRNIC_MAX_ORD;
+
+	if (!(mask & (IB_QP_MAX_QP_RD_ATOMIC | IB_QP_MAX_DEST_RD_ATOMIC)))
+		return 0;
+	if (state != SRNIC_QP_IDLE && state != SRNIC_QP_RTS)
+		return -EINVAL;
+	if (mask & IB_QP_STATE && native_state[attr->qp_state] != state)
+		return -EINVAL;
+	if (state == SRNIC_QP_RTS) {
+		max_ird = qp->mpa.ird;
+		max_ord = qp->mpa.ord;
+	}
+	if ((mask & IB_QP_MAX_QP_RD_ATOMIC && attr->max_rd_atomic > max_ord) ||
+	    (mask & IB_QP_MAX_DEST_RD_ATOMIC && attr->max_dest_rd_atomic > max_ird))
+		return -EINVAL;
+	return 0;
+}
+
+/* All of it is checked before any of it is done (QP-17) */
+static int qp_modify_check(const struct srnic_qp *qp, const struct ib_qp_attr *attr,
+			   int mask)
+{
+	if (mask & ~QP_ATTRS)
+		return -EOPNOTSUPP;
+	if ((mask & IB_QP_PKEY_INDEX && attr->pkey_index) ||
+	    (mask & IB_QP_PORT && attr->port_num != 1))
+		return -EINVAL;
+	if (mask & IB_QP_STATE && attr->qp_state >= ARRAY_SIZE(native_state))
+		return -EINVAL;
+	/* a program that has not asked takes a new QP for one in RESET */
+	if (mask & IB_QP_CUR_STATE &&
+	    (attr->cur_qp_state >= ARRAY_SIZE(native_state) ||
+	     native_state[attr->cur_qp_state] != srnic_qp_state(qp)))
+		return -EINVAL;
+	/* the enables go with no transition to where the stream ends (QP-20) */
+	if (mask & IB_QP_STATE && mask & IB_QP_ACCESS_FLAGS &&
+	    native_state[attr->qp_state] > SRNIC_QP_RTS)
+		return -EINVAL;
+	return qp_modify_check_ib(attr, mask) ?: qp_modify_check_rd(qp, attr, mask);
+}
+
+/*
+ * rdma_disconnect() asks for Closing without knowing whether the peer was
+ * first, and must not fail then, though the core refuses it (ST-05, ST-38,
+ * ST-49). After it a program counts on all its WRs to be flushed, also those
+ * it posted when the QP had gone to Idle: that takes Idle to Error (ST-50).
+ */
+static enum srnic_qp_state qp_target(const struct srnic_qp *qp, enum ib_qp_state next)
+{
+	enum srnic_qp_state now = srnic_qp_state(qp);
+
+	if (next == IB_QPS_SQD && now == SRNIC_QP_IDLE)
+		return SRNIC_QP_ERROR;
+	return native_state[next];
+}
+
+static int qp_modify_state(struct srnic_qp *qp, enum ib_qp_state next, struct ib_udata *udata)
+{
+	int err;
+
+	/*
+	 * iw_cm takes a user's QP to Error: the id of its connection is destroyed,
+	 * by the program or because its process ends. That asks for no reset.
+	 */
+	if (next == IB_QPS_ERR && !udata && !qp->kernel) {
+		srnic_qp_give_up(qp);
+		return 0;
+	}
+	err = srnic_qp_modify(qp, qp_target(qp, next));
+	/* on its way to the end already */
+	return next == IB_QPS_SQD ? 0 : err;
+}
+
+static int srnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+			   struct ib_udata *udata)
+{
+	struct srnic_qp *qp = to_srnic_qp(ibqp);
+	int err = udata_check_none(udata);
+
+	if (!err)
+		err = qp_modify_check(qp, attr, mask);
+	if (!err && mask & IB_QP_STATE)
+		err = qp_modify_state(qp, attr->qp_state, udata);
+	if (err)
+		return err;
+	if (mask & IB_QP_STATE && native_state[attr->qp_state] == SRNIC_QP_IDLE)
+		qp->verbs_state = attr->qp_state;
+	if (mask & IB_QP_ACCESS_FLAGS)
+		WRITE_ONCE(qp->enables, access_to_enables(qp, attr->qp_access_flags));
+	if (mask & IB_QP_MAX_QP_RD_ATOMIC)
+		WRITE_ONCE(qp->ord, attr->max_rd_atomic);
+	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
+		WRITE_ONCE(qp->ird, attr->max_dest_rd_atomic);
+	qp_modify_ib(&qp->ib, attr, mask);
+	/* a WR that waits for a place may have one now, or can never have one */
+	if (mask & IB_QP_MAX_QP_RD_ATOMIC)
+		srnic_qp_kick_tx(qp);
+	return 0;
+}
+
+static int srnic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+			  struct ib_qp_init_attr *init)
+{
+	struct srnic_qp *qp = to_srnic_qp(ibqp);
+
+	/* uverbs gives memory that is not zeroed, and answers all of it to the user */
+	memset(attr, 0, sizeof(*attr));
+	memset(init, 0, sizeof(*init));
+	attr->qp_state = verbs_state(qp);
+	attr->cur_qp_state = attr->qp_state;
+	attr->qp_access_flags = enables_to_access(READ_ONCE(qp->enables));
+	attr->max_rd_atomic = READ_ONCE(qp->ord);
+	attr->max_dest_rd_atomic = READ_ONCE(qp->ird);
+	attr->port_num = 1;
+	qp_query_ib(qp, attr);
+	attr->cap.max_send_wr = qp->sq.entries;
+	attr->cap.max_recv_wr = qp->rq.entries;
+	attr->cap.max_send_sge = qp->max_send_sge;
+	attr->cap.max_recv_sge = qp->srq ? 0 : qp->max_recv_sge;
+	attr->cap.max_inline_data = qp->max_inline;
+
+	init->event_handler = ibqp->event_handler;
+	init->qp_context = ibqp->qp_context;
+	init->send_cq = ibqp->send_cq;
+	init->recv_cq = ibqp->recv_cq;
+	init->srq = ibqp->srq;
+	init->cap = attr->cap;
+	init->sq_sig_type = qp->sig_all ? IB_SIGNAL_ALL_WR : IB_SIGNAL_REQ_WR;
+	init->qp_type = ibqp->qp_type;
+	return 0;
+}
+
+static int srnic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
+			    struct ib_udata *udata)
+{
+	struct srnic_device *dev = to_srnic_dev(ibsrq->device);
+	struct srnic_srq *srq = to_srnic_srq(ibsrq);
+	struct srnic_uresp_create_srq resp = { };
+	int err = udata_check(udata, URESP_CREATE_SRQ_MIN);
+
+	if (err)
+		return err;
+	if (init->srq_type != IB_SRQT_BASIC)
+		return -EOPNOTSUPP;
+	if (atomic_inc_return(&dev->num_srq) > SRNIC_MAX_SRQ) {
+		err = -ENOMEM;
+		goto uncount;
+	}
+	err = srnic_srq_create(srq, &init->attr, udata ? udata_to_ucontext(udata) : NULL);
+	if (err)
+		goto uncount;
+	if (udata) {
+		srnic_ring_describe(&srq->ring, &resp.ring);
+		resp.entries = srq->ring.entries;
+		resp.rqe_size = srq->ring.stride;
+		err = udata_respond(udata, &resp, sizeof(resp));
+		if (err)
+			goto destroy;
+	}
+	return 0;
+destroy:
+	srnic_srq_destroy(srq);
+uncount:
+	atomic_dec(&dev->num_srq);
+	return err;
+}
+
+static int srnic_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
+{
+	srnic_srq_destroy(to_srnic_srq(ibsrq));
+	atomic_dec(&to_srnic_dev(ibsrq->device)->num_srq);
+	return 0;
+}
+
+static int srnic_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
+			    enum ib_srq_attr_mask mask, struct ib_udata *udata)
+{
+	int err = udata_check_none(udata);
+
+	if (err)
+		return err;
+	if (mask & ~(IB_SRQ_MAX_WR | IB_SRQ_LIMIT))
+		return -EINVAL;
+	return srnic_srq_modify(to_srnic_srq(ibsrq), attr, mask,
+				udata ? udata_to_ucontext(udata) : NULL);
+}
+
+static int srnic_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
+{
+	srnic_srq_query(to_srnic_srq(ibsrq), attr);
+	return 0;
+}
+
+#include "verbs/compat_verbs.h"
+
+/* Not static: device.c registers them, with those of the device and of iw_cm */
+const struct ib_device_ops srnic_verbs_ops = {
+	.alloc_mr = srnic_mr_alloc,
+	.alloc_mw = srnic_alloc_mw,
+	.alloc_pd = srnic_alloc_pd,
+	.alloc_ucontext = srnic_alloc_ucontext,
+	.create_cq = srnic_create_cq,
+	.create_qp = srnic_create_qp,
+	.create_srq = srnic_create_srq,
+	.dealloc_mw = srnic_dealloc_mw,
+	.dealloc_pd = srnic_dealloc_pd,
+	.dealloc_ucontext = srnic_dealloc_ucontext,
+	.dereg_mr = srnic_dereg_mr,
+	.destroy_cq = srnic_destroy_cq,
+	.destroy_qp = srnic_destroy_qp,
+	.destroy_srq = srnic_destroy_srq,
+	.disassociate_ucontext = srnic_disassociate_ucontext,
+	.get_dma_mr = srnic_get_dma_mr,
+	.map_mr_sg = srnic_mr_map_sg,
+	.mmap = srnic_ring_mmap,
+	.mmap_free = srnic_ring_mmap_free,
+	.modify_qp = srnic_modify_qp,
+	.modify_srq = srnic_modify_srq,
+	.poll_cq = srnic_poll_cq,
+	.post_recv = srnic_post_recv,
+	.post_send = srnic_post_send,
+	.post_srq_recv = srnic_post_srq_recv,
+	.query_qp = srnic_query_qp,
+	.query_srq = srnic_query_srq,
+	.query_ucontext = srnic_query_ucontext,
+	.reg_user_mr = srnic_reg_user_mr,
+	.reg_user_mr_dmabuf = srnic_reg_user_mr_dmabuf,
+	.req_notify_cq = srnic_req_notify_cq,
+	.rereg_user_mr = srnic_rereg_user_mr,
+	.resize_user_cq = srnic_resize_cq,
+
+	INIT_RDMA_OBJ_SIZE(ib_cq, srnic_cq, ibcq),
+	INIT_RDMA_OBJ_SIZE(ib_mw, srnic_mw, ibmw),
+	INIT_RDMA_OBJ_SIZE(ib_pd, srnic_pd, ibpd),
+	INIT_RDMA_OBJ_SIZE(ib_qp, srnic_qp, ibqp),
+	INIT_RDMA_OBJ_SIZE(ib_srq, srnic_srq, ibsrq),
+	INIT_RDMA_OBJ_SIZE(ib_ucontext, srnic_ucontext, ibuc),
+};

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* What the parts of the benchmark share: a case, its two ends, its result. */
+#ifndef BENCH_H
+#define BENCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "common.h"
+
+enum bench_net { NET_VERBS, NET_TCP, NET_KTCP };
+enum bench_do { DO_LATENCY, DO_STREAM, DO_CONNECT };
+enum bench_op { OP_SEND, OP_WRITE, OP_READ };
+
+/* One case; the server is told by the client. */
+struct bench {
+	enum bench_net net;
+	enum bench_do what;
+	enum bench_op op;
+	uint32_t size;		/* bytes of a message */
+	uint32_t links;		/* connections */
+	uint32_t depth;		/* messages under way on each */
+	bool event;		/* sleeps for what it waits for, and does not poll */
+	uint32_t ms;		/* how long to measure */
+	bool pin;		/* client on the first CPU, server on the last */
+	const char *addr;	/* of the server */
+	int control;		/* a TCP socket to the other end */
+	bool server;
+};
+
+/* control.c: the two ends agree, by lines of a word and a number. */
+int control_listen(const char *port);
+int control_connect(const char *addr, const char *port);
+void control_say(const struct bench *b, const char *word, uint64_t value);
+uint64_t control_expect(const struct bench *b, const char *word);
+void control_meet(const struct bench *b);
+void control_tell(const struct bench *b);
+void control_ask(struct bench *b);
+bool control_is_readable(const struct bench *b);
+
+/* measure.c: time, and what the whole machine spends meanwhile. */
+struct usage {
+	uint64_t ns;		/* CLOCK_MONOTONIC */
+	uint64_t cpu_us;	/* that CPUs were not idle; of all CPUs */
+	uint64_t switches;	/* of context */
+	uint64_t free_kib;
+	uint64_t threads;
+};
+
+uint64_t now_ns(void);
+void usage_now(struct usage *u);
+void pin_to_cpu(const struct bench *b);
+void speed(void);
+
+/* A result is a line of JSON, written piece by piece. */
+void result_begin(const struct bench *b);
+void result_number(const char *name, double value);
+void result_usage(const struct usage *begin, const struct usage *end, uint64_t messages,
+		  uint64_t bytes);
+void result_samples(uint32_t *ns, size_t num, double factor);
+void result_end(void);
+
+/* Samples of a latency test, of which there is room for so many. */
+#define MAX_SAMPLES	(4u << 20)
+
+/* latency.c, stream.c, connect.c: over verbs; tcp.c, ktcp.c: what they are compared with */
+void verbs_latency(struct bench *b);
+void verbs_stream(struct bench *b);
+void verbs_connect(struct bench *b);
+void tcp_latency(struct bench *b);
+void tcp_stream(struct bench *b);
+void tcp_connect(struct bench *b);
+void ktcp_stream(struct bench *b);
+
+#endif

@@ -1,0 +1,215 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""usage: tests/bench/guest.py --bench PROGRAM [OPTION...]
+
+Measure, in a guest (tests/bench/run starts it): for each path, round after round,
+each case with one peer after the other. Each result is a line of JSON in --out.
+"""
+
+import argparse
+import fnmatch
+import json
+import os
+import platform
+import signal
+import subprocess
+import sys
+import time
+
+import cases
+from hosts import Failed, Hosts, PEERS, sh
+
+
+class Server:
+    """bench server, in the server's netns; serves all cases."""
+
+    def __init__(self, program, ns):
+        self.start = ['ip', 'netns', 'exec', ns, program, 'server']
+        self.process = None
+
+    def restart(self):
+        self.stop()
+        self.process = subprocess.Popen(self.start, start_new_session=True,
+                                        stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        os.set_blocking(self.process.stderr.fileno(), False)
+
+    def said(self):
+        """What went wrong at the server since the last call"""
+        text = self.process.stderr.read() or b''
+        return text.decode(errors='replace').strip()
+
+    def stop(self):
+        if self.process:
+            kill(self.process)
+            self.process = None
+
+
+def kill(process):
+    """Returns False if it cannot be killed."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    try:
+        process.wait(10)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
+def measure(options, case, peer, addr, server):
+    """The result of one run: its figures, or {'failed': why}."""
+    args = dict(case.args, net=peer.net, ms=options.ms)
+    command = ['ip', 'netns', 'exec', 'h1', options.bench, 'client', addr]
+    command += [f'{k}={v}' for k, v in args.items()]
+    client = subprocess.Popen(command, start_new_session=True, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    limit = options.ms / 1000 + options.limit
+    try:
+        out, err = client.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+        why = f'not done after {limit:.0f} s'
+        if not kill(client):
+            why += ', and cannot be killed'
+        server.restart()
+        return {'failed': why}
+    if client.returncode == 0:
+        server.said()
+        return json.loads(out)
+    time.sleep(0.2)
+    why = err.strip().splitlines()[-1:] or [f'status {client.returncode}']
+    why += server.said().splitlines()[-1:]
+    server.restart()
+    return {'failed': '; server: '.join(why).replace('FAIL: ', '')}
+
+
+class Calm:
+    """Whether the machine is ours alone: how fast its slowest CPU gets around a loop, of
+    the fastest that was ever seen."""
+
+    ENOUGH = 0.8
+
+    def __init__(self, options):
+        self.bench = options.bench
+        self.best = options.best
+
+    def now(self):
+        out = subprocess.run([self.bench, 'speed'], capture_output=True, text=True, check=True)
+        loops = json.loads(out.stdout)['loops_ms']
+        self.best = max([self.best] + loops)
+        return min(loops) / self.best
+
+    def measured(self, patience, function, *args):
+        """The result of the function when it was calm before and after; or the calmest one
+        that there was in so many seconds."""
+        end = time.monotonic() + patience
+        best = None
+        while True:
+            before = self.now()
+            late = time.monotonic() >= end
+            if before < self.ENOUGH and not late:
+                time.sleep(0.1)
+                continue
+            result = function(*args)
+            result['calm'] = min(before, self.now())
+            if best is None or result['calm'] > best['calm'] and 'failed' not in result:
+                best = result
+            if best['calm'] >= self.ENOUGH or late or 'failed' in best:
+                return best
+
+
+def load(options, peers):
+    """Modules; peers that lack theirs are left out."""
+    dead = {}
+    for peer in peers:
+        if not peer.module or os.path.isdir(f'/sys/module/{peer.module}'):
+            continue
+        path = dict(m.split('=', 1) for m in options.module).get(peer.module)
+        try:
+            if path:
+                for dep in sh('modinfo', '-F', 'depends', path).strip().split(','):
+                    if dep:
+                        sh('modprobe', dep)
+                sh('insmod', path)
+            else:
+                sh('modprobe', peer.module)
+        except Failed as why:
+            dead[peer.name] = f'no module: {why}'
+    return dead
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('--bench', required=True, help='the program')
+    parser.add_argument('--out', default='/scratch/results.jsonl')
+    parser.add_argument('--peers', default=','.join(PEERS))
+    parser.add_argument('--paths', default=','.join(cases.PATHS))
+    parser.add_argument('--cases', default='*', help='globs of names, separated by ;')
+    parser.add_argument('--full', action='store_true', help='all there are, not those of QUICK')
+    parser.add_argument('--rounds', type=int, default=3)
+    parser.add_argument('--ms', type=int, default=1000, help='for each measurement')
+    parser.add_argument('--limit', type=int, default=15, help='seconds beyond that')
+    parser.add_argument('--best', type=int, default=0, help='fastest loop seen by earlier runs')
+    parser.add_argument('--patience', type=float, default=2,
+                        help='seconds to wait, at each measurement, for the machine to be ours')
+    parser.add_argument('--module', action='append', default=[], metavar='NAME=FILE')
+    options = parser.parse_args()
+
+    os.environ.setdefault('LANG', 'C.UTF-8')
+    wanted = [PEERS[name] for name in options.peers.split(',')]
+    dead = load(options, wanted)
+    peers = [p for p in wanted if p.name not in dead]
+    globs = options.cases.split(';')
+    calm = Calm(options)
+    with open(options.out, 'w', encoding='utf-8') as out:
+
+        def note(**record):
+            out.write(json.dumps(record) + '\n')
+            out.flush()
+
+        note(kind='guest', linux=platform.release(), cpus=os.cpu_count(), load=os.getloadavg(),
+             rounds=options.rounds, ms=options.ms)
+        for name, why in dead.items():
+            note(kind='dead', peer=name, path='', why=why)
+        for path in options.paths.split(','):
+            todo = [c for c in (cases.FULL if options.full else cases.QUICK)
+                    if c.path == path and any(fnmatch.fnmatch(c.name, g) for g in globs)]
+            if not todo:
+                continue
+            hosts = Hosts(path, peers)
+            for name, why in hosts.dead.items():
+                note(kind='dead', peer=name, path=path, why=why)
+            alive = [p for p in peers if p.name not in hosts.dead]
+            server = Server(options.bench, hosts.server)
+            server.restart()
+            failures = {}
+            for number in range(1, options.rounds + 1):
+                for case in todo:
+                    for peer in alive:
+                        key = peer.name, case.name
+                        if peer.net == 'ktcp' and (case.args['do'] != 'stream' or
+                                                   case.args['op'] == 'read' or
+                                                   case.args['size'] < 4096):
+                            continue
+                        if failures.get(key, 0) >= 2:
+                            continue
+                        result = calm.measured(options.patience, measure, options, case, peer,
+                                               hosts.address(peers, peer), server)
+                        note(kind='result', path=path, case=case.name, peer=peer.name,
+                             round=number, **result)
+                        if 'failed' in result:
+                            failures[key] = failures.get(key, 0) + 1
+                            print(f'# {path}: {case.name}: {peer.name}: {result["failed"]}',
+                                  file=sys.stderr, flush=True)
+                        else:
+                            print(f'{path:9} {number} {case.name:30} {peer.name:10} '
+                                  f'{result[case.value]:12.6g} {case.unit}'
+                                  f'{"" if result["calm"] >= Calm.ENOUGH else "  ?"}', flush=True)
+            server.stop()
+            hosts.end()
+        note(kind='end', best=calm.best)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,156 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# The recipes of Documentation/administration.rst: each command that it shows is run,
+# on what it is for, and has to say what is said there.
+
+. "$(dirname "$0")/lib.sh"
+
+need_programs bpftrace trace-cmd
+tracefs=/sys/kernel/tracing
+out=$tmp/trace
+
+# A connection that lives until somebody ends it
+rping_start() {	# [SIZE]
+	serve 7174 rping -s -a "$SRV4" -S "${1:-1000}" -C 10000000 || return
+	ip netns exec "$CLI_NS" rping -c -a "$SRV4" -S "${1:-1000}" -C 10000000 -v >"$tmp/rping-c" 2>&1 &
+	client=$!
+	within 20 eval '[ "$(wc -l <"$tmp/rping-c")" -gt 5 ]' || { cat "$tmp/rping-c"; return 1; }
+}
+rping_end() {
+	kill -KILL $client $server_pid
+	wait $client $server_pid 2>/dev/null
+	within 20 eval '[ -z "$(rdma resource show qp | grep rping)" ]'
+}
+
+# --- as tracefs has it -------------------------------------------------------
+
+# fs_on EVENT...: of a ring buffer of their own
+fs_on() {
+	local event
+	mkdir $tracefs/instances/srnic || return
+	for event in "$@"; do
+		echo 1 >$tracefs/instances/srnic/events/"$event"/enable || return
+	done
+}
+fs_off() { grep -v '^#' $tracefs/instances/srnic/trace >"$out"; rmdir $tracefs/instances/srnic; cat "$out"; }
+
+fs_reset() {
+	local rc=0
+	rping_start && fs_on srnic/srnic_qp_state tcp/tcp_send_reset tcp/tcp_receive_reset || return
+	ip netns exec h2 ss -K sport = 7174 dst "$CLI4" || rc=1
+	within 20 grep -q 'sr1 .*-> ERROR' $tracefs/instances/srnic/trace || rc=1
+	rping_end
+	fs_off
+	grep -E 'srnic-.x/.*: srnic_qp_state: sr1 qpn=[0-9]+ RTS -> ERROR \(LLP connection reset\)' "$out" &&
+		grep -E 'tcp_receive_reset: .*sport=[0-9]+ dport=7174 ' "$out" && return $rc
+}
+
+fs_asked_for() {
+	local rc=0
+	rping_start && fs_on srnic/srnic_qp_state || return
+	kill -KILL $client
+	within 20 grep -q 'sr1 .*-> ERROR' $tracefs/instances/srnic/trace || rc=1
+	rping_end
+	fs_off
+	grep -E ' rping-[0-9]+ .*: srnic_qp_state: sr1 qpn=[0-9]+ RTS -> ERROR \(asked for\)' "$out" && return $rc
+}
+
+# The server reads more than it has room for.
+mismatch() {
+	serve 7174 rping -s -a "$SRV4" -S 100 -C 5 || return
+	on_cli rping -c -a "$SRV4" -S 1000 -C 5
+	kill $server_pid 2>/dev/null
+	wait $server_pid 2>/dev/null
+	return 0
+}
+
+fs_failed_wr() {
+	local rc=0
+	fs_on srnic/srnic_wqe_error srnic/srnic_terminate || return
+	mismatch || rc=1
+	fs_off
+	grep -E ': srnic_wqe_error: sr2 qpn=[0-9]+ wr_id=0x0 status=6 \(base or bounds violation\)' "$out" && return $rc
+}
+
+# --- as the tools have it ----------------------------------------------------
+
+has_bpftrace() {
+	[ -e /sys/kernel/btf/vmlinux ] && bpftrace -e 'BEGIN { exit(); }' >"$out" 2>&1
+}
+
+# bpf_on PROGRAM
+bpf_on() {
+	bpftrace -e "BEGIN { printf(\"ready\n\"); } $1" >"$out" 2>&1 &
+	bpf=$!
+	within 60 grep -q ready "$out" || { cat "$out"; return 1; }
+}
+bpf_off() { sleep 1; kill -INT $bpf; wait $bpf; cat "$out"; }
+
+bpf_reset() {
+	local rc=0
+	rping_start || return
+	bpf_on 'tracepoint:srnic:srnic_qp_state /args->to == 4/ {
+		time("%H:%M:%S "); printf("%s qpn %d: %s, by %s %d\n", args->dev, args->qpn,
+			args->why, comm, pid); }' || return
+	ip netns exec h2 ss -K sport = 7174 dst "$CLI4" || rc=1
+	within 20 grep -q '^[0-9:]* sr1 ' "$out" || rc=1
+	rping_end
+	bpf_off
+	grep -E '^[0-9:]+ sr1 qpn [0-9]+: LLP connection reset, by srnic-.x/' "$out" && return $rc
+}
+
+bpf_failed_wr() {
+	local rc=0
+	bpf_on 'tracepoint:srnic:srnic_wqe_error { @[args->dev, args->name] = count(); }' || return
+	mismatch || rc=1
+	bpf_off
+	grep -F '@[sr2, base or bounds violation]: 1' "$out" && return $rc
+}
+
+tracecmd_failed_wr() {
+	local rc=0
+	(cd "$tmp" && trace-cmd start -e srnic) || return
+	mismatch || rc=1
+	trace-cmd stop
+	trace-cmd show >"$out"
+	trace-cmd reset
+	grep srnic_ "$out"
+	grep -E 'srnic_wqe_error: sr2 qpn=[0-9]+ wr_id=0x0 status=6' "$out" && return $rc
+}
+
+# --- how full ----------------------------------------------------------------
+
+# field NAME: of what ss -ti says
+field() { grep -o "\b$1:[0-9]*" "$out" | cut -d : -f 2; }
+
+full_segments() {
+	local bytes fpdus sent segs fpdu rc=0
+	bytes=$(counter sr2 tx_bytes) fpdus=$(counter sr2 tx_fpdus)
+	rping_start 60000 && sleep 2 || return
+	ip netns exec h2 ss -tin 'sport = 7174' | tee "$out"
+	rping_end || rc=1
+	bytes=$(($(counter sr2 tx_bytes) - bytes)) fpdus=$(($(counter sr2 tx_fpdus) - fpdus))
+	sent=$(field bytes_sent) segs=$(field data_segs_out) fpdu=$((bytes / fpdus))
+	echo "$sent bytes in $segs segments: $((sent / segs)) in each; an FPDU has $fpdu"
+	# 3 of 45 FPDUs of a round are small
+	[ "$(field mss)" = 1448 ] && [ $((sent / segs)) -gt 1250 ] && [ "$fpdu" -gt 1250 ] &&
+		[ "$fpdu" -le 1448 ] && return $rc
+}
+
+two_hosts 1500
+t "who resets: the peer, by tracefs" fs_reset
+t "who resets: a program here, by tracefs" fs_asked_for
+t "which WR failed, by tracefs" fs_failed_wr
+t "FPDUs are as large as segments, by counters and ss" full_segments
+t "which WR failed, by trace-cmd" tracecmd_failed_wr
+if has_bpftrace; then
+	t -l 240 "who resets: the peer, by bpftrace" bpf_reset
+	t -l 120 "which WR failed, by bpftrace" bpf_failed_wr
+else
+	for what in "who resets: the peer" "which WR failed"; do
+		skip "$what, by bpftrace" "this kernel has no BTF"
+	done
+fi
+teardown_hosts
+done_testing

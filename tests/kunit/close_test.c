@@ -5,6 +5,7 @@
 #include <linux/vmalloc.h>
 #include <net/tcp_states.h>
 #include "peer.h"
+#include "queue/cq.h"
 #include "verbs/verbs.h"
 
 #define ALL	(SRNIC_LOCAL_READ | SRNIC_LOCAL_WRITE | SRNIC_REMOTE_READ | \
@@ -57,6 +58,47 @@ static void peer_closes(struct kunit *test)
 	peer_expect_event(p, "FIN", -1);
 	peer_flushes(p, p->rcq, 10, 2);
 	peer_no_wc(p, p->scq);
+}
+
+/* A program's QP is sent a message and FIN. Return: ticks until it hears of the end. */
+static unsigned long message_and_end(struct kunit *test, bool reads)
+{
+	struct peer *p = open_with_receives(test);
+	struct ddp_hdr send = HDR_SEND(1);
+	struct srnic_cqe cqe;
+	unsigned long begin;
+
+	/* it would have posted to the ring */
+	p->qp->rq.hdr->producer = p->qp->rq_posted;
+	p->qp->kernel = false;
+	begin = jiffies;
+	peer_send(p, &send, NULL, 0);
+	peer_fin(p);
+	if (reads) {
+		KUNIT_EXPECT_TRUE(test, peer_until(p->rcq->cq.producer));
+		KUNIT_EXPECT_EQ(test, srnic_cq_poll(&p->rcq->cq, &cqe), 1);
+	}
+	while (!READ_ONCE(p->closed) && time_before(jiffies, begin + 10 * HZ))
+		usleep_range(1000, 2000);
+	p->qp->kernel = true;
+	return jiffies - begin;
+}
+
+/*
+ * A program hears of a graceful end after it has read the completions before it, or when its
+ * time to read them is over
+ */
+static void completions_before_the_end(struct kunit *test)
+{
+	unsigned long ticks = message_and_end(test, false);
+	int rounds;
+
+	KUNIT_EXPECT_GE(test, ticks, HZ / 10);
+	KUNIT_EXPECT_LT(test, ticks, 5 * HZ);
+	/* on a busy machine all takes its time, but hardly each time */
+	for (rounds = 0, ticks = HZ; rounds < 10 && ticks >= HZ / 10; rounds++)
+		ticks = message_and_end(test, true);
+	KUNIT_EXPECT_LT(test, ticks, HZ / 10);
 }
 
 /* ST-50: what is posted in the Idle that follows stays, until Error flushes it */
@@ -656,6 +698,7 @@ static void modify_all_or_nothing(struct kunit *test)
 
 static struct kunit_case close_cases[] = {
 	KUNIT_CASE(peer_closes),
+	KUNIT_CASE(completions_before_the_end),
 	KUNIT_CASE(idle_after_close),
 	KUNIT_CASE(peer_closes_early),
 	KUNIT_CASE(peer_closes_inside),

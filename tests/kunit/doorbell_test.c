@@ -7,6 +7,7 @@
 #include <linux/kthread.h>
 #include <linux/sizes.h>
 #include <linux/vmalloc.h>
+#include "engine/rx.h"
 #include "engine/stream.h"
 #include "engine/tx.h"
 #include "peer.h"
@@ -327,7 +328,41 @@ static void kicked_while_a_doorbell_owns(struct kunit *test)
 	}
 }
 
-/* A Read Request of the peer is the kthread's, also if a doorbell owns tx when it comes */
+/* A small Read is answered where it comes in; a larger one is the kthread's */
+static void small_read_needs_no_kthread(struct kunit *test)
+{
+	struct peer *p = program(test);
+	u8 *mem = kunit_kzalloc(test, SZ_8K, GFP_KERNEL);
+	struct srnic_tpte *mr;
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, mem);
+	mr = peer_region(p, p->pd, mem, SZ_8K, SRNIC_REMOTE_READ);
+	for (i = 0; i < 3; i++) {
+		u32 size = i < 2 ? SZ_4K : SZ_8K;
+		u32 got = 0;
+
+		mem[0] = i;
+		peer_read_request(p, 1 + i, 5, 0, size, mr->stag, mr->base);
+		do {
+			KUNIT_ASSERT_GT(test, peer_recv(p), 0);
+			KUNIT_EXPECT_EQ(test, p->hdr.ulp, ULP_READ_RESP);
+			if (!got)
+				KUNIT_EXPECT_EQ(test, p->data[0], i);
+			got += p->data_len;
+		} while (!p->hdr.last);
+		KUNIT_EXPECT_EQ(test, got, size);
+		/* the first has brought pages, which the kthread looks after */
+		if (i == 1)
+			KUNIT_EXPECT_TRUE(test, sleeps(p) && !kicked(p) && !owned(p));
+		KUNIT_EXPECT_TRUE(test, asleep(p));
+		KUNIT_EXPECT_TRUE(test, wants_doorbell(p));
+	}
+	p->qp->kernel = true;
+	peer_unregister(p, mr);
+}
+
+/* A Read Request of the peer is the kthread's if a doorbell owns tx when it comes */
 static void asked_while_a_doorbell_owns(struct kunit *test)
 {
 	struct peer *p = program(test);
@@ -372,6 +407,96 @@ static void rung_while_the_kthread_owns(struct kunit *test)
 	p->qp->kernel = true;
 }
 
+#define RUN	16		/* doorbells that make a burst */
+
+/* What makes a burst, and what does not */
+static void a_run_of_small_messages(struct kunit *test)
+{
+	struct peer *p = program(test);
+	struct srnic_qp *qp = p->qp;
+	u32 i;
+
+	KUNIT_ASSERT_FALSE(test, test_and_set_bit_lock(SRNIC_QPF_TX_OWNED, &qp->flags));
+	for (i = 1; i < RUN; i++)
+		KUNIT_EXPECT_FALSE(test, srnic_tx_burst_begins(qp, 84));
+	/* one that is not small, one that sends nothing, an FPDU from the peer: from the start */
+	KUNIT_EXPECT_FALSE(test, srnic_tx_burst_begins(qp, SZ_4K));
+	for (i = 1; i < RUN; i++)
+		KUNIT_EXPECT_FALSE(test, srnic_tx_burst_begins(qp, 84));
+	KUNIT_EXPECT_FALSE(test, srnic_tx_burst_begins(qp, 0));
+	for (i = 1; i < RUN; i++)
+		KUNIT_EXPECT_FALSE(test, srnic_tx_burst_begins(qp, 84));
+	qp->rx->heard++;
+	for (i = 0; i < RUN; i++)
+		KUNIT_EXPECT_FALSE(test, srnic_tx_burst_begins(qp, 84));
+	KUNIT_EXPECT_TRUE(test, srnic_tx_burst_begins(qp, 84));
+	/* too slow */
+	qp->tx->burst.on = false;
+	for (i = 1; i < RUN; i++)
+		KUNIT_EXPECT_FALSE(test, srnic_tx_burst_begins(qp, 84));
+	qp->tx->burst.since -= NSEC_PER_SEC;
+	KUNIT_EXPECT_FALSE(test, srnic_tx_burst_begins(qp, 84));
+	KUNIT_EXPECT_FALSE(test, qp->tx->burst.on);
+	clear_bit_unlock(SRNIC_QPF_TX_OWNED, &qp->flags);
+	qp->kernel = true;
+}
+
+/* In a burst the kthread looks by itself; it ends when nothing gathers any more */
+static void burst_needs_no_doorbell(struct kunit *test)
+{
+	struct peer *p = program(test);
+	struct srnic_qp *qp = p->qp;
+	u32 i, seen = 0;
+
+	KUNIT_ASSERT_FALSE(test, test_and_set_bit_lock(SRNIC_QPF_TX_OWNED, &qp->flags));
+	qp->sq.hdr->flags = 0;
+	for (i = 0; i < 2 * RUN && !srnic_tx_burst_begins(qp, 84); i++)
+		;
+	KUNIT_EXPECT_TRUE(test, qp->tx->burst.on);
+	clear_bit_unlock(SRNIC_QPF_TX_OWNED, &qp->flags);
+	srnic_qp_kick_tx(qp);
+	ring_post(p, 1, NULL);
+	peer_expect(p, ULP_SEND, 0);
+	peer_wc(p, p->scq, 1, SRNIC_WC_SUCCESS);
+	KUNIT_EXPECT_TRUE(test, peer_until(wants_doorbell(p) && !owned(p)));
+	KUNIT_EXPECT_FALSE(test, qp->tx->burst.on);
+	KUNIT_EXPECT_TRUE(test, asleep(p));
+	/* the next one takes a longer run, up to a bound, since this one was poor */
+	for (i = 0; i < 3; i++) {
+		u32 run = 2 * RUN << min(i, 1U);
+
+		KUNIT_ASSERT_FALSE(test, test_and_set_bit_lock(SRNIC_QPF_TX_OWNED, &qp->flags));
+		for (seen = 1; seen < 8 * RUN && !srnic_tx_burst_begins(qp, 84); seen++)
+			;
+		KUNIT_EXPECT_EQ(test, seen, run);
+		while (srnic_tx_nap(qp))
+			;
+		clear_bit_unlock(SRNIC_QPF_TX_OWNED, &qp->flags);
+	}
+	qp->kernel = true;
+}
+
+/* If the policy is so, doorbells and softirq do nothing but wake the kthreads */
+static void kthreads_do_it_all(struct kunit *test)
+{
+	struct peer *p = peer_idle(test);
+	struct keeper keeper;
+
+	p->qp->kernel = false;
+	p->by_threads = true;
+	peer_connect(p, 1, 1);
+	KUNIT_ASSERT_TRUE(test, peer_until(wants_doorbell(p)));
+	KUNIT_ASSERT_TRUE(test, asleep(p));
+	lock_socket(test, p, &keeper);
+	ring_post(p, 1, NULL);
+	srnic_tx_doorbell(p->qp);	/* does not wait for the socket */
+	KUNIT_EXPECT_TRUE(test, peer_until(owned(p)));
+	unlock_socket(&keeper);
+	peer_expect(p, ULP_SEND, 0);
+	peer_wc(p, p->scq, 1, SRNIC_WC_SUCCESS);
+	p->qp->kernel = true;
+}
+
 /* After the end of the stream, and before there is one, nobody runs tx */
 static void rung_without_a_stream(struct kunit *test)
 {
@@ -403,8 +528,12 @@ static struct kunit_case doorbell_cases[] = {
 	KUNIT_CASE(doorbell_sends),
 	KUNIT_CASE(doorbell_hands_over),
 	KUNIT_CASE(kicked_while_a_doorbell_owns),
+	KUNIT_CASE(small_read_needs_no_kthread),
 	KUNIT_CASE(asked_while_a_doorbell_owns),
 	KUNIT_CASE(rung_while_the_kthread_owns),
+	KUNIT_CASE(a_run_of_small_messages),
+	KUNIT_CASE(burst_needs_no_doorbell),
+	KUNIT_CASE(kthreads_do_it_all),
 	KUNIT_CASE(rung_without_a_stream),
 	{}
 };

@@ -184,6 +184,7 @@ void peer_attach(struct peer *p, struct socket *passive, u16 ird, u16 ord)
 			 .tx_markers = p->tx_markers, .rx_markers = p->rx_markers },
 		.stream = srnic_stream_new(passive),
 		.close_timeout = PEER_CLOSE_TIMEOUT,
+		.inline_work = !p->by_threads,
 	};
 
 	p->in_pos = 0;

@@ -65,6 +65,7 @@
  * @tx_markers: the QP is to send markers; set before it is connected
  * @rx_markers: the QP is to expect markers; set before it is connected
  * @no_crc: neither end has CRCs; set before it is connected
+ * @by_threads: the QP's kthreads do all its work; set before it is connected
  * @rcvbuf: for the receive buffer of the QP's socket; set before it is connected; 0: TCP's
  * @in_pos: octets that came, if there are markers among them
  * @out_pos: octets that were sent, if there are markers among them
@@ -97,6 +98,7 @@ struct peer {
 	bool tx_markers;
 	bool rx_markers;
 	bool no_crc;
+	bool by_threads;
 	u32 rcvbuf;
 	u32 in_pos;
 	u32 out_pos;

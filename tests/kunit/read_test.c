@@ -14,7 +14,7 @@ static struct srnic_qp *make_qp(struct kunit *test, u16 ird, u16 ord)
 	struct srnic_qp *qp = kunit_kzalloc(test, sizeof(*qp), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, qp);
-	spin_lock_init(&qp->sq_lock);
+	srnic_lock_init(&qp->sq_lock, true);
 	qp->mpa.ird = ird;
 	qp->mpa.ord = ord;
 	qp->ird = ird;

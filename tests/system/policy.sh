@@ -36,7 +36,7 @@ has() {	# DEVICE NAME VALUE
 # Documentation/administration.rst has the same table.
 defaults='crc=required markers=off mpa_revision=2 p2p=on max_fpdu=0 connect_timeout=20
 	request_timeout=10 reply_timeout=30 accept_timeout=60 close_timeout=5
-	keepalive=60'
+	keepalive=60 inline_work=on'
 
 all_defaults() {	# DEVICE
 	local pair rc=0
@@ -66,6 +66,7 @@ files() {	# DEVICE
 		644 root ./close_timeout
 		644 root ./connect_timeout
 		644 root ./crc
+		644 root ./inline_work
 		644 root ./keepalive
 		644 root ./markers
 		644 root ./max_fpdu
@@ -103,7 +104,7 @@ refuses() {
 good_values() {
 	local v rc=0
 	for v in required preferred off; do takes crc $v || rc=1; done
-	for v in on off; do takes markers $v && takes p2p $v || rc=1; done
+	for v in off on; do takes markers $v && takes p2p $v && takes inline_work $v || rc=1; done
 	for v in 1 2; do takes mpa_revision $v || rc=1; done
 	for v in 0 140 141 1460 65535; do takes max_fpdu $v || rc=1; done
 	for v in connect request reply accept close; do
@@ -122,7 +123,7 @@ good_values() {
 bad_values() {
 	local v n rc=0
 	for v in '' ' ' 1 on Required 'required off' requiredx; do refuses crc "$v" || rc=1; done
-	for n in markers p2p; do
+	for n in markers p2p inline_work; do
 		for v in '' 0 1 yes ON 'on off'; do refuses $n "$v" || rc=1; done
 	done
 	for v in '' 0 3 -1 2.0 x; do refuses mpa_revision "$v" || rc=1; done

@@ -22,6 +22,7 @@
  * @keepalive: idle time after which TCP asks whether the peer is still there; 0:
  *	       never
  * @max_user_qps: connected QPs that one user may have; 0: as many as wanted
+ * @inline_work: doorbells and softirq do what they can; else the kthreads do it all
  */
 struct srnic_policy {
 	struct mpa_policy mpa;
@@ -33,6 +34,7 @@ struct srnic_policy {
 	u32 close_timeout;
 	u32 keepalive;
 	u32 max_user_qps;
+	u8 inline_work;
 };
 
 /**

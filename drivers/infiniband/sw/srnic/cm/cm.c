@@ -459,6 +459,7 @@ int srnic_ep_attach(struct srnic_ep *ep, bool initiator,
 		.last_len = last_len,
 		.timeout_ms = SRNIC_CM_SEND_MS,
 		.close_timeout = ep->policy.close_timeout,
+		.inline_work = ep->policy.inline_work,
 	};
 	int err;
 

@@ -14,6 +14,7 @@
 #include "engine/rx.h"
 #include "engine/stream.h"
 #include "engine/tx.h"
+#include "queue/cq.h"
 #include "queue/state.h"
 #include "queue/trace.h"
 #include "queue/wq.h"
@@ -187,6 +188,25 @@ static int close_errno(const struct srnic_qp *qp, enum srnic_qp_state final)
 	return qp->close_event == SRNIC_EV_LLP_LOST ? -ETIMEDOUT : -ECONNRESET;
 }
 
+/* How long the end of a stream is kept from a program that has not read what came before */
+#define READ_TIME	(HZ / 10)
+
+/*
+ * The peer sends its last message, and FIN behind it: the program hears of both at about the
+ * same time, in two places. Programs look for completions first and then for events; one
+ * that has looked for completions just before the message came would take the event for
+ * the first of the two, and some (ofi_rxm) let the QP go with what they have not read.
+ */
+static void await_reader(struct srnic_qp *qp, u32 last)
+{
+	unsigned long end = jiffies + READ_TIME;
+
+	while (!qp->kernel && !srnic_cq_was_read(qp->rcq, last) && time_before(jiffies, end))
+		if (wait_event_idle_timeout(qp->tx_wait,
+					    test_bit(SRNIC_QPF_DESTROY, &qp->flags), 1))
+			return;
+}
+
 /**
  * srnic_engine_free - free what the two directions of a stream have, and the stream
  * @qp: nothing runs on the stream any more
@@ -212,7 +232,9 @@ void srnic_engine_free(struct srnic_qp *qp)
  * Afterwards the QP is in Error or Idle, its queues are flushed, the stream
  * is not the QP's any more, and who made the connection was told. Waits for the
  * peer only in Closing, for the close time-out at most; Error follows at once
- * (ST-32: the LLP Close goes on behind it).
+ * (ST-32: the LLP Close goes on behind it). Who made the connection is told of a graceful
+ * end after the program has read the completions that came before it, or a tenth of a
+ * second later.
  */
 void srnic_close(struct srnic_qp *qp)
 {
@@ -220,6 +242,7 @@ void srnic_close(struct srnic_qp *qp)
 	enum srnic_qp_state final;
 	unsigned long flags;
 	void *priv;
+	u32 last;
 	bool fin;
 	int err;
 
@@ -227,6 +250,7 @@ void srnic_close(struct srnic_qp *qp)
 	srnic_stream_unhook(qp->stream);
 	kthread_stop(qp->rx_task);
 	part_from_stream(qp, fin);
+	last = srnic_cq_end(qp->rcq);
 
 	/*
 	 * Before the QP is seen in Idle (ST-41, ST-48): who then takes it to Error
@@ -247,6 +271,8 @@ void srnic_close(struct srnic_qp *qp)
 	raise_events(qp, final);
 
 	srnic_engine_free(qp);
+	if (final == SRNIC_QP_IDLE)
+		await_reader(qp, last);
 	spin_lock_irqsave(&qp->lock, flags);
 	ops = qp->llp_ops;
 	priv = qp->llp_priv;

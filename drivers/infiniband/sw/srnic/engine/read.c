@@ -110,10 +110,10 @@ void srnic_orq_push(struct srnic_qp *qp, const struct srnic_outbound *out)
 {
 	unsigned long flags;
 
-	spin_lock_irqsave(&qp->sq_lock, flags);
+	flags = srnic_lock(&qp->sq_lock);
 	qp->orq[qp->orq_tail & qp->orq_mask] = *out;
 	WRITE_ONCE(qp->orq_tail, qp->orq_tail + 1);
-	spin_unlock_irqrestore(&qp->sq_lock, flags);
+	srnic_unlock(&qp->sq_lock, flags);
 }
 
 /* A peer that has not got a request cannot answer it. The socket is locked. */
@@ -135,12 +135,12 @@ bool srnic_orq_head(struct srnic_qp *qp, struct srnic_outbound *out)
 	unsigned long flags;
 	bool found = false;
 
-	spin_lock_irqsave(&qp->sq_lock, flags);
+	flags = srnic_lock(&qp->sq_lock);
 	if (qp->orq_head != qp->orq_tail) {
 		*out = qp->orq[qp->orq_head & qp->orq_mask];
 		found = orq_is_out(qp, out);
 	}
-	spin_unlock_irqrestore(&qp->sq_lock, flags);
+	srnic_unlock(&qp->sq_lock, flags);
 	return found;
 }
 
@@ -157,10 +157,10 @@ void srnic_orq_done(struct srnic_qp *qp, enum srnic_wc_status status)
 	struct srnic_outbound out;
 	unsigned long flags;
 
-	spin_lock_irqsave(&qp->sq_lock, flags);
+	flags = srnic_lock(&qp->sq_lock);
 	out = qp->orq[qp->orq_head & qp->orq_mask];
 	WRITE_ONCE(qp->orq_head, qp->orq_head + 1);
-	spin_unlock_irqrestore(&qp->sq_lock, flags);
+	srnic_unlock(&qp->sq_lock, flags);
 	if (status || out.last)
 		srnic_sq_done(qp, out.index, status);
 	smp_mb();	/* the response is over, then who waits for it; see tx.c */

@@ -22,6 +22,7 @@
 #include "engine/read.h"
 #include "engine/rx.h"
 #include "engine/stream.h"
+#include "engine/tx.h"
 #include "memory/tpt.h"
 #include "queue/state.h"
 #include "queue/wq.h"
@@ -170,8 +171,8 @@ static void rx_deliver_write(struct srnic_rx *rx)
 	rx->write_ended = rx->ddp.last;
 }
 
-/* A Read Request or an Atomic Request: the tx kthread's, in order */
-static void rx_deliver_request(struct srnic_qp *qp)
+/* A Read Request or an Atomic Request: tx answers, in order */
+static void rx_deliver_request(struct srnic_qp *qp, bool may_sleep)
 {
 	struct srnic_rx *rx = qp->rx;
 	const u8 *hdr = rx->hdr + MPA_LEN_FIELD;
@@ -187,7 +188,8 @@ static void rx_deliver_request(struct srnic_qp *qp)
 		return;
 	}
 	rx->msn[DDP_QN_READ_REQUEST]++;
-	srnic_qp_kick_tx(qp);
+	if (may_sleep)	/* else srnic_rx_ready() sees to it */
+		srnic_qp_kick_tx(qp);
 }
 
 static bool rx_deliver_read_response(struct srnic_qp *qp, bool may_sleep)
@@ -306,7 +308,7 @@ static bool rx_deliver(struct srnic_qp *qp, bool may_sleep)
 		return true;
 	case RDMAP_READ_REQUEST:
 	case RDMAP_ATOMIC_REQUEST:
-		rx_deliver_request(qp);
+		rx_deliver_request(qp, may_sleep);
 		return true;
 	case RDMAP_ATOMIC_RESPONSE:
 		return rx_deliver_atomic_response(qp, may_sleep);
@@ -422,8 +424,10 @@ static bool rx_fpdu(struct srnic_qp *qp, struct srnic_cursor cur, bool may_sleep
 		else if (done)
 			done = rx_deliver(qp, may_sleep);
 	}
-	if (done)
-		srnic_count(qp->dev, SRNIC_CNT_RX_FPDU);
+	if (done) {
+		srnic_count_often(qp->dev, SRNIC_CNT_RX_FPDU, 1);
+		WRITE_ONCE(rx->heard, rx->heard + 1);
+	}
 	return done;
 }
 
@@ -449,7 +453,7 @@ static bool rx_crc_good(struct srnic_cursor cur, u32 len)
 static void rx_fail_unread(struct srnic_qp *qp, enum rdmap_err err)
 {
 	qp->rx->hdr_len = 0;
-	srnic_count(qp->dev, SRNIC_CNT_RX_FPDU);
+	srnic_count_often(qp->dev, SRNIC_CNT_RX_FPDU, 1);
 	rx_fail(qp, err, SRNIC_WC_SUCCESS);
 }
 
@@ -646,7 +650,7 @@ static u32 rx_run(struct srnic_qp *qp, u32 budget, bool may_sleep)
 	if (!taken)
 		return 0;
 	srnic_stream_take(qp->stream, taken);
-	srnic_count_add(qp->dev, SRNIC_CNT_RX_BYTES, taken);
+	srnic_count_often(qp->dev, SRNIC_CNT_RX_BYTES, taken);
 	return taken;
 }
 
@@ -678,11 +682,12 @@ void srnic_rx_ready(struct srnic_qp *qp)
 		srnic_qp_kick_rx(qp);
 		return;
 	}
-	if (srnic_stream_avail(qp->stream) > RX_INLINE) {
+	if (!qp->inline_work || srnic_stream_avail(qp->stream) > RX_INLINE) {
 		rx_to_thread(qp);
 		return;
 	}
 	rx_run(qp, RX_BUDGET, false);
+	srnic_tx_answer(qp);
 	if (rx_left(qp) || srnic_stream_state(qp->stream) != SRNIC_STREAM_UP)
 		rx_to_thread(qp);
 }

@@ -18,6 +18,7 @@ struct srnic_rwr;
 /**
  * struct srnic_rx - state of the inbound direction; owner: who has the socket locked
  * @discard: an error ended this direction, what still comes is dropped (D-VAL-4)
+ * @heard: FPDUs, for who wants to know whether something came
  * @need: bytes that have to be there for a look to be of use
  * @part: an FPDU that is put together outside of TCP, or NULL; see rx_collect()
  * @part_have: bytes in @part
@@ -50,6 +51,7 @@ struct srnic_rwr;
  */
 struct srnic_rx {
 	bool discard;
+	u32 heard;
 	u32 need;
 	u8 *part;
 	u32 part_have;

@@ -283,31 +283,64 @@ void srnic_batch_free(struct srnic_batch *batch)
 	kfree(batch);
 }
 
+static int batch_sent(struct srnic_batch *batch, int n)
+{
+	if (n > 0)
+		batch_advance(batch, n);
+	return n;
+}
+
+/* TCP gets the pages themselves, where it can (MSG_SPLICE_PAGES) */
+static void batch_msg(struct srnic_batch *batch, bool cut, struct msghdr *msg)
+{
+	*msg = (struct msghdr) {
+		.msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_SPLICE_PAGES | (cut ? MSG_EOR : 0),
+	};
+	iov_iter_bvec(&msg->msg_iter, WRITE, batch->piece + batch->begin,
+		      batch->end - batch->begin, batch->len);
+}
+
 /**
  * srnic_stream_send - hand a batch to TCP, without waiting
  * @stream: connected
  * @batch: not empty; shorter by what TCP took
  * @cut: what comes after it begins a TCP segment
  *
- * TCP gets the pages themselves, where it can (MSG_SPLICE_PAGES). May sleep for memory and
- * for the socket lock, not for room.
+ * May sleep for memory and for the socket lock, not for room.
  *
  * Return: bytes taken, at least 1; -EAGAIN if there is no room (write_space
  * tells when there is); another errno if the connection is gone.
  */
 int srnic_stream_send(struct srnic_stream *stream, struct srnic_batch *batch, bool cut)
 {
-	struct msghdr msg = {
-		.msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_SPLICE_PAGES | (cut ? MSG_EOR : 0),
-	};
+	struct msghdr msg;
+
+	batch_msg(batch, cut, &msg);
+	return batch_sent(batch, sock_sendmsg(stream->sock, &msg));
+}
+
+/**
+ * srnic_stream_send_locked - srnic_stream_send(), but without sleeping
+ * @stream: connected; its socket is locked
+ * @batch: as there
+ * @cut: as there
+ *
+ * Return: as there. Without memory it is -EAGAIN, too; if TCP has nothing under way that
+ * would bring room, it calls write_space at once.
+ */
+int srnic_stream_send_locked(struct srnic_stream *stream, struct srnic_batch *batch, bool cut)
+{
+	struct sock *sk = stream->sock->sk;
+	gfp_t usual = sk->sk_allocation;
+	struct msghdr msg;
 	int n;
 
-	iov_iter_bvec(&msg.msg_iter, WRITE, batch->piece + batch->begin,
-		      batch->end - batch->begin, batch->len);
-	n = sock_sendmsg(stream->sock, &msg);
-	if (n > 0)
-		batch_advance(batch, n);
-	return n;
+	batch_msg(batch, cut, &msg);
+	/* so TCP keeps off the page fragment of the task that happens to run, too */
+	sk->sk_allocation = GFP_ATOMIC;
+	n = tcp_sendmsg_locked(sk, &msg, batch->len);
+	sk->sk_allocation = usual;
+	return batch_sent(batch, n);
 }
 
 /**

@@ -6,8 +6,9 @@
  *
  * SRNIC_QPF_TX_OWNED says that somebody runs it, and all of struct srnic_tx is his. That is
  * the program that posts, in its doorbell call, so that no message waits for another task;
- * or the tx kthread, which takes what passes a doorbell's budget, what waits for room or
- * for a response, Read Responses, what kernel consumers post, and the end of the stream.
+ * who runs rx, for the answers to small Reads; or the tx kthread, which takes what passes
+ * these two's budgets, what waits for room or for a response, what kernel consumers post,
+ * and the end of the stream.
  * Who wants the kthread to look sets SRNIC_QPF_TX_KICK, see srnic_qp_kick_tx(): it is what
  * an owner looks at after it has let go, so nothing is lost between the two.
  */
@@ -26,6 +27,8 @@
 #define TX_FRAG_IDLE	HZ
 /* Batches that a doorbell sends before the kthread goes on */
 #define TX_INLINE	1
+/* The largest Read that is answered where its request comes in, and is not left to the kthread */
+#define TX_ANSWER	(4 * 1024)
 
 /**
  * srnic_tx_new - state of an outbound direction
@@ -142,11 +145,12 @@ int srnic_tx_push(struct srnic_qp *qp)
 		return 0;
 	clear_bit(SRNIC_QPF_WRITE_SPACE, &qp->flags);
 	while (tx->batch->len) {
-		srnic_count(qp->dev, SRNIC_CNT_TX_SENDMSG);
-		n = srnic_stream_send(qp->stream, tx->batch, tx->cut);
+		srnic_count_often(qp->dev, SRNIC_CNT_TX_SENDMSG, 1);
+		n = tx->locked ? srnic_stream_send_locked(qp->stream, tx->batch, tx->cut) :
+				 srnic_stream_send(qp->stream, tx->batch, tx->cut);
 		if (n <= 0)
 			return n ?: -EPIPE;
-		srnic_count_add(qp->dev, SRNIC_CNT_TX_BYTES, n);
+		srnic_count_often(qp->dev, SRNIC_CNT_TX_BYTES, n);
 	}
 	tx->cut = false;
 	tx_mark_done(qp);
@@ -236,21 +240,40 @@ static void tx_hush(struct srnic_qp *qp)
 	WRITE_ONCE(qp->tx_blocked, false);
 }
 
+/* Return: whether nothing is staged any more */
+static bool tx_push(struct srnic_qp *qp)
+{
+	int err = srnic_tx_push(qp);
+
+	if (err && err != -EAGAIN)
+		srnic_qp_leave(qp, SRNIC_QP_ERROR, err == -EPIPE || err == -ECONNRESET ?
+			       SRNIC_EV_LLP_RESET : SRNIC_EV_LLP_LOST);
+	return !err;
+}
+
 /* Push and stage in turns, until nothing can be done at present or @turns are over */
 static void tx_run(struct srnic_qp *qp, unsigned int turns)
 {
-	int err;
-
-	for (;;) {
-		err = srnic_tx_push(qp);
-		if (err && err != -EAGAIN)
-			srnic_qp_leave(qp, SRNIC_QP_ERROR, err == -EPIPE || err == -ECONNRESET ?
-				       SRNIC_EV_LLP_RESET : SRNIC_EV_LLP_LOST);
-		if (err || !turns-- || !tx_running(qp) ||
-		    test_bit(SRNIC_QPF_FIN, &qp->flags) || !tx_can_stage(qp))
-			return;
+	while (tx_push(qp) && turns-- && tx_running(qp) &&
+	       !test_bit(SRNIC_QPF_FIN, &qp->flags) && tx_can_stage(qp))
 		tx_stage(qp);
-	}
+}
+
+/* A passing owner begins; the kthread sleeps or is kicked. Return: to be given to tx_pass(). */
+static bool tx_enter(struct srnic_qp *qp)
+{
+	tx_hush(qp);
+	return qp->tx->frag.page;
+}
+
+/* A passing owner ends. What is left is the kthread's: @had_page as tx_enter() said. */
+static void tx_pass(struct srnic_qp *qp, bool had_page)
+{
+	tx_announce(qp);
+	/* more than the budget; an end; or pages, which the kthread puts when they are idle */
+	if (tx_has_work(qp) || (!had_page && qp->tx->frag.page))
+		set_bit(SRNIC_QPF_TX_KICK, &qp->flags);
+	tx_disown(qp);
 }
 
 /**
@@ -263,23 +286,69 @@ static void tx_run(struct srnic_qp *qp, unsigned int turns)
 void srnic_tx_doorbell(struct srnic_qp *qp)
 {
 	unsigned int noio;
-	bool idle;
+	bool had_page;
+	u32 from;
 
-	if (!tx_own(qp)) {
+	if (!qp->inline_work || !tx_own(qp)) {
 		srnic_qp_kick_tx(qp);
 		return;
 	}
 	/* the memory that is short may be that of a disk behind this QP */
 	noio = memalloc_noio_save();
-	tx_hush(qp);
-	idle = !qp->tx->frag.page;
+	had_page = tx_enter(qp);
+	from = srnic_stream_taken(qp->stream);
 	tx_run(qp, TX_INLINE);
-	tx_announce(qp);
-	/* more than the budget; an end; or pages, which the kthread puts when they are idle */
-	if (tx_has_work(qp) || (idle && qp->tx->frag.page))
-		set_bit(SRNIC_QPF_TX_KICK, &qp->flags);
 	memalloc_noio_restore(noio);
-	tx_disown(qp);
+	if (srnic_tx_burst_begins(qp, srnic_stream_taken(qp->stream) - from)) {
+		/* no doorbell is asked for: the kthread looks by itself */
+		set_bit(SRNIC_QPF_TX_KICK, &qp->flags);
+		tx_disown(qp);
+	} else {
+		tx_pass(qp, had_page);
+	}
+}
+
+/* The oldest request is a Read that is answered in one FPDU, or in a few */
+static bool tx_small_read(struct srnic_qp *qp)
+{
+	struct srnic_inbound in;
+
+	return srnic_irq_head(qp, &in) && in.opcode == RDMAP_READ_REQUEST &&
+	       in.read.size <= TX_ANSWER;
+}
+
+/**
+ * srnic_tx_answer - answer what the peer has asked for (who has the socket locked)
+ * @qp: with a stream
+ *
+ * Sends the responses of small Reads at once, if nobody else is at work, no other message is
+ * in the middle and nothing waits for room. All else is the kthread's, which is kicked.
+ * Softirq, or a task that processes the socket's backlog. Does not sleep.
+ */
+void srnic_tx_answer(struct srnic_qp *qp)
+{
+	struct srnic_tx *tx = qp->tx;
+	bool had_page;
+
+	if (srnic_irq_empty(qp))
+		return;
+	if (!tx_own(qp)) {
+		srnic_qp_kick_tx(qp);
+		return;
+	}
+	had_page = tx_enter(qp);
+	if (!tx->responding && !tx->batch->len && !tx->cut && !srnic_tx_wr_begun(tx)) {
+		tx->locked = true;
+		srnic_tx_begin(qp);
+		/* not beyond one that is in error, or has to sleep */
+		while (tx_running(qp) && !tx->responding && tx_small_read(qp) &&
+		       srnic_tx_has_room(qp))
+			srnic_tx_stage_response(qp);
+		srnic_tx_let_go(tx);
+		tx_push(qp);
+		tx->locked = false;
+	}
+	tx_pass(qp, had_page);
 }
 
 /* ----- the tx kthread ----- */
@@ -404,7 +473,7 @@ int srnic_tx_thread(void *arg)
 			break;
 		if (qp->tx->starved)
 			tx_starve(qp);
-		else
+		else if (!srnic_tx_nap(qp))
 			tx_sleep(qp);
 		cond_resched();
 	}

@@ -13,6 +13,28 @@
 
 struct mem_cgroup;
 
+/**
+ * struct srnic_burst - messages that are sent together, see tx_burst.c
+ * @on: the tx kthread has taken over, and naps
+ * @rings: doorbells in the present run
+ * @run: as many make a burst; 0: as few as there are at least
+ * @heard: FPDUs received when the run began
+ * @since: when it began, in ns
+ * @from: send WRs staged when the nap began
+ * @naps: in the present burst
+ * @poor: the last so many of them gathered little
+ */
+struct srnic_burst {
+	bool on;
+	u32 rings;
+	u32 run;
+	u32 heard;
+	u64 since;
+	u32 from;
+	u32 naps;
+	u32 poor;
+};
+
 /* Bytes that go to TCP in one call at most; a message that is longer is a large one */
 #define SRNIC_TX_BATCH	(128 * 1024)
 /* The FPDU of a Terminate, with padding and a marker */
@@ -20,10 +42,12 @@ struct mem_cgroup;
 
 /**
  * struct srnic_tx - state of the outbound direction; owner: who has SRNIC_QPF_TX_OWNED
+ * @burst: who sends small messages, and when
  * @memcg: charged for what is staged; referenced
  * @frag: where the next FPDU is put; no page while the QP has had nothing to send for
  *	  a while
  * @batch: FPDUs that TCP has not taken, complete ones only
+ * @locked: the owner has the socket locked, and may not sleep
  * @starved: there was no memory for one more
  * @cut: what comes after @batch begins a TCP segment
  * @mulpdu_full: largest ULPDU that goes into a TCP segment at present
@@ -48,9 +72,11 @@ struct mem_cgroup;
  * @read_turn: inbound requests go first next time
  */
 struct srnic_tx {
+	struct srnic_burst burst;
 	struct mem_cgroup *memcg;
 	struct page_frag frag;
 	struct srnic_batch *batch;
+	bool locked;
 	bool starved;
 	bool cut;
 	u32 mulpdu_full;
@@ -82,6 +108,7 @@ struct srnic_tx *srnic_tx_new(const struct srnic_qp *qp);
 void srnic_tx_free(struct srnic_tx *tx);
 int srnic_tx_thread(void *arg);
 void srnic_tx_doorbell(struct srnic_qp *qp);
+void srnic_tx_answer(struct srnic_qp *qp);
 int srnic_tx_push(struct srnic_qp *qp);
 struct srnic_batch *srnic_tx_rest(struct srnic_qp *qp);
 
@@ -106,6 +133,10 @@ bool srnic_tx_wr_begun(const struct srnic_tx *tx);
 bool srnic_tx_stage_wr(struct srnic_qp *qp);
 void srnic_tx_request(struct srnic_qp *qp, u8 opcode, const void *payload, u32 len,
 		      const struct srnic_sge *sink, bool last);
+
+/* tx_burst.c */
+bool srnic_tx_burst_begins(struct srnic_qp *qp, u32 bytes);
+bool srnic_tx_nap(struct srnic_qp *qp);
 
 /* tx_read.c */
 bool srnic_tx_stage_response(struct srnic_qp *qp);

@@ -84,6 +84,8 @@ static void tx_stage_read_response(struct srnic_qp *qp)
 		hdr.last = len == tx->in.read.size - tx->rd_off;
 		hdr.to = tx->in.read.sink_to + tx->rd_off;
 		err = tx_read_copy(qp, srnic_tx_header(qp, &hdr), len);
+		if (err == SRNIC_TPT_SLEEPS)	/* of this segment nothing is staged */
+			return;
 		if (err) {
 			tx_read_error(qp, err);
 			return;

@@ -17,6 +17,9 @@
 /* The most that a page fragment has; a longer TCP segment has several FPDUs */
 #define FRAG_MAX	(32 * 1024)
 
+/* Of an owner that may not sleep */
+#define TX_GFP_LOCKED	(GFP_ATOMIC | __GFP_ACCOUNT | __GFP_NOWARN)
+
 /* Charged to whom the stream was made for, whoever calls. Return: is there any memory? */
 static bool tx_refill(struct srnic_tx *tx, u32 len)
 {
@@ -27,7 +30,7 @@ static bool tx_refill(struct srnic_tx *tx, u32 len)
 	if (tx->frag.page && tx->frag.size - tx->frag.offset >= len)
 		return true;
 	old = set_active_memcg(tx->memcg);
-	good = skb_page_frag_refill(len, &tx->frag, SRNIC_GFP_USER);
+	good = skb_page_frag_refill(len, &tx->frag, tx->locked ? TX_GFP_LOCKED : SRNIC_GFP_USER);
 	set_active_memcg(old);
 	return good;
 }
@@ -141,7 +144,7 @@ void srnic_tx_seal(struct srnic_qp *qp, u32 ulpdu_len)
 
 	srnic_batch_add(tx->batch, tx->frag.page, tx->frag.offset, len);
 	tx->frag.offset += len;
-	srnic_count(qp->dev, SRNIC_CNT_TX_FPDU);
+	srnic_count_often(qp->dev, SRNIC_CNT_TX_FPDU, 1);
 }
 
 /**
@@ -230,8 +233,8 @@ void srnic_tx_let_go(struct srnic_tx *tx)
  * @dst: where to
  * @len: bytes, within @whole
  *
- * May sleep if the memory is a DMA buffer's. Return: SRNIC_TPT_OK, or what is wrong, and
- * nothing was copied.
+ * May sleep if the memory is a DMA buffer's, and the owner may. Return: SRNIC_TPT_OK, or
+ * what is wrong, and nothing was copied; SRNIC_TPT_SLEEPS if the owner may not.
  */
 enum srnic_tpt_err srnic_tx_copy(struct srnic_qp *qp, const struct srnic_access *whole,
 				 u32 at, u8 *dst, u32 len)
@@ -244,6 +247,7 @@ enum srnic_tpt_err srnic_tx_copy(struct srnic_qp *qp, const struct srnic_access 
 		/* at the start of a turn: of what was checked before the rest */
 		acc.to += at;
 		acc.length -= at;
+		acc.nowait = tx->locked;
 		err = srnic_tpt_get(qp->dev, &acc, &tx->span);
 		if (err)
 			return err;

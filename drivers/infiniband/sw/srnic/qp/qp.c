@@ -168,8 +168,8 @@ int srnic_qp_create(struct srnic_qp *qp, struct srnic_device *dev,
 	init_completion(&qp->freed);
 	init_completion(&qp->tx_exit);
 	spin_lock_init(&qp->lock);
-	spin_lock_init(&qp->sq_lock);
-	spin_lock_init(&qp->rq_lock);
+	srnic_lock_init(&qp->sq_lock, !uctx);
+	srnic_lock_init(&qp->rq_lock, !uctx);
 	/* nobody runs tx before there is a stream */
 	set_bit(SRNIC_QPF_TX_OWNED, &qp->flags);
 	init_waitqueue_head(&qp->tx_wait);
@@ -492,6 +492,7 @@ static int qp_prepare(struct srnic_qp *qp, const struct srnic_attach *attach)
 	qp->max_fpdu = attach->max_fpdu;
 	qp->initiator = attach->initiator;
 	qp->close_timeout = attach->close_timeout * HZ;
+	qp->inline_work = attach->inline_work;
 	qp->error = RDMAP_OK;
 	qp->error_in_wc = false;
 	qp->term_valid = false;

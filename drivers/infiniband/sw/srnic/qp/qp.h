@@ -31,6 +31,7 @@ struct srnic_stream;
  * @last_len: its octets
  * @timeout_ms: bound for sending it
  * @close_timeout: seconds that the peer has to close its side, see srnic_policy
+ * @inline_work: see srnic_policy
  */
 struct srnic_attach {
 	struct srnic_stream *stream;
@@ -41,6 +42,7 @@ struct srnic_attach {
 	u32 last_len;
 	unsigned int timeout_ms;
 	unsigned int close_timeout;
+	bool inline_work;
 };
 
 /* life */

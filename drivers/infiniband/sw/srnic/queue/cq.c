@@ -80,12 +80,12 @@ int srnic_cq_add(struct srnic_cq *cq, struct srnic_cqe *cqe,
 	cqe->status = srnic_wc_verbs_status(status);
 	cqe->vendor_err = status;
 
-	spin_lock_irqsave(&cq->lock, flags);
+	flags = srnic_lock(&cq->lock);
 	if (cq->overflowed || !cq_takes_more(cq)) {
 		if (!cq->overflowed)
 			cq->overflow_event = true;
 		cq->overflowed = true;
-		spin_unlock_irqrestore(&cq->lock, flags);
+		srnic_unlock(&cq->lock, flags);
 		return -ENOSPC;
 	}
 	/* times of one CQ grow, so they are taken in the order of its CQEs */
@@ -99,7 +99,7 @@ int srnic_cq_add(struct srnic_cq *cq, struct srnic_cqe *cqe,
 	smp_mb();
 	if (cq_take_arm(cq, satisfies))
 		*seen |= satisfies;
-	spin_unlock_irqrestore(&cq->lock, flags);
+	srnic_unlock(&cq->lock, flags);
 	return 0;
 }
 
@@ -126,10 +126,10 @@ void srnic_cq_notify(struct srnic_cq *cq, u32 seen)
 		unsigned long flags;
 		bool raise;
 
-		spin_lock_irqsave(&cq->lock, flags);
+		flags = srnic_lock(&cq->lock);
 		raise = cq->overflow_event;
 		cq->overflow_event = false;
-		spin_unlock_irqrestore(&cq->lock, flags);
+		srnic_unlock(&cq->lock, flags);
 		if (!raise)
 			return;
 		srnic_count(to_srnic_dev(ibcq->device), SRNIC_CNT_CQ_OVERFLOW);
@@ -153,7 +153,7 @@ int srnic_cq_poll(struct srnic_cq *cq, struct srnic_cqe *cqe)
 	unsigned long flags;
 	int found = 0;
 
-	spin_lock_irqsave(&cq->lock, flags);
+	flags = srnic_lock(&cq->lock);
 	while (!found && cq->consumer != cq->producer) {
 		memcpy(cqe, srnic_ring_slot(&cq->ring, cq->consumer), sizeof(*cqe));
 		cq->consumer++;
@@ -162,7 +162,7 @@ int srnic_cq_poll(struct srnic_cq *cq, struct srnic_cqe *cqe)
 			found = 1;
 		}
 	}
-	spin_unlock_irqrestore(&cq->lock, flags);
+	srnic_unlock(&cq->lock, flags);
 	return found;
 }
 
@@ -179,11 +179,11 @@ int srnic_cq_arm(struct srnic_cq *cq, u32 arm, bool report_missed)
 	unsigned long flags;
 	int missed;
 
-	spin_lock_irqsave(&cq->lock, flags);
+	flags = srnic_lock(&cq->lock);
 	/* a user may be arming, too, in the mapped ring */
 	atomic_or(arm, (atomic_t *)&cq->ring.hdr->flags);
 	missed = report_missed && cq->producer != cq->consumer;
-	spin_unlock_irqrestore(&cq->lock, flags);
+	srnic_unlock(&cq->lock, flags);
 	return missed;
 }
 
@@ -202,7 +202,7 @@ void srnic_cq_purge(struct srnic_cq *cq, u32 qpn)
 	if (!cq->kernel)
 		return;
 	mutex_lock(&cq->resize);
-	spin_lock_irqsave(&cq->lock, flags);
+	flags = srnic_lock(&cq->lock);
 	for (i = cq->consumer; i != cq->producer; i++) {
 		struct srnic_cqe *cqe = srnic_ring_slot(&cq->ring, i);
 
@@ -212,7 +212,7 @@ void srnic_cq_purge(struct srnic_cq *cq, u32 qpn)
 		/* its WQE may be an SRQ's, which outlives the QP */
 		srnic_qp_polled(to_srnic_dev(cq->ibcq.device), cqe);
 	}
-	spin_unlock_irqrestore(&cq->lock, flags);
+	srnic_unlock(&cq->lock, flags);
 	mutex_unlock(&cq->resize);
 }
 
@@ -232,7 +232,7 @@ int srnic_cq_create(struct srnic_cq *cq, u32 entries, bool times,
 
 	if (!entries || entries > SRNIC_MAX_CQE)
 		return -EINVAL;
-	spin_lock_init(&cq->lock);
+	srnic_lock_init(&cq->lock, !uctx);
 	mutex_init(&cq->resize);
 	cq->kernel = !uctx;
 	cq->times = times;

@@ -4,9 +4,9 @@
 #define SRNIC_CQ_H
 
 #include <linux/mutex.h>
-#include <linux/spinlock.h>
 #include <rdma/ib_verbs.h>
 #include "queue/event.h"
+#include "queue/lock.h"
 #include "queue/ring.h"
 
 /**
@@ -16,7 +16,7 @@
  * @times: CQEs tell when they were added
  * @resize: @next, and what purges the ring; taken before @lock
  * @next: ring of a resize that is under way
- * @lock: what follows, and the ring's kernel side; taken with irqs off
+ * @lock: what follows, and the ring's kernel side
  * @ring: CQEs
  * @producer: next CQE to write; never read back from shared memory
  * @consumer: kernel consumer: next CQE to poll
@@ -31,7 +31,7 @@ struct srnic_cq {
 	struct mutex resize;	/* see above */
 	struct srnic_ring next;
 
-	spinlock_t lock;	/* see above */
+	struct srnic_lock lock;	/* see above */
 	struct srnic_ring ring;
 	u32 producer;
 	u32 consumer;
@@ -48,6 +48,18 @@ static inline struct srnic_cq *to_srnic_cq(struct ib_cq *ibcq)
 static inline u32 srnic_cq_consumer(const struct srnic_cq *cq)
 {
 	return cq->kernel ? cq->consumer : READ_ONCE(cq->ring.hdr->consumer);
+}
+
+/* Index behind the last CQE that was added */
+static inline u32 srnic_cq_end(const struct srnic_cq *cq)
+{
+	return READ_ONCE(cq->producer);
+}
+
+/* The consumer has taken all CQEs before @index */
+static inline bool srnic_cq_was_read(const struct srnic_cq *cq, u32 index)
+{
+	return (s32)(srnic_cq_consumer(cq) - index) >= 0;
 }
 
 /* cq.c */

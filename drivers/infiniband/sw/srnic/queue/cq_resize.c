@@ -68,7 +68,7 @@ static int resize_commit(struct srnic_cq *cq, u32 entries)
 
 	if (!cq->next.hdr || roundup_pow_of_two(entries) != cq->next.entries)
 		return -EINVAL;
-	spin_lock_irqsave(&cq->lock, flags);
+	flags = srnic_lock(&cq->lock);
 	next = cq->producer - cq->ring.entries;		/* none is older */
 	for (;;) {
 		consumer = srnic_cq_consumer(cq);
@@ -81,13 +81,13 @@ static int resize_commit(struct srnic_cq *cq, u32 entries)
 			err = 0;
 			break;
 		}
-		spin_unlock_irqrestore(&cq->lock, flags);
+		srnic_unlock(&cq->lock, flags);
 		cond_resched();
 		if (fatal_signal_pending(current))
 			return -EINTR;
-		spin_lock_irqsave(&cq->lock, flags);
+		flags = srnic_lock(&cq->lock);
 	}
-	spin_unlock_irqrestore(&cq->lock, flags);
+	srnic_unlock(&cq->lock, flags);
 	if (err)
 		return err;
 	memset(&cq->next, 0, sizeof(cq->next));

@@ -36,7 +36,7 @@ int srnic_sqe_fetch(struct srnic_qp *qp, struct srnic_fetched *wr,
 	*status = srnic_sqe_copy(&caps, srnic_ring_slot(&qp->sq, wr->index), &wr->sqe,
 				 wr->data, &wr->total);
 
-	spin_lock_irqsave(&qp->sq_lock, flags);
+	flags = srnic_lock(&qp->sq_lock);
 	swr = &qp->swr[wr->index & (qp->sq.entries - 1)];
 	*swr = (struct srnic_swr){
 		.wr_id = wr->sqe.wr_id,
@@ -47,6 +47,6 @@ int srnic_sqe_fetch(struct srnic_qp *qp, struct srnic_fetched *wr,
 	if (!*status && srnic_op_has_response(wr->sqe.opcode))
 		swr->byte_len = wr->total;
 	WRITE_ONCE(qp->sq_fetched, qp->sq_fetched + 1);
-	spin_unlock_irqrestore(&qp->sq_lock, flags);
+	srnic_unlock(&qp->sq_lock, flags);
 	return 1;
 }

@@ -58,7 +58,7 @@ int srnic_srq_create(struct srnic_srq *srq, struct ib_srq_attr *attr,
 	srq->kernel = !uctx;
 	srq->max_sge = attr->max_sge;
 	mutex_init(&srq->modifying);
-	spin_lock_init(&srq->lock);
+	srnic_lock_init(&srq->lock, !uctx);
 	err = srq_ring_alloc(srq, &srq->ring, attr->max_wr, uctx);
 	if (err)
 		return err;
@@ -143,7 +143,7 @@ static int srq_move(struct srnic_srq *srq, struct srnic_ring *ring,
 	u32 next, end;
 	int err;
 
-	spin_lock_irqsave(&srq->lock, flags);
+	flags = srnic_lock(&srq->lock);
 	err = srq_check_size(srq, attr, mask, &end);
 	if (err)
 		goto unlock;
@@ -154,9 +154,9 @@ static int srq_move(struct srnic_srq *srq, struct srnic_ring *ring,
 		next = srq_copy_some(srq, ring, next, end);
 		if ((s32)(end - next) <= 0)
 			break;
-		spin_unlock_irqrestore(&srq->lock, flags);
+		srnic_unlock(&srq->lock, flags);
 		cond_resched();
-		spin_lock_irqsave(&srq->lock, flags);
+		flags = srnic_lock(&srq->lock);
 		if (srq->kernel)
 			end = srq->posted;
 	}
@@ -169,7 +169,7 @@ static int srq_move(struct srnic_srq *srq, struct srnic_ring *ring,
 		srq->armed = srq->limit;
 	}
 unlock:
-	spin_unlock_irqrestore(&srq->lock, flags);
+	srnic_unlock(&srq->lock, flags);
 	return err;
 }
 
@@ -196,14 +196,14 @@ static int srq_set_limit(struct srnic_srq *srq, u32 limit)
 	unsigned long flags;
 	int err = 0;
 
-	spin_lock_irqsave(&srq->lock, flags);
+	flags = srnic_lock(&srq->lock);
 	if (limit > srq->max_wr) {
 		err = -EINVAL;
 	} else {
 		srq->limit = limit;
 		srq->armed = limit;
 	}
-	spin_unlock_irqrestore(&srq->lock, flags);
+	srnic_unlock(&srq->lock, flags);
 	return err;
 }
 
@@ -246,11 +246,11 @@ void srnic_srq_query(struct srnic_srq *srq, struct ib_srq_attr *attr)
 {
 	unsigned long flags;
 
-	spin_lock_irqsave(&srq->lock, flags);
+	flags = srnic_lock(&srq->lock);
 	attr->max_wr = srq->max_wr;
 	attr->max_sge = srq->max_sge;
 	attr->srq_limit = srq->armed ? srq->limit : 0;
-	spin_unlock_irqrestore(&srq->lock, flags);
+	srnic_unlock(&srq->lock, flags);
 }
 
 /**
@@ -283,7 +283,7 @@ int srnic_srq_take(struct srnic_srq *srq, struct srnic_rwr *rwr)
 	unsigned long flags;
 	int n, err;
 
-	spin_lock_irqsave(&srq->lock, flags);
+	flags = srnic_lock(&srq->lock);
 	n = srq->broken ? -EPROTO :
 	    srnic_ring_filled(&srq->ring, srq_producer(srq), srq->taken);
 	if (n > 0) {
@@ -302,7 +302,7 @@ int srnic_srq_take(struct srnic_srq *srq, struct srnic_rwr *rwr)
 			event = SRNIC_EV_SRQ_CATASTROPHIC;
 		srq->broken = true;
 	}
-	spin_unlock_irqrestore(&srq->lock, flags);
+	srnic_unlock(&srq->lock, flags);
 	if (event)
 		srnic_srq_raise(srq, event);
 	return err;
@@ -333,8 +333,8 @@ void srnic_srq_lose(struct srnic_srq *srq)
 		srnic_srq_polled(srq);
 		return;
 	}
-	spin_lock_irqsave(&srq->lock, flags);
+	flags = srnic_lock(&srq->lock);
 	srq->lost++;
 	WRITE_ONCE(srq->ring.hdr->lost, srq->lost);
-	spin_unlock_irqrestore(&srq->lock, flags);
+	srnic_unlock(&srq->lock, flags);
 }

@@ -5,8 +5,8 @@
 
 #include <linux/atomic.h>
 #include <linux/mutex.h>
-#include <linux/spinlock.h>
 #include <rdma/ib_verbs.h>
+#include "queue/lock.h"
 #include "queue/ring.h"
 
 struct srnic_rwr;
@@ -34,7 +34,7 @@ struct srnic_srq {
 	u32 max_sge;
 	struct mutex modifying;		/* see above */
 
-	spinlock_t lock;		/* see above */
+	struct srnic_lock lock;		/* see above */
 	struct srnic_ring ring;
 	u32 max_wr;
 	u32 posted;

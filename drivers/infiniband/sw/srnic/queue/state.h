@@ -9,6 +9,7 @@
 #include <linux/wait.h>
 #include <rdma/ib_verbs.h>
 #include "queue/event.h"
+#include "queue/lock.h"
 #include "queue/ring.h"
 #include "wire/mpa.h"
 #include "wire/rdmap.h"
@@ -134,7 +135,7 @@ struct srnic_qp {
 	unsigned int windows;		/* bound to it: it is not destroyed (QP-28) */
 
 	/* sq_lock: send WRs from fetch to completion, Reads and atomics on the wire */
-	spinlock_t sq_lock;
+	struct srnic_lock sq_lock;
 	u32 sq_posted;			/* kernel consumer: producer index */
 	u32 sq_freed;			/* kernel consumer: slots polled */
 	u32 sq_fetched;			/* next SQE to fetch */
@@ -147,7 +148,7 @@ struct srnic_qp {
 	bool sq_flushing;		/* whatever is posted is flushed at once */
 
 	/* rq_lock */
-	spinlock_t rq_lock;
+	struct srnic_lock rq_lock;
 	u32 rq_posted;
 	u32 rq_freed;
 	u32 rq_taken;			/* next RQE to take */
@@ -164,6 +165,7 @@ struct srnic_qp {
 	struct mpa_result mpa;
 	u32 max_fpdu;			/* octets to send; 0: what fits a TCP segment */
 	bool initiator;
+	bool inline_work;		/* see struct srnic_policy */
 	unsigned long close_timeout;	/* jiffies (ST-29) */
 	struct task_struct *rx_task;
 	struct completion tx_exit;	/* the tx kthread left the module's code */

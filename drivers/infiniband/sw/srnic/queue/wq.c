@@ -120,12 +120,12 @@ void srnic_sq_done(struct srnic_qp *qp, u32 index, enum srnic_wc_status status)
 	u32 seen = 0;
 	int err;
 
-	spin_lock_irqsave(&qp->sq_lock, flags);
+	flags = srnic_lock(&qp->sq_lock);
 	swr = &qp->swr[index & (qp->sq.entries - 1)];
 	swr->status = status;
 	swr->state = SRNIC_SWR_DONE;
 	err = sq_complete(qp, &seen);
-	spin_unlock_irqrestore(&qp->sq_lock, flags);
+	srnic_unlock(&qp->sq_lock, flags);
 	sq_tell(qp, seen, err);
 }
 
@@ -148,7 +148,7 @@ void srnic_sq_sent(struct srnic_qp *qp, u32 from, u32 to)
 		u32 seen = 0, n = 0;
 		int err;
 
-		spin_lock_irqsave(&qp->sq_lock, flags);
+		flags = srnic_lock(&qp->sq_lock);
 		/* a Read that was answered: its slot may be another WR's by now */
 		if ((s32)(qp->sq_completed - from) > 0)
 			from = qp->sq_completed;
@@ -162,7 +162,7 @@ void srnic_sq_sent(struct srnic_qp *qp, u32 from, u32 to)
 			swr->state = SRNIC_SWR_DONE;
 		}
 		err = sq_complete(qp, &seen);
-		spin_unlock_irqrestore(&qp->sq_lock, flags);
+		srnic_unlock(&qp->sq_lock, flags);
 		sq_tell(qp, seen, err);
 	}
 }
@@ -230,7 +230,7 @@ static void sq_flush(struct srnic_qp *qp, bool begin)
 	int pending;
 	u32 end;
 
-	spin_lock_irqsave(&qp->sq_lock, flags);
+	flags = srnic_lock(&qp->sq_lock);
 	if (begin) {
 		qp->sq_flushing = true;
 		qp->orq_head = qp->orq_tail;
@@ -246,13 +246,13 @@ static void sq_flush(struct srnic_qp *qp, bool begin)
 		u32 seen = 0;
 
 		more = sq_flush_some(qp, end, &seen);
-		spin_unlock_irqrestore(&qp->sq_lock, flags);
+		srnic_unlock(&qp->sq_lock, flags);
 		srnic_cq_notify(qp->scq, seen);
 		if (!begin && !qp->kernel)	/* a user's doorbell is a system call */
 			cond_resched();
-		spin_lock_irqsave(&qp->sq_lock, flags);
+		flags = srnic_lock(&qp->sq_lock);
 	}
-	spin_unlock_irqrestore(&qp->sq_lock, flags);
+	srnic_unlock(&qp->sq_lock, flags);
 }
 
 /**
@@ -288,7 +288,7 @@ int srnic_rq_take(struct srnic_qp *qp, struct srnic_rwr *rwr)
 	if (qp->srq)
 		return srnic_srq_take(qp->srq, rwr);
 	rwr->pd = qp->ibqp.pd;
-	spin_lock_irqsave(&qp->rq_lock, flags);
+	flags = srnic_lock(&qp->rq_lock);
 	n = srnic_ring_filled(&qp->rq, rq_producer(qp), qp->rq_taken);
 	if (n > 0) {
 		rwr->index = qp->rq_taken++;
@@ -296,7 +296,7 @@ int srnic_rq_take(struct srnic_qp *qp, struct srnic_rwr *rwr)
 	} else if (!n) {
 		n = -EAGAIN;
 	}
-	spin_unlock_irqrestore(&qp->rq_lock, flags);
+	srnic_unlock(&qp->rq_lock, flags);
 	return n;
 }
 
@@ -366,7 +366,7 @@ static void rq_flush(struct srnic_qp *qp, bool begin)
 	/* WQEs of an SRQ that were not taken are not this QP's (SR-22) */
 	if (qp->srq)
 		return;
-	spin_lock_irqsave(&qp->rq_lock, flags);
+	flags = srnic_lock(&qp->rq_lock);
 	if (begin) {
 		qp->rq_flushing = true;
 		/* as for the SQ */
@@ -381,13 +381,13 @@ static void rq_flush(struct srnic_qp *qp, bool begin)
 		u32 seen = 0;
 
 		more = rq_flush_some(qp, end, &seen);
-		spin_unlock_irqrestore(&qp->rq_lock, flags);
+		srnic_unlock(&qp->rq_lock, flags);
 		srnic_cq_notify(qp->rcq, seen);
 		if (!begin && !qp->kernel)	/* a user's doorbell is a system call */
 			cond_resched();
-		spin_lock_irqsave(&qp->rq_lock, flags);
+		flags = srnic_lock(&qp->rq_lock);
 	}
-	spin_unlock_irqrestore(&qp->rq_lock, flags);
+	srnic_unlock(&qp->rq_lock, flags);
 }
 
 /**
@@ -412,19 +412,19 @@ void srnic_wq_restart(struct srnic_qp *qp)
 {
 	unsigned long flags;
 
-	spin_lock_irqsave(&qp->sq_lock, flags);
+	flags = srnic_lock(&qp->sq_lock);
 	qp->sq_flushing = false;
 	WRITE_ONCE(qp->sq_freed, qp->sq_fetched);
 	WRITE_ONCE(qp->sq.hdr->consumer, qp->sq_fetched);
 	WRITE_ONCE(qp->sq.hdr->flags, 0);
-	spin_unlock_irqrestore(&qp->sq_lock, flags);
+	srnic_unlock(&qp->sq_lock, flags);
 	if (qp->srq)
 		return;
-	spin_lock_irqsave(&qp->rq_lock, flags);
+	flags = srnic_lock(&qp->rq_lock);
 	qp->rq_flushing = false;
 	WRITE_ONCE(qp->rq.hdr->consumer, qp->rq_taken);
 	WRITE_ONCE(qp->rq.hdr->flags, 0);
-	spin_unlock_irqrestore(&qp->rq_lock, flags);
+	srnic_unlock(&qp->rq_lock, flags);
 }
 
 /**

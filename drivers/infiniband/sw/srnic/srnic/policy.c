@@ -19,6 +19,10 @@
 #define SRNIC_FPDU_MAX		65535U
 /* An FPDU with a ULPDU of MPA_MIN_MULPDU and a marker */
 #define SRNIC_FPDU_MIN		140U
+/* Kbuild may say otherwise */
+#ifndef SRNIC_INLINE_WORK
+#define SRNIC_INLINE_WORK	true
+#endif
 /* Seconds */
 #define SRNIC_TIMEOUT_MAX	3600U
 /* TCP's own limit is 32767 s; after twice the time the connection ends */
@@ -232,6 +236,7 @@ POLICY_WORDS(crc, mpa.crc, crc_words, 0);
 POLICY_WORDS(markers, mpa.rx_markers, off_on, 0);
 POLICY_WORDS(mpa_revision, mpa.rev, revisions, 1);
 POLICY_WORDS(p2p, mpa.p2p, off_on, 0);
+POLICY_WORDS(inline_work, inline_work, off_on, 0);
 POLICY_NUMBER(max_fpdu, max_fpdu, true, SRNIC_FPDU_MIN, SRNIC_FPDU_MAX);
 POLICY_NUMBER(connect_timeout, connect_timeout, false, 1, SRNIC_TIMEOUT_MAX);
 POLICY_NUMBER(request_timeout, request_timeout, false, 1, SRNIC_TIMEOUT_MAX);
@@ -255,6 +260,7 @@ static struct attribute *policy_attrs[] = {
 	&policy_close_timeout.attr.attr,
 	&policy_keepalive.attr.attr,
 	&policy_max_user_qps.attr.attr,
+	&policy_inline_work.attr.attr,
 	NULL
 };
 
@@ -306,5 +312,6 @@ void srnic_policy_init(struct srnic_policy_owner *owner)
 		/* one small segment a minute; a dead peer is noticed in two */
 		.keepalive = 60,
 		.max_user_qps = srnic_user_max_default(),
+		.inline_work = SRNIC_INLINE_WORK,
 	};
 }

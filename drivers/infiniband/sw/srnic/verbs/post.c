@@ -161,7 +161,7 @@ int srnic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		srnic_tx_doorbell(qp);
 		return 0;
 	}
-	spin_lock_irqsave(&qp->sq_lock, flags);
+	flags = srnic_lock(&qp->sq_lock);
 	for (; wr; wr = wr->next) {
 		if (qp->sq_posted - READ_ONCE(qp->sq_freed) >= qp->sq.entries)
 			err = -ENOMEM;
@@ -174,7 +174,7 @@ int srnic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		/* the SQE before the index */
 		smp_store_release(&qp->sq_posted, qp->sq_posted + 1);
 	}
-	spin_unlock_irqrestore(&qp->sq_lock, flags);
+	srnic_unlock(&qp->sq_lock, flags);
 	srnic_qp_doorbell(qp);
 	return err;
 }
@@ -219,7 +219,7 @@ int srnic_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		*bad_wr = wr;
 		return -EINVAL;
 	}
-	spin_lock_irqsave(&qp->rq_lock, flags);
+	flags = srnic_lock(&qp->rq_lock);
 	for (; wr; wr = wr->next) {
 		if (qp->rq_posted - READ_ONCE(qp->rq_freed) >= qp->rq.entries)
 			err = -ENOMEM;
@@ -233,7 +233,7 @@ int srnic_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		/* the RQE before the index */
 		smp_store_release(&qp->rq_posted, qp->rq_posted + 1);
 	}
-	spin_unlock_irqrestore(&qp->rq_lock, flags);
+	srnic_unlock(&qp->rq_lock, flags);
 	if (READ_ONCE(qp->rq_flushing))
 		srnic_qp_doorbell(qp);
 	return err;
@@ -261,7 +261,7 @@ int srnic_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 		*bad_wr = wr;
 		return -EINVAL;
 	}
-	spin_lock_irqsave(&srq->lock, flags);
+	flags = srnic_lock(&srq->lock);
 	for (; wr; wr = wr->next) {
 		struct srnic_rqe *rqe = srnic_srq_next(srq);
 
@@ -272,6 +272,6 @@ int srnic_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 		}
 		srq->posted++;
 	}
-	spin_unlock_irqrestore(&srq->lock, flags);
+	srnic_unlock(&srq->lock, flags);
 	return err;
 }

@@ -13,6 +13,8 @@ Peer = namedtuple('Peer', 'name net link module policy what')
 PEERS = {p.name: p for p in (
     Peer('srnic', 'verbs', 'srnic', 'srnic', {'crc': 'off'}, 'srnic without CRC'),
     Peer('srnic-crc', 'verbs', 'srnic', 'srnic', {'crc': 'required'}, 'srnic with CRC'),
+    Peer('srnic-markers', 'verbs', 'srnic', 'srnic', {'crc': 'off', 'markers': 'on'},
+         'srnic with MPA markers, without CRC'),
     Peer('siw', 'verbs', 'siw', 'siw', {}, 'siw, without CRC'),
     Peer('siw-crc', 'verbs', 'siwcrc', 'siw_crc', {}, 'siw built to require CRC'),
     Peer('rxe', 'verbs', 'rxe', 'rdma_rxe', {}, 'rxe: RoCEv2, always with CRC'),

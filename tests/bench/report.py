@@ -7,6 +7,7 @@ the distance between the largest and the smallest value, as a share of the media
 """
 
 import json
+import os
 import statistics
 import sys
 from collections import defaultdict
@@ -15,11 +16,16 @@ import cases
 from cases import Bad
 from hosts import PEERS
 
+# What tests/bench/run tells of a machine
+MACHINE = ('cpu', 'cpus', 'memory_gib', 'where', 'mem_mib', 'date', 'took_s', 'others_s', 'srnic',
+           'status', 'command')
 ENOUGH = 0.8    # how calm a machine is that figures can be trusted of (guest.py)
 
 
 def records_of(path):
     """(where, record) of each line of a file of results"""
+    if not os.path.exists(path):
+        raise Bad(f'{path}: is not there; tests/bench/run measures and writes it')
     with open(path, encoding='utf-8') as f:
         for number, line in enumerate(f, 1):
             where = f'{path}:{number}'
@@ -68,6 +74,8 @@ class Results:
         if r['kind'] == 'guest':
             self.guest = r
         elif r['kind'] == 'machine':
+            for name in MACHINE:
+                r[name]         # a KeyError, if it is not there
             self.machine = r
         elif r['kind'] == 'dead':
             self.dead[r['path'], r['peer']] = r['why']
@@ -112,7 +120,7 @@ class Results:
             (statistics.median(a.values()), statistics.median(b.values()))]
         if case.better == 'less':
             pairs = [(y, x) for x, y in pairs]
-        return statistics.median(x / y for x, y in pairs)
+        return statistics.median(x / y for x, y in pairs) if all(y for _, y in pairs) else None
 
     def bound_ratio(self, bound):
         """The same beside the best of its peers, as far as they were measured; or None"""
@@ -132,9 +140,12 @@ RATIOS = (('srnic', 'siw', 'srnic:siw'), ('srnic-crc', 'siw-crc', 'crc:crc'),
           ('srnic', 'ktcp', 'srnic:ktcp'))
 
 
-def ratio(results, case, peer, other):
-    value = results.ratio(case, peer, other)
+def ratio_text(value):
     return '-' if value is None else f'{value:.3f}' if value < 0.1 else f'{value:.2f}'
+
+
+def ratio(results, case, peer, other):
+    return ratio_text(results.ratio(case, peer, other))
 
 
 def cell(results, case, peer):
@@ -209,8 +220,8 @@ def machine_lines(results):
     m, g = results.machine, results.guest
     if m:
         yield 'machine', f'{m["cpu"]}, {m["cpus"]} CPUs, {m["memory_gib"]} GiB'
-    yield 'guest', (f'Linux {g["linux"]} ({m.get("kernel", "?")}), {g["cpus"]} CPUs'
-                    + (f', {m["mem_mib"]} MiB' if m else ''))
+    yield 'guest', f'Linux {g["linux"]}, {g["cpus"]} CPUs' + (
+        f', {m["mem_mib"]} MiB, {m["where"]}' if m else '')
     yield 'measured', f'{g["rounds"]} rounds of {g["ms"]} ms'
     if results.calm:
         share = sum(c >= ENOUGH for c in results.calm) / len(results.calm)
@@ -221,6 +232,8 @@ def machine_lines(results):
         yield 'srnic', m['srnic']
         yield 'date', m['date']
         yield 'command', m['command']
+        if m['status']:
+            yield 'ended', f'with status {m["status"]}: not all was measured, or the guest complained'
 
 
 def print_report(results):

@@ -95,6 +95,7 @@ fuzz-guest: setup	## Attack the module in a guest, with FRAMES mutated frames
 	@scripts/fuzz-guest --frames $(FRAMES)
 
 bench: setup		## Measure srnic beside siw, rxe and TCP, in a guest; hours, or with QUICK=1 minutes
+	@scripts/setup bench
 	@tests/bench/run $(if $(QUICK),,--full)
 
 bench-report:		## Write benchmarks.md, its plots and the table of README.md from what was measured

@@ -69,11 +69,24 @@ def register(path, size):
                 'p50_us', 'us/MiB p50', 'less')
 
 
+def disk(what, rw, size, depth):
+    """What the kernel's own users of RDMA read: tests/bench/disks.py"""
+    how = 'random read' if rw == 'randread' else 'sequential read'
+    value, unit = ('io_s', 'reads/s') if rw == 'randread' else ('mib_s', 'MiB/s')
+    return Case(f'{"NVMe-oF" if what == "nvme" else "NFS"} {bytes_of(size)} {how}', 'disks',
+                {'do': 'disk', 'what': what, 'rw': rw, 'size': size, 'depth': depth},
+                value, unit, 'more')
+
+
 PATHS = {
     'host': 'one host, MTU 65536',
     'veth1500': 'two hosts, veth, MTU 1500',
     'veth9000': 'two hosts, veth, MTU 9000',
+    'disks': 'NVMe-oF and NFS, two interfaces of one host, MTU 1500',
 }
+
+# Those for the program; disks.py has its own cases
+LINES = ('host', 'veth1500', 'veth9000')
 
 QUICK = [
     latency('host', 'send', 64, 'poll'),
@@ -120,9 +133,10 @@ ONCE = [latency('host', op, 64, 'poll', pairs=2) for op in ('send', 'write', 're
     register('host', 16 << 20),
     scale('host', 1000),
     scale('host', 4000),
-]
+] + [disk(what, *how) for what in ('nvme', 'nfs')
+     for how in (('randread', 4096, 32), ('read', 131072, 8))]
 
-FULL = QUICK + [c for path in PATHS for c in wide(path)
+FULL = QUICK + [c for path in LINES for c in wide(path)
                 if (c.path, c.name) not in {(q.path, q.name) for q in QUICK}] + ONCE
 
 # Peers that are measured with --full, or if they are asked for
@@ -134,6 +148,8 @@ BY_NAME = {(c.path, c.name): c for c in FULL}
 def has(case, peer):
     """Whether this peer can do this at all, and whether it tells anything."""
     do, op, size = case.args['do'], case.args.get('op'), case.args.get('size')
+    if do == 'disk':
+        return peer.name not in ('srnic-markers', 'ktcp')
     if peer.net == 'ktcp':
         return do == 'stream' and op != 'read' and size >= 4096
     if peer.net == 'tcp':

@@ -8,6 +8,7 @@ each case with one peer after the other. Each result is a line of JSON in --out.
 
 import argparse
 import fnmatch
+import itertools
 import json
 import os
 import platform
@@ -17,6 +18,7 @@ import sys
 import time
 
 import cases
+import disks
 from hosts import Failed, Hosts, PEERS, sh
 
 
@@ -28,7 +30,7 @@ class Server:
         self.process = None
 
     def restart(self):
-        self.stop()
+        self.end()
         self.process = subprocess.Popen(self.start, start_new_session=True,
                                         stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
         os.set_blocking(self.process.stderr.fileno(), False)
@@ -44,7 +46,7 @@ class Server:
         while children(self.process.pid) and time.monotonic() < end:
             time.sleep(0.05)
 
-    def stop(self):
+    def end(self):
         if self.process:
             kill(self.process)
             self.process = None
@@ -80,6 +82,9 @@ def kill(process):
 
 def measure(options, case, peer, addr, server):
     """The result of one run: its figures, or {'failed': why}."""
+    if case.args['do'] == 'disk':
+        # fio itself takes a part of a second, which is in the CPU time
+        return server.measure(case, peer, 3 * options.ms, options.limit)
     args = dict(case.args, net=peer.net, ms=options.ms)
     command = ['ip', 'netns', 'exec', 'h1', options.bench, 'client', addr]
     command += [f'{k}={v}' for k, v in args.items()]
@@ -257,9 +262,18 @@ def main():
             for name, why in hosts.dead.items():
                 note(kind='dead', peer=name, path=path, why=why)
             alive = [p for p in peers if p.name not in hosts.dead]
-            server = Server(options.bench, hosts.server)
-            server.restart()
             failures = {}
+            if path == 'disks':
+                server = disks.Disks(hosts, peers)
+                for what, peer in itertools.product({c.args['what'] for c in todo}, alive):
+                    why = cases.has(todo[0], peer) and server.lacks(what, peer)
+                    if why:
+                        note(kind='dead', peer=peer.name, path=path, why=why)
+                        failures.update({(peer.name, c.name): 2 for c in todo
+                                         if c.args['what'] == what})
+            else:
+                server = Server(options.bench, hosts.server)
+                server.restart()
             for number in range(1, options.rounds + 1):
                 for case in todo:
                     for peer in alive:
@@ -278,7 +292,7 @@ def main():
                             print(f'{path:9} {number} {case.name:30} {peer.name:10} '
                                   f'{result[case.value]:12.6g} {case.unit}'
                                   f'{"" if result["calm"] >= Calm.ENOUGH else "  ?"}', flush=True)
-            server.stop()
+            server.end()
             hosts.end()
         note(kind='end', best=calm.best)
 

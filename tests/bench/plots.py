@@ -28,12 +28,12 @@ SPAN = 20       # figures that differ so much need a logarithmic scale
 
 HOSTS = {'host': 'one host', 'veth1500': 'MTU 1500', 'veth9000': 'MTU 9000'}
 MOVING = [(f'{op}, {HOSTS[path]}', path, f'{op} 64 KiB')
-          for path in cases.PATHS for op in ('write', 'read')] + [
+          for path in cases.LINES for op in ('write', 'read')] + [
               ('write, 8 QPs, MTU 1500', 'veth1500', 'write 64 KiB x 8 QPs')]
 TALKING = [(f'{op}, polling', 'host', f'{op} 64 B, polling') for op in ('send', 'write', 'read')] + [
     (f'{op}, event-driven', 'host', f'{op} 64 B, event-driven') for op in ('send', 'read')]
 MANY = [(f'{links}, {HOSTS[path]}', path, f'rdma_connect, {links} at once')
-        for path in cases.PATHS for links in (200, 1000)]
+        for path in cases.LINES for links in (200, 1000)]
 SCALE = [(f'{links} QPs', 'host', f'scale, {links} QPs') for links in (1000, 4000)]
 
 
@@ -71,7 +71,7 @@ PLOTS = [
     bars('cpu', 'CPU time for a GiB, 64 KiB', 'ms of CPU time', MOVING, 'cpu_ms_per_gib',
          'Of the whole guest, both ends; lower is better.'),
     bars('messages', 'Messages of 64 B', 'messages/s',
-         [(HOSTS[path], path, 'send 64 B, rate') for path in cases.PATHS], 'msg_s', 'Higher is better.'),
+         [(HOSTS[path], path, 'send 64 B, rate') for path in cases.LINES], 'msg_s', 'Higher is better.'),
     bars('connections', 'So many connections at once', 'ms until all are up', MANY, 'total_ms', 'Lower is better.'),
     bars('memory', 'Kernel memory of a connection, both ends', 'KiB', MANY[:2] + SCALE,
          'kernel_kib_per_conn', 'Lower is better.'),
@@ -82,7 +82,13 @@ PLOTS = [
             (f'{text}, {size} MiB', 'host', f'register {size} MiB', figure) for size in (1, 16)
             for text, figure in (('register', 'p50_us'), ('deregister', 'dereg_us'))])],
          'Lower is better.'),
-] + [plot for path in cases.PATHS for plot in over_sizes(path)]
+    bars('disks', 'NVMe-oF and NFS, 128 KiB, sequential', 'MiB/s',
+         [(what, 'disks', f'{what} 128 KiB sequential read') for what in ('NVMe-oF', 'NFS')],
+         'mib_s', 'fio in the guest, disk and file in memory; higher is better.'),
+    bars('disks-small', 'NVMe-oF and NFS, 4 KiB, random', 'reads/s',
+         [(what, 'disks', f'{what} 4 KiB random read') for what in ('NVMe-oF', 'NFS')],
+         'io_s', 'fio in the guest, disk and file in memory; higher is better.'),
+] + [plot for path in cases.LINES for plot in over_sizes(path)]
 
 
 def values(results, path, name, peer, figure):

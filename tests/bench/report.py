@@ -164,7 +164,7 @@ def cell(results, case, peer):
 
 # What it cost and what else there is: figures of a record, for the cases that have them
 def is_latency(case):
-    return case.args['do'] == 'latency'
+    return case.args['do'] in ('latency', 'disk')
 
 
 def is_many(case):
@@ -174,7 +174,8 @@ def is_many(case):
 COSTS = (
     ('cpu_ms_per_gib', 'CPU ms/GiB', lambda c: c.value == 'mib_s'),
     ('switches_per_message', 'switches/msg', lambda c: is_latency(c) or c.value == 'msg_s'),
-    ('p99_us', 'us p99', lambda c: c.value == 'p50_us'),
+    ('p50_us', 'us p50', lambda c: c.args['do'] == 'disk'),
+    ('p99_us', 'us p99', lambda c: c.value == 'p50_us' or is_latency(c)),
     ('p999_us', 'us p99.9', is_latency),
     ('dereg_us', 'us/MiB to deregister', lambda c: c.args['do'] == 'register'),
     ('conn_s', 'connections/s', is_many),

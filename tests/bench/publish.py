@@ -22,8 +22,8 @@ import cases
 import plots
 from cases import Bad
 from hosts import PEERS
-from report import (ENOUGH, Results, cell, costs, figure, machine_lines, ratio_text,
-                    ratios_of)
+from report import (ENOUGH, Results, cell, costs, figure, goals, machine_lines,
+                    ratio_text, ratios_of)
 
 TOP = Path(__file__).resolve().parent.parent.parent
 DOC = 'Documentation/benchmarks.md'
@@ -96,17 +96,11 @@ def how(results):
     yield from table(('Peer', ''), [(p, PEERS[p].what) for p in results.peers], 2)
 
 
-def goals(results):
-    """What is wanted, and whether it is so; nothing if it was not measured"""
-    rows = []
-    for bound in cases.wanted():
-        value = results.bound_ratio(bound)
-        if bound.case in results.cases():
-            # as it is judged: 1.199 is not 1.2
-            met = '-' if value is None else 'yes' if value >= bound.least else 'no'
-            rows.append((cases.PATHS[bound.case.path], bound.case.name,
-                         f'{bound.peer} : {" or ".join(bound.others)}', f'{bound.least:.2f}',
-                         ratio_text(value), met))
+def wanted(results):
+    """Nothing, if nothing of it was measured"""
+    rows = [(cases.PATHS[bound.case.path], bound.case.name,
+             f'{bound.peer} : {" or ".join(bound.others)}', f'{bound.least:.2f}',
+             ratio_text(value), met) for bound, value, met in goals(results)]
     if not rows:
         return
     met = sum(row[-1] == 'yes' for row in rows)
@@ -152,7 +146,7 @@ def part(results, number, into, level):
     yield ''
     yield from how(results)
     yield ''
-    goal_lines = list(goals(results))
+    goal_lines = list(wanted(results))
     if goal_lines:
         yield f'{sharps} What is wanted'
         yield ''

@@ -216,6 +216,17 @@ def ratios_of(results):
     return [r for r in RATIOS if {r[0], r[1]} <= set(results.peers)]
 
 
+def goals(results):
+    """What is wanted of the cases that were measured: (bound, how it is, whether it is met
+    or '-')"""
+    measured = results.cases()
+    for bound in cases.wanted():
+        if bound.case in measured:
+            value = results.bound_ratio(bound)
+            # as it is judged: 1.199 is not 1.2
+            yield bound, value, '-' if value is None else 'yes' if value >= bound.least else 'no'
+
+
 def machine_lines(results):
     """(what, text) of a run"""
     m, g = results.machine, results.guest
@@ -254,6 +265,12 @@ def print_report(results):
                [[f'  {case.path}: {case.name}', unit] +
                 [figure(medians[p]) if p in medians else '-' for p in results.peers]
                 for case, _, unit, medians in costs(results)])
+    rows = [['  ' + f'{bound.case.path}: {bound.case.name}',
+             f'{bound.peer} : {" or ".join(bound.others)}', f'{bound.least:.2f}',
+             ratio_text(value), met] for bound, value, met in goals(results)]
+    if rows:
+        print()
+        print_rows([['what is wanted:', '', 'at least', 'is', 'met']] + rows)
     print('\nmedian, and half of the range; ratios: those of the median round, above 1 srnic is better')
     for what, text in machine_lines(results):
         print(f'{what}: {text}')

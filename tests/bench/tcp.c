@@ -394,11 +394,13 @@ void tcp_scale(struct bench *b)
 	all_connected(&s);
 	usage_now(&up);
 	if (b->server) {
+		control_meet(b);	/* it polls, but not yet */
 		ready(&s);
 		serve(&s);
 	} else {
 		usleep(IDLE_US);
 		usage_now(&idle);
+		control_meet(b);
 		ready(&s);
 		result_begin(b);
 		result_scale(&before, &up, &idle, b->links);

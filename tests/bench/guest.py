@@ -85,13 +85,15 @@ def measure(options, case, peer, addr, server):
     if case.args['do'] == 'disk':
         # fio itself takes a part of a second, which is in the CPU time
         return server.measure(case, peer, 3 * options.ms, options.limit)
-    args = dict(case.args, net=peer.net, ms=options.ms)
+    seconds = max(options.limit, case.args.get('limit', 0))
+    args = dict(case.args, net=peer.net, ms=options.ms, limit=seconds)
     command = ['ip', 'netns', 'exec', 'h1', options.bench, 'client', addr]
     command += [f'{k}={v}' for k, v in args.items()]
     clients = [subprocess.Popen(command, start_new_session=True, stdin=subprocess.DEVNULL,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
                for _ in range(case.pairs)]
-    limit = options.ms / 1000 + max(options.limit, case.args.get('limit', 0))
+    # the program knows this limit as well, and says more
+    limit = options.ms / 1000 + seconds + 5
     end = time.monotonic() + limit
     results, failed = [], []
     for client in clients:
@@ -195,7 +197,7 @@ def arguments():
     parser.add_argument('--full', action='store_true', help='all there are, not those of QUICK')
     parser.add_argument('--rounds', type=int, default=3)
     parser.add_argument('--ms', type=int, default=1000, help='for each measurement')
-    parser.add_argument('--limit', type=int, default=15, help='seconds beyond that')
+    parser.add_argument('--limit', type=int, default=30, help='seconds beyond that')
     parser.add_argument('--best', type=int, default=0, help='fastest loop seen by earlier runs')
     parser.add_argument('--patience', type=float, default=2,
                         help='seconds to wait, at each measurement, for the machine to be ours')

@@ -31,7 +31,7 @@ MOVING = [(f'{op}, {HOSTS[path]}', path, f'{op} 64 KiB')
           for path in cases.LINES for op in ('write', 'read')] + [
               ('write, 8 QPs, MTU 1500', 'veth1500', 'write 64 KiB x 8 QPs')]
 TALKING = [(f'{op}, polling', 'host', f'{op} 64 B, polling') for op in ('send', 'write', 'read')] + [
-    (f'{op}, event-driven', 'host', f'{op} 64 B, event-driven') for op in ('send', 'read')]
+    (f'{op}, events', 'host', f'{op} 64 B, event-driven') for op in ('send', 'read')]
 MANY = [(f'{links}, {HOSTS[path]}', path, f'rdma_connect, {links} at once')
         for path in cases.LINES for links in (200, 1000)]
 SCALE = [(f'{links} QPs', 'host', f'scale, {links} QPs') for links in (1000, 4000)]
@@ -60,8 +60,8 @@ def over_sizes(path):
 PLOTS = [
     bars('latency', 'Latency, 64 B, one host', 'us, median', TALKING, 'p50_us', 'Lower is better.'),
     Plot('tail', 'Latency of a Send of 64 B, one host', [
-        Panel('', 'us', None, [(f'{text}, {wait}', 'host', f'send 64 B, {wait}', figure)
-                               for wait in ('polling', 'event-driven')
+        Panel('', 'us', None, [(f'{text}, {label}', 'host', f'send 64 B, {wait}', figure)
+                               for wait, label in (('polling', 'polling'), ('event-driven', 'events'))
                                for text, figure in (('p50', 'p50_us'), ('p99', 'p99_us'),
                                                     ('p99.9', 'p999_us'))])], 'Lower is better.'),
     bars('programs', 'Latency, 64 B, two polling programs a CPU', 'us, median',

@@ -165,7 +165,7 @@ void tcp_latency(struct bench *b)
 	usage_now(&before);
 	begin = now_ns() + b->ms * 100000ULL;
 	end = begin + b->ms * 1000000ULL;
-	for (at = now_ns(); at < end; at = now, all++) {
+	for (at = now_ns(); at < end || !num; at = now, all++) {
 		send_all(fd, s.buf, request);
 		receive_all(b, fd, s.buf, b->size);
 		now = now_ns();

@@ -187,8 +187,8 @@ class Disks:
         args = case.args
         try:
             name = self.file(args['what'], peer)
-            command = ['fio', '--name=bench', f'--filename={name}', '--direct=1', '--ioengine=libaio',
-                       f'--rw={args["rw"]}', f'--bs={args["size"]}', f'--iodepth={args["depth"]}',
+            command = ['fio', '--name=bench', f'--filename={name}', '--direct=1',
+                       '--ioengine=libaio', f'--rw={args["rw"]}', f'--bs={args["size"]}', f'--iodepth={args["depth"]}',
                        f'--size={MIB}m', '--time_based', f'--runtime={ms}ms', '--thread',
                        '--output-format=json']
             cpu, switched = cpu_seconds(), switches()

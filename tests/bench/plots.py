@@ -24,13 +24,15 @@ COLOURS = {
     'srnic': '#0b5394', 'srnic-crc': '#3d85c6', 'srnic-markers': '#9fc5e8',
     'siw': '#b45f06', 'siw-crc': '#f6b26b', 'rxe': '#6aa84f', 'tcp': '#999999', 'ktcp': '#444444',
 }
+OPS = ('send', 'write', 'read')
+LESS, MORE = 'Lower is better.', 'Higher is better.'
 SPAN = 20       # figures that differ so much need a logarithmic scale
 
 HOSTS = {'host': 'one host', 'veth1500': 'MTU 1500', 'veth9000': 'MTU 9000'}
 MOVING = [(f'{op}, {HOSTS[path]}', path, f'{op} 64 KiB')
           for path in cases.LINES for op in ('write', 'read')] + [
               ('write, 8 QPs, MTU 1500', 'veth1500', 'write 64 KiB x 8 QPs')]
-TALKING = [(f'{op}, polling', 'host', f'{op} 64 B, polling') for op in ('send', 'write', 'read')] + [
+TALKING = [(f'{op}, polling', 'host', f'{op} 64 B, polling') for op in OPS] + [
     (f'{op}, events', 'host', f'{op} 64 B, event-driven') for op in ('send', 'read')]
 MANY = [(f'{links}, {HOSTS[path]}', path, f'rdma_connect, {links} at once')
         for path in cases.LINES for links in (200, 1000)]
@@ -44,50 +46,53 @@ def bars(file, title, unit, points, figure, about):
 def over_sizes(path):
     yield Plot(f'latency-{path}', f'Latency over size, polling: {cases.PATHS[path]}', [
         Panel(op, 'us, median', 'bytes', [
-            (size, path, f'{op} {cases.bytes_of(size)}, polling', 'p50_us') for size in cases.SIZES])
-        for op in ('send', 'write', 'read')], 'Half of a round trip for Send and Write; lower is better.')
+            (size, path, f'{op} {cases.bytes_of(size)}, polling', 'p50_us')
+            for size in cases.SIZES])
+        for op in OPS], 'Half of a round trip for Send and Write. ' + LESS)
     yield Plot(f'throughput-{path}', f'Throughput over size, one QP: {cases.PATHS[path]}', [
         Panel(op, 'MiB/s', 'bytes', [
             (size, path, f'{op} {cases.bytes_of(size)}', 'mib_s') for size in cases.SIZES])
-        for op in ('send', 'write', 'read')], 'Higher is better.')
+        for op in OPS], MORE)
     yield Plot(f'qps-{path}', f'Throughput over QPs, 64 KiB: {cases.PATHS[path]}', [
         Panel(op, 'MiB/s', 'QPs', [
             (links, path, f'{op} 64 KiB' + (f' x {links} QPs' if links > 1 else ''), 'mib_s')
             for links in cases.LINKS])
-        for op in ('send', 'write', 'read')], 'Higher is better.')
+        for op in OPS], MORE)
 
 
 PLOTS = [
-    bars('latency', 'Latency, 64 B, one host', 'us, median', TALKING, 'p50_us', 'Lower is better.'),
+    bars('latency', 'Latency, 64 B, one host', 'us, median', TALKING, 'p50_us', LESS),
     Plot('tail', 'Latency of a Send of 64 B, one host', [
         Panel('', 'us', None, [(f'{text}, {label}', 'host', f'send 64 B, {wait}', figure)
-                               for wait, label in (('polling', 'polling'), ('event-driven', 'events'))
+                               for wait, label in (('polling', 'polling'),
+                                                   ('event-driven', 'events'))
                                for text, figure in (('p50', 'p50_us'), ('p99', 'p99_us'),
-                                                    ('p99.9', 'p999_us'))])], 'Lower is better.'),
+                                                    ('p99.9', 'p999_us'))])], LESS),
     bars('programs', 'Latency, 64 B, two polling programs a CPU', 'us, median',
-         [(op, 'host', f'{op} 64 B, polling, 2 programs a CPU') for op in ('send', 'write', 'read')],
-         'p50_us', 'Lower is better.'),
-    bars('throughput', 'Throughput, 64 KiB', 'MiB/s', MOVING, 'mib_s', 'Higher is better.'),
+         [(op, 'host', f'{op} 64 B, polling, 2 programs a CPU') for op in OPS],
+         'p50_us', LESS),
+    bars('throughput', 'Throughput, 64 KiB', 'MiB/s', MOVING, 'mib_s', MORE),
     bars('cpu', 'CPU time for a GiB, 64 KiB', 'ms of CPU time', MOVING, 'cpu_ms_per_gib',
-         'Of the whole guest, both ends; lower is better.'),
+         'Of the whole guest, both ends. ' + LESS),
     bars('messages', 'Messages of 64 B', 'messages/s',
-         [(HOSTS[path], path, 'send 64 B, rate') for path in cases.LINES], 'msg_s', 'Higher is better.'),
-    bars('connections', 'So many connections at once', 'ms until all are up', MANY, 'total_ms', 'Lower is better.'),
+         [(HOSTS[path], path, 'send 64 B, rate') for path in cases.LINES], 'msg_s', MORE),
+    bars('connections', 'So many connections at once', 'ms until all are up', MANY, 'total_ms',
+         LESS),
     bars('memory', 'Kernel memory of a connection, both ends', 'KiB', MANY[:2] + SCALE,
-         'kernel_kib_per_conn', 'Lower is better.'),
+         'kernel_kib_per_conn', LESS),
     bars('scale', 'Writes of 64 B on all QPs at the same time', 'messages/s', SCALE, 'msg_s',
-         'Higher is better.'),
+         MORE),
     Plot('register', 'Registering memory', [
         Panel('', 'us for a MiB, median', None, [
             (f'{text}, {size} MiB', 'host', f'register {size} MiB', figure) for size in (1, 16)
             for text, figure in (('register', 'p50_us'), ('deregister', 'dereg_us'))])],
-         'Lower is better.'),
+         LESS),
     bars('disks', 'NVMe-oF and NFS, 128 KiB, sequential', 'MiB/s',
          [(what, 'disks', f'{what} 128 KiB sequential read') for what in ('NVMe-oF', 'NFS')],
-         'mib_s', 'fio in the guest, disk and file in memory; higher is better.'),
+         'mib_s', 'fio in the guest, disk and file in memory. ' + MORE),
     bars('disks-small', 'NVMe-oF and NFS, 4 KiB, random', 'reads/s',
          [(what, 'disks', f'{what} 4 KiB random read') for what in ('NVMe-oF', 'NFS')],
-         'io_s', 'fio in the guest, disk and file in memory; higher is better.'),
+         'io_s', 'fio in the guest, disk and file in memory. ' + MORE),
 ] + [plot for path in cases.LINES for plot in over_sizes(path)]
 
 
@@ -175,7 +180,8 @@ def script(results, plot, file):
     out = [f'set terminal svg size {width},400 font "sans,12" noenhanced background rgb "white"',
            f'set output {quoted(file)}',
            'set datafile missing "?"',
-           'set grid ytics lc rgb "#dddddd"', 'set border 3', 'set tics nomirror', 'set xtics font ",9"', 'set tmargin 3',
+           'set grid ytics lc rgb "#dddddd"', 'set border 3',
+           'set tics nomirror', 'set xtics font ",9"', 'set tmargin 3',
            f'set bmargin {4 if lines else 5}',
            'set style fill solid 0.9 noborder', 'set style data histograms',
            'set style histogram errorbars gap 1.5 lw 1',
@@ -196,7 +202,8 @@ def script(results, plot, file):
                     f'NaN with linespoints title {quoted(p)} lc rgb {quoted(COLOURS[p])} '
                     'pt 7 ps 0.4 lw 1.5' for p in peers), 'unset multiplot']
     else:
-        out += ['set key outside right top', *draw[:1], f'set title {quoted(plot.title)}', *draw[1:]]
+        out += ['set key outside right top', *draw[:1], f'set title {quoted(plot.title)}',
+                *draw[1:]]
     return '\n'.join(out) + '\n'
 
 

@@ -245,7 +245,8 @@ def machine_lines(results):
         yield 'date', m['date']
         yield 'command', m['command']
         if m['status']:
-            yield 'ended', f'with status {m["status"]}: not all was measured, or the guest complained'
+            yield 'ended', (f'with status {m["status"]}: not all was measured, or the guest '
+                            'complained')
 
 
 def print_report(results):
@@ -271,7 +272,8 @@ def print_report(results):
     if rows:
         print()
         print_rows([['what is wanted:', '', 'at least', 'is', 'met']] + rows)
-    print('\nmedian, and half of the range; ratios: those of the median round, above 1 srnic is better')
+    print('\nmedian, and half of the range; ratios: those of the median round, above 1 srnic '
+          'is better')
     for what, text in machine_lines(results):
         print(f'{what}: {text}')
     for (path, peer), why in results.dead.items():

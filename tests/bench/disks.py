@@ -188,9 +188,9 @@ class Disks:
         try:
             name = self.file(args['what'], peer)
             command = ['fio', '--name=bench', f'--filename={name}', '--direct=1',
-                       '--ioengine=libaio', f'--rw={args["rw"]}', f'--bs={args["size"]}', f'--iodepth={args["depth"]}',
-                       f'--size={MIB}m', '--time_based', f'--runtime={ms}ms', '--thread',
-                       '--output-format=json']
+                       '--ioengine=libaio', f'--rw={args["rw"]}', f'--bs={args["size"]}',
+                       f'--iodepth={args["depth"]}', f'--size={MIB}m', '--time_based',
+                       f'--runtime={ms}ms', '--thread', '--output-format=json']
             cpu, switched = cpu_seconds(), switches()
             out = json.loads(subprocess.run(command, capture_output=True, text=True, check=True,
                                             timeout=ms / 1000 + limit).stdout)

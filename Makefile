@@ -9,6 +9,8 @@ KDIR    ?=
 DESTDIR ?=
 # How long to fuzz, in seconds.
 DURATION ?= 600
+# What bench-report reads, instead of build/bench/out/results.jsonl.
+RESULTS ?=
 # How many mutated frames to send.
 FRAMES  ?= 1000000
 
@@ -20,7 +22,7 @@ RELEASE      = $(notdir $(MODULE_OUT))
 
 .DEFAULT_GOAL := all
 .PHONY: all module provider install deb rpm setup-build setup-deb setup demo check check-static check-kunit \
-	check-kasan check-debug check-kernels check-packages check-wire check-system check-chaos fuzz fuzz-guest bench clean help
+	check-kasan check-debug check-kernels check-packages check-wire check-system check-chaos fuzz fuzz-guest bench bench-report clean help
 
 ##@ Build
 all: module provider	## Build the kernel module and the libibverbs provider (the default)
@@ -93,7 +95,12 @@ fuzz-guest: setup	## Attack the module in a guest, with FRAMES mutated frames
 	@scripts/fuzz-guest --frames $(FRAMES)
 
 bench: setup		## Measure srnic beside siw, rxe and TCP, in a guest; hours, or with QUICK=1 minutes
+	@scripts/setup bench
 	@tests/bench/run $(if $(QUICK),,--full)
+
+bench-report:		## Write benchmarks.md, its plots and the table of README.md from what was measured
+	@scripts/setup bench
+	@tests/bench/publish.py $(RESULTS)
 
 ##@ Other
 clean:			## Remove what was built (the cache outside the tree stays)

@@ -21,6 +21,7 @@ suite_of() {
 linux_of() {
 	case $1 in
 	kernel-kasan|kernel-debug|kernel-kcsan) stock_linux ;;
+	kernel-disks) echo newest ;;
 	*) echo "${1#kernel-}" ;;
 	esac
 }
@@ -103,6 +104,7 @@ kernel_config() {
 	case $1 in
 	kernel-kasan)  set -- common uml checks kasan ;;
 	kernel-6.1|kernel-6.12|kernel-newest) set -- common uml ;;
+	kernel-disks)  set -- common uml disks ;;
 	kernel-debug)  set -- common checks debug ;;
 	kernel-kcsan)  set -- common checks debug kcsan ;;
 	*) die "no kernel $1" ;;

@@ -15,12 +15,15 @@
  *	do=latency	latency: one message at a time, there and back
  *			stream: as many as possible, in one direction
  *			connect: LINKS connections at once
+ *			scale: LINKS connections, idle, and then a stream on all of them
+ *			register: registering SIZE bytes, again and again
  *	op=send		send, write or read. On TCP send and write are the same.
  *	size=64		bytes of a message
  *	links=1		connections
  *	depth=16	messages under way on each of them, for a stream
  *	wait=poll	poll: both ends poll; event: they sleep until there is something
  *	ms=1000		how long to measure
+ *	limit=30	seconds that all the rest may take, such as connecting
  *	pin=0		1: the client on the first CPU, the server on the last
  *	control=18700	TCP port on which the server is asked
  *
@@ -44,7 +47,7 @@
 #define CONTROL_PORT	"18700"
 
 static const char *const nets[] = { "verbs", "tcp", "ktcp", NULL };
-static const char *const whats[] = { "latency", "stream", "connect", NULL };
+static const char *const whats[] = { "latency", "stream", "connect", "scale", "register", NULL };
 static const char *const ops[] = { "send", "write", "read", NULL };
 static const char *const waits[] = { "poll", "event", NULL };
 
@@ -83,6 +86,8 @@ static void set(struct bench *b, const char *name, const char *value)
 		b->event = choice(waits, value);
 	else if (!strcmp(name, "ms"))
 		b->ms = number(value);
+	else if (!strcmp(name, "limit"))
+		b->limit = number(value);
 	else if (!strcmp(name, "pin"))
 		b->pin = number(value);
 	else
@@ -98,16 +103,17 @@ void result_begin(const struct bench *b)
 
 static void run(struct bench *b)
 {
-	static void (*const how[3][3])(struct bench *) = {
-		[NET_VERBS] = { verbs_latency, verbs_stream, verbs_connect },
-		[NET_TCP] = { tcp_latency, tcp_stream, tcp_connect },
-		[NET_KTCP] = { NULL, ktcp_stream, NULL },
+	static void (*const how[3][5])(struct bench *) = {
+		[NET_VERBS] = { verbs_latency, verbs_stream, verbs_connect, verbs_scale,
+				verbs_register },
+		[NET_TCP] = { tcp_latency, tcp_stream, tcp_connect, tcp_scale },
+		[NET_KTCP] = { NULL, ktcp_stream },
 	};
 
 	require(b->size >= 4 && b->links && b->depth, "size, links or depth is too small");
 	require(how[b->net][b->what], "%s has no %s", nets[b->net], whats[b->what]);
 	/* whatever happens, it ends */
-	deadline_set(b->ms / 1000 + 30, NULL);
+	deadline_set(b->ms / 1000 + b->limit, NULL);
 	if (b->pin)
 		pin_to_cpu(b);
 	how[b->net][b->what](b);
@@ -137,7 +143,7 @@ static void serve(const char *port)
 
 int main(int argc, char **argv)
 {
-	struct bench b = { .size = 64, .links = 1, .depth = 16, .ms = 1000 };
+	struct bench b = { .size = 64, .links = 1, .depth = 16, .ms = 1000, .limit = 30 };
 	const char *port = CONTROL_PORT;
 	struct rlimit files = { 65536, 65536 };
 

@@ -9,7 +9,7 @@
 #include "common.h"
 
 enum bench_net { NET_VERBS, NET_TCP, NET_KTCP };
-enum bench_do { DO_LATENCY, DO_STREAM, DO_CONNECT };
+enum bench_do { DO_LATENCY, DO_STREAM, DO_CONNECT, DO_SCALE, DO_REGISTER };
 enum bench_op { OP_SEND, OP_WRITE, OP_READ };
 
 /* One case; the server is told by the client. */
@@ -22,6 +22,7 @@ struct bench {
 	uint32_t depth;		/* messages under way on each */
 	bool event;		/* sleeps for what it waits for, and does not poll */
 	uint32_t ms;		/* how long to measure */
+	uint32_t limit;		/* seconds that all the rest may take */
 	bool pin;		/* client on the first CPU, server on the last */
 	const char *addr;	/* of the server */
 	int control;		/* a TCP socket to the other end */
@@ -44,6 +45,7 @@ struct usage {
 	uint64_t cpu_us;	/* that CPUs were not idle; of all CPUs */
 	uint64_t switches;	/* of context */
 	uint64_t free_kib;
+	uint64_t kernel_kib;	/* that the kernel has, without the page cache */
 	uint64_t threads;
 };
 
@@ -58,18 +60,27 @@ void result_number(const char *name, double value);
 void result_usage(const struct usage *begin, const struct usage *end, uint64_t messages,
 		  uint64_t bytes);
 void result_samples(uint32_t *ns, size_t num, double factor);
+double samples_median(uint32_t *ns, size_t num);
+void result_scale(const struct usage *before, const struct usage *up,
+		  const struct usage *idle, uint32_t links);
 void result_end(void);
 
 /* Samples of a latency test, of which there is room for so many. */
 #define MAX_SAMPLES	(4u << 20)
 
-/* latency.c, stream.c, connect.c: over verbs; tcp.c, ktcp.c: what they are compared with */
+/* How long nothing happens, to see what connections take that are idle */
+#define IDLE_US		500000
+
+/* latency.c to register.c: over verbs; tcp.c, ktcp.c: what they are compared with */
 void verbs_latency(struct bench *b);
 void verbs_stream(struct bench *b);
 void verbs_connect(struct bench *b);
+void verbs_scale(struct bench *b);
+void verbs_register(struct bench *b);
 void tcp_latency(struct bench *b);
 void tcp_stream(struct bench *b);
 void tcp_connect(struct bench *b);
+void tcp_scale(struct bench *b);
 void ktcp_stream(struct bench *b);
 
 #endif

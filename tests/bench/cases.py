@@ -1,14 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""What is measured: cases, and on which paths."""
+"""What is measured: cases, on which paths, and with which peers. What is wanted of them."""
 
 from collections import namedtuple
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
 
 # name:    unique on a path
 # path:    one of PATHS
 # args:    for bench client
 # value:   the figure of its result that counts, and its unit
 # better:  'less' or 'more'
-Case = namedtuple('Case', 'name path args value unit better')
+# pairs:   programs that do the same at the same time
+Case = namedtuple('Case', 'name path args value unit better pairs', defaults=[1])
+
+
+class Bad(Exception):
+    """A file is not what it has to be; the text says what is wrong."""
 
 
 def bytes_of(size):
@@ -18,12 +26,15 @@ def bytes_of(size):
     return f'{size} B'
 
 
-def latency(path, op, size, wait):
-    # Programs that poll have a CPU each, or they would wait for each other's time slice
+def latency(path, op, size, wait, pairs=1):
+    # Programs that poll have a CPU each, or they would wait for each other's time slice;
+    # but that is what several pairs of them are about
     pin = 1 if wait == 'poll' else 0
-    return Case(f'{op} {bytes_of(size)}, {"polling" if wait == "poll" else "event-driven"}', path,
-                {'do': 'latency', 'op': op, 'size': size, 'wait': wait, 'pin': pin},
-                'p50_us', 'us p50', 'less')
+    name = f'{op} {bytes_of(size)}, {"polling" if wait == "poll" else "event-driven"}'
+    if pairs > 1:
+        name += f', {pairs} programs a CPU'
+    return Case(name, path, {'do': 'latency', 'op': op, 'size': size, 'wait': wait, 'pin': pin},
+                'p50_us', 'us p50', 'less', pairs)
 
 
 def stream(path, op, size, links=1, depth=16, wait='poll'):
@@ -46,11 +57,36 @@ def connect(path, links):
                 'total_ms', 'ms', 'less')
 
 
+def scale(path, links):
+    """Many QPs: idle, and then a Write on each at the same time"""
+    return Case(f'scale, {links} QPs', path,
+                {'do': 'scale', 'op': 'write', 'size': 64, 'links': links, 'depth': 1,
+                 'limit': 300}, 'msg_s', 'msg/s', 'more')
+
+
+def register(path, size):
+    return Case(f'register {bytes_of(size)}', path, {'do': 'register', 'size': size},
+                'p50_us', 'us/MiB p50', 'less')
+
+
+def disk(what, rw, size, depth):
+    """What the kernel's own users of RDMA read: tests/bench/disks.py"""
+    how = 'random read' if rw == 'randread' else 'sequential read'
+    value, unit = ('io_s', 'reads/s') if rw == 'randread' else ('mib_s', 'MiB/s')
+    return Case(f'{"NVMe-oF" if what == "nvme" else "NFS"} {bytes_of(size)} {how}', 'disks',
+                {'do': 'disk', 'what': what, 'rw': rw, 'size': size, 'depth': depth},
+                value, unit, 'more')
+
+
 PATHS = {
     'host': 'one host, MTU 65536',
     'veth1500': 'two hosts, veth, MTU 1500',
     'veth9000': 'two hosts, veth, MTU 9000',
+    'disks': 'NVMe-oF and NFS, two interfaces of one host, MTU 1500',
 }
+
+# Those for the program; disks.py has its own cases
+LINES = ('host', 'veth1500', 'veth9000')
 
 QUICK = [
     latency('host', 'send', 64, 'poll'),
@@ -68,6 +104,7 @@ QUICK = [
 ]
 
 SIZES = (64, 4096, 65536, 1 << 20)
+LINKS = (1, 8, 64)
 # Bytes under way on all links together: what is under way at the end of a measurement
 # has to arrive, and slow peers take their time.
 UNDER_WAY = 16 << 20
@@ -82,7 +119,7 @@ def wide(path):
                 yield latency(path, op, size, 'event')
     for op in ('send', 'write', 'read'):
         for size in SIZES:
-            for links in (1, 8, 64):
+            for links in LINKS:
                 depth = max(1, min(16, UNDER_WAY // (size * links)))
                 yield stream(path, op, size, links, depth)
     yield rate(path, 'send', 64)
@@ -90,5 +127,75 @@ def wide(path):
         yield connect(path, links)
 
 
-FULL = QUICK + [c for path in PATHS for c in wide(path)
-                if (c.path, c.name) not in {(q.path, q.name) for q in QUICK}]
+# What does not depend on the path
+ONCE = [latency('host', op, 64, 'poll', pairs=2) for op in ('send', 'write', 'read')] + [
+    register('host', 1 << 20),
+    register('host', 16 << 20),
+    scale('host', 1000),
+    scale('host', 4000),
+] + [disk(what, *how) for what in ('nvme', 'nfs')
+     for how in (('randread', 4096, 32), ('read', 131072, 8))]
+
+FULL = QUICK + [c for path in LINES for c in wide(path)
+                if (c.path, c.name) not in {(q.path, q.name) for q in QUICK}] + ONCE
+
+# Peers that are measured with --full, or if they are asked for
+FULL_PEERS = ('srnic-markers',)
+
+BY_NAME = {(c.path, c.name): c for c in FULL}
+
+
+def has(case, peer):
+    """Whether this peer can do this at all, and whether it tells anything."""
+    do, op, size = case.args['do'], case.args.get('op'), case.args.get('size')
+    if do == 'disk':
+        return peer.name not in ('srnic-markers', 'ktcp')
+    if peer.net == 'ktcp':
+        return do == 'stream' and op != 'read' and size >= 4096
+    if peer.net == 'tcp':
+        return do != 'register'
+    if peer.name == 'srnic-markers':
+        return case.pairs == 1 and (do == 'stream' and size == 65536 or
+                                    do == 'latency' and size == 64)
+    return True
+
+
+def rows(path):
+    """The lines of a table in a file, without spaces and comments: (where, [field...])"""
+    with open(path, encoding='utf-8') as f:
+        for number, line in enumerate(f, 1):
+            line = line.partition('#')[0].strip()
+            if line:
+                yield f'{path}:{number}', [part.strip() for part in line.split('|')]
+
+
+# peer: of srnic; others: what it is compared with, the best of them if they are several;
+# least: how many times as good it is, see Results.ratio
+Bound = namedtuple('Bound', 'case peer others least')
+
+
+def bounds(path):
+    """A file of bounds: tests/bench/bounds, tests/bench/wanted"""
+    for where, fields in rows(path):
+        if len(fields) != 4:
+            raise Bad(f'{where}: not path | case | peers | bound')
+        host, name, peers, least = fields
+        if (host, name) not in BY_NAME:
+            raise Bad(f'{where}: no case "{name}" on path "{host}"')
+        case = BY_NAME[host, name]
+        peer, _, others = (part.strip() for part in peers.partition(':'))
+        if not peer or not others:
+            raise Bad(f'{where}: "{peers}" is not PEER : PEER')
+        time = least.endswith('of its time')
+        try:
+            number = float(least.removesuffix('of its time'))
+        except ValueError:
+            raise Bad(f'{where}: "{least}" is no number') from None
+        if time and (case.better != 'less' or number <= 0):
+            raise Bad(f'{where}: "{least}": of a case that is no time')
+        yield Bound(case, peer, tuple(p.strip() for p in others.split(',')),
+                    1 / number if time else number)
+
+
+def wanted():
+    return list(bounds(HERE / 'wanted'))

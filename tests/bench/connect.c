@@ -9,8 +9,6 @@
 #include <unistd.h>
 #include "verbs.h"
 
-#define IDLE_US	500000
-
 void verbs_connect(struct bench *b)
 {
 	struct usage before, begin, end, idle;
@@ -52,6 +50,8 @@ void verbs_connect(struct bench *b)
 	result_number("total_ms", (end.ns - begin.ns) / 1e6);
 	result_number("conn_s", n.num / ((end.ns - begin.ns) / 1e9));
 	result_number("kib_per_conn", ((double)before.free_kib - idle.free_kib) / (n.num - 1));
+	result_number("kernel_kib_per_conn",
+		      ((double)idle.kernel_kib - before.kernel_kib) / (n.num - 1));
 	result_number("threads_per_conn", ((double)idle.threads - before.threads) / (n.num - 1));
 	result_usage(&begin, &end, n.num, 0);
 	result_end();

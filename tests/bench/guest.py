@@ -8,6 +8,7 @@ each case with one peer after the other. Each result is a line of JSON in --out.
 
 import argparse
 import fnmatch
+import itertools
 import json
 import os
 import platform
@@ -17,6 +18,7 @@ import sys
 import time
 
 import cases
+import disks
 from hosts import Failed, Hosts, PEERS, sh
 
 
@@ -28,7 +30,7 @@ class Server:
         self.process = None
 
     def restart(self):
-        self.stop()
+        self.end()
         self.process = subprocess.Popen(self.start, start_new_session=True,
                                         stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
         os.set_blocking(self.process.stderr.fileno(), False)
@@ -38,10 +40,31 @@ class Server:
         text = self.process.stderr.read() or b''
         return text.decode(errors='replace').strip()
 
-    def stop(self):
+    def settle(self, limit):
+        """Waits for the processes of cases that are over: what they have is still there."""
+        end = time.monotonic() + limit
+        while children(self.process.pid) and time.monotonic() < end:
+            time.sleep(0.05)
+
+    def end(self):
         if self.process:
             kill(self.process)
             self.process = None
+
+
+def children(pid):
+    """Its child processes. Not all kernels have /proc/PID/task/PID/children."""
+    found = []
+    for name in os.listdir('/proc'):
+        if name.isdigit():
+            try:
+                with open(f'/proc/{name}/stat', encoding='utf-8', errors='replace') as f:
+                    fields = f.read().rpartition(')')[2].split()
+            except OSError:
+                continue        # it has ended
+            if int(fields[1]) == pid:
+                found.append(int(name))
+    return found
 
 
 def kill(process):
@@ -59,28 +82,52 @@ def kill(process):
 
 def measure(options, case, peer, addr, server):
     """The result of one run: its figures, or {'failed': why}."""
-    args = dict(case.args, net=peer.net, ms=options.ms)
+    if case.args['do'] == 'disk':
+        # fio itself takes a part of a second, which is in the CPU time
+        return server.measure(case, peer, 3 * options.ms, options.limit)
+    seconds = max(options.limit, case.args.get('limit', 0))
+    args = dict(case.args, net=peer.net, ms=options.ms, limit=seconds)
     command = ['ip', 'netns', 'exec', 'h1', options.bench, 'client', addr]
     command += [f'{k}={v}' for k, v in args.items()]
-    client = subprocess.Popen(command, start_new_session=True, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    limit = options.ms / 1000 + options.limit
-    try:
-        out, err = client.communicate(timeout=limit)
-    except subprocess.TimeoutExpired:
-        why = f'not done after {limit:.0f} s'
-        if not kill(client):
-            why += ', and cannot be killed'
+    clients = [subprocess.Popen(command, start_new_session=True, stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+               for _ in range(case.pairs)]
+    # the program knows this limit as well, and says more
+    limit = options.ms / 1000 + seconds + 5
+    end = time.monotonic() + limit
+    results, failed = [], []
+    for client in clients:
+        try:
+            out, err = client.communicate(timeout=max(0.1, end - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            failed.append(f'not done after {limit:.0f} s' +
+                          ('' if kill(client) else ', and cannot be killed'))
+            continue
+        if client.returncode == 0:
+            results.append(json.loads(out))
+        else:
+            failed += err.strip().splitlines()[-1:] or [f'status {client.returncode}']
+    if failed:
+        time.sleep(0.2)
+        why = failed[:1] + server.said().splitlines()[-1:]
         server.restart()
-        return {'failed': why}
-    if client.returncode == 0:
-        server.said()
-        return json.loads(out)
-    time.sleep(0.2)
-    why = err.strip().splitlines()[-1:] or [f'status {client.returncode}']
-    why += server.said().splitlines()[-1:]
-    server.restart()
-    return {'failed': '; server: '.join(why).replace('FAIL: ', '')}
+        return {'failed': '; server: '.join(why).replace('FAIL: ', '')}
+    server.said()
+    if case.args['do'] in ('connect', 'scale'):
+        server.settle(30)
+    return together(results)
+
+
+def together(results):
+    """Of several programs at the same time: the mean of each figure"""
+    first = dict(results[0])
+    if len(results) > 1:
+        for key, value in first.items():
+            if isinstance(value, (int, float)):
+                first[key] = sum(r[key] for r in results) / len(results)
+        # each of them counts those of the whole guest
+        first['switches_per_message'] /= len(results)
+    return first
 
 
 class Calm:
@@ -138,29 +185,67 @@ def load(options, peers):
     return dead
 
 
-def main():
+def arguments():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--bench', required=True, help='the program')
+    parser.add_argument('--list', action='store_true', help='only say what would be measured')
+    parser.add_argument('--bench', help='the program')
     parser.add_argument('--out', default='/scratch/results.jsonl')
-    parser.add_argument('--peers', default=','.join(PEERS))
+    parser.add_argument('--peers', help='default: all, but those of --full only without it')
     parser.add_argument('--paths', default=','.join(cases.PATHS))
     parser.add_argument('--cases', default='*', help='globs of names, separated by ;')
     parser.add_argument('--full', action='store_true', help='all there are, not those of QUICK')
     parser.add_argument('--rounds', type=int, default=3)
     parser.add_argument('--ms', type=int, default=1000, help='for each measurement')
-    parser.add_argument('--limit', type=int, default=15, help='seconds beyond that')
+    parser.add_argument('--limit', type=int, default=30, help='seconds beyond that')
     parser.add_argument('--best', type=int, default=0, help='fastest loop seen by earlier runs')
     parser.add_argument('--patience', type=float, default=2,
                         help='seconds to wait, at each measurement, for the machine to be ours')
     parser.add_argument('--module', action='append', default=[], metavar='NAME=FILE')
     options = parser.parse_args()
+    if options.peers is None:
+        options.peers = ','.join(p for p in PEERS if options.full or p not in cases.FULL_PEERS)
+    for what, known in (('peers', PEERS), ('paths', cases.PATHS)):
+        for name in getattr(options, what).split(','):
+            if name not in known:
+                parser.error(f'--{what}: no "{name}"; there are {", ".join(known)}')
+    if options.rounds < 1 or options.ms < 1:
+        parser.error('--rounds and --ms: at least 1')
+    chosen = set()
+    for glob in options.cases.split(';'):
+        found = select(options, glob)
+        if not found:
+            parser.error(f'--cases: "{glob}" is none on {options.paths}, see --full --list')
+        chosen.update((c.path, c.name) for c in found)
+    options.paths = [(path, [c for c in cases.FULL if c.path == path and (path, c.name) in chosen])
+                     for path in options.paths.split(',')]
+    if not options.list and not options.bench:
+        parser.error('--bench is missing')
+    return options
 
+
+def select(options, glob):
+    """The cases that are asked for; who names one that only --full has gets it, too."""
+    paths = options.paths.split(',')
+    for known in [cases.FULL] if options.full else [cases.QUICK, cases.FULL]:
+        found = [c for c in known if c.path in paths and fnmatch.fnmatch(c.name, glob)]
+        if found:
+            return found
+    return []
+
+
+def main():
+    options = arguments()
+    if options.list:
+        print('peers:', options.peers)
+        for path, todo in options.paths:
+            for case in todo:
+                print(f'{path}: {case.name}')
+        return
     os.environ.setdefault('LANG', 'C.UTF-8')
     wanted = [PEERS[name] for name in options.peers.split(',')]
     dead = load(options, wanted)
     peers = [p for p in wanted if p.name not in dead]
-    globs = options.cases.split(';')
     calm = Calm(options)
     with open(options.out, 'w', encoding='utf-8') as out:
 
@@ -172,27 +257,30 @@ def main():
              rounds=options.rounds, ms=options.ms)
         for name, why in dead.items():
             note(kind='dead', peer=name, path='', why=why)
-        for path in options.paths.split(','):
-            todo = [c for c in (cases.FULL if options.full else cases.QUICK)
-                    if c.path == path and any(fnmatch.fnmatch(c.name, g) for g in globs)]
+        for path, todo in options.paths:
             if not todo:
                 continue
             hosts = Hosts(path, peers)
             for name, why in hosts.dead.items():
                 note(kind='dead', peer=name, path=path, why=why)
             alive = [p for p in peers if p.name not in hosts.dead]
-            server = Server(options.bench, hosts.server)
-            server.restart()
             failures = {}
+            if path == 'disks':
+                server = disks.Disks(hosts, peers)
+                for what, peer in itertools.product({c.args['what'] for c in todo}, alive):
+                    why = cases.has(todo[0], peer) and server.lacks(what, peer)
+                    if why:
+                        note(kind='dead', peer=peer.name, path=path, why=why)
+                        failures.update({(peer.name, c.name): 2 for c in todo
+                                         if c.args['what'] == what})
+            else:
+                server = Server(options.bench, hosts.server)
+                server.restart()
             for number in range(1, options.rounds + 1):
                 for case in todo:
                     for peer in alive:
                         key = peer.name, case.name
-                        if peer.net == 'ktcp' and (case.args['do'] != 'stream' or
-                                                   case.args['op'] == 'read' or
-                                                   case.args['size'] < 4096):
-                            continue
-                        if failures.get(key, 0) >= 2:
+                        if not cases.has(case, peer) or failures.get(key, 0) >= 2:
                             continue
                         result = calm.measured(options.patience, measure, options, case, peer,
                                                hosts.address(peers, peer), server)
@@ -206,7 +294,7 @@ def main():
                             print(f'{path:9} {number} {case.name:30} {peer.name:10} '
                                   f'{result[case.value]:12.6g} {case.unit}'
                                   f'{"" if result["calm"] >= Calm.ENOUGH else "  ?"}', flush=True)
-            server.stop()
+            server.end()
             hosts.end()
         note(kind='end', best=calm.best)
 

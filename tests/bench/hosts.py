@@ -13,6 +13,8 @@ Peer = namedtuple('Peer', 'name net link module policy what')
 PEERS = {p.name: p for p in (
     Peer('srnic', 'verbs', 'srnic', 'srnic', {'crc': 'off'}, 'srnic without CRC'),
     Peer('srnic-crc', 'verbs', 'srnic', 'srnic', {'crc': 'required'}, 'srnic with CRC'),
+    Peer('srnic-markers', 'verbs', 'srnic', 'srnic', {'crc': 'off', 'markers': 'on'},
+         'srnic with MPA markers, without CRC'),
     Peer('siw', 'verbs', 'siw', 'siw', {}, 'siw, without CRC'),
     Peer('siw-crc', 'verbs', 'siwcrc', 'siw_crc', {}, 'siw built to require CRC'),
     Peer('rxe', 'verbs', 'rxe', 'rdma_rxe', {}, 'rxe: RoCEv2, always with CRC'),
@@ -46,21 +48,48 @@ def is_active(device):
 
 
 class Hosts:
-    """Netns h1 and h2 with a pair of interfaces for each peer, or h1 alone."""
+    """Netns h1 and h2 with a pair of interfaces for each peer, or h1 alone. On the path
+    disks it is the first netns, the only one that the kernel's own users of RDMA know."""
 
     def __init__(self, path, peers):
         self.path = path
         self.devices = []
         self.dead = {}          # peer: why it has no device
-        self.server = 'h1' if path == 'host' else 'h2'
-        for ns in {'h1', self.server}:
+        self.client = None if path == 'disks' else 'h1'
+        self.server = {'disks': None, 'host': 'h1'}.get(path, 'h2')
+        self.rules = []
+        for ns in {self.client, self.server} - {None}:
             sh('ip', 'netns', 'add', ns)
             sh('ip', '-n', ns, 'link', 'set', 'lo', 'up')
+        if path == 'disks':
+            self.one_netns()
         for i, peer in enumerate(peers):
             try:
                 self.add(i, peer)
             except Failed as why:
                 self.dead[peer.name] = str(why)
+
+    def one_netns(self):
+        """What is sent to an address of the machine itself would go over lo: rules of each
+        pair of interfaces come before (one_netns in tests/system/lib.sh)."""
+        sh('sysctl', '-qw', 'net.ipv4.conf.all.rp_filter=0')
+        self.rule('pref', 3, 'lookup', 'local')
+        sh('ip', 'rule', 'del', 'pref', 0)
+
+    def rule(self, *words):
+        sh('ip', 'rule', 'add', *words)
+        self.rules.append(words)
+
+    def routes(self, i):
+        """To each address of a pair over the other end"""
+        for own, there, (source, target) in ((f'v{i}a', f'v{i}b', self.addresses(i)),
+                                             (f'v{i}b', f'v{i}a', self.addresses(i)[::-1])):
+            table = 1000 + 2 * i + (own[-1] == 'b')
+            sh('sysctl', '-qw', f'net.ipv4.conf.{own}.accept_local=1',
+               f'net.ipv4.conf.{own}.rp_filter=0')
+            sh('ip', 'route', 'add', 'table', table, target, 'dev', own, 'src', source)
+            self.rule('pref', 1, 'iif', there, 'lookup', 'local')
+            self.rule('pref', 2, 'to', target, 'lookup', table)
 
     def address(self, peers, peer):
         """The server's"""
@@ -72,10 +101,16 @@ class Hosts:
         return [f'10.77.{i}.1', f'10.77.{i}.2']
 
     def add(self, i, peer):
+        prefix = 24
         if self.path == 'host':
             # What is sent to an address of the host goes over lo, whose MTU counts.
             sh('ip', '-n', 'h1', 'link', 'add', f'd{i}', 'mtu', 65536, 'type', 'dummy')
             ends = [('h1', f'd{i}')]
+        elif self.path == 'disks':
+            sh('ip', 'link', 'add', f'v{i}a', 'mtu', 1500, 'type', 'veth',
+               'peer', 'name', f'v{i}b', 'mtu', 1500)
+            ends = [(None, f'v{i}a'), (None, f'v{i}b')]
+            prefix = 32
         else:
             mtu = self.path.removeprefix('veth')
             # different indices, see two_hosts in tests/system/lib.sh
@@ -84,14 +119,17 @@ class Hosts:
                'netns', 'h2')
             ends = [('h1', f'v{i}a'), ('h2', f'v{i}b')]
         for (ns, dev), addr in zip(ends, self.addresses(i)):
-            sh('ip', '-n', ns, 'addr', 'add', f'{addr}/24', 'dev', dev)
-            sh('ip', '-n', ns, 'link', 'set', dev, 'up')
+            there = ['ip', '-n', ns] if ns else ['ip']
+            sh(*there, 'addr', 'add', f'{addr}/{prefix}', 'dev', dev)
+            sh(*there, 'link', 'set', dev, 'up')
+        if self.path == 'disks':
+            self.routes(i)
         if not peer.link:
             return
         for ns, dev in ends:
             name = f'{dev}_{peer.link}'
-            sh('ip', 'netns', 'exec', ns, 'rdma', 'link', 'add', name, 'type', peer.link,
-               'netdev', dev)
+            there = ['ip', 'netns', 'exec', ns] if ns else []
+            sh(*there, 'rdma', 'link', 'add', name, 'type', peer.link, 'netdev', dev)
             self.devices.append(name)
             for attribute, value in peer.policy.items():
                 path = f'/sys/class/infiniband/{name}/policy/{attribute}'
@@ -106,12 +144,20 @@ class Hosts:
     def end(self):
         for name in self.devices:
             if os.path.exists(f'/sys/class/infiniband/{name}'):
-                try:
-                    sh('rdma', 'link', 'delete', name)
-                except Failed as why:
-                    print(f'# {why}', flush=True)
-        for ns in {'h1', self.server}:
-            try:
-                sh('ip', 'netns', 'del', ns)
-            except Failed as why:
-                print(f'# {why}', flush=True)
+                self.quietly('rdma', 'link', 'delete', name)
+        if self.path == 'disks':
+            self.quietly('ip', 'rule', 'add', 'pref', 0, 'lookup', 'local')
+            for words in self.rules:
+                self.quietly('ip', 'rule', 'del', *words)
+            for dev in os.listdir('/sys/class/net'):
+                if dev[0] == 'v' and dev[-1] == 'a':
+                    self.quietly('ip', 'link', 'del', dev)
+        for ns in {self.client, self.server} - {None}:
+            self.quietly('ip', 'netns', 'del', ns)
+
+    @staticmethod
+    def quietly(*command):
+        try:
+            sh(*command)
+        except Failed as why:
+            print(f'# {why}', flush=True)

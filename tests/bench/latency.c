@@ -90,7 +90,7 @@ static void client(struct node *n, struct link *l)
 	usage_now(&before);
 	begin = now_ns() + b->ms * 100000ULL;
 	end = begin + b->ms * 1000000ULL;
-	for (at = now_ns(); at < end; at = now, all++) {
+	for (at = now_ns(); at < end || !num; at = now, all++) {
 		if (b->op == OP_READ) {
 			read_once(n, l);
 		} else {

@@ -53,7 +53,12 @@ void usage_now(struct usage *u)
 		       &idle, &wait, &irq, &softirq) >= 5, "/proc/stat");
 	u->cpu_us = (user + nice + sys + irq + softirq) * 1000000 / sysconf(_SC_CLK_TCK);
 	u->switches = number_after(text, "\nctxt ");
-	u->free_kib = number_after(slurp("/proc/meminfo"), "MemAvailable:");
+	text = slurp("/proc/meminfo");
+	u->free_kib = number_after(text, "MemAvailable:");
+	/* neither free, nor of a file, nor of a program: slabs, stacks, vmalloc, pages */
+	u->kernel_kib = number_after(text, "MemTotal:") - number_after(text, "MemFree:") -
+			number_after(text, "\nBuffers:") - number_after(text, "\nCached:") -
+			number_after(text, "\nAnonPages:");
 	slash = strchr(slurp("/proc/loadavg"), '/');
 	u->threads = slash ? strtoull(slash + 1, NULL, 10) : 0;
 	u->ns = now_ns();
@@ -132,6 +137,13 @@ static int compare(const void *a, const void *b)
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
 	return x < y ? -1 : x > y;
+}
+
+/* Sorts them. */
+double samples_median(uint32_t *ns, size_t num)
+{
+	qsort(ns, num, sizeof(*ns), compare);
+	return ns[num / 2] / 1e3;
 }
 
 /* @factor: which part of a sample counts */

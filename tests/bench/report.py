@@ -7,15 +7,35 @@ the distance between the largest and the smallest value, as a share of the media
 """
 
 import json
+import os
 import statistics
 import sys
 from collections import defaultdict
 
 import cases
+from cases import Bad
 from hosts import PEERS
 
-
+# What tests/bench/run tells of a machine
+MACHINE = ('cpu', 'cpus', 'memory_gib', 'where', 'mem_mib', 'date', 'took_s', 'others_s', 'srnic',
+           'status', 'command')
 ENOUGH = 0.8    # how calm a machine is that figures can be trusted of (guest.py)
+
+
+def records_of(path):
+    """(where, record) of each line of a file of results"""
+    if not os.path.exists(path):
+        raise Bad(f'{path}: is not there; tests/bench/run measures and writes it')
+    with open(path, encoding='utf-8') as f:
+        for number, line in enumerate(f, 1):
+            where = f'{path}:{number}'
+            try:
+                record = json.loads(line)
+            except ValueError:
+                raise Bad(f'{where}: not JSON') from None
+            if not isinstance(record, dict) or 'kind' not in record:
+                raise Bad(f'{where}: not a record of the benchmark')
+            yield where, record
 
 
 class Results:
@@ -29,61 +49,103 @@ class Results:
         self.failed = {}
         self.dead = {}
         self.guest = {}
+        self.machine = {}                       # of tests/bench/machine.py
         self.calm = []                          # of each measurement
         self.peers = []
-        by_key = {(c.path, c.name): c for c in cases.FULL}
-        with open(path, encoding='utf-8') as f:
-            for line in f:
-                r = json.loads(line)
-                if r['kind'] == 'guest':
-                    self.guest = r
-                elif r['kind'] == 'dead':
-                    self.dead[r['path'], r['peer']] = r['why']
-                    self.seen(r['peer'])
-                elif r['kind'] == 'result':
-                    key = r['path'], r['case'], r['peer']
-                    self.seen(r['peer'])
-                    self.calm.append(r['calm'])
-                    if 'failed' in r:
-                        self.failed[key] = r['failed']
-                    else:
-                        self.records[key].append(r)
+        for where, r in records_of(path):
+            try:
+                self.take(r)
+            except KeyError as lacks:
+                raise Bad(f'{where}: there is no {lacks}') from None
+            except Bad as why:
+                raise Bad(f'{where}: {why}') from None
+        if not self.guest or not self.records and not self.failed:
+            raise Bad(f'{path}: no results')
         for key, records in self.records.items():
             if any(r['calm'] >= ENOUGH for r in records):
                 records[:] = [r for r in records if r['calm'] >= ENOUGH]
             else:
                 self.noisy.add(key)
-            name = by_key[key[:2]].value
+            name = cases.BY_NAME[key[:2]].value
             self.values[key] = {r['round']: r[name] for r in records}
 
+    def take(self, r):
+        """A record"""
+        if r['kind'] == 'guest':
+            self.guest = r
+        elif r['kind'] == 'machine':
+            for name in MACHINE:
+                r[name]         # a KeyError, if it is not there
+            self.machine = r
+        elif r['kind'] == 'dead':
+            self.dead[r['path'], r['peer']] = r['why']
+            self.seen(r['peer'])
+        elif r['kind'] == 'result':
+            key = r['path'], r['case'], r['peer']
+            case = cases.BY_NAME.get(key[:2])
+            if not case:
+                raise Bad(f'no case "{r["case"]}" on path "{r["path"]}": of another version?')
+            self.seen(r['peer'])
+            self.calm.append(r['calm'])
+            if 'failed' in r:
+                self.failed[key] = r['failed']
+            else:
+                r[case.value]   # a KeyError, if it is not there
+                self.records[key].append(r)
+
     def seen(self, peer):
+        if peer not in PEERS:
+            raise Bad(f'no peer "{peer}"')
         if peer not in self.peers:
             self.peers.append(peer)
             self.peers.sort(key=list(PEERS).index)
+
+    def cases(self):
+        """Those that were measured, path by path"""
+        measured = {key[:2] for key in list(self.values) + list(self.failed)}
+        order = list(cases.PATHS)
+        return sorted((c for c in cases.FULL if (c.path, c.name) in measured),
+                      key=lambda c: order.index(c.path))
 
     def rounds(self, case, peer):
         return self.values.get((case.path, case.name, peer), {})
 
     def ratio(self, case, peer, other):
-        """How many times as good as the other one, in the median round; or None"""
+        """How many times as good as the other one, in the median round; where they have
+        none in common, that counts, the ratio of medians; or None"""
         a, b = self.rounds(case, peer), self.rounds(case, other)
-        ratios = [b[r] / a[r] if case.better == 'less' else a[r] / b[r] for r in a if r in b]
-        return statistics.median(ratios) if ratios else None
+        if not a or not b:
+            return None
+        pairs = [(a[r], b[r]) for r in a if r in b] or [
+            (statistics.median(a.values()), statistics.median(b.values()))]
+        if case.better == 'less':
+            pairs = [(y, x) for x, y in pairs]
+        return statistics.median(x / y for x, y in pairs) if all(y for _, y in pairs) else None
+
+    def bound_ratio(self, bound):
+        """The same beside the best of its peers, as far as they were measured; or None"""
+        ratios = [self.ratio(bound.case, bound.peer, other) for other in bound.others]
+        return min((r for r in ratios if r is not None), default=None)
 
 
 def figure(value):
     """Three digits, or all before the point"""
-    return f'{value:,.0f}' if value >= 100 else f'{value:.1f}' if value >= 10 else f'{value:.2f}'
+    size = abs(value)
+    return f'{value:,.0f}' if size >= 100 else f'{value:.1f}' if size >= 10 else f'{value:.2f}'
 
 
 # Who is compared with whom, and how the column is called
 RATIOS = (('srnic', 'siw', 'srnic:siw'), ('srnic-crc', 'siw-crc', 'crc:crc'),
+          ('srnic', 'rxe', 'srnic:rxe'), ('srnic', 'tcp', 'srnic:tcp'),
           ('srnic', 'ktcp', 'srnic:ktcp'))
 
 
-def ratio(results, case, peer, other):
-    value = results.ratio(case, peer, other)
+def ratio_text(value):
     return '-' if value is None else f'{value:.3f}' if value < 0.1 else f'{value:.2f}'
+
+
+def ratio(results, case, peer, other):
+    return ratio_text(results.ratio(case, peer, other))
 
 
 def cell(results, case, peer):
@@ -100,25 +162,46 @@ def cell(results, case, peer):
     return '-'
 
 
-# What it cost: figures of a record, for the cases that have them
+# What it cost and what else there is: figures of a record, for the cases that have them
+def is_latency(case):
+    return case.args['do'] in ('latency', 'disk')
+
+
+def is_many(case):
+    return case.args['do'] in ('connect', 'scale')
+
+
 COSTS = (
     ('cpu_ms_per_gib', 'CPU ms/GiB', lambda c: c.value == 'mib_s'),
-    ('switches_per_message', 'switches/msg', lambda c: c.value in ('p50_us', 'msg_s')),
-    ('p99_us', 'us p99', lambda c: c.value == 'p50_us'),
-    ('kib_per_conn', 'KiB/QP pair', lambda c: c.value == 'total_ms'),
-    ('threads_per_conn', 'threads/QP pair', lambda c: c.value == 'total_ms'),
+    ('switches_per_message', 'switches/msg', lambda c: is_latency(c) or c.value == 'msg_s'),
+    ('p50_us', 'us p50', lambda c: c.args['do'] == 'disk'),
+    ('p99_us', 'us p99', lambda c: c.value == 'p50_us' or is_latency(c)),
+    ('p999_us', 'us p99.9', is_latency),
+    ('dereg_us', 'us/MiB to deregister', lambda c: c.args['do'] == 'register'),
+    ('conn_s', 'connections/s', is_many),
+    ('kernel_kib_per_conn', 'kernel KiB/QP pair', is_many),
+    ('threads_per_conn', 'threads/QP pair', is_many),
+    ('kernel_mib_before', 'kernel MiB before', lambda c: c.args['do'] == 'scale'),
+    ('kernel_mib_after', 'kernel MiB after', lambda c: c.args['do'] == 'scale'),
+    ('threads_before', 'threads before', lambda c: c.args['do'] == 'scale'),
+    ('threads_after', 'threads after', lambda c: c.args['do'] == 'scale'),
+    ('idle_cpus_busy', 'CPUs busy when idle', lambda c: c.args['do'] == 'scale'),
 )
 
 
-def cost_rows(results, measured):
+def costs(results, path=None):
+    """(case, figure, unit, {peer: median}), of those that were measured"""
     for key, unit, has in COSTS:
-        for case in cases.FULL:
-            if (case.path, case.name) in measured and has(case):
-                row = [f'  {case.path}: {case.name}', unit]
+        for case in results.cases():
+            if has(case) and path in (None, case.path):
+                medians = {}
                 for peer in results.peers:
-                    values = [r[key] for r in results.records[case.path, case.name, peer]]
-                    row.append(figure(statistics.median(values)) if values else '-')
-                yield row
+                    values = [r[key] for r in results.records[case.path, case.name, peer]
+                              if key in r]
+                    if values:
+                        medians[peer] = statistics.median(values)
+                if medians:
+                    yield case, key, unit, medians
 
 
 def print_rows(rows):
@@ -129,18 +212,48 @@ def print_rows(rows):
         print('  '.join(line).rstrip())
 
 
-def main():
-    if len(sys.argv) != 2 or sys.argv[1] in ('-h', '--help'):
-        print(__doc__.strip())
-        sys.exit(0 if len(sys.argv) == 2 else 2)
-    results = Results(sys.argv[1])
-    measured = {(path, case) for path, case, _ in list(results.values) + list(results.failed)}
-    ratios = [r for r in RATIOS if {r[0], r[1]} <= set(results.peers)]
+def ratios_of(results):
+    return [r for r in RATIOS if {r[0], r[1]} <= set(results.peers)]
+
+
+def goals(results):
+    """What is wanted of the cases that were measured: (bound, how it is, whether it is met
+    or '-')"""
+    measured = results.cases()
+    for bound in cases.wanted():
+        if bound.case in measured:
+            value = results.bound_ratio(bound)
+            # as it is judged: 1.199 is not 1.2
+            yield bound, value, '-' if value is None else 'yes' if value >= bound.least else 'no'
+
+
+def machine_lines(results):
+    """(what, text) of a run"""
+    m, g = results.machine, results.guest
+    if m:
+        yield 'machine', f'{m["cpu"]}, {m["cpus"]} CPUs, {m["memory_gib"]} GiB'
+    yield 'guest', f'Linux {g["linux"]}, {g["cpus"]} CPUs' + (
+        f', {m["mem_mib"]} MiB, {m["where"]}' if m else '')
+    yield 'measured', f'{g["rounds"]} rounds of {g["ms"]} ms'
+    if results.calm:
+        share = sum(c >= ENOUGH for c in results.calm) / len(results.calm)
+        yield 'calm', (f'in {share:.0%} of all measurements the machine was ours; others count '
+                       'only where there is nothing else (?)')
+    if m:
+        yield 'others', f'{m["others_s"]} s of CPU time in {m["took_s"]} s'
+        yield 'srnic', m['srnic']
+        yield 'date', m['date']
+        yield 'command', m['command']
+        if m['status']:
+            yield 'ended', (f'with status {m["status"]}: not all was measured, or the guest '
+                            'complained')
+
+
+def print_report(results):
+    ratios = ratios_of(results)
     rows = [['', ''] + results.peers + [name for _, _, name in ratios]]
     path = None
-    for case in sorted(cases.FULL, key=lambda c: list(cases.PATHS).index(c.path)):
-        if (case.path, case.name) not in measured:
-            continue
+    for case in results.cases():
         if case.path != path:
             path = case.path
             rows.append([cases.PATHS[path] + ':'] + [''] * (len(rows[0]) - 1))
@@ -150,17 +263,33 @@ def main():
     print_rows(rows)
     print()
     print_rows([['what it cost the guest:', ''] + results.peers] +
-               list(cost_rows(results, measured)))
-    print('\nmedian, and half of the range; ratios: those of the median round, above 1 srnic is better')
-    print('guest: Linux {linux}, {cpus} CPUs; {rounds} rounds of {ms} ms'.format(**results.guest))
+               [[f'  {case.path}: {case.name}', unit] +
+                [figure(medians[p]) if p in medians else '-' for p in results.peers]
+                for case, _, unit, medians in costs(results)])
+    rows = [['  ' + f'{bound.case.path}: {bound.case.name}',
+             f'{bound.peer} : {" or ".join(bound.others)}', f'{bound.least:.2f}',
+             ratio_text(value), met] for bound, value, met in goals(results)]
+    if rows:
+        print()
+        print_rows([['what is wanted:', '', 'at least', 'is', 'met']] + rows)
+    print('\nmedian, and half of the range; ratios: those of the median round, above 1 srnic '
+          'is better')
+    for what, text in machine_lines(results):
+        print(f'{what}: {text}')
     for (path, peer), why in results.dead.items():
         print(f'n/a: {peer}{" " + path if path else ""}: {why}')
     for (path, case, peer), why in results.failed.items():
         print(f'failed: {path}: {case}: {peer}: {why}')
-    if results.calm:
-        share = sum(c >= ENOUGH for c in results.calm) / len(results.calm)
-        print(f'the machine was ours in {share:.0%} of all measurements; others count only '
-              'where there is nothing else (?)')
+
+
+def main():
+    if len(sys.argv) != 2 or sys.argv[1] in ('-h', '--help'):
+        print(__doc__.strip())
+        sys.exit(0 if len(sys.argv) == 2 else 2)
+    try:
+        print_report(Results(sys.argv[1]))
+    except (Bad, OSError) as why:
+        sys.exit(f'report.py: {why}')
 
 
 if __name__ == '__main__':

@@ -94,7 +94,8 @@ static uint64_t phase(struct node *n, uint64_t ms, uint32_t word)
 	return sent;
 }
 
-static void client(struct node *n)
+/* The figures of a stream on links that are connected */
+void stream_measure(struct node *n)
 {
 	const struct bench *b = n->b;
 	struct usage before, after;
@@ -108,14 +109,13 @@ static void client(struct node *n)
 	messages = phase(n, b->ms, LAST);
 	usage_now(&after);
 	seconds = (after.ns - before.ns) / 1e9;
-	result_begin(b);
 	result_number("mib_s", messages * b->size / seconds / 1048576);
 	result_number("msg_s", messages / seconds);
 	result_usage(&before, &after, messages, messages * b->size);
-	result_end();
 }
 
-static void server(struct node *n)
+/* What the other end needs for it */
+void stream_serve(struct node *n)
 {
 	struct ibv_wc wc[CHUNK];
 	uint32_t ended = 0;
@@ -152,9 +152,12 @@ void verbs_stream(struct bench *b)
 	else
 		node_init(&n, b, b->depth + 2, SMALL_RQ);
 	node_connect(&n);
-	if (b->server)
-		server(&n);
-	else
-		client(&n);
+	if (b->server) {
+		stream_serve(&n);
+	} else {
+		result_begin(b);
+		stream_measure(&n);
+		result_end();
+	}
 	node_end(&n);
 }

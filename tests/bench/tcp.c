@@ -33,6 +33,7 @@ struct socks {
 	int epoll;
 	char *buf;
 	struct sock *all;
+	uint64_t done;		/* bytes, of all of them */
 };
 
 static int new_socket(const struct socks *s, bool nonblocking)
@@ -164,7 +165,7 @@ void tcp_latency(struct bench *b)
 	usage_now(&before);
 	begin = now_ns() + b->ms * 100000ULL;
 	end = begin + b->ms * 1000000ULL;
-	for (at = now_ns(); at < end; at = now, all++) {
+	for (at = now_ns(); at < end || !num; at = now, all++) {
 		send_all(fd, s.buf, request);
 		receive_all(b, fd, s.buf, b->size);
 		now = now_ns();
@@ -192,15 +193,6 @@ static bool would_block(ssize_t n)
 	return false;
 }
 
-static uint64_t total(const struct socks *s)
-{
-	uint64_t sum = 0;
-
-	for (uint32_t i = 0; i < s->b->links; i++)
-		sum += s->all[i].done;
-	return sum;
-}
-
 /* Sends what is owed on @k, in calls of the size of a message; false: no room. */
 static bool push(struct socks *s, struct sock *k)
 {
@@ -210,6 +202,7 @@ static bool push(struct socks *s, struct sock *k)
 	if (would_block(n))
 		return false;
 	k->done += n;
+	s->done += n;
 	return true;
 }
 
@@ -220,6 +213,7 @@ static bool pull(struct socks *s, struct sock *k)
 	if (would_block(n))
 		return false;
 	k->done += n;
+	s->done += n;
 	return true;
 }
 
@@ -243,7 +237,7 @@ static void source(struct socks *s, uint64_t ms)
 	for (uint32_t i = 0; i < s->b->links; i++)
 		while (s->all[i].done % s->b->size)
 			push(s, &s->all[i]);
-	control_say(s->b, "sent", total(s));
+	control_say(s->b, "sent", s->done);
 	control_expect(s->b, "got");
 }
 
@@ -253,7 +247,7 @@ static void sink(struct socks *s)
 	struct epoll_event evs[CHUNK];
 	int n;
 
-	while (total(s) < want) {
+	while (s->done < want) {
 		n = epoll_wait(s->epoll, evs, CHUNK, s->b->event ? 100 : 0);
 		for (int i = 0; i < n; i++) {
 			if (evs[i].data.ptr)
@@ -328,46 +322,91 @@ static void answer(struct socks *s)
 	}
 }
 
-void tcp_stream(struct bench *b)
+static void ready(struct socks *s)
 {
+	const struct bench *b = s->b;
+
+	nonblocking(s);
+	for (struct sock *k = s->all; k < s->all + b->links; k++)
+		watch(s, k, b->op != OP_READ && !b->server ? EPOLLOUT : EPOLLIN, EPOLL_CTL_ADD);
+}
+
+static void serve(struct socks *s)
+{
+	struct epoll_event ev = { .events = EPOLLIN };
+
+	epoll_ctl(s->epoll, EPOLL_CTL_ADD, s->b->control, &ev);
+	if (s->b->op == OP_READ) {
+		answer(s);
+	} else {
+		sink(s);
+		sink(s);
+	}
+}
+
+static void stream(struct socks *s)
+{
+	const struct bench *b = s->b;
+	void (*part)(struct socks *s, uint64_t ms) = b->op == OP_READ ? ask : source;
 	struct usage before, after;
-	struct socks s;
-	struct sock *k;
 	uint64_t bytes;
 	double seconds;
 
-	init(&s, b);
-	all_connected(&s);
-	nonblocking(&s);
-	for (k = s.all; k < s.all + b->links; k++)
-		watch(&s, k, b->op != OP_READ && !b->server ? EPOLLOUT : EPOLLIN, EPOLL_CTL_ADD);
-	if (b->server) {
-		struct epoll_event ev = { .events = EPOLLIN };
-
-		epoll_ctl(s.epoll, EPOLL_CTL_ADD, b->control, &ev);
-		if (b->op == OP_READ) {
-			answer(&s);
-		} else {
-			sink(&s);
-			sink(&s);
-		}
-		control_meet(b);
-		return;
-	}
-	(b->op == OP_READ ? ask : source)(&s, b->ms / 8);
-	bytes = total(&s);
+	part(s, b->ms / 8);
+	bytes = s->done;
 	usage_now(&before);
-	(b->op == OP_READ ? ask : source)(&s, b->ms);
+	part(s, b->ms);
 	usage_now(&after);
-	bytes = total(&s) - bytes;
+	bytes = s->done - bytes;
 	if (b->op == OP_READ)
 		control_say(b, "sent", 0);
 	seconds = (after.ns - before.ns) / 1e9;
-	result_begin(b);
 	result_number("mib_s", bytes / seconds / 1048576);
 	result_number("msg_s", bytes / b->size / seconds);
 	result_usage(&before, &after, bytes / b->size, bytes);
-	result_end();
+}
+
+void tcp_stream(struct bench *b)
+{
+	struct socks s;
+
+	init(&s, b);
+	all_connected(&s);
+	ready(&s);
+	if (b->server) {
+		serve(&s);
+	} else {
+		result_begin(b);
+		stream(&s);
+		result_end();
+	}
+	control_meet(b);
+}
+
+/* Many connections: idle, and then a stream on all of them */
+void tcp_scale(struct bench *b)
+{
+	struct usage before, up, idle;
+	struct socks s;
+
+	init(&s, b);
+	usage_now(&before);
+	all_connected(&s);
+	usage_now(&up);
+	if (b->server) {
+		control_meet(b);	/* it polls, but not yet */
+		ready(&s);
+		serve(&s);
+	} else {
+		usleep(IDLE_US);
+		usage_now(&idle);
+		control_meet(b);
+		ready(&s);
+		result_begin(b);
+		result_scale(&before, &up, &idle, b->links);
+		stream(&s);
+		result_end();
+	}
 	control_meet(b);
 }
 
@@ -412,12 +451,14 @@ void tcp_connect(struct bench *b)
 		require(recv(pfd.fd, &byte, 1, 0) == 1, "connection %u: %s", i, strerror(errno));
 	}
 	usage_now(&end);
-	usleep(500000);
+	usleep(IDLE_US);
 	usage_now(&idle);
 	result_begin(b);
 	result_number("total_ms", (end.ns - begin.ns) / 1e6);
 	result_number("conn_s", b->links / ((end.ns - begin.ns) / 1e9));
 	result_number("kib_per_conn", ((double)before.free_kib - idle.free_kib) / b->links);
+	result_number("kernel_kib_per_conn",
+		      ((double)idle.kernel_kib - before.kernel_kib) / b->links);
 	result_number("threads_per_conn", ((double)idle.threads - before.threads) / b->links);
 	result_usage(&begin, &end, b->links, 0);
 	result_end();

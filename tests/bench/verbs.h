@@ -66,4 +66,8 @@ int node_wait(struct node *n, struct ibv_wc *wc);
 struct link *link_of(struct node *n, const struct ibv_wc *wc);
 bool link_done(struct node *n, const struct ibv_wc *wc);
 
+/* stream.c, for links that are connected */
+void stream_measure(struct node *n);
+void stream_serve(struct node *n);
+
 #endif

@@ -42,6 +42,7 @@ void fuzz_kvfree(void *p);
 struct list_head { struct list_head *next, *prev; };
 struct bio_vec { void *bv_page; unsigned int bv_len, bv_offset; };
 struct page;
+struct page_frag { struct page *page; u32 offset, size; };
 struct delayed_work { int unused; };
 struct net;
 struct sockaddr_storage;
@@ -54,6 +55,11 @@ struct xarray { int unused; };
 
 #define spin_lock(l)			((void)(l))
 #define spin_unlock(l)			((void)(l))
+#define spin_lock_init(l)		((void)(l))
+#define spin_lock_bh(l)			((void)(l))
+#define spin_unlock_bh(l)		((void)(l))
+#define __acquires(l)
+#define __releases(l)
 #define spin_lock_irqsave(l, f)		((void)(l), (f) = 0)
 #define spin_unlock_irqrestore(l, f)	((void)(l), (void)(f))
 #define smp_mb()			barrier()
@@ -79,7 +85,9 @@ long schedule_timeout_idle(long timeout);
 #define for_each_possible_cpu(cpu)	for ((cpu) = 0; (cpu) < 1; (cpu)++)
 #define per_cpu_ptr(p, cpu)		((p) + (cpu))
 #define this_cpu_inc(v)			((void)(v)++)
-#define this_cpu_add(v, n)		((void)((v) += (n)))
+#define __this_cpu_add(v, n)		((void)((v) += (n)))
+#define local_bh_disable()		barrier()
+#define local_bh_enable()		barrier()
 
 static inline void set_bit(int bit, unsigned long *word)
 {

@@ -183,6 +183,12 @@ u32 srnic_stream_taken(const struct srnic_stream *stream)
 	return 0;
 }
 
+void srnic_tx_answer(struct srnic_qp *q)
+{
+	(void)q;
+	FUZZ_CHECK(tcp.locked && in_softirq);
+}
+
 void srnic_engine_urgent(void)
 {
 }
@@ -580,6 +586,7 @@ static void run_engine(const u8 *s, u32 len)
 	qp->state = cfg.fin_sent ? SRNIC_QP_CLOSING : SRNIC_QP_RTS;
 	qp->max_recv_sge = 2;
 	qp->enables = cfg.enables;
+	qp->inline_work = true;
 	qp->mpa.crc = cfg.crc;
 	qp->mpa.rx_markers = cfg.markers;
 	qp->mpa.ird = cfg.ird;

@@ -260,7 +260,13 @@ def main():
         for path, todo in options.paths:
             if not todo:
                 continue
-            hosts = Hosts(path, peers)
+            try:
+                hosts = Hosts(path, peers)
+            except Failed as why:
+                print(f'# {path}: {why}', file=sys.stderr, flush=True)
+                for peer in peers:
+                    note(kind='dead', peer=peer.name, path=path, why=str(why))
+                continue
             for name, why in hosts.dead.items():
                 note(kind='dead', peer=name, path=path, why=why)
             alive = [p for p in peers if p.name not in hosts.dead]

@@ -36,11 +36,26 @@ bail() { echo "Bail out! $*"; exit 1; }
 
 skip_all() { echo "1..0 # SKIP $*"; exit 0; }
 
+# stacks PID...: of all threads of these
+stacks() {
+	local task
+	for task in $(printf '/proc/%s/task/*\n' "$@"); do
+		echo "stack of ${task#/proc/}, $(cat "$task/comm"):"
+		cat "$task/stack"
+	done 2>&1
+}
+
+# where_it_stands PGID: what the processes of a test that takes too long wait for
+where_it_stands() {
+	ps -eo pgid,pid,stat,args | awk -v group="$1" '$1 == group'
+	stacks $(ps -eo pgid,pid | awk -v group="$1" '$1 == group { print $2 }')
+}
+
 # t [-l SECONDS] NAME COMMAND...: one test, which passes if the command (also a
 # function) ends with status 0 in time. Status 77 skips, the last line of the
 # output says why. The output is shown if the test fails.
 t() {
-	local limit=$T_LIMIT name pid dog first rc start took
+	local limit=$T_LIMIT name pid dog first rc start took lines=60
 	if [ "$1" = -l ]; then
 		limit=$2
 		shift 2
@@ -53,7 +68,8 @@ t() {
 	set -m
 	(set +m; "$@") >"$tmp/out" 2>&1 </dev/null &
 	pid=$!
-	(sleep "$limit"; kill -TERM -- -$pid; sleep 3; kill -KILL -- -$pid; sleep 5) >/dev/null 2>&1 &
+	(sleep "$limit"; where_it_stands $pid >"$tmp/stands"
+	 kill -TERM -- -$pid; sleep 3; kill -KILL -- -$pid; sleep 5) >/dev/null 2>&1 &
 	dog=$!
 	set +m
 	rc=0
@@ -65,13 +81,14 @@ t() {
 			# not wchan: User Mode Linux reads beyond the stack for it
 			echo "does not even die; processes that hang:"
 			ps -eo pid,stat,args | awk '$2 ~ /^D/'
-			for p in $(ps -eo pid,stat | awk '$2 ~ /^D/ { print $1 }'); do
-				echo "stack of $p:"; cat "/proc/$p/stack"
-			done
+			stacks $(ps -eo pid,stat | awk '$2 ~ /^D/ { print $1 }')
 		} >>"$tmp/out" 2>&1
 	fi
 	took=$(((${EPOCHREALTIME/./} - start) / 100000))
-	[ $took -lt $((limit * 10)) ] || echo "time limit: $limit s" >>"$tmp/out"
+	if [ $took -ge $((limit * 10)) ]; then
+		{ echo "time limit: $limit s"; cat "$tmp/stands"; } >>"$tmp/out"
+		lines=200
+	fi
 	kill -KILL -- -$dog 2>/dev/null
 	{ wait "$dog"; } 2>/dev/null
 	# nothing a test leaves running may disturb the next one
@@ -81,7 +98,7 @@ t() {
 	0)  ok "$name ($took s)" ;;
 	77) skip "$name" "$(tail -n 1 "$tmp/out" | sed 's/^SKIP: //')" ;;
 	*)  not_ok "$name ($took s)"
-	    { echo "status $rc of: $*"; tail -n 60 "$tmp/out"; } | diag ;;
+	    { echo "status $rc of: $*"; tail -n $lines "$tmp/out"; } | diag ;;
 	esac
 	[ "$rc" = 0 ] || [ "$rc" = 77 ]
 }

@@ -23,6 +23,9 @@ rping_end() {
 	within 20 eval '[ -z "$(rdma resource show qp | grep rping)" ]'
 }
 
+# Who finds a reset is a kthread of the QP, or the program, if it posts just then.
+finder='(srnic-.x/[0-9]+|rping)'
+
 # --- as tracefs has it -------------------------------------------------------
 
 # fs_on EVENT...: of a ring buffer of their own
@@ -42,7 +45,7 @@ fs_reset() {
 	within 20 grep -q 'sr1 .*-> ERROR' $tracefs/instances/srnic/trace || rc=1
 	rping_end
 	fs_off
-	grep -E 'srnic-.x/.*: srnic_qp_state: sr1 qpn=[0-9]+ RTS -> ERROR \(LLP connection reset\)' "$out" &&
+	grep -E "$finder-[0-9]+ .*: srnic_qp_state: sr1 qpn=[0-9]+ RTS -> ERROR \(LLP connection reset\)" "$out" &&
 		grep -E 'tcp_receive_reset: .*sport=[0-9]+ dport=7174 ' "$out" && return $rc
 }
 
@@ -97,7 +100,7 @@ bpf_reset() {
 	within 20 grep -q '^[0-9:]* sr1 ' "$out" || rc=1
 	rping_end
 	bpf_off
-	grep -E '^[0-9:]+ sr1 qpn [0-9]+: LLP connection reset, by srnic-.x/' "$out" && return $rc
+	grep -E "^[0-9:]+ sr1 qpn [0-9]+: LLP connection reset, by $finder [0-9]+\$" "$out" && return $rc
 }
 
 bpf_failed_wr() {

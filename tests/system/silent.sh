@@ -51,8 +51,9 @@ nobody_is_kept_out() {
 }
 
 # 100 of each: connecting to a TCP server that never answers, and connected to by
-# clients that never ask
+# clients that never ask. A listener has places for 64; an older one would give way.
 half_made() {
+	local port
 	ip netns exec "$SRV_NS" python3 -c '
 import socket, time
 s = socket.socket()
@@ -61,14 +62,18 @@ s.bind(("0.0.0.0", 7320))
 s.listen(200)
 time.sleep(1000)' &
 	silent=$!
-	ip netns exec "$CLI_NS" rping -s -P -a "$CLI4" -p 7321 &>/dev/null &
-	listener=$!
-	within 20 pid_listens $silent 7320 && within 20 pid_listens $listener 7321 || return
+	within 20 pid_listens $silent 7320 || return
+	listeners=
+	for port in 7321 7322; do
+		ip netns exec "$CLI_NS" rping -s -P -a "$CLI4" -p $port &>/dev/null &
+		listeners+=" $!"
+		within 20 pid_listens $! $port || return
+	done
 	ip netns exec "$CLI_NS" "$BIN/many" pending "$SRV4" 7320 100 >"$tmp/pending" 2>&1 &
 	pending=$!
 	ip netns exec "$SRV_NS" python3 -c '
 import socket, sys, time
-socks = [socket.create_connection((sys.argv[1], 7321)) for _ in range(100)]
+socks = [socket.create_connection((sys.argv[1], 7321 + i % 2)) for i in range(100)]
 for s in socks:
 	s.sendall(b"MPA ID")
 time.sleep(1000)' "$CLI4" &
@@ -78,7 +83,7 @@ time.sleep(1000)' "$CLI4" &
 	kill -0 $mute
 }
 
-end_half_made() { kill -KILL $silent $listener $pending $mute 2>/dev/null; wait $silent $listener $pending $mute 2>/dev/null || :; }
+end_half_made() { kill -KILL $silent $listeners $pending $mute 2>/dev/null; wait $silent $listeners $pending $mute 2>/dev/null || :; }
 
 # gone_within MS COMMAND...: it ends the device of the client in this time
 gone_within() {

@@ -25,6 +25,9 @@ traffic() {
 	fi
 	echo "no traffic; $(kthreads) kthreads"
 	tail -n 5 "$tmp"/rping-[sc] "$tmp"/write-[sc]
+	grep -vH '^0$' /sys/class/infiniband/sr[12]/ports/1/hw_counters/conn_*
+	ip netns exec h1 ss -tan
+	ip netns exec h2 ss -tan
 	return 1
 }
 

@@ -36,19 +36,17 @@ bail() { echo "Bail out! $*"; exit 1; }
 
 skip_all() { echo "1..0 # SKIP $*"; exit 0; }
 
-# stacks PID...: of all threads of these
-stacks() {
-	local task
-	for task in $(printf '/proc/%s/task/*\n' "$@"); do
-		echo "stack of ${task#/proc/}, $(cat "$task/comm"):"
-		cat "$task/stack"
+# where_they_stand PID...: what these processes wait for
+where_they_stand() {
+	local pid task
+	for pid in "$@"; do
+		# not wchan: User Mode Linux reads beyond the stack for it
+		ps -o pid=,stat=,args= -p "$pid"
+		for task in /proc/"$pid"/task/*; do
+			echo "stack of ${task##*/}, $(cat "$task/comm"):"
+			cat "$task/stack"
+		done
 	done 2>&1
-}
-
-# where_it_stands PGID: what the processes of a test that takes too long wait for
-where_it_stands() {
-	ps -eo pgid,pid,stat,args | awk -v group="$1" '$1 == group'
-	stacks $(ps -eo pgid,pid | awk -v group="$1" '$1 == group { print $2 }')
 }
 
 # t [-l SECONDS] NAME COMMAND...: one test, which passes if the command (also a
@@ -68,7 +66,7 @@ t() {
 	set -m
 	(set +m; "$@") >"$tmp/out" 2>&1 </dev/null &
 	pid=$!
-	(sleep "$limit"; where_it_stands $pid >"$tmp/stands"
+	(sleep "$limit"; where_they_stand $(pgrep -g $pid) >"$tmp/stands"
 	 kill -TERM -- -$pid; sleep 3; kill -KILL -- -$pid; sleep 5) >/dev/null 2>&1 &
 	dog=$!
 	set +m
@@ -78,10 +76,8 @@ t() {
 		# killed, and still there: it hangs in the kernel
 		rc=hung
 		{
-			# not wchan: User Mode Linux reads beyond the stack for it
 			echo "does not even die; processes that hang:"
-			ps -eo pid,stat,args | awk '$2 ~ /^D/'
-			stacks $(ps -eo pid,stat | awk '$2 ~ /^D/ { print $1 }')
+			where_they_stand $(ps -eo pid,stat | awk '$2 ~ /^D/ { print $1 }')
 		} >>"$tmp/out" 2>&1
 	fi
 	took=$(((${EPOCHREALTIME/./} - start) / 100000))

@@ -51,7 +51,8 @@ nobody_is_kept_out() {
 }
 
 # 100 of each: connecting to a TCP server that never answers, and connected to by
-# clients that never ask. A listener has places for 64; an older one would give way.
+# clients that never ask. Two listeners: each has places for 64 of these, and with more the
+# oldest would give way.
 half_made() {
 	local port
 	ip netns exec "$SRV_NS" python3 -c '

@@ -486,6 +486,7 @@ slow_segments() {
 slow_syn() {
 	slow_segments "$CLI_NS" v1 "delay 150ms rate 8kbit" 0x02
 }
+fast_syn() { tc -n "$CLI_NS" qdisc del dev v1 root; }
 
 # --- set-up ------------------------------------------------------------------
 

@@ -7,6 +7,10 @@
 . "$(dirname "$0")/lib-disk.sh"
 
 NQN=nqn.2026-01.test:srnic
+# Who we are. Else nvme makes a name out of a serial number that guests do not have, which
+# Linux 6.12 takes for another host's.
+uuid=$(cat /proc/sys/kernel/random/uuid)
+HOST="--hostnqn=nqn.2014-08.org.nvmexpress:uuid:$uuid --hostid=$uuid"
 subsystem=/sys/kernel/config/nvmet/subsystems/$NQN
 port=/sys/kernel/config/nvmet/ports/1
 
@@ -30,10 +34,10 @@ target_gone() {
 }
 
 discover() {
-	nvme discover -t rdma -a "$SRV4" -s 4420 | tee "$tmp/found" && grep -q "subnqn: *$NQN" "$tmp/found"
+	nvme discover -t rdma -a "$SRV4" -s 4420 $HOST | tee "$tmp/found" && grep -q "subnqn: *$NQN" "$tmp/found"
 }
 connect() {
-	nvme connect -t rdma -a "$SRV4" -s 4420 -n $NQN "$@" && within 20 disk_is 'nvme[0-9]n1' &&
+	nvme connect -t rdma -a "$SRV4" -s 4420 -n $NQN $HOST "$@" && within 20 disk_is 'nvme[0-9]n1' &&
 		grep rdma /sys/class/nvme/nvme*/transport
 }
 disconnect() { nvme disconnect -n $NQN && within 20 eval '! disk_is "nvme[0-9]n1"'; }

@@ -89,6 +89,7 @@ netdev_deleted() {
 
 netns_deleted() {
 	two_hosts 1500
+	slow_syn
 	traffic && in_time 10 ip netns del h1 && in_time 10 ip netns del h2 || return 1
 	# the namespaces live on until their programs have gone
 	pkill -KILL -x rping
@@ -118,6 +119,7 @@ repeat() {
 }
 
 two_hosts 1500
+slow_syn
 t "programs are killed on both sides" killed
 t "programs are killed on one side" one_side_killed
 t "the link goes down and comes back under traffic" port_down

@@ -21,7 +21,7 @@ PROVIDER_OUT = build/provider
 RELEASE      = $(notdir $(MODULE_OUT))
 
 .DEFAULT_GOAL := all
-.PHONY: all module provider install deb rpm setup-build setup-deb setup demo check check-static check-kunit \
+.PHONY: all module provider vipl install deb rpm setup-build setup-deb setup demo check check-static check-kunit \
 	check-kasan check-debug check-kernels check-packages check-wire check-system check-chaos fuzz fuzz-guest bench bench-report clean help
 
 ##@ Build
@@ -34,6 +34,10 @@ module:			## Build the kernel module, for the kernel in KDIR
 provider:		## Build the libibverbs provider
 	@scripts/build-provider
 	@ls $(PROVIDER_OUT)/libsrnic-*.so
+
+vipl:			## Build libvipl, the VI Provider Library, as far as it goes
+	@$(MAKE) -s -C userspace/libvipl OUT=$(CURDIR)/build/vipl
+	@ls build/vipl/libvipl.so.1
 
 deb: setup-deb		## Build Debian packages, in build/deb
 	@scripts/build-deb

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * The VI Provider Library (VIPL) of the Virtual Interface Architecture
+ * Specification 1.0, Appendix A. Layouts and values are those of the text;
+ * where it has none (VIP_DESCRIPTOR, VIP_INFINITE, base types) they are those
+ * that programs for VI have always met.
+ */
+#ifndef VIPL_H
+#define VIPL_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef IN
+#define IN
+#endif
+#ifndef OUT
+#define OUT
+#endif
+
+#define VIP_TRUE	1
+#define VIP_FALSE	0
+#define VIP_INFINITE	((VIP_ULONG)-1)	/* a time-out, in milliseconds as all are */
+
+typedef void *VIP_PVOID;
+typedef int VIP_BOOLEAN;
+typedef char VIP_CHAR;
+typedef unsigned char VIP_UCHAR;
+typedef unsigned short VIP_USHORT;
+typedef unsigned long VIP_ULONG;
+typedef uint8_t VIP_UINT8;
+typedef uint16_t VIP_UINT16;
+typedef uint32_t VIP_UINT32;
+typedef uint64_t VIP_UINT64;
+
+typedef VIP_PVOID VIP_NIC_HANDLE;
+typedef VIP_PVOID VIP_VI_HANDLE;
+typedef VIP_PVOID VIP_CQ_HANDLE;
+typedef VIP_PVOID VIP_CONN_HANDLE;
+typedef VIP_PVOID VIP_PROTECTION_HANDLE;
+typedef VIP_UINT32 VIP_MEM_HANDLE;	/* 0 is none */
+typedef VIP_PVOID VIP_QOS;		/* NULL is the only one */
+
+/* 9.10.1 */
+typedef enum {
+	VIP_SUCCESS,
+	VIP_NOT_DONE,
+	VIP_INVALID_PARAMETER,
+	VIP_ERROR_RESOURCE,
+	VIP_TIMEOUT,
+	VIP_REJECT,
+	VIP_INVALID_RELIABILITY_LEVEL,
+	VIP_INVALID_MTU,
+	VIP_INVALID_QOS,
+	VIP_INVALID_PTAG,
+	VIP_INVALID_RDMAREAD
+} VIP_RETURN;
+
+#define VIP_REJECTED VIP_REJECT		/* as 9.4.4 spells it */
+
+/* 9.10.2, 10.2 to 10.4: little-endian, 64-byte aligned */
+typedef union {
+	VIP_UINT64 AddressBits;
+	VIP_PVOID Address;
+} VIP_PVOID64;
+
+typedef struct {
+	VIP_PVOID64 Next;
+	VIP_MEM_HANDLE NextHandle;
+	VIP_UINT16 SegCount;
+	VIP_UINT16 Control;
+	VIP_UINT32 Reserved;
+	VIP_UINT32 ImmediateData;
+	VIP_UINT32 Length;
+	VIP_UINT32 Status;
+} VIP_CONTROL_SEGMENT;
+
+typedef struct {
+	VIP_PVOID64 Data;
+	VIP_MEM_HANDLE Handle;
+	VIP_UINT32 Reserved;
+} VIP_ADDRESS_SEGMENT;
+
+typedef struct {
+	VIP_PVOID64 Data;
+	VIP_MEM_HANDLE Handle;
+	VIP_UINT32 Length;
+} VIP_DATA_SEGMENT;
+
+typedef union {
+	VIP_ADDRESS_SEGMENT Remote;
+	VIP_DATA_SEGMENT Local;
+} VIP_DESCRIPTOR_SEGMENT;
+
+/* Of 64 bytes; a descriptor of more segments goes on behind it */
+typedef struct {
+	VIP_CONTROL_SEGMENT CS;
+	VIP_DESCRIPTOR_SEGMENT DS[2];
+} VIP_DESCRIPTOR;
+
+#define VIP_DESCRIPTOR_ALIGNMENT	64
+
+#define VIP_CONTROL_OP_SENDRECV		0x0000
+#define VIP_CONTROL_OP_RDMAWRITE	0x0001
+#define VIP_CONTROL_OP_RDMA_READ	0x0002
+#define VIP_CONTROL_OP_MASK		0x0003
+#define VIP_CONTROL_IMMEDIATE		0x0004
+#define VIP_CONTROL_QFENCE		0x0008
+
+#define VIP_STATUS_DONE			0x00000001
+#define VIP_STATUS_FORMAT_ERROR		0x00000002
+#define VIP_STATUS_PROTECTION_ERROR	0x00000004
+#define VIP_STATUS_LENGTH_ERROR		0x00000008
+#define VIP_STATUS_PARTIAL_ERROR	0x00000010
+#define VIP_STATUS_DESC_FLUSHED_ERROR	0x00000020
+#define VIP_STATUS_TRANSPORT_ERROR	0x00000040
+#define VIP_STATUS_RDMA_PROT_ERROR	0x00000080
+#define VIP_STATUS_REMOTE_DESC_ERROR	0x00000100
+#define VIP_STATUS_ERROR_MASK		0x000001FE
+#define VIP_STATUS_OP_SEND		0x00000000
+#define VIP_STATUS_OP_RECEIVE		0x00010000
+#define VIP_STATUS_OP_RDMA_WRITE	0x00020000
+#define VIP_STATUS_OP_REMOTE_RDMA_WRITE	0x00030000
+#define VIP_STATUS_OP_RDMA_READ		0x00040000
+#define VIP_STATUS_OP_MASK		0x00070000
+#define VIP_STATUS_IMMEDIATE		0x00080000
+
+/* 9.10.4 */
+typedef struct {
+	VIP_CHAR Name[64];
+	VIP_ULONG HardwareVersion;
+	VIP_ULONG ProviderVersion;
+	VIP_UINT16 NicAddressLen;
+	const VIP_UINT8 *LocalNicAddress;
+	VIP_BOOLEAN ThreadSafe;
+	VIP_UINT16 MaxDiscriminatorLen;
+	VIP_ULONG MaxRegisterBytes;
+	VIP_ULONG MaxRegisterRegions;
+	VIP_ULONG MaxRegisterBlockBytes;
+	VIP_ULONG MaxVI;
+	VIP_ULONG MaxDescriptorsPerQueue;
+	VIP_ULONG MaxSegmentsPerDesc;
+	VIP_ULONG MaxCQ;
+	VIP_ULONG MaxCQEntries;
+	VIP_ULONG MaxTransferSize;
+	VIP_ULONG NativeMTU;
+	VIP_ULONG MaxPtags;
+} VIP_NIC_ATTRIBUTES;
+
+/* 9.10.6 */
+typedef struct {
+	VIP_PROTECTION_HANDLE Ptag;
+	VIP_BOOLEAN EnableRdmaWrite;
+	VIP_BOOLEAN EnableRdmaRead;
+} VIP_MEM_ATTRIBUTES;
+
+/* 9.2 Hardware connection, 9.8.1 */
+VIP_RETURN VipOpenNic(IN const VIP_CHAR *DeviceName, OUT VIP_NIC_HANDLE *NicHandle);
+VIP_RETURN VipCloseNic(IN VIP_NIC_HANDLE NicHandle);
+VIP_RETURN VipQueryNic(IN VIP_NIC_HANDLE NicHandle, OUT VIP_NIC_ATTRIBUTES *Attributes);
+
+/* 9.5 Memory protection and registration, 9.8.4, 9.8.5 */
+VIP_RETURN VipCreatePtag(IN VIP_NIC_HANDLE NicHandle, OUT VIP_PROTECTION_HANDLE *Ptag);
+VIP_RETURN VipDestroyPtag(IN VIP_NIC_HANDLE NicHandle, IN VIP_PROTECTION_HANDLE Ptag);
+VIP_RETURN VipRegisterMem(IN VIP_NIC_HANDLE NicHandle, IN VIP_PVOID VirtualAddress,
+			  IN VIP_ULONG Length, IN VIP_MEM_ATTRIBUTES *MemAttribs,
+			  OUT VIP_MEM_HANDLE *MemHandle);
+VIP_RETURN VipDeregisterMem(IN VIP_NIC_HANDLE NicHandle, IN VIP_PVOID VirtualAddress,
+			    IN VIP_MEM_HANDLE MemHandle);
+VIP_RETURN VipSetMemAttributes(IN VIP_NIC_HANDLE NicHandle, IN VIP_PVOID Address,
+			       IN VIP_MEM_HANDLE MemHandle, IN VIP_MEM_ATTRIBUTES *MemAttribs);
+VIP_RETURN VipQueryMem(IN VIP_NIC_HANDLE NicHandle, IN VIP_PVOID Address,
+		       IN VIP_MEM_HANDLE MemHandle, OUT VIP_MEM_ATTRIBUTES *MemAttribs);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

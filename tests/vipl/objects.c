@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * vipl: NICs, protection tags and memory of libvipl, with each return code that
+ * the VI Architecture Specification has for them.
+ *
+ *	vipl ADDR CASE		on the device that has address ADDR
+ *
+ * The names of that device and of its network interface are in the environment.
+ */
+#include <arpa/inet.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include <vipl.h>
+#include "cases.h"
+#include "common.h"
+
+#define STALE	((void *)0xdeadbeef)
+
+#define expect(want, call) do {						\
+	VIP_RETURN got_ = (call);					\
+	require(got_ == (want), "%s gives %d, not " #want, #call, got_);	\
+} while (0)
+
+static const char *name_of(const char *variable)
+{
+	const char *name = getenv(variable);
+
+	require(name, "%s is not set", variable);
+	return name;
+}
+
+static VIP_NIC_HANDLE open_nic(void)
+{
+	VIP_NIC_HANDLE nic;
+
+	expect(VIP_SUCCESS, VipOpenNic(name_of("VIPL_DEVICE"), &nic));
+	return nic;
+}
+
+static VIP_PROTECTION_HANDLE make_ptag(VIP_NIC_HANDLE nic)
+{
+	VIP_PROTECTION_HANDLE ptag;
+
+	expect(VIP_SUCCESS, VipCreatePtag(nic, &ptag));
+	require(ptag, "a tag is not NULL");
+	return ptag;
+}
+
+static void *map(size_t len, int prot)
+{
+	void *p = mmap(NULL, len, prot, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	require(p != MAP_FAILED, "mmap");
+	return p;
+}
+
+static void layout(void)
+{
+	require(sizeof(VIP_DESCRIPTOR) == 64, "%zu", sizeof(VIP_DESCRIPTOR));
+	require(sizeof(VIP_CONTROL_SEGMENT) == 32, "%zu", sizeof(VIP_CONTROL_SEGMENT));
+	require(sizeof(VIP_ADDRESS_SEGMENT) == 16, "%zu", sizeof(VIP_ADDRESS_SEGMENT));
+	require(sizeof(VIP_DATA_SEGMENT) == 16, "%zu", sizeof(VIP_DATA_SEGMENT));
+	require(offsetof(VIP_DESCRIPTOR, CS.NextHandle) == 8, "NextHandle");
+	require(offsetof(VIP_DESCRIPTOR, CS.SegCount) == 12, "SegCount");
+	require(offsetof(VIP_DESCRIPTOR, CS.Control) == 14, "Control");
+	require(offsetof(VIP_DESCRIPTOR, CS.ImmediateData) == 20, "ImmediateData");
+	require(offsetof(VIP_DESCRIPTOR, CS.Length) == 24, "Length");
+	require(offsetof(VIP_DESCRIPTOR, CS.Status) == 28, "Status");
+	require(offsetof(VIP_DESCRIPTOR, DS[1].Local.Length) == 60, "Local.Length");
+}
+
+static void open_by_name(void)
+{
+	char via[80];
+	VIP_NIC_HANDLE a, b;
+
+	snprintf(via, sizeof(via), "/dev/via_%s", name_of("VIPL_NETDEV"));
+	expect(VIP_SUCCESS, VipOpenNic(via, &a));
+	expect(VIP_SUCCESS, VipOpenNic(name_of("VIPL_NETDEV"), &b));
+	require(a != b, "two that are open are two");
+	expect(VIP_SUCCESS, VipCloseNic(a));
+	expect(VIP_SUCCESS, VipCloseNic(b));
+	expect(VIP_SUCCESS, VipCloseNic(open_nic()));
+}
+
+static void open_bad(void)
+{
+	VIP_NIC_HANDLE nic = NULL;
+
+	expect(VIP_INVALID_PARAMETER, VipOpenNic("no-such-nic", &nic));
+	expect(VIP_INVALID_PARAMETER, VipOpenNic("", &nic));
+	expect(VIP_INVALID_PARAMETER, VipOpenNic(NULL, &nic));
+	expect(VIP_INVALID_PARAMETER, VipOpenNic(name_of("VIPL_DEVICE"), NULL));
+	expect(VIP_ERROR_RESOURCE, VipOpenNic("lo", &nic));
+	require(!nic, "no handle of a failed open");
+}
+
+static void query_nic(void)
+{
+	VIP_NIC_HANDLE nic = open_nic();
+	VIP_NIC_ATTRIBUTES a;
+	struct in_addr addr;
+
+	expect(VIP_SUCCESS, VipQueryNic(nic, &a));
+	require(inet_aton(test_addr, &addr), "%s", test_addr);
+	require(!strcmp(a.Name, name_of("VIPL_DEVICE")), "%s", a.Name);
+	require(a.NicAddressLen == 4 && !memcmp(a.LocalNicAddress, &addr, 4), "the address");
+	require(a.ThreadSafe == VIP_TRUE, "thread safe");
+	require(a.MaxSegmentsPerDesc >= 252 && a.MaxTransferSize >= 32768, "10.4, 6.1.1.2");
+	require(a.MaxCQEntries >= 1024 && a.MaxPtags >= a.MaxVI, "3.4, 9.10.4");
+	expect(VIP_INVALID_PARAMETER, VipQueryNic(nic, NULL));
+	expect(VIP_INVALID_PARAMETER, VipQueryNic(NULL, &a));
+	expect(VIP_INVALID_PARAMETER, VipQueryNic(STALE, &a));
+	expect(VIP_SUCCESS, VipCloseNic(nic));
+	expect(VIP_INVALID_PARAMETER, VipQueryNic(nic, &a));
+}
+
+static void ptags(void)
+{
+	VIP_NIC_HANDLE nic = open_nic(), other = open_nic();
+	VIP_PROTECTION_HANDLE ptag = make_ptag(nic), second = make_ptag(nic);
+
+	require(ptag != second, "each tag is its own");
+	expect(VIP_INVALID_PARAMETER, VipCreatePtag(nic, NULL));
+	expect(VIP_INVALID_PARAMETER, VipCreatePtag(ptag, &second));
+	expect(VIP_INVALID_PARAMETER, VipDestroyPtag(other, ptag));
+	expect(VIP_INVALID_PARAMETER, VipDestroyPtag(nic, nic));
+	expect(VIP_SUCCESS, VipDestroyPtag(nic, ptag));
+	expect(VIP_INVALID_PARAMETER, VipDestroyPtag(nic, ptag));
+	expect(VIP_SUCCESS, VipCloseNic(other));
+	expect(VIP_SUCCESS, VipCloseNic(nic));
+}
+
+static void memory_life(void)
+{
+	VIP_NIC_HANDLE nic = open_nic();
+	VIP_MEM_ATTRIBUTES attr = { make_ptag(nic), VIP_TRUE, VIP_FALSE }, got;
+	VIP_MEM_HANDLE a, b;
+	char *p = map(8192, PROT_READ | PROT_WRITE);
+
+	expect(VIP_SUCCESS, VipRegisterMem(nic, p + 1, 5000, &attr, &a));
+	expect(VIP_SUCCESS, VipRegisterMem(nic, p + 1, 5000, &attr, &b));
+	require(a && b && a != b, "%#x and %#x", a, b);
+	expect(VIP_SUCCESS, VipQueryMem(nic, p + 1, a, &got));
+	require(got.Ptag == attr.Ptag && got.EnableRdmaWrite && !got.EnableRdmaRead, "as given");
+	expect(VIP_INVALID_PARAMETER, VipQueryMem(nic, p, a, &got));
+	expect(VIP_INVALID_PARAMETER, VipQueryMem(nic, p + 1, a, NULL));
+	expect(VIP_ERROR_RESOURCE, VipDestroyPtag(nic, attr.Ptag));
+	expect(VIP_INVALID_PARAMETER, VipDeregisterMem(nic, p, a));
+	expect(VIP_SUCCESS, VipDeregisterMem(nic, p + 1, a));
+	expect(VIP_INVALID_PARAMETER, VipDeregisterMem(nic, p + 1, a));
+	expect(VIP_ERROR_RESOURCE, VipDestroyPtag(nic, attr.Ptag));
+	expect(VIP_SUCCESS, VipDeregisterMem(nic, p + 1, b));
+	expect(VIP_SUCCESS, VipDestroyPtag(nic, attr.Ptag));
+	expect(VIP_SUCCESS, VipCloseNic(nic));
+}
+
+static void memory_bad(void)
+{
+	VIP_NIC_HANDLE nic = open_nic(), other = open_nic();
+	VIP_MEM_ATTRIBUTES attr = { make_ptag(nic), VIP_FALSE, VIP_FALSE };
+	VIP_MEM_HANDLE h = 1;
+	char *p = map(8192, PROT_READ | PROT_WRITE);
+
+	expect(VIP_INVALID_PARAMETER, VipRegisterMem(nic, p, 0, &attr, &h));
+	require(!h, "no handle of a failed registration");
+	expect(VIP_INVALID_PARAMETER, VipRegisterMem(nic, NULL, 1, &attr, &h));
+	expect(VIP_INVALID_PARAMETER, VipRegisterMem(nic, p, 1, NULL, &h));
+	expect(VIP_INVALID_PARAMETER, VipRegisterMem(nic, p, 1, &attr, NULL));
+	expect(VIP_INVALID_PARAMETER, VipRegisterMem(STALE, p, 1, &attr, &h));
+	expect(VIP_INVALID_PTAG, VipRegisterMem(other, p, 1, &attr, &h));
+	expect(VIP_ERROR_RESOURCE, VipRegisterMem(nic, p, -1ul, &attr, &h));
+	munmap(p + 4096, 4096);
+	expect(VIP_ERROR_RESOURCE, VipRegisterMem(nic, p, 8192, &attr, &h));
+	require(!h, "all or nothing");
+	expect(VIP_SUCCESS, VipDestroyPtag(nic, attr.Ptag));
+	expect(VIP_INVALID_PTAG, VipRegisterMem(nic, p, 1, &attr, &h));
+	attr.Ptag = NULL;
+	expect(VIP_INVALID_PTAG, VipRegisterMem(nic, p, 1, &attr, &h));
+	expect(VIP_SUCCESS, VipCloseNic(other));
+	expect(VIP_SUCCESS, VipCloseNic(nic));
+}
+
+static void memory_change(void)
+{
+	VIP_NIC_HANDLE nic = open_nic();
+	VIP_PROTECTION_HANDLE first = make_ptag(nic), second = make_ptag(nic);
+	VIP_MEM_ATTRIBUTES attr = { first, VIP_FALSE, VIP_FALSE }, got;
+	char *p = map(4096, PROT_READ | PROT_WRITE);
+	VIP_MEM_HANDLE h;
+
+	expect(VIP_SUCCESS, VipRegisterMem(nic, p, 4096, &attr, &h));
+	attr = (VIP_MEM_ATTRIBUTES){ second, VIP_TRUE, VIP_TRUE };
+	expect(VIP_SUCCESS, VipSetMemAttributes(nic, p, h, &attr));
+	expect(VIP_SUCCESS, VipQueryMem(nic, p, h, &got));
+	require(got.Ptag == second && got.EnableRdmaWrite && got.EnableRdmaRead, "as changed");
+	expect(VIP_SUCCESS, VipDestroyPtag(nic, first));
+	expect(VIP_ERROR_RESOURCE, VipDestroyPtag(nic, second));
+	attr.Ptag = first;
+	expect(VIP_INVALID_PTAG, VipSetMemAttributes(nic, p, h, &attr));
+	expect(VIP_INVALID_PARAMETER, VipSetMemAttributes(nic, p + 1, h, &attr));
+	expect(VIP_INVALID_PARAMETER, VipSetMemAttributes(nic, p, h, NULL));
+	expect(VIP_SUCCESS, VipCloseNic(nic));
+}
+
+static void memory_read_only(void)
+{
+	VIP_NIC_HANDLE nic = open_nic();
+	VIP_MEM_ATTRIBUTES attr = { make_ptag(nic), VIP_FALSE, VIP_TRUE };
+	void *p = map(4096, PROT_READ);
+	VIP_MEM_HANDLE h;
+
+	expect(VIP_SUCCESS, VipRegisterMem(nic, p, 4096, &attr, &h));
+	attr.EnableRdmaWrite = VIP_TRUE;
+	expect(VIP_INVALID_PARAMETER, VipSetMemAttributes(nic, p, h, &attr));
+	expect(VIP_ERROR_RESOURCE, VipRegisterMem(nic, p, 4096, &attr, &h));
+	expect(VIP_SUCCESS, VipCloseNic(nic));
+}
+
+static void close_all(void)
+{
+	VIP_NIC_HANDLE nic = open_nic();
+	VIP_MEM_ATTRIBUTES attr = { make_ptag(nic), VIP_FALSE, VIP_FALSE };
+	void *p = map(4096, PROT_READ | PROT_WRITE);
+	VIP_MEM_HANDLE h;
+
+	expect(VIP_SUCCESS, VipRegisterMem(nic, p, 4096, &attr, &h));
+	expect(VIP_SUCCESS, VipCloseNic(nic));
+	expect(VIP_INVALID_PARAMETER, VipCloseNic(nic));
+	expect(VIP_INVALID_PARAMETER, VipDeregisterMem(nic, p, h));
+	expect(VIP_INVALID_PARAMETER, VipDestroyPtag(nic, attr.Ptag));
+	nic = open_nic();
+	expect(VIP_INVALID_PARAMETER, VipDestroyPtag(nic, attr.Ptag));
+	expect(VIP_SUCCESS, VipCloseNic(nic));
+}
+
+static const struct test_case all_cases[] = {
+	{ "layout", layout, "descriptors and their segments lie as chapter 10 has them" },
+	{ "open", open_by_name, "a NIC is opened by each of its names, and more than once" },
+	{ "open_bad", open_bad, "a name that is none, or is not of an RNIC, opens nothing" },
+	{ "query_nic", query_nic, "a NIC says its address and limits that the text asks for" },
+	{ "ptags", ptags, "a tag is of its NIC alone, and is destroyed once" },
+	{ "memory", memory_life, "memory has a handle for each registration and keeps its tag in use" },
+	{ "memory_bad", memory_bad, "what is not memory, or has no tag, is not registered" },
+	{ "memory_change", memory_change, "tag and enables of memory change, its handle does not" },
+	{ "memory_read_only", memory_read_only, "read-only memory is registered, not for RDMA Write" },
+	{ "close", close_all, "closing a NIC ends its memory and tags" },
+};
+
+int main(int argc, char **argv)
+{
+	static const struct test_program prog = {
+		.usage = "vipl ADDR CASE",
+		.timeout_env = "VIPL_TIMEOUT",
+		.timeout = 50,
+		.cases = all_cases,
+		.count = ARRAY_SIZE(all_cases),
+	};
+
+	return run_cases(&prog, argc, argv);
+}

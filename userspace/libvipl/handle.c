@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Handles. A handle that a program made up, kept for too long or got from
+ * another kind of object must give VIP_INVALID_PARAMETER and not a crash
+ * (VIA-042), so it is an index into a table and the slot's generation.
+ */
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include "handle.h"
+
+#define INDEX_BITS	20
+#define INDEX_MASK	((1u << INDEX_BITS) - 1)
+
+/* Under @lock */
+struct slot {
+	void *object;
+	enum vipl_kind kind;
+	uint32_t generation;
+	uint32_t next_free;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct slot *slots;
+static uint32_t num_slots = 1;		/* slot 0 is never used: no handle is NULL */
+static uint32_t max_slots;
+static uint32_t first_free;
+
+/* Room for one more slot at the end; false if there is no memory */
+static int grow(void)
+{
+	uint32_t max = max_slots ? max_slots * 2 : 64;
+	struct slot *more;
+
+	if (num_slots < max_slots)
+		return 1;
+	if (max > INDEX_MASK)
+		return 0;
+	more = realloc(slots, max * sizeof(*slots));
+	if (!more)
+		return 0;
+	slots = more;
+	max_slots = max;
+	return 1;
+}
+
+/* The index of a slot that nobody uses, 0 if there is none */
+static uint32_t take_slot(void)
+{
+	uint32_t i = first_free;
+
+	if (i) {
+		first_free = slots[i].next_free;
+		return i;
+	}
+	if (!grow())
+		return 0;
+	i = num_slots++;
+	slots[i].generation = 1;
+	return i;
+}
+
+static void *to_handle(uint32_t i)
+{
+	return (void *)((uintptr_t)slots[i].generation << INDEX_BITS | i);
+}
+
+/* The slot of a handle that is in use, or NULL */
+static struct slot *find(const void *handle)
+{
+	uintptr_t value = (uintptr_t)handle;
+	uint32_t i = value & INDEX_MASK;
+
+	if (i == 0 || i >= num_slots || slots[i].generation != value >> INDEX_BITS)
+		return NULL;
+	return slots[i].object ? &slots[i] : NULL;
+}
+
+/**
+ * vipl_handle_new() - Make a handle for an object
+ * @kind: what @object is
+ * @object: not NULL
+ *
+ * Context: any thread; takes the lock of the handles.
+ * Return: the handle, or NULL without memory or after a million handles at once.
+ */
+void *vipl_handle_new(enum vipl_kind kind, void *object)
+{
+	void *handle = NULL;
+	uint32_t i;
+
+	pthread_mutex_lock(&lock);
+	i = take_slot();
+	if (i) {
+		slots[i].object = object;
+		slots[i].kind = kind;
+		handle = to_handle(i);
+	}
+	pthread_mutex_unlock(&lock);
+	return handle;
+}
+
+/**
+ * vipl_handle_object() - Look up what a handle stands for
+ * @kind: what it must be
+ * @handle: whatever a program passed
+ *
+ * Context: any thread; takes the lock of the handles.
+ * Return: the object, or NULL if @handle is not one of @kind that is in use.
+ */
+void *vipl_handle_object(enum vipl_kind kind, const void *handle)
+{
+	struct slot *slot;
+	void *object;
+
+	pthread_mutex_lock(&lock);
+	slot = find(handle);
+	object = slot && slot->kind == kind ? slot->object : NULL;
+	pthread_mutex_unlock(&lock);
+	return object;
+}
+
+/**
+ * vipl_handle_free() - Make a handle invalid, for ever
+ * @handle: in use
+ *
+ * Context: any thread; takes the lock of the handles.
+ */
+void vipl_handle_free(void *handle)
+{
+	struct slot *slot;
+
+	pthread_mutex_lock(&lock);
+	slot = find(handle);
+	if (slot) {
+		slot->object = NULL;
+		slot->generation++;
+		slot->next_free = first_free;
+		first_free = slot - slots;
+	}
+	pthread_mutex_unlock(&lock);
+}

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Protection tags and registered memory (9.5, 9.8.4, 9.8.5). A tag is a
+ * protection domain, a memory handle is the remote key of a memory region.
+ */
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "handle.h"
+#include "nic.h"
+
+static struct vipl_nic *nic_of(VIP_NIC_HANDLE handle)
+{
+	return vipl_handle_object(VIPL_NIC, handle);
+}
+
+/* Valid for its NIC alone (VIA-008) */
+static struct vipl_ptag *ptag_of(struct vipl_nic *nic, VIP_PROTECTION_HANDLE handle)
+{
+	struct vipl_ptag *ptag = vipl_handle_object(VIPL_PTAG, handle);
+
+	return ptag && ptag->nic == nic ? ptag : NULL;
+}
+
+/* --- protection tags --- */
+
+static VIP_RETURN ptag_create(struct vipl_nic *nic, VIP_PROTECTION_HANDLE *handle)
+{
+	struct vipl_ptag *ptag = calloc(1, sizeof(*ptag));
+
+	if (!ptag)
+		return VIP_ERROR_RESOURCE;
+	ptag->nic = nic;
+	ptag->pd = ibv_alloc_pd(nic->id->verbs);
+	if (ptag->pd)
+		ptag->handle = vipl_handle_new(VIPL_PTAG, ptag);
+	if (!ptag->handle) {
+		if (ptag->pd)
+			ibv_dealloc_pd(ptag->pd);
+		free(ptag);
+		return VIP_ERROR_RESOURCE;
+	}
+	ptag->next = nic->ptags;
+	nic->ptags = ptag;
+	*handle = ptag->handle;
+	return VIP_SUCCESS;
+}
+
+static void ptag_destroy(struct vipl_ptag *ptag)
+{
+	struct vipl_ptag **p = &ptag->nic->ptags;
+
+	while (*p != ptag)
+		p = &(*p)->next;
+	*p = ptag->next;
+	vipl_handle_free(ptag->handle);
+	ibv_dealloc_pd(ptag->pd);
+	free(ptag);
+}
+
+/**
+ * VipCreatePtag() - Make a protection tag (9.5.1)
+ * @NicHandle: of VipOpenNic()
+ * @Ptag: the tag
+ *
+ * Context: any thread; sleeps.
+ * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER; VIP_ERROR_RESOURCE: the device has no more.
+ */
+VIP_RETURN VipCreatePtag(VIP_NIC_HANDLE NicHandle, VIP_PROTECTION_HANDLE *Ptag)
+{
+	VIP_RETURN ret = VIP_INVALID_PARAMETER;
+	struct vipl_nic *nic;
+
+	pthread_mutex_lock(&vipl_lock);
+	nic = nic_of(NicHandle);
+	if (nic && Ptag)
+		ret = ptag_create(nic, Ptag);
+	pthread_mutex_unlock(&vipl_lock);
+	return ret;
+}
+
+/**
+ * VipDestroyPtag() - End a protection tag (9.5.2)
+ * @NicHandle: its NIC
+ * @Ptag: of VipCreatePtag()
+ *
+ * Context: any thread; sleeps.
+ * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER; VIP_ERROR_RESOURCE: it is in use (VIA-020).
+ */
+VIP_RETURN VipDestroyPtag(VIP_NIC_HANDLE NicHandle, VIP_PROTECTION_HANDLE Ptag)
+{
+	VIP_RETURN ret = VIP_INVALID_PARAMETER;
+	struct vipl_ptag *ptag = NULL;
+	struct vipl_nic *nic;
+
+	pthread_mutex_lock(&vipl_lock);
+	nic = nic_of(NicHandle);
+	if (nic)
+		ptag = ptag_of(nic, Ptag);
+	if (ptag)
+		ret = ptag->users ? VIP_ERROR_RESOURCE : VIP_SUCCESS;
+	if (!ret)
+		ptag_destroy(ptag);
+	pthread_mutex_unlock(&vipl_lock);
+	return ret;
+}
+
+/* --- regions --- */
+
+static struct vipl_region **find_region(struct vipl_nic *nic, const void *base,
+					VIP_MEM_HANDLE handle)
+{
+	struct vipl_region **p = &nic->regions;
+
+	while (*p && ((*p)->mr->rkey != handle || (*p)->base != base))
+		p = &(*p)->next;
+	return *p ? p : NULL;
+}
+
+static int access_of(const VIP_MEM_ATTRIBUTES *attribs, bool read_only)
+{
+	return (read_only ? 0 : IBV_ACCESS_LOCAL_WRITE) |
+	       (attribs->EnableRdmaWrite ? IBV_ACCESS_REMOTE_WRITE : 0) |
+	       (attribs->EnableRdmaRead ? IBV_ACCESS_REMOTE_READ : 0);
+}
+
+/*
+ * By whole pages (VIA-003). Memory that may not be written is registered to be
+ * read (VIA-015), unless RDMA Writes into it are asked for.
+ */
+static bool register_pages(struct vipl_region *region)
+{
+	uintptr_t mask = sysconf(_SC_PAGESIZE) - 1;
+	uintptr_t start = (uintptr_t)region->base & ~mask, end;
+
+	if (__builtin_add_overflow((uintptr_t)region->base, region->length, &end) ||
+	    __builtin_add_overflow(end, mask, &end))
+		return false;
+	end &= ~mask;
+	region->mr = ibv_reg_mr(region->ptag->pd, (void *)start, end - start,
+				access_of(&region->attribs, false));
+	if (!region->mr && !region->attribs.EnableRdmaWrite &&
+	    (errno == EFAULT || errno == EACCES || errno == EPERM)) {
+		region->read_only = true;
+		region->mr = ibv_reg_mr(region->ptag->pd, (void *)start, end - start,
+					access_of(&region->attribs, true));
+	}
+	return region->mr;
+}
+
+/* What is wrong with attributes of memory, VIP_SUCCESS if nothing is */
+static VIP_RETURN check_attribs(struct vipl_nic *nic, const VIP_MEM_ATTRIBUTES *attribs)
+{
+	if (!ptag_of(nic, attribs->Ptag))
+		return VIP_INVALID_PTAG;
+	if (attribs->EnableRdmaRead && !nic->device.max_qp_rd_atom)
+		return VIP_INVALID_RDMAREAD;
+	return VIP_SUCCESS;
+}
+
+static VIP_RETURN region_register(struct vipl_nic *nic, void *base, size_t length,
+				  const VIP_MEM_ATTRIBUTES *attribs, VIP_MEM_HANDLE *handle)
+{
+	struct vipl_region *region;
+	VIP_RETURN ret = check_attribs(nic, attribs);
+
+	if (ret)
+		return ret;
+	region = calloc(1, sizeof(*region));
+	if (!region)
+		return VIP_ERROR_RESOURCE;
+	region->base = base;
+	region->length = length;
+	region->attribs = *attribs;
+	region->ptag = ptag_of(nic, attribs->Ptag);
+	if (!register_pages(region)) {
+		free(region);
+		return VIP_ERROR_RESOURCE;
+	}
+	region->ptag->users++;
+	region->next = nic->regions;
+	nic->regions = region;
+	*handle = region->mr->rkey;
+	return VIP_SUCCESS;
+}
+
+/* Takes the region at @p out of the list and ends it. */
+static void region_end(struct vipl_region **p)
+{
+	struct vipl_region *region = *p;
+
+	*p = region->next;
+	region->ptag->users--;
+	ibv_dereg_mr(region->mr);
+	free(region);
+}
+
+/**
+ * VipRegisterMem() - Register memory (9.5.3)
+ * @NicHandle: of VipOpenNic()
+ * @VirtualAddress: where it starts; its pages are registered as a whole
+ * @Length: in bytes, not 0
+ * @MemAttribs: tag and enables
+ * @MemHandle: the handle, 0 if it fails
+ *
+ * Context: any thread; sleeps.
+ * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER, VIP_INVALID_PTAG, VIP_INVALID_RDMAREAD;
+ * VIP_ERROR_RESOURCE: there is no such memory, or more than may be locked.
+ */
+VIP_RETURN VipRegisterMem(VIP_NIC_HANDLE NicHandle, VIP_PVOID VirtualAddress, VIP_ULONG Length,
+			  VIP_MEM_ATTRIBUTES *MemAttribs, VIP_MEM_HANDLE *MemHandle)
+{
+	VIP_RETURN ret = VIP_INVALID_PARAMETER;
+	struct vipl_nic *nic;
+
+	if (!MemHandle)
+		return ret;
+	*MemHandle = 0;
+	pthread_mutex_lock(&vipl_lock);
+	nic = nic_of(NicHandle);
+	if (nic && VirtualAddress && Length && MemAttribs)
+		ret = region_register(nic, VirtualAddress, Length, MemAttribs, MemHandle);
+	pthread_mutex_unlock(&vipl_lock);
+	return ret;
+}
+
+/**
+ * VipDeregisterMem() - End the registration of memory (9.5.4)
+ * @NicHandle: its NIC
+ * @VirtualAddress: as it was registered
+ * @MemHandle: of VipRegisterMem()
+ *
+ * Context: any thread; sleeps.
+ * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER
+ */
+VIP_RETURN VipDeregisterMem(VIP_NIC_HANDLE NicHandle, VIP_PVOID VirtualAddress,
+			    VIP_MEM_HANDLE MemHandle)
+{
+	struct vipl_region **p = NULL;
+	struct vipl_nic *nic;
+
+	pthread_mutex_lock(&vipl_lock);
+	nic = nic_of(NicHandle);
+	if (nic)
+		p = find_region(nic, VirtualAddress, MemHandle);
+	if (p)
+		region_end(p);
+	pthread_mutex_unlock(&vipl_lock);
+	return p ? VIP_SUCCESS : VIP_INVALID_PARAMETER;
+}
+
+/* In place: peers hold the handle. */
+static VIP_RETURN region_change(struct vipl_nic *nic, struct vipl_region *region,
+				const VIP_MEM_ATTRIBUTES *attribs)
+{
+	VIP_RETURN ret = check_attribs(nic, attribs);
+	VIP_MEM_HANDLE handle = region->mr->rkey;
+	struct vipl_ptag *ptag;
+
+	if (ret)
+		return ret;
+	ptag = ptag_of(nic, attribs->Ptag);
+	if (region->read_only && attribs->EnableRdmaWrite)
+		return VIP_INVALID_PARAMETER;
+	if (ibv_rereg_mr(region->mr, IBV_REREG_MR_CHANGE_PD | IBV_REREG_MR_CHANGE_ACCESS,
+			 ptag->pd, NULL, 0, access_of(attribs, region->read_only)) ||
+	    region->mr->rkey != handle)
+		return VIP_INVALID_PARAMETER;
+	region->ptag->users--;
+	ptag->users++;
+	region->ptag = ptag;
+	region->attribs = *attribs;
+	return VIP_SUCCESS;
+}
+
+/**
+ * VipSetMemAttributes() - Change tag and enables of a region (9.8.4)
+ * @NicHandle: its NIC
+ * @Address: as it was registered
+ * @MemHandle: of VipRegisterMem(); it stays what it is (VIA-010)
+ * @MemAttribs: the new ones
+ *
+ * Context: any thread; sleeps.
+ * Return: VIP_SUCCESS, VIP_INVALID_PTAG, VIP_INVALID_RDMAREAD; VIP_INVALID_PARAMETER,
+ * also where the device cannot do that in place, or the pages may not be written.
+ */
+VIP_RETURN VipSetMemAttributes(VIP_NIC_HANDLE NicHandle, VIP_PVOID Address,
+			       VIP_MEM_HANDLE MemHandle, VIP_MEM_ATTRIBUTES *MemAttribs)
+{
+	VIP_RETURN ret = VIP_INVALID_PARAMETER;
+	struct vipl_region **p = NULL;
+	struct vipl_nic *nic;
+
+	pthread_mutex_lock(&vipl_lock);
+	nic = nic_of(NicHandle);
+	if (nic && MemAttribs)
+		p = find_region(nic, Address, MemHandle);
+	if (p)
+		ret = region_change(nic, *p, MemAttribs);
+	pthread_mutex_unlock(&vipl_lock);
+	return ret;
+}
+
+/**
+ * VipQueryMem() - What a region's attributes are (9.8.5)
+ * @NicHandle: its NIC
+ * @Address: as it was registered
+ * @MemHandle: of VipRegisterMem()
+ * @MemAttribs: tag and enables
+ *
+ * Context: any thread; takes vipl_lock.
+ * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER
+ */
+VIP_RETURN VipQueryMem(VIP_NIC_HANDLE NicHandle, VIP_PVOID Address, VIP_MEM_HANDLE MemHandle,
+		       VIP_MEM_ATTRIBUTES *MemAttribs)
+{
+	struct vipl_region **p = NULL;
+	struct vipl_nic *nic;
+
+	pthread_mutex_lock(&vipl_lock);
+	nic = nic_of(NicHandle);
+	if (nic && MemAttribs)
+		p = find_region(nic, Address, MemHandle);
+	if (p)
+		*MemAttribs = (*p)->attribs;
+	pthread_mutex_unlock(&vipl_lock);
+	return p ? VIP_SUCCESS : VIP_INVALID_PARAMETER;
+}
+
+/**
+ * vipl_memory_release() - End all regions and tags of a NIC that is closed
+ * @nic: the NIC
+ *
+ * Context: vipl_lock is held; sleeps.
+ */
+void vipl_memory_release(struct vipl_nic *nic)
+{
+	while (nic->regions)
+		region_end(&nic->regions);
+	while (nic->ptags)
+		ptag_destroy(nic->ptags);
+}

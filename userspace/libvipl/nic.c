@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* NICs: opened by the name of an RDMA device or of a network interface (9.2, 9.8.1) */
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include "handle.h"
+#include "nic.h"
+
+#define VIA_PREFIX		"/dev/via_"	/* as programs have always named NICs */
+#define MAX_DISCRIMINATOR	64
+#define MAX_DESCRIPTORS		1024
+#define MAX_SEGMENTS		252
+#define MAX_TRANSFER		65536
+#define PROVIDER_VERSION	1
+
+pthread_mutex_t vipl_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static const char *plain_name(const char *name)
+{
+	size_t len = strlen(VIA_PREFIX);
+
+	return strncmp(name, VIA_PREFIX, len) ? name : name + len;
+}
+
+/* Binds to an address; rdma_cm knows which device it is of. */
+static bool bind_to(struct vipl_nic *nic, struct sockaddr *addr)
+{
+	if (rdma_create_id(nic->channel, &nic->id, NULL, RDMA_PS_TCP))
+		return false;
+	if (!rdma_bind_addr(nic->id, addr) && nic->id->verbs)
+		return true;
+	rdma_destroy_id(nic->id);
+	nic->id = NULL;
+	return false;
+}
+
+/* The NIC is the device behind @ifa if @name is that device's or the interface's. */
+static bool bind_named(struct vipl_nic *nic, const struct ifaddrs *ifa, const char *name)
+{
+	if (!ifa->ifa_addr || ifa->ifa_addr->sa_family != AF_INET || !bind_to(nic, ifa->ifa_addr))
+		return false;
+	if (!strcmp(name, ifa->ifa_name) ||
+	    !strcmp(name, ibv_get_device_name(nic->id->verbs->device))) {
+		nic->address = ((struct sockaddr_in *)ifa->ifa_addr)->sin_addr;
+		return true;
+	}
+	rdma_destroy_id(nic->id);
+	nic->id = NULL;
+	return false;
+}
+
+static bool is_device(const char *name)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	bool found = false;
+	int i;
+
+	for (i = 0; list && list[i]; i++)
+		found |= !strcmp(name, ibv_get_device_name(list[i]));
+	if (list)
+		ibv_free_device_list(list);
+	return found || if_nametoindex(name);
+}
+
+static VIP_RETURN find_device(struct vipl_nic *nic, const char *name)
+{
+	struct ifaddrs *all, *ifa;
+
+	if (!is_device(name))
+		return VIP_INVALID_PARAMETER;
+	if (getifaddrs(&all))
+		return VIP_ERROR_RESOURCE;
+	for (ifa = all; ifa && !bind_named(nic, ifa, name); ifa = ifa->ifa_next)
+		;
+	freeifaddrs(all);
+	return nic->id ? VIP_SUCCESS : VIP_ERROR_RESOURCE;
+}
+
+/* As far as RLIMIT_MEMLOCK goes */
+static VIP_ULONG lockable_bytes(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_MEMLOCK, &limit) || limit.rlim_cur == RLIM_INFINITY)
+		return (VIP_ULONG)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+	return limit.rlim_cur;
+}
+
+/* In bytes, the largest that the enumeration of verbs has below the link's */
+static VIP_ULONG port_mtu(struct vipl_nic *nic)
+{
+	struct ibv_port_attr port;
+
+	return ibv_query_port(nic->id->verbs, 1, &port) ? 0 : 128ul << port.active_mtu;
+}
+
+static void fill_attribs(struct vipl_nic *nic, const char *name)
+{
+	const struct ibv_device_attr *dev = &nic->device;
+	VIP_NIC_ATTRIBUTES *a = &nic->attribs;
+
+	snprintf(a->Name, sizeof(a->Name), "%s", name);
+	a->HardwareVersion = dev->hw_ver;
+	a->ProviderVersion = PROVIDER_VERSION;
+	a->NicAddressLen = VIPL_ADDRESS_LEN;
+	a->LocalNicAddress = (const VIP_UINT8 *)&nic->address;
+	a->ThreadSafe = VIP_TRUE;
+	a->MaxDiscriminatorLen = MAX_DISCRIMINATOR;
+	a->MaxRegisterBytes = lockable_bytes();
+	a->MaxRegisterRegions = dev->max_mr;
+	a->MaxRegisterBlockBytes = dev->max_mr_size;
+	a->MaxVI = dev->max_qp < dev->max_pd ? dev->max_qp : dev->max_pd;
+	a->MaxDescriptorsPerQueue = MAX_DESCRIPTORS;
+	a->MaxSegmentsPerDesc = MAX_SEGMENTS;
+	a->MaxCQ = dev->max_cq;
+	a->MaxCQEntries = dev->max_cqe;
+	a->MaxTransferSize = MAX_TRANSFER;
+	a->NativeMTU = port_mtu(nic);
+	a->MaxPtags = dev->max_pd;
+}
+
+static void nic_free(struct vipl_nic *nic)
+{
+	if (nic->id)
+		rdma_destroy_id(nic->id);
+	if (nic->channel)
+		rdma_destroy_event_channel(nic->channel);
+	free(nic);
+}
+
+static VIP_RETURN nic_open(struct vipl_nic *nic, const char *name)
+{
+	VIP_RETURN ret;
+
+	nic->channel = rdma_create_event_channel();
+	if (!nic->channel)
+		return is_device(plain_name(name)) ? VIP_ERROR_RESOURCE : VIP_INVALID_PARAMETER;
+	ret = find_device(nic, plain_name(name));
+	if (ret)
+		return ret;
+	if (ibv_query_device(nic->id->verbs, &nic->device))
+		return VIP_ERROR_RESOURCE;
+	fill_attribs(nic, name);
+	nic->handle = vipl_handle_new(VIPL_NIC, nic);
+	return nic->handle ? VIP_SUCCESS : VIP_ERROR_RESOURCE;
+}
+
+/**
+ * VipOpenNic() - Open a NIC (9.2.1)
+ * @DeviceName: of an RDMA device or a network interface, or "/dev/via_" and that
+ * @NicHandle: the NIC
+ *
+ * Context: any thread; sleeps.
+ * Return: VIP_SUCCESS; VIP_INVALID_PARAMETER: there is none of that name;
+ * VIP_ERROR_RESOURCE: it has no RDMA, no IPv4 address, or there is no memory.
+ */
+VIP_RETURN VipOpenNic(const VIP_CHAR *DeviceName, VIP_NIC_HANDLE *NicHandle)
+{
+	struct vipl_nic *nic;
+	VIP_RETURN ret;
+
+	if (!DeviceName || !NicHandle)
+		return VIP_INVALID_PARAMETER;
+	nic = calloc(1, sizeof(*nic));
+	if (!nic)
+		return VIP_ERROR_RESOURCE;
+	ret = nic_open(nic, DeviceName);
+	if (ret)
+		nic_free(nic);
+	else
+		*NicHandle = nic->handle;
+	return ret;
+}
+
+/**
+ * VipCloseNic() - Close a NIC, and end all that was made of it (9.2.2)
+ * @NicHandle: of VipOpenNic()
+ *
+ * Context: any thread; sleeps.
+ * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER
+ */
+VIP_RETURN VipCloseNic(VIP_NIC_HANDLE NicHandle)
+{
+	struct vipl_nic *nic;
+
+	pthread_mutex_lock(&vipl_lock);
+	nic = vipl_handle_object(VIPL_NIC, NicHandle);
+	if (nic) {
+		vipl_handle_free(NicHandle);
+		vipl_memory_release(nic);
+		nic_free(nic);
+	}
+	pthread_mutex_unlock(&vipl_lock);
+	return nic ? VIP_SUCCESS : VIP_INVALID_PARAMETER;
+}
+
+/**
+ * VipQueryNic() - What a NIC can do (9.8.1)
+ * @NicHandle: of VipOpenNic()
+ * @Attributes: what does not change while it is open
+ *
+ * Context: any thread; takes vipl_lock.
+ * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER
+ */
+VIP_RETURN VipQueryNic(VIP_NIC_HANDLE NicHandle, VIP_NIC_ATTRIBUTES *Attributes)
+{
+	struct vipl_nic *nic;
+
+	pthread_mutex_lock(&vipl_lock);
+	nic = Attributes ? vipl_handle_object(VIPL_NIC, NicHandle) : NULL;
+	if (nic)
+		*Attributes = nic->attribs;
+	pthread_mutex_unlock(&vipl_lock);
+	return nic ? VIP_SUCCESS : VIP_INVALID_PARAMETER;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* A VI NIC that a program has opened, and what it owns. */
+#ifndef VIPL_NIC_H
+#define VIPL_NIC_H
+
+#include <infiniband/verbs.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <rdma/rdma_cma.h>
+#include <vipl.h>
+
+#define VIPL_ADDRESS_LEN	4
+
+/**
+ * struct vipl_ptag - a protection tag
+ * @next: of the NIC's
+ * @handle: what the program holds
+ * @nic: its owner
+ * @pd: what it is in verbs
+ * @users: regions that have it
+ */
+struct vipl_ptag {
+	struct vipl_ptag *next;
+	void *handle;
+	struct vipl_nic *nic;
+	struct ibv_pd *pd;
+	unsigned long users;
+};
+
+/**
+ * struct vipl_region - registered memory
+ * @next: of the NIC's
+ * @mr: its pages; the remote key is the memory handle
+ * @base: as the program gave it, as are @length and @attribs
+ * @length: in bytes
+ * @ptag: of @attribs
+ * @attribs: its own
+ * @read_only: its pages are, so nothing may be received into it
+ */
+struct vipl_region {
+	struct vipl_region *next;
+	struct ibv_mr *mr;
+	void *base;
+	size_t length;
+	struct vipl_ptag *ptag;
+	VIP_MEM_ATTRIBUTES attribs;
+	bool read_only;
+};
+
+/**
+ * struct vipl_nic - a NIC
+ * @handle: what the program holds
+ * @channel: of @id, immutable as are @id, @device and @attribs
+ * @id: bound to the NIC's address, which chose the device and opened it
+ * @device: the limits of the device
+ * @attribs: what VipQueryNic() says
+ * @address: the NIC address
+ * @ptags: under vipl_lock, as are @regions
+ * @regions: all that is registered
+ */
+struct vipl_nic {
+	void *handle;
+	struct rdma_event_channel *channel;
+	struct rdma_cm_id *id;
+	struct ibv_device_attr device;
+	VIP_NIC_ATTRIBUTES attribs;
+	struct in_addr address;
+
+	struct vipl_ptag *ptags;
+	struct vipl_region *regions;
+};
+
+/* Of all that is made and ended: a NIC is there for as long as it is held. */
+extern pthread_mutex_t vipl_lock;
+
+void vipl_memory_release(struct vipl_nic *nic);
+
+#endif

@@ -245,10 +245,10 @@ static const struct test_case all_cases[] = {
 	{ "open_bad", open_bad, "a name that is none, or is not of an RNIC, opens nothing" },
 	{ "query_nic", query_nic, "a NIC says its address and limits that the text asks for" },
 	{ "ptags", ptags, "a tag is of its NIC alone, and is destroyed once" },
-	{ "memory", memory_life, "memory has a handle for each registration and keeps its tag in use" },
+	{ "memory", memory_life, "each registration of memory has a handle and uses the tag" },
 	{ "memory_bad", memory_bad, "what is not memory, or has no tag, is not registered" },
 	{ "memory_change", memory_change, "tag and enables of memory change, its handle does not" },
-	{ "memory_read_only", memory_read_only, "read-only memory is registered, not for RDMA Write" },
+	{ "memory_read_only", memory_read_only, "read-only memory is not for RDMA Write" },
 	{ "close", close_all, "closing a NIC ends its memory and tags" },
 };
 

@@ -8,6 +8,7 @@
 #include <linux/gfp.h>
 #include <linux/netdevice.h>
 #include <linux/percpu.h>
+#include <linux/spinlock.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 #include "policy.h"
@@ -29,6 +30,7 @@
 #define SRNIC_MAX_FR_BLOCKS	4096	/* PBL of a fast-register region */
 #define SRNIC_MAX_PD		(64 * 1024)
 #define SRNIC_MAX_SGE		32
+#define SRNIC_MAX_GID		32	/* at most BITS_PER_LONG */
 #define SRNIC_MAX_INLINE	512	/* octets */
 #define SRNIC_MAX_IRD		128
 #define SRNIC_MAX_ORD		128
@@ -103,8 +105,8 @@ enum srnic_device_phase {
  * @num_mw: of SRNIC_MAX_MW
  * @num_pd: of SRNIC_MAX_PD
  * @counters: of each CPU, so that CPUs do not write to the same line
- * @raw_gid: MAC address, or a made-up one for an interface that has none;
- *	     written under RTNL once the device is registered
+ * @gid_lock: of @gids; softirqs take it
+ * @gids: of the port; zero: none at that index
  * @port_active: last port state that was reported, under RTNL
  * @phase: enum srnic_device_phase
  */
@@ -123,7 +125,8 @@ struct srnic_device {
 	atomic_t num_mw;
 	atomic_t num_pd;
 	struct srnic_counters __percpu *counters;
-	u8 raw_gid[16];
+	spinlock_t gid_lock;
+	union ib_gid gids[SRNIC_MAX_GID];
 	bool port_active;
 	int phase;
 };

@@ -43,6 +43,8 @@
  */
 #define SRNIC_GFP_USER	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
+struct srnic_rdv_ops;
+
 /* Counters, shown by `rdma statistic`; names in stats.c */
 enum srnic_counter {
 	SRNIC_CNT_TX_FPDU,
@@ -97,6 +99,8 @@ enum srnic_device_phase {
  * @qps: by QP number
  * @next_qpn: where the search for a free one starts
  * @stags: TPT entries by STag index; lookups under RCU
+ * @pairs: by QP number, QPs that their programs connect by Modify QP
+ * @rdv: who does that
  * @policy: of new connections
  * @num_qp: of SRNIC_MAX_QP
  * @num_srq: of SRNIC_MAX_SRQ
@@ -117,6 +121,8 @@ struct srnic_device {
 	struct xarray qps;
 	u32 next_qpn;
 	struct xarray stags;
+	struct xarray pairs;
+	const struct srnic_rdv_ops *rdv;
 	struct srnic_policy_owner policy;
 	atomic_t num_qp;
 	atomic_t num_srq;

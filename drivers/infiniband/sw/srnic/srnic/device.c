@@ -122,6 +122,8 @@ static struct srnic_device *device_new(struct net_device *netdev)
 	xa_init_flags(&dev->stags, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	/* taken with irqs off, unlike that of @stags: not one class for lockdep */
 	lockdep_set_class(&dev->qps.xa_lock, &qps_lock_key);
+	xa_init_flags(&dev->pairs, XA_FLAGS_ACCOUNT);
+	dev->rdv = &srnic_rdv_ops;
 	srnic_policy_init(&dev->policy);
 	spin_lock_init(&dev->gid_lock);
 	srnic_gid_sync(dev);
@@ -261,6 +263,8 @@ static void srnic_dealloc_driver(struct ib_device *ibdev)
 	srnic_device_leave(dev);
 	WARN_ON_ONCE(has_entries(&dev->qps));
 	WARN_ON_ONCE(has_entries(&dev->stags));
+	WARN_ON_ONCE(has_entries(&dev->pairs));
+	xa_destroy(&dev->pairs);
 	xa_destroy(&dev->qps);
 	xa_destroy(&dev->stags);
 	netdev_put(dev->netdev, &dev->netdev_ref);

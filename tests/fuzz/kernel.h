@@ -138,6 +138,7 @@ struct sock;
 struct socket;
 struct task_struct;
 struct vm_area_struct;
-union ib_gid;
+union ib_gid { u8 raw[16]; };
+struct rdma_ah_attr { int port_num; };
 
 #endif

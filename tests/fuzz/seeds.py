@@ -80,6 +80,13 @@ def ddp():
         yield struct.pack(">H", 9) + w.untagged(op, 0, 1)
 
 
+def rdv():
+    for code, version, psn in product(range(5), (1, 2), (0, 0x123456, 0x1000000)):
+        yield bytes([56]) + struct.pack(">IBBHIIII", 0x73724942, version, code, 0, 17, 18, psn,
+                                        7) + bytes(range(16)) + bytes(range(1, 17))
+    yield bytes([55]) + b"srIB" + bytes(51)
+
+
 def rdmap():
     head = struct.pack(">IB", 3, w.SEND) + w.read_req(1, 2, 3, 4, 5)
     quoted = {0: b"", 1: w.untagged(w.READ_REQ, 1, 1), 2: w.tagged(w.WRITE, 1, 2)}
@@ -284,7 +291,7 @@ def main():
     if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
         print(__doc__)
         return 0 if "--help" in sys.argv else 2
-    for make in (hello, negotiate, ddp, rdmap, atomic, wqe, fpdu, stream):
+    for make in (hello, negotiate, ddp, rdmap, atomic, rdv, wqe, fpdu, stream):
         folder = Path(sys.argv[1]) / make.__name__
         folder.mkdir(parents=True)
         for i, seed in enumerate(make()):

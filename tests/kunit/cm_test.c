@@ -18,7 +18,7 @@ static struct peer *idle(struct kunit *test)
 /* A passive endpoint with a Request that was reported, on the QP of @p */
 static struct srnic_ep *reported(struct kunit *test, struct peer *p)
 {
-	struct srnic_ep *ep = srnic_ep_new(p->dev, NULL);
+	struct srnic_ep *ep = srnic_ep_new(p->dev, NULL, &srnic_iw_ops);
 	struct srnic_stream *stream;
 	struct socket *sock;
 

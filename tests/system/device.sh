@@ -85,7 +85,7 @@ attributes() {
 	for want in 'transport:[[:space:]]*iWARP' 'state:[[:space:]]*PORT_ACTIVE' \
 		'link_layer:[[:space:]]*Ethernet' 'max_msg_sz:[[:space:]]*0xffffffff' \
 		'max_qp:[[:space:]]*65536' 'max_sge:[[:space:]]*32' 'max_sge_rd:[[:space:]]*32' \
-		'max_qp_rd_atom:[[:space:]]*128' 'max_srq:[[:space:]]*65536' 'gid_tbl_len:[[:space:]]*1'; do
+		'max_qp_rd_atom:[[:space:]]*128' 'max_srq:[[:space:]]*65536' 'gid_tbl_len:[[:space:]]*32'; do
 		grep -Eq "$want" <<<"$out" || { echo "missing: $want"; return 1; }
 	done
 }
@@ -116,6 +116,45 @@ follow_mac() {
 		within 5 eval '[ "$(gid0 srt)" = 0200:0000:0042:0000:0000:0000:0000:0000 ]'
 }
 t "the GID follows the MAC address" follow_mac
+
+# those of the 32 that are not empty: FILE:GID
+gids()     { grep -v '^[0:]*$' /sys/class/infiniband/srt/ports/1/gids/*; }
+index_of() { grep -l "$1" /sys/class/infiniband/srt/ports/1/gids/* | sed 's,.*/,,'; }
+
+# the address is at some index but 0, within 5 s
+at_index() { [ -n "$(index_of "$1")" ] && [ "$(index_of "$1")" -gt 0 ]; }
+has_gid()  { within 5 at_index "$1"; }
+
+follow_addresses() {
+	ip addr add 10.77.0.1/24 dev kd && has_gid ":ffff:0a4d:0001" &&
+		ip addr add fd77::1/64 dev kd nodad && has_gid "^fd77:.*:0001" && has_gid "^fe80:" || return 1
+	gids
+	ip addr del 10.77.0.1/24 dev kd && within 5 eval '[ -z "$(index_of :0a4d:0001)" ]' &&
+		ip addr del fd77::1/64 dev kd && within 5 eval '[ -z "$(index_of ^fd77:)" ]'
+}
+t "each address of the interface has a GID" follow_addresses
+
+keep_index() {
+	local at
+	ip addr flush dev kd && ip addr add 10.77.1.1/32 dev kd && ip addr add 10.77.2.1/32 dev kd &&
+		has_gid :0a4d:0201 && at=$(index_of :0a4d:0201) || return 1
+	ip addr del 10.77.1.1/32 dev kd && within 5 eval '[ -z "$(index_of :0a4d:0101)" ]' || return 1
+	gids
+	[ "$(index_of :0a4d:0201)" = "$at" ] && ip addr flush dev kd
+}
+t "an address keeps its GID index while others go" keep_index
+
+# one more than there are places
+many_addresses() {
+	local i
+	for i in $(seq 40); do
+		ip addr add 10.78.0.$i/32 dev kd || return 1
+	done
+	within 5 eval '[ "$(gids | wc -l)" = 32 ]' || { gids; return 1; }
+	ip addr flush dev kd
+	within 5 eval '[ "$(gids | grep -c :0a4e:)" = 0 ]'
+}
+t "more addresses than the table has places do no harm" many_addresses
 
 follow_name() {
 	# on 6.1 an interface can be renamed only while it is down

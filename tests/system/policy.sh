@@ -66,6 +66,7 @@ files() {	# DEVICE
 		644 root ./close_timeout
 		644 root ./connect_timeout
 		644 root ./crc
+		644 root ./ib_port
 		644 root ./inline_work
 		644 root ./keepalive
 		644 root ./markers
@@ -113,6 +114,7 @@ good_values() {
 	for v in 0 1 7200; do takes keepalive $v || rc=1; done
 	for v in 0 1 65536; do takes max_user_qps $v || rc=1; done
 	set_policy sr1 max_user_qps="$share" || rc=1
+	for v in 1024 4791 65535 0; do takes ib_port $v || rc=1; done
 	for v in write read send 'read write' 'send read write' 'write send'; do
 		takes rtr "$v" || rc=1
 	done
@@ -133,6 +135,7 @@ bad_values() {
 	done
 	for v in '' 7201 -1 x; do refuses keepalive "$v" || rc=1; done
 	for v in '' 65537 -1 x; do refuses max_user_qps "$v" || rc=1; done
+	for v in '' 1 1023 65536 -1 x; do refuses ib_port "$v" || rc=1; done
 	for v in '' ' ' none 'read,write' 'write write' 'read send read' 'write  read' \
 		 'write read send write' "$(printf '%5000s' x)"; do
 		refuses rtr "$v" || rc=1

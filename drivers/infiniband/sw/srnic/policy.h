@@ -22,6 +22,8 @@
  * @keepalive: idle time after which TCP asks whether the peer is still there; 0:
  *	       never
  * @max_user_qps: connected QPs that one user may have; 0: as many as wanted
+ * @ib_port: TCP port at which QPs are connected whose programs do it by Modify QP; 0:
+ *	     there are none
  * @inline_work: doorbells and softirq do what they can; else the kthreads do it all
  */
 struct srnic_policy {
@@ -34,6 +36,7 @@ struct srnic_policy {
 	u32 close_timeout;
 	u32 keepalive;
 	u32 max_user_qps;
+	u32 ib_port;
 	u8 inline_work;
 };
 

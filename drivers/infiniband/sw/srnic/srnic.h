@@ -8,6 +8,7 @@
 #include <linux/gfp.h>
 #include <linux/netdevice.h>
 #include <linux/percpu.h>
+#include <linux/spinlock.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 #include "policy.h"
@@ -29,6 +30,7 @@
 #define SRNIC_MAX_FR_BLOCKS	4096	/* PBL of a fast-register region */
 #define SRNIC_MAX_PD		(64 * 1024)
 #define SRNIC_MAX_SGE		32
+#define SRNIC_MAX_GID		32	/* at most BITS_PER_LONG */
 #define SRNIC_MAX_INLINE	512	/* octets */
 #define SRNIC_MAX_IRD		128
 #define SRNIC_MAX_ORD		128
@@ -40,6 +42,8 @@
  * in the log.
  */
 #define SRNIC_GFP_USER	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
+
+struct srnic_rdv_ops;
 
 /* Counters, shown by `rdma statistic`; names in stats.c */
 enum srnic_counter {
@@ -95,6 +99,8 @@ enum srnic_device_phase {
  * @qps: by QP number
  * @next_qpn: where the search for a free one starts
  * @stags: TPT entries by STag index; lookups under RCU
+ * @pairs: by QP number, QPs that their programs connect by Modify QP
+ * @rdv: who does that
  * @policy: of new connections
  * @num_qp: of SRNIC_MAX_QP
  * @num_srq: of SRNIC_MAX_SRQ
@@ -103,8 +109,8 @@ enum srnic_device_phase {
  * @num_mw: of SRNIC_MAX_MW
  * @num_pd: of SRNIC_MAX_PD
  * @counters: of each CPU, so that CPUs do not write to the same line
- * @raw_gid: MAC address, or a made-up one for an interface that has none;
- *	     written under RTNL once the device is registered
+ * @gid_lock: of @gids; softirqs take it
+ * @gids: of the port; zero: none at that index
  * @port_active: last port state that was reported, under RTNL
  * @phase: enum srnic_device_phase
  */
@@ -115,6 +121,8 @@ struct srnic_device {
 	struct xarray qps;
 	u32 next_qpn;
 	struct xarray stags;
+	struct xarray pairs;
+	const struct srnic_rdv_ops *rdv;
 	struct srnic_policy_owner policy;
 	atomic_t num_qp;
 	atomic_t num_srq;
@@ -123,7 +131,8 @@ struct srnic_device {
 	atomic_t num_mw;
 	atomic_t num_pd;
 	struct srnic_counters __percpu *counters;
-	u8 raw_gid[16];
+	spinlock_t gid_lock;	/* of gids */
+	union ib_gid gids[SRNIC_MAX_GID];
 	bool port_active;
 	int phase;
 };

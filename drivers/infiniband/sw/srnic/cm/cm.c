@@ -39,12 +39,14 @@ static void srnic_ep_run(struct work_struct *work);
  * srnic_ep_new - make an endpoint
  * @dev: its device
  * @user: in whose name its work is done; NULL: the task that calls
+ * @ops: who makes the connection
  *
  * On a device that is going the endpoint is told to give up from the beginning.
  *
  * Return: the endpoint, IDLE and with one reference, or NULL.
  */
-struct srnic_ep *srnic_ep_new(struct srnic_device *dev, struct srnic_user *user)
+struct srnic_ep *srnic_ep_new(struct srnic_device *dev, struct srnic_user *user,
+			      const struct srnic_ep_ops *ops)
 {
 	struct srnic_ep *ep = kzalloc(sizeof(*ep), GFP_KERNEL_ACCOUNT);
 
@@ -57,6 +59,7 @@ struct srnic_ep *srnic_ep_new(struct srnic_device *dev, struct srnic_user *user)
 	if (!user)
 		goto free;
 	kref_init(&ep->ref);
+	ep->ops = ops;
 	ep->dev = dev;
 	ep->user = user;
 	ep->policy = srnic_policy_get(&dev->policy);
@@ -460,6 +463,7 @@ int srnic_ep_attach(struct srnic_ep *ep, bool initiator,
 		.timeout_ms = SRNIC_CM_SEND_MS,
 		.close_timeout = ep->policy.close_timeout,
 		.inline_work = ep->policy.inline_work,
+		.keep_recv = ep->ops->keep_recv,
 	};
 	int err;
 
@@ -496,23 +500,35 @@ static void srnic_ep_check_rtr(struct srnic_ep *ep)
 	srnic_qp_put(qp);
 }
 
-static void srnic_ep_run_attached(struct srnic_ep *ep)
+static void iw_closed(struct srnic_ep *ep, int err)
 {
-	struct iw_cm_event event = { .event = IW_CM_EVENT_CLOSE };
+	struct iw_cm_event event = { .event = IW_CM_EVENT_CLOSE, .status = err };
 	struct iw_cm_id *id = ep->cm_id;
 
+	if (!ep->mute)
+		id->event_handler(id, &event);
+	ep->cm_id = NULL;
+	id->rem_ref(id);
+}
+
+/* Not static: the files of the active and the passive side give it to their endpoints */
+const struct srnic_ep_ops srnic_iw_ops = {
+	.request = srnic_iw_request,
+	.established = srnic_iw_established,
+	.failed = srnic_iw_failed,
+	.closed = iw_closed,
+};
+
+static void srnic_ep_run_attached(struct srnic_ep *ep)
+{
 	if (!test_bit(SRNIC_EPF_GONE, &ep->flags)) {
 		if (srnic_ep_expired(ep))
 			srnic_ep_check_rtr(ep);
 		return;
 	}
 	smp_rmb();		/* see srnic_ep_tell() */
-	event.status = ep->close_err;
-	srnic_ep_note(ep, "closed", event.status);
-	if (!ep->mute)
-		id->event_handler(id, &event);
-	ep->cm_id = NULL;
-	id->rem_ref(id);
+	srnic_ep_note(ep, "closed", ep->close_err);
+	ep->ops->closed(ep, ep->close_err);
 	srnic_ep_close(ep, false);
 }
 

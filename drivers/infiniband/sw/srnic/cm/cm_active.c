@@ -43,17 +43,16 @@ static bool port_is_ephemeral(struct socket *sock, struct sockaddr_storage *addr
 
 static int active_bind(struct srnic_ep *ep, struct socket *sock)
 {
-	struct iw_cm_id *id = ep->cm_id;
-	struct sockaddr_storage addr = id->m_local_addr;
+	struct sockaddr_storage addr = ep->local;
 	int len = sockaddr_len(&addr);
 	int err;
 
-	if (addr.ss_family == AF_INET6 && id->afonly) {
+	if (addr.ss_family == AF_INET6 && srnic_ep_v6only(ep)) {
 		err = ip6_sock_set_v6only(sock->sk);
 		if (err)
 			return err;
 	}
-	srnic_ep_set_tos(sock, id);
+	srnic_ep_set_tos(sock, ep->cm_id);
 	/* the second connection of a fallback would meet the first one's TIME_WAIT */
 	if (ep->rev < ep->policy.mpa.rev && port_is_ephemeral(sock, &addr))
 		*sockaddr_port(&addr) = 0;
@@ -68,7 +67,7 @@ static int active_bind(struct srnic_ep *ep, struct socket *sock)
 /* Starts or goes on with the TCP connection. Return: 0 if it is up, -EALREADY or -EINPROGRESS. */
 static int active_tcp_connect(struct srnic_ep *ep)
 {
-	struct sockaddr_storage addr = ep->cm_id->m_remote_addr;
+	struct sockaddr_storage addr = ep->remote;
 
 	return kernel_connect(ep->stream->sock, (struct sockaddr_unsized *)&addr,
 			      sockaddr_len(&addr), O_NONBLOCK);
@@ -82,7 +81,7 @@ static int active_start(struct srnic_ep *ep, u8 rev)
 	int err;
 
 	ep->rev = rev;
-	err = srnic_sock_create(ep->dev, ep->net, ep->cm_id->m_local_addr.ss_family, &sock);
+	err = srnic_sock_create(ep->dev, ep->net, ep->local.ss_family, &sock);
 	if (err)
 		return err;
 	err = active_bind(ep, sock);
@@ -107,14 +106,27 @@ release:
 	return err;
 }
 
-/* The connection failed and @event says how; the stream may have to linger. */
-static void active_fail(struct srnic_ep *ep, struct iw_cm_event *event, bool linger)
+/**
+ * srnic_ep_connect - begin to connect
+ * @ep: with addresses, private data and depths; locked
+ *
+ * Return: 0, and its ops are told how it comes out; -EXDEV if the interface is in
+ * another network namespace; another errno of the socket calls: they are not told.
+ */
+int srnic_ep_connect(struct srnic_ep *ep)
+{
+	return active_start(ep, ep->policy.mpa.rev);
+}
+
+/**
+ * srnic_iw_failed - tell iw_cm that there is no connection
+ * @ep: active, with a QP claimed; locked
+ * @event: why, and what the Reply said
+ */
+void srnic_iw_failed(struct srnic_ep *ep, struct iw_cm_event *event)
 {
 	struct iw_cm_id *id = ep->cm_id;
 
-	srnic_ep_fate(ep, event->status == -ECONNREFUSED ?
-		      SRNIC_CNT_CONN_REJECTED : SRNIC_CNT_CONN_FAILED,
-		      event->status);
 	srnic_ep_unclaim(ep);
 	event->event = IW_CM_EVENT_CONNECT_REPLY;
 	/* cma copies them whatever the status: nothing changed */
@@ -127,10 +139,20 @@ static void active_fail(struct srnic_ep *ep, struct iw_cm_event *event, bool lin
 	}
 	ep->cm_id = NULL;
 	id->rem_ref(id);
+}
+
+/* The connection failed and @event says how; the stream may have to linger. */
+static void active_fail(struct srnic_ep *ep, struct iw_cm_event *event, bool linger)
+{
+	int status = event->status;
+
+	srnic_ep_fate(ep, status == -ECONNREFUSED ?
+		      SRNIC_CNT_CONN_REJECTED : SRNIC_CNT_CONN_FAILED, status);
+	ep->ops->failed(ep, event);
 	if (linger && ep->stream)
 		srnic_ep_linger(ep);
 	else
-		srnic_ep_close(ep, event->status == -ECONNABORTED);
+		srnic_ep_close(ep, status == -ECONNABORTED);
 }
 
 static void active_fail_errno(struct srnic_ep *ep, int err)
@@ -150,6 +172,11 @@ static void active_fall_back(struct srnic_ep *ep)
 {
 	int err;
 
+	/* without revision 2 there is no RTR */
+	if (ep->pair) {
+		active_fail_errno(ep, -EPROTO);
+		return;
+	}
 	srnic_ep_note(ep, "revision 1", 0);
 	srnic_ep_drop_stream(ep, false);
 	err = active_start(ep, 1);
@@ -157,11 +184,17 @@ static void active_fall_back(struct srnic_ep *ep)
 		active_fail_errno(ep, err);
 }
 
-/*
- * The Reply accepts. The stream goes to the QP, then iwcm is told; CLOSE comes
- * from the work and so has to wait for our lock.
+/**
+ * srnic_iw_established - the stream goes to the QP, then iw_cm is told
+ * @ep: active, after an accepting Reply, with a QP claimed; locked
+ * @mpa: negotiated settings
+ *
+ * CLOSE comes from the work and so has to wait for our lock.
+ *
+ * Return: 0, -EMSGSIZE for private data that no event can hold, or an errno of
+ * srnic_ep_attach().
  */
-static void active_established(struct srnic_ep *ep, const struct mpa_result *mpa)
+int srnic_iw_established(struct srnic_ep *ep, const struct mpa_result *mpa)
 {
 	struct iw_cm_event event = {
 		.event = IW_CM_EVENT_CONNECT_REPLY,
@@ -177,14 +210,8 @@ static void active_established(struct srnic_ep *ep, const struct mpa_result *mpa
 	/* cut private data would be taken for the peer's own words */
 	if (srnic_ep_pdata(ep, &ep->reply, &event))
 		err = srnic_ep_attach(ep, true, mpa, 0);
-	if (err) {
-		srnic_ep_terminate(ep, RDMAP_E_MPA_LOCAL);
-		if (test_bit(SRNIC_EPF_ABORT, &ep->flags))
-			err = -ECONNABORTED;
-		event = (struct iw_cm_event) { .status = err };
-		active_fail(ep, &event, true);
-		return;
-	}
+	if (err)
+		return err;
 
 	srnic_ep_fate(ep, SRNIC_CNT_CONN_ACTIVE, 0);
 	err = id->event_handler(id, &event);
@@ -198,6 +225,21 @@ static void active_established(struct srnic_ep *ep, const struct mpa_result *mpa
 	}
 	srnic_qp_put(ep->qp);
 	ep->qp = NULL;
+	return 0;
+}
+
+/* The Reply accepts. */
+static void active_established(struct srnic_ep *ep, const struct mpa_result *mpa)
+{
+	struct iw_cm_event event = { };
+
+	event.status = ep->ops->established(ep, mpa);
+	if (!event.status)
+		return;
+	srnic_ep_terminate(ep, RDMAP_E_MPA_LOCAL);
+	if (test_bit(SRNIC_EPF_ABORT, &ep->flags))
+		event.status = -ECONNABORTED;
+	active_fail(ep, &event, true);
 }
 
 static void active_rejected(struct srnic_ep *ep)
@@ -331,7 +373,7 @@ int srnic_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	if ((family != AF_INET && family != AF_INET6) ||
 	    family != id->m_remote_addr.ss_family)
 		return -EAFNOSUPPORT;
-	ep = srnic_ep_new(dev, NULL);
+	ep = srnic_ep_new(dev, NULL, &srnic_iw_ops);
 	if (!ep)
 		return -ENOMEM;
 	kref_get(&ep->ref);
@@ -360,7 +402,7 @@ int srnic_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	ep->cm_id = id;
 	ep->local = id->m_local_addr;
 	ep->remote = id->m_remote_addr;
-	err = active_start(ep, ep->policy.mpa.rev);
+	err = srnic_ep_connect(ep);
 	srnic_ep_note(ep, "connect", err);
 	if (!err)
 		goto unlock;

@@ -18,16 +18,26 @@
 #include "cm/cm_priv.h"
 
 /**
+ * srnic_ep_v6only - is a socket of IPv6 to have nothing to do with IPv4?
+ * @ep: locked
+ */
+bool srnic_ep_v6only(const struct srnic_ep *ep)
+{
+	return !ep->cm_id || ep->cm_id->afonly;
+}
+
+/**
  * srnic_ep_set_tos - honour the ULP's type of service
  * @sock: not yet connected or listening
- * @id: iwcm's id with the wish
+ * @id: iwcm's id with the wish; NULL: none
  */
 void srnic_ep_set_tos(struct socket *sock, const struct iw_cm_id *id)
 {
-	int tos = id->tos;
+	int tos;
 
-	if (!id->tos_set)
+	if (!id || !id->tos_set)
 		return;
+	tos = id->tos;
 	if (sock->sk->sk_family == AF_INET6)
 		sock->ops->setsockopt(sock, SOL_IPV6, IPV6_TCLASS,
 				      KERNEL_SOCKPTR(&tos), sizeof(tos));
@@ -99,7 +109,7 @@ static void listener_adopt(struct srnic_ep *listener, struct socket *sock)
 	struct srnic_ep *ep;
 
 	srnic_sock_prepare(sock);
-	ep = srnic_ep_new(listener->dev, listener->user);
+	ep = srnic_ep_new(listener->dev, listener->user, listener->ops);
 	if (ep)
 		stream = srnic_stream_new(sock);
 	if (!stream) {
@@ -152,11 +162,14 @@ static void listener_accept(struct srnic_ep *ep)
 	srnic_ep_kick(ep);
 }
 
-/*
- * Gives the Request to iwcm. The state is REPORTED before, since the verdict
- * may come at once; it then waits for our lock.
+/**
+ * srnic_iw_request - give the Request to iwcm
+ * @ep: AWAIT_REQUEST; locked
+ *
+ * The state is REPORTED before, since the verdict may come at once; it then waits
+ * for our lock.
  */
-static void passive_report(struct srnic_ep *ep)
+void srnic_iw_request(struct srnic_ep *ep)
 {
 	struct srnic_ep *listener = ep->listener;
 	struct iw_cm_event event = {
@@ -226,7 +239,7 @@ static void passive_request(struct srnic_ep *ep)
 		srnic_ep_refuse(ep, NULL, 0);
 		return;
 	}
-	passive_report(ep);
+	ep->ops->request(ep);
 }
 
 /**
@@ -284,7 +297,7 @@ static int listener_bind(struct srnic_ep *ep, struct socket *sock)
 	int err;
 
 	sock_set_reuseaddr(sock->sk);
-	if (v6 && ep->cm_id->afonly) {
+	if (v6 && srnic_ep_v6only(ep)) {
 		err = ip6_sock_set_v6only(sock->sk);
 		if (err)
 			return err;
@@ -457,8 +470,14 @@ static bool listener_may_wait(const struct srnic_ep *ep, int err)
 	return err == -EADDRINUSE && listener_has_others(ep);
 }
 
-/* Makes @ep a listener. Return: 0, with a socket or without, or an errno. */
-static int listener_start(struct srnic_ep *ep)
+/**
+ * srnic_ep_listen - make an endpoint a listener
+ * @ep: with address, namespace, backlog; locked
+ *
+ * Return: 0, with a socket or without; -EADDRINUSE, -EXDEV, or another errno of the
+ * socket calls.
+ */
+int srnic_ep_listen(struct srnic_ep *ep)
 {
 	int err = listener_open(ep);
 
@@ -498,7 +517,7 @@ int srnic_cm_listen(struct iw_cm_id *id, int backlog)
 
 	if (family != AF_INET && family != AF_INET6)
 		return -EAFNOSUPPORT;
-	ep = srnic_ep_new(dev, NULL);
+	ep = srnic_ep_new(dev, NULL, &srnic_iw_ops);
 	if (!ep)
 		return -ENOMEM;
 	mutex_lock(&ep->lock);
@@ -508,7 +527,7 @@ int srnic_cm_listen(struct iw_cm_id *id, int backlog)
 			     SRNIC_CM_MAX_HALF_OPEN);
 	ep->local = id->m_local_addr;
 	ep->cm_id = id;
-	err = listener_start(ep);
+	err = srnic_ep_listen(ep);
 	if (err) {
 		srnic_ep_note(ep, "listen", err);
 		ep->cm_id = NULL;
@@ -519,6 +538,27 @@ int srnic_cm_listen(struct iw_cm_id *id, int backlog)
 	mutex_unlock(&ep->lock);
 	srnic_ep_put(ep);
 	return err;
+}
+
+/**
+ * srnic_ep_unlisten - the end of a listener: its port is free
+ * @ep: LISTENING; locked
+ *
+ * Half-open connections are closed by their own work.
+ */
+void srnic_ep_unlisten(struct srnic_ep *ep)
+{
+	struct srnic_ep *child;
+
+	spin_lock(&ep->half_lock);
+	ep->stopped = true;
+	srnic_ep_note(ep, "listen end", 0);
+	list_for_each_entry(child, &ep->half_open, sibling)
+		srnic_ep_tell(child, SRNIC_EPF_EVICT);
+	spin_unlock(&ep->half_lock);
+	clear_bit(SRNIC_EPF_LISTENS, &ep->flags);
+	ep->cm_id = NULL;
+	srnic_ep_close(ep, false);
 }
 
 /**
@@ -534,21 +574,12 @@ int srnic_cm_listen(struct iw_cm_id *id, int backlog)
 int srnic_cm_destroy_listen(struct iw_cm_id *id)
 {
 	struct srnic_ep *ep = srnic_ep_find(id);
-	struct srnic_ep *child;
 
 	if (!ep)
 		return 0;
 	mutex_lock(&ep->lock);
 	if (ep->state == SRNIC_EP_LISTENING) {
-		spin_lock(&ep->half_lock);
-		ep->stopped = true;
-		srnic_ep_note(ep, "listen end", 0);
-		list_for_each_entry(child, &ep->half_open, sibling)
-			srnic_ep_tell(child, SRNIC_EPF_EVICT);
-		spin_unlock(&ep->half_lock);
-		clear_bit(SRNIC_EPF_LISTENS, &ep->flags);
-		ep->cm_id = NULL;
-		srnic_ep_close(ep, false);
+		srnic_ep_unlisten(ep);
 		id->rem_ref(id);
 	}
 	mutex_unlock(&ep->lock);

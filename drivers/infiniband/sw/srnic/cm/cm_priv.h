@@ -85,6 +85,29 @@ enum {
 	SRNIC_EPF_WAITS,	/* ... without a socket */
 };
 
+struct srnic_ep;
+struct srnic_pair;
+
+/**
+ * struct srnic_ep_ops - who makes connections, and is told of them: iw_cm, rendezvous
+ * @request: passive, a good Request is there: report it or answer it
+ * @established: active, the Reply accepts with @mpa: attach the stream and tell.
+ *		 Returns 0, or an errno for a connection that ends with a Terminate
+ * @failed: active, there is no connection; @event says why, and has what the Reply
+ *	    said. Gives up the claim. The endpoint ends afterwards
+ * @closed: attached, the QP has finished with the stream: @err as in llp_ops
+ * @keep_recv: see struct srnic_attach
+ *
+ * Context: process, with the endpoint locked.
+ */
+struct srnic_ep_ops {
+	void (*request)(struct srnic_ep *ep);
+	int (*established)(struct srnic_ep *ep, const struct mpa_result *mpa);
+	void (*failed)(struct srnic_ep *ep, struct iw_cm_event *event);
+	void (*closed)(struct srnic_ep *ep, int err);
+	bool keep_recv;
+};
+
 /*
  * An endpoint: a connection or a listener.
  *
@@ -111,6 +134,7 @@ struct srnic_ep {
 	struct kref ref;
 
 	/* immutable after creation */
+	const struct srnic_ep_ops *ops;
 	struct srnic_device *dev;	/* held */
 	struct srnic_user *user;	/* held: in whose name the work is done */
 	u32 handle;
@@ -127,7 +151,8 @@ struct srnic_ep {
 	enum srnic_ep_state state;
 	unsigned long deadline;		/* jiffies; 0: none */
 	struct srnic_stream *stream;	/* ours until it is attached */
-	struct iw_cm_id *cm_id;
+	struct iw_cm_id *cm_id;		/* of iw_cm's */
+	struct srnic_pair *pair;	/* of rendezvous: held by an attempt */
 	struct srnic_qp *qp;
 	u32 qpn;			/* of @qp, also when it is let go */
 	u32 user_key;			/* whom the claim counts against */
@@ -170,7 +195,9 @@ struct srnic_ep {
 };
 
 /* cm.c */
-struct srnic_ep *srnic_ep_new(struct srnic_device *dev, struct srnic_user *user);
+extern const struct srnic_ep_ops srnic_iw_ops;
+struct srnic_ep *srnic_ep_new(struct srnic_device *dev, struct srnic_user *user,
+			      const struct srnic_ep_ops *ops);
 const struct net *srnic_cm_net(const struct iw_cm_id *id);
 struct srnic_ep *srnic_ep_next(const struct srnic_device *dev, unsigned long *handle);
 struct srnic_ep *srnic_ep_find(const struct iw_cm_id *id);
@@ -194,11 +221,18 @@ int srnic_ep_attach(struct srnic_ep *ep, bool initiator,
 
 /* cm_active.c */
 int srnic_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param);
+int srnic_ep_connect(struct srnic_ep *ep);
+int srnic_iw_established(struct srnic_ep *ep, const struct mpa_result *mpa);
+void srnic_iw_failed(struct srnic_ep *ep, struct iw_cm_event *event);
 void srnic_ep_run_active(struct srnic_ep *ep);
 
 /* cm_listen.c */
 int srnic_cm_listen(struct iw_cm_id *id, int backlog);
 int srnic_cm_destroy_listen(struct iw_cm_id *id);
+int srnic_ep_listen(struct srnic_ep *ep);
+void srnic_ep_unlisten(struct srnic_ep *ep);
+void srnic_iw_request(struct srnic_ep *ep);
+bool srnic_ep_v6only(const struct srnic_ep *ep);
 void srnic_ep_set_tos(struct socket *sock, const struct iw_cm_id *id);
 void srnic_ep_leave(struct srnic_ep *ep);
 void srnic_ep_run_listener(struct srnic_ep *ep);

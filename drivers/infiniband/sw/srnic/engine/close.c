@@ -258,7 +258,8 @@ void srnic_close(struct srnic_qp *qp)
 	 */
 	if (srnic_qp_state(qp) == SRNIC_QP_CLOSING) {
 		srnic_rx_flush(qp);
-		srnic_rq_flush(qp);
+		if (!qp->keep_recv)
+			srnic_rq_flush(qp);
 		srnic_wq_restart(qp);
 	}
 	final = final_state(qp);

@@ -32,6 +32,7 @@ struct srnic_stream;
  * @timeout_ms: bound for sending it
  * @close_timeout: seconds that the peer has to close its side, see srnic_policy
  * @inline_work: see srnic_policy
+ * @keep_recv: after a graceful close, in Idle, receive WRs stay posted
  */
 struct srnic_attach {
 	struct srnic_stream *stream;
@@ -43,6 +44,27 @@ struct srnic_attach {
 	unsigned int timeout_ms;
 	unsigned int close_timeout;
 	bool inline_work;
+	bool keep_recv;
+};
+
+/**
+ * struct srnic_rdv_ops - who connects QPs of programs without a connection manager
+ * @prepare: the program takes the QP, in Idle, to RTR: @attr has the peer's QP number,
+ *	     the PSN, IRD, and a route with the local and the peer's GID. From now on
+ *	     the peer may connect. Returns 0; -EOPNOTSUPP if no port is set for it, or
+ *	     the peer is the QP itself; -EINVAL for addresses that cannot be connected;
+ *	     -EBUSY; -EDQUOT; -ENOMEM; an errno of the socket calls
+ * @start: the program takes it to RTS: it connects by itself. Returns 0, or -ENOTCONN
+ *	   if the connection was made before, and is over
+ * @cancel: the program takes it back from RTR or RTS, without a stream. Returns 0, or
+ *	    -EBUSY if it has one
+ *
+ * Context: process, may sleep, but not for the peer.
+ */
+struct srnic_rdv_ops {
+	int (*prepare)(struct srnic_qp *qp, const struct ib_qp_attr *attr);
+	int (*start)(struct srnic_qp *qp, u32 psn, u16 ord);
+	int (*cancel)(struct srnic_qp *qp);
 };
 
 /* life */

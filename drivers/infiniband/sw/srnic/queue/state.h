@@ -68,7 +68,12 @@ struct srnic_llp_ops {
 };
 
 /**
- * struct srnic_ib_attr - attributes of a QP that TCP takes care of here
+ * struct srnic_ib_attr - attributes of a QP that InfiniBand has
+ * @paired: its program connects it by Modify QP; those below that are 0 else
+ * @av: route to the peer
+ * @dest_qpn: the peer's QP
+ * @rq_psn: PSN that the peer begins with
+ * @sq_psn: PSN that this end begins with
  * @path_mtu: enum ib_mtu; 0: never set
  * @timeout: 0 to 31
  * @retry_cnt: 0 to 7
@@ -76,6 +81,11 @@ struct srnic_llp_ops {
  * @min_rnr_timer: 0 to 31
  */
 struct srnic_ib_attr {
+	bool paired;
+	struct rdma_ah_attr av;
+	u32 dest_qpn;
+	u32 rq_psn;
+	u32 sq_psn;
 	u8 path_mtu;
 	u8 timeout;
 	u8 retry_cnt;
@@ -166,6 +176,7 @@ struct srnic_qp {
 	u32 max_fpdu;			/* octets to send; 0: what fits a TCP segment */
 	bool initiator;
 	bool inline_work;		/* see struct srnic_policy */
+	bool keep_recv;			/* a graceful close leaves receives posted */
 	unsigned long close_timeout;	/* jiffies (ST-29) */
 	struct task_struct *rx_task;
 	struct completion tx_exit;	/* the tx kthread left the module's code */

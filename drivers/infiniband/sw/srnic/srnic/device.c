@@ -2,10 +2,8 @@
 /* The device: its making and its end, and what it says of itself and its port. */
 
 #include <linux/cpumask.h>
-#include <linux/etherdevice.h>
 #include <linux/ethtool.h>
 #include <linux/if_arp.h>
-#include <linux/jhash.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/rtnetlink.h>
@@ -19,6 +17,7 @@
 #include "queue/wqe.h"
 #include "srnic.h"
 #include "srnic/device.h"
+#include "srnic/gid.h"
 #include "srnic/netdev.h"
 #include "srnic/nldev.h"
 #include "srnic/policy.h"
@@ -33,47 +32,6 @@
 
 /* One srnic on an interface: looking for it and adding it is one step */
 static DEFINE_MUTEX(add_mutex);
-
-/* No MAC address: a hash of the name, so that the GID is the same next time */
-static void made_up_addr(const struct net_device *netdev, u8 *addr)
-{
-	size_t len = strnlen(netdev->name, IFNAMSIZ);
-	u32 hash[2];
-
-	hash[0] = jhash(netdev->name, len, SRNIC_DRIVER_ID);
-	hash[1] = jhash(netdev->name, len, hash[0]);
-	memcpy(addr, hash, ETH_ALEN);
-	addr[0] &= ~1;	/* unicast */
-	addr[0] |= 2;	/* locally administered */
-}
-
-/**
- * srnic_device_set_gid - take the GID from the interface
- * @dev: the device
- *
- * The address is padded with zeros, the form in which rdma_cm compares it.
- * Context: under RTNL, or before registration. A reader that gets half of the
- * old and half of the new is told by the event that follows to read again.
- *
- * Return: whether it changed.
- */
-bool srnic_device_set_gid(struct srnic_device *dev)
-{
-	const struct net_device *netdev = dev->netdev;
-	u8 addr[ETH_ALEN];
-
-	if (netdev->addr_len == ETH_ALEN && !is_zero_ether_addr(netdev->dev_addr))
-		memcpy(addr, netdev->dev_addr, ETH_ALEN);
-	else if (is_zero_ether_addr(dev->raw_gid))
-		made_up_addr(netdev, addr);
-	else
-		return false;	/* what was made up stays, whatever the name is now */
-
-	if (!memcmp(dev->raw_gid, addr, ETH_ALEN))
-		return false;
-	memcpy(dev->raw_gid, addr, ETH_ALEN);
-	return true;
-}
 
 /**
  * srnic_netdev_active - can the interface carry traffic?
@@ -125,7 +83,7 @@ static void init_ibdev(struct srnic_device *dev)
 
 	ibdev->node_type = RDMA_NODE_RNIC;
 	strscpy(ibdev->node_desc, "srnic software RNIC", sizeof(ibdev->node_desc));
-	addrconf_addr_eui48((u8 *)&ibdev->node_guid, dev->raw_gid);
+	addrconf_addr_eui48((u8 *)&ibdev->node_guid, dev->gids[0].raw);
 	ibdev->phys_port_cnt = 1;
 	/* consumers spread CQs over them; a notification has no CPU of its own here */
 	ibdev->num_comp_vectors = num_online_cpus();
@@ -164,8 +122,11 @@ static struct srnic_device *device_new(struct net_device *netdev)
 	xa_init_flags(&dev->stags, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	/* taken with irqs off, unlike that of @stags: not one class for lockdep */
 	lockdep_set_class(&dev->qps.xa_lock, &qps_lock_key);
+	xa_init_flags(&dev->pairs, XA_FLAGS_ACCOUNT);
+	dev->rdv = &srnic_rdv_ops;
 	srnic_policy_init(&dev->policy);
-	srnic_device_set_gid(dev);
+	spin_lock_init(&dev->gid_lock);
+	srnic_gid_sync(dev);
 	dev->port_active = srnic_netdev_active(netdev);
 	init_ibdev(dev);
 	return dev;
@@ -302,6 +263,8 @@ static void srnic_dealloc_driver(struct ib_device *ibdev)
 	srnic_device_leave(dev);
 	WARN_ON_ONCE(has_entries(&dev->qps));
 	WARN_ON_ONCE(has_entries(&dev->stags));
+	WARN_ON_ONCE(has_entries(&dev->pairs));
+	xa_destroy(&dev->pairs);
 	xa_destroy(&dev->qps);
 	xa_destroy(&dev->stags);
 	netdev_put(dev->netdev, &dev->netdev_ref);
@@ -434,7 +397,7 @@ static int srnic_query_port(struct ib_device *ibdev, u32 port, struct ib_port_at
 			IB_MTU_4096 : ib_mtu_int_to_enum(max_mtu);
 	attr->active_mtu = ib_mtu_int_to_enum(READ_ONCE(netdev->mtu));
 	attr->max_msg_sz = SRNIC_MAX_MSG;
-	attr->gid_tbl_len = 1;
+	attr->gid_tbl_len = SRNIC_MAX_GID;
 	attr->pkey_tbl_len = 1;
 	attr->port_cap_flags = IB_PORT_CM_SUP;
 	port_rate(netdev, attr);
@@ -452,26 +415,9 @@ static int srnic_query_port(struct ib_device *ibdev, u32 port, struct ib_port_at
 static int srnic_get_port_immutable(struct ib_device *ibdev, u32 port,
 				    struct ib_port_immutable *immutable)
 {
-	immutable->gid_tbl_len = 1;
+	immutable->gid_tbl_len = SRNIC_MAX_GID;
 	immutable->pkey_tbl_len = 1;
 	immutable->core_cap_flags = RDMA_CORE_PORT_IWARP;
-	return 0;
-}
-
-/**
- * srnic_query_gid - the GID of the port
- * @ibdev: the device
- * @port: 1
- * @index: 0
- * @gid: filled in
- *
- * Return: 0, or -EINVAL for another index.
- */
-static int srnic_query_gid(struct ib_device *ibdev, u32 port, int index, union ib_gid *gid)
-{
-	if (index)
-		return -EINVAL;
-	memcpy(gid->raw, to_srnic_dev(ibdev)->raw_gid, sizeof(gid->raw));
 	return 0;
 }
 

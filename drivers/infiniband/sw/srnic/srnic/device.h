@@ -13,7 +13,6 @@ int srnic_device_add(const char *name, struct net_device *netdev);
 void srnic_device_leave(struct srnic_device *dev);
 int srnic_client_init(void);
 void srnic_client_exit(void);
-bool srnic_device_set_gid(struct srnic_device *dev);
 bool srnic_netdev_active(const struct net_device *netdev);
 
 #endif

@@ -30,9 +30,12 @@ static int __init srnic_init(void)
 	err = srnic_cm_init();
 	if (err)
 		goto linger_exit;
-	err = srnic_netdev_init();
+	err = srnic_rdv_init();
 	if (err)
 		goto cm_exit;
+	err = srnic_netdev_init();
+	if (err)
+		goto rdv_exit;
 	err = srnic_client_init();
 	if (err)
 		goto netdev_exit;
@@ -40,6 +43,8 @@ static int __init srnic_init(void)
 	return 0;
 netdev_exit:
 	srnic_netdev_exit();
+rdv_exit:
+	srnic_rdv_exit();
 cm_exit:
 	srnic_cm_exit();
 linger_exit:
@@ -57,6 +62,7 @@ static void __exit srnic_exit(void)
 	srnic_client_exit();
 	ib_unregister_driver(SRNIC_DRIVER_ID);
 	srnic_netdev_exit();
+	srnic_rdv_exit();
 	srnic_cm_exit();
 	srnic_linger_exit();
 	rcu_barrier();

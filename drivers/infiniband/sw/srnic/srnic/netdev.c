@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Following the interface: state, address, name, network namespace, end. */
+/* Following the interface: state, addresses, name, network namespace, end. */
 
+#include <linux/inetdevice.h>
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>
+#include <net/addrconf.h>
+#include <net/if_inet6.h>
 #include "cm/cm.h"
 #include "qp/qp.h"
 #include "srnic.h"
 #include "srnic/device.h"
+#include "srnic/gid.h"
 #include "srnic/netdev.h"
 
 static void dispatch(struct srnic_device *dev, enum ib_event_type type)
@@ -18,6 +22,12 @@ static void dispatch(struct srnic_device *dev, enum ib_event_type type)
 	};
 
 	ib_dispatch_event(&event);
+}
+
+static void sync_gids(struct srnic_device *dev)
+{
+	if (srnic_gid_sync(dev))
+		dispatch(dev, IB_EVENT_GID_CHANGE);
 }
 
 /*
@@ -34,8 +44,7 @@ static void sync_device(struct srnic_device *dev)
 		strscpy(dev->ibdev.iw_ifname, netdev->name,
 			sizeof(dev->ibdev.iw_ifname));
 
-	if (srnic_device_set_gid(dev))
-		dispatch(dev, IB_EVENT_GID_CHANGE);
+	sync_gids(dev);
 
 	if (dev->port_active != active) {
 		dev->port_active = active;
@@ -130,14 +139,86 @@ static struct notifier_block netdev_nb = {
 	.notifier_call = netdev_event,
 };
 
+/* An address came or went. Any context but hard interrupts; not under RTNL for IPv6. */
+static void addr_event(struct net_device *netdev)
+{
+	struct ib_device *ibdev = ib_device_get_by_netdev(netdev, SRNIC_DRIVER_ID);
+
+	if (!ibdev)
+		return;
+	sync_gids(to_srnic_dev(ibdev));
+	ib_device_put(ibdev);
+}
+
+static int inetaddr_event(struct notifier_block *nb, unsigned long event, void *info)
+{
+	const struct in_ifaddr *ifa = info;
+
+	addr_event(ifa->ifa_dev->dev);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block inetaddr_nb = {
+	.notifier_call = inetaddr_event,
+};
+
+#if IS_ENABLED(CONFIG_IPV6)
+static int inet6addr_event(struct notifier_block *nb, unsigned long event, void *info)
+{
+	const struct inet6_ifaddr *ifa = info;
+
+	addr_event(ifa->idev->dev);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block inet6addr_nb = {
+	.notifier_call = inet6addr_event,
+};
+
+static int follow_ipv6(void)
+{
+	return register_inet6addr_notifier(&inet6addr_nb);
+}
+
+static void unfollow_ipv6(void)
+{
+	unregister_inet6addr_notifier(&inet6addr_nb);
+}
+#else
+static int follow_ipv6(void)
+{
+	return 0;
+}
+
+static void unfollow_ipv6(void)
+{
+}
+#endif
+
 /**
- * srnic_netdev_init - start to follow the interfaces
+ * srnic_netdev_init - start to follow the interfaces and their addresses
  *
  * Return: 0 or an errno.
  */
 int srnic_netdev_init(void)
 {
-	return register_netdevice_notifier(&netdev_nb);
+	int err;
+
+	err = register_inetaddr_notifier(&inetaddr_nb);
+	if (err)
+		return err;
+	err = follow_ipv6();
+	if (err)
+		goto inetaddr;
+	err = register_netdevice_notifier(&netdev_nb);
+	if (err)
+		goto inet6addr;
+	return 0;
+inet6addr:
+	unfollow_ipv6();
+inetaddr:
+	unregister_inetaddr_notifier(&inetaddr_nb);
+	return err;
 }
 
 /**
@@ -146,4 +227,6 @@ int srnic_netdev_init(void)
 void srnic_netdev_exit(void)
 {
 	unregister_netdevice_notifier(&netdev_nb);
+	unfollow_ipv6();
+	unregister_inetaddr_notifier(&inetaddr_nb);
 }

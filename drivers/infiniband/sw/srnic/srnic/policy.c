@@ -27,6 +27,8 @@
 #define SRNIC_TIMEOUT_MAX	3600U
 /* TCP's own limit is 32767 s; after twice the time the connection ends */
 #define SRNIC_KEEPALIVE_MAX	7200U
+/* Listeners are those of users, who may have no port below */
+#define SRNIC_IB_PORT_MIN	1024U
 
 /**
  * struct policy_attr - an attribute: a choice of words, or a number
@@ -245,6 +247,7 @@ POLICY_NUMBER(accept_timeout, accept_timeout, false, 1, SRNIC_TIMEOUT_MAX);
 POLICY_NUMBER(close_timeout, close_timeout, false, 1, SRNIC_TIMEOUT_MAX);
 POLICY_NUMBER(keepalive, keepalive, true, 1, SRNIC_KEEPALIVE_MAX);
 POLICY_NUMBER(max_user_qps, max_user_qps, true, 1, SRNIC_USER_MAX_QPS);
+POLICY_NUMBER(ib_port, ib_port, true, SRNIC_IB_PORT_MIN, U16_MAX);
 
 static struct attribute *policy_attrs[] = {
 	&policy_crc.attr.attr,
@@ -260,6 +263,7 @@ static struct attribute *policy_attrs[] = {
 	&policy_close_timeout.attr.attr,
 	&policy_keepalive.attr.attr,
 	&policy_max_user_qps.attr.attr,
+	&policy_ib_port.attr.attr,
 	&policy_inline_work.attr.attr,
 	NULL
 };

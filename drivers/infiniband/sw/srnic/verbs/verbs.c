@@ -13,6 +13,7 @@
 #include "queue/cq.h"
 #include "queue/srq.h"
 #include "srnic.h"
+#include "verbs/ib_modify.h"
 #include "verbs/post.h"
 #include "verbs/verbs.h"
 
@@ -399,7 +400,10 @@ static enum ib_qp_state verbs_state(const struct srnic_qp *qp)
 	};
 	enum srnic_qp_state native = srnic_qp_state(qp);
 
-	return native == SRNIC_QP_IDLE ? qp->verbs_state : state[native];
+	/* the peer may have connected before the program says RTS */
+	if (native == SRNIC_QP_IDLE || (native == SRNIC_QP_RTS && qp->ib.paired))
+		return qp->verbs_state;
+	return state[native];
 }
 
 /*
@@ -516,7 +520,9 @@ static int qp_modify_check_rd(const struct srnic_qp *qp, const struct ib_qp_attr
 static int qp_modify_check(const struct srnic_qp *qp, const struct ib_qp_attr *attr,
 			   int mask)
 {
-	if (mask & ~QP_ATTRS)
+	int err;
+
+	if (mask & ~(QP_ATTRS | SRNIC_IB_QP_ATTRS))
 		return -EOPNOTSUPP;
 	if ((mask & IB_QP_PKEY_INDEX && attr->pkey_index) ||
 	    (mask & IB_QP_PORT && attr->port_num != 1))
@@ -532,7 +538,10 @@ static int qp_modify_check(const struct srnic_qp *qp, const struct ib_qp_attr *a
 	if (mask & IB_QP_STATE && mask & IB_QP_ACCESS_FLAGS &&
 	    native_state[attr->qp_state] > SRNIC_QP_RTS)
 		return -EINVAL;
-	return qp_modify_check_ib(attr, mask) ?: qp_modify_check_rd(qp, attr, mask);
+	err = qp_modify_check_ib(attr, mask) ?: srnic_ib_modify_check(qp, attr, mask);
+	if (err || srnic_ib_modify_is_rts(qp, attr, mask))
+		return err;
+	return qp_modify_check_rd(qp, attr, mask);
 }
 
 /*
@@ -575,16 +584,18 @@ static int srnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask
 
 	if (!err)
 		err = qp_modify_check(qp, attr, mask);
-	if (!err && mask & IB_QP_STATE)
+	if (!err)
+		err = srnic_ib_modify(qp, attr, mask);
+	if (!err && mask & IB_QP_STATE && !srnic_ib_modify_is_rts(qp, attr, mask))
 		err = qp_modify_state(qp, attr->qp_state, udata);
 	if (err)
 		return err;
-	if (mask & IB_QP_STATE && native_state[attr->qp_state] == SRNIC_QP_IDLE)
+	if (mask & IB_QP_STATE && native_state[attr->qp_state] <= SRNIC_QP_RTS)
 		qp->verbs_state = attr->qp_state;
 	if (mask & IB_QP_ACCESS_FLAGS)
 		WRITE_ONCE(qp->enables, access_to_enables(qp, attr->qp_access_flags));
 	if (mask & IB_QP_MAX_QP_RD_ATOMIC)
-		WRITE_ONCE(qp->ord, attr->max_rd_atomic);
+		WRITE_ONCE(qp->ord, srnic_ib_ord(qp, attr));
 	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
 		WRITE_ONCE(qp->ird, attr->max_dest_rd_atomic);
 	qp_modify_ib(&qp->ib, attr, mask);
@@ -609,6 +620,7 @@ static int srnic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	attr->max_dest_rd_atomic = READ_ONCE(qp->ird);
 	attr->port_num = 1;
 	qp_query_ib(qp, attr);
+	srnic_ib_query(qp, attr);
 	attr->cap.max_send_wr = qp->sq.entries;
 	attr->cap.max_recv_wr = qp->rq.entries;
 	attr->cap.max_send_sge = qp->max_send_sge;

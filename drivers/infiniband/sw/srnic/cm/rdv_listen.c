@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Rendezvous: listeners. One for each device and local address, made with the first
+ * QP in RTR that uses the address, gone with the last.
+ */
+
+#include <linux/slab.h>
+#include "cm/rdv_priv.h"
+
+/**
+ * struct srnic_rdv_listener - a listener that QPs share
+ * @list: in @listeners
+ * @ep: held; its device and local address are what the listener is known by
+ * @users: QPs
+ */
+struct srnic_rdv_listener {
+	struct list_head list;
+	struct srnic_ep *ep;
+	unsigned int users;
+};
+
+/* Lock order: listen_mutex, srnic_ep.lock of a listener */
+static DEFINE_MUTEX(listen_mutex);
+static LIST_HEAD(listeners);
+
+static struct srnic_rdv_listener *listener_find(const struct srnic_device *dev,
+						const struct net *net,
+						const struct sockaddr_storage *addr)
+{
+	struct srnic_rdv_listener *listener;
+
+	list_for_each_entry(listener, &listeners, list) {
+		const struct srnic_ep *ep = listener->ep;
+
+		if (ep->dev == dev && ep->net == net &&
+		    !memcmp(&ep->local, addr, sizeof(*addr)))
+			return listener;
+	}
+	return NULL;
+}
+
+static int listener_start(struct srnic_ep *ep, const struct net *net,
+			  const struct sockaddr_storage *addr)
+{
+	int err;
+
+	mutex_lock(&ep->lock);
+	ep->net = net;
+	ep->backlog = SRNIC_CM_MAX_HALF_OPEN;
+	ep->max_half = SRNIC_CM_MAX_HALF_OPEN;
+	ep->local = *addr;
+	err = srnic_ep_listen(ep);
+	mutex_unlock(&ep->lock);
+	return err;
+}
+
+static struct srnic_rdv_listener *listener_new(struct srnic_device *dev,
+					       const struct net *net,
+					       const struct sockaddr_storage *addr)
+{
+	struct srnic_rdv_listener *listener = kzalloc(sizeof(*listener), GFP_KERNEL_ACCOUNT);
+	int err = -ENOMEM;
+
+	if (!listener)
+		return ERR_PTR(err);
+	listener->ep = srnic_ep_new(dev, NULL, &srnic_rdv_ep_ops);
+	if (!listener->ep)
+		goto free;
+	err = listener_start(listener->ep, net, addr);
+	if (err)
+		goto put;
+	list_add(&listener->list, &listeners);
+	return listener;
+put:
+	srnic_ep_put(listener->ep);
+free:
+	kfree(listener);
+	return ERR_PTR(err);
+}
+
+/**
+ * srnic_rdv_listen - be there for peers that connect to an address
+ * @dev: the device
+ * @net: the network namespace of who asks
+ * @addr: a local address and port, with all of its other bytes 0
+ *
+ * Context: process, may sleep, without locks of endpoints and pairs.
+ *
+ * Return: the listener, which the caller gives back to srnic_rdv_unlisten(); an errno
+ * of srnic_ep_listen(), or -ENOMEM.
+ */
+struct srnic_rdv_listener *srnic_rdv_listen(struct srnic_device *dev, const struct net *net,
+					    const struct sockaddr_storage *addr)
+{
+	struct srnic_rdv_listener *listener;
+
+	mutex_lock(&listen_mutex);
+	listener = listener_find(dev, net, addr);
+	if (!listener)
+		listener = listener_new(dev, net, addr);
+	if (!IS_ERR(listener))
+		listener->users++;
+	mutex_unlock(&listen_mutex);
+	return listener;
+}
+
+/**
+ * srnic_rdv_unlisten - end of srnic_rdv_listen(); the last user ends the listener
+ * @listener: not to be touched afterwards
+ *
+ * Context: as srnic_rdv_listen().
+ */
+void srnic_rdv_unlisten(struct srnic_rdv_listener *listener)
+{
+	mutex_lock(&listen_mutex);
+	if (!--listener->users) {
+		list_del(&listener->list);
+		mutex_lock(&listener->ep->lock);
+		srnic_ep_unlisten(listener->ep);
+		mutex_unlock(&listener->ep->lock);
+		srnic_ep_put(listener->ep);
+		kfree(listener);
+	}
+	mutex_unlock(&listen_mutex);
+}

@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Rendezvous: QPs that wait for their peer. A pair begins when Modify QP takes a QP
+ * to RTR, connects from RTS on, again and again, and ends with the stream, or with
+ * the QP before there was one.
+ */
+
+#include <linux/nsproxy.h>
+#include <linux/slab.h>
+#include <rdma/ib_addr.h>
+#include "cm/rdv_priv.h"
+#include "queue/wq.h"
+
+static struct workqueue_struct *pair_wq;
+
+static void pair_release(struct kref *ref)
+{
+	struct srnic_pair *pair = container_of(ref, struct srnic_pair, ref);
+
+	mutex_destroy(&pair->lock);
+	srnic_user_put(pair->user);
+	kfree(pair);
+}
+
+/**
+ * srnic_pair_put - give back a reference
+ * @pair: may be freed
+ */
+void srnic_pair_put(struct srnic_pair *pair)
+{
+	kref_put(&pair->ref, pair_release);
+}
+
+/**
+ * srnic_pair_find - the pair of a QP
+ * @dev: its device
+ * @qpn: QP number
+ *
+ * Return: the pair with a reference, or NULL.
+ */
+struct srnic_pair *srnic_pair_find(struct srnic_device *dev, u32 qpn)
+{
+	struct srnic_pair *pair;
+
+	xa_lock(&dev->pairs);
+	pair = xa_load(&dev->pairs, qpn);
+	if (pair)
+		kref_get(&pair->ref);
+	xa_unlock(&dev->pairs);
+	return pair;
+}
+
+/* A queued work has a reference */
+static void pair_queue(struct srnic_pair *pair, unsigned long delay)
+{
+	bool queued;
+
+	kref_get(&pair->ref);
+	if (delay)
+		queued = queue_delayed_work(pair_wq, &pair->work, delay);
+	else
+		queued = !mod_delayed_work(pair_wq, &pair->work, 0);
+	if (!queued)
+		srnic_pair_put(pair);
+}
+
+/**
+ * srnic_pair_kick - let the pair's work look at things
+ * @pair: the caller has a reference
+ *
+ * Any context.
+ */
+void srnic_pair_kick(struct srnic_pair *pair)
+{
+	pair_queue(pair, 0);
+}
+
+/**
+ * srnic_pair_tried - an attempt has failed: the next one comes later
+ * @pair: locked
+ */
+void srnic_pair_tried(struct srnic_pair *pair)
+{
+	pair->backoff = clamp(pair->backoff * 2, SRNIC_RDV_MIN_MS, SRNIC_RDV_MAX_MS);
+	pair->tried = true;
+	pair->last_try = jiffies;
+	srnic_pair_kick(pair);
+}
+
+/* Called under a spinlock */
+static void pair_abort(void *priv)
+{
+	struct srnic_pair *pair = priv;
+
+	set_bit(SRNIC_PAIRF_ABORT, &pair->flags);
+	srnic_pair_kick(pair);
+}
+
+static void pair_closed(void *priv, int err)
+{
+	struct srnic_pair *pair = priv;
+
+	set_bit(SRNIC_PAIRF_GONE, &pair->flags);
+	srnic_pair_kick(pair);
+}
+
+static const struct srnic_llp_ops pair_llp_ops = {
+	.abort = pair_abort,
+	.closed = pair_closed,
+};
+
+static int pair_charge(struct srnic_pair *pair, u32 max)
+{
+	int err;
+
+	if (pair->qp->kernel)
+		return 0;
+	pair->user_key = srnic_user_key();
+	err = srnic_user_charge(pair->user_key, max);
+	pair->user_charged = !err;
+	if (err == -EDQUOT)
+		srnic_count(pair->dev, SRNIC_CNT_CONN_USER_LIMIT);
+	return err;
+}
+
+static void pair_uncharge(struct srnic_pair *pair)
+{
+	if (pair->user_charged)
+		srnic_user_uncharge(pair->user_key);
+}
+
+/* @pair is over, so nobody comes to it any more. Without locks. */
+static void pair_end(struct srnic_pair *pair)
+{
+	struct srnic_qp *qp = pair->qp;
+
+	xa_erase(&pair->dev->pairs, pair->qpn);
+	srnic_rdv_unlisten(pair->listener);
+	pair_uncharge(pair);
+	srnic_qp_unclaim(qp, pair);
+	/* the QP may be gone after this, and its device */
+	srnic_qp_put(qp);
+	srnic_pair_put(pair);
+}
+
+/* The end of @pair begins; it is locked. Return: true to who is to call pair_end() */
+static bool pair_over(struct srnic_pair *pair)
+{
+	if (pair->over)
+		return false;
+	pair->over = true;
+	if (pair->attempt)
+		srnic_ep_tell(pair->attempt, SRNIC_EPF_ABORT);
+	pair->attempt = NULL;
+	return true;
+}
+
+/*
+ * @pair is locked, in RTS, and there is neither stream nor attempt. Return: jiffies
+ * until it is to connect; 0: now. Nothing tells of a WR that is posted meanwhile.
+ */
+static unsigned long pair_wait(const struct srnic_pair *pair)
+{
+	bool posted = srnic_sq_pending(pair->qp) > 0;
+	unsigned int ms = posted ? pair->backoff : SRNIC_RDV_IDLE_MS;
+	unsigned long due = pair->last_try + msecs_to_jiffies(ms);
+
+	if (!pair->tried || time_after_eq(jiffies, due))
+		return 0;
+	return min(due - jiffies, msecs_to_jiffies(SRNIC_RDV_MAX_MS));
+}
+
+/* As srnic_ep_attach() does for iw_cm: the time in which the RTR has to come (M-STA-8) */
+static void pair_check_silent(struct srnic_pair *pair)
+{
+	if (!pair->silent_until)
+		return;
+	if (time_before(jiffies, pair->silent_until)) {
+		pair_queue(pair, pair->silent_until - jiffies);
+		return;
+	}
+	pair->silent_until = 0;
+	srnic_qp_abort_silent(pair->qp, pair);
+}
+
+/* Nothing tells of a WR that is posted to a QP without a stream */
+static void pair_check_send(struct srnic_pair *pair)
+{
+	if (srnic_sq_pending(pair->qp) > 0)
+		srnic_qp_abort(pair->qp);
+	else
+		pair_queue(pair, msecs_to_jiffies(SRNIC_RDV_MAX_MS));
+}
+
+/* @pair is locked. Return: true if it is to connect */
+static bool pair_look(struct srnic_pair *pair)
+{
+	unsigned long wait;
+
+	if (pair->lost) {
+		pair_check_send(pair);
+		return false;
+	}
+	if (pair->attached) {
+		pair_check_silent(pair);
+		return false;
+	}
+	if (!pair->rts || pair->attempt)
+		return false;
+	wait = pair_wait(pair);
+	if (wait)
+		pair_queue(pair, wait);
+	return !wait;
+}
+
+/*
+ * @pair, locked, has lost its stream. After a graceful close by the peer the QP is in
+ * Idle, and the program is told nothing, as in InfiniBand. Return: true if it stays so
+ */
+static bool pair_stays(struct srnic_pair *pair)
+{
+	clear_bit(SRNIC_PAIRF_GONE, &pair->flags);
+	pair->lost = !pair->over && !srnic_qp_claim(pair->qp, &pair_llp_ops, pair);
+	return pair->lost;
+}
+
+static void pair_run(struct work_struct *work)
+{
+	struct srnic_pair *pair = container_of(to_delayed_work(work), struct srnic_pair, work);
+	bool end = false, connect = false;
+	struct srnic_user_scope scope;
+
+	srnic_user_enter(pair->user, &scope);
+	mutex_lock(&pair->lock);
+	if (test_bit(SRNIC_PAIRF_ABORT, &pair->flags) ||
+	    (test_bit(SRNIC_PAIRF_GONE, &pair->flags) && !pair_stays(pair)))
+		end = pair_over(pair);
+	else if (!pair->over)
+		connect = pair_look(pair);
+	mutex_unlock(&pair->lock);
+	if (end)
+		pair_end(pair);
+	if (connect)
+		srnic_rdv_connect(pair);
+	srnic_user_leave(&scope);
+	srnic_pair_put(pair);
+}
+
+static bool is_unicast(const struct sockaddr_storage *addr)
+{
+	const struct sockaddr_in *sin = (const struct sockaddr_in *)addr;
+	const struct in6_addr *in6 = &((const struct sockaddr_in6 *)addr)->sin6_addr;
+
+	if (addr->ss_family == AF_INET6)
+		return !ipv6_addr_any(in6) && !ipv6_addr_is_multicast(in6);
+	return !ipv4_is_zeronet(sin->sin_addr.s_addr) && !ipv4_is_lbcast(sin->sin_addr.s_addr) &&
+	       !ipv4_is_multicast(sin->sin_addr.s_addr);
+}
+
+static void gid_to_addr(const struct srnic_device *dev, const union ib_gid *gid, u16 port,
+			struct sockaddr_storage *addr)
+{
+	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)addr;
+
+	memset(addr, 0, sizeof(*addr));
+	rdma_gid2ip((struct sockaddr *)addr, gid);
+	/* at the same place in both kinds of addresses */
+	in6->sin6_port = htons(port);
+	if (addr->ss_family == AF_INET6 &&
+	    ipv6_addr_type(&in6->sin6_addr) & IPV6_ADDR_LINKLOCAL)
+		in6->sin6_scope_id = dev->netdev->ifindex;
+}
+
+/* Return: 0; -EINVAL for addresses that cannot be connected; -EOPNOTSUPP for itself */
+static int pair_address(struct srnic_pair *pair, const struct ib_qp_attr *attr, u16 port)
+{
+	const struct ib_global_route *grh = rdma_ah_read_grh(&attr->ah_attr);
+	const union ib_gid *sgid = &grh->sgid_attr->gid;
+	struct rdv_hello *own = &pair->own;
+
+	gid_to_addr(pair->dev, sgid, 0, &pair->local);
+	gid_to_addr(pair->dev, &grh->dgid, port, &pair->remote);
+	if (pair->local.ss_family != pair->remote.ss_family || !is_unicast(&pair->remote))
+		return -EINVAL;
+	memcpy(own->src_gid, sgid, RDV_GID_LEN);
+	memcpy(own->dst_gid, &grh->dgid, RDV_GID_LEN);
+	own->src_qpn = pair->qpn;
+	own->dst_qpn = attr->dest_qp_num & RDV_NUMBER_MAX;
+	own->dst_psn = attr->rq_psn & RDV_NUMBER_MAX;
+	if (own->src_qpn == own->dst_qpn && !memcmp(sgid, &grh->dgid, sizeof(*sgid)))
+		return -EOPNOTSUPP;
+	return 0;
+}
+
+static struct srnic_pair *pair_new(struct srnic_qp *qp, const struct ib_qp_attr *attr)
+{
+	struct srnic_pair *pair = kzalloc(sizeof(*pair), GFP_KERNEL_ACCOUNT);
+
+	if (!pair)
+		return NULL;
+	pair->user = srnic_user_current();
+	if (!pair->user) {
+		kfree(pair);
+		return NULL;
+	}
+	kref_init(&pair->ref);
+	mutex_init(&pair->lock);
+	INIT_DELAYED_WORK(&pair->work, pair_run);
+	pair->dev = qp->dev;
+	pair->qp = qp;
+	pair->qpn = qp->ibqp.qp_num;
+	pair->net = current->nsproxy->net_ns;
+	pair->ird = attr->max_dest_rd_atomic;
+	return pair;
+}
+
+/* Makes @pair known, and the claim its own. Return: 0 or an errno */
+static int pair_register(struct srnic_pair *pair)
+{
+	int err;
+
+	err = srnic_qp_claim(pair->qp, &pair_llp_ops, pair);
+	if (err)
+		return err;
+	err = xa_insert(&pair->dev->pairs, pair->qpn, pair, GFP_KERNEL_ACCOUNT);
+	if (err) {
+		srnic_qp_unclaim(pair->qp, pair);
+		return err;
+	}
+	kref_get(&pair->qp->ref);
+	return 0;
+}
+
+/* Return: 0; -EDQUOT; an errno of srnic_rdv_listen() or srnic_qp_claim() */
+static int pair_start(struct srnic_pair *pair, const struct srnic_policy *policy)
+{
+	struct sockaddr_storage addr = pair->local;
+	int err;
+
+	((struct sockaddr_in6 *)&addr)->sin6_port = htons(policy->ib_port);
+	err = pair_charge(pair, policy->max_user_qps);
+	if (err)
+		return err;
+	pair->listener = srnic_rdv_listen(pair->dev, pair->net, &addr);
+	err = PTR_ERR_OR_ZERO(pair->listener);
+	if (err)
+		goto uncharge;
+	mutex_lock(&pair->lock);
+	err = pair_register(pair);
+	mutex_unlock(&pair->lock);
+	if (err)
+		goto unlisten;
+	return 0;
+unlisten:
+	srnic_rdv_unlisten(pair->listener);
+uncharge:
+	pair_uncharge(pair);
+	return err;
+}
+
+/* See struct srnic_rdv_ops */
+static int rdv_prepare(struct srnic_qp *qp, const struct ib_qp_attr *attr)
+{
+	struct srnic_policy policy = srnic_policy_get(&qp->dev->policy);
+	struct srnic_pair *pair;
+	int err;
+
+	if (!policy.ib_port)
+		return -EOPNOTSUPP;
+	pair = pair_new(qp, attr);
+	if (!pair)
+		return -ENOMEM;
+	err = pair_address(pair, attr, policy.ib_port);
+	if (!err)
+		err = pair_start(pair, &policy);
+	if (err)
+		srnic_pair_put(pair);
+	return err;
+}
+
+static int rdv_start(struct srnic_qp *qp, u32 psn, u16 ord)
+{
+	struct srnic_pair *pair = srnic_pair_find(qp->dev, qp->ibqp.qp_num);
+
+	/* the peer has connected, and is gone again */
+	if (!pair)
+		return -ENOTCONN;
+	mutex_lock(&pair->lock);
+	pair->own.src_psn = psn & RDV_NUMBER_MAX;
+	pair->ord = ord;
+	pair->rts = true;
+	srnic_pair_kick(pair);
+	mutex_unlock(&pair->lock);
+	srnic_pair_put(pair);
+	return 0;
+}
+
+static int rdv_cancel(struct srnic_qp *qp)
+{
+	struct srnic_pair *pair = srnic_pair_find(qp->dev, qp->ibqp.qp_num);
+	bool attached, end = false;
+
+	if (!pair)
+		return 0;
+	mutex_lock(&pair->lock);
+	attached = pair->attached && !pair->lost;
+	if (!attached)
+		end = pair_over(pair);
+	mutex_unlock(&pair->lock);
+	if (end)
+		pair_end(pair);
+	srnic_pair_put(pair);
+	return attached ? -EBUSY : 0;
+}
+
+/* Not static: device.c gives it to the device, for the layers below */
+const struct srnic_rdv_ops srnic_rdv_ops = {
+	.prepare = rdv_prepare,
+	.start = rdv_start,
+	.cancel = rdv_cancel,
+};
+
+/**
+ * srnic_rdv_init - at load of the module
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int srnic_rdv_init(void)
+{
+	pair_wq = alloc_workqueue("srnic_rdv", WQ_PERCPU | WQ_MEM_RECLAIM, 0);
+	return pair_wq ? 0 : -ENOMEM;
+}
+
+/**
+ * srnic_rdv_exit - at unload of the module: the QPs are gone, works may be ending
+ */
+void srnic_rdv_exit(void)
+{
+	destroy_workqueue(pair_wq);
+}

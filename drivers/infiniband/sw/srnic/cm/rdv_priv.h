@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* What rendezvous.c and rdv_*.c share; nobody else includes it. */
+#ifndef SRNIC_RDV_PRIV_H
+#define SRNIC_RDV_PRIV_H
+
+#include "cm/cm_priv.h"
+#include "wire/rdv.h"
+
+struct srnic_rdv_listener;
+
+/* From one attempt to the next: at first; at most, while WRs wait; and while none does */
+#define SRNIC_RDV_MIN_MS	10
+#define SRNIC_RDV_MAX_MS	1000
+#define SRNIC_RDV_IDLE_MS	(30 * MSEC_PER_SEC)
+
+/* srnic_pair.flags: messages to a pair's work */
+enum {
+	SRNIC_PAIRF_ABORT,	/* the QP is destroyed, or in Error, before there is a stream */
+	SRNIC_PAIRF_GONE,	/* the QP has finished with the stream */
+};
+
+/*
+ * A QP in RTR or RTS whose program told it the peer's GID and QP number.
+ *
+ * Lifetime: @ref counts one for the pair being registered, one for @work while it
+ * is queued, one for an attempt, one for each lookup. The pair has the claim of the
+ * QP and a reference to it, from RTR until the pair ends; destroy_qp waits for that.
+ *
+ * Lock order: srnic_ep.lock, @lock. Nothing that the QP calls takes @lock.
+ */
+struct srnic_pair {
+	struct kref ref;
+
+	/* immutable */
+	struct srnic_device *dev;
+	struct srnic_qp *qp;		/* held until the pair ends */
+	u32 qpn;
+	struct srnic_user *user;	/* held: in whose name it connects */
+	u32 user_key;			/* whom it counts against */
+	bool user_charged;
+	const struct net *net;		/* of who asked; compared, and not held */
+	struct sockaddr_storage local;	/* port: 0 */
+	struct sockaddr_storage remote;
+	struct srnic_rdv_listener *listener;
+	u16 ird;
+
+	struct delayed_work work;
+	unsigned long flags;		/* SRNIC_PAIRF_* */
+
+	struct mutex lock;		/* of what follows */
+	struct rdv_hello own;		/* src_psn from RTS on */
+	u16 ord;
+	bool rts;			/* its program said so */
+	bool attached;			/* there is, or was, a stream */
+	bool lost;			/* the peer has closed it: the next send ends the QP */
+	bool over;			/* not to be touched any more */
+	struct srnic_ep *attempt;	/* under way; has a reference of its state */
+	bool tried;
+	unsigned long last_try;		/* jiffies: end of the last attempt */
+	unsigned int backoff;		/* ms */
+	unsigned long silent_until;	/* jiffies; 0: the peer need not speak first */
+};
+
+/* rendezvous.c */
+extern const struct srnic_ep_ops srnic_rdv_ep_ops;
+void srnic_rdv_connect(struct srnic_pair *pair);
+
+/* rdv_pair.c */
+struct srnic_pair *srnic_pair_find(struct srnic_device *dev, u32 qpn);
+void srnic_pair_put(struct srnic_pair *pair);
+void srnic_pair_kick(struct srnic_pair *pair);
+void srnic_pair_tried(struct srnic_pair *pair);
+
+/* rdv_listen.c */
+struct srnic_rdv_listener *srnic_rdv_listen(struct srnic_device *dev, const struct net *net,
+					    const struct sockaddr_storage *addr);
+void srnic_rdv_unlisten(struct srnic_rdv_listener *listener);
+
+#endif

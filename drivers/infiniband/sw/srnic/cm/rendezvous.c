@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Rendezvous: connections of QPs whose programs exchanged GIDs and QP numbers by
+ * themselves and call Modify QP. The endpoints are those of cm.c; here is what they
+ * tell, and to whom. The private data of the MPA Request says which QP wants which
+ * (wire/rdv.c). Of two attempts that cross one lives (RFC 4271 6.8).
+ */
+
+#include <linux/slab.h>
+#include <rdma/ib_addr.h>
+#include "cm/rdv_priv.h"
+
+/* The private data that came with @hello. Return: false if it is not of this kind */
+static bool rdv_read(struct srnic_ep *ep, const struct mpa_hello *hello,
+		     struct rdv_hello *peer)
+{
+	struct iw_cm_event event = { };
+
+	return hello->enhanced && srnic_ep_pdata(ep, hello, &event) &&
+	       rdv_decode(event.private_data, event.private_data_len, peer);
+}
+
+static bool is_addr(const struct sockaddr_storage *addr, const u8 *gid)
+{
+	union ib_gid got;
+
+	rdma_ip2gid((struct sockaddr *)addr, &got);
+	return !memcmp(&got, gid, sizeof(got));
+}
+
+/* ----- passive side ----- */
+
+/* A Reply with R. It says no more than the code: who asks may be anybody. */
+static void rdv_refuse(struct srnic_ep *ep, enum rdv_code code)
+{
+	struct rdv_hello reply = { .code = code };
+	u8 pdata[RDV_LEN];
+
+	srnic_ep_fate(ep, SRNIC_CNT_CONN_REJECTED, 0);
+	rdv_encode(pdata, &reply);
+	srnic_ep_refuse(ep, pdata, sizeof(pdata));
+}
+
+/* May @ep, whose Request says @peer, have @pair? Both are locked. */
+static enum rdv_code pair_judge(const struct srnic_pair *pair, const struct srnic_ep *ep,
+				const struct rdv_hello *peer)
+{
+	const struct rdv_hello *own = &pair->own;
+
+	if (pair->over)
+		return RDV_NOT_READY;
+	if (pair->attached || !rdv_fits(own, peer, pair->rts) ||
+	    !is_addr(&ep->local, own->src_gid) || !is_addr(&ep->remote, own->dst_gid))
+		return RDV_MISMATCH;
+	if (pair->attempt && rdv_own_attempt_lives(own))
+		return RDV_COLLISION;
+	return RDV_OK;
+}
+
+/* Writes the Reply. Return: its bytes; 0 if there can be none */
+static u32 rdv_answer(struct srnic_ep *ep, const struct srnic_pair *pair,
+		      const struct rdv_hello *peer, struct mpa_result *mpa)
+{
+	const struct mpa_policy *policy = &ep->policy.mpa;
+	struct rdv_hello own = pair->own;
+	u8 pdata[RDV_LEN];
+
+	/* before RTS nobody knows; the program will say what the peer expects */
+	if (!pair->rts)
+		own.src_psn = peer->dst_psn;
+	if (mpa_respond(policy, &ep->req, min(pair->ird, policy->max_ird),
+			pair->rts ? min(pair->ord, policy->max_ord) : policy->max_ord,
+			RDV_LEN, &ep->reply, mpa) != MPA_OK)
+		return 0;
+	rdv_encode(pdata, &own);
+	return srnic_ep_put_reply(ep, &ep->reply, pdata, RDV_LEN);
+}
+
+/* Both are locked. @ep ends: with its stream handed to the QP, or closed */
+static void rdv_accept(struct srnic_ep *ep, struct srnic_pair *pair,
+		       const struct rdv_hello *peer)
+{
+	struct mpa_result mpa;
+	u32 len;
+	int err;
+
+	if (pair->attempt)
+		srnic_ep_tell(pair->attempt, SRNIC_EPF_ABORT);
+	pair->attempt = NULL;
+	len = rdv_answer(ep, pair, peer, &mpa);
+	ep->qp = pair->qp;
+	ep->qpn = pair->qpn;
+	err = len ? srnic_ep_attach(ep, false, &mpa, len) : -EPROTO;
+	ep->qp = NULL;
+	if (err) {
+		srnic_ep_fate(ep, SRNIC_CNT_CONN_FAILED, err);
+		srnic_pair_tried(pair);
+		srnic_ep_close(ep, true);
+		return;
+	}
+	pair->attached = true;
+	if (mpa.p2p)
+		pair->silent_until = (jiffies + ep->policy.request_timeout * HZ) ?: 1;
+	srnic_pair_kick(pair);
+	srnic_ep_fate(ep, SRNIC_CNT_CONN_PASSIVE, 0);
+	srnic_ep_close(ep, false);
+}
+
+static void rdv_request(struct srnic_ep *ep)
+{
+	struct srnic_pair *pair;
+	struct rdv_hello peer;
+	enum rdv_code code;
+
+	if (!rdv_read(ep, &ep->req, &peer)) {
+		rdv_refuse(ep, RDV_MISMATCH);
+		return;
+	}
+	pair = srnic_pair_find(ep->dev, peer.dst_qpn);
+	if (!pair) {
+		rdv_refuse(ep, RDV_NOT_READY);
+		return;
+	}
+	mutex_lock(&pair->lock);
+	code = pair_judge(pair, ep, &peer);
+	if (code == RDV_OK)
+		rdv_accept(ep, pair, &peer);
+	mutex_unlock(&pair->lock);
+	srnic_pair_put(pair);
+	if (code != RDV_OK)
+		rdv_refuse(ep, code);
+}
+
+/* ----- active side ----- */
+
+/* @ep, locked, has nothing to do with its pair any more */
+static void rdv_let_go(struct srnic_ep *ep)
+{
+	srnic_qp_put(ep->qp);
+	ep->qp = NULL;
+	srnic_pair_put(ep->pair);
+	ep->pair = NULL;
+}
+
+static void rdv_failed(struct srnic_ep *ep, struct iw_cm_event *event)
+{
+	struct srnic_pair *pair = ep->pair;
+
+	mutex_lock(&pair->lock);
+	if (pair->attempt == ep) {
+		pair->attempt = NULL;
+		srnic_pair_tried(pair);
+	}
+	mutex_unlock(&pair->lock);
+	rdv_let_go(ep);
+}
+
+static int rdv_established(struct srnic_ep *ep, const struct mpa_result *mpa)
+{
+	struct srnic_pair *pair = ep->pair;
+	struct rdv_hello peer;
+	int err = -EPROTO;
+
+	mutex_lock(&pair->lock);
+	if (pair->attempt != ep)
+		err = -ECONNABORTED;
+	else if (rdv_read(ep, &ep->reply, &peer) && peer.code == RDV_OK &&
+		 rdv_fits(&pair->own, &peer, true))
+		err = srnic_ep_attach(ep, true, mpa, 0);
+	if (!err) {
+		pair->attempt = NULL;
+		pair->attached = true;
+	}
+	mutex_unlock(&pair->lock);
+	if (err)
+		return err;
+	srnic_ep_fate(ep, SRNIC_CNT_CONN_ACTIVE, 0);
+	rdv_let_go(ep);
+	srnic_ep_close(ep, false);
+	return 0;
+}
+
+/* The pair is told instead */
+static void rdv_closed(struct srnic_ep *ep, int err)
+{
+}
+
+/* Not static: listeners are made with it */
+const struct srnic_ep_ops srnic_rdv_ep_ops = {
+	.request = rdv_request,
+	.established = rdv_established,
+	.failed = rdv_failed,
+	.closed = rdv_closed,
+	/* in InfiniBand a peer that goes is noticed by who sends to it */
+	.keep_recv = true,
+};
+
+/* What @ep, locked, is to connect. Return: false if there is nothing to connect any more */
+static bool rdv_take(struct srnic_ep *ep, struct srnic_pair *pair)
+{
+	bool take;
+
+	mutex_lock(&pair->lock);
+	take = !pair->over && !pair->attached && !pair->attempt;
+	if (take) {
+		kref_get(&pair->ref);
+		ep->pair = pair;
+		kref_get(&pair->qp->ref);
+		ep->qp = pair->qp;
+		ep->qpn = pair->qpn;
+		ep->ird = min(pair->ird, ep->policy.mpa.max_ird);
+		ep->ord = min(pair->ord, ep->policy.mpa.max_ord);
+		rdv_encode(ep->pdata, &pair->own);
+		pair->attempt = ep;
+	}
+	mutex_unlock(&pair->lock);
+	return take;
+}
+
+/* @ep is locked. Return: 0 or an errno */
+static int rdv_begin(struct srnic_ep *ep, struct srnic_pair *pair)
+{
+	struct iw_cm_event event = { };
+	int err;
+
+	if (srnic_ep_unwanted(ep))
+		return -ENODEV;
+	ep->net = pair->net;
+	ep->local = pair->local;
+	ep->remote = pair->remote;
+	/* QPs of InfiniBand's kind have no side that speaks first */
+	ep->policy.mpa.rev = 2;
+	ep->policy.mpa.p2p = true;
+	ep->pd_len = RDV_LEN;
+	ep->pdata = kmalloc(RDV_LEN, GFP_KERNEL_ACCOUNT);
+	if (!ep->pdata)
+		return -ENOMEM;
+	if (!rdv_take(ep, pair))
+		return -ECANCELED;
+	err = srnic_ep_connect(ep);
+	if (err)
+		rdv_failed(ep, &event);
+	return err;
+}
+
+static void rdv_no_attempt(struct srnic_pair *pair)
+{
+	mutex_lock(&pair->lock);
+	if (!pair->over && !pair->attempt)
+		srnic_pair_tried(pair);
+	mutex_unlock(&pair->lock);
+}
+
+/**
+ * srnic_rdv_connect - begin an attempt to connect
+ * @pair: not locked; the caller has a reference
+ *
+ * Context: process, may sleep. If it fails the pair's work tries again.
+ */
+void srnic_rdv_connect(struct srnic_pair *pair)
+{
+	struct srnic_ep *ep = srnic_ep_new(pair->dev, pair->user, &srnic_rdv_ep_ops);
+	int err;
+
+	if (!ep) {
+		rdv_no_attempt(pair);
+		return;
+	}
+	kref_get(&ep->ref);
+	mutex_lock(&ep->lock);
+	err = rdv_begin(ep, pair);
+	srnic_ep_note(ep, "connect", err);
+	if (err)
+		srnic_ep_close(ep, false);
+	mutex_unlock(&ep->lock);
+	srnic_ep_put(ep);
+	if (err)
+		rdv_no_attempt(pair);
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Modify QP as programs of InfiniBand call it, who exchange GIDs and QP numbers by
+ * themselves: RTR with the peer's address, then RTS. Such a QP is called paired. In
+ * both states the core's state is Idle until there is a stream.
+ */
+
+#include <rdma/ib_verbs.h>
+#include "qp/qp.h"
+#include "srnic.h"
+#include "verbs/ib_modify.h"
+
+static bool is_rtr(const struct ib_qp_attr *attr, int mask)
+{
+	return mask & IB_QP_STATE && attr->qp_state == IB_QPS_RTR &&
+	       mask & (IB_QP_AV | IB_QP_DEST_QPN);
+}
+
+/**
+ * srnic_ib_modify_is_rts - does this take a paired QP from RTR to RTS?
+ * @qp: alive
+ * @attr: asked for
+ * @mask: which of @attr
+ */
+bool srnic_ib_modify_is_rts(const struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	return qp->ib.paired && qp->verbs_state == IB_QPS_RTR &&
+	       mask & IB_QP_STATE && attr->qp_state == IB_QPS_RTS;
+}
+
+/* As InfiniBand's table has it, which the RDMA core knows (IBA 1.6, 11.2.5.2) */
+static int check_table(const struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	return ib_modify_qp_is_ok(qp->verbs_state, attr->qp_state, IB_QPT_RC, mask) ?
+	       0 : -EINVAL;
+}
+
+static int check_rtr(const struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	int err = check_table(qp, attr, mask);
+
+	if (err)
+		return err;
+	if (srnic_qp_state(qp) != SRNIC_QP_IDLE ||
+	    !(rdma_ah_get_ah_flags(&attr->ah_attr) & IB_AH_GRH) ||
+	    !rdma_ah_read_grh(&attr->ah_attr)->sgid_index ||
+	    attr->max_dest_rd_atomic > SRNIC_MAX_IRD)
+		return -EINVAL;
+	return 0;
+}
+
+static int check_rts(const struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	int err = check_table(qp, attr, mask);
+
+	if (err)
+		return err;
+	return srnic_qp_state(qp) > SRNIC_QP_RTS || attr->max_rd_atomic > SRNIC_MAX_ORD ?
+	       -EINVAL : 0;
+}
+
+/**
+ * srnic_ib_modify_check - the rules of InfiniBand for who connects without rdma_cm
+ * @qp: alive
+ * @attr: asked for
+ * @mask: which of @attr
+ *
+ * Return: 0; -EINVAL for attributes that are missing or wrong; -EOPNOTSUPP where there
+ * are no such connections, and for attributes with another transition.
+ */
+int srnic_ib_modify_check(const struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	if (srnic_ib_modify_is_rts(qp, attr, mask))
+		return check_rts(qp, attr, mask);
+	if (!(mask & SRNIC_IB_QP_ATTRS))
+		return 0;
+	if (!srnic_policy_get(&qp->dev->policy).ib_port || !is_rtr(attr, mask))
+		return -EOPNOTSUPP;
+	return check_rtr(qp, attr, mask);
+}
+
+static int modify_rtr(struct srnic_qp *qp, const struct ib_qp_attr *attr)
+{
+	struct srnic_ib_attr *ib = &qp->ib;
+	int err = qp->dev->rdv->prepare(qp, attr);
+
+	if (err)
+		return err;
+	ib->av = attr->ah_attr;
+	ib->av.grh.sgid_attr = NULL;	/* the core's */
+	ib->dest_qpn = attr->dest_qp_num;
+	ib->rq_psn = attr->rq_psn;
+	ib->paired = true;
+	return 0;
+}
+
+static int modify_rts(struct srnic_qp *qp, const struct ib_qp_attr *attr)
+{
+	qp->ib.sq_psn = attr->sq_psn;
+	return qp->dev->rdv->start(qp, attr->sq_psn, attr->max_rd_atomic);
+}
+
+/* Back to RESET or INIT, or to Error before there is a stream */
+static int modify_back(struct srnic_qp *qp)
+{
+	int err = 0;
+
+	if (srnic_qp_state(qp) == SRNIC_QP_IDLE)
+		err = qp->dev->rdv->cancel(qp);
+	if (!err)
+		qp->ib.paired = false;
+	return err;
+}
+
+/**
+ * srnic_ib_modify - what Modify QP does to who connects without rdma_cm
+ * @qp: alive
+ * @attr: checked by srnic_ib_modify_check()
+ * @mask: which of @attr
+ *
+ * Context: process, may sleep, but not for the peer.
+ *
+ * Return: 0, or an errno of struct srnic_rdv_ops.
+ */
+int srnic_ib_modify(struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	if (is_rtr(attr, mask))
+		return modify_rtr(qp, attr);
+	if (srnic_ib_modify_is_rts(qp, attr, mask))
+		return modify_rts(qp, attr);
+	if (qp->ib.paired && mask & IB_QP_STATE &&
+	    (attr->qp_state == IB_QPS_RESET || attr->qp_state == IB_QPS_INIT))
+		return modify_back(qp);
+	return 0;
+}
+
+/**
+ * srnic_ib_ord - the ORD a program gets
+ * @qp: alive
+ * @attr: with max_rd_atomic, checked
+ *
+ * A peer that connected first has negotiated, before this end's program said how much
+ * it wants.
+ */
+u16 srnic_ib_ord(const struct srnic_qp *qp, const struct ib_qp_attr *attr)
+{
+	if (!qp->ib.paired || srnic_qp_state(qp) != SRNIC_QP_RTS)
+		return attr->max_rd_atomic;
+	return min_t(u16, attr->max_rd_atomic, qp->mpa.ord);
+}
+
+/**
+ * srnic_ib_query - what Query QP tells of it
+ * @qp: alive
+ * @attr: filled in
+ */
+void srnic_ib_query(const struct srnic_qp *qp, struct ib_qp_attr *attr)
+{
+	const struct srnic_ib_attr *ib = &qp->ib;
+
+	if (!ib->paired)
+		return;
+	attr->ah_attr = ib->av;
+	attr->dest_qp_num = ib->dest_qpn;
+	attr->rq_psn = ib->rq_psn;
+	attr->sq_psn = ib->sq_psn;
+}

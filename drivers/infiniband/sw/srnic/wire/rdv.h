@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * Rendezvous: the private data by which two QPs find each other whose programs
+ * have exchanged GIDs and QP numbers, and which of two crossing attempts lives.
+ * Pure: no sockets, no locks, no allocation.
+ */
+#ifndef SRNIC_WIRE_RDV_H
+#define SRNIC_WIRE_RDV_H
+
+#include "wire/os.h"
+
+#define RDV_MAGIC	0x73724942U	/* "srIB" */
+#define RDV_VERSION	1
+#define RDV_LEN		56
+#define RDV_GID_LEN	16
+#define RDV_NUMBER_MAX	0xffffffU	/* QP numbers and PSNs have 24 bits */
+
+/* What a Reply says; a Request says RDV_OK */
+enum rdv_code {
+	RDV_OK,
+	RDV_NOT_READY,		/* no such QP, or not in RTR yet: try again */
+	RDV_MISMATCH,		/* the QP expects somebody else */
+	RDV_COLLISION,		/* its own attempt lives: wait for it */
+	RDV_CODES,
+};
+
+/**
+ * struct rdv_hello - who connects to whom, as the sender of the frame sees it
+ * @code: enum rdv_code
+ * @src_qpn: the sender's QP
+ * @dst_qpn: the receiver's
+ * @src_psn: first PSN that the sender's QP uses
+ * @dst_psn: first PSN that the sender expects
+ * @src_gid: the sender's address
+ * @dst_gid: the receiver's
+ *
+ * There are no PSNs on the wire of iWARP: they only prove that both ends know of
+ * each other.
+ */
+struct rdv_hello {
+	u8 code;
+	u32 src_qpn;
+	u32 dst_qpn;
+	u32 src_psn;
+	u32 dst_psn;
+	u8 src_gid[RDV_GID_LEN];
+	u8 dst_gid[RDV_GID_LEN];
+};
+
+void rdv_encode(u8 *buf, const struct rdv_hello *hello);
+bool rdv_decode(const u8 *buf, u32 len, struct rdv_hello *hello);
+bool rdv_fits(const struct rdv_hello *own, const struct rdv_hello *peer,
+	      bool own_psn_known);
+bool rdv_own_attempt_lives(const struct rdv_hello *own);
+
+#endif

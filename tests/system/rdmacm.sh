@@ -18,8 +18,8 @@ rping_size() {	# ADDR SIZE COUNT [OPTION...]
 # comes before its main thread has taken the first.
 rping_persistent() {
 	local pids=() p rc=0
-	slow_syn
 	serve 7174 rping -s -P -a "$SRV4" || return
+	slow_syn
 	for _ in 1 2 3; do
 		ip netns exec "$CLI_NS" rping -c -a "$SRV4" -C 20 -S 500 -V &
 		pids+=($!)

@@ -79,6 +79,12 @@ __attribute__((noreturn)) void fuzz_sleep(void);
 			fuzz_sleep(); \
 	} while (0)
 long schedule_timeout_idle(long timeout);
+#define TASK_IDLE			0
+void usleep_range_state(unsigned long min, unsigned long max, unsigned int state);
+
+extern unsigned long jiffies;
+#define time_before(a, b)		((long)((a) - (b)) < 0)
+#define usecs_to_jiffies(us)		((unsigned long)(us) * HZ / 1000000)
 
 /* one CPU */
 #define __percpu

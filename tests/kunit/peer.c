@@ -185,6 +185,7 @@ void peer_attach(struct peer *p, struct socket *passive, u16 ird, u16 ord)
 		.stream = srnic_stream_new(passive),
 		.close_timeout = PEER_CLOSE_TIMEOUT,
 		.inline_work = !p->by_threads,
+		.wait_recv = p->wait_recv,
 	};
 
 	p->in_pos = 0;

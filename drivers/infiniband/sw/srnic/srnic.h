@@ -54,6 +54,7 @@ enum srnic_counter {
 	SRNIC_CNT_RX_FPDU,
 	SRNIC_CNT_RX_BYTES,
 	SRNIC_CNT_RX_COLLECTED,		/* FPDUs put together outside of TCP, which had no room */
+	SRNIC_CNT_RX_RNR,		/* messages that waited for a receive */
 	SRNIC_CNT_TX_TERMINATE,
 	SRNIC_CNT_RX_TERMINATE,
 	SRNIC_CNT_CRC_ERROR,

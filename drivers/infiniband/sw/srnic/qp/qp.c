@@ -494,6 +494,7 @@ static int qp_prepare(struct srnic_qp *qp, const struct srnic_attach *attach)
 	qp->close_timeout = attach->close_timeout * HZ;
 	qp->inline_work = attach->inline_work;
 	qp->keep_recv = attach->keep_recv;
+	qp->wait_recv = attach->wait_recv;
 	qp->error = RDMAP_OK;
 	qp->error_in_wc = false;
 	qp->term_valid = false;

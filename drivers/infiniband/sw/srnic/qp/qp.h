@@ -33,6 +33,7 @@ struct srnic_stream;
  * @close_timeout: seconds that the peer has to close its side, see srnic_policy
  * @inline_work: see srnic_policy
  * @keep_recv: after a graceful close, in Idle, receive WRs stay posted
+ * @wait_recv: a message waits until a receive is posted, see engine/rnr.c
  */
 struct srnic_attach {
 	struct srnic_stream *stream;
@@ -45,6 +46,7 @@ struct srnic_attach {
 	unsigned int close_timeout;
 	bool inline_work;
 	bool keep_recv;
+	bool wait_recv;
 };
 
 /**

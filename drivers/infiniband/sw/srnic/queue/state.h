@@ -67,6 +67,8 @@ struct srnic_llp_ops {
 	void (*closed)(void *priv, int err);
 };
 
+#define SRNIC_RNR_WITHOUT_END	7
+
 /**
  * struct srnic_ib_attr - attributes of a QP that InfiniBand has
  * @paired: its program connects it by Modify QP; those below that are 0 else
@@ -77,7 +79,7 @@ struct srnic_llp_ops {
  * @path_mtu: enum ib_mtu; 0: never set
  * @timeout: 0 to 31
  * @retry_cnt: 0 to 7
- * @rnr_retry: 0 to 7
+ * @rnr_retry: 0 to 7 (SRNIC_RNR_WITHOUT_END)
  * @min_rnr_timer: 0 to 31
  */
 struct srnic_ib_attr {
@@ -177,6 +179,7 @@ struct srnic_qp {
 	bool initiator;
 	bool inline_work;		/* see struct srnic_policy */
 	bool keep_recv;			/* a graceful close leaves receives posted */
+	bool wait_recv;			/* a message waits until a receive is posted */
 	unsigned long close_timeout;	/* jiffies (ST-29) */
 	struct task_struct *rx_task;
 	struct completion tx_exit;	/* the tx kthread left the module's code */

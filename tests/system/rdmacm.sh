@@ -78,7 +78,12 @@ all_tools() {
 		rstream -f ipv6 -s "$SRV6" -S 5000 -C 10 -I 1 -T v
 	t "$1: riostream" pair 7471 riostream -S 16384 -C 10 -I 2 -T v -- \
 		riostream -s "$SRV4" -S 16384 -C 10 -I 2 -T v
-	t "$1: cmtime" forever 7471 cmtime -- cmtime -s "$SRV4" -c 20
+	# of rdma-core 56: RDMA connections of an iWARP device have TCP's ports
+	if grep -q 'Server warmup' "$(command -v cmtime)"; then
+		skip "$1: cmtime" "it opens a TCP listener at the port of its RDMA listener"
+	else
+		t "$1: cmtime" forever 7471 cmtime -- cmtime -s "$SRV4" -c 20
+	fi
 }
 
 two_hosts 1500

@@ -24,9 +24,12 @@ static int __init srnic_init(void)
 {
 	int err;
 
-	err = srnic_linger_init();
+	err = srnic_release_init();
 	if (err)
 		return err;
+	err = srnic_linger_init();
+	if (err)
+		goto release_exit;
 	err = srnic_cm_init();
 	if (err)
 		goto linger_exit;
@@ -49,6 +52,8 @@ cm_exit:
 	srnic_cm_exit();
 linger_exit:
 	srnic_linger_exit();
+release_exit:
+	srnic_release_exit();
 	return err;
 }
 
@@ -65,6 +70,7 @@ static void __exit srnic_exit(void)
 	srnic_rdv_exit();
 	srnic_cm_exit();
 	srnic_linger_exit();
+	srnic_release_exit();
 	rcu_barrier();
 }
 

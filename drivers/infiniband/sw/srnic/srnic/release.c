@@ -11,10 +11,14 @@
  */
 
 #include <linux/rcupdate.h>
-#include <linux/rcupdate_wait.h>
 #include <linux/workqueue.h>
 #include "srnic.h"
 #include "srnic/device.h"
+
+/* Without preemption RCU is all there is: call_rcu_tasks() is call_rcu(), then */
+#ifndef CONFIG_TASKS_RCU
+#define rcu_barrier_tasks	rcu_barrier
+#endif
 
 static struct workqueue_struct *release_wq;
 

@@ -116,6 +116,8 @@ enum srnic_device_phase {
  * @gids: of the port; zero: none at that index
  * @port_active: last port state that was reported, under RTNL
  * @phase: enum srnic_device_phase
+ * @release_rcu: behind the end of the device, see srnic/release.c
+ * @release_work: behind that
  */
 struct srnic_device {
 	struct ib_device ibdev;
@@ -138,6 +140,8 @@ struct srnic_device {
 	union ib_gid gids[SRNIC_MAX_GID];
 	bool port_active;
 	int phase;
+	struct rcu_head release_rcu;
+	struct work_struct release_work;
 };
 
 /**

@@ -25,9 +25,12 @@ static int __init srnic_init(void)
 {
 	int err;
 
-	err = srnic_linger_init();
+	err = srnic_release_init();
 	if (err)
 		return err;
+	err = srnic_linger_init();
+	if (err)
+		goto release_exit;
 	err = srnic_kthreads_init();
 	if (err)
 		goto linger_exit;
@@ -55,6 +58,8 @@ kthreads_exit:
 	srnic_kthreads_exit();
 linger_exit:
 	srnic_linger_exit();
+release_exit:
+	srnic_release_exit();
 	return err;
 }
 
@@ -72,6 +77,7 @@ static void __exit srnic_exit(void)
 	srnic_cm_exit();
 	srnic_kthreads_exit();
 	srnic_linger_exit();
+	srnic_release_exit();
 	rcu_barrier();
 }
 

@@ -41,4 +41,8 @@ void case_mmap(void);
 void case_udata(void);
 void case_rings(void);
 
+/* bad_handover.c: sockets for QPs */
+void case_handover(void);
+void case_handover_abi(void);
+
 #endif

@@ -265,10 +265,37 @@ enum srnic_query_context_attrs {
 
 /*
  * Methods of the driver, by the ioctl RDMA_VERBS_IOCTL. On a QP
- * (UVERBS_OBJECT_QP): what Terminate ended its last stream.
+ * (UVERBS_OBJECT_QP): what Terminate ended its last stream; take it to RTS with a TCP
+ * socket that the program has connected.
  */
 enum srnic_qp_methods {
 	SRNIC_METHOD_QP_QUERY_TERMINATE = 1U << UVERBS_ID_NS_SHIFT,
+	SRNIC_METHOD_QP_MODIFY,
+};
+
+enum srnic_qp_modify_attrs {
+	SRNIC_ATTR_QP_MODIFY_QP = 1U << UVERBS_ID_NS_SHIFT,	/* handle */
+	SRNIC_ATTR_QP_MODIFY_REQ,	/* struct srnic_ureq_qp_modify */
+	SRNIC_ATTR_QP_MODIFY_STREAM_FD,	/* the socket */
+	SRNIC_ATTR_QP_MODIFY_LAST_MSG,	/* bytes, sent before the first FPDU; optional */
+};
+
+/* srnic_ureq_qp_modify.state */
+#define SRNIC_QP_MODIFY_RTS		1U
+
+/* srnic_ureq_qp_modify.flags */
+#define SRNIC_QP_MODIFY_RESPONDER	(1U << 0)	/* the peer sends the first FPDU */
+#define SRNIC_QP_MODIFY_CRC		(1U << 1)	/* CRC is sent, and checked */
+#define SRNIC_QP_MODIFY_TX_MARKERS	(1U << 2)	/* markers are sent */
+#define SRNIC_QP_MODIFY_RX_MARKERS	(1U << 3)	/* markers are received */
+#define SRNIC_QP_MODIFY_FLAGS		0x0fU
+
+struct srnic_ureq_qp_modify {
+	__u32 state;		/* SRNIC_QP_MODIFY_RTS */
+	__u32 flags;		/* SRNIC_QP_MODIFY_* */
+	__u16 ird;
+	__u16 ord;
+	__u32 keepalive;	/* seconds, at most 7200; 0: as the program set it */
 };
 
 enum srnic_query_terminate_attrs {

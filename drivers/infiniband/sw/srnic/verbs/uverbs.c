@@ -9,6 +9,7 @@
 #include "queue/state.h"
 #include "srnic.h"
 #include "verbs/uverbs.h"
+#include "verbs/uverbs_modify.h"
 
 #define UVERBS_MODULE_NAME srnic
 #include <rdma/uverbs_named_ioctl.h>
@@ -140,5 +141,6 @@ ADD_UVERBS_ATTRIBUTES_SIMPLE(srnic_query_context, UVERBS_OBJECT_DEVICE,
 const struct uapi_definition srnic_uapi_defs[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE, &srnic_query_context),
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_QP, &srnic_qp_object),
+	UAPI_DEF_CHAIN(srnic_uapi_modify_defs),
 	{ },
 };

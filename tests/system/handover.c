@@ -224,8 +224,8 @@ static void case_sealed(void)
 	one = 10000;
 	require(!setsockopt(b.fd, SOL_SOCKET, SO_RCVLOWAT, &one, sizeof(one)), "%s",
 		strerror(errno));
-	one = 1;
-	turn(&a, &b, SRNIC_QP_MODIFY_CRC, SRNIC_QP_MODIFY_CRC);
+	require(!hand_over(&b, SRNIC_QP_MODIFY_CRC | SRNIC_QP_MODIFY_RESPONDER, NULL, 0) &&
+		!hand_over(&a, SRNIC_QP_MODIFY_CRC, NULL, 0), "handing over");
 	sealed(a.fd);
 	sealed(b.fd);
 	hand_exchange(&a, &b, 100);

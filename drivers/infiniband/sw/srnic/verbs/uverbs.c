@@ -9,7 +9,7 @@
 #include "queue/state.h"
 #include "srnic.h"
 #include "verbs/uverbs.h"
-#include "verbs/uverbs_modify.h"
+#include "verbs/qp_modify.h"
 
 #define UVERBS_MODULE_NAME srnic
 #include <rdma/uverbs_named_ioctl.h>

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * dv: libsrnic's own functions, as a program that is linked with it calls them.
+ *
+ *	dv --list		names of the cases
+ *	dv ADDR CASE		run one, over the device that has address ADDR
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <infiniband/srnicdv.h>
+#include "handfd.h"
+
+static const char reply[] = "so be it";
+
+static int attach(struct hand *h, uint32_t flags, const void *msg, size_t len)
+{
+	struct srnicdv_stream_attr attr = {
+		.fd = h->fd, .flags = flags, .ird = 4, .ord = 4, .last_msg = msg, .last_len = len,
+	};
+
+	return srnicdv_attach_stream(h->qp, &attr);
+}
+
+static void open_two(struct hand *a, struct hand *b)
+{
+	hand_sockets(test_addr, &a->fd, &b->fd);
+	hand_qp(a);
+	hand_qp(b);
+}
+
+static void close_two(struct hand *a, struct hand *b)
+{
+	hand_qp_end(a);
+	hand_qp_end(b);
+	close(a->fd);
+	close(b->fd);
+}
+
+static void turn(struct hand *a, struct hand *b, uint32_t a_flags, uint32_t b_flags)
+{
+	char got[sizeof(reply)];
+	int err;
+
+	err = attach(b, b_flags | SRNICDV_STREAM_RESPONDER, reply, sizeof(reply));
+	require(!err, "responder: %s", strerror(err));
+	require(recv(a->fd, got, sizeof(got), MSG_WAITALL) == sizeof(got) &&
+		!memcmp(got, reply, sizeof(got)), "the last message: %s", strerror(errno));
+	err = attach(a, a_flags, NULL, 0);
+	require(!err, "initiator: %s", strerror(err));
+	require(a->qp->state == IBV_QPS_RTS && b->qp->state == IBV_QPS_RTS, "%d, %d",
+		a->qp->state, b->qp->state);
+}
+
+static void case_attach(void)
+{
+	for (unsigned int i = 0; i < 4; i++) {
+		uint32_t to_b = i & 1, to_a = i & 2;
+		struct hand a, b;
+
+		open_two(&a, &b);
+		turn(&a, &b, SRNICDV_STREAM_CRC | (to_b ? SRNICDV_STREAM_TX_MARKERS : 0) |
+		     (to_a ? SRNICDV_STREAM_RX_MARKERS : 0),
+		     SRNICDV_STREAM_CRC | (to_a ? SRNICDV_STREAM_TX_MARKERS : 0) |
+		     (to_b ? SRNICDV_STREAM_RX_MARKERS : 0));
+		hand_exchange(&a, &b, 10000);
+		close_two(&a, &b);
+	}
+}
+
+static void case_refused(void)
+{
+	struct srnicdv_stream_attr attr = { .flags = SRNICDV_STREAM_CRC, .ird = 1, .ord = 1 };
+	static char much[65536];
+	struct hand a, b;
+	int err;
+
+	open_two(&a, &b);
+	attr.fd = -1;
+	require((err = srnicdv_attach_stream(a.qp, &attr)) == EBADF, "%s", strerror(err));
+	attr.fd = a.fd;
+	attr.comp_mask = 1;
+	require((err = srnicdv_attach_stream(a.qp, &attr)) == EOPNOTSUPP, "%s", strerror(err));
+	attr.comp_mask = 0;
+	attr.last_len = 1;
+	require((err = srnicdv_attach_stream(a.qp, &attr)) == EINVAL, "%s", strerror(err));
+	attr.last_msg = much;
+	attr.last_len = sizeof(much);
+	require((err = srnicdv_attach_stream(a.qp, &attr)) == EINVAL, "%s", strerror(err));
+	attr.last_len = 0;
+	attr.flags = 1 << 4;
+	require((err = srnicdv_attach_stream(a.qp, &attr)) == EOPNOTSUPP, "%s", strerror(err));
+	attr.flags = SRNICDV_STREAM_CRC;
+	attr.ird = 1000;
+	require((err = srnicdv_attach_stream(a.qp, &attr)) == EINVAL, "%s", strerror(err));
+	require(a.qp->state == IBV_QPS_INIT, "%d", a.qp->state);
+	hand_sockets_work(a.fd, b.fd, "after all of this");
+	/* the longest message there is */
+	err = attach(&b, SRNICDV_STREAM_CRC | SRNICDV_STREAM_RESPONDER, much, 65535);
+	require(!err, "%s", strerror(err));
+	for (size_t got = 0; got < 65535;) {
+		ssize_t n = recv(a.fd, much, sizeof(much), 0);
+
+		require(n > 0, "%s", strerror(errno));
+		got += n;
+	}
+	close_two(&a, &b);
+}
+
+static void case_terminate(void)
+{
+	struct srnicdv_terminate term;
+	struct ibv_sge sge;
+	struct ibv_send_wr wr = { .wr_id = 1, .sg_list = &sge, .num_sge = 1,
+				  .opcode = IBV_WR_RDMA_WRITE }, *bad;
+	uint64_t end = now_ms() + 20000;
+	struct hand a, b;
+
+	open_two(&a, &b);
+	turn(&a, &b, SRNICDV_STREAM_CRC, SRNICDV_STREAM_CRC);
+	require(!srnicdv_query_terminate(a.qp, &term) && !term.valid, "none as yet");
+	sge = (struct ibv_sge){ (uintptr_t)a.buf, 100, a.mr->lkey };
+	wr.wr.rdma.rkey = b.mr->rkey ^ 0x5a5a5a00;
+	require(!ibv_post_send(a.qp, &wr, &bad), "post");
+	do {
+		require(now_ms() < end, "no Terminate");
+		usleep(1000);
+		require(!srnicdv_query_terminate(a.qp, &term), "query");
+	} while (!term.valid);
+	/* RFC 5040 4.8: RDMAP's and DDP's tables */
+	require(!term.local && !term.sent && term.layer == 1 && term.etype == 1 && !term.code &&
+		term.ddp_len == 14 && term.seg_len == 114, "at the writer: %u/%u/%u", term.layer,
+		term.etype, term.code);
+	require(!srnicdv_query_terminate(b.qp, &term), "query");
+	require(term.valid && term.local && term.sent && term.layer == 1 && term.etype == 1 &&
+		!term.code && term.ddp_len == 14, "at the other end");
+	close_two(&a, &b);
+}
+
+/* Devices of others, if there are any, are not ours */
+static void case_supported(void)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+
+	require(list, "%s", strerror(errno));
+	require(srnicdv_is_supported(test_context()->device), "the device under test");
+	for (unsigned int i = 0; list[i]; i++)
+		require(srnicdv_is_supported(list[i]) == !strncmp(ibv_get_device_name(list[i]),
+								 "sr", 2), "%s",
+			ibv_get_device_name(list[i]));
+	ibv_free_device_list(list);
+}
+
+static const struct test_case cases[] = {
+	{ "attach", case_attach, "srnicdv_attach_stream() makes a stream of a socket" },
+	{ "refused", case_refused, "what srnicdv_attach_stream() refuses, and the longest message" },
+	{ "terminate", case_terminate, "srnicdv_query_terminate() tells what ended a stream" },
+	{ "supported", case_supported, "srnicdv_is_supported() knows devices of srnic" },
+};
+
+static const struct test_program prog = {
+	.usage = "dv --list | dv ADDR CASE",
+	.timeout_env = "DV_TIMEOUT",
+	.timeout = 60,
+	.cases = cases,
+	.count = ARRAY_SIZE(cases),
+};
+
+int main(int argc, char **argv)
+{
+	return run_cases(&prog, argc, argv);
+}

@@ -44,6 +44,7 @@ static const struct test_case cases[] = {
 	{ "udata", case_udata, "uverbs calls with short and long buffers" },
 	{ "handover", case_handover, "sockets that no QP can have" },
 	{ "handover-abi", case_handover_abi, "calls to hand a socket over that are no such calls" },
+	{ "query", case_query, "queries in the terms of the RDMAC verbs that cannot be answered" },
 	{ "rings", case_rings, "rubbish in the rings" },
 };
 

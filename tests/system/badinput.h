@@ -45,4 +45,7 @@ void case_rings(void);
 void case_handover(void);
 void case_handover_abi(void);
 
+/* bad_query.c: the driver's query methods */
+void case_query(void);
+
 #endif

@@ -19,8 +19,8 @@ without_crc() {
 }
 
 one_host
-cases -l 100 handover
-t -l 100 "without CRC, where the policy allows it" without_crc
+cases -l 150 handover
+t -l 150 "without CRC, where the policy allows it" without_crc
 t "nothing is left of the QPs" within 10 nothing_left
 
 teardown_hosts

@@ -139,6 +139,42 @@ static void case_terminate(void)
 	close_two(&a, &b);
 }
 
+/* The kernel's own answers are judged by query.c */
+static void case_query(void)
+{
+	struct { struct srnic_uresp_qp_query resp; uint8_t more[64]; } longer;
+	struct srnic_uresp_dev_query dev;
+	struct srnic_uresp_qp_query qp;
+	struct srnic_uresp_cq_query cq;
+	struct srnic_uresp_mr_query mr;
+	struct srnic_uresp_mw_query mw;
+	struct srnic_uresp_srq_query srq;
+	struct ibv_srq_init_attr init = { .attr = { .max_wr = 4, .max_sge = 1 } };
+	struct ibv_srq *s;
+	struct ibv_mw *w;
+	struct hand h;
+
+	hand_qp(&h);
+	s = ibv_create_srq(h.pd, &init);
+	w = ibv_alloc_mw(h.pd, IBV_MW_TYPE_2);
+	require(s && w, "%s", strerror(errno));
+	require(!srnicdv_query_device(h.qp->context, &dev, sizeof(dev)) && dev.max_ird == 128,
+		"device");
+	require(!srnicdv_query_qp(h.qp, &qp, sizeof(qp)) && qp.qpn == h.qp->qp_num, "QP");
+	require(!srnicdv_query_cq(h.cq, &cq, sizeof(cq)) && (int)cq.entries == h.cq->cqe, "CQ");
+	require(!srnicdv_query_srq(s, &srq, sizeof(srq)) && srq.max_wr == init.attr.max_wr, "SRQ");
+	require(!srnicdv_query_mr(h.mr, &mr, sizeof(mr)) && mr.stag == h.mr->lkey &&
+		mr.length == BUF_SIZE, "MR");
+	require(!srnicdv_query_mw(w, &mw, sizeof(mw)) && mw.stag == w->rkey && mw.type == 2, "MW");
+	require(srnicdv_query_qp(h.qp, &qp, 20) == EINVAL, "a short answer");
+	require(srnicdv_query_qp(h.qp, &qp, 65536) == EINVAL, "a long answer");
+	memset(&longer, 0xa5, sizeof(longer));
+	require(!srnicdv_query_qp(h.qp, &longer.resp, sizeof(longer)) && !longer.more[0] &&
+		!longer.more[63], "a longer answer");
+	require(!ibv_dealloc_mw(w) && !ibv_destroy_srq(s), "%s", strerror(errno));
+	hand_qp_end(&h);
+}
+
 /* Devices of others, if there are any, are not ours */
 static void case_supported(void)
 {
@@ -157,6 +193,7 @@ static const struct test_case cases[] = {
 	{ "attach", case_attach, "srnicdv_attach_stream() makes a stream of a socket" },
 	{ "refused", case_refused, "what srnicdv_attach_stream() refuses, and the longest message" },
 	{ "terminate", case_terminate, "srnicdv_query_terminate() tells what ended a stream" },
+	{ "query", case_query, "srnicdv_query_*() tell of each kind of object" },
 	{ "supported", case_supported, "srnicdv_is_supported() knows devices of srnic" },
 };
 

@@ -14,6 +14,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <unistd.h>
+#include "handcm.h"
 #include "handfd.h"
 
 /* In place of MPA's Request and Reply, which are the program's affair */
@@ -281,6 +282,8 @@ static const struct test_case cases[] = {
 	{ "mapped", case_mapped, "a socket of IPv6 that is connected by IPv4" },
 	{ "early", case_early, "FPDUs that come before the turn are taken up in order" },
 	{ "waits", case_waits, "a responder sends the last message, and nothing before its peer" },
+	{ "to-cm", case_to_cm, "a program that connects to a server of rdma_cm" },
+	{ "from-cm", case_from_cm, "a client of rdma_cm that connects to a program" },
 	{ "sealed", case_sealed, "what a program can do with its socket afterwards" },
 	{ "again", case_again, "a QP is closed, and gets another socket" },
 	{ "many", case_many, "100 conversations, one after the other" },

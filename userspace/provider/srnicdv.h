@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <infiniband/verbs.h>
+#include <rdma/srnic-abi.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -77,6 +78,18 @@ struct srnicdv_terminate {
 bool srnicdv_is_supported(struct ibv_device *device);
 int srnicdv_attach_stream(struct ibv_qp *qp, const struct srnicdv_stream_attr *attr);
 int srnicdv_query_terminate(struct ibv_qp *qp, struct srnicdv_terminate *term);
+
+/*
+ * Objects in the terms of the RDMAC verbs; the structs are in rdma/srnic-abi.h. A
+ * program gives their size, so that they can grow.
+ */
+int srnicdv_query_device(struct ibv_context *ctx, struct srnic_uresp_dev_query *resp,
+			 size_t size);
+int srnicdv_query_qp(struct ibv_qp *qp, struct srnic_uresp_qp_query *resp, size_t size);
+int srnicdv_query_cq(struct ibv_cq *cq, struct srnic_uresp_cq_query *resp, size_t size);
+int srnicdv_query_srq(struct ibv_srq *srq, struct srnic_uresp_srq_query *resp, size_t size);
+int srnicdv_query_mr(struct ibv_mr *mr, struct srnic_uresp_mr_query *resp, size_t size);
+int srnicdv_query_mw(struct ibv_mw *mw, struct srnic_uresp_mw_query *resp, size_t size);
 
 #ifdef __cplusplus
 }

@@ -24,6 +24,7 @@ import hosts
 import journal
 from hosts import RUN, Trouble, run, within
 from journal import CONNS
+from memory import Memory
 from tap import Tap
 
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../scripts/")
@@ -352,11 +353,6 @@ def vmstat(name):
     return 0
 
 
-def kernel_memory():
-    """KiB that the kernel cannot give back"""
-    return int(run(SCRIPTS + "kernel-memory"))
-
-
 def no_resources():
     def empty():
         out = run("rdma", "resource", "show")
@@ -463,7 +459,7 @@ def main():
     ctl.end_all()
     for q in ctl.pairs:
         q.demolish()
-    memory = kernel_memory()
+    memory = Memory()
 
     ctl.start_all()
     begin = time.monotonic()
@@ -532,12 +528,7 @@ def main():
         q.demolish()
     ctl.tap.test("no socket is left", no_sockets)
 
-    def as_before():
-        after = kernel_memory()
-        if after - memory > 1024 + number:
-            raise Trouble("%d KiB before, %d KiB after" % (memory, after))
-        return "%d KiB before, %d KiB after" % (memory, after)
-    ctl.tap.test("kernel memory is back", as_before)
+    ctl.tap.test("kernel memory is back", lambda: memory.back(1024 + number))
     if os.path.exists("/sys/kernel/debug/kmemleak"):
         ctl.tap.test("kmemleak finds nothing", leaks)
     ctl.tap.test("the module unloads", unload)

@@ -12,17 +12,6 @@
 # of a device and a name; no sub-shells in what follows, a guest is slow at them
 P=/sys/class/infiniband/%s/policy/%s
 
-# set_policy DEVICE NAME=VALUE...
-set_policy() {
-	local dev=$1 pair file
-	shift
-	for pair in "$@"; do
-		# shellcheck disable=SC2059 # it is a format
-		printf -v file "$P" "$dev" "${pair%%=*}"
-		echo "${pair#*=}" >"$file" || return
-	done
-}
-
 has() {	# DEVICE NAME VALUE
 	local got file
 	# shellcheck disable=SC2059 # it is a format

@@ -53,6 +53,7 @@ enum srnic_counter {
 	SRNIC_CNT_TX_NO_MEMORY,		/* a QP with something to send waited for memory */
 	SRNIC_CNT_RX_FPDU,
 	SRNIC_CNT_RX_BYTES,
+	SRNIC_CNT_RX_COLLECTED,		/* FPDUs put together outside of TCP, which had no room */
 	SRNIC_CNT_TX_TERMINATE,
 	SRNIC_CNT_RX_TERMINATE,
 	SRNIC_CNT_CRC_ERROR,

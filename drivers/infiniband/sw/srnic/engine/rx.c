@@ -549,8 +549,9 @@ static bool rx_make_part(struct srnic_qp *qp)
 {
 	struct srnic_rx *rx = qp->rx;
 
-	if (!rx->part)
-		rx->part = kvmalloc(RX_PART, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	rx->part = kvmalloc(RX_PART, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (rx->part)
+		srnic_count(qp->dev, SRNIC_CNT_RX_COLLECTED);
 	return rx->part;
 }
 

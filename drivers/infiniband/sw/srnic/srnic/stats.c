@@ -12,6 +12,7 @@ static const struct rdma_stat_desc descs[] = {
 	[SRNIC_CNT_TX_NO_MEMORY].name		= "tx_no_memory",
 	[SRNIC_CNT_RX_FPDU].name		= "rx_fpdus",
 	[SRNIC_CNT_RX_BYTES].name		= "rx_bytes",
+	[SRNIC_CNT_RX_COLLECTED].name		= "rx_collected_fpdus",
 	[SRNIC_CNT_TX_TERMINATE].name		= "tx_terminates",
 	[SRNIC_CNT_RX_TERMINATE].name		= "rx_terminates",
 	[SRNIC_CNT_CRC_ERROR].name		= "rx_crc_errors",

@@ -27,6 +27,68 @@ static const struct tcp_ulp_ops takeover_ulp = {
 	.owner = THIS_MODULE,
 };
 
+/* ----- what the program can do with its socket afterwards ----- */
+
+/* Nothing will come: who waits is to find out */
+static __poll_t sealed_poll(struct file *file, struct socket *sock,
+			    struct poll_table_struct *wait)
+{
+	return EPOLLERR | EPOLLHUP;
+}
+
+/* Of IPv4, of IPv6; made at first use, of what the kernel's sockets have */
+static const struct proto_ops *sealed_ops[2];
+static DEFINE_MUTEX(sealed_mutex);
+
+/*
+ * What is missing here is EOPNOTSUPP, too, setsockopt and getsockopt among it. The
+ * owner is that of the kernel's socket: the module is held by the mark.
+ */
+static const struct proto_ops *sealed_new(const struct proto_ops *base)
+{
+	const struct proto_ops ops = {
+		.family = base->family,
+		.owner = base->owner,
+		.release = base->release,
+		.bind = sock_no_bind,
+		.connect = sock_no_connect,
+		.socketpair = sock_no_socketpair,
+		.accept = sock_no_accept,
+		.getname = base->getname,
+		.poll = sealed_poll,
+		.ioctl = sock_no_ioctl,
+		.listen = sock_no_listen,
+		.shutdown = sock_no_shutdown,
+		.sendmsg = sock_no_sendmsg,
+		.recvmsg = sock_no_recvmsg,
+		.mmap = sock_no_mmap,
+	};
+
+	return kmemdup(&ops, sizeof(ops), GFP_KERNEL);
+}
+
+static const struct proto_ops **sealed_of(const struct socket *sock)
+{
+	return &sealed_ops[sock->ops->family == AF_INET6];
+}
+
+/* Return: 0 or -ENOMEM */
+static int sealed_make(const struct socket *sock)
+{
+	const struct proto_ops **ops = sealed_of(sock);
+	int err = 0;
+
+	mutex_lock(&sealed_mutex);
+	if (!*ops)
+		*ops = sealed_new(sock->ops);
+	if (!*ops)
+		err = -ENOMEM;
+	mutex_unlock(&sealed_mutex);
+	return err;
+}
+
+/* ----- from the program to the QP ----- */
+
 /* Between the program and the QP: nobody is told anything */
 static const struct srnic_stream_ops takeover_quiet = { };
 
@@ -125,6 +187,8 @@ static int take(struct srnic_device *dev, struct srnic_stream *stream)
 		err = check_state(sk);
 	if (!err && !is_of_device(dev, stream->sock))
 		err = -EADDRNOTAVAIL;
+	if (!err)
+		err = sealed_make(stream->sock);
 	if (err)
 		return err;
 	lock_sock(sk);
@@ -195,48 +259,6 @@ void srnic_takeover_cancel(struct srnic_stream *stream)
 	kfree(stream);
 }
 
-/* ----- what the program can do with its socket afterwards ----- */
-
-/* Nothing will come: who waits is to find out */
-static __poll_t sealed_poll(struct file *file, struct socket *sock,
-			    struct poll_table_struct *wait)
-{
-	return EPOLLERR | EPOLLHUP;
-}
-
-/* Of IPv4, of IPv6; filled in at first use, with what the kernel's socket has */
-static struct proto_ops sealed_ops[2];
-static DEFINE_MUTEX(sealed_mutex);
-
-/*
- * What is missing here is EOPNOTSUPP, too, setsockopt and getsockopt among it. The
- * owner is that of the kernel's socket: the module is held by the mark.
- */
-static const struct proto_ops *sealed_make(struct proto_ops *ops, const struct proto_ops *base)
-{
-	mutex_lock(&sealed_mutex);
-	if (!ops->family)
-		*ops = (struct proto_ops) {
-			.family = base->family,
-			.owner = base->owner,
-			.release = base->release,
-			.bind = sock_no_bind,
-			.connect = sock_no_connect,
-			.socketpair = sock_no_socketpair,
-			.accept = sock_no_accept,
-			.getname = base->getname,
-			.poll = sealed_poll,
-			.ioctl = sock_no_ioctl,
-			.listen = sock_no_listen,
-			.shutdown = sock_no_shutdown,
-			.sendmsg = sock_no_sendmsg,
-			.recvmsg = sock_no_recvmsg,
-			.mmap = sock_no_mmap,
-		};
-	mutex_unlock(&sealed_mutex);
-	return ops;
-}
-
 /**
  * srnic_takeover_commit - the socket is a QP's: the program has no use for it any more
  * @file: of the socket, held by the caller
@@ -254,8 +276,17 @@ void srnic_takeover_commit(struct file *file)
 	lock_sock(sk);
 	/* options of SOL_SOCKET are the protocol's, too, and it has none */
 	set_bit(SOCK_CUSTOM_SOCKOPT, &sock->flags);
-	WRITE_ONCE(sock->ops, sealed_make(&sealed_ops[sock->ops->family == AF_INET6], sock->ops));
+	WRITE_ONCE(sock->ops, *sealed_of(sock));
 	release_sock(sk);
 	/* who waits is told that there is nothing to wait for */
 	wake_up_interruptible_all(sk_sleep(sk));
+}
+
+/**
+ * srnic_takeover_exit - at unload of the module: TCP has done with all of the sockets
+ */
+void srnic_takeover_exit(void)
+{
+	kfree(sealed_ops[0]);
+	kfree(sealed_ops[1]);
 }

@@ -7,6 +7,7 @@
 #include <rdma/srnic-abi.h>
 #include "cm/cm.h"
 #include "engine/linger.h"
+#include "engine/takeover.h"
 #include "srnic.h"
 #include "srnic/device.h"
 #include "srnic/netdev.h"
@@ -65,6 +66,7 @@ static void __exit srnic_exit(void)
 	srnic_rdv_exit();
 	srnic_cm_exit();
 	srnic_linger_exit();
+	srnic_takeover_exit();
 	rcu_barrier();
 }
 

@@ -24,6 +24,23 @@ static_assert(sizeof(struct srnic_uresp_srq_query) == 24);
 static_assert(sizeof(struct srnic_uresp_mr_query) == 40);
 static_assert(sizeof(struct srnic_uresp_mw_query) == 40);
 
+/* The numbers of the core are those of the interface */
+static_assert(SRNIC_QP_ENABLE_READ == SRNIC_QP_READ_ENABLED);
+static_assert(SRNIC_QP_ENABLE_WRITE == SRNIC_QP_WRITE_ENABLED);
+static_assert(SRNIC_QP_ENABLE_BIND == SRNIC_QP_BIND_ENABLED);
+static_assert(SRNIC_QP_ENABLE_ATOMIC == SRNIC_QP_ATOMIC_ENABLED);
+static_assert((int)SRNIC_QP_STATE_RTS == SRNIC_QP_RTS);
+static_assert((int)SRNIC_QP_STATE_CLOSING == SRNIC_QP_CLOSING);
+static_assert((int)SRNIC_QP_STATE_TERMINATE == SRNIC_QP_TERMINATE);
+static_assert((int)SRNIC_QP_STATE_ERROR == SRNIC_QP_ERROR);
+static_assert(SRNIC_STAG_LOCAL_READ == SRNIC_LOCAL_READ);
+static_assert(SRNIC_STAG_LOCAL_WRITE == SRNIC_LOCAL_WRITE);
+static_assert(SRNIC_STAG_REMOTE_READ == SRNIC_REMOTE_READ);
+static_assert(SRNIC_STAG_REMOTE_WRITE == SRNIC_REMOTE_WRITE);
+static_assert(SRNIC_STAG_REMOTE_ATOMIC == SRNIC_REMOTE_ATOMIC);
+static_assert(SRNIC_STAG_BINDABLE == SRNIC_BINDABLE);
+static_assert(SRNIC_STAG_ZERO_BASED == SRNIC_ZERO_BASED);
+
 #define ANSWER(attrs, resp) \
 	uverbs_copy_to_struct_or_zero(attrs, SRNIC_ATTR_QUERY_RESP, &(resp), sizeof(resp))
 
@@ -97,11 +114,6 @@ static int UVERBS_HANDLER(SRNIC_METHOD_QP_QUERY)(struct uverbs_attr_bundle *attr
 	struct srnic_uresp_qp_query resp = { };
 	struct srnic_qp *qp;
 
-	BUILD_BUG_ON(SRNIC_QP_ENABLE_READ != SRNIC_QP_READ_ENABLED ||
-		     SRNIC_QP_ENABLE_WRITE != SRNIC_QP_WRITE_ENABLED ||
-		     SRNIC_QP_ENABLE_BIND != SRNIC_QP_BIND_ENABLED ||
-		     SRNIC_QP_ENABLE_ATOMIC != SRNIC_QP_ATOMIC_ENABLED);
-	BUILD_BUG_ON(SRNIC_QP_STATE_ERROR != (int)SRNIC_QP_ERROR);
 	if (IS_ERR(ibqp))
 		return PTR_ERR(ibqp);
 	qp = to_srnic_qp(ibqp);
@@ -169,13 +181,6 @@ static int UVERBS_HANDLER(SRNIC_METHOD_SRQ_QUERY)(struct uverbs_attr_bundle *att
 /* Rights of the TPT that the RDMAC verbs have */
 static u32 stag_rights(const struct srnic_tpte *tpte)
 {
-	BUILD_BUG_ON(SRNIC_STAG_LOCAL_READ != SRNIC_LOCAL_READ ||
-		     SRNIC_STAG_LOCAL_WRITE != SRNIC_LOCAL_WRITE ||
-		     SRNIC_STAG_REMOTE_READ != SRNIC_REMOTE_READ ||
-		     SRNIC_STAG_REMOTE_WRITE != SRNIC_REMOTE_WRITE ||
-		     SRNIC_STAG_REMOTE_ATOMIC != SRNIC_REMOTE_ATOMIC ||
-		     SRNIC_STAG_BINDABLE != SRNIC_BINDABLE ||
-		     SRNIC_STAG_ZERO_BASED != SRNIC_ZERO_BASED);
 	return tpte->rights & SRNIC_STAG_RIGHTS;
 }
 

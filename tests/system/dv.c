@@ -175,6 +175,114 @@ static void case_query(void)
 	hand_qp_end(&h);
 }
 
+static struct ibv_mr *share(struct ibv_pd *pd, struct ibv_mr *source, uint64_t iova, int access)
+{
+	struct ibv_mr *mr = srnicdv_reg_shared_mr(pd, source, iova, access);
+
+	require(mr, "%s", strerror(errno));
+	return mr;
+}
+
+static void no_share(struct ibv_pd *pd, struct ibv_mr *source, uint64_t iova, int access,
+		     int want, const char *what)
+{
+	require(!srnicdv_reg_shared_mr(pd, source, iova, access) && errno == want, "%s: %s", what,
+		strerror(errno));
+}
+
+static struct srnic_uresp_mr_query mr_query(struct ibv_mr *mr)
+{
+	struct srnic_uresp_mr_query resp;
+
+	require(!srnicdv_query_mr(mr, &resp, sizeof(resp)), "query");
+	return resp;
+}
+
+/* A Write by @stag that completes, and a Read behind it that says it has arrived */
+static void write_by(struct hand *h, uint32_t stag, uint64_t to, enum ibv_wc_status want)
+{
+	struct ibv_sge sge = { (uintptr_t)h->buf, 8, h->mr->lkey };
+	struct ibv_send_wr wr = { .wr_id = 1, .sg_list = &sge, .num_sge = 1,
+				  .opcode = IBV_WR_RDMA_WRITE }, *bad;
+
+	wr.wr.rdma.rkey = stag;
+	wr.wr.rdma.remote_addr = to;
+	require(!ibv_post_send(h->qp, &wr, &bad), "write");
+	expect_wc(h->cq, 1, IBV_WC_SUCCESS, "write");
+	wr.opcode = IBV_WR_RDMA_READ;
+	sge.addr += 8;
+	require(!ibv_post_send(h->qp, &wr, &bad), "read");
+	expect_wc(h->cq, 1, want, "read");
+}
+
+static void case_shared(void)
+{
+	struct ibv_mr *one, *two, *three;
+	struct ibv_pd *other;
+	uint64_t base;
+	struct hand a, b;
+
+	open_two(&a, &b);
+	turn(&a, &b, SRNICDV_STREAM_CRC, SRNICDV_STREAM_CRC);
+	other = ibv_alloc_pd(b.qp->context);
+	one = ibv_reg_mr(b.pd, b.buf + 100, 5000, IBV_ACCESS_LOCAL_WRITE);
+	require(other && one, "%s", strerror(errno));
+	base = mr_query(one).base;
+	require(mr_query(one).flags == SRNIC_STAG_VALID, "not shared as yet");
+	no_share(b.pd, one, base + 1, 0, EINVAL, "another offset in the page");
+	no_share(b.pd, one, -(uint64_t)4096 + base % 4096, 0, EINVAL, "TOs that wrap");
+	no_share(b.pd, one, base, IBV_ACCESS_REMOTE_WRITE, EINVAL, "remote without local write");
+	require(mr_query(one).flags == SRNIC_STAG_VALID, "not shared by what has failed");
+
+	two = share(b.pd, one, base + (1 << 30), ACCESS_ALL);
+	three = share(other, two, 0, IBV_ACCESS_ZERO_BASED);
+	require(mr_query(one).flags == (SRNIC_STAG_VALID | SRNIC_STAG_SHARED) &&
+		!(mr_query(one).rights & SRNIC_STAG_REMOTE_WRITE), "the source");
+	require(mr_query(two).flags == (SRNIC_STAG_VALID | SRNIC_STAG_SHARED) &&
+		mr_query(two).base == base + (1 << 30) && mr_query(two).length == 5000 &&
+		mr_query(two).rights & SRNIC_STAG_REMOTE_WRITE, "the second");
+	require(!mr_query(three).base && mr_query(three).rights ==
+		(SRNIC_STAG_LOCAL_READ | SRNIC_STAG_ZERO_BASED), "the third");
+	require(two->lkey != one->lkey && three->lkey != one->lkey, "STags");
+	require(ibv_rereg_mr(two, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, 0) && errno == EPERM,
+		"registered anew: %s", strerror(errno));
+	require(ibv_rereg_mr(one, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, b.buf, 100, 0) &&
+		errno == EPERM, "the source registered anew: %s", strerror(errno));
+
+	/* one memory: what comes by the second is there, after the first is gone, too */
+	memcpy(a.buf, "sharing", 8);
+	write_by(&a, two->rkey, base + (1 << 30) + 10, IBV_WC_SUCCESS);
+	require(!memcmp(b.buf + 110, "sharing", 8) && !memcmp(a.buf + 8, "sharing", 8), "data");
+	require(!ibv_dereg_mr(one), "%s", strerror(errno));
+	memcpy(a.buf, "goes on", 8);
+	write_by(&a, two->rkey, base + (1 << 30) + 20, IBV_WC_SUCCESS);
+	require(!memcmp(b.buf + 120, "goes on", 8), "data");
+	require(!ibv_dereg_mr(three) && !ibv_dereg_mr(two) && !ibv_dealloc_pd(other), "%s",
+		strerror(errno));
+	close_two(&a, &b);
+}
+
+/* Memory that was registered to be read; and a source that is shared cannot be invalidated */
+static void case_shared_rights(void)
+{
+	struct ibv_send_wr wr = { .wr_id = 5, .opcode = IBV_WR_LOCAL_INV }, *bad;
+	struct ibv_mr *one, *two;
+	struct hand a, b;
+
+	open_two(&a, &b);
+	turn(&a, &b, SRNICDV_STREAM_CRC, SRNICDV_STREAM_CRC);
+	one = ibv_reg_mr(a.pd, a.buf, 4096, IBV_ACCESS_REMOTE_READ);
+	require(one, "%s", strerror(errno));
+	no_share(a.pd, one, (uintptr_t)a.buf, IBV_ACCESS_LOCAL_WRITE, EACCES, "writing");
+	two = share(a.pd, one, (uintptr_t)a.buf, 0);
+	wr.invalidate_rkey = one->rkey;
+	require(!ibv_post_send(a.qp, &wr, &bad), "invalidate");
+	require(wait_wc(a.cq, "invalidate").status != IBV_WC_SUCCESS, "invalidated");
+	require(mr_query(one).flags == (SRNIC_STAG_VALID | SRNIC_STAG_SHARED), "still Valid");
+	require(!ibv_dereg_mr(two) && !ibv_dereg_mr(one), "%s", strerror(errno));
+	close_two(&a, &b);
+}
+
 /* Devices of others, if there are any, are not ours */
 static void case_supported(void)
 {
@@ -194,6 +302,8 @@ static const struct test_case cases[] = {
 	{ "refused", case_refused, "what srnicdv_attach_stream() refuses, and the longest message" },
 	{ "terminate", case_terminate, "srnicdv_query_terminate() tells what ended a stream" },
 	{ "query", case_query, "srnicdv_query_*() tell of each kind of object" },
+	{ "shared", case_shared, "srnicdv_reg_shared_mr(): one memory, two more regions" },
+	{ "shared-rights", case_shared_rights, "what a region that is shared can not do" },
 	{ "supported", case_supported, "srnicdv_is_supported() knows devices of srnic" },
 };
 

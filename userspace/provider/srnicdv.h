@@ -91,6 +91,9 @@ int srnicdv_query_srq(struct ibv_srq *srq, struct srnic_uresp_srq_query *resp, s
 int srnicdv_query_mr(struct ibv_mr *mr, struct srnic_uresp_mr_query *resp, size_t size);
 int srnicdv_query_mw(struct ibv_mw *mw, struct srnic_uresp_mw_query *resp, size_t size);
 
+struct ibv_mr *srnicdv_reg_shared_mr(struct ibv_pd *pd, struct ibv_mr *source, uint64_t iova,
+				     int access);
+
 #ifdef __cplusplus
 }
 #endif

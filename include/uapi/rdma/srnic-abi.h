@@ -441,6 +441,7 @@ struct srnic_uresp_srq_query {
 
 /* srnic_uresp_mr_query.flags, srnic_uresp_mw_query.flags */
 #define SRNIC_STAG_VALID		(1U << 0)
+#define SRNIC_STAG_SHARED		(1U << 1)	/* others have the same memory, or had */
 
 /* .rights of the same */
 #define SRNIC_STAG_LOCAL_READ		(1U << 0)
@@ -454,7 +455,7 @@ struct srnic_uresp_srq_query {
 
 struct srnic_uresp_mr_query {
 	__u32 stag;
-	__u32 flags;		/* SRNIC_STAG_VALID */
+	__u32 flags;		/* SRNIC_STAG_VALID, _SHARED */
 	__u32 rights;		/* SRNIC_STAG_* */
 	__u32 windows;		/* bound to it */
 	__aligned_u64 base;	/* TO of its first byte */
@@ -473,6 +474,25 @@ struct srnic_uresp_mw_query {
 	__u32 region;		/* STag of the region that it is bound to */
 	__aligned_u64 base;
 	__aligned_u64 length;
+};
+
+/* On UVERBS_OBJECT_MR, beside MR_QUERY: the memory of a region once more */
+enum srnic_mr_methods {
+	SRNIC_METHOD_MR_REG_SHARED = (1U << UVERBS_ID_NS_SHIFT) + 1,
+};
+
+enum srnic_mr_reg_shared_attrs {
+	SRNIC_ATTR_MR_REG_SHARED_HANDLE = 1U << UVERBS_ID_NS_SHIFT,	/* of the new region */
+	SRNIC_ATTR_MR_REG_SHARED_SOURCE,	/* handle of a region */
+	SRNIC_ATTR_MR_REG_SHARED_PD,	/* handle */
+	SRNIC_ATTR_MR_REG_SHARED_REQ,	/* struct srnic_ureq_mr_reg_shared */
+	SRNIC_ATTR_MR_REG_SHARED_STAG,	/* __u32: the new STag */
+};
+
+struct srnic_ureq_mr_reg_shared {
+	__aligned_u64 iova;	/* TO of the first byte, unless IB_UVERBS_ACCESS_ZERO_BASED */
+	__u32 access;		/* enum ib_uverbs_access_flags */
+	__u32 reserved;
 };
 
 #endif

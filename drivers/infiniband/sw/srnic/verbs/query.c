@@ -197,6 +197,8 @@ static int UVERBS_HANDLER(SRNIC_METHOD_MR_QUERY)(struct uverbs_attr_bundle *attr
 	spin_lock_bh(&tpte->lock);
 	resp.stag = tpte->stag;
 	resp.flags = tpte->valid ? SRNIC_STAG_VALID : 0;
+	if (tpte->shared)
+		resp.flags |= SRNIC_STAG_SHARED;
 	resp.rights = stag_rights(tpte);
 	resp.windows = tpte->windows;
 	resp.base = tpte->base;

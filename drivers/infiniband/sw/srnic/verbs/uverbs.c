@@ -10,6 +10,7 @@
 #include "srnic.h"
 #include "verbs/qp_modify.h"
 #include "verbs/query.h"
+#include "verbs/share.h"
 #include "verbs/uverbs.h"
 
 #define UVERBS_MODULE_NAME srnic
@@ -144,5 +145,6 @@ const struct uapi_definition srnic_uapi_defs[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_QP, &srnic_qp_object),
 	UAPI_DEF_CHAIN(srnic_uapi_modify_defs),
 	UAPI_DEF_CHAIN(srnic_uapi_query_defs),
+	UAPI_DEF_CHAIN(srnic_uapi_share_defs),
 	{ },
 };

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Calls of the driver's query methods that are wrong. */
+/* Calls of the driver's query methods, and of that for shared regions, that are wrong. */
 #include <errno.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <rdma/rdma_user_ioctl.h>
 #include "badinput.h"
 #include "handfd.h"
 #include "query.h"
@@ -41,6 +43,96 @@ static void misuse(uint16_t object, uint16_t method, uint32_t handle, size_t siz
 #define MISUSE(_object, _handle, _struct) \
 	misuse(UVERBS_OBJECT_##_object, SRNIC_METHOD_##_object##_QUERY, _handle, \
 	       sizeof(struct _struct))
+
+struct share {
+	struct ib_uverbs_ioctl_hdr hdr;
+	struct ib_uverbs_attr attr[5];
+};
+
+static struct share good_share(const struct srnic_ureq_mr_reg_shared *req, uint32_t *stag)
+{
+	return (struct share){
+		.hdr = { .length = sizeof(struct share), .object_id = UVERBS_OBJECT_MR,
+			 .method_id = SRNIC_METHOD_MR_REG_SHARED, .num_attrs = 5,
+			 .driver_id = SRNIC_DRIVER_ID },
+		.attr = {
+			{ .attr_id = SRNIC_ATTR_MR_REG_SHARED_HANDLE,
+			  .flags = UVERBS_ATTR_F_MANDATORY },
+			{ .attr_id = SRNIC_ATTR_MR_REG_SHARED_SOURCE,
+			  .flags = UVERBS_ATTR_F_MANDATORY, .data = h.mr->handle },
+			{ .attr_id = SRNIC_ATTR_MR_REG_SHARED_PD,
+			  .flags = UVERBS_ATTR_F_MANDATORY, .data = h.pd->handle },
+			{ .attr_id = SRNIC_ATTR_MR_REG_SHARED_REQ, .len = sizeof(*req),
+			  .flags = UVERBS_ATTR_F_MANDATORY, .data = (uintptr_t)req },
+			{ .attr_id = SRNIC_ATTR_MR_REG_SHARED_STAG, .len = sizeof(*stag),
+			  .flags = UVERBS_ATTR_F_MANDATORY, .data = (uintptr_t)stag },
+		},
+	};
+}
+
+static void no_share(const struct share *cmd, int want, const char *what)
+{
+	struct share copy = *cmd;
+	int err = ioctl(h.qp->context->cmd_fd, RDMA_VERBS_IOCTL, &copy) ? errno : 0;
+
+	require(err == want, "%s: %s in place of %s", what, strerror(err), strerror(want));
+}
+
+/* Calls that are wrong, and rubbish. What comes of the rubbish goes with the context */
+void case_reg_shared(void)
+{
+	struct srnic_ureq_mr_reg_shared req = { }, bad;
+	struct srnic_uresp_mr_query resp;
+	struct rng r = { env_uint("BADINPUT_SEED", 1) };
+	struct share cmd;
+	uint32_t stag;
+
+	if (!on_srnic())
+		skip("only srnic has this method");
+	hand_qp(&h);
+	req.iova = (uintptr_t)h.buf;
+	cmd = good_share(&req, &stag);
+	cmd.attr[1].data += 1000;
+	no_share(&cmd, ENOENT, "no such region");
+	cmd = good_share(&req, &stag);
+	cmd.attr[2].data += 1000;
+	no_share(&cmd, ENOENT, "no such PD");
+	cmd = good_share(&req, &stag);
+	cmd.attr[3].data = 8;
+	no_share(&cmd, EFAULT, "no request");
+	for (unsigned int n = 9; n < sizeof(req); n++) {
+		cmd = good_share(&req, &stag);
+		cmd.attr[3].len = n;
+		no_share(&cmd, EINVAL, "a short request");
+	}
+	bad = req;
+	bad.reserved = 1;
+	cmd = good_share(&bad, &stag);
+	no_share(&cmd, EOPNOTSUPP, "a field that is not known");
+	bad = req;
+	bad.access = 1U << 31;
+	cmd = good_share(&bad, &stag);
+	no_share(&cmd, EINVAL, "a right that is not known");
+	bad = req;
+	bad.iova++;
+	cmd = good_share(&bad, &stag);
+	no_share(&cmd, EINVAL, "another offset");
+	require(!query_raw(h.qp->context, UVERBS_OBJECT_MR, SRNIC_METHOD_MR_QUERY, h.mr->handle,
+			   &resp, sizeof(resp)) && resp.flags == SRNIC_STAG_VALID,
+		"all of this has changed the region");
+	/* an answer that cannot be written takes back what was made */
+	cmd = good_share(&req, (void *)8);
+	no_share(&cmd, EFAULT, "nowhere to write");
+	for (unsigned int i = 0; i < 2000; i++) {
+		bad.iova = rng_below(&r, 2) ? rng_next(&r) : req.iova;
+		bad.access = rng_below(&r, 2) ? rng_next(&r) : rng_below(&r, 256);
+		bad.reserved = rng_below(&r, 4) ? 0 : rng_next(&r);
+		cmd = good_share(&bad, &stag);
+		cmd.attr[1].data += rng_below(&r, 3);
+		cmd.attr[rng_below(&r, 5)].flags = rng_below(&r, 2);
+		ioctl(h.qp->context->cmd_fd, RDMA_VERBS_IOCTL, &cmd);
+	}
+}
 
 void case_query(void)
 {

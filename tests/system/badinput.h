@@ -45,7 +45,8 @@ void case_rings(void);
 void case_handover(void);
 void case_handover_abi(void);
 
-/* bad_query.c: the driver's query methods */
+/* bad_query.c: the driver's query methods, and shared regions */
 void case_query(void);
+void case_reg_shared(void);
 
 #endif

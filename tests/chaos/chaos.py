@@ -212,10 +212,16 @@ class Controller:
                     stack = ""
                 raise Trouble("%s (%s) hangs: %s" % (name, pid, stack.replace("\n", " ")))
 
-    def kthreads_are(self, wanted):
-        if not within(15, lambda: len(faults.kthreads()) == wanted, 0.1):
-            raise Trouble("%d kthreads, not %d: %s" % (len(faults.kthreads()), wanted,
-                          " ".join(c for _, c in faults.kthreads())))
+    def kthreads_belong_to(self, qps):
+        """A QP has two of them, or none because it has not wanted them yet"""
+        def right():
+            names = [comm for _, comm in faults.kthreads()]
+            tx = sorted(n[9:] for n in names if n.startswith("srnic-tx/"))
+            rx = sorted(n[9:] for n in names if n.startswith("srnic-rx/"))
+            return tx == rx and len(tx) <= qps
+        if not within(15, right, 0.1):
+            raise Trouble("kthreads of %d QPs: %s" % (qps, " ".join(
+                          c for _, c in faults.kthreads())))
 
     # --- faults -------------------------------------------------------------------
 
@@ -253,7 +259,7 @@ class Controller:
         self.tasks()
         self.kernel_log(injected=no_memory)
         if number % 10 == 0:
-            self.kthreads_are(4 * len(self.all_conns()))
+            self.kthreads_belong_to(2 * len(self.all_conns()))
         now = self.totals()
         if quiet:
             self.all_connected(now - count)
@@ -520,7 +526,7 @@ def main():
     ctl.tap.test("all faults were injected", enough)
     faults_off()
     ctl.tap.test("the programs end in good order", ctl.end_all)
-    ctl.tap.test("kthreads are gone with their QPs", lambda: ctl.kthreads_are(0))
+    ctl.tap.test("kthreads are gone with their QPs", lambda: ctl.kthreads_belong_to(0))
     ctl.tap.test("no task hangs", ctl.tasks)
     ctl.tap.test("rdma resource shows nothing", no_resources)
     ctl.tap.test("no page is pinned", no_pins)

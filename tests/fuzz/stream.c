@@ -189,6 +189,12 @@ void srnic_tx_answer(struct srnic_qp *q)
 	FUZZ_CHECK(tcp.locked && in_softirq);
 }
 
+void srnic_tx_opens(struct srnic_qp *q)
+{
+	FUZZ_CHECK(tcp.locked);
+	set_bit(SRNIC_QPF_TX_OPEN, &q->flags);
+}
+
 void srnic_engine_urgent(void)
 {
 }
@@ -487,7 +493,9 @@ static u32 feed_pieces(const u8 *s, u32 len)
 		n = piece_len(len - fed);
 		piece = (struct fuzz_in){ s + fed, n };
 		box = fuzz_box(&piece, n);
+		tcp.locked = true;
 		srnic_rx_collect(qp, box, n);
+		tcp.locked = false;
 		free(box);
 		fed += n;
 	}

@@ -396,9 +396,10 @@ static void rx_open_tx(struct srnic_qp *qp)
 {
 	if (test_bit(SRNIC_QPF_TX_OPEN, &qp->flags))
 		return;
-	set_bit(SRNIC_QPF_TX_OPEN, &qp->flags);
-	if (!qp->rx->err)
-		srnic_qp_kick_tx(qp);
+	if (qp->rx->err)
+		set_bit(SRNIC_QPF_TX_OPEN, &qp->flags);
+	else
+		srnic_tx_opens(qp);
 }
 
 /*
@@ -691,6 +692,21 @@ void srnic_rx_ready(struct srnic_qp *qp)
 	srnic_tx_answer(qp);
 	if (rx_left(qp) || srnic_stream_state(qp->stream) != SRNIC_STREAM_UP)
 		rx_to_thread(qp);
+}
+
+/**
+ * srnic_rx_begins - take what came before the callbacks were the QP's (who attaches)
+ * @qp: with a stream
+ *
+ * May sleep, for the socket alone.
+ */
+void srnic_rx_begins(struct srnic_qp *qp)
+{
+	srnic_stream_lock(qp->stream);
+	local_bh_disable();
+	srnic_rx_ready(qp);
+	local_bh_enable();
+	srnic_stream_unlock(qp->stream);
 }
 
 /* A part of an FPDU is here; a marker is one, too (M-MRK-5) */

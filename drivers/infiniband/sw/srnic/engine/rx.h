@@ -82,6 +82,7 @@ struct srnic_rx {
 struct srnic_rx *srnic_rx_new(const struct srnic_qp *qp);
 void srnic_rx_free(struct srnic_rx *rx);
 int srnic_rx_thread(void *arg);
+void srnic_rx_begins(struct srnic_qp *qp);
 void srnic_rx_ready(struct srnic_qp *qp);
 void srnic_rx_collect(struct srnic_qp *qp, const u8 *data, u32 len);
 void srnic_rx_flush(struct srnic_qp *qp);

@@ -6,6 +6,7 @@
 #include <rdma/rdma_netlink.h>
 #include <rdma/srnic-abi.h>
 #include "cm/cm.h"
+#include "engine/kthreads.h"
 #include "engine/linger.h"
 #include "engine/takeover.h"
 #include "srnic.h"
@@ -28,9 +29,12 @@ static int __init srnic_init(void)
 	err = srnic_linger_init();
 	if (err)
 		return err;
-	err = srnic_cm_init();
+	err = srnic_kthreads_init();
 	if (err)
 		goto linger_exit;
+	err = srnic_cm_init();
+	if (err)
+		goto kthreads_exit;
 	err = srnic_rdv_init();
 	if (err)
 		goto cm_exit;
@@ -48,6 +52,8 @@ rdv_exit:
 	srnic_rdv_exit();
 cm_exit:
 	srnic_cm_exit();
+kthreads_exit:
+	srnic_kthreads_exit();
 linger_exit:
 	srnic_linger_exit();
 	return err;
@@ -65,6 +71,7 @@ static void __exit srnic_exit(void)
 	srnic_netdev_exit();
 	srnic_rdv_exit();
 	srnic_cm_exit();
+	srnic_kthreads_exit();
 	srnic_linger_exit();
 	srnic_takeover_exit();
 	rcu_barrier();

@@ -361,9 +361,9 @@ static int mr_change(struct srnic_mr *mr, int flags, u64 start, u64 length,
  * deregistration and a registration (MR-25). May sleep.
  *
  * Return: 0, and the region is Valid; -EBUSY if windows are bound to the region, -EPERM
- * if it is shared (MR-29), and it is unchanged then (MR-23). Any other error, as of srnic_mr_reg_user(),
- * leaves the region Invalid and without memory: the user can only register it
- * anew, or deregister it (MR-24).
+ * if it is shared (MR-29), and it is unchanged then (MR-23). Any other error, as of
+ * srnic_mr_reg_user(), leaves the region Invalid and without memory: the user can only
+ * register it anew, or deregister it (MR-24).
  */
 int srnic_mr_rereg(struct ib_mr *ibmr, int flags, u64 start, u64 length,
 		   u64 iova, int access, struct ib_pd *pd)

@@ -8,6 +8,7 @@
 #include <linux/nsproxy.h>
 #include <linux/slab.h>
 #include <rdma/ib_addr.h>
+#include "cm/handover.h"
 #include "cm/rdv_priv.h"
 #include "queue/wq.h"
 
@@ -410,6 +411,7 @@ const struct srnic_rdv_ops srnic_rdv_ops = {
 	.prepare = rdv_prepare,
 	.start = rdv_start,
 	.cancel = rdv_cancel,
+	.handover = srnic_handover,
 };
 
 /**

@@ -8,6 +8,7 @@
 #include "cm/cm.h"
 #include "engine/kthreads.h"
 #include "engine/linger.h"
+#include "engine/takeover.h"
 #include "srnic.h"
 #include "srnic/device.h"
 #include "srnic/netdev.h"
@@ -78,6 +79,7 @@ static void __exit srnic_exit(void)
 	srnic_kthreads_exit();
 	srnic_linger_exit();
 	srnic_release_exit();
+	srnic_takeover_exit();
 	rcu_barrier();
 }
 

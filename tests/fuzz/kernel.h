@@ -44,6 +44,7 @@ struct bio_vec { void *bv_page; unsigned int bv_len, bv_offset; };
 struct page;
 struct page_frag { struct page *page; u32 offset, size; };
 struct work_struct { int unused; };
+struct rcu_head { int unused; };
 struct workqueue_struct;
 struct delayed_work { int unused; };
 struct net;

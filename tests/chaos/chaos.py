@@ -24,6 +24,7 @@ import hosts
 import journal
 from hosts import RUN, Trouble, run, within
 from journal import CONNS
+from memory import Memory
 from tap import Tap
 
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../scripts/")
@@ -211,10 +212,16 @@ class Controller:
                     stack = ""
                 raise Trouble("%s (%s) hangs: %s" % (name, pid, stack.replace("\n", " ")))
 
-    def kthreads_are(self, wanted):
-        if not within(15, lambda: len(faults.kthreads()) == wanted, 0.1):
-            raise Trouble("%d kthreads, not %d: %s" % (len(faults.kthreads()), wanted,
-                          " ".join(c for _, c in faults.kthreads())))
+    def kthreads_belong_to(self, qps):
+        """A QP has two of them, or none because it has not wanted them yet"""
+        def right():
+            names = [comm for _, comm in faults.kthreads()]
+            tx = sorted(n[9:] for n in names if n.startswith("srnic-tx/"))
+            rx = sorted(n[9:] for n in names if n.startswith("srnic-rx/"))
+            return tx == rx and len(tx) <= qps
+        if not within(15, right, 0.1):
+            raise Trouble("kthreads of %d QPs: %s" % (qps, " ".join(
+                          c for _, c in faults.kthreads())))
 
     # --- faults -------------------------------------------------------------------
 
@@ -252,7 +259,7 @@ class Controller:
         self.tasks()
         self.kernel_log(injected=no_memory)
         if number % 10 == 0:
-            self.kthreads_are(4 * len(self.all_conns()))
+            self.kthreads_belong_to(2 * len(self.all_conns()))
         now = self.totals()
         if quiet:
             self.all_connected(now - count)
@@ -350,11 +357,6 @@ def vmstat(name):
             if line.startswith(name + " "):
                 return int(line.split()[1])
     return 0
-
-
-def kernel_memory():
-    """KiB that the kernel cannot give back"""
-    return int(run(SCRIPTS + "kernel-memory"))
 
 
 def no_resources():
@@ -463,7 +465,7 @@ def main():
     ctl.end_all()
     for q in ctl.pairs:
         q.demolish()
-    memory = kernel_memory()
+    memory = Memory()
 
     ctl.start_all()
     begin = time.monotonic()
@@ -524,7 +526,7 @@ def main():
     ctl.tap.test("all faults were injected", enough)
     faults_off()
     ctl.tap.test("the programs end in good order", ctl.end_all)
-    ctl.tap.test("kthreads are gone with their QPs", lambda: ctl.kthreads_are(0))
+    ctl.tap.test("kthreads are gone with their QPs", lambda: ctl.kthreads_belong_to(0))
     ctl.tap.test("no task hangs", ctl.tasks)
     ctl.tap.test("rdma resource shows nothing", no_resources)
     ctl.tap.test("no page is pinned", no_pins)
@@ -532,12 +534,7 @@ def main():
         q.demolish()
     ctl.tap.test("no socket is left", no_sockets)
 
-    def as_before():
-        after = kernel_memory()
-        if after - memory > 1024 + number:
-            raise Trouble("%d KiB before, %d KiB after" % (memory, after))
-        return "%d KiB before, %d KiB after" % (memory, after)
-    ctl.tap.test("kernel memory is back", as_before)
+    ctl.tap.test("kernel memory is back", lambda: memory.back(1024 + number))
     if os.path.exists("/sys/kernel/debug/kmemleak"):
         ctl.tap.test("kmemleak finds nothing", leaks)
     ctl.tap.test("the module unloads", unload)

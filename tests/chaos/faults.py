@@ -461,8 +461,9 @@ def failing_kthreads(what):
         may = [(s2, i) for q in ctl.pairs for s2 in q.sessions for p2 in s2.processes
                for i, c in enumerate(p2.journal.conns())
                if "srnic-tx/%d" % c.qpn in names]
-        took = inject(what, rng.choice([2, 10, 40]), rng.choice([1, 10, 100]),
-                      [pid for pid, comm in kthreads(names)], rng.uniform(0.1, 0.4))
+        tasks = [pid for pid, comm in kthreads(names)]
+        took = bool(tasks) and inject(what, rng.choice([2, 10, 40]), rng.choice([1, 10, 100]),
+                                      tasks, rng.uniform(0.1, 0.4))
         return Outcome(may=may, took=took)
     return fail
 

@@ -43,6 +43,9 @@ struct list_head { struct list_head *next, *prev; };
 struct bio_vec { void *bv_page; unsigned int bv_len, bv_offset; };
 struct page;
 struct page_frag { struct page *page; u32 offset, size; };
+struct work_struct { int unused; };
+struct rcu_head { int unused; };
+struct workqueue_struct;
 struct delayed_work { int unused; };
 struct net;
 struct sockaddr_storage;
@@ -67,6 +70,7 @@ struct xarray { int unused; };
 #define smp_load_acquire(p)		(*(p))
 #define smp_store_release(p, v)		((void)(*(p) = (v)))
 #define wake_up(w)			((void)(w))
+#define queue_work(wq, w)		((void)(wq), (void)(w))
 #define cond_resched()			barrier()
 #define kthread_should_stop()		false
 #define memalloc_noio_save()		barrier()
@@ -79,6 +83,12 @@ __attribute__((noreturn)) void fuzz_sleep(void);
 			fuzz_sleep(); \
 	} while (0)
 long schedule_timeout_idle(long timeout);
+#define TASK_IDLE			0
+void usleep_range_state(unsigned long min, unsigned long max, unsigned int state);
+
+extern unsigned long jiffies;
+#define time_before(a, b)		((long)((a) - (b)) < 0)
+#define usecs_to_jiffies(us)		((unsigned long)(us) * HZ / 1000000)
 
 /* one CPU */
 #define __percpu
@@ -102,6 +112,14 @@ static inline void clear_bit(int bit, unsigned long *word)
 static inline bool test_bit(int bit, const unsigned long *word)
 {
 	return *word >> bit & 1;
+}
+
+static inline bool test_and_clear_bit(int bit, unsigned long *word)
+{
+	bool was = test_bit(bit, word);
+
+	clear_bit(bit, word);
+	return was;
 }
 
 /* RDMA core */

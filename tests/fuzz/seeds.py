@@ -147,7 +147,7 @@ TAKE_EINVAL, TAKE_EPROTO = 128, 192
 STAG, BASE = 0x1000, 0x10000
 
 
-COLLECT, PRESSURE, NO_MEMORY, WITH_DATA, FIN, RESET, LOST = 1, 2, 4, 8, 16, 32, 48
+COLLECT, PRESSURE, NO_MEMORY, WITH_DATA, FIN, RESET, LOST, LATE = 1, 2, 4, 8, 16, 32, 48, 64
 
 
 def config(bits=CRC, enables=15, ird=4, wqes=4, requests=4, atomics=8, chunk=0, sges=(40, 60),
@@ -235,6 +235,9 @@ def stream():
         yield config(chunk=chunk, remote=4095, window=window) + big * 9
     for chunk in range(100, 108):
         yield config(CRC | READ_INV, sleepy=128, chunk=chunk) + good
+    # receives that are posted late, or never
+    for chunk, wqes, tcp in product(range(1, 4), (0, 2, 4), (LATE, LATE | FIN, LATE | FIN | WITH_DATA)):
+        yield config(chunk=chunk, wqes=wqes, tcp=tcp, sleepy=64) + good
     # the peer's RTR, by Send and by Write
     rtrs = (w.untagged(w.SEND, 0, 1), w.tagged(w.WRITE, 0, 0))
     for rtr, segment in product((0, 1, 2, 3), rtrs):

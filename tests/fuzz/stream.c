@@ -61,10 +61,18 @@ void fuzz_kvfree(void *p)
 	free(p);
 }
 
+unsigned long jiffies;
+
 long schedule_timeout_idle(long timeout)
 {
 	FUZZ_CHECK(!in_softirq && timeout > 0);
 	return 0;
+}
+
+void usleep_range_state(unsigned long min, unsigned long max, unsigned int state)
+{
+	FUZZ_CHECK(!in_softirq && min > 0 && max >= min && qp->rx->rnr_since);
+	jiffies++;
 }
 
 /* Where the rx kthread waits: it is left, and begun anew when it is woken */
@@ -189,6 +197,12 @@ void srnic_tx_answer(struct srnic_qp *q)
 	FUZZ_CHECK(tcp.locked && in_softirq);
 }
 
+void srnic_tx_opens(struct srnic_qp *q)
+{
+	FUZZ_CHECK(tcp.locked);
+	set_bit(SRNIC_QPF_TX_OPEN, &q->flags);
+}
+
 void srnic_engine_urgent(void)
 {
 }
@@ -293,7 +307,7 @@ int srnic_rq_take(struct srnic_qp *q, struct srnic_rwr *rwr)
 {
 	u32 at = wqe_taken * (cfg.sge[0] + cfg.sge[1]);
 
-	if (wqe_taken == cfg.wqes)
+	if (wqe_taken == cfg.wqes || (cfg.late && random_u16() & 1))
 		return -EAGAIN;
 	/* the ring is not to be trusted: nothing is taken */
 	if (cfg.take_error == -EPROTO)
@@ -473,13 +487,22 @@ static u32 piece_len(u32 left)
 	return min(left, cfg.chunk ? 1 + random_u16() % cfg.chunk : left);
 }
 
+static void collect(const u8 *data, u32 len)
+{
+	struct srnic_cursor cur = srnic_cursor_at(data);
+
+	while (len && !qp->rx->discard) {
+		if (!qp->rx->part)
+			qp->rx->part = malloc(mpa_fpdu_room(U16_MAX, false));
+		len -= srnic_rx_collect(qp, &cur, len);
+	}
+}
+
 /* The pieces of the stream go to where FPDUs are put together. Return: what came in time. */
 static u32 feed_pieces(const u8 *s, u32 len)
 {
 	u32 fed = 0, n;
 
-	if (!qp->rx->part)
-		qp->rx->part = malloc(mpa_fpdu_room(U16_MAX, false));
 	while (fed < len && !left_by_another(fed)) {
 		struct fuzz_in piece;
 		u8 *box;
@@ -487,7 +510,9 @@ static u32 feed_pieces(const u8 *s, u32 len)
 		n = piece_len(len - fed);
 		piece = (struct fuzz_in){ s + fed, n };
 		box = fuzz_box(&piece, n);
-		srnic_rx_collect(qp, box, n);
+		tcp.locked = true;
+		collect(box, n);
+		tcp.locked = false;
 		free(box);
 		fed += n;
 	}
@@ -587,6 +612,10 @@ static void run_engine(const u8 *s, u32 len)
 	qp->max_recv_sge = 2;
 	qp->enables = cfg.enables;
 	qp->inline_work = true;
+	/* 655 ms: a receive comes in that time, or never */
+	qp->wait_recv = cfg.late;
+	qp->ib.paired = true;
+	qp->ib.rnr_retry = 1;
 	qp->mpa.crc = cfg.crc;
 	qp->mpa.rx_markers = cfg.markers;
 	qp->mpa.ird = cfg.ird;
@@ -675,6 +704,8 @@ static void configure(struct fuzz_in *in)
 	cfg.no_memory = bits & 4;
 	cfg.with_data = bits & 8;
 	cfg.end = cfg.collect ? SRNIC_STREAM_UP : bits >> 4 & 3;
+	/* who is lost waits for nothing */
+	cfg.late = bits & 64 && !cfg.collect && cfg.end <= SRNIC_STREAM_FIN;
 	cfg.sleepy = fuzz_u8(in);
 	cfg.rtr = fuzz_u8(in) & (MPA_RTR_SEND | MPA_RTR_WRITE);
 	if (cfg.rtr_read)	/* an initiator expects none */

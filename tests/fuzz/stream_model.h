@@ -62,6 +62,7 @@ static struct config {
 	bool no_memory;		/* there is none for a part at first */
 	bool with_data;		/* TCP tells of the end together with the last piece */
 	enum srnic_stream_state end;
+	bool late;		/* receives are posted behind the messages that want them */
 	u8 sleepy;		/* how often something must sleep, of 256 times */
 	u8 rtr;			/* kinds that are expected of the peer, MPA_RTR_* */
 	u32 window;		/* bytes that TCP takes before some are taken from it */

@@ -35,6 +35,7 @@ static void no_memory(struct kunit *test)
 	int err;
 
 	KUNIT_ASSERT_NOT_NULL(test, netdev);
+	KUNIT_ASSERT_EQ(test, srnic_release_init(), 0);
 	for (nth = 1; nth <= MANY; nth++) {
 		current->fail_nth = nth;
 		err = srnic_device_add(NAME, netdev);
@@ -54,6 +55,7 @@ static void no_memory(struct kunit *test)
 			ib_unregister_device_and_put(ibdev);
 	}
 	dev_put(netdev);
+	srnic_release_exit();
 	/* the device itself, its port, its name, ... */
 	KUNIT_EXPECT_GT(test, failed, 10);
 	kunit_info(test, "%u of %u allocations are needed\n", failed, MANY);

@@ -141,12 +141,11 @@ static void local_wrs_in_batches(struct kunit *test)
 /* Connected; the kthread sleeps, and what a message needs is there */
 static struct peer *program(struct kunit *test)
 {
-	struct peer *p = peer_idle(test);
+	struct peer *p = peer_open(test, 1, 1);
 
-	p->qp->kernel = false;
-	peer_connect(p, 1, 1);
 	KUNIT_ASSERT_TRUE(test, peer_until(wants_doorbell(p)));
 	KUNIT_ASSERT_TRUE(test, asleep(p));
+	p->qp->kernel = false;
 	return p;
 }
 

@@ -4,6 +4,7 @@
 #include <linux/rtnetlink.h>
 #include <net/net_namespace.h>
 #include <net/sock.h>
+#include "engine/kthreads.h"
 #include "engine/linger.h"
 #include "engine/stream.h"
 #include "peer.h"
@@ -52,8 +53,10 @@ static void free_peer(struct kunit_resource *res)
 		if (p->region[i].pd)
 			srnic_tpt_remove(&p->region[i]);
 	synchronize_rcu();
-	if (!--peers)
+	if (!--peers) {
+		srnic_kthreads_exit();
 		srnic_linger_exit();
+	}
 }
 
 static int keep_peer(struct kunit_resource *res, void *context)
@@ -99,11 +102,13 @@ struct peer *peer_idle_deep(struct kunit *test, u32 depth)
 	qp->ibqp.qp_context = p;
 	qp->ibqp.send_cq = init.send_cq;
 	qp->ibqp.recv_cq = init.recv_cq;
+	if (!peers) {
+		KUNIT_ASSERT_EQ(test, srnic_linger_init(), 0);
+		KUNIT_ASSERT_EQ(test, srnic_kthreads_init(), 0);
+	}
 	KUNIT_ASSERT_EQ(test, srnic_qp_create(qp, p->dev, &init, NULL), 0);
 	qp->enables = SRNIC_QP_READ_ENABLED | SRNIC_QP_WRITE_ENABLED | SRNIC_QP_BIND_ENABLED;
 	p->qp = qp;
-	if (!peers)
-		KUNIT_ASSERT_EQ(test, srnic_linger_init(), 0);
 	peers++;
 	kunit_alloc_resource(test, keep_peer, free_peer, GFP_KERNEL, p);
 	return p;
@@ -179,12 +184,13 @@ void peer_sockets(struct peer *p, struct socket **passive)
 void peer_attach(struct peer *p, struct socket *passive, u16 ird, u16 ord)
 {
 	struct srnic_attach attach = {
-		.initiator = true,	/* may send at once */
-		.mpa = { .crc = !p->no_crc, .ird = ird, .ord = ord,
+		.initiator = !p->responder,	/* may send at once */
+		.mpa = { .crc = !p->no_crc, .ird = ird, .ord = ord, .rtr = p->rtr,
 			 .tx_markers = p->tx_markers, .rx_markers = p->rx_markers },
 		.stream = srnic_stream_new(passive),
 		.close_timeout = PEER_CLOSE_TIMEOUT,
 		.inline_work = !p->by_threads,
+		.wait_recv = p->wait_recv,
 	};
 
 	p->in_pos = 0;

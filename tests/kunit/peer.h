@@ -66,6 +66,9 @@
  * @rx_markers: the QP is to expect markers; set before it is connected
  * @no_crc: neither end has CRCs; set before it is connected
  * @by_threads: the QP's kthreads do all its work; set before it is connected
+ * @wait_recv: a message waits until a receive is posted; set before it is connected
+ * @responder: the QP sends nothing before it has heard of the peer; set before it is connected
+ * @rtr: MPA_RTR_*, which the QP sends first; set before it is connected; 0: none
  * @rcvbuf: for the receive buffer of the QP's socket; set before it is connected; 0: TCP's
  * @in_pos: octets that came, if there are markers among them
  * @out_pos: octets that were sent, if there are markers among them
@@ -99,6 +102,9 @@ struct peer {
 	bool rx_markers;
 	bool no_crc;
 	bool by_threads;
+	bool wait_recv;
+	bool responder;
+	u8 rtr;
 	u32 rcvbuf;
 	u32 in_pos;
 	u32 out_pos;

@@ -268,6 +268,8 @@ static void larger_than_the_buffer(struct kunit *test)
 		}
 		KUNIT_EXPECT_EQ_MSG(test, srnic_qp_state(in.p->qp), SRNIC_QP_RTS,
 				    "a buffer of %u", rcvbuf[i]);
+		KUNIT_EXPECT_GE_MSG(test, counter(&in, SRNIC_CNT_RX_COLLECTED), 3,
+				    "a buffer of %u", rcvbuf[i]);
 		peer_close(in.p);
 		peer_expect_closed(in.p, "the end", SRNIC_QP_IDLE);
 		peer_unregister(in.p, mr);

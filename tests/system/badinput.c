@@ -42,6 +42,10 @@ static const struct test_case cases[] = {
 	{ "reject", case_reject, "connect to a server that does not want" },
 	{ "mmap", case_mmap, "mmap of foreign and of shortened rings" },
 	{ "udata", case_udata, "uverbs calls with short and long buffers" },
+	{ "handover", case_handover, "sockets that no QP can have" },
+	{ "handover-abi", case_handover_abi, "calls to hand a socket over that are no such calls" },
+	{ "query", case_query, "queries in the terms of the RDMAC verbs that cannot be answered" },
+	{ "reg-shared", case_reg_shared, "regions that cannot be shared" },
 	{ "rings", case_rings, "rubbish in the rings" },
 };
 

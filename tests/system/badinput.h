@@ -41,4 +41,12 @@ void case_mmap(void);
 void case_udata(void);
 void case_rings(void);
 
+/* bad_handover.c: sockets for QPs */
+void case_handover(void);
+void case_handover_abi(void);
+
+/* bad_query.c: the driver's query methods, and shared regions */
+void case_query(void);
+void case_reg_shared(void);
+
 #endif

@@ -444,6 +444,33 @@ integrity() {
 # counter DEVICE NAME
 counter() { cat "/sys/class/infiniband/$1/ports/1/hw_counters/$2"; }
 
+# Neither device complained of what the other one sent, and no stream was given up.
+no_errors() {
+	local dev name n bad=0
+	for dev in "$CLI_DEV" "$SRV_DEV"; do
+		for name in rx_protocol_errors rx_crc_errors rx_protection_errors tx_terminates \
+			    rx_terminates close_aborted; do
+			n=$(counter "$dev" $name)
+			[ "$n" = 0 ] && continue
+			echo "$dev: $name $n"
+			bad=1
+		done
+	done
+	return $bad
+}
+
+# policy DEVICE NAME: its value
+policy() { cat "/sys/class/infiniband/$1/policy/$2"; }
+
+# set_policy DEVICE NAME=VALUE...
+set_policy() {
+	local dev=$1 pair
+	shift
+	for pair in "$@"; do
+		echo "${pair#*=}" >"/sys/class/infiniband/$dev/policy/${pair%%=*}" || return
+	done
+}
+
 # What programs made is gone: objects, kthreads, and the sockets of the hosts. Where
 # it may take a moment: within 10 nothing_left
 nothing_left() {

@@ -87,9 +87,6 @@ connects() {
 	[ "$(xargs <"$tmp/$out")" = "$*" ] || { echo "user $user: $(cat "$tmp/$out"), not $*"; return 1; }
 }
 
-# counter NAME
-counter() { cat "/sys/class/infiniband/$CLI_DEV/ports/1/hw_counters/$1"; }
-
 gone() {
 	# shellcheck disable=SC2086 # words
 	kill $pids 2>/dev/null
@@ -102,11 +99,11 @@ gone() {
 # it is the accept that is refused, else the connect.
 bounded() {
 	local share pids='' rc=0
-	share=$(cat "/sys/class/infiniband/$CLI_DEV/policy/max_user_qps")
-	echo "$1" >"/sys/class/infiniband/$CLI_DEV/policy/max_user_qps"
-	refused=$(counter conn_user_limit)
+	share=$(policy "$CLI_DEV" max_user_qps)
+	set_policy "$CLI_DEV" max_user_qps="$1"
+	refused=$(counter "$CLI_DEV" conn_user_limit)
 	connects first 65534 7330 "$1" connected $(($1 / 2)) EDQUOT || rc=1
-	[ $(($(counter conn_user_limit) - refused)) = 1 ] || { echo "conn_user_limit"; rc=1; }
+	[ $(($(counter "$CLI_DEV" conn_user_limit) - refused)) = 1 ] || { echo "conn_user_limit"; rc=1; }
 	# who has some has no more in another process, others have their own
 	connects second 65534 7331 "$1" connected 0 EDQUOT || [ $(($1 % 2)) = 1 ] || rc=1
 	connects other 65533 7332 2 connected 2 || rc=1
@@ -115,14 +112,14 @@ bounded() {
 	# and all of them again
 	connects again 65534 7334 $(($1 / 2)) connected $(($1 / 2)) || rc=1
 	gone
-	echo "$share" >"/sys/class/infiniband/$CLI_DEV/policy/max_user_qps"
+	set_policy "$CLI_DEV" max_user_qps="$share"
 	return $rc
 }
 
 # As many as the default allows; then the threads of another user
 others_fork() {
 	local share pids='' rc=0
-	share=$(cat "/sys/class/infiniband/$CLI_DEV/policy/max_user_qps")
+	share=$(policy "$CLI_DEV" max_user_qps)
 	connects first 65534 7335 65536 connected $((share / 2)) EDQUOT || rc=1
 	(as 65533 "$BIN/many" fork 500) || rc=1
 	gone

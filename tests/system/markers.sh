@@ -7,28 +7,10 @@
 
 [ -x "$BIN/integrity" ] || bail "no $BIN/integrity: make -C tests/system OUT=..."
 
-# policy DEVICE NAME VALUE
-policy() { echo "$3" >"/sys/class/infiniband/$1/policy/$2" || bail "cannot set $2 of $1 to $3"; }
-
-# Neither end complained of what the other one sent.
-no_errors() {
-	local dev n bad=0
-	for dev in "$CLI_DEV" "$SRV_DEV"; do
-		for n in rx_protocol_errors rx_crc_errors tx_terminates; do
-			[ "$(counter "$dev" $n)" = 0 ] && continue
-			echo "$dev: $n $(counter "$dev" $n)"
-			bad=1
-		done
-	done
-	return $bad
-}
-
 two_hosts 1500
 while read -r -u 3 to_cli to_srv crc; do
-	policy "$CLI_DEV" markers "$to_cli"
-	policy "$SRV_DEV" markers "$to_srv"
-	policy "$CLI_DEV" crc "$crc"
-	policy "$SRV_DEV" crc "$crc"
+	set_policy "$CLI_DEV" markers="$to_cli" crc="$crc" &&
+		set_policy "$SRV_DEV" markers="$to_srv" crc="$crc" || bail "cannot set the policy"
 	what="markers to client $to_cli, to server $to_srv, CRC $crc"
 	t "$what: rping" pair 7174 rping -s -a "$SRV4" -S 4096 -C 5 -V -- \
 		rping -c -a "$SRV4" -S 4096 -C 5 -V
@@ -40,8 +22,8 @@ done 3<<-END
 	on on required
 END
 t "small messages" integrity -- --seed 7 --qps 2 --ops 300 --max-size 200 --window 64
-policy "$CLI_DEV" max_fpdu 65535
-policy "$SRV_DEV" max_fpdu 200
+set_policy "$CLI_DEV" max_fpdu=65535 && set_policy "$SRV_DEV" max_fpdu=200 ||
+	bail "cannot set max_fpdu"
 t "large FPDUs one way, small ones the other" integrity -- --seed 7 --qps 2 --ops 60 --max-size 200000
 t "no device counted an error" no_errors
 teardown_hosts

@@ -10,8 +10,6 @@ need_programs ibv_rc_pingpong ibv_srq_pingpong
 
 port=4791
 
-policy() { echo "$3" >"/sys/class/infiniband/$1/policy/$2"; }
-
 # gid_of DEVICE ADDRESS: the index of the GID that ends so
 gid_of() {
 	local f
@@ -21,7 +19,7 @@ gid_of() {
 enable() {
 	local dev
 	for dev in "$SRV_DEV" "$CLI_DEV"; do
-		policy "$dev" ib_port $port || bail "no policy ib_port"
+		set_policy "$dev" ib_port=$port || bail "no policy ib_port"
 	done
 }
 

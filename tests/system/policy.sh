@@ -12,17 +12,6 @@
 # of a device and a name; no sub-shells in what follows, a guest is slow at them
 P=/sys/class/infiniband/%s/policy/%s
 
-# set_policy DEVICE NAME=VALUE...
-set_policy() {
-	local dev=$1 pair file
-	shift
-	for pair in "$@"; do
-		# shellcheck disable=SC2059 # it is a format
-		printf -v file "$P" "$dev" "${pair%%=*}"
-		echo "${pair#*=}" >"$file" || return
-	done
-}
-
 has() {	# DEVICE NAME VALUE
 	local got file
 	# shellcheck disable=SC2059 # it is a format
@@ -36,7 +25,7 @@ has() {	# DEVICE NAME VALUE
 # Documentation/administration.rst has the same table.
 defaults='crc=required markers=off mpa_revision=2 p2p=on max_fpdu=0 connect_timeout=20
 	request_timeout=10 reply_timeout=30 accept_timeout=60 close_timeout=5
-	keepalive=60 inline_work=on'
+	keepalive=60 inline_work=on no_receive=terminate'
 
 all_defaults() {	# DEVICE
 	local pair rc=0
@@ -73,6 +62,7 @@ files() {	# DEVICE
 		644 root ./max_fpdu
 		644 root ./max_user_qps
 		644 root ./mpa_revision
+		644 root ./no_receive
 		644 root ./p2p
 		644 root ./reply_timeout
 		644 root ./request_timeout
@@ -107,6 +97,7 @@ good_values() {
 	for v in required preferred off; do takes crc $v || rc=1; done
 	for v in off on; do takes markers $v && takes p2p $v && takes inline_work $v || rc=1; done
 	for v in 1 2; do takes mpa_revision $v || rc=1; done
+	for v in wait terminate; do takes no_receive $v || rc=1; done
 	for v in 0 140 141 1460 65535; do takes max_fpdu $v || rc=1; done
 	for v in connect request reply accept close; do
 		takes ${v}_timeout 1 && takes ${v}_timeout 3600 && takes ${v}_timeout 030 30 || rc=1
@@ -129,6 +120,7 @@ bad_values() {
 		for v in '' 0 1 yes ON 'on off'; do refuses $n "$v" || rc=1; done
 	done
 	for v in '' 0 3 -1 2.0 x; do refuses mpa_revision "$v" || rc=1; done
+	for v in '' 0 on Wait 'wait terminate'; do refuses no_receive "$v" || rc=1; done
 	for v in '' 1 139 65536 4294967296 -1 0x400 1k; do refuses max_fpdu "$v" || rc=1; done
 	for n in connect request reply accept close; do
 		for v in '' 0 3601 -1 1.5 4294967297; do refuses ${n}_timeout "$v" || rc=1; done

@@ -18,8 +18,8 @@ rping_size() {	# ADDR SIZE COUNT [OPTION...]
 # comes before its main thread has taken the first.
 rping_persistent() {
 	local pids=() p rc=0
-	slow_syn
 	serve 7174 rping -s -P -a "$SRV4" || return
+	slow_syn
 	for _ in 1 2 3; do
 		ip netns exec "$CLI_NS" rping -c -a "$SRV4" -C 20 -S 500 -V &
 		pids+=($!)
@@ -78,7 +78,12 @@ all_tools() {
 		rstream -f ipv6 -s "$SRV6" -S 5000 -C 10 -I 1 -T v
 	t "$1: riostream" pair 7471 riostream -S 16384 -C 10 -I 2 -T v -- \
 		riostream -s "$SRV4" -S 16384 -C 10 -I 2 -T v
-	t "$1: cmtime" forever 7471 cmtime -- cmtime -s "$SRV4" -c 20
+	# of rdma-core 56: RDMA connections of an iWARP device have TCP's ports
+	if grep -q 'Server warmup' "$(command -v cmtime)"; then
+		skip "$1: cmtime" "it opens a TCP listener at the port of its RDMA listener"
+	else
+		t "$1: cmtime" forever 7471 cmtime -- cmtime -s "$SRV4" -c 20
+	fi
 }
 
 two_hosts 1500

@@ -94,8 +94,8 @@ bpf_reset() {
 	local rc=0
 	rping_start || return
 	bpf_on 'tracepoint:srnic:srnic_qp_state /args->to == 4/ {
-		time("%H:%M:%S "); printf("%s qpn %d: %s, by %s %d\n", args->dev, args->qpn,
-			args->why, comm, pid); }' || return
+		printf("%s %s qpn %d: %s, by %s %d\n", strftime("%H:%M:%S", nsecs), args->dev,
+			args->qpn, args->why, comm, pid); }' || return
 	ip netns exec h2 ss -K sport = 7174 dst "$CLI4" || rc=1
 	within 20 grep -q '^[0-9:]* sr1 ' "$out" || rc=1
 	rping_end

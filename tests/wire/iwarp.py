@@ -185,7 +185,8 @@ class Stream:
         self.ulpdus = set()		# and those of their ULPDUs
         # what ended it: the device's Terminate, ours, its FIN
         self.term = self.sent_term = None
-        self.lingers = False	# TCP takes the Terminate only when the QP has left
+        # TCP takes the Terminate only when the QP has left; None: it may
+        self.lingers = False
         self.ended = False
 
     def raw(self, data):

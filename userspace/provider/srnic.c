@@ -343,4 +343,9 @@ static const struct verbs_device_ops srnic_dev_ops = {
 	.import_context = srnic_import_context,
 };
 
+bool srnic_is_ours(struct ibv_device *ibdev)
+{
+	return verbs_get_device(ibdev)->ops == &srnic_dev_ops;
+}
+
 PROVIDER_DRIVER(srnic, srnic_dev_ops);

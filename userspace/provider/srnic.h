@@ -181,6 +181,9 @@ static inline struct srnic_srq *to_srnic_srq(struct ibv_srq *ibsrq)
 	return container_of(ibsrq, struct srnic_srq, ibsrq);
 }
 
+/* srnic.c */
+bool srnic_is_ours(struct ibv_device *ibdev);
+
 /* pd.c */
 struct ibv_pd *srnic_alloc_pd(struct ibv_context *ibctx);
 int srnic_dealloc_pd(struct ibv_pd *ibpd);

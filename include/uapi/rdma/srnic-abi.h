@@ -265,10 +265,38 @@ enum srnic_query_context_attrs {
 
 /*
  * Methods of the driver, by the ioctl RDMA_VERBS_IOCTL. On a QP
- * (UVERBS_OBJECT_QP): what Terminate ended its last stream.
+ * (UVERBS_OBJECT_QP): what Terminate ended its last stream; take it to RTS with a TCP
+ * socket that the program has connected.
  */
 enum srnic_qp_methods {
 	SRNIC_METHOD_QP_QUERY_TERMINATE = 1U << UVERBS_ID_NS_SHIFT,
+	SRNIC_METHOD_QP_MODIFY,
+	SRNIC_METHOD_QP_QUERY,
+};
+
+enum srnic_qp_modify_attrs {
+	SRNIC_ATTR_QP_MODIFY_QP = 1U << UVERBS_ID_NS_SHIFT,	/* handle */
+	SRNIC_ATTR_QP_MODIFY_REQ,	/* struct srnic_ureq_qp_modify */
+	SRNIC_ATTR_QP_MODIFY_STREAM_FD,	/* the socket */
+	SRNIC_ATTR_QP_MODIFY_LAST_MSG,	/* bytes, sent before the first FPDU; optional */
+};
+
+/* srnic_ureq_qp_modify.state */
+#define SRNIC_QP_MODIFY_RTS		1U
+
+/* srnic_ureq_qp_modify.flags */
+#define SRNIC_QP_MODIFY_RESPONDER	(1U << 0)	/* the peer sends the first FPDU */
+#define SRNIC_QP_MODIFY_CRC		(1U << 1)	/* CRC is sent, and checked */
+#define SRNIC_QP_MODIFY_TX_MARKERS	(1U << 2)	/* markers are sent */
+#define SRNIC_QP_MODIFY_RX_MARKERS	(1U << 3)	/* markers are received */
+#define SRNIC_QP_MODIFY_FLAGS		0x0fU
+
+struct srnic_ureq_qp_modify {
+	__u32 state;		/* SRNIC_QP_MODIFY_RTS */
+	__u32 flags;		/* SRNIC_QP_MODIFY_* */
+	__u16 ird;
+	__u16 ord;
+	__u32 keepalive;	/* seconds, at most 7200; 0: as the program set it */
 };
 
 enum srnic_query_terminate_attrs {
@@ -307,6 +335,164 @@ struct srnic_terminate {
 struct srnic_uresp_terminate {
 	struct srnic_terminate sent;
 	struct srnic_terminate received;
+};
+
+/*
+ * Queries, in the terms of the RDMAC verbs: SRNIC_METHOD_QP_QUERY above, and these on
+ * UVERBS_OBJECT_DEVICE, _CQ, _SRQ, _MR, _MW.
+ */
+enum srnic_query_methods {
+	SRNIC_METHOD_DEV_QUERY = 1U << UVERBS_ID_NS_SHIFT,
+	SRNIC_METHOD_CQ_QUERY = 1U << UVERBS_ID_NS_SHIFT,
+	SRNIC_METHOD_SRQ_QUERY = 1U << UVERBS_ID_NS_SHIFT,
+	SRNIC_METHOD_MR_QUERY = 1U << UVERBS_ID_NS_SHIFT,
+	SRNIC_METHOD_MW_QUERY = 1U << UVERBS_ID_NS_SHIFT,
+};
+
+/* Of each of them */
+enum srnic_query_attrs {
+	SRNIC_ATTR_QUERY_HANDLE = 1U << UVERBS_ID_NS_SHIFT,	/* none of DEV_QUERY */
+	SRNIC_ATTR_QUERY_RESP,	/* struct srnic_uresp_*_query */
+};
+
+/* srnic_uresp_dev_query.flags */
+#define SRNIC_DEV_CAN_MODIFY_IRD	(1U << 0)	/* of a QP that is connected */
+#define SRNIC_DEV_CAN_MODIFY_ORD	(1U << 1)
+#define SRNIC_DEV_CQ_OVERFLOW_DETECTED	(1U << 2)
+#define SRNIC_DEV_TAKES_SOCKETS		(1U << 3)	/* SRNIC_METHOD_QP_MODIFY */
+#define SRNIC_DEV_CRC_REQUIRED		(1U << 4)	/* by the policy, at the moment */
+#define SRNIC_DEV_SRQ_BY_ARRIVAL	(1U << 5)	/* WQEs are taken as messages arrive */
+
+struct srnic_uresp_dev_query {
+	__u32 flags;		/* SRNIC_DEV_* */
+	__u16 max_ird;		/* of a QP; those of all QPs have no limit */
+	__u16 max_ord;
+	__u32 max_send_sge;
+	__u32 max_write_sge;
+	__u32 max_read_sge;
+	__u32 max_recv_sge;	/* of an SRQ's WRs, too */
+	__u32 max_inline;	/* bytes */
+	__u32 max_fast_reg_blocks;
+	__aligned_u64 page_sizes;	/* a bit for each size, in bytes */
+	__u32 stag_key_bits;
+	__u32 reserved;
+};
+
+/* srnic_uresp_qp_query.state: RDMAC verbs 6.2 */
+enum srnic_qp_query_state {
+	SRNIC_QP_STATE_IDLE		= 0,
+	SRNIC_QP_STATE_RTS		= 1,
+	SRNIC_QP_STATE_CLOSING		= 2,
+	SRNIC_QP_STATE_TERMINATE	= 3,
+	SRNIC_QP_STATE_ERROR		= 4,
+};
+
+/* srnic_uresp_qp_query.enables: what the peer may do, and what may be bound */
+#define SRNIC_QP_ENABLE_READ		(1U << 0)
+#define SRNIC_QP_ENABLE_WRITE		(1U << 1)
+#define SRNIC_QP_ENABLE_BIND		(1U << 2)
+#define SRNIC_QP_ENABLE_ATOMIC		(1U << 3)
+
+/* srnic_uresp_qp_query.flags; from INITIATOR on they are of the stream, and 0 in Idle */
+#define SRNIC_QP_QUERY_SRQ		(1U << 0)	/* its RQ is an SRQ */
+#define SRNIC_QP_QUERY_STREAM		(1U << 1)	/* there is a stream */
+#define SRNIC_QP_QUERY_INITIATOR	(1U << 2)
+#define SRNIC_QP_QUERY_CRC		(1U << 3)
+#define SRNIC_QP_QUERY_TX_MARKERS	(1U << 4)
+#define SRNIC_QP_QUERY_RX_MARKERS	(1U << 5)
+
+struct srnic_uresp_qp_query {
+	__u32 qpn;
+	__u32 state;		/* enum srnic_qp_query_state */
+	__u32 enables;		/* SRNIC_QP_ENABLE_* */
+	__u32 flags;		/* SRNIC_QP_QUERY_* */
+	__u16 ird;
+	__u16 ord;
+	__u32 windows;		/* bound to it */
+	__u32 sq_entries;
+	__u32 rq_entries;	/* 0 with an SRQ */
+	__u32 max_send_sge;
+	__u32 max_recv_sge;
+	__u32 max_inline;	/* bytes */
+	__u32 reserved;
+};
+
+/* srnic_uresp_cq_query.flags */
+#define SRNIC_CQ_QUERY_OVERFLOWED	(1U << 0)	/* nothing is added any more */
+
+struct srnic_uresp_cq_query {
+	__u32 entries;
+	__u32 waiting;		/* CQEs that were not polled */
+	__u32 flags;		/* SRNIC_CQ_QUERY_* */
+	__u32 reserved;
+};
+
+/* srnic_uresp_srq_query.flags */
+#define SRNIC_SRQ_QUERY_ARMED		(1U << 0)	/* the limit */
+#define SRNIC_SRQ_QUERY_BROKEN		(1U << 1)	/* nothing is taken any more */
+
+struct srnic_uresp_srq_query {
+	__u32 max_wr;
+	__u32 max_sge;
+	__u32 limit;		/* as it was set last, armed or not */
+	__u32 flags;		/* SRNIC_SRQ_QUERY_* */
+	__aligned_u64 reserved;
+};
+
+/* srnic_uresp_mr_query.flags, srnic_uresp_mw_query.flags */
+#define SRNIC_STAG_VALID		(1U << 0)
+#define SRNIC_STAG_SHARED		(1U << 1)	/* others have the same memory, or had */
+
+/* .rights of the same */
+#define SRNIC_STAG_LOCAL_READ		(1U << 0)
+#define SRNIC_STAG_LOCAL_WRITE		(1U << 1)
+#define SRNIC_STAG_REMOTE_READ		(1U << 2)
+#define SRNIC_STAG_REMOTE_WRITE		(1U << 3)
+#define SRNIC_STAG_REMOTE_ATOMIC	(1U << 4)
+#define SRNIC_STAG_BINDABLE		(1U << 6)	/* windows may be bound to it */
+#define SRNIC_STAG_ZERO_BASED		(1U << 7)
+#define SRNIC_STAG_RIGHTS		0xdfU
+
+struct srnic_uresp_mr_query {
+	__u32 stag;
+	__u32 flags;		/* SRNIC_STAG_VALID, _SHARED */
+	__u32 rights;		/* SRNIC_STAG_* */
+	__u32 windows;		/* bound to it */
+	__aligned_u64 base;	/* TO of its first byte */
+	__aligned_u64 length;	/* bytes */
+	__u32 blocks;		/* of its PBL */
+	__u32 block_shift;	/* log2 of their size in bytes */
+};
+
+/* All but @stag and @type is 0 if it is not bound. */
+struct srnic_uresp_mw_query {
+	__u32 stag;
+	__u32 type;		/* 1 or 2, as in verbs */
+	__u32 flags;		/* SRNIC_STAG_VALID */
+	__u32 rights;		/* SRNIC_STAG_* */
+	__u32 qpn;		/* the one QP that may use it; 0: each of its PD */
+	__u32 region;		/* STag of the region that it is bound to */
+	__aligned_u64 base;
+	__aligned_u64 length;
+};
+
+/* On UVERBS_OBJECT_MR, beside MR_QUERY: the memory of a region once more */
+enum srnic_mr_methods {
+	SRNIC_METHOD_MR_REG_SHARED = (1U << UVERBS_ID_NS_SHIFT) + 1,
+};
+
+enum srnic_mr_reg_shared_attrs {
+	SRNIC_ATTR_MR_REG_SHARED_HANDLE = 1U << UVERBS_ID_NS_SHIFT,	/* of the new region */
+	SRNIC_ATTR_MR_REG_SHARED_SOURCE,	/* handle of a region */
+	SRNIC_ATTR_MR_REG_SHARED_PD,	/* handle */
+	SRNIC_ATTR_MR_REG_SHARED_REQ,	/* struct srnic_ureq_mr_reg_shared */
+	SRNIC_ATTR_MR_REG_SHARED_STAG,	/* __u32: the new STag */
+};
+
+struct srnic_ureq_mr_reg_shared {
+	__aligned_u64 iova;	/* TO of the first byte, unless IB_UVERBS_ACCESS_ZERO_BASED */
+	__u32 access;		/* enum ib_uverbs_access_flags */
+	__u32 reserved;
 };
 
 #endif

@@ -61,6 +61,12 @@ static inline void hrtimer_setup_on_stack(struct hrtimer *timer,
 #define MSG_SPLICE_PAGES 0
 #endif
 
+/* without it the options of SOL_SOCKET are every socket's; then this bit means nothing */
+#include <linux/net.h>
+#ifndef SOCK_CUSTOM_SOCKOPT
+#define SOCK_CUSTOM_SOCKOPT 31
+#endif
+
 /* mapping a DMA buffer takes a lock, which the caller need not hold */
 #ifndef SRNIC_HAVE_DMA_BUF_UNLOCKED
 #define dma_buf_vmap_unlocked dma_buf_vmap

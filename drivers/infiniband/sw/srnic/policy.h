@@ -24,6 +24,7 @@
  * @max_user_qps: connected QPs that one user may have; 0: as many as wanted
  * @ib_port: TCP port at which QPs are connected whose programs do it by Modify QP; 0:
  *	     there are none
+ * @wait_recv: a message for which no receive is posted waits; else it ends the connection
  * @inline_work: doorbells and softirq do what they can; else the kthreads do it all
  */
 struct srnic_policy {
@@ -37,6 +38,7 @@ struct srnic_policy {
 	u32 keepalive;
 	u32 max_user_qps;
 	u32 ib_port;
+	u8 wait_recv;
 	u8 inline_work;
 };
 

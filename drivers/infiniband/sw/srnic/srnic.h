@@ -53,6 +53,8 @@ enum srnic_counter {
 	SRNIC_CNT_TX_NO_MEMORY,		/* a QP with something to send waited for memory */
 	SRNIC_CNT_RX_FPDU,
 	SRNIC_CNT_RX_BYTES,
+	SRNIC_CNT_RX_COLLECTED,		/* FPDUs put together outside of TCP, which had no room */
+	SRNIC_CNT_RX_RNR,		/* messages that waited for a receive */
 	SRNIC_CNT_TX_TERMINATE,
 	SRNIC_CNT_RX_TERMINATE,
 	SRNIC_CNT_CRC_ERROR,
@@ -70,6 +72,7 @@ enum srnic_counter {
 	SRNIC_CNT_CONN_DROPPED,		/* refused for lack of room: backlog, memory */
 	SRNIC_CNT_CONN_USER_LIMIT,	/* refused: the user has max_user_qps of them */
 	SRNIC_CNT_LISTEN_WAIT,		/* a listener has no socket yet: its port is taken */
+	SRNIC_CNT_NO_KTHREADS,		/* a stream ended because they could not be made */
 	SRNIC_CNT_CLOSE_GRACEFUL,
 	SRNIC_CNT_CLOSE_ABORTED,
 	SRNIC_CNT_CLOSE_LINGERED,	/* streams left to themselves, see linger.c */
@@ -113,6 +116,8 @@ enum srnic_device_phase {
  * @gids: of the port; zero: none at that index
  * @port_active: last port state that was reported, under RTNL
  * @phase: enum srnic_device_phase
+ * @release_rcu: behind the end of the device, see srnic/release.c
+ * @release_work: behind that
  */
 struct srnic_device {
 	struct ib_device ibdev;
@@ -135,6 +140,8 @@ struct srnic_device {
 	union ib_gid gids[SRNIC_MAX_GID];
 	bool port_active;
 	int phase;
+	struct rcu_head release_rcu;
+	struct work_struct release_work;
 };
 
 /**

@@ -197,17 +197,29 @@ const struct net *srnic_cm_net(const struct iw_cm_id *id)
 	return current->nsproxy->net_ns;
 }
 
-/* Queues the work in @delay jiffies. A queued work has a reference. */
+/**
+ * srnic_cm_queue - queue a work that has a reference while it is queued
+ * @wq: where
+ * @work: what
+ * @ref: of what @work is part of; the caller has a reference
+ * @delay: jiffies; 0: at once, even if it was to run later
+ *
+ * Any context.
+ *
+ * Return: false if it was queued already. Then the caller has one reference more.
+ */
+bool srnic_cm_queue(struct workqueue_struct *wq, struct delayed_work *work, struct kref *ref,
+		    unsigned long delay)
+{
+	kref_get(ref);
+	if (delay)
+		return queue_delayed_work(wq, work, delay);
+	return !mod_delayed_work(wq, work, 0);
+}
+
 static void srnic_ep_queue(struct srnic_ep *ep, unsigned long delay)
 {
-	bool queued;
-
-	kref_get(&ep->ref);
-	if (delay)
-		queued = queue_delayed_work(srnic_cm_wq, &ep->work, delay);
-	else
-		queued = !mod_delayed_work(srnic_cm_wq, &ep->work, 0);
-	if (!queued)
+	if (!srnic_cm_queue(srnic_cm_wq, &ep->work, &ep->ref, delay))
 		srnic_ep_put(ep);
 }
 
@@ -463,7 +475,8 @@ int srnic_ep_attach(struct srnic_ep *ep, bool initiator,
 		.timeout_ms = SRNIC_CM_SEND_MS,
 		.close_timeout = ep->policy.close_timeout,
 		.inline_work = ep->policy.inline_work,
-		.keep_recv = ep->ops->keep_recv,
+		.keep_recv = ep->ops->as_infiniband,
+		.wait_recv = ep->ops->as_infiniband || ep->policy.wait_recv,
 	};
 	int err;
 

@@ -95,8 +95,10 @@ struct srnic_pair;
  *		 Returns 0, or an errno for a connection that ends with a Terminate
  * @failed: active, there is no connection; @event says why, and has what the Reply
  *	    said. Gives up the claim. The endpoint ends afterwards
- * @closed: attached, the QP has finished with the stream: @err as in llp_ops
- * @keep_recv: see struct srnic_attach
+ * @closed: attached, the QP has finished with the stream: @err as in llp_ops. NULL if
+ *	    others than the endpoint claimed the QP: they are told
+ * @as_infiniband: its programs expect what InfiniBand does: a receive stays posted when the
+ *		   peer goes, and a message waits for one
  *
  * Context: process, with the endpoint locked.
  */
@@ -105,7 +107,7 @@ struct srnic_ep_ops {
 	int (*established)(struct srnic_ep *ep, const struct mpa_result *mpa);
 	void (*failed)(struct srnic_ep *ep, struct iw_cm_event *event);
 	void (*closed)(struct srnic_ep *ep, int err);
-	bool keep_recv;
+	bool as_infiniband;
 };
 
 /*
@@ -202,6 +204,8 @@ const struct net *srnic_cm_net(const struct iw_cm_id *id);
 struct srnic_ep *srnic_ep_next(const struct srnic_device *dev, unsigned long *handle);
 struct srnic_ep *srnic_ep_find(const struct iw_cm_id *id);
 void srnic_ep_put(struct srnic_ep *ep);
+bool srnic_cm_queue(struct workqueue_struct *wq, struct delayed_work *work, struct kref *ref,
+		    unsigned long delay);
 void srnic_ep_kick(struct srnic_ep *ep);
 void srnic_ep_note(struct srnic_ep *ep, const char *event, int status);
 void srnic_ep_fate(struct srnic_ep *ep, enum srnic_counter counter, int status);

@@ -8,6 +8,7 @@
 #include <linux/nsproxy.h>
 #include <linux/slab.h>
 #include <rdma/ib_addr.h>
+#include "cm/handover.h"
 #include "cm/rdv_priv.h"
 #include "queue/wq.h"
 
@@ -50,17 +51,9 @@ struct srnic_pair *srnic_pair_find(struct srnic_device *dev, u32 qpn)
 	return pair;
 }
 
-/* A queued work has a reference */
 static void pair_queue(struct srnic_pair *pair, unsigned long delay)
 {
-	bool queued;
-
-	kref_get(&pair->ref);
-	if (delay)
-		queued = queue_delayed_work(pair_wq, &pair->work, delay);
-	else
-		queued = !mod_delayed_work(pair_wq, &pair->work, 0);
-	if (!queued)
+	if (!srnic_cm_queue(pair_wq, &pair->work, &pair->ref, delay))
 		srnic_pair_put(pair);
 }
 
@@ -418,6 +411,7 @@ const struct srnic_rdv_ops srnic_rdv_ops = {
 	.prepare = rdv_prepare,
 	.start = rdv_start,
 	.cancel = rdv_cancel,
+	.handover = srnic_handover,
 };
 
 /**

@@ -142,16 +142,20 @@ static void rdv_let_go(struct srnic_ep *ep)
 	ep->pair = NULL;
 }
 
-static void rdv_failed(struct srnic_ep *ep, struct iw_cm_event *event)
+/* @ep, or NULL if there is not even one, is no attempt of @pair: another one will be made */
+static void rdv_no_attempt(struct srnic_pair *pair, struct srnic_ep *ep)
 {
-	struct srnic_pair *pair = ep->pair;
-
 	mutex_lock(&pair->lock);
-	if (pair->attempt == ep) {
+	if (!pair->over && pair->attempt == ep) {
 		pair->attempt = NULL;
 		srnic_pair_tried(pair);
 	}
 	mutex_unlock(&pair->lock);
+}
+
+static void rdv_failed(struct srnic_ep *ep, struct iw_cm_event *event)
+{
+	rdv_no_attempt(ep->pair, ep);
 	rdv_let_go(ep);
 }
 
@@ -180,22 +184,15 @@ static int rdv_established(struct srnic_ep *ep, const struct mpa_result *mpa)
 	return 0;
 }
 
-/* The pair is told instead */
-static void rdv_closed(struct srnic_ep *ep, int err)
-{
-}
-
 /* Not static: listeners are made with it */
 const struct srnic_ep_ops srnic_rdv_ep_ops = {
 	.request = rdv_request,
 	.established = rdv_established,
 	.failed = rdv_failed,
-	.closed = rdv_closed,
-	/* in InfiniBand a peer that goes is noticed by who sends to it */
-	.keep_recv = true,
+	.as_infiniband = true,
 };
 
-/* What @ep, locked, is to connect. Return: false if there is nothing to connect any more */
+/* @ep becomes the attempt of its pair. Return: false if there is nothing to connect any more */
 static bool rdv_take(struct srnic_ep *ep, struct srnic_pair *pair)
 {
 	bool take;
@@ -217,12 +214,9 @@ static bool rdv_take(struct srnic_ep *ep, struct srnic_pair *pair)
 	return take;
 }
 
-/* @ep is locked. Return: 0 or an errno */
-static int rdv_begin(struct srnic_ep *ep, struct srnic_pair *pair)
+/* What @ep, locked, is to connect. Return: 0 or an errno */
+static int rdv_prepare_ep(struct srnic_ep *ep, struct srnic_pair *pair)
 {
-	struct iw_cm_event event = { };
-	int err;
-
 	if (srnic_ep_unwanted(ep))
 		return -ENODEV;
 	ep->net = pair->net;
@@ -235,20 +229,25 @@ static int rdv_begin(struct srnic_ep *ep, struct srnic_pair *pair)
 	ep->pdata = kmalloc(RDV_LEN, GFP_KERNEL_ACCOUNT);
 	if (!ep->pdata)
 		return -ENOMEM;
-	if (!rdv_take(ep, pair))
-		return -ECANCELED;
-	err = srnic_ep_connect(ep);
-	if (err)
-		rdv_failed(ep, &event);
-	return err;
+	return rdv_take(ep, pair) ? 0 : -ECANCELED;
 }
 
-static void rdv_no_attempt(struct srnic_pair *pair)
+/* @ep is locked. If it fails it ends, and the pair's work tries again. */
+static void rdv_begin(struct srnic_ep *ep, struct srnic_pair *pair)
 {
-	mutex_lock(&pair->lock);
-	if (!pair->over && !pair->attempt)
-		srnic_pair_tried(pair);
-	mutex_unlock(&pair->lock);
+	int err;
+
+	err = rdv_prepare_ep(ep, pair);
+	if (err) {
+		rdv_no_attempt(pair, NULL);
+	} else {
+		err = srnic_ep_connect(ep);
+		if (err)
+			rdv_failed(ep, NULL);
+	}
+	srnic_ep_note(ep, "connect", err);
+	if (err)
+		srnic_ep_close(ep, false);
 }
 
 /**
@@ -260,20 +259,14 @@ static void rdv_no_attempt(struct srnic_pair *pair)
 void srnic_rdv_connect(struct srnic_pair *pair)
 {
 	struct srnic_ep *ep = srnic_ep_new(pair->dev, pair->user, &srnic_rdv_ep_ops);
-	int err;
 
 	if (!ep) {
-		rdv_no_attempt(pair);
+		rdv_no_attempt(pair, NULL);
 		return;
 	}
 	kref_get(&ep->ref);
 	mutex_lock(&ep->lock);
-	err = rdv_begin(ep, pair);
-	srnic_ep_note(ep, "connect", err);
-	if (err)
-		srnic_ep_close(ep, false);
+	rdv_begin(ep, pair);
 	mutex_unlock(&ep->lock);
 	srnic_ep_put(ep);
-	if (err)
-		rdv_no_attempt(pair);
 }

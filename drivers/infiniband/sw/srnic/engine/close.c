@@ -248,7 +248,9 @@ void srnic_close(struct srnic_qp *qp)
 
 	fin = close_llp(qp);
 	srnic_stream_unhook(qp->stream);
-	kthread_stop(qp->rx_task);
+	if (qp->rx_task)
+		kthread_stop(qp->rx_task);
+	qp->rx_task = NULL;
 	part_from_stream(qp, fin);
 	last = srnic_cq_end(qp->rcq);
 

@@ -6,6 +6,7 @@
  */
 
 #include "engine/read.h"
+#include "engine/rnr.h"
 #include "engine/rx.h"
 #include "engine/stream.h"
 #include "memory/tpt.h"
@@ -183,48 +184,63 @@ static bool rx_is_rtr_send(const struct srnic_qp *qp)
 	       rx->opcode == RDMAP_SEND && rx->ddp.last && !rx->ddp.mo && !rx->payload;
 }
 
-/* A Send, or Immediate Data, which takes a receive WQE but none of its buffer */
-static void rx_check_send(struct srnic_qp *qp)
+/* A message begins. Return: false if it is to wait for a receive */
+static bool rx_take_receive(struct srnic_qp *qp)
 {
 	struct srnic_rx *rx = qp->rx;
-	int err;
+	int err = srnic_rq_take(qp, rx->rwr);
+
+	if (err == -EAGAIN) {
+		if (srnic_rnr_waits(qp))
+			return false;
+		rx_error(rx, RDMAP_E_NO_RQE, SRNIC_WC_SUCCESS);
+		return true;
+	}
+	if (err == -EPROTO) {
+		srnic_count(qp->dev, SRNIC_CNT_RING_CORRUPT);
+		rx_error(rx, qp->srq ? RDMAP_E_SRQ : RDMAP_E_RQ_LOCAL, SRNIC_WC_SUCCESS);
+		return true;
+	}
+	rx->rnr_since = 0;
+	rx->rwr_valid = true;
+	rx->mo = 0;
+	if (err)
+		rx_error(rx, RDMAP_E_RQ_LOCAL, SRNIC_WC_INVALID_WQE);
+	return true;
+}
+
+/*
+ * A Send, or Immediate Data, which takes a receive WQE but none of its buffer. Return: false
+ * if it is to wait for a receive
+ */
+static bool rx_check_send(struct srnic_qp *qp)
+{
+	struct srnic_rx *rx = qp->rx;
 
 	/* in the middle of a Send */
 	if (rx->rwr_valid && srnic_rx_immediate(rx)) {
 		rx_error(rx, RDMAP_E_OPCODE, SRNIC_WC_SUCCESS);
-		return;
+		return true;
 	}
 	if (rx->ddp.msn != rx->msn[DDP_QN_SEND]) {
 		rx_error(rx, RDMAP_E_MSN, SRNIC_WC_SUCCESS);
-		return;
+		return true;
 	}
 	rx->rtr_send = rx_is_rtr_send(qp);
 	if (rx->rtr_send)
-		return;
+		return true;
 	if (!rx->rwr_valid) {
-		err = srnic_rq_take(qp, rx->rwr);
-		if (err == -EAGAIN) {
-			rx_error(rx, RDMAP_E_NO_RQE, SRNIC_WC_SUCCESS);
-			return;
-		}
-		if (err == -EPROTO) {
-			srnic_count(qp->dev, SRNIC_CNT_RING_CORRUPT);
-			rx_error(rx, qp->srq ? RDMAP_E_SRQ : RDMAP_E_RQ_LOCAL,
-				 SRNIC_WC_SUCCESS);
-			return;
-		}
-		rx->rwr_valid = true;
-		rx->mo = 0;
-		if (err) {
-			rx_error(rx, RDMAP_E_RQ_LOCAL, SRNIC_WC_INVALID_WQE);
-			return;
-		}
+		if (!rx_take_receive(qp))
+			return false;
+		if (rx->err)
+			return true;
 	}
 	/* RFC 5041 permits segments out of order, but over TCP they come in order (D-SEG-9) */
 	if (rx->ddp.mo != rx->mo)
 		rx_error(rx, RDMAP_E_MO, SRNIC_WC_SUCCESS);
 	else if ((u64)rx->mo + rx->payload > rx->rwr->length)
 		rx_error(rx, RDMAP_E_TOO_LONG, SRNIC_WC_INVALID_LENGTH);
+	return true;
 }
 
 /* Messages of one segment on the other queues: requests, Terminate, Atomic Response */
@@ -284,7 +300,8 @@ static bool rx_scatter(struct srnic_qp *qp, struct srnic_cursor *cur, bool may_s
 
 static bool rx_place_send(struct srnic_qp *qp, struct srnic_cursor *cur, bool may_sleep)
 {
-	rx_check_send(qp);
+	if (!rx_check_send(qp))
+		return false;
 	return qp->rx->err || !qp->rx->payload || rx_scatter(qp, cur, may_sleep);
 }
 
@@ -297,8 +314,8 @@ static bool rx_place_send(struct srnic_qp *qp, struct srnic_cursor *cur, bool ma
  * A segment with an error, which is left in rx->err and rx->status, is not placed; but if
  * a later SGE of a receive WR is wrong, bytes may be where the SGEs before it say.
  *
- * Return: false if memory can be accessed only by who may sleep. The call may then be made
- * again.
+ * Return: false if memory can be accessed only by who may sleep, or the message waits for a
+ * receive (rx->rnr_since). The call may then be made again.
  */
 bool srnic_rx_place(struct srnic_qp *qp, struct srnic_cursor *cur, bool may_sleep)
 {

@@ -20,6 +20,7 @@
 #include "engine/atomic.h"
 #include "engine/close.h"
 #include "engine/read.h"
+#include "engine/rnr.h"
 #include "engine/rx.h"
 #include "engine/stream.h"
 #include "engine/tx.h"
@@ -396,9 +397,10 @@ static void rx_open_tx(struct srnic_qp *qp)
 {
 	if (test_bit(SRNIC_QPF_TX_OPEN, &qp->flags))
 		return;
-	set_bit(SRNIC_QPF_TX_OPEN, &qp->flags);
-	if (!qp->rx->err)
-		srnic_qp_kick_tx(qp);
+	if (qp->rx->err)
+		set_bit(SRNIC_QPF_TX_OPEN, &qp->flags);
+	else
+		srnic_tx_opens(qp);
 }
 
 /*
@@ -485,59 +487,72 @@ static u32 rx_part_want(const struct srnic_qp *qp)
 	return len;
 }
 
-/* The part is a whole FPDU */
-static void rx_part_done(struct srnic_qp *qp)
+/* Check what is in the part, and take its markers out. Return: false if it is wrong */
+static bool rx_part_good(struct srnic_qp *qp)
 {
 	struct srnic_rx *rx = qp->rx;
-	struct srnic_cursor cur = srnic_cursor_at(rx->part);
 	u32 len = rx->part_have;
 	bool good = true;
 
-	rx->part_have = 0;
-	if (!qp->mpa.rx_markers) {
-		rx_verify(qp, &cur, len, true);
-		return;
-	}
-	if (qp->mpa.crc && !rx_crc_good(cur, len)) {
+	if (qp->mpa.crc && !rx_crc_good(srnic_cursor_at(rx->part), len)) {
 		rx_fail_unread(qp, RDMAP_E_CRC);
-		return;
+		return false;
 	}
+	if (!qp->mpa.rx_markers)
+		return true;
 	mpa_marker_remove(rx->part, len, rx->phase, &good);
 	rx->phase = (rx->phase + len) % MPA_MARKER_INTERVAL;
-	if (good)
-		rx_fpdu(qp, cur, true);
-	else
+	if (!good)
 		rx_fail_unread(qp, RDMAP_E_FPDU_LENGTH);	/* RFC 5044 8, code 3 (E-32) */
+	return good;
 }
 
-/**
- * srnic_rx_collect - put FPDUs together, and process those that are whole (rx kthread)
- * @qp: with a stream; its rx has a part
- * @data: the next bytes of the stream
- * @len: how many; any segmentation will do (M-TCP-2)
- *
- * May sleep. For streams with markers, and for FPDUs that TCP has no room for.
- */
-void srnic_rx_collect(struct srnic_qp *qp, const u8 *data, u32 len)
+/* Without markers the part serves one FPDU */
+static void rx_drop_part(struct srnic_qp *qp)
 {
 	struct srnic_rx *rx = qp->rx;
 
-	while (len && !rx->discard) {
-		u32 n = min(len, rx_part_want(qp) - rx->part_have);
-
-		memcpy(rx->part + rx->part_have, data, n);
-		rx->part_have += n;
-		data += n;
-		len -= n;
-		if (rx->part_have > MPA_MARKER_LEN + MPA_LEN_FIELD &&
-		    rx->part_have == rx_part_want(qp))
-			rx_part_done(qp);
-	}
+	rx->part_have = 0;
+	if (qp->mpa.rx_markers)
+		return;
+	kvfree(rx->part);
+	rx->part = NULL;
 }
 
-static void rx_collect_actor(void *ctx, const u8 *data, u32 len)
+/* The part is a whole FPDU. Return: false if it stays, as its message waits for a receive */
+static bool rx_part_done(struct srnic_qp *qp)
 {
-	srnic_rx_collect(ctx, data, len);
+	struct srnic_rx *rx = qp->rx;
+
+	if (rx->part_whole || rx_part_good(qp)) {
+		rx->part_whole = !rx_fpdu(qp, srnic_cursor_at(rx->part), true);
+		if (rx->part_whole)
+			return false;
+	}
+	rx_drop_part(qp);
+	return true;
+}
+
+/**
+ * srnic_rx_collect - put an FPDU together, and process it when it is whole (rx kthread)
+ * @qp: with a stream; its rx has a part, which is not whole
+ * @cur: the next bytes of the stream; behind those that are taken afterwards
+ * @avail: how many; any segmentation will do (M-TCP-2)
+ *
+ * May sleep. For streams with markers, and for FPDUs that TCP has no room for.
+ *
+ * Return: bytes taken, at most to the end of the FPDU.
+ */
+u32 srnic_rx_collect(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail)
+{
+	struct srnic_rx *rx = qp->rx;
+	u32 n = min(avail, rx_part_want(qp) - rx->part_have);
+
+	srnic_cursor_copy(cur, rx->part + rx->part_have, n);
+	rx->part_have += n;
+	if (rx->part_have > MPA_MARKER_LEN + MPA_LEN_FIELD && rx->part_have == rx_part_want(qp))
+		rx_part_done(qp);
+	return n;
 }
 
 /*
@@ -549,32 +564,10 @@ static bool rx_make_part(struct srnic_qp *qp)
 {
 	struct srnic_rx *rx = qp->rx;
 
-	if (!rx->part)
-		rx->part = kvmalloc(RX_PART, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	rx->part = kvmalloc(RX_PART, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (rx->part)
+		srnic_count(qp->dev, SRNIC_CNT_RX_COLLECTED);
 	return rx->part;
-}
-
-/* Without markers the part serves one FPDU */
-static void rx_drop_part(struct srnic_qp *qp)
-{
-	struct srnic_rx *rx = qp->rx;
-
-	if (qp->mpa.rx_markers || rx->part_have)
-		return;
-	kvfree(rx->part);
-	rx->part = NULL;
-}
-
-/* At most to the end of the FPDU that is in the part, so that the next one needs none */
-static u32 rx_collect(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail)
-{
-	u32 n = avail;
-
-	if (!qp->mpa.rx_markers)
-		n = min(avail, rx_part_want(qp) - qp->rx->part_have);
-	srnic_cursor_walk(cur, n, rx_collect_actor, qp);
-	rx_drop_part(qp);
-	return n;
 }
 
 /* ----- the stream ----- */
@@ -600,6 +593,22 @@ static bool rx_discards(const struct srnic_qp *qp)
 	       srnic_qp_state(qp) == SRNIC_QP_ERROR;
 }
 
+/* Return: false if the part has a message that still waits for a receive */
+static bool rx_part_again(struct srnic_qp *qp, bool may_sleep)
+{
+	struct srnic_rx *rx = qp->rx;
+
+	if (!rx->part_whole)
+		return true;
+	if (!may_sleep)
+		return false;
+	if (!rx_discards(qp))
+		return rx_part_done(qp);
+	rx->part_whole = false;
+	rx_drop_part(qp);
+	return true;
+}
+
 /*
  * Process what is at @cur, of which @avail bytes are here. Return: bytes that are done with;
  * 0 if there is no whole FPDU, or only the kthread may go on.
@@ -614,14 +623,14 @@ static u32 rx_next(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail, boo
 		return avail;
 	}
 	if (rx->part)
-		return may_sleep ? rx_collect(qp, cur, avail) : 0;
+		return may_sleep && !rx->part_whole ? srnic_rx_collect(qp, cur, avail) : 0;
 	len = rx_fpdu_len(*cur, avail);
 	if (len > avail) {
 		rx->need = len;
 		/* TCP may have room once it has got back what is done */
 		if (may_sleep && avail == srnic_stream_avail(qp->stream) &&
 		    srnic_stream_is_stuck(qp->stream, len) && rx_make_part(qp))
-			return rx_collect(qp, cur, avail);
+			return srnic_rx_collect(qp, cur, avail);
 		return 0;
 	}
 	if (!rx_verify(qp, cur, len, may_sleep))
@@ -641,6 +650,8 @@ static u32 rx_run(struct srnic_qp *qp, u32 budget, bool may_sleep)
 	u32 taken = 0, n;
 
 	qp->rx->need = 0;
+	if (!rx_part_again(qp, may_sleep))
+		return 0;
 	while (taken < budget && taken < avail) {
 		n = rx_next(qp, &cur, avail - taken, may_sleep);
 		if (!n)
@@ -664,10 +675,12 @@ static void rx_to_thread(struct srnic_qp *qp)
 /* Something is here that is not taken, and is more than the beginning of an FPDU */
 static bool rx_left(const struct srnic_qp *qp)
 {
+	const struct srnic_rx *rx = qp->rx;
 	u32 avail = srnic_stream_avail(qp->stream);
 
-	return avail && (avail >= qp->rx->need ||
-			 srnic_stream_is_stuck(qp->stream, qp->rx->need));
+	if (rx->part_whole)
+		return true;
+	return avail && (avail >= rx->need || srnic_stream_is_stuck(qp->stream, rx->need));
 }
 
 /**
@@ -690,6 +703,21 @@ void srnic_rx_ready(struct srnic_qp *qp)
 	srnic_tx_answer(qp);
 	if (rx_left(qp) || srnic_stream_state(qp->stream) != SRNIC_STREAM_UP)
 		rx_to_thread(qp);
+}
+
+/**
+ * srnic_rx_begins - take what came before the callbacks were the QP's (who attaches)
+ * @qp: with a stream
+ *
+ * May sleep, for the socket alone.
+ */
+void srnic_rx_begins(struct srnic_qp *qp)
+{
+	srnic_stream_lock(qp->stream);
+	local_bh_disable();
+	srnic_rx_ready(qp);
+	local_bh_enable();
+	srnic_stream_unlock(qp->stream);
 }
 
 /* A part of an FPDU is here; a marker is one, too (M-MRK-5) */
@@ -719,21 +747,33 @@ static void rx_ended(struct srnic_qp *qp, enum srnic_stream_state state)
 	srnic_qp_kick_tx(qp);
 }
 
-/* Return: whether there may be more to do */
-static bool rx_turn(struct srnic_qp *qp)
+/*
+ * Something is here for which memory is short, or no receive is posted: nobody but us comes
+ * back to that
+ */
+static void rx_nap(const struct srnic_qp *qp)
 {
+	if (qp->rx->rnr_since)
+		srnic_rnr_nap(qp);
+	else
+		schedule_timeout_idle(HZ / 50);
+}
+
+/* @state was read before. Return: whether there may be more to do */
+static bool rx_turn(struct srnic_qp *qp, enum srnic_stream_state state)
+{
+	bool lost = state == SRNIC_STREAM_RESET || state == SRNIC_STREAM_LOST;
 	bool more, starved;
 
 	srnic_stream_lock(qp->stream);
 	more = rx_run(qp, RX_BUDGET, true);
-	/* a part is needed, and there is no memory for it: nobody but us comes back to that */
-	starved = !more && rx_left(qp);
+	starved = !more && !lost && rx_left(qp);
 	/* what comes from now on the callback takes */
 	if (!more && !starved && !qp->rx->part)
 		clear_bit(SRNIC_QPF_RX_THREAD, &qp->flags);
 	srnic_stream_unlock(qp->stream);
 	if (starved)
-		schedule_timeout_idle(HZ / 50);
+		rx_nap(qp);
 	return more || starved;
 }
 
@@ -765,7 +805,7 @@ int srnic_rx_thread(void *arg)
 		do {
 			/* before the read: an empty read after FIN means all is read */
 			state = srnic_stream_state(qp->stream);
-			more = rx_turn(qp);
+			more = rx_turn(qp, state);
 			cond_resched();
 		} while (more && !kthread_should_stop());
 		if (state != SRNIC_STREAM_UP)

@@ -22,6 +22,8 @@ struct srnic_rwr;
  * @need: bytes that have to be there for a look to be of use
  * @part: an FPDU that is put together outside of TCP, or NULL; see rx_collect()
  * @part_have: bytes in @part
+ * @part_whole: it is an FPDU that was found good, is without markers now, and waits for a
+ *		receive
  * @phase: where in the stream the next FPDU begins, if there are markers (see wire/mpa.h)
  *
  * The FPDU at hand:
@@ -43,6 +45,7 @@ struct srnic_rwr;
  * @write_len: bytes of the last Write message since the last one on QN 0
  * @write_ended: it is complete
  * @mo: bytes of the current message on QN 0 that were delivered
+ * @rnr_since: jiffies: since then the next one waits for a receive; 0: none does
  * @rwr_valid: @rwr is in use by the current message on QN 0
  * @rwr: its receive WR
  * @rd_valid: @rd is the Read or atomic being answered
@@ -55,6 +58,7 @@ struct srnic_rx {
 	u32 need;
 	u8 *part;
 	u32 part_have;
+	bool part_whole;
 	u32 phase;
 
 	u8 hdr[SRNIC_RX_HDR];
@@ -72,6 +76,7 @@ struct srnic_rx {
 	u32 write_len;
 	bool write_ended;
 	u32 mo;
+	unsigned long rnr_since;
 	bool rwr_valid;
 	struct srnic_rwr *rwr;
 	bool rd_valid;
@@ -82,8 +87,9 @@ struct srnic_rx {
 struct srnic_rx *srnic_rx_new(const struct srnic_qp *qp);
 void srnic_rx_free(struct srnic_rx *rx);
 int srnic_rx_thread(void *arg);
+void srnic_rx_begins(struct srnic_qp *qp);
 void srnic_rx_ready(struct srnic_qp *qp);
-void srnic_rx_collect(struct srnic_qp *qp, const u8 *data, u32 len);
+u32 srnic_rx_collect(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail);
 void srnic_rx_flush(struct srnic_qp *qp);
 
 /* The current message is Immediate Data, with or without SE */

@@ -7,6 +7,7 @@
 #include <linux/netdevice.h>
 #include <linux/skbuff.h>
 #include <linux/slab.h>
+#include <net/inet_common.h>
 #include <net/net_namespace.h>
 #include <net/tcp.h>
 #include "compat.h"
@@ -126,17 +127,24 @@ static void stream_state_change(struct sock *sk)
  *
  * A change from one owner to the next is atomic: each callback goes to one of
  * them. What arrived before is not told again, so the owner looks once by
- * itself. May sleep.
+ * itself. Does not sleep.
+ *
+ * Return: false if the socket's callbacks are somebody else's, which no socket of our
+ * own has; nothing has changed then.
  */
-void srnic_stream_hook(struct srnic_stream *stream,
+bool srnic_stream_hook(struct srnic_stream *stream,
 		       const struct srnic_stream_ops *ops, void *priv)
 {
 	struct sock *sk = stream->sock->sk;
+	bool other;
 
 	write_lock_bh(&sk->sk_callback_lock);
-	stream->ops = ops;
-	stream->priv = priv;
-	if (stream_of(sk) != stream) {
+	other = stream_of(sk) && stream_of(sk) != stream;
+	if (!other) {
+		stream->ops = ops;
+		stream->priv = priv;
+	}
+	if (!stream_of(sk)) {
 		stream->data_ready = sk->sk_data_ready;
 		stream->write_space = sk->sk_write_space;
 		stream->state_change = sk->sk_state_change;
@@ -149,6 +157,7 @@ void srnic_stream_hook(struct srnic_stream *stream,
 		sk->sk_error_report = stream_state_change;
 	}
 	write_unlock_bh(&sk->sk_callback_lock);
+	return !other;
 }
 
 /**
@@ -316,7 +325,7 @@ int srnic_stream_send(struct srnic_stream *stream, struct srnic_batch *batch, bo
 	struct msghdr msg;
 
 	batch_msg(batch, cut, &msg);
-	return batch_sent(batch, sock_sendmsg(stream->sock, &msg));
+	return batch_sent(batch, tcp_sendmsg(stream->sock->sk, &msg, batch->len));
 }
 
 /**
@@ -362,7 +371,8 @@ int srnic_stream_send_all(struct srnic_stream *stream, void *data, size_t len,
 		struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
 		struct kvec vec = { .iov_base = data, .iov_len = len };
 
-		n = kernel_sendmsg(stream->sock, &msg, &vec, 1, len);
+		iov_iter_kvec(&msg.msg_iter, WRITE, &vec, 1, len);
+		n = tcp_sendmsg(stream->sock->sk, &msg, len);
 		if (n > 0) {
 			data += n;
 			len -= n;
@@ -733,7 +743,7 @@ void srnic_stream_shutdown(struct srnic_stream *stream)
 	bool due = (1 << READ_ONCE(sk->sk_state)) & (TCPF_ESTABLISHED | TCPF_CLOSE_WAIT);
 	u32 seq = READ_ONCE(tcp_sk(sk)->write_seq);
 
-	kernel_sock_shutdown(stream->sock, SHUT_WR);
+	inet_shutdown(stream->sock, SHUT_WR);
 	/*
 	 * A FIN takes a sequence number. If TCP cannot allocate it TCP goes on as if it
 	 * were under way, without a timer: the peer is not told, and the socket would
@@ -754,6 +764,18 @@ void srnic_stream_abort(struct srnic_stream *stream)
 	tcp_abort(stream->sock->sk, ECONNABORTED);
 }
 
+/*
+ * A program's socket stays for as long as the program has it open. Who is the last one
+ * must not wait for the peer: it may be a thread that does such work for all.
+ */
+static void stream_put_file(struct srnic_stream *stream)
+{
+	srnic_stream_lock(stream);
+	sock_reset_flag(stream->sock->sk, SOCK_LINGER);
+	srnic_stream_unlock(stream);
+	fput(stream->file);
+}
+
 /**
  * srnic_stream_free - close the socket, orderly if it was not aborted
  * @stream: unhooked, or NULL
@@ -767,6 +789,11 @@ void srnic_stream_free(struct srnic_stream *stream)
 	/* with data that nobody has read TCP sends a RST */
 	if (skb_queue_empty_lockless(&stream->sock->sk->sk_receive_queue))
 		srnic_stream_shutdown(stream);
-	sock_release(stream->sock);
+	else if (stream->file)
+		srnic_stream_abort(stream);
+	if (stream->file)
+		stream_put_file(stream);
+	else
+		sock_release(stream->sock);
 	kfree(stream);
 }

@@ -13,6 +13,7 @@
 #include <net/sock.h>
 #include "engine/linger.h"
 
+struct file;
 struct srnic_device;
 
 /**
@@ -33,6 +34,7 @@ struct srnic_stream_ops {
 /**
  * struct srnic_stream - a socket and who is told about it
  * @sock: the socket; owned
+ * @file: a program's, by which the socket is held; NULL: the socket is our own
  * @ops: under sk_callback_lock
  * @priv: argument of @ops, under sk_callback_lock
  * @data_ready: the socket's own callback
@@ -49,6 +51,7 @@ struct srnic_stream_ops {
  */
 struct srnic_stream {
 	struct socket *sock;
+	struct file *file;
 	const struct srnic_stream_ops *ops;
 	void *priv;
 	void (*data_ready)(struct sock *sk);
@@ -119,7 +122,7 @@ int srnic_sock_create(struct srnic_device *dev, const struct net *net, int famil
 		      struct socket **sock);
 void srnic_sock_prepare(struct socket *sock);
 struct srnic_stream *srnic_stream_new(struct socket *sock);
-void srnic_stream_hook(struct srnic_stream *stream,
+bool srnic_stream_hook(struct srnic_stream *stream,
 		       const struct srnic_stream_ops *ops, void *priv);
 void srnic_stream_disinherit(const struct srnic_stream *listener, struct socket *sock);
 void srnic_stream_unhook(struct srnic_stream *stream);

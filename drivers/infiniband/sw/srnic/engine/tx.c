@@ -5,10 +5,10 @@
  * one call: the call is what costs, not the segment.
  *
  * SRNIC_QPF_TX_OWNED says that somebody runs it, and all of struct srnic_tx is his. That is
- * the program that posts, in its doorbell call, so that no message waits for another task;
- * who runs rx, for the answers to small Reads; or the tx kthread, which takes what passes
- * these two's budgets, what waits for room or for a response, what kernel consumers post,
- * and the end of the stream.
+ * who attaches the stream, at first; the program that posts, in its doorbell call, so that no
+ * message waits for another task; who runs rx, for the answers to small Reads; or the tx
+ * kthread, which takes what passes the others' budgets, what waits for room or for a response,
+ * what kernel consumers post, and the end of the stream.
  * Who wants the kthread to look sets SRNIC_QPF_TX_KICK, see srnic_qp_kick_tx(): it is what
  * an owner looks at after it has let go, so nothing is lost between the two.
  */
@@ -56,6 +56,7 @@ struct srnic_tx *srnic_tx_new(const struct srnic_qp *qp)
 	}
 	for (qn = 0; qn < DDP_QN_COUNT; qn++)
 		tx->msn[qn] = 1;	/* D-UNT-3 */
+	tx->rtr_due = qp->initiator && qp->mpa.rtr;
 	tx->staged = qp->sq_fetched;
 	tx->marked = qp->sq_fetched;
 	return tx;
@@ -97,16 +98,48 @@ static void tx_mark_done(struct srnic_qp *qp)
 /* Local WRs take no room, and may each wait for a copy to end */
 #define LOCAL_BATCH	256
 
+/*
+ * The initiator's first FPDU tells the responder that it may send (V2-5, V2-15). Return: false
+ * if there is no memory for it.
+ */
+static bool tx_stage_rtr(struct srnic_qp *qp)
+{
+	u8 req[RDMAP_READ_REQ_LEN] = { };
+	struct ddp_hdr hdr = {
+		.tagged = true,
+		.last = true,
+		.version = DDP_VERSION,
+		.ulp = RDMAP_RV_IETF | RDMAP_WRITE,
+	};
+
+	if (!qp->tx->rtr_due)
+		return true;
+	if (!srnic_tx_has_room(qp))
+		return false;
+	qp->tx->rtr_due = false;
+	if (qp->mpa.rtr == MPA_RTR_READ) {
+		set_bit(SRNIC_QPF_RTR_READ, &qp->flags);
+		srnic_tx_untagged(qp, RDMAP_READ_REQUEST, req, sizeof(req));
+	} else if (qp->mpa.rtr == MPA_RTR_WRITE) {
+		srnic_tx_header(qp, &hdr);
+		srnic_tx_seal(qp, DDP_TAGGED_LEN);
+	} else {
+		srnic_tx_untagged(qp, RDMAP_SEND, req, 0);
+	}
+	return true;
+}
+
 /* Fill the batch from SQ and IRQ, a message of each in turn */
 static void tx_stage(struct srnic_qp *qp)
 {
 	struct srnic_tx *tx = qp->tx;
-	bool more = true;
+	bool more;
 
 	if (!test_bit(SRNIC_QPF_TX_OPEN, &qp->flags))
 		return;
 	srnic_tx_begin(qp);
 	tx->locals = 0;
+	more = tx_stage_rtr(qp);
 	while (more && !tx->cut && tx->locals < LOCAL_BATCH && tx_running(qp) &&
 	       srnic_tx_has_room(qp)) {
 		/* what was begun goes on: no message inside another */
@@ -177,7 +210,7 @@ struct srnic_batch *srnic_tx_rest(struct srnic_qp *qp)
 static bool tx_quiet(struct srnic_qp *qp)
 {
 	return !qp->tx->busy && !qp->tx->responding && !qp->tx->batch->len &&
-	       srnic_sq_empty(qp) && srnic_irq_empty(qp);
+	       !qp->tx->rtr_due && srnic_sq_empty(qp) && srnic_irq_empty(qp);
 }
 
 static bool tx_can_stage(struct srnic_qp *qp)
@@ -186,7 +219,7 @@ static bool tx_can_stage(struct srnic_qp *qp)
 
 	if (!test_bit(SRNIC_QPF_TX_OPEN, &qp->flags))
 		return false;
-	if (tx->responding || !srnic_irq_empty(qp))
+	if (tx->rtr_due || tx->responding || !srnic_irq_empty(qp))
 		return true;
 	return tx->busy ? !srnic_tx_wr_blocked(qp) : srnic_sq_pending(qp) != 0;
 }
@@ -214,7 +247,7 @@ static void tx_disown(struct srnic_qp *qp)
 	clear_bit_unlock(SRNIC_QPF_TX_OWNED, &qp->flags);
 	smp_mb__after_atomic();	/* let go, then look, as srnic_qp_kick_tx() and tx_own() */
 	if (test_bit(SRNIC_QPF_TX_KICK, &qp->flags))
-		wake_up(&qp->tx_wait);
+		srnic_qp_wake_tx(qp);
 }
 
 /*
@@ -274,6 +307,44 @@ static void tx_pass(struct srnic_qp *qp, bool had_page)
 	if (tx_has_work(qp) || (!had_page && qp->tx->frag.page))
 		set_bit(SRNIC_QPF_TX_KICK, &qp->flags);
 	tx_disown(qp);
+}
+
+/**
+ * srnic_tx_begins - the first turn of a stream (owner of tx: who attaches it)
+ * @qp: with a stream; TX_OWNED is set
+ *
+ * Sends the RTR and what was posted before, as a doorbell does, and lets tx go: afterwards the
+ * stream may end at any time. May sleep, but not for room or for the peer.
+ */
+void srnic_tx_begins(struct srnic_qp *qp)
+{
+	unsigned int noio = memalloc_noio_save();
+
+	clear_bit(SRNIC_QPF_TX_KICK, &qp->flags);
+	smp_mb__after_atomic();	/* the kick, then what it is about */
+	if (qp->inline_work)
+		tx_run(qp, TX_INLINE);
+	memalloc_noio_restore(noio);
+	/* no kthread is needed to look after pages that nobody may want again */
+	if (!qp->tx->batch->len)
+		srnic_tx_put_frag(qp->tx);
+	tx_pass(qp, false);
+}
+
+/**
+ * srnic_tx_opens - this end may send from now on (who has the socket locked)
+ * @qp: with a stream
+ *
+ * From now on who posts is asked for a doorbell. What was posted before is the kthread's. Does
+ * not sleep.
+ */
+void srnic_tx_opens(struct srnic_qp *qp)
+{
+	set_bit(SRNIC_QPF_TX_OPEN, &qp->flags);
+	if (tx_own(qp))
+		tx_pass(qp, tx_enter(qp));
+	else
+		srnic_qp_kick_tx(qp);
 }
 
 /**
@@ -337,7 +408,8 @@ void srnic_tx_answer(struct srnic_qp *qp)
 		return;
 	}
 	had_page = tx_enter(qp);
-	if (!tx->responding && !tx->batch->len && !tx->cut && !srnic_tx_wr_begun(tx)) {
+	if (!tx->rtr_due && !tx->responding && !tx->batch->len && !tx->cut &&
+	    !srnic_tx_wr_begun(tx)) {
 		tx->locked = true;
 		srnic_tx_begin(qp);
 		/* not beyond one that is in error, or has to sleep */
@@ -392,36 +464,6 @@ static void tx_starve(struct srnic_qp *qp)
 	schedule_timeout_idle(HZ / 50);
 }
 
-/* The initiator's first FPDU tells the responder that it may send (V2-5, V2-15) */
-static void tx_stage_rtr(struct srnic_qp *qp)
-{
-	u8 req[RDMAP_READ_REQ_LEN] = { };
-	struct ddp_hdr hdr = {
-		.tagged = true,
-		.last = true,
-		.version = DDP_VERSION,
-		.ulp = RDMAP_RV_IETF | RDMAP_WRITE,
-	};
-
-	if (!qp->mpa.rtr)
-		return;
-	srnic_tx_begin(qp);
-	while (!srnic_tx_has_room(qp)) {
-		tx_starve(qp);
-		if (!tx_running(qp))
-			return;
-	}
-	if (qp->mpa.rtr == MPA_RTR_READ) {
-		set_bit(SRNIC_QPF_RTR_READ, &qp->flags);
-		srnic_tx_untagged(qp, RDMAP_READ_REQUEST, req, sizeof(req));
-	} else if (qp->mpa.rtr == MPA_RTR_WRITE) {
-		srnic_tx_header(qp, &hdr);
-		srnic_tx_seal(qp, DDP_TAGGED_LEN);
-	} else if (qp->mpa.rtr == MPA_RTR_SEND) {
-		srnic_tx_untagged(qp, RDMAP_SEND, req, 0);
-	}
-}
-
 /*
  * The peer closed its direction. With nothing under way here that is the
  * normal end (ST-17), else it came too early (ST-18).
@@ -446,8 +488,20 @@ static bool tx_is_over(struct srnic_qp *qp)
 }
 
 /**
+ * srnic_tx_ends - end a stream that has no tx kthread
+ * @qp: with a stream, in Error; a kick is due
+ *
+ * Waits for who owns tx, then as srnic_close().
+ */
+void srnic_tx_ends(struct srnic_qp *qp)
+{
+	wait_event_idle(qp->tx_wait, tx_kicked(qp));
+	srnic_close(qp);
+}
+
+/**
  * srnic_tx_thread - the tx kthread of a QP
- * @arg: the QP, with a stream; the kthread owns tx at first
+ * @arg: the QP, with a stream
  *
  * Works while the QP is in RTS, or in Closing with WRs left that were posted
  * before; then winds the stream down and ends by itself. It keeps tx for ever then: a
@@ -462,8 +516,8 @@ int srnic_tx_thread(void *arg)
 	/* as srnic_tx_doorbell() */
 	memalloc_noio_save();
 	srnic_engine_urgent();
-	if (qp->initiator)
-		tx_stage_rtr(qp);
+	wait_event_idle(qp->tx_wait, tx_kicked(qp));
+	tx_hush(qp);
 	for (;;) {
 		clear_bit(SRNIC_QPF_TX_KICK, &qp->flags);
 		smp_mb__after_atomic();	/* the kick, then what it is about */

@@ -63,6 +63,7 @@ struct srnic_burst {
  * @sge: current SGE
  * @sge_off: bytes of it that are staged
  * @imm_due: all of a Write with immediate data is staged but the data
+ * @rtr_due: an initiator's first message is not staged yet, and no other goes before it
  * @locals: local WRs that were done in one go
  * @staged: ring index after the last WR that is staged as a whole
  * @marked: ring index up to which WRs handed to TCP were marked done
@@ -93,6 +94,7 @@ struct srnic_tx {
 	u32 sge;
 	u32 sge_off;
 	bool imm_due;
+	bool rtr_due;
 	u32 locals;
 	u32 staged;
 	u32 marked;
@@ -107,6 +109,9 @@ struct srnic_tx {
 struct srnic_tx *srnic_tx_new(const struct srnic_qp *qp);
 void srnic_tx_free(struct srnic_tx *tx);
 int srnic_tx_thread(void *arg);
+void srnic_tx_begins(struct srnic_qp *qp);
+void srnic_tx_opens(struct srnic_qp *qp);
+void srnic_tx_ends(struct srnic_qp *qp);
 void srnic_tx_doorbell(struct srnic_qp *qp);
 void srnic_tx_answer(struct srnic_qp *qp);
 int srnic_tx_push(struct srnic_qp *qp);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* Memory regions (RDMAC verbs 7.3): of users, of all memory, fast-register. */
 
+#include <linux/mutex.h>
+#include <linux/refcount.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <rdma/ib_umem.h>
@@ -45,8 +47,36 @@ static struct srnic_mr *mr_new(struct ib_pd *pd, enum srnic_stag_type type)
 	return mr;
 }
 
+/**
+ * struct srnic_shared - memory that several regions have
+ * @refs: regions
+ * @umem: the memory
+ * @pbl: its list
+ */
+struct srnic_shared {
+	refcount_t refs;
+	struct ib_umem *umem;
+	struct srnic_pbl *pbl;
+};
+
+/* The list is no longer that of @mr */
+static void mr_unshare(struct srnic_mr *mr)
+{
+	struct srnic_shared *shared = mr->shared;
+
+	if (!shared)
+		return;
+	mr->tpte.pbl = NULL;
+	if (!refcount_dec_and_test(&shared->refs))
+		return;
+	ib_umem_release(shared->umem);
+	kvfree(shared->pbl);
+	kfree(shared);
+}
+
 static void mr_free(struct srnic_mr *mr)
 {
+	mr_unshare(mr);
 	if (mr->umem)
 		ib_umem_release(mr->umem);
 	srnic_dmabuf_put(&mr->dmabuf);
@@ -330,18 +360,21 @@ static int mr_change(struct srnic_mr *mr, int flags, u64 start, u64 length,
  * The STag stays the same. An access meanwhile finds it Invalid, as between a
  * deregistration and a registration (MR-25). May sleep.
  *
- * Return: 0, and the region is Valid; -EBUSY if windows are bound to the region,
- * which is unchanged then (MR-23). Any other error, as of srnic_mr_reg_user(),
- * leaves the region Invalid and without memory: the user can only register it
- * anew, or deregister it (MR-24).
+ * Return: 0, and the region is Valid; -EBUSY if windows are bound to the region, -EPERM
+ * if it is shared (MR-29), and it is unchanged then (MR-23). Any other error, as of
+ * srnic_mr_reg_user(), leaves the region Invalid and without memory: the user can only
+ * register it anew, or deregister it (MR-24).
  */
 int srnic_mr_rereg(struct ib_mr *ibmr, int flags, u64 start, u64 length,
 		   u64 iova, int access, struct ib_pd *pd)
 {
 	struct srnic_mr *mr = to_srnic_mr(ibmr);
 	struct srnic_tpte *tpte = &mr->tpte;
-	int err = srnic_tpt_suspend(tpte);
+	int err;
 
+	if (mr->shared)
+		return -EPERM;
+	err = srnic_tpt_suspend(tpte);
 	if (err)
 		return err;
 	err = mr_change(mr, flags, start, length, iova, access);
@@ -357,6 +390,121 @@ int srnic_mr_rereg(struct ib_mr *ibmr, int flags, u64 start, u64 length,
 	tpte->valid = true;
 	spin_unlock_bh(&tpte->lock);
 	return 0;
+}
+
+/* What can be wrong with a region that is to have the memory of @source */
+static int check_shared(const struct srnic_mr *source, u64 iova, int access)
+{
+	const struct srnic_tpte *tpte = &source->tpte;
+	const struct ib_umem *umem = source->shared ? source->shared->umem : source->umem;
+	u64 last;
+
+	if (access & ~known_access || !umem)
+		return -EOPNOTSUPP;
+	if (ib_access_writable(access) && !umem->writable)
+		return -EACCES;
+	if (access & IB_ZERO_BASED)
+		return 0;
+	/* MR-28: a block of TOs starts at the start of a block */
+	if (((iova ^ tpte->off) & (BIT_ULL(tpte->pbl->shift) - 1)) ||
+	    check_add_overflow(iova, tpte->length - 1, &last))
+		return -EINVAL;
+	return 0;
+}
+
+/* MR-27: for ever. The memory is not @mr's any more, but of all that have it */
+static int mr_make_shared(struct srnic_mr *mr)
+{
+	struct srnic_shared *shared;
+	bool valid;
+
+	if (mr->shared)
+		return 0;
+	shared = kzalloc(sizeof(*shared), GFP_KERNEL_ACCOUNT);
+	if (!shared)
+		return -ENOMEM;
+	spin_lock_bh(&mr->tpte.lock);
+	valid = mr->tpte.valid;
+	mr->tpte.shared = valid;
+	spin_unlock_bh(&mr->tpte.lock);
+	if (!valid) {
+		kfree(shared);
+		return -EINVAL;
+	}
+	refcount_set(&shared->refs, 1);
+	shared->umem = mr->umem;
+	shared->pbl = mr->tpte.pbl;
+	mr->umem = NULL;
+	mr->shared = shared;
+	return 0;
+}
+
+/* @mr is in the table, and Invalid */
+static void mr_share(struct srnic_mr *mr, const struct srnic_mr *source, u64 iova, int access)
+{
+	struct srnic_tpte *tpte = &mr->tpte;
+
+	refcount_inc(&source->shared->refs);
+	mr->shared = source->shared;
+	spin_lock_bh(&tpte->lock);
+	tpte->pbl = mr->shared->pbl;
+	tpte->off = source->tpte.off;
+	tpte->base = access & IB_ZERO_BASED ? 0 : iova;
+	tpte->length = source->tpte.length;
+	tpte->rights = access_to_rights(access);
+	tpte->shared = true;
+	tpte->valid = true;
+	spin_unlock_bh(&tpte->lock);
+	mr->ibmr.length = tpte->length;
+	mr->ibmr.iova = tpte->base;
+	mr->ibmr.page_size = source->ibmr.page_size;
+}
+
+/* Two may want to share one region */
+static DEFINE_MUTEX(share_mutex);
+
+/**
+ * srnic_mr_reg_shared - register the memory of a region once more (RDMAC verbs 7.3.2.4)
+ * @pd: protection domain
+ * @source: a user's region of user memory, which nobody registers anew meanwhile. It is
+ *	    shared from now on, too
+ * @iova: TO of the first byte, unless IB_ZERO_BASED
+ * @access: IB_ACCESS_*
+ *
+ * Either region can be neither invalidated nor registered anew; the memory stays until
+ * the last of them is deregistered. May sleep.
+ *
+ * Return: the region or an ERR_PTR, and @source is as it was: -EINVAL if @source is
+ * Invalid, if @iova is not where @source has it in its block, or wraps; -EACCES for
+ * rights to write to memory that was registered to be read; -EOPNOTSUPP for access flags
+ * not known here, and for a region of other memory; -ENOMEM.
+ */
+struct ib_mr *srnic_mr_reg_shared(struct ib_pd *pd, struct ib_mr *source, u64 iova, int access)
+{
+	struct srnic_mr *from = to_srnic_mr(source);
+	struct srnic_mr *mr;
+	int err;
+
+	mr = mr_new(pd, SRNIC_STAG_USER);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	err = mr_insert(mr);
+	if (err) {
+		mr_free(mr);
+		return ERR_PTR(err);
+	}
+	mutex_lock(&share_mutex);
+	err = from->tpte.pbl ? check_shared(from, iova, access) : -EINVAL;
+	if (!err)
+		err = mr_make_shared(from);
+	if (!err)
+		mr_share(mr, from, iova, access);
+	mutex_unlock(&share_mutex);
+	if (err) {
+		srnic_mr_dereg(&mr->ibmr);
+		return ERR_PTR(err);
+	}
+	return &mr->ibmr;
 }
 
 /**

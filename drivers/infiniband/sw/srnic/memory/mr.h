@@ -7,12 +7,15 @@
 #include "memory/dmabuf.h"
 #include "memory/tpt.h"
 
+struct srnic_shared;
+
 /**
  * struct srnic_mr - a memory region
  * @ibmr: the verbs object; lkey and rkey are the STag
  * @tpte: its entry in the TPT, with the PBL
  * @rcu: frees the memory after lookups are over
  * @umem: pinned user memory or NULL
+ * @shared: who has the memory, and the PBL, of a region that is shared
  * @dmabuf: mapped DMA buffer or none
  * @next: fast-register: PBL for the next WR, exchanged with that of @tpte then
  * @mapped: @next was set since; else the next WR registers the same memory again
@@ -23,6 +26,7 @@ struct srnic_mr {
 	struct srnic_tpte tpte;
 	struct rcu_head rcu;
 	struct ib_umem *umem;
+	struct srnic_shared *shared;
 	struct srnic_dmabuf dmabuf;
 	struct srnic_pbl *next;
 	bool mapped;
@@ -38,6 +42,7 @@ struct ib_mr *srnic_mr_reg_user(struct ib_pd *pd, u64 start, u64 length,
 				u64 iova, int access);
 struct ib_mr *srnic_mr_reg_dmabuf(struct ib_pd *pd, int fd, u64 offset, u64 length,
 				  u64 iova, int access);
+struct ib_mr *srnic_mr_reg_shared(struct ib_pd *pd, struct ib_mr *source, u64 iova, int access);
 int srnic_mr_rereg(struct ib_mr *ibmr, int flags, u64 start, u64 length,
 		   u64 iova, int access, struct ib_pd *pd);
 struct ib_mr *srnic_mr_get_dma(struct ib_pd *pd, int access);

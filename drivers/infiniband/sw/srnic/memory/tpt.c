@@ -441,7 +441,7 @@ static enum srnic_inv_err check_invalidate(const struct srnic_tpte *tpte,
 	if (tpte->valid && tpte->stag != stag)
 		return SRNIC_INV_STAG;
 	/* for ever Valid; and verbs have no invalidation of type 1 */
-	if (tpte->type == SRNIC_STAG_DMA || tpte->type == SRNIC_STAG_PD_WINDOW)
+	if (tpte->type == SRNIC_STAG_DMA || tpte->type == SRNIC_STAG_PD_WINDOW || tpte->shared)
 		return SRNIC_INV_ACCESS;
 	if (tpte->valid && tpte->qpn ? tpte->qpn != qp->ibqp.qp_num : tpte->pd != qp->ibqp.pd)
 		return SRNIC_INV_PD;

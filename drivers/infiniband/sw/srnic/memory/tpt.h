@@ -85,6 +85,7 @@ struct srnic_pbl {
  * @lock: what follows; innermost, taken in softirq, too
  * @stag: full STag
  * @valid: Valid state; in Invalid state no access is possible. Set only without users
+ * @shared: of a region: others have the same memory, so that it stays Valid (MR-29)
  * @rights: SRNIC_LOCAL_READ ...; of a region also SRNIC_BINDABLE, SRNIC_ZERO_BASED
  * @pd: protection domain
  * @qpn: the one QP that may use it, 0 if all of the PD may
@@ -105,6 +106,7 @@ struct srnic_tpte {
 	spinlock_t lock;	/* see above */
 	u32 stag;
 	bool valid;
+	bool shared;
 	u8 rights;
 	struct ib_pd *pd;
 	u32 qpn;

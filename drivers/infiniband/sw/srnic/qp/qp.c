@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* Queue pairs: life, Modify, and attaching a stream. */
 
-#include <linux/kthread.h>
 #include <linux/log2.h>
 #include <linux/slab.h>
 #include "engine/close.h"
+#include "engine/kthreads.h"
 #include "engine/read.h"
 #include "engine/rx.h"
 #include "engine/stream.h"
@@ -174,6 +174,7 @@ int srnic_qp_create(struct srnic_qp *qp, struct srnic_device *dev,
 	set_bit(SRNIC_QPF_TX_OWNED, &qp->flags);
 	init_waitqueue_head(&qp->tx_wait);
 	init_waitqueue_head(&qp->rx_wait);
+	srnic_kthreads_prepare(qp);
 
 	err = qp_alloc_queues(qp, &init->cap, uctx);
 	if (err)
@@ -190,7 +191,7 @@ uncount:
 	return err;
 }
 
-/* Wait until the last tx kthread has left; its memory is free already */
+/* Wait until who wound the last stream down has left; its memory is free already */
 static void qp_join_tx(struct srnic_qp *qp)
 {
 	if (!qp->tx_started)
@@ -494,6 +495,7 @@ static int qp_prepare(struct srnic_qp *qp, const struct srnic_attach *attach)
 	qp->close_timeout = attach->close_timeout * HZ;
 	qp->inline_work = attach->inline_work;
 	qp->keep_recv = attach->keep_recv;
+	qp->wait_recv = attach->wait_recv;
 	qp->error = RDMAP_OK;
 	qp->error_in_wc = false;
 	qp->term_valid = false;
@@ -510,12 +512,6 @@ static int qp_prepare(struct srnic_qp *qp, const struct srnic_attach *attach)
 	qp->tx = srnic_tx_new(qp);
 	qp->rx = srnic_rx_new(qp);
 	return qp->irq && qp->orq && qp->tx && qp->rx ? 0 : -ENOMEM;
-}
-
-static struct task_struct *qp_kthread(struct srnic_qp *qp, int (*fn)(void *),
-				      const char *dir)
-{
-	return kthread_create(fn, qp, "srnic-%s/%u", dir, qp->ibqp.qp_num);
 }
 
 /* The last moment at which attaching can fail */
@@ -558,7 +554,6 @@ static int qp_enter_rts(struct srnic_qp *qp, const struct srnic_attach *attach)
  */
 int srnic_qp_attach(struct srnic_qp *qp, const struct srnic_attach *attach)
 {
-	struct task_struct *tx, *rx;
 	unsigned int bit;
 	int err;
 
@@ -568,37 +563,21 @@ int srnic_qp_attach(struct srnic_qp *qp, const struct srnic_attach *attach)
 	err = qp_prepare(qp, attach);
 	if (err)
 		goto release;
-	tx = qp_kthread(qp, srnic_tx_thread, "tx");
-	if (IS_ERR(tx)) {
-		err = PTR_ERR(tx);
-		goto release;
-	}
-	rx = qp_kthread(qp, srnic_rx_thread, "rx");
-	if (IS_ERR(rx)) {
-		err = PTR_ERR(rx);
-		goto stop_tx;
-	}
 	set_bit(SRNIC_QPF_ATTACHED, &qp->flags);
 	err = qp_enter_rts(qp, attach);
 	if (err)
-		goto stop_rx;
+		goto detach;
 
 	qp->stream = attach->stream;
-	qp->rx_task = rx;
 	reinit_completion(&qp->tx_exit);
 	qp->tx_started = true;
 	if (attach->initiator)
 		set_bit(SRNIC_QPF_TX_OPEN, &qp->flags);
-	set_bit(SRNIC_QPF_DATA, &qp->flags);
 	srnic_stream_hook(qp->stream, &qp_stream_ops, qp);
-	wake_up_process(rx);
-	wake_up_process(tx);
+	srnic_engine_start(qp);
 	return 0;
-stop_rx:
+detach:
 	clear_bit(SRNIC_QPF_ATTACHED, &qp->flags);
-	kthread_stop(rx);
-stop_tx:
-	kthread_stop(tx);
 release:
 	srnic_engine_free(qp);
 	return err;

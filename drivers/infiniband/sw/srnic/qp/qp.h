@@ -16,6 +16,7 @@
 #include "queue/state.h"
 #include "wire/mpa.h"
 
+struct file;
 struct srnic_device;
 struct srnic_stream;
 
@@ -33,6 +34,7 @@ struct srnic_stream;
  * @close_timeout: seconds that the peer has to close its side, see srnic_policy
  * @inline_work: see srnic_policy
  * @keep_recv: after a graceful close, in Idle, receive WRs stay posted
+ * @wait_recv: a message waits until a receive is posted, see engine/rnr.c
  */
 struct srnic_attach {
 	struct srnic_stream *stream;
@@ -45,6 +47,26 @@ struct srnic_attach {
 	unsigned int close_timeout;
 	bool inline_work;
 	bool keep_recv;
+	bool wait_recv;
+};
+
+/**
+ * struct srnic_handover - what a program that connected by itself hands over
+ * @file: of its TCP socket, held by the caller
+ * @mpa: what it has negotiated, or knows
+ * @initiator: see struct srnic_attach
+ * @keepalive: seconds after which TCP asks whether the peer is still there; 0: as the
+ *	       program set it
+ * @last_msg: see struct srnic_attach
+ * @last_len: its bytes
+ */
+struct srnic_handover {
+	struct file *file;
+	struct mpa_result mpa;
+	bool initiator;
+	u32 keepalive;
+	void *last_msg;
+	u32 last_len;
 };
 
 /**
@@ -58,13 +80,16 @@ struct srnic_attach {
  *	   if the connection was made before, and is over
  * @cancel: the program takes it back from RTR or RTS, without a stream. Returns 0, or
  *	    -EBUSY if it has one
+ * @handover: the program has connected a socket, which becomes the QP's stream. See
+ *	      srnic_handover(). May wait for the peer to take the last message
  *
- * Context: process, may sleep, but not for the peer.
+ * Context: process, may sleep; but for @handover not for the peer.
  */
 struct srnic_rdv_ops {
 	int (*prepare)(struct srnic_qp *qp, const struct ib_qp_attr *attr);
 	int (*start)(struct srnic_qp *qp, u32 psn, u16 ord);
 	int (*cancel)(struct srnic_qp *qp);
+	int (*handover)(struct srnic_qp *qp, const struct srnic_handover *req);
 };
 
 /* life */

@@ -7,6 +7,7 @@
 #include <linux/kref.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
+#include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 #include "queue/event.h"
 #include "queue/lock.h"
@@ -67,6 +68,8 @@ struct srnic_llp_ops {
 	void (*closed)(void *priv, int err);
 };
 
+#define SRNIC_RNR_WITHOUT_END	7
+
 /**
  * struct srnic_ib_attr - attributes of a QP that InfiniBand has
  * @paired: its program connects it by Modify QP; those below that are 0 else
@@ -77,7 +80,7 @@ struct srnic_llp_ops {
  * @path_mtu: enum ib_mtu; 0: never set
  * @timeout: 0 to 31
  * @retry_cnt: 0 to 7
- * @rnr_retry: 0 to 7
+ * @rnr_retry: 0 to 7 (SRNIC_RNR_WITHOUT_END)
  * @min_rnr_timer: 0 to 31
  */
 struct srnic_ib_attr {
@@ -177,9 +180,12 @@ struct srnic_qp {
 	bool initiator;
 	bool inline_work;		/* see struct srnic_policy */
 	bool keep_recv;			/* a graceful close leaves receives posted */
+	bool wait_recv;			/* a message waits until a receive is posted */
 	unsigned long close_timeout;	/* jiffies (ST-29) */
-	struct task_struct *rx_task;
-	struct completion tx_exit;	/* the tx kthread left the module's code */
+	struct work_struct kthreads;	/* makes them, see engine/kthreads.c */
+	struct workqueue_struct *kthreads_wq;	/* ... here */
+	struct task_struct *rx_task;	/* NULL: there are no kthreads */
+	struct completion tx_exit;	/* who wound the stream down left the module's code */
 	bool tx_started;		/* ... and was not joined yet; attach and destroy only */
 	wait_queue_head_t tx_wait;	/* the tx kthread sleeps here */
 	wait_queue_head_t rx_wait;	/* the rx kthread sleeps here */
@@ -202,6 +208,7 @@ enum {
 	SRNIC_QPF_DELIVER,	/* no RST overtakes what the SQ has completed */
 	SRNIC_QPF_RTR_READ,	/* our RTR was a Read Request, not answered yet */
 	SRNIC_QPF_RX_THREAD,	/* only the rx kthread takes what comes */
+	SRNIC_QPF_NO_KTHREADS,	/* none was wanted yet */
 	SRNIC_QPF_STREAM_BITS,	/* those above belong to one stream */
 	SRNIC_QPF_DESTROY = SRNIC_QPF_STREAM_BITS,	/* nobody waits for the peer, or is told */
 	SRNIC_QPF_TX_OWNED,	/* somebody runs the tx engine, or there is no stream */
@@ -218,11 +225,29 @@ static inline enum srnic_qp_state srnic_qp_state(const struct srnic_qp *qp)
 	return READ_ONCE(qp->state);
 }
 
+/*
+ * A kthread is wanted: the first who wants one has them made. Any context. Who sets a bit of
+ * qp->flags first, and then finds none to be made, has his bit seen by srnic_engine_start().
+ */
+static inline void srnic_qp_want_kthreads(struct srnic_qp *qp)
+{
+	if (test_bit(SRNIC_QPF_NO_KTHREADS, &qp->flags) &&
+	    test_and_clear_bit(SRNIC_QPF_NO_KTHREADS, &qp->flags))
+		queue_work(qp->kthreads_wq, &qp->kthreads);
+}
+
+/* The tx kthread has been kicked: wake it. Any context. */
+static inline void srnic_qp_wake_tx(struct srnic_qp *qp)
+{
+	wake_up(&qp->tx_wait);
+	srnic_qp_want_kthreads(qp);
+}
+
 /* Let the tx kthread look. Any context. */
 static inline void srnic_qp_kick_tx(struct srnic_qp *qp)
 {
 	set_bit(SRNIC_QPF_TX_KICK, &qp->flags);
-	wake_up(&qp->tx_wait);
+	srnic_qp_wake_tx(qp);
 }
 
 /* Let the rx kthread look. Any context. */
@@ -230,6 +255,7 @@ static inline void srnic_qp_kick_rx(struct srnic_qp *qp)
 {
 	set_bit(SRNIC_QPF_DATA, &qp->flags);
 	wake_up(&qp->rx_wait);
+	srnic_qp_want_kthreads(qp);
 }
 
 bool srnic_qp_transition_ok(enum srnic_qp_state from, enum srnic_qp_state to, u8 by);

@@ -254,7 +254,7 @@ static bool has_entries(struct xarray *xa)
  * srnic_dealloc_driver - the end of a device
  * @ibdev: not registered any more; its clients and users are gone
  *
- * The core frees the memory afterwards. Context: may sleep.
+ * The core frees the memory some time afterwards. Context: may sleep.
  */
 static void srnic_dealloc_driver(struct ib_device *ibdev)
 {
@@ -269,6 +269,7 @@ static void srnic_dealloc_driver(struct ib_device *ibdev)
 	xa_destroy(&dev->stags);
 	netdev_put(dev->netdev, &dev->netdev_ref);
 	free_percpu(dev->counters);
+	srnic_release_late(dev);
 }
 
 /**

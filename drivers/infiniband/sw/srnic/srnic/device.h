@@ -13,6 +13,9 @@ int srnic_device_add(const char *name, struct net_device *netdev);
 void srnic_device_leave(struct srnic_device *dev);
 int srnic_client_init(void);
 void srnic_client_exit(void);
+void srnic_release_late(struct srnic_device *dev);
+int srnic_release_init(void);
+void srnic_release_exit(void);
 bool srnic_netdev_active(const struct net_device *netdev);
 
 #endif

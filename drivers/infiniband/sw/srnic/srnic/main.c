@@ -6,7 +6,9 @@
 #include <rdma/rdma_netlink.h>
 #include <rdma/srnic-abi.h>
 #include "cm/cm.h"
+#include "engine/kthreads.h"
 #include "engine/linger.h"
+#include "engine/takeover.h"
 #include "srnic.h"
 #include "srnic/device.h"
 #include "srnic/netdev.h"
@@ -24,12 +26,18 @@ static int __init srnic_init(void)
 {
 	int err;
 
-	err = srnic_linger_init();
+	err = srnic_release_init();
 	if (err)
 		return err;
-	err = srnic_cm_init();
+	err = srnic_linger_init();
+	if (err)
+		goto release_exit;
+	err = srnic_kthreads_init();
 	if (err)
 		goto linger_exit;
+	err = srnic_cm_init();
+	if (err)
+		goto kthreads_exit;
 	err = srnic_rdv_init();
 	if (err)
 		goto cm_exit;
@@ -47,8 +55,12 @@ rdv_exit:
 	srnic_rdv_exit();
 cm_exit:
 	srnic_cm_exit();
+kthreads_exit:
+	srnic_kthreads_exit();
 linger_exit:
 	srnic_linger_exit();
+release_exit:
+	srnic_release_exit();
 	return err;
 }
 
@@ -64,7 +76,10 @@ static void __exit srnic_exit(void)
 	srnic_netdev_exit();
 	srnic_rdv_exit();
 	srnic_cm_exit();
+	srnic_kthreads_exit();
 	srnic_linger_exit();
+	srnic_release_exit();
+	srnic_takeover_exit();
 	rcu_barrier();
 }
 

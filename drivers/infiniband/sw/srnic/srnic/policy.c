@@ -232,6 +232,7 @@ static const char * const crc_words[] = {
 	NULL
 };
 
+static const char * const no_receive_words[] = { "terminate", "wait", NULL };
 static const char * const revisions[] = { "1", "2", NULL };
 
 POLICY_WORDS(crc, mpa.crc, crc_words, 0);
@@ -239,6 +240,7 @@ POLICY_WORDS(markers, mpa.rx_markers, off_on, 0);
 POLICY_WORDS(mpa_revision, mpa.rev, revisions, 1);
 POLICY_WORDS(p2p, mpa.p2p, off_on, 0);
 POLICY_WORDS(inline_work, inline_work, off_on, 0);
+POLICY_WORDS(no_receive, wait_recv, no_receive_words, 0);
 POLICY_NUMBER(max_fpdu, max_fpdu, true, SRNIC_FPDU_MIN, SRNIC_FPDU_MAX);
 POLICY_NUMBER(connect_timeout, connect_timeout, false, 1, SRNIC_TIMEOUT_MAX);
 POLICY_NUMBER(request_timeout, request_timeout, false, 1, SRNIC_TIMEOUT_MAX);
@@ -264,6 +266,7 @@ static struct attribute *policy_attrs[] = {
 	&policy_keepalive.attr.attr,
 	&policy_max_user_qps.attr.attr,
 	&policy_ib_port.attr.attr,
+	&policy_no_receive.attr.attr,
 	&policy_inline_work.attr.attr,
 	NULL
 };

@@ -90,6 +90,8 @@ static int modify_rtr(struct srnic_qp *qp, const struct ib_qp_attr *attr)
 	ib->av.grh.sgid_attr = NULL;	/* the core's */
 	ib->dest_qpn = attr->dest_qp_num;
 	ib->rq_psn = attr->rq_psn;
+	/* RTS tells; until then the peer's messages wait for receives without end */
+	WRITE_ONCE(ib->rnr_retry, SRNIC_RNR_WITHOUT_END);
 	ib->paired = true;
 	return 0;
 }

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Hand-over: a program has connected a TCP socket by itself, has talked over it, and
+ * makes it the stream of a QP (RDMAC verbs 6.2.1.2). The program does MPA's start-up,
+ * too, so there is no endpoint: what remains is the claim, and whom it counts against.
+ */
+
+#include <linux/err.h>
+#include <linux/slab.h>
+#include "cm/cm_user.h"
+#include "cm/handover.h"
+#include "engine/stream.h"
+#include "engine/takeover.h"
+#include "qp/qp.h"
+#include "queue/trace.h"
+#include "srnic.h"
+
+/**
+ * struct handover - the claim of a QP
+ * @qp: held, until the stream is gone
+ * @user_key: whom it counts against
+ */
+struct handover {
+	struct srnic_qp *qp;
+	u32 user_key;
+};
+
+static void handover_end(struct handover *h)
+{
+	struct srnic_qp *qp = h->qp;
+
+	srnic_user_uncharge(h->user_key);
+	kfree(h);
+	/* the QP may be gone after this, and its device */
+	srnic_qp_put(qp);
+}
+
+/* srnic_qp_attach() sees the QP's state by itself */
+static void handover_abort(void *priv)
+{
+}
+
+static void handover_closed(void *priv, int err)
+{
+	handover_end(priv);
+}
+
+static const struct srnic_llp_ops handover_llp_ops = {
+	.abort = handover_abort,
+	.closed = handover_closed,
+};
+
+static int handover_charge(struct handover *h, const struct srnic_policy *policy)
+{
+	int err;
+
+	h->user_key = srnic_user_key();
+	err = srnic_user_charge(h->user_key, policy->max_user_qps);
+	if (err == -EDQUOT)
+		srnic_count(h->qp->dev, SRNIC_CNT_CONN_USER_LIMIT);
+	return err;
+}
+
+static struct handover *handover_new(struct srnic_qp *qp, const struct srnic_policy *policy)
+{
+	struct handover *h = kzalloc(sizeof(*h), GFP_KERNEL_ACCOUNT);
+	int err;
+
+	if (!h)
+		return ERR_PTR(-ENOMEM);
+	h->qp = qp;
+	err = handover_charge(h, policy);
+	if (err) {
+		kfree(h);
+		return ERR_PTR(err);
+	}
+	kref_get(&qp->ref);
+	return h;
+}
+
+/* Return: 0, and @stream is the QP's; an errno of srnic_qp_attach() */
+static int handover_attach(struct srnic_qp *qp, const struct srnic_handover *req,
+			   struct srnic_stream *stream, const struct srnic_policy *policy)
+{
+	struct srnic_attach attach = {
+		.stream = stream,
+		.initiator = req->initiator,
+		.mpa = req->mpa,
+		.max_fpdu = policy->max_fpdu,
+		.last_msg = req->last_msg,
+		.last_len = req->last_len,
+		.timeout_ms = policy->request_timeout * MSEC_PER_SEC,
+		.close_timeout = policy->close_timeout,
+		.inline_work = policy->inline_work,
+	};
+	struct sockaddr_storage local, remote;
+	int err;
+
+	srnic_stream_names(stream, &local, &remote);
+	srnic_stream_keepalive(stream, req->keepalive);
+	err = srnic_qp_attach(qp, &attach);
+	trace_srnic_conn(qp->dev, qp->ibqp.qp_num, "handed over", &local, &remote, err);
+	return err;
+}
+
+/* @h has the claim. */
+static int handover_stream(struct handover *h, const struct srnic_handover *req,
+			   const struct srnic_policy *policy)
+{
+	struct srnic_qp *qp = h->qp;
+	struct srnic_stream *stream;
+	int err;
+
+	stream = srnic_takeover_begin(qp->dev, req->file);
+	if (IS_ERR(stream))
+		return PTR_ERR(stream);
+	err = handover_attach(qp, req, stream, policy);
+	if (err)
+		srnic_takeover_cancel(stream);
+	else
+		srnic_takeover_commit(req->file);
+	return err;
+}
+
+/* CRC and markers: an administrator may insist */
+static int check_mpa(const struct mpa_result *mpa, const struct mpa_policy *policy)
+{
+	if (mpa->ird > policy->max_ird || mpa->ord > policy->max_ord)
+		return -EINVAL;
+	if (!mpa->crc && policy->crc == MPA_CRC_REQUIRED)
+		return -EPERM;
+	return 0;
+}
+
+static void handover_count(struct srnic_qp *qp, bool initiator, int err)
+{
+	if (err)
+		srnic_count(qp->dev, SRNIC_CNT_CONN_FAILED);
+	else
+		srnic_count(qp->dev, initiator ? SRNIC_CNT_CONN_ACTIVE : SRNIC_CNT_CONN_PASSIVE);
+}
+
+/**
+ * srnic_handover - take a QP from Idle to RTS with a program's own connection
+ * @qp: alive, a user's
+ * @req: the socket, and how it is to be used
+ *
+ * Context: process, of the program; may sleep, and waits for the peer to take the last
+ * message, for as long as the policy's request_timeout.
+ *
+ * Return: 0, and the socket is the QP's; -EINVAL for a QP that is not in Idle, or IRD or
+ * ORD above the policy's; -EPERM without CRC if the policy requires CRC; -EBUSY if the QP
+ * is being connected; -EDQUOT if the user has as many connected QPs as may be; an errno
+ * of srnic_takeover_begin() or srnic_qp_attach(). On an error the socket stays the
+ * program's; the last message may be under way if sending it failed.
+ */
+int srnic_handover(struct srnic_qp *qp, const struct srnic_handover *req)
+{
+	struct srnic_policy policy = srnic_policy_get(&qp->dev->policy);
+	struct handover *h;
+	int err;
+
+	err = check_mpa(&req->mpa, &policy.mpa);
+	if (err)
+		return err;
+	h = handover_new(qp, &policy);
+	if (IS_ERR(h))
+		return PTR_ERR(h);
+	err = srnic_qp_claim(qp, &handover_llp_ops, h);
+	if (!err) {
+		err = handover_stream(h, req, &policy);
+		if (err)
+			srnic_qp_unclaim(qp, h);
+	}
+	if (err)
+		handover_end(h);
+	handover_count(qp, req->initiator, err);
+	return err;
+}

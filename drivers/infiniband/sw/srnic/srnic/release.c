@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The memory of a device, which the RDMA core frees with the last reference to it.
+ *
+ * rdma_cm lets go of a device and then, in cma_release_dev(), puts the GID that it held of
+ * it. If that was the last one, the GID is freed by a work that looks at the device's
+ * table of GIDs. In between the task may be preempted, by who waits for rdma_cm to
+ * let go: then the device is gone before its GID. So a device has a reference more, until
+ * each task that was in the kernel when it ended has left it or slept, and the works
+ * that came of that are done.
+ */
+
+#include <linux/rcupdate.h>
+#include <linux/workqueue.h>
+#include "srnic.h"
+#include "srnic/device.h"
+
+/* Without preemption RCU is all there is: call_rcu_tasks() is call_rcu(), then */
+#ifndef CONFIG_TASKS_RCU
+#define rcu_barrier_tasks	rcu_barrier
+#endif
+
+static struct workqueue_struct *release_wq;
+
+static void release_work(struct work_struct *work)
+{
+	struct srnic_device *dev = container_of(work, struct srnic_device, release_work);
+
+	flush_workqueue(ib_wq);
+	put_device(&dev->ibdev.dev);
+}
+
+static void release_rcu(struct rcu_head *head)
+{
+	struct srnic_device *dev = container_of(head, struct srnic_device, release_rcu);
+
+	queue_work(release_wq, &dev->release_work);
+}
+
+/**
+ * srnic_release_late - keep the memory of a device for a while
+ * @dev: not registered any more
+ *
+ * Context: may sleep, but does not wait.
+ */
+void srnic_release_late(struct srnic_device *dev)
+{
+	get_device(&dev->ibdev.dev);
+	INIT_WORK(&dev->release_work, release_work);
+	call_rcu_tasks(&dev->release_rcu, release_rcu);
+}
+
+/**
+ * srnic_release_init - at load of the module
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int srnic_release_init(void)
+{
+	release_wq = alloc_workqueue("srnic_release", WQ_UNBOUND, 0);
+	return release_wq ? 0 : -ENOMEM;
+}
+
+/**
+ * srnic_release_exit - at unload of the module: wait for devices that are gone
+ */
+void srnic_release_exit(void)
+{
+	rcu_barrier_tasks();
+	destroy_workqueue(release_wq);
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Modify QP as the RDMAC verbs have it, with what Linux verbs have no place for: the
+ * LLP stream, the last message in streaming mode, and what MPA's start-up came to.
+ */
+
+#include <linux/file.h>
+#include <rdma/uverbs_ioctl.h>
+#include <rdma/uverbs_std_types.h>
+#include "qp/qp.h"
+#include "srnic.h"
+#include "verbs/qp_modify.h"
+
+#define UVERBS_MODULE_NAME srnic
+#include <rdma/uverbs_named_ioctl.h>
+
+static_assert(sizeof(struct srnic_ureq_qp_modify) == 16);
+static_assert(offsetof(struct srnic_ureq_qp_modify, ird) == 8);
+static_assert(offsetof(struct srnic_ureq_qp_modify, keepalive) == 12);
+
+/* TCP's own limit is 32767 s; after twice the time the connection ends */
+#define KEEPALIVE_MAX	7200U
+
+static int check_request(const struct srnic_ureq_qp_modify *req)
+{
+	if (req->state != SRNIC_QP_MODIFY_RTS || req->flags & ~SRNIC_QP_MODIFY_FLAGS)
+		return -EOPNOTSUPP;
+	return req->keepalive > KEEPALIVE_MAX ? -EINVAL : 0;
+}
+
+static void fill_handover(struct srnic_handover *to, const struct srnic_ureq_qp_modify *req)
+{
+	to->initiator = !(req->flags & SRNIC_QP_MODIFY_RESPONDER);
+	to->keepalive = req->keepalive;
+	to->mpa.crc = req->flags & SRNIC_QP_MODIFY_CRC;
+	to->mpa.tx_markers = req->flags & SRNIC_QP_MODIFY_TX_MARKERS;
+	to->mpa.rx_markers = req->flags & SRNIC_QP_MODIFY_RX_MARKERS;
+	to->mpa.ird = req->ird;
+	to->mpa.ord = req->ord;
+}
+
+/* The last message may be absent */
+static int fill_message(struct srnic_handover *to, struct uverbs_attr_bundle *attrs)
+{
+	if (!uverbs_attr_is_valid(attrs, SRNIC_ATTR_QP_MODIFY_LAST_MSG))
+		return 0;
+	to->last_msg = uverbs_attr_get_alloced_ptr(attrs, SRNIC_ATTR_QP_MODIFY_LAST_MSG);
+	if (IS_ERR(to->last_msg))
+		return PTR_ERR(to->last_msg);
+	to->last_len = uverbs_attr_get_len(attrs, SRNIC_ATTR_QP_MODIFY_LAST_MSG);
+	return 0;
+}
+
+static int handover_fd(struct srnic_qp *qp, struct srnic_handover *to, int fd)
+{
+	int err;
+
+	to->file = fget(fd);
+	if (!to->file)
+		return -EBADF;
+	err = qp->dev->rdv->handover(qp, to);
+	fput(to->file);
+	return err;
+}
+
+/* QP-22 to QP-24: Idle to RTS */
+static int UVERBS_HANDLER(SRNIC_METHOD_QP_MODIFY)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_qp *ibqp = uverbs_attr_get_obj(attrs, SRNIC_ATTR_QP_MODIFY_QP);
+	struct srnic_ureq_qp_modify req = { };
+	struct srnic_handover to = { };
+	int err, fd;
+
+	if (IS_ERR(ibqp))
+		return PTR_ERR(ibqp);
+	err = uverbs_copy_from(&req, attrs, SRNIC_ATTR_QP_MODIFY_REQ);
+	if (!err)
+		err = check_request(&req);
+	if (!err)
+		err = uverbs_get_raw_fd(&fd, attrs, SRNIC_ATTR_QP_MODIFY_STREAM_FD);
+	if (!err)
+		err = fill_message(&to, attrs);
+	if (err)
+		return err;
+	fill_handover(&to, &req);
+	return handover_fd(to_srnic_qp(ibqp), &to, fd);
+}
+
+DECLARE_UVERBS_NAMED_METHOD(SRNIC_METHOD_QP_MODIFY,
+			    UVERBS_ATTR_IDR(SRNIC_ATTR_QP_MODIFY_QP, UVERBS_OBJECT_QP,
+					    UVERBS_ACCESS_READ, UA_MANDATORY),
+			    UVERBS_ATTR_PTR_IN(SRNIC_ATTR_QP_MODIFY_REQ,
+					       UVERBS_ATTR_STRUCT(struct srnic_ureq_qp_modify,
+								  keepalive),
+					       UA_MANDATORY),
+			    UVERBS_ATTR_RAW_FD(SRNIC_ATTR_QP_MODIFY_STREAM_FD, UA_MANDATORY),
+			    UVERBS_ATTR_PTR_IN(SRNIC_ATTR_QP_MODIFY_LAST_MSG,
+					       UVERBS_ATTR_MIN_SIZE(1),
+					       UA_OPTIONAL, UA_ALLOC_AND_COPY));
+
+ADD_UVERBS_METHODS(srnic_qp_modify_object, UVERBS_OBJECT_QP,
+		   &UVERBS_METHOD(SRNIC_METHOD_QP_MODIFY));
+
+const struct uapi_definition srnic_uapi_modify_defs[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_QP, &srnic_qp_modify_object),
+	{ },
+};

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* Methods that tell what objects are, in the terms of the RDMAC verbs. */
+#ifndef SRNIC_QUERY_H
+#define SRNIC_QUERY_H
+
+#include <rdma/uverbs_ioctl.h>
+
+extern const struct uapi_definition srnic_uapi_query_defs[];
+
+#endif

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""Whether the kernel has back the memory that the faults and the programs took."""
+
+import os
+
+from hosts import Trouble, run, within
+
+SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../scripts/")
+PAGE_KIB = os.sysconf("SC_PAGE_SIZE") // 1024
+
+
+def kernel_memory():
+    """KiB that the kernel cannot give back"""
+    return int(run(SCRIPTS + "kernel-memory"))
+
+
+def slabs():
+    """The KiB of each slab cache, by its name; {} on a kernel that does not tell"""
+    kib = {}
+    try:
+        with open("/proc/slabinfo") as f:
+            for line in f:
+                name, *n = line.split()
+                if len(n) > 13 and n[11] == "slabdata":
+                    kib[name] = int(n[13]) * int(n[4]) * PAGE_KIB
+    except OSError:
+        pass
+    return kib
+
+
+class Memory:
+    """What the kernel has in use that it can't give back, from one point of time on"""
+
+    def __init__(self):
+        self.kib, self.slabs = kernel_memory(), slabs()
+
+    def grew(self):
+        """The slab caches that grew most, for who looks for a leak"""
+        by = {name: kib - self.slabs.get(name, 0) for name, kib in slabs().items()}
+        most = sorted(by, key=by.get, reverse=True)[:8]
+        return ", ".join("%s %+d" % (name, by[name]) for name in most)
+
+    def back(self, slack):
+        """Network namespaces and sockets go behind the programs that had them"""
+        def is_back():
+            self.now = kernel_memory()
+            return self.now - self.kib <= slack
+        good = within(20, is_back)
+        said = "%d KiB before, %d KiB after" % (self.kib, self.now)
+        if not good:
+            raise Trouble("%s; of the slabs: %s" % (said, self.grew()))
+        return said

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * kthreads.c, tx.c, rx.c: a stream begins without kthreads, goes on without them while
+ * doorbells and softirq do the work, and has them when they are wanted.
+ */
+#include <kunit/test.h>
+#include "engine/kthreads.h"
+#include "engine/tx.h"
+#include "peer.h"
+#include "queue/cq.h"
+
+#define SIGNAL	IB_SEND_SIGNALED
+
+static bool has_kthreads(const struct peer *p)
+{
+	return READ_ONCE(p->qp->rx_task);
+}
+
+static bool wants_doorbell(const struct peer *p)
+{
+	return READ_ONCE(p->qp->sq.hdr->flags) & SRNIC_RING_NEED_WAKEUP;
+}
+
+/* The QP is a program's when it gets its stream; the test posts to it as the kernel does */
+static void attach_program(struct peer *p, struct socket *passive)
+{
+	struct srnic_qp *qp = p->qp;
+
+	qp->kernel = false;
+	/* what was posted before, as the rings of a program tell it */
+	qp->sq.hdr->producer = qp->sq_posted;
+	qp->rq.hdr->producer = qp->rq_posted;
+	peer_attach(p, passive, 1, 1);
+	qp->kernel = true;
+}
+
+static void connect_program(struct peer *p)
+{
+	struct socket *passive;
+
+	peer_sockets(p, &passive);
+	attach_program(p, passive);
+}
+
+static struct peer *program(struct kunit *test)
+{
+	struct peer *p = peer_idle(test);
+
+	connect_program(p);
+	return p;
+}
+
+static void expect_none(struct peer *p, const char *what)
+{
+	msleep(50);
+	KUNIT_EXPECT_FALSE_MSG(p->test, has_kthreads(p), "%s", what);
+}
+
+static void none_while_nobody_wants_them(struct kunit *test)
+{
+	struct peer *p = program(test);
+	struct ddp_hdr hdr = HDR_SEND(1);
+
+	KUNIT_EXPECT_TRUE(test, wants_doorbell(p));
+	peer_post_recv(p, 1, NULL);
+	peer_send(p, &hdr, NULL, 0);
+	peer_wc(p, p->rcq, 1, SRNIC_WC_SUCCESS);
+	expect_none(p, "after a Send of the peer");
+	KUNIT_EXPECT_EQ(test, peer_post(p, IB_WR_SEND, 2, SIGNAL, NULL, 0, 0), 0);
+	peer_expect(p, ULP_SEND, 0);
+	peer_wc(p, p->scq, 2, SRNIC_WC_SUCCESS);
+	KUNIT_EXPECT_TRUE(test, peer_until(has_kthreads(p)));
+}
+
+static void at_once_for_the_kernel(struct kunit *test)
+{
+	struct peer *p = peer_open(test, 1, 1);
+
+	KUNIT_EXPECT_TRUE(test, peer_until(has_kthreads(p)));
+}
+
+static void at_once_without_inline_work(struct kunit *test)
+{
+	struct peer *p = peer_idle(test);
+
+	p->by_threads = true;
+	connect_program(p);
+	KUNIT_EXPECT_TRUE(test, peer_until(has_kthreads(p)));
+}
+
+static void to_closing(struct peer *p)
+{
+	KUNIT_EXPECT_EQ(p->test, srnic_qp_modify(p->qp, SRNIC_QP_CLOSING), 0);
+	peer_expect_end(p, "FIN", 0);
+	peer_close(p);
+}
+
+static void to_error(struct peer *p)
+{
+	KUNIT_EXPECT_EQ(p->test, srnic_qp_modify(p->qp, SRNIC_QP_ERROR), 0);
+}
+
+static void a_bad_fpdu(struct peer *p)
+{
+	static const u8 nothing[8];
+
+	peer_send_octets(p, nothing, sizeof(nothing));
+}
+
+/* Whatever ends a stream without kthreads, it is wound down */
+static void every_end_has_them(struct kunit *test)
+{
+	static const struct {
+		const char *what;
+		void (*end)(struct peer *p);
+		enum srnic_qp_state state;
+	} rows[] = {
+		{ "the peer's FIN", peer_close, SRNIC_QP_IDLE },
+		{ "the peer's RST", peer_reset, SRNIC_QP_ERROR },
+		{ "Modify to Closing", to_closing, SRNIC_QP_IDLE },
+		{ "Modify to Error", to_error, SRNIC_QP_ERROR },
+		{ "an FPDU without a header", a_bad_fpdu, SRNIC_QP_ERROR },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct peer *p = program(test);
+
+		expect_none(p, rows[i].what);
+		rows[i].end(p);
+		peer_expect_closed(p, rows[i].what, rows[i].state);
+		KUNIT_EXPECT_FALSE_MSG(test, has_kthreads(p), "%s", rows[i].what);
+	}
+}
+
+static void destroyed_without_them(struct kunit *test)
+{
+	struct peer *p = program(test);
+
+	KUNIT_EXPECT_EQ(test, srnic_qp_destroy(p->qp), 0);
+	p->qp = NULL;
+	KUNIT_EXPECT_EQ(test, p->closed, 1);
+}
+
+/* V2-5, V2-15: who attaches the stream sends the RTR, and behind it what was posted before */
+static void rtr_goes_first(struct kunit *test)
+{
+	static const struct {
+		u8 kind;
+		u8 ulp;
+		u32 len;
+	} rows[] = {
+		{ MPA_RTR_SEND, ULP_SEND, 0 },
+		{ MPA_RTR_WRITE, ULP_WRITE, 0 },
+		{ MPA_RTR_READ, ULP_READ_REQ, 28 },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct peer *p = peer_idle(test);
+
+		p->rtr = rows[i].kind;
+		peer_post(p, IB_WR_SEND_WITH_INV, 1, SIGNAL, NULL, 0, 7);
+		connect_program(p);
+		peer_expect(p, rows[i].ulp, rows[i].len);
+		peer_expect(p, ULP_SEND_INV, 0);
+		peer_wc(p, p->scq, 1, SRNIC_WC_SUCCESS);
+		expect_none(p, "after the RTR");
+	}
+}
+
+/* M-STA-4: a responder sends when it has heard of the peer, with kthreads or without */
+static void responder_opens(struct kunit *test)
+{
+	struct ddp_hdr rtr = HDR_WRITE(0, 0);
+	u32 posted;
+
+	for (posted = 0; posted < 2; posted++) {
+		struct peer *p = peer_idle(test);
+
+		p->responder = true;
+		if (posted)
+			peer_post(p, IB_WR_SEND, 1, SIGNAL, NULL, 0, 0);
+		connect_program(p);
+		expect_none(p, "before the RTR");
+		KUNIT_EXPECT_FALSE(test, wants_doorbell(p));
+		peer_no_wc(p, p->scq);
+		peer_send(p, &rtr, NULL, 0);
+		if (posted) {
+			peer_expect(p, ULP_SEND, 0);
+			peer_wc(p, p->scq, 1, SRNIC_WC_SUCCESS);
+		}
+		KUNIT_EXPECT_TRUE(test, peer_until(wants_doorbell(p)));
+		if (!posted)
+			expect_none(p, "after the RTR");
+	}
+}
+
+/* What came before the callbacks were the QP's is taken, as what comes afterwards (ST-11) */
+static void data_before_the_stream(struct kunit *test)
+{
+	struct peer *p = peer_idle(test);
+	struct ddp_hdr hdr = HDR_SEND(1);
+	struct socket *passive;
+
+	peer_post_recv(p, 1, NULL);
+	peer_sockets(p, &passive);
+	peer_send(p, &hdr, NULL, 0);
+	msleep(50);
+	attach_program(p, passive);
+	peer_wc(p, p->rcq, 1, SRNIC_WC_SUCCESS);
+	expect_none(p, "after what came before");
+}
+
+/* They cannot be made: the QP goes to Error, everybody is told, and it can be used again */
+static void no_memory_for_them(struct kunit *test)
+{
+	struct peer *p = program(test);
+
+	peer_post_recv(p, 1, NULL);
+	KUNIT_ASSERT_TRUE(test, test_and_clear_bit(SRNIC_QPF_NO_KTHREADS, &p->qp->flags));
+	srnic_kthreads_failed(p->qp);
+	peer_expect_closed(p, "no kthreads", SRNIC_QP_ERROR);
+	KUNIT_EXPECT_EQ(test, p->closed_err, -ECONNRESET);
+	peer_expect_event(p, "no kthreads", IB_EVENT_QP_FATAL);
+	peer_expect_end(p, "no kthreads", -ECONNRESET);
+	peer_flushes(p, p->rcq, 1, 1);
+	KUNIT_EXPECT_EQ(test, srnic_counter(p->dev, SRNIC_CNT_NO_KTHREADS), 1);
+	peer_close(p);
+	KUNIT_ASSERT_EQ(test, srnic_qp_modify(p->qp, SRNIC_QP_IDLE), 0);
+	connect_program(p);
+	KUNIT_EXPECT_EQ(test, peer_post(p, IB_WR_SEND, 2, SIGNAL, NULL, 0, 0), 0);
+	peer_expect(p, ULP_SEND, 0);
+	peer_wc(p, p->scq, 2, SRNIC_WC_SUCCESS);
+}
+
+static struct kunit_case kthreads_cases[] = {
+	KUNIT_CASE(none_while_nobody_wants_them),
+	KUNIT_CASE(at_once_for_the_kernel),
+	KUNIT_CASE(at_once_without_inline_work),
+	KUNIT_CASE(every_end_has_them),
+	KUNIT_CASE(destroyed_without_them),
+	KUNIT_CASE(rtr_goes_first),
+	KUNIT_CASE(responder_opens),
+	KUNIT_CASE(data_before_the_stream),
+	KUNIT_CASE(no_memory_for_them),
+	{ }
+};
+
+static struct kunit_suite kthreads_suite = {
+	.name = "srnic-kthreads",
+	.test_cases = kthreads_cases,
+};
+
+kunit_test_suite(kthreads_suite);

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* rnr.c: messages that wait for a receive, from a peer on a plain TCP socket. */
+#include <kunit/test.h>
+#include <linux/jiffies.h>
+#include <linux/sizes.h>
+#include "engine/rnr.h"
+#include "engine/rx.h"
+#include "peer.h"
+
+#define RIGHTS	(SRNIC_LOCAL_READ | SRNIC_LOCAL_WRITE | SRNIC_REMOTE_WRITE)
+#define SIZE	SZ_4K
+#define QUOTED	0xc000	/* M and D of HdrCt: DDP segment length and header */
+
+/* A connection, and memory */
+struct in {
+	struct peer *p;
+	u8 *mem;
+	struct srnic_tpte *mr;
+};
+
+static struct in in_open(struct kunit *test, bool markers, bool by_threads)
+{
+	struct in in = { .mem = kunit_kzalloc(test, SIZE, GFP_KERNEL) };
+
+	KUNIT_ASSERT_NOT_NULL(test, in.mem);	/* outlives the QP */
+	in.p = peer_idle(test);
+	in.p->rx_markers = markers;
+	in.p->by_threads = by_threads;
+	in.p->wait_recv = true;
+	peer_connect(in.p, 2, 2);
+	in.mr = peer_region(in.p, in.p->pd, in.mem, SIZE, RIGHTS);
+	return in;
+}
+
+static void send(const struct in *in, u32 msn, const char *text)
+{
+	struct ddp_hdr hdr = HDR_SEND(msn);
+
+	peer_send(in->p, &hdr, text, strlen(text));
+}
+
+static void expect_waits(struct kunit *test, const struct in *in, u64 waits)
+{
+	KUNIT_EXPECT_TRUE(test, peer_until(srnic_counter(in->p->dev, SRNIC_CNT_RX_RNR) == waits));
+	msleep(60);
+	KUNIT_EXPECT_EQ(test, srnic_counter(in->p->dev, SRNIC_CNT_RX_RNR), waits);
+	KUNIT_EXPECT_EQ(test, srnic_qp_state(in->p->qp), SRNIC_QP_RTS);
+	peer_no_wc(in->p, in->p->rcq);
+}
+
+static void expect_text(struct kunit *test, const struct in *in, u64 wr_id, const char *text)
+{
+	u32 len = strlen(text);
+
+	KUNIT_EXPECT_EQ(test, peer_wc(in->p, in->p->rcq, wr_id, SRNIC_WC_SUCCESS).byte_len, len);
+	KUNIT_EXPECT_EQ(test, memcmp(in->mem, text, len), 0);
+}
+
+/* Each message waits for its receive, and so does what is behind it in the stream */
+static void waits_for(struct kunit *test, bool markers, bool by_threads)
+{
+	struct in in = in_open(test, markers, by_threads);
+	struct ib_sge sge = peer_sge(in.mr, 0, 64);
+	struct ddp_hdr hdr = HDR_WRITE(in.mr->stag, in.mr->base + 1000);
+
+	send(&in, 1, "first");
+	expect_waits(test, &in, 1);
+	send(&in, 2, "second");
+	peer_send(in.p, &hdr, "x", 1);
+	expect_waits(test, &in, 1);
+	peer_post_recv(in.p, 1, &sge);
+	expect_text(test, &in, 1, "first");
+	expect_waits(test, &in, 2);
+	KUNIT_EXPECT_EQ(test, in.mem[1000], 0);
+	peer_post_recv(in.p, 2, &sge);
+	expect_text(test, &in, 2, "second");
+	KUNIT_EXPECT_TRUE(test, peer_until(READ_ONCE(in.mem[1000]) == 'x'));
+	/* and with a receive that is there, none waits */
+	peer_post_recv(in.p, 3, &sge);
+	send(&in, 3, "third");
+	expect_text(test, &in, 3, "third");
+	KUNIT_EXPECT_EQ(test, srnic_counter(in.p->dev, SRNIC_CNT_RX_RNR), 2);
+	peer_close(in.p);
+	peer_expect_closed(in.p, "the end", SRNIC_QP_IDLE);
+}
+
+static void a_message_waits(struct kunit *test)
+{
+	waits_for(test, false, false);
+}
+
+static void a_message_waits_for_threads(struct kunit *test)
+{
+	waits_for(test, false, true);
+}
+
+static void a_message_with_markers_waits(struct kunit *test)
+{
+	waits_for(test, true, false);
+}
+
+/* IBA 1.6, 9.7.5.2.8: rnr_retry times min_rnr_timer */
+static void a_paired_qp_waits_so_long(struct kunit *test)
+{
+	struct in in = in_open(test, false, false);
+	unsigned long begin;
+
+	in.p->qp->ib.paired = true;
+	in.p->qp->ib.min_rnr_timer = 26;	/* 81.92 ms */
+	in.p->qp->ib.rnr_retry = SRNIC_RNR_WITHOUT_END;
+	send(&in, 1, "first");
+	expect_waits(test, &in, 1);
+	msleep(200);
+	KUNIT_EXPECT_EQ(test, srnic_qp_state(in.p->qp), SRNIC_QP_RTS);
+	/* RTS says how often: from now on it counts */
+	begin = READ_ONCE(in.p->qp->rx->rnr_since);
+	WRITE_ONCE(in.p->qp->ib.rnr_retry, 6);
+	peer_expect_terminate(in.p, "no receive WR", 0x1202, QUOTED);
+	KUNIT_EXPECT_GE(test, jiffies_to_msecs(jiffies - begin), 6 * 81);
+	KUNIT_EXPECT_LE(test, jiffies_to_msecs(jiffies - begin), 3000);
+	peer_close(in.p);
+	peer_expect_closed(in.p, "no receive WR", SRNIC_QP_ERROR);
+}
+
+/* rnr_retry 0: nobody would try again */
+static void a_paired_qp_may_not_wait(struct kunit *test)
+{
+	struct in in = in_open(test, false, false);
+
+	in.p->qp->ib.paired = true;
+	in.p->qp->ib.min_rnr_timer = 1;
+	send(&in, 1, "first");
+	peer_expect_terminate(in.p, "no receive WR", 0x1202, QUOTED);
+	peer_close(in.p);
+	peer_expect_closed(in.p, "no receive WR", SRNIC_QP_ERROR);
+}
+
+static void a_reset_ends_the_wait(struct kunit *test)
+{
+	struct in in = in_open(test, false, false);
+
+	send(&in, 1, "first");
+	expect_waits(test, &in, 1);
+	peer_reset(in.p);
+	peer_expect_closed(in.p, "reset", SRNIC_QP_ERROR);
+}
+
+/* The peer's FIN is behind the message, and so is the end */
+static void a_close_waits_behind_it(struct kunit *test)
+{
+	struct in in = in_open(test, false, false);
+	struct ib_sge sge = peer_sge(in.mr, 0, 64);
+
+	send(&in, 1, "first");
+	peer_close(in.p);
+	expect_waits(test, &in, 1);
+	peer_post_recv(in.p, 1, &sge);
+	expect_text(test, &in, 1, "first");
+	peer_expect_closed(in.p, "close", SRNIC_QP_IDLE);
+}
+
+static void the_program_ends_the_wait(struct kunit *test)
+{
+	int markers;
+
+	for (markers = 0; markers < 2; markers++) {
+		struct in in = in_open(test, markers, false);
+
+		send(&in, 1, "first");
+		expect_waits(test, &in, 1);
+		srnic_qp_abort(in.p->qp);
+		peer_expect_closed(in.p, "abort", SRNIC_QP_ERROR);
+	}
+}
+
+/* IBA 1.6, table 45 */
+static void timers(struct kunit *test)
+{
+	static const u32 us[] = {
+		655360, 10, 20, 30, 40, 60, 80, 120, 160, 240, 320, 480, 640, 960, 1280, 1920,
+		2560, 3840, 5120, 7680, 10240, 15360, 20480, 30720, 40960, 61440, 81920, 122880,
+		163840, 245760, 327680, 491520,
+	};
+	u8 i;
+
+	for (i = 0; i < ARRAY_SIZE(us); i++)
+		KUNIT_EXPECT_EQ_MSG(test, srnic_rnr_timer_us(i), us[i], "%u", i);
+}
+
+static struct kunit_case rx_wait_cases[] = {
+	KUNIT_CASE(a_message_waits),
+	KUNIT_CASE(a_message_waits_for_threads),
+	KUNIT_CASE(a_message_with_markers_waits),
+	KUNIT_CASE(a_paired_qp_waits_so_long),
+	KUNIT_CASE(a_paired_qp_may_not_wait),
+	KUNIT_CASE(a_reset_ends_the_wait),
+	KUNIT_CASE(a_close_waits_behind_it),
+	KUNIT_CASE(the_program_ends_the_wait),
+	KUNIT_CASE(timers),
+	{}
+};
+
+static struct kunit_suite rx_wait_suite = {
+	.name = "srnic-rx-wait",
+	.test_cases = rx_wait_cases,
+};
+
+kunit_test_suite(rx_wait_suite);

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * dv: libsrnic's own functions, as a program that is linked with it calls them.
+ *
+ *	dv --list		names of the cases
+ *	dv ADDR CASE		run one, over the device that has address ADDR
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <infiniband/srnicdv.h>
+#include "handfd.h"
+
+static const char reply[] = "so be it";
+
+static int attach(struct hand *h, uint32_t flags, const void *msg, size_t len)
+{
+	struct srnicdv_stream_attr attr = {
+		.fd = h->fd, .flags = flags, .ird = 4, .ord = 4, .last_msg = msg, .last_len = len,
+	};
+
+	return srnicdv_attach_stream(h->qp, &attr);
+}
+
+static void open_two(struct hand *a, struct hand *b)
+{
+	hand_sockets(test_addr, &a->fd, &b->fd);
+	hand_qp(a);
+	hand_qp(b);
+}
+
+static void close_two(struct hand *a, struct hand *b)
+{
+	hand_qp_end(a);
+	hand_qp_end(b);
+	close(a->fd);
+	close(b->fd);
+}
+
+static void turn(struct hand *a, struct hand *b, uint32_t a_flags, uint32_t b_flags)
+{
+	char got[sizeof(reply)];
+	int err;
+
+	err = attach(b, b_flags | SRNICDV_STREAM_RESPONDER, reply, sizeof(reply));
+	require(!err, "responder: %s", strerror(err));
+	require(recv(a->fd, got, sizeof(got), MSG_WAITALL) == sizeof(got) &&
+		!memcmp(got, reply, sizeof(got)), "the last message: %s", strerror(errno));
+	err = attach(a, a_flags, NULL, 0);
+	require(!err, "initiator: %s", strerror(err));
+	require(a->qp->state == IBV_QPS_RTS && b->qp->state == IBV_QPS_RTS, "%d, %d",
+		a->qp->state, b->qp->state);
+}
+
+static void case_attach(void)
+{
+	for (unsigned int i = 0; i < 4; i++) {
+		uint32_t to_b = i & 1, to_a = i & 2;
+		struct hand a, b;
+
+		open_two(&a, &b);
+		turn(&a, &b, SRNICDV_STREAM_CRC | (to_b ? SRNICDV_STREAM_TX_MARKERS : 0) |
+		     (to_a ? SRNICDV_STREAM_RX_MARKERS : 0),
+		     SRNICDV_STREAM_CRC | (to_a ? SRNICDV_STREAM_TX_MARKERS : 0) |
+		     (to_b ? SRNICDV_STREAM_RX_MARKERS : 0));
+		hand_exchange(&a, &b, 10000);
+		close_two(&a, &b);
+	}
+}
+
+static void case_refused(void)
+{
+	struct srnicdv_stream_attr attr = { .flags = SRNICDV_STREAM_CRC, .ird = 1, .ord = 1 };
+	static char much[65536];
+	struct hand a, b;
+	int err;
+
+	open_two(&a, &b);
+	attr.fd = -1;
+	require((err = srnicdv_attach_stream(a.qp, &attr)) == EBADF, "%s", strerror(err));
+	attr.fd = a.fd;
+	attr.comp_mask = 1;
+	require((err = srnicdv_attach_stream(a.qp, &attr)) == EOPNOTSUPP, "%s", strerror(err));
+	attr.comp_mask = 0;
+	attr.last_len = 1;
+	require((err = srnicdv_attach_stream(a.qp, &attr)) == EINVAL, "%s", strerror(err));
+	attr.last_msg = much;
+	attr.last_len = sizeof(much);
+	require((err = srnicdv_attach_stream(a.qp, &attr)) == EINVAL, "%s", strerror(err));
+	attr.last_len = 0;
+	attr.flags = 1 << 4;
+	require((err = srnicdv_attach_stream(a.qp, &attr)) == EOPNOTSUPP, "%s", strerror(err));
+	attr.flags = SRNICDV_STREAM_CRC;
+	attr.ird = 1000;
+	require((err = srnicdv_attach_stream(a.qp, &attr)) == EINVAL, "%s", strerror(err));
+	require(a.qp->state == IBV_QPS_INIT, "%d", a.qp->state);
+	hand_sockets_work(a.fd, b.fd, "after all of this");
+	/* the longest message there is */
+	err = attach(&b, SRNICDV_STREAM_CRC | SRNICDV_STREAM_RESPONDER, much, 65535);
+	require(!err, "%s", strerror(err));
+	for (size_t got = 0; got < 65535;) {
+		ssize_t n = recv(a.fd, much, sizeof(much), 0);
+
+		require(n > 0, "%s", strerror(errno));
+		got += n;
+	}
+	close_two(&a, &b);
+}
+
+static void case_terminate(void)
+{
+	struct srnicdv_terminate term;
+	struct ibv_sge sge;
+	struct ibv_send_wr wr = { .wr_id = 1, .sg_list = &sge, .num_sge = 1,
+				  .opcode = IBV_WR_RDMA_WRITE }, *bad;
+	uint64_t end = now_ms() + 20000;
+	struct hand a, b;
+
+	open_two(&a, &b);
+	turn(&a, &b, SRNICDV_STREAM_CRC, SRNICDV_STREAM_CRC);
+	require(!srnicdv_query_terminate(a.qp, &term) && !term.valid, "none as yet");
+	sge = (struct ibv_sge){ (uintptr_t)a.buf, 100, a.mr->lkey };
+	wr.wr.rdma.rkey = b.mr->rkey ^ 0x5a5a5a00;
+	require(!ibv_post_send(a.qp, &wr, &bad), "post");
+	do {
+		require(now_ms() < end, "no Terminate");
+		usleep(1000);
+		require(!srnicdv_query_terminate(a.qp, &term), "query");
+	} while (!term.valid);
+	/* RFC 5040 4.8: RDMAP's and DDP's tables */
+	require(!term.local && !term.sent && term.layer == 1 && term.etype == 1 && !term.code &&
+		term.ddp_len == 14 && term.seg_len == 114, "at the writer: %u/%u/%u", term.layer,
+		term.etype, term.code);
+	require(!srnicdv_query_terminate(b.qp, &term), "query");
+	require(term.valid && term.local && term.sent && term.layer == 1 && term.etype == 1 &&
+		!term.code && term.ddp_len == 14, "at the other end");
+	close_two(&a, &b);
+}
+
+/* The kernel's own answers are judged by query.c */
+static void case_query(void)
+{
+	struct { struct srnic_uresp_qp_query resp; uint8_t more[64]; } longer;
+	struct srnic_uresp_dev_query dev;
+	struct srnic_uresp_qp_query qp;
+	struct srnic_uresp_cq_query cq;
+	struct srnic_uresp_mr_query mr;
+	struct srnic_uresp_mw_query mw;
+	struct srnic_uresp_srq_query srq;
+	struct ibv_srq_init_attr init = { .attr = { .max_wr = 4, .max_sge = 1 } };
+	struct ibv_srq *s;
+	struct ibv_mw *w;
+	struct hand h;
+
+	hand_qp(&h);
+	s = ibv_create_srq(h.pd, &init);
+	w = ibv_alloc_mw(h.pd, IBV_MW_TYPE_2);
+	require(s && w, "%s", strerror(errno));
+	require(!srnicdv_query_device(h.qp->context, &dev, sizeof(dev)) && dev.max_ird == 128,
+		"device");
+	require(!srnicdv_query_qp(h.qp, &qp, sizeof(qp)) && qp.qpn == h.qp->qp_num, "QP");
+	require(!srnicdv_query_cq(h.cq, &cq, sizeof(cq)) && (int)cq.entries == h.cq->cqe, "CQ");
+	require(!srnicdv_query_srq(s, &srq, sizeof(srq)) && srq.max_wr == init.attr.max_wr, "SRQ");
+	require(!srnicdv_query_mr(h.mr, &mr, sizeof(mr)) && mr.stag == h.mr->lkey &&
+		mr.length == BUF_SIZE, "MR");
+	require(!srnicdv_query_mw(w, &mw, sizeof(mw)) && mw.stag == w->rkey && mw.type == 2, "MW");
+	require(srnicdv_query_qp(h.qp, &qp, 20) == EINVAL, "a short answer");
+	require(srnicdv_query_qp(h.qp, &qp, 65536) == EINVAL, "a long answer");
+	memset(&longer, 0xa5, sizeof(longer));
+	require(!srnicdv_query_qp(h.qp, &longer.resp, sizeof(longer)) && !longer.more[0] &&
+		!longer.more[63], "a longer answer");
+	require(!ibv_dealloc_mw(w) && !ibv_destroy_srq(s), "%s", strerror(errno));
+	hand_qp_end(&h);
+}
+
+static struct ibv_mr *share(struct ibv_pd *pd, struct ibv_mr *source, uint64_t iova, int access)
+{
+	struct ibv_mr *mr = srnicdv_reg_shared_mr(pd, source, iova, access);
+
+	require(mr, "%s", strerror(errno));
+	return mr;
+}
+
+static void no_share(struct ibv_pd *pd, struct ibv_mr *source, uint64_t iova, int access,
+		     int want, const char *what)
+{
+	require(!srnicdv_reg_shared_mr(pd, source, iova, access) && errno == want, "%s: %s", what,
+		strerror(errno));
+}
+
+static struct srnic_uresp_mr_query mr_query(struct ibv_mr *mr)
+{
+	struct srnic_uresp_mr_query resp;
+
+	require(!srnicdv_query_mr(mr, &resp, sizeof(resp)), "query");
+	return resp;
+}
+
+/* A Write by @stag that completes, and a Read behind it that says it has arrived */
+static void write_by(struct hand *h, uint32_t stag, uint64_t to, enum ibv_wc_status want)
+{
+	struct ibv_sge sge = { (uintptr_t)h->buf, 8, h->mr->lkey };
+	struct ibv_send_wr wr = { .wr_id = 1, .sg_list = &sge, .num_sge = 1,
+				  .opcode = IBV_WR_RDMA_WRITE }, *bad;
+
+	wr.wr.rdma.rkey = stag;
+	wr.wr.rdma.remote_addr = to;
+	require(!ibv_post_send(h->qp, &wr, &bad), "write");
+	expect_wc(h->cq, 1, IBV_WC_SUCCESS, "write");
+	wr.opcode = IBV_WR_RDMA_READ;
+	sge.addr += 8;
+	require(!ibv_post_send(h->qp, &wr, &bad), "read");
+	expect_wc(h->cq, 1, want, "read");
+}
+
+static void case_shared(void)
+{
+	struct ibv_mr *one, *two, *three;
+	struct ibv_pd *other;
+	uint64_t base;
+	struct hand a, b;
+
+	open_two(&a, &b);
+	turn(&a, &b, SRNICDV_STREAM_CRC, SRNICDV_STREAM_CRC);
+	other = ibv_alloc_pd(b.qp->context);
+	one = ibv_reg_mr(b.pd, b.buf + 100, 5000, IBV_ACCESS_LOCAL_WRITE);
+	require(other && one, "%s", strerror(errno));
+	base = mr_query(one).base;
+	require(mr_query(one).flags == SRNIC_STAG_VALID, "not shared as yet");
+	no_share(b.pd, one, base + 1, 0, EINVAL, "another offset in the page");
+	no_share(b.pd, one, -(uint64_t)4096 + base % 4096, 0, EINVAL, "TOs that wrap");
+	no_share(b.pd, one, base, IBV_ACCESS_REMOTE_WRITE, EINVAL, "remote without local write");
+	require(mr_query(one).flags == SRNIC_STAG_VALID, "not shared by what has failed");
+
+	two = share(b.pd, one, base + (1 << 30), ACCESS_ALL);
+	three = share(other, two, 0, IBV_ACCESS_ZERO_BASED);
+	require(mr_query(one).flags == (SRNIC_STAG_VALID | SRNIC_STAG_SHARED) &&
+		!(mr_query(one).rights & SRNIC_STAG_REMOTE_WRITE), "the source");
+	require(mr_query(two).flags == (SRNIC_STAG_VALID | SRNIC_STAG_SHARED) &&
+		mr_query(two).base == base + (1 << 30) && mr_query(two).length == 5000 &&
+		mr_query(two).rights & SRNIC_STAG_REMOTE_WRITE, "the second");
+	require(!mr_query(three).base && mr_query(three).rights ==
+		(SRNIC_STAG_LOCAL_READ | SRNIC_STAG_ZERO_BASED), "the third");
+	require(two->lkey != one->lkey && three->lkey != one->lkey, "STags");
+	require(ibv_rereg_mr(two, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, 0) && errno == EPERM,
+		"registered anew: %s", strerror(errno));
+	require(ibv_rereg_mr(one, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, b.buf, 100, 0) &&
+		errno == EPERM, "the source registered anew: %s", strerror(errno));
+
+	/* one memory: what comes by the second is there, after the first is gone, too */
+	memcpy(a.buf, "sharing", 8);
+	write_by(&a, two->rkey, base + (1 << 30) + 10, IBV_WC_SUCCESS);
+	require(!memcmp(b.buf + 110, "sharing", 8) && !memcmp(a.buf + 8, "sharing", 8), "data");
+	require(!ibv_dereg_mr(one), "%s", strerror(errno));
+	memcpy(a.buf, "goes on", 8);
+	write_by(&a, two->rkey, base + (1 << 30) + 20, IBV_WC_SUCCESS);
+	require(!memcmp(b.buf + 120, "goes on", 8), "data");
+	require(!ibv_dereg_mr(three) && !ibv_dereg_mr(two) && !ibv_dealloc_pd(other), "%s",
+		strerror(errno));
+	close_two(&a, &b);
+}
+
+/* Memory that was registered to be read; and a source that is shared cannot be invalidated */
+static void case_shared_rights(void)
+{
+	struct ibv_send_wr wr = { .wr_id = 5, .opcode = IBV_WR_LOCAL_INV }, *bad;
+	struct ibv_mr *one, *two;
+	struct hand a, b;
+
+	open_two(&a, &b);
+	turn(&a, &b, SRNICDV_STREAM_CRC, SRNICDV_STREAM_CRC);
+	one = ibv_reg_mr(a.pd, a.buf, 4096, IBV_ACCESS_REMOTE_READ);
+	require(one, "%s", strerror(errno));
+	no_share(a.pd, one, (uintptr_t)a.buf, IBV_ACCESS_LOCAL_WRITE, EACCES, "writing");
+	two = share(a.pd, one, (uintptr_t)a.buf, 0);
+	wr.invalidate_rkey = one->rkey;
+	require(!ibv_post_send(a.qp, &wr, &bad), "invalidate");
+	require(wait_wc(a.cq, "invalidate").status != IBV_WC_SUCCESS, "invalidated");
+	require(mr_query(one).flags == (SRNIC_STAG_VALID | SRNIC_STAG_SHARED), "still Valid");
+	require(!ibv_dereg_mr(two) && !ibv_dereg_mr(one), "%s", strerror(errno));
+	close_two(&a, &b);
+}
+
+/* Devices of others, if there are any, are not ours */
+static void case_supported(void)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+
+	require(list, "%s", strerror(errno));
+	require(srnicdv_is_supported(test_context()->device), "the device under test");
+	for (unsigned int i = 0; list[i]; i++)
+		require(srnicdv_is_supported(list[i]) == !strncmp(ibv_get_device_name(list[i]),
+								 "sr", 2), "%s",
+			ibv_get_device_name(list[i]));
+	ibv_free_device_list(list);
+}
+
+static const struct test_case cases[] = {
+	{ "attach", case_attach, "srnicdv_attach_stream() makes a stream of a socket" },
+	{ "refused", case_refused, "what srnicdv_attach_stream() refuses, and the longest message" },
+	{ "terminate", case_terminate, "srnicdv_query_terminate() tells what ended a stream" },
+	{ "query", case_query, "srnicdv_query_*() tell of each kind of object" },
+	{ "shared", case_shared, "srnicdv_reg_shared_mr(): one memory, two more regions" },
+	{ "shared-rights", case_shared_rights, "what a region that is shared can not do" },
+	{ "supported", case_supported, "srnicdv_is_supported() knows devices of srnic" },
+};
+
+static const struct test_program prog = {
+	.usage = "dv --list | dv ADDR CASE",
+	.timeout_env = "DV_TIMEOUT",
+	.timeout = 60,
+	.cases = cases,
+	.count = ARRAY_SIZE(cases),
+};
+
+int main(int argc, char **argv)
+{
+	return run_cases(&prog, argc, argv);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* The driver's query methods, by the ioctl itself. */
+#ifndef QUERY_H
+#define QUERY_H
+
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/srnic-abi.h>
+#include "pair.h"
+
+#define NO_HANDLE	0xffffffffU	/* a method of the device */
+
+int query_raw(struct ibv_context *ctx, uint16_t object, uint16_t method, uint32_t handle,
+	      void *resp, size_t len);
+void query(struct ibv_context *ctx, uint16_t object, uint16_t method, uint32_t handle,
+	   void *resp, size_t len);
+
+#endif

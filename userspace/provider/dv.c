@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* The direct verbs: methods of the driver that libibverbs has no call for. */
+#include <errno.h>
+#include <string.h>
+
+#include "srnic.h"
+#include "srnicdv.h"
+
+/**
+ * srnicdv_is_supported - may the other functions be called for its objects?
+ * @device: of ibv_get_device_list()
+ */
+bool srnicdv_is_supported(struct ibv_device *device)
+{
+	return srnic_is_ours(device);
+}
+
+static uint32_t stream_flags(uint32_t flags)
+{
+	uint32_t to = flags & ~SRNIC_QP_MODIFY_FLAGS;	/* the kernel refuses these */
+
+	if (flags & SRNICDV_STREAM_RESPONDER)
+		to |= SRNIC_QP_MODIFY_RESPONDER;
+	if (flags & SRNICDV_STREAM_CRC)
+		to |= SRNIC_QP_MODIFY_CRC;
+	if (flags & SRNICDV_STREAM_TX_MARKERS)
+		to |= SRNIC_QP_MODIFY_TX_MARKERS;
+	if (flags & SRNICDV_STREAM_RX_MARKERS)
+		to |= SRNIC_QP_MODIFY_RX_MARKERS;
+	return to;
+}
+
+static int check_stream(const struct ibv_qp *qp, const struct srnicdv_stream_attr *attr)
+{
+	if (!srnic_is_ours(qp->context->device) || attr->comp_mask)
+		return EOPNOTSUPP;
+	if (attr->last_len > UINT16_MAX || (attr->last_len && !attr->last_msg))
+		return EINVAL;
+	/* libibverbs would leave it out */
+	return attr->fd < 0 ? EBADF : 0;
+}
+
+/**
+ * srnicdv_attach_stream - take a QP from RESET or INIT to RTS with a TCP connection
+ * @qp: the QP
+ * @attr: the connection
+ *
+ * If it succeeds, the socket is the QP's; the program may close it. What can be done
+ * with it otherwise, and all errors, are in Documentation/uapi.rst.
+ *
+ * Return: 0 or an errno.
+ */
+int srnicdv_attach_stream(struct ibv_qp *qp, const struct srnicdv_stream_attr *attr)
+{
+	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_QP, SRNIC_METHOD_QP_MODIFY, 4);
+	struct srnic_ureq_qp_modify req = {
+		.state = SRNIC_QP_MODIFY_RTS,
+		.flags = stream_flags(attr->flags),
+		.ird = attr->ird,
+		.ord = attr->ord,
+		.keepalive = attr->keepalive,
+	};
+	int err = check_stream(qp, attr);
+
+	if (err)
+		return err;
+	fill_attr_in_obj(cmd, SRNIC_ATTR_QP_MODIFY_QP, qp->handle);
+	fill_attr_in_ptr(cmd, SRNIC_ATTR_QP_MODIFY_REQ, &req);
+	fill_attr_in_fd(cmd, SRNIC_ATTR_QP_MODIFY_STREAM_FD, attr->fd);
+	if (attr->last_len)
+		fill_attr_in(cmd, SRNIC_ATTR_QP_MODIFY_LAST_MSG, attr->last_msg,
+			     attr->last_len);
+	err = execute_ioctl(qp->context, cmd);
+	if (err)
+		return errno;
+	qp->state = IBV_QPS_RTS;
+	return 0;
+}
+
+static void fill_terminate(struct srnicdv_terminate *to, const struct srnic_terminate *from,
+			   bool local)
+{
+	if (from->state == SRNIC_TERMINATE_NONE)
+		return;
+	to->valid = true;
+	to->local = local;
+	to->sent = local && from->state == SRNIC_TERMINATE_DONE;
+	to->layer = from->layer;
+	to->etype = from->etype;
+	to->code = from->code;
+	to->seg_len = from->seg_len;
+	to->ddp_len = from->ddp_len;
+	to->rdmap_len = from->rdmap_len;
+	memcpy(to->ddp, from->ddp, sizeof(to->ddp));
+	memcpy(to->rdmap, from->rdmap, sizeof(to->rdmap));
+}
+
+/**
+ * srnicdv_query_terminate - the Terminate message that ended the last stream of a QP
+ * @qp: the QP, in any state
+ * @term: set
+ *
+ * Return: 0 or an errno.
+ */
+int srnicdv_query_terminate(struct ibv_qp *qp, struct srnicdv_terminate *term)
+{
+	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_QP, SRNIC_METHOD_QP_QUERY_TERMINATE, 2);
+	struct srnic_uresp_terminate resp = {};
+
+	if (!srnic_is_ours(qp->context->device))
+		return EOPNOTSUPP;
+	fill_attr_in_obj(cmd, SRNIC_ATTR_QUERY_TERMINATE_QP, qp->handle);
+	fill_attr_out_ptr(cmd, SRNIC_ATTR_QUERY_TERMINATE_RESP, &resp);
+	if (execute_ioctl(qp->context, cmd))
+		return errno;
+	memset(term, 0, sizeof(*term));
+	fill_terminate(term, &resp.sent, true);
+	fill_terminate(term, &resp.received, false);
+	return 0;
+}

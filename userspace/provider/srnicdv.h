@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What an srnic device can do beyond libibverbs: the direct verbs of libsrnic. A program
+ * includes this and is linked with -lsrnic.
+ */
+#ifndef SRNICDV_H
+#define SRNICDV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <infiniband/verbs.h>
+#include <rdma/srnic-abi.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* srnicdv_stream_attr.flags */
+enum srnicdv_stream_flags {
+	SRNICDV_STREAM_RESPONDER	= 1 << 0,	/* the peer sends the first FPDU */
+	SRNICDV_STREAM_CRC		= 1 << 1,	/* CRC is sent, and checked */
+	SRNICDV_STREAM_TX_MARKERS	= 1 << 2,	/* markers are sent */
+	SRNICDV_STREAM_RX_MARKERS	= 1 << 3,	/* markers are received */
+};
+
+/**
+ * struct srnicdv_stream_attr - a TCP connection that becomes the stream of a QP
+ * @comp_mask: 0
+ * @fd: the connected socket
+ * @flags: SRNICDV_STREAM_*
+ * @ird: inbound reads and atomics that the peer may have under way
+ * @ord: outbound ones
+ * @keepalive: seconds after which TCP asks whether the peer is still there; 0: as the
+ *	       program has set it
+ * @last_msg: what is sent before the first FPDU, such as an MPA Reply; NULL: nothing
+ * @last_len: its bytes, at most 65535
+ */
+struct srnicdv_stream_attr {
+	uint64_t comp_mask;
+	int fd;
+	uint32_t flags;
+	uint16_t ird;
+	uint16_t ord;
+	uint32_t keepalive;
+	const void *last_msg;
+	size_t last_len;
+};
+
+/**
+ * struct srnicdv_terminate - a Terminate message (RFC 5040 4.8)
+ * @valid: there is one; if not, all else is 0
+ * @local: this end has made it
+ * @sent: of a local one, TCP has taken it
+ * @layer: 0 RDMAP, 1 DDP, 2 MPA
+ * @etype: error type
+ * @code: error code
+ * @seg_len: length of the segment that was wrong; 0: not quoted
+ * @ddp_len: bytes of @ddp
+ * @rdmap_len: bytes of @rdmap
+ * @ddp: DDP header of that segment, as on the wire
+ * @rdmap: header of a Read Request, as on the wire
+ */
+struct srnicdv_terminate {
+	bool valid;
+	bool local;
+	bool sent;
+	uint8_t layer;
+	uint8_t etype;
+	uint8_t code;
+	uint16_t seg_len;
+	uint8_t ddp_len;
+	uint8_t rdmap_len;
+	uint8_t ddp[18];
+	uint8_t rdmap[28];
+};
+
+bool srnicdv_is_supported(struct ibv_device *device);
+int srnicdv_attach_stream(struct ibv_qp *qp, const struct srnicdv_stream_attr *attr);
+int srnicdv_query_terminate(struct ibv_qp *qp, struct srnicdv_terminate *term);
+
+/*
+ * Objects in the terms of the RDMAC verbs; the structs are in rdma/srnic-abi.h. A
+ * program gives their size, so that they can grow.
+ */
+int srnicdv_query_device(struct ibv_context *ctx, struct srnic_uresp_dev_query *resp,
+			 size_t size);
+int srnicdv_query_qp(struct ibv_qp *qp, struct srnic_uresp_qp_query *resp, size_t size);
+int srnicdv_query_cq(struct ibv_cq *cq, struct srnic_uresp_cq_query *resp, size_t size);
+int srnicdv_query_srq(struct ibv_srq *srq, struct srnic_uresp_srq_query *resp, size_t size);
+int srnicdv_query_mr(struct ibv_mr *mr, struct srnic_uresp_mr_query *resp, size_t size);
+int srnicdv_query_mw(struct ibv_mw *mw, struct srnic_uresp_mw_query *resp, size_t size);
+
+struct ibv_mr *srnicdv_reg_shared_mr(struct ibv_pd *pd, struct ibv_mr *source, uint64_t iova,
+				     int access);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -48,7 +48,7 @@ idle_kernel_memory() {
 }
 
 # Some 25 KiB for each end of an idle connection; 32 KiB more for each that has sent, until it
-# has been idle for a second: the 16 that connected did.
+# has been idle for a second: all 32 did.
 connections_are_charged() {
 	local group=$root/connections pids='' rc=0 few many end peak
 	mkdir "$group" || return
@@ -60,7 +60,7 @@ connections_are_charged() {
 	end=$(((many - few) / 32))
 	peak=$((($(cat "$group/memory.peak") - $(cat "$group/memory.current")) / 1024))
 	echo "idle: $few KiB, $many KiB, each end $end KiB; at times $peak KiB more than now"
-	[ "$end" -ge 8 ] && [ "$end" -le 64 ] && [ "$peak" -ge $((16 * 32 * 3 / 4)) ] || rc=1
+	[ "$end" -ge 8 ] && [ "$end" -le 64 ] && [ "$peak" -ge $((32 * 32 * 3 / 4)) ] || rc=1
 	gone
 	within 10 rmdir "$group" || rc=1
 	return $rc

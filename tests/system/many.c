@@ -5,8 +5,9 @@
  *	many pending ADDR PORT N	connect N QPs to a TCP server that says nothing,
  *					print "pending", wait for a signal
  *	many self ADDR PORT N		connect QPs to a listener of its own, one after the
- *					other; print "connected C" and, if it came to an end
- *					before N, the errno it was refused with; wait for a
+ *					other; all send an empty Write; print "connected C"
+ *					and, if it came to an end before N, the errno it was
+ *					refused with; wait for a
  *					signal if told so by the environment (MANY_STAYS)
  *	many fork N			make N processes that live at the same time
  *
@@ -26,6 +27,26 @@
 static struct rdma_event_channel *ch;
 static struct ibv_pd *pd;
 static struct ibv_cq *cq;
+
+/* All that are connected, of either side */
+static struct rdma_cm_id **ids;
+static int num_ids;
+
+static void keep(struct rdma_cm_id *id)
+{
+	ids = realloc(ids, (num_ids + 1) * sizeof(*ids));
+	require(ids, "%s", strerror(errno));
+	ids[num_ids++] = id;
+}
+
+/* A QP has no kthreads, and no memory to send from, before it has sent something */
+static void all_send(void)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE }, *bad;
+
+	for (int i = 0; i < num_ids; i++)
+		require(!ibv_post_send(ids[i]->qp, &wr, &bad), "%s", strerror(errno));
+}
 
 /* One CQ and one PD for all, so that a connection costs as little as can be */
 static int make_qp(struct rdma_cm_id *id)
@@ -94,6 +115,7 @@ static int connect_self(struct sockaddr_storage *addr)
 			break;
 		case RDMA_CM_EVENT_ESTABLISHED:
 			rdma_ack_cm_event(event);
+			keep(child);
 			up++;
 			break;
 		default:
@@ -114,6 +136,7 @@ static void self(struct sockaddr_storage *addr, int n)
 	require(!rdma_listen(listener, 16), "%s", strerror(errno));
 	for (i = 0; i < n && !err; i++)
 		err = connect_self(addr);
+	all_send();
 	printf("connected %d %s\n", err ? i - 1 : i, err ? strerrorname_np(err) : "");
 	fflush(stdout);
 	if (getenv("MANY_STAYS"))

@@ -370,11 +370,8 @@ static int ep_charge(struct srnic_ep *ep, const struct srnic_qp *qp)
 
 	if (qp->kernel)
 		return 0;
-	ep->user_key = srnic_user_key();
-	err = srnic_user_charge(ep->user_key, ep->policy.max_user_qps);
+	err = srnic_user_charge(ep->dev, ep->policy.max_user_qps, &ep->user_key);
 	ep->user_charged = !err;
-	if (err == -EDQUOT)
-		srnic_count(ep->dev, SRNIC_CNT_CONN_USER_LIMIT);
 	return err;
 }
 

@@ -16,6 +16,7 @@
 #include <linux/user_namespace.h>
 #include <linux/xarray.h>
 #include "cm/cm_user.h"
+#include "srnic.h"
 
 /**
  * srnic_user_current - remember the task that calls
@@ -97,14 +98,12 @@ void srnic_user_leave(const struct srnic_user_scope *scope)
  */
 static DEFINE_XARRAY(srnic_user_qps);
 
-/**
- * srnic_user_key - whom the connections of the task that calls count against
- *
- * The real user, as for RLIMIT_NPROC. In a user namespace whoever made it can be many
- * users: there it is the one who made the outermost, unless that is root, whose
- * containers are of many owners.
+/*
+ * Whom the connections of the task that calls count against: the real user, as for
+ * RLIMIT_NPROC. In a user namespace whoever made it can be many users: there it is the
+ * one who made the outermost, unless that is root, whose containers are of many owners.
  */
-u32 srnic_user_key(void)
+static u32 user_key(void)
 {
 	const struct user_namespace *ns = current_user_ns();
 	kuid_t uid = current_uid();
@@ -116,16 +115,8 @@ u32 srnic_user_key(void)
 	return __kuid_val(uid_eq(ns->owner, GLOBAL_ROOT_UID) ? uid : ns->owner);
 }
 
-/**
- * srnic_user_charge - one more connected QP
- * @key: srnic_user_key() of the task that calls
- * @max: as many may be; 0: no bound. CAP_SYS_RESOURCE has none
- *
- * Context: process, may sleep.
- *
- * Return: 0; -EDQUOT if there are so many; -ENOMEM.
- */
-int srnic_user_charge(u32 key, u32 max)
+/* Return: 0; -EDQUOT if there are @max, unless that is 0; -ENOMEM */
+static int user_add(u32 key, u32 max)
 {
 	void *old, *seen = xa_load(&srnic_user_qps, key);
 	unsigned long n;
@@ -141,6 +132,27 @@ int srnic_user_charge(u32 key, u32 max)
 			return xa_err(seen);
 	} while (seen != old);
 	return 0;
+}
+
+/**
+ * srnic_user_charge - one more connected QP of the task that calls
+ * @dev: counts it if there may be no more
+ * @max: as many may be; 0: no bound. CAP_SYS_RESOURCE has none
+ * @key: set, for srnic_user_uncharge()
+ *
+ * Context: process, may sleep.
+ *
+ * Return: 0; -EDQUOT if there are so many; -ENOMEM.
+ */
+int srnic_user_charge(struct srnic_device *dev, u32 max, u32 *key)
+{
+	int err;
+
+	*key = user_key();
+	err = user_add(*key, max);
+	if (err == -EDQUOT)
+		srnic_count(dev, SRNIC_CNT_CONN_USER_LIMIT);
+	return err;
 }
 
 /**

@@ -11,6 +11,7 @@
 
 struct cred;
 struct mem_cgroup;
+struct srnic_device;
 
 /**
  * struct srnic_user - a task's credentials and memory cgroup, as they were then
@@ -40,8 +41,7 @@ void srnic_user_put(struct srnic_user *user);
 void srnic_user_enter(const struct srnic_user *user, struct srnic_user_scope *scope);
 void srnic_user_leave(const struct srnic_user_scope *scope);
 
-u32 srnic_user_key(void);
-int srnic_user_charge(u32 key, u32 max);
+int srnic_user_charge(struct srnic_device *dev, u32 max, u32 *key);
 void srnic_user_uncharge(u32 key);
 u32 srnic_user_max_default(void);
 

@@ -50,17 +50,6 @@ static const struct srnic_llp_ops handover_llp_ops = {
 	.closed = handover_closed,
 };
 
-static int handover_charge(struct handover *h, const struct srnic_policy *policy)
-{
-	int err;
-
-	h->user_key = srnic_user_key();
-	err = srnic_user_charge(h->user_key, policy->max_user_qps);
-	if (err == -EDQUOT)
-		srnic_count(h->qp->dev, SRNIC_CNT_CONN_USER_LIMIT);
-	return err;
-}
-
 static struct handover *handover_new(struct srnic_qp *qp, const struct srnic_policy *policy)
 {
 	struct handover *h = kzalloc(sizeof(*h), GFP_KERNEL_ACCOUNT);
@@ -69,7 +58,7 @@ static struct handover *handover_new(struct srnic_qp *qp, const struct srnic_pol
 	if (!h)
 		return ERR_PTR(-ENOMEM);
 	h->qp = qp;
-	err = handover_charge(h, policy);
+	err = srnic_user_charge(qp->dev, policy->max_user_qps, &h->user_key);
 	if (err) {
 		kfree(h);
 		return ERR_PTR(err);

@@ -108,11 +108,8 @@ static int pair_charge(struct srnic_pair *pair, u32 max)
 
 	if (pair->qp->kernel)
 		return 0;
-	pair->user_key = srnic_user_key();
-	err = srnic_user_charge(pair->user_key, max);
+	err = srnic_user_charge(pair->dev, max, &pair->user_key);
 	pair->user_charged = !err;
-	if (err == -EDQUOT)
-		srnic_count(pair->dev, SRNIC_CNT_CONN_USER_LIMIT);
 	return err;
 }
 

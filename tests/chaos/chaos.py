@@ -22,12 +22,11 @@ import time
 import faults
 import hosts
 import journal
-from hosts import RUN, Trouble, run, within
+from hosts import RUN, SCRIPTS, Trouble, run, within
 from journal import CONNS
 from memory import Memory
 from tap import Tap
 
-SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../scripts/")
 COLUMNS = ("connections", "completed", "flushed", "failed", "gone", "refused", "tried")
 
 

@@ -15,6 +15,7 @@ from tap import Failure
 
 BIN = os.environ.get("CHAOS_BIN", "build/tests")
 RUN = "/dev/shm/chaos"
+SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../scripts/")
 
 
 class Trouble(Failure):

@@ -3,9 +3,8 @@
 
 import os
 
-from hosts import Trouble, run, within
+from hosts import SCRIPTS, Trouble, run, within
 
-SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../scripts/")
 PAGE_KIB = os.sysconf("SC_PAGE_SIZE") // 1024
 
 

@@ -24,21 +24,6 @@ static int attach(struct hand *h, uint32_t flags, const void *msg, size_t len)
 	return srnicdv_attach_stream(h->qp, &attr);
 }
 
-static void open_two(struct hand *a, struct hand *b)
-{
-	hand_sockets(test_addr, &a->fd, &b->fd);
-	hand_qp(a);
-	hand_qp(b);
-}
-
-static void close_two(struct hand *a, struct hand *b)
-{
-	hand_qp_end(a);
-	hand_qp_end(b);
-	close(a->fd);
-	close(b->fd);
-}
-
 static void turn(struct hand *a, struct hand *b, uint32_t a_flags, uint32_t b_flags)
 {
 	char got[sizeof(reply)];
@@ -60,13 +45,13 @@ static void case_attach(void)
 		uint32_t to_b = i & 1, to_a = i & 2;
 		struct hand a, b;
 
-		open_two(&a, &b);
+		hand_open(&a, &b, test_addr);
 		turn(&a, &b, SRNICDV_STREAM_CRC | (to_b ? SRNICDV_STREAM_TX_MARKERS : 0) |
 		     (to_a ? SRNICDV_STREAM_RX_MARKERS : 0),
 		     SRNICDV_STREAM_CRC | (to_a ? SRNICDV_STREAM_TX_MARKERS : 0) |
 		     (to_b ? SRNICDV_STREAM_RX_MARKERS : 0));
 		hand_exchange(&a, &b, 10000);
-		close_two(&a, &b);
+		hand_close(&a, &b);
 	}
 }
 
@@ -77,7 +62,7 @@ static void case_refused(void)
 	struct hand a, b;
 	int err;
 
-	open_two(&a, &b);
+	hand_open(&a, &b, test_addr);
 	attr.fd = -1;
 	require((err = srnicdv_attach_stream(a.qp, &attr)) == EBADF, "%s", strerror(err));
 	attr.fd = a.fd;
@@ -106,7 +91,7 @@ static void case_refused(void)
 		require(n > 0, "%s", strerror(errno));
 		got += n;
 	}
-	close_two(&a, &b);
+	hand_close(&a, &b);
 }
 
 static void case_terminate(void)
@@ -118,7 +103,7 @@ static void case_terminate(void)
 	uint64_t end = now_ms() + 20000;
 	struct hand a, b;
 
-	open_two(&a, &b);
+	hand_open(&a, &b, test_addr);
 	turn(&a, &b, SRNICDV_STREAM_CRC, SRNICDV_STREAM_CRC);
 	require(!srnicdv_query_terminate(a.qp, &term) && !term.valid, "none as yet");
 	sge = (struct ibv_sge){ (uintptr_t)a.buf, 100, a.mr->lkey };
@@ -136,7 +121,7 @@ static void case_terminate(void)
 	require(!srnicdv_query_terminate(b.qp, &term), "query");
 	require(term.valid && term.local && term.sent && term.layer == 1 && term.etype == 1 &&
 		!term.code && term.ddp_len == 14, "at the other end");
-	close_two(&a, &b);
+	hand_close(&a, &b);
 }
 
 /* The kernel's own answers are judged by query.c */
@@ -222,7 +207,7 @@ static void case_shared(void)
 	uint64_t base;
 	struct hand a, b;
 
-	open_two(&a, &b);
+	hand_open(&a, &b, test_addr);
 	turn(&a, &b, SRNICDV_STREAM_CRC, SRNICDV_STREAM_CRC);
 	other = ibv_alloc_pd(b.qp->context);
 	one = ibv_reg_mr(b.pd, b.buf + 100, 5000, IBV_ACCESS_LOCAL_WRITE);
@@ -259,7 +244,7 @@ static void case_shared(void)
 	require(!memcmp(b.buf + 120, "goes on", 8), "data");
 	require(!ibv_dereg_mr(three) && !ibv_dereg_mr(two) && !ibv_dealloc_pd(other), "%s",
 		strerror(errno));
-	close_two(&a, &b);
+	hand_close(&a, &b);
 }
 
 /* Memory that was registered to be read; and a source that is shared cannot be invalidated */
@@ -269,7 +254,7 @@ static void case_shared_rights(void)
 	struct ibv_mr *one, *two;
 	struct hand a, b;
 
-	open_two(&a, &b);
+	hand_open(&a, &b, test_addr);
 	turn(&a, &b, SRNICDV_STREAM_CRC, SRNICDV_STREAM_CRC);
 	one = ibv_reg_mr(a.pd, a.buf, 4096, IBV_ACCESS_REMOTE_READ);
 	require(one, "%s", strerror(errno));
@@ -280,7 +265,7 @@ static void case_shared_rights(void)
 	require(wait_wc(a.cq, "invalidate").status != IBV_WC_SUCCESS, "invalidated");
 	require(mr_query(one).flags == (SRNIC_STAG_VALID | SRNIC_STAG_SHARED), "still Valid");
 	require(!ibv_dereg_mr(two) && !ibv_dereg_mr(one), "%s", strerror(errno));
-	close_two(&a, &b);
+	hand_close(&a, &b);
 }
 
 /* Devices of others, if there are any, are not ours */

@@ -100,6 +100,22 @@ void hand_sockets(const char *addr, int *a, int *b)
 	close(listener);
 }
 
+/* Two ends of a conversation, each with a QP to which its socket may be handed */
+void hand_open(struct hand *a, struct hand *b, const char *addr)
+{
+	hand_sockets(addr, &a->fd, &b->fd);
+	hand_qp(a);
+	hand_qp(b);
+}
+
+void hand_close(struct hand *a, struct hand *b)
+{
+	hand_qp_end(a);
+	hand_qp_end(b);
+	close(a->fd);
+	close(b->fd);
+}
+
 /* No more than a socket takes without a reader */
 void hand_say(int from, int to, const void *data, size_t len)
 {

@@ -29,21 +29,6 @@ static uint8_t *words(size_t len)
 	return data;
 }
 
-static void open_two(struct hand *a, struct hand *b, const char *addr)
-{
-	hand_sockets(addr, &a->fd, &b->fd);
-	hand_qp(a);
-	hand_qp(b);
-}
-
-static void close_two(struct hand *a, struct hand *b)
-{
-	hand_qp_end(a);
-	hand_qp_end(b);
-	close(a->fd);
-	close(b->fd);
-}
-
 /* The usual way: the Request is streamed, the Reply is the last message */
 static void turn(struct hand *a, struct hand *b, uint32_t a_flags, uint32_t b_flags)
 {
@@ -64,13 +49,13 @@ static void conversation(const char *addr, size_t len, uint32_t a_flags, uint32_
 	uint8_t *data = words(len);
 	struct hand a, b;
 
-	open_two(&a, &b, addr);
+	hand_open(&a, &b, addr);
 	hand_say(a.fd, b.fd, data, len);
 	hand_say(b.fd, a.fd, data, len);
 	turn(&a, &b, a_flags, b_flags);
 	hand_exchange(&a, &b, 1);
 	hand_exchange(&a, &b, 20000);
-	close_two(&a, &b);
+	hand_close(&a, &b);
 	free(data);
 }
 
@@ -135,7 +120,7 @@ static void case_early(void)
 	struct hand a, b;
 	int err;
 
-	open_two(&a, &b, test_addr);
+	hand_open(&a, &b, test_addr);
 	hand_say(a.fd, b.fd, request, sizeof(request));
 	hand_say(b.fd, a.fd, reply, sizeof(reply));
 	require(!hand_over(&a, SRNIC_QP_MODIFY_CRC, NULL, 0), "initiator");
@@ -158,7 +143,7 @@ static void case_early(void)
 		expect_wc(b.cq, i, IBV_WC_SUCCESS, "received after the turn");
 	require(!memcmp(a.buf, b.buf, 30000), "in order");
 	hand_exchange(&a, &b, 100);
-	close_two(&a, &b);
+	hand_close(&a, &b);
 }
 
 /* The responder's WRs wait for the first FPDU of its peer */
@@ -171,7 +156,7 @@ static void case_waits(void)
 	struct hand a, b;
 	char got[sizeof(reply) + 1];
 
-	open_two(&a, &b, test_addr);
+	hand_open(&a, &b, test_addr);
 	sge = (struct ibv_sge){ (uintptr_t)b.buf, 100, b.mr->lkey };
 	require(!ibv_post_send(b.qp, &wr, &bad), "post");
 	require(!hand_over(&b, SRNIC_QP_MODIFY_CRC | SRNIC_QP_MODIFY_RESPONDER, reply,
@@ -191,7 +176,7 @@ static void case_waits(void)
 	require(!ibv_post_send(a.qp, &wr, &bad), "send");
 	expect_wc(a.cq, 1, IBV_WC_SUCCESS, "the first FPDU");
 	expect_wc(a.cq, 2, IBV_WC_SUCCESS, "what waited for it");
-	close_two(&a, &b);
+	hand_close(&a, &b);
 }
 
 static void sealed(int fd)
@@ -218,7 +203,7 @@ static void case_sealed(void)
 	struct hand a, b;
 	int one = 1;
 
-	open_two(&a, &b, test_addr);
+	hand_open(&a, &b, test_addr);
 	/* options that would keep data back */
 	require(!setsockopt(a.fd, IPPROTO_TCP, TCP_CORK, &one, sizeof(one)), "%s",
 		strerror(errno));
@@ -249,7 +234,7 @@ static void case_again(void)
 	struct hand a, b;
 	int err;
 
-	open_two(&a, &b, test_addr);
+	hand_open(&a, &b, test_addr);
 	for (unsigned int i = 0; i < 3; i++) {
 		if (i)
 			hand_sockets(test_addr, &a.fd, &b.fd);
@@ -273,7 +258,7 @@ static void case_again(void)
 		}
 		usleep(200000);	/* await_reader() in the kernel */
 	}
-	close_two(&a, &b);
+	hand_close(&a, &b);
 }
 
 static const struct test_case cases[] = {

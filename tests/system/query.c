@@ -65,9 +65,7 @@ static void case_qp(void)
 	struct ibv_qp_attr got;
 	struct hand a, b;
 
-	hand_sockets(test_addr, &a.fd, &b.fd);
-	hand_qp(&a);
-	hand_qp(&b);
+	hand_open(&a, &b, test_addr);
 	require(!ibv_query_qp(a.qp, &got, IBV_QP_CAP, &init), "ibv_query_qp");
 	resp = qp_query(a.qp);
 	require(resp.state == SRNIC_QP_STATE_IDLE && !resp.flags && !resp.windows, "Idle: %x",
@@ -93,8 +91,7 @@ static void case_qp(void)
 	require(!ibv_modify_qp(a.qp, &attr, IBV_QP_STATE), "%s", strerror(errno));
 	await_state(a.qp, SRNIC_QP_STATE_ERROR);
 	await_state(b.qp, SRNIC_QP_STATE_ERROR);
-	hand_qp_end(&a);
-	hand_qp_end(&b);
+	hand_close(&a, &b);
 }
 
 static void flush_receives(struct hand *h, unsigned int n)
@@ -228,9 +225,7 @@ static void case_mw(void)
 	struct srnic_uresp_mr_query region;
 	struct ibv_send_wr wr = { .wr_id = 1, .opcode = IBV_WR_BIND_MW }, *bad;
 
-	hand_sockets(test_addr, &a.fd, &b.fd);
-	hand_qp(&a);
-	hand_qp(&b);
+	hand_open(&a, &b, test_addr);
 	require(!hand_over(&b, SRNIC_QP_MODIFY_CRC | SRNIC_QP_MODIFY_RESPONDER, NULL, 0) &&
 		!hand_over(&a, SRNIC_QP_MODIFY_CRC, NULL, 0), "handing over");
 	mw = ibv_alloc_mw(a.pd, IBV_MW_TYPE_1);
@@ -264,8 +259,7 @@ static void case_mw(void)
 	QUERY(mw->context, MW, mw->handle, &resp);
 	require(!resp.flags && !resp.length && !resp.region && !resp.rights, "invalidated");
 	require(!ibv_dealloc_mw(mw) && !ibv_dereg_mr(mr), "%s", strerror(errno));
-	hand_qp_end(&a);
-	hand_qp_end(&b);
+	hand_close(&a, &b);
 }
 
 static const struct test_case cases[] = {

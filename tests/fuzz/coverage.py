@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 
-ENGINE = ("engine/rx.c", "engine/place.c", "engine/read.c")
+ENGINE = ("engine/rx.c", "engine/place.c", "engine/deliver.c", "engine/read.c")
 
 
 def percent(reached, count):

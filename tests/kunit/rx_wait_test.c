@@ -99,7 +99,7 @@ static void a_message_with_markers_waits(struct kunit *test)
 	waits_for(test, true, false);
 }
 
-/* IBA 1.6, 9.7.5.2.8: rnr_retry times min_rnr_timer */
+/* As long as an InfiniBand sender tries: rnr_retry times min_rnr_timer */
 static void a_paired_qp_waits_so_long(struct kunit *test)
 {
 	struct in in = in_open(test, false, false);
@@ -173,7 +173,7 @@ static void the_program_ends_the_wait(struct kunit *test)
 	}
 }
 
-/* IBA 1.6, table 45 */
+/* The values that InfiniBand has for the RNR NAK Timer field */
 static void timers(struct kunit *test)
 {
 	static const u32 us[] = {

@@ -2,7 +2,7 @@
 /*
  * A message for which no receive is posted. iWARP has no "receiver not ready", as
  * InfiniBand has, and ends the connection. What a receiver does with a stream that it
- * cannot place is its own matter, though (RFC 5041 5.3): it may leave the message in
+ * cannot place is its own matter, though (RFC 5041 7.1, SR-18): it may leave the message in
  * TCP's queue until a receive is posted. TCP's window then stops the sender.
  *
  * Nothing tells of a receive that is posted: programs write it into a ring. So the rx
@@ -19,7 +19,7 @@
 #define RNR_MOST_US	20000
 
 /**
- * srnic_rnr_timer_us - the RNR NAK timer (IBA 1.6, table 45)
+ * srnic_rnr_timer_us - the RNR NAK timer (the RNR NAK Timer field of InfiniBand)
  * @timer: min_rnr_timer, 0 to 31
  *
  * Return: us.

@@ -17,14 +17,11 @@
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
-#include "engine/atomic.h"
 #include "engine/close.h"
-#include "engine/read.h"
 #include "engine/rnr.h"
 #include "engine/rx.h"
 #include "engine/stream.h"
 #include "engine/tx.h"
-#include "memory/tpt.h"
 #include "queue/state.h"
 #include "queue/wq.h"
 #include "queue/wqe.h"
@@ -79,248 +76,6 @@ void srnic_rx_free(struct srnic_rx *rx)
 	kvfree(rx->part);
 	kfree(rx->rwr);
 	kfree(rx);
-}
-
-/* The error of this FPDU, or of the stream. First one wins (ERR-5). */
-static void rx_fail(struct srnic_qp *qp, enum rdmap_err err, enum srnic_wc_status status)
-{
-	struct srnic_rx *rx = qp->rx;
-	const struct rdmap_error *e = rdmap_error(err);
-	bool response = rx->rd_valid && (rx->opcode == RDMAP_READ_RESPONSE ||
-					 rx->opcode == RDMAP_ATOMIC_RESPONSE);
-	bool quote = e->hdrct & RDMAP_TERM_D;
-	struct srnic_cqe cqe = { };
-
-	rx->discard = true;
-	if (err == RDMAP_E_CRC)
-		srnic_count(qp->dev, SRNIC_CNT_CRC_ERROR);
-	else if (err >= RDMAP_E_TAGGED_STAG && err <= RDMAP_E_TAGGED_ACCESS)
-		srnic_count(qp->dev, SRNIC_CNT_RX_PROTECTION_ERROR);
-	else if (err == RDMAP_E_NO_RQE)
-		srnic_count(qp->dev, SRNIC_CNT_RQ_EMPTY);
-	else if (err == RDMAP_E_RQ_LOCAL || err == RDMAP_E_LOCAL_WR || err == RDMAP_E_SRQ)
-		srnic_count(qp->dev, SRNIC_CNT_LOCAL_WR_ERROR);
-	else
-		srnic_count(qp->dev, SRNIC_CNT_RX_PROTOCOL_ERROR);
-
-	/* one WC with an error at most (ST-35): the others' are Flushed */
-	if (!srnic_qp_fail(qp, err, quote ? rx->hdr : NULL, quote ? rx->hdr_len : 0,
-			   status && (response || rx->rwr_valid)))
-		return;
-	if (status && response) {
-		rx->rd_valid = false;
-		srnic_orq_done(qp, status);
-	} else if (status && rx->rwr_valid) {
-		rx->rwr_valid = false;
-		srnic_rq_complete(qp, rx->rwr, &cqe, status);
-	}
-}
-
-static enum srnic_inv_err rx_invalidate(struct srnic_qp *qp, u32 stag, bool remote,
-					bool may_sleep)
-{
-	return may_sleep ? srnic_tpt_invalidate(qp, stag, remote) :
-			   srnic_tpt_try_invalidate(qp, stag, remote);
-}
-
-/*
- * A whole Send or Immediate Data message is here and good: invalidate, then
- * complete (OR-09). To verbs the latter is the end of an RDMA Write with
- * immediate data, whose octets are those of the Write before it.
- */
-static bool rx_deliver_send(struct srnic_qp *qp, bool may_sleep)
-{
-	struct srnic_rx *rx = qp->rx;
-	const struct rdmap_op *op = rdmap_op(rx->opcode);
-	struct srnic_cqe cqe = {
-		.byte_len = rx->mo + rx->payload,
-		.flags = op->solicited ? SRNIC_CQE_SOLICITED : 0,
-	};
-
-	if (op->inval) {
-		enum srnic_inv_err err = rx_invalidate(qp, rx->ddp.inv_stag, true, may_sleep);
-
-		if (err == SRNIC_INV_BUSY)
-			return false;
-		if (err) {
-			rx_fail(qp, srnic_inv_remote_err(err), srnic_inv_recv_status(err));
-			return true;
-		}
-		cqe.flags |= SRNIC_CQE_WITH_INV;
-		cqe.data = rx->ddp.inv_stag;
-	}
-	if (srnic_rx_immediate(rx)) {
-		cqe.flags |= SRNIC_CQE_WITH_IMM;
-		cqe.byte_len = rx->write_len;
-		memcpy(&cqe.data, rx->hdr + MPA_LEN_FIELD + DDP_UNTAGGED_LEN,
-		       sizeof(cqe.data));
-	}
-	rx->rwr_valid = false;
-	rx->mo = 0;
-	rx->write_len = 0;
-	rx->msn[DDP_QN_SEND]++;
-	srnic_rq_complete(qp, rx->rwr, &cqe, SRNIC_WC_SUCCESS);
-	return true;
-}
-
-/* The ULP is not told (WR-2), but of the length if Immediate Data follows */
-static void rx_deliver_write(struct srnic_rx *rx)
-{
-	if (rx->write_ended)
-		rx->write_len = 0;
-	rx->write_len += rx->payload;
-	rx->write_ended = rx->ddp.last;
-}
-
-/* A Read Request or an Atomic Request: tx answers, in order */
-static void rx_deliver_request(struct srnic_qp *qp, bool may_sleep)
-{
-	struct srnic_rx *rx = qp->rx;
-	const u8 *hdr = rx->hdr + MPA_LEN_FIELD;
-	struct srnic_inbound in = { .opcode = rx->opcode };
-
-	memcpy(in.ddp, hdr, DDP_UNTAGGED_LEN);
-	if (rx->opcode == RDMAP_READ_REQUEST)
-		rdmap_read_req_decode(hdr + DDP_UNTAGGED_LEN, &in.read);
-	else
-		rdmap_atomic_req_decode(hdr + DDP_UNTAGGED_LEN, &in.atomic);
-	if (srnic_irq_push(qp, &in)) {
-		rx_fail(qp, RDMAP_E_IRD, SRNIC_WC_SUCCESS);
-		return;
-	}
-	rx->msn[DDP_QN_READ_REQUEST]++;
-	if (may_sleep)	/* else srnic_rx_ready() sees to it */
-		srnic_qp_kick_tx(qp);
-}
-
-static bool rx_deliver_read_response(struct srnic_qp *qp, bool may_sleep)
-{
-	struct srnic_rx *rx = qp->rx;
-
-	if (rx->rtr_response) {
-		rx->rtr_response = false;
-		clear_bit(SRNIC_QPF_RTR_READ, &qp->flags);
-		srnic_qp_kick_tx(qp);
-		return true;
-	}
-	/* after the data is in place, before the completion is seen (OR-10) */
-	if (rx->ddp.last && rx->rd.opcode == SRNIC_OP_READ_INV) {
-		enum srnic_inv_err err = rx_invalidate(qp, rx->rd.sink_stag, false, may_sleep);
-
-		if (err == SRNIC_INV_BUSY)
-			return false;
-		if (err) {
-			rx_fail(qp, RDMAP_E_LOCAL_WR, srnic_inv_wc_status(err));
-			return true;
-		}
-	}
-	rx->rd_off += rx->payload;
-	if (!rx->ddp.last)
-		return true;
-	rx->rd_valid = false;
-	srnic_orq_done(qp, SRNIC_WC_SUCCESS);
-	return true;
-}
-
-static bool rx_deliver_atomic_response(struct srnic_qp *qp, bool may_sleep)
-{
-	struct srnic_rx *rx = qp->rx;
-	struct rdmap_atomic_resp resp;
-	enum srnic_tpt_err err;
-
-	rdmap_atomic_resp_decode(rx->hdr + MPA_LEN_FIELD + DDP_UNTAGGED_LEN, &resp);
-	err = srnic_atomic_place(qp, &rx->rd, resp.value, may_sleep);
-	if (err == SRNIC_TPT_SLEEPS) {
-		rx->rd_valid = false;
-		return false;
-	}
-	if (err) {
-		rx_fail(qp, RDMAP_E_LOCAL_WR, srnic_tpt_wc_status(err));
-		return true;
-	}
-	rx->msn[DDP_QN_ATOMIC_RESPONSE]++;
-	rx->rd_valid = false;
-	srnic_orq_done(qp, SRNIC_WC_SUCCESS);
-	return true;
-}
-
-/*
- * Is it about a request of ours? Then the oldest one is it (CP-08). Of an Atomic
- * Request the RDMAP header is never quoted (RFC 7306 8.1), and of an opcode that
- * is unknown to it a peer may quote nothing at all.
- */
-static bool term_answers_request(const struct rdmap_term *term,
-				 const struct srnic_outbound *oldest)
-{
-	const struct rdmap_error *unknown = rdmap_error(RDMAP_E_OPCODE);
-	struct ddp_hdr hdr;
-
-	if (term->err.hdrct & RDMAP_TERM_R)
-		return true;
-	if (term->err.hdrct & RDMAP_TERM_D) {
-		ddp_decode(term->ddp, &hdr);
-		return !hdr.tagged && hdr.qn == DDP_QN_READ_REQUEST;
-	}
-	return srnic_op_is_atomic(oldest->opcode) && term->err.layer == unknown->layer &&
-	       term->err.etype == unknown->etype && term->err.code == unknown->code;
-}
-
-/* The peer gave up: no Terminate is sent in return (ST-24) */
-static void rx_deliver_terminate(struct srnic_qp *qp)
-{
-	struct srnic_rx *rx = qp->rx;
-	u32 off = MPA_LEN_FIELD + DDP_UNTAGGED_LEN;
-	struct rdmap_term term;
-	struct srnic_outbound out;
-	bool in_wc;
-
-	rx->discard = true;
-	srnic_count(qp->dev, SRNIC_CNT_RX_TERMINATE);
-	if (rdmap_term_decode(rx->hdr + off, rx->hdr_len - off, &term)) {
-		srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_TERMINATE_RECEIVED);
-		return;
-	}
-	in_wc = srnic_orq_head(qp, &out) && term_answers_request(&term, &out);
-	if (srnic_qp_terminated(qp, &term, in_wc) && in_wc)
-		srnic_orq_done(qp, SRNIC_WC_REMOTE_TERMINATION);
-}
-
-/* A segment of a Send, or Immediate Data. The RTR is none of the ULP's. */
-static bool rx_deliver_untagged(struct srnic_qp *qp, bool may_sleep)
-{
-	struct srnic_rx *rx = qp->rx;
-
-	if (rx->rtr_send) {
-		rx->msn[DDP_QN_SEND]++;
-		return true;
-	}
-	if (rx->ddp.last)
-		return rx_deliver_send(qp, may_sleep);
-	rx->mo += rx->payload;
-	return true;
-}
-
-/* Return: false if that has to sleep, and nothing has changed */
-static bool rx_deliver(struct srnic_qp *qp, bool may_sleep)
-{
-	switch (qp->rx->opcode) {
-	case RDMAP_WRITE:
-		rx_deliver_write(qp->rx);
-		return true;
-	case RDMAP_READ_REQUEST:
-	case RDMAP_ATOMIC_REQUEST:
-		rx_deliver_request(qp, may_sleep);
-		return true;
-	case RDMAP_ATOMIC_RESPONSE:
-		return rx_deliver_atomic_response(qp, may_sleep);
-	case RDMAP_READ_RESPONSE:
-		return rx_deliver_read_response(qp, may_sleep);
-	case RDMAP_TERMINATE:
-		rx_deliver_terminate(qp);
-		return true;
-	default:
-		return rx_deliver_untagged(qp, may_sleep);
-	}
 }
 
 /* The peer's RTR, by Write: no message of its ULP, and sent before it could see our FIN */
@@ -413,7 +168,7 @@ static bool rx_fpdu(struct srnic_qp *qp, struct srnic_cursor cur, bool may_sleep
 	bool done = true;
 
 	if (!rx_header(rx, &cur)) {
-		rx_fail(qp, RDMAP_E_FPDU_LENGTH, SRNIC_WC_SUCCESS);
+		srnic_rx_fail(qp, RDMAP_E_FPDU_LENGTH, SRNIC_WC_SUCCESS);
 	} else if (test_bit(SRNIC_QPF_FIN_SENT, &qp->flags) && rx->opcode != RDMAP_TERMINATE) {
 		rx_late(qp);
 	} else {
@@ -422,9 +177,9 @@ static bool rx_fpdu(struct srnic_qp *qp, struct srnic_cursor cur, bool may_sleep
 		if (done)
 			rx_open_tx(qp);
 		if (done && rx->err)
-			rx_fail(qp, rx->err, rx->status);
+			srnic_rx_fail(qp, rx->err, rx->status);
 		else if (done)
-			done = rx_deliver(qp, may_sleep);
+			done = srnic_rx_deliver(qp, may_sleep);
 	}
 	if (done) {
 		srnic_count_often(qp->dev, SRNIC_CNT_RX_FPDU, 1);
@@ -456,7 +211,7 @@ static void rx_fail_unread(struct srnic_qp *qp, enum rdmap_err err)
 {
 	qp->rx->hdr_len = 0;
 	srnic_count_often(qp->dev, SRNIC_CNT_RX_FPDU, 1);
-	rx_fail(qp, err, SRNIC_WC_SUCCESS);
+	srnic_rx_fail(qp, err, SRNIC_WC_SUCCESS);
 }
 
 /* A whole FPDU of a stream without markers is at @cur. Return: as rx_fpdu(). */
@@ -737,7 +492,7 @@ static void rx_ended(struct srnic_qp *qp, enum srnic_stream_state state)
 	else if (state == SRNIC_STREAM_LOST)
 		srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_LLP_LOST);
 	else if (!rx->discard && (rx_in_fpdu(qp) || rx->rwr_valid))
-		rx_fail(qp, RDMAP_E_LLP_LOST, SRNIC_WC_SUCCESS);	/* in an FPDU or Send */
+		srnic_rx_fail(qp, RDMAP_E_LLP_LOST, SRNIC_WC_SUCCESS);	/* in an FPDU or Send */
 	else
 		set_bit(SRNIC_QPF_FIN, &qp->flags);
 	/* a socket that is closed with bytes in it sends a RST */

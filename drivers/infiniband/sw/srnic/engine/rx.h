@@ -20,7 +20,7 @@ struct srnic_rwr;
  * @discard: an error ended this direction, what still comes is dropped (D-VAL-4)
  * @heard: FPDUs, for who wants to know whether something came
  * @need: bytes that have to be there for a look to be of use
- * @part: an FPDU that is put together outside of TCP, or NULL; see rx_collect()
+ * @part: an FPDU that is put together outside of TCP, or NULL; see srnic_rx_collect()
  * @part_have: bytes in @part
  * @part_whole: it is an FPDU that was found good, is without markers now, and waits for a
  *		receive
@@ -100,5 +100,9 @@ static inline bool srnic_rx_immediate(const struct srnic_rx *rx)
 
 /* place.c */
 bool srnic_rx_place(struct srnic_qp *qp, struct srnic_cursor *cur, bool may_sleep);
+
+/* deliver.c */
+void srnic_rx_fail(struct srnic_qp *qp, enum rdmap_err err, enum srnic_wc_status status);
+bool srnic_rx_deliver(struct srnic_qp *qp, bool may_sleep);
 
 #endif

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * What follows from a segment that is placed: messages complete, STags are invalidated,
+ * requests go to tx, a Terminate ends the stream. And what follows from one that is wrong.
+ */
+
+#include "engine/atomic.h"
+#include "engine/read.h"
+#include "engine/rx.h"
+#include "memory/tpt.h"
+#include "queue/wq.h"
+#include "queue/wqe.h"
+#include "srnic.h"
+
+/**
+ * srnic_rx_fail - the error of this FPDU, or of the stream. First one wins (ERR-5)
+ * @qp: with a stream, whose socket is locked
+ * @err: what is wrong
+ * @status: how the local WR that it is about completes, if there is one; or
+ *	    SRNIC_WC_SUCCESS: none has to do with it
+ *
+ * What still comes is dropped. Does not sleep.
+ */
+void srnic_rx_fail(struct srnic_qp *qp, enum rdmap_err err, enum srnic_wc_status status)
+{
+	struct srnic_rx *rx = qp->rx;
+	const struct rdmap_error *e = rdmap_error(err);
+	bool response = rx->rd_valid && (rx->opcode == RDMAP_READ_RESPONSE ||
+					 rx->opcode == RDMAP_ATOMIC_RESPONSE);
+	bool quote = e->hdrct & RDMAP_TERM_D;
+	struct srnic_cqe cqe = { };
+
+	rx->discard = true;
+	if (err == RDMAP_E_CRC)
+		srnic_count(qp->dev, SRNIC_CNT_CRC_ERROR);
+	else if (err >= RDMAP_E_TAGGED_STAG && err <= RDMAP_E_TAGGED_ACCESS)
+		srnic_count(qp->dev, SRNIC_CNT_RX_PROTECTION_ERROR);
+	else if (err == RDMAP_E_NO_RQE)
+		srnic_count(qp->dev, SRNIC_CNT_RQ_EMPTY);
+	else if (err == RDMAP_E_RQ_LOCAL || err == RDMAP_E_LOCAL_WR || err == RDMAP_E_SRQ)
+		srnic_count(qp->dev, SRNIC_CNT_LOCAL_WR_ERROR);
+	else
+		srnic_count(qp->dev, SRNIC_CNT_RX_PROTOCOL_ERROR);
+
+	/* one WC with an error at most (ST-35): the others' are Flushed */
+	if (!srnic_qp_fail(qp, err, quote ? rx->hdr : NULL, quote ? rx->hdr_len : 0,
+			   status && (response || rx->rwr_valid)))
+		return;
+	if (status && response) {
+		rx->rd_valid = false;
+		srnic_orq_done(qp, status);
+	} else if (status && rx->rwr_valid) {
+		rx->rwr_valid = false;
+		srnic_rq_complete(qp, rx->rwr, &cqe, status);
+	}
+}
+
+static enum srnic_inv_err rx_invalidate(struct srnic_qp *qp, u32 stag, bool remote,
+					bool may_sleep)
+{
+	return may_sleep ? srnic_tpt_invalidate(qp, stag, remote) :
+			   srnic_tpt_try_invalidate(qp, stag, remote);
+}
+
+/*
+ * A whole Send or Immediate Data message is here and good: invalidate, then
+ * complete (OR-09). To verbs the latter is the end of an RDMA Write with
+ * immediate data, whose octets are those of the Write before it.
+ */
+static bool rx_deliver_send(struct srnic_qp *qp, bool may_sleep)
+{
+	struct srnic_rx *rx = qp->rx;
+	const struct rdmap_op *op = rdmap_op(rx->opcode);
+	struct srnic_cqe cqe = {
+		.byte_len = rx->mo + rx->payload,
+		.flags = op->solicited ? SRNIC_CQE_SOLICITED : 0,
+	};
+
+	if (op->inval) {
+		enum srnic_inv_err err = rx_invalidate(qp, rx->ddp.inv_stag, true, may_sleep);
+
+		if (err == SRNIC_INV_BUSY)
+			return false;
+		if (err) {
+			srnic_rx_fail(qp, srnic_inv_remote_err(err), srnic_inv_recv_status(err));
+			return true;
+		}
+		cqe.flags |= SRNIC_CQE_WITH_INV;
+		cqe.data = rx->ddp.inv_stag;
+	}
+	if (srnic_rx_immediate(rx)) {
+		cqe.flags |= SRNIC_CQE_WITH_IMM;
+		cqe.byte_len = rx->write_len;
+		memcpy(&cqe.data, rx->hdr + MPA_LEN_FIELD + DDP_UNTAGGED_LEN,
+		       sizeof(cqe.data));
+	}
+	rx->rwr_valid = false;
+	rx->mo = 0;
+	rx->write_len = 0;
+	rx->msn[DDP_QN_SEND]++;
+	srnic_rq_complete(qp, rx->rwr, &cqe, SRNIC_WC_SUCCESS);
+	return true;
+}
+
+/* The ULP is not told (WR-2), but of the length if Immediate Data follows */
+static void rx_deliver_write(struct srnic_rx *rx)
+{
+	if (rx->write_ended)
+		rx->write_len = 0;
+	rx->write_len += rx->payload;
+	rx->write_ended = rx->ddp.last;
+}
+
+/* A Read Request or an Atomic Request: tx answers, in order */
+static void rx_deliver_request(struct srnic_qp *qp, bool may_sleep)
+{
+	struct srnic_rx *rx = qp->rx;
+	const u8 *hdr = rx->hdr + MPA_LEN_FIELD;
+	struct srnic_inbound in = { .opcode = rx->opcode };
+
+	memcpy(in.ddp, hdr, DDP_UNTAGGED_LEN);
+	if (rx->opcode == RDMAP_READ_REQUEST)
+		rdmap_read_req_decode(hdr + DDP_UNTAGGED_LEN, &in.read);
+	else
+		rdmap_atomic_req_decode(hdr + DDP_UNTAGGED_LEN, &in.atomic);
+	if (srnic_irq_push(qp, &in)) {
+		srnic_rx_fail(qp, RDMAP_E_IRD, SRNIC_WC_SUCCESS);
+		return;
+	}
+	rx->msn[DDP_QN_READ_REQUEST]++;
+	if (may_sleep)	/* else srnic_rx_ready() sees to it */
+		srnic_qp_kick_tx(qp);
+}
+
+static bool rx_deliver_read_response(struct srnic_qp *qp, bool may_sleep)
+{
+	struct srnic_rx *rx = qp->rx;
+
+	if (rx->rtr_response) {
+		rx->rtr_response = false;
+		clear_bit(SRNIC_QPF_RTR_READ, &qp->flags);
+		srnic_qp_kick_tx(qp);
+		return true;
+	}
+	/* after the data is in place, before the completion is seen (OR-10) */
+	if (rx->ddp.last && rx->rd.opcode == SRNIC_OP_READ_INV) {
+		enum srnic_inv_err err = rx_invalidate(qp, rx->rd.sink_stag, false, may_sleep);
+
+		if (err == SRNIC_INV_BUSY)
+			return false;
+		if (err) {
+			srnic_rx_fail(qp, RDMAP_E_LOCAL_WR, srnic_inv_wc_status(err));
+			return true;
+		}
+	}
+	rx->rd_off += rx->payload;
+	if (!rx->ddp.last)
+		return true;
+	rx->rd_valid = false;
+	srnic_orq_done(qp, SRNIC_WC_SUCCESS);
+	return true;
+}
+
+static bool rx_deliver_atomic_response(struct srnic_qp *qp, bool may_sleep)
+{
+	struct srnic_rx *rx = qp->rx;
+	struct rdmap_atomic_resp resp;
+	enum srnic_tpt_err err;
+
+	rdmap_atomic_resp_decode(rx->hdr + MPA_LEN_FIELD + DDP_UNTAGGED_LEN, &resp);
+	err = srnic_atomic_place(qp, &rx->rd, resp.value, may_sleep);
+	if (err == SRNIC_TPT_SLEEPS) {
+		rx->rd_valid = false;
+		return false;
+	}
+	if (err) {
+		srnic_rx_fail(qp, RDMAP_E_LOCAL_WR, srnic_tpt_wc_status(err));
+		return true;
+	}
+	rx->msn[DDP_QN_ATOMIC_RESPONSE]++;
+	rx->rd_valid = false;
+	srnic_orq_done(qp, SRNIC_WC_SUCCESS);
+	return true;
+}
+
+/*
+ * Is it about a request of ours? Then the oldest one is it (CP-08). Of an Atomic
+ * Request the RDMAP header is never quoted (RFC 7306 8.1), and of an opcode that
+ * is unknown to it a peer may quote nothing at all.
+ */
+static bool term_answers_request(const struct rdmap_term *term,
+				 const struct srnic_outbound *oldest)
+{
+	const struct rdmap_error *unknown = rdmap_error(RDMAP_E_OPCODE);
+	struct ddp_hdr hdr;
+
+	if (term->err.hdrct & RDMAP_TERM_R)
+		return true;
+	if (term->err.hdrct & RDMAP_TERM_D) {
+		ddp_decode(term->ddp, &hdr);
+		return !hdr.tagged && hdr.qn == DDP_QN_READ_REQUEST;
+	}
+	return srnic_op_is_atomic(oldest->opcode) && term->err.layer == unknown->layer &&
+	       term->err.etype == unknown->etype && term->err.code == unknown->code;
+}
+
+/* The peer gave up: no Terminate is sent in return (ST-24) */
+static void rx_deliver_terminate(struct srnic_qp *qp)
+{
+	struct srnic_rx *rx = qp->rx;
+	u32 off = MPA_LEN_FIELD + DDP_UNTAGGED_LEN;
+	struct rdmap_term term;
+	struct srnic_outbound out;
+	bool in_wc;
+
+	rx->discard = true;
+	srnic_count(qp->dev, SRNIC_CNT_RX_TERMINATE);
+	if (rdmap_term_decode(rx->hdr + off, rx->hdr_len - off, &term)) {
+		srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_TERMINATE_RECEIVED);
+		return;
+	}
+	in_wc = srnic_orq_head(qp, &out) && term_answers_request(&term, &out);
+	if (srnic_qp_terminated(qp, &term, in_wc) && in_wc)
+		srnic_orq_done(qp, SRNIC_WC_REMOTE_TERMINATION);
+}
+
+/* A segment of a Send, or Immediate Data. The RTR is none of the ULP's. */
+static bool rx_deliver_untagged(struct srnic_qp *qp, bool may_sleep)
+{
+	struct srnic_rx *rx = qp->rx;
+
+	if (rx->rtr_send) {
+		rx->msn[DDP_QN_SEND]++;
+		return true;
+	}
+	if (rx->ddp.last)
+		return rx_deliver_send(qp, may_sleep);
+	rx->mo += rx->payload;
+	return true;
+}
+
+/**
+ * srnic_rx_deliver - a segment is placed: what follows for its message
+ * @qp: with a stream, whose socket is locked; the segment passed srnic_rx_place()
+ * @may_sleep: whether the caller may
+ *
+ * Return: false if that has to sleep, and nothing has changed.
+ */
+bool srnic_rx_deliver(struct srnic_qp *qp, bool may_sleep)
+{
+	switch (qp->rx->opcode) {
+	case RDMAP_WRITE:
+		rx_deliver_write(qp->rx);
+		return true;
+	case RDMAP_READ_REQUEST:
+	case RDMAP_ATOMIC_REQUEST:
+		rx_deliver_request(qp, may_sleep);
+		return true;
+	case RDMAP_ATOMIC_RESPONSE:
+		return rx_deliver_atomic_response(qp, may_sleep);
+	case RDMAP_READ_RESPONSE:
+		return rx_deliver_read_response(qp, may_sleep);
+	case RDMAP_TERMINATE:
+		rx_deliver_terminate(qp);
+		return true;
+	default:
+		return rx_deliver_untagged(qp, may_sleep);
+	}
+}

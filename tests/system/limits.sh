@@ -81,6 +81,7 @@ as() { exec ip netns exec "$CLI_NS" setpriv --reuid "$1" --regid "$1" --clear-gr
 connects() {
 	local out=$1 user=$2 port=$3 n=$4
 	shift 4
+	rm -f "$tmp/$out"	# what it said the last time is no answer
 	(MANY_STAYS=1 as "$user" "$BIN/many" self "$CLI4" "$port" "$n") >"$tmp/$out" 2>&1 &
 	pids="$pids $!"
 	within 200 grep -q connected "$tmp/$out" || { cat "$tmp/$out"; return 1; }

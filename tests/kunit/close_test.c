@@ -3,7 +3,9 @@
 #include <kunit/test.h>
 #include <linux/sizes.h>
 #include <linux/vmalloc.h>
+#include <net/sock.h>
 #include <net/tcp_states.h>
+#include "engine/stream.h"
 #include "peer.h"
 #include "queue/cq.h"
 #include "verbs/verbs.h"
@@ -339,6 +341,7 @@ static void modify_error(struct kunit *test)
 	u8 *big = vzalloc(BIG);
 	struct srnic_tpte *mr;
 	struct ib_sge sge;
+	struct sock *sk;
 	int n;
 
 	KUNIT_ASSERT_NOT_NULL(test, big);
@@ -346,10 +349,15 @@ static void modify_error(struct kunit *test)
 	sge = peer_sge(mr, 0, BIG);
 	peer_post(p, IB_WR_RDMA_WRITE, 1, SIGNAL, &sge, 1, 2);
 	KUNIT_ASSERT_GT(test, peer_recv(p), 0);
+	/* who has the socket keeps its stream from being wound down */
+	sk = p->qp->stream->sock->sk;
+	sock_hold(sk);
+	lock_sock(sk);
 	KUNIT_EXPECT_EQ(test, modify(p, SRNIC_QP_ERROR), 0);
 	KUNIT_EXPECT_TRUE(test, in_state(p, SRNIC_QP_ERROR));
-	/* the stream is not wound down yet */
 	KUNIT_EXPECT_EQ(test, modify(p, SRNIC_QP_IDLE), -EBUSY);
+	release_sock(sk);
+	sock_put(sk);
 	KUNIT_EXPECT_TRUE(test, was_reset(p));
 	peer_expect_closed(p, "Modify", SRNIC_QP_ERROR);
 	peer_expect_event(p, "Modify", -1);

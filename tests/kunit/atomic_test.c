@@ -278,7 +278,7 @@ static void executed_in_memory(struct kunit *test)
 	for (i = 0; i < TARGET_WORDS; i++)
 		if (i != 5)
 			KUNIT_EXPECT_EQ(test, tg.mem[i], 0x1111111111111111 * i);
-	KUNIT_EXPECT_EQ(test, tg.mr->tpte.users, 0);
+	KUNIT_EXPECT_FALSE(test, srnic_tpt_in_use(&tg.mr->tpte));
 	srnic_mr_dereg(&tg.mr->ibmr);
 }
 
@@ -300,7 +300,7 @@ static void alignment(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tg.mem[1], ~0ULL);
 	KUNIT_EXPECT_EQ(test, tg.mem[2], ~0ULL);
 	KUNIT_EXPECT_EQ(test, tg.mem[3], 0);
-	KUNIT_EXPECT_EQ(test, tg.mr->tpte.users, 0);
+	KUNIT_EXPECT_FALSE(test, srnic_tpt_in_use(&tg.mr->tpte));
 	srnic_mr_dereg(&tg.mr->ibmr);
 }
 

@@ -237,10 +237,10 @@ static void fast_register_errors(struct kunit *test)
 			sqe.arg[0] = ~0ULL - PAGE_SIZE + 1 + 0x100;
 			break;
 		case USERS:
-			fix.mr->tpte.users = 1;
+			fix.mr->tpte.users.count = 1;
 			break;
 		case UNMAPPED:
-			fix.mr->tpte.users = 0;
+			fix.mr->tpte.users.count = 0;
 			KUNIT_EXPECT_LE(test, srnic_mr_map_sg(&fix.mr->ibmr, NULL, 0, NULL), 0);
 			break;
 		case AGAIN:

@@ -723,12 +723,12 @@ static void late_unbind(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tpte->qpn, 7);
 	KUNIT_EXPECT_EQ(test, fix.region->windows, 1);
 	tpte->valid = false;
-	tpte->users = 1;
+	tpte->users.count = 1;
 	srnic_mw_unbind(tpte);
 	KUNIT_EXPECT_EQ(test, fix.region->windows, 1);
 	KUNIT_EXPECT_EQ(test, fix.qp->windows, 1);
 	/* MW-09: who invalidates it when it is Invalid already has it unbound, too */
-	tpte->users = 0;
+	tpte->users.count = 0;
 	KUNIT_EXPECT_EQ(test, srnic_tpt_invalidate(fix.qp, tpte->stag, false), SRNIC_INV_OK);
 	KUNIT_EXPECT_EQ(test, fix.region->windows, 0);
 	KUNIT_EXPECT_EQ(test, fix.qp->windows, 0);

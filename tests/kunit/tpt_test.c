@@ -274,9 +274,9 @@ static void life(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_tpt_get(dev, &acc, &found), SRNIC_TPT_OK);
 	KUNIT_EXPECT_PTR_EQ(test, found.tpte, &mr->tpte);
 	KUNIT_EXPECT_EQ(test, found.off, 0x1234);
-	KUNIT_EXPECT_EQ(test, mr->tpte.users, 1);
+	KUNIT_EXPECT_TRUE(test, srnic_tpt_in_use(&mr->tpte));
 	srnic_tpt_put(&found);
-	KUNIT_EXPECT_EQ(test, mr->tpte.users, 0);
+	KUNIT_EXPECT_FALSE(test, srnic_tpt_in_use(&mr->tpte));
 
 	/* what is refused keeps nothing */
 	acc.need = RR;
@@ -288,7 +288,7 @@ static void life(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_tpt_get(dev, &acc, &found), SRNIC_TPT_STAG);
 	acc.stag = stag ^ 0x100;
 	KUNIT_EXPECT_EQ(test, srnic_tpt_get(dev, &acc, &found), SRNIC_TPT_STAG);
-	KUNIT_EXPECT_EQ(test, mr->tpte.users, 0);
+	KUNIT_EXPECT_FALSE(test, srnic_tpt_in_use(&mr->tpte));
 
 	KUNIT_EXPECT_EQ(test, srnic_mr_dereg(&mr->ibmr), 0);
 	acc.stag = stag;

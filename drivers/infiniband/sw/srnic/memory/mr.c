@@ -42,6 +42,8 @@ static struct srnic_mr *mr_new(struct ib_pd *pd, enum srnic_stag_type type)
 	if (!mr)
 		return NULL;
 	srnic_tpte_init(&mr->tpte, pd, type);
+	if (type != SRNIC_STAG_FAST_REG)
+		srnic_tpte_spread(&mr->tpte);
 	mr->ibmr.pd = pd;
 	mr->ibmr.device = pd->device;
 	return mr;
@@ -74,6 +76,14 @@ static void mr_unshare(struct srnic_mr *mr)
 	kfree(shared);
 }
 
+static void mr_free_rcu(struct rcu_head *rcu)
+{
+	struct srnic_mr *mr = container_of(rcu, struct srnic_mr, rcu);
+
+	free_percpu(mr->tpte.cpu_users);
+	kfree(mr);
+}
+
 static void mr_free(struct srnic_mr *mr)
 {
 	mr_unshare(mr);
@@ -82,7 +92,7 @@ static void mr_free(struct srnic_mr *mr)
 	srnic_dmabuf_put(&mr->dmabuf);
 	kvfree(mr->tpte.pbl);
 	kvfree(mr->next);
-	kfree_rcu(mr, rcu);
+	call_rcu(&mr->rcu, mr_free_rcu);
 }
 
 static int mr_insert(struct srnic_mr *mr)
@@ -216,7 +226,7 @@ struct ib_mr *srnic_mr_reg_user(struct ib_pd *pd, u64 start, u64 length,
 	if (err)
 		goto free;
 	mr->tpte.rights = access_to_rights(access);
-	mr->tpte.valid = true;
+	srnic_tpte_validate(&mr->tpte);
 	err = mr_insert(mr);
 	if (err)
 		goto free;
@@ -273,7 +283,7 @@ struct ib_mr *srnic_mr_reg_dmabuf(struct ib_pd *pd, int fd, u64 offset, u64 leng
 	mr->tpte.base = access & IB_ZERO_BASED ? 0 : iova;
 	mr->tpte.length = length;
 	mr->tpte.rights = access_to_rights(access);
-	mr->tpte.valid = true;
+	srnic_tpte_validate(&mr->tpte);
 	mr->ibmr.length = length;
 	mr->ibmr.iova = mr->tpte.base;
 	mr->ibmr.page_size = PAGE_SIZE;
@@ -387,7 +397,7 @@ int srnic_mr_rereg(struct ib_mr *ibmr, int flags, u64 start, u64 length,
 		tpte->rights = access_to_rights(access);
 	if (flags & IB_MR_REREG_PD)
 		tpte->pd = pd;
-	tpte->valid = true;
+	srnic_tpte_validate(tpte);
 	spin_unlock_bh(&tpte->lock);
 	return 0;
 }
@@ -453,7 +463,7 @@ static void mr_share(struct srnic_mr *mr, const struct srnic_mr *source, u64 iov
 	tpte->length = source->tpte.length;
 	tpte->rights = access_to_rights(access);
 	tpte->shared = true;
-	tpte->valid = true;
+	srnic_tpte_validate(tpte);
 	spin_unlock_bh(&tpte->lock);
 	mr->ibmr.length = tpte->length;
 	mr->ibmr.iova = tpte->base;
@@ -526,7 +536,7 @@ struct ib_mr *srnic_mr_get_dma(struct ib_pd *pd, int access)
 		return ERR_PTR(-ENOMEM);
 	mr->tpte.length = U64_MAX;
 	mr->tpte.rights = access_to_rights(access);
-	mr->tpte.valid = true;
+	srnic_tpte_validate(&mr->tpte);
 	err = mr_insert(mr);
 	if (err) {
 		mr_free(mr);
@@ -614,18 +624,18 @@ int srnic_mr_map_sg(struct ib_mr *ibmr, struct scatterlist *sg, int n,
 }
 
 /* tpte->lock is held. MR-31, in the order of the verbs' Figure 23. */
-static enum srnic_wc_status check_fast_register(const struct srnic_mr *mr,
+static enum srnic_wc_status check_fast_register(struct srnic_mr *mr,
 						const struct srnic_qp *qp,
 						const struct srnic_sqe *sqe)
 {
-	const struct srnic_tpte *tpte = &mr->tpte;
+	struct srnic_tpte *tpte = &mr->tpte;
 	const struct srnic_pbl *pbl = mr->mapped ? mr->next : tpte->pbl;
 	u64 iova = sqe->arg[0], length = sqe->arg[1];
 	int access = sqe->arg[2];
 	u64 last;
 
 	/* the last invalidation counts only when it has ended (MR-36) */
-	if (tpte->valid || tpte->users)
+	if (tpte->valid || srnic_tpt_in_use(tpte))
 		return SRNIC_WC_STAG_NOT_INVALID;
 	if (tpte->pd != qp->ibqp.pd)
 		return SRNIC_WC_INVALID_PD;
@@ -677,7 +687,7 @@ enum srnic_wc_status srnic_mr_fast_register(struct srnic_qp *qp,
 		mr->mapped = false;
 		tpte->off = mr->fbo;
 		tpte->rights = access_to_rights(sqe->arg[2]);
-		tpte->valid = true;
+		srnic_tpte_validate(tpte);
 	}
 	spin_unlock_bh(&tpte->lock);
 unlock:

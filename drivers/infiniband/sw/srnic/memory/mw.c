@@ -136,7 +136,7 @@ void srnic_mw_unbind(struct srnic_tpte *tpte)
 	struct srnic_qp *qp;
 
 	spin_lock_bh(&tpte->lock);
-	if (tpte->valid || tpte->users) {
+	if (tpte->valid || srnic_tpt_in_use(tpte)) {
 		spin_unlock_bh(&tpte->lock);
 		return;
 	}
@@ -222,7 +222,7 @@ static enum srnic_wc_status bind_to(struct srnic_window *window, struct srnic_tp
 	tpte->length = bind->length;
 	tpte->pbl = region->pbl;
 	tpte->off = bind->to - region->base + region->off;
-	tpte->valid = true;
+	srnic_tpte_validate(tpte);
 	return SRNIC_WC_SUCCESS;
 }
 
@@ -259,7 +259,7 @@ static int try_bind(struct srnic_window *window, struct srnic_qp *qp,
 			tpte->stag = bind->stag;
 	}
 	if (err)
-		tpte->valid = false;
+		WRITE_ONCE(tpte->valid, false);
 	spin_unlock_bh(&tpte->lock);
 	rcu_read_unlock();
 	return err;

@@ -2,10 +2,16 @@
 /*
  * TPT: lookup, the checks of every access, and invalidation.
  *
- * srnic_tpt_get() finds an entry under RCU, checks the access under the
- * entry's lock, and counts as a user for no longer than one copy takes. Who
- * takes an entry out of Valid state waits until the last user is gone: when
- * that is done nothing touches the memory through it any more (SEC-6, MR-36).
+ * srnic_tpt_get() finds an entry under RCU, checks the access, and counts as a
+ * user for no longer than one copy takes. Who takes an entry out of Valid state
+ * waits until the last user is gone: when that is done nothing touches the memory
+ * through it any more (SEC-6, MR-36).
+ *
+ * A region of user memory, or of all memory, is used by many QPs at once. Its users
+ * are counted for each CPU, so that no access writes what one on another CPU reads.
+ * Both the check and the count are under the lock of that CPU's users. Who makes the
+ * entry Invalid takes each of these locks afterwards: an access has then been
+ * counted, or finds the entry Invalid.
  */
 
 #include <linux/random.h>
@@ -37,7 +43,7 @@ struct srnic_tpte *srnic_tpt_find(struct srnic_device *dev, u32 stag)
  * @tpte: entry that has the access's STag index
  * @acc: the access, length not zero
  *
- * Any context; the entry's lock is held or nobody else has the entry. The
+ * Any context; a lock of the entry's users is held or nobody else has the entry. The
  * wrap is looked for before the bounds (E-12). A window that is bound to a QP
  * has no PD to match (PD-04).
  *
@@ -48,7 +54,8 @@ enum srnic_tpt_err srnic_tpt_check(const struct srnic_tpte *tpte,
 {
 	u64 end;
 
-	if (!tpte->valid || tpte->stag != acc->stag)
+	/* pairs with srnic_tpte_validate() */
+	if (!smp_load_acquire(&tpte->valid) || tpte->stag != acc->stag)
 		return SRNIC_TPT_STAG;
 	if (tpte->qpn ? tpte->qpn != acc->qpn : tpte->pd != acc->pd)
 		return SRNIC_TPT_PD;
@@ -80,6 +87,41 @@ static enum srnic_tpt_err span_begin(struct srnic_span *span, bool may_sleep)
 	return may_sleep ? SRNIC_TPT_ACCESS : SRNIC_TPT_SLEEPS;
 }
 
+/* For an access that begins on this CPU; it may end on another one */
+static struct srnic_tpt_users *users_here(struct srnic_tpte *tpte)
+{
+	return tpte->cpu_users ? raw_cpu_ptr(tpte->cpu_users) : &tpte->users;
+}
+
+static bool users_left(struct srnic_tpt_users *users)
+{
+	bool left;
+
+	spin_lock_bh(&users->lock);
+	left = users->count;
+	spin_unlock_bh(&users->lock);
+	return left;
+}
+
+/**
+ * srnic_tpt_in_use - is an access in progress, on whichever CPU it began?
+ * @tpte: its lock may be held
+ *
+ * Any context. Afterwards no access that began before is inside of srnic_tpt_get() or
+ * srnic_tpt_put(). Of an entry that is Invalid, and stays so, "no" is final.
+ */
+bool srnic_tpt_in_use(struct srnic_tpte *tpte)
+{
+	int cpu;
+
+	if (!tpte->cpu_users)
+		return users_left(&tpte->users);
+	for_each_possible_cpu(cpu)
+		if (users_left(per_cpu_ptr(tpte->cpu_users, cpu)))
+			return true;
+	return false;
+}
+
 /**
  * srnic_tpt_get - check an access and keep the memory there meanwhile
  * @dev: whose table
@@ -98,6 +140,7 @@ enum srnic_tpt_err srnic_tpt_get(struct srnic_device *dev,
 				 struct srnic_span *span)
 {
 	enum srnic_tpt_err err = SRNIC_TPT_STAG;
+	struct srnic_tpt_users *users;
 	struct srnic_tpte *tpte;
 
 	memset(span, 0, sizeof(*span));
@@ -108,16 +151,18 @@ enum srnic_tpt_err srnic_tpt_get(struct srnic_device *dev,
 	rcu_read_lock();
 	tpte = srnic_tpt_find(dev, acc->stag);
 	if (tpte) {
-		spin_lock_bh(&tpte->lock);
+		users = users_here(tpte);
+		spin_lock_bh(&users->lock);
 		err = srnic_tpt_check(tpte, acc);
 		if (!err) {
-			tpte->users++;
+			users->count++;
 			span->tpte = tpte;
+			span->users = users;
 			span->pbl = tpte->pbl;
 			span->off = acc->to - tpte->base + tpte->off;
 			span->write = acc->need & SRNIC_WRITE_RIGHTS;
 		}
-		spin_unlock_bh(&tpte->lock);
+		spin_unlock_bh(&users->lock);
 	}
 	rcu_read_unlock();
 	return err ?: span_begin(span, !acc->nowait);
@@ -131,6 +176,7 @@ enum srnic_tpt_err srnic_tpt_get(struct srnic_device *dev,
  */
 void srnic_tpt_put(struct srnic_span *span)
 {
+	struct srnic_tpt_users *users = span->users;
 	struct srnic_tpte *tpte = span->tpte;
 	struct dma_buf *buf = span_dmabuf(span);
 
@@ -139,11 +185,11 @@ void srnic_tpt_put(struct srnic_span *span)
 	if (buf)
 		srnic_dmabuf_end(buf, span->write);
 	span->tpte = NULL;
-	spin_lock_bh(&tpte->lock);
+	spin_lock_bh(&users->lock);
 	/* under the lock: see srnic_tpt_remove() */
-	if (!--tpte->users && !tpte->valid)
+	if (!--users->count && !READ_ONCE(tpte->valid))
 		wake_up_all(&tpte->idle);
-	spin_unlock_bh(&tpte->lock);
+	spin_unlock_bh(&users->lock);
 }
 
 /**
@@ -206,62 +252,6 @@ void srnic_span_write(const struct srnic_span *span, u64 at, const void *src, u3
 	}
 }
 
-/* The same error has a name in a WC, and one each for what the peer wanted to do */
-static const struct {
-	enum srnic_wc_status wc;
-	enum rdmap_err tagged;
-	enum rdmap_err read;
-	enum rdmap_err atomic;
-} tpt_err_map[] = {
-	[SRNIC_TPT_OK]	   = { SRNIC_WC_SUCCESS, RDMAP_OK, RDMAP_OK, RDMAP_OK },
-	[SRNIC_TPT_STAG]   = { SRNIC_WC_INVALID_STAG, RDMAP_E_TAGGED_STAG, RDMAP_E_READ_STAG,
-			     RDMAP_E_ATOMIC_STAG },
-	[SRNIC_TPT_PD]	   = { SRNIC_WC_INVALID_PD, RDMAP_E_TAGGED_STREAM, RDMAP_E_READ_STREAM,
-			     RDMAP_E_ATOMIC_STREAM },
-	[SRNIC_TPT_ACCESS] = { SRNIC_WC_ACCESS, RDMAP_E_TAGGED_ACCESS, RDMAP_E_READ_ACCESS,
-			     RDMAP_E_ATOMIC_ACCESS },
-	[SRNIC_TPT_WRAP]   = { SRNIC_WC_WRAP, RDMAP_E_TAGGED_WRAP, RDMAP_E_READ_WRAP,
-			     RDMAP_E_ATOMIC_WRAP },
-	[SRNIC_TPT_BOUNDS] = { SRNIC_WC_BOUNDS, RDMAP_E_TAGGED_BOUNDS, RDMAP_E_READ_BOUNDS,
-			     RDMAP_E_ATOMIC_BOUNDS },
-};
-
-/**
- * srnic_tpt_wc_status - a failed local access in a completion
- * @err: from srnic_tpt_get()
- */
-enum srnic_wc_status srnic_tpt_wc_status(enum srnic_tpt_err err)
-{
-	return tpt_err_map[err].wc;
-}
-
-/**
- * srnic_tpt_tagged_err - a failed access of an inbound tagged segment (E-09 to E-13)
- * @err: from srnic_tpt_get()
- */
-enum rdmap_err srnic_tpt_tagged_err(enum srnic_tpt_err err)
-{
-	return tpt_err_map[err].tagged;
-}
-
-/**
- * srnic_tpt_read_err - a failed access to the source of an inbound Read (E-18 to E-22)
- * @err: from srnic_tpt_get()
- */
-enum rdmap_err srnic_tpt_read_err(enum srnic_tpt_err err)
-{
-	return tpt_err_map[err].read;
-}
-
-/**
- * srnic_tpt_atomic_err - a failed access to the target of an inbound atomic (E-39)
- * @err: from srnic_tpt_get()
- */
-enum rdmap_err srnic_tpt_atomic_err(enum srnic_tpt_err err)
-{
-	return tpt_err_map[err].atomic;
-}
-
 /**
  * srnic_tpte_init - prepare an entry: Invalid, not in the table
  * @tpte: zeroed
@@ -273,8 +263,26 @@ void srnic_tpte_init(struct srnic_tpte *tpte, struct ib_pd *pd, enum srnic_stag_
 	tpte->dev = to_srnic_dev(pd->device);
 	tpte->type = type;
 	tpte->pd = pd;
+	spin_lock_init(&tpte->users.lock);
 	spin_lock_init(&tpte->lock);
 	init_waitqueue_head(&tpte->idle);
+}
+
+/**
+ * srnic_tpte_spread - count the users of an entry for each CPU
+ * @tpte: initialised, not in the table; free_percpu(@tpte->cpu_users) after a grace period
+ *
+ * For what many QPs use. Without memory for it they share one count. May sleep.
+ */
+void srnic_tpte_spread(struct srnic_tpte *tpte)
+{
+	int cpu;
+
+	tpte->cpu_users = alloc_percpu_gfp(struct srnic_tpt_users, SRNIC_GFP_USER);
+	if (!tpte->cpu_users)
+		return;
+	for_each_possible_cpu(cpu)
+		spin_lock_init(&per_cpu_ptr(tpte->cpu_users, cpu)->lock);
 }
 
 /**
@@ -340,12 +348,14 @@ int srnic_tpt_remove(struct srnic_tpte *tpte)
 		spin_unlock_bh(&tpte->lock);
 		return -EBUSY;
 	}
-	tpte->valid = false;
+	WRITE_ONCE(tpte->valid, false);
+	srnic_tpt_in_use(tpte);
 	tpte->pd = NULL;	/* who finds it finds nothing that fits */
 	spin_unlock_bh(&tpte->lock);
 	xa_erase(&tpte->dev->stags, SRNIC_STAG_INDEX(tpte->stag));
-	wait_event(tpte->idle, !READ_ONCE(tpte->users) && !READ_ONCE(tpte->holds));
-	/* who woke us has let go of the lock, too */
+	/* who woke us with an access has let go of its lock, too */
+	wait_event(tpte->idle, !srnic_tpt_in_use(tpte) && !READ_ONCE(tpte->holds));
+	/* and srnic_tpt_release() of this one */
 	spin_lock_bh(&tpte->lock);
 	spin_unlock_bh(&tpte->lock);
 	return 0;
@@ -387,7 +397,7 @@ static bool tpte_quiet(struct srnic_tpte *tpte)
 	bool quiet;
 
 	spin_lock_bh(&tpte->lock);
-	quiet = !tpte->users || tpte->valid;
+	quiet = tpte->valid || !srnic_tpt_in_use(tpte);
 	spin_unlock_bh(&tpte->lock);
 	return quiet;
 }
@@ -423,7 +433,7 @@ int srnic_tpt_suspend(struct srnic_tpte *tpte)
 	spin_lock_bh(&tpte->lock);
 	busy = tpte->windows;
 	if (!busy)
-		tpte->valid = false;
+		WRITE_ONCE(tpte->valid, false);
 	spin_unlock_bh(&tpte->lock);
 	if (busy)
 		return -EBUSY;
@@ -457,6 +467,23 @@ static enum srnic_inv_err check_invalidate(const struct srnic_tpte *tpte,
 	return SRNIC_INV_OK;
 }
 
+/*
+ * tpte->lock is held. No access begins from now on. Return: SRNIC_INV_BUSY if there are
+ * users to wait for, and @may_sleep says not to: then the entry is as it was.
+ */
+static enum srnic_inv_err make_invalid(struct srnic_tpte *tpte, bool may_sleep, bool *busy)
+{
+	bool valid = tpte->valid;
+
+	WRITE_ONCE(tpte->valid, false);
+	*busy = srnic_tpt_in_use(tpte);
+	if (!*busy || may_sleep)
+		return SRNIC_INV_OK;
+	if (valid)
+		srnic_tpte_validate(tpte);
+	return SRNIC_INV_BUSY;
+}
+
 /* SRNIC_INV_BUSY: there are users to wait for, and @may_sleep says not to */
 static enum srnic_inv_err tpt_invalidate(struct srnic_qp *qp, u32 stag, bool remote,
 					 bool may_sleep)
@@ -472,17 +499,13 @@ static enum srnic_inv_err tpt_invalidate(struct srnic_qp *qp, u32 stag, bool rem
 		return SRNIC_INV_STAG;
 	}
 	spin_lock_bh(&tpte->lock);
-	err = check_invalidate(tpte, qp, stag, remote);
-	if (!err && tpte->users && !may_sleep)
-		err = SRNIC_INV_BUSY;
+	/*
+	 * Invalid already, it may still have users that another invalidation waits for,
+	 * and a window its region.
+	 */
+	err = check_invalidate(tpte, qp, stag, remote) ?: make_invalid(tpte, may_sleep, &busy);
 	if (!err) {
-		/*
-		 * Invalid already, it may still have users that another invalidation
-		 * waits for, and a window its region.
-		 */
-		busy = tpte->users;
 		held = busy || srnic_tpte_is_window(tpte);
-		tpte->valid = false;
 		tpte->holds += held;
 	}
 	spin_unlock_bh(&tpte->lock);
@@ -521,53 +544,9 @@ enum srnic_inv_err srnic_tpt_invalidate(struct srnic_qp *qp, u32 stag, bool remo
  * @remote: the peer asks, with a Send with Invalidate
  *
  * Process context or softirq. Return: as srnic_tpt_invalidate(); SRNIC_INV_BUSY if there
- * are accesses to wait for, and nothing has changed.
+ * are accesses to wait for, and the entry is as it was.
  */
 enum srnic_inv_err srnic_tpt_try_invalidate(struct srnic_qp *qp, u32 stag, bool remote)
 {
 	return tpt_invalidate(qp, stag, remote, false);
-}
-
-/*
- * The same error in the WC of a send WR and, asked for by the peer, in that of
- * the receive (TC-03, CP-10) and in a Terminate (E-25 to E-27)
- */
-static const struct {
-	enum srnic_wc_status wc;
-	enum srnic_wc_status recv;
-	enum rdmap_err remote;
-} inv_err_map[SRNIC_INV_COUNT] = {
-	[SRNIC_INV_OK]	   = { SRNIC_WC_SUCCESS, SRNIC_WC_SUCCESS, RDMAP_OK },
-	[SRNIC_INV_STAG]   = { SRNIC_WC_INVALID_STAG, SRNIC_WC_INVALID_STAG, RDMAP_E_INV_STAG },
-	[SRNIC_INV_PD]	   = { SRNIC_WC_INVALID_PD, SRNIC_WC_INVALIDATE, RDMAP_E_INV_STREAM },
-	[SRNIC_INV_ACCESS] = { SRNIC_WC_ACCESS, SRNIC_WC_INVALIDATE, RDMAP_E_INV_SHARED },
-	[SRNIC_INV_BOUND]  = { SRNIC_WC_INVALIDATE, SRNIC_WC_INVALIDATE, RDMAP_E_INV_SHARED },
-};
-
-/**
- * srnic_inv_wc_status - a failed invalidation in the completion of a send WR
- * @err: from srnic_tpt_invalidate()
- */
-enum srnic_wc_status srnic_inv_wc_status(enum srnic_inv_err err)
-{
-	return inv_err_map[err].wc;
-}
-
-/**
- * srnic_inv_recv_status - a failed invalidation in the completion of the receive
- *			   whose message asked for it
- * @err: from srnic_tpt_invalidate()
- */
-enum srnic_wc_status srnic_inv_recv_status(enum srnic_inv_err err)
-{
-	return inv_err_map[err].recv;
-}
-
-/**
- * srnic_inv_remote_err - a failed invalidation that the peer asked for
- * @err: from srnic_tpt_invalidate()
- */
-enum rdmap_err srnic_inv_remote_err(enum srnic_inv_err err)
-{
-	return inv_err_map[err].remote;
 }

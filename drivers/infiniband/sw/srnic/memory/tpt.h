@@ -6,6 +6,7 @@
 #ifndef SRNIC_TPT_H
 #define SRNIC_TPT_H
 
+#include <linux/percpu.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 #include <linux/xarray.h>
@@ -79,12 +80,25 @@ struct srnic_pbl {
 };
 
 /**
+ * struct srnic_tpt_users - accesses in progress
+ * @lock: of @count; innermost, taken in softirq, too
+ * @count: accesses
+ */
+struct srnic_tpt_users {
+	spinlock_t lock;	/* see above */
+	unsigned int count;
+};
+
+/**
  * struct srnic_tpte - entry of the TPT, part of what it stands for
  * @dev: its device
  * @type: fixed at creation
- * @lock: what follows; innermost, taken in softirq, too
+ * @users: accesses in progress, if not @cpu_users
+ * @cpu_users: accesses in progress, by the CPU on which they began, of what many QPs use;
+ *	       or NULL
+ * @lock: what follows, but see srnic_tpte_validate(); taken in softirq, too
  * @stag: full STag
- * @valid: Valid state; in Invalid state no access is possible. Set only without users
+ * @valid: Valid state; in Invalid state no access is possible
  * @shared: of a region: others have the same memory, so that it stays Valid (MR-29)
  * @rights: SRNIC_LOCAL_READ ...; of a region also SRNIC_BINDABLE, SRNIC_ZERO_BASED
  * @pd: protection domain
@@ -94,14 +108,15 @@ struct srnic_pbl {
  * @pbl: the memory; NULL for all of the kernel's. Replaced only when not
  *	 valid and without users
  * @off: where the first octet is, counted from the start of @pbl
- * @users: accesses in progress
- * @holds: who waits for @users to be 0 and needs the entry afterwards
- * @idle: those who wait for @users or @holds to be 0
+ * @holds: who waits for accesses in progress to end and needs the entry afterwards
+ * @idle: those who wait for accesses in progress, or @holds, to come to an end
  * @windows: of a region: windows bound to it
  */
 struct srnic_tpte {
 	struct srnic_device *dev;
 	enum srnic_stag_type type;
+	struct srnic_tpt_users users;
+	struct srnic_tpt_users __percpu *cpu_users;
 
 	spinlock_t lock;	/* see above */
 	u32 stag;
@@ -114,7 +129,6 @@ struct srnic_tpte {
 	u64 length;
 	struct srnic_pbl *pbl;
 	u64 off;
-	unsigned int users;
 	unsigned int holds;
 	wait_queue_head_t idle;
 	unsigned int windows;
@@ -149,12 +163,14 @@ struct srnic_access {
 /**
  * struct srnic_span - memory of an access that passed its check
  * @tpte: kept until srnic_tpt_put(); NULL for STag 0
+ * @users: where the access is counted
  * @pbl: as in the entry
  * @off: where the access's first octet is in @pbl, or its kernel address
  * @write: the access may write
  */
 struct srnic_span {
 	struct srnic_tpte *tpte;
+	struct srnic_tpt_users *users;
 	const struct srnic_pbl *pbl;
 	u64 off;
 	bool write;
@@ -163,6 +179,19 @@ struct srnic_span {
 static inline bool srnic_tpte_is_window(const struct srnic_tpte *tpte)
 {
 	return tpte->type == SRNIC_STAG_WINDOW || tpte->type == SRNIC_STAG_PD_WINDOW;
+}
+
+/**
+ * srnic_tpte_validate - an entry is Valid from now on
+ * @tpte: Invalid and not in use, all that an access looks at is set; its lock is held, or
+ *	  nobody else has it
+ *
+ * An access looks at it with the lock of its users only. So who wants to change what it
+ * looks at makes the entry Invalid first, and then looks with srnic_tpt_in_use().
+ */
+static inline void srnic_tpte_validate(struct srnic_tpte *tpte)
+{
+	smp_store_release(&tpte->valid, true);
 }
 
 enum srnic_tpt_err srnic_tpt_check(const struct srnic_tpte *tpte,
@@ -180,6 +209,8 @@ enum rdmap_err srnic_tpt_read_err(enum srnic_tpt_err err);
 enum rdmap_err srnic_tpt_atomic_err(enum srnic_tpt_err err);
 
 void srnic_tpte_init(struct srnic_tpte *tpte, struct ib_pd *pd, enum srnic_stag_type type);
+void srnic_tpte_spread(struct srnic_tpte *tpte);
+bool srnic_tpt_in_use(struct srnic_tpte *tpte);
 int srnic_tpt_insert(struct srnic_tpte *tpte);
 int srnic_tpt_insert_drawn(struct srnic_tpte *tpte, u32 (*draw)(void));
 int srnic_tpt_remove(struct srnic_tpte *tpte);

@@ -56,6 +56,7 @@ files() {	# DEVICE
 		644 root ./connect_timeout
 		644 root ./crc
 		644 root ./ib_port
+		644 root ./ib_timeout
 		644 root ./inline_work
 		644 root ./keepalive
 		644 root ./markers
@@ -99,7 +100,7 @@ good_values() {
 	for v in 1 2; do takes mpa_revision $v || rc=1; done
 	for v in wait terminate; do takes no_receive $v || rc=1; done
 	for v in 0 140 141 1460 65535; do takes max_fpdu $v || rc=1; done
-	for v in connect request reply accept close; do
+	for v in connect request reply accept close ib; do
 		takes ${v}_timeout 1 && takes ${v}_timeout 3600 && takes ${v}_timeout 030 30 || rc=1
 	done
 	for v in 0 1 7200; do takes keepalive $v || rc=1; done
@@ -122,7 +123,7 @@ bad_values() {
 	for v in '' 0 3 -1 2.0 x; do refuses mpa_revision "$v" || rc=1; done
 	for v in '' 0 on Wait 'wait terminate'; do refuses no_receive "$v" || rc=1; done
 	for v in '' 1 139 65536 4294967296 -1 0x400 1k; do refuses max_fpdu "$v" || rc=1; done
-	for n in connect request reply accept close; do
+	for n in connect request reply accept close ib; do
 		for v in '' 0 3601 -1 1.5 4294967297; do refuses ${n}_timeout "$v" || rc=1; done
 	done
 	for v in '' 7201 -1 x; do refuses keepalive "$v" || rc=1; done

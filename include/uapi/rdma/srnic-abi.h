@@ -229,6 +229,7 @@ enum srnic_wc_status {
 	SRNIC_WC_INVALID_REGION		= 22,
 	SRNIC_WC_INVALID_WINDOW		= 23,
 	SRNIC_WC_INVALID_LENGTH		= 24,
+	SRNIC_WC_NO_PEER		= 25,	/* of a QP that modify_qp connects */
 };
 
 /* srnic_cqe.flags */

@@ -24,6 +24,7 @@
  * @max_user_qps: connected QPs that one user may have; 0: as many as wanted
  * @ib_port: TCP port at which QPs are connected whose programs do it by Modify QP; 0:
  *	     there are none
+ * @ib_timeout: that a WR of such a QP waits for the peer, at least
  * @wait_recv: a message for which no receive is posted waits; else it ends the connection
  * @inline_work: doorbells and softirq do what they can; else the kthreads do it all
  */
@@ -38,6 +39,7 @@ struct srnic_policy {
 	u32 keepalive;
 	u32 max_user_qps;
 	u32 ib_port;
+	u32 ib_timeout;
 	u8 wait_recv;
 	u8 inline_work;
 };

@@ -128,6 +128,7 @@ static void pair_end(struct srnic_pair *pair)
 	srnic_rdv_unlisten(pair->listener);
 	pair_uncharge(pair);
 	srnic_qp_unclaim(qp, pair);
+	complete_all(&pair->ended);
 	/* the QP may be gone after this, and its device */
 	srnic_qp_put(qp);
 	srnic_pair_put(pair);
@@ -173,13 +174,53 @@ static void pair_check_silent(struct srnic_pair *pair)
 	srnic_qp_abort_silent(pair->qp, pair);
 }
 
+/* The WR that waits is told that there is no peer, and all others are flushed */
+static void pair_no_peer(struct srnic_pair *pair)
+{
+	srnic_count(pair->dev, SRNIC_CNT_CONN_NO_PEER);
+	srnic_sq_no_peer(pair->qp);
+	srnic_qp_abort(pair->qp);
+}
+
 /* Nothing tells of a WR that is posted to a QP without a stream */
 static void pair_check_send(struct srnic_pair *pair)
 {
 	if (srnic_sq_pending(pair->qp) > 0)
-		srnic_qp_abort(pair->qp);
+		pair_no_peer(pair);
 	else
 		pair_queue(pair, msecs_to_jiffies(SRNIC_RDV_MAX_MS));
+}
+
+/*
+ * As long as an InfiniBand sender tries: retry_cnt times after the first one, and each
+ * time for 4.096 us x 2^timeout. TCP has other times than InfiniBand, so a policy says how
+ * long it has at least. Return: jiffies; 0: without end
+ */
+static unsigned long pair_patience(const struct srnic_pair *pair)
+{
+	const struct srnic_ib_attr *ib = &pair->qp->ib;
+	u32 least = srnic_policy_get(&pair->dev->policy).ib_timeout;
+	u8 timeout = READ_ONCE(ib->timeout);
+	u64 us;
+
+	if (!timeout)
+		return 0;
+	us = ((4096ULL << timeout) * (READ_ONCE(ib->retry_cnt) + 1)) / 1000;
+	return max_t(u64, usecs_to_jiffies(min_t(u64, us, UINT_MAX)), least * HZ);
+}
+
+/* @pair is locked, in RTS and without a stream. Return: true if its time is over */
+static bool pair_gives_up(struct srnic_pair *pair)
+{
+	unsigned long patience = pair_patience(pair);
+
+	if (srnic_sq_pending(pair->qp) <= 0) {
+		pair->wanted = 0;
+		return false;
+	}
+	if (!pair->wanted)
+		pair->wanted = jiffies ?: 1;
+	return patience && time_after_eq(jiffies, pair->wanted + patience);
 }
 
 /* @pair is locked. Return: true if it is to connect */
@@ -195,9 +236,13 @@ static bool pair_look(struct srnic_pair *pair)
 		pair_check_silent(pair);
 		return false;
 	}
-	if (!pair->rts || pair->attempt)
+	if (!pair->rts)
 		return false;
-	wait = pair_wait(pair);
+	if (pair_gives_up(pair)) {
+		pair_no_peer(pair);
+		return false;
+	}
+	wait = pair->attempt ? msecs_to_jiffies(SRNIC_RDV_MAX_MS) : pair_wait(pair);
 	if (wait)
 		pair_queue(pair, wait);
 	return !wait;
@@ -295,6 +340,7 @@ static struct srnic_pair *pair_new(struct srnic_qp *qp, const struct ib_qp_attr 
 	}
 	kref_init(&pair->ref);
 	mutex_init(&pair->lock);
+	init_completion(&pair->ended);
 	INIT_DELAYED_WORK(&pair->work, pair_run);
 	pair->dev = qp->dev;
 	pair->qp = qp;
@@ -385,22 +431,21 @@ static int rdv_start(struct srnic_qp *qp, u32 psn, u16 ord)
 	return 0;
 }
 
-static int rdv_cancel(struct srnic_qp *qp)
+static void rdv_cancel(struct srnic_qp *qp)
 {
 	struct srnic_pair *pair = srnic_pair_find(qp->dev, qp->ibqp.qp_num);
-	bool attached, end = false;
+	bool end;
 
 	if (!pair)
-		return 0;
+		return;
 	mutex_lock(&pair->lock);
-	attached = pair->attached && !pair->lost;
-	if (!attached)
-		end = pair_over(pair);
+	end = pair_over(pair);
 	mutex_unlock(&pair->lock);
 	if (end)
 		pair_end(pair);
+	else
+		wait_for_completion(&pair->ended);
 	srnic_pair_put(pair);
-	return attached ? -EBUSY : 0;
 }
 
 /* Not static: device.c gives it to the device, for the layers below */

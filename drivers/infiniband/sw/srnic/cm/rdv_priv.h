@@ -44,6 +44,7 @@ struct srnic_pair {
 	struct srnic_rdv_listener *listener;
 	u16 ird;
 
+	struct completion ended;	/* all that others know of it is gone */
 	struct delayed_work work;
 	unsigned long flags;		/* SRNIC_PAIRF_* */
 
@@ -58,6 +59,7 @@ struct srnic_pair {
 	bool tried;
 	unsigned long last_try;		/* jiffies: end of the last attempt */
 	unsigned int backoff;		/* ms */
+	unsigned long wanted;		/* jiffies: since when a WR waits for a stream; 0: none does */
 	unsigned long silent_until;	/* jiffies; 0: the peer need not speak first */
 };
 

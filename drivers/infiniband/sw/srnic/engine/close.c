@@ -181,6 +181,17 @@ static void raise_events(struct srnic_qp *qp, enum srnic_qp_state final)
 	srnic_qp_last_wqe(qp);
 }
 
+/*
+ * A program that connected the QP as one of InfiniBand's has the first WR that was not
+ * delivered tell it that the peer is gone; else there is an event, or iw_cm
+ */
+static bool peer_is_gone(const struct srnic_qp *qp)
+{
+	bool lost = qp->close_event && qp->close_event != SRNIC_EV_TERMINATE_RECEIVED;
+
+	return qp->ib.paired && (qp->error == RDMAP_E_LLP_LOST || (lost && !qp->error));
+}
+
 static int close_errno(const struct srnic_qp *qp, enum srnic_qp_state final)
 {
 	if (final == SRNIC_QP_IDLE)
@@ -266,6 +277,8 @@ void srnic_close(struct srnic_qp *qp)
 	}
 	final = final_state(qp);
 	if (final == SRNIC_QP_ERROR) {
+		if (peer_is_gone(qp))
+			srnic_sq_no_peer(qp);
 		srnic_sq_flush(qp);
 		srnic_rx_flush(qp);
 		srnic_rq_flush(qp);

@@ -221,7 +221,9 @@ static bool tx_can_stage(struct srnic_qp *qp)
 		return false;
 	if (tx->rtr_due || tx->responding || !srnic_irq_empty(qp))
 		return true;
-	return tx->busy ? !srnic_tx_wr_blocked(qp) : srnic_sq_pending(qp) != 0;
+	if (tx->busy)
+		return !srnic_tx_wr_blocked(qp);
+	return srnic_sq_pending(qp) != 0 && !READ_ONCE(qp->ib.sqd);
 }
 
 /* Is there anything to do? (owner of tx) */

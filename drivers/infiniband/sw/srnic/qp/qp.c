@@ -191,8 +191,14 @@ uncount:
 	return err;
 }
 
-/* Wait until who wound the last stream down has left; its memory is free already */
-static void qp_join_tx(struct srnic_qp *qp)
+/**
+ * srnic_qp_join_tx - wait until who wound the last stream down has left
+ * @qp: without a stream, or with one that ends; no other stream is attached meanwhile
+ *
+ * Its memory is free then, and who made the connection was told. May sleep, for the close
+ * time-out at most.
+ */
+void srnic_qp_join_tx(struct srnic_qp *qp)
 {
 	if (!qp->tx_started)
 		return;
@@ -232,7 +238,7 @@ int srnic_qp_destroy(struct srnic_qp *qp)
 	srnic_qp_put(qp);
 	/* the connection's maker and iw_cm let go when the stream is gone */
 	wait_for_completion(&qp->freed);
-	qp_join_tx(qp);
+	srnic_qp_join_tx(qp);
 	srnic_cq_purge(qp->scq, qp->ibqp.qp_num);
 	srnic_cq_purge(qp->rcq, qp->ibqp.qp_num);
 	/* last: who polls one of its completions finds it; the number is not reused before */
@@ -557,7 +563,7 @@ int srnic_qp_attach(struct srnic_qp *qp, const struct srnic_attach *attach)
 	unsigned int bit;
 	int err;
 
-	qp_join_tx(qp);
+	srnic_qp_join_tx(qp);
 	for (bit = 0; bit < SRNIC_QPF_STREAM_BITS; bit++)
 		clear_bit(bit, &qp->flags);
 	err = qp_prepare(qp, attach);

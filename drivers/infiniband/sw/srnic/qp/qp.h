@@ -78,8 +78,8 @@ struct srnic_handover {
  *	     -EBUSY; -EDQUOT; -ENOMEM; an errno of the socket calls
  * @start: the program takes it to RTS: it connects by itself. Returns 0, or -ENOTCONN
  *	   if the connection was made before, and is over
- * @cancel: the program takes it back from RTR or RTS, without a stream. Returns 0, or
- *	    -EBUSY if it has one
+ * @cancel: the program takes it back from RTR or RTS; it is in Error, and its stream is
+ *	    wound down. The connector has nothing to do with it afterwards
  * @handover: the program has connected a socket, which becomes the QP's stream. See
  *	      srnic_handover(). May wait for the peer to take the last message
  *
@@ -88,7 +88,7 @@ struct srnic_handover {
 struct srnic_rdv_ops {
 	int (*prepare)(struct srnic_qp *qp, const struct ib_qp_attr *attr);
 	int (*start)(struct srnic_qp *qp, u32 psn, u16 ord);
-	int (*cancel)(struct srnic_qp *qp);
+	void (*cancel)(struct srnic_qp *qp);
 	int (*handover)(struct srnic_qp *qp, const struct srnic_handover *req);
 };
 
@@ -98,6 +98,7 @@ int srnic_qp_create(struct srnic_qp *qp, struct srnic_device *dev,
 int srnic_qp_destroy(struct srnic_qp *qp);
 struct srnic_qp *srnic_qp_find(struct srnic_device *dev, u32 qpn);
 void srnic_qp_put(struct srnic_qp *qp);
+void srnic_qp_join_tx(struct srnic_qp *qp);
 
 /* state */
 int srnic_qp_modify(struct srnic_qp *qp, enum srnic_qp_state next);

@@ -41,6 +41,8 @@ static const struct {
 	[SRNIC_WC_INVALID_REGION]     = { "invalid region", IB_WC_MW_BIND_ERR },
 	[SRNIC_WC_INVALID_WINDOW]     = { "invalid window", IB_WC_MW_BIND_ERR },
 	[SRNIC_WC_INVALID_LENGTH]     = { "invalid length", IB_WC_LOC_LEN_ERR },
+	/* not in the verbs, whose QPs have a peer before they are in RTS */
+	[SRNIC_WC_NO_PEER]	      = { "no peer", IB_WC_RETRY_EXC_ERR },
 };
 
 /**

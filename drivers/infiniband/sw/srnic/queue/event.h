@@ -11,7 +11,7 @@ struct srnic_qp;
 struct srnic_srq;
 
 /* Number of completion statuses, which are in the uAPI: they travel as vendor_err */
-#define SRNIC_WC_COUNT	(SRNIC_WC_INVALID_LENGTH + 1)
+#define SRNIC_WC_COUNT	(SRNIC_WC_NO_PEER + 1)
 
 /*
  * Asynchronous events, RDMAC verbs Figure 37 (those of a QP, then the others),

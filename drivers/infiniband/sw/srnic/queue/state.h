@@ -80,11 +80,13 @@ struct srnic_llp_ops {
  * @path_mtu: enum ib_mtu; 0: never set
  * @timeout: 0 to 31
  * @retry_cnt: 0 to 7
+ * @sqd: what is posted waits, as the program wants it to
  * @rnr_retry: 0 to 7 (SRNIC_RNR_WITHOUT_END)
  * @min_rnr_timer: 0 to 31
  */
 struct srnic_ib_attr {
 	bool paired;
+	bool sqd;
 	struct rdma_ah_attr av;
 	u32 dest_qpn;
 	u32 rq_psn;
@@ -159,6 +161,7 @@ struct srnic_qp {
 	u32 orq_head;
 	u32 orq_tail;
 	bool sq_flushing;		/* whatever is posted is flushed at once */
+	enum srnic_wc_status sq_first;	/* of the first WR flushed; 0: Flushed as all are */
 
 	/* rq_lock */
 	struct srnic_lock rq_lock;
@@ -186,7 +189,7 @@ struct srnic_qp {
 	struct workqueue_struct *kthreads_wq;	/* ... here */
 	struct task_struct *rx_task;	/* NULL: there are no kthreads */
 	struct completion tx_exit;	/* who wound the stream down left the module's code */
-	bool tx_started;		/* ... and was not joined yet; attach and destroy only */
+	bool tx_started;		/* ... and was not joined yet; whoever may not race */
 	wait_queue_head_t tx_wait;	/* the tx kthread sleeps here */
 	wait_queue_head_t rx_wait;	/* the rx kthread sleeps here */
 	unsigned long flags;		/* SRNIC_QPF_* */

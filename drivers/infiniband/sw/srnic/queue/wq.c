@@ -173,16 +173,23 @@ void srnic_sq_sent(struct srnic_qp *qp, u32 from, u32 to)
  */
 #define FLUSH_BATCH	64
 
+/* sq_lock is held. Of the next WR that has no status of its own */
+static enum srnic_wc_status sq_flush_status(struct srnic_qp *qp)
+{
+	enum srnic_wc_status status = qp->sq_first ?: SRNIC_WC_FLUSHED;
+
+	qp->sq_first = 0;
+	return status;
+}
+
 /* sq_lock is held. A WR that was fetched */
 static void sq_flush_fetched(struct srnic_qp *qp, u32 index, u32 *seen)
 {
 	struct srnic_swr *swr = &qp->swr[index & (qp->sq.entries - 1)];
-	enum srnic_wc_status status = SRNIC_WC_FLUSHED;
+	bool failed = swr->state == SRNIC_SWR_DONE && swr->status != SRNIC_WC_SUCCESS;
 
-	if (swr->state == SRNIC_SWR_DONE && swr->status != SRNIC_WC_SUCCESS)
-		status = swr->status;
 	swr->state = SRNIC_SWR_FREE;
-	sq_write_cqe(qp, index, swr, status, seen);
+	sq_write_cqe(qp, index, swr, failed ? swr->status : sq_flush_status(qp), seen);
 }
 
 /* sq_lock is held. A WR that is still in its slot */
@@ -194,7 +201,7 @@ static void sq_flush_posted(struct srnic_qp *qp, u32 index, u32 *seen)
 		.opcode = READ_ONCE(sqe->opcode),
 	};
 
-	sq_write_cqe(qp, index, &swr, SRNIC_WC_FLUSHED, seen);
+	sq_write_cqe(qp, index, &swr, sq_flush_status(qp), seen);
 }
 
 /* sq_lock is held. Complete WRs before @end. Return: whether some are left. */
@@ -256,11 +263,27 @@ static void sq_flush(struct srnic_qp *qp, bool begin)
 }
 
 /**
+ * srnic_sq_no_peer - there is nobody to send to
+ * @qp: is going to Error
+ *
+ * The first WR to be flushed then says so, also one that is posted later: that is how
+ * InfiniBand tells it to a program. Any context. Takes sq_lock.
+ */
+void srnic_sq_no_peer(struct srnic_qp *qp)
+{
+	unsigned long flags;
+
+	flags = srnic_lock(&qp->sq_lock);
+	qp->sq_first = SRNIC_WC_NO_PEER;
+	srnic_unlock(&qp->sq_lock, flags);
+}
+
+/**
  * srnic_sq_flush - complete all send WRs that are left (ST-34)
  * @qp: alive; no kthread works on its SQ
  *
  * The WR in error keeps its status, all others are Flushed, signaled or not
- * (WR-24). From now on whatever is posted is flushed at once (ST-36), until
+ * (WR-24), but see srnic_sq_no_peer(). From now on whatever is posted is flushed at once (ST-36), until
  * the QP goes to Idle. Any context. Takes sq_lock, a batch of WRs at a time, and
  * notifies the CQ's consumer after each batch.
  */
@@ -414,6 +437,7 @@ void srnic_wq_restart(struct srnic_qp *qp)
 
 	flags = srnic_lock(&qp->sq_lock);
 	qp->sq_flushing = false;
+	qp->sq_first = 0;
 	WRITE_ONCE(qp->sq_freed, qp->sq_fetched);
 	WRITE_ONCE(qp->sq.hdr->consumer, qp->sq_fetched);
 	WRITE_ONCE(qp->sq.hdr->flags, 0);

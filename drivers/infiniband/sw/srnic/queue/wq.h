@@ -37,6 +37,7 @@ struct srnic_swr {
 
 void srnic_sq_done(struct srnic_qp *qp, u32 index, enum srnic_wc_status status);
 void srnic_sq_sent(struct srnic_qp *qp, u32 from, u32 to);
+void srnic_sq_no_peer(struct srnic_qp *qp);
 void srnic_sq_flush(struct srnic_qp *qp);
 void srnic_rq_flush(struct srnic_qp *qp);
 int srnic_sq_pending(const struct srnic_qp *qp);

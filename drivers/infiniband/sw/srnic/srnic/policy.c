@@ -250,6 +250,7 @@ POLICY_NUMBER(close_timeout, close_timeout, false, 1, SRNIC_TIMEOUT_MAX);
 POLICY_NUMBER(keepalive, keepalive, true, 1, SRNIC_KEEPALIVE_MAX);
 POLICY_NUMBER(max_user_qps, max_user_qps, true, 1, SRNIC_USER_MAX_QPS);
 POLICY_NUMBER(ib_port, ib_port, true, SRNIC_IB_PORT_MIN, U16_MAX);
+POLICY_NUMBER(ib_timeout, ib_timeout, false, 1, SRNIC_TIMEOUT_MAX);
 
 static struct attribute *policy_attrs[] = {
 	&policy_crc.attr.attr,
@@ -266,6 +267,7 @@ static struct attribute *policy_attrs[] = {
 	&policy_keepalive.attr.attr,
 	&policy_max_user_qps.attr.attr,
 	&policy_ib_port.attr.attr,
+	&policy_ib_timeout.attr.attr,
 	&policy_no_receive.attr.attr,
 	&policy_inline_work.attr.attr,
 	NULL
@@ -318,6 +320,8 @@ void srnic_policy_init(struct srnic_policy_owner *owner)
 		.close_timeout = 5,
 		/* one small segment a minute; a dead peer is noticed in two */
 		.keepalive = 60,
+		/* two programs of a pair are ready at about the same time; one may be loading data */
+		.ib_timeout = 10,
 		.max_user_qps = srnic_user_max_default(),
 		.inline_work = SRNIC_INLINE_WORK,
 	};

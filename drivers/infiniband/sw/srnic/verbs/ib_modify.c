@@ -7,6 +7,7 @@
 
 #include <rdma/ib_verbs.h>
 #include "qp/qp.h"
+#include "queue/cq.h"
 #include "srnic.h"
 #include "verbs/ib_modify.h"
 
@@ -16,16 +17,32 @@ static bool is_rtr(const struct ib_qp_attr *attr, int mask)
 	       mask & (IB_QP_AV | IB_QP_DEST_QPN);
 }
 
-/**
- * srnic_ib_modify_is_rts - does this take a paired QP from RTR to RTS?
- * @qp: alive
- * @attr: asked for
- * @mask: which of @attr
- */
-bool srnic_ib_modify_is_rts(const struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask)
+static bool is_rts(const struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	return qp->ib.paired && qp->verbs_state == IB_QPS_RTR &&
 	       mask & IB_QP_STATE && attr->qp_state == IB_QPS_RTS;
+}
+
+/* RTS to SQD, and back */
+static bool is_sqd(const struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	return qp->ib.paired && mask & IB_QP_STATE &&
+	       (attr->qp_state == IB_QPS_SQD ||
+		(attr->qp_state == IB_QPS_RTS && qp->verbs_state == IB_QPS_SQD));
+}
+
+/**
+ * srnic_ib_modify_keeps - is this a transition of verbs alone?
+ * @qp: alive
+ * @attr: asked for
+ * @mask: which of @attr
+ *
+ * RTS of a paired QP is a state in which it may be connected, and SQD one in which it
+ * may not send: the core's state stays as it is.
+ */
+bool srnic_ib_modify_keeps(const struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	return is_rts(qp, attr, mask) || is_sqd(qp, attr, mask);
 }
 
 /* As InfiniBand's table has it, which the RDMA core knows (IBA 1.6, 11.2.5.2) */
@@ -59,6 +76,11 @@ static int check_rts(const struct srnic_qp *qp, const struct ib_qp_attr *attr, i
 	       -EINVAL : 0;
 }
 
+static int check_sqd(const struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	return srnic_qp_state(qp) > SRNIC_QP_RTS ? -EINVAL : check_table(qp, attr, mask);
+}
+
 /**
  * srnic_ib_modify_check - the rules of InfiniBand for who connects without rdma_cm
  * @qp: alive
@@ -70,8 +92,10 @@ static int check_rts(const struct srnic_qp *qp, const struct ib_qp_attr *attr, i
  */
 int srnic_ib_modify_check(const struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
-	if (srnic_ib_modify_is_rts(qp, attr, mask))
+	if (is_rts(qp, attr, mask))
 		return check_rts(qp, attr, mask);
+	if (is_sqd(qp, attr, mask))
+		return check_sqd(qp, attr, mask);
 	if (!(mask & SRNIC_IB_QP_ATTRS))
 		return 0;
 	if (!srnic_policy_get(&qp->dev->policy).ib_port || !is_rtr(attr, mask))
@@ -102,16 +126,26 @@ static int modify_rts(struct srnic_qp *qp, const struct ib_qp_attr *attr)
 	return qp->dev->rdv->start(qp, attr->sq_psn, attr->max_rd_atomic);
 }
 
-/* Back to RESET or INIT, or to Error before there is a stream */
-static int modify_back(struct srnic_qp *qp)
+static void modify_sqd(struct srnic_qp *qp, bool sqd)
 {
-	int err = 0;
+	WRITE_ONCE(qp->ib.sqd, sqd);
+	if (!sqd)
+		srnic_qp_kick_tx(qp);
+}
 
-	if (srnic_qp_state(qp) == SRNIC_QP_IDLE)
-		err = qp->dev->rdv->cancel(qp);
-	if (!err)
-		qp->ib.paired = false;
-	return err;
+/*
+ * Back to RESET or INIT, from any state. A stream is reset, and what was posted, or was
+ * not polled, is gone with it.
+ */
+static void modify_back(struct srnic_qp *qp)
+{
+	srnic_qp_abort(qp);
+	srnic_qp_join_tx(qp);
+	qp->dev->rdv->cancel(qp);
+	srnic_cq_purge(qp->scq, qp->ibqp.qp_num);
+	srnic_cq_purge(qp->rcq, qp->ibqp.qp_num);
+	qp->ib.paired = false;
+	WRITE_ONCE(qp->ib.sqd, false);
 }
 
 /**
@@ -120,7 +154,8 @@ static int modify_back(struct srnic_qp *qp)
  * @attr: checked by srnic_ib_modify_check()
  * @mask: which of @attr
  *
- * Context: process, may sleep, but not for the peer.
+ * Context: process, may sleep; back to RESET until a stream is wound down, but not for the
+ * peer.
  *
  * Return: 0, or an errno of struct srnic_rdv_ops.
  */
@@ -128,11 +163,13 @@ int srnic_ib_modify(struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask
 {
 	if (is_rtr(attr, mask))
 		return modify_rtr(qp, attr);
-	if (srnic_ib_modify_is_rts(qp, attr, mask))
+	if (is_rts(qp, attr, mask))
 		return modify_rts(qp, attr);
-	if (qp->ib.paired && mask & IB_QP_STATE &&
-	    (attr->qp_state == IB_QPS_RESET || attr->qp_state == IB_QPS_INIT))
-		return modify_back(qp);
+	if (is_sqd(qp, attr, mask))
+		modify_sqd(qp, attr->qp_state == IB_QPS_SQD);
+	else if (qp->ib.paired && mask & IB_QP_STATE &&
+		 (attr->qp_state == IB_QPS_RESET || attr->qp_state == IB_QPS_INIT))
+		modify_back(qp);
 	return 0;
 }
 
@@ -166,4 +203,6 @@ void srnic_ib_query(const struct srnic_qp *qp, struct ib_qp_attr *attr)
 	attr->dest_qp_num = ib->dest_qpn;
 	attr->rq_psn = ib->rq_psn;
 	attr->sq_psn = ib->sq_psn;
+	attr->sq_draining = READ_ONCE(ib->sqd) &&
+			    READ_ONCE(qp->sq_completed) != READ_ONCE(qp->sq_fetched);
 }

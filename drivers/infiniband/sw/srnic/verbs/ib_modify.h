@@ -11,7 +11,7 @@ struct srnic_qp;
 #define SRNIC_IB_QP_ATTRS (IB_QP_AV | IB_QP_DEST_QPN | IB_QP_RQ_PSN | IB_QP_SQ_PSN)
 
 int srnic_ib_modify_check(const struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask);
-bool srnic_ib_modify_is_rts(const struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask);
+bool srnic_ib_modify_keeps(const struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask);
 int srnic_ib_modify(struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask);
 u16 srnic_ib_ord(const struct srnic_qp *qp, const struct ib_qp_attr *attr);
 void srnic_ib_query(const struct srnic_qp *qp, struct ib_qp_attr *attr);

@@ -516,6 +516,13 @@ static int qp_modify_check_rd(const struct srnic_qp *qp, const struct ib_qp_attr
 	return 0;
 }
 
+static bool is_current(const struct srnic_qp *qp, enum ib_qp_state state)
+{
+	if (qp->ib.paired)
+		return state == verbs_state(qp);
+	return state < ARRAY_SIZE(native_state) && native_state[state] == srnic_qp_state(qp);
+}
+
 /* All of it is checked before any of it is done (QP-17) */
 static int qp_modify_check(const struct srnic_qp *qp, const struct ib_qp_attr *attr,
 			   int mask)
@@ -530,16 +537,14 @@ static int qp_modify_check(const struct srnic_qp *qp, const struct ib_qp_attr *a
 	if (mask & IB_QP_STATE && attr->qp_state >= ARRAY_SIZE(native_state))
 		return -EINVAL;
 	/* a program that has not asked takes a new QP for one in RESET */
-	if (mask & IB_QP_CUR_STATE &&
-	    (attr->cur_qp_state >= ARRAY_SIZE(native_state) ||
-	     native_state[attr->cur_qp_state] != srnic_qp_state(qp)))
+	if (mask & IB_QP_CUR_STATE && !is_current(qp, attr->cur_qp_state))
 		return -EINVAL;
 	/* the enables go with no transition to where the stream ends (QP-20) */
 	if (mask & IB_QP_STATE && mask & IB_QP_ACCESS_FLAGS &&
 	    native_state[attr->qp_state] > SRNIC_QP_RTS)
 		return -EINVAL;
 	err = qp_modify_check_ib(attr, mask) ?: srnic_ib_modify_check(qp, attr, mask);
-	if (err || srnic_ib_modify_is_rts(qp, attr, mask))
+	if (err || srnic_ib_modify_keeps(qp, attr, mask))
 		return err;
 	return qp_modify_check_rd(qp, attr, mask);
 }
@@ -580,17 +585,18 @@ static int srnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask
 			   struct ib_udata *udata)
 {
 	struct srnic_qp *qp = to_srnic_qp(ibqp);
+	bool keeps = srnic_ib_modify_keeps(qp, attr, mask);
 	int err = udata_check_none(udata);
 
 	if (!err)
 		err = qp_modify_check(qp, attr, mask);
 	if (!err)
 		err = srnic_ib_modify(qp, attr, mask);
-	if (!err && mask & IB_QP_STATE && !srnic_ib_modify_is_rts(qp, attr, mask))
+	if (!err && mask & IB_QP_STATE && !keeps)
 		err = qp_modify_state(qp, attr->qp_state, udata);
 	if (err)
 		return err;
-	if (mask & IB_QP_STATE && native_state[attr->qp_state] <= SRNIC_QP_RTS)
+	if (mask & IB_QP_STATE && (keeps || native_state[attr->qp_state] <= SRNIC_QP_RTS))
 		qp->verbs_state = attr->qp_state;
 	if (mask & IB_QP_ACCESS_FLAGS)
 		WRITE_ONCE(qp->enables, access_to_enables(qp, attr->qp_access_flags));

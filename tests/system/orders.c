@@ -1,0 +1,519 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * orders: QPs that are connected by ibv_modify_qp(), in each order in which two programs
+ * can come to RTR and RTS, and how they end. Both QPs are of one process and one thread,
+ * so that nothing may block. The policy ib_port is set, and ib_timeout is 1 s.
+ *
+ *	orders --list		names of the cases
+ *	orders ADDR CASE	run one, over the device that has address ADDR
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "handfd.h"
+
+#define PSN_A	0x123456
+#define PSN_B	0xabcdef
+#define LEN	1000
+/* With the policy's 1 s, and a look each second */
+#define NO_PEER_MS	1000
+#define LATE_MS		8000
+
+/* 4.096 us x 2^8 is 1 ms, so that the policy decides */
+#define TIMEOUT		8
+
+static union ibv_gid gid;
+static int gid_index;
+
+/* The GID that is the address of the test, which comes some time after the address */
+static void find_gid(void)
+{
+	uint64_t end = now_ms() + 5000;
+	struct ibv_context *ctx = test_context();
+	struct sockaddr_storage name;
+	union ibv_gid want = { };
+
+	resolve(test_addr, 0, &name);
+	if (name.ss_family == AF_INET) {
+		want.raw[10] = want.raw[11] = 0xff;
+		memcpy(want.raw + 12, &((struct sockaddr_in *)&name)->sin_addr, 4);
+	} else {
+		memcpy(want.raw, &((struct sockaddr_in6 *)&name)->sin6_addr, 16);
+	}
+	do {
+		for (int i = 1; !ibv_query_gid(ctx, 1, i, &gid); i++) {
+			if (!memcmp(&gid, &want, sizeof(gid))) {
+				gid_index = i;
+				return;
+			}
+		}
+		usleep(10000);
+	} while (now_ms() < end);
+	die("no GID is %s", test_addr);
+}
+
+static struct ibv_qp_attr rtr_attr(const struct hand *peer, uint32_t psn)
+{
+	return (struct ibv_qp_attr) {
+		.qp_state = IBV_QPS_RTR,
+		.path_mtu = IBV_MTU_1024,
+		.dest_qp_num = peer->qp->qp_num,
+		.rq_psn = psn,
+		.max_dest_rd_atomic = 4,
+		.min_rnr_timer = 12,
+		.ah_attr = {
+			.is_global = 1, .port_num = 1,
+			.grh = { .dgid = gid, .sgid_index = gid_index, .hop_limit = 1 },
+		},
+	};
+}
+
+#define RTR_MASK (IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |		\
+		  IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER)
+
+static struct ibv_qp_attr rts_attr(uint32_t psn, uint8_t timeout)
+{
+	return (struct ibv_qp_attr) {
+		.qp_state = IBV_QPS_RTS,
+		.timeout = timeout,
+		.retry_cnt = 1,
+		.rnr_retry = 7,
+		.sq_psn = psn,
+		.max_rd_atomic = 4,
+	};
+}
+
+#define RTS_MASK (IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |	\
+		  IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC)
+
+static void must_rtr(struct hand *h, const struct hand *peer, uint32_t psn)
+{
+	struct ibv_qp_attr attr = rtr_attr(peer, psn);
+	int err = ibv_modify_qp(h->qp, &attr, RTR_MASK);
+
+	require(!err, "%s", strerror(err));
+}
+
+static void must_rts(struct hand *h, uint32_t psn, uint8_t timeout)
+{
+	struct ibv_qp_attr attr = rts_attr(psn, timeout);
+	int err = ibv_modify_qp(h->qp, &attr, RTS_MASK);
+
+	require(!err, "%s", strerror(err));
+}
+
+static void must_state(struct hand *h, enum ibv_qp_state state)
+{
+	struct ibv_qp_attr attr = { .qp_state = state };
+	int err = ibv_modify_qp(h->qp, &attr, IBV_QP_STATE);
+
+	require(!err, "state %d: %s", state, strerror(err));
+}
+
+static void must_be(struct hand *h, enum ibv_qp_state state, const char *when)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	require(!ibv_query_qp(h->qp, &attr, IBV_QP_STATE, &init), "%s", strerror(errno));
+	require(attr.qp_state == state, "%s: state %d, not %d", when, attr.qp_state, state);
+}
+
+static void again(struct hand *h)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1,
+				    .qp_access_flags = ACCESS_ALL };
+
+	must_state(h, IBV_QPS_RESET);
+	must_be(h, IBV_QPS_RESET, "after RESET");
+	require(!ibv_modify_qp(h->qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+			       IBV_QP_ACCESS_FLAGS), "INIT");
+}
+
+static void post_send(struct hand *h, uint64_t wr_id, uint8_t fill)
+{
+	struct ibv_sge sge = { (uintptr_t)h->buf, LEN, h->mr->lkey };
+	struct ibv_send_wr wr = { .wr_id = wr_id, .sg_list = &sge, .num_sge = 1,
+				  .opcode = IBV_WR_SEND }, *bad;
+
+	memset(h->buf, fill, LEN);
+	require(!ibv_post_send(h->qp, &wr, &bad), "%s", strerror(errno));
+}
+
+static void post_recv(struct hand *h, uint64_t wr_id)
+{
+	struct ibv_sge sge = { (uintptr_t)h->buf + BUF_SIZE / 2, LEN, h->mr->lkey };
+	struct ibv_recv_wr wr = { .wr_id = wr_id, .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	require(!ibv_post_recv(h->qp, &wr, &bad), "%s", strerror(errno));
+}
+
+/* One message from a to b; a's receives and b's are posted */
+static void arrives(struct hand *a, struct hand *b, uint8_t fill)
+{
+	post_recv(b, 100 + fill);
+	post_send(a, fill, fill);
+	expect_wc(a->cq, fill, IBV_WC_SUCCESS, "send");
+	expect_wc(b->cq, 100 + fill, IBV_WC_SUCCESS, "receive");
+	require(b->buf[BUF_SIZE / 2] == fill && b->buf[BUF_SIZE / 2 + LEN - 1] == fill, "data");
+}
+
+static void both_ways(struct hand *a, struct hand *b)
+{
+	arrives(a, b, 1);
+	arrives(b, a, 2);
+}
+
+static void open_two(struct hand *a, struct hand *b)
+{
+	find_gid();
+	hand_qp(a);
+	hand_qp(b);
+}
+
+static void close_two(struct hand *a, struct hand *b)
+{
+	hand_qp_end(a);
+	hand_qp_end(b);
+}
+
+static void connected(struct hand *a, struct hand *b)
+{
+	open_two(a, b);
+	must_rtr(a, b, PSN_B);
+	must_rtr(b, a, PSN_A);
+	must_rts(a, PSN_A, TIMEOUT);
+	must_rts(b, PSN_B, TIMEOUT);
+	both_ways(a, b);
+}
+
+static void case_both(void)
+{
+	struct hand a, b;
+
+	connected(&a, &b);
+	close_two(&a, &b);
+}
+
+static void case_init(void)
+{
+	struct hand a, b;
+
+	open_two(&a, &b);
+	must_rtr(&a, &b, PSN_B);
+	must_rts(&a, PSN_A, 0);
+	post_send(&a, 1, 1);
+	expect_no_wc(a.cq, 1500, "without a peer");
+	post_recv(&b, 2);
+	must_rtr(&b, &a, PSN_A);
+	must_rts(&b, PSN_B, TIMEOUT);
+	expect_wc(a.cq, 1, IBV_WC_SUCCESS, "send");
+	expect_wc(b.cq, 2, IBV_WC_SUCCESS, "receive");
+	arrives(&b, &a, 3);
+	close_two(&a, &b);
+}
+
+static void case_rtr(void)
+{
+	struct hand a, b;
+
+	open_two(&a, &b);
+	must_rtr(&b, &a, PSN_A);
+	must_rtr(&a, &b, PSN_B);
+	must_rts(&a, PSN_A, TIMEOUT);
+	arrives(&a, &b, 1);
+	must_be(&b, IBV_QPS_RTR, "the peer is in RTS");
+	must_rts(&b, PSN_B, TIMEOUT);
+	both_ways(&b, &a);
+	close_two(&a, &b);
+}
+
+static void case_neither(void)
+{
+	struct hand a, b;
+
+	open_two(&a, &b);
+	must_rtr(&a, &b, PSN_B);
+	must_rtr(&b, &a, PSN_A);
+	post_recv(&a, 1);
+	post_recv(&b, 1);
+	expect_no_wc(a.cq, 500, "in RTR");
+	expect_no_wc(b.cq, 0, "in RTR");
+	close_two(&a, &b);
+}
+
+/* The first WR says why, and all others are flushed */
+static void expect_no_peer(struct hand *h, uint64_t since)
+{
+	expect_wc(h->cq, 1, IBV_WC_RETRY_EXC_ERR, "first send");
+	require(now_ms() - since >= NO_PEER_MS && now_ms() - since < LATE_MS, "after %u ms",
+		(unsigned int)(now_ms() - since));
+	expect_wc(h->cq, 2, IBV_WC_WR_FLUSH_ERR, "second send");
+	expect_wc(h->cq, 3, IBV_WC_WR_FLUSH_ERR, "receive");
+	must_be(h, IBV_QPS_ERR, "without a peer");
+}
+
+static void waits_in_vain(struct hand *h)
+{
+	uint64_t since = now_ms();
+
+	post_recv(h, 3);
+	post_send(h, 1, 1);
+	post_send(h, 2, 2);
+	expect_no_peer(h, since);
+}
+
+static void case_nobody(void)
+{
+	struct hand a, b;
+
+	open_two(&a, &b);
+	must_rtr(&a, &b, PSN_B);
+	must_rts(&a, PSN_A, TIMEOUT);
+	waits_in_vain(&a);
+	close_two(&a, &b);
+}
+
+static void case_gone(void)
+{
+	struct hand a, b;
+
+	open_two(&a, &b);
+	must_rtr(&a, &b, PSN_B);
+	must_rtr(&b, &a, PSN_A);
+	require(!ibv_destroy_qp(b.qp), "%s", strerror(errno));
+	must_rts(&a, PSN_A, TIMEOUT);
+	waits_in_vain(&a);
+	require(!ibv_dereg_mr(b.mr) && !ibv_destroy_cq(b.cq) && !ibv_dealloc_pd(b.pd), "free");
+	hand_qp_end(&a);
+}
+
+/* b expects another QP, or another PSN: it never becomes a's peer */
+static void mismatch(bool qpn)
+{
+	struct hand a, b, c;
+
+	open_two(&a, &b);
+	hand_qp(&c);
+	must_rtr(&b, qpn ? &c : &a, qpn ? PSN_A : PSN_A + 1);
+	must_rts(&b, PSN_B, TIMEOUT);
+	must_rtr(&a, &b, PSN_B);
+	must_rts(&a, PSN_A, TIMEOUT);
+	post_recv(&b, 1);
+	waits_in_vain(&a);
+	expect_no_wc(b.cq, 0, "at the wrong peer");
+	hand_qp_end(&c);
+	close_two(&a, &b);
+}
+
+static void case_qpn(void) { mismatch(true); }
+static void case_psn(void) { mismatch(false); }
+
+static void case_itself(void)
+{
+	struct ibv_qp_attr attr;
+	struct hand a;
+	int err;
+
+	find_gid();
+	hand_qp(&a);
+	attr = rtr_attr(&a, PSN_A);
+	err = ibv_modify_qp(a.qp, &attr, RTR_MASK);
+	require(err == EOPNOTSUPP, "%s", strerror(err));
+	must_be(&a, IBV_QPS_INIT, "refused");
+	hand_qp_end(&a);
+}
+
+/* The peer ends while nothing is under way: nothing happens before the next send */
+static void case_closes(void)
+{
+	struct hand a, b;
+
+	connected(&a, &b);
+	post_recv(&a, 3);
+	hand_qp_end(&b);
+	expect_no_wc(a.cq, 1000, "the peer has closed");
+	must_be(&a, IBV_QPS_RTS, "the peer has closed");
+	post_send(&a, 1, 1);
+	expect_wc(a.cq, 1, IBV_WC_RETRY_EXC_ERR, "send");
+	expect_wc(a.cq, 3, IBV_WC_WR_FLUSH_ERR, "receive");
+	hand_qp_end(&a);
+}
+
+static void refused(struct hand *h, const struct ibv_qp_attr *attr, int all)
+{
+	struct ibv_qp_attr copy = *attr;
+	int err;
+
+	for (int bit = 1; bit <= all; bit <<= 1) {
+		if (!(all & bit) || bit == IBV_QP_STATE)
+			continue;
+		err = ibv_modify_qp(h->qp, &copy, all & ~bit);
+		/* without an address it is no RTR of this kind */
+		require(err == EINVAL || err == EOPNOTSUPP, "without %#x: %s", bit,
+			strerror(err));
+	}
+}
+
+static void case_attributes(void)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr, got;
+	struct hand a, b;
+
+	open_two(&a, &b);
+	attr = rtr_attr(&b, PSN_B);
+	refused(&a, &attr, RTR_MASK);
+	attr.ah_attr.is_global = 0;
+	require(ibv_modify_qp(a.qp, &attr, RTR_MASK) == EINVAL, "without a GRH");
+	attr.ah_attr.is_global = 1;
+	attr.ah_attr.grh.sgid_index = 0;
+	require(ibv_modify_qp(a.qp, &attr, RTR_MASK) == EINVAL, "GID 0");
+	must_be(&a, IBV_QPS_INIT, "refused");
+	must_rtr(&a, &b, PSN_B);
+	attr = rts_attr(PSN_A, TIMEOUT);
+	refused(&a, &attr, RTS_MASK);
+	must_be(&a, IBV_QPS_RTR, "refused");
+	must_rts(&a, PSN_A, TIMEOUT);
+
+	require(!ibv_query_qp(a.qp, &got, IBV_QP_STATE | RTR_MASK | RTS_MASK, &init), "%s", strerror(errno));
+	require(got.qp_state == IBV_QPS_RTS && got.cur_qp_state == IBV_QPS_RTS, "state");
+	require(got.dest_qp_num == b.qp->qp_num && got.rq_psn == PSN_B && got.sq_psn == PSN_A,
+		"numbers");
+	require(got.path_mtu == IBV_MTU_1024 && got.timeout == TIMEOUT && got.retry_cnt == 1 &&
+		got.rnr_retry == 7 && got.min_rnr_timer == 12, "timers");
+	require(got.ah_attr.is_global && got.ah_attr.grh.sgid_index == gid_index &&
+		!memcmp(&got.ah_attr.grh.dgid, &gid, sizeof(gid)), "route");
+	require(got.max_rd_atomic == 4 && got.max_dest_rd_atomic == 4, "reads");
+	close_two(&a, &b);
+}
+
+static void connect_again(struct hand *a, struct hand *b)
+{
+	must_rtr(a, b, PSN_B);
+	must_rtr(b, a, PSN_A);
+	must_rts(a, PSN_A, TIMEOUT);
+	must_rts(b, PSN_B, TIMEOUT);
+	both_ways(a, b);
+}
+
+/* From each state, and the QP is as good as new */
+static void case_reset(void)
+{
+	struct hand a, b;
+
+	open_two(&a, &b);
+	again(&a);
+	must_rtr(&a, &b, PSN_B);
+	again(&a);
+	must_rtr(&a, &b, PSN_B);
+	must_rts(&a, PSN_A, TIMEOUT);
+	post_send(&a, 1, 1);
+	again(&a);
+	connect_again(&a, &b);
+	/* with a stream; what was posted leaves no completion */
+	post_recv(&a, 1);
+	post_recv(&b, 1);
+	again(&a);
+	again(&b);
+	expect_no_wc(a.cq, 100, "after RESET");
+	expect_no_wc(b.cq, 0, "after RESET");
+	connect_again(&a, &b);
+	must_state(&a, IBV_QPS_ERR);
+	must_be(&a, IBV_QPS_ERR, "after ERR");
+	again(&a);
+	again(&b);
+	connect_again(&a, &b);
+	close_two(&a, &b);
+}
+
+static void case_resets(void)
+{
+	struct hand a, b;
+
+	open_two(&a, &b);
+	for (int i = 0; i < 100; i++) {
+		connect_again(&a, &b);
+		again(i & 1 ? &a : &b);
+		again(i & 1 ? &b : &a);
+	}
+	close_two(&a, &b);
+}
+
+/* SQD: what is posted waits, what arrives is received */
+static void case_drain(void)
+{
+	struct hand a, b;
+
+	connected(&a, &b);
+	must_state(&a, IBV_QPS_SQD);
+	must_be(&a, IBV_QPS_SQD, "drained");
+	post_recv(&b, 12);
+	post_send(&a, 11, 11);
+	arrives(&b, &a, 3);
+	expect_no_wc(a.cq, 200, "in SQD");
+	expect_no_wc(b.cq, 0, "in SQD");
+	must_state(&a, IBV_QPS_RTS);
+	expect_wc(a.cq, 11, IBV_WC_SUCCESS, "send");
+	expect_wc(b.cq, 12, IBV_WC_SUCCESS, "receive");
+	both_ways(&a, &b);
+	close_two(&a, &b);
+}
+
+/* Nobody is told but by completions: no such message may be lost */
+static void case_crossing(void)
+{
+	struct hand a, b;
+
+	open_two(&a, &b);
+	for (int i = 0; i < 50; i++) {
+		must_rtr(&a, &b, PSN_B);
+		must_rtr(&b, &a, PSN_A);
+		post_recv(&a, 1);
+		post_recv(&b, 1);
+		must_rts(&a, PSN_A, 0);
+		must_rts(&b, PSN_B, 0);
+		post_send(&a, 2, 2);
+		post_send(&b, 2, 2);
+		for (int n = 0; n < 2; n++) {
+			require(wait_wc(a.cq, "a").status == IBV_WC_SUCCESS, "a");
+			require(wait_wc(b.cq, "b").status == IBV_WC_SUCCESS, "b");
+		}
+		again(&a);
+		again(&b);
+	}
+	close_two(&a, &b);
+}
+
+static const struct test_case cases[] = {
+	{ "both", case_both, "both in RTR, then both in RTS" },
+	{ "init", case_init, "one is in RTS, and has posted, before the other leaves INIT" },
+	{ "rtr", case_rtr, "one is in RTS: the other receives in RTR, and sends in RTS" },
+	{ "neither", case_neither, "both in RTR: nothing happens" },
+	{ "nobody", case_nobody, "the peer stays in INIT: the send ends in RETRY_EXC_ERR" },
+	{ "gone", case_gone, "the peer is destroyed in RTR: RETRY_EXC_ERR" },
+	{ "qpn", case_qpn, "the peer wants another QP: RETRY_EXC_ERR" },
+	{ "psn", case_psn, "the peer expects another PSN: RETRY_EXC_ERR" },
+	{ "itself", case_itself, "a QP cannot be its own peer: EOPNOTSUPP" },
+	{ "closes", case_closes, "the peer closes: silence, then the send ends in RETRY_EXC_ERR" },
+	{ "attributes", case_attributes, "each that InfiniBand wants is wanted, and is told" },
+	{ "reset", case_reset, "RESET from each state, and all begins anew" },
+	{ "resets", case_resets, "100 connections of one pair of QPs" },
+	{ "drain", case_drain, "RTS, SQD and RTS again" },
+	{ "crossing", case_crossing, "both connect at once, 50 times" },
+};
+
+static const struct test_program prog = {
+	.usage = "orders --list | orders ADDR CASE",
+	.timeout_env = "ORDERS_TIMEOUT",
+	.timeout = 50,
+	.cases = cases,
+	.count = ARRAY_SIZE(cases),
+};
+
+int main(int argc, char **argv)
+{
+	return run_cases(&prog, argc, argv);
+}

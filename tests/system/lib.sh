@@ -471,6 +471,12 @@ set_policy() {
 	done
 }
 
+# gid_of DEVICE ADDRESS: the index of the GID that ends so
+gid_of() {
+	local f
+	f=$(grep -l "$2\$" "/sys/class/infiniband/$1/ports/1/gids/"*) && echo "${f##*/}"
+}
+
 # What programs made is gone: objects, kthreads, and the sockets of the hosts. Where
 # it may take a moment: within 10 nothing_left
 nothing_left() {

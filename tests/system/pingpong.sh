@@ -10,12 +10,6 @@ need_programs ibv_rc_pingpong ibv_srq_pingpong
 
 port=4791
 
-# gid_of DEVICE ADDRESS: the index of the GID that ends so
-gid_of() {
-	local f
-	f=$(grep -l "$2\$" "/sys/class/infiniband/$1/ports/1/gids/"*) && echo "${f##*/}"
-}
-
 enable() {
 	local dev
 	for dev in "$SRV_DEV" "$CLI_DEV"; do

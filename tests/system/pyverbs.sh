@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# rdma-core's own Python tests: first as they are, then those that connect their
-# QPs as InfiniBand does over rdma_cm. pyverbs/fit.list has those which do not fit.
+# rdma-core's own Python tests: first as they are, then those that connect their QPs as
+# InfiniBand does: over rdma_cm, and as they are where the policy allows it.
+# pyverbs/fit.list has those which do not fit, pyverbs/ib.list which of the last.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -21,6 +22,9 @@ one_host
 mac=$(on_cli cat /sys/class/net/d1/address)
 suite pyverbs
 suite "pyverbs over rdma_cm" --rdmacm
+set_policy "$CLI_DEV" ib_port=4791 || bail "no policy ib_port"
+gid=$(within 5 gid_of "$CLI_DEV" :0a4e:0001) || bail "no GID"
+suite "pyverbs by modify_qp" --gid "$gid" --ib-list "$here/pyverbs/ib.list"
 teardown_hosts
 
 done_testing

@@ -2,13 +2,15 @@
 """
 Run rdma-core's own Python tests, as they are, on one device.
 
-    suite.py --tests DIR --dev DEV --addr IP,MAC --list FILE [--rdmacm] [GLOB...]
+    suite.py --tests DIR --dev DEV --addr IP,MAC --list FILE
+             [--rdmacm | --gid N --ib-list FILE] [GLOB...]
 
 DIR holds the package "tests" of rdma-core. FILE names the tests that do not fit
 the device, and why, a glob and a reason on each line: these may skip themselves,
 or are not run. With --rdmacm the tests are those whose reason in FILE is "rtr",
 run with QPs that are connected by rdma_cm (see rdmacm.py), and those of
-rdmacm_tests.py.
+rdmacm_tests.py. With --gid they are the same tests as they are, on a device that connects
+QPs by modify_qp with this GID; --ib-list names which of them do not fit even then.
 
 Each test has a line of TAP on the standard output, with its time, or the reason
 for which it was skipped. At last come unittest's own summary and the plan: all that
@@ -45,6 +47,8 @@ def arguments():
     p.add_argument('--addr', required=True)
     p.add_argument('--list', required=True)
     p.add_argument('--rdmacm', action='store_true')
+    p.add_argument('--gid', default='0')
+    p.add_argument('--ib-list')
     p.add_argument('globs', nargs='*')
     return p.parse_args()
 
@@ -221,7 +225,7 @@ def main():
     args = arguments()
     here = os.path.dirname(os.path.abspath(__file__))
     sys.path[:0] = [args.tests, os.path.join(args.tests, 'tests'), here]
-    sys.argv[1:] = ['--dev', args.dev, '--port', '1', '--gid', '0']
+    sys.argv[1:] = ['--dev', args.dev, '--port', '1', '--gid', args.gid]
     from args_parser import parser
     parser.parse_args()
     tests = package('tests', os.path.join(args.tests, 'tests'))
@@ -237,9 +241,12 @@ def main():
 
     loader = unittest.TestLoader()
     cases = list(all_tests(loader.loadTestsFromModule(tests)))
-    if args.rdmacm:
+    if args.rdmacm or args.ib_list:
         cases = [t for t in cases
                  if reason_for(rules, name_of(t)) == 'rtr']
+    if args.ib_list:
+        rules = read_list(args.ib_list)
+    if args.rdmacm:
         own = importlib.import_module('rdmacm_tests')
         cases = [own.adapt(t) for t in cases]
         for cls in own.OWN:

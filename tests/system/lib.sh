@@ -477,6 +477,21 @@ gid_of() {
 	f=$(grep -l "$2\$" "/sys/class/infiniband/$1/ports/1/gids/"*) && echo "${f##*/}"
 }
 
+# QPs are connected by modify_qp, too
+IB_PORT=4791
+ib_enable() {
+	local dev
+	for dev in "$SRV_DEV" "$CLI_DEV"; do
+		set_policy "$dev" ib_port=$IB_PORT || bail "no policy ib_port"
+	done
+}
+
+# index SERVER CLIENT: the GIDs that end so are srv_gid and cli_gid
+index() {
+	srv_gid=$(within 5 gid_of "$SRV_DEV" "$1") && cli_gid=$(within 5 gid_of "$CLI_DEV" "$2") ||
+		bail "no GID $1 or $2"
+}
+
 # What programs made is gone: objects, kthreads, and the sockets of the hosts. Where
 # it may take a moment: within 10 nothing_left
 nothing_left() {

@@ -16,10 +16,11 @@ counted() {
 }
 
 one_host
-set_policy "$CLI_DEV" ib_port=4791 ib_timeout=1 || bail "cannot set ib_port"
+ib_enable
+set_policy "$CLI_DEV" ib_timeout=1 || bail "no policy ib_timeout"
 cases orders
 t "each end without a peer was counted" counted
-t "nothing listens any more" eval '! on_cli ss -Htln "sport = :4791" | grep .'
+t "nothing listens any more" eval '! on_cli ss -Htln "sport = :$IB_PORT" | grep .'
 t "nothing is left" within 10 nothing_left
 teardown_hosts
 done_testing

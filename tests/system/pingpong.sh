@@ -8,23 +8,8 @@
 
 need_programs ibv_rc_pingpong ibv_srq_pingpong
 
-port=4791
-
-enable() {
-	local dev
-	for dev in "$SRV_DEV" "$CLI_DEV"; do
-		set_policy "$dev" ib_port=$port || bail "no policy ib_port"
-	done
-}
-
-# index SERVER CLIENT: the GIDs that end so are srv_gid and cli_gid
-index() {
-	srv_gid=$(within 5 gid_of "$SRV_DEV" "$1") && cli_gid=$(within 5 gid_of "$CLI_DEV" "$2") ||
-		bail "no GID $1 or $2"
-}
-
-listens()  { on_srv ss -Htln "sport = :$1" | grep .; }
-no_trace() { ! listens $port && ! on_cli ss -Htln "sport = :$port" | grep .; }
+listens()  { "on_$1" ss -Htln "sport = :$IB_PORT" | grep .; }
+no_trace() { ! listens srv && ! listens cli; }
 
 # pingpong PROGRAM [OPTION...]
 pingpong() {
@@ -55,7 +40,7 @@ off() {
 two_hosts 1500
 index :0a4d:0002 :0a4d:0001
 t "off by default: no connection, no listener" off
-enable
+ib_enable
 both "IPv4, two hosts"
 index ^fd77:.*:0002 ^fd77:.*:0001
 both "IPv6, two hosts"
@@ -63,7 +48,7 @@ t "nothing is left" within 10 nothing_left
 teardown_hosts
 
 one_host
-enable
+ib_enable
 index :0a4e:0001 :0a4e:0001
 both "IPv4, one host"
 index ^fd78:.*:0001 ^fd78:.*:0001

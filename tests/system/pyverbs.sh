@@ -22,7 +22,7 @@ one_host
 mac=$(on_cli cat /sys/class/net/d1/address)
 suite pyverbs
 suite "pyverbs over rdma_cm" --rdmacm
-set_policy "$CLI_DEV" ib_port=4791 || bail "no policy ib_port"
+ib_enable
 gid=$(within 5 gid_of "$CLI_DEV" :0a4e:0001) || bail "no GID"
 suite "pyverbs by modify_qp" --gid "$gid" --ib-list "$here/pyverbs/ib.list"
 teardown_hosts

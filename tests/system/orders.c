@@ -9,6 +9,7 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -487,6 +488,59 @@ static void case_crossing(void)
 	close_two(&a, &b);
 }
 
+/* Who is to connect has to know it */
+static void case_numbers(void)
+{
+	struct hand h[4];
+	int near = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(h); i++) {
+		hand_qp(&h[i]);
+		near += i && h[i].qp->qp_num - h[i - 1].qp->qp_num < 256;
+	}
+	require(near < 2, "%d of 3 QP numbers are guessed easily", near);
+	for (size_t i = 0; i < ARRAY_SIZE(h); i++)
+		hand_qp_end(&h[i]);
+}
+
+/*
+ * For a scripted peer at the same address: tells the number of a QP, reads that of the peer's,
+ * goes to RTR, at a line more to RTS, and tells of each completion until its input ends. The
+ * peer's PSN is PSN_B.
+ */
+static void case_held(void)
+{
+	struct ibv_qp_attr attr;
+	unsigned int qpn;
+	struct ibv_wc wc;
+	struct hand a;
+	char line[80];
+
+	find_gid();
+	hand_qp(&a);
+	post_recv(&a, 1);
+	printf("%u %u %u %d\n", a.qp->qp_num, PSN_A, PSN_B, gid_index);
+	fflush(stdout);
+	require(fgets(line, sizeof(line), stdin) && sscanf(line, "%u", &qpn) == 1, "a QP number");
+	attr = rtr_attr(&a, PSN_B);
+	attr.dest_qp_num = qpn;
+	require(!ibv_modify_qp(a.qp, &attr, RTR_MASK), "RTR");
+	puts("rtr");
+	fflush(stdout);
+	while (fgets(line, sizeof(line), stdin)) {
+		if (!strcmp(line, "rts\n")) {
+			must_rts(&a, PSN_A, 0);
+			puts("rts");
+		} else {
+			int n = ibv_poll_cq(a.cq, 1, &wc);
+
+			printf("%d %d %u\n", n, n ? (int)wc.status : 0, n ? wc.byte_len : 0);
+		}
+		fflush(stdout);
+	}
+	hand_qp_end(&a);
+}
+
 static const struct test_case cases[] = {
 	{ "both", case_both, "both in RTR, then both in RTS" },
 	{ "init", case_init, "one is in RTS, and has posted, before the other leaves INIT" },
@@ -503,6 +557,8 @@ static const struct test_case cases[] = {
 	{ "resets", case_resets, "100 connections of one pair of QPs" },
 	{ "drain", case_drain, "RTS, SQD and RTS again" },
 	{ "crossing", case_crossing, "both connect at once, 50 times" },
+	{ "numbers", case_numbers, "QP numbers are random" },
+	{ "held", case_held, "" },
 };
 
 static const struct test_program prog = {

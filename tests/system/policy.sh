@@ -56,6 +56,7 @@ files() {	# DEVICE
 		644 root ./connect_timeout
 		644 root ./crc
 		644 root ./ib_port
+		644 root ./ib_privileged
 		644 root ./ib_timeout
 		644 root ./inline_work
 		644 root ./keepalive
@@ -96,7 +97,8 @@ refuses() {
 good_values() {
 	local v rc=0
 	for v in required preferred off; do takes crc $v || rc=1; done
-	for v in off on; do takes markers $v && takes p2p $v && takes inline_work $v || rc=1; done
+	for v in off on; do takes markers $v && takes p2p $v && takes inline_work $v &&
+		takes ib_privileged $v || rc=1; done
 	for v in 1 2; do takes mpa_revision $v || rc=1; done
 	for v in wait terminate; do takes no_receive $v || rc=1; done
 	for v in 0 140 141 1460 65535; do takes max_fpdu $v || rc=1; done
@@ -117,7 +119,7 @@ good_values() {
 bad_values() {
 	local v n rc=0
 	for v in '' ' ' 1 on Required 'required off' requiredx; do refuses crc "$v" || rc=1; done
-	for n in markers p2p inline_work; do
+	for n in markers p2p inline_work ib_privileged; do
 		for v in '' 0 1 yes ON 'on off'; do refuses $n "$v" || rc=1; done
 	done
 	for v in '' 0 3 -1 2.0 x; do refuses mpa_revision "$v" || rc=1; done

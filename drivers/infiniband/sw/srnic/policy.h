@@ -25,6 +25,8 @@
  * @ib_port: TCP port at which QPs are connected whose programs do it by Modify QP; 0:
  *	     there are none
  * @ib_timeout: that a WR of such a QP waits for the peer, at least
+ * @ib_privileged: both ends of such a connection use ports below 1024 as clients, which only
+ *		   the kernel, or root, of a host can
  * @wait_recv: a message for which no receive is posted waits; else it ends the connection
  * @inline_work: doorbells and softirq do what they can; else the kthreads do it all
  */
@@ -40,6 +42,7 @@ struct srnic_policy {
 	u32 max_user_qps;
 	u32 ib_port;
 	u32 ib_timeout;
+	u8 ib_privileged;
 	u8 wait_recv;
 	u8 inline_work;
 };

@@ -56,6 +56,11 @@ static int active_bind(struct srnic_ep *ep, struct socket *sock)
 	/* the second connection of a fallback would meet the first one's TIME_WAIT */
 	if (ep->rev < ep->policy.mpa.rev && port_is_ephemeral(sock, &addr))
 		*sockaddr_port(&addr) = 0;
+	if (ep->ops->bind) {
+		err = ep->ops->bind(ep, sock);
+		if (err != -EAGAIN)
+			return err;
+	}
 	sock_set_reuseaddr(sock->sk);
 	err = kernel_bind(sock, (struct sockaddr_unsized *)&addr, len);
 	if (err != -EADDRINUSE || !port_is_ephemeral(sock, &addr))

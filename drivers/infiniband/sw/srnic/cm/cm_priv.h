@@ -99,6 +99,8 @@ struct srnic_pair;
  *	    others than the endpoint claimed the QP: they are told
  * @as_infiniband: its programs expect what InfiniBand does: a receive stays posted when the
  *		   peer goes, and a message waits for one
+ * @bind: active, binds the socket to @ep->local if the port is not one like any other.
+ *	  Returns 0; -EAGAIN if it is; an errno. May be NULL
  *
  * Context: process, with the endpoint locked.
  */
@@ -108,6 +110,7 @@ struct srnic_ep_ops {
 	void (*failed)(struct srnic_ep *ep, struct iw_cm_event *event);
 	void (*closed)(struct srnic_ep *ep, int err);
 	bool as_infiniband;
+	int (*bind)(struct srnic_ep *ep, struct socket *sock);
 };
 
 /*

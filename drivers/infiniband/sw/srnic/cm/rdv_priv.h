@@ -59,7 +59,7 @@ struct srnic_pair {
 	bool tried;
 	unsigned long last_try;		/* jiffies: end of the last attempt */
 	unsigned int backoff;		/* ms */
-	unsigned long wanted;		/* jiffies: since when a WR waits for a stream; 0: none does */
+	unsigned long wanted;		/* jiffies: since when a WR waits; 0: none does */
 	unsigned long silent_until;	/* jiffies; 0: the peer need not speak first */
 };
 

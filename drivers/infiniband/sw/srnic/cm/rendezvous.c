@@ -6,9 +6,14 @@
  * (wire/rdv.c). Of two attempts that cross one lives (RFC 4271 6.8).
  */
 
+#include <linux/cred.h>
+#include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <rdma/ib_addr.h>
 #include "cm/rdv_priv.h"
+
+/* Below it are those of well-known servers */
+#define RDV_MIN_RESERVED	512
 
 /* The private data that came with @hello. Return: false if it is not of this kind */
 static bool rdv_read(struct srnic_ep *ep, const struct mpa_hello *hello,
@@ -41,17 +46,18 @@ static void rdv_refuse(struct srnic_ep *ep, enum rdv_code code)
 	srnic_ep_refuse(ep, pdata, sizeof(pdata));
 }
 
-/* May @ep, whose Request says @peer, have @pair? Both are locked. */
+/*
+ * May @ep, whose Request says @peer, have @pair? Both are locked. Who does not know all of it
+ * is told what he would be told if there were no such QP.
+ */
 static enum rdv_code pair_judge(const struct srnic_pair *pair, const struct srnic_ep *ep,
 				const struct rdv_hello *peer)
 {
 	const struct rdv_hello *own = &pair->own;
 
-	if (pair->over)
-		return RDV_NOT_READY;
-	if (pair->attached || !rdv_fits(own, peer, pair->rts) ||
+	if (pair->over || pair->attached || !rdv_fits(own, peer, pair->rts) ||
 	    !is_addr(&ep->local, own->src_gid) || !is_addr(&ep->remote, own->dst_gid))
-		return RDV_MISMATCH;
+		return RDV_NOT_READY;
 	if (pair->attempt && rdv_own_attempt_lives(own))
 		return RDV_COLLISION;
 	return RDV_OK;
@@ -106,6 +112,15 @@ static void rdv_accept(struct srnic_ep *ep, struct srnic_pair *pair,
 	srnic_ep_close(ep, false);
 }
 
+/* Where the policy asks for it, who connects is the kernel, or root, of the peer's host */
+static bool port_will_do(const struct srnic_ep *ep)
+{
+	/* at the same place in both kinds of addresses */
+	const struct sockaddr_in *sin = (const struct sockaddr_in *)&ep->remote;
+
+	return !ep->policy.ib_privileged || ntohs(sin->sin_port) < PROT_SOCK;
+}
+
 static void rdv_request(struct srnic_ep *ep)
 {
 	struct srnic_pair *pair;
@@ -116,7 +131,7 @@ static void rdv_request(struct srnic_ep *ep)
 		rdv_refuse(ep, RDV_MISMATCH);
 		return;
 	}
-	pair = srnic_pair_find(ep->dev, peer.dst_qpn);
+	pair = port_will_do(ep) ? srnic_pair_find(ep->dev, peer.dst_qpn) : NULL;
 	if (!pair) {
 		rdv_refuse(ep, RDV_NOT_READY);
 		return;
@@ -184,12 +199,47 @@ static int rdv_established(struct srnic_ep *ep, const struct mpa_result *mpa)
 	return 0;
 }
 
+/* From the top, as others who need them begin there, too; few are in use */
+static int bind_reserved(struct srnic_ep *ep, struct socket *sock)
+{
+	struct sockaddr_storage addr = ep->local;
+	int len = addr.ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) :
+					       sizeof(struct sockaddr_in);
+	int port, err = -EADDRINUSE;
+
+	for (port = PROT_SOCK - 1; err == -EADDRINUSE && port >= RDV_MIN_RESERVED; port--) {
+		((struct sockaddr_in *)&addr)->sin_port = htons(port);
+		err = kernel_bind(sock, (struct sockaddr_unsized *)&addr, len);
+	}
+	return err;
+}
+
+/* The program may have no such port; its connection may */
+static int rdv_bind(struct srnic_ep *ep, struct socket *sock)
+{
+	const struct cred *program;
+	struct cred *kernel;
+	int err;
+
+	if (!ep->policy.ib_privileged)
+		return -EAGAIN;
+	kernel = prepare_kernel_cred(&init_task);
+	if (!kernel)
+		return -ENOMEM;
+	program = override_creds(kernel);
+	err = bind_reserved(ep, sock);
+	revert_creds(program);
+	put_cred(kernel);
+	return err;
+}
+
 /* Not static: listeners are made with it */
 const struct srnic_ep_ops srnic_rdv_ep_ops = {
 	.request = rdv_request,
 	.established = rdv_established,
 	.failed = rdv_failed,
 	.as_infiniband = true,
+	.bind = rdv_bind,
 };
 
 /* @ep becomes the attempt of its pair. Return: false if there is nothing to connect any more */

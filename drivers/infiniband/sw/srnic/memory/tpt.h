@@ -191,6 +191,7 @@ static inline bool srnic_tpte_is_window(const struct srnic_tpte *tpte)
  */
 static inline void srnic_tpte_validate(struct srnic_tpte *tpte)
 {
+	/* pairs with srnic_tpt_check() */
 	smp_store_release(&tpte->valid, true);
 }
 

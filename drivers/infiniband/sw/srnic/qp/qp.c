@@ -2,6 +2,7 @@
 /* Queue pairs: life, Modify, and attaching a stream. */
 
 #include <linux/log2.h>
+#include <linux/random.h>
 #include <linux/slab.h>
 #include "engine/close.h"
 #include "engine/kthreads.h"
@@ -136,6 +137,20 @@ static void qp_free_queues(struct srnic_qp *qp)
 	srnic_ring_free(&qp->sq);
 }
 
+/*
+ * One after the other, so that it takes long until a number is used again. Where programs may
+ * connect without rdma_cm who connects to a QP has to know its number: then it is random.
+ */
+static int qp_number(struct srnic_qp *qp)
+{
+	static const struct xa_limit limit = XA_LIMIT(1, (1U << 24) - 1);
+	struct srnic_device *dev = qp->dev;
+	u32 random = get_random_u32() & limit.max;
+	u32 *next = srnic_policy_get(&dev->policy).ib_port ? &random : &dev->next_qpn;
+
+	return xa_alloc_cyclic_irq(&dev->qps, &qp->ibqp.qp_num, qp, limit, next, GFP_KERNEL);
+}
+
 /**
  * srnic_qp_create - create a QP, in Idle (RDMAC verbs 6.1.1)
  * @qp: zeroed but for the core's part
@@ -148,7 +163,6 @@ static void qp_free_queues(struct srnic_qp *qp)
 int srnic_qp_create(struct srnic_qp *qp, struct srnic_device *dev,
 		    struct ib_qp_init_attr *init, struct ib_ucontext *uctx)
 {
-	static const struct xa_limit limit = XA_LIMIT(1, (1U << 24) - 1);
 	int err;
 
 	qp_use_srq(qp, init);
@@ -179,8 +193,7 @@ int srnic_qp_create(struct srnic_qp *qp, struct srnic_device *dev,
 	err = qp_alloc_queues(qp, &init->cap, uctx);
 	if (err)
 		goto uncount;
-	err = xa_alloc_cyclic_irq(&dev->qps, &qp->ibqp.qp_num, qp, limit,
-				  &dev->next_qpn, GFP_KERNEL);
+	err = qp_number(qp);
 	if (err < 0)
 		goto free_queues;
 	return 0;

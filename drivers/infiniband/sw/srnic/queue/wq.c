@@ -283,9 +283,9 @@ void srnic_sq_no_peer(struct srnic_qp *qp)
  * @qp: alive; no kthread works on its SQ
  *
  * The WR in error keeps its status, all others are Flushed, signaled or not
- * (WR-24), but see srnic_sq_no_peer(). From now on whatever is posted is flushed at once (ST-36), until
- * the QP goes to Idle. Any context. Takes sq_lock, a batch of WRs at a time, and
- * notifies the CQ's consumer after each batch.
+ * (WR-24), but see srnic_sq_no_peer(). From now on whatever is posted is flushed at
+ * once (ST-36), until the QP goes to Idle. Any context. Takes sq_lock, a batch of WRs at
+ * a time, and notifies the CQ's consumer after each batch.
  */
 void srnic_sq_flush(struct srnic_qp *qp)
 {

@@ -240,6 +240,7 @@ POLICY_WORDS(markers, mpa.rx_markers, off_on, 0);
 POLICY_WORDS(mpa_revision, mpa.rev, revisions, 1);
 POLICY_WORDS(p2p, mpa.p2p, off_on, 0);
 POLICY_WORDS(inline_work, inline_work, off_on, 0);
+POLICY_WORDS(ib_privileged, ib_privileged, off_on, 0);
 POLICY_WORDS(no_receive, wait_recv, no_receive_words, 0);
 POLICY_NUMBER(max_fpdu, max_fpdu, true, SRNIC_FPDU_MIN, SRNIC_FPDU_MAX);
 POLICY_NUMBER(connect_timeout, connect_timeout, false, 1, SRNIC_TIMEOUT_MAX);
@@ -268,6 +269,7 @@ static struct attribute *policy_attrs[] = {
 	&policy_max_user_qps.attr.attr,
 	&policy_ib_port.attr.attr,
 	&policy_ib_timeout.attr.attr,
+	&policy_ib_privileged.attr.attr,
 	&policy_no_receive.attr.attr,
 	&policy_inline_work.attr.attr,
 	NULL
@@ -320,7 +322,7 @@ void srnic_policy_init(struct srnic_policy_owner *owner)
 		.close_timeout = 5,
 		/* one small segment a minute; a dead peer is noticed in two */
 		.keepalive = 60,
-		/* two programs of a pair are ready at about the same time; one may be loading data */
+		/* two programs are ready at about the same time; one may be loading data */
 		.ib_timeout = 10,
 		.max_user_qps = srnic_user_max_default(),
 		.inline_work = SRNIC_INLINE_WORK,

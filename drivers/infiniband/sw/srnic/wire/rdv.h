@@ -18,8 +18,8 @@
 /* What a Reply says; a Request says RDV_OK */
 enum rdv_code {
 	RDV_OK,
-	RDV_NOT_READY,		/* no such QP, or not in RTR yet: try again */
-	RDV_MISMATCH,		/* the QP expects somebody else */
+	RDV_NOT_READY,		/* no such QP, not in RTR yet, or with another peer: try again */
+	RDV_MISMATCH,		/* the Request is none of these */
 	RDV_COLLISION,		/* its own attempt lives: wait for it */
 	RDV_CODES,
 };

@@ -1,0 +1,245 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""usage: rendezvous.py ORDERS ADDRESS PORT [privileged]
+
+Requests to a QP that waits for its peer (the policy ib_port is PORT), by who does not know all
+of it: each gets a Reply with R, the same as where there is no such QP, and the connection is
+closed; then the right one is taken. The program ORDERS (orders.c) has the QP, at ADDRESS, at
+which the peer is as well. With "privileged" the policy ib_privileged is on, and only the
+port makes the difference. The output is TAP.
+"""
+
+import ipaddress
+import os
+import select
+import socket
+import struct
+import subprocess
+import sys
+import time
+
+from iwarp import (ENH_A, ENH_C, MPA_C, MPA_R, REP_KEY, REQ_KEY, WRITE, StartFrame, Stream,
+                   start_frame, tagged)
+
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from tap import Tap, expect
+
+SLOW = int(os.environ.get("SRNIC_SLOW", 1))
+MAGIC, VERSION = 0x73724942, 1
+OK, NOT_READY, MISMATCH, COLLISION = range(4)
+OWN_QPN = 0x777
+FLOOD = 200
+
+
+def gid_of(address):
+    ip = ipaddress.ip_address(address)
+    return ip.packed if ip.version == 6 else bytes(10) + b"\xff\xff" + ip.packed
+
+
+class Program:
+    """The program with the QP."""
+
+    def __init__(self, path, address):
+        self.child = subprocess.Popen([path, address, "held"], stdin=subprocess.PIPE,
+                                      stdout=subprocess.PIPE, text=True)
+        self.qpn, self.psn, self.peer_psn, self.gid_index = map(int, self.line().split())
+
+    def line(self):
+        if not select.select([self.child.stdout], [], [], 20 * SLOW)[0]:
+            sys.exit("# the program says nothing")
+        return self.child.stdout.readline()
+
+    def tell(self, what):
+        self.child.stdin.write("%s\n" % what)
+        self.child.stdin.flush()
+        return self.line().strip()
+
+    def completion(self, seconds=5):
+        end = time.monotonic() + seconds * SLOW
+        while True:
+            n, status, size = map(int, self.tell("poll").split())
+            if n or time.monotonic() > end:
+                return (status, size) if n else None
+            time.sleep(0.01)
+
+    def end(self):
+        self.child.stdin.close()
+        return self.child.wait(20 * SLOW)
+
+
+class Peer:
+    def __init__(self, address, port, program):
+        self.address, self.port, self.program = address, port, program
+        self.gid = gid_of(address)
+        self.own_port = 0
+
+    def hello(self, **fields):
+        """Private data, right but for FIELDS"""
+        f = dict(magic=MAGIC, version=VERSION, code=OK, reserved=0, src_qpn=OWN_QPN,
+                 dst_qpn=self.program.qpn, src_psn=self.program.peer_psn,
+                 dst_psn=self.program.psn, src_gid=self.gid, dst_gid=self.gid)
+        f.update(fields)
+        return struct.pack(">IBBHIIII", f["magic"], f["version"], f["code"], f["reserved"],
+                           f["src_qpn"], f["dst_qpn"], f["src_psn"], f["dst_psn"]) + \
+            f["src_gid"] + f["dst_gid"]
+
+    def connect(self):
+        s = socket.create_connection((self.address, self.port), 10 * SLOW, (self.address, self.own_port))
+        s.settimeout(10 * SLOW)
+        return s
+
+    def ask(self, frame):
+        """The Reply, and the stream behind it"""
+        stream = Stream(self.connect())
+        stream.raw(frame)
+        return StartFrame(stream, REP_KEY), stream
+
+    def request(self, pd, flags=MPA_C, rev=2, enhanced=(ENH_A | 4, ENH_C | 4)):
+        return start_frame(REQ_KEY, flags, rev, pd, enhanced)
+
+    def refused(self, frame, code):
+        reply, stream = self.ask(frame)
+        expect(reply.flags & MPA_R, "a Reply without R")
+        want = self.hello(code=code, src_qpn=0, dst_qpn=0, src_psn=0, dst_psn=0,
+                          src_gid=bytes(16), dst_gid=bytes(16))
+        expect(reply.pd == want, "the Reply says %s" % reply.pd.hex())
+        expect(stream.sock.recv(1) == b"", "bytes behind the Reply")
+        stream.sock.close()
+
+    def closed(self, data):
+        """Nothing but the end comes back"""
+        s = self.connect()
+        try:
+            s.sendall(data)
+            s.shutdown(socket.SHUT_WR)
+            expect(s.recv(100) == b"", "an answer")
+        except OSError:		# it was reset, at whatever point
+            pass
+        s.close()
+
+
+def forged(p):
+    """(what, private data)"""
+    bad = bytearray(p.gid)
+    bad[15] ^= 1
+    return [
+        ("a QP that is not there", p.hello(dst_qpn=p.program.qpn ^ 1)),
+        ("QP 0", p.hello(dst_qpn=0)),
+        ("the largest QP number", p.hello(dst_qpn=0xFFFFFF)),
+        ("from another QP", p.hello(src_qpn=OWN_QPN + 1)),
+        ("from another PSN", p.hello(src_psn=p.program.peer_psn ^ 1)),
+        ("from another GID than its address", p.hello(src_gid=bytes(bad))),
+        ("to another GID than its address", p.hello(dst_gid=bytes(bad))),
+        ("from no GID", p.hello(src_gid=bytes(16))),
+    ]
+
+
+def malformed(p):
+    right = p.hello()
+    return [
+        ("no private data", b""),
+        ("a byte too few", right[:-1]),
+        ("a byte too many", right + b"\0"),
+        ("the longest private data", right + bytes(508 - len(right))),
+        ("another magic", p.hello(magic=MAGIC ^ 1)),
+        ("another version", p.hello(version=VERSION + 1)),
+        ("a code that is none", p.hello(code=200)),
+        ("a QP number of 25 bits", p.hello(dst_qpn=p.program.qpn | 1 << 24)),
+        ("a source QP number of 32 bits", p.hello(src_qpn=OWN_QPN | 0xFF000000)),
+        ("a PSN of 25 bits", p.hello(src_psn=p.program.peer_psn | 1 << 24)),
+    ]
+
+
+def flood(p):
+    """Many at once, each forged; none is forgotten"""
+    socks = [p.connect() for _ in range(FLOOD)]
+    for i, s in enumerate(socks):
+        s.sendall(p.request(p.hello(src_psn=p.program.peer_psn ^ i + 1)))
+    for s in socks:
+        reply = StartFrame(Stream(s), REP_KEY)
+        expect(reply.flags & MPA_R, "a Reply without R")
+        s.close()
+
+
+def taken(p):
+    """The stream behind the Reply to the right Request; the QP may be connecting by itself"""
+    end = time.monotonic() + 10 * SLOW
+    while True:
+        reply, stream = p.ask(p.request(p.hello()))
+        if not reply.flags & MPA_R or reply.pd[5] != COLLISION or time.monotonic() > end:
+            return reply, stream
+        time.sleep(0.01)
+
+
+def the_right_one(p):
+    reply, stream = taken(p)
+    expect(not reply.flags & MPA_R, "a Reply with R: %s" % reply.pd.hex())
+    want = p.hello(src_qpn=p.program.qpn, dst_qpn=OWN_QPN, src_psn=p.program.psn,
+                   dst_psn=p.program.peer_psn)
+    expect(reply.pd == want, "the Reply says %s" % reply.pd.hex())
+    stream.put(tagged(WRITE, 0, 0))		# the RTR
+    stream.send(b"x" * 10)
+    expect(p.program.completion() == (0, 10), "no message arrives")
+    p.own_port = p.own_port and p.own_port - 1
+    p.refused(p.request(p.hello()), NOT_READY)		# the same again
+    stream.sock.close()
+
+
+def each(tap, p, state):
+    """All that is wrong, then what is right, of a QP in STATE"""
+    wrong = forged(p)
+    if state == "RTS":		# before that nobody knows this end's
+        wrong.append(("to another PSN", p.hello(dst_psn=p.program.psn ^ 1)))
+    for what, pd in wrong:
+        tap.test("%s: %s" % (state, what), p.refused, p.request(pd), NOT_READY)
+    for what, pd in malformed(p):
+        tap.test("%s: %s" % (state, what), p.refused, p.request(pd), MISMATCH)
+    tap.test("%s: a Request of revision 1" % state, p.refused,
+             p.request(p.hello(), rev=1, enhanced=None), MISMATCH)
+    tap.test("%s: half a Request" % state, p.closed, p.request(p.hello())[:40])
+    tap.test("%s: no Request" % state, p.closed, b"GET / HTTP/1.1\r\n\r\n" * 9)
+    tap.test("%s: %d at once" % (state, FLOOD), flood, p)
+    tap.test("%s: nothing has reached the program" % state, nothing, p)
+    tap.test("%s: who knows all of it is taken, once" % state, the_right_one, p)
+
+
+def nothing(p):
+    expect(p.program.completion(0) is None, "a completion")
+
+
+def from_port(p, port, function, *args):
+    p.own_port = port
+    function(p, *args)
+
+
+def privileged(tap, p):
+    """The right Request, from here and there"""
+    for port in 0, 1024:
+        tap.test("privileged: port %d" % port, from_port, p, port, Peer.refused,
+                 p.request(p.hello()), NOT_READY)
+    tap.test("privileged: port 1023", from_port, p, 1023, the_right_one)
+
+
+def main():
+    if len(sys.argv) not in (4, 5):
+        sys.exit(__doc__)
+    path, address, port = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    tap = Tap()
+    if len(sys.argv) == 5:
+        program = Program(path, address)
+        expect(program.tell(OWN_QPN) == "rtr", "RTR")
+        privileged(tap, Peer(address, port, program))
+        tap.result(program.end() == 0, "privileged: the program ends in order")
+        sys.exit(tap.end())
+    for state in ("RTR", "RTS"):
+        program = Program(path, address)
+        expect(program.tell(OWN_QPN) == "rtr", "RTR")
+        if state == "RTS":
+            expect(program.tell("rts") == "rts", "RTS")
+        each(tap, Peer(address, port, program), state)
+        tap.result(program.end() == 0, "%s: the program ends in order" % state)
+    sys.exit(tap.end())
+
+
+if __name__ == "__main__":
+    main()

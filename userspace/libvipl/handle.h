@@ -6,6 +6,7 @@
 enum vipl_kind {
 	VIPL_NIC = 1,
 	VIPL_PTAG,
+	VIPL_VI,
 };
 
 void *vipl_handle_new(enum vipl_kind kind, void *object);

@@ -7,13 +7,12 @@
  *	orders --list		names of the cases
  *	orders ADDR CASE	run one, over the device that has address ADDR
  */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "handfd.h"
+#include "ibqp.h"
 
 #define PSN_A	0x123456
 #define PSN_B	0xabcdef
@@ -25,112 +24,14 @@
 /* 4.096 us x 2^8 is 1 ms, so that the policy decides */
 #define TIMEOUT		8
 
-static union ibv_gid gid;
-static int gid_index;
-
-/* The GID that is the address of the test, which comes some time after the address */
-static void find_gid(void)
-{
-	uint64_t end = now_ms() + 5000;
-	struct ibv_context *ctx = test_context();
-	struct sockaddr_storage name;
-	union ibv_gid want = { };
-
-	resolve(test_addr, 0, &name);
-	if (name.ss_family == AF_INET) {
-		want.raw[10] = want.raw[11] = 0xff;
-		memcpy(want.raw + 12, &((struct sockaddr_in *)&name)->sin_addr, 4);
-	} else {
-		memcpy(want.raw, &((struct sockaddr_in6 *)&name)->sin6_addr, 16);
-	}
-	do {
-		for (int i = 1; !ibv_query_gid(ctx, 1, i, &gid); i++) {
-			if (!memcmp(&gid, &want, sizeof(gid))) {
-				gid_index = i;
-				return;
-			}
-		}
-		usleep(10000);
-	} while (now_ms() < end);
-	die("no GID is %s", test_addr);
-}
-
 static struct ibv_qp_attr rtr_attr(const struct hand *peer, uint32_t psn)
 {
-	return (struct ibv_qp_attr) {
-		.qp_state = IBV_QPS_RTR,
-		.path_mtu = IBV_MTU_1024,
-		.dest_qp_num = peer->qp->qp_num,
-		.rq_psn = psn,
-		.max_dest_rd_atomic = 4,
-		.min_rnr_timer = 12,
-		.ah_attr = {
-			.is_global = 1, .port_num = 1,
-			.grh = { .dgid = gid, .sgid_index = gid_index, .hop_limit = 1 },
-		},
-	};
+	return ib_rtr_attr(&ib_gid, peer->qp->qp_num, psn);
 }
-
-#define RTR_MASK (IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |		\
-		  IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER)
-
-static struct ibv_qp_attr rts_attr(uint32_t psn, uint8_t timeout)
-{
-	return (struct ibv_qp_attr) {
-		.qp_state = IBV_QPS_RTS,
-		.timeout = timeout,
-		.retry_cnt = 1,
-		.rnr_retry = 7,
-		.sq_psn = psn,
-		.max_rd_atomic = 4,
-	};
-}
-
-#define RTS_MASK (IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |	\
-		  IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC)
 
 static void must_rtr(struct hand *h, const struct hand *peer, uint32_t psn)
 {
-	struct ibv_qp_attr attr = rtr_attr(peer, psn);
-	int err = ibv_modify_qp(h->qp, &attr, RTR_MASK);
-
-	require(!err, "%s", strerror(err));
-}
-
-static void must_rts(struct hand *h, uint32_t psn, uint8_t timeout)
-{
-	struct ibv_qp_attr attr = rts_attr(psn, timeout);
-	int err = ibv_modify_qp(h->qp, &attr, RTS_MASK);
-
-	require(!err, "%s", strerror(err));
-}
-
-static void must_state(struct hand *h, enum ibv_qp_state state)
-{
-	struct ibv_qp_attr attr = { .qp_state = state };
-	int err = ibv_modify_qp(h->qp, &attr, IBV_QP_STATE);
-
-	require(!err, "state %d: %s", state, strerror(err));
-}
-
-static void must_be(struct hand *h, enum ibv_qp_state state, const char *when)
-{
-	struct ibv_qp_init_attr init;
-	struct ibv_qp_attr attr;
-
-	require(!ibv_query_qp(h->qp, &attr, IBV_QP_STATE, &init), "%s", strerror(errno));
-	require(attr.qp_state == state, "%s: state %d, not %d", when, attr.qp_state, state);
-}
-
-static void again(struct hand *h)
-{
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1,
-				    .qp_access_flags = ACCESS_ALL };
-
-	must_state(h, IBV_QPS_RESET);
-	must_be(h, IBV_QPS_RESET, "after RESET");
-	require(!ibv_modify_qp(h->qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-			       IBV_QP_ACCESS_FLAGS), "INIT");
+	ib_rtr(h, &ib_gid, peer->qp->qp_num, psn);
 }
 
 static void post_send(struct hand *h, uint64_t wr_id, uint8_t fill)
@@ -169,7 +70,7 @@ static void both_ways(struct hand *a, struct hand *b)
 
 static void open_two(struct hand *a, struct hand *b)
 {
-	find_gid();
+	ib_find_gid();
 	hand_qp(a);
 	hand_qp(b);
 }
@@ -185,8 +86,8 @@ static void connected(struct hand *a, struct hand *b)
 	open_two(a, b);
 	must_rtr(a, b, PSN_B);
 	must_rtr(b, a, PSN_A);
-	must_rts(a, PSN_A, TIMEOUT);
-	must_rts(b, PSN_B, TIMEOUT);
+	ib_rts(a, PSN_A, TIMEOUT);
+	ib_rts(b, PSN_B, TIMEOUT);
 	both_ways(a, b);
 }
 
@@ -204,12 +105,12 @@ static void case_init(void)
 
 	open_two(&a, &b);
 	must_rtr(&a, &b, PSN_B);
-	must_rts(&a, PSN_A, 0);
+	ib_rts(&a, PSN_A, 0);
 	post_send(&a, 1, 1);
 	expect_no_wc(a.cq, 1500, "without a peer");
 	post_recv(&b, 2);
 	must_rtr(&b, &a, PSN_A);
-	must_rts(&b, PSN_B, TIMEOUT);
+	ib_rts(&b, PSN_B, TIMEOUT);
 	expect_wc(a.cq, 1, IBV_WC_SUCCESS, "send");
 	expect_wc(b.cq, 2, IBV_WC_SUCCESS, "receive");
 	arrives(&b, &a, 3);
@@ -223,10 +124,10 @@ static void case_rtr(void)
 	open_two(&a, &b);
 	must_rtr(&b, &a, PSN_A);
 	must_rtr(&a, &b, PSN_B);
-	must_rts(&a, PSN_A, TIMEOUT);
+	ib_rts(&a, PSN_A, TIMEOUT);
 	arrives(&a, &b, 1);
-	must_be(&b, IBV_QPS_RTR, "the peer is in RTS");
-	must_rts(&b, PSN_B, TIMEOUT);
+	ib_expect_state(&b, IBV_QPS_RTR, "the peer is in RTS");
+	ib_rts(&b, PSN_B, TIMEOUT);
 	both_ways(&b, &a);
 	close_two(&a, &b);
 }
@@ -253,7 +154,7 @@ static void expect_no_peer(struct hand *h, uint64_t since)
 		(unsigned int)(now_ms() - since));
 	expect_wc(h->cq, 2, IBV_WC_WR_FLUSH_ERR, "second send");
 	expect_wc(h->cq, 3, IBV_WC_WR_FLUSH_ERR, "receive");
-	must_be(h, IBV_QPS_ERR, "without a peer");
+	ib_expect_state(h, IBV_QPS_ERR, "without a peer");
 }
 
 static void waits_in_vain(struct hand *h)
@@ -272,7 +173,7 @@ static void case_nobody(void)
 
 	open_two(&a, &b);
 	must_rtr(&a, &b, PSN_B);
-	must_rts(&a, PSN_A, TIMEOUT);
+	ib_rts(&a, PSN_A, TIMEOUT);
 	waits_in_vain(&a);
 	close_two(&a, &b);
 }
@@ -285,7 +186,7 @@ static void case_gone(void)
 	must_rtr(&a, &b, PSN_B);
 	must_rtr(&b, &a, PSN_A);
 	require(!ibv_destroy_qp(b.qp), "%s", strerror(errno));
-	must_rts(&a, PSN_A, TIMEOUT);
+	ib_rts(&a, PSN_A, TIMEOUT);
 	waits_in_vain(&a);
 	require(!ibv_dereg_mr(b.mr) && !ibv_destroy_cq(b.cq) && !ibv_dealloc_pd(b.pd), "free");
 	hand_qp_end(&a);
@@ -299,9 +200,9 @@ static void mismatch(bool qpn)
 	open_two(&a, &b);
 	hand_qp(&c);
 	must_rtr(&b, qpn ? &c : &a, qpn ? PSN_A : PSN_A + 1);
-	must_rts(&b, PSN_B, TIMEOUT);
+	ib_rts(&b, PSN_B, TIMEOUT);
 	must_rtr(&a, &b, PSN_B);
-	must_rts(&a, PSN_A, TIMEOUT);
+	ib_rts(&a, PSN_A, TIMEOUT);
 	post_recv(&b, 1);
 	waits_in_vain(&a);
 	expect_no_wc(b.cq, 0, "at the wrong peer");
@@ -318,12 +219,12 @@ static void case_itself(void)
 	struct hand a;
 	int err;
 
-	find_gid();
+	ib_find_gid();
 	hand_qp(&a);
 	attr = rtr_attr(&a, PSN_A);
 	err = ibv_modify_qp(a.qp, &attr, RTR_MASK);
 	require(err == EOPNOTSUPP, "%s", strerror(err));
-	must_be(&a, IBV_QPS_INIT, "refused");
+	ib_expect_state(&a, IBV_QPS_INIT, "refused");
 	hand_qp_end(&a);
 }
 
@@ -336,7 +237,7 @@ static void case_closes(void)
 	post_recv(&a, 3);
 	hand_qp_end(&b);
 	expect_no_wc(a.cq, 1000, "the peer has closed");
-	must_be(&a, IBV_QPS_RTS, "the peer has closed");
+	ib_expect_state(&a, IBV_QPS_RTS, "the peer has closed");
 	post_send(&a, 1, 1);
 	expect_wc(a.cq, 1, IBV_WC_RETRY_EXC_ERR, "send");
 	expect_wc(a.cq, 3, IBV_WC_WR_FLUSH_ERR, "receive");
@@ -372,12 +273,12 @@ static void case_attributes(void)
 	attr.ah_attr.is_global = 1;
 	attr.ah_attr.grh.sgid_index = 0;
 	require(ibv_modify_qp(a.qp, &attr, RTR_MASK) == EINVAL, "GID 0");
-	must_be(&a, IBV_QPS_INIT, "refused");
+	ib_expect_state(&a, IBV_QPS_INIT, "refused");
 	must_rtr(&a, &b, PSN_B);
-	attr = rts_attr(PSN_A, TIMEOUT);
+	attr = ib_rts_attr(PSN_A, TIMEOUT);
 	refused(&a, &attr, RTS_MASK);
-	must_be(&a, IBV_QPS_RTR, "refused");
-	must_rts(&a, PSN_A, TIMEOUT);
+	ib_expect_state(&a, IBV_QPS_RTR, "refused");
+	ib_rts(&a, PSN_A, TIMEOUT);
 
 	require(!ibv_query_qp(a.qp, &got, IBV_QP_STATE | RTR_MASK | RTS_MASK, &init), "%s", strerror(errno));
 	require(got.qp_state == IBV_QPS_RTS && got.cur_qp_state == IBV_QPS_RTS, "state");
@@ -385,8 +286,8 @@ static void case_attributes(void)
 		"numbers");
 	require(got.path_mtu == IBV_MTU_1024 && got.timeout == TIMEOUT && got.retry_cnt == 1 &&
 		got.rnr_retry == 7 && got.min_rnr_timer == 12, "timers");
-	require(got.ah_attr.is_global && got.ah_attr.grh.sgid_index == gid_index &&
-		!memcmp(&got.ah_attr.grh.dgid, &gid, sizeof(gid)), "route");
+	require(got.ah_attr.is_global && got.ah_attr.grh.sgid_index == ib_gid_index &&
+		!memcmp(&got.ah_attr.grh.dgid, &ib_gid, sizeof(ib_gid)), "route");
 	require(got.max_rd_atomic == 4 && got.max_dest_rd_atomic == 4, "reads");
 	close_two(&a, &b);
 }
@@ -395,8 +296,8 @@ static void connect_again(struct hand *a, struct hand *b)
 {
 	must_rtr(a, b, PSN_B);
 	must_rtr(b, a, PSN_A);
-	must_rts(a, PSN_A, TIMEOUT);
-	must_rts(b, PSN_B, TIMEOUT);
+	ib_rts(a, PSN_A, TIMEOUT);
+	ib_rts(b, PSN_B, TIMEOUT);
 	both_ways(a, b);
 }
 
@@ -406,26 +307,26 @@ static void case_reset(void)
 	struct hand a, b;
 
 	open_two(&a, &b);
-	again(&a);
+	ib_reset(&a);
 	must_rtr(&a, &b, PSN_B);
-	again(&a);
+	ib_reset(&a);
 	must_rtr(&a, &b, PSN_B);
-	must_rts(&a, PSN_A, TIMEOUT);
+	ib_rts(&a, PSN_A, TIMEOUT);
 	post_send(&a, 1, 1);
-	again(&a);
+	ib_reset(&a);
 	connect_again(&a, &b);
 	/* with a stream; what was posted leaves no completion */
 	post_recv(&a, 1);
 	post_recv(&b, 1);
-	again(&a);
-	again(&b);
+	ib_reset(&a);
+	ib_reset(&b);
 	expect_no_wc(a.cq, 100, "after RESET");
 	expect_no_wc(b.cq, 0, "after RESET");
 	connect_again(&a, &b);
-	must_state(&a, IBV_QPS_ERR);
-	must_be(&a, IBV_QPS_ERR, "after ERR");
-	again(&a);
-	again(&b);
+	ib_state(&a, IBV_QPS_ERR);
+	ib_expect_state(&a, IBV_QPS_ERR, "after ERR");
+	ib_reset(&a);
+	ib_reset(&b);
 	connect_again(&a, &b);
 	close_two(&a, &b);
 }
@@ -437,8 +338,8 @@ static void case_resets(void)
 	open_two(&a, &b);
 	for (int i = 0; i < 100; i++) {
 		connect_again(&a, &b);
-		again(i & 1 ? &a : &b);
-		again(i & 1 ? &b : &a);
+		ib_reset(i & 1 ? &a : &b);
+		ib_reset(i & 1 ? &b : &a);
 	}
 	close_two(&a, &b);
 }
@@ -449,14 +350,14 @@ static void case_drain(void)
 	struct hand a, b;
 
 	connected(&a, &b);
-	must_state(&a, IBV_QPS_SQD);
-	must_be(&a, IBV_QPS_SQD, "drained");
+	ib_state(&a, IBV_QPS_SQD);
+	ib_expect_state(&a, IBV_QPS_SQD, "drained");
 	post_recv(&b, 12);
 	post_send(&a, 11, 11);
 	arrives(&b, &a, 3);
 	expect_no_wc(a.cq, 200, "in SQD");
 	expect_no_wc(b.cq, 0, "in SQD");
-	must_state(&a, IBV_QPS_RTS);
+	ib_state(&a, IBV_QPS_RTS);
 	expect_wc(a.cq, 11, IBV_WC_SUCCESS, "send");
 	expect_wc(b.cq, 12, IBV_WC_SUCCESS, "receive");
 	both_ways(&a, &b);
@@ -474,16 +375,16 @@ static void case_crossing(void)
 		must_rtr(&b, &a, PSN_A);
 		post_recv(&a, 1);
 		post_recv(&b, 1);
-		must_rts(&a, PSN_A, 0);
-		must_rts(&b, PSN_B, 0);
+		ib_rts(&a, PSN_A, 0);
+		ib_rts(&b, PSN_B, 0);
 		post_send(&a, 2, 2);
 		post_send(&b, 2, 2);
 		for (int n = 0; n < 2; n++) {
 			require(wait_wc(a.cq, "a").status == IBV_WC_SUCCESS, "a");
 			require(wait_wc(b.cq, "b").status == IBV_WC_SUCCESS, "b");
 		}
-		again(&a);
-		again(&b);
+		ib_reset(&a);
+		ib_reset(&b);
 	}
 	close_two(&a, &b);
 }
@@ -516,10 +417,10 @@ static void case_held(void)
 	struct hand a;
 	char line[80];
 
-	find_gid();
+	ib_find_gid();
 	hand_qp(&a);
 	post_recv(&a, 1);
-	printf("%u %u %u %d\n", a.qp->qp_num, PSN_A, PSN_B, gid_index);
+	printf("%u %u %u %d\n", a.qp->qp_num, PSN_A, PSN_B, ib_gid_index);
 	fflush(stdout);
 	require(fgets(line, sizeof(line), stdin) && sscanf(line, "%u", &qpn) == 1, "a QP number");
 	attr = rtr_attr(&a, PSN_B);
@@ -529,7 +430,7 @@ static void case_held(void)
 	fflush(stdout);
 	while (fgets(line, sizeof(line), stdin)) {
 		if (!strcmp(line, "rts\n")) {
-			must_rts(&a, PSN_A, 0);
+			ib_rts(&a, PSN_A, 0);
 			puts("rts");
 		} else {
 			int n = ibv_poll_cq(a.cq, 1, &wc);

@@ -28,4 +28,28 @@ t "a user's QPs connect from privileged ports" on_cli setpriv --reuid 65534 --re
 t "nothing listens any more" eval '! on_cli ss -Htln "sport = :$IB_PORT" | grep .'
 t "nothing is left" within 10 nothing_left
 teardown_hosts
+
+# Both ends connect at once, over a network that delays and loses: one connection stays
+CROSSINGS=${CROSSINGS:-100}
+made() {
+	echo $(($(counter "$SRV_DEV" "conn_$1") + $(counter "$CLI_DEV" "conn_$1")))
+}
+
+crossing() {
+	pair 18516 "$BIN/crossing" "$SRV4" "$CROSSINGS" 18516 -- \
+		"$BIN/crossing" "$CLI4" "$CROSSINGS" 18516 "$SRV4" || return
+	echo "active $(made active), passive $(made passive), rejected $(made rejected)"
+	[ "$(made active)" = "$CROSSINGS" ] && [ "$(made passive)" = "$CROSSINGS" ]
+}
+
+two_hosts 1500
+ib_enable
+if tc -n "$CLI_NS" qdisc replace dev v1 root netem delay 2ms 1ms loss 1% &&
+	tc -n "$SRV_NS" qdisc replace dev v2 root netem delay 2ms 1ms loss 1%; then
+	t -l 180 "$CROSSINGS connections, each tried from both ends" crossing
+else
+	skip "connections that cross" "this kernel has no netem"
+fi
+t "nothing is left of them" within 10 nothing_left
+teardown_hosts
 done_testing

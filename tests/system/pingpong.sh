@@ -32,6 +32,14 @@ both() {	# NAME
 	t "$1: ibv_srq_pingpong" pingpong ibv_srq_pingpong -q 4 -n 100
 }
 
+example() {
+	pair 18515 "$BIN/exchange" "$SRV_DEV" "$srv_gid" 18515 -- \
+		"$BIN/exchange" "$CLI_DEV" "$cli_gid" 18515 "$SRV4" >"$tmp/example"
+	local rc=$?
+	cat "$tmp/example"
+	[ $rc = 0 ] && grep -q '^greetings from the server' "$tmp/example"
+}
+
 off() {
 	! pair 18515 ibv_rc_pingpong -d "$SRV_DEV" -g "$srv_gid" -- \
 		timeout 5 ibv_rc_pingpong -d "$CLI_DEV" -g "$cli_gid" "$SRV4" && no_trace
@@ -42,6 +50,7 @@ index :0a4d:0002 :0a4d:0001
 t "off by default: no connection, no listener" off
 ib_enable
 both "IPv4, two hosts"
+t "the example of the documentation" example
 index ^fd77:.*:0002 ^fd77:.*:0001
 both "IPv6, two hosts"
 t "nothing is left" within 10 nothing_left

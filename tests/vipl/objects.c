@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * vipl: NICs, protection tags, memory and VIs of libvipl, with each return code that
+ * vipl: NICs, protection tags, memory, VIs and CQs of libvipl, with each return code that
  * the VI Architecture Specification has for them.
  *
  *	vipl ADDR CASE		on the device that has address ADDR
@@ -219,9 +219,15 @@ static const struct test_case all_cases[] = {
 	{ "idle_send", idle_send, "an Idle VI flushes what it is to send, at once and in order" },
 	{ "post_bad", post_bad, "a descriptor that is not in registered memory is never queued" },
 	{ "post_full", post_full, "a queue takes as many descriptors as the NIC says" },
-	{ "post_dereg", post_dereg, "a descriptor whose memory is gone ends without a write to it" },
+	{ "post_dereg", post_dereg, "a descriptor whose memory is gone is not written to" },
 	{ "dequeue_bad", dequeue_bad, "what is no VI, or nowhere to put it, dequeues nothing" },
 	{ "wait", wait_time, "a wait takes as long as it says, and ends with the VI" },
+	{ "cq", cq_life, "a CQ is not destroyed while a VI is bound to it" },
+	{ "cq_bad", cq_bad, "a CQ is of its NIC alone, and of a size that there is" },
+	{ "cq_entries", cq_entries, "each descriptor that is done has an entry in its CQ" },
+	{ "cq_overrun", cq_overrun, "a CQ that is full loses what is new, and goes on" },
+	{ "cq_resize", cq_resize, "a CQ that is resized keeps its entries, in order" },
+	{ "cq_wait", cq_wait, "a wait for a CQ ends with an entry, or with the CQ" },
 };
 
 int main(int argc, char **argv)

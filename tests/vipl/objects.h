@@ -33,6 +33,14 @@ void post_dereg(void);
 void dequeue_bad(void);
 void wait_time(void);
 
+/* The cases of cq.c */
+void cq_life(void);
+void cq_bad(void);
+void cq_entries(void);
+void cq_overrun(void);
+void cq_resize(void);
+void cq_wait(void);
+
 VIP_VI_ATTRIBUTES plain_vi(VIP_NIC_HANDLE nic);
 VIP_VI_HANDLE make_vi(VIP_NIC_HANDLE nic, VIP_VI_ATTRIBUTES *attr);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* The queues of a VI without a connection. */
 #include <pthread.h>
+#include <stdbool.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -30,13 +31,24 @@ static void start(void)
 	expect(VIP_SUCCESS, VipRegisterMem(nic, desc, BYTES, &mem, &handle));
 }
 
-static void require_next(VIP_RETURN (*done)(VIP_VI_HANDLE, VIP_DESCRIPTOR **),
-			 VIP_DESCRIPTOR *want)
+/* @want is the head of the receive or send queue, or NULL if that is not done */
+static void require_next(bool recv, VIP_DESCRIPTOR *want)
 {
+	VIP_RETURN ret = want ? VIP_SUCCESS : VIP_NOT_DONE;
 	VIP_DESCRIPTOR *got = desc;
 
-	expect(want ? VIP_SUCCESS : VIP_NOT_DONE, done(vi, &got));
+	expect(ret, recv ? VipRecvDone(vi, &got) : VipSendDone(vi, &got));
 	require(got == want, "%p, not %p", (void *)got, (void *)want);
+}
+
+static void require_recv(VIP_DESCRIPTOR *want)
+{
+	require_next(true, want);
+}
+
+static void require_send(VIP_DESCRIPTOR *want)
+{
+	require_next(false, want);
 }
 
 void idle_recv(void)
@@ -46,15 +58,15 @@ void idle_recv(void)
 	expect(VIP_SUCCESS, VipPostRecv(vi, &desc[0], handle));
 	expect(VIP_SUCCESS, VipPostRecv(vi, &desc[1], handle));
 	require(!desc[0].CS.Status, "what the last use left is gone");
-	require_next(VipRecvDone, NULL);
+	require_recv(NULL);
 	expect(VIP_ERROR_RESOURCE, VipDestroyVi(vi));
 	expect(VIP_SUCCESS, VipDisconnect(vi));
 	require(desc[1].CS.Status == (FLUSHED | VIP_STATUS_OP_RECEIVE), "%#x",
 		desc[1].CS.Status);
 	expect(VIP_ERROR_RESOURCE, VipDestroyVi(vi));
-	require_next(VipRecvDone, &desc[0]);
-	require_next(VipRecvDone, &desc[1]);
-	require_next(VipRecvDone, NULL);
+	require_recv(&desc[0]);
+	require_recv(&desc[1]);
+	require_recv(NULL);
 	expect(VIP_SUCCESS, VipDestroyVi(vi));
 	expect(VIP_SUCCESS, VipCloseNic(nic));
 }
@@ -72,11 +84,11 @@ void idle_send(void)
 		desc[1].CS.Status);
 	require(desc[2].CS.Status == (FLUSHED | VIP_STATUS_OP_RDMA_READ), "%#x",
 		desc[2].CS.Status);
-	require_next(VipRecvDone, NULL);
-	require_next(VipSendDone, &desc[0]);
-	require_next(VipSendDone, &desc[1]);
-	require_next(VipSendDone, &desc[2]);
-	require_next(VipSendDone, NULL);
+	require_recv(NULL);
+	require_send(&desc[0]);
+	require_send(&desc[1]);
+	require_send(&desc[2]);
+	require_send(NULL);
 	expect(VIP_SUCCESS, VipDestroyVi(vi));
 	expect(VIP_SUCCESS, VipCloseNic(nic));
 }
@@ -84,7 +96,7 @@ void idle_send(void)
 static void require_not_queued(VIP_DESCRIPTOR *d, VIP_MEM_HANDLE h)
 {
 	expect(VIP_SUCCESS, VipPostSend(vi, d, h));
-	require_next(VipSendDone, NULL);
+	require_send(NULL);
 }
 
 void post_bad(void)
@@ -102,7 +114,7 @@ void post_bad(void)
 	require_not_queued(&desc[DESCS - 1], handle);
 	desc[DESCS - 1].CS.SegCount = 2;
 	expect(VIP_SUCCESS, VipPostSend(vi, &desc[DESCS - 1], handle));
-	require_next(VipSendDone, &desc[DESCS - 1]);
+	require_send(&desc[DESCS - 1]);
 	require_not_queued(NULL, handle);
 	require_not_queued(desc, 0);
 	require_not_queued(desc, foreign);
@@ -127,8 +139,8 @@ void post_full(void)
 		expect(VIP_SUCCESS, VipPostRecv(vi, &desc[i], handle));
 	expect(VIP_SUCCESS, VipDisconnect(vi));
 	for (i = 0; i < limits.MaxDescriptorsPerQueue; i++)
-		require_next(VipRecvDone, &desc[i]);
-	require_next(VipRecvDone, NULL);
+		require_recv(&desc[i]);
+	require_recv(NULL);
 	expect(VIP_SUCCESS, VipCloseNic(nic));
 }
 
@@ -139,7 +151,7 @@ void post_dereg(void)
 	expect(VIP_SUCCESS, VipDeregisterMem(nic, desc, handle));
 	munmap(desc, BYTES);
 	expect(VIP_SUCCESS, VipDisconnect(vi));
-	require_next(VipRecvDone, desc);
+	require_recv(desc);
 	expect(VIP_SUCCESS, VipDestroyVi(vi));
 	expect(VIP_SUCCESS, VipCloseNic(nic));
 }

@@ -192,6 +192,7 @@ VIP_RETURN VipCloseNic(VIP_NIC_HANDLE NicHandle)
 	if (nic) {
 		vipl_handle_free(NicHandle);
 		vipl_vi_release(nic);
+		vipl_cq_release(nic);
 		vipl_memory_release(nic);
 		nic_free(nic);
 	}

@@ -6,15 +6,10 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <syslog.h>
-#include <time.h>
+#include "cq.h"
 #include "handle.h"
 #include "vi.h"
-
-#define FOREVER		0xffffffffUL	/* what programs that keep 32 bits have of it */
-#define NSEC_PER_SEC	1000000000L
-#define NSEC_PER_MSEC	1000000L
-
-pthread_cond_t vipl_changed = PTHREAD_COND_INITIALIZER;
+#include "wait.h"
 
 /* --- descriptors --- */
 
@@ -52,14 +47,18 @@ static uint32_t send_op(const VIP_DESCRIPTOR *desc)
 /**
  * vipl_queue_init() - Make a queue
  * @queue: becomes empty
+ * @cq: where its ends are told, or NULL
  *
  * Context: vipl_lock is held, as for all of them.
  */
-void vipl_queue_init(struct vipl_queue *queue)
+void vipl_queue_init(struct vipl_queue *queue, struct vipl_cq *cq)
 {
 	queue->head = NULL;
 	queue->tail = &queue->head;
 	queue->count = 0;
+	queue->cq = cq;
+	if (cq)
+		cq->users++;
 }
 
 static void remove_head(struct vipl_queue *queue)
@@ -74,7 +73,7 @@ static void remove_head(struct vipl_queue *queue)
 }
 
 /**
- * vipl_queue_free() - Forget what is in a queue
+ * vipl_queue_free() - Forget what is in a queue, and its CQ
  * @queue: of a VI that ends; the descriptors stay as they are
  *
  * Context: vipl_lock is held.
@@ -83,6 +82,8 @@ void vipl_queue_free(struct vipl_queue *queue)
 {
 	while (queue->head)
 		remove_head(queue);
+	if (queue->cq)
+		queue->cq->users--;
 }
 
 static bool append(struct vipl_queue *queue, VIP_DESCRIPTOR *desc, VIP_MEM_HANDLE handle,
@@ -130,8 +131,10 @@ void vipl_queue_flush(struct vipl_vi *vi, struct vipl_queue *queue)
 	struct vipl_work *work;
 
 	for (work = queue->head; work; work = work->next)
-		if (!work->done)
+		if (!work->done) {
 			end_flushed(vi, work);
+			vipl_cq_add(queue->cq, vi->handle, queue == &vi->recv);
+		}
 	pthread_cond_broadcast(&vipl_changed);
 }
 
@@ -220,6 +223,19 @@ VIP_RETURN VipPostRecv(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR *Descriptor,
 
 /* --- dequeuing --- */
 
+static struct vipl_queue *queue_of(struct vipl_vi *vi, bool recv)
+{
+	return recv ? &vi->recv : &vi->send;
+}
+
+/* Then it is the CQ that is waited for (9.6.3) */
+static bool bound_to_cq(VIP_VI_HANDLE handle, bool recv)
+{
+	struct vipl_vi *vi = vipl_handle_object(VIPL_VI, handle);
+
+	return vi && queue_of(vi, recv)->cq;
+}
+
 /* Of a VI that may be gone since the last look */
 static VIP_RETURN dequeue(VIP_VI_HANDLE handle, bool recv, VIP_DESCRIPTOR **desc)
 {
@@ -229,7 +245,7 @@ static VIP_RETURN dequeue(VIP_VI_HANDLE handle, bool recv, VIP_DESCRIPTOR **desc
 	*desc = NULL;
 	if (!vi)
 		return VIP_INVALID_PARAMETER;
-	queue = recv ? &vi->recv : &vi->send;
+	queue = queue_of(vi, recv);
 	if (!queue->head || !queue->head->done)
 		return VIP_NOT_DONE;
 	*desc = queue->head->desc;
@@ -249,41 +265,18 @@ static VIP_RETURN dequeue_now(VIP_VI_HANDLE handle, bool recv, VIP_DESCRIPTOR **
 	return ret;
 }
 
-static struct timespec in_msecs(VIP_ULONG msecs)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	t.tv_sec += msecs / 1000;
-	t.tv_nsec += msecs % 1000 * NSEC_PER_MSEC;
-	if (t.tv_nsec >= NSEC_PER_SEC) {
-		t.tv_nsec -= NSEC_PER_SEC;
-		t.tv_sec++;
-	}
-	return t;
-}
-
-/* Waits for a change until @deadline; false when that is over */
-static bool wait_until(const struct timespec *deadline, bool forever)
-{
-	if (forever)
-		return !pthread_cond_wait(&vipl_changed, &vipl_lock);
-	return !pthread_cond_clockwait(&vipl_changed, &vipl_lock, CLOCK_MONOTONIC, deadline);
-}
-
 static VIP_RETURN dequeue_wait(VIP_VI_HANDLE handle, bool recv, VIP_ULONG msecs,
 			       VIP_DESCRIPTOR **desc)
 {
-	bool forever = msecs >= FOREVER;
-	struct timespec deadline = in_msecs(forever ? 0 : msecs);
+	struct vipl_deadline deadline = vipl_deadline_in(msecs);
 	VIP_RETURN ret;
 
 	if (!desc)
 		return VIP_INVALID_PARAMETER;
 	pthread_mutex_lock(&vipl_lock);
 	do
-		ret = dequeue(handle, recv, desc);
-	while (ret == VIP_NOT_DONE && wait_until(&deadline, forever));
+		ret = bound_to_cq(handle, recv) ? VIP_ERROR_RESOURCE : dequeue(handle, recv, desc);
+	while (ret == VIP_NOT_DONE && vipl_wait(&deadline));
 	pthread_mutex_unlock(&vipl_lock);
 	return ret == VIP_NOT_DONE ? VIP_TIMEOUT : ret;
 }
@@ -308,7 +301,8 @@ VIP_RETURN VipSendDone(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR **Descriptor)
  * @Descriptor: as for VipSendDone()
  *
  * Context: any thread; sleeps.
- * Return: VIP_SUCCESS, VIP_TIMEOUT; VIP_INVALID_PARAMETER, also if the VI ends meanwhile.
+ * Return: VIP_SUCCESS, VIP_TIMEOUT; VIP_INVALID_PARAMETER, also if the VI ends meanwhile;
+ * VIP_ERROR_RESOURCE: the queue has a CQ.
  */
 VIP_RETURN VipSendWait(VIP_VI_HANDLE ViHandle, VIP_ULONG TimeOut, VIP_DESCRIPTOR **Descriptor)
 {
@@ -335,7 +329,8 @@ VIP_RETURN VipRecvDone(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR **Descriptor)
  * @Descriptor: as for VipSendDone()
  *
  * Context: any thread; sleeps.
- * Return: VIP_SUCCESS, VIP_TIMEOUT; VIP_INVALID_PARAMETER, also if the VI ends meanwhile.
+ * Return: VIP_SUCCESS, VIP_TIMEOUT; VIP_INVALID_PARAMETER, also if the VI ends meanwhile;
+ * VIP_ERROR_RESOURCE: the queue has a CQ.
  */
 VIP_RETURN VipRecvWait(VIP_VI_HANDLE ViHandle, VIP_ULONG TimeOut, VIP_DESCRIPTOR **Descriptor)
 {

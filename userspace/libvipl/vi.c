@@ -4,6 +4,7 @@
  * a connection is these attributes and two queues; verbs see nothing of it.
  */
 #include <stdlib.h>
+#include "cq.h"
 #include "handle.h"
 #include "vi.h"
 
@@ -90,7 +91,16 @@ VIP_RETURN VipQueryVi(VIP_VI_HANDLE ViHandle, VIP_VI_STATE *State, VIP_VI_ATTRIB
 
 /* --- life --- */
 
+/* None, or one of the same NIC (VIA-018) */
+static bool cq_fits(struct vipl_nic *nic, VIP_CQ_HANDLE handle)
+{
+	struct vipl_cq *cq = vipl_handle_object(VIPL_CQ, handle);
+
+	return !handle || (cq && cq->nic == nic);
+}
+
 static VIP_RETURN vi_create(struct vipl_nic *nic, const VIP_VI_ATTRIBUTES *attribs,
+			    struct vipl_cq *send_cq, struct vipl_cq *recv_cq,
 			    VIP_VI_HANDLE *handle)
 {
 	VIP_RETURN ret = check_attribs(nic, attribs);
@@ -106,8 +116,8 @@ static VIP_RETURN vi_create(struct vipl_nic *nic, const VIP_VI_ATTRIBUTES *attri
 		return VIP_ERROR_RESOURCE;
 	}
 	vi->nic = nic;
-	vipl_queue_init(&vi->send);
-	vipl_queue_init(&vi->recv);
+	vipl_queue_init(&vi->send, send_cq);
+	vipl_queue_init(&vi->recv, recv_cq);
 	set_attribs(vi, attribs);
 	vi->next = nic->vis;
 	nic->vis = vi;
@@ -134,14 +144,14 @@ static void vi_destroy(struct vipl_vi *vi)
  * VipCreateVi() - Make a VI, Idle (9.3.1)
  * @NicHandle: of VipOpenNic()
  * @ViAttribs: its attributes
- * @SendCQHandle: NULL
- * @RecvCQHandle: NULL
+ * @SendCQHandle: of the NIC, NULL for none
+ * @RecvCQHandle: of the NIC, NULL for none; it may be the same
  * @ViHandle: the VI
  *
  * Context: any thread; takes vipl_lock.
  * Return: VIP_SUCCESS, VIP_INVALID_RELIABILITY_LEVEL, VIP_INVALID_MTU, VIP_INVALID_QOS,
- * VIP_INVALID_PTAG, VIP_INVALID_RDMAREAD; VIP_ERROR_RESOURCE: no memory;
- * VIP_INVALID_PARAMETER, also for any handle of a CQ, of which there are none.
+ * VIP_INVALID_PTAG, VIP_INVALID_RDMAREAD, VIP_INVALID_PARAMETER;
+ * VIP_ERROR_RESOURCE: no memory.
  */
 VIP_RETURN VipCreateVi(VIP_NIC_HANDLE NicHandle, VIP_VI_ATTRIBUTES *ViAttribs,
 		       VIP_CQ_HANDLE SendCQHandle, VIP_CQ_HANDLE RecvCQHandle,
@@ -152,8 +162,10 @@ VIP_RETURN VipCreateVi(VIP_NIC_HANDLE NicHandle, VIP_VI_ATTRIBUTES *ViAttribs,
 
 	pthread_mutex_lock(&vipl_lock);
 	nic = vipl_handle_object(VIPL_NIC, NicHandle);
-	if (nic && ViAttribs && ViHandle && !SendCQHandle && !RecvCQHandle)
-		ret = vi_create(nic, ViAttribs, ViHandle);
+	if (nic && ViAttribs && ViHandle && cq_fits(nic, SendCQHandle) &&
+	    cq_fits(nic, RecvCQHandle))
+		ret = vi_create(nic, ViAttribs, vipl_handle_object(VIPL_CQ, SendCQHandle),
+				vipl_handle_object(VIPL_CQ, RecvCQHandle), ViHandle);
 	pthread_mutex_unlock(&vipl_lock);
 	return ret;
 }

@@ -26,11 +26,13 @@ struct vipl_work {
  * @head: the oldest, the one that is dequeued next
  * @tail: where the next one is linked
  * @count: of descriptors, done and not
+ * @cq: where their ends are told, or NULL
  */
 struct vipl_queue {
 	struct vipl_work *head;
 	struct vipl_work **tail;
 	unsigned int count;
+	struct vipl_cq *cq;
 };
 
 /**
@@ -55,7 +57,7 @@ struct vipl_vi {
 	struct vipl_queue recv;
 };
 
-void vipl_queue_init(struct vipl_queue *queue);
+void vipl_queue_init(struct vipl_queue *queue, struct vipl_cq *cq);
 void vipl_queue_flush(struct vipl_vi *vi, struct vipl_queue *queue);
 void vipl_queue_free(struct vipl_queue *queue);
 

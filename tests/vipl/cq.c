@@ -195,10 +195,13 @@ static VIP_RETURN wait_while(void *(*meanwhile)(void *), VIP_VI_HANDLE *got)
 
 void cq_wait(void)
 {
+	VIP_DESCRIPTOR *sent;
 	VIP_VI_HANDLE got;
 
 	start(1);
 	expect(VIP_SUCCESS, wait_while(send_soon, &got));
 	require(got == vi, "the VI that sent");
+	expect(VIP_SUCCESS, VipSendDone(vi, &sent));
+	expect(VIP_SUCCESS, VipDestroyVi(vi));
 	expect(VIP_INVALID_PARAMETER, wait_while(close_soon, &got));
 }

@@ -150,6 +150,22 @@ typedef struct {
 	VIP_ULONG MaxPtags;
 } VIP_NIC_ATTRIBUTES;
 
+/* 9.10.5 */
+typedef enum {
+	VIP_SERVICE_UNRELIABLE,
+	VIP_SERVICE_RELIABLE_DELIVERY,
+	VIP_SERVICE_RELIABLE_RECEPTION
+} VIP_RELIABILITY_LEVEL;
+
+typedef struct {
+	VIP_RELIABILITY_LEVEL ReliabilityLevel;
+	VIP_ULONG MaxTransferSize;
+	VIP_QOS QoS;
+	VIP_PROTECTION_HANDLE Ptag;
+	VIP_BOOLEAN EnableRdmaWrite;
+	VIP_BOOLEAN EnableRdmaRead;
+} VIP_VI_ATTRIBUTES;
+
 /* 9.10.6 */
 typedef struct {
 	VIP_PROTECTION_HANDLE Ptag;
@@ -157,10 +173,51 @@ typedef struct {
 	VIP_BOOLEAN EnableRdmaRead;
 } VIP_MEM_ATTRIBUTES;
 
+/* 9.10.7 */
+typedef enum {
+	VIP_STATE_IDLE,
+	VIP_STATE_CONNECTED,
+	VIP_STATE_CONNECT_PENDING,
+	VIP_STATE_ERROR
+} VIP_VI_STATE;
+
 /* 9.2 Hardware connection, 9.8.1 */
 VIP_RETURN VipOpenNic(IN const VIP_CHAR *DeviceName, OUT VIP_NIC_HANDLE *NicHandle);
 VIP_RETURN VipCloseNic(IN VIP_NIC_HANDLE NicHandle);
 VIP_RETURN VipQueryNic(IN VIP_NIC_HANDLE NicHandle, OUT VIP_NIC_ATTRIBUTES *Attributes);
+
+/* 9.3 Endpoints, 9.4.5, 9.8.2, 9.8.3 */
+VIP_RETURN VipCreateVi(IN VIP_NIC_HANDLE NicHandle, IN VIP_VI_ATTRIBUTES *ViAttribs,
+		       IN VIP_CQ_HANDLE SendCQHandle, IN VIP_CQ_HANDLE RecvCQHandle,
+		       OUT VIP_VI_HANDLE *ViHandle);
+VIP_RETURN VipDestroyVi(IN VIP_VI_HANDLE ViHandle);
+VIP_RETURN VipDisconnect(IN VIP_VI_HANDLE ViHandle);
+VIP_RETURN VipSetViAttributes(IN VIP_VI_HANDLE ViHandle, IN VIP_VI_ATTRIBUTES *Attributes);
+VIP_RETURN VipQueryVi(IN VIP_VI_HANDLE ViHandle, OUT VIP_VI_STATE *State,
+		      OUT VIP_VI_ATTRIBUTES *Attributes);
+
+/* 9.6 Data transfer */
+VIP_RETURN VipPostSend(IN VIP_VI_HANDLE ViHandle, IN VIP_DESCRIPTOR *Descriptor,
+		       IN VIP_MEM_HANDLE MemoryHandle);
+VIP_RETURN VipSendDone(IN VIP_VI_HANDLE ViHandle, OUT VIP_DESCRIPTOR **Descriptor);
+VIP_RETURN VipSendWait(IN VIP_VI_HANDLE ViHandle, IN VIP_ULONG TimeOut,
+		       OUT VIP_DESCRIPTOR **Descriptor);
+VIP_RETURN VipPostRecv(IN VIP_VI_HANDLE ViHandle, IN VIP_DESCRIPTOR *Descriptor,
+		       IN VIP_MEM_HANDLE MemoryHandle);
+VIP_RETURN VipRecvDone(IN VIP_VI_HANDLE ViHandle, OUT VIP_DESCRIPTOR **Descriptor);
+VIP_RETURN VipRecvWait(IN VIP_VI_HANDLE ViHandle, IN VIP_ULONG TimeOut,
+		       OUT VIP_DESCRIPTOR **Descriptor);
+
+VIP_RETURN VipCQDone(IN VIP_CQ_HANDLE CQHandle, OUT VIP_VI_HANDLE *ViHandle,
+		     OUT VIP_BOOLEAN *RecvQueue);
+VIP_RETURN VipCQWait(IN VIP_CQ_HANDLE CQHandle, IN VIP_ULONG Timeout,
+		     OUT VIP_VI_HANDLE *ViHandle, OUT VIP_BOOLEAN *RecvQueue);
+
+/* 9.7 Completion queues */
+VIP_RETURN VipCreateCQ(IN VIP_NIC_HANDLE NicHandle, IN VIP_ULONG EntryCount,
+		       OUT VIP_CQ_HANDLE *CQHandle);
+VIP_RETURN VipDestroyCQ(IN VIP_CQ_HANDLE CQHandle);
+VIP_RETURN VipResizeCQ(IN VIP_CQ_HANDLE CQHandle, IN VIP_ULONG EntryCount);
 
 /* 9.5 Memory protection and registration, 9.8.4, 9.8.5 */
 VIP_RETURN VipCreatePtag(IN VIP_NIC_HANDLE NicHandle, OUT VIP_PROTECTION_HANDLE *Ptag);

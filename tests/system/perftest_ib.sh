@@ -47,7 +47,7 @@ all_of() {
 		# shellcheck disable=SC2086 # words
 		{
 			t "$name: ib_${verb}_bw" $run -n 200
-			t -l 120 "$name: ib_${verb}_bw -a" $run -a -n 5
+			t "$name: ib_${verb}_bw -s 1048576" $run -s 1048576 -n 8
 			t "$name: ib_${verb}_bw -q 8" $run -q 8 -n 50 -s 20000
 			t "$name: ib_${verb}_bw -b" $run -b -n 100 -s 30000
 		}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * vipl: NICs, protection tags and memory of libvipl, with each return code that
+ * vipl: NICs, protection tags, memory, VIs and CQs of libvipl, with each return code that
  * the VI Architecture Specification has for them.
  *
  *	vipl ADDR CASE		on the device that has address ADDR
@@ -18,46 +18,7 @@
 #include <vipl.h>
 #include "cases.h"
 #include "common.h"
-
-#define STALE	((void *)0xdeadbeef)
-
-#define expect(want, call) do {						\
-	VIP_RETURN got_ = (call);					\
-	require(got_ == (want), "%s gives %d, not " #want, #call, got_);	\
-} while (0)
-
-static const char *name_of(const char *variable)
-{
-	const char *name = getenv(variable);
-
-	require(name, "%s is not set", variable);
-	return name;
-}
-
-static VIP_NIC_HANDLE open_nic(void)
-{
-	VIP_NIC_HANDLE nic;
-
-	expect(VIP_SUCCESS, VipOpenNic(name_of("VIPL_DEVICE"), &nic));
-	return nic;
-}
-
-static VIP_PROTECTION_HANDLE make_ptag(VIP_NIC_HANDLE nic)
-{
-	VIP_PROTECTION_HANDLE ptag;
-
-	expect(VIP_SUCCESS, VipCreatePtag(nic, &ptag));
-	require(ptag, "a tag is not NULL");
-	return ptag;
-}
-
-static void *map(size_t len, int prot)
-{
-	void *p = mmap(NULL, len, prot, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	require(p != MAP_FAILED, "mmap");
-	return p;
-}
+#include "objects.h"
 
 static void layout(void)
 {
@@ -250,6 +211,23 @@ static const struct test_case all_cases[] = {
 	{ "memory_change", memory_change, "tag and enables of memory change, its handle does not" },
 	{ "memory_read_only", memory_read_only, "read-only memory is not for RDMA Write" },
 	{ "close", close_all, "closing a NIC ends its memory and tags" },
+	{ "vi", vi_life, "a VI is Idle, has the attributes it was made with, and uses its tag" },
+	{ "vi_bad", vi_bad, "each attribute that is wrong makes no VI, and has its own code" },
+	{ "vi_change", vi_change, "the attributes of an Idle VI change, all or none" },
+	{ "vi_close", vi_close, "closing a NIC ends its VIs, with what is queued on them" },
+	{ "idle_recv", idle_recv, "an Idle VI keeps its receives until it is disconnected" },
+	{ "idle_send", idle_send, "an Idle VI flushes what it is to send, at once and in order" },
+	{ "post_bad", post_bad, "a descriptor that is not in registered memory is never queued" },
+	{ "post_full", post_full, "a queue takes as many descriptors as the NIC says" },
+	{ "post_dereg", post_dereg, "a descriptor whose memory is gone is not written to" },
+	{ "dequeue_bad", dequeue_bad, "what is no VI, or nowhere to put it, dequeues nothing" },
+	{ "wait", wait_time, "a wait takes as long as it says, and ends with the VI" },
+	{ "cq", cq_life, "a CQ is not destroyed while a VI is bound to it" },
+	{ "cq_bad", cq_bad, "a CQ is of its NIC alone, and of a size that there is" },
+	{ "cq_entries", cq_entries, "each descriptor that is done has an entry in its CQ" },
+	{ "cq_overrun", cq_overrun, "a CQ that is full loses what is new, and goes on" },
+	{ "cq_resize", cq_resize, "a CQ that is resized keeps its entries, in order" },
+	{ "cq_wait", cq_wait, "a wait for a CQ ends with an entry, or with the CQ" },
 };
 
 int main(int argc, char **argv)

@@ -29,6 +29,7 @@ MAGIC, VERSION = 0x73724942, 1
 OK, NOT_READY, MISMATCH, COLLISION = range(4)
 OWN_QPN = 0x777
 FLOOD = 200
+RATE, TOO_MANY = 256, 1000	# in a second
 
 
 def gid_of(address):
@@ -161,6 +162,24 @@ def flood(p):
         s.close()
 
 
+def too_often(p):
+    """What is beyond the rate is reset, and after a while all is as before"""
+    answered, start = 0, time.monotonic()
+    for i in range(TOO_MANY):
+        try:
+            reply, stream = p.ask(p.request(p.hello(src_psn=p.program.peer_psn ^ i + 1)))
+            expect(reply.flags & MPA_R, "a Reply without R")
+            answered += 1
+            stream.sock.close()
+        except OSError:		# reset
+            pass
+    seconds = time.monotonic() - start
+    expect(0 < answered <= RATE * (seconds + 1), "%d in %.1f s" % (answered, seconds))
+    time.sleep(1.2)
+    p.refused(p.request(p.hello(dst_qpn=0)), NOT_READY)
+    return "%d answered in %.1f s" % (answered, seconds)
+
+
 def taken(p):
     """The stream behind the Reply to the right Request; the QP may be connecting by itself"""
     end = time.monotonic() + 10 * SLOW
@@ -199,6 +218,7 @@ def each(tap, p, state):
     tap.test("%s: half a Request" % state, p.closed, p.request(p.hello())[:40])
     tap.test("%s: no Request" % state, p.closed, b"GET / HTTP/1.1\r\n\r\n" * 9)
     tap.test("%s: %d at once" % (state, FLOOD), flood, p)
+    tap.test("%s: %d, one after the other" % (state, TOO_MANY), too_often, p)
     tap.test("%s: nothing has reached the program" % state, nothing, p)
     tap.test("%s: who knows all of it is taken, once" % state, the_right_one, p)
 

@@ -6,6 +6,8 @@
 enum vipl_kind {
 	VIPL_NIC = 1,
 	VIPL_PTAG,
+	VIPL_VI,
+	VIPL_CQ,
 };
 
 void *vipl_handle_new(enum vipl_kind kind, void *object);

@@ -15,8 +15,15 @@ static struct vipl_nic *nic_of(VIP_NIC_HANDLE handle)
 	return vipl_handle_object(VIPL_NIC, handle);
 }
 
-/* Valid for its NIC alone (VIA-008) */
-static struct vipl_ptag *ptag_of(struct vipl_nic *nic, VIP_PROTECTION_HANDLE handle)
+/**
+ * vipl_ptag_of() - Look up a tag
+ * @nic: for which alone it is valid (VIA-008)
+ * @handle: whatever a program passed
+ *
+ * Context: vipl_lock is held.
+ * Return: the tag, or NULL if @nic has none of that handle.
+ */
+struct vipl_ptag *vipl_ptag_of(struct vipl_nic *nic, VIP_PROTECTION_HANDLE handle)
 {
 	struct vipl_ptag *ptag = vipl_handle_object(VIPL_PTAG, handle);
 
@@ -97,7 +104,7 @@ VIP_RETURN VipDestroyPtag(VIP_NIC_HANDLE NicHandle, VIP_PROTECTION_HANDLE Ptag)
 	pthread_mutex_lock(&vipl_lock);
 	nic = nic_of(NicHandle);
 	if (nic)
-		ptag = ptag_of(nic, Ptag);
+		ptag = vipl_ptag_of(nic, Ptag);
 	if (ptag)
 		ret = ptag->users ? VIP_ERROR_RESOURCE : VIP_SUCCESS;
 	if (!ret)
@@ -152,7 +159,7 @@ static bool register_pages(struct vipl_region *region)
 /* What is wrong with attributes of memory, VIP_SUCCESS if nothing is */
 static VIP_RETURN check_attribs(struct vipl_nic *nic, const VIP_MEM_ATTRIBUTES *attribs)
 {
-	if (!ptag_of(nic, attribs->Ptag))
+	if (!vipl_ptag_of(nic, attribs->Ptag))
 		return VIP_INVALID_PTAG;
 	if (attribs->EnableRdmaRead && !nic->device.max_qp_rd_atom)
 		return VIP_INVALID_RDMAREAD;
@@ -173,7 +180,7 @@ static VIP_RETURN region_register(struct vipl_nic *nic, void *base, size_t lengt
 	region->base = base;
 	region->length = length;
 	region->attribs = *attribs;
-	region->ptag = ptag_of(nic, attribs->Ptag);
+	region->ptag = vipl_ptag_of(nic, attribs->Ptag);
 	if (!register_pages(region)) {
 		free(region);
 		return VIP_ERROR_RESOURCE;
@@ -260,7 +267,7 @@ static VIP_RETURN region_change(struct vipl_nic *nic, struct vipl_region *region
 
 	if (ret)
 		return ret;
-	ptag = ptag_of(nic, attribs->Ptag);
+	ptag = vipl_ptag_of(nic, attribs->Ptag);
 	if (region->read_only && attribs->EnableRdmaWrite)
 		return VIP_INVALID_PARAMETER;
 	if (ibv_rereg_mr(region->mr, IBV_REREG_MR_CHANGE_PD | IBV_REREG_MR_CHANGE_ACCESS,
@@ -326,6 +333,38 @@ VIP_RETURN VipQueryMem(VIP_NIC_HANDLE NicHandle, VIP_PVOID Address, VIP_MEM_HAND
 		*MemAttribs = (*p)->attribs;
 	pthread_mutex_unlock(&vipl_lock);
 	return p ? VIP_SUCCESS : VIP_INVALID_PARAMETER;
+}
+
+static bool region_covers(const struct vipl_region *region, uintptr_t start, size_t len)
+{
+	uintptr_t base = (uintptr_t)region->mr->addr;
+
+	return start >= base && len <= region->mr->length &&
+	       start - base <= region->mr->length - len;
+}
+
+/**
+ * vipl_memory_covers() - Whether memory is registered
+ * @nic: where
+ * @ptag: the tag it must have, NULL for any
+ * @handle: as a program passed it
+ * @start: the first byte
+ * @len: in bytes
+ *
+ * Context: vipl_lock is held.
+ * Return: true if all of it is in the pages of the region that has @handle, and may
+ * be written.
+ */
+bool vipl_memory_covers(struct vipl_nic *nic, const struct vipl_ptag *ptag,
+			VIP_MEM_HANDLE handle, const void *start, size_t len)
+{
+	struct vipl_region *region = nic->regions;
+
+	while (region && region->mr->rkey != handle)
+		region = region->next;
+	if (!region || region->read_only || (ptag && region->ptag != ptag))
+		return false;
+	return region_covers(region, (uintptr_t)start, len);
 }
 
 /**

@@ -191,6 +191,8 @@ VIP_RETURN VipCloseNic(VIP_NIC_HANDLE NicHandle)
 	nic = vipl_handle_object(VIPL_NIC, NicHandle);
 	if (nic) {
 		vipl_handle_free(NicHandle);
+		vipl_vi_release(nic);
+		vipl_cq_release(nic);
 		vipl_memory_release(nic);
 		nic_free(nic);
 	}

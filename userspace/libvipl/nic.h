@@ -18,7 +18,7 @@
  * @handle: what the program holds
  * @nic: its owner
  * @pd: what it is in verbs
- * @users: regions that have it
+ * @users: VIs and regions that have it
  */
 struct vipl_ptag {
 	struct vipl_ptag *next;
@@ -56,8 +56,10 @@ struct vipl_region {
  * @device: the limits of the device
  * @attribs: what VipQueryNic() says
  * @address: the NIC address
- * @ptags: under vipl_lock, as are @regions
+ * @ptags: under vipl_lock, as are @regions, @vis and @cqs
  * @regions: all that is registered
+ * @vis: all that are made
+ * @cqs: all that are made
  */
 struct vipl_nic {
 	void *handle;
@@ -69,11 +71,21 @@ struct vipl_nic {
 
 	struct vipl_ptag *ptags;
 	struct vipl_region *regions;
+	struct vipl_vi *vis;
+	struct vipl_cq *cqs;
 };
 
 /* Of all that is made and ended: a NIC is there for as long as it is held. */
 extern pthread_mutex_t vipl_lock;
 
+/* A descriptor is done, or a VI or CQ has ended; with vipl_lock */
+extern pthread_cond_t vipl_changed;
+
+struct vipl_ptag *vipl_ptag_of(struct vipl_nic *nic, VIP_PROTECTION_HANDLE handle);
+bool vipl_memory_covers(struct vipl_nic *nic, const struct vipl_ptag *ptag,
+			VIP_MEM_HANDLE handle, const void *start, size_t len);
 void vipl_memory_release(struct vipl_nic *nic);
+void vipl_vi_release(struct vipl_nic *nic);
+void vipl_cq_release(struct vipl_nic *nic);
 
 #endif

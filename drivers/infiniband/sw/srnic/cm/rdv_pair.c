@@ -463,6 +463,7 @@ const struct srnic_rdv_ops srnic_rdv_ops = {
  */
 int srnic_rdv_init(void)
 {
+	srnic_rdv_limit_init();
 	pair_wq = alloc_workqueue("srnic_rdv", WQ_PERCPU | WQ_MEM_RECLAIM, 0);
 	return pair_wq ? 0 : -ENOMEM;
 }

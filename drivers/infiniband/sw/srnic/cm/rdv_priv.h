@@ -73,6 +73,10 @@ void srnic_pair_put(struct srnic_pair *pair);
 void srnic_pair_kick(struct srnic_pair *pair);
 void srnic_pair_tried(struct srnic_pair *pair);
 
+/* rdv_limit.c */
+bool srnic_rdv_may_refuse(const struct sockaddr_storage *from);
+void srnic_rdv_limit_init(void);
+
 /* rdv_listen.c */
 struct srnic_rdv_listener *srnic_rdv_listen(struct srnic_device *dev, const struct net *net,
 					    const struct sockaddr_storage *addr);

@@ -35,12 +35,20 @@ static bool is_addr(const struct sockaddr_storage *addr, const u8 *gid)
 
 /* ----- passive side ----- */
 
-/* A Reply with R. It says no more than the code: who asks may be anybody. */
+/*
+ * A Reply with R. It says no more than the code: who asks may be anybody. Who asks too often
+ * gets none; an end that is only early takes that for the same.
+ */
 static void rdv_refuse(struct srnic_ep *ep, enum rdv_code code)
 {
 	struct rdv_hello reply = { .code = code };
 	u8 pdata[RDV_LEN];
 
+	if (!srnic_rdv_may_refuse(&ep->remote)) {
+		srnic_ep_fate(ep, SRNIC_CNT_CONN_DROPPED, -EBUSY);
+		srnic_ep_close(ep, true);
+		return;
+	}
 	srnic_ep_fate(ep, SRNIC_CNT_CONN_REJECTED, 0);
 	rdv_encode(pdata, &reply);
 	srnic_ep_refuse(ep, pdata, sizeof(pdata));

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* What the cases of libvipl share. */
+#ifndef OBJECTS_H
+#define OBJECTS_H
+
+#include <stddef.h>
+#include <vipl.h>
+
+#define STALE	((void *)0xdeadbeef)
+
+#define expect(want, call) do {						\
+	VIP_RETURN got_ = (call);					\
+	require(got_ == (want), "%s gives %d, not " #want, #call, got_);	\
+} while (0)
+
+const char *name_of(const char *variable);
+VIP_NIC_HANDLE open_nic(void);
+VIP_PROTECTION_HANDLE make_ptag(VIP_NIC_HANDLE nic);
+void *map(size_t len, int prot);
+
+/* The cases of vi.c */
+void vi_life(void);
+void vi_bad(void);
+void vi_change(void);
+void vi_close(void);
+
+/* The cases of queue.c */
+void idle_recv(void);
+void idle_send(void);
+void post_bad(void);
+void post_full(void);
+void post_dereg(void);
+void dequeue_bad(void);
+void wait_time(void);
+
+/* The cases of cq.c */
+void cq_life(void);
+void cq_bad(void);
+void cq_entries(void);
+void cq_overrun(void);
+void cq_resize(void);
+void cq_wait(void);
+
+VIP_VI_ATTRIBUTES plain_vi(VIP_NIC_HANDLE nic);
+VIP_VI_HANDLE make_vi(VIP_NIC_HANDLE nic, VIP_VI_ATTRIBUTES *attr);
+
+#endif

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Completion queues (9.6.7, 9.6.8, 9.7). One that is full loses what is new
+ * (6.4.1), which verbs would not survive, so a CQ is a ring of the library's own.
+ */
+#include <stdlib.h>
+#include "cq.h"
+#include "handle.h"
+#include "wait.h"
+
+/* --- entries --- */
+
+/**
+ * vipl_cq_add() - Tell a CQ that a descriptor is done
+ * @cq: where, NULL for nowhere
+ * @vi: whose descriptor
+ * @recv: of its receive queue
+ *
+ * Context: vipl_lock is held; the caller wakes who waits.
+ */
+void vipl_cq_add(struct vipl_cq *cq, VIP_VI_HANDLE vi, bool recv)
+{
+	if (cq && cq->count < cq->size)
+		cq->ring[(cq->first + cq->count++) % cq->size] =
+			(struct vipl_cq_entry){ vi, recv };
+}
+
+/* Of a CQ that may be gone since the last look */
+static VIP_RETURN take(VIP_CQ_HANDLE handle, struct vipl_cq_entry *entry)
+{
+	struct vipl_cq *cq = vipl_handle_object(VIPL_CQ, handle);
+
+	if (!cq)
+		return VIP_INVALID_PARAMETER;
+	if (!cq->count)
+		return VIP_NOT_DONE;
+	*entry = cq->ring[cq->first];
+	cq->first = (cq->first + 1) % cq->size;
+	cq->count--;
+	return VIP_SUCCESS;
+}
+
+static VIP_RETURN take_until(VIP_CQ_HANDLE handle, const struct vipl_deadline *deadline,
+			     VIP_VI_HANDLE *vi, VIP_BOOLEAN *recv)
+{
+	struct vipl_cq_entry entry = { NULL, VIP_FALSE };
+	VIP_RETURN ret;
+
+	if (!vi || !recv)
+		return VIP_INVALID_PARAMETER;
+	pthread_mutex_lock(&vipl_lock);
+	do
+		ret = take(handle, &entry);
+	while (ret == VIP_NOT_DONE && deadline && vipl_wait(deadline));
+	pthread_mutex_unlock(&vipl_lock);
+	*vi = entry.vi;
+	*recv = entry.recv;
+	return ret;
+}
+
+/**
+ * VipCQDone() - Take the oldest entry of a CQ, if there is one (9.6.7)
+ * @CQHandle: of VipCreateCQ()
+ * @ViHandle: whose descriptor is done; it is still to be dequeued
+ * @RecvQueue: VIP_TRUE if it is of the receive queue
+ *
+ * Context: any thread; takes vipl_lock.
+ * Return: VIP_SUCCESS, VIP_NOT_DONE, VIP_INVALID_PARAMETER
+ */
+VIP_RETURN VipCQDone(VIP_CQ_HANDLE CQHandle, VIP_VI_HANDLE *ViHandle, VIP_BOOLEAN *RecvQueue)
+{
+	return take_until(CQHandle, NULL, ViHandle, RecvQueue);
+}
+
+/**
+ * VipCQWait() - Wait for an entry of a CQ and take it (9.6.8)
+ * @CQHandle: of VipCreateCQ()
+ * @Timeout: in milliseconds, or VIP_INFINITE
+ * @ViHandle: as for VipCQDone()
+ * @RecvQueue: as for VipCQDone()
+ *
+ * Context: any thread; sleeps.
+ * Return: VIP_SUCCESS, VIP_TIMEOUT; VIP_INVALID_PARAMETER, also if the CQ ends meanwhile.
+ */
+VIP_RETURN VipCQWait(VIP_CQ_HANDLE CQHandle, VIP_ULONG Timeout, VIP_VI_HANDLE *ViHandle,
+		     VIP_BOOLEAN *RecvQueue)
+{
+	struct vipl_deadline deadline = vipl_deadline_in(Timeout);
+	VIP_RETURN ret = take_until(CQHandle, &deadline, ViHandle, RecvQueue);
+
+	return ret == VIP_NOT_DONE ? VIP_TIMEOUT : ret;
+}
+
+/* --- life --- */
+
+static VIP_RETURN cq_create(struct vipl_nic *nic, VIP_ULONG entries, VIP_CQ_HANDLE *handle)
+{
+	struct vipl_cq *cq = calloc(1, sizeof(*cq));
+
+	if (cq)
+		cq->ring = calloc(entries, sizeof(*cq->ring));
+	if (cq && cq->ring)
+		cq->handle = vipl_handle_new(VIPL_CQ, cq);
+	if (!cq || !cq->handle) {
+		if (cq)
+			free(cq->ring);
+		free(cq);
+		return VIP_ERROR_RESOURCE;
+	}
+	cq->nic = nic;
+	cq->size = entries;
+	cq->next = nic->cqs;
+	nic->cqs = cq;
+	*handle = cq->handle;
+	return VIP_SUCCESS;
+}
+
+static void cq_destroy(struct vipl_cq *cq)
+{
+	struct vipl_cq **p = &cq->nic->cqs;
+
+	while (*p != cq)
+		p = &(*p)->next;
+	*p = cq->next;
+	vipl_handle_free(cq->handle);
+	free(cq->ring);
+	free(cq);
+	pthread_cond_broadcast(&vipl_changed);
+}
+
+static VIP_RETURN check_size(const struct vipl_nic *nic, VIP_ULONG entries)
+{
+	if (!entries)
+		return VIP_INVALID_PARAMETER;
+	return entries > nic->attribs.MaxCQEntries ? VIP_ERROR_RESOURCE : VIP_SUCCESS;
+}
+
+/**
+ * VipCreateCQ() - Make a CQ (9.7.1)
+ * @NicHandle: of VipOpenNic()
+ * @EntryCount: how many entries it holds, not 0
+ * @CQHandle: the CQ
+ *
+ * Context: any thread; takes vipl_lock.
+ * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER; VIP_ERROR_RESOURCE: no memory, or more
+ * than MaxCQEntries.
+ */
+VIP_RETURN VipCreateCQ(VIP_NIC_HANDLE NicHandle, VIP_ULONG EntryCount, VIP_CQ_HANDLE *CQHandle)
+{
+	VIP_RETURN ret = VIP_INVALID_PARAMETER;
+	struct vipl_nic *nic;
+
+	pthread_mutex_lock(&vipl_lock);
+	nic = vipl_handle_object(VIPL_NIC, NicHandle);
+	if (nic && CQHandle)
+		ret = check_size(nic, EntryCount);
+	if (!ret)
+		ret = cq_create(nic, EntryCount, CQHandle);
+	pthread_mutex_unlock(&vipl_lock);
+	return ret;
+}
+
+/**
+ * VipDestroyCQ() - End a CQ and what is in it (9.7.2)
+ * @CQHandle: of VipCreateCQ()
+ *
+ * Context: any thread; takes vipl_lock.
+ * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER; VIP_ERROR_RESOURCE: a VI is bound to it.
+ */
+VIP_RETURN VipDestroyCQ(VIP_CQ_HANDLE CQHandle)
+{
+	VIP_RETURN ret = VIP_INVALID_PARAMETER;
+	struct vipl_cq *cq;
+
+	pthread_mutex_lock(&vipl_lock);
+	cq = vipl_handle_object(VIPL_CQ, CQHandle);
+	if (cq)
+		ret = cq->users ? VIP_ERROR_RESOURCE : VIP_SUCCESS;
+	if (!ret)
+		cq_destroy(cq);
+	pthread_mutex_unlock(&vipl_lock);
+	return ret;
+}
+
+static VIP_RETURN cq_resize(struct vipl_cq *cq, VIP_ULONG entries)
+{
+	struct vipl_cq_entry *ring;
+	unsigned long i;
+
+	if (entries < cq->count)
+		return VIP_ERROR_RESOURCE;
+	ring = calloc(entries, sizeof(*ring));
+	if (!ring)
+		return VIP_ERROR_RESOURCE;
+	for (i = 0; i < cq->count; i++)
+		ring[i] = cq->ring[(cq->first + i) % cq->size];
+	free(cq->ring);
+	cq->ring = ring;
+	cq->size = entries;
+	cq->first = 0;
+	return VIP_SUCCESS;
+}
+
+/**
+ * VipResizeCQ() - Change how many entries a CQ holds (9.7.3)
+ * @CQHandle: of VipCreateCQ(); it keeps the entries that it has
+ * @EntryCount: not 0
+ *
+ * Context: any thread; takes vipl_lock.
+ * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER; VIP_ERROR_RESOURCE: no memory, more than
+ * MaxCQEntries, or fewer than it has.
+ */
+VIP_RETURN VipResizeCQ(VIP_CQ_HANDLE CQHandle, VIP_ULONG EntryCount)
+{
+	VIP_RETURN ret = VIP_INVALID_PARAMETER;
+	struct vipl_cq *cq;
+
+	pthread_mutex_lock(&vipl_lock);
+	cq = vipl_handle_object(VIPL_CQ, CQHandle);
+	if (cq)
+		ret = check_size(cq->nic, EntryCount);
+	if (!ret)
+		ret = cq_resize(cq, EntryCount);
+	pthread_mutex_unlock(&vipl_lock);
+	return ret;
+}
+
+/**
+ * vipl_cq_release() - End all CQs of a NIC that is closed
+ * @nic: the NIC, which has no VIs any more
+ *
+ * Context: vipl_lock is held.
+ */
+void vipl_cq_release(struct vipl_nic *nic)
+{
+	while (nic->cqs)
+		cq_destroy(nic->cqs);
+}

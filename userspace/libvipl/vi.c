@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * VIs: made, ended, and their attributes (9.3, 9.4.5, 9.8.2, 9.8.3). A VI without
+ * a connection is these attributes and two queues; verbs see nothing of it.
+ */
+#include <stdlib.h>
+#include "cq.h"
+#include "handle.h"
+#include "vi.h"
+
+/* --- attributes --- */
+
+static VIP_RETURN check_rdma_read(const struct vipl_nic *nic, const VIP_VI_ATTRIBUTES *attribs)
+{
+	return attribs->EnableRdmaRead && !nic->device.max_qp_rd_atom ?
+	       VIP_INVALID_RDMAREAD : VIP_SUCCESS;
+}
+
+/* What is wrong with attributes of a VI, VIP_SUCCESS if nothing is */
+static VIP_RETURN check_attribs(struct vipl_nic *nic, const VIP_VI_ATTRIBUTES *attribs)
+{
+	if (attribs->ReliabilityLevel != VIP_SERVICE_RELIABLE_DELIVERY)
+		return VIP_INVALID_RELIABILITY_LEVEL;
+	if (!attribs->MaxTransferSize || attribs->MaxTransferSize > nic->attribs.MaxTransferSize)
+		return VIP_INVALID_MTU;
+	if (attribs->QoS)
+		return VIP_INVALID_QOS;
+	if (!vipl_ptag_of(nic, attribs->Ptag))
+		return VIP_INVALID_PTAG;
+	return check_rdma_read(nic, attribs);
+}
+
+static void set_attribs(struct vipl_vi *vi, const VIP_VI_ATTRIBUTES *attribs)
+{
+	struct vipl_ptag *ptag = vipl_ptag_of(vi->nic, attribs->Ptag);
+
+	ptag->users++;
+	if (vi->ptag)
+		vi->ptag->users--;
+	vi->ptag = ptag;
+	vi->attribs = *attribs;
+}
+
+/**
+ * VipSetViAttributes() - Change the attributes of a VI (9.8.2)
+ * @ViHandle: of VipCreateVi(), Idle
+ * @Attributes: all of them are taken, or none
+ *
+ * Context: any thread; takes vipl_lock.
+ * Return: VIP_SUCCESS, VIP_INVALID_RELIABILITY_LEVEL, VIP_INVALID_MTU, VIP_INVALID_QOS,
+ * VIP_INVALID_PTAG, VIP_INVALID_RDMAREAD; VIP_INVALID_PARAMETER, also if it is not Idle.
+ */
+VIP_RETURN VipSetViAttributes(VIP_VI_HANDLE ViHandle, VIP_VI_ATTRIBUTES *Attributes)
+{
+	VIP_RETURN ret = VIP_INVALID_PARAMETER;
+	struct vipl_vi *vi;
+
+	pthread_mutex_lock(&vipl_lock);
+	vi = vipl_handle_object(VIPL_VI, ViHandle);
+	if (vi && Attributes && vi->state == VIP_STATE_IDLE)
+		ret = check_attribs(vi->nic, Attributes);
+	if (!ret)
+		set_attribs(vi, Attributes);
+	pthread_mutex_unlock(&vipl_lock);
+	return ret;
+}
+
+/**
+ * VipQueryVi() - The state of a VI and its attributes (9.8.3)
+ * @ViHandle: of VipCreateVi()
+ * @State: of chapter 5
+ * @Attributes: as they were set last
+ *
+ * Context: any thread; takes vipl_lock.
+ * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER
+ */
+VIP_RETURN VipQueryVi(VIP_VI_HANDLE ViHandle, VIP_VI_STATE *State, VIP_VI_ATTRIBUTES *Attributes)
+{
+	struct vipl_vi *vi = NULL;
+
+	pthread_mutex_lock(&vipl_lock);
+	if (State && Attributes)
+		vi = vipl_handle_object(VIPL_VI, ViHandle);
+	if (vi) {
+		*State = vi->state;
+		*Attributes = vi->attribs;
+	}
+	pthread_mutex_unlock(&vipl_lock);
+	return vi ? VIP_SUCCESS : VIP_INVALID_PARAMETER;
+}
+
+/* --- life --- */
+
+/* None, or one of the same NIC (VIA-018) */
+static bool cq_fits(struct vipl_nic *nic, VIP_CQ_HANDLE handle)
+{
+	struct vipl_cq *cq = vipl_handle_object(VIPL_CQ, handle);
+
+	return !handle || (cq && cq->nic == nic);
+}
+
+static VIP_RETURN vi_create(struct vipl_nic *nic, const VIP_VI_ATTRIBUTES *attribs,
+			    struct vipl_cq *send_cq, struct vipl_cq *recv_cq,
+			    VIP_VI_HANDLE *handle)
+{
+	VIP_RETURN ret = check_attribs(nic, attribs);
+	struct vipl_vi *vi;
+
+	if (ret)
+		return ret;
+	vi = calloc(1, sizeof(*vi));
+	if (vi)
+		vi->handle = vipl_handle_new(VIPL_VI, vi);
+	if (!vi || !vi->handle) {
+		free(vi);
+		return VIP_ERROR_RESOURCE;
+	}
+	vi->nic = nic;
+	vipl_queue_init(&vi->send, send_cq);
+	vipl_queue_init(&vi->recv, recv_cq);
+	set_attribs(vi, attribs);
+	vi->next = nic->vis;
+	nic->vis = vi;
+	*handle = vi->handle;
+	return VIP_SUCCESS;
+}
+
+static void vi_destroy(struct vipl_vi *vi)
+{
+	struct vipl_vi **p = &vi->nic->vis;
+
+	while (*p != vi)
+		p = &(*p)->next;
+	*p = vi->next;
+	vipl_handle_free(vi->handle);
+	vipl_queue_free(&vi->send);
+	vipl_queue_free(&vi->recv);
+	vi->ptag->users--;
+	free(vi);
+	pthread_cond_broadcast(&vipl_changed);
+}
+
+/**
+ * VipCreateVi() - Make a VI, Idle (9.3.1)
+ * @NicHandle: of VipOpenNic()
+ * @ViAttribs: its attributes
+ * @SendCQHandle: of the NIC, NULL for none
+ * @RecvCQHandle: of the NIC, NULL for none; it may be the same
+ * @ViHandle: the VI
+ *
+ * Context: any thread; takes vipl_lock.
+ * Return: VIP_SUCCESS, VIP_INVALID_RELIABILITY_LEVEL, VIP_INVALID_MTU, VIP_INVALID_QOS,
+ * VIP_INVALID_PTAG, VIP_INVALID_RDMAREAD, VIP_INVALID_PARAMETER;
+ * VIP_ERROR_RESOURCE: no memory.
+ */
+VIP_RETURN VipCreateVi(VIP_NIC_HANDLE NicHandle, VIP_VI_ATTRIBUTES *ViAttribs,
+		       VIP_CQ_HANDLE SendCQHandle, VIP_CQ_HANDLE RecvCQHandle,
+		       VIP_VI_HANDLE *ViHandle)
+{
+	VIP_RETURN ret = VIP_INVALID_PARAMETER;
+	struct vipl_nic *nic;
+
+	pthread_mutex_lock(&vipl_lock);
+	nic = vipl_handle_object(VIPL_NIC, NicHandle);
+	if (nic && ViAttribs && ViHandle && cq_fits(nic, SendCQHandle) &&
+	    cq_fits(nic, RecvCQHandle))
+		ret = vi_create(nic, ViAttribs, vipl_handle_object(VIPL_CQ, SendCQHandle),
+				vipl_handle_object(VIPL_CQ, RecvCQHandle), ViHandle);
+	pthread_mutex_unlock(&vipl_lock);
+	return ret;
+}
+
+/**
+ * VipDestroyVi() - End a VI (9.3.2)
+ * @ViHandle: Idle, and with nothing left to dequeue
+ *
+ * Context: any thread; takes vipl_lock.
+ * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER; VIP_ERROR_RESOURCE: it is not Idle, or
+ * has descriptors.
+ */
+VIP_RETURN VipDestroyVi(VIP_VI_HANDLE ViHandle)
+{
+	VIP_RETURN ret = VIP_INVALID_PARAMETER;
+	struct vipl_vi *vi;
+
+	pthread_mutex_lock(&vipl_lock);
+	vi = vipl_handle_object(VIPL_VI, ViHandle);
+	if (vi)
+		ret = vi->state != VIP_STATE_IDLE || vi->send.head || vi->recv.head ?
+		      VIP_ERROR_RESOURCE : VIP_SUCCESS;
+	if (!ret)
+		vi_destroy(vi);
+	pthread_mutex_unlock(&vipl_lock);
+	return ret;
+}
+
+/**
+ * VipDisconnect() - End what a VI does and flush its descriptors (9.4.5)
+ * @ViHandle: of VipCreateVi(), in any state; it becomes Idle
+ *
+ * Context: any thread; takes vipl_lock.
+ * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER
+ */
+VIP_RETURN VipDisconnect(VIP_VI_HANDLE ViHandle)
+{
+	struct vipl_vi *vi;
+
+	pthread_mutex_lock(&vipl_lock);
+	vi = vipl_handle_object(VIPL_VI, ViHandle);
+	if (vi) {
+		vipl_queue_flush(vi, &vi->send);
+		vipl_queue_flush(vi, &vi->recv);
+		vi->state = VIP_STATE_IDLE;
+	}
+	pthread_mutex_unlock(&vipl_lock);
+	return vi ? VIP_SUCCESS : VIP_INVALID_PARAMETER;
+}
+
+/**
+ * vipl_vi_release() - End all VIs of a NIC that is closed
+ * @nic: the NIC
+ *
+ * Context: vipl_lock is held.
+ */
+void vipl_vi_release(struct vipl_nic *nic)
+{
+	while (nic->vis)
+		vi_destroy(nic->vis);
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* One condition for all that can be waited for: who waits looks again at what it wants. */
+#include "nic.h"
+#include "wait.h"
+
+#define FOREVER		0xffffffffUL	/* what programs that keep 32 bits have of it */
+#define NSEC_PER_SEC	1000000000L
+#define NSEC_PER_MSEC	1000000L
+
+pthread_cond_t vipl_changed = PTHREAD_COND_INITIALIZER;
+
+static struct timespec from_now(VIP_ULONG msecs)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	t.tv_sec += msecs / 1000;
+	t.tv_nsec += msecs % 1000 * NSEC_PER_MSEC;
+	if (t.tv_nsec >= NSEC_PER_SEC) {
+		t.tv_nsec -= NSEC_PER_SEC;
+		t.tv_sec++;
+	}
+	return t;
+}
+
+/**
+ * vipl_deadline_in() - When a wait ends
+ * @msecs: in milliseconds; 0xffffffff and more, with VIP_INFINITE, are never
+ *
+ * Context: any.
+ * Return: the deadline.
+ */
+struct vipl_deadline vipl_deadline_in(VIP_ULONG msecs)
+{
+	if (msecs >= FOREVER)
+		return (struct vipl_deadline){ .never = true };
+	return (struct vipl_deadline){ .at = from_now(msecs) };
+}
+
+/**
+ * vipl_wait() - Wait for any change
+ * @deadline: of vipl_deadline_in()
+ *
+ * Context: vipl_lock is held, not while it sleeps; signals do not end it.
+ * Return: false when @deadline is over.
+ */
+bool vipl_wait(const struct vipl_deadline *deadline)
+{
+	if (deadline->never)
+		return !pthread_cond_wait(&vipl_changed, &vipl_lock);
+	return !pthread_cond_clockwait(&vipl_changed, &vipl_lock, CLOCK_MONOTONIC,
+				       &deadline->at);
+}

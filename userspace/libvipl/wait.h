@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* Waits that end at a time. */
+#ifndef VIPL_WAIT_H
+#define VIPL_WAIT_H
+
+#include <stdbool.h>
+#include <time.h>
+#include <vipl.h>
+
+/* @at by the monotonic clock, of no meaning if it is @never */
+struct vipl_deadline {
+	struct timespec at;
+	bool never;
+};
+
+struct vipl_deadline vipl_deadline_in(VIP_ULONG msecs);
+bool vipl_wait(const struct vipl_deadline *deadline);
+
+#endif

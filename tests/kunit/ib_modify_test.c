@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* ib_modify.c: Modify QP of programs that connect without rdma_cm, who connects is made up. */
+#include <kunit/test.h>
+#include "fake.h"
+#include "verbs/verbs.h"
+
+#define RTR_MASK (IB_QP_STATE | IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN | IB_QP_RQ_PSN | \
+		  IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER)
+#define RTS_MASK (IB_QP_STATE | IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY | \
+		  IB_QP_SQ_PSN | IB_QP_MAX_QP_RD_ATOMIC)
+
+/* What the connector was told, and what it answers */
+static struct {
+	u32 prepared, started, cancelled;
+	u32 psn;
+	u16 ord;
+	int answer;
+} told;
+
+static int prepare(struct srnic_qp *qp, const struct ib_qp_attr *attr)
+{
+	told.prepared++;
+	return told.answer;
+}
+
+static int start(struct srnic_qp *qp, u32 psn, u16 ord)
+{
+	told.started++;
+	told.psn = psn;
+	told.ord = ord;
+	return told.answer;
+}
+
+static void cancel(struct srnic_qp *qp)
+{
+	told.cancelled++;
+}
+
+static const struct srnic_rdv_ops connector = {
+	.prepare = prepare, .start = start, .cancel = cancel,
+};
+
+static struct srnic_qp *new_qp(struct kunit *test)
+{
+	struct ib_qp_init_attr init = {
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.qp_type = IB_QPT_RC,
+		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1 },
+	};
+	struct srnic_device *dev = fake_device(test);
+	struct srnic_qp *qp = kunit_kzalloc(test, sizeof(*qp), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, qp);
+	memset(&told, 0, sizeof(told));
+	spin_lock_init(&dev->policy.lock);
+	dev->policy.now.ib_port = 4791;
+	dev->rdv = &connector;
+	init.send_cq = &fake_cq(test, dev, 8)->cq.ibcq;
+	init.recv_cq = &fake_cq(test, dev, 8)->cq.ibcq;
+	qp->ibqp.device = &dev->ibdev;
+	qp->ibqp.pd = fake_pd(test, dev);
+	KUNIT_ASSERT_EQ(test, srnic_qp_create(qp, dev, &init, NULL), 0);
+	qp->verbs_state = IB_QPS_INIT;
+	return qp;
+}
+
+/* All that RTR and RTS want */
+static struct ib_qp_attr attr_of(enum ib_qp_state state)
+{
+	struct ib_qp_attr attr = {
+		.qp_state = state,
+		.path_mtu = IB_MTU_1024,
+		.dest_qp_num = 0x1234,
+		.rq_psn = 0xabcdef,
+		.sq_psn = 0xfedcba,
+		.max_dest_rd_atomic = 3,
+		.max_rd_atomic = 2,
+		.min_rnr_timer = 12,
+		.timeout = 14,
+		.retry_cnt = 5,
+		.rnr_retry = 6,
+	};
+
+	rdma_ah_set_ah_flags(&attr.ah_attr, IB_AH_GRH);
+	attr.ah_attr.grh.sgid_index = 1;
+	attr.ah_attr.grh.dgid.raw[15] = 9;
+	return attr;
+}
+
+static int modify(struct srnic_qp *qp, struct ib_qp_attr *attr, int mask)
+{
+	return srnic_verbs_ops.modify_qp(&qp->ibqp, attr, mask, NULL);
+}
+
+static int go(struct srnic_qp *qp, enum ib_qp_state state, int mask)
+{
+	struct ib_qp_attr attr = attr_of(state);
+
+	return modify(qp, &attr, mask);
+}
+
+static struct srnic_qp *new_qp_in_rts(struct kunit *test)
+{
+	struct srnic_qp *qp = new_qp(test);
+
+	KUNIT_ASSERT_EQ(test, go(qp, IB_QPS_RTR, RTR_MASK), 0);
+	KUNIT_ASSERT_EQ(test, go(qp, IB_QPS_RTS, RTS_MASK), 0);
+	return qp;
+}
+
+/* Without any one of the attributes of @mask the transition is refused, and nothing is done */
+static void expect_all_wanted(struct kunit *test, struct srnic_qp *qp,
+			      enum ib_qp_state state, int mask)
+{
+	unsigned long left = mask & ~IB_QP_STATE;
+	enum ib_qp_state before = qp->verbs_state;
+	int bit;
+
+	for_each_set_bit(bit, &left, BITS_PER_LONG)
+		KUNIT_EXPECT_EQ_MSG(test, go(qp, state, mask & ~BIT(bit)), -EINVAL,
+				    "attribute %d missing", bit);
+	KUNIT_EXPECT_EQ(test, qp->verbs_state, before);
+}
+
+static void rtr_wants_each_attribute_of_the_table(struct kunit *test)
+{
+	struct srnic_qp *qp = new_qp(test);
+
+	expect_all_wanted(test, qp, IB_QPS_RTR, RTR_MASK);
+	KUNIT_EXPECT_EQ(test, told.prepared, 0);
+	KUNIT_EXPECT_EQ(test, go(qp, IB_QPS_RTR, RTR_MASK), 0);
+	KUNIT_EXPECT_EQ(test, told.prepared, 1);
+	srnic_qp_destroy(qp);
+}
+
+static void rts_wants_each_attribute_of_the_table(struct kunit *test)
+{
+	struct srnic_qp *qp = new_qp(test);
+
+	KUNIT_ASSERT_EQ(test, go(qp, IB_QPS_RTR, RTR_MASK), 0);
+	expect_all_wanted(test, qp, IB_QPS_RTS, RTS_MASK);
+	KUNIT_EXPECT_EQ(test, told.started, 0);
+	KUNIT_EXPECT_EQ(test, go(qp, IB_QPS_RTS, RTS_MASK), 0);
+	KUNIT_EXPECT_EQ(test, told.started, 1);
+	KUNIT_EXPECT_EQ(test, told.psn, 0xfedcba);
+	KUNIT_EXPECT_EQ(test, told.ord, 2);
+	srnic_qp_destroy(qp);
+}
+
+static void rtr_wants_a_route_by_an_address(struct kunit *test)
+{
+	struct srnic_qp *qp = new_qp(test);
+	struct ib_qp_attr attr = attr_of(IB_QPS_RTR);
+
+	rdma_ah_set_ah_flags(&attr.ah_attr, 0);
+	KUNIT_EXPECT_EQ(test, modify(qp, &attr, RTR_MASK), -EINVAL);
+	attr = attr_of(IB_QPS_RTR);
+	attr.ah_attr.grh.sgid_index = 0;
+	KUNIT_EXPECT_EQ(test, modify(qp, &attr, RTR_MASK), -EINVAL);
+	KUNIT_EXPECT_EQ(test, told.prepared, 0);
+	srnic_qp_destroy(qp);
+}
+
+static void more_reads_than_the_device_has_are_refused(struct kunit *test)
+{
+	struct srnic_qp *qp = new_qp(test);
+	struct ib_qp_attr attr = attr_of(IB_QPS_RTR);
+
+	attr.max_dest_rd_atomic = SRNIC_MAX_IRD + 1;
+	KUNIT_EXPECT_EQ(test, modify(qp, &attr, RTR_MASK), -EINVAL);
+	attr.max_dest_rd_atomic = SRNIC_MAX_IRD;
+	KUNIT_EXPECT_EQ(test, modify(qp, &attr, RTR_MASK), 0);
+	attr = attr_of(IB_QPS_RTS);
+	attr.max_rd_atomic = SRNIC_MAX_ORD + 1;
+	KUNIT_EXPECT_EQ(test, modify(qp, &attr, RTS_MASK), -EINVAL);
+	srnic_qp_destroy(qp);
+}
+
+static void without_a_port_there_is_no_rtr(struct kunit *test)
+{
+	struct srnic_qp *qp = new_qp(test);
+
+	qp->dev->policy.now.ib_port = 0;
+	KUNIT_EXPECT_EQ(test, go(qp, IB_QPS_RTR, RTR_MASK), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, told.prepared, 0);
+	srnic_qp_destroy(qp);
+}
+
+static void what_the_connector_refuses_leaves_the_state(struct kunit *test)
+{
+	struct srnic_qp *qp = new_qp(test);
+
+	told.answer = -EBUSY;
+	KUNIT_EXPECT_EQ(test, go(qp, IB_QPS_RTR, RTR_MASK), -EBUSY);
+	KUNIT_EXPECT_EQ(test, qp->verbs_state, IB_QPS_INIT);
+	KUNIT_EXPECT_FALSE(test, qp->ib.paired);
+	told.answer = 0;
+	KUNIT_ASSERT_EQ(test, go(qp, IB_QPS_RTR, RTR_MASK), 0);
+	told.answer = -ENOTCONN;
+	KUNIT_EXPECT_EQ(test, go(qp, IB_QPS_RTS, RTS_MASK), -ENOTCONN);
+	KUNIT_EXPECT_EQ(test, qp->verbs_state, IB_QPS_RTR);
+	srnic_qp_destroy(qp);
+}
+
+static void rts_waits_for_a_stream_in_idle(struct kunit *test)
+{
+	struct srnic_qp *qp = new_qp_in_rts(test);
+
+	KUNIT_EXPECT_EQ(test, srnic_qp_state(qp), SRNIC_QP_IDLE);
+	KUNIT_EXPECT_EQ(test, qp->verbs_state, IB_QPS_RTS);
+	srnic_qp_destroy(qp);
+}
+
+static void sqd_holds_what_is_posted_until_rts(struct kunit *test)
+{
+	struct srnic_qp *qp = new_qp_in_rts(test);
+
+	KUNIT_EXPECT_EQ(test, go(qp, IB_QPS_SQD, IB_QP_STATE), 0);
+	KUNIT_EXPECT_TRUE(test, qp->ib.sqd);
+	KUNIT_EXPECT_EQ(test, qp->verbs_state, IB_QPS_SQD);
+	KUNIT_EXPECT_EQ(test, go(qp, IB_QPS_RTS, IB_QP_STATE), 0);
+	KUNIT_EXPECT_FALSE(test, qp->ib.sqd);
+	KUNIT_EXPECT_EQ(test, qp->verbs_state, IB_QPS_RTS);
+	KUNIT_EXPECT_EQ(test, told.started, 1);
+	srnic_qp_destroy(qp);
+}
+
+static void reset_gives_the_peer_up_from_each_state(struct kunit *test)
+{
+	static const enum ib_qp_state last[] = { IB_QPS_RTR, IB_QPS_RTS, IB_QPS_SQD };
+	struct srnic_qp *qp;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(last); i++) {
+		qp = new_qp(test);
+		KUNIT_ASSERT_EQ(test, go(qp, IB_QPS_RTR, RTR_MASK), 0);
+		if (i > 0)
+			KUNIT_ASSERT_EQ(test, go(qp, IB_QPS_RTS, RTS_MASK), 0);
+		if (i > 1)
+			KUNIT_ASSERT_EQ(test, go(qp, IB_QPS_SQD, IB_QP_STATE), 0);
+		KUNIT_EXPECT_EQ(test, go(qp, IB_QPS_RESET, IB_QP_STATE), 0);
+		KUNIT_EXPECT_EQ(test, told.cancelled, 1);
+		KUNIT_EXPECT_FALSE(test, qp->ib.paired || qp->ib.sqd);
+		KUNIT_EXPECT_EQ(test, qp->verbs_state, IB_QPS_RESET);
+		KUNIT_EXPECT_EQ(test, srnic_qp_state(qp), SRNIC_QP_IDLE);
+		srnic_qp_destroy(qp);
+	}
+}
+
+static void query_gives_back_what_was_set(struct kunit *test)
+{
+	struct ib_qp_attr want = attr_of(IB_QPS_RTS), got;
+	struct srnic_qp *qp = new_qp_in_rts(test);
+	struct ib_qp_init_attr init;
+
+	KUNIT_ASSERT_EQ(test, srnic_verbs_ops.query_qp(&qp->ibqp, &got, 0, &init), 0);
+	KUNIT_EXPECT_EQ(test, got.qp_state, IB_QPS_RTS);
+	KUNIT_EXPECT_EQ(test, got.dest_qp_num, want.dest_qp_num);
+	KUNIT_EXPECT_EQ(test, got.rq_psn, want.rq_psn);
+	KUNIT_EXPECT_EQ(test, got.sq_psn, want.sq_psn);
+	KUNIT_EXPECT_EQ(test, got.path_mtu, want.path_mtu);
+	KUNIT_EXPECT_EQ(test, got.timeout, want.timeout);
+	KUNIT_EXPECT_EQ(test, got.retry_cnt, want.retry_cnt);
+	KUNIT_EXPECT_EQ(test, got.rnr_retry, want.rnr_retry);
+	KUNIT_EXPECT_EQ(test, got.min_rnr_timer, want.min_rnr_timer);
+	KUNIT_EXPECT_EQ(test, got.max_rd_atomic, want.max_rd_atomic);
+	KUNIT_EXPECT_EQ(test, got.max_dest_rd_atomic, want.max_dest_rd_atomic);
+	KUNIT_EXPECT_EQ(test, got.ah_attr.grh.sgid_index, 1);
+	KUNIT_EXPECT_EQ(test, memcmp(&got.ah_attr.grh.dgid, &want.ah_attr.grh.dgid,
+				     sizeof(want.ah_attr.grh.dgid)), 0);
+	srnic_qp_destroy(qp);
+}
+
+static struct kunit_case ib_modify_cases[] = {
+	KUNIT_CASE(rtr_wants_each_attribute_of_the_table),
+	KUNIT_CASE(rts_wants_each_attribute_of_the_table),
+	KUNIT_CASE(rtr_wants_a_route_by_an_address),
+	KUNIT_CASE(more_reads_than_the_device_has_are_refused),
+	KUNIT_CASE(without_a_port_there_is_no_rtr),
+	KUNIT_CASE(what_the_connector_refuses_leaves_the_state),
+	KUNIT_CASE(rts_waits_for_a_stream_in_idle),
+	KUNIT_CASE(sqd_holds_what_is_posted_until_rts),
+	KUNIT_CASE(reset_gives_the_peer_up_from_each_state),
+	KUNIT_CASE(query_gives_back_what_was_set),
+	{}
+};
+
+static struct kunit_suite ib_modify_suite = {
+	.name = "srnic-ib-modify",
+	.test_cases = ib_modify_cases,
+};
+
+kunit_test_suite(ib_modify_suite);

@@ -3,7 +3,6 @@
 #include "cm/cm_priv.h"
 #include "peer.h"
 #include "queue/trace.h"
-#include "srnic/policy.h"
 
 /* As peer_idle(), on a device that endpoints can hold */
 static struct peer *idle(struct kunit *test)
@@ -11,7 +10,6 @@ static struct peer *idle(struct kunit *test)
 	struct peer *p = peer_idle(test);
 
 	device_initialize(&p->dev->ibdev.dev);
-	srnic_policy_init(&p->dev->policy);
 	return p;
 }
 

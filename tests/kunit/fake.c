@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* Objects of the core without an RDMA core, a netdev or a user around them. */
 #include "fake.h"
+#include "srnic/policy.h"
 
 static void free_counters(struct kunit_resource *res)
 {
@@ -27,6 +28,7 @@ struct srnic_device *fake_device(struct kunit *test)
 	kunit_alloc_resource(test, keep, free_counters, GFP_KERNEL, dev->counters);
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
 	xa_init_flags(&dev->stags, XA_FLAGS_ALLOC1);
+	srnic_policy_init(&dev->policy);
 	return dev;
 }
 

@@ -52,7 +52,6 @@ static struct srnic_qp *new_qp(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, qp);
 	memset(&told, 0, sizeof(told));
-	spin_lock_init(&dev->policy.lock);
 	dev->policy.now.ib_port = 4791;
 	dev->rdv = &connector;
 	init.send_cq = &fake_cq(test, dev, 8)->cq.ibcq;

@@ -31,9 +31,10 @@ static int start(struct srnic_qp *qp, u32 psn, u16 ord)
 	return told.answer;
 }
 
-static void cancel(struct srnic_qp *qp)
+static int cancel(struct srnic_qp *qp)
 {
 	told.cancelled++;
+	return 0;
 }
 
 static const struct srnic_rdv_ops connector = {

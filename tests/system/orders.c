@@ -8,6 +8,7 @@
  *	orders ADDR CASE	run one, over the device that has address ADDR
  */
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -389,6 +390,54 @@ static void case_crossing(void)
 	close_two(&a, &b);
 }
 
+#define RESETS	200
+
+/* Errors are all right: the other thread was first */
+static void *resets(void *arg)
+{
+	struct hand *h = arg;
+	static const enum ibv_qp_state states[] = { IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPS_ERR };
+
+	for (int i = 0; i < RESETS; i++) {
+		struct ibv_qp_attr attr = { .qp_state = states[i % 3], .port_num = 1 };
+
+		ibv_modify_qp(h->qp, &attr, attr.qp_state == IBV_QPS_INIT ? IBV_QP_STATE |
+			      IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS :
+			      IBV_QP_STATE);
+	}
+	return NULL;
+}
+
+static void *connects(void *arg)
+{
+	struct hand *h = arg;
+	struct ibv_qp_attr rtr = ib_rtr_attr(&ib_gid, h[1].qp->qp_num, PSN_B);
+	struct ibv_qp_attr rts = ib_rts_attr(PSN_A, TIMEOUT);
+
+	for (int i = 0; i < RESETS; i++) {
+		ibv_modify_qp(h->qp, &rtr, RTR_MASK);
+		ibv_modify_qp(h->qp, &rts, RTS_MASK);
+	}
+	return NULL;
+}
+
+/* Threads that take a QP, whose peer connects all the time, back and forth */
+static void case_threads(void)
+{
+	pthread_t thread[4];
+	struct hand h[2];
+
+	open_two(&h[0], &h[1]);
+	must_rtr(&h[1], &h[0], PSN_A);
+	ib_rts(&h[1], PSN_B, 0);
+	post_send(&h[1], 1, 1);
+	for (int i = 0; i < 4; i++)
+		require(!pthread_create(&thread[i], NULL, i & 1 ? resets : connects, h), "thread");
+	for (int i = 0; i < 4; i++)
+		require(!pthread_join(thread[i], NULL), "thread");
+	close_two(&h[0], &h[1]);
+}
+
 /* Who is to connect has to know it */
 static void case_numbers(void)
 {
@@ -458,6 +507,7 @@ static const struct test_case cases[] = {
 	{ "resets", case_resets, "100 connections of one pair of QPs" },
 	{ "drain", case_drain, "RTS, SQD and RTS again" },
 	{ "crossing", case_crossing, "both connect at once, 50 times" },
+	{ "threads", case_threads, "four threads modify one QP, whose peer connects" },
 	{ "numbers", case_numbers, "QP numbers are random" },
 	{ "held", case_held, "" },
 };

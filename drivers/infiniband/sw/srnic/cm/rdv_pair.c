@@ -431,21 +431,26 @@ static int rdv_start(struct srnic_qp *qp, u32 psn, u16 ord)
 	return 0;
 }
 
-static void rdv_cancel(struct srnic_qp *qp)
+static int rdv_cancel(struct srnic_qp *qp)
 {
 	struct srnic_pair *pair = srnic_pair_find(qp->dev, qp->ibqp.qp_num);
-	bool end;
+	bool stream, end = false;
 
 	if (!pair)
-		return;
+		return 0;
+	/* who attaches has the lock */
 	mutex_lock(&pair->lock);
-	end = pair_over(pair);
+	stream = !pair->over && pair->attached && !pair->lost &&
+		 !test_bit(SRNIC_PAIRF_GONE, &pair->flags);
+	if (!stream)
+		end = pair_over(pair);
 	mutex_unlock(&pair->lock);
 	if (end)
 		pair_end(pair);
-	else
+	else if (!stream)
 		wait_for_completion(&pair->ended);
 	srnic_pair_put(pair);
+	return stream ? -EBUSY : 0;
 }
 
 /* Not static: device.c gives it to the device, for the layers below */

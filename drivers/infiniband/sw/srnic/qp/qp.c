@@ -182,6 +182,7 @@ int srnic_qp_create(struct srnic_qp *qp, struct srnic_device *dev,
 	init_completion(&qp->freed);
 	init_completion(&qp->tx_exit);
 	spin_lock_init(&qp->lock);
+	mutex_init(&qp->modify);
 	srnic_lock_init(&qp->sq_lock, !uctx);
 	srnic_lock_init(&qp->rq_lock, !uctx);
 	/* nobody runs tx before there is a stream */

@@ -78,8 +78,9 @@ struct srnic_handover {
  *	     -EBUSY; -EDQUOT; -ENOMEM; an errno of the socket calls
  * @start: the program takes it to RTS: it connects by itself. Returns 0, or -ENOTCONN
  *	   if the connection was made before, and is over
- * @cancel: the program takes it back from RTR or RTS; it is in Error, and its stream is
- *	    wound down. The connector has nothing to do with it afterwards
+ * @cancel: the program takes it back from RTR or RTS, and it is in Error: no stream is
+ *	    attached any more. Returns 0, and the connector has nothing to do with the QP; or
+ *	    -EBUSY if the connector has yet to be told that its stream is wound down
  * @handover: the program has connected a socket, which becomes the QP's stream. See
  *	      srnic_handover(). May wait for the peer to take the last message
  *
@@ -88,7 +89,7 @@ struct srnic_handover {
 struct srnic_rdv_ops {
 	int (*prepare)(struct srnic_qp *qp, const struct ib_qp_attr *attr);
 	int (*start)(struct srnic_qp *qp, u32 psn, u16 ord);
-	void (*cancel)(struct srnic_qp *qp);
+	int (*cancel)(struct srnic_qp *qp);
 	int (*handover)(struct srnic_qp *qp, const struct srnic_handover *req);
 };
 

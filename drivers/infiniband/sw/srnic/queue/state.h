@@ -124,6 +124,7 @@ struct srnic_qp {
 	enum ib_qp_state verbs_state;
 	/* verbs.c: what means something to InfiniBand alone, as it was set; for Query */
 	struct srnic_ib_attr ib;
+	struct mutex modify;		/* one Modify QP of a program at a time: some wait */
 
 	/* lifetime: one for the creator, one for each iw_cm user and lookup */
 	struct kref ref;

@@ -140,8 +140,10 @@ static void modify_sqd(struct srnic_qp *qp, bool sqd)
 static void modify_back(struct srnic_qp *qp)
 {
 	srnic_qp_abort(qp);
-	srnic_qp_join_tx(qp);
-	qp->dev->rdv->cancel(qp);
+	if (qp->dev->rdv->cancel(qp) == -EBUSY) {
+		srnic_qp_join_tx(qp);
+		qp->dev->rdv->cancel(qp);
+	}
 	srnic_cq_purge(qp->scq, qp->ibqp.qp_num);
 	srnic_cq_purge(qp->rcq, qp->ibqp.qp_num);
 	qp->ib.paired = false;

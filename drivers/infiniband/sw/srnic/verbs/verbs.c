@@ -581,15 +581,12 @@ static int qp_modify_state(struct srnic_qp *qp, enum ib_qp_state next, struct ib
 	return next == IB_QPS_SQD ? 0 : err;
 }
 
-static int srnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
-			   struct ib_udata *udata)
+static int qp_modify(struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask,
+		     struct ib_udata *udata)
 {
-	struct srnic_qp *qp = to_srnic_qp(ibqp);
 	bool keeps = srnic_ib_modify_keeps(qp, attr, mask);
-	int err = udata_check_none(udata);
+	int err = qp_modify_check(qp, attr, mask);
 
-	if (!err)
-		err = qp_modify_check(qp, attr, mask);
 	if (!err)
 		err = srnic_ib_modify(qp, attr, mask);
 	if (!err && mask & IB_QP_STATE && !keeps)
@@ -609,6 +606,23 @@ static int srnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask
 	if (mask & IB_QP_MAX_QP_RD_ATOMIC)
 		srnic_qp_kick_tx(qp);
 	return 0;
+}
+
+/* The calls of several threads follow each other; iw_cm has no udata, and may not sleep */
+static int srnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+			   struct ib_udata *udata)
+{
+	struct srnic_qp *qp = to_srnic_qp(ibqp);
+	int err = udata_check_none(udata);
+
+	if (err)
+		return err;
+	if (!udata)
+		return qp_modify(qp, attr, mask, NULL);
+	mutex_lock(&qp->modify);
+	err = qp_modify(qp, attr, mask, udata);
+	mutex_unlock(&qp->modify);
+	return err;
 }
 
 static int srnic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,

@@ -181,6 +181,13 @@ typedef enum {
 	VIP_STATE_ERROR
 } VIP_VI_STATE;
 
+/* 9.10.8: the host and, behind it, the discriminator; as long as the two say */
+typedef struct {
+	VIP_UINT16 HostAddressLen;
+	VIP_UINT16 DiscriminatorLen;
+	VIP_UINT8 HostAddress[1];
+} VIP_NET_ADDRESS;
+
 /* 9.2 Hardware connection, 9.8.1 */
 VIP_RETURN VipOpenNic(IN const VIP_CHAR *DeviceName, OUT VIP_NIC_HANDLE *NicHandle);
 VIP_RETURN VipCloseNic(IN VIP_NIC_HANDLE NicHandle);
@@ -195,6 +202,16 @@ VIP_RETURN VipDisconnect(IN VIP_VI_HANDLE ViHandle);
 VIP_RETURN VipSetViAttributes(IN VIP_VI_HANDLE ViHandle, IN VIP_VI_ATTRIBUTES *Attributes);
 VIP_RETURN VipQueryVi(IN VIP_VI_HANDLE ViHandle, OUT VIP_VI_STATE *State,
 		      OUT VIP_VI_ATTRIBUTES *Attributes);
+
+/* 9.4 Connections */
+VIP_RETURN VipConnectWait(IN VIP_NIC_HANDLE NicHandle, IN VIP_NET_ADDRESS *LocalAddr,
+			  IN VIP_ULONG Timeout, OUT VIP_NET_ADDRESS *RemoteAddr,
+			  OUT VIP_VI_ATTRIBUTES *RemoteViAttribs, OUT VIP_CONN_HANDLE *ConnHandle);
+VIP_RETURN VipConnectAccept(IN VIP_CONN_HANDLE ConnHandle, IN VIP_VI_HANDLE ViHandle);
+VIP_RETURN VipConnectReject(IN VIP_CONN_HANDLE ConnHandle);
+VIP_RETURN VipConnectRequest(IN VIP_VI_HANDLE ViHandle, IN VIP_NET_ADDRESS *LocalAddr,
+			     IN VIP_NET_ADDRESS *RemoteAddr, IN VIP_ULONG Timeout,
+			     OUT VIP_VI_ATTRIBUTES *RemoteViAttribs);
 
 /* 9.6 Data transfer */
 VIP_RETURN VipPostSend(IN VIP_VI_HANDLE ViHandle, IN VIP_DESCRIPTOR *Descriptor,

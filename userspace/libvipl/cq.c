@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include "cq.h"
 #include "handle.h"
+#include "progress.h"
 #include "wait.h"
 
 /* --- entries --- */
@@ -32,6 +33,8 @@ static VIP_RETURN take(VIP_CQ_HANDLE handle, struct vipl_cq_entry *entry)
 
 	if (!cq)
 		return VIP_INVALID_PARAMETER;
+	if (!cq->count)
+		vipl_progress(cq->nic);
 	if (!cq->count)
 		return VIP_NOT_DONE;
 	*entry = cq->ring[cq->first];

@@ -5,10 +5,15 @@
  */
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <syslog.h>
+#include "bounce.h"
 #include "cq.h"
 #include "handle.h"
-#include "vi.h"
+#include "link.h"
+#include "progress.h"
+#include "queue.h"
+#include "transfer.h"
 #include "wait.h"
 
 /* --- descriptors --- */
@@ -55,6 +60,7 @@ void vipl_queue_init(struct vipl_queue *queue, struct vipl_cq *cq)
 {
 	queue->head = NULL;
 	queue->tail = &queue->head;
+	queue->todo = NULL;
 	queue->count = 0;
 	queue->cq = cq;
 	if (cq)
@@ -69,6 +75,7 @@ static void remove_head(struct vipl_queue *queue)
 	if (!queue->head)
 		queue->tail = &queue->head;
 	queue->count--;
+	vipl_bounce_free(work);
 	free(work);
 }
 
@@ -86,56 +93,101 @@ void vipl_queue_free(struct vipl_queue *queue)
 		queue->cq->users--;
 }
 
-static bool append(struct vipl_queue *queue, VIP_DESCRIPTOR *desc, VIP_MEM_HANDLE handle,
-		   uint32_t op)
+/* What is beyond the longest that there may be is not looked at: it is in error anyway. */
+static unsigned int copied_segments(const struct vipl_vi *vi, const VIP_DESCRIPTOR *desc)
 {
-	struct vipl_work *work = calloc(1, sizeof(*work));
+	unsigned int max = vi->nic->attribs.MaxSegmentsPerDesc + 1;
+
+	return desc->CS.SegCount < max ? desc->CS.SegCount : max;
+}
+
+static struct vipl_work *work_new(const struct vipl_vi *vi, VIP_DESCRIPTOR *desc)
+{
+	unsigned int n = copied_segments(vi, desc);
+	struct vipl_work *work = malloc(sizeof(*work) + n * sizeof(work->ds[0]));
+
+	if (!work)
+		return NULL;
+	memset(work, 0, sizeof(*work));
+	work->desc = desc;
+	work->cs = desc->CS;
+	memcpy(work->ds, desc->DS, n * sizeof(work->ds[0]));
+	return work;
+}
+
+static bool append(struct vipl_vi *vi, struct vipl_queue *queue, VIP_DESCRIPTOR *desc,
+		   VIP_MEM_HANDLE handle)
+{
+	struct vipl_work *work = work_new(vi, desc);
 
 	if (!work)
 		return false;
-	work->desc = desc;
 	work->handle = handle;
-	work->op = op;
+	work->op = queue == &vi->recv ? VIP_STATUS_OP_RECEIVE : send_op(desc);
 	*queue->tail = work;
 	queue->tail = &work->next;
+	if (!queue->todo)
+		queue->todo = work;
 	queue->count++;
 	return true;
 }
 
-/* The memory may be no longer what was registered; then it is not touched (VIA-007). */
-static void end_flushed(struct vipl_vi *vi, struct vipl_work *work)
+static void write_result(VIP_DESCRIPTOR *desc, const struct vipl_result *result)
+{
+	uint32_t status = VIP_STATUS_DONE | result->status | result->op;
+
+	desc->CS.Length = result->length;
+	if (result->has_imm) {
+		desc->CS.ImmediateData = result->imm;
+		desc->CS.Control |= VIP_CONTROL_IMMEDIATE;
+		status |= VIP_STATUS_IMMEDIATE;
+	}
+	__atomic_store_n(&desc->CS.Status, status, __ATOMIC_RELEASE);
+}
+
+/**
+ * vipl_queue_end() - A descriptor is done
+ * @vi: whose it is
+ * @queue: one of its queues
+ * @work: in @queue
+ * @result: how it went
+ *
+ * Context: vipl_lock is held.
+ */
+void vipl_queue_end(struct vipl_vi *vi, struct vipl_queue *queue, struct vipl_work *work,
+		    const struct vipl_result *result)
 {
 	VIP_DESCRIPTOR *desc = work->desc;
 
 	work->done = true;
-	if (!vipl_memory_covers(vi->nic, NULL, work->handle, desc, sizeof(desc->CS))) {
+	/* The memory may be no longer what was registered; then it is not touched (VIA-007). */
+	if (vipl_memory_covers(vi->nic, NULL, work->handle, desc, sizeof(desc->CS)))
+		write_result(desc, result);
+	else
 		syslog(LOG_ERR, "libvipl: descriptor %p ended in memory that is not registered",
 		       (void *)desc);
-		return;
-	}
-	desc->CS.Length = 0;
-	__atomic_store_n(&desc->CS.Status,
-			 VIP_STATUS_DONE | VIP_STATUS_DESC_FLUSHED_ERROR | work->op,
-			 __ATOMIC_RELEASE);
+	vipl_cq_add(queue->cq, vi->handle, queue == &vi->recv);
+	pthread_cond_broadcast(&vipl_changed);
 }
 
 /**
  * vipl_queue_flush() - End all descriptors of a queue that are not done
- * @vi: whose it is
+ * @vi: whose it is; no WR is under way for any of them
  * @queue: one of its queues
  *
  * Context: vipl_lock is held.
  */
 void vipl_queue_flush(struct vipl_vi *vi, struct vipl_queue *queue)
 {
+	struct vipl_result result = { .status = VIP_STATUS_DESC_FLUSHED_ERROR };
 	struct vipl_work *work;
 
+	queue->todo = NULL;
 	for (work = queue->head; work; work = work->next)
 		if (!work->done) {
-			end_flushed(vi, work);
-			vipl_cq_add(queue->cq, vi->handle, queue == &vi->recv);
+			result.op = work->op;
+			vipl_queue_end(vi, queue, work, &result);
 		}
-	pthread_cond_broadcast(&vipl_changed);
 }
 
 /* --- posting --- */
@@ -151,6 +203,25 @@ static const char *refusal(struct vipl_vi *vi, struct vipl_queue *queue,
 	return NULL;
 }
 
+/* Only a connection sends, and what breaks one waits until it is gone. */
+static bool is_dead(const struct vipl_vi *vi, const struct vipl_queue *queue)
+{
+	if (queue == &vi->send)
+		return !vi->link || !vi->link->up;
+	return !vi->link && vi->state == VIP_STATE_ERROR;
+}
+
+static void go_on(struct vipl_vi *vi, struct vipl_queue *queue)
+{
+	if (is_dead(vi, queue)) {
+		vipl_queue_flush(vi, queue);
+		return;
+	}
+	vipl_transfer_push(vi, queue);
+	if (vi->link)
+		vipl_link_reap(vi->link);
+}
+
 static VIP_RETURN post(struct vipl_vi *vi, struct vipl_queue *queue, VIP_DESCRIPTOR *desc,
 		       VIP_MEM_HANDLE handle)
 {
@@ -160,10 +231,10 @@ static VIP_RETURN post(struct vipl_vi *vi, struct vipl_queue *queue, VIP_DESCRIP
 		syslog(LOG_ERR, "libvipl: descriptor %p %s", (void *)desc, why);
 		return VIP_SUCCESS;
 	}
-	if (!append(queue, desc, handle,
-		    queue == &vi->recv ? VIP_STATUS_OP_RECEIVE : send_op(desc)))
+	if (!append(vi, queue, desc, handle))
 		return VIP_ERROR_RESOURCE;
 	__atomic_store_n(&desc->CS.Status, 0, __ATOMIC_RELAXED);
+	go_on(vi, queue);
 	return VIP_SUCCESS;
 }
 
@@ -187,10 +258,8 @@ VIP_RETURN VipPostSend(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR *Descriptor,
 
 	pthread_mutex_lock(&vipl_lock);
 	vi = vipl_handle_object(VIPL_VI, ViHandle);
-	if (vi) {
+	if (vi)
 		ret = post(vi, &vi->send, Descriptor, MemoryHandle);
-		vipl_queue_flush(vi, &vi->send);
-	}
 	pthread_mutex_unlock(&vipl_lock);
 	return ret;
 }
@@ -201,7 +270,8 @@ VIP_RETURN VipPostSend(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR *Descriptor,
  * @Descriptor: the library's until it is dequeued
  * @MemoryHandle: of the memory that it lies in
  *
- * A VI that is Idle keeps it until VipDisconnect() (VIA-072). A descriptor that is
+ * A VI that is Idle or Pending keeps it for a connection or VipDisconnect() (VIA-072);
+ * one in Error flushes it. A descriptor that is
  * not in registered memory, or one too many, is logged and is not queued.
  *
  * Context: any thread; takes vipl_lock.
@@ -236,6 +306,11 @@ static bool bound_to_cq(VIP_VI_HANDLE handle, bool recv)
 	return vi && queue_of(vi, recv)->cq;
 }
 
+static bool head_is_done(const struct vipl_queue *queue)
+{
+	return queue->head && queue->head->done;
+}
+
 /* Of a VI that may be gone since the last look */
 static VIP_RETURN dequeue(VIP_VI_HANDLE handle, bool recv, VIP_DESCRIPTOR **desc)
 {
@@ -246,7 +321,9 @@ static VIP_RETURN dequeue(VIP_VI_HANDLE handle, bool recv, VIP_DESCRIPTOR **desc
 	if (!vi)
 		return VIP_INVALID_PARAMETER;
 	queue = queue_of(vi, recv);
-	if (!queue->head || !queue->head->done)
+	if (!head_is_done(queue))
+		vipl_progress(vi->nic);
+	if (!head_is_done(queue))
 		return VIP_NOT_DONE;
 	*desc = queue->head->desc;
 	remove_head(queue);

@@ -38,6 +38,35 @@ struct vipl_deadline vipl_deadline_in(VIP_ULONG msecs)
 }
 
 /**
+ * vipl_now() - The monotonic clock
+ *
+ * Context: any.
+ * Return: in milliseconds.
+ */
+uint64_t vipl_now(void)
+{
+	struct timespec t = from_now(0);
+
+	return (uint64_t)t.tv_sec * 1000 + t.tv_nsec / NSEC_PER_MSEC;
+}
+
+/**
+ * vipl_is_over() - Whether a deadline has come
+ * @deadline: of vipl_deadline_in()
+ *
+ * Context: any.
+ * Return: true if it has.
+ */
+bool vipl_is_over(const struct vipl_deadline *deadline)
+{
+	struct timespec now = from_now(0);
+
+	return !deadline->never && (now.tv_sec > deadline->at.tv_sec ||
+				    (now.tv_sec == deadline->at.tv_sec &&
+				     now.tv_nsec >= deadline->at.tv_nsec));
+}
+
+/**
  * vipl_wait() - Wait for any change
  * @deadline: of vipl_deadline_in()
  *

@@ -4,6 +4,7 @@
 #define VIPL_WAIT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <time.h>
 #include <vipl.h>
 
@@ -14,6 +15,8 @@ struct vipl_deadline {
 };
 
 struct vipl_deadline vipl_deadline_in(VIP_ULONG msecs);
+uint64_t vipl_now(void);
+bool vipl_is_over(const struct vipl_deadline *deadline);
 bool vipl_wait(const struct vipl_deadline *deadline);
 
 #endif

@@ -23,6 +23,7 @@
 #define LANE_ENTRIES	8192
 #define BATCH		16
 #define FOREVER_MS	-1
+#define MANY_IN_VAIN	8
 #define CALLERS_MS	1	/* how soon it sees that nobody calls any more */
 #define ENDING_MS	50	/* how often it looks at links that end */
 
@@ -204,13 +205,29 @@ static bool end_links(struct vipl_nic *nic)
 	return ending;
 }
 
-/* For how long it may sleep, in ms */
-static int look_round(struct vipl_nic *nic, unsigned long *found)
-{
-	bool mine = drain_all(nic), callers = nic->found != *found;
+/**
+ * struct watch - what the thread has seen
+ * @found: completions of callers, at the last look
+ * @in_vain: looks in a row at which callers had found what woke it
+ */
+struct watch {
+	unsigned long found;
+	unsigned int in_vain;
+};
 
-	*found = nic->found;
-	if (!mine && callers)
+static bool callers_do_it(struct vipl_nic *nic, struct watch *watch)
+{
+	bool mine = drain_all(nic), theirs = nic->found != watch->found;
+
+	watch->found = nic->found;
+	watch->in_vain = theirs && !mine ? watch->in_vain + 1 : 0;
+	return watch->in_vain > MANY_IN_VAIN;
+}
+
+/* For how long it may sleep, in ms */
+static int look_round(struct vipl_nic *nic, struct watch *watch)
+{
+	if (callers_do_it(nic, watch))
 		return CALLERS_MS;
 	arm(nic);
 	return end_links(nic) ? ENDING_MS : FOREVER_MS;
@@ -224,7 +241,7 @@ static void *look_after(void *arg)
 		{ .fd = nic->completions->fd, .events = POLLIN },
 		{ .fd = nic->wake, .events = POLLIN },
 	};
-	unsigned long found = 0;
+	struct watch watch = { 0 };
 	bool closing;
 	int ms;
 
@@ -233,7 +250,7 @@ static void *look_after(void *arg)
 			;
 		ack_completions(nic);
 		pthread_mutex_lock(&vipl_lock);
-		ms = look_round(nic, &found);
+		ms = look_round(nic, &watch);
 		closing = nic->closing;
 		pthread_mutex_unlock(&vipl_lock);
 		if (!closing)

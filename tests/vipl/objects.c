@@ -246,6 +246,18 @@ static const struct test_case all_cases[] = {
 	{ "rdma_read", rdma_read, "an RDMA Read is scattered over 252 segments" },
 	{ "fence", fence, "a descriptor that is fenced waits for those before it" },
 	{ "spin", spin, "a status is written while nobody calls" },
+	{ "notify", notify, "a function is called once for each time it is asked for" },
+	{ "notify_cq", notify_cq, "a function is called with an entry of a CQ" },
+	{ "notify_bad", notify_bad, "what is no VI, CQ or function is never called" },
+	{ "format", error_format, "a descriptor that is not formed breaks the connection" },
+	{ "length", error_length, "lengths that do not add up break the connection" },
+	{ "protection", error_protection, "memory of no or another tag breaks the connection" },
+	{ "read_only", read_only, "memory that may not be written is sent from" },
+	{ "overrun", overrun, "a message that is too long ends its descriptor, and the connection" },
+	{ "no_receive", no_receive, "a message that finds no descriptor breaks the connection" },
+	{ "rdma_enables", rdma_enables, "RDMA is for VIs and memory that both allow it" },
+	{ "callbacks", callbacks, "what no descriptor tells is told to a function, and counted" },
+	{ "close_in_call", close_in_call, "a NIC is not closed by a function it calls" },
 };
 
 int main(int argc, char **argv)

@@ -63,6 +63,22 @@ void rdma_read(void);
 void fence(void);
 void spin(void);
 
+/* The cases of notify.c */
+void notify(void);
+void notify_cq(void);
+void notify_bad(void);
+
+/* The cases of error.c */
+void error_format(void);
+void error_length(void);
+void error_protection(void);
+void read_only(void);
+void overrun(void);
+void no_receive(void);
+void rdma_enables(void);
+void callbacks(void);
+void close_in_call(void);
+
 VIP_VI_ATTRIBUTES plain_vi(VIP_NIC_HANDLE nic);
 VIP_VI_HANDLE make_vi(VIP_NIC_HANDLE nic, VIP_VI_ATTRIBUTES *attr);
 

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "error.h"
 #include "handle.h"
 #include "link.h"
 #include "progress.h"
@@ -106,7 +107,10 @@ static bool make_rings(struct vipl_link *link)
 	       ring_alloc(&link->recv, VIPL_RECV_WRS, headers + VIPL_SEND_WRS);
 }
 
-/* What the peer may do to memory of the program; rdma_cm would allow all of it. */
+/*
+ * What the peer may do to memory of the program. rdma_cm allows all of it, when it makes
+ * a QP and once more in rdma_accept().
+ */
 static bool set_access(struct vipl_link *link)
 {
 	const VIP_VI_ATTRIBUTES *a = &link->vi->attribs;
@@ -239,7 +243,7 @@ void vipl_link_accept(struct vipl_link *link, struct vipl_vi *vi)
 	if (make_qp(link)) {
 		vipl_transfer_push(vi, &vi->recv);
 		param = conn_param(link, VIPL_ACCEPT, data);
-		if (!rdma_accept(link->id, &param))
+		if (!rdma_accept(link->id, &param) && set_access(link))
 			return;
 	}
 	vi->outcome = VIPL_FAILED;
@@ -273,6 +277,7 @@ void vipl_link_refuse(struct vipl_link *link, enum vipl_hello_kind why)
 void vipl_link_up(struct vipl_link *link)
 {
 	link->up = true;
+	link->nic->counters.Connections++;
 	link->vi->state = VIP_STATE_CONNECTED;
 	link->vi->outcome = VIPL_CONNECTED;
 	link->vi->remote = link->peer.attribs;
@@ -309,10 +314,12 @@ void vipl_link_abort(struct vipl_link *link)
 void vipl_link_end(struct vipl_link *link, VIP_VI_STATE then)
 {
 	link->then = then;
-	if (then == VIP_STATE_ERROR)
-		link->vi->state = then;
 	if (link->ending)
 		return;
+	if (then == VIP_STATE_ERROR) {
+		link->vi->state = then;
+		vipl_error_of_link(link);
+	}
 	link->ending = true;
 	if (link->up && !rdma_disconnect(link->id))
 		link->abort_at = vipl_now() + LINGER_MS;

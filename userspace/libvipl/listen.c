@@ -136,6 +136,12 @@ static unsigned int count_requests(const struct vipl_nic *nic)
 	return n;
 }
 
+static void refuse(struct vipl_link *link)
+{
+	link->nic->counters.RequestsRefused++;
+	vipl_link_refuse(link, VIPL_NO_MATCH);
+}
+
 /**
  * vipl_listen_request() - Take a request to connect
  * @nic: the NIC that listens
@@ -156,7 +162,7 @@ void vipl_listen_request(struct vipl_nic *nic, const struct vipl_event *event)
 	if (known && is_waited_for(nic, &link->peer.to) && count_requests(nic) <= MAX_REQUESTS)
 		pthread_cond_broadcast(&vipl_changed);
 	else
-		vipl_link_refuse(link, VIPL_NO_MATCH);
+		refuse(link);
 }
 
 /**

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#include "dispatch.h"
 #include "handle.h"
 #include "link.h"
 #include "listen.h"
@@ -174,6 +175,7 @@ VIP_RETURN VipOpenNic(const VIP_CHAR *DeviceName, VIP_NIC_HANDLE *NicHandle)
 	nic = calloc(1, sizeof(*nic));
 	if (!nic)
 		return VIP_ERROR_RESOURCE;
+	pthread_cond_init(&nic->called, NULL);
 	ret = nic_open(nic, DeviceName);
 	if (ret)
 		nic_free(nic);
@@ -201,8 +203,8 @@ static void end_links(struct vipl_nic *nic)
  * VipCloseNic() - Close a NIC, and end all that was made of it (9.2.2)
  * @NicHandle: of VipOpenNic()
  *
- * Context: any thread; sleeps.
- * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER
+ * Context: any thread but one of the library; sleeps.
+ * Return: VIP_SUCCESS; VIP_INVALID_PARAMETER, also in a function that the library calls.
  */
 VIP_RETURN VipCloseNic(VIP_NIC_HANDLE NicHandle)
 {
@@ -210,12 +212,15 @@ VIP_RETURN VipCloseNic(VIP_NIC_HANDLE NicHandle)
 
 	pthread_mutex_lock(&vipl_lock);
 	nic = vipl_handle_object(VIPL_NIC, NicHandle);
+	if (nic && vipl_dispatch_is_self(nic))
+		nic = NULL;
 	if (nic) {
 		vipl_handle_free(NicHandle);
 		vipl_listen_release(nic);
 		vipl_vi_disown(nic);
 		end_links(nic);
 		vipl_progress_stop(nic);
+		vipl_dispatch_stop(nic);
 		vipl_vi_release(nic);
 		vipl_cq_release(nic);
 		vipl_memory_release(nic);
@@ -241,6 +246,32 @@ VIP_RETURN VipQueryNic(VIP_NIC_HANDLE NicHandle, VIP_NIC_ATTRIBUTES *Attributes)
 	nic = Attributes ? vipl_handle_object(VIPL_NIC, NicHandle) : NULL;
 	if (nic)
 		*Attributes = nic->attribs;
+	pthread_mutex_unlock(&vipl_lock);
+	return nic ? VIP_SUCCESS : VIP_INVALID_PARAMETER;
+}
+
+/**
+ * VipQuerySystemManagementInfo() - What a NIC has counted (9.8.6)
+ * @NicHandle: of VipOpenNic()
+ * @InfoType: VIP_SMI_TYPE_COUNTERS
+ * @SysManInfo: a VIP_SMI_COUNTERS, of the library; it is valid until the NIC is closed,
+ * and the next call writes it anew
+ *
+ * Context: any thread; takes vipl_lock.
+ * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER
+ */
+VIP_RETURN VipQuerySystemManagementInfo(VIP_NIC_HANDLE NicHandle, VIP_ULONG InfoType,
+					VIP_PVOID *SysManInfo)
+{
+	struct vipl_nic *nic = NULL;
+
+	pthread_mutex_lock(&vipl_lock);
+	if (SysManInfo && InfoType == VIP_SMI_TYPE_COUNTERS)
+		nic = vipl_handle_object(VIPL_NIC, NicHandle);
+	if (nic) {
+		nic->shown = nic->counters;
+		*SysManInfo = &nic->shown;
+	}
 	pthread_mutex_unlock(&vipl_lock);
 	return nic ? VIP_SUCCESS : VIP_INVALID_PARAMETER;
 }

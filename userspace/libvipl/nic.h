@@ -13,6 +13,7 @@
 
 #define VIPL_MAX_DESCS		1000	/* in a queue of a VI */
 
+struct vipl_call;
 struct vipl_listener;
 struct vipl_service;
 
@@ -85,6 +86,14 @@ struct vipl_lane {
  * @wake: an eventfd that ends its sleep
  * @closing: it is to return
  * @found: completions that other threads have found
+ * @calls: of functions of the program, that are due
+ * @called: there is one, or @closing is set
+ * @dispatcher: makes them, if @dispatches
+ * @dispatches: it has been started
+ * @on_error: what is called for errors, NULL: they are logged
+ * @on_error_context: is passed to it
+ * @counters: since it was opened
+ * @shown: as VipQuerySystemManagementInfo() saw them last
  */
 struct vipl_nic {
 	void *handle;
@@ -108,6 +117,16 @@ struct vipl_nic {
 	int wake;
 	bool closing;
 	unsigned long found;
+
+	struct vipl_call *calls;
+	pthread_cond_t called;
+	pthread_t dispatcher;
+	bool dispatches;
+	void (*on_error)(VIP_PVOID context, VIP_ERROR_DESCRIPTOR *error);
+	void *on_error_context;
+
+	VIP_SMI_COUNTERS counters;
+	VIP_SMI_COUNTERS shown;
 };
 
 /* Of all that is made and ended: a NIC is there for as long as it is held. */

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -264,19 +263,6 @@ static bool never_blocks(int fd)
 	return !fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 }
 
-/* Signals are for the program's own threads. */
-static bool start_thread(struct vipl_nic *nic)
-{
-	sigset_t all, before;
-	bool started;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	started = !pthread_create(&nic->thread, NULL, look_after, nic);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return started;
-}
-
 /**
  * vipl_progress_start() - Have a NIC looked after
  * @nic: open, with a channel and a device
@@ -291,7 +277,7 @@ bool vipl_progress_start(struct vipl_nic *nic)
 		return false;
 	nic->completions = ibv_create_comp_channel(nic->id->verbs);
 	if (nic->completions && never_blocks(nic->completions->fd) &&
-	    never_blocks(nic->channel->fd) && start_thread(nic))
+	    never_blocks(nic->channel->fd) && vipl_thread(&nic->thread, look_after, nic))
 		return true;
 	if (nic->completions)
 		ibv_destroy_comp_channel(nic->completions);

@@ -6,11 +6,13 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <syslog.h>
 #include "bounce.h"
 #include "cq.h"
+#include "dispatch.h"
+#include "error.h"
 #include "handle.h"
 #include "link.h"
+#include "notify.h"
 #include "progress.h"
 #include "queue.h"
 #include "transfer.h"
@@ -62,14 +64,35 @@ void vipl_queue_init(struct vipl_queue *queue, struct vipl_cq *cq)
 	queue->tail = &queue->head;
 	queue->todo = NULL;
 	queue->count = 0;
+	queue->notify = NULL;
 	queue->cq = cq;
 	if (cq)
 		cq->users++;
 }
 
-static void remove_head(struct vipl_queue *queue)
+/**
+ * vipl_queue_is_done() - Whether the head of a queue is done
+ * @queue: may be empty
+ *
+ * Context: vipl_lock is held.
+ * Return: true if it is and can be dequeued.
+ */
+bool vipl_queue_is_done(const struct vipl_queue *queue)
+{
+	return queue->head && queue->head->done;
+}
+
+/**
+ * vipl_queue_take() - Dequeue the head of a queue
+ * @queue: not empty
+ *
+ * Context: vipl_lock is held.
+ * Return: the program's descriptor.
+ */
+VIP_DESCRIPTOR *vipl_queue_take(struct vipl_queue *queue)
 {
 	struct vipl_work *work = queue->head;
+	VIP_DESCRIPTOR *desc = work->desc;
 
 	queue->head = work->next;
 	if (!queue->head)
@@ -77,6 +100,7 @@ static void remove_head(struct vipl_queue *queue)
 	queue->count--;
 	vipl_bounce_free(work);
 	free(work);
+	return desc;
 }
 
 /**
@@ -88,7 +112,8 @@ static void remove_head(struct vipl_queue *queue)
 void vipl_queue_free(struct vipl_queue *queue)
 {
 	while (queue->head)
-		remove_head(queue);
+		vipl_queue_take(queue);
+	vipl_calls_cancel(&queue->notify, NULL);
 	if (queue->cq)
 		queue->cq->users--;
 }
@@ -129,6 +154,7 @@ static bool append(struct vipl_vi *vi, struct vipl_queue *queue, VIP_DESCRIPTOR 
 	if (!queue->todo)
 		queue->todo = work;
 	queue->count++;
+	vi->nic->counters.DescriptorsPosted++;
 	return true;
 }
 
@@ -152,6 +178,8 @@ static void write_result(VIP_DESCRIPTOR *desc, const struct vipl_result *result)
  * @work: in @queue
  * @result: how it went
  *
+ * The caller calls vipl_notify_queue() when it looks at @work no more.
+ *
  * Context: vipl_lock is held.
  */
 void vipl_queue_end(struct vipl_vi *vi, struct vipl_queue *queue, struct vipl_work *work,
@@ -164,8 +192,15 @@ void vipl_queue_end(struct vipl_vi *vi, struct vipl_queue *queue, struct vipl_wo
 	if (vipl_memory_covers(vi->nic, NULL, work->handle, desc, sizeof(desc->CS)))
 		write_result(desc, result);
 	else
-		syslog(LOG_ERR, "libvipl: descriptor %p ended in memory that is not registered",
-		       (void *)desc);
+		vipl_error(vi->nic, &(VIP_ERROR_DESCRIPTOR){
+			.ViHandle = vi->handle,
+			.DescriptorPtr = desc,
+			.OpCode = result->op,
+			.ResourceCode = VIP_RESOURCE_DESCRIPTOR,
+			.ErrorCode = VIP_ERROR_COMP_PROT,
+		});
+	vi->nic->counters.DescriptorsCompleted++;
+	vi->nic->counters.DescriptorsInError += result->status != 0;
 	vipl_cq_add(queue->cq, vi->handle, queue == &vi->recv);
 	pthread_cond_broadcast(&vipl_changed);
 }
@@ -188,20 +223,10 @@ void vipl_queue_flush(struct vipl_vi *vi, struct vipl_queue *queue)
 			result.op = work->op;
 			vipl_queue_end(vi, queue, work, &result);
 		}
+	vipl_notify_queue(vi, queue);
 }
 
 /* --- posting --- */
-
-/* Why a descriptor cannot be queued, which a post does not return: 9.9.1 */
-static const char *refusal(struct vipl_vi *vi, struct vipl_queue *queue,
-			   const VIP_DESCRIPTOR *desc, VIP_MEM_HANDLE handle)
-{
-	if (!desc_is_valid(vi->nic, vi->ptag, desc, handle))
-		return "is not in registered memory of the tag";
-	if (queue->count >= vi->nic->attribs.MaxDescriptorsPerQueue)
-		return "is one too many";
-	return NULL;
-}
 
 /* Only a connection sends, and what breaks one waits until it is gone. */
 static bool is_dead(const struct vipl_vi *vi, const struct vipl_queue *queue)
@@ -222,13 +247,27 @@ static void go_on(struct vipl_vi *vi, struct vipl_queue *queue)
 		vipl_link_reap(vi->link);
 }
 
+/* What a post does not return (9.9.1) */
+static void refuse(struct vipl_vi *vi, struct vipl_queue *queue, VIP_DESCRIPTOR *desc, bool valid)
+{
+	VIP_ERROR_DESCRIPTOR error = {
+		.ViHandle = vi->handle,
+		.DescriptorPtr = desc,
+		.OpCode = queue == &vi->recv ? VIP_STATUS_OP_RECEIVE : VIP_STATUS_OP_SEND,
+		.ResourceCode = valid ? VIP_RESOURCE_VI : VIP_RESOURCE_DESCRIPTOR,
+		.ErrorCode = valid ? VIP_ERROR_VI_OVERRUN : VIP_ERROR_POST_DESC,
+	};
+
+	vipl_error(vi->nic, &error);
+}
+
 static VIP_RETURN post(struct vipl_vi *vi, struct vipl_queue *queue, VIP_DESCRIPTOR *desc,
 		       VIP_MEM_HANDLE handle)
 {
-	const char *why = refusal(vi, queue, desc, handle);
+	bool valid = desc_is_valid(vi->nic, vi->ptag, desc, handle);
 
-	if (why) {
-		syslog(LOG_ERR, "libvipl: descriptor %p %s", (void *)desc, why);
+	if (!valid || queue->count >= vi->nic->attribs.MaxDescriptorsPerQueue) {
+		refuse(vi, queue, desc, valid);
 		return VIP_SUCCESS;
 	}
 	if (!append(vi, queue, desc, handle))
@@ -245,7 +284,8 @@ static VIP_RETURN post(struct vipl_vi *vi, struct vipl_queue *queue, VIP_DESCRIP
  * @MemoryHandle: of the memory that it lies in
  *
  * A VI that is not Connected flushes it at once (VIA-073). A descriptor that is
- * not in registered memory, or one too many, is logged and is not queued.
+ * not in registered memory, or one too many, is told to VipErrorCallback()'s function and
+ * is not queued.
  *
  * Context: any thread; takes vipl_lock.
  * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER; VIP_ERROR_RESOURCE: no memory.
@@ -272,7 +312,8 @@ VIP_RETURN VipPostSend(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR *Descriptor,
  *
  * A VI that is Idle or Pending keeps it for a connection or VipDisconnect() (VIA-072);
  * one in Error flushes it. A descriptor that is
- * not in registered memory, or one too many, is logged and is not queued.
+ * not in registered memory, or one too many, is told to VipErrorCallback()'s function and
+ * is not queued.
  *
  * Context: any thread; takes vipl_lock.
  * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER; VIP_ERROR_RESOURCE: no memory.
@@ -306,11 +347,6 @@ static bool bound_to_cq(VIP_VI_HANDLE handle, bool recv)
 	return vi && queue_of(vi, recv)->cq;
 }
 
-static bool head_is_done(const struct vipl_queue *queue)
-{
-	return queue->head && queue->head->done;
-}
-
 /* Of a VI that may be gone since the last look */
 static VIP_RETURN dequeue(VIP_VI_HANDLE handle, bool recv, VIP_DESCRIPTOR **desc)
 {
@@ -321,12 +357,11 @@ static VIP_RETURN dequeue(VIP_VI_HANDLE handle, bool recv, VIP_DESCRIPTOR **desc
 	if (!vi)
 		return VIP_INVALID_PARAMETER;
 	queue = queue_of(vi, recv);
-	if (!head_is_done(queue))
+	if (!vipl_queue_is_done(queue))
 		vipl_progress(vi->nic);
-	if (!head_is_done(queue))
+	if (!vipl_queue_is_done(queue))
 		return VIP_NOT_DONE;
-	*desc = queue->head->desc;
-	remove_head(queue);
+	*desc = vipl_queue_take(queue);
 	return VIP_SUCCESS;
 }
 

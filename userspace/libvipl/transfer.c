@@ -7,6 +7,7 @@
 #include <string.h>
 #include "bounce.h"
 #include "check.h"
+#include "notify.h"
 #include "progress.h"
 #include "queue.h"
 #include "transfer.h"
@@ -223,9 +224,10 @@ void vipl_transfer_push(struct vipl_vi *vi, struct vipl_queue *queue)
 		return;
 	while (!link->ending && (work = queue->todo)) {
 		if (!push_one(queue == &vi->recv ? &link->recv : &link->send, work))
-			return;
+			break;
 		queue->todo = work->next;
 	}
+	vipl_notify_queue(vi, queue);
 }
 
 /**

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 #include "cq.h"
+#include "dispatch.h"
 #include "handle.h"
 #include "link.h"
 #include "progress.h"
@@ -141,6 +142,7 @@ static void vi_destroy(struct vipl_vi *vi)
 	vipl_handle_free(vi->handle);
 	vipl_queue_free(&vi->send);
 	vipl_queue_free(&vi->recv);
+	vipl_calls_cancel(&vi->nic->calls, vi->handle);
 	vi->ptag->users--;
 	free(vi);
 	pthread_cond_broadcast(&vipl_changed);

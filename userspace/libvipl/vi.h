@@ -40,6 +40,7 @@ struct vipl_work {
  * @todo: the oldest that no WR has been posted for, or NULL
  * @count: of descriptors, done and not
  * @cq: where their ends are told, or NULL
+ * @notify: who is called when the head is done, each for one
  */
 struct vipl_queue {
 	struct vipl_work *head;
@@ -47,6 +48,7 @@ struct vipl_queue {
 	struct vipl_work *todo;
 	unsigned int count;
 	struct vipl_cq *cq;
+	struct vipl_call *notify;
 };
 
 /* How an attempt to connect stands */

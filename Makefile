@@ -35,7 +35,7 @@ provider:		## Build the libibverbs provider
 	@scripts/build-provider
 	@ls $(PROVIDER_OUT)/libsrnic-*.so
 
-vipl:			## Build libvipl, the VI Provider Library, as far as it goes
+vipl:			## Build libvipl, the VI Provider Library
 	@$(MAKE) -s -C userspace/libvipl OUT=$(CURDIR)/build/vipl
 	@ls build/vipl/libvipl.so.1
 

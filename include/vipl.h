@@ -128,6 +128,37 @@ typedef struct {
 #define VIP_STATUS_OP_MASK		0x00070000
 #define VIP_STATUS_IMMEDIATE		0x00080000
 
+/* 9.10.3 */
+typedef enum _VIP_RESOURCE_CODE {
+	VIP_RESOURCE_NIC,
+	VIP_RESOURCE_VI,
+	VIP_RESOURCE_CQ,
+	VIP_RESOURCE_DESCRIPTOR
+} VIP_RESOURCE_CODE;
+
+/* The text has VIP_ERROR_RDMAW_PROT twice; its second one is that of Reads */
+typedef enum _VIP_ERROR_CODE {
+	VIP_ERROR_POST_DESC,
+	VIP_ERROR_CONN_LOST,
+	VIP_ERROR_RECVQ_EMPTY,
+	VIP_ERROR_VI_OVERRUN,
+	VIP_ERROR_RDMAW_PROT,
+	VIP_ERROR_RDMAW_DATA,
+	VIP_ERROR_RDMAW_ABORT,
+	VIP_ERROR_RDMAR_PROT,
+	VIP_ERROR_COMP_PROT
+} VIP_ERROR_CODE;
+
+typedef struct {
+	VIP_NIC_HANDLE NicHandle;
+	VIP_VI_HANDLE ViHandle;
+	VIP_CQ_HANDLE CqHandle;
+	VIP_DESCRIPTOR *DescriptorPtr;
+	VIP_ULONG OpCode;
+	VIP_RESOURCE_CODE ResourceCode;
+	VIP_ERROR_CODE ErrorCode;
+} VIP_ERROR_DESCRIPTOR;
+
 /* 9.10.4 */
 typedef struct {
 	VIP_CHAR Name[64];
@@ -181,6 +212,26 @@ typedef enum {
 	VIP_STATE_ERROR
 } VIP_VI_STATE;
 
+/* 9.10.8: the host and, behind it, the discriminator; as long as the two say */
+typedef struct {
+	VIP_UINT16 HostAddressLen;
+	VIP_UINT16 DiscriminatorLen;
+	VIP_UINT8 HostAddress[1];
+} VIP_NET_ADDRESS;
+
+/* 9.8.6 leaves types and content to the provider; since the NIC was opened */
+#define VIP_SMI_TYPE_COUNTERS	0x1001
+
+typedef struct {
+	VIP_ULONG DescriptorsPosted;
+	VIP_ULONG DescriptorsCompleted;
+	VIP_ULONG DescriptorsInError;	/* of those completed */
+	VIP_ULONG CQEntriesLost;	/* in CQs that were full */
+	VIP_ULONG AsynchronousErrors;
+	VIP_ULONG Connections;
+	VIP_ULONG RequestsRefused;	/* that nobody waited for */
+} VIP_SMI_COUNTERS;
+
 /* 9.2 Hardware connection, 9.8.1 */
 VIP_RETURN VipOpenNic(IN const VIP_CHAR *DeviceName, OUT VIP_NIC_HANDLE *NicHandle);
 VIP_RETURN VipCloseNic(IN VIP_NIC_HANDLE NicHandle);
@@ -195,6 +246,16 @@ VIP_RETURN VipDisconnect(IN VIP_VI_HANDLE ViHandle);
 VIP_RETURN VipSetViAttributes(IN VIP_VI_HANDLE ViHandle, IN VIP_VI_ATTRIBUTES *Attributes);
 VIP_RETURN VipQueryVi(IN VIP_VI_HANDLE ViHandle, OUT VIP_VI_STATE *State,
 		      OUT VIP_VI_ATTRIBUTES *Attributes);
+
+/* 9.4 Connections */
+VIP_RETURN VipConnectWait(IN VIP_NIC_HANDLE NicHandle, IN VIP_NET_ADDRESS *LocalAddr,
+			  IN VIP_ULONG Timeout, OUT VIP_NET_ADDRESS *RemoteAddr,
+			  OUT VIP_VI_ATTRIBUTES *RemoteViAttribs, OUT VIP_CONN_HANDLE *ConnHandle);
+VIP_RETURN VipConnectAccept(IN VIP_CONN_HANDLE ConnHandle, IN VIP_VI_HANDLE ViHandle);
+VIP_RETURN VipConnectReject(IN VIP_CONN_HANDLE ConnHandle);
+VIP_RETURN VipConnectRequest(IN VIP_VI_HANDLE ViHandle, IN VIP_NET_ADDRESS *LocalAddr,
+			     IN VIP_NET_ADDRESS *RemoteAddr, IN VIP_ULONG Timeout,
+			     OUT VIP_VI_ATTRIBUTES *RemoteViAttribs);
 
 /* 9.6 Data transfer */
 VIP_RETURN VipPostSend(IN VIP_VI_HANDLE ViHandle, IN VIP_DESCRIPTOR *Descriptor,
@@ -212,6 +273,18 @@ VIP_RETURN VipCQDone(IN VIP_CQ_HANDLE CQHandle, OUT VIP_VI_HANDLE *ViHandle,
 		     OUT VIP_BOOLEAN *RecvQueue);
 VIP_RETURN VipCQWait(IN VIP_CQ_HANDLE CQHandle, IN VIP_ULONG Timeout,
 		     OUT VIP_VI_HANDLE *ViHandle, OUT VIP_BOOLEAN *RecvQueue);
+
+VIP_RETURN VipSendNotify(IN VIP_VI_HANDLE ViHandle, IN VIP_PVOID Context,
+			 IN void (*Handler)(IN VIP_PVOID Context, IN VIP_NIC_HANDLE NicHandle,
+					    IN VIP_VI_HANDLE ViHandle,
+					    IN VIP_DESCRIPTOR *DescriptorPtr));
+VIP_RETURN VipRecvNotify(IN VIP_VI_HANDLE ViHandle, IN VIP_PVOID Context,
+			 IN void (*Handler)(IN VIP_PVOID Context, IN VIP_NIC_HANDLE NicHandle,
+					    IN VIP_VI_HANDLE ViHandle,
+					    IN VIP_DESCRIPTOR *DescriptorPtr));
+VIP_RETURN VipCQNotify(IN VIP_CQ_HANDLE CQHandle, IN VIP_PVOID Context,
+		       IN void (*Handler)(IN VIP_PVOID Context, IN VIP_NIC_HANDLE NicHandle,
+					  IN VIP_VI_HANDLE ViHandle, IN VIP_BOOLEAN RecvQueue));
 
 /* 9.7 Completion queues */
 VIP_RETURN VipCreateCQ(IN VIP_NIC_HANDLE NicHandle, IN VIP_ULONG EntryCount,
@@ -231,6 +304,13 @@ VIP_RETURN VipSetMemAttributes(IN VIP_NIC_HANDLE NicHandle, IN VIP_PVOID Address
 			       IN VIP_MEM_HANDLE MemHandle, IN VIP_MEM_ATTRIBUTES *MemAttribs);
 VIP_RETURN VipQueryMem(IN VIP_NIC_HANDLE NicHandle, IN VIP_PVOID Address,
 		       IN VIP_MEM_HANDLE MemHandle, OUT VIP_MEM_ATTRIBUTES *MemAttribs);
+
+/* 9.8.6, 9.9 */
+VIP_RETURN VipQuerySystemManagementInfo(IN VIP_NIC_HANDLE NicHandle, IN VIP_ULONG InfoType,
+					OUT VIP_PVOID *SysManInfo);
+VIP_RETURN VipErrorCallback(IN VIP_NIC_HANDLE NicHandle, IN VIP_PVOID Context,
+			    IN void (*Handler)(IN VIP_PVOID Context,
+					       IN VIP_ERROR_DESCRIPTOR *ErrorDesc));
 
 #ifdef __cplusplus
 }

@@ -41,6 +41,44 @@ void cq_overrun(void);
 void cq_resize(void);
 void cq_wait(void);
 
+/* The cases of connect.c */
+void connect_accept(void);
+void connect_reject(void);
+void connect_mismatch(void);
+void connect_timeout(void);
+void connect_any(void);
+void connect_bad(void);
+void connect_cancel(void);
+void reconnect(void);
+void peer_leaves(void);
+
+/* The cases of transfer.c */
+void send_one(void);
+void send_both(void);
+void segments(void);
+void lengths(void);
+void rdma_write(void);
+void rdma_write_imm(void);
+void rdma_read(void);
+void fence(void);
+void spin(void);
+
+/* The cases of notify.c */
+void notify(void);
+void notify_cq(void);
+void notify_bad(void);
+
+/* The cases of error.c */
+void error_format(void);
+void error_length(void);
+void error_protection(void);
+void read_only(void);
+void overrun(void);
+void no_receive(void);
+void rdma_enables(void);
+void callbacks(void);
+void close_in_call(void);
+
 VIP_VI_ATTRIBUTES plain_vi(VIP_NIC_HANDLE nic);
 VIP_VI_HANDLE make_vi(VIP_NIC_HANDLE nic, VIP_VI_ATTRIBUTES *attr);
 

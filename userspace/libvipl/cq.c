@@ -5,7 +5,10 @@
  */
 #include <stdlib.h>
 #include "cq.h"
+#include "dispatch.h"
 #include "handle.h"
+#include "notify.h"
+#include "progress.h"
 #include "wait.h"
 
 /* --- entries --- */
@@ -20,9 +23,32 @@
  */
 void vipl_cq_add(struct vipl_cq *cq, VIP_VI_HANDLE vi, bool recv)
 {
-	if (cq && cq->count < cq->size)
+	if (!cq)
+		return;
+	if (cq->count < cq->size)
 		cq->ring[(cq->first + cq->count++) % cq->size] =
 			(struct vipl_cq_entry){ vi, recv };
+	else
+		cq->nic->counters.CQEntriesLost++;
+	vipl_notify_cq(cq);
+}
+
+/**
+ * vipl_cq_take() - Take the oldest entry of a CQ
+ * @cq: the CQ
+ * @entry: the entry
+ *
+ * Context: vipl_lock is held.
+ * Return: false if there is none.
+ */
+bool vipl_cq_take(struct vipl_cq *cq, struct vipl_cq_entry *entry)
+{
+	if (!cq->count)
+		return false;
+	*entry = cq->ring[cq->first];
+	cq->first = (cq->first + 1) % cq->size;
+	cq->count--;
+	return true;
 }
 
 /* Of a CQ that may be gone since the last look */
@@ -33,11 +59,8 @@ static VIP_RETURN take(VIP_CQ_HANDLE handle, struct vipl_cq_entry *entry)
 	if (!cq)
 		return VIP_INVALID_PARAMETER;
 	if (!cq->count)
-		return VIP_NOT_DONE;
-	*entry = cq->ring[cq->first];
-	cq->first = (cq->first + 1) % cq->size;
-	cq->count--;
-	return VIP_SUCCESS;
+		vipl_progress(cq->nic);
+	return vipl_cq_take(cq, entry) ? VIP_SUCCESS : VIP_NOT_DONE;
 }
 
 static VIP_RETURN take_until(VIP_CQ_HANDLE handle, const struct vipl_deadline *deadline,
@@ -122,6 +145,8 @@ static void cq_destroy(struct vipl_cq *cq)
 	while (*p != cq)
 		p = &(*p)->next;
 	*p = cq->next;
+	vipl_calls_cancel(&cq->notify, NULL);
+	vipl_calls_cancel(&cq->nic->calls, cq->handle);
 	vipl_handle_free(cq->handle);
 	free(cq->ring);
 	free(cq);

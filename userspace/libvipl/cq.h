@@ -21,6 +21,7 @@ struct vipl_cq_entry {
  * @first: the oldest
  * @count: that are in use
  * @users: queues of VIs that are bound to it
+ * @notify: who is called when there is an entry, each for one
  */
 struct vipl_cq {
 	struct vipl_cq *next;
@@ -31,8 +32,10 @@ struct vipl_cq {
 	unsigned long first;
 	unsigned long count;
 	unsigned long users;
+	struct vipl_call *notify;
 };
 
 void vipl_cq_add(struct vipl_cq *cq, VIP_VI_HANDLE vi, bool recv);
+bool vipl_cq_take(struct vipl_cq *cq, struct vipl_cq_entry *entry);
 
 #endif

@@ -8,6 +8,8 @@ enum vipl_kind {
 	VIPL_PTAG,
 	VIPL_VI,
 	VIPL_CQ,
+	VIPL_LINK,
+	VIPL_LISTENER,
 };
 
 void *vipl_handle_new(enum vipl_kind kind, void *object);

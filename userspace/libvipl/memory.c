@@ -343,6 +343,15 @@ static bool region_covers(const struct vipl_region *region, uintptr_t start, siz
 	       start - base <= region->mr->length - len;
 }
 
+static struct vipl_region *region_of(struct vipl_nic *nic, VIP_MEM_HANDLE handle)
+{
+	struct vipl_region *region = nic->regions;
+
+	while (region && region->mr->rkey != handle)
+		region = region->next;
+	return region;
+}
+
 /**
  * vipl_memory_covers() - Whether memory is registered
  * @nic: where
@@ -358,13 +367,35 @@ static bool region_covers(const struct vipl_region *region, uintptr_t start, siz
 bool vipl_memory_covers(struct vipl_nic *nic, const struct vipl_ptag *ptag,
 			VIP_MEM_HANDLE handle, const void *start, size_t len)
 {
-	struct vipl_region *region = nic->regions;
+	struct vipl_region *region = region_of(nic, handle);
 
-	while (region && region->mr->rkey != handle)
-		region = region->next;
 	if (!region || region->read_only || (ptag && region->ptag != ptag))
 		return false;
 	return region_covers(region, (uintptr_t)start, len);
+}
+
+/**
+ * vipl_memory_key() - The key by which verbs know the memory of a data segment
+ * @nic: where
+ * @ptag: the tag it must have
+ * @seg: the segment, not empty
+ * @write: data is to be put there
+ * @lkey: the key
+ *
+ * Context: vipl_lock is held.
+ * Return: false if it is not in the pages of the region that has its handle, or not of
+ * that tag, or may not be written.
+ */
+bool vipl_memory_key(struct vipl_nic *nic, const struct vipl_ptag *ptag,
+		     const VIP_DATA_SEGMENT *seg, bool write, uint32_t *lkey)
+{
+	struct vipl_region *region = region_of(nic, seg->Handle);
+
+	if (!region || region->ptag != ptag || (write && region->read_only) ||
+	    !region_covers(region, seg->Data.AddressBits, seg->Length))
+		return false;
+	*lkey = region->mr->lkey;
+	return true;
 }
 
 /**

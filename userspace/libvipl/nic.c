@@ -7,12 +7,14 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#include "dispatch.h"
 #include "handle.h"
-#include "nic.h"
+#include "link.h"
+#include "listen.h"
+#include "progress.h"
+#include "wait.h"
 
 #define VIA_PREFIX		"/dev/via_"	/* as programs have always named NICs */
-#define MAX_DISCRIMINATOR	64
-#define MAX_DESCRIPTORS		1024
 #define MAX_SEGMENTS		252
 #define MAX_TRANSFER		65536
 #define PROVIDER_VERSION	1
@@ -109,12 +111,12 @@ static void fill_attribs(struct vipl_nic *nic, const char *name)
 	a->NicAddressLen = VIPL_ADDRESS_LEN;
 	a->LocalNicAddress = (const VIP_UINT8 *)&nic->address;
 	a->ThreadSafe = VIP_TRUE;
-	a->MaxDiscriminatorLen = MAX_DISCRIMINATOR;
+	a->MaxDiscriminatorLen = VIPL_MAX_DISC;
 	a->MaxRegisterBytes = lockable_bytes();
 	a->MaxRegisterRegions = dev->max_mr;
 	a->MaxRegisterBlockBytes = dev->max_mr_size;
 	a->MaxVI = dev->max_qp < dev->max_pd ? dev->max_qp : dev->max_pd;
-	a->MaxDescriptorsPerQueue = MAX_DESCRIPTORS;
+	a->MaxDescriptorsPerQueue = VIPL_MAX_DESCS;
 	a->MaxSegmentsPerDesc = MAX_SEGMENTS;
 	a->MaxCQ = dev->max_cq;
 	a->MaxCQEntries = dev->max_cqe;
@@ -146,7 +148,12 @@ static VIP_RETURN nic_open(struct vipl_nic *nic, const char *name)
 		return VIP_ERROR_RESOURCE;
 	fill_attribs(nic, name);
 	nic->handle = vipl_handle_new(VIPL_NIC, nic);
-	return nic->handle ? VIP_SUCCESS : VIP_ERROR_RESOURCE;
+	if (!nic->handle)
+		return VIP_ERROR_RESOURCE;
+	if (vipl_progress_start(nic))
+		return VIP_SUCCESS;
+	vipl_handle_free(nic->handle);
+	return VIP_ERROR_RESOURCE;
 }
 
 /**
@@ -168,6 +175,7 @@ VIP_RETURN VipOpenNic(const VIP_CHAR *DeviceName, VIP_NIC_HANDLE *NicHandle)
 	nic = calloc(1, sizeof(*nic));
 	if (!nic)
 		return VIP_ERROR_RESOURCE;
+	pthread_cond_init(&nic->called, NULL);
 	ret = nic_open(nic, DeviceName);
 	if (ret)
 		nic_free(nic);
@@ -176,12 +184,27 @@ VIP_RETURN VipOpenNic(const VIP_CHAR *DeviceName, VIP_NIC_HANDLE *NicHandle)
 	return ret;
 }
 
+/* Requests that nobody has answered, and what disconnects */
+static void end_links(struct vipl_nic *nic)
+{
+	struct vipl_deadline never = { .never = true };
+	struct vipl_link *link, *next;
+
+	for (link = nic->links; link; link = next) {
+		next = link->next;
+		if (link->passive && !link->vi && !link->ending)
+			vipl_link_refuse(link, VIPL_NO_MATCH);
+	}
+	while (nic->links)
+		vipl_wait(&never);
+}
+
 /**
  * VipCloseNic() - Close a NIC, and end all that was made of it (9.2.2)
  * @NicHandle: of VipOpenNic()
  *
- * Context: any thread; sleeps.
- * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER
+ * Context: any thread but one of the library; sleeps.
+ * Return: VIP_SUCCESS; VIP_INVALID_PARAMETER, also in a function that the library calls.
  */
 VIP_RETURN VipCloseNic(VIP_NIC_HANDLE NicHandle)
 {
@@ -189,8 +212,15 @@ VIP_RETURN VipCloseNic(VIP_NIC_HANDLE NicHandle)
 
 	pthread_mutex_lock(&vipl_lock);
 	nic = vipl_handle_object(VIPL_NIC, NicHandle);
+	if (nic && vipl_dispatch_is_self(nic))
+		nic = NULL;
 	if (nic) {
 		vipl_handle_free(NicHandle);
+		vipl_listen_release(nic);
+		vipl_vi_disown(nic);
+		end_links(nic);
+		vipl_progress_stop(nic);
+		vipl_dispatch_stop(nic);
 		vipl_vi_release(nic);
 		vipl_cq_release(nic);
 		vipl_memory_release(nic);
@@ -216,6 +246,32 @@ VIP_RETURN VipQueryNic(VIP_NIC_HANDLE NicHandle, VIP_NIC_ATTRIBUTES *Attributes)
 	nic = Attributes ? vipl_handle_object(VIPL_NIC, NicHandle) : NULL;
 	if (nic)
 		*Attributes = nic->attribs;
+	pthread_mutex_unlock(&vipl_lock);
+	return nic ? VIP_SUCCESS : VIP_INVALID_PARAMETER;
+}
+
+/**
+ * VipQuerySystemManagementInfo() - What a NIC has counted (9.8.6)
+ * @NicHandle: of VipOpenNic()
+ * @InfoType: VIP_SMI_TYPE_COUNTERS
+ * @SysManInfo: a VIP_SMI_COUNTERS, of the library; it is valid until the NIC is closed,
+ * and the next call writes it anew
+ *
+ * Context: any thread; takes vipl_lock.
+ * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER
+ */
+VIP_RETURN VipQuerySystemManagementInfo(VIP_NIC_HANDLE NicHandle, VIP_ULONG InfoType,
+					VIP_PVOID *SysManInfo)
+{
+	struct vipl_nic *nic = NULL;
+
+	pthread_mutex_lock(&vipl_lock);
+	if (SysManInfo && InfoType == VIP_SMI_TYPE_COUNTERS)
+		nic = vipl_handle_object(VIPL_NIC, NicHandle);
+	if (nic) {
+		nic->shown = nic->counters;
+		*SysManInfo = &nic->shown;
+	}
 	pthread_mutex_unlock(&vipl_lock);
 	return nic ? VIP_SUCCESS : VIP_INVALID_PARAMETER;
 }

@@ -9,8 +9,13 @@
 #include <stdbool.h>
 #include <rdma/rdma_cma.h>
 #include <vipl.h>
+#include "address.h"
 
-#define VIPL_ADDRESS_LEN	4
+#define VIPL_MAX_DESCS		1000	/* in a queue of a VI */
+
+struct vipl_call;
+struct vipl_listener;
+struct vipl_service;
 
 /**
  * struct vipl_ptag - a protection tag
@@ -49,9 +54,21 @@ struct vipl_region {
 };
 
 /**
+ * struct vipl_lane - a CQ of verbs, which several connections share
+ * @next: of the NIC's
+ * @cq: with room for what all its users have under way
+ * @free: entries that nobody has taken
+ */
+struct vipl_lane {
+	struct vipl_lane *next;
+	struct ibv_cq *cq;
+	unsigned int free;
+};
+
+/**
  * struct vipl_nic - a NIC
  * @handle: what the program holds
- * @channel: of @id, immutable as are @id, @device and @attribs
+ * @channel: of @id and all connections, immutable as are @id, @device and @attribs
  * @id: bound to the NIC's address, which chose the device and opened it
  * @device: the limits of the device
  * @attribs: what VipQueryNic() says
@@ -60,6 +77,23 @@ struct vipl_region {
  * @regions: all that is registered
  * @vis: all that are made
  * @cqs: all that are made
+ * @links: connections and requests for them, the oldest first
+ * @listeners: ports that are listened at
+ * @services: discriminators that are waited for
+ * @lanes: what completions come from
+ * @completions: tells that a lane has one
+ * @thread: looks after events and completions while nobody calls
+ * @wake: an eventfd that ends its sleep
+ * @closing: it is to return
+ * @found: completions that other threads have found
+ * @calls: of functions of the program, that are due
+ * @called: there is one, or @closing is set
+ * @dispatcher: makes them, if @dispatches
+ * @dispatches: it has been started
+ * @on_error: what is called for errors, NULL: they are logged
+ * @on_error_context: is passed to it
+ * @counters: since it was opened
+ * @shown: as VipQuerySystemManagementInfo() saw them last
  */
 struct vipl_nic {
 	void *handle;
@@ -73,6 +107,26 @@ struct vipl_nic {
 	struct vipl_region *regions;
 	struct vipl_vi *vis;
 	struct vipl_cq *cqs;
+	struct vipl_link *links;
+	struct vipl_listener *listeners;
+	struct vipl_service *services;
+
+	struct vipl_lane *lanes;
+	struct ibv_comp_channel *completions;
+	pthread_t thread;
+	int wake;
+	bool closing;
+	unsigned long found;
+
+	struct vipl_call *calls;
+	pthread_cond_t called;
+	pthread_t dispatcher;
+	bool dispatches;
+	void (*on_error)(VIP_PVOID context, VIP_ERROR_DESCRIPTOR *error);
+	void *on_error_context;
+
+	VIP_SMI_COUNTERS counters;
+	VIP_SMI_COUNTERS shown;
 };
 
 /* Of all that is made and ended: a NIC is there for as long as it is held. */
@@ -84,7 +138,10 @@ extern pthread_cond_t vipl_changed;
 struct vipl_ptag *vipl_ptag_of(struct vipl_nic *nic, VIP_PROTECTION_HANDLE handle);
 bool vipl_memory_covers(struct vipl_nic *nic, const struct vipl_ptag *ptag,
 			VIP_MEM_HANDLE handle, const void *start, size_t len);
+bool vipl_memory_key(struct vipl_nic *nic, const struct vipl_ptag *ptag,
+		     const VIP_DATA_SEGMENT *seg, bool write, uint32_t *lkey);
 void vipl_memory_release(struct vipl_nic *nic);
+void vipl_vi_disown(struct vipl_nic *nic);
 void vipl_vi_release(struct vipl_nic *nic);
 void vipl_cq_release(struct vipl_nic *nic);
 

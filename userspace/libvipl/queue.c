@@ -5,10 +5,17 @@
  */
 #include <stdint.h>
 #include <stdlib.h>
-#include <syslog.h>
+#include <string.h>
+#include "bounce.h"
 #include "cq.h"
+#include "dispatch.h"
+#include "error.h"
 #include "handle.h"
-#include "vi.h"
+#include "link.h"
+#include "notify.h"
+#include "progress.h"
+#include "queue.h"
+#include "transfer.h"
 #include "wait.h"
 
 /* --- descriptors --- */
@@ -55,21 +62,45 @@ void vipl_queue_init(struct vipl_queue *queue, struct vipl_cq *cq)
 {
 	queue->head = NULL;
 	queue->tail = &queue->head;
+	queue->todo = NULL;
 	queue->count = 0;
+	queue->notify = NULL;
 	queue->cq = cq;
 	if (cq)
 		cq->users++;
 }
 
-static void remove_head(struct vipl_queue *queue)
+/**
+ * vipl_queue_is_done() - Whether the head of a queue is done
+ * @queue: may be empty
+ *
+ * Context: vipl_lock is held.
+ * Return: true if it is and can be dequeued.
+ */
+bool vipl_queue_is_done(const struct vipl_queue *queue)
+{
+	return queue->head && queue->head->done;
+}
+
+/**
+ * vipl_queue_take() - Dequeue the head of a queue
+ * @queue: not empty
+ *
+ * Context: vipl_lock is held.
+ * Return: the program's descriptor.
+ */
+VIP_DESCRIPTOR *vipl_queue_take(struct vipl_queue *queue)
 {
 	struct vipl_work *work = queue->head;
+	VIP_DESCRIPTOR *desc = work->desc;
 
 	queue->head = work->next;
 	if (!queue->head)
 		queue->tail = &queue->head;
 	queue->count--;
+	vipl_bounce_free(work);
 	free(work);
+	return desc;
 }
 
 /**
@@ -81,89 +112,168 @@ static void remove_head(struct vipl_queue *queue)
 void vipl_queue_free(struct vipl_queue *queue)
 {
 	while (queue->head)
-		remove_head(queue);
+		vipl_queue_take(queue);
+	vipl_calls_cancel(&queue->notify, NULL);
 	if (queue->cq)
 		queue->cq->users--;
 }
 
-static bool append(struct vipl_queue *queue, VIP_DESCRIPTOR *desc, VIP_MEM_HANDLE handle,
-		   uint32_t op)
+/* What is beyond the longest that there may be is not looked at: it is in error anyway. */
+static unsigned int copied_segments(const struct vipl_vi *vi, const VIP_DESCRIPTOR *desc)
 {
-	struct vipl_work *work = calloc(1, sizeof(*work));
+	unsigned int max = vi->nic->attribs.MaxSegmentsPerDesc + 1;
+
+	return desc->CS.SegCount < max ? desc->CS.SegCount : max;
+}
+
+static struct vipl_work *work_new(const struct vipl_vi *vi, VIP_DESCRIPTOR *desc)
+{
+	unsigned int n = copied_segments(vi, desc);
+	struct vipl_work *work = malloc(sizeof(*work) + n * sizeof(work->ds[0]));
+
+	if (!work)
+		return NULL;
+	memset(work, 0, sizeof(*work));
+	work->desc = desc;
+	work->cs = desc->CS;
+	memcpy(work->ds, desc->DS, n * sizeof(work->ds[0]));
+	return work;
+}
+
+static bool append(struct vipl_vi *vi, struct vipl_queue *queue, VIP_DESCRIPTOR *desc,
+		   VIP_MEM_HANDLE handle)
+{
+	struct vipl_work *work = work_new(vi, desc);
 
 	if (!work)
 		return false;
-	work->desc = desc;
 	work->handle = handle;
-	work->op = op;
+	work->op = queue == &vi->recv ? VIP_STATUS_OP_RECEIVE : send_op(desc);
 	*queue->tail = work;
 	queue->tail = &work->next;
+	if (!queue->todo)
+		queue->todo = work;
 	queue->count++;
+	vi->nic->counters.DescriptorsPosted++;
 	return true;
 }
 
-/* The memory may be no longer what was registered; then it is not touched (VIA-007). */
-static void end_flushed(struct vipl_vi *vi, struct vipl_work *work)
+static void write_result(VIP_DESCRIPTOR *desc, const struct vipl_result *result)
+{
+	uint32_t status = VIP_STATUS_DONE | result->status | result->op;
+
+	desc->CS.Length = result->length;
+	if (result->has_imm) {
+		desc->CS.ImmediateData = result->imm;
+		desc->CS.Control |= VIP_CONTROL_IMMEDIATE;
+		status |= VIP_STATUS_IMMEDIATE;
+	}
+	__atomic_store_n(&desc->CS.Status, status, __ATOMIC_RELEASE);
+}
+
+/**
+ * vipl_queue_end() - A descriptor is done
+ * @vi: whose it is
+ * @queue: one of its queues
+ * @work: in @queue
+ * @result: how it went
+ *
+ * The caller calls vipl_notify_queue() when it looks at @work no more.
+ *
+ * Context: vipl_lock is held.
+ */
+void vipl_queue_end(struct vipl_vi *vi, struct vipl_queue *queue, struct vipl_work *work,
+		    const struct vipl_result *result)
 {
 	VIP_DESCRIPTOR *desc = work->desc;
 
 	work->done = true;
-	if (!vipl_memory_covers(vi->nic, NULL, work->handle, desc, sizeof(desc->CS))) {
-		syslog(LOG_ERR, "libvipl: descriptor %p ended in memory that is not registered",
-		       (void *)desc);
-		return;
-	}
-	desc->CS.Length = 0;
-	__atomic_store_n(&desc->CS.Status,
-			 VIP_STATUS_DONE | VIP_STATUS_DESC_FLUSHED_ERROR | work->op,
-			 __ATOMIC_RELEASE);
+	/* The memory may be no longer what was registered; then it is not touched (VIA-007). */
+	if (vipl_memory_covers(vi->nic, NULL, work->handle, desc, sizeof(desc->CS)))
+		write_result(desc, result);
+	else
+		vipl_error(vi->nic, &(VIP_ERROR_DESCRIPTOR){
+			.ViHandle = vi->handle,
+			.DescriptorPtr = desc,
+			.OpCode = result->op,
+			.ResourceCode = VIP_RESOURCE_DESCRIPTOR,
+			.ErrorCode = VIP_ERROR_COMP_PROT,
+		});
+	vi->nic->counters.DescriptorsCompleted++;
+	vi->nic->counters.DescriptorsInError += result->status != 0;
+	vipl_cq_add(queue->cq, vi->handle, queue == &vi->recv);
+	pthread_cond_broadcast(&vipl_changed);
 }
 
 /**
  * vipl_queue_flush() - End all descriptors of a queue that are not done
- * @vi: whose it is
+ * @vi: whose it is; no WR is under way for any of them
  * @queue: one of its queues
  *
  * Context: vipl_lock is held.
  */
 void vipl_queue_flush(struct vipl_vi *vi, struct vipl_queue *queue)
 {
+	struct vipl_result result = { .status = VIP_STATUS_DESC_FLUSHED_ERROR };
 	struct vipl_work *work;
 
+	queue->todo = NULL;
 	for (work = queue->head; work; work = work->next)
 		if (!work->done) {
-			end_flushed(vi, work);
-			vipl_cq_add(queue->cq, vi->handle, queue == &vi->recv);
+			result.op = work->op;
+			vipl_queue_end(vi, queue, work, &result);
 		}
-	pthread_cond_broadcast(&vipl_changed);
+	vipl_notify_queue(vi, queue);
 }
 
 /* --- posting --- */
 
-/* Why a descriptor cannot be queued, which a post does not return: 9.9.1 */
-static const char *refusal(struct vipl_vi *vi, struct vipl_queue *queue,
-			   const VIP_DESCRIPTOR *desc, VIP_MEM_HANDLE handle)
+/* Only a connection sends, and what breaks one waits until it is gone. */
+static bool is_dead(const struct vipl_vi *vi, const struct vipl_queue *queue)
 {
-	if (!desc_is_valid(vi->nic, vi->ptag, desc, handle))
-		return "is not in registered memory of the tag";
-	if (queue->count >= vi->nic->attribs.MaxDescriptorsPerQueue)
-		return "is one too many";
-	return NULL;
+	if (queue == &vi->send)
+		return !vi->link || !vi->link->up;
+	return !vi->link && vi->state == VIP_STATE_ERROR;
+}
+
+static void go_on(struct vipl_vi *vi, struct vipl_queue *queue)
+{
+	if (is_dead(vi, queue)) {
+		vipl_queue_flush(vi, queue);
+		return;
+	}
+	vipl_transfer_push(vi, queue);
+	if (vi->link)
+		vipl_link_reap(vi->link);
+}
+
+/* What a post does not return (9.9.1) */
+static void refuse(struct vipl_vi *vi, struct vipl_queue *queue, VIP_DESCRIPTOR *desc, bool valid)
+{
+	VIP_ERROR_DESCRIPTOR error = {
+		.ViHandle = vi->handle,
+		.DescriptorPtr = desc,
+		.OpCode = queue == &vi->recv ? VIP_STATUS_OP_RECEIVE : VIP_STATUS_OP_SEND,
+		.ResourceCode = valid ? VIP_RESOURCE_VI : VIP_RESOURCE_DESCRIPTOR,
+		.ErrorCode = valid ? VIP_ERROR_VI_OVERRUN : VIP_ERROR_POST_DESC,
+	};
+
+	vipl_error(vi->nic, &error);
 }
 
 static VIP_RETURN post(struct vipl_vi *vi, struct vipl_queue *queue, VIP_DESCRIPTOR *desc,
 		       VIP_MEM_HANDLE handle)
 {
-	const char *why = refusal(vi, queue, desc, handle);
+	bool valid = desc_is_valid(vi->nic, vi->ptag, desc, handle);
 
-	if (why) {
-		syslog(LOG_ERR, "libvipl: descriptor %p %s", (void *)desc, why);
+	if (!valid || queue->count >= vi->nic->attribs.MaxDescriptorsPerQueue) {
+		refuse(vi, queue, desc, valid);
 		return VIP_SUCCESS;
 	}
-	if (!append(queue, desc, handle,
-		    queue == &vi->recv ? VIP_STATUS_OP_RECEIVE : send_op(desc)))
+	if (!append(vi, queue, desc, handle))
 		return VIP_ERROR_RESOURCE;
 	__atomic_store_n(&desc->CS.Status, 0, __ATOMIC_RELAXED);
+	go_on(vi, queue);
 	return VIP_SUCCESS;
 }
 
@@ -174,7 +284,8 @@ static VIP_RETURN post(struct vipl_vi *vi, struct vipl_queue *queue, VIP_DESCRIP
  * @MemoryHandle: of the memory that it lies in
  *
  * A VI that is not Connected flushes it at once (VIA-073). A descriptor that is
- * not in registered memory, or one too many, is logged and is not queued.
+ * not in registered memory, or one too many, is told to VipErrorCallback()'s function and
+ * is not queued.
  *
  * Context: any thread; takes vipl_lock.
  * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER; VIP_ERROR_RESOURCE: no memory.
@@ -187,10 +298,8 @@ VIP_RETURN VipPostSend(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR *Descriptor,
 
 	pthread_mutex_lock(&vipl_lock);
 	vi = vipl_handle_object(VIPL_VI, ViHandle);
-	if (vi) {
+	if (vi)
 		ret = post(vi, &vi->send, Descriptor, MemoryHandle);
-		vipl_queue_flush(vi, &vi->send);
-	}
 	pthread_mutex_unlock(&vipl_lock);
 	return ret;
 }
@@ -201,8 +310,10 @@ VIP_RETURN VipPostSend(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR *Descriptor,
  * @Descriptor: the library's until it is dequeued
  * @MemoryHandle: of the memory that it lies in
  *
- * A VI that is Idle keeps it until VipDisconnect() (VIA-072). A descriptor that is
- * not in registered memory, or one too many, is logged and is not queued.
+ * A VI that is Idle or Pending keeps it for a connection or VipDisconnect() (VIA-072);
+ * one in Error flushes it. A descriptor that is
+ * not in registered memory, or one too many, is told to VipErrorCallback()'s function and
+ * is not queued.
  *
  * Context: any thread; takes vipl_lock.
  * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER; VIP_ERROR_RESOURCE: no memory.
@@ -246,10 +357,11 @@ static VIP_RETURN dequeue(VIP_VI_HANDLE handle, bool recv, VIP_DESCRIPTOR **desc
 	if (!vi)
 		return VIP_INVALID_PARAMETER;
 	queue = queue_of(vi, recv);
-	if (!queue->head || !queue->head->done)
+	if (!vipl_queue_is_done(queue))
+		vipl_progress(vi->nic);
+	if (!vipl_queue_is_done(queue))
 		return VIP_NOT_DONE;
-	*desc = queue->head->desc;
-	remove_head(queue);
+	*desc = vipl_queue_take(queue);
 	return VIP_SUCCESS;
 }
 

@@ -5,8 +5,12 @@
  */
 #include <stdlib.h>
 #include "cq.h"
+#include "dispatch.h"
 #include "handle.h"
-#include "vi.h"
+#include "link.h"
+#include "progress.h"
+#include "queue.h"
+#include "wait.h"
 
 /* --- attributes --- */
 
@@ -71,6 +75,8 @@ VIP_RETURN VipSetViAttributes(VIP_VI_HANDLE ViHandle, VIP_VI_ATTRIBUTES *Attribu
  * @State: of chapter 5
  * @Attributes: as they were set last
  *
+ * A connection that the peer has ended is noticed here as well.
+ *
  * Context: any thread; takes vipl_lock.
  * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER
  */
@@ -82,6 +88,7 @@ VIP_RETURN VipQueryVi(VIP_VI_HANDLE ViHandle, VIP_VI_STATE *State, VIP_VI_ATTRIB
 	if (State && Attributes)
 		vi = vipl_handle_object(VIPL_VI, ViHandle);
 	if (vi) {
+		vipl_progress(vi->nic);
 		*State = vi->state;
 		*Attributes = vi->attribs;
 	}
@@ -135,6 +142,7 @@ static void vi_destroy(struct vipl_vi *vi)
 	vipl_handle_free(vi->handle);
 	vipl_queue_free(&vi->send);
 	vipl_queue_free(&vi->recv);
+	vipl_calls_cancel(&vi->nic->calls, vi->handle);
 	vi->ptag->users--;
 	free(vi);
 	pthread_cond_broadcast(&vipl_changed);
@@ -194,11 +202,44 @@ VIP_RETURN VipDestroyVi(VIP_VI_HANDLE ViHandle)
 	return ret;
 }
 
+/* The VI may be gone, and then so is its link. */
+static bool has_link(VIP_VI_HANDLE handle)
+{
+	struct vipl_vi *vi = vipl_handle_object(VIPL_VI, handle);
+
+	return vi && vi->link;
+}
+
+static void end_link(struct vipl_vi *vi)
+{
+	struct vipl_deadline never = { .never = true };
+	VIP_VI_HANDLE handle = vi->handle;
+
+	if (!vi->link)
+		return;
+	vipl_link_end(vi->link, VIP_STATE_IDLE);
+	vipl_link_reap(vi->link);
+	while (has_link(handle))
+		vipl_wait(&never);
+}
+
+/* With its link gone */
+static void become_idle(struct vipl_vi *vi)
+{
+	vipl_queue_flush(vi, &vi->send);
+	vipl_queue_flush(vi, &vi->recv);
+	vi->state = VIP_STATE_IDLE;
+	vi->epoch++;
+	pthread_cond_broadcast(&vipl_changed);
+}
+
 /**
  * VipDisconnect() - End what a VI does and flush its descriptors (9.4.5)
  * @ViHandle: of VipCreateVi(), in any state; it becomes Idle
  *
- * Context: any thread; takes vipl_lock.
+ * What was sent before arrives, if the peer takes it within a second.
+ *
+ * Context: any thread; sleeps.
  * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER
  */
 VIP_RETURN VipDisconnect(VIP_VI_HANDLE ViHandle)
@@ -208,17 +249,40 @@ VIP_RETURN VipDisconnect(VIP_VI_HANDLE ViHandle)
 	pthread_mutex_lock(&vipl_lock);
 	vi = vipl_handle_object(VIPL_VI, ViHandle);
 	if (vi) {
-		vipl_queue_flush(vi, &vi->send);
-		vipl_queue_flush(vi, &vi->recv);
-		vi->state = VIP_STATE_IDLE;
+		end_link(vi);
+		vi = vipl_handle_object(VIPL_VI, ViHandle);
 	}
+	if (vi)
+		become_idle(vi);
 	pthread_mutex_unlock(&vipl_lock);
 	return vi ? VIP_SUCCESS : VIP_INVALID_PARAMETER;
 }
 
 /**
+ * vipl_vi_disown() - Take all VIs of a NIC away from the program
+ * @nic: that is closed
+ *
+ * Their links begin to end; vipl_vi_release() is for when they have.
+ *
+ * Context: vipl_lock is held.
+ */
+void vipl_vi_disown(struct vipl_nic *nic)
+{
+	struct vipl_vi *vi;
+
+	for (vi = nic->vis; vi; vi = vi->next) {
+		vipl_handle_free(vi->handle);
+		if (vi->link) {
+			vipl_link_end(vi->link, VIP_STATE_IDLE);
+			vipl_link_reap(vi->link);
+		}
+	}
+	pthread_cond_broadcast(&vipl_changed);
+}
+
+/**
  * vipl_vi_release() - End all VIs of a NIC that is closed
- * @nic: the NIC
+ * @nic: the NIC, without links
  *
  * Context: vipl_lock is held.
  */

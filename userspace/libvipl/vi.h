@@ -5,34 +5,59 @@
 
 #include "nic.h"
 
+struct vipl_link;
+
 /**
  * struct vipl_work - a descriptor from its post to its Done
  * @next: behind it in the queue
  * @desc: the program's
  * @handle: of the memory that @desc lies in
  * @op: of the status, as the descriptor had it when it was posted
+ * @wrs: of it that have no completion yet
+ * @failed: in bits of the status, of the first WR that failed
+ * @bounce: its data, if it has more segments than a WR takes; or NULL
  * @done: its status is written
+ * @cs: as @desc had it when it was posted; the program may not change it, but it can
+ * @ds: the same, of as many segments as a descriptor may have at most
  */
 struct vipl_work {
 	struct vipl_work *next;
 	VIP_DESCRIPTOR *desc;
 	VIP_MEM_HANDLE handle;
 	uint32_t op;
+	unsigned int wrs;
+	uint32_t failed;
+	struct ibv_mr *bounce;
 	bool done;
+	VIP_CONTROL_SEGMENT cs;
+	VIP_DESCRIPTOR_SEGMENT ds[];
 };
 
 /**
  * struct vipl_queue - a work queue
  * @head: the oldest, the one that is dequeued next
  * @tail: where the next one is linked
+ * @todo: the oldest that no WR has been posted for, or NULL
  * @count: of descriptors, done and not
  * @cq: where their ends are told, or NULL
+ * @notify: who is called when the head is done, each for one
  */
 struct vipl_queue {
 	struct vipl_work *head;
 	struct vipl_work **tail;
+	struct vipl_work *todo;
 	unsigned int count;
 	struct vipl_cq *cq;
+	struct vipl_call *notify;
+};
+
+/* How an attempt to connect stands */
+enum vipl_outcome {
+	VIPL_TRYING,
+	VIPL_CONNECTED,
+	VIPL_REJECTED,		/* by the peer's program */
+	VIPL_NOBODY,		/* there, or nobody who waits for it */
+	VIPL_FAILED,		/* for want of resources here */
 };
 
 /**
@@ -45,6 +70,10 @@ struct vipl_queue {
  * @ptag: of @attribs
  * @send: the send queue
  * @recv: the receive queue
+ * @link: its connection or the attempt at one, or NULL
+ * @outcome: of the last attempt
+ * @epoch: of VipDisconnect() calls
+ * @remote: the attributes of the peer, once it is Connected
  */
 struct vipl_vi {
 	struct vipl_vi *next;
@@ -55,10 +84,10 @@ struct vipl_vi {
 	struct vipl_ptag *ptag;
 	struct vipl_queue send;
 	struct vipl_queue recv;
+	struct vipl_link *link;
+	enum vipl_outcome outcome;
+	unsigned long epoch;
+	VIP_VI_ATTRIBUTES remote;
 };
-
-void vipl_queue_init(struct vipl_queue *queue, struct vipl_cq *cq);
-void vipl_queue_flush(struct vipl_vi *vi, struct vipl_queue *queue);
-void vipl_queue_free(struct vipl_queue *queue);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* One condition for all that can be waited for: who waits looks again at what it wants. */
+#include <signal.h>
 #include "nic.h"
 #include "wait.h"
 
@@ -35,6 +36,58 @@ struct vipl_deadline vipl_deadline_in(VIP_ULONG msecs)
 	if (msecs >= FOREVER)
 		return (struct vipl_deadline){ .never = true };
 	return (struct vipl_deadline){ .at = from_now(msecs) };
+}
+
+/**
+ * vipl_thread() - Start a thread of the library
+ * @thread: to be joined
+ * @run: what it does
+ * @arg: with what
+ *
+ * Signals are for the program's own threads.
+ *
+ * Context: any.
+ * Return: false if there can be no more threads.
+ */
+bool vipl_thread(pthread_t *thread, void *(*run)(void *), void *arg)
+{
+	sigset_t all, before;
+	bool started;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	started = !pthread_create(thread, NULL, run, arg);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return started;
+}
+
+/**
+ * vipl_now() - The monotonic clock
+ *
+ * Context: any.
+ * Return: in milliseconds.
+ */
+uint64_t vipl_now(void)
+{
+	struct timespec t = from_now(0);
+
+	return (uint64_t)t.tv_sec * 1000 + t.tv_nsec / NSEC_PER_MSEC;
+}
+
+/**
+ * vipl_is_over() - Whether a deadline has come
+ * @deadline: of vipl_deadline_in()
+ *
+ * Context: any.
+ * Return: true if it has.
+ */
+bool vipl_is_over(const struct vipl_deadline *deadline)
+{
+	struct timespec now = from_now(0);
+
+	return !deadline->never && (now.tv_sec > deadline->at.tv_sec ||
+				    (now.tv_sec == deadline->at.tv_sec &&
+				     now.tv_nsec >= deadline->at.tv_nsec));
 }
 
 /**

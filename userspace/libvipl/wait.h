@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Waits that end at a time. */
+/* Waits that end at a time, and threads. */
 #ifndef VIPL_WAIT_H
 #define VIPL_WAIT_H
 
+#include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <time.h>
 #include <vipl.h>
 
@@ -14,6 +16,9 @@ struct vipl_deadline {
 };
 
 struct vipl_deadline vipl_deadline_in(VIP_ULONG msecs);
+bool vipl_thread(pthread_t *thread, void *(*run)(void *), void *arg);
+uint64_t vipl_now(void);
+bool vipl_is_over(const struct vipl_deadline *deadline);
 bool vipl_wait(const struct vipl_deadline *deadline);
 
 #endif

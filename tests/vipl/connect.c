@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Connections: asked for, accepted, rejected, and ended. */
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+#include "pair.h"
+
+static VIP_RETURN request(const char *disc, VIP_ULONG msecs)
+{
+	union address local = address_of("me"), remote = address_of(disc);
+
+	return VipConnectRequest(client.vi, &local.net, &remote.net, msecs, &client.remote);
+}
+
+static VIP_CONN_HANDLE await(const char *disc)
+{
+	union address local = address_of(disc), remote;
+	VIP_VI_ATTRIBUTES attr;
+	VIP_CONN_HANDLE conn;
+
+	expect(VIP_SUCCESS, VipConnectWait(server.nic, &local.net, LONG, &remote.net, &attr, &conn));
+	require(remote.net.HostAddressLen == 4 && remote.net.DiscriminatorLen == 2 &&
+		!memcmp(remote.room + 8, "me", 2), "the client's address");
+	require(!memcmp(remote.net.HostAddress, local.net.HostAddress, 4), "the client's host");
+	require(attr.MaxTransferSize == client.attr.MaxTransferSize && attr.EnableRdmaWrite,
+		"the client's attributes");
+	return conn;
+}
+
+struct request {
+	pthread_t thread;
+	const char *disc;
+	VIP_ULONG msecs;
+	VIP_RETURN got;
+};
+
+static void *do_request(void *arg)
+{
+	struct request *r = arg;
+
+	r->got = request(r->disc, r->msecs);
+	return NULL;
+}
+
+static void start_request(struct request *r, const char *disc, VIP_ULONG msecs)
+{
+	r->disc = disc;
+	r->msecs = msecs;
+	require(!pthread_create(&r->thread, NULL, do_request, r), "a thread");
+}
+
+static void require_request(struct request *r, VIP_RETURN want)
+{
+	pthread_join(r->thread, NULL);
+	require(r->got == want, "%d, not %d", r->got, want);
+}
+
+void connect_accept(void)
+{
+	struct request r;
+	VIP_CONN_HANDLE conn;
+
+	open_pair();
+	server.attr.EnableRdmaRead = VIP_FALSE;
+	expect(VIP_SUCCESS, VipSetViAttributes(server.vi, &server.attr));
+	start_request(&r, "a server", LONG);
+	conn = await("a server");
+	require_state(&client, VIP_STATE_CONNECT_PENDING);
+	expect(VIP_SUCCESS, VipConnectAccept(conn, server.vi));
+	require_request(&r, VIP_SUCCESS);
+	require_state(&client, VIP_STATE_CONNECTED);
+	require_state(&server, VIP_STATE_CONNECTED);
+	require(client.remote.MaxTransferSize == server.attr.MaxTransferSize &&
+		!client.remote.EnableRdmaRead && client.remote.EnableRdmaWrite,
+		"the server's attributes");
+	expect(VIP_INVALID_PARAMETER, VipConnectAccept(conn, server.vi));
+	expect(VIP_INVALID_PARAMETER, VipConnectReject(conn));
+	require(request("a server", LONG) == VIP_INVALID_PARAMETER, "a VI that is not Idle");
+	expect(VIP_INVALID_PARAMETER, VipSetViAttributes(client.vi, &client.attr));
+	expect(VIP_ERROR_RESOURCE, VipDestroyVi(client.vi));
+	close_pair();
+}
+
+void connect_reject(void)
+{
+	struct request r;
+	VIP_CONN_HANDLE conn;
+
+	open_pair();
+	start_request(&r, "x", LONG);
+	conn = await("x");
+	expect(VIP_SUCCESS, VipConnectReject(conn));
+	require_request(&r, VIP_REJECT);
+	require_state(&client, VIP_STATE_IDLE);
+	expect(VIP_INVALID_PARAMETER, VipConnectReject(conn));
+	expect(VIP_INVALID_PARAMETER, VipConnectAccept(conn, server.vi));
+	close_pair();
+}
+
+/* The client hears nothing of an attempt that fails */
+void connect_mismatch(void)
+{
+	struct request r;
+	VIP_CONN_HANDLE conn;
+
+	open_pair();
+	server.attr.MaxTransferSize = 1024;
+	expect(VIP_SUCCESS, VipSetViAttributes(server.vi, &server.attr));
+	start_request(&r, "x", LONG);
+	conn = await("x");
+	expect(VIP_INVALID_MTU, VipConnectAccept(conn, server.vi));
+	require_state(&server, VIP_STATE_IDLE);
+	require_state(&client, VIP_STATE_CONNECT_PENDING);
+	server.attr.MaxTransferSize = client.attr.MaxTransferSize;
+	expect(VIP_SUCCESS, VipSetViAttributes(server.vi, &server.attr));
+	expect(VIP_SUCCESS, VipConnectAccept(conn, server.vi));
+	require_request(&r, VIP_SUCCESS);
+	close_pair();
+}
+
+void connect_timeout(void)
+{
+	union address local = address_of("x"), remote;
+	VIP_VI_ATTRIBUTES attr;
+	VIP_CONN_HANDLE conn;
+	struct request r;
+	uint64_t since;
+
+	open_pair();
+	require(request("nobody", 0) == VIP_TIMEOUT, "no time");
+	since = now_ms();
+	require(request("nobody", 500) == VIP_TIMEOUT, "nobody is there");
+	require(now_ms() - since >= 499, "after %d ms", (int)(now_ms() - since));
+	require_state(&client, VIP_STATE_IDLE);
+	expect(VIP_TIMEOUT, VipConnectWait(server.nic, &local.net, 0, &remote.net, &attr, &conn));
+	since = now_ms();
+	expect(VIP_TIMEOUT, VipConnectWait(server.nic, &local.net, 300, &remote.net, &attr, &conn));
+	require(now_ms() - since >= 299, "after %d ms", (int)(now_ms() - since));
+	require(request("another", 500) == VIP_TIMEOUT, "somebody else is there");
+	start_request(&r, "x", 300);
+	conn = await("x");
+	require_request(&r, VIP_TIMEOUT);
+	require_state(&client, VIP_STATE_IDLE);
+	expect(VIP_ERROR_RESOURCE, VipConnectAccept(conn, server.vi));
+	require_state(&server, VIP_STATE_IDLE);
+	expect(VIP_INVALID_PARAMETER, VipConnectAccept(conn, server.vi));
+	close_pair();
+}
+
+/* Each wait gets what it asked for, one of no discriminator anything */
+void connect_any(void)
+{
+	struct request r;
+
+	open_pair();
+	start_request(&r, "second", LONG);
+	expect(VIP_SUCCESS, VipConnectReject(await("")));
+	require_request(&r, VIP_REJECT);
+	start_request(&r, "", LONG);
+	expect(VIP_SUCCESS, VipConnectReject(await("")));
+	require_request(&r, VIP_REJECT);
+	close_pair();
+}
+
+void connect_bad(void)
+{
+	union address good = address_of("x"), bad = address_of("x"), out;
+	VIP_VI_ATTRIBUTES attr;
+	VIP_CONN_HANDLE conn;
+
+	open_pair();
+	bad.net.HostAddressLen = 3;
+	expect(VIP_INVALID_PARAMETER, VipConnectWait(NULL, &good.net, 0, &out.net, &attr, &conn));
+	expect(VIP_INVALID_PARAMETER, VipConnectWait(server.nic, NULL, 0, &out.net, &attr, &conn));
+	expect(VIP_INVALID_PARAMETER, VipConnectWait(server.nic, &good.net, 0, NULL, &attr, &conn));
+	expect(VIP_INVALID_PARAMETER, VipConnectWait(server.nic, &good.net, 0, &out.net, NULL,
+						     &conn));
+	expect(VIP_INVALID_PARAMETER, VipConnectWait(server.nic, &good.net, 0, &out.net, &attr,
+						     NULL));
+	expect(VIP_INVALID_PARAMETER, VipConnectWait(server.nic, &bad.net, 0, &out.net, &attr,
+						     &conn));
+	expect(VIP_INVALID_PARAMETER, VipConnectRequest(client.vi, &bad.net, &good.net, 1, &attr));
+	expect(VIP_INVALID_PARAMETER, VipConnectRequest(client.vi, &good.net, &bad.net, 1, &attr));
+	expect(VIP_INVALID_PARAMETER, VipConnectRequest(client.vi, NULL, &good.net, 1, &attr));
+	expect(VIP_INVALID_PARAMETER, VipConnectRequest(client.vi, &good.net, NULL, 1, &attr));
+	expect(VIP_INVALID_PARAMETER, VipConnectRequest(client.vi, &good.net, &good.net, 1, NULL));
+	expect(VIP_INVALID_PARAMETER, VipConnectRequest(STALE, &good.net, &good.net, 1, &attr));
+	bad = good;
+	bad.net.DiscriminatorLen = 65;
+	expect(VIP_INVALID_PARAMETER, VipConnectRequest(client.vi, &good.net, &bad.net, 1, &attr));
+	bad = good;
+	bad.net.HostAddress[0]++;
+	expect(VIP_INVALID_PARAMETER, VipConnectWait(server.nic, &bad.net, 0, &out.net, &attr,
+						     &conn));
+	expect(VIP_INVALID_PARAMETER, VipConnectReject(NULL));
+	expect(VIP_INVALID_PARAMETER, VipConnectReject(server.vi));
+	expect(VIP_INVALID_PARAMETER, VipConnectAccept(STALE, server.vi));
+	close_pair();
+}
+
+static void *disconnect_soon(void *unused)
+{
+	(void)unused;
+	usleep(200000);
+	expect(VIP_SUCCESS, VipDisconnect(client.vi));
+	return NULL;
+}
+
+void connect_cancel(void)
+{
+	pthread_t thread;
+	uint64_t since;
+
+	open_pair();
+	post_recv(&client, make_send(&client, 0, 0, 64));
+	require(!pthread_create(&thread, NULL, disconnect_soon, NULL), "a thread");
+	since = now_ms();
+	require(request("nobody", VIP_INFINITE) == VIP_ERROR_RESOURCE, "ended by a disconnect");
+	require(now_ms() - since < LONG, "soon");
+	pthread_join(thread, NULL);
+	require_state(&client, VIP_STATE_IDLE);
+	require_received(&client, (void *)client.descs, FLUSHED);
+	close_pair();
+}
+
+static void transfer_one(void)
+{
+	VIP_DESCRIPTOR *r = make_send(&server, 0, 0, 64), *s = make_send(&client, 0, 0, 64);
+
+	post_recv(&server, r);
+	post_send(&client, s);
+	require_received(&server, r, DONE);
+	require_sent(&client, s, DONE);
+}
+
+/* A VI is connected as often as one likes, and changes its tag between */
+void reconnect(void)
+{
+	unsigned int i;
+
+	open_pair();
+	for (i = 0; i < env_uint("VIPL_ROUNDS", 20); i++) {
+		connect_pair();
+		transfer_one();
+		post_recv(&server, make_send(&server, 1, 0, 64));
+		expect(VIP_SUCCESS, VipDisconnect(i % 2 ? server.vi : client.vi));
+		expect(VIP_SUCCESS, VipDisconnect(i % 2 ? client.vi : server.vi));
+		require_received(&server, (void *)(server.descs + DESC_BYTES), FLUSHED);
+		require_state(&client, VIP_STATE_IDLE);
+		require_state(&server, VIP_STATE_IDLE);
+	}
+	expect(VIP_SUCCESS, VipDestroyVi(client.vi));
+	expect(VIP_SUCCESS, VipDestroyVi(server.vi));
+	close_pair();
+}
+
+/* Without any call: the descriptors end, and then the state says so */
+void peer_leaves(void)
+{
+	VIP_DESCRIPTOR *r[3];
+	unsigned int i;
+
+	open_pair();
+	for (i = 0; i < ARRAY_SIZE(r); i++) {
+		r[i] = make_send(&server, i, 0, 64);
+		post_recv(&server, r[i]);
+	}
+	connect_pair();
+	post_send(&client, make_send(&client, 0, 0, 64));
+	require_sent(&client, (void *)client.descs, DONE);
+	expect(VIP_SUCCESS, VipDisconnect(client.vi));
+	require_received(&server, r[0], DONE);
+	require_received(&server, r[1], FLUSHED);
+	require_received(&server, r[2], FLUSHED);
+	require_state(&server, VIP_STATE_ERROR);
+	post_recv(&server, make_send(&server, 4, 0, 64));
+	require_received(&server, (void *)(server.descs + 4 * DESC_BYTES), FLUSHED);
+	post_send(&server, make_send(&server, 5, 0, 64));
+	require_sent(&server, (void *)(server.descs + 5 * DESC_BYTES), FLUSHED);
+	expect(VIP_SUCCESS, VipDisconnect(server.vi));
+	connect_pair();
+	transfer_one();
+	close_pair();
+}

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Descriptors in error, and what they break. */
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "pair.h"
+
+#define FORMAT		(VIP_STATUS_DONE | VIP_STATUS_FORMAT_ERROR)
+#define PROTECTION	(VIP_STATUS_DONE | VIP_STATUS_PROTECTION_ERROR)
+#define LENGTH		(VIP_STATUS_DONE | VIP_STATUS_LENGTH_ERROR)
+#define RDMA_PROT	(VIP_STATUS_DONE | VIP_STATUS_RDMA_PROT_ERROR)
+#define MAX_ERRORS	16
+
+/* What an end was told */
+struct told {
+	struct end *end;
+	VIP_ERROR_DESCRIPTOR errors[MAX_ERRORS];
+	unsigned int count;
+};
+
+static struct told at_client = { .end = &client }, at_server = { .end = &server };
+
+static void on_error(VIP_PVOID context, VIP_ERROR_DESCRIPTOR *error)
+{
+	struct told *told = context;
+
+	require(error->NicHandle == told->end->nic, "of its NIC");
+	require(told->count < MAX_ERRORS, "%u errors", told->count);
+	told->errors[told->count] = *error;
+	__atomic_add_fetch(&told->count, 1, __ATOMIC_RELEASE);
+}
+
+static void start(void)
+{
+	at_client.count = 0;
+	at_server.count = 0;
+	open_pair();
+	expect(VIP_SUCCESS, VipErrorCallback(client.nic, &at_client, on_error));
+	expect(VIP_SUCCESS, VipErrorCallback(server.nic, &at_server, on_error));
+}
+
+static void require_told(struct told *told, unsigned int i, VIP_RESOURCE_CODE resource,
+			 VIP_ERROR_CODE code, VIP_DESCRIPTOR *desc)
+{
+	const VIP_ERROR_DESCRIPTOR *e = &told->errors[i];
+	uint64_t end = now_ms() + LONG;
+
+	while (__atomic_load_n(&told->count, __ATOMIC_ACQUIRE) <= i && now_ms() < end)
+		usleep(1000);
+	require(told->count > i, "%u errors of the %s, not error %d", told->count,
+		told == &at_client ? "client" : "server", code);
+	require(e->ErrorCode == code && e->ResourceCode == resource, "error %d of %d",
+		e->ErrorCode, e->ResourceCode);
+	require(e->ViHandle == told->end->vi && e->DescriptorPtr == desc, "%p %p", e->ViHandle,
+		(void *)e->DescriptorPtr);
+}
+
+static void require_lost(struct told *told, unsigned int i)
+{
+	require_told(told, i, VIP_RESOURCE_VI, VIP_ERROR_CONN_LOST, NULL);
+}
+
+/*
+ * @d is posted behind one that is well and in front of another: the first is done, @d has
+ * @status, the other is flushed.
+ */
+static void require_breaks(bool recv, VIP_DESCRIPTOR *d, uint32_t status)
+{
+	VIP_DESCRIPTOR *before = make_send(&client, 60, 0, 8), *behind = make_send(&client, 61, 0, 8);
+	VIP_DESCRIPTOR *got, *all[] = { before, d, behind };
+	unsigned int i;
+
+	post_recv(&server, make_send(&server, 60, 0, 64));
+	if (recv) {
+		post_recv(&client, before);
+		post_recv(&client, d);
+		post_recv(&client, behind);
+		post_send(&server, make_send(&server, 61, 0, 8));
+	} else {
+		post_send(&client, before);
+		post_send(&client, d);
+		post_send(&client, behind);
+	}
+	for (i = 0; i < ARRAY_SIZE(all); i++) {
+		uint32_t want = i == 0 ? DONE : i == 1 ? status : FLUSHED;
+
+		expect(VIP_SUCCESS, recv ? VipRecvWait(client.vi, LONG, &got) :
+					   VipSendWait(client.vi, LONG, &got));
+		require(got == all[i], "%p, not %p", (void *)got, (void *)all[i]);
+		require((got->CS.Status & (DONE | VIP_STATUS_ERROR_MASK)) == want,
+			"number %u has %#x, not %#x", i, got->CS.Status, want);
+	}
+	require_state(&client, VIP_STATE_ERROR);
+	require_lost(&at_client, at_client.count ? at_client.count - 1 : 0);
+	expect(VIP_SUCCESS, VipDisconnect(client.vi));
+	expect(VIP_SUCCESS, VipDisconnect(server.vi));
+	while (!VipSendDone(server.vi, &got) || !VipRecvDone(server.vi, &got) ||
+	       !VipSendDone(client.vi, &got) || !VipRecvDone(client.vi, &got))
+		;
+	at_client.count = 0;
+	connect_pair();
+}
+
+void error_format(void)
+{
+	VIP_DESCRIPTOR *d;
+	unsigned int bit;
+
+	start();
+	connect_pair();
+	for (bit = 4; bit < 16; bit += 3) {
+		d = make_send(&client, 0, 0, 8);
+		d->CS.Control = 1u << bit;
+		require_breaks(false, d, FORMAT);
+	}
+	d = make_send(&client, 0, 0, 8);
+	d->CS.Reserved = 1u << 31;
+	require_breaks(false, d, FORMAT);
+	d = make_send(&client, 0, 0, 8);
+	d->CS.Control = 3;
+	require_breaks(false, d, FORMAT);
+	d = desc_of(&client, 0);
+	d->CS.Control = VIP_CONTROL_OP_RDMAWRITE;
+	require_breaks(false, d, FORMAT);
+	d = make_rdma(&client, 0, VIP_CONTROL_OP_RDMA_READ, server.data, server.handle);
+	d->DS[0].Remote.Reserved = 1;
+	require_breaks(false, d, FORMAT);
+	d = desc_of(&client, 0);
+	d->CS.SegCount = 253;
+	require_breaks(false, d, FORMAT);
+	d = make_rdma(&client, 0, VIP_CONTROL_OP_RDMAWRITE, server.data, server.handle);
+	require_breaks(true, d, FORMAT);
+	close_pair();
+}
+
+void error_length(void)
+{
+	VIP_DESCRIPTOR *d;
+
+	start();
+	connect_pair();
+	d = make_send(&client, 0, 0, 8);
+	d->CS.Length = 7;
+	require_breaks(false, d, LENGTH);
+	d->CS.Length = 9;
+	require_breaks(false, d, LENGTH);
+	require_breaks(false, make_send(&client, 0, 0, 65537), LENGTH);
+	d = make_rdma(&client, 0, VIP_CONTROL_OP_RDMA_READ, server.data, server.handle);
+	add_segment(&client, d, client.data, 65537);
+	require_breaks(false, d, LENGTH);
+	close_pair();
+}
+
+void error_protection(void)
+{
+	VIP_MEM_ATTRIBUTES other;
+	VIP_MEM_HANDLE foreign, fixed;
+	VIP_DESCRIPTOR *d;
+	void *read_only = map(4096, PROT_READ);
+
+	start();
+	other = (VIP_MEM_ATTRIBUTES){ make_ptag(client.nic), VIP_FALSE, VIP_FALSE };
+	expect(VIP_SUCCESS, VipRegisterMem(client.nic, client.data, 4096, &other, &foreign));
+	other.Ptag = client.attr.Ptag;
+	expect(VIP_SUCCESS, VipRegisterMem(client.nic, read_only, 4096, &other, &fixed));
+	connect_pair();
+	d = make_send(&client, 0, 0, 8);
+	d->DS[0].Local.Handle = 0;
+	require_breaks(false, d, PROTECTION);
+	d = make_send(&client, 0, 0, 8);
+	d->DS[0].Local.Handle = foreign;
+	require_breaks(false, d, PROTECTION);
+	require_breaks(false, make_send(&client, 0, DATA_BYTES - 7, 8), PROTECTION);
+	require_breaks(true, make_send(&client, 0, DATA_BYTES - 7, 8), PROTECTION);
+	d = make_send(&client, 0, 0, 8);
+	d->DS[0].Local.Handle = fixed;
+	d->DS[0].Local.Data.Address = read_only;
+	require_breaks(true, d, PROTECTION);
+	d = make_rdma(&client, 0, VIP_CONTROL_OP_RDMA_READ, server.data, server.handle);
+	add_segment(&client, d, read_only, 8);
+	d->DS[1].Local.Handle = fixed;
+	require_breaks(false, d, PROTECTION);
+	close_pair();
+}
+
+/* Read-only memory is sent from */
+void read_only(void)
+{
+	VIP_MEM_ATTRIBUTES mem;
+	VIP_MEM_HANDLE fixed;
+	VIP_DESCRIPTOR *s, *r;
+	void *p = map(4096, PROT_READ);
+
+	start();
+	mem = (VIP_MEM_ATTRIBUTES){ client.attr.Ptag, VIP_FALSE, VIP_FALSE };
+	expect(VIP_SUCCESS, VipRegisterMem(client.nic, p, 4096, &mem, &fixed));
+	connect_pair();
+	memset(server.data, 1, 64);
+	r = make_send(&server, 0, 0, 64);
+	post_recv(&server, r);
+	s = make_send(&client, 0, 0, 64);
+	s->DS[0].Local.Data.Address = p;
+	s->DS[0].Local.Handle = fixed;
+	post_send(&client, s);
+	require_received(&server, r, DONE);
+	require(!server.data[0] && !server.data[63], "zeroes");
+	close_pair();
+}
+
+/* A message that is longer than its descriptor ends both */
+void overrun(void)
+{
+	VIP_DESCRIPTOR *r;
+
+	start();
+	r = make_send(&server, 0, 0, 5);
+	post_recv(&server, r);
+	post_recv(&server, make_send(&server, 1, 0, 64));
+	connect_pair();
+	post_send(&client, make_send(&client, 0, 0, 10));
+	require_received(&server, r, LENGTH);
+	require(!r->CS.Length, "%u bytes", r->CS.Length);
+	require_received(&server, (void *)(server.descs + DESC_BYTES), FLUSHED);
+	require_state(&server, VIP_STATE_ERROR);
+	require_lost(&at_client, 0);
+	require_state(&client, VIP_STATE_ERROR);
+	close_pair();
+}
+
+/* Nobody has posted for it: the receiver is told, and the sender loses it */
+void no_receive(void)
+{
+	start();
+	connect_pair();
+	post_send(&client, make_send(&client, 0, 0, 10));
+	require_told(&at_server, 0, VIP_RESOURCE_VI, VIP_ERROR_RECVQ_EMPTY, NULL);
+	require_lost(&at_server, 1);
+	require_lost(&at_client, 0);
+	require_sent(&client, (void *)client.descs, DONE);
+	require_state(&client, VIP_STATE_ERROR);
+	close_pair();
+}
+
+/* @vi and @mem: what the server allows; both are needed */
+static void try_rdma(uint16_t op, bool vi, bool mem)
+{
+	VIP_DESCRIPTOR *d;
+	bool write = op == VIP_CONTROL_OP_RDMAWRITE;
+
+	start();
+	*(write ? &server.attr.EnableRdmaWrite : &server.attr.EnableRdmaRead) = vi;
+	expect(VIP_SUCCESS, VipSetViAttributes(server.vi, &server.attr));
+	*(write ? &server.mem.EnableRdmaWrite : &server.mem.EnableRdmaRead) = mem;
+	expect(VIP_SUCCESS, VipSetMemAttributes(server.nic, server.descs, server.handle,
+						&server.mem));
+	connect_pair();
+	memset(server.data, 1, 64);
+	d = make_rdma(&client, 0, op, server.data, server.handle);
+	add_segment(&client, d, client.data, 64);
+	post_send(&client, d);
+	if (vi && mem) {
+		require_sent(&client, d, DONE | (write ? VIP_STATUS_OP_RDMA_WRITE :
+							 VIP_STATUS_OP_RDMA_READ));
+		post_recv(&server, make_send(&server, 0, 4096, 64));
+		post_send(&client, make_send(&client, 1, 0, 64));
+		require_received(&server, (void *)server.descs, DONE);
+		require(server.data[0] == !write, "what was written");
+	} else {
+		require_told(&at_server, 0, VIP_RESOURCE_VI, write ? VIP_ERROR_RDMAW_PROT :
+			     VIP_ERROR_RDMAR_PROT, NULL);
+		require_lost(&at_client, 0);
+		if (!write)
+			require_sent(&client, d, RDMA_PROT | VIP_STATUS_OP_RDMA_READ);
+		require(server.data[0] == 1 && server.data[63] == 1, "nothing was written");
+	}
+	close_pair();
+}
+
+/* The target's VI and memory must both allow it, the initiator's need not */
+void rdma_enables(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < 4; i++) {
+		try_rdma(VIP_CONTROL_OP_RDMAWRITE, i & 1, i & 2);
+		try_rdma(VIP_CONTROL_OP_RDMA_READ, i & 1, i & 2);
+	}
+}
+
+static VIP_SMI_COUNTERS counters_of(struct end *end)
+{
+	VIP_PVOID info;
+
+	expect(VIP_SUCCESS, VipQuerySystemManagementInfo(end->nic, VIP_SMI_TYPE_COUNTERS, &info));
+	return *(VIP_SMI_COUNTERS *)info;
+}
+
+/* What is not queued, and what ends in memory that is gone */
+void callbacks(void)
+{
+	VIP_DESCRIPTOR *d, *gone = map(4096, PROT_READ | PROT_WRITE);
+	VIP_SMI_COUNTERS c;
+	VIP_MEM_HANDLE h;
+	VIP_PVOID info;
+
+	start();
+	d = make_send(&client, 0, 0, 8);
+	expect(VIP_SUCCESS, VipPostRecv(client.vi, d, 0));
+	require_told(&at_client, 0, VIP_RESOURCE_DESCRIPTOR, VIP_ERROR_POST_DESC, d);
+	expect(VIP_SUCCESS, VipRegisterMem(client.nic, gone, 4096, &client.mem, &h));
+	expect(VIP_SUCCESS, VipPostRecv(client.vi, gone, h));
+	expect(VIP_SUCCESS, VipDeregisterMem(client.nic, gone, h));
+	munmap(gone, 4096);
+	expect(VIP_SUCCESS, VipDisconnect(client.vi));
+	require_told(&at_client, 1, VIP_RESOURCE_DESCRIPTOR, VIP_ERROR_COMP_PROT, gone);
+	expect(VIP_SUCCESS, VipErrorCallback(client.nic, NULL, NULL));
+	expect(VIP_SUCCESS, VipPostRecv(client.vi, d, 0));
+	usleep(50000);
+	require(at_client.count == 2, "%u errors", at_client.count);
+	c = counters_of(&client);
+	require(c.AsynchronousErrors == 3 && c.DescriptorsPosted == 1 &&
+		c.DescriptorsCompleted == 1 && c.DescriptorsInError == 1, "the counters");
+	expect(VIP_INVALID_PARAMETER, VipErrorCallback(STALE, NULL, on_error));
+	expect(VIP_INVALID_PARAMETER, VipQuerySystemManagementInfo(client.nic, 0, &info));
+	expect(VIP_INVALID_PARAMETER, VipQuerySystemManagementInfo(STALE, VIP_SMI_TYPE_COUNTERS,
+								   &info));
+	expect(VIP_INVALID_PARAMETER, VipQuerySystemManagementInfo(client.nic,
+								   VIP_SMI_TYPE_COUNTERS, NULL));
+	close_pair();
+}
+
+static void close_it(VIP_PVOID context, VIP_ERROR_DESCRIPTOR *error)
+{
+	(void)context;
+	require(VipCloseNic(error->NicHandle) == VIP_INVALID_PARAMETER, "it is in use");
+	__atomic_store_n(&at_client.count, 1, __ATOMIC_RELEASE);
+}
+
+/* It would wait for itself */
+void close_in_call(void)
+{
+	open_end(&client);
+	expect(VIP_SUCCESS, VipErrorCallback(client.nic, NULL, close_it));
+	expect(VIP_SUCCESS, VipPostRecv(client.vi, NULL, 0));
+	while (!__atomic_load_n(&at_client.count, __ATOMIC_ACQUIRE))
+		usleep(1000);
+	expect(VIP_SUCCESS, VipCloseNic(client.nic));
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Functions that are called when a descriptor is done. */
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+#include "pair.h"
+
+#define MESSAGES	100
+
+static unsigned int received, sent, taken;
+static VIP_CQ_HANDLE cq;
+
+static unsigned int read_of(unsigned int *count)
+{
+	return __atomic_load_n(count, __ATOMIC_ACQUIRE);
+}
+
+static void add_to(unsigned int *count)
+{
+	__atomic_add_fetch(count, 1, __ATOMIC_RELEASE);
+}
+
+static void await(unsigned int *count, unsigned int want)
+{
+	uint64_t end = now_ms() + LONG;
+
+	while (read_of(count) < want && now_ms() < end)
+		usleep(1000);
+	require(read_of(count) == want, "%u calls, not %u", read_of(count), want);
+}
+
+static void on_recv(VIP_PVOID context, VIP_NIC_HANDLE nic, VIP_VI_HANDLE vi, VIP_DESCRIPTOR *desc)
+{
+	require(context == &server && nic == server.nic && vi == server.vi, "of the server");
+	require(desc->CS.Status == (DONE | VIP_STATUS_OP_RECEIVE), "%#x", desc->CS.Status);
+	require(desc->CS.Length == read_of(&received), "%u bytes as number %u", desc->CS.Length,
+		read_of(&received));
+	/* A function that is called may post, and ask to be called again. */
+	desc->CS.Length = 0;
+	post_recv(&server, desc);
+	if (read_of(&received) % 2)
+		expect(VIP_SUCCESS, VipRecvNotify(vi, context, on_recv));
+	add_to(&received);
+}
+
+static void on_send(VIP_PVOID context, VIP_NIC_HANDLE nic, VIP_VI_HANDLE vi, VIP_DESCRIPTOR *desc)
+{
+	require(context == &client && nic == client.nic && vi == client.vi, "of the client");
+	require(desc->CS.Status == DONE, "%#x", desc->CS.Status);
+	add_to(&sent);
+}
+
+/* Half of the calls are asked for before there is a message */
+void notify(void)
+{
+	unsigned int i;
+
+	open_pair();
+	for (i = 0; i < 32; i++)
+		post_recv(&server, make_send(&server, i, i * 1024, 1024));
+	connect_pair();
+	for (i = 0; i < MESSAGES / 2; i++)
+		expect(VIP_SUCCESS, VipRecvNotify(server.vi, &server, on_recv));
+	for (i = 0; i < MESSAGES; i++) {
+		post_send(&client, make_send(&client, i % PAIR_DESCS, 0, i));
+		expect(VIP_SUCCESS, VipSendNotify(client.vi, &client, on_send));
+		await(&sent, i + 1);
+		if (i < MESSAGES - 1)
+			await(&received, i + 1);
+	}
+	usleep(50000);
+	require(read_of(&received) == MESSAGES || read_of(&received) == MESSAGES - 1, "%u calls",
+		read_of(&received));
+	close_pair();
+}
+
+static void on_entry(VIP_PVOID context, VIP_NIC_HANDLE nic, VIP_VI_HANDLE vi, VIP_BOOLEAN recv)
+{
+	VIP_DESCRIPTOR *desc;
+
+	require(context == &cq && nic == server.nic && vi == server.vi && recv, "of the CQ");
+	expect(VIP_SUCCESS, VipRecvDone(vi, &desc));
+	require(desc->CS.Length == read_of(&taken), "%u bytes", desc->CS.Length);
+	add_to(&taken);
+}
+
+void notify_cq(void)
+{
+	VIP_DESCRIPTOR *got;
+	unsigned int i;
+
+	open_pair();
+	expect(VIP_SUCCESS, VipDestroyVi(server.vi));
+	expect(VIP_SUCCESS, VipCreateCQ(server.nic, 16, &cq));
+	expect(VIP_SUCCESS, VipCreateVi(server.nic, &server.attr, NULL, cq, &server.vi));
+	for (i = 0; i < 10; i++)
+		post_recv(&server, make_send(&server, i, 0, 1024));
+	connect_pair();
+	expect(VIP_ERROR_RESOURCE, VipRecvNotify(server.vi, &server, on_recv));
+	expect(VIP_ERROR_RESOURCE, VipRecvWait(server.vi, 0, &got));
+	for (i = 0; i < 10; i++) {
+		if (i < 5)
+			expect(VIP_SUCCESS, VipCQNotify(cq, &cq, on_entry));
+		post_send(&client, make_send(&client, i, 0, i));
+		if (i >= 5)
+			expect(VIP_SUCCESS, VipCQNotify(cq, &cq, on_entry));
+		await(&taken, i + 1);
+	}
+	close_pair();
+}
+
+static void never(VIP_PVOID context, VIP_NIC_HANDLE nic, VIP_VI_HANDLE vi, VIP_DESCRIPTOR *desc)
+{
+	die("called with %p %p %p %p", context, nic, vi, (void *)desc);
+}
+
+static void never_cq(VIP_PVOID context, VIP_NIC_HANDLE nic, VIP_VI_HANDLE vi, VIP_BOOLEAN recv)
+{
+	die("called with %p %p %p %d", context, nic, vi, recv);
+}
+
+/* With its VI or CQ a call goes away */
+void notify_bad(void)
+{
+	open_end(&server);
+	expect(VIP_INVALID_PARAMETER, VipRecvNotify(server.vi, NULL, NULL));
+	expect(VIP_INVALID_PARAMETER, VipSendNotify(STALE, NULL, never));
+	expect(VIP_INVALID_PARAMETER, VipRecvNotify(server.nic, NULL, never));
+	expect(VIP_INVALID_PARAMETER, VipCQNotify(server.vi, NULL, never_cq));
+	expect(VIP_SUCCESS, VipCreateCQ(server.nic, 16, &cq));
+	expect(VIP_INVALID_PARAMETER, VipCQNotify(cq, NULL, NULL));
+	expect(VIP_SUCCESS, VipCQNotify(cq, NULL, never_cq));
+	expect(VIP_SUCCESS, VipSendNotify(server.vi, NULL, never));
+	expect(VIP_SUCCESS, VipRecvNotify(server.vi, NULL, never));
+	expect(VIP_SUCCESS, VipDestroyVi(server.vi));
+	expect(VIP_SUCCESS, VipDestroyCQ(cq));
+	usleep(100000);
+	expect(VIP_SUCCESS, VipCloseNic(server.nic));
+}

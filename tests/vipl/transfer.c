@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Messages, RDMA Writes and RDMA Reads between two VIs. */
+#include <string.h>
+#include "pair.h"
+
+static void start(void)
+{
+	open_pair();
+	connect_pair();
+}
+
+void send_one(void)
+{
+	VIP_DESCRIPTOR *s, *r;
+
+	start();
+	fill(client.data, 1000, 1);
+	r = make_send(&server, 0, 0, 4096);
+	post_recv(&server, r);
+	s = make_send(&client, 0, 0, 1000);
+	post_send(&client, s);
+	require(!(s->CS.Status & VIP_STATUS_IMMEDIATE), "what the last use left is gone");
+	require_sent(&client, s, DONE);
+	require_received(&server, r, DONE);
+	require(r->CS.Length == 1000 && s->CS.Length == 1000, "%u", r->CS.Length);
+	require(!memcmp(server.data, client.data, 1000), "the data");
+	close_pair();
+}
+
+/* The server sends first, and both at once, right after they are connected */
+void send_both(void)
+{
+	VIP_DESCRIPTOR *s, *r;
+	unsigned int i;
+
+	open_pair();
+	for (i = 0; i < 20; i++) {
+		post_recv(&server, make_send(&server, i, i * 1000, 1000));
+		post_recv(&client, make_send(&client, i, i * 1000, 1000));
+	}
+	connect_pair();
+	for (i = 0; i < 20; i++) {
+		fill(server.data + 100000 + i * 1000, i * 50, i);
+		s = make_send(&server, 20 + i, 100000 + i * 1000, i * 50);
+		s->CS.Control = VIP_CONTROL_IMMEDIATE;
+		s->CS.ImmediateData = ~i;
+		post_send(&server, s);
+		post_send(&client, make_send(&client, 20 + i, 100000, i));
+	}
+	for (i = 0; i < 20; i++) {
+		r = (void *)(client.descs + i * DESC_BYTES);
+		require_received(&client, r, DONE | VIP_STATUS_IMMEDIATE);
+		require(r->CS.Length == i * 50 && r->CS.ImmediateData == ~i, "%u bytes, %#x",
+			r->CS.Length, r->CS.ImmediateData);
+		require(r->CS.Control & VIP_CONTROL_IMMEDIATE, "the bit of the control word");
+		require(!memcmp(client.data + i * 1000, server.data + 100000 + i * 1000, i * 50),
+			"the data of %u", i);
+		r = (void *)(server.descs + i * DESC_BYTES);
+		require_received(&server, r, DONE);
+		require(r->CS.Length == i, "%u bytes", r->CS.Length);
+	}
+	for (i = 0; i < 20; i++)
+		require_sent(&server, (void *)(server.descs + (20 + i) * DESC_BYTES), DONE);
+	close_pair();
+}
+
+static void add_scattered(struct end *end, VIP_DESCRIPTOR *d, unsigned int n, uint32_t len)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		add_segment(end, d, end->data + i * 256, len);
+}
+
+/* 252 of them, and segments of no bytes and of no memory between */
+void segments(void)
+{
+	VIP_DESCRIPTOR *s, *r;
+	unsigned int i;
+
+	start();
+	fill(client.data, 65536, 7);
+	r = desc_of(&server, 0);
+	add_scattered(&server, r, 252, 200);
+	post_recv(&server, r);
+	s = desc_of(&client, 0);
+	add_scattered(&client, s, 252, 200);
+	post_send(&client, s);
+	require_received(&server, r, DONE);
+	require_sent(&client, s, DONE);
+	for (i = 0; i < 252; i++)
+		require(!memcmp(server.data + i * 256, client.data + i * 256, 200), "segment %u", i);
+	r = desc_of(&server, 1);
+	add_segment(&server, r, NULL, 0);
+	add_segment(&server, r, server.data, 10);
+	add_segment(&server, r, STALE, 0);
+	add_segment(&server, r, server.data + 500, 10);
+	post_recv(&server, r);
+	s = make_send(&client, 1, 0, 15);
+	add_segment(&client, s, NULL, 0);
+	post_send(&client, s);
+	require_received(&server, r, DONE);
+	require(r->CS.Length == 15 && !memcmp(server.data, client.data, 10) &&
+		!memcmp(server.data + 500, client.data + 10, 5), "the data");
+	r = desc_of(&server, 2);
+	post_recv(&server, r);
+	s = desc_of(&client, 2);
+	post_send(&client, s);
+	require_received(&server, r, DONE);
+	require(!r->CS.Length, "%u bytes", r->CS.Length);
+	close_pair();
+}
+
+void lengths(void)
+{
+	static const uint32_t len[] = { 0, 1, 32767, 32768, 65535, 65536 };
+	VIP_DESCRIPTOR *s, *r;
+	unsigned int i;
+
+	start();
+	for (i = 0; i < ARRAY_SIZE(len); i++) {
+		fill(client.data, len[i], i);
+		r = make_send(&server, i, 0, 65536);
+		post_recv(&server, r);
+		s = make_send(&client, i, 0, len[i]);
+		post_send(&client, s);
+		require_received(&server, r, DONE);
+		require_sent(&client, s, DONE);
+		require(r->CS.Length == len[i], "%u bytes, not %u", r->CS.Length, len[i]);
+		require(!memcmp(server.data, client.data, len[i]), "the data of %u", len[i]);
+	}
+	close_pair();
+}
+
+void rdma_write(void)
+{
+	VIP_DESCRIPTOR *w, *s, *r;
+
+	start();
+	fill(client.data, 60000, 3);
+	w = make_rdma(&client, 0, VIP_CONTROL_OP_RDMAWRITE, server.data + 5, server.handle);
+	add_scattered(&client, w, 200, 256);
+	post_send(&client, w);
+	require_sent(&client, w, DONE | VIP_STATUS_OP_RDMA_WRITE);
+	r = make_send(&server, 0, 500000, 10);
+	post_recv(&server, r);
+	s = make_send(&client, 1, 0, 3);
+	post_send(&client, s);
+	require_received(&server, r, DONE);
+	require(!memcmp(server.data + 5, client.data, 51200), "what was written before it");
+	close_pair();
+}
+
+/* It takes one descriptor, which says that the data is there */
+void rdma_write_imm(void)
+{
+	VIP_DESCRIPTOR *w, *r, *got;
+
+	start();
+	fill(client.data, 60000, 4);
+	r = make_send(&server, 0, 500000, 10);
+	post_recv(&server, r);
+	w = make_rdma(&client, 0, VIP_CONTROL_OP_RDMAWRITE | VIP_CONTROL_IMMEDIATE, server.data,
+		      server.handle);
+	w->CS.ImmediateData = 0xfeedface;
+	add_segment(&client, w, client.data, 60000);
+	post_send(&client, w);
+	expect(VIP_SUCCESS, VipRecvWait(server.vi, LONG, &got));
+	require(got == r && r->CS.Status == (DONE | VIP_STATUS_OP_REMOTE_RDMA_WRITE |
+					     VIP_STATUS_IMMEDIATE), "%#x", r->CS.Status);
+	require(r->CS.ImmediateData == 0xfeedface && !r->CS.Length, "%#x", r->CS.ImmediateData);
+	require(!memcmp(server.data, client.data, 60000), "the data");
+	require_sent(&client, w, DONE | VIP_STATUS_OP_RDMA_WRITE);
+	close_pair();
+}
+
+void rdma_read(void)
+{
+	VIP_DESCRIPTOR *d;
+	unsigned int i;
+
+	start();
+	fill(server.data, 65536, 5);
+	d = make_rdma(&client, 0, VIP_CONTROL_OP_RDMA_READ | VIP_CONTROL_IMMEDIATE, server.data + 7,
+		      server.handle);
+	add_scattered(&client, d, 252, 255);
+	post_send(&client, d);
+	require_sent(&client, d, DONE | VIP_STATUS_OP_RDMA_READ);
+	for (i = 0; i < 252; i++)
+		require(!memcmp(client.data + i * 256, server.data + 7 + i * 255, 255), "%u", i);
+	d = make_rdma(&client, 1, VIP_CONTROL_OP_RDMA_READ, server.data, server.handle);
+	post_send(&client, d);
+	require_sent(&client, d, DONE | VIP_STATUS_OP_RDMA_READ);
+	close_pair();
+}
+
+/* A Send that is fenced takes what the Read before it has brought */
+void fence(void)
+{
+	VIP_DESCRIPTOR *d, *s, *r;
+	unsigned int i;
+
+	start();
+	for (i = 0; i < 20; i++) {
+		fill(server.data, 60000, i + 1);
+		memset(client.data, 0, 60000);
+		r = make_send(&server, 0, 100000, 60000);
+		post_recv(&server, r);
+		d = make_rdma(&client, 0, VIP_CONTROL_OP_RDMA_READ, server.data, server.handle);
+		add_segment(&client, d, client.data, 60000);
+		post_send(&client, d);
+		s = make_send(&client, 1, 0, 60000);
+		s->CS.Control = VIP_CONTROL_QFENCE;
+		post_send(&client, s);
+		require_received(&server, r, DONE);
+		require(!memcmp(server.data + 100000, server.data, 60000), "round %u", i);
+		require_sent(&client, d, DONE | VIP_STATUS_OP_RDMA_READ);
+		require_sent(&client, s, DONE);
+	}
+	close_pair();
+}
+
+/* Nobody is called between the post and the end */
+void spin(void)
+{
+	VIP_DESCRIPTOR *s, *r;
+	unsigned int i;
+
+	start();
+	for (i = 0; i < 100; i++) {
+		r = make_send(&server, 0, 0, 64);
+		post_recv(&server, r);
+		s = make_send(&client, 0, 0, 64);
+		memset(client.data, i, 64);
+		post_send(&client, s);
+		while (!(__atomic_load_n(&r->CS.Status, __ATOMIC_ACQUIRE) & DONE))
+			;
+		require(server.data[63] == (char)i && r->CS.Length == 64, "round %u", i);
+		require_received(&server, r, DONE);
+		require_sent(&client, s, DONE);
+	}
+	close_pair();
+}

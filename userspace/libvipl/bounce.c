@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Data segments as scatter/gather elements. A descriptor has up to 252, a work request
+ * a few; the data of one that has more goes through a buffer of the library.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#include "bounce.h"
+#include "check.h"
+
+#define MAX_IOV		252
+
+/* The segments that are not empty; false if they are more than @max */
+static bool direct(struct vipl_vi *vi, const struct vipl_work *work, bool written,
+		   struct ibv_sge *sge, int max, int *n)
+{
+	unsigned int i;
+
+	*n = 0;
+	for (i = vipl_first_data(work); i < work->cs.SegCount; i++) {
+		const VIP_DATA_SEGMENT *seg = &work->ds[i].Local;
+
+		if (!seg->Length)
+			continue;
+		if (*n == max)
+			return false;
+		vipl_memory_key(vi->nic, vi->ptag, seg, written, &sge[*n].lkey);
+		sge[*n].addr = seg->Data.AddressBits;
+		sge[*n].length = seg->Length;
+		++*n;
+	}
+	return true;
+}
+
+static int segments(const struct vipl_work *work, struct iovec *iov, size_t *len)
+{
+	unsigned int i;
+	int n = 0;
+
+	*len = 0;
+	for (i = vipl_first_data(work); i < work->cs.SegCount; i++) {
+		iov[n].iov_base = work->ds[i].Local.Data.Address;
+		iov[n].iov_len = work->ds[i].Local.Length;
+		*len += iov[n++].iov_len;
+	}
+	return n;
+}
+
+static bool make_bounce(struct vipl_vi *vi, struct vipl_work *work, size_t len)
+{
+	void *p = malloc(len);
+
+	if (p)
+		work->bounce = ibv_reg_mr(vi->ptag->pd, p, len, IBV_ACCESS_LOCAL_WRITE);
+	if (!work->bounce)
+		free(p);
+	return work->bounce;
+}
+
+static int bounce_sge(const struct vipl_work *work, struct ibv_sge *sge)
+{
+	sge->addr = (uintptr_t)work->bounce->addr;
+	sge->length = work->bounce->length;
+	sge->lkey = work->bounce->lkey;
+	return 1;
+}
+
+/* Where the kernel cannot copy, for want of CONFIG_CROSS_MEMORY_ATTACH */
+static void copy_here(const struct iovec *segs, int n, char *bounce, size_t len, bool in)
+{
+	int i;
+
+	for (i = 0; i < n && len; i++) {
+		size_t part = segs[i].iov_len < len ? segs[i].iov_len : len;
+
+		memcpy(in ? segs[i].iov_base : bounce, in ? bounce : segs[i].iov_base, part);
+		bounce += part;
+		len -= part;
+	}
+}
+
+/* By the kernel: the program may have unmapped what is registered. */
+static bool copy(const struct iovec *segs, int n, void *bounce, size_t len, bool in)
+{
+	struct iovec whole = { bounce, len };
+	ssize_t got = in ? process_vm_writev(getpid(), &whole, 1, segs, n, 0) :
+			   process_vm_readv(getpid(), &whole, 1, segs, n, 0);
+
+	if (got >= 0 || errno != ENOSYS)
+		return got == (ssize_t)len;
+	copy_here(segs, n, bounce, len, in);
+	return true;
+}
+
+/**
+ * vipl_bounce_out() - The data that a descriptor sends
+ * @vi: whose memory has been checked
+ * @work: the descriptor
+ * @sge: where it lies
+ * @max: of @sge
+ *
+ * Context: vipl_lock is held.
+ * Return: how many of @sge are used, -1 without memory.
+ */
+int vipl_bounce_out(struct vipl_vi *vi, struct vipl_work *work, struct ibv_sge *sge, int max)
+{
+	struct iovec from[MAX_IOV];
+	size_t len;
+	int n;
+
+	if (direct(vi, work, false, sge, max, &n))
+		return n;
+	n = segments(work, from, &len);
+	if (!make_bounce(vi, work, len) || !copy(from, n, work->bounce->addr, len, false))
+		return -1;
+	return bounce_sge(work, sge);
+}
+
+/**
+ * vipl_bounce_in() - Where the data goes that a descriptor receives or reads
+ * @vi: whose memory has been checked
+ * @work: the descriptor
+ * @sge: where it lies
+ * @max: of @sge
+ *
+ * Context: vipl_lock is held.
+ * Return: how many of @sge are used, -1 without memory.
+ */
+int vipl_bounce_in(struct vipl_vi *vi, struct vipl_work *work, struct ibv_sge *sge, int max)
+{
+	struct iovec iov[MAX_IOV];
+	size_t len;
+	int n;
+
+	if (direct(vi, work, true, sge, max, &n))
+		return n;
+	segments(work, iov, &len);
+	return make_bounce(vi, work, len) ? bounce_sge(work, sge) : -1;
+}
+
+/**
+ * vipl_bounce_back() - Scatter what has come, if it is not where it belongs
+ * @work: a descriptor that is done
+ * @len: bytes that have come
+ *
+ * Context: vipl_lock is held.
+ * Return: false if the program has unmapped its memory.
+ */
+bool vipl_bounce_back(struct vipl_work *work, uint32_t len)
+{
+	struct iovec to[MAX_IOV];
+	size_t room;
+	int n;
+
+	if (!work->bounce || !(work->op == VIP_STATUS_OP_RECEIVE ||
+			       work->op == VIP_STATUS_OP_RDMA_READ))
+		return true;
+	n = segments(work, to, &room);
+	return copy(to, n, work->bounce->addr, len, true);
+}
+
+/**
+ * vipl_bounce_free() - Give back what a descriptor needed
+ * @work: no WR of which is under way
+ *
+ * Context: vipl_lock is held.
+ */
+void vipl_bounce_free(struct vipl_work *work)
+{
+	void *p;
+
+	if (!work->bounce)
+		return;
+	p = work->bounce->addr;
+	ibv_dereg_mr(work->bounce);
+	free(p);
+	work->bounce = NULL;
+}

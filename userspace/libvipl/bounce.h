@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* The data of descriptors as scatter/gather elements, of which a WR takes a few only. */
+#ifndef VIPL_BOUNCE_H
+#define VIPL_BOUNCE_H
+
+#include "vi.h"
+
+int vipl_bounce_out(struct vipl_vi *vi, struct vipl_work *work, struct ibv_sge *sge, int max);
+int vipl_bounce_in(struct vipl_vi *vi, struct vipl_work *work, struct ibv_sge *sge, int max);
+bool vipl_bounce_back(struct vipl_work *work, uint32_t len);
+void vipl_bounce_free(struct vipl_work *work);
+
+#endif

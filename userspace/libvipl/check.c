@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* The form of descriptors, their lengths and their memory (6.1, 10.2 to 10.4) */
+#include "check.h"
+
+#define CONTROL_BITS	(VIP_CONTROL_OP_MASK | VIP_CONTROL_IMMEDIATE | VIP_CONTROL_QFENCE)
+
+static bool is_rdma(const struct vipl_work *work)
+{
+	return work->op == VIP_STATUS_OP_RDMA_WRITE || work->op == VIP_STATUS_OP_RDMA_READ;
+}
+
+/**
+ * vipl_first_data() - Where the data segments begin
+ * @work: a descriptor
+ *
+ * Context: any.
+ * Return: 1 behind an address segment, else 0.
+ */
+unsigned int vipl_first_data(const struct vipl_work *work)
+{
+	return is_rdma(work) ? 1 : 0;
+}
+
+/* What 10.2 and 10.3 have zero, and that there is an address where one is needed */
+static bool is_formed(const struct vipl_vi *vi, const struct vipl_work *work, bool recv)
+{
+	const VIP_CONTROL_SEGMENT *cs = &work->cs;
+	unsigned int op = cs->Control & VIP_CONTROL_OP_MASK, first = vipl_first_data(work);
+
+	if (cs->Reserved || cs->Control & ~CONTROL_BITS)
+		return false;
+	if (recv ? op != VIP_CONTROL_OP_SENDRECV : op == VIP_CONTROL_OP_MASK)
+		return false;
+	if (cs->SegCount < first || cs->SegCount - first > vi->nic->attribs.MaxSegmentsPerDesc)
+		return false;
+	return !first || !work->ds[0].Remote.Reserved;
+}
+
+static uint64_t data_bytes(const struct vipl_work *work)
+{
+	uint64_t sum = 0;
+	unsigned int i;
+
+	for (i = vipl_first_data(work); i < work->cs.SegCount; i++)
+		sum += work->ds[i].Local.Length;
+	return sum;
+}
+
+/* Of what is sent; how long a receive is nobody says (10.2) */
+static bool length_fits(const struct vipl_vi *vi, const struct vipl_work *work)
+{
+	uint64_t sum = data_bytes(work);
+
+	return sum == work->cs.Length && sum <= vi->attribs.MaxTransferSize;
+}
+
+static bool data_is_ours(struct vipl_vi *vi, const struct vipl_work *work, bool written)
+{
+	uint32_t lkey;
+	unsigned int i;
+
+	for (i = vipl_first_data(work); i < work->cs.SegCount; i++)
+		if (work->ds[i].Local.Length &&
+		    !vipl_memory_key(vi->nic, vi->ptag, &work->ds[i].Local, written, &lkey))
+			return false;
+	return true;
+}
+
+/**
+ * vipl_check_desc() - Look for what is wrong with a descriptor
+ * @vi: to which it was posted
+ * @work: the descriptor, whose turn it is
+ * @recv: of the receive queue
+ *
+ * Context: vipl_lock is held.
+ * Return: the error bits of its status, 0 if nothing is wrong.
+ */
+uint32_t vipl_check_desc(struct vipl_vi *vi, const struct vipl_work *work, bool recv)
+{
+	if (!is_formed(vi, work, recv))
+		return VIP_STATUS_FORMAT_ERROR;
+	if (!recv && !length_fits(vi, work))
+		return VIP_STATUS_LENGTH_ERROR;
+	if (!data_is_ours(vi, work, recv || work->op == VIP_STATUS_OP_RDMA_READ))
+		return VIP_STATUS_PROTECTION_ERROR;
+	return 0;
+}

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Connections between a client and a server (4.1, 9.4). A client tries until its time
+ * is over: the text has no code for a server that is not there.
+ */
+#include <arpa/inet.h>
+#include "handle.h"
+#include "listen.h"
+#include "wait.h"
+
+#define RETRY_MS	20	/* between two rounds of the ports */
+
+/* --- the server --- */
+
+static bool is_local(const struct vipl_nic *nic, const struct vipl_address *addr)
+{
+	return !addr->host.s_addr || addr->host.s_addr == nic->address.s_addr;
+}
+
+static struct in_addr peer_of(struct vipl_link *link)
+{
+	return ((struct sockaddr_in *)rdma_get_peer_addr(link->id))->sin_addr;
+}
+
+static void offer(struct vipl_link *link, VIP_NET_ADDRESS *remote, VIP_VI_ATTRIBUTES *attribs,
+		  VIP_CONN_HANDLE *conn)
+{
+	struct vipl_address from = { .host = peer_of(link), .disc = link->peer.from };
+
+	vipl_address_write(&from, remote);
+	*attribs = link->peer.attribs;
+	*conn = link->handle;
+}
+
+/* The NIC may be closed meanwhile. */
+static VIP_RETURN await(VIP_NIC_HANDLE handle, const struct vipl_address *local,
+			const struct vipl_deadline *deadline, struct vipl_link **link)
+{
+	struct vipl_nic *nic;
+
+	do {
+		nic = vipl_handle_object(VIPL_NIC, handle);
+		if (!nic || !is_local(nic, local))
+			return VIP_INVALID_PARAMETER;
+		if (!vipl_listen(nic, &local->disc))
+			return VIP_ERROR_RESOURCE;
+		*link = vipl_listen_next(nic, &local->disc);
+	} while (!*link && vipl_wait(deadline));
+	return *link ? VIP_SUCCESS : VIP_TIMEOUT;
+}
+
+/**
+ * VipConnectWait() - Wait for a request to connect (9.4.1)
+ * @NicHandle: of VipOpenNic()
+ * @LocalAddr: the host is the NIC's, or of no bytes; the discriminator is what a client
+ * asks for, or of no bytes for any
+ * @Timeout: in milliseconds, or VIP_INFINITE; 0 takes what is there
+ * @RemoteAddr: the client's address; has room for a NIC's address and the client's
+ * discriminator
+ * @RemoteViAttribs: of the client's VI; the tag is of no meaning
+ * @ConnHandle: the request, for VipConnectAccept() or VipConnectReject()
+ *
+ * Once a discriminator has been waited for requests for it are kept, up to a thousand of
+ * a NIC.
+ *
+ * Context: any thread; sleeps.
+ * Return: VIP_SUCCESS, VIP_TIMEOUT, VIP_INVALID_PARAMETER; VIP_ERROR_RESOURCE: another
+ * program listens for that discriminator, or there is no memory.
+ */
+VIP_RETURN VipConnectWait(VIP_NIC_HANDLE NicHandle, VIP_NET_ADDRESS *LocalAddr,
+			  VIP_ULONG Timeout, VIP_NET_ADDRESS *RemoteAddr,
+			  VIP_VI_ATTRIBUTES *RemoteViAttribs, VIP_CONN_HANDLE *ConnHandle)
+{
+	struct vipl_deadline deadline = vipl_deadline_in(Timeout);
+	struct vipl_link *link = NULL;
+	struct vipl_address local;
+	VIP_RETURN ret;
+
+	if (!LocalAddr || !RemoteAddr || !RemoteViAttribs || !ConnHandle ||
+	    !vipl_address_read(LocalAddr, &local))
+		return VIP_INVALID_PARAMETER;
+	pthread_mutex_lock(&vipl_lock);
+	ret = await(NicHandle, &local, &deadline, &link);
+	if (!ret)
+		offer(link, RemoteAddr, RemoteViAttribs, ConnHandle);
+	pthread_mutex_unlock(&vipl_lock);
+	return ret;
+}
+
+/* A request that VipConnectWait() returned and that nobody has answered */
+static struct vipl_link *request_of(VIP_CONN_HANDLE handle)
+{
+	struct vipl_link *link = vipl_handle_object(VIPL_LINK, handle);
+
+	return link && link->offered && !link->vi && !link->ending ? link : NULL;
+}
+
+/* What two VIs must have in common */
+static VIP_RETURN compare(const VIP_VI_ATTRIBUTES *a, const VIP_VI_ATTRIBUTES *b)
+{
+	if (a->ReliabilityLevel != b->ReliabilityLevel)
+		return VIP_INVALID_RELIABILITY_LEVEL;
+	if (a->MaxTransferSize != b->MaxTransferSize)
+		return VIP_INVALID_MTU;
+	return VIP_SUCCESS;
+}
+
+/* --- an attempt --- */
+
+/* Pending, and since the same call; NULL if it was ended or destroyed */
+static struct vipl_vi *still_pending(VIP_VI_HANDLE handle, unsigned long epoch)
+{
+	struct vipl_vi *vi = vipl_handle_object(VIPL_VI, handle);
+
+	return vi && vi->epoch == epoch ? vi : NULL;
+}
+
+static struct vipl_vi *await_outcome(VIP_VI_HANDLE handle, unsigned long epoch,
+				     const struct vipl_deadline *deadline)
+{
+	struct vipl_vi *vi = still_pending(handle, epoch);
+
+	while (vi && vi->outcome == VIPL_TRYING && vipl_wait(deadline))
+		vi = still_pending(handle, epoch);
+	return still_pending(handle, epoch);
+}
+
+/* Until nothing of an attempt is left */
+static struct vipl_vi *clear(struct vipl_vi *vi, unsigned long epoch)
+{
+	struct vipl_deadline never = { .never = true };
+	VIP_VI_HANDLE handle = vi->handle;
+
+	if (vi->link) {
+		vipl_link_end(vi->link, VIP_STATE_CONNECT_PENDING);
+		vipl_link_reap(vi->link);
+	}
+	while (vi && vi->link) {
+		vipl_wait(&never);
+		vi = still_pending(handle, epoch);
+	}
+	return vi;
+}
+
+/* Waits for an attempt; what is not a connection then is undone. */
+static VIP_RETURN finish(VIP_VI_HANDLE handle, unsigned long epoch,
+			 const struct vipl_deadline *deadline)
+{
+	struct vipl_vi *vi = await_outcome(handle, epoch, deadline);
+	enum vipl_outcome outcome;
+
+	if (!vi)
+		return VIP_ERROR_RESOURCE;
+	outcome = vi->outcome;
+	if (outcome == VIPL_CONNECTED)
+		return VIP_SUCCESS;
+	if (!clear(vi, epoch))
+		return VIP_ERROR_RESOURCE;
+	switch (outcome) {
+	case VIPL_REJECTED:
+		return VIP_REJECT;
+	case VIPL_FAILED:
+		return VIP_ERROR_RESOURCE;
+	case VIPL_TRYING:
+		return VIP_TIMEOUT;
+	default:
+		return VIP_NOT_DONE;
+	}
+}
+
+/* --- accept and reject --- */
+
+#define ACCEPT_MS	10000	/* for the client to say that it knows */
+
+static void back_to_idle(VIP_VI_HANDLE handle, unsigned long epoch)
+{
+	struct vipl_vi *vi = still_pending(handle, epoch);
+
+	if (vi && !vi->link)
+		vi->state = VIP_STATE_IDLE;
+}
+
+static VIP_RETURN accept_for(struct vipl_link *link, struct vipl_vi *vi)
+{
+	struct vipl_deadline deadline = vipl_deadline_in(ACCEPT_MS);
+	VIP_RETURN ret = compare(&vi->attribs, &link->peer.attribs);
+	unsigned long epoch = vi->epoch;
+	VIP_VI_HANDLE handle = vi->handle;
+
+	if (ret)
+		return ret;
+	vi->state = VIP_STATE_CONNECT_PENDING;
+	vipl_link_accept(link, vi);
+	if (!finish(handle, epoch, &deadline))
+		return VIP_SUCCESS;
+	back_to_idle(handle, epoch);
+	return VIP_ERROR_RESOURCE;
+}
+
+/**
+ * VipConnectAccept() - Connect a VI with who asked for it (9.4.2)
+ * @ConnHandle: of VipConnectWait()
+ * @ViHandle: Idle, of the same NIC
+ *
+ * If the attributes do not go together the client is not told, and the request stays
+ * (VIA-056).
+ *
+ * Context: any thread; sleeps.
+ * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER, VIP_INVALID_RELIABILITY_LEVEL;
+ * VIP_INVALID_MTU: MaxTransferSize is not the client's; VIP_ERROR_RESOURCE: the client
+ * is gone, or the device has no QP; the request has ended then.
+ */
+VIP_RETURN VipConnectAccept(VIP_CONN_HANDLE ConnHandle, VIP_VI_HANDLE ViHandle)
+{
+	VIP_RETURN ret = VIP_INVALID_PARAMETER;
+	struct vipl_link *link;
+	struct vipl_vi *vi;
+
+	pthread_mutex_lock(&vipl_lock);
+	link = request_of(ConnHandle);
+	vi = vipl_handle_object(VIPL_VI, ViHandle);
+	if (link && vi && vi->nic == link->nic && vi->state == VIP_STATE_IDLE)
+		ret = accept_for(link, vi);
+	pthread_mutex_unlock(&vipl_lock);
+	return ret;
+}
+
+/**
+ * VipConnectReject() - Turn away who asked for a connection (9.4.3)
+ * @ConnHandle: of VipConnectWait(); it is valid no longer
+ *
+ * Context: any thread; takes vipl_lock.
+ * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER
+ */
+VIP_RETURN VipConnectReject(VIP_CONN_HANDLE ConnHandle)
+{
+	struct vipl_link *link;
+
+	pthread_mutex_lock(&vipl_lock);
+	link = request_of(ConnHandle);
+	if (link)
+		vipl_link_refuse(link, VIPL_REFUSE);
+	pthread_mutex_unlock(&vipl_lock);
+	return link ? VIP_SUCCESS : VIP_INVALID_PARAMETER;
+}
+
+/* --- the client --- */
+
+struct call {
+	VIP_VI_HANDLE vi;
+	unsigned long epoch;
+	struct vipl_address local;
+	struct vipl_address remote;
+	struct vipl_deadline deadline;
+};
+
+static VIP_RETURN try_port(const struct call *call, unsigned int i)
+{
+	struct vipl_vi *vi = still_pending(call->vi, call->epoch);
+
+	if (!vi || !vipl_link_call(vi, &call->local, &call->remote,
+				   vipl_disc_port(&call->remote.disc, i)))
+		return VIP_ERROR_RESOURCE;
+	return finish(call->vi, call->epoch, &call->deadline);
+}
+
+static VIP_RETURN try_ports(const struct call *call)
+{
+	unsigned int i, first = call->remote.disc.len ? 0 : VIPL_PORTS - 1;
+	VIP_RETURN ret = VIP_NOT_DONE;
+
+	for (i = first; ret == VIP_NOT_DONE && i < VIPL_PORTS; i++)
+		ret = try_port(call, i);
+	return ret;
+}
+
+/* False when the time is over */
+static bool pause_before_next(const struct call *call)
+{
+	struct vipl_deadline soon = vipl_deadline_in(RETRY_MS);
+
+	while (vipl_wait(&soon))
+		;
+	return !vipl_is_over(&call->deadline);
+}
+
+static VIP_RETURN try_until(const struct call *call)
+{
+	VIP_RETURN ret;
+
+	do
+		ret = try_ports(call);
+	while (ret == VIP_NOT_DONE && pause_before_next(call));
+	if (ret)
+		back_to_idle(call->vi, call->epoch);
+	return ret == VIP_NOT_DONE ? VIP_TIMEOUT : ret;
+}
+
+static VIP_RETURN request(struct call *call, VIP_VI_ATTRIBUTES *attribs)
+{
+	struct vipl_vi *vi = vipl_handle_object(VIPL_VI, call->vi);
+	VIP_RETURN ret;
+
+	if (!vi || vi->state != VIP_STATE_IDLE || !is_local(vi->nic, &call->local))
+		return VIP_INVALID_PARAMETER;
+	if (vipl_is_over(&call->deadline))
+		return VIP_TIMEOUT;
+	vi->state = VIP_STATE_CONNECT_PENDING;
+	call->epoch = vi->epoch;
+	ret = try_until(call);
+	vi = still_pending(call->vi, call->epoch);
+	if (!ret && !vi)
+		return VIP_ERROR_RESOURCE;
+	if (!ret)
+		*attribs = vi->remote;
+	return ret;
+}
+
+/**
+ * VipConnectRequest() - Connect a VI with a server (9.4.4)
+ * @ViHandle: Idle
+ * @LocalAddr: what the server is to know of the client; the host is the NIC's, or of no
+ * bytes
+ * @RemoteAddr: the server's address
+ * @Timeout: in milliseconds, or VIP_INFINITE; at its end the VI is Idle
+ * @RemoteViAttribs: of the server's VI; the tag is of no meaning
+ *
+ * A server that is not there, or waits for something else, is tried again. VipDisconnect()
+ * of another thread ends it.
+ *
+ * Context: any thread; sleeps.
+ * Return: VIP_SUCCESS, VIP_TIMEOUT, VIP_REJECT, VIP_INVALID_PARAMETER;
+ * VIP_ERROR_RESOURCE: the device has no QP, or the VI was disconnected.
+ */
+VIP_RETURN VipConnectRequest(VIP_VI_HANDLE ViHandle, VIP_NET_ADDRESS *LocalAddr,
+			     VIP_NET_ADDRESS *RemoteAddr, VIP_ULONG Timeout,
+			     VIP_VI_ATTRIBUTES *RemoteViAttribs)
+{
+	struct call call = { .vi = ViHandle, .deadline = vipl_deadline_in(Timeout) };
+	VIP_RETURN ret;
+
+	if (!LocalAddr || !RemoteAddr || !RemoteViAttribs ||
+	    !vipl_address_read(LocalAddr, &call.local) ||
+	    !vipl_address_read(RemoteAddr, &call.remote) || !call.remote.host.s_addr)
+		return VIP_INVALID_PARAMETER;
+	pthread_mutex_lock(&vipl_lock);
+	ret = request(&call, RemoteViAttribs);
+	pthread_mutex_unlock(&vipl_lock);
+	return ret;
+}

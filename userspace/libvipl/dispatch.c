@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Calls of the program's functions. They may call the library, wait and take locks of the
+ * program, so they run without a lock, in a thread that nobody else waits for.
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include "dispatch.h"
+#include "wait.h"
+
+/**
+ * vipl_calls_add() - Put a call at the end of a list
+ * @list: its first call
+ * @call: the call
+ *
+ * Context: vipl_lock is held.
+ */
+void vipl_calls_add(struct vipl_call **list, struct vipl_call *call)
+{
+	while (*list)
+		list = &(*list)->next;
+	call->next = NULL;
+	*list = call;
+}
+
+/**
+ * vipl_calls_take() - Take the first call of a list
+ * @list: its first call, or NULL
+ *
+ * Context: vipl_lock is held.
+ * Return: the call, or NULL if there is none.
+ */
+struct vipl_call *vipl_calls_take(struct vipl_call **list)
+{
+	struct vipl_call *call = *list;
+
+	if (call)
+		*list = call->next;
+	return call;
+}
+
+/**
+ * vipl_calls_cancel() - Forget calls
+ * @list: its first call, or NULL
+ * @owner: of which object; NULL: all
+ *
+ * Context: vipl_lock is held.
+ */
+void vipl_calls_cancel(struct vipl_call **list, const void *owner)
+{
+	struct vipl_call *call;
+
+	while ((call = *list)) {
+		if (owner && call->owner != owner) {
+			list = &call->next;
+			continue;
+		}
+		*list = call->next;
+		free(call);
+	}
+}
+
+static void run(struct vipl_nic *nic, struct vipl_call *call)
+{
+	if (call->desc_handler)
+		call->desc_handler(call->context, nic->handle, call->vi, call->desc);
+	else if (call->cq_handler)
+		call->cq_handler(call->context, nic->handle, call->vi, call->recv);
+	else
+		call->error_handler(call->context, &call->error);
+	free(call);
+}
+
+static void *make_calls(void *arg)
+{
+	struct vipl_nic *nic = arg;
+	struct vipl_call *call;
+
+	pthread_mutex_lock(&vipl_lock);
+	while (!nic->closing) {
+		call = vipl_calls_take(&nic->calls);
+		if (!call) {
+			pthread_cond_wait(&nic->called, &vipl_lock);
+			continue;
+		}
+		pthread_mutex_unlock(&vipl_lock);
+		run(nic, call);
+		pthread_mutex_lock(&vipl_lock);
+	}
+	pthread_mutex_unlock(&vipl_lock);
+	return NULL;
+}
+
+/**
+ * vipl_dispatch_start() - Have calls made, if they are not already
+ * @nic: for which
+ *
+ * Context: vipl_lock is held.
+ * Return: false if there can be no thread.
+ */
+bool vipl_dispatch_start(struct vipl_nic *nic)
+{
+	if (!nic->dispatches)
+		nic->dispatches = vipl_thread(&nic->dispatcher, make_calls, nic);
+	return nic->dispatches;
+}
+
+/**
+ * vipl_dispatch() - Have a call made
+ * @nic: vipl_dispatch_start() was called for it
+ * @call: is freed
+ *
+ * Context: vipl_lock is held.
+ */
+void vipl_dispatch(struct vipl_nic *nic, struct vipl_call *call)
+{
+	vipl_calls_add(&nic->calls, call);
+	pthread_cond_signal(&nic->called);
+}
+
+/**
+ * vipl_dispatch_is_self() - Whether the caller is a function that the library calls
+ * @nic: of which
+ *
+ * Context: vipl_lock is held.
+ * Return: true if it is.
+ */
+bool vipl_dispatch_is_self(const struct vipl_nic *nic)
+{
+	return nic->dispatches && pthread_equal(nic->dispatcher, pthread_self());
+}
+
+/**
+ * vipl_dispatch_stop() - Have calls made no longer
+ * @nic: that is closing; a call that is being made is waited for
+ *
+ * Context: vipl_lock is held, not while it waits.
+ */
+void vipl_dispatch_stop(struct vipl_nic *nic)
+{
+	if (nic->dispatches) {
+		pthread_cond_signal(&nic->called);
+		pthread_mutex_unlock(&vipl_lock);
+		pthread_join(nic->dispatcher, NULL);
+		pthread_mutex_lock(&vipl_lock);
+	}
+	vipl_calls_cancel(&nic->calls, NULL);
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Errors that no descriptor tells (9.9.1). What broke a connection is known where the
+ * device is srnic, which keeps the Terminate message; elsewhere it is only lost.
+ */
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <syslog.h>
+#include <srnicdv.h>
+#include "dispatch.h"
+#include "error.h"
+#include "handle.h"
+
+/* --- telling them --- */
+
+static const char *const names[] = {
+	[VIP_ERROR_POST_DESC] = "a descriptor is not in registered memory of the tag",
+	[VIP_ERROR_CONN_LOST] = "a connection is lost",
+	[VIP_ERROR_RECVQ_EMPTY] = "a message found no descriptor",
+	[VIP_ERROR_VI_OVERRUN] = "a descriptor was one too many",
+	[VIP_ERROR_RDMAW_PROT] = "the peer may not write there",
+	[VIP_ERROR_RDMAW_DATA] = "the peer's RDMA Write was damaged",
+	[VIP_ERROR_RDMAW_ABORT] = "the peer's RDMA Write was cut off",
+	[VIP_ERROR_RDMAR_PROT] = "the peer may not read there",
+	[VIP_ERROR_COMP_PROT] = "a descriptor ended in memory that is not registered",
+};
+
+/* A peer that leaves is nothing unusual. */
+static void log_error(const VIP_ERROR_DESCRIPTOR *error)
+{
+	syslog(error->ErrorCode == VIP_ERROR_CONN_LOST ? LOG_INFO : LOG_ERR,
+	       "libvipl: VI %p, descriptor %p: %s", error->ViHandle,
+	       (void *)error->DescriptorPtr, names[error->ErrorCode]);
+}
+
+/**
+ * vipl_error() - Tell the program of an error
+ * @nic: where
+ * @error: what; its NIC is filled in
+ *
+ * Context: vipl_lock is held; the program's function is called later.
+ */
+void vipl_error(struct vipl_nic *nic, const VIP_ERROR_DESCRIPTOR *error)
+{
+	struct vipl_call *call = nic->on_error ? calloc(1, sizeof(*call)) : NULL;
+
+	nic->counters.AsynchronousErrors++;
+	if (!call) {
+		log_error(error);
+		return;
+	}
+	call->error_handler = nic->on_error;
+	call->context = nic->on_error_context;
+	call->error = *error;
+	call->error.NicHandle = nic->handle;
+	vipl_dispatch(nic, call);
+}
+
+/**
+ * VipErrorCallback() - Have a function called for errors that no descriptor tells (9.9.1)
+ * @NicHandle: of VipOpenNic()
+ * @Context: is passed to @Handler
+ * @Handler: is called in a thread of the library, and may call the library; NULL: errors
+ * are written to the system's log
+ *
+ * Context: any thread; takes vipl_lock.
+ * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER, also if there can be no thread.
+ */
+VIP_RETURN VipErrorCallback(VIP_NIC_HANDLE NicHandle, VIP_PVOID Context,
+			    void (*Handler)(VIP_PVOID, VIP_ERROR_DESCRIPTOR *))
+{
+	struct vipl_nic *nic;
+
+	pthread_mutex_lock(&vipl_lock);
+	nic = vipl_handle_object(VIPL_NIC, NicHandle);
+	if (nic && Handler && !vipl_dispatch_start(nic))
+		nic = NULL;
+	if (nic) {
+		nic->on_error = Handler;
+		nic->on_error_context = Context;
+	}
+	pthread_mutex_unlock(&vipl_lock);
+	return nic ? VIP_SUCCESS : VIP_INVALID_PARAMETER;
+}
+
+/* --- what broke a connection --- */
+
+/* RFC 5040 4.8 and RFC 5041 8.2 */
+#define LAYER_RDMAP		0
+#define LAYER_DDP		1
+#define RDMAP_PROTECTION	1
+#define DDP_TAGGED		1
+#define DDP_UNTAGGED		2
+#define DDP_NO_BUFFER		2
+
+static struct {
+	bool (*is_supported)(struct ibv_device *device);
+	int (*query_terminate)(struct ibv_qp *qp, struct srnicdv_terminate *term);
+} srnicdv;
+
+static pthread_once_t srnicdv_once = PTHREAD_ONCE_INIT;
+
+/* Where libsrnic is not, the device is another one. */
+static void find_srnicdv(void)
+{
+	void *lib = dlopen("libsrnic.so.1", RTLD_NOW);
+
+	if (!lib)
+		return;
+	srnicdv.is_supported = dlsym(lib, "srnicdv_is_supported");
+	srnicdv.query_terminate = dlsym(lib, "srnicdv_query_terminate");
+}
+
+static bool get_terminate(struct ibv_qp *qp, struct srnicdv_terminate *term)
+{
+	pthread_once(&srnicdv_once, find_srnicdv);
+	return srnicdv.is_supported && srnicdv.query_terminate &&
+	       srnicdv.is_supported(qp->context->device) &&
+	       !srnicdv.query_terminate(qp, term) && term->valid;
+}
+
+/* What this end has against the peer's operation; the peer is told by its descriptor. */
+static bool cause_of(const struct srnicdv_terminate *term, VIP_ERROR_DESCRIPTOR *error)
+{
+	if (!term->local)
+		return false;
+	if (term->layer == LAYER_RDMAP && term->etype == RDMAP_PROTECTION) {
+		error->ErrorCode = VIP_ERROR_RDMAR_PROT;
+		error->OpCode = VIP_STATUS_OP_RDMA_READ;
+	} else if (term->layer == LAYER_DDP && term->etype == DDP_TAGGED) {
+		error->ErrorCode = VIP_ERROR_RDMAW_PROT;
+		error->OpCode = VIP_STATUS_OP_RDMA_WRITE;
+	} else if (term->layer == LAYER_DDP && term->etype == DDP_UNTAGGED &&
+		   term->code == DDP_NO_BUFFER) {
+		error->ErrorCode = VIP_ERROR_RECVQ_EMPTY;
+		error->OpCode = VIP_STATUS_OP_RECEIVE;
+	} else {
+		return false;
+	}
+	return true;
+}
+
+/**
+ * vipl_error_of_link() - Tell the program that a connection is lost, and why
+ * @link: that begins to end, still with its QP
+ *
+ * Context: vipl_lock is held.
+ */
+void vipl_error_of_link(struct vipl_link *link)
+{
+	VIP_ERROR_DESCRIPTOR error = {
+		.ViHandle = link->vi->handle,
+		.ResourceCode = VIP_RESOURCE_VI,
+	};
+	struct srnicdv_terminate term;
+
+	if (get_terminate(link->id->qp, &term) && cause_of(&term, &error))
+		vipl_error(link->nic, &error);
+	error.OpCode = 0;
+	error.ErrorCode = VIP_ERROR_CONN_LOST;
+	vipl_error(link->nic, &error);
+}

@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Connections in verbs. Each has an rdma_cm_id and a QP of its own, made when it is
+ * needed: a VI may change its tag between two connections, and a QP cannot.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "error.h"
+#include "handle.h"
+#include "link.h"
+#include "progress.h"
+#include "queue.h"
+#include "transfer.h"
+#include "wait.h"
+
+#define RESOLVE_MS	2000
+#define LINGER_MS	1000	/* for what is sent to arrive and the peer to close as well */
+#define MAX_READS	16	/* outstanding in each direction */
+
+/* --- life --- */
+
+/**
+ * vipl_link_new() - Make a link of an rdma_cm_id
+ * @nic: its owner
+ * @id: becomes the link's, also if that fails
+ *
+ * Context: vipl_lock is held.
+ * Return: the link, or NULL without memory.
+ */
+struct vipl_link *vipl_link_new(struct vipl_nic *nic, struct rdma_cm_id *id)
+{
+	struct vipl_link *link = calloc(1, sizeof(*link)), **p = &nic->links;
+
+	if (link)
+		link->handle = vipl_handle_new(VIPL_LINK, link);
+	if (!link || !link->handle) {
+		free(link);
+		rdma_destroy_id(id);
+		return NULL;
+	}
+	link->nic = nic;
+	link->id = id;
+	id->context = link->handle;
+	link->send.link = link;
+	link->recv.link = link;
+	while (*p)
+		p = &(*p)->next;
+	*p = link;
+	return link;
+}
+
+static void ring_free(struct vipl_ring *ring)
+{
+	free(ring->slots);
+}
+
+static void link_free(struct vipl_link *link)
+{
+	struct vipl_link **p = &link->nic->links;
+
+	while (*p != link)
+		p = &(*p)->next;
+	*p = link->next;
+	vipl_handle_free(link->handle);
+	if (link->id->qp)
+		rdma_destroy_qp(link->id);
+	if (link->mr) {
+		void *headers = link->mr->addr;
+
+		ibv_dereg_mr(link->mr);
+		free(headers);
+	}
+	if (link->lane)
+		link->lane->free += VIPL_SEND_WRS + VIPL_RECV_WRS;
+	rdma_destroy_id(link->id);
+	ring_free(&link->send);
+	ring_free(&link->recv);
+	free(link);
+}
+
+/* --- the QP --- */
+
+static bool ring_alloc(struct vipl_ring *ring, unsigned int size, struct vipl_header *headers)
+{
+	unsigned int i;
+
+	ring->slots = calloc(size, sizeof(*ring->slots));
+	ring->headers = headers;
+	ring->size = size;
+	for (i = 0; ring->slots && i < size; i++)
+		ring->slots[i].ring = ring;
+	return ring->slots;
+}
+
+static bool make_rings(struct vipl_link *link)
+{
+	size_t len = (VIPL_SEND_WRS + VIPL_RECV_WRS) * sizeof(struct vipl_header);
+	struct vipl_header *headers = calloc(1, len);
+
+	if (headers)
+		link->mr = ibv_reg_mr(link->vi->ptag->pd, headers, len, IBV_ACCESS_LOCAL_WRITE);
+	if (!link->mr) {
+		free(headers);
+		return false;
+	}
+	return ring_alloc(&link->send, VIPL_SEND_WRS, headers) &&
+	       ring_alloc(&link->recv, VIPL_RECV_WRS, headers + VIPL_SEND_WRS);
+}
+
+/*
+ * What the peer may do to memory of the program. rdma_cm allows all of it, when it makes
+ * a QP and once more in rdma_accept().
+ */
+static bool set_access(struct vipl_link *link)
+{
+	const VIP_VI_ATTRIBUTES *a = &link->vi->attribs;
+	struct ibv_qp_attr attr = {
+		.qp_access_flags = (a->EnableRdmaWrite ? IBV_ACCESS_REMOTE_WRITE : 0) |
+				   (a->EnableRdmaRead ? IBV_ACCESS_REMOTE_READ : 0),
+	};
+
+	return !ibv_modify_qp(link->id->qp, &attr, IBV_QP_ACCESS_FLAGS);
+}
+
+static bool make_qp(struct vipl_link *link)
+{
+	struct ibv_qp_init_attr attr = {
+		.cap = {
+			.max_send_wr = VIPL_SEND_WRS,
+			.max_recv_wr = VIPL_RECV_WRS,
+			.max_send_sge = VIPL_SGES,
+			.max_recv_sge = VIPL_SGES,
+		},
+		.qp_type = IBV_QPT_RC,
+		.sq_sig_all = 1,
+	};
+
+	link->lane = vipl_lane_take(link->nic, VIPL_SEND_WRS + VIPL_RECV_WRS);
+	if (!link->lane || !make_rings(link))
+		return false;
+	attr.send_cq = link->lane->cq;
+	attr.recv_cq = link->lane->cq;
+	return !rdma_create_qp(link->id, link->vi->ptag->pd, &attr) && set_access(link) &&
+	       (!link->passive || vipl_transfer_await_ready(link));
+}
+
+static struct rdma_conn_param conn_param(struct vipl_link *link, enum vipl_hello_kind kind,
+					 void *data)
+{
+	struct ibv_device_attr *dev = &link->nic->device;
+	struct vipl_hello hello = link->peer;
+
+	hello.kind = kind;
+	hello.attribs = link->vi->attribs;
+	return (struct rdma_conn_param){
+		.private_data = data,
+		.private_data_len = vipl_hello_pack(&hello, data),
+		.responder_resources = dev->max_qp_rd_atom < MAX_READS ?
+				       dev->max_qp_rd_atom : MAX_READS,
+		.initiator_depth = dev->max_qp_init_rd_atom < MAX_READS ?
+				   dev->max_qp_init_rd_atom : MAX_READS,
+	};
+}
+
+/* --- connecting --- */
+
+static void bind_vi(struct vipl_link *link, struct vipl_vi *vi)
+{
+	link->vi = vi;
+	vi->link = link;
+	vi->outcome = VIPL_TRYING;
+}
+
+/**
+ * vipl_link_call() - Begin to connect to a peer
+ * @vi: Pending, has no link
+ * @from: the client's address
+ * @to: the server's address
+ * @port: one that @to stands for
+ *
+ * Its outcome is in @vi sooner or later, and then, if it is not VIPL_CONNECTED, its link
+ * is gone.
+ *
+ * Context: vipl_lock is held.
+ * Return: false for want of resources.
+ */
+bool vipl_link_call(struct vipl_vi *vi, const struct vipl_address *from,
+		    const struct vipl_address *to, uint16_t port)
+{
+	struct sockaddr_in src = { .sin_family = AF_INET, .sin_addr = vi->nic->address };
+	struct sockaddr_in dst = {
+		.sin_family = AF_INET,
+		.sin_addr = to->host,
+		.sin_port = htons(port),
+	};
+	struct vipl_link *link;
+	struct rdma_cm_id *id;
+
+	if (rdma_create_id(vi->nic->channel, &id, NULL, RDMA_PS_TCP))
+		return false;
+	link = vipl_link_new(vi->nic, id);
+	if (!link)
+		return false;
+	link->peer.from = from->disc;
+	link->peer.to = to->disc;
+	bind_vi(link, vi);
+	if (rdma_resolve_addr(id, (struct sockaddr *)&src, (struct sockaddr *)&dst, RESOLVE_MS)) {
+		vi->outcome = VIPL_NOBODY;
+		vipl_link_end(link, VIP_STATE_CONNECT_PENDING);
+		vipl_link_reap(link);
+	}
+	return true;
+}
+
+/* With all receives posted, so that the peer's first message finds them */
+static bool call(struct vipl_link *link)
+{
+	char data[VIPL_HELLO_MAX];
+	struct rdma_conn_param param;
+
+	if (!make_qp(link))
+		return false;
+	vipl_transfer_push(link->vi, &link->vi->recv);
+	param = conn_param(link, VIPL_REQUEST, data);
+	return !rdma_connect(link->id, &param);
+}
+
+/**
+ * vipl_link_accept() - Accept a request for a VI
+ * @link: the request
+ * @vi: Pending, has no link
+ *
+ * Its outcome is in @vi as for vipl_link_call().
+ *
+ * Context: vipl_lock is held.
+ */
+void vipl_link_accept(struct vipl_link *link, struct vipl_vi *vi)
+{
+	char data[VIPL_HELLO_MAX];
+	struct rdma_conn_param param;
+
+	bind_vi(link, vi);
+	if (make_qp(link)) {
+		vipl_transfer_push(vi, &vi->recv);
+		param = conn_param(link, VIPL_ACCEPT, data);
+		if (!rdma_accept(link->id, &param) && set_access(link))
+			return;
+	}
+	vi->outcome = VIPL_FAILED;
+	vipl_link_end(link, VIP_STATE_CONNECT_PENDING);
+	vipl_link_reap(link);
+}
+
+/**
+ * vipl_link_refuse() - Turn a request away and end it
+ * @link: the request
+ * @why: VIPL_REFUSE or VIPL_NO_MATCH
+ *
+ * Context: vipl_lock is held.
+ */
+void vipl_link_refuse(struct vipl_link *link, enum vipl_hello_kind why)
+{
+	struct vipl_hello hello = { .kind = why };
+	char data[VIPL_HELLO_MAX];
+
+	rdma_reject(link->id, data, vipl_hello_pack(&hello, data));
+	vipl_link_end(link, VIP_STATE_IDLE);
+	vipl_link_reap(link);
+}
+
+/**
+ * vipl_link_up() - Descriptors go through a link from now on
+ * @link: both ends of which know that it is there
+ *
+ * Context: vipl_lock is held.
+ */
+void vipl_link_up(struct vipl_link *link)
+{
+	link->up = true;
+	link->nic->counters.Connections++;
+	link->vi->state = VIP_STATE_CONNECTED;
+	link->vi->outcome = VIPL_CONNECTED;
+	link->vi->remote = link->peer.attribs;
+	pthread_cond_broadcast(&vipl_changed);
+}
+
+/* --- ending --- */
+
+/**
+ * vipl_link_abort() - Have a link's QP give back all WRs at once
+ * @link: that ends
+ *
+ * Context: vipl_lock is held.
+ */
+void vipl_link_abort(struct vipl_link *link)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+
+	link->abort_at = UINT64_MAX;
+	if (link->id->qp)
+		ibv_modify_qp(link->id->qp, &attr, IBV_QP_STATE);
+}
+
+/**
+ * vipl_link_end() - Begin to end a link
+ * @link: any, may be ending already
+ * @then: the state that its VI has when it is over, if it has one
+ *
+ * What has been sent arrives, if the peer takes it. vipl_link_reap() is called behind it,
+ * or by the last completion.
+ *
+ * Context: vipl_lock is held.
+ */
+void vipl_link_end(struct vipl_link *link, VIP_VI_STATE then)
+{
+	link->then = then;
+	if (link->ending)
+		return;
+	if (then == VIP_STATE_ERROR) {
+		link->vi->state = then;
+		vipl_error_of_link(link);
+	}
+	link->ending = true;
+	if (link->up && !rdma_disconnect(link->id))
+		link->abort_at = vipl_now() + LINGER_MS;
+	else
+		vipl_link_abort(link);
+}
+
+/* Descriptors that a connection took end with it; without one they are kept (5.2). */
+static void leave_vi(struct vipl_link *link)
+{
+	struct vipl_vi *vi = link->vi;
+
+	vi->link = NULL;
+	vi->state = link->then;
+	if (link->up) {
+		vipl_queue_flush(vi, &vi->send);
+		vipl_queue_flush(vi, &vi->recv);
+	} else {
+		vipl_transfer_rewind(&vi->recv);
+	}
+}
+
+/**
+ * vipl_link_reap() - Free a link if it has ended
+ * @link: any; it is gone if it was told to end and has no WRs under way
+ *
+ * Context: vipl_lock is held.
+ */
+void vipl_link_reap(struct vipl_link *link)
+{
+	if (!link->ending || link->send.busy || link->recv.busy)
+		return;
+	if (link->vi)
+		leave_vi(link);
+	link_free(link);
+	pthread_cond_broadcast(&vipl_changed);
+}
+
+/* --- events of rdma_cm --- */
+
+static void give_up(struct vipl_link *link, enum vipl_outcome outcome)
+{
+	if (link->vi)
+		link->vi->outcome = outcome;
+	vipl_link_end(link, VIP_STATE_CONNECT_PENDING);
+}
+
+/* The peer has closed, or is lost */
+static void lost(struct vipl_link *link)
+{
+	if (!link->up)
+		give_up(link, VIPL_NOBODY);
+	else if (!link->ending)
+		vipl_link_end(link, VIP_STATE_ERROR);
+	vipl_link_abort(link);
+}
+
+static void rejected(struct vipl_link *link, const struct vipl_event *event)
+{
+	struct vipl_hello hello;
+
+	give_up(link, vipl_hello_parse(event->data, event->len, &hello) &&
+		      hello.kind == VIPL_REFUSE ? VIPL_REJECTED : VIPL_NOBODY);
+}
+
+/* A server has its connection when the client's first message comes. */
+static void established(struct vipl_link *link, const struct vipl_event *event)
+{
+	struct vipl_hello hello;
+
+	if (link->passive)
+		return;
+	if (!vipl_hello_parse(event->data, event->len, &hello) || hello.kind != VIPL_ACCEPT) {
+		give_up(link, VIPL_NOBODY);
+		return;
+	}
+	link->peer.attribs = hello.attribs;
+	vipl_link_up(link);
+	if (!vipl_transfer_ready(link))
+		vipl_link_end(link, VIP_STATE_ERROR);
+}
+
+/**
+ * vipl_link_event() - Go on with what rdma_cm says of a link
+ * @link: may be gone afterwards
+ * @event: not that of a request
+ *
+ * Context: vipl_lock is held.
+ */
+void vipl_link_event(struct vipl_link *link, const struct vipl_event *event)
+{
+	switch (event->type) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		if (!link->ending && rdma_resolve_route(link->id, RESOLVE_MS))
+			give_up(link, VIPL_NOBODY);
+		break;
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		if (!link->ending && !call(link))
+			give_up(link, VIPL_FAILED);
+		break;
+	case RDMA_CM_EVENT_ESTABLISHED:
+		if (!link->ending)
+			established(link, event);
+		break;
+	case RDMA_CM_EVENT_REJECTED:
+		rejected(link, event);
+		break;
+	default:
+		lost(link);
+	}
+	vipl_link_reap(link);
+}

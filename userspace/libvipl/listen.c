@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Listening. Once a program has waited for a discriminator it is listened for until
+ * the NIC is closed, so that a wait of no time finds who called since the last one.
+ */
+#include <stdlib.h>
+#include "handle.h"
+#include "listen.h"
+
+#define BACKLOG		64
+#define MAX_REQUESTS	1024	/* that nobody has waited for yet */
+
+/* A port; the context of @id is @handle */
+struct vipl_listener {
+	struct vipl_listener *next;
+	void *handle;
+	struct rdma_cm_id *id;
+	uint16_t port;
+};
+
+/* A discriminator, of no bytes for any */
+struct vipl_service {
+	struct vipl_service *next;
+	struct vipl_disc disc;
+};
+
+static bool listen_at(struct vipl_nic *nic, struct vipl_listener *listener)
+{
+	struct sockaddr_in addr = {
+		.sin_family = AF_INET,
+		.sin_addr = nic->address,
+		.sin_port = htons(listener->port),
+	};
+
+	if (rdma_create_id(nic->channel, &listener->id, listener->handle, RDMA_PS_TCP))
+		return false;
+	if (!rdma_bind_addr(listener->id, (struct sockaddr *)&addr) &&
+	    !rdma_listen(listener->id, BACKLOG))
+		return true;
+	rdma_destroy_id(listener->id);
+	return false;
+}
+
+static bool listener_new(struct vipl_nic *nic, uint16_t port)
+{
+	struct vipl_listener *listener = calloc(1, sizeof(*listener));
+
+	if (!listener)
+		return false;
+	listener->port = port;
+	listener->handle = vipl_handle_new(VIPL_LISTENER, listener);
+	if (!listener->handle || !listen_at(nic, listener)) {
+		if (listener->handle)
+			vipl_handle_free(listener->handle);
+		free(listener);
+		return false;
+	}
+	listener->next = nic->listeners;
+	nic->listeners = listener;
+	return true;
+}
+
+static bool listens_at(const struct vipl_nic *nic, uint16_t port)
+{
+	const struct vipl_listener *listener = nic->listeners;
+
+	while (listener && listener->port != port)
+		listener = listener->next;
+	return listener;
+}
+
+/* At the first port of the discriminator that is ours or free; the last one is any's. */
+static bool find_port(struct vipl_nic *nic, const struct vipl_disc *disc)
+{
+	unsigned int i, tries = disc->len ? VIPL_PORTS - 1 : 1;
+
+	for (i = 0; i < tries; i++)
+		if (listens_at(nic, vipl_disc_port(disc, i)))
+			return true;
+	for (i = 0; i < tries; i++)
+		if (listener_new(nic, vipl_disc_port(disc, i)))
+			return true;
+	return false;
+}
+
+static struct vipl_service *service_of(struct vipl_nic *nic, const struct vipl_disc *disc)
+{
+	struct vipl_service *service = nic->services;
+
+	while (service && !vipl_disc_equal(&service->disc, disc))
+		service = service->next;
+	return service;
+}
+
+/**
+ * vipl_listen() - Listen for a discriminator
+ * @nic: at whose address
+ * @disc: the server's, of no bytes for any; may be listened for already
+ *
+ * Context: vipl_lock is held.
+ * Return: false for want of resources or of a free port.
+ */
+bool vipl_listen(struct vipl_nic *nic, const struct vipl_disc *disc)
+{
+	struct vipl_service *service = service_of(nic, disc);
+
+	if (service)
+		return true;
+	service = calloc(1, sizeof(*service));
+	if (!service || !find_port(nic, disc)) {
+		free(service);
+		return false;
+	}
+	service->disc = *disc;
+	service->next = nic->services;
+	nic->services = service;
+	return true;
+}
+
+/* --- requests --- */
+
+static bool is_waited_for(struct vipl_nic *nic, const struct vipl_disc *disc)
+{
+	static const struct vipl_disc any;
+
+	return service_of(nic, disc) || service_of(nic, &any);
+}
+
+static unsigned int count_requests(const struct vipl_nic *nic)
+{
+	const struct vipl_link *link;
+	unsigned int n = 0;
+
+	for (link = nic->links; link; link = link->next)
+		n += !link->vi;
+	return n;
+}
+
+static void refuse(struct vipl_link *link)
+{
+	link->nic->counters.RequestsRefused++;
+	vipl_link_refuse(link, VIPL_NO_MATCH);
+}
+
+/**
+ * vipl_listen_request() - Take a request to connect
+ * @nic: the NIC that listens
+ * @event: the request
+ *
+ * Context: vipl_lock is held.
+ */
+void vipl_listen_request(struct vipl_nic *nic, const struct vipl_event *event)
+{
+	struct vipl_link *link = vipl_link_new(nic, event->id);
+	bool known;
+
+	if (!link)
+		return;
+	link->passive = true;
+	known = vipl_hello_parse(event->data, event->len, &link->peer) &&
+		link->peer.kind == VIPL_REQUEST;
+	if (known && is_waited_for(nic, &link->peer.to) && count_requests(nic) <= MAX_REQUESTS)
+		pthread_cond_broadcast(&vipl_changed);
+	else
+		refuse(link);
+}
+
+/**
+ * vipl_listen_next() - The oldest request for a discriminator
+ * @nic: the NIC that listens
+ * @disc: the server's, of no bytes for any
+ *
+ * Context: vipl_lock is held.
+ * Return: the request, which is not offered again, or NULL.
+ */
+struct vipl_link *vipl_listen_next(struct vipl_nic *nic, const struct vipl_disc *disc)
+{
+	struct vipl_link *link;
+
+	for (link = nic->links; link; link = link->next)
+		if (link->passive && !link->vi && !link->offered && !link->ending &&
+		    (!disc->len || vipl_disc_equal(disc, &link->peer.to))) {
+			link->offered = true;
+			return link;
+		}
+	return NULL;
+}
+
+/**
+ * vipl_listen_release() - Listen no longer
+ * @nic: that is closed
+ *
+ * Context: vipl_lock is held.
+ */
+void vipl_listen_release(struct vipl_nic *nic)
+{
+	while (nic->listeners) {
+		struct vipl_listener *listener = nic->listeners;
+
+		nic->listeners = listener->next;
+		rdma_destroy_id(listener->id);
+		vipl_handle_free(listener->handle);
+		free(listener);
+	}
+	while (nic->services) {
+		struct vipl_service *service = nic->services;
+
+		nic->services = service->next;
+		free(service);
+	}
+}

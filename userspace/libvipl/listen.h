@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* Discriminators that are waited for, and the ports that they are heard at. */
+#ifndef VIPL_LISTEN_H
+#define VIPL_LISTEN_H
+
+#include "link.h"
+
+bool vipl_listen(struct vipl_nic *nic, const struct vipl_disc *disc);
+void vipl_listen_request(struct vipl_nic *nic, const struct vipl_event *event);
+struct vipl_link *vipl_listen_next(struct vipl_nic *nic, const struct vipl_disc *disc);
+void vipl_listen_release(struct vipl_nic *nic);
+
+#endif

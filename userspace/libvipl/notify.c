@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Functions that are called when a descriptor is done (9.6.9 to 9.6.11): each once, for
+ * one descriptor or one entry.
+ */
+#include <stdlib.h>
+#include "cq.h"
+#include "dispatch.h"
+#include "handle.h"
+#include "notify.h"
+#include "progress.h"
+#include "queue.h"
+
+/**
+ * vipl_notify_queue() - Dequeue for those who want to be called
+ * @vi: whose descriptors
+ * @queue: one of its queues
+ *
+ * Context: vipl_lock is held.
+ */
+void vipl_notify_queue(struct vipl_vi *vi, struct vipl_queue *queue)
+{
+	while (queue->notify && vipl_queue_is_done(queue)) {
+		struct vipl_call *call = vipl_calls_take(&queue->notify);
+
+		call->vi = vi->handle;
+		call->desc = vipl_queue_take(queue);
+		vipl_dispatch(vi->nic, call);
+	}
+}
+
+/**
+ * vipl_notify_cq() - Take entries for those who want to be called
+ * @cq: the CQ
+ *
+ * Context: vipl_lock is held.
+ */
+void vipl_notify_cq(struct vipl_cq *cq)
+{
+	struct vipl_cq_entry entry;
+
+	while (cq->notify && vipl_cq_take(cq, &entry)) {
+		struct vipl_call *call = vipl_calls_take(&cq->notify);
+
+		call->vi = entry.vi;
+		call->recv = entry.recv;
+		vipl_dispatch(cq->nic, call);
+	}
+}
+
+/* A call that nothing is known of yet, or NULL */
+static struct vipl_call *new_call(struct vipl_nic *nic, const void *owner, void *context)
+{
+	struct vipl_call *call = vipl_dispatch_start(nic) ? calloc(1, sizeof(*call)) : NULL;
+
+	if (call) {
+		call->owner = owner;
+		call->context = context;
+	}
+	return call;
+}
+
+static VIP_RETURN notify_queue(struct vipl_vi *vi, struct vipl_queue *queue, void *context,
+			       vipl_desc_handler handler)
+{
+	struct vipl_call *call;
+
+	if (queue->cq)
+		return VIP_ERROR_RESOURCE;
+	call = new_call(vi->nic, vi->handle, context);
+	if (!call)
+		return VIP_ERROR_RESOURCE;
+	call->desc_handler = handler;
+	vipl_calls_add(&queue->notify, call);
+	vipl_progress(vi->nic);
+	return VIP_SUCCESS;
+}
+
+static VIP_RETURN notify_vi(VIP_VI_HANDLE handle, bool recv, void *context,
+			    vipl_desc_handler handler)
+{
+	VIP_RETURN ret = VIP_INVALID_PARAMETER;
+	struct vipl_vi *vi;
+
+	if (!handler)
+		return ret;
+	pthread_mutex_lock(&vipl_lock);
+	vi = vipl_handle_object(VIPL_VI, handle);
+	if (vi)
+		ret = notify_queue(vi, recv ? &vi->recv : &vi->send, context, handler);
+	/* Completions that were found may have ended what was looked up. */
+	vi = vipl_handle_object(VIPL_VI, handle);
+	if (vi)
+		vipl_notify_queue(vi, recv ? &vi->recv : &vi->send);
+	pthread_mutex_unlock(&vipl_lock);
+	return ret;
+}
+
+/**
+ * VipSendNotify() - Have a function called with the next send that is done (9.6.9)
+ * @ViHandle: of VipCreateVi()
+ * @Context: is passed to @Handler
+ * @Handler: is called once, in a thread of the library, with a descriptor that has been
+ * dequeued; it may call the library
+ *
+ * Calls that are pending are cancelled with the VI.
+ *
+ * Context: any thread; takes vipl_lock.
+ * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER; VIP_ERROR_RESOURCE: the queue has a CQ, or
+ * there is no memory.
+ */
+VIP_RETURN VipSendNotify(VIP_VI_HANDLE ViHandle, VIP_PVOID Context,
+			 void (*Handler)(VIP_PVOID, VIP_NIC_HANDLE, VIP_VI_HANDLE,
+					 VIP_DESCRIPTOR *))
+{
+	return notify_vi(ViHandle, false, Context, Handler);
+}
+
+/**
+ * VipRecvNotify() - Have a function called with the next receive that is done (9.6.10)
+ * @ViHandle: of VipCreateVi()
+ * @Context: is passed to @Handler
+ * @Handler: as for VipSendNotify()
+ *
+ * Calls that are pending are cancelled with the VI.
+ *
+ * Context: any thread; takes vipl_lock.
+ * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER; VIP_ERROR_RESOURCE: the queue has a CQ, or
+ * there is no memory.
+ */
+VIP_RETURN VipRecvNotify(VIP_VI_HANDLE ViHandle, VIP_PVOID Context,
+			 void (*Handler)(VIP_PVOID, VIP_NIC_HANDLE, VIP_VI_HANDLE,
+					 VIP_DESCRIPTOR *))
+{
+	return notify_vi(ViHandle, true, Context, Handler);
+}
+
+static VIP_RETURN notify_cq(struct vipl_cq *cq, void *context, vipl_cq_handler handler)
+{
+	struct vipl_call *call = new_call(cq->nic, cq->handle, context);
+
+	if (!call)
+		return VIP_ERROR_RESOURCE;
+	call->cq_handler = handler;
+	vipl_calls_add(&cq->notify, call);
+	vipl_progress(cq->nic);
+	vipl_notify_cq(cq);
+	return VIP_SUCCESS;
+}
+
+/**
+ * VipCQNotify() - Have a function called with the next entry of a CQ (9.6.11)
+ * @CQHandle: of VipCreateCQ()
+ * @Context: is passed to @Handler
+ * @Handler: is called once, in a thread of the library, with an entry that has been
+ * taken; its descriptor is still to be dequeued
+ *
+ * Calls that are pending are cancelled with the CQ.
+ *
+ * Context: any thread; takes vipl_lock.
+ * Return: VIP_SUCCESS; VIP_INVALID_PARAMETER, also without memory, as the text has no
+ * code for it.
+ */
+VIP_RETURN VipCQNotify(VIP_CQ_HANDLE CQHandle, VIP_PVOID Context,
+		       void (*Handler)(VIP_PVOID, VIP_NIC_HANDLE, VIP_VI_HANDLE, VIP_BOOLEAN))
+{
+	struct vipl_cq *cq;
+
+	pthread_mutex_lock(&vipl_lock);
+	cq = Handler ? vipl_handle_object(VIPL_CQ, CQHandle) : NULL;
+	if (cq && notify_cq(cq, Context, Handler))
+		cq = NULL;
+	pthread_mutex_unlock(&vipl_lock);
+	return cq ? VIP_SUCCESS : VIP_INVALID_PARAMETER;
+}

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Completions and events. A program may look for the end of a descriptor in its memory
+ * and call nobody (6.4.2), so a thread of the NIC waits for completions. Where programs
+ * call and find them by themselves it only looks after them from time to time: to be
+ * woken for each would take the CPU from them.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+#include "handle.h"
+#include "link.h"
+#include "listen.h"
+#include "progress.h"
+#include "transfer.h"
+#include "wait.h"
+
+#define LANE_ENTRIES	8192
+#define BATCH		16
+#define FOREVER_MS	-1
+#define MANY_IN_VAIN	8
+#define CALLERS_MS	1	/* how soon it sees that nobody calls any more */
+#define ENDING_MS	50	/* how often it looks at links that end */
+
+/* --- lanes --- */
+
+static struct vipl_lane *lane_new(struct vipl_nic *nic)
+{
+	struct vipl_lane *lane = calloc(1, sizeof(*lane));
+	int entries = nic->device.max_cqe < LANE_ENTRIES ? nic->device.max_cqe : LANE_ENTRIES;
+
+	if (lane)
+		lane->cq = ibv_create_cq(nic->id->verbs, entries, lane, nic->completions, 0);
+	if (!lane || !lane->cq) {
+		free(lane);
+		return NULL;
+	}
+	ibv_req_notify_cq(lane->cq, 0);
+	lane->free = entries;
+	lane->next = nic->lanes;
+	nic->lanes = lane;
+	return lane;
+}
+
+/**
+ * vipl_lane_take() - Find room for completions, which verbs must never lack
+ * @nic: where
+ * @entries: as many as can be under way; the caller adds them to the lane's when it has
+ * no more of them
+ *
+ * Context: vipl_lock is held.
+ * Return: a lane, or NULL for want of resources.
+ */
+struct vipl_lane *vipl_lane_take(struct vipl_nic *nic, unsigned int entries)
+{
+	struct vipl_lane *lane = nic->lanes;
+
+	while (lane && lane->free < entries)
+		lane = lane->next;
+	if (!lane)
+		lane = lane_new(nic);
+	if (!lane || lane->free < entries)
+		return NULL;
+	lane->free -= entries;
+	return lane;
+}
+
+static void lanes_free(struct vipl_nic *nic)
+{
+	while (nic->lanes) {
+		struct vipl_lane *lane = nic->lanes;
+
+		nic->lanes = lane->next;
+		ibv_destroy_cq(lane->cq);
+		free(lane);
+	}
+}
+
+/* --- completions --- */
+
+static bool drain(struct vipl_lane *lane)
+{
+	struct ibv_wc wc[BATCH];
+	bool found = false;
+	int n, i;
+
+	while ((n = ibv_poll_cq(lane->cq, BATCH, wc)) > 0) {
+		found = true;
+		for (i = 0; i < n; i++)
+			vipl_transfer_retire(&wc[i]);
+	}
+	return found;
+}
+
+static bool drain_all(struct vipl_nic *nic)
+{
+	struct vipl_lane *lane;
+	bool found = false;
+
+	for (lane = nic->lanes; lane; lane = lane->next)
+		found |= drain(lane);
+	return found;
+}
+
+/**
+ * vipl_progress() - Take all completions that there are
+ * @nic: of all its VIs
+ *
+ * Context: vipl_lock is held; of a thread of the program.
+ * Return: false if there was none.
+ */
+bool vipl_progress(struct vipl_nic *nic)
+{
+	bool found = drain_all(nic);
+
+	nic->found += found;
+	return found;
+}
+
+/* Whatever comes after this wakes the thread; what came before has been taken. */
+static void arm(struct vipl_nic *nic)
+{
+	struct vipl_lane *lane;
+
+	for (lane = nic->lanes; lane; lane = lane->next)
+		ibv_req_notify_cq(lane->cq, 0);
+	drain_all(nic);
+}
+
+/* --- events --- */
+
+static void ack_completions(struct vipl_nic *nic)
+{
+	struct ibv_cq *cq;
+	void *lane;
+
+	while (!ibv_get_cq_event(nic->completions, &cq, &lane))
+		ibv_ack_cq_events(cq, 1);
+}
+
+static void handle_event(struct vipl_nic *nic, const struct vipl_event *event)
+{
+	struct vipl_link *link;
+
+	if (event->type == RDMA_CM_EVENT_CONNECT_REQUEST) {
+		vipl_listen_request(nic, event);
+		return;
+	}
+	link = vipl_handle_object(VIPL_LINK, event->context);
+	if (link)
+		vipl_link_event(link, event);
+}
+
+static void copy_event(const struct rdma_cm_event *from, struct vipl_event *to)
+{
+	bool request = from->event == RDMA_CM_EVENT_CONNECT_REQUEST;
+
+	to->type = from->event;
+	to->id = request ? from->id : NULL;
+	to->context = request ? from->listen_id->context : from->id->context;
+	to->len = from->param.conn.private_data ? from->param.conn.private_data_len : 0;
+	memcpy(to->data, from->param.conn.private_data, to->len);
+}
+
+/*
+ * rdma_cm has an id end only after its events are acknowledged, so that is done before
+ * vipl_lock is taken, and then the id may be gone.
+ */
+static bool next_event(struct vipl_nic *nic)
+{
+	struct rdma_cm_event *from;
+	struct vipl_event event;
+
+	if (rdma_get_cm_event(nic->channel, &from))
+		return false;
+	copy_event(from, &event);
+	rdma_ack_cm_event(from);
+	pthread_mutex_lock(&vipl_lock);
+	handle_event(nic, &event);
+	pthread_mutex_unlock(&vipl_lock);
+	return true;
+}
+
+/* --- the thread --- */
+
+/* Those whose peer does not close are ended: VipDisconnect() waits for it. */
+static bool end_links(struct vipl_nic *nic)
+{
+	struct vipl_link *link, *next;
+	bool ending = false;
+
+	for (link = nic->links; link; link = next) {
+		next = link->next;
+		if (!link->ending)
+			continue;
+		ending = true;
+		if (vipl_now() >= link->abort_at)
+			vipl_link_abort(link);
+	}
+	return ending;
+}
+
+/**
+ * struct watch - what the thread has seen
+ * @found: completions of callers, at the last look
+ * @in_vain: looks in a row at which callers had found what woke it
+ */
+struct watch {
+	unsigned long found;
+	unsigned int in_vain;
+};
+
+static bool callers_do_it(struct vipl_nic *nic, struct watch *watch)
+{
+	bool mine = drain_all(nic), theirs = nic->found != watch->found;
+
+	watch->found = nic->found;
+	watch->in_vain = theirs && !mine ? watch->in_vain + 1 : 0;
+	return watch->in_vain > MANY_IN_VAIN;
+}
+
+/* For how long it may sleep, in ms */
+static int look_round(struct vipl_nic *nic, struct watch *watch)
+{
+	if (callers_do_it(nic, watch))
+		return CALLERS_MS;
+	arm(nic);
+	return end_links(nic) ? ENDING_MS : FOREVER_MS;
+}
+
+static void *look_after(void *arg)
+{
+	struct vipl_nic *nic = arg;
+	struct pollfd fds[] = {
+		{ .fd = nic->channel->fd, .events = POLLIN },
+		{ .fd = nic->completions->fd, .events = POLLIN },
+		{ .fd = nic->wake, .events = POLLIN },
+	};
+	struct watch watch = { 0 };
+	bool closing;
+	int ms;
+
+	do {
+		while (next_event(nic))
+			;
+		ack_completions(nic);
+		pthread_mutex_lock(&vipl_lock);
+		ms = look_round(nic, &watch);
+		closing = nic->closing;
+		pthread_mutex_unlock(&vipl_lock);
+		if (!closing)
+			poll(fds, sizeof(fds) / sizeof(fds[0]), ms);
+	} while (!closing);
+	return NULL;
+}
+
+static bool never_blocks(int fd)
+{
+	return !fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+}
+
+/**
+ * vipl_progress_start() - Have a NIC looked after
+ * @nic: open, with a channel and a device
+ *
+ * Context: any; no lock is held.
+ * Return: false for want of resources.
+ */
+bool vipl_progress_start(struct vipl_nic *nic)
+{
+	nic->wake = eventfd(0, EFD_CLOEXEC);
+	if (nic->wake < 0)
+		return false;
+	nic->completions = ibv_create_comp_channel(nic->id->verbs);
+	if (nic->completions && never_blocks(nic->completions->fd) &&
+	    never_blocks(nic->channel->fd) && vipl_thread(&nic->thread, look_after, nic))
+		return true;
+	if (nic->completions)
+		ibv_destroy_comp_channel(nic->completions);
+	close(nic->wake);
+	return false;
+}
+
+/**
+ * vipl_progress_stop() - Have a NIC looked after no longer
+ * @nic: without a link
+ *
+ * Context: vipl_lock is held, not while it waits.
+ */
+void vipl_progress_stop(struct vipl_nic *nic)
+{
+	nic->closing = true;
+	eventfd_write(nic->wake, 1);
+	pthread_mutex_unlock(&vipl_lock);
+	pthread_join(nic->thread, NULL);
+	pthread_mutex_lock(&vipl_lock);
+	lanes_free(nic);
+	ibv_destroy_comp_channel(nic->completions);
+	close(nic->wake);
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* Whoever is there looks for completions; a thread does while nobody is. */
+#ifndef VIPL_PROGRESS_H
+#define VIPL_PROGRESS_H
+
+#include "nic.h"
+
+struct vipl_lane *vipl_lane_take(struct vipl_nic *nic, unsigned int entries);
+bool vipl_progress(struct vipl_nic *nic);
+bool vipl_progress_start(struct vipl_nic *nic);
+void vipl_progress_stop(struct vipl_nic *nic);
+
+#endif

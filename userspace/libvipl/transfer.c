@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Descriptors as work requests, and back. A header in front of each message has what
+ * iWARP cannot say: immediate data, and that a message takes no descriptor.
+ */
+#include <endian.h>
+#include <string.h>
+#include "bounce.h"
+#include "check.h"
+#include "notify.h"
+#include "progress.h"
+#include "queue.h"
+#include "transfer.h"
+
+/* --- rings --- */
+
+static bool is_recv(const struct vipl_ring *ring)
+{
+	return ring == &ring->link->recv;
+}
+
+static struct vipl_queue *queue_of(const struct vipl_ring *ring)
+{
+	struct vipl_vi *vi = ring->link->vi;
+
+	return is_recv(ring) ? &vi->recv : &vi->send;
+}
+
+static bool has_room(const struct vipl_ring *ring, unsigned int wrs)
+{
+	return ring->size - ring->busy >= wrs;
+}
+
+static struct ibv_sge header_sge(const struct vipl_ring *ring)
+{
+	return (struct ibv_sge){
+		.addr = (uintptr_t)&ring->headers[ring->next],
+		.length = sizeof(struct vipl_header),
+		.lkey = ring->link->mr->lkey,
+	};
+}
+
+static uint64_t next_wr_id(struct vipl_ring *ring, struct vipl_work *work)
+{
+	struct vipl_slot *slot = &ring->slots[ring->next];
+
+	slot->work = work;
+	return (uintptr_t)slot;
+}
+
+/* The WR with next_wr_id() is posted */
+static void took_slot(struct vipl_ring *ring)
+{
+	struct vipl_slot *slot = &ring->slots[ring->next];
+
+	ring->next = (ring->next + 1) % ring->size;
+	ring->busy++;
+	if (slot->work)
+		slot->work->wrs++;
+}
+
+static bool post_send(struct vipl_link *link, struct vipl_work *work, struct ibv_send_wr *wr)
+{
+	struct ibv_send_wr *bad;
+
+	wr->wr_id = next_wr_id(&link->send, work);
+	if (ibv_post_send(link->id->qp, wr, &bad))
+		return false;
+	took_slot(&link->send);
+	return true;
+}
+
+static bool post_recv(struct vipl_link *link, struct vipl_work *work, struct ibv_sge *sge, int n)
+{
+	struct ibv_recv_wr wr = { .sg_list = sge, .num_sge = n }, *bad;
+
+	wr.wr_id = next_wr_id(&link->recv, work);
+	if (ibv_post_recv(link->id->qp, &wr, &bad))
+		return false;
+	took_slot(&link->recv);
+	return true;
+}
+
+/* --- messages --- */
+
+/* @sge has the data in it from [1] on; [0] becomes the header */
+static bool post_message(struct vipl_link *link, struct vipl_work *work, enum vipl_message type,
+			 struct ibv_sge *sge, int n)
+{
+	struct vipl_header *header = &link->send.headers[link->send.next];
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .sg_list = sge, .num_sge = n };
+
+	memset(header, 0, sizeof(*header));
+	header->type = type;
+	if (work && work->cs.Control & VIP_CONTROL_IMMEDIATE) {
+		header->flags = VIPL_HAS_IMM;
+		header->imm = work->cs.ImmediateData;
+	}
+	sge[0] = header_sge(&link->send);
+	return post_send(link, work, &wr);
+}
+
+static bool post_send_desc(struct vipl_link *link, struct vipl_work *work)
+{
+	struct ibv_sge sge[VIPL_SGES];
+	int n = vipl_bounce_out(link->vi, work, sge + 1, VIPL_SGES - 1);
+
+	return n >= 0 && post_message(link, work, VIPL_MSG_SEND, sge, n + 1);
+}
+
+static struct ibv_send_wr rdma_wr(const struct vipl_work *work, enum ibv_wr_opcode opcode,
+				  struct ibv_sge *sge, int n)
+{
+	const VIP_ADDRESS_SEGMENT *remote = &work->ds[0].Remote;
+
+	return (struct ibv_send_wr){
+		.opcode = opcode,
+		.sg_list = sge,
+		.num_sge = n,
+		.wr.rdma = {
+			.remote_addr = remote->Data.AddressBits,
+			.rkey = remote->Handle,
+		},
+	};
+}
+
+/* The message behind it tells that it is placed: RFC 5040 5.5 */
+static bool post_write_desc(struct vipl_link *link, struct vipl_work *work)
+{
+	struct ibv_sge sge[VIPL_SGES];
+	int n = vipl_bounce_out(link->vi, work, sge, VIPL_SGES);
+	struct ibv_send_wr wr = rdma_wr(work, IBV_WR_RDMA_WRITE, sge, n);
+
+	if (n < 0 || !post_send(link, work, &wr))
+		return false;
+	return !(work->cs.Control & VIP_CONTROL_IMMEDIATE) ||
+	       post_message(link, work, VIPL_MSG_WRITTEN, sge, 1);
+}
+
+static bool post_read_desc(struct vipl_link *link, struct vipl_work *work)
+{
+	int max = link->nic->device.max_sge_rd < VIPL_SGES ?
+		  link->nic->device.max_sge_rd : VIPL_SGES;
+	struct ibv_sge sge[VIPL_SGES];
+	int n = vipl_bounce_in(link->vi, work, sge, max);
+	struct ibv_send_wr wr = rdma_wr(work, IBV_WR_RDMA_READ, sge, n);
+
+	return n >= 0 && post_send(link, work, &wr);
+}
+
+static bool post_recv_desc(struct vipl_link *link, struct vipl_work *work)
+{
+	struct ibv_sge sge[VIPL_SGES];
+	int n = vipl_bounce_in(link->vi, work, sge + 1, VIPL_SGES - 1);
+
+	sge[0] = header_sge(&link->recv);
+	return n >= 0 && post_recv(link, work, sge, n + 1);
+}
+
+static bool post_desc(struct vipl_ring *ring, struct vipl_work *work)
+{
+	if (is_recv(ring))
+		return post_recv_desc(ring->link, work);
+	switch (work->op) {
+	case VIP_STATUS_OP_RDMA_WRITE:
+		return post_write_desc(ring->link, work);
+	case VIP_STATUS_OP_RDMA_READ:
+		return post_read_desc(ring->link, work);
+	}
+	return post_send_desc(ring->link, work);
+}
+
+/* --- from the queue to the QP --- */
+
+/* It is its turn, and it cannot be done: any error ends a reliable connection (2.5.2). */
+static void end_bad(struct vipl_ring *ring, struct vipl_work *work, uint32_t status)
+{
+	struct vipl_link *link = ring->link;
+	struct vipl_result result = { .status = status, .op = work->op };
+
+	vipl_queue_end(link->vi, queue_of(ring), work, &result);
+	vipl_link_end(link, VIP_STATE_ERROR);
+}
+
+/* All descriptors before it are to be done first, not Reads alone: 6.3.1.2 */
+static bool is_fenced(const struct vipl_ring *ring, const struct vipl_work *work)
+{
+	return !is_recv(ring) && work->cs.Control & VIP_CONTROL_QFENCE && ring->busy;
+}
+
+/* False if it has to wait */
+static bool push_one(struct vipl_ring *ring, struct vipl_work *work)
+{
+	uint32_t bad;
+
+	if (!has_room(ring, 2 - is_recv(ring)) || is_fenced(ring, work))
+		return false;
+	bad = vipl_check_desc(ring->link->vi, work, is_recv(ring));
+	if (bad && ring->busy)
+		return false;
+	if (bad)
+		end_bad(ring, work, bad);
+	else if (!post_desc(ring, work))
+		vipl_link_end(ring->link, VIP_STATE_ERROR);
+	return true;
+}
+
+/**
+ * vipl_transfer_push() - Post work requests for the descriptors of a queue
+ * @vi: has a link with a QP, or nothing is done
+ * @queue: its send queue, if it is Connected, or its receive queue
+ *
+ * A descriptor that is in error breaks the connection when it is its turn. The caller
+ * calls vipl_link_reap().
+ *
+ * Context: vipl_lock is held.
+ */
+void vipl_transfer_push(struct vipl_vi *vi, struct vipl_queue *queue)
+{
+	struct vipl_link *link = vi->link;
+	struct vipl_work *work;
+
+	if (!link || !link->id->qp)
+		return;
+	while (!link->ending && (work = queue->todo)) {
+		if (!push_one(queue == &vi->recv ? &link->recv : &link->send, work))
+			break;
+		queue->todo = work->next;
+	}
+	vipl_notify_queue(vi, queue);
+}
+
+/**
+ * vipl_transfer_rewind() - Have all descriptors of a queue posted anew
+ * @queue: none of whose descriptors has been used
+ *
+ * Context: vipl_lock is held.
+ */
+void vipl_transfer_rewind(struct vipl_queue *queue)
+{
+	struct vipl_work *work;
+
+	queue->todo = NULL;
+	for (work = queue->head; work; work = work->next) {
+		if (work->done)
+			continue;
+		vipl_bounce_free(work);
+		work->wrs = 0;
+		work->failed = 0;
+		if (!queue->todo)
+			queue->todo = work;
+	}
+}
+
+/**
+ * vipl_transfer_await_ready() - Post the receive of the client's first message
+ * @link: passive, with a new QP
+ *
+ * Context: vipl_lock is held.
+ * Return: false if the device does not take it.
+ */
+bool vipl_transfer_await_ready(struct vipl_link *link)
+{
+	struct ibv_sge sge = header_sge(&link->recv);
+
+	return post_recv(link, NULL, &sge, 1);
+}
+
+/**
+ * vipl_transfer_ready() - Tell the server that the client has its connection
+ * @link: not passive, up
+ *
+ * MPA has the client send first (RFC 5044 7.1.2), VIA anybody.
+ *
+ * Context: vipl_lock is held.
+ * Return: false if the device does not take it.
+ */
+bool vipl_transfer_ready(struct vipl_link *link)
+{
+	struct ibv_sge sge;
+
+	return post_message(link, NULL, VIPL_MSG_READY, &sge, 1);
+}
+
+/* --- from completions to descriptors --- */
+
+/* What a descriptor of that @op may say of an error: 10.2 */
+static uint32_t allowed_status(uint32_t op)
+{
+	uint32_t always = VIP_STATUS_FORMAT_ERROR | VIP_STATUS_PROTECTION_ERROR |
+			  VIP_STATUS_LENGTH_ERROR | VIP_STATUS_DESC_FLUSHED_ERROR;
+
+	switch (op) {
+	case VIP_STATUS_OP_RDMA_READ:
+		return always | VIP_STATUS_TRANSPORT_ERROR | VIP_STATUS_RDMA_PROT_ERROR;
+	case VIP_STATUS_OP_RECEIVE:
+		return always | VIP_STATUS_TRANSPORT_ERROR;
+	}
+	return always;
+}
+
+static uint32_t status_of(enum ibv_wc_status status)
+{
+	switch (status) {
+	case IBV_WC_SUCCESS:
+		return 0;
+	case IBV_WC_LOC_LEN_ERR:
+		return VIP_STATUS_LENGTH_ERROR;
+	case IBV_WC_LOC_QP_OP_ERR:
+		return VIP_STATUS_FORMAT_ERROR;
+	case IBV_WC_LOC_PROT_ERR:
+	case IBV_WC_LOC_ACCESS_ERR:
+		return VIP_STATUS_PROTECTION_ERROR;
+	case IBV_WC_WR_FLUSH_ERR:
+		return VIP_STATUS_DESC_FLUSHED_ERROR;
+	case IBV_WC_REM_ACCESS_ERR:
+		return VIP_STATUS_RDMA_PROT_ERROR;
+	case IBV_WC_REM_INV_REQ_ERR:
+	case IBV_WC_REM_OP_ERR:
+		return VIP_STATUS_REMOTE_DESC_ERROR;
+	default:
+		return VIP_STATUS_TRANSPORT_ERROR;
+	}
+}
+
+static uint32_t error_of(const struct vipl_work *work, enum ibv_wc_status status)
+{
+	uint32_t bits = status_of(status);
+
+	return !bits || bits & allowed_status(work->op) ? bits : VIP_STATUS_DESC_FLUSHED_ERROR;
+}
+
+static void read_header(const struct vipl_header *header, uint32_t len,
+			struct vipl_result *result)
+{
+	bool sent = header->type == VIPL_MSG_SEND;
+
+	result->op = sent ? VIP_STATUS_OP_RECEIVE : VIP_STATUS_OP_REMOTE_RDMA_WRITE;
+	result->length = sent ? len - sizeof(*header) : 0;
+	result->has_imm = header->flags & VIPL_HAS_IMM;
+	result->imm = header->imm;
+}
+
+static void end_work(struct vipl_ring *ring, struct vipl_work *work, struct vipl_result *result)
+{
+	if (!result->status && !vipl_bounce_back(work, result->length))
+		result->status = VIP_STATUS_PROTECTION_ERROR;
+	vipl_queue_end(ring->link->vi, queue_of(ring), work, result);
+	if (result->status && !ring->link->ending)
+		vipl_link_end(ring->link, VIP_STATE_ERROR);
+}
+
+/* A WR of a descriptor is done; so is the descriptor with the last one. */
+static void retire_work(struct vipl_ring *ring, const struct vipl_slot *slot,
+			const struct ibv_wc *wc)
+{
+	struct vipl_work *work = slot->work;
+	struct vipl_result result = { .op = work->op };
+
+	if (!work->failed)
+		work->failed = error_of(work, wc->status);
+	if (--work->wrs || !ring->link->up)
+		return;
+	result.status = work->failed;
+	if (!result.status && is_recv(ring))
+		read_header(&ring->headers[slot - ring->slots], wc->byte_len, &result);
+	else if (!result.status)
+		result.length = work->cs.Length;
+	end_work(ring, work, &result);
+}
+
+/* What a peer that is this library never sends */
+static bool is_message(const struct vipl_ring *ring, const struct vipl_slot *slot, uint32_t len)
+{
+	uint8_t type = ring->headers[slot - ring->slots].type;
+
+	if (len < sizeof(struct vipl_header))
+		return false;
+	return slot->work ? type == VIPL_MSG_SEND || type == VIPL_MSG_WRITTEN :
+			    type == VIPL_MSG_READY;
+}
+
+static void broken(struct vipl_link *link)
+{
+	if (link->ending)
+		return;
+	if (!link->up)
+		link->vi->outcome = VIPL_NOBODY;
+	vipl_link_end(link, link->up ? VIP_STATE_ERROR : VIP_STATE_CONNECT_PENDING);
+}
+
+/**
+ * vipl_transfer_retire() - Take a completion of verbs
+ * @wc: of any link of a NIC; the link may be gone afterwards
+ *
+ * Context: vipl_lock is held.
+ */
+void vipl_transfer_retire(const struct ibv_wc *wc)
+{
+	const struct vipl_slot *slot = (const struct vipl_slot *)(uintptr_t)wc->wr_id;
+	struct vipl_ring *ring = slot->ring;
+	struct vipl_link *link = ring->link;
+	struct ibv_wc copy = *wc;
+
+	ring->busy--;
+	if (!copy.status && is_recv(ring) && !is_message(ring, slot, copy.byte_len))
+		copy.status = IBV_WC_FATAL_ERR;
+	if (slot->work)
+		retire_work(ring, slot, &copy);
+	else if (!copy.status && is_recv(ring) && !link->ending)
+		vipl_link_up(link);
+	if (copy.status)
+		broken(link);
+	if (link->up)
+		vipl_transfer_push(link->vi, queue_of(ring));
+	vipl_link_reap(link);
+}

@@ -78,6 +78,7 @@ struct vipl_ring {
  * @send: what is to go
  * @recv: what may come
  * @reads: RDMA Reads of the program that are under way
+ * @blamed: of Reliable Reception: a descriptor has said why the connection broke
  * @buffers: of Unreliable Delivery, where all comes; or NULL
  * @credits: messages that the peer has buffers for
  * @owed: buffers that are free again without the peer's knowing it
@@ -100,6 +101,7 @@ struct vipl_link {
 	struct vipl_ring send;
 	struct vipl_ring recv;
 	unsigned int reads;
+	bool blamed;
 	struct ibv_mr *buffers;
 	unsigned int credits;
 	unsigned int owed;

@@ -77,6 +77,13 @@ static uint32_t of_reception(struct vipl_link *link, const struct vipl_work *wor
 	return bits ? bits : VIP_STATUS_TRANSPORT_ERROR;
 }
 
+/* Of those that wait for the peer, unless it is the program that ends the connection */
+static bool is_first_to_fail(const struct vipl_link *link, const struct vipl_work *work)
+{
+	return is_reception(link) && work->op != VIP_STATUS_OP_RECEIVE && !link->blamed &&
+	       (!link->ending || link->then == VIP_STATE_ERROR);
+}
+
 /**
  * vipl_status_of() - What a descriptor says of the completion of one of its WRs
  * @link: its connection
@@ -93,10 +100,11 @@ uint32_t vipl_status_of(struct vipl_link *link, const struct vipl_work *work,
 			enum ibv_wc_status status)
 {
 	uint32_t bits = bits_of(status);
-	bool sent = work->op != VIP_STATUS_OP_RECEIVE;
 
-	if (bits && sent && is_reception(link) && !link->ending &&
-	    (status == IBV_WC_WR_FLUSH_ERR || status == IBV_WC_REM_ACCESS_ERR))
-		bits = of_reception(link, work);
+	if (bits && is_first_to_fail(link, work)) {
+		if (status == IBV_WC_WR_FLUSH_ERR || status == IBV_WC_REM_ACCESS_ERR)
+			bits = of_reception(link, work);
+		link->blamed = true;
+	}
 	return !bits || bits & allowed(link, work->op) ? bits : VIP_STATUS_DESC_FLUSHED_ERROR;
 }

@@ -260,6 +260,7 @@ static void end_bad(struct vipl_ring *ring, struct vipl_work *work, uint32_t sta
 	struct vipl_result result = { .status = status, .op = work->op };
 
 	vipl_queue_end(link->vi, queue_of(ring), work, &result);
+	link->blamed = true;
 	if (!vipl_is_ud(link->vi))
 		vipl_link_end(link, VIP_STATE_ERROR);
 }

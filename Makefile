@@ -22,7 +22,7 @@ RELEASE      = $(notdir $(MODULE_OUT))
 
 .DEFAULT_GOAL := all
 .PHONY: all module provider vipl install deb rpm setup-build setup-deb setup demo check check-static check-kunit \
-	check-kasan check-debug check-kernels check-packages check-wire check-system check-chaos fuzz fuzz-guest bench bench-report clean help
+	check-kasan check-debug check-kernels check-packages check-wire check-vipl check-system check-chaos fuzz fuzz-guest bench bench-report clean help
 
 ##@ Build
 all: module provider	## Build the kernel module and the libibverbs provider (the default)
@@ -85,6 +85,9 @@ check-packages:		## The Debian packages on a machine of their own: install, boot
 
 check-wire: setup	## Conformance to the wire, row by row: the scripted iWARP peer, in a guest
 	@scripts/check-wire
+
+check-vipl: setup	## libvipl: its cases, its functions and their return codes, with sanitizers, in a guest
+	@scripts/check vipl
 
 check-system: setup	## System tests against the real module, in a guest
 	@scripts/check system

@@ -230,6 +230,7 @@ typedef struct {
 	VIP_ULONG AsynchronousErrors;
 	VIP_ULONG Connections;
 	VIP_ULONG RequestsRefused;	/* that nobody waited for */
+	VIP_ULONG MessagesDropped;	/* of Unreliable Delivery, that found no place */
 } VIP_SMI_COUNTERS;
 
 /* 9.2 Hardware connection, 9.8.1 */

@@ -257,6 +257,16 @@ static const struct test_case all_cases[] = {
 	{ "no_receive", no_receive, "a message that finds no descriptor breaks the connection" },
 	{ "rdma_enables", rdma_enables, "RDMA is for VIs and memory that both allow it" },
 	{ "callbacks", callbacks, "what no descriptor tells is told to a function, and counted" },
+	{ "levels", levels, "messages and RDMA Writes go at each reliability level" },
+	{ "level_mismatch", level_mismatch, "only VIs of one level connect" },
+	{ "reception_no_receive", reception_no_receive,
+	  "a send is done when its message has a descriptor, or says that it has none" },
+	{ "reception_refused", reception_refused, "an RDMA Write that is refused says so" },
+	{ "reception_read_refused", reception_read_refused,
+	  "what follows an RDMA Read that fails has no effect" },
+	{ "unreliable", unreliable, "an error costs an unreliable VI a message and no more" },
+	{ "unreliable_many", unreliable_many,
+	  "unreliable messages come once and in order where there is room" },
 	{ "close_in_call", close_in_call, "a NIC is not closed by a function it calls" },
 };
 

@@ -79,6 +79,15 @@ void rdma_enables(void);
 void callbacks(void);
 void close_in_call(void);
 
+/* The cases of level.c */
+void levels(void);
+void level_mismatch(void);
+void reception_no_receive(void);
+void reception_refused(void);
+void reception_read_refused(void);
+void unreliable(void);
+void unreliable_many(void);
+
 VIP_VI_ATTRIBUTES plain_vi(VIP_NIC_HANDLE nic);
 VIP_VI_HANDLE make_vi(VIP_NIC_HANDLE nic, VIP_VI_ATTRIBUTES *attr);
 

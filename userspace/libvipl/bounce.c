@@ -142,6 +142,57 @@ int vipl_bounce_in(struct vipl_vi *vi, struct vipl_work *work, struct ibv_sge *s
 }
 
 /**
+ * vipl_bounce_fits() - Whether a descriptor has room for a message
+ * @work: of the receive queue
+ * @len: bytes of the message
+ *
+ * Context: vipl_lock is held.
+ * Return: true if it has.
+ */
+bool vipl_bounce_fits(const struct vipl_work *work, uint32_t len)
+{
+	struct iovec iov[MAX_IOV];
+	size_t room;
+
+	segments(work, iov, &room);
+	return len <= room;
+}
+
+/**
+ * vipl_bounce_scatter() - Put data where a descriptor has it
+ * @work: whose memory has been checked
+ * @data: in memory of the library
+ * @len: bytes of it, not more than it has room for
+ *
+ * Context: vipl_lock is held.
+ * Return: false if the program has unmapped its memory.
+ */
+bool vipl_bounce_scatter(const struct vipl_work *work, const void *data, uint32_t len)
+{
+	struct iovec to[MAX_IOV];
+	size_t room;
+	int n = segments(work, to, &room);
+
+	return copy(to, n, (void *)data, len, true);
+}
+
+/**
+ * vipl_bounce_copy() - Put data into memory of the program
+ * @to: where, as long as @len
+ * @data: in memory of the library
+ * @len: bytes
+ *
+ * Context: vipl_lock is held.
+ * Return: false if the program has unmapped its memory.
+ */
+bool vipl_bounce_copy(const VIP_DATA_SEGMENT *to, const void *data, uint32_t len)
+{
+	struct iovec iov = { to->Data.Address, len };
+
+	return copy(&iov, 1, (void *)data, len, true);
+}
+
+/**
  * vipl_bounce_back() - Scatter what has come, if it is not where it belongs
  * @work: a descriptor that is done
  * @len: bytes that have come
@@ -151,15 +202,10 @@ int vipl_bounce_in(struct vipl_vi *vi, struct vipl_work *work, struct ibv_sge *s
  */
 bool vipl_bounce_back(struct vipl_work *work, uint32_t len)
 {
-	struct iovec to[MAX_IOV];
-	size_t room;
-	int n;
-
 	if (!work->bounce || !(work->op == VIP_STATUS_OP_RECEIVE ||
 			       work->op == VIP_STATUS_OP_RDMA_READ))
 		return true;
-	n = segments(work, to, &room);
-	return copy(to, n, work->bounce->addr, len, true);
+	return vipl_bounce_scatter(work, work->bounce->addr, len);
 }
 
 /**

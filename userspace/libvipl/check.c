@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* The form of descriptors, their lengths and their memory (6.1, 10.2 to 10.4) */
 #include "check.h"
+#include "ud.h"
 
 #define CONTROL_BITS	(VIP_CONTROL_OP_MASK | VIP_CONTROL_IMMEDIATE | VIP_CONTROL_QFENCE)
 
@@ -30,6 +31,8 @@ static bool is_formed(const struct vipl_vi *vi, const struct vipl_work *work, bo
 	if (cs->Reserved || cs->Control & ~CONTROL_BITS)
 		return false;
 	if (recv ? op != VIP_CONTROL_OP_SENDRECV : op == VIP_CONTROL_OP_MASK)
+		return false;
+	if (vipl_is_ud(vi) && work->op == VIP_STATUS_OP_RDMA_READ)
 		return false;
 	if (cs->SegCount < first || cs->SegCount - first > vi->nic->attribs.MaxSegmentsPerDesc)
 		return false;

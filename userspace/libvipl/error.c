@@ -141,6 +141,27 @@ static bool cause_of(const struct srnicdv_terminate *term, VIP_ERROR_DESCRIPTOR 
 }
 
 /**
+ * vipl_error_of_peer() - What the peer had against an operation
+ * @link: with its QP
+ *
+ * Context: vipl_lock is held.
+ * Return: bits of a descriptor's status, 0 if the peer has said nothing.
+ */
+uint32_t vipl_error_of_peer(struct vipl_link *link)
+{
+	struct srnicdv_terminate term;
+
+	if (!get_terminate(link->id->qp, &term) || term.local)
+		return 0;
+	if (term.layer == LAYER_DDP && term.etype == DDP_UNTAGGED)
+		return VIP_STATUS_REMOTE_DESC_ERROR;
+	if ((term.layer == LAYER_DDP && term.etype == DDP_TAGGED) ||
+	    (term.layer == LAYER_RDMAP && term.etype == RDMAP_PROTECTION))
+		return VIP_STATUS_RDMA_PROT_ERROR;
+	return VIP_STATUS_TRANSPORT_ERROR;
+}
+
+/**
  * vipl_error_of_link() - Tell the program that a connection is lost, and why
  * @link: that begins to end, still with its QP
  *

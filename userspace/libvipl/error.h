@@ -6,6 +6,7 @@
 #include "link.h"
 
 void vipl_error(struct vipl_nic *nic, const VIP_ERROR_DESCRIPTOR *error);
+uint32_t vipl_error_of_peer(struct vipl_link *link);
 void vipl_error_of_link(struct vipl_link *link);
 
 #endif

@@ -11,6 +11,7 @@
 #include "progress.h"
 #include "queue.h"
 #include "transfer.h"
+#include "ud.h"
 #include "wait.h"
 
 #define RESOLVE_MS	2000
@@ -70,6 +71,7 @@ static void link_free(struct vipl_link *link)
 		ibv_dereg_mr(link->mr);
 		free(headers);
 	}
+	vipl_ud_free(link);
 	if (link->lane)
 		link->lane->free += VIPL_SEND_WRS + VIPL_RECV_WRS;
 	rdma_destroy_id(link->id);
@@ -92,6 +94,19 @@ static bool ring_alloc(struct vipl_ring *ring, unsigned int size, struct vipl_he
 	return ring->slots;
 }
 
+static unsigned int recv_wrs(const struct vipl_link *link)
+{
+	return vipl_is_ud(link->vi) ? VIPL_UD_RECVS : VIPL_RECV_WRS;
+}
+
+/* What the peer may send before the VI is Connected */
+static bool post_first(struct vipl_link *link)
+{
+	if (vipl_is_ud(link->vi))
+		return vipl_ud_post_all(link);
+	return !link->passive || vipl_transfer_await_ready(link);
+}
+
 static bool make_rings(struct vipl_link *link)
 {
 	size_t len = (VIPL_SEND_WRS + VIPL_RECV_WRS) * sizeof(struct vipl_header);
@@ -103,20 +118,23 @@ static bool make_rings(struct vipl_link *link)
 		free(headers);
 		return false;
 	}
+	if (vipl_is_ud(link->vi) && !vipl_ud_alloc(link))
+		return false;
 	return ring_alloc(&link->send, VIPL_SEND_WRS, headers) &&
-	       ring_alloc(&link->recv, VIPL_RECV_WRS, headers + VIPL_SEND_WRS);
+	       ring_alloc(&link->recv, recv_wrs(link), headers + VIPL_SEND_WRS);
 }
 
 /*
  * What the peer may do to memory of the program. rdma_cm allows all of it, when it makes
- * a QP and once more in rdma_accept().
+ * a QP and once more in rdma_accept(). Reliable Reception is made of Reads.
  */
 static bool set_access(struct vipl_link *link)
 {
 	const VIP_VI_ATTRIBUTES *a = &link->vi->attribs;
+	bool read = a->EnableRdmaRead || a->ReliabilityLevel == VIP_SERVICE_RELIABLE_RECEPTION;
 	struct ibv_qp_attr attr = {
 		.qp_access_flags = (a->EnableRdmaWrite ? IBV_ACCESS_REMOTE_WRITE : 0) |
-				   (a->EnableRdmaRead ? IBV_ACCESS_REMOTE_READ : 0),
+				   (read ? IBV_ACCESS_REMOTE_READ : 0),
 	};
 
 	return !ibv_modify_qp(link->id->qp, &attr, IBV_QP_ACCESS_FLAGS);
@@ -127,7 +145,7 @@ static bool make_qp(struct vipl_link *link)
 	struct ibv_qp_init_attr attr = {
 		.cap = {
 			.max_send_wr = VIPL_SEND_WRS,
-			.max_recv_wr = VIPL_RECV_WRS,
+			.max_recv_wr = recv_wrs(link),
 			.max_send_sge = VIPL_SGES,
 			.max_recv_sge = VIPL_SGES,
 		},
@@ -141,7 +159,7 @@ static bool make_qp(struct vipl_link *link)
 	attr.send_cq = link->lane->cq;
 	attr.recv_cq = link->lane->cq;
 	return !rdma_create_qp(link->id, link->vi->ptag->pd, &attr) && set_access(link) &&
-	       (!link->passive || vipl_transfer_await_ready(link));
+	       post_first(link);
 }
 
 static struct rdma_conn_param conn_param(struct vipl_link *link, enum vipl_hello_kind kind,

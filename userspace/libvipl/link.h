@@ -10,19 +10,26 @@
 #define VIPL_RECV_WRS	(VIPL_MAX_DESCS + 1)	/* and the peer's first message */
 #define VIPL_SGES	8			/* of a WR, the header's among them */
 
+#define VIPL_UD_CREDITS		16	/* messages that a peer may have under way */
+#define VIPL_UD_RECVS		(VIPL_UD_CREDITS + 4)	/* with those that give credits back */
+
 /* In front of the data of each message, little-endian */
 struct vipl_header {
 	uint8_t type;
 	uint8_t flags;
 	uint16_t reserved;
 	uint32_t imm;
-	uint32_t reserved2[2];
+	uint64_t target;	/* of VIPL_MSG_WRITE, with @handle */
+	uint32_t handle;
+	uint32_t reserved2;
 };
 
 enum vipl_message {
 	VIPL_MSG_SEND = 1,
 	VIPL_MSG_WRITTEN,	/* an RDMA Write with immediate data is placed */
 	VIPL_MSG_READY,		/* the client has its connection; no descriptor takes it */
+	VIPL_MSG_WRITE,		/* an RDMA Write of Unreliable Delivery */
+	VIPL_MSG_CREDITS,	/* @imm buffers are free again */
 };
 
 #define VIPL_HAS_IMM	1	/* of flags */
@@ -70,6 +77,11 @@ struct vipl_ring {
  * @mr: of the headers
  * @send: what is to go
  * @recv: what may come
+ * @reads: RDMA Reads of the program that are under way
+ * @blamed: of Reliable Reception: a descriptor has said why the connection broke
+ * @buffers: of Unreliable Delivery, where all comes; or NULL
+ * @credits: messages that the peer has buffers for
+ * @owed: buffers that are free again without the peer's knowing it
  */
 struct vipl_link {
 	struct vipl_link *next;
@@ -88,6 +100,11 @@ struct vipl_link {
 	struct ibv_mr *mr;
 	struct vipl_ring send;
 	struct vipl_ring recv;
+	unsigned int reads;
+	bool blamed;
+	struct ibv_mr *buffers;
+	unsigned int credits;
+	unsigned int owed;
 };
 
 /**

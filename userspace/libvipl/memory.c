@@ -399,6 +399,24 @@ bool vipl_memory_key(struct vipl_nic *nic, const struct vipl_ptag *ptag,
 }
 
 /**
+ * vipl_memory_may_write() - Whether a peer may write to memory by RDMA
+ * @nic: where
+ * @ptag: the tag of the VI
+ * @target: where it wants to, not empty
+ *
+ * Context: vipl_lock is held.
+ * Return: true if all of it is in a region of that tag and handle that allows it.
+ */
+bool vipl_memory_may_write(struct vipl_nic *nic, const struct vipl_ptag *ptag,
+			   const VIP_DATA_SEGMENT *target)
+{
+	struct vipl_region *region = region_of(nic, target->Handle);
+
+	return region && region->ptag == ptag && region->attribs.EnableRdmaWrite &&
+	       region_covers(region, target->Data.AddressBits, target->Length);
+}
+
+/**
  * vipl_memory_release() - End all regions and tags of a NIC that is closed
  * @nic: the NIC
  *

@@ -140,6 +140,8 @@ bool vipl_memory_covers(struct vipl_nic *nic, const struct vipl_ptag *ptag,
 			VIP_MEM_HANDLE handle, const void *start, size_t len);
 bool vipl_memory_key(struct vipl_nic *nic, const struct vipl_ptag *ptag,
 		     const VIP_DATA_SEGMENT *seg, bool write, uint32_t *lkey);
+bool vipl_memory_may_write(struct vipl_nic *nic, const struct vipl_ptag *ptag,
+			   const VIP_DATA_SEGMENT *target);
 void vipl_memory_release(struct vipl_nic *nic);
 void vipl_vi_disown(struct vipl_nic *nic);
 void vipl_vi_release(struct vipl_nic *nic);

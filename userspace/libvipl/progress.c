@@ -163,7 +163,8 @@ static void copy_event(const struct rdma_cm_event *from, struct vipl_event *to)
 	to->id = request ? from->id : NULL;
 	to->context = request ? from->listen_id->context : from->id->context;
 	to->len = from->param.conn.private_data ? from->param.conn.private_data_len : 0;
-	memcpy(to->data, from->param.conn.private_data, to->len);
+	if (to->len)
+		memcpy(to->data, from->param.conn.private_data, to->len);
 }
 
 /*

@@ -10,7 +10,9 @@
 #include "notify.h"
 #include "progress.h"
 #include "queue.h"
+#include "status.h"
 #include "transfer.h"
+#include "ud.h"
 
 /* --- rings --- */
 
@@ -29,6 +31,12 @@ static struct vipl_queue *queue_of(const struct vipl_ring *ring)
 static bool has_room(const struct vipl_ring *ring, unsigned int wrs)
 {
 	return ring->size - ring->busy >= wrs;
+}
+
+/* Whether a send is done when the peer has it, and not when it is sent */
+static bool acknowledges(const struct vipl_link *link)
+{
+	return link->vi->attribs.ReliabilityLevel == VIP_SERVICE_RELIABLE_RECEPTION;
 }
 
 static struct ibv_sge header_sge(const struct vipl_ring *ring)
@@ -70,7 +78,18 @@ static bool post_send(struct vipl_link *link, struct vipl_work *work, struct ibv
 	return true;
 }
 
-static bool post_recv(struct vipl_link *link, struct vipl_work *work, struct ibv_sge *sge, int n)
+/**
+ * vipl_transfer_post_recv() - Post a receive
+ * @link: with a QP
+ * @work: its descriptor, NULL if it is the library's own
+ * @sge: where the message goes, its header in front
+ * @n: of @sge
+ *
+ * Context: vipl_lock is held.
+ * Return: false if the device does not take it.
+ */
+bool vipl_transfer_post_recv(struct vipl_link *link, struct vipl_work *work, struct ibv_sge *sge,
+			     int n)
 {
 	struct ibv_recv_wr wr = { .sg_list = sge, .num_sge = n }, *bad;
 
@@ -83,21 +102,47 @@ static bool post_recv(struct vipl_link *link, struct vipl_work *work, struct ibv
 
 /* --- messages --- */
 
-/* @sge has the data in it from [1] on; [0] becomes the header */
-static bool post_message(struct vipl_link *link, struct vipl_work *work, enum vipl_message type,
-			 struct ibv_sge *sge, int n)
+/* The next header, for a message of that type; without a descriptor it is the library's */
+static struct vipl_header *next_header(struct vipl_link *link, enum vipl_message type,
+				       const struct vipl_work *work)
 {
 	struct vipl_header *header = &link->send.headers[link->send.next];
-	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND, .sg_list = sge, .num_sge = n };
 
 	memset(header, 0, sizeof(*header));
 	header->type = type;
 	if (work && work->cs.Control & VIP_CONTROL_IMMEDIATE) {
 		header->flags = VIPL_HAS_IMM;
-		header->imm = work->cs.ImmediateData;
+		header->imm = htole32(work->cs.ImmediateData);
 	}
+	return header;
+}
+
+/* An RDMA Read that has not come back may fail, and then this has no effect (6.3.1.1). */
+static unsigned int send_flags(const struct vipl_link *link)
+{
+	return acknowledges(link) && link->reads ? IBV_SEND_FENCE : 0;
+}
+
+/* With next_header(); @sge has the data in it from [1] on, [0] becomes the header */
+static bool post_message(struct vipl_link *link, struct vipl_work *work, struct ibv_sge *sge, int n)
+{
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_SEND,
+		.sg_list = sge,
+		.num_sge = n,
+		.send_flags = send_flags(link),
+	};
+
 	sge[0] = header_sge(&link->send);
 	return post_send(link, work, &wr);
+}
+
+static bool post_own(struct vipl_link *link, enum vipl_message type, uint32_t imm)
+{
+	struct ibv_sge sge;
+
+	next_header(link, type, NULL)->imm = htole32(imm);
+	return post_message(link, NULL, &sge, 1);
 }
 
 static bool post_send_desc(struct vipl_link *link, struct vipl_work *work)
@@ -105,7 +150,21 @@ static bool post_send_desc(struct vipl_link *link, struct vipl_work *work)
 	struct ibv_sge sge[VIPL_SGES];
 	int n = vipl_bounce_out(link->vi, work, sge + 1, VIPL_SGES - 1);
 
-	return n >= 0 && post_message(link, work, VIPL_MSG_SEND, sge, n + 1);
+	next_header(link, VIPL_MSG_SEND, work);
+	return n >= 0 && post_message(link, work, sge, n + 1);
+}
+
+/* An RDMA Write of Unreliable Delivery, which the peer's library does */
+static bool post_write_message(struct vipl_link *link, struct vipl_work *work)
+{
+	const VIP_ADDRESS_SEGMENT *remote = &work->ds[0].Remote;
+	struct ibv_sge sge[VIPL_SGES];
+	int n = vipl_bounce_out(link->vi, work, sge + 1, VIPL_SGES - 1);
+	struct vipl_header *header = next_header(link, VIPL_MSG_WRITE, work);
+
+	header->target = htole64(remote->Data.AddressBits);
+	header->handle = htole32(remote->Handle);
+	return n >= 0 && post_message(link, work, sge, n + 1);
 }
 
 static struct ibv_send_wr rdma_wr(const struct vipl_work *work, enum ibv_wr_opcode opcode,
@@ -131,10 +190,13 @@ static bool post_write_desc(struct vipl_link *link, struct vipl_work *work)
 	int n = vipl_bounce_out(link->vi, work, sge, VIPL_SGES);
 	struct ibv_send_wr wr = rdma_wr(work, IBV_WR_RDMA_WRITE, sge, n);
 
+	wr.send_flags = send_flags(link);
 	if (n < 0 || !post_send(link, work, &wr))
 		return false;
-	return !(work->cs.Control & VIP_CONTROL_IMMEDIATE) ||
-	       post_message(link, work, VIPL_MSG_WRITTEN, sge, 1);
+	if (!(work->cs.Control & VIP_CONTROL_IMMEDIATE))
+		return true;
+	next_header(link, VIPL_MSG_WRITTEN, work);
+	return post_message(link, work, sge, 1);
 }
 
 static bool post_read_desc(struct vipl_link *link, struct vipl_work *work)
@@ -145,7 +207,19 @@ static bool post_read_desc(struct vipl_link *link, struct vipl_work *work)
 	int n = vipl_bounce_in(link->vi, work, sge, max);
 	struct ibv_send_wr wr = rdma_wr(work, IBV_WR_RDMA_READ, sge, n);
 
+	link->reads++;
 	return n >= 0 && post_send(link, work, &wr);
+}
+
+/*
+ * Reliable Reception: a Read of no bytes comes back when all before it is where it belongs
+ * (RFC 5040 5.5), so the descriptor is done with it.
+ */
+static bool post_acknowledge(struct vipl_link *link, struct vipl_work *work)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_READ };
+
+	return post_send(link, work, &wr);
 }
 
 static bool post_recv_desc(struct vipl_link *link, struct vipl_work *work)
@@ -154,32 +228,41 @@ static bool post_recv_desc(struct vipl_link *link, struct vipl_work *work)
 	int n = vipl_bounce_in(link->vi, work, sge + 1, VIPL_SGES - 1);
 
 	sge[0] = header_sge(&link->recv);
-	return n >= 0 && post_recv(link, work, sge, n + 1);
+	return n >= 0 && vipl_transfer_post_recv(link, work, sge, n + 1);
+}
+
+static bool post_sent_desc(struct vipl_link *link, struct vipl_work *work)
+{
+	if (work->op == VIP_STATUS_OP_RDMA_READ)
+		return post_read_desc(link, work);
+	if (vipl_is_ud(link->vi)) {
+		link->credits--;
+		return work->op == VIP_STATUS_OP_RDMA_WRITE ? post_write_message(link, work) :
+							      post_send_desc(link, work);
+	}
+	return (work->op == VIP_STATUS_OP_RDMA_WRITE ? post_write_desc(link, work) :
+						       post_send_desc(link, work)) &&
+	       (!acknowledges(link) || post_acknowledge(link, work));
 }
 
 static bool post_desc(struct vipl_ring *ring, struct vipl_work *work)
 {
-	if (is_recv(ring))
-		return post_recv_desc(ring->link, work);
-	switch (work->op) {
-	case VIP_STATUS_OP_RDMA_WRITE:
-		return post_write_desc(ring->link, work);
-	case VIP_STATUS_OP_RDMA_READ:
-		return post_read_desc(ring->link, work);
-	}
-	return post_send_desc(ring->link, work);
+	return is_recv(ring) ? post_recv_desc(ring->link, work) :
+			       post_sent_desc(ring->link, work);
 }
 
 /* --- from the queue to the QP --- */
 
-/* It is its turn, and it cannot be done: any error ends a reliable connection (2.5.2). */
+/* Any error ends a reliable connection (2.5.2), and no unreliable one. */
 static void end_bad(struct vipl_ring *ring, struct vipl_work *work, uint32_t status)
 {
 	struct vipl_link *link = ring->link;
 	struct vipl_result result = { .status = status, .op = work->op };
 
 	vipl_queue_end(link->vi, queue_of(ring), work, &result);
-	vipl_link_end(link, VIP_STATE_ERROR);
+	link->blamed = true;
+	if (!vipl_is_ud(link->vi))
+		vipl_link_end(link, VIP_STATE_ERROR);
 }
 
 /* All descriptors before it are to be done first, not Reads alone: 6.3.1.2 */
@@ -188,12 +271,20 @@ static bool is_fenced(const struct vipl_ring *ring, const struct vipl_work *work
 	return !is_recv(ring) && work->cs.Control & VIP_CONTROL_QFENCE && ring->busy;
 }
 
+/* A descriptor takes up to three WRs, and the library's own messages one. */
+static bool may_post(const struct vipl_ring *ring)
+{
+	if (is_recv(ring))
+		return has_room(ring, 1);
+	return has_room(ring, 4) && (!vipl_is_ud(ring->link->vi) || ring->link->credits);
+}
+
 /* False if it has to wait */
 static bool push_one(struct vipl_ring *ring, struct vipl_work *work)
 {
 	uint32_t bad;
 
-	if (!has_room(ring, 2 - is_recv(ring)) || is_fenced(ring, work))
+	if (!may_post(ring) || is_fenced(ring, work))
 		return false;
 	bad = vipl_check_desc(ring->link->vi, work, is_recv(ring));
 	if (bad && ring->busy)
@@ -222,6 +313,12 @@ void vipl_transfer_push(struct vipl_vi *vi, struct vipl_queue *queue)
 
 	if (!link || !link->id->qp)
 		return;
+	if (link->buffers && queue == &vi->recv) {
+		if (link->up && !link->ending)
+			vipl_ud_drop_bad(vi);
+		vipl_notify_queue(vi, queue);
+		return;
+	}
 	while (!link->ending && (work = queue->todo)) {
 		if (!push_one(queue == &vi->recv ? &link->recv : &link->send, work))
 			break;
@@ -263,7 +360,7 @@ bool vipl_transfer_await_ready(struct vipl_link *link)
 {
 	struct ibv_sge sge = header_sge(&link->recv);
 
-	return post_recv(link, NULL, &sge, 1);
+	return vipl_transfer_post_recv(link, NULL, &sge, 1);
 }
 
 /**
@@ -277,58 +374,23 @@ bool vipl_transfer_await_ready(struct vipl_link *link)
  */
 bool vipl_transfer_ready(struct vipl_link *link)
 {
-	struct ibv_sge sge;
+	return post_own(link, VIPL_MSG_READY, 0);
+}
 
-	return post_message(link, NULL, VIPL_MSG_READY, &sge, 1);
+/**
+ * vipl_transfer_credits() - Tell the peer that buffers are free again
+ * @link: of Unreliable Delivery, up
+ * @credits: how many
+ *
+ * Context: vipl_lock is held.
+ * Return: false if there is no room for it now.
+ */
+bool vipl_transfer_credits(struct vipl_link *link, unsigned int credits)
+{
+	return has_room(&link->send, 1) && post_own(link, VIPL_MSG_CREDITS, credits);
 }
 
 /* --- from completions to descriptors --- */
-
-/* What a descriptor of that @op may say of an error: 10.2 */
-static uint32_t allowed_status(uint32_t op)
-{
-	uint32_t always = VIP_STATUS_FORMAT_ERROR | VIP_STATUS_PROTECTION_ERROR |
-			  VIP_STATUS_LENGTH_ERROR | VIP_STATUS_DESC_FLUSHED_ERROR;
-
-	switch (op) {
-	case VIP_STATUS_OP_RDMA_READ:
-		return always | VIP_STATUS_TRANSPORT_ERROR | VIP_STATUS_RDMA_PROT_ERROR;
-	case VIP_STATUS_OP_RECEIVE:
-		return always | VIP_STATUS_TRANSPORT_ERROR;
-	}
-	return always;
-}
-
-static uint32_t status_of(enum ibv_wc_status status)
-{
-	switch (status) {
-	case IBV_WC_SUCCESS:
-		return 0;
-	case IBV_WC_LOC_LEN_ERR:
-		return VIP_STATUS_LENGTH_ERROR;
-	case IBV_WC_LOC_QP_OP_ERR:
-		return VIP_STATUS_FORMAT_ERROR;
-	case IBV_WC_LOC_PROT_ERR:
-	case IBV_WC_LOC_ACCESS_ERR:
-		return VIP_STATUS_PROTECTION_ERROR;
-	case IBV_WC_WR_FLUSH_ERR:
-		return VIP_STATUS_DESC_FLUSHED_ERROR;
-	case IBV_WC_REM_ACCESS_ERR:
-		return VIP_STATUS_RDMA_PROT_ERROR;
-	case IBV_WC_REM_INV_REQ_ERR:
-	case IBV_WC_REM_OP_ERR:
-		return VIP_STATUS_REMOTE_DESC_ERROR;
-	default:
-		return VIP_STATUS_TRANSPORT_ERROR;
-	}
-}
-
-static uint32_t error_of(const struct vipl_work *work, enum ibv_wc_status status)
-{
-	uint32_t bits = status_of(status);
-
-	return !bits || bits & allowed_status(work->op) ? bits : VIP_STATUS_DESC_FLUSHED_ERROR;
-}
 
 static void read_header(const struct vipl_header *header, uint32_t len,
 			struct vipl_result *result)
@@ -338,7 +400,7 @@ static void read_header(const struct vipl_header *header, uint32_t len,
 	result->op = sent ? VIP_STATUS_OP_RECEIVE : VIP_STATUS_OP_REMOTE_RDMA_WRITE;
 	result->length = sent ? len - sizeof(*header) : 0;
 	result->has_imm = header->flags & VIPL_HAS_IMM;
-	result->imm = header->imm;
+	result->imm = le32toh(header->imm);
 }
 
 static void end_work(struct vipl_ring *ring, struct vipl_work *work, struct vipl_result *result)
@@ -358,7 +420,8 @@ static void retire_work(struct vipl_ring *ring, const struct vipl_slot *slot,
 	struct vipl_result result = { .op = work->op };
 
 	if (!work->failed)
-		work->failed = error_of(work, wc->status);
+		work->failed = vipl_status_of(ring->link, work, wc->status);
+	ring->link->reads -= work->op == VIP_STATUS_OP_RDMA_READ;
 	if (--work->wrs || !ring->link->up)
 		return;
 	result.status = work->failed;
@@ -389,6 +452,32 @@ static void broken(struct vipl_link *link)
 	vipl_link_end(link, link->up ? VIP_STATE_ERROR : VIP_STATE_CONNECT_PENDING);
 }
 
+/* Of a peer that is this library */
+static void retire_recv(struct vipl_ring *ring, const struct vipl_slot *slot, struct ibv_wc *wc)
+{
+	struct vipl_link *link = ring->link;
+
+	if (link->buffers) {
+		if (!wc->status && !link->ending)
+			vipl_ud_received(link, slot - ring->slots, wc->byte_len);
+		return;
+	}
+	if (!wc->status && !is_message(ring, slot, wc->byte_len))
+		wc->status = IBV_WC_FATAL_ERR;
+	if (slot->work)
+		retire_work(ring, slot, wc);
+	else if (!wc->status && !link->ending)
+		vipl_link_up(link);
+}
+
+static void go_on(struct vipl_link *link)
+{
+	if (link->buffers)
+		vipl_ud_give_back(link);
+	vipl_transfer_push(link->vi, &link->vi->recv);
+	vipl_transfer_push(link->vi, &link->vi->send);
+}
+
 /**
  * vipl_transfer_retire() - Take a completion of verbs
  * @wc: of any link of a NIC; the link may be gone afterwards
@@ -403,15 +492,13 @@ void vipl_transfer_retire(const struct ibv_wc *wc)
 	struct ibv_wc copy = *wc;
 
 	ring->busy--;
-	if (!copy.status && is_recv(ring) && !is_message(ring, slot, copy.byte_len))
-		copy.status = IBV_WC_FATAL_ERR;
-	if (slot->work)
+	if (is_recv(ring))
+		retire_recv(ring, slot, &copy);
+	else if (slot->work)
 		retire_work(ring, slot, &copy);
-	else if (!copy.status && is_recv(ring) && !link->ending)
-		vipl_link_up(link);
 	if (copy.status)
 		broken(link);
 	if (link->up)
-		vipl_transfer_push(link->vi, queue_of(ring));
+		go_on(link);
 	vipl_link_reap(link);
 }

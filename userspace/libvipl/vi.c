@@ -14,16 +14,31 @@
 
 /* --- attributes --- */
 
+/* Unreliable Delivery has no RDMA Read (2.5.1), and Reliable Reception is made of them. */
+static bool level_is_valid(const struct vipl_nic *nic, VIP_RELIABILITY_LEVEL level)
+{
+	switch (level) {
+	case VIP_SERVICE_UNRELIABLE:
+	case VIP_SERVICE_RELIABLE_DELIVERY:
+		return true;
+	case VIP_SERVICE_RELIABLE_RECEPTION:
+		return nic->device.max_qp_rd_atom && nic->device.max_qp_init_rd_atom;
+	}
+	return false;
+}
+
 static VIP_RETURN check_rdma_read(const struct vipl_nic *nic, const VIP_VI_ATTRIBUTES *attribs)
 {
-	return attribs->EnableRdmaRead && !nic->device.max_qp_rd_atom ?
-	       VIP_INVALID_RDMAREAD : VIP_SUCCESS;
+	bool can = nic->device.max_qp_rd_atom &&
+		   attribs->ReliabilityLevel != VIP_SERVICE_UNRELIABLE;
+
+	return attribs->EnableRdmaRead && !can ? VIP_INVALID_RDMAREAD : VIP_SUCCESS;
 }
 
 /* What is wrong with attributes of a VI, VIP_SUCCESS if nothing is */
 static VIP_RETURN check_attribs(struct vipl_nic *nic, const VIP_VI_ATTRIBUTES *attribs)
 {
-	if (attribs->ReliabilityLevel != VIP_SERVICE_RELIABLE_DELIVERY)
+	if (!level_is_valid(nic, attribs->ReliabilityLevel))
 		return VIP_INVALID_RELIABILITY_LEVEL;
 	if (!attribs->MaxTransferSize || attribs->MaxTransferSize > nic->attribs.MaxTransferSize)
 		return VIP_INVALID_MTU;

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* Unreliable Delivery: messages that find no place are lost, and nothing else is. */
+#ifndef VIPL_UD_H
+#define VIPL_UD_H
+
+#include "link.h"
+
+bool vipl_is_ud(const struct vipl_vi *vi);
+bool vipl_ud_alloc(struct vipl_link *link);
+bool vipl_ud_post_all(struct vipl_link *link);
+void vipl_ud_received(struct vipl_link *link, unsigned int slot, uint32_t len);
+void vipl_ud_drop_bad(struct vipl_vi *vi);
+void vipl_ud_give_back(struct vipl_link *link);
+void vipl_ud_free(struct vipl_link *link);
+
+#endif

@@ -117,7 +117,8 @@ bool vipl_progress(struct vipl_nic *nic)
 {
 	bool found = drain_all(nic);
 
-	nic->found += found;
+	if (found)
+		__atomic_store_n(&nic->found, nic->found + 1, __ATOMIC_RELAXED);
 	return found;
 }
 
@@ -209,28 +210,47 @@ static bool end_links(struct vipl_nic *nic)
  * struct watch - what the thread has seen
  * @found: completions of callers, at the last look
  * @in_vain: looks in a row at which callers had found what woke it
+ * @looks: so far
  */
 struct watch {
 	unsigned long found;
 	unsigned int in_vain;
+	unsigned int looks;
 };
 
+/* Without the lock, which callers that spin would have to give up for it */
 static bool callers_do_it(struct vipl_nic *nic, struct watch *watch)
 {
-	bool mine = drain_all(nic), theirs = nic->found != watch->found;
+	unsigned long found = __atomic_load_n(&nic->found, __ATOMIC_RELAXED);
+	bool theirs = found != watch->found;
 
-	watch->found = nic->found;
-	watch->in_vain = theirs && !mine ? watch->in_vain + 1 : 0;
-	return watch->in_vain > MANY_IN_VAIN;
+	watch->found = found;
+	watch->in_vain = theirs ? watch->in_vain + 1 : 0;
+	return watch->in_vain > MANY_IN_VAIN && ++watch->looks % ENDING_MS;
 }
 
-/* For how long it may sleep, in ms */
-static int look_round(struct vipl_nic *nic, struct watch *watch)
+/* With the lock: for how long it may sleep, in ms */
+static int look(struct vipl_nic *nic, struct watch *watch)
 {
-	if (callers_do_it(nic, watch))
+	if (drain_all(nic) && watch->in_vain <= MANY_IN_VAIN)
+		watch->in_vain = 0;
+	if (watch->in_vain > MANY_IN_VAIN) {
+		end_links(nic);
 		return CALLERS_MS;
+	}
 	arm(nic);
 	return end_links(nic) ? ENDING_MS : FOREVER_MS;
+}
+
+static int look_round(struct vipl_nic *nic, struct watch *watch)
+{
+	int ms;
+
+	if (callers_do_it(nic, watch) || pthread_mutex_trylock(&vipl_lock))
+		return CALLERS_MS;
+	ms = look(nic, watch);
+	pthread_mutex_unlock(&vipl_lock);
+	return ms;
 }
 
 static void *look_after(void *arg)
@@ -242,20 +262,15 @@ static void *look_after(void *arg)
 		{ .fd = nic->wake, .events = POLLIN },
 	};
 	struct watch watch = { 0 };
-	bool closing;
 	int ms;
 
-	do {
+	while (!__atomic_load_n(&nic->closing, __ATOMIC_ACQUIRE)) {
 		while (next_event(nic))
 			;
 		ack_completions(nic);
-		pthread_mutex_lock(&vipl_lock);
 		ms = look_round(nic, &watch);
-		closing = nic->closing;
-		pthread_mutex_unlock(&vipl_lock);
-		if (!closing)
-			poll(fds, sizeof(fds) / sizeof(fds[0]), ms);
-	} while (!closing);
+		poll(fds, sizeof(fds) / sizeof(fds[0]), ms);
+	}
 	return NULL;
 }
 
@@ -294,7 +309,7 @@ bool vipl_progress_start(struct vipl_nic *nic)
  */
 void vipl_progress_stop(struct vipl_nic *nic)
 {
-	nic->closing = true;
+	__atomic_store_n(&nic->closing, true, __ATOMIC_RELEASE);
 	eventfd_write(nic->wake, 1);
 	pthread_mutex_unlock(&vipl_lock);
 	pthread_join(nic->thread, NULL);

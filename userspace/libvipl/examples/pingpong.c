@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Ping-pong over VI: messages go to and fro, and the mean of half a round trip is printed.
+ * Ping-pong over VI: messages go to and fro, and the median of half a round trip is printed.
  *
  *	pingpong NIC			serves one client
  *	pingpong NIC HOST [BYTES [COUNT]]
@@ -125,33 +125,45 @@ static double now(void)
 	return t.tv_sec * 1e6 + t.tv_nsec / 1e3;
 }
 
+static int compare(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
 static void call(const char *host, unsigned int bytes, unsigned int count)
 {
 	union address local = { .net = { 0, 0, { 0 } } };
 	union address remote = { .net = { 4, sizeof(DISC), { 0 } } };
 	VIP_VI_ATTRIBUTES attr;
+	double *took = calloc(count, sizeof(*took)), begin;
 	unsigned int i;
-	double begin;
 
+	check(took ? VIP_SUCCESS : VIP_ERROR_RESOURCE, "memory");
 	if (inet_pton(AF_INET, host, remote.net.HostAddress) != 1)
 		check(VIP_INVALID_PARAMETER, host);
 	memcpy(remote.room + 8, DISC, sizeof(DISC));
 	check(VipConnectRequest(vi, &local.net, &remote.net, 10000, &attr), "VipConnectRequest");
-	begin = now();
 	for (i = 0; i < count; i++) {
+		begin = now();
 		say(bytes);
 		if (hear(i % 2) != bytes)
 			check(VIP_ERROR_RESOURCE, "a message");
+		took[i] = now() - begin;
 	}
+	qsort(took, count, sizeof(*took), compare);
 	printf("%u bytes, %u round trips: %.2f us each way\n", bytes, count,
-	       (now() - begin) / count / 2);
+	       took[count / 2] / 2);
+	free(took);
 }
 
 int main(int argc, char **argv)
 {
 	unsigned int bytes = argc > 3 ? atoi(argv[3]) : 64;
+	unsigned int count = argc > 4 ? atoi(argv[4]) : 1000;
 
-	if (argc < 2 || bytes < 1 || bytes > MAX_BYTES) {
+	if (argc < 2 || bytes < 1 || bytes > MAX_BYTES || !count) {
 		fprintf(stderr, "usage: pingpong NIC [HOST [BYTES [COUNT]]]\n");
 		return 2;
 	}
@@ -159,7 +171,7 @@ int main(int argc, char **argv)
 	post_recv(0);
 	post_recv(1);
 	if (argc > 2)
-		call(argv[2], bytes, argc > 4 ? atoi(argv[4]) : 1000);
+		call(argv[2], bytes, count);
 	else
 		serve();
 	check(VipDisconnect(vi), "VipDisconnect");

@@ -82,27 +82,27 @@ static void lanes_free(struct vipl_nic *nic)
 
 /* --- completions --- */
 
-static bool drain(struct vipl_lane *lane)
+static unsigned int drain(struct vipl_lane *lane)
 {
 	struct ibv_wc wc[BATCH];
-	bool found = false;
+	unsigned int found = 0;
 	int n, i;
 
 	while ((n = ibv_poll_cq(lane->cq, BATCH, wc)) > 0) {
-		found = true;
+		found += n;
 		for (i = 0; i < n; i++)
 			vipl_transfer_retire(&wc[i]);
 	}
 	return found;
 }
 
-static bool drain_all(struct vipl_nic *nic)
+static unsigned int drain_all(struct vipl_nic *nic)
 {
 	struct vipl_lane *lane;
-	bool found = false;
+	unsigned int found = 0;
 
 	for (lane = nic->lanes; lane; lane = lane->next)
-		found |= drain(lane);
+		found += drain(lane);
 	return found;
 }
 
@@ -111,15 +111,13 @@ static bool drain_all(struct vipl_nic *nic)
  * @nic: of all its VIs
  *
  * Context: vipl_lock is held; of a thread of the program.
- * Return: false if there was none.
  */
-bool vipl_progress(struct vipl_nic *nic)
+void vipl_progress(struct vipl_nic *nic)
 {
-	bool found = drain_all(nic);
+	unsigned int found = drain_all(nic);
 
 	if (found)
-		__atomic_store_n(&nic->found, nic->found + 1, __ATOMIC_RELAXED);
-	return found;
+		__atomic_store_n(&nic->found, nic->found + found, __ATOMIC_RELAXED);
 }
 
 /* Whatever comes after this wakes the thread; what came before has been taken. */
@@ -209,11 +207,13 @@ static bool end_links(struct vipl_nic *nic)
 /**
  * struct watch - what the thread has seen
  * @found: completions of callers, at the last look
- * @in_vain: looks in a row at which callers had found what woke it
+ * @theirs: those that they have found since the look before it
+ * @in_vain: looks in a row at which callers had found more than the thread
  * @looks: so far
  */
 struct watch {
 	unsigned long found;
+	unsigned long theirs;
 	unsigned int in_vain;
 	unsigned int looks;
 };
@@ -222,24 +222,23 @@ struct watch {
 static bool callers_do_it(struct vipl_nic *nic, struct watch *watch)
 {
 	unsigned long found = __atomic_load_n(&nic->found, __ATOMIC_RELAXED);
-	bool theirs = found != watch->found;
 
+	watch->theirs = found - watch->found;
 	watch->found = found;
-	watch->in_vain = theirs ? watch->in_vain + 1 : 0;
-	return watch->in_vain > MANY_IN_VAIN && ++watch->looks % ENDING_MS;
+	return watch->in_vain > MANY_IN_VAIN && watch->theirs && ++watch->looks % ENDING_MS;
 }
 
 /* With the lock: for how long it may sleep, in ms */
 static int look(struct vipl_nic *nic, struct watch *watch)
 {
-	if (drain_all(nic) && watch->in_vain <= MANY_IN_VAIN)
-		watch->in_vain = 0;
-	if (watch->in_vain > MANY_IN_VAIN) {
-		end_links(nic);
+	bool ending;
+
+	watch->in_vain = watch->theirs > drain_all(nic) ? watch->in_vain + 1 : 0;
+	ending = end_links(nic);
+	if (watch->in_vain > MANY_IN_VAIN)
 		return CALLERS_MS;
-	}
 	arm(nic);
-	return end_links(nic) ? ENDING_MS : FOREVER_MS;
+	return ending ? ENDING_MS : FOREVER_MS;
 }
 
 static int look_round(struct vipl_nic *nic, struct watch *watch)

@@ -4,6 +4,9 @@
  * Specification 1.0, Appendix A. Layouts and values are those of the text;
  * where it has none (VIP_DESCRIPTOR, VIP_INFINITE, base types) they are those
  * that programs for VI have always met.
+ *
+ * With VIPL_DG defined it is the interface of Intel's later Developer's Guide, which most
+ * programs are written to: other values, some other structures, more functions.
  */
 #ifndef VIPL_H
 #define VIPL_H
@@ -56,7 +59,12 @@ typedef enum {
 	VIP_INVALID_MTU,
 	VIP_INVALID_QOS,
 	VIP_INVALID_PTAG,
-	VIP_INVALID_RDMAREAD
+	VIP_INVALID_RDMAREAD,
+	/* of the Developer's Guide */
+	VIP_DESCRIPTOR_ERROR,
+	VIP_INVALID_STATE,
+	VIP_ERROR_NAMESERVICE,
+	VIP_NO_MATCH
 } VIP_RETURN;
 
 #define VIP_REJECTED VIP_REJECT		/* as 9.4.4 spells it */
@@ -106,6 +114,7 @@ typedef struct {
 #define VIP_CONTROL_OP_SENDRECV		0x0000
 #define VIP_CONTROL_OP_RDMAWRITE	0x0001
 #define VIP_CONTROL_OP_RDMA_READ	0x0002
+#define VIP_CONTROL_OP_RDMAREAD		VIP_CONTROL_OP_RDMA_READ	/* the guide's */
 #define VIP_CONTROL_OP_MASK		0x0003
 #define VIP_CONTROL_IMMEDIATE		0x0004
 #define VIP_CONTROL_QFENCE		0x0008
@@ -146,13 +155,20 @@ typedef enum _VIP_ERROR_CODE {
 	VIP_ERROR_RDMAW_DATA,
 	VIP_ERROR_RDMAW_ABORT,
 	VIP_ERROR_RDMAR_PROT,
-	VIP_ERROR_COMP_PROT
+	VIP_ERROR_COMP_PROT,
+	/* of the Developer's Guide */
+	VIP_ERROR_RDMA_TRANSPORT,
+	VIP_ERROR_CATASTROPHIC
 } VIP_ERROR_CODE;
 
 typedef struct {
 	VIP_NIC_HANDLE NicHandle;
 	VIP_VI_HANDLE ViHandle;
+#ifdef VIPL_DG
+	VIP_CQ_HANDLE CQHandle;
+#else
 	VIP_CQ_HANDLE CqHandle;
+#endif
 	VIP_DESCRIPTOR *DescriptorPtr;
 	VIP_ULONG OpCode;
 	VIP_RESOURCE_CODE ResourceCode;
@@ -179,13 +195,23 @@ typedef struct {
 	VIP_ULONG MaxTransferSize;
 	VIP_ULONG NativeMTU;
 	VIP_ULONG MaxPtags;
+#ifdef VIPL_DG
+	VIP_ULONG ReliabilityLevelSupport;	/* a bit for each VIP_SERVICE */
+	VIP_ULONG RDMAReadSupport;		/* the same, of those that have it */
+#endif
 } VIP_NIC_ATTRIBUTES;
 
 /* 9.10.5 */
 typedef enum {
+#ifdef VIPL_DG
+	VIP_SERVICE_UNRELIABLE = 1,
+	VIP_SERVICE_RELIABLE_DELIVERY = 2,
+	VIP_SERVICE_RELIABLE_RECEPTION = 4
+#else
 	VIP_SERVICE_UNRELIABLE,
 	VIP_SERVICE_RELIABLE_DELIVERY,
 	VIP_SERVICE_RELIABLE_RECEPTION
+#endif
 } VIP_RELIABILITY_LEVEL;
 
 typedef struct {
@@ -233,42 +259,66 @@ typedef struct {
 	VIP_ULONG MessagesDropped;	/* of Unreliable Delivery, that found no place */
 } VIP_SMI_COUNTERS;
 
+/* The two interfaces differ where a value or a structure has the same name. */
+#ifdef VIPL_DG
+#define VIPL_SYMBOL(name)	__asm__(#name "_DG")
+#else
+#define VIPL_SYMBOL(name)
+#endif
+
 /* 9.2 Hardware connection, 9.8.1 */
 VIP_RETURN VipOpenNic(IN const VIP_CHAR *DeviceName, OUT VIP_NIC_HANDLE *NicHandle);
 VIP_RETURN VipCloseNic(IN VIP_NIC_HANDLE NicHandle);
-VIP_RETURN VipQueryNic(IN VIP_NIC_HANDLE NicHandle, OUT VIP_NIC_ATTRIBUTES *Attributes);
+VIP_RETURN VipQueryNic(IN VIP_NIC_HANDLE NicHandle, OUT VIP_NIC_ATTRIBUTES *Attributes)
+	VIPL_SYMBOL(VipQueryNic);
 
 /* 9.3 Endpoints, 9.4.5, 9.8.2, 9.8.3 */
 VIP_RETURN VipCreateVi(IN VIP_NIC_HANDLE NicHandle, IN VIP_VI_ATTRIBUTES *ViAttribs,
 		       IN VIP_CQ_HANDLE SendCQHandle, IN VIP_CQ_HANDLE RecvCQHandle,
-		       OUT VIP_VI_HANDLE *ViHandle);
+		       OUT VIP_VI_HANDLE *ViHandle)
+	VIPL_SYMBOL(VipCreateVi);
 VIP_RETURN VipDestroyVi(IN VIP_VI_HANDLE ViHandle);
 VIP_RETURN VipDisconnect(IN VIP_VI_HANDLE ViHandle);
-VIP_RETURN VipSetViAttributes(IN VIP_VI_HANDLE ViHandle, IN VIP_VI_ATTRIBUTES *Attributes);
+VIP_RETURN VipSetViAttributes(IN VIP_VI_HANDLE ViHandle, IN VIP_VI_ATTRIBUTES *Attributes)
+	VIPL_SYMBOL(VipSetViAttributes);
+#ifdef VIPL_DG
+VIP_RETURN VipQueryVi(IN VIP_VI_HANDLE ViHandle, OUT VIP_VI_STATE *State,
+		      OUT VIP_VI_ATTRIBUTES *Attributes, OUT VIP_BOOLEAN *ViSendQEmpty,
+		      OUT VIP_BOOLEAN *ViRecvQEmpty)
+	VIPL_SYMBOL(VipQueryVi);
+#else
 VIP_RETURN VipQueryVi(IN VIP_VI_HANDLE ViHandle, OUT VIP_VI_STATE *State,
 		      OUT VIP_VI_ATTRIBUTES *Attributes);
+#endif
 
 /* 9.4 Connections */
 VIP_RETURN VipConnectWait(IN VIP_NIC_HANDLE NicHandle, IN VIP_NET_ADDRESS *LocalAddr,
 			  IN VIP_ULONG Timeout, OUT VIP_NET_ADDRESS *RemoteAddr,
-			  OUT VIP_VI_ATTRIBUTES *RemoteViAttribs, OUT VIP_CONN_HANDLE *ConnHandle);
-VIP_RETURN VipConnectAccept(IN VIP_CONN_HANDLE ConnHandle, IN VIP_VI_HANDLE ViHandle);
+			  OUT VIP_VI_ATTRIBUTES *RemoteViAttribs, OUT VIP_CONN_HANDLE *ConnHandle)
+	VIPL_SYMBOL(VipConnectWait);
+VIP_RETURN VipConnectAccept(IN VIP_CONN_HANDLE ConnHandle, IN VIP_VI_HANDLE ViHandle)
+	VIPL_SYMBOL(VipConnectAccept);
 VIP_RETURN VipConnectReject(IN VIP_CONN_HANDLE ConnHandle);
 VIP_RETURN VipConnectRequest(IN VIP_VI_HANDLE ViHandle, IN VIP_NET_ADDRESS *LocalAddr,
 			     IN VIP_NET_ADDRESS *RemoteAddr, IN VIP_ULONG Timeout,
-			     OUT VIP_VI_ATTRIBUTES *RemoteViAttribs);
+			     OUT VIP_VI_ATTRIBUTES *RemoteViAttribs)
+	VIPL_SYMBOL(VipConnectRequest);
 
 /* 9.6 Data transfer */
 VIP_RETURN VipPostSend(IN VIP_VI_HANDLE ViHandle, IN VIP_DESCRIPTOR *Descriptor,
 		       IN VIP_MEM_HANDLE MemoryHandle);
-VIP_RETURN VipSendDone(IN VIP_VI_HANDLE ViHandle, OUT VIP_DESCRIPTOR **Descriptor);
+VIP_RETURN VipSendDone(IN VIP_VI_HANDLE ViHandle, OUT VIP_DESCRIPTOR **Descriptor)
+	VIPL_SYMBOL(VipSendDone);
 VIP_RETURN VipSendWait(IN VIP_VI_HANDLE ViHandle, IN VIP_ULONG TimeOut,
-		       OUT VIP_DESCRIPTOR **Descriptor);
+		       OUT VIP_DESCRIPTOR **Descriptor)
+	VIPL_SYMBOL(VipSendWait);
 VIP_RETURN VipPostRecv(IN VIP_VI_HANDLE ViHandle, IN VIP_DESCRIPTOR *Descriptor,
 		       IN VIP_MEM_HANDLE MemoryHandle);
-VIP_RETURN VipRecvDone(IN VIP_VI_HANDLE ViHandle, OUT VIP_DESCRIPTOR **Descriptor);
+VIP_RETURN VipRecvDone(IN VIP_VI_HANDLE ViHandle, OUT VIP_DESCRIPTOR **Descriptor)
+	VIPL_SYMBOL(VipRecvDone);
 VIP_RETURN VipRecvWait(IN VIP_VI_HANDLE ViHandle, IN VIP_ULONG TimeOut,
-		       OUT VIP_DESCRIPTOR **Descriptor);
+		       OUT VIP_DESCRIPTOR **Descriptor)
+	VIPL_SYMBOL(VipRecvWait);
 
 VIP_RETURN VipCQDone(IN VIP_CQ_HANDLE CQHandle, OUT VIP_VI_HANDLE *ViHandle,
 		     OUT VIP_BOOLEAN *RecvQueue);
@@ -298,20 +348,46 @@ VIP_RETURN VipCreatePtag(IN VIP_NIC_HANDLE NicHandle, OUT VIP_PROTECTION_HANDLE 
 VIP_RETURN VipDestroyPtag(IN VIP_NIC_HANDLE NicHandle, IN VIP_PROTECTION_HANDLE Ptag);
 VIP_RETURN VipRegisterMem(IN VIP_NIC_HANDLE NicHandle, IN VIP_PVOID VirtualAddress,
 			  IN VIP_ULONG Length, IN VIP_MEM_ATTRIBUTES *MemAttribs,
-			  OUT VIP_MEM_HANDLE *MemHandle);
+			  OUT VIP_MEM_HANDLE *MemHandle)
+	VIPL_SYMBOL(VipRegisterMem);
 VIP_RETURN VipDeregisterMem(IN VIP_NIC_HANDLE NicHandle, IN VIP_PVOID VirtualAddress,
 			    IN VIP_MEM_HANDLE MemHandle);
 VIP_RETURN VipSetMemAttributes(IN VIP_NIC_HANDLE NicHandle, IN VIP_PVOID Address,
-			       IN VIP_MEM_HANDLE MemHandle, IN VIP_MEM_ATTRIBUTES *MemAttribs);
+			       IN VIP_MEM_HANDLE MemHandle, IN VIP_MEM_ATTRIBUTES *MemAttribs)
+	VIPL_SYMBOL(VipSetMemAttributes);
 VIP_RETURN VipQueryMem(IN VIP_NIC_HANDLE NicHandle, IN VIP_PVOID Address,
 		       IN VIP_MEM_HANDLE MemHandle, OUT VIP_MEM_ATTRIBUTES *MemAttribs);
 
 /* 9.8.6, 9.9 */
+#ifdef VIPL_DG
+/* SysManInfo: a structure of the program, which is filled in */
+VIP_RETURN VipQuerySystemManagementInfo(IN VIP_NIC_HANDLE NicHandle, IN VIP_ULONG InfoType,
+					OUT VIP_PVOID SysManInfo)
+	VIPL_SYMBOL(VipQuerySystemManagementInfo);
+#else
 VIP_RETURN VipQuerySystemManagementInfo(IN VIP_NIC_HANDLE NicHandle, IN VIP_ULONG InfoType,
 					OUT VIP_PVOID *SysManInfo);
+#endif
 VIP_RETURN VipErrorCallback(IN VIP_NIC_HANDLE NicHandle, IN VIP_PVOID Context,
 			    IN void (*Handler)(IN VIP_PVOID Context,
 					       IN VIP_ERROR_DESCRIPTOR *ErrorDesc));
+
+#ifdef VIPL_DG
+/* Name service, and connections between peers */
+VIP_RETURN VipNSInit(IN VIP_NIC_HANDLE NicHandle, IN VIP_PVOID NSInitInfo);
+VIP_RETURN VipNSGetHostByName(IN VIP_NIC_HANDLE NicHandle, IN VIP_CHAR *Name,
+			      OUT VIP_NET_ADDRESS *Address, IN VIP_ULONG NameIndex);
+VIP_RETURN VipNSGetHostByAddr(IN VIP_NIC_HANDLE NicHandle, IN VIP_NET_ADDRESS *Address,
+			      OUT VIP_CHAR *Name, IN OUT VIP_ULONG *NameLen);
+VIP_RETURN VipNSShutdown(IN VIP_NIC_HANDLE NicHandle);
+
+VIP_RETURN VipConnectPeerRequest(IN VIP_VI_HANDLE ViHandle, IN VIP_NET_ADDRESS *LocalAddr,
+				 IN VIP_NET_ADDRESS *RemoteAddr, IN VIP_ULONG Timeout);
+VIP_RETURN VipConnectPeerDone(IN VIP_VI_HANDLE ViHandle, OUT VIP_VI_ATTRIBUTES *RemoteAttributes)
+	VIPL_SYMBOL(VipConnectPeerDone);
+VIP_RETURN VipConnectPeerWait(IN VIP_VI_HANDLE ViHandle, OUT VIP_VI_ATTRIBUTES *RemoteAttributes)
+	VIPL_SYMBOL(VipConnectPeerWait);
+#endif
 
 #ifdef __cplusplus
 }

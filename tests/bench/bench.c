@@ -46,7 +46,7 @@
 
 #define CONTROL_PORT	"18700"
 
-static const char *const nets[] = { "verbs", "tcp", "ktcp", NULL };
+static const char *const nets[] = { "verbs", "tcp", "ktcp", "vipl", NULL };
 static const char *const whats[] = { "latency", "stream", "connect", "scale", "register", NULL };
 static const char *const ops[] = { "send", "write", "read", NULL };
 static const char *const waits[] = { "poll", "event", NULL };
@@ -103,11 +103,12 @@ void result_begin(const struct bench *b)
 
 static void run(struct bench *b)
 {
-	static void (*const how[3][5])(struct bench *) = {
+	static void (*const how[4][5])(struct bench *) = {
 		[NET_VERBS] = { verbs_latency, verbs_stream, verbs_connect, verbs_scale,
 				verbs_register },
 		[NET_TCP] = { tcp_latency, tcp_stream, tcp_connect, tcp_scale },
 		[NET_KTCP] = { NULL, ktcp_stream },
+		[NET_VIPL] = { vipl_latency, vipl_stream },
 	};
 
 	require(b->size >= 4 && b->links && b->depth, "size, links or depth is too small");

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include "common.h"
 
-enum bench_net { NET_VERBS, NET_TCP, NET_KTCP };
+enum bench_net { NET_VERBS, NET_TCP, NET_KTCP, NET_VIPL };
 enum bench_do { DO_LATENCY, DO_STREAM, DO_CONNECT, DO_SCALE, DO_REGISTER };
 enum bench_op { OP_SEND, OP_WRITE, OP_READ };
 
@@ -71,7 +71,7 @@ void result_end(void);
 /* How long nothing happens, to see what connections take that are idle */
 #define IDLE_US		500000
 
-/* latency.c to register.c: over verbs; tcp.c, ktcp.c: what they are compared with */
+/* latency.c to register.c: over verbs; tcp.c, ktcp.c, vipl.c: what they are compared with */
 void verbs_latency(struct bench *b);
 void verbs_stream(struct bench *b);
 void verbs_connect(struct bench *b);
@@ -82,5 +82,7 @@ void tcp_stream(struct bench *b);
 void tcp_connect(struct bench *b);
 void tcp_scale(struct bench *b);
 void ktcp_stream(struct bench *b);
+void vipl_latency(struct bench *b);
+void vipl_stream(struct bench *b);
 
 #endif

@@ -152,6 +152,10 @@ def has(case, peer):
         return peer.name not in ('srnic-markers', 'ktcp')
     if peer.net == 'ktcp':
         return do == 'stream' and op != 'read' and size >= 4096
+    if peer.net == 'vipl':
+        return case.pairs == 1 and (
+            do == 'latency' and op == 'send' and size <= 65536 or
+            do == 'stream' and op == 'write' and size <= 65536 and case.args['links'] == 1)
     if peer.net == 'tcp':
         return do != 'register'
     if peer.name == 'srnic-markers':

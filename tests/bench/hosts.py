@@ -15,6 +15,7 @@ PEERS = {p.name: p for p in (
     Peer('srnic-crc', 'verbs', 'srnic', 'srnic', {'crc': 'required'}, 'srnic with CRC'),
     Peer('srnic-markers', 'verbs', 'srnic', 'srnic', {'crc': 'off', 'markers': 'on'},
          'srnic with MPA markers, without CRC'),
+    Peer('vipl', 'vipl', 'srnic', 'srnic', {'crc': 'off'}, 'libvipl on srnic without CRC'),
     Peer('siw', 'verbs', 'siw', 'siw', {}, 'siw, without CRC'),
     Peer('siw-crc', 'verbs', 'siwcrc', 'siw_crc', {}, 'siw built to require CRC'),
     Peer('rxe', 'verbs', 'rxe', 'rdma_rxe', {}, 'rxe: RoCEv2, always with CRC'),

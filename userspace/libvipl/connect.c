@@ -4,6 +4,7 @@
  * is over: the text has no code for a server that is not there.
  */
 #include <arpa/inet.h>
+#include "connect.h"
 #include "handle.h"
 #include "listen.h"
 #include "wait.h"
@@ -12,20 +13,38 @@
 
 /* --- the server --- */
 
-static bool is_local(const struct vipl_nic *nic, const struct vipl_address *addr)
+/**
+ * vipl_is_local() - Whether an address is of a NIC
+ * @nic: the NIC
+ * @addr: may have no host
+ *
+ * Context: vipl_lock is held.
+ * Return: true if it is, or has none.
+ */
+bool vipl_is_local(const struct vipl_nic *nic, const struct vipl_address *addr)
 {
 	return !addr->host.s_addr || addr->host.s_addr == nic->address.s_addr;
 }
 
-static struct in_addr peer_of(struct vipl_link *link)
+/**
+ * vipl_client_of() - Who asks for a connection
+ * @link: the request
+ *
+ * Context: vipl_lock is held.
+ * Return: the client's address and discriminator.
+ */
+struct vipl_address vipl_client_of(struct vipl_link *link)
 {
-	return ((struct sockaddr_in *)rdma_get_peer_addr(link->id))->sin_addr;
+	return (struct vipl_address){
+		.host = ((struct sockaddr_in *)rdma_get_peer_addr(link->id))->sin_addr,
+		.disc = link->peer.from,
+	};
 }
 
 static void offer(struct vipl_link *link, VIP_NET_ADDRESS *remote, VIP_VI_ATTRIBUTES *attribs,
 		  VIP_CONN_HANDLE *conn)
 {
-	struct vipl_address from = { .host = peer_of(link), .disc = link->peer.from };
+	struct vipl_address from = vipl_client_of(link);
 
 	vipl_address_write(&from, remote);
 	*attribs = link->peer.attribs;
@@ -40,11 +59,11 @@ static VIP_RETURN await(VIP_NIC_HANDLE handle, const struct vipl_address *local,
 
 	do {
 		nic = vipl_handle_object(VIPL_NIC, handle);
-		if (!nic || !is_local(nic, local))
+		if (!nic || !vipl_is_local(nic, local))
 			return VIP_INVALID_PARAMETER;
 		if (!vipl_listen(nic, &local->disc))
 			return VIP_ERROR_RESOURCE;
-		*link = vipl_listen_next(nic, &local->disc);
+		*link = vipl_listen_next(nic, &local->disc, NULL);
 	} while (!*link && vipl_wait(deadline));
 	return *link ? VIP_SUCCESS : VIP_TIMEOUT;
 }
@@ -107,8 +126,15 @@ static VIP_RETURN compare(const VIP_VI_ATTRIBUTES *a, const VIP_VI_ATTRIBUTES *b
 
 /* --- an attempt --- */
 
-/* Pending, and since the same call; NULL if it was ended or destroyed */
-static struct vipl_vi *still_pending(VIP_VI_HANDLE handle, unsigned long epoch)
+/**
+ * vipl_still_pending() - Look a VI up again
+ * @handle: of the VI
+ * @epoch: as it was
+ *
+ * Context: vipl_lock is held.
+ * Return: the VI, or NULL if it has been disconnected or destroyed since.
+ */
+struct vipl_vi *vipl_still_pending(VIP_VI_HANDLE handle, unsigned long epoch)
 {
 	struct vipl_vi *vi = vipl_handle_object(VIPL_VI, handle);
 
@@ -118,11 +144,11 @@ static struct vipl_vi *still_pending(VIP_VI_HANDLE handle, unsigned long epoch)
 static struct vipl_vi *await_outcome(VIP_VI_HANDLE handle, unsigned long epoch,
 				     const struct vipl_deadline *deadline)
 {
-	struct vipl_vi *vi = still_pending(handle, epoch);
+	struct vipl_vi *vi = vipl_still_pending(handle, epoch);
 
 	while (vi && vi->outcome == VIPL_TRYING && vipl_wait(deadline))
-		vi = still_pending(handle, epoch);
-	return still_pending(handle, epoch);
+		vi = vipl_still_pending(handle, epoch);
+	return vipl_still_pending(handle, epoch);
 }
 
 /* Until nothing of an attempt is left */
@@ -137,7 +163,7 @@ static struct vipl_vi *clear(struct vipl_vi *vi, unsigned long epoch)
 	}
 	while (vi && vi->link) {
 		vipl_wait(&never);
-		vi = still_pending(handle, epoch);
+		vi = vipl_still_pending(handle, epoch);
 	}
 	return vi;
 }
@@ -174,13 +200,21 @@ static VIP_RETURN finish(VIP_VI_HANDLE handle, unsigned long epoch,
 
 static void back_to_idle(VIP_VI_HANDLE handle, unsigned long epoch)
 {
-	struct vipl_vi *vi = still_pending(handle, epoch);
+	struct vipl_vi *vi = vipl_still_pending(handle, epoch);
 
 	if (vi && !vi->link)
 		vi->state = VIP_STATE_IDLE;
 }
 
-static VIP_RETURN accept_for(struct vipl_link *link, struct vipl_vi *vi)
+/**
+ * vipl_accept() - Accept a request
+ * @link: the request
+ * @vi: Idle or Pending, without a link; Idle afterwards, if it fails
+ *
+ * Context: vipl_lock is held, not while it waits.
+ * Return: as VipConnectAccept().
+ */
+VIP_RETURN vipl_accept(struct vipl_link *link, struct vipl_vi *vi)
 {
 	struct vipl_deadline deadline = vipl_deadline_in(ACCEPT_MS);
 	VIP_RETURN ret = compare(&vi->attribs, &link->peer.attribs);
@@ -220,7 +254,7 @@ VIP_RETURN VipConnectAccept(VIP_CONN_HANDLE ConnHandle, VIP_VI_HANDLE ViHandle)
 	link = request_of(ConnHandle);
 	vi = vipl_handle_object(VIPL_VI, ViHandle);
 	if (link && vi && vi->nic == link->nic && vi->state == VIP_STATE_IDLE)
-		ret = accept_for(link, vi);
+		ret = vipl_accept(link, vi);
 	pthread_mutex_unlock(&vipl_lock);
 	return ret;
 }
@@ -246,17 +280,9 @@ VIP_RETURN VipConnectReject(VIP_CONN_HANDLE ConnHandle)
 
 /* --- the client --- */
 
-struct call {
-	VIP_VI_HANDLE vi;
-	unsigned long epoch;
-	struct vipl_address local;
-	struct vipl_address remote;
-	struct vipl_deadline deadline;
-};
-
-static VIP_RETURN try_port(const struct call *call, unsigned int i)
+static VIP_RETURN try_port(const struct vipl_request *call, unsigned int i)
 {
-	struct vipl_vi *vi = still_pending(call->vi, call->epoch);
+	struct vipl_vi *vi = vipl_still_pending(call->vi, call->epoch);
 
 	if (!vi || !vipl_link_call(vi, &call->local, &call->remote,
 				   vipl_disc_port(&call->remote.disc, i)))
@@ -264,7 +290,7 @@ static VIP_RETURN try_port(const struct call *call, unsigned int i)
 	return finish(call->vi, call->epoch, &call->deadline);
 }
 
-static VIP_RETURN try_ports(const struct call *call)
+static VIP_RETURN try_ports(const struct vipl_request *call)
 {
 	unsigned int i, first = call->remote.disc.len ? 0 : VIPL_PORTS - 1;
 	VIP_RETURN ret = VIP_NOT_DONE;
@@ -275,7 +301,7 @@ static VIP_RETURN try_ports(const struct call *call)
 }
 
 /* False when the time is over */
-static bool pause_before_next(const struct call *call)
+static bool pause_before_next(const struct vipl_request *call)
 {
 	struct vipl_deadline soon = vipl_deadline_in(RETRY_MS);
 
@@ -284,35 +310,75 @@ static bool pause_before_next(const struct call *call)
 	return !vipl_is_over(&call->deadline);
 }
 
-static VIP_RETURN try_until(const struct call *call)
+/**
+ * vipl_request() - Connect a VI that is Pending
+ * @call: with the VI's epoch; the VI is Idle afterwards, if it fails
+ *
+ * Context: vipl_lock is held, not while it waits.
+ * Return: as VipConnectRequest(), and VIP_NO_MATCH if it is tried once only.
+ */
+VIP_RETURN vipl_request(const struct vipl_request *call)
 {
 	VIP_RETURN ret;
 
 	do
 		ret = try_ports(call);
-	while (ret == VIP_NOT_DONE && pause_before_next(call));
+	while (ret == VIP_NOT_DONE && !call->once && pause_before_next(call));
 	if (ret)
 		back_to_idle(call->vi, call->epoch);
-	return ret == VIP_NOT_DONE ? VIP_TIMEOUT : ret;
+	if (ret == VIP_NOT_DONE)
+		return call->once ? VIP_NO_MATCH : VIP_TIMEOUT;
+	return ret;
 }
 
-static VIP_RETURN request(struct call *call, VIP_VI_ATTRIBUTES *attribs)
+static VIP_RETURN request(struct vipl_request *call, VIP_VI_ATTRIBUTES *attribs)
 {
 	struct vipl_vi *vi = vipl_handle_object(VIPL_VI, call->vi);
 	VIP_RETURN ret;
 
-	if (!vi || vi->state != VIP_STATE_IDLE || !is_local(vi->nic, &call->local))
+	if (!vi || vi->state != VIP_STATE_IDLE || !vipl_is_local(vi->nic, &call->local))
 		return VIP_INVALID_PARAMETER;
 	if (vipl_is_over(&call->deadline))
 		return VIP_TIMEOUT;
 	vi->state = VIP_STATE_CONNECT_PENDING;
 	call->epoch = vi->epoch;
-	ret = try_until(call);
-	vi = still_pending(call->vi, call->epoch);
+	ret = vipl_request(call);
+	vi = vipl_still_pending(call->vi, call->epoch);
 	if (!ret && !vi)
 		return VIP_ERROR_RESOURCE;
 	if (!ret)
 		*attribs = vi->remote;
+	return ret;
+}
+
+/**
+ * vipl_connect_request() - VipConnectRequest(), and that of the Developer's Guide
+ * @vi: its first argument
+ * @local: its second
+ * @remote: its third
+ * @msecs: its fourth
+ * @attribs: its fifth
+ * @once: a server that is not there is not tried again
+ *
+ * Context: any thread; sleeps.
+ * Return: as VipConnectRequest(); with @once VIP_NO_MATCH for a server that is not there.
+ */
+VIP_RETURN vipl_connect_request(VIP_VI_HANDLE vi, VIP_NET_ADDRESS *local, VIP_NET_ADDRESS *remote,
+				VIP_ULONG msecs, VIP_VI_ATTRIBUTES *attribs, bool once)
+{
+	struct vipl_request call = {
+		.vi = vi,
+		.deadline = vipl_deadline_in(msecs),
+		.once = once,
+	};
+	VIP_RETURN ret;
+
+	if (!local || !remote || !attribs || !vipl_address_read(local, &call.local) ||
+	    !vipl_address_read(remote, &call.remote) || !call.remote.host.s_addr)
+		return VIP_INVALID_PARAMETER;
+	pthread_mutex_lock(&vipl_lock);
+	ret = request(&call, attribs);
+	pthread_mutex_unlock(&vipl_lock);
 	return ret;
 }
 
@@ -336,15 +402,6 @@ VIP_RETURN VipConnectRequest(VIP_VI_HANDLE ViHandle, VIP_NET_ADDRESS *LocalAddr,
 			     VIP_NET_ADDRESS *RemoteAddr, VIP_ULONG Timeout,
 			     VIP_VI_ATTRIBUTES *RemoteViAttribs)
 {
-	struct call call = { .vi = ViHandle, .deadline = vipl_deadline_in(Timeout) };
-	VIP_RETURN ret;
-
-	if (!LocalAddr || !RemoteAddr || !RemoteViAttribs ||
-	    !vipl_address_read(LocalAddr, &call.local) ||
-	    !vipl_address_read(RemoteAddr, &call.remote) || !call.remote.host.s_addr)
-		return VIP_INVALID_PARAMETER;
-	pthread_mutex_lock(&vipl_lock);
-	ret = request(&call, RemoteViAttribs);
-	pthread_mutex_unlock(&vipl_lock);
-	return ret;
+	return vipl_connect_request(ViHandle, LocalAddr, RemoteAddr, Timeout, RemoteViAttribs,
+				    false);
 }

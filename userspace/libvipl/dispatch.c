@@ -77,7 +77,7 @@ static void *make_calls(void *arg)
 	struct vipl_call *call;
 
 	pthread_mutex_lock(&vipl_lock);
-	while (!nic->closing) {
+	while (!__atomic_load_n(&nic->closing, __ATOMIC_ACQUIRE)) {
 		call = vipl_calls_take(&nic->calls);
 		if (!call) {
 			pthread_cond_wait(&nic->called, &vipl_lock);

@@ -4,6 +4,7 @@
  * the NIC is closed, so that a wait of no time finds who called since the last one.
  */
 #include <stdlib.h>
+#include "connect.h"
 #include "handle.h"
 #include "listen.h"
 
@@ -165,21 +166,36 @@ void vipl_listen_request(struct vipl_nic *nic, const struct vipl_event *event)
 		refuse(link);
 }
 
+static bool is_for(struct vipl_link *link, const struct vipl_disc *disc,
+		   const struct vipl_address *from)
+{
+	struct vipl_address client;
+
+	if (!link->passive || link->vi || link->offered || link->ending ||
+	    (disc->len && !vipl_disc_equal(disc, &link->peer.to)))
+		return false;
+	if (!from)
+		return true;
+	client = vipl_client_of(link);
+	return client.host.s_addr == from->host.s_addr && vipl_disc_equal(&client.disc, &from->disc);
+}
+
 /**
  * vipl_listen_next() - The oldest request for a discriminator
  * @nic: the NIC that listens
  * @disc: the server's, of no bytes for any
+ * @from: the client's address, NULL for any
  *
  * Context: vipl_lock is held.
  * Return: the request, which is not offered again, or NULL.
  */
-struct vipl_link *vipl_listen_next(struct vipl_nic *nic, const struct vipl_disc *disc)
+struct vipl_link *vipl_listen_next(struct vipl_nic *nic, const struct vipl_disc *disc,
+				   const struct vipl_address *from)
 {
 	struct vipl_link *link;
 
 	for (link = nic->links; link; link = link->next)
-		if (link->passive && !link->vi && !link->offered && !link->ending &&
-		    (!disc->len || vipl_disc_equal(disc, &link->peer.to))) {
+		if (is_for(link, disc, from)) {
 			link->offered = true;
 			return link;
 		}

@@ -7,7 +7,8 @@
 
 bool vipl_listen(struct vipl_nic *nic, const struct vipl_disc *disc);
 void vipl_listen_request(struct vipl_nic *nic, const struct vipl_event *event);
-struct vipl_link *vipl_listen_next(struct vipl_nic *nic, const struct vipl_disc *disc);
+struct vipl_link *vipl_listen_next(struct vipl_nic *nic, const struct vipl_disc *disc,
+				   const struct vipl_address *from);
 void vipl_listen_release(struct vipl_nic *nic);
 
 #endif

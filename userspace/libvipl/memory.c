@@ -54,6 +54,21 @@ static VIP_RETURN ptag_create(struct vipl_nic *nic, VIP_PROTECTION_HANDLE *handl
 	return VIP_SUCCESS;
 }
 
+/**
+ * vipl_default_ptag() - The tag of those who have none
+ * @nic: of which
+ *
+ * Context: vipl_lock is held; sleeps.
+ * Return: the tag, NULL if the device has no more.
+ */
+VIP_PROTECTION_HANDLE vipl_default_ptag(struct vipl_nic *nic)
+{
+	if (!vipl_handle_object(VIPL_PTAG, nic->default_ptag) &&
+	    ptag_create(nic, &nic->default_ptag))
+		nic->default_ptag = NULL;
+	return nic->default_ptag;
+}
+
 static void ptag_destroy(struct vipl_ptag *ptag)
 {
 	struct vipl_ptag **p = &ptag->nic->ptags;

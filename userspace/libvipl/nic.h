@@ -73,6 +73,7 @@ struct vipl_lane {
  * @device: the limits of the device
  * @attribs: what VipQueryNic() says
  * @address: the NIC address
+ * @default_ptag: a tag for those who have none, or NULL
  * @ptags: under vipl_lock, as are @regions, @vis and @cqs
  * @regions: all that is registered
  * @vis: all that are made
@@ -103,6 +104,7 @@ struct vipl_nic {
 	VIP_NIC_ATTRIBUTES attribs;
 	struct in_addr address;
 
+	VIP_PROTECTION_HANDLE default_ptag;
 	struct vipl_ptag *ptags;
 	struct vipl_region *regions;
 	struct vipl_vi *vis;
@@ -135,6 +137,7 @@ extern pthread_mutex_t vipl_lock;
 /* A descriptor is done, or a VI or CQ has ended; with vipl_lock */
 extern pthread_cond_t vipl_changed;
 
+VIP_PROTECTION_HANDLE vipl_default_ptag(struct vipl_nic *nic);
 struct vipl_ptag *vipl_ptag_of(struct vipl_nic *nic, VIP_PROTECTION_HANDLE handle);
 bool vipl_memory_covers(struct vipl_nic *nic, const struct vipl_ptag *ptag,
 			VIP_MEM_HANDLE handle, const void *start, size_t len);

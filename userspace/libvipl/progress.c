@@ -82,27 +82,27 @@ static void lanes_free(struct vipl_nic *nic)
 
 /* --- completions --- */
 
-static bool drain(struct vipl_lane *lane)
+static unsigned int drain(struct vipl_lane *lane)
 {
 	struct ibv_wc wc[BATCH];
-	bool found = false;
+	unsigned int found = 0;
 	int n, i;
 
 	while ((n = ibv_poll_cq(lane->cq, BATCH, wc)) > 0) {
-		found = true;
+		found += n;
 		for (i = 0; i < n; i++)
 			vipl_transfer_retire(&wc[i]);
 	}
 	return found;
 }
 
-static bool drain_all(struct vipl_nic *nic)
+static unsigned int drain_all(struct vipl_nic *nic)
 {
 	struct vipl_lane *lane;
-	bool found = false;
+	unsigned int found = 0;
 
 	for (lane = nic->lanes; lane; lane = lane->next)
-		found |= drain(lane);
+		found += drain(lane);
 	return found;
 }
 
@@ -111,14 +111,13 @@ static bool drain_all(struct vipl_nic *nic)
  * @nic: of all its VIs
  *
  * Context: vipl_lock is held; of a thread of the program.
- * Return: false if there was none.
  */
-bool vipl_progress(struct vipl_nic *nic)
+void vipl_progress(struct vipl_nic *nic)
 {
-	bool found = drain_all(nic);
+	unsigned int found = drain_all(nic);
 
-	nic->found += found;
-	return found;
+	if (found)
+		__atomic_store_n(&nic->found, nic->found + found, __ATOMIC_RELAXED);
 }
 
 /* Whatever comes after this wakes the thread; what came before has been taken. */
@@ -208,29 +207,49 @@ static bool end_links(struct vipl_nic *nic)
 /**
  * struct watch - what the thread has seen
  * @found: completions of callers, at the last look
- * @in_vain: looks in a row at which callers had found what woke it
+ * @theirs: those that they have found since the look before it
+ * @in_vain: looks in a row at which callers had found more than the thread
+ * @looks: so far
  */
 struct watch {
 	unsigned long found;
+	unsigned long theirs;
 	unsigned int in_vain;
+	unsigned int looks;
 };
 
+/* Without the lock, which callers that spin would have to give up for it */
 static bool callers_do_it(struct vipl_nic *nic, struct watch *watch)
 {
-	bool mine = drain_all(nic), theirs = nic->found != watch->found;
+	unsigned long found = __atomic_load_n(&nic->found, __ATOMIC_RELAXED);
 
-	watch->found = nic->found;
-	watch->in_vain = theirs && !mine ? watch->in_vain + 1 : 0;
-	return watch->in_vain > MANY_IN_VAIN;
+	watch->theirs = found - watch->found;
+	watch->found = found;
+	return watch->in_vain > MANY_IN_VAIN && watch->theirs && ++watch->looks % ENDING_MS;
 }
 
-/* For how long it may sleep, in ms */
-static int look_round(struct vipl_nic *nic, struct watch *watch)
+/* With the lock: for how long it may sleep, in ms */
+static int look(struct vipl_nic *nic, struct watch *watch)
 {
-	if (callers_do_it(nic, watch))
+	bool ending;
+
+	watch->in_vain = watch->theirs > drain_all(nic) ? watch->in_vain + 1 : 0;
+	ending = end_links(nic);
+	if (watch->in_vain > MANY_IN_VAIN)
 		return CALLERS_MS;
 	arm(nic);
-	return end_links(nic) ? ENDING_MS : FOREVER_MS;
+	return ending ? ENDING_MS : FOREVER_MS;
+}
+
+static int look_round(struct vipl_nic *nic, struct watch *watch)
+{
+	int ms;
+
+	if (callers_do_it(nic, watch) || pthread_mutex_trylock(&vipl_lock))
+		return CALLERS_MS;
+	ms = look(nic, watch);
+	pthread_mutex_unlock(&vipl_lock);
+	return ms;
 }
 
 static void *look_after(void *arg)
@@ -242,20 +261,15 @@ static void *look_after(void *arg)
 		{ .fd = nic->wake, .events = POLLIN },
 	};
 	struct watch watch = { 0 };
-	bool closing;
 	int ms;
 
-	do {
+	while (!__atomic_load_n(&nic->closing, __ATOMIC_ACQUIRE)) {
 		while (next_event(nic))
 			;
 		ack_completions(nic);
-		pthread_mutex_lock(&vipl_lock);
 		ms = look_round(nic, &watch);
-		closing = nic->closing;
-		pthread_mutex_unlock(&vipl_lock);
-		if (!closing)
-			poll(fds, sizeof(fds) / sizeof(fds[0]), ms);
-	} while (!closing);
+		poll(fds, sizeof(fds) / sizeof(fds[0]), ms);
+	}
 	return NULL;
 }
 
@@ -294,7 +308,7 @@ bool vipl_progress_start(struct vipl_nic *nic)
  */
 void vipl_progress_stop(struct vipl_nic *nic)
 {
-	nic->closing = true;
+	__atomic_store_n(&nic->closing, true, __ATOMIC_RELEASE);
 	eventfd_write(nic->wake, 1);
 	pthread_mutex_unlock(&vipl_lock);
 	pthread_join(nic->thread, NULL);

@@ -138,6 +138,7 @@ static VIP_RETURN vi_create(struct vipl_nic *nic, const VIP_VI_ATTRIBUTES *attri
 		return VIP_ERROR_RESOURCE;
 	}
 	vi->nic = nic;
+	vi->peer_ret = VIP_INVALID_STATE;
 	vipl_queue_init(&vi->send, send_cq);
 	vipl_queue_init(&vi->recv, recv_cq);
 	set_attribs(vi, attribs);
@@ -245,6 +246,7 @@ static void become_idle(struct vipl_vi *vi)
 	vipl_queue_flush(vi, &vi->recv);
 	vi->state = VIP_STATE_IDLE;
 	vi->epoch++;
+	vi->peer_ret = VIP_INVALID_STATE;
 	pthread_cond_broadcast(&vipl_changed);
 }
 

@@ -74,6 +74,7 @@ enum vipl_outcome {
  * @outcome: of the last attempt
  * @epoch: of VipDisconnect() calls
  * @remote: the attributes of the peer, once it is Connected
+ * @peer_ret: what came of it, VIP_NOT_DONE before
  */
 struct vipl_vi {
 	struct vipl_vi *next;
@@ -88,6 +89,7 @@ struct vipl_vi {
 	enum vipl_outcome outcome;
 	unsigned long epoch;
 	VIP_VI_ATTRIBUTES remote;
+	VIP_RETURN peer_ret;
 };
 
 #endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* What the cases of libvipl's Developer's Guide interface share. */
+#ifndef DG_H
+#define DG_H
+
+#include <vipl.h>
+#include "common.h"
+
+#define LONG	10000		/* ms for what must happen */
+
+#define expect(want, call) do {						\
+	VIP_RETURN got_ = (call);					\
+	require(got_ == (want), "%s gives %d, not " #want, #call, got_);	\
+} while (0)
+
+union address {
+	VIP_NET_ADDRESS net;
+	char room[4 + 4 + 64];
+};
+
+extern const char *test_addr;
+
+union address address_of(const char *disc);
+VIP_NIC_HANDLE open_nic(void);
+VIP_VI_HANDLE make_vi(VIP_NIC_HANDLE nic);
+
+/* The cases of peer.c */
+void peers(void);
+void peers_bad(void);
+
+/* The cases of habits.c */
+void pong(void);
+void leave_all(void);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* What connections of a client and a server, and those of two peers, are made of. */
+#ifndef VIPL_CONNECT_H
+#define VIPL_CONNECT_H
+
+#include "link.h"
+#include "wait.h"
+
+/**
+ * struct vipl_request - what a client asks for
+ * @vi: that is to be connected
+ * @epoch: of @vi when it began
+ * @local: its address
+ * @remote: the server's
+ * @deadline: when it gives up
+ * @once: a server that is not there is not tried again
+ */
+struct vipl_request {
+	VIP_VI_HANDLE vi;
+	unsigned long epoch;
+	struct vipl_address local;
+	struct vipl_address remote;
+	struct vipl_deadline deadline;
+	bool once;
+};
+
+bool vipl_is_local(const struct vipl_nic *nic, const struct vipl_address *addr);
+struct vipl_address vipl_client_of(struct vipl_link *link);
+struct vipl_vi *vipl_still_pending(VIP_VI_HANDLE handle, unsigned long epoch);
+VIP_RETURN vipl_accept(struct vipl_link *link, struct vipl_vi *vi);
+VIP_RETURN vipl_request(const struct vipl_request *call);
+VIP_RETURN vipl_connect_request(VIP_VI_HANDLE vi, VIP_NET_ADDRESS *local, VIP_NET_ADDRESS *remote,
+				VIP_ULONG msecs, VIP_VI_ATTRIBUTES *attribs, bool once);
+
+#endif

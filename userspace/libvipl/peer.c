@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Connections between peers, of the Developer's Guide: both ask for them, and each knows the
+ * other's address. The lower address is the server, the other one the client; a thread
+ * does for the program what it would do as either.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "connect.h"
+#include "dg.h"
+#include "handle.h"
+#include "listen.h"
+
+/* Below 0: @a is the server */
+static int compare(const struct vipl_address *a, const struct vipl_address *b)
+{
+	int diff = memcmp(&a->host, &b->host, sizeof(a->host));
+
+	if (!diff)
+		diff = (int)a->disc.len - b->disc.len;
+	return diff ? diff : memcmp(a->disc.bytes, b->disc.bytes, a->disc.len);
+}
+
+/* What the peer has asked for; what does not go together is the end of it. */
+static VIP_RETURN take(struct vipl_link *link, struct vipl_vi *vi)
+{
+	VIP_RETURN ret = vipl_accept(link, vi);
+
+	if (ret == VIP_INVALID_RELIABILITY_LEVEL || ret == VIP_INVALID_MTU)
+		vipl_link_refuse(link, VIPL_REFUSE);
+	return ret;
+}
+
+static VIP_RETURN serve(const struct vipl_request *call)
+{
+	struct vipl_link *link;
+	struct vipl_vi *vi;
+
+	do {
+		vi = vipl_still_pending(call->vi, call->epoch);
+		if (!vi || !vipl_listen(vi->nic, &call->local.disc))
+			return VIP_ERROR_RESOURCE;
+		link = vipl_listen_next(vi->nic, &call->local.disc, &call->remote);
+	} while (!link && vipl_wait(&call->deadline));
+	return link ? take(link, vi) : VIP_TIMEOUT;
+}
+
+/* The VI may have been disconnected, and then that is what it is told. */
+static void tell(const struct vipl_request *call, VIP_RETURN ret)
+{
+	struct vipl_vi *vi = vipl_still_pending(call->vi, call->epoch);
+
+	if (!vi)
+		return;
+	if (ret)
+		vi->state = VIP_STATE_IDLE;
+	vi->peer_ret = ret;
+	pthread_cond_broadcast(&vipl_changed);
+}
+
+static void *connect_peers(void *arg)
+{
+	struct vipl_request *call = arg;
+	bool server = compare(&call->local, &call->remote) < 0;
+
+	pthread_mutex_lock(&vipl_lock);
+	tell(call, server ? serve(call) : vipl_request(call));
+	pthread_mutex_unlock(&vipl_lock);
+	free(call);
+	return NULL;
+}
+
+static VIP_RETURN start(const struct vipl_request *from)
+{
+	struct vipl_request *call = malloc(sizeof(*call));
+	pthread_t thread;
+
+	if (!call)
+		return VIP_ERROR_RESOURCE;
+	*call = *from;
+	if (!vipl_thread(&thread, connect_peers, call)) {
+		free(call);
+		return VIP_ERROR_RESOURCE;
+	}
+	pthread_detach(thread);
+	return VIP_SUCCESS;
+}
+
+static VIP_RETURN peer_request(struct vipl_request *call)
+{
+	struct vipl_vi *vi = vipl_handle_object(VIPL_VI, call->vi);
+	VIP_RETURN ret;
+
+	if (!vi || !vipl_is_local(vi->nic, &call->local))
+		return VIP_INVALID_PARAMETER;
+	call->local.host = vi->nic->address;
+	call->epoch = vi->epoch;
+	if (!compare(&call->local, &call->remote))
+		return VIP_INVALID_PARAMETER;
+	if (vi->state != VIP_STATE_IDLE)
+		return VIP_INVALID_STATE;
+	ret = start(call);
+	if (ret)
+		return ret;
+	vi->state = VIP_STATE_CONNECT_PENDING;
+	vi->peer_ret = VIP_NOT_DONE;
+	return VIP_SUCCESS;
+}
+
+/**
+ * VipConnectPeerRequest() - Begin to connect with a peer that does the same
+ * @ViHandle: Idle
+ * @LocalAddr: the host is the NIC's, or of no bytes
+ * @RemoteAddr: what the peer has for its own
+ * @Timeout: in milliseconds, or VIP_INFINITE
+ *
+ * Context: any thread; takes vipl_lock.
+ * Return: VIP_SUCCESS, VIP_INVALID_STATE, VIP_INVALID_PARAMETER; VIP_ERROR_RESOURCE: there
+ * can be no thread.
+ */
+VIP_RETURN VipConnectPeerRequest(VIP_VI_HANDLE ViHandle, VIP_NET_ADDRESS *LocalAddr,
+				 VIP_NET_ADDRESS *RemoteAddr, VIP_ULONG Timeout)
+{
+	struct vipl_request call = { .vi = ViHandle, .deadline = vipl_deadline_in(Timeout) };
+	VIP_RETURN ret;
+
+	if (!LocalAddr || !RemoteAddr || !vipl_address_read(LocalAddr, &call.local) ||
+	    !vipl_address_read(RemoteAddr, &call.remote) || !call.remote.host.s_addr)
+		return VIP_INVALID_PARAMETER;
+	pthread_mutex_lock(&vipl_lock);
+	ret = peer_request(&call);
+	pthread_mutex_unlock(&vipl_lock);
+	return ret;
+}
+
+static VIP_RETURN peer_result(VIP_VI_HANDLE handle, VIP_VI_ATTRIBUTES *attribs)
+{
+	struct vipl_vi *vi = vipl_handle_object(VIPL_VI, handle);
+
+	if (!vi)
+		return VIP_INVALID_PARAMETER;
+	if (!vi->peer_ret)
+		*attribs = vi->remote;
+	return vi->peer_ret;
+}
+
+/**
+ * vipl_peer_result() - What came of VipConnectPeerRequest()
+ * @vi: with which it was called
+ * @attribs: the peer's attributes, if they are connected
+ * @wait: until it is known
+ *
+ * Context: any thread; may sleep.
+ * Return: as VipConnectRequest(); VIP_NOT_DONE without @wait; VIP_INVALID_STATE: it was not
+ * called, or the VI was disconnected.
+ */
+VIP_RETURN vipl_peer_result(VIP_VI_HANDLE vi, VIP_VI_ATTRIBUTES *attribs, bool wait)
+{
+	struct vipl_deadline never = { .never = true };
+	VIP_RETURN ret;
+
+	if (!attribs)
+		return VIP_INVALID_PARAMETER;
+	pthread_mutex_lock(&vipl_lock);
+	do
+		ret = peer_result(vi, attribs);
+	while (wait && ret == VIP_NOT_DONE && vipl_wait(&never));
+	pthread_mutex_unlock(&vipl_lock);
+	return ret;
+}

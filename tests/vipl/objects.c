@@ -267,6 +267,11 @@ static const struct test_case all_cases[] = {
 	{ "unreliable", unreliable, "an error costs an unreliable VI a message and no more" },
 	{ "unreliable_many", unreliable_many,
 	  "unreliable messages come once and in order where there is room" },
+	{ "peer_killed", peer_killed, "a peer that is killed is lost, and told" },
+	{ "peer_stopped", peer_stopped, "posts and disconnects do not wait for a peer that is stopped" },
+	{ "foreign_tag", foreign_tag, "memory of another tag is not for RDMA, whatever its handle" },
+	{ "descriptor_kept", descriptor_kept, "of a descriptor only what is to be written is written" },
+	{ "threads", threads, "several threads take each message once" },
 	{ "close_in_call", close_in_call, "a NIC is not closed by a function it calls" },
 };
 

@@ -88,6 +88,13 @@ void reception_read_refused(void);
 void unreliable(void);
 void unreliable_many(void);
 
+/* The cases of process.c */
+void peer_killed(void);
+void peer_stopped(void);
+void foreign_tag(void);
+void descriptor_kept(void);
+void threads(void);
+
 VIP_VI_ATTRIBUTES plain_vi(VIP_NIC_HANDLE nic);
 VIP_VI_HANDLE make_vi(VIP_NIC_HANDLE nic, VIP_VI_ATTRIBUTES *attr);
 

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Peers in another process, which stops or is killed; and several threads of one. */
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "pair.h"
+
+#define THREADS		4
+#define MESSAGES	2000
+#define AHEAD		32	/* receives that are posted */
+
+static unsigned int lost;
+
+static void on_error(VIP_PVOID context, VIP_ERROR_DESCRIPTOR *error)
+{
+	(void)context;
+	require(error->ErrorCode == VIP_ERROR_CONN_LOST && error->ViHandle == client.vi, "%d",
+		error->ErrorCode);
+	__atomic_store_n(&lost, 1, __ATOMIC_RELEASE);
+}
+
+static void accept_client(void)
+{
+	union address local = address_of("process"), remote;
+	VIP_VI_ATTRIBUTES attr;
+	VIP_CONN_HANDLE conn;
+
+	expect(VIP_SUCCESS, VipConnectWait(server.nic, &local.net, LONG, &remote.net, &attr, &conn));
+	expect(VIP_SUCCESS, VipConnectAccept(conn, server.vi));
+}
+
+/* Connected with a process that has @receives posted and then does nothing */
+static pid_t connect_child(unsigned int receives)
+{
+	union address local = address_of(""), remote = address_of("process");
+	unsigned int i;
+	pid_t pid = fork();
+
+	require(pid >= 0, "fork");
+	if (!pid) {
+		open_end(&server);
+		for (i = 0; i < receives; i++)
+			post_recv(&server, make_send(&server, i, i * 64, 64));
+		accept_client();
+		pause();
+		_exit(0);
+	}
+	open_end(&client);
+	expect(VIP_SUCCESS, VipErrorCallback(client.nic, NULL, on_error));
+	expect(VIP_SUCCESS, VipConnectRequest(client.vi, &local.net, &remote.net, LONG,
+					      &client.remote));
+	return pid;
+}
+
+static void end_child(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	require(waitpid(pid, NULL, 0) == pid, "the child");
+}
+
+/* What is posted is flushed, and the state is Error, without a call but those that look */
+void peer_killed(void)
+{
+	pid_t pid = connect_child(0);
+	uint64_t end = now_ms() + LONG;
+
+	post_recv(&client, make_send(&client, 0, 0, 64));
+	end_child(pid);
+	require_received(&client, (void *)client.descs, FLUSHED);
+	require_state(&client, VIP_STATE_ERROR);
+	while (!__atomic_load_n(&lost, __ATOMIC_ACQUIRE) && now_ms() < end)
+		usleep(1000);
+	require(lost, "the function is called");
+	post_send(&client, make_send(&client, 1, 0, 64));
+	require_sent(&client, (void *)(client.descs + DESC_BYTES), FLUSHED);
+	expect(VIP_SUCCESS, VipDisconnect(client.vi));
+	expect(VIP_SUCCESS, VipDestroyVi(client.vi));
+	expect(VIP_SUCCESS, VipCloseNic(client.nic));
+}
+
+/* The peer's program is stopped: posts return, and so does a disconnect */
+void peer_stopped(void)
+{
+	pid_t pid = connect_child(PAIR_DESCS);
+	uint64_t since = now_ms();
+	unsigned int i;
+
+	kill(pid, SIGSTOP);
+	for (i = 0; i < PAIR_DESCS; i++)
+		post_send(&client, make_send(&client, i, 0, 64));
+	expect(VIP_SUCCESS, VipDisconnect(client.vi));
+	require(now_ms() - since < LONG, "after %d ms", (int)(now_ms() - since));
+	require_state(&client, VIP_STATE_IDLE);
+	end_child(pid);
+	expect(VIP_SUCCESS, VipCloseNic(client.nic));
+}
+
+/* Memory of another tag is not written to, even if its handle is known */
+void foreign_tag(void)
+{
+	VIP_MEM_ATTRIBUTES other = { NULL, VIP_TRUE, VIP_TRUE };
+	VIP_MEM_HANDLE foreign;
+	VIP_DESCRIPTOR *d;
+
+	open_pair();
+	other.Ptag = make_ptag(server.nic);
+	expect(VIP_SUCCESS, VipRegisterMem(server.nic, server.data, 4096, &other, &foreign));
+	connect_pair();
+	memset(server.data, 1, 64);
+	d = make_rdma(&client, 0, VIP_CONTROL_OP_RDMA_READ, server.data, foreign);
+	add_segment(&client, d, client.data, 64);
+	post_send(&client, d);
+	require_sent(&client, d, DONE | VIP_STATUS_RDMA_PROT_ERROR | VIP_STATUS_OP_RDMA_READ);
+	expect(VIP_SUCCESS, VipDisconnect(client.vi));
+	expect(VIP_SUCCESS, VipDisconnect(server.vi));
+	connect_pair();
+	post_recv(&server, make_send(&server, 0, 4096, 64));
+	d = make_rdma(&client, 0, VIP_CONTROL_OP_RDMAWRITE, server.data, foreign);
+	add_segment(&client, d, client.data, 64);
+	post_send(&client, d);
+	require_received(&server, (void *)server.descs, FLUSHED);
+	require(server.data[0] == 1 && server.data[63] == 1, "nothing is written");
+	close_pair();
+}
+
+/* Of a descriptor that is done, nothing has changed but what the text says */
+void descriptor_kept(void)
+{
+	VIP_DESCRIPTOR *r, before;
+
+	open_pair();
+	connect_pair();
+	r = make_send(&server, 0, 0, 64);
+	r->DS[1].Local.Data.AddressBits = 0x1122334455667788;
+	r->DS[1].Local.Handle = 7;
+	before = *r;
+	post_recv(&server, r);
+	post_send(&client, make_send(&client, 0, 0, 10));
+	require_received(&server, r, DONE);
+	require(!memcmp(r->DS, before.DS, sizeof(before.DS)), "the segments");
+	require(r->CS.SegCount == before.CS.SegCount && r->CS.Control == before.CS.Control &&
+		r->CS.Reserved == before.CS.Reserved, "the rest of the control segment");
+	close_pair();
+}
+
+static unsigned int received;
+static VIP_CQ_HANDLE cq;
+
+static void *take_entries(void *unused)
+{
+	VIP_DESCRIPTOR *d;
+	VIP_BOOLEAN recv;
+	VIP_VI_HANDLE vi;
+
+	(void)unused;
+	while (__atomic_load_n(&received, __ATOMIC_ACQUIRE) < MESSAGES) {
+		if (VipCQWait(cq, 20, &vi, &recv) == VIP_TIMEOUT)
+			continue;
+		require(recv && vi == server.vi, "a receive of the server");
+		expect(VIP_SUCCESS, VipRecvDone(vi, &d));
+		require(d->CS.Status == (DONE | VIP_STATUS_OP_RECEIVE) && d->CS.Length == 8, "%#x",
+			d->CS.Status);
+		post_recv(&server, d);
+		__atomic_add_fetch(&received, 1, __ATOMIC_RELEASE);
+	}
+	return NULL;
+}
+
+/* Each message is taken once, whoever looks for it */
+void threads(void)
+{
+	pthread_t thread[THREADS];
+	unsigned int i;
+
+	open_pair();
+	expect(VIP_SUCCESS, VipDestroyVi(server.vi));
+	expect(VIP_SUCCESS, VipCreateCQ(server.nic, 1024, &cq));
+	expect(VIP_SUCCESS, VipCreateVi(server.nic, &server.attr, NULL, cq, &server.vi));
+	for (i = 0; i < AHEAD; i++)
+		post_recv(&server, make_send(&server, i, i * 64, 64));
+	connect_pair();
+	for (i = 0; i < THREADS; i++)
+		require(!pthread_create(&thread[i], NULL, take_entries, NULL), "a thread");
+	for (i = 0; i < MESSAGES; i++) {
+		while (i >= __atomic_load_n(&received, __ATOMIC_ACQUIRE) + AHEAD - THREADS)
+			usleep(100);
+		post_send(&client, make_send(&client, 0, 0, 8));
+		require_sent(&client, (void *)client.descs, DONE);
+	}
+	for (i = 0; i < THREADS; i++)
+		pthread_join(thread[i], NULL);
+	require(received == MESSAGES, "%u messages", received);
+	close_pair();
+}

@@ -6,7 +6,7 @@
 
 . "$(dirname "$0")/lib.sh"
 
-need_modules siw rdma_rxe
+need_modules siw rdma_rxe	# siw of the kernel itself
 
 tap_cases() {	# TYPE CASE...: cases of tests/vipl
 	local type=$1 name

@@ -21,7 +21,7 @@ PROVIDER_OUT = build/provider
 RELEASE      = $(notdir $(MODULE_OUT))
 
 .DEFAULT_GOAL := all
-.PHONY: all module provider vipl install deb rpm setup-build setup-deb setup demo check check-static check-kunit \
+.PHONY: all module provider vipl install install-vipl deb rpm setup-build setup-deb setup demo check check-static check-kunit \
 	check-kasan check-debug check-kernels check-packages check-wire check-vipl check-system check-chaos fuzz fuzz-guest bench bench-report clean help
 
 ##@ Build
@@ -50,6 +50,9 @@ setup-deb:
 
 install: all		## Install module, provider, uAPI header and systemd unit, below DESTDIR if given
 	@scripts/install --parts module,provider,header,tools --release "$(RELEASE)" $(DESTDIR)
+
+install-vipl: vipl	## Install libvipl and its header, below DESTDIR if given
+	@scripts/install --parts vipl $(DESTDIR)
 
 setup-build:		## Install the Debian packages that building and installing need
 	@scripts/setup build

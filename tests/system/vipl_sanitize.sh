@@ -9,6 +9,7 @@
 
 one_host
 export VIPL_DEVICE=$CLI_DEV VIPL_NETDEV=d1 VIPL_MESSAGES=2000 VIPL_ROUNDS=10
+export VIPL_FUZZ=1000
 export ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1
 cases vipl-address
 export TSAN_OPTIONS="exitcode=66 suppressions=$top/tests/vipl/tsan.supp"

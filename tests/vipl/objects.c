@@ -272,6 +272,7 @@ static const struct test_case all_cases[] = {
 	{ "foreign_tag", foreign_tag, "memory of another tag is not for RDMA, whatever its handle" },
 	{ "descriptor_kept", descriptor_kept, "of a descriptor only what is to be written is written" },
 	{ "threads", threads, "several threads take each message once" },
+	{ "fuzz", fuzz, "descriptors of random fields end with a status that there is" },
 	{ "close_in_call", close_in_call, "a NIC is not closed by a function it calls" },
 };
 

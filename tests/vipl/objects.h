@@ -95,6 +95,9 @@ void foreign_tag(void);
 void descriptor_kept(void);
 void threads(void);
 
+/* The case of fuzz.c */
+void fuzz(void);
+
 VIP_VI_ATTRIBUTES plain_vi(VIP_NIC_HANDLE nic);
 VIP_VI_HANDLE make_vi(VIP_NIC_HANDLE nic, VIP_VI_ATTRIBUTES *attr);
 

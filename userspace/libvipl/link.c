@@ -146,8 +146,8 @@ static bool make_qp(struct vipl_link *link)
 		.cap = {
 			.max_send_wr = VIPL_SEND_WRS,
 			.max_recv_wr = recv_wrs(link),
-			.max_send_sge = VIPL_SGES,
-			.max_recv_sge = VIPL_SGES,
+			.max_send_sge = link->nic->sges,
+			.max_recv_sge = link->nic->sges,
 		},
 		.qp_type = IBV_QPT_RC,
 		.sq_sig_all = 1,
@@ -230,17 +230,30 @@ bool vipl_link_call(struct vipl_vi *vi, const struct vipl_address *from,
 	return true;
 }
 
-/* With all receives posted, so that the peer's first message finds them */
-static bool call(struct vipl_link *link)
+static void give_up(struct vipl_link *link, enum vipl_outcome outcome)
+{
+	if (link->vi)
+		link->vi->outcome = outcome;
+	vipl_link_end(link, VIP_STATE_CONNECT_PENDING);
+}
+
+/*
+ * With all receives posted, so that the peer's first message finds them. Some devices know
+ * at once that nobody is there.
+ */
+static void call(struct vipl_link *link)
 {
 	char data[VIPL_HELLO_MAX];
 	struct rdma_conn_param param;
 
-	if (!make_qp(link))
-		return false;
+	if (!make_qp(link)) {
+		give_up(link, VIPL_FAILED);
+		return;
+	}
 	vipl_transfer_push(link->vi, &link->vi->recv);
 	param = conn_param(link, VIPL_REQUEST, data);
-	return !rdma_connect(link->id, &param);
+	if (rdma_connect(link->id, &param))
+		give_up(link, VIPL_NOBODY);
 }
 
 /**
@@ -378,13 +391,6 @@ void vipl_link_reap(struct vipl_link *link)
 
 /* --- events of rdma_cm --- */
 
-static void give_up(struct vipl_link *link, enum vipl_outcome outcome)
-{
-	if (link->vi)
-		link->vi->outcome = outcome;
-	vipl_link_end(link, VIP_STATE_CONNECT_PENDING);
-}
-
 /* The peer has closed, or is lost */
 static void lost(struct vipl_link *link)
 {
@@ -435,8 +441,8 @@ void vipl_link_event(struct vipl_link *link, const struct vipl_event *event)
 			give_up(link, VIPL_NOBODY);
 		break;
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
-		if (!link->ending && !call(link))
-			give_up(link, VIPL_FAILED);
+		if (!link->ending)
+			call(link);
 		break;
 	case RDMA_CM_EVENT_ESTABLISHED:
 		if (!link->ending)

@@ -8,7 +8,6 @@
 
 #define VIPL_SEND_WRS	128
 #define VIPL_RECV_WRS	(VIPL_MAX_DESCS + 1)	/* and the peer's first message */
-#define VIPL_SGES	8			/* of a WR, the header's among them */
 
 #define VIPL_UD_CREDITS		16	/* messages that a peer may have under way */
 #define VIPL_UD_RECVS		(VIPL_UD_CREDITS + 4)	/* with those that give credits back */

@@ -146,6 +146,7 @@ static VIP_RETURN nic_open(struct vipl_nic *nic, const char *name)
 		return ret;
 	if (ibv_query_device(nic->id->verbs, &nic->device))
 		return VIP_ERROR_RESOURCE;
+	nic->sges = nic->device.max_sge < VIPL_SGES ? nic->device.max_sge : VIPL_SGES;
 	fill_attribs(nic, name);
 	nic->handle = vipl_handle_new(VIPL_NIC, nic);
 	if (!nic->handle)

@@ -12,6 +12,7 @@
 #include "address.h"
 
 #define VIPL_MAX_DESCS		1000	/* in a queue of a VI */
+#define VIPL_SGES		8	/* of a WR at most, the header's among them */
 
 struct vipl_call;
 struct vipl_listener;
@@ -72,6 +73,7 @@ struct vipl_lane {
  * @id: bound to the NIC's address, which chose the device and opened it
  * @device: the limits of the device
  * @attribs: what VipQueryNic() says
+ * @sges: that a WR takes, as far as the library uses them
  * @address: the NIC address
  * @default_ptag: a tag for those who have none, or NULL
  * @ptags: under vipl_lock, as are @regions, @vis and @cqs
@@ -102,6 +104,7 @@ struct vipl_nic {
 	struct rdma_cm_id *id;
 	struct ibv_device_attr device;
 	VIP_NIC_ATTRIBUTES attribs;
+	int sges;
 	struct in_addr address;
 
 	VIP_PROTECTION_HANDLE default_ptag;

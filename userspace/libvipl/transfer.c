@@ -148,7 +148,7 @@ static bool post_own(struct vipl_link *link, enum vipl_message type, uint32_t im
 static bool post_send_desc(struct vipl_link *link, struct vipl_work *work)
 {
 	struct ibv_sge sge[VIPL_SGES];
-	int n = vipl_bounce_out(link->vi, work, sge + 1, VIPL_SGES - 1);
+	int n = vipl_bounce_out(link->vi, work, sge + 1, link->nic->sges - 1);
 
 	next_header(link, VIPL_MSG_SEND, work);
 	return n >= 0 && post_message(link, work, sge, n + 1);
@@ -159,7 +159,7 @@ static bool post_write_message(struct vipl_link *link, struct vipl_work *work)
 {
 	const VIP_ADDRESS_SEGMENT *remote = &work->ds[0].Remote;
 	struct ibv_sge sge[VIPL_SGES];
-	int n = vipl_bounce_out(link->vi, work, sge + 1, VIPL_SGES - 1);
+	int n = vipl_bounce_out(link->vi, work, sge + 1, link->nic->sges - 1);
 	struct vipl_header *header = next_header(link, VIPL_MSG_WRITE, work);
 
 	header->target = htole64(remote->Data.AddressBits);
@@ -187,7 +187,7 @@ static struct ibv_send_wr rdma_wr(const struct vipl_work *work, enum ibv_wr_opco
 static bool post_write_desc(struct vipl_link *link, struct vipl_work *work)
 {
 	struct ibv_sge sge[VIPL_SGES];
-	int n = vipl_bounce_out(link->vi, work, sge, VIPL_SGES);
+	int n = vipl_bounce_out(link->vi, work, sge, link->nic->sges);
 	struct ibv_send_wr wr = rdma_wr(work, IBV_WR_RDMA_WRITE, sge, n);
 
 	wr.send_flags = send_flags(link);
@@ -201,8 +201,8 @@ static bool post_write_desc(struct vipl_link *link, struct vipl_work *work)
 
 static bool post_read_desc(struct vipl_link *link, struct vipl_work *work)
 {
-	int max = link->nic->device.max_sge_rd < VIPL_SGES ?
-		  link->nic->device.max_sge_rd : VIPL_SGES;
+	int max = link->nic->device.max_sge_rd < link->nic->sges ?
+		  link->nic->device.max_sge_rd : link->nic->sges;
 	struct ibv_sge sge[VIPL_SGES];
 	int n = vipl_bounce_in(link->vi, work, sge, max);
 	struct ibv_send_wr wr = rdma_wr(work, IBV_WR_RDMA_READ, sge, n);
@@ -225,7 +225,7 @@ static bool post_acknowledge(struct vipl_link *link, struct vipl_work *work)
 static bool post_recv_desc(struct vipl_link *link, struct vipl_work *work)
 {
 	struct ibv_sge sge[VIPL_SGES];
-	int n = vipl_bounce_in(link->vi, work, sge + 1, VIPL_SGES - 1);
+	int n = vipl_bounce_in(link->vi, work, sge + 1, link->nic->sges - 1);
 
 	sge[0] = header_sge(&link->recv);
 	return n >= 0 && vipl_transfer_post_recv(link, work, sge, n + 1);

@@ -4,7 +4,6 @@
  * a few; the data of one that has more goes through a buffer of the library.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -35,28 +34,21 @@ static bool direct(struct vipl_vi *vi, const struct vipl_work *work, bool writte
 	return true;
 }
 
-static int segments(const struct vipl_work *work, struct iovec *iov, size_t *len)
+static int segments(const struct vipl_work *work, struct iovec *iov)
 {
 	unsigned int i;
 	int n = 0;
 
-	*len = 0;
 	for (i = vipl_first_data(work); i < work->cs.SegCount; i++) {
 		iov[n].iov_base = work->ds[i].Local.Data.Address;
-		iov[n].iov_len = work->ds[i].Local.Length;
-		*len += iov[n++].iov_len;
+		iov[n++].iov_len = work->ds[i].Local.Length;
 	}
 	return n;
 }
 
-static bool make_bounce(struct vipl_vi *vi, struct vipl_work *work, size_t len)
+static bool make_bounce(struct vipl_vi *vi, struct vipl_work *work)
 {
-	void *p = malloc(len);
-
-	if (p)
-		work->bounce = ibv_reg_mr(vi->ptag->pd, p, len, IBV_ACCESS_LOCAL_WRITE);
-	if (!work->bounce)
-		free(p);
+	work->bounce = vipl_memory_alloc(vi->ptag, vipl_data_bytes(work));
 	return work->bounce;
 }
 
@@ -108,13 +100,13 @@ static bool copy(const struct iovec *segs, int n, void *bounce, size_t len, bool
 int vipl_bounce_out(struct vipl_vi *vi, struct vipl_work *work, struct ibv_sge *sge, int max)
 {
 	struct iovec from[MAX_IOV];
-	size_t len;
 	int n;
 
 	if (direct(vi, work, false, sge, max, &n))
 		return n;
-	n = segments(work, from, &len);
-	if (!make_bounce(vi, work, len) || !copy(from, n, work->bounce->addr, len, false))
+	n = segments(work, from);
+	if (!make_bounce(vi, work) ||
+	    !copy(from, n, work->bounce->addr, work->bounce->length, false))
 		return -1;
 	return bounce_sge(work, sge);
 }
@@ -131,31 +123,11 @@ int vipl_bounce_out(struct vipl_vi *vi, struct vipl_work *work, struct ibv_sge *
  */
 int vipl_bounce_in(struct vipl_vi *vi, struct vipl_work *work, struct ibv_sge *sge, int max)
 {
-	struct iovec iov[MAX_IOV];
-	size_t len;
 	int n;
 
 	if (direct(vi, work, true, sge, max, &n))
 		return n;
-	segments(work, iov, &len);
-	return make_bounce(vi, work, len) ? bounce_sge(work, sge) : -1;
-}
-
-/**
- * vipl_bounce_fits() - Whether a descriptor has room for a message
- * @work: of the receive queue
- * @len: bytes of the message
- *
- * Context: vipl_lock is held.
- * Return: true if it has.
- */
-bool vipl_bounce_fits(const struct vipl_work *work, uint32_t len)
-{
-	struct iovec iov[MAX_IOV];
-	size_t room;
-
-	segments(work, iov, &room);
-	return len <= room;
+	return make_bounce(vi, work) ? bounce_sge(work, sge) : -1;
 }
 
 /**
@@ -170,8 +142,7 @@ bool vipl_bounce_fits(const struct vipl_work *work, uint32_t len)
 bool vipl_bounce_scatter(const struct vipl_work *work, const void *data, uint32_t len)
 {
 	struct iovec to[MAX_IOV];
-	size_t room;
-	int n = segments(work, to, &room);
+	int n = segments(work, to);
 
 	return copy(to, n, (void *)data, len, true);
 }
@@ -216,12 +187,6 @@ bool vipl_bounce_back(struct vipl_work *work, uint32_t len)
  */
 void vipl_bounce_free(struct vipl_work *work)
 {
-	void *p;
-
-	if (!work->bounce)
-		return;
-	p = work->bounce->addr;
-	ibv_dereg_mr(work->bounce);
-	free(p);
+	vipl_memory_free(work->bounce);
 	work->bounce = NULL;
 }

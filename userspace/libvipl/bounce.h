@@ -8,7 +8,6 @@
 int vipl_bounce_out(struct vipl_vi *vi, struct vipl_work *work, struct ibv_sge *sge, int max);
 int vipl_bounce_in(struct vipl_vi *vi, struct vipl_work *work, struct ibv_sge *sge, int max);
 bool vipl_bounce_back(struct vipl_work *work, uint32_t len);
-bool vipl_bounce_fits(const struct vipl_work *work, uint32_t len);
 bool vipl_bounce_scatter(const struct vipl_work *work, const void *data, uint32_t len);
 bool vipl_bounce_copy(const VIP_DATA_SEGMENT *to, const void *data, uint32_t len);
 void vipl_bounce_free(struct vipl_work *work);

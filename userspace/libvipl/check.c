@@ -39,7 +39,14 @@ static bool is_formed(const struct vipl_vi *vi, const struct vipl_work *work, bo
 	return !first || !work->ds[0].Remote.Reserved;
 }
 
-static uint64_t data_bytes(const struct vipl_work *work)
+/**
+ * vipl_data_bytes() - How long the data of a descriptor is
+ * @work: a descriptor that is formed
+ *
+ * Context: any.
+ * Return: the bytes of all its data segments.
+ */
+uint64_t vipl_data_bytes(const struct vipl_work *work)
 {
 	uint64_t sum = 0;
 	unsigned int i;
@@ -52,7 +59,7 @@ static uint64_t data_bytes(const struct vipl_work *work)
 /* Of what is sent; how long a receive is nobody says (10.2) */
 static bool length_fits(const struct vipl_vi *vi, const struct vipl_work *work)
 {
-	uint64_t sum = data_bytes(work);
+	uint64_t sum = vipl_data_bytes(work);
 
 	return sum == work->cs.Length && sum <= vi->attribs.MaxTransferSize;
 }

@@ -7,5 +7,6 @@
 
 uint32_t vipl_check_desc(struct vipl_vi *vi, const struct vipl_work *work, bool recv);
 unsigned int vipl_first_data(const struct vipl_work *work);
+uint64_t vipl_data_bytes(const struct vipl_work *work);
 
 #endif

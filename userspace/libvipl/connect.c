@@ -3,7 +3,6 @@
  * Connections between a client and a server (4.1, 9.4). A client tries until its time
  * is over: the text has no code for a server that is not there.
  */
-#include <arpa/inet.h>
 #include "connect.h"
 #include "handle.h"
 #include "listen.h"

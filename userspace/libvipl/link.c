@@ -4,7 +4,6 @@
  * needed: a VI may change its tag between two connections, and a QP cannot.
  */
 #include <stdlib.h>
-#include <string.h>
 #include "error.h"
 #include "handle.h"
 #include "link.h"
@@ -50,11 +49,6 @@ struct vipl_link *vipl_link_new(struct vipl_nic *nic, struct rdma_cm_id *id)
 	return link;
 }
 
-static void ring_free(struct vipl_ring *ring)
-{
-	free(ring->slots);
-}
-
 static void link_free(struct vipl_link *link)
 {
 	struct vipl_link **p = &link->nic->links;
@@ -65,18 +59,13 @@ static void link_free(struct vipl_link *link)
 	vipl_handle_free(link->handle);
 	if (link->id->qp)
 		rdma_destroy_qp(link->id);
-	if (link->mr) {
-		void *headers = link->mr->addr;
-
-		ibv_dereg_mr(link->mr);
-		free(headers);
-	}
-	vipl_ud_free(link);
+	vipl_memory_free(link->mr);
+	vipl_memory_free(link->buffers);
 	if (link->lane)
 		link->lane->free += VIPL_SEND_WRS + VIPL_RECV_WRS;
 	rdma_destroy_id(link->id);
-	ring_free(&link->send);
-	ring_free(&link->recv);
+	free(link->send.slots);
+	free(link->recv.slots);
 	free(link);
 }
 
@@ -110,14 +99,12 @@ static bool post_first(struct vipl_link *link)
 static bool make_rings(struct vipl_link *link)
 {
 	size_t len = (VIPL_SEND_WRS + VIPL_RECV_WRS) * sizeof(struct vipl_header);
-	struct vipl_header *headers = calloc(1, len);
+	struct vipl_header *headers;
 
-	if (headers)
-		link->mr = ibv_reg_mr(link->vi->ptag->pd, headers, len, IBV_ACCESS_LOCAL_WRITE);
-	if (!link->mr) {
-		free(headers);
+	link->mr = vipl_memory_alloc(link->vi->ptag, len);
+	if (!link->mr)
 		return false;
-	}
+	headers = link->mr->addr;
 	if (vipl_is_ud(link->vi) && !vipl_ud_alloc(link))
 		return false;
 	return ring_alloc(&link->send, VIPL_SEND_WRS, headers) &&
@@ -182,6 +169,13 @@ static struct rdma_conn_param conn_param(struct vipl_link *link, enum vipl_hello
 
 /* --- connecting --- */
 
+static void give_up(struct vipl_link *link, enum vipl_outcome outcome)
+{
+	if (link->vi)
+		link->vi->outcome = outcome;
+	vipl_link_end(link, VIP_STATE_CONNECT_PENDING);
+}
+
 static void bind_vi(struct vipl_link *link, struct vipl_vi *vi)
 {
 	link->vi = vi;
@@ -223,18 +217,10 @@ bool vipl_link_call(struct vipl_vi *vi, const struct vipl_address *from,
 	link->peer.to = to->disc;
 	bind_vi(link, vi);
 	if (rdma_resolve_addr(id, (struct sockaddr *)&src, (struct sockaddr *)&dst, RESOLVE_MS)) {
-		vi->outcome = VIPL_NOBODY;
-		vipl_link_end(link, VIP_STATE_CONNECT_PENDING);
+		give_up(link, VIPL_NOBODY);
 		vipl_link_reap(link);
 	}
 	return true;
-}
-
-static void give_up(struct vipl_link *link, enum vipl_outcome outcome)
-{
-	if (link->vi)
-		link->vi->outcome = outcome;
-	vipl_link_end(link, VIP_STATE_CONNECT_PENDING);
 }
 
 /*
@@ -277,8 +263,7 @@ void vipl_link_accept(struct vipl_link *link, struct vipl_vi *vi)
 		if (!rdma_accept(link->id, &param) && set_access(link))
 			return;
 	}
-	vi->outcome = VIPL_FAILED;
-	vipl_link_end(link, VIP_STATE_CONNECT_PENDING);
+	give_up(link, VIPL_FAILED);
 	vipl_link_reap(link);
 }
 
@@ -391,14 +376,20 @@ void vipl_link_reap(struct vipl_link *link)
 
 /* --- events of rdma_cm --- */
 
-/* The peer has closed, or is lost */
-static void lost(struct vipl_link *link)
+/**
+ * vipl_link_broken() - A link has failed, or its peer is gone
+ * @link: may be ending already, and then nothing changes
+ *
+ * Context: vipl_lock is held.
+ */
+void vipl_link_broken(struct vipl_link *link)
 {
-	if (!link->up)
-		give_up(link, VIPL_NOBODY);
-	else if (!link->ending)
+	if (link->ending)
+		return;
+	if (link->up)
 		vipl_link_end(link, VIP_STATE_ERROR);
-	vipl_link_abort(link);
+	else
+		give_up(link, VIPL_NOBODY);
 }
 
 static void rejected(struct vipl_link *link, const struct vipl_event *event)
@@ -452,7 +443,8 @@ void vipl_link_event(struct vipl_link *link, const struct vipl_event *event)
 		rejected(link, event);
 		break;
 	default:
-		lost(link);
+		vipl_link_broken(link);
+		vipl_link_abort(link);
 	}
 	vipl_link_reap(link);
 }

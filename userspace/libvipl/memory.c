@@ -432,6 +432,41 @@ bool vipl_memory_may_write(struct vipl_nic *nic, const struct vipl_ptag *ptag,
 }
 
 /**
+ * vipl_memory_alloc() - Memory of the library that the device reads and writes
+ * @ptag: its tag
+ * @len: in bytes, not 0
+ *
+ * Context: vipl_lock is held; sleeps.
+ * Return: the memory, which is zero at first, or NULL for want of it.
+ */
+struct ibv_mr *vipl_memory_alloc(const struct vipl_ptag *ptag, size_t len)
+{
+	void *p = calloc(1, len);
+	struct ibv_mr *mr = p ? ibv_reg_mr(ptag->pd, p, len, IBV_ACCESS_LOCAL_WRITE) : NULL;
+
+	if (!mr)
+		free(p);
+	return mr;
+}
+
+/**
+ * vipl_memory_free() - Give back memory of the library
+ * @mr: of vipl_memory_alloc(), or NULL
+ *
+ * Context: vipl_lock is held; sleeps.
+ */
+void vipl_memory_free(struct ibv_mr *mr)
+{
+	void *p;
+
+	if (!mr)
+		return;
+	p = mr->addr;
+	ibv_dereg_mr(mr);
+	free(p);
+}
+
+/**
  * vipl_memory_release() - End all regions and tags of a NIC that is closed
  * @nic: the NIC
  *

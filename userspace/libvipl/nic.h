@@ -148,6 +148,8 @@ bool vipl_memory_key(struct vipl_nic *nic, const struct vipl_ptag *ptag,
 		     const VIP_DATA_SEGMENT *seg, bool write, uint32_t *lkey);
 bool vipl_memory_may_write(struct vipl_nic *nic, const struct vipl_ptag *ptag,
 			   const VIP_DATA_SEGMENT *target);
+struct ibv_mr *vipl_memory_alloc(const struct vipl_ptag *ptag, size_t len);
+void vipl_memory_free(struct ibv_mr *mr);
 void vipl_memory_release(struct vipl_nic *nic);
 void vipl_vi_disown(struct vipl_nic *nic);
 void vipl_vi_release(struct vipl_nic *nic);

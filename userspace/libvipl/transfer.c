@@ -313,7 +313,7 @@ void vipl_transfer_push(struct vipl_vi *vi, struct vipl_queue *queue)
 
 	if (!link || !link->id->qp)
 		return;
-	if (link->buffers && queue == &vi->recv) {
+	if (vipl_is_ud(vi) && queue == &vi->recv) {
 		if (link->up && !link->ending)
 			vipl_ud_drop_bad(vi);
 		vipl_notify_queue(vi, queue);
@@ -443,21 +443,12 @@ static bool is_message(const struct vipl_ring *ring, const struct vipl_slot *slo
 			    type == VIPL_MSG_READY;
 }
 
-static void broken(struct vipl_link *link)
-{
-	if (link->ending)
-		return;
-	if (!link->up)
-		link->vi->outcome = VIPL_NOBODY;
-	vipl_link_end(link, link->up ? VIP_STATE_ERROR : VIP_STATE_CONNECT_PENDING);
-}
-
 /* Of a peer that is this library */
 static void retire_recv(struct vipl_ring *ring, const struct vipl_slot *slot, struct ibv_wc *wc)
 {
 	struct vipl_link *link = ring->link;
 
-	if (link->buffers) {
+	if (vipl_is_ud(link->vi)) {
 		if (!wc->status && !link->ending)
 			vipl_ud_received(link, slot - ring->slots, wc->byte_len);
 		return;
@@ -472,7 +463,7 @@ static void retire_recv(struct vipl_ring *ring, const struct vipl_slot *slot, st
 
 static void go_on(struct vipl_link *link)
 {
-	if (link->buffers)
+	if (vipl_is_ud(link->vi))
 		vipl_ud_give_back(link);
 	vipl_transfer_push(link->vi, &link->vi->recv);
 	vipl_transfer_push(link->vi, &link->vi->send);
@@ -497,7 +488,7 @@ void vipl_transfer_retire(const struct ibv_wc *wc)
 	else if (slot->work)
 		retire_work(ring, slot, &copy);
 	if (copy.status)
-		broken(link);
+		vipl_link_broken(link);
 	if (link->up)
 		go_on(link);
 	vipl_link_reap(link);

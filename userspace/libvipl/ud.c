@@ -6,7 +6,6 @@
  * one: no message is lost on the way.
  */
 #include <endian.h>
-#include <stdlib.h>
 #include "bounce.h"
 #include "check.h"
 #include "queue.h"
@@ -46,32 +45,9 @@ static void *buffer_of(const struct vipl_link *link, unsigned int slot)
  */
 bool vipl_ud_alloc(struct vipl_link *link)
 {
-	size_t len = VIPL_UD_RECVS * buffer_bytes(link);
-	void *p = malloc(len);
-
-	if (p)
-		link->buffers = ibv_reg_mr(link->vi->ptag->pd, p, len, IBV_ACCESS_LOCAL_WRITE);
-	if (!link->buffers)
-		free(p);
+	link->buffers = vipl_memory_alloc(link->vi->ptag, VIPL_UD_RECVS * buffer_bytes(link));
 	link->credits = VIPL_UD_CREDITS;
 	return link->buffers;
-}
-
-/**
- * vipl_ud_free() - Give back the buffers of a link
- * @link: without a QP; may have none
- *
- * Context: vipl_lock is held.
- */
-void vipl_ud_free(struct vipl_link *link)
-{
-	void *p;
-
-	if (!link->buffers)
-		return;
-	p = link->buffers->addr;
-	ibv_dereg_mr(link->buffers);
-	free(p);
 }
 
 static bool post_buffer(struct vipl_link *link)
@@ -153,7 +129,7 @@ static void take_send(struct vipl_link *link, const struct vipl_header *header, 
 		return;
 	}
 	set_imm(&result, header);
-	if (!vipl_bounce_fits(vi->recv.todo, len))
+	if (len > vipl_data_bytes(vi->recv.todo))
 		result.status = VIP_STATUS_LENGTH_ERROR;
 	else if (!vipl_bounce_scatter(vi->recv.todo, header + 1, len))
 		result.status = VIP_STATUS_PROTECTION_ERROR;
@@ -239,10 +215,13 @@ void vipl_ud_received(struct vipl_link *link, unsigned int slot, uint32_t len)
 {
 	struct vipl_header *header = buffer_of(link, slot);
 
+	/* The head may not have been looked at yet, or its memory may be gone since. */
+	if (link->up)
+		vipl_ud_drop_bad(link->vi);
 	if (len >= sizeof(*header) && (link->up || header->type == VIPL_MSG_READY))
 		take(link, header, len - sizeof(*header));
 	else
-		vipl_link_end(link, link->up ? VIP_STATE_ERROR : VIP_STATE_CONNECT_PENDING);
+		vipl_link_broken(link);
 	if (!link->ending && !post_buffer(link))
 		vipl_link_end(link, VIP_STATE_ERROR);
 }

@@ -11,6 +11,5 @@ bool vipl_ud_post_all(struct vipl_link *link);
 void vipl_ud_received(struct vipl_link *link, unsigned int slot, uint32_t len);
 void vipl_ud_drop_bad(struct vipl_vi *vi);
 void vipl_ud_give_back(struct vipl_link *link);
-void vipl_ud_free(struct vipl_link *link);
 
 #endif

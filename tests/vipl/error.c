@@ -253,6 +253,13 @@ static void try_rdma(uint16_t op, bool vi, bool mem)
 	bool write = op == VIP_CONTROL_OP_RDMAWRITE;
 
 	start();
+	client.attr.EnableRdmaWrite = VIP_FALSE;
+	client.attr.EnableRdmaRead = VIP_FALSE;
+	expect(VIP_SUCCESS, VipSetViAttributes(client.vi, &client.attr));
+	client.mem.EnableRdmaWrite = VIP_FALSE;
+	client.mem.EnableRdmaRead = VIP_FALSE;
+	expect(VIP_SUCCESS, VipSetMemAttributes(client.nic, client.descs, client.handle,
+						&client.mem));
 	*(write ? &server.attr.EnableRdmaWrite : &server.attr.EnableRdmaRead) = vi;
 	expect(VIP_SUCCESS, VipSetViAttributes(server.vi, &server.attr));
 	*(write ? &server.mem.EnableRdmaWrite : &server.mem.EnableRdmaRead) = mem;
@@ -331,6 +338,24 @@ void callbacks(void)
 								   &info));
 	expect(VIP_INVALID_PARAMETER, VipQuerySystemManagementInfo(client.nic,
 								   VIP_SMI_TYPE_COUNTERS, NULL));
+	close_pair();
+}
+
+/* One more than a queue takes */
+void queue_overrun(void)
+{
+	VIP_DESCRIPTOR *d;
+	VIP_NIC_ATTRIBUTES limits;
+	unsigned long i;
+
+	start();
+	expect(VIP_SUCCESS, VipQueryNic(client.nic, &limits));
+	d = make_send(&client, 0, 0, 8);
+	for (i = 0; i < limits.MaxDescriptorsPerQueue; i++)
+		post_recv(&client, d);
+	require(!counters_of(&client).AsynchronousErrors, "as many as the NIC says");
+	post_recv(&client, d);
+	require_told(&at_client, 0, VIP_RESOURCE_VI, VIP_ERROR_VI_OVERRUN, d);
 	close_pair();
 }
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Descriptors of random fields, some of which are right. Each ends with a status of bits that
- * there are, none is written beyond, and an unreliable connection stands.
+ * there are, nothing beyond is written, and an unreliable connection stands.
  */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include "pair.h"
 
 #define ROUNDS		2000
@@ -136,15 +135,23 @@ static void post_some(unsigned int rounds, bool unreliable)
 	require(!unreliable || (is_connected(&client) && is_connected(&server)), "it stands");
 }
 
+static void require_guarded(struct end *end)
+{
+	const char *guard = end->data + DATA_BYTES;
+
+	require(guard[0] == CANARY && !memcmp(guard, guard + 1, GUARD_BYTES - 1),
+		"the memory behind what is registered");
+}
+
 void fuzz(void)
 {
 	VIP_RELIABILITY_LEVEL level;
-	char *guard = map(4096, PROT_READ | PROT_WRITE);
 
 	seed = env_uint("VIPL_SEED", 1);
 	note("VIPL_SEED=%u", seed);
-	memset(guard, CANARY, 4096);
 	open_pair();
+	memset(client.data + DATA_BYTES, CANARY, GUARD_BYTES);
+	memset(server.data + DATA_BYTES, CANARY, GUARD_BYTES);
 	for (level = VIP_SERVICE_UNRELIABLE; level <= VIP_SERVICE_RELIABLE_RECEPTION; level++) {
 		set_levels(level);
 		connect_pair();
@@ -155,6 +162,7 @@ void fuzz(void)
 		take_all(&client);
 		take_all(&server);
 	}
-	require(guard[0] == CANARY && !memcmp(guard, guard + 1, 4095), "other memory");
+	require_guarded(&client);
+	require_guarded(&server);
 	close_pair();
 }

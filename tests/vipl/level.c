@@ -126,38 +126,31 @@ void reception_no_receive(void)
 	close_pair();
 }
 
-/* An RDMA Write that is refused says so, and what follows it has no effect */
-void reception_refused(void)
+/* The one that is refused says so, and what follows it has no effect (6.3.1.1). */
+static void require_refused(uint16_t op, uint32_t status_op)
 {
 	VIP_DESCRIPTOR *d;
 
 	start(VIP_SERVICE_RELIABLE_RECEPTION);
 	post_recv(&server, make_send(&server, 0, 0, 64));
-	d = make_rdma(&client, 0, VIP_CONTROL_OP_RDMAWRITE, server.data, server.handle + 0x100);
+	d = make_rdma(&client, 0, op, server.data, server.handle + 0x100);
 	add_segment(&client, d, client.data, 64);
 	post_send(&client, d);
 	post_send(&client, make_send(&client, 1, 0, 8));
-	require_sent(&client, d, RDMA_PROT | VIP_STATUS_OP_RDMA_WRITE);
+	require_sent(&client, d, RDMA_PROT | status_op);
 	require_sent(&client, (void *)(client.descs + DESC_BYTES), FLUSHED);
 	require_received(&server, (void *)server.descs, FLUSHED);
 	close_pair();
 }
 
-/* A Send behind a Read that fails does not come (6.3.1.1) */
+void reception_refused(void)
+{
+	require_refused(VIP_CONTROL_OP_RDMAWRITE, VIP_STATUS_OP_RDMA_WRITE);
+}
+
 void reception_read_refused(void)
 {
-	VIP_DESCRIPTOR *d;
-
-	start(VIP_SERVICE_RELIABLE_RECEPTION);
-	post_recv(&server, make_send(&server, 0, 0, 64));
-	d = make_rdma(&client, 0, VIP_CONTROL_OP_RDMA_READ, server.data, server.handle + 0x100);
-	add_segment(&client, d, client.data, 64);
-	post_send(&client, d);
-	post_send(&client, make_send(&client, 1, 0, 8));
-	require_sent(&client, d, RDMA_PROT | VIP_STATUS_OP_RDMA_READ);
-	require_sent(&client, (void *)(client.descs + DESC_BYTES), FLUSHED);
-	require_received(&server, (void *)server.descs, FLUSHED);
-	close_pair();
+	require_refused(VIP_CONTROL_OP_RDMA_READ, VIP_STATUS_OP_RDMA_READ);
 }
 
 static void never(VIP_PVOID context, VIP_ERROR_DESCRIPTOR *error)

@@ -256,6 +256,7 @@ static const struct test_case all_cases[] = {
 	{ "overrun", overrun, "a message that is too long ends its descriptor, and the connection" },
 	{ "no_receive", no_receive, "a message that finds no descriptor breaks the connection" },
 	{ "rdma_enables", rdma_enables, "RDMA is for VIs and memory that both allow it" },
+	{ "queue_overrun", queue_overrun, "a descriptor that is one too many is told" },
 	{ "callbacks", callbacks, "what no descriptor tells is told to a function, and counted" },
 	{ "levels", levels, "messages and RDMA Writes go at each reliability level" },
 	{ "level_mismatch", level_mismatch, "only VIs of one level connect" },

@@ -77,6 +77,7 @@ void overrun(void);
 void no_receive(void);
 void rdma_enables(void);
 void callbacks(void);
+void queue_overrun(void);
 void close_in_call(void);
 
 /* The cases of level.c */

@@ -31,7 +31,7 @@ void open_end(struct end *end)
 	end->attr.EnableRdmaRead = VIP_TRUE;
 	end->vi = make_vi(end->nic, &end->attr);
 	end->mem = (VIP_MEM_ATTRIBUTES){ end->attr.Ptag, VIP_TRUE, VIP_TRUE };
-	end->descs = map(len, PROT_READ | PROT_WRITE);
+	end->descs = map(len + GUARD_BYTES, PROT_READ | PROT_WRITE);
 	end->data = end->descs + PAIR_DESCS * DESC_BYTES;
 	expect(VIP_SUCCESS, VipRegisterMem(end->nic, end->descs, len, &end->mem, &end->handle));
 }

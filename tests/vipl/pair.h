@@ -14,6 +14,7 @@
 #define PAIR_DESCS	64
 #define DESC_BYTES	4096		/* for a descriptor of 252 segments */
 #define DATA_BYTES	(1 << 20)
+#define GUARD_BYTES	4096		/* behind them, not registered */
 #define LONG		10000		/* ms for what must happen */
 
 /**

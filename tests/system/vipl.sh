@@ -7,11 +7,38 @@
 
 [ -x "$BIN/vipl" ] || bail "no $BIN/vipl: make -C tests/system OUT=..."
 
+# What each function gave, in all cases
+export VIPL_SEEN=$tmp/seen
+
+# The table of functions and return codes in conformance-vipl.md, as "FUNCTION CODE" lines
+codes_wanted() {
+	sed -n 's/^| \(Vip[A-Za-z]*\) | [^|]* | \([^|]*\) |.*/\1 \2/p' "$top/Documentation/conformance-vipl.md" |
+		while read -r function codes; do
+			printf "$function %s\n" $codes
+		done | tr -d '`,' | sort -u
+}
+
+# Each code of the table was given, and none that is not in it
+all_codes_seen() {
+	codes_wanted >"$tmp/wanted"
+	sort -u "$VIPL_SEEN" >"$tmp/given"
+	echo "$(wc -l <"$tmp/given") return codes of $(cut -d' ' -f1 "$tmp/given" | uniq | wc -l) functions"
+	[ -s "$tmp/wanted" ] && diff "$tmp/wanted" "$tmp/given"
+}
+
 one_host
 export VIPL_DEVICE=$CLI_DEV VIPL_NETDEV=d1
-cases vipl
+limit=$T_LIMIT
+if [ -n "${TEST_LONG:-}" ]; then
+	export VIPL_MESSAGES=100000 VIPL_ROUNDS=1000 VIPL_VIS=1024 VIPL_TIMEOUT=400
+	limit=420
+fi
+cases -l $limit vipl
 cases vipl_dg
+t "each function gives each of its return codes, and no other" all_codes_seen
 t "nothing is left behind" within 10 nothing_left
+t "device_gone: a device that goes ends its connections, and is told" on_cli "$BIN/vipl" "$CLI4" device_gone
+t "nothing is left behind by a device that is gone" within 10 nothing_left
 teardown_hosts
 
 # The examples, between two hosts: the server's program and arguments, and the client's,

@@ -9,7 +9,8 @@ static VIP_RETURN request(const char *disc, VIP_ULONG msecs)
 {
 	union address local = address_of("me"), remote = address_of(disc);
 
-	return VipConnectRequest(client.vi, &local.net, &remote.net, msecs, &client.remote);
+	return noted(VipConnectRequest(client.vi, &local.net, &remote.net, msecs,
+				       &client.remote));
 }
 
 static VIP_CONN_HANDLE await(const char *disc)

@@ -188,7 +188,7 @@ static VIP_RETURN wait_while(void *(*meanwhile)(void *), VIP_VI_HANDLE *got)
 	VIP_RETURN ret;
 
 	require(!pthread_create(&thread, NULL, meanwhile, NULL), "a thread");
-	ret = VipCQWait(cq, VIP_INFINITE, got, &recv);
+	ret = noted(VipCQWait(cq, VIP_INFINITE, got, &recv));
 	pthread_join(thread, NULL);
 	return ret;
 }

@@ -122,6 +122,8 @@ static void never_cq(VIP_PVOID context, VIP_NIC_HANDLE nic, VIP_VI_HANDLE vi, VI
 /* With its VI or CQ a call goes away */
 void notify_bad(void)
 {
+	VIP_VI_HANDLE vi;
+
 	open_end(&server);
 	expect(VIP_INVALID_PARAMETER, VipRecvNotify(server.vi, NULL, NULL));
 	expect(VIP_INVALID_PARAMETER, VipSendNotify(STALE, NULL, never));
@@ -129,6 +131,9 @@ void notify_bad(void)
 	expect(VIP_INVALID_PARAMETER, VipCQNotify(server.vi, NULL, never_cq));
 	expect(VIP_SUCCESS, VipCreateCQ(server.nic, 16, &cq));
 	expect(VIP_INVALID_PARAMETER, VipCQNotify(cq, NULL, NULL));
+	expect(VIP_SUCCESS, VipCreateVi(server.nic, &server.attr, cq, NULL, &vi));
+	expect(VIP_ERROR_RESOURCE, VipSendNotify(vi, NULL, never));
+	expect(VIP_SUCCESS, VipDestroyVi(vi));
 	expect(VIP_SUCCESS, VipCQNotify(cq, NULL, never_cq));
 	expect(VIP_SUCCESS, VipSendNotify(server.vi, NULL, never));
 	expect(VIP_SUCCESS, VipRecvNotify(server.vi, NULL, never));

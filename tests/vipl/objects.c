@@ -183,6 +183,47 @@ static void memory_read_only(void)
 	expect(VIP_SUCCESS, VipCloseNic(nic));
 }
 
+/* The line of /proc/self/maps that has @p: the attributes of its mapping */
+static void mapping_of(const void *p, char *line, int size)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	void *from, *to;
+
+	require(maps, "/proc/self/maps");
+	do
+		require(fgets(line, size, maps), "no mapping of %p", p);
+	while (sscanf(line, "%p-%p", &from, &to) != 2 || p < from || p >= to);
+	fclose(maps);
+}
+
+static void memory_kept(void)
+{
+	int prot[] = { PROT_READ | PROT_WRITE, PROT_READ };
+	VIP_NIC_HANDLE nic = open_nic();
+	VIP_MEM_ATTRIBUTES attr = { make_ptag(nic), VIP_FALSE, VIP_TRUE };
+	char before[200], after[200], copy[20000];
+	VIP_MEM_HANDLE h;
+	unsigned int i, j;
+	char *p;
+
+	for (i = 0; i < ARRAY_SIZE(prot); i++) {
+		p = map(sizeof(copy), PROT_READ | PROT_WRITE);
+		for (j = 0; j < sizeof(copy); j++)
+			copy[j] = p[j] = (char)(j * 7 + i);
+		require(!mprotect(p, sizeof(copy), prot[i]), "mprotect");
+		mapping_of(p, before, sizeof(before));
+		expect(VIP_SUCCESS, VipRegisterMem(nic, p + 100, 9000, &attr, &h));
+		mapping_of(p, after, sizeof(after));
+		require(!strcmp(before, after), "%s is now %s", before, after);
+		require(!memcmp(p, copy, sizeof(copy)), "the bytes of what is registered");
+		expect(VIP_SUCCESS, VipDeregisterMem(nic, p + 100, h));
+		mapping_of(p, after, sizeof(after));
+		require(!strcmp(before, after), "%s is now %s", before, after);
+		require(!memcmp(p, copy, sizeof(copy)), "the bytes of what was registered");
+	}
+	expect(VIP_SUCCESS, VipCloseNic(nic));
+}
+
 static void close_all(void)
 {
 	VIP_NIC_HANDLE nic = open_nic();
@@ -273,6 +314,14 @@ static const struct test_case all_cases[] = {
 	{ "foreign_tag", foreign_tag, "memory of another tag is not for RDMA, whatever its handle" },
 	{ "descriptor_kept", descriptor_kept, "of a descriptor only what is to be written is written" },
 	{ "threads", threads, "several threads take each message once" },
+	{ "memory_kept", memory_kept, "memory is registered and deregistered, and stays as it is" },
+	{ "fork", forked, "a child has nothing of its parent's NICs, and may open its own" },
+	{ "signals", interrupted, "signals end no wait, and are not for the library's threads" },
+	{ "short_of_memory", short_of_memory, "a call that finds no memory says so, and changes nothing" },
+	{ "many_vis", many_vis, "many VIs are connected at once, and each has its messages" },
+	{ "fairness", fairness, "VIs with little to send get on beside one with much" },
+	{ "device_down", device_down, "a device that is down is told when a VI is to be connected" },
+	{ "device_gone", device_gone, "" },
 	{ "fuzz", fuzz, "descriptors of random fields end with a status that there is" },
 	{ "close_in_call", close_in_call, "a NIC is not closed by a function it calls" },
 };

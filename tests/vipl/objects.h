@@ -5,13 +5,9 @@
 
 #include <stddef.h>
 #include <vipl.h>
+#include "seen.h"
 
 #define STALE	((void *)0xdeadbeef)
-
-#define expect(want, call) do {						\
-	VIP_RETURN got_ = (call);					\
-	require(got_ == (want), "%s gives %d, not " #want, #call, got_);	\
-} while (0)
 
 const char *name_of(const char *variable);
 VIP_NIC_HANDLE open_nic(void);
@@ -95,6 +91,17 @@ void peer_stopped(void);
 void foreign_tag(void);
 void descriptor_kept(void);
 void threads(void);
+
+/* The cases of unix.c */
+void forked(void);
+void interrupted(void);
+void short_of_memory(void);
+void device_down(void);
+void device_gone(void);
+
+/* The cases of scale.c */
+void many_vis(void);
+void fairness(void);
 
 /* The case of fuzz.c */
 void fuzz(void);

@@ -7,6 +7,7 @@
 #include "pair.h"
 
 struct end client, server;
+const char *pair_name = "pair";
 
 extern const char *test_addr;
 
@@ -44,7 +45,7 @@ void open_pair(void)
 
 static void *accept_one(void *unused)
 {
-	union address local = address_of("pair"), remote;
+	union address local = address_of(pair_name), remote;
 	VIP_VI_ATTRIBUTES attr;
 	VIP_CONN_HANDLE conn;
 
@@ -56,7 +57,7 @@ static void *accept_one(void *unused)
 
 void connect_pair(void)
 {
-	union address local = address_of(""), remote = address_of("pair");
+	union address local = address_of(""), remote = address_of(pair_name);
 	pthread_t thread;
 
 	require(!pthread_create(&thread, NULL, accept_one, NULL), "a thread");

@@ -46,6 +46,7 @@ union address {
 };
 
 extern struct end client, server;
+extern const char *pair_name;	/* the discriminator of connect_pair() */
 
 union address address_of(const char *disc);
 void open_end(struct end *end);

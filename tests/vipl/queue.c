@@ -37,7 +37,10 @@ static void require_next(bool recv, VIP_DESCRIPTOR *want)
 	VIP_RETURN ret = want ? VIP_SUCCESS : VIP_NOT_DONE;
 	VIP_DESCRIPTOR *got = desc;
 
-	expect(ret, recv ? VipRecvDone(vi, &got) : VipSendDone(vi, &got));
+	if (recv)
+		expect(ret, VipRecvDone(vi, &got));
+	else
+		expect(ret, VipSendDone(vi, &got));
 	require(got == want, "%p, not %p", (void *)got, (void *)want);
 }
 

@@ -72,6 +72,10 @@ static void bad_attributes(VIP_NIC_HANDLE nic, VIP_VI_HANDLE vi, const VIP_VI_AT
 	attr = *good;
 	attr.Ptag = NULL;
 	require_refused(nic, vi, VIP_INVALID_PTAG, attr);
+	attr = *good;
+	attr.ReliabilityLevel = VIP_SERVICE_UNRELIABLE;
+	attr.EnableRdmaRead = VIP_TRUE;
+	require_refused(nic, vi, VIP_INVALID_RDMAREAD, attr);
 }
 
 void vi_bad(void)

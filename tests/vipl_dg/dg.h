@@ -5,13 +5,9 @@
 
 #include <vipl.h>
 #include "common.h"
+#include "../vipl/seen.h"
 
 #define LONG	10000		/* ms for what must happen */
-
-#define expect(want, call) do {						\
-	VIP_RETURN got_ = (call);					\
-	require(got_ == (want), "%s gives %d, not " #want, #call, got_);	\
-} while (0)
 
 union address {
 	VIP_NET_ADDRESS net;

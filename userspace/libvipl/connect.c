@@ -339,6 +339,8 @@ static VIP_RETURN request(struct vipl_request *call, VIP_VI_ATTRIBUTES *attribs)
 		return VIP_INVALID_PARAMETER;
 	if (vipl_is_over(&call->deadline))
 		return VIP_TIMEOUT;
+	if (!vipl_nic_is_up(vi->nic))
+		return VIP_ERROR_RESOURCE;
 	vi->state = VIP_STATE_CONNECT_PENDING;
 	call->epoch = vi->epoch;
 	ret = vipl_request(call);
@@ -395,7 +397,7 @@ VIP_RETURN vipl_connect_request(VIP_VI_HANDLE vi, VIP_NET_ADDRESS *local, VIP_NE
  *
  * Context: any thread; sleeps.
  * Return: VIP_SUCCESS, VIP_TIMEOUT, VIP_REJECT, VIP_INVALID_PARAMETER;
- * VIP_ERROR_RESOURCE: the device has no QP, or the VI was disconnected.
+ * VIP_ERROR_RESOURCE: the device is gone, down or has no QP, or the VI was disconnected.
  */
 VIP_RETURN VipConnectRequest(VIP_VI_HANDLE ViHandle, VIP_NET_ADDRESS *LocalAddr,
 			     VIP_NET_ADDRESS *RemoteAddr, VIP_ULONG Timeout,

@@ -120,6 +120,14 @@ void *vipl_handle_object(enum vipl_kind kind, const void *handle)
 	return object;
 }
 
+static void free_slot(struct slot *slot)
+{
+	slot->object = NULL;
+	slot->generation++;
+	slot->next_free = first_free;
+	first_free = slot - slots;
+}
+
 /**
  * vipl_handle_free() - Make a handle invalid, for ever
  * @handle: in use
@@ -132,11 +140,33 @@ void vipl_handle_free(void *handle)
 
 	pthread_mutex_lock(&lock);
 	slot = find(handle);
-	if (slot) {
-		slot->object = NULL;
-		slot->generation++;
-		slot->next_free = first_free;
-		first_free = slot - slots;
-	}
+	if (slot)
+		free_slot(slot);
+	pthread_mutex_unlock(&lock);
+}
+
+/**
+ * vipl_handle_fork() - Have no handle change while the process forks
+ *
+ * Context: any thread; takes the lock of the handles, until vipl_handle_forked().
+ */
+void vipl_handle_fork(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+/**
+ * vipl_handle_forked() - Go on after a fork
+ * @child: all handles become invalid: they are the parent's
+ *
+ * Context: behind vipl_handle_fork().
+ */
+void vipl_handle_forked(int child)
+{
+	uint32_t i;
+
+	for (i = 1; child && i < num_slots; i++)
+		if (slots[i].object)
+			free_slot(&slots[i]);
 	pthread_mutex_unlock(&lock);
 }

@@ -15,5 +15,7 @@ enum vipl_kind {
 void *vipl_handle_new(enum vipl_kind kind, void *object);
 void *vipl_handle_object(enum vipl_kind kind, const void *handle);
 void vipl_handle_free(void *handle);
+void vipl_handle_fork(void);
+void vipl_handle_forked(int child);
 
 #endif

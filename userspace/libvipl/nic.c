@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 #include "dispatch.h"
+#include "fork.h"
 #include "handle.h"
 #include "link.h"
 #include "listen.h"
@@ -100,6 +101,20 @@ static VIP_ULONG port_mtu(struct vipl_nic *nic)
 	return ibv_query_port(nic->id->verbs, 1, &port) ? 0 : 128ul << port.active_mtu;
 }
 
+/**
+ * vipl_nic_is_up() - Whether a NIC can have connections
+ * @nic: open
+ *
+ * Context: vipl_lock is held.
+ * Return: false if the device is gone, or its interface is down.
+ */
+bool vipl_nic_is_up(struct vipl_nic *nic)
+{
+	struct ibv_port_attr port;
+
+	return !ibv_query_port(nic->id->verbs, 1, &port) && port.state == IBV_PORT_ACTIVE;
+}
+
 static void fill_attribs(struct vipl_nic *nic, const char *name)
 {
 	const struct ibv_device_attr *dev = &nic->device;
@@ -138,6 +153,7 @@ static VIP_RETURN nic_open(struct vipl_nic *nic, const char *name)
 {
 	VIP_RETURN ret;
 
+	vipl_fork_init();
 	nic->channel = rdma_create_event_channel();
 	if (!nic->channel)
 		return is_device(plain_name(name)) ? VIP_ERROR_RESOURCE : VIP_INVALID_PARAMETER;

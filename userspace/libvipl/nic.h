@@ -140,6 +140,7 @@ extern pthread_mutex_t vipl_lock;
 /* A descriptor is done, or a VI or CQ has ended; with vipl_lock */
 extern pthread_cond_t vipl_changed;
 
+bool vipl_nic_is_up(struct vipl_nic *nic);
 VIP_PROTECTION_HANDLE vipl_default_ptag(struct vipl_nic *nic);
 struct vipl_ptag *vipl_ptag_of(struct vipl_nic *nic, VIP_PROTECTION_HANDLE handle);
 bool vipl_memory_covers(struct vipl_nic *nic, const struct vipl_ptag *ptag,

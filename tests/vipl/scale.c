@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Many VIs, and VIs beside each other. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "pair.h"
+
+#define SMALL	16		/* VIs with little to send */
+#define PINGS	50		/* of each */
+#define BULK	16		/* receives of the one with much to send */
+
+static struct end *clients, *servers;
+
+/* @count pairs of VIs of the NICs of client and server */
+static void connect_many(unsigned int count)
+{
+	unsigned int i;
+
+	clients = calloc(count, sizeof(*clients));
+	servers = calloc(count, sizeof(*servers));
+	require(clients && servers, "memory");
+	for (i = 0; i < count; i++) {
+		client.vi = make_vi(client.nic, &client.attr);
+		server.vi = make_vi(server.nic, &server.attr);
+		connect_pair();
+		clients[i] = client;
+		servers[i] = server;
+	}
+}
+
+/* Each of them at once, and traffic on all (8.1) */
+void many_vis(void)
+{
+	unsigned int i, count = env_uint("VIPL_VIS", 128);
+	VIP_DESCRIPTOR *r;
+
+	open_pair();
+	connect_many(count);
+	for (i = 0; i < count; i++) {
+		r = make_send(&servers[i], i % PAIR_DESCS, i % PAIR_DESCS * 4, 4);
+		post_recv(&servers[i], r);
+		memcpy(client.data, &i, 4);
+		post_send(&clients[i], make_send(&clients[i], 0, 0, 4));
+		require_received(&servers[i], r, DONE);
+		require(!memcmp(r->DS[0].Local.Data.Address, &i, 4), "the bytes of VI %u", i);
+		require_sent(&clients[i], (void *)client.descs, DONE);
+	}
+	for (i = 0; i < count; i++) {
+		require_state(&clients[i], VIP_STATE_CONNECTED);
+		require_state(&servers[i], VIP_STATE_CONNECTED);
+	}
+	close_pair();
+}
+
+static unsigned int taken;	/* messages of the VI with much to send */
+static int over;
+
+static bool is_over(void)
+{
+	return __atomic_load_n(&over, __ATOMIC_ACQUIRE);
+}
+
+static void *take_bulk(void *arg)
+{
+	struct end *end = arg;
+	VIP_DESCRIPTOR *got;
+
+	while (VipRecvWait(end->vi, 20, &got) == VIP_SUCCESS || !is_over()) {
+		if (!got)
+			continue;
+		require(got->CS.Length == 65536, "%#x", got->CS.Status);
+		post_recv(end, got);
+		__atomic_add_fetch(&taken, 1, __ATOMIC_RELEASE);
+	}
+	return NULL;
+}
+
+/* As many as there are receives for */
+static void *send_bulk(void *arg)
+{
+	struct end *end = arg;
+	VIP_DESCRIPTOR *got;
+	unsigned int sent;
+
+	for (sent = 0; !is_over(); sent++) {
+		while (sent >= __atomic_load_n(&taken, __ATOMIC_ACQUIRE) + BULK)
+			usleep(50);
+		post_send(end, make_send(end, sent % BULK, 0, 65536));
+		if (sent < BULK / 2)
+			continue;
+		expect(VIP_SUCCESS, VipSendWait(end->vi, LONG, &got));
+		require(got->CS.Status == DONE, "%#x", got->CS.Status);
+	}
+	return NULL;
+}
+
+static void ping(unsigned int i)
+{
+	VIP_DESCRIPTOR *r = make_send(&servers[i], 32 + i, 65536 + i * 64, 64);
+
+	post_recv(&servers[i], r);
+	post_send(&clients[i], make_send(&clients[i], 32 + i, 65536, 64));
+	require_received(&servers[i], r, DONE);
+	require_sent(&clients[i], (void *)(client.descs + (32 + i) * DESC_BYTES), DONE);
+}
+
+/* None is kept from sending by the others (6.3.1, 2.6). */
+void fairness(void)
+{
+	struct end *much_from, *much_to;
+	unsigned int i;
+	pthread_t from, to;
+
+	open_pair();
+	connect_many(SMALL + 1);
+	much_from = &clients[SMALL];
+	much_to = &servers[SMALL];
+	for (i = 0; i < BULK; i++)
+		post_recv(much_to, make_send(much_to, i, 0, 65536));
+	require(!pthread_create(&to, NULL, take_bulk, much_to), "a thread");
+	require(!pthread_create(&from, NULL, send_bulk, much_from), "a thread");
+	for (i = 0; i < SMALL * PINGS; i++)
+		ping(i % SMALL);
+	i = __atomic_load_n(&taken, __ATOMIC_ACQUIRE);
+	require(i > SMALL, "%u of the one with much", i);
+	__atomic_store_n(&over, 1, __ATOMIC_RELEASE);
+	pthread_join(from, NULL);
+	pthread_join(to, NULL);
+	close_pair();
+}

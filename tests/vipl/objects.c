@@ -20,6 +20,8 @@
 #include "common.h"
 #include "objects.h"
 
+#define PAGE	4096
+
 static void layout(void)
 {
 	require(sizeof(VIP_DESCRIPTOR) == 64, "%zu", sizeof(VIP_DESCRIPTOR));
@@ -201,13 +203,15 @@ static void memory_kept(void)
 	int prot[] = { PROT_READ | PROT_WRITE, PROT_READ };
 	VIP_NIC_HANDLE nic = open_nic();
 	VIP_MEM_ATTRIBUTES attr = { make_ptag(nic), VIP_FALSE, VIP_TRUE };
-	char before[200], after[200], copy[20000];
+	char before[200], after[200], copy[5 * PAGE];
 	VIP_MEM_HANDLE h;
 	unsigned int i, j;
 	char *p;
 
 	for (i = 0; i < ARRAY_SIZE(prot); i++) {
-		p = map(sizeof(copy), PROT_READ | PROT_WRITE);
+		/* between pages that are not to be had, or it might become part of a larger one */
+		p = (char *)map(sizeof(copy) + 2 * PAGE, PROT_NONE) + PAGE;
+		require(!mprotect(p, sizeof(copy), PROT_READ | PROT_WRITE), "mprotect");
 		for (j = 0; j < sizeof(copy); j++)
 			copy[j] = p[j] = (char)(j * 7 + i);
 		require(!mprotect(p, sizeof(copy), prot[i]), "mprotect");

@@ -57,6 +57,9 @@ void forked(void)
 	unsigned int i;
 	pid_t pid;
 
+#ifdef __SANITIZE_THREAD__
+	skip("ThreadSanitizer has no threads in a child of a process with threads");
+#endif
 	open_pair();
 	connect_pair();
 	for (i = 0; i < 3; i++) {
@@ -162,6 +165,9 @@ void short_of_memory(void)
 	VIP_NIC_HANDLE nic;
 	VIP_RETURN ret;
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	skip("a sanitizer does not live without memory");
+#endif
 	open_pair();
 	expect_short(VipOpenNic(name_of("VIPL_DEVICE"), &nic));
 	expect_short(VipCreatePtag(server.nic, &ptag));

@@ -4,6 +4,7 @@
 # libvipl, the VI Provider Library: the cases of tests/vipl and tests/vipl_dg.
 
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/lib-vipl.sh"
 
 [ -x "$BIN/vipl" ] || bail "no $BIN/vipl: make -C tests/system OUT=..."
 
@@ -73,6 +74,17 @@ example_cq() {
 }
 
 two_hosts 1500
+vipl_two_hosts
+if [ -n "${TEST_LONG:-}" ]; then
+	# all of them, with as many messages as usual
+	unset VIPL_MESSAGES VIPL_ROUNDS VIPL_VIS VIPL_TIMEOUT
+	"$BIN/vipl" --list >"$tmp/cases"
+	while IFS=$'\t' read -r -u 3 name _; do
+		t "two hosts: $name" on_cli "$BIN/vipl" "$CLI4" "$name"
+	done 3<"$tmp/cases"
+else
+	vipl_usual "two hosts"
+fi
 t "example: ping-pong" example pingpong v2 -- pingpong v1 "$SRV4" 64 200
 t "example: ping-pong of long messages" example pingpong v2 -- pingpong v1 "$SRV4" 65536 50
 t "example: two peers" example peer v2 bob "$CLI4" alice -- peer v1 alice "$SRV4" bob

@@ -7,7 +7,7 @@
 
 static VIP_RETURN request(const char *disc, VIP_ULONG msecs)
 {
-	union address local = address_of("me"), remote = address_of(disc);
+	union address local = client_at("me"), remote = server_at(disc);
 
 	return noted(VipConnectRequest(client.vi, &local.net, &remote.net, msecs,
 				       &client.remote));
@@ -15,14 +15,15 @@ static VIP_RETURN request(const char *disc, VIP_ULONG msecs)
 
 static VIP_CONN_HANDLE await(const char *disc)
 {
-	union address local = address_of(disc), remote;
+	union address local = server_at(disc), client_addr = client_at(""), remote;
 	VIP_VI_ATTRIBUTES attr;
 	VIP_CONN_HANDLE conn;
 
-	expect(VIP_SUCCESS, VipConnectWait(server.nic, &local.net, LONG, &remote.net, &attr, &conn));
+	expect(VIP_SUCCESS, at_server(VipConnectWait(server.nic, &local.net, LONG, &remote.net, &attr,
+						     &conn)));
 	require(remote.net.HostAddressLen == 4 && remote.net.DiscriminatorLen == 2 &&
 		!memcmp(remote.room + 8, "me", 2), "the client's address");
-	require(!memcmp(remote.net.HostAddress, local.net.HostAddress, 4), "the client's host");
+	require(!memcmp(remote.net.HostAddress, client_addr.net.HostAddress, 4), "the client's host");
 	require(attr.MaxTransferSize == client.attr.MaxTransferSize && attr.EnableRdmaWrite,
 		"the client's attributes");
 	return conn;
@@ -121,7 +122,7 @@ void connect_mismatch(void)
 
 void connect_timeout(void)
 {
-	union address local = address_of("x"), remote;
+	union address local = server_at("x"), remote;
 	VIP_VI_ATTRIBUTES attr;
 	VIP_CONN_HANDLE conn;
 	struct request r;
@@ -133,9 +134,11 @@ void connect_timeout(void)
 	require(request("nobody", 500) == VIP_TIMEOUT, "nobody is there");
 	require(now_ms() - since >= 499, "after %d ms", (int)(now_ms() - since));
 	require_state(&client, VIP_STATE_IDLE);
-	expect(VIP_TIMEOUT, VipConnectWait(server.nic, &local.net, 0, &remote.net, &attr, &conn));
+	expect(VIP_TIMEOUT, at_server(VipConnectWait(server.nic, &local.net, 0, &remote.net, &attr,
+						     &conn)));
 	since = now_ms();
-	expect(VIP_TIMEOUT, VipConnectWait(server.nic, &local.net, 300, &remote.net, &attr, &conn));
+	expect(VIP_TIMEOUT, at_server(VipConnectWait(server.nic, &local.net, 300, &remote.net, &attr,
+						     &conn)));
 	require(now_ms() - since >= 299, "after %d ms", (int)(now_ms() - since));
 	require(request("another", 500) == VIP_TIMEOUT, "somebody else is there");
 	start_request(&r, "x", 300);
@@ -165,7 +168,7 @@ void connect_any(void)
 
 void connect_bad(void)
 {
-	union address good = address_of("x"), bad = address_of("x"), out;
+	union address good = client_at("x"), bad = client_at("x"), out;
 	VIP_VI_ATTRIBUTES attr;
 	VIP_CONN_HANDLE conn;
 

@@ -73,7 +73,7 @@ void levels(void)
 
 static void *request(void *unused)
 {
-	union address local = address_of(""), remote = address_of("level");
+	union address local = client_at(""), remote = server_at("level");
 
 	(void)unused;
 	require(VipConnectRequest(client.vi, &local.net, &remote.net, LONG, &client.remote) ==
@@ -84,7 +84,7 @@ static void *request(void *unused)
 /* Only VIs of one level connect */
 void level_mismatch(void)
 {
-	union address local = address_of("level"), remote;
+	union address local = server_at("level"), remote;
 	VIP_RELIABILITY_LEVEL level;
 	VIP_VI_ATTRIBUTES attr;
 	VIP_CONN_HANDLE conn;
@@ -96,7 +96,8 @@ void level_mismatch(void)
 	attr.EnableRdmaRead = VIP_TRUE;
 	expect(VIP_INVALID_RDMAREAD, VipSetViAttributes(client.vi, &attr));
 	require(!pthread_create(&thread, NULL, request, NULL), "a thread");
-	expect(VIP_SUCCESS, VipConnectWait(server.nic, &local.net, LONG, &remote.net, &attr, &conn));
+	expect(VIP_SUCCESS, at_server(VipConnectWait(server.nic, &local.net, LONG, &remote.net, &attr,
+						     &conn)));
 	require(attr.ReliabilityLevel == VIP_SERVICE_UNRELIABLE, "%d", attr.ReliabilityLevel);
 	for (level = VIP_SERVICE_RELIABLE_DELIVERY; level <= VIP_SERVICE_RELIABLE_RECEPTION; level++) {
 		set_level(&server, level);

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* Two VIs of one process, and what is done with their descriptors. */
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 #include "pair.h"
 
 struct end client, server;
@@ -11,21 +15,68 @@ const char *pair_name = "pair";
 
 extern const char *test_addr;
 
-/* Of the NIC under test, with the bytes of @disc */
-union address address_of(const char *disc)
+/* With the bytes of @disc */
+static union address address_of(const char *host, const char *disc)
 {
 	union address a = { .net = { .HostAddressLen = 4, .DiscriminatorLen = strlen(disc) } };
 
-	require(inet_pton(AF_INET, test_addr, a.net.HostAddress) == 1, "%s", test_addr);
+	require(inet_pton(AF_INET, host, a.net.HostAddress) == 1, "%s", host);
 	memcpy(a.room + 8, disc, strlen(disc));
 	return a;
+}
+
+union address client_at(const char *disc)
+{
+	return address_of(test_addr, disc);
+}
+
+union address server_at(const char *disc)
+{
+	const char *host = getenv("VIPL_SERVER");
+
+	return address_of(host ? host : test_addr, disc);
+}
+
+/* --- where the server is --- */
+
+static void enter_netns(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	require(fd >= 0 && !setns(fd, CLONE_NEWNET), "%s", path);
+	close(fd);
+}
+
+/* This thread's, which those that it starts have as well */
+void enter_server(void)
+{
+	const char *path = getenv("VIPL_SERVER_NETNS");
+
+	if (path)
+		enter_netns(path);
+}
+
+void leave_server(void)
+{
+	if (getenv("VIPL_SERVER_NETNS"))
+		enter_netns(name_of("VIPL_NETNS"));
+}
+
+static void open_end_nic(struct end *end)
+{
+	const char *name = getenv("VIPL_SERVER_DEVICE");
+
+	if (end == &server && name)
+		expect(VIP_SUCCESS, at_server(VipOpenNic(name, &end->nic)));
+	else
+		end->nic = open_nic();
 }
 
 void open_end(struct end *end)
 {
 	size_t len = PAIR_DESCS * DESC_BYTES + DATA_BYTES;
 
-	end->nic = open_nic();
+	open_end_nic(end);
 	end->attr = plain_vi(end->nic);
 	end->attr.MaxTransferSize = 65536;
 	end->attr.EnableRdmaWrite = VIP_TRUE;
@@ -45,19 +96,20 @@ void open_pair(void)
 
 static void *accept_one(void *unused)
 {
-	union address local = address_of(pair_name), remote;
+	union address local = server_at(pair_name), remote;
 	VIP_VI_ATTRIBUTES attr;
 	VIP_CONN_HANDLE conn;
 
 	(void)unused;
-	expect(VIP_SUCCESS, VipConnectWait(server.nic, &local.net, LONG, &remote.net, &attr, &conn));
+	expect(VIP_SUCCESS, at_server(VipConnectWait(server.nic, &local.net, LONG, &remote.net, &attr,
+						     &conn)));
 	expect(VIP_SUCCESS, VipConnectAccept(conn, server.vi));
 	return NULL;
 }
 
 void connect_pair(void)
 {
-	union address local = address_of(""), remote = address_of(pair_name);
+	union address local = client_at(""), remote = server_at(pair_name);
 	pthread_t thread;
 
 	require(!pthread_create(&thread, NULL, accept_one, NULL), "a thread");

@@ -48,7 +48,20 @@ union address {
 extern struct end client, server;
 extern const char *pair_name;	/* the discriminator of connect_pair() */
 
-union address address_of(const char *disc);
+/* What makes an object at the server's address: in the network namespace it may have */
+#define at_server(call) ({						\
+	VIP_RETURN ret_;						\
+									\
+	enter_server();							\
+	ret_ = noted(call);						\
+	leave_server();							\
+	ret_;								\
+})
+
+union address client_at(const char *disc);
+union address server_at(const char *disc);
+void enter_server(void);
+void leave_server(void);
 void open_end(struct end *end);
 void open_pair(void);
 void connect_pair(void);

@@ -23,18 +23,19 @@ static void on_error(VIP_PVOID context, VIP_ERROR_DESCRIPTOR *error)
 
 static void accept_client(void)
 {
-	union address local = address_of("process"), remote;
+	union address local = server_at("process"), remote;
 	VIP_VI_ATTRIBUTES attr;
 	VIP_CONN_HANDLE conn;
 
-	expect(VIP_SUCCESS, VipConnectWait(server.nic, &local.net, LONG, &remote.net, &attr, &conn));
+	expect(VIP_SUCCESS, at_server(VipConnectWait(server.nic, &local.net, LONG, &remote.net, &attr,
+						     &conn)));
 	expect(VIP_SUCCESS, VipConnectAccept(conn, server.vi));
 }
 
 /* Connected with a process that has @receives posted and then does nothing */
 static pid_t connect_child(unsigned int receives)
 {
-	union address local = address_of(""), remote = address_of("process");
+	union address local = client_at(""), remote = server_at("process");
 	unsigned int i;
 	pid_t pid = fork();
 

@@ -156,7 +156,7 @@ static void give_back(void)
 /* Nothing is made of half of it: the same call succeeds when there is memory. */
 void short_of_memory(void)
 {
-	union address local = address_of("short"), remote;
+	union address local = server_at("short"), remote;
 	VIP_PROTECTION_HANDLE ptag;
 	VIP_VI_ATTRIBUTES attr;
 	VIP_CONN_HANDLE conn;
@@ -176,11 +176,11 @@ void short_of_memory(void)
 	expect_short(VipResizeCQ(cq, 8192));
 	expect_short(VipRegisterMem(server.nic, server.data, 64, &server.mem, &h));
 	eat();
-	ret = VipConnectWait(server.nic, &local.net, 0, &remote.net, &attr, &conn);
+	ret = at_server(VipConnectWait(server.nic, &local.net, 0, &remote.net, &attr, &conn));
 	give_back();
 	require(ret == VIP_ERROR_RESOURCE, "VipConnectWait gives %d", ret);
-	note_seen("VipConnectWait", ret);
-	expect(VIP_TIMEOUT, VipConnectWait(server.nic, &local.net, 0, &remote.net, &attr, &conn));
+	expect(VIP_TIMEOUT, at_server(VipConnectWait(server.nic, &local.net, 0, &remote.net, &attr,
+						     &conn)));
 	connect_pair();
 	transfer_one();
 	close_pair();
@@ -199,7 +199,7 @@ static void run(const char *format, const char *name)
 /* That it was down shows in the call that connects (5.1), and then it is up again. */
 void device_down(void)
 {
-	union address local = address_of(""), remote = address_of(pair_name);
+	union address local = client_at(""), remote = server_at(pair_name);
 
 	open_pair();
 	post_recv(&client, make_send(&client, 1, 0, 64));
@@ -216,7 +216,7 @@ void device_down(void)
 /* All calls come back, and say so */
 void device_gone(void)
 {
-	union address local = address_of(""), remote = address_of(pair_name);
+	union address local = client_at(""), remote = server_at(pair_name);
 	VIP_VI_HANDLE idle;
 	VIP_DESCRIPTOR *r;
 

@@ -8,11 +8,14 @@
 #define SRNIC_FUZZ_KERNEL_H
 
 #include <linux/types.h>
+#include <endian.h>
 #include <stdlib.h>
 #include <sys/types.h>
 #include "wire/os.h"
 
 #define HZ			100
+#define __force
+#define cpu_to_be32(x)		htobe32(x)
 #define likely(cond)		(cond)
 #define unlikely(cond)		(cond)
 #define PAGE_SHIFT		12

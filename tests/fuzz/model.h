@@ -13,7 +13,7 @@ static inline u32 be32(const u8 *p)
 	return (u32)p[0] << 24 | p[1] << 16 | p[2] << 8 | p[3];
 }
 
-/* RFC 5040 Figure 5 and RFC 7306 Figure 3: T, queue number and message of an opcode */
+/* RFC 5040 Figure 5, RFC 7306 Figure 3, and two of srnic alone: T, queue number and message of an opcode */
 static inline bool right_place(u8 opcode, bool tagged, u32 qn)
 {
 	switch (opcode) {
@@ -21,7 +21,7 @@ static inline bool right_place(u8 opcode, bool tagged, u32 qn)
 		return tagged;
 	case 1: case 10:
 		return !tagged && qn == 1;
-	case 3: case 4: case 5: case 6: case 8: case 9:
+	case 3: case 4: case 5: case 6: case 8: case 9: case 12: case 13:
 		return !tagged && qn == 0;
 	case 7:
 		return !tagged && qn == 2;

@@ -95,7 +95,8 @@ static void check_tables(u8 opcode, u32 err)
 	const struct rdmap_op *op = rdmap_op(opcode);
 	const struct rdmap_error *e = rdmap_error(err);
 
-	FUZZ_CHECK(op->valid == ((opcode & 15) <= 11));
+	FUZZ_CHECK(op->valid == ((opcode & 15) <= 13));
+	FUZZ_CHECK(op->imm == ((opcode & 15) == 12 || (opcode & 15) == 13));
 	FUZZ_CHECK(op->hdr_len <= RDMAP_MAX_TERM_LEN);
 	FUZZ_CHECK(!op->valid || op->payload == !op->hdr_len);
 	FUZZ_CHECK(op->qn < DDP_QN_COUNT && !(op->tagged && op->qn));

@@ -10,7 +10,7 @@
 
 static struct rdv_hello turned(const struct rdv_hello *own)
 {
-	struct rdv_hello peer = { own->code, own->dst_qpn, own->src_qpn,
+	struct rdv_hello peer = { own->code, own->offers, own->dst_qpn, own->src_qpn,
 				  own->dst_psn, own->src_psn, { 0 }, { 0 } };
 
 	memcpy(peer.src_gid, own->dst_gid, RDV_GID_LEN);
@@ -40,8 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (rdv_decode(buf, len, &hello)) {
 		FUZZ_CHECK(len == RDV_LEN);
-		buf[6] = 0;	/* reserved */
-		buf[7] = 0;
+		buf[7] = 0;	/* reserved */
 		rdv_encode(out, &hello);
 		FUZZ_CHECK(!memcmp(out, buf, RDV_LEN));
 		check_ends(&hello);

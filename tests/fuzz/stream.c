@@ -614,6 +614,7 @@ static void run_engine(const u8 *s, u32 len)
 	qp->inline_work = true;
 	/* 655 ms: a receive comes in that time, or never */
 	qp->wait_recv = cfg.late;
+	qp->send_imm = cfg.send_imm;
 	qp->ib.paired = true;
 	qp->ib.rnr_retry = 1;
 	qp->mpa.crc = cfg.crc;
@@ -707,7 +708,9 @@ static void configure(struct fuzz_in *in)
 	/* who is lost waits for nothing */
 	cfg.late = bits & 64 && !cfg.collect && cfg.end <= SRNIC_STREAM_FIN;
 	cfg.sleepy = fuzz_u8(in);
-	cfg.rtr = fuzz_u8(in) & (MPA_RTR_SEND | MPA_RTR_WRITE);
+	bits = fuzz_u8(in);
+	cfg.rtr = bits & (MPA_RTR_SEND | MPA_RTR_WRITE);
+	cfg.send_imm = bits & 128;
 	if (cfg.rtr_read)	/* an initiator expects none */
 		cfg.rtr = 0;
 	cfg.window = fuzz_u16(in);

@@ -63,6 +63,7 @@ static struct config {
 	bool with_data;		/* TCP tells of the end together with the last piece */
 	enum srnic_stream_state end;
 	bool late;		/* receives are posted behind the messages that want them */
+	bool send_imm;		/* both ends have offered it */
 	u8 sleepy;		/* how often something must sleep, of 256 times */
 	u8 rtr;			/* kinds that are expected of the peer, MPA_RTR_* */
 	u32 window;		/* bytes that TCP takes before some are taken from it */
@@ -172,9 +173,10 @@ static bool model_rtr(const u8 *h, u32 len, u8 opcode, u8 kind)
 
 static enum rdmap_err model_send(const u8 *h, u32 len)
 {
-	bool immediate = (h[1] & 15) >= 8;
+	u8 opcode = h[1] & 15;
+	bool immediate = opcode == RDMAP_IMMEDIATE || opcode == RDMAP_IMMEDIATE_SE;
 
-	if (m.in_send && immediate)
+	if ((m.in_send && immediate) || (opcode >= 12 && !cfg.send_imm))
 		return RDMAP_E_OPCODE;
 	if (be32(h + 10) != m.msn[0])
 		return RDMAP_E_MSN;
@@ -263,7 +265,7 @@ static u8 *model_place(const u8 *h, u32 *len)
 static void model_received(const u8 *h)
 {
 	u8 opcode = h[1] & 15;
-	bool immediate = opcode >= 8;
+	bool immediate = opcode == RDMAP_IMMEDIATE || opcode == RDMAP_IMMEDIATE_SE;
 	u32 flags = 0, data = 0;
 
 	if (opcode == RDMAP_SEND_INV || opcode == RDMAP_SEND_SE_INV) {
@@ -274,11 +276,16 @@ static void model_received(const u8 *h)
 		}
 		flags |= SRNIC_CQE_WITH_INV;
 	}
-	if (opcode == RDMAP_SEND_SE || opcode == RDMAP_SEND_SE_INV || opcode == RDMAP_IMMEDIATE_SE)
+	if (opcode == RDMAP_SEND_SE || opcode == RDMAP_SEND_SE_INV || opcode == RDMAP_IMMEDIATE_SE ||
+	    opcode == RDMAP_SEND_SE_IMM)
 		flags |= SRNIC_CQE_SOLICITED;
 	if (immediate) {
 		flags |= SRNIC_CQE_WITH_IMM;
 		memcpy(&data, h + 18, 4);
+	}
+	if (opcode >= 12) {
+		flags |= SRNIC_CQE_WITH_IMM;
+		memcpy(&data, h + 2, 4);
 	}
 	note(&want, RECEIVED, m.wqe | flags << 16, immediate ? m.write_len : m.mo, data);
 	m.wqe++;

@@ -49,6 +49,8 @@ static bool has_use(u8 opcode, u32 at)
 	if (at < 24)		/* stag */
 		return opcode == SRNIC_OP_SEND_INV || opcode == SRNIC_OP_WRITE_IMM ||
 		       opcode >= SRNIC_OP_LOCAL_INV;
+	if (opcode == SRNIC_OP_SEND_IMM)
+		return false;
 	if (at < 32)		/* remote_addr */
 		return remote;
 	if (at < 40)		/* arg[0] */
@@ -72,8 +74,9 @@ static bool unused_clear(const u8 *s)
 static enum srnic_wc_status model(const struct srnic_sq_caps *caps, const u8 *s, u32 *total)
 {
 	u8 opcode = s[8], flags = s[9];
-	bool moves = opcode >= SRNIC_OP_SEND && opcode <= SRNIC_OP_CMP_SWAP;
-	bool sends = opcode == SRNIC_OP_SEND || opcode == SRNIC_OP_SEND_INV ||
+	bool imm = opcode == SRNIC_OP_SEND_IMM;
+	bool moves = imm || (opcode >= SRNIC_OP_SEND && opcode <= SRNIC_OP_CMP_SWAP);
+	bool sends = imm || opcode == SRNIC_OP_SEND || opcode == SRNIC_OP_SEND_INV ||
 		     opcode == SRNIC_OP_WRITE || opcode == SRNIC_OP_WRITE_IMM;
 	bool reads = opcode == SRNIC_OP_READ || opcode == SRNIC_OP_READ_INV;
 	bool atomic = opcode == SRNIC_OP_FETCH_ADD || opcode == SRNIC_OP_CMP_SWAP;
@@ -83,7 +86,7 @@ static enum srnic_wc_status model(const struct srnic_sq_caps *caps, const u8 *s,
 	u64 octets;
 
 	*total = 0;
-	if (!opcode || opcode > SRNIC_OP_REG_MR)
+	if (!opcode || opcode > SRNIC_OP_SEND_IMM || (imm && !caps->send_imm))
 		return SRNIC_WC_INVALID_WQE;
 	if (opcode == SRNIC_OP_REG_MR && !caps->kernel)
 		return SRNIC_WC_NOT_PRIVILEGED;
@@ -159,8 +162,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct fuzz_in in = { data, size };
 	struct srnic_sq_caps caps;
 	struct fuzz_in again;
+	u8 bits = fuzz_u8(&in);
 
-	caps.kernel = fuzz_u8(&in) & 1;
+	caps.kernel = bits & 1;
+	caps.send_imm = bits & 2;
 	caps.max_sge = fuzz_u8(&in) % 33;
 	caps.max_inline = fuzz_u16(&in) % 513;
 	again = in;

@@ -14,19 +14,21 @@
 static void opcode_table(struct kunit *test)
 {
 	static const struct rdmap_op want[16] = {
-		/* valid, tagged, qn, inval, solicited, hdr_len, payload */
-		{ true, true, 0, false, false, 0, true },	/* Write */
-		{ true, false, 1, false, false, 28, false },	/* Read Request */
-		{ true, true, 0, false, false, 0, true },	/* Read Response */
-		{ true, false, 0, false, false, 0, true },	/* Send */
-		{ true, false, 0, true, false, 0, true },	/* Send with Invalidate */
-		{ true, false, 0, false, true, 0, true },	/* Send with SE */
-		{ true, false, 0, true, true, 0, true },	/* Send with SE and Invalidate */
-		{ true, false, 2, false, false, 4, false },	/* Terminate */
-		{ true, false, 0, false, false, 8, false },	/* Immediate Data */
-		{ true, false, 0, false, true, 8, false },	/* Immediate Data with SE */
-		{ true, false, 1, false, false, 52, false },	/* Atomic Request */
-		{ true, false, 3, false, false, 12, false },	/* Atomic Response */
+		/* valid, tagged, qn, inval, imm, solicited, hdr_len, payload */
+		{ true, true, 0, false, false, false, 0, true },	/* Write */
+		{ true, false, 1, false, false, false, 28, false },	/* Read Request */
+		{ true, true, 0, false, false, false, 0, true },	/* Read Response */
+		{ true, false, 0, false, false, false, 0, true },	/* Send */
+		{ true, false, 0, true, false, false, 0, true },	/* Send with Invalidate */
+		{ true, false, 0, false, false, true, 0, true },	/* Send with SE */
+		{ true, false, 0, true, false, true, 0, true },	/* Send with SE and Invalidate */
+		{ true, false, 2, false, false, false, 4, false },	/* Terminate */
+		{ true, false, 0, false, false, false, 8, false },	/* Immediate Data */
+		{ true, false, 0, false, false, true, 8, false },	/* Immediate Data with SE */
+		{ true, false, 1, false, false, false, 52, false },	/* Atomic Request */
+		{ true, false, 3, false, false, false, 12, false },	/* Atomic Response */
+		{ true, false, 0, false, true, false, 0, true }, /* Send with immediate data */
+		{ true, false, 0, false, true, true, 0, true },	/* the same with SE */
 	};
 	u32 i;
 
@@ -40,6 +42,7 @@ static void opcode_table(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, got->solicited, row->solicited, "%02x", i);
 		KUNIT_EXPECT_EQ_MSG(test, got->hdr_len, row->hdr_len, "%02x", i);
 		KUNIT_EXPECT_EQ_MSG(test, got->payload, row->payload, "%02x", i);
+		KUNIT_EXPECT_EQ_MSG(test, got->imm, row->imm, "%02x", i);
 	}
 }
 
@@ -358,7 +361,7 @@ static void read_req_round_trip(struct kunit *test)
 
 /* rdmap_check_hdr() */
 
-/* What opcodes 0 to 11 look like, in words of the test's own */
+/* What opcodes 0 to 13 look like, in words of the test's own */
 static bool opcode_on_queue(u32 opcode, bool tagged, u32 qn)
 {
 	switch (opcode) {
@@ -374,6 +377,8 @@ static bool opcode_on_queue(u32 opcode, bool tagged, u32 qn)
 	case 6:
 	case 8:
 	case 9:
+	case 12:
+	case 13:
 		return !tagged && qn == 0;
 	case 7:
 		return !tagged && qn == 2;

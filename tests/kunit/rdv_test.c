@@ -4,11 +4,12 @@
 #include "octets.h"
 #include "wire/rdv.h"
 
-#define GOLDEN	"73724942 01 02 0000 00000011 00fffffe 00123456 00abcdef " \
+#define GOLDEN	"73724942 01 02 8100 00000011 00fffffe 00123456 00abcdef " \
 		"00000000 00000000 0000ffff 0a010101 fe800000 00000000 00000000 00000002"
 
 static const struct rdv_hello golden = {
 	.code = RDV_MISMATCH,
+	.offers = 0x81,
 	.src_qpn = 0x11,
 	.dst_qpn = 0xfffffe,
 	.src_psn = 0x123456,
@@ -35,6 +36,7 @@ static void decode_gives_back_what_was_encoded(struct kunit *test)
 	rdv_encode(buf, &golden);
 	KUNIT_ASSERT_TRUE(test, rdv_decode(buf, RDV_LEN, &got));
 	KUNIT_EXPECT_EQ(test, got.code, golden.code);
+	KUNIT_EXPECT_EQ(test, got.offers, golden.offers);
 	KUNIT_EXPECT_EQ(test, got.src_qpn, golden.src_qpn);
 	KUNIT_EXPECT_EQ(test, got.dst_qpn, golden.dst_qpn);
 	KUNIT_EXPECT_EQ(test, got.src_psn, golden.src_psn);
@@ -68,8 +70,8 @@ static const struct {
 	{ 5, RDV_CODES - 1, true },
 	{ 5, RDV_CODES, false },
 	{ 5, 0xff, false },
-	{ 6, 1, true },		/* reserved */
-	{ 7, 1, true },
+	{ 6, 1, true },		/* offers, known or not */
+	{ 7, 1, true },		/* reserved */
 	{ 8, 1, false },	/* numbers of more than 24 bits */
 	{ 12, 1, false },
 	{ 16, 1, false },

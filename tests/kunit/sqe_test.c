@@ -63,7 +63,9 @@ static void post(struct sq *sq, const struct srnic_sqe *sqe, const void *data, u
 static enum srnic_wc_status copy_sqe(struct sq *sq, const struct srnic_sqe *sqe,
 				     const void *data, u32 len, u32 *total)
 {
-	const struct srnic_sq_caps caps = { .kernel = true, .max_sge = MAX_SGE };
+	const struct srnic_sq_caps caps = {
+		.kernel = true, .max_sge = MAX_SGE, .send_imm = true,
+	};
 	struct srnic_sqe *slot = srnic_ring_slot(&sq->qp->sq, 0), copy;
 
 	*slot = *sqe;
@@ -129,6 +131,7 @@ static void opcodes(struct kunit *test)
 		[SRNIC_OP_LOCAL_INV] = { SRNIC_WC_SUCCESS },
 		[SRNIC_OP_BIND_MW] = { SRNIC_WC_SUCCESS },
 		[SRNIC_OP_REG_MR] = { SRNIC_WC_NOT_PRIVILEGED },
+		[SRNIC_OP_SEND_IMM] = { SRNIC_WC_INVALID_WQE, true },	/* not offered */
 	};
 	static const struct srnic_sge sge = { .addr = 0x1000, .length = 8, .lkey = 0x100 };
 	char what[32];
@@ -177,6 +180,7 @@ static const u8 used_fields[] = {
 	[SRNIC_OP_LOCAL_INV] = STAG,
 	[SRNIC_OP_BIND_MW] = RKEY | STAG | ARG0 | ARG1 | ARG2,
 	[SRNIC_OP_REG_MR] = STAG | ARG0 | ARG1 | ARG2,
+	[SRNIC_OP_SEND_IMM] = STAG,
 };
 
 static void set_field(struct srnic_sqe *sqe, u32 field)

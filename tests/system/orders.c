@@ -439,6 +439,42 @@ static void case_threads(void)
 }
 
 /* Who is to connect has to know it */
+/* Posted by a, with the bytes of its buffer; b has a receive */
+static void imm_arrives(struct hand *a, struct hand *b, uint32_t len, unsigned int flags)
+{
+	struct ibv_sge sge = { (uintptr_t)a->buf, len, a->mr->lkey };
+	struct ibv_send_wr wr = {
+		.wr_id = 1, .sg_list = &sge, .num_sge = len ? 1 : 0, .opcode = IBV_WR_SEND_WITH_IMM,
+		.send_flags = IBV_SEND_SIGNALED | flags, .imm_data = htonl(0x01020300 + len),
+	}, *bad;
+	struct ibv_wc wc;
+
+	memset(a->buf, len + 1, LEN);
+	memset(b->buf + BUF_SIZE / 2, 0, LEN);
+	post_recv(b, len);
+	require(!ibv_post_send(a->qp, &wr, &bad), "%s", strerror(errno));
+	require(expect_wc(a->cq, 1, IBV_WC_SUCCESS, "send").opcode == IBV_WC_SEND, "opcode");
+	wc = expect_wc(b->cq, len, IBV_WC_SUCCESS, "receive");
+	require(wc.opcode == IBV_WC_RECV && wc.wc_flags == IBV_WC_WITH_IMM &&
+		ntohl(wc.imm_data) == 0x01020300 + len && wc.byte_len == len,
+		"opcode %d, flags %#x, data %#x, %u bytes", wc.opcode, wc.wc_flags,
+		ntohl(wc.imm_data), wc.byte_len);
+	require(!len || b->buf[BUF_SIZE / 2 + len - 1] == (uint8_t)(len + 1), "data");
+}
+
+static void case_send_imm(void)
+{
+	struct hand a, b;
+
+	connected(&a, &b);
+	imm_arrives(&a, &b, 0, 0);
+	imm_arrives(&b, &a, 1, IBV_SEND_SOLICITED);
+	imm_arrives(&a, &b, 16, IBV_SEND_INLINE);
+	imm_arrives(&b, &a, LEN, 0);
+	both_ways(&a, &b);
+	close_two(&a, &b);
+}
+
 static void case_numbers(void)
 {
 	struct hand h[4];
@@ -453,16 +489,36 @@ static void case_numbers(void)
 		hand_qp_end(&h[i]);
 }
 
+static void post_imm(struct hand *h, uint64_t wr_id, uint32_t imm)
+{
+	struct ibv_send_wr wr = {
+		.wr_id = wr_id, .opcode = IBV_WR_SEND_WITH_IMM, .send_flags = IBV_SEND_SIGNALED,
+		.imm_data = htonl(imm),
+	}, *bad;
+
+	require(!ibv_post_send(h->qp, &wr, &bad), "%s", strerror(errno));
+}
+
+/* How many; status, bytes of a receive, immediate data of one that has it */
+static void tell_completion(struct ibv_cq *cq)
+{
+	struct ibv_wc wc = { 0 };
+	int n = ibv_poll_cq(cq, 1, &wc);
+	bool recv = n && !wc.status && wc.opcode == IBV_WC_RECV;
+
+	printf("%d %d %u %u\n", n, wc.status, recv ? wc.byte_len : 0,
+	       recv && wc.wc_flags & IBV_WC_WITH_IMM ? ntohl(wc.imm_data) : 0);
+}
+
 /*
  * For a scripted peer at the same address: tells the number of a QP, reads that of the peer's,
- * goes to RTR, at a line more to RTS, and tells of each completion until its input ends. The
- * peer's PSN is PSN_B.
+ * goes to RTR, at "rts" to RTS, posts a Send with immediate data at "imm", and tells of each
+ * completion until its input ends. The peer's PSN is PSN_B.
  */
 static void case_held(void)
 {
 	struct ibv_qp_attr attr;
 	unsigned int qpn;
-	struct ibv_wc wc;
 	struct hand a;
 	char line[80];
 
@@ -481,10 +537,11 @@ static void case_held(void)
 		if (!strcmp(line, "rts\n")) {
 			ib_rts(&a, PSN_A, 0);
 			puts("rts");
+		} else if (!strcmp(line, "imm\n")) {
+			post_imm(&a, 2, 0x01020304);
+			puts("imm");
 		} else {
-			int n = ibv_poll_cq(a.cq, 1, &wc);
-
-			printf("%d %d %u\n", n, n ? (int)wc.status : 0, n ? wc.byte_len : 0);
+			tell_completion(a.cq);
 		}
 		fflush(stdout);
 	}
@@ -508,6 +565,7 @@ static const struct test_case cases[] = {
 	{ "drain", case_drain, "RTS, SQD and RTS again" },
 	{ "crossing", case_crossing, "both connect at once, 50 times" },
 	{ "threads", case_threads, "four threads modify one QP, whose peer connects" },
+	{ "send_imm", case_send_imm, "SEND with immediate data, at both ends" },
 	{ "numbers", case_numbers, "QP numbers are random" },
 	{ "held", case_held, "" },
 };

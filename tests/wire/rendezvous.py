@@ -6,7 +6,7 @@ Requests to a QP that waits for its peer (the policy ib_port is PORT), by who do
 of it: each gets a Reply with R, the same as where there is no such QP, and the connection is
 closed; then the right one is taken. The program ORDERS (orders.c) has the QP, at ADDRESS, at
 which the peer is as well. With "privileged" the policy ib_privileged is on, and only the
-port makes the difference. The output is TAP.
+port makes the difference. Then Sends with immediate data, offered and not. The output is TAP.
 """
 
 import ipaddress
@@ -18,8 +18,8 @@ import subprocess
 import sys
 import time
 
-from iwarp import (ENH_A, ENH_C, MPA_C, MPA_R, REP_KEY, REQ_KEY, WRITE, StartFrame, Stream,
-                   start_frame, tagged)
+from iwarp import (ENH_A, ENH_C, MPA_C, MPA_R, REP_KEY, REQ_KEY, SEND_IMM, SEND_SE_IMM, WRITE,
+                   StartFrame, Stream, start_frame, tagged)
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from tap import Tap, expect
@@ -27,6 +27,8 @@ from tap import Tap, expect
 SLOW = int(os.environ.get("SRNIC_SLOW", 1))
 MAGIC, VERSION = 0x73724942, 1
 OK, NOT_READY, MISMATCH, COLLISION = range(4)
+OFFERS = 0x0100		# Sends with immediate data
+LOC_QP_OP_ERR = 2
 OWN_QPN = 0x777
 FLOOD = 200
 RATE, TOO_MANY = 256, 1000	# in a second
@@ -58,9 +60,9 @@ class Program:
     def completion(self, seconds=5):
         end = time.monotonic() + seconds * SLOW
         while True:
-            n, status, size = map(int, self.tell("poll").split())
+            n, *what = map(int, self.tell("poll").split())
             if n or time.monotonic() > end:
-                return (status, size) if n else None
+                return tuple(what) if n else None
             time.sleep(0.01)
 
     def end(self):
@@ -76,11 +78,11 @@ class Peer:
 
     def hello(self, **fields):
         """Private data, right but for FIELDS"""
-        f = dict(magic=MAGIC, version=VERSION, code=OK, reserved=0, src_qpn=OWN_QPN,
+        f = dict(magic=MAGIC, version=VERSION, code=OK, offers=0, src_qpn=OWN_QPN,
                  dst_qpn=self.program.qpn, src_psn=self.program.peer_psn,
                  dst_psn=self.program.psn, src_gid=self.gid, dst_gid=self.gid)
         f.update(fields)
-        return struct.pack(">IBBHIIII", f["magic"], f["version"], f["code"], f["reserved"],
+        return struct.pack(">IBBHIIII", f["magic"], f["version"], f["code"], f["offers"],
                            f["src_qpn"], f["dst_qpn"], f["src_psn"], f["dst_psn"]) + \
             f["src_gid"] + f["dst_gid"]
 
@@ -180,11 +182,11 @@ def too_often(p):
     return "%d answered in %.1f s" % (answered, seconds)
 
 
-def taken(p):
+def taken(p, **fields):
     """The stream behind the Reply to the right Request; the QP may be connecting by itself"""
     end = time.monotonic() + 10 * SLOW
     while True:
-        reply, stream = p.ask(p.request(p.hello()))
+        reply, stream = p.ask(p.request(p.hello(**fields)))
         if not reply.flags & MPA_R or reply.pd[5] != COLLISION or time.monotonic() > end:
             return reply, stream
         time.sleep(0.01)
@@ -193,12 +195,12 @@ def taken(p):
 def the_right_one(p):
     reply, stream = taken(p)
     expect(not reply.flags & MPA_R, "a Reply with R: %s" % reply.pd.hex())
-    want = p.hello(src_qpn=p.program.qpn, dst_qpn=OWN_QPN, src_psn=p.program.psn,
+    want = p.hello(offers=OFFERS, src_qpn=p.program.qpn, dst_qpn=OWN_QPN, src_psn=p.program.psn,
                    dst_psn=p.program.peer_psn)
     expect(reply.pd == want, "the Reply says %s" % reply.pd.hex())
     stream.put(tagged(WRITE, 0, 0))		# the RTR
     stream.send(b"x" * 10)
-    expect(p.program.completion() == (0, 10), "no message arrives")
+    expect(p.program.completion() == (0, 10, 0), "no message arrives")
     p.own_port = p.own_port and p.own_port - 1
     p.refused(p.request(p.hello()), NOT_READY)		# the same again
     stream.sock.close()
@@ -240,6 +242,51 @@ def privileged(tap, p):
     tap.test("privileged: port 1023", from_port, p, 1023, the_right_one)
 
 
+def imm_stream(p, offers):
+    """Behind the RTR"""
+    reply, stream = taken(p, offers=offers)
+    expect(not reply.flags & MPA_R, "a Reply with R")
+    stream.put(tagged(WRITE, 0, 0))
+    return stream
+
+
+def imm_offered(p):
+    stream = imm_stream(p, OFFERS | 0x8000)	# with one that nobody knows
+    p.program.tell("imm")
+    seg = stream.get()
+    expect((seg.op, seg.inv, seg.qn, seg.payload) == (SEND_IMM, 0x01020304, 0, b""),
+           "opcode %d, field %#x" % (seg.op, seg.inv))
+    expect(p.program.completion() == (0, 0, 0), "the Send is not done")
+    stream.send(b"abc", SEND_SE_IMM, 0xA0B0C0D0)
+    expect(p.program.completion() == (0, 3, 0xA0B0C0D0), "no message arrives")
+    stream.sock.close()
+
+
+def imm_not_sent(p):
+    stream = imm_stream(p, 0)
+    p.program.tell("imm")
+    expect(p.program.completion()[0] == LOC_QP_OP_ERR, "another status")
+    expect(all(seg.op != SEND_IMM for seg in stream.end()[0]), "it was sent")
+
+
+def imm_not_taken(p):
+    stream = imm_stream(p, 0)
+    stream.send(b"abc", SEND_IMM, 1)
+    expect(stream.end()[1].code == (0, 2, 6), "another Terminate")
+
+
+def immediate(tap, path, address, port):
+    """A program each: the stream does not come back"""
+    for what, function in (("is what both offer", imm_offered),
+                           ("is not sent to who does not offer it", imm_not_sent),
+                           ("is an unexpected opcode from who does not offer it", imm_not_taken)):
+        program = Program(path, address)
+        expect(program.tell(OWN_QPN) == "rtr", "RTR")
+        expect(program.tell("rts") == "rts", "RTS")
+        tap.test("Send with immediate data " + what, function, Peer(address, port, program))
+        program.end()
+
+
 def main():
     if len(sys.argv) not in (4, 5):
         sys.exit(__doc__)
@@ -258,6 +305,7 @@ def main():
             expect(program.tell("rts") == "rts", "RTS")
         each(tap, Peer(address, port, program), state)
         tap.result(program.end() == 0, "%s: the program ends in order" % state)
+    immediate(tap, path, address, port)
     sys.exit(tap.end())
 
 

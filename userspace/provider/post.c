@@ -40,12 +40,13 @@ enum {
 	SRNIC_WR_ATOMIC	= 1 << 6,	/* has operands; one SGE takes 8 bytes */
 	SRNIC_WR_NODATA	= 1 << 7,	/* moves nothing: data is not looked at */
 	SRNIC_WR_BIND	= 1 << 8,	/* says what to bind */
+	SRNIC_WR_OWN	= 1 << 9,	/* not of iWARP: the peer is srnic, too */
 };
 
 /*
  * What may be posted, and what belongs to it. No opcode: verbs knows it, this
- * device does not do it, EOPNOTSUPP. SEND_WITH_IMM is one of those for good:
- * iWARP has no such message (RFC 7306 6).
+ * device does not do it, EOPNOTSUPP. iWARP has no SEND_WITH_IMM (RFC 7306 6): it
+ * is for QPs whose program named the peer in ibv_modify_qp().
  */
 static const struct srnic_wr_rule {
 	uint8_t opcode;			/* enum srnic_opcode */
@@ -56,6 +57,9 @@ static const struct srnic_wr_rule {
 	[IBV_WR_SEND_WITH_INV]	= { SRNIC_OP_SEND_INV,
 				    SRNIC_WR_INLINE | SRNIC_WR_SE |
 				    SRNIC_WR_INV },
+	[IBV_WR_SEND_WITH_IMM]	= { SRNIC_OP_SEND_IMM,
+				    SRNIC_WR_INLINE | SRNIC_WR_SE |
+				    SRNIC_WR_IMM | SRNIC_WR_OWN },
 	[IBV_WR_RDMA_WRITE]	= { SRNIC_OP_WRITE,
 				    SRNIC_WR_INLINE | SRNIC_WR_REMOTE },
 	[IBV_WR_RDMA_WRITE_WITH_IMM] = { SRNIC_OP_WRITE_IMM,
@@ -297,6 +301,8 @@ int srnic_put_head(const struct srnic_qp *qp, struct srnic_sqe *sqe,
 		return EINVAL;
 	rule = &srnic_wr_rules[wr->opcode];
 	if (!rule->opcode)
+		return EOPNOTSUPP;
+	if ((rule->has & SRNIC_WR_OWN) && !qp->names_peer)
 		return EOPNOTSUPP;
 	if (wr->send_flags & ~SRNIC_SEND_FLAGS)
 		return EINVAL;

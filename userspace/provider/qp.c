@@ -349,8 +349,12 @@ int srnic_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 
 	if (!(attr_mask & IBV_QP_STATE))
 		return 0;
-	if (attr->qp_state == IBV_QPS_RESET)
+	if (attr->qp_state == IBV_QPS_RTR)
+		qp->names_peer = attr_mask & IBV_QP_DEST_QPN;
+	if (attr->qp_state == IBV_QPS_RESET) {
+		qp->names_peer = false;
 		srnic_qp_purge(ibqp, false);
+	}
 	if (attr->qp_state == IBV_QPS_RESET || attr->qp_state == IBV_QPS_INIT) {
 		srnic_wq_reclaim(&qp->sq, ibqp->send_cq);
 		srnic_wq_reclaim(&qp->rq, ibqp->recv_cq);

@@ -146,6 +146,7 @@ struct srnic_qp {
 	uint32_t max_inline;		/* immutable */
 	bool sq_sig_all;		/* immutable */
 	bool doorbell_ioctl;		/* atomic: write(2) is not allowed to us */
+	bool names_peer;		/* ibv_modify_qp() to RTR had its QP number */
 	bool doorbell_due;		/* atomic: the kernel did not take the last one */
 	uint64_t send_ops;		/* immutable: IBV_QP_EX_WITH_* */
 	struct srnic_batch batch;	/* sq.lock, from wr_start() on */

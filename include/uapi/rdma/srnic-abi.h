@@ -162,7 +162,8 @@ enum srnic_opcode {
 	SRNIC_OP_LOCAL_INV	= 9,
 	SRNIC_OP_BIND_MW	= 10,
 	SRNIC_OP_REG_MR		= 11,	/* kernel consumers only */
-	SRNIC_OP_SQ_MAX		= 12,
+	SRNIC_OP_SEND_IMM	= 12,	/* where both ends have offered it */
+	SRNIC_OP_SQ_MAX		= 13,
 	/* in CQEs only */
 	SRNIC_OP_RECV		= 32,
 	SRNIC_OP_RECV_IMM	= 33,

@@ -474,6 +474,7 @@ int srnic_ep_attach(struct srnic_ep *ep, bool initiator,
 		.inline_work = ep->policy.inline_work,
 		.keep_recv = ep->ops->as_infiniband,
 		.wait_recv = ep->ops->as_infiniband || ep->policy.wait_recv,
+		.send_imm = ep->send_imm,
 	};
 	int err;
 

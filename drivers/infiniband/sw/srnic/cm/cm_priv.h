@@ -169,6 +169,7 @@ struct srnic_ep {
 	/* lock: MPA start-up */
 	struct mpa_hello req;
 	struct mpa_hello reply;
+	bool send_imm;			/* both ends offer it: see RDMAP_SEND_IMM */
 	u32 got;			/* octets in @frame */
 	u32 want;			/* octets to read in all, as known so far */
 	u8 frame[MPA_MAX_HELLO];

@@ -319,6 +319,7 @@ static int pair_address(struct srnic_pair *pair, const struct ib_qp_attr *attr, 
 		return -EINVAL;
 	memcpy(own->src_gid, sgid, RDV_GID_LEN);
 	memcpy(own->dst_gid, &grh->dgid, RDV_GID_LEN);
+	own->offers = RDV_OFFER_SEND_IMM;
 	own->src_qpn = pair->qpn;
 	own->dst_qpn = attr->dest_qp_num & RDV_NUMBER_MAX;
 	own->dst_psn = attr->rq_psn & RDV_NUMBER_MAX;

@@ -104,6 +104,7 @@ static void rdv_accept(struct srnic_ep *ep, struct srnic_pair *pair,
 	len = rdv_answer(ep, pair, peer, &mpa);
 	ep->qp = pair->qp;
 	ep->qpn = pair->qpn;
+	ep->send_imm = peer->offers & RDV_OFFER_SEND_IMM;
 	err = len ? srnic_ep_attach(ep, false, &mpa, len) : -EPROTO;
 	ep->qp = NULL;
 	if (err) {
@@ -192,8 +193,10 @@ static int rdv_established(struct srnic_ep *ep, const struct mpa_result *mpa)
 	if (pair->attempt != ep)
 		err = -ECONNABORTED;
 	else if (rdv_read(ep, &ep->reply, &peer) && peer.code == RDV_OK &&
-		 rdv_fits(&pair->own, &peer, true))
+		 rdv_fits(&pair->own, &peer, true)) {
+		ep->send_imm = peer.offers & RDV_OFFER_SEND_IMM;
 		err = srnic_ep_attach(ep, true, mpa, 0);
+	}
 	if (!err) {
 		pair->attempt = NULL;
 		pair->attached = true;

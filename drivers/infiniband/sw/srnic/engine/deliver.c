@@ -89,10 +89,15 @@ static bool rx_deliver_send(struct srnic_qp *qp, bool may_sleep)
 		cqe.data = rx->ddp.inv_stag;
 	}
 	if (srnic_rx_immediate(rx)) {
+		cqe.opcode = SRNIC_OP_RECV_IMM;
 		cqe.flags |= SRNIC_CQE_WITH_IMM;
 		cqe.byte_len = rx->write_len;
 		memcpy(&cqe.data, rx->hdr + MPA_LEN_FIELD + DDP_UNTAGGED_LEN,
 		       sizeof(cqe.data));
+	}
+	if (op->imm) {
+		cqe.flags |= SRNIC_CQE_WITH_IMM;
+		cqe.data = (__force u32)cpu_to_be32(rx->ddp.inv_stag);
 	}
 	rx->rwr_valid = false;
 	rx->mo = 0;

@@ -217,8 +217,9 @@ static bool rx_check_send(struct srnic_qp *qp)
 {
 	struct srnic_rx *rx = qp->rx;
 
-	/* in the middle of a Send */
-	if (rx->rwr_valid && srnic_rx_immediate(rx)) {
+	/* in the middle of a Send; or what was not offered */
+	if ((rx->rwr_valid && srnic_rx_immediate(rx)) ||
+	    (rdmap_op(rx->opcode)->imm && !qp->send_imm)) {
 		rx_error(rx, RDMAP_E_OPCODE, SRNIC_WC_SUCCESS);
 		return true;
 	}

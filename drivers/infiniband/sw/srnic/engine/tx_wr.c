@@ -70,7 +70,22 @@ static u8 send_opcode(const struct srnic_sqe *sqe)
 
 	if (sqe->opcode == SRNIC_OP_SEND_INV)
 		return se ? RDMAP_SEND_SE_INV : RDMAP_SEND_INV;
+	if (sqe->opcode == SRNIC_OP_SEND_IMM)
+		return se ? RDMAP_SEND_SE_IMM : RDMAP_SEND_IMM;
 	return se ? RDMAP_SEND_SE : RDMAP_SEND;
+}
+
+/* The Invalidate STag field */
+static u32 send_inv_stag(const struct srnic_sqe *sqe)
+{
+	switch (sqe->opcode) {
+	case SRNIC_OP_SEND_INV:
+		return sqe->stag;
+	case SRNIC_OP_SEND_IMM:
+		return be32_to_cpu((__force __be32)sqe->stag);
+	default:
+		return 0;
+	}
 }
 
 static void tx_wr_staged(struct srnic_tx *tx)
@@ -90,7 +105,7 @@ static void tx_stage_data(struct srnic_qp *qp)
 		.version = DDP_VERSION,
 		.ulp = RDMAP_RV_IETF | (tagged ? RDMAP_WRITE : send_opcode(&tx->wr.sqe)),
 		.stag = tx->wr.sqe.rkey,
-		.inv_stag = tx->wr.sqe.opcode == SRNIC_OP_SEND_INV ? tx->wr.sqe.stag : 0,
+		.inv_stag = send_inv_stag(&tx->wr.sqe),
 		.qn = DDP_QN_SEND,
 		.msn = tx->msn[DDP_QN_SEND],
 	};

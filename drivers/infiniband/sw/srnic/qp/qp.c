@@ -516,6 +516,7 @@ static int qp_prepare(struct srnic_qp *qp, const struct srnic_attach *attach)
 	qp->inline_work = attach->inline_work;
 	qp->keep_recv = attach->keep_recv;
 	qp->wait_recv = attach->wait_recv;
+	qp->send_imm = attach->send_imm;
 	qp->error = RDMAP_OK;
 	qp->error_in_wc = false;
 	qp->term_valid = false;

@@ -35,6 +35,7 @@ struct srnic_stream;
  * @inline_work: see srnic_policy
  * @keep_recv: after a graceful close, in Idle, receive WRs stay posted
  * @wait_recv: a message waits until a receive is posted, see engine/rnr.c
+ * @send_imm: both ends have Sends with immediate data, see RDMAP_SEND_IMM
  */
 struct srnic_attach {
 	struct srnic_stream *stream;
@@ -48,6 +49,7 @@ struct srnic_attach {
 	bool inline_work;
 	bool keep_recv;
 	bool wait_recv;
+	bool send_imm;
 };
 
 /**

@@ -185,6 +185,7 @@ struct srnic_qp {
 	bool inline_work;		/* see struct srnic_policy */
 	bool keep_recv;			/* a graceful close leaves receives posted */
 	bool wait_recv;			/* a message waits until a receive is posted */
+	bool send_imm;			/* Sends with immediate data were offered by both ends */
 	unsigned long close_timeout;	/* jiffies (ST-29) */
 	struct work_struct kthreads;	/* makes them, see engine/kthreads.c */
 	struct workqueue_struct *kthreads_wq;	/* ... here */

@@ -328,7 +328,8 @@ static int rq_write_cqe(struct srnic_qp *qp, const struct srnic_rwr *rwr,
 			struct srnic_cqe *cqe, enum srnic_wc_status status, u32 *seen)
 {
 	cqe->wr_id = rwr->wr_id;
-	cqe->opcode = cqe->flags & SRNIC_CQE_WITH_IMM ? SRNIC_OP_RECV_IMM : SRNIC_OP_RECV;
+	if (!cqe->opcode)
+		cqe->opcode = SRNIC_OP_RECV;
 	cqe->qpn = qp->ibqp.qp_num;
 	cqe->wqe_index = rwr->index;
 	cqe->flags |= SRNIC_CQE_RQ;
@@ -341,7 +342,8 @@ static int rq_write_cqe(struct srnic_qp *qp, const struct srnic_rwr *rwr,
  * srnic_rq_complete - complete a receive WR that was taken
  * @qp: alive
  * @rwr: from srnic_rq_take()
- * @cqe: byte_len, flags and data are set if @status is success
+ * @cqe: byte_len, flags and data are set if @status is success, and opcode if it is not
+ *	 SRNIC_OP_RECV
  * @status: how it ended; an error is the caller's to act on
  *
  * Process context, without the QP's locks.

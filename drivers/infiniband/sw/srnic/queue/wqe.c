@@ -7,6 +7,7 @@
 static const struct sqe_rule {
 	bool allowed;
 	bool kernel_only;
+	bool offered;		/* only if the peer offers it: caps->send_imm */
 	bool has_inline;
 	u8 max_sge;		/* 0: as many as the QP has */
 	bool no_data;		/* takes no SGE and moves nothing */
@@ -30,6 +31,8 @@ static const struct sqe_rule {
 	[SRNIC_OP_LOCAL_INV]	= { .allowed = true, .no_data = true, .stag = true },
 	[SRNIC_OP_BIND_MW]	= { .allowed = true, .no_data = true, .stag = true,
 				    .region = true, .args = 3 },
+	[SRNIC_OP_SEND_IMM]	= { .allowed = true, .offered = true, .has_inline = true,
+				    .stag = true },
 	[SRNIC_OP_REG_MR]	= { .allowed = true, .kernel_only = true, .no_data = true,
 				    .stag = true, .args = 3 },
 };
@@ -73,6 +76,8 @@ static enum srnic_wc_status sqe_check(const struct srnic_sq_caps *caps,
 	rule = &sqe_rules[sqe->opcode];
 	if (rule->kernel_only && !caps->kernel)
 		return SRNIC_WC_NOT_PRIVILEGED;
+	if (rule->offered && !caps->send_imm)
+		return SRNIC_WC_INVALID_WQE;
 	if (sqe->flags & ~SRNIC_SQE_FLAGS ||
 	    sqe->num_sge > caps->max_sge ||
 	    (rule->max_sge && sqe->num_sge > rule->max_sge) ||

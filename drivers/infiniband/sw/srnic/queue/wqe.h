@@ -21,9 +21,11 @@ struct ib_pd;
  * @kernel: the poster may use what only privileged users may
  * @max_sge: SGEs of a WQE
  * @max_inline: octets
+ * @send_imm: the peer takes Sends with immediate data
  */
 struct srnic_sq_caps {
 	bool kernel;
+	bool send_imm;
 	u32 max_sge;
 	u32 max_inline;
 };

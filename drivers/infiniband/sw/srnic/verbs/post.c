@@ -73,7 +73,7 @@ static int wr_opcode(const struct ib_send_wr *wr, struct srnic_sqe *sqe)
 		wr_atomic(atomic_wr(wr), sqe);
 		return 0;
 	case IB_WR_SEND_WITH_IMM:
-		/* RFC 7306 has no such message (X7-13) */
+		/* RFC 7306 has no such message (X7-13), and kernel users none to offer it */
 		return -EOPNOTSUPP;
 	default:
 		return -EINVAL;

@@ -56,13 +56,22 @@ static const struct rdmap_op rdmap_ops[RDMAP_OPCODE_COUNT] = {
 		.valid = true, .qn = DDP_QN_ATOMIC_RESPONSE,
 		.hdr_len = RDMAP_ATOMIC_RESP_LEN,
 	},
+	[RDMAP_SEND_IMM] = {
+		.valid = true, .qn = DDP_QN_SEND, .payload = true,
+		.imm = true,
+	},
+	[RDMAP_SEND_SE_IMM] = {
+		.valid = true, .qn = DDP_QN_SEND, .payload = true,
+		.imm = true, .solicited = true,
+	},
 };
 
 /**
  * rdmap_op - look up an opcode
  * @opcode: RDMAP control field; only its opcode bits count
  *
- * RFC 5040 Figures 4 and 5, RFC 7306 Figures 2 and 3. Context: any.
+ * RFC 5040 Figures 4 and 5, RFC 7306 Figures 2 and 3, and what srnic adds (@imm).
+ * Context: any.
  *
  * Return: its row of the table, never NULL; @valid is false if the opcode is
  * not assigned or not supported.
@@ -202,7 +211,8 @@ static enum rdmap_err rdmap_check_header_only(u8 opcode, bool last, u32 len)
  * the opcode before the version, without an order; opcodes have a meaning
  * in a known version only, so that goes first. An opcode on the wrong queue
  * or with the wrong T is an unexpected opcode. A message that is all header
- * fits into any segment, so its first one must be its last.
+ * fits into any segment, so its first one must be its last. Whether a Send with
+ * immediate data was offered is a matter of the stream.
  *
  * The checks that need state come later. If a segment has several errors, the
  * one in its header is reported.

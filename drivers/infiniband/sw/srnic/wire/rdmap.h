@@ -30,6 +30,9 @@ enum rdmap_opcode {
 	RDMAP_IMMEDIATE_SE	= 9,
 	RDMAP_ATOMIC_REQUEST	= 10,
 	RDMAP_ATOMIC_RESPONSE	= 11,
+	/* of nobody but srnic: a Send whose Invalidate STag field is immediate data */
+	RDMAP_SEND_IMM		= 12,
+	RDMAP_SEND_SE_IMM	= 13,
 	RDMAP_OPCODE_COUNT	= 16,
 };
 
@@ -39,6 +42,8 @@ enum rdmap_opcode {
  * @tagged: T
  * @qn: queue number if untagged
  * @inval: the Invalidate STag field is valid
+ * @imm: the Invalidate STag field is immediate data; no RFC has that, and it is valid only
+ *	 where both ends have offered it
  * @solicited: SE variant
  * @hdr_len: RDMAP header after the DDP header, bytes
  * @payload: carries ULP payload
@@ -48,6 +53,7 @@ struct rdmap_op {
 	bool tagged;
 	u8 qn;
 	bool inval;
+	bool imm;
 	bool solicited;
 	u8 hdr_len;
 	bool payload;

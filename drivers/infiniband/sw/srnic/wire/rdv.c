@@ -6,7 +6,8 @@
 enum {
 	AT_MAGIC = 0,
 	AT_VERSION = 4,
-	AT_CODE = 5,		/* and two bytes that are 0 */
+	AT_CODE = 5,
+	AT_OFFERS = 6,		/* and a byte that is 0 */
 	AT_SRC_QPN = 8,
 	AT_DST_QPN = 12,
 	AT_SRC_PSN = 16,
@@ -28,6 +29,7 @@ void rdv_encode(u8 *buf, const struct rdv_hello *hello)
 	put_unaligned_be32(RDV_MAGIC, buf + AT_MAGIC);
 	buf[AT_VERSION] = RDV_VERSION;
 	buf[AT_CODE] = hello->code;
+	buf[AT_OFFERS] = hello->offers;
 	put_unaligned_be32(hello->src_qpn, buf + AT_SRC_QPN);
 	put_unaligned_be32(hello->dst_qpn, buf + AT_DST_QPN);
 	put_unaligned_be32(hello->src_psn, buf + AT_SRC_PSN);
@@ -45,7 +47,7 @@ void rdv_encode(u8 *buf, const struct rdv_hello *hello)
  * Context: any.
  *
  * Return: false if it is none: another length, magic or version, a code that is
- * not known, or a number of more than 24 bits. The two reserved bytes are ignored.
+ * not known, or a number of more than 24 bits. The reserved byte is ignored.
  */
 bool rdv_decode(const u8 *buf, u32 len, struct rdv_hello *hello)
 {
@@ -53,6 +55,7 @@ bool rdv_decode(const u8 *buf, u32 len, struct rdv_hello *hello)
 	    buf[AT_VERSION] != RDV_VERSION)
 		return false;
 	hello->code = buf[AT_CODE];
+	hello->offers = buf[AT_OFFERS];
 	hello->src_qpn = get_unaligned_be32(buf + AT_SRC_QPN);
 	hello->dst_qpn = get_unaligned_be32(buf + AT_DST_QPN);
 	hello->src_psn = get_unaligned_be32(buf + AT_SRC_PSN);

@@ -24,9 +24,13 @@ enum rdv_code {
 	RDV_CODES,
 };
 
+/* What the two ends do beyond the RFCs, if both offer it */
+#define RDV_OFFER_SEND_IMM	1	/* RDMAP_SEND_IMM and RDMAP_SEND_SE_IMM */
+
 /**
  * struct rdv_hello - who connects to whom, as the sender of the frame sees it
  * @code: enum rdv_code
+ * @offers: RDV_OFFER_*; what is not known is ignored
  * @src_qpn: the sender's QP
  * @dst_qpn: the receiver's
  * @src_psn: first PSN that the sender's QP uses
@@ -39,6 +43,7 @@ enum rdv_code {
  */
 struct rdv_hello {
 	u8 code;
+	u8 offers;
 	u32 src_qpn;
 	u32 dst_qpn;
 	u32 src_psn;

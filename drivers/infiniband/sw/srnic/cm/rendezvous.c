@@ -190,9 +190,9 @@ static int rdv_established(struct srnic_ep *ep, const struct mpa_result *mpa)
 	int err = -EPROTO;
 
 	mutex_lock(&pair->lock);
-	if (pair->attempt != ep)
+	if (pair->attempt != ep) {
 		err = -ECONNABORTED;
-	else if (rdv_read(ep, &ep->reply, &peer) && peer.code == RDV_OK &&
+	} else if (rdv_read(ep, &ep->reply, &peer) && peer.code == RDV_OK &&
 		 rdv_fits(&pair->own, &peer, true)) {
 		ep->send_imm = peer.offers & RDV_OFFER_SEND_IMM;
 		err = srnic_ep_attach(ep, true, mpa, 0);

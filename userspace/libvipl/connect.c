@@ -4,7 +4,7 @@
  * is over: the text has no code for a server that is not there.
  */
 #include "connect.h"
-#include "handle.h"
+#include "kind.h"
 #include "listen.h"
 #include "wait.h"
 
@@ -57,7 +57,7 @@ static VIP_RETURN await(VIP_NIC_HANDLE handle, const struct vipl_address *local,
 	struct vipl_nic *nic;
 
 	do {
-		nic = vipl_handle_object(VIPL_NIC, handle);
+		nic = handle_object(VIPL_NIC, handle);
 		if (!nic || !vipl_is_local(nic, local))
 			return VIP_INVALID_PARAMETER;
 		if (!vipl_listen(nic, &local->disc))
@@ -108,7 +108,7 @@ VIP_RETURN VipConnectWait(VIP_NIC_HANDLE NicHandle, VIP_NET_ADDRESS *LocalAddr,
 /* A request that VipConnectWait() returned and that nobody has answered */
 static struct vipl_link *request_of(VIP_CONN_HANDLE handle)
 {
-	struct vipl_link *link = vipl_handle_object(VIPL_LINK, handle);
+	struct vipl_link *link = handle_object(VIPL_LINK, handle);
 
 	return link && link->offered && !link->vi && !link->ending ? link : NULL;
 }
@@ -135,7 +135,7 @@ static VIP_RETURN compare(const VIP_VI_ATTRIBUTES *a, const VIP_VI_ATTRIBUTES *b
  */
 struct vipl_vi *vipl_still_pending(VIP_VI_HANDLE handle, unsigned long epoch)
 {
-	struct vipl_vi *vi = vipl_handle_object(VIPL_VI, handle);
+	struct vipl_vi *vi = handle_object(VIPL_VI, handle);
 
 	return vi && vi->epoch == epoch ? vi : NULL;
 }
@@ -251,7 +251,7 @@ VIP_RETURN VipConnectAccept(VIP_CONN_HANDLE ConnHandle, VIP_VI_HANDLE ViHandle)
 
 	pthread_mutex_lock(&vipl_lock);
 	link = request_of(ConnHandle);
-	vi = vipl_handle_object(VIPL_VI, ViHandle);
+	vi = handle_object(VIPL_VI, ViHandle);
 	if (link && vi && vi->nic == link->nic && vi->state == VIP_STATE_IDLE)
 		ret = vipl_accept(link, vi);
 	pthread_mutex_unlock(&vipl_lock);
@@ -332,7 +332,7 @@ VIP_RETURN vipl_request(const struct vipl_request *call)
 
 static VIP_RETURN request(struct vipl_request *call, VIP_VI_ATTRIBUTES *attribs)
 {
-	struct vipl_vi *vi = vipl_handle_object(VIPL_VI, call->vi);
+	struct vipl_vi *vi = handle_object(VIPL_VI, call->vi);
 	VIP_RETURN ret;
 
 	if (!vi || vi->state != VIP_STATE_IDLE || !vipl_is_local(vi->nic, &call->local))

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include "cq.h"
 #include "dispatch.h"
-#include "handle.h"
+#include "kind.h"
 #include "notify.h"
 #include "progress.h"
 #include "wait.h"
@@ -54,7 +54,7 @@ bool vipl_cq_take(struct vipl_cq *cq, struct vipl_cq_entry *entry)
 /* Of a CQ that may be gone since the last look */
 static VIP_RETURN take(VIP_CQ_HANDLE handle, struct vipl_cq_entry *entry)
 {
-	struct vipl_cq *cq = vipl_handle_object(VIPL_CQ, handle);
+	struct vipl_cq *cq = handle_object(VIPL_CQ, handle);
 
 	if (!cq)
 		return VIP_INVALID_PARAMETER;
@@ -123,7 +123,7 @@ static VIP_RETURN cq_create(struct vipl_nic *nic, VIP_ULONG entries, VIP_CQ_HAND
 	if (cq)
 		cq->ring = calloc(entries, sizeof(*cq->ring));
 	if (cq && cq->ring)
-		cq->handle = vipl_handle_new(VIPL_CQ, cq);
+		cq->handle = handle_new(VIPL_CQ, cq);
 	if (!cq || !cq->handle) {
 		if (cq)
 			free(cq->ring);
@@ -147,7 +147,7 @@ static void cq_destroy(struct vipl_cq *cq)
 	*p = cq->next;
 	vipl_calls_cancel(&cq->notify, NULL);
 	vipl_calls_cancel(&cq->nic->calls, cq->handle);
-	vipl_handle_free(cq->handle);
+	handle_free(cq->handle);
 	free(cq->ring);
 	free(cq);
 	pthread_cond_broadcast(&vipl_changed);
@@ -176,7 +176,7 @@ VIP_RETURN VipCreateCQ(VIP_NIC_HANDLE NicHandle, VIP_ULONG EntryCount, VIP_CQ_HA
 	struct vipl_nic *nic;
 
 	pthread_mutex_lock(&vipl_lock);
-	nic = vipl_handle_object(VIPL_NIC, NicHandle);
+	nic = handle_object(VIPL_NIC, NicHandle);
 	if (nic && CQHandle)
 		ret = check_size(nic, EntryCount);
 	if (!ret)
@@ -198,7 +198,7 @@ VIP_RETURN VipDestroyCQ(VIP_CQ_HANDLE CQHandle)
 	struct vipl_cq *cq;
 
 	pthread_mutex_lock(&vipl_lock);
-	cq = vipl_handle_object(VIPL_CQ, CQHandle);
+	cq = handle_object(VIPL_CQ, CQHandle);
 	if (cq)
 		ret = cq->users ? VIP_ERROR_RESOURCE : VIP_SUCCESS;
 	if (!ret)
@@ -241,7 +241,7 @@ VIP_RETURN VipResizeCQ(VIP_CQ_HANDLE CQHandle, VIP_ULONG EntryCount)
 	struct vipl_cq *cq;
 
 	pthread_mutex_lock(&vipl_lock);
-	cq = vipl_handle_object(VIPL_CQ, CQHandle);
+	cq = handle_object(VIPL_CQ, CQHandle);
 	if (cq)
 		ret = check_size(cq->nic, EntryCount);
 	if (!ret)

@@ -7,7 +7,7 @@
 #include <string.h>
 #include "connect.h"
 #include "dg.h"
-#include "handle.h"
+#include "kind.h"
 #include "vi.h"
 
 /* --- attributes --- */
@@ -45,7 +45,7 @@ static VIP_PROTECTION_HANDLE tag(VIP_NIC_HANDLE handle, VIP_PROTECTION_HANDLE pt
 	if (ptag)
 		return ptag;
 	pthread_mutex_lock(&vipl_lock);
-	nic = vipl_handle_object(VIPL_NIC, handle);
+	nic = handle_object(VIPL_NIC, handle);
 	if (nic)
 		ptag = vipl_default_ptag(nic);
 	pthread_mutex_unlock(&vipl_lock);
@@ -186,7 +186,7 @@ static VIP_RETURN check_idle(VIP_VI_HANDLE handle, VIP_NIC_HANDLE *nic)
 	struct vipl_vi *vi;
 
 	pthread_mutex_lock(&vipl_lock);
-	vi = vipl_handle_object(VIPL_VI, handle);
+	vi = handle_object(VIPL_VI, handle);
 	if (vi)
 		ret = vi->state == VIP_STATE_IDLE ? VIP_SUCCESS : VIP_INVALID_STATE;
 	if (vi && nic)
@@ -245,7 +245,7 @@ VIP_RETURN VipQueryVi_DG(VIP_VI_HANDLE vi, VIP_VI_STATE *state, VIP_VI_ATTRIBUTE
 	ret = VipQueryVi(vi, state, attribs);
 	from_strict(ret, attribs);
 	pthread_mutex_lock(&vipl_lock);
-	object = ret ? NULL : vipl_handle_object(VIPL_VI, vi);
+	object = ret ? NULL : handle_object(VIPL_VI, vi);
 	if (object) {
 		*send_empty = is_empty(&object->send);
 		*recv_empty = is_empty(&object->recv);

@@ -9,7 +9,7 @@
 #include <srnicdv.h>
 #include "dispatch.h"
 #include "error.h"
-#include "handle.h"
+#include "kind.h"
 
 /* --- telling them --- */
 
@@ -72,7 +72,7 @@ VIP_RETURN VipErrorCallback(VIP_NIC_HANDLE NicHandle, VIP_PVOID Context,
 	struct vipl_nic *nic;
 
 	pthread_mutex_lock(&vipl_lock);
-	nic = vipl_handle_object(VIPL_NIC, NicHandle);
+	nic = handle_object(VIPL_NIC, NicHandle);
 	if (nic && Handler && !vipl_dispatch_start(nic))
 		nic = NULL;
 	if (nic) {

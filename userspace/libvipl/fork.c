@@ -5,7 +5,7 @@
  */
 #include <pthread.h>
 #include "fork.h"
-#include "handle.h"
+#include "kind.h"
 #include "nic.h"
 #include "wait.h"
 
@@ -14,12 +14,12 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static void before(void)
 {
 	pthread_mutex_lock(&vipl_lock);
-	vipl_handle_fork();
+	handle_fork();
 }
 
 static void in_parent(void)
 {
-	vipl_handle_forked(0);
+	handle_forked(false);
 	pthread_mutex_unlock(&vipl_lock);
 }
 
@@ -27,7 +27,7 @@ static void in_parent(void)
 static void in_child(void)
 {
 	pthread_cond_init(&vipl_changed, NULL);
-	vipl_handle_forked(1);
+	handle_forked(true);
 	pthread_mutex_unlock(&vipl_lock);
 }
 

@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 #include "error.h"
-#include "handle.h"
+#include "kind.h"
 #include "link.h"
 #include "progress.h"
 #include "queue.h"
@@ -32,7 +32,7 @@ struct vipl_link *vipl_link_new(struct vipl_nic *nic, struct rdma_cm_id *id)
 	struct vipl_link *link = calloc(1, sizeof(*link)), **p = &nic->links;
 
 	if (link)
-		link->handle = vipl_handle_new(VIPL_LINK, link);
+		link->handle = handle_new(VIPL_LINK, link);
 	if (!link || !link->handle) {
 		free(link);
 		rdma_destroy_id(id);
@@ -56,7 +56,7 @@ static void link_free(struct vipl_link *link)
 	while (*p != link)
 		p = &(*p)->next;
 	*p = link->next;
-	vipl_handle_free(link->handle);
+	handle_free(link->handle);
 	if (link->id->qp)
 		rdma_destroy_qp(link->id);
 	vipl_memory_free(link->mr);

@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 #include "connect.h"
-#include "handle.h"
+#include "kind.h"
 #include "listen.h"
 
 #define BACKLOG		64
@@ -49,10 +49,10 @@ static bool listener_new(struct vipl_nic *nic, uint16_t port)
 	if (!listener)
 		return false;
 	listener->port = port;
-	listener->handle = vipl_handle_new(VIPL_LISTENER, listener);
+	listener->handle = handle_new(VIPL_LISTENER, listener);
 	if (!listener->handle || !listen_at(nic, listener)) {
 		if (listener->handle)
-			vipl_handle_free(listener->handle);
+			handle_free(listener->handle);
 		free(listener);
 		return false;
 	}
@@ -215,7 +215,7 @@ void vipl_listen_release(struct vipl_nic *nic)
 
 		nic->listeners = listener->next;
 		rdma_destroy_id(listener->id);
-		vipl_handle_free(listener->handle);
+		handle_free(listener->handle);
 		free(listener);
 	}
 	while (nic->services) {

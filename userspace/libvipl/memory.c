@@ -7,12 +7,12 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include "handle.h"
+#include "kind.h"
 #include "nic.h"
 
 static struct vipl_nic *nic_of(VIP_NIC_HANDLE handle)
 {
-	return vipl_handle_object(VIPL_NIC, handle);
+	return handle_object(VIPL_NIC, handle);
 }
 
 /**
@@ -25,7 +25,7 @@ static struct vipl_nic *nic_of(VIP_NIC_HANDLE handle)
  */
 struct vipl_ptag *vipl_ptag_of(struct vipl_nic *nic, VIP_PROTECTION_HANDLE handle)
 {
-	struct vipl_ptag *ptag = vipl_handle_object(VIPL_PTAG, handle);
+	struct vipl_ptag *ptag = handle_object(VIPL_PTAG, handle);
 
 	return ptag && ptag->nic == nic ? ptag : NULL;
 }
@@ -41,7 +41,7 @@ static VIP_RETURN ptag_create(struct vipl_nic *nic, VIP_PROTECTION_HANDLE *handl
 	ptag->nic = nic;
 	ptag->pd = ibv_alloc_pd(nic->id->verbs);
 	if (ptag->pd)
-		ptag->handle = vipl_handle_new(VIPL_PTAG, ptag);
+		ptag->handle = handle_new(VIPL_PTAG, ptag);
 	if (!ptag->handle) {
 		if (ptag->pd)
 			ibv_dealloc_pd(ptag->pd);
@@ -63,7 +63,7 @@ static VIP_RETURN ptag_create(struct vipl_nic *nic, VIP_PROTECTION_HANDLE *handl
  */
 VIP_PROTECTION_HANDLE vipl_default_ptag(struct vipl_nic *nic)
 {
-	if (!vipl_handle_object(VIPL_PTAG, nic->default_ptag) &&
+	if (!handle_object(VIPL_PTAG, nic->default_ptag) &&
 	    ptag_create(nic, &nic->default_ptag))
 		nic->default_ptag = NULL;
 	return nic->default_ptag;
@@ -76,7 +76,7 @@ static void ptag_destroy(struct vipl_ptag *ptag)
 	while (*p != ptag)
 		p = &(*p)->next;
 	*p = ptag->next;
-	vipl_handle_free(ptag->handle);
+	handle_free(ptag->handle);
 	ibv_dealloc_pd(ptag->pd);
 	free(ptag);
 }

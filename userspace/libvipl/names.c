@@ -3,7 +3,7 @@
 #include <netdb.h>
 #include <string.h>
 #include "dg.h"
-#include "handle.h"
+#include "kind.h"
 #include "nic.h"
 
 static VIP_RETURN check_nic(VIP_NIC_HANDLE handle)
@@ -11,7 +11,7 @@ static VIP_RETURN check_nic(VIP_NIC_HANDLE handle)
 	VIP_RETURN ret;
 
 	pthread_mutex_lock(&vipl_lock);
-	ret = vipl_handle_object(VIPL_NIC, handle) ? VIP_SUCCESS : VIP_INVALID_PARAMETER;
+	ret = handle_object(VIPL_NIC, handle) ? VIP_SUCCESS : VIP_INVALID_PARAMETER;
 	pthread_mutex_unlock(&vipl_lock);
 	return ret;
 }

@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include "dispatch.h"
 #include "fork.h"
-#include "handle.h"
+#include "kind.h"
 #include "link.h"
 #include "listen.h"
 #include "progress.h"
@@ -164,12 +164,12 @@ static VIP_RETURN nic_open(struct vipl_nic *nic, const char *name)
 		return VIP_ERROR_RESOURCE;
 	nic->sges = nic->device.max_sge < VIPL_SGES ? nic->device.max_sge : VIPL_SGES;
 	fill_attribs(nic, name);
-	nic->handle = vipl_handle_new(VIPL_NIC, nic);
+	nic->handle = handle_new(VIPL_NIC, nic);
 	if (!nic->handle)
 		return VIP_ERROR_RESOURCE;
 	if (vipl_progress_start(nic))
 		return VIP_SUCCESS;
-	vipl_handle_free(nic->handle);
+	handle_free(nic->handle);
 	return VIP_ERROR_RESOURCE;
 }
 
@@ -228,11 +228,11 @@ VIP_RETURN VipCloseNic(VIP_NIC_HANDLE NicHandle)
 	struct vipl_nic *nic;
 
 	pthread_mutex_lock(&vipl_lock);
-	nic = vipl_handle_object(VIPL_NIC, NicHandle);
+	nic = handle_object(VIPL_NIC, NicHandle);
 	if (nic && vipl_dispatch_is_self(nic))
 		nic = NULL;
 	if (nic) {
-		vipl_handle_free(NicHandle);
+		handle_free(NicHandle);
 		vipl_listen_release(nic);
 		vipl_vi_disown(nic);
 		end_links(nic);
@@ -260,7 +260,7 @@ VIP_RETURN VipQueryNic(VIP_NIC_HANDLE NicHandle, VIP_NIC_ATTRIBUTES *Attributes)
 	struct vipl_nic *nic;
 
 	pthread_mutex_lock(&vipl_lock);
-	nic = Attributes ? vipl_handle_object(VIPL_NIC, NicHandle) : NULL;
+	nic = Attributes ? handle_object(VIPL_NIC, NicHandle) : NULL;
 	if (nic)
 		*Attributes = nic->attribs;
 	pthread_mutex_unlock(&vipl_lock);
@@ -284,7 +284,7 @@ VIP_RETURN VipQuerySystemManagementInfo(VIP_NIC_HANDLE NicHandle, VIP_ULONG Info
 
 	pthread_mutex_lock(&vipl_lock);
 	if (SysManInfo && InfoType == VIP_SMI_TYPE_COUNTERS)
-		nic = vipl_handle_object(VIPL_NIC, NicHandle);
+		nic = handle_object(VIPL_NIC, NicHandle);
 	if (nic) {
 		nic->shown = nic->counters;
 		*SysManInfo = &nic->shown;

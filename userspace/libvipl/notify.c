@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include "cq.h"
 #include "dispatch.h"
-#include "handle.h"
+#include "kind.h"
 #include "notify.h"
 #include "progress.h"
 #include "queue.h"
@@ -85,11 +85,11 @@ static VIP_RETURN notify_vi(VIP_VI_HANDLE handle, bool recv, void *context,
 	if (!handler)
 		return ret;
 	pthread_mutex_lock(&vipl_lock);
-	vi = vipl_handle_object(VIPL_VI, handle);
+	vi = handle_object(VIPL_VI, handle);
 	if (vi)
 		ret = notify_queue(vi, recv ? &vi->recv : &vi->send, context, handler);
 	/* Completions that were found may have ended what was looked up. */
-	vi = vipl_handle_object(VIPL_VI, handle);
+	vi = handle_object(VIPL_VI, handle);
 	if (vi)
 		vipl_notify_queue(vi, recv ? &vi->recv : &vi->send);
 	pthread_mutex_unlock(&vipl_lock);
@@ -167,7 +167,7 @@ VIP_RETURN VipCQNotify(VIP_CQ_HANDLE CQHandle, VIP_PVOID Context,
 	struct vipl_cq *cq;
 
 	pthread_mutex_lock(&vipl_lock);
-	cq = Handler ? vipl_handle_object(VIPL_CQ, CQHandle) : NULL;
+	cq = Handler ? handle_object(VIPL_CQ, CQHandle) : NULL;
 	if (cq && notify_cq(cq, Context, Handler))
 		cq = NULL;
 	pthread_mutex_unlock(&vipl_lock);

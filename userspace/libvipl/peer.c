@@ -8,7 +8,7 @@
 #include <string.h>
 #include "connect.h"
 #include "dg.h"
-#include "handle.h"
+#include "kind.h"
 #include "listen.h"
 
 /* Below 0: @a is the server */
@@ -88,7 +88,7 @@ static VIP_RETURN start(const struct vipl_request *from)
 
 static VIP_RETURN peer_request(struct vipl_request *call)
 {
-	struct vipl_vi *vi = vipl_handle_object(VIPL_VI, call->vi);
+	struct vipl_vi *vi = handle_object(VIPL_VI, call->vi);
 	VIP_RETURN ret;
 
 	if (!vi || !vipl_is_local(vi->nic, &call->local))
@@ -135,7 +135,7 @@ VIP_RETURN VipConnectPeerRequest(VIP_VI_HANDLE ViHandle, VIP_NET_ADDRESS *LocalA
 
 static VIP_RETURN peer_result(VIP_VI_HANDLE handle, VIP_VI_ATTRIBUTES *attribs)
 {
-	struct vipl_vi *vi = vipl_handle_object(VIPL_VI, handle);
+	struct vipl_vi *vi = handle_object(VIPL_VI, handle);
 
 	if (!vi)
 		return VIP_INVALID_PARAMETER;

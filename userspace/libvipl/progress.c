@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
-#include "handle.h"
+#include "kind.h"
 #include "link.h"
 #include "listen.h"
 #include "progress.h"
@@ -149,7 +149,7 @@ static void handle_event(struct vipl_nic *nic, const struct vipl_event *event)
 		vipl_listen_request(nic, event);
 		return;
 	}
-	link = vipl_handle_object(VIPL_LINK, event->context);
+	link = handle_object(VIPL_LINK, event->context);
 	if (link)
 		vipl_link_event(link, event);
 }

@@ -10,7 +10,7 @@
 #include "cq.h"
 #include "dispatch.h"
 #include "error.h"
-#include "handle.h"
+#include "kind.h"
 #include "link.h"
 #include "notify.h"
 #include "progress.h"
@@ -297,7 +297,7 @@ VIP_RETURN VipPostSend(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR *Descriptor,
 	struct vipl_vi *vi;
 
 	pthread_mutex_lock(&vipl_lock);
-	vi = vipl_handle_object(VIPL_VI, ViHandle);
+	vi = handle_object(VIPL_VI, ViHandle);
 	if (vi)
 		ret = post(vi, &vi->send, Descriptor, MemoryHandle);
 	pthread_mutex_unlock(&vipl_lock);
@@ -325,7 +325,7 @@ VIP_RETURN VipPostRecv(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR *Descriptor,
 	struct vipl_vi *vi;
 
 	pthread_mutex_lock(&vipl_lock);
-	vi = vipl_handle_object(VIPL_VI, ViHandle);
+	vi = handle_object(VIPL_VI, ViHandle);
 	if (vi)
 		ret = post(vi, &vi->recv, Descriptor, MemoryHandle);
 	pthread_mutex_unlock(&vipl_lock);
@@ -342,7 +342,7 @@ static struct vipl_queue *queue_of(struct vipl_vi *vi, bool recv)
 /* Then it is the CQ that is waited for (9.6.3) */
 static bool bound_to_cq(VIP_VI_HANDLE handle, bool recv)
 {
-	struct vipl_vi *vi = vipl_handle_object(VIPL_VI, handle);
+	struct vipl_vi *vi = handle_object(VIPL_VI, handle);
 
 	return vi && queue_of(vi, recv)->cq;
 }
@@ -350,7 +350,7 @@ static bool bound_to_cq(VIP_VI_HANDLE handle, bool recv)
 /* Of a VI that may be gone since the last look */
 static VIP_RETURN dequeue(VIP_VI_HANDLE handle, bool recv, VIP_DESCRIPTOR **desc)
 {
-	struct vipl_vi *vi = vipl_handle_object(VIPL_VI, handle);
+	struct vipl_vi *vi = handle_object(VIPL_VI, handle);
 	struct vipl_queue *queue;
 
 	*desc = NULL;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include "cq.h"
 #include "dispatch.h"
-#include "handle.h"
+#include "kind.h"
 #include "link.h"
 #include "progress.h"
 #include "queue.h"
@@ -75,7 +75,7 @@ VIP_RETURN VipSetViAttributes(VIP_VI_HANDLE ViHandle, VIP_VI_ATTRIBUTES *Attribu
 	struct vipl_vi *vi;
 
 	pthread_mutex_lock(&vipl_lock);
-	vi = vipl_handle_object(VIPL_VI, ViHandle);
+	vi = handle_object(VIPL_VI, ViHandle);
 	if (vi && Attributes && vi->state == VIP_STATE_IDLE)
 		ret = check_attribs(vi->nic, Attributes);
 	if (!ret)
@@ -101,7 +101,7 @@ VIP_RETURN VipQueryVi(VIP_VI_HANDLE ViHandle, VIP_VI_STATE *State, VIP_VI_ATTRIB
 
 	pthread_mutex_lock(&vipl_lock);
 	if (State && Attributes)
-		vi = vipl_handle_object(VIPL_VI, ViHandle);
+		vi = handle_object(VIPL_VI, ViHandle);
 	if (vi) {
 		vipl_progress(vi->nic);
 		*State = vi->state;
@@ -116,7 +116,7 @@ VIP_RETURN VipQueryVi(VIP_VI_HANDLE ViHandle, VIP_VI_STATE *State, VIP_VI_ATTRIB
 /* None, or one of the same NIC (VIA-018) */
 static bool cq_fits(struct vipl_nic *nic, VIP_CQ_HANDLE handle)
 {
-	struct vipl_cq *cq = vipl_handle_object(VIPL_CQ, handle);
+	struct vipl_cq *cq = handle_object(VIPL_CQ, handle);
 
 	return !handle || (cq && cq->nic == nic);
 }
@@ -132,7 +132,7 @@ static VIP_RETURN vi_create(struct vipl_nic *nic, const VIP_VI_ATTRIBUTES *attri
 		return ret;
 	vi = calloc(1, sizeof(*vi));
 	if (vi)
-		vi->handle = vipl_handle_new(VIPL_VI, vi);
+		vi->handle = handle_new(VIPL_VI, vi);
 	if (!vi || !vi->handle) {
 		free(vi);
 		return VIP_ERROR_RESOURCE;
@@ -155,7 +155,7 @@ static void vi_destroy(struct vipl_vi *vi)
 	while (*p != vi)
 		p = &(*p)->next;
 	*p = vi->next;
-	vipl_handle_free(vi->handle);
+	handle_free(vi->handle);
 	vipl_queue_free(&vi->send);
 	vipl_queue_free(&vi->recv);
 	vipl_calls_cancel(&vi->nic->calls, vi->handle);
@@ -185,11 +185,11 @@ VIP_RETURN VipCreateVi(VIP_NIC_HANDLE NicHandle, VIP_VI_ATTRIBUTES *ViAttribs,
 	struct vipl_nic *nic;
 
 	pthread_mutex_lock(&vipl_lock);
-	nic = vipl_handle_object(VIPL_NIC, NicHandle);
+	nic = handle_object(VIPL_NIC, NicHandle);
 	if (nic && ViAttribs && ViHandle && cq_fits(nic, SendCQHandle) &&
 	    cq_fits(nic, RecvCQHandle))
-		ret = vi_create(nic, ViAttribs, vipl_handle_object(VIPL_CQ, SendCQHandle),
-				vipl_handle_object(VIPL_CQ, RecvCQHandle), ViHandle);
+		ret = vi_create(nic, ViAttribs, handle_object(VIPL_CQ, SendCQHandle),
+				handle_object(VIPL_CQ, RecvCQHandle), ViHandle);
 	pthread_mutex_unlock(&vipl_lock);
 	return ret;
 }
@@ -208,7 +208,7 @@ VIP_RETURN VipDestroyVi(VIP_VI_HANDLE ViHandle)
 	struct vipl_vi *vi;
 
 	pthread_mutex_lock(&vipl_lock);
-	vi = vipl_handle_object(VIPL_VI, ViHandle);
+	vi = handle_object(VIPL_VI, ViHandle);
 	if (vi)
 		ret = vi->state != VIP_STATE_IDLE || vi->send.head || vi->recv.head ?
 		      VIP_ERROR_RESOURCE : VIP_SUCCESS;
@@ -221,7 +221,7 @@ VIP_RETURN VipDestroyVi(VIP_VI_HANDLE ViHandle)
 /* The VI may be gone, and then so is its link. */
 static bool has_link(VIP_VI_HANDLE handle)
 {
-	struct vipl_vi *vi = vipl_handle_object(VIPL_VI, handle);
+	struct vipl_vi *vi = handle_object(VIPL_VI, handle);
 
 	return vi && vi->link;
 }
@@ -264,10 +264,10 @@ VIP_RETURN VipDisconnect(VIP_VI_HANDLE ViHandle)
 	struct vipl_vi *vi;
 
 	pthread_mutex_lock(&vipl_lock);
-	vi = vipl_handle_object(VIPL_VI, ViHandle);
+	vi = handle_object(VIPL_VI, ViHandle);
 	if (vi) {
 		end_link(vi);
-		vi = vipl_handle_object(VIPL_VI, ViHandle);
+		vi = handle_object(VIPL_VI, ViHandle);
 	}
 	if (vi)
 		become_idle(vi);
@@ -288,7 +288,7 @@ void vipl_vi_disown(struct vipl_nic *nic)
 	struct vipl_vi *vi;
 
 	for (vi = nic->vis; vi; vi = vi->next) {
-		vipl_handle_free(vi->handle);
+		handle_free(vi->handle);
 		if (vi->link) {
 			vipl_link_end(vi->link, VIP_STATE_IDLE);
 			vipl_link_reap(vi->link);

@@ -15,7 +15,7 @@
 /* Under @lock */
 struct slot {
 	void *object;
-	enum vipl_kind kind;
+	unsigned int kind;
 	uint32_t generation;
 	uint32_t next_free;
 };
@@ -77,14 +77,14 @@ static struct slot *find(const void *handle)
 }
 
 /**
- * vipl_handle_new() - Make a handle for an object
- * @kind: what @object is
+ * handle_new() - Make a handle for an object
+ * @kind: what @object is, in numbers of the library
  * @object: not NULL
  *
  * Context: any thread; takes the lock of the handles.
  * Return: the handle, or NULL without memory or after a million handles at once.
  */
-void *vipl_handle_new(enum vipl_kind kind, void *object)
+void *handle_new(unsigned int kind, void *object)
 {
 	void *handle = NULL;
 	uint32_t i;
@@ -101,14 +101,14 @@ void *vipl_handle_new(enum vipl_kind kind, void *object)
 }
 
 /**
- * vipl_handle_object() - Look up what a handle stands for
+ * handle_object() - Look up what a handle stands for
  * @kind: what it must be
  * @handle: whatever a program passed
  *
  * Context: any thread; takes the lock of the handles.
  * Return: the object, or NULL if @handle is not one of @kind that is in use.
  */
-void *vipl_handle_object(enum vipl_kind kind, const void *handle)
+void *handle_object(unsigned int kind, const void *handle)
 {
 	struct slot *slot;
 	void *object;
@@ -129,12 +129,12 @@ static void free_slot(struct slot *slot)
 }
 
 /**
- * vipl_handle_free() - Make a handle invalid, for ever
+ * handle_free() - Make a handle invalid, for ever
  * @handle: in use
  *
  * Context: any thread; takes the lock of the handles.
  */
-void vipl_handle_free(void *handle)
+void handle_free(void *handle)
 {
 	struct slot *slot;
 
@@ -146,22 +146,22 @@ void vipl_handle_free(void *handle)
 }
 
 /**
- * vipl_handle_fork() - Have no handle change while the process forks
+ * handle_fork() - Have no handle change while the process forks
  *
- * Context: any thread; takes the lock of the handles, until vipl_handle_forked().
+ * Context: any thread; takes the lock of the handles, until handle_forked().
  */
-void vipl_handle_fork(void)
+void handle_fork(void)
 {
 	pthread_mutex_lock(&lock);
 }
 
 /**
- * vipl_handle_forked() - Go on after a fork
+ * handle_forked() - Go on after a fork
  * @child: all handles become invalid: they are the parent's
  *
- * Context: behind vipl_handle_fork().
+ * Context: behind handle_fork().
  */
-void vipl_handle_forked(int child)
+void handle_forked(bool child)
 {
 	uint32_t i;
 

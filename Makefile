@@ -21,8 +21,8 @@ PROVIDER_OUT = build/provider
 RELEASE      = $(notdir $(MODULE_OUT))
 
 .DEFAULT_GOAL := all
-.PHONY: all module provider vipl install install-vipl deb rpm setup-build setup-deb setup demo check check-static check-kunit \
-	check-kasan check-debug check-kernels check-packages check-wire check-vipl check-system check-chaos fuzz fuzz-guest bench bench-report clean help
+.PHONY: all module provider vipl rnicpi install install-vipl install-rnicpi deb rpm setup-build setup-deb setup demo check check-static check-kunit \
+	check-kasan check-debug check-kernels check-packages check-wire check-vipl check-rnicpi check-system check-chaos fuzz fuzz-guest bench bench-report clean help
 
 ##@ Build
 all: module provider	## Build the kernel module and the libibverbs provider (the default)
@@ -39,6 +39,10 @@ vipl:			## Build libvipl, the VI Provider Library
 	@$(MAKE) -s -C userspace/libvipl OUT=$(CURDIR)/build/vipl
 	@ls build/vipl/libvipl.so.1
 
+rnicpi: provider	## Build librnicpi, the RNIC Programming Interface
+	@$(MAKE) -s -C userspace/librnicpi OUT=$(CURDIR)/build/rnicpi PROVIDER=$(CURDIR)/build/provider
+	@ls build/rnicpi/librnicpi.so.1
+
 deb: setup-deb		## Build Debian packages, in build/deb
 	@scripts/build-deb
 
@@ -53,6 +57,9 @@ install: all		## Install module, provider, uAPI header and systemd unit, below D
 
 install-vipl: vipl	## Install libvipl, its header and its manual pages, below DESTDIR if given
 	@scripts/install --parts vipl,vipl-dev $(DESTDIR)
+
+install-rnicpi: rnicpi	## Install librnicpi and its headers, below DESTDIR if given
+	@scripts/install --parts rnicpi $(DESTDIR)
 
 setup-build:		## Install the Debian packages that building and installing need
 	@scripts/setup build
@@ -91,6 +98,9 @@ check-wire: setup	## Conformance to the wire, row by row: the scripted iWARP pee
 
 check-vipl: setup	## libvipl: functions and return codes, 100,000 messages, 1,000 connections, sanitizers
 	@tests/system/run --kernel newest --long vipl vipl_other vipl_sanitize
+
+check-rnicpi: setup	## librnicpi: its functions and their return codes, 1,000 conversations that turn
+	@tests/system/run --kernel newest --long rnicpi rnicpi_sanitize
 
 check-system: setup	## System tests against the real module, in a guest
 	@scripts/check system

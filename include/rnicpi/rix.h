@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * What a program on Linux needs beside RNICPI: its devices, the objects in verbs, file
+ * descriptors to wait at, and the frames with which MPA begins.
+ */
+#ifndef RNICPI_RIX_H
+#define RNICPI_RIX_H
+
+#include <stddef.h>
+#include <rnicpi/rnicpi.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ibv_context;
+struct ibv_cq;
+struct ibv_qp;
+
+ri_api_return_t rix_rnic_list(ri_vp_handle_t *vp_hdls, uint_t *num, ri_err_data_t *err_data);
+const char *rix_rnic_name(ri_vp_handle_t vp_hdl);
+ri_api_return_t rix_rnic_vectors(ri_vp_handle_t vp_hdl, const ri_ops_t **al_locking_ops,
+				 const ri_ops_t **vp_locking_ops, ri_err_data_t *err_data);
+
+struct ibv_context *rix_to_ibv_context(ri_rnic_handle_t rnic);
+struct ibv_cq *rix_to_ibv_cq(ri_cq_handle_t cq);
+struct ibv_qp *rix_to_ibv_qp(ri_qp_handle_t qp);
+
+int rix_cq_fd(ri_cq_handle_t cq);
+ri_api_return_t rix_cq_ack(ri_cq_handle_t cq, ri_err_data_t *err_data);
+
+/* MPA (RFC 5044 7.1, revision 1): what a frame says */
+struct rix_mpa_frame {
+	ri_boolean_t markers;	/* the sender wants to receive them */
+	ri_boolean_t crc;	/* it wants CRCs */
+	ri_boolean_t reject;	/* of a Reply */
+	uint16_t private_len;
+	char private_data[512];
+};
+
+#define RIX_MPA_MAX_FRAME	(20 + 512)
+
+size_t rix_mpa_build(char *buf, int reply, const struct rix_mpa_frame *frame);
+ri_api_return_t rix_mpa_recv(int fd, int reply, struct rix_mpa_frame *frame,
+			     ri_err_data_t *err_data);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

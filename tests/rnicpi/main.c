@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * rnicpi: librnicpi, each function with the return codes that its page names.
+ *
+ *	rnicpi ADDR CASE	on the device that has address ADDR, whose name is in RNICPI_DEVICE
+ */
+#include "cases.h"
+#include "rnicpi.h"
+
+static const struct test_case all_cases[] = {
+	{ "layout", layout, "structures are as large as the text has them" },
+	{ "devices", devices, "a device has one handle, and two vectors" },
+	{ "handles", handles, "an RNIC handle that is none, or has objects, is refused" },
+	{ "query", query, "an RNIC says its limits, and the addresses of its port" },
+	{ "query_size", query_size, "a buffer that is too small is told how large it has to be" },
+	{ "pds", pds, "a PD is of its RNIC alone, and ends when nothing uses it" },
+	{ "cqs", cqs, "a CQ is made, resized and ended, each error with its own code" },
+	{ "mrs", mrs, "a region is registered, changed and ended, each error with its own code" },
+	{ "mws", mws, "a window begins without a right" },
+	{ "srqs", srqs, "an SRQ has a low water mark" },
+	{ "library", library, "a library registers its vectors once, for a device that there is" },
+	{ "refused", refused, "what is of the kernel or of InfiniBand is refused" },
+	{ "echo", echo, "a TCP conversation turns into RDMA" },
+	{ "conversations", conversations, "conversations of 0 to 64 KiB turn into RDMA, with and without markers" },
+	{ "early", early, "an FPDU that is there before the turn is taken up" },
+	{ "stream_bad", stream_bad, "what is no connected TCP socket is no stream, and stays as it is" },
+	{ "states", states, "a QP goes from state to state as RDMAC verbs have it" },
+	{ "terminated", terminated, "a Terminate message is in the attributes of both ends" },
+	{ "destroyed", destroyed, "a QP that is destroyed has no completion any more" },
+	{ "llp", llp, "a stream and its attributes are set before the turn, or with it" },
+	{ "transfers", transfers, "Sends, Writes and Reads arrive, and say so" },
+	{ "flags", flags, "each opcode has its flags, and no others" },
+	{ "sizes", sizes, "lists that are too long and queues that are full are refused" },
+	{ "opaque", opaque, "a consumer's bits come back" },
+	{ "windows", windows, "a window is bound, used and invalidated" },
+	{ "shared_region", shared_region, "two regions share their memory, with rights of their own" },
+	{ "shared_queue", shared_queue, "QPs take receives from an SRQ" },
+	{ "notification", notification, "a CQ is told of once for each time it is asked for" },
+	{ "access_errors", access_errors, "what a WR must not do is its status" },
+};
+
+int main(int argc, char **argv)
+{
+	static const struct test_program prog = {
+		.usage = "rnicpi ADDR CASE",
+		.timeout_env = "RNICPI_TIMEOUT",
+		.timeout = 50,
+		.cases = all_cases,
+		.count = ARRAY_SIZE(all_cases),
+	};
+
+	return run_cases(&prog, argc, argv);
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* What the cases of librnicpi share. */
+#ifndef TEST_RNICPI_H
+#define TEST_RNICPI_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <rnicpi/rix.h>
+#include <rnicpi/rnicpi.h>
+#include "common.h"
+
+#define STALE	((void *)0xdeadbeef)
+#define LONG_MS	10000
+
+/*
+ * A call gives what it must; err_data says whether there was an error, and errno is not
+ * touched (4.6.3, D-9). The last argument of a call is &err.
+ */
+#define expect(want, call) do {							\
+	ri_api_return_t got_;							\
+										\
+	err = 1;								\
+	errno = 77;								\
+	got_ = (call);								\
+	require(got_ == (want), "%s gives %d (%llx), not " #want, #call, got_,	\
+		(unsigned long long)err);					\
+	require(!!err == !!(want), "%s: err_data %llx", #call, (unsigned long long)err); \
+	require(errno == 77, "%s: errno is %d", #call, errno);			\
+} while (0)
+
+extern ri_err_data_t err;
+extern const char *test_addr;
+
+/**
+ * struct end - one end of a conversation that becomes RDMA
+ * @fd: its socket
+ * @buf: BUF_BYTES, of @mr
+ */
+struct end {
+	ri_rnic_handle_t rnic;
+	ri_pd_handle_t pd;
+	ri_cq_handle_t scq, rcq;
+	ri_qp_handle_t qp;
+	ri_mr_handle_t mr;
+	ri_ltag_t ltag;
+	ri_rtag_t rtag;
+	char *buf;
+	int fd;
+};
+
+#define BUF_BYTES	(1 << 17)
+#define WRS		32
+
+extern struct end a, b;
+
+ri_vp_handle_t find_vp(void);
+ri_rnic_handle_t get_rnic(void);
+ri_qp_attr_t qp_attr_of(const struct end *e);
+void open_end(struct end *e);
+void close_end(struct end *e);
+void connect_sockets(void);
+void turn(bool markers, bool crc);
+void open_pair(void);
+void close_pair(void);
+ri_data_seg_t seg_of(const struct end *e, uint32_t offset, uint32_t len);
+void post_recv(struct end *e, ri_wr_id_t id, uint32_t offset, uint32_t len);
+void post_send(struct end *e, ri_wr_id_t id, uint32_t offset, uint32_t len);
+ri_rc_wc_t take(struct end *e, ri_cq_handle_t cq, ri_wr_id_t id, ri_wc_type_t type,
+		ri_wc_status_t status);
+void require_state(struct end *e, ri_qp_state_t want);
+
+/* The cases of objects.c */
+void layout(void);
+void devices(void);
+void handles(void);
+void query(void);
+void query_size(void);
+void pds(void);
+void cqs(void);
+void mrs(void);
+void mws(void);
+void srqs(void);
+void library(void);
+void refused(void);
+
+/* The cases of stream.c */
+void echo(void);
+void conversations(void);
+void early(void);
+void stream_bad(void);
+void states(void);
+void terminated(void);
+void destroyed(void);
+void llp(void);
+
+/* The cases of work.c */
+void transfers(void);
+void flags(void);
+void sizes(void);
+void opaque(void);
+void windows(void);
+void shared_region(void);
+void shared_queue(void);
+void notification(void);
+void access_errors(void);
+
+#endif

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* TCP conversations that turn into RDMA, and how that ends. */
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "rnicpi.h"
+
+/* Through the sockets, then as messages */
+static void talk(uint32_t bytes)
+{
+	static char said[65536], heard[65536];
+	uint32_t at;
+	ssize_t n;
+
+	for (at = 0; at < bytes; at++)
+		said[at] = (char)(at * 13 + bytes);
+	for (at = 0; at < bytes; at += n) {
+		n = bytes - at < 8192 ? bytes - at : 8192;
+		require(write(a.fd, said + at, n) == n, "write");
+		require(recv(b.fd, heard + at, n, MSG_WAITALL) == n, "read");
+	}
+	require(!memcmp(said, heard, bytes), "what was said");
+}
+
+static void one_message(struct end *from, struct end *to, ri_wr_id_t id)
+{
+	ri_rc_wc_t wc;
+
+	memset(from->buf, (int)id, 1000);
+	post_recv(to, 100 + id, 4096, 2000);
+	post_send(from, id, 0, 1000);
+	take(from, from->scq, id, RI_WC_TYPE_SEND, RI_WC_STATUS_SUCCESS);
+	wc = take(to, to->rcq, 100 + id, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_SUCCESS);
+	require(wc.bytes_transferred == 1000 && to->buf[4096] == (char)id &&
+		to->buf[4096 + 999] == (char)id, "%u bytes", wc.bytes_transferred);
+}
+
+/* The initiator sends first: its peer may not before (RFC 5044 7.1.2) */
+static void converse(uint32_t bytes, bool markers, bool crc)
+{
+	connect_sockets();
+	talk(bytes);
+	turn(markers, crc);
+	one_message(&a, &b, 1);
+	one_message(&b, &a, 2);
+}
+
+void echo(void)
+{
+	open_end(&a);
+	open_end(&b);
+	converse(12, false, true);
+	require_state(&a, RI_QP_STATE_READY_TO_SEND);
+	require_state(&b, RI_QP_STATE_READY_TO_SEND);
+	close_pair();
+}
+
+static void set_state(struct end *e, ri_qp_state_t state, ri_api_return_t want)
+{
+	ri_qp_attr_t attr = { .state = state };
+
+	expect(want, ri_qp_modify(e->rnic, e->qp, RI_QP_ATTR_NEXT_STATE, &attr, &err));
+}
+
+/* From Error, when what was posted is flushed (D-26) */
+static void make_idle(struct end *e)
+{
+	ri_qp_attr_t attr = { .state = RI_QP_STATE_IDLE };
+	uint64_t end = now_ms() + LONG_MS;
+	ri_api_return_t ret;
+
+	do
+		ret = ri_qp_modify(e->rnic, e->qp, RI_QP_ATTR_NEXT_STATE, &attr, &err);
+	while (ret == RI_RET_STILL_FLUSHING_WQES && now_ms() < end && !usleep(1000));
+	require(ret == RI_RET_SUCCESS, "%d (%llx)", ret, (unsigned long long)err);
+}
+
+/* Normal close, and both are as new (D-26, D-81) */
+static void part(void)
+{
+	set_state(&a, RI_QP_STATE_CLOSING, RI_RET_SUCCESS);
+	require_state(&a, RI_QP_STATE_IDLE);
+	require_state(&b, RI_QP_STATE_IDLE);
+	close(a.fd);
+	close(b.fd);
+}
+
+void conversations(void)
+{
+	static const uint32_t sizes[] = { 0, 1, 100, 1460, 8192, 65536 };
+	unsigned int i, rounds = env_uint("RNICPI_ROUNDS", 12), crc = env_uint("RNICPI_CRC", 1);
+
+	open_end(&a);
+	open_end(&b);
+	for (i = 0; i < rounds; i++) {
+		converse(sizes[i % ARRAY_SIZE(sizes)], i & 1, crc || i & 2);
+		part();
+	}
+	a.fd = b.fd = -1;
+	close_pair();
+}
+
+/* The initiator is in RTS and sends while the responder is still to turn */
+void early(void)
+{
+	struct rix_mpa_frame mpa = { .crc = 1 }, got;
+	struct ri_linux_llp llp = { .size = sizeof(llp) };
+	ri_qp_attr_t attr = { .state = RI_QP_STATE_READY_TO_SEND };
+	ri_iwarp_qp_attr_t *iw = &attr.qp_xport.qp_iwarp;
+	uint32_t mask = RI_QP_ATTR_NEXT_STATE | RI_QP_ATTR_LLP_STREAM_HANDLE | RI_QP_ATTR_MPA_ATTR;
+	char msg[RIX_MPA_MAX_FRAME];
+	size_t len;
+
+	open_end(&a);
+	open_end(&b);
+	connect_sockets();
+	len = rix_mpa_build(msg, 0, &mpa);
+	require(write(a.fd, msg, len) == (ssize_t)len, "the Request");
+	expect(RI_RET_SUCCESS, rix_mpa_recv(b.fd, 0, &got, &err));
+	len = rix_mpa_build(msg, 1, &mpa);
+	require(write(b.fd, msg, len) == (ssize_t)len, "the Reply, streamed as well");
+	expect(RI_RET_SUCCESS, rix_mpa_recv(a.fd, 1, &got, &err));
+	iw->llp_stream_handle = &llp;
+	iw->mpa_attrs = (ri_mpa_attr_t){ 0, 0, 1, 1 };
+	llp.fd = a.fd;
+	expect(RI_RET_SUCCESS, ri_qp_modify(a.rnic, a.qp, (ri_qp_attr_mask_t)mask, &attr, &err));
+	memset(a.buf, 3, 1000);
+	post_send(&a, 1, 0, 1000);
+	take(&a, a.scq, 1, RI_WC_TYPE_SEND, RI_WC_STATUS_SUCCESS);
+	usleep(50000);
+	post_recv(&b, 2, 4096, 1000);
+	llp.fd = b.fd;
+	expect(RI_RET_SUCCESS, ri_qp_modify(b.rnic, b.qp, (ri_qp_attr_mask_t)mask, &attr, &err));
+	take(&b, b.rcq, 2, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_SUCCESS);
+	require(b.buf[4096] == 3 && b.buf[5095] == 3, "data");
+	one_message(&b, &a, 3);
+	close_pair();
+}
+
+static void refuse_fd(int fd, const char *what)
+{
+	struct ri_linux_llp llp = { .size = sizeof(llp), .fd = fd };
+	ri_qp_attr_t attr = { .state = RI_QP_STATE_READY_TO_SEND };
+	uint32_t mask = RI_QP_ATTR_NEXT_STATE | RI_QP_ATTR_LLP_STREAM_HANDLE | RI_QP_ATTR_MPA_ATTR;
+	ri_api_return_t ret;
+
+	attr.qp_xport.qp_iwarp.llp_stream_handle = &llp;
+	attr.qp_xport.qp_iwarp.mpa_attrs = (ri_mpa_attr_t){ 0, 0, 1, 1 };
+	ret = ri_qp_modify(a.rnic, a.qp, (ri_qp_attr_mask_t)mask, &attr, &err);
+	require(ret == RI_RET_INVALID_LLP_HANDLE, "%s: %d (%llx)", what, ret,
+		(unsigned long long)err);
+	require_state(&a, RI_QP_STATE_IDLE);
+}
+
+void stream_bad(void)
+{
+	struct sockaddr_in addr = { .sin_family = AF_INET };
+	int udp = socket(AF_INET, SOCK_DGRAM, 0), tcp = socket(AF_INET, SOCK_STREAM, 0);
+	int file = open("/dev/null", O_RDWR), ends[2];
+	char c = 0;
+
+	open_end(&a);
+	open_end(&b);
+	require(udp >= 0 && tcp >= 0 && file >= 0 && !socketpair(AF_UNIX, SOCK_STREAM, 0, ends),
+		"descriptors");
+	refuse_fd(-1, "none");
+	refuse_fd(9999, "a descriptor that is not open");
+	refuse_fd(file, "a file");
+	refuse_fd(udp, "a UDP socket");
+	refuse_fd(ends[0], "a Unix socket");
+	refuse_fd(tcp, "a socket that is not connected");
+	require(inet_aton(test_addr, &addr.sin_addr), "%s", test_addr);
+	require(!bind(tcp, (struct sockaddr *)&addr, sizeof(addr)) && !listen(tcp, 1), "listen");
+	refuse_fd(tcp, "a listener");
+	require(write(ends[0], "x", 1) == 1 && read(ends[1], &c, 1) == 1 && c == 'x', "as before");
+	/* what was refused leaves the QP as it was */
+	converse(5, false, true);
+	close_pair();
+}
+
+void states(void)
+{
+	open_pair();
+	set_state(&a, RI_QP_STATE_IDLE, RI_RET_QP_INVALID_STATE);
+	set_state(&a, RI_QP_STATE_INITIALIZED, RI_RET_QP_INVALID_STATE);
+	set_state(&a, RI_QP_STATE_READY_TO_SEND, RI_RET_SUCCESS);
+	post_recv(&a, 1, 0, 100);
+	post_recv(&a, 2, 0, 100);
+	set_state(&a, RI_QP_STATE_ERROR, RI_RET_SUCCESS);
+	require_state(&a, RI_QP_STATE_ERROR);
+	take(&a, a.rcq, 1, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_WR_FLUSHED_ERROR);
+	take(&a, a.rcq, 2, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_WR_FLUSHED_ERROR);
+	require_state(&b, RI_QP_STATE_ERROR);
+	set_state(&a, RI_QP_STATE_READY_TO_SEND, RI_RET_QP_INVALID_STATE);
+	set_state(&a, RI_QP_STATE_CLOSING, RI_RET_QP_INVALID_STATE);
+	make_idle(&a);
+	make_idle(&b);
+	require_state(&a, RI_QP_STATE_IDLE);
+	close(a.fd);
+	close(b.fd);
+	converse(1, false, true);
+	close_pair();
+}
+
+/* Of a Write to an STag that is none (TER-1): the code, and the segment's header */
+void terminated(void)
+{
+	ri_data_seg_t seg;
+	ri_qp_attr_t attr;
+	ri_iwarp_qp_attr_t *iw = &attr.qp_xport.qp_iwarp;
+
+	open_pair();
+	seg = seg_of(&a, 0, 64);
+	expect(RI_RET_SUCCESS, ri_qp_query(a.rnic, a.qp, &attr, &err));
+	require(!iw->terminate_msg_length, "none in RTS");
+	expect(RI_RET_SUCCESS, ri_qp_post_rdma_write(a.rnic, a.qp, RI_WR_TYPE_RDMA_WRITE,
+						     (ri_wr_flags_t)0, 1, &seg, 0,
+						     b.rtag ^ 0x100, 1, 0, &err));
+	require_state(&b, RI_QP_STATE_ERROR);
+	expect(RI_RET_SUCCESS, ri_qp_query(b.rnic, b.qp, &attr, &err));
+	require(iw->is_terminate_local && iw->terminate_msg_length == 4 + 2 + 14, "%u bytes",
+		iw->terminate_msg_length);
+	require(iw->terminate_buffer[0] == 0x11 && !iw->terminate_buffer[1] &&
+		(unsigned char)iw->terminate_buffer[2] == 0xc0, "DDP, tagged, invalid STag");
+	require((unsigned char)iw->terminate_buffer[6] == 0xc1, "the header of the segment");
+	require_state(&a, RI_QP_STATE_ERROR);
+	expect(RI_RET_SUCCESS, ri_qp_query(a.rnic, a.qp, &attr, &err));
+	require(!iw->is_terminate_local && iw->terminate_msg_length == 4 + 2 + 14 &&
+		iw->terminate_buffer[0] == 0x11, "what the peer has sent");
+	close_pair();
+}
+
+void destroyed(void)
+{
+	ri_qp_attr_t attr;
+	uint_t num = 1;
+	ri_wc_t wc;
+
+	open_pair();
+	post_recv(&b, 1, 0, 100);
+	post_recv(&b, 2, 0, 100);
+	post_send(&a, 3, 0, 10);
+	take(&a, a.scq, 3, RI_WC_TYPE_SEND, RI_WC_STATUS_SUCCESS);
+	usleep(50000);
+	expect(RI_RET_SUCCESS, ri_qp_destroy(b.rnic, b.qp, &err));
+	expect(RI_RET_CQ_EMPTY, ri_cq_poll(b.rnic, b.rcq, &wc, &num, &err));
+	expect(RI_RET_QP_INVALID_HANDLE, ri_qp_destroy(b.rnic, b.qp, &err));
+	expect(RI_RET_QP_INVALID_HANDLE, ri_qp_query(b.rnic, b.qp, &attr, &err));
+	expect(RI_RET_INVALID_PARAMETER, ri_qp_query(a.rnic, a.qp, NULL, &err));
+	expect(RI_RET_QP_INVALID_HANDLE, ri_qp_modify(b.rnic, b.qp, RI_QP_ATTR_NEXT_STATE, &attr,
+						      &err));
+	require(!rix_to_ibv_qp(b.qp) && rix_to_ibv_qp(a.qp), "in verbs");
+	attr = qp_attr_of(&b);
+	expect(RI_RET_SUCCESS, ri_qp_create(b.rnic, &attr, &b.qp, NULL, &b, &err));
+	close_pair();
+}
+
+void llp(void)
+{
+	struct ri_linux_llp llp = { .size = sizeof(llp) };
+	ri_qp_attr_t attr = { .state = RI_QP_STATE_READY_TO_SEND };
+	ri_iwarp_qp_attr_t *iw = &attr.qp_xport.qp_iwarp;
+
+	open_end(&a);
+	open_end(&b);
+	expect(RI_RET_INVALID_LLP_HANDLE, ri_qp_modify(a.rnic, a.qp, RI_QP_ATTR_NEXT_STATE, &attr,
+						       &err));
+	expect(RI_RET_INVALID_LLP_HANDLE, ri_qp_modify(a.rnic, a.qp, RI_QP_ATTR_LLP_STREAM_HANDLE,
+						       &attr, &err));
+	expect(RI_RET_LLP_BAD_STATE, ri_qp_modify(a.rnic, a.qp, (ri_qp_attr_mask_t)(
+						  RI_QP_ATTR_STREAM_MSG_BUFFER),
+						  &(ri_qp_attr_t){ .qp_xport.qp_iwarp = {
+							.stream_msg_buf = (char *)"x",
+							.stream_msg_buf_length = 1 } }, &err));
+	iw->mpa_attrs.ddp_rdmap_version = 0;
+	expect(RI_RET_INVALID_DDP_RDMAP_VERSION, ri_qp_modify(a.rnic, a.qp, RI_QP_ATTR_MPA_ATTR,
+							      &attr, &err));
+	expect(RI_RET_QP_RESIZE_UNSUPPORTED, ri_qp_modify(a.rnic, a.qp, RI_QP_ATTR_SQ_SIZE, &attr,
+							  &err));
+	expect(RI_RET_QP_ATTRIBUTE_CANT_CHANGE, ri_qp_modify(a.rnic, a.qp,
+							     RI_QP_ATTR_MIN_RNR_TIMER, &attr,
+							     &err));
+	attr.max_rdma_read_incoming = 1 << 20;
+	expect(RI_RET_RNIC_IRD_ORD_EXCEEDED, ri_qp_modify(a.rnic, a.qp,
+							  RI_QP_ATTR_MAX_RDMA_READ_INCOMING, &attr,
+							  &err));
+	expect(RI_RET_INVALID_PARAMETER, ri_qp_modify(a.rnic, a.qp, RI_QP_ATTR_NEXT_STATE, NULL,
+						      &err));
+	/* the stream and its attributes first, the state after them */
+	connect_sockets();
+	llp.fd = a.fd;
+	iw->llp_stream_handle = &llp;
+	iw->mpa_attrs = (ri_mpa_attr_t){ 0, 0, 1, 1 };
+	expect(RI_RET_SUCCESS, ri_qp_modify(a.rnic, a.qp, (ri_qp_attr_mask_t)(
+					    RI_QP_ATTR_LLP_STREAM_HANDLE | RI_QP_ATTR_MPA_ATTR),
+					    &attr, &err));
+	expect(RI_RET_SUCCESS, ri_qp_query(a.rnic, a.qp, &attr, &err));
+	require(attr.state == RI_QP_STATE_IDLE && iw->llp_stream_handle &&
+		iw->llp_stream_handle->fd == a.fd && iw->mpa_attrs.crc_enabled, "as it was set");
+	attr.state = RI_QP_STATE_READY_TO_SEND;
+	expect(RI_RET_SUCCESS, ri_qp_modify(a.rnic, a.qp, RI_QP_ATTR_NEXT_STATE, &attr, &err));
+	require_state(&a, RI_QP_STATE_READY_TO_SEND);
+	expect(RI_RET_LLP_BAD_STATE, ri_qp_modify(a.rnic, a.qp, RI_QP_ATTR_MPA_ATTR, &attr, &err));
+	expect(RI_RET_QP_ATTRIBUTE_CANT_CHANGE, ri_qp_modify(a.rnic, a.qp,
+							     RI_QP_ATTR_MAX_RDMA_READ_OUTGOING,
+							     &attr, &err));
+	close_pair();
+}

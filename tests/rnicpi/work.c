@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Work requests and their completions. */
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+#include "rnicpi.h"
+
+#define SIGNALED	RI_WR_SIGNALED_FLAG
+#define NONE		((ri_wr_flags_t)0)
+
+static ri_api_return_t rdma(ri_wr_type_t type, uint32_t wr_flags, ri_wr_id_t id, uint32_t len,
+			    uint64_t addr, ri_rtag_t rtag)
+{
+	ri_data_seg_t seg = seg_of(&a, 0, len);
+	ri_wr_flags_t f = (ri_wr_flags_t)wr_flags;
+
+	if (type == RI_WR_TYPE_RDMA_READ)
+		return ri_qp_post_rdma_read(a.rnic, a.qp, type, f, id, &seg, addr, 1, rtag, &err);
+	return ri_qp_post_rdma_write(a.rnic, a.qp, type, f, id, &seg, addr, rtag, 1, 0, &err);
+}
+
+void transfers(void)
+{
+	uint64_t at;
+	ri_rc_wc_t wc;
+
+	open_pair();
+	at = (uintptr_t)b.buf + 8192;
+	memset(a.buf, 7, 20000);
+	expect(RI_RET_SUCCESS, rdma(RI_WR_TYPE_RDMA_WRITE, SIGNALED, 1, 20000, at, b.rtag));
+	wc = take(&a, a.scq, 1, RI_WC_TYPE_RDMA_WRITE, RI_WC_STATUS_SUCCESS);
+	require(wc.bytes_transferred == 20000, "of all that move data: %u", wc.bytes_transferred);
+	expect(RI_RET_SUCCESS, rdma(RI_WR_TYPE_RDMA_READ, SIGNALED, 2, 100, at, b.rtag));
+	take(&a, a.scq, 2, RI_WC_TYPE_RDMA_READ, RI_WC_STATUS_SUCCESS);
+	require(b.buf[8192] == 7 && b.buf[8192 + 19999] == 7 && !b.buf[8192 + 20000], "data");
+	memset(b.buf + 8192, 9, 100);
+	expect(RI_RET_SUCCESS, rdma(RI_WR_TYPE_RDMA_READ, SIGNALED, 3, 100, at, b.rtag));
+	wc = take(&a, a.scq, 3, RI_WC_TYPE_RDMA_READ, RI_WC_STATUS_SUCCESS);
+	require(a.buf[0] == 9 && a.buf[99] == 9 && a.buf[100] == 7 && wc.bytes_transferred == 100,
+		"data");
+	/* one that is not signaled is done with the next that is */
+	expect(RI_RET_SUCCESS, rdma(RI_WR_TYPE_RDMA_WRITE, NONE, 4, 100, at, b.rtag));
+	expect(RI_RET_SUCCESS, rdma(RI_WR_TYPE_RDMA_WRITE, SIGNALED, 5, 0, at, b.rtag));
+	take(&a, a.scq, 5, RI_WC_TYPE_RDMA_WRITE, RI_WC_STATUS_SUCCESS);
+	close_pair();
+}
+
+/* Which of the flags an opcode has (L6346) */
+void flags(void)
+{
+	static const uint32_t all[] = { 1, 4, 8, 0x10, 0x20, 0x40 };
+	static const struct {
+		ri_wr_type_t type;
+		uint32_t good;
+	} rows[] = {
+		{ RI_WR_TYPE_SEND, 0x6d },
+		{ RI_WR_TYPE_RDMA_WRITE, 0x69 },
+		{ RI_WR_TYPE_RDMA_READ, 0x21 },
+	};
+	ri_wr_id_t id = 0;
+	unsigned int i, j;
+	ri_wr_recv_t recv = { .flags = SIGNALED };
+	ri_api_return_t want;
+	uint_t one = 1;
+
+	open_pair();
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		for (j = 0; j < ARRAY_SIZE(all); j++) {
+			ri_wr_t wr = { .wr_common = { rows[i].type, (ri_wr_flags_t)(all[j] | 1), ++id } };
+			bool good = rows[i].good & all[j];
+
+			one = 1;
+			if (rows[i].type == RI_WR_TYPE_SEND)
+				post_recv(&b, id, 0, 10);
+			want = good ? RI_RET_SUCCESS : RI_RET_WR_INVALID_FLAGS;
+			expect(want, ri_qp_postsq(a.rnic, a.qp, &wr, &one, &err));
+			require(one == good, "%u posted", one);
+			if (good)
+				take(&a, a.scq, id, i == 0 ? RI_WC_TYPE_SEND :
+				     i == 1 ? RI_WC_TYPE_RDMA_WRITE : RI_WC_TYPE_RDMA_READ,
+				     RI_WC_STATUS_SUCCESS);
+		}
+	}
+	one = 1;
+	expect(RI_RET_WR_INVALID_FLAGS, ri_qp_postrq(b.rnic, b.qp, &recv, &one, &err));
+	expect(RI_RET_WR_INVALID_TYPE, rdma(RI_WR_TYPE_SEND, NONE, 1, 0, 0, 0));
+	expect(RI_RET_WR_INVALID_TYPE, rdma((ri_wr_type_t)99, NONE, 1, 0, 0, 0));
+	expect(RI_RET_WR_INVALID_TYPE, rdma(RI_WR_TYPE_RDMA_WRITE_IMMEDIATE, NONE, 1, 0, 0, 0));
+	expect(RI_RET_OP_UNSUPPORTED, rdma(RI_WR_TYPE_RDMA_READ_LOCAL_INVALIDATE, NONE, 1, 0, 0, 0));
+	close_pair();
+}
+
+void sizes(void)
+{
+	ri_data_seg_t segs[100];
+	ri_wr_t wr[3] = { { .wr_send = { RI_WR_TYPE_SEND, SIGNALED, 1, segs, 0, 1, 0 } } };
+	ri_wr_recv_t recv = { NONE, 1, segs, 100 };
+	ri_qp_attr_t attr;
+	uint_t num = 1, i;
+
+	open_end(&a);
+	open_end(&b);
+	for (i = 0; i < ARRAY_SIZE(segs); i++)
+		segs[i] = seg_of(&a, i, 1);
+	wr[0].wr_send.num_sgls = 100;
+	expect(RI_RET_RNIC_SG_LIMIT_EXCEEDED, ri_qp_postsq(a.rnic, a.qp, wr, &num, &err));
+	require(!num, "%u", num);
+	num = 1;
+	expect(RI_RET_RNIC_SG_LIMIT_EXCEEDED, ri_qp_postrq(a.rnic, a.qp, &recv, &num, &err));
+	expect(RI_RET_INVALID_PARAMETER, ri_qp_postsq(a.rnic, a.qp, NULL, &num, &err));
+	expect(RI_RET_INVALID_PARAMETER, ri_qp_postsq(a.rnic, a.qp, wr, NULL, &err));
+	expect(RI_RET_INVALID_PARAMETER, ri_qp_postrq(a.rnic, a.qp, NULL, &num, &err));
+	expect(RI_RET_QP_INVALID_HANDLE, ri_qp_postsq(a.rnic, STALE, wr, &num, &err));
+	expect(RI_RET_QP_INVALID_HANDLE, ri_qp_postrq(a.rnic, a.scq, &recv, &num, &err));
+	/* as many receives as the QP says (in Idle: D-24), and none more */
+	expect(RI_RET_SUCCESS, ri_qp_query(a.rnic, a.qp, &attr, &err));
+	require(attr.rq_size >= WRS && attr.sq_size >= WRS, "%u, %u", attr.rq_size, attr.sq_size);
+	for (i = 0; i < attr.rq_size; i++)
+		post_recv(&a, i, 0, 10);
+	recv.num_sgls = 1;
+	num = 1;
+	expect(RI_RET_RNIC_WR_LIMIT_EXCEEDED, ri_qp_postrq(a.rnic, a.qp, &recv, &num, &err));
+	require(!num, "%u", num);
+	/* the first of three is posted, the second is wrong */
+	wr[0].wr_send.num_sgls = 0;
+	wr[1] = wr[2] = wr[0];
+	wr[1].wr_common.type = (ri_wr_type_t)77;
+	connect_sockets();
+	turn(false, true);
+	post_recv(&b, 5, 0, 10);
+	num = 3;
+	expect(RI_RET_WR_INVALID_TYPE, ri_qp_postsq(a.rnic, a.qp, wr, &num, &err));
+	require(num == 1, "%u", num);
+	take(&a, a.scq, 1, RI_WC_TYPE_SEND, RI_WC_STATUS_SUCCESS);
+	close_pair();
+}
+
+void opaque(void)
+{
+	uint32_t bits = RI_WR_CONSUMER_FLAG0 | RI_WR_CONSUMER_FLAG2, back;
+	ri_data_seg_t seg;
+
+	open_pair();
+	seg = seg_of(&b, 0, 10);
+	expect(RI_RET_SUCCESS, ri_qp_post_recv(b.rnic, b.qp, RI_WR_CONSUMER_FLAG1, 1ULL << 63 | 9,
+					       &seg, 1, &err));
+	expect(RI_RET_SUCCESS, ri_qp_post_send(a.rnic, a.qp, RI_WR_TYPE_SEND,
+					       (ri_wr_flags_t)(SIGNALED | bits), -1ULL, NULL, 0, 0,
+					       0, &err));
+	back = take(&a, a.scq, -1ULL, RI_WC_TYPE_SEND, RI_WC_STATUS_SUCCESS).flags;
+	require((back & (RI_WC_FLAG_CONSUMER0 | RI_WC_FLAG_CONSUMER1 | RI_WC_FLAG_CONSUMER2)) ==
+		(RI_WC_FLAG_CONSUMER0 | RI_WC_FLAG_CONSUMER2), "%#x", back);
+	back = take(&b, b.rcq, 1ULL << 63 | 9, RI_WC_TYPE_DATA_RECEIVED,
+		    RI_WC_STATUS_SUCCESS).flags;
+	require(back & RI_WC_FLAG_CONSUMER1 && !(back & RI_WC_FLAG_CONSUMER0), "%#x", back);
+	close_pair();
+}
+
+void windows(void)
+{
+	ri_wr_t wr = { .wr_bind = { .type = RI_WR_TYPE_BIND, .flags = SIGNALED, .id = 1,
+				    .mem_attr = RI_MEM_FLAGS_REMOTE_WRITE, .length = 100 } };
+	ri_stag_state_t state;
+	ri_mrw_handle_t h;
+	ri_mw_handle_t mw;
+	ri_mem_attr_t attr;
+	ri_rc_wc_t wc;
+	ri_rtag_t rtag;
+	uint_t one = 1;
+
+	open_pair();
+	/* the peer sends first */
+	expect(RI_RET_SUCCESS, rdma(RI_WR_TYPE_RDMA_WRITE, SIGNALED, 9, 0, 0, 0));
+	take(&a, a.scq, 9, RI_WC_TYPE_RDMA_WRITE, RI_WC_STATUS_SUCCESS);
+	expect(RI_RET_SUCCESS, ri_mw_alloc(b.rnic, b.pd, RI_MW_TYPE_NARROW, &mw, &rtag, NULL, NULL,
+					   &err));
+	wr.wr_bind.mw_handle = mw;
+	wr.wr_bind.mr_handle = b.mr;
+	wr.wr_bind.vaddr = (uintptr_t)b.buf + 500;
+	expect(RI_RET_SUCCESS, ri_qp_postsq(b.rnic, b.qp, &wr, &one, &err));
+	take(&b, b.scq, 1, RI_WC_TYPE_BIND, RI_WC_STATUS_SUCCESS);
+	expect(RI_RET_SUCCESS, ri_mw_query(b.rnic, mw, NULL, &state, NULL, &attr, &rtag, &err));
+	require(state == RI_STAG_STATE_VALID && rtag == wr.wr_bind.rtag &&
+		attr & RI_MEM_FLAGS_REMOTE_WRITE, "bound");
+	memset(a.buf, 5, 100);
+	expect(RI_RET_SUCCESS, rdma(RI_WR_TYPE_RDMA_WRITE, SIGNALED, 2, 100,
+				    (uintptr_t)b.buf + 500, rtag));
+	expect(RI_RET_SUCCESS, rdma(RI_WR_TYPE_RDMA_READ, SIGNALED, 3, 1, (uintptr_t)b.buf,
+				    b.rtag));
+	take(&a, a.scq, 2, RI_WC_TYPE_RDMA_WRITE, RI_WC_STATUS_SUCCESS);
+	take(&a, a.scq, 3, RI_WC_TYPE_RDMA_READ, RI_WC_STATUS_SUCCESS);
+	require(b.buf[500] == 5 && b.buf[599] == 5, "data");
+	expect(RI_RET_WINDOWS_BOUND, ri_mr_dereg(b.rnic, b.mr, &err));
+	h.mw_handle = mw;
+	expect(RI_RET_SUCCESS, ri_qp_post_local_invalidate(b.rnic, b.qp,
+							   RI_WR_TYPE_LOCAL_INVALIDATE_MW, SIGNALED,
+							   4, 0, rtag, h, &err));
+	take(&b, b.scq, 4, RI_WC_TYPE_LOCAL_INVALIDATE, RI_WC_STATUS_SUCCESS);
+	one = 1;
+	expect(RI_RET_SUCCESS, ri_qp_postsq(b.rnic, b.qp, &wr, &one, &err));
+	take(&b, b.scq, 1, RI_WC_TYPE_BIND, RI_WC_STATUS_SUCCESS);
+	require(wr.wr_bind.rtag != rtag, "each bind has an RTag of its own");
+	/* the peer's message takes it away */
+	post_recv(&b, 6, 0, 100);
+	expect(RI_RET_SUCCESS, ri_qp_post_send(a.rnic, a.qp, RI_WR_TYPE_SEND_INVALIDATE, SIGNALED,
+					       7, NULL, wr.wr_bind.rtag, 0, 0, &err));
+	take(&a, a.scq, 7, RI_WC_TYPE_SEND, RI_WC_STATUS_SUCCESS);
+	wc = take(&b, b.rcq, 6, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_SUCCESS);
+	require(wc.flags & RI_WC_FLAG_RTAG_INVALIDATE && wc.invalidated_rtag == wr.wr_bind.rtag,
+		"RTag %#x", wc.invalidated_rtag);
+	expect(RI_RET_SUCCESS, ri_mw_query(b.rnic, mw, NULL, &state, NULL, NULL, NULL, &err));
+	require(state == RI_STAG_STATE_INVALID, "invalidated");
+	one = 1;
+	wr.wr_bind.length = 0;
+	expect(RI_RET_INVALID_WINDOW_TYPE, ri_qp_postsq(b.rnic, b.qp, &wr, &one, &err));
+	one = 1;
+	wr.wr_bind.mw_handle = NULL;
+	expect(RI_RET_MW_INVALID_HANDLE, ri_qp_postsq(b.rnic, b.qp, &wr, &one, &err));
+	one = 1;
+	wr.wr_bind.mw_handle = mw;
+	wr.wr_bind.mr_handle = STALE;
+	expect(RI_RET_MR_INVALID_HANDLE, ri_qp_postsq(b.rnic, b.qp, &wr, &one, &err));
+	expect(RI_RET_SUCCESS, ri_mw_dealloc(b.rnic, mw, &err));
+	close_pair();
+}
+
+void shared_region(void)
+{
+	ri_mr_reg_attr_t attr = { .mem_attr = (ri_mem_attr_t)(
+				  RI_MEM_FLAGS_LOCAL | RI_MEM_FLAGS_REMOTE_WRITE) };
+	ri_mr_handle_t mr;
+	ri_mr_info_t info;
+	ri_ltag_t ltag;
+	ri_rtag_t rtag;
+
+	open_pair();
+	attr.pd = b.pd;
+	attr.va = (uintptr_t)b.buf + (1ULL << 40);	/* with its place in a page of any size */
+	expect(RI_RET_SUCCESS, ri_mr_reg_shared(b.rnic, b.mr, &attr, &mr, &ltag, &rtag, NULL, NULL,
+						&err));
+	require(attr.length == BUF_BYTES && rtag != b.rtag, "its length, and an STag of its own");
+	expect(RI_RET_SUCCESS, ri_mr_query(b.rnic, b.mr, &info, &err));
+	require(info.is_shared_region, "both are shared");
+	expect(RI_RET_SUCCESS, ri_mr_query(b.rnic, mr, &info, &err));
+	require(info.is_shared_region && info.local_lb == attr.va, "both are shared");
+	memset(a.buf, 6, 10);
+	expect(RI_RET_SUCCESS, rdma(RI_WR_TYPE_RDMA_WRITE, SIGNALED, 1, 10, attr.va + 100, rtag));
+	expect(RI_RET_SUCCESS, rdma(RI_WR_TYPE_RDMA_READ, SIGNALED, 2, 1, (uintptr_t)b.buf,
+				    b.rtag));
+	take(&a, a.scq, 1, RI_WC_TYPE_RDMA_WRITE, RI_WC_STATUS_SUCCESS);
+	take(&a, a.scq, 2, RI_WC_TYPE_RDMA_READ, RI_WC_STATUS_SUCCESS);
+	require(b.buf[100] == 6 && b.buf[109] == 6, "the same memory");
+	expect(RI_RET_MR_INVALID_HANDLE, ri_mr_reg_shared(b.rnic, a.mr, &attr, &mr, &ltag, &rtag,
+							  NULL, NULL, &err));
+	expect(RI_RET_SUCCESS, ri_mr_dereg(b.rnic, mr, &err));
+	close_pair();
+}
+
+void shared_queue(void)
+{
+	ri_srq_attr_t attr = { .max_wrs = 10, .max_sgl = 2 };
+	ri_qp_attr_t qp;
+	ri_srq_handle_t srq;
+	ri_wr_recv_t wr[2];
+	ri_data_seg_t seg;
+	uint_t num = 2;
+
+	open_end(&a);
+	open_end(&b);
+	seg = seg_of(&b, 4096, 100);
+	wr[0] = (ri_wr_recv_t){ RI_WR_CONSUMER_FLAG1, 11, &seg, 1 };
+	wr[1] = (ri_wr_recv_t){ NONE, 12, &seg, 1 };
+	attr.pd = b.pd;
+	expect(RI_RET_SUCCESS, ri_srq_create(b.rnic, &attr, &srq, NULL, &attr, &err));
+	expect(RI_RET_SUCCESS, ri_qp_destroy(b.rnic, b.qp, &err));
+	qp = qp_attr_of(&b);
+	qp.srq_valid = 1;
+	qp.srq.srq_handle = STALE;
+	expect(RI_RET_SRQ_INVALID_HANDLE, ri_qp_create(b.rnic, &qp, &b.qp, NULL, &b, &err));
+	qp.srq.srq_handle = srq;
+	expect(RI_RET_SUCCESS, ri_qp_create(b.rnic, &qp, &b.qp, NULL, &b, &err));
+	expect(RI_RET_SUCCESS, ri_qp_query(b.rnic, b.qp, &qp, &err));
+	require(qp.srq.srq_os_data == &attr, "the SRQ's os_data");
+	expect(RI_RET_QP_TIED_TO_SRQ, ri_qp_post_recv(b.rnic, b.qp, NONE, 1, &seg, 1, &err));
+	expect(RI_RET_SRQ_INUSE, ri_srq_destroy(b.rnic, srq, &err));
+	expect(RI_RET_SUCCESS, ri_srq_post(b.rnic, srq, wr, &num, &err));
+	connect_sockets();
+	turn(false, true);
+	post_send(&a, 1, 0, 50);
+	post_send(&a, 2, 0, 60);
+	take(&a, a.scq, 1, RI_WC_TYPE_SEND, RI_WC_STATUS_SUCCESS);
+	take(&a, a.scq, 2, RI_WC_TYPE_SEND, RI_WC_STATUS_SUCCESS);
+	require(take(&b, b.rcq, 11, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_SUCCESS).flags &
+		RI_WC_FLAG_CONSUMER1, "the consumer's bit");
+	require(take(&b, b.rcq, 12, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_SUCCESS)
+		.bytes_transferred == 60, "bytes");
+	expect(RI_RET_SUCCESS, ri_srq_post_recv(b.rnic, srq, NONE, 13, &seg, 1, &err));
+	expect(RI_RET_SRQ_INVALID_HANDLE, ri_srq_post_recv(b.rnic, STALE, NONE, 13, &seg, 1, &err));
+	expect(RI_RET_WR_INVALID_FLAGS, ri_srq_post_recv(b.rnic, srq, SIGNALED, 13, &seg, 1, &err));
+	expect(RI_RET_RNIC_SG_LIMIT_EXCEEDED, ri_srq_post_recv(b.rnic, srq, NONE, 13, &seg, 99,
+							       &err));
+	expect(RI_RET_SUCCESS, ri_qp_destroy(b.rnic, b.qp, &err));
+	expect(RI_RET_SUCCESS, ri_srq_destroy(b.rnic, srq, &err));
+	qp = qp_attr_of(&b);
+	expect(RI_RET_SUCCESS, ri_qp_create(b.rnic, &qp, &b.qp, NULL, &b, &err));
+	close_pair();
+}
+
+static bool is_told(ri_cq_handle_t cq, int ms)
+{
+	struct pollfd fd = { .fd = rix_cq_fd(cq), .events = POLLIN };
+
+	return poll(&fd, 1, ms) == 1;
+}
+
+void notification(void)
+{
+	open_pair();
+	post_recv(&b, 1, 0, 10);
+	post_recv(&b, 2, 0, 10);
+	require(rix_cq_fd(STALE) == -1, "no descriptor");
+	expect(RI_RET_CQ_EMPTY, rix_cq_ack(b.rcq, &err));
+	expect(RI_RET_CQ_INVALID_HANDLE, rix_cq_ack(NULL, &err));
+	expect(RI_RET_SUCCESS, ri_cq_req_notification(b.rnic, b.rcq, RI_CMPLT_NOTIFY_SOLICITED,
+						      &err));
+	post_send(&a, 1, 0, 10);
+	take(&b, b.rcq, 1, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_SUCCESS);
+	require(!is_told(b.rcq, 50), "one that is not solicited is not told");
+	expect(RI_RET_SUCCESS, ri_cq_req_notification(b.rnic, b.rcq, RI_CMPLT_NOTIFY_ANY, &err));
+	post_send(&a, 2, 0, 10);
+	require(is_told(b.rcq, LONG_MS), "told");
+	expect(RI_RET_SUCCESS, rix_cq_ack(b.rcq, &err));
+	require(!is_told(b.rcq, 0), "once");
+	take(&b, b.rcq, 2, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_SUCCESS);
+	close_pair();
+}
+
+/* At the poster; what the peer does not allow ends the stream */
+void access_errors(void)
+{
+	ri_data_seg_t seg;
+
+	open_pair();
+	seg = seg_of(&a, 0, 10);
+	seg.tag.ltag ^= 0x100;
+	expect(RI_RET_SUCCESS, ri_qp_post_send(a.rnic, a.qp, RI_WR_TYPE_SEND, NONE, 1, &seg, 0, 1,
+					       0, &err));
+	take(&a, a.scq, 1, RI_WC_TYPE_SEND, RI_WC_STATUS_INVALID_STAG_ERROR);
+	close_pair();
+	open_pair();
+	seg = seg_of(&a, BUF_BYTES - 5, 10);
+	expect(RI_RET_SUCCESS, ri_qp_post_send(a.rnic, a.qp, RI_WR_TYPE_SEND, NONE, 2, &seg, 0, 1,
+					       0, &err));
+	take(&a, a.scq, 2, RI_WC_TYPE_SEND, RI_WC_STATUS_BASE_BOUNDS_VIOLATION_ERROR);
+	close_pair();
+	open_pair();
+	expect(RI_RET_SUCCESS, rdma(RI_WR_TYPE_RDMA_READ, NONE, 3, 10, 0, b.rtag ^ 0x100));
+	take(&a, a.scq, 3, RI_WC_TYPE_RDMA_READ, RI_WC_STATUS_REMOTE_TERMINATION_ERROR);
+	close_pair();
+}

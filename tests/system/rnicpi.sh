@@ -1,0 +1,43 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# librnicpi, the RNIC Programming Interface: the cases of tests/rnicpi.
+
+. "$(dirname "$0")/lib.sh"
+
+[ "$SRNIC_TYPE" = srnic ] || skip_all "$SRNIC_TYPE takes no socket"
+[ -x "$BIN/rnicpi" ] || bail "no $BIN/rnicpi: make -C tests/system OUT=..."
+
+one_host
+export RNICPI_DEVICE=$CLI_DEV
+limit=$T_LIMIT
+if [ -n "${TEST_LONG:-}" ]; then
+	export RNICPI_ROUNDS=1000 RNICPI_TIMEOUT=280
+	limit=300
+fi
+cases -l "$limit" rnicpi
+set_policy "$CLI_DEV" crc=off || bail "no policy crc"
+t -l "$limit" "conversations: with and without CRC" on_cli env RNICPI_CRC=0 "$BIN/rnicpi" "$CLI4" conversations
+t "nothing is left behind" within 10 nothing_left
+teardown_hosts
+
+example_hello() { on_cli "$BIN/rnicpi_example_hello" >"$tmp/hello" && grep "$CLI4" "$tmp/hello"; }
+
+example_echo() {
+	local pid rc=0
+	on_srv "$BIN/rnicpi_example_echo" 18520 &
+	pid=$!
+	within 10 on_srv sh -c 'ss -Htln "sport = :18520" | grep -q .' || rc=1
+	on_cli "$BIN/rnicpi_example_echo" 18520 "$SRV4" one "two words" three >"$tmp/echo" || rc=1
+	[ $rc = 0 ] || kill $pid
+	wait $pid || rc=1
+	cat "$tmp/echo"
+	[ $rc = 0 ] && printf 'one\ntwo words\nthree\n' | cmp - "$tmp/echo"
+}
+
+two_hosts 1500
+t "example: hello" example_hello
+t "example: echo, which begins as a TCP conversation" example_echo
+t "nothing is left behind by the examples" within 10 nothing_left
+teardown_hosts
+done_testing

@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Memory regions. LTag and RTag are one STag on iWARP (5.1). */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "ops.h"
+#include "rnic.h"
+
+#define RIGHTS	(RI_MEM_FLAGS_LOCAL | RI_MEM_FLAGS_REMOTE | RI_MEM_FLAGS_ATOMICS |	\
+		 RI_MEM_FLAGS_BINDING)
+#define KNOWN	(RIGHTS | RI_MEM_FLAGS_CONSUMER_OWNS_KEY | RI_MEM_FLAGS_ZBVA |		\
+		 RI_MEM_FLAGS_NONCOHERENT | RI_MEM_FLAGS_USER_VA | RI_MEM_FLAGS_SHARED_REG_IOVA)
+
+/**
+ * ri_access_of() - Memory attributes in verbs
+ * @attr: RI_MEM_FLAGS_*
+ *
+ * Context: any thread.
+ * Return: IBV_ACCESS_*
+ */
+int ri_access_of(ri_mem_attr_t attr)
+{
+	return (attr & RI_MEM_FLAGS_LOCAL_WRITE ? IBV_ACCESS_LOCAL_WRITE : 0) |
+	       (attr & RI_MEM_FLAGS_REMOTE_WRITE ? IBV_ACCESS_REMOTE_WRITE : 0) |
+	       (attr & RI_MEM_FLAGS_REMOTE_READ ? IBV_ACCESS_REMOTE_READ : 0) |
+	       (attr & RI_MEM_FLAGS_ATOMICS ? IBV_ACCESS_REMOTE_ATOMIC : 0) |
+	       (attr & RI_MEM_FLAGS_BINDING ? IBV_ACCESS_MW_BIND : 0) |
+	       (attr & RI_MEM_FLAGS_ZBVA ? IBV_ACCESS_ZERO_BASED : 0);
+}
+
+/* @remote: the page wants an RTag then (L3620) */
+static ri_api_return_t check_attr(ri_mem_attr_t attr, const ri_rtag_t *rtag)
+{
+	if (attr & ~KNOWN)
+		return RI_RET_MEM_INVALID_ACCESS;
+	if (attr & (RI_MEM_FLAGS_REMOTE_WRITE | RI_MEM_FLAGS_ATOMICS) &&
+	    !(attr & RI_MEM_FLAGS_LOCAL_WRITE))
+		return RI_RET_MEM_INVALID_ACCESS;
+	if (attr & RI_MEM_FLAGS_CONSUMER_OWNS_KEY)
+		return RI_RET_OP_UNSUPPORTED;	/* without RI_RNIC_EXT_INDEX_KEY_SPLIT */
+	return attr & RI_MEM_FLAGS_REMOTE && !rtag ? RI_RET_INVALID_PARAMETER : RI_RET_SUCCESS;
+}
+
+static void tell_tags(const struct rnic_mr *m, ri_ltag_t *ltag, ri_rtag_t *rtag)
+{
+	*ltag = m->mr->lkey;
+	if (rtag)
+		*rtag = m->mr->rkey;
+}
+
+/* Under ri_lock: @m has its region */
+static bool mr_enter(struct rnic_mr *m, ri_mr_handle_t *handle)
+{
+	*handle = handle_new(RI_KIND_MR, m);
+	if (!*handle)
+		return false;
+	m->rnic->users++;
+	m->pd->users++;
+	return true;
+}
+
+static ri_api_return_t make_mr(struct rnic *r, const ri_mr_reg_attr_t *attr, struct rnic_mr *source,
+			       ri_mr_handle_t *mr, ri_ltag_t *ltag, ri_rtag_t *rtag,
+			       ri_err_data_t *err_data)
+{
+	struct rnic_pd *pd = handle_object(RI_KIND_PD, attr->pd);
+	int access = ri_access_of(attr->mem_attr), err = 0;
+	struct rnic_mr *m;
+
+	if (!pd || pd->rnic != r)
+		return ri_refuse(err_data, RI_RET_PD_INVALID_HANDLE);
+	m = calloc(1, sizeof(*m));
+	if (!m)
+		return ri_refuse(err_data, RI_RET_RESOURCE_SHORTAGE);
+	*m = (struct rnic_mr){ .rnic = r, .pd = pd, .attr = *attr, .shared = source };
+	m->mr = source ? srnicdv_reg_shared_mr(pd->pd, source->mr, attr->va, access) :
+			 ibv_reg_mr(pd->pd, (void *)(uintptr_t)attr->va, attr->length, access);
+	if (!m->mr)
+		err = errno;
+	else if (!mr_enter(m, mr))
+		err = ENOMEM;
+	if (err) {
+		if (m->mr)
+			ibv_dereg_mr(m->mr);
+		free(m);
+		return ri_failed(err_data, err, RI_RET_FAIL);
+	}
+	tell_tags(m, ltag, rtag);
+	return ri_done(err_data);
+}
+
+/**
+ * ri_do_mr_reg() - ri_mr_reg
+ * @rnic: an RNIC handle
+ * @mr_reg_attr: memory of the caller, rights, PD
+ * @mr: the region
+ * @ltag: its STag
+ * @rtag: the same; NULL is for regions without remote rights alone
+ * @vp_data: not looked at
+ * @os_data: not looked at
+ * @err_data: may be NULL
+ *
+ * Context: any thread; sleeps.
+ * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_PD_INVALID_HANDLE,
+ * RI_RET_INVALID_PARAMETER, RI_RET_MEM_INVALID_LENGTH, RI_RET_MEM_INVALID_ACCESS,
+ * RI_RET_MEM_INVALID_ADDRESS, RI_RET_NO_PERMISSION, RI_RET_RESOURCE_SHORTAGE;
+ * RI_RET_OP_UNSUPPORTED: a key of the caller's
+ */
+ri_api_return_t ri_do_mr_reg(ri_rnic_handle_t rnic, const ri_mr_reg_attr_t *mr_reg_attr,
+			     ri_mr_handle_t *mr, ri_ltag_t *ltag, ri_rtag_t *rtag,
+			     ri_vp_data_t vp_data, ri_os_data_t os_data, ri_err_data_t *err_data)
+{
+	struct rnic *r = handle_object(RI_KIND_RNIC, rnic);
+	ri_api_return_t ret;
+	KEEP_ERRNO;
+
+	(void)vp_data, (void)os_data;
+	if (!r)
+		return ri_refuse(err_data, RI_RET_RNIC_INVALID_HANDLE);
+	if (!mr_reg_attr || !mr || !ltag)
+		return ri_refuse(err_data, RI_RET_INVALID_PARAMETER);
+	ret = check_attr(mr_reg_attr->mem_attr, rtag);
+	if (!ret && (!mr_reg_attr->length || mr_reg_attr->length > r->attr.max_mr_size))
+		ret = RI_RET_MEM_INVALID_LENGTH;
+	if (ret)
+		return ri_refuse(err_data, ret);
+	pthread_mutex_lock(&ri_lock);
+	ret = make_mr(r, mr_reg_attr, NULL, mr, ltag, rtag, err_data);
+	pthread_mutex_unlock(&ri_lock);
+	return ret;
+}
+
+static ri_api_return_t find(ri_rnic_handle_t rnic, ri_mr_handle_t mr, struct rnic_mr **found)
+{
+	struct rnic *r = handle_object(RI_KIND_RNIC, rnic);
+
+	*found = handle_object(RI_KIND_MR, mr);
+	if (!r)
+		return RI_RET_RNIC_INVALID_HANDLE;
+	return *found && (*found)->rnic == r ? RI_RET_SUCCESS : RI_RET_MR_INVALID_HANDLE;
+}
+
+/**
+ * ri_do_mr_reg_shared() - ri_mr_reg_shared
+ * @rnic: an RNIC handle
+ * @in_mr: of it
+ * @mr_reg_attr: TO, rights and PD of the new region; its length becomes that of @in_mr
+ * @out_mr: a region with the same memory; both are shared for ever
+ * @ltag: its STag
+ * @rtag: the same; NULL is for regions without remote rights alone
+ * @vp_data: not looked at
+ * @os_data: not looked at
+ * @err_data: may be NULL
+ *
+ * Context: any thread; sleeps.
+ * Return: as ri_do_mr_reg(), and RI_RET_MR_INVALID_HANDLE; RI_RET_OP_UNSUPPORTED: the
+ * device is not srnic
+ */
+ri_api_return_t ri_do_mr_reg_shared(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
+				    ri_mr_reg_attr_t *mr_reg_attr, ri_mr_handle_t *out_mr,
+				    ri_ltag_t *ltag, ri_rtag_t *rtag, ri_vp_data_t vp_data,
+				    ri_os_data_t os_data, ri_err_data_t *err_data)
+{
+	struct rnic_mr *m;
+	ri_api_return_t ret;
+	KEEP_ERRNO;
+
+	(void)vp_data, (void)os_data;
+	pthread_mutex_lock(&ri_lock);
+	ret = find(rnic, in_mr, &m);
+	if (!ret && (!mr_reg_attr || !out_mr || !ltag))
+		ret = RI_RET_INVALID_PARAMETER;
+	if (!ret)
+		ret = check_attr(mr_reg_attr->mem_attr, rtag);
+	if (!ret && !m->rnic->native)
+		ret = RI_RET_OP_UNSUPPORTED;
+	if (ret) {
+		ri_refuse(err_data, ret);
+	} else {
+		mr_reg_attr->length = m->attr.length;
+		ret = make_mr(m->rnic, mr_reg_attr, m, out_mr, ltag, rtag, err_data);
+		m->shared |= !ret;
+	}
+	pthread_mutex_unlock(&ri_lock);
+	return ret;
+}
+
+/**
+ * ri_attr_of() - Native rights as memory attributes
+ * @rights: SRNIC_STAG_*
+ *
+ * Context: any thread.
+ * Return: RI_MEM_FLAGS_*
+ */
+ri_mem_attr_t ri_attr_of(uint32_t rights)
+{
+	return (ri_mem_attr_t)((rights & SRNIC_STAG_LOCAL_READ ? RI_MEM_FLAGS_LOCAL_READ : 0) |
+			       (rights & SRNIC_STAG_LOCAL_WRITE ? RI_MEM_FLAGS_LOCAL_WRITE : 0) |
+			       (rights & SRNIC_STAG_REMOTE_READ ? RI_MEM_FLAGS_REMOTE_READ : 0) |
+			       (rights & SRNIC_STAG_REMOTE_WRITE ? RI_MEM_FLAGS_REMOTE_WRITE : 0) |
+			       (rights & SRNIC_STAG_REMOTE_ATOMIC ? RI_MEM_FLAGS_ATOMICS : 0) |
+			       (rights & SRNIC_STAG_BINDABLE ? RI_MEM_FLAGS_BINDING : 0) |
+			       (rights & SRNIC_STAG_ZERO_BASED ? RI_MEM_FLAGS_ZBVA : 0));
+}
+
+static int look(struct rnic_mr *m, ri_mr_info_t *info)
+{
+	struct srnic_uresp_mr_query resp;
+
+	*info = (ri_mr_info_t){
+		.attr = m->attr,
+		.ltag = m->mr->lkey,
+		.rtag = m->mr->rkey,
+		.is_shared_region = m->shared,
+		.local_lb = m->attr.va,
+		.local_ub = m->attr.va + m->attr.length,
+		.stag_state = RI_STAG_STATE_VALID,
+	};
+	if (m->rnic->native) {
+		if (srnicdv_query_mr(m->mr, &resp, sizeof(resp)))
+			return errno;
+		info->ltag = info->rtag = resp.stag;
+		info->attr.mem_attr = ri_attr_of(resp.rights);
+		info->is_shared_region = !!(resp.flags & SRNIC_STAG_SHARED);
+		info->local_lb = resp.base;
+		info->local_ub = resp.base + resp.length;
+		if (!(resp.flags & SRNIC_STAG_VALID))
+			info->stag_state = RI_STAG_STATE_INVALID;
+	}
+	info->attr.mem_attr = (ri_mem_attr_t)(info->attr.mem_attr | RI_MEM_FLAGS_LOCAL_READ);
+	if (info->attr.mem_attr & RI_MEM_FLAGS_REMOTE) {
+		info->remote_lb = info->local_lb;
+		info->remote_ub = info->local_ub;
+	}
+	return 0;
+}
+
+/**
+ * ri_do_mr_query() - ri_mr_query
+ * @rnic: an RNIC handle
+ * @mr: of it
+ * @mr_info: all of it
+ * @err_data: may be NULL
+ *
+ * Context: any thread; sleeps.
+ * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_MR_INVALID_HANDLE,
+ * RI_RET_INVALID_PARAMETER
+ */
+ri_api_return_t ri_do_mr_query(ri_rnic_handle_t rnic, ri_mr_handle_t mr, ri_mr_info_t *mr_info,
+			       ri_err_data_t *err_data)
+{
+	struct rnic_mr *m;
+	ri_api_return_t ret;
+	int err = 0;
+	KEEP_ERRNO;
+
+	pthread_mutex_lock(&ri_lock);
+	ret = find(rnic, mr, &m);
+	if (!ret && !mr_info)
+		ret = RI_RET_INVALID_PARAMETER;
+	if (!ret)
+		err = look(m, mr_info);
+	pthread_mutex_unlock(&ri_lock);
+	if (err)
+		return ri_failed(err_data, err, RI_RET_FAIL);
+	return ret ? ri_refuse(err_data, ret) : ri_done(err_data);
+}
+
+/* --- rereg and dereg --- */
+
+static void mr_leave(ri_mr_handle_t handle, struct rnic_mr *m)
+{
+	handle_free(handle);
+	m->rnic->users--;
+	m->pd->users--;
+	free(m);
+}
+
+static ri_api_return_t rereg(struct rnic_mr *m, ri_mr_handle_t in, ri_mr_rereg_t mask,
+			     const ri_mr_reg_attr_t *a, ri_err_data_t *err_data)
+{
+	int flags = (mask & RI_MR_REREG_TRANSLATE ? IBV_REREG_MR_CHANGE_TRANSLATION : 0) |
+		    (mask & RI_MR_REREG_PD ? IBV_REREG_MR_CHANGE_PD : 0) |
+		    (mask & RI_MR_REREG_ACCESS ? IBV_REREG_MR_CHANGE_ACCESS : 0);
+	struct rnic_pd *pd = mask & RI_MR_REREG_PD ? handle_object(RI_KIND_PD, a->pd) : m->pd;
+	int ret;
+
+	if (!pd || pd->rnic != m->rnic)
+		return ri_refuse(err_data, RI_RET_PD_INVALID_HANDLE);
+	ret = ibv_rereg_mr(m->mr, flags, pd->pd, (void *)(uintptr_t)a->va, a->length,
+			   ri_access_of(a->mem_attr));
+	if (!ret) {
+		m->pd->users--;
+		pd->users++;
+		m->pd = pd;
+		if (mask & RI_MR_REREG_PD)
+			m->attr.pd = a->pd;
+		if (mask & RI_MR_REREG_ACCESS)
+			m->attr.mem_attr = a->mem_attr;
+		if (mask & RI_MR_REREG_TRANSLATE) {
+			m->attr.va = a->va;
+			m->attr.length = a->length;
+		}
+		return ri_done(err_data);
+	}
+	ret = ri_failed(err_data, errno, RI_RET_WINDOWS_BOUND);
+	/* the page: but for these the old region is gone (L3782) */
+	if (ret != RI_RET_WINDOWS_BOUND && ret != RI_RET_INVALID_PARAMETER &&
+	    !ibv_dereg_mr(m->mr))
+		mr_leave(in, m);
+	return (ri_api_return_t)ret;
+}
+
+/**
+ * ri_do_mr_rereg() - ri_mr_rereg
+ * @rnic: an RNIC handle
+ * @in_mr: of it
+ * @change_mask: RI_MR_REREG_*, which of @mr_attr
+ * @mr_attr: what it is to have
+ * @out_mr: the region, which is @in_mr
+ * @ltag: its STag
+ * @rtag: the same; NULL is for regions without remote rights alone
+ * @vp_data: not looked at
+ * @os_data: not looked at
+ * @err_data: may be NULL
+ *
+ * Context: any thread; sleeps.
+ * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_MR_INVALID_HANDLE,
+ * RI_RET_INVALID_PARAMETER, RI_RET_MEM_INVALID_ACCESS, RI_RET_MEM_INVALID_LENGTH,
+ * RI_RET_PD_INVALID_HANDLE, RI_RET_WINDOWS_BOUND: nothing has changed; any other: the
+ * region is gone
+ */
+ri_api_return_t ri_do_mr_rereg(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
+			       ri_mr_rereg_t change_mask, const ri_mr_reg_attr_t *mr_attr,
+			       ri_mr_handle_t *out_mr, ri_ltag_t *ltag, ri_rtag_t *rtag,
+			       ri_vp_data_t vp_data, ri_os_data_t os_data, ri_err_data_t *err_data)
+{
+	uint32_t all = RI_MR_REREG_TRANSLATE | RI_MR_REREG_PD | RI_MR_REREG_ACCESS;
+	struct rnic_mr *m;
+	ri_api_return_t ret;
+	KEEP_ERRNO;
+
+	(void)vp_data, (void)os_data;
+	pthread_mutex_lock(&ri_lock);
+	ret = find(rnic, in_mr, &m);
+	if (!ret && (!mr_attr || !out_mr || !ltag || !change_mask || change_mask & ~all))
+		ret = RI_RET_INVALID_PARAMETER;
+	if (!ret && change_mask & RI_MR_REREG_ACCESS)
+		ret = check_attr(mr_attr->mem_attr, rtag);
+	if (!ret && change_mask & RI_MR_REREG_TRANSLATE && !mr_attr->length)
+		ret = RI_RET_MEM_INVALID_LENGTH;
+	if (ret) {
+		ri_refuse(err_data, ret);
+	} else {
+		ret = rereg(m, in_mr, change_mask, mr_attr, err_data);
+		if (!ret) {
+			*out_mr = in_mr;
+			tell_tags(m, ltag, rtag);
+		}
+	}
+	pthread_mutex_unlock(&ri_lock);
+	return ret;
+}
+
+/**
+ * ri_do_mr_dereg() - ri_mr_dereg
+ * @rnic: an RNIC handle
+ * @mr: of it
+ * @err_data: may be NULL
+ *
+ * Nobody reads or writes the memory when it returns.
+ *
+ * Context: any thread; sleeps.
+ * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_MR_INVALID_HANDLE,
+ * RI_RET_WINDOWS_BOUND
+ */
+ri_api_return_t ri_do_mr_dereg(ri_rnic_handle_t rnic, ri_mr_handle_t mr, ri_err_data_t *err_data)
+{
+	struct rnic_mr *m;
+	ri_api_return_t ret;
+	int err = 0;
+	KEEP_ERRNO;
+
+	pthread_mutex_lock(&ri_lock);
+	ret = find(rnic, mr, &m);
+	if (!ret)
+		err = ibv_dereg_mr(m->mr);
+	if (!ret && !err)
+		mr_leave(mr, m);
+	pthread_mutex_unlock(&ri_lock);
+	if (err)
+		return ri_failed(err_data, err, RI_RET_WINDOWS_BOUND);
+	return ret ? ri_refuse(err_data, ret) : ri_done(err_data);
+}
+
+/* --- memory that is not coherent, of which there is none --- */
+
+/** ri_do_mem_sync_rread() - ri_mem_sync_rread: always succeeds (L4395) */
+ri_api_return_t ri_do_mem_sync_rread(ri_rnic_handle_t rnic, ri_data_seg_t *local_seg_list,
+				     uint_t num_seg, ri_err_data_t *err_data)
+{
+	(void)rnic, (void)local_seg_list, (void)num_seg;
+	return ri_done(err_data);
+}
+
+/** ri_do_mem_sync_rwrite() - ri_mem_sync_rwrite: always succeeds (L4446) */
+ri_api_return_t ri_do_mem_sync_rwrite(ri_rnic_handle_t rnic, ri_data_seg_t *local_seg_list,
+				      uint_t num_seg, ri_err_data_t *err_data)
+{
+	(void)rnic, (void)local_seg_list, (void)num_seg;
+	return ri_done(err_data);
+}

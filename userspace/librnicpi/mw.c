@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Memory windows: the narrow ones, which are all that the RDMAC verbs have. */
+#include <errno.h>
+#include <stdlib.h>
+#include "ops.h"
+#include "rnic.h"
+
+
+static ri_api_return_t find_mw(ri_rnic_handle_t rnic, ri_mw_handle_t mw, struct rnic_mw **found)
+{
+	struct rnic *r = handle_object(RI_KIND_RNIC, rnic);
+
+	*found = handle_object(RI_KIND_MW, mw);
+	if (!r)
+		return RI_RET_RNIC_INVALID_HANDLE;
+	return *found && (*found)->rnic == r ? RI_RET_SUCCESS : RI_RET_MW_INVALID_HANDLE;
+}
+
+/**
+ * ri_do_mw_alloc() - ri_mw_alloc
+ * @rnic: an RNIC handle
+ * @pd: of it
+ * @mw_type: RI_MW_TYPE_NARROW; wide ones are for programs of verbs
+ * @mw: the window, which is bound to nothing
+ * @rtag: its STag, which is invalid
+ * @vp_data: not looked at
+ * @os_data: not looked at
+ * @err_data: may be NULL
+ *
+ * Context: any thread; sleeps.
+ * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_PD_INVALID_HANDLE,
+ * RI_RET_INVALID_PARAMETER, RI_RET_WINDOW_TYPE_UNSUPPORTED, RI_RET_RESOURCE_SHORTAGE;
+ * RI_RET_OP_UNSUPPORTED: the device has no windows
+ */
+ri_api_return_t ri_do_mw_alloc(ri_rnic_handle_t rnic, ri_pd_handle_t pd, ri_mw_type_t mw_type,
+			       ri_mw_handle_t *mw, ri_rtag_t *rtag, ri_vp_data_t vp_data,
+			       ri_os_data_t os_data, ri_err_data_t *err_data)
+{
+	struct rnic *r = handle_object(RI_KIND_RNIC, rnic);
+	ri_api_return_t ret = RI_RET_SUCCESS;
+	struct rnic_mw *w = NULL;
+	struct rnic_pd *p;
+	int err = 0;
+	KEEP_ERRNO;
+
+	(void)vp_data, (void)os_data;
+	pthread_mutex_lock(&ri_lock);
+	p = handle_object(RI_KIND_PD, pd);
+	if (!r)
+		ret = RI_RET_RNIC_INVALID_HANDLE;
+	else if (!p || p->rnic != r)
+		ret = RI_RET_PD_INVALID_HANDLE;
+	else if (!mw || !rtag)
+		ret = RI_RET_INVALID_PARAMETER;
+	else if (mw_type != RI_MW_TYPE_NARROW)
+		ret = RI_RET_WINDOW_TYPE_UNSUPPORTED;
+	if (!ret) {
+		w = calloc(1, sizeof(*w));
+		err = w ? 0 : ENOMEM;
+	}
+	if (w) {
+		*w = (struct rnic_mw){ .rnic = r, .pd = p };
+		w->mw = ibv_alloc_mw(p->pd, IBV_MW_TYPE_2);
+		err = w->mw ? 0 : errno;
+	}
+	if (w && !err) {
+		*mw = handle_new(RI_KIND_MW, w);
+		if (!*mw) {
+			ibv_dealloc_mw(w->mw);
+			err = ENOMEM;
+		}
+	}
+	if (!ret && !err) {
+		r->users++;
+		p->users++;
+		*rtag = w->mw->rkey;
+	} else {
+		free(w);
+	}
+	pthread_mutex_unlock(&ri_lock);
+	if (err)
+		return ri_failed(err_data, err, RI_RET_FAIL);
+	return ret ? ri_refuse(err_data, ret) : ri_done(err_data);
+}
+
+/**
+ * ri_do_mw_query() - ri_mw_query
+ * @rnic: an RNIC handle
+ * @mw: of it
+ * @mw_type: may be NULL, as all that follow
+ * @stag_state: valid if it is bound
+ * @pd: its PD
+ * @attr: what it was bound with
+ * @rtag: its STag
+ * @err_data: may be NULL
+ *
+ * Context: any thread; sleeps.
+ * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_MW_INVALID_HANDLE;
+ * RI_RET_OP_UNSUPPORTED: the device is not srnic
+ */
+ri_api_return_t ri_do_mw_query(ri_rnic_handle_t rnic, ri_mw_handle_t mw, ri_mw_type_t *mw_type,
+			       ri_stag_state_t *stag_state, ri_pd_handle_t *pd,
+			       ri_mem_attr_t *attr, ri_rtag_t *rtag, ri_err_data_t *err_data)
+{
+	struct srnic_uresp_mw_query resp;
+	struct rnic_mw *w;
+	ri_api_return_t ret = find_mw(rnic, mw, &w);
+	KEEP_ERRNO;
+
+	if (!ret && !w->rnic->native)
+		ret = RI_RET_OP_UNSUPPORTED;
+	if (ret)
+		return ri_refuse(err_data, ret);
+	if (srnicdv_query_mw(w->mw, &resp, sizeof(resp)))
+		return ri_failed(err_data, errno, RI_RET_FAIL);
+	if (mw_type)
+		*mw_type = RI_MW_TYPE_NARROW;
+	if (stag_state)
+		*stag_state = resp.flags & SRNIC_STAG_VALID ? RI_STAG_STATE_VALID :
+							      RI_STAG_STATE_INVALID;
+	if (pd)
+		*pd = w->pd->handle;
+	if (attr)
+		*attr = ri_attr_of(resp.rights);
+	if (rtag)
+		*rtag = resp.stag;
+	return ri_done(err_data);
+}
+
+/**
+ * ri_do_mw_dealloc() - ri_mw_dealloc
+ * @rnic: an RNIC handle
+ * @mw: of it
+ * @err_data: may be NULL
+ *
+ * Context: any thread; sleeps.
+ * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_MW_INVALID_HANDLE
+ */
+ri_api_return_t ri_do_mw_dealloc(ri_rnic_handle_t rnic, ri_mw_handle_t mw, ri_err_data_t *err_data)
+{
+	struct rnic_mw *w;
+	ri_api_return_t ret;
+	int err = 0;
+	KEEP_ERRNO;
+
+	pthread_mutex_lock(&ri_lock);
+	ret = find_mw(rnic, mw, &w);
+	if (!ret)
+		err = ibv_dealloc_mw(w->mw);
+	if (!ret && !err) {
+		handle_free(mw);
+		w->rnic->users--;
+		w->pd->users--;
+		free(w);
+	}
+	pthread_mutex_unlock(&ri_lock);
+	if (err)
+		return ri_failed(err_data, err, RI_RET_FAIL);
+	return ret ? ri_refuse(err_data, ret) : ri_done(err_data);
+}

@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* QPs: made, asked and ended. What takes one from state to state is in qp_modify.c. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <rnicpi/rix.h>
+#include "ops.h"
+#include "qp.h"
+
+/* --- by number --- */
+
+/**
+ * ri_qp_of_number() - The QP of a completion
+ * @rnic: of which
+ * @qpn: its number
+ *
+ * Context: any thread; takes qp_lock.
+ * Return: the QP, which may be dead, or NULL.
+ */
+struct rnic_qp *ri_qp_of_number(struct rnic *rnic, uint32_t qpn)
+{
+	struct rnic_qp *qp;
+
+	pthread_mutex_lock(&rnic->qp_lock);
+	qp = rnic->qps[qpn % QPN_BUCKETS];
+	while (qp && qp->qpn != qpn)
+		qp = qp->next;
+	pthread_mutex_unlock(&rnic->qp_lock);
+	return qp;
+}
+
+static void qp_free(struct rnic_qp *qp)
+{
+	ri_ring_free(&qp->sq);
+	ri_ring_free(&qp->rq);
+	free(qp);
+}
+
+/* A dead one of the same number has no completion any more. */
+static void qp_enter(struct rnic *rnic, struct rnic_qp *qp)
+{
+	struct rnic_qp **p = &rnic->qps[qp->qpn % QPN_BUCKETS], *old;
+
+	pthread_mutex_lock(&rnic->qp_lock);
+	while (*p && (*p)->qpn != qp->qpn)
+		p = &(*p)->next;
+	old = *p;
+	qp->next = old ? old->next : NULL;
+	*p = qp;
+	pthread_mutex_unlock(&rnic->qp_lock);
+	if (old)
+		qp_free(old);
+}
+
+/**
+ * ri_qp_forget() - Free QPs that are dead
+ * @rnic: of which
+ * @srq: those of it; NULL: all
+ *
+ * Context: any thread; takes qp_lock.
+ */
+void ri_qp_forget(struct rnic *rnic, const struct rnic_srq *srq)
+{
+	struct rnic_qp **p, *qp;
+	unsigned int i;
+
+	pthread_mutex_lock(&rnic->qp_lock);
+	for (i = 0; i < QPN_BUCKETS; i++) {
+		for (p = &rnic->qps[i]; (qp = *p);) {
+			if (!qp->dead || (srq && qp->srq != srq)) {
+				p = &qp->next;
+				continue;
+			}
+			*p = qp->next;
+			qp_free(qp);
+		}
+	}
+	pthread_mutex_unlock(&rnic->qp_lock);
+}
+
+/* --- create --- */
+
+static ri_api_return_t check_objects(const struct rnic *rnic, const struct rnic_qp *qp,
+				     const ri_qp_attr_t *attrs)
+{
+	if (!qp->pd || qp->pd->rnic != rnic)
+		return RI_RET_PD_INVALID_HANDLE;
+	if (!qp->scq || qp->scq->rnic != rnic || !qp->rcq || qp->rcq->rnic != rnic)
+		return RI_RET_CQ_INVALID_HANDLE;
+	if (attrs->srq_valid && (!qp->srq || qp->srq->rnic != rnic))
+		return RI_RET_SRQ_INVALID_HANDLE;
+	return RI_RET_SUCCESS;
+}
+
+/* Against what the device said of itself, so that each has its own code */
+static ri_api_return_t check_limits(const struct rnic *rnic, const ri_qp_attr_t *attrs)
+{
+	const struct ibv_device_attr *d = &rnic->attr;
+	uint32_t max_ird = rnic->native ? rnic->dev.max_ird : (uint32_t)d->max_qp_rd_atom;
+	uint32_t max_ord = rnic->native ? rnic->dev.max_ord : (uint32_t)d->max_qp_init_rd_atom;
+
+	if (attrs->enable_stag0_fastreg)
+		return RI_RET_NO_PERMISSION;
+	if (attrs->sq_size > (uint32_t)d->max_qp_wr ||
+	    (!attrs->srq_valid && attrs->rq_size > (uint32_t)d->max_qp_wr))
+		return RI_RET_RNIC_WR_LIMIT_EXCEEDED;
+	if (attrs->sq_max_sges > (uint32_t)d->max_sge ||
+	    attrs->sq_max_sges_rdmaw > (uint32_t)d->max_sge ||
+	    attrs->rq_max_sges > (uint32_t)d->max_sge)
+		return RI_RET_RNIC_SG_LIMIT_EXCEEDED;
+	if (attrs->max_rdma_read_incoming > max_ird || attrs->max_rdma_read_outgoing > max_ord)
+		return RI_RET_RNIC_IRD_ORD_EXCEEDED;
+	return RI_RET_SUCCESS;
+}
+
+static uint32_t at_least(uint32_t value, uint32_t least)
+{
+	return value < least ? least : value;
+}
+
+static int make_qp(struct rnic_qp *qp, const ri_qp_attr_t *attrs)
+{
+	struct ibv_qp_init_attr init = {
+		.send_cq = qp->scq->cq,
+		.recv_cq = qp->rcq->cq,
+		.srq = qp->srq ? qp->srq->srq : NULL,
+		.qp_type = IBV_QPT_RC,
+		.cap = {
+			.max_send_wr = at_least(attrs->sq_size, 1),
+			.max_recv_wr = qp->srq ? 0 : at_least(attrs->rq_size, 1),
+			.max_send_sge = at_least(at_least(attrs->sq_max_sges,
+							  attrs->sq_max_sges_rdmaw), 1),
+			.max_recv_sge = qp->srq ? 0 : at_least(attrs->rq_max_sges, 1),
+			.max_inline_data = qp->rnic->native ? qp->rnic->dev.max_inline : 0,
+		},
+	};
+
+	qp->qp = ibv_create_qp(qp->pd->pd, &init);
+	if (!qp->qp)
+		return errno;
+	qp->qpn = qp->qp->qp_num;
+	qp->attr = *attrs;
+	qp->attr.qp_id = qp->qpn;
+	qp->attr.state = RI_QP_STATE_IDLE;
+	qp->attr.sq_size = init.cap.max_send_wr;
+	qp->attr.rq_size = init.cap.max_recv_wr;
+	qp->attr.sq_max_sges = qp->attr.sq_max_sges_rdmaw = init.cap.max_send_sge;
+	qp->attr.rq_max_sges = init.cap.max_recv_sge;
+	qp->max_inline = init.cap.max_inline_data;
+	return ri_qp_make_idle(qp);
+}
+
+static int qp_new(struct rnic *rnic, struct rnic_qp *qp, const ri_qp_attr_t *attrs,
+		  ri_qp_handle_t *handle)
+{
+	int err = make_qp(qp, attrs);
+
+	if (!err && (!ri_ring_init(&qp->sq, qp->attr.sq_size) ||
+		     !ri_ring_init(&qp->rq, qp->attr.rq_size)))
+		err = ENOMEM;
+	if (!err) {
+		*handle = handle_new(RI_KIND_QP, qp);
+		err = *handle ? 0 : ENOMEM;
+	}
+	if (err && qp->qp)
+		ibv_destroy_qp(qp->qp);
+	if (!err)
+		qp_enter(rnic, qp);
+	return err;
+}
+
+/* Under ri_lock */
+static void count_users(struct rnic_qp *qp, int n)
+{
+	qp->rnic->users += n;
+	qp->pd->users += n;
+	qp->scq->users += n;
+	qp->rcq->users += n;
+	if (qp->srq)
+		qp->srq->users += n;
+}
+
+/**
+ * ri_do_qp_create() - ri_qp_create
+ * @rnic: an RNIC handle
+ * @attrs: what the page has for create; becomes what was made
+ * @qp: the QP, Idle
+ * @vp_data: not looked at
+ * @os_data: is in each completion
+ * @err_data: may be NULL
+ *
+ * ORD and IRD are granted as they are asked for, or refused. enable_rdma_write is what
+ * RDMA Writes of the peer need.
+ *
+ * Context: any thread; sleeps.
+ * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_INVALID_PARAMETER,
+ * RI_RET_PD_INVALID_HANDLE, RI_RET_CQ_INVALID_HANDLE, RI_RET_SRQ_INVALID_HANDLE,
+ * RI_RET_RNIC_WR_LIMIT_EXCEEDED, RI_RET_RNIC_SG_LIMIT_EXCEEDED,
+ * RI_RET_RNIC_IRD_ORD_EXCEEDED, RI_RET_RESOURCE_SHORTAGE; RI_RET_NO_PERMISSION: STag 0
+ */
+ri_api_return_t ri_do_qp_create(ri_rnic_handle_t rnic, ri_qp_attr_t *attrs, ri_qp_handle_t *qp,
+				ri_vp_data_t vp_data, ri_os_data_t os_data,
+				ri_err_data_t *err_data)
+{
+	struct rnic *r = handle_object(RI_KIND_RNIC, rnic);
+	ri_api_return_t ret;
+	struct rnic_qp *q;
+	int err;
+	KEEP_ERRNO;
+
+	(void)vp_data;
+	if (!r)
+		return ri_refuse(err_data, RI_RET_RNIC_INVALID_HANDLE);
+	if (!attrs || !qp)
+		return ri_refuse(err_data, RI_RET_INVALID_PARAMETER);
+	q = calloc(1, sizeof(*q));
+	if (!q)
+		return ri_refuse(err_data, RI_RET_RESOURCE_SHORTAGE);
+	q->rnic = r;
+	q->os_data = os_data;
+	pthread_mutex_lock(&ri_lock);
+	q->pd = handle_object(RI_KIND_PD, attrs->pd);
+	q->scq = handle_object(RI_KIND_CQ, attrs->scq.scq_handle);
+	q->rcq = handle_object(RI_KIND_CQ, attrs->rcq.rcq_handle);
+	if (attrs->srq_valid)
+		q->srq = handle_object(RI_KIND_SRQ, attrs->srq.srq_handle);
+	ret = check_objects(r, q, attrs);
+	if (!ret)
+		ret = check_limits(r, attrs);
+	err = ret ? 0 : qp_new(r, q, attrs, qp);
+	if (!ret && !err)
+		count_users(q, 1);
+	pthread_mutex_unlock(&ri_lock);
+	if (ret || err) {
+		qp_free(q);
+		return ret ? ri_refuse(err_data, ret) : ri_failed(err_data, err, RI_RET_FAIL);
+	}
+	*attrs = q->attr;
+	return ri_done(err_data);
+}
+
+/* --- query --- */
+
+/**
+ * ri_qp_find() - Look a QP up
+ * @rnic: an RNIC handle
+ * @qp: of it
+ * @found: the QP
+ *
+ * Context: any thread.
+ * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_QP_INVALID_HANDLE
+ */
+ri_api_return_t ri_qp_find(ri_rnic_handle_t rnic, ri_qp_handle_t qp, struct rnic_qp **found)
+{
+	struct rnic *r = handle_object(RI_KIND_RNIC, rnic);
+
+	*found = handle_object(RI_KIND_QP, qp);
+	if (!r)
+		return RI_RET_RNIC_INVALID_HANDLE;
+	return *found && (*found)->rnic == r ? RI_RET_SUCCESS : RI_RET_QP_INVALID_HANDLE;
+}
+
+static void fill_terminate(struct rnic_qp *qp, ri_iwarp_qp_attr_t *iw)
+{
+	struct srnicdv_terminate t;
+	char *p = iw->terminate_buffer;
+	uint32_t word;
+
+	if (!qp->rnic->native || srnicdv_query_terminate(qp->qp, &t) || !t.valid)
+		return;
+	word = (uint32_t)t.layer << 28 | (uint32_t)t.etype << 24 | (uint32_t)t.code << 16 |
+	       (t.ddp_len ? 0xc000 : 0) | (t.rdmap_len ? 0x2000 : 0);
+	word = htonl(word);
+	memcpy(p, &word, sizeof(word));
+	p += sizeof(word);
+	if (t.ddp_len) {
+		*p++ = (char)(t.seg_len >> 8);
+		*p++ = (char)t.seg_len;
+		memcpy(p, t.ddp, t.ddp_len);
+		p += t.ddp_len;
+	}
+	memcpy(p, t.rdmap, t.rdmap_len);
+	p += t.rdmap_len;
+	iw->terminate_msg_length = p - iw->terminate_buffer;
+	iw->is_terminate_local = t.local;
+}
+
+/**
+ * ri_do_qp_query() - ri_qp_query
+ * @rnic: an RNIC handle
+ * @qp: of it
+ * @attrs: all attributes; CQs and SRQ as their os_data, the PD as its handle. The stream is
+ * valid until the QP is destroyed
+ * @err_data: may be NULL
+ *
+ * Context: any thread; sleeps.
+ * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_QP_INVALID_HANDLE,
+ * RI_RET_INVALID_PARAMETER
+ */
+ri_api_return_t ri_do_qp_query(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_qp_attr_t *attrs,
+			       ri_err_data_t *err_data)
+{
+	struct rnic_qp *q;
+	ri_api_return_t ret = ri_qp_find(rnic, qp, &q);
+	int err;
+	KEEP_ERRNO;
+
+	if (!ret && !attrs)
+		ret = RI_RET_INVALID_PARAMETER;
+	if (ret)
+		return ri_refuse(err_data, ret);
+	err = ri_qp_look(q);
+	if (err)
+		return ri_failed(err_data, err, RI_RET_FAIL);
+	*attrs = q->attr;
+	attrs->scq.scq_os_data = q->scq->os_data;
+	attrs->rcq.rcq_os_data = q->rcq->os_data;
+	attrs->srq.srq_os_data = q->srq ? q->srq->os_data : NULL;
+	attrs->pd = q->pd->handle;
+	attrs->qp_xport.qp_iwarp.llp_stream_handle = q->have_llp ? &q->llp : NULL;
+	attrs->qp_xport.qp_iwarp.stream_msg_buf = NULL;
+	attrs->qp_xport.qp_iwarp.stream_msg_buf_length = 0;
+	attrs->qp_xport.qp_iwarp.terminate_msg_length = 0;
+	if (attrs->state == RI_QP_STATE_TERMINATE || attrs->state == RI_QP_STATE_ERROR)
+		fill_terminate(q, &attrs->qp_xport.qp_iwarp);
+	return ri_done(err_data);
+}
+
+/* --- destroy --- */
+
+/**
+ * ri_do_qp_destroy() - ri_qp_destroy
+ * @rnic: an RNIC handle
+ * @qp: of it, in any state
+ * @err_data: may be NULL
+ *
+ * What is posted is cancelled, and has no completion afterwards.
+ *
+ * Context: any thread; sleeps.
+ * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_QP_INVALID_HANDLE;
+ * RI_RET_WINDOWS_BOUND: windows of type 2 are bound to it
+ */
+ri_api_return_t ri_do_qp_destroy(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_err_data_t *err_data)
+{
+	ri_api_return_t ret;
+	struct rnic_qp *q;
+	int err = 0;
+	KEEP_ERRNO;
+
+	pthread_mutex_lock(&ri_lock);
+	ret = ri_qp_find(rnic, qp, &q);
+	if (!ret)
+		err = ibv_destroy_qp(q->qp);
+	if (!ret && !err) {
+		handle_free(qp);
+		count_users(q, -1);
+		pthread_mutex_lock(&q->rnic->qp_lock);
+		q->dead = true;
+		pthread_mutex_unlock(&q->rnic->qp_lock);
+	}
+	pthread_mutex_unlock(&ri_lock);
+	if (err)
+		return ri_failed(err_data, err, RI_RET_WINDOWS_BOUND);
+	return ret ? ri_refuse(err_data, ret) : ri_done(err_data);
+}
+
+/**
+ * rix_to_ibv_qp() - A QP in verbs
+ * @qp: a QP
+ *
+ * Context: any thread.
+ * Return: the QP, which is the handle's, or NULL.
+ */
+struct ibv_qp *rix_to_ibv_qp(ri_qp_handle_t qp)
+{
+	struct rnic_qp *q = handle_object(RI_KIND_QP, qp);
+
+	return q ? q->qp : NULL;
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+#ifndef QP_H
+#define QP_H
+
+#include "rnic.h"
+
+ri_api_return_t ri_qp_find(ri_rnic_handle_t rnic, ri_qp_handle_t qp, struct rnic_qp **found);
+int ri_qp_make_idle(struct rnic_qp *qp);
+int ri_qp_look(struct rnic_qp *qp);
+
+#endif

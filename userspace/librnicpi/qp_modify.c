@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * ri_qp_modify: a QP from state to state, and with its stream into RTS. All is checked before
+ * anything changes.
+ */
+#include <errno.h>
+#include <string.h>
+#include "ops.h"
+#include "qp.h"
+
+/* What a mask of iWARP can have (bits 5 to 9 mean others for InfiniBand) */
+#define KNOWN	(RI_QP_ATTR_NEXT_STATE | RI_QP_ATTR_SQ_SIZE | RI_QP_ATTR_RQ_SIZE |		\
+		 RI_QP_ATTR_MAX_RDMA_READ_OUTGOING | RI_QP_ATTR_MAX_RDMA_READ_INCOMING |	\
+		 RI_QP_ATTR_RQ_HIWAT | RI_QP_ATTR_RQ_ARMED | RI_QP_ATTR_LLP_STREAM_HANDLE |	\
+		 RI_QP_ATTR_STREAM_MSG_BUFFER | RI_QP_ATTR_MPA_ATTR)
+/* What this library cannot change */
+#define FIXED	(RI_QP_ATTR_RQ_HIWAT | RI_QP_ATTR_RQ_ARMED)
+
+#define MAX_LAST_MSG	65535
+
+/* --- states --- */
+
+static const struct {
+	ri_qp_state_t ri;
+	enum ibv_qp_state ibv;
+} foreign_states[] = {
+	{ RI_QP_STATE_IDLE, IBV_QPS_RESET },
+	{ RI_QP_STATE_IDLE, IBV_QPS_INIT },
+	{ RI_QP_STATE_READY_TO_SEND, IBV_QPS_RTR },
+	{ RI_QP_STATE_READY_TO_SEND, IBV_QPS_RTS },
+	{ RI_QP_STATE_CLOSING, IBV_QPS_SQD },
+	{ RI_QP_STATE_TERMINATE, IBV_QPS_SQE },
+	{ RI_QP_STATE_ERROR, IBV_QPS_ERR },
+};
+
+static const ri_qp_state_t native_states[] = {
+	[SRNIC_QP_STATE_IDLE] = RI_QP_STATE_IDLE,
+	[SRNIC_QP_STATE_RTS] = RI_QP_STATE_READY_TO_SEND,
+	[SRNIC_QP_STATE_CLOSING] = RI_QP_STATE_CLOSING,
+	[SRNIC_QP_STATE_TERMINATE] = RI_QP_STATE_TERMINATE,
+	[SRNIC_QP_STATE_ERROR] = RI_QP_STATE_ERROR,
+};
+
+static int look_native(struct rnic_qp *qp)
+{
+	struct srnic_uresp_qp_query resp;
+
+	if (srnicdv_query_qp(qp->qp, &resp, sizeof(resp)))
+		return errno;
+	if (resp.state >= sizeof(native_states) / sizeof(native_states[0]))
+		return EPROTO;
+	qp->attr.state = native_states[resp.state];
+	if (qp->attr.state == RI_QP_STATE_READY_TO_SEND) {
+		qp->attr.max_rdma_read_incoming = resp.ird;
+		qp->attr.max_rdma_read_outgoing = resp.ord;
+	}
+	return 0;
+}
+
+/**
+ * ri_qp_look() - See what state a QP is in
+ * @qp: its attributes are brought up to date
+ *
+ * Context: any thread; sleeps.
+ * Return: 0 or an errno.
+ */
+int ri_qp_look(struct rnic_qp *qp)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	unsigned int i;
+	int err;
+
+	if (qp->rnic->native)
+		return look_native(qp);
+	err = ibv_query_qp(qp->qp, &attr, IBV_QP_STATE, &init);
+	for (i = 0; !err && i < sizeof(foreign_states) / sizeof(foreign_states[0]); i++)
+		if (foreign_states[i].ibv == attr.qp_state)
+			qp->attr.state = foreign_states[i].ri;
+	return err;
+}
+
+static int set_state(struct rnic_qp *qp, enum ibv_qp_state state)
+{
+	struct ibv_qp_attr attr = { .qp_state = state };
+
+	return ibv_modify_qp(qp->qp, &attr, IBV_QP_STATE);
+}
+
+/**
+ * ri_qp_make_idle() - Have a QP begin, or begin anew
+ * @qp: in RESET of verbs
+ *
+ * Context: any thread; sleeps.
+ * Return: 0 or an errno.
+ */
+int ri_qp_make_idle(struct rnic_qp *qp)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_INIT,
+		.port_num = 1,
+		.qp_access_flags = (qp->attr.enable_rdma_read ? IBV_ACCESS_REMOTE_READ : 0) |
+				   (qp->attr.enable_rdma_write ? IBV_ACCESS_REMOTE_WRITE : 0) |
+				   (qp->attr.qp_xport.qp_iwarp.enable_bind ? IBV_ACCESS_MW_BIND : 0),
+	};
+
+	qp->have_llp = false;
+	qp->have_mpa = false;
+	return ibv_modify_qp(qp->qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+			     IBV_QP_ACCESS_FLAGS);
+}
+
+/* From Error, when all is flushed (L2783) */
+static int begin_anew(struct rnic_qp *qp)
+{
+	int err = set_state(qp, IBV_QPS_RESET);
+
+	if (err)
+		return err;
+	if (qp->sq.slots)
+		ri_ring_reset(&qp->sq);
+	if (qp->rq.slots)
+		ri_ring_reset(&qp->rq);
+	return ri_qp_make_idle(qp);
+}
+
+/* --- the stream --- */
+
+static ri_api_return_t stream_error(ri_err_data_t *err_data, int err)
+{
+	ri_api_return_t ret = ri_failed(err_data, err, RI_RET_INVALID_LLP_HANDLE);
+
+	switch (err) {
+	case EBADF:
+	case ENOTSOCK:
+	case ENOTCONN:
+	case ESOCKTNOSUPPORT:
+	case EPROTOTYPE:
+	case EPROTONOSUPPORT:
+	case EAFNOSUPPORT:
+	case EXDEV:
+	case EPIPE:
+	case ESHUTDOWN:
+	case ECONNRESET:
+	case ETIMEDOUT:
+		return RI_RET_INVALID_LLP_HANDLE;
+	case EISCONN:
+		return RI_RET_QP_INVALID_STATE;
+	case EPERM:	/* the administrator wants CRCs */
+		return RI_RET_MPA_ATTR_UNSUPPORTED;
+	}
+	return ret;
+}
+
+static ri_api_return_t attach(struct rnic_qp *qp, const char *msg, size_t len,
+			      ri_err_data_t *err_data)
+{
+	const ri_mpa_attr_t *mpa = &qp->attr.qp_xport.qp_iwarp.mpa_attrs;
+	struct srnicdv_stream_attr stream = {
+		.fd = qp->llp.fd,
+		.keepalive = qp->llp.keepalive,
+		.flags = (mpa->crc_enabled ? SRNICDV_STREAM_CRC : 0) |
+			 (mpa->xmit_marker_enabled ? SRNICDV_STREAM_TX_MARKERS : 0) |
+			 (mpa->recv_marker_enabled ? SRNICDV_STREAM_RX_MARKERS : 0) |
+			 (len ? SRNICDV_STREAM_RESPONDER : 0),
+		.ird = qp->attr.max_rdma_read_incoming,
+		.ord = qp->attr.max_rdma_read_outgoing,
+		.last_msg = len ? msg : NULL,
+		.last_len = len,
+	};
+
+	if (!qp->rnic->native)
+		return ri_refuse(err_data, RI_RET_OP_UNSUPPORTED);
+	if (srnicdv_attach_stream(qp->qp, &stream))
+		return stream_error(err_data, errno);
+	return ri_done(err_data);
+}
+
+/* --- checks --- */
+
+static ri_api_return_t check_stream(const struct rnic_qp *qp, uint32_t mask,
+				    const ri_iwarp_qp_attr_t *iw)
+{
+	const struct ri_linux_llp *llp = iw->llp_stream_handle;
+
+	if (mask & (RI_QP_ATTR_LLP_STREAM_HANDLE | RI_QP_ATTR_STREAM_MSG_BUFFER |
+		    RI_QP_ATTR_MPA_ATTR) && qp->attr.state != RI_QP_STATE_IDLE)
+		return RI_RET_LLP_BAD_STATE;
+	if (mask & RI_QP_ATTR_LLP_STREAM_HANDLE &&
+	    (!llp || llp->size < sizeof(*llp) || llp->fd < 0))
+		return RI_RET_INVALID_LLP_HANDLE;
+	if (mask & RI_QP_ATTR_STREAM_MSG_BUFFER &&
+	    (!iw->stream_msg_buf || !iw->stream_msg_buf_length ||
+	     iw->stream_msg_buf_length > MAX_LAST_MSG))
+		return RI_RET_INVALID_PARAMETER;
+	if (mask & RI_QP_ATTR_MPA_ATTR && iw->mpa_attrs.ddp_rdmap_version != 1)
+		return RI_RET_INVALID_DDP_RDMAP_VERSION;
+	return RI_RET_SUCCESS;
+}
+
+static ri_api_return_t check_numbers(const struct rnic_qp *qp, uint32_t mask,
+				     const ri_qp_attr_t *attrs)
+{
+	const struct rnic *r = qp->rnic;
+	bool srq = qp->srq;
+
+	if (mask & FIXED || (srq && mask & RI_QP_ATTR_RQ_SIZE))
+		return RI_RET_QP_ATTRIBUTE_CANT_CHANGE;
+	if (mask & (RI_QP_ATTR_SQ_SIZE | RI_QP_ATTR_RQ_SIZE))
+		return RI_RET_QP_RESIZE_UNSUPPORTED;
+	if (mask & (RI_QP_ATTR_MAX_RDMA_READ_OUTGOING | RI_QP_ATTR_MAX_RDMA_READ_INCOMING) &&
+	    qp->attr.state != RI_QP_STATE_IDLE)
+		return RI_RET_QP_ATTRIBUTE_CANT_CHANGE;
+	if ((mask & RI_QP_ATTR_MAX_RDMA_READ_INCOMING &&
+	     attrs->max_rdma_read_incoming > (r->native ? r->dev.max_ird : 0)) ||
+	    (mask & RI_QP_ATTR_MAX_RDMA_READ_OUTGOING &&
+	     attrs->max_rdma_read_outgoing > (r->native ? r->dev.max_ord : 0)))
+		return RI_RET_RNIC_IRD_ORD_EXCEEDED;
+	return RI_RET_SUCCESS;
+}
+
+/* RDMAC verbs 6.2: what a program may ask for */
+static const struct {
+	ri_qp_state_t from, to;
+} moves[] = {
+	{ RI_QP_STATE_IDLE, RI_QP_STATE_IDLE },
+	{ RI_QP_STATE_IDLE, RI_QP_STATE_READY_TO_SEND },
+	{ RI_QP_STATE_IDLE, RI_QP_STATE_ERROR },
+	{ RI_QP_STATE_READY_TO_SEND, RI_QP_STATE_READY_TO_SEND },
+	{ RI_QP_STATE_READY_TO_SEND, RI_QP_STATE_CLOSING },
+	{ RI_QP_STATE_READY_TO_SEND, RI_QP_STATE_TERMINATE },
+	{ RI_QP_STATE_READY_TO_SEND, RI_QP_STATE_ERROR },
+	{ RI_QP_STATE_CLOSING, RI_QP_STATE_ERROR },
+	{ RI_QP_STATE_TERMINATE, RI_QP_STATE_ERROR },
+	{ RI_QP_STATE_ERROR, RI_QP_STATE_ERROR },
+	{ RI_QP_STATE_ERROR, RI_QP_STATE_IDLE },
+};
+
+static bool may_move(ri_qp_state_t from, ri_qp_state_t to)
+{
+	unsigned int i;
+
+	for (i = 0; i < sizeof(moves) / sizeof(moves[0]); i++)
+		if (moves[i].from == from && moves[i].to == to)
+			return true;
+	return false;
+}
+
+static ri_api_return_t check(const struct rnic_qp *qp, uint32_t mask, const ri_qp_attr_t *attrs)
+{
+	bool to_rts = mask & RI_QP_ATTR_NEXT_STATE && attrs->state == RI_QP_STATE_READY_TO_SEND;
+	ri_api_return_t ret = check_numbers(qp, mask, attrs);
+
+	if (!ret)
+		ret = check_stream(qp, mask, &attrs->qp_xport.qp_iwarp);
+	if (!ret && mask & RI_QP_ATTR_NEXT_STATE && !may_move(qp->attr.state, attrs->state))
+		ret = RI_RET_QP_INVALID_STATE;
+	if (!ret && mask & RI_QP_ATTR_STREAM_MSG_BUFFER && !to_rts)
+		ret = RI_RET_LLP_BAD_STATE;
+	if (!ret && to_rts && qp->attr.state == RI_QP_STATE_IDLE && !qp->have_llp &&
+	    !(mask & RI_QP_ATTR_LLP_STREAM_HANDLE))
+		ret = RI_RET_INVALID_LLP_HANDLE;
+	return ret;
+}
+
+/* --- the call --- */
+
+static void keep(struct rnic_qp *qp, uint32_t mask, const ri_qp_attr_t *attrs)
+{
+	const ri_iwarp_qp_attr_t *iw = &attrs->qp_xport.qp_iwarp;
+
+	if (mask & RI_QP_ATTR_MAX_RDMA_READ_OUTGOING)
+		qp->attr.max_rdma_read_outgoing = attrs->max_rdma_read_outgoing;
+	if (mask & RI_QP_ATTR_MAX_RDMA_READ_INCOMING)
+		qp->attr.max_rdma_read_incoming = attrs->max_rdma_read_incoming;
+	if (mask & RI_QP_ATTR_LLP_STREAM_HANDLE) {
+		qp->llp = *iw->llp_stream_handle;
+		qp->have_llp = true;
+	}
+	if (mask & RI_QP_ATTR_MPA_ATTR) {
+		qp->attr.qp_xport.qp_iwarp.mpa_attrs = iw->mpa_attrs;
+		qp->have_mpa = true;
+	}
+}
+
+static ri_api_return_t move(struct rnic_qp *qp, uint32_t mask, const ri_qp_attr_t *attrs,
+			    ri_err_data_t *err_data)
+{
+	const ri_iwarp_qp_attr_t *iw = &attrs->qp_xport.qp_iwarp;
+	size_t len = mask & RI_QP_ATTR_STREAM_MSG_BUFFER ? iw->stream_msg_buf_length : 0;
+	int err = 0;
+
+	if (attrs->state == qp->attr.state)
+		return ri_done(err_data);
+	switch (attrs->state) {
+	case RI_QP_STATE_READY_TO_SEND:
+		return attach(qp, iw->stream_msg_buf, len, err_data);
+	case RI_QP_STATE_CLOSING:
+		err = set_state(qp, IBV_QPS_SQD);
+		break;
+	case RI_QP_STATE_TERMINATE:
+		err = set_state(qp, IBV_QPS_SQE);
+		break;
+	case RI_QP_STATE_ERROR:
+		err = set_state(qp, IBV_QPS_ERR);
+		break;
+	default:
+		err = begin_anew(qp);
+	}
+	return err ? ri_failed(err_data, err, RI_RET_STILL_FLUSHING_WQES) : ri_done(err_data);
+}
+
+/**
+ * ri_do_qp_modify() - ri_qp_modify
+ * @rnic: an RNIC handle
+ * @qp: of it
+ * @qp_mask: which of @attrs
+ * @attrs: new attributes; all of them are taken, or none
+ * @err_data: may be NULL
+ *
+ * Idle to RTS takes a TCP socket of the caller, which is the kernel's from then on. With a
+ * last message the peer sends the first FPDU.
+ *
+ * Context: any thread; sleeps, for what the last message takes to be sent.
+ * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_QP_INVALID_HANDLE,
+ * RI_RET_INVALID_PARAMETER, RI_RET_QP_INVALID_STATE, RI_RET_QP_ATTRIBUTE_CANT_CHANGE,
+ * RI_RET_QP_RESIZE_UNSUPPORTED, RI_RET_RNIC_IRD_ORD_EXCEEDED, RI_RET_INVALID_LLP_HANDLE,
+ * RI_RET_LLP_BAD_STATE, RI_RET_INVALID_DDP_RDMAP_VERSION, RI_RET_STILL_FLUSHING_WQES,
+ * RI_RET_RESOURCE_SHORTAGE; RI_RET_MPA_ATTR_UNSUPPORTED: the device wants CRCs;
+ * RI_RET_OP_UNSUPPORTED: it takes no socket
+ */
+ri_api_return_t ri_do_qp_modify(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_qp_attr_mask_t qp_mask,
+				ri_qp_attr_t *attrs, ri_err_data_t *err_data)
+{
+	struct rnic_qp *q, before;
+	ri_api_return_t ret;
+	int err = 0;
+	KEEP_ERRNO;
+
+	pthread_mutex_lock(&ri_lock);
+	ret = ri_qp_find(rnic, qp, &q);
+	if (!ret && !attrs)
+		ret = RI_RET_INVALID_PARAMETER;
+	else if (!ret && qp_mask & ~KNOWN)
+		ret = RI_RET_QP_ATTRIBUTE_CANT_CHANGE;
+	if (!ret)
+		err = ri_qp_look(q);
+	if (!ret && !err)
+		ret = check(q, qp_mask, attrs);
+	if (ret || err) {
+		ret = err ? ri_failed(err_data, err, RI_RET_FAIL) : ri_refuse(err_data, ret);
+		goto out;
+	}
+	before = *q;
+	keep(q, qp_mask, attrs);
+	ret = qp_mask & RI_QP_ATTR_NEXT_STATE ? move(q, qp_mask, attrs, err_data) :
+						ri_done(err_data);
+	if (ret) {
+		q->attr = before.attr;
+		q->llp = before.llp;
+		q->have_llp = before.have_llp;
+		q->have_mpa = before.have_mpa;
+	}
+out:
+	pthread_mutex_unlock(&ri_lock);
+	return ret;
+}

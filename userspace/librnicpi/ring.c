@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Slots: what RNICPI has in a completion and verbs has not (op_type of one in error, the
+ * consumer's bits, the bytes of a Write). The wr_id of verbs is the place of the slot.
+ */
+#include <stdlib.h>
+#include "rnic.h"
+
+/**
+ * ri_ring_init() - Make the slots of a queue of a QP
+ * @ring: zero
+ * @size: WRs that the queue takes; 0 for none
+ *
+ * Context: any thread.
+ * Return: false without memory.
+ */
+bool ri_ring_init(struct rnic_ring *ring, uint32_t size)
+{
+	pthread_mutex_init(&ring->lock, NULL);
+	ring->size = size;
+	ring->slots = calloc(size ? size : 1, sizeof(*ring->slots));
+	return ring->slots;
+}
+
+/**
+ * ri_srq_ring_init() - Make the slots of an SRQ, which are freed in any order
+ * @ring: zero
+ * @size: WRs that the SRQ takes
+ *
+ * Context: any thread.
+ * Return: false without memory.
+ */
+bool ri_srq_ring_init(struct rnic_ring *ring, uint32_t size)
+{
+	uint32_t i;
+
+	if (!ri_ring_init(ring, size))
+		return false;
+	for (i = 0; i < size; i++)
+		ring->slots[i].next = i + 1 < size ? i + 2 : 0;
+	ring->head = size ? 1 : 0;
+	return true;
+}
+
+/**
+ * ri_ring_free() - End the slots of a queue
+ * @ring: of ri_ring_init() or ri_srq_ring_init(), whatever that returned, or zero
+ *
+ * Context: any thread.
+ */
+void ri_ring_free(struct rnic_ring *ring)
+{
+	free(ring->slots);
+	ring->slots = NULL;
+}
+
+/**
+ * ri_ring_reset() - Nothing is posted any more
+ * @ring: of a QP that is Idle again, whose completions are gone
+ *
+ * Context: any thread.
+ */
+void ri_ring_reset(struct rnic_ring *ring)
+{
+	pthread_mutex_lock(&ring->lock);
+	ring->tail = ring->head;
+	pthread_mutex_unlock(&ring->lock);
+}
+
+/**
+ * ri_ring_next() - The slot of the WR that is posted next
+ * @ring: of a QP; @head is to be counted up if it was posted
+ * @place: for its wr_id
+ *
+ * Context: the ring's lock is held.
+ * Return: the slot, or NULL if the queue is full.
+ */
+struct rnic_slot *ri_ring_next(struct rnic_ring *ring, uint64_t *place)
+{
+	if (!ring->size || ring->head - ring->tail >= ring->size)
+		return NULL;
+	*place = ring->head;
+	return &ring->slots[ring->head % ring->size];
+}
+
+/**
+ * ri_srq_ring_next() - The same for an SRQ
+ * @ring: of an SRQ; @head becomes the slot's @next if it was posted
+ * @place: for its wr_id
+ *
+ * Context: the ring's lock is held.
+ * Return: the slot, or NULL if the SRQ is full.
+ */
+struct rnic_slot *ri_srq_ring_next(struct rnic_ring *ring, uint64_t *place)
+{
+	if (!ring->head)
+		return NULL;
+	*place = ring->head - 1;
+	return &ring->slots[ring->head - 1];
+}
+
+/* WRs before it that have no completion of their own are done as well. */
+static bool end_in_order(struct rnic_ring *ring, uint32_t place, struct rnic_slot *slot)
+{
+	if (place - ring->tail >= ring->head - ring->tail)
+		return false;
+	*slot = ring->slots[place % ring->size];
+	ring->tail = place + 1;
+	return true;
+}
+
+static bool end_of_srq(struct rnic_ring *ring, uint32_t place, struct rnic_slot *slot)
+{
+	if (place >= ring->size)
+		return false;
+	*slot = ring->slots[place];
+	ring->slots[place].next = ring->head;
+	ring->head = place + 1;
+	return true;
+}
+
+/**
+ * ri_slot_end() - Take the slot of a WR that is done
+ * @qp: whose it is
+ * @wc: its completion
+ * @slot: filled in
+ *
+ * Context: any thread; takes the ring's lock.
+ * Return: false if there is none: the QP has begun anew.
+ */
+bool ri_slot_end(struct rnic_qp *qp, const struct ibv_wc *wc, struct rnic_slot *slot)
+{
+	bool send = wc->wr_id & RI_SEND_ID, good;
+	struct rnic_ring *ring = send ? &qp->sq : qp->srq ? &qp->srq->ring : &qp->rq;
+
+	pthread_mutex_lock(&ring->lock);
+	if (!send && qp->srq)
+		good = end_of_srq(ring, (uint32_t)wc->wr_id, slot);
+	else
+		good = end_in_order(ring, (uint32_t)wc->wr_id, slot);
+	pthread_mutex_unlock(&ring->lock);
+	return good;
+}

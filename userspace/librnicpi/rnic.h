@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * librnicpi's own objects. What a program holds of each is a handle of handle.h.
+ *
+ * ri_lock is for all that is made, changed and ended. Posts and polls take the lock of their
+ * queue alone; a program that destroys what it uses at the same time is wrong in any model.
+ */
+#ifndef RNIC_H
+#define RNIC_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <infiniband/verbs.h>
+#include <srnicdv.h>
+#include <handle.h>
+#include <rnicpi/rnicpi.h>
+
+enum ri_kind { RI_KIND_VP = 1, RI_KIND_RNIC, RI_KIND_PD, RI_KIND_CQ, RI_KIND_QP, RI_KIND_SRQ,
+	       RI_KIND_MR, RI_KIND_MW };
+
+#define QPN_BUCKETS	256
+
+/**
+ * struct rnic_vp - a device, which a program opens as often as it likes; never freed
+ * @next: all of them
+ * @handle: the program's
+ * @name: of the device in verbs
+ * @lib_path: of the library whose vectors it has
+ * @ops: those of its provider that locks
+ */
+struct rnic_vp {
+	struct rnic_vp *next;
+	ri_vp_handle_t handle;
+	char name[IBV_SYSFS_NAME_MAX];
+	char lib_path[RI_MAX_LIB_PATH_LEN];
+	const struct ri_ops *ops;
+};
+
+/**
+ * struct rnic - an RNIC handle (ri_rnic_get_hdl)
+ * @vp: its device
+ * @ops: the vector whose method made it
+ * @ctx: of verbs
+ * @native: the device is srnic
+ * @attr: of verbs
+ * @dev: of srnic
+ * @users: objects made of it; ri_lock
+ * @qps: by QP number, also those that are destroyed while completions may wait; @qp_lock
+ */
+struct rnic {
+	struct rnic_vp *vp;
+	const struct ri_ops *ops;
+	struct ibv_context *ctx;
+	bool native;
+	struct ibv_device_attr attr;
+	struct srnic_uresp_dev_query dev;
+	unsigned int users;
+	pthread_mutex_t qp_lock;
+	struct rnic_qp *qps[QPN_BUCKETS];
+};
+
+struct rnic_pd {
+	struct rnic *rnic;
+	struct ibv_pd *pd;
+	ri_pd_handle_t handle;
+	unsigned int users;
+};
+
+struct rnic_cq {
+	struct rnic *rnic;
+	struct ibv_cq *cq;
+	struct ibv_comp_channel *channel;
+	ri_os_data_t os_data;
+	unsigned int users;
+};
+
+/* What RNICPI knows of a WR when it is done, and verbs does not */
+struct rnic_slot {
+	ri_wr_id_t id;
+	uint32_t flags;
+	uint32_t type;		/* ri_wc_type_t */
+	uint32_t bytes;
+	uint32_t next;		/* free one, of an SRQ */
+};
+
+/* The slots of a queue. Those of a QP are taken and freed in order, head to tail. */
+struct rnic_ring {
+	pthread_mutex_t lock;
+	struct rnic_slot *slots;
+	uint32_t size;
+	uint32_t head;
+	uint32_t tail;
+};
+
+struct rnic_srq {
+	struct rnic *rnic;
+	struct rnic_pd *pd;
+	struct ibv_srq *srq;
+	struct rnic_ring ring;	/* @head: first that is free, counted from 1; 0: none */
+	uint32_t max_sge;
+	ri_srq_handle_t handle;
+	ri_os_data_t os_data;
+	unsigned int users;
+};
+
+/**
+ * struct rnic_qp - a QP
+ * @next: of its bucket
+ * @dead: it is destroyed, and kept to tell its completions
+ * @mpa, @have_mpa: as they were set
+ * @llp, @have_llp: its stream, as it was set
+ * @ord, @ird: as they were asked for
+ */
+struct rnic_qp {
+	struct rnic_qp *next;
+	struct rnic *rnic;
+	struct rnic_pd *pd;
+	struct rnic_cq *scq, *rcq;
+	struct rnic_srq *srq;
+	struct ibv_qp *qp;
+	uint32_t qpn;
+	bool dead;
+	ri_os_data_t os_data;
+	struct rnic_ring sq, rq;	/* no @rq with an SRQ */
+	struct ri_qp_attr attr;
+	uint32_t max_inline;
+	bool have_mpa, have_llp;
+	struct ri_linux_llp llp;
+};
+
+struct rnic_mr {
+	struct rnic *rnic;
+	struct rnic_pd *pd;
+	struct ibv_mr *mr;
+	ri_mr_reg_attr_t attr;
+	bool shared;
+};
+
+struct rnic_mw {
+	struct rnic *rnic;
+	struct rnic_pd *pd;
+	struct ibv_mw *mw;
+};
+
+extern pthread_mutex_t ri_lock;
+extern const struct ri_ops ri_al_ops, ri_vp_ops, ri_no_vp_ops, ri_no_rnic_ops;
+
+/* vp.c */
+bool ri_vp_is_known(const char *lib_path);
+
+/* error.c */
+ri_api_return_t ri_done(ri_err_data_t *err_data);
+ri_api_return_t ri_refuse(ri_err_data_t *err_data, ri_api_return_t ret);
+ri_api_return_t ri_failed(ri_err_data_t *err_data, int err, ri_api_return_t busy);
+ri_wc_status_t ri_status_of(const struct rnic *rnic, const struct ibv_wc *wc);
+void ri_restore_errno(const int *saved);
+
+/* The caller's errno is not changed (4.6.3) */
+#define KEEP_ERRNO const int saved_ __attribute__((cleanup(ri_restore_errno), unused)) = errno
+
+/* ring.c */
+#define RI_SEND_ID	(1ULL << 63)	/* in the wr_id of verbs; the rest is a place in the ring */
+
+bool ri_ring_init(struct rnic_ring *ring, uint32_t size);
+bool ri_srq_ring_init(struct rnic_ring *ring, uint32_t size);
+void ri_ring_free(struct rnic_ring *ring);
+void ri_ring_reset(struct rnic_ring *ring);
+struct rnic_slot *ri_ring_next(struct rnic_ring *ring, uint64_t *place);
+struct rnic_slot *ri_srq_ring_next(struct rnic_ring *ring, uint64_t *place);
+bool ri_slot_end(struct rnic_qp *qp, const struct ibv_wc *wc, struct rnic_slot *slot);
+
+/* qp.c */
+struct rnic_qp *ri_qp_of_number(struct rnic *rnic, uint32_t qpn);
+void ri_qp_forget(struct rnic *rnic, const struct rnic_srq *srq);
+
+/* mr.c */
+int ri_access_of(ri_mem_attr_t attr);
+ri_mem_attr_t ri_attr_of(uint32_t rights);
+
+#endif

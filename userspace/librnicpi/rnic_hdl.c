@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* RNIC handles, their attributes, and protection domains. */
+#include <errno.h>
+#include <ifaddrs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <rnicpi/rix.h>
+#include "ops.h"
+#include "rnic.h"
+
+#define PORT	1
+
+/* --- handles --- */
+
+static struct ibv_context *open_named(const char *name)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_context *ctx = NULL;
+	int i;
+
+	errno = ENODEV;
+	for (i = 0; list && list[i] && !ctx; i++)
+		if (!strcmp(ibv_get_device_name(list[i]), name))
+			ctx = ibv_open_device(list[i]);
+	if (list)
+		ibv_free_device_list(list);
+	return ctx;
+}
+
+static bool ask_device(struct rnic *rnic)
+{
+	rnic->native = srnicdv_is_supported(rnic->ctx->device);
+	if (ibv_query_device(rnic->ctx, &rnic->attr))
+		return false;
+	return !rnic->native || !srnicdv_query_device(rnic->ctx, &rnic->dev, sizeof(rnic->dev));
+}
+
+static void rnic_free(struct rnic *rnic)
+{
+	if (rnic->ctx)
+		ibv_close_device(rnic->ctx);
+	pthread_mutex_destroy(&rnic->qp_lock);
+	free(rnic);
+}
+
+/**
+ * ri_do_get_hdl() - A new RNIC handle (ri_rnic_get_hdl)
+ * @ops: its vector
+ * @vp_hdl: of rix_rnic_list()
+ * @rnic: the handle
+ * @err_data: may be NULL
+ *
+ * Context: any thread; sleeps.
+ * Return: RI_RET_SUCCESS, RI_RET_VP_INVALID_HANDLE, RI_RET_INVALID_PARAMETER,
+ * RI_RET_RESOURCE_SHORTAGE, RI_RET_NO_PERMISSION; RI_RET_RNIC_NOT_OPEN: it is gone
+ */
+ri_api_return_t ri_do_get_hdl(const struct ri_ops *ops, ri_vp_handle_t vp_hdl,
+			      ri_rnic_handle_t *rnic, ri_err_data_t *err_data)
+{
+	struct rnic_vp *vp = handle_object(RI_KIND_VP, vp_hdl);
+	struct rnic *r;
+	int err;
+	KEEP_ERRNO;
+
+	if (!vp)
+		return ri_refuse(err_data, RI_RET_VP_INVALID_HANDLE);
+	if (!rnic)
+		return ri_refuse(err_data, RI_RET_INVALID_PARAMETER);
+	r = calloc(1, sizeof(*r));
+	if (!r)
+		return ri_refuse(err_data, RI_RET_RESOURCE_SHORTAGE);
+	pthread_mutex_init(&r->qp_lock, NULL);
+	r->vp = vp;
+	r->ops = ops;
+	r->ctx = open_named(vp->name);
+	if (!r->ctx || !ask_device(r)) {
+		err = errno;
+		rnic_free(r);
+		return err == ENODEV ? ri_refuse(err_data, RI_RET_RNIC_NOT_OPEN) :
+				       ri_failed(err_data, err, RI_RET_FAIL);
+	}
+	*rnic = handle_new(RI_KIND_RNIC, r);
+	if (!*rnic) {
+		rnic_free(r);
+		return ri_refuse(err_data, RI_RET_RESOURCE_SHORTAGE);
+	}
+	return ri_done(err_data);
+}
+
+/**
+ * ri_do_rnic_free_hdl() - ri_rnic_free_hdl
+ * @vp_hdl: the device of @rnic
+ * @rnic: without objects
+ * @err_data: may be NULL
+ *
+ * Context: any thread; takes ri_lock.
+ * Return: RI_RET_SUCCESS, RI_RET_VP_INVALID_HANDLE, RI_RET_RNIC_INVALID_HANDLE;
+ * RI_RET_RNIC_INUSE: it has objects
+ */
+ri_api_return_t ri_do_rnic_free_hdl(ri_vp_handle_t vp_hdl, ri_rnic_handle_t rnic,
+				    ri_err_data_t *err_data)
+{
+	ri_api_return_t ret = RI_RET_SUCCESS;
+	struct rnic *r;
+	KEEP_ERRNO;
+
+	pthread_mutex_lock(&ri_lock);
+	r = handle_object(RI_KIND_RNIC, rnic);
+	if (!handle_object(RI_KIND_VP, vp_hdl))
+		ret = RI_RET_VP_INVALID_HANDLE;
+	else if (!r || r->vp->handle != vp_hdl)
+		ret = RI_RET_RNIC_INVALID_HANDLE;
+	else if (r->users)
+		ret = RI_RET_RNIC_INUSE;
+	else
+		handle_free(rnic);
+	pthread_mutex_unlock(&ri_lock);
+	if (ret)
+		return ri_refuse(err_data, ret);
+	ri_qp_forget(r, NULL);
+	rnic_free(r);
+	return ri_done(err_data);
+}
+
+/**
+ * rix_to_ibv_context() - An RNIC handle in verbs
+ * @rnic: an RNIC handle
+ *
+ * Context: any thread.
+ * Return: the context, which is the handle's, or NULL.
+ */
+struct ibv_context *rix_to_ibv_context(ri_rnic_handle_t rnic)
+{
+	struct rnic *r = handle_object(RI_KIND_RNIC, rnic);
+
+	return r ? r->ctx : NULL;
+}
+
+/* --- attributes --- */
+
+/* The network interface of a device, as the kernel has it */
+static bool netdev_of(const struct rnic *rnic, char *name, size_t size)
+{
+	char path[IBV_SYSFS_PATH_MAX + 64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/ports/1/gid_attrs/ndevs/0", rnic->ctx->device->ibdev_path);
+	f = fopen(path, "r");
+	name[0] = '\0';
+	if (f) {
+		if (!fgets(name, size, f))
+			name[0] = '\0';
+		fclose(f);
+	}
+	name[strcspn(name, "\n")] = '\0';
+	return name[0];
+}
+
+static unsigned int addresses(const struct ifaddrs *ifa, const char *netdev, int family, void *out)
+{
+	unsigned int n = 0;
+
+	for (; ifa; ifa = ifa->ifa_next) {
+		if (!ifa->ifa_addr || ifa->ifa_addr->sa_family != family ||
+		    strcmp(ifa->ifa_name, netdev))
+			continue;
+		if (out && family == AF_INET)
+			((struct in_addr *)out)[n] = ((struct sockaddr_in *)ifa->ifa_addr)->sin_addr;
+		else if (out)
+			((struct in6_addr *)out)[n] =
+				((struct sockaddr_in6 *)ifa->ifa_addr)->sin6_addr;
+		n++;
+	}
+	return n;
+}
+
+static void fill_limits(const struct rnic *r, ri_rnic_attr_t *a)
+{
+	const struct ibv_device_attr *d = &r->attr;
+
+	a->mem_page_sizes_bit_mask = r->native ? r->dev.page_sizes : d->page_size_cap;
+	a->vendor_id = d->vendor_id;
+	a->vendor_part_id = d->vendor_part_id;
+	a->hw_version = d->hw_ver;
+	a->max_pds = d->max_pd;
+	a->max_qps = d->max_qp;
+	a->max_wrs_qp = d->max_qp_wr;
+	a->max_srq = d->max_srq;
+	a->max_wrs_srq = d->max_srq_wr;
+	a->max_sgl_send_recvqp = r->native ? r->dev.max_recv_sge : (uint_t)d->max_sge;
+	a->max_sgl_srq = d->max_srq_sge;
+	a->max_sgl_rdma_write = r->native ? r->dev.max_write_sge : (uint_t)d->max_sge;
+	a->max_sgl_rdma_read = r->native ? r->dev.max_read_sge : (uint_t)d->max_sge_rd;
+	a->max_unregistered_inline = r->native ? r->dev.max_inline : 0;
+	a->max_cqs = d->max_cq;
+	a->max_cqes_per_cq = d->max_cqe;
+	a->max_mrs = d->max_mr;
+	a->max_mws = d->max_mw;
+	a->max_pbl_size = r->native ? r->dev.max_fast_reg_blocks : 0;
+	a->max_ird_per_qp = r->native ? r->dev.max_ird : d->max_qp_rd_atom;
+	a->max_ord_per_qp = r->native ? r->dev.max_ord : d->max_qp_init_rd_atom;
+	a->transport_type = RI_RDMA_TRANSPORT_TYPE_IWARP;
+	a->rnic_flags = RI_RNIC_EXT_BMM | RI_RNIC_EXT_ZBVA | RI_RNIC_EXT_LIF |
+			RI_RNIC_CQ_OVERFLOW_CHECKING | RI_RNIC_RQ_OVERFLOW_CHECKING |
+			RI_RNIC_CONSUMER0_OPAQUE | RI_RNIC_CONSUMER1_OPAQUE |
+			RI_RNIC_CONSUMER2_OPAQUE;
+	if (d->max_srq)
+		a->rnic_flags |= RI_RNIC_EXT_SRQ | RI_RNIC_SRQ_LAST_WQE_ASYNC;
+	snprintf(a->addl_vendor_info, sizeof(a->addl_vendor_info), "%s", r->vp->name);
+}
+
+static void fill_iwarp(const struct rnic *r, ri_iwarp_rnic_attr_t *iw)
+{
+	iw->protocol_version = 1;
+	iw->num_ports = 1;
+	iw->iwarp_rnic_flags = RI_IWARP_TCP_SUPPORTED;
+	if (r->native)
+		iw->iwarp_rnic_flags |= RI_IWARP_PREFER_CRC | RI_IWARP_KEEPALIVE_SUPPORTED;
+}
+
+/* All in one piece: the attributes, those of iWARP, of the port, and its addresses */
+struct answer {
+	ri_rnic_attr_t rnic;
+	ri_iwarp_rnic_attr_t iwarp;
+	ri_iwarp_port_attr_t port;
+};
+
+static void fill_port(struct answer *a, const struct ifaddrs *all, const char *netdev)
+{
+	struct in_addr *v4 = (struct in_addr *)((char *)(a + 1) +
+			     a->port.num_ipv6_addrs * sizeof(struct in6_addr));
+
+	a->iwarp.port_attrs = &a->port;
+	a->port.port_num = PORT;
+	if (a->port.num_ipv6_addrs) {
+		a->port.ipv6_addrs = (struct in6_addr *)(a + 1);
+		addresses(all, netdev, AF_INET6, a->port.ipv6_addrs);
+	}
+	if (a->port.num_ipv4_addrs) {
+		a->port.ipv4_addrs = v4;
+		addresses(all, netdev, AF_INET, v4);
+	}
+}
+
+static ri_api_return_t answer(const struct rnic *r, bool port, ri_rnic_attr_t *attrs, uint_t *size)
+{
+	struct answer *a = (struct answer *)attrs;
+	size_t need = port ? sizeof(*a) : offsetof(struct answer, port);
+	unsigned int v4 = 0, v6 = 0;
+	struct ifaddrs *all = NULL;
+	char netdev[64];
+	bool fits;
+
+	if (port && netdev_of(r, netdev, sizeof(netdev)) && !getifaddrs(&all)) {
+		v4 = addresses(all, netdev, AF_INET, NULL);
+		v6 = addresses(all, netdev, AF_INET6, NULL);
+		need += v4 * sizeof(struct in_addr) + v6 * sizeof(struct in6_addr);
+	}
+	fits = attrs && *size >= need;
+	*size = need;
+	if (fits) {
+		memset(a, 0, need);
+		fill_limits(r, &a->rnic);
+		fill_iwarp(r, &a->iwarp);
+		a->rnic.trans_attr.iwarp = &a->iwarp;
+		if (port) {
+			a->port.num_ipv4_addrs = v4;
+			a->port.num_ipv6_addrs = v6;
+			fill_port(a, all, netdev);
+		}
+	}
+	if (all)
+		freeifaddrs(all);
+	return fits ? RI_RET_SUCCESS : RI_RET_BUFFER_TOO_SMALL;
+}
+
+/**
+ * ri_do_rnic_query() - ri_rnic_query
+ * @rnic: an RNIC handle
+ * @flags: RI_QUERY_RNIC_PORT_INFO, with the addresses of the port
+ * @attrs: @attr_size bytes, that all pointers in it point into; NULL: how many are needed
+ * @attr_size: becomes what is needed
+ * @err_data: may be NULL
+ *
+ * Context: any thread; sleeps.
+ * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_INVALID_PARAMETER;
+ * RI_RET_BUFFER_TOO_SMALL: nothing is written but @attr_size
+ */
+ri_api_return_t ri_do_rnic_query(ri_rnic_handle_t rnic, ri_rnic_query_flags_t flags,
+				 ri_rnic_attr_t *attrs, uint_t *attr_size, ri_err_data_t *err_data)
+{
+	struct rnic *r = handle_object(RI_KIND_RNIC, rnic);
+	ri_api_return_t ret;
+	KEEP_ERRNO;
+
+	if (!r)
+		return ri_refuse(err_data, RI_RET_RNIC_INVALID_HANDLE);
+	if (!attr_size || flags & ~RI_QUERY_RNIC_PORT_INFO)
+		return ri_refuse(err_data, RI_RET_INVALID_PARAMETER);
+	ret = answer(r, flags, attrs, attr_size);
+	return ret ? ri_refuse(err_data, ret) : ri_done(err_data);
+}
+
+/* --- protection domains --- */
+
+/**
+ * ri_do_pd_alloc() - ri_pd_alloc
+ * @rnic: an RNIC handle
+ * @pd: the protection domain
+ * @vp_data: not looked at
+ * @os_data: not looked at
+ * @err_data: may be NULL
+ *
+ * Context: any thread; sleeps.
+ * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_INVALID_PARAMETER,
+ * RI_RET_RESOURCE_SHORTAGE
+ */
+ri_api_return_t ri_do_pd_alloc(ri_rnic_handle_t rnic, ri_pd_handle_t *pd, ri_vp_data_t vp_data,
+			       ri_os_data_t os_data, ri_err_data_t *err_data)
+{
+	struct rnic *r = handle_object(RI_KIND_RNIC, rnic);
+	struct rnic_pd *p;
+	int err = ENOMEM;
+	KEEP_ERRNO;
+
+	(void)vp_data, (void)os_data;
+	if (!r)
+		return ri_refuse(err_data, RI_RET_RNIC_INVALID_HANDLE);
+	if (!pd)
+		return ri_refuse(err_data, RI_RET_INVALID_PARAMETER);
+	p = calloc(1, sizeof(*p));
+	if (p) {
+		p->rnic = r;
+		p->pd = ibv_alloc_pd(r->ctx);
+		err = p->pd ? 0 : errno;
+	}
+	if (!err) {
+		*pd = p->handle = handle_new(RI_KIND_PD, p);
+		if (!*pd) {
+			ibv_dealloc_pd(p->pd);
+			err = ENOMEM;
+		}
+	}
+	if (err) {
+		free(p);
+		return ri_failed(err_data, err, RI_RET_FAIL);
+	}
+	pthread_mutex_lock(&ri_lock);
+	r->users++;
+	pthread_mutex_unlock(&ri_lock);
+	return ri_done(err_data);
+}
+
+/**
+ * ri_do_pd_dealloc() - ri_pd_dealloc
+ * @rnic: an RNIC handle
+ * @pd: of it, without objects
+ * @err_data: may be NULL
+ *
+ * Context: any thread; sleeps.
+ * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_PD_INVALID_HANDLE,
+ * RI_RET_PD_INUSE
+ */
+ri_api_return_t ri_do_pd_dealloc(ri_rnic_handle_t rnic, ri_pd_handle_t pd, ri_err_data_t *err_data)
+{
+	struct rnic *r = handle_object(RI_KIND_RNIC, rnic);
+	ri_api_return_t ret = RI_RET_SUCCESS;
+	struct rnic_pd *p;
+	int err = 0;
+	KEEP_ERRNO;
+
+	if (!r)
+		return ri_refuse(err_data, RI_RET_RNIC_INVALID_HANDLE);
+	pthread_mutex_lock(&ri_lock);
+	p = handle_object(RI_KIND_PD, pd);
+	if (!p || p->rnic != r)
+		ret = RI_RET_PD_INVALID_HANDLE;
+	else if (p->users)
+		ret = RI_RET_PD_INUSE;
+	else
+		err = ibv_dealloc_pd(p->pd);
+	if (!ret && !err) {
+		handle_free(pd);
+		free(p);
+		r->users--;
+	}
+	pthread_mutex_unlock(&ri_lock);
+	if (err)
+		return ri_failed(err_data, err, RI_RET_PD_INUSE);
+	return ret ? ri_refuse(err_data, ret) : ri_done(err_data);
+}

@@ -41,6 +41,7 @@ enum {
 	SRNIC_WR_NODATA	= 1 << 7,	/* moves nothing: data is not looked at */
 	SRNIC_WR_BIND	= 1 << 8,	/* says what to bind */
 	SRNIC_WR_OWN	= 1 << 9,	/* not of iWARP: the peer is srnic, too */
+	SRNIC_WR_UD	= 1 << 10,	/* of UD QPs, too */
 };
 
 /*
@@ -53,13 +54,15 @@ static const struct srnic_wr_rule {
 	uint16_t has;			/* SRNIC_WR_* */
 } srnic_wr_rules[] = {
 	[IBV_WR_SEND]		= { SRNIC_OP_SEND,
-				    SRNIC_WR_INLINE | SRNIC_WR_SE },
+				    SRNIC_WR_INLINE | SRNIC_WR_SE |
+				    SRNIC_WR_UD },
 	[IBV_WR_SEND_WITH_INV]	= { SRNIC_OP_SEND_INV,
 				    SRNIC_WR_INLINE | SRNIC_WR_SE |
 				    SRNIC_WR_INV },
 	[IBV_WR_SEND_WITH_IMM]	= { SRNIC_OP_SEND_IMM,
 				    SRNIC_WR_INLINE | SRNIC_WR_SE |
-				    SRNIC_WR_IMM | SRNIC_WR_OWN },
+				    SRNIC_WR_IMM | SRNIC_WR_OWN |
+				    SRNIC_WR_UD },
 	[IBV_WR_RDMA_WRITE]	= { SRNIC_OP_WRITE,
 				    SRNIC_WR_INLINE | SRNIC_WR_REMOTE },
 	[IBV_WR_RDMA_WRITE_WITH_IMM] = { SRNIC_OP_WRITE_IMM,
@@ -302,7 +305,9 @@ int srnic_put_head(const struct srnic_qp *qp, struct srnic_sqe *sqe,
 	rule = &srnic_wr_rules[wr->opcode];
 	if (!rule->opcode)
 		return EOPNOTSUPP;
-	if ((rule->has & SRNIC_WR_OWN) && !qp->names_peer)
+	if (qp->ud && !(rule->has & SRNIC_WR_UD))
+		return EOPNOTSUPP;
+	if ((rule->has & SRNIC_WR_OWN) && !qp->ud && !qp->names_peer)
 		return EOPNOTSUPP;
 	if (wr->send_flags & ~SRNIC_SEND_FLAGS)
 		return EINVAL;
@@ -333,11 +338,29 @@ int srnic_put_head(const struct srnic_qp *qp, struct srnic_sqe *sqe,
 	}
 	if (rule->has & SRNIC_WR_INV)
 		sqe->stag = wr->invalidate_rkey;
+	if (qp->ud)
+		sqe->opcode = rule->has & SRNIC_WR_IMM ? SRNIC_OP_UD_SEND_IMM :
+							 SRNIC_OP_UD_SEND;
 	if (rule->has & SRNIC_WR_IMM)
 		sqe->stag = (__force uint32_t)wr->imm_data;
 	if (rule->has & SRNIC_WR_BIND)
 		return srnic_put_bind(sqe, wr);
 	return 0;
+}
+
+/**
+ * srnic_put_address - say where a WR of a UD QP goes
+ * @sqe: begun by srnic_put_head()
+ * @ibah: address handle
+ * @qpn: the receiver's QP
+ * @qkey: its Q_Key
+ */
+void srnic_put_address(struct srnic_sqe *sqe, struct ibv_ah *ibah, uint32_t qpn,
+		       uint32_t qkey)
+{
+	sqe->rkey = to_srnic_ah(ibah)->number;
+	sqe->arg[0] = qpn;
+	sqe->arg[1] = qkey;
 }
 
 /**
@@ -417,6 +440,12 @@ static int srnic_put_send(const struct srnic_qp *qp, struct srnic_sqe *sqe,
 	ret = srnic_put_head(qp, sqe, wr);
 	if (ret)
 		return ret;
+	if (qp->ud) {
+		if (!wr->wr.ud.ah)
+			return EINVAL;
+		srnic_put_address(sqe, wr->wr.ud.ah, wr->wr.ud.remote_qpn,
+				  wr->wr.ud.remote_qkey);
+	}
 	if (!(wr->send_flags & IBV_SEND_INLINE))
 		return srnic_put_sges(qp, sqe, wr->opcode, sge, num);
 

@@ -14,6 +14,7 @@
 #include <rdma/uverbs_ioctl.h>
 #include "cm/cm.h"
 #include "compat.h"
+#include "engine/ud.h"
 #include "queue/wqe.h"
 #include "srnic.h"
 #include "srnic/device.h"
@@ -115,6 +116,11 @@ static struct srnic_device *device_new(struct net_device *netdev)
 		ib_dealloc_device(&dev->ibdev);
 		return NULL;
 	}
+	if (srnic_ud_ports_new(dev)) {
+		free_percpu(dev->counters);
+		ib_dealloc_device(&dev->ibdev);
+		return NULL;
+	}
 	dev->netdev = netdev;
 	netdev_hold(netdev, &dev->netdev_ref, GFP_KERNEL);
 	/* random STags touch a node each: who makes the entry pays for it */
@@ -123,6 +129,7 @@ static struct srnic_device *device_new(struct net_device *netdev)
 	/* taken with irqs off, unlike that of @stags: not one class for lockdep */
 	lockdep_set_class(&dev->qps.xa_lock, &qps_lock_key);
 	xa_init_flags(&dev->pairs, XA_FLAGS_ACCOUNT);
+	xa_init_flags(&dev->avs, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	dev->rdv = &srnic_rdv_ops;
 	srnic_policy_init(&dev->policy);
 	spin_lock_init(&dev->gid_lock);
@@ -264,6 +271,9 @@ static void srnic_dealloc_driver(struct ib_device *ibdev)
 	WARN_ON_ONCE(has_entries(&dev->qps));
 	WARN_ON_ONCE(has_entries(&dev->stags));
 	WARN_ON_ONCE(has_entries(&dev->pairs));
+	WARN_ON_ONCE(has_entries(&dev->avs));
+	srnic_ud_ports_free(dev);
+	xa_destroy(&dev->avs);
 	xa_destroy(&dev->pairs);
 	xa_destroy(&dev->qps);
 	xa_destroy(&dev->stags);
@@ -317,6 +327,7 @@ static int srnic_query_device(struct ib_device *ibdev, struct ib_device_attr *at
 	attr->max_mw = SRNIC_MAX_MW;
 	attr->max_fast_reg_page_list_len = SRNIC_MAX_FR_BLOCKS;
 	attr->max_pd = SRNIC_MAX_PD;
+	attr->max_ah = SRNIC_MAX_AH;
 	attr->max_qp_rd_atom = SRNIC_MAX_IRD;
 	attr->max_qp_init_rd_atom = SRNIC_MAX_ORD;
 	attr->max_res_rd_atom = SRNIC_MAX_QP * SRNIC_MAX_IRD;

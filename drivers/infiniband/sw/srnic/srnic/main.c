@@ -9,6 +9,7 @@
 #include "engine/kthreads.h"
 #include "engine/linger.h"
 #include "engine/takeover.h"
+#include "engine/ud.h"
 #include "srnic.h"
 #include "srnic/device.h"
 #include "srnic/netdev.h"
@@ -35,9 +36,12 @@ static int __init srnic_init(void)
 	err = srnic_kthreads_init();
 	if (err)
 		goto linger_exit;
-	err = srnic_cm_init();
+	err = srnic_ud_init();
 	if (err)
 		goto kthreads_exit;
+	err = srnic_cm_init();
+	if (err)
+		goto ud_exit;
 	err = srnic_rdv_init();
 	if (err)
 		goto cm_exit;
@@ -55,6 +59,8 @@ rdv_exit:
 	srnic_rdv_exit();
 cm_exit:
 	srnic_cm_exit();
+ud_exit:
+	srnic_ud_exit();
 kthreads_exit:
 	srnic_kthreads_exit();
 linger_exit:
@@ -76,6 +82,7 @@ static void __exit srnic_exit(void)
 	srnic_netdev_exit();
 	srnic_rdv_exit();
 	srnic_cm_exit();
+	srnic_ud_exit();
 	srnic_kthreads_exit();
 	srnic_linger_exit();
 	srnic_release_exit();

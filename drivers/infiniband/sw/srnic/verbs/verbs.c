@@ -12,9 +12,12 @@
 #include "qp/qp.h"
 #include "queue/cq.h"
 #include "queue/srq.h"
+#include "engine/ud.h"
 #include "srnic.h"
+#include "verbs/ah.h"
 #include "verbs/ib_modify.h"
 #include "verbs/post.h"
+#include "verbs/ud_modify.h"
 #include "verbs/verbs.h"
 
 #define ENABLE_ALL (SRNIC_QP_READ_ENABLED | SRNIC_QP_WRITE_ENABLED | \
@@ -37,6 +40,7 @@ static struct ib_ucontext *udata_to_ucontext(struct ib_udata *udata)
 #define URESP_CREATE_CQ_MIN	offsetofend(struct srnic_uresp_create_cq, cqe_size)
 #define URESP_RESIZE_CQ_MIN	offsetofend(struct srnic_uresp_resize_cq, reserved)
 #define URESP_CREATE_QP_MIN	offsetofend(struct srnic_uresp_create_qp, reserved)
+#define URESP_CREATE_AH_MIN	offsetofend(struct srnic_uresp_create_ah, reserved)
 #define URESP_CREATE_SRQ_MIN	offsetofend(struct srnic_uresp_create_srq, rqe_size)
 
 /*
@@ -289,6 +293,8 @@ static const enum ib_wc_opcode wc_opcode[] = {
 	[SRNIC_OP_LOCAL_INV]  = IB_WC_LOCAL_INV,
 	[SRNIC_OP_BIND_MW]    = IB_WC_BIND_MW,
 	[SRNIC_OP_REG_MR]     = IB_WC_REG_MR,
+	[SRNIC_OP_UD_SEND]    = IB_WC_SEND,
+	[SRNIC_OP_UD_SEND_IMM] = IB_WC_SEND,
 	[SRNIC_OP_RECV]	      = IB_WC_RECV,
 	[SRNIC_OP_RECV_IMM]   = IB_WC_RECV_RDMA_WITH_IMM,
 };
@@ -350,6 +356,34 @@ static int qp_respond(const struct srnic_qp *qp, struct ib_udata *udata)
 	return udata_respond(udata, &resp, sizeof(resp));
 }
 
+/*
+ * UD QPs are for programs, where the policy has a port for them. Who sends a datagram cannot
+ * prove to be the kernel, or root, of its host.
+ */
+static bool qp_type_ok(struct srnic_device *dev, const struct ib_qp_init_attr *init,
+		       const struct ib_udata *udata)
+{
+	struct srnic_policy policy = srnic_policy_get(&dev->policy);
+
+	if (init->qp_type == IB_QPT_UD)
+		return udata && policy.ib_port && !policy.ib_privileged;
+	return init->qp_type == IB_QPT_RC;
+}
+
+/* No windows are bound to a UD QP, so it can always be destroyed */
+static int srnic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
+{
+	struct srnic_qp *qp = to_srnic_qp(ibqp);
+	int err;
+
+	if (qp->ud)
+		srnic_ud_leave(qp);
+	err = srnic_qp_destroy(qp);
+	if (!err && qp->ud)
+		srnic_ud_destroy(qp);
+	return err;
+}
+
 static int srnic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 			   struct ib_udata *udata)
 {
@@ -358,7 +392,7 @@ static int srnic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 
 	if (err)
 		return err;
-	if (init->create_flags || init->qp_type != IB_QPT_RC)
+	if (init->create_flags || !qp_type_ok(to_srnic_dev(ibqp->device), init, udata))
 		return -EOPNOTSUPP;
 	err = srnic_qp_create(qp, to_srnic_dev(ibqp->device), init,
 			      udata ? udata_to_ucontext(udata) : NULL);
@@ -367,17 +401,20 @@ static int srnic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	/* what programs expect of a new QP of an RNIC */
 	qp->verbs_state = IB_QPS_INIT;
 	qp->enables = ENABLE_ALL;
+	if (init->qp_type == IB_QPT_UD) {
+		qp->verbs_state = IB_QPS_RESET;
+		err = srnic_ud_create(qp);
+		if (err) {
+			srnic_qp_destroy(qp);
+			return err;
+		}
+	}
 	if (udata) {
 		err = qp_respond(qp, udata);
 		if (err)
-			srnic_qp_destroy(qp);
+			srnic_destroy_qp(ibqp, udata);
 	}
 	return err;
-}
-
-static int srnic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
-{
-	return srnic_qp_destroy(to_srnic_qp(ibqp));
 }
 
 /* Verbs have more names for Idle; the others as iWARP drivers map them */
@@ -621,7 +658,7 @@ static int srnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask
 	if (!udata)
 		return qp_modify(qp, attr, mask, NULL);
 	mutex_lock(&qp->modify);
-	err = qp_modify(qp, attr, mask, udata);
+	err = qp->ud ? srnic_ud_modify(qp, attr, mask) : qp_modify(qp, attr, mask, udata);
 	mutex_unlock(&qp->modify);
 	return err;
 }
@@ -642,6 +679,8 @@ static int srnic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	attr->port_num = 1;
 	qp_query_ib(qp, attr);
 	srnic_ib_query(qp, attr);
+	if (qp->ud)
+		srnic_ud_query(qp, attr);
 	attr->cap.max_send_wr = qp->sq.entries;
 	attr->cap.max_recv_wr = qp->rq.entries;
 	attr->cap.max_send_sge = qp->max_send_sge;
@@ -657,6 +696,25 @@ static int srnic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	init->sq_sig_type = qp->sig_all ? IB_SIGNAL_ALL_WR : IB_SIGNAL_REQ_WR;
 	init->qp_type = ibqp->qp_type;
 	return 0;
+}
+
+static int srnic_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
+			   struct ib_udata *udata)
+{
+	struct srnic_ah *ah = to_srnic_ah(ibah);
+	struct srnic_uresp_create_ah resp = { };
+	int err = udata_check(udata, URESP_CREATE_AH_MIN);
+
+	if (err)
+		return err;
+	err = srnic_ah_create(ah, init->ah_attr);
+	if (err)
+		return err;
+	resp.number = ah->number;
+	err = udata_respond(udata, &resp, sizeof(resp));
+	if (err)
+		srnic_destroy_ah(ibah, 0);
+	return err;
 }
 
 static int srnic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
@@ -731,10 +789,12 @@ const struct ib_device_ops srnic_verbs_ops = {
 	.create_cq = srnic_create_cq,
 	.create_qp = srnic_create_qp,
 	.create_srq = srnic_create_srq,
+	.create_user_ah = srnic_create_ah,
 	.dealloc_mw = srnic_dealloc_mw,
 	.dealloc_pd = srnic_dealloc_pd,
 	.dealloc_ucontext = srnic_dealloc_ucontext,
 	.dereg_mr = srnic_dereg_mr,
+	.destroy_ah = srnic_destroy_ah,
 	.destroy_cq = srnic_destroy_cq,
 	.destroy_qp = srnic_destroy_qp,
 	.destroy_srq = srnic_destroy_srq,
@@ -749,6 +809,7 @@ const struct ib_device_ops srnic_verbs_ops = {
 	.post_recv = srnic_post_recv,
 	.post_send = srnic_post_send,
 	.post_srq_recv = srnic_post_srq_recv,
+	.query_ah = srnic_query_ah,
 	.query_qp = srnic_query_qp,
 	.query_srq = srnic_query_srq,
 	.query_ucontext = srnic_query_ucontext,
@@ -758,6 +819,7 @@ const struct ib_device_ops srnic_verbs_ops = {
 	.rereg_user_mr = srnic_rereg_user_mr,
 	.resize_user_cq = srnic_resize_cq,
 
+	INIT_RDMA_OBJ_SIZE(ib_ah, srnic_ah, ibah),
 	INIT_RDMA_OBJ_SIZE(ib_cq, srnic_cq, ibcq),
 	INIT_RDMA_OBJ_SIZE(ib_mw, srnic_mw, ibmw),
 	INIT_RDMA_OBJ_SIZE(ib_pd, srnic_pd, ibpd),

@@ -78,11 +78,11 @@ static int check_netdev(const char *name, const struct net_device *netdev)
 	return 0;
 }
 
-static void init_ibdev(struct srnic_device *dev)
+static void init_ibdev(struct srnic_device *dev, u8 type)
 {
 	struct ib_device *ibdev = &dev->ibdev;
 
-	ibdev->node_type = RDMA_NODE_RNIC;
+	ibdev->node_type = type;
 	strscpy(ibdev->node_desc, "srnic software RNIC", sizeof(ibdev->node_desc));
 	addrconf_addr_eui48((u8 *)&ibdev->node_guid, dev->gids[0].raw);
 	ibdev->phys_port_cnt = 1;
@@ -97,14 +97,15 @@ static void init_ibdev(struct srnic_device *dev)
 	/* each adds what it has, and names nothing of another */
 	ib_set_device_ops(ibdev, &srnic_device_ops);
 	ib_set_device_ops(ibdev, &srnic_verbs_ops);
-	ib_set_device_ops(ibdev, &srnic_cm_ops);
+	if (type == RDMA_NODE_RNIC)
+		ib_set_device_ops(ibdev, &srnic_cm_ops);
 	if (IS_ENABLED(CONFIG_INFINIBAND_USER_ACCESS))
 		ibdev->driver_def = srnic_uapi_defs;
 }
 
 static struct lock_class_key qps_lock_key;
 
-static struct srnic_device *device_new(struct net_device *netdev)
+static struct srnic_device *device_new(struct net_device *netdev, u8 type)
 {
 	struct srnic_device *dev;
 
@@ -135,7 +136,7 @@ static struct srnic_device *device_new(struct net_device *netdev)
 	spin_lock_init(&dev->gid_lock);
 	srnic_gid_sync(dev);
 	dev->port_active = srnic_netdev_active(netdev);
-	init_ibdev(dev);
+	init_ibdev(dev, type);
 	return dev;
 }
 
@@ -143,6 +144,8 @@ static struct srnic_device *device_new(struct net_device *netdev)
  * srnic_device_add - make a device on an interface (`rdma link add`)
  * @name: of the device
  * @netdev: the interface; the caller holds a reference
+ * @type: RDMA_NODE_RNIC; or RDMA_NODE_UNSPECIFIED, a device that rdma_cm does not know, for
+ *	  programs that refuse an RNIC
  *
  * Context: may sleep, no RTNL.
  *
@@ -150,7 +153,7 @@ static struct srnic_device *device_new(struct net_device *netdev)
  * -EOPNOTSUPP for a type of interface that cannot have one; -ENAMETOOLONG;
  * -ENOMEM.
  */
-int srnic_device_add(const char *name, struct net_device *netdev)
+int srnic_device_add(const char *name, struct net_device *netdev, u8 type)
 {
 	struct srnic_device *dev;
 	int err;
@@ -159,7 +162,7 @@ int srnic_device_add(const char *name, struct net_device *netdev)
 	err = check_netdev(name, netdev);
 	if (err)
 		goto unlock;
-	dev = device_new(netdev);
+	dev = device_new(netdev, type);
 	if (!dev) {
 		err = -ENOMEM;
 		goto unlock;
@@ -429,7 +432,8 @@ static int srnic_get_port_immutable(struct ib_device *ibdev, u32 port,
 {
 	immutable->gid_tbl_len = SRNIC_MAX_GID;
 	immutable->pkey_tbl_len = 1;
-	immutable->core_cap_flags = RDMA_CORE_PORT_IWARP;
+	if (ibdev->node_type == RDMA_NODE_RNIC)
+		immutable->core_cap_flags = RDMA_CORE_PORT_IWARP;
 	return 0;
 }
 

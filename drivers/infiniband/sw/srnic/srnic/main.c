@@ -18,9 +18,24 @@
 		__stringify(SRNIC_VERSION_MINOR) "." \
 		__stringify(SRNIC_VERSION_PATCH)
 
+static int new_rnic(const char *name, struct net_device *netdev)
+{
+	return srnic_device_add(name, netdev, RDMA_NODE_RNIC);
+}
+
+static int new_plain(const char *name, struct net_device *netdev)
+{
+	return srnic_device_add(name, netdev, RDMA_NODE_UNSPECIFIED);
+}
+
 static struct rdma_link_ops srnic_link_ops = {
 	.type = "srnic",
-	.newlink = srnic_device_add,
+	.newlink = new_rnic,
+};
+
+static struct rdma_link_ops srnic_plain_link_ops = {
+	.type = "srnic_plain",
+	.newlink = new_plain,
 };
 
 static int __init srnic_init(void)
@@ -52,6 +67,7 @@ static int __init srnic_init(void)
 	if (err)
 		goto netdev_exit;
 	rdma_link_register(&srnic_link_ops);
+	rdma_link_register(&srnic_plain_link_ops);
 	return 0;
 netdev_exit:
 	srnic_netdev_exit();
@@ -76,6 +92,7 @@ release_exit:
  */
 static void __exit srnic_exit(void)
 {
+	rdma_link_unregister(&srnic_plain_link_ops);
 	rdma_link_unregister(&srnic_link_ops);
 	srnic_client_exit();
 	ib_unregister_driver(SRNIC_DRIVER_ID);
@@ -98,3 +115,4 @@ MODULE_AUTHOR("The srnic authors");
 MODULE_LICENSE("Dual BSD/GPL");
 MODULE_VERSION(VERSION);
 MODULE_ALIAS_RDMA_LINK("srnic");
+MODULE_ALIAS_RDMA_LINK("srnic_plain");

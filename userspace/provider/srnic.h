@@ -155,6 +155,7 @@ struct srnic_qp {
 	uint32_t max_inline;		/* immutable */
 	bool sq_sig_all;		/* immutable */
 	bool ud;			/* immutable */
+	uint16_t kind;			/* immutable; the WRs that it takes */
 	bool doorbell_ioctl;		/* atomic: write(2) is not allowed to us */
 	bool names_peer;		/* ibv_modify_qp() to RTR had its QP number */
 	bool doorbell_due;		/* atomic: the kernel did not take the last one */
@@ -273,6 +274,7 @@ bool srnic_wq_publish(const struct srnic_qp *qp, struct srnic_wq *wq,
 int srnic_doorbell(struct srnic_qp *qp, bool send);
 bool srnic_doorbell_clear(struct srnic_qp *qp);
 void srnic_doorbell_all(struct srnic_ctx *ctx);
+uint16_t srnic_wr_kind(enum ibv_qp_type type);
 bool srnic_wr_known(enum ibv_wr_opcode opcode);
 int srnic_put_head(const struct srnic_qp *qp, struct srnic_sqe *sqe,
 		   const struct ibv_send_wr *wr);

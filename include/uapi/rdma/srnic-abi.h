@@ -247,7 +247,7 @@ enum srnic_wc_status {
 #define SRNIC_CQE_WITH_IMM	(1U << 1)
 #define SRNIC_CQE_SOLICITED	(1U << 2)
 #define SRNIC_CQE_RQ		(1U << 3)	/* of the receive queue (also when flushed) */
-#define SRNIC_CQE_GRH		(1U << 4)	/* of a UD QP: the message is behind 40 bytes of GRH */
+#define SRNIC_CQE_GRH		(1U << 4)	/* of a UD QP: 40 bytes of GRH, then the message */
 
 struct srnic_cqe {
 	__aligned_u64 wr_id;

@@ -291,7 +291,8 @@ static int pair_address(struct srnic_pair *pair, const struct ib_qp_attr *attr, 
 
 	srnic_addr_of_gid(pair->dev, sgid, 0, &pair->local);
 	srnic_addr_of_gid(pair->dev, &grh->dgid, port, &pair->remote);
-	if (pair->local.ss_family != pair->remote.ss_family || !srnic_addr_is_unicast(&pair->remote))
+	if (pair->local.ss_family != pair->remote.ss_family ||
+	    !srnic_addr_is_unicast(&pair->remote))
 		return -EINVAL;
 	memcpy(own->src_gid, sgid, RDV_GID_LEN);
 	memcpy(own->dst_gid, &grh->dgid, RDV_GID_LEN);
@@ -304,7 +305,7 @@ static int pair_address(struct srnic_pair *pair, const struct ib_qp_attr *attr, 
 	return 0;
 }
 
-static struct srnic_pair *pair_new(struct srnic_qp *qp, const struct ib_qp_attr *attr)
+static struct srnic_pair *pair_new(struct srnic_qp *qp, const struct ib_qp_attr *attr, u8 ird)
 {
 	struct srnic_pair *pair = kzalloc(sizeof(*pair), GFP_KERNEL_ACCOUNT);
 
@@ -323,7 +324,7 @@ static struct srnic_pair *pair_new(struct srnic_qp *qp, const struct ib_qp_attr 
 	pair->qp = qp;
 	pair->qpn = qp->ibqp.qp_num;
 	pair->net = current->nsproxy->net_ns;
-	pair->ird = attr->max_dest_rd_atomic;
+	pair->ird = ird;
 	return pair;
 }
 
@@ -372,7 +373,7 @@ uncharge:
 }
 
 /* See struct srnic_rdv_ops */
-static int rdv_prepare(struct srnic_qp *qp, const struct ib_qp_attr *attr)
+static int rdv_prepare(struct srnic_qp *qp, const struct ib_qp_attr *attr, u8 ird)
 {
 	struct srnic_policy policy = srnic_policy_get(&qp->dev->policy);
 	struct srnic_pair *pair;
@@ -380,7 +381,7 @@ static int rdv_prepare(struct srnic_qp *qp, const struct ib_qp_attr *attr)
 
 	if (!policy.ib_port)
 		return -EOPNOTSUPP;
-	pair = pair_new(qp, attr);
+	pair = pair_new(qp, attr, ird);
 	if (!pair)
 		return -ENOMEM;
 	err = pair_address(pair, attr, policy.ib_port);

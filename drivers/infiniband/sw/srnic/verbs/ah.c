@@ -8,6 +8,7 @@
 #include "engine/addr.h"
 #include "srnic.h"
 #include "verbs/ah.h"
+#include "verbs/udata.h"
 
 /* Both are addresses of hosts, and of one family */
 static int ah_check(const struct srnic_device *dev, const struct rdma_ah_attr *attr)
@@ -23,39 +24,58 @@ static int ah_check(const struct srnic_device *dev, const struct rdma_ah_attr *a
 	return from.ss_family != to.ss_family || !srnic_addr_is_unicast(&to) ? -EINVAL : 0;
 }
 
+static int ah_register(struct srnic_device *dev, struct srnic_ah *ah)
+{
+	int err = -ENOMEM;
+
+	if (atomic_inc_return(&dev->num_ah) <= SRNIC_MAX_AH)
+		err = xa_alloc_cyclic(&dev->avs, &ah->number, &ah->av, xa_limit_31b,
+				      &dev->next_av, GFP_KERNEL_ACCOUNT);
+	if (err < 0)
+		atomic_dec(&dev->num_ah);
+	return min(err, 0);
+}
+
 /**
- * srnic_ah_create - make an address handle
- * @ah: zeroed but for the core's part
- * @attr: the route: index of the own GID, which is no hardware address, and the peer's GID
+ * srnic_create_ah - create_user_ah of ib_device_ops
+ * @ibah: to be one
+ * @init: with the route: index of the own GID, which is no hardware address, and the peer's GID
+ * @udata: the program's
  *
  * Context: process, may sleep.
  *
- * Return: 0; -EINVAL for a route that leads nowhere; -ENOMEM.
+ * Return: 0; -EOPNOTSUPP where there are no UD QPs; -EINVAL for a route that leads nowhere, or
+ * no room for the answer; -ENOMEM; -EFAULT.
  */
-int srnic_ah_create(struct srnic_ah *ah, const struct rdma_ah_attr *attr)
+int srnic_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct ib_udata *udata)
 {
-	struct srnic_device *dev = to_srnic_dev(ah->ibah.device);
-	const struct ib_global_route *grh = rdma_ah_read_grh(attr);
-	int err = ah_check(dev, attr);
+	const struct ib_global_route *grh = rdma_ah_read_grh(init->ah_attr);
+	struct srnic_device *dev = to_srnic_dev(ibah->device);
+	struct srnic_ah *ah = to_srnic_ah(ibah);
+	struct srnic_uresp_create_ah resp = { };
+	int err;
 
+	if (!srnic_policy_get(&dev->policy).ib_port)
+		return -EOPNOTSUPP;
+	err = srnic_udata_check(udata, offsetofend(struct srnic_uresp_create_ah, reserved)) ?:
+	      ah_check(dev, init->ah_attr);
 	if (err)
 		return err;
-	if (atomic_inc_return(&dev->num_ah) > SRNIC_MAX_AH) {
-		err = -ENOMEM;
-		goto uncount;
-	}
-	ah->av.pd = ah->ibah.pd;
-	ah->av.sgid_index = grh->sgid_index;
-	ah->av.sgid = grh->sgid_attr->gid;
-	ah->av.dgid = grh->dgid;
-	ah->attr = *attr;
+	ah->av = (struct srnic_av){
+		.pd = ibah->pd,
+		.sgid_index = grh->sgid_index,
+		.sgid = grh->sgid_attr->gid,
+		.dgid = grh->dgid,
+	};
+	ah->attr = *init->ah_attr;
 	ah->attr.grh.sgid_attr = NULL;	/* the core's */
-	err = xa_alloc_cyclic(&dev->avs, &ah->number, &ah->av, xa_limit_31b, &dev->next_av,
-			      GFP_KERNEL_ACCOUNT);
-	if (err >= 0)
-		return 0;
-uncount:
-	atomic_dec(&dev->num_ah);
+	err = ah_register(dev, ah);
+	if (err)
+		return err;
+	resp.number = ah->number;
+	err = srnic_udata_respond(udata, &resp, sizeof(resp));
+	if (err)
+		srnic_destroy_ah(ibah, 0);
 	return err;
 }
 

@@ -25,7 +25,7 @@ static inline struct srnic_ah *to_srnic_ah(struct ib_ah *ibah)
 	return container_of(ibah, struct srnic_ah, ibah);
 }
 
-int srnic_ah_create(struct srnic_ah *ah, const struct rdma_ah_attr *attr);
+int srnic_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct ib_udata *udata);
 int srnic_destroy_ah(struct ib_ah *ibah, u32 flags);
 int srnic_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr);
 

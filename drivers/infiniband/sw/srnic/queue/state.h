@@ -24,6 +24,7 @@ struct srnic_srq;
 struct srnic_stream;
 struct srnic_swr;
 struct srnic_tx;
+struct srnic_ud;
 
 /* RDMAC verbs 6.2 */
 enum srnic_qp_state {
@@ -119,6 +120,7 @@ struct srnic_qp {
 	struct srnic_srq *srq;		/* NULL: the QP has an RQ of its own */
 	struct srnic_cq *scq;
 	struct srnic_cq *rcq;
+	struct srnic_ud *ud;		/* of a UD QP, or NULL; see engine/ud.h */
 
 	/* verbs.c: which of the verbs' states Idle is called */
 	enum ib_qp_state verbs_state;

@@ -88,7 +88,7 @@ static enum srnic_wc_status model(const struct srnic_sq_caps *caps, const u8 *s,
 	*total = 0;
 	if (!opcode || opcode > SRNIC_OP_SEND_IMM || (imm && !caps->send_imm))
 		return SRNIC_WC_INVALID_WQE;
-	if (opcode == SRNIC_OP_REG_MR && !caps->kernel)
+	if (opcode == SRNIC_OP_REG_MR && !caps->privileged)
 		return SRNIC_WC_NOT_PRIVILEGED;
 	if (flags > 15 || num_sge > caps->max_sge || (!moves && num_sge))
 		return SRNIC_WC_INVALID_WQE;
@@ -164,7 +164,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct fuzz_in again;
 	u8 bits = fuzz_u8(&in);
 
-	caps.kernel = bits & 1;
+	caps.privileged = bits & 1;
 	caps.send_imm = bits & 2;
 	caps.max_sge = fuzz_u8(&in) % 33;
 	caps.max_inline = fuzz_u16(&in) % 513;

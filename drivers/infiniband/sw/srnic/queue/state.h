@@ -110,6 +110,7 @@ struct srnic_qp {
 	/* immutable after create */
 	struct srnic_device *dev;
 	bool kernel;
+	bool privileged;		/* STag 0 and fast-register are allowed; set before a stream */
 	bool sig_all;
 	u32 max_send_sge;
 	u32 max_recv_sge;
@@ -119,6 +120,9 @@ struct srnic_qp {
 	struct srnic_srq *srq;		/* NULL: the QP has an RQ of its own */
 	struct srnic_cq *scq;
 	struct srnic_cq *rcq;
+
+	/* told of each event, if not NULL; set before a stream, see verbs/native.c */
+	void (*native_event)(struct ib_qp *ibqp, enum srnic_event event);
 
 	/* verbs.c: which of the verbs' states Idle is called */
 	enum ib_qp_state verbs_state;

@@ -120,6 +120,7 @@ static void on_cq(ri_os_data_t vp_data, ri_os_data_t cq_data)
 	struct pair_end *e = cq_data;
 
 	current_pair->vp_data = vp_data;
+	/* as above */
 	smp_store_release(&e->told, e->told + 1);
 }
 
@@ -439,7 +440,9 @@ bool pair_event(struct pair *p, ri_async_event_type_t type, ri_os_data_t os_data
 	unsigned int i, n;
 
 	do {
-		n = min(smp_load_acquire(&p->num_events), (unsigned int)PAIR_EVENTS);
+		/* pairs with on_event() */
+		n = smp_load_acquire(&p->num_events);
+		n = min_t(unsigned int, n, PAIR_EVENTS);
 		for (i = 0; i < n; i++)
 			if (p->events[i].event_type == type &&
 			    p->events[i].event_data.resource_os_data == os_data)

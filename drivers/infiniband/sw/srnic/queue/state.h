@@ -110,7 +110,7 @@ struct srnic_qp {
 	/* immutable after create */
 	struct srnic_device *dev;
 	bool kernel;
-	bool privileged;		/* STag 0 and fast-register are allowed; set before a stream */
+	bool privileged;		/* may use STag 0, fast-register; set before a stream */
 	bool sig_all;
 	u32 max_send_sge;
 	u32 max_recv_sge;

@@ -4,6 +4,7 @@
 #include <linux/slab.h>
 #include "rnicpi/rnic.h"
 
+/* Of what is made, changed and ended: see rnic.h */
 DEFINE_MUTEX(ri_lock);
 
 static DEFINE_XARRAY_ALLOC1(handles);

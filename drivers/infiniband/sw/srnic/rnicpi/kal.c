@@ -125,44 +125,44 @@ static ri_api_return_t kal_close(ri_vp_handle_t vp_hdl, ri_err_data_t *err_data)
 	return ret;
 }
 
-/* @ops: of the provider; the handle gets those that the call came by */
-static ri_api_return_t get_hdl(struct kal_vp *vp, bool al, ri_consumer_domain_t location,
+/* The handle gets the vector that the call came by */
+static ri_api_return_t get_hdl(ri_vp_handle_t vp_hdl, bool al, ri_consumer_domain_t location,
 			       ri_rnic_handle_t *rnic, ri_vp_data_t vp_data,
 			       ri_os_data_t os_data, ri_err_data_t *err_data)
 {
-	const ri_ops_t *ops = al ? vp->orig : vp->vp_orig;
+	struct kal_vp *vp = get(vp_hdl);
+	const ri_ops_t *ops;
 	ri_api_return_t ret;
-	int err;
+	int err = 0;
 
-	ret = ops->ri_op_rnic_get_hdl(vp->hdl, location, rnic, vp_data, os_data, err_data);
-	if (ret)
-		return ret;
-	err = xa_err(xa_store(&vectors, (unsigned long)*rnic, al ? &vp->al : &vp->vp,
-			      GFP_KERNEL));
+	if (!vp)
+		return ri_refuse(err_data, RI_RET_VP_INVALID_HANDLE);
+	ops = al ? vp->orig : vp->vp_orig;
+	ret = ops->ri_op_rnic_get_hdl(vp_hdl, location, rnic, vp_data, os_data, err_data);
+	if (!ret)
+		err = xa_err(xa_store(&vectors, (unsigned long)*rnic, al ? &vp->al : &vp->vp,
+				      GFP_KERNEL));
 	if (err) {
-		ops->ri_op_rnic_free_hdl(vp->hdl, *rnic, NULL);
-		return ri_failed(err_data, err, RI_RET_FAIL);
+		ops->ri_op_rnic_free_hdl(vp_hdl, *rnic, NULL);
+		ret = ri_failed(err_data, err, RI_RET_FAIL);
 	}
+	put(vp);
 	return ret;
 }
 
-#define GET_HDL(name, al)								\
-	static ri_api_return_t name(ri_vp_handle_t vp_hdl, ri_consumer_domain_t location,	\
-				    ri_rnic_handle_t *rnic, ri_vp_data_t vp_data,		\
-				    ri_os_data_t os_data, ri_err_data_t *err_data)		\
-	{										\
-		struct kal_vp *vp = get(vp_hdl);						\
-		ri_api_return_t ret;							\
-											\
-		if (!vp)									\
-			return ri_refuse(err_data, RI_RET_VP_INVALID_HANDLE);		\
-		ret = get_hdl(vp, al, location, rnic, vp_data, os_data, err_data);	\
-		put(vp);								\
-		return ret;								\
-	}
+static ri_api_return_t kal_get_hdl_al(ri_vp_handle_t vp_hdl, ri_consumer_domain_t location,
+				      ri_rnic_handle_t *rnic, ri_vp_data_t vp_data,
+				      ri_os_data_t os_data, ri_err_data_t *err_data)
+{
+	return get_hdl(vp_hdl, true, location, rnic, vp_data, os_data, err_data);
+}
 
-GET_HDL(kal_get_hdl_al, true)
-GET_HDL(kal_get_hdl_vp, false)
+static ri_api_return_t kal_get_hdl_vp(ri_vp_handle_t vp_hdl, ri_consumer_domain_t location,
+				      ri_rnic_handle_t *rnic, ri_vp_data_t vp_data,
+				      ri_os_data_t os_data, ri_err_data_t *err_data)
+{
+	return get_hdl(vp_hdl, false, location, rnic, vp_data, os_data, err_data);
+}
 
 static ri_api_return_t kal_free_hdl(ri_vp_handle_t vp_hdl, ri_rnic_handle_t rnic,
 				    ri_err_data_t *err_data)
@@ -245,7 +245,6 @@ static struct kal_vp *vp_new(ri_vp_handle_t vp_hdl, const char *dev_info,
 	return vp;
 }
 
-/* Calls one client or, with NULL, all */
 static void tell_clients(ri_vp_handle_t vp_hdl, bool attached)
 {
 	struct rix_client *client;

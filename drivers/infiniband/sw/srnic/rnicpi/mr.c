@@ -94,6 +94,14 @@ static u64 blocks_of_va(const struct memory *mem)
 	return ((mem->va + mem->length - 1) >> shift) - (mem->va >> shift) + 1;
 }
 
+/* The address by which the device reaches it, whoever unmaps the other */
+static u64 linear(u64 va)
+{
+	void *at = (void *)(uintptr_t)va;
+
+	return is_vmalloc_addr(at) ? (uintptr_t)page_address(vmalloc_to_page(at)) : va;
+}
+
 static void list_va(struct ib_mr *mr, const struct memory *mem)
 {
 	u32 shift = shift_of(mem);
@@ -101,9 +109,7 @@ static void list_va(struct ib_mr *mr, const struct memory *mem)
 
 	srnic_native_mr_begin(mr, shift, mem->va - at);
 	for (; at < mem->va + mem->length; at += BIT_ULL(shift))
-		srnic_native_mr_block(mr, is_vmalloc_addr((void *)(uintptr_t)at) ?
-				      (uintptr_t)page_address(vmalloc_to_page((void *)(uintptr_t)at)) :
-				      at);
+		srnic_native_mr_block(mr, linear(at));
 }
 
 /* ----- making one ----- */

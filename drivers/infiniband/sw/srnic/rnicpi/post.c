@@ -188,7 +188,8 @@ static ri_api_return_t fill(const struct rnic_qp *qp, ri_wr_t *ri, struct wqe *w
 		w->sqe.stag = ri->wr_send.rtag;
 		fallthrough;
 	case RI_WR_TYPE_SEND:
-		return fill_data(qp, ri->wr_send.flags, ri->wr_send.sg_list, ri->wr_send.num_sgls, w);
+		return fill_data(qp, ri->wr_send.flags, ri->wr_send.sg_list,
+				 ri->wr_send.num_sgls, w);
 	case RI_WR_TYPE_RDMA_WRITE:
 		w->sqe.rkey = ri->wr_rdma_write.rtag;
 		w->sqe.remote_addr = ri->wr_rdma_write.rdma_addr;

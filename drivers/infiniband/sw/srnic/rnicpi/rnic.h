@@ -12,6 +12,7 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
+#include <linux/sizes.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
@@ -35,7 +36,7 @@ enum ri_kind {
 
 /* Bytes of a physical buffer in block mode; they are multiples of the first */
 #define RI_MIN_BLOCK		512U
-#define RI_MAX_BLOCK		(1U << 30)
+#define RI_MAX_BLOCK		SZ_1G
 
 struct rnic;
 

@@ -111,6 +111,7 @@ struct srnic_qp {
 	/* immutable after create */
 	struct srnic_device *dev;
 	bool kernel;
+	bool privileged;		/* may use STag 0, fast-register; set before a stream */
 	bool sig_all;
 	u32 max_send_sge;
 	u32 max_recv_sge;
@@ -121,6 +122,9 @@ struct srnic_qp {
 	struct srnic_cq *scq;
 	struct srnic_cq *rcq;
 	struct srnic_ud *ud;		/* of a UD QP, or NULL; see engine/ud.h */
+
+	/* told of each event, if not NULL; set before a stream, see verbs/native.c */
+	void (*native_event)(struct ib_qp *ibqp, enum srnic_event event);
 
 	/* verbs.c: which of the verbs' states Idle is called */
 	enum ib_qp_state verbs_state;

@@ -49,4 +49,7 @@ void case_handover_abi(void);
 void case_query(void);
 void case_reg_shared(void);
 
+/* bad_events.c: the driver's methods for events */
+void case_events(void);
+
 #endif

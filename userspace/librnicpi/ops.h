@@ -81,6 +81,6 @@ ri_api_return_t ri_do_mem_sync_rwrite(ri_rnic_handle_t, ri_data_seg_t *, uint_t,
 	ri_err_data_t *err_data);
 
 ri_api_return_t ri_do_get_hdl(const struct ri_ops *ops, ri_vp_handle_t vp_hdl, ri_rnic_handle_t *rnic,
-			      ri_err_data_t *err_data);
+			      ri_os_data_t os_data, ri_err_data_t *err_data);
 
 #endif

@@ -40,6 +40,8 @@ static const struct test_case all_cases[] = {
 	{ "addresses", addresses, "a device is found by an address of its own, and by one that it reaches" },
 	{ "names", names, "a return code has a name" },
 	{ "forks", forks, "a child has no handle of its parent, and can make its own" },
+	{ "diag", diag, "an RNIC and its QPs are diagnosed, for an administrator" },
+	{ "diag_reset", diag_reset, "a reset takes all QPs to Error, and nothing of TCP" },
 	{ "event_close", event_close, "a normal close is told, to who has asked" },
 	{ "event_terminate", event_terminate, "a Terminate message is told at both ends, with what it says" },
 	{ "event_reset", event_reset, "a stream that the peer has reset is told" },

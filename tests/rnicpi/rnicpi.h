@@ -117,6 +117,10 @@ void event_overflow(void);
 void event_destroyed(void);
 void event_removed(void);
 
+/* The cases of diag.c */
+void diag(void);
+void diag_reset(void);
+
 /* The cases of process.c */
 void addresses(void);
 void names(void);

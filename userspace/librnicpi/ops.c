@@ -31,7 +31,7 @@ GET_HDL(get_hdl_vp, &ri_vp_ops)
 	.ri_op_rnic_query = ri_do_rnic_query, \
 	.ri_op_rnic_modify = ri_refused_rnic_modify, \
 	.ri_op_rnic_free_hdl = ri_do_rnic_free_hdl, \
-	.ri_op_rnic_diag = ri_refused_rnic_diag, \
+	.ri_op_rnic_diag = ri_do_rnic_diag, \
 	.ri_op_pd_alloc = ri_do_pd_alloc, \
 	.ri_op_pd_dealloc = ri_do_pd_dealloc, \
 	.ri_op_cq_create = ri_do_cq_create, \

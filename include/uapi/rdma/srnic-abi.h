@@ -593,4 +593,29 @@ struct srnic_event_record {
 	struct srnic_terminate term;	/* of a QP: what ended its stream */
 };
 
+/* On UVERBS_OBJECT_DEVICE, beside DEV_QUERY: diagnosis, for CAP_NET_ADMIN */
+enum srnic_device_methods {
+	SRNIC_METHOD_DIAG = (1U << UVERBS_ID_NS_SHIFT) + 1,
+};
+
+enum srnic_diag_attrs {
+	SRNIC_ATTR_DIAG_REQ = 1U << UVERBS_ID_NS_SHIFT,	/* struct srnic_ureq_diag */
+	SRNIC_ATTR_DIAG_QP,	/* handle, of DIAG_QP alone */
+	SRNIC_ATTR_DIAG_SIZE,	/* __u64: bytes of the text; of ENOSPC, too */
+};
+
+enum srnic_diag_op {
+	SRNIC_DIAG_DEVICE	= 0,	/* a device, and its counters */
+	SRNIC_DIAG_QP		= 1,	/* a QP */
+	SRNIC_DIAG_DUMP		= 2,	/* a device and all its QPs */
+	SRNIC_DIAG_RESET	= 3,	/* all its QPs go to Error */
+};
+
+struct srnic_ureq_diag {
+	__u32 op;		/* enum srnic_diag_op */
+	__u32 reserved;
+	__aligned_u64 buf;	/* for the text: lines of a name and a value, then 0 */
+	__aligned_u64 size;	/* its bytes */
+};
+
 #endif

@@ -8,6 +8,7 @@
 #include <rdma/uverbs_std_types.h>
 #include "queue/state.h"
 #include "srnic.h"
+#include "verbs/diag.h"
 #include "verbs/events.h"
 #include "verbs/qp_modify.h"
 #include "verbs/query.h"
@@ -118,6 +119,7 @@ ADD_UVERBS_ATTRIBUTES_SIMPLE(srnic_query_context, UVERBS_OBJECT_DEVICE,
 const struct uapi_definition srnic_uapi_defs[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE, &srnic_query_context),
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_QP, &srnic_qp_object),
+	UAPI_DEF_CHAIN(srnic_uapi_diag_defs),
 	UAPI_DEF_CHAIN(srnic_uapi_event_defs),
 	UAPI_DEF_CHAIN(srnic_uapi_modify_defs),
 	UAPI_DEF_CHAIN(srnic_uapi_query_defs),

@@ -93,7 +93,7 @@ static enum srnic_wc_status model(const struct srnic_sq_caps *caps, const u8 *s,
 	*total = 0;
 	if (!opcode || opcode > SRNIC_OP_UD_SEND_IMM)
 		return SRNIC_WC_INVALID_WQE;
-	if (opcode == SRNIC_OP_REG_MR && !caps->kernel)
+	if (opcode == SRNIC_OP_REG_MR && !caps->privileged)
 		return SRNIC_WC_NOT_PRIVILEGED;
 	if (is_ud(opcode) != caps->ud || (imm && !caps->send_imm))
 		return SRNIC_WC_INVALID_WQE;
@@ -171,7 +171,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct fuzz_in again;
 	u8 bits = fuzz_u8(&in);
 
-	caps.kernel = bits & 1;
+	caps.privileged = bits & 1;
 	caps.send_imm = bits & 2;
 	caps.ud = bits & 4;
 	caps.max_sge = fuzz_u8(&in) % 33;

@@ -44,6 +44,7 @@
  */
 #define SRNIC_GFP_USER	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
+struct srnic_event_queue;
 struct srnic_rdv_ops;
 struct srnic_ud_ports;
 
@@ -166,10 +167,12 @@ struct srnic_device {
  * struct srnic_ucontext - an open device
  * @ibuc: the verbs object
  * @features: SRNIC_FEAT_* that its opener's provider and we know, immutable
+ * @events: where its program reads events, see event_queue.c; NULL: nowhere
  */
 struct srnic_ucontext {
 	struct ib_ucontext ibuc;
 	u64 features;
+	struct srnic_event_queue *events;
 };
 
 static inline struct srnic_ucontext *to_srnic_ucontext(struct ib_ucontext *uctx)

@@ -78,7 +78,7 @@ static enum srnic_wc_status sqe_check(const struct srnic_sq_caps *caps,
 	if (sqe->opcode >= SRNIC_OP_SQ_MAX || !sqe_rules[sqe->opcode].allowed)
 		return SRNIC_WC_INVALID_WQE;
 	rule = &sqe_rules[sqe->opcode];
-	if (rule->kernel_only && !caps->kernel)
+	if (rule->kernel_only && !caps->privileged)
 		return SRNIC_WC_NOT_PRIVILEGED;
 	if (rule->ud != caps->ud || (rule->offered && !caps->send_imm))
 		return SRNIC_WC_INVALID_WQE;

@@ -13,6 +13,7 @@
 extern "C" {
 #endif
 
+struct sockaddr;
 struct ibv_context;
 struct ibv_cq;
 struct ibv_qp;
@@ -22,12 +23,30 @@ const char *rix_rnic_name(ri_vp_handle_t vp_hdl);
 ri_api_return_t rix_rnic_vectors(ri_vp_handle_t vp_hdl, const ri_ops_t **al_locking_ops,
 				 const ri_ops_t **vp_locking_ops, ri_err_data_t *err_data);
 
+ri_api_return_t rix_rnic_by_local_addr(const struct sockaddr *addr, ri_vp_handle_t *vp_hdl,
+				       ri_err_data_t *err_data);
+ri_api_return_t rix_rnic_by_remote_addr(const struct sockaddr *addr, ri_vp_handle_t *vp_hdl,
+					ri_err_data_t *err_data);
+const char *rix_strerror(ri_api_return_t ret);
+
 struct ibv_context *rix_to_ibv_context(ri_rnic_handle_t rnic);
 struct ibv_cq *rix_to_ibv_cq(ri_cq_handle_t cq);
 struct ibv_qp *rix_to_ibv_qp(ri_qp_handle_t qp);
 
 int rix_cq_fd(ri_cq_handle_t cq);
 ri_api_return_t rix_cq_ack(ri_cq_handle_t cq, ri_err_data_t *err_data);
+
+/* An event, as RNICPI's handlers get it, and the Terminate message that was its reason */
+struct rix_event {
+	ri_event_record_t record;
+	uint32_t terminate_msg_length;	/* 0: there is none */
+	ri_boolean_t is_terminate_local;
+	char terminate_buffer[52];
+};
+
+int rix_event_fd(ri_rnic_handle_t rnic);
+ri_api_return_t rix_get_event(ri_rnic_handle_t rnic, struct rix_event *event,
+			      ri_err_data_t *err_data);
 
 /* MPA (RFC 5044 7.1, revision 1): what a frame says */
 struct rix_mpa_frame {

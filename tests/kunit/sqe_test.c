@@ -133,6 +133,8 @@ static void opcodes(struct kunit *test)
 		[SRNIC_OP_BIND_MW] = { SRNIC_WC_SUCCESS },
 		[SRNIC_OP_REG_MR] = { SRNIC_WC_NOT_PRIVILEGED },
 		[SRNIC_OP_SEND_IMM] = { SRNIC_WC_INVALID_WQE, true },	/* not offered */
+		[SRNIC_OP_UD_SEND] = { SRNIC_WC_INVALID_WQE, true },	/* not of an RC QP */
+		[SRNIC_OP_UD_SEND_IMM] = { SRNIC_WC_INVALID_WQE, true },
 	};
 	static const struct srnic_sge sge = { .addr = 0x1000, .length = 8, .lkey = 0x100 };
 	char what[32];

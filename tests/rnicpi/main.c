@@ -37,6 +37,21 @@ static const struct test_case all_cases[] = {
 	{ "shared_queue", shared_queue, "QPs take receives from an SRQ" },
 	{ "notification", notification, "a CQ is told of once for each time it is asked for" },
 	{ "access_errors", access_errors, "what a WR must not do is its status" },
+	{ "addresses", addresses, "a device is found by an address of its own, and by one that it reaches" },
+	{ "names", names, "a return code has a name" },
+	{ "forks", forks, "a child has no handle of its parent, and can make its own" },
+	{ "diag", diag, "an RNIC and its QPs are diagnosed, for an administrator" },
+	{ "diag_reset", diag_reset, "a reset takes all QPs to Error, and nothing of TCP" },
+	{ "event_close", event_close, "a normal close is told, to who has asked" },
+	{ "event_terminate", event_terminate, "a Terminate message is told at both ends, with what it says" },
+	{ "event_reset", event_reset, "a stream that the peer has reset is told" },
+	{ "event_lowat", event_lowat, "an SRQ's low water mark is told, once for each time it is armed" },
+	{ "event_hiwat", event_hiwat, "a QP's high water mark is told, once for each time it is armed" },
+	{ "event_hiwat_create", event_hiwat_create, "a high water mark of a new QP is armed" },
+	{ "event_last_wqe", event_last_wqe, "the last receive of an SRQ that a QP takes is told" },
+	{ "event_overflow", event_overflow, "a CQ that overflows is told, and refused" },
+	{ "event_destroyed", event_destroyed, "nothing is told of what is destroyed" },
+	{ "event_removed", event_removed, "a device that is gone is told, and its handles are none" },
 };
 
 int main(int argc, char **argv)

@@ -366,7 +366,6 @@ void refused(void)
 	ri_cq_event_handler_id_t id = 0;
 	ri_gid_t gid = { 0, 0 };
 	ri_mr_handle_t mr;
-	ri_length_t len = 0;
 	ri_phys_buf_t io;
 	ri_ltag_t tag = 0;
 	uint_t n = 1;
@@ -377,8 +376,6 @@ void refused(void)
 	expect(RI_RET_NO_PERMISSION, ri_async_set_event_handler(vp, NULL, &err));
 	expect(RI_RET_NO_PERMISSION, ri_cq_set_event_handler(vp, &id, NULL, &err));
 	expect(RI_RET_NO_PERMISSION, ri_rnic_modify(a.rnic, (ri_rnic_attr_mask_t)0, NULL, &err));
-	expect(RI_RET_NO_PERMISSION, ri_rnic_diag(a.rnic, RI_DIAG_RNIC_DUMP, NULL, NULL, &len,
-						  &err));
 	expect(RI_RET_NO_PERMISSION, ri_ltag_alloc(a.rnic, &n, a.pd, RI_MEM_FLAGS_LOCAL, &mr, &tag,
 						   &tag, NULL, NULL, &err));
 	expect(RI_RET_NO_PERMISSION, ri_mr_reg_phys(a.rnic, NULL, &mr, &tag, &tag, NULL, NULL,

@@ -105,4 +105,25 @@ void shared_queue(void);
 void notification(void);
 void access_errors(void);
 
+/* The cases of event.c */
+void event_close(void);
+void event_terminate(void);
+void event_reset(void);
+void event_lowat(void);
+void event_hiwat(void);
+void event_hiwat_create(void);
+void event_last_wqe(void);
+void event_overflow(void);
+void event_destroyed(void);
+void event_removed(void);
+
+/* The cases of diag.c */
+void diag(void);
+void diag_reset(void);
+
+/* The cases of process.c */
+void addresses(void);
+void names(void);
+void forks(void);
+
 #endif

@@ -49,4 +49,8 @@ void case_handover_abi(void);
 void case_query(void);
 void case_reg_shared(void);
 
+/* bad_events.c: the driver's methods for events and diagnosis */
+void case_events(void);
+void case_diag(void);
+
 #endif

@@ -268,6 +268,47 @@ static void case_shared_rights(void)
 	hand_close(&a, &b);
 }
 
+/* What read(2) gives at the writer of an STag that is none, and at its peer */
+static void case_events(void)
+{
+	struct srnic_event_record at_a, at_b;
+	struct ibv_sge sge;
+	struct ibv_send_wr wr = { .wr_id = 1, .sg_list = &sge, .num_sge = 1,
+				  .opcode = IBV_WR_RDMA_WRITE }, *bad;
+	struct hand a, b;
+	int fd_a, fd_b;
+
+	hand_open(&a, &b, test_addr);
+	fd_a = srnicdv_open_events(a.qp->context);
+	require(fd_a >= 0, "%s", strerror(errno));
+	if (b.qp->context == a.qp->context) {
+		require(srnicdv_open_events(b.qp->context) == -1 && errno == EBUSY, "one: %s",
+			strerror(errno));
+		fd_b = fd_a;
+	} else {
+		fd_b = srnicdv_open_events(b.qp->context);
+	}
+	require(srnicdv_arm_rq(a.qp, 0) == EINVAL, "no SRQ");
+	turn(&a, &b, SRNICDV_STREAM_CRC, SRNICDV_STREAM_CRC);
+	sge = (struct ibv_sge){ (uintptr_t)a.buf, 100, a.mr->lkey };
+	wr.wr.rdma.rkey = b.mr->rkey ^ 0x5a5a5a00;
+	require(!ibv_post_send(a.qp, &wr, &bad), "post");
+	require(read(fd_b, &at_b, sizeof(at_b)) == sizeof(at_b), "%s", strerror(errno));
+	require(read(fd_a, &at_a, sizeof(at_a)) == sizeof(at_a), "%s", strerror(errno));
+	require(at_b.event == SRNIC_EV_TAGGED_STAG && at_b.object == SRNIC_EVENT_OF_QP &&
+		at_b.number == b.qp->qp_num && at_b.error &&
+		at_b.flags == SRNIC_EVENT_TERMINATE_SENT && at_b.term.layer == 1 &&
+		at_b.term.etype == 1 && at_b.term.ddp_len == 14 && at_b.term.seg_len == 114,
+		"at the target: event %u of %u", at_b.event, at_b.number);
+	require(at_a.event == SRNIC_EV_TERMINATE_RECEIVED && at_a.number == a.qp->qp_num &&
+		!at_a.flags && at_a.term.state == SRNIC_TERMINATE_DONE && at_a.term.layer == 1,
+		"at the writer: event %u of %u", at_a.event, at_a.number);
+	close(fd_a);
+	if (fd_b != fd_a)
+		close(fd_b);
+	hand_close(&a, &b);
+}
+
 /* Devices of others, if there are any, are not ours */
 static void case_supported(void)
 {
@@ -289,6 +330,7 @@ static const struct test_case cases[] = {
 	{ "query", case_query, "srnicdv_query_*() tell of each kind of object" },
 	{ "shared", case_shared, "srnicdv_reg_shared_mr(): one memory, two more regions" },
 	{ "shared-rights", case_shared_rights, "what a region that is shared can not do" },
+	{ "events", case_events, "srnicdv_open_events() has events, with the Terminate message" },
 	{ "supported", case_supported, "srnicdv_is_supported() knows devices of srnic" },
 };
 

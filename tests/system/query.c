@@ -43,7 +43,7 @@ static struct srnic_uresp_qp_query qp_query(struct ibv_qp *qp)
 	struct srnic_uresp_qp_query resp;
 
 	QUERY(qp->context, QP, qp->handle, &resp);
-	require(resp.qpn == qp->qp_num && !resp.reserved, "QP %u", resp.qpn);
+	require(resp.qpn == qp->qp_num && !resp.rq_limit, "QP %u", resp.qpn);
 	return resp;
 }
 
@@ -112,7 +112,7 @@ static void case_cq(void)
 
 	hand_qp(&h);
 	QUERY(h.qp->context, CQ, h.cq->handle, &resp);
-	require((int)resp.entries == h.cq->cqe && !resp.waiting && !resp.flags && !resp.reserved,
+	require((int)resp.entries == h.cq->cqe && !resp.waiting && !resp.flags,
 		"empty: %u of %u", resp.waiting, resp.entries);
 	flush_receives(&h, 5);
 	QUERY(h.qp->context, CQ, h.cq->handle, &resp);

@@ -10,6 +10,23 @@
 
 #define BATCH	16
 
+/* Return: 0 or an errno, and it is gone */
+static int number_cq(struct rnic_cq *cq)
+{
+	struct srnic_uresp_cq_query resp;
+	int err;
+
+	cq->number = cq->cq->handle;
+	if (!cq->rnic->native)
+		return 0;
+	err = srnicdv_query_cq(cq->cq, &resp, sizeof(resp));
+	if (err)
+		ibv_destroy_cq(cq->cq);
+	else
+		cq->number = resp.cqn;
+	return err;
+}
+
 /* As verbs makes it: a channel of its own, so that a program can wait for one CQ */
 static int make_cq(struct rnic_cq *cq, uint32_t entries)
 {
@@ -21,7 +38,17 @@ static int make_cq(struct rnic_cq *cq, uint32_t entries)
 	fd = cq->channel->fd;
 	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 	cq->cq = ibv_create_cq(cq->rnic->ctx, entries, cq, cq->channel, 0);
-	return cq->cq ? 0 : errno;
+	return cq->cq ? number_cq(cq) : errno;
+}
+
+/* Under ri_lock */
+static void unlist(struct rnic_cq *cq)
+{
+	struct rnic_cq **p = &cq->rnic->cqs;
+
+	while (*p != cq)
+		p = &(*p)->next;
+	*p = cq->next;
 }
 
 static void cq_free(struct rnic_cq *cq)
@@ -79,6 +106,8 @@ ri_api_return_t ri_do_cq_create(ri_rnic_handle_t rnic, ri_cq_attr_t *cq_attr, ri
 	}
 	cq_attr->num_cqe = c->cq->cqe;
 	pthread_mutex_lock(&ri_lock);
+	c->next = r->cqs;
+	r->cqs = c;
 	r->users++;
 	pthread_mutex_unlock(&ri_lock);
 	return ri_done(err_data);
@@ -197,6 +226,7 @@ ri_api_return_t ri_do_cq_destroy(ri_rnic_handle_t rnic, ri_cq_handle_t cq, ri_er
 		err = ibv_destroy_cq(c->cq);
 	if (!ret && !err) {
 		handle_free(cq);
+		unlist(c);
 		c->rnic->users--;
 		cq_free(c);
 	}

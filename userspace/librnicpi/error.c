@@ -68,6 +68,10 @@ ri_api_return_t ri_failed(ri_err_data_t *err_data, int err, ri_api_return_t busy
 	case ENOTTY:
 		ret = RI_RET_OP_UNSUPPORTED;
 		break;
+	case EIO:	/* so it is when the device is gone */
+	case ENODEV:
+		ret = RI_RET_RNIC_INVALID_HANDLE;
+		break;
 	case EFAULT:
 		ret = RI_RET_MEM_INVALID_ADDRESS;
 		break;

@@ -15,8 +15,8 @@ _Static_assert(sizeof(struct ri_ops) == 63 * sizeof(void *), "63 functions");
 				    ri_rnic_handle_t *rnic, ri_vp_data_t vp_data,		\
 				    ri_os_data_t os_data, ri_err_data_t *err_data)		\
 	{										\
-		(void)location, (void)vp_data, (void)os_data;				\
-		return ri_do_get_hdl(ops, vp_hdl, rnic, err_data);				\
+		(void)location, (void)vp_data;						\
+		return ri_do_get_hdl(ops, vp_hdl, rnic, os_data, err_data);			\
 	}
 
 GET_HDL(get_hdl_al, &ri_al_ops)
@@ -31,7 +31,7 @@ GET_HDL(get_hdl_vp, &ri_vp_ops)
 	.ri_op_rnic_query = ri_do_rnic_query, \
 	.ri_op_rnic_modify = ri_refused_rnic_modify, \
 	.ri_op_rnic_free_hdl = ri_do_rnic_free_hdl, \
-	.ri_op_rnic_diag = ri_refused_rnic_diag, \
+	.ri_op_rnic_diag = ri_do_rnic_diag, \
 	.ri_op_pd_alloc = ri_do_pd_alloc, \
 	.ri_op_pd_dealloc = ri_do_pd_dealloc, \
 	.ri_op_cq_create = ri_do_cq_create, \

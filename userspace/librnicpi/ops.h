@@ -8,6 +8,8 @@
 ri_api_return_t ri_do_rnic_query(ri_rnic_handle_t, ri_rnic_query_flags_t, ri_rnic_attr_t *,
 	uint_t *, ri_err_data_t *err_data);
 ri_api_return_t ri_do_rnic_free_hdl(ri_vp_handle_t, ri_rnic_handle_t, ri_err_data_t *err_data);
+ri_api_return_t ri_do_rnic_diag(ri_rnic_handle_t, ri_diag_op_type_t, void *, unsigned char *,
+	ri_length_t *, ri_err_data_t *err_data);
 ri_api_return_t ri_do_pd_alloc(ri_rnic_handle_t, ri_pd_handle_t *, ri_vp_data_t, ri_os_data_t,
 	ri_err_data_t *err_data);
 ri_api_return_t ri_do_pd_dealloc(ri_rnic_handle_t, ri_pd_handle_t, ri_err_data_t *err_data);
@@ -81,6 +83,6 @@ ri_api_return_t ri_do_mem_sync_rwrite(ri_rnic_handle_t, ri_data_seg_t *, uint_t,
 	ri_err_data_t *err_data);
 
 ri_api_return_t ri_do_get_hdl(const struct ri_ops *ops, ri_vp_handle_t vp_hdl, ri_rnic_handle_t *rnic,
-			      ri_err_data_t *err_data);
+			      ri_os_data_t os_data, ri_err_data_t *err_data);
 
 #endif

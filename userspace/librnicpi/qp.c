@@ -108,6 +108,8 @@ static ri_api_return_t check_limits(const struct rnic *rnic, const ri_qp_attr_t 
 	    attrs->sq_max_sges_rdmaw > (uint32_t)d->max_sge ||
 	    attrs->rq_max_sges > (uint32_t)d->max_sge)
 		return RI_RET_RNIC_SG_LIMIT_EXCEEDED;
+	if (attrs->srq_valid && attrs->qp_xport.qp_iwarp.rq_hiwat > (uint32_t)d->max_srq_wr)
+		return RI_RET_SRQ_LIMIT_OUT_OF_RANGE;
 	if (attrs->max_rdma_read_incoming > max_ird || attrs->max_rdma_read_outgoing > max_ord)
 		return RI_RET_RNIC_IRD_ORD_EXCEEDED;
 	return RI_RET_SUCCESS;
@@ -134,6 +136,7 @@ static int make_qp(struct rnic_qp *qp, const ri_qp_attr_t *attrs)
 			.max_inline_data = qp->rnic->native ? qp->rnic->dev.max_inline : 0,
 		},
 	};
+	int err;
 
 	qp->qp = ibv_create_qp(qp->pd->pd, &init);
 	if (!qp->qp)
@@ -147,7 +150,10 @@ static int make_qp(struct rnic_qp *qp, const ri_qp_attr_t *attrs)
 	qp->attr.sq_max_sges = qp->attr.sq_max_sges_rdmaw = init.cap.max_send_sge;
 	qp->attr.rq_max_sges = init.cap.max_recv_sge;
 	qp->max_inline = init.cap.max_inline_data;
-	return ri_qp_make_idle(qp);
+	err = ri_qp_make_idle(qp);
+	if (!err && qp->srq && qp->rnic->native && attrs->qp_xport.qp_iwarp.rq_hiwat)
+		err = ri_qp_arm(qp, true);
+	return err;
 }
 
 static int qp_new(struct rnic *rnic, struct rnic_qp *qp, const ri_qp_attr_t *attrs,
@@ -196,7 +202,8 @@ static void count_users(struct rnic_qp *qp, int n)
  * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_INVALID_PARAMETER,
  * RI_RET_PD_INVALID_HANDLE, RI_RET_CQ_INVALID_HANDLE, RI_RET_SRQ_INVALID_HANDLE,
  * RI_RET_RNIC_WR_LIMIT_EXCEEDED, RI_RET_RNIC_SG_LIMIT_EXCEEDED,
- * RI_RET_RNIC_IRD_ORD_EXCEEDED, RI_RET_RESOURCE_SHORTAGE; RI_RET_NO_PERMISSION: STag 0
+ * RI_RET_RNIC_IRD_ORD_EXCEEDED, RI_RET_SRQ_LIMIT_OUT_OF_RANGE, RI_RET_RESOURCE_SHORTAGE;
+ * RI_RET_NO_PERMISSION: STag 0
  */
 ri_api_return_t ri_do_qp_create(ri_rnic_handle_t rnic, ri_qp_attr_t *attrs, ri_qp_handle_t *qp,
 				ri_vp_data_t vp_data, ri_os_data_t os_data,
@@ -260,28 +267,51 @@ ri_api_return_t ri_qp_find(ri_rnic_handle_t rnic, ri_qp_handle_t qp, struct rnic
 	return *found && (*found)->rnic == r ? RI_RET_SUCCESS : RI_RET_QP_INVALID_HANDLE;
 }
 
+/**
+ * ri_terminate_bytes() - A Terminate message as it is on the wire
+ * @buf: room for 52 bytes
+ * @term: the message
+ *
+ * Context: any thread.
+ * Return: its bytes
+ */
+uint32_t ri_terminate_bytes(char *buf, const struct srnic_terminate *term)
+{
+	uint32_t word = htonl((uint32_t)term->layer << 28 | (uint32_t)term->etype << 24 |
+			      (uint32_t)term->code << 16 | term->hdrct);
+	char *p = buf;
+
+	memcpy(p, &word, sizeof(word));
+	p += sizeof(word);
+	if (term->ddp_len) {
+		*p++ = (char)(term->seg_len >> 8);
+		*p++ = (char)term->seg_len;
+		memcpy(p, term->ddp, term->ddp_len);
+		p += term->ddp_len;
+	}
+	memcpy(p, term->rdmap, term->rdmap_len);
+	p += term->rdmap_len;
+	return p - buf;
+}
+
 static void fill_terminate(struct rnic_qp *qp, ri_iwarp_qp_attr_t *iw)
 {
 	struct srnicdv_terminate t;
-	char *p = iw->terminate_buffer;
-	uint32_t word;
+	struct srnic_terminate term = { 0 };
 
 	if (!qp->rnic->native || srnicdv_query_terminate(qp->qp, &t) || !t.valid)
 		return;
-	word = (uint32_t)t.layer << 28 | (uint32_t)t.etype << 24 | (uint32_t)t.code << 16 |
-	       (t.ddp_len ? 0xc000 : 0) | (t.rdmap_len ? 0x2000 : 0);
-	word = htonl(word);
-	memcpy(p, &word, sizeof(word));
-	p += sizeof(word);
-	if (t.ddp_len) {
-		*p++ = (char)(t.seg_len >> 8);
-		*p++ = (char)t.seg_len;
-		memcpy(p, t.ddp, t.ddp_len);
-		p += t.ddp_len;
-	}
-	memcpy(p, t.rdmap, t.rdmap_len);
-	p += t.rdmap_len;
-	iw->terminate_msg_length = p - iw->terminate_buffer;
+	term.layer = t.layer;
+	term.etype = t.etype;
+	term.code = t.code;
+	term.hdrct = (t.ddp_len ? SRNIC_TERMINATE_M | SRNIC_TERMINATE_D : 0) |
+		     (t.rdmap_len ? SRNIC_TERMINATE_R : 0);
+	term.seg_len = t.seg_len;
+	term.ddp_len = t.ddp_len;
+	term.rdmap_len = t.rdmap_len;
+	memcpy(term.ddp, t.ddp, sizeof(term.ddp));
+	memcpy(term.rdmap, t.rdmap, sizeof(term.rdmap));
+	iw->terminate_msg_length = ri_terminate_bytes(iw->terminate_buffer, &term);
 	iw->is_terminate_local = t.local;
 }
 

@@ -13,8 +13,8 @@
 		 RI_QP_ATTR_MAX_RDMA_READ_OUTGOING | RI_QP_ATTR_MAX_RDMA_READ_INCOMING |	\
 		 RI_QP_ATTR_RQ_HIWAT | RI_QP_ATTR_RQ_ARMED | RI_QP_ATTR_LLP_STREAM_HANDLE |	\
 		 RI_QP_ATTR_STREAM_MSG_BUFFER | RI_QP_ATTR_MPA_ATTR)
-/* What this library cannot change */
-#define FIXED	(RI_QP_ATTR_RQ_HIWAT | RI_QP_ATTR_RQ_ARMED)
+/* Those of the receive queue of a QP with an SRQ */
+#define LIMIT	(RI_QP_ATTR_RQ_HIWAT | RI_QP_ATTR_RQ_ARMED)
 
 #define MAX_LAST_MSG	65535
 
@@ -44,12 +44,15 @@ static const ri_qp_state_t native_states[] = {
 static int look_native(struct rnic_qp *qp)
 {
 	struct srnic_uresp_qp_query resp;
+	int err;
 
-	if (srnicdv_query_qp(qp->qp, &resp, sizeof(resp)))
-		return errno;
+	err = srnicdv_query_qp(qp->qp, &resp, sizeof(resp));
+	if (err)
+		return err;
 	if (resp.state >= sizeof(native_states) / sizeof(native_states[0]))
 		return EPROTO;
 	qp->attr.state = native_states[resp.state];
+	qp->attr.qp_xport.qp_iwarp.rq_armed = !!(resp.flags & SRNIC_QP_QUERY_RQ_ARMED);
 	if (qp->attr.state == RI_QP_STATE_READY_TO_SEND) {
 		qp->attr.max_rdma_read_incoming = resp.ird;
 		qp->attr.max_rdma_read_outgoing = resp.ord;
@@ -168,12 +171,12 @@ static ri_api_return_t attach(struct rnic_qp *qp, const char *msg, size_t len,
 		.last_msg = len ? msg : NULL,
 		.last_len = len,
 	};
+	int err;
 
 	if (!qp->rnic->native)
 		return ri_refuse(err_data, RI_RET_OP_UNSUPPORTED);
-	if (srnicdv_attach_stream(qp->qp, &stream))
-		return stream_error(err_data, errno);
-	return ri_done(err_data);
+	err = srnicdv_attach_stream(qp->qp, &stream);
+	return err ? stream_error(err_data, err) : ri_done(err_data);
 }
 
 /* --- checks --- */
@@ -204,8 +207,13 @@ static ri_api_return_t check_numbers(const struct rnic_qp *qp, uint32_t mask,
 	const struct rnic *r = qp->rnic;
 	bool srq = qp->srq;
 
-	if (mask & FIXED || (srq && mask & RI_QP_ATTR_RQ_SIZE))
+	if (mask & (srq ? RI_QP_ATTR_RQ_SIZE : LIMIT))
 		return RI_RET_QP_ATTRIBUTE_CANT_CHANGE;
+	if (mask & LIMIT && !r->native)
+		return RI_RET_OP_UNSUPPORTED;
+	if (mask & RI_QP_ATTR_RQ_HIWAT &&
+	    attrs->qp_xport.qp_iwarp.rq_hiwat > (uint32_t)r->attr.max_srq_wr)
+		return RI_RET_SRQ_LIMIT_OUT_OF_RANGE;
 	if (mask & (RI_QP_ATTR_SQ_SIZE | RI_QP_ATTR_RQ_SIZE))
 		return RI_RET_QP_RESIZE_UNSUPPORTED;
 	if (mask & (RI_QP_ATTR_MAX_RDMA_READ_OUTGOING | RI_QP_ATTR_MAX_RDMA_READ_INCOMING) &&
@@ -263,6 +271,36 @@ static ri_api_return_t check(const struct rnic_qp *qp, uint32_t mask, const ri_q
 	return ret;
 }
 
+/* --- the high water mark --- */
+
+/**
+ * ri_qp_arm() - Have the high water mark of a QP's receive queue told
+ * @qp: of an srnic device, with an SRQ
+ * @arm: false: it is not told any more
+ *
+ * RNICPI's mark is hit, the limit of the RDMAC verbs is exceeded: so the marks 0 and 1 are the
+ * limit 0, the first receive that the QP takes (L2700).
+ *
+ * Context: any thread; sleeps.
+ * Return: 0 or an errno.
+ */
+int ri_qp_arm(struct rnic_qp *qp, bool arm)
+{
+	uint32_t hiwat = qp->attr.qp_xport.qp_iwarp.rq_hiwat;
+
+	if (!arm)
+		return srnicdv_arm_rq(qp->qp, SRNIC_QP_RQ_DISARM);
+	return srnicdv_arm_rq(qp->qp, hiwat ? hiwat - 1 : 0);
+}
+
+/* A new mark is armed; rq_armed alone arms the old one, or disarms it */
+static int set_limit(struct rnic_qp *qp, uint32_t mask, const ri_qp_attr_t *attrs)
+{
+	if (!(mask & LIMIT))
+		return 0;
+	return ri_qp_arm(qp, !(mask & RI_QP_ATTR_RQ_ARMED) || attrs->qp_xport.qp_iwarp.rq_armed);
+}
+
 /* --- the call --- */
 
 static void keep(struct rnic_qp *qp, uint32_t mask, const ri_qp_attr_t *attrs)
@@ -281,6 +319,8 @@ static void keep(struct rnic_qp *qp, uint32_t mask, const ri_qp_attr_t *attrs)
 		qp->attr.qp_xport.qp_iwarp.mpa_attrs = iw->mpa_attrs;
 		qp->have_mpa = true;
 	}
+	if (mask & RI_QP_ATTR_RQ_HIWAT)
+		qp->attr.qp_xport.qp_iwarp.rq_hiwat = iw->rq_hiwat;
 }
 
 static ri_api_return_t move(struct rnic_qp *qp, uint32_t mask, const ri_qp_attr_t *attrs,
@@ -310,6 +350,17 @@ static ri_api_return_t move(struct rnic_qp *qp, uint32_t mask, const ri_qp_attr_
 	return err ? ri_failed(err_data, err, RI_RET_STILL_FLUSHING_WQES) : ri_done(err_data);
 }
 
+/* What was kept of attributes that are not taken */
+static void restore(struct rnic_qp *qp, const struct rnic_qp *before, uint32_t mask)
+{
+	qp->attr = before->attr;
+	qp->llp = before->llp;
+	qp->have_llp = before->have_llp;
+	qp->have_mpa = before->have_mpa;
+	if (mask & LIMIT)
+		ri_qp_arm(qp, before->attr.qp_xport.qp_iwarp.rq_armed);
+}
+
 /**
  * ri_do_qp_modify() - ri_qp_modify
  * @rnic: an RNIC handle
@@ -326,8 +377,8 @@ static ri_api_return_t move(struct rnic_qp *qp, uint32_t mask, const ri_qp_attr_
  * RI_RET_INVALID_PARAMETER, RI_RET_QP_INVALID_STATE, RI_RET_QP_ATTRIBUTE_CANT_CHANGE,
  * RI_RET_QP_RESIZE_UNSUPPORTED, RI_RET_RNIC_IRD_ORD_EXCEEDED, RI_RET_INVALID_LLP_HANDLE,
  * RI_RET_LLP_BAD_STATE, RI_RET_INVALID_DDP_RDMAP_VERSION, RI_RET_STILL_FLUSHING_WQES,
- * RI_RET_RESOURCE_SHORTAGE; RI_RET_MPA_ATTR_UNSUPPORTED: the device wants CRCs;
- * RI_RET_OP_UNSUPPORTED: it takes no socket
+ * RI_RET_RESOURCE_SHORTAGE, RI_RET_SRQ_LIMIT_OUT_OF_RANGE; RI_RET_MPA_ATTR_UNSUPPORTED: the
+ * device wants CRCs; RI_RET_OP_UNSUPPORTED: it takes no socket, or has no high water mark
  */
 ri_api_return_t ri_do_qp_modify(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_qp_attr_mask_t qp_mask,
 				ri_qp_attr_t *attrs, ri_err_data_t *err_data)
@@ -353,14 +404,15 @@ ri_api_return_t ri_do_qp_modify(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_qp_
 	}
 	before = *q;
 	keep(q, qp_mask, attrs);
-	ret = qp_mask & RI_QP_ATTR_NEXT_STATE ? move(q, qp_mask, attrs, err_data) :
-						ri_done(err_data);
-	if (ret) {
-		q->attr = before.attr;
-		q->llp = before.llp;
-		q->have_llp = before.have_llp;
-		q->have_mpa = before.have_mpa;
-	}
+	err = set_limit(q, qp_mask, attrs);	/* before the first message */
+	if (err)
+		ret = ri_failed(err_data, err, RI_RET_FAIL);
+	else if (qp_mask & RI_QP_ATTR_NEXT_STATE)
+		ret = move(q, qp_mask, attrs, err_data);
+	else
+		ret = ri_done(err_data);
+	if (ret)
+		restore(q, &before, qp_mask);
 out:
 	pthread_mutex_unlock(&ri_lock);
 	return ret;

@@ -208,8 +208,6 @@ REFUSED(async_set_event_handler, RI_RET_NO_PERMISSION, ri_vp_handle_t,
      ri_async_event_callback_t)
 REFUSED(rnic_modify, RI_RET_NO_PERMISSION, ri_rnic_handle_t, ri_rnic_attr_mask_t,
      ri_rnic_modify_req_t *)
-REFUSED(rnic_diag, RI_RET_NO_PERMISSION, ri_rnic_handle_t, ri_diag_op_type_t, void *,
-     unsigned char *, ri_length_t *)
 REFUSED(special_qp_get, RI_RET_XPORT_UNSUPPORTED, ri_rnic_handle_t, uint8_t, ri_sqp_type_t,
      ri_qp_attr_t *, ri_qp_handle_t *, ri_vp_data_t, ri_os_data_t)
 REFUSED(cq_set_event_handler, RI_RET_NO_PERMISSION, ri_vp_handle_t, ri_cq_event_handler_id_t *,

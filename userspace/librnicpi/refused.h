@@ -12,8 +12,6 @@ ri_api_return_t ri_refused_async_set_event_handler(ri_vp_handle_t, ri_async_even
 	ri_err_data_t *err_data);
 ri_api_return_t ri_refused_rnic_modify(ri_rnic_handle_t, ri_rnic_attr_mask_t,
 	ri_rnic_modify_req_t *, ri_err_data_t *err_data);
-ri_api_return_t ri_refused_rnic_diag(ri_rnic_handle_t, ri_diag_op_type_t, void *,
-	unsigned char *, ri_length_t *, ri_err_data_t *err_data);
 ri_api_return_t ri_refused_special_qp_get(ri_rnic_handle_t, uint8_t, ri_sqp_type_t,
 	ri_qp_attr_t *, ri_qp_handle_t *, ri_vp_data_t, ri_os_data_t, ri_err_data_t *err_data);
 ri_api_return_t ri_refused_cq_set_event_handler(ri_vp_handle_t, ri_cq_event_handler_id_t *,

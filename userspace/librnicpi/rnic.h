@@ -44,7 +44,11 @@ struct rnic_vp {
  * @native: the device is srnic
  * @attr: of verbs
  * @dev: of srnic
- * @users: objects made of it; ri_lock
+ * @users: objects made of it; ri_lock, as the next four
+ * @os_data: of its maker
+ * @cqs: all of them
+ * @srqs: all of them
+ * @event_fd: where events are read; -1: nowhere yet
  * @qps: by QP number, also those that are destroyed while completions may wait; @qp_lock
  */
 struct rnic {
@@ -55,6 +59,10 @@ struct rnic {
 	struct ibv_device_attr attr;
 	struct srnic_uresp_dev_query dev;
 	unsigned int users;
+	ri_os_data_t os_data;
+	struct rnic_cq *cqs;
+	struct rnic_srq *srqs;
+	int event_fd;
 	pthread_mutex_t qp_lock;
 	struct rnic_qp *qps[QPN_BUCKETS];
 };
@@ -66,7 +74,10 @@ struct rnic_pd {
 	unsigned int users;
 };
 
+/* @number: in events, as that of an SRQ */
 struct rnic_cq {
+	struct rnic_cq *next;
+	uint32_t number;
 	struct rnic *rnic;
 	struct ibv_cq *cq;
 	struct ibv_comp_channel *channel;
@@ -93,11 +104,14 @@ struct rnic_ring {
 };
 
 struct rnic_srq {
+	struct rnic_srq *next;
+	uint32_t number;
 	struct rnic *rnic;
 	struct rnic_pd *pd;
 	struct ibv_srq *srq;
 	struct rnic_ring ring;	/* @head: first that is free, counted from 1; 0: none */
 	uint32_t max_sge;
+	uint32_t lowat;		/* as it was set last */
 	ri_srq_handle_t handle;
 	ri_os_data_t os_data;
 	unsigned int users;
@@ -147,6 +161,11 @@ extern const struct ri_ops ri_al_ops, ri_vp_ops, ri_no_vp_ops, ri_no_rnic_ops;
 
 /* vp.c */
 bool ri_vp_is_known(const char *lib_path);
+ri_vp_handle_t ri_vp_of(struct ibv_device *device);
+void ri_vps_renew(void);
+
+/* address.c */
+bool ri_netdev_of(const struct ibv_device *device, char *name, size_t size);
 
 /* error.c */
 ri_api_return_t ri_done(ri_err_data_t *err_data);
@@ -172,6 +191,8 @@ bool ri_slot_end(struct rnic_qp *qp, const struct ibv_wc *wc, struct rnic_slot *
 /* qp.c */
 struct rnic_qp *ri_qp_of_number(struct rnic *rnic, uint32_t qpn);
 void ri_qp_forget(struct rnic *rnic, const struct rnic_srq *srq);
+
+uint32_t ri_terminate_bytes(char *buf, const struct srnic_terminate *term);
 
 /* mr.c */
 int ri_access_of(ri_mem_attr_t attr);

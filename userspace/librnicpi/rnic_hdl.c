@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <rnicpi/rix.h>
 #include "ops.h"
 #include "rnic.h"
@@ -38,6 +39,8 @@ static bool ask_device(struct rnic *rnic)
 
 static void rnic_free(struct rnic *rnic)
 {
+	if (rnic->native && rnic->event_fd >= 0)
+		close(rnic->event_fd);
 	if (rnic->ctx)
 		ibv_close_device(rnic->ctx);
 	pthread_mutex_destroy(&rnic->qp_lock);
@@ -49,6 +52,7 @@ static void rnic_free(struct rnic *rnic)
  * @ops: its vector
  * @vp_hdl: of rix_rnic_list()
  * @rnic: the handle
+ * @os_data: is in events of the device
  * @err_data: may be NULL
  *
  * Context: any thread; sleeps.
@@ -56,7 +60,7 @@ static void rnic_free(struct rnic *rnic)
  * RI_RET_RESOURCE_SHORTAGE, RI_RET_NO_PERMISSION; RI_RET_RNIC_NOT_OPEN: it is gone
  */
 ri_api_return_t ri_do_get_hdl(const struct ri_ops *ops, ri_vp_handle_t vp_hdl,
-			      ri_rnic_handle_t *rnic, ri_err_data_t *err_data)
+			      ri_rnic_handle_t *rnic, ri_os_data_t os_data, ri_err_data_t *err_data)
 {
 	struct rnic_vp *vp = handle_object(RI_KIND_VP, vp_hdl);
 	struct rnic *r;
@@ -71,6 +75,8 @@ ri_api_return_t ri_do_get_hdl(const struct ri_ops *ops, ri_vp_handle_t vp_hdl,
 	if (!r)
 		return ri_refuse(err_data, RI_RET_RESOURCE_SHORTAGE);
 	pthread_mutex_init(&r->qp_lock, NULL);
+	r->os_data = os_data;
+	r->event_fd = -1;
 	r->vp = vp;
 	r->ops = ops;
 	r->ctx = open_named(vp->name);
@@ -138,24 +144,6 @@ struct ibv_context *rix_to_ibv_context(ri_rnic_handle_t rnic)
 }
 
 /* --- attributes --- */
-
-/* The network interface of a device, as the kernel has it */
-static bool netdev_of(const struct rnic *rnic, char *name, size_t size)
-{
-	char path[IBV_SYSFS_PATH_MAX + 64];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/ports/1/gid_attrs/ndevs/0", rnic->ctx->device->ibdev_path);
-	f = fopen(path, "r");
-	name[0] = '\0';
-	if (f) {
-		if (!fgets(name, size, f))
-			name[0] = '\0';
-		fclose(f);
-	}
-	name[strcspn(name, "\n")] = '\0';
-	return name[0];
-}
 
 static unsigned int addresses(const struct ifaddrs *ifa, const char *netdev, int family, void *out)
 {
@@ -252,7 +240,7 @@ static ri_api_return_t answer(const struct rnic *r, bool port, ri_rnic_attr_t *a
 	char netdev[64];
 	bool fits;
 
-	if (port && netdev_of(r, netdev, sizeof(netdev)) && !getifaddrs(&all)) {
+	if (port && ri_netdev_of(r->ctx->device, netdev, sizeof(netdev)) && !getifaddrs(&all)) {
 		v4 = addresses(all, netdev, AF_INET, NULL);
 		v6 = addresses(all, netdev, AF_INET6, NULL);
 		need += v4 * sizeof(struct in_addr) + v6 * sizeof(struct in6_addr);

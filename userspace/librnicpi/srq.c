@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Shared receive queues. RNICPI's low water mark is inclusive, the limit of verbs is not. */
+/* Shared receive queues. RNICPI's low water mark is inclusive, the limit of verbs is not (L6137). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +8,38 @@
 
 static int set_limit(struct rnic_srq *srq, uint32_t lowat)
 {
-	struct ibv_srq_attr attr = { .srq_limit = lowat + 1 };
+	struct ibv_srq_attr attr = {
+		.srq_limit = lowat < srq->ring.size ? lowat + 1 : srq->ring.size,
+	};
+	int err = ibv_modify_srq(srq->srq, &attr, IBV_SRQ_LIMIT);
 
-	return ibv_modify_srq(srq->srq, &attr, IBV_SRQ_LIMIT);
+	if (!err)
+		srq->lowat = lowat;
+	return err;
+}
+
+static int number_srq(struct rnic_srq *srq)
+{
+	struct srnic_uresp_srq_query resp;
+	int err;
+
+	srq->number = srq->srq->handle;
+	if (!srq->rnic->native)
+		return 0;
+	err = srnicdv_query_srq(srq->srq, &resp, sizeof(resp));
+	if (!err)
+		srq->number = resp.srqn;
+	return err;
+}
+
+/* Under ri_lock */
+static void unlist(struct rnic_srq *srq)
+{
+	struct rnic_srq **p = &srq->rnic->srqs;
+
+	while (*p != srq)
+		p = &(*p)->next;
+	*p = srq->next;
 }
 
 static int make_srq(struct rnic_srq *srq, ri_srq_attr_t *attrs)
@@ -18,13 +47,14 @@ static int make_srq(struct rnic_srq *srq, ri_srq_attr_t *attrs)
 	struct ibv_srq_init_attr init = {
 		.attr = { .max_wr = attrs->max_wrs, .max_sge = attrs->max_sgl },
 	};
-	int err = 0;
+	int err;
 
 	srq->srq = ibv_create_srq(srq->pd->pd, &init);
 	if (!srq->srq)
 		return errno;
 	srq->max_sge = init.attr.max_sge;
-	if (!ri_srq_ring_init(&srq->ring, init.attr.max_wr))
+	err = number_srq(srq);
+	if (!err && !ri_srq_ring_init(&srq->ring, init.attr.max_wr))
 		err = ENOMEM;
 	if (!err && attrs->lowat)
 		err = set_limit(srq, attrs->lowat);
@@ -99,6 +129,8 @@ ri_api_return_t ri_do_srq_create(ri_rnic_handle_t rnic, ri_srq_attr_t *srq_attrs
 	if (!ret && !err) {
 		r->users++;
 		s->pd->users++;
+		s->next = r->srqs;
+		r->srqs = s;
 		*srq = s->handle;
 	}
 	pthread_mutex_unlock(&ri_lock);
@@ -145,8 +177,8 @@ ri_api_return_t ri_do_srq_query(ri_rnic_handle_t rnic, ri_srq_handle_t srq,
 	if (ret)
 		return ri_refuse(err_data, ret);
 	err = ibv_query_srq(s->srq, &attr);
-	if (!err && s->rnic->native && srnicdv_query_srq(s->srq, &native, sizeof(native)))
-		err = errno;
+	if (!err && s->rnic->native)
+		err = srnicdv_query_srq(s->srq, &native, sizeof(native));
 	if (err)
 		return ri_failed(err_data, err, RI_RET_FAIL);
 	if (native.flags & SRNIC_SRQ_QUERY_BROKEN)
@@ -154,7 +186,7 @@ ri_api_return_t ri_do_srq_query(ri_rnic_handle_t rnic, ri_srq_handle_t srq,
 	*srq_attrs = (ri_srq_attr_t){
 		.max_wrs = attr.max_wr,
 		.max_sgl = attr.max_sge,
-		.lowat = attr.srq_limit ? attr.srq_limit - 1 : 0,
+		.lowat = s->lowat,
 		.pd = s->pd->handle,
 		.srq_armed = s->rnic->native ? !!(native.flags & SRNIC_SRQ_QUERY_ARMED) :
 					       attr.srq_limit != 0,
@@ -188,7 +220,7 @@ ri_api_return_t ri_do_srq_modify(ri_rnic_handle_t rnic, ri_srq_handle_t srq,
 		ret = RI_RET_INVALID_PARAMETER;
 	else if (!ret && srqmask & RI_SRQ_ATTR_MAX_WRS)
 		ret = RI_RET_SRQ_RESIZE_UNSUPPORTED;
-	else if (!ret && attrs->lowat >= s->ring.size)
+	else if (!ret && attrs->lowat > s->ring.size)
 		ret = RI_RET_SRQ_LIMIT_OUT_OF_RANGE;
 	if (ret)
 		return ri_refuse(err_data, ret);
@@ -224,6 +256,7 @@ ri_api_return_t ri_do_srq_destroy(ri_rnic_handle_t rnic, ri_srq_handle_t srq,
 		err = ibv_destroy_srq(s->srq);
 	if (!ret && !err) {
 		handle_free(srq);
+		unlist(s);
 		s->rnic->users--;
 		s->pd->users--;
 		ri_qp_forget(s->rnic, s);

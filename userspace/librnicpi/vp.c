@@ -148,6 +148,36 @@ static bool is_iwarp(const struct ibv_device *device)
 }
 
 /**
+ * ri_vp_of() - The handle of a device
+ * @device: of verbs
+ *
+ * Context: any thread; takes ri_lock.
+ * Return: the handle, NULL without memory or for a device that is not iWARP.
+ */
+ri_vp_handle_t ri_vp_of(struct ibv_device *device)
+{
+	struct rnic_vp *vp;
+
+	pthread_mutex_lock(&ri_lock);
+	vp = is_iwarp(device) ? vp_of(device) : NULL;
+	pthread_mutex_unlock(&ri_lock);
+	return vp ? vp->handle : NULL;
+}
+
+/**
+ * ri_vps_renew() - New handles for all devices
+ *
+ * Context: ri_lock is held; in a child, in which no handle is valid.
+ */
+void ri_vps_renew(void)
+{
+	struct rnic_vp *vp;
+
+	for (vp = vps; vp; vp = vp->next)
+		vp->handle = handle_new(RI_KIND_VP, vp);
+}
+
+/**
  * rix_rnic_list() - The iWARP devices of this host
  * @vp_hdls: @num of them at most are filled in
  * @num: room in @vp_hdls; becomes how many there are

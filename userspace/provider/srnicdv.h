@@ -94,6 +94,14 @@ int srnicdv_query_mw(struct ibv_mw *mw, struct srnic_uresp_mw_query *resp, size_
 struct ibv_mr *srnicdv_reg_shared_mr(struct ibv_pd *pd, struct ibv_mr *source, uint64_t iova,
 				     int access);
 
+/* Events: each read(2) of the descriptor gives a struct srnic_event_record */
+int srnicdv_open_events(struct ibv_context *ctx);
+int srnicdv_arm_rq(struct ibv_qp *qp, uint32_t limit);
+
+/* Diagnosis, for CAP_NET_ADMIN */
+int srnicdv_diag(struct ibv_context *ctx, enum srnic_diag_op op, struct ibv_qp *qp, char *buf,
+		 size_t *size);
+
 #ifdef __cplusplus
 }
 #endif

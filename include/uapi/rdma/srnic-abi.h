@@ -85,6 +85,12 @@ struct srnic_uresp_create_qp {
 	__u32 reserved;
 };
 
+/* of an address handle, for UD QPs */
+struct srnic_uresp_create_ah {
+	__u32 number;		/* for srnic_sqe.rkey */
+	__u32 reserved;
+};
+
 struct srnic_uresp_create_srq {
 	struct srnic_mmap ring;
 	__u32 entries;		/* power of two */
@@ -163,7 +169,9 @@ enum srnic_opcode {
 	SRNIC_OP_BIND_MW	= 10,
 	SRNIC_OP_REG_MR		= 11,	/* kernel consumers only */
 	SRNIC_OP_SEND_IMM	= 12,	/* where both ends have offered it */
-	SRNIC_OP_SQ_MAX		= 13,
+	SRNIC_OP_UD_SEND	= 13,	/* of UD QPs, and of no others */
+	SRNIC_OP_UD_SEND_IMM	= 14,	/* ... */
+	SRNIC_OP_SQ_MAX		= 15,
 	/* in CQEs only */
 	SRNIC_OP_RECV		= 32,
 	SRNIC_OP_RECV_IMM	= 33,
@@ -188,12 +196,13 @@ struct srnic_sqe {
 	__u8 flags;		/* SRNIC_SQE_* */
 	__u16 num_sge;
 	__u32 inline_len;
-	/* WRITE, READ, atomics: remote STag. BIND_MW: STag of the MR */
+	/* WRITE, READ, atomics: remote STag. BIND_MW: STag of the MR. UD_*: address handle */
 	__u32 rkey;
 	/* *_INV: STag to invalidate. BIND_MW, REG_MR: new STag. *_IMM: data (be32) */
 	__u32 stag;
 	__aligned_u64 remote_addr;
-	__aligned_u64 arg[4];	/* atomics: compare or add, swap. BIND_MW: TO, length, access */
+	/* atomics: compare or add, swap. BIND_MW: TO, length, access. UD_*: QP number, Q_Key */
+	__aligned_u64 arg[4];
 };
 
 /* Followed by num_sge srnic_sge. */
@@ -238,6 +247,7 @@ enum srnic_wc_status {
 #define SRNIC_CQE_WITH_IMM	(1U << 1)
 #define SRNIC_CQE_SOLICITED	(1U << 2)
 #define SRNIC_CQE_RQ		(1U << 3)	/* of the receive queue (also when flushed) */
+#define SRNIC_CQE_GRH		(1U << 4)	/* of a UD QP: 40 bytes of GRH, then the message */
 
 struct srnic_cqe {
 	__aligned_u64 wr_id;
@@ -251,7 +261,8 @@ struct srnic_cqe {
 	__u32 wqe_index;	/* ring index of the WQE (of the SRQ's, with an SRQ) */
 	__aligned_u64 timestamp;	/* CLOCK_MONOTONIC, ns; 0 if not asked for */
 	__aligned_u64 wallclock;	/* CLOCK_REALTIME, ns; 0 if not asked for */
-	__aligned_u64 reserved;
+	__u32 src_qp;		/* GRH: the sender's QP; else 0 */
+	__u32 reserved;
 };
 
 /*
@@ -274,6 +285,7 @@ enum srnic_qp_methods {
 	SRNIC_METHOD_QP_QUERY_TERMINATE = 1U << UVERBS_ID_NS_SHIFT,
 	SRNIC_METHOD_QP_MODIFY,
 	SRNIC_METHOD_QP_QUERY,
+	SRNIC_METHOD_QP_ARM_RQ,
 };
 
 enum srnic_qp_modify_attrs {
@@ -300,6 +312,14 @@ struct srnic_ureq_qp_modify {
 	__u16 ord;
 	__u32 keepalive;	/* seconds, at most 7200; 0: as the program set it */
 };
+
+/* QP_ARM_RQ: of a QP with an SRQ, an event when more than so many messages are in progress */
+enum srnic_qp_arm_rq_attrs {
+	SRNIC_ATTR_QP_ARM_RQ_QP = 1U << UVERBS_ID_NS_SHIFT,	/* handle */
+	SRNIC_ATTR_QP_ARM_RQ_LIMIT,	/* __u32; SRNIC_QP_RQ_DISARM: no event any more */
+};
+
+#define SRNIC_QP_RQ_DISARM	0xffffffffU
 
 enum srnic_query_terminate_attrs {
 	SRNIC_ATTR_QUERY_TERMINATE_QP = 1U << UVERBS_ID_NS_SHIFT,	/* handle */
@@ -395,13 +415,14 @@ enum srnic_qp_query_state {
 #define SRNIC_QP_ENABLE_BIND		(1U << 2)
 #define SRNIC_QP_ENABLE_ATOMIC		(1U << 3)
 
-/* srnic_uresp_qp_query.flags; from INITIATOR on they are of the stream, and 0 in Idle */
+/* srnic_uresp_qp_query.flags; from INITIATOR to RX_MARKERS they are of the stream, and 0 in Idle */
 #define SRNIC_QP_QUERY_SRQ		(1U << 0)	/* its RQ is an SRQ */
 #define SRNIC_QP_QUERY_STREAM		(1U << 1)	/* there is a stream */
 #define SRNIC_QP_QUERY_INITIATOR	(1U << 2)
 #define SRNIC_QP_QUERY_CRC		(1U << 3)
 #define SRNIC_QP_QUERY_TX_MARKERS	(1U << 4)
 #define SRNIC_QP_QUERY_RX_MARKERS	(1U << 5)
+#define SRNIC_QP_QUERY_RQ_ARMED		(1U << 6)	/* QP_ARM_RQ; its event is to come */
 
 struct srnic_uresp_qp_query {
 	__u32 qpn;
@@ -416,7 +437,7 @@ struct srnic_uresp_qp_query {
 	__u32 max_send_sge;
 	__u32 max_recv_sge;
 	__u32 max_inline;	/* bytes */
-	__u32 reserved;
+	__u32 rq_limit;		/* of QP_ARM_RQ, as it was set last */
 };
 
 /* srnic_uresp_cq_query.flags */
@@ -426,7 +447,7 @@ struct srnic_uresp_cq_query {
 	__u32 entries;
 	__u32 waiting;		/* CQEs that were not polled */
 	__u32 flags;		/* SRNIC_CQ_QUERY_* */
-	__u32 reserved;
+	__u32 cqn;		/* in events, and of rdma(8) */
 };
 
 /* srnic_uresp_srq_query.flags */
@@ -438,7 +459,8 @@ struct srnic_uresp_srq_query {
 	__u32 max_sge;
 	__u32 limit;		/* as it was set last, armed or not */
 	__u32 flags;		/* SRNIC_SRQ_QUERY_* */
-	__aligned_u64 reserved;
+	__u32 srqn;		/* in events, and of rdma(8) */
+	__u32 reserved;
 };
 
 /* srnic_uresp_mr_query.flags, srnic_uresp_mw_query.flags */
@@ -495,6 +517,116 @@ struct srnic_ureq_mr_reg_shared {
 	__aligned_u64 iova;	/* TO of the first byte, unless IB_UVERBS_ACCESS_ZERO_BASED */
 	__u32 access;		/* enum ib_uverbs_access_flags */
 	__u32 reserved;
+};
+
+/*
+ * Events, by a file descriptor of UVERBS_OBJECT SRNIC_OBJECT_EVENTS: all of them, where verbs
+ * leave some out. read(2) gives one record.
+ */
+enum srnic_objects {
+	SRNIC_OBJECT_EVENTS = 1U << UVERBS_ID_NS_SHIFT,
+};
+
+enum srnic_events_methods {
+	SRNIC_METHOD_EVENTS_OPEN = 1U << UVERBS_ID_NS_SHIFT,
+};
+
+enum srnic_events_open_attrs {
+	SRNIC_ATTR_EVENTS_OPEN_FD = 1U << UVERBS_ID_NS_SHIFT,	/* the new descriptor */
+};
+
+/* RDMAC verbs Figure 37 (those of a QP, then the others), and the one that only verbs have */
+enum srnic_event {
+	SRNIC_EV_NONE			= 0,
+	SRNIC_EV_LLP_CLOSE_COMPLETE	= 1,
+	SRNIC_EV_TERMINATE_RECEIVED	= 2,
+	SRNIC_EV_LLP_RESET		= 3,
+	SRNIC_EV_LLP_LOST		= 4,
+	SRNIC_EV_LLP_SEGMENT_SIZE	= 5,
+	SRNIC_EV_LLP_CRC		= 6,
+	SRNIC_EV_LLP_BAD_FPDU		= 7,
+	SRNIC_EV_DDP_VERSION		= 8,
+	SRNIC_EV_RDMAP_VERSION		= 9,
+	SRNIC_EV_OPCODE			= 10,
+	SRNIC_EV_DDP_QN			= 11,
+	SRNIC_EV_READ_NOT_ENABLED	= 12,
+	SRNIC_EV_WRITE_NOT_ENABLED	= 13,
+	SRNIC_EV_READ_REQUEST_SIZE	= 14,
+	SRNIC_EV_NO_L_BIT		= 15,
+	SRNIC_EV_TAGGED_STAG		= 16,
+	SRNIC_EV_TAGGED_BOUNDS		= 17,
+	SRNIC_EV_TAGGED_ACCESS		= 18,
+	SRNIC_EV_TAGGED_PD		= 19,
+	SRNIC_EV_TAGGED_WRAP		= 20,
+	SRNIC_EV_BAD_CLOSE		= 21,
+	SRNIC_EV_BAD_LLP_CLOSE		= 22,
+	SRNIC_EV_RQ_MSN_RANGE		= 23,
+	SRNIC_EV_RQ_MSN_GAP		= 24,
+	SRNIC_EV_IRRQ_TOO_MANY		= 25,
+	SRNIC_EV_IRRQ_MSN_GAP		= 26,
+	SRNIC_EV_IRRQ_MSN_RANGE		= 27,
+	SRNIC_EV_IRRQ_STAG		= 28,
+	SRNIC_EV_IRRQ_BOUNDS		= 29,
+	SRNIC_EV_IRRQ_ACCESS		= 30,
+	SRNIC_EV_IRRQ_PD		= 31,
+	SRNIC_EV_IRRQ_WRAP		= 32,
+	SRNIC_EV_ATOMIC_OPERATION	= 33,
+	SRNIC_EV_CQ_SQ			= 34,
+	SRNIC_EV_CQ_RQ			= 35,
+	SRNIC_EV_SRQ_ON_QP		= 36,
+	SRNIC_EV_QP_CATASTROPHIC	= 37,
+	SRNIC_EV_CQ_OVERFLOW		= 38,
+	SRNIC_EV_CQ_OPERATION		= 39,
+	SRNIC_EV_SRQ_LIMIT		= 40,
+	SRNIC_EV_RQ_LIMIT		= 41,
+	SRNIC_EV_SRQ_CATASTROPHIC	= 42,
+	SRNIC_EV_RNIC_CATASTROPHIC	= 43,
+	SRNIC_EV_LAST_WQE		= 44,
+};
+
+enum srnic_event_object {
+	SRNIC_EVENT_OF_DEVICE	= 0,
+	SRNIC_EVENT_OF_QP	= 1,
+	SRNIC_EVENT_OF_CQ	= 2,
+	SRNIC_EVENT_OF_SRQ	= 3,
+};
+
+/* srnic_event_record.flags */
+#define SRNIC_EVENT_TERMINATE_SENT	(1U << 0)	/* @term is this end's own */
+
+struct srnic_event_record {
+	__u32 event;		/* enum srnic_event */
+	__u32 object;		/* enum srnic_event_object */
+	__u32 number;		/* QP number; cqn, srqn: those of the queries and of rdma(8) */
+	__u32 flags;		/* SRNIC_EVENT_* */
+	__u32 error;		/* of a QP: which check it was, as in srnic_fpdu_error; 0: none */
+	__u32 reserved;
+	struct srnic_terminate term;	/* of a QP: what ended its stream */
+};
+
+/* On UVERBS_OBJECT_DEVICE, beside DEV_QUERY: diagnosis, for CAP_NET_ADMIN */
+enum srnic_device_methods {
+	SRNIC_METHOD_DIAG = (1U << UVERBS_ID_NS_SHIFT) + 1,
+};
+
+enum srnic_diag_attrs {
+	SRNIC_ATTR_DIAG_REQ = 1U << UVERBS_ID_NS_SHIFT,	/* struct srnic_ureq_diag */
+	SRNIC_ATTR_DIAG_QP,	/* handle, of DIAG_QP alone */
+	SRNIC_ATTR_DIAG_SIZE,	/* __u64: bytes of the text; of ENOSPC, too */
+};
+
+enum srnic_diag_op {
+	SRNIC_DIAG_DEVICE	= 0,	/* a device, and its counters */
+	SRNIC_DIAG_QP		= 1,	/* a QP */
+	SRNIC_DIAG_DUMP		= 2,	/* a device and all its QPs */
+	SRNIC_DIAG_RESET	= 3,	/* all its QPs go to Error */
+};
+
+struct srnic_ureq_diag {
+	__u32 op;		/* enum srnic_diag_op */
+	__u32 reserved;
+	__aligned_u64 buf;	/* for the text: lines of a name and a value, then 0 */
+	__aligned_u64 size;	/* its bytes */
 };
 
 #endif

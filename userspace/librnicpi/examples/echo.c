@@ -19,6 +19,7 @@
 
 #define BYTES	4096
 
+static ri_vp_handle_t vp;
 static ri_rnic_handle_t rnic;
 static ri_pd_handle_t pd;
 static ri_cq_handle_t cq;
@@ -30,7 +31,7 @@ static char buf[2][BYTES];		/* what is sent, what is received */
 static void must(ri_api_return_t ret, const char *what)
 {
 	if (ret != RI_RET_SUCCESS) {
-		fprintf(stderr, "echo: %s: %d\n", what, ret);
+		fprintf(stderr, "echo: %s: %s\n", what, rix_strerror(ret));
 		exit(1);
 	}
 }
@@ -43,22 +44,19 @@ static void must_be(int good, const char *what)
 	}
 }
 
-/* The first RNIC there is, a QP that is Idle, and the buffers registered */
-static void open_rnic(void)
+/* The RNIC whose address the socket has, a QP that is Idle, and the buffers registered */
+static void open_rnic(int fd)
 {
+	struct sockaddr_storage addr;
+	socklen_t len = sizeof(addr);
 	ri_mr_reg_attr_t mem = { .va = (uintptr_t)buf, .length = sizeof(buf),
 				 .mem_attr = RI_MEM_FLAGS_LOCAL };
 	ri_cq_attr_t entries = { .num_cqe = 8 };
 	ri_qp_attr_t attr = { .sq_size = 2, .rq_size = 2, .sq_max_sges = 1, .rq_max_sges = 1 };
-	ri_vp_handle_t vp[16];
-	uint_t num = 16;
 
-	must(rix_rnic_list(vp, &num, NULL), "rix_rnic_list");
-	if (!num) {
-		fprintf(stderr, "echo: there is no RNIC\n");
-		exit(1);
-	}
-	must(ri_rnic_get_hdl(vp[0], RI_CONSUMER_LOCATION_USER, &rnic, NULL, NULL, NULL),
+	must_be(!getsockname(fd, (struct sockaddr *)&addr, &len), "getsockname");
+	must(rix_rnic_by_local_addr((struct sockaddr *)&addr, &vp, NULL), "rix_rnic_by_local_addr");
+	must(ri_rnic_get_hdl(vp, RI_CONSUMER_LOCATION_USER, &rnic, NULL, NULL, NULL),
 	     "ri_rnic_get_hdl");
 	must(ri_pd_alloc(rnic, &pd, NULL, NULL, NULL), "ri_pd_alloc");
 	must(ri_cq_create(rnic, &entries, &cq, NULL, NULL, NULL), "ri_cq_create");
@@ -72,15 +70,11 @@ static void open_rnic(void)
 
 static void close_rnic(void)
 {
-	ri_vp_handle_t vp[16];
-	uint_t num = 16;
-
 	must(ri_qp_destroy(rnic, qp, NULL), "ri_qp_destroy");
 	must(ri_mr_dereg(rnic, mr, NULL), "ri_mr_dereg");
 	must(ri_cq_destroy(rnic, cq, NULL), "ri_cq_destroy");
 	must(ri_pd_dealloc(rnic, pd, NULL), "ri_pd_dealloc");
-	must(rix_rnic_list(vp, &num, NULL), "rix_rnic_list");
-	must(ri_rnic_free_hdl(vp[0], rnic, NULL), "ri_rnic_free_hdl");
+	must(ri_rnic_free_hdl(vp, rnic, NULL), "ri_rnic_free_hdl");
 }
 
 static ri_data_seg_t segment(int which, uint32_t len)
@@ -204,7 +198,6 @@ int main(int argc, char **argv)
 	}
 	addr.sin_port = htons(atoi(argv[1]));
 	must_be(fd >= 0, "socket");
-	open_rnic();
 	if (argc == 2) {
 		listener = fd;
 		setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
@@ -212,11 +205,13 @@ int main(int argc, char **argv)
 			!listen(listener, 1), "listen");
 		fd = accept(listener, NULL, NULL);
 		must_be(fd >= 0, "accept");
+		open_rnic(fd);
 		serve(fd);
 		close(listener);
 	} else {
 		must_be(inet_aton(argv[2], &addr.sin_addr), argv[2]);
 		must_be(!connect(fd, (struct sockaddr *)&addr, sizeof(addr)), "connect");
+		open_rnic(fd);
 		call(fd, argc - 3, argv + 3);
 	}
 	close_rnic();

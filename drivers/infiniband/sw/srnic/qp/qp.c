@@ -184,6 +184,7 @@ int srnic_qp_create(struct srnic_qp *qp, struct srnic_device *dev,
 	init_completion(&qp->tx_exit);
 	spin_lock_init(&qp->lock);
 	mutex_init(&qp->modify);
+	srnic_qp_events_init(qp, uctx);
 	srnic_lock_init(&qp->sq_lock, !uctx);
 	srnic_lock_init(&qp->rq_lock, !uctx);
 	/* nobody runs tx before there is a stream */
@@ -254,6 +255,7 @@ int srnic_qp_destroy(struct srnic_qp *qp)
 	/* the connection's maker and iw_cm let go when the stream is gone */
 	wait_for_completion(&qp->freed);
 	srnic_qp_join_tx(qp);
+	srnic_event_source_end(&qp->events);
 	srnic_cq_purge(qp->scq, qp->ibqp.qp_num);
 	srnic_cq_purge(qp->rcq, qp->ibqp.qp_num);
 	/* last: who polls one of its completions finds it; the number is not reused before */

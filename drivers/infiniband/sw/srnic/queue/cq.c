@@ -118,11 +118,6 @@ void srnic_cq_notify(struct srnic_cq *cq, u32 seen)
 		ibcq->comp_handler(ibcq, ibcq->cq_context);
 
 	if (READ_ONCE(cq->overflow_event)) {
-		struct ib_event event = {
-			.device = ibcq->device,
-			.event = IB_EVENT_CQ_ERR,
-			.element.cq = ibcq,
-		};
 		unsigned long flags;
 		bool raise;
 
@@ -133,8 +128,7 @@ void srnic_cq_notify(struct srnic_cq *cq, u32 seen)
 		if (!raise)
 			return;
 		srnic_count(to_srnic_dev(ibcq->device), SRNIC_CNT_CQ_OVERFLOW);
-		if (ibcq->event_handler)
-			ibcq->event_handler(&event, ibcq->cq_context);
+		srnic_cq_raise(cq, SRNIC_EV_CQ_OVERFLOW);
 	}
 }
 
@@ -233,6 +227,7 @@ int srnic_cq_create(struct srnic_cq *cq, u32 entries, bool times,
 	if (!entries || entries > SRNIC_MAX_CQE)
 		return -EINVAL;
 	srnic_lock_init(&cq->lock, !uctx);
+	srnic_cq_events_init(cq, uctx);
 	mutex_init(&cq->resize);
 	cq->kernel = !uctx;
 	cq->times = times;
@@ -249,6 +244,7 @@ int srnic_cq_create(struct srnic_cq *cq, u32 entries, bool times,
  */
 void srnic_cq_destroy(struct srnic_cq *cq)
 {
+	srnic_event_source_end(&cq->events);
 	srnic_ring_free(&cq->next);
 	srnic_ring_free(&cq->ring);
 	mutex_destroy(&cq->resize);

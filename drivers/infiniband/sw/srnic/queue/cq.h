@@ -6,6 +6,7 @@
 #include <linux/mutex.h>
 #include <rdma/ib_verbs.h>
 #include "queue/event.h"
+#include "queue/event_queue.h"
 #include "queue/lock.h"
 #include "queue/ring.h"
 
@@ -22,6 +23,7 @@
  * @consumer: kernel consumer: next CQE to poll
  * @overflowed: an overflow was seen; nothing is added any more
  * @overflow_event: ... and its event is still to be raised
+ * @events: those that its program has not read
  */
 struct srnic_cq {
 	struct ib_cq ibcq;
@@ -37,6 +39,8 @@ struct srnic_cq {
 	u32 consumer;
 	bool overflowed;
 	bool overflow_event;
+
+	struct srnic_event_source events;
 };
 
 static inline struct srnic_cq *to_srnic_cq(struct ib_cq *ibcq)

@@ -6,6 +6,7 @@
 
 #include <linux/kernel.h>
 #include <rdma/ib_verbs.h>
+#include "queue/cq.h"
 #include "queue/event.h"
 #include "queue/srq.h"
 #include "queue/state.h"
@@ -192,10 +193,68 @@ enum srnic_event srnic_event_of(enum rdmap_err err)
 	return err < RDMAP_ERR_COUNT ? err_event[err] : SRNIC_EV_NONE;
 }
 
+static void describe_qp(struct srnic_event_source *src, struct srnic_event_record *rec)
+{
+	struct srnic_qp *qp = container_of(src, struct srnic_qp, events);
+	struct rdmap_term term;
+	bool local, sent;
+
+	rec->object = SRNIC_EVENT_OF_QP;
+	rec->number = qp->ibqp.qp_num;
+	rec->error = READ_ONCE(qp->error);
+	if (!srnic_qp_terminate(qp, &term, &local, &sent))
+		return;
+	srnic_term_fill(&rec->term, &term, !local || sent);
+	if (local)
+		rec->flags |= SRNIC_EVENT_TERMINATE_SENT;
+}
+
+static void describe_cq(struct srnic_event_source *src, struct srnic_event_record *rec)
+{
+	rec->object = SRNIC_EVENT_OF_CQ;
+	rec->number = container_of(src, struct srnic_cq, events)->ibcq.res.id;
+}
+
+static void describe_srq(struct srnic_event_source *src, struct srnic_event_record *rec)
+{
+	rec->object = SRNIC_EVENT_OF_SRQ;
+	rec->number = container_of(src, struct srnic_srq, events)->ibsrq.res.id;
+}
+
+/**
+ * srnic_qp_events_init - a QP can have events
+ * @qp: new
+ * @uctx: the user, NULL for a kernel consumer
+ */
+void srnic_qp_events_init(struct srnic_qp *qp, struct ib_ucontext *uctx)
+{
+	srnic_event_source_init(&qp->events, uctx, describe_qp);
+}
+
+/**
+ * srnic_cq_events_init - a CQ can have events
+ * @cq: new
+ * @uctx: the user, NULL for a kernel consumer
+ */
+void srnic_cq_events_init(struct srnic_cq *cq, struct ib_ucontext *uctx)
+{
+	srnic_event_source_init(&cq->events, uctx, describe_cq);
+}
+
+/**
+ * srnic_srq_events_init - an SRQ can have events
+ * @srq: new
+ * @uctx: the user, NULL for a kernel consumer
+ */
+void srnic_srq_events_init(struct srnic_srq *srq, struct ib_ucontext *uctx)
+{
+	srnic_event_source_init(&srq->events, uctx, describe_srq);
+}
+
 /**
  * srnic_qp_raise - tell the consumer of an event of a QP
  * @qp: alive
- * @event: native; where verbs have none of the kind only the trace tells
+ * @event: native; where verbs have none of the kind only the queue of events tells
  *
  * Any context, without the QP's locks.
  */
@@ -210,11 +269,32 @@ void srnic_qp_raise(struct srnic_qp *qp, enum srnic_event event)
 		  srnic_event_name(event));
 	if (qp->native_event)
 		qp->native_event(&qp->ibqp, event);
+	srnic_event_source_add(&qp->events, event);
 	if (event_table[event].verbs == NO_VERBS_EVENT)
 		return;
 	ev.event = event_table[event].verbs;
 	if (qp->ibqp.event_handler)
 		qp->ibqp.event_handler(&ev, qp->ibqp.qp_context);
+}
+
+/**
+ * srnic_cq_raise - tell the consumer of an event of a CQ
+ * @cq: alive
+ * @event: native, one of a CQ
+ *
+ * Any context, without locks of the CQ or a QP.
+ */
+void srnic_cq_raise(struct srnic_cq *cq, enum srnic_event event)
+{
+	struct ib_event ev = {
+		.device = cq->ibcq.device,
+		.event = event_table[event].verbs,
+		.element.cq = &cq->ibcq,
+	};
+
+	srnic_event_source_add(&cq->events, event);
+	if (cq->ibcq.event_handler)
+		cq->ibcq.event_handler(&ev, cq->ibcq.cq_context);
 }
 
 /**
@@ -233,6 +313,7 @@ void srnic_srq_raise(struct srnic_srq *srq, enum srnic_event event)
 	};
 
 	ibdev_dbg(srq->ibsrq.device, "SRQ: %s\n", srnic_event_name(event));
+	srnic_event_source_add(&srq->events, event);
 	if (srq->ibsrq.event_handler)
 		srq->ibsrq.event_handler(&ev, srq->ibsrq.srq_context);
 }

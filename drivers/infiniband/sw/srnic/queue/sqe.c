@@ -24,6 +24,7 @@ int srnic_sqe_fetch(struct srnic_qp *qp, struct srnic_fetched *wr,
 		.max_sge = qp->max_send_sge,
 		.max_inline = qp->max_inline,
 		.send_imm = qp->send_imm,
+		.ud = qp->ud,
 	};
 	struct srnic_swr *swr;
 	unsigned long flags;

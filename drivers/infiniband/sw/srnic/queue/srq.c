@@ -59,6 +59,7 @@ int srnic_srq_create(struct srnic_srq *srq, struct ib_srq_attr *attr,
 	srq->max_sge = attr->max_sge;
 	mutex_init(&srq->modifying);
 	srnic_lock_init(&srq->lock, !uctx);
+	srnic_srq_events_init(srq, uctx);
 	err = srq_ring_alloc(srq, &srq->ring, attr->max_wr, uctx);
 	if (err)
 		return err;
@@ -77,6 +78,7 @@ int srnic_srq_create(struct srnic_srq *srq, struct ib_srq_attr *attr,
  */
 void srnic_srq_destroy(struct srnic_srq *srq)
 {
+	srnic_event_source_end(&srq->events);
 	srnic_ring_free(&srq->ring);
 	mutex_destroy(&srq->modifying);
 }

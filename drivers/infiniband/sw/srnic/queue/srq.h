@@ -6,6 +6,7 @@
 #include <linux/atomic.h>
 #include <linux/mutex.h>
 #include <rdma/ib_verbs.h>
+#include "queue/event_queue.h"
 #include "queue/lock.h"
 #include "queue/ring.h"
 
@@ -27,6 +28,7 @@ struct srnic_rwr;
  * @broken: the ring was tampered with, nothing is taken any more (SR-24)
  * @lost: user: WQEs whose completion an overflowed CQ did not take
  * @polled: kernel consumer: WQEs whose completion was polled (SR-13)
+ * @events: those that its program has not read
  */
 struct srnic_srq {
 	struct ib_srq ibsrq;
@@ -45,6 +47,7 @@ struct srnic_srq {
 	u32 lost;
 
 	atomic_t polled;
+	struct srnic_event_source events;
 };
 
 static inline struct srnic_srq *to_srnic_srq(struct ib_srq *ibsrq)

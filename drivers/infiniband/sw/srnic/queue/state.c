@@ -199,6 +199,35 @@ bool srnic_qp_leave(struct srnic_qp *qp, enum srnic_qp_state next,
 }
 
 /**
+ * srnic_term_fill - a Terminate message for a program
+ * @to: zeroed; nothing is copied but what the message quoted
+ * @term: the message
+ * @done: it was received, or all of it was sent
+ */
+void srnic_term_fill(struct srnic_terminate *to, const struct rdmap_term *term, bool done)
+{
+	BUILD_BUG_ON(SRNIC_TERMINATE_M != RDMAP_TERM_M || SRNIC_TERMINATE_D != RDMAP_TERM_D ||
+		     SRNIC_TERMINATE_R != RDMAP_TERM_R);
+	BUILD_BUG_ON(sizeof(to->ddp) != DDP_UNTAGGED_LEN ||
+		     sizeof(to->rdmap) != RDMAP_READ_REQ_LEN);
+	to->state = done ? SRNIC_TERMINATE_DONE : SRNIC_TERMINATE_UNSENT;
+	to->layer = term->err.layer;
+	to->etype = term->err.etype;
+	to->code = term->err.code;
+	to->hdrct = term->err.hdrct;
+	if (term->err.hdrct & RDMAP_TERM_M)
+		to->seg_len = term->seg_len;
+	if (term->err.hdrct & RDMAP_TERM_D) {
+		to->ddp_len = ddp_hdr_len(term->ddp[0] & DDP_T);
+		memcpy(to->ddp, term->ddp, to->ddp_len);
+	}
+	if (term->err.hdrct & RDMAP_TERM_R) {
+		to->rdmap_len = RDMAP_READ_REQ_LEN;
+		memcpy(to->rdmap, term->read_req, RDMAP_READ_REQ_LEN);
+	}
+}
+
+/**
  * srnic_qp_terminate - the Terminate that ended the QP's last stream (QP-15, CM-09)
  * @qp: in any state; one that left Error for Idle has none any more
  * @term: filled if there is one

@@ -10,6 +10,7 @@
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 #include "queue/event.h"
+#include "queue/event_queue.h"
 #include "queue/lock.h"
 #include "queue/ring.h"
 #include "wire/mpa.h"
@@ -24,6 +25,7 @@ struct srnic_srq;
 struct srnic_stream;
 struct srnic_swr;
 struct srnic_tx;
+struct srnic_ud;
 
 /* RDMAC verbs 6.2 */
 enum srnic_qp_state {
@@ -120,9 +122,13 @@ struct srnic_qp {
 	struct srnic_srq *srq;		/* NULL: the QP has an RQ of its own */
 	struct srnic_cq *scq;
 	struct srnic_cq *rcq;
+	struct srnic_ud *ud;		/* of a UD QP, or NULL; see engine/ud.h */
 
 	/* told of each event, if not NULL; set before a stream, see verbs/native.c */
 	void (*native_event)(struct ib_qp *ibqp, enum srnic_event event);
+
+	/* event_queue.c */
+	struct srnic_event_source events;
 
 	/* verbs.c: which of the verbs' states Idle is called */
 	enum ib_qp_state verbs_state;
@@ -173,6 +179,8 @@ struct srnic_qp {
 	u32 rq_posted;
 	u32 rq_freed;
 	u32 rq_taken;			/* next RQE to take */
+	u32 rq_limit;			/* of messages in progress (SR-26) */
+	bool rq_armed;			/* one more raises the event */
 	bool rq_flushing;
 
 	/* Reads and atomics the peer asked for; head: owner of tx, tail: owner of rx */
@@ -274,6 +282,7 @@ bool srnic_qp_fail(struct srnic_qp *qp, enum rdmap_err err, const u8 *seg,
 bool srnic_qp_terminated(struct srnic_qp *qp, const struct rdmap_term *term, bool in_wc);
 bool srnic_qp_leave(struct srnic_qp *qp, enum srnic_qp_state next,
 		    enum srnic_event event);
+void srnic_term_fill(struct srnic_terminate *to, const struct rdmap_term *term, bool done);
 bool srnic_qp_terminate(struct srnic_qp *qp, struct rdmap_term *term, bool *local,
 			bool *sent);
 

@@ -292,12 +292,58 @@ void srnic_sq_flush(struct srnic_qp *qp)
 	sq_flush(qp, true);
 }
 
+/*
+ * A WQE of the SRQ was taken (SR-26). A stream places one message after the other, so that
+ * one is in progress now.
+ */
+static void rq_check_limit(struct srnic_qp *qp)
+{
+	unsigned long flags;
+	bool raise;
+
+	if (!READ_ONCE(qp->rq_armed))
+		return;
+	flags = srnic_lock(&qp->rq_lock);
+	raise = qp->rq_armed && qp->rq_limit < 1;
+	if (raise)
+		qp->rq_armed = false;
+	srnic_unlock(&qp->rq_lock, flags);
+	if (raise)
+		srnic_qp_raise(qp, SRNIC_EV_RQ_LIMIT);
+}
+
+/**
+ * srnic_rq_arm - an event when messages in progress exceed a limit (SR-26)
+ * @qp: alive
+ * @limit: messages; SRNIC_QP_RQ_DISARM: no event any more
+ *
+ * One event for each time it is armed; arming what is armed is allowed. Any context.
+ *
+ * Return: 0; -EINVAL without an SRQ; -ERANGE above what an SRQ can have.
+ */
+int srnic_rq_arm(struct srnic_qp *qp, u32 limit)
+{
+	unsigned long flags;
+
+	if (!qp->srq)
+		return -EINVAL;
+	if (limit > SRNIC_MAX_SRQ_WR && limit != SRNIC_QP_RQ_DISARM)
+		return -ERANGE;
+	flags = srnic_lock(&qp->rq_lock);
+	WRITE_ONCE(qp->rq_armed, limit != SRNIC_QP_RQ_DISARM);
+	if (qp->rq_armed)
+		WRITE_ONCE(qp->rq_limit, limit);
+	srnic_unlock(&qp->rq_lock, flags);
+	return 0;
+}
+
 /**
  * srnic_rq_take - take the oldest receive WQE, of the RQ or the SRQ
  * @qp: alive
  * @rwr: filled in; room for qp->max_recv_sge SGEs
  *
- * Process context, without the QP's locks. Takes rq_lock or that of the SRQ.
+ * Process context, without the QP's locks. Takes rq_lock or that of the SRQ, and may call
+ * the consumer's event handler.
  *
  * Return: 0; -EAGAIN if none is posted; -EINVAL if the WQE is malformed (it
  * was taken and is to be completed with an error); -EPROTO if the ring's
@@ -308,8 +354,12 @@ int srnic_rq_take(struct srnic_qp *qp, struct srnic_rwr *rwr)
 	unsigned long flags;
 	int n;
 
-	if (qp->srq)
-		return srnic_srq_take(qp->srq, rwr);
+	if (qp->srq) {
+		n = srnic_srq_take(qp->srq, rwr);
+		if (!n || n == -EINVAL)
+			rq_check_limit(qp);
+		return n;
+	}
 	rwr->pd = qp->ibqp.pd;
 	flags = srnic_lock(&qp->rq_lock);
 	n = srnic_ring_filled(&qp->rq, rq_producer(qp), qp->rq_taken);

@@ -43,6 +43,7 @@ void srnic_rq_flush(struct srnic_qp *qp);
 int srnic_sq_pending(const struct srnic_qp *qp);
 bool srnic_sq_empty(struct srnic_qp *qp);
 void srnic_wq_restart(struct srnic_qp *qp);
+int srnic_rq_arm(struct srnic_qp *qp, u32 limit);
 int srnic_rq_take(struct srnic_qp *qp, struct srnic_rwr *rwr);
 void srnic_rq_complete(struct srnic_qp *qp, const struct srnic_rwr *rwr,
 		       struct srnic_cqe *cqe, enum srnic_wc_status status);

@@ -22,10 +22,12 @@ struct ib_pd;
  * @max_sge: SGEs of a WQE
  * @max_inline: octets
  * @send_imm: the peer takes Sends with immediate data
+ * @ud: of a UD QP
  */
 struct srnic_sq_caps {
 	bool privileged;
 	bool send_imm;
+	bool ud;
 	u32 max_sge;
 	u32 max_inline;
 };

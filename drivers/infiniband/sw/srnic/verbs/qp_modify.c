@@ -8,6 +8,7 @@
 #include <rdma/uverbs_ioctl.h>
 #include <rdma/uverbs_std_types.h>
 #include "qp/qp.h"
+#include "queue/wq.h"
 #include "srnic.h"
 #include "verbs/qp_modify.h"
 
@@ -98,8 +99,28 @@ DECLARE_UVERBS_NAMED_METHOD(SRNIC_METHOD_QP_MODIFY,
 					       UVERBS_ATTR_MIN_SIZE(1),
 					       UA_OPTIONAL, UA_ALLOC_AND_COPY));
 
+/* SR-26 */
+static int UVERBS_HANDLER(SRNIC_METHOD_QP_ARM_RQ)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_qp *ibqp = uverbs_attr_get_obj(attrs, SRNIC_ATTR_QP_ARM_RQ_QP);
+	u32 limit;
+	int err;
+
+	if (IS_ERR(ibqp))
+		return PTR_ERR(ibqp);
+	err = uverbs_copy_from(&limit, attrs, SRNIC_ATTR_QP_ARM_RQ_LIMIT);
+	return err ?: srnic_rq_arm(to_srnic_qp(ibqp), limit);
+}
+
+DECLARE_UVERBS_NAMED_METHOD(SRNIC_METHOD_QP_ARM_RQ,
+			    UVERBS_ATTR_IDR(SRNIC_ATTR_QP_ARM_RQ_QP, UVERBS_OBJECT_QP,
+					    UVERBS_ACCESS_READ, UA_MANDATORY),
+			    UVERBS_ATTR_PTR_IN(SRNIC_ATTR_QP_ARM_RQ_LIMIT,
+					       UVERBS_ATTR_TYPE(u32), UA_MANDATORY));
+
 ADD_UVERBS_METHODS(srnic_qp_modify_object, UVERBS_OBJECT_QP,
-		   &UVERBS_METHOD(SRNIC_METHOD_QP_MODIFY));
+		   &UVERBS_METHOD(SRNIC_METHOD_QP_MODIFY),
+		   &UVERBS_METHOD(SRNIC_METHOD_QP_ARM_RQ));
 
 const struct uapi_definition srnic_uapi_modify_defs[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_QP, &srnic_qp_modify_object),

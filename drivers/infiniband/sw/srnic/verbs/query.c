@@ -125,6 +125,9 @@ static int UVERBS_HANDLER(SRNIC_METHOD_QP_QUERY)(struct uverbs_attr_bundle *attr
 	resp.max_inline = qp->max_inline;
 	if (qp->srq)
 		resp.flags |= SRNIC_QP_QUERY_SRQ;
+	if (READ_ONCE(qp->rq_armed))
+		resp.flags |= SRNIC_QP_QUERY_RQ_ARMED;
+	resp.rq_limit = READ_ONCE(qp->rq_limit);
 	fill_qp_state(&resp, qp);
 	return ANSWER(attrs, resp);
 }
@@ -151,6 +154,7 @@ static int UVERBS_HANDLER(SRNIC_METHOD_CQ_QUERY)(struct uverbs_attr_bundle *attr
 	resp.waiting = cq_waiting(cq);
 	if (cq->overflowed)
 		resp.flags |= SRNIC_CQ_QUERY_OVERFLOWED;
+	resp.cqn = ibcq->res.id;
 	srnic_unlock(&cq->lock, flags);
 	return ANSWER(attrs, resp);
 }
@@ -170,6 +174,7 @@ static int UVERBS_HANDLER(SRNIC_METHOD_SRQ_QUERY)(struct uverbs_attr_bundle *att
 	resp.max_wr = srq->max_wr;
 	resp.max_sge = srq->max_sge;
 	resp.limit = srq->limit;
+	resp.srqn = ibsrq->res.id;
 	if (srq->armed)
 		resp.flags |= SRNIC_SRQ_QUERY_ARMED;
 	if (srq->broken)
@@ -254,9 +259,9 @@ static int UVERBS_HANDLER(SRNIC_METHOD_MW_QUERY)(struct uverbs_attr_bundle *attr
 
 DECLARE_UVERBS_NAMED_METHOD(SRNIC_METHOD_DEV_QUERY, QUERY_RESP(dev, reserved));
 DECLARE_UVERBS_NAMED_METHOD(SRNIC_METHOD_QP_QUERY, QUERY_HANDLE(UVERBS_OBJECT_QP),
-			    QUERY_RESP(qp, reserved));
+			    QUERY_RESP(qp, rq_limit));
 DECLARE_UVERBS_NAMED_METHOD(SRNIC_METHOD_CQ_QUERY, QUERY_HANDLE(UVERBS_OBJECT_CQ),
-			    QUERY_RESP(cq, reserved));
+			    QUERY_RESP(cq, cqn));
 DECLARE_UVERBS_NAMED_METHOD(SRNIC_METHOD_SRQ_QUERY, QUERY_HANDLE(UVERBS_OBJECT_SRQ),
 			    QUERY_RESP(srq, reserved));
 DECLARE_UVERBS_NAMED_METHOD(SRNIC_METHOD_MR_QUERY, QUERY_HANDLE(UVERBS_OBJECT_MR),

@@ -8,6 +8,8 @@
 #include <rdma/uverbs_std_types.h>
 #include "queue/state.h"
 #include "srnic.h"
+#include "verbs/diag.h"
+#include "verbs/events.h"
 #include "verbs/qp_modify.h"
 #include "verbs/query.h"
 #include "verbs/share.h"
@@ -46,6 +48,8 @@ ABI_FIELD(srnic_uresp_create_qp, qpn, 48);
 ABI_SIZE(srnic_uresp_create_srq, 24);
 ABI_FIELD(srnic_uresp_create_srq, entries, 16);
 ABI_FIELD(srnic_uresp_create_srq, rqe_size, 20);
+ABI_SIZE(srnic_uresp_create_ah, 8);
+ABI_FIELD(srnic_uresp_create_ah, number, 0);
 ABI_SIZE(srnic_ring_hdr, 256);
 ABI_FIELD(srnic_ring_hdr, moved_entries, 16);
 ABI_FIELD(srnic_ring_hdr, lost, 20);
@@ -73,33 +77,13 @@ ABI_FIELD(srnic_cqe, vendor_err, 32);
 ABI_FIELD(srnic_cqe, wqe_index, 36);
 ABI_FIELD(srnic_cqe, timestamp, 40);
 ABI_FIELD(srnic_cqe, wallclock, 48);
+ABI_FIELD(srnic_cqe, src_qp, 56);
 ABI_SIZE(srnic_terminate, 64);
 ABI_FIELD(srnic_terminate, hdrct, 4);
 ABI_FIELD(srnic_terminate, ddp, 12);
 ABI_FIELD(srnic_terminate, rdmap, 30);
 ABI_SIZE(srnic_uresp_terminate, 128);
 ABI_FIELD(srnic_uresp_terminate, received, 64);
-
-/* Nothing is copied but what the message quoted: the rest stays 0 */
-static void fill_terminate(struct srnic_terminate *to, const struct rdmap_term *term,
-			   bool done)
-{
-	to->state = done ? SRNIC_TERMINATE_DONE : SRNIC_TERMINATE_UNSENT;
-	to->layer = term->err.layer;
-	to->etype = term->err.etype;
-	to->code = term->err.code;
-	to->hdrct = term->err.hdrct;
-	if (term->err.hdrct & RDMAP_TERM_M)
-		to->seg_len = term->seg_len;
-	if (term->err.hdrct & RDMAP_TERM_D) {
-		to->ddp_len = ddp_hdr_len(term->ddp[0] & DDP_T);
-		memcpy(to->ddp, term->ddp, to->ddp_len);
-	}
-	if (term->err.hdrct & RDMAP_TERM_R) {
-		to->rdmap_len = RDMAP_READ_REQ_LEN;
-		memcpy(to->rdmap, term->read_req, RDMAP_READ_REQ_LEN);
-	}
-}
 
 /* QP-15: the Terminate message, and who sent it */
 static int UVERBS_HANDLER(SRNIC_METHOD_QP_QUERY_TERMINATE)(struct uverbs_attr_bundle *attrs)
@@ -109,15 +93,10 @@ static int UVERBS_HANDLER(SRNIC_METHOD_QP_QUERY_TERMINATE)(struct uverbs_attr_bu
 	struct rdmap_term term;
 	bool local, sent;
 
-	BUILD_BUG_ON(SRNIC_TERMINATE_M != RDMAP_TERM_M || SRNIC_TERMINATE_D != RDMAP_TERM_D ||
-		     SRNIC_TERMINATE_R != RDMAP_TERM_R);
-	BUILD_BUG_ON(sizeof(resp.sent.ddp) != DDP_UNTAGGED_LEN ||
-		     sizeof(resp.sent.rdmap) != RDMAP_READ_REQ_LEN);
-
 	if (IS_ERR(ibqp))
 		return PTR_ERR(ibqp);
 	if (srnic_qp_terminate(to_srnic_qp(ibqp), &term, &local, &sent))
-		fill_terminate(local ? &resp.sent : &resp.received, &term, !local || sent);
+		srnic_term_fill(local ? &resp.sent : &resp.received, &term, !local || sent);
 	return uverbs_copy_to_struct_or_zero(attrs, SRNIC_ATTR_QUERY_TERMINATE_RESP, &resp,
 					     sizeof(resp));
 }
@@ -143,6 +122,8 @@ ADD_UVERBS_ATTRIBUTES_SIMPLE(srnic_query_context, UVERBS_OBJECT_DEVICE,
 const struct uapi_definition srnic_uapi_defs[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE, &srnic_query_context),
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_QP, &srnic_qp_object),
+	UAPI_DEF_CHAIN(srnic_uapi_diag_defs),
+	UAPI_DEF_CHAIN(srnic_uapi_event_defs),
 	UAPI_DEF_CHAIN(srnic_uapi_modify_defs),
 	UAPI_DEF_CHAIN(srnic_uapi_query_defs),
 	UAPI_DEF_CHAIN(srnic_uapi_share_defs),

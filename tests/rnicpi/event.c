@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Asynchronous events. */
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "rnicpi.h"
+
+#define NONE		((ri_wr_flags_t)0)
+
+static bool is_ready(const struct end *e, int ms)
+{
+	struct pollfd fd = { .fd = rix_event_fd(e->rnic), .events = POLLIN };
+
+	return poll(&fd, 1, ms) == 1;
+}
+
+/* The next event of an end, which is this one */
+static struct rix_event await(struct end *e, ri_async_event_type_t type, void *os_data)
+{
+	struct rix_event event;
+
+	require(is_ready(e, LONG_MS), "no event, where %d must come", type);
+	expect(RI_RET_SUCCESS, rix_get_event(e->rnic, &event, &err));
+	require(event.record.event_type == type, "event %d, not %d", event.record.event_type, type);
+	require(event.record.event_data.resource_os_data == os_data, "os_data of event %d", type);
+	return event;
+}
+
+static void no_event(struct end *e, int ms)
+{
+	struct rix_event event;
+
+	require(!is_ready(e, ms), "an event");
+	expect(RI_RET_CQ_EMPTY, rix_get_event(e->rnic, &event, &err));
+}
+
+static void listen_to(struct end *e)
+{
+	require(rix_event_fd(e->rnic) >= 0, "a descriptor");
+}
+
+static void set_state(struct end *e, ri_qp_state_t state)
+{
+	ri_qp_attr_t attr = { .state = state };
+
+	expect(RI_RET_SUCCESS, ri_qp_modify(e->rnic, e->qp, RI_QP_ATTR_NEXT_STATE, &attr, &err));
+}
+
+/* A normal close has one event at each end (D-38, D-81) */
+void event_close(void)
+{
+	struct rix_event event;
+
+	open_pair();
+	expect(RI_RET_INVALID_PARAMETER, rix_get_event(a.rnic, &event, &err));
+	listen_to(&a);
+	require(rix_event_fd(a.rnic) == rix_event_fd(a.rnic), "one descriptor");
+	require(rix_event_fd(STALE) == -1, "none of what is no RNIC");
+	expect(RI_RET_RNIC_INVALID_HANDLE, rix_get_event(STALE, &event, &err));
+	expect(RI_RET_INVALID_PARAMETER, rix_get_event(a.rnic, NULL, &err));
+	no_event(&a, 0);
+	set_state(&a, RI_QP_STATE_CLOSING);
+	event = await(&a, RI_EVENT_QP_LLP_CLOSE_COMPLETE, &a);
+	require(!event.terminate_msg_length && !event.record.err_data, "no error");
+	no_event(&a, 50);
+	/* b did not ask in time */
+	require_state(&b, RI_QP_STATE_IDLE);
+	listen_to(&b);
+	no_event(&b, 50);
+	close_pair();
+}
+
+/* A Write to an STag that is none: both ends are told, with the Terminate message */
+void event_terminate(void)
+{
+	ri_data_seg_t seg;
+	struct rix_event event;
+
+	open_pair();
+	listen_to(&a);
+	listen_to(&b);
+	seg = seg_of(&a, 0, 64);
+	expect(RI_RET_SUCCESS, ri_qp_post_rdma_write(a.rnic, a.qp, RI_WR_TYPE_RDMA_WRITE, NONE, 1,
+						     &seg, 0, b.rtag ^ 0x100, 1, 0, &err));
+	event = await(&b, RI_EVENT_QP_PROTECTION_ERROR_STAG_QP_MISMATCH, &b);
+	require(event.is_terminate_local && event.terminate_msg_length == 4 + 2 + 14 &&
+		event.terminate_buffer[0] == 0x11 && event.record.err_data >> 32 == RI_ERR_LAYER_VP,
+		"what b has sent: %u bytes", event.terminate_msg_length);
+	event = await(&a, RI_EVENT_QP_TERMINATE_MESSAGE_RECEIVED, &a);
+	require(!event.is_terminate_local && event.terminate_msg_length == 4 + 2 + 14 &&
+		event.terminate_buffer[0] == 0x11, "what a has received: %u bytes",
+		event.terminate_msg_length);
+	no_event(&a, 50);
+	no_event(&b, 0);
+	close_pair();
+}
+
+/* The peer gives up: no verbs event says so */
+void event_reset(void)
+{
+	open_pair();
+	listen_to(&a);
+	listen_to(&b);
+	set_state(&b, RI_QP_STATE_ERROR);
+	await(&a, RI_EVENT_QP_LLP_CONNECTION_RESET, &a);
+	no_event(&a, 0);
+	close_pair();
+}
+
+static ri_srq_handle_t make_srq(struct end *e, ri_srq_attr_t *attr, uint32_t hiwat)
+{
+	ri_srq_handle_t srq;
+	ri_qp_attr_t qp;
+
+	attr->pd = e->pd;
+	expect(RI_RET_SUCCESS, ri_srq_create(e->rnic, attr, &srq, NULL, attr, &err));
+	expect(RI_RET_SUCCESS, ri_qp_destroy(e->rnic, e->qp, &err));
+	qp = qp_attr_of(e);
+	qp.srq_valid = 1;
+	qp.srq.srq_handle = srq;
+	qp.qp_xport.qp_iwarp.rq_hiwat = hiwat;
+	expect(RI_RET_SUCCESS, ri_qp_create(e->rnic, &qp, &e->qp, NULL, e, &err));
+	return srq;
+}
+
+static void post_srq(struct end *e, ri_srq_handle_t srq, unsigned int n)
+{
+	ri_data_seg_t seg = seg_of(e, 0, 100);
+
+	while (n--)
+		expect(RI_RET_SUCCESS, ri_srq_post_recv(e->rnic, srq, NONE, n, &seg, 1, &err));
+}
+
+/* A receive of b's SRQ is taken */
+static void send_one(void)
+{
+	uint64_t end = now_ms() + LONG_MS;
+	uint_t one = 0;
+	ri_wc_t wc;
+
+	post_send(&a, 1, 0, 10);
+	take(&a, a.scq, 1, RI_WC_TYPE_SEND, RI_WC_STATUS_SUCCESS);
+	while (!one && now_ms() < end) {
+		one = 1;
+		ri_cq_poll(b.rnic, b.rcq, &wc, &one, &err);
+	}
+	require(one && !wc.rc_wc.op_status, "a receive");
+}
+
+static void end_srq(ri_srq_handle_t srq)
+{
+	ri_qp_attr_t qp = qp_attr_of(&b);
+
+	expect(RI_RET_SUCCESS, ri_qp_destroy(b.rnic, b.qp, &err));
+	expect(RI_RET_SUCCESS, ri_srq_destroy(b.rnic, srq, &err));
+	expect(RI_RET_SUCCESS, ri_qp_create(b.rnic, &qp, &b.qp, NULL, &b, &err));
+	close_pair();
+}
+
+static ri_srq_handle_t open_with_srq(ri_srq_attr_t *attr, uint32_t hiwat, unsigned int receives)
+{
+	ri_srq_handle_t srq;
+
+	open_end(&a);
+	open_end(&b);
+	srq = make_srq(&b, attr, hiwat);
+	listen_to(&b);
+	post_srq(&b, srq, receives);
+	connect_sockets();
+	turn(false, true);
+	return srq;
+}
+
+/* At the mark, once for each time it is armed; lowat is inclusive (D-44) */
+void event_lowat(void)
+{
+	ri_srq_attr_t attr = { .max_wrs = 8, .max_sgl = 1, .lowat = 2 };
+	ri_srq_handle_t srq = open_with_srq(&attr, 0, 6);
+
+	send_one();
+	send_one();
+	send_one();
+	no_event(&b, 50);
+	send_one();		/* two are left */
+	await(&b, RI_EVENT_SRQ_LIMIT_REACHED, &attr);
+	send_one();
+	no_event(&b, 50);
+	post_srq(&b, srq, 5);
+	attr.lowat = attr.max_wrs;
+	expect(RI_RET_SUCCESS, ri_srq_modify(b.rnic, srq, RI_SRQ_ATTR_LOWAT, &attr, &err));
+	expect(RI_RET_SUCCESS, ri_srq_query(b.rnic, srq, &attr, &err));
+	require(attr.lowat == attr.max_wrs && attr.srq_armed, "as it was set");
+	send_one();
+	await(&b, RI_EVENT_SRQ_LIMIT_REACHED, &attr);
+	expect(RI_RET_SUCCESS, ri_srq_query(b.rnic, srq, &attr, &err));
+	require(attr.lowat == attr.max_wrs && !attr.srq_armed, "it has been told");
+	end_srq(srq);
+}
+
+static ri_api_return_t set_hiwat(struct end *e, uint32_t mask, uint32_t hiwat, bool armed)
+{
+	ri_qp_attr_t attr = { 0 };
+
+	attr.qp_xport.qp_iwarp.rq_hiwat = hiwat;
+	attr.qp_xport.qp_iwarp.rq_armed = armed;
+	return ri_qp_modify(e->rnic, e->qp, (ri_qp_attr_mask_t)mask, &attr, &err);
+}
+
+static void require_mark(uint32_t hiwat, bool armed)
+{
+	ri_qp_attr_t attr;
+
+	expect(RI_RET_SUCCESS, ri_qp_query(b.rnic, b.qp, &attr, &err));
+	require(attr.qp_xport.qp_iwarp.rq_hiwat == hiwat &&
+		attr.qp_xport.qp_iwarp.rq_armed == armed, "mark %u, armed %u",
+		attr.qp_xport.qp_iwarp.rq_hiwat, attr.qp_xport.qp_iwarp.rq_armed);
+}
+
+/* Of a QP with an SRQ (D-43): one receive at most is in progress */
+void event_hiwat(void)
+{
+	ri_srq_attr_t attr = { .max_wrs = 16, .max_sgl = 1 };
+	ri_srq_handle_t srq = open_with_srq(&attr, 0, 10);
+
+	require_mark(0, false);
+	send_one();
+	no_event(&b, 50);	/* 0 at create is no mark */
+	expect(RI_RET_SUCCESS, set_hiwat(&b, RI_QP_ATTR_RQ_HIWAT, 0, false));
+	require_mark(0, true);
+	send_one();
+	await(&b, RI_EVENT_QP_RQ_LIMIT_REACHED, &b);
+	require_mark(0, false);
+	send_one();
+	no_event(&b, 50);
+	expect(RI_RET_SUCCESS, set_hiwat(&b, RI_QP_ATTR_RQ_HIWAT, 1, false));
+	send_one();
+	await(&b, RI_EVENT_QP_RQ_LIMIT_REACHED, &b);
+	expect(RI_RET_SUCCESS, set_hiwat(&b, RI_QP_ATTR_RQ_ARMED, 0, true));
+	require_mark(1, true);
+	expect(RI_RET_SUCCESS, set_hiwat(&b, RI_QP_ATTR_RQ_ARMED, 0, false));
+	send_one();
+	no_event(&b, 50);
+	expect(RI_RET_SUCCESS, set_hiwat(&b, RI_QP_ATTR_RQ_HIWAT | RI_QP_ATTR_RQ_ARMED, 2, true));
+	send_one();
+	no_event(&b, 50);	/* never two */
+	expect(RI_RET_SRQ_LIMIT_OUT_OF_RANGE, set_hiwat(&b, RI_QP_ATTR_RQ_HIWAT, -1, false));
+	require_mark(2, true);
+	expect(RI_RET_QP_ATTRIBUTE_CANT_CHANGE, set_hiwat(&a, RI_QP_ATTR_RQ_HIWAT, 1, false));
+	expect(RI_RET_QP_ATTRIBUTE_CANT_CHANGE, set_hiwat(&a, RI_QP_ATTR_RQ_ARMED, 0, true));
+	end_srq(srq);
+}
+
+/* From create on, and not changed by a call that fails (D-21) */
+void event_hiwat_create(void)
+{
+	ri_srq_attr_t attr = { .max_wrs = 16, .max_sgl = 1 };
+	ri_srq_handle_t srq = open_with_srq(&attr, 1, 4);
+	ri_qp_attr_t bad = { .state = RI_QP_STATE_IDLE };
+
+	require_mark(1, true);
+	expect(RI_RET_QP_INVALID_STATE, ri_qp_modify(b.rnic, b.qp, (ri_qp_attr_mask_t)(
+						     RI_QP_ATTR_NEXT_STATE | RI_QP_ATTR_RQ_ARMED),
+						     &bad, &err));
+	require_mark(1, true);
+	send_one();
+	await(&b, RI_EVENT_QP_RQ_LIMIT_REACHED, &b);
+	end_srq(srq);
+}
+
+/* With an SRQ nothing flushed tells that a QP takes no more (D-39) */
+void event_last_wqe(void)
+{
+	ri_srq_attr_t attr = { .max_wrs = 8, .max_sgl = 1 };
+	ri_srq_handle_t srq = open_with_srq(&attr, 0, 4);
+
+	send_one();
+	set_state(&b, RI_QP_STATE_ERROR);
+	await(&b, RI_EVENT_QP_LAST_WQE_REACHED, &b);
+	no_event(&b, 50);
+	end_srq(srq);
+}
+
+/* A CQ that overflows is of no use any more, nor are its QPs (D-40) */
+void event_overflow(void)
+{
+	ri_cq_attr_t attr = { .num_cqe = 1 }, old;
+	uint_t i, many = 32;
+	ri_qp_attr_t qp;
+	ri_cq_handle_t cq;
+	ri_wc_t wc[32];
+
+	open_end(&a);
+	open_end(&b);
+	expect(RI_RET_SUCCESS, ri_cq_create(b.rnic, &attr, &cq, NULL, &attr, &err));
+	expect(RI_RET_SUCCESS, ri_qp_destroy(b.rnic, b.qp, &err));
+	qp = qp_attr_of(&b);
+	qp.rcq.rcq_handle = cq;
+	expect(RI_RET_SUCCESS, ri_qp_create(b.rnic, &qp, &b.qp, NULL, &b, &err));
+	listen_to(&b);
+	for (i = 0; i <= attr.num_cqe; i++)
+		post_recv(&b, i, 0, 10);
+	connect_sockets();
+	turn(false, true);
+	for (i = 0; i <= attr.num_cqe; i++)
+		post_send(&a, i, 0, 10);
+	await(&b, RI_EVENT_CQ_OVERFLOW_DETECTED, &attr);
+	await(&b, RI_EVENT_QP_CQ_RQ_ERROR, &b);
+	expect(RI_RET_CQ_ERROR, ri_cq_query(b.rnic, cq, &old, &err));
+	old.num_cqe = 100;
+	expect(RI_RET_CQ_ERROR, ri_cq_modify(b.rnic, cq, RI_CQ_MODIFY_MASK_NUM_CQE, &old, &err));
+	expect(RI_RET_SUCCESS, ri_cq_poll(b.rnic, cq, wc, &many, &err));
+	require(many == attr.num_cqe && !wc[0].rc_wc.op_status, "%u of before", many);
+	require_state(&b, RI_QP_STATE_ERROR);
+	expect(RI_RET_SUCCESS, ri_qp_destroy(b.rnic, b.qp, &err));
+	expect(RI_RET_SUCCESS, ri_cq_destroy(b.rnic, cq, &err));
+	qp = qp_attr_of(&b);
+	expect(RI_RET_SUCCESS, ri_qp_create(b.rnic, &qp, &b.qp, NULL, &b, &err));
+	close_pair();
+}
+
+/* Nothing is told of what is destroyed (D-28, D-37) */
+void event_destroyed(void)
+{
+	ri_qp_attr_t qp;
+
+	open_pair();
+	listen_to(&a);
+	set_state(&b, RI_QP_STATE_ERROR);
+	require(is_ready(&a, LONG_MS), "an event");
+	expect(RI_RET_SUCCESS, ri_qp_destroy(a.rnic, a.qp, &err));
+	no_event(&a, 0);
+	qp = qp_attr_of(&a);
+	expect(RI_RET_SUCCESS, ri_qp_create(a.rnic, &qp, &a.qp, NULL, &a, &err));
+	close_pair();
+}
+
+static void shell(const char *format, const char *one, const char *two)
+{
+	char cmd[256];
+
+	snprintf(cmd, sizeof(cmd), format, one, two);
+	require(!system(cmd), "%s", cmd);
+}
+
+static void netdev_of(const char *device, char *name, size_t size)
+{
+	char path[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/gid_attrs/ndevs/0", device);
+	f = fopen(path, "r");
+	require(f && fgets(name, size, f), "%s", path);
+	fclose(f);
+	name[strcspn(name, "\n")] = '\0';
+}
+
+/* The device goes, under traffic, and comes back: a handle of before is none (D-12) */
+void event_removed(void)
+{
+	ri_vp_handle_t vp = find_vp();
+	const char *name = rix_rnic_name(vp);
+	ri_qp_attr_t attr;
+	char netdev[64];
+	ri_pd_handle_t pd;
+
+	netdev_of(name, netdev, sizeof(netdev));
+	open_pair();
+	listen_to(&a);
+	post_recv(&b, 1, 0, 100);
+	post_send(&a, 1, 0, 100);
+	shell("rdma link delete %s", name, NULL);
+	await(&a, RI_EVENT_LOCAL_CATASTROPHIC_ERROR, NULL);
+	require(rix_event_fd(a.rnic) == -1, "closed");
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_qp_query(a.rnic, a.qp, &attr, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_qp_destroy(a.rnic, a.qp, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_rnic_free_hdl(vp, a.rnic, &err));
+	/* b did not listen: its calls find out */
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_pd_alloc(b.rnic, &pd, NULL, NULL, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_qp_query(b.rnic, b.qp, &attr, &err));
+	expect(RI_RET_RNIC_NOT_OPEN, ri_rnic_get_hdl(vp, RI_CONSUMER_LOCATION_USER,
+						     &b.rnic, NULL, NULL, &err));
+	shell("rdma link add %s type srnic netdev %s", name, netdev);
+	open_pair();
+	close_pair();
+}

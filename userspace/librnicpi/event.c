@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Asynchronous events (L1481). The text has a handler in the kernel alone, and leaves open how
+ * a program is told: by a file descriptor here.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+#include <rnicpi/rix.h>
+#include "qp.h"
+
+#define RECORD(n, name)	[SRNIC_EV_##n] = RI_EVENT_##name
+
+static const ri_async_event_type_t native_events[] = {
+	RECORD(LLP_CLOSE_COMPLETE, QP_LLP_CLOSE_COMPLETE),
+	RECORD(TERMINATE_RECEIVED, QP_TERMINATE_MESSAGE_RECEIVED),
+	RECORD(LLP_RESET, QP_LLP_CONNECTION_RESET),
+	RECORD(LLP_LOST, QP_LLP_CONNECTION_LOST),
+	RECORD(LLP_SEGMENT_SIZE, QP_LLP_INTEGRITY_ERROR_SIZE),
+	RECORD(LLP_CRC, QP_LLP_INTEGRITY_ERROR_CRC),
+	RECORD(LLP_BAD_FPDU, QP_LLP_INTEGRITY_ERROR_BAD_FPDU),
+	RECORD(DDP_VERSION, QP_REMOTE_OP_ERROR_DDP_VERSION),
+	RECORD(RDMAP_VERSION, QP_REMOTE_OP_ERROR_RDMA_VERSION),
+	RECORD(OPCODE, QP_REMOTE_OP_ERROR_OPCODE),
+	RECORD(DDP_QN, QP_REMOTE_OP_ERROR_DDP_QN),
+	RECORD(READ_NOT_ENABLED, QP_REMOTE_OP_ERROR_RDMA_RD_DISABLED),
+	RECORD(WRITE_NOT_ENABLED, QP_REMOTE_OP_ERROR_RDMA_WR_RD_RESP_DISABLED),
+	RECORD(READ_REQUEST_SIZE, QP_REMOTE_OP_ERROR_RDMA_RD_INVALID),
+	RECORD(NO_L_BIT, QP_REMOTE_OP_ERROR_NO_L_BIT),
+	RECORD(TAGGED_STAG, QP_PROTECTION_ERROR_STAG_QP_MISMATCH),
+	RECORD(TAGGED_BOUNDS, QP_PROTECTION_ERROR_BOUNDS_VIOLATION),
+	RECORD(TAGGED_ACCESS, QP_PROTECTION_ERROR_ACCESS_VIOLATION),
+	RECORD(TAGGED_PD, QP_PROTECTION_ERROR_INVALID_PD),
+	RECORD(TAGGED_WRAP, QP_PROTECTION_ERROR_WRAP_ERROR),
+	RECORD(BAD_CLOSE, QP_BAD_CLOSE),
+	RECORD(BAD_LLP_CLOSE, QP_BAD_LLP_CLOSE),
+	RECORD(RQ_MSN_RANGE, QP_RQ_PROTECTION_ERROR_INVALID_MSN),
+	RECORD(RQ_MSN_GAP, QP_RQ_PROTECTION_ERROR_MSN_GAP),
+	RECORD(IRRQ_TOO_MANY, QP_IRRQ_PROTECTION_ERROR_TOO_MANY_RDMA_READS),
+	RECORD(IRRQ_MSN_GAP, QP_IRRQ_PROTECTION_ERROR_MSN_GAP),
+	RECORD(IRRQ_MSN_RANGE, QP_IRRQ_PROTECTION_ERROR_INVALID_MSN),
+	RECORD(IRRQ_STAG, QP_IRRQ_PROTECTION_ERROR_INVALID_STAG),
+	RECORD(IRRQ_BOUNDS, QP_IRRQ_PROTECTION_ERROR_BOUNDS_VIOLATION),
+	RECORD(IRRQ_ACCESS, QP_IRRQ_PROTECTION_ERROR_ACCESS_VIOLATION),
+	RECORD(IRRQ_PD, QP_IRRQ_PROTECTION_ERROR_INVALID_PD),
+	RECORD(IRRQ_WRAP, QP_IRRQ_PROTECTION_ERROR_WRAP_ERROR),
+	RECORD(ATOMIC_OPERATION, QP_REMOTE_OP_ERROR_OPCODE),	/* RNICPI has no atomics of iWARP */
+	RECORD(CQ_SQ, QP_CQ_SQ_ERROR),
+	RECORD(CQ_RQ, QP_CQ_RQ_ERROR),
+	RECORD(SRQ_ON_QP, QP_SRQ_ERROR),
+	RECORD(QP_CATASTROPHIC, QP_LOCAL_CATASTROPHIC_ERROR),
+	RECORD(CQ_OVERFLOW, CQ_OVERFLOW_DETECTED),
+	RECORD(CQ_OPERATION, CQ_OP_ERROR),
+	RECORD(SRQ_LIMIT, SRQ_LIMIT_REACHED),
+	RECORD(RQ_LIMIT, QP_RQ_LIMIT_REACHED),
+	RECORD(SRQ_CATASTROPHIC, SRQ_CATASTROPHIC_ERROR),
+	RECORD(RNIC_CATASTROPHIC, LOCAL_CATASTROPHIC_ERROR),
+	RECORD(LAST_WQE, QP_LAST_WQE_REACHED),
+};
+
+_Static_assert(sizeof(native_events) / sizeof(native_events[0]) == SRNIC_EV_LAST_WQE + 1,
+	       "each event of the driver");
+
+/* What comes nearest, on a device that says less */
+static const struct {
+	enum ibv_event_type verbs;
+	uint32_t object;
+	enum srnic_event native;
+} foreign_events[] = {
+	{ IBV_EVENT_QP_FATAL, SRNIC_EVENT_OF_QP, SRNIC_EV_QP_CATASTROPHIC },
+	{ IBV_EVENT_QP_REQ_ERR, SRNIC_EVENT_OF_QP, SRNIC_EV_OPCODE },
+	{ IBV_EVENT_QP_ACCESS_ERR, SRNIC_EVENT_OF_QP, SRNIC_EV_TAGGED_ACCESS },
+	{ IBV_EVENT_QP_LAST_WQE_REACHED, SRNIC_EVENT_OF_QP, SRNIC_EV_LAST_WQE },
+	{ IBV_EVENT_CQ_ERR, SRNIC_EVENT_OF_CQ, SRNIC_EV_CQ_OPERATION },
+	{ IBV_EVENT_SRQ_ERR, SRNIC_EVENT_OF_SRQ, SRNIC_EV_SRQ_CATASTROPHIC },
+	{ IBV_EVENT_SRQ_LIMIT_REACHED, SRNIC_EVENT_OF_SRQ, SRNIC_EV_SRQ_LIMIT },
+	{ IBV_EVENT_DEVICE_FATAL, SRNIC_EVENT_OF_DEVICE, SRNIC_EV_RNIC_CATASTROPHIC },
+};
+
+static uint32_t number_of(uint32_t object, const struct ibv_async_event *event)
+{
+	switch (object) {
+	case SRNIC_EVENT_OF_QP:
+		return event->element.qp->qp_num;
+	case SRNIC_EVENT_OF_CQ:
+		return event->element.cq->handle;
+	case SRNIC_EVENT_OF_SRQ:
+		return event->element.srq->handle;
+	default:
+		return 0;
+	}
+}
+
+/* Return: 0; ENOMSG: it is one that RNICPI has not; or an errno, EAGAIN for none */
+static int read_foreign(struct rnic *rnic, struct srnic_event_record *rec)
+{
+	struct ibv_async_event event;
+	int err = ENOMSG;
+	unsigned int i;
+
+	if (ibv_get_async_event(rnic->ctx, &event))
+		return errno;
+	for (i = 0; i < sizeof(foreign_events) / sizeof(foreign_events[0]); i++) {
+		if (foreign_events[i].verbs != event.event_type)
+			continue;
+		rec->event = foreign_events[i].native;
+		rec->object = foreign_events[i].object;
+		rec->number = number_of(rec->object, &event);
+		err = 0;
+	}
+	ibv_ack_async_event(&event);
+	return err;
+}
+
+static int read_record(struct rnic *rnic, struct srnic_event_record *rec)
+{
+	ssize_t n;
+
+	memset(rec, 0, sizeof(*rec));
+	if (!rnic->native)
+		return read_foreign(rnic, rec);
+	n = read(rnic->event_fd, rec, sizeof(*rec));
+	if (n < 0)
+		return errno;
+	return rec->event <= SRNIC_EV_LAST_WQE ? 0 : ENOMSG;
+}
+
+/* --- whose it is --- */
+
+static bool os_data_of_qp(struct rnic *rnic, uint32_t number, ri_os_data_t *os_data)
+{
+	struct rnic_qp *qp = ri_qp_of_number(rnic, number);
+
+	if (!qp || qp->dead)
+		return false;
+	*os_data = qp->os_data;
+	return true;
+}
+
+static bool os_data_of_cq(struct rnic *rnic, uint32_t number, ri_os_data_t *os_data)
+{
+	struct rnic_cq *cq = rnic->cqs;
+
+	while (cq && cq->number != number)
+		cq = cq->next;
+	if (cq)
+		*os_data = cq->os_data;
+	return cq;
+}
+
+static bool os_data_of_srq(struct rnic *rnic, uint32_t number, ri_os_data_t *os_data)
+{
+	struct rnic_srq *srq = rnic->srqs;
+
+	while (srq && srq->number != number)
+		srq = srq->next;
+	if (srq)
+		*os_data = srq->os_data;
+	return srq;
+}
+
+/* False: the object is destroyed, and has no events any more (L2826) */
+static bool find_os_data(struct rnic *rnic, const struct srnic_event_record *rec,
+			 ri_os_data_t *os_data)
+{
+	switch (rec->object) {
+	case SRNIC_EVENT_OF_QP:
+		return os_data_of_qp(rnic, rec->number, os_data);
+	case SRNIC_EVENT_OF_CQ:
+		return os_data_of_cq(rnic, rec->number, os_data);
+	case SRNIC_EVENT_OF_SRQ:
+		return os_data_of_srq(rnic, rec->number, os_data);
+	default:
+		*os_data = rnic->os_data;
+		return true;
+	}
+}
+
+/* --- the calls --- */
+
+static void fill(struct rix_event *event, const struct srnic_event_record *rec)
+{
+	event->record.event_type = native_events[rec->event];
+	if (rec->error)
+		event->record.err_data = (uint64_t)RI_ERR_LAYER_VP << 32 | rec->error;
+	if (!rec->term.state)
+		return;
+	event->is_terminate_local = rec->flags & SRNIC_EVENT_TERMINATE_SENT;
+	event->terminate_msg_length = ri_terminate_bytes(event->terminate_buffer, &rec->term);
+}
+
+/* Under ri_lock. Return: 0 or an errno, EAGAIN for none */
+static int next_event(struct rnic *rnic, struct rix_event *event)
+{
+	struct srnic_event_record rec;
+	int err;
+
+	memset(event, 0, sizeof(*event));
+	do {
+		err = read_record(rnic, &rec);
+	} while (err == ENOMSG || err == EINTR ||
+		 (!err && !find_os_data(rnic, &rec, &event->record.event_data.resource_os_data)));
+	if (!err)
+		fill(event, &rec);
+	return err;
+}
+
+/* Under ri_lock. The device is gone: its objects stay, and nobody finds them any more. */
+static void forget(ri_rnic_handle_t handle, struct rnic *rnic)
+{
+	handle_free(handle);
+	if (rnic->native)
+		close(rnic->event_fd);
+	rnic->event_fd = -1;
+}
+
+/* Under ri_lock */
+static int open_events(struct rnic *rnic)
+{
+	int fd;
+
+	if (rnic->event_fd >= 0)
+		return rnic->event_fd;
+	fd = rnic->native ? srnicdv_open_events(rnic->ctx) : rnic->ctx->async_fd;
+	if (fd >= 0)
+		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+	rnic->event_fd = fd;
+	return fd;
+}
+
+/**
+ * rix_event_fd() - Where to wait for events of an RNIC handle and its objects
+ * @rnic: an RNIC handle
+ *
+ * Events before the first call are not told.
+ *
+ * Context: any thread; takes ri_lock.
+ * Return: a file descriptor that can be read then, for poll() and rix_get_event() alone; -1 if
+ * @rnic is none, or if there are too many descriptors.
+ */
+int rix_event_fd(ri_rnic_handle_t rnic)
+{
+	struct rnic *r;
+	int fd = -1;
+	KEEP_ERRNO;
+
+	pthread_mutex_lock(&ri_lock);
+	r = handle_object(RI_KIND_RNIC, rnic);
+	if (r)
+		fd = open_events(r);
+	pthread_mutex_unlock(&ri_lock);
+	return fd;
+}
+
+/**
+ * rix_get_event() - Take an event
+ * @rnic: an RNIC handle, for which rix_event_fd() was called
+ * @event: what has happened, with the os_data of the object; that of the device has that of
+ * ri_rnic_get_hdl()
+ * @err_data: may be NULL
+ *
+ * RI_EVENT_LOCAL_CATASTROPHIC_ERROR is that the device is gone. From then on @rnic is no
+ * handle, all calls with it say so, and the descriptor is closed.
+ *
+ * Context: any thread; does not wait; takes ri_lock.
+ * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_INVALID_PARAMETER;
+ * RI_RET_CQ_EMPTY: there is none
+ */
+ri_api_return_t rix_get_event(ri_rnic_handle_t rnic, struct rix_event *event,
+			      ri_err_data_t *err_data)
+{
+	ri_api_return_t ret = RI_RET_SUCCESS;
+	struct rnic *r;
+	int err = 0;
+	KEEP_ERRNO;
+
+	pthread_mutex_lock(&ri_lock);
+	r = handle_object(RI_KIND_RNIC, rnic);
+	if (!r)
+		ret = RI_RET_RNIC_INVALID_HANDLE;
+	else if (!event || r->event_fd < 0)
+		ret = RI_RET_INVALID_PARAMETER;
+	else
+		err = next_event(r, event);
+	if (err == EAGAIN)
+		ret = RI_RET_CQ_EMPTY;
+	if (!ret && !err && event->record.event_type == RI_EVENT_LOCAL_CATASTROPHIC_ERROR)
+		forget(rnic, r);
+	pthread_mutex_unlock(&ri_lock);
+	if (ret)
+		return ri_refuse(err_data, ret);
+	return err ? ri_failed(err_data, err, RI_RET_FAIL) : ri_done(err_data);
+}

@@ -39,7 +39,7 @@ static void device_begin(struct pair *p)
 	if (!(lo->flags & IFF_UP))
 		dev_change_flags(lo, lo->flags | IFF_UP, NULL);
 	rtnl_unlock();
-	KUNIT_ASSERT_EQ(p->test, srnic_device_add("kunit%d", lo), 0);
+	KUNIT_ASSERT_EQ(p->test, srnic_device_add("kunit%d", lo, RDMA_NODE_RNIC), 0);
 	p->ibdev = ib_device_get_by_netdev(lo, SRNIC_DRIVER_ID);
 	KUNIT_ASSERT_NOT_NULL(p->test, p->ibdev);
 }

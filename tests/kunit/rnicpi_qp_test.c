@@ -315,11 +315,17 @@ static void shared_queue(struct kunit *test)
 	for (i = 0; i < 5; i++)
 		KUNIT_EXPECT_EQ(test, ri_srq_post_recv(p->rnic, srq, 0, i, &seg, 1, NULL), OK);
 	pair_connect(p);
+	/* RI-43: a mark of 0 is the first receive that is taken */
+	attr->qp_xport.qp_iwarp.rq_hiwat = 0;
+	KUNIT_EXPECT_EQ(test, ri_qp_modify(p->rnic, p->b.qp, RI_QP_ATTR_RQ_HIWAT, attr, NULL), OK);
+	KUNIT_EXPECT_EQ(test, ri_qp_query(p->rnic, p->b.qp, attr, NULL), OK);
+	KUNIT_EXPECT_TRUE(test, attr->qp_xport.qp_iwarp.rq_armed);
 	for (i = 0; i < 2; i++) {
 		pair_send(p, &p->a, 10 + i, 0, 10);
 		pair_expect(p, &p->b, i, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_SUCCESS);
 	}
-	KUNIT_EXPECT_EQ(test, p->num_events, 0);
+	KUNIT_EXPECT_TRUE(test, pair_event(p, RI_EVENT_QP_RQ_LIMIT_REACHED, &p->b));
+	KUNIT_EXPECT_EQ(test, p->num_events, 1);
 	KUNIT_EXPECT_EQ(test, ri_srq_query(p->rnic, srq, &srq_attr, NULL), OK);
 	KUNIT_EXPECT_EQ(test, srq_attr.lowat, 2);
 	KUNIT_EXPECT_TRUE(test, srq_attr.srq_armed);

@@ -11,7 +11,7 @@
 #define OK	RI_RET_SUCCESS
 #define ALL	(RI_MEM_FLAGS_LOCAL | RI_MEM_FLAGS_REMOTE)
 
-static uint64_t phys(const void *at)
+static u64 phys(const void *at)
 {
 	return virt_to_phys((void *)at);
 }
@@ -24,7 +24,7 @@ static void two_pages(const struct pair_end *e, ri_phys_addr_t list[2])
 }
 
 static ri_mr_reg_phys_attr_t phys_attr(const struct pair *p, ri_phys_addr_t *list, uint_t n,
-				       uint64_t va, uint64_t length)
+				       u64 va, u64 length)
 {
 	return (ri_mr_reg_phys_attr_t){
 		.common = { .va = va, .length = length, .mem_attr = ALL, .pd = p->pd },
@@ -36,7 +36,7 @@ static ri_mr_reg_phys_attr_t phys_attr(const struct pair *p, ri_phys_addr_t *lis
 }
 
 /* a writes @len bytes of its own memory into @to of a region of b, and both are done */
-static void write_to(struct pair *p, uint64_t to, ri_rtag_t rtag, u32 len, ri_wc_status_t status)
+static void write_to(struct pair *p, u64 to, ri_rtag_t rtag, u32 len, ri_wc_status_t status)
 {
 	ri_data_seg_t seg = pair_seg(&p->a, 0, len);
 
@@ -266,7 +266,7 @@ static void bad_fast_registers(struct kunit *test)
 {
 	static const struct {
 		uint_t nbufs, pble_size, address_offset;
-		uint64_t va, length;
+		u64 va, length;
 		u32 mem_attr;
 		ri_wc_status_t status;
 	} rows[] = {
@@ -481,13 +481,15 @@ static void window(struct kunit *test)
 					  NULL), RI_RET_WINDOW_TYPE_UNSUPPORTED);
 	KUNIT_ASSERT_EQ(test, ri_mw_alloc(p->rnic, p->pd, RI_MW_TYPE_NARROW, &mw, &rtag, NULL, NULL,
 					  NULL), OK);
-	KUNIT_EXPECT_EQ(test, ri_mw_query(p->rnic, mw, NULL, &state, NULL, &rights, NULL, NULL), OK);
+	KUNIT_EXPECT_EQ(test, ri_mw_query(p->rnic, mw, NULL, &state, NULL, &rights, NULL, NULL),
+			OK);
 	KUNIT_EXPECT_EQ(test, state, RI_STAG_STATE_INVALID);
 	KUNIT_EXPECT_EQ(test, rights, 0);
 	rtag = (rtag & ~0xff) | 0x42;
-#define BIND(len, rtag)	ri_qp_post_bind(p->rnic, p->b.qp, RI_WR_TYPE_BIND, RI_WR_SIGNALED_FLAG, 1, mw, \
-					rtag, p->b.mr, p->b.tag, (uintptr_t)p->b.mem + 8, len,	\
-					RI_MEM_FLAGS_REMOTE_WRITE, NULL)
+#define BIND(len, rtag)									\
+	ri_qp_post_bind(p->rnic, p->b.qp, RI_WR_TYPE_BIND, RI_WR_SIGNALED_FLAG, 1, mw, rtag,	\
+			p->b.mr, p->b.tag, (uintptr_t)p->b.mem + 8, len,			\
+			RI_MEM_FLAGS_REMOTE_WRITE, NULL)
 	KUNIT_EXPECT_EQ(test, BIND(0, rtag), RI_RET_INVALID_WINDOW_TYPE);
 	KUNIT_EXPECT_EQ(test, BIND(100, rtag + 0x100), RI_RET_MEM_INVALID_RTAG);
 	KUNIT_ASSERT_EQ(test, BIND(100, rtag), OK);
@@ -533,9 +535,9 @@ static void read_invalidate(struct kunit *test)
 			OK);
 	seg[0] = (ri_data_seg_t){ .tag.ltag = ltag, .len = 40 };
 	memset(p->a.mem, 'r', 40);
-#define READ_INV(n)	ri_qp_post_rdma_read(p->rnic, p->b.qp, RI_WR_TYPE_RDMA_READ_LOCAL_INVALIDATE,	\
-				     RI_WR_SIGNALED_FLAG, 1, seg, (uintptr_t)p->a.mem, n,	\
-				     p->a.tag, NULL)
+#define READ_INV(n)									\
+	ri_qp_post_rdma_read(p->rnic, p->b.qp, RI_WR_TYPE_RDMA_READ_LOCAL_INVALIDATE,		\
+			     RI_WR_SIGNALED_FLAG, 1, seg, (uintptr_t)p->a.mem, n, p->a.tag, NULL)
 	KUNIT_EXPECT_EQ(test, READ_INV(2), RI_RET_WR_SG_INVALID_FORMAT);
 	KUNIT_ASSERT_EQ(test, READ_INV(1), OK);
 	pair_expect(p, &p->b, 1, RI_WC_TYPE_RDMA_READ_LOCAL_INVALIDATE, RI_WC_STATUS_SUCCESS);
@@ -581,7 +583,7 @@ static void pins(struct kunit *test)
 static void maps(struct kunit *test)
 {
 	struct pair *p = pair_idle(test, RI_PHYS_PAGE_LIST_MODE, 0);
-	char *mem = vmalloc(4 * PAGE_SIZE), *at;
+	char *mem = vmalloc(4 * PAGE_SIZE), *at, *first;
 	ri_phys_buf_t io;
 	u64 left = 4 * PAGE_SIZE - 10;
 
@@ -593,7 +595,8 @@ static void maps(struct kunit *test)
 		*at = 'm';
 		KUNIT_EXPECT_EQ(test, *(char *)phys_to_virt(io.phys_address), 'm');
 		at[io.phys_len - 1] = 'e';
-		KUNIT_EXPECT_EQ(test, ((char *)phys_to_virt(io.phys_address))[io.phys_len - 1], 'e');
+		first = phys_to_virt(io.phys_address);
+		KUNIT_EXPECT_EQ(test, first[io.phys_len - 1], 'e');
 		KUNIT_EXPECT_EQ(test, ri_mem_unmap(p->rnic, &io, p, NULL), OK);
 	}
 	/* contiguous memory is mapped at once */

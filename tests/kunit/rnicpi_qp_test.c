@@ -2,6 +2,7 @@
 /* rnicpi/qp.c, qp_modify.c, post.c, srq.c, cq.c: queues, their limits, states and streams. */
 #include <linux/delay.h>
 #include <linux/file.h>
+#include <linux/kthread.h>
 #include <linux/net.h>
 #include <net/net_namespace.h>
 #include <net/sock.h>
@@ -21,9 +22,10 @@ static void create(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, attr);
 #define BAD(field, value, code) do {							\
-	*attr = pair_qp_attr(p, &p->a);							\
-	attr->field = value;								\
-	KUNIT_EXPECT_EQ_MSG(test, ri_qp_create(p->rnic, attr, &qp, NULL, NULL, NULL), code,	\
+	ri_qp_attr_t bad = pair_qp_attr(p, &p->a);					\
+											\
+	bad.field = value;								\
+	KUNIT_EXPECT_EQ_MSG(test, ri_qp_create(p->rnic, &bad, &qp, NULL, NULL, NULL), code,	\
 			    #field);							\
 } while (0)
 	BAD(sq_size, SRNIC_MAX_QP_WR + 1, RI_RET_RNIC_WR_LIMIT_EXCEEDED);
@@ -148,6 +150,8 @@ static void last_message(struct kunit *test)
 	struct msghdr msg = { };
 	struct file *a, *b;
 	ri_qp_attr_t *attr = kunit_kzalloc(test, sizeof(*attr), GFP_KERNEL);
+	unsigned long ids = 0;
+	u32 i;
 
 	KUNIT_ASSERT_NOT_NULL(test, attr);
 	pair_files(p, &a, &b);
@@ -168,8 +172,13 @@ static void last_message(struct kunit *test)
 	fput(b);
 	pair_send(p, &p->a, 4, 0, 10);
 	pair_expect(p, &p->b, 2, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_SUCCESS);
-	pair_expect(p, &p->a, 4, RI_WC_TYPE_SEND, RI_WC_STATUS_SUCCESS);
-	pair_expect(p, &p->a, 1, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_SUCCESS);
+	/* its own Send and what it receives are of different queues: no order between them */
+	for (i = 0; i < 2; i++) {
+		KUNIT_ASSERT_TRUE(test, pair_wait(p, &p->a));
+		KUNIT_EXPECT_EQ(test, p->a.wc.rc_wc.op_status, RI_WC_STATUS_SUCCESS);
+		ids |= BIT(p->a.wc.rc_wc.id);
+	}
+	KUNIT_EXPECT_EQ(test, ids, BIT(1) | BIT(4));
 	pair_close(p);
 }
 
@@ -244,7 +253,9 @@ static void posts_wrong(struct kunit *test)
 	/* the first two are posted, and it is the third that is wrong */
 	n = 3;
 	for (i = 0; i < 3; i++)
-		wrs[i].wr_common = (ri_wr_common_t){ .type = RI_WR_TYPE_LOCAL_INVALIDATE_MR, .id = i };
+		wrs[i].wr_common = (ri_wr_common_t){
+			.type = RI_WR_TYPE_LOCAL_INVALIDATE_MR, .id = i,
+		};
 	wrs[0].wr_li.ltag = p->a.tag;
 	wrs[1].wr_li.ltag = p->a.tag;
 	wrs[2].wr_common.type = RI_WR_TYPE_FETCH_AND_ADD;
@@ -400,6 +411,118 @@ static void destroyed(struct kunit *test)
 	pair_close(p);
 }
 
+#define THREADS	4
+#define WRITES	200
+
+struct poster {
+	struct pair *p;
+	u32 first;
+	ri_api_return_t ret;
+	struct completion done;
+};
+
+/* Writes of four bytes each, of numbers that no other thread has */
+static int post_many(void *data)
+{
+	struct poster *t = data;
+	struct pair *p = t->p;
+	u32 i;
+
+	for (i = t->first; i < t->first + WRITES;) {
+		ri_data_seg_t seg = pair_seg(&p->a, i * sizeof(u32), sizeof(u32));
+
+		t->ret = ri_qp_post_rdma_write(p->rnic, p->a.qp, RI_WR_TYPE_RDMA_WRITE,
+					       RI_WR_SIGNALED_FLAG, i, &seg,
+					       (uintptr_t)p->b.mem + i * sizeof(u32), p->b.tag, 1,
+					       0, NULL);
+		if (!t->ret)
+			i++;
+		else if (t->ret == RI_RET_RNIC_WR_LIMIT_EXCEEDED)
+			usleep_range(20, 50);
+		else
+			break;
+	}
+	complete(&t->done);
+	return 0;
+}
+
+/* RI-04, RI-05: threads post to one QP while another polls; each WR is done once */
+static void threads(struct kunit *test)
+{
+	struct poster *t = kunit_kzalloc(test, THREADS * sizeof(*t), GFP_KERNEL);
+	u8 *seen = kunit_kzalloc(test, THREADS * WRITES, GFP_KERNEL);
+	struct pair *p = pair_connected(test);
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, t);
+	KUNIT_ASSERT_NOT_NULL(test, seen);
+	for (i = 0; i < THREADS * WRITES; i++)
+		((u32 *)p->a.mem)[i] = i + 1;
+	for (i = 0; i < THREADS; i++) {
+		t[i] = (struct poster){ .p = p, .first = i * WRITES };
+		init_completion(&t[i].done);
+		KUNIT_ASSERT_FALSE(test, IS_ERR(kthread_run(post_many, &t[i], "kunit-post/%u", i)));
+	}
+	for (i = 0; i < THREADS * WRITES; i++) {
+		if (!pair_wait(p, &p->a))
+			break;
+		KUNIT_EXPECT_EQ(test, p->a.wc.rc_wc.op_status, RI_WC_STATUS_SUCCESS);
+		if (p->a.wc.rc_wc.id < THREADS * WRITES)
+			seen[p->a.wc.rc_wc.id]++;
+	}
+	KUNIT_EXPECT_EQ(test, i, THREADS * WRITES);
+	for (i = 0; i < THREADS; i++) {
+		wait_for_completion(&t[i].done);
+		KUNIT_EXPECT_EQ(test, t[i].ret, OK);
+	}
+	KUNIT_EXPECT_NULL(test, memchr_inv(seen, 1, THREADS * WRITES));
+	pair_recv(p, &p->b, 1, PAIR_BYTES - 1, 1);
+	pair_send(p, &p->a, 2, PAIR_BYTES - 1, 1);
+	pair_expect(p, &p->b, 1, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_SUCCESS);
+	KUNIT_EXPECT_EQ(test, memcmp(p->a.mem, p->b.mem, THREADS * WRITES * sizeof(u32)), 0);
+	pair_close(p);
+}
+
+/* RI-40: a CQ that overflows is told of once, and is of no use any more */
+static void overflow(struct kunit *test)
+{
+	ri_qp_attr_t *attr = kunit_kzalloc(test, sizeof(*attr), GFP_KERNEL);
+	struct pair *p = pair_connected(test);
+	ri_cq_attr_t cq_attr = { .num_cqe = 2 };
+	ri_api_return_t ret;
+	ri_cq_handle_t cq;
+	uint_t n;
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, attr);
+	pair_destroy_qps(p);
+	KUNIT_ASSERT_EQ(test, ri_cq_create(p->rnic, &cq_attr, &cq, NULL, &cq_attr, NULL), OK);
+	*attr = pair_qp_attr(p, &p->a);
+	attr->scq.scq_handle = cq;
+	KUNIT_ASSERT_EQ(test, ri_qp_create(p->rnic, attr, &p->a.qp, NULL, &p->a, NULL), OK);
+	*attr = pair_qp_attr(p, &p->b);
+	KUNIT_ASSERT_EQ(test, ri_qp_create(p->rnic, attr, &p->b.qp, NULL, &p->b, NULL), OK);
+	pair_connect(p);
+	for (i = 0; i <= cq_attr.num_cqe; i++) {
+		pair_recv(p, &p->b, i, 0, 1);
+		pair_send(p, &p->a, i, 0, 1);
+	}
+	KUNIT_EXPECT_TRUE(test, pair_event(p, RI_EVENT_CQ_OVERFLOW_DETECTED, &cq_attr));
+	KUNIT_EXPECT_TRUE(test, pair_event(p, RI_EVENT_QP_CQ_SQ_ERROR, &p->a));
+	KUNIT_EXPECT_EQ(test, ri_cq_query(p->rnic, cq, &cq_attr, NULL), RI_RET_CQ_ERROR);
+	KUNIT_EXPECT_EQ(test, ri_cq_modify(p->rnic, cq, RI_CQ_MODIFY_MASK_NUM_CQE, &cq_attr, NULL),
+			RI_RET_CQ_ERROR);
+	/* what was there before can be taken */
+	do {
+		n = 1;
+		ret = ri_cq_poll(p->rnic, cq, &p->a.wc, &n, NULL);
+	} while (!ret);
+	KUNIT_EXPECT_EQ(test, ret, RI_RET_CQ_ERROR);
+	pair_destroy_qps(p);
+	KUNIT_EXPECT_EQ(test, ri_cq_destroy(p->rnic, cq, NULL), OK);
+	pair_close(p);
+}
+
 static struct kunit_case qp_cases[] = {
 	KUNIT_CASE(create),
 	KUNIT_CASE(modify_wrong),
@@ -411,6 +534,8 @@ static struct kunit_case qp_cases[] = {
 	KUNIT_CASE(shared_queue),
 	KUNIT_CASE(cq_sizes),
 	KUNIT_CASE(destroyed),
+	KUNIT_CASE(threads),
+	KUNIT_CASE(overflow),
 	{}
 };
 

@@ -219,7 +219,8 @@ static void query(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ri_rnic_query(p->rnic, RI_QUERY_RNIC_PORT_INFO, attr, &size, NULL),
 			RI_RET_BUFFER_TOO_SMALL);
 	KUNIT_EXPECT_EQ(test, attr->max_qps, 0);
-	KUNIT_ASSERT_EQ(test, ri_rnic_query(p->rnic, RI_QUERY_RNIC_PORT_INFO, attr, &size, NULL), OK);
+	KUNIT_ASSERT_EQ(test, ri_rnic_query(p->rnic, RI_QUERY_RNIC_PORT_INFO, attr, &size, NULL),
+			OK);
 	KUNIT_EXPECT_EQ(test, size, need);
 	KUNIT_EXPECT_EQ(test, attr->max_qps, SRNIC_MAX_QP);
 	KUNIT_EXPECT_EQ(test, attr->max_cq_event_handlers, RI_MAX_CQ_HANDLERS);
@@ -273,25 +274,47 @@ static void of_infiniband(struct kunit *test)
 	pair_close(p);
 }
 
-/* RI-06: an RNIC handle has the vector by which it was made, whoever else has which */
+static ri_api_return_t other_get_hdl(ri_vp_handle_t vp_hdl, ri_consumer_domain_t location,
+				     ri_rnic_handle_t *rnic, ri_vp_data_t vp_data,
+				     ri_os_data_t os_data, ri_err_data_t *err_data)
+{
+	/* of memory that is nobody else's handle */
+	*rnic = os_data;
+	return OK;
+}
+
+static ri_api_return_t other_free_hdl(ri_vp_handle_t vp_hdl, ri_rnic_handle_t rnic,
+				      ri_err_data_t *err_data)
+{
+	return OK;
+}
+
+/* RI-06: an RNIC handle has the vector by which it was made, whoever's it is */
 static void vectors(struct kunit *test)
 {
-	struct pair *p = pair_open(test, RI_PHYS_PAGE_LIST_MODE);
-	const ri_ops_t *al, *vp;
-	ri_rnic_handle_t by_al, by_vp;
+	ri_ops_t al = ri_vector, vp = ri_vector;
+	const ri_ops_t *by_al, *by_vp;
+	ri_rnic_handle_t one, two;
+	int first, second;
 
-	KUNIT_EXPECT_EQ(test, rix_rnic_vectors(p->rnic, &al, &vp, NULL), RI_RET_VP_INVALID_HANDLE);
-	KUNIT_ASSERT_EQ(test, rix_rnic_vectors(p->vp, &al, &vp, NULL), OK);
-	KUNIT_EXPECT_EQ(test, al->ri_op_rnic_get_hdl(p->vp, RI_CONSUMER_LOCATION_KERNEL, &by_al,
-						     NULL, NULL, NULL), OK);
-	KUNIT_EXPECT_EQ(test, vp->ri_op_rnic_get_hdl(p->vp, RI_CONSUMER_LOCATION_KERNEL, &by_vp,
-						     NULL, NULL, NULL), OK);
-	KUNIT_EXPECT_PTR_EQ(test, ri_svc_ops(by_al), al);
-	KUNIT_EXPECT_PTR_EQ(test, ri_svc_ops(by_vp), vp);
-	KUNIT_EXPECT_EQ(test, ri_rnic_free_hdl(p->vp, by_al, NULL), OK);
-	KUNIT_EXPECT_EQ(test, ri_rnic_free_hdl(p->vp, by_vp, NULL), OK);
-	KUNIT_EXPECT_PTR_EQ(test, ri_svc_ops(by_vp), &ri_no_ops);
-	pair_close(p);
+	pair_device(test);
+	al.ri_op_rnic_get_hdl = other_get_hdl;
+	al.ri_op_rnic_free_hdl = other_free_hdl;
+	vp = al;
+	KUNIT_ASSERT_EQ(test, attach_other(services(), "x", &al, &vp), OK);
+	KUNIT_EXPECT_EQ(test, rix_rnic_vectors(&first, &by_al, &by_vp, NULL),
+			RI_RET_VP_INVALID_HANDLE);
+	KUNIT_ASSERT_EQ(test, rix_rnic_vectors(OTHER, &by_al, &by_vp, NULL), OK);
+	KUNIT_EXPECT_EQ(test, by_al->ri_op_rnic_get_hdl(OTHER, RI_CONSUMER_LOCATION_KERNEL, &one,
+							NULL, &first, NULL), OK);
+	KUNIT_EXPECT_EQ(test, by_vp->ri_op_rnic_get_hdl(OTHER, RI_CONSUMER_LOCATION_KERNEL, &two,
+							NULL, &second, NULL), OK);
+	KUNIT_EXPECT_PTR_EQ(test, ri_svc_ops(one), (const ri_ops_t *)&al);
+	KUNIT_EXPECT_PTR_EQ(test, ri_svc_ops(two), (const ri_ops_t *)&vp);
+	KUNIT_EXPECT_EQ(test, ri_rnic_free_hdl(OTHER, one, NULL), OK);
+	KUNIT_EXPECT_EQ(test, ri_rnic_free_hdl(OTHER, two, NULL), OK);
+	KUNIT_EXPECT_PTR_EQ(test, ri_svc_ops(two), &ri_no_ops);
+	KUNIT_EXPECT_EQ(test, ri_svc_detach(OTHER, NULL), OK);
 }
 
 /* RI-84: vp_data is not looked at, whatever it is */

@@ -254,6 +254,8 @@ int ri_qp_end(struct rnic_qp *qp)
 	u32 qpn = qp->qp->qp_num;
 	int err;
 
+	/* a WR that is being posted has looked it up */
+	synchronize_rcu();
 	mutex_lock(&qp->mutex);
 	err = ib_destroy_qp(qp->qp);
 	mutex_unlock(&qp->mutex);

@@ -228,7 +228,8 @@ static int kvp_add(struct ib_device *ibdev)
 	struct rnic_vp *vp;
 	int err;
 
-	if (!srnic_native(ibdev))
+	/* a device for programs that refuse an RNIC is none */
+	if (!srnic_native(ibdev) || ibdev->node_type != RDMA_NODE_RNIC)
 		return -EOPNOTSUPP;
 	vp = kzalloc(sizeof(*vp), GFP_KERNEL);
 	if (!vp)

@@ -57,13 +57,6 @@ void echo(void)
 	close_pair();
 }
 
-static void set_state(struct end *e, ri_qp_state_t state, ri_api_return_t want)
-{
-	ri_qp_attr_t attr = { .state = state };
-
-	expect(want, ri_qp_modify(e->rnic, e->qp, RI_QP_ATTR_NEXT_STATE, &attr, &err));
-}
-
 /* From Error, when what was posted is flushed (D-26) */
 static void make_idle(struct end *e)
 {

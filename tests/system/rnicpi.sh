@@ -18,6 +18,13 @@ fi
 cases -l "$limit" rnicpi
 set_policy "$CLI_DEV" crc=off || bail "no policy crc"
 t -l "$limit" "conversations: with and without CRC" on_cli env RNICPI_CRC=0 "$BIN/rnicpi" "$CLI4" conversations
+
+# Neither this nor another driver makes one more of the same interface (RI-80)
+one_rnic() {
+	! on_cli rdma link add sr9 type srnic netdev d1 && on_cli "$BIN/rnicpi" "$CLI4" devices
+}
+
+t "an interface has one RNIC" one_rnic
 t "nothing is left behind" within 10 nothing_left
 teardown_hosts
 

@@ -76,6 +76,7 @@ struct rnic_pd {
 
 /* @number: in events, as that of an SRQ */
 struct rnic_cq {
+	pthread_mutex_t poll_lock;	/* slots end in the order of the completions */
 	struct rnic_cq *next;
 	uint32_t number;
 	struct rnic *rnic;
@@ -138,6 +139,7 @@ struct rnic_qp {
 	struct rnic_ring sq, rq;	/* no @rq with an SRQ */
 	struct ri_qp_attr attr;
 	uint32_t max_inline;
+	uint32_t windows;	/* bound to it, when it was looked at */
 	bool have_mpa, have_llp;
 	struct ri_linux_llp llp;
 };

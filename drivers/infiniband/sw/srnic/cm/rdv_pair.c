@@ -282,7 +282,7 @@ static void pair_run(struct work_struct *work)
 	srnic_pair_put(pair);
 }
 
-/* Return: 0; -EINVAL for addresses that cannot be connected; -EOPNOTSUPP for itself */
+/* Return: 0; -EINVAL for addresses that cannot be connected */
 static int pair_address(struct srnic_pair *pair, const struct ib_qp_attr *attr, u16 port)
 {
 	const struct ib_global_route *grh = rdma_ah_read_grh(&attr->ah_attr);
@@ -300,8 +300,7 @@ static int pair_address(struct srnic_pair *pair, const struct ib_qp_attr *attr, 
 	own->src_qpn = pair->qpn;
 	own->dst_qpn = attr->dest_qp_num & RDV_NUMBER_MAX;
 	own->dst_psn = attr->rq_psn & RDV_NUMBER_MAX;
-	if (own->src_qpn == own->dst_qpn && !memcmp(sgid, &grh->dgid, sizeof(*sgid)))
-		return -EOPNOTSUPP;
+	pair->itself = own->src_qpn == own->dst_qpn && !memcmp(sgid, &grh->dgid, sizeof(*sgid));
 	return 0;
 }
 

@@ -74,9 +74,9 @@ struct srnic_handover {
 /**
  * struct srnic_rdv_ops - who connects QPs of programs without a connection manager
  * @prepare: the program takes the QP, in Idle, to RTR: @attr has the peer's QP number,
- *	     the PSN, and a route with the local and the peer's GID. From now on
- *	     the peer may connect. Returns 0; -EOPNOTSUPP if no port is set for it, or
- *	     the peer is the QP itself; -EINVAL for addresses that cannot be connected;
+ *	     which may be its own, the PSN, and a route with the local and the peer's GID. From now on
+ *	     the peer may connect. Returns 0; -EOPNOTSUPP if no port is set for it;
+ *	     -EINVAL for addresses that cannot be connected;
  *	     -EBUSY; -EDQUOT; -ENOMEM; an errno of the socket calls
  * @start: the program takes it to RTS: it connects by itself. Returns 0, or -ENOTCONN
  *	   if the connection was made before, and is over

@@ -9,13 +9,15 @@
 [ -x "$BIN/rnicpi" ] || bail "no $BIN/rnicpi: make -C tests/system OUT=..."
 
 one_host
-export RNICPI_DEVICE=$CLI_DEV
+export RNICPI_DEVICE=$CLI_DEV RNICPI_SEEN=$(mktemp)
+chmod 666 "$RNICPI_SEEN"	# by another user as well
 limit=$T_LIMIT
 if [ -n "${TEST_LONG:-}" ]; then
 	export RNICPI_ROUNDS=1000 RNICPI_TIMEOUT=280
 	limit=300
 fi
 cases -l "$limit" rnicpi
+cp "$RNICPI_SEEN" /scratch/rnicpi-seen
 set_policy "$CLI_DEV" crc=off || bail "no policy crc"
 t -l "$limit" "conversations: with and without CRC" on_cli env RNICPI_CRC=0 "$BIN/rnicpi" "$CLI4" conversations
 

@@ -73,6 +73,10 @@ make_kernel() {
 	kernel_config "$4" > "$config"
 	source=$(kernel_source "$1") || return
 	unpack_kernel "$source" "$tree"
+	# Before 6.13 User Mode Linux has room for 2,696 bytes of registers. With AMX a processor
+	# has 11,008, and no process comes up.
+	[ "$arch" != um ] || sed -i 's/HOST_FP_SIZE, 2696/HOST_FP_SIZE, 12288/' \
+		"$tree/arch/x86/um/user-offsets.c"
 	# In the tree itself and not beside it: then no absolute path gets into the
 	# build, and the directory can be renamed when all is done.
 	make -s -C "$tree" ARCH=$arch KCONFIG_ALLCONFIG="$config" allnoconfig

@@ -71,7 +71,11 @@ extern "C" {
  */
 struct ri_linux_llp {
 	uint32_t size;		/* of this struct */
+#ifdef __KERNEL__
+	struct file *file;	/* of the socket; the QP takes a reference of its own */
+#else
 	int fd;
+#endif
 	uint32_t keepalive;	/* seconds; 0: as the socket has it */
 };
 

@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "wire"))
 import iwarp as w  # noqa: E402
 
 # srnic-abi.h
-SQE_OPS = range(0, 13)
+SQE_OPS = range(0, 15)
 SIGNALED, SOLICITED, FENCE, INLINE = 1, 2, 4, 8
 
 
@@ -85,6 +85,17 @@ def rdv():
         yield bytes([56]) + struct.pack(">IBBHIIII", 0x73724942, version, code, 0, 17, 18, psn,
                                         7) + bytes(range(16)) + bytes(range(1, 17))
     yield bytes([55]) + b"srIB" + bytes(51)
+
+
+def datagram():
+    for flags, length, version, imm in product((0, 1, 2, 3, 4), (0, 1, 1024), (1, 2), (0, 7)):
+        head = struct.pack(">IBBHIIIII", 0x73725544, version, flags, length, 17, 18, 0x1ee7,
+                           0xffffff, imm)
+        message = bytes(i & 0xff for i in range(length))
+        yield struct.pack(">H", 32 + length) + head + struct.pack(
+            "<I", w.crc32c(head + message)) + message
+    yield struct.pack(">H", 31) + head
+    yield struct.pack(">H", 4129) + head + bytes(4097)
 
 
 def rdmap():
@@ -294,7 +305,7 @@ def main():
     if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
         print(__doc__)
         return 0 if "--help" in sys.argv else 2
-    for make in (hello, negotiate, ddp, rdmap, atomic, rdv, wqe, fpdu, stream):
+    for make in (hello, negotiate, ddp, rdmap, atomic, rdv, datagram, wqe, fpdu, stream):
         folder = Path(sys.argv[1]) / make.__name__
         folder.mkdir(parents=True)
         for i, seed in enumerate(make()):

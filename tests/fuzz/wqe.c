@@ -39,16 +39,21 @@ static u64 lengths(const u8 *sges, u32 n)
 	return sum;
 }
 
+static bool is_ud(u8 opcode)
+{
+	return opcode == SRNIC_OP_UD_SEND || opcode == SRNIC_OP_UD_SEND_IMM;
+}
+
 /* Octets of an SQE that its opcode has a use for, beside those that all have */
 static bool has_use(u8 opcode, u32 at)
 {
 	bool remote = (opcode >= SRNIC_OP_WRITE && opcode <= SRNIC_OP_CMP_SWAP);
 
 	if (at < 20)		/* rkey */
-		return remote || opcode == SRNIC_OP_BIND_MW;
+		return remote || opcode == SRNIC_OP_BIND_MW || is_ud(opcode);
 	if (at < 24)		/* stag */
 		return opcode == SRNIC_OP_SEND_INV || opcode == SRNIC_OP_WRITE_IMM ||
-		       opcode >= SRNIC_OP_LOCAL_INV;
+		       (opcode >= SRNIC_OP_LOCAL_INV && opcode != SRNIC_OP_UD_SEND);
 	if (opcode == SRNIC_OP_SEND_IMM)
 		return false;
 	if (at < 32)		/* remote_addr */
@@ -58,7 +63,7 @@ static bool has_use(u8 opcode, u32 at)
 		       opcode >= SRNIC_OP_BIND_MW;
 	if (at < 48)		/* arg[1] */
 		return opcode == SRNIC_OP_CMP_SWAP || opcode >= SRNIC_OP_BIND_MW;
-	return at < 56 && opcode >= SRNIC_OP_BIND_MW;
+	return at < 56 && opcode >= SRNIC_OP_BIND_MW && !is_ud(opcode);
 }
 
 static bool unused_clear(const u8 *s)
@@ -75,8 +80,8 @@ static enum srnic_wc_status model(const struct srnic_sq_caps *caps, const u8 *s,
 {
 	u8 opcode = s[8], flags = s[9];
 	bool imm = opcode == SRNIC_OP_SEND_IMM;
-	bool moves = imm || (opcode >= SRNIC_OP_SEND && opcode <= SRNIC_OP_CMP_SWAP);
-	bool sends = imm || opcode == SRNIC_OP_SEND || opcode == SRNIC_OP_SEND_INV ||
+	bool moves = imm || is_ud(opcode) || (opcode >= SRNIC_OP_SEND && opcode <= SRNIC_OP_CMP_SWAP);
+	bool sends = imm || is_ud(opcode) || opcode == SRNIC_OP_SEND || opcode == SRNIC_OP_SEND_INV ||
 		     opcode == SRNIC_OP_WRITE || opcode == SRNIC_OP_WRITE_IMM;
 	bool reads = opcode == SRNIC_OP_READ || opcode == SRNIC_OP_READ_INV;
 	bool atomic = opcode == SRNIC_OP_FETCH_ADD || opcode == SRNIC_OP_CMP_SWAP;
@@ -86,10 +91,12 @@ static enum srnic_wc_status model(const struct srnic_sq_caps *caps, const u8 *s,
 	u64 octets;
 
 	*total = 0;
-	if (!opcode || opcode > SRNIC_OP_SEND_IMM || (imm && !caps->send_imm))
+	if (!opcode || opcode > SRNIC_OP_UD_SEND_IMM)
 		return SRNIC_WC_INVALID_WQE;
-	if (opcode == SRNIC_OP_REG_MR && !caps->kernel)
+	if (opcode == SRNIC_OP_REG_MR && !caps->privileged)
 		return SRNIC_WC_NOT_PRIVILEGED;
+	if (is_ud(opcode) != caps->ud || (imm && !caps->send_imm))
+		return SRNIC_WC_INVALID_WQE;
 	if (flags > 15 || num_sge > caps->max_sge || (!moves && num_sge))
 		return SRNIC_WC_INVALID_WQE;
 	if (!unused_clear(s) || (opcode == SRNIC_OP_READ_INV && num_sge > 1) ||
@@ -164,8 +171,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct fuzz_in again;
 	u8 bits = fuzz_u8(&in);
 
-	caps.kernel = bits & 1;
+	caps.privileged = bits & 1;
 	caps.send_imm = bits & 2;
+	caps.ud = bits & 4;
 	caps.max_sge = fuzz_u8(&in) % 33;
 	caps.max_inline = fuzz_u16(&in) % 513;
 	again = in;

@@ -38,7 +38,7 @@ static void no_memory(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, srnic_release_init(), 0);
 	for (nth = 1; nth <= MANY; nth++) {
 		current->fail_nth = nth;
-		err = srnic_device_add(NAME, netdev);
+		err = srnic_device_add(NAME, netdev, RDMA_NODE_RNIC);
 		/* zero if it has failed: see scripts/kunit for what must be set up */
 		KUNIT_EXPECT_EQ_MSG(test, current->fail_nth, 0, "allocation %u", nth);
 		current->fail_nth = 0;

@@ -17,7 +17,7 @@ static struct {
 	int answer;
 } told;
 
-static int prepare(struct srnic_qp *qp, const struct ib_qp_attr *attr)
+static int prepare(struct srnic_qp *qp, const struct ib_qp_attr *attr, u8 ird)
 {
 	told.prepared++;
 	return told.answer;
@@ -58,6 +58,7 @@ static struct srnic_qp *new_qp(struct kunit *test)
 	init.send_cq = &fake_cq(test, dev, 8)->cq.ibcq;
 	init.recv_cq = &fake_cq(test, dev, 8)->cq.ibcq;
 	qp->ibqp.device = &dev->ibdev;
+	qp->ibqp.qp_type = IB_QPT_RC;
 	qp->ibqp.pd = fake_pd(test, dev);
 	KUNIT_ASSERT_EQ(test, srnic_qp_create(qp, dev, &init, NULL), 0);
 	qp->verbs_state = IB_QPS_INIT;

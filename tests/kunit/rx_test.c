@@ -712,6 +712,7 @@ static void shared_receive(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, srnic_srq_create(srq, &attr, NULL), 0);
 		in.p->qp->srq = srq;
 		in.p->qp->kernel = !user;
+		in.p->qp->privileged = !user;
 		KUNIT_ASSERT_EQ(test, srnic_verbs_ops.post_srq_recv(&srq->ibsrq, &wr, &bad), 0);
 		peer_connect(in.p, 1, 1);
 		peer_send(in.p, &hdr, "abcdefgh", 8);

@@ -37,6 +37,7 @@ static void make_sq(struct kunit *test, struct sq *sq)
 	sq->qp->ibqp.device = &sq->dev->ibdev;
 	KUNIT_ASSERT_EQ(test, srnic_qp_create(sq->qp, sq->dev, &init, NULL), 0);
 	sq->qp->kernel = false;
+	sq->qp->privileged = false;
 	sq->wr.data = kunit_kzalloc(test, max_t(size_t, sq->qp->max_inline,
 						MAX_SGE * sizeof(struct srnic_sge)),
 				    GFP_KERNEL);
@@ -64,7 +65,7 @@ static enum srnic_wc_status copy_sqe(struct sq *sq, const struct srnic_sqe *sqe,
 				     const void *data, u32 len, u32 *total)
 {
 	const struct srnic_sq_caps caps = {
-		.kernel = true, .max_sge = MAX_SGE, .send_imm = true,
+		.privileged = true, .max_sge = MAX_SGE, .send_imm = true,
 	};
 	struct srnic_sqe *slot = srnic_ring_slot(&sq->qp->sq, 0), copy;
 
@@ -132,6 +133,8 @@ static void opcodes(struct kunit *test)
 		[SRNIC_OP_BIND_MW] = { SRNIC_WC_SUCCESS },
 		[SRNIC_OP_REG_MR] = { SRNIC_WC_NOT_PRIVILEGED },
 		[SRNIC_OP_SEND_IMM] = { SRNIC_WC_INVALID_WQE, true },	/* not offered */
+		[SRNIC_OP_UD_SEND] = { SRNIC_WC_INVALID_WQE, true },	/* not of an RC QP */
+		[SRNIC_OP_UD_SEND_IMM] = { SRNIC_WC_INVALID_WQE, true },
 	};
 	static const struct srnic_sge sge = { .addr = 0x1000, .length = 8, .lkey = 0x100 };
 	char what[32];

@@ -23,6 +23,8 @@ static const enum ibv_wc_opcode srnic_wc_opcode[] = {
 	[SRNIC_OP_CMP_SWAP]	= IBV_WC_COMP_SWAP,
 	[SRNIC_OP_LOCAL_INV]	= IBV_WC_LOCAL_INV,
 	[SRNIC_OP_BIND_MW]	= IBV_WC_BIND_MW,
+	[SRNIC_OP_UD_SEND]	= IBV_WC_SEND,
+	[SRNIC_OP_UD_SEND_IMM]	= IBV_WC_SEND,
 	[SRNIC_OP_RECV]		= IBV_WC_RECV,
 	[SRNIC_OP_RECV_IMM]	= IBV_WC_RECV_RDMA_WITH_IMM,
 };
@@ -284,7 +286,8 @@ unsigned int srnic_cqe_wc_flags(const struct srnic_cqe *cqe)
 {
 	if (cqe->flags & SRNIC_CQE_WITH_INV)
 		return IBV_WC_WITH_INV;
-	return cqe->flags & SRNIC_CQE_WITH_IMM ? IBV_WC_WITH_IMM : 0;
+	return (cqe->flags & SRNIC_CQE_WITH_IMM ? IBV_WC_WITH_IMM : 0) |
+	       (cqe->flags & SRNIC_CQE_GRH ? IBV_WC_GRH : 0);
 }
 
 static void srnic_fill_wc(struct ibv_wc *wc, const struct srnic_cqe *cqe)
@@ -296,6 +299,7 @@ static void srnic_fill_wc(struct ibv_wc *wc, const struct srnic_cqe *cqe)
 		.vendor_err = cqe->vendor_err,
 		.byte_len = cqe->byte_len,
 		.qp_num = cqe->qpn,
+		.src_qp = cqe->src_qp,
 		.wc_flags = srnic_cqe_wc_flags(cqe),
 	};
 

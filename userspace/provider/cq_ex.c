@@ -84,6 +84,11 @@ static uint32_t srnic_read_qp_num(struct ibv_cq_ex *ibcqx)
 	return to_srnic_cq_ex(ibcqx)->current.qpn;
 }
 
+static uint32_t srnic_read_src_qp(struct ibv_cq_ex *ibcqx)
+{
+	return to_srnic_cq_ex(ibcqx)->current.src_qp;
+}
+
 /* Of InfiniBand alone; ibv_poll_cq() gives 0, too. */
 static uint32_t srnic_read_none32(struct ibv_cq_ex *ibcqx)
 {
@@ -127,7 +132,7 @@ void srnic_cq_ex_init(struct srnic_cq *cq, uint64_t wc_flags)
 	if (wc_flags & IBV_WC_EX_WITH_QP_NUM)
 		cqx->read_qp_num = srnic_read_qp_num;
 	if (wc_flags & IBV_WC_EX_WITH_SRC_QP)
-		cqx->read_src_qp = srnic_read_none32;
+		cqx->read_src_qp = srnic_read_src_qp;
 	if (wc_flags & IBV_WC_EX_WITH_SLID)
 		cqx->read_slid = srnic_read_none32;
 	if (wc_flags & IBV_WC_EX_WITH_SL)

@@ -42,6 +42,10 @@ enum {
 	SRNIC_WR_NODATA	= 1 << 7,	/* moves nothing: data is not looked at */
 	SRNIC_WR_BIND	= 1 << 8,	/* says what to bind */
 	SRNIC_WR_OWN	= 1 << 9,	/* not of iWARP: the peer is srnic, too */
+	SRNIC_WR_RC	= 1 << 10,	/* kinds of QPs that take it */
+	SRNIC_WR_UC	= 1 << 11,
+	SRNIC_WR_UD	= 1 << 12,
+	SRNIC_WR_CONN	= SRNIC_WR_RC | SRNIC_WR_UC,
 };
 
 /*
@@ -54,27 +58,52 @@ static const struct srnic_wr_rule {
 	uint16_t has;			/* SRNIC_WR_* */
 } srnic_wr_rules[] = {
 	[IBV_WR_SEND]		= { SRNIC_OP_SEND,
+				    SRNIC_WR_CONN | SRNIC_WR_UD |
 				    SRNIC_WR_INLINE | SRNIC_WR_SE },
 	[IBV_WR_SEND_WITH_INV]	= { SRNIC_OP_SEND_INV,
-				    SRNIC_WR_INLINE | SRNIC_WR_SE |
-				    SRNIC_WR_INV },
+				    SRNIC_WR_CONN | SRNIC_WR_INLINE |
+				    SRNIC_WR_SE | SRNIC_WR_INV },
 	[IBV_WR_SEND_WITH_IMM]	= { SRNIC_OP_SEND_IMM,
+				    SRNIC_WR_CONN | SRNIC_WR_UD |
 				    SRNIC_WR_INLINE | SRNIC_WR_SE |
 				    SRNIC_WR_IMM | SRNIC_WR_OWN },
 	[IBV_WR_RDMA_WRITE]	= { SRNIC_OP_WRITE,
-				    SRNIC_WR_INLINE | SRNIC_WR_REMOTE },
+				    SRNIC_WR_CONN | SRNIC_WR_INLINE |
+				    SRNIC_WR_REMOTE },
 	[IBV_WR_RDMA_WRITE_WITH_IMM] = { SRNIC_OP_WRITE_IMM,
-				    SRNIC_WR_INLINE | SRNIC_WR_SE |
-				    SRNIC_WR_REMOTE | SRNIC_WR_IMM },
-	[IBV_WR_RDMA_READ]	= { SRNIC_OP_READ, SRNIC_WR_REMOTE },
-	[IBV_WR_ATOMIC_FETCH_AND_ADD] = { SRNIC_OP_FETCH_ADD, SRNIC_WR_ATOMIC },
-	[IBV_WR_ATOMIC_CMP_AND_SWP] = { SRNIC_OP_CMP_SWAP, SRNIC_WR_ATOMIC },
+				    SRNIC_WR_CONN | SRNIC_WR_INLINE |
+				    SRNIC_WR_SE | SRNIC_WR_REMOTE |
+				    SRNIC_WR_IMM },
+	[IBV_WR_RDMA_READ]	= { SRNIC_OP_READ,
+				    SRNIC_WR_RC | SRNIC_WR_REMOTE },
+	[IBV_WR_ATOMIC_FETCH_AND_ADD] = { SRNIC_OP_FETCH_ADD,
+				    SRNIC_WR_RC | SRNIC_WR_ATOMIC },
+	[IBV_WR_ATOMIC_CMP_AND_SWP] = { SRNIC_OP_CMP_SWAP,
+				    SRNIC_WR_RC | SRNIC_WR_ATOMIC },
 	[IBV_WR_LOCAL_INV]	= { SRNIC_OP_LOCAL_INV,
-				    SRNIC_WR_NODATA | SRNIC_WR_INV },
+				    SRNIC_WR_CONN | SRNIC_WR_NODATA |
+				    SRNIC_WR_INV },
 	[IBV_WR_BIND_MW]	= { SRNIC_OP_BIND_MW,
-				    SRNIC_WR_NODATA | SRNIC_WR_BIND },
-	[SRNICDV_WR_READ_INV]	= { SRNIC_OP_READ_INV, SRNIC_WR_REMOTE },
+				    SRNIC_WR_CONN | SRNIC_WR_NODATA |
+				    SRNIC_WR_BIND },
+	[SRNICDV_WR_READ_INV]	= { SRNIC_OP_READ_INV,
+				    SRNIC_WR_RC | SRNIC_WR_REMOTE },
 };
+
+/**
+ * srnic_wr_kind - which WRs a QP takes
+ * @type: of the QP
+ *
+ * Return: for srnic_qp.kind.
+ */
+uint16_t srnic_wr_kind(enum ibv_qp_type type)
+{
+	switch (type) {
+	case IBV_QPT_UD: return SRNIC_WR_UD;
+	case IBV_QPT_UC: return SRNIC_WR_UC;
+	default:	 return SRNIC_WR_RC;
+	}
+}
 
 /**
  * srnic_wq_free_to - the slots before an index may be posted to again
@@ -289,8 +318,8 @@ static int srnic_put_bind(struct srnic_sqe *sqe, const struct ibv_send_wr *wr)
  * ibv_wr_* calls. The SQ's lock is held.
  *
  * Return: 0, EINVAL (opcode or flag that verbs does not know here, a key of
- * another window, no region to bind to), EOPNOTSUPP (operation this device does
- * not do).
+ * another window, no region to bind to, a UD QP that is not in RTS yet),
+ * EOPNOTSUPP (operation this device or this kind of QP does not do).
  */
 int srnic_put_head(const struct srnic_qp *qp, struct srnic_sqe *sqe,
 		   const struct ibv_send_wr *wr)
@@ -303,7 +332,9 @@ int srnic_put_head(const struct srnic_qp *qp, struct srnic_sqe *sqe,
 	rule = &srnic_wr_rules[wr->opcode];
 	if (!rule->opcode)
 		return EOPNOTSUPP;
-	if ((rule->has & SRNIC_WR_OWN) && !qp->names_peer)
+	if (!(rule->has & qp->kind))
+		return EOPNOTSUPP;
+	if ((rule->has & SRNIC_WR_OWN) && !qp->ud && !qp->names_peer)
 		return EOPNOTSUPP;
 	if (wr->send_flags & ~SRNIC_SEND_FLAGS)
 		return EINVAL;
@@ -334,11 +365,31 @@ int srnic_put_head(const struct srnic_qp *qp, struct srnic_sqe *sqe,
 	}
 	if (rule->has & SRNIC_WR_INV)
 		sqe->stag = wr->invalidate_rkey;
+	if (qp->ud && qp->vqp.qp.state < IBV_QPS_RTS)
+		return EINVAL;
+	if (qp->ud)
+		sqe->opcode = rule->has & SRNIC_WR_IMM ? SRNIC_OP_UD_SEND_IMM :
+							 SRNIC_OP_UD_SEND;
 	if (rule->has & SRNIC_WR_IMM)
 		sqe->stag = (__force uint32_t)wr->imm_data;
 	if (rule->has & SRNIC_WR_BIND)
 		return srnic_put_bind(sqe, wr);
 	return 0;
+}
+
+/**
+ * srnic_put_address - say where a WR of a UD QP goes
+ * @sqe: begun by srnic_put_head()
+ * @ibah: address handle
+ * @qpn: the receiver's QP
+ * @qkey: its Q_Key
+ */
+void srnic_put_address(struct srnic_sqe *sqe, struct ibv_ah *ibah, uint32_t qpn,
+		       uint32_t qkey)
+{
+	sqe->rkey = to_srnic_ah(ibah)->number;
+	sqe->arg[0] = qpn;
+	sqe->arg[1] = qkey;
 }
 
 /**
@@ -418,6 +469,12 @@ static int srnic_put_send(const struct srnic_qp *qp, struct srnic_sqe *sqe,
 	ret = srnic_put_head(qp, sqe, wr);
 	if (ret)
 		return ret;
+	if (qp->ud) {
+		if (!wr->wr.ud.ah)
+			return EINVAL;
+		srnic_put_address(sqe, wr->wr.ud.ah, wr->wr.ud.remote_qpn,
+				  wr->wr.ud.remote_qkey);
+	}
 	if (!(wr->send_flags & IBV_SEND_INLINE))
 		return srnic_put_sges(qp, sqe, wr->opcode, sge, num);
 
@@ -529,7 +586,8 @@ int srnic_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 
 /**
  * srnic_post_recv - ibv_post_recv()
- * @ibqp: QP without an SRQ; its state is the kernel's matter
+ * @ibqp: QP without an SRQ; its state is the kernel's matter, but that a UD QP takes
+ *        none in RESET
  * @wr: list of WRs
  * @bad_wr: on error, the first one that was not posted
  *
@@ -549,7 +607,7 @@ int srnic_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 	int ret = 0;
 	int db;
 
-	if (qp->srq) {
+	if (qp->srq || (qp->ud && ibqp->state == IBV_QPS_RESET)) {
 		*bad_wr = wr;
 		return EINVAL;
 	}

@@ -252,6 +252,8 @@ struct ibv_qp *srnic_create_qp_ex(struct ibv_context *ibctx,
 		qp->srq = to_srnic_srq(attr->srq);
 	qp->max_inline = ask.cap.max_inline_data;
 	qp->sq_sig_all = attr->sq_sig_all;
+	qp->ud = attr->qp_type == IBV_QPT_UD;
+	qp->kind = srnic_wr_kind(attr->qp_type);
 	ret = srnic_qp_map(qp, &ask, &resp.drv_payload);
 	if (ret)
 		goto err_destroy;

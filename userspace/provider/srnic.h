@@ -22,6 +22,8 @@ DECLARE_DRV_CMD(srnic_cmd_resize_cq, IB_USER_VERBS_CMD_RESIZE_CQ,
 		srnic_ureq_resize_cq, srnic_uresp_resize_cq);
 DECLARE_DRV_CMD(srnic_cmd_create_qp, IB_USER_VERBS_CMD_CREATE_QP,
 		empty, srnic_uresp_create_qp);
+DECLARE_DRV_CMD(srnic_cmd_create_ah, IB_USER_VERBS_CMD_CREATE_AH,
+		empty, srnic_uresp_create_ah);
 DECLARE_DRV_CMD(srnic_cmd_create_srq, IB_USER_VERBS_CMD_CREATE_SRQ,
 		empty, srnic_uresp_create_srq);
 
@@ -123,6 +125,7 @@ struct srnic_batch {
 	int err;			/* the first thing that went wrong */
 	struct srnic_sqe *sqe;		/* WR that may be given data, or NULL */
 	enum ibv_wr_opcode opcode;	/* of that WR */
+	struct srnic_sqe *unaddressed;	/* WR of a UD QP without an address */
 };
 
 struct srnic_srq {
@@ -137,6 +140,12 @@ struct srnic_srq {
 	_Alignas(SRNIC_MEM_ALIGN) uint32_t polled;
 };
 
+/* An address, to which UD QPs send */
+struct srnic_ah {
+	struct ibv_ah ibah;
+	uint32_t number;		/* immutable; the kernel's */
+};
+
 struct srnic_qp {
 	struct verbs_qp vqp;
 	struct srnic_mem mem;		/* immutable */
@@ -145,6 +154,8 @@ struct srnic_qp {
 	struct srnic_wq rq;		/* no ring: receives come from an SRQ */
 	uint32_t max_inline;		/* immutable */
 	bool sq_sig_all;		/* immutable */
+	bool ud;			/* immutable */
+	uint16_t kind;			/* immutable; the WRs that it takes */
 	bool doorbell_ioctl;		/* atomic: write(2) is not allowed to us */
 	bool names_peer;		/* ibv_modify_qp() to RTR had its QP number */
 	bool doorbell_due;		/* atomic: the kernel did not take the last one */
@@ -182,6 +193,11 @@ static inline struct srnic_srq *to_srnic_srq(struct ibv_srq *ibsrq)
 	return container_of(ibsrq, struct srnic_srq, ibsrq);
 }
 
+static inline struct srnic_ah *to_srnic_ah(struct ibv_ah *ibah)
+{
+	return container_of(ibah, struct srnic_ah, ibah);
+}
+
 /* srnic.c */
 bool srnic_is_ours(struct ibv_device *ibdev);
 
@@ -206,6 +222,10 @@ static inline bool srnic_wr_bindable(const struct ibv_send_wr *wr)
 	return wr->opcode != IBV_WR_BIND_MW ||
 	       wr->bind_mw.mw->type == IBV_MW_TYPE_2;
 }
+
+/* ah.c */
+struct ibv_ah *srnic_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr);
+int srnic_destroy_ah(struct ibv_ah *ibah);
 
 /* cq.c */
 struct ibv_cq *srnic_create_cq(struct ibv_context *ibctx, int cqe,
@@ -254,9 +274,12 @@ bool srnic_wq_publish(const struct srnic_qp *qp, struct srnic_wq *wq,
 int srnic_doorbell(struct srnic_qp *qp, bool send);
 bool srnic_doorbell_clear(struct srnic_qp *qp);
 void srnic_doorbell_all(struct srnic_ctx *ctx);
+uint16_t srnic_wr_kind(enum ibv_qp_type type);
 bool srnic_wr_known(enum ibv_wr_opcode opcode);
 int srnic_put_head(const struct srnic_qp *qp, struct srnic_sqe *sqe,
 		   const struct ibv_send_wr *wr);
+void srnic_put_address(struct srnic_sqe *sqe, struct ibv_ah *ibah, uint32_t qpn,
+		       uint32_t qkey);
 int srnic_post_head(struct srnic_qp *qp, const struct ibv_send_wr *wr);
 int srnic_put_sges(const struct srnic_qp *qp, struct srnic_sqe *sqe,
 		   enum ibv_wr_opcode opcode, const struct ibv_sge *sgl,

@@ -60,8 +60,12 @@ static void srnic_wr_check(struct srnic_batch *batch, int err)
 static int srnic_wr_complete(struct ibv_qp_ex *qpx)
 {
 	struct srnic_qp *qp = to_srnic_qp_ex(qpx);
-	int err = qp->batch.err;
 	bool doorbell = false;
+	int err;
+
+	if (qp->batch.unaddressed)
+		srnic_wr_check(&qp->batch, EINVAL);
+	err = qp->batch.err;
 
 	if (!err)
 		doorbell = srnic_wq_publish(qp, &qp->sq, qp->batch.head);
@@ -87,6 +91,8 @@ static void srnic_wr_begin(struct ibv_qp_ex *qpx, uint64_t op,
 	int err;
 
 	batch->sqe = NULL;
+	if (batch->unaddressed)
+		srnic_wr_check(batch, EINVAL);
 	if (batch->err)
 		return;
 	if (!(qp->send_ops & op)) {
@@ -107,6 +113,8 @@ static void srnic_wr_begin(struct ibv_qp_ex *qpx, uint64_t op,
 		return;
 	}
 	batch->sqe = sqe;
+	if (qp->ud)
+		batch->unaddressed = sqe;
 	batch->opcode = wr->opcode;
 	batch->head++;
 }
@@ -275,6 +283,19 @@ static void srnic_wr_set_inline_data(struct ibv_qp_ex *qpx, void *addr,
 	srnic_wr_set_inline_data_list(qpx, 1, &buf);
 }
 
+/* Once for each WR of a UD QP */
+static void srnic_wr_set_ud_addr(struct ibv_qp_ex *qpx, struct ibv_ah *ah,
+				 uint32_t remote_qpn, uint32_t remote_qkey)
+{
+	struct srnic_batch *batch = &to_srnic_qp_ex(qpx)->batch;
+
+	if (batch->unaddressed && ah)
+		srnic_put_address(batch->unaddressed, ah, remote_qpn, remote_qkey);
+	else
+		srnic_wr_check(batch, EINVAL);
+	batch->unaddressed = NULL;
+}
+
 /*
  * Behind the last call that each release has, struct verbs_qp has comp_mask,
  * where libibverbs looks for VERBS_QP_EX. Calls were added in between without a
@@ -342,5 +363,6 @@ void srnic_wr_init(struct srnic_qp *qp, uint64_t ops)
 	qpx->wr_set_inline_data = srnic_wr_set_inline_data;
 	qpx->wr_set_inline_data_list = srnic_wr_set_inline_data_list;
 	qpx->wr_set_sge = srnic_wr_set_sge;
+	qpx->wr_set_ud_addr = srnic_wr_set_ud_addr;
 	qpx->wr_set_sge_list = srnic_wr_set_sge_list;
 }

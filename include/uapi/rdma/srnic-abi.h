@@ -85,6 +85,12 @@ struct srnic_uresp_create_qp {
 	__u32 reserved;
 };
 
+/* of an address handle, for UD QPs */
+struct srnic_uresp_create_ah {
+	__u32 number;		/* for srnic_sqe.rkey */
+	__u32 reserved;
+};
+
 struct srnic_uresp_create_srq {
 	struct srnic_mmap ring;
 	__u32 entries;		/* power of two */
@@ -163,7 +169,9 @@ enum srnic_opcode {
 	SRNIC_OP_BIND_MW	= 10,
 	SRNIC_OP_REG_MR		= 11,	/* kernel consumers only */
 	SRNIC_OP_SEND_IMM	= 12,	/* where both ends have offered it */
-	SRNIC_OP_SQ_MAX		= 13,
+	SRNIC_OP_UD_SEND	= 13,	/* of UD QPs, and of no others */
+	SRNIC_OP_UD_SEND_IMM	= 14,	/* ... */
+	SRNIC_OP_SQ_MAX		= 15,
 	/* in CQEs only */
 	SRNIC_OP_RECV		= 32,
 	SRNIC_OP_RECV_IMM	= 33,
@@ -188,12 +196,13 @@ struct srnic_sqe {
 	__u8 flags;		/* SRNIC_SQE_* */
 	__u16 num_sge;
 	__u32 inline_len;
-	/* WRITE, READ, atomics: remote STag. BIND_MW: STag of the MR */
+	/* WRITE, READ, atomics: remote STag. BIND_MW: STag of the MR. UD_*: address handle */
 	__u32 rkey;
 	/* *_INV: STag to invalidate. BIND_MW, REG_MR: new STag. *_IMM: data (be32) */
 	__u32 stag;
 	__aligned_u64 remote_addr;
-	__aligned_u64 arg[4];	/* atomics: compare or add, swap. BIND_MW: TO, length, access */
+	/* atomics: compare or add, swap. BIND_MW: TO, length, access. UD_*: QP number, Q_Key */
+	__aligned_u64 arg[4];
 };
 
 /* Followed by num_sge srnic_sge. */
@@ -238,6 +247,7 @@ enum srnic_wc_status {
 #define SRNIC_CQE_WITH_IMM	(1U << 1)
 #define SRNIC_CQE_SOLICITED	(1U << 2)
 #define SRNIC_CQE_RQ		(1U << 3)	/* of the receive queue (also when flushed) */
+#define SRNIC_CQE_GRH		(1U << 4)	/* of a UD QP: 40 bytes of GRH, then the message */
 
 struct srnic_cqe {
 	__aligned_u64 wr_id;
@@ -251,7 +261,8 @@ struct srnic_cqe {
 	__u32 wqe_index;	/* ring index of the WQE (of the SRQ's, with an SRQ) */
 	__aligned_u64 timestamp;	/* CLOCK_MONOTONIC, ns; 0 if not asked for */
 	__aligned_u64 wallclock;	/* CLOCK_REALTIME, ns; 0 if not asked for */
-	__aligned_u64 reserved;
+	__u32 src_qp;		/* GRH: the sender's QP; else 0 */
+	__u32 reserved;
 };
 
 /*

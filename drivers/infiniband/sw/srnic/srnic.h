@@ -29,6 +29,7 @@
 #define SRNIC_MAX_MW		(512 * 1024)
 #define SRNIC_MAX_FR_BLOCKS	4096	/* PBL of a fast-register region */
 #define SRNIC_MAX_PD		(64 * 1024)
+#define SRNIC_MAX_AH		(64 * 1024)
 #define SRNIC_MAX_SGE		32
 #define SRNIC_MAX_GID		32	/* at most BITS_PER_LONG */
 #define SRNIC_MAX_INLINE	512	/* octets */
@@ -45,6 +46,7 @@
 
 struct srnic_event_queue;
 struct srnic_rdv_ops;
+struct srnic_ud_ports;
 
 /* Counters, shown by `rdma statistic`; names in stats.c */
 enum srnic_counter {
@@ -78,6 +80,13 @@ enum srnic_counter {
 	SRNIC_CNT_CLOSE_GRACEFUL,
 	SRNIC_CNT_CLOSE_ABORTED,
 	SRNIC_CNT_CLOSE_LINGERED,	/* streams left to themselves, see linger.c */
+	SRNIC_CNT_UD_TX,		/* messages of UD QPs */
+	SRNIC_CNT_UD_TX_LOST,		/* ... that no socket took */
+	SRNIC_CNT_UD_RX,
+	SRNIC_CNT_UD_RX_MALFORMED,	/* datagrams that are no message, or damaged */
+	SRNIC_CNT_UD_RX_NO_QP,		/* no UD QP of that number is in RTR or RTS */
+	SRNIC_CNT_UD_RX_QKEY,		/* with another Q_Key than the QP's */
+	SRNIC_CNT_UD_RX_NO_RECV,	/* no receive was posted */
 	SRNIC_CNT_COUNT,
 };
 
@@ -106,6 +115,9 @@ enum srnic_device_phase {
  * @stags: TPT entries by STag index; lookups under RCU
  * @pairs: by QP number, QPs that their programs connect by Modify QP
  * @rdv: who does that
+ * @ud: UDP sockets of UD QPs
+ * @avs: by number, where UD QPs send to: struct srnic_av
+ * @next_av: where the search for a free number starts
  * @policy: of new connections
  * @num_qp: of SRNIC_MAX_QP
  * @num_srq: of SRNIC_MAX_SRQ
@@ -113,6 +125,7 @@ enum srnic_device_phase {
  * @num_mr: of SRNIC_MAX_MR
  * @num_mw: of SRNIC_MAX_MW
  * @num_pd: of SRNIC_MAX_PD
+ * @num_ah: of SRNIC_MAX_AH
  * @counters: of each CPU, so that CPUs do not write to the same line
  * @gid_lock: of @gids; softirqs take it
  * @gids: of the port; zero: none at that index
@@ -130,6 +143,9 @@ struct srnic_device {
 	struct xarray stags;
 	struct xarray pairs;
 	const struct srnic_rdv_ops *rdv;
+	struct srnic_ud_ports *ud;
+	struct xarray avs;
+	u32 next_av;
 	struct srnic_policy_owner policy;
 	atomic_t num_qp;
 	atomic_t num_srq;
@@ -137,6 +153,7 @@ struct srnic_device {
 	atomic_t num_mr;
 	atomic_t num_mw;
 	atomic_t num_pd;
+	atomic_t num_ah;
 	struct srnic_counters __percpu *counters;
 	spinlock_t gid_lock;	/* of gids */
 	union ib_gid gids[SRNIC_MAX_GID];

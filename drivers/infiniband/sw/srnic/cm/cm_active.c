@@ -320,6 +320,21 @@ static void active_read_reply(struct srnic_ep *ep)
 	}
 }
 
+/*
+ * A QP that is its own peer has a TCP connection from a port to itself. Nobody answers a Request
+ * there, and there is nothing to negotiate.
+ */
+static void active_itself(struct srnic_ep *ep)
+{
+	struct mpa_result mpa = {
+		.crc = ep->policy.mpa.crc != MPA_CRC_OFF,
+		.ird = ep->ird,
+		.ord = min(ep->ord, ep->ird),
+	};
+
+	active_established(ep, &mpa);
+}
+
 /**
  * srnic_ep_run_active - go on with an outbound connection
  * @ep: CONNECTING or AWAIT_REPLY; locked
@@ -344,6 +359,10 @@ void srnic_ep_run_active(struct srnic_ep *ep)
 	}
 	if (!err || err == -EISCONN) {
 		kernel_getsockname(ep->stream->sock, (struct sockaddr *)&ep->local);
+		if (ep->itself) {
+			active_itself(ep);
+			return;
+		}
 		err = srnic_ep_send_request(ep);
 	}
 	if (err) {

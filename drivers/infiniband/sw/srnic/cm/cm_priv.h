@@ -158,6 +158,7 @@ struct srnic_ep {
 	struct srnic_stream *stream;	/* ours until it is attached */
 	struct iw_cm_id *cm_id;		/* of iw_cm's */
 	struct srnic_pair *pair;	/* of rendezvous: held by an attempt */
+	bool itself;			/* ... of a QP that is its own peer */
 	struct srnic_qp *qp;
 	u32 qpn;			/* of @qp, also when it is let go */
 	u32 user_key;			/* whom the claim counts against */

@@ -10,6 +10,7 @@
 #include <rdma/ib_addr.h>
 #include "cm/handover.h"
 #include "cm/rdv_priv.h"
+#include "engine/addr.h"
 #include "queue/wq.h"
 
 static struct workqueue_struct *pair_wq;
@@ -281,41 +282,17 @@ static void pair_run(struct work_struct *work)
 	srnic_pair_put(pair);
 }
 
-static bool is_unicast(const struct sockaddr_storage *addr)
-{
-	const struct sockaddr_in *sin = (const struct sockaddr_in *)addr;
-	const struct in6_addr *in6 = &((const struct sockaddr_in6 *)addr)->sin6_addr;
-
-	if (addr->ss_family == AF_INET6)
-		return !ipv6_addr_any(in6) && !ipv6_addr_is_multicast(in6);
-	return !ipv4_is_zeronet(sin->sin_addr.s_addr) && !ipv4_is_lbcast(sin->sin_addr.s_addr) &&
-	       !ipv4_is_multicast(sin->sin_addr.s_addr);
-}
-
-static void gid_to_addr(const struct srnic_device *dev, const union ib_gid *gid, u16 port,
-			struct sockaddr_storage *addr)
-{
-	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)addr;
-
-	memset(addr, 0, sizeof(*addr));
-	rdma_gid2ip((struct sockaddr *)addr, gid);
-	/* at the same place in both kinds of addresses */
-	in6->sin6_port = htons(port);
-	if (addr->ss_family == AF_INET6 &&
-	    ipv6_addr_type(&in6->sin6_addr) & IPV6_ADDR_LINKLOCAL)
-		in6->sin6_scope_id = dev->netdev->ifindex;
-}
-
-/* Return: 0; -EINVAL for addresses that cannot be connected; -EOPNOTSUPP for itself */
+/* Return: 0; -EINVAL for addresses that cannot be connected */
 static int pair_address(struct srnic_pair *pair, const struct ib_qp_attr *attr, u16 port)
 {
 	const struct ib_global_route *grh = rdma_ah_read_grh(&attr->ah_attr);
 	const union ib_gid *sgid = &grh->sgid_attr->gid;
 	struct rdv_hello *own = &pair->own;
 
-	gid_to_addr(pair->dev, sgid, 0, &pair->local);
-	gid_to_addr(pair->dev, &grh->dgid, port, &pair->remote);
-	if (pair->local.ss_family != pair->remote.ss_family || !is_unicast(&pair->remote))
+	srnic_addr_of_gid(pair->dev, sgid, 0, &pair->local);
+	srnic_addr_of_gid(pair->dev, &grh->dgid, port, &pair->remote);
+	if (pair->local.ss_family != pair->remote.ss_family ||
+	    !srnic_addr_is_unicast(&pair->remote))
 		return -EINVAL;
 	memcpy(own->src_gid, sgid, RDV_GID_LEN);
 	memcpy(own->dst_gid, &grh->dgid, RDV_GID_LEN);
@@ -323,12 +300,11 @@ static int pair_address(struct srnic_pair *pair, const struct ib_qp_attr *attr, 
 	own->src_qpn = pair->qpn;
 	own->dst_qpn = attr->dest_qp_num & RDV_NUMBER_MAX;
 	own->dst_psn = attr->rq_psn & RDV_NUMBER_MAX;
-	if (own->src_qpn == own->dst_qpn && !memcmp(sgid, &grh->dgid, sizeof(*sgid)))
-		return -EOPNOTSUPP;
+	pair->itself = own->src_qpn == own->dst_qpn && !memcmp(sgid, &grh->dgid, sizeof(*sgid));
 	return 0;
 }
 
-static struct srnic_pair *pair_new(struct srnic_qp *qp, const struct ib_qp_attr *attr)
+static struct srnic_pair *pair_new(struct srnic_qp *qp, const struct ib_qp_attr *attr, u8 ird)
 {
 	struct srnic_pair *pair = kzalloc(sizeof(*pair), GFP_KERNEL_ACCOUNT);
 
@@ -347,7 +323,7 @@ static struct srnic_pair *pair_new(struct srnic_qp *qp, const struct ib_qp_attr 
 	pair->qp = qp;
 	pair->qpn = qp->ibqp.qp_num;
 	pair->net = current->nsproxy->net_ns;
-	pair->ird = attr->max_dest_rd_atomic;
+	pair->ird = ird;
 	return pair;
 }
 
@@ -396,7 +372,7 @@ uncharge:
 }
 
 /* See struct srnic_rdv_ops */
-static int rdv_prepare(struct srnic_qp *qp, const struct ib_qp_attr *attr)
+static int rdv_prepare(struct srnic_qp *qp, const struct ib_qp_attr *attr, u8 ird)
 {
 	struct srnic_policy policy = srnic_policy_get(&qp->dev->policy);
 	struct srnic_pair *pair;
@@ -404,7 +380,7 @@ static int rdv_prepare(struct srnic_qp *qp, const struct ib_qp_attr *attr)
 
 	if (!policy.ib_port)
 		return -EOPNOTSUPP;
-	pair = pair_new(qp, attr);
+	pair = pair_new(qp, attr, ird);
 	if (!pair)
 		return -ENOMEM;
 	err = pair_address(pair, attr, policy.ib_port);

@@ -41,6 +41,7 @@ struct srnic_pair {
 	const struct net *net;		/* of who asked; compared, and not held */
 	struct sockaddr_storage local;	/* port: 0 */
 	struct sockaddr_storage remote;
+	bool itself;			/* the QP is its own peer */
 	struct srnic_rdv_listener *listener;
 	u16 ird;
 

@@ -11,6 +11,7 @@
 #include <linux/slab.h>
 #include <rdma/ib_addr.h>
 #include "cm/rdv_priv.h"
+#include "engine/addr.h"
 
 /* Below it are those of well-known servers */
 #define RDV_MIN_RESERVED	512
@@ -183,18 +184,27 @@ static void rdv_failed(struct srnic_ep *ep, struct iw_cm_event *event)
 	rdv_let_go(ep);
 }
 
+/* Both are locked. Is the Reply that of the pair's peer? */
+static bool rdv_accepted(struct srnic_ep *ep, const struct srnic_pair *pair)
+{
+	struct rdv_hello peer;
+
+	if (!rdv_read(ep, &ep->reply, &peer) || peer.code != RDV_OK ||
+	    !rdv_fits(&pair->own, &peer, true))
+		return false;
+	ep->send_imm = peer.offers & RDV_OFFER_SEND_IMM;
+	return true;
+}
+
 static int rdv_established(struct srnic_ep *ep, const struct mpa_result *mpa)
 {
 	struct srnic_pair *pair = ep->pair;
-	struct rdv_hello peer;
 	int err = -EPROTO;
 
 	mutex_lock(&pair->lock);
 	if (pair->attempt != ep) {
 		err = -ECONNABORTED;
-	} else if (rdv_read(ep, &ep->reply, &peer) && peer.code == RDV_OK &&
-		 rdv_fits(&pair->own, &peer, true)) {
-		ep->send_imm = peer.offers & RDV_OFFER_SEND_IMM;
+	} else if (ep->itself || rdv_accepted(ep, pair)) {
 		err = srnic_ep_attach(ep, true, mpa, 0);
 	}
 	if (!err) {
@@ -226,14 +236,12 @@ static int bind_reserved(struct srnic_ep *ep, struct socket *sock)
 }
 
 /* The program may have no such port; its connection may */
-static int rdv_bind(struct srnic_ep *ep, struct socket *sock)
+static int bind_privileged(struct srnic_ep *ep, struct socket *sock)
 {
 	const struct cred *program;
 	struct cred *kernel;
 	int err;
 
-	if (!ep->policy.ib_privileged)
-		return -EAGAIN;
 	kernel = prepare_kernel_cred(&init_task);
 	if (!kernel)
 		return -ENOMEM;
@@ -242,6 +250,26 @@ static int rdv_bind(struct srnic_ep *ep, struct socket *sock)
 	revert_creds(program);
 	put_cred(kernel);
 	return err;
+}
+
+/* To any port, to which it then connects: TCP meets itself there */
+static int bind_itself(struct srnic_ep *ep, struct socket *sock)
+{
+	struct sockaddr_storage addr = ep->local;
+	int err;
+
+	err = kernel_bind(sock, (struct sockaddr_unsized *)&addr, srnic_addr_len(&addr));
+	if (err)
+		return err;
+	err = kernel_getsockname(sock, (struct sockaddr *)&ep->remote);
+	return min(err, 0);
+}
+
+static int rdv_bind(struct srnic_ep *ep, struct socket *sock)
+{
+	if (ep->itself)
+		return bind_itself(ep, sock);
+	return ep->policy.ib_privileged ? bind_privileged(ep, sock) : -EAGAIN;
 }
 
 /* Not static: listeners are made with it */
@@ -283,6 +311,8 @@ static int rdv_prepare_ep(struct srnic_ep *ep, struct srnic_pair *pair)
 	ep->net = pair->net;
 	ep->local = pair->local;
 	ep->remote = pair->remote;
+	ep->itself = pair->itself;
+	ep->send_imm = pair->itself;
 	/* QPs of InfiniBand's kind have no side that speaks first */
 	ep->policy.mpa.rev = 2;
 	ep->policy.mpa.p2p = true;

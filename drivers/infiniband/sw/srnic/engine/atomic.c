@@ -27,7 +27,7 @@ static enum srnic_tpt_err sink_access(const struct srnic_qp *qp, u32 stag, u64 t
 		.need = SRNIC_LOCAL_WRITE,
 		.pd = qp->ibqp.pd,
 		.qpn = qp->ibqp.qp_num,
-		.privileged = qp->kernel,
+		.privileged = qp->privileged,
 		.nowait = !may_sleep,
 	};
 	enum srnic_tpt_err err;

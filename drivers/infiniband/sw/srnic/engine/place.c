@@ -276,7 +276,7 @@ static bool rx_scatter(struct srnic_qp *qp, struct srnic_cursor *cur, bool may_s
 			.need = SRNIC_LOCAL_WRITE,
 			.pd = rx->rwr->pd,
 			.qpn = qp->ibqp.qp_num,
-			.privileged = qp->kernel,
+			.privileged = qp->privileged,
 			.nowait = !may_sleep,
 		};
 		enum srnic_tpt_err err;

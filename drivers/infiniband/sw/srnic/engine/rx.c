@@ -29,8 +29,6 @@
 
 /* Bytes to take before others get the CPU and the socket */
 #define RX_BUDGET	(64 * 1024)
-/* With more than this to do, another CPU does it meanwhile */
-#define RX_INLINE	(32 * 1024)
 /* The largest FPDU that a length field can announce, and its markers */
 #define RX_PART		mpa_fpdu_room(U16_MAX, true)
 
@@ -450,7 +448,7 @@ void srnic_rx_ready(struct srnic_qp *qp)
 		srnic_qp_kick_rx(qp);
 		return;
 	}
-	if (!qp->inline_work || srnic_stream_avail(qp->stream) > RX_INLINE) {
+	if (!qp->inline_work) {
 		rx_to_thread(qp);
 		return;
 	}

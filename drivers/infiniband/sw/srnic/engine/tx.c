@@ -6,9 +6,9 @@
  *
  * SRNIC_QPF_TX_OWNED says that somebody runs it, and all of struct srnic_tx is his. That is
  * who attaches the stream, at first; the program that posts, in its doorbell call, so that no
- * message waits for another task; who runs rx, for the answers to small Reads; or the tx
- * kthread, which takes what passes the others' budgets, what waits for room or for a response,
- * what kernel consumers post, and the end of the stream.
+ * message waits for another task; who runs rx, for the answers to Reads that are not large; or
+ * the tx kthread, which takes what passes the others' budgets, what waits for room or for a
+ * response, what kernel consumers post, and the end of the stream.
  * Who wants the kthread to look sets SRNIC_QPF_TX_KICK, see srnic_qp_kick_tx(): it is what
  * an owner looks at after it has let go, so nothing is lost between the two.
  */
@@ -28,7 +28,7 @@
 /* Batches that a doorbell sends before the kthread goes on */
 #define TX_INLINE	1
 /* The largest Read that is answered where its request comes in, and is not left to the kthread */
-#define TX_ANSWER	(4 * 1024)
+#define TX_ANSWER	(64 * 1024)
 
 /**
  * srnic_tx_new - state of an outbound direction
@@ -381,7 +381,7 @@ void srnic_tx_doorbell(struct srnic_qp *qp)
 	}
 }
 
-/* The oldest request is a Read that is answered in one FPDU, or in a few */
+/* The oldest request is a Read that is answered in one go */
 static bool tx_small_read(struct srnic_qp *qp)
 {
 	struct srnic_inbound in;
@@ -394,8 +394,9 @@ static bool tx_small_read(struct srnic_qp *qp)
  * srnic_tx_answer - answer what the peer has asked for (who has the socket locked)
  * @qp: with a stream
  *
- * Sends the responses of small Reads at once, if nobody else is at work, no other message is
- * in the middle and nothing waits for room. All else is the kthread's, which is kicked.
+ * Sends the responses of Reads within TX_ANSWER at once, if nobody else is at work, no other
+ * message is in the middle and nothing waits for room. All else is the kthread's, which is
+ * kicked.
  * Softirq, or a task that processes the socket's backlog. Does not sleep.
  */
 void srnic_tx_answer(struct srnic_qp *qp)

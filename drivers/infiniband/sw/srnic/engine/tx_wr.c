@@ -30,7 +30,7 @@ static enum srnic_wc_status tx_gather(struct srnic_qp *qp, u8 *dst, u32 len)
 			.need = SRNIC_LOCAL_READ,
 			.pd = qp->ibqp.pd,
 			.qpn = qp->ibqp.qp_num,
-			.privileged = qp->kernel,
+			.privileged = qp->privileged,
 		};
 		u32 n = min(len, sge->length - tx->sge_off);
 		enum srnic_tpt_err err;

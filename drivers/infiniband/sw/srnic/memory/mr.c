@@ -620,25 +620,25 @@ int srnic_mr_map_sg(struct ib_mr *ibmr, struct scatterlist *sg, int n,
 	n = ib_sg_to_pages(ibmr, sg, n, offset, set_block);
 	mr->fbo = mr->next->count ? ibmr->iova & (ibmr->page_size - 1) : 0;
 	mr->mapped = true;
+	mr->refused = SRNIC_WC_SUCCESS;
 	return n;
 }
 
 /* tpte->lock is held. MR-31, in the order of the verbs' Figure 23. */
-static enum srnic_wc_status check_fast_register(struct srnic_mr *mr,
-						const struct srnic_qp *qp,
-						const struct srnic_sqe *sqe)
+static enum srnic_wc_status check_fast_register(struct srnic_mr *mr, const struct ib_pd *pd,
+						u64 iova, u64 length, int access)
 {
 	struct srnic_tpte *tpte = &mr->tpte;
 	const struct srnic_pbl *pbl = mr->mapped ? mr->next : tpte->pbl;
-	u64 iova = sqe->arg[0], length = sqe->arg[1];
-	int access = sqe->arg[2];
 	u64 last;
 
 	/* the last invalidation counts only when it has ended (MR-36) */
 	if (tpte->valid || srnic_tpt_in_use(tpte))
 		return SRNIC_WC_STAG_NOT_INVALID;
-	if (tpte->pd != qp->ibqp.pd)
+	if (tpte->pd != pd)
 		return SRNIC_WC_INVALID_PD;
+	if (mr->refused)
+		return mr->refused;
 	if (access & ~known_access ||
 	    (access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC) &&
 	     !(access & IB_ACCESS_LOCAL_WRITE)))
@@ -652,6 +652,49 @@ static enum srnic_wc_status check_fast_register(struct srnic_mr *mr,
 	    check_add_overflow(iova, length - 1, &last))
 		return SRNIC_WC_INVALID_VA;
 	return SRNIC_WC_SUCCESS;
+}
+
+/* tpte->lock is held. */
+static enum srnic_wc_status fast_register(struct srnic_mr *mr, const struct ib_pd *pd,
+					  u64 iova, u64 length, int access)
+{
+	enum srnic_wc_status status = check_fast_register(mr, pd, iova, length, access);
+	struct srnic_tpte *tpte = &mr->tpte;
+
+	if (status)
+		return status;
+	tpte->base = access & IB_ZERO_BASED ? 0 : iova;
+	tpte->length = length;
+	if (mr->mapped)
+		swap(tpte->pbl, mr->next);
+	mr->mapped = false;
+	tpte->off = mr->fbo;
+	tpte->rights = access_to_rights(access);
+	return SRNIC_WC_SUCCESS;
+}
+
+/**
+ * srnic_mr_register - register the memory that was mapped last, without a WR
+ * @ibmr: from srnic_mr_alloc(), Invalid
+ * @iova: TO of the first byte, unless IB_ZERO_BASED
+ * @length: bytes
+ * @access: IB_ACCESS_*
+ *
+ * The STag stays the same. Any context.
+ *
+ * Return: as srnic_mr_fast_register().
+ */
+enum srnic_wc_status srnic_mr_register(struct ib_mr *ibmr, u64 iova, u64 length, int access)
+{
+	struct srnic_mr *mr = to_srnic_mr(ibmr);
+	enum srnic_wc_status status;
+
+	spin_lock_bh(&mr->tpte.lock);
+	status = fast_register(mr, ibmr->pd, iova, length, access);
+	if (!status)
+		srnic_tpte_validate(&mr->tpte);
+	spin_unlock_bh(&mr->tpte.lock);
+	return status;
 }
 
 /**
@@ -677,16 +720,9 @@ enum srnic_wc_status srnic_mr_fast_register(struct srnic_qp *qp,
 		goto unlock;
 	mr = container_of(tpte, struct srnic_mr, tpte);
 	spin_lock_bh(&tpte->lock);
-	status = check_fast_register(mr, qp, sqe);
+	status = fast_register(mr, qp->ibqp.pd, sqe->arg[0], sqe->arg[1], sqe->arg[2]);
 	if (!status) {
 		tpte->stag = sqe->stag;
-		tpte->base = sqe->arg[2] & IB_ZERO_BASED ? 0 : sqe->arg[0];
-		tpte->length = sqe->arg[1];
-		if (mr->mapped)
-			swap(tpte->pbl, mr->next);
-		mr->mapped = false;
-		tpte->off = mr->fbo;
-		tpte->rights = access_to_rights(sqe->arg[2]);
 		srnic_tpte_validate(tpte);
 	}
 	spin_unlock_bh(&tpte->lock);

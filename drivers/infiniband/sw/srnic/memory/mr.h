@@ -19,6 +19,7 @@ struct srnic_shared;
  * @dmabuf: mapped DMA buffer or none
  * @next: fast-register: PBL for the next WR, exchanged with that of @tpte then
  * @mapped: @next was set since; else the next WR registers the same memory again
+ * @refused: what is wrong with the list that was to be @next, or success
  * @fbo: where in the first block the memory that was mapped last starts
  */
 struct srnic_mr {
@@ -30,6 +31,7 @@ struct srnic_mr {
 	struct srnic_dmabuf dmabuf;
 	struct srnic_pbl *next;
 	bool mapped;
+	enum srnic_wc_status refused;
 	u64 fbo;
 };
 
@@ -51,6 +53,7 @@ int srnic_mr_map_sg(struct ib_mr *ibmr, struct scatterlist *sg, int n,
 		    unsigned int *offset);
 enum srnic_wc_status srnic_mr_fast_register(struct srnic_qp *qp,
 					    const struct srnic_sqe *sqe);
+enum srnic_wc_status srnic_mr_register(struct ib_mr *ibmr, u64 iova, u64 length, int access);
 int srnic_mr_dereg(struct ib_mr *ibmr);
 
 #endif

@@ -175,6 +175,7 @@ int srnic_qp_create(struct srnic_qp *qp, struct srnic_device *dev,
 	}
 	qp->dev = dev;
 	qp->kernel = !uctx;
+	qp->privileged = qp->kernel;
 	qp->sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
 	qp->scq = to_srnic_cq(init->send_cq);
 	qp->rcq = to_srnic_cq(init->recv_cq);

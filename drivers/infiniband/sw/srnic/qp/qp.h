@@ -74,9 +74,9 @@ struct srnic_handover {
 /**
  * struct srnic_rdv_ops - who connects QPs of programs without a connection manager
  * @prepare: the program takes the QP, in Idle, to RTR: @attr has the peer's QP number,
- *	     the PSN, IRD, and a route with the local and the peer's GID. From now on
- *	     the peer may connect. Returns 0; -EOPNOTSUPP if no port is set for it, or
- *	     the peer is the QP itself; -EINVAL for addresses that cannot be connected;
+ *	     which may be its own, the PSN, and a route with the local and the peer's GID. From now on
+ *	     the peer may connect. Returns 0; -EOPNOTSUPP if no port is set for it;
+ *	     -EINVAL for addresses that cannot be connected;
  *	     -EBUSY; -EDQUOT; -ENOMEM; an errno of the socket calls
  * @start: the program takes it to RTS: it connects by itself. Returns 0, or -ENOTCONN
  *	   if the connection was made before, and is over
@@ -89,7 +89,7 @@ struct srnic_handover {
  * Context: process, may sleep; but for @handover not for the peer.
  */
 struct srnic_rdv_ops {
-	int (*prepare)(struct srnic_qp *qp, const struct ib_qp_attr *attr);
+	int (*prepare)(struct srnic_qp *qp, const struct ib_qp_attr *attr, u8 ird);
 	int (*start)(struct srnic_qp *qp, u32 psn, u16 ord);
 	int (*cancel)(struct srnic_qp *qp);
 	int (*handover)(struct srnic_qp *qp, const struct srnic_handover *req);

@@ -269,6 +269,8 @@ void srnic_qp_raise(struct srnic_qp *qp, enum srnic_event event)
 
 	ibdev_dbg(qp->ibqp.device, "QP %u: %s\n", qp->ibqp.qp_num,
 		  srnic_event_name(event));
+	if (qp->native_event)
+		qp->native_event(&qp->ibqp, event);
 	srnic_event_source_add(&qp->events, event);
 	if (event_table[event].verbs == NO_VERBS_EVENT)
 		return;

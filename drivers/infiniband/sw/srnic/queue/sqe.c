@@ -20,10 +20,11 @@ int srnic_sqe_fetch(struct srnic_qp *qp, struct srnic_fetched *wr,
 		    enum srnic_wc_status *status)
 {
 	const struct srnic_sq_caps caps = {
-		.kernel = qp->kernel,
+		.privileged = qp->privileged,
 		.max_sge = qp->max_send_sge,
 		.max_inline = qp->max_inline,
 		.send_imm = qp->send_imm,
+		.ud = qp->ud,
 	};
 	struct srnic_swr *swr;
 	unsigned long flags;

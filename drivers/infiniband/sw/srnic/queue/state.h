@@ -25,6 +25,7 @@ struct srnic_srq;
 struct srnic_stream;
 struct srnic_swr;
 struct srnic_tx;
+struct srnic_ud;
 
 /* RDMAC verbs 6.2 */
 enum srnic_qp_state {
@@ -111,6 +112,7 @@ struct srnic_qp {
 	/* immutable after create */
 	struct srnic_device *dev;
 	bool kernel;
+	bool privileged;		/* may use STag 0, fast-register; set before a stream */
 	bool sig_all;
 	u32 max_send_sge;
 	u32 max_recv_sge;
@@ -120,6 +122,10 @@ struct srnic_qp {
 	struct srnic_srq *srq;		/* NULL: the QP has an RQ of its own */
 	struct srnic_cq *scq;
 	struct srnic_cq *rcq;
+	struct srnic_ud *ud;		/* of a UD QP, or NULL; see engine/ud.h */
+
+	/* told of each event, if not NULL; set before a stream, see verbs/native.c */
+	void (*native_event)(struct ib_qp *ibqp, enum srnic_event event);
 
 	/* event_queue.c */
 	struct srnic_event_source events;

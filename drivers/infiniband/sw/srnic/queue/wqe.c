@@ -8,6 +8,7 @@ static const struct sqe_rule {
 	bool allowed;
 	bool kernel_only;
 	bool offered;		/* only if the peer offers it: caps->send_imm */
+	bool ud;		/* of UD QPs, and of no others; names an address handle in rkey */
 	bool has_inline;
 	u8 max_sge;		/* 0: as many as the QP has */
 	bool no_data;		/* takes no SGE and moves nothing */
@@ -33,6 +34,9 @@ static const struct sqe_rule {
 				    .region = true, .args = 3 },
 	[SRNIC_OP_SEND_IMM]	= { .allowed = true, .offered = true, .has_inline = true,
 				    .stag = true },
+	[SRNIC_OP_UD_SEND]	= { .allowed = true, .ud = true, .has_inline = true, .args = 2 },
+	[SRNIC_OP_UD_SEND_IMM]	= { .allowed = true, .ud = true, .has_inline = true,
+				    .stag = true, .args = 2 },
 	[SRNIC_OP_REG_MR]	= { .allowed = true, .kernel_only = true, .no_data = true,
 				    .stag = true, .args = 3 },
 };
@@ -55,7 +59,7 @@ static bool sqe_unused_clear(const struct sqe_rule *rule, const struct srnic_sqe
 
 	if (!rule->remote)
 		set |= sqe->remote_addr;
-	if (!rule->remote && !rule->region)
+	if (!rule->remote && !rule->region && !rule->ud)
 		set |= sqe->rkey;
 	if (!rule->stag)
 		set |= sqe->stag;
@@ -74,9 +78,9 @@ static enum srnic_wc_status sqe_check(const struct srnic_sq_caps *caps,
 	if (sqe->opcode >= SRNIC_OP_SQ_MAX || !sqe_rules[sqe->opcode].allowed)
 		return SRNIC_WC_INVALID_WQE;
 	rule = &sqe_rules[sqe->opcode];
-	if (rule->kernel_only && !caps->kernel)
+	if (rule->kernel_only && !caps->privileged)
 		return SRNIC_WC_NOT_PRIVILEGED;
-	if (rule->offered && !caps->send_imm)
+	if (rule->ud != caps->ud || (rule->offered && !caps->send_imm))
 		return SRNIC_WC_INVALID_WQE;
 	if (sqe->flags & ~SRNIC_SQE_FLAGS ||
 	    sqe->num_sge > caps->max_sge ||

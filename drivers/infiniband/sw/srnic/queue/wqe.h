@@ -18,14 +18,16 @@ struct ib_pd;
 
 /**
  * struct srnic_sq_caps - what an SQ says about its WQEs
- * @kernel: the poster may use what only privileged users may
+ * @privileged: the poster may use what only privileged users may
  * @max_sge: SGEs of a WQE
  * @max_inline: octets
  * @send_imm: the peer takes Sends with immediate data
+ * @ud: of a UD QP
  */
 struct srnic_sq_caps {
-	bool kernel;
+	bool privileged;
 	bool send_imm;
+	bool ud;
 	u32 max_sge;
 	u32 max_inline;
 };

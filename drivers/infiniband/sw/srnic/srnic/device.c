@@ -14,6 +14,7 @@
 #include <rdma/uverbs_ioctl.h>
 #include "cm/cm.h"
 #include "compat.h"
+#include "engine/ud.h"
 #include "queue/wqe.h"
 #include "srnic.h"
 #include "srnic/device.h"
@@ -77,11 +78,11 @@ static int check_netdev(const char *name, const struct net_device *netdev)
 	return 0;
 }
 
-static void init_ibdev(struct srnic_device *dev)
+static void init_ibdev(struct srnic_device *dev, u8 type)
 {
 	struct ib_device *ibdev = &dev->ibdev;
 
-	ibdev->node_type = RDMA_NODE_RNIC;
+	ibdev->node_type = type;
 	strscpy(ibdev->node_desc, "srnic software RNIC", sizeof(ibdev->node_desc));
 	addrconf_addr_eui48((u8 *)&ibdev->node_guid, dev->gids[0].raw);
 	ibdev->phys_port_cnt = 1;
@@ -96,14 +97,15 @@ static void init_ibdev(struct srnic_device *dev)
 	/* each adds what it has, and names nothing of another */
 	ib_set_device_ops(ibdev, &srnic_device_ops);
 	ib_set_device_ops(ibdev, &srnic_verbs_ops);
-	ib_set_device_ops(ibdev, &srnic_cm_ops);
+	if (type == RDMA_NODE_RNIC)
+		ib_set_device_ops(ibdev, &srnic_cm_ops);
 	if (IS_ENABLED(CONFIG_INFINIBAND_USER_ACCESS))
 		ibdev->driver_def = srnic_uapi_defs;
 }
 
 static struct lock_class_key qps_lock_key;
 
-static struct srnic_device *device_new(struct net_device *netdev)
+static struct srnic_device *device_new(struct net_device *netdev, u8 type)
 {
 	struct srnic_device *dev;
 
@@ -115,6 +117,11 @@ static struct srnic_device *device_new(struct net_device *netdev)
 		ib_dealloc_device(&dev->ibdev);
 		return NULL;
 	}
+	if (srnic_ud_ports_new(dev)) {
+		free_percpu(dev->counters);
+		ib_dealloc_device(&dev->ibdev);
+		return NULL;
+	}
 	dev->netdev = netdev;
 	netdev_hold(netdev, &dev->netdev_ref, GFP_KERNEL);
 	/* random STags touch a node each: who makes the entry pays for it */
@@ -123,12 +130,13 @@ static struct srnic_device *device_new(struct net_device *netdev)
 	/* taken with irqs off, unlike that of @stags: not one class for lockdep */
 	lockdep_set_class(&dev->qps.xa_lock, &qps_lock_key);
 	xa_init_flags(&dev->pairs, XA_FLAGS_ACCOUNT);
+	xa_init_flags(&dev->avs, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	dev->rdv = &srnic_rdv_ops;
 	srnic_policy_init(&dev->policy);
 	spin_lock_init(&dev->gid_lock);
 	srnic_gid_sync(dev);
 	dev->port_active = srnic_netdev_active(netdev);
-	init_ibdev(dev);
+	init_ibdev(dev, type);
 	return dev;
 }
 
@@ -136,6 +144,8 @@ static struct srnic_device *device_new(struct net_device *netdev)
  * srnic_device_add - make a device on an interface (`rdma link add`)
  * @name: of the device
  * @netdev: the interface; the caller holds a reference
+ * @type: RDMA_NODE_RNIC; or RDMA_NODE_UNSPECIFIED, a device that rdma_cm does not know, for
+ *	  programs that refuse an RNIC
  *
  * Context: may sleep, no RTNL.
  *
@@ -143,7 +153,7 @@ static struct srnic_device *device_new(struct net_device *netdev)
  * -EOPNOTSUPP for a type of interface that cannot have one; -ENAMETOOLONG;
  * -ENOMEM.
  */
-int srnic_device_add(const char *name, struct net_device *netdev)
+int srnic_device_add(const char *name, struct net_device *netdev, u8 type)
 {
 	struct srnic_device *dev;
 	int err;
@@ -152,7 +162,7 @@ int srnic_device_add(const char *name, struct net_device *netdev)
 	err = check_netdev(name, netdev);
 	if (err)
 		goto unlock;
-	dev = device_new(netdev);
+	dev = device_new(netdev, type);
 	if (!dev) {
 		err = -ENOMEM;
 		goto unlock;
@@ -264,6 +274,9 @@ static void srnic_dealloc_driver(struct ib_device *ibdev)
 	WARN_ON_ONCE(has_entries(&dev->qps));
 	WARN_ON_ONCE(has_entries(&dev->stags));
 	WARN_ON_ONCE(has_entries(&dev->pairs));
+	WARN_ON_ONCE(has_entries(&dev->avs));
+	srnic_ud_ports_free(dev);
+	xa_destroy(&dev->avs);
 	xa_destroy(&dev->pairs);
 	xa_destroy(&dev->qps);
 	xa_destroy(&dev->stags);
@@ -317,6 +330,7 @@ static int srnic_query_device(struct ib_device *ibdev, struct ib_device_attr *at
 	attr->max_mw = SRNIC_MAX_MW;
 	attr->max_fast_reg_page_list_len = SRNIC_MAX_FR_BLOCKS;
 	attr->max_pd = SRNIC_MAX_PD;
+	attr->max_ah = SRNIC_MAX_AH;
 	attr->max_qp_rd_atom = SRNIC_MAX_IRD;
 	attr->max_qp_init_rd_atom = SRNIC_MAX_ORD;
 	attr->max_res_rd_atom = SRNIC_MAX_QP * SRNIC_MAX_IRD;
@@ -418,7 +432,8 @@ static int srnic_get_port_immutable(struct ib_device *ibdev, u32 port,
 {
 	immutable->gid_tbl_len = SRNIC_MAX_GID;
 	immutable->pkey_tbl_len = 1;
-	immutable->core_cap_flags = RDMA_CORE_PORT_IWARP;
+	if (ibdev->node_type == RDMA_NODE_RNIC)
+		immutable->core_cap_flags = RDMA_CORE_PORT_IWARP;
 	return 0;
 }
 

@@ -9,7 +9,7 @@ struct net_device;
 struct srnic_device;
 
 extern const struct ib_device_ops srnic_device_ops;
-int srnic_device_add(const char *name, struct net_device *netdev);
+int srnic_device_add(const char *name, struct net_device *netdev, u8 type);
 void srnic_device_leave(struct srnic_device *dev);
 int srnic_client_init(void);
 void srnic_client_exit(void);

@@ -9,6 +9,7 @@
 #include "engine/kthreads.h"
 #include "engine/linger.h"
 #include "engine/takeover.h"
+#include "engine/ud.h"
 #include "srnic.h"
 #include "srnic/device.h"
 #include "srnic/netdev.h"
@@ -17,9 +18,24 @@
 		__stringify(SRNIC_VERSION_MINOR) "." \
 		__stringify(SRNIC_VERSION_PATCH)
 
+static int new_rnic(const char *name, struct net_device *netdev)
+{
+	return srnic_device_add(name, netdev, RDMA_NODE_RNIC);
+}
+
+static int new_plain(const char *name, struct net_device *netdev)
+{
+	return srnic_device_add(name, netdev, RDMA_NODE_UNSPECIFIED);
+}
+
 static struct rdma_link_ops srnic_link_ops = {
 	.type = "srnic",
-	.newlink = srnic_device_add,
+	.newlink = new_rnic,
+};
+
+static struct rdma_link_ops srnic_plain_link_ops = {
+	.type = "srnic_plain",
+	.newlink = new_plain,
 };
 
 static int __init srnic_init(void)
@@ -35,9 +51,12 @@ static int __init srnic_init(void)
 	err = srnic_kthreads_init();
 	if (err)
 		goto linger_exit;
-	err = srnic_cm_init();
+	err = srnic_ud_init();
 	if (err)
 		goto kthreads_exit;
+	err = srnic_cm_init();
+	if (err)
+		goto ud_exit;
 	err = srnic_rdv_init();
 	if (err)
 		goto cm_exit;
@@ -48,6 +67,7 @@ static int __init srnic_init(void)
 	if (err)
 		goto netdev_exit;
 	rdma_link_register(&srnic_link_ops);
+	rdma_link_register(&srnic_plain_link_ops);
 	return 0;
 netdev_exit:
 	srnic_netdev_exit();
@@ -55,6 +75,8 @@ rdv_exit:
 	srnic_rdv_exit();
 cm_exit:
 	srnic_cm_exit();
+ud_exit:
+	srnic_ud_exit();
 kthreads_exit:
 	srnic_kthreads_exit();
 linger_exit:
@@ -70,12 +92,14 @@ release_exit:
  */
 static void __exit srnic_exit(void)
 {
+	rdma_link_unregister(&srnic_plain_link_ops);
 	rdma_link_unregister(&srnic_link_ops);
 	srnic_client_exit();
 	ib_unregister_driver(SRNIC_DRIVER_ID);
 	srnic_netdev_exit();
 	srnic_rdv_exit();
 	srnic_cm_exit();
+	srnic_ud_exit();
 	srnic_kthreads_exit();
 	srnic_linger_exit();
 	srnic_release_exit();
@@ -91,3 +115,4 @@ MODULE_AUTHOR("The srnic authors");
 MODULE_LICENSE("Dual BSD/GPL");
 MODULE_VERSION(VERSION);
 MODULE_ALIAS_RDMA_LINK("srnic");
+MODULE_ALIAS_RDMA_LINK("srnic_plain");

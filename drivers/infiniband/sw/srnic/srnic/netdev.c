@@ -8,6 +8,7 @@
 #include <net/if_inet6.h>
 #include "cm/cm.h"
 #include "qp/qp.h"
+#include "engine/ud.h"
 #include "srnic.h"
 #include "srnic/device.h"
 #include "srnic/gid.h"
@@ -26,8 +27,10 @@ static void dispatch(struct srnic_device *dev, enum ib_event_type type)
 
 static void sync_gids(struct srnic_device *dev)
 {
-	if (srnic_gid_sync(dev))
-		dispatch(dev, IB_EVENT_GID_CHANGE);
+	if (!srnic_gid_sync(dev))
+		return;
+	srnic_ud_ports_changed(dev);
+	dispatch(dev, IB_EVENT_GID_CHANGE);
 }
 
 /*
@@ -96,6 +99,7 @@ static void end_connections(struct net_device *netdev)
 	dev = to_srnic_dev(ibdev);
 	srnic_cm_drop_device(dev);
 	srnic_cm_device_moved(dev);
+	srnic_ud_ports_changed(dev);
 	xa_for_each(&dev->qps, qpn, entry) {
 		struct srnic_qp *qp = srnic_qp_find(dev, qpn);
 

@@ -36,6 +36,13 @@ static const struct rdma_stat_desc descs[] = {
 	[SRNIC_CNT_CLOSE_GRACEFUL].name		= "close_graceful",
 	[SRNIC_CNT_CLOSE_ABORTED].name		= "close_aborted",
 	[SRNIC_CNT_CLOSE_LINGERED].name		= "close_lingered",
+	[SRNIC_CNT_UD_TX].name			= "ud_tx_messages",
+	[SRNIC_CNT_UD_TX_LOST].name		= "ud_tx_lost",
+	[SRNIC_CNT_UD_RX].name			= "ud_rx_messages",
+	[SRNIC_CNT_UD_RX_MALFORMED].name	= "ud_rx_malformed",
+	[SRNIC_CNT_UD_RX_NO_QP].name		= "ud_rx_no_qp",
+	[SRNIC_CNT_UD_RX_QKEY].name		= "ud_rx_wrong_qkey",
+	[SRNIC_CNT_UD_RX_NO_RECV].name		= "ud_rx_no_receive",
 };
 
 static_assert(ARRAY_SIZE(descs) == SRNIC_CNT_COUNT);

@@ -26,7 +26,8 @@ static_assert(offsetof(struct srnic_ureq_diag, buf) == 8);
 
 /**
  * struct text - what is written
- * @buf: @size bytes, or NULL
+ * @buf: where to, or NULL
+ * @size: bytes of @buf
  * @len: bytes that all of it has, which may be more
  */
 struct text {
@@ -75,7 +76,8 @@ static void say_terminate(struct text *text, struct srnic_qp *qp)
 	bool local, sent;
 
 	if (srnic_qp_terminate(qp, &term, &local, &sent))
-		say(text, "terminate %s %u/%u/%#x\n", !local ? "received" : sent ? "sent" : "unsent",
+		say(text, "terminate %s %u/%u/%#x\n",
+		    !local ? "received" : sent ? "sent" : "unsent",
 		    term.err.layer, term.err.etype, term.err.code);
 }
 
@@ -95,8 +97,8 @@ static void say_qp(struct text *text, struct srnic_qp *qp)
 }
 
 /* QPs that are made meanwhile may be missed */
-static int for_each_qp(struct srnic_device *dev, void (*fn)(struct text *, struct srnic_qp *),
-		       struct text *text)
+static int each_qp(struct srnic_device *dev, void (*fn)(struct text *, struct srnic_qp *),
+		   struct text *text)
 {
 	struct srnic_qp *qp;
 	unsigned long qpn;
@@ -130,7 +132,7 @@ static int say_answer(struct text *text, struct srnic_device *dev, u32 op, struc
 		return 0;
 	case SRNIC_DIAG_DUMP:
 		say_device(text, dev);
-		return for_each_qp(dev, say_qp, text);
+		return each_qp(dev, say_qp, text);
 	default:
 		say_device(text, dev);
 		return 0;
@@ -197,7 +199,7 @@ static int UVERBS_HANDLER(SRNIC_METHOD_DIAG)(struct uverbs_attr_bundle *attrs)
 	if (err)
 		return err;
 	if (req.op == SRNIC_DIAG_RESET)
-		return for_each_qp(dev, reset_qp, NULL);
+		return each_qp(dev, reset_qp, NULL);
 	err = answer(&req, dev, qp, &need);
 	copy = uverbs_copy_to(attrs, SRNIC_ATTR_DIAG_SIZE, &need, sizeof(need));
 	return err ?: copy;

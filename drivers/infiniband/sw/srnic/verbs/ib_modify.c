@@ -48,8 +48,19 @@ bool srnic_ib_modify_keeps(const struct srnic_qp *qp, const struct ib_qp_attr *a
 /* As InfiniBand's table has it, which the RDMA core knows (IBA 1.6, 11.2.5.2) */
 static int check_table(const struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
-	return ib_modify_qp_is_ok(qp->verbs_state, attr->qp_state, IB_QPT_RC, mask) ?
+	return ib_modify_qp_is_ok(qp->verbs_state, attr->qp_state, qp->ibqp.qp_type, mask) ?
 	       0 : -EINVAL;
+}
+
+/* Those of a UC QP have none, and then the fields are the program's */
+static u8 ird_of(const struct ib_qp_attr *attr, int mask)
+{
+	return mask & IB_QP_MAX_DEST_RD_ATOMIC ? attr->max_dest_rd_atomic : 0;
+}
+
+static u8 ord_of(const struct ib_qp_attr *attr, int mask)
+{
+	return mask & IB_QP_MAX_QP_RD_ATOMIC ? attr->max_rd_atomic : 0;
 }
 
 static int check_rtr(const struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask)
@@ -61,7 +72,7 @@ static int check_rtr(const struct srnic_qp *qp, const struct ib_qp_attr *attr, i
 	if (srnic_qp_state(qp) != SRNIC_QP_IDLE ||
 	    !(rdma_ah_get_ah_flags(&attr->ah_attr) & IB_AH_GRH) ||
 	    !rdma_ah_read_grh(&attr->ah_attr)->sgid_index ||
-	    attr->max_dest_rd_atomic > SRNIC_MAX_IRD)
+	    ird_of(attr, mask) > SRNIC_MAX_IRD)
 		return -EINVAL;
 	return 0;
 }
@@ -72,7 +83,7 @@ static int check_rts(const struct srnic_qp *qp, const struct ib_qp_attr *attr, i
 
 	if (err)
 		return err;
-	return srnic_qp_state(qp) > SRNIC_QP_RTS || attr->max_rd_atomic > SRNIC_MAX_ORD ?
+	return srnic_qp_state(qp) > SRNIC_QP_RTS || ord_of(attr, mask) > SRNIC_MAX_ORD ?
 	       -EINVAL : 0;
 }
 
@@ -103,10 +114,10 @@ int srnic_ib_modify_check(const struct srnic_qp *qp, const struct ib_qp_attr *at
 	return check_rtr(qp, attr, mask);
 }
 
-static int modify_rtr(struct srnic_qp *qp, const struct ib_qp_attr *attr)
+static int modify_rtr(struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	struct srnic_ib_attr *ib = &qp->ib;
-	int err = qp->dev->rdv->prepare(qp, attr);
+	int err = qp->dev->rdv->prepare(qp, attr, ird_of(attr, mask));
 
 	if (err)
 		return err;
@@ -120,10 +131,10 @@ static int modify_rtr(struct srnic_qp *qp, const struct ib_qp_attr *attr)
 	return 0;
 }
 
-static int modify_rts(struct srnic_qp *qp, const struct ib_qp_attr *attr)
+static int modify_rts(struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	qp->ib.sq_psn = attr->sq_psn;
-	return qp->dev->rdv->start(qp, attr->sq_psn, attr->max_rd_atomic);
+	return qp->dev->rdv->start(qp, attr->sq_psn, ord_of(attr, mask));
 }
 
 static void modify_sqd(struct srnic_qp *qp, bool sqd)
@@ -164,9 +175,9 @@ static void modify_back(struct srnic_qp *qp)
 int srnic_ib_modify(struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	if (is_rtr(attr, mask))
-		return modify_rtr(qp, attr);
+		return modify_rtr(qp, attr, mask);
 	if (is_rts(qp, attr, mask))
-		return modify_rts(qp, attr);
+		return modify_rts(qp, attr, mask);
 	if (is_sqd(qp, attr, mask))
 		modify_sqd(qp, attr->qp_state == IB_QPS_SQD);
 	else if (qp->ib.paired && mask & IB_QP_STATE &&

@@ -6,6 +6,7 @@
 
 #include <rdma/ib_verbs.h>
 #include "engine/tx.h"
+#include "engine/ud.h"
 #include "memory/tpt.h"
 #include "queue/srq.h"
 #include "queue/state.h"
@@ -158,7 +159,10 @@ int srnic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 			return -EINVAL;
 		}
 		srnic_qp_doorbell(qp);
-		srnic_tx_doorbell(qp);
+		if (qp->ud)
+			srnic_ud_doorbell(qp);
+		else
+			srnic_tx_doorbell(qp);
 		return 0;
 	}
 	flags = srnic_lock(&qp->sq_lock);

@@ -7,26 +7,22 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 #include "compat.h"
+#include "engine/ud.h"
 #include "memory/mr.h"
 #include "memory/mw.h"
 #include "qp/qp.h"
 #include "queue/cq.h"
 #include "queue/srq.h"
 #include "srnic.h"
+#include "verbs/ah.h"
 #include "verbs/ib_modify.h"
 #include "verbs/post.h"
+#include "verbs/udata.h"
+#include "verbs/ud_modify.h"
 #include "verbs/verbs.h"
 
 #define ENABLE_ALL (SRNIC_QP_READ_ENABLED | SRNIC_QP_WRITE_ENABLED | \
 		    SRNIC_QP_BIND_ENABLED | SRNIC_QP_ATOMIC_ENABLED)
-
-static struct ib_ucontext *udata_to_ucontext(struct ib_udata *udata)
-{
-	struct srnic_ucontext *ctx =
-		rdma_udata_to_drv_context(udata, struct srnic_ucontext, ibuc);
-
-	return ctx ? &ctx->ibuc : NULL;
-}
 
 /*
  * What version 1 of the ABI asks for and answers: bytes up to its last field. A
@@ -38,41 +34,6 @@ static struct ib_ucontext *udata_to_ucontext(struct ib_udata *udata)
 #define URESP_RESIZE_CQ_MIN	offsetofend(struct srnic_uresp_resize_cq, reserved)
 #define URESP_CREATE_QP_MIN	offsetofend(struct srnic_uresp_create_qp, reserved)
 #define URESP_CREATE_SRQ_MIN	offsetofend(struct srnic_uresp_create_srq, rqe_size)
-
-/*
- * A question of a provider that may be older or newer: what it does not send is 0,
- * and what no field of ours stands for must be 0 (RN-20).
- */
-static int udata_ask(struct ib_udata *udata, void *req, size_t len, size_t min_len)
-{
-	if (udata->inlen < min_len)
-		return -EINVAL;
-	if (udata->inlen > len && !ib_is_udata_cleared(udata, len, udata->inlen - len))
-		return -EOPNOTSUPP;
-	memset(req, 0, len);
-	return ib_copy_from_udata(req, udata, min(len, udata->inlen)) ? -EFAULT : 0;
-}
-
-/* Most commands have no question */
-static int udata_check_none(struct ib_udata *udata)
-{
-	if (udata && udata->inlen && !ib_is_udata_cleared(udata, 0, udata->inlen))
-		return -EINVAL;
-	return 0;
-}
-
-/* A provider without room for the answer could not use what is made for it */
-static int udata_check(struct ib_udata *udata, size_t answer_min)
-{
-	if (udata && udata->outlen < answer_min)
-		return -EINVAL;
-	return udata_check_none(udata);
-}
-
-static int udata_respond(struct ib_udata *udata, void *resp, size_t len)
-{
-	return ib_copy_to_udata(udata, resp, min(len, udata->outlen)) ? -EFAULT : 0;
-}
 
 static struct srnic_uresp_alloc_ctx ctx_answer(u64 features)
 {
@@ -93,13 +54,13 @@ static int srnic_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata
 
 	if (udata->outlen < URESP_ALLOC_CTX_MIN)
 		return -EINVAL;
-	err = udata_ask(udata, &req, sizeof(req), 0);
+	err = srnic_udata_ask(udata, &req, sizeof(req), 0);
 	if (err)
 		return err;
 	if (req.required & ~SRNIC_FEAT_ALL)
 		return -EOPNOTSUPP;
 	to_srnic_ucontext(uctx)->features = req.features & SRNIC_FEAT_ALL;
-	return udata_respond(udata, &resp, sizeof(resp));
+	return srnic_udata_respond(udata, &resp, sizeof(resp));
 }
 
 static void srnic_dealloc_ucontext(struct ib_ucontext *uctx)
@@ -123,7 +84,7 @@ static int srnic_query_ucontext(struct ib_ucontext *uctx, struct uverbs_attr_bun
 static int srnic_alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
 	struct srnic_device *dev = to_srnic_dev(pd->device);
-	int err = udata_check_none(udata);
+	int err = srnic_udata_check_none(udata);
 
 	if (err)
 		return err;
@@ -149,7 +110,7 @@ static struct ib_mr *srnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 				       u64 iova, int access, struct ib_dmah *dmah,
 				       struct ib_udata *udata)
 {
-	int err = udata_check_none(udata);
+	int err = srnic_udata_check_none(udata);
 
 	if (dmah)
 		return ERR_PTR(-EOPNOTSUPP);
@@ -162,7 +123,7 @@ static struct ib_mr *srnic_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 
 					      struct ib_dmah *dmah,
 					      struct uverbs_attr_bundle *attrs)
 {
-	int err = udata_check_none(&attrs->driver_udata);
+	int err = srnic_udata_check_none(&attrs->driver_udata);
 
 	if (dmah)
 		return ERR_PTR(-EOPNOTSUPP);
@@ -173,7 +134,7 @@ static struct ib_mr *srnic_rereg_user_mr(struct ib_mr *mr, int flags, u64 start,
 					 u64 length, u64 iova, int access,
 					 struct ib_pd *pd, struct ib_udata *udata)
 {
-	int err = udata_check_none(udata);
+	int err = srnic_udata_check_none(udata);
 
 	if (!err)
 		err = srnic_mr_rereg(mr, flags, start, length, iova, access, pd);
@@ -187,7 +148,7 @@ static int srnic_dereg_mr(struct ib_mr *mr, struct ib_udata *udata)
 
 static int srnic_alloc_mw(struct ib_mw *ibmw, struct ib_udata *udata)
 {
-	int err = udata_check_none(udata);
+	int err = srnic_udata_check_none(udata);
 
 	return err ?: srnic_mw_alloc(ibmw);
 }
@@ -205,7 +166,7 @@ static int srnic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *att
 	struct ib_udata *udata = attrs ? &attrs->driver_udata : NULL;
 	struct srnic_cq *cq = to_srnic_cq(ibcq);
 	struct srnic_uresp_create_cq resp = { };
-	int err = udata_check(udata, URESP_CREATE_CQ_MIN);
+	int err = srnic_udata_check(udata, URESP_CREATE_CQ_MIN);
 
 	if (err)
 		return err;
@@ -217,14 +178,14 @@ static int srnic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *att
 	}
 	err = srnic_cq_create(cq, attr->cqe,
 			      attr->flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION,
-			      udata ? udata_to_ucontext(udata) : NULL);
+			      udata ? srnic_udata_to_ucontext(udata) : NULL);
 	if (err)
 		goto uncount;
 	if (udata) {
 		srnic_ring_describe(&cq->ring, &resp.ring);
 		resp.entries = cq->ring.entries;
 		resp.cqe_size = cq->ring.stride;
-		err = udata_respond(udata, &resp, sizeof(resp));
+		err = srnic_udata_respond(udata, &resp, sizeof(resp));
 		if (err)
 			goto destroy;
 	}
@@ -255,14 +216,14 @@ static int srnic_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata
 		return srnic_cq_resize(cq, cqe);
 	if (udata->outlen < URESP_RESIZE_CQ_MIN)
 		return -EINVAL;
-	err = udata_ask(udata, &req, sizeof(req), UREQ_RESIZE_CQ_MIN);
+	err = srnic_udata_ask(udata, &req, sizeof(req), UREQ_RESIZE_CQ_MIN);
 	if (err)
 		return err;
 	if (req.reserved)
 		return -EINVAL;
 	switch (req.step) {
 	case SRNIC_RESIZE_PREPARE:
-		err = srnic_cq_resize_prepare(cq, cqe, udata_to_ucontext(udata), &resp);
+		err = srnic_cq_resize_prepare(cq, cqe, srnic_udata_to_ucontext(udata), &resp);
 		break;
 	case SRNIC_RESIZE_COMMIT:
 		return srnic_cq_resize_commit(cq, cqe);
@@ -272,7 +233,7 @@ static int srnic_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata
 	default:
 		return -EINVAL;
 	}
-	return err ?: udata_respond(udata, &resp, sizeof(resp));
+	return err ?: srnic_udata_respond(udata, &resp, sizeof(resp));
 }
 
 /* Native opcode of a completion and what verbs call it */
@@ -289,6 +250,8 @@ static const enum ib_wc_opcode wc_opcode[] = {
 	[SRNIC_OP_LOCAL_INV]  = IB_WC_LOCAL_INV,
 	[SRNIC_OP_BIND_MW]    = IB_WC_BIND_MW,
 	[SRNIC_OP_REG_MR]     = IB_WC_REG_MR,
+	[SRNIC_OP_UD_SEND]    = IB_WC_SEND,
+	[SRNIC_OP_UD_SEND_IMM] = IB_WC_SEND,
 	[SRNIC_OP_RECV]	      = IB_WC_RECV,
 	[SRNIC_OP_RECV_IMM]   = IB_WC_RECV_RDMA_WITH_IMM,
 };
@@ -347,37 +310,82 @@ static int qp_respond(const struct srnic_qp *qp, struct ib_udata *udata)
 
 	srnic_ring_describe(&qp->sq, &resp.sq);
 	srnic_ring_describe(&qp->rq, &resp.rq);
-	return udata_respond(udata, &resp, sizeof(resp));
+	return srnic_udata_respond(udata, &resp, sizeof(resp));
+}
+
+/* What programs expect of a new QP of an RNIC; and of others */
+static enum ib_qp_state first_state(const struct ib_qp_init_attr *init,
+				    const struct ib_device *ibdev)
+{
+	return init->qp_type == IB_QPT_RC && ibdev->node_type == RDMA_NODE_RNIC ?
+	       IB_QPS_INIT : IB_QPS_RESET;
+}
+
+/*
+ * UC and UD QPs are for programs, where the policy has a port for them. A UC QP is an RC QP
+ * whose program asks for less. Who sends a datagram cannot prove to be the kernel, or root,
+ * of its host.
+ */
+static bool qp_type_ok(struct srnic_device *dev, const struct ib_qp_init_attr *init,
+		       const struct ib_udata *udata)
+{
+	struct srnic_policy policy = srnic_policy_get(&dev->policy);
+
+	switch (init->qp_type) {
+	case IB_QPT_RC:
+		return true;
+	case IB_QPT_UC:
+		return udata && policy.ib_port;
+	case IB_QPT_UD:
+		return udata && policy.ib_port && !policy.ib_privileged;
+	default:
+		return false;
+	}
+}
+
+/* No windows are bound to a UD QP, so it can always be destroyed */
+static int srnic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
+{
+	struct srnic_qp *qp = to_srnic_qp(ibqp);
+	int err;
+
+	if (qp->ud)
+		srnic_ud_leave(qp);
+	err = srnic_qp_destroy(qp);
+	if (!err && qp->ud)
+		srnic_ud_destroy(qp);
+	return err;
 }
 
 static int srnic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 			   struct ib_udata *udata)
 {
 	struct srnic_qp *qp = to_srnic_qp(ibqp);
-	int err = udata_check(udata, URESP_CREATE_QP_MIN);
+	int err = srnic_udata_check(udata, URESP_CREATE_QP_MIN);
 
 	if (err)
 		return err;
-	if (init->create_flags || init->qp_type != IB_QPT_RC)
+	if (init->create_flags || !qp_type_ok(to_srnic_dev(ibqp->device), init, udata))
 		return -EOPNOTSUPP;
 	err = srnic_qp_create(qp, to_srnic_dev(ibqp->device), init,
-			      udata ? udata_to_ucontext(udata) : NULL);
+			      udata ? srnic_udata_to_ucontext(udata) : NULL);
 	if (err)
 		return err;
-	/* what programs expect of a new QP of an RNIC */
-	qp->verbs_state = IB_QPS_INIT;
+	qp->verbs_state = first_state(init, ibqp->device);
 	qp->enables = ENABLE_ALL;
+	if (init->qp_type == IB_QPT_UD) {
+		err = srnic_ud_create(qp);
+		if (err) {
+			srnic_qp_destroy(qp);
+			return err;
+		}
+	}
 	if (udata) {
 		err = qp_respond(qp, udata);
 		if (err)
-			srnic_qp_destroy(qp);
+			srnic_destroy_qp(ibqp, udata);
 	}
 	return err;
-}
-
-static int srnic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
-{
-	return srnic_qp_destroy(to_srnic_qp(ibqp));
 }
 
 /* Verbs have more names for Idle; the others as iWARP drivers map them */
@@ -614,14 +622,14 @@ static int srnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask
 			   struct ib_udata *udata)
 {
 	struct srnic_qp *qp = to_srnic_qp(ibqp);
-	int err = udata_check_none(udata);
+	int err = srnic_udata_check_none(udata);
 
 	if (err)
 		return err;
 	if (!udata)
 		return qp_modify(qp, attr, mask, NULL);
 	mutex_lock(&qp->modify);
-	err = qp_modify(qp, attr, mask, udata);
+	err = qp->ud ? srnic_ud_modify(qp, attr, mask) : qp_modify(qp, attr, mask, udata);
 	mutex_unlock(&qp->modify);
 	return err;
 }
@@ -642,6 +650,8 @@ static int srnic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	attr->port_num = 1;
 	qp_query_ib(qp, attr);
 	srnic_ib_query(qp, attr);
+	if (qp->ud)
+		srnic_ud_query(qp, attr);
 	attr->cap.max_send_wr = qp->sq.entries;
 	attr->cap.max_recv_wr = qp->rq.entries;
 	attr->cap.max_send_sge = qp->max_send_sge;
@@ -665,7 +675,7 @@ static int srnic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	struct srnic_device *dev = to_srnic_dev(ibsrq->device);
 	struct srnic_srq *srq = to_srnic_srq(ibsrq);
 	struct srnic_uresp_create_srq resp = { };
-	int err = udata_check(udata, URESP_CREATE_SRQ_MIN);
+	int err = srnic_udata_check(udata, URESP_CREATE_SRQ_MIN);
 
 	if (err)
 		return err;
@@ -675,14 +685,14 @@ static int srnic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 		err = -ENOMEM;
 		goto uncount;
 	}
-	err = srnic_srq_create(srq, &init->attr, udata ? udata_to_ucontext(udata) : NULL);
+	err = srnic_srq_create(srq, &init->attr, udata ? srnic_udata_to_ucontext(udata) : NULL);
 	if (err)
 		goto uncount;
 	if (udata) {
 		srnic_ring_describe(&srq->ring, &resp.ring);
 		resp.entries = srq->ring.entries;
 		resp.rqe_size = srq->ring.stride;
-		err = udata_respond(udata, &resp, sizeof(resp));
+		err = srnic_udata_respond(udata, &resp, sizeof(resp));
 		if (err)
 			goto destroy;
 	}
@@ -704,14 +714,14 @@ static int srnic_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 static int srnic_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 			    enum ib_srq_attr_mask mask, struct ib_udata *udata)
 {
-	int err = udata_check_none(udata);
+	int err = srnic_udata_check_none(udata);
 
 	if (err)
 		return err;
 	if (mask & ~(IB_SRQ_MAX_WR | IB_SRQ_LIMIT))
 		return -EINVAL;
 	return srnic_srq_modify(to_srnic_srq(ibsrq), attr, mask,
-				udata ? udata_to_ucontext(udata) : NULL);
+				udata ? srnic_udata_to_ucontext(udata) : NULL);
 }
 
 static int srnic_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
@@ -731,10 +741,12 @@ const struct ib_device_ops srnic_verbs_ops = {
 	.create_cq = srnic_create_cq,
 	.create_qp = srnic_create_qp,
 	.create_srq = srnic_create_srq,
+	.create_user_ah = srnic_create_ah,
 	.dealloc_mw = srnic_dealloc_mw,
 	.dealloc_pd = srnic_dealloc_pd,
 	.dealloc_ucontext = srnic_dealloc_ucontext,
 	.dereg_mr = srnic_dereg_mr,
+	.destroy_ah = srnic_destroy_ah,
 	.destroy_cq = srnic_destroy_cq,
 	.destroy_qp = srnic_destroy_qp,
 	.destroy_srq = srnic_destroy_srq,
@@ -749,6 +761,7 @@ const struct ib_device_ops srnic_verbs_ops = {
 	.post_recv = srnic_post_recv,
 	.post_send = srnic_post_send,
 	.post_srq_recv = srnic_post_srq_recv,
+	.query_ah = srnic_query_ah,
 	.query_qp = srnic_query_qp,
 	.query_srq = srnic_query_srq,
 	.query_ucontext = srnic_query_ucontext,
@@ -758,6 +771,7 @@ const struct ib_device_ops srnic_verbs_ops = {
 	.rereg_user_mr = srnic_rereg_user_mr,
 	.resize_user_cq = srnic_resize_cq,
 
+	INIT_RDMA_OBJ_SIZE(ib_ah, srnic_ah, ibah),
 	INIT_RDMA_OBJ_SIZE(ib_cq, srnic_cq, ibcq),
 	INIT_RDMA_OBJ_SIZE(ib_mw, srnic_mw, ibmw),
 	INIT_RDMA_OBJ_SIZE(ib_pd, srnic_pd, ibpd),

@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* UD QPs: send WRs to datagrams, datagrams to receive WRs. */
+
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include "engine/ud.h"
+#include "memory/tpt.h"
+#include "queue/cq.h"
+#include "queue/state.h"
+#include "queue/wq.h"
+#include "queue/wqe.h"
+#include "srnic.h"
+
+/* ----- the end ----- */
+
+/*
+ * tx_lock is held. Nothing is received or sent any more, all WRs are flushed. Who takes the QP
+ * out of Error holds tx_lock, too.
+ */
+static void ud_to_error(struct srnic_qp *qp)
+{
+	unsigned long flags;
+	bool first;
+
+	qp->ud->tx_on = false;
+	spin_lock_bh(&qp->ud->rx_lock);
+	qp->ud->rx_on = false;
+	spin_unlock_bh(&qp->ud->rx_lock);
+	spin_lock_irqsave(&qp->lock, flags);
+	first = qp->state == SRNIC_QP_IDLE;
+	if (first)
+		WRITE_ONCE(qp->state, SRNIC_QP_ERROR);
+	spin_unlock_irqrestore(&qp->lock, flags);
+	if (!first)
+		return;
+	srnic_sq_flush(qp);
+	srnic_rq_flush(qp);
+	srnic_qp_last_wqe(qp);
+}
+
+/**
+ * srnic_ud_error - to Error
+ * @qp: a UD QP
+ *
+ * When this returns all WRs are flushed. Context: process, may sleep.
+ */
+void srnic_ud_error(struct srnic_qp *qp)
+{
+	mutex_lock(&qp->ud->tx_lock);
+	ud_to_error(qp);
+	mutex_unlock(&qp->ud->tx_lock);
+}
+
+static void ud_error_work(struct work_struct *work)
+{
+	srnic_ud_error(container_of(work, struct srnic_ud, error)->qp);
+}
+
+/* rx_lock is held. The QP takes no more; the rest is for who may sleep. */
+static void ud_rx_fail(struct srnic_ud *ud)
+{
+	ud->rx_on = false;
+	srnic_ud_queue(&ud->error);
+}
+
+/* ----- receiving ----- */
+
+/* rx_lock is held. Copy to byte @off of the receive, and behind */
+static enum srnic_wc_status ud_scatter(struct srnic_qp *qp, u32 off, const void *src, u32 len)
+{
+	const struct srnic_rwr *rwr = qp->ud->rwr;
+	const struct srnic_sge *sge = rwr->sge;
+
+	for (; len; sge++) {
+		struct srnic_access acc = {
+			.stag = sge->lkey,
+			.to = sge->addr + off,
+			.need = SRNIC_LOCAL_WRITE,
+			.pd = rwr->pd,
+			.qpn = qp->ibqp.qp_num,
+			.nowait = true,
+		};
+		struct srnic_span span;
+		enum srnic_tpt_err err;
+
+		if (off >= sge->length) {
+			off -= sge->length;
+			continue;
+		}
+		acc.length = min(len, sge->length - off);
+		err = srnic_tpt_get(qp->dev, &acc, &span);
+		if (err)
+			return err == SRNIC_TPT_SLEEPS ? SRNIC_WC_ACCESS : srnic_tpt_wc_status(err);
+		srnic_span_write(&span, 0, src, acc.length);
+		srnic_tpt_put(&span);
+		src += acc.length;
+		len -= acc.length;
+		off = 0;
+	}
+	return SRNIC_WC_SUCCESS;
+}
+
+/* rx_lock is held */
+static enum srnic_wc_status ud_place(struct srnic_qp *qp, const struct srnic_dgm *dgm)
+{
+	enum srnic_wc_status status;
+
+	if (qp->ud->rwr->length < sizeof(dgm->grh) + dgm->hdr.length)
+		return SRNIC_WC_INVALID_LENGTH;
+	status = ud_scatter(qp, 0, &dgm->grh, sizeof(dgm->grh));
+	return status ?: ud_scatter(qp, sizeof(dgm->grh), dgm->data, dgm->hdr.length);
+}
+
+static void ud_complete(struct srnic_qp *qp, const struct srnic_dgm *dgm,
+			enum srnic_wc_status status)
+{
+	struct srnic_cqe cqe = { };
+
+	if (!status) {
+		cqe.byte_len = sizeof(dgm->grh) + dgm->hdr.length;
+		cqe.src_qp = dgm->hdr.src_qpn;
+		cqe.flags = SRNIC_CQE_GRH;
+		if (dgm->hdr.flags & DGM_SOLICITED)
+			cqe.flags |= SRNIC_CQE_SOLICITED;
+		if (dgm->hdr.flags & DGM_IMMEDIATE) {
+			cqe.flags |= SRNIC_CQE_WITH_IMM;
+			cqe.data = (__force u32)cpu_to_be32(dgm->hdr.imm);
+		}
+	}
+	srnic_rq_complete(qp, qp->ud->rwr, &cqe, status);
+}
+
+/*
+ * rx_lock is held. A message that is too long costs a receive, and not the QP: any peer may send
+ * one. All other errors are made here.
+ */
+static void ud_take(struct srnic_qp *qp, const struct srnic_dgm *dgm)
+{
+	enum srnic_wc_status status;
+	int err = srnic_rq_take(qp, qp->ud->rwr);
+
+	if (err == -EAGAIN) {
+		srnic_count(qp->dev, SRNIC_CNT_UD_RX_NO_RECV);
+		return;
+	}
+	if (err == -EPROTO) {
+		srnic_count(qp->dev, SRNIC_CNT_RING_CORRUPT);
+		ud_rx_fail(qp->ud);
+		return;
+	}
+	status = err ? SRNIC_WC_INVALID_WQE : ud_place(qp, dgm);
+	if (status && status != SRNIC_WC_INVALID_LENGTH)
+		ud_rx_fail(qp->ud);
+	srnic_count(qp->dev, status ? SRNIC_CNT_LOCAL_WR_ERROR : SRNIC_CNT_UD_RX);
+	ud_complete(qp, dgm, status);
+}
+
+/**
+ * srnic_ud_deliver - a message has come
+ * @qp: a UD QP that has joined
+ * @dgm: for it
+ *
+ * A message that cannot be delivered is lost, and counted. Context: softirq, or process.
+ */
+void srnic_ud_deliver(struct srnic_qp *qp, const struct srnic_dgm *dgm)
+{
+	struct srnic_ud *ud = qp->ud;
+
+	spin_lock_bh(&ud->rx_lock);
+	if (!ud->rx_on)
+		srnic_count(qp->dev, SRNIC_CNT_UD_RX_NO_QP);
+	else if (dgm->hdr.qkey != ud->qkey)
+		srnic_count(qp->dev, SRNIC_CNT_UD_RX_QKEY);
+	else
+		ud_take(qp, dgm);
+	spin_unlock_bh(&ud->rx_lock);
+}
+
+/* ----- sending ----- */
+
+/* tx_lock is held. Copy what the WR's SGEs name */
+static enum srnic_wc_status ud_gather(struct srnic_qp *qp, u8 *dst)
+{
+	const struct srnic_fetched *wr = &qp->ud->wr;
+	u32 i;
+
+	if (wr->sqe.flags & SRNIC_SQE_INLINE) {
+		memcpy(dst, wr->inl, wr->total);
+		return SRNIC_WC_SUCCESS;
+	}
+	for (i = 0; i < wr->sqe.num_sge; i++) {
+		const struct srnic_sge *sge = &wr->sges[i];
+		struct srnic_access acc = {
+			.stag = sge->lkey,
+			.to = sge->addr,
+			.length = sge->length,
+			.need = SRNIC_LOCAL_READ,
+			.pd = qp->ibqp.pd,
+			.qpn = qp->ibqp.qp_num,
+		};
+		struct srnic_span span;
+		enum srnic_tpt_err err;
+
+		if (!sge->length)	/* not looked at (MR-19) */
+			continue;
+		err = srnic_tpt_get(qp->dev, &acc, &span);
+		if (err)
+			return srnic_tpt_wc_status(err);
+		srnic_span_read(&span, 0, dst, sge->length);
+		srnic_tpt_put(&span);
+		dst += sge->length;
+	}
+	return SRNIC_WC_SUCCESS;
+}
+
+/* A copy: the program may destroy the address handle at any time */
+static bool ud_find_av(struct srnic_qp *qp, u32 number, struct srnic_av *av)
+{
+	const struct srnic_av *found;
+
+	xa_lock(&qp->dev->avs);
+	found = xa_load(&qp->dev->avs, number);
+	if (found)
+		*av = *found;
+	xa_unlock(&qp->dev->avs);
+	return found && av->pd == qp->ibqp.pd;
+}
+
+/* Bytes of the longest message: one datagram is not cut into fragments, if that can be */
+static u32 ud_max(const struct srnic_device *dev)
+{
+	return ib_mtu_enum_to_int(ib_mtu_int_to_enum(READ_ONCE(dev->netdev->mtu)));
+}
+
+/* tx_lock is held. The WR as a header; the core's checks of the SQE are done */
+static enum srnic_wc_status ud_header(struct srnic_qp *qp, struct dgm_hdr *hdr,
+				      struct srnic_av *av)
+{
+	const struct srnic_sqe *sqe = &qp->ud->wr.sqe;
+
+	if (sqe->arg[0] > DGM_NUMBER_MAX || sqe->arg[1] > U32_MAX ||
+	    !ud_find_av(qp, sqe->rkey, av))
+		return SRNIC_WC_INVALID_WQE;
+	if (qp->ud->wr.total > ud_max(qp->dev))
+		return SRNIC_WC_INVALID_LENGTH;
+	*hdr = (struct dgm_hdr){
+		.length = qp->ud->wr.total,
+		.src_qpn = qp->ibqp.qp_num,
+		.dst_qpn = sqe->arg[0],
+		.qkey = sqe->arg[1] & SRNIC_QKEY_OF_QP ? READ_ONCE(qp->ud->qkey) : sqe->arg[1],
+		.psn = qp->ud->psn++ & DGM_NUMBER_MAX,
+	};
+	if (sqe->flags & SRNIC_SQE_SOLICITED)
+		hdr->flags |= DGM_SOLICITED;
+	if (sqe->opcode == SRNIC_OP_UD_SEND_IMM) {
+		hdr->flags |= DGM_IMMEDIATE;
+		hdr->imm = be32_to_cpu((__force __be32)sqe->stag);
+	}
+	return SRNIC_WC_SUCCESS;
+}
+
+/* tx_lock is held. Send the WR in progress. A datagram that is lost here is lost as any other. */
+static enum srnic_wc_status ud_send_wr(struct srnic_qp *qp)
+{
+	u8 *buf = qp->ud->buf;
+	enum srnic_wc_status status;
+	struct dgm_hdr hdr;
+	struct srnic_av av;
+	int err;
+
+	status = ud_header(qp, &hdr, &av);
+	if (!status)
+		status = ud_gather(qp, buf + DGM_HDR_LEN);
+	if (status)
+		return status;
+	dgm_seal(buf, &hdr);
+	err = srnic_ud_ports_send(qp->dev, &av, buf, DGM_HDR_LEN + hdr.length);
+	srnic_count(qp->dev, err ? SRNIC_CNT_UD_TX_LOST : SRNIC_CNT_UD_TX);
+	return SRNIC_WC_SUCCESS;
+}
+
+/* tx_lock is held. Return: whether to go on */
+static bool ud_send_next(struct srnic_qp *qp)
+{
+	enum srnic_wc_status status;
+	int n = srnic_sqe_fetch(qp, &qp->ud->wr, &status);
+
+	if (n < 0) {
+		srnic_count(qp->dev, SRNIC_CNT_RING_CORRUPT);
+		ud_to_error(qp);
+	}
+	if (n <= 0)
+		return false;
+	if (!status)
+		status = ud_send_wr(qp);
+	srnic_sq_done(qp, qp->ud->wr.index, status);
+	if (status) {
+		srnic_count(qp->dev, SRNIC_CNT_LOCAL_WR_ERROR);
+		ud_to_error(qp);
+	}
+	return !status;
+}
+
+/**
+ * srnic_ud_doorbell - something was posted
+ * @qp: a UD QP
+ *
+ * Sends it, in the program's call. Each post rings: so what others post meanwhile is theirs, if
+ * it is more than the queue has. Context: process, may sleep; see srnic_ud_ports_send().
+ */
+void srnic_ud_doorbell(struct srnic_qp *qp)
+{
+	u32 n = qp->sq.entries;
+
+	mutex_lock(&qp->ud->tx_lock);
+	while (n-- && qp->ud->tx_on && ud_send_next(qp))
+		cond_resched();
+	mutex_unlock(&qp->ud->tx_lock);
+}
+
+/* ----- states ----- */
+
+/**
+ * srnic_ud_receive - to RTR: messages are received from now on
+ * @qp: a UD QP, in Idle
+ *
+ * Context: process, may sleep.
+ *
+ * Return: 0, or an errno of srnic_ud_ports_join().
+ */
+int srnic_ud_receive(struct srnic_qp *qp)
+{
+	int err = srnic_ud_ports_join(qp);
+
+	if (err)
+		return err;
+	qp->ud->joined = true;
+	spin_lock_bh(&qp->ud->rx_lock);
+	qp->ud->rx_on = true;
+	spin_unlock_bh(&qp->ud->rx_lock);
+	return 0;
+}
+
+/**
+ * srnic_ud_send - RTS, or SQD: WRs are sent from now on, or not
+ * @qp: a UD QP, in Idle
+ * @on: they are
+ *
+ * What was posted before is sent now. Context: process, may sleep.
+ */
+void srnic_ud_send(struct srnic_qp *qp, bool on)
+{
+	mutex_lock(&qp->ud->tx_lock);
+	qp->ud->tx_on = on;
+	/* in SQD a doorbell does nothing */
+	if (on)
+		WRITE_ONCE(qp->sq.hdr->flags, SRNIC_RING_NEED_WAKEUP);
+	mutex_unlock(&qp->ud->tx_lock);
+	smp_mb();	/* flag, then index; the provider has it the other way round */
+	srnic_ud_doorbell(qp);
+}
+
+/**
+ * srnic_ud_leave - nothing is received or sent any more, and all WRs are flushed
+ * @qp: a UD QP
+ *
+ * The QP is in Error then, and nobody but the caller has to do with it. Context: process, may
+ * sleep.
+ */
+void srnic_ud_leave(struct srnic_qp *qp)
+{
+	if (qp->ud->joined)
+		srnic_ud_ports_leave(qp);
+	qp->ud->joined = false;
+	cancel_work_sync(&qp->ud->error);
+	srnic_ud_error(qp);
+}
+
+/**
+ * srnic_ud_set_qkey - set the Q_Key
+ * @qp: a UD QP
+ * @qkey: what messages have to say from now on
+ */
+void srnic_ud_set_qkey(struct srnic_qp *qp, u32 qkey)
+{
+	spin_lock_bh(&qp->ud->rx_lock);
+	WRITE_ONCE(qp->ud->qkey, qkey);
+	spin_unlock_bh(&qp->ud->rx_lock);
+}
+
+static void ud_free(struct srnic_ud *ud)
+{
+	kfree(ud->rwr);
+	kfree(ud->wr.data);
+	kfree(ud->buf);
+	kfree(ud);
+}
+
+/**
+ * srnic_ud_create - make a QP a UD QP
+ * @qp: just created, of a user
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int srnic_ud_create(struct srnic_qp *qp)
+{
+	struct srnic_ud *ud = kzalloc(sizeof(*ud), GFP_KERNEL_ACCOUNT);
+
+	if (!ud)
+		return -ENOMEM;
+	ud->qp = qp;
+	INIT_WORK(&ud->error, ud_error_work);
+	mutex_init(&ud->tx_lock);
+	spin_lock_init(&ud->rx_lock);
+	ud->buf = kmalloc(DGM_HDR_LEN + DGM_MAX, GFP_KERNEL_ACCOUNT);
+	ud->wr.data = kmalloc(max_t(u32, qp->max_send_sge * sizeof(struct srnic_sge),
+				    qp->max_inline), GFP_KERNEL_ACCOUNT);
+	ud->rwr = kzalloc(struct_size(ud->rwr, sge, qp->max_recv_sge), GFP_KERNEL_ACCOUNT);
+	if (!ud->buf || !ud->wr.data || !ud->rwr) {
+		ud_free(ud);
+		return -ENOMEM;
+	}
+	qp->ud = ud;
+	return 0;
+}
+
+/**
+ * srnic_ud_destroy - end of srnic_ud_create()
+ * @qp: nobody uses it; srnic_ud_leave() was called
+ */
+void srnic_ud_destroy(struct srnic_qp *qp)
+{
+	ud_free(qp->ud);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * UD QPs: each message is one UDP datagram between two devices (wire/datagram.c).
+ *
+ * ud_port.c has the device's UDP sockets, one for each address, and ud.c what UD QPs do
+ * with them. A UD QP never has a stream: the core's state is Idle, or Error.
+ */
+#ifndef SRNIC_UD_H
+#define SRNIC_UD_H
+
+#include <linux/mutex.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_verbs.h>
+#include "queue/sqe.h"
+#include "wire/datagram.h"
+
+struct srnic_device;
+struct srnic_qp;
+struct srnic_rwr;
+
+/* A Q_Key of a WR with this bit: that of the QP is sent (IBA 1.6, 10.2.5) */
+#define SRNIC_QKEY_OF_QP	0x80000000U
+
+/**
+ * struct srnic_av - where messages go to; immutable
+ * @pd: of the address handle
+ * @sgid_index: of @sgid
+ * @sgid: own address
+ * @dgid: that of the receiver's device
+ */
+struct srnic_av {
+	struct ib_pd *pd;
+	int sgid_index;
+	union ib_gid sgid;
+	union ib_gid dgid;
+};
+
+/**
+ * struct srnic_ud - the part of a QP that UD QPs have
+ * @qp: whose
+ * @error: takes it to Error, for who may not sleep
+ * @joined: it is known to the device's sockets; owner: Modify QP
+ * @tx_lock: what follows; held over a message. Outside of @rx_lock
+ * @tx_on: RTS: WRs are sent
+ * @psn: of the next message
+ * @wr: the WR in progress
+ * @buf: its datagram
+ * @rx_lock: what follows; taken in softirq
+ * @rx_on: RTR, RTS: messages are received
+ * @qkey: what messages have to say
+ * @rwr: the receive in progress
+ */
+struct srnic_ud {
+	struct srnic_qp *qp;
+	struct work_struct error;
+	bool joined;
+
+	struct mutex tx_lock;	/* see above */
+	bool tx_on;
+	u32 psn;
+	struct srnic_fetched wr;
+	u8 *buf;
+
+	spinlock_t rx_lock;	/* see above */
+	bool rx_on;
+	u32 qkey;
+	struct srnic_rwr *rwr;
+};
+
+/**
+ * struct srnic_dgm - a message that has come
+ * @hdr: its header
+ * @data: @hdr.length bytes
+ * @grh: what the program gets to see of the addresses
+ */
+struct srnic_dgm {
+	struct dgm_hdr hdr;
+	const u8 *data;
+	struct ib_grh grh;
+};
+
+/* ud.c */
+int srnic_ud_create(struct srnic_qp *qp);
+void srnic_ud_destroy(struct srnic_qp *qp);
+int srnic_ud_receive(struct srnic_qp *qp);
+void srnic_ud_send(struct srnic_qp *qp, bool on);
+void srnic_ud_error(struct srnic_qp *qp);
+void srnic_ud_leave(struct srnic_qp *qp);
+void srnic_ud_set_qkey(struct srnic_qp *qp, u32 qkey);
+void srnic_ud_doorbell(struct srnic_qp *qp);
+void srnic_ud_deliver(struct srnic_qp *qp, const struct srnic_dgm *dgm);
+
+/* ud_port.c */
+int srnic_ud_ports_new(struct srnic_device *dev);
+void srnic_ud_ports_free(struct srnic_device *dev);
+void srnic_ud_ports_changed(struct srnic_device *dev);
+int srnic_ud_ports_join(struct srnic_qp *qp);
+void srnic_ud_ports_leave(struct srnic_qp *qp);
+int srnic_ud_ports_send(struct srnic_device *dev, const struct srnic_av *av, u8 *buf,
+			u32 len);
+void srnic_ud_queue(struct work_struct *work);
+int srnic_ud_init(void);
+void srnic_ud_exit(void);
+
+#endif

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * rnicpi.ko's own objects. A consumer has a handle of each, which is a number that is looked
+ * up: one that is stale finds nothing.
+ *
+ * What is made, changed and ended is so under ri_lock, but for what waits. Calls that any
+ * context may make look up and work under RCU, so that the end of a device can wait for them.
+ */
+#ifndef RNIC_H
+#define RNIC_H
+
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/rcupdate.h>
+#include <linux/sizes.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+#include <rdma/ib_verbs.h>
+#include "verbs/native.h"
+#include <rnicpi/rnicpi.h>
+
+enum ri_kind {
+	RI_KIND_VP,
+	RI_KIND_RNIC,
+	RI_KIND_PD,
+	RI_KIND_CQ,
+	RI_KIND_QP,
+	RI_KIND_SRQ,
+	RI_KIND_MR,
+	RI_KIND_MW,
+	RI_KIND_COUNT,
+};
+
+#define RI_MAX_CQ_HANDLERS	16
+
+/* Bytes of a physical buffer in block mode; they are multiples of the first */
+#define RI_MIN_BLOCK		512U
+#define RI_MAX_BLOCK		SZ_1G
+
+struct rnic;
+
+/**
+ * struct rnic_obj - what all objects begin with
+ * @kind: immutable, as @handle, @rnic and @os_data
+ * @handle: the consumer's
+ * @rnic: of which it was made; NULL for a device
+ * @os_data: the consumer's
+ * @hidden: it is being ended: its handle finds nothing
+ * @users: ri_lock: objects that need it
+ * @link: ri_lock: of @rnic->objects, in the order in which they were made
+ * @rcu: frees it
+ */
+struct rnic_obj {
+	enum ri_kind kind;
+	ri_handle_t handle;
+	struct rnic *rnic;
+	ri_os_data_t os_data;
+	bool hidden;
+	unsigned int users;
+	struct list_head link;
+	struct rcu_head rcu;
+};
+
+/**
+ * struct rnic_vp - a device
+ * @obj: its os_data is that of ri_rnic_open()
+ * @ibdev: of the RDMA core, alive
+ * @handler: of the RDMA core's events
+ * @open: ri_lock, as @mode, @rnics and @leaving
+ * @mode: what physical buffers are
+ * @leaving: it cannot be opened any more
+ * @rnics: handles of it
+ * @async: who is told of events, or NULL
+ * @cq_handlers: by id, who is told of completions, or NULL
+ * @cq_ids: ri_lock: ids that were given out
+ * @lock: of @events; taken with irqs off
+ * @events: to be told
+ * @work: tells them
+ */
+struct rnic_vp {
+	struct rnic_obj obj;
+	struct ib_device *ibdev;
+	struct ib_event_handler handler;
+	bool open;
+	ri_pbl_mode_t mode;
+	bool leaving;
+	struct list_head rnics;
+	ri_async_event_callback_t async;
+	ri_cq_event_callback_t cq_handlers[RI_MAX_CQ_HANDLERS];
+	unsigned int cq_ids;
+	spinlock_t lock;	/* see above */
+	struct list_head events;
+	struct work_struct work;
+};
+
+/**
+ * struct rnic - an RNIC handle (ri_rnic_get_hdl)
+ * @obj: its link is of @vp->rnics
+ * @vp: its device
+ * @objects: ri_lock: made of it
+ * @qps: by QP number
+ */
+struct rnic {
+	struct rnic_obj obj;
+	struct rnic_vp *vp;
+	struct list_head objects;
+	struct xarray qps;
+};
+
+struct rnic_pd {
+	struct rnic_obj obj;
+	struct ib_pd *pd;
+};
+
+struct rnic_cq {
+	struct rnic_obj obj;
+	struct ib_cq *cq;
+	ri_cq_event_handler_id_t handler_id;
+	struct work_struct work;	/* calls the handler */
+};
+
+struct rnic_srq {
+	struct rnic_obj obj;
+	struct rnic_pd *pd;
+	struct ib_srq *srq;
+	u32 max_sge;
+	u32 lowat;
+};
+
+/**
+ * struct rnic_qp - a QP
+ * @obj: what all have
+ * @pd: its PD, as the others in use as long as it is there
+ * @scq: of its SQ
+ * @rcq: of its RQ
+ * @srq: or NULL
+ * @qp: of the RDMA core
+ * @max_inline: bytes
+ * @mutex: of what follows: one call at a time changes the QP, or looks
+ * @attr: as it was made, and set
+ * @llp: its stream, as it was set
+ * @have_llp: it was
+ */
+struct rnic_qp {
+	struct rnic_obj obj;
+	struct rnic_pd *pd;
+	struct rnic_cq *scq, *rcq;
+	struct rnic_srq *srq;
+	struct ib_qp *qp;
+	u32 max_inline;
+	struct mutex mutex;	/* see above */
+	struct ri_qp_attr attr;
+	struct ri_linux_llp llp;
+	bool have_llp;
+};
+
+/**
+ * struct rnic_mr - a region
+ * @obj: what all have
+ * @pd: its PD
+ * @mr: of the RDMA core; another one after ri_mr_rereg()
+ * @remote: it may have remote rights
+ * @attr: as it was registered
+ */
+struct rnic_mr {
+	struct rnic_obj obj;
+	struct rnic_pd *pd;
+	struct ib_mr *mr;
+	bool remote;
+	ri_mr_reg_attr_t attr;
+};
+
+struct rnic_mw {
+	struct rnic_obj obj;
+	struct rnic_pd *pd;
+	struct ib_mw *mw;
+};
+
+extern struct mutex ri_lock;
+extern struct workqueue_struct *ri_wq;
+extern ri_ops_t ri_vector;
+extern const ri_ops_t ri_no_ops;
+
+/* handle.c */
+int ri_handle_new(struct rnic_obj *obj, enum ri_kind kind);
+int ri_enter(struct rnic_obj *obj, enum ri_kind kind, struct rnic *rnic, ri_os_data_t os_data);
+void ri_leave(struct rnic_obj *obj);
+struct rnic_obj *ri_look_up(enum ri_kind kind, ri_handle_t handle);
+struct rnic_obj *ri_find(ri_rnic_handle_t rnic, enum ri_kind kind, ri_handle_t handle,
+			 ri_api_return_t *ret);
+struct rnic_obj *ri_hide(ri_rnic_handle_t rnic, enum ri_kind kind, ri_handle_t handle,
+			 ri_api_return_t inuse, ri_api_return_t *ret);
+
+/* error.c */
+ri_api_return_t ri_done(ri_err_data_t *err_data);
+ri_api_return_t ri_refuse(ri_err_data_t *err_data, ri_api_return_t ret);
+ri_api_return_t ri_answer(ri_err_data_t *err_data, ri_api_return_t ret);
+ri_api_return_t ri_failed(ri_err_data_t *err_data, int err, ri_api_return_t busy);
+ri_wc_status_t ri_status_of(u32 native);
+ri_api_return_t ri_code_of(u32 native);
+
+/* upcall.c */
+void ri_upcall_init(struct rnic_vp *vp);
+void ri_raise(struct rnic_vp *vp, struct rnic_obj *obj, ri_async_event_type_t type);
+void ri_upcall_end(struct rnic_vp *vp, struct rnic_obj *obj);
+void ri_qp_event(struct ib_qp *ibqp, enum srnic_event event);
+void ri_srq_event(struct ib_event *event, void *context);
+void ri_cq_event(struct ib_event *event, void *context);
+void ri_cq_ready(struct ib_cq *ibcq, void *context);
+void ri_cq_ready_init(struct rnic_cq *cq);
+void ri_cq_ready_end(struct rnic_cq *cq);
+void ri_cq_ready_flush(void);
+
+/* kvp.c */
+int ri_kvp_init(void);
+void ri_kvp_exit(void);
+
+/* pin.c */
+bool ri_is_memory(ri_vaddr_t vaddr, ri_length_t len);
+void ri_pin_exit(void);
+
+/* kal.c */
+void ri_kal_leaving(ri_vp_handle_t vp_hdl);
+
+/* the ends that the end of a device makes, too: ri_lock is not held, the object is hidden */
+int ri_qp_end(struct rnic_qp *qp);
+void ri_cq_end(struct rnic_cq *cq);
+void ri_srq_end(struct rnic_srq *srq);
+int ri_mr_end(struct rnic_mr *mr);
+void ri_mw_end(struct rnic_mw *mw);
+void ri_pd_end(struct rnic_pd *pd);
+
+/* mr.c */
+int ri_access_of(ri_mem_attr_t attr);
+ri_mem_attr_t ri_attr_of(u32 rights);
+
+/* phys.c */
+enum srnic_wc_status ri_phys_list(struct rnic_vp *vp, struct ib_mr *mr,
+				  const ri_mr_reg_phys_attr_t *attr);
+u32 ri_phys_blocks(struct rnic_vp *vp, const ri_mr_reg_phys_attr_t *attr);
+
+static inline struct rnic *to_rnic(struct rnic_obj *obj)
+{
+	return container_of(obj, struct rnic, obj);
+}
+
+static inline struct rnic_vp *to_vp(struct rnic_obj *obj)
+{
+	return container_of(obj, struct rnic_vp, obj);
+}
+
+static inline struct rnic_pd *to_pd(struct rnic_obj *obj)
+{
+	return container_of(obj, struct rnic_pd, obj);
+}
+
+static inline struct rnic_cq *to_cq(struct rnic_obj *obj)
+{
+	return container_of(obj, struct rnic_cq, obj);
+}
+
+static inline struct rnic_qp *to_qp(struct rnic_obj *obj)
+{
+	return container_of(obj, struct rnic_qp, obj);
+}
+
+static inline struct rnic_srq *to_srq(struct rnic_obj *obj)
+{
+	return container_of(obj, struct rnic_srq, obj);
+}
+
+static inline struct rnic_mr *to_mr(struct rnic_obj *obj)
+{
+	return container_of(obj, struct rnic_mr, obj);
+}
+
+static inline struct rnic_mw *to_mw(struct rnic_obj *obj)
+{
+	return container_of(obj, struct rnic_mw, obj);
+}
+
+#endif

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Address handles: where a UD QP sends to. A program's WR names one by its number, which
+ * the kernel looks up, with the PD, when it sends.
+ */
+
+#include <rdma/ib_addr.h>
+#include "engine/addr.h"
+#include "srnic.h"
+#include "verbs/ah.h"
+#include "verbs/udata.h"
+
+/* Both are addresses of hosts, and of one family */
+static int ah_check(const struct srnic_device *dev, const struct rdma_ah_attr *attr)
+{
+	const struct ib_global_route *grh = rdma_ah_read_grh(attr);
+	struct sockaddr_storage from, to;
+
+	if (!(rdma_ah_get_ah_flags(attr) & IB_AH_GRH) || !grh->sgid_index || !grh->sgid_attr ||
+	    grh->sgid_index >= SRNIC_MAX_GID)
+		return -EINVAL;
+	srnic_addr_of_gid(dev, &grh->sgid_attr->gid, 0, &from);
+	srnic_addr_of_gid(dev, &grh->dgid, 0, &to);
+	return from.ss_family != to.ss_family || !srnic_addr_is_unicast(&to) ? -EINVAL : 0;
+}
+
+static int ah_register(struct srnic_device *dev, struct srnic_ah *ah)
+{
+	int err = -ENOMEM;
+
+	if (atomic_inc_return(&dev->num_ah) <= SRNIC_MAX_AH)
+		err = xa_alloc_cyclic(&dev->avs, &ah->number, &ah->av, xa_limit_31b,
+				      &dev->next_av, GFP_KERNEL_ACCOUNT);
+	if (err < 0)
+		atomic_dec(&dev->num_ah);
+	return min(err, 0);
+}
+
+/**
+ * srnic_create_ah - create_user_ah of ib_device_ops
+ * @ibah: to be one
+ * @init: with the route: index of the own GID, which is no hardware address, and the peer's GID
+ * @udata: the program's
+ *
+ * Context: process, may sleep.
+ *
+ * Return: 0; -EOPNOTSUPP where there are no UD QPs; -EINVAL for a route that leads nowhere, or
+ * no room for the answer; -ENOMEM; -EFAULT.
+ */
+int srnic_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct ib_udata *udata)
+{
+	const struct ib_global_route *grh = rdma_ah_read_grh(init->ah_attr);
+	struct srnic_device *dev = to_srnic_dev(ibah->device);
+	struct srnic_ah *ah = to_srnic_ah(ibah);
+	struct srnic_uresp_create_ah resp = { };
+	int err;
+
+	if (!srnic_policy_get(&dev->policy).ib_port)
+		return -EOPNOTSUPP;
+	err = srnic_udata_check(udata, offsetofend(struct srnic_uresp_create_ah, reserved)) ?:
+	      ah_check(dev, init->ah_attr);
+	if (err)
+		return err;
+	ah->av = (struct srnic_av){
+		.pd = ibah->pd,
+		.sgid_index = grh->sgid_index,
+		.sgid = grh->sgid_attr->gid,
+		.dgid = grh->dgid,
+	};
+	ah->attr = *init->ah_attr;
+	ah->attr.grh.sgid_attr = NULL;	/* the core's */
+	err = ah_register(dev, ah);
+	if (err)
+		return err;
+	resp.number = ah->number;
+	err = srnic_udata_respond(udata, &resp, sizeof(resp));
+	if (err)
+		srnic_destroy_ah(ibah, 0);
+	return err;
+}
+
+/**
+ * srnic_destroy_ah - destroy_ah of ib_device_ops
+ * @ibah: an address handle
+ * @flags: whether the caller may sleep, which makes no difference
+ *
+ * A WR that names it and was not sent yet fails.
+ *
+ * Return: 0.
+ */
+int srnic_destroy_ah(struct ib_ah *ibah, u32 flags)
+{
+	struct srnic_device *dev = to_srnic_dev(ibah->device);
+
+	xa_erase(&dev->avs, to_srnic_ah(ibah)->number);
+	atomic_dec(&dev->num_ah);
+	return 0;
+}
+
+/**
+ * srnic_query_ah - query_ah of ib_device_ops
+ * @ibah: an address handle
+ * @attr: filled in
+ *
+ * Return: 0.
+ */
+int srnic_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
+{
+	*attr = to_srnic_ah(ibah)->attr;
+	return 0;
+}

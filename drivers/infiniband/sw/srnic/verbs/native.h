@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * The device in the terms of the RDMAC verbs, for a kernel consumer that makes its objects
+ * with the RDMA core: what Linux verbs cannot say. Users have the methods of query.c,
+ * qp_modify.c and share.c. rnicpi.ko is such a consumer.
+ */
+#ifndef SRNIC_NATIVE_H
+#define SRNIC_NATIVE_H
+
+#include <rdma/ib_verbs.h>
+#include <rdma/srnic-abi.h>
+#include "qp/qp.h"
+#include "queue/event.h"
+#include "wire/rdmap.h"
+
+/**
+ * struct srnic_native_limits - what Query RNIC has and query_device has not
+ * @max_ird: of a QP, by the policy of now
+ * @max_ord: likewise
+ * @max_sge: of any WR
+ * @max_inline: bytes
+ * @max_blocks: of a region that is registered by its physical buffers
+ */
+struct srnic_native_limits {
+	u32 max_ird;
+	u32 max_ord;
+	u32 max_sge;
+	u32 max_inline;
+	u32 max_blocks;
+};
+
+/**
+ * struct srnic_native_qp - a QP at one moment
+ * @state: it is in
+ * @ird: as set or negotiated
+ * @ord: likewise
+ * @windows: that are bound to it
+ * @rq_armed: the limit of its receive queue is
+ * @term_local: the Terminate was made here
+ * @term_len: bytes of @term; 0: none was sent or received
+ * @term: the Terminate, as on the wire
+ */
+struct srnic_native_qp {
+	enum srnic_qp_state state;
+	u32 ird;
+	u32 ord;
+	u32 windows;
+	bool rq_armed;
+	bool term_local;
+	u32 term_len;
+	u8 term[RDMAP_MAX_TERM_LEN];
+};
+
+/**
+ * struct srnic_native_stag - a region or window at one moment
+ * @stag: of it
+ * @valid: in Valid state; the rest of a window that is not is 0
+ * @shared: of a region: others have its memory
+ * @rights: SRNIC_STAG_*
+ * @base: TO of the first byte
+ * @length: bytes
+ */
+struct srnic_native_stag {
+	u32 stag;
+	bool valid;
+	bool shared;
+	u32 rights;
+	u64 base;
+	u64 length;
+};
+
+typedef void srnic_native_event_fn(struct ib_qp *ibqp, enum srnic_event event);
+
+bool srnic_native(const struct ib_device *ibdev);
+struct net_device *srnic_native_netdev(const struct ib_device *ibdev);
+void srnic_native_limits(struct ib_device *ibdev, struct srnic_native_limits *limits);
+
+void srnic_native_qp_setup(struct ib_qp *ibqp, bool privileged, srnic_native_event_fn *event);
+void srnic_native_qp_enable(struct ib_qp *ibqp, u8 enables);
+void srnic_native_qp_query(struct ib_qp *ibqp, struct srnic_native_qp *is);
+int srnic_native_rq_arm(struct ib_qp *ibqp, u32 limit);
+int srnic_native_handover(struct ib_qp *ibqp, const struct srnic_handover *req);
+int srnic_native_post_send(struct ib_qp *ibqp, const struct srnic_sqe *sqe, const void *data);
+
+int srnic_native_poll(struct ib_cq *ibcq, struct srnic_cqe *cqe);
+int srnic_native_cq_resize(struct ib_cq *ibcq, u32 entries);
+bool srnic_native_cq_overflowed(struct ib_cq *ibcq);
+bool srnic_native_srq_query(struct ib_srq *ibsrq, bool *armed);
+
+int srnic_native_mr_begin(struct ib_mr *ibmr, u32 shift, u64 fbo);
+int srnic_native_mr_block(struct ib_mr *ibmr, u64 addr);
+void srnic_native_mr_refuse(struct ib_mr *ibmr, enum srnic_wc_status status);
+u32 srnic_native_mr_copy(struct ib_mr *to, struct ib_mr *from, u64 *iova);
+enum srnic_wc_status srnic_native_mr_register(struct ib_mr *ibmr, u64 iova, u64 length,
+					      int access);
+int srnic_native_mr_suspend(struct ib_mr *ibmr);
+void srnic_native_mr_share(struct ib_mr *ibmr);
+u32 srnic_native_mr_blocks(struct ib_mr *ibmr);
+void srnic_native_mr_query(struct ib_mr *ibmr, struct srnic_native_stag *is);
+
+struct ib_mw *srnic_native_mw_alloc(struct ib_pd *pd);
+void srnic_native_mw_dealloc(struct ib_mw *ibmw);
+void srnic_native_mw_query(struct ib_mw *ibmw, struct srnic_native_stag *is);
+
+#endif

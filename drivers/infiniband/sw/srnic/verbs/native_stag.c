@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The device as RDMAC verbs have it, for other modules of this driver: regions by their
+ * physical buffers, and windows, which the RDMA core has for users alone.
+ */
+
+#include <linux/export.h>
+#include <linux/slab.h>
+#include "memory/mr.h"
+#include "memory/mw.h"
+#include "srnic.h"
+#include "verbs/native.h"
+
+/* ----- regions ----- */
+
+/**
+ * srnic_native_mr_begin - set the list of blocks of the next registration
+ * @ibmr: of ib_alloc_mr()
+ * @shift: log2 of the bytes of a block
+ * @fbo: where in the first block the region starts
+ *
+ * As srnic_mr_map_sg(), but with blocks of any size and at any address, which are told by
+ * srnic_native_mr_block(). Any context.
+ *
+ * Return: how many blocks there is room for.
+ */
+int srnic_native_mr_begin(struct ib_mr *ibmr, u32 shift, u64 fbo)
+{
+	struct srnic_mr *mr = to_srnic_mr(ibmr);
+
+	mr->next->shift = shift;
+	mr->next->count = 0;
+	mr->fbo = fbo;
+	mr->mapped = true;
+	mr->refused = SRNIC_WC_SUCCESS;
+	return mr->next->max;
+}
+EXPORT_SYMBOL_GPL(srnic_native_mr_begin);
+
+/**
+ * srnic_native_mr_block - the next block of the list
+ * @ibmr: of srnic_native_mr_begin()
+ * @addr: its kernel address
+ *
+ * Any context. Return: 0; -ENOSPC if the list is full.
+ */
+int srnic_native_mr_block(struct ib_mr *ibmr, u64 addr)
+{
+	struct srnic_pbl *pbl = to_srnic_mr(ibmr)->next;
+
+	if (pbl->count == pbl->max)
+		return -ENOSPC;
+	pbl->addr[pbl->count++] = addr;
+	return 0;
+}
+EXPORT_SYMBOL_GPL(srnic_native_mr_block);
+
+/**
+ * srnic_native_mr_refuse - the next registration fails: there is no list for it
+ * @ibmr: of ib_alloc_mr()
+ * @status: of the WR, if the region could be registered else
+ *
+ * Any context.
+ */
+void srnic_native_mr_refuse(struct ib_mr *ibmr, enum srnic_wc_status status)
+{
+	to_srnic_mr(ibmr)->refused = status;
+}
+EXPORT_SYMBOL_GPL(srnic_native_mr_refuse);
+
+/**
+ * srnic_native_mr_copy - the next registration has the memory of another region
+ * @to: of ib_alloc_mr(), with room for as many blocks
+ * @from: registered once; nobody registers it meanwhile
+ * @iova: TO of the first byte of @from
+ *
+ * Process context.
+ *
+ * Return: bytes of a block, so that a TO for @to can be checked.
+ */
+u32 srnic_native_mr_copy(struct ib_mr *to, struct ib_mr *from, u64 *iova)
+{
+	const struct srnic_tpte *tpte = &to_srnic_mr(from)->tpte;
+	const struct srnic_pbl *pbl = tpte->pbl;
+	u32 i;
+
+	srnic_native_mr_begin(to, pbl->shift, tpte->off);
+	for (i = 0; i < pbl->count; i++)
+		srnic_native_mr_block(to, pbl->addr[i]);
+	*iova = tpte->base;
+	return 1U << pbl->shift;
+}
+EXPORT_SYMBOL_GPL(srnic_native_mr_copy);
+
+/**
+ * srnic_native_mr_register - register a list without a WR
+ * @ibmr: Invalid, with a list
+ * @iova: TO of the first byte, unless IB_ZERO_BASED
+ * @length: bytes
+ * @access: IB_ACCESS_*
+ *
+ * Any context. Return: as srnic_mr_fast_register().
+ */
+enum srnic_wc_status srnic_native_mr_register(struct ib_mr *ibmr, u64 iova, u64 length,
+					      int access)
+{
+	return srnic_mr_register(ibmr, iova, length, access);
+}
+EXPORT_SYMBOL_GPL(srnic_native_mr_register);
+
+/**
+ * srnic_native_mr_suspend - make a region Invalid before it is registered anew
+ * @ibmr: in any state
+ *
+ * May sleep. Return: as srnic_tpt_suspend().
+ */
+int srnic_native_mr_suspend(struct ib_mr *ibmr)
+{
+	return srnic_tpt_suspend(&to_srnic_mr(ibmr)->tpte);
+}
+EXPORT_SYMBOL_GPL(srnic_native_mr_suspend);
+
+/**
+ * srnic_native_mr_share - a region stays Valid for ever: another has its memory (MR-29)
+ * @ibmr: Valid
+ *
+ * Process context.
+ */
+void srnic_native_mr_share(struct ib_mr *ibmr)
+{
+	struct srnic_tpte *tpte = &to_srnic_mr(ibmr)->tpte;
+
+	spin_lock_bh(&tpte->lock);
+	tpte->shared = true;
+	spin_unlock_bh(&tpte->lock);
+}
+EXPORT_SYMBOL_GPL(srnic_native_mr_share);
+
+/**
+ * srnic_native_mr_blocks - of how many blocks a region is
+ * @ibmr: of ib_alloc_mr()
+ *
+ * Process context.
+ */
+u32 srnic_native_mr_blocks(struct ib_mr *ibmr)
+{
+	struct srnic_tpte *tpte = &to_srnic_mr(ibmr)->tpte;
+	u32 count;
+
+	spin_lock_bh(&tpte->lock);
+	count = tpte->pbl->count;
+	spin_unlock_bh(&tpte->lock);
+	return count;
+}
+EXPORT_SYMBOL_GPL(srnic_native_mr_blocks);
+
+/* Its entry is locked */
+static void fill_stag(struct srnic_native_stag *is, const struct srnic_tpte *tpte)
+{
+	*is = (struct srnic_native_stag){
+		.stag = tpte->stag,
+		.valid = tpte->valid,
+		.shared = tpte->shared,
+		.rights = tpte->rights & SRNIC_STAG_RIGHTS,
+		.base = tpte->base,
+		.length = tpte->length,
+	};
+}
+
+/**
+ * srnic_native_mr_query - how a region is (MR-20)
+ * @ibmr: srnic's
+ * @is: filled in
+ *
+ * Process context.
+ */
+void srnic_native_mr_query(struct ib_mr *ibmr, struct srnic_native_stag *is)
+{
+	struct srnic_tpte *tpte = &to_srnic_mr(ibmr)->tpte;
+
+	spin_lock_bh(&tpte->lock);
+	fill_stag(is, tpte);
+	spin_unlock_bh(&tpte->lock);
+}
+EXPORT_SYMBOL_GPL(srnic_native_mr_query);
+
+/* ----- windows ----- */
+
+/**
+ * srnic_native_mw_alloc - a narrow window (MW-01)
+ * @pd: of a kernel consumer, which keeps it until the window is gone
+ *
+ * May sleep. Return: the window or an ERR_PTR: -ENOMEM.
+ */
+struct ib_mw *srnic_native_mw_alloc(struct ib_pd *pd)
+{
+	struct srnic_mw *mw = kzalloc(sizeof(*mw), GFP_KERNEL_ACCOUNT);
+	int err;
+
+	if (!mw)
+		return ERR_PTR(-ENOMEM);
+	mw->ibmw.device = pd->device;
+	mw->ibmw.pd = pd;
+	mw->ibmw.type = IB_MW_TYPE_2;
+	err = srnic_mw_alloc(&mw->ibmw);
+	if (err) {
+		kfree(mw);
+		return ERR_PTR(err);
+	}
+	atomic_inc(&pd->usecnt);
+	return &mw->ibmw;
+}
+EXPORT_SYMBOL_GPL(srnic_native_mw_alloc);
+
+/**
+ * srnic_native_mw_dealloc - end a window, in any state
+ * @ibmw: of srnic_native_mw_alloc()
+ *
+ * May sleep.
+ */
+void srnic_native_mw_dealloc(struct ib_mw *ibmw)
+{
+	struct ib_pd *pd = ibmw->pd;
+
+	srnic_mw_dealloc(ibmw);
+	kfree(to_srnic_mw(ibmw));
+	atomic_dec(&pd->usecnt);
+}
+EXPORT_SYMBOL_GPL(srnic_native_mw_dealloc);
+
+/**
+ * srnic_native_mw_query - how a window is (MW-18)
+ * @ibmw: srnic's
+ * @is: filled in
+ *
+ * Process context.
+ */
+void srnic_native_mw_query(struct ib_mw *ibmw, struct srnic_native_stag *is)
+{
+	struct srnic_tpte *tpte = &to_srnic_mw(ibmw)->window->tpte;
+
+	spin_lock_bh(&tpte->lock);
+	fill_stag(is, tpte);
+	spin_unlock_bh(&tpte->lock);
+	if (!is->valid)
+		*is = (struct srnic_native_stag){ .stag = is->stag };
+}
+EXPORT_SYMBOL_GPL(srnic_native_mw_query);

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * What a kernel consumer on Linux needs beside RNICPI: to learn of the devices, and of their
+ * end. rix.h is for programs.
+ */
+#ifndef RNICPI_RIX_KERNEL_H
+#define RNICPI_RIX_KERNEL_H
+
+#include <linux/list.h>
+#include <linux/types.h>
+#include <rnicpi/rnicpi.h>
+
+/**
+ * struct rix_client - who wants to know which RNICs there are
+ * @attached: an RNIC is there: called for those that are there already, too. From within
+ *	      ri_svc_attach(), and any function may be called, ri_rnic_open() for a start
+ * @detaching: an RNIC is about to go: what the client has of it is to be ended, ri_rnic_close()
+ *	       included. What is left afterwards is ended without it
+ * @link: of rix_client_register()
+ *
+ * Both may sleep, and are called one at a time.
+ */
+struct rix_client {
+	void (*attached)(struct rix_client *client, ri_vp_handle_t vp_hdl);
+	void (*detaching)(struct rix_client *client, ri_vp_handle_t vp_hdl);
+	struct list_head link;
+};
+
+void rix_client_register(struct rix_client *client);
+void rix_client_unregister(struct rix_client *client);
+
+ri_api_return_t rix_rnic_info(ri_vp_handle_t vp_hdl, char *dev_info, size_t len,
+			      ri_services_dev_arg_t *svcs, ri_err_data_t *err_data);
+ri_api_return_t rix_rnic_vectors(ri_vp_handle_t vp_hdl, const ri_ops_t **al_locking_ops,
+				 const ri_ops_t **vp_locking_ops, ri_err_data_t *err_data);
+
+#endif

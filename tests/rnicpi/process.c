@@ -147,7 +147,7 @@ static void *poster(void *arg)
 		seg = seg_of(&a, i * sizeof(i), sizeof(i));
 		await_room(__atomic_fetch_add(&posted, 1, __ATOMIC_RELAXED));
 		while (ri_qp_post_send(a.rnic, a.qp, RI_WR_TYPE_SEND, RI_WR_SIGNALED_FLAG, i, &seg,
-				       0, 1, 0, NULL) == RI_RET_RNIC_WR_LIMIT_EXCEEDED)
+				       0, 1, 0, NULL) == RI_RET_QP_CAPACITY_EXCEEDED)
 			if (!drain(&a, a.scq, &wc))
 				sched_yield();
 	}
@@ -213,7 +213,7 @@ static void *writer(void *arg)
 		wc.rc_wc.op_status = RI_WC_STATUS_SUCCESS;
 		while (!wc.rc_wc.op_status && drain(&a, a.scq, &wc))
 			;
-	} while (!wc.rc_wc.op_status && (!ret || ret == RI_RET_RNIC_WR_LIMIT_EXCEEDED));
+	} while (!wc.rc_wc.op_status && (!ret || ret == RI_RET_QP_CAPACITY_EXCEEDED));
 	return NULL;
 }
 

@@ -9,6 +9,7 @@
 #include <rnicpi/rix.h>
 #include <rnicpi/rnicpi.h>
 #include "common.h"
+#include "seen.h"
 
 #define STALE	((void *)0xdeadbeef)
 #define LONG_MS	10000
@@ -148,6 +149,15 @@ void inline_data(void);
 void read_invalidate(void);
 void errors_once(void);
 void vp_data(void);
+
+/* The cases of codes.c */
+void codes_handles(void);
+void codes_qp(void);
+void codes_post(void);
+void codes_single(void);
+void codes_bind(void);
+void codes_more(void);
+void codes_shortage(void);
 
 /* The cases of process.c */
 void threads(void);

@@ -115,7 +115,7 @@ void sizes(void)
 		post_recv(&a, i, 0, 10);
 	recv.num_sgls = 1;
 	num = 1;
-	expect(RI_RET_RNIC_WR_LIMIT_EXCEEDED, ri_qp_postrq(a.rnic, a.qp, &recv, &num, &err));
+	expect(RI_RET_QP_CAPACITY_EXCEEDED, ri_qp_postrq(a.rnic, a.qp, &recv, &num, &err));
 	require(!num, "%u", num);
 	/* the first of three is posted, the second is wrong */
 	wr[0].wr_send.num_sgls = 0;

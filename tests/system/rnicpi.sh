@@ -8,14 +8,35 @@
 [ "$SRNIC_TYPE" = srnic ] || skip_all "$SRNIC_TYPE takes no socket"
 [ -x "$BIN/rnicpi" ] || bail "no $BIN/rnicpi: make -C tests/system OUT=..."
 
+# The table of functions and return codes in conformance-rnicpi.md, as "FUNCTION CODE" lines. Those
+# with a star may be missing.
+codes_of_page() {
+	sed -n 's/^| \(rix*_[a-z_]*\) | [^|]* | \([^|]*\) |.*/\1 \2/p' "$top/Documentation/conformance-rnicpi.md" |
+		while read -r function codes; do
+			printf "$function %s\n" $codes
+		done | tr -d '`,' | sort -u
+}
+
+# Each code of the table was given, and none that is not in it
+all_codes_seen() {
+	codes_of_page >"$tmp/page"
+	grep -v '\*$' "$tmp/page" >"$tmp/wanted"
+	sed -n 's/\*$//p' "$tmp/page" >"$tmp/maybe"
+	sort -u "$RNICPI_SEEN" | grep -vxFf "$tmp/maybe" >"$tmp/given"
+	echo "$(wc -l <"$tmp/given") return codes of $(cut -d' ' -f1 "$tmp/given" | uniq | wc -l) functions"
+	[ -s "$tmp/wanted" ] && diff "$tmp/wanted" "$tmp/given"
+}
+
 one_host
-export RNICPI_DEVICE=$CLI_DEV
+export RNICPI_DEVICE=$CLI_DEV RNICPI_SEEN=$(mktemp)
+chmod 666 "$RNICPI_SEEN"	# by another user as well
 limit=$T_LIMIT
 if [ -n "${TEST_LONG:-}" ]; then
 	export RNICPI_ROUNDS=1000 RNICPI_TIMEOUT=280
 	limit=300
 fi
 cases -l "$limit" rnicpi
+t "each function gives each of its return codes, and no other" all_codes_seen
 set_policy "$CLI_DEV" crc=off || bail "no policy crc"
 t -l "$limit" "conversations: with and without CRC" on_cli env RNICPI_CRC=0 "$BIN/rnicpi" "$CLI4" conversations
 

@@ -169,7 +169,7 @@ static unsigned int verbs_flags(const struct rnic_qp *qp, const ri_wr_t *ri, uin
 static ri_api_return_t post_error(ri_err_data_t *err_data, int err)
 {
 	if (err == ENOMEM)
-		return ri_refuse(err_data, RI_RET_RNIC_WR_LIMIT_EXCEEDED);
+		return ri_refuse(err_data, RI_RET_QP_CAPACITY_EXCEEDED);
 	return ri_failed(err_data, err, RI_RET_FAIL);
 }
 
@@ -225,7 +225,7 @@ static ri_api_return_t post_one(struct rnic_qp *qp, ri_wr_t *ri, ri_err_data_t *
  * Context: any thread.
  * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_QP_INVALID_HANDLE,
  * RI_RET_INVALID_PARAMETER, RI_RET_WR_INVALID_TYPE, RI_RET_WR_INVALID_FLAGS,
- * RI_RET_RNIC_SG_LIMIT_EXCEEDED, RI_RET_RNIC_WR_LIMIT_EXCEEDED, RI_RET_MW_INVALID_HANDLE,
+ * RI_RET_RNIC_SG_LIMIT_EXCEEDED, RI_RET_QP_CAPACITY_EXCEEDED, RI_RET_MW_INVALID_HANDLE,
  * RI_RET_MR_INVALID_HANDLE, RI_RET_INVALID_WINDOW_TYPE, RI_RET_NO_PERMISSION,
  * RI_RET_RNIC_ATOMICS_UNSUPPORTED, RI_RET_WR_SG_INVALID_FORMAT; RI_RET_OP_UNSUPPORTED: verbs
  * of this device has no such WR
@@ -379,7 +379,7 @@ static int recv_one(struct rnic_qp *qp, const ri_wr_recv_t *ri)
  * Context: any thread.
  * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_QP_INVALID_HANDLE,
  * RI_RET_INVALID_PARAMETER, RI_RET_QP_TIED_TO_SRQ, RI_RET_WR_INVALID_FLAGS,
- * RI_RET_RNIC_SG_LIMIT_EXCEEDED, RI_RET_RNIC_WR_LIMIT_EXCEEDED
+ * RI_RET_RNIC_SG_LIMIT_EXCEEDED, RI_RET_QP_CAPACITY_EXCEEDED
  */
 ri_api_return_t ri_do_qp_postrq(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_wr_recv_t *wr,
 				uint_t *num_wrs, ri_err_data_t *err_data)
@@ -454,7 +454,7 @@ static int srq_recv_one(struct rnic_srq *srq, const ri_wr_recv_t *ri)
  * Context: any thread.
  * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_SRQ_INVALID_HANDLE,
  * RI_RET_INVALID_PARAMETER, RI_RET_WR_INVALID_FLAGS, RI_RET_RNIC_SG_LIMIT_EXCEEDED,
- * RI_RET_RNIC_WR_LIMIT_EXCEEDED
+ * RI_RET_QP_CAPACITY_EXCEEDED
  */
 ri_api_return_t ri_do_srq_post(ri_rnic_handle_t rnic, ri_srq_handle_t srq_handle, ri_wr_recv_t *wr,
 			       uint_t *num_wrs, ri_err_data_t *err_data)

@@ -163,6 +163,7 @@ extern const struct ri_ops ri_al_ops, ri_vp_ops, ri_no_vp_ops, ri_no_rnic_ops;
 
 /* vp.c */
 bool ri_vp_is_known(const char *lib_path);
+struct ibv_device **ri_device_list(void);
 ri_vp_handle_t ri_vp_of(struct ibv_device *device);
 void ri_vps_renew(void);
 

@@ -202,11 +202,10 @@ static int rdv_established(struct srnic_ep *ep, const struct mpa_result *mpa)
 	int err = -EPROTO;
 
 	mutex_lock(&pair->lock);
-	if (pair->attempt != ep) {
+	if (pair->attempt != ep)
 		err = -ECONNABORTED;
-	} else if (ep->itself || rdv_accepted(ep, pair)) {
+	else if (ep->itself || rdv_accepted(ep, pair))
 		err = srnic_ep_attach(ep, true, mpa, 0);
-	}
 	if (!err) {
 		pair->attempt = NULL;
 		pair->attached = true;

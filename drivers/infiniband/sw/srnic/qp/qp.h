@@ -74,8 +74,8 @@ struct srnic_handover {
 /**
  * struct srnic_rdv_ops - who connects QPs of programs without a connection manager
  * @prepare: the program takes the QP, in Idle, to RTR: @attr has the peer's QP number,
- *	     which may be its own, the PSN, and a route with the local and the peer's GID. From now on
- *	     the peer may connect. Returns 0; -EOPNOTSUPP if no port is set for it;
+ *	     which may be its own, the PSN, and a route with the local and the peer's GID. From
+ *	     now on the peer may connect. Returns 0; -EOPNOTSUPP if no port is set for it;
  *	     -EINVAL for addresses that cannot be connected;
  *	     -EBUSY; -EDQUOT; -ENOMEM; an errno of the socket calls
  * @start: the program takes it to RTS: it connects by itself. Returns 0, or -ENOTCONN

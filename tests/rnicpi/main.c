@@ -65,6 +65,7 @@ static const struct test_case all_cases[] = {
 	{ "codes_bind", codes_bind, "a bind that is posted by its fields has codes, and a shared region" },
 	{ "codes_more", codes_more, "what waits in a CQ, CRCs, shared regions, keys and frames have their codes" },
 	{ "codes_shortage", codes_shortage, "descriptors and memory that run out are told" },
+	{ "to_cm", to_cm, "a server of rdma_cm takes a program's own connection" },
 	{ "event_close", event_close, "a normal close is told, to who has asked" },
 	{ "event_terminate", event_terminate, "a Terminate message is told at both ends, with what it says" },
 	{ "event_reset", event_reset, "a stream that the peer has reset is told" },

@@ -150,6 +150,9 @@ void read_invalidate(void);
 void errors_once(void);
 void vp_data(void);
 
+/* The case of cm.c */
+void to_cm(void);
+
 /* The cases of codes.c */
 void codes_handles(void);
 void codes_qp(void);

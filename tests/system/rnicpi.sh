@@ -63,9 +63,36 @@ example_echo() {
 	[ $rc = 0 ] && printf 'one\ntwo words\nthree\n' | cmp - "$tmp/echo"
 }
 
+listens() { "$1" sh -c "ss -Htln 'sport = :$2' | grep -q ."; }
+
+# A peer that is a script on a plain socket calls the example's server
+scripted_client() {
+	local pid rc=0
+	on_srv "$BIN/rnicpi_example_echo" 18522 &
+	pid=$!
+	within 10 listens on_srv 18522 && on_cli "$top/tests/wire/echo.py" call "$SRV4" 18522 || rc=1
+	[ $rc = 0 ] || kill $pid
+	wait $pid && [ $rc = 0 ]
+}
+
+# ... and is the server of the example's client
+scripted_server() {
+	local pid rc=0
+	on_srv "$top/tests/wire/echo.py" serve "$SRV4" 18523 &
+	pid=$!
+	within 10 listens on_srv 18523 || rc=1
+	on_cli "$BIN/rnicpi_example_echo" 18523 "$SRV4" one "two words" >"$tmp/echo" || rc=1
+	[ $rc = 0 ] || kill $pid
+	wait $pid || rc=1
+	cat "$tmp/echo"
+	[ $rc = 0 ] && printf 'one\ntwo words\n' | cmp - "$tmp/echo"
+}
+
 two_hosts 1500
 t "example: hello" example_hello
 t "example: echo, which begins as a TCP conversation" example_echo
+t "a scripted client turns its connection into RDMA" scripted_client
+t "a scripted server turns its connection into RDMA" scripted_server
 t "nothing is left behind by the examples" within 10 nothing_left
 teardown_hosts
 done_testing

@@ -165,6 +165,48 @@ static void opcodes(struct kunit *test)
 	end_sq(&sq);
 }
 
+/* A UD QP takes its own opcodes, with an address handle, a QP number and a Q_Key, and no others */
+static void ud_opcodes(struct kunit *test)
+{
+	static const struct srnic_sq_caps caps = { .ud = true, .max_sge = 1 };
+	struct srnic_sqe *slot, copy;
+	struct sq sq;
+	u32 opcode, total;
+
+	make_sq(test, &sq);
+	slot = srnic_ring_slot(&sq.qp->sq, 0);
+	memset(slot + 1, 0, sizeof(struct srnic_sge));
+	for (opcode = 0; opcode <= 0xff; opcode++) {
+		enum srnic_wc_status want = SRNIC_WC_INVALID_WQE;
+
+		*slot = (struct srnic_sqe){
+			.opcode = opcode, .num_sge = 1, .rkey = 5, .arg = { 7, 8 },
+		};
+		if (opcode == SRNIC_OP_UD_SEND || opcode == SRNIC_OP_UD_SEND_IMM)
+			want = SRNIC_WC_SUCCESS;
+		else if (opcode == SRNIC_OP_REG_MR)
+			want = SRNIC_WC_NOT_PRIVILEGED;
+		KUNIT_EXPECT_EQ_MSG(test, srnic_sqe_copy(&caps, slot, &copy, sq.wr.data, &total),
+				    want, "opcode %u", opcode);
+	}
+	slot->opcode = SRNIC_OP_UD_SEND;
+	slot->stag = 1;
+	KUNIT_EXPECT_EQ(test, srnic_sqe_copy(&caps, slot, &copy, sq.wr.data, &total),
+			SRNIC_WC_INVALID_WQE);
+	slot->stag = 0;
+	slot->remote_addr = 1;
+	KUNIT_EXPECT_EQ(test, srnic_sqe_copy(&caps, slot, &copy, sq.wr.data, &total),
+			SRNIC_WC_INVALID_WQE);
+	slot->remote_addr = 0;
+	slot->arg[2] = 1;
+	KUNIT_EXPECT_EQ(test, srnic_sqe_copy(&caps, slot, &copy, sq.wr.data, &total),
+			SRNIC_WC_INVALID_WQE);
+	slot->arg[2] = 0;
+	KUNIT_EXPECT_EQ(test, srnic_sqe_copy(&caps, slot, &copy, sq.wr.data, &total),
+			SRNIC_WC_SUCCESS);
+	end_sq(&sq);
+}
+
 /* Fields of an SQE, and which opcodes have a use for them (Documentation/uapi.rst) */
 enum {
 	RKEY = BIT(0), STAG = BIT(1), ADDR = BIT(2), ARG0 = BIT(3), ARG1 = BIT(4),
@@ -568,6 +610,7 @@ static void random_slots(struct kunit *test)
 static struct kunit_case sqe_cases[] = {
 	KUNIT_CASE(empty),
 	KUNIT_CASE(opcodes),
+	KUNIT_CASE(ud_opcodes),
 	KUNIT_CASE(unused_fields),
 	KUNIT_CASE(inline_or_sges),
 	KUNIT_CASE(flag_bits),

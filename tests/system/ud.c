@@ -426,6 +426,22 @@ static void case_rc_qp(void)
 	ud_end_two(&a, &b);
 }
 
+/* For a script that takes something away meanwhile, or ends it */
+static void case_traffic(void)
+{
+	struct ud a, b;
+
+	ud_two(&a, &b);
+	puts("traffic");
+	fflush(stdout);
+	for (;;) {
+		ud_recv(&b, 1, UD_GRH + 100);
+		ud_post(&a, &b, 100, IBV_WR_SEND, IBV_SEND_SIGNALED);
+		expect_wc(a.cq, 100, IBV_WC_SUCCESS, "send");
+		expect_wc(b.cq, 1, IBV_WC_SUCCESS, "receive");
+	}
+}
+
 static const struct test_case cases[] = {
 	{ "sizes", case_sizes, "each byte, number and address arrives, up to the MTU" },
 	{ "imm", case_imm, "immediate data arrives" },
@@ -449,6 +465,7 @@ static const struct test_case cases[] = {
 	{ "opcodes", case_opcodes, "WRs of connected QPs are refused" },
 	{ "forged", case_ud_forged, "datagrams that are none: dropped, counted" },
 	{ "flood", case_ud_flood, "20000 forged datagrams, and messages between them" },
+	{ "traffic", case_traffic, "" },
 };
 
 static const struct test_program prog = {

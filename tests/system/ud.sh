@@ -41,6 +41,60 @@ perftest() {	# NAME
 
 off() { ! pingpong -n 1 && no_trace; }
 
+# traffic: a program that sends to itself, in the background
+traffic() {
+	ip netns exec "$CLI_NS" "$BIN/ud" "$CLI4" traffic >"$tmp/traffic" 2>&1 &
+	traffic_pid=$!
+	within 10 grep -qx traffic "$tmp/traffic"
+}
+
+killed() {
+	for _ in 1 2 3 4 5; do
+		traffic || return
+		sleep 0.2
+		kill -KILL $traffic_pid
+		wait $traffic_pid
+		within 10 no_trace && within 10 nothing_left || return
+	done 2>/dev/null
+}
+
+# The sockets follow the addresses, and whoever has a QP goes on with those there are
+address_goes() {
+	traffic || return
+	for _ in 1 2 3; do
+		ip -n "$CLI_NS" addr add 10.78.0.9/24 dev d1
+		within 10 eval 'bound cli | grep -F 10.78.0.9' || return
+		ip -n "$CLI_NS" addr del 10.78.0.9/24 dev d1
+		within 10 eval '! bound cli | grep -F 10.78.0.9' || return
+	done
+	kill -0 $traffic_pid && bound cli | grep -F "$CLI4" || return
+	kill -KILL $traffic_pid
+	within 10 no_trace
+}
+
+# A program has the port at the address: no UD QP gets to RTR, and none is left half made
+port_taken() {
+	ip netns exec "$CLI_NS" /usr/bin/python3 -c 'import socket, sys, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind((sys.argv[1], int(sys.argv[2])))
+print("bound", flush=True)
+time.sleep(60)' "$CLI4" "$IB_PORT" >"$tmp/taken" &
+	local pid=$!
+	within 10 grep -q bound "$tmp/taken" || return
+	on_cli "$BIN/ud" "$CLI4" sizes 2>&1 | tee "$tmp/refused"
+	kill $pid
+	wait $pid 2>/dev/null
+	grep -q 'state 2: Address already in use' "$tmp/refused" && within 10 no_trace &&
+		on_cli "$BIN/ud" "$CLI4" sizes
+}
+
+device_goes() {
+	traffic || return
+	timeout 20 rdma link delete "$CLI_DEV" || return
+	kill -KILL $traffic_pid 2>/dev/null
+	within 10 no_trace
+}
+
 two_hosts 1500
 index :0a4d:0002 :0a4d:0001
 t "off by default: no UD QP, no socket" off
@@ -56,7 +110,11 @@ ib_enable
 index :0a4e:0001 :0a4e:0001
 both "IPv4, one host"
 cases ud
+t "killed under traffic, 5 times: nothing is left" killed
+t "addresses come and go under traffic" address_goes
+t "a program has the port: EADDRINUSE, and it works afterwards" port_taken
 t "nothing is left on one host" within 10 nothing_left
+t "the device goes under traffic" device_goes
 teardown_hosts
 
 SRNIC_TYPE=srnic_plain

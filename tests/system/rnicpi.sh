@@ -28,7 +28,8 @@ all_codes_seen() {
 }
 
 one_host
-export RNICPI_DEVICE=$CLI_DEV RNICPI_SEEN=$(mktemp)
+RNICPI_SEEN=$(mktemp)
+export RNICPI_DEVICE=$CLI_DEV RNICPI_SEEN
 chmod 666 "$RNICPI_SEEN"	# by another user as well
 limit=$T_LIMIT
 if [ -n "${TEST_LONG:-}" ]; then

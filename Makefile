@@ -59,7 +59,7 @@ install-vipl: vipl	## Install libvipl, its header and its manual pages, below DE
 	@scripts/install --parts vipl,vipl-dev $(DESTDIR)
 
 install-rnicpi: rnicpi	## Install librnicpi and its headers, below DESTDIR if given
-	@scripts/install --parts rnicpi $(DESTDIR)
+	@scripts/install --parts rnicpi,rnicpi-dev $(DESTDIR)
 
 setup-build:		## Install the Debian packages that building and installing need
 	@scripts/setup build

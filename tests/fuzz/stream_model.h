@@ -137,7 +137,7 @@ static enum rdmap_err model_write(const u8 *h, u32 len)
 	if (!len)
 		return RDMAP_OK;
 	if (!(cfg.enables & SRNIC_QP_WRITE_ENABLED))
-		return RDMAP_E_TAGGED_ACCESS;
+		return RDMAP_E_WRITE_DISABLED;
 	if (be32(h + 2) != REMOTE_STAG)
 		return RDMAP_E_TAGGED_STAG;
 	return model_region(be64(h + 6), len);
@@ -211,7 +211,7 @@ static enum rdmap_err model_single(const u8 *h, u32 qn)
 	switch (h[1] & 15) {
 	case RDMAP_READ_REQUEST:
 		if (be32(rdmap + 12) && !(cfg.enables & SRNIC_QP_READ_ENABLED))
-			return RDMAP_E_READ_ACCESS;
+			return RDMAP_E_READ_DISABLED;
 		break;
 	case RDMAP_ATOMIC_REQUEST:
 		if ((rdmap[3] & 15) != 0 && (rdmap[3] & 15) != 2)

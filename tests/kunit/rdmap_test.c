@@ -106,6 +106,8 @@ static const struct {
 	{ RDMAP_E_NO_L_BIT,		0, 2, 0x07, M | D },		/* AE-10 */
 	{ RDMAP_E_TERM_SHORT,		0, 2, 0xff, M | D },		/* TER-6 */
 	{ RDMAP_E_SRQ,			0, 2, 0x07, 0 },		/* AE-19, SR-24 */
+	{ RDMAP_E_WRITE_DISABLED,	1, 1, 0x00, M | D },		/* E-13, AE-09 */
+	{ RDMAP_E_READ_DISABLED,	0, 1, 0x02, M | D | R },	/* E-20, AE-09 */
 };
 
 static void error_table(struct kunit *test)

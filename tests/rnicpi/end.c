@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* Two ends in one process: sockets of their own, and the turn to RDMA. */
 #include <arpa/inet.h>
+#include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -9,6 +11,7 @@
 
 struct end a, b;
 ri_err_data_t err;
+uint32_t keepalive;
 
 ri_vp_handle_t find_vp(void)
 {
@@ -84,6 +87,20 @@ void close_end(struct end *e)
 		close(e->fd);
 }
 
+/* Another QP in place of the one that an end has */
+void renew_qp(struct end *e, ri_qp_attr_t *attr)
+{
+	expect(RI_RET_SUCCESS, ri_qp_destroy(e->rnic, e->qp, &err));
+	expect(RI_RET_SUCCESS, ri_qp_create(e->rnic, attr, &e->qp, NULL, e, &err));
+}
+
+void set_state(struct end *e, ri_qp_state_t state, ri_api_return_t want)
+{
+	ri_qp_attr_t attr = { .state = state };
+
+	expect(want, ri_qp_modify(e->rnic, e->qp, RI_QP_ATTR_NEXT_STATE, &attr, &err));
+}
+
 void connect_sockets(void)
 {
 	struct sockaddr_in addr = { .sin_family = AF_INET };
@@ -103,7 +120,7 @@ void connect_sockets(void)
 
 static void to_rts(struct end *e, const struct rix_mpa_frame *mpa, char *msg, size_t len)
 {
-	struct ri_linux_llp llp = { .size = sizeof(llp), .fd = e->fd };
+	struct ri_linux_llp llp = { .size = sizeof(llp), .fd = e->fd, .keepalive = keepalive };
 	ri_qp_attr_t attr = { .state = RI_QP_STATE_READY_TO_SEND };
 	uint32_t mask = RI_QP_ATTR_NEXT_STATE | RI_QP_ATTR_LLP_STREAM_HANDLE | RI_QP_ATTR_MPA_ATTR;
 	ri_iwarp_qp_attr_t *iw = &attr.qp_xport.qp_iwarp;
@@ -118,23 +135,49 @@ static void to_rts(struct end *e, const struct rix_mpa_frame *mpa, char *msg, si
 	expect(RI_RET_SUCCESS, ri_qp_modify(e->rnic, e->qp, (ri_qp_attr_mask_t)mask, &attr, &err));
 }
 
-/* a is the initiator: its Request is streamed, b's Reply is the last message of its stream */
-void turn(bool markers, bool crc)
+static struct rix_mpa_frame frame_of(bool markers, bool crc)
 {
-	struct rix_mpa_frame mpa = { .markers = markers, .crc = crc, .private_len = 3,
-				     .private_data = "abc" }, got;
+	return (struct rix_mpa_frame){ .markers = markers, .crc = crc, .private_len = 3,
+				       .private_data = "abc" };
+}
+
+/* The initiator's Request is streamed */
+void turn_ask(struct end *e, bool markers, bool crc)
+{
+	struct rix_mpa_frame mpa = frame_of(markers, crc);
 	char msg[RIX_MPA_MAX_FRAME];
 	size_t len = rix_mpa_build(msg, 0, &mpa);
 
-	require(write(a.fd, msg, len) == (ssize_t)len, "the Request");
-	expect(RI_RET_SUCCESS, rix_mpa_recv(b.fd, 0, &got, &err));
+	require(write(e->fd, msg, len) == (ssize_t)len, "the Request");
+}
+
+/* The responder's Reply is the last message of its stream */
+void turn_answer(struct end *e, bool markers, bool crc)
+{
+	struct rix_mpa_frame mpa = frame_of(markers, crc), got;
+	char msg[RIX_MPA_MAX_FRAME];
+
+	expect(RI_RET_SUCCESS, rix_mpa_recv(e->fd, 0, &got, &err));
 	require(got.markers == markers && got.crc == crc && got.private_len == 3 &&
 		!memcmp(got.private_data, "abc", 3), "the Request says the same");
-	len = rix_mpa_build(msg, 1, &mpa);
-	to_rts(&b, &mpa, msg, len);
-	expect(RI_RET_SUCCESS, rix_mpa_recv(a.fd, 1, &got, &err));
+	to_rts(e, &mpa, msg, rix_mpa_build(msg, 1, &mpa));
+}
+
+void turn_finish(struct end *e, bool markers, bool crc)
+{
+	struct rix_mpa_frame mpa = frame_of(markers, crc), got;
+
+	expect(RI_RET_SUCCESS, rix_mpa_recv(e->fd, 1, &got, &err));
 	require(!got.reject && got.private_len == 3, "the Reply");
-	to_rts(&a, &mpa, NULL, 0);
+	to_rts(e, &mpa, NULL, 0);
+}
+
+/* a is the initiator */
+void turn(bool markers, bool crc)
+{
+	turn_ask(&a, markers, crc);
+	turn_answer(&b, markers, crc);
+	turn_finish(&a, markers, crc);
 }
 
 void open_pair(void)
@@ -207,4 +250,44 @@ void require_state(struct end *e, ri_qp_state_t want)
 		expect(RI_RET_SUCCESS, ri_qp_query(e->rnic, e->qp, &attr, &err));
 	while (attr.state != want && now_ms() < end && !usleep(1000));
 	require(attr.state == want, "state %d, not %d", attr.state, want);
+}
+
+bool event_is_ready(const struct end *e, int ms)
+{
+	struct pollfd fd = { .fd = rix_event_fd(e->rnic), .events = POLLIN };
+
+	return poll(&fd, 1, ms) == 1;
+}
+
+/* The next event of an end, which is this one */
+struct rix_event await_event(struct end *e, ri_async_event_type_t type, void *os_data)
+{
+	struct rix_event event;
+
+	require(event_is_ready(e, LONG_MS), "no event, where %d must come", type);
+	expect(RI_RET_SUCCESS, rix_get_event(e->rnic, &event, &err));
+	require(event.record.event_type == type, "event %d, not %d", event.record.event_type, type);
+	require(event.record.event_data.resource_os_data == os_data, "os_data of event %d", type);
+	return event;
+}
+
+void no_event(struct end *e, int ms)
+{
+	struct rix_event event;
+
+	require(!event_is_ready(e, ms), "an event");
+	expect(RI_RET_CQ_EMPTY, rix_get_event(e->rnic, &event, &err));
+}
+
+void listen_to(struct end *e)
+{
+	require(rix_event_fd(e->rnic) >= 0, "a descriptor");
+}
+
+void shell(const char *format, const char *one, const char *two)
+{
+	char cmd[256];
+
+	snprintf(cmd, sizeof(cmd), format, one, two);
+	require(!system(cmd), "%s", cmd);
 }

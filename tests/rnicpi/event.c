@@ -1,52 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* Asynchronous events. */
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "rnicpi.h"
-
-#define NONE		((ri_wr_flags_t)0)
-
-static bool is_ready(const struct end *e, int ms)
-{
-	struct pollfd fd = { .fd = rix_event_fd(e->rnic), .events = POLLIN };
-
-	return poll(&fd, 1, ms) == 1;
-}
-
-/* The next event of an end, which is this one */
-static struct rix_event await(struct end *e, ri_async_event_type_t type, void *os_data)
-{
-	struct rix_event event;
-
-	require(is_ready(e, LONG_MS), "no event, where %d must come", type);
-	expect(RI_RET_SUCCESS, rix_get_event(e->rnic, &event, &err));
-	require(event.record.event_type == type, "event %d, not %d", event.record.event_type, type);
-	require(event.record.event_data.resource_os_data == os_data, "os_data of event %d", type);
-	return event;
-}
-
-static void no_event(struct end *e, int ms)
-{
-	struct rix_event event;
-
-	require(!is_ready(e, ms), "an event");
-	expect(RI_RET_CQ_EMPTY, rix_get_event(e->rnic, &event, &err));
-}
-
-static void listen_to(struct end *e)
-{
-	require(rix_event_fd(e->rnic) >= 0, "a descriptor");
-}
-
-static void set_state(struct end *e, ri_qp_state_t state)
-{
-	ri_qp_attr_t attr = { .state = state };
-
-	expect(RI_RET_SUCCESS, ri_qp_modify(e->rnic, e->qp, RI_QP_ATTR_NEXT_STATE, &attr, &err));
-}
 
 /* A normal close has one event at each end (D-38, D-81) */
 void event_close(void)
@@ -61,8 +19,8 @@ void event_close(void)
 	expect(RI_RET_RNIC_INVALID_HANDLE, rix_get_event(STALE, &event, &err));
 	expect(RI_RET_INVALID_PARAMETER, rix_get_event(a.rnic, NULL, &err));
 	no_event(&a, 0);
-	set_state(&a, RI_QP_STATE_CLOSING);
-	event = await(&a, RI_EVENT_QP_LLP_CLOSE_COMPLETE, &a);
+	set_state(&a, RI_QP_STATE_CLOSING, RI_RET_SUCCESS);
+	event = await_event(&a, RI_EVENT_QP_LLP_CLOSE_COMPLETE, &a);
 	require(!event.terminate_msg_length && !event.record.err_data, "no error");
 	no_event(&a, 50);
 	/* b did not ask in time */
@@ -84,11 +42,11 @@ void event_terminate(void)
 	seg = seg_of(&a, 0, 64);
 	expect(RI_RET_SUCCESS, ri_qp_post_rdma_write(a.rnic, a.qp, RI_WR_TYPE_RDMA_WRITE, NONE, 1,
 						     &seg, 0, b.rtag ^ 0x100, 1, 0, &err));
-	event = await(&b, RI_EVENT_QP_PROTECTION_ERROR_STAG_QP_MISMATCH, &b);
+	event = await_event(&b, RI_EVENT_QP_PROTECTION_ERROR_STAG_QP_MISMATCH, &b);
 	require(event.is_terminate_local && event.terminate_msg_length == 4 + 2 + 14 &&
 		event.terminate_buffer[0] == 0x11 && event.record.err_data >> 32 == RI_ERR_LAYER_VP,
 		"what b has sent: %u bytes", event.terminate_msg_length);
-	event = await(&a, RI_EVENT_QP_TERMINATE_MESSAGE_RECEIVED, &a);
+	event = await_event(&a, RI_EVENT_QP_TERMINATE_MESSAGE_RECEIVED, &a);
 	require(!event.is_terminate_local && event.terminate_msg_length == 4 + 2 + 14 &&
 		event.terminate_buffer[0] == 0x11, "what a has received: %u bytes",
 		event.terminate_msg_length);
@@ -103,8 +61,8 @@ void event_reset(void)
 	open_pair();
 	listen_to(&a);
 	listen_to(&b);
-	set_state(&b, RI_QP_STATE_ERROR);
-	await(&a, RI_EVENT_QP_LLP_CONNECTION_RESET, &a);
+	set_state(&b, RI_QP_STATE_ERROR, RI_RET_SUCCESS);
+	await_event(&a, RI_EVENT_QP_LLP_CONNECTION_RESET, &a);
 	no_event(&a, 0);
 	close_pair();
 }
@@ -184,7 +142,7 @@ void event_lowat(void)
 	send_one();
 	no_event(&b, 50);
 	send_one();		/* two are left */
-	await(&b, RI_EVENT_SRQ_LIMIT_REACHED, &attr);
+	await_event(&b, RI_EVENT_SRQ_LIMIT_REACHED, &attr);
 	send_one();
 	no_event(&b, 50);
 	post_srq(&b, srq, 5);
@@ -193,7 +151,7 @@ void event_lowat(void)
 	expect(RI_RET_SUCCESS, ri_srq_query(b.rnic, srq, &attr, &err));
 	require(attr.lowat == attr.max_wrs && attr.srq_armed, "as it was set");
 	send_one();
-	await(&b, RI_EVENT_SRQ_LIMIT_REACHED, &attr);
+	await_event(&b, RI_EVENT_SRQ_LIMIT_REACHED, &attr);
 	expect(RI_RET_SUCCESS, ri_srq_query(b.rnic, srq, &attr, &err));
 	require(attr.lowat == attr.max_wrs && !attr.srq_armed, "it has been told");
 	end_srq(srq);
@@ -230,13 +188,13 @@ void event_hiwat(void)
 	expect(RI_RET_SUCCESS, set_hiwat(&b, RI_QP_ATTR_RQ_HIWAT, 0, false));
 	require_mark(0, true);
 	send_one();
-	await(&b, RI_EVENT_QP_RQ_LIMIT_REACHED, &b);
+	await_event(&b, RI_EVENT_QP_RQ_LIMIT_REACHED, &b);
 	require_mark(0, false);
 	send_one();
 	no_event(&b, 50);
 	expect(RI_RET_SUCCESS, set_hiwat(&b, RI_QP_ATTR_RQ_HIWAT, 1, false));
 	send_one();
-	await(&b, RI_EVENT_QP_RQ_LIMIT_REACHED, &b);
+	await_event(&b, RI_EVENT_QP_RQ_LIMIT_REACHED, &b);
 	expect(RI_RET_SUCCESS, set_hiwat(&b, RI_QP_ATTR_RQ_ARMED, 0, true));
 	require_mark(1, true);
 	expect(RI_RET_SUCCESS, set_hiwat(&b, RI_QP_ATTR_RQ_ARMED, 0, false));
@@ -265,7 +223,7 @@ void event_hiwat_create(void)
 						     &bad, &err));
 	require_mark(1, true);
 	send_one();
-	await(&b, RI_EVENT_QP_RQ_LIMIT_REACHED, &b);
+	await_event(&b, RI_EVENT_QP_RQ_LIMIT_REACHED, &b);
 	end_srq(srq);
 }
 
@@ -276,8 +234,8 @@ void event_last_wqe(void)
 	ri_srq_handle_t srq = open_with_srq(&attr, 0, 4);
 
 	send_one();
-	set_state(&b, RI_QP_STATE_ERROR);
-	await(&b, RI_EVENT_QP_LAST_WQE_REACHED, &b);
+	set_state(&b, RI_QP_STATE_ERROR, RI_RET_SUCCESS);
+	await_event(&b, RI_EVENT_QP_LAST_WQE_REACHED, &b);
 	no_event(&b, 50);
 	end_srq(srq);
 }
@@ -305,8 +263,8 @@ void event_overflow(void)
 	turn(false, true);
 	for (i = 0; i <= attr.num_cqe; i++)
 		post_send(&a, i, 0, 10);
-	await(&b, RI_EVENT_CQ_OVERFLOW_DETECTED, &attr);
-	await(&b, RI_EVENT_QP_CQ_RQ_ERROR, &b);
+	await_event(&b, RI_EVENT_CQ_OVERFLOW_DETECTED, &attr);
+	await_event(&b, RI_EVENT_QP_CQ_RQ_ERROR, &b);
 	expect(RI_RET_CQ_ERROR, ri_cq_query(b.rnic, cq, &old, &err));
 	old.num_cqe = 100;
 	expect(RI_RET_CQ_ERROR, ri_cq_modify(b.rnic, cq, RI_CQ_MODIFY_MASK_NUM_CQE, &old, &err));
@@ -327,21 +285,13 @@ void event_destroyed(void)
 
 	open_pair();
 	listen_to(&a);
-	set_state(&b, RI_QP_STATE_ERROR);
-	require(is_ready(&a, LONG_MS), "an event");
+	set_state(&b, RI_QP_STATE_ERROR, RI_RET_SUCCESS);
+	require(event_is_ready(&a, LONG_MS), "an event");
 	expect(RI_RET_SUCCESS, ri_qp_destroy(a.rnic, a.qp, &err));
 	no_event(&a, 0);
 	qp = qp_attr_of(&a);
 	expect(RI_RET_SUCCESS, ri_qp_create(a.rnic, &qp, &a.qp, NULL, &a, &err));
 	close_pair();
-}
-
-static void shell(const char *format, const char *one, const char *two)
-{
-	char cmd[256];
-
-	snprintf(cmd, sizeof(cmd), format, one, two);
-	require(!system(cmd), "%s", cmd);
 }
 
 static void netdev_of(const char *device, char *name, size_t size)
@@ -371,7 +321,7 @@ void event_removed(void)
 	post_recv(&b, 1, 0, 100);
 	post_send(&a, 1, 0, 100);
 	shell("rdma link delete %s", name, NULL);
-	await(&a, RI_EVENT_LOCAL_CATASTROPHIC_ERROR, NULL);
+	await_event(&a, RI_EVENT_LOCAL_CATASTROPHIC_ERROR, NULL);
 	require(rix_event_fd(a.rnic) == -1, "closed");
 	expect(RI_RET_RNIC_INVALID_HANDLE, ri_qp_query(a.rnic, a.qp, &attr, &err));
 	expect(RI_RET_RNIC_INVALID_HANDLE, ri_qp_destroy(a.rnic, a.qp, &err));

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* What is of the process and of the host: forks, threads, addresses. */
 #include <arpa/inet.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -105,5 +108,212 @@ void forks(void)
 	post_send(&a, 2, 0, 10);
 	take(&a, a.scq, 2, RI_WC_TYPE_SEND, RI_WC_STATUS_SUCCESS);
 	take(&b, b.rcq, 1, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_SUCCESS);
+	close_pair();
+}
+
+/* --- threads --- */
+
+#define POSTERS		4
+#define EACH		200
+
+static unsigned int seen[POSTERS * EACH];
+static unsigned int posted, received;
+
+static bool drain(struct end *e, ri_cq_handle_t cq, ri_wc_t *wc)
+{
+	uint_t one = 1;
+
+	return ri_cq_poll(e->rnic, cq, wc, &one, NULL) == RI_RET_SUCCESS;
+}
+
+/* iWARP has no flow control: a message needs a receive that is posted */
+static void await_room(unsigned int ticket)
+{
+	uint64_t end = now_ms() + LONG_MS;
+
+	while ((int)(ticket - __atomic_load_n(&received, __ATOMIC_ACQUIRE)) >= WRS - POSTERS)
+		require(now_ms() < end && !sched_yield(), "nobody receives");
+}
+
+/* Numbers of its own, each as a message; whoever is there takes completions */
+static void *poster(void *arg)
+{
+	uint32_t first = (uintptr_t)arg * EACH, i;
+	ri_data_seg_t seg;
+	ri_wc_t wc;
+
+	for (i = first; i < first + EACH; i++) {
+		memcpy(a.buf + i * sizeof(i), &i, sizeof(i));
+		seg = seg_of(&a, i * sizeof(i), sizeof(i));
+		await_room(__atomic_fetch_add(&posted, 1, __ATOMIC_RELAXED));
+		while (ri_qp_post_send(a.rnic, a.qp, RI_WR_TYPE_SEND, RI_WR_SIGNALED_FLAG, i, &seg,
+				       0, 1, 0, NULL) == RI_RET_QP_CAPACITY_EXCEEDED)
+			if (!drain(&a, a.scq, &wc))
+				sched_yield();
+	}
+	return NULL;
+}
+
+static void *receiver(void *arg)
+{
+	uint64_t end = now_ms() + LONG_MS;
+	ri_data_seg_t seg;
+	uint32_t number;
+	ri_wc_t wc;
+
+	(void)arg;
+	while (__atomic_load_n(&received, __ATOMIC_RELAXED) < POSTERS * EACH && now_ms() < end) {
+		if (!drain(&b, b.rcq, &wc)) {
+			sched_yield();
+			continue;
+		}
+		require(!wc.rc_wc.op_status && wc.rc_wc.id < WRS, "status %d", wc.rc_wc.op_status);
+		memcpy(&number, b.buf + wc.rc_wc.id * 64, sizeof(number));
+		require(number < POSTERS * EACH, "number %u", number);
+		__atomic_add_fetch(&seen[number], 1, __ATOMIC_RELAXED);
+		seg = seg_of(&b, wc.rc_wc.id * 64, 64);
+		ri_qp_post_recv(b.rnic, b.qp, (ri_wr_flags_t)0, wc.rc_wc.id, &seg, 1, NULL);
+		__atomic_add_fetch(&received, 1, __ATOMIC_RELEASE);
+	}
+	return NULL;
+}
+
+/* D-4, D-5 */
+void threads(void)
+{
+	pthread_t thread[POSTERS + 2];
+	uintptr_t i;
+
+	open_pair();
+	for (i = 0; i < WRS; i++)
+		post_recv(&b, i, i * 64, 64);
+	for (i = 0; i < POSTERS + 2; i++)
+		require(!pthread_create(&thread[i], NULL, i < POSTERS ? poster : receiver,
+					(void *)i), "thread");
+	for (i = 0; i < POSTERS + 2; i++)
+		pthread_join(thread[i], NULL);
+	for (i = 0; i < POSTERS * EACH; i++)
+		require(seen[i] == 1, "number %zu came %u times", (size_t)i, seen[i]);
+	close_pair();
+}
+
+/* --- memory that is taken away --- */
+
+/* Writes to b, until one cannot be posted or is in error */
+static void *writer(void *arg)
+{
+	ri_data_seg_t seg = seg_of(&a, 0, 65536);
+	ri_rtag_t rtag = *(ri_rtag_t *)arg;
+	ri_api_return_t ret;
+	ri_wc_t wc;
+
+	do {
+		ret = ri_qp_post_rdma_write(a.rnic, a.qp, RI_WR_TYPE_RDMA_WRITE, RI_WR_SIGNALED_FLAG,
+					    1, &seg, (uintptr_t)b.buf, rtag, 1, 0, NULL);
+		wc.rc_wc.op_status = RI_WC_STATUS_SUCCESS;
+		while (!wc.rc_wc.op_status && drain(&a, a.scq, &wc))
+			;
+	} while (!wc.rc_wc.op_status && (!ret || ret == RI_RET_QP_CAPACITY_EXCEEDED));
+	return NULL;
+}
+
+static void await_data(void)
+{
+	uint64_t end = now_ms() + LONG_MS;
+
+	while (!*(volatile char *)b.buf)
+		require(now_ms() < end && !usleep(100), "no data");
+}
+
+static void require_zeros(const char *what)
+{
+	size_t i;
+
+	usleep(100000);
+	for (i = 0; i < 65536; i++)
+		require(!b.buf[i], "%s: byte %zu", what, i);
+}
+
+/* Behind a dereg under inbound Writes nothing is written any more (D-52) */
+void dereg(void)
+{
+	ri_mr_reg_attr_t attr = { .length = BUF_BYTES, .mem_attr = (ri_mem_attr_t)(
+				  RI_MEM_FLAGS_LOCAL | RI_MEM_FLAGS_REMOTE_WRITE) };
+	ri_mr_handle_t mr;
+	pthread_t thread;
+	ri_ltag_t ltag;
+	ri_rtag_t rtag;
+
+	open_pair();
+	listen_to(&b);
+	attr.pd = b.pd;
+	attr.va = (uintptr_t)b.buf;
+	expect(RI_RET_SUCCESS, ri_mr_reg(b.rnic, &attr, &mr, &ltag, &rtag, NULL, NULL, &err));
+	memset(a.buf, 3, 65536);
+	require(!pthread_create(&thread, NULL, writer, &rtag), "thread");
+	await_data();
+	expect(RI_RET_SUCCESS, ri_mr_dereg(b.rnic, mr, &err));
+	memset(b.buf, 0, 65536);
+	require_zeros("behind dereg");
+	await_event(&b, RI_EVENT_QP_PROTECTION_ERROR_STAG_QP_MISMATCH, &b);
+	pthread_join(thread, NULL);
+	close_pair();
+}
+
+static void require_objects(const char *what)
+{
+	ri_length_t len = 65536;
+	char text[65536];
+
+	expect(RI_RET_SUCCESS, ri_rnic_diag(b.rnic, RI_DIAG_RNIC_DETAILS, NULL, (unsigned char *)text,
+					    &len, &err));
+	require(strstr(text, what), "no '%s' in %s", what, text);
+}
+
+/* A child writes, and is killed: its peer is told, and the device has nothing of it (D-18) */
+void killed(void)
+{
+	int status, fd;
+	pid_t pid;
+
+	connect_sockets();
+	fd = b.fd;
+	open_end(&b);
+	b.fd = fd;
+	listen_to(&b);
+	pid = fork();
+	require(pid >= 0, "fork");
+	if (!pid) {
+		fd = a.fd;
+		open_end(&a);
+		a.fd = fd;
+		turn_ask(&a, false, true);
+		turn_finish(&a, false, true);
+		memset(a.buf, 3, 65536);
+		writer(&b.rtag);
+		_exit(1);
+	}
+	close(a.fd);
+	turn_answer(&b, false, true);
+	await_data();
+	require(!kill(pid, SIGKILL) && waitpid(pid, &status, 0) == pid && WIFSIGNALED(status),
+		"kill: status %#x", status);
+	require_objects("\nqps 1\ncqs 2\nsrqs 0\npds 1\nmrs 1\n");
+	require(event_is_ready(&b, LONG_MS), "b is told");
+	memset(b.buf, 0, 65536);
+	require_zeros("behind its end");
+	close_end(&b);
+}
+
+/* A peer that does not answer any more is lost (D-77) */
+void keepalives(void)
+{
+	keepalive = 1;
+	open_pair();
+	listen_to(&a);
+	no_event(&a, 1500);
+	shell("ip link set lo down", NULL, NULL);
+	await_event(&a, RI_EVENT_QP_LLP_CONNECTION_LOST, &a);
+	shell("ip link set lo up", NULL, NULL);
 	close_pair();
 }

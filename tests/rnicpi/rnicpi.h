@@ -9,6 +9,7 @@
 #include <rnicpi/rix.h>
 #include <rnicpi/rnicpi.h>
 #include "common.h"
+#include "seen.h"
 
 #define STALE	((void *)0xdeadbeef)
 #define LONG_MS	10000
@@ -52,7 +53,11 @@ struct end {
 #define BUF_BYTES	(1 << 17)
 #define WRS		32
 
+#define NONE		((ri_wr_flags_t)0)
+#define SIGNALED	RI_WR_SIGNALED_FLAG
+
 extern struct end a, b;
+extern uint32_t keepalive;	/* of turns */
 
 ri_vp_handle_t find_vp(void);
 ri_rnic_handle_t get_rnic(void);
@@ -60,7 +65,12 @@ ri_qp_attr_t qp_attr_of(const struct end *e);
 void open_end(struct end *e);
 void close_end(struct end *e);
 void connect_sockets(void);
+void turn_ask(struct end *e, bool markers, bool crc);
+void turn_answer(struct end *e, bool markers, bool crc);
+void turn_finish(struct end *e, bool markers, bool crc);
 void turn(bool markers, bool crc);
+void renew_qp(struct end *e, ri_qp_attr_t *attr);
+void set_state(struct end *e, ri_qp_state_t state, ri_api_return_t want);
 void open_pair(void);
 void close_pair(void);
 ri_data_seg_t seg_of(const struct end *e, uint32_t offset, uint32_t len);
@@ -69,6 +79,11 @@ void post_send(struct end *e, ri_wr_id_t id, uint32_t offset, uint32_t len);
 ri_rc_wc_t take(struct end *e, ri_cq_handle_t cq, ri_wr_id_t id, ri_wc_type_t type,
 		ri_wc_status_t status);
 void require_state(struct end *e, ri_qp_state_t want);
+void listen_to(struct end *e);
+bool event_is_ready(const struct end *e, int ms);
+struct rix_event await_event(struct end *e, ri_async_event_type_t type, void *os_data);
+void no_event(struct end *e, int ms);
+void shell(const char *format, const char *one, const char *two);
 
 /* The cases of objects.c */
 void layout(void);
@@ -121,7 +136,37 @@ void event_removed(void);
 void diag(void);
 void diag_reset(void);
 
+/* The cases of rules.c */
+void disabled(void);
+void post_in_error(void);
+void solicited(void);
+void srq_pd(void);
+void rights(void);
+void rereg(void);
+void stag0(void);
+void narrow(void);
+void inline_data(void);
+void read_invalidate(void);
+void errors_once(void);
+void vp_data(void);
+
+/* The case of cm.c */
+void to_cm(void);
+
+/* The cases of codes.c */
+void codes_handles(void);
+void codes_qp(void);
+void codes_post(void);
+void codes_single(void);
+void codes_bind(void);
+void codes_more(void);
+void codes_shortage(void);
+
 /* The cases of process.c */
+void threads(void);
+void dereg(void);
+void killed(void);
+void keepalives(void);
 void addresses(void);
 void names(void);
 void forks(void);

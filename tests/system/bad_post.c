@@ -14,7 +14,7 @@
 void case_opcode(void)
 {
 	static const unsigned int opcodes[] = {
-		0x7f, 0xffffffff, 0x100, 32, IBV_WR_TSO, IBV_WR_DRIVER1,
+		0x7f, 0xffffffff, 0x100, 32, IBV_WR_TSO, IBV_WR_DRIVER1 + 1,
 	};
 	struct ibv_sge sge;
 	struct pair p;

@@ -271,7 +271,7 @@ static void case_shared_rights(void)
 /* What read(2) gives at the writer of an STag that is none, and at its peer */
 static void case_events(void)
 {
-	struct srnic_event_record at_a, at_b;
+	struct srnic_event_record at_a, at_b, swap;
 	struct ibv_sge sge;
 	struct ibv_send_wr wr = { .wr_id = 1, .sg_list = &sge, .num_sge = 1,
 				  .opcode = IBV_WR_RDMA_WRITE }, *bad;
@@ -295,6 +295,12 @@ static void case_events(void)
 	require(!ibv_post_send(a.qp, &wr, &bad), "post");
 	require(read(fd_b, &at_b, sizeof(at_b)) == sizeof(at_b), "%s", strerror(errno));
 	require(read(fd_a, &at_a, sizeof(at_a)) == sizeof(at_a), "%s", strerror(errno));
+	/* of one descriptor, the end that is done first comes first */
+	if (at_b.number == a.qp->qp_num) {
+		swap = at_a;
+		at_a = at_b;
+		at_b = swap;
+	}
 	require(at_b.event == SRNIC_EV_TAGGED_STAG && at_b.object == SRNIC_EVENT_OF_QP &&
 		at_b.number == b.qp->qp_num && at_b.error &&
 		at_b.flags == SRNIC_EVENT_TERMINATE_SENT && at_b.term.layer == 1 &&

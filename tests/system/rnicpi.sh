@@ -8,16 +8,45 @@
 [ "$SRNIC_TYPE" = srnic ] || skip_all "$SRNIC_TYPE takes no socket"
 [ -x "$BIN/rnicpi" ] || bail "no $BIN/rnicpi: make -C tests/system OUT=..."
 
+# The table of functions and return codes in conformance-rnicpi.md, as "FUNCTION CODE" lines. Those
+# with a star may be missing.
+codes_of_page() {
+	sed -n 's/^| \(rix*_[a-z_]*\) | [^|]* | \([^|]*\) |.*/\1 \2/p' "$top/Documentation/conformance-rnicpi.md" |
+		while read -r function codes; do
+			printf "$function %s\n" $codes
+		done | tr -d '`,' | sort -u
+}
+
+# Each code of the table was given, and none that is not in it
+all_codes_seen() {
+	codes_of_page >"$tmp/page"
+	grep -v '\*$' "$tmp/page" >"$tmp/wanted"
+	sed -n 's/\*$//p' "$tmp/page" >"$tmp/maybe"
+	sort -u "$RNICPI_SEEN" | grep -vxFf "$tmp/maybe" >"$tmp/given"
+	echo "$(wc -l <"$tmp/given") return codes of $(cut -d' ' -f1 "$tmp/given" | uniq | wc -l) functions"
+	[ -s "$tmp/wanted" ] && diff "$tmp/wanted" "$tmp/given"
+}
+
 one_host
-export RNICPI_DEVICE=$CLI_DEV
+RNICPI_SEEN=$(mktemp)
+export RNICPI_DEVICE=$CLI_DEV RNICPI_SEEN
+chmod 666 "$RNICPI_SEEN"	# by another user as well
 limit=$T_LIMIT
 if [ -n "${TEST_LONG:-}" ]; then
 	export RNICPI_ROUNDS=1000 RNICPI_TIMEOUT=280
 	limit=300
 fi
 cases -l "$limit" rnicpi
+t "each function gives each of its return codes, and no other" all_codes_seen
 set_policy "$CLI_DEV" crc=off || bail "no policy crc"
 t -l "$limit" "conversations: with and without CRC" on_cli env RNICPI_CRC=0 "$BIN/rnicpi" "$CLI4" conversations
+
+# Neither this nor another driver makes one more of the same interface (RI-80)
+one_rnic() {
+	! on_cli rdma link add sr9 type srnic netdev d1 && on_cli "$BIN/rnicpi" "$CLI4" devices
+}
+
+t "an interface has one RNIC" one_rnic
 t "nothing is left behind" within 10 nothing_left
 teardown_hosts
 
@@ -35,9 +64,36 @@ example_echo() {
 	[ $rc = 0 ] && printf 'one\ntwo words\nthree\n' | cmp - "$tmp/echo"
 }
 
+listens() { "$1" sh -c "ss -Htln 'sport = :$2' | grep -q ."; }
+
+# A peer that is a script on a plain socket calls the example's server
+scripted_client() {
+	local pid rc=0
+	on_srv "$BIN/rnicpi_example_echo" 18522 &
+	pid=$!
+	within 10 listens on_srv 18522 && on_cli "$top/tests/wire/echo.py" call "$SRV4" 18522 || rc=1
+	[ $rc = 0 ] || kill $pid
+	wait $pid && [ $rc = 0 ]
+}
+
+# ... and is the server of the example's client
+scripted_server() {
+	local pid rc=0
+	on_srv "$top/tests/wire/echo.py" serve "$SRV4" 18523 &
+	pid=$!
+	within 10 listens on_srv 18523 || rc=1
+	on_cli "$BIN/rnicpi_example_echo" 18523 "$SRV4" one "two words" >"$tmp/echo" || rc=1
+	[ $rc = 0 ] || kill $pid
+	wait $pid || rc=1
+	cat "$tmp/echo"
+	[ $rc = 0 ] && printf 'one\ntwo words\n' | cmp - "$tmp/echo"
+}
+
 two_hosts 1500
 t "example: hello" example_hello
 t "example: echo, which begins as a TCP conversation" example_echo
+t "a scripted client turns its connection into RDMA" scripted_client
+t "a scripted server turns its connection into RDMA" scripted_server
 t "nothing is left behind by the examples" within 10 nothing_left
 teardown_hosts
 done_testing

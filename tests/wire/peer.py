@@ -39,7 +39,7 @@ from tap import Failure, Tap, expect
 
 PORT = 7900
 IRD = 4
-BUF_LEN = 65536
+BUF_LEN = 131072
 MAX64 = (1 << 64) - 1
 STRAY = 0x5748	# length in the wish of a connection that may end before the target knows of it
 

@@ -24,7 +24,7 @@
 #include <string.h>
 #include "common.h"
 
-#define BUF_LEN		(64 * 1024)
+#define BUF_LEN		(128 * 1024)
 #define RECV_LEN	256
 #define MAX_WR		64
 

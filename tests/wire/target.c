@@ -18,7 +18,7 @@
 #include "common.h"
 #include "lastterm.h"
 
-#define BUF_LEN		(64 * 1024)
+#define BUF_LEN		(128 * 1024)
 #define GUARD_BYTE	0xee
 #define MAX_WR		64
 #define IRD		4

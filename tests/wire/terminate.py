@@ -11,7 +11,7 @@ import time
 
 from iwarp import (READ_REQ, READ_RESP, SEND, TERMINATE, WRITE, fpdu, read_req, tagged, untagged)
 
-READ_LEN = 60000
+READ_LEN = 120000		# more than is answered in softirq: the tx kthread fills what TCP takes
 SLOW = int(os.environ.get("SRNIC_SLOW", "1"))
 AT_ONCE = 1.0 * SLOW		# an emulator takes its time; what waits for the peer takes 5 s
 CLOSE_TIMEOUT = 5		# the policy's default

@@ -140,7 +140,7 @@ ri_api_return_t rix_rnic_by_local_addr(const struct sockaddr *addr, ri_vp_handle
 	*vp_hdl = NULL;
 	if (!interface_of(addr, netdev, sizeof(netdev)))
 		return ri_refuse(err_data, RI_RET_RNIC_NOT_OPEN);
-	list = ibv_get_device_list(NULL);
+	list = ri_device_list();
 	if (!list)
 		return ri_failed(err_data, errno, RI_RET_FAIL);
 	while (list[i] && !serves(list[i], netdev, addr))

@@ -53,8 +53,9 @@ static void unlist(struct rnic_cq *cq)
 
 static void cq_free(struct rnic_cq *cq)
 {
-	if (cq && cq->channel)
+	if (cq->channel)
 		ibv_destroy_comp_channel(cq->channel);
+	pthread_mutex_destroy(&cq->poll_lock);
 	free(cq);
 }
 
@@ -90,6 +91,7 @@ ri_api_return_t ri_do_cq_create(ri_rnic_handle_t rnic, ri_cq_attr_t *cq_attr, ri
 	c = calloc(1, sizeof(*c));
 	if (!c)
 		return ri_refuse(err_data, RI_RET_RESOURCE_SHORTAGE);
+	pthread_mutex_init(&c->poll_lock, NULL);
 	c->rnic = r;
 	c->os_data = os_data;
 	err = make_cq(c, cq_attr->num_cqe);
@@ -319,12 +321,14 @@ ri_api_return_t ri_do_cq_poll(ri_rnic_handle_t rnic, ri_cq_handle_t cq, ri_wc_t 
 		ret = RI_RET_INVALID_PARAMETER;
 	if (ret)
 		return ri_refuse(err_data, ret);
+	pthread_mutex_lock(&c->poll_lock);
 	/* those of QPs that are destroyed do not count */
 	while (n > 0 && !found) {
 		n = ibv_poll_cq(c->cq, *num_wcs < BATCH ? *num_wcs : BATCH, wc);
 		for (i = 0; i < n; i++)
 			found += complete(c, &wc[i], &wcs[found]);
 	}
+	pthread_mutex_unlock(&c->poll_lock);
 	*num_wcs = found;
 	if (n < 0)
 		return ri_refuse(err_data, RI_RET_CQ_ERROR);

@@ -37,7 +37,7 @@ static ri_api_return_t check(const struct rnic *rnic, ri_diag_op_type_t op,
  *
  * Context: any thread; sleeps; takes ri_lock.
  * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_INVALID_PARAMETER,
- * RI_RET_RESOURCE_SHORTAGE; RI_RET_BUFFER_TOO_SMALL: nothing is written but @oplen;
+ * RI_RET_RESOURCE_SHORTAGE, RI_RET_MEM_INVALID_ADDRESS; RI_RET_BUFFER_TOO_SMALL: nothing is written but @oplen;
  * RI_RET_NO_PERMISSION: the caller does not have CAP_NET_ADMIN; RI_RET_OP_UNSUPPORTED: the
  * device is not srnic, or there is no such operation
  */

@@ -276,8 +276,8 @@ static void mr_leave(ri_mr_handle_t handle, struct rnic_mr *m)
 	free(m);
 }
 
-static ri_api_return_t rereg(struct rnic_mr *m, ri_mr_handle_t in, ri_mr_rereg_t mask,
-			     const ri_mr_reg_attr_t *a, ri_err_data_t *err_data)
+static ri_api_return_t rereg(struct rnic_mr *m, ri_mr_rereg_t mask, const ri_mr_reg_attr_t *a,
+			     ri_err_data_t *err_data)
 {
 	int flags = (mask & RI_MR_REREG_TRANSLATE ? IBV_REREG_MR_CHANGE_TRANSLATION : 0) |
 		    (mask & RI_MR_REREG_PD ? IBV_REREG_MR_CHANGE_PD : 0) |
@@ -288,7 +288,7 @@ static ri_api_return_t rereg(struct rnic_mr *m, ri_mr_handle_t in, ri_mr_rereg_t
 	if (!pd || pd->rnic != m->rnic)
 		return ri_refuse(err_data, RI_RET_PD_INVALID_HANDLE);
 	ret = ibv_rereg_mr(m->mr, flags, pd->pd, (void *)(uintptr_t)a->va, a->length,
-			   ri_access_of(a->mem_attr));
+			   mask & RI_MR_REREG_ACCESS ? ri_access_of(a->mem_attr) : 0);
 	if (!ret) {
 		m->pd->users--;
 		pd->users++;
@@ -303,12 +303,29 @@ static ri_api_return_t rereg(struct rnic_mr *m, ri_mr_handle_t in, ri_mr_rereg_t
 		}
 		return ri_done(err_data);
 	}
-	ret = ri_failed(err_data, errno, RI_RET_WINDOWS_BOUND);
-	/* the page: but for these the old region is gone (L3782) */
-	if (ret != RI_RET_WINDOWS_BOUND && ret != RI_RET_INVALID_PARAMETER &&
-	    !ibv_dereg_mr(m->mr))
-		mr_leave(in, m);
-	return (ri_api_return_t)ret;
+	return ri_failed(err_data, errno, RI_RET_WINDOWS_BOUND);
+}
+
+static bool leaves_it(ri_api_return_t ret)
+{
+	return ret == RI_RET_SUCCESS || ret == RI_RET_WINDOWS_BOUND ||
+	       ret == RI_RET_RNIC_INVALID_HANDLE || ret == RI_RET_MR_INVALID_HANDLE ||
+	       ret == RI_RET_INVALID_PARAMETER;
+}
+
+/* But for a few errors the old region is gone (L3782); not if windows are bound to it */
+static ri_api_return_t end_of_rereg(struct rnic_mr *m, ri_mr_handle_t in, ri_api_return_t ret,
+				    ri_err_data_t *err_data)
+{
+	int err;
+
+	if (leaves_it(ret))
+		return ret;
+	err = ibv_dereg_mr(m->mr);
+	if (err)
+		return ri_failed(err_data, err, RI_RET_WINDOWS_BOUND);
+	mr_leave(in, m);
+	return ret;
 }
 
 /**
@@ -326,9 +343,10 @@ static ri_api_return_t rereg(struct rnic_mr *m, ri_mr_handle_t in, ri_mr_rereg_t
  *
  * Context: any thread; sleeps.
  * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_MR_INVALID_HANDLE,
- * RI_RET_INVALID_PARAMETER, RI_RET_MEM_INVALID_ACCESS, RI_RET_MEM_INVALID_LENGTH,
- * RI_RET_PD_INVALID_HANDLE, RI_RET_WINDOWS_BOUND: nothing has changed; any other: the
- * region is gone
+ * RI_RET_INVALID_PARAMETER, RI_RET_WINDOWS_BOUND: nothing has changed;
+ * RI_RET_MEM_INVALID_ACCESS, RI_RET_MEM_INVALID_LENGTH, RI_RET_PD_INVALID_HANDLE,
+ * RI_RET_MEM_INVALID_ADDRESS, RI_RET_NO_PERMISSION, RI_RET_OP_UNSUPPORTED,
+ * RI_RET_RESOURCE_SHORTAGE: the region is gone
  */
 ri_api_return_t ri_do_mr_rereg(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
 			       ri_mr_rereg_t change_mask, const ri_mr_reg_attr_t *mr_attr,
@@ -352,12 +370,14 @@ ri_api_return_t ri_do_mr_rereg(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
 	if (ret) {
 		ri_refuse(err_data, ret);
 	} else {
-		ret = rereg(m, in_mr, change_mask, mr_attr, err_data);
+		ret = rereg(m, change_mask, mr_attr, err_data);
 		if (!ret) {
 			*out_mr = in_mr;
 			tell_tags(m, ltag, rtag);
 		}
 	}
+	if (m)
+		ret = end_of_rereg(m, in_mr, ret, err_data);
 	pthread_mutex_unlock(&ri_lock);
 	return ret;
 }

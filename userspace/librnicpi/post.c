@@ -37,7 +37,8 @@ static const struct rule {
 		RI_WC_TYPE_LOCAL_INVALIDATE, ANY | RI_WR_LOCAL_FENCE_FLAG, false },
 	[RI_WR_TYPE_LOCAL_INVALIDATE_MW] = { true, RI_RET_SUCCESS, IBV_WR_LOCAL_INV,
 		RI_WC_TYPE_LOCAL_INVALIDATE, ANY | RI_WR_LOCAL_FENCE_FLAG, false },
-	[RI_WR_TYPE_RDMA_READ_LOCAL_INVALIDATE] = { true, RI_RET_OP_UNSUPPORTED },
+	[RI_WR_TYPE_RDMA_READ_LOCAL_INVALIDATE] = { true, RI_RET_SUCCESS, SRNICDV_WR_READ_INV,
+		RI_WC_TYPE_RDMA_READ_LOCAL_INVALIDATE, ANY, true },
 	[RI_WR_TYPE_COMPARE_AND_SWAP] = { true, RI_RET_RNIC_ATOMICS_UNSUPPORTED },
 	[RI_WR_TYPE_FETCH_AND_ADD] = { true, RI_RET_RNIC_ATOMICS_UNSUPPORTED },
 	[RI_WR_TYPE_SEND_IMMEDIATE] = { true, RI_RET_WR_INVALID_TYPE },
@@ -125,6 +126,12 @@ static ri_api_return_t fill(const struct rnic_qp *qp, const ri_wr_t *ri, struct 
 		wr->wr.rdma.remote_addr = ri->wr_rdma_write.rdma_addr;
 		wr->wr.rdma.rkey = ri->wr_rdma_write.rtag;
 		break;
+	case RI_WR_TYPE_RDMA_READ_LOCAL_INVALIDATE:
+		if (!qp->rnic->native)
+			return RI_RET_OP_UNSUPPORTED;
+		if (ri->wr_rdma_read.num_sgls > 1)
+			return RI_RET_WR_SG_INVALID_FORMAT;
+		/* fall through */
 	case RI_WR_TYPE_RDMA_READ:
 		list = ri->wr_rdma_read.sg_list;
 		num = ri->wr_rdma_read.num_sgls;
@@ -162,7 +169,7 @@ static unsigned int verbs_flags(const struct rnic_qp *qp, const ri_wr_t *ri, uin
 static ri_api_return_t post_error(ri_err_data_t *err_data, int err)
 {
 	if (err == ENOMEM)
-		return ri_refuse(err_data, RI_RET_RNIC_WR_LIMIT_EXCEEDED);
+		return ri_refuse(err_data, RI_RET_QP_CAPACITY_EXCEEDED);
 	return ri_failed(err_data, err, RI_RET_FAIL);
 }
 
@@ -218,9 +225,10 @@ static ri_api_return_t post_one(struct rnic_qp *qp, ri_wr_t *ri, ri_err_data_t *
  * Context: any thread.
  * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_QP_INVALID_HANDLE,
  * RI_RET_INVALID_PARAMETER, RI_RET_WR_INVALID_TYPE, RI_RET_WR_INVALID_FLAGS,
- * RI_RET_RNIC_SG_LIMIT_EXCEEDED, RI_RET_RNIC_WR_LIMIT_EXCEEDED, RI_RET_MW_INVALID_HANDLE,
+ * RI_RET_RNIC_SG_LIMIT_EXCEEDED, RI_RET_QP_CAPACITY_EXCEEDED, RI_RET_MW_INVALID_HANDLE,
  * RI_RET_MR_INVALID_HANDLE, RI_RET_INVALID_WINDOW_TYPE, RI_RET_NO_PERMISSION,
- * RI_RET_RNIC_ATOMICS_UNSUPPORTED; RI_RET_OP_UNSUPPORTED: verbs has no such WR
+ * RI_RET_RNIC_ATOMICS_UNSUPPORTED, RI_RET_WR_SG_INVALID_FORMAT; RI_RET_OP_UNSUPPORTED: verbs
+ * of this device has no such WR
  */
 ri_api_return_t ri_do_qp_postsq(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_wr_t *wr,
 				uint_t *num_wrs, ri_err_data_t *err_data)
@@ -291,7 +299,8 @@ ri_api_return_t ri_do_qp_post_rdma_read(ri_rnic_handle_t rnic, ri_qp_handle_t qp
 {
 	ri_wr_t wr = { .wr_rdma_read = { type, flags, id, sg_list, rdma_addr, num_sgle, rtag } };
 
-	return post_single(rnic, qp, &wr, RI_WR_TYPE_RDMA_READ, RI_WR_TYPE_RDMA_READ, err_data);
+	return post_single(rnic, qp, &wr, RI_WR_TYPE_RDMA_READ,
+			   RI_WR_TYPE_RDMA_READ_LOCAL_INVALIDATE, err_data);
 }
 
 /** ri_do_qp_post_bind() - ri_qp_post_bind: see ri_do_qp_postsq() */
@@ -370,7 +379,7 @@ static int recv_one(struct rnic_qp *qp, const ri_wr_recv_t *ri)
  * Context: any thread.
  * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_QP_INVALID_HANDLE,
  * RI_RET_INVALID_PARAMETER, RI_RET_QP_TIED_TO_SRQ, RI_RET_WR_INVALID_FLAGS,
- * RI_RET_RNIC_SG_LIMIT_EXCEEDED, RI_RET_RNIC_WR_LIMIT_EXCEEDED
+ * RI_RET_RNIC_SG_LIMIT_EXCEEDED, RI_RET_QP_CAPACITY_EXCEEDED
  */
 ri_api_return_t ri_do_qp_postrq(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_wr_recv_t *wr,
 				uint_t *num_wrs, ri_err_data_t *err_data)
@@ -445,7 +454,7 @@ static int srq_recv_one(struct rnic_srq *srq, const ri_wr_recv_t *ri)
  * Context: any thread.
  * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_SRQ_INVALID_HANDLE,
  * RI_RET_INVALID_PARAMETER, RI_RET_WR_INVALID_FLAGS, RI_RET_RNIC_SG_LIMIT_EXCEEDED,
- * RI_RET_RNIC_WR_LIMIT_EXCEEDED
+ * RI_RET_QP_CAPACITY_EXCEEDED
  */
 ri_api_return_t ri_do_srq_post(ri_rnic_handle_t rnic, ri_srq_handle_t srq_handle, ri_wr_recv_t *wr,
 			       uint_t *num_wrs, ri_err_data_t *err_data)

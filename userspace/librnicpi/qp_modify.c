@@ -52,6 +52,7 @@ static int look_native(struct rnic_qp *qp)
 	if (resp.state >= sizeof(native_states) / sizeof(native_states[0]))
 		return EPROTO;
 	qp->attr.state = native_states[resp.state];
+	qp->windows = resp.windows;
 	qp->attr.qp_xport.qp_iwarp.rq_armed = !!(resp.flags & SRNIC_QP_QUERY_RQ_ARMED);
 	if (qp->attr.state == RI_QP_STATE_READY_TO_SEND) {
 		qp->attr.max_rdma_read_incoming = resp.ird;
@@ -102,7 +103,9 @@ int ri_qp_make_idle(struct rnic_qp *qp)
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_INIT,
 		.port_num = 1,
-		.qp_access_flags = (qp->attr.enable_rdma_read ? IBV_ACCESS_REMOTE_READ : 0) |
+		/* no flag at all would be all of them */
+		.qp_access_flags = IBV_ACCESS_LOCAL_WRITE |
+				   (qp->attr.enable_rdma_read ? IBV_ACCESS_REMOTE_READ : 0) |
 				   (qp->attr.enable_rdma_write ? IBV_ACCESS_REMOTE_WRITE : 0) |
 				   (qp->attr.qp_xport.qp_iwarp.enable_bind ? IBV_ACCESS_MW_BIND : 0),
 	};
@@ -263,6 +266,9 @@ static ri_api_return_t check(const struct rnic_qp *qp, uint32_t mask, const ri_q
 		ret = check_stream(qp, mask, &attrs->qp_xport.qp_iwarp);
 	if (!ret && mask & RI_QP_ATTR_NEXT_STATE && !may_move(qp->attr.state, attrs->state))
 		ret = RI_RET_QP_INVALID_STATE;
+	if (!ret && mask & RI_QP_ATTR_NEXT_STATE && qp->attr.state == RI_QP_STATE_ERROR &&
+	    attrs->state == RI_QP_STATE_IDLE && qp->windows)
+		ret = RI_RET_WINDOWS_BOUND;
 	if (!ret && mask & RI_QP_ATTR_STREAM_MSG_BUFFER && !to_rts)
 		ret = RI_RET_LLP_BAD_STATE;
 	if (!ret && to_rts && qp->attr.state == RI_QP_STATE_IDLE && !qp->have_llp &&
@@ -377,7 +383,7 @@ static void restore(struct rnic_qp *qp, const struct rnic_qp *before, uint32_t m
  * RI_RET_INVALID_PARAMETER, RI_RET_QP_INVALID_STATE, RI_RET_QP_ATTRIBUTE_CANT_CHANGE,
  * RI_RET_QP_RESIZE_UNSUPPORTED, RI_RET_RNIC_IRD_ORD_EXCEEDED, RI_RET_INVALID_LLP_HANDLE,
  * RI_RET_LLP_BAD_STATE, RI_RET_INVALID_DDP_RDMAP_VERSION, RI_RET_STILL_FLUSHING_WQES,
- * RI_RET_RESOURCE_SHORTAGE, RI_RET_SRQ_LIMIT_OUT_OF_RANGE; RI_RET_MPA_ATTR_UNSUPPORTED: the
+ * RI_RET_RESOURCE_SHORTAGE, RI_RET_SRQ_LIMIT_OUT_OF_RANGE, RI_RET_WINDOWS_BOUND; RI_RET_MPA_ATTR_UNSUPPORTED: the
  * device wants CRCs; RI_RET_OP_UNSUPPORTED: it takes no socket, or has no high water mark
  */
 ri_api_return_t ri_do_qp_modify(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_qp_attr_mask_t qp_mask,

@@ -76,6 +76,7 @@ struct rnic_pd {
 
 /* @number: in events, as that of an SRQ */
 struct rnic_cq {
+	pthread_mutex_t poll_lock;	/* slots end in the order of the completions */
 	struct rnic_cq *next;
 	uint32_t number;
 	struct rnic *rnic;
@@ -138,6 +139,7 @@ struct rnic_qp {
 	struct rnic_ring sq, rq;	/* no @rq with an SRQ */
 	struct ri_qp_attr attr;
 	uint32_t max_inline;
+	uint32_t windows;	/* bound to it, when it was looked at */
 	bool have_mpa, have_llp;
 	struct ri_linux_llp llp;
 };
@@ -161,6 +163,7 @@ extern const struct ri_ops ri_al_ops, ri_vp_ops, ri_no_vp_ops, ri_no_rnic_ops;
 
 /* vp.c */
 bool ri_vp_is_known(const char *lib_path);
+struct ibv_device **ri_device_list(void);
 ri_vp_handle_t ri_vp_of(struct ibv_device *device);
 void ri_vps_renew(void);
 

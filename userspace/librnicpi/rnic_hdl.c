@@ -16,16 +16,17 @@
 
 static struct ibv_context *open_named(const char *name)
 {
-	struct ibv_device **list = ibv_get_device_list(NULL);
+	struct ibv_device **list = ri_device_list();
 	struct ibv_context *ctx = NULL;
 	int i;
 
+	if (!list)
+		return NULL;
 	errno = ENODEV;
-	for (i = 0; list && list[i] && !ctx; i++)
+	for (i = 0; list[i] && !ctx; i++)
 		if (!strcmp(ibv_get_device_name(list[i]), name))
 			ctx = ibv_open_device(list[i]);
-	if (list)
-		ibv_free_device_list(list);
+	ibv_free_device_list(list);
 	return ctx;
 }
 

@@ -117,6 +117,21 @@ bool ri_vp_is_known(const char *lib_path)
 	return vp;
 }
 
+/**
+ * ri_device_list() - All devices
+ *
+ * Context: any thread; sleeps.
+ * Return: for ibv_free_device_list(); NULL with errno
+ */
+struct ibv_device **ri_device_list(void)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+
+	if (!list && errno == ENOSYS)
+		errno = ENOMEM;		/* so verbs says whatever ran out */
+	return list;
+}
+
 static struct rnic_vp *vp_of(struct ibv_device *device)
 {
 	const char *name = ibv_get_device_name(device);
@@ -199,7 +214,7 @@ ri_api_return_t rix_rnic_list(ri_vp_handle_t *vp_hdls, uint_t *num, ri_err_data_
 
 	if (!num || (*num && !vp_hdls))
 		return ri_refuse(err_data, RI_RET_INVALID_PARAMETER);
-	list = ibv_get_device_list(NULL);
+	list = ri_device_list();
 	if (!list)
 		return ri_failed(err_data, errno, RI_RET_FAIL);
 	pthread_mutex_lock(&ri_lock);

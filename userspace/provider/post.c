@@ -11,6 +11,7 @@
 #include <ccan/array_size.h>
 
 #include "srnic.h"
+#include "srnicdv.h"
 
 /* An SGE goes into the ring as it is. */
 static_assert(sizeof(struct srnic_sge) == sizeof(struct ibv_sge) &&
@@ -85,7 +86,8 @@ static const struct srnic_wr_rule {
 	[IBV_WR_BIND_MW]	= { SRNIC_OP_BIND_MW,
 				    SRNIC_WR_CONN | SRNIC_WR_NODATA |
 				    SRNIC_WR_BIND },
-	[IBV_WR_DRIVER1]	= { 0 },
+	[SRNICDV_WR_READ_INV]	= { SRNIC_OP_READ_INV,
+				    SRNIC_WR_RC | SRNIC_WR_REMOTE },
 };
 
 /**

@@ -75,6 +75,12 @@ struct srnicdv_terminate {
 	uint8_t rdmap[28];
 };
 
+/*
+ * ibv_send_wr.opcode: an RDMA Read with one SGE, whose STag (lkey) is invalidated when the data
+ * is there. ibv_wc.opcode is IBV_WC_RDMA_READ.
+ */
+#define SRNICDV_WR_READ_INV	IBV_WR_DRIVER1
+
 bool srnicdv_is_supported(struct ibv_device *device);
 int srnicdv_attach_stream(struct ibv_qp *qp, const struct srnicdv_stream_attr *attr);
 int srnicdv_query_terminate(struct ibv_qp *qp, struct srnicdv_terminate *term);

@@ -17,7 +17,7 @@
 #include <rnicpi/rnicpi.h>
 #include <rnicpi/rix_kernel.h>
 
-#define TALKERS	4
+#define TALKERS	2
 #define DEPTH	8
 #define BYTES	3000
 

@@ -33,7 +33,8 @@ void srnic_rx_fail(struct srnic_qp *qp, enum rdmap_err err, enum srnic_wc_status
 	rx->discard = true;
 	if (err == RDMAP_E_CRC)
 		srnic_count(qp->dev, SRNIC_CNT_CRC_ERROR);
-	else if (err >= RDMAP_E_TAGGED_STAG && err <= RDMAP_E_TAGGED_ACCESS)
+	else if ((err >= RDMAP_E_TAGGED_STAG && err <= RDMAP_E_TAGGED_ACCESS) ||
+		 err == RDMAP_E_WRITE_DISABLED)
 		srnic_count(qp->dev, SRNIC_CNT_RX_PROTECTION_ERROR);
 	else if (err == RDMAP_E_NO_RQE)
 		srnic_count(qp->dev, SRNIC_CNT_RQ_EMPTY);

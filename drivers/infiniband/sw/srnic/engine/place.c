@@ -83,7 +83,7 @@ static bool rx_place_write(struct srnic_qp *qp, struct srnic_cursor *cur, bool m
 
 	if (READ_ONCE(qp->enables) & SRNIC_QP_WRITE_ENABLED || !rx->payload)
 		return rx_place_tagged(qp, cur, may_sleep);
-	rx_error(rx, RDMAP_E_TAGGED_ACCESS, SRNIC_WC_SUCCESS);
+	rx_error(rx, RDMAP_E_WRITE_DISABLED, SRNIC_WC_SUCCESS);
 	return true;
 }
 
@@ -167,7 +167,7 @@ static void rx_check_read_request(struct srnic_qp *qp)
 
 	rdmap_read_req_decode(rx->hdr + MPA_LEN_FIELD + DDP_UNTAGGED_LEN, &req);
 	if (req.size && !(READ_ONCE(qp->enables) & SRNIC_QP_READ_ENABLED))
-		rx_error(rx, RDMAP_E_READ_ACCESS, SRNIC_WC_SUCCESS);
+		rx_error(rx, RDMAP_E_READ_DISABLED, SRNIC_WC_SUCCESS);
 }
 
 /*

@@ -150,6 +150,8 @@ ri_api_return_t ri_do_cq_modify(ri_rnic_handle_t rnic, ri_cq_handle_t cq, ri_cq_
 void ri_cq_end(struct rnic_cq *cq)
 {
 	ri_cq_ready_end(cq);
+	/* who polls or arms has looked it up */
+	synchronize_rcu();
 	ib_destroy_cq(cq->cq);
 	ri_upcall_end(cq->obj.rnic->vp, &cq->obj);
 	mutex_lock(&ri_lock);

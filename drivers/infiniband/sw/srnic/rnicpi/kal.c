@@ -125,7 +125,10 @@ static ri_api_return_t kal_close(ri_vp_handle_t vp_hdl, ri_err_data_t *err_data)
 	return ret;
 }
 
-/* The handle gets the vector that the call came by */
+/*
+ * The handle gets the vector that the call came by: the provider's own, which is there when
+ * the RNIC is gone, too. What this layer has to see of it comes by the provider's handle.
+ */
 static ri_api_return_t get_hdl(ri_vp_handle_t vp_hdl, bool al, ri_consumer_domain_t location,
 			       ri_rnic_handle_t *rnic, ri_vp_data_t vp_data,
 			       ri_os_data_t os_data, ri_err_data_t *err_data)
@@ -140,8 +143,7 @@ static ri_api_return_t get_hdl(ri_vp_handle_t vp_hdl, bool al, ri_consumer_domai
 	ops = al ? vp->orig : vp->vp_orig;
 	ret = ops->ri_op_rnic_get_hdl(vp_hdl, location, rnic, vp_data, os_data, err_data);
 	if (!ret)
-		err = xa_err(xa_store(&vectors, (unsigned long)*rnic, al ? &vp->al : &vp->vp,
-				      GFP_KERNEL));
+		err = xa_err(xa_store(&vectors, (unsigned long)*rnic, (void *)ops, GFP_KERNEL));
 	if (err) {
 		ops->ri_op_rnic_free_hdl(vp_hdl, *rnic, NULL);
 		ret = ri_failed(err_data, err, RI_RET_FAIL);

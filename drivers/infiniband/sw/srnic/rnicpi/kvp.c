@@ -228,7 +228,8 @@ static int kvp_add(struct ib_device *ibdev)
 	struct rnic_vp *vp;
 	int err;
 
-	if (!srnic_native(ibdev))
+	/* a device for programs that refuse an RNIC is none */
+	if (!srnic_native(ibdev) || ibdev->node_type != RDMA_NODE_RNIC)
 		return -EOPNOTSUPP;
 	vp = kzalloc(sizeof(*vp), GFP_KERNEL);
 	if (!vp)
@@ -270,8 +271,6 @@ static struct rnic_obj *hide_last(struct rnic *rnic, enum ri_kind kind)
 
 static void end(struct rnic_obj *obj)
 {
-	/* posts and polls that have looked it up */
-	synchronize_rcu();
 	switch (obj->kind) {
 	case RI_KIND_MW:
 		ri_mw_end(to_mw(obj));
@@ -364,7 +363,7 @@ int ri_kvp_init(void)
 {
 	int err;
 
-	ri_wq = alloc_workqueue("rnicpi", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	ri_wq = alloc_workqueue("rnicpi", WQ_UNBOUND, 0);
 	if (!ri_wq)
 		return -ENOMEM;
 	err = ib_register_client(&kvp_client);

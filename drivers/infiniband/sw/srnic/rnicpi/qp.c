@@ -20,6 +20,8 @@ static ri_api_return_t check_limits(const struct rnic *rnic, const ri_qp_attr_t 
 	if (attrs->sq_max_sges > n.max_sge || attrs->sq_max_sges_rdmaw > n.max_sge ||
 	    attrs->rq_max_sges > n.max_sge)
 		return RI_RET_RNIC_SG_LIMIT_EXCEEDED;
+	if (attrs->srq_valid && attrs->qp_xport.qp_iwarp.rq_hiwat > SRNIC_MAX_SRQ_WR)
+		return RI_RET_SRQ_LIMIT_OUT_OF_RANGE;
 	if (attrs->max_rdma_read_incoming > n.max_ird || attrs->max_rdma_read_outgoing > n.max_ord)
 		return RI_RET_RNIC_IRD_ORD_EXCEEDED;
 	return RI_RET_SUCCESS;
@@ -101,7 +103,9 @@ static int make_qp(struct rnic *rnic, struct rnic_qp *qp, const ri_qp_attr_t *at
 	err = ib_query_qp(qp->qp, &got, IB_QP_CAP, &is);
 	if (!err)
 		keep_attrs(qp, attrs, &got.cap);
-	else
+	if (!err && qp->srq && attrs->qp_xport.qp_iwarp.rq_hiwat)
+		err = ri_qp_arm(qp, true);
+	if (err)
 		ib_destroy_qp(qp->qp);
 	return err;
 }
@@ -150,7 +154,7 @@ static int qp_new(struct rnic *rnic, struct rnic_qp *qp, const ri_qp_attr_t *att
  * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_INVALID_PARAMETER,
  * RI_RET_PD_INVALID_HANDLE, RI_RET_CQ_INVALID_HANDLE, RI_RET_SRQ_INVALID_HANDLE,
  * RI_RET_RNIC_WR_LIMIT_EXCEEDED, RI_RET_RNIC_SG_LIMIT_EXCEEDED,
- * RI_RET_RNIC_IRD_ORD_EXCEEDED, RI_RET_RESOURCE_SHORTAGE
+ * RI_RET_RNIC_IRD_ORD_EXCEEDED, RI_RET_SRQ_LIMIT_OUT_OF_RANGE, RI_RET_RESOURCE_SHORTAGE
  */
 ri_api_return_t ri_do_qp_create(ri_rnic_handle_t rnic, ri_qp_attr_t *attrs, ri_qp_handle_t *qp,
 				ri_vp_data_t vp_data, ri_os_data_t os_data,
@@ -250,6 +254,8 @@ int ri_qp_end(struct rnic_qp *qp)
 	u32 qpn = qp->qp->qp_num;
 	int err;
 
+	/* a WR that is being posted has looked it up */
+	synchronize_rcu();
 	mutex_lock(&qp->mutex);
 	err = ib_destroy_qp(qp->qp);
 	mutex_unlock(&qp->mutex);

@@ -6,6 +6,7 @@
 #include "rnicpi/rnic.h"
 #include "srnic.h"
 
+int ri_qp_arm(struct rnic_qp *qp, bool arm);
 void ri_qp_look(struct rnic_qp *qp, struct srnic_native_qp *is);
 
 #endif

@@ -13,8 +13,8 @@
 		 RI_QP_ATTR_MAX_RDMA_READ_OUTGOING | RI_QP_ATTR_MAX_RDMA_READ_INCOMING |	\
 		 RI_QP_ATTR_RQ_HIWAT | RI_QP_ATTR_RQ_ARMED | RI_QP_ATTR_LLP_STREAM_HANDLE |	\
 		 RI_QP_ATTR_STREAM_MSG_BUFFER | RI_QP_ATTR_MPA_ATTR)
-/* What cannot be changed: the limit of an RQ is not there */
-#define FIXED	(RI_QP_ATTR_RQ_HIWAT | RI_QP_ATTR_RQ_ARMED)
+/* Those of the receive queue of a QP with an SRQ */
+#define LIMIT	(RI_QP_ATTR_RQ_HIWAT | RI_QP_ATTR_RQ_ARMED)
 
 #define MAX_LAST_MSG	65535
 #define KEEPALIVE_MAX	7200
@@ -36,10 +36,30 @@ void ri_qp_look(struct rnic_qp *qp, struct srnic_native_qp *is)
 {
 	srnic_native_qp_query(qp->qp, is);
 	qp->attr.state = states[is->state];
+	qp->attr.qp_xport.qp_iwarp.rq_armed = is->rq_armed;
 	if (is->state == SRNIC_QP_RTS) {
 		qp->attr.max_rdma_read_incoming = is->ird;
 		qp->attr.max_rdma_read_outgoing = is->ord;
 	}
+}
+
+/**
+ * ri_qp_arm - have the high water mark of a QP's receive queue told
+ * @qp: with an SRQ; its mutex is held, or it is new
+ * @arm: false: it is not told any more
+ *
+ * RNICPI's mark is hit, the limit of the RDMAC verbs is exceeded: so the marks 0 and 1 are the
+ * limit 0, the first receive that the QP takes (L2700).
+ *
+ * Return: 0 or a negative errno.
+ */
+int ri_qp_arm(struct rnic_qp *qp, bool arm)
+{
+	u32 hiwat = qp->attr.qp_xport.qp_iwarp.rq_hiwat;
+
+	if (!arm)
+		return srnic_native_rq_arm(qp->qp, SRNIC_QP_RQ_DISARM);
+	return srnic_native_rq_arm(qp->qp, hiwat ? hiwat - 1 : 0);
 }
 
 static int set_state(struct rnic_qp *qp, enum ib_qp_state state)
@@ -125,8 +145,10 @@ static ri_api_return_t check_numbers(const struct rnic_qp *qp, u32 mask,
 {
 	struct srnic_native_limits n;
 
-	if (mask & FIXED || (qp->srq && mask & RI_QP_ATTR_RQ_SIZE))
+	if (mask & (qp->srq ? RI_QP_ATTR_RQ_SIZE : LIMIT))
 		return RI_RET_QP_ATTRIBUTE_CANT_CHANGE;
+	if (mask & RI_QP_ATTR_RQ_HIWAT && attrs->qp_xport.qp_iwarp.rq_hiwat > SRNIC_MAX_SRQ_WR)
+		return RI_RET_SRQ_LIMIT_OUT_OF_RANGE;
 	if (mask & (RI_QP_ATTR_SQ_SIZE | RI_QP_ATTR_RQ_SIZE))
 		return RI_RET_QP_RESIZE_UNSUPPORTED;
 	if (mask & (RI_QP_ATTR_MAX_RDMA_READ_OUTGOING | RI_QP_ATTR_MAX_RDMA_READ_INCOMING) &&
@@ -191,6 +213,8 @@ static void keep(struct rnic_qp *qp, u32 mask, const ri_qp_attr_t *attrs)
 	}
 	if (mask & RI_QP_ATTR_MPA_ATTR)
 		qp->attr.qp_xport.qp_iwarp.mpa_attrs = iw->mpa_attrs;
+	if (mask & RI_QP_ATTR_RQ_HIWAT)
+		qp->attr.qp_xport.qp_iwarp.rq_hiwat = iw->rq_hiwat;
 }
 
 static ri_api_return_t move(struct rnic_qp *qp, u32 mask, const ri_qp_attr_t *attrs,
@@ -242,6 +266,9 @@ static ri_api_return_t modify(struct rnic_qp *qp, u32 mask, const ri_qp_attr_t *
 		return ri_refuse(err_data, RI_RET_RESOURCE_SHORTAGE);
 	keep(qp, mask, attrs);
 	ret = mask & RI_QP_ATTR_NEXT_STATE ? move(qp, mask, attrs, err_data) : ri_done(err_data);
+	/* checked: it cannot fail */
+	if (!ret && mask & LIMIT)
+		ri_qp_arm(qp, !(mask & RI_QP_ATTR_RQ_ARMED) || attrs->qp_xport.qp_iwarp.rq_armed);
 	if (ret) {
 		qp->attr = *before;
 		qp->llp = llp;
@@ -267,7 +294,8 @@ static ri_api_return_t modify(struct rnic_qp *qp, u32 mask, const ri_qp_attr_t *
  * RI_RET_INVALID_PARAMETER, RI_RET_QP_INVALID_STATE, RI_RET_QP_ATTRIBUTE_CANT_CHANGE,
  * RI_RET_QP_RESIZE_UNSUPPORTED, RI_RET_RNIC_IRD_ORD_EXCEEDED, RI_RET_INVALID_LLP_HANDLE,
  * RI_RET_LLP_BAD_STATE, RI_RET_INVALID_DDP_RDMAP_VERSION, RI_RET_STILL_FLUSHING_WQES,
- * RI_RET_RESOURCE_SHORTAGE; RI_RET_MPA_ATTR_UNSUPPORTED: the device wants CRCs
+ * RI_RET_RESOURCE_SHORTAGE, RI_RET_SRQ_LIMIT_OUT_OF_RANGE; RI_RET_MPA_ATTR_UNSUPPORTED: the
+ * device wants CRCs
  */
 ri_api_return_t ri_do_qp_modify(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_qp_attr_mask_t qp_mask,
 				ri_qp_attr_t *attrs, ri_err_data_t *err_data)

@@ -4,7 +4,7 @@
  * up: one that is stale finds nothing.
  *
  * What is made, changed and ended is so under ri_lock, but for what waits. Calls that any
- * context may make look up and work under RCU, so that the end of a device can wait for them.
+ * context may make look up and work under RCU, so that the end of an object can wait for them.
  */
 #ifndef RNIC_H
 #define RNIC_H

@@ -191,6 +191,8 @@ ri_api_return_t ri_do_srq_modify(ri_rnic_handle_t rnic, ri_srq_handle_t srq,
  */
 void ri_srq_end(struct rnic_srq *srq)
 {
+	/* a WR that is being posted has looked it up */
+	synchronize_rcu();
 	ib_destroy_srq(srq->srq);
 	ri_upcall_end(srq->obj.rnic->vp, &srq->obj);
 	mutex_lock(&ri_lock);

@@ -105,6 +105,7 @@ void srnic_native_qp_query(struct ib_qp *ibqp, struct srnic_native_qp *is)
 		.ird = qp->ird,
 		.ord = qp->ord,
 		.windows = qp->windows,
+		.rq_armed = READ_ONCE(qp->rq_armed),
 	};
 	if (qp->term_valid) {
 		is->term_local = qp->term_local;
@@ -113,6 +114,19 @@ void srnic_native_qp_query(struct ib_qp *ibqp, struct srnic_native_qp *is)
 	spin_unlock_irqrestore(&qp->lock, flags);
 }
 EXPORT_SYMBOL_GPL(srnic_native_qp_query);
+
+/**
+ * srnic_native_rq_arm - an event of a QP with an SRQ (SR-26)
+ * @ibqp: srnic's, alive
+ * @limit: see srnic_rq_arm()
+ *
+ * Any context. Return: as srnic_rq_arm().
+ */
+int srnic_native_rq_arm(struct ib_qp *ibqp, u32 limit)
+{
+	return srnic_rq_arm(to_srnic_qp(ibqp), limit);
+}
+EXPORT_SYMBOL_GPL(srnic_native_rq_arm);
 
 /**
  * srnic_native_handover - Idle to RTS with a TCP socket (QP-22 to QP-24)

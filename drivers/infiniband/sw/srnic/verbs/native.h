@@ -35,6 +35,7 @@ struct srnic_native_limits {
  * @ird: as set or negotiated
  * @ord: likewise
  * @windows: that are bound to it
+ * @rq_armed: the limit of its receive queue is
  * @term_local: the Terminate was made here
  * @term_len: bytes of @term; 0: none was sent or received
  * @term: the Terminate, as on the wire
@@ -44,6 +45,7 @@ struct srnic_native_qp {
 	u32 ird;
 	u32 ord;
 	u32 windows;
+	bool rq_armed;
 	bool term_local;
 	u32 term_len;
 	u8 term[RDMAP_MAX_TERM_LEN];
@@ -76,6 +78,7 @@ void srnic_native_limits(struct ib_device *ibdev, struct srnic_native_limits *li
 void srnic_native_qp_setup(struct ib_qp *ibqp, bool privileged, srnic_native_event_fn *event);
 void srnic_native_qp_enable(struct ib_qp *ibqp, u8 enables);
 void srnic_native_qp_query(struct ib_qp *ibqp, struct srnic_native_qp *is);
+int srnic_native_rq_arm(struct ib_qp *ibqp, u32 limit);
 int srnic_native_handover(struct ib_qp *ibqp, const struct srnic_handover *req);
 int srnic_native_post_send(struct ib_qp *ibqp, const struct srnic_sqe *sqe, const void *data);
 

@@ -148,6 +148,8 @@ static const struct rdmap_error rdmap_errors[RDMAP_ERR_COUNT] = {
 	E(E_NO_L_BIT,		0, 2, 0x07, SEGMENT),
 	E(E_TERM_SHORT,		0, 2, 0xff, SEGMENT),
 	E(E_SRQ,		0, 2, 0x07, 0),
+	E(E_WRITE_DISABLED,	1, 1, 0x00, SEGMENT),
+	E(E_READ_DISABLED,	0, 1, 0x02, REQUEST),
 };
 
 #undef E

@@ -118,6 +118,8 @@ enum rdmap_err {
 	RDMAP_E_NO_L_BIT,		/* AE-10: L missing where one segment must be all */
 	RDMAP_E_TERM_SHORT,		/* TER-6: no complete Terminate control field */
 	RDMAP_E_SRQ,			/* AE-19, SR-24: the SRQ cannot be used */
+	RDMAP_E_WRITE_DISABLED,		/* E-13, AE-09: the QP takes no Writes */
+	RDMAP_E_READ_DISABLED,		/* E-20, AE-09: ... no Read Requests */
 	RDMAP_ERR_COUNT,
 };
 

@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Return codes: each function with a handle that is none, and with arguments that are missing. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "rnicpi.h"
+
+static const ri_mrw_handle_t none;
+
+static void no_vp(void)
+{
+	expect(RI_RET_VP_INVALID_HANDLE, ri_rnic_open(STALE, 0, NULL, &err));
+	expect(RI_RET_VP_INVALID_HANDLE, ri_rnic_close(STALE, &err));
+	expect(RI_RET_VP_INVALID_HANDLE, ri_async_set_event_handler(STALE, NULL, &err));
+	expect(RI_RET_VP_INVALID_HANDLE, ri_rnic_get_hdl(STALE, 0, NULL, NULL, NULL, &err));
+	expect(RI_RET_VP_INVALID_HANDLE, ri_rnic_free_hdl(STALE, NULL, &err));
+	expect(RI_RET_VP_INVALID_HANDLE, ri_cq_set_event_handler(STALE, NULL, NULL, &err));
+}
+
+static void no_rnic(void)
+{
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_rnic_query(STALE, 0, NULL, NULL, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_rnic_modify(STALE, 0, NULL, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_rnic_diag(STALE, 0, NULL, NULL, NULL, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_pd_alloc(STALE, NULL, NULL, NULL, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_pd_dealloc(STALE, NULL, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_cq_create(STALE, NULL, NULL, NULL, NULL, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_cq_query(STALE, NULL, NULL, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_cq_modify(STALE, NULL, 0, NULL, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_cq_destroy(STALE, NULL, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_special_qp_get(STALE, 0, 0, NULL, NULL, NULL, NULL,
+			&err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_cq_req_notification(STALE, NULL, 0, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_cq_poll(STALE, NULL, NULL, NULL, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_qp_create(STALE, NULL, NULL, NULL, NULL, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_qp_query(STALE, NULL, NULL, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_qp_modify(STALE, NULL, 0, NULL, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_qp_destroy(STALE, NULL, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_qp_postsq(STALE, NULL, NULL, NULL, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_qp_post_send(STALE, NULL, 0, 0, 0, NULL, 0, 0, 0,
+			&err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_qp_post_rdma_read(STALE, NULL, 0, 0, 0, NULL, 0, 0, 0,
+			&err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_qp_post_rdma_write(STALE, NULL, 0, 0, 0, NULL, 0, 0,
+			0, 0, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_qp_post_bind(STALE, NULL, 0, 0, 0, NULL, 0, NULL, 0,
+			0, 0, 0, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_qp_post_fmr(STALE, NULL, 0, 0, 0, NULL, 0, 0, NULL,
+			&err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_qp_post_local_invalidate(STALE, NULL, 0, 0, 0, 0, 0,
+			none, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_qp_post_atomic(STALE, NULL, 0, 0, 0, 0, 0, 0, NULL,
+			&err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_qp_post_datagram(STALE, NULL, 0, 0, 0, NULL, 0, 0,
+			NULL, 0, 0, 0, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_qp_postrq(STALE, NULL, NULL, NULL, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_qp_post_recv(STALE, NULL, 0, 0, NULL, 0, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_srq_create(STALE, NULL, NULL, NULL, NULL, &err));
+}
+
+static void no_rnic_either(void)
+{
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_srq_query(STALE, NULL, NULL, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_srq_modify(STALE, NULL, 0, NULL, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_srq_destroy(STALE, NULL, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_srq_post(STALE, NULL, NULL, NULL, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_srq_post_recv(STALE, NULL, 0, 0, NULL, 0, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_ltag_alloc(STALE, NULL, NULL, 0, NULL, NULL, NULL,
+			NULL, NULL, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_mr_reg(STALE, NULL, NULL, NULL, NULL, NULL, NULL,
+			&err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_mr_query(STALE, NULL, NULL, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_mr_rereg(STALE, NULL, 0, NULL, NULL, NULL, NULL, NULL,
+			NULL, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_mr_dereg(STALE, NULL, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_mr_reg_phys(STALE, NULL, NULL, NULL, NULL, NULL, NULL,
+			&err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_mr_rereg_phys(STALE, NULL, 0, NULL, NULL, NULL, NULL,
+			NULL, NULL, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_mr_reg_shared(STALE, NULL, NULL, NULL, NULL, NULL,
+			NULL, NULL, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_mw_alloc(STALE, NULL, 0, NULL, NULL, NULL, NULL,
+			&err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_mw_dealloc(STALE, NULL, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_mw_query(STALE, NULL, NULL, NULL, NULL, NULL, NULL,
+			&err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_mem_pin(STALE, NULL, 0, NULL, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_mem_unpin(STALE, NULL, 0, NULL, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_mem_map(STALE, NULL, 0, NULL, NULL, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_mem_unmap(STALE, NULL, NULL, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_mem_sync_rread(STALE, NULL, 0, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_mem_sync_rwrite(STALE, NULL, 0, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_ah_create(STALE, NULL, NULL, NULL, NULL, NULL, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_ah_query(STALE, NULL, NULL, NULL, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_ah_modify(STALE, NULL, NULL, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_ah_destroy(STALE, NULL, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_mcast_attach(STALE, 0, NULL, NULL, NULL, NULL, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_mcast_detach(STALE, 0, NULL, NULL, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_process_sma_mad(STALE, 0, NULL, NULL, &err));
+}
+
+void codes_handles(void)
+{
+	no_vp();
+	no_rnic();
+	no_rnic_either();
+}
+
+static void bad_qp(ri_qp_attr_t attr, ri_api_return_t want)
+{
+	ri_qp_handle_t qp;
+
+	expect(want, ri_qp_create(a.rnic, &attr, &qp, NULL, NULL, &err));
+}
+
+/* Each field of a new QP that can be wrong */
+void codes_qp(void)
+{
+	ri_qp_attr_t good, attr;
+	ri_srq_attr_t srq_attr = { .max_wrs = 4, .max_sgl = 1 };
+	ri_srq_handle_t srq;
+
+	open_end(&a);
+	good = qp_attr_of(&a);
+	expect(RI_RET_INVALID_PARAMETER, ri_qp_create(a.rnic, NULL, &a.qp, NULL, NULL, &err));
+	expect(RI_RET_INVALID_PARAMETER, ri_qp_create(a.rnic, &good, NULL, NULL, NULL, &err));
+	attr = good;
+	attr.pd = a.scq;
+	bad_qp(attr, RI_RET_PD_INVALID_HANDLE);
+	attr = good;
+	attr.rcq.rcq_handle = a.pd;
+	bad_qp(attr, RI_RET_CQ_INVALID_HANDLE);
+	attr = good;
+	attr.sq_size = 1 << 30;
+	bad_qp(attr, RI_RET_RNIC_WR_LIMIT_EXCEEDED);
+	attr = good;
+	attr.sq_max_sges_rdmaw = 1000;
+	bad_qp(attr, RI_RET_RNIC_SG_LIMIT_EXCEEDED);
+	attr = good;
+	attr.max_rdma_read_incoming = 10000;
+	bad_qp(attr, RI_RET_RNIC_IRD_ORD_EXCEEDED);
+	srq_attr.pd = a.pd;
+	expect(RI_RET_INVALID_PARAMETER, ri_srq_create(a.rnic, NULL, &srq, NULL, NULL, &err));
+	expect(RI_RET_INVALID_PARAMETER, ri_srq_create(a.rnic, &srq_attr, NULL, NULL, NULL, &err));
+	expect(RI_RET_SUCCESS, ri_srq_create(a.rnic, &srq_attr, &srq, NULL, NULL, &err));
+	attr = good;
+	attr.srq_valid = 1;
+	attr.srq.srq_handle = srq;
+	attr.qp_xport.qp_iwarp.rq_hiwat = -1;
+	bad_qp(attr, RI_RET_SRQ_LIMIT_OUT_OF_RANGE);
+	expect(RI_RET_SUCCESS, ri_srq_destroy(a.rnic, srq, &err));
+	close_end(&a);
+}
+
+static void bad_wr(ri_wr_t wr, ri_api_return_t want)
+{
+	uint_t one = 1;
+
+	expect(want, ri_qp_postsq(a.rnic, a.qp, &wr, &one, &err));
+}
+
+/* What a post can be refused for */
+void codes_post(void)
+{
+	ri_wr_t wr = { .wr_rdma_read = { .type = RI_WR_TYPE_RDMA_READ_LOCAL_INVALIDATE,
+					 .num_sgls = 2 } };
+	ri_srq_attr_t attr = { .max_wrs = 1, .max_sgl = 1 };
+	ri_wr_recv_t recv = { 0 };
+	ri_srq_handle_t srq;
+	ri_qp_attr_t qp;
+	uint_t one = 1, i;
+
+	open_end(&a);
+	bad_wr(wr, RI_RET_WR_SG_INVALID_FORMAT);
+	wr.wr_common.type = RI_WR_TYPE_FAST_REGISTER;
+	bad_wr(wr, RI_RET_NO_PERMISSION);
+	wr.wr_common.type = RI_WR_TYPE_FETCH_AND_ADD;
+	bad_wr(wr, RI_RET_RNIC_ATOMICS_UNSUPPORTED);
+	wr = (ri_wr_t){ .wr_send = { .type = RI_WR_TYPE_SEND } };
+	expect(RI_RET_SUCCESS, ri_qp_query(a.rnic, a.qp, &qp, &err));
+	for (i = 0; i < qp.sq_size; i++)
+		bad_wr(wr, RI_RET_SUCCESS);	/* Idle keeps them */
+	bad_wr(wr, RI_RET_QP_CAPACITY_EXCEEDED);
+	attr.pd = a.pd;
+	expect(RI_RET_SUCCESS, ri_srq_create(a.rnic, &attr, &srq, NULL, NULL, &err));
+	expect(RI_RET_SRQ_INVALID_HANDLE, ri_srq_post(a.rnic, a.qp, &recv, &one, &err));
+	expect(RI_RET_INVALID_PARAMETER, ri_srq_post(a.rnic, srq, NULL, &one, &err));
+	expect(RI_RET_INVALID_PARAMETER, ri_srq_post(a.rnic, srq, &recv, NULL, &err));
+	recv.num_sgls = 50;
+	expect(RI_RET_RNIC_SG_LIMIT_EXCEEDED, ri_srq_post(a.rnic, srq, &recv, &one, &err));
+	recv.num_sgls = 0;
+	recv.flags = SIGNALED;
+	one = 1;
+	expect(RI_RET_WR_INVALID_FLAGS, ri_srq_post(a.rnic, srq, &recv, &one, &err));
+	recv.flags = NONE;
+	for (i = 0; i < attr.max_wrs; i++) {
+		one = 1;
+		expect(RI_RET_SUCCESS, ri_srq_post(a.rnic, srq, &recv, &one, &err));
+	}
+	expect(RI_RET_QP_CAPACITY_EXCEEDED, ri_srq_post(a.rnic, srq, &recv, &one, &err));
+	expect(RI_RET_SUCCESS, ri_qp_postrq(a.rnic, a.qp, &recv, &one, &err));
+	qp = qp_attr_of(&a);
+	qp.srq_valid = 1;
+	qp.srq.srq_handle = srq;
+	renew_qp(&a, &qp);
+	expect(RI_RET_QP_TIED_TO_SRQ, ri_qp_postrq(a.rnic, a.qp, &recv, &one, &err));
+	qp = qp_attr_of(&a);
+	renew_qp(&a, &qp);
+	expect(RI_RET_SUCCESS, ri_srq_destroy(a.rnic, srq, &err));
+	close_end(&a);
+}
+
+static ri_api_return_t post_by(unsigned int how, ri_qp_handle_t qp, uint32_t type, uint32_t flags,
+			       uint_t num)
+{
+	ri_data_seg_t seg[40] = { 0 };
+	ri_wr_type_t t = (ri_wr_type_t)type;
+	ri_wr_flags_t f = (ri_wr_flags_t)flags;
+
+	switch (how) {
+	case 0:
+		return ri_qp_post_send(a.rnic, qp, t, f, 1, seg, 0, num, 0, &err);
+	case 1:
+		return ri_qp_post_rdma_read(a.rnic, qp, t, f, 1, seg, 0, num, 1, &err);
+	case 2:
+		return ri_qp_post_rdma_write(a.rnic, qp, t, f, 1, seg, 0, 1, num, 0, &err);
+	case 3:
+		return ri_qp_post_local_invalidate(a.rnic, qp, t, f, 1, 0, 0, none, &err);
+	default:
+		return ri_qp_post_recv(a.rnic, qp, f, 1, seg, num, &err);
+	}
+}
+
+/* The calls that post one WR */
+void codes_single(void)
+{
+	static const uint32_t types[] = {
+		RI_WR_TYPE_SEND, RI_WR_TYPE_RDMA_READ, RI_WR_TYPE_RDMA_WRITE,
+		RI_WR_TYPE_LOCAL_INVALIDATE_MW, 0,
+	};
+	ri_qp_attr_t attr;
+	unsigned int i, j;
+
+	open_end(&a);
+	expect(RI_RET_SUCCESS, ri_qp_query(a.rnic, a.qp, &attr, &err));
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		expect(RI_RET_QP_INVALID_HANDLE, post_by(i, a.pd, types[i], 0, 0));
+		expect(RI_RET_WR_INVALID_FLAGS, post_by(i, a.qp, types[i], 1 << 20, 0));
+		if (types[i])
+			expect(RI_RET_WR_INVALID_TYPE, post_by(i, a.qp, RI_WR_TYPE_BIND, 0, 0));
+		if (i != 3)
+			expect(RI_RET_RNIC_SG_LIMIT_EXCEEDED, post_by(i, a.qp, types[i], 0, 40));
+	}
+	for (j = 0; j < attr.sq_size; j++)
+		expect(RI_RET_SUCCESS, post_by(0, a.qp, RI_WR_TYPE_SEND, 0, 0));
+	for (j = 0; j < attr.rq_size; j++)
+		expect(RI_RET_SUCCESS, post_by(4, a.qp, 0, 0, 0));
+	for (i = 0; i < ARRAY_SIZE(types); i++)
+		expect(RI_RET_QP_CAPACITY_EXCEEDED, post_by(i, a.qp, types[i], 0, 0));
+	close_end(&a);
+}
+
+/* A bind that is posted by its fields */
+void codes_bind(void)
+{
+	ri_mem_attr_t attr = RI_MEM_FLAGS_REMOTE_READ;
+	ri_wr_type_t type = RI_WR_TYPE_BIND;
+	ri_mr_reg_attr_t mr = { .mem_attr = RI_MEM_FLAGS_LOCAL };
+	ri_mr_handle_t other;
+	ri_mw_handle_t mw;
+	ri_ltag_t ltag;
+	ri_rtag_t rtag;
+	ri_addr_t va;
+
+	open_pair();
+	va = (uintptr_t)a.buf;
+	expect(RI_RET_SUCCESS, ri_mw_alloc(a.rnic, a.pd, RI_MW_TYPE_NARROW, &mw, &rtag, NULL, NULL,
+					   &err));
+	expect(RI_RET_QP_INVALID_HANDLE, ri_qp_post_bind(a.rnic, STALE, type, SIGNALED, 1, mw, 0,
+							 a.mr, 0, va, 10, attr, &err));
+	expect(RI_RET_WR_INVALID_TYPE, ri_qp_post_bind(a.rnic, a.qp, RI_WR_TYPE_SEND, SIGNALED, 1, mw,
+						       0, a.mr, 0, va, 10, attr, &err));
+	expect(RI_RET_WR_INVALID_FLAGS, ri_qp_post_bind(a.rnic, a.qp, type, RI_WR_INLINE_OK_FLAG, 1,
+							mw, 0, a.mr, 0, va, 10, attr, &err));
+	expect(RI_RET_MW_INVALID_HANDLE, ri_qp_post_bind(a.rnic, a.qp, type, SIGNALED, 1, a.mr, 0,
+							 a.mr, 0, va, 10, attr, &err));
+	expect(RI_RET_MR_INVALID_HANDLE, ri_qp_post_bind(a.rnic, a.qp, type, SIGNALED, 1, mw, 0, mw,
+							 0, va, 10, attr, &err));
+	expect(RI_RET_INVALID_WINDOW_TYPE, ri_qp_post_bind(a.rnic, a.qp, type, SIGNALED, 1, mw, 0,
+							   a.mr, 0, va, 0, attr, &err));
+	expect(RI_RET_SUCCESS, ri_qp_post_bind(a.rnic, a.qp, type, SIGNALED, 1, mw, 0, a.mr, 0, va,
+					       10, attr, &err));
+	take(&a, a.scq, 1, RI_WC_TYPE_BIND, RI_WC_STATUS_SUCCESS);
+	expect(RI_RET_SUCCESS, ri_mw_dealloc(a.rnic, mw, &err));
+	/* a shared region has arguments of its own */
+	mr.pd = STALE;
+	expect(RI_RET_INVALID_PARAMETER, ri_mr_reg_shared(a.rnic, a.mr, NULL, &other, &ltag, &rtag,
+							  NULL, NULL, &err));
+	expect(RI_RET_PD_INVALID_HANDLE, ri_mr_reg_shared(a.rnic, a.mr, &mr, &other, &ltag, &rtag,
+							  NULL, NULL, &err));
+	mr.mem_attr = RI_MEM_FLAGS_REMOTE_WRITE;
+	expect(RI_RET_MEM_INVALID_ACCESS, ri_mr_reg_shared(a.rnic, a.mr, &mr, &other, &ltag, &rtag,
+							   NULL, NULL, &err));
+	close_pair();
+}
+
+/* A CQ that is too small for what waits, MPA without CRC, frames that are none, keys */
+void codes_more(void)
+{
+	struct ri_linux_llp llp = { .size = sizeof(llp) };
+	ri_qp_attr_t attr = { .state = RI_QP_STATE_READY_TO_SEND };
+	ri_iwarp_qp_attr_t *iw = &attr.qp_xport.qp_iwarp;
+	ri_cq_attr_t cq = { .num_cqe = 2 };
+	ri_mr_reg_attr_t mr = { .mem_attr = (ri_mem_attr_t)(RI_MEM_FLAGS_LOCAL |
+							    RI_MEM_FLAGS_CONSUMER_OWNS_KEY) };
+	struct rix_mpa_frame frame;
+	ri_mr_handle_t other;
+	ri_ltag_t ltag;
+	ri_rtag_t rtag;
+	int i, ends[2];
+
+	open_end(&a);
+	open_end(&b);
+	connect_sockets();
+	llp.fd = a.fd;
+	iw->llp_stream_handle = &llp;
+	iw->mpa_attrs = (ri_mpa_attr_t){ 0, 0, 0, 1 };
+	expect(RI_RET_MPA_ATTR_UNSUPPORTED, ri_qp_modify(a.rnic, a.qp, (ri_qp_attr_mask_t)(
+				RI_QP_ATTR_NEXT_STATE | RI_QP_ATTR_LLP_STREAM_HANDLE |
+				RI_QP_ATTR_MPA_ATTR), &attr, &err));
+	mr.pd = a.pd;
+	mr.va = (uintptr_t)a.buf;
+	mr.length = 4096;
+	expect(RI_RET_OP_UNSUPPORTED, ri_mr_reg_shared(a.rnic, a.mr, &mr, &other, &ltag, &rtag, NULL,
+						       NULL, &err));
+	mr.mem_attr = RI_MEM_FLAGS_LOCAL;
+	expect(RI_RET_SUCCESS, ri_mr_reg_shared(a.rnic, a.mr, &mr, &other, &ltag, &rtag, NULL, NULL,
+						&err));
+	/* what is shared cannot be registered anew, and is gone as after most errors */
+	expect(RI_RET_NO_PERMISSION, ri_mr_rereg(a.rnic, other, RI_MR_REREG_ACCESS, &mr, &other, &ltag,
+						 &rtag, NULL, NULL, &err));
+	expect(RI_RET_MR_INVALID_HANDLE, ri_mr_dereg(a.rnic, other, &err));
+	expect(RI_RET_SUCCESS, ri_mr_reg(a.rnic, &mr, &other, &ltag, &rtag, NULL, NULL, &err));
+	mr.mem_attr = RI_MEM_FLAGS_CONSUMER_OWNS_KEY;
+	expect(RI_RET_OP_UNSUPPORTED, ri_mr_rereg(a.rnic, other, RI_MR_REREG_ACCESS, &mr, &other,
+						  &ltag, &rtag, NULL, NULL, &err));
+	turn(false, true);
+	set_state(&a, RI_QP_STATE_ERROR, RI_RET_SUCCESS);
+	require_state(&a, RI_QP_STATE_ERROR);
+	for (i = 0; i < 5; i++)
+		post_send(&a, i, 0, 1);
+	usleep(50000);
+	expect(RI_RET_CQ_WOULD_OVERFLOW, ri_cq_modify(a.rnic, a.scq, RI_CQ_MODIFY_MASK_NUM_CQE, &cq,
+						      &err));
+	require(!socketpair(AF_UNIX, SOCK_STREAM, 0, ends), "sockets");
+	require(write(ends[0], "this is no frame of MPA", 23) == 23, "write");
+	expect(RI_RET_FAIL, rix_mpa_recv(ends[1], 0, &frame, &err));
+	close(ends[0]);
+	expect(RI_RET_INVALID_LLP_HANDLE, rix_mpa_recv(ends[1], 0, &frame, &err));
+	close(ends[1]);
+	close_pair();
+}
+
+static void limit(int resource, rlim_t value)
+{
+	struct rlimit l;
+
+	require(!getrlimit(resource, &l), "getrlimit");
+	l.rlim_cur = value;
+	require(!setrlimit(resource, &l), "setrlimit");
+}
+
+/* Descriptors and memory that run out */
+void codes_shortage(void)
+{
+	ri_mr_reg_attr_t mr = { .length = BUF_BYTES, .mem_attr = RI_MEM_FLAGS_LOCAL };
+	ri_vp_handle_t vp = find_vp();
+	ri_cq_attr_t cq = { .num_cqe = 2 };
+	ri_rnic_handle_t rnic;
+	ri_mr_handle_t region;
+	ri_cq_handle_t c;
+	ri_ltag_t ltag;
+	uint_t num;
+
+	open_end(&a);
+	limit(RLIMIT_NOFILE, 0);
+	expect(RI_RET_RESOURCE_SHORTAGE, ri_cq_create(a.rnic, &cq, &c, NULL, NULL, &err));
+	expect(RI_RET_RESOURCE_SHORTAGE, ri_rnic_get_hdl(vp, RI_CONSUMER_LOCATION_USER, &rnic, NULL,
+							 NULL, &err));
+	num = 1;
+	expect(RI_RET_RESOURCE_SHORTAGE, rix_rnic_list(&vp, &num, &err));
+	limit(RLIMIT_NOFILE, 100);
+	mr.pd = a.pd;
+	mr.va = (uintptr_t)a.buf;
+	expect(RI_RET_SUCCESS, ri_mr_reg(a.rnic, &mr, &region, &ltag, NULL, NULL, NULL, &err));
+	require(!seteuid(65534), "another user");
+	limit(RLIMIT_MEMLOCK, 0);
+	expect(RI_RET_NO_PERMISSION, ri_mr_reg(a.rnic, &mr, &region, &ltag, NULL, NULL, NULL, &err));
+	limit(RLIMIT_MEMLOCK, 4096);
+	expect(RI_RET_RESOURCE_SHORTAGE, ri_mr_reg(a.rnic, &mr, &region, &ltag, NULL, NULL, NULL,
+						   &err));
+	expect(RI_RET_RESOURCE_SHORTAGE, ri_mr_rereg(a.rnic, region, RI_MR_REREG_TRANSLATE, &mr,
+						     &region, &ltag, NULL, NULL, NULL, &err));
+	require(!seteuid(0), "root");
+	close_end(&a);
+}

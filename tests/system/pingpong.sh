@@ -6,7 +6,7 @@
 
 . "$(dirname "$0")/lib.sh"
 
-need_programs ibv_rc_pingpong ibv_srq_pingpong
+need_programs ibv_rc_pingpong ibv_srq_pingpong ibv_uc_pingpong
 
 listens()  { "on_$1" ss -Htln "sport = :$IB_PORT" | grep .; }
 no_trace() { ! listens srv && ! listens cli; }
@@ -30,6 +30,7 @@ both() {	# NAME
 	done
 	t "$1: ibv_rc_pingpong -m 4096" pingpong ibv_rc_pingpong -m 4096 -n 100
 	t "$1: ibv_srq_pingpong" pingpong ibv_srq_pingpong -q 4 -n 100
+	t "$1: ibv_uc_pingpong" pingpong ibv_uc_pingpong -n 100
 }
 
 example() {

@@ -4,6 +4,7 @@
 # librnicpi, the RNIC Programming Interface: the cases of tests/rnicpi.
 
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/lib-capture.sh"
 
 [ "$SRNIC_TYPE" = srnic ] || skip_all "$SRNIC_TYPE takes no socket"
 [ -x "$BIN/rnicpi" ] || bail "no $BIN/rnicpi: make -C tests/system OUT=..."
@@ -27,6 +28,10 @@ all_codes_seen() {
 	[ -s "$tmp/wanted" ] && diff "$tmp/wanted" "$tmp/given"
 }
 
+example_shared() {
+	on_cli timeout 20 "$BIN/rnicpi_example_shared" "$CLI4" "a text" | grep -x 'the other process has: a text'
+}
+
 one_host
 RNICPI_SEEN=$(mktemp)
 export RNICPI_DEVICE=$CLI_DEV RNICPI_SEEN
@@ -48,6 +53,7 @@ one_rnic() {
 
 t "an interface has one RNIC" one_rnic
 t "nothing is left behind" within 10 nothing_left
+t "example: a region that two processes share" example_shared
 teardown_hosts
 
 example_hello() { on_cli "$BIN/rnicpi_example_hello" >"$tmp/hello" && grep "$CLI4" "$tmp/hello"; }
@@ -89,11 +95,34 @@ scripted_server() {
 	[ $rc = 0 ] && printf 'one\ntwo words\n' | cmp - "$tmp/echo"
 }
 
+# What each conversation of the example is on the wire: Request, Reply, and three Sends each way
+dissected() {
+	dissect "$tmp/echo.pcapng" "$tmp/echo.text" || return
+	unseen "$tmp/echo.text" 'Malformed|[Bb]ad CRC|incorrect' || return
+	grep -c 'OpCode: Send (0x3)' "$tmp/echo.text"
+	[ "$(grep -c 'OpCode: Send (0x3)' "$tmp/echo.text")" = 6 ]
+}
+
+# It ends with the device
+example_monitor() {
+	local pid
+	on_cli "$BIN/rnicpi_example_monitor" "$CLI4" >"$tmp/monitor" &
+	pid=$!
+	within 10 grep -q ^listening "$tmp/monitor" && on_cli rdma link delete "$CLI_DEV" || kill $pid
+	wait $pid || return
+	cat "$tmp/monitor"
+	grep -qx 'the device is gone' "$tmp/monitor"
+}
+
 two_hosts 1500
 t "example: hello" example_hello
+capture "$CLI_NS" v1 "$tmp/echo.pcapng"
 t "example: echo, which begins as a TCP conversation" example_echo
+stop_capture
+t "example: echo: another dissector understands all of it" dissected
 t "a scripted client turns its connection into RDMA" scripted_client
 t "a scripted server turns its connection into RDMA" scripted_server
 t "nothing is left behind by the examples" within 10 nothing_left
+t "example: monitor, until the device is gone" example_monitor
 teardown_hosts
 done_testing

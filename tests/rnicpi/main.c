@@ -22,6 +22,7 @@ static const struct test_case all_cases[] = {
 	{ "refused", refused, "what is of the kernel or of InfiniBand is refused" },
 	{ "echo", echo, "a TCP conversation turns into RDMA" },
 	{ "conversations", conversations, "conversations of 0 to 64 KiB turn into RDMA, with and without markers" },
+	{ "again", again, "a QP that is Idle takes another stream at once" },
 	{ "early", early, "an FPDU that is there before the turn is taken up" },
 	{ "stream_bad", stream_bad, "what is no connected TCP socket is no stream, and stays as it is" },
 	{ "states", states, "a QP goes from state to state as RDMAC verbs have it" },

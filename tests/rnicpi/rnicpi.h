@@ -102,6 +102,7 @@ void refused(void);
 /* The cases of stream.c */
 void echo(void);
 void conversations(void);
+void again(void);
 void early(void);
 void stream_bad(void);
 void states(void);

@@ -95,6 +95,23 @@ void conversations(void)
 	close_pair();
 }
 
+/* The QP is Idle, and the end of its last stream waits for who reads its completions. */
+void again(void)
+{
+	open_end(&a);
+	open_end(&b);
+	converse(0, false, true);
+	post_recv(&b, 7, 4096, 100);
+	post_send(&a, 8, 0, 100);
+	take(&a, a.scq, 8, RI_WC_TYPE_SEND, RI_WC_STATUS_SUCCESS);
+	part();
+	connect_sockets();
+	turn(false, true);
+	take(&b, b.rcq, 7, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_SUCCESS);
+	one_message(&a, &b, 1);
+	close_pair();
+}
+
 /* The initiator is in RTS and sends while the responder is still to turn */
 void early(void)
 {

@@ -8,6 +8,7 @@
 
 #include <linux/kthread.h>
 #include <linux/sched.h>
+#include <linux/wait_bit.h>
 #include "engine/close.h"
 #include "engine/linger.h"
 #include "engine/read.h"
@@ -295,7 +296,7 @@ void srnic_close(struct srnic_qp *qp)
 	qp->llp_ops = NULL;
 	qp->llp_priv = NULL;
 	spin_unlock_irqrestore(&qp->lock, flags);
-	clear_bit(SRNIC_QPF_ATTACHED, &qp->flags);
+	clear_and_wake_up_bit(SRNIC_QPF_ATTACHED, &qp->flags);
 	if (ops)
 		ops->closed(priv, err);
 }

@@ -4,6 +4,7 @@
 #include <linux/log2.h>
 #include <linux/random.h>
 #include <linux/slab.h>
+#include <linux/wait_bit.h>
 #include "engine/close.h"
 #include "engine/kthreads.h"
 #include "engine/read.h"
@@ -410,6 +411,19 @@ int srnic_qp_modify(struct srnic_qp *qp, enum srnic_qp_state next)
 		return srnic_qp_transition_ok(srnic_qp_state(qp), next,
 					      SRNIC_QP_BY_MODIFY) ? 0 : -EINVAL;
 	}
+}
+
+/**
+ * srnic_qp_settle - wait until a QP that has come to Idle has parted from its stream
+ * @qp: alive
+ *
+ * srnic_close() shows Idle to programs before it is done, within a tenth of a second. Context:
+ * process, may sleep; for a second at most, and no longer than the caller lives.
+ */
+void srnic_qp_settle(struct srnic_qp *qp)
+{
+	if (srnic_qp_state(qp) == SRNIC_QP_IDLE)
+		wait_on_bit_timeout(&qp->flags, SRNIC_QPF_ATTACHED, TASK_KILLABLE, HZ);
 }
 
 /**

@@ -34,7 +34,7 @@ example_shared() {
 
 one_host
 RNICPI_SEEN=$(mktemp)
-export RNICPI_DEVICE=$CLI_DEV RNICPI_SEEN
+export RNICPI_DEVICE=$CLI_DEV RNICPI_NETDEV=d1 RNICPI_SEEN
 chmod 666 "$RNICPI_SEEN"	# by another user as well
 limit=$T_LIMIT
 if [ -n "${TEST_LONG:-}" ]; then

@@ -8,7 +8,7 @@
 [[ $(uname -r) == *-srnic-uml ]] || skip_all "an emulator is too slow for it"
 
 one_host
-export RNICPI_DEVICE=$CLI_DEV
+export RNICPI_DEVICE=$CLI_DEV RNICPI_NETDEV=d1
 export ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1
 cases rnicpi-address
 export TSAN_OPTIONS="exitcode=66 suppressions=$top/tests/rnicpi/tsan.supp"

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <ifaddrs.h>
+#include <linux/if_packet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,30 @@ static bool read_line(const char *dir, const char *file, char *line, size_t size
 	return good && line[0];
 }
 
+/* Old kernels do not tell. GID 0 of an RNIC is the hardware address, by which rdma_cm finds it. */
+static bool netdev_of_mac(const struct ibv_device *device, char *name, size_t size)
+{
+	struct ifaddrs *all, *i;
+	unsigned char mac[6];
+	char gid[64];
+	bool found = false;
+
+	if (!read_line(device->ibdev_path, "ports/1/gids/0", gid, sizeof(gid)) ||
+	    sscanf(gid, "%2hhx%2hhx:%2hhx%2hhx:%2hhx%2hhx", &mac[0], &mac[1], &mac[2], &mac[3],
+		   &mac[4], &mac[5]) != 6 || getifaddrs(&all))
+		return false;
+	for (i = all; i && !found; i = i->ifa_next) {
+		const struct sockaddr_ll *ll = (const struct sockaddr_ll *)i->ifa_addr;
+
+		found = ll && ll->sll_family == AF_PACKET && ll->sll_halen == sizeof(mac) &&
+			!memcmp(ll->sll_addr, mac, sizeof(mac));
+		if (found)
+			snprintf(name, size, "%s", i->ifa_name);
+	}
+	freeifaddrs(all);
+	return found;
+}
+
 /**
  * ri_netdev_of() - The network interface of a device, as the kernel has it
  * @device: of verbs
@@ -42,7 +67,8 @@ static bool read_line(const char *dir, const char *file, char *line, size_t size
  */
 bool ri_netdev_of(const struct ibv_device *device, char *name, size_t size)
 {
-	return read_line(device->ibdev_path, "ports/1/gid_attrs/ndevs/0", name, size);
+	return read_line(device->ibdev_path, "ports/1/gid_attrs/ndevs/0", name, size) ||
+	       netdev_of_mac(device, name, size);
 }
 
 static socklen_t length_of(const struct sockaddr *addr)

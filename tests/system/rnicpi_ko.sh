@@ -86,7 +86,7 @@ device_comes() {
 one_host
 t "a kernel consumer converses" converses
 t "it is unloaded, and rnicpi.ko after it" hush
-t -l 1200 "loaded and unloaded $LOADS times under traffic" under_traffic
+t -l 1200 "loaded and unloaded again and again under traffic" under_traffic
 [ -z "${TEST_LONG:-}" ] || t -l 900 "no memory is left" no_leak
 t "the device goes, and the consumer is told" device_goes leave=0
 t "the device goes, and the consumer has left everything" device_goes leave=1

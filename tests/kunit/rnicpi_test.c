@@ -356,6 +356,29 @@ static void device_goes(struct kunit *test)
 	p->open = false;
 }
 
+/*
+ * A device that is open, but not to the access layer's knowledge, is detached under its
+ * consumer: it goes all the same, and nothing of it is left.
+ */
+static void goes_detached(struct kunit *test)
+{
+	struct pair *p = pair_device(test);
+	ri_rnic_handle_t rnic;
+	ri_pd_handle_t pd;
+
+	KUNIT_ASSERT_EQ(test, ri_vector.ri_op_rnic_open(p->vp, RI_PHYS_PAGE_LIST_MODE, NULL,
+							NULL), OK);
+	KUNIT_ASSERT_EQ(test, ri_rnic_get_hdl(p->vp, RI_CONSUMER_LOCATION_KERNEL, &rnic, NULL,
+					      NULL, NULL), OK);
+	KUNIT_ASSERT_EQ(test, ri_pd_alloc(rnic, &pd, NULL, NULL, NULL), OK);
+	KUNIT_ASSERT_EQ(test, ri_svc_detach(p->vp, NULL), OK);
+	pair_end_device(p);
+	KUNIT_EXPECT_EQ(test, p->detached, 1);
+	KUNIT_EXPECT_PTR_EQ(test, ri_svc_ops(rnic), &ri_no_ops);
+	KUNIT_EXPECT_EQ(test, ri_vector.ri_op_pd_dealloc(rnic, pd, NULL),
+			RI_RET_RNIC_INVALID_HANDLE);
+}
+
 static struct kunit_case rnicpi_cases[] = {
 	KUNIT_CASE(echo),
 	KUNIT_CASE(attaches),
@@ -367,6 +390,7 @@ static struct kunit_case rnicpi_cases[] = {
 	KUNIT_CASE(vectors),
 	KUNIT_CASE(vp_data),
 	KUNIT_CASE(device_goes),
+	KUNIT_CASE(goes_detached),
 	{}
 };
 

@@ -226,7 +226,7 @@ const ri_ops_t ri_no_ops = {
 	.ri_op_process_sma_mad = none_process_sma_mad,
 };
 
-/* Those of InfiniBand (1.3): no state is touched. And ri_rnic_diag, which is optional */
+/* Those of InfiniBand (1.3): no state is touched */
 #define REFUSED(name, code, ...)						\
 	ri_api_return_t ri_do_##name(__VA_ARGS__, ri_err_data_t *err_data)	\
 	{									\
@@ -235,8 +235,6 @@ const ri_ops_t ri_no_ops = {
 
 REFUSED(rnic_modify, RI_RET_XPORT_UNSUPPORTED, ri_rnic_handle_t rnic, ri_rnic_attr_mask_t attr_mask,
 	ri_rnic_modify_req_t *attrs)
-REFUSED(rnic_diag, RI_RET_OP_UNSUPPORTED, ri_rnic_handle_t rnic, ri_diag_op_type_t op, void *arg,
-	unsigned char *opval, ri_length_t *oplen)
 REFUSED(special_qp_get, RI_RET_XPORT_UNSUPPORTED, ri_rnic_handle_t rnic, u8 port,
 	ri_sqp_type_t qp_type, ri_qp_attr_t *attrs, ri_qp_handle_t *qp, ri_vp_data_t vp_data,
 	ri_os_data_t os_data)

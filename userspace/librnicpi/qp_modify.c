@@ -168,6 +168,7 @@ static ri_api_return_t attach(struct rnic_qp *qp, const char *msg, size_t len,
 		.flags = (mpa->crc_enabled ? SRNICDV_STREAM_CRC : 0) |
 			 (mpa->xmit_marker_enabled ? SRNICDV_STREAM_TX_MARKERS : 0) |
 			 (mpa->recv_marker_enabled ? SRNICDV_STREAM_RX_MARKERS : 0) |
+			 (qp->attr.qp_xport.qp_iwarp.enable_bind ? 0 : SRNICDV_STREAM_NO_BIND) |
 			 (len ? SRNICDV_STREAM_RESPONDER : 0),
 		.ird = qp->attr.max_rdma_read_incoming,
 		.ord = qp->attr.max_rdma_read_outgoing,

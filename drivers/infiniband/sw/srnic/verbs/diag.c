@@ -198,7 +198,8 @@ int srnic_native_diag(struct ib_device *ibdev, u32 op, struct ib_qp *ibqp, char 
 
 	if (op == SRNIC_DIAG_RESET)
 		return each_qp(dev, reset_qp, NULL);
-	text = answer(dev, op, op == SRNIC_DIAG_QP ? to_srnic_qp(ibqp) : NULL, buf ? *size : 0, &need);
+	text = answer(dev, op, op == SRNIC_DIAG_QP ? to_srnic_qp(ibqp) : NULL, buf ? *size : 0,
+		      &need);
 	if (!IS_ERR(text))
 		memcpy(buf, text, need);
 	if (need)

@@ -84,8 +84,11 @@ void disabled(void)
 void post_in_error(void)
 {
 	open_pair();
+	post_recv(&a, 4, 0, 10);
 	set_state(&a, RI_QP_STATE_ERROR, RI_RET_SUCCESS);
 	require_state(&a, RI_QP_STATE_ERROR);
+	/* what was posted before has been flushed: nobody comes back for what follows */
+	take(&a, a.rcq, 4, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_WR_FLUSHED_ERROR);
 	post_send(&a, 5, 0, 10);
 	take(&a, a.scq, 5, RI_WC_TYPE_SEND, RI_WC_STATUS_WR_FLUSHED_ERROR);
 	post_recv(&a, 6, 0, 10);

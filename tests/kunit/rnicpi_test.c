@@ -284,10 +284,11 @@ static void diag_says(struct pair *p, ri_diag_op_type_t op, void *arg, const cha
 	need = len + 100;
 	text = kunit_kzalloc(p->test, need, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(p->test, text);
+	memset(text, 0xa5, need - 1);
 	len = 1;
 	KUNIT_EXPECT_EQ(p->test, ri_rnic_diag(p->rnic, op, arg, text, &len, NULL),
 			RI_RET_BUFFER_TOO_SMALL);
-	KUNIT_EXPECT_EQ(p->test, text[0], 0);
+	KUNIT_EXPECT_EQ(p->test, text[0], 0xa5);
 	KUNIT_EXPECT_GT(p->test, len, 1);
 	len = need;
 	KUNIT_EXPECT_EQ(p->test, ri_rnic_diag(p->rnic, op, arg, text, &len, NULL), OK);

@@ -521,6 +521,31 @@ struct srnic_ureq_mr_reg_shared {
 };
 
 /*
+ * On memory of the device (UVERBS_OBJECT_DM), which is not to be mapped: copy to and from it.
+ */
+enum srnic_dm_methods {
+	SRNIC_METHOD_DM_COPY = 1U << UVERBS_ID_NS_SHIFT,
+};
+
+enum srnic_dm_copy_attrs {
+	SRNIC_ATTR_DM_COPY_HANDLE = 1U << UVERBS_ID_NS_SHIFT,
+	SRNIC_ATTR_DM_COPY_REQ,	/* struct srnic_ureq_dm_copy */
+};
+
+enum srnic_dm_copy_op {
+	SRNIC_DM_WRITE	= 0,	/* from the program's memory */
+	SRNIC_DM_READ	= 1,	/* to it */
+};
+
+struct srnic_ureq_dm_copy {
+	__aligned_u64 offset;	/* bytes, in the memory of the device */
+	__aligned_u64 addr;	/* in the program's */
+	__aligned_u64 length;	/* bytes */
+	__u32 op;		/* enum srnic_dm_copy_op */
+	__u32 reserved;
+};
+
+/*
  * Events, by a file descriptor of UVERBS_OBJECT SRNIC_OBJECT_EVENTS: all of them, where verbs
  * leave some out. read(2) gives one record.
  */

@@ -21,7 +21,7 @@ suite_of() {
 linux_of() {
 	case $1 in
 	kernel-kasan|kernel-debug|kernel-kcsan) stock_linux ;;
-	kernel-disks) echo newest ;;
+	kernel-disks|kernel-smp-debug) echo newest ;;
 	*) echo "${1#kernel-}" ;;
 	esac
 }
@@ -106,14 +106,15 @@ kernel_config() {
 	local name linux files=()
 	linux=$(linux_of "$1")
 	case $1 in
-	kernel-kasan)  set -- common uml checks kasan ;;
-	kernel-6.1|kernel-6.12|kernel-newest) set -- common uml ;;
-	kernel-disks)  set -- common uml disks ;;
-	kernel-debug)  set -- common checks debug ;;
-	kernel-kcsan)  set -- common checks debug kcsan ;;
+	kernel-kasan)  set -- common uml "$linux" checks kasan ;;
+	kernel-6.1|kernel-6.12|kernel-newest) set -- common uml "$linux" ;;
+	kernel-disks)  set -- common uml "$linux" disks ;;
+	kernel-smp-debug) set -- common uml "$linux" users checks smp-debug ;;
+	kernel-debug)  set -- common users "$linux" checks debug ;;
+	kernel-kcsan)  set -- common users "$linux" checks debug kcsan ;;
 	*) die "no kernel $1" ;;
 	esac
-	for name in "$@" "$linux"; do
+	for name in "$@"; do
 		name=$SRNIC_TOP/scripts/kernel-$name.config
 		[ ! -e "$name" ] || files+=("$name")
 	done

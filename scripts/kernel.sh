@@ -67,12 +67,15 @@ unpack_kernel() {
 }
 
 # make_kernel LINUX ARCH IMAGE NAME DIR: DIR/tree becomes the build tree, DIR/tree/IMAGE
-# the kernel, DIR/lib/modules its modules, as the files of kernel_config say.
+# the kernel, DIR/lib/modules its modules, as the files of kernel_config say, of sources
+# that scripts/NAME.patch has changed, if there is one.
 make_kernel() {
 	local arch=$2 image=$3 config=$5/config dir=$5 tree=$5/tree source name
+	local patch=$SRNIC_TOP/scripts/$4.patch
 	kernel_config "$4" > "$config"
 	source=$(kernel_source "$1") || return
 	unpack_kernel "$source" "$tree"
+	[ ! -e "$patch" ] || patch -s -d "$tree" -p1 < "$patch" || return
 	# Before 6.13 User Mode Linux has room for 2,696 bytes of registers. With AMX a processor
 	# has 11,008, and no process comes up.
 	[ "$arch" != um ] || sed -i 's/HOST_FP_SIZE, 2696/HOST_FP_SIZE, 12288/' \
@@ -128,9 +131,10 @@ kernel_config() {
 
 # cached_kernel NAME ARCH IMAGE: the directory of make_kernel, built at the first call.
 cached_kernel() {
-	local linux version
+	local linux version patch=$SRNIC_TOP/scripts/$1.patch
 	linux=$(linux_of "$1")
 	version=$(kernel_source "$linux" --version) || die "no sources of Linux $linux"
 	cached "$1" "$(hash_of "$version" "$(kernel_config "$1")" \
-		"$(declare -f make_kernel unpack_kernel)" "$2" "$3")" make_kernel "$linux" "$2" "$3" "$1"
+		"$(declare -f make_kernel unpack_kernel)" "$2" "$3" \
+		"$([ ! -e "$patch" ] || cat "$patch")")" make_kernel "$linux" "$2" "$3" "$1"
 }

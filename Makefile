@@ -83,8 +83,8 @@ check-kunit: setup	## Unit tests (KUnit), in User Mode Linux
 check-kasan: setup	## All that tests or attacks the module, in User Mode Linux with KASAN, lockdep, kmemleak
 	@scripts/check kunit mutate chaos system:kasan
 
-check-debug: setup	## The same on several CPUs, in an emulator, and the fuzzers; takes hours
-	@scripts/check fuzz mutate:debug chaos:debug system:debug
+check-debug: setup	## The same on several CPUs, of the newest Linux, and the fuzzers
+	@scripts/check fuzz kunit:smp-debug mutate:smp-debug chaos:smp-debug system:smp-debug
 
 check-kernels: setup	## All system tests, unit tests and mutated frames on Linux 6.1, 6.12 and the newest; takes hours
 	@scripts/check-kernels --all

@@ -21,7 +21,7 @@ suite_of() {
 linux_of() {
 	case $1 in
 	kernel-kasan|kernel-debug|kernel-kcsan) stock_linux ;;
-	kernel-disks) echo newest ;;
+	kernel-disks|kernel-smp-debug) echo newest ;;
 	*) echo "${1#kernel-}" ;;
 	esac
 }
@@ -106,14 +106,15 @@ kernel_config() {
 	local name linux files=()
 	linux=$(linux_of "$1")
 	case $1 in
-	kernel-kasan)  set -- common uml checks kasan ;;
-	kernel-6.1|kernel-6.12|kernel-newest) set -- common uml ;;
-	kernel-disks)  set -- common uml disks ;;
-	kernel-debug)  set -- common checks debug ;;
-	kernel-kcsan)  set -- common checks debug kcsan ;;
+	kernel-kasan)  set -- common uml checks kasan "$linux" ;;
+	kernel-6.1|kernel-6.12|kernel-newest) set -- common uml "$linux" ;;
+	kernel-disks)  set -- common uml disks "$linux" ;;
+	kernel-smp-debug) set -- common uml "$linux" users checks smp-debug ;;
+	kernel-debug)  set -- common users "$linux" checks debug ;;
+	kernel-kcsan)  set -- common users "$linux" checks debug kcsan ;;
 	*) die "no kernel $1" ;;
 	esac
-	for name in "$@" "$linux"; do
+	for name in "$@"; do
 		name=$SRNIC_TOP/scripts/kernel-$name.config
 		[ ! -e "$name" ] || files+=("$name")
 	done
@@ -125,11 +126,23 @@ kernel_config() {
 	' n=${#files[@]} FS='[ =]' "${files[@]}" "${files[@]}"
 }
 
+# make_patched_kernel PATCH LINUX ARCH IMAGE NAME DIR: as make_kernel, of sources that PATCH
+# has changed. Apart from it: a patch for one kernel is no reason to build the others anew.
+make_patched_kernel() {
+	local patch=$1
+	shift
+	eval "pristine_$(declare -f unpack_kernel)"
+	unpack_kernel() { pristine_unpack_kernel "$@" && patch -s -d "$2" -p1 < "$patch"; }
+	make_kernel "$@"
+}
+
 # cached_kernel NAME ARCH IMAGE: the directory of make_kernel, built at the first call.
 cached_kernel() {
-	local linux version
+	local linux version patch=$SRNIC_TOP/scripts/$1.patch make=(make_kernel) of=()
 	linux=$(linux_of "$1")
 	version=$(kernel_source "$linux" --version) || die "no sources of Linux $linux"
+	[ ! -e "$patch" ] || make=(make_patched_kernel "$patch") of=("$patch")
 	cached "$1" "$(hash_of "$version" "$(kernel_config "$1")" \
-		"$(declare -f make_kernel unpack_kernel)" "$2" "$3")" make_kernel "$linux" "$2" "$3" "$1"
+		"$(declare -f make_kernel unpack_kernel)" "$2" "$3" "${of[@]}")" \
+		"${make[@]}" "$linux" "$2" "$3" "$1"
 }

@@ -303,7 +303,8 @@ enum srnic_qp_modify_attrs {
 #define SRNIC_QP_MODIFY_CRC		(1U << 1)	/* CRC is sent, and checked */
 #define SRNIC_QP_MODIFY_TX_MARKERS	(1U << 2)	/* markers are sent */
 #define SRNIC_QP_MODIFY_RX_MARKERS	(1U << 3)	/* markers are received */
-#define SRNIC_QP_MODIFY_FLAGS		0x0fU
+#define SRNIC_QP_MODIFY_NO_BIND		(1U << 4)	/* no window is bound by it */
+#define SRNIC_QP_MODIFY_FLAGS		0x1fU
 
 struct srnic_ureq_qp_modify {
 	__u32 state;		/* SRNIC_QP_MODIFY_RTS */

@@ -50,6 +50,8 @@ static const struct test_case cases[] = {
 	{ "reg-shared", case_reg_shared, "regions that cannot be shared" },
 	{ "dm", case_dm, "copies to and from memory of the device that are no such copies" },
 	{ "rings", case_rings, "rubbish in the rings" },
+	{ "modify", case_modify, "" },
+	{ "create-ah", case_create_ah, "" },
 };
 
 static const struct test_program prog = {

@@ -165,20 +165,21 @@ static void say_rest(const char *who, struct end *e)
 /* So many completions, and what there is behind them */
 static void say_wcs(const char *who, struct end *e, int num)
 {
-	uint64_t until = now_ms() + 20000;
+	uint64_t until = now_ms() + 8000;
 	struct ibv_wc wc;
 
-	while (num) {
+	while (num && now_ms() < until) {
 		int n = ibv_poll_cq(e->cq, 1, &wc);
 
 		require(n >= 0, "ibv_poll_cq");
-		require(n || now_ms() < until, "%d completions are missing", num);
 		if (n)
 			say_wc(who, &wc, e->qp->qp_type == IBV_QPT_UD);
 		else
 			usleep(100);
 		num -= n;
 	}
+	if (num)
+		printf(" %s%d missing", who, num);
 	say_rest(who, e);
 }
 

@@ -4,21 +4,24 @@
 #include "rnicpi/ops.h"
 #include "rnicpi/rnic.h"
 
-#define REFUSE(name, code, ...)								\
-	ri_api_return_t name(__VA_ARGS__, ri_err_data_t *err_data)			\
-	{									\
-		return ri_refuse(err_data, code);				\
-	}
-
 #define RI_FUNCTION(name, handle, who, ...)						\
-	static REFUSE(none_##name, RI_RET_##handle##_INVALID_HANDLE, __VA_ARGS__)
+	static ri_api_return_t none_##name(__VA_ARGS__, ri_err_data_t *err_data)	\
+	{									\
+		return ri_refuse(err_data, RI_RET_##handle##_INVALID_HANDLE);	\
+	}
 #include <rnicpi/functions.h>
 
-/* Of a handle that nobody has given out, or that is gone */
+/* Of what is no handle of a device or of an RNIC */
 const ri_ops_t ri_no_ops = {
 #define RI_FUNCTION(name, ...) .ri_op_##name = none_##name,
 #include <rnicpi/functions.h>
 };
+
+#define REFUSE(name, code, ...)							\
+	ri_api_return_t ri_do_##name(__VA_ARGS__, ri_err_data_t *err_data)	\
+	{									\
+		return ri_refuse(err_data, code);				\
+	}
 
 /* Those of InfiniBand (1.3): no state is touched */
 #define ONLY_ALL(...)
@@ -27,5 +30,5 @@ const ri_ops_t ri_no_ops = {
 #define ONLY_MODIFY(name, ...)		REFUSE(name, RI_RET_XPORT_UNSUPPORTED, __VA_ARGS__)
 #define ONLY_ATOMICS(name, ...)		REFUSE(name, RI_RET_RNIC_ATOMICS_UNSUPPORTED, __VA_ARGS__)
 #define ONLY_DATAGRAMS(name, ...)	REFUSE(name, RI_RET_WR_INVALID_TYPE, __VA_ARGS__)
-#define RI_FUNCTION(name, handle, who, ...) ONLY_##who(ri_do_##name, __VA_ARGS__)
+#define RI_FUNCTION(name, handle, who, ...) ONLY_##who(name, __VA_ARGS__)
 #include <rnicpi/functions.h>

@@ -7,6 +7,9 @@
 
 . "$(dirname "$0")/lib.sh"
 
+case $(uname -r) in
+6.1.*) skip_all "rxe of Linux 6.1 leaves a work request without a completion" ;;
+esac
 need_modules rdma_rxe
 need_programs ibv_rc_pingpong ibv_uc_pingpong ibv_ud_pingpong ibv_srq_pingpong
 

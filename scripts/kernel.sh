@@ -67,15 +67,12 @@ unpack_kernel() {
 }
 
 # make_kernel LINUX ARCH IMAGE NAME DIR: DIR/tree becomes the build tree, DIR/tree/IMAGE
-# the kernel, DIR/lib/modules its modules, as the files of kernel_config say, of sources
-# that scripts/NAME.patch has changed, if there is one.
+# the kernel, DIR/lib/modules its modules, as the files of kernel_config say.
 make_kernel() {
 	local arch=$2 image=$3 config=$5/config dir=$5 tree=$5/tree source name
-	local patch=$SRNIC_TOP/scripts/$4.patch
 	kernel_config "$4" > "$config"
 	source=$(kernel_source "$1") || return
 	unpack_kernel "$source" "$tree"
-	[ ! -e "$patch" ] || patch -s -d "$tree" -p1 < "$patch" || return
 	# Before 6.13 User Mode Linux has room for 2,696 bytes of registers. With AMX a processor
 	# has 11,008, and no process comes up.
 	[ "$arch" != um ] || sed -i 's/HOST_FP_SIZE, 2696/HOST_FP_SIZE, 12288/' \
@@ -109,9 +106,9 @@ kernel_config() {
 	local name linux files=()
 	linux=$(linux_of "$1")
 	case $1 in
-	kernel-kasan)  set -- common uml "$linux" checks kasan ;;
+	kernel-kasan)  set -- common uml checks kasan "$linux" ;;
 	kernel-6.1|kernel-6.12|kernel-newest) set -- common uml "$linux" ;;
-	kernel-disks)  set -- common uml "$linux" disks ;;
+	kernel-disks)  set -- common uml disks "$linux" ;;
 	kernel-smp-debug) set -- common uml "$linux" users checks smp-debug ;;
 	kernel-debug)  set -- common users "$linux" checks debug ;;
 	kernel-kcsan)  set -- common users "$linux" checks debug kcsan ;;
@@ -129,12 +126,23 @@ kernel_config() {
 	' n=${#files[@]} FS='[ =]' "${files[@]}" "${files[@]}"
 }
 
+# make_patched_kernel PATCH LINUX ARCH IMAGE NAME DIR: as make_kernel, of sources that PATCH
+# has changed. Apart from it: a patch for one kernel is no reason to build the others anew.
+make_patched_kernel() {
+	local patch=$1
+	shift
+	eval "pristine_$(declare -f unpack_kernel)"
+	unpack_kernel() { pristine_unpack_kernel "$@" && patch -s -d "$2" -p1 < "$patch"; }
+	make_kernel "$@"
+}
+
 # cached_kernel NAME ARCH IMAGE: the directory of make_kernel, built at the first call.
 cached_kernel() {
-	local linux version patch=$SRNIC_TOP/scripts/$1.patch
+	local linux version patch=$SRNIC_TOP/scripts/$1.patch make=(make_kernel) of=()
 	linux=$(linux_of "$1")
 	version=$(kernel_source "$linux" --version) || die "no sources of Linux $linux"
+	[ ! -e "$patch" ] || make=(make_patched_kernel "$patch") of=("$patch")
 	cached "$1" "$(hash_of "$version" "$(kernel_config "$1")" \
-		"$(declare -f make_kernel unpack_kernel)" "$2" "$3" \
-		"$([ ! -e "$patch" ] || cat "$patch")")" make_kernel "$linux" "$2" "$3" "$1"
+		"$(declare -f make_kernel unpack_kernel)" "$2" "$3" "${of[@]}")" \
+		"${make[@]}" "$linux" "$2" "$3" "$1"
 }

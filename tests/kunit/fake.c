@@ -23,6 +23,7 @@ struct srnic_device *fake_device(struct kunit *test)
 	struct srnic_device *dev = kunit_kzalloc(test, sizeof(*dev), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, dev);
+	dev->ibdev.node_type = RDMA_NODE_RNIC;
 	dev->counters = alloc_percpu(struct srnic_counters);
 	KUNIT_ASSERT_NOT_NULL(test, dev->counters);
 	kunit_alloc_resource(test, keep, free_counters, GFP_KERNEL, dev->counters);

@@ -148,6 +148,42 @@ static void rts_wants_each_attribute_of_the_table(struct kunit *test)
 	srnic_qp_destroy(qp);
 }
 
+static void init_wants_each_attribute_of_the_table_on_a_device_that_is_no_rnic(struct kunit *test)
+{
+	const int all = IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS;
+	struct srnic_qp *qp = new_qp(test);
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_INIT, .port_num = 1 };
+	static const int wanted[] = { IB_QP_PKEY_INDEX, IB_QP_PORT, IB_QP_ACCESS_FLAGS };
+	int i;
+
+	qp->verbs_state = IB_QPS_RESET;
+	qp->dev->ibdev.node_type = RDMA_NODE_UNSPECIFIED;
+	for (i = 0; i < ARRAY_SIZE(wanted); i++)
+		KUNIT_EXPECT_EQ_MSG(test, modify(qp, &attr, all & ~wanted[i]), -EINVAL,
+				    "%#x missing", wanted[i]);
+	KUNIT_EXPECT_EQ(test, qp->verbs_state, IB_QPS_RESET);
+	KUNIT_EXPECT_EQ(test, modify(qp, &attr, all), 0);
+	srnic_qp_destroy(qp);
+	qp = new_qp(test);
+	KUNIT_EXPECT_EQ(test, modify(qp, &attr, IB_QP_STATE | IB_QP_ACCESS_FLAGS), 0);
+	srnic_qp_destroy(qp);
+}
+
+/* INIT to RTS, and from RTR back to INIT */
+static void steps_that_infiniband_has_not_are_refused(struct kunit *test)
+{
+	struct srnic_qp *qp = new_qp(test);
+
+	KUNIT_EXPECT_EQ(test, go(qp, IB_QPS_RTS, RTS_MASK), -EINVAL);
+	KUNIT_ASSERT_EQ(test, go(qp, IB_QPS_RTR, RTR_MASK), 0);
+	KUNIT_EXPECT_EQ(test, go(qp, IB_QPS_INIT, IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT |
+				 IB_QP_ACCESS_FLAGS), -EINVAL);
+	KUNIT_EXPECT_EQ(test, qp->verbs_state, IB_QPS_RTR);
+	KUNIT_EXPECT_TRUE(test, qp->ib.paired);
+	KUNIT_EXPECT_EQ(test, go(qp, IB_QPS_RESET, IB_QP_STATE), 0);
+	srnic_qp_destroy(qp);
+}
+
 static void rtr_wants_a_route_by_an_address(struct kunit *test)
 {
 	struct srnic_qp *qp = new_qp(test);
@@ -275,6 +311,8 @@ static void query_gives_back_what_was_set(struct kunit *test)
 static struct kunit_case ib_modify_cases[] = {
 	KUNIT_CASE(rtr_wants_each_attribute_of_the_table),
 	KUNIT_CASE(rts_wants_each_attribute_of_the_table),
+	KUNIT_CASE(init_wants_each_attribute_of_the_table_on_a_device_that_is_no_rnic),
+	KUNIT_CASE(steps_that_infiniband_has_not_are_refused),
 	KUNIT_CASE(rtr_wants_a_route_by_an_address),
 	KUNIT_CASE(more_reads_than_the_device_has_are_refused),
 	KUNIT_CASE(without_a_port_there_is_no_rtr),

@@ -267,11 +267,54 @@ static void of_infiniband(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ri_qp_post_datagram(p->rnic, p->a.qp, RI_WR_TYPE_SEND, 0, 1, &seg, 1,
 						  0, NULL, 1, 1, 1, NULL),
 			RI_RET_WR_INVALID_TYPE);
-	KUNIT_EXPECT_EQ(test, ri_rnic_diag(p->rnic, RI_DIAG_RNIC_DETAILS, NULL, NULL, NULL, NULL),
-			RI_RET_OP_UNSUPPORTED);
 #undef X
 	KUNIT_EXPECT_NULL(test, handle);
 	pair_close(p);
+}
+
+/* ri_rnic_diag: @op says @what, in a buffer that is asked for before */
+static void diag_says(struct pair *p, ri_diag_op_type_t op, void *arg, const char *what)
+{
+	ri_length_t len = 0, need;
+	unsigned char *text;
+
+	KUNIT_EXPECT_EQ(p->test, ri_rnic_diag(p->rnic, op, arg, NULL, &len, NULL),
+			RI_RET_BUFFER_TOO_SMALL);
+	/* counters count meanwhile */
+	need = len + 100;
+	text = kunit_kzalloc(p->test, need, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(p->test, text);
+	memset(text, 0xa5, need - 1);
+	len = 1;
+	KUNIT_EXPECT_EQ(p->test, ri_rnic_diag(p->rnic, op, arg, text, &len, NULL),
+			RI_RET_BUFFER_TOO_SMALL);
+	KUNIT_EXPECT_EQ(p->test, text[0], 0xa5);
+	KUNIT_EXPECT_GT(p->test, len, 1);
+	len = need;
+	KUNIT_EXPECT_EQ(p->test, ri_rnic_diag(p->rnic, op, arg, text, &len, NULL), OK);
+	KUNIT_EXPECT_EQ(p->test, len, strlen(text) + 1);
+	KUNIT_EXPECT_NOT_NULL_MSG(p->test, strstr(text, what), "%s", text);
+}
+
+/* ri_rnic_diag: what a consumer's device and QP are doing, and a reset of its QPs */
+static void diag(struct kunit *test)
+{
+	struct pair *p = pair_connected(test);
+	ri_length_t len = 0;
+
+#define DIAG(op, arg, len)	ri_rnic_diag(p->rnic, op, arg, NULL, len, NULL)
+	diag_says(p, RI_DIAG_RNIC_DETAILS, NULL, "\nqps 2\n");
+	diag_says(p, RI_DIAG_QP_DETAILS, p->a.qp, "\nstate RTS\nconsumer kernel\n");
+	diag_says(p, RI_DIAG_RNIC_DUMP, NULL, "\nstate RTS\n");
+	KUNIT_EXPECT_EQ(test, DIAG(RI_DIAG_QP_DETAILS, p->a.cq, &len), RI_RET_INVALID_PARAMETER);
+	KUNIT_EXPECT_EQ(test, DIAG(RI_DIAG_RNIC_DUMP, NULL, NULL), RI_RET_INVALID_PARAMETER);
+	KUNIT_EXPECT_EQ(test, DIAG(RI_DIAG_RDMA_RESET + 1, NULL, &len), RI_RET_OP_UNSUPPORTED);
+	pair_recv(p, &p->b, 1, 0, 100);
+	KUNIT_EXPECT_EQ(test, DIAG(RI_DIAG_RDMA_RESET, NULL, NULL), OK);
+	pair_expect(p, &p->b, 1, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_WR_FLUSHED_ERROR);
+	KUNIT_EXPECT_TRUE(test, pair_event(p, RI_EVENT_QP_LOCAL_CATASTROPHIC_ERROR, &p->a));
+	pair_close(p);
+	KUNIT_EXPECT_EQ(test, DIAG(RI_DIAG_RNIC_DUMP, NULL, &len), RI_RET_RNIC_INVALID_HANDLE);
 }
 
 static ri_api_return_t other_get_hdl(ri_vp_handle_t vp_hdl, ri_consumer_domain_t location,
@@ -356,6 +399,29 @@ static void device_goes(struct kunit *test)
 	p->open = false;
 }
 
+/*
+ * A device that is open, but not to the access layer's knowledge, is detached under its
+ * consumer: it goes all the same, and nothing of it is left.
+ */
+static void goes_detached(struct kunit *test)
+{
+	struct pair *p = pair_device(test);
+	ri_rnic_handle_t rnic;
+	ri_pd_handle_t pd;
+
+	KUNIT_ASSERT_EQ(test, ri_vector.ri_op_rnic_open(p->vp, RI_PHYS_PAGE_LIST_MODE, NULL,
+							NULL), OK);
+	KUNIT_ASSERT_EQ(test, ri_rnic_get_hdl(p->vp, RI_CONSUMER_LOCATION_KERNEL, &rnic, NULL,
+					      NULL, NULL), OK);
+	KUNIT_ASSERT_EQ(test, ri_pd_alloc(rnic, &pd, NULL, NULL, NULL), OK);
+	KUNIT_ASSERT_EQ(test, ri_svc_detach(p->vp, NULL), OK);
+	pair_end_device(p);
+	KUNIT_EXPECT_EQ(test, p->detached, 1);
+	KUNIT_EXPECT_PTR_EQ(test, ri_svc_ops(rnic), &ri_no_ops);
+	KUNIT_EXPECT_EQ(test, ri_vector.ri_op_pd_dealloc(rnic, pd, NULL),
+			RI_RET_RNIC_INVALID_HANDLE);
+}
+
 static struct kunit_case rnicpi_cases[] = {
 	KUNIT_CASE(echo),
 	KUNIT_CASE(attaches),
@@ -364,9 +430,11 @@ static struct kunit_case rnicpi_cases[] = {
 	KUNIT_CASE(handles),
 	KUNIT_CASE(query),
 	KUNIT_CASE(of_infiniband),
+	KUNIT_CASE(diag),
 	KUNIT_CASE(vectors),
 	KUNIT_CASE(vp_data),
 	KUNIT_CASE(device_goes),
+	KUNIT_CASE(goes_detached),
 	{}
 };
 

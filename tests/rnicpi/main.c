@@ -44,6 +44,7 @@ static const struct test_case all_cases[] = {
 	{ "diag", diag, "an RNIC and its QPs are diagnosed, for an administrator" },
 	{ "diag_reset", diag_reset, "a reset takes all QPs to Error, and nothing of TCP" },
 	{ "disabled", disabled, "a QP that takes no Writes or no Reads says so" },
+	{ "bind_disabled", bind_disabled, "a QP that binds no windows binds none that is posted in Idle" },
 	{ "post_in_error", post_in_error, "what is posted in Error is flushed" },
 	{ "solicited", solicited, "solicited messages and errors are told, other messages are not" },
 	{ "srq_pd", srq_pd, "receives of an SRQ are of its PD, not of the QP's" },

@@ -139,6 +139,7 @@ void diag_reset(void);
 
 /* The cases of rules.c */
 void disabled(void);
+void bind_disabled(void);
 void post_in_error(void);
 void solicited(void);
 void srq_pd(void);

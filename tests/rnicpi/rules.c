@@ -84,8 +84,11 @@ void disabled(void)
 void post_in_error(void)
 {
 	open_pair();
+	post_recv(&a, 4, 0, 10);
 	set_state(&a, RI_QP_STATE_ERROR, RI_RET_SUCCESS);
 	require_state(&a, RI_QP_STATE_ERROR);
+	/* what was posted before has been flushed: nobody comes back for what follows */
+	take(&a, a.rcq, 4, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_WR_FLUSHED_ERROR);
 	post_send(&a, 5, 0, 10);
 	take(&a, a.scq, 5, RI_WC_TYPE_SEND, RI_WC_STATUS_WR_FLUSHED_ERROR);
 	post_recv(&a, 6, 0, 10);
@@ -246,6 +249,37 @@ void rights(void)
 		   RI_WC_STATUS_BASE_BOUNDS_VIOLATION_ERROR);
 	bind_fails(RI_MEM_FLAGS_LOCAL_READ | RI_MEM_FLAGS_BINDING, RI_MEM_FLAGS_REMOTE_WRITE, 0,
 		   RI_WC_STATUS_ACCESS_VIOLATION_ERROR);
+}
+
+static void bind_from_idle(ri_boolean_t enable, ri_wc_status_t want)
+{
+	ri_mw_handle_t mw;
+	ri_qp_attr_t attr;
+	ri_rtag_t rtag;
+	uint_t one = 1;
+	ri_wr_t wr;
+
+	open_end(&a);
+	open_end(&b);
+	attr = qp_attr_of(&a);
+	attr.qp_xport.qp_iwarp.enable_bind = enable;
+	renew_qp(&a, &attr);
+	expect(RI_RET_SUCCESS, ri_mw_alloc(a.rnic, a.pd, RI_MW_TYPE_NARROW, &mw, &rtag, NULL, NULL,
+					   &err));
+	wr = bind_of(mw, a.mr, (uintptr_t)a.buf, 100, RI_MEM_FLAGS_REMOTE_READ);
+	expect(RI_RET_SUCCESS, ri_qp_postsq(a.rnic, a.qp, &wr, &one, &err));
+	connect_sockets();
+	turn(false, true);
+	take(&a, a.scq, 1, RI_WC_TYPE_BIND, want);
+	expect(RI_RET_SUCCESS, ri_mw_dealloc(a.rnic, mw, &err));
+	close_pair();
+}
+
+/* Without enable_bind a QP binds no window, whenever that was posted (D-23) */
+void bind_disabled(void)
+{
+	bind_from_idle(1, RI_WC_STATUS_SUCCESS);
+	bind_from_idle(0, RI_WC_STATUS_ACCESS_VIOLATION_ERROR);
 }
 
 /* After these errors the region is as it was; after others it is gone (D-50) */

@@ -48,7 +48,10 @@ static const struct test_case cases[] = {
 	{ "events", case_events, "events that cannot be read, and limits that cannot be armed" },
 	{ "diag", case_diag, "diagnoses that cannot be made" },
 	{ "reg-shared", case_reg_shared, "regions that cannot be shared" },
+	{ "dm", case_dm, "copies to and from memory of the device that are no such copies" },
 	{ "rings", case_rings, "rubbish in the rings" },
+	{ "modify", case_modify, "" },
+	{ "create-ah", case_create_ah, "" },
 };
 
 static const struct test_program prog = {

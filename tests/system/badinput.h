@@ -49,6 +49,13 @@ void case_handover_abi(void);
 void case_query(void);
 void case_reg_shared(void);
 
+/* bad_dm.c: the driver's method that copies to and from memory of the device */
+void case_dm(void);
+
+/* bad_modify.c: QPs without rdma_cm */
+void case_modify(void);
+void case_create_ah(void);
+
 /* bad_events.c: the driver's methods for events and diagnosis */
 void case_events(void);
 void case_diag(void);

@@ -43,6 +43,13 @@ bad_hello() {
 one_host
 log_before=$(log_lines)
 cases badinput
+if [ "$SRNIC_TYPE" = srnic ]; then
+	ib_enable
+	t "modify: QPs are taken from state to state with rubbish" \
+		on_cli "$BIN/badinput" "$CLI4" modify
+	t "create-ah: address handles of rubbish" on_cli "$BIN/badinput" "$CLI4" create-ah
+	set_policy "$CLI_DEV" ib_port=0 || bail "no policy ib_port"
+fi
 
 t "the device still works" pair 7174 rping -s -a "$SRV4" -C 10 -S 1000 -V -- \
 	rping -c -a "$SRV4" -C 10 -S 1000 -V

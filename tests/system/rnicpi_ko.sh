@@ -39,7 +39,7 @@ loads() {	# TIMES
 # Programs with QPs on the same device, one run after the other
 traffic() {
 	while [ ! -e "$tmp/enough" ]; do
-		integrity -- --seed 1 --qps 4 --ops 500 --max-size 100000 >"$tmp/traffic" 2>&1 || return
+		integrity -- --seed 1 --qps 4 --ops 100 --max-size 100000 >"$tmp/traffic" 2>&1 || return
 		echo >>"$tmp/runs"
 	done
 }

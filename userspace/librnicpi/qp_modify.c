@@ -7,16 +7,7 @@
 #include <string.h>
 #include "ops.h"
 #include "qp.h"
-
-/* What a mask of iWARP can have (bits 5 to 9 mean others for InfiniBand) */
-#define KNOWN	(RI_QP_ATTR_NEXT_STATE | RI_QP_ATTR_SQ_SIZE | RI_QP_ATTR_RQ_SIZE |		\
-		 RI_QP_ATTR_MAX_RDMA_READ_OUTGOING | RI_QP_ATTR_MAX_RDMA_READ_INCOMING |	\
-		 RI_QP_ATTR_RQ_HIWAT | RI_QP_ATTR_RQ_ARMED | RI_QP_ATTR_LLP_STREAM_HANDLE |	\
-		 RI_QP_ATTR_STREAM_MSG_BUFFER | RI_QP_ATTR_MPA_ATTR)
-/* Those of the receive queue of a QP with an SRQ */
-#define LIMIT	(RI_QP_ATTR_RQ_HIWAT | RI_QP_ATTR_RQ_ARMED)
-
-#define MAX_LAST_MSG	65535
+#include <rnicpi/rules.h>
 
 /* --- states --- */
 
@@ -168,6 +159,7 @@ static ri_api_return_t attach(struct rnic_qp *qp, const char *msg, size_t len,
 		.flags = (mpa->crc_enabled ? SRNICDV_STREAM_CRC : 0) |
 			 (mpa->xmit_marker_enabled ? SRNICDV_STREAM_TX_MARKERS : 0) |
 			 (mpa->recv_marker_enabled ? SRNICDV_STREAM_RX_MARKERS : 0) |
+			 (qp->attr.qp_xport.qp_iwarp.enable_bind ? 0 : SRNICDV_STREAM_NO_BIND) |
 			 (len ? SRNICDV_STREAM_RESPONDER : 0),
 		.ird = qp->attr.max_rdma_read_incoming,
 		.ord = qp->attr.max_rdma_read_outgoing,
@@ -184,35 +176,15 @@ static ri_api_return_t attach(struct rnic_qp *qp, const char *msg, size_t len,
 
 /* --- checks --- */
 
-static ri_api_return_t check_stream(const struct rnic_qp *qp, uint32_t mask,
-				    const ri_iwarp_qp_attr_t *iw)
-{
-	const struct ri_linux_llp *llp = iw->llp_stream_handle;
-
-	if (mask & (RI_QP_ATTR_LLP_STREAM_HANDLE | RI_QP_ATTR_STREAM_MSG_BUFFER |
-		    RI_QP_ATTR_MPA_ATTR) && qp->attr.state != RI_QP_STATE_IDLE)
-		return RI_RET_LLP_BAD_STATE;
-	if (mask & RI_QP_ATTR_LLP_STREAM_HANDLE &&
-	    (!llp || llp->size < sizeof(*llp) || llp->fd < 0))
-		return RI_RET_INVALID_LLP_HANDLE;
-	if (mask & RI_QP_ATTR_STREAM_MSG_BUFFER &&
-	    (!iw->stream_msg_buf || !iw->stream_msg_buf_length ||
-	     iw->stream_msg_buf_length > MAX_LAST_MSG))
-		return RI_RET_INVALID_PARAMETER;
-	if (mask & RI_QP_ATTR_MPA_ATTR && iw->mpa_attrs.ddp_rdmap_version != 1)
-		return RI_RET_INVALID_DDP_RDMAP_VERSION;
-	return RI_RET_SUCCESS;
-}
-
 static ri_api_return_t check_numbers(const struct rnic_qp *qp, uint32_t mask,
 				     const ri_qp_attr_t *attrs)
 {
 	const struct rnic *r = qp->rnic;
 	bool srq = qp->srq;
 
-	if (mask & (srq ? RI_QP_ATTR_RQ_SIZE : LIMIT))
+	if (mask & (srq ? RI_QP_ATTR_RQ_SIZE : RI_LIMIT))
 		return RI_RET_QP_ATTRIBUTE_CANT_CHANGE;
-	if (mask & LIMIT && !r->native)
+	if (mask & RI_LIMIT && !r->native)
 		return RI_RET_OP_UNSUPPORTED;
 	if (mask & RI_QP_ATTR_RQ_HIWAT &&
 	    attrs->qp_xport.qp_iwarp.rq_hiwat > (uint32_t)r->attr.max_srq_wr)
@@ -230,50 +202,23 @@ static ri_api_return_t check_numbers(const struct rnic_qp *qp, uint32_t mask,
 	return RI_RET_SUCCESS;
 }
 
-/* RDMAC verbs 6.2: what a program may ask for */
-static const struct {
-	ri_qp_state_t from, to;
-} moves[] = {
-	{ RI_QP_STATE_IDLE, RI_QP_STATE_IDLE },
-	{ RI_QP_STATE_IDLE, RI_QP_STATE_READY_TO_SEND },
-	{ RI_QP_STATE_IDLE, RI_QP_STATE_ERROR },
-	{ RI_QP_STATE_READY_TO_SEND, RI_QP_STATE_READY_TO_SEND },
-	{ RI_QP_STATE_READY_TO_SEND, RI_QP_STATE_CLOSING },
-	{ RI_QP_STATE_READY_TO_SEND, RI_QP_STATE_TERMINATE },
-	{ RI_QP_STATE_READY_TO_SEND, RI_QP_STATE_ERROR },
-	{ RI_QP_STATE_CLOSING, RI_QP_STATE_ERROR },
-	{ RI_QP_STATE_TERMINATE, RI_QP_STATE_ERROR },
-	{ RI_QP_STATE_ERROR, RI_QP_STATE_ERROR },
-	{ RI_QP_STATE_ERROR, RI_QP_STATE_IDLE },
-};
-
-static bool may_move(ri_qp_state_t from, ri_qp_state_t to)
+static bool is_stream(const struct ri_linux_llp *llp)
 {
-	unsigned int i;
-
-	for (i = 0; i < sizeof(moves) / sizeof(moves[0]); i++)
-		if (moves[i].from == from && moves[i].to == to)
-			return true;
-	return false;
+	return llp && llp->size >= sizeof(*llp) && llp->fd >= 0;
 }
 
 static ri_api_return_t check(const struct rnic_qp *qp, uint32_t mask, const ri_qp_attr_t *attrs)
 {
-	bool to_rts = mask & RI_QP_ATTR_NEXT_STATE && attrs->state == RI_QP_STATE_READY_TO_SEND;
+	const ri_iwarp_qp_attr_t *iw = &attrs->qp_xport.qp_iwarp;
 	ri_api_return_t ret = check_numbers(qp, mask, attrs);
 
 	if (!ret)
-		ret = check_stream(qp, mask, &attrs->qp_xport.qp_iwarp);
-	if (!ret && mask & RI_QP_ATTR_NEXT_STATE && !may_move(qp->attr.state, attrs->state))
-		ret = RI_RET_QP_INVALID_STATE;
+		ret = ri_check_stream(qp->attr.state, mask, iw, is_stream(iw->llp_stream_handle));
+	if (!ret)
+		ret = ri_check_move(qp->attr.state, mask, attrs, qp->have_llp);
 	if (!ret && mask & RI_QP_ATTR_NEXT_STATE && qp->attr.state == RI_QP_STATE_ERROR &&
 	    attrs->state == RI_QP_STATE_IDLE && qp->windows)
 		ret = RI_RET_WINDOWS_BOUND;
-	if (!ret && mask & RI_QP_ATTR_STREAM_MSG_BUFFER && !to_rts)
-		ret = RI_RET_LLP_BAD_STATE;
-	if (!ret && to_rts && qp->attr.state == RI_QP_STATE_IDLE && !qp->have_llp &&
-	    !(mask & RI_QP_ATTR_LLP_STREAM_HANDLE))
-		ret = RI_RET_INVALID_LLP_HANDLE;
 	return ret;
 }
 
@@ -302,7 +247,7 @@ int ri_qp_arm(struct rnic_qp *qp, bool arm)
 /* A new mark is armed; rq_armed alone arms the old one, or disarms it */
 static int set_limit(struct rnic_qp *qp, uint32_t mask, const ri_qp_attr_t *attrs)
 {
-	if (!(mask & LIMIT))
+	if (!(mask & RI_LIMIT))
 		return 0;
 	return ri_qp_arm(qp, !(mask & RI_QP_ATTR_RQ_ARMED) || attrs->qp_xport.qp_iwarp.rq_armed);
 }
@@ -311,22 +256,13 @@ static int set_limit(struct rnic_qp *qp, uint32_t mask, const ri_qp_attr_t *attr
 
 static void keep(struct rnic_qp *qp, uint32_t mask, const ri_qp_attr_t *attrs)
 {
-	const ri_iwarp_qp_attr_t *iw = &attrs->qp_xport.qp_iwarp;
-
-	if (mask & RI_QP_ATTR_MAX_RDMA_READ_OUTGOING)
-		qp->attr.max_rdma_read_outgoing = attrs->max_rdma_read_outgoing;
-	if (mask & RI_QP_ATTR_MAX_RDMA_READ_INCOMING)
-		qp->attr.max_rdma_read_incoming = attrs->max_rdma_read_incoming;
+	ri_keep(&qp->attr, mask, attrs);
 	if (mask & RI_QP_ATTR_LLP_STREAM_HANDLE) {
-		qp->llp = *iw->llp_stream_handle;
+		qp->llp = *attrs->qp_xport.qp_iwarp.llp_stream_handle;
 		qp->have_llp = true;
 	}
-	if (mask & RI_QP_ATTR_MPA_ATTR) {
-		qp->attr.qp_xport.qp_iwarp.mpa_attrs = iw->mpa_attrs;
+	if (mask & RI_QP_ATTR_MPA_ATTR)
 		qp->have_mpa = true;
-	}
-	if (mask & RI_QP_ATTR_RQ_HIWAT)
-		qp->attr.qp_xport.qp_iwarp.rq_hiwat = iw->rq_hiwat;
 }
 
 static ri_api_return_t move(struct rnic_qp *qp, uint32_t mask, const ri_qp_attr_t *attrs,
@@ -363,7 +299,7 @@ static void restore(struct rnic_qp *qp, const struct rnic_qp *before, uint32_t m
 	qp->llp = before->llp;
 	qp->have_llp = before->have_llp;
 	qp->have_mpa = before->have_mpa;
-	if (mask & LIMIT)
+	if (mask & RI_LIMIT)
 		ri_qp_arm(qp, before->attr.qp_xport.qp_iwarp.rq_armed);
 }
 
@@ -398,7 +334,7 @@ ri_api_return_t ri_do_qp_modify(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_qp_
 	ret = ri_qp_find(rnic, qp, &q);
 	if (!ret && !attrs)
 		ret = RI_RET_INVALID_PARAMETER;
-	else if (!ret && qp_mask & ~KNOWN)
+	else if (!ret && qp_mask & ~RI_KNOWN)
 		ret = RI_RET_QP_ATTRIBUTE_CANT_CHANGE;
 	if (!ret)
 		err = ri_qp_look(q);

@@ -27,6 +27,8 @@ static uint32_t stream_flags(uint32_t flags)
 		to |= SRNIC_QP_MODIFY_TX_MARKERS;
 	if (flags & SRNICDV_STREAM_RX_MARKERS)
 		to |= SRNIC_QP_MODIFY_RX_MARKERS;
+	if (flags & SRNICDV_STREAM_NO_BIND)
+		to |= SRNIC_QP_MODIFY_NO_BIND;
 	return to;
 }
 

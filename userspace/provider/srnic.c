@@ -155,6 +155,7 @@ static void srnic_unimport_mr(struct ibv_mr *mr)
 }
 
 static const struct verbs_context_ops srnic_ctx_ops = {
+	.alloc_dm = srnic_alloc_dm,
 	.alloc_mw = srnic_alloc_mw,
 	.alloc_parent_domain = srnic_alloc_parent_domain,
 	.alloc_pd = srnic_alloc_pd,
@@ -176,6 +177,8 @@ static const struct verbs_context_ops srnic_ctx_ops = {
 	.destroy_qp = srnic_destroy_qp,
 	.destroy_srq = srnic_destroy_srq,
 	.free_context = srnic_free_context,
+	.free_dm = srnic_free_dm,
+	.import_dm = srnic_import_dm,
 	.import_mr = srnic_import_mr,
 	.import_pd = srnic_import_pd,
 	.modify_qp = srnic_modify_qp,
@@ -189,11 +192,13 @@ static const struct verbs_context_ops srnic_ctx_ops = {
 	.query_qp = srnic_query_qp,
 	.query_rt_values = srnic_query_rt_values,
 	.query_srq = srnic_query_srq,
+	.reg_dm_mr = srnic_reg_dm_mr,
 	.reg_dmabuf_mr = srnic_reg_dmabuf_mr,
 	.reg_mr = srnic_reg_mr,
 	.rereg_mr = srnic_rereg_mr,
 	.req_notify_cq = srnic_req_notify_cq,
 	.resize_cq = srnic_resize_cq,
+	.unimport_dm = srnic_unimport_dm,
 	.unimport_mr = srnic_unimport_mr,
 	.unimport_pd = srnic_unimport_pd,
 };

@@ -193,6 +193,11 @@ static inline struct srnic_srq *to_srnic_srq(struct ibv_srq *ibsrq)
 	return container_of(ibsrq, struct srnic_srq, ibsrq);
 }
 
+static inline struct verbs_dm *to_verbs_dm(struct ibv_dm *ibdm)
+{
+	return container_of(ibdm, struct verbs_dm, dm);
+}
+
 static inline struct srnic_ah *to_srnic_ah(struct ibv_ah *ibah)
 {
 	return container_of(ibah, struct srnic_ah, ibah);
@@ -289,6 +294,16 @@ int srnic_put_inline(const struct srnic_qp *qp, struct srnic_sqe *sqe,
 		     size_t length);
 int srnic_put_recv(struct srnic_rqe *rqe, const struct ibv_recv_wr *wr,
 		   uint32_t max_sge);
+
+/* dm.c */
+struct ibv_dm *srnic_alloc_dm(struct ibv_context *ibctx,
+			      struct ibv_alloc_dm_attr *attr);
+int srnic_free_dm(struct ibv_dm *ibdm);
+struct ibv_dm *srnic_import_dm(struct ibv_context *ibctx, uint32_t handle);
+void srnic_unimport_dm(struct ibv_dm *ibdm);
+struct ibv_mr *srnic_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *ibdm,
+			       uint64_t offset, size_t length,
+			       unsigned int access);
 
 /* mw.c */
 struct ibv_mw *srnic_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);

@@ -22,6 +22,7 @@ enum srnicdv_stream_flags {
 	SRNICDV_STREAM_CRC		= 1 << 1,	/* CRC is sent, and checked */
 	SRNICDV_STREAM_TX_MARKERS	= 1 << 2,	/* markers are sent */
 	SRNICDV_STREAM_RX_MARKERS	= 1 << 3,	/* markers are received */
+	SRNICDV_STREAM_NO_BIND		= 1 << 4,	/* no window is bound by the QP */
 };
 
 /**

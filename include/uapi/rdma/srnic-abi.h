@@ -303,7 +303,8 @@ enum srnic_qp_modify_attrs {
 #define SRNIC_QP_MODIFY_CRC		(1U << 1)	/* CRC is sent, and checked */
 #define SRNIC_QP_MODIFY_TX_MARKERS	(1U << 2)	/* markers are sent */
 #define SRNIC_QP_MODIFY_RX_MARKERS	(1U << 3)	/* markers are received */
-#define SRNIC_QP_MODIFY_FLAGS		0x0fU
+#define SRNIC_QP_MODIFY_NO_BIND		(1U << 4)	/* no window is bound by it */
+#define SRNIC_QP_MODIFY_FLAGS		0x1fU
 
 struct srnic_ureq_qp_modify {
 	__u32 state;		/* SRNIC_QP_MODIFY_RTS */
@@ -516,6 +517,31 @@ enum srnic_mr_reg_shared_attrs {
 struct srnic_ureq_mr_reg_shared {
 	__aligned_u64 iova;	/* TO of the first byte, unless IB_UVERBS_ACCESS_ZERO_BASED */
 	__u32 access;		/* enum ib_uverbs_access_flags */
+	__u32 reserved;
+};
+
+/*
+ * On memory of the device (UVERBS_OBJECT_DM), which is not to be mapped: copy to and from it.
+ */
+enum srnic_dm_methods {
+	SRNIC_METHOD_DM_COPY = 1U << UVERBS_ID_NS_SHIFT,
+};
+
+enum srnic_dm_copy_attrs {
+	SRNIC_ATTR_DM_COPY_HANDLE = 1U << UVERBS_ID_NS_SHIFT,
+	SRNIC_ATTR_DM_COPY_REQ,	/* struct srnic_ureq_dm_copy */
+};
+
+enum srnic_dm_copy_op {
+	SRNIC_DM_WRITE	= 0,	/* from the program's memory */
+	SRNIC_DM_READ	= 1,	/* to it */
+};
+
+struct srnic_ureq_dm_copy {
+	__aligned_u64 offset;	/* bytes, in the memory of the device */
+	__aligned_u64 addr;	/* in the program's */
+	__aligned_u64 length;	/* bytes */
+	__u32 op;		/* enum srnic_dm_copy_op */
 	__u32 reserved;
 };
 

@@ -30,6 +30,7 @@
 #define SRNIC_MAX_FR_BLOCKS	4096	/* PBL of a fast-register region */
 #define SRNIC_MAX_PD		(64 * 1024)
 #define SRNIC_MAX_AH		(64 * 1024)
+#define SRNIC_MAX_DM		(16 * 1024 * 1024)	/* bytes, of all programs */
 #define SRNIC_MAX_SGE		32
 #define SRNIC_MAX_GID		32	/* at most BITS_PER_LONG */
 #define SRNIC_MAX_INLINE	512	/* octets */
@@ -126,6 +127,7 @@ enum srnic_device_phase {
  * @num_mw: of SRNIC_MAX_MW
  * @num_pd: of SRNIC_MAX_PD
  * @num_ah: of SRNIC_MAX_AH
+ * @dm_bytes: of SRNIC_MAX_DM
  * @counters: of each CPU, so that CPUs do not write to the same line
  * @gid_lock: of @gids; softirqs take it
  * @gids: of the port; zero: none at that index
@@ -154,6 +156,7 @@ struct srnic_device {
 	atomic_t num_mw;
 	atomic_t num_pd;
 	atomic_t num_ah;
+	atomic_long_t dm_bytes;
 	struct srnic_counters __percpu *counters;
 	spinlock_t gid_lock;	/* of gids */
 	union ib_gid gids[SRNIC_MAX_GID];

@@ -83,11 +83,17 @@ static int handover_attach(struct srnic_qp *qp, const struct srnic_handover *req
 		.inline_work = policy->inline_work,
 	};
 	struct sockaddr_storage local, remote;
+	u8 enables = READ_ONCE(qp->enables);
 	int err;
 
 	srnic_stream_names(stream, &local, &remote);
 	srnic_stream_keepalive(stream, req->keepalive);
+	/* before what is posted already begins */
+	if (req->no_bind)
+		WRITE_ONCE(qp->enables, enables & ~SRNIC_QP_BIND_ENABLED);
 	err = srnic_qp_attach(qp, &attach);
+	if (err)
+		WRITE_ONCE(qp->enables, enables);
 	trace_srnic_conn(qp->dev, qp->ibqp.qp_num, "handed over", &local, &remote, err);
 	return err;
 }

@@ -7,6 +7,7 @@
 #include <linux/slab.h>
 #include <rdma/ib_umem.h>
 #include "compat.h"
+#include "memory/dm.h"
 #include "memory/mr.h"
 #include "queue/state.h"
 #include "srnic.h"
@@ -236,6 +237,27 @@ free:
 	return ERR_PTR(err);
 }
 
+/* The memory is where the kernel has it mapped: contiguous, so one block, partly used */
+static int mr_set_mapping(struct srnic_mr *mr, const void *at, u64 length, u64 iova, int access)
+{
+	struct srnic_pbl *pbl = pbl_new(1);
+
+	if (!pbl)
+		return -ENOMEM;
+	pbl->shift = length > PAGE_SIZE ? fls64(length - 1) : PAGE_SHIFT;
+	pbl->count = 1;
+	pbl->addr[0] = (uintptr_t)at;
+	mr->tpte.pbl = pbl;
+	mr->tpte.base = access & IB_ZERO_BASED ? 0 : iova;
+	mr->tpte.length = length;
+	mr->tpte.rights = access_to_rights(access);
+	srnic_tpte_validate(&mr->tpte);
+	mr->ibmr.length = length;
+	mr->ibmr.iova = mr->tpte.base;
+	mr->ibmr.page_size = PAGE_SIZE;
+	return 0;
+}
+
 /**
  * srnic_mr_reg_dmabuf - register a part of a DMA buffer
  * @pd: protection domain
@@ -255,7 +277,6 @@ struct ib_mr *srnic_mr_reg_dmabuf(struct ib_pd *pd, int fd, u64 offset, u64 leng
 				  u64 iova, int access)
 {
 	struct srnic_mr *mr;
-	struct srnic_pbl *pbl;
 	u64 last;
 	int err;
 
@@ -270,23 +291,10 @@ struct ib_mr *srnic_mr_reg_dmabuf(struct ib_pd *pd, int fd, u64 offset, u64 leng
 			       ib_access_writable(access));
 	if (err)
 		goto free;
-	err = -ENOMEM;
-	pbl = pbl_new(1);
-	if (!pbl)
+	err = mr_set_mapping(mr, mr->dmabuf.map.vaddr + offset, length, iova, access);
+	if (err)
 		goto free;
-	/* the kernel's mapping is contiguous: one block, partly used */
-	pbl->shift = max_t(u32, PAGE_SHIFT, fls64(length - 1));
-	pbl->count = 1;
-	pbl->addr[0] = (uintptr_t)mr->dmabuf.map.vaddr + offset;
-	pbl->dmabuf = mr->dmabuf.buf;
-	mr->tpte.pbl = pbl;
-	mr->tpte.base = access & IB_ZERO_BASED ? 0 : iova;
-	mr->tpte.length = length;
-	mr->tpte.rights = access_to_rights(access);
-	srnic_tpte_validate(&mr->tpte);
-	mr->ibmr.length = length;
-	mr->ibmr.iova = mr->tpte.base;
-	mr->ibmr.page_size = PAGE_SIZE;
+	mr->tpte.pbl->dmabuf = mr->dmabuf.buf;
 	err = mr_insert(mr);
 	if (err)
 		goto free;
@@ -294,6 +302,37 @@ struct ib_mr *srnic_mr_reg_dmabuf(struct ib_pd *pd, int fd, u64 offset, u64 leng
 free:
 	mr_free(mr);
 	return ERR_PTR(err);
+}
+
+/**
+ * srnic_mr_reg_dm - register a part of the device's own memory
+ * @pd: protection domain
+ * @dm: the memory, which outlives the region
+ * @offset: of the part, bytes
+ * @length: of the part, bytes; of zero there is nothing to access
+ * @access: IB_ACCESS_*, of which IB_ZERO_BASED is one
+ *
+ * The part is inside of the memory. May sleep.
+ *
+ * Return: the region or an ERR_PTR: -EOPNOTSUPP for access flags not known here, -ENOMEM.
+ */
+struct ib_mr *srnic_mr_reg_dm(struct ib_pd *pd, struct srnic_dm *dm, u64 offset, u64 length,
+			      int access)
+{
+	struct srnic_mr *mr;
+	int err;
+
+	if (access & ~known_access)
+		return ERR_PTR(-EOPNOTSUPP);
+	mr = mr_new(pd, SRNIC_STAG_USER);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	err = mr_set_mapping(mr, dm->memory + offset, length, 0, access) ?: mr_insert(mr);
+	if (err) {
+		mr_free(mr);
+		return ERR_PTR(err);
+	}
+	return &mr->ibmr;
 }
 
 /*

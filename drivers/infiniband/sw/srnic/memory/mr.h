@@ -7,6 +7,7 @@
 #include "memory/dmabuf.h"
 #include "memory/tpt.h"
 
+struct srnic_dm;
 struct srnic_shared;
 
 /**
@@ -44,6 +45,8 @@ struct ib_mr *srnic_mr_reg_user(struct ib_pd *pd, u64 start, u64 length,
 				u64 iova, int access);
 struct ib_mr *srnic_mr_reg_dmabuf(struct ib_pd *pd, int fd, u64 offset, u64 length,
 				  u64 iova, int access);
+struct ib_mr *srnic_mr_reg_dm(struct ib_pd *pd, struct srnic_dm *dm, u64 offset, u64 length,
+			      int access);
 struct ib_mr *srnic_mr_reg_shared(struct ib_pd *pd, struct ib_mr *source, u64 iova, int access);
 int srnic_mr_rereg(struct ib_mr *ibmr, int flags, u64 start, u64 length,
 		   u64 iova, int access, struct ib_pd *pd);

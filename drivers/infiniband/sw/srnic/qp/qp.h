@@ -57,6 +57,7 @@ struct srnic_attach {
  * @file: of its TCP socket, held by the caller
  * @mpa: what it has negotiated, or knows
  * @initiator: see struct srnic_attach
+ * @no_bind: the QP binds no window from now on
  * @keepalive: seconds after which TCP asks whether the peer is still there; 0: as the
  *	       program set it
  * @last_msg: see struct srnic_attach
@@ -66,6 +67,7 @@ struct srnic_handover {
 	struct file *file;
 	struct mpa_result mpa;
 	bool initiator;
+	bool no_bind;
 	u32 keepalive;
 	void *last_msg;
 	u32 last_len;

@@ -304,16 +304,7 @@ ri_api_return_t ri_svc_attach(ri_vp_handle_t vp_hdl, ri_dev_info_t dev_info,
 }
 EXPORT_SYMBOL_GPL(ri_svc_attach);
 
-/**
- * ri_svc_detach - an RNIC is no more (ri_svc_detach)
- * @vp_hdl: of ri_svc_attach(); not open
- * @err_data: may be NULL
- *
- * May sleep. Nobody calls the provider when it returns, but who is in a call.
- *
- * Return: RI_RET_SUCCESS, RI_RET_VP_INVALID_HANDLE, RI_RET_RNIC_INUSE
- */
-ri_api_return_t ri_svc_detach(ri_vp_handle_t vp_hdl, ri_err_data_t *err_data)
+static ri_api_return_t detach(ri_vp_handle_t vp_hdl, bool gone)
 {
 	ri_api_return_t ret = RI_RET_SUCCESS;
 	struct kal_vp *vp;
@@ -322,7 +313,7 @@ ri_api_return_t ri_svc_detach(ri_vp_handle_t vp_hdl, ri_err_data_t *err_data)
 	vp = find(vp_hdl);
 	if (!vp)
 		ret = RI_RET_VP_INVALID_HANDLE;
-	else if (READ_ONCE(vp->open))
+	else if (READ_ONCE(vp->open) && !gone)
 		ret = RI_RET_RNIC_INUSE;
 	if (!ret) {
 		xa_erase(&vectors, (unsigned long)vp_hdl);
@@ -334,7 +325,21 @@ ri_api_return_t ri_svc_detach(ri_vp_handle_t vp_hdl, ri_err_data_t *err_data)
 		synchronize_rcu();
 		put(vp);
 	}
-	return ri_answer(err_data, ret);
+	return ret;
+}
+
+/**
+ * ri_svc_detach - an RNIC is no more (ri_svc_detach)
+ * @vp_hdl: of ri_svc_attach(); not open
+ * @err_data: may be NULL
+ *
+ * May sleep. Nobody calls the provider when it returns, but who is in a call.
+ *
+ * Return: RI_RET_SUCCESS, RI_RET_VP_INVALID_HANDLE, RI_RET_RNIC_INUSE
+ */
+ri_api_return_t ri_svc_detach(ri_vp_handle_t vp_hdl, ri_err_data_t *err_data)
+{
+	return ri_answer(err_data, detach(vp_hdl, false));
 }
 EXPORT_SYMBOL_GPL(ri_svc_detach);
 
@@ -347,6 +352,28 @@ EXPORT_SYMBOL_GPL(ri_svc_detach);
 void ri_kal_leaving(ri_vp_handle_t vp_hdl)
 {
 	tell_clients(vp_hdl, false);
+}
+
+/**
+ * ri_kal_forget - an RNIC handle has no vector any more
+ * @rnic: freed by the provider, not by its consumer
+ *
+ * May sleep.
+ */
+void ri_kal_forget(ri_rnic_handle_t rnic)
+{
+	xa_erase(&vectors, (unsigned long)rnic);
+}
+
+/**
+ * ri_kal_gone - an RNIC is detached, open or not
+ * @vp_hdl: of ri_svc_attach(); if somebody else has detached it, nothing happens
+ *
+ * As ri_svc_detach(), for a provider whose device goes. May sleep.
+ */
+void ri_kal_gone(ri_vp_handle_t vp_hdl)
+{
+	detach(vp_hdl, true);
 }
 
 /* ----- extensions ----- */

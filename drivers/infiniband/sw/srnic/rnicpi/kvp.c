@@ -306,30 +306,56 @@ static void end_objects(struct rnic *rnic)
 			end(obj);
 }
 
-static struct rnic *first_rnic(struct rnic_vp *vp)
+/* An RNIC handle that was left, which finds nothing from now on: nor do those of its objects */
+static struct rnic *hide_rnic(struct rnic_vp *vp)
 {
 	struct rnic *rnic;
 
 	mutex_lock(&ri_lock);
 	rnic = list_first_entry_or_null(&vp->rnics, struct rnic, obj.link);
+	if (rnic)
+		WRITE_ONCE(rnic->obj.hidden, true);
 	mutex_unlock(&ri_lock);
 	return rnic;
 }
 
-/* What clients have left */
+static bool has_objects(struct rnic *rnic)
+{
+	bool has;
+
+	mutex_lock(&ri_lock);
+	has = rnic->obj.users;
+	mutex_unlock(&ri_lock);
+	return has;
+}
+
+static void end_rnic(struct rnic *rnic)
+{
+	end_objects(rnic);
+	/* a consumer may be in the middle of ending one, or find that he cannot */
+	while (has_objects(rnic)) {
+		usleep_range(100, 1000);
+		end_objects(rnic);
+	}
+	ri_kal_forget(rnic->obj.handle);
+	mutex_lock(&ri_lock);
+	ri_leave(&rnic->obj);
+	mutex_unlock(&ri_lock);
+}
+
+/*
+ * What clients have left. Not by the vector that the access layer has: there is none if
+ * somebody has detached the device.
+ */
 static void end_rnics(struct rnic_vp *vp)
 {
-	const struct ri_ops *ops = ri_svc_ops(vp->obj.handle);
 	struct rnic *rnic;
 
-	while ((rnic = first_rnic(vp))) {
+	while ((rnic = hide_rnic(vp))) {
 		ibdev_warn_ratelimited(vp->ibdev, "an RNIC handle of RNICPI was left\n");
-		end_objects(rnic);
-		/* somebody may be in the middle of ending an object */
-		if (ops->ri_op_rnic_free_hdl(vp->obj.handle, rnic->obj.handle, NULL))
-			usleep_range(100, 1000);
+		end_rnic(rnic);
 	}
-	ops->ri_op_rnic_close(vp->obj.handle, NULL);
+	ri_do_rnic_close(vp->obj.handle, NULL);
 }
 
 /* RI-12: an event; who listens ends what is his; the rest is ended for him */
@@ -344,7 +370,7 @@ static void kvp_remove(struct ib_device *ibdev, void *data)
 	vp->leaving = true;
 	mutex_unlock(&ri_lock);
 	end_rnics(vp);
-	ri_svc_detach(vp->obj.handle, NULL);
+	ri_kal_gone(vp->obj.handle);
 	vp_free(vp);
 }
 

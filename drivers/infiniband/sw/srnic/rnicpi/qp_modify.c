@@ -7,16 +7,8 @@
 #include <linux/slab.h>
 #include "rnicpi/ops.h"
 #include "rnicpi/qp.h"
+#include <rnicpi/rules.h>
 
-/* What a mask of iWARP can have (bits 5 to 9 mean others for InfiniBand) */
-#define KNOWN	(RI_QP_ATTR_NEXT_STATE | RI_QP_ATTR_SQ_SIZE | RI_QP_ATTR_RQ_SIZE |		\
-		 RI_QP_ATTR_MAX_RDMA_READ_OUTGOING | RI_QP_ATTR_MAX_RDMA_READ_INCOMING |	\
-		 RI_QP_ATTR_RQ_HIWAT | RI_QP_ATTR_RQ_ARMED | RI_QP_ATTR_LLP_STREAM_HANDLE |	\
-		 RI_QP_ATTR_STREAM_MSG_BUFFER | RI_QP_ATTR_MPA_ATTR)
-/* Those of the receive queue of a QP with an SRQ */
-#define LIMIT	(RI_QP_ATTR_RQ_HIWAT | RI_QP_ATTR_RQ_ARMED)
-
-#define MAX_LAST_MSG	65535
 #define KEEPALIVE_MAX	7200
 
 static const ri_qp_state_t states[] = {
@@ -123,29 +115,12 @@ static bool is_stream(const struct ri_linux_llp *llp)
 	return llp && llp->size >= sizeof(*llp) && llp->file && llp->keepalive <= KEEPALIVE_MAX;
 }
 
-static ri_api_return_t check_stream(const struct rnic_qp *qp, u32 mask,
-				    const ri_iwarp_qp_attr_t *iw)
-{
-	if (mask & (RI_QP_ATTR_LLP_STREAM_HANDLE | RI_QP_ATTR_STREAM_MSG_BUFFER |
-		    RI_QP_ATTR_MPA_ATTR) && qp->attr.state != RI_QP_STATE_IDLE)
-		return RI_RET_LLP_BAD_STATE;
-	if (mask & RI_QP_ATTR_LLP_STREAM_HANDLE && !is_stream(iw->llp_stream_handle))
-		return RI_RET_INVALID_LLP_HANDLE;
-	if (mask & RI_QP_ATTR_STREAM_MSG_BUFFER &&
-	    (!iw->stream_msg_buf || !iw->stream_msg_buf_length ||
-	     iw->stream_msg_buf_length > MAX_LAST_MSG))
-		return RI_RET_INVALID_PARAMETER;
-	if (mask & RI_QP_ATTR_MPA_ATTR && iw->mpa_attrs.ddp_rdmap_version != 1)
-		return RI_RET_INVALID_DDP_RDMAP_VERSION;
-	return RI_RET_SUCCESS;
-}
-
 static ri_api_return_t check_numbers(const struct rnic_qp *qp, u32 mask,
 				     const ri_qp_attr_t *attrs)
 {
 	struct srnic_native_limits n;
 
-	if (mask & (qp->srq ? RI_QP_ATTR_RQ_SIZE : LIMIT))
+	if (mask & (qp->srq ? RI_QP_ATTR_RQ_SIZE : RI_LIMIT))
 		return RI_RET_QP_ATTRIBUTE_CANT_CHANGE;
 	if (mask & RI_QP_ATTR_RQ_HIWAT && attrs->qp_xport.qp_iwarp.rq_hiwat > SRNIC_MAX_SRQ_WR)
 		return RI_RET_SRQ_LIMIT_OUT_OF_RANGE;
@@ -163,58 +138,26 @@ static ri_api_return_t check_numbers(const struct rnic_qp *qp, u32 mask,
 	return RI_RET_SUCCESS;
 }
 
-/* RDMAC verbs 6.2: what a consumer may ask for; bits by the state that it is to be */
-static const u8 moves[] = {
-	[RI_QP_STATE_IDLE] = BIT(RI_QP_STATE_IDLE) | BIT(RI_QP_STATE_READY_TO_SEND) |
-			     BIT(RI_QP_STATE_ERROR),
-	[RI_QP_STATE_READY_TO_SEND] = BIT(RI_QP_STATE_READY_TO_SEND) | BIT(RI_QP_STATE_CLOSING) |
-				      BIT(RI_QP_STATE_TERMINATE) | BIT(RI_QP_STATE_ERROR),
-	[RI_QP_STATE_ERROR] = BIT(RI_QP_STATE_ERROR) | BIT(RI_QP_STATE_IDLE),
-	[RI_QP_STATE_TERMINATE] = BIT(RI_QP_STATE_ERROR),
-	[RI_QP_STATE_CLOSING] = BIT(RI_QP_STATE_ERROR),
-};
-
-static bool may_move(ri_qp_state_t from, ri_qp_state_t to)
-{
-	return to <= RI_QP_STATE_CLOSING && moves[from] & BIT(to);
-}
-
 static ri_api_return_t check(const struct rnic_qp *qp, u32 mask, const ri_qp_attr_t *attrs)
 {
-	bool to_rts = mask & RI_QP_ATTR_NEXT_STATE && attrs->state == RI_QP_STATE_READY_TO_SEND;
-	ri_api_return_t ret = mask & ~KNOWN ? RI_RET_QP_ATTRIBUTE_CANT_CHANGE :
-					      check_numbers(qp, mask, attrs);
+	const ri_iwarp_qp_attr_t *iw = &attrs->qp_xport.qp_iwarp;
+	ri_api_return_t ret = mask & ~RI_KNOWN ? RI_RET_QP_ATTRIBUTE_CANT_CHANGE :
+						 check_numbers(qp, mask, attrs);
 
 	if (!ret)
-		ret = check_stream(qp, mask, &attrs->qp_xport.qp_iwarp);
-	if (!ret && mask & RI_QP_ATTR_NEXT_STATE && !may_move(qp->attr.state, attrs->state))
-		ret = RI_RET_QP_INVALID_STATE;
-	if (!ret && mask & RI_QP_ATTR_STREAM_MSG_BUFFER && !to_rts)
-		ret = RI_RET_LLP_BAD_STATE;
-	if (!ret && to_rts && qp->attr.state == RI_QP_STATE_IDLE && !qp->have_llp &&
-	    !(mask & RI_QP_ATTR_LLP_STREAM_HANDLE))
-		ret = RI_RET_INVALID_LLP_HANDLE;
-	return ret;
+		ret = ri_check_stream(qp->attr.state, mask, iw, is_stream(iw->llp_stream_handle));
+	return ret ?: ri_check_move(qp->attr.state, mask, attrs, qp->have_llp);
 }
 
 /* ----- the call ----- */
 
 static void keep(struct rnic_qp *qp, u32 mask, const ri_qp_attr_t *attrs)
 {
-	const ri_iwarp_qp_attr_t *iw = &attrs->qp_xport.qp_iwarp;
-
-	if (mask & RI_QP_ATTR_MAX_RDMA_READ_OUTGOING)
-		qp->attr.max_rdma_read_outgoing = attrs->max_rdma_read_outgoing;
-	if (mask & RI_QP_ATTR_MAX_RDMA_READ_INCOMING)
-		qp->attr.max_rdma_read_incoming = attrs->max_rdma_read_incoming;
+	ri_keep(&qp->attr, mask, attrs);
 	if (mask & RI_QP_ATTR_LLP_STREAM_HANDLE) {
-		qp->llp = *iw->llp_stream_handle;
+		qp->llp = *attrs->qp_xport.qp_iwarp.llp_stream_handle;
 		qp->have_llp = true;
 	}
-	if (mask & RI_QP_ATTR_MPA_ATTR)
-		qp->attr.qp_xport.qp_iwarp.mpa_attrs = iw->mpa_attrs;
-	if (mask & RI_QP_ATTR_RQ_HIWAT)
-		qp->attr.qp_xport.qp_iwarp.rq_hiwat = iw->rq_hiwat;
 }
 
 static ri_api_return_t move(struct rnic_qp *qp, u32 mask, const ri_qp_attr_t *attrs,
@@ -267,7 +210,7 @@ static ri_api_return_t modify(struct rnic_qp *qp, u32 mask, const ri_qp_attr_t *
 	keep(qp, mask, attrs);
 	ret = mask & RI_QP_ATTR_NEXT_STATE ? move(qp, mask, attrs, err_data) : ri_done(err_data);
 	/* checked: it cannot fail */
-	if (!ret && mask & LIMIT)
+	if (!ret && mask & RI_LIMIT)
 		ri_qp_arm(qp, !(mask & RI_QP_ATTR_RQ_ARMED) || attrs->qp_xport.qp_iwarp.rq_armed);
 	if (ret) {
 		qp->attr = *before;

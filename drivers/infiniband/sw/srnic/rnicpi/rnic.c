@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* RNIC handles, their attributes, and protection domains. */
 
+#include <linux/build_bug.h>
 #include <linux/slab.h>
 #include <net/ipv6.h>
 #include <rdma/ib_cache.h>
@@ -236,6 +237,72 @@ ri_api_return_t ri_do_rnic_query(ri_rnic_handle_t rnic, ri_rnic_query_flags_t fl
 	if (!attr_size || flags & ~RI_QUERY_RNIC_PORT_INFO)
 		return ri_refuse(err_data, RI_RET_INVALID_PARAMETER);
 	return ri_answer(err_data, answer(to_rnic(r)->vp, flags, attrs, attr_size));
+}
+
+/* ----- diagnosis ----- */
+
+static ri_api_return_t check_diag(ri_diag_op_type_t op, const struct rnic_obj *qp,
+				  const ri_length_t *oplen)
+{
+	if (op > RI_DIAG_RDMA_RESET)
+		return RI_RET_OP_UNSUPPORTED;
+	if (op == RI_DIAG_QP_DETAILS && !qp)
+		return RI_RET_INVALID_PARAMETER;
+	return oplen || op == RI_DIAG_RDMA_RESET ? RI_RET_SUCCESS : RI_RET_INVALID_PARAMETER;
+}
+
+static_assert((int)RI_DIAG_RNIC_DETAILS == SRNIC_DIAG_DEVICE);
+static_assert((int)RI_DIAG_QP_DETAILS == SRNIC_DIAG_QP);
+static_assert((int)RI_DIAG_RNIC_DUMP == SRNIC_DIAG_DUMP);
+static_assert((int)RI_DIAG_RDMA_RESET == SRNIC_DIAG_RESET);
+
+static int diagnose(struct ib_device *ibdev, ri_diag_op_type_t op, struct rnic_obj *qp,
+		    unsigned char *opval, ri_length_t *oplen)
+{
+	int err;
+
+	if (!qp)
+		return srnic_native_diag(ibdev, op, NULL, opval, oplen);
+	mutex_lock(&to_qp(qp)->mutex);
+	err = srnic_native_diag(ibdev, op, to_qp(qp)->qp, opval, oplen);
+	mutex_unlock(&to_qp(qp)->mutex);
+	return err;
+}
+
+/**
+ * ri_do_rnic_diag - ri_rnic_diag
+ * @rnic: an RNIC handle
+ * @op: what is asked for
+ * @arg: the QP of RI_DIAG_QP_DETAILS, of @rnic; else not looked at
+ * @opval: becomes text, lines of a name and a value, with a 0 behind them; NULL: how much it is
+ * @oplen: its bytes; becomes those of the text
+ * @err_data: may be NULL
+ *
+ * RI_DIAG_RDMA_RESET takes all QPs of the device to Error, those of programs as well. Ethernet
+ * and TCP are not touched. May sleep.
+ *
+ * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_INVALID_PARAMETER,
+ * RI_RET_RESOURCE_SHORTAGE; RI_RET_BUFFER_TOO_SMALL: nothing is written but @oplen;
+ * RI_RET_OP_UNSUPPORTED: there is no such operation
+ */
+ri_api_return_t ri_do_rnic_diag(ri_rnic_handle_t rnic, ri_diag_op_type_t op, void *arg,
+				unsigned char *opval, ri_length_t *oplen, ri_err_data_t *err_data)
+{
+	struct rnic_obj *r = ri_look_up(RI_KIND_RNIC, rnic), *qp = NULL;
+	ri_api_return_t ret;
+	int err;
+
+	if (!r)
+		return ri_refuse(err_data, RI_RET_RNIC_INVALID_HANDLE);
+	if (op == RI_DIAG_QP_DETAILS)
+		qp = ri_find(rnic, RI_KIND_QP, arg, &ret);
+	ret = check_diag(op, qp, oplen);
+	if (ret)
+		return ri_refuse(err_data, ret);
+	err = diagnose(to_rnic(r)->vp->ibdev, op, qp, opval, oplen);
+	if (err == -ENOSPC)
+		return ri_refuse(err_data, RI_RET_BUFFER_TOO_SMALL);
+	return err ? ri_failed(err_data, err, RI_RET_FAIL) : ri_done(err_data);
 }
 
 /* ----- protection domains ----- */

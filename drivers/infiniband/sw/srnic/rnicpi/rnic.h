@@ -222,6 +222,8 @@ void ri_pin_exit(void);
 
 /* kal.c */
 void ri_kal_leaving(ri_vp_handle_t vp_hdl);
+void ri_kal_forget(ri_rnic_handle_t rnic);
+void ri_kal_gone(ri_vp_handle_t vp_hdl);
 
 /* the ends that the end of a device makes, too: ri_lock is not held, the object is hidden */
 int ri_qp_end(struct rnic_qp *qp);

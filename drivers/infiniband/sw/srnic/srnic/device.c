@@ -331,6 +331,7 @@ static int srnic_query_device(struct ib_device *ibdev, struct ib_device_attr *at
 	attr->max_fast_reg_page_list_len = SRNIC_MAX_FR_BLOCKS;
 	attr->max_pd = SRNIC_MAX_PD;
 	attr->max_ah = SRNIC_MAX_AH;
+	attr->max_dm_size = SRNIC_MAX_DM;
 	attr->max_qp_rd_atom = SRNIC_MAX_IRD;
 	attr->max_qp_init_rd_atom = SRNIC_MAX_ORD;
 	attr->max_res_rd_atom = SRNIC_MAX_QP * SRNIC_MAX_IRD;

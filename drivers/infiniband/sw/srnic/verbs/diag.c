@@ -14,6 +14,7 @@
 #include "queue/state.h"
 #include "srnic.h"
 #include "verbs/diag.h"
+#include "verbs/native.h"
 
 #define UVERBS_MODULE_NAME srnic
 #include <rdma/uverbs_named_ioctl.h>
@@ -139,27 +140,76 @@ static int say_answer(struct text *text, struct srnic_device *dev, u32 op, struc
 	}
 }
 
-/* Nothing is written if it is too little; @need becomes what all of it is */
-static int answer(const struct srnic_ureq_diag *req, struct srnic_device *dev,
-		  struct srnic_qp *qp, u64 *need)
+/*
+ * What is said, and @need, which becomes the bytes that it has with the NUL of vsnprintf().
+ * ERR_PTR(-ENOSPC): that is more than @size.
+ */
+static char *answer(struct srnic_device *dev, u32 op, struct srnic_qp *qp, u64 size, u64 *need)
 {
-	struct text text = { .size = min_t(u64, req->size, MAX_TEXT) };
+	struct text text = { .size = min_t(u64, size, MAX_TEXT) };
 	int err;
 
 	if (text.size) {
 		text.buf = kvzalloc(text.size, SRNIC_GFP_USER);
 		if (!text.buf)
-			return -ENOMEM;
+			return ERR_PTR(-ENOMEM);
 	}
-	err = say_answer(&text, dev, req->op, qp);
-	*need = text.len + 1;	/* the NUL of vsnprintf() */
+	err = say_answer(&text, dev, op, qp);
+	*need = text.len + 1;
 	if (!err && *need > text.size)
 		err = -ENOSPC;
-	if (!err && copy_to_user(u64_to_user_ptr(req->buf), text.buf, *need))
-		err = -EFAULT;
+	if (!err)
+		return text.buf;
 	kvfree(text.buf);
+	return ERR_PTR(err);
+}
+
+static int answer_user(const struct srnic_ureq_diag *req, struct srnic_device *dev,
+		       struct srnic_qp *qp, u64 *need)
+{
+	char *text = answer(dev, req->op, qp, req->size, need);
+	int err = 0;
+
+	if (IS_ERR(text))
+		return PTR_ERR(text);
+	if (copy_to_user(u64_to_user_ptr(req->buf), text, *need))
+		err = -EFAULT;
+	kvfree(text);
 	return err;
 }
+
+/**
+ * srnic_native_diag - what a device or a QP is doing, or a reset of all QPs of a device
+ * @ibdev: srnic's
+ * @op: SRNIC_DIAG_*
+ * @ibqp: of it, alive, for SRNIC_DIAG_QP; else not looked at
+ * @buf: becomes text, lines of a name and a value, with a 0 behind them
+ * @size: bytes of @buf; becomes those of the text. Neither is looked at for SRNIC_DIAG_RESET
+ *
+ * May sleep.
+ *
+ * Return: 0; -ENOSPC: nothing is written but @size; -ENOMEM; -EINTR: the task is being killed.
+ */
+int srnic_native_diag(struct ib_device *ibdev, u32 op, struct ib_qp *ibqp, char *buf, u64 *size)
+{
+	struct srnic_device *dev = to_srnic_dev(ibdev);
+	char *text;
+	u64 need = 0;
+
+	if (op == SRNIC_DIAG_RESET)
+		return each_qp(dev, reset_qp, NULL);
+	text = answer(dev, op, op == SRNIC_DIAG_QP ? to_srnic_qp(ibqp) : NULL, buf ? *size : 0,
+		      &need);
+	if (!IS_ERR(text))
+		memcpy(buf, text, need);
+	if (need)
+		*size = need;
+	if (IS_ERR(text))
+		return PTR_ERR(text);
+	kvfree(text);
+	return 0;
+}
+EXPORT_SYMBOL_GPL(srnic_native_diag);
 
 static struct srnic_qp *asked_qp(struct uverbs_attr_bundle *attrs)
 {
@@ -200,7 +250,7 @@ static int UVERBS_HANDLER(SRNIC_METHOD_DIAG)(struct uverbs_attr_bundle *attrs)
 		return err;
 	if (req.op == SRNIC_DIAG_RESET)
 		return each_qp(dev, reset_qp, NULL);
-	err = answer(&req, dev, qp, &need);
+	err = answer_user(&req, dev, qp, &need);
 	copy = uverbs_copy_to(attrs, SRNIC_ATTR_DIAG_SIZE, &need, sizeof(need));
 	return err ?: copy;
 }

@@ -31,6 +31,16 @@ static bool is_sqd(const struct srnic_qp *qp, const struct ib_qp_attr *attr, int
 		(attr->qp_state == IB_QPS_RTS && qp->verbs_state == IB_QPS_SQD));
 }
 
+/*
+ * To INIT, where the rules are InfiniBand's: rdma_cm, which has the QPs of an RNIC to
+ * itself, names no port
+ */
+static bool is_init(const struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	return mask & IB_QP_STATE && attr->qp_state == IB_QPS_INIT &&
+	       (qp->ib.paired || qp->ibqp.device->node_type != RDMA_NODE_RNIC);
+}
+
 /**
  * srnic_ib_modify_keeps - is this a transition of verbs alone?
  * @qp: alive
@@ -98,8 +108,8 @@ static int check_sqd(const struct srnic_qp *qp, const struct ib_qp_attr *attr, i
  * @attr: asked for
  * @mask: which of @attr
  *
- * Return: 0; -EINVAL for attributes that are missing or wrong; -EOPNOTSUPP where there
- * are no such connections, and for attributes with another transition.
+ * Return: 0; -EINVAL for attributes that are missing or wrong, or of another transition;
+ * -EOPNOTSUPP for them where there are no such connections.
  */
 int srnic_ib_modify_check(const struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
@@ -107,11 +117,13 @@ int srnic_ib_modify_check(const struct srnic_qp *qp, const struct ib_qp_attr *at
 		return check_rts(qp, attr, mask);
 	if (is_sqd(qp, attr, mask))
 		return check_sqd(qp, attr, mask);
+	if (is_init(qp, attr, mask))
+		return check_table(qp, attr, mask);
 	if (!(mask & SRNIC_IB_QP_ATTRS))
 		return 0;
-	if (!srnic_policy_get(&qp->dev->policy).ib_port || !is_rtr(attr, mask))
+	if (!srnic_policy_get(&qp->dev->policy).ib_port)
 		return -EOPNOTSUPP;
-	return check_rtr(qp, attr, mask);
+	return is_rtr(attr, mask) ? check_rtr(qp, attr, mask) : -EINVAL;
 }
 
 static int modify_rtr(struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask)
@@ -145,7 +157,7 @@ static void modify_sqd(struct srnic_qp *qp, bool sqd)
 }
 
 /*
- * Back to RESET or INIT, from any state. A stream is reset, and what was posted, or was
+ * Back to RESET, from any state. A stream is reset, and what was posted, or was
  * not polled, is gone with it.
  */
 static void modify_back(struct srnic_qp *qp)
@@ -180,8 +192,7 @@ int srnic_ib_modify(struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask
 		return modify_rts(qp, attr, mask);
 	if (is_sqd(qp, attr, mask))
 		modify_sqd(qp, attr->qp_state == IB_QPS_SQD);
-	else if (qp->ib.paired && mask & IB_QP_STATE &&
-		 (attr->qp_state == IB_QPS_RESET || attr->qp_state == IB_QPS_INIT))
+	else if (qp->ib.paired && mask & IB_QP_STATE && attr->qp_state == IB_QPS_RESET)
 		modify_back(qp);
 	return 0;
 }

@@ -32,6 +32,7 @@ static int check_request(const struct srnic_ureq_qp_modify *req)
 static void fill_handover(struct srnic_handover *to, const struct srnic_ureq_qp_modify *req)
 {
 	to->initiator = !(req->flags & SRNIC_QP_MODIFY_RESPONDER);
+	to->no_bind = req->flags & SRNIC_QP_MODIFY_NO_BIND;
 	to->keepalive = req->keepalive;
 	to->mpa.crc = req->flags & SRNIC_QP_MODIFY_CRC;
 	to->mpa.tx_markers = req->flags & SRNIC_QP_MODIFY_TX_MARKERS;

@@ -9,6 +9,7 @@
 #include "queue/state.h"
 #include "srnic.h"
 #include "verbs/diag.h"
+#include "verbs/dm.h"
 #include "verbs/events.h"
 #include "verbs/qp_modify.h"
 #include "verbs/query.h"
@@ -123,6 +124,7 @@ const struct uapi_definition srnic_uapi_defs[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE, &srnic_query_context),
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_QP, &srnic_qp_object),
 	UAPI_DEF_CHAIN(srnic_uapi_diag_defs),
+	UAPI_DEF_CHAIN(srnic_uapi_dm_defs),
 	UAPI_DEF_CHAIN(srnic_uapi_event_defs),
 	UAPI_DEF_CHAIN(srnic_uapi_modify_defs),
 	UAPI_DEF_CHAIN(srnic_uapi_query_defs),

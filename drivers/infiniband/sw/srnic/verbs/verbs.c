@@ -15,6 +15,7 @@
 #include "queue/srq.h"
 #include "srnic.h"
 #include "verbs/ah.h"
+#include "verbs/dm.h"
 #include "verbs/ib_modify.h"
 #include "verbs/post.h"
 #include "verbs/udata.h"
@@ -734,6 +735,7 @@ static int srnic_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 
 /* Not static: device.c registers them, with those of the device and of iw_cm */
 const struct ib_device_ops srnic_verbs_ops = {
+	.alloc_dm = srnic_alloc_dm,
 	.alloc_mr = srnic_mr_alloc,
 	.alloc_mw = srnic_alloc_mw,
 	.alloc_pd = srnic_alloc_pd,
@@ -742,6 +744,7 @@ const struct ib_device_ops srnic_verbs_ops = {
 	.create_qp = srnic_create_qp,
 	.create_srq = srnic_create_srq,
 	.create_user_ah = srnic_create_ah,
+	.dealloc_dm = srnic_dealloc_dm,
 	.dealloc_mw = srnic_dealloc_mw,
 	.dealloc_pd = srnic_dealloc_pd,
 	.dealloc_ucontext = srnic_dealloc_ucontext,
@@ -765,6 +768,7 @@ const struct ib_device_ops srnic_verbs_ops = {
 	.query_qp = srnic_query_qp,
 	.query_srq = srnic_query_srq,
 	.query_ucontext = srnic_query_ucontext,
+	.reg_dm_mr = srnic_reg_dm_mr,
 	.reg_user_mr = srnic_reg_user_mr,
 	.reg_user_mr_dmabuf = srnic_reg_user_mr_dmabuf,
 	.req_notify_cq = srnic_req_notify_cq,

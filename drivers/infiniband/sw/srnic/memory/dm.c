@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Memory of the device. A device in software has no other than the kernel's: pages that
+ * are charged to the program, up to a limit of the device. No process has it mapped. A
+ * region over it is used as any other; its program copies to and from it by a call.
+ */
+
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <linux/vmalloc.h>
+#include "memory/dm.h"
+#include "srnic.h"
+
+/**
+ * srnic_dm_alloc - take a piece of a device's memory
+ * @dev: the device
+ * @length: bytes, 1 to SRNIC_MAX_DM
+ * @log_align: log2 of the alignment of its first byte, at most PAGE_SHIFT
+ *
+ * It is zero. May sleep.
+ *
+ * Return: the piece or an ERR_PTR: -EINVAL for a length or an alignment out of range,
+ * -ENOMEM, also if all pieces together would be more than SRNIC_MAX_DM, in whole pages.
+ */
+struct srnic_dm *srnic_dm_alloc(struct srnic_device *dev, u64 length, u32 log_align)
+{
+	struct srnic_dm *dm;
+
+	if (!length || length > SRNIC_MAX_DM || log_align > PAGE_SHIFT)
+		return ERR_PTR(-EINVAL);
+	dm = kzalloc(sizeof(*dm), GFP_KERNEL_ACCOUNT);
+	if (!dm)
+		return ERR_PTR(-ENOMEM);
+	dm->dev = dev;
+	dm->length = length;
+	if (atomic_long_add_return(PAGE_ALIGN(length), &dev->dm_bytes) <= SRNIC_MAX_DM)
+		dm->memory = __vmalloc(PAGE_ALIGN(length), SRNIC_GFP_USER | __GFP_ZERO);
+	if (!dm->memory) {
+		srnic_dm_free(dm);
+		return ERR_PTR(-ENOMEM);
+	}
+	return dm;
+}
+
+/**
+ * srnic_dm_free - give a piece back
+ * @dm: no region has it any more
+ *
+ * May sleep.
+ */
+void srnic_dm_free(struct srnic_dm *dm)
+{
+	vfree(dm->memory);
+	atomic_long_sub(PAGE_ALIGN(dm->length), &dm->dev->dm_bytes);
+	kfree(dm);
+}
+
+static bool is_inside(const struct srnic_dm *dm, u64 offset, u64 length)
+{
+	return offset <= dm->length && length <= dm->length - offset;
+}
+
+/**
+ * srnic_dm_write - copy from the program
+ * @dm: the piece
+ * @offset: of the first byte in it
+ * @from: address in the calling process
+ * @length: bytes
+ *
+ * What peers and other threads do there meanwhile is not waited for. May sleep.
+ *
+ * Return: 0; -EINVAL if that is not inside of the piece; -EFAULT, and a part may have been
+ * written.
+ */
+int srnic_dm_write(struct srnic_dm *dm, u64 offset, const void __user *from, u64 length)
+{
+	if (!is_inside(dm, offset, length))
+		return -EINVAL;
+	return copy_from_user(dm->memory + offset, from, length) ? -EFAULT : 0;
+}
+
+/**
+ * srnic_dm_read - copy to the program
+ * @dm: the piece
+ * @offset: of the first byte in it
+ * @to: address in the calling process
+ * @length: bytes
+ *
+ * May sleep.
+ *
+ * Return: as srnic_dm_write().
+ */
+int srnic_dm_read(const struct srnic_dm *dm, u64 offset, void __user *to, u64 length)
+{
+	if (!is_inside(dm, offset, length))
+		return -EINVAL;
+	return copy_to_user(to, dm->memory + offset, length) ? -EFAULT : 0;
+}

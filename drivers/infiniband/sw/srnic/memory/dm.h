@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* Memory of the device, which programs ask for by ibv_alloc_dm(). */
+#ifndef SRNIC_DM_H
+#define SRNIC_DM_H
+
+#include <rdma/ib_verbs.h>
+
+struct srnic_device;
+
+/**
+ * struct srnic_dm - a piece of the device's memory
+ * @ibdm: the verbs object; the core counts its regions
+ * @dev: whose memory
+ * @memory: whole pages, zero at first
+ * @length: bytes that were asked for
+ *
+ * All immutable; what is behind @memory is not.
+ */
+struct srnic_dm {
+	struct ib_dm ibdm;
+	struct srnic_device *dev;
+	void *memory;
+	u64 length;
+};
+
+static inline struct srnic_dm *to_srnic_dm(struct ib_dm *ibdm)
+{
+	return container_of(ibdm, struct srnic_dm, ibdm);
+}
+
+struct srnic_dm *srnic_dm_alloc(struct srnic_device *dev, u64 length, u32 log_align);
+void srnic_dm_free(struct srnic_dm *dm);
+int srnic_dm_write(struct srnic_dm *dm, u64 offset, const void __user *from, u64 length);
+int srnic_dm_read(const struct srnic_dm *dm, u64 offset, void __user *to, u64 length);
+
+#endif

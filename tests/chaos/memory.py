@@ -14,7 +14,7 @@ def kernel_memory():
 
 
 def slabs():
-    """The KiB of each slab cache, by its name; {} on a kernel that does not tell"""
+    """The KiB of each slab cache, by its name, where the kernel tells, and of what is none"""
     kib = {}
     try:
         with open("/proc/slabinfo") as f:
@@ -24,6 +24,11 @@ def slabs():
                     kib[name] = int(n[13]) * int(n[4]) * PAGE_KIB
     except OSError:
         pass
+    with open("/proc/meminfo") as f:
+        for line in f:
+            name, n = line.split()[:2]
+            if name in ("VmallocUsed:", "KernelStack:"):
+                kib[name[:-1]] = int(n)
     return kib
 
 
@@ -34,7 +39,7 @@ class Memory:
         self.kib, self.slabs = kernel_memory(), slabs()
 
     def grew(self):
-        """The slab caches that grew most, for who looks for a leak"""
+        """What grew most, for who looks for a leak"""
         by = {name: kib - self.slabs.get(name, 0) for name, kib in slabs().items()}
         most = sorted(by, key=by.get, reverse=True)[:8]
         return ", ".join("%s %+d" % (name, by[name]) for name in most)
@@ -47,5 +52,5 @@ class Memory:
         good = within(20, is_back)
         said = "%d KiB before, %d KiB after" % (self.kib, self.now)
         if not good:
-            raise Trouble("%s; of the slabs: %s" % (said, self.grew()))
+            raise Trouble("%s: %s" % (said, self.grew()))
         return said

@@ -100,7 +100,7 @@ check-vipl: setup	## libvipl: functions and return codes, 100,000 messages, 1,00
 	@tests/system/run --kernel newest --long vipl vipl_other vipl_sanitize
 
 check-rnicpi: setup	## librnicpi: its functions and their return codes, 1,000 conversations that turn; rnicpi.ko
-	@tests/system/run --kernel newest --long rnicpi rnicpi_sanitize rnicpi_ko
+	@tests/system/run --kernel newest --long rnicpi rnicpi_other rnicpi_sanitize rnicpi_ko
 
 check-system: setup	## System tests against the real module, in a guest
 	@scripts/check system

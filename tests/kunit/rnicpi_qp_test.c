@@ -269,6 +269,34 @@ static void posts_wrong(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ri_qp_post_recv(p->rnic, p->b.qp, 0, 1, seg, 1, NULL),
 			RI_RET_RNIC_WR_LIMIT_EXCEEDED);
 	pair_close(p);
+#undef POST
+}
+
+/* RI-08: an error is told at once, or by a completion, and once */
+static void told_once(struct kunit *test)
+{
+	struct pair *p = pair_connected(test);
+	ri_data_seg_t seg = { .len = 10 };
+	unsigned int i;
+	uint_t n = 1;
+
+#define POST(type, id)								\
+	ri_qp_post_send(p->rnic, p->a.qp, type, RI_WR_SIGNALED_FLAG, id, &seg, 0, 1, 0, NULL)
+	KUNIT_EXPECT_EQ(test, POST(99, 1), RI_RET_WR_INVALID_TYPE);
+	msleep(20);
+	KUNIT_EXPECT_EQ(test, ri_cq_poll(p->rnic, p->a.cq, &p->a.wc, &n, NULL), RI_RET_CQ_EMPTY);
+	KUNIT_EXPECT_EQ(test, p->num_events, 0);
+	seg.tag.ltag = 0x100;
+	KUNIT_EXPECT_EQ(test, POST(RI_WR_TYPE_SEND, 2), OK);
+	pair_expect(p, &p->a, 2, RI_WC_TYPE_SEND, RI_WC_STATUS_INVALID_STAG_ERROR);
+	msleep(20);
+	n = 1;
+	KUNIT_EXPECT_EQ(test, ri_cq_poll(p->rnic, p->a.cq, &p->a.wc, &n, NULL), RI_RET_CQ_EMPTY);
+	for (i = 0; i < min_t(unsigned int, READ_ONCE(p->num_events), PAIR_EVENTS); i++)
+		KUNIT_EXPECT_PTR_NE(test, p->events[i].event_data.resource_os_data,
+				    (ri_os_data_t)&p->a);
+	pair_close(p);
+#undef POST
 }
 
 /* RI-60: inline data is taken when it is posted, and its tag is not looked at */
@@ -530,6 +558,7 @@ static struct kunit_case qp_cases[] = {
 	KUNIT_CASE(last_message),
 	KUNIT_CASE(flushed),
 	KUNIT_CASE(posts_wrong),
+	KUNIT_CASE(told_once),
 	KUNIT_CASE(inlined),
 	KUNIT_CASE(shared_queue),
 	KUNIT_CASE(cq_sizes),

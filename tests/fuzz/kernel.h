@@ -54,6 +54,7 @@ struct net;
 struct sockaddr_storage;
 typedef struct { int unused; } spinlock_t, wait_queue_head_t, netdevice_tracker;
 typedef struct { int v; } atomic_t;
+typedef struct { long v; } atomic_long_t;
 struct mutex { int unused; };
 struct completion { int unused; };
 struct kref { int unused; };

@@ -54,17 +54,17 @@ disk_small() {
 # A file system with small files and a large one.
 disk_files() {
 	local rc=0
-	mkfs.ext4 -q -F "/dev/$blk" && mkdir -p /mnt/srnic && mount "/dev/$blk" /mnt/srnic || return
+	mkfs.ext4 -q -F "/dev/$blk" && mkdir -p "$tmp/mnt" && mount "/dev/$blk" "$tmp/mnt" || return
 	cp -r "$top/drivers/infiniband/sw/srnic" "$tmp/tree" &&
 		head -c "$((MIB / 2))M" /dev/urandom >"$tmp/tree/big" &&
-		cp -r "$tmp/tree/." /mnt/srnic || rc=1
-	umount /mnt/srnic && return $rc
+		cp -r "$tmp/tree/." "$tmp/mnt" || rc=1
+	umount "$tmp/mnt" && return $rc
 }
 
 # The same, from a device that knows nothing of it yet.
 disk_files_again() {
 	local rc=0
-	mount -o ro "/dev/$blk" /mnt/srnic || return
-	diff -r -x lost+found "$tmp/tree" /mnt/srnic || rc=1
-	umount /mnt/srnic && return $rc
+	mount -o ro "/dev/$blk" "$tmp/mnt" || return
+	diff -r -x lost+found "$tmp/tree" "$tmp/mnt" || rc=1
+	umount "$tmp/mnt" && return $rc
 }

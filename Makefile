@@ -102,7 +102,7 @@ check-vipl: setup	## libvipl: functions and return codes, 100,000 messages, 1,00
 check-rnicpi: setup	## librnicpi: its functions and their return codes, 1,000 conversations that turn; rnicpi.ko
 	@tests/system/run --kernel newest --long rnicpi rnicpi_other rnicpi_sanitize rnicpi_ko
 
-check-pyverbs: setup	## The Python tests of the newest rdma-core that Debian has, built with it, on the newest kernel
+check-pyverbs: setup	## Python tests of the newest rdma-core that Debian has, which is built for that
 	@scripts/pyverbs-newest
 	@tests/system/run --kernel newest pyverbs_newest
 

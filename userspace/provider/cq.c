@@ -119,9 +119,10 @@ err_free:
 
 #ifdef SRNIC_HAVE_CQ_PROV_ATTR
 /* The memory of a CQ's ring comes from the kernel, and not from the provider */
-#define NO_PROV_ATTR NULL,
+#define cmd_create_cq_ex(ctx, attr, ...)                                       \
+	ibv_cmd_create_cq_ex(ctx, attr, NULL, __VA_ARGS__)
 #else
-#define NO_PROV_ATTR
+#define cmd_create_cq_ex ibv_cmd_create_cq_ex
 #endif
 
 /* What ibv_wc_read_*() can tell here */
@@ -165,9 +166,8 @@ struct ibv_cq_ex *srnic_create_cq_ex(struct ibv_context *ibctx,
 		return NULL;
 	cq->mem = mem;
 
-	ret = ibv_cmd_create_cq_ex(ibctx, attr, NO_PROV_ATTR &cq->vcq,
-				   &cmd.ibv_cmd, sizeof(cmd), &resp.ibv_resp,
-				   sizeof(resp), 0);
+	ret = cmd_create_cq_ex(ibctx, attr, &cq->vcq, &cmd.ibv_cmd, sizeof(cmd),
+			       &resp.ibv_resp, sizeof(resp), 0);
 	if (ret)
 		goto err_free;
 	ret = srnic_cq_init(cq, &resp.drv_payload);

@@ -111,7 +111,7 @@ for fpdu in 0 65535; do
 			nothing_lost_without_room -- --qps 8 --ops 60 --max-size 200000
 		t "no memory left, max_fpdu $fpdu, inline work $inline" \
 			short_of_memory "1 2 4" \
-			nothing_lost_without_room -- --qps 2 --ops 16 --max-size 20000
+			nothing_lost_without_room -- --qps 4 --ops 60 --max-size 20000
 	done
 done
 t "no device counted an error" no_errors

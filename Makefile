@@ -22,7 +22,7 @@ RELEASE      = $(notdir $(MODULE_OUT))
 
 .DEFAULT_GOAL := all
 .PHONY: all module provider vipl rnicpi install install-vipl install-rnicpi deb rpm setup-build setup-deb setup demo check check-static check-kunit \
-	check-kasan check-debug check-kernels check-packages check-wire check-vipl check-rnicpi check-system check-chaos fuzz fuzz-guest bench bench-report clean help
+	check-kasan check-debug check-kernels check-packages check-wire check-vipl check-rnicpi check-pyverbs check-system check-chaos fuzz fuzz-guest bench bench-report clean help
 
 ##@ Build
 all: module provider	## Build the kernel module and the libibverbs provider (the default)
@@ -101,6 +101,10 @@ check-vipl: setup	## libvipl: functions and return codes, 100,000 messages, 1,00
 
 check-rnicpi: setup	## librnicpi: its functions and their return codes, 1,000 conversations that turn; rnicpi.ko
 	@tests/system/run --kernel newest --long rnicpi rnicpi_other rnicpi_sanitize rnicpi_ko
+
+check-pyverbs: setup	## Python tests of the newest rdma-core that Debian has, which is built for that
+	@scripts/pyverbs-newest
+	@tests/system/run --kernel newest pyverbs_newest
 
 check-system: setup	## System tests against the real module, in a guest
 	@scripts/check system

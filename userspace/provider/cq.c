@@ -117,6 +117,14 @@ err_free:
 	return NULL;
 }
 
+#ifdef SRNIC_HAVE_CQ_PROV_ATTR
+/* The memory of a CQ's ring comes from the kernel, and not from the provider */
+#define cmd_create_cq_ex(ctx, attr, ...)                                       \
+	ibv_cmd_create_cq_ex(ctx, attr, NULL, __VA_ARGS__)
+#else
+#define cmd_create_cq_ex ibv_cmd_create_cq_ex
+#endif
+
 /* What ibv_wc_read_*() can tell here */
 #define SRNIC_WC_FLAGS                                                         \
 	(IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |         \
@@ -158,9 +166,8 @@ struct ibv_cq_ex *srnic_create_cq_ex(struct ibv_context *ibctx,
 		return NULL;
 	cq->mem = mem;
 
-	ret = ibv_cmd_create_cq_ex(ibctx, attr, &cq->vcq, &cmd.ibv_cmd,
-				   sizeof(cmd), &resp.ibv_resp, sizeof(resp),
-				   0);
+	ret = cmd_create_cq_ex(ibctx, attr, &cq->vcq, &cmd.ibv_cmd, sizeof(cmd),
+			       &resp.ibv_resp, sizeof(resp), 0);
 	if (ret)
 		goto err_free;
 	ret = srnic_cq_init(cq, &resp.drv_payload);

@@ -11,11 +11,11 @@ changes is therefore RCResources.to_rts().
 import importlib
 
 import tests.base as base
-import pyverbs.cm_enums as ce
-import pyverbs.enums as e
 from pyverbs.cmid import CMID, AddrInfo, CMEvent, CMEventChannel, ConnParam
 from pyverbs.pyverbs_error import PyverbsError
 from pyverbs.wr import SGE, SendWR
+
+from constants import ce, e
 
 PORT = 7500
 
@@ -36,7 +36,7 @@ def expect(channel, event_type):
 class Connection:
     """Two QPs of this process, connected; the kernel does both ends' work."""
 
-    def __init__(self, active_qpn, passive_qpn):
+    def __init__(self, active_qpn, passive_qpn, reads):
         port = str(PORT + len(connections))
         self.channels = [CMEventChannel(), CMEventChannel()]
         ours, theirs = self.channels
@@ -50,11 +50,11 @@ class Connection:
         expect(ours, ce.RDMA_CM_EVENT_ADDR_RESOLVED).ack_cm_event()
         self.active.resolve_route()
         expect(ours, ce.RDMA_CM_EVENT_ROUTE_RESOLVED).ack_cm_event()
-        self.active.connect(ConnParam(qp_num=active_qpn))
+        self.active.connect(ConnParam(**reads, qp_num=active_qpn))
         request = expect(theirs, ce.RDMA_CM_EVENT_CONNECT_REQUEST)
         self.passive = CMID(creator=request, listen_id=self.listener)
         request.ack_cm_event()
-        self.passive.accept(ConnParam(qp_num=passive_qpn))
+        self.passive.accept(ConnParam(**reads, qp_num=passive_qpn))
         expect(ours, ce.RDMA_CM_EVENT_ESTABLISHED).ack_cm_event()
         expect(theirs, ce.RDMA_CM_EVENT_ESTABLISHED).ack_cm_event()
 
@@ -78,12 +78,15 @@ class RCResources(base.RCResources):
     """The class of that name, connected."""
 
     def to_rts(self):
+        # In rdma-core 44 the players have no numbers of Reads.
+        reads = {'resources': getattr(self, 'max_dest_rd_atomic', 1),
+                 'depth': getattr(self, 'max_rd_atomic', 1)}
         # Of the two players, the one that comes first makes the connections.
         for ours, theirs in zip(self.qps_num, self.rqps_num):
             players[ours] = self
             ends = frozenset((ours, theirs))
             if ends not in connections:
-                connections[ends] = Connection(ours, theirs)
+                connections[ends] = Connection(ours, theirs, reads)
 
     def mem_read(self, size=None, offset=0):
         """

@@ -4,7 +4,6 @@ What the port to rdma_cm adds to rdma-core's tests: where iWARP differs, and tes
 of what they only try with QPs that are not to be had here.
 """
 
-import pyverbs.enums as e
 import tests.base as base
 import tests.test_mr as test_mr
 import tests.test_qpex as test_qpex
@@ -14,6 +13,7 @@ from pyverbs.mr import MW, MWBindInfo
 from pyverbs.pyverbs_error import PyverbsRDMAError
 
 import rdmacm
+from constants import e
 
 # As fit.list, for the tests that are run over rdma_cm.
 RULES = [

@@ -134,6 +134,7 @@ class Controller:
                     for p in self.processes for i in range(CONNS)}
         self.revive(gone)
         base = marks()
+        paired = {p: p.verified() for q in self.pairs for p in q.paired}
         left = []
 
         def moved():
@@ -148,10 +149,14 @@ class Controller:
                     if self.lives[p.name] != life or c.begun != begun:
                         base[p.name, i] = (self.lives[p.name], c.begun, c.ops if
                                            self.lives[p.name] == life else 0)
-            return not left
+            still = [p for p, n in paired.items() if p.verified() < n + 3]
+            for p in paired:
+                p.revive()
+            return not left and not still
         if not within(seconds, moved):
             raise Trouble("no progress: " + ", ".join(
-                "%s %d (state %d)" % (p.name, i, p.journal.conn(i).state) for p, i in left))
+                ["%s %d (state %d)" % (p.name, i, p.journal.conn(i).state) for p, i in left] +
+                [p.name for p, n in paired.items() if p.verified() < n + 3]))
 
     # --- the kernel ---------------------------------------------------------------
 
@@ -258,7 +263,7 @@ class Controller:
         self.tasks()
         self.kernel_log(injected=no_memory)
         if number % 10 == 0:
-            self.kthreads_belong_to(2 * len(self.all_conns()))
+            self.kthreads_belong_to(2 * len(self.all_conns()) + 2 * len(self.pairs))
         now = self.totals()
         if quiet:
             self.all_connected(now - count)
@@ -295,6 +300,9 @@ class Controller:
 
     def end_all(self):
         """In good order: clients first"""
+        for q in self.pairs:
+            for p in q.paired:
+                p.stop()
         for role in "client", "server":
             ps = [getattr(s, role) for q in self.pairs for s in q.sessions]
             for p in ps:
@@ -317,6 +325,9 @@ class Controller:
     def reset_all(self):
         """After a trouble: everything from the start"""
         faults_off()
+        for q in self.pairs:
+            for p in q.paired:
+                p.stop()
         for p in self.processes:
             if p.running():
                 p.kill()
@@ -564,9 +575,10 @@ def main():
                   tuple(total[c] for c in COLUMNS) +
                   ("%.2f" % (total["ms"] / 1000 / max(1, total["times"])),)))
     n = ctl.totals()
-    print("# %d faults in %d s; %d operations and %d MiB verified; %d ends that no event told of "
-          "for want of memory; seed %d" % (total["times"], took, n["ops"], n["bytes"] >> 20,
-                                           n["forced"], opt.seed))
+    print("# %d faults in %d s; %d operations and %d MiB verified, and %d messages without rdma_cm; "
+          "%d ends that no event told of for want of memory; seed %d" % (
+              total["times"], took, n["ops"], n["bytes"] >> 20,
+              sum(p.verified() for q in ctl.pairs for p in q.paired), n["forced"], opt.seed))
     return ctl.tap.end()
 
 

@@ -269,6 +269,7 @@ def netdev_delete(ctl, pair, rng):
 def netns_delete(ctl, pair, rng):
     side = rng.randrange(2)
     run("ip", "netns", "del", pair.ns(side))
+    pair.paired[side].stop()	# it goes with its last process
     for s in pair.sessions:
         s.side(side).kill()
     if not within(20, lambda: not pair.has_rdma(side)):

@@ -15,6 +15,7 @@ from tap import Failure
 
 BIN = os.environ.get("CHAOS_BIN", "build/tests")
 RUN = "/dev/shm/chaos"
+PAIRED_PORT = "7499"
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../scripts/")
 
 
@@ -114,6 +115,48 @@ class Process:
                 raise Trouble("%s does not die" % self.name)
 
 
+class Paired:
+    """
+    One end of a connection without rdma_cm (paired.c), which begins anew whenever it comes to
+    an end. No fault is meant for it, and each may end it.
+    """
+
+    def __init__(self, pair, side):
+        self.pair, self.side = pair, side
+        self.name = "p%d-paired%d" % (pair.index, side)
+        self.path = "%s/%s.count" % (RUN, self.name)
+        self.child = None
+        self.log = open("%s/%s.log" % (RUN, self.name), "ab")
+        with open(self.path, "wb") as f:
+            f.write(bytes(8))
+
+    def verified(self):
+        with open(self.path, "rb") as f:
+            return int.from_bytes(f.read(8), sys.byteorder)
+
+    def start(self):
+        role = ("server", "client")[self.side]
+        self.child = subprocess.Popen(
+            [BIN + "/paired", self.path, self.pair.rdma(self.side), role, self.pair.addr(0),
+             PAIRED_PORT, str(run.slow)], preexec_fn=lambda: enter(self.pair.ns(self.side)),
+            stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
+
+    def revive(self):
+        status = self.child.poll() if self.child else 4
+        if status is None:
+            return
+        if status != 4:
+            with open(self.log.name) as f:
+                raise Trouble("%s ended with status %d: %s" % (self.name, status, f.read()[-500:]))
+        self.start()
+
+    def stop(self):
+        if self.child:
+            self.child.kill()
+            self.child.wait()
+            self.child = None
+
+
 class Session:
     """A server on one host, a client on the other, four connections."""
 
@@ -142,6 +185,7 @@ class Pair:
         self.index, self.mtu = index, 1500
         self.sessions = [Session(self, i, seed + 10 * index + i, rate, size)
                          for i in range(sessions)]
+        self.paired = [Paired(self, side) for side in (0, 1)]
 
     def ns(self, side):
         return "h%d" % (2 * self.index + side + 1)
@@ -184,6 +228,9 @@ class Pair:
         for side in 0, 1:
             if not within(10, lambda: self.active(side)):
                 raise Trouble("the port of %s does not get active" % self.rdma(side))
+            for name, value in ("ib_port", 4791), ("ib_timeout", 1):
+                with open("/sys/class/infiniband/%s/policy/%s" % (self.rdma(side), name), "w") as f:
+                    f.write(str(value))
 
     def has_netdev(self):
         out = run("ip", "-n", self.ns(0), "link", "show", self.dev(0), check=False)

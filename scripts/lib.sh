@@ -116,6 +116,7 @@ slowness() {
 	case $1 in
 	debug) if has_kvm; then echo 1; else echo 5; fi ;;
 	kcsan) if has_kvm; then echo 1; else echo 2; fi ;;
+	smp-debug) echo 3 ;;
 	*) echo 1 ;;
 	esac
 }

@@ -37,6 +37,7 @@ class Controller:
         self.pairs = [hosts.Pair(i, max(1, opt.sessions - i), opt.seed, opt.rate, opt.size)
                       for i in range(opt.pairs)]
         self.processes = [p for q in self.pairs for p in q.processes()]
+        self.paired = [p for q in self.pairs for p in q.paired]
         self.carried = collections.Counter()	# of processes that are gone
         self.rows = collections.defaultdict(collections.Counter)
         self.troubles = []
@@ -106,6 +107,8 @@ class Controller:
 
     def revive(self, gone=()):
         """Start what does not run; complain about what should."""
+        for p in self.paired:
+            p.revive()
         for p in self.processes:
             if p.child is None:
                 p.start()
@@ -134,11 +137,12 @@ class Controller:
                     for p in self.processes for i in range(CONNS)}
         self.revive(gone)
         base = marks()
-        paired = {p: p.verified() for q in self.pairs for p in q.paired}
-        left = []
+        goals = {p: p.verified() + 3 for p in self.paired}
+        left, behind = [], []
 
         def moved():
             self.revive(gone)
+            behind[:] = [p.name for p, goal in goals.items() if p.verified() < goal]
             del left[:]
             for p in self.processes:
                 for i in range(CONNS):
@@ -149,14 +153,11 @@ class Controller:
                     if self.lives[p.name] != life or c.begun != begun:
                         base[p.name, i] = (self.lives[p.name], c.begun, c.ops if
                                            self.lives[p.name] == life else 0)
-            still = [p for p, n in paired.items() if p.verified() < n + 3]
-            for p in paired:
-                p.revive()
-            return not left and not still
+            return not left and not behind
         if not within(seconds, moved):
             raise Trouble("no progress: " + ", ".join(
                 ["%s %d (state %d)" % (p.name, i, p.journal.conn(i).state) for p, i in left] +
-                [p.name for p, n in paired.items() if p.verified() < n + 3]))
+                behind))
 
     # --- the kernel ---------------------------------------------------------------
 
@@ -263,7 +264,7 @@ class Controller:
         self.tasks()
         self.kernel_log(injected=no_memory)
         if number % 10 == 0:
-            self.kthreads_belong_to(2 * len(self.all_conns()) + 2 * len(self.pairs))
+            self.kthreads_belong_to(2 * len(self.all_conns()) + len(self.paired))
         now = self.totals()
         if quiet:
             self.all_connected(now - count)
@@ -300,9 +301,8 @@ class Controller:
 
     def end_all(self):
         """In good order: clients first"""
-        for q in self.pairs:
-            for p in q.paired:
-                p.stop()
+        for p in self.paired:
+            p.stop()
         for role in "client", "server":
             ps = [getattr(s, role) for q in self.pairs for s in q.sessions]
             for p in ps:
@@ -325,9 +325,8 @@ class Controller:
     def reset_all(self):
         """After a trouble: everything from the start"""
         faults_off()
-        for q in self.pairs:
-            for p in q.paired:
-                p.stop()
+        for p in self.paired:
+            p.stop()
         for p in self.processes:
             if p.running():
                 p.kill()
@@ -578,7 +577,7 @@ def main():
     print("# %d faults in %d s; %d operations and %d MiB verified, and %d messages without rdma_cm; "
           "%d ends that no event told of for want of memory; seed %d" % (
               total["times"], took, n["ops"], n["bytes"] >> 20,
-              sum(p.verified() for q in ctl.pairs for p in q.paired), n["forced"], opt.seed))
+              sum(p.verified() for p in ctl.paired), n["forced"], opt.seed))
     return ctl.tap.end()
 
 

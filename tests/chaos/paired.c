@@ -119,16 +119,25 @@ static void unmake(struct link *l)
 		close(l->sock);
 }
 
-static int meet(int listener)
+/* A socket on which no step takes longer */
+static int stream_socket(void)
 {
 	struct timeval limit = { .tv_sec = PATIENCE_S * slow };
+	int sock = socket(AF_INET, SOCK_STREAM, 0);
+
+	setsockopt(sock, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+	setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	return sock;
+}
+
+/* What is accepted has the limits of its listener */
+static int meet(int listener)
+{
 	int sock;
 
 	if (server)
 		return accept(listener, NULL, NULL);
-	sock = socket(AF_INET, SOCK_STREAM, 0);
-	setsockopt(sock, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
-	setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	sock = stream_socket();
 	if (connect(sock, (struct sockaddr *)&addr, sizeof(struct sockaddr_in))) {
 		close(sock);
 		return -1;
@@ -138,9 +147,6 @@ static int meet(int listener)
 
 static bool swap(struct link *l)
 {
-	struct timeval limit = { .tv_sec = PATIENCE_S * slow };
-
-	setsockopt(l->sock, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 	return send(l->sock, &l->own, sizeof(l->own), MSG_NOSIGNAL) == sizeof(l->own) &&
 	       recv(l->sock, &l->peer, sizeof(l->peer), MSG_WAITALL) == sizeof(l->peer);
 }
@@ -160,13 +166,10 @@ static bool up(struct link *l, int gid_index)
 			  IBV_QP_ACCESS_FLAGS))
 		return false;
 	attr.qp_state = IBV_QPS_RTR;
-	if (ibv_modify_qp(l->qp, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
-			  IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-			  IBV_QP_MIN_RNR_TIMER))
+	if (ibv_modify_qp(l->qp, &attr, RTR_MASK))
 		return false;
 	attr.qp_state = IBV_QPS_RTS;
-	return !ibv_modify_qp(l->qp, &attr, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-			      IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+	return !ibv_modify_qp(l->qp, &attr, RTS_MASK);
 }
 
 static bool post_recv(struct link *l)
@@ -253,11 +256,9 @@ static void talk(struct link *l)
 
 static int listen_there(void)
 {
-	struct timeval limit = { .tv_sec = PATIENCE_S * slow };
-	int sock = socket(AF_INET, SOCK_STREAM, 0), on = 1;
+	int sock = stream_socket(), on = 1;
 
 	setsockopt(sock, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 	if (sock < 0 || bind(sock, (struct sockaddr *)&addr, sizeof(struct sockaddr_in)) ||
 	    listen(sock, 1))
 		later();

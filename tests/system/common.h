@@ -17,6 +17,12 @@
 #define EXIT_FAIL	1
 #define EXIT_SKIP	77
 
+/* What Modify QP takes of a QP without rdma_cm, as InfiniBand's table has it */
+#define RTR_MASK (IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |		\
+		  IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER)
+#define RTS_MASK (IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |	\
+		  IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC)
+
 #define __printf_like(f, a) __attribute__((format(printf, f, a)))
 
 void die(const char *fmt, ...) __printf_like(1, 2) __attribute__((noreturn));

@@ -9,11 +9,6 @@
 extern union ibv_gid ib_gid;
 extern int ib_gid_index;
 
-#define RTR_MASK (IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |		\
-		  IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER)
-#define RTS_MASK (IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |	\
-		  IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC)
-
 void ib_find_gid(void);
 struct ibv_qp_attr ib_rtr_attr(const union ibv_gid *gid, uint32_t qpn, uint32_t psn);
 struct ibv_qp_attr ib_rts_attr(uint32_t psn, uint8_t timeout);

@@ -3,13 +3,11 @@
 #
 # Memory, for a kernel without kmemleak: what does not come back shows up if it
 # does not come back every time. The same is done again and again, and what the
-# kernel has in use must not grow with it. kmemleak takes memory itself for what others
-# take, and tells at the end of all tests what is lost: there the same is only done.
+# kernel has in use must not grow with it.
 
 . "$(dirname "$0")/lib.sh"
 
-kmemleak=/sys/kernel/debug/kmemleak
-if [ -e $kmemleak ]; then ROUNDS=${ROUNDS:-2}; else ROUNDS=${ROUNDS:-12}; fi
+ROUNDS=${ROUNDS:-12}
 
 kernel_memory() { "$top/scripts/kernel-memory"; }
 
@@ -30,7 +28,7 @@ steady() {
 	done
 	after=$(kernel_memory)
 	echo "$before KiB before, $after KiB after $ROUNDS rounds of $*"
-	[ -e $kmemleak ] || [ $((after - before)) -le $((limit * ROUNDS)) ]
+	[ $((after - before)) -le $((limit * ROUNDS)) ]
 }
 
 # many objects, freed one by one

@@ -92,7 +92,7 @@ int srnic_cq_add(struct srnic_cq *cq, struct srnic_cqe *cqe,
 	cqe->timestamp = cq->times ? ktime_get_ns() : 0;
 	cqe->wallclock = cq->times ? ktime_get_real_ns() : 0;
 	memcpy(srnic_ring_slot(&cq->ring, cq->producer), cqe, sizeof(*cqe));
-	cq->producer++;
+	WRITE_ONCE(cq->producer, cq->producer + 1);	/* srnic_cq_end() */
 	/* the CQE before the index that tells of it */
 	smp_store_release(&cq->ring.hdr->producer, cq->producer);
 	/* CQE before the look at the arm word, as arm before the user's poll (CN-11) */

@@ -46,8 +46,39 @@ static void arm_fires(struct kunit *test)
 	};
 	u32 i;
 
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		u32 arm = rows[i].arm, seen = rows[i].seen;
+
+		KUNIT_EXPECT_EQ_MSG(test, srnic_cq_arm_fires(arm, arm, seen, false), rows[i].fires,
+				    "row %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, srnic_cq_arm_fires(arm, arm, seen, true), rows[i].fires,
+				    "row %u, taken", i);
+	}
+}
+
+/*
+ * An arm that comes while a CQE is added fires if the CQE is still there (CN-11), and if it was
+ * taken it is for the next one (CN-06)
+ */
+static void arm_while_added(struct kunit *test)
+{
+	static const struct {
+		u32 before, arm, seen;
+		bool taken, fires;
+	} rows[] = {
+		{ 0, NEXT, NEXT, false, true }, { 0, NEXT, NEXT, true, false },
+		{ NEXT, NEXT, NEXT, true, true }, { NEXT, 0, NEXT, false, false },
+		/* what was armed before was not for this kind */
+		{ SOL, SOL | NEXT, NEXT, false, true }, { SOL, SOL | NEXT, NEXT, true, false },
+		{ SOL, SOL | NEXT, NEXT | SOL, true, true },
+		{ 0, SOL, NEXT | SOL, false, true }, { 0, SOL, NEXT | SOL, true, false },
+		{ 0, SOL, NEXT, false, false },
+	};
+	u32 i;
+
 	for (i = 0; i < ARRAY_SIZE(rows); i++)
-		KUNIT_EXPECT_EQ_MSG(test, srnic_cq_arm_fires(rows[i].arm, rows[i].seen),
+		KUNIT_EXPECT_EQ_MSG(test, srnic_cq_arm_fires(rows[i].before, rows[i].arm,
+							     rows[i].seen, rows[i].taken),
 				    rows[i].fires, "row %u", i);
 }
 
@@ -472,6 +503,7 @@ static void purge(struct kunit *test)
 
 static struct kunit_case cq_cases[] = {
 	KUNIT_CASE(arm_fires),
+	KUNIT_CASE(arm_while_added),
 	KUNIT_CASE(add_satisfies),
 	KUNIT_CASE(arm_after_add),
 	KUNIT_CASE(not_armed),

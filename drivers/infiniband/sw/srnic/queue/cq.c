@@ -11,13 +11,18 @@
 #define SRNIC_CQE_PURGED	BIT(31)
 
 /**
- * srnic_cq_arm_fires - does what was added fire what was armed? (CN-07 to CN-10)
- * @arm: SRNIC_ARM_* that were requested
- * @seen: SRNIC_ARM_* that the added CQEs satisfy
+ * srnic_cq_arm_fires - does what was added fire what is armed? (CN-06 to CN-10)
+ * @before: SRNIC_ARM_* that were requested before anybody could see the CQE
+ * @arm: those requested now
+ * @seen: SRNIC_ARM_* that the CQE satisfies
+ * @taken: the consumer has taken the CQE
+ *
+ * Who has armed after that, and has taken the CQE, may have taken it first: such an
+ * arm is for the next CQE, and nothing is left to be told of (CN-11).
  */
-bool srnic_cq_arm_fires(u32 arm, u32 seen)
+bool srnic_cq_arm_fires(u32 before, u32 arm, u32 seen, bool taken)
 {
-	return arm & seen;
+	return arm & seen && (before & seen || !taken);
 }
 
 /* A user's ring is as it may be: room for one more, no rubbish in the words we look at */
@@ -36,20 +41,22 @@ static bool cq_takes_more(const struct srnic_cq *cq)
  * cq->lock is held: the word moves with the ring. Take the arm if it fires: at
  * most one notification an arm (CN-05).
  */
-static bool cq_take_arm(struct srnic_cq *cq, u32 seen)
+static bool cq_take_arm(struct srnic_cq *cq, u32 before, u32 seen)
 {
 	u32 *arm = &cq->ring.hdr->flags;
-	u32 old = READ_ONCE(*arm);
+	u32 now = READ_ONCE(*arm), old;
 	int i;
 
-	for (i = 0; i < ARM_TRIES && srnic_cq_arm_fires(old, seen); i++) {
-		u32 was = cmpxchg(arm, old, 0);
-
-		if (was == old)
+	for (i = 0; i < ARM_TRIES; i++) {
+		smp_rmb();	/* arm, then index, which a user stores before it arms */
+		if (!srnic_cq_arm_fires(before, now, seen, srnic_cq_was_read(cq, cq->producer)))
+			return false;
+		old = now;
+		now = cmpxchg(arm, old, 0);
+		if (now == old)
 			return true;
-		old = was;
 	}
-	return i == ARM_TRIES;
+	return true;
 }
 
 /**
@@ -72,7 +79,7 @@ static bool cq_take_arm(struct srnic_cq *cq, u32 seen)
 int srnic_cq_add(struct srnic_cq *cq, struct srnic_cqe *cqe,
 		 enum srnic_wc_status status, u32 *seen)
 {
-	u32 satisfies = SRNIC_ARM_NEXT;
+	u32 satisfies = SRNIC_ARM_NEXT, before;
 	unsigned long flags;
 
 	if (status != SRNIC_WC_SUCCESS || cqe->flags & SRNIC_CQE_SOLICITED)
@@ -93,11 +100,12 @@ int srnic_cq_add(struct srnic_cq *cq, struct srnic_cqe *cqe,
 	cqe->wallclock = cq->times ? ktime_get_real_ns() : 0;
 	memcpy(srnic_ring_slot(&cq->ring, cq->producer), cqe, sizeof(*cqe));
 	WRITE_ONCE(cq->producer, cq->producer + 1);	/* srnic_cq_end() */
+	before = READ_ONCE(cq->ring.hdr->flags);
 	/* the CQE before the index that tells of it */
 	smp_store_release(&cq->ring.hdr->producer, cq->producer);
 	/* CQE before the look at the arm word, as arm before the user's poll (CN-11) */
 	smp_mb();
-	if (cq_take_arm(cq, satisfies))
+	if (cq_take_arm(cq, before, satisfies))
 		*seen |= satisfies;
 	srnic_unlock(&cq->lock, flags);
 	return 0;

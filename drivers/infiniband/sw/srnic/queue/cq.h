@@ -67,7 +67,7 @@ static inline bool srnic_cq_was_read(const struct srnic_cq *cq, u32 index)
 }
 
 /* cq.c */
-bool srnic_cq_arm_fires(u32 arm, u32 seen);
+bool srnic_cq_arm_fires(u32 before, u32 arm, u32 seen, bool taken);
 int srnic_cq_add(struct srnic_cq *cq, struct srnic_cqe *cqe,
 		 enum srnic_wc_status status, u32 *seen);
 void srnic_cq_notify(struct srnic_cq *cq, u32 seen);

@@ -53,14 +53,18 @@ static inline ri_api_return_t ri_check_stream(ri_qp_state_t state, uint32_t mask
 	return RI_RET_SUCCESS;
 }
 
-/* From @from to the state of @attrs; @have_llp: a stream was set before */
+/* From @from to the state of @attrs; @have_llp: a stream was set before; @windows: bound to it */
 static inline ri_api_return_t ri_check_move(ri_qp_state_t from, uint32_t mask,
-					    const ri_qp_attr_t *attrs, bool have_llp)
+					    const ri_qp_attr_t *attrs, bool have_llp,
+					    uint32_t windows)
 {
 	bool to_rts = mask & RI_QP_ATTR_NEXT_STATE && attrs->state == RI_QP_STATE_READY_TO_SEND;
 
 	if (mask & RI_QP_ATTR_NEXT_STATE && !ri_may_move(from, attrs->state))
 		return RI_RET_QP_INVALID_STATE;
+	if (mask & RI_QP_ATTR_NEXT_STATE && from == RI_QP_STATE_ERROR &&
+	    attrs->state == RI_QP_STATE_IDLE && windows)
+		return RI_RET_WINDOWS_BOUND;
 	if (mask & RI_QP_ATTR_STREAM_MSG_BUFFER && !to_rts)
 		return RI_RET_LLP_BAD_STATE;
 	if (to_rts && from == RI_QP_STATE_IDLE && !have_llp &&

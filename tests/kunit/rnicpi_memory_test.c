@@ -469,6 +469,7 @@ static void window(struct kunit *test)
 {
 	struct pair *p = pair_connected(test);
 	ri_mr_reg_attr_t attr = { .mem_attr = ALL, .pd = p->pd };
+	ri_qp_attr_t to = { .state = RI_QP_STATE_ERROR };
 	ri_stag_state_t state;
 	ri_mrw_handle_t handle;
 	ri_mem_attr_t rights;
@@ -512,6 +513,14 @@ static void window(struct kunit *test)
 							  RI_WR_SIGNALED_FLAG, 2, 0, rtag, handle,
 							  NULL), OK);
 	pair_expect(p, &p->b, 2, RI_WC_TYPE_LOCAL_INVALIDATE, RI_WC_STATUS_SUCCESS);
+
+	/* bound again, it keeps the QP in Error as well */
+	KUNIT_ASSERT_EQ(test, BIND(100, rtag), OK);
+	pair_expect(p, &p->b, 1, RI_WC_TYPE_BIND, RI_WC_STATUS_SUCCESS);
+	KUNIT_EXPECT_EQ(test, ri_qp_modify(p->rnic, p->b.qp, RI_QP_ATTR_NEXT_STATE, &to, NULL), OK);
+	to.state = RI_QP_STATE_IDLE;
+	KUNIT_EXPECT_EQ(test, ri_qp_modify(p->rnic, p->b.qp, RI_QP_ATTR_NEXT_STATE, &to, NULL),
+			RI_RET_WINDOWS_BOUND);
 	KUNIT_EXPECT_EQ(test, ri_mw_dealloc(p->rnic, mw, NULL), OK);
 	KUNIT_EXPECT_EQ(test, ri_mw_dealloc(p->rnic, mw, NULL), RI_RET_MW_INVALID_HANDLE);
 	pair_close(p);

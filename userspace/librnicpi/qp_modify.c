@@ -214,12 +214,7 @@ static ri_api_return_t check(const struct rnic_qp *qp, uint32_t mask, const ri_q
 
 	if (!ret)
 		ret = ri_check_stream(qp->attr.state, mask, iw, is_stream(iw->llp_stream_handle));
-	if (!ret)
-		ret = ri_check_move(qp->attr.state, mask, attrs, qp->have_llp);
-	if (!ret && mask & RI_QP_ATTR_NEXT_STATE && qp->attr.state == RI_QP_STATE_ERROR &&
-	    attrs->state == RI_QP_STATE_IDLE && qp->windows)
-		ret = RI_RET_WINDOWS_BOUND;
-	return ret;
+	return ret ? ret : ri_check_move(qp->attr.state, mask, attrs, qp->have_llp, qp->windows);
 }
 
 /* --- the high water mark --- */

@@ -138,7 +138,8 @@ static ri_api_return_t check_numbers(const struct rnic_qp *qp, u32 mask,
 	return RI_RET_SUCCESS;
 }
 
-static ri_api_return_t check(const struct rnic_qp *qp, u32 mask, const ri_qp_attr_t *attrs)
+static ri_api_return_t check(const struct rnic_qp *qp, const struct srnic_native_qp *is,
+			     u32 mask, const ri_qp_attr_t *attrs)
 {
 	const ri_iwarp_qp_attr_t *iw = &attrs->qp_xport.qp_iwarp;
 	ri_api_return_t ret = mask & ~RI_KNOWN ? RI_RET_QP_ATTRIBUTE_CANT_CHANGE :
@@ -146,7 +147,7 @@ static ri_api_return_t check(const struct rnic_qp *qp, u32 mask, const ri_qp_att
 
 	if (!ret)
 		ret = ri_check_stream(qp->attr.state, mask, iw, is_stream(iw->llp_stream_handle));
-	return ret ?: ri_check_move(qp->attr.state, mask, attrs, qp->have_llp);
+	return ret ?: ri_check_move(qp->attr.state, mask, attrs, qp->have_llp, is->windows);
 }
 
 /* ----- the call ----- */
@@ -201,7 +202,7 @@ static ri_api_return_t modify(struct rnic_qp *qp, u32 mask, const ri_qp_attr_t *
 	ri_api_return_t ret;
 
 	ri_qp_look(qp, &is);
-	ret = check(qp, mask, attrs);
+	ret = check(qp, &is, mask, attrs);
 	if (ret)
 		return ri_refuse(err_data, ret);
 	before = kmemdup(&qp->attr, sizeof(qp->attr), GFP_KERNEL);
@@ -237,8 +238,8 @@ static ri_api_return_t modify(struct rnic_qp *qp, u32 mask, const ri_qp_attr_t *
  * RI_RET_INVALID_PARAMETER, RI_RET_QP_INVALID_STATE, RI_RET_QP_ATTRIBUTE_CANT_CHANGE,
  * RI_RET_QP_RESIZE_UNSUPPORTED, RI_RET_RNIC_IRD_ORD_EXCEEDED, RI_RET_INVALID_LLP_HANDLE,
  * RI_RET_LLP_BAD_STATE, RI_RET_INVALID_DDP_RDMAP_VERSION, RI_RET_STILL_FLUSHING_WQES,
- * RI_RET_RESOURCE_SHORTAGE, RI_RET_SRQ_LIMIT_OUT_OF_RANGE; RI_RET_MPA_ATTR_UNSUPPORTED: the
- * device wants CRCs
+ * RI_RET_WINDOWS_BOUND, RI_RET_RESOURCE_SHORTAGE, RI_RET_SRQ_LIMIT_OUT_OF_RANGE;
+ * RI_RET_MPA_ATTR_UNSUPPORTED: the device wants CRCs
  */
 ri_api_return_t ri_do_qp_modify(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_qp_attr_mask_t qp_mask,
 				ri_qp_attr_t *attrs, ri_err_data_t *err_data)

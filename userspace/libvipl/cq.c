@@ -51,8 +51,8 @@ bool vipl_cq_take(struct vipl_cq *cq, struct vipl_cq_entry *entry)
 	return true;
 }
 
-/* Of a CQ that may be gone since the last look */
-static VIP_RETURN take(VIP_CQ_HANDLE handle, struct vipl_cq_entry *entry)
+/* Of a CQ that may be gone since the last look; @waits: if it is empty */
+static VIP_RETURN take(VIP_CQ_HANDLE handle, bool waits, struct vipl_cq_entry *entry)
 {
 	struct vipl_cq *cq = handle_object(VIPL_CQ, handle);
 
@@ -60,6 +60,8 @@ static VIP_RETURN take(VIP_CQ_HANDLE handle, struct vipl_cq_entry *entry)
 		return VIP_INVALID_PARAMETER;
 	if (!cq->count)
 		vipl_progress(cq->nic);
+	if (!cq->count && waits)
+		vipl_progress_awaited(cq->nic);
 	return vipl_cq_take(cq, entry) ? VIP_SUCCESS : VIP_NOT_DONE;
 }
 
@@ -73,7 +75,7 @@ static VIP_RETURN take_until(VIP_CQ_HANDLE handle, const struct vipl_deadline *d
 		return VIP_INVALID_PARAMETER;
 	pthread_mutex_lock(&vipl_lock);
 	do
-		ret = take(handle, &entry);
+		ret = take(handle, deadline, &entry);
 	while (ret == VIP_NOT_DONE && deadline && vipl_wait(deadline));
 	pthread_mutex_unlock(&vipl_lock);
 	*vi = entry.vi;

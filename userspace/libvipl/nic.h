@@ -87,6 +87,7 @@ struct vipl_lane {
  * @completions: tells that a lane has one
  * @thread: looks after events and completions while nobody calls
  * @wake: an eventfd that ends its sleep
+ * @armed: each completion ends it, too
  * @closing: it is to return
  * @found: completions that other threads have found
  * @calls: of functions of the program, that are due
@@ -120,6 +121,7 @@ struct vipl_nic {
 	struct ibv_comp_channel *completions;
 	pthread_t thread;
 	int wake;
+	bool armed;
 	bool closing;
 	unsigned long found;
 

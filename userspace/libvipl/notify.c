@@ -73,6 +73,7 @@ static VIP_RETURN notify_queue(struct vipl_vi *vi, struct vipl_queue *queue, voi
 	call->desc_handler = handler;
 	vipl_calls_add(&queue->notify, call);
 	vipl_progress(vi->nic);
+	vipl_progress_awaited(vi->nic);
 	return VIP_SUCCESS;
 }
 
@@ -144,6 +145,7 @@ static VIP_RETURN notify_cq(struct vipl_cq *cq, void *context, vipl_cq_handler h
 	call->cq_handler = handler;
 	vipl_calls_add(&cq->notify, call);
 	vipl_progress(cq->nic);
+	vipl_progress_awaited(cq->nic);
 	vipl_notify_cq(cq);
 	return VIP_SUCCESS;
 }

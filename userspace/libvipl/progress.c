@@ -23,7 +23,9 @@
 #define BATCH		16
 #define FOREVER_MS	-1
 #define MANY_IN_VAIN	8
-#define CALLERS_MS	1	/* how soon it sees that nobody calls any more */
+/* How soon it sees that nobody calls any more: after a while of calls, and after a long one */
+#define CALLERS_MS	1
+#define CALLERS_MAX_MS	16
 #define ENDING_MS	50	/* how often it looks at links that end */
 
 /* --- lanes --- */
@@ -120,11 +122,24 @@ void vipl_progress(struct vipl_nic *nic)
 		__atomic_store_n(&nic->found, nic->found + found, __ATOMIC_RELAXED);
 }
 
+/**
+ * vipl_progress_awaited() - Have the thread look after completions, as somebody waits for one
+ * @nic: of what is waited for; all that there are have been taken
+ *
+ * Context: vipl_lock is held.
+ */
+void vipl_progress_awaited(const struct vipl_nic *nic)
+{
+	if (!__atomic_load_n(&nic->armed, __ATOMIC_RELAXED))
+		eventfd_write(nic->wake, 1);
+}
+
 /* Whatever comes after this wakes the thread; what came before has been taken. */
 static void arm(struct vipl_nic *nic)
 {
 	struct vipl_lane *lane;
 
+	__atomic_store_n(&nic->armed, true, __ATOMIC_RELAXED);
 	for (lane = nic->lanes; lane; lane = lane->next)
 		ibv_req_notify_cq(lane->cq, 0);
 	drain_all(nic);
@@ -209,13 +224,15 @@ static bool end_links(struct vipl_nic *nic)
  * @found: completions of callers, at the last look
  * @theirs: those that they have found since the look before it
  * @in_vain: looks in a row at which callers had found more than the thread
- * @looks: so far
+ * @nap: for how long it leaves them alone, in ms
+ * @alone: since the last look with the lock, in ms; from ENDING_MS on it waits for the lock
  */
 struct watch {
 	unsigned long found;
 	unsigned long theirs;
 	unsigned int in_vain;
-	unsigned int looks;
+	int nap;
+	int alone;
 };
 
 /* Without the lock, which callers that spin would have to give up for it */
@@ -225,7 +242,16 @@ static bool callers_do_it(struct vipl_nic *nic, struct watch *watch)
 
 	watch->theirs = found - watch->found;
 	watch->found = found;
-	return watch->in_vain > MANY_IN_VAIN && watch->theirs && ++watch->looks % ENDING_MS;
+	return watch->in_vain > MANY_IN_VAIN && watch->theirs;
+}
+
+static int nap(struct watch *watch)
+{
+	int ms = watch->nap;
+
+	watch->alone += ms;
+	watch->nap = ms * 2 < CALLERS_MAX_MS ? ms * 2 : CALLERS_MAX_MS;
+	return ms;
 }
 
 /* With the lock: for how long it may sleep, in ms */
@@ -235,18 +261,23 @@ static int look(struct vipl_nic *nic, struct watch *watch)
 
 	watch->in_vain = watch->theirs > drain_all(nic) ? watch->in_vain + 1 : 0;
 	ending = end_links(nic);
+	watch->alone = 0;
 	if (watch->in_vain > MANY_IN_VAIN)
-		return CALLERS_MS;
+		return watch->nap;
+	watch->nap = CALLERS_MS;
 	arm(nic);
 	return ending ? ENDING_MS : FOREVER_MS;
 }
 
 static int look_round(struct vipl_nic *nic, struct watch *watch)
 {
+	bool leave = callers_do_it(nic, watch);
 	int ms;
 
-	if (callers_do_it(nic, watch) || pthread_mutex_trylock(&vipl_lock))
-		return CALLERS_MS;
+	if (watch->alone >= ENDING_MS)
+		pthread_mutex_lock(&vipl_lock);
+	else if (leave || pthread_mutex_trylock(&vipl_lock))
+		return nap(watch);
 	ms = look(nic, watch);
 	pthread_mutex_unlock(&vipl_lock);
 	return ms;
@@ -260,15 +291,22 @@ static void *look_after(void *arg)
 		{ .fd = nic->completions->fd, .events = POLLIN },
 		{ .fd = nic->wake, .events = POLLIN },
 	};
-	struct watch watch = { 0 };
+	struct watch watch = { .nap = CALLERS_MS };
+	eventfd_t times;
 	int ms;
 
 	while (!__atomic_load_n(&nic->closing, __ATOMIC_ACQUIRE)) {
-		while (next_event(nic))
+		while (fds[0].revents && next_event(nic))
 			;
-		ack_completions(nic);
+		if (fds[1].revents)
+			ack_completions(nic);
+		if (fds[2].revents && !eventfd_read(nic->wake, &times)) {
+			watch = (struct watch){ .found = watch.found, .alone = ENDING_MS };
+			continue;	/* @closing may be why */
+		}
 		ms = look_round(nic, &watch);
 		poll(fds, sizeof(fds) / sizeof(fds[0]), ms);
+		__atomic_store_n(&nic->armed, false, __ATOMIC_RELAXED);
 	}
 	return NULL;
 }
@@ -287,7 +325,7 @@ static bool never_blocks(int fd)
  */
 bool vipl_progress_start(struct vipl_nic *nic)
 {
-	nic->wake = eventfd(0, EFD_CLOEXEC);
+	nic->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (nic->wake < 0)
 		return false;
 	nic->completions = ibv_create_comp_channel(nic->id->verbs);

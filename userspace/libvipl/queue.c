@@ -347,8 +347,8 @@ static bool bound_to_cq(VIP_VI_HANDLE handle, bool recv)
 	return vi && queue_of(vi, recv)->cq;
 }
 
-/* Of a VI that may be gone since the last look */
-static VIP_RETURN dequeue(VIP_VI_HANDLE handle, bool recv, VIP_DESCRIPTOR **desc)
+/* Of a VI that may be gone since the last look; @waits: for what is not done */
+static VIP_RETURN dequeue(VIP_VI_HANDLE handle, bool recv, bool waits, VIP_DESCRIPTOR **desc)
 {
 	struct vipl_vi *vi = handle_object(VIPL_VI, handle);
 	struct vipl_queue *queue;
@@ -359,8 +359,11 @@ static VIP_RETURN dequeue(VIP_VI_HANDLE handle, bool recv, VIP_DESCRIPTOR **desc
 	queue = queue_of(vi, recv);
 	if (!vipl_queue_is_done(queue))
 		vipl_progress(vi->nic);
-	if (!vipl_queue_is_done(queue))
+	if (!vipl_queue_is_done(queue)) {
+		if (waits)
+			vipl_progress_awaited(vi->nic);
 		return VIP_NOT_DONE;
+	}
 	*desc = vipl_queue_take(queue);
 	return VIP_SUCCESS;
 }
@@ -372,7 +375,7 @@ static VIP_RETURN dequeue_now(VIP_VI_HANDLE handle, bool recv, VIP_DESCRIPTOR **
 	if (!desc)
 		return VIP_INVALID_PARAMETER;
 	pthread_mutex_lock(&vipl_lock);
-	ret = dequeue(handle, recv, desc);
+	ret = dequeue(handle, recv, false, desc);
 	pthread_mutex_unlock(&vipl_lock);
 	return ret;
 }
@@ -387,7 +390,8 @@ static VIP_RETURN dequeue_wait(VIP_VI_HANDLE handle, bool recv, VIP_ULONG msecs,
 		return VIP_INVALID_PARAMETER;
 	pthread_mutex_lock(&vipl_lock);
 	do
-		ret = bound_to_cq(handle, recv) ? VIP_ERROR_RESOURCE : dequeue(handle, recv, desc);
+		ret = bound_to_cq(handle, recv) ? VIP_ERROR_RESOURCE :
+						  dequeue(handle, recv, true, desc);
 	while (ret == VIP_NOT_DONE && vipl_wait(&deadline));
 	pthread_mutex_unlock(&vipl_lock);
 	return ret == VIP_NOT_DONE ? VIP_TIMEOUT : ret;

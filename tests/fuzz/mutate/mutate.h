@@ -71,6 +71,7 @@ struct conn {
 	/* octets on their way */
 	uint8_t wire[WIRE_MAX];
 	uint32_t wire_len;
+	bool proves;		/* the last frame is one whose answer tells that all was read */
 	bool stopped;		/* nothing more is to be sent */
 	enum finish finish;
 	bool early;		/* FIN with something under way */

@@ -25,6 +25,7 @@ void emit(struct conn *c, const struct frame *f, enum class class, const struct 
 	uint8_t plain[2 + ULPDU_MAX + 8];
 	struct markers none = { 0 };
 	enum outcome before = c->model.outcome;
+	unsigned int owed = c->model.owed_tail;
 	uint32_t n;
 
 	if (c->wire_len + 2 * ULPDU_MAX > sizeof(c->wire))
@@ -33,6 +34,7 @@ void emit(struct conn *c, const struct frame *f, enum class class, const struct 
 	n = fpdu_encode(plain, f->u, f->len, lies, &none);
 	trace(c, class, plain, n);
 	model_put(&c->model, plain, n, !lies->crc_xor && lies->flip < 0);
+	c->proves = c->model.owed_tail != owed;
 	stats.frames++;
 	if (before != RUNNING) {
 		stats.dropped++;
@@ -344,9 +346,14 @@ static void cut_frame(struct conn *c, const struct frame *f, enum class class)
 	uint32_t n = fpdu_encode(plain, f->u, f->len, &honest, &none), cut;
 
 	cut = chance(c, 30) ? below(c, n < 24 ? n : 24) : below(c, n);
-	/* what a RST finds unread may be lost: before it, all must have been read */
-	if (class == CLASS_RST)
+	/*
+	 * What a RST finds unread may be lost: before it, all must have been read. Where no
+	 * answer tells of that, it is a FIN.
+	 */
+	if (class == CLASS_RST && c->proves)
 		sync_answers(c);
+	else
+		class = CLASS_FIN;
 	if (c->failed)
 		return;
 	trace(c, class, plain, cut);

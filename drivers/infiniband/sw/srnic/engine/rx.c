@@ -2,10 +2,14 @@
 /*
  * The rx engine: verify, then place. It works on whole FPDUs that are still in the
  * socket's queue: while one is not complete nothing of it is taken. Of a complete one
- * the CRC is checked over TCP's buffers, the header is copied once, checked against the
- * state of the stream and the TPT, and the payload is copied to where it belongs
- * (place.c). Nothing of an FPDU with a wrong CRC has an effect but the error (M-RX-1,
- * X-4).
+ * the header is copied, the CRC is checked over the copy and the rest in TCP's buffers,
+ * the header is checked against the state of the stream and the TPT, and the payload is
+ * copied to where it belongs (place.c). Nothing of an FPDU with a wrong CRC has an effect
+ * but the error (M-RX-1, X-4).
+ *
+ * A sender on the same host may go on writing to what is in TCP's buffers: they can be the
+ * pages of its file. So whatever decides anything is read once, and what was read is what
+ * the CRC covers. The payload alone is read again, to be copied.
  *
  * Who has the socket locked owns the direction: TCP's callback in softirq, which runs
  * the engine at once, or the rx kthread, which takes what may not run there: what sleeps,
@@ -115,16 +119,19 @@ static u32 rx_rdmap_hdr_len(const struct srnic_rx *rx)
 }
 
 /*
- * Copy and decode the headers of a whole FPDU; @cur is behind them afterwards. Return: false
- * if its length leaves no room for one.
+ * Copy and decode the headers of a whole FPDU, whose length field said @ulpdu_len when it was
+ * read; @cur is behind them afterwards. Return: false if its length leaves no room for one.
  */
-static bool rx_header(struct srnic_rx *rx, struct srnic_cursor *cur)
+static bool rx_header(struct srnic_rx *rx, u32 ulpdu_len, struct srnic_cursor *cur)
 {
 	u32 len, ddp_len;
 
-	srnic_cursor_copy(cur, rx->hdr, MPA_LEN_FIELD + 1);
+	/* not from TCP's buffers again, see above */
+	put_unaligned_be16(ulpdu_len, rx->hdr);
+	srnic_cursor_skip(cur, MPA_LEN_FIELD);
+	srnic_cursor_copy(cur, rx->hdr + MPA_LEN_FIELD, 1);
 	rx->hdr_len = MPA_LEN_FIELD + 1;
-	rx->ulpdu_len = get_unaligned_be16(rx->hdr);
+	rx->ulpdu_len = ulpdu_len;
 	ddp_len = ddp_hdr_len(rx->hdr[MPA_LEN_FIELD] & DDP_T);
 	if (rx->ulpdu_len < ddp_len)
 		return false;
@@ -157,21 +164,23 @@ static void rx_open_tx(struct srnic_qp *qp)
 }
 
 /*
- * An FPDU without markers, whose CRC is good, is at @cur. Return: false if that has to
- * sleep: the FPDU stays where it is, and all of this is done again by who may.
+ * An FPDU without markers, whose CRC is good: what rx_header() said of it, with the payload at
+ * @cur. Return: false if that has to sleep: the FPDU stays where it is, and all of this is done
+ * again by who may.
  */
-static bool rx_fpdu(struct srnic_qp *qp, struct srnic_cursor cur, bool may_sleep)
+static bool rx_fpdu(struct srnic_qp *qp, bool has_header, struct srnic_cursor *cur,
+		    bool may_sleep)
 {
 	struct srnic_rx *rx = qp->rx;
 	bool done = true;
 
-	if (!rx_header(rx, &cur)) {
+	if (!has_header) {
 		srnic_rx_fail(qp, RDMAP_E_FPDU_LENGTH, SRNIC_WC_SUCCESS);
 	} else if (test_bit(SRNIC_QPF_FIN_SENT, &qp->flags) && rx->opcode != RDMAP_TERMINATE) {
 		rx_late(qp);
 	} else {
 		if (!rx->err)
-			done = srnic_rx_place(qp, &cur, may_sleep);
+			done = srnic_rx_place(qp, cur, may_sleep);
 		if (done)
 			rx_open_tx(qp);
 		if (done && rx->err)
@@ -193,13 +202,16 @@ static void rx_crc_actor(void *ctx, const u8 *data, u32 len)
 	*crc = mpa_crc_add(*crc, data, len);
 }
 
-/* @len bytes of an FPDU as they came, markers and all, are at @cur (RFC 5044 4.4) */
-static bool rx_crc_good(struct srnic_cursor cur, u32 len)
+/*
+ * An FPDU as it came, markers and all (RFC 5044 4.4): @hdr_len bytes of it were copied to @hdr,
+ * @rest bytes are at @cur.
+ */
+static bool rx_crc_good(const u8 *hdr, u32 hdr_len, struct srnic_cursor cur, u32 rest)
 {
-	u32 crc = mpa_crc_start();
+	u32 crc = mpa_crc_add(mpa_crc_start(), hdr, hdr_len);
 	u8 field[MPA_CRC_LEN];
 
-	srnic_cursor_walk(&cur, len - MPA_CRC_LEN, rx_crc_actor, &crc);
+	srnic_cursor_walk(&cur, rest - MPA_CRC_LEN, rx_crc_actor, &crc);
 	srnic_cursor_copy(&cur, field, sizeof(field));
 	return mpa_crc_final(crc) == get_unaligned_le32(field);
 }
@@ -212,12 +224,19 @@ static void rx_fail_unread(struct srnic_qp *qp, enum rdmap_err err)
 	srnic_rx_fail(qp, err, SRNIC_WC_SUCCESS);
 }
 
-/* A whole FPDU of a stream without markers is at @cur. Return: as rx_fpdu(). */
-static bool rx_verify(struct srnic_qp *qp, const struct srnic_cursor *cur, u32 len,
+/*
+ * A whole FPDU of a stream without markers is at @cur; its length field said @ulpdu_len.
+ * Return: as rx_fpdu().
+ */
+static bool rx_verify(struct srnic_qp *qp, struct srnic_cursor cur, u32 ulpdu_len,
 		      bool may_sleep)
 {
-	if (!qp->mpa.crc || rx_crc_good(*cur, len))
-		return rx_fpdu(qp, *cur, may_sleep);
+	struct srnic_rx *rx = qp->rx;
+	bool has_header = rx_header(rx, ulpdu_len, &cur);
+
+	if (!qp->mpa.crc ||
+	    rx_crc_good(rx->hdr, rx->hdr_len, cur, mpa_fpdu_len(ulpdu_len) - rx->hdr_len))
+		return rx_fpdu(qp, has_header, &cur, may_sleep);
 	rx_fail_unread(qp, RDMAP_E_CRC);
 	return true;
 }
@@ -245,9 +264,12 @@ static bool rx_part_good(struct srnic_qp *qp)
 {
 	struct srnic_rx *rx = qp->rx;
 	u32 len = rx->part_have;
+	u32 covered = len - MPA_CRC_LEN;
 	bool good = true;
 
-	if (qp->mpa.crc && !rx_crc_good(srnic_cursor_at(rx->part), len)) {
+	/* all of it is a copy */
+	if (qp->mpa.crc && !rx_crc_good(rx->part, covered, srnic_cursor_at(rx->part + covered),
+					MPA_CRC_LEN)) {
 		rx_fail_unread(qp, RDMAP_E_CRC);
 		return false;
 	}
@@ -276,9 +298,12 @@ static void rx_drop_part(struct srnic_qp *qp)
 static bool rx_part_done(struct srnic_qp *qp)
 {
 	struct srnic_rx *rx = qp->rx;
+	struct srnic_cursor cur = srnic_cursor_at(rx->part);
+	bool has_header;
 
 	if (rx->part_whole || rx_part_good(qp)) {
-		rx->part_whole = !rx_fpdu(qp, srnic_cursor_at(rx->part), true);
+		has_header = rx_header(rx, get_unaligned_be16(rx->part), &cur);
+		rx->part_whole = !rx_fpdu(qp, has_header, &cur, true);
 		if (rx->part_whole)
 			return false;
 	}
@@ -326,17 +351,17 @@ static bool rx_make_part(struct srnic_qp *qp)
 /* ----- the stream ----- */
 
 /*
- * Bytes of the FPDU at @cur, of which @avail are here; if that is too few to know, bytes
- * that it takes. An FPDU has MPA_CRC_LEN bytes behind its length field at least.
+ * What the length field of the FPDU at @cur says, of which @avail bytes are here; 0 if that is
+ * too few to know: an FPDU has MPA_CRC_LEN bytes behind its length field at least.
  */
-static u32 rx_fpdu_len(struct srnic_cursor cur, u32 avail)
+static u32 rx_ulpdu_len(struct srnic_cursor cur, u32 avail)
 {
 	u8 field[MPA_LEN_FIELD];
 
 	if (avail < mpa_fpdu_len(0))
-		return mpa_fpdu_len(0);
+		return 0;
 	srnic_cursor_copy(&cur, field, sizeof(field));
-	return mpa_fpdu_len(get_unaligned_be16(field));
+	return get_unaligned_be16(field);
 }
 
 /* The QP left its working states by another's doing: what comes is dropped (TDN-10) */
@@ -369,7 +394,7 @@ static bool rx_part_again(struct srnic_qp *qp, bool may_sleep)
 static u32 rx_next(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail, bool may_sleep)
 {
 	struct srnic_rx *rx = qp->rx;
-	u32 len;
+	u32 ulpdu_len, len;
 
 	if (rx_discards(qp)) {
 		rx->discard = true;
@@ -377,7 +402,8 @@ static u32 rx_next(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail, boo
 	}
 	if (rx->part)
 		return may_sleep && !rx->part_whole ? srnic_rx_collect(qp, cur, avail) : 0;
-	len = rx_fpdu_len(*cur, avail);
+	ulpdu_len = rx_ulpdu_len(*cur, avail);
+	len = mpa_fpdu_len(ulpdu_len);
 	if (len > avail) {
 		rx->need = len;
 		/* TCP may have room once it has got back what is done */
@@ -386,7 +412,7 @@ static u32 rx_next(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail, boo
 			return srnic_rx_collect(qp, cur, avail);
 		return 0;
 	}
-	if (!rx_verify(qp, cur, len, may_sleep))
+	if (!rx_verify(qp, *cur, ulpdu_len, may_sleep))
 		return 0;
 	srnic_cursor_skip(cur, len);
 	return len;

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * attack: what a hostile user of the host tries.
+ *
+ *	attack --list
+ *	attack ADDR CASE	over the device that has address ADDR
+ *
+ * ATTACK_SECONDS says for how long (2), ATTACK_SEED makes other choices (1). Exit status
+ * 0: each call gave what it may give, 1: not.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "attack.h"
+
+uint64_t attack_end(void)
+{
+	return now_ms() + env_uint("ATTACK_SECONDS", 2) * 1000;
+}
+
+pthread_t thread_of(void *(*fn)(void *), void *arg)
+{
+	pthread_t t;
+	int err = pthread_create(&t, NULL, fn, arg);
+
+	require(!err, "%s", strerror(err));
+	return t;
+}
+
+int find_rings(struct mapping *m, int max)
+{
+	FILE *f = fopen("/proc/self/maps", "r");
+	unsigned long from, to;
+	char line[512];
+	int n = 0;
+
+	require(f, "%s", strerror(errno));
+	while (n < max && fgets(line, sizeof(line), f))
+		if (strstr(line, "/uverbs") && sscanf(line, "%lx-%lx", &from, &to) == 2)
+			m[n++] = (struct mapping){ (void *)from, to - from };
+	fclose(f);
+	return n;
+}
+
+/* A life that hangs is ended by a signal, and counts as one that was killed */
+struct lives in_lives(void (*life)(struct rng *r))
+{
+	struct rng r = { env_uint("ATTACK_SEED", 1) };
+	uint64_t end = attack_end();
+	struct lives lives = { 0 };
+
+	do {
+		struct rng own = { rng_next(&r) };
+		pid_t pid = fork_child();
+		int status;
+
+		if (!pid) {
+			deadline_set(20, NULL);
+			life(&own);
+			_exit(EXIT_PASS);
+		}
+		require(waitpid(pid, &status, 0) == pid, "%s", strerror(errno));
+		lives.all++;
+		lives.killed += WIFSIGNALED(status);
+		require(WIFSIGNALED(status) || WEXITSTATUS(status) == EXIT_PASS, "life %u: status %d",
+			lives.all, WEXITSTATUS(status));
+	} while (now_ms() < end);
+	note("%u lives, %u of them killed", lives.all, lives.killed);
+	return lives;
+}
+
+static const struct test_case cases[] = {
+	{ "share", case_share, "regions that share memory outlive none of what ends them" },
+	{ "passfd", case_passfd, "a passed descriptor gives the objects of its own context alone" },
+	{ "events", case_events, "event descriptors and objects that end at once leave nothing" },
+	{ "ringmr", case_ringmr, "a peer that writes into rings hurts their program alone" },
+	{ "mappings", case_mappings, "no call on a ring's mapping makes it executable or another's" },
+	{ "cq_steps", case_cq_steps, "steps of a CQ's resize in any order, beside its traffic, hurt nobody" },
+	{ "srq_index", case_srq_index, "an SRQ is resized in bounded time, wherever its index jumps" },
+	{ "children", case_children, "children use the objects of a parent that ends, and hurt nobody" },
+	{ "sockcalls", case_sockcalls, "no call on a socket stops its hand-over, or is let in afterwards" },
+	{ "load", case_load, "" },
+	{ "compute", case_compute, "" },
+};
+
+static const struct test_program prog = {
+	.usage = "attack --list | attack ADDR CASE",
+	.timeout_env = "ATTACK_TIMEOUT",
+	.timeout = 600,
+	.cases = cases,
+	.count = ARRAY_SIZE(cases),
+};
+
+int main(int argc, char **argv)
+{
+	return run_cases(&prog, argc, argv);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * A hostile user of the host: a program without any right but that to open the files of
+ * uverbs and rdma_cm. Each attack is a case, in a file of its own, and goes on for a bounded
+ * time. It fails itself where a call gives what it must not give. What it does to others
+ * is for the script (tests/system/attack.sh) to see: it runs the attack as one user, work of
+ * another user beside it, and looks at what is left.
+ */
+#ifndef ATTACK_H
+#define ATTACK_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include "handfd.h"
+#include "pattern.h"
+
+/* The attack goes on for ATTACK_SECONDS */
+uint64_t attack_end(void);
+pthread_t thread_of(void *(*fn)(void *), void *arg);
+
+/* Mappings of the files of uverbs in this process, which are rings */
+struct mapping {
+	uint8_t *at;
+	size_t len;
+};
+int find_rings(struct mapping *m, int max);
+
+/* An attack in lives: each is a child that does @life and ends as it likes */
+struct lives {
+	unsigned int all, killed;
+};
+struct lives in_lives(void (*life)(struct rng *r));
+
+/* children.c */
+void case_children(void);
+/* events.c */
+void case_events(void);
+/* load.c */
+void case_load(void);
+void case_compute(void);
+/* mappings.c */
+void case_mappings(void);
+/* passfd.c */
+void case_passfd(void);
+/* resize.c */
+void case_cq_steps(void);
+void case_srq_index(void);
+/* ringmr.c */
+void case_ringmr(void);
+/* share.c */
+void case_share(void);
+/* sockcalls.c */
+void case_sockcalls(void);
+
+#endif

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Children that have inherited the device's descriptor ring the doorbells of their parent's
+ * QPs, end and destroy them, while the parent uses them, and after it has ended.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/ib_user_verbs.h>
+#include <rdma/rdma_user_ioctl.h>
+#include "attack.h"
+
+#define CHILDREN	4
+
+/* By write(), which the core takes from who opened the file alone */
+static void doorbell(struct ibv_qp *qp, uint32_t command)
+{
+	uint32_t answer;
+	struct {
+		struct ib_uverbs_cmd_hdr hdr;
+		struct ib_uverbs_post_send cmd;
+	} req = {
+		.hdr = { command, sizeof(req) / 4, sizeof(answer) / 4 },
+		.cmd = { .response = (uintptr_t)&answer, .qp_handle = qp->handle,
+			 .wqe_size = sizeof(struct ib_uverbs_send_wr) },
+	};
+	ssize_t n = write(qp->context->cmd_fd, &req, sizeof(req));
+
+	require(n < 0 && errno == EACCES, "a child's doorbell: %zd, %s", n, strerror(errno));
+}
+
+/* By the method, which the core takes from all who have the descriptor */
+static void destroy(struct ibv_qp *qp)
+{
+	struct ib_uverbs_destroy_qp_resp answer;
+	struct {
+		struct ib_uverbs_ioctl_hdr hdr;
+		struct ib_uverbs_attr attr[2];
+	} cmd = {
+		.hdr = { .length = sizeof(cmd), .object_id = UVERBS_OBJECT_QP,
+			 .method_id = UVERBS_METHOD_QP_DESTROY, .num_attrs = 2,
+			 .driver_id = SRNIC_DRIVER_ID },
+		.attr = {
+			{ .attr_id = UVERBS_ATTR_DESTROY_QP_HANDLE,
+			  .flags = UVERBS_ATTR_F_MANDATORY, .data = qp->handle },
+			{ .attr_id = UVERBS_ATTR_DESTROY_QP_RESP, .len = sizeof(answer),
+			  .flags = UVERBS_ATTR_F_MANDATORY, .data = (uintptr_t)&answer },
+		},
+	};
+
+	ioctl(qp->context->cmd_fd, RDMA_VERBS_IOCTL, &cmd);
+}
+
+static void objects(struct ibv_context *ctx, struct rng *r)
+{
+	struct ibv_cq *cq = ibv_create_cq(ctx, 10, NULL, NULL, 0);
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+
+	if (cq && rng_below(r, 2))
+		ibv_destroy_cq(cq);
+	if (pd && rng_below(r, 2))
+		ibv_dealloc_pd(pd);
+}
+
+static void child(struct pair *p, struct rng *r)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	struct ibv_qp_init_attr init;
+
+	for (int i = 0; i < 40; i++) {
+		struct ibv_qp *qp = rng_below(r, 2) ? p->a.qp : p->b.qp;
+
+		switch (rng_below(r, 9)) {
+		case 0:
+		case 1:
+			doorbell(qp, IB_USER_VERBS_CMD_POST_SEND);
+			break;
+		case 2:
+			doorbell(qp, IB_USER_VERBS_CMD_POST_RECV);
+			break;
+		case 3:
+			if (!rng_below(r, 6))
+				destroy(qp);
+			break;
+		case 4:
+			if (!rng_below(r, 4))
+				ibv_modify_qp(qp, &attr, IBV_QP_STATE);
+			break;
+		case 5:
+		case 6:
+			objects(qp->context, r);
+			break;
+		case 7:
+			ibv_query_qp(qp, &attr, IBV_QP_STATE, &init);
+			attr.qp_state = IBV_QPS_ERR;
+			break;
+		default:
+			usleep(500);
+		}
+	}
+}
+
+static void life(struct rng *r)
+{
+	bool goes_first = rng_below(r, 2);
+	pid_t pid[CHILDREN];
+	struct pair p;
+
+	pair_open(&p);
+	for (int i = 0; i < CHILDREN; i++) {
+		struct rng own = { rng_next(r) };
+
+		/* not fork_child(): it may outlive its parent */
+		pid[i] = fork();
+		require(pid[i] >= 0, "%s", strerror(errno));
+		if (!pid[i]) {
+			deadline_set(20, NULL);
+			child(&p, &own);
+			_exit(EXIT_PASS);
+		}
+	}
+	for (int i = 0; i < 30; i++) {
+		struct ibv_sge sge = sge_of(&p.a, 0, 100), recv = sge_of(&p.b, 0, 100);
+		struct ibv_wc wc[8];
+
+		post_rwr(&p.b, 5, &recv, 1);
+		post_wr(&p.a, IBV_WR_SEND, i, &sge, 1, IBV_SEND_SIGNALED, 0, 0);
+		ibv_poll_cq(p.a.scq, 8, wc);
+		ibv_poll_cq(p.b.rcq, 8, wc);
+	}
+	for (int i = 0; i < CHILDREN && !goes_first; i++) {
+		int status;
+
+		require(waitpid(pid[i], &status, 0) == pid[i] && !status, "child %d: status %#x",
+			i, status);
+	}
+}
+
+void case_children(void)
+{
+	require(!in_lives(life).killed, "a life was killed");
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Descriptors of events that are opened and closed, while what has events is destroyed. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include <rdma/rdma_user_ioctl.h>
+#include "attack.h"
+
+static atomic_bool over;
+static atomic_uint opened, events;
+
+/* There is one at a time: EBUSY for the others */
+static int open_events(struct ibv_context *ctx)
+{
+	struct {
+		struct ib_uverbs_ioctl_hdr hdr;
+		struct ib_uverbs_attr attr;
+	} cmd = {
+		.hdr = { .length = sizeof(cmd), .object_id = SRNIC_OBJECT_EVENTS,
+			 .method_id = SRNIC_METHOD_EVENTS_OPEN, .num_attrs = 1,
+			 .driver_id = SRNIC_DRIVER_ID },
+		.attr = { .attr_id = SRNIC_ATTR_EVENTS_OPEN_FD,
+			  .flags = UVERBS_ATTR_F_MANDATORY },
+	};
+
+	if (ioctl(ctx->cmd_fd, RDMA_VERBS_IOCTL, &cmd)) {
+		require(errno == EBUSY, "%s", strerror(errno));
+		return -1;
+	}
+	return cmd.attr.data_s64;
+}
+
+static void *reader(void *arg)
+{
+	struct srnic_event_record record;
+
+	while (!over) {
+		int fd = open_events(test_context());
+		struct pollfd p = { .fd = fd, .events = POLLIN };
+
+		if (fd < 0) {
+			usleep(50);
+			continue;
+		}
+		opened++;
+		if (arg)
+			fcntl(fd, F_SETFL, O_NONBLOCK);
+		for (int i = 0; i < 5; i++) {
+			if (poll(&p, 1, 2) != 1)
+				continue;
+			require(read(fd, &record, sizeof(record)) == sizeof(record), "%s",
+				strerror(errno));
+			require(record.event != SRNIC_EV_NONE && !record.reserved &&
+				record.object <= SRNIC_EVENT_OF_SRQ, "event %u of object %u",
+				record.event, record.object);
+			events++;
+		}
+		close(fd);
+	}
+	return NULL;
+}
+
+/* A message without a receive, or an end; then all goes at once */
+static void pair_that_ends(unsigned int n)
+{
+	struct ibv_qp_attr error = { .qp_state = IBV_QPS_ERR };
+	struct ibv_send_wr wr = { .num_sge = 1, .opcode = IBV_WR_SEND }, *bad;
+	struct ibv_sge sge;
+	struct hand a, b;
+
+	hand_open(&a, &b, test_addr);
+	require(!hand_over(&a, SRNIC_QP_MODIFY_CRC, NULL, 0) &&
+		!hand_over(&b, SRNIC_QP_MODIFY_CRC | SRNIC_QP_MODIFY_RESPONDER, NULL, 0), "%s",
+		strerror(errno));
+	sge = (struct ibv_sge){ (uintptr_t)a.buf, 10, a.mr->lkey };
+	wr.sg_list = &sge;
+	if (n & 1)
+		require(!ibv_post_send(a.qp, &wr, &bad), "send");
+	else
+		require(!ibv_modify_qp(a.qp, &error, IBV_QP_STATE), "%s", strerror(errno));
+	usleep(n % 5 * 300);
+	hand_close(&a, &b);
+}
+
+void case_events(void)
+{
+	uint64_t end = attack_end();
+	unsigned int n = 0;
+	pthread_t t[3];
+
+	for (uintptr_t i = 0; i < 3; i++)
+		t[i] = thread_of(reader, (void *)(i & 1));
+	do
+		pair_that_ends(n++);
+	while (now_ms() < end);
+	over = true;
+	for (int i = 0; i < 3; i++)
+		pthread_join(t[i], NULL);
+	note("%u pairs ended, %u descriptors, %u events", n, opened, events);
+	require(opened && events, "nothing was tried");
+}

@@ -21,8 +21,8 @@ PROVIDER_OUT = build/provider
 RELEASE      = $(notdir $(MODULE_OUT))
 
 .DEFAULT_GOAL := all
-.PHONY: all module provider vipl rnicpi install install-vipl install-rnicpi deb rpm setup-build setup-deb setup demo check check-static check-kunit \
-	check-kasan check-debug check-kernels check-packages check-wire check-vipl check-rnicpi check-pyverbs check-system check-chaos fuzz fuzz-guest bench bench-report clean help
+.PHONY: all module provider vipl rnicpi install install-vipl install-rnicpi deb rpm setup-build setup-deb setup demo check check-all check-static check-kunit \
+	check-kasan check-debug check-kernels check-packages check-wire check-vipl check-rnicpi check-pyverbs check-system check-chaos fuzz fuzz-guest bench bench-report clean clean-cache help
 
 ##@ Build
 all: module provider	## Build the kernel module and the libibverbs provider (the default)
@@ -71,45 +71,48 @@ setup:			## Install the Debian packages that building and testing need
 demo: setup		## Show it at work: RDMA traffic between two hosts, in a guest
 	@scripts/demo
 
-check: setup		## Run what gates a change: static, unit and system tests, fuzzing, faults
+check: setup		## Everything on one kernel: static, unit and system tests, fuzzing, faults
 	@scripts/check
+
+check-all: setup	## What make check leaves out: other kernels, checkers, long runs; hours
+	@scripts/check --log build/log/all all
 
 check-static: setup	## Compiler warnings, sparse, checkpatch and other looks at the sources
 	@scripts/check static
 
-check-kunit: setup	## Unit tests (KUnit), in User Mode Linux
-	@scripts/check kunit
+check-kunit: setup	## Unit tests (KUnit), in User Mode Linux with KASAN
+	@scripts/check kunit:kasan
 
-check-kasan: setup	## All that tests or attacks the module, in User Mode Linux with KASAN, lockdep, kmemleak
-	@scripts/check kunit mutate chaos system:kasan
+check-kasan: setup	## All in guests, with KASAN, lockdep and kmemleak: Linux 6.1, one CPU
+	@scripts/check kunit:kasan mutate:kasan chaos:kasan system:kasan
 
-check-debug: setup	## The same on several CPUs, of the newest Linux, and the fuzzers
+check-debug: setup	## The same of the newest Linux, several CPUs, and the fuzzers
 	@scripts/check fuzz kunit:smp-debug mutate:smp-debug chaos:smp-debug system:smp-debug
 
-check-kernels: setup	## All system tests, unit tests and mutated frames on Linux 6.1, 6.12 and the newest; takes hours
-	@scripts/check-kernels --all
+check-kernels: setup	## All in guests, on Linux 6.1, 6.12 and the newest; hours
+	@scripts/check kernels; rc=$$?; scripts/check-lists --table build/log/check; exit $$rc
 
-check-packages:		## The Debian packages on a machine of their own: install, boot, upgrade, purge; an hour
+check-packages:		## The Debian packages on a machine of their own; an hour
 	@scripts/setup packages
 	@scripts/check-packages
 
-check-wire: setup	## Conformance to the wire, row by row: the scripted iWARP peer, in a guest
+check-wire: setup	## Conformance to the wire, row by row: the scripted iWARP peer
 	@scripts/check-wire
 
-check-vipl: setup	## libvipl: functions and return codes, 100,000 messages, 1,000 connections, sanitizers
+check-vipl: setup	## libvipl: functions, 100,000 messages, 1,000 connections
 	@tests/system/run --kernel newest --long vipl vipl_other vipl_sanitize
 
-check-rnicpi: setup	## librnicpi: its functions and their return codes, 1,000 conversations that turn; rnicpi.ko
+check-rnicpi: setup	## librnicpi: functions, 1,000 conversations that turn; rnicpi.ko
 	@tests/system/run --kernel newest --long rnicpi rnicpi_other rnicpi_sanitize rnicpi_ko
 
-check-pyverbs: setup	## Python tests of the newest rdma-core that Debian has, which is built for that
+check-pyverbs: setup	## Python tests of the newest rdma-core that Debian has
 	@scripts/pyverbs-newest
 	@tests/system/run --kernel newest pyverbs_newest
 
-check-system: setup	## System tests against the real module, in a guest
-	@scripts/check system
+check-system: setup	## System tests on the stock kernel, in QEMU
+	@scripts/check system:stock
 
-check-chaos: setup	## 500 faults under traffic, in User Mode Linux; or faults for DURATION seconds
+check-chaos: setup	## 500 faults under traffic, or faults for DURATION seconds
 	@scripts/chaos $(if $(filter file,$(origin DURATION)),--faults 500,--duration $(DURATION))
 
 fuzz: setup		## Fuzz what decodes untrusted input, for DURATION seconds
@@ -118,17 +121,20 @@ fuzz: setup		## Fuzz what decodes untrusted input, for DURATION seconds
 fuzz-guest: setup	## Attack the module in a guest, with FRAMES mutated frames
 	@scripts/fuzz-guest --frames $(FRAMES)
 
-bench: setup		## Measure srnic beside siw, rxe and TCP, in a guest; hours, or with QUICK=1 minutes
+bench: setup		## Measure srnic beside siw, rxe and TCP; hours, or minutes with QUICK=1
 	@scripts/setup bench
 	@tests/bench/run $(if $(QUICK),,--full)
 
-bench-report:		## Write benchmarks.md, its plots and the table of README.md from what was measured
+bench-report:		## Write benchmarks.md and README.md's table from what was measured
 	@scripts/setup bench
 	@tests/bench/publish.py $(RESULTS)
 
 ##@ Other
 clean:			## Remove what was built (the cache outside the tree stays)
 	@rm -rf build
+
+clean-cache:		## Remove kernels, sources and packages that were fetched or built
+	@scripts/clean-cache
 
 help:			## Show this list
 	@awk -F ':.*## *' '/^##@/ { print substr($$0, 5) ":" } \

@@ -1,0 +1,324 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""The jobs of the gate: what can be run, what each needs, and which sets of them there are."""
+
+import re
+import shlex
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parent.parent.parent
+LOG = TOP / 'build/log/check'
+TIMES = TOP / 'tests/times'
+SYSTEM = TOP / 'tests/system'
+
+# Kernels of scripts/guest that an emulator runs: a guest takes half a minute to boot there.
+EMULATED = ('stock', '6.1', '6.12', 'debug', 'kcsan')
+# Run when named only
+NAMED_ONLY = ('pyverbs_newest',)
+# What takes long and is no less on the newest kernel: rounds of the same, and libraries and
+# programs which to any kernel are verbs that other files test.
+LIBRARIES = ('leak', 'outcomes', 'perftest_ib', 'pyverbs', 'rnicpi', 'rnicpi_ko', 'rnicpi_other',
+             'rnicpi_sanitize', 'ucx', 'vipl', 'vipl_other', 'vipl_sanitize')
+
+
+class Bad(Exception):
+    """There is no such job."""
+
+
+def stock_linux():
+    """The version of Linux of the machine's own Debian"""
+    return subprocess.run(['bash', '-c', '. scripts/lib.sh; stock_linux'], cwd=TOP, check=True,
+                          stdout=subprocess.PIPE, text=True).stdout.strip()
+
+
+@dataclass
+class Job:
+    """A command that is run once, with what it waits for."""
+    name: str
+    command: list
+    needs: tuple = ()       # names of jobs that have to have passed
+    last: bool = False      # after all others
+    alone: bool = False     # nothing may run beside it: it measures; it comes last of all
+    counts: bool = True     # its last line says how many tests passed, failed, were skipped
+    limit: int = 7200       # seconds, after which it hangs
+    kernel: str = ''
+    files: tuple = ()       # of tests/system
+    again: str = ''         # how to run it once more, with {0} in place of what has failed
+    expected: float = 0
+    rank: float = field(default=0, compare=False)
+
+    @property
+    def log(self):
+        return LOG / (self.name.replace(':', '-') + '.log')
+
+    @property
+    def results(self):
+        """The directory of its results, if it has one"""
+        return LOG / self.name.replace(':', '-')
+
+    def rerun(self, what=''):
+        """The command that runs it once more, or of it only what has failed"""
+        if what and self.again:
+            return self.again.format(shlex.quote(what))
+        words = list(self.command)
+        for option in ('--results', '--log'):
+            if option in words:
+                at = words.index(option)
+                del words[at:at + 2]
+        return shlex.join(words)
+
+
+class Times:
+    """How long each took the last time, in seconds: a line a job, or a file of tests/system"""
+
+    def __init__(self, path=TIMES):
+        self.path = path
+        self.seconds = {}
+        if path.exists():
+            for line in path.read_text(encoding='utf-8').splitlines():
+                m = re.fullmatch(r'(\S+)\s+(\d+)', line)
+                if m:
+                    self.seconds[m[1]] = int(m[2])
+
+    def of(self, name, default):
+        return self.seconds.get(name, default)
+
+    def write(self, seconds):
+        """As it was, but for what is known better now"""
+        head = [line for line in self.path.read_text(encoding='utf-8').splitlines()
+                if line.startswith('#')] if self.path.exists() else []
+        self.seconds.update({name: max(1, round(s)) for name, s in seconds.items()})
+        lines = head + [f'{name:<40} {s:>5}' for name, s in sorted(self.seconds.items())]
+        self.path.write_text('\n'.join(lines) + '\n', encoding='utf-8')
+
+
+def system_files():
+    """All of tests/system that run when none is named"""
+    return sorted(p.stem for p in SYSTEM.glob('*.sh')
+                  if not re.match(r'lib(-|$)', p.stem) and p.stem not in NAMED_ONLY)
+
+
+def skips():
+    """(kernels, file, test or '') of each line of tests/skips"""
+    for line in (TOP / 'tests/skips').read_text(encoding='utf-8').splitlines():
+        m = re.match(r'([\w.,-]+)\s+(\w+)(?:: ([^#]*\S))?\s*(#|$)', line)
+        if m:
+            yield m[1].split(','), m[2], m[3] or ''
+
+
+def only_on_stock():
+    """Files of tests/system of which the newest kernel skips something that the stock one has"""
+    table = list(skips())
+    nowhere = {file for kernels, file, test in table if 'stock' in kernels and not test}
+    return [f for f in system_files() if f not in nowhere and
+            any(file == f and 'newest' in kernels and 'stock' not in kernels
+                for kernels, file, test in table)]
+
+
+def pack(sizes, room):
+    """Groups of names, of which none is larger than room if it can be helped"""
+    groups = []
+    for name, size in sorted(sizes.items(), key=lambda item: (-item[1], item[0])):
+        for group in groups:
+            if sum(sizes[n] for n in group) + size <= room:
+                group.append(name)
+                break
+        else:
+            groups.append([name])
+    return groups
+
+
+class Plan:
+    """Jobs by their names, with all that they need."""
+
+    def __init__(self, times=None):
+        self.times = times or Times()
+        self.jobs = {}
+
+    def add(self, name, command, default=60, **more):
+        if name not in self.jobs:
+            job = Job(name, shlex.split(command) if isinstance(command, str) else command, **more)
+            job.expected = self.times.of(name, default)
+            self.jobs[name] = job
+        return name
+
+    # --- what is built, once for all
+
+    def kernel(self, kernel):
+        """The kernel that a guest boots, if it has to be built or downloaded"""
+        if kernel in ('stock', stock_linux()):
+            return ()
+        if kernel in ('6.1', '6.12'):
+            command, default = f'scripts/kernel-image {kernel}', 60
+        elif kernel in ('debug', 'kcsan'):
+            command, default = f'scripts/kernel-{kernel}', 1800
+        else:
+            command, default = f'scripts/kernel-uml {kernel.removeprefix("uml-")}', 900
+        # What else runs has the CPUs first, and the build what is left of them.
+        return (self.add(f'kernel:{kernel}', 'nice -n 5 ' + command, default, counts=False),)
+
+    def guest(self, kernel):
+        """All that a guest with srnic needs, and the programs of the tests"""
+        programs = self.add('programs', 'scripts/build-tests', 60, counts=False)
+        siw = '' if kernel.endswith('debug') else '--siw'     # as tests/system/run has it
+        return (self.add(f'stage:{kernel}', f'scripts/guest --kernel {kernel} {siw} --prepare', 60,
+                         counts=False, needs=self.kernel(kernel)), programs)
+
+    # --- what is tested: NAME[:KERNEL[:FILE,...]]
+
+    def static(self):
+        self.add('static', 'scripts/check-static', 150, again='scripts/check-static {0}')
+
+    def fuzz(self):
+        self.add('fuzz', 'scripts/fuzz --duration 120 --jobs 1', 180,
+                 again='scripts/fuzz --duration 60 {0}')
+
+    def compile(self, kernel):
+        self.add(f'compile:{kernel}', f'scripts/check-compile {kernel}', 60)
+
+    def kunit(self, kernel):
+        name = f'kunit:{kernel}'
+        self.add(name, ['scripts/kunit', '--kernel', kernel, '--log',
+                        str(LOG / name.replace(':', '-') / 'kunit.log')], 90, kernel=kernel,
+                 needs=self.kernel(kernel), again=f'scripts/kunit --kernel {kernel} --filter {{0}}')
+
+    def mutate(self, kernel):
+        self.add(f'mutate:{kernel}', f'scripts/fuzz-guest --kernel {kernel} --duration 60 --markers --seed 1',
+                 150, kernel=kernel, needs=self.guest(kernel))
+
+    def chaos(self, kernel, faults='40'):
+        name = f'chaos:{kernel}' + (f':{faults}' if faults != '40' else '')
+        self.add(name, f'scripts/chaos --kernel {kernel} --faults {faults} --seed 1',
+                 5 * int(faults), kernel=kernel, needs=self.guest(kernel))
+
+    def wire(self, kernel):
+        name = f'wire:{kernel}'
+        self.add(name, ['scripts/check-wire', '--kernel', kernel, '--results',
+                        str(LOG / name.replace(':', '-'))], 60, kernel=kernel,
+                 files=('rawpeer',), needs=self.guest(kernel))
+
+    def system(self, kernel, files='', without=()):
+        """Files of tests/system, in as many guests as are worth it: short ones share one"""
+        if files:
+            names = files.split(',')
+            for name in names:
+                if not (SYSTEM / f'{name}.sh').exists():
+                    raise Bad(f'there is no tests/system/{name}.sh')
+        else:
+            names = [f for f in system_files() if f not in without]
+        if not files and 'rawpeer' in names:
+            names.remove('rawpeer')     # scripts/check-wire runs it, and makes a table
+            self.wire(kernel)
+        slow = kernel in EMULATED
+        default, room = (40, 240) if slow else (15, 60)
+        sizes = {f: self.times.of(f'system:{kernel}:{f}', default) for f in names}
+        for group in pack(sizes, room):
+            name = f'system:{kernel}:{group[0]}' + (f'+{len(group) - 1}' if group[1:] else '')
+            self.add(name, ['tests/system/run', '--kernel', kernel, '--results',
+                            str(LOG / name.replace(':', '-')), *group],
+                     kernel=kernel, files=tuple(group), needs=self.guest(kernel),
+                     again=f'tests/system/run --kernel {kernel} {{0}}')
+            self.jobs[name].expected = sum(sizes[f] for f in group) + \
+                self.times.of(f'boot:{kernel}', 40 if slow else 6)
+
+    def long(self, kernel, files):
+        """Files of tests/system with as many rounds as are ever asked for"""
+        name = f'long:{kernel}:{files}'
+        self.add(name, ['tests/system/run', '--kernel', kernel, '--long', '--results',
+                        str(LOG / name.replace(':', '-')), *files.split(',')], 900,
+                 kernel=kernel, files=tuple(files.split(',')), needs=self.guest(kernel),
+                 again=f'tests/system/run --kernel {kernel} --long {{0}}')
+
+    def pyverbs(self):
+        self.add('pyverbs', 'scripts/pyverbs-newest', 300, counts=False)
+        name = 'system:newest:pyverbs_newest'
+        self.system('newest', 'pyverbs_newest')
+        self.jobs[name].needs += ('pyverbs',)
+
+    def packages(self):
+        self.add('setup', 'scripts/setup packages', 60, counts=False)
+        self.add('packages', 'scripts/check-packages', 3600, needs=('setup',), limit=3 * 3600)
+
+    def bench(self):
+        # Nothing runs beside it, so what it needs is there before.
+        self.add('bench', 'scripts/check-bench', 180, alone=True, needs=self.guest('newest'))
+
+    def conformance(self):
+        self.add('conformance', ['scripts/conformance', str(LOG)], 5, last=True)
+
+    # --- sets of them
+
+    def set_check(self):
+        """Everything, on one kernel; on the stock one a little, and what only that one has"""
+        for spec in ('static', 'fuzz', 'kunit:newest', 'mutate:newest', 'chaos:newest',
+                     'system:newest', 'system:stock:' + ','.join(['smoke', *only_on_stock()]),
+                     'conformance', 'bench'):
+            self.want(spec)
+
+    def set_gate(self):
+        """What gates a change beside that: other kernels"""
+        linux = stock_linux()
+        other = '6.1' if linux == '6.12' else '6.12'
+        for spec in ('kunit:kasan', 'mutate:kasan', 'chaos:kasan', 'wire:kasan', f'compile:{other}',
+                     'compile:newest', f'kunit:uml-{other}', f'system:{other}:smoke,loopback'):
+            self.want(spec)
+        self.system('stock', without=('smoke', *only_on_stock(), *LIBRARIES))
+
+    def set_all(self):
+        """All that there is beside set_check"""
+        linux = stock_linux()
+        other = '6.1' if linux == '6.12' else '6.12'
+        for spec in ('kunit:kasan', 'mutate:kasan', 'chaos:kasan:500', 'system:kasan',
+                     'kunit:smp-debug', 'mutate:smp-debug', 'chaos:smp-debug', 'system:smp-debug',
+                     f'compile:{other}', 'compile:newest', f'kunit:uml-{other}', f'mutate:{other}',
+                     f'system:{other}', 'mutate:stock', 'pyverbs', 'packages',
+                     'long:newest:vipl,vipl_other,vipl_sanitize',
+                     'long:newest:rnicpi,rnicpi_other,rnicpi_sanitize,rnicpi_ko'):
+            self.want(spec)
+        self.system('stock', without=('smoke', *only_on_stock()))
+
+    def set_kernels(self):
+        """Linux 6.1, 6.12 and the newest, each with all of its tests"""
+        linux = stock_linux()
+        for kernel in ('6.1', '6.12', 'newest'):
+            uml = 'kasan' if kernel == linux else 'newest' if kernel == 'newest' else 'uml-' + kernel
+            for spec in (f'compile:{kernel}', f'kunit:{uml}', f'mutate:{kernel}', f'system:{kernel}'):
+                self.want(spec)
+
+    SETS = ('check', 'gate', 'all', 'kernels')
+    PARTS = ('static', 'fuzz', 'compile', 'kunit', 'mutate', 'chaos', 'wire', 'system', 'long',
+             'pyverbs', 'packages', 'bench', 'conformance')
+    OF_NO_KERNEL = ('static', 'fuzz', 'pyverbs', 'packages', 'bench', 'conformance')
+
+    def want(self, spec):
+        """spec: a set, or PART[:KERNEL[:FILE,...]]"""
+        part, *more = spec.split(':', 2)
+        if part in self.SETS and not more:
+            getattr(self, 'set_' + part)()
+        elif part in self.OF_NO_KERNEL and not more:
+            getattr(self, part)()
+        elif part in self.PARTS and part not in self.OF_NO_KERNEL:
+            if part == 'long' and len(more) < 2:
+                raise Bad('long: of which files? long:KERNEL:FILE,...')
+            if len(more) > 1 and part not in ('system', 'long', 'chaos'):
+                raise Bad(f'{part} has no parts, see --help')
+            getattr(self, part)(*(more or ['newest']))
+        else:
+            raise Bad(f'unknown part {spec}, see --help')
+
+    def ranked(self):
+        """All jobs; the rank of one is how long it and what waits for it take at least"""
+        waiting = {}
+        for job in self.jobs.values():
+            for need in job.needs:
+                waiting.setdefault(need, []).append(job)
+
+        def rank(job):
+            if not job.rank:
+                job.rank = job.expected + max(
+                    (rank(j) for j in waiting.get(job.name, ()) if not j.alone), default=0)
+            return job.rank
+        for job in self.jobs.values():
+            rank(job)
+        return sorted(self.jobs.values(), key=lambda job: -job.rank)

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+"""Run jobs: as many at once as there are workers, the longest first, each in a session of its
+own that ends with it."""
+
+import os
+import re
+import signal
+import subprocess
+import time
+
+COUNTS = re.compile(r'^(\d+) passed, (\d+) failed, (\d+) skipped$', re.M)
+# In the environment of all that a job starts, wherever it goes
+MARK = 'SRNIC_JOB'
+
+
+class Stopped(Exception):
+    """By a signal"""
+
+
+def processes_of(mark):
+    """Processes that have this in their environment"""
+    found = []
+    for pid in filter(str.isdigit, os.listdir('/proc')):
+        try:
+            with open(f'/proc/{pid}/environ', 'rb') as f:
+                if f'{MARK}={mark}'.encode() in f.read().split(b'\0') and int(pid) != os.getpid():
+                    found.append(int(pid))
+        except OSError:
+            pass
+    return found
+
+
+def kill(pid, number, group=False):
+    try:
+        (os.killpg if group else os.kill)(pid, number)
+    except (ProcessLookupError, PermissionError):
+        pass
+
+
+class Running:
+    """A job that runs, or has run."""
+
+    def __init__(self, job, slot, cwd):
+        self.job, self.slot = job, slot
+        self.begin = time.monotonic()
+        self.took = 0
+        self.counts = [0, 0, 0]
+        self.why = ''           # it failed, beside what the tests say
+        self.status = None
+        self.mark = f'{os.getpid()}:{job.name}'
+        job.log.parent.mkdir(parents=True, exist_ok=True)
+        env = dict(os.environ, **{MARK: self.mark})
+        if job.counts:
+            env['SRNIC_BUILT'] = '1'    # by the jobs that it needs
+        with open(job.log, 'wb') as out:
+            self.process = subprocess.Popen(job.command, cwd=cwd, env=env, stdin=subprocess.DEVNULL,
+                                            stdout=out, stderr=subprocess.STDOUT,
+                                            start_new_session=True)
+
+    @property
+    def passed(self):
+        return self.status == 0 and not self.why and not self.counts[1]
+
+    def ended(self):
+        """Has it, or has it to?"""
+        self.took = time.monotonic() - self.begin
+        self.status = self.process.poll()
+        if self.status is None and self.took > self.job.limit:
+            self.stop()
+            self.why = f'not done after {self.job.limit} s'
+        return self.status is not None
+
+    def ask(self):
+        kill(self.process.pid, signal.SIGTERM, group=True)
+        for pid in processes_of(self.mark):
+            kill(pid, signal.SIGTERM)
+
+    def stop(self):
+        """End it with all that it started: first so that each can tidy up"""
+        self.ask()
+        deadline = time.monotonic() + 10
+        while (self.process.poll() is None or processes_of(self.mark)) and \
+                time.monotonic() < deadline:
+            time.sleep(0.1)
+        kill(self.process.pid, signal.SIGKILL, group=True)
+        self.status = self.process.wait()
+        self.sweep()
+
+    def sweep(self):
+        """Nothing of it may be left"""
+        for pid in processes_of(self.mark):
+            kill(pid, signal.SIGKILL)
+
+    def judge(self):
+        """What it counted, and whether that can be"""
+        self.sweep()
+        if self.job.counts:
+            found = COUNTS.findall(self.job.log.read_text(encoding='utf-8', errors='replace'))
+            if found:
+                self.counts = [int(n) for n in found[-1]]
+            elif not self.why:
+                self.why = f'said not how many tests passed (status {self.status})'
+            if not self.why and self.status == 0 and not self.counts[0]:
+                self.why = 'no test passed'
+        if not self.why and self.status and not self.counts[1]:
+            self.why = f'ended with status {self.status}'
+        if self.why:
+            self.counts[1] += 1
+
+
+class NotRun:
+    """A job whose needs were not met: it has failed."""
+
+    def __init__(self, job, need):
+        self.job, self.took, self.status, self.slot = job, 0, None, None
+        self.passed = False
+        self.counts = [0, 1 if job.counts else 0, 0]
+        self.why = f'did not run: {need} failed'
+
+
+class Queue:
+    """watch has begins(running), ends(running), tick(running list, jobs left) and is told."""
+
+    def __init__(self, jobs, workers, watch, cwd='.', tick=0.2):
+        self.waiting = list(jobs)       # by rank
+        self.workers, self.watch, self.cwd, self.tick = workers, watch, cwd, tick
+        self.running, self.done = [], {}
+        self.total = len(self.waiting)
+
+    def ready(self, job):
+        if job.last or job.alone:
+            others = [j for j in self.waiting if j is not job and not (j.last or j.alone)]
+            busy = [r for r in self.running if job.alone or not r.job.alone]
+            if others or busy or any(j.last for j in self.waiting if j is not job and job.alone):
+                return False
+        return all(need in self.done for need in job.needs)
+
+    def unmet(self, job):
+        return next((n for n in job.needs if n in self.done and not self.done[n].passed), None)
+
+    def end(self, what):
+        self.done[what.job.name] = what
+        self.watch.ends(what)
+
+    def begin_some(self):
+        for job in list(self.waiting):
+            need = self.unmet(job)
+            if need:
+                self.waiting.remove(job)
+                self.end(NotRun(job, need))
+        while len(self.running) < self.workers and not any(r.job.alone for r in self.running):
+            job = next((j for j in self.waiting if self.ready(j)), None)
+            if not job:
+                if self.waiting and not self.running:
+                    raise ValueError(f'{self.waiting[0].name} waits for what never comes')
+                break
+            self.waiting.remove(job)
+            slot = min(set(range(self.workers)) - {r.slot for r in self.running})
+            self.running.append(Running(job, slot, self.cwd))
+            self.watch.begins(self.running[-1])
+
+    def run(self):
+        """All of them; what became of each, by name"""
+        def stopped(number, _):
+            raise Stopped(number)
+        signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        before = [signal.signal(s, stopped) for s in signals]
+        try:
+            while self.waiting or self.running:
+                self.begin_some()
+                for r in [r for r in self.running if r.ended()]:
+                    self.running.remove(r)
+                    r.judge()
+                    self.end(r)
+                self.watch.tick(self.running, self.waiting)
+                time.sleep(self.tick if self.running else 0)
+        finally:
+            for s in signals:
+                signal.signal(s, signal.SIG_IGN)
+            for r in self.running:
+                r.ask()
+            for r in self.running:
+                r.stop()
+            for s, handler in zip(signals, before):
+                signal.signal(s, handler)
+        return self.done

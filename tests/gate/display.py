@@ -2,10 +2,12 @@
 """What a person sees of a run: what runs now, each failure at once, where the time went."""
 
 import re
+import shutil
 import sys
 import time
 
 BEAT = 60       # seconds between two lines, where no line can be redrawn
+REMARKS = 5     # lines at most of what a test has to say of its failure
 FILE = re.compile(r'^# --- ([\w-]+)$')
 SUITE = re.compile(r'^([\w-]+):$')
 FAILED = re.compile(r'^( {4})?not ok \d+(?: -)? +(.*)')
@@ -34,9 +36,10 @@ class Reader:
         self.log = job.log.open(encoding='utf-8', errors='replace')
         self.rest = ''
         self.part = ''
+        self.more = 0
 
     def failures(self):
-        """(what has failed since the last call, the part it is in)"""
+        """(what has failed since the last call, the part it is in), (a remark on it, None)"""
         *lines, self.rest = (self.rest + self.log.read()).split('\n')
         for line in lines:
             m = FILE.match(line) or SUITE.match(line)
@@ -45,6 +48,12 @@ class Reader:
             m = FAILED.match(line)
             if m:
                 yield m[2], self.which(m[2])
+                self.more = REMARKS
+            elif self.more and re.match(r' *# {2,}\S', line):
+                self.more -= 1
+                yield line.strip(), None
+            else:
+                self.more = 0
 
     def which(self, what):
         """The file, suite or harness, to run that once more"""
@@ -95,6 +104,8 @@ class Display:
             self.look(reader)
             reader.log.close()
             del self.readers[job.name]
+        if what.counts[1] and not what.why and not any(j is job for j, _, _ in self.failed):
+            what.why = f'{what.counts[1]} failed'
         if what.why:
             self.tell(job, what.why)
             if what.status is not None and not job.counts:
@@ -110,6 +121,7 @@ class Display:
                  + (f'  {counts_of(what.counts)}' if job.counts else ''))
 
     def tick(self, running, left):
+        running = sorted(running, key=lambda r: r.slot)
         for r in running:
             self.look(self.readers[r.job.name])
         now = time.monotonic()
@@ -118,10 +130,11 @@ class Display:
                   else '') for r in running]
         if self.terminal:
             self.erase()
-            for r, line in zip(sorted(running, key=lambda r: r.slot), lines):
-                print(f'  [{r.slot + 1}] {r.job.name:<{self.width}} {line}'[:120], file=self.out)
-            print(f'  {self.now()}, {len(left)} more jobs, {counts_of(self.counts)}', file=self.out,
-                  flush=True)
+            columns = shutil.get_terminal_size().columns - 1     # a line must not wrap
+            for r, line in zip(running, lines):
+                print(f'  [{r.slot + 1}] {r.job.name:<{self.width}} {line}'[:columns], file=self.out)
+            print(f'  {self.now()}, {len(left)} more jobs, {counts_of(self.counts)}'[:columns],
+                  file=self.out, flush=True)
             self.drawn = len(running) + 1
         elif now - self.beat >= BEAT and running:
             self.beat = now
@@ -140,7 +153,10 @@ class Display:
 
     def look(self, reader):
         for what, part in reader.failures():
-            self.tell(reader.job, what, part)
+            if part is None:
+                self.say('      ' + what)
+            else:
+                self.tell(reader.job, what, part)
 
     def tell(self, job, what, part=''):
         """A failure: the log, and the command that runs just this once more"""

@@ -15,9 +15,14 @@ bool srnicdv_is_supported(struct ibv_device *device)
 	return srnic_is_ours(device);
 }
 
+/* All that are known here */
+#define STREAM_FLAGS \
+	(SRNICDV_STREAM_RESPONDER | SRNICDV_STREAM_CRC | SRNICDV_STREAM_TX_MARKERS | \
+	 SRNICDV_STREAM_RX_MARKERS | SRNICDV_STREAM_NO_BIND)
+
 static uint32_t stream_flags(uint32_t flags)
 {
-	uint32_t to = flags & ~SRNIC_QP_MODIFY_FLAGS;	/* the kernel refuses these */
+	uint32_t to = 0;
 
 	if (flags & SRNICDV_STREAM_RESPONDER)
 		to |= SRNIC_QP_MODIFY_RESPONDER;
@@ -34,7 +39,8 @@ static uint32_t stream_flags(uint32_t flags)
 
 static int check_stream(const struct ibv_qp *qp, const struct srnicdv_stream_attr *attr)
 {
-	if (!srnic_is_ours(qp->context->device) || attr->comp_mask)
+	if (!srnic_is_ours(qp->context->device) || attr->comp_mask ||
+	    attr->flags & ~STREAM_FLAGS)
 		return EOPNOTSUPP;
 	if (attr->last_len > UINT16_MAX || (attr->last_len && !attr->last_msg))
 		return EINVAL;

@@ -4,7 +4,9 @@
  *
  * Rules of this file: fixed-width fields, natural alignment, sizes that are
  * multiples of 8, no pointers, no bit-fields. What the kernel reads from a
- * shared ring it copies once and then checks; nothing here is trusted.
+ * shared ring it copies once and then checks; nothing here is trusted. There is
+ * no name here for "all that is known": that differs between a program and a
+ * kernel, and each has its own.
  */
 #ifndef SRNIC_ABI_H
 #define SRNIC_ABI_H
@@ -24,7 +26,6 @@
  */
 #define SRNIC_FEAT_DOORBELL_FLAG	(1ULL << 0)	/* SRNIC_RING_NEED_WAKEUP */
 #define SRNIC_FEAT_ARM_WORD		(1ULL << 1)	/* CQ arm word in the ring */
-#define SRNIC_FEAT_ALL			(SRNIC_FEAT_DOORBELL_FLAG | SRNIC_FEAT_ARM_WORD)
 
 struct srnic_ureq_alloc_ctx {
 	__aligned_u64 features;
@@ -148,7 +149,6 @@ struct srnic_ring_hdr {
 #define SRNIC_RING_NEED_WAKEUP	(1U << 0)
 #define SRNIC_ARM_NEXT		(1U << 0)
 #define SRNIC_ARM_SOLICITED	(1U << 1)
-#define SRNIC_ARM_BITS		(SRNIC_ARM_NEXT | SRNIC_ARM_SOLICITED)
 
 struct srnic_sge {
 	__aligned_u64 addr;
@@ -171,7 +171,6 @@ enum srnic_opcode {
 	SRNIC_OP_SEND_IMM	= 12,	/* where both ends have offered it */
 	SRNIC_OP_UD_SEND	= 13,	/* of UD QPs, and of no others */
 	SRNIC_OP_UD_SEND_IMM	= 14,	/* ... */
-	SRNIC_OP_SQ_MAX		= 15,
 	/* in CQEs only */
 	SRNIC_OP_RECV		= 32,
 	SRNIC_OP_RECV_IMM	= 33,
@@ -182,7 +181,6 @@ enum srnic_opcode {
 #define SRNIC_SQE_SOLICITED	(1U << 1)
 #define SRNIC_SQE_FENCE		(1U << 2)
 #define SRNIC_SQE_INLINE	(1U << 3)
-#define SRNIC_SQE_FLAGS		0x0fU
 
 /*
  * Fields that an opcode has no use for are 0, and so are num_sge with inline
@@ -304,7 +302,6 @@ enum srnic_qp_modify_attrs {
 #define SRNIC_QP_MODIFY_TX_MARKERS	(1U << 2)	/* markers are sent */
 #define SRNIC_QP_MODIFY_RX_MARKERS	(1U << 3)	/* markers are received */
 #define SRNIC_QP_MODIFY_NO_BIND		(1U << 4)	/* no window is bound by it */
-#define SRNIC_QP_MODIFY_FLAGS		0x1fU
 
 struct srnic_ureq_qp_modify {
 	__u32 state;		/* SRNIC_QP_MODIFY_RTS */
@@ -476,7 +473,6 @@ struct srnic_uresp_srq_query {
 #define SRNIC_STAG_REMOTE_ATOMIC	(1U << 4)
 #define SRNIC_STAG_BINDABLE		(1U << 6)	/* windows may be bound to it */
 #define SRNIC_STAG_ZERO_BASED		(1U << 7)
-#define SRNIC_STAG_RIGHTS		0xdfU
 
 struct srnic_uresp_mr_query {
 	__u32 stag;

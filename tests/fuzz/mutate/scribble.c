@@ -149,7 +149,7 @@ static void write_wqe(struct rng *r, const struct ring *g)
 		return;
 	memset(&w, 0, sizeof(w));
 	w.sqe.wr_id = next(r);
-	w.sqe.opcode = below(r, 8) ? below(r, SRNIC_OP_SQ_MAX + 2) : next(r);
+	w.sqe.opcode = below(r, 8) ? below(r, SRNIC_OP_UD_SEND_IMM + 3) : next(r);
 	w.sqe.flags = below(r, 8) ? below(r, 16) : next(r);
 	w.sqe.num_sge = below(r, 8) ? below(r, 5) : next(r);
 	w.sqe.inline_len = below(r, 4) ? 0 : hostile(r, 16);

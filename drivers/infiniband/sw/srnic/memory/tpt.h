@@ -31,6 +31,9 @@ struct srnic_qp;
 /* What a window has to know of its region; no right of an access */
 #define SRNIC_BINDABLE		64	/* windows may be bound to it (MR-40) */
 #define SRNIC_ZERO_BASED	128	/* its TOs start with 0 because it was asked for */
+/* What there is to tell a user, who has no use for the others */
+#define SRNIC_TOLD_RIGHTS	(SRNIC_LOCAL_READ | SRNIC_LOCAL_WRITE | SRNIC_REMOTE_RIGHTS | \
+				 SRNIC_BINDABLE | SRNIC_ZERO_BASED)
 #define SRNIC_REMOTE_RIGHTS	(SRNIC_REMOTE_READ | SRNIC_REMOTE_WRITE | SRNIC_REMOTE_ATOMIC)
 
 enum srnic_stag_type {

@@ -25,13 +25,16 @@ bool srnic_cq_arm_fires(u32 before, u32 arm, u32 seen, bool taken)
 	return arm & seen && (before & seen || !taken);
 }
 
+/* Of the arm word */
+#define ARM_BITS	(SRNIC_ARM_NEXT | SRNIC_ARM_SOLICITED)
+
 /* A user's ring is as it may be: room for one more, no rubbish in the words we look at */
 static bool cq_takes_more(const struct srnic_cq *cq)
 {
 	int filled = srnic_ring_filled(&cq->ring, cq->producer, srnic_cq_consumer(cq));
 
 	return filled >= 0 && filled < cq->ring.entries &&
-	       !(READ_ONCE(cq->ring.hdr->flags) & ~SRNIC_ARM_BITS);
+	       !(READ_ONCE(cq->ring.hdr->flags) & ~ARM_BITS);
 }
 
 /* Tries to change the arm word, which a user may be changing all the time */

@@ -19,12 +19,17 @@ static_assert(sizeof(struct srnic_ureq_qp_modify) == 16);
 static_assert(offsetof(struct srnic_ureq_qp_modify, ird) == 8);
 static_assert(offsetof(struct srnic_ureq_qp_modify, keepalive) == 12);
 
+/* All that is known here */
+#define MODIFY_FLAGS	(SRNIC_QP_MODIFY_RESPONDER | SRNIC_QP_MODIFY_CRC | \
+			 SRNIC_QP_MODIFY_TX_MARKERS | SRNIC_QP_MODIFY_RX_MARKERS | \
+			 SRNIC_QP_MODIFY_NO_BIND)
+
 /* TCP's own limit is 32767 s; after twice the time the connection ends */
 #define KEEPALIVE_MAX	7200U
 
 static int check_request(const struct srnic_ureq_qp_modify *req)
 {
-	if (req->state != SRNIC_QP_MODIFY_RTS || req->flags & ~SRNIC_QP_MODIFY_FLAGS)
+	if (req->state != SRNIC_QP_MODIFY_RTS || req->flags & ~MODIFY_FLAGS)
 		return -EOPNOTSUPP;
 	return req->keepalive > KEEPALIVE_MAX ? -EINVAL : 0;
 }

@@ -22,6 +22,9 @@
 #include "verbs/ud_modify.h"
 #include "verbs/verbs.h"
 
+/* All that is known here (srnic-abi.h) */
+#define FEATURES	(SRNIC_FEAT_DOORBELL_FLAG | SRNIC_FEAT_ARM_WORD)
+
 #define ENABLE_ALL (SRNIC_QP_READ_ENABLED | SRNIC_QP_WRITE_ENABLED | \
 		    SRNIC_QP_BIND_ENABLED | SRNIC_QP_ATOMIC_ENABLED)
 
@@ -49,7 +52,7 @@ static struct srnic_uresp_alloc_ctx ctx_answer(u64 features)
 /* Handshake: what both sides know is used, what is required and unknown fails */
 static int srnic_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 {
-	struct srnic_uresp_alloc_ctx resp = ctx_answer(SRNIC_FEAT_ALL);
+	struct srnic_uresp_alloc_ctx resp = ctx_answer(FEATURES);
 	struct srnic_ureq_alloc_ctx req;
 	int err;
 
@@ -58,9 +61,9 @@ static int srnic_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata
 	err = srnic_udata_ask(udata, &req, sizeof(req), 0);
 	if (err)
 		return err;
-	if (req.required & ~SRNIC_FEAT_ALL)
+	if (req.required & ~FEATURES)
 		return -EOPNOTSUPP;
-	to_srnic_ucontext(uctx)->features = req.features & SRNIC_FEAT_ALL;
+	to_srnic_ucontext(uctx)->features = req.features & FEATURES;
 	return srnic_udata_respond(udata, &resp, sizeof(resp));
 }
 

@@ -5,10 +5,15 @@
 #include "fake.h"
 #include "memory/mr.h"
 #include "peer.h"
+#include "queue/srq.h"
 #include "srnic/device.h"
 #include "verbs/verbs.h"
 
 #define ops	srnic_verbs_ops
+
+#ifndef SRNIC_HAVE_RESIZE_USER_CQ
+#define resize_user_cq resize_cq
+#endif
 
 /* RN-07 to RN-15, RD-01, RD-04, QP-04: each limit is the one that create checks */
 static void device_attributes(struct kunit *test)
@@ -261,6 +266,46 @@ static void block_sizes(struct kunit *test)
 	srnic_mr_dereg(mr);
 }
 
+/*
+ * What a user has mapped is not for calls of the kernel: indices, opcodes and sizes of theirs
+ * are the kernel's own only in rings that nobody else can write to.
+ */
+static void users_rings(struct kunit *test)
+{
+	struct ib_srq_attr attr = { .max_wr = 8, .max_sge = 1 };
+	struct ib_send_wr wr = { .opcode = IB_WR_SEND };
+	struct ib_recv_wr rwr = { };
+	struct peer *p = peer_idle(test);
+	const struct ib_recv_wr *bad_rwr;
+	const struct ib_send_wr *bad_wr;
+	struct ib_cq *ibcq = &p->scq->cq.ibcq;
+	struct srnic_cqe cqe = { .opcode = 5000, .qpn = 1 };
+	struct srnic_srq *srq = kunit_kzalloc(test, sizeof(*srq), GFP_KERNEL);
+	struct ib_wc wc;
+	u32 seen = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, srq);
+	srq->ibsrq.device = &p->dev->ibdev;
+	KUNIT_ASSERT_EQ(test, srnic_srq_create(srq, &attr, NULL), 0);
+	KUNIT_ASSERT_EQ(test, srnic_cq_add(&p->scq->cq, &cqe, SRNIC_WC_SUCCESS, &seen), 0);
+	p->scq->cq.kernel = false;
+	p->qp->kernel = false;
+	srq->kernel = false;
+	KUNIT_EXPECT_EQ(test, ops.poll_cq(ibcq, 1, &wc), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, ops.req_notify_cq(ibcq, IB_CQ_NEXT_COMP), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(p->scq->cq.ring.hdr->flags), 0);
+	KUNIT_EXPECT_EQ(test, ops.resize_user_cq(ibcq, 64, NULL), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, ops.modify_srq(&srq->ibsrq, &attr, IB_SRQ_MAX_WR, NULL),
+			-EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, ops.post_send(&p->qp->ibqp, &wr, &bad_wr), -EINVAL);
+	KUNIT_EXPECT_EQ(test, ops.post_recv(&p->qp->ibqp, &rwr, &bad_rwr), -EINVAL);
+	KUNIT_EXPECT_EQ(test, ops.post_srq_recv(&srq->ibsrq, &rwr, &bad_rwr), -EINVAL);
+	p->scq->cq.kernel = true;
+	p->qp->kernel = true;
+	srq->kernel = true;
+	srnic_srq_destroy(srq);
+}
+
 static struct kunit_case verbs_cases[] = {
 	KUNIT_CASE(device_attributes),
 	KUNIT_CASE(pd_limit),
@@ -271,6 +316,7 @@ static struct kunit_case verbs_cases[] = {
 	KUNIT_CASE(modify_reads),
 	KUNIT_CASE(modify_ib),
 	KUNIT_CASE(block_sizes),
+	KUNIT_CASE(users_rings),
 	{}
 };
 

@@ -185,7 +185,6 @@ int srnic_cq_arm(struct srnic_cq *cq, u32 arm, bool report_missed)
 	int missed;
 
 	flags = srnic_lock(&cq->lock);
-	/* a user may be arming, too, in the mapped ring */
 	atomic_or(arm, (atomic_t *)&cq->ring.hdr->flags);
 	missed = report_missed && cq->producer != cq->consumer;
 	srnic_unlock(&cq->lock, flags);

@@ -216,6 +216,8 @@ static int srnic_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata
 	struct srnic_ureq_resize_cq req;
 	int err;
 
+	if (cq->kernel != !udata)
+		return -EOPNOTSUPP;
 	if (!udata)
 		return srnic_cq_resize(cq, cqe);
 	if (udata->outlen < URESP_RESIZE_CQ_MIN)
@@ -283,12 +285,15 @@ static void cqe_to_wc(struct ib_device *ibdev, const struct srnic_cqe *cqe,
 	}
 }
 
+/* The ring of a user's CQ is as that user has left it */
 static int srnic_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 {
 	struct srnic_cq *cq = to_srnic_cq(ibcq);
 	struct srnic_cqe cqe;
 	int n;
 
+	if (!cq->kernel)
+		return -EOPNOTSUPP;
 	for (n = 0; n < num && srnic_cq_poll(cq, &cqe); n++)
 		cqe_to_wc(ibcq->device, &cqe, &wc[n]);
 	return n;
@@ -299,7 +304,9 @@ static int srnic_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags
 	u32 arm = (flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED ?
 		  SRNIC_ARM_SOLICITED : SRNIC_ARM_NEXT;
 
-	return srnic_cq_arm(to_srnic_cq(ibcq), arm, flags & IB_CQ_REPORT_MISSED_EVENTS);
+	if (!cq->kernel)
+		return -EOPNOTSUPP;
+	return srnic_cq_arm(cq, arm, flags & IB_CQ_REPORT_MISSED_EVENTS);
 }
 
 static int qp_respond(const struct srnic_qp *qp, struct ib_udata *udata)
@@ -718,13 +725,16 @@ static int srnic_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 static int srnic_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 			    enum ib_srq_attr_mask mask, struct ib_udata *udata)
 {
+	struct srnic_srq *srq = to_srnic_srq(ibsrq);
 	int err = srnic_udata_check_none(udata);
 
 	if (err)
 		return err;
+	if (srq->kernel != !udata)
+		return -EOPNOTSUPP;
 	if (mask & ~(IB_SRQ_MAX_WR | IB_SRQ_LIMIT))
 		return -EINVAL;
-	return srnic_srq_modify(to_srnic_srq(ibsrq), attr, mask,
+	return srnic_srq_modify(srq, attr, mask,
 				udata ? srnic_udata_to_ucontext(udata) : NULL);
 }
 

@@ -270,7 +270,7 @@ struct srnic_cqe {
  * not know all of them cannot use the context. An importer has to ask.
  */
 enum srnic_query_context_attrs {
-	/* struct srnic_uresp_alloc_ctx */
+	/* struct srnic_uresp_alloc_ctx; optional, as it is not of a method of the driver */
 	SRNIC_ATTR_QUERY_CONTEXT_RESP = 1U << UVERBS_ID_NS_SHIFT,
 };
 

@@ -118,7 +118,7 @@ ADD_UVERBS_ATTRIBUTES_SIMPLE(srnic_query_context, UVERBS_OBJECT_DEVICE,
 			     UVERBS_ATTR_PTR_OUT(SRNIC_ATTR_QUERY_CONTEXT_RESP,
 						 UVERBS_ATTR_STRUCT(struct srnic_uresp_alloc_ctx,
 								    reserved),
-						 UA_MANDATORY));
+						 UA_OPTIONAL));
 
 const struct uapi_definition srnic_uapi_defs[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE, &srnic_query_context),

@@ -76,11 +76,16 @@ static void srnic_disassociate_ucontext(struct ib_ucontext *uctx)
 {
 }
 
-/* ibv_import_device(): who has the file learns what its opener agreed on with us */
+/*
+ * ibv_import_device(): who has the file learns what its opener agreed on with us. A tool that
+ * knows no driver does not ask.
+ */
 static int srnic_query_ucontext(struct ib_ucontext *uctx, struct uverbs_attr_bundle *attrs)
 {
 	struct srnic_uresp_alloc_ctx resp = ctx_answer(to_srnic_ucontext(uctx)->features);
 
+	if (!uverbs_attr_is_valid(attrs, SRNIC_ATTR_QUERY_CONTEXT_RESP))
+		return 0;
 	return uverbs_copy_to_struct_or_zero(attrs, SRNIC_ATTR_QUERY_CONTEXT_RESP, &resp,
 					     sizeof(resp));
 }
@@ -303,6 +308,7 @@ static int srnic_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags
 {
 	u32 arm = (flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED ?
 		  SRNIC_ARM_SOLICITED : SRNIC_ARM_NEXT;
+	struct srnic_cq *cq = to_srnic_cq(ibcq);
 
 	if (!cq->kernel)
 		return -EOPNOTSUPP;

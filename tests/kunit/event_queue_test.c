@@ -4,6 +4,7 @@
 #include "queue/event.h"
 #include "queue/event_queue.h"
 #include "srnic.h"
+#include "verbs/events.h"
 
 struct fixture {
 	struct srnic_ucontext uctx;
@@ -105,11 +106,32 @@ static void kernel_has_none(struct kunit *test)
 	srnic_event_source_end(&f->one);
 }
 
+/* A program may have been built with a record that is shorter than the kernel's, or longer */
+static void record_may_grow(struct kunit *test)
+{
+	static const struct {
+		size_t room, size;
+		ssize_t bytes;
+	} rows[] = {
+		{ 0, 88, -EINVAL }, { 87, 88, -EINVAL }, { 88, 88, 88 }, { 96, 88, 88 },
+		{ SIZE_MAX, 88, 88 },
+		/* a later kernel's */
+		{ 87, 96, -EINVAL }, { 88, 96, 88 }, { 92, 96, 92 }, { 96, 96, 96 },
+		{ 4096, 96, 96 },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++)
+		KUNIT_EXPECT_EQ_MSG(test, srnic_event_bytes(rows[i].room, rows[i].size),
+				    rows[i].bytes, "row %u", i);
+}
+
 static struct kunit_case queue_cases[] = {
 	KUNIT_CASE(kept_once),
 	KUNIT_CASE(forgotten_with_its_object),
 	KUNIT_CASE(end_is_told),
 	KUNIT_CASE(kernel_has_none),
+	KUNIT_CASE(record_may_grow),
 	{}
 };
 

@@ -272,6 +272,10 @@ static void case_shared_rights(void)
 static void case_events(void)
 {
 	struct srnic_event_record at_a, at_b, swap;
+	struct {
+		struct srnic_event_record rec;
+		uint8_t more[40];	/* of a later kernel */
+	} longer;
 	struct ibv_sge sge;
 	struct ibv_send_wr wr = { .wr_id = 1, .sg_list = &sge, .num_sge = 1,
 				  .opcode = IBV_WR_RDMA_WRITE }, *bad;
@@ -293,7 +297,12 @@ static void case_events(void)
 	sge = (struct ibv_sge){ (uintptr_t)a.buf, 100, a.mr->lkey };
 	wr.wr.rdma.rkey = b.mr->rkey ^ 0x5a5a5a00;
 	require(!ibv_post_send(a.qp, &wr, &bad), "post");
-	require(read(fd_b, &at_b, sizeof(at_b)) == sizeof(at_b), "%s", strerror(errno));
+	memset(&longer, 0xa5, sizeof(longer));
+	require(read(fd_b, &longer, sizeof(longer)) == sizeof(longer.rec), "one record: %s",
+		strerror(errno));
+	for (size_t i = 0; i < sizeof(longer.more); i++)
+		require(longer.more[i] == 0xa5, "more was written than a record");
+	at_b = longer.rec;
 	require(read(fd_a, &at_a, sizeof(at_a)) == sizeof(at_a), "%s", strerror(errno));
 	/* of one descriptor, the end that is done first comes first */
 	if (at_b.number == a.qp->qp_num) {

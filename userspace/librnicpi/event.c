@@ -120,7 +120,7 @@ static int read_record(struct rnic *rnic, struct srnic_event_record *rec)
 	memset(rec, 0, sizeof(*rec));
 	if (!rnic->native)
 		return read_foreign(rnic, rec);
-	n = read(rnic->event_fd, rec, sizeof(*rec));
+	n = read(rnic->event_fd, rec, sizeof(*rec));	/* less of an older kernel's */
 	if (n < 0)
 		return errno;
 	return rec->event <= SRNIC_EV_LAST_WQE ? 0 : ENOMSG;

@@ -543,7 +543,7 @@ struct srnic_ureq_dm_copy {
 
 /*
  * Events, by a file descriptor of UVERBS_OBJECT SRNIC_OBJECT_EVENTS: all of them, where verbs
- * leave some out. read(2) gives one record.
+ * leave some out. read(2) gives one record, or as much of it as there is room for.
  */
 enum srnic_objects {
 	SRNIC_OBJECT_EVENTS = 1U << UVERBS_ID_NS_SHIFT,
@@ -616,6 +616,11 @@ enum srnic_event_object {
 /* srnic_event_record.flags */
 #define SRNIC_EVENT_TERMINATE_SENT	(1U << 0)	/* @term is this end's own */
 
+/*
+ * A later kernel's may be longer: read(2) gives one record whatever the room, as many bytes
+ * of it as there is room for, and tells how many. A program clears it first, so that what the
+ * kernel does not know is 0. Room for less than the first version, up to @term, is EINVAL.
+ */
 struct srnic_event_record {
 	__u32 event;		/* enum srnic_event */
 	__u32 object;		/* enum srnic_event_object */

@@ -24,14 +24,16 @@ struct event_file {
 	struct srnic_event_queue queue;
 };
 
+/* One record, and of a record that is longer than the program's what it has room for */
 static ssize_t events_read(struct file *filp, char __user *buf, size_t count, loff_t *pos)
 {
 	struct event_file *file = filp->private_data;
+	ssize_t bytes = srnic_event_bytes(count, sizeof(struct srnic_event_record));
 	struct srnic_event_record rec = { };
 	int err;
 
-	if (count < sizeof(rec))
-		return -EINVAL;
+	if (bytes < 0)
+		return bytes;
 	while ((err = srnic_event_queue_take(&file->queue, &rec)) == -EAGAIN) {
 		if (filp->f_flags & O_NONBLOCK)
 			return err;
@@ -42,7 +44,7 @@ static ssize_t events_read(struct file *filp, char __user *buf, size_t count, lo
 	}
 	if (err)
 		return err;
-	return copy_to_user(buf, &rec, sizeof(rec)) ? -EFAULT : sizeof(rec);
+	return copy_to_user(buf, &rec, bytes) ? -EFAULT : bytes;
 }
 
 static __poll_t events_poll(struct file *filp, struct poll_table_struct *wait)

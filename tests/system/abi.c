@@ -21,6 +21,7 @@
 #include <rdma/ib_user_verbs.h>
 #include <rdma/rdma_user_ioctl.h>
 #include "abi.h"
+#include "join.h"
 
 #define DRIVER_ID	0x73724e43
 #define ALL_FEATURES	3ULL	/* doorbell flag, arm word */
@@ -306,9 +307,27 @@ void case_import(void)
 		require(!err && resp[0] == rows[i].in_use && !resp[10], "longer than today: %s",
 			strerror(err));
 		require(query_context(fd, resp, 16), "room for less");
-		require(query_context(fd, resp, 0), "an importer that does not ask");
+		err = query_context(fd, resp, 0);
+		require(!err, "a tool that knows no driver: %s", strerror(err));
 		close(fd);
 	}
+}
+
+/* A context is joined if all that it uses is known, and what cannot be done without is used. */
+void case_join(void)
+{
+	static const struct {
+		uint64_t in_use, known, required;
+		bool joined;
+	} rows[] = {
+		{ 3, 3, 3, true }, { 3, 7, 3, true }, { 7, 7, 3, true }, { 7, 3, 3, false },
+		{ 1, 3, 3, false }, { 0, 3, 3, false }, { 0, 3, 0, true }, { 8, 7, 0, false },
+		{ 2, 7, 4, false }, { ~0ULL, 3, 3, false }, { 1ULL << 63, 3, 0, false },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		require(srnic_may_join(rows[i].in_use, rows[i].known, rows[i].required) ==
+			rows[i].joined, "row %zu", i);
 }
 
 /* Mappings ------------------------------------------------------------------- */
@@ -352,7 +371,8 @@ void case_mappings(void)
 
 static const struct test_case cases[] = {
 	{ "versions", case_versions, "each command takes exactly version 1, and more than today" },
-	{ "import", case_import, "an imported context tells its features, and is refused without them" },
+	{ "import", case_import, "an imported context tells its features if asked, and is refused without those needed" },
+	{ "join", case_join, "a context that uses fewer features than are known is joined" },
 	{ "mappings", case_mappings, "rings are not inherited and cannot be made executable" },
 	{ "unused", case_unused, "a WQE with something in an unused field fails" },
 	{ "arm-bits", case_arm_bits, "an unknown bit in the arm word is an error of the CQ" },

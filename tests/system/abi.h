@@ -15,6 +15,7 @@ int uverbs_mappings(struct mapping *map, int max);
 /* abi.c: commands, imported contexts, mappings */
 void case_versions(void);
 void case_import(void);
+void case_join(void);
 void case_mappings(void);
 
 /* abi_ring.c: what has to be zero in the rings */

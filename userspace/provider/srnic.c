@@ -8,10 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "join.h"
 #include "srnic.h"
-
-/* What this provider can use, and has no replacement for. */
-#define SRNIC_FEATURES	(SRNIC_FEAT_DOORBELL_FLAG | SRNIC_FEAT_ARM_WORD)
 
 static void srnic_free_context(struct ibv_context *ibctx);
 
@@ -208,8 +206,8 @@ static int srnic_get_context(struct srnic_ctx *ctx,
 {
 	struct srnic_cmd_alloc_ctx_resp resp = {};
 	struct srnic_cmd_alloc_ctx cmd = {
-		.features = SRNIC_FEATURES,
-		.required = SRNIC_FEATURES,
+		.features = SRNIC_FEATURES_KNOWN,
+		.required = SRNIC_FEATURES_REQUIRED,
 	};
 	int ret;
 
@@ -230,14 +228,16 @@ static int srnic_start_context(struct srnic_ctx *ctx)
 	struct srnic_uresp_alloc_ctx answer;
 	int ret = srnic_get_context(ctx, &answer);
 
-	if (!ret && (answer.features & SRNIC_FEATURES) != SRNIC_FEATURES)
+	if (!ret && (answer.features & SRNIC_FEATURES_REQUIRED) !=
+			    SRNIC_FEATURES_REQUIRED)
 		ret = EOPNOTSUPP;
 	return ret;
 }
 
 /*
  * Who opened the device has had the handshake. Its provider, which may be another
- * one, uses all features that it knows and the kernel has. So must we.
+ * one, uses the features that it knows and the kernel has. We must know all of
+ * them, and they must have what we cannot do without.
  */
 static int srnic_join_context(struct srnic_ctx *ctx)
 {
@@ -248,11 +248,14 @@ static int srnic_join_context(struct srnic_ctx *ctx)
 
 	fill_attr_out_ptr(cmdb, SRNIC_ATTR_QUERY_CONTEXT_RESP, &answer);
 	ret = ibv_cmd_query_context(&ctx->vctx.context, cmdb);
-	if (!ret && answer.features != SRNIC_FEATURES) {
+	if (!ret && !srnic_may_join(answer.features, SRNIC_FEATURES_KNOWN,
+				    SRNIC_FEATURES_REQUIRED)) {
 		verbs_err(&ctx->vctx,
 			  "the context was opened for features %#" PRIx64
-			  ", these are known: %#llx\n",
-			  (uint64_t)answer.features, SRNIC_FEATURES);
+			  ", these are known: %#" PRIx64
+			  ", and these needed: %#" PRIx64 "\n",
+			  (uint64_t)answer.features, SRNIC_FEATURES_KNOWN,
+			  SRNIC_FEATURES_REQUIRED);
 		ret = EOPNOTSUPP;
 	}
 	return ret;

@@ -267,7 +267,8 @@ struct srnic_cqe {
  * QUERY_CONTEXT (UVERBS_METHOD_QUERY_CONTEXT), by which a context is imported:
  * the answer to the handshake of who opened the device. Its features are those
  * in use, which the opener's provider and the kernel know. An importer that does
- * not know all of them cannot use the context. An importer has to ask.
+ * not know all of them cannot use the context, nor can one that needs others. An
+ * importer has to ask.
  */
 enum srnic_query_context_attrs {
 	/* struct srnic_uresp_alloc_ctx; optional, as it is not of a method of the driver */

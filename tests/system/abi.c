@@ -373,6 +373,7 @@ static const struct test_case cases[] = {
 	{ "versions", case_versions, "each command takes exactly version 1, and more than today" },
 	{ "import", case_import, "an imported context tells its features if asked, and is refused without those needed" },
 	{ "join", case_join, "a context that uses fewer features than are known is joined" },
+	{ "fork", case_fork, "a child that destroys what it inherited keeps its own mappings" },
 	{ "mappings", case_mappings, "rings are not inherited and cannot be made executable" },
 	{ "unused", case_unused, "a WQE with something in an unused field fails" },
 	{ "arm-bits", case_arm_bits, "an unknown bit in the arm word is an error of the CQ" },

@@ -18,6 +18,9 @@ void case_import(void);
 void case_join(void);
 void case_mappings(void);
 
+/* abi_fork.c */
+void case_fork(void);
+
 /* abi_ring.c: what has to be zero in the rings */
 void case_unused(void);
 void case_arm_bits(void);

@@ -460,6 +460,9 @@ void srnic_cq_purge(struct srnic_cq *cq, uint32_t qpn, bool keep_received)
 	uint32_t from, to;
 	unsigned int rq;
 
+	/* a child of who made it: the completions are the parent's */
+	if (!srnic_ring_is_here(&cq->ring))
+		return;
 	pthread_spin_lock(&cq->lock);
 	from = srnic_ring_produced(&cq->ring);
 	if (from - cq->tail > cq->ring.entries)

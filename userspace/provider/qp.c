@@ -149,7 +149,7 @@ static void srnic_wq_reclaim(struct srnic_wq *wq, struct ibv_cq *ibcq)
 {
 	struct srnic_cq *cq = to_srnic_cq(ibcq);
 
-	if (!wq->ring.hdr)
+	if (!srnic_ring_is_here(&wq->ring))
 		return;
 	pthread_spin_lock(&cq->lock);
 	srnic_wq_free_to(wq, srnic_ring_consumed(&wq->ring));

@@ -2,8 +2,59 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "ring.h"
+
+/*
+ * Rings are not inherited over fork(). What is where they were in a child is the
+ * child's own. So each ring has the number of the address space that it is mapped
+ * in: the kernel clears this page in a child, and an address space whose page is
+ * clear has mapped no ring yet. Process ids would not do: processes that share
+ * their memory differ in them, and those of two namespaces may not.
+ */
+static uint64_t *srnic_space;		/* NULL: no page was to be had */
+static uint64_t srnic_spaces;		/* atomic; numbers that were given */
+
+static void __attribute__((constructor)) srnic_space_init(void)
+{
+	long size = sysconf(_SC_PAGESIZE);
+	void *page = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (page == MAP_FAILED)
+		return;
+	if (madvise(page, size, MADV_WIPEONFORK))
+		munmap(page, size);
+	else
+		srnic_space = page;
+}
+
+/* Return: the number of this address space, 0 if it cannot have one. */
+static uint64_t srnic_space_get(void)
+{
+	uint64_t number = 0, new;
+
+	if (!srnic_space)
+		return 0;
+	new = __atomic_add_fetch(&srnic_spaces, 1, __ATOMIC_RELAXED);
+	if (__atomic_compare_exchange_n(srnic_space, &number, new, false,
+					__ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		return new;
+	return number;
+}
+
+/**
+ * srnic_ring_is_here - is a ring mapped in this address space?
+ * @ring: may be absent, which is not
+ *
+ * Any thread.
+ */
+bool srnic_ring_is_here(const struct srnic_ring *ring)
+{
+	return ring->hdr &&
+	       ring->space == __atomic_load_n(srnic_space, __ATOMIC_RELAXED);
+}
 
 /**
  * srnic_ring_map - map a ring that the kernel made
@@ -15,13 +66,14 @@
  *
  * The kernel marks the mapping: a child of fork() does not get it.
  *
- * Return: 0, EPROTO if the figures contradict each other, or the errno of
+ * Return: 0, EPROTO if the figures contradict each other, ENOMEM, or the errno of
  * mmap(2). Any thread, any number at a time.
  */
 int srnic_ring_map(struct srnic_ring *ring, int cmd_fd,
 		   const struct srnic_mmap *map, uint32_t entries,
 		   uint32_t stride)
 {
+	uint64_t space;
 	void *mem;
 
 	memset(ring, 0, sizeof(*ring));
@@ -33,12 +85,16 @@ int srnic_ring_map(struct srnic_ring *ring, int cmd_fd,
 	    (map->size - SRNIC_RING_HDR) / stride < entries)
 		return EPROTO;
 
+	space = srnic_space_get();
+	if (!space)
+		return ENOMEM;
 	mem = mmap(NULL, map->size, PROT_READ | PROT_WRITE, MAP_SHARED, cmd_fd,
 		   map->offset);
 	if (mem == MAP_FAILED)
 		return errno;
 
 	ring->hdr = mem;
+	ring->space = space;
 	ring->slots = (uint8_t *)mem + SRNIC_RING_HDR;
 	ring->map_size = map->size;
 	ring->entries = entries;
@@ -50,11 +106,12 @@ int srnic_ring_map(struct srnic_ring *ring, int cmd_fd,
  * srnic_ring_unmap - undo srnic_ring_map()
  * @ring: may be absent
  *
- * Nobody may use the ring any more.
+ * Nobody may use the ring any more. In a child of who mapped it, nothing is
+ * unmapped.
  */
 void srnic_ring_unmap(struct srnic_ring *ring)
 {
-	if (ring->hdr)
+	if (srnic_ring_is_here(ring))
 		munmap(ring->hdr, ring->map_size);
 	memset(ring, 0, sizeof(*ring));
 }

@@ -16,6 +16,7 @@ struct srnic_ring {
 	struct srnic_ring_hdr *hdr;	/* NULL: there is no such ring */
 	uint8_t *slots;
 	size_t map_size;
+	uint64_t space;			/* where it is mapped, see ring.c */
 	uint32_t entries;		/* power of two, or 0 without a ring */
 	uint32_t stride;		/* bytes from one entry to the next */
 };
@@ -24,6 +25,7 @@ int srnic_ring_map(struct srnic_ring *ring, int cmd_fd,
 		   const struct srnic_mmap *map, uint32_t entries,
 		   uint32_t stride);
 void srnic_ring_unmap(struct srnic_ring *ring);
+bool srnic_ring_is_here(const struct srnic_ring *ring);
 
 /* The entry at a free-running index. The ring must not be absent. */
 static inline void *srnic_ring_entry(const struct srnic_ring *ring,

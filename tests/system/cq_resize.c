@@ -3,8 +3,11 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include "cq.h"
 
@@ -219,4 +222,109 @@ void case_resize_busy(void)
 	require(!take_async(busy.p.a.id->verbs, &ev, 0), "%s", ibv_event_type_str(ev.event_type));
 	pair_close(&busy.p);
 	require(!ibv_destroy_comp_channel(busy.ch), "%s", strerror(errno));
+}
+
+/* A poller of a real-time priority ------------------------------------------- */
+
+#define FIFO_DEPTH	4096
+#define FIFO_RESIZES	200
+
+static struct {
+	struct ibv_cq *cq;
+	unsigned long polls;
+	bool stop;
+} fifo;
+
+static void spins(int sig)
+{
+	static const char text[] = "the poller spins in place of the thread that resizes\n";
+
+	if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
+		_exit(EXIT_FAIL);
+	_exit(EXIT_FAIL);
+}
+
+static void be_fifo(void)
+{
+	struct sched_param param = { .sched_priority = 10 };
+	/* microseconds that it may run without sleeping */
+	struct rlimit limit = { 500000, RLIM_INFINITY };
+	int err;
+
+	signal(SIGXCPU, spins);
+	require(!setrlimit(RLIMIT_RTTIME, &limit), "%s", strerror(errno));
+	err = pthread_setschedparam(pthread_self(), SCHED_FIFO, &param);
+	require(!err, "%s", strerror(err));
+}
+
+/* It looks at the CQ and takes nothing, so that there is all to be copied */
+static void *fifo_poller(void *arg)
+{
+	struct ibv_wc wc;
+
+	be_fifo();
+	while (!__atomic_load_n(&fifo.stop, __ATOMIC_ACQUIRE)) {
+		require(!ibv_poll_cq(fifo.cq, 0, &wc), "poll");
+		require(!ibv_req_notify_cq(fifo.cq, 0), "arm");
+		fifo.polls++;
+		usleep(20);
+	}
+	return NULL;
+}
+
+static void one_cpu(void)
+{
+	cpu_set_t cpus;
+
+	CPU_ZERO(&cpus);
+	CPU_SET(0, &cpus);
+	require(!sched_setaffinity(0, sizeof(cpus), &cpus), "%s", strerror(errno));
+}
+
+/* Its CQ has as many completions as it has room for */
+static struct ibv_qp *flushed_qp(struct ibv_pd *pd)
+{
+	struct ibv_qp_init_attr init = {
+		.qp_type = IBV_QPT_RC, .send_cq = fifo.cq, .recv_cq = fifo.cq,
+		.cap = { .max_send_wr = 1, .max_recv_wr = FIFO_DEPTH, .max_send_sge = 1,
+			 .max_recv_sge = 1 },
+	};
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	struct ibv_qp *qp = ibv_create_qp(pd, &init);
+	struct ibv_recv_wr wr = { 0 }, *bad;
+
+	require(qp, "%s", strerror(errno));
+	for (int i = 0; i < FIFO_DEPTH; i++)
+		require(!ibv_post_recv(qp, &wr, &bad), "receive %d", i);
+	require(!ibv_modify_qp(qp, &attr, IBV_QP_STATE), "%s", strerror(errno));
+	return qp;
+}
+
+/* The thread that resizes can be kept from running, and is not waited for in a loop. */
+void case_resize_fifo(void)
+{
+	struct ibv_context *ctx = test_context();
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+	struct ibv_qp *qp;
+	pthread_t thread;
+
+	one_cpu();
+	fifo.cq = ibv_create_cq(ctx, FIFO_DEPTH, NULL, NULL, 0);
+	require(pd && fifo.cq, "%s", strerror(errno));
+	qp = flushed_qp(pd);
+	expect_wc(fifo.cq, 0, IBV_WC_WR_FLUSH_ERR, "flush");
+	require(!pthread_create(&thread, NULL, fifo_poller, NULL), "pthread_create");
+	for (int i = 0; i < FIFO_RESIZES; i++) {
+		int err = ibv_resize_cq(fifo.cq, FIFO_DEPTH * (1 + i % 4));
+
+		require(!err, "resize %d: %s", i, strerror(err));
+	}
+	__atomic_store_n(&fifo.stop, true, __ATOMIC_RELEASE);
+	pthread_join(thread, NULL);
+	note("%lu polls beside %d resizes", fifo.polls, FIFO_RESIZES);
+	require(fifo.polls > FIFO_RESIZES / 4, "the poller has hardly run");
+	for (int i = 1; i < FIFO_DEPTH; i++)
+		expect_wc(fifo.cq, 0, IBV_WC_WR_FLUSH_ERR, "after the resizes");
+	require(!ibv_destroy_qp(qp) && !ibv_destroy_cq(fifo.cq) && !ibv_dealloc_pd(pd), "%s",
+		strerror(errno));
 }

@@ -44,10 +44,10 @@ static int srnic_cq_init(struct srnic_cq *cq,
 	if (ret)
 		return ret;
 
-	ret = pthread_spin_init(&cq->lock, PTHREAD_PROCESS_PRIVATE);
+	ret = pthread_mutex_init(&cq->lock, NULL);
 	if (ret)
 		goto err_unmap;
-	ret = pthread_spin_init(&cq->arm_lock, PTHREAD_PROCESS_PRIVATE);
+	ret = pthread_mutex_init(&cq->arm_lock, NULL);
 	if (ret)
 		goto err_lock;
 	ret = pthread_mutex_init(&cq->resize, NULL);
@@ -56,9 +56,9 @@ static int srnic_cq_init(struct srnic_cq *cq,
 	return 0;
 
 err_arm_lock:
-	pthread_spin_destroy(&cq->arm_lock);
+	pthread_mutex_destroy(&cq->arm_lock);
 err_lock:
-	pthread_spin_destroy(&cq->lock);
+	pthread_mutex_destroy(&cq->lock);
 err_unmap:
 	srnic_ring_unmap(&cq->ring);
 	return ret;
@@ -68,8 +68,8 @@ static void srnic_cq_uninit(struct srnic_cq *cq)
 {
 	srnic_ring_unmap(&cq->ring);
 	pthread_mutex_destroy(&cq->resize);
-	pthread_spin_destroy(&cq->arm_lock);
-	pthread_spin_destroy(&cq->lock);
+	pthread_mutex_destroy(&cq->arm_lock);
+	pthread_mutex_destroy(&cq->lock);
 }
 
 /**
@@ -226,7 +226,9 @@ static int srnic_resize_step(struct srnic_cq *cq, int cqe, uint32_t step,
  * @cqe: entries asked for; afterwards the CQ's cqe says how many there are
  *
  * The new ring is mapped before the kernel moves to it, so nothing can fail
- * once the CQ has changed. Nobody polls or arms over the move.
+ * once the CQ has changed. Nobody polls or arms over the move, which may take a
+ * while: a thread that wants to sleeps, so that this one gets on whatever their
+ * priorities.
  *
  * Return: 0, or EINVAL (no entries, too many, or fewer than completions wait),
  * ENOMEM, what mapping the ring gave, and the CQ is as it was. Any thread.
@@ -249,16 +251,16 @@ int srnic_resize_cq(struct ibv_cq *ibcq, int cqe)
 	if (ret)
 		goto err_cancel;
 
-	pthread_spin_lock(&cq->lock);
-	pthread_spin_lock(&cq->arm_lock);
+	pthread_mutex_lock(&cq->lock);
+	pthread_mutex_lock(&cq->arm_lock);
 	ret = srnic_resize_step(cq, cqe, SRNIC_RESIZE_COMMIT, NULL);
 	if (!ret) {
 		old = cq->ring;
 		cq->ring = ring;
 		ring = old;
 	}
-	pthread_spin_unlock(&cq->arm_lock);
-	pthread_spin_unlock(&cq->lock);
+	pthread_mutex_unlock(&cq->arm_lock);
+	pthread_mutex_unlock(&cq->lock);
 	srnic_ring_unmap(&ring);
 
 err_cancel:
@@ -397,10 +399,10 @@ int srnic_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 	struct srnic_cqe cqe;
 	int avail, n;
 
-	pthread_spin_lock(&cq->lock);
+	pthread_mutex_lock(&cq->lock);
 	avail = srnic_cq_waiting(cq);
 	if (avail < 0) {
-		pthread_spin_unlock(&cq->lock);
+		pthread_mutex_unlock(&cq->lock);
 		return avail;
 	}
 
@@ -408,7 +410,7 @@ int srnic_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 		srnic_cq_take(cq, &cqe);
 		srnic_fill_wc(&wc[n], &cqe);
 	}
-	pthread_spin_unlock(&cq->lock);
+	pthread_mutex_unlock(&cq->lock);
 	if (!avail)
 		srnic_cq_empty(cq);
 	return n;
@@ -429,10 +431,10 @@ int srnic_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 	struct srnic_cq *cq = to_srnic_cq(ibcq);
 
 	/* the ring must not move; a poll that is under way need not end */
-	pthread_spin_lock(&cq->arm_lock);
+	pthread_mutex_lock(&cq->arm_lock);
 	srnic_ring_arm(&cq->ring,
 		       solicited_only ? SRNIC_ARM_SOLICITED : SRNIC_ARM_NEXT);
-	pthread_spin_unlock(&cq->arm_lock);
+	pthread_mutex_unlock(&cq->arm_lock);
 	return 0;
 }
 
@@ -463,7 +465,7 @@ void srnic_cq_purge(struct srnic_cq *cq, uint32_t qpn, bool keep_received)
 	/* a child of who made it: the completions are the parent's */
 	if (!srnic_ring_is_here(&cq->ring))
 		return;
-	pthread_spin_lock(&cq->lock);
+	pthread_mutex_lock(&cq->lock);
 	from = srnic_ring_produced(&cq->ring);
 	if (from - cq->tail > cq->ring.entries)
 		goto unlock;
@@ -491,5 +493,5 @@ void srnic_cq_purge(struct srnic_cq *cq, uint32_t qpn, bool keep_received)
 		if (out[rq].n)
 			srnic_retire(ctx, &out[rq].newest, out[rq].n);
 unlock:
-	pthread_spin_unlock(&cq->lock);
+	pthread_mutex_unlock(&cq->lock);
 }

@@ -26,10 +26,10 @@ static int srnic_start_poll(struct ibv_cq_ex *ibcqx,
 
 	if (attr->comp_mask)
 		return EINVAL;
-	pthread_spin_lock(&cq->lock);
+	pthread_mutex_lock(&cq->lock);
 	n = srnic_cq_waiting(cq);
 	if (n <= 0) {
-		pthread_spin_unlock(&cq->lock);
+		pthread_mutex_unlock(&cq->lock);
 		srnic_cq_empty(cq);
 		return n ? -n : ENOENT;
 	}
@@ -50,7 +50,7 @@ static int srnic_next_poll(struct ibv_cq_ex *ibcqx)
 
 static void srnic_end_poll(struct ibv_cq_ex *ibcqx)
 {
-	pthread_spin_unlock(&to_srnic_cq_ex(ibcqx)->lock);
+	pthread_mutex_unlock(&to_srnic_cq_ex(ibcqx)->lock);
 }
 
 static enum ibv_wc_opcode srnic_read_opcode(struct ibv_cq_ex *ibcqx)

@@ -151,9 +151,9 @@ static void srnic_wq_reclaim(struct srnic_wq *wq, struct ibv_cq *ibcq)
 
 	if (!srnic_ring_is_here(&wq->ring))
 		return;
-	pthread_spin_lock(&cq->lock);
+	pthread_mutex_lock(&cq->lock);
 	srnic_wq_free_to(wq, srnic_ring_consumed(&wq->ring));
-	pthread_spin_unlock(&cq->lock);
+	pthread_mutex_unlock(&cq->lock);
 }
 
 static int srnic_qp_attr_check(const struct ibv_qp_init_attr_ex *attr)

@@ -97,8 +97,13 @@ struct srnic_cq {
 	struct verbs_cq vcq;
 	struct srnic_mem mem;		/* immutable */
 	pthread_mutex_t resize;		/* one resize at a time; outermost */
-	pthread_spinlock_t lock;	/* of polling */
-	pthread_spinlock_t arm_lock;	/* of arming, taken after lock */
+	/*
+	 * Both are held over the COMMIT of a resize, which is no time to spin: a
+	 * thread that does so with a higher priority would keep off the one that
+	 * it waits for.
+	 */
+	pthread_mutex_t lock;		/* of polling */
+	pthread_mutex_t arm_lock;	/* of arming, taken after lock */
 	struct srnic_ring ring;		/* changed under both locks */
 	uint32_t tail;			/* lock; next CQE to poll */
 	struct srnic_cqe current;	/* lock; from start_poll() on */

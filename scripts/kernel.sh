@@ -5,8 +5,9 @@
 # those that are ours are built. Sourced, after lib.sh: . "$SRNIC_TOP/scripts/kernel.sh"
 
 # suite_of LINUX: the suite of Debian that has this version (6.1, 6.12 or newest) for
-# this machine.
+# this machine, as scripts/suite-packages takes it.
 suite_of() {
+	[ "$1" != "$(stock_linux)" ] || { echo own; return; }
 	case $1-$(own_suite) in
 	6.1-*)         echo bookworm ;;
 	6.12-bookworm) echo bookworm-backports ;;

@@ -36,7 +36,7 @@ stock_linux() {
 # Newest installed stock kernel that can be booted and built for.
 newest_image() {
 	local rel newest=
-	for rel in $(cd /boot && printf '%s\n' vmlinuz-"$(stock_linux)".* | sed 's/^vmlinuz-//' | sort -V); do
+	for rel in $(cd /boot 2>/dev/null && printf '%s\n' vmlinuz-"$(stock_linux)".* | sed 's/^vmlinuz-//' | sort -V); do
 		if [ -e "/boot/vmlinuz-$rel" ] && [ -d "/lib/modules/$rel/kernel" ] &&
 		   [ -e "/lib/modules/$rel/build/Makefile" ]; then
 			newest=$rel
@@ -49,7 +49,7 @@ newest_image() {
 # newest_headers [VERSION]: newest installed headers of Linux VERSION (default: the stock one).
 newest_headers() {
 	local rel newest=
-	for rel in $(cd /lib/modules && printf '%s\n' "${1:-$(stock_linux)}".* | sort -V); do
+	for rel in $(cd /lib/modules 2>/dev/null && printf '%s\n' "${1:-$(stock_linux)}".* | sort -V); do
 		if [ -e "/lib/modules/$rel/build/Makefile" ]; then
 			newest=$rel
 		fi

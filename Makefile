@@ -68,7 +68,7 @@ setup:			## Install the Debian packages that building and testing need
 	@scripts/setup tests
 
 ##@ Run and test
-demo: setup		## Show it at work: RDMA traffic between two hosts, in a guest
+demo:			## Show it at work: RDMA traffic between two hosts, in a guest
 	@scripts/demo
 
 check: setup		## Everything on one kernel: static, unit and system tests, fuzzing, faults

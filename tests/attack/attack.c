@@ -9,6 +9,7 @@
  * 0: each call gave what it may give, 1: not.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -57,7 +58,8 @@ struct lives in_lives(void (*life)(struct rng *r))
 		int status;
 
 		if (!pid) {
-			deadline_set(20, NULL);
+			signal(SIGALRM, SIG_DFL);
+			alarm(20 * env_uint("SRNIC_SLOW", 1));
 			life(&own);
 			_exit(EXIT_PASS);
 		}

@@ -136,7 +136,10 @@ static void *calls(void *arg)
 		struct pollfd p = { .fd = fd, .events = POLLIN | POLLOUT };
 
 		switch (rng_below(&r, 8)) {
-		case 0: a_filter(fd); break;
+		case 0:
+			if (!rng_below(&r, 10))
+				a_filter(fd);
+			break;
 		case 1: a_splice(fd); break;
 		case 2: a_mapping(fd); break;
 		case 3: a_message(fd, &r); break;

@@ -236,6 +236,7 @@ static u8 *stuck_request(struct peer *p, u32 atomic)
 	msleep(50);
 	/* TCP may take it at any time: how much it takes differs between kernels */
 	WRITE_ONCE(p->qp->orq[0].end, srnic_stream_taken(p->qp->stream) + SZ_1M);
+	WRITE_ONCE(p->qp->orq_out, 0);
 	return big;
 }
 
@@ -275,6 +276,38 @@ static void premature_response(struct kunit *test)
 	}
 }
 
+/* The clock of the stream's sequence numbers as if @gone bytes were sent behind the request */
+static void sent_behind(struct peer *p, u32 gone)
+{
+	struct srnic_qp *qp = p->qp;
+	unsigned long flags;
+
+	flags = srnic_lock(&qp->sq_lock);
+	qp->orq[qp->orq_head & qp->orq_mask].end = srnic_stream_taken(qp->stream) - gone;
+	srnic_unlock(&qp->sq_lock, flags);
+}
+
+/* A response may come late: this end goes on sending, and sequence numbers come round */
+static void late_response(struct kunit *test)
+{
+	static const u32 gone[] = { 0, SZ_1G, SZ_2G - 1, SZ_2G, SZ_2G + SZ_1M, 3U * SZ_1G,
+				    U32_MAX };
+	static const u32 len = 40;
+	struct out out = out_open(test, 2);
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(gone); i++) {
+		post_read(&out, i, &len, 1, SIGNAL);
+		expect_request(&out, 1 + i, 0, len, 0);
+		/* whoever sent it has come back from TCP */
+		KUNIT_ASSERT_TRUE(test, peer_until(READ_ONCE(out.p->qp->orq_out) == 1 + i));
+		sent_behind(out.p, gone[i]);
+		answer(&out, 0, len, 0x11 + i);
+		peer_wc(out.p, out.p->scq, i, SRNIC_WC_SUCCESS);
+		expect_placed(&out, 0, len, 0x11 + i);
+	}
+}
+
 static struct kunit_case outbound_cases[] = {
 	KUNIT_CASE(read_of_many_sges),
 	KUNIT_CASE(ord_counts_each_request),
@@ -282,6 +315,7 @@ static struct kunit_case outbound_cases[] = {
 	KUNIT_CASE(one_of_many_fails),
 	KUNIT_CASE(flushed_between_responses),
 	KUNIT_CASE(premature_response),
+	KUNIT_CASE(late_response),
 	{}
 };
 

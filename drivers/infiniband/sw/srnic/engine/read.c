@@ -70,10 +70,16 @@ void srnic_irq_done(struct srnic_qp *qp)
 /**
  * srnic_orq_count - requests that await their response
  * @qp: alive
+ *
+ * What the responses of the others brought is there for who sees the count: a fenced message
+ * may be made of it.
  */
 u32 srnic_orq_count(const struct srnic_qp *qp)
 {
-	return READ_ONCE(qp->orq_tail) - READ_ONCE(qp->orq_head);
+	/* pairs with srnic_orq_done() */
+	u32 head = smp_load_acquire(&qp->orq_head);
+
+	return READ_ONCE(qp->orq_tail) - head;
 }
 
 /**
@@ -116,10 +122,32 @@ void srnic_orq_push(struct srnic_qp *qp, const struct srnic_outbound *out)
 	srnic_unlock(&qp->sq_lock, flags);
 }
 
-/* A peer that has not got a request cannot answer it. The socket is locked. */
+/**
+ * srnic_orq_sent - TCP has taken all requests there are (owner of tx)
+ * @qp: with a stream; nothing is staged any more
+ *
+ * Context: takes sq_lock.
+ */
+void srnic_orq_sent(struct srnic_qp *qp)
+{
+	unsigned long flags;
+
+	if (qp->orq_out == qp->orq_tail)
+		return;
+	flags = srnic_lock(&qp->sq_lock);
+	qp->orq_out = qp->orq_tail;
+	srnic_unlock(&qp->sq_lock, flags);
+}
+
+/*
+ * A peer that has not got a request cannot answer it. The socket is locked, and sq_lock is
+ * held. Sequence numbers tell of what is being handed to TCP, which they are not far from:
+ * what was handed over is remembered, as they come round before a late response does.
+ */
 static bool orq_is_out(const struct srnic_qp *qp, const struct srnic_outbound *out)
 {
-	return (s32)(srnic_stream_taken(qp->stream) - out->end) >= 0;
+	return (s32)(qp->orq_out - qp->orq_head) > 0 ||
+	       (s32)(srnic_stream_taken(qp->stream) - out->end) >= 0;
 }
 
 /**
@@ -159,7 +187,8 @@ void srnic_orq_done(struct srnic_qp *qp, enum srnic_wc_status status)
 
 	flags = srnic_lock(&qp->sq_lock);
 	out = qp->orq[qp->orq_head & qp->orq_mask];
-	WRITE_ONCE(qp->orq_head, qp->orq_head + 1);
+	/* pairs with srnic_orq_count(): the octets are in place, then the index */
+	smp_store_release(&qp->orq_head, qp->orq_head + 1);
 	srnic_unlock(&qp->sq_lock, flags);
 	if (status || out.last)
 		srnic_sq_done(qp, out.index, status);

@@ -48,6 +48,7 @@ u32 srnic_orq_count(const struct srnic_qp *qp);
 u32 srnic_orq_limit(const struct srnic_qp *qp);
 bool srnic_orq_full(const struct srnic_qp *qp);
 void srnic_orq_push(struct srnic_qp *qp, const struct srnic_outbound *out);
+void srnic_orq_sent(struct srnic_qp *qp);
 bool srnic_orq_head(struct srnic_qp *qp, struct srnic_outbound *out);
 void srnic_orq_done(struct srnic_qp *qp, enum srnic_wc_status status);
 

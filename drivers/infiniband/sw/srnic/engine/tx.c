@@ -186,6 +186,7 @@ int srnic_tx_push(struct srnic_qp *qp)
 		srnic_count_often(qp->dev, SRNIC_CNT_TX_BYTES, n);
 	}
 	tx->cut = false;
+	srnic_orq_sent(qp);
 	tx_mark_done(qp);
 	return 0;
 }

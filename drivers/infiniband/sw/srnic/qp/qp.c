@@ -545,6 +545,7 @@ static int qp_prepare(struct srnic_qp *qp, const struct srnic_attach *attach)
 	qp->orq_mask = orqs - 1;
 	qp->orq_head = 0;
 	qp->orq_tail = 0;
+	qp->orq_out = 0;
 	qp->irq = kcalloc(irqs, sizeof(*qp->irq), GFP_KERNEL_ACCOUNT);
 	qp->orq = kcalloc(orqs, sizeof(*qp->orq), GFP_KERNEL_ACCOUNT);
 	qp->tx = srnic_tx_new(qp);

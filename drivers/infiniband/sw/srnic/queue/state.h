@@ -171,6 +171,7 @@ struct srnic_qp {
 	u32 orq_mask;
 	u32 orq_head;
 	u32 orq_tail;
+	u32 orq_out;			/* TCP has the requests before it; owner of tx */
 	bool sq_flushing;		/* whatever is posted is flushed at once */
 	enum srnic_wc_status sq_first;	/* of the first WR flushed; 0: Flushed as all are */
 

@@ -302,6 +302,9 @@ bool srnic_tx_stage_wr(struct srnic_qp *qp)
 	enum srnic_wc_status status;
 	int n;
 
+	/* in SQD what is posted waits; what was begun goes on */
+	if (!tx->busy && READ_ONCE(qp->ib.sqd))
+		return false;
 	if (!tx->busy) {
 		n = srnic_sqe_fetch(qp, &tx->wr, &status);
 		if (n < 0) {

@@ -34,6 +34,8 @@
 #define __GFP_NOWARN		0
 #define kzalloc(size, gfp)	calloc(1, size)
 #define kfree(p)		free(p)
+struct mem_cgroup;
+#define set_active_memcg(memcg)	((void)(memcg), (struct mem_cgroup *)NULL)
 #define kvmalloc(size, gfp)	fuzz_kvmalloc(size)
 #define kvfree(p)		fuzz_kvfree(p)
 
@@ -70,6 +72,7 @@ struct xarray { int unused; };
 #define spin_lock_irqsave(l, f)		((void)(l), (f) = 0)
 #define spin_unlock_irqrestore(l, f)	((void)(l), (void)(f))
 #define smp_mb()			barrier()
+#define smp_wmb()			barrier()
 #define smp_mb__after_atomic()		barrier()
 #define smp_load_acquire(p)		(*(p))
 #define smp_store_release(p, v)		((void)(*(p) = (v)))
@@ -91,6 +94,9 @@ long schedule_timeout_idle(long timeout);
 void usleep_range_state(unsigned long min, unsigned long max, unsigned int state);
 
 extern unsigned long jiffies;
+/* the harness's */
+u64 ktime_get_ns(void);
+#define NSEC_PER_USEC			1000
 #define time_before(a, b)		((long)((a) - (b)) < 0)
 #define usecs_to_jiffies(us)		((unsigned long)(us) * HZ / 1000000)
 
@@ -127,6 +133,7 @@ static inline bool test_and_clear_bit(int bit, unsigned long *word)
 }
 
 /* RDMA core */
+#define ibdev_warn_ratelimited(dev, ...)	((void)(dev))
 struct ib_device { int unused; };
 struct ib_pd { int unused; };
 struct ib_cq { int unused; };

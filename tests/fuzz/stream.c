@@ -15,6 +15,7 @@
 #include "engine/close.h"
 #include "engine/rx.h"
 #include "engine/stream.h"
+#include "engine/tx.h"
 #include "memory/tpt.h"
 #include "queue/state.h"
 #include "queue/wq.h"
@@ -62,6 +63,15 @@ void fuzz_kvfree(void *p)
 }
 
 unsigned long jiffies;
+
+/* The engine's budget is used up at any time */
+u64 ktime_get_ns(void)
+{
+	static u64 now;
+
+	now += random_u16() % 16 ? 1000 : 60000;
+	return now;
+}
 
 long schedule_timeout_idle(long timeout)
 {
@@ -211,6 +221,13 @@ enum srnic_stream_state srnic_stream_state(const struct srnic_stream *stream)
 {
 	(void)stream;
 	return tcp.state;
+}
+
+bool srnic_cursor_is_readable(struct srnic_cursor cur, u32 len)
+{
+	(void)cur;
+	(void)len;
+	return true;
 }
 
 void srnic_cursor_walk(struct srnic_cursor *cur, u32 len, srnic_stream_actor actor, void *ctx)
@@ -595,6 +612,7 @@ static void check_end(u32 limit)
 static void run_engine(const u8 *s, u32 len)
 {
 	static struct srnic_device dev;
+	static struct srnic_tx tx;
 	struct srnic_outbound orq[MAX_REQ] = { };
 	struct srnic_inbound irq[MAX_REQ];
 	struct ib_pd pd;
@@ -608,6 +626,7 @@ static void run_engine(const u8 *s, u32 len)
 	qp->ibqp.pd = &pd;
 	qp->ibqp.qp_num = 5;
 	qp->dev = &dev;
+	qp->tx = &tx;
 	qp->state = cfg.fin_sent ? SRNIC_QP_CLOSING : SRNIC_QP_RTS;
 	qp->max_recv_sge = 2;
 	qp->enables = cfg.enables;

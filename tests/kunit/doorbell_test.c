@@ -331,14 +331,14 @@ static void kicked_while_a_doorbell_owns(struct kunit *test)
 static void small_read_needs_no_kthread(struct kunit *test)
 {
 	struct peer *p = program(test);
-	u8 *mem = kunit_kzalloc(test, SZ_8K, GFP_KERNEL);
+	u8 *mem = kunit_kzalloc(test, SZ_16K, GFP_KERNEL);
 	struct srnic_tpte *mr;
 	u32 i;
 
 	KUNIT_ASSERT_NOT_NULL(test, mem);
-	mr = peer_region(p, p->pd, mem, SZ_8K, SRNIC_REMOTE_READ);
+	mr = peer_region(p, p->pd, mem, SZ_16K, SRNIC_REMOTE_READ);
 	for (i = 0; i < 3; i++) {
-		u32 size = i < 2 ? SZ_4K : SZ_8K;
+		u32 size = i < 2 ? SZ_8K : SZ_8K + 1;
 		u32 got = 0;
 
 		mem[0] = i;
@@ -359,6 +359,42 @@ static void small_read_needs_no_kthread(struct kunit *test)
 	}
 	p->qp->kernel = true;
 	peer_unregister(p, mr);
+}
+
+/* In SQD what is posted waits, and so it does when the peer Reads, as much as it wants */
+static void sqd_holds_what_is_posted(struct kunit *test)
+{
+	static const u32 size[] = { 0, SZ_4K, SZ_128K + 1 };
+	struct peer *p = program(test);
+	u8 *mem = vzalloc(SZ_256K);
+	struct srnic_tpte *mr;
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, mem);
+	mr = peer_region(p, p->pd, mem, SZ_256K, SRNIC_REMOTE_READ);
+	WRITE_ONCE(p->qp->ib.sqd, true);
+	ring_post(p, 1, NULL);
+	srnic_tx_doorbell(p->qp);
+	for (i = 0; i < ARRAY_SIZE(size); i++) {
+		u32 got = 0;
+
+		peer_read_request(p, 1 + i, 5, 0, size[i], mr->stag, mr->base);
+		do {
+			KUNIT_ASSERT_GT(test, peer_recv(p), 0);
+			KUNIT_ASSERT_EQ_MSG(test, p->hdr.ulp, ULP_READ_RESP, "%u bytes", size[i]);
+			got += p->data_len;
+		} while (!p->hdr.last);
+		KUNIT_EXPECT_EQ(test, got, size[i]);
+		peer_expect_nothing(p);
+	}
+	peer_no_wc(p, p->scq);
+	WRITE_ONCE(p->qp->ib.sqd, false);
+	srnic_qp_kick_tx(p->qp);
+	peer_expect(p, ULP_SEND, 0);
+	peer_wc(p, p->scq, 1, SRNIC_WC_SUCCESS);
+	p->qp->kernel = true;
+	peer_unregister(p, mr);
+	vfree(mem);
 }
 
 /* A Read Request of the peer is the kthread's if a doorbell owns tx when it comes */
@@ -528,6 +564,7 @@ static struct kunit_case doorbell_cases[] = {
 	KUNIT_CASE(doorbell_hands_over),
 	KUNIT_CASE(kicked_while_a_doorbell_owns),
 	KUNIT_CASE(small_read_needs_no_kthread),
+	KUNIT_CASE(sqd_holds_what_is_posted),
 	KUNIT_CASE(asked_while_a_doorbell_owns),
 	KUNIT_CASE(rung_while_the_kthread_owns),
 	KUNIT_CASE(a_run_of_small_messages),

@@ -235,6 +235,31 @@ static void over_segments(struct kunit *test)
 	}
 }
 
+/* Many that are small are as much work as a few large ones: the callback leaves them */
+static void many_in_one_call(struct kunit *test)
+{
+	u8 *stream = kunit_kzalloc(test, SIZE, GFP_KERNEL);
+	struct in in = in_open(test);
+	struct ddp_hdr hdr = HDR_WRITE(0, 0);
+	unsigned long before = switches(&in);
+	u32 i, n = 0, len = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, stream);
+	while (len + 20 <= SIZE) {
+		len += make_fpdu(&in, &hdr, 0);
+		memcpy(stream + len - 20, in.fpdu, 20);
+		n++;
+	}
+	for (i = 1; i <= 3; i++) {
+		peer_send_octets(in.p, stream, len);
+		KUNIT_EXPECT_TRUE(test, peer_until(counter(&in, SRNIC_CNT_RX_FPDU) == i * n));
+		KUNIT_EXPECT_TRUE(test, peer_until(switches(&in) != before));
+		KUNIT_EXPECT_TRUE(test, peer_until(in_callback(&in) && rx_sleeps(&in)));
+		before = switches(&in);
+	}
+	KUNIT_EXPECT_EQ(test, srnic_qp_state(in.p->qp), SRNIC_QP_RTS);
+}
+
 /* TCP cannot have the whole of it at a time: it is put together elsewhere, and only it */
 static void larger_than_the_buffer(struct kunit *test)
 {
@@ -381,6 +406,7 @@ static struct kunit_case rx_verify_cases[] = {
 	KUNIT_CASE(damaged_by_the_thread),
 	KUNIT_CASE(incomplete),
 	KUNIT_CASE(over_segments),
+	KUNIT_CASE(many_in_one_call),
 	KUNIT_CASE(larger_than_the_buffer),
 	KUNIT_CASE(larger_and_damaged),
 	KUNIT_CASE(invalidates_in_use),

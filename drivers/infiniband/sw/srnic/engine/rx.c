@@ -18,6 +18,7 @@
  */
 
 #include <linux/kthread.h>
+#include <linux/ktime.h>
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -31,8 +32,9 @@
 #include "queue/wqe.h"
 #include "srnic.h"
 
-/* Bytes to take before others get the CPU and the socket */
-#define RX_BUDGET	(64 * 1024)
+/* FPDUs to take before others get the CPU and the socket, and about how long, in ns */
+#define RX_BUDGET	64
+#define RX_BUDGET_NS	(50 * NSEC_PER_USEC)
 /* The largest FPDU that a length field can announce, and its markers */
 #define RX_PART		mpa_fpdu_room(U16_MAX, true)
 
@@ -419,23 +421,26 @@ static u32 rx_next(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail, boo
 }
 
 /*
- * The socket is locked. Process FPDUs until @budget bytes are taken. Return: bytes taken; 0
+ * The socket is locked. Process FPDUs within the budget, one at least. Return: bytes taken; 0
  * if there is no more to do, but perhaps for who may sleep.
  */
-static u32 rx_run(struct srnic_qp *qp, u32 budget, bool may_sleep)
+static u32 rx_run(struct srnic_qp *qp, bool may_sleep)
 {
 	u32 avail = srnic_stream_avail(qp->stream);
 	struct srnic_cursor cur = srnic_stream_first(qp->stream);
-	u32 taken = 0, n;
+	u64 end = ktime_get_ns() + RX_BUDGET_NS;
+	u32 taken = 0, fpdus = 0, n;
 
 	qp->rx->need = 0;
 	if (!rx_part_again(qp, may_sleep))
 		return 0;
-	while (taken < budget && taken < avail) {
+	while (taken < avail) {
 		n = rx_next(qp, &cur, avail - taken, may_sleep);
 		if (!n)
 			break;
 		taken += n;
+		if (++fpdus == RX_BUDGET || ktime_get_ns() >= end)
+			break;
 	}
 	if (!taken)
 		return 0;
@@ -478,7 +483,7 @@ void srnic_rx_ready(struct srnic_qp *qp)
 		rx_to_thread(qp);
 		return;
 	}
-	rx_run(qp, RX_BUDGET, false);
+	rx_run(qp, false);
 	srnic_tx_answer(qp);
 	if (rx_left(qp) || srnic_stream_state(qp->stream) != SRNIC_STREAM_UP)
 		rx_to_thread(qp);
@@ -545,7 +550,7 @@ static bool rx_turn(struct srnic_qp *qp, enum srnic_stream_state state)
 	bool more, starved;
 
 	srnic_stream_lock(qp->stream);
-	more = rx_run(qp, RX_BUDGET, true);
+	more = rx_run(qp, true);
 	starved = !more && !lost && rx_left(qp);
 	/* what comes from now on the callback takes */
 	if (!more && !starved && !qp->rx->part)

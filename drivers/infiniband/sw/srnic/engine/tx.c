@@ -27,8 +27,8 @@
 #define TX_FRAG_IDLE	HZ
 /* Batches that a doorbell sends before the kthread goes on */
 #define TX_INLINE	1
-/* The largest Read that is answered where its request comes in, and is not left to the kthread */
-#define TX_ANSWER	(64 * 1024)
+/* Bytes of Reads that are answered where their requests come in; the kthread answers others */
+#define TX_ANSWER	(8 * 1024)
 
 /**
  * srnic_tx_new - state of an outbound direction
@@ -382,27 +382,30 @@ void srnic_tx_doorbell(struct srnic_qp *qp)
 	}
 }
 
-/* The oldest request is a Read that is answered in one go */
-static bool tx_small_read(struct srnic_qp *qp)
+/* The oldest request is a Read that @room, which it takes its bytes from, is enough for */
+static bool tx_small_read(struct srnic_qp *qp, u32 *room)
 {
 	struct srnic_inbound in;
 
-	return srnic_irq_head(qp, &in) && in.opcode == RDMAP_READ_REQUEST &&
-	       in.read.size <= TX_ANSWER;
+	if (!srnic_irq_head(qp, &in) || in.opcode != RDMAP_READ_REQUEST || in.read.size > *room)
+		return false;
+	*room -= in.read.size;
+	return true;
 }
 
 /**
  * srnic_tx_answer - answer what the peer has asked for (who has the socket locked)
  * @qp: with a stream
  *
- * Sends the responses of Reads within TX_ANSWER at once, if nobody else is at work, no other
- * message is in the middle and nothing waits for room. All else is the kthread's, which is
- * kicked.
+ * Sends the responses of Reads of TX_ANSWER bytes in all at once, if nobody else is at work, no
+ * other message is in the middle and nothing waits for room. All else is the kthread's, which
+ * is kicked.
  * Softirq, or a task that processes the socket's backlog. Does not sleep.
  */
 void srnic_tx_answer(struct srnic_qp *qp)
 {
 	struct srnic_tx *tx = qp->tx;
+	u32 room = TX_ANSWER;
 	bool had_page;
 
 	if (srnic_irq_empty(qp))
@@ -417,7 +420,7 @@ void srnic_tx_answer(struct srnic_qp *qp)
 		tx->locked = true;
 		srnic_tx_begin(qp);
 		/* not beyond one that is in error, or has to sleep */
-		while (tx_running(qp) && !tx->responding && tx_small_read(qp) &&
+		while (tx_running(qp) && !tx->responding && tx_small_read(qp, &room) &&
 		       srnic_tx_has_room(qp))
 			srnic_tx_stage_response(qp);
 		srnic_tx_let_go(tx);

@@ -3,12 +3,27 @@
 #include <kunit/test.h>
 #include <linux/skbuff.h>
 #include <net/tcp.h>
+#include "compat.h"
 #include "engine/stream.h"
 
 #define LINEAR	5
 #define FRAG	7
 #define ALL	(2 * (LINEAR + 2 * FRAG))
 #define QUEUE	90	/* bytes of a queue of them */
+
+/* A kernel without devmem TCP has none of these */
+#ifdef SRNIC_HAVE_SKB_READABLE
+#define HAS_UNREADABLE	true
+static void skb_make_unreadable(struct sk_buff *skb)
+{
+	skb->unreadable = true;
+}
+#else
+#define HAS_UNREADABLE	false
+static void skb_make_unreadable(struct sk_buff *skb)
+{
+}
+#endif
 
 /* What came so far; @pieces tells that they are not all one */
 struct taken {
@@ -177,10 +192,32 @@ static void cursor_in_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, memcmp(taken.data, "5678", 4), 0);
 }
 
+/* What TCP has put into a device's memory is not looked at, and what is beside it is */
+static void memory_of_a_device(struct kunit *test)
+{
+	struct sk_buff_head queue;
+	struct sk_buff *skb;
+	u32 from, to;
+
+	make_queue(test, &queue);
+	skb_queue_walk(&queue, skb)
+		if (skb_is_nonlinear(skb))	/* bytes 20 to 38 */
+			skb_make_unreadable(skb);
+	for (from = 0; from < QUEUE; from++)
+		for (to = from + 1; to <= QUEUE; to++)
+			KUNIT_EXPECT_EQ_MSG(test, to <= 20 || from >= 39 || !HAS_UNREADABLE,
+					    srnic_cursor_is_readable(cursor_of(&queue, from),
+								     to - from),
+					    "%u to %u", from, to);
+	KUNIT_EXPECT_TRUE(test, srnic_cursor_is_readable(srnic_cursor_at(&queue), 1));
+	__skb_queue_purge(&queue);
+}
+
 static struct kunit_case stream_cases[] = {
 	KUNIT_CASE(each_byte_of_an_skb_once),
 	KUNIT_CASE(cursor_over_buffers),
 	KUNIT_CASE(cursor_in_memory),
+	KUNIT_CASE(memory_of_a_device),
 	{}
 };
 

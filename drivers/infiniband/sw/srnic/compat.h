@@ -67,6 +67,16 @@ static inline void hrtimer_setup_on_stack(struct hrtimer *timer,
 #define SOCK_CUSTOM_SOCKOPT 31
 #endif
 
+/* all of them are memory of the host */
+#ifndef SRNIC_HAVE_SKB_READABLE
+#include <linux/skbuff.h>
+
+static inline bool skb_frags_readable(const struct sk_buff *skb)
+{
+	return true;
+}
+#endif
+
 /* mapping a DMA buffer takes a lock, which the caller need not hold */
 #ifndef SRNIC_HAVE_DMA_BUF_UNLOCKED
 #define dma_buf_vmap_unlocked dma_buf_vmap

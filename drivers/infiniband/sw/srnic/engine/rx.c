@@ -191,6 +191,8 @@ static bool rx_fpdu(struct srnic_qp *qp, bool has_header, struct srnic_cursor *c
 			done = srnic_rx_deliver(qp, may_sleep);
 	}
 	if (done) {
+		if (rx->ddp.last)
+			smp_wmb();	/* messages in order, to a program that polls memory */
 		srnic_count_often(qp->dev, SRNIC_CNT_RX_FPDU, 1);
 		WRITE_ONCE(rx->heard, rx->heard + 1);
 	}
@@ -241,6 +243,21 @@ static bool rx_verify(struct srnic_qp *qp, struct srnic_cursor cur, u32 ulpdu_le
 		return rx_fpdu(qp, has_header, &cur, may_sleep);
 	rx_fail_unread(qp, RDMAP_E_CRC);
 	return true;
+}
+
+/*
+ * Can the CPU look at @len bytes at @cur? Not if TCP has received them into a device's memory
+ * (devmem TCP); then the stream is over.
+ */
+static bool rx_readable(struct srnic_qp *qp, const struct srnic_cursor *cur, u32 len)
+{
+	if (srnic_cursor_is_readable(*cur, len))
+		return true;
+	ibdev_warn_ratelimited(&qp->dev->ibdev, "QP %u: received into a device's memory\n",
+			       qp->ibqp.qp_num);
+	qp->rx->discard = true;
+	srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_LLP_LOST);
+	return false;
 }
 
 /* ----- FPDUs that are put together outside of TCP ----- */
@@ -321,13 +338,15 @@ static bool rx_part_done(struct srnic_qp *qp)
  *
  * May sleep. For streams with markers, and for FPDUs that TCP has no room for.
  *
- * Return: bytes taken, at most to the end of the FPDU.
+ * Return: bytes taken, at most to the end of the FPDU, or all if they cannot be read.
  */
 u32 srnic_rx_collect(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail)
 {
 	struct srnic_rx *rx = qp->rx;
 	u32 n = min(avail, rx_part_want(qp) - rx->part_have);
 
+	if (!rx_readable(qp, cur, n))
+		return avail;
 	srnic_cursor_copy(cur, rx->part + rx->part_have, n);
 	rx->part_have += n;
 	if (rx->part_have > MPA_MARKER_LEN + MPA_LEN_FIELD && rx->part_have == rx_part_want(qp))
@@ -338,13 +357,15 @@ u32 srnic_rx_collect(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail)
 /*
  * TCP will not have the rest of the FPDU before what is here is taken: the window is too
  * small for it, or memory is short. So that neither waits for the other, the FPDU is
- * put together in memory of our own.
+ * put together in memory of our own, charged to whom the stream was made for.
  */
 static bool rx_make_part(struct srnic_qp *qp)
 {
 	struct srnic_rx *rx = qp->rx;
+	struct mem_cgroup *old = set_active_memcg(qp->tx->memcg);
 
 	rx->part = kvmalloc(RX_PART, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	set_active_memcg(old);
 	if (rx->part)
 		srnic_count(qp->dev, SRNIC_CNT_RX_COLLECTED);
 	return rx->part;
@@ -404,6 +425,8 @@ static u32 rx_next(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail, boo
 	}
 	if (rx->part)
 		return may_sleep && !rx->part_whole ? srnic_rx_collect(qp, cur, avail) : 0;
+	if (!rx_readable(qp, cur, min(avail, mpa_fpdu_len(0))))
+		return avail;
 	ulpdu_len = rx_ulpdu_len(*cur, avail);
 	len = mpa_fpdu_len(ulpdu_len);
 	if (len > avail) {
@@ -414,6 +437,8 @@ static u32 rx_next(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail, boo
 			return srnic_rx_collect(qp, cur, avail);
 		return 0;
 	}
+	if (!rx_readable(qp, cur, len))
+		return avail;
 	if (!rx_verify(qp, *cur, ulpdu_len, may_sleep))
 		return 0;
 	srnic_cursor_skip(cur, len);

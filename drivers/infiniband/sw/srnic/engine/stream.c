@@ -569,6 +569,26 @@ static u32 cursor_fit(struct srnic_cursor *cur, u32 len)
 }
 
 /**
+ * srnic_cursor_is_readable - are bytes in memory that the CPU can look at?
+ * @cur: a cursor; there are as many
+ * @len: how many
+ *
+ * Asked first, of all that is looked at.
+ */
+bool srnic_cursor_is_readable(struct srnic_cursor cur, u32 len)
+{
+	while (!cur.at && len) {
+		u32 n = cursor_fit(&cur, len);
+
+		if (!skb_frags_readable(cur.skb))
+			return false;
+		cur.off += n;
+		len -= n;
+	}
+	return true;
+}
+
+/**
  * srnic_cursor_copy - copy bytes, and go on behind them
  * @cur: a cursor; there are as many
  * @dst: where to

@@ -144,6 +144,7 @@ struct srnic_cursor srnic_stream_first(const struct srnic_stream *stream);
 void srnic_stream_take(struct srnic_stream *stream, u32 len);
 bool srnic_stream_drop(struct srnic_stream *stream);
 bool srnic_stream_is_stuck(const struct srnic_stream *stream, u32 need);
+bool srnic_cursor_is_readable(struct srnic_cursor cur, u32 len);
 void srnic_cursor_copy(struct srnic_cursor *cur, void *dst, u32 len);
 void srnic_cursor_walk(struct srnic_cursor *cur, u32 len, srnic_stream_actor actor, void *ctx);
 void srnic_cursor_skip(struct srnic_cursor *cur, u32 len);

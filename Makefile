@@ -13,6 +13,8 @@ DURATION ?= 600
 RESULTS ?=
 # How many mutated frames to send.
 FRAMES  ?= 1000000
+# How long to call methods at random, in seconds.
+METHODS ?= 30
 
 export KDIR
 
@@ -118,8 +120,8 @@ check-chaos: setup	## 500 faults under traffic, or faults for DURATION seconds
 fuzz: setup		## Fuzz what decodes untrusted input, for DURATION seconds
 	@scripts/fuzz --duration $(DURATION)
 
-fuzz-guest: setup	## Attack the module in a guest, with FRAMES mutated frames
-	@scripts/fuzz-guest --frames $(FRAMES)
+fuzz-guest: setup	## Attack the module in a guest: FRAMES frames, METHODS seconds of calls
+	@scripts/fuzz-guest --frames $(FRAMES) --methods $(METHODS)
 
 bench: setup		## Measure srnic beside siw, rxe and TCP; hours, or minutes with QUICK=1
 	@scripts/setup bench

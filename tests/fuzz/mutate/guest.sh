@@ -1,16 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# The part of scripts/fuzz-guest that runs in the guest: the mutating peer and the
-# ring scribbler. Set by the caller: FRAMES or SECONDS_EACH, SCRIBBLE (seconds),
-# SEED, MARKERS.
+# The part of scripts/fuzz-guest that runs in the guest: the mutating peer, the ring
+# scribbler and random calls of methods. Set by the caller: FRAMES or SECONDS_EACH,
+# SCRIBBLE and METHODS (seconds), SEED, MARKERS.
 
 . "$(dirname "$0")/../../system/lib.sh"
 
 SEED=${SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
 SCRIBBLE=${SCRIBBLE:-20}
+METHODS=${METHODS:-30}
 echo "# SEED=$SEED"
-for p in mutate scribble integrity; do
+for p in mutate scribble methods integrity; do
 	[ -x "$BIN/$p" ] || bail "no $BIN/$p: make -C tests/system OUT=..."
 done
 
@@ -43,6 +44,16 @@ scribble() {
 	echo "# beside it: $n runs of integrity; ring_corruptions $(($(counter "$SRV_DEV" ring_corruptions) - before))"
 	[ "$(counter "$SRV_DEV" ring_corruptions)" -gt "$before" ] && return $rc
 }
+
+# methods: what it prints is shown also if it passes, the table of calls and successes that is
+methods() {
+	local rc=0
+	on_cli "$BIN/methods" --seed "$SEED" --seconds "$METHODS" "$CLI4" >"$tmp/methods" 2>&1 || rc=$?
+	cat "$tmp/methods"
+	return $rc
+}
+
+data_is_whole() { integrity --timeout 60 -- --seed "$SEED" --qps 2 --ops 60; }
 
 no_log_flood() {
 	local n=$(($(dmesg | wc -l) - log_before))
@@ -80,6 +91,11 @@ t -l $((SCRIBBLE + 120)) "programs that scribble on their rings, others beside t
 grep '^#' "$tmp/out"
 t "nothing is left of those" within 15 nothing_left
 t "the device works after that" still_works
+t -l $((METHODS + 120)) "random calls of methods, commands and mmap, each of which succeeds at times" methods
+grep '^#' "$tmp/methods"
+t "nothing is left of these" within 15 nothing_left
+t "the device works after these" still_works
+t "what it carries after these is whole" data_is_whole
 t "the kernel log is not flooded" no_log_flood
 teardown_hosts
 t "the module unloads" unloads

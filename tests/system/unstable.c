@@ -175,7 +175,7 @@ static void make_fpdu(void)
 	memcpy(file + FPDU - 4, &crc, sizeof(crc));
 }
 
-/* The octets that have their turns: half of them are the one that makes it 3,072 longer */
+/* The octets that have their turns: half of them are the one that makes it 2,048 longer */
 static void choose_target(unsigned long turn)
 {
 	uint32_t at = turn / 2 % (HEADER + 8);
@@ -186,7 +186,7 @@ static void choose_target(unsigned long turn)
 	else if (at >= HEADER)	/* payload, PAD and CRC */
 		at = at == HEADER ? HEADER : FPDU - (at - HEADER);
 	target = at;
-	bits = at ? 1 << turn % 8 : 0x0c;
+	bits = at ? 1 << turn % 8 : 0x08;
 }
 
 /* Return: a socket on which FPDUs may be sent, or -1 */

@@ -25,6 +25,7 @@ static const struct test_case all_cases[] = {
 	{ "again", again, "a QP that is Idle takes another stream at once" },
 	{ "early", early, "an FPDU that is there before the turn is taken up" },
 	{ "stream_bad", stream_bad, "what is no connected TCP socket is no stream, and stays as it is" },
+	{ "stream_slow", stream_slow, "a peer that does not read stops nobody but who talks to it" },
 	{ "states", states, "a QP goes from state to state as RDMAC verbs have it" },
 	{ "terminated", terminated, "a Terminate message is in the attributes of both ends" },
 	{ "destroyed", destroyed, "a QP that is destroyed has no completion any more" },

@@ -105,6 +105,7 @@ void conversations(void);
 void again(void);
 void early(void);
 void stream_bad(void);
+void stream_slow(void);
 void states(void);
 void terminated(void);
 void destroyed(void);

@@ -2,8 +2,11 @@
 /* TCP conversations that turn into RDMA, and how that ends. */
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "rnicpi.h"
 
@@ -162,6 +165,116 @@ static void refuse_fd(int fd, const char *what)
 	require(ret == RI_RET_INVALID_LLP_HANDLE, "%s: %d (%llx)", what, ret,
 		(unsigned long long)err);
 	require_state(&a, RI_QP_STATE_IDLE);
+}
+
+/* What a thread calls that has to wait, and what it gets */
+struct waiting {
+	pthread_t thread;
+	atomic_bool done;
+	ri_api_return_t ret;
+};
+
+static void *turn_slowly(void *arg)
+{
+	struct ri_linux_llp llp = { .size = sizeof(llp), .fd = b.fd };
+	ri_qp_attr_t attr = { .state = RI_QP_STATE_READY_TO_SEND };
+	uint32_t mask = RI_QP_ATTR_NEXT_STATE | RI_QP_ATTR_LLP_STREAM_HANDLE | RI_QP_ATTR_MPA_ATTR |
+			RI_QP_ATTR_STREAM_MSG_BUFFER;
+	ri_iwarp_qp_attr_t *iw = &attr.qp_xport.qp_iwarp;
+	struct rix_mpa_frame mpa = { .crc = 1 };
+	struct waiting *w = arg;
+	char msg[RIX_MPA_MAX_FRAME];
+
+	iw->llp_stream_handle = &llp;
+	iw->mpa_attrs = (ri_mpa_attr_t){ 0, 0, 1, 1 };
+	iw->stream_msg_buf = msg;
+	iw->stream_msg_buf_length = rix_mpa_build(msg, 1, &mpa);
+	w->ret = ri_qp_modify(b.rnic, b.qp, (ri_qp_attr_mask_t)mask, &attr, NULL);
+	w->done = true;
+	return NULL;
+}
+
+static void *destroy_slowly(void *arg)
+{
+	struct waiting *w = arg;
+
+	w->ret = ri_qp_destroy(b.rnic, b.qp, NULL);
+	w->done = true;
+	return NULL;
+}
+
+static void begin_waiting(struct waiting *w, void *(*run)(void *))
+{
+	require(!pthread_create(&w->thread, NULL, run, w), "a thread");
+	usleep(200000);
+	require(!w->done, "it does not wait: %d", w->ret);
+}
+
+static void end_waiting(struct waiting *w)
+{
+	require(!pthread_join(w->thread, NULL) && w->ret == RI_RET_SUCCESS, "%d", w->ret);
+}
+
+/* Until the socket takes no more */
+static void say_much(int fd)
+{
+	static char words[65536];
+	unsigned int still;
+
+	for (still = 0; still < 10; still++) {
+		while (send(fd, words, sizeof(words), MSG_DONTWAIT) > 0)
+			still = 0;
+		while (send(fd, words, 1, MSG_DONTWAIT) > 0)
+			still = 0;
+		usleep(50000);
+	}
+}
+
+static void hear_until(struct waiting *w, int fd)
+{
+	static char words[65536];
+
+	while (!w->done)
+		if (recv(fd, words, sizeof(words), MSG_DONTWAIT) <= 0)
+			usleep(1000);
+}
+
+/* A thread waits for the peer to take the Reply: others make, ask and fork meanwhile */
+void stream_slow(void)
+{
+	struct waiting turning = { 0 }, ending = { 0 };
+	ri_qp_attr_t attr;
+	ri_pd_handle_t pd;
+	uint64_t begin;
+	pid_t child;
+	int status;
+
+	open_end(&a);
+	open_end(&b);
+	connect_sockets();
+	say_much(b.fd);
+	begin_waiting(&turning, turn_slowly);
+	begin = now_ms();
+	expect(RI_RET_SUCCESS, ri_pd_alloc(b.rnic, &pd, NULL, NULL, &err));
+	expect(RI_RET_SUCCESS, ri_pd_dealloc(b.rnic, pd, &err));
+	expect(RI_RET_SUCCESS, ri_qp_query(b.rnic, b.qp, &attr, &err));
+	child = fork();
+	if (!child)
+		_exit(ri_pd_dealloc(b.rnic, b.pd, NULL) != RI_RET_RNIC_INVALID_HANDLE);
+	require(child > 0 && waitpid(child, &status, 0) == child && !status, "status %x", status);
+	require(now_ms() - begin < 1000 && !turning.done, "others wait %u ms",
+		(unsigned int)(now_ms() - begin));
+	/* who ends this QP waits, and nobody else */
+	begin_waiting(&ending, destroy_slowly);
+	expect(RI_RET_SUCCESS, ri_pd_alloc(b.rnic, &pd, NULL, NULL, &err));
+	expect(RI_RET_SUCCESS, ri_pd_dealloc(b.rnic, pd, &err));
+	require(!turning.done && !ending.done, "they wait no more");
+	hear_until(&turning, a.fd);
+	end_waiting(&turning);
+	end_waiting(&ending);
+	attr = qp_attr_of(&b);
+	expect(RI_RET_SUCCESS, ri_qp_create(b.rnic, &attr, &b.qp, NULL, &b, &err));
+	close_pair();
 }
 
 void stream_bad(void)

@@ -4,6 +4,7 @@
  * made them: a child finds them invalid. Devices are anybody's: a child can open its own.
  */
 #include <pthread.h>
+#include "qp.h"
 #include "rnic.h"
 
 static void before(void)
@@ -22,6 +23,7 @@ static void in_child(void)
 {
 	handle_forked(true);
 	ri_vps_renew();
+	ri_qps_renew();
 	pthread_mutex_unlock(&ri_lock);
 }
 

@@ -378,7 +378,7 @@ ri_api_return_t ri_do_qp_destroy(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_er
 	KEEP_ERRNO;
 
 	pthread_mutex_lock(&ri_lock);
-	ret = ri_qp_find(rnic, qp, &q);
+	ret = ri_qp_find_settled(rnic, qp, &q);
 	if (!ret)
 		err = ibv_destroy_qp(q->qp);
 	if (!ret && !err) {

@@ -5,6 +5,9 @@
 #include "rnic.h"
 
 ri_api_return_t ri_qp_find(ri_rnic_handle_t rnic, ri_qp_handle_t qp, struct rnic_qp **found);
+ri_api_return_t ri_qp_find_settled(ri_rnic_handle_t rnic, ri_qp_handle_t qp,
+				   struct rnic_qp **found);
+void ri_qps_renew(void);
 int ri_qp_make_idle(struct rnic_qp *qp);
 int ri_qp_arm(struct rnic_qp *qp, bool arm);
 int ri_qp_look(struct rnic_qp *qp);

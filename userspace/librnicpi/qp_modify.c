@@ -149,6 +149,54 @@ static ri_api_return_t stream_error(ri_err_data_t *err_data, int err)
 	return ret;
 }
 
+static pthread_cond_t turned = PTHREAD_COND_INITIALIZER;
+
+/**
+ * ri_qps_renew() - A child has no QP whose stream is being attached
+ *
+ * Context: ri_lock is held; in a child, in which no handle is valid.
+ */
+void ri_qps_renew(void)
+{
+	turned = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+}
+
+/**
+ * ri_qp_find_settled() - Look a QP up whose stream is not being attached
+ * @rnic: an RNIC handle
+ * @qp: of it
+ * @found: the QP
+ *
+ * Context: ri_lock is held, but not while this waits for another thread's ri_qp_modify().
+ * Return: as ri_qp_find()
+ */
+ri_api_return_t ri_qp_find_settled(ri_rnic_handle_t rnic, ri_qp_handle_t qp,
+				   struct rnic_qp **found)
+{
+	ri_api_return_t ret;
+
+	while (ret = ri_qp_find(rnic, qp, found), !ret && (*found)->turning)
+		pthread_cond_wait(&turned, &ri_lock);
+	return ret;
+}
+
+/*
+ * Under ri_lock. The kernel may wait for the peer, which is none of the business of those
+ * that do something with other objects.
+ */
+static int attach_unlocked(struct rnic_qp *qp, const struct srnicdv_stream_attr *stream)
+{
+	int err;
+
+	qp->turning = true;
+	pthread_mutex_unlock(&ri_lock);
+	err = srnicdv_attach_stream(qp->qp, stream);
+	pthread_mutex_lock(&ri_lock);
+	qp->turning = false;
+	pthread_cond_broadcast(&turned);
+	return err;
+}
+
 static ri_api_return_t attach(struct rnic_qp *qp, const char *msg, size_t len,
 			      ri_err_data_t *err_data)
 {
@@ -170,7 +218,7 @@ static ri_api_return_t attach(struct rnic_qp *qp, const char *msg, size_t len,
 
 	if (!qp->rnic->native)
 		return ri_refuse(err_data, RI_RET_OP_UNSUPPORTED);
-	err = srnicdv_attach_stream(qp->qp, &stream);
+	err = attach_unlocked(qp, &stream);
 	return err ? stream_error(err_data, err) : ri_done(err_data);
 }
 
@@ -326,7 +374,7 @@ ri_api_return_t ri_do_qp_modify(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_qp_
 	KEEP_ERRNO;
 
 	pthread_mutex_lock(&ri_lock);
-	ret = ri_qp_find(rnic, qp, &q);
+	ret = ri_qp_find_settled(rnic, qp, &q);
 	if (!ret && !attrs)
 		ret = RI_RET_INVALID_PARAMETER;
 	else if (!ret && qp_mask & ~RI_KNOWN)

@@ -122,6 +122,7 @@ struct rnic_srq {
  * struct rnic_qp - a QP
  * @next: of its bucket
  * @dead: it is destroyed, and kept to tell its completions
+ * @turning: its stream is being attached, without ri_lock; see ri_qp_find_settled()
  * @mpa, @have_mpa: as they were set
  * @llp, @have_llp: its stream, as it was set
  * @ord, @ird: as they were asked for
@@ -135,6 +136,7 @@ struct rnic_qp {
 	struct ibv_qp *qp;
 	uint32_t qpn;
 	bool dead;
+	bool turning;
 	ri_os_data_t os_data;
 	struct rnic_ring sq, rq;	/* no @rq with an SRQ */
 	struct ri_qp_attr attr;

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* Sockets that are handed to QPs. libibverbs has no call for it, so this is the ioctl. */
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -130,6 +134,77 @@ void hand_say(int from, int to, const void *data, size_t len)
 		require(!memcmp(got, data + done, n), "at %zu", done);
 		done += n;
 	}
+}
+
+static void is_sealed(long ret, const char *call)
+{
+	require(ret < 0 && errno == EOPNOTSUPP, "%s: %ld, %s", call, ret, strerror(errno));
+}
+
+#define SEALED(call) is_sealed((errno = 0, call), #call)
+
+static void sealed_options(int fd)
+{
+	int val = AF_INET;
+	socklen_t len = sizeof(val);
+
+	SEALED(setsockopt(fd, IPPROTO_IPV6, IPV6_ADDRFORM, &val, sizeof(val)));
+	val = 1;
+	SEALED(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &val, sizeof(val)));
+	SEALED(setsockopt(fd, IPPROTO_TCP, TCP_ULP, "tls", 3));
+	SEALED(setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &val, sizeof(val)));
+	SEALED(getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &val, &len));
+}
+
+static void sealed_pipe(int fd)
+{
+	int pipes[2];
+
+	require(!pipe(pipes) && write(pipes[1], "x", 1) == 1, "%s", strerror(errno));
+	SEALED(splice(fd, NULL, pipes[1], NULL, 100, SPLICE_F_NONBLOCK));
+	SEALED(splice(pipes[0], NULL, fd, NULL, 1, SPLICE_F_NONBLOCK));
+	close(pipes[0]);
+	close(pipes[1]);
+}
+
+static void shows_info(int fd)
+{
+	char name[64], text[4096];
+	FILE *file;
+
+	snprintf(name, sizeof(name), "/proc/self/fdinfo/%d", fd);
+	file = fopen(name, "r");
+	require(file && fread(text, 1, sizeof(text), file) > 0, "%s: %s", name, strerror(errno));
+	fclose(file);
+}
+
+/* A QP's socket, as Documentation/uapi.rst has it */
+void hand_sealed(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN | POLLOUT };
+	struct sockaddr_storage name;
+	struct sockaddr *addr = (struct sockaddr *)&name;
+	socklen_t len = sizeof(name);
+	char c = 0;
+	int n;
+
+	require(!getsockname(fd, addr, &len), "%s", strerror(errno));
+	SEALED(recv(fd, &c, 1, MSG_DONTWAIT));
+	SEALED(read(fd, &c, 1));
+	SEALED(send(fd, &c, 1, MSG_NOSIGNAL));
+	SEALED(write(fd, &c, 1));
+	SEALED(shutdown(fd, SHUT_RDWR));
+	SEALED(bind(fd, addr, len));
+	SEALED(listen(fd, 1));
+	SEALED(accept(fd, NULL, NULL));
+	SEALED(ioctl(fd, FIONREAD, &n));
+	SEALED(connect(fd, addr, len));
+	addr->sa_family = AF_UNSPEC;
+	SEALED(connect(fd, addr, len));
+	sealed_options(fd);
+	sealed_pipe(fd);
+	shows_info(fd);
+	require(poll(&p, 1, 0) == 1 && p.revents == (POLLERR | POLLHUP), "%x", p.revents);
 }
 
 void hand_sockets_work(int a, int b, const char *when)

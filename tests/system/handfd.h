@@ -28,6 +28,7 @@ void hand_sockets(const char *addr, int *a, int *b);
 void hand_open(struct hand *a, struct hand *b, const char *addr);
 void hand_close(struct hand *a, struct hand *b);
 void hand_say(int from, int to, const void *data, size_t len);
+void hand_sealed(int fd);
 void hand_sockets_work(int a, int b, const char *when);
 void hand_exchange(struct hand *a, struct hand *b, uint32_t len);
 

@@ -6,7 +6,6 @@
  *	handover ADDR CASE		run one, over the device that has address ADDR
  */
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -179,23 +178,26 @@ static void case_waits(void)
 	hand_close(&a, &b);
 }
 
-static void sealed(int fd)
+/* For the script, which changes the policy */
+static void case_late_receive(void)
 {
-	struct pollfd p = { .fd = fd, .events = POLLIN | POLLOUT };
-	struct sockaddr_storage name;
-	socklen_t len = sizeof(name);
-	int one = 1;
-	char c;
+	struct ibv_sge sge;
+	struct ibv_send_wr wr = { .wr_id = 1, .sg_list = &sge, .num_sge = 1,
+				  .opcode = IBV_WR_SEND }, *bad;
+	struct ibv_recv_wr rwr = { .wr_id = 2, .sg_list = &sge, .num_sge = 1 }, *rbad;
+	struct hand a, b;
 
-	require(recv(fd, &c, 1, MSG_DONTWAIT) < 0 && errno == EOPNOTSUPP, "%s", strerror(errno));
-	require(read(fd, &c, 1) < 0 && errno == EOPNOTSUPP, "%s", strerror(errno));
-	require(send(fd, &c, 1, MSG_NOSIGNAL) < 0 && errno == EOPNOTSUPP, "%s", strerror(errno));
-	require(write(fd, &c, 1) < 0 && errno == EOPNOTSUPP, "%s", strerror(errno));
-	require(shutdown(fd, SHUT_RDWR) < 0 && errno == EOPNOTSUPP, "%s", strerror(errno));
-	require(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)) < 0 &&
-		errno == EOPNOTSUPP, "%s", strerror(errno));
-	require(poll(&p, 1, 0) == 1 && p.revents == (POLLERR | POLLHUP), "%x", p.revents);
-	require(!getsockname(fd, (struct sockaddr *)&name, &len), "%s", strerror(errno));
+	hand_open(&a, &b, test_addr);
+	turn(&a, &b, SRNIC_QP_MODIFY_CRC, SRNIC_QP_MODIFY_CRC);
+	sge = (struct ibv_sge){ (uintptr_t)a.buf, 100, a.mr->lkey };
+	require(!ibv_post_send(a.qp, &wr, &bad), "send");
+	expect_wc(a.cq, 1, IBV_WC_SUCCESS, "a Send for which there is no receive");
+	usleep(300000);
+	sge = (struct ibv_sge){ (uintptr_t)b.buf, 100, b.mr->lkey };
+	require(!ibv_post_recv(b.qp, &rwr, &rbad), "receive");
+	expect_wc(b.cq, 2, IBV_WC_SUCCESS, "the receive that it waited for");
+	hand_exchange(&a, &b, 100);
+	hand_close(&a, &b);
 }
 
 static void case_sealed(void)
@@ -212,8 +214,8 @@ static void case_sealed(void)
 		strerror(errno));
 	require(!hand_over(&b, SRNIC_QP_MODIFY_CRC | SRNIC_QP_MODIFY_RESPONDER, NULL, 0) &&
 		!hand_over(&a, SRNIC_QP_MODIFY_CRC, NULL, 0), "handing over");
-	sealed(a.fd);
-	sealed(b.fd);
+	hand_sealed(a.fd);
+	hand_sealed(b.fd);
 	hand_exchange(&a, &b, 100);
 	close(a.fd);
 	hand_exchange(&a, &b, 3000);
@@ -221,9 +223,9 @@ static void case_sealed(void)
 	/* the peer's end is the end: nothing comes to the socket afterwards either */
 	hand_qp_end(&a);
 	usleep(200000);
-	sealed(b.fd);
+	hand_sealed(b.fd);
 	hand_qp_end(&b);
-	sealed(b.fd);
+	hand_sealed(b.fd);
 	close(b.fd);
 }
 
@@ -273,6 +275,7 @@ static const struct test_case cases[] = {
 	{ "again", case_again, "a QP is closed, and gets another socket" },
 	{ "many", case_many, "100 conversations, one after the other" },
 	{ "no-crc", case_no_crc, "" },
+	{ "late-receive", case_late_receive, "" },
 };
 
 static const struct test_program prog = {

@@ -77,6 +77,15 @@ static inline bool skb_frags_readable(const struct sk_buff *skb)
 }
 #endif
 
+/* until Linux 6.5 sendfile() and splice() have a call of their own; it goes by way of sendmsg */
+#include <net/sock.h>
+static inline void proto_ops_no_sendpage(struct proto_ops *const ops)
+{
+#ifdef SRNIC_HAVE_SENDPAGE
+	ops->sendpage = sock_no_sendpage;
+#endif
+}
+
 /* mapping a DMA buffer takes a lock, which the caller need not hold */
 #ifndef SRNIC_HAVE_DMA_BUF_UNLOCKED
 #define dma_buf_vmap_unlocked dma_buf_vmap

@@ -46,6 +46,7 @@ feature VM_FLAGS_MOD linux/mm.h 'void (*f)(struct vm_area_struct *, vm_flags_t, 
 feature WQ_PERCPU linux/workqueue.h 'int flag = WQ_PERCPU;'
 feature SOCKADDR_UNSIZED linux/net.h 'int (*f)(struct socket *, struct sockaddr_unsized *, int) = kernel_bind;
 	_Static_assert(sizeof(struct sockaddr_unsized), "");'
+feature SENDPAGE linux/net.h 'struct proto_ops ops = { .sendpage = 0 };'
 feature HRTIMER_SETUP linux/hrtimer.h 'void *f = hrtimer_setup_on_stack;'
 feature DMA_BUF_UNLOCKED linux/dma-buf.h 'void *f = dma_buf_vmap_unlocked;'
 feature SKB_READABLE linux/skbuff.h 'bool (*f)(const struct sk_buff *) = skb_frags_readable;'

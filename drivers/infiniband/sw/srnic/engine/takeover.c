@@ -2,10 +2,14 @@
 /*
  * A program's own TCP socket becomes a stream in mid-conversation (RDMAC verbs 6.2.1.2).
  *
- * The socket is marked as one with an upper layer protocol, as kernel TLS does: so no
- * other one gets it, and the mark holds the module until TCP has done with the socket.
+ * srnic is an upper layer protocol of TCP, as kernel TLS is one. A socket that has it keeps
+ * its family and its connection (IPV6_ADDRFORM and connect() refuse), no other protocol
+ * gets it, and it holds the module until TCP has done with it. Only such a socket is hooked.
+ * It has the protocol for good, also if the QP does not take it: threads of the program may
+ * be in calls that went by what is replaced here.
+ *
  * The stream holds the file: the program may close it at any time. What the program
- * calls on the socket from then on fails; the calls that were under way go on, and can
+ * calls on the socket once it is a QP's fails; the calls that were under way go on, and can
  * spoil no more than the program's own stream.
  */
 
@@ -14,6 +18,7 @@
 #include <linux/mutex.h>
 #include <linux/poll.h>
 #include <linux/slab.h>
+#include <net/inet_common.h>
 #include <net/inet_connection_sock.h>
 #include <net/tcp.h>
 #include <rdma/ib_addr.h>
@@ -22,10 +27,25 @@
 #include "engine/takeover.h"
 #include "srnic.h"
 
-static const struct tcp_ulp_ops takeover_ulp = {
-	.name = "srnic",
-	.owner = THIS_MODULE,
+/**
+ * struct takeover_family - what replaces the kernel's own for sockets of a family
+ * @prot: of a socket that has the protocol
+ * @sealed: of one that is a QP's; NULL: none has the protocol yet
+ */
+struct takeover_family {
+	struct proto prot;
+	const struct proto_ops *sealed;
 };
+
+/* Of IPv4, of IPv6; made at first use, of what the kernel's sockets have */
+static struct takeover_family families[2];
+static DEFINE_MUTEX(families_mutex);
+
+/* @sk is locked, or has the protocol: else its family may change */
+static struct takeover_family *family_of(const struct sock *sk)
+{
+	return &families[sk->sk_family == AF_INET6];
+}
 
 /* ----- what the program can do with its socket afterwards ----- */
 
@@ -36,55 +56,151 @@ static __poll_t sealed_poll(struct file *file, struct socket *sock,
 	return EPOLLERR | EPOLLHUP;
 }
 
-/* Of IPv4, of IPv6; made at first use, of what the kernel's sockets have */
-static const struct proto_ops *sealed_ops[2];
-static DEFINE_MUTEX(sealed_mutex);
+static int sealed_gettstamp(struct socket *sock, void __user *stamp, bool timeval, bool time32)
+{
+	return -EOPNOTSUPP;
+}
+
+static int sealed_setsockopt(struct socket *sock, int level, int name, sockptr_t val,
+			     unsigned int len)
+{
+	return -EOPNOTSUPP;
+}
+
+static int sealed_getsockopt(struct socket *sock, int level, int name, char __user *val,
+			     int __user *len)
+{
+	return -EOPNOTSUPP;
+}
+
+static ssize_t sealed_splice_read(struct socket *sock, loff_t *pos, struct pipe_inode_info *pipe,
+				  size_t len, unsigned int flags)
+{
+	return -EOPNOTSUPP;
+}
+
+static int sealed_set_rcvlowat(struct sock *sk, int val)
+{
+	return -EOPNOTSUPP;
+}
 
 /*
- * What is missing here is EOPNOTSUPP, too, setsockopt and getsockopt among it. The
- * owner is that of the kernel's socket: the module is held by the mark.
+ * A call that finds a member in one table may call the other's, so the table has each one
+ * that the kernel's own has. What is not replaced does no harm, or is for callers in the
+ * kernel. The owner is that of the kernel's socket: the module is held by the protocol.
  */
 static const struct proto_ops *sealed_new(const struct proto_ops *base)
 {
-	const struct proto_ops ops = {
-		.family = base->family,
-		.owner = base->owner,
-		.release = base->release,
-		.bind = sock_no_bind,
-		.connect = sock_no_connect,
-		.socketpair = sock_no_socketpair,
-		.accept = sock_no_accept,
-		.getname = base->getname,
-		.poll = sealed_poll,
-		.ioctl = sock_no_ioctl,
-		.listen = sock_no_listen,
-		.shutdown = sock_no_shutdown,
-		.sendmsg = sock_no_sendmsg,
-		.recvmsg = sock_no_recvmsg,
-		.mmap = sock_no_mmap,
-	};
+	struct proto_ops *const ops = kmemdup(base, sizeof(*base), GFP_KERNEL);
 
-	return kmemdup(&ops, sizeof(ops), GFP_KERNEL);
+	if (!ops)
+		return NULL;
+	ops->bind = sock_no_bind;
+	ops->connect = sock_no_connect;
+	ops->socketpair = sock_no_socketpair;
+	ops->accept = sock_no_accept;
+	ops->poll = sealed_poll;
+	ops->ioctl = sock_no_ioctl;
+#ifdef CONFIG_COMPAT
+	ops->compat_ioctl = sock_no_ioctl;
+#endif
+	ops->gettstamp = sealed_gettstamp;
+	ops->listen = sock_no_listen;
+	ops->shutdown = sock_no_shutdown;
+	ops->setsockopt = sealed_setsockopt;
+	ops->getsockopt = sealed_getsockopt;
+	ops->sendmsg = sock_no_sendmsg;
+	ops->recvmsg = sock_no_recvmsg;
+	ops->mmap = sock_no_mmap;
+	ops->splice_read = sealed_splice_read;
+	ops->set_rcvlowat = sealed_set_rcvlowat;
+	proto_ops_no_sendpage(ops);
+	return ops;
 }
 
-static const struct proto_ops **sealed_of(const struct socket *sock)
+/* ----- the protocol ----- */
+
+/* It would not be the connection any more that was marked */
+static int takeover_disconnect(struct sock *sk, int flags)
 {
-	return &sealed_ops[sock->ops->family == AF_INET6];
+	return -EOPNOTSUPP;
+}
+
+static struct proto *base_prot(const struct sock *sk)
+{
+	/* one that was of IPv6 once has its creator still */
+	return sk->sk_family == AF_INET6 ? sk->sk_prot_creator : &tcp_prot;
 }
 
 /* Return: 0 or -ENOMEM */
-static int sealed_make(const struct socket *sock)
+static int family_make(struct takeover_family *family, const struct sock *sk)
 {
-	const struct proto_ops **ops = sealed_of(sock);
 	int err = 0;
 
-	mutex_lock(&sealed_mutex);
-	if (!*ops)
-		*ops = sealed_new(sock->ops);
-	if (!*ops)
-		err = -ENOMEM;
-	mutex_unlock(&sealed_mutex);
+	mutex_lock(&families_mutex);
+	if (!family->sealed) {
+		family->prot = *base_prot(sk);
+		family->prot.disconnect = takeover_disconnect;
+		family->sealed = sealed_new(sk->sk_socket->ops);
+		err = family->sealed ? 0 : -ENOMEM;
+	}
+	mutex_unlock(&families_mutex);
 	return err;
+}
+
+/* setsockopt(TCP_ULP), a program's or ours; @sk is locked */
+static int takeover_init(struct sock *sk)
+{
+	int err;
+
+	if (sk->sk_state != TCP_ESTABLISHED)
+		return -ENOTCONN;
+	if (sk->sk_prot != base_prot(sk) || sk->sk_user_data)
+		return -EBUSY;
+	err = family_make(family_of(sk), sk);
+	if (err)
+		return err;
+	/* from here on the family is what it is: IPV6_ADDRFORM wants the kernel's own */
+	WRITE_ONCE(sk->sk_prot, &family_of(sk)->prot);
+	return 0;
+}
+
+/* TCP has done with @sk, and lets the module go after this */
+static void takeover_release(struct sock *sk)
+{
+	WRITE_ONCE(sk->sk_prot, base_prot(sk));
+}
+
+static struct tcp_ulp_ops takeover_ulp __read_mostly = {
+	.name = "srnic",
+	.owner = THIS_MODULE,
+	.init = takeover_init,
+	.release = takeover_release,
+};
+
+static bool is_marked(const struct sock *sk)
+{
+	return READ_ONCE(inet_csk(sk)->icsk_ulp_ops) == &takeover_ulp;
+}
+
+/* Return: 0; -ENODEV if the module is being unloaded; an errno of takeover_init() */
+static int mark(struct socket *sock)
+{
+	int err;
+
+	if (is_marked(sock->sk))
+		return 0;
+	err = READ_ONCE(sock->ops)->setsockopt(sock, SOL_TCP, TCP_ULP,
+					       KERNEL_SOCKPTR(takeover_ulp.name),
+					       strlen(takeover_ulp.name));
+	switch (err) {
+	case -ENOENT:
+		return -ENODEV;
+	case -EEXIST:		/* another thread was first; whose it is will be seen */
+		return 0;
+	default:
+		return err;
+	}
 }
 
 /* ----- from the program to the QP ----- */
@@ -128,11 +244,13 @@ static bool is_of_device(struct srnic_device *dev, struct socket *sock)
 
 static bool is_in_use(const struct sock *sk)
 {
+	if (inet_csk(sk)->icsk_ulp_ops && !is_marked(sk))
+		return true;
 	/* a thread that waits for room would write into the middle of an FPDU */
-	return inet_csk(sk)->icsk_ulp_ops || tcp_sk(sk)->repair || sk->sk_write_pending;
+	return tcp_sk(sk)->repair || sk->sk_write_pending;
 }
 
-/* @sk is locked. See srnic_takeover_begin() for the errors. */
+/* See srnic_takeover_begin() for the errors. */
 static int check_socket(const struct sock *sk)
 {
 	int err = check_state(sk);
@@ -169,31 +287,29 @@ static int take_locked(struct srnic_stream *stream)
 
 	if (err)
 		return err;
-	if (!srnic_stream_hook(stream, &takeover_quiet, NULL))
+	if (!is_marked(sk) || !srnic_stream_hook(stream, &takeover_quiet, NULL))
 		return -EBUSY;
-	__module_get(THIS_MODULE);
-	inet_csk(sk)->icsk_ulp_ops = &takeover_ulp;
 	reset_options(sk);
 	return 0;
 }
 
 static int take(struct srnic_device *dev, struct srnic_stream *stream)
 {
-	struct sock *sk = stream->sock->sk;
-	int err = check_kind(dev, stream->sock);
+	struct socket *sock = stream->sock;
+	int err = check_kind(dev, sock);
 
-	/* for a better answer: one that is not connected may have no address */
+	/* one that is not connected may have no address; one that will not do gets no mark */
 	if (!err)
-		err = check_state(sk);
-	if (!err && !is_of_device(dev, stream->sock))
+		err = check_socket(sock->sk);
+	if (!err && !is_of_device(dev, sock))
 		err = -EADDRNOTAVAIL;
 	if (!err)
-		err = sealed_make(stream->sock);
+		err = mark(sock);
 	if (err)
 		return err;
-	lock_sock(sk);
+	lock_sock(sock->sk);
 	err = take_locked(stream);
-	release_sock(sk);
+	release_sock(sock->sk);
 	return err;
 }
 
@@ -212,7 +328,8 @@ static int take(struct srnic_device *dev, struct srnic_stream *stream)
  * is not in the network namespace of the interface; -EADDRNOTAVAIL if its address is not of the
  * interface; -ENOTCONN if it is not connected; -EPIPE if one side has closed; -EBUSY if
  * it belongs to another QP or protocol, or a thread waits to send on it; -EBADMSG if
- * urgent data is in it; -ENOMEM. On an error the socket is as it was.
+ * urgent data is in it; -ENODEV if the module is being unloaded; -ENOMEM. On an error the
+ * socket is as it was, but may have the protocol.
  */
 struct srnic_stream *srnic_takeover_begin(struct srnic_device *dev, struct file *file)
 {
@@ -240,7 +357,8 @@ struct srnic_stream *srnic_takeover_begin(struct srnic_device *dev, struct file 
  * srnic_takeover_cancel - give the socket back to the program
  * @stream: of srnic_takeover_begin(), and not attached; not to be touched afterwards
  *
- * The program can go on with it, with the options that srnic_takeover_begin() has set.
+ * The program can go on with it, with the protocol and the options that
+ * srnic_takeover_begin() has set, and hand it over again.
  *
  * Context: process, may sleep.
  */
@@ -249,10 +367,6 @@ void srnic_takeover_cancel(struct srnic_stream *stream)
 	struct sock *sk = stream->sock->sk;
 
 	srnic_stream_unhook(stream);
-	lock_sock(sk);
-	inet_csk(sk)->icsk_ulp_ops = NULL;
-	release_sock(sk);
-	module_put(THIS_MODULE);
 	/* what came meanwhile was not told to the program */
 	sk->sk_data_ready(sk);
 	fput(stream->file);
@@ -276,17 +390,30 @@ void srnic_takeover_commit(struct file *file)
 	lock_sock(sk);
 	/* options of SOL_SOCKET are the protocol's, too, and it has none */
 	set_bit(SOCK_CUSTOM_SOCKOPT, &sock->flags);
-	WRITE_ONCE(sock->ops, *sealed_of(sock));
+	WRITE_ONCE(sock->ops, family_of(sk)->sealed);
 	release_sock(sk);
 	/* who waits is told that there is nothing to wait for */
 	wake_up_interruptible_all(sk_sleep(sk));
 }
 
 /**
- * srnic_takeover_exit - at unload of the module: TCP has done with all of the sockets
+ * srnic_takeover_register - at load of the module: TCP knows the protocol from now on
+ *
+ * Return: 0; -EEXIST if there is another one of this name.
  */
-void srnic_takeover_exit(void)
+int srnic_takeover_register(void)
 {
-	kfree(sealed_ops[0]);
-	kfree(sealed_ops[1]);
+	return tcp_register_ulp(&takeover_ulp);
+}
+
+/**
+ * srnic_takeover_unregister - at unload of the module: no socket has the protocol any more
+ *
+ * May sleep.
+ */
+void srnic_takeover_unregister(void)
+{
+	tcp_unregister_ulp(&takeover_ulp);
+	kfree(families[0].sealed);
+	kfree(families[1].sealed);
 }

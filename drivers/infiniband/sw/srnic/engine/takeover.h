@@ -10,6 +10,7 @@ struct srnic_stream;
 struct srnic_stream *srnic_takeover_begin(struct srnic_device *dev, struct file *file);
 void srnic_takeover_cancel(struct srnic_stream *stream);
 void srnic_takeover_commit(struct file *file);
-void srnic_takeover_exit(void);
+int srnic_takeover_register(void);
+void srnic_takeover_unregister(void);
 
 #endif

@@ -66,9 +66,15 @@ static int __init srnic_init(void)
 	err = srnic_client_init();
 	if (err)
 		goto netdev_exit;
+	/* nothing fails after this: a socket may have the protocol, and hold the module */
+	err = srnic_takeover_register();
+	if (err)
+		goto client_exit;
 	rdma_link_register(&srnic_link_ops);
 	rdma_link_register(&srnic_plain_link_ops);
 	return 0;
+client_exit:
+	srnic_client_exit();
 netdev_exit:
 	srnic_netdev_exit();
 rdv_exit:
@@ -96,6 +102,7 @@ static void __exit srnic_exit(void)
 	rdma_link_unregister(&srnic_link_ops);
 	srnic_client_exit();
 	ib_unregister_driver(SRNIC_DRIVER_ID);
+	srnic_takeover_unregister();
 	srnic_netdev_exit();
 	srnic_rdv_exit();
 	srnic_cm_exit();
@@ -103,7 +110,6 @@ static void __exit srnic_exit(void)
 	srnic_kthreads_exit();
 	srnic_linger_exit();
 	srnic_release_exit();
-	srnic_takeover_exit();
 	rcu_barrier();
 }
 

@@ -1,0 +1,461 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * handhostile: what a program tries on a socket while it is handed over, and after.
+ *
+ *	handhostile --list		names of the cases
+ *	handhostile ADDR CASE		run one, over the device that has address ADDR
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "handfd.h"
+
+static pthread_t start(void *(*run)(void *), void *arg)
+{
+	pthread_t thread;
+	int err = pthread_create(&thread, NULL, run, arg);
+
+	require(!err, "%s", strerror(err));
+	return thread;
+}
+
+/* A socket of IPv6 that is connected by IPv4, and the other end of it, of IPv4 */
+static int mapped_sockets(int *peer)
+{
+	struct sockaddr_in6 to = { .sin6_family = AF_INET6 };
+	struct sockaddr_storage name;
+	struct sockaddr_in *sin = (struct sockaddr_in *)&name;
+	socklen_t len = sizeof(*sin);
+	int listener = socket(AF_INET, SOCK_STREAM, 0), fd = socket(AF_INET6, SOCK_STREAM, 0);
+
+	resolve(test_addr, 0, &name);
+	require(listener >= 0 && fd >= 0 && !bind(listener, (struct sockaddr *)sin, len) &&
+		!listen(listener, 1) && !getsockname(listener, (struct sockaddr *)sin, &len),
+		"%s", strerror(errno));
+	to.sin6_port = sin->sin_port;
+	memset(to.sin6_addr.s6_addr + 10, 0xff, 2);
+	memcpy(to.sin6_addr.s6_addr + 12, &sin->sin_addr, 4);
+	require(!connect(fd, (struct sockaddr *)&to, sizeof(to)), "%s", strerror(errno));
+	*peer = accept(listener, NULL, NULL);
+	require(*peer >= 0, "%s", strerror(errno));
+	close(listener);
+	return fd;
+}
+
+/* Until nothing has gone for half a second */
+static void fill(int fd)
+{
+	static char data[65536];
+	int small = 4096;
+
+	require(!setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &small, sizeof(small)), "%s",
+		strerror(errno));
+	for (int still = 0; still < 10; still++) {
+		while (send(fd, data, sizeof(data), MSG_DONTWAIT | MSG_NOSIGNAL) > 0)
+			still = 0;
+		require(errno == EAGAIN, "%s", strerror(errno));
+		usleep(50000);
+	}
+}
+
+static void *drain(void *arg)
+{
+	char data[65536];
+
+	while (recv(*(int *)arg, data, sizeof(data), 0) > 0)
+		;
+	return NULL;
+}
+
+/* A hand-over that waits for room for its last message */
+struct turn {
+	struct hand hand;
+	int err;
+	atomic_bool done;
+};
+
+static void *turn_waiting(void *arg)
+{
+	static char last[20000];
+	struct turn *turn = arg;
+
+	turn->err = hand_over(&turn->hand, SRNIC_QP_MODIFY_CRC, last, sizeof(last));
+	turn->done = true;
+	return NULL;
+}
+
+static int to_ipv4(int fd)
+{
+	int v4 = AF_INET;
+
+	return setsockopt(fd, IPPROTO_IPV6, IPV6_ADDRFORM, &v4, sizeof(v4)) ? errno : 0;
+}
+
+static void case_family(void)
+{
+	struct turn turn = { };
+	pthread_t thread;
+	int peer, err;
+
+	hand_qp(&turn.hand);
+	turn.hand.fd = mapped_sockets(&peer);
+	fill(turn.hand.fd);
+	thread = start(turn_waiting, &turn);
+	usleep(500000);
+	require(!turn.done, "it does not wait: %s", strerror(turn.err));
+	err = to_ipv4(turn.hand.fd);
+	start(drain, &peer);
+	pthread_join(thread, NULL);
+	require(!turn.err, "handing over: %s", strerror(turn.err));
+	hand_sealed(turn.hand.fd);
+	require(err == EBUSY, "IPV6_ADDRFORM: %s", strerror(err));
+	close(turn.hand.fd);
+	hand_qp_end(&turn.hand);
+}
+
+/* As often as there is time: one thread hands over, one changes the family */
+static atomic_bool go;
+
+static void *form(void *arg)
+{
+	while (!go)
+		;
+	to_ipv4(*(int *)arg);
+	return NULL;
+}
+
+static void case_families(void)
+{
+	uint64_t end = now_ms() + 10000;
+	unsigned int rounds = 0;
+
+	for (; now_ms() < end; rounds++) {
+		struct hand h;
+		pthread_t thread;
+		int peer, err;
+
+		hand_qp(&h);
+		h.fd = mapped_sockets(&peer);
+		go = false;
+		thread = start(form, &h.fd);
+		go = true;
+		for (volatile unsigned int i = 0; i < rounds % 64 * 200; i++)
+			;
+		err = hand_over(&h, SRNIC_QP_MODIFY_CRC, NULL, 0);
+		pthread_join(thread, NULL);
+		require(!err, "round %u: %s", rounds, strerror(err));
+		hand_sealed(h.fd);
+		hand_qp_end(&h);
+		close(h.fd);
+		close(peer);
+	}
+	note("%u rounds", rounds);
+}
+
+/* The protocol by itself does no more than to keep the socket what it is */
+static void case_marked(void)
+{
+	struct sockaddr none = { .sa_family = AF_UNSPEC };
+	struct hand a, b;
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	require(fd >= 0 && setsockopt(fd, IPPROTO_TCP, TCP_ULP, "srnic", 5) && errno == ENOTCONN,
+		"not connected: %s", strerror(errno));
+	close(fd);
+	hand_qp(&a);
+	hand_qp(&b);
+	a.fd = mapped_sockets(&b.fd);
+	require(!setsockopt(a.fd, IPPROTO_TCP, TCP_ULP, "srnic", 5), "%s", strerror(errno));
+	require(setsockopt(a.fd, IPPROTO_TCP, TCP_ULP, "srnic", 5) && errno == EEXIST, "%s",
+		strerror(errno));
+	hand_sockets_work(a.fd, b.fd, "with the protocol");
+	require(to_ipv4(a.fd) == EBUSY, "IPV6_ADDRFORM");
+	require(connect(a.fd, &none, sizeof(none)) && errno == EOPNOTSUPP, "%s", strerror(errno));
+	require(listen(a.fd, 1), "it listens");
+	hand_sockets_work(a.fd, b.fd, "after all of this");
+	require(!hand_over(&b, SRNIC_QP_MODIFY_CRC | SRNIC_QP_MODIFY_RESPONDER, NULL, 0) &&
+		!hand_over(&a, SRNIC_QP_MODIFY_CRC, NULL, 0), "handing over");
+	hand_sealed(a.fd);
+	hand_exchange(&a, &b, 100);
+	hand_close(&a, &b);
+}
+
+static void read_all(int fd)
+{
+	char data[65536];
+
+	for (int still = 0; still < 10; still++) {
+		while (recv(fd, data, sizeof(data), MSG_DONTWAIT) > 0)
+			still = 0;
+		require(errno == EAGAIN, "%s", strerror(errno));
+		usleep(50000);
+	}
+}
+
+/* The last message does not get away; then it is tried again */
+static void case_failed(void)
+{
+	struct turn turn = { };
+	struct hand b;
+
+	hand_qp(&turn.hand);
+	hand_qp(&b);
+	turn.hand.fd = mapped_sockets(&b.fd);
+	fill(turn.hand.fd);
+	turn_waiting(&turn);
+	require(turn.err == ETIMEDOUT, "%s", strerror(turn.err));
+	read_all(b.fd);
+	hand_sockets_work(turn.hand.fd, b.fd, "after a failure");
+	require(to_ipv4(turn.hand.fd) == EBUSY, "IPV6_ADDRFORM");
+	require(!hand_over(&b, SRNIC_QP_MODIFY_CRC | SRNIC_QP_MODIFY_RESPONDER, NULL, 0) &&
+		!hand_over(&turn.hand, SRNIC_QP_MODIFY_CRC, NULL, 0), "handing over");
+	hand_exchange(&turn.hand, &b, 100);
+	hand_close(&turn.hand, &b);
+}
+
+/* Calls of all kinds on a socket and its peer */
+struct storm {
+	int fd[2];
+	uint64_t end;
+	struct rng rng;
+};
+
+static void options(struct rng *r, int fd)
+{
+	static const struct { int level, name; } opts[] = {
+		{ IPPROTO_TCP, TCP_CORK }, { IPPROTO_TCP, TCP_USER_TIMEOUT },
+		{ SOL_SOCKET, SO_RCVLOWAT }, { SOL_SOCKET, SO_SNDBUF }, { SOL_SOCKET, SO_RCVBUF },
+		{ SOL_SOCKET, SO_OOBINLINE }, { SOL_SOCKET, SO_ZEROCOPY },
+		{ IPPROTO_IPV6, IPV6_ADDRFORM },
+	};
+	unsigned int i = rng_below(r, ARRAY_SIZE(opts));
+	int val = opts[i].name == IPV6_ADDRFORM ? AF_INET : (int)rng_below(r, 100000);
+
+	setsockopt(fd, opts[i].level, opts[i].name, &val, sizeof(val));
+}
+
+static void through_pipe(struct rng *r, int fd)
+{
+	int pipes[2];
+
+	if (pipe2(pipes, O_NONBLOCK))
+		return;
+	splice(fd, NULL, pipes[1], NULL, rng_below(r, 4096), SPLICE_F_NONBLOCK);
+	splice(pipes[0], NULL, fd, NULL, 4096, SPLICE_F_NONBLOCK);
+	close(pipes[0]);
+	close(pipes[1]);
+}
+
+static void zerocopy(int fd)
+{
+	struct tcp_zerocopy_receive zc = { .length = 65536 };
+	socklen_t len = sizeof(zc);
+	void *map = mmap(NULL, 65536, PROT_READ, MAP_SHARED, fd, 0);
+
+	if (map == MAP_FAILED)
+		return;
+	zc.address = (uintptr_t)map;
+	getsockopt(fd, IPPROTO_TCP, TCP_ZEROCOPY_RECEIVE, &zc, &len);
+	munmap(map, 65536);
+}
+
+static void *storm(void *arg)
+{
+	struct storm *s = arg;
+	struct sockaddr none = { .sa_family = AF_UNSPEC };
+	char data[4096] = { };
+
+	while (now_ms() < s->end) {
+		int fd = s->fd[!rng_below(&s->rng, 4)];
+		struct linger linger = { 1, rng_below(&s->rng, 3) };
+
+		switch (rng_below(&s->rng, 12)) {
+		case 0: send(fd, data, rng_below(&s->rng, 4096), MSG_DONTWAIT | MSG_NOSIGNAL); break;
+		case 1: recv(fd, data, rng_below(&s->rng, 4096), MSG_DONTWAIT); break;
+		case 2: recv(fd, data, rng_below(&s->rng, 4096), MSG_DONTWAIT | MSG_PEEK); break;
+		case 3: setsockopt(fd, IPPROTO_TCP, TCP_ULP, "tls", 3); break;
+		case 4: setsockopt(fd, IPPROTO_TCP, TCP_ULP, "srnic", 5); break;
+		case 5: listen(fd, 5); break;
+		case 6: through_pipe(&s->rng, fd); break;
+		case 7: zerocopy(fd); break;
+		case 8: setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)); break;
+		case 9:
+			if (!rng_below(&s->rng, 20))
+				connect(fd, &none, sizeof(none));
+			break;
+		case 10:
+			if (!rng_below(&s->rng, 20))
+				shutdown(fd, rng_below(&s->rng, 3));
+			break;
+		default: options(&s->rng, fd);
+		}
+	}
+	return NULL;
+}
+
+static void case_storm(void)
+{
+	uint64_t end = now_ms() + 15000;
+	unsigned int rounds = 0, over = 0;
+
+	signal(SIGPIPE, SIG_IGN);
+	for (; now_ms() < end; rounds++) {
+		struct storm s[3];
+		pthread_t threads[ARRAY_SIZE(s)];
+		char last[2000] = { };
+		struct hand a, b;
+
+		hand_qp(&a);
+		hand_qp(&b);
+		if (rounds % 2)
+			a.fd = mapped_sockets(&b.fd);
+		else
+			hand_sockets(test_addr, &a.fd, &b.fd);
+		/* splice() has no flag of its own for it */
+		fcntl(a.fd, F_SETFL, O_NONBLOCK);
+		fcntl(b.fd, F_SETFL, O_NONBLOCK);
+		for (size_t i = 0; i < ARRAY_SIZE(s); i++) {
+			s[i] = (struct storm){ { a.fd, b.fd }, now_ms() + 60, { rounds * 3 + i + 1 } };
+			threads[i] = start(storm, &s[i]);
+		}
+		usleep(rounds % 7 * 2000);
+		over += !hand_over(&a, SRNIC_QP_MODIFY_CRC, rounds % 3 ? last : NULL,
+				   rounds % 3 ? sizeof(last) : 0);
+		over += !hand_over(&b, SRNIC_QP_MODIFY_CRC | SRNIC_QP_MODIFY_RESPONDER, NULL, 0);
+		for (size_t i = 0; i < ARRAY_SIZE(s); i++)
+			pthread_join(threads[i], NULL);
+		hand_close(&a, &b);
+	}
+	note("%u rounds, %u sockets handed over", rounds, over);
+}
+
+/* For the script: a peer that does not read, until the call ends */
+static void case_stuck(void)
+{
+	struct turn turn = { };
+	int peer;
+
+	hand_qp(&turn.hand);
+	hand_sockets(test_addr, &turn.hand.fd, &peer);
+	fill(turn.hand.fd);
+	puts("handing over");
+	fflush(stdout);
+	turn_waiting(&turn);
+	puts(turn.err == ENODEV ? "ENODEV" : strerror(turn.err));
+	fflush(stdout);
+	_exit(EXIT_PASS);
+}
+
+static bool is_idle(struct ibv_qp *qp)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	return ibv_query_qp(qp, &attr, IBV_QP_STATE, &init) || attr.qp_state <= IBV_QPS_INIT;
+}
+
+/* One message, whose completion is not taken: so the kernel keeps the end of the stream back */
+static void hello(struct hand *from, struct hand *to)
+{
+	struct ibv_sge sge = { (uintptr_t)to->buf, 64, to->mr->lkey };
+	struct ibv_recv_wr rwr = { .sg_list = &sge, .num_sge = 1 }, *bad_rwr;
+	struct ibv_send_wr wr = { .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND }, *bad;
+
+	ibv_post_recv(to->qp, &rwr, &bad_rwr);
+	sge = (struct ibv_sge){ (uintptr_t)from->buf, 64, from->mr->lkey };
+	ibv_post_send(from->qp, &wr, &bad);
+}
+
+static void use(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	char c;
+
+	poll(&p, 1, 0);
+	recv(fd, &c, 1, MSG_DONTWAIT);
+	send(fd, &c, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+/*
+ * For the script, which unloads the module meanwhile: a QP gets one socket after the other,
+ * until a call fails. Then the last of them is used.
+ */
+static void case_loop(void)
+{
+	struct ibv_qp_attr closing = { .qp_state = IBV_QPS_SQD };
+	unsigned int rounds;
+	struct ibv_wc wc[64];
+	struct hand a, b;
+	int err;
+
+	hand_open(&a, &b, test_addr);
+	err = hand_over(&a, SRNIC_QP_MODIFY_CRC, NULL, 0);
+	require(!err, "%s", strerror(err));
+	puts("go");
+	fflush(stdout);
+	for (rounds = 0;; rounds++) {
+		int fd, peer;
+
+		err = hand_over(&b, SRNIC_QP_MODIFY_CRC | SRNIC_QP_MODIFY_RESPONDER, NULL, 0);
+		if (err)
+			break;
+		hello(&a, &b);
+		hand_sockets(test_addr, &fd, &peer);
+		close(a.fd);
+		close(b.fd);
+		a.fd = fd;
+		b.fd = peer;
+		ibv_modify_qp(b.qp, &closing, IBV_QP_STATE);
+		for (unsigned int i = 0; i < 2000 && !is_idle(a.qp); i++)
+			usleep(200);
+		err = hand_over(&a, SRNIC_QP_MODIFY_CRC, NULL, 0);
+		if (err)
+			break;
+		ibv_poll_cq(a.cq, ARRAY_SIZE(wc), wc);
+		ibv_poll_cq(b.cq, ARRAY_SIZE(wc), wc);
+	}
+	printf("%u rounds, then %s\n", rounds, strerror(err));
+	/* the module may be gone by now */
+	sleep(3);
+	use(a.fd);
+	use(b.fd);
+	close(a.fd);
+	close(b.fd);
+	puts("closed");
+	fflush(stdout);
+	_exit(EXIT_PASS);
+}
+
+static const struct test_case cases[] = {
+	{ "family", case_family, "a socket keeps its family while it is handed over" },
+	{ "families", case_families, "threads change the family and hand over at once" },
+	{ "marked", case_marked, "a socket that has the protocol works, and stays connected" },
+	{ "failed", case_failed, "a socket works after it could not be handed over" },
+	{ "storm", case_storm, "threads make any call while a socket is handed over" },
+	{ "stuck", case_stuck, "" },
+	{ "loop", case_loop, "" },
+};
+
+static const struct test_program prog = {
+	.usage = "handhostile --list | handhostile ADDR CASE",
+	.timeout_env = "HANDHOSTILE_TIMEOUT",
+	.timeout = 120,
+	.cases = cases,
+	.count = ARRAY_SIZE(cases),
+};
+
+int main(int argc, char **argv)
+{
+	return run_cases(&prog, argc, argv);
+}

@@ -183,14 +183,17 @@ void peer_sockets(struct peer *p, struct socket **passive)
  */
 void peer_attach(struct peer *p, struct socket *passive, u16 ird, u16 ord)
 {
+	const struct srnic_policy policy = {
+		.close_timeout = PEER_CLOSE_TIMEOUT,
+		.inline_work = !p->by_threads,
+		.wait_recv = p->wait_recv,
+	};
 	struct srnic_attach attach = {
 		.initiator = !p->responder,	/* may send at once */
 		.mpa = { .crc = !p->no_crc, .ird = ird, .ord = ord, .rtr = p->rtr,
 			 .tx_markers = p->tx_markers, .rx_markers = p->rx_markers },
 		.stream = srnic_stream_new(passive),
-		.close_timeout = PEER_CLOSE_TIMEOUT,
-		.inline_work = !p->by_threads,
-		.wait_recv = p->wait_recv,
+		.policy = &policy,
 	};
 
 	p->in_pos = 0;

@@ -18,9 +18,17 @@ without_crc() {
 	policy "$CLI_DEV" crc required && return $rc
 }
 
+late_receive() {
+	local rc=0
+	policy "$CLI_DEV" no_receive wait || return
+	on_cli "$BIN/handover" "$CLI4" late-receive || rc=$?
+	policy "$CLI_DEV" no_receive terminate && return $rc
+}
+
 one_host
 cases -l 150 handover
 t -l 150 "without CRC, where the policy allows it" without_crc
+t "a message waits for its receive, where the policy says so" late_receive
 t "nothing is left of the QPs" within 10 nothing_left
 
 teardown_hosts

@@ -75,12 +75,10 @@ static int handover_attach(struct srnic_qp *qp, const struct srnic_handover *req
 		.stream = stream,
 		.initiator = req->initiator,
 		.mpa = req->mpa,
-		.max_fpdu = policy->max_fpdu,
+		.policy = policy,
 		.last_msg = req->last_msg,
 		.last_len = req->last_len,
 		.timeout_ms = policy->request_timeout * MSEC_PER_SEC,
-		.close_timeout = policy->close_timeout,
-		.inline_work = policy->inline_work,
 	};
 	struct sockaddr_storage local, remote;
 	u8 enables = READ_ONCE(qp->enables);

@@ -525,14 +525,15 @@ static int qp_prepare(struct srnic_qp *qp, const struct srnic_attach *attach)
 {
 	u32 irqs = roundup_pow_of_two(max_t(u32, attach->mpa.ird, 1));
 	u32 orqs = roundup_pow_of_two(max_t(u32, attach->mpa.ord, 1));
+	const struct srnic_policy *policy = attach->policy;
 
 	qp->mpa = attach->mpa;
-	qp->max_fpdu = attach->max_fpdu;
+	qp->max_fpdu = policy->max_fpdu;
 	qp->initiator = attach->initiator;
-	qp->close_timeout = attach->close_timeout * HZ;
-	qp->inline_work = attach->inline_work;
-	qp->keep_recv = attach->keep_recv;
-	qp->wait_recv = attach->wait_recv;
+	qp->close_timeout = policy->close_timeout * HZ;
+	qp->inline_work = policy->inline_work;
+	qp->keep_recv = attach->as_infiniband;
+	qp->wait_recv = attach->as_infiniband || policy->wait_recv;
 	qp->send_imm = attach->send_imm;
 	qp->error = RDMAP_OK;
 	qp->error_in_wc = false;

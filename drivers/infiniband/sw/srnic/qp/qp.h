@@ -18,6 +18,7 @@
 
 struct file;
 struct srnic_device;
+struct srnic_policy;
 struct srnic_stream;
 
 /**
@@ -26,29 +27,24 @@ struct srnic_stream;
  * @initiator: this end sends the first FPDU; if not, this end sends none
  *	       before it has received a valid one (M-STA-4)
  * @mpa: negotiated settings
- * @max_fpdu: octets of the largest FPDU to send; 0: what fits a TCP segment
+ * @policy: of the connection
  * @last_msg: last message in streaming mode, sent before the switch to FPDUs
  *	      (an MPA Reply); NULL if none
  * @last_len: its octets
  * @timeout_ms: bound for sending it
- * @close_timeout: seconds that the peer has to close its side, see srnic_policy
- * @inline_work: see srnic_policy
- * @keep_recv: after a graceful close, in Idle, receive WRs stay posted
- * @wait_recv: a message waits until a receive is posted, see engine/rnr.c
+ * @as_infiniband: a message waits until a receive is posted, whatever the policy says, and
+ *		   after a graceful close, in Idle, receive WRs stay posted
  * @send_imm: both ends have Sends with immediate data, see RDMAP_SEND_IMM
  */
 struct srnic_attach {
 	struct srnic_stream *stream;
 	bool initiator;
 	struct mpa_result mpa;
-	u32 max_fpdu;
+	const struct srnic_policy *policy;
 	void *last_msg;
 	u32 last_len;
 	unsigned int timeout_ms;
-	unsigned int close_timeout;
-	bool inline_work;
-	bool keep_recv;
-	bool wait_recv;
+	bool as_infiniband;
 	bool send_imm;
 };
 

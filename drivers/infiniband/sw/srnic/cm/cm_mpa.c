@@ -19,7 +19,7 @@ int srnic_ep_send_request(struct srnic_ep *ep)
 	memcpy(ep->frame + len, ep->pdata, ep->pd_len);
 	ep->got = 0;
 	ep->want = MPA_HELLO_LEN;
-	return srnic_stream_send_all(ep->stream, ep->frame, len + ep->pd_len,
+	return srnic_stream_send_all(ep->dev, ep->stream, ep->frame, len + ep->pd_len,
 				     SRNIC_CM_SEND_MS);
 }
 
@@ -113,7 +113,7 @@ void srnic_ep_refuse(struct srnic_ep *ep, const void *pdata, u32 pd_len)
 			min(ep->req.ord, ep->policy.mpa.max_ird),
 			min(ep->req.ird, ep->policy.mpa.max_ord), pd_len);
 	len = srnic_ep_put_reply(ep, &reply, pdata, pd_len);
-	if (srnic_stream_send_all(ep->stream, ep->frame, len, SRNIC_CM_SEND_MS))
+	if (srnic_stream_send_all(ep->dev, ep->stream, ep->frame, len, SRNIC_CM_SEND_MS))
 		srnic_ep_close(ep, true);
 	else
 		srnic_ep_linger(ep);
@@ -149,7 +149,7 @@ void srnic_ep_terminate(struct srnic_ep *ep, enum rdmap_err err)
 	len = ddp_encode(ulpdu, &hdr);
 	len += rdmap_term_encode(ulpdu + len, &term);
 	len = mpa_fpdu_seal(ep->frame, len, true, ep->reply.markers ? &phase : NULL);
-	if (!srnic_stream_send_all(ep->stream, ep->frame, len, SRNIC_CM_SEND_MS))
+	if (!srnic_stream_send_all(ep->dev, ep->stream, ep->frame, len, SRNIC_CM_SEND_MS))
 		srnic_count(ep->dev, SRNIC_CNT_TX_TERMINATE);
 }
 

@@ -143,9 +143,10 @@ static void handover_count(struct srnic_qp *qp, bool initiator, int err)
  *
  * Return: 0, and the socket is the QP's; -EINVAL for a QP that is not in Idle, or IRD or
  * ORD above the policy's; -EPERM without CRC if the policy requires CRC; -EBUSY if the QP
- * is being connected; -EDQUOT if the user has as many connected QPs as may be; an errno
- * of srnic_takeover_begin() or srnic_qp_attach(). On an error the socket stays the
- * program's; the last message may be under way if sending it failed.
+ * is being connected; -EDQUOT if the user has as many connected QPs as may be; -ENODEV if
+ * the device is leaving; an errno of srnic_takeover_begin() or srnic_qp_attach(). On an
+ * error the socket stays the program's; the last message may be under way if sending it
+ * failed.
  */
 int srnic_handover(struct srnic_qp *qp, const struct srnic_handover *req)
 {
@@ -153,6 +154,8 @@ int srnic_handover(struct srnic_qp *qp, const struct srnic_handover *req)
 	struct handover *h;
 	int err;
 
+	if (srnic_device_phase(qp->dev) == SRNIC_DEV_LEAVING)
+		return -ENODEV;
 	err = check_mpa(&req->mpa, &policy.mpa);
 	if (err)
 		return err;

@@ -5,6 +5,7 @@
 #include <linux/file.h>
 #include <linux/highmem.h>
 #include <linux/netdevice.h>
+#include <linux/sched/signal.h>
 #include <linux/skbuff.h>
 #include <linux/slab.h>
 #include <net/inet_common.h>
@@ -354,15 +355,19 @@ int srnic_stream_send_locked(struct srnic_stream *stream, struct srnic_batch *ba
 
 /**
  * srnic_stream_send_all - hand all octets to TCP, waiting for room
+ * @dev: the device that the connection is for
  * @stream: connected
  * @data: octets
  * @len: how many; a start-up frame, not bulk data
  * @timeout_ms: bound
  *
- * Return: 0; -ETIMEDOUT; another errno if the connection is gone.
+ * Context: process, may sleep; no longer than the caller lives and the device stays.
+ *
+ * Return: 0; -ETIMEDOUT; -EINTR if the caller is killed; -ENODEV if the device is leaving;
+ * another errno if the connection is gone.
  */
-int srnic_stream_send_all(struct srnic_stream *stream, void *data, size_t len,
-			  unsigned int timeout_ms)
+int srnic_stream_send_all(const struct srnic_device *dev, struct srnic_stream *stream,
+			  void *data, size_t len, unsigned int timeout_ms)
 {
 	unsigned long end = jiffies + msecs_to_jiffies(timeout_ms);
 	int n;
@@ -380,6 +385,10 @@ int srnic_stream_send_all(struct srnic_stream *stream, void *data, size_t len,
 		}
 		if (n != -EAGAIN)
 			return n ?: -EPIPE;
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		if (srnic_device_phase(dev) == SRNIC_DEV_LEAVING)
+			return -ENODEV;
 		if (time_after(jiffies, end))
 			return -ETIMEDOUT;
 		/* a start-up frame fits an empty send buffer: rare */

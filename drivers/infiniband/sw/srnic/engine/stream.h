@@ -132,8 +132,8 @@ void srnic_batch_add(struct srnic_batch *batch, struct page *page, u32 off, u32 
 void srnic_batch_free(struct srnic_batch *batch);
 int srnic_stream_send(struct srnic_stream *stream, struct srnic_batch *batch, bool cut);
 int srnic_stream_send_locked(struct srnic_stream *stream, struct srnic_batch *batch, bool cut);
-int srnic_stream_send_all(struct srnic_stream *stream, void *data, size_t len,
-			  unsigned int timeout_ms);
+int srnic_stream_send_all(const struct srnic_device *dev, struct srnic_stream *stream,
+			  void *data, size_t len, unsigned int timeout_ms);
 int srnic_stream_recv(struct srnic_stream *stream, void *data, size_t len);
 void srnic_stream_walk(struct sk_buff *skb, unsigned int offset, unsigned int end,
 		       srnic_stream_actor actor, void *ctx);

@@ -220,6 +220,8 @@ void srnic_qp_join_tx(struct srnic_qp *qp)
 	if (!qp->tx_started)
 		return;
 	wait_for_completion(&qp->tx_exit);
+	/* for who else waits */
+	complete_all(&qp->tx_exit);
 	qp->tx_started = false;
 }
 
@@ -561,7 +563,7 @@ static int qp_enter_rts(struct srnic_qp *qp, const struct srnic_attach *attach)
 	int err = 0;
 
 	if (attach->last_msg) {
-		err = srnic_stream_send_all(attach->stream, attach->last_msg,
+		err = srnic_stream_send_all(qp->dev, attach->stream, attach->last_msg,
 					    attach->last_len, attach->timeout_ms);
 		if (err)
 			return err;

@@ -222,7 +222,7 @@ static int client_add(struct ib_device *ibdev)
 	return 0;
 }
 
-/* Younger clients go first: rdma_cm, which waits, comes after this */
+/* Younger clients go first: rdma_cm and ib_uverbs, which wait, come after this */
 static void client_remove(struct ib_device *ibdev, void *data)
 {
 	srnic_device_leave(to_srnic_dev(ibdev));

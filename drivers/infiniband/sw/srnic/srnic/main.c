@@ -120,5 +120,7 @@ MODULE_DESCRIPTION("Software RNIC: iWARP over TCP");
 MODULE_AUTHOR("The srnic authors");
 MODULE_LICENSE("Dual BSD/GPL");
 MODULE_VERSION(VERSION);
+/* an older client of the RDMA core: it waits for calls, which are told before, see device.c */
+MODULE_SOFTDEP("pre: ib_uverbs");
 MODULE_ALIAS_RDMA_LINK("srnic");
 MODULE_ALIAS_RDMA_LINK("srnic_plain");

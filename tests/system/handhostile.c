@@ -191,6 +191,48 @@ static void case_marked(void)
 	hand_close(&a, &b);
 }
 
+/* A close that resets: with nothing sent, with a FIN of the peer, with data under way */
+static void closes_at_once(int fd, int peer, const char *when)
+{
+	struct linger linger = { .l_onoff = 1 };
+	struct timeval limit = { .tv_sec = 10 };
+	static char data[65536];
+	ssize_t n;
+
+	require(!setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)) &&
+		!setsockopt(peer, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)), "%s",
+		strerror(errno));
+	close(fd);
+	while ((n = recv(peer, data, sizeof(data), 0)) > 0)
+		;
+	require(n < 0 && errno == ECONNRESET, "%s: %s", when, n ? strerror(errno) : "its end");
+	close(peer);
+}
+
+static void case_reset(void)
+{
+	static const char *const when[] = { "as it is", "the peer has closed", "data is under way" };
+
+	for (unsigned int i = 0; i < 2 * ARRAY_SIZE(when); i++) {
+		int fd, peer;
+
+		if (i % 2)
+			fd = mapped_sockets(&peer);
+		else
+			hand_sockets(test_addr, &fd, &peer);
+		require(!setsockopt(fd, IPPROTO_TCP, TCP_ULP, "srnic", 5), "%s", strerror(errno));
+		if (i / 2 == 1) {
+			char c;
+
+			shutdown(peer, SHUT_WR);
+			require(!recv(fd, &c, 1, 0), "%s", strerror(errno));
+		} else if (i / 2 == 2) {
+			fill(fd);
+		}
+		closes_at_once(fd, peer, when[i / 2]);
+	}
+}
+
 static void read_all(int fd)
 {
 	char data[65536];
@@ -441,6 +483,7 @@ static const struct test_case cases[] = {
 	{ "family", case_family, "a socket keeps its family while it is handed over" },
 	{ "families", case_families, "threads change the family and hand over at once" },
 	{ "marked", case_marked, "a socket that has the protocol works, and stays connected" },
+	{ "reset", case_reset, "close() can reset a socket that has the protocol" },
 	{ "failed", case_failed, "a socket works after it could not be handed over" },
 	{ "storm", case_storm, "threads make any call while a socket is handed over" },
 	{ "stuck", case_stuck, "" },

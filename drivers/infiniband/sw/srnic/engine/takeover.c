@@ -120,16 +120,27 @@ static const struct proto_ops *sealed_new(const struct proto_ops *base)
 
 /* ----- the protocol ----- */
 
-/* It would not be the connection any more that was marked */
-static int takeover_disconnect(struct sock *sk, int flags)
-{
-	return -EOPNOTSUPP;
-}
-
 static struct proto *base_prot(const struct sock *sk)
 {
 	/* one that was of IPv6 once has its creator still */
 	return sk->sk_family == AF_INET6 ? sk->sk_prot_creator : &tcp_prot;
+}
+
+/* TCP's close() alone has said that nothing will be sent, and has sent no FIN */
+static bool is_closing(const struct sock *sk)
+{
+	return sk->sk_shutdown & SEND_SHUTDOWN &&
+	       (1 << sk->sk_state) & (TCPF_ESTABLISHED | TCPF_CLOSE_WAIT);
+}
+
+/*
+ * A program's connect() to AF_UNSPEC: it would not be the connection any more that was
+ * marked. Or close() that is to reset it (SO_LINGER, TCP_REPAIR), and goes on as if that were
+ * done: refused, the connection would stay for ever. With a FIN under way it ends by that.
+ */
+static int takeover_disconnect(struct sock *sk, int flags)
+{
+	return is_closing(sk) ? base_prot(sk)->disconnect(sk, flags) : -EOPNOTSUPP;
 }
 
 /* Return: 0 or -ENOMEM */

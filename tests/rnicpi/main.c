@@ -28,6 +28,7 @@ static const struct test_case all_cases[] = {
 	{ "stream_slow", stream_slow, "a peer that does not read stops nobody but who talks to it" },
 	{ "states", states, "a QP goes from state to state as RDMAC verbs have it" },
 	{ "terminated", terminated, "a Terminate message is in the attributes of both ends" },
+	{ "queried", queried, "threads query a QP at once, and while others modify it" },
 	{ "destroyed", destroyed, "a QP that is destroyed has no completion any more" },
 	{ "llp", llp, "a stream and its attributes are set before the turn, or with it" },
 	{ "transfers", transfers, "Sends, Writes and Reads arrive, and say so" },

@@ -108,6 +108,7 @@ void stream_bad(void);
 void stream_slow(void);
 void states(void);
 void terminated(void);
+void queried(void);
 void destroyed(void);
 void llp(void);
 

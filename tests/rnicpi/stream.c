@@ -277,6 +277,41 @@ void stream_slow(void)
 	close_pair();
 }
 
+static void *query_often(void *arg)
+{
+	struct waiting *w = arg;
+	ri_qp_attr_t attr;
+
+	while (!w->done && w->ret == RI_RET_SUCCESS) {
+		w->ret = ri_qp_query(a.rnic, a.qp, &attr, NULL);
+		usleep(200);	/* others get the lock, too */
+	}
+	return NULL;
+}
+
+void queried(void)
+{
+	struct waiting asking[2] = { { 0 } };
+	unsigned int i;
+
+	open_end(&a);
+	open_end(&b);
+	for (i = 0; i < ARRAY_SIZE(asking); i++)
+		require(!pthread_create(&asking[i].thread, NULL, query_often, &asking[i]),
+			"a thread");
+	for (i = 0; i < 5; i++) {
+		converse(0, false, true);
+		require_state(&a, RI_QP_STATE_READY_TO_SEND);
+		part();
+	}
+	for (i = 0; i < ARRAY_SIZE(asking); i++) {
+		asking[i].done = true;
+		end_waiting(&asking[i]);
+	}
+	a.fd = b.fd = -1;
+	close_pair();
+}
+
 void stream_bad(void)
 {
 	struct sockaddr_in addr = { .sin_family = AF_INET };

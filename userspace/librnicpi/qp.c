@@ -315,6 +315,22 @@ static void fill_terminate(struct rnic_qp *qp, ri_iwarp_qp_attr_t *iw)
 	iw->is_terminate_local = t.local;
 }
 
+/* Under ri_lock */
+static void fill_attrs(struct rnic_qp *q, ri_qp_attr_t *attrs)
+{
+	*attrs = q->attr;
+	attrs->scq.scq_os_data = q->scq->os_data;
+	attrs->rcq.rcq_os_data = q->rcq->os_data;
+	attrs->srq.srq_os_data = q->srq ? q->srq->os_data : NULL;
+	attrs->pd = q->pd->handle;
+	attrs->qp_xport.qp_iwarp.llp_stream_handle = q->have_llp ? &q->llp : NULL;
+	attrs->qp_xport.qp_iwarp.stream_msg_buf = NULL;
+	attrs->qp_xport.qp_iwarp.stream_msg_buf_length = 0;
+	attrs->qp_xport.qp_iwarp.terminate_msg_length = 0;
+	if (attrs->state == RI_QP_STATE_TERMINATE || attrs->state == RI_QP_STATE_ERROR)
+		fill_terminate(q, &attrs->qp_xport.qp_iwarp);
+}
+
 /**
  * ri_do_qp_query() - ri_qp_query
  * @rnic: an RNIC handle
@@ -330,30 +346,23 @@ static void fill_terminate(struct rnic_qp *qp, ri_iwarp_qp_attr_t *iw)
 ri_api_return_t ri_do_qp_query(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_qp_attr_t *attrs,
 			       ri_err_data_t *err_data)
 {
+	ri_api_return_t ret;
 	struct rnic_qp *q;
-	ri_api_return_t ret = ri_qp_find(rnic, qp, &q);
-	int err;
+	int err = 0;
 	KEEP_ERRNO;
 
+	pthread_mutex_lock(&ri_lock);
+	ret = ri_qp_find(rnic, qp, &q);
 	if (!ret && !attrs)
 		ret = RI_RET_INVALID_PARAMETER;
+	if (!ret)
+		err = ri_qp_look(q);
+	if (!ret && !err)
+		fill_attrs(q, attrs);
+	pthread_mutex_unlock(&ri_lock);
 	if (ret)
 		return ri_refuse(err_data, ret);
-	err = ri_qp_look(q);
-	if (err)
-		return ri_failed(err_data, err, RI_RET_FAIL);
-	*attrs = q->attr;
-	attrs->scq.scq_os_data = q->scq->os_data;
-	attrs->rcq.rcq_os_data = q->rcq->os_data;
-	attrs->srq.srq_os_data = q->srq ? q->srq->os_data : NULL;
-	attrs->pd = q->pd->handle;
-	attrs->qp_xport.qp_iwarp.llp_stream_handle = q->have_llp ? &q->llp : NULL;
-	attrs->qp_xport.qp_iwarp.stream_msg_buf = NULL;
-	attrs->qp_xport.qp_iwarp.stream_msg_buf_length = 0;
-	attrs->qp_xport.qp_iwarp.terminate_msg_length = 0;
-	if (attrs->state == RI_QP_STATE_TERMINATE || attrs->state == RI_QP_STATE_ERROR)
-		fill_terminate(q, &attrs->qp_xport.qp_iwarp);
-	return ri_done(err_data);
+	return err ? ri_failed(err_data, err, RI_RET_FAIL) : ri_done(err_data);
 }
 
 /* --- destroy --- */

@@ -82,7 +82,6 @@ static const struct test_case cases[] = {
 	{ "cq_steps", case_cq_steps, "steps of a CQ's resize in any order, beside its traffic, hurt nobody" },
 	{ "srq_index", case_srq_index, "an SRQ is resized in bounded time, wherever its index jumps" },
 	{ "children", case_children, "children use the objects of a parent that ends, and hurt nobody" },
-	{ "sockcalls", case_sockcalls, "no call on a socket stops its hand-over, or is let in afterwards" },
 	{ "load", case_load, "" },
 	{ "compute", case_compute, "" },
 };

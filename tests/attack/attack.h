@@ -49,7 +49,5 @@ void case_srq_index(void);
 void case_ringmr(void);
 /* share.c */
 void case_share(void);
-/* sockcalls.c */
-void case_sockcalls(void);
 
 #endif

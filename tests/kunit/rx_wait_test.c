@@ -6,6 +6,7 @@
 #include "engine/rnr.h"
 #include "engine/rx.h"
 #include "peer.h"
+#include "verbs/post.h"
 
 #define RIGHTS	(SRNIC_LOCAL_READ | SRNIC_LOCAL_WRITE | SRNIC_REMOTE_WRITE)
 #define SIZE	SZ_4K
@@ -99,6 +100,56 @@ static void a_message_with_markers_waits(struct kunit *test)
 	waits_for(test, true, false);
 }
 
+/* Times that the rx kthread has let others run */
+static unsigned long switches(const struct in *in)
+{
+	const struct task_struct *task = READ_ONCE(in->p->qp->rx_task);
+
+	return READ_ONCE(task->nvcsw) + READ_ONCE(task->nivcsw);
+}
+
+/* Whatever comes behind it, and however short the timer is: nobody looks in vain */
+static void nobody_polls(struct kunit *test)
+{
+	struct in in = in_open(test, false, false);
+	struct ib_sge sge = peer_sge(in.mr, 0, 64);
+	unsigned long before;
+
+	in.p->qp->ib.paired = true;
+	in.p->qp->ib.min_rnr_timer = 1;
+	in.p->qp->ib.rnr_retry = SRNIC_RNR_WITHOUT_END;
+	send(&in, 1, "first");
+	expect_waits(test, &in, 1);
+	before = switches(&in);
+	msleep(300);
+	KUNIT_EXPECT_LE(test, switches(&in) - before, 2);
+	peer_post_recv(in.p, 1, &sge);
+	expect_text(test, &in, 1, "first");
+}
+
+/* A doorbell is asked for, and ends the wait; without it the RQ is not looked at */
+static void a_program_rings(struct kunit *test)
+{
+	struct in in = in_open(test, false, false);
+	struct srnic_qp *qp = in.p->qp;
+	struct srnic_rqe *rqe = srnic_ring_slot(&qp->rq, 0);
+
+	qp->kernel = false;
+	KUNIT_EXPECT_EQ(test, READ_ONCE(qp->rq.hdr->flags), 0);
+	send(&in, 1, "");
+	expect_waits(test, &in, 1);
+	KUNIT_EXPECT_EQ(test, READ_ONCE(qp->rq.hdr->flags), SRNIC_RING_NEED_WAKEUP);
+	*rqe = (struct srnic_rqe){ .wr_id = 7 };
+	smp_store_release(&qp->rq.hdr->producer, 1);	/* as the provider does */
+	msleep(100);
+	peer_no_wc(in.p, in.p->rcq);
+	KUNIT_EXPECT_EQ(test, srnic_post_recv(&qp->ibqp, NULL, NULL), 0);
+	peer_wc(in.p, in.p->rcq, 7, SRNIC_WC_SUCCESS);
+	KUNIT_EXPECT_TRUE(test, peer_until(!READ_ONCE(qp->rq.hdr->flags)));
+	qp->rq_posted = 1;
+	qp->kernel = true;
+}
+
 /* As long as an InfiniBand sender tries: rnr_retry times min_rnr_timer */
 static void a_paired_qp_waits_so_long(struct kunit *test)
 {
@@ -115,6 +166,7 @@ static void a_paired_qp_waits_so_long(struct kunit *test)
 	/* RTS says how often: from now on it counts */
 	begin = READ_ONCE(in.p->qp->rx->rnr_since);
 	WRITE_ONCE(in.p->qp->ib.rnr_retry, 6);
+	srnic_qp_wake_rnr(in.p->qp);
 	peer_expect_terminate(in.p, "no receive WR", 0x1202, QUOTED);
 	KUNIT_EXPECT_GE(test, jiffies_to_msecs(jiffies - begin), 6 * 81);
 	KUNIT_EXPECT_LE(test, jiffies_to_msecs(jiffies - begin), 3000);
@@ -191,6 +243,8 @@ static struct kunit_case rx_wait_cases[] = {
 	KUNIT_CASE(a_message_waits),
 	KUNIT_CASE(a_message_waits_for_threads),
 	KUNIT_CASE(a_message_with_markers_waits),
+	KUNIT_CASE(nobody_polls),
+	KUNIT_CASE(a_program_rings),
 	KUNIT_CASE(a_paired_qp_waits_so_long),
 	KUNIT_CASE(a_paired_qp_may_not_wait),
 	KUNIT_CASE(a_reset_ends_the_wait),

@@ -51,6 +51,7 @@ bool srnic_close_overdue(const struct srnic_qp *qp)
 static void close_gracefully(struct srnic_qp *qp)
 {
 	set_bit(SRNIC_QPF_FIN_SENT, &qp->flags);
+	srnic_qp_wake_rnr(qp);	/* a message that waits for a receive is late now (ST-43) */
 	srnic_stream_shutdown(qp->stream);
 	if (!wait_event_idle_timeout(qp->tx_wait,
 				     test_bit(SRNIC_QPF_RX_DONE, &qp->flags) ||

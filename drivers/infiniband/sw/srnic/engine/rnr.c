@@ -5,18 +5,22 @@
  * cannot place is its own matter, though (RFC 5041 7.1, SR-18): it may leave the message in
  * TCP's queue until a receive is posted. TCP's window then stops the sender.
  *
- * Nothing tells of a receive that is posted: programs write it into a ring. So the rx
- * kthread looks, at the intervals at which an InfiniBand sender would try again.
+ * The rx kthread sleeps until then: who posts to an RQ rings the doorbell, if it is asked to.
+ * An SRQ has no doorbell, as any number of QPs may wait for it: the kthread looks by itself,
+ * after naps that grow.
  */
 
 #include <linux/delay.h>
+#include <linux/kthread.h>
 #include "engine/rnr.h"
 #include "engine/rx.h"
+#include "engine/stream.h"
+#include "queue/wq.h"
 #include "srnic.h"
 
-/* Looked again after so many us, where the program did not say; and at the latest */
-#define RNR_USUAL_US	1000
-#define RNR_MOST_US	20000
+/* The first nap until an SRQ is looked at again, and the longest one; us */
+#define RNR_NAP_US	1000
+#define RNR_NAP_MOST_US	20000
 
 /**
  * srnic_rnr_timer_us - the RNR NAK timer (the RNR NAK Timer field of InfiniBand)
@@ -67,17 +71,57 @@ bool srnic_rnr_waits(struct srnic_qp *qp)
 	return !bound || time_before(jiffies, rx->rnr_since + bound);
 }
 
+/* jiffies for which it may go on waiting; 0: no longer */
+static long rnr_left(const struct srnic_qp *qp)
+{
+	unsigned long bound = rnr_bound(qp);
+
+	if (!bound)
+		return MAX_SCHEDULE_TIMEOUT;
+	return max_t(long, qp->rx->rnr_since + bound - jiffies, 0);
+}
+
+/* Nothing of the stream can be taken before there is a receive */
+static bool rnr_goes_on(struct srnic_qp *qp)
+{
+	enum srnic_qp_state state = srnic_qp_state(qp);
+	enum srnic_stream_state stream = srnic_stream_state(qp->stream);
+
+	return !kthread_should_stop() &&
+	       (state == SRNIC_QP_RTS || state == SRNIC_QP_CLOSING) &&
+	       !test_bit(SRNIC_QPF_FIN_SENT, &qp->flags) &&
+	       stream != SRNIC_STREAM_RESET && stream != SRNIC_STREAM_LOST &&
+	       rnr_left(qp) && srnic_rq_is_empty(qp);
+}
+
+/* Until something has happened, perhaps: what comes behind the message makes no difference */
+static void rnr_sleep(struct srnic_qp *qp)
+{
+	wait_event_idle_timeout(qp->rx_wait,
+				test_bit(SRNIC_QPF_DATA, &qp->flags) || kthread_should_stop(),
+				rnr_left(qp));
+	clear_bit(SRNIC_QPF_DATA, &qp->flags);
+	smp_mb__after_atomic();	/* flag, then look */
+}
+
 /**
- * srnic_rnr_nap - let some time go until there may be a receive
+ * srnic_rnr_wait - wait until there may be a receive, or the wait is over
  * @qp: with a message that waits for one
  *
  * Context: the rx kthread, without the socket. Sleeps.
  */
-void srnic_rnr_nap(const struct srnic_qp *qp)
+void srnic_rnr_wait(struct srnic_qp *qp)
 {
-	u32 us = RNR_USUAL_US;
+	u32 nap = RNR_NAP_US;
 
-	if (qp->ib.paired)
-		us = min(srnic_rnr_timer_us(READ_ONCE(qp->ib.min_rnr_timer)), RNR_MOST_US);
-	usleep_range_state(us, us + us / 4, TASK_IDLE);
+	srnic_rq_await(qp);
+	while (rnr_goes_on(qp)) {
+		if (!qp->srq) {
+			rnr_sleep(qp);
+			continue;
+		}
+		usleep_range_state(nap, nap + nap / 4, TASK_IDLE);
+		nap = min_t(u32, 2 * nap, RNR_NAP_MOST_US);
+	}
+	srnic_rq_await_end(qp);
 }

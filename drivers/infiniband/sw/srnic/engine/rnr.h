@@ -7,6 +7,6 @@
 
 u32 srnic_rnr_timer_us(u8 timer);
 bool srnic_rnr_waits(struct srnic_qp *qp);
-void srnic_rnr_nap(const struct srnic_qp *qp);
+void srnic_rnr_wait(struct srnic_qp *qp);
 
 #endif

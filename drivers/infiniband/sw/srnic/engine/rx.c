@@ -556,14 +556,11 @@ static void rx_ended(struct srnic_qp *qp, enum srnic_stream_state state)
 	srnic_qp_kick_tx(qp);
 }
 
-/*
- * Something is here for which memory is short, or no receive is posted: nobody but us comes
- * back to that
- */
-static void rx_nap(const struct srnic_qp *qp)
+/* Something is here for which no receive is posted, or memory is short: nobody else takes it */
+static void rx_nap(struct srnic_qp *qp)
 {
 	if (qp->rx->rnr_since)
-		srnic_rnr_nap(qp);
+		srnic_rnr_wait(qp);
 	else
 		schedule_timeout_idle(HZ / 50);
 }

@@ -311,6 +311,25 @@ int srnic_srq_take(struct srnic_srq *srq, struct srnic_rwr *rwr)
 }
 
 /**
+ * srnic_srq_is_empty - no WQE is there to be taken
+ * @srq: alive
+ *
+ * Any context.
+ *
+ * Return: whether srnic_srq_take() would be -EAGAIN.
+ */
+bool srnic_srq_is_empty(struct srnic_srq *srq)
+{
+	unsigned long flags;
+	bool empty;
+
+	flags = srnic_lock(&srq->lock);
+	empty = !srq->broken && !srnic_ring_filled(&srq->ring, srq_producer(srq), srq->taken);
+	srnic_unlock(&srq->lock, flags);
+	return empty;
+}
+
+/**
  * srnic_srq_polled - the completion of a WQE was polled or purged (SR-13)
  * @srq: of a kernel consumer; a user's are counted by the provider
  *

@@ -63,6 +63,7 @@ int srnic_srq_modify(struct srnic_srq *srq, struct ib_srq_attr *attr, u32 mask,
 void srnic_srq_query(struct srnic_srq *srq, struct ib_srq_attr *attr);
 struct srnic_rqe *srnic_srq_next(struct srnic_srq *srq);
 int srnic_srq_take(struct srnic_srq *srq, struct srnic_rwr *rwr);
+bool srnic_srq_is_empty(struct srnic_srq *srq);
 void srnic_srq_polled(struct srnic_srq *srq);
 void srnic_srq_lose(struct srnic_srq *srq);
 

@@ -183,6 +183,7 @@ struct srnic_qp {
 	u32 rq_limit;			/* of messages in progress (SR-26) */
 	bool rq_armed;			/* one more raises the event */
 	bool rq_flushing;
+	bool rq_awaited;		/* the rx kthread sleeps until a receive is posted */
 
 	/* Reads and atomics the peer asked for; head: owner of tx, tail: owner of rx */
 	struct srnic_inbound *irq;
@@ -274,6 +275,17 @@ static inline void srnic_qp_kick_rx(struct srnic_qp *qp)
 	set_bit(SRNIC_QPF_DATA, &qp->flags);
 	wake_up(&qp->rx_wait);
 	srnic_qp_want_kthreads(qp);
+}
+
+/*
+ * What the rx kthread sleeps for is there, or how long it may sleep has changed: see
+ * srnic_rq_await(). Any context.
+ */
+static inline void srnic_qp_wake_rnr(struct srnic_qp *qp)
+{
+	smp_mb();	/* what has changed, then the flag */
+	if (READ_ONCE(qp->rq_awaited))
+		srnic_qp_kick_rx(qp);
 }
 
 bool srnic_qp_transition_ok(enum srnic_qp_state from, enum srnic_qp_state to, u8 by);

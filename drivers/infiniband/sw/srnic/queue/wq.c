@@ -373,6 +373,56 @@ int srnic_rq_take(struct srnic_qp *qp, struct srnic_rwr *rwr)
 	return n;
 }
 
+/**
+ * srnic_rq_await - a message waits for a receive: who posts one is to tell
+ * @qp: with a stream; the caller is its rx kthread
+ *
+ * Call it before the last look, which is srnic_rq_is_empty(): who posts stores the index and
+ * then looks whether a doorbell is wanted. Nobody tells of what is posted to an SRQ. Takes
+ * rq_lock, so that a kernel consumer, who posts under it, needs no barrier.
+ */
+void srnic_rq_await(struct srnic_qp *qp)
+{
+	unsigned long flags;
+
+	flags = srnic_lock(&qp->rq_lock);
+	WRITE_ONCE(qp->rq_awaited, true);
+	if (!qp->srq)	/* who is asked for a doorbell finds the flag above */
+		smp_store_release(&qp->rq.hdr->flags, SRNIC_RING_NEED_WAKEUP);
+	srnic_unlock(&qp->rq_lock, flags);
+	smp_mb();	/* flags, then index; the provider has it the other way round */
+}
+
+/**
+ * srnic_rq_await_end - end of srnic_rq_await()
+ * @qp: the same
+ */
+void srnic_rq_await_end(struct srnic_qp *qp)
+{
+	unsigned long flags;
+
+	flags = srnic_lock(&qp->rq_lock);
+	WRITE_ONCE(qp->rq_awaited, false);
+	if (!qp->srq)
+		WRITE_ONCE(qp->rq.hdr->flags, 0);
+	srnic_unlock(&qp->rq_lock, flags);
+}
+
+/**
+ * srnic_rq_is_empty - no receive is posted
+ * @qp: with a stream; the caller is the only one who takes
+ *
+ * Any context.
+ *
+ * Return: whether srnic_rq_take() would be -EAGAIN.
+ */
+bool srnic_rq_is_empty(struct srnic_qp *qp)
+{
+	if (qp->srq)
+		return srnic_srq_is_empty(qp->srq);
+	return !srnic_ring_filled(&qp->rq, rq_producer(qp), qp->rq_taken);
+}
+
 /* A CQE for one receive WR; the caller notifies */
 static int rq_write_cqe(struct srnic_qp *qp, const struct srnic_rwr *rwr,
 			struct srnic_cqe *cqe, enum srnic_wc_status status, u32 *seen)
@@ -533,8 +583,9 @@ static bool tx_wants_wakeup(const struct srnic_qp *qp)
  * srnic_qp_doorbell - something was posted
  * @qp: alive
  *
- * Flushes if the QP is past work. Of a kernel consumer's, kicks the tx kthread if that
- * waits for a post. A kernel consumer: any context. A user's: may sleep.
+ * Flushes if the QP is past work. Kicks the rx kthread if that waits for a receive; of a
+ * kernel consumer's, the tx kthread if that waits for a post. A kernel consumer: any context.
+ * A user's: may sleep.
  */
 void srnic_qp_doorbell(struct srnic_qp *qp)
 {
@@ -542,6 +593,8 @@ void srnic_qp_doorbell(struct srnic_qp *qp)
 		sq_flush(qp, false);
 	if (READ_ONCE(qp->rq_flushing))
 		rq_flush(qp, false);
+	if (READ_ONCE(qp->rq_awaited))
+		srnic_qp_kick_rx(qp);
 	if (tx_wants_wakeup(qp))
 		srnic_qp_kick_tx(qp);
 }

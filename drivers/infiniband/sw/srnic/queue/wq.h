@@ -47,6 +47,9 @@ int srnic_rq_arm(struct srnic_qp *qp, u32 limit);
 int srnic_rq_take(struct srnic_qp *qp, struct srnic_rwr *rwr);
 void srnic_rq_complete(struct srnic_qp *qp, const struct srnic_rwr *rwr,
 		       struct srnic_cqe *cqe, enum srnic_wc_status status);
+void srnic_rq_await(struct srnic_qp *qp);
+void srnic_rq_await_end(struct srnic_qp *qp);
+bool srnic_rq_is_empty(struct srnic_qp *qp);
 void srnic_qp_last_wqe(struct srnic_qp *qp);
 void srnic_qp_doorbell(struct srnic_qp *qp);
 void srnic_qp_polled(struct srnic_device *dev, const struct srnic_cqe *cqe);

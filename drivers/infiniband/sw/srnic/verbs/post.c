@@ -238,7 +238,7 @@ int srnic_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		smp_store_release(&qp->rq_posted, qp->rq_posted + 1);
 	}
 	srnic_unlock(&qp->rq_lock, flags);
-	if (READ_ONCE(qp->rq_flushing))
+	if (READ_ONCE(qp->rq_flushing) || READ_ONCE(qp->rq_awaited))
 		srnic_qp_doorbell(qp);
 	return err;
 }

@@ -628,6 +628,9 @@ static int qp_modify(struct srnic_qp *qp, const struct ib_qp_attr *attr, int mas
 	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
 		WRITE_ONCE(qp->ird, attr->max_dest_rd_atomic);
 	qp_modify_ib(&qp->ib, attr, mask);
+	/* how long a message waits for a receive may be another time now */
+	if (mask & (IB_QP_RNR_RETRY | IB_QP_MIN_RNR_TIMER))
+		srnic_qp_wake_rnr(qp);
 	/* a WR that waits for a place may have one now, or can never have one */
 	if (mask & IB_QP_MAX_QP_RD_ATOMIC)
 		srnic_qp_kick_tx(qp);

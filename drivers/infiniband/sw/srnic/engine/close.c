@@ -214,7 +214,7 @@ static void await_reader(struct srnic_qp *qp, u32 last)
 {
 	unsigned long end = jiffies + READ_TIME;
 
-	while (!qp->kernel && !srnic_cq_was_read(qp->rcq, last) && time_before(jiffies, end))
+	while (!qp->kernel && !srnic_cq_is_read(qp->rcq, last) && time_before(jiffies, end))
 		if (wait_event_idle_timeout(qp->tx_wait,
 					    test_bit(SRNIC_QPF_DESTROY, &qp->flags), 1))
 			return;

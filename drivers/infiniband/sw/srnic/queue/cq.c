@@ -172,6 +172,24 @@ int srnic_cq_poll(struct srnic_cq *cq, struct srnic_cqe *cqe)
 }
 
 /**
+ * srnic_cq_is_read - has the consumer taken all CQEs before an index?
+ * @cq: the CQ
+ * @index: from srnic_cq_end()
+ *
+ * Any context; takes cq->lock, since the ring may be replaced at any time.
+ */
+bool srnic_cq_is_read(struct srnic_cq *cq, u32 index)
+{
+	unsigned long flags;
+	bool is_read;
+
+	flags = srnic_lock(&cq->lock);
+	is_read = srnic_cq_was_read(cq, index);
+	srnic_unlock(&cq->lock, flags);
+	return is_read;
+}
+
+/**
  * srnic_cq_arm - request a notification (kernel consumers)
  * @cq: the CQ
  * @arm: SRNIC_ARM_*, added to what is armed already (CN-07)

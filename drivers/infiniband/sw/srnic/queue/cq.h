@@ -51,6 +51,7 @@ static inline struct srnic_cq *to_srnic_cq(struct ib_cq *ibcq)
 /* Next CQE to poll. cq->lock is held. That of a user is not to be trusted. */
 static inline u32 srnic_cq_consumer(const struct srnic_cq *cq)
 {
+	srnic_assert_locked(&cq->lock);
 	return cq->kernel ? cq->consumer : READ_ONCE(cq->ring.hdr->consumer);
 }
 
@@ -60,7 +61,7 @@ static inline u32 srnic_cq_end(const struct srnic_cq *cq)
 	return READ_ONCE(cq->producer);
 }
 
-/* The consumer has taken all CQEs before @index */
+/* The consumer has taken all CQEs before @index. cq->lock is held. */
 static inline bool srnic_cq_was_read(const struct srnic_cq *cq, u32 index)
 {
 	return (s32)(srnic_cq_consumer(cq) - index) >= 0;
@@ -72,6 +73,7 @@ int srnic_cq_add(struct srnic_cq *cq, struct srnic_cqe *cqe,
 		 enum srnic_wc_status status, u32 *seen);
 void srnic_cq_notify(struct srnic_cq *cq, u32 seen);
 int srnic_cq_poll(struct srnic_cq *cq, struct srnic_cqe *cqe);
+bool srnic_cq_is_read(struct srnic_cq *cq, u32 index);
 int srnic_cq_arm(struct srnic_cq *cq, u32 arm, bool report_missed);
 void srnic_cq_purge(struct srnic_cq *cq, u32 qpn);
 int srnic_cq_create(struct srnic_cq *cq, u32 entries, bool times,

@@ -53,6 +53,12 @@ static inline unsigned long srnic_lock(struct srnic_lock *l)
 	return flags;
 }
 
+/* What is called with the lock held */
+static inline void srnic_assert_locked(const struct srnic_lock *l)
+{
+	lockdep_assert_held(&l->lock);
+}
+
 /**
  * srnic_unlock - let go of the lock
  * @l: the lock

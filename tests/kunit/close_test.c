@@ -499,7 +499,7 @@ static void destroy(struct kunit *test)
 		srnic_qp_destroy(qp);
 		p->qp = NULL;
 		KUNIT_EXPECT_EQ(test, p->closed, 1);
-		KUNIT_EXPECT_EQ(test, atomic_read(&p->dev->num_qp), 0);
+		KUNIT_EXPECT_EQ(test, srnic_held(p->dev, SRNIC_KIND_QP), 0);
 		KUNIT_EXPECT_PTR_EQ(test, srnic_qp_find(p->dev, qpn), NULL);
 		peer_no_wc(p, p->scq);
 		peer_no_wc(p, p->rcq);

@@ -10,14 +10,14 @@
 static void no_memory(struct kunit *test, struct srnic_device *dev, u64 length, u32 log_align,
 		      int want)
 {
-	struct srnic_dm *dm = srnic_dm_alloc(dev, length, log_align);
+	struct srnic_dm *dm = srnic_dm_alloc(dev, NULL, length, log_align);
 
 	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(dm), want);
 }
 
 static struct srnic_dm *memory(struct kunit *test, struct srnic_device *dev, u64 length)
 {
-	struct srnic_dm *dm = srnic_dm_alloc(dev, length, PAGE_SHIFT);
+	struct srnic_dm *dm = srnic_dm_alloc(dev, NULL, length, PAGE_SHIFT);
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(dm));
 	return dm;
@@ -39,7 +39,7 @@ static void limit_of_the_device(struct kunit *test)
 	no_memory(test, dev, 1, 0, -ENOMEM);
 	srnic_dm_free(most);
 	srnic_dm_free(last);
-	KUNIT_EXPECT_EQ(test, atomic_long_read(&dev->dm_bytes), 0L);
+	KUNIT_EXPECT_EQ(test, srnic_held(dev, SRNIC_KIND_DM), 0);
 }
 
 /* Zero at first, and aligned as asked for */

@@ -30,6 +30,7 @@ struct srnic_device *fake_device(struct kunit *test)
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
 	xa_init_flags(&dev->stags, XA_FLAGS_ALLOC1);
 	srnic_policy_init(&dev->policy);
+	srnic_holders_init(dev);
 	return dev;
 }
 

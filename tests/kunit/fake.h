@@ -6,6 +6,7 @@
 #include <kunit/test.h>
 #include "qp/qp.h"
 #include "queue/cq.h"
+#include "queue/holder.h"
 #include "srnic.h"
 
 /**

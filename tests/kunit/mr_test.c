@@ -269,7 +269,7 @@ static void alloc_limits(struct kunit *test)
 							      SRNIC_MAX_FR_BLOCKS + 1)));
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP,
 			PTR_ERR(srnic_mr_alloc(pd, IB_MR_TYPE_INTEGRITY, 1)));
-	KUNIT_EXPECT_EQ(test, atomic_read(&dev->num_mr), 0);
+	KUNIT_EXPECT_EQ(test, srnic_held(dev, SRNIC_KIND_MR), 0);
 	mr = srnic_mr_alloc(pd, IB_MR_TYPE_MEM_REG, SRNIC_MAX_FR_BLOCKS);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
 	srnic_mr_dereg(mr);
@@ -278,7 +278,7 @@ static void alloc_limits(struct kunit *test)
 	KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
 	KUNIT_EXPECT_EQ(test, -EINVAL, srnic_mr_map_sg(mr, NULL, 0, NULL));
 	srnic_mr_dereg(mr);
-	KUNIT_EXPECT_EQ(test, atomic_read(&dev->num_mr), 0);
+	KUNIT_EXPECT_EQ(test, srnic_held(dev, SRNIC_KIND_MR), 0);
 }
 
 /* MR-32 to MR-35, MM-12 */

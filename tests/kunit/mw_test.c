@@ -94,7 +94,7 @@ static void fix_end(struct kunit *test, struct fix *fix)
 	KUNIT_EXPECT_EQ(test, fix->region->windows, 0);
 	KUNIT_EXPECT_EQ(test, fix->qp->windows, 0);
 	KUNIT_EXPECT_EQ(test, fix->other_qp->windows, 0);
-	KUNIT_EXPECT_EQ(test, atomic_read(&fix->dev->num_mw), 0);
+	KUNIT_EXPECT_EQ(test, srnic_held(fix->dev, SRNIC_KIND_MW), 0);
 	KUNIT_EXPECT_EQ(test, srnic_tpt_remove(fix->region), 0);
 	KUNIT_EXPECT_TRUE(test, xa_empty(&fix->dev->stags));
 }
@@ -571,10 +571,10 @@ static void alloc_limit(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, mw);
 	mw->ibmw = fix.mw->ibmw;
-	atomic_set(&fix.dev->num_mw, SRNIC_MAX_MW);
+	atomic_long_set(&fix.dev->held_kernel[SRNIC_KIND_MW], SRNIC_MAX_MW);
 	KUNIT_EXPECT_EQ(test, srnic_mw_alloc(&mw->ibmw), -ENOMEM);
-	KUNIT_EXPECT_EQ(test, atomic_read(&fix.dev->num_mw), SRNIC_MAX_MW);
-	atomic_set(&fix.dev->num_mw, 1);
+	KUNIT_EXPECT_EQ(test, srnic_held(fix.dev, SRNIC_KIND_MW), SRNIC_MAX_MW);
+	atomic_long_set(&fix.dev->held_kernel[SRNIC_KIND_MW], 1);
 	fix_end(test, &fix);
 }
 

@@ -281,9 +281,9 @@ static void destroy_with_work(struct kunit *test)
 		if (error)
 			srnic_qp_modify(p.qp, SRNIC_QP_ERROR);
 		post_send(&p, 3, IB_SEND_SIGNALED);
-		KUNIT_EXPECT_EQ(test, atomic_read(&p.dev->num_qp), 1);
+		KUNIT_EXPECT_EQ(test, srnic_held(p.dev, SRNIC_KIND_QP), 1);
 		srnic_qp_destroy(p.qp);
-		KUNIT_EXPECT_EQ(test, atomic_read(&p.dev->num_qp), 0);
+		KUNIT_EXPECT_EQ(test, srnic_held(p.dev, SRNIC_KIND_QP), 0);
 		KUNIT_EXPECT_TRUE(test, xa_empty(&p.dev->qps));
 		KUNIT_EXPECT_EQ(test, srnic_cq_poll(&p.scq->cq, &cqe), 0);
 		KUNIT_EXPECT_EQ(test, srnic_cq_poll(&p.rcq->cq, &cqe), 0);
@@ -325,16 +325,17 @@ static void create_limits(struct kunit *test)
 
 		KUNIT_ASSERT_NOT_NULL(test, qp);
 		qp->ibqp.device = &dev->ibdev;
+		qp->ibqp.pd = fake_pd(test, dev);
 		KUNIT_EXPECT_EQ_MSG(test, srnic_qp_create(qp, dev, &init, NULL),
 				    rows[i].err, "row %u", i);
-		KUNIT_EXPECT_EQ(test, atomic_read(&dev->num_qp), rows[i].err ? 0 : 1);
+		KUNIT_EXPECT_EQ(test, srnic_held(dev, SRNIC_KIND_QP), rows[i].err ? 0 : 1);
 		if (rows[i].err)
 			continue;
 		KUNIT_EXPECT_GE(test, init.cap.max_send_wr, rows[i].swr);
 		KUNIT_EXPECT_GE(test, init.cap.max_recv_wr, rows[i].rwr);
 		srnic_qp_destroy(qp);
 	}
-	atomic_set(&dev->num_qp, SRNIC_MAX_QP);
+	atomic_long_set(&dev->held_kernel[SRNIC_KIND_QP], SRNIC_MAX_QP);
 	{
 		struct srnic_qp *qp = kunit_kzalloc(test, sizeof(*qp), GFP_KERNEL);
 		struct ib_qp_init_attr init = {
@@ -342,9 +343,10 @@ static void create_limits(struct kunit *test)
 		};
 
 		KUNIT_ASSERT_NOT_NULL(test, qp);
+		qp->ibqp.pd = fake_pd(test, dev);
 		KUNIT_EXPECT_EQ(test, srnic_qp_create(qp, dev, &init, NULL), -ENOMEM);
 	}
-	KUNIT_EXPECT_EQ(test, atomic_read(&dev->num_qp), SRNIC_MAX_QP);
+	KUNIT_EXPECT_EQ(test, srnic_held(dev, SRNIC_KIND_QP), SRNIC_MAX_QP);
 }
 
 /* Found by number while it lives, with a reference */

@@ -35,6 +35,7 @@ static void make_sq(struct kunit *test, struct sq *sq)
 	init.send_cq = &sq->cq->cq.ibcq;
 	init.recv_cq = &sq->cq->cq.ibcq;
 	sq->qp->ibqp.device = &sq->dev->ibdev;
+	sq->qp->ibqp.pd = fake_pd(test, sq->dev);
 	KUNIT_ASSERT_EQ(test, srnic_qp_create(sq->qp, sq->dev, &init, NULL), 0);
 	sq->qp->kernel = false;
 	sq->qp->privileged = false;

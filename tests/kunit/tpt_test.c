@@ -269,7 +269,7 @@ static void life(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, mr->ibmr.lkey, stag);
 	KUNIT_EXPECT_EQ(test, mr->ibmr.rkey, stag);
-	KUNIT_EXPECT_EQ(test, atomic_read(&dev->num_mr), 1);
+	KUNIT_EXPECT_EQ(test, srnic_held(dev, SRNIC_KIND_MR), 1);
 
 	KUNIT_EXPECT_EQ(test, srnic_tpt_get(dev, &acc, &found), SRNIC_TPT_OK);
 	KUNIT_EXPECT_PTR_EQ(test, found.tpte, &mr->tpte);
@@ -294,7 +294,7 @@ static void life(struct kunit *test)
 	acc.stag = stag;
 	KUNIT_EXPECT_EQ(test, srnic_tpt_get(dev, &acc, &found), SRNIC_TPT_STAG);
 	KUNIT_EXPECT_PTR_EQ(test, found.tpte, NULL);
-	KUNIT_EXPECT_EQ(test, atomic_read(&dev->num_mr), 0);
+	KUNIT_EXPECT_EQ(test, srnic_held(dev, SRNIC_KIND_MR), 0);
 	KUNIT_EXPECT_TRUE(test, xa_empty(&dev->stags));
 }
 
@@ -355,7 +355,7 @@ static void access_flags(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, PTR_ERR(srnic_mr_get_dma(pd, 1 << 30)));
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP,
 			PTR_ERR(srnic_mr_reg_user(pd, 0x1000, 1, 0x1000, 1 << 30)));
-	KUNIT_EXPECT_EQ(test, atomic_read(&dev->num_mr), 0);
+	KUNIT_EXPECT_EQ(test, srnic_held(dev, SRNIC_KIND_MR), 0);
 }
 
 /* Refused before anything is pinned */
@@ -368,7 +368,7 @@ static void reg_user_lengths(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EINVAL, PTR_ERR(srnic_mr_reg_user(pd, 0x1000, 2, TOP, 0)));
 	KUNIT_EXPECT_EQ(test, -EINVAL,
 			PTR_ERR(srnic_mr_reg_user(pd, 0x1000, TOP, 0x1000, 0)));
-	KUNIT_EXPECT_EQ(test, atomic_read(&dev->num_mr), 0);
+	KUNIT_EXPECT_EQ(test, srnic_held(dev, SRNIC_KIND_MR), 0);
 	KUNIT_EXPECT_TRUE(test, xa_empty(&dev->stags));
 }
 
@@ -462,7 +462,7 @@ static void stags_are_random(struct kunit *test)
 	KUNIT_EXPECT_LT(test, near, 10);
 	for (i = 0; i < MANY; i++)
 		srnic_mr_dereg(&mr[i]->ibmr);
-	KUNIT_EXPECT_EQ(test, atomic_read(&dev->num_mr), 0);
+	KUNIT_EXPECT_EQ(test, srnic_held(dev, SRNIC_KIND_MR), 0);
 	KUNIT_EXPECT_TRUE(test, xa_empty(&dev->stags));
 }
 
@@ -498,12 +498,12 @@ static void limit_of_regions(struct kunit *test)
 	struct ib_pd *pd = fake_pd(test, dev);
 	struct srnic_mr *mr;
 
-	atomic_set(&dev->num_mr, SRNIC_MAX_MR - 1);
+	atomic_long_set(&dev->held_kernel[SRNIC_KIND_MR], SRNIC_MAX_MR - 1);
 	mr = dma_region(test, pd, 0);
 	KUNIT_EXPECT_EQ(test, -ENOMEM, PTR_ERR(srnic_mr_get_dma(pd, 0)));
-	KUNIT_EXPECT_EQ(test, atomic_read(&dev->num_mr), SRNIC_MAX_MR);
+	KUNIT_EXPECT_EQ(test, srnic_held(dev, SRNIC_KIND_MR), SRNIC_MAX_MR);
 	srnic_mr_dereg(&mr->ibmr);
-	KUNIT_EXPECT_EQ(test, atomic_read(&dev->num_mr), SRNIC_MAX_MR - 1);
+	KUNIT_EXPECT_EQ(test, srnic_held(dev, SRNIC_KIND_MR), SRNIC_MAX_MR - 1);
 }
 
 static int dereg_thread(void *arg)
@@ -533,12 +533,12 @@ static void dereg_waits(struct kunit *test)
 	task = kthread_run(dereg_thread, mr, "srnic-kunit");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
 	msleep(50);
-	KUNIT_EXPECT_EQ(test, atomic_read(&dev->num_mr), 1);
+	KUNIT_EXPECT_EQ(test, srnic_held(dev, SRNIC_KIND_MR), 1);
 	KUNIT_EXPECT_EQ(test, srnic_tpt_get(dev, &acc, &again), SRNIC_TPT_STAG);
 	srnic_tpt_put(&found);
-	for (i = 0; i < 100 && atomic_read(&dev->num_mr); i++)
+	for (i = 0; i < 100 && srnic_held(dev, SRNIC_KIND_MR); i++)
 		msleep(20);
-	KUNIT_EXPECT_EQ(test, atomic_read(&dev->num_mr), 0);
+	KUNIT_EXPECT_EQ(test, srnic_held(dev, SRNIC_KIND_MR), 0);
 	kthread_stop(task);
 }
 

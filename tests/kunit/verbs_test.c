@@ -52,10 +52,10 @@ static void pd_limit(struct kunit *test)
 	struct srnic_device *dev = fake_device(test);
 	struct ib_pd *pd = fake_pd(test, dev);
 
-	atomic_set(&dev->num_pd, SRNIC_MAX_PD - 1);
+	atomic_long_set(&dev->held_kernel[SRNIC_KIND_PD], SRNIC_MAX_PD - 1);
 	KUNIT_EXPECT_EQ(test, ops.alloc_pd(pd, NULL), 0);
 	KUNIT_EXPECT_EQ(test, ops.alloc_pd(fake_pd(test, dev), NULL), -ENOMEM);
-	KUNIT_EXPECT_EQ(test, atomic_read(&dev->num_pd), SRNIC_MAX_PD);
+	KUNIT_EXPECT_EQ(test, srnic_held(dev, SRNIC_KIND_PD), SRNIC_MAX_PD);
 	KUNIT_EXPECT_EQ(test, ops.dealloc_pd(pd, NULL), 0);
 	KUNIT_EXPECT_EQ(test, ops.alloc_pd(pd, NULL), 0);
 }
@@ -69,17 +69,17 @@ static void cq_limit(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, cq);
 	cq->ibcq.device = &dev->ibdev;
-	atomic_set(&dev->num_cq, SRNIC_MAX_CQ);
+	atomic_long_set(&dev->held_kernel[SRNIC_KIND_CQ], SRNIC_MAX_CQ);
 	KUNIT_EXPECT_EQ(test, ops.create_cq(&cq->ibcq, &attr, NULL), -ENOMEM);
-	KUNIT_EXPECT_EQ(test, atomic_read(&dev->num_cq), SRNIC_MAX_CQ);
-	atomic_dec(&dev->num_cq);
+	KUNIT_EXPECT_EQ(test, srnic_held(dev, SRNIC_KIND_CQ), SRNIC_MAX_CQ);
+	atomic_long_dec(&dev->held_kernel[SRNIC_KIND_CQ]);
 	attr.flags = 1 << 31;
 	KUNIT_EXPECT_EQ(test, ops.create_cq(&cq->ibcq, &attr, NULL), -EOPNOTSUPP);
 	attr.flags = 0;
 	KUNIT_EXPECT_EQ(test, ops.create_cq(&cq->ibcq, &attr, NULL), 0);
 	KUNIT_EXPECT_GE(test, cq->ibcq.cqe, 5);
 	ops.destroy_cq(&cq->ibcq, NULL);
-	KUNIT_EXPECT_EQ(test, atomic_read(&dev->num_cq), SRNIC_MAX_CQ - 1);
+	KUNIT_EXPECT_EQ(test, srnic_held(dev, SRNIC_KIND_CQ), SRNIC_MAX_CQ - 1);
 }
 
 /* RN-01: what belongs to one device means nothing to another */

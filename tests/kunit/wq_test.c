@@ -36,6 +36,7 @@ static void make_wq_deep(struct kunit *test, struct wq *wq, u32 depth)
 	init.send_cq = &wq->scq->cq.ibcq;
 	init.recv_cq = &wq->rcq->cq.ibcq;
 	wq->qp->ibqp.device = &wq->dev->ibdev;
+	wq->qp->ibqp.pd = fake_pd(test, wq->dev);
 	KUNIT_ASSERT_EQ(test, srnic_qp_create(wq->qp, wq->dev, &init, NULL), 0);
 	wq->wr.data = kunit_kzalloc(test, max_t(size_t, wq->qp->max_inline,
 						sizeof(struct srnic_sge)), GFP_KERNEL);

@@ -197,11 +197,25 @@ static void case_zeroed(void)
 	}
 }
 
+/* A user takes all PDs that it gets, and keeps them until it is ended */
+static void case_takes(void)
+{
+	struct ibv_context *ctx = test_context();
+	unsigned int n = 0;
+
+	while (ibv_alloc_pd(ctx))
+		n++;
+	printf("%u PDs, then: %s\n", n, strerrorname_np(errno));
+	fflush(stdout);
+	pause();
+}
+
 static const struct test_case cases[] = {
 	{ "charged", case_charged, "" },
 	{ "too-much", case_too_much, "" },
 	{ "objects", case_objects, "" },
 	{ "zeroed", case_zeroed, "" },
+	{ "takes", case_takes, "" },
 };
 
 static const struct test_program prog = {

@@ -141,6 +141,35 @@ owners() {
 	return $rc
 }
 
+# takes FILE USER WANT: USER takes all PDs that there are for it, and keeps them
+takes() {
+	rm -f "$tmp/$1"
+	(as "$2" "$BIN/limits" "$CLI4" takes) >"$tmp/$1" 2>&1 &
+	pids="$pids $!"
+	within 100 grep -q 'then:' "$tmp/$1" || { cat "$tmp/$1"; return 1; }
+	grep -E "^$3\$" "$tmp/$1" || { echo "user $2: $(cat "$tmp/$1"), not $3"; return 1; }
+}
+
+# Two users have all PDs, each his half; a kernel consumer connects all the same
+shares() {
+	local pids='' rc=0 refused ko ctl=/sys/kernel/debug/srnic_selftest
+	refused=$(counter "$CLI_DEV" obj_user_limit)
+	takes first 65534 '3276[0-8] PDs, then: EDQUOT' || rc=1
+	[ "$(counter "$CLI_DEV" obj_user_limit)" -gt "$refused" ] || { echo "obj_user_limit"; rc=1; }
+	takes second 65533 '3276[0-8] PDs, then: (EDQUOT|ENOMEM)' || rc=1
+	ko=/lib/modules/$(uname -r)/updates/srnic_selftest.ko
+	if [ $rc = 0 ] && [ -e "$ko" ]; then
+		insmod "$ko" || rc=1
+		exec 7<"/run/netns/$CLI_NS" 8<"/run/netns/$CLI_NS"
+		echo "$(head -n 1 $ctl/tests | cut -f 1) 7 8 $CLI4 7481" >$ctl/run || { cat $ctl/log; rc=1; }
+		rmmod srnic_selftest || rc=1
+	fi
+	gone
+	takes again 65534 '3276[0-8] PDs, then: EDQUOT' || rc=1
+	gone
+	return $rc
+}
+
 one_host
 mkdir "$root" && mount -t cgroup2 none "$root" || bail "no control groups"
 # one by one: a kernel without one of them refuses them all
@@ -156,6 +185,7 @@ t "rings begin with zeros" on_cli "$BIN/limits" "$CLI4" zeroed
 
 t "a user has so many connected QPs, and no more" bounded 8
 t "the bound counts QPs that accept" bounded 9
+t -l 300 "two users have all PDs, each half, and a kernel consumer connects" shares
 t "sockets belong to the user who connects or listens" owners
 t -l 300 "a user with all the connections there can be leaves others able to fork" others_fork
 

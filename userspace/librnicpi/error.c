@@ -54,6 +54,7 @@ ri_api_return_t ri_failed(ri_err_data_t *err_data, int err, ri_api_return_t busy
 	case ENFILE:
 	case ENOSPC:
 	case EAGAIN:
+	case EDQUOT:
 		ret = RI_RET_RESOURCE_SHORTAGE;
 		break;
 	case EPERM:

@@ -6,6 +6,8 @@
 #include <linux/bits.h>
 #include <linux/bottom_half.h>
 #include <linux/gfp.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
 #include <linux/netdevice.h>
 #include <linux/percpu.h>
 #include <linux/spinlock.h>
@@ -46,6 +48,7 @@
 #define SRNIC_GFP_USER	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
 struct srnic_event_queue;
+struct srnic_holder;
 struct srnic_rdv_ops;
 struct srnic_ud_ports;
 
@@ -75,6 +78,7 @@ enum srnic_counter {
 	SRNIC_CNT_CONN_FAILED,		/* start-up failed: bad frame, time-out, reset */
 	SRNIC_CNT_CONN_DROPPED,		/* refused for lack of room: backlog, memory */
 	SRNIC_CNT_CONN_USER_LIMIT,	/* refused: the user has max_user_qps of them */
+	SRNIC_CNT_OBJ_USER_LIMIT,	/* objects refused: the user has half of them */
 	SRNIC_CNT_CONN_NO_PEER,		/* a QP that Modify QP connects has nobody to send to */
 	SRNIC_CNT_LISTEN_WAIT,		/* a listener has no socket yet: its port is taken */
 	SRNIC_CNT_NO_KTHREADS,		/* a stream ended because they could not be made */
@@ -99,6 +103,19 @@ struct srnic_counters {
 	u64 n[SRNIC_CNT_COUNT];
 };
 
+/* What there is a limited number of, SRNIC_MAX_* each; see queue/holder.c */
+enum srnic_kind {
+	SRNIC_KIND_PD,
+	SRNIC_KIND_CQ,
+	SRNIC_KIND_SRQ,
+	SRNIC_KIND_QP,
+	SRNIC_KIND_MR,
+	SRNIC_KIND_MW,
+	SRNIC_KIND_AH,
+	SRNIC_KIND_DM,		/* bytes */
+	SRNIC_KINDS,
+};
+
 /* Where a device is between its making and its end; the core may take it through again */
 enum srnic_device_phase {
 	SRNIC_DEV_ENABLING,	/* clients of the RDMA core, such as rdma_cm, get to know it */
@@ -120,14 +137,10 @@ enum srnic_device_phase {
  * @avs: by number, where UD QPs send to: struct srnic_av
  * @next_av: where the search for a free number starts
  * @policy: of new connections
- * @num_qp: of SRNIC_MAX_QP
- * @num_srq: of SRNIC_MAX_SRQ
- * @num_cq: of SRNIC_MAX_CQ
- * @num_mr: of SRNIC_MAX_MR
- * @num_mw: of SRNIC_MAX_MW
- * @num_pd: of SRNIC_MAX_PD
- * @num_ah: of SRNIC_MAX_AH
- * @dm_bytes: of SRNIC_MAX_DM
+ * @held_users: objects of all users, by enum srnic_kind
+ * @held_kernel: those of kernel consumers
+ * @holders_lock: the list that follows
+ * @holders: users who have it open: struct srnic_holder
  * @counters: of each CPU, so that CPUs do not write to the same line
  * @gid_lock: of @gids; softirqs take it
  * @gids: of the port; zero: none at that index
@@ -149,14 +162,10 @@ struct srnic_device {
 	struct xarray avs;
 	u32 next_av;
 	struct srnic_policy_owner policy;
-	atomic_t num_qp;
-	atomic_t num_srq;
-	atomic_t num_cq;
-	atomic_t num_mr;
-	atomic_t num_mw;
-	atomic_t num_pd;
-	atomic_t num_ah;
-	atomic_long_t dm_bytes;
+	atomic_long_t held_users[SRNIC_KINDS];
+	atomic_long_t held_kernel[SRNIC_KINDS];
+	struct mutex holders_lock;	/* of holders */
+	struct list_head holders;
 	struct srnic_counters __percpu *counters;
 	spinlock_t gid_lock;	/* of gids */
 	union ib_gid gids[SRNIC_MAX_GID];
@@ -171,11 +180,13 @@ struct srnic_device {
  * @ibuc: the verbs object
  * @features: SRNIC_FEAT_* that its opener's provider and we know, immutable
  * @events: where its program reads events, see event_queue.c; NULL: nowhere
+ * @holder: the user who has opened it
  */
 struct srnic_ucontext {
 	struct ib_ucontext ibuc;
 	u64 features;
 	struct srnic_event_queue *events;
+	struct srnic_holder *holder;
 };
 
 static inline struct srnic_ucontext *to_srnic_ucontext(struct ib_ucontext *uctx)
@@ -183,9 +194,21 @@ static inline struct srnic_ucontext *to_srnic_ucontext(struct ib_ucontext *uctx)
 	return container_of(uctx, struct srnic_ucontext, ibuc);
 }
 
+/**
+ * struct srnic_pd - a protection domain
+ * @ibpd: the verbs object
+ * @holder: the user whose it is, and all that is in it; NULL: a kernel consumer's
+ */
 struct srnic_pd {
 	struct ib_pd ibpd;
+	struct srnic_holder *holder;
 };
+
+/* Whose the objects of a PD are; NULL: a kernel consumer's */
+static inline struct srnic_holder *srnic_pd_holder(struct ib_pd *ibpd)
+{
+	return container_of(ibpd, struct srnic_pd, ibpd)->holder;
+}
 
 static inline struct srnic_device *to_srnic_dev(struct ib_device *ibdev)
 {

@@ -12,10 +12,9 @@
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
-#include <linux/uidgid.h>
-#include <linux/user_namespace.h>
 #include <linux/xarray.h>
 #include "cm/cm_user.h"
+#include "queue/holder.h"
 #include "srnic.h"
 
 /**
@@ -98,23 +97,6 @@ void srnic_user_leave(const struct srnic_user_scope *scope)
  */
 static DEFINE_XARRAY(srnic_user_qps);
 
-/*
- * Whom the connections of the task that calls count against: the real user, as for
- * RLIMIT_NPROC. In a user namespace whoever made it can be many users: there it is the
- * one who made the outermost, unless that is root, whose containers are of many owners.
- */
-static u32 user_key(void)
-{
-	const struct user_namespace *ns = current_user_ns();
-	kuid_t uid = current_uid();
-
-	if (ns == &init_user_ns)
-		return __kuid_val(uid);
-	while (ns->parent != &init_user_ns)
-		ns = ns->parent;
-	return __kuid_val(uid_eq(ns->owner, GLOBAL_ROOT_UID) ? uid : ns->owner);
-}
-
 /* Return: 0; -EDQUOT if there are @max, unless that is 0; -ENOMEM */
 static int user_add(u32 key, u32 max)
 {
@@ -148,7 +130,7 @@ int srnic_user_charge(struct srnic_device *dev, u32 max, u32 *key)
 {
 	int err;
 
-	*key = user_key();
+	*key = srnic_user_key();
 	err = user_add(*key, max);
 	if (err == -EDQUOT)
 		srnic_count(dev, SRNIC_CNT_CONN_USER_LIMIT);

@@ -10,22 +10,27 @@
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 #include "memory/dm.h"
+#include "queue/holder.h"
 #include "srnic.h"
 
 /**
  * srnic_dm_alloc - take a piece of a device's memory
  * @dev: the device
+ * @holder: whose it is to be
  * @length: bytes, 1 to SRNIC_MAX_DM
  * @log_align: log2 of the alignment of its first byte, at most PAGE_SHIFT
  *
  * It is zero. May sleep.
  *
  * Return: the piece or an ERR_PTR: -EINVAL for a length or an alignment out of range,
- * -ENOMEM, also if all pieces together would be more than SRNIC_MAX_DM, in whole pages.
+ * -ENOMEM, also if all pieces together would be more than SRNIC_MAX_DM, in whole pages;
+ * -EDQUOT, see srnic_take().
  */
-struct srnic_dm *srnic_dm_alloc(struct srnic_device *dev, u64 length, u32 log_align)
+struct srnic_dm *srnic_dm_alloc(struct srnic_device *dev, struct srnic_holder *holder,
+				u64 length, u32 log_align)
 {
 	struct srnic_dm *dm;
+	int err;
 
 	if (!length || length > SRNIC_MAX_DM || log_align > PAGE_SHIFT)
 		return ERR_PTR(-EINVAL);
@@ -34,8 +39,13 @@ struct srnic_dm *srnic_dm_alloc(struct srnic_device *dev, u64 length, u32 log_al
 		return ERR_PTR(-ENOMEM);
 	dm->dev = dev;
 	dm->length = length;
-	if (atomic_long_add_return(PAGE_ALIGN(length), &dev->dm_bytes) <= SRNIC_MAX_DM)
-		dm->memory = __vmalloc(PAGE_ALIGN(length), SRNIC_GFP_USER | __GFP_ZERO);
+	dm->holder = holder;
+	err = srnic_take(dev, holder, SRNIC_KIND_DM, PAGE_ALIGN(length));
+	if (err) {
+		kfree(dm);
+		return ERR_PTR(err);
+	}
+	dm->memory = __vmalloc(PAGE_ALIGN(length), SRNIC_GFP_USER | __GFP_ZERO);
 	if (!dm->memory) {
 		srnic_dm_free(dm);
 		return ERR_PTR(-ENOMEM);
@@ -52,7 +62,7 @@ struct srnic_dm *srnic_dm_alloc(struct srnic_device *dev, u64 length, u32 log_al
 void srnic_dm_free(struct srnic_dm *dm)
 {
 	vfree(dm->memory);
-	atomic_long_sub(PAGE_ALIGN(dm->length), &dm->dev->dm_bytes);
+	srnic_give(dm->dev, dm->holder, SRNIC_KIND_DM, PAGE_ALIGN(dm->length));
 	kfree(dm);
 }
 

@@ -6,11 +6,13 @@
 #include <rdma/ib_verbs.h>
 
 struct srnic_device;
+struct srnic_holder;
 
 /**
  * struct srnic_dm - a piece of the device's memory
  * @ibdm: the verbs object; the core counts its regions
  * @dev: whose memory
+ * @holder: the user whose it is
  * @memory: whole pages, zero at first
  * @length: bytes that were asked for
  *
@@ -19,6 +21,7 @@ struct srnic_device;
 struct srnic_dm {
 	struct ib_dm ibdm;
 	struct srnic_device *dev;
+	struct srnic_holder *holder;
 	void *memory;
 	u64 length;
 };
@@ -28,7 +31,8 @@ static inline struct srnic_dm *to_srnic_dm(struct ib_dm *ibdm)
 	return container_of(ibdm, struct srnic_dm, ibdm);
 }
 
-struct srnic_dm *srnic_dm_alloc(struct srnic_device *dev, u64 length, u32 log_align);
+struct srnic_dm *srnic_dm_alloc(struct srnic_device *dev, struct srnic_holder *holder,
+				u64 length, u32 log_align);
 void srnic_dm_free(struct srnic_dm *dm);
 int srnic_dm_write(struct srnic_dm *dm, u64 offset, const void __user *from, u64 length);
 int srnic_dm_read(const struct srnic_dm *dm, u64 offset, void __user *to, u64 length);

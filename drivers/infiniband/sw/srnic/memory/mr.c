@@ -9,6 +9,7 @@
 #include "compat.h"
 #include "memory/dm.h"
 #include "memory/mr.h"
+#include "queue/holder.h"
 #include "queue/state.h"
 #include "srnic.h"
 
@@ -99,12 +100,14 @@ static void mr_free(struct srnic_mr *mr)
 static int mr_insert(struct srnic_mr *mr)
 {
 	struct srnic_device *dev = mr->tpte.dev;
-	int err = -ENOMEM;
+	struct srnic_holder *holder = srnic_pd_holder(mr->tpte.pd);
+	int err = srnic_take(dev, holder, SRNIC_KIND_MR, 1);
 
-	if (atomic_inc_return(&dev->num_mr) <= SRNIC_MAX_MR)
-		err = srnic_tpt_insert(&mr->tpte);
+	if (err)
+		return err;
+	err = srnic_tpt_insert(&mr->tpte);
 	if (err) {
-		atomic_dec(&dev->num_mr);
+		srnic_give(dev, holder, SRNIC_KIND_MR, 1);
 		return err;
 	}
 	mr->ibmr.lkey = mr->tpte.stag;
@@ -782,10 +785,11 @@ unlock:
 int srnic_mr_dereg(struct ib_mr *ibmr)
 {
 	struct srnic_mr *mr = to_srnic_mr(ibmr);
+	struct srnic_holder *holder = srnic_pd_holder(mr->tpte.pd);	/* before it has none */
 
 	if (srnic_tpt_remove(&mr->tpte))
 		return -EBUSY;
-	atomic_dec(&mr->tpte.dev->num_mr);
+	srnic_give(mr->tpte.dev, holder, SRNIC_KIND_MR, 1);
 	mr_free(mr);
 	return 0;
 }

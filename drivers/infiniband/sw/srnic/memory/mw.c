@@ -11,6 +11,7 @@
 
 #include <linux/slab.h>
 #include "memory/mw.h"
+#include "queue/holder.h"
 #include "queue/state.h"
 #include "srnic.h"
 
@@ -56,28 +57,33 @@ static u8 rights_of_region(int access)
  *
  * Invalid until it is bound. May sleep.
  *
- * Return: 0 and @ibmw->rkey is the STag; -ENOMEM.
+ * Return: 0 and @ibmw->rkey is the STag; -ENOMEM; -EDQUOT, see srnic_take().
  */
 int srnic_mw_alloc(struct ib_mw *ibmw)
 {
 	struct srnic_device *dev = to_srnic_dev(ibmw->device);
 	struct srnic_window *window = kzalloc(sizeof(*window), GFP_KERNEL_ACCOUNT);
-	int err = -ENOMEM;
+	struct srnic_holder *holder = srnic_pd_holder(ibmw->pd);
+	int err;
 
 	if (!window)
 		return -ENOMEM;
 	srnic_tpte_init(&window->tpte, ibmw->pd, ibmw->type == IB_MW_TYPE_1 ?
 			SRNIC_STAG_PD_WINDOW : SRNIC_STAG_WINDOW);
-	if (atomic_inc_return(&dev->num_mw) <= SRNIC_MAX_MW)
-		err = srnic_tpt_insert(&window->tpte);
-	if (err) {
-		atomic_dec(&dev->num_mw);
-		kfree(window);
-		return err;
-	}
+	err = srnic_take(dev, holder, SRNIC_KIND_MW, 1);
+	if (err)
+		goto free;
+	err = srnic_tpt_insert(&window->tpte);
+	if (err)
+		goto give;
 	to_srnic_mw(ibmw)->window = window;
 	ibmw->rkey = window->tpte.stag;
 	return 0;
+give:
+	srnic_give(dev, holder, SRNIC_KIND_MW, 1);
+free:
+	kfree(window);
+	return err;
 }
 
 /**
@@ -95,7 +101,7 @@ void srnic_mw_dealloc(struct ib_mw *ibmw)
 
 	WARN_ON_ONCE(err);	/* nothing is ever bound to a window, so it is not busy */
 	srnic_mw_unbind(&window->tpte);
-	atomic_dec(&window->tpte.dev->num_mw);
+	srnic_give(window->tpte.dev, srnic_pd_holder(ibmw->pd), SRNIC_KIND_MW, 1);
 	kfree_rcu(window, rcu);
 }
 

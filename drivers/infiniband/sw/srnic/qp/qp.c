@@ -13,6 +13,7 @@
 #include "engine/tx.h"
 #include "qp/qp.h"
 #include "queue/cq.h"
+#include "queue/holder.h"
 #include "queue/srq.h"
 #include "queue/trace.h"
 #include "queue/wq.h"
@@ -159,7 +160,7 @@ static int qp_number(struct srnic_qp *qp)
  * @init: in: what is asked for; out: cap has what was allocated
  * @uctx: the user, NULL for a kernel consumer
  *
- * May sleep. Return: 0, -EINVAL above a limit, -ENOMEM.
+ * May sleep. Return: 0, -EINVAL above a limit, -ENOMEM, -EDQUOT (see srnic_take()).
  */
 int srnic_qp_create(struct srnic_qp *qp, struct srnic_device *dev,
 		    struct ib_qp_init_attr *init, struct ib_ucontext *uctx)
@@ -170,10 +171,9 @@ int srnic_qp_create(struct srnic_qp *qp, struct srnic_device *dev,
 	err = qp_check_cap(&init->cap);
 	if (err)
 		return err;
-	if (atomic_inc_return(&dev->num_qp) > SRNIC_MAX_QP) {
-		err = -ENOMEM;
-		goto uncount;
-	}
+	err = srnic_take(dev, srnic_pd_holder(qp->ibqp.pd), SRNIC_KIND_QP, 1);
+	if (err)
+		return err;
 	qp->dev = dev;
 	qp->kernel = !uctx;
 	qp->privileged = qp->kernel;
@@ -204,7 +204,7 @@ int srnic_qp_create(struct srnic_qp *qp, struct srnic_device *dev,
 free_queues:
 	qp_free_queues(qp);
 uncount:
-	atomic_dec(&dev->num_qp);
+	srnic_give(dev, srnic_pd_holder(qp->ibqp.pd), SRNIC_KIND_QP, 1);
 	return err;
 }
 
@@ -264,7 +264,7 @@ int srnic_qp_destroy(struct srnic_qp *qp)
 	/* last: who polls one of its completions finds it; the number is not reused before */
 	xa_erase_irq(&dev->qps, qp->ibqp.qp_num);
 	qp_free_queues(qp);
-	atomic_dec(&dev->num_qp);
+	srnic_give(dev, srnic_pd_holder(qp->ibqp.pd), SRNIC_KIND_QP, 1);
 	return 0;
 }
 

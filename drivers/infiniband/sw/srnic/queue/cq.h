@@ -10,11 +10,14 @@
 #include "queue/lock.h"
 #include "queue/ring.h"
 
+struct srnic_holder;
+
 /**
  * struct srnic_cq - a completion queue
  * @ibcq: the verbs object
  * @kernel: the consumer is in the kernel
  * @times: CQEs tell when they were added
+ * @holder: the user whose it is; NULL: a kernel consumer's
  * @resize: @next, and what purges the ring; taken before @lock
  * @next: ring of a resize that is under way
  * @lock: what follows, and the ring's kernel side
@@ -29,6 +32,7 @@ struct srnic_cq {
 	struct ib_cq ibcq;
 	bool kernel;
 	bool times;
+	struct srnic_holder *holder;
 
 	struct mutex resize;	/* see above */
 	struct srnic_ring next;

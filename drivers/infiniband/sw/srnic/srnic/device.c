@@ -15,6 +15,7 @@
 #include "cm/cm.h"
 #include "compat.h"
 #include "engine/ud.h"
+#include "queue/holder.h"
 #include "queue/wqe.h"
 #include "srnic.h"
 #include "srnic/device.h"
@@ -133,6 +134,7 @@ static struct srnic_device *device_new(struct net_device *netdev, u8 type)
 	xa_init_flags(&dev->avs, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	dev->rdv = &srnic_rdv_ops;
 	srnic_policy_init(&dev->policy);
+	srnic_holders_init(dev);
 	spin_lock_init(&dev->gid_lock);
 	srnic_gid_sync(dev);
 	dev->port_active = srnic_netdev_active(netdev);

@@ -6,6 +6,7 @@
 
 #include <rdma/ib_addr.h>
 #include "engine/addr.h"
+#include "queue/holder.h"
 #include "srnic.h"
 #include "verbs/ah.h"
 #include "verbs/udata.h"
@@ -26,13 +27,15 @@ static int ah_check(const struct srnic_device *dev, const struct rdma_ah_attr *a
 
 static int ah_register(struct srnic_device *dev, struct srnic_ah *ah)
 {
-	int err = -ENOMEM;
+	struct srnic_holder *holder = srnic_pd_holder(ah->ibah.pd);
+	int err = srnic_take(dev, holder, SRNIC_KIND_AH, 1);
 
-	if (atomic_inc_return(&dev->num_ah) <= SRNIC_MAX_AH)
-		err = xa_alloc_cyclic(&dev->avs, &ah->number, &ah->av, xa_limit_31b,
-				      &dev->next_av, GFP_KERNEL_ACCOUNT);
+	if (err)
+		return err;
+	err = xa_alloc_cyclic(&dev->avs, &ah->number, &ah->av, xa_limit_31b, &dev->next_av,
+			      GFP_KERNEL_ACCOUNT);
 	if (err < 0)
-		atomic_dec(&dev->num_ah);
+		srnic_give(dev, holder, SRNIC_KIND_AH, 1);
 	return min(err, 0);
 }
 
@@ -45,7 +48,7 @@ static int ah_register(struct srnic_device *dev, struct srnic_ah *ah)
  * Context: process, may sleep.
  *
  * Return: 0; -EOPNOTSUPP where there are no UD QPs; -EINVAL for a route that leads nowhere, or
- * no room for the answer; -ENOMEM; -EFAULT.
+ * no room for the answer; -ENOMEM; -EDQUOT, see srnic_take(); -EFAULT.
  */
 int srnic_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct ib_udata *udata)
 {
@@ -93,7 +96,7 @@ int srnic_destroy_ah(struct ib_ah *ibah, u32 flags)
 	struct srnic_device *dev = to_srnic_dev(ibah->device);
 
 	xa_erase(&dev->avs, to_srnic_ah(ibah)->number);
-	atomic_dec(&dev->num_ah);
+	srnic_give(dev, srnic_pd_holder(ibah->pd), SRNIC_KIND_AH, 1);
 	return 0;
 }
 

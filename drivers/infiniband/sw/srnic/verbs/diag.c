@@ -11,6 +11,7 @@
 #include <rdma/uverbs_ioctl.h>
 #include <rdma/uverbs_std_types.h>
 #include "qp/qp.h"
+#include "queue/holder.h"
 #include "queue/state.h"
 #include "srnic.h"
 #include "verbs/diag.h"
@@ -65,9 +66,10 @@ static void say_device(struct text *text, struct srnic_device *dev)
 	say(text, "device %s\nversion %u.%u.%u\nnetdev %s\n", dev_name(&dev->ibdev.dev),
 	    SRNIC_VERSION_MAJOR, SRNIC_VERSION_MINOR, SRNIC_VERSION_PATCH,
 	    netdev_name(dev->netdev));
-	say(text, "qps %d\ncqs %d\nsrqs %d\npds %d\nmrs %d\nmws %d\n", atomic_read(&dev->num_qp),
-	    atomic_read(&dev->num_cq), atomic_read(&dev->num_srq), atomic_read(&dev->num_pd),
-	    atomic_read(&dev->num_mr), atomic_read(&dev->num_mw));
+	say(text, "qps %ld\ncqs %ld\nsrqs %ld\npds %ld\nmrs %ld\nmws %ld\n",
+	    srnic_held(dev, SRNIC_KIND_QP), srnic_held(dev, SRNIC_KIND_CQ),
+	    srnic_held(dev, SRNIC_KIND_SRQ), srnic_held(dev, SRNIC_KIND_PD),
+	    srnic_held(dev, SRNIC_KIND_MR), srnic_held(dev, SRNIC_KIND_MW));
 	say_counters(text, &dev->ibdev);
 }
 

@@ -33,7 +33,8 @@ static_assert(offsetof(struct srnic_ureq_dm_copy, op) == 24);
 struct ib_dm *srnic_alloc_dm(struct ib_device *ibdev, struct ib_ucontext *uctx,
 			     struct ib_dm_alloc_attr *attr, struct uverbs_attr_bundle *attrs)
 {
-	struct srnic_dm *dm = srnic_dm_alloc(to_srnic_dev(ibdev), attr->length, attr->alignment);
+	struct srnic_dm *dm = srnic_dm_alloc(to_srnic_dev(ibdev), to_srnic_ucontext(uctx)->holder,
+					     attr->length, attr->alignment);
 
 	return IS_ERR(dm) ? ERR_CAST(dm) : &dm->ibdm;
 }

@@ -12,6 +12,7 @@
 #include "memory/mw.h"
 #include "qp/qp.h"
 #include "queue/cq.h"
+#include "queue/holder.h"
 #include "queue/srq.h"
 #include "srnic.h"
 #include "verbs/ah.h"
@@ -49,6 +50,11 @@ static struct srnic_uresp_alloc_ctx ctx_answer(u64 features)
 	};
 }
 
+static void srnic_dealloc_ucontext(struct ib_ucontext *uctx)
+{
+	srnic_holder_close(to_srnic_dev(uctx->device), to_srnic_ucontext(uctx)->holder);
+}
+
 /* Handshake: what both sides know is used, what is required and unknown fails */
 static int srnic_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 {
@@ -64,11 +70,13 @@ static int srnic_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata
 	if (req.required & ~FEATURES)
 		return -EOPNOTSUPP;
 	to_srnic_ucontext(uctx)->features = req.features & FEATURES;
-	return srnic_udata_respond(udata, &resp, sizeof(resp));
-}
-
-static void srnic_dealloc_ucontext(struct ib_ucontext *uctx)
-{
+	to_srnic_ucontext(uctx)->holder = srnic_holder_open(to_srnic_dev(uctx->device));
+	if (!to_srnic_ucontext(uctx)->holder)
+		return -ENOMEM;
+	err = srnic_udata_respond(udata, &resp, sizeof(resp));
+	if (err)
+		srnic_dealloc_ucontext(uctx);
+	return err;
 }
 
 /* With it users do not hold the module; the core destroys their objects */
@@ -90,23 +98,25 @@ static int srnic_query_ucontext(struct ib_ucontext *uctx, struct uverbs_attr_bun
 					     sizeof(resp));
 }
 
+/* Against whom an object is counted that is in no PD; NULL: it is a kernel consumer's */
+static struct srnic_holder *udata_holder(struct ib_udata *udata)
+{
+	return udata ? to_srnic_ucontext(srnic_udata_to_ucontext(udata))->holder : NULL;
+}
+
 static int srnic_alloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
-	struct srnic_device *dev = to_srnic_dev(pd->device);
 	int err = srnic_udata_check_none(udata);
 
 	if (err)
 		return err;
-	if (atomic_inc_return(&dev->num_pd) > SRNIC_MAX_PD) {
-		atomic_dec(&dev->num_pd);
-		return -ENOMEM;
-	}
-	return 0;
+	container_of(pd, struct srnic_pd, ibpd)->holder = udata_holder(udata);
+	return srnic_take(to_srnic_dev(pd->device), srnic_pd_holder(pd), SRNIC_KIND_PD, 1);
 }
 
 static int srnic_dealloc_pd(struct ib_pd *pd, struct ib_udata *udata)
 {
-	atomic_dec(&to_srnic_dev(pd->device)->num_pd);
+	srnic_give(to_srnic_dev(pd->device), srnic_pd_holder(pd), SRNIC_KIND_PD, 1);
 	return 0;
 }
 
@@ -181,10 +191,10 @@ static int srnic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *att
 		return err;
 	if (attr->flags & ~IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION)
 		return -EOPNOTSUPP;
-	if (atomic_inc_return(&dev->num_cq) > SRNIC_MAX_CQ) {
-		err = -ENOMEM;
-		goto uncount;
-	}
+	cq->holder = udata_holder(udata);
+	err = srnic_take(dev, cq->holder, SRNIC_KIND_CQ, 1);
+	if (err)
+		return err;
 	err = srnic_cq_create(cq, attr->cqe,
 			      attr->flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION,
 			      udata ? srnic_udata_to_ucontext(udata) : NULL);
@@ -202,14 +212,16 @@ static int srnic_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *att
 destroy:
 	srnic_cq_destroy(cq);
 uncount:
-	atomic_dec(&dev->num_cq);
+	srnic_give(dev, cq->holder, SRNIC_KIND_CQ, 1);
 	return err;
 }
 
 static int srnic_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
-	srnic_cq_destroy(to_srnic_cq(ibcq));
-	atomic_dec(&to_srnic_dev(ibcq->device)->num_cq);
+	struct srnic_cq *cq = to_srnic_cq(ibcq);
+
+	srnic_cq_destroy(cq);
+	srnic_give(to_srnic_dev(ibcq->device), cq->holder, SRNIC_KIND_CQ, 1);
 	return 0;
 }
 
@@ -701,10 +713,9 @@ static int srnic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 		return err;
 	if (init->srq_type != IB_SRQT_BASIC)
 		return -EOPNOTSUPP;
-	if (atomic_inc_return(&dev->num_srq) > SRNIC_MAX_SRQ) {
-		err = -ENOMEM;
-		goto uncount;
-	}
+	err = srnic_take(dev, srnic_pd_holder(ibsrq->pd), SRNIC_KIND_SRQ, 1);
+	if (err)
+		return err;
 	err = srnic_srq_create(srq, &init->attr, udata ? srnic_udata_to_ucontext(udata) : NULL);
 	if (err)
 		goto uncount;
@@ -720,14 +731,14 @@ static int srnic_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 destroy:
 	srnic_srq_destroy(srq);
 uncount:
-	atomic_dec(&dev->num_srq);
+	srnic_give(dev, srnic_pd_holder(ibsrq->pd), SRNIC_KIND_SRQ, 1);
 	return err;
 }
 
 static int srnic_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 {
 	srnic_srq_destroy(to_srnic_srq(ibsrq));
-	atomic_dec(&to_srnic_dev(ibsrq->device)->num_srq);
+	srnic_give(to_srnic_dev(ibsrq->device), srnic_pd_holder(ibsrq->pd), SRNIC_KIND_SRQ, 1);
 	return 0;
 }
 

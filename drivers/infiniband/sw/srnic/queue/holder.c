@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Who holds what of a device: objects and memory, of which there is no more than so many. All
+ * users together get as many as the device says, and one user half of them, so that none
+ * leaves nothing to the others. What kernel consumers hold is counted apart: a disk that is
+ * connected again does not depend on what programs have left.
+ */
+
+#include <linux/capability.h>
+#include <linux/cred.h>
+#include <linux/slab.h>
+#include <linux/uidgid.h>
+#include <linux/user_namespace.h>
+#include "queue/holder.h"
+
+/* One user has the most that there may be, divided by this */
+#define HOLDER_PART	2
+
+static const long most[SRNIC_KINDS] = {
+	[SRNIC_KIND_PD]	 = SRNIC_MAX_PD,
+	[SRNIC_KIND_CQ]	 = SRNIC_MAX_CQ,
+	[SRNIC_KIND_SRQ] = SRNIC_MAX_SRQ,
+	[SRNIC_KIND_QP]	 = SRNIC_MAX_QP,
+	[SRNIC_KIND_MR]	 = SRNIC_MAX_MR,
+	[SRNIC_KIND_MW]	 = SRNIC_MAX_MW,
+	[SRNIC_KIND_AH]	 = SRNIC_MAX_AH,
+	[SRNIC_KIND_DM]	 = SRNIC_MAX_DM,
+};
+
+/**
+ * srnic_user_key - whom that counts against which the task that calls uses
+ *
+ * The real user, as for RLIMIT_NPROC. In a user namespace whoever made it can be many users:
+ * there it is the one who made the outermost. The containers that root makes are of many owners:
+ * each, with all its users, is one. Numbers of namespaces are above those that users have.
+ * Context: process.
+ *
+ * Return: a number for that one alone.
+ */
+u32 srnic_user_key(void)
+{
+	const struct user_namespace *ns = current_user_ns();
+
+	if (ns == &init_user_ns)
+		return __kuid_val(current_uid());
+	while (ns->parent != &init_user_ns)
+		ns = ns->parent;
+	return uid_eq(ns->owner, GLOBAL_ROOT_UID) ? ns->ns.inum : __kuid_val(ns->owner);
+}
+
+/**
+ * srnic_holders_init - nobody holds anything
+ * @dev: being made
+ */
+void srnic_holders_init(struct srnic_device *dev)
+{
+	mutex_init(&dev->holders_lock);
+	INIT_LIST_HEAD(&dev->holders);
+}
+
+/* dev->holders_lock is held. Return: the holder of that key, who may be new; NULL without memory */
+static struct srnic_holder *holder_of(struct srnic_device *dev, u32 key)
+{
+	struct srnic_holder *holder;
+
+	list_for_each_entry(holder, &dev->holders, entry)
+		if (holder->key == key)
+			return holder;
+	holder = kzalloc(sizeof(*holder), GFP_KERNEL_ACCOUNT);
+	if (!holder)
+		return NULL;
+	holder->key = key;
+	list_add(&holder->entry, &dev->holders);
+	return holder;
+}
+
+/**
+ * srnic_holder_open - the task that calls begins to use a device
+ * @dev: the device
+ *
+ * Context: process, may sleep.
+ *
+ * Return: against whom is counted what it makes, to be given to srnic_holder_close() when all
+ * of that is gone; NULL without memory.
+ */
+struct srnic_holder *srnic_holder_open(struct srnic_device *dev)
+{
+	struct srnic_holder *holder;
+
+	mutex_lock(&dev->holders_lock);
+	holder = holder_of(dev, srnic_user_key());
+	if (holder)
+		holder->uses++;
+	mutex_unlock(&dev->holders_lock);
+	return holder;
+}
+
+/**
+ * srnic_holder_close - end of srnic_holder_open()
+ * @dev: the device
+ * @holder: may be freed
+ *
+ * Context: process, may sleep.
+ */
+void srnic_holder_close(struct srnic_device *dev, struct srnic_holder *holder)
+{
+	mutex_lock(&dev->holders_lock);
+	if (!--holder->uses) {
+		list_del(&holder->entry);
+		kfree(holder);
+	}
+	mutex_unlock(&dev->holders_lock);
+}
+
+static int add(atomic_long_t *held, long n, long max)
+{
+	if (atomic_long_add_return(n, held) <= max)
+		return 0;
+	atomic_long_sub(n, held);
+	return -ENOMEM;
+}
+
+/**
+ * srnic_take - one object more
+ * @dev: the device
+ * @holder: whose; NULL: a kernel consumer's
+ * @kind: of what
+ * @n: 1; of memory: bytes
+ *
+ * CAP_SYS_RESOURCE may have more than a user's part, but not more than there is. Context:
+ * process.
+ *
+ * Return: 0; -EDQUOT if the user has its part, and that is counted; -ENOMEM if all are taken.
+ */
+int srnic_take(struct srnic_device *dev, struct srnic_holder *holder, enum srnic_kind kind,
+	       long n)
+{
+	int err;
+
+	if (!holder)
+		return add(&dev->held_kernel[kind], n, most[kind]);
+	if (atomic_long_add_return(n, &holder->held[kind]) > most[kind] / HOLDER_PART &&
+	    !capable(CAP_SYS_RESOURCE)) {
+		srnic_count(dev, SRNIC_CNT_OBJ_USER_LIMIT);
+		err = -EDQUOT;
+	} else {
+		err = add(&dev->held_users[kind], n, most[kind]);
+	}
+	if (err)
+		atomic_long_sub(n, &holder->held[kind]);
+	return err;
+}
+
+/**
+ * srnic_give - one object less
+ * @dev: the device
+ * @holder: as it was taken; this and the next
+ * @kind: of what
+ * @n: how many
+ *
+ * Any context.
+ */
+void srnic_give(struct srnic_device *dev, struct srnic_holder *holder, enum srnic_kind kind,
+		long n)
+{
+	if (holder) {
+		atomic_long_sub(n, &holder->held[kind]);
+		atomic_long_sub(n, &dev->held_users[kind]);
+	} else {
+		atomic_long_sub(n, &dev->held_kernel[kind]);
+	}
+}
+
+/**
+ * srnic_held - objects of a kind that there are
+ * @dev: the device
+ * @kind: of what
+ *
+ * Any context.
+ */
+long srnic_held(const struct srnic_device *dev, enum srnic_kind kind)
+{
+	return atomic_long_read(&dev->held_users[kind]) +
+	       atomic_long_read(&dev->held_kernel[kind]);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* What users hold of a device, so that each leaves the others something. */
+#ifndef SRNIC_HOLDER_H
+#define SRNIC_HOLDER_H
+
+#include <linux/list.h>
+#include <linux/types.h>
+#include "srnic.h"
+
+/**
+ * struct srnic_holder - a user of a device
+ * @entry: among the holders of the device
+ * @uses: open contexts; the lock of the holders
+ * @key: who it is, see srnic_user_key()
+ * @held: what it holds, by enum srnic_kind
+ */
+struct srnic_holder {
+	struct list_head entry;
+	unsigned int uses;
+	u32 key;
+	atomic_long_t held[SRNIC_KINDS];
+};
+
+u32 srnic_user_key(void);
+void srnic_holders_init(struct srnic_device *dev);
+struct srnic_holder *srnic_holder_open(struct srnic_device *dev);
+void srnic_holder_close(struct srnic_device *dev, struct srnic_holder *holder);
+int srnic_take(struct srnic_device *dev, struct srnic_holder *holder, enum srnic_kind kind,
+	       long n);
+void srnic_give(struct srnic_device *dev, struct srnic_holder *holder, enum srnic_kind kind,
+		long n);
+long srnic_held(const struct srnic_device *dev, enum srnic_kind kind);
+
+#endif

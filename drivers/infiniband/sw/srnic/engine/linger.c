@@ -15,6 +15,7 @@
 #include <linux/list.h>
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
+#include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
@@ -23,13 +24,33 @@
 #include "queue/trace.h"
 #include "srnic.h"
 
-/* Streams that linger at a time; the oldest gives way to a new one */
+/* Streams of one user that linger at a time; the oldest gives way to a new one */
 #define LINGER_MAX	1024
+
+/**
+ * struct srnic_linger_user - the lingering streams of a user
+ * @entry: among the users that have some; linger_lock, as what follows
+ * @key: who it is, see srnic_user_key()
+ * @streams: oldest first
+ * @count: of them
+ */
+struct srnic_linger_user {
+	struct list_head entry;
+	u32 key;
+	struct list_head streams;
+	unsigned int count;
+};
 
 static struct workqueue_struct *linger_wq;
 static DEFINE_SPINLOCK(linger_lock);
-/* All of them, oldest first; linger_lock */
-static LIST_HEAD(lingering);
+/* linger_lock */
+static LIST_HEAD(linger_users);
+/* Those of users for whom there was no memory: a stream can always linger. linger_lock */
+static struct srnic_linger_user linger_rest = {
+	.streams = LIST_HEAD_INIT(linger_rest.streams),
+};
+
+/* Of all users; linger_lock */
 static unsigned int num_lingering;
 static DECLARE_WAIT_QUEUE_HEAD(linger_idle);
 
@@ -109,17 +130,63 @@ static void linger_overdue(struct srnic_stream *stream)
 		srnic_stream_abort(stream);
 }
 
+/* linger_lock is held. The user whose key is @key; NULL: none has streams that linger */
+static struct srnic_linger_user *linger_user_of(u32 key)
+{
+	struct srnic_linger_user *user;
+
+	list_for_each_entry(user, &linger_users, entry)
+		if (user->key == key)
+			return user;
+	return NULL;
+}
+
+/* linger_lock is held. @fresh: for who has none; NULL if that could not be allocated. */
+static void linger_add(struct srnic_stream *stream, struct srnic_linger_user **fresh)
+{
+	struct srnic_linger_user *user = linger_user_of(stream->user_key);
+
+	if (!user && *fresh) {
+		user = *fresh;
+		*fresh = NULL;
+		user->key = stream->user_key;
+		INIT_LIST_HEAD(&user->streams);
+		list_add(&user->entry, &linger_users);
+	}
+	user = user ?: &linger_rest;
+	stream->linger_user = user;
+	list_add_tail(&stream->lingering, &user->streams);
+	num_lingering++;
+	if (++user->count > LINGER_MAX)
+		linger_hurry(list_first_entry(&user->streams, struct srnic_stream, lingering));
+}
+
+/* linger_lock is held. Return: the user, if it is to be freed */
+static struct srnic_linger_user *linger_del(struct srnic_stream *stream)
+{
+	struct srnic_linger_user *user = stream->linger_user;
+
+	list_del(&stream->lingering);
+	if (!--num_lingering)
+		wake_up(&linger_idle);
+	if (--user->count || user == &linger_rest)
+		return NULL;
+	list_del(&user->entry);
+	return user;
+}
+
 /* The end of the stream, by its work: nobody else can reach it any more */
 static void linger_end(struct srnic_stream *stream)
 {
+	struct srnic_linger_user *user;
+
 	/* no callback queues the work after this, so that it stays cancelled */
 	srnic_stream_unhook(stream);
 	spin_lock(&linger_lock);
-	list_del(&stream->lingering);
 	cancel_delayed_work(&stream->linger);
-	if (!--num_lingering)
-		wake_up(&linger_idle);
+	user = linger_del(stream);
 	spin_unlock(&linger_lock);
+	kfree(user);
 	srnic_batch_free(stream->words);
 	srnic_stream_free(stream);
 }
@@ -162,13 +229,14 @@ static void linger_run(struct work_struct *work)
  * @bound: jiffies that the peer has to close its side
  *
  * The peer gets what TCP has, @words, and FIN, as long as it takes them; what it
- * sends is dropped. When it has closed, or at @bound, the socket is released.
+ * sends is dropped. When it has closed, or at @bound, the socket is released. If its user
+ * has too many, the oldest of that user ends now.
  * May sleep, but does not wait for the peer.
  */
 void srnic_linger(struct srnic_device *dev, struct srnic_stream *stream,
 		  struct srnic_batch *words, unsigned long bound)
 {
-	struct srnic_stream *oldest;
+	struct srnic_linger_user *fresh = kzalloc(sizeof(*fresh), GFP_NOIO | __GFP_NOWARN);
 
 	srnic_count(dev, SRNIC_CNT_CLOSE_LINGERED);
 	stream->words = words;
@@ -178,12 +246,10 @@ void srnic_linger(struct srnic_device *dev, struct srnic_stream *stream,
 	/* a callback may queue the work at once; its end waits for the lock */
 	spin_lock(&linger_lock);
 	srnic_stream_hook(stream, &linger_ops, stream);
-	list_add_tail(&stream->lingering, &lingering);
-	oldest = list_first_entry(&lingering, struct srnic_stream, lingering);
-	if (++num_lingering > LINGER_MAX)
-		linger_hurry(oldest);
+	linger_add(stream, &fresh);
 	linger_kick(stream);
 	spin_unlock(&linger_lock);
+	kfree(fresh);
 }
 
 /**
@@ -197,6 +263,15 @@ int srnic_linger_init(void)
 	return linger_wq ? 0 : -ENOMEM;
 }
 
+/* linger_lock is held */
+static void linger_hurry_all(struct srnic_linger_user *user)
+{
+	struct srnic_stream *stream;
+
+	list_for_each_entry(stream, &user->streams, lingering)
+		linger_hurry(stream);
+}
+
 /**
  * srnic_linger_exit - at unload of the module
  *
@@ -204,11 +279,12 @@ int srnic_linger_init(void)
  */
 void srnic_linger_exit(void)
 {
-	struct srnic_stream *stream;
+	struct srnic_linger_user *user;
 
 	spin_lock(&linger_lock);
-	list_for_each_entry(stream, &lingering, lingering)
-		linger_hurry(stream);
+	linger_hurry_all(&linger_rest);
+	list_for_each_entry(user, &linger_users, entry)
+		linger_hurry_all(user);
 	spin_unlock(&linger_lock);
 	wait_event(linger_idle, !READ_ONCE(num_lingering));
 	destroy_workqueue(linger_wq);

@@ -13,6 +13,7 @@
 #include <net/tcp.h>
 #include "compat.h"
 #include "engine/stream.h"
+#include "queue/holder.h"
 #include "srnic.h"
 
 /**
@@ -66,14 +67,18 @@ void srnic_sock_prepare(struct socket *sock)
  * srnic_stream_new - wrap a socket
  * @sock: owned by the stream from now on if this succeeds
  *
+ * The task that calls, or in whose name it does so, is the stream's user.
+ *
  * Return: the stream, not hooked, or NULL. May sleep.
  */
 struct srnic_stream *srnic_stream_new(struct socket *sock)
 {
 	struct srnic_stream *stream = kzalloc(sizeof(*stream), GFP_KERNEL_ACCOUNT);
 
-	if (stream)
-		stream->sock = sock;
+	if (!stream)
+		return NULL;
+	stream->sock = sock;
+	stream->user_key = srnic_user_key();
 	return stream;
 }
 

@@ -15,6 +15,7 @@
 
 struct file;
 struct srnic_device;
+struct srnic_linger_user;
 
 /**
  * struct srnic_stream_ops - what a socket tells its owner
@@ -35,6 +36,7 @@ struct srnic_stream_ops {
  * struct srnic_stream - a socket and who is told about it
  * @sock: the socket; owned
  * @file: a program's, by which the socket is held; NULL: the socket is our own
+ * @user_key: whose it is, see srnic_user_key()
  * @ops: under sk_callback_lock
  * @priv: argument of @ops, under sk_callback_lock
  * @data_ready: the socket's own callback
@@ -42,7 +44,8 @@ struct srnic_stream_ops {
  * @state_change: the socket's own callback
  * @error_report: the socket's own callback
  * @linger: runs a stream that lingers; this field and the next are linger.c's
- * @lingering: in the list of those that do
+ * @linger_user: those of its user
+ * @lingering: among them
  * @deadline: jiffies; the end of it
  * @acked: srnic_stream_acked() at the beginning
  * @words: what is still to be handed to TCP; NULL: nothing
@@ -52,6 +55,7 @@ struct srnic_stream_ops {
 struct srnic_stream {
 	struct socket *sock;
 	struct file *file;
+	u32 user_key;
 	const struct srnic_stream_ops *ops;
 	void *priv;
 	void (*data_ready)(struct sock *sk);
@@ -59,6 +63,7 @@ struct srnic_stream {
 	void (*state_change)(struct sock *sk);
 	void (*error_report)(struct sock *sk);
 	struct delayed_work linger;
+	struct srnic_linger_user *linger_user;
 	struct list_head lingering;
 	unsigned long deadline;
 	u32 acked;

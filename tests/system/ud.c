@@ -426,6 +426,107 @@ static void case_rc_qp(void)
 	ud_end_two(&a, &b);
 }
 
+/* Each end of a message may find the CQ full; the QP is not the one whose CQ it is */
+static void overflow(bool receiver)
+{
+	struct ibv_context *ctx = test_context();
+	struct ibv_async_event event;
+	bool cq_told = false, qp_told = false;
+	struct ud a, b, *full = receiver ? &b : &a;
+
+	ud_two(&a, &b);
+	require(!ibv_resize_cq(full->cq, 4), "%s", strerror(errno));
+	for (int i = 0; i < 5; i++) {
+		ud_recv(&b, i, UD_GRH + 10);
+		ud_post(&a, &b, 10, IBV_WR_SEND, receiver ? 0 : IBV_SEND_SIGNALED);
+		if (!receiver)
+			expect_wc(b.cq, i, IBV_WC_SUCCESS, "receive");
+	}
+	ud_wait_state(full, IBV_QPS_ERR);
+	while (!cq_told || !qp_told) {
+		require(!ibv_get_async_event(ctx, &event), "%s", strerror(errno));
+		if (event.event_type == IBV_EVENT_CQ_ERR && event.element.cq == full->cq)
+			cq_told = true;
+		else if (event.event_type == IBV_EVENT_QP_FATAL && event.element.qp == full->qp)
+			qp_told = true;
+		else
+			die("event %s", ibv_event_type_str(event.event_type));
+		ibv_ack_async_event(&event);
+	}
+	ud_expect_state(receiver ? &a : &b, IBV_QPS_RTS);
+	ud_end_two(&a, &b);
+}
+
+static void case_overflow(void)
+{
+	overflow(true);
+	overflow(false);
+}
+
+/* Hosts that are not there: what is sent to them waits for the neighbour to be found */
+#define ABSENT	64
+
+/* A user who sends to them all the time, until the script ends it */
+static void case_starve(void)
+{
+	struct ibv_ah *ah[ABSENT];
+	struct ud u;
+
+	ud_make(&u, false);
+	ud_up(&u, UD_QKEY);
+	for (int i = 0; i < ABSENT; i++) {
+		union ibv_gid gid = ib_gid;
+		struct ibv_ah_attr attr;
+
+		gid.raw[15] = 100 + i;
+		attr = ud_ah_attr(&gid);
+		ah[i] = ibv_create_ah(u.pd, &attr);
+		require(ah[i], "%s", strerror(errno));
+	}
+	puts("starve");
+	fflush(stdout);
+	for (unsigned int i = 0;; i++) {
+		struct ibv_sge sge = { (uintptr_t)u.buf, 1024, u.lkey };
+		struct ibv_send_wr *bad, wr = {
+			.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND,
+			.send_flags = IBV_SEND_SIGNALED,
+			.wr.ud = { ah[i % ABSENT], 0x1234, 1 },
+		};
+		struct ibv_wc wc[UD_DEPTH];
+
+		ibv_post_send(u.qp, &wr, &bad);
+		ibv_poll_cq(u.cq, UD_DEPTH, wc);
+	}
+}
+
+/* Another user beside that one: nothing is lost, and no post waits for the socket */
+static void case_beside(void)
+{
+	uint64_t end, sum = 0, n = 0;
+	struct ud u;
+
+	ud_make(&u, false);
+	ud_up(&u, UD_QKEY);
+	end = now_ms() + 4000;
+	for (; now_ms() < end; n++) {
+		uint64_t begin;
+
+		ud_recv(&u, 100, UD_GRH + 100);
+		begin = now_ms();
+		ud_post(&u, &u, 60, IBV_WR_SEND, IBV_SEND_SIGNALED);
+		sum += now_ms() - begin;
+		/* of the Send and of the receive, in either order */
+		for (int done = 0; done < 2; done++) {
+			struct ibv_wc wc = wait_wc(u.cq, "message");
+
+			require(wc.status == IBV_WC_SUCCESS, "status %d", wc.status);
+		}
+	}
+	note("%llu messages, %llu ms in posts", (unsigned long long)n, (unsigned long long)sum);
+	require(n > 50, "%llu messages in 4 s", (unsigned long long)n);
+	ud_end(&u);
+}
+
 /* For a script that takes something away meanwhile, or ends it */
 static void case_traffic(void)
 {
@@ -464,8 +565,12 @@ static const struct test_case cases[] = {
 	{ "resets", case_resets, "50 times RESET under traffic" },
 	{ "opcodes", case_opcodes, "WRs of connected QPs are refused" },
 	{ "forged", case_ud_forged, "datagrams that are none: dropped, counted" },
+	{ "checksum", case_ud_checksum, "a wrong UDP checksum: dropped, counted" },
+	{ "overflow", case_overflow, "its CQ is full: the QP is in Error, and an event tells" },
 	{ "flood", case_ud_flood, "20000 forged datagrams, and messages between them" },
 	{ "traffic", case_traffic, "" },
+	{ "starve", case_starve, "" },
+	{ "beside", case_beside, "" },
 };
 
 static const struct test_program prog = {

@@ -47,6 +47,7 @@ void ud_counted(const char *name, uint64_t want);
 
 /* udforge.c */
 void case_ud_forged(void);
+void case_ud_checksum(void);
 void case_ud_flood(void);
 
 #endif

@@ -88,6 +88,21 @@ time.sleep(60)' "$CLI4" "$IB_PORT" >"$tmp/taken" &
 		on_cli "$BIN/ud" "$CLI4" sizes
 }
 
+as() { ip netns exec "$CLI_NS" setpriv --reuid "$1" --regid "$1" --clear-groups "${@:2}"; }
+
+# A user sends to hosts that do not answer, and another one to itself
+starved() {
+	local rc=0
+	as 65534 "$BIN/ud" "$CLI4" starve >"$tmp/starve" 2>&1 &
+	local pid=$!
+	within 20 grep -qx starve "$tmp/starve" || { cat "$tmp/starve"; rc=1; }
+	sleep 1
+	[ $rc = 1 ] || as 65533 "$BIN/ud" "$CLI4" beside || rc=1
+	kill -KILL $pid 2>/dev/null
+	wait $pid 2>/dev/null
+	return $rc
+}
+
 device_goes() {
 	traffic || return
 	timeout 20 rdma link delete "$CLI_DEV" || return
@@ -102,6 +117,7 @@ ib_enable
 both "IPv4, two hosts"
 index ^fd77:.*:0002 ^fd77:.*:0001
 both "IPv6, two hosts"
+t "datagrams to hosts that do not answer are in no other user's way" starved
 t "nothing is left" within 10 nothing_left
 teardown_hosts
 

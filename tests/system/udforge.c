@@ -155,6 +155,43 @@ void case_ud_forged(void)
 	ud_end_two(&a, &b);
 }
 
+/* The address of the sender, which the CRC does not cover: UDP's checksum does */
+void case_ud_checksum(void)
+{
+	uint64_t before = ud_counter("ud_rx_malformed");
+	uint8_t *dgm = calloc(1, 4096), *udp = dgm;
+	struct sockaddr_in own = { .sin_family = AF_INET,
+				   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	/* of less than 76 bytes UDP itself takes the sum */
+	size_t len = 8 + HDR + 100;
+	struct ud a, b;
+
+	ud_two(&a, &b);
+	resolve(test_addr, 0, &target);
+	sock = socket(AF_INET, SOCK_RAW, IPPROTO_UDP);
+	require(sock >= 0 && !bind(sock, (struct sockaddr *)&own, sizeof(own)), "%s",
+		strerror(errno));
+	ud_recv(&b, 77, UD_GRH + 100);
+	udp[0] = udp[2] = PORT >> 8;
+	udp[1] = udp[3] = PORT & 0xff;
+	udp[5] = len;
+	make(dgm + 8, &b, 100);
+	/* one of these is wrong for certain */
+	for (int sum = 1; sum <= 2; sum++) {
+		udp[7] = sum;
+		throw(dgm, len);
+	}
+	ud_counted("ud_rx_malformed", before + 2);
+	expect_no_wc(b.cq, 50, "a wrong checksum");
+	/* none at all: IPv4 allows that */
+	udp[7] = 0;
+	throw(dgm, len);
+	expect_wc(b.cq, 77, IBV_WC_SUCCESS, "no checksum");
+	close(sock);
+	free(dgm);
+	ud_end_two(&a, &b);
+}
+
 void case_ud_flood(void)
 {
 	uint8_t *dgm = calloc(1, 65536);

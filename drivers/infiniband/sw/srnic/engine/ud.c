@@ -14,11 +14,13 @@
 /* ----- the end ----- */
 
 /*
- * tx_lock is held. Nothing is received or sent any more, all WRs are flushed. Who takes the QP
- * out of Error holds tx_lock, too.
+ * tx_lock is held. Nothing is received or sent any more, all WRs are flushed; an event tells of
+ * what no completion does, see srnic_qp_fail(). Who takes the QP out of Error holds tx_lock,
+ * too.
  */
 static void ud_to_error(struct srnic_qp *qp)
 {
+	enum srnic_event event;
 	unsigned long flags;
 	bool first;
 
@@ -30,11 +32,14 @@ static void ud_to_error(struct srnic_qp *qp)
 	first = qp->state == SRNIC_QP_IDLE;
 	if (first)
 		WRITE_ONCE(qp->state, SRNIC_QP_ERROR);
+	event = srnic_event_of(qp->error);
 	spin_unlock_irqrestore(&qp->lock, flags);
 	if (!first)
 		return;
 	srnic_sq_flush(qp);
 	srnic_rq_flush(qp);
+	if (event)
+		srnic_qp_raise(qp, event);
 	srnic_qp_last_wqe(qp);
 }
 
@@ -145,14 +150,15 @@ static void ud_take(struct srnic_qp *qp, const struct srnic_dgm *dgm)
 	}
 	if (err == -EPROTO) {
 		srnic_count(qp->dev, SRNIC_CNT_RING_CORRUPT);
+		srnic_qp_fail(qp, RDMAP_E_RQ_LOCAL, NULL, 0, false);
 		ud_rx_fail(qp->ud);
 		return;
 	}
 	status = err ? SRNIC_WC_INVALID_WQE : ud_place(qp, dgm);
-	if (status && status != SRNIC_WC_INVALID_LENGTH)
-		ud_rx_fail(qp->ud);
 	srnic_count(qp->dev, status ? SRNIC_CNT_LOCAL_WR_ERROR : SRNIC_CNT_UD_RX);
 	ud_complete(qp, dgm, status);
+	if ((status && status != SRNIC_WC_INVALID_LENGTH) || READ_ONCE(qp->error))
+		ud_rx_fail(qp->ud);
 }
 
 /**
@@ -274,7 +280,7 @@ static enum srnic_wc_status ud_send_wr(struct srnic_qp *qp)
 	if (status)
 		return status;
 	dgm_seal(buf, &hdr);
-	err = srnic_ud_ports_send(qp->dev, &av, buf, DGM_HDR_LEN + hdr.length);
+	err = srnic_ud_ports_send(qp, &av, buf, DGM_HDR_LEN + hdr.length);
 	srnic_count(qp->dev, err ? SRNIC_CNT_UD_TX_LOST : SRNIC_CNT_UD_TX);
 	return SRNIC_WC_SUCCESS;
 }
@@ -287,6 +293,7 @@ static bool ud_send_next(struct srnic_qp *qp)
 
 	if (n < 0) {
 		srnic_count(qp->dev, SRNIC_CNT_RING_CORRUPT);
+		srnic_qp_fail(qp, RDMAP_E_LOCAL_WR, NULL, 0, false);
 		ud_to_error(qp);
 	}
 	if (n <= 0)
@@ -294,11 +301,12 @@ static bool ud_send_next(struct srnic_qp *qp)
 	if (!status)
 		status = ud_send_wr(qp);
 	srnic_sq_done(qp, qp->ud->wr.index, status);
-	if (status) {
+	if (status)
 		srnic_count(qp->dev, SRNIC_CNT_LOCAL_WR_ERROR);
-		ud_to_error(qp);
-	}
-	return !status;
+	if (!status && !READ_ONCE(qp->error))
+		return true;
+	ud_to_error(qp);
+	return false;
 }
 
 /**

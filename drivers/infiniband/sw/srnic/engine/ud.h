@@ -18,6 +18,7 @@
 struct srnic_device;
 struct srnic_qp;
 struct srnic_rwr;
+struct srnic_ud_set;
 
 /* A Q_Key of a WR with this bit: that of the QP is sent (IBA 1.6, 10.2.5) */
 #define SRNIC_QKEY_OF_QP	0x80000000U
@@ -42,6 +43,7 @@ struct srnic_av {
  * @error: takes it to Error, for who may not sleep
  * @joined: it is known to the device's sockets; owner: Modify QP
  * @tx_lock: what follows; held over a message. Outside of @rx_lock
+ * @set: the sockets by which they are sent; NULL: it has not joined
  * @tx_on: RTS: WRs are sent
  * @psn: of the next message
  * @wr: the WR in progress
@@ -57,6 +59,7 @@ struct srnic_ud {
 	bool joined;
 
 	struct mutex tx_lock;	/* see above */
+	struct srnic_ud_set *set;
 	bool tx_on;
 	u32 psn;
 	struct srnic_fetched wr;
@@ -97,8 +100,7 @@ void srnic_ud_ports_free(struct srnic_device *dev);
 void srnic_ud_ports_changed(struct srnic_device *dev);
 int srnic_ud_ports_join(struct srnic_qp *qp);
 void srnic_ud_ports_leave(struct srnic_qp *qp);
-int srnic_ud_ports_send(struct srnic_device *dev, const struct srnic_av *av, u8 *buf,
-			u32 len);
+int srnic_ud_ports_send(struct srnic_qp *qp, const struct srnic_av *av, u8 *buf, u32 len);
 void srnic_ud_queue(struct work_struct *work);
 int srnic_ud_init(void);
 void srnic_ud_exit(void);

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * The UDP sockets of a device, by which its UD QPs send and receive: one for each GID that
- * is an address of the interface, while there are such QPs in RTR or RTS.
+ * is an address of the interface, and for each user who has such QPs in RTR or RTS. By the
+ * sockets of one user come datagrams for the QPs of all: TCP/IP takes any of those at an address
+ * and port. But each user sends by his own: datagrams to a host that does not answer stay in
+ * the socket's send buffer until the neighbour is given up, and are in nobody else's way.
  */
 
 #include <linux/etherdevice.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
+#include <linux/list.h>
 #include <linux/net.h>
 #include <linux/rwsem.h>
 #include <linux/skbuff.h>
@@ -42,16 +46,34 @@ struct srnic_ud_port {
 };
 
 /**
+ * struct srnic_ud_set - the sockets of a user
+ * @entry: among the sets of the device
+ * @holder: the user; NULL: the kernel
+ * @members: the user's QPs that have joined; ports->lock
+ * @sem: of what follows; for reading, to send
+ * @err: why there is no socket at an address; 0 if there is one at each
+ * @port: by index of the GID
+ */
+struct srnic_ud_set {
+	struct list_head entry;
+	const struct srnic_holder *holder;
+	unsigned int members;
+
+	struct rw_semaphore sem;	/* see above */
+	int err;
+	struct srnic_ud_port port[SRNIC_MAX_GID];
+};
+
+/**
  * struct srnic_ud_ports - the sockets of a device
  * @dev: the device
  * @sync: makes and ends sockets
  * @qps: by QP number, UD QPs in RTR or RTS; looked up under RCU
- * @lock: of the next two, and of joining and leaving
+ * @lock: joining and leaving; of the next two
  * @users: QPs in @qps
  * @number: UDP port of all sockets, while there are users; host byte order
- * @sem: of what follows; for reading, to send
- * @err: why there is no socket at an address; 0 if there is one at each
- * @port: by index of the GID
+ * @sets_lock: of what follows; inside of @lock
+ * @sets: struct srnic_ud_set
  */
 struct srnic_ud_ports {
 	struct srnic_device *dev;
@@ -62,9 +84,8 @@ struct srnic_ud_ports {
 	unsigned int users;
 	u16 number;
 
-	struct rw_semaphore sem;	/* see above */
-	int err;
-	struct srnic_ud_port port[SRNIC_MAX_GID];
+	struct mutex sets_lock;	/* see above */
+	struct list_head sets;
 };
 
 static struct workqueue_struct *ud_wq;
@@ -103,11 +124,16 @@ static void make_grh(struct ib_grh *grh, const struct sk_buff *skb, u32 length)
 	grh->next_hdr = UD_NEXT_HDR;
 }
 
-/* From the port that it goes to, where no program of a host with srnic can be */
+/*
+ * From the port that it goes to: at the address of a device no program has that. At other
+ * addresses of a host, such as 127.0.0.1, any program can, and the GRH has the address. That,
+ * which the CRC of the message does not cover, is as UDP's checksum says.
+ */
 static bool dgm_read(struct srnic_dgm *dgm, struct sk_buff *skb)
 {
 	if (skb->len > DGM_HDR_LEN + DGM_MAX || udp_hdr(skb)->source != udp_hdr(skb)->dest ||
-	    skb_linearize(skb) || !dgm_open(skb->data, skb->len, &dgm->hdr))
+	    udp_lib_checksum_complete(skb) || skb_linearize(skb) ||
+	    !dgm_open(skb->data, skb->len, &dgm->hdr))
 		return false;
 	dgm->data = skb->data + DGM_HDR_LEN;
 	make_grh(&dgm->grh, skb, dgm->hdr.length);
@@ -182,6 +208,8 @@ static void port_close(struct srnic_ud_port *port)
 static int port_bind(struct socket *sock, struct sockaddr_storage *addr)
 {
 	ip_sock_set_freebind(sock->sk);
+	/* among sockets of one owner, which is root: those of all users of the device */
+	sock_set_reuseport(sock->sk);
 	if (addr->ss_family == AF_INET6)
 		sock->sk->sk_ipv6only = 1;
 	return kernel_bind(sock, (struct sockaddr_unsized *)addr, srnic_addr_len(addr));
@@ -212,51 +240,81 @@ static int port_open(struct srnic_ud_port *port, struct net *net, u16 number)
 	return 0;
 }
 
-/* ports->sem is held for writing. @gid, in @net, is to have a socket, if it is not zero */
+static const union ib_gid no_gid;
+
+/* A socket at @gid, in @net, or none, is what there is to be */
+static bool port_is_right(const struct srnic_ud_port *port, const union ib_gid *gid,
+			  const struct net *net)
+{
+	if (!net || !memcmp(gid, &no_gid, sizeof(no_gid)))
+		return !port->sock;
+	return port->sock && net_eq(sock_net(port->sock->sk), net) &&
+	       !memcmp(&port->gid, gid, sizeof(*gid));
+}
+
+/* set->sem is held for writing. @gid, in @net, is to have a socket, if it is not zero */
 static int port_sync(struct srnic_ud_port *port, const union ib_gid *gid, struct net *net,
 		     u16 number)
 {
-	static const union ib_gid none;
-
-	if (port->sock && net && net_eq(sock_net(port->sock->sk), net) &&
-	    !memcmp(&port->gid, gid, sizeof(*gid)))
+	if (port_is_right(port, gid, net))
 		return 0;
 	port_close(port);
 	port->gid = *gid;
-	return net && memcmp(gid, &none, sizeof(none)) ? port_open(port, net, number) : 0;
+	return net && memcmp(gid, &no_gid, sizeof(no_gid)) ? port_open(port, net, number) : 0;
 }
 
-/* Index 0 is no IP address */
-static void ports_sync_to(struct srnic_ud_ports *ports, struct net *net, u16 number)
+static bool set_is_right(struct srnic_ud_set *set, const union ib_gid *gids,
+			 const struct net *net)
 {
-	union ib_gid gid;
+	bool right = true;
+	int i;
+
+	down_read(&set->sem);
+	for (i = 1; i < SRNIC_MAX_GID; i++)
+		right = right && port_is_right(&set->port[i], &gids[i], net);
+	up_read(&set->sem);
+	return right;
+}
+
+/*
+ * Index 0 is no IP address. Where all is as it is to be nobody is waited for: a post may hold
+ * the lock while it waits for room.
+ */
+static void set_sync(struct srnic_ud_set *set, const union ib_gid *gids, struct net *net,
+		     u16 number)
+{
 	int i, err;
 
-	down_write(&ports->sem);
-	ports->err = 0;
+	if (set_is_right(set, gids, net))
+		return;
+	down_write(&set->sem);
+	set->err = 0;
 	for (i = 1; i < SRNIC_MAX_GID; i++) {
-		spin_lock_bh(&ports->dev->gid_lock);
-		gid = ports->dev->gids[i];
-		spin_unlock_bh(&ports->dev->gid_lock);
-		err = port_sync(&ports->port[i], &gid, net, number);
+		err = port_sync(&set->port[i], &gids[i], net, number);
 		if (err)
-			ports->err = err;
+			set->err = err;
 	}
-	up_write(&ports->sem);
+	up_write(&set->sem);
 }
 
-/* Where the device is now; without users nowhere */
+/* Where the device is now. By a work, since root's tasks may have any port, and are one owner. */
 static void ports_sync(struct work_struct *work)
 {
 	struct srnic_ud_ports *ports = container_of(work, struct srnic_ud_ports, sync);
-	struct net *net = NULL;
+	union ib_gid gids[SRNIC_MAX_GID];
+	struct srnic_ud_set *set;
+	struct net *net;
 
-	if (READ_ONCE(ports->users)) {
-		rcu_read_lock();
-		net = maybe_get_net(dev_net(ports->dev->netdev));
-		rcu_read_unlock();
-	}
-	ports_sync_to(ports, net, READ_ONCE(ports->number));
+	rcu_read_lock();
+	net = maybe_get_net(dev_net(ports->dev->netdev));
+	rcu_read_unlock();
+	spin_lock_bh(&ports->dev->gid_lock);
+	memcpy(gids, ports->dev->gids, sizeof(gids));
+	spin_unlock_bh(&ports->dev->gid_lock);
+	mutex_lock(&ports->sets_lock);
+	list_for_each_entry(set, &ports->sets, entry)
+		set_sync(set, gids, net, READ_ONCE(ports->number));
+	mutex_unlock(&ports->sets_lock);
 	if (net)
 		put_net(net);
 }
@@ -273,26 +331,73 @@ void srnic_ud_ports_changed(struct srnic_device *dev)
 		queue_work(ud_wq, &dev->ud->sync);
 }
 
-/* ports->lock is held. The first user has the sockets made, by a task that may have any port. */
-static int ports_open(struct srnic_ud_ports *ports)
+/* ports->lock is held; the set is no QP's any more */
+static void set_free(struct srnic_ud_ports *ports, struct srnic_ud_set *set)
 {
-	ports->number = srnic_policy_get(&ports->dev->policy).ib_port;
-	if (!ports->number)
-		return -EOPNOTSUPP;
-	WRITE_ONCE(ports->users, 1);
-	queue_work(ud_wq, &ports->sync);
-	flush_work(&ports->sync);
-	return ports->err;
+	int i;
+
+	mutex_lock(&ports->sets_lock);
+	list_del(&set->entry);
+	mutex_unlock(&ports->sets_lock);
+	for (i = 1; i < SRNIC_MAX_GID; i++)
+		port_close(&set->port[i]);
+	kvfree(set);
 }
 
-/* ports->lock is held */
-static void ports_put(struct srnic_ud_ports *ports)
+/* ports->lock is held. A new set, with its sockets; or an ERR_PTR */
+static struct srnic_ud_set *set_new(struct srnic_ud_ports *ports,
+				    const struct srnic_holder *holder)
 {
-	WRITE_ONCE(ports->users, ports->users - 1);
-	if (ports->users)
-		return;
+	struct srnic_ud_set *set = kvzalloc(sizeof(*set), GFP_KERNEL_ACCOUNT);
+	int i, err;
+
+	if (!set)
+		return ERR_PTR(-ENOMEM);
+	set->holder = holder;
+	init_rwsem(&set->sem);
+	for (i = 0; i < SRNIC_MAX_GID; i++)
+		set->port[i].dev = ports->dev;
+	mutex_lock(&ports->sets_lock);
+	list_add(&set->entry, &ports->sets);
+	mutex_unlock(&ports->sets_lock);
 	queue_work(ud_wq, &ports->sync);
 	flush_work(&ports->sync);
+	err = set->err;
+	if (!err)
+		return set;
+	set_free(ports, set);
+	return ERR_PTR(err);
+}
+
+/* ports->lock is held. The set of the user of @qp; or an ERR_PTR */
+static struct srnic_ud_set *set_of(struct srnic_ud_ports *ports, struct srnic_qp *qp)
+{
+	const struct srnic_holder *holder = srnic_pd_holder(qp->ibqp.pd);
+	struct srnic_ud_set *set;
+
+	list_for_each_entry(set, &ports->sets, entry)
+		if (set->holder == holder)
+			return set;
+	return set_new(ports, holder);
+}
+
+/* ports->lock is held, and ports->number is set */
+static int ports_join(struct srnic_ud_ports *ports, struct srnic_qp *qp)
+{
+	struct srnic_ud_set *set = set_of(ports, qp);
+	int err;
+
+	if (IS_ERR(set))
+		return PTR_ERR(set);
+	err = xa_err(xa_store(&ports->qps, qp->ibqp.qp_num, qp, GFP_KERNEL_ACCOUNT));
+	if (!err) {
+		qp->ud->set = set;
+		set->members++;
+		WRITE_ONCE(ports->users, ports->users + 1);
+	} else if (!set->members) {
+		set_free(ports, set);
+	}
+	return err;
 }
 
 /**
@@ -307,17 +412,13 @@ static void ports_put(struct srnic_ud_ports *ports)
 int srnic_ud_ports_join(struct srnic_qp *qp)
 {
 	struct srnic_ud_ports *ports = qp->dev->ud;
-	int err = 0;
+	int err = -EOPNOTSUPP;
 
 	mutex_lock(&ports->lock);
-	if (ports->users)
-		WRITE_ONCE(ports->users, ports->users + 1);
-	else
-		err = ports_open(ports);
-	if (!err)
-		err = xa_err(xa_store(&ports->qps, qp->ibqp.qp_num, qp, GFP_KERNEL_ACCOUNT));
-	if (err && ports->users)
-		ports_put(ports);
+	if (!ports->users)
+		WRITE_ONCE(ports->number, srnic_policy_get(&ports->dev->policy).ib_port);
+	if (ports->number)
+		err = ports_join(ports, qp);
 	mutex_unlock(&ports->lock);
 	return err;
 }
@@ -331,10 +432,18 @@ int srnic_ud_ports_join(struct srnic_qp *qp)
 void srnic_ud_ports_leave(struct srnic_qp *qp)
 {
 	struct srnic_ud_ports *ports = qp->dev->ud;
+	struct srnic_ud_set *set;
 
+	/* nothing is sent after this */
+	mutex_lock(&qp->ud->tx_lock);
+	set = qp->ud->set;
+	qp->ud->set = NULL;
+	mutex_unlock(&qp->ud->tx_lock);
 	mutex_lock(&ports->lock);
 	xa_erase(&ports->qps, qp->ibqp.qp_num);
-	ports_put(ports);
+	WRITE_ONCE(ports->users, ports->users - 1);
+	if (!--set->members)
+		set_free(ports, set);
 	mutex_unlock(&ports->lock);
 	synchronize_rcu();
 }
@@ -356,27 +465,30 @@ static int port_send(struct srnic_ud_port *port, const union ib_gid *dgid, u16 n
 
 /**
  * srnic_ud_ports_send - send a datagram
- * @dev: the device
+ * @qp: a UD QP, whose tx_lock is held
  * @av: where from, and where to
  * @buf: the datagram
  * @len: its bytes
  *
- * Context: process; waits for room in the socket, UD_PATIENCE at most.
+ * Context: process; waits for room in the socket, UD_PATIENCE at most. That is the user's own:
+ * what others send does not fill it.
  *
  * Return: 0; -EADDRNOTAVAIL if the own address is gone; another errno of the socket calls. The
  * datagram is lost then.
  */
-int srnic_ud_ports_send(struct srnic_device *dev, const struct srnic_av *av, u8 *buf,
-			u32 len)
+int srnic_ud_ports_send(struct srnic_qp *qp, const struct srnic_av *av, u8 *buf, u32 len)
 {
-	struct srnic_ud_ports *ports = dev->ud;
-	struct srnic_ud_port *port = &ports->port[av->sgid_index];
+	struct srnic_ud_set *set = qp->ud->set;
+	struct srnic_ud_port *port;
 	int n = -EADDRNOTAVAIL;
 
-	down_read(&ports->sem);
+	if (!set)
+		return n;
+	port = &set->port[av->sgid_index];
+	down_read(&set->sem);
 	if (port->sock && !memcmp(&port->gid, &av->sgid, sizeof(av->sgid)))
-		n = port_send(port, &av->dgid, READ_ONCE(ports->number), buf, len);
-	up_read(&ports->sem);
+		n = port_send(port, &av->dgid, READ_ONCE(qp->dev->ud->number), buf, len);
+	up_read(&set->sem);
 	return n < 0 ? n : 0;
 }
 
@@ -389,7 +501,6 @@ int srnic_ud_ports_send(struct srnic_device *dev, const struct srnic_av *av, u8 
 int srnic_ud_ports_new(struct srnic_device *dev)
 {
 	struct srnic_ud_ports *ports = kzalloc(sizeof(*ports), GFP_KERNEL);
-	int i;
 
 	if (!ports)
 		return -ENOMEM;
@@ -397,9 +508,8 @@ int srnic_ud_ports_new(struct srnic_device *dev)
 	INIT_WORK(&ports->sync, ports_sync);
 	xa_init_flags(&ports->qps, XA_FLAGS_ACCOUNT);
 	mutex_init(&ports->lock);
-	init_rwsem(&ports->sem);
-	for (i = 0; i < SRNIC_MAX_GID; i++)
-		ports->port[i].dev = dev;
+	mutex_init(&ports->sets_lock);
+	INIT_LIST_HEAD(&ports->sets);
 	dev->ud = ports;
 	return 0;
 }

@@ -107,7 +107,8 @@ static bool set_state(struct srnic_qp *qp, enum srnic_qp_state next, enum srnic_
  * @seg_len: octets of them
  * @in_wc: a completion carries the error, so that no event is to (ST-33)
  *
- * Any context. In Closing there is no Terminate any more: Bad Close (ST-43).
+ * Any context. In Closing there is no Terminate any more: Bad Close (ST-43). A UD QP has no
+ * stream to end: engine/ud.c takes it to Error when it finds qp->error set.
  *
  * Return: true if this was the error that ended the stream (ERR-5).
  */
@@ -129,6 +130,8 @@ bool srnic_qp_fail(struct srnic_qp *qp, enum rdmap_err err, const u8 *seg,
 		first = set_state(qp, SRNIC_QP_ERROR, SRNIC_EV_BAD_CLOSE);
 		qp->error_in_wc = in_wc;
 		qp->close_event = SRNIC_EV_BAD_CLOSE;
+	} else if (qp->state == SRNIC_QP_IDLE && qp->ud && !qp->error) {
+		WRITE_ONCE(qp->error, err);
 	}
 	spin_unlock_irqrestore(&qp->lock, flags);
 	if (first)

@@ -117,6 +117,61 @@ bounded() {
 	return $rc
 }
 
+# container PORT N: two users of a container that root made, with 65536 user ids, one after the
+# other. What each says is in $tmp/containerID
+container() {
+	exec ip netns exec "$CLI_NS" /usr/bin/python3 - "$tmp" "$BIN/many" "$CLI4" "$@" <<'EOF'
+import ctypes, os, sys, time
+tmp, many, address, port, n = sys.argv[1:]
+made, mapped = os.pipe(), os.pipe()
+pid = os.fork()
+if pid:
+    os.read(made[0], 1)
+    for name in "uid_map", "gid_map":
+        with open("/proc/%d/%s" % (pid, name), "w") as f:
+            f.write("0 100000 65536")
+    os.write(mapped[1], b"x")
+    sys.exit(os.waitpid(pid, 0)[1])
+if ctypes.CDLL(None, use_errno=True).unshare(0x10000000):	# CLONE_NEWUSER
+    sys.exit("no user namespaces")
+os.write(made[1], b"x")
+os.read(mapped[0], 1)
+os.environ["MANY_STAYS"] = "1"
+pids = []
+for i, uid in enumerate((1000, 1001)):
+    path = "%s/container%d" % (tmp, uid)
+    os.close(os.open(path, os.O_CREAT))
+    out = os.open(path, os.O_WRONLY)
+    pids.append(os.fork())
+    if not pids[-1]:
+        os.dup2(out, 1)
+        os.setresgid(uid, uid, uid)
+        os.setresuid(uid, uid, uid)
+        os.execv(many, [many, "self", address, str(int(port) + i), n])
+    while "connected" not in open(path).read() and not os.waitid(os.P_PID, pids[-1], os.WEXITED | os.WNOHANG | os.WNOWAIT):
+        time.sleep(0.1)
+for pid in pids:
+    os.kill(pid, 15)
+    os.waitpid(pid, 0)
+EOF
+}
+
+containers() {
+	local share rc=0
+	[ -e /proc/self/ns/user ] || { echo "this kernel has no user namespaces"; return 77; }
+	share=$(policy "$CLI_DEV" max_user_qps)
+	set_policy "$CLI_DEV" max_user_qps=8
+	chmod 777 "$tmp"
+	rm -f "$tmp"/container*
+	(container 7340 5) || rc=1
+	set_policy "$CLI_DEV" max_user_qps="$share"
+	tail -n 3 "$tmp"/container*
+	[ "$(xargs <"$tmp/container1000")" = "connected 4 EDQUOT" ] &&
+		[ "$(xargs <"$tmp/container1001")" = "connected 0 EDQUOT" ] || rc=1
+	pids='' gone
+	return $rc
+}
+
 # As many as the default allows; then the threads of another user
 others_fork() {
 	local share pids='' rc=0
@@ -186,6 +241,7 @@ t "rings begin with zeros" on_cli "$BIN/limits" "$CLI4" zeroed
 t "a user has so many connected QPs, and no more" bounded 8
 t "the bound counts QPs that accept" bounded 9
 t -l 300 "two users have all PDs, each half, and a kernel consumer connects" shares
+t "the users of a container are one" containers
 t "sockets belong to the user who connects or listens" owners
 t -l 300 "a user with all the connections there can be leaves others able to fork" others_fork
 

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* cm.c: an endpoint that is told to give up at the moment at which it attaches. */
+/*
+ * cm.c: an endpoint that is told to give up at the moment at which it attaches; whose QP it may
+ * have; the end of its stream.
+ */
+#include <linux/cred.h>
 #include "cm/cm_priv.h"
 #include "peer.h"
 #include "queue/trace.h"
@@ -12,6 +16,9 @@ static struct peer *idle(struct kunit *test)
 	device_initialize(&p->dev->ibdev.dev);
 	return p;
 }
+
+/* An id that is not rdma_cm's, and so a kernel consumer's */
+static const struct iw_cm_id nobody;
 
 /* A passive endpoint with a Request that was reported, on the QP of @p */
 static struct srnic_ep *reported(struct kunit *test, struct peer *p)
@@ -28,7 +35,7 @@ static struct srnic_ep *reported(struct kunit *test, struct peer *p)
 	mutex_lock(&ep->lock);
 	ep->state = SRNIC_EP_REPORTED;
 	srnic_ep_adopt(ep, stream);
-	KUNIT_ASSERT_EQ(test, srnic_ep_claim(ep, p->qp->ibqp.qp_num), 0);
+	KUNIT_ASSERT_EQ(test, srnic_ep_claim(ep, &nobody, p->qp->ibqp.qp_num), 0);
 	return ep;
 }
 
@@ -82,6 +89,102 @@ static void abort_while_attaching(struct kunit *test)
 	end(ep);
 }
 
+/* Of a user of this name without rights, by which the test goes on */
+static const struct cred *become(struct kunit *test, unsigned int uid)
+{
+	struct cred *cred = prepare_creds();
+
+	KUNIT_ASSERT_NOT_NULL(test, cred);
+	cred->euid = KUIDT_INIT(uid);
+	cap_clear(cred->cap_effective);
+	return override_creds(cred);
+}
+
+static void become_again(const struct cred *old)
+{
+	const struct cred *cred = current_cred();
+
+	revert_creds(old);
+	put_cred(cred);
+}
+
+static int claim(struct peer *p)
+{
+	struct srnic_ep *ep = srnic_ep_new(p->dev, NULL, &srnic_iw_ops);
+	int err;
+
+	KUNIT_ASSERT_NOT_NULL(p->test, ep);
+	kref_get(&ep->ref);
+	mutex_lock(&ep->lock);
+	err = srnic_ep_claim(ep, &nobody, p->qp->ibqp.qp_num);
+	if (!err)
+		srnic_ep_unclaim(ep);
+	srnic_ep_close(ep, false);
+	end(ep);
+	return err;
+}
+
+static void a_qp_is_for_the_user_that_made_it(struct kunit *test)
+{
+	struct peer *p = idle(test);
+	const struct cred *old;
+	int own, other;
+
+	/* a kernel consumer connects its own */
+	KUNIT_EXPECT_EQ(test, claim(p), 0);
+	p->qp->kernel = false;
+	p->qp->owner = KUIDT_INIT(65533);
+	KUNIT_EXPECT_EQ(test, claim(p), 0);	/* root has CAP_NET_RAW */
+	old = become(test, 65533);
+	own = claim(p);
+	become_again(old);
+	old = become(test, 65534);
+	other = claim(p);
+	become_again(old);
+	p->qp->kernel = true;
+	KUNIT_EXPECT_EQ(test, own, 0);
+	KUNIT_EXPECT_EQ(test, other, -EPERM);
+	KUNIT_EXPECT_EQ(test, srnic_counter(p->dev, SRNIC_CNT_CONN_NOT_OWNER), 1);
+}
+
+/* Who waits for the end of a stream */
+struct waiter {
+	struct work_struct work;
+	struct srnic_qp *qp;
+	struct completion done;
+};
+
+static void wait_for_end(struct work_struct *work)
+{
+	struct waiter *w = container_of(work, struct waiter, work);
+
+	srnic_qp_join_tx(w->qp);
+	complete(&w->done);
+}
+
+static void several_wait_for_the_end_of_a_stream(struct kunit *test)
+{
+	struct peer *p = peer_open(test, 1, 1);
+	struct waiter *w = kunit_kcalloc(test, 3, sizeof(*w), GFP_KERNEL);
+	struct workqueue_struct *wq = alloc_workqueue("srnic_test", WQ_UNBOUND, 0);
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, w);
+	KUNIT_ASSERT_NOT_NULL(test, wq);
+	for (i = 0; i < 3; i++) {
+		INIT_WORK(&w[i].work, wait_for_end);
+		w[i].qp = p->qp;
+		init_completion(&w[i].done);
+		queue_work(wq, &w[i].work);
+	}
+	msleep(100);
+	KUNIT_EXPECT_FALSE(test, completion_done(&w[0].done));
+	srnic_qp_abort(p->qp);
+	for (i = 0; i < 3; i++)
+		KUNIT_EXPECT_NE(test, wait_for_completion_timeout(&w[i].done, 5 * HZ), 0);
+	destroy_workqueue(wq);
+}
+
 static int cm_init(struct kunit *test)
 {
 	return srnic_cm_init();
@@ -96,6 +199,8 @@ static void cm_exit(struct kunit *test)
 static struct kunit_case cm_cases[] = {
 	KUNIT_CASE(abort_before_attach),
 	KUNIT_CASE(abort_while_attaching),
+	KUNIT_CASE(a_qp_is_for_the_user_that_made_it),
+	KUNIT_CASE(several_wait_for_the_end_of_a_stream),
 	{}
 };
 

@@ -408,6 +408,19 @@ static void one_claim_at_a_time(struct kunit *test)
 	srnic_qp_destroy(p.qp);
 }
 
+/* It is Idle to the core for ever, and its SQ has a consumer */
+static void a_ud_qp_has_no_connection(struct kunit *test)
+{
+	struct pair p;
+
+	aborted = 0;
+	make_qp(test, &p, 1);
+	p.qp->ibqp.qp_type = IB_QPT_UD;
+	KUNIT_EXPECT_EQ(test, srnic_qp_claim(p.qp, &llp_ops, &aborted), -EINVAL);
+	srnic_qp_destroy(p.qp);
+	KUNIT_EXPECT_EQ(test, aborted, 0);
+}
+
 /* A user's producer index is not believed: nothing is read that was not posted */
 static void user_producer(struct kunit *test)
 {
@@ -443,6 +456,7 @@ static struct kunit_case qp_cases[] = {
 	KUNIT_CASE(create_limits),
 	KUNIT_CASE(find),
 	KUNIT_CASE(one_claim_at_a_time),
+	KUNIT_CASE(a_ud_qp_has_no_connection),
 	KUNIT_CASE(user_producer),
 	{}
 };

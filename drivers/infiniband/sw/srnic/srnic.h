@@ -79,6 +79,7 @@ enum srnic_counter {
 	SRNIC_CNT_CONN_DROPPED,		/* refused for lack of room: backlog, memory */
 	SRNIC_CNT_CONN_USER_LIMIT,	/* refused: the user has max_user_qps of them */
 	SRNIC_CNT_OBJ_USER_LIMIT,	/* objects refused: the user has half of them */
+	SRNIC_CNT_CONN_NOT_OWNER,	/* refused: the QP is not the user's */
 	SRNIC_CNT_CONN_NO_PEER,		/* a QP that Modify QP connects has nobody to send to */
 	SRNIC_CNT_LISTEN_WAIT,		/* a listener has no socket yet: its port is taken */
 	SRNIC_CNT_NO_KTHREADS,		/* a stream ended because they could not be made */

@@ -16,6 +16,8 @@
  * CONNECT_REPLY with status 0 or an ESTABLISHED, exactly one CLOSE.
  */
 
+#include <linux/capability.h>
+#include <linux/cred.h>
 #include <linux/slab.h>
 #include <linux/wait.h>
 #include <linux/nsproxy.h>
@@ -176,6 +178,14 @@ struct srnic_ep *srnic_ep_next(const struct srnic_device *dev, unsigned long *ha
 	} while (ep && ((dev && ep->dev != dev) || !kref_get_unless_zero(&ep->ref)));
 	xa_unlock(&srnic_cm_eps);
 	return ep;
+}
+
+/* rdma_cm's id, which is what an iw_cm id has for context. Return: NULL for one of others */
+static const struct rdma_cm_id *cma_id_of(const struct iw_cm_id *id)
+{
+	struct rdma_cm_id *cma_id = id->context;
+
+	return cma_id && rdma_iw_cm_id(cma_id) == id ? cma_id : NULL;
 }
 
 /**
@@ -398,23 +408,58 @@ static const struct srnic_llp_ops srnic_ep_llp_ops = {
 	.closed = srnic_ep_qp_closed,
 };
 
+/* Over the interface of @dev as over a packet socket: who may send anything there */
+static bool may_send_raw(const struct srnic_device *dev)
+{
+	bool may;
+
+	rcu_read_lock();
+	may = ns_capable(dev_net(dev->netdev)->user_ns, CAP_NET_RAW);
+	rcu_read_unlock();
+	return may;
+}
+
+/*
+ * iw_cm names a QP by its number, which everybody can list. A user's QP is for the user that
+ * made it. A kernel consumer's QP is for its own id of rdma_cm, which has the QP; that of a
+ * program has none.
+ */
+static bool ep_may_claim(const struct srnic_ep *ep, const struct srnic_qp *qp,
+			 const struct iw_cm_id *id)
+{
+	const struct rdma_cm_id *cma_id = cma_id_of(id);
+
+	if (qp->kernel)
+		return !cma_id || cma_id->qp == &qp->ibqp;
+	return uid_eq(current_euid(), qp->owner) || may_send_raw(ep->dev);
+}
+
 /**
  * srnic_ep_claim - reserve the QP for this connection
  * @ep: without a QP; locked
+ * @id: iwcm's id, by which the QP was named
  * @qpn: which
  *
  * Called by the task that connects or accepts, which is charged for it.
  *
- * Return: 0; -EINVAL or -EBUSY, see srnic_qp_claim(); -EDQUOT if the user has as many
- * connected QPs as may be; -ENOMEM.
+ * Context: process, may sleep.
+ *
+ * Return: 0; -EPERM for a QP that is another user's, and that is counted; -EINVAL or
+ * -EBUSY, see srnic_qp_claim(); -EDQUOT if the user has as many connected QPs as may be;
+ * -ENOMEM.
  */
-int srnic_ep_claim(struct srnic_ep *ep, u32 qpn)
+int srnic_ep_claim(struct srnic_ep *ep, const struct iw_cm_id *id, u32 qpn)
 {
 	struct srnic_qp *qp = srnic_qp_find(ep->dev, qpn);
 	int err;
 
 	if (!qp)
 		return -EINVAL;
+	if (!ep_may_claim(ep, qp, id)) {
+		srnic_count(ep->dev, SRNIC_CNT_CONN_NOT_OWNER);
+		err = -EPERM;
+		goto put_qp;
+	}
 	err = ep_charge(ep, qp);
 	if (err)
 		goto put_qp;
@@ -551,7 +596,7 @@ static int passive_accept(struct srnic_ep *ep, struct iw_cm_id *id,
 	u32 len;
 	int err;
 
-	err = srnic_ep_claim(ep, param->qpn);
+	err = srnic_ep_claim(ep, id, param->qpn);
 	if (err) {
 		srnic_ep_refuse(ep, NULL, 0);
 		return err;
@@ -595,7 +640,7 @@ static int passive_accept(struct srnic_ep *ep, struct iw_cm_id *id,
  *
  * Return: 0, and ESTABLISHED was sent; -ECONNRESET if the peer, the time for a
  * verdict or the device is gone; -EDQUOT if the user has as many connected QPs
- * as may be; -EINVAL for a bad QP, a QP not idle, or too much
+ * as may be; -EPERM for another user's QP; -EINVAL for a bad QP, a QP not idle, or too much
  * private data; -EBUSY for a QP that connects already; another errno of
  * srnic_qp_attach(). On error the connection is refused or closed and no
  * event was or will be sent.

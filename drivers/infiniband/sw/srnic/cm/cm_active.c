@@ -380,9 +380,9 @@ void srnic_ep_run_active(struct srnic_ep *ep)
  * @id: iwcm's id, with addresses
  * @param: the QP, depths and private data
  *
- * Return: 0, and a CONNECT_REPLY will come; -EINVAL for a bad QP, a QP not idle, or
- * private data too long for an MPA Request; -EBUSY for a QP that connects already;
- * -EDQUOT if the user has as many connected QPs as may be; -ENODEV on a device that is
+ * Return: 0, and a CONNECT_REPLY will come; -EPERM for another user's QP; -EINVAL for a bad QP,
+ * a QP not idle, or private data too long for an MPA Request; -EBUSY for a QP that connects
+ * already; -EDQUOT if the user has as many connected QPs as may be; -ENODEV on a device that is
  * going; -EXDEV if the interface is in another network namespace; another errno of the
  * socket calls. No event comes then.
  */
@@ -419,7 +419,7 @@ int srnic_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 	ep->ird = min_t(u32, param->ird, ep->policy.mpa.max_ird);
 	ep->ord = min_t(u32, param->ord, ep->policy.mpa.max_ord);
 
-	err = srnic_ep_claim(ep, param->qpn);
+	err = srnic_ep_claim(ep, id, param->qpn);
 	if (err)
 		goto close;
 	id->add_ref(id);

@@ -223,7 +223,7 @@ void srnic_ep_adopt(struct srnic_ep *ep, struct srnic_stream *stream);
 void srnic_ep_linger(struct srnic_ep *ep);
 void srnic_ep_close(struct srnic_ep *ep, bool abort);
 void srnic_ep_drop_stream(struct srnic_ep *ep, bool abort);
-int srnic_ep_claim(struct srnic_ep *ep, u32 qpn);
+int srnic_ep_claim(struct srnic_ep *ep, const struct iw_cm_id *id, u32 qpn);
 void srnic_ep_unclaim(struct srnic_ep *ep);
 int srnic_ep_attach(struct srnic_ep *ep, bool initiator,
 		    const struct mpa_result *mpa, u32 last_len);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* Queue pairs: life, Modify, and attaching a stream. */
 
+#include <linux/cred.h>
 #include <linux/log2.h>
 #include <linux/random.h>
 #include <linux/slab.h>
@@ -176,6 +177,7 @@ int srnic_qp_create(struct srnic_qp *qp, struct srnic_device *dev,
 		return err;
 	qp->dev = dev;
 	qp->kernel = !uctx;
+	qp->owner = current_euid();
 	qp->privileged = qp->kernel;
 	qp->sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
 	qp->scq = to_srnic_cq(init->send_cq);
@@ -434,8 +436,11 @@ void srnic_qp_settle(struct srnic_qp *qp)
  * @ops: what the maker is to be told; @ops->abort is called under a spinlock
  * @priv: their argument
  *
- * Return: 0; -EINVAL if the QP is not in Idle; -EBUSY if another connection
- * is being made, or the last one is not quite gone.
+ * Context: any. Whether the caller may have the QP is not asked here: it has a handle of it, or see
+ * srnic_ep_claim().
+ *
+ * Return: 0; -EINVAL for a UD QP, which has no connections, or if the QP is not in Idle; -EBUSY
+ * if another connection is being made, or the last one is not quite gone.
  */
 int srnic_qp_claim(struct srnic_qp *qp, const struct srnic_llp_ops *ops, void *priv)
 {
@@ -443,7 +448,8 @@ int srnic_qp_claim(struct srnic_qp *qp, const struct srnic_llp_ops *ops, void *p
 	int err = 0;
 
 	spin_lock_irqsave(&qp->lock, flags);
-	if (qp->state != SRNIC_QP_IDLE || test_bit(SRNIC_QPF_DESTROY, &qp->flags)) {
+	if (qp->ibqp.qp_type == IB_QPT_UD || qp->state != SRNIC_QP_IDLE ||
+	    test_bit(SRNIC_QPF_DESTROY, &qp->flags)) {
 		err = -EINVAL;
 	} else if (qp->llp_ops || test_bit(SRNIC_QPF_ATTACHED, &qp->flags)) {
 		err = -EBUSY;

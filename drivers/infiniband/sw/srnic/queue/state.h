@@ -6,6 +6,7 @@
 #include <linux/completion.h>
 #include <linux/kref.h>
 #include <linux/spinlock.h>
+#include <linux/uidgid.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
@@ -112,6 +113,7 @@ struct srnic_qp {
 	/* immutable after create */
 	struct srnic_device *dev;
 	bool kernel;
+	kuid_t owner;			/* effective user of who made it */
 	bool privileged;		/* may use STag 0, fast-register; set before a stream */
 	bool sig_all;
 	u32 max_send_sge;

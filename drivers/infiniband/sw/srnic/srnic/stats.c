@@ -31,6 +31,7 @@ static const struct rdma_stat_desc descs[] = {
 	[SRNIC_CNT_CONN_DROPPED].name		= "conn_dropped",
 	[SRNIC_CNT_CONN_USER_LIMIT].name	= "conn_user_limit",
 	[SRNIC_CNT_OBJ_USER_LIMIT].name		= "obj_user_limit",
+	[SRNIC_CNT_CONN_NOT_OWNER].name		= "conn_not_owner",
 	[SRNIC_CNT_CONN_NO_PEER].name		= "conn_no_peer",
 	[SRNIC_CNT_LISTEN_WAIT].name		= "listen_waits",
 	[SRNIC_CNT_NO_KTHREADS].name		= "no_kthreads",

@@ -1,0 +1,179 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Whose QP a connection may have (the cases of claim.c), whose the connections are that
+# ibv_modify_qp() makes, and who has the port at which they are made.
+
+. "$(dirname "$0")/lib.sh"
+
+[ "$SRNIC_TYPE" = srnic ] || skip_all "$SRNIC_TYPE has another rule"
+[ -x "$BIN/claim" ] || bail "no $BIN/claim: make -C tests/system OUT=..."
+ko=/lib/modules/$(uname -r)/updates/srnic_talk.ko
+[ -e "$ko" ] || bail "no $ko: scripts/build-stage"
+
+# The QPs of a kernel consumer while they talk
+kernels_qp() {
+	local qpn rc=0 params=/sys/module/srnic_talk/parameters
+	modprobe rnicpi && on_cli insmod "$ko" netdev=d1 addr="$CLI4" || return
+	# shellcheck disable=SC2016 # not yet
+	within 20 eval '[ "$(cat $params/rounds)" -ge 100 ]' &&
+		qpn=$(rdma resource show qp | sed -n 's/.* lqpn \([0-9]*\) .*\[.*\].*/\1/p' | head -n 1) &&
+		[ -n "$qpn" ] && on_cli env CLAIM_QPN="$qpn" "$BIN/claim" "$CLI4" kernel || rc=1
+	[ $rc = 0 ] || rdma resource show qp
+	[ "$(cat $params/spoilt)" = 0 ] || rc=1
+	rmmod srnic_talk && rmmod rnicpi || rc=1
+	return $rc
+}
+
+# as USER COMMAND...: on the client's host, without any right. In a subshell, which becomes it
+as() { exec ip netns exec "$CLI_NS" setpriv --reuid "$1" --regid "$1" --clear-groups --inh-caps=-all "${@:2}"; }
+
+# in_background FILE WORD COMMAND...: until it says WORD
+in_background() {
+	local out=$1 word=$2
+	shift 2
+	"$@" >"$tmp/$out" 2>&1 &
+	pids="$pids $!"
+	within 20 grep -qx "$word" "$tmp/$out" || { cat "$tmp/$out"; return 1; }
+}
+
+end_background() {
+	# shellcheck disable=SC2086 # words
+	kill -KILL $pids
+	# shellcheck disable=SC2086 # words
+	wait $pids 2>/dev/null
+	pids=''
+	within 10 nothing_left
+}
+
+# The first user's QP waits at the address before the second user connects two
+owners() {
+	local pids='' rc=0 all
+	in_background first rtr as 65534 "$BIN/claim" "$CLI4" rtr &&
+		in_background second connected as 65533 "$BIN/claim" "$CLI4" two || rc=1
+	on_cli ss -Htane "( sport = :$IB_PORT or dport = :$IB_PORT )" | tee "$tmp/ss"
+	all=$(awk '$1 == "ESTAB" { n++; own += /uid:65533 / } $1 == "LISTEN" { l++; bad += /uid:/ }
+		   END { print n, own, l, bad + 0 }' "$tmp/ss")
+	[ "$all" = "2 2 1 0" ] || { echo "connections, of the second user, listeners, with a user: $all"; rc=1; }
+	end_background || rc=1
+	return $rc
+}
+
+# tries USER: a line for each way in which it could bind the port
+tries() {
+	as "$1" /usr/bin/python3 - "$CLI4" "$IB_PORT" <<'EOF'
+import errno, itertools, socket, sys
+address, port = sys.argv[1], int(sys.argv[2])
+hosts = ((socket.AF_INET, address), (socket.AF_INET, ""), (socket.AF_INET, "127.0.0.1"),
+         (socket.AF_INET6, "::"), (socket.AF_INET6, "::ffff:" + address))
+for (family, host), kind, reuse, group in itertools.product(
+        hosts, (socket.SOCK_STREAM, socket.SOCK_DGRAM), (0, 1), (0, 1)):
+    with socket.socket(family, kind) as s:
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, reuse)
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, group)
+        if family == socket.AF_INET6:
+            s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        try:
+            s.bind((host, port))
+            if kind == socket.SOCK_STREAM:
+                s.listen(1)
+            what = "bound"
+        except OSError as e:
+            what = errno.errorcode[e.errno]
+        print(what, family.name, repr(host), kind.name, "reuse %d %d" % (reuse, group))
+EOF
+}
+
+all_are() { tee "$tmp/all" | grep -v "^$1 " | head; [ -s "$tmp/all" ] && ! grep -qv "^$1 " "$tmp/all"; }
+
+port_is_held() {
+	local pids=''
+	tries 65534 | all_are EADDRINUSE &&
+	in_background rtr rtr as 65533 "$BIN/claim" "$CLI4" rtr && tries 65534 | all_are EADDRINUSE &&
+	end_background && tries 65534 | all_are EADDRINUSE
+}
+
+port_is_free() {
+	set_policy "$CLI_DEV" ib_port=0 && tries 65534 | all_are bound && set_policy "$CLI_DEV" ib_port="$IB_PORT"
+}
+
+# taken_by PROTOCOL ADDRESS: by a user's program, before the policy is set
+taken_by() {
+	local pids='' rc=0
+	set_policy "$CLI_DEV" ib_port=0 || return
+	in_background taken bound as 65534 /usr/bin/python3 -c 'import socket, sys, time
+s = socket.socket(socket.AF_INET, getattr(socket, sys.argv[1]))
+s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+s.bind((sys.argv[2], int(sys.argv[3])))
+print("bound", flush=True)
+time.sleep(60)' "$1" "$2" "$IB_PORT" || return
+	LC_ALL=C set_policy "$CLI_DEV" ib_port="$IB_PORT" 2>"$tmp/refused" && rc=1
+	grep -q 'Address already in use' "$tmp/refused" || { cat "$tmp/refused"; rc=1; }
+	[ "$(policy "$CLI_DEV" ib_port)" = 0 ] || rc=1
+	# shellcheck disable=SC2086 # words
+	kill $pids
+	# shellcheck disable=SC2086 # words
+	wait $pids 2>/dev/null
+	within 5 set_policy "$CLI_DEV" ib_port="$IB_PORT" || rc=1
+	return $rc
+}
+
+taken() { taken_by SOCK_STREAM "" && taken_by SOCK_STREAM "$CLI4" && taken_by SOCK_DGRAM "" && taken_by SOCK_DGRAM "$CLI4"; }
+
+# Where the interface goes, and no more where it was
+port_moves() {
+	local rc=0
+	add_ns h3
+	ip -n "$CLI_NS" link set d1 netns h3 || return
+	tries 65534 | all_are bound || rc=1
+	CLI_NS=h3 tries 65534 | all_are EADDRINUSE || rc=1
+	ip -n h3 link set d1 netns "$CLI_NS" && net_up "$CLI_NS" d1 "$CLI4/24" "$CLI6/64" || rc=1
+	tries 65534 | all_are EADDRINUSE || rc=1
+	CLI_NS=h3 tries 65534 | all_are bound || rc=1
+	return $rc
+}
+
+namespace_ends() {
+	add_ns h4
+	ip -n h4 link add d4 type dummy && net_up h4 d4 10.79.0.1/24 fd79::1/64
+	rdma_up h4 d4 srnic sr4
+	set_policy sr4 ib_port="$IB_PORT" && ip netns del h4 && within 20 eval '! rdma link show sr4/1'
+}
+
+# Only the kernel, or root, can have such a port, on whatever host
+reserved_port() {
+	local rc=0
+	! set_policy "$CLI_DEV" ib_privileged=on || { echo "on, port $IB_PORT"; rc=1; }
+	set_policy "$CLI_DEV" ib_port=791 && set_policy "$CLI_DEV" ib_privileged=on || rc=1
+	! set_policy "$CLI_DEV" ib_port="$IB_PORT" || { echo "port $IB_PORT, on"; rc=1; }
+	[ "$(policy "$CLI_DEV" ib_port)" = 791 ] || rc=1
+	IB_PORT=791 tries 65534 | all_are 'E[A-Z]*' || rc=1
+	return $rc
+}
+
+# Both ends of a user's connection have one; a user's process cannot be the responder
+both_reserved() {
+	local pids='' rc=0 IB_PORT=791
+	in_background two connected as 65533 "$BIN/claim" "$CLI4" two || rc=1
+	on_cli ss -Htn "( sport = :$IB_PORT or dport = :$IB_PORT )" state established | tee "$tmp/ss"
+	[ "$(awk '{ sub(/.*:/, "", $3); sub(/.*:/, "", $4); n += $3 < 1024 && $4 < 1024 }
+		  END { print NR, n }' "$tmp/ss")" = "2 2" ] || rc=1
+	end_background || rc=1
+	return $rc
+}
+
+one_host
+ib_enable
+cases claim
+t "a kernel consumer's QP is not taken by a program, root's neither" kernels_qp
+t "connections belong to their QPs' user, whoever came first, and listeners to nobody" owners
+t "nobody else can have the port while it is set" port_is_held
+t "it is free when it is not set" port_is_free
+t "somebody has the port: it cannot be set" taken
+t "the port is held where the interface goes" port_moves
+t "the namespace goes with its device" namespace_ends
+t "ib_privileged takes a port below 1024, and no other one" reserved_port
+t "with ib_privileged both ends have a port below 1024" both_reserved
+t "nothing is left" within 10 nothing_left
+teardown_hosts
+done_testing

@@ -193,18 +193,17 @@ static const struct rdma_cm_id *cma_id_of(const struct iw_cm_id *id)
  * @id: iwcm's id
  *
  * iw_cm does not tell, and the task that calls may be another one: rdma_cm makes its
- * listeners on a new device in the task that adds it. So ask rdma_cm's id, which is
- * what an iw_cm id has for context; whose id it really is, rdma_cm says itself.
+ * listeners on a new device in the task that adds it. So ask rdma_cm's id.
  *
- * Return: the namespace. rdma_cm holds it until it destroys @id.
+ * Return: the namespace's cookie: the address may be another's, later.
  */
-const struct net *srnic_cm_net(const struct iw_cm_id *id)
+u64 srnic_cm_net(const struct iw_cm_id *id)
 {
-	struct rdma_cm_id *cma_id = id->context;
+	const struct rdma_cm_id *cma_id = cma_id_of(id);
 
-	if (cma_id && rdma_iw_cm_id(cma_id) == id)
-		return cma_id->route.addr.dev_addr.net;
-	return current->nsproxy->net_ns;
+	if (cma_id)
+		return cma_id->route.addr.dev_addr.net->net_cookie;
+	return current->nsproxy->net_ns->net_cookie;
 }
 
 /**
@@ -781,6 +780,31 @@ void srnic_cm_drop_device(struct srnic_device *dev)
 		srnic_ep_tell(ep, SRNIC_EPF_ABORT);
 		srnic_ep_put(ep);
 	}
+}
+
+static bool device_has_eps(const struct srnic_device *dev)
+{
+	unsigned long handle;
+	struct srnic_ep *ep;
+	bool has = false;
+
+	xa_lock(&srnic_cm_eps);
+	xa_for_each(&srnic_cm_eps, handle, ep)
+		has |= ep->dev == dev;
+	xa_unlock(&srnic_cm_eps);
+	return has;
+}
+
+/**
+ * srnic_cm_wait_device - wait until a device has no endpoints
+ * @dev: behind srnic_cm_drop_device(); its QPs and its ids are gone
+ *
+ * Endpoints hold the memory of the device, and not its counters. Context: process, may sleep,
+ * but not for a peer.
+ */
+void srnic_cm_wait_device(struct srnic_device *dev)
+{
+	wait_event(srnic_cm_idle, !device_has_eps(dev));
 }
 
 /**

@@ -14,6 +14,7 @@ extern const struct srnic_rdv_ops srnic_rdv_ops;
 int srnic_cm_init(void);
 void srnic_cm_exit(void);
 void srnic_cm_drop_device(struct srnic_device *dev);
+void srnic_cm_wait_device(struct srnic_device *dev);
 void srnic_cm_device_moved(struct srnic_device *dev);
 int srnic_rdv_init(void);
 void srnic_rdv_exit(void);

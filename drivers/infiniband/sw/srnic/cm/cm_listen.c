@@ -411,15 +411,15 @@ static bool same_port(const struct srnic_ep *a, const struct srnic_ep *b)
 	return sa->sin_family == sb->sin_family && sa->sin_port == sb->sin_port;
 }
 
-/* How many interfaces of a network namespace, held by the caller, have an srnic */
-static unsigned int devices_in(const struct net *net)
+/* How many interfaces of the network namespace that @dev is in have an srnic */
+static unsigned int devices_beside(const struct srnic_device *dev)
 {
 	struct net_device *netdev;
 	struct ib_device *ibdev;
 	unsigned int n = 0;
 
 	rcu_read_lock();
-	for_each_netdev_rcu(net, netdev) {
+	for_each_netdev_rcu(dev_net(dev->netdev), netdev) {
 		ibdev = ib_device_get_by_netdev(netdev, SRNIC_DRIVER_ID);
 		if (!ibdev)
 			continue;
@@ -453,7 +453,7 @@ static bool listener_has_others(const struct srnic_ep *ep)
 		}
 		srnic_ep_put(other);
 	}
-	return open || waiting < devices_in(ep->net);
+	return open || waiting < devices_beside(ep->dev);
 }
 
 /*

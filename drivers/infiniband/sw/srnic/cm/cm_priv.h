@@ -183,7 +183,7 @@ struct srnic_ep {
 	void *pdata;
 
 	/* listener: immutable once SRNIC_EPF_LISTENS is set; active side */
-	const struct net *net;		/* of who asks; compared, and not held */
+	u64 net;			/* cookie of the namespace of who asks */
 	int backlog;
 
 	/* passive side, while half-open; the listener's half_lock */
@@ -205,7 +205,7 @@ struct srnic_ep {
 extern const struct srnic_ep_ops srnic_iw_ops;
 struct srnic_ep *srnic_ep_new(struct srnic_device *dev, struct srnic_user *user,
 			      const struct srnic_ep_ops *ops);
-const struct net *srnic_cm_net(const struct iw_cm_id *id);
+u64 srnic_cm_net(const struct iw_cm_id *id);
 struct srnic_ep *srnic_ep_next(const struct srnic_device *dev, unsigned long *handle);
 struct srnic_ep *srnic_ep_find(const struct iw_cm_id *id);
 void srnic_ep_put(struct srnic_ep *ep);

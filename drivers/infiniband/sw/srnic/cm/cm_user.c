@@ -11,8 +11,11 @@
 #include <linux/mm.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
+#include <linux/sched/task.h>
+#include <linux/security.h>
 #include <linux/slab.h>
 #include <linux/xarray.h>
+#include <net/sock.h>
 #include "cm/cm_user.h"
 #include "queue/holder.h"
 #include "srnic.h"
@@ -87,6 +90,35 @@ void srnic_user_leave(const struct srnic_user_scope *scope)
 {
 	set_active_memcg(scope->memcg);
 	revert_creds(scope->cred);
+}
+
+/**
+ * srnic_user_own - make a socket one of the task that calls
+ * @sock: connected, and accepted by somebody else
+ *
+ * Owner and security label are those of a socket that the task would make. TCP charges nobody
+ * for the memory of an accepted socket. Context: process, may sleep.
+ *
+ * Return: 0, or an errno of socket creation: the task may have none.
+ */
+int srnic_user_own(struct socket *sock)
+{
+	struct sock *sk = sock->sk;
+	struct socket *model;
+	int err;
+
+	err = __sock_create(sock_net(sk), sk->sk_family, SOCK_STREAM, IPPROTO_TCP, &model, 0);
+	if (err)
+		return err;
+	lock_sock(sk);
+	security_sk_clone(model->sk, sk);
+	security_sock_graft(sk, sock);
+	SOCK_INODE(sock)->i_uid = SOCK_INODE(model)->i_uid;
+	SOCK_INODE(sock)->i_gid = SOCK_INODE(model)->i_gid;
+	WRITE_ONCE(sk->sk_uid, SOCK_INODE(model)->i_uid);
+	release_sock(sk);
+	sock_release(model);
+	return 0;
 }
 
 /* ----- how many QPs of a user are connected ----- */

@@ -11,6 +11,7 @@
 
 struct cred;
 struct mem_cgroup;
+struct socket;
 struct srnic_device;
 
 /**
@@ -40,6 +41,7 @@ void srnic_user_get(struct srnic_user *user);
 void srnic_user_put(struct srnic_user *user);
 void srnic_user_enter(const struct srnic_user *user, struct srnic_user_scope *scope);
 void srnic_user_leave(const struct srnic_user_scope *scope);
+int srnic_user_own(struct socket *sock);
 
 int srnic_user_charge(struct srnic_device *dev, u32 max, u32 *key);
 void srnic_user_uncharge(u32 key);

@@ -5,6 +5,7 @@
  */
 
 #include <linux/slab.h>
+#include <linux/workqueue.h>
 #include "cm/rdv_priv.h"
 
 /**
@@ -23,8 +24,7 @@ struct srnic_rdv_listener {
 static DEFINE_MUTEX(listen_mutex);
 static LIST_HEAD(listeners);
 
-static struct srnic_rdv_listener *listener_find(const struct srnic_device *dev,
-						const struct net *net,
+static struct srnic_rdv_listener *listener_find(const struct srnic_device *dev, u64 net,
 						const struct sockaddr_storage *addr)
 {
 	struct srnic_rdv_listener *listener;
@@ -39,7 +39,7 @@ static struct srnic_rdv_listener *listener_find(const struct srnic_device *dev,
 	return NULL;
 }
 
-static int listener_start(struct srnic_ep *ep, const struct net *net,
+static int listener_start(struct srnic_ep *ep, u64 net,
 			  const struct sockaddr_storage *addr)
 {
 	int err;
@@ -54,22 +54,35 @@ static int listener_start(struct srnic_ep *ep, const struct net *net,
 	return err;
 }
 
-static struct srnic_rdv_listener *listener_new(struct srnic_device *dev,
-					       const struct net *net,
-					       const struct sockaddr_storage *addr)
+/**
+ * struct listener_work - a listener that is being made
+ * @work: makes it
+ * @dev: the device
+ * @net: cookie of the namespace
+ * @addr: address and port
+ * @made: the listener, or an errno
+ */
+struct listener_work {
+	struct work_struct work;
+	struct srnic_device *dev;
+	u64 net;
+	const struct sockaddr_storage *addr;
+	struct srnic_rdv_listener *made;
+};
+
+static struct srnic_rdv_listener *listener_make(const struct listener_work *w)
 {
-	struct srnic_rdv_listener *listener = kzalloc(sizeof(*listener), GFP_KERNEL_ACCOUNT);
+	struct srnic_rdv_listener *listener = kzalloc(sizeof(*listener), GFP_KERNEL);
 	int err = -ENOMEM;
 
 	if (!listener)
 		return ERR_PTR(err);
-	listener->ep = srnic_ep_new(dev, NULL, &srnic_rdv_ep_ops);
+	listener->ep = srnic_ep_new(w->dev, NULL, &srnic_rdv_ep_ops);
 	if (!listener->ep)
 		goto free;
-	err = listener_start(listener->ep, net, addr);
+	err = listener_start(listener->ep, w->net, w->addr);
 	if (err)
 		goto put;
-	list_add(&listener->list, &listeners);
 	return listener;
 put:
 	srnic_ep_put(listener->ep);
@@ -78,10 +91,36 @@ free:
 	return ERR_PTR(err);
 }
 
+static void listener_work(struct work_struct *work)
+{
+	struct listener_work *w = container_of(work, struct listener_work, work);
+
+	w->made = listener_make(w);
+}
+
+/*
+ * By a kworker, so that it is nobody's: owner, security label and memory are the kernel's, and
+ * any port will do. What is accepted becomes its user's, see rdv_accept(). Not one of the pairs'
+ * workqueue, all of which may be waiting for listen_mutex.
+ */
+static struct srnic_rdv_listener *listener_new(struct srnic_device *dev, u64 net,
+					       const struct sockaddr_storage *addr)
+{
+	struct listener_work w = { .dev = dev, .net = net, .addr = addr };
+
+	INIT_WORK_ONSTACK(&w.work, listener_work);
+	schedule_work(&w.work);
+	flush_work(&w.work);
+	destroy_work_on_stack(&w.work);
+	if (!IS_ERR(w.made))
+		list_add(&w.made->list, &listeners);
+	return w.made;
+}
+
 /**
  * srnic_rdv_listen - be there for peers that connect to an address
  * @dev: the device
- * @net: the network namespace of who asks
+ * @net: cookie of the network namespace of who asks
  * @addr: a local address and port, with all of its other bytes 0
  *
  * Context: process, may sleep, without locks of endpoints and pairs.
@@ -89,7 +128,7 @@ free:
  * Return: the listener, which the caller gives back to srnic_rdv_unlisten(); an errno
  * of srnic_ep_listen(), or -ENOMEM.
  */
-struct srnic_rdv_listener *srnic_rdv_listen(struct srnic_device *dev, const struct net *net,
+struct srnic_rdv_listener *srnic_rdv_listen(struct srnic_device *dev, u64 net,
 					    const struct sockaddr_storage *addr)
 {
 	struct srnic_rdv_listener *listener;

@@ -18,10 +18,12 @@ static struct workqueue_struct *pair_wq;
 static void pair_release(struct kref *ref)
 {
 	struct srnic_pair *pair = container_of(ref, struct srnic_pair, ref);
+	struct srnic_device *dev = pair->dev;
 
 	mutex_destroy(&pair->lock);
 	srnic_user_put(pair->user);
 	kfree(pair);
+	put_device(&dev->ibdev.dev);
 }
 
 /**
@@ -319,29 +321,36 @@ static struct srnic_pair *pair_new(struct srnic_qp *qp, const struct ib_qp_attr 
 	mutex_init(&pair->lock);
 	init_completion(&pair->ended);
 	INIT_DELAYED_WORK(&pair->work, pair_run);
+	/* an attempt may begin when the QP is gone, and the device with it */
+	get_device(&qp->dev->ibdev.dev);
 	pair->dev = qp->dev;
 	pair->qp = qp;
 	pair->qpn = qp->ibqp.qp_num;
-	pair->net = current->nsproxy->net_ns;
+	pair->net = current->nsproxy->net_ns->net_cookie;
 	pair->ird = ird;
 	return pair;
 }
 
-/* Makes @pair known, and the claim its own. Return: 0 or an errno */
+/*
+ * Makes @pair, locked, known, and the claim its own. The claim comes last: with it the end may be
+ * told, and its work is queued. Return: 0 or an errno
+ */
 static int pair_register(struct srnic_pair *pair)
 {
 	int err;
 
-	err = srnic_qp_claim(pair->qp, &pair_llp_ops, pair);
+	err = xa_insert(&pair->dev->pairs, pair->qpn, pair, GFP_KERNEL_ACCOUNT);
 	if (err)
 		return err;
-	err = xa_insert(&pair->dev->pairs, pair->qpn, pair, GFP_KERNEL_ACCOUNT);
-	if (err) {
-		srnic_qp_unclaim(pair->qp, pair);
-		return err;
-	}
 	kref_get(&pair->qp->ref);
-	return 0;
+	err = srnic_qp_claim(pair->qp, &pair_llp_ops, pair);
+	if (!err)
+		return 0;
+	/* to who has found it meanwhile */
+	pair->over = true;
+	xa_erase(&pair->dev->pairs, pair->qpn);
+	srnic_qp_put(pair->qp);
+	return err;
 }
 
 /* Return: 0; -EDQUOT; an errno of srnic_rdv_listen() or srnic_qp_claim() */

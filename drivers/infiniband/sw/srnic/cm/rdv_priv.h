@@ -32,13 +32,13 @@ struct srnic_pair {
 	struct kref ref;
 
 	/* immutable */
-	struct srnic_device *dev;
+	struct srnic_device *dev;	/* held */
 	struct srnic_qp *qp;		/* held until the pair ends */
 	u32 qpn;
 	struct srnic_user *user;	/* held: in whose name it connects */
 	u32 user_key;			/* whom it counts against */
 	bool user_charged;
-	const struct net *net;		/* of who asked; compared, and not held */
+	u64 net;			/* cookie of the namespace of who asked */
 	struct sockaddr_storage local;	/* port: 0 */
 	struct sockaddr_storage remote;
 	bool itself;			/* the QP is its own peer */

@@ -91,6 +91,21 @@ static u32 rdv_answer(struct srnic_ep *ep, const struct srnic_pair *pair,
 	return srnic_ep_put_reply(ep, &ep->reply, pdata, RDV_LEN);
 }
 
+/* The listener's is the kernel's. Return: 0 or an errno */
+static int rdv_attach(struct srnic_ep *ep, const struct srnic_pair *pair,
+		      const struct mpa_result *mpa, u32 len)
+{
+	struct srnic_user_scope scope;
+	int err;
+
+	srnic_user_enter(pair->user, &scope);
+	err = srnic_user_own(ep->stream->sock);
+	if (!err)
+		err = srnic_ep_attach(ep, false, mpa, len);
+	srnic_user_leave(&scope);
+	return err;
+}
+
 /* Both are locked. @ep ends: with its stream handed to the QP, or closed */
 static void rdv_accept(struct srnic_ep *ep, struct srnic_pair *pair,
 		       const struct rdv_hello *peer)
@@ -106,7 +121,7 @@ static void rdv_accept(struct srnic_ep *ep, struct srnic_pair *pair,
 	ep->qp = pair->qp;
 	ep->qpn = pair->qpn;
 	ep->send_imm = peer->offers & RDV_OFFER_SEND_IMM;
-	err = len ? srnic_ep_attach(ep, false, &mpa, len) : -EPROTO;
+	err = len ? rdv_attach(ep, pair, &mpa, len) : -EPROTO;
 	ep->qp = NULL;
 	if (err) {
 		srnic_ep_fate(ep, SRNIC_CNT_CONN_FAILED, err);

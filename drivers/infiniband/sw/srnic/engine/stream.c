@@ -19,7 +19,7 @@
 /**
  * srnic_sock_create - make a TCP socket where the device lives
  * @dev: the socket belongs to the network namespace of its netdev
- * @net: the namespace of who asks, only compared; it need not exist any more
+ * @net: cookie of the namespace of who asks; it need not exist any more
  * @family: AF_INET or AF_INET6
  * @sock: set to the socket
  *
@@ -29,7 +29,7 @@
  * May sleep. Return: 0; -EXDEV if the netdev is not in @net; -ENODEV if its
  * namespace is going; an errno of socket creation.
  */
-int srnic_sock_create(struct srnic_device *dev, const struct net *net, int family,
+int srnic_sock_create(struct srnic_device *dev, u64 net, int family,
 		      struct socket **sock)
 {
 	struct net *home;
@@ -41,7 +41,7 @@ int srnic_sock_create(struct srnic_device *dev, const struct net *net, int famil
 	rcu_read_unlock();
 	if (!home)
 		return -ENODEV;
-	if (home == net)
+	if (home->net_cookie == net)
 		err = __sock_create(home, family, SOCK_STREAM, IPPROTO_TCP, sock, 0);
 	if (!err)
 		srnic_sock_prepare(*sock);

@@ -123,7 +123,7 @@ enum srnic_stream_state {
 	SRNIC_STREAM_LOST,	/* time-out or another error */
 };
 
-int srnic_sock_create(struct srnic_device *dev, const struct net *net, int family,
+int srnic_sock_create(struct srnic_device *dev, u64 net, int family,
 		      struct socket **sock);
 void srnic_sock_prepare(struct socket *sock);
 struct srnic_stream *srnic_stream_new(struct socket *sock);

@@ -273,6 +273,7 @@ static void srnic_dealloc_driver(struct ib_device *ibdev)
 	struct srnic_device *dev = to_srnic_dev(ibdev);
 
 	srnic_device_leave(dev);
+	srnic_cm_wait_device(dev);
 	WARN_ON_ONCE(has_entries(&dev->qps));
 	WARN_ON_ONCE(has_entries(&dev->stags));
 	WARN_ON_ONCE(has_entries(&dev->pairs));

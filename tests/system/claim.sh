@@ -71,8 +71,12 @@ for (family, host), kind, reuse, group in itertools.product(
     with socket.socket(family, kind) as s:
         s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, reuse)
         s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, group)
+        # IP_FREEBIND, IPV6_FREEBIND: the address may be elsewhere now
         if family == socket.AF_INET6:
             s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+            s.setsockopt(socket.IPPROTO_IPV6, 78, 1)
+        else:
+            s.setsockopt(socket.IPPROTO_IP, 15, 1)
         try:
             s.bind((host, port))
             if kind == socket.SOCK_STREAM:
@@ -93,20 +97,27 @@ port_is_held() {
 	end_background && tries 65534 | all_are EADDRINUSE
 }
 
+# Another one: connections at the old one are in TIME_WAIT
 port_is_free() {
-	set_policy "$CLI_DEV" ib_port=0 && tries 65534 | all_are bound && set_policy "$CLI_DEV" ib_port="$IB_PORT"
+	local IB_PORT=4790
+	set_policy "$CLI_DEV" ib_port=$IB_PORT && tries 65534 | all_are EADDRINUSE &&
+	set_policy "$CLI_DEV" ib_port=0 && tries 65534 | all_are bound
 }
 
-# taken_by PROTOCOL ADDRESS: by a user's program, before the policy is set
-taken_by() {
-	local pids='' rc=0
-	set_policy "$CLI_DEV" ib_port=0 || return
+# taker PROTOCOL ADDRESS: a user's program that has the port, in the background
+taker() {
 	in_background taken bound as 65534 /usr/bin/python3 -c 'import socket, sys, time
 s = socket.socket(socket.AF_INET, getattr(socket, sys.argv[1]))
 s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
 s.bind((sys.argv[2], int(sys.argv[3])))
 print("bound", flush=True)
-time.sleep(60)' "$1" "$2" "$IB_PORT" || return
+time.sleep(60)' "$1" "$2" "$IB_PORT"
+}
+
+# taken_by PROTOCOL ADDRESS: before the policy is set
+taken_by() {
+	local pids='' rc=0
+	set_policy "$CLI_DEV" ib_port=0 && taker "$@" || return
 	LC_ALL=C set_policy "$CLI_DEV" ib_port="$IB_PORT" 2>"$tmp/refused" && rc=1
 	grep -q 'Address already in use' "$tmp/refused" || { cat "$tmp/refused"; rc=1; }
 	[ "$(policy "$CLI_DEV" ib_port)" = 0 ] || rc=1
@@ -122,14 +133,36 @@ taken() { taken_by SOCK_STREAM "" && taken_by SOCK_STREAM "$CLI4" && taken_by SO
 
 # Where the interface goes, and no more where it was
 port_moves() {
-	local rc=0
+	local rc=0 IB_PORT=4789
 	add_ns h3
-	ip -n "$CLI_NS" link set d1 netns h3 || return
+	set_policy "$CLI_DEV" ib_port=$IB_PORT && ip -n "$CLI_NS" link set d1 netns h3 || return
 	tries 65534 | all_are bound || rc=1
 	CLI_NS=h3 tries 65534 | all_are EADDRINUSE || rc=1
 	ip -n h3 link set d1 netns "$CLI_NS" && net_up "$CLI_NS" d1 "$CLI4/24" "$CLI6/64" || rc=1
 	tries 65534 | all_are EADDRINUSE || rc=1
 	CLI_NS=h3 tries 65534 | all_are bound || rc=1
+	ip netns del h3
+	return $rc
+}
+
+# At an address that the QP does not use: its listener would come to be, and the port be free later
+taken_there() {
+	local pids='' rc=0 home=$CLI_NS CLI_NS=h5
+	add_ns h5
+	ip -n h5 link set lo up
+	taker SOCK_STREAM 127.0.0.1 || return
+	ip -n "$home" link set d1 netns h5 && net_up h5 d1 "$CLI4/24" "$CLI6/64" || rc=1
+	(as 65533 timeout -s KILL 10 "$BIN/claim" "$CLI4" rtr) >"$tmp/rtr" 2>&1
+	grep 'Address already in use' "$tmp/rtr" || { cat "$tmp/rtr"; rc=1; }
+	# shellcheck disable=SC2086 # words
+	kill $pids
+	# shellcheck disable=SC2086 # words
+	wait $pids 2>/dev/null
+	pids=''
+	in_background rtr rtr as 65533 "$BIN/claim" "$CLI4" rtr && tries 65534 | all_are EADDRINUSE || rc=1
+	end_background || rc=1
+	ip -n h5 link set d1 netns "$home" && net_up "$home" d1 "$CLI4/24" "$CLI6/64" || rc=1
+	ip netns del h5
 	return $rc
 }
 
@@ -155,8 +188,8 @@ reserved_port() {
 both_reserved() {
 	local pids='' rc=0 IB_PORT=791
 	in_background two connected as 65533 "$BIN/claim" "$CLI4" two || rc=1
-	on_cli ss -Htn "( sport = :$IB_PORT or dport = :$IB_PORT )" state established | tee "$tmp/ss"
-	[ "$(awk '{ sub(/.*:/, "", $3); sub(/.*:/, "", $4); n += $3 < 1024 && $4 < 1024 }
+	on_cli ss -Htn state established "( sport = :$IB_PORT or dport = :$IB_PORT )" | tee "$tmp/ss"
+	[ "$(awk '{ sub(/.*:/, "", $3); sub(/.*:/, "", $4); n += $3 + 0 < 1024 && $4 + 0 < 1024 }
 		  END { print NR, n }' "$tmp/ss")" = "2 2" ] || rc=1
 	end_background || rc=1
 	return $rc
@@ -169,8 +202,11 @@ t "a kernel consumer's QP is not taken by a program, root's neither" kernels_qp
 t "connections belong to their QPs' user, whoever came first, and listeners to nobody" owners
 t "nobody else can have the port while it is set" port_is_held
 t "it is free when it is not set" port_is_free
+set_policy "$CLI_DEV" ib_port="$IB_PORT"
 t "somebody has the port: it cannot be set" taken
 t "the port is held where the interface goes" port_moves
+set_policy "$CLI_DEV" ib_port="$IB_PORT"
+t "the port is taken there: no QP uses it before it is held" taken_there
 t "the namespace goes with its device" namespace_ends
 t "ib_privileged takes a port below 1024, and no other one" reserved_port
 t "with ib_privileged both ends have a port below 1024" both_reserved

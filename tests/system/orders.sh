@@ -21,13 +21,16 @@ set_policy "$CLI_DEV" ib_timeout=1 || bail "no policy ib_timeout"
 cases orders
 t "each end without a peer was counted" counted
 tap_of "forged: " 120 "$top/tests/wire/rendezvous.py" "$BIN/orders" "$CLI4" "$IB_PORT"
-set_policy "$CLI_DEV" ib_privileged=on || bail "no policy ib_privileged"
+IB_PORT=791
+set_policy "$CLI_DEV" ib_port=$IB_PORT ib_privileged=on || bail "no policy ib_privileged"
 tap_of "forged: " 60 "$top/tests/wire/rendezvous.py" "$BIN/orders" "$CLI4" "$IB_PORT" privileged
 t "a user's QPs connect from privileged ports" on_cli setpriv --reuid 65534 --regid 65534 \
 	--clear-groups "$BIN/orders" "$CLI4" both
 t "nothing listens any more" eval '! on_cli ss -Htln "sport = :$IB_PORT" | grep .'
 t "nothing is left" within 10 nothing_left
 teardown_hosts
+
+IB_PORT=4791
 
 # Both ends connect at once, over a network that delays and loses: one connection stays
 CROSSINGS=${CROSSINGS:-100}

@@ -97,8 +97,8 @@ refuses() {
 good_values() {
 	local v rc=0
 	for v in required preferred off; do takes crc $v || rc=1; done
-	for v in off on; do takes markers $v && takes p2p $v && takes inline_work $v &&
-		takes ib_privileged $v || rc=1; done
+	for v in off on; do takes markers $v && takes p2p $v && takes inline_work $v || rc=1; done
+	for v in off on off; do takes ib_privileged $v || rc=1; done
 	for v in 1 2; do takes mpa_revision $v || rc=1; done
 	for v in wait terminate; do takes no_receive $v || rc=1; done
 	for v in 0 140 141 1460 65535; do takes max_fpdu $v || rc=1; done
@@ -108,7 +108,7 @@ good_values() {
 	for v in 0 1 7200; do takes keepalive $v || rc=1; done
 	for v in 0 1 65536; do takes max_user_qps $v || rc=1; done
 	set_policy sr1 max_user_qps="$share" || rc=1
-	for v in 1024 4791 65535 0; do takes ib_port $v || rc=1; done
+	for v in 1 791 1023 1024 4791 65535 0; do takes ib_port $v || rc=1; done
 	for v in write read send 'read write' 'send read write' 'write send'; do
 		takes rtr "$v" || rc=1
 	done
@@ -130,7 +130,7 @@ bad_values() {
 	done
 	for v in '' 7201 -1 x; do refuses keepalive "$v" || rc=1; done
 	for v in '' 65537 -1 x; do refuses max_user_qps "$v" || rc=1; done
-	for v in '' 1 1023 65536 -1 x; do refuses ib_port "$v" || rc=1; done
+	for v in '' 65536 -1 x; do refuses ib_port "$v" || rc=1; done
 	for v in '' ' ' none 'read,write' 'write write' 'read send read' 'write  read' \
 		 'write read send write' "$(printf '%5000s' x)"; do
 		refuses rtr "$v" || rc=1

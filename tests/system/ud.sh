@@ -10,7 +10,8 @@
 
 need_programs ibv_ud_pingpong ib_send_bw
 
-bound()    { "on_$1" ss -Hlun "sport = :$IB_PORT" | grep .; }
+# But for the sockets at no address, which hold the port
+bound()    { "on_$1" ss -Hlun "sport = :$IB_PORT" | grep -vE ' (0\.0\.0\.0|\[::\]|\*):[0-9]+ +\S+:\*'; }
 no_trace() { ! bound srv && ! bound cli; }
 
 # pingpong [OPTION...]
@@ -72,20 +73,22 @@ address_goes() {
 	within 10 no_trace
 }
 
-# A program has the port at the address: no UD QP gets to RTR, and none is left half made
+# A program has the port at the address: the policy is not to be had, nor changed by the attempt
 port_taken() {
+	set_policy "$CLI_DEV" ib_port=0
 	ip netns exec "$CLI_NS" /usr/bin/python3 -c 'import socket, sys, time
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 s.bind((sys.argv[1], int(sys.argv[2])))
 print("bound", flush=True)
 time.sleep(60)' "$CLI4" "$IB_PORT" >"$tmp/taken" &
-	local pid=$!
+	local pid=$! rc=0
 	within 10 grep -q bound "$tmp/taken" || return
-	on_cli "$BIN/ud" "$CLI4" sizes 2>&1 | tee "$tmp/refused"
+	LC_ALL=C set_policy "$CLI_DEV" ib_port="$IB_PORT" 2>"$tmp/refused" && rc=1
+	cat "$tmp/refused"
 	kill $pid
 	wait $pid 2>/dev/null
-	grep -q 'state 2: Address already in use' "$tmp/refused" && within 10 no_trace &&
-		on_cli "$BIN/ud" "$CLI4" sizes
+	grep -q 'Address already in use' "$tmp/refused" && [ "$(policy "$CLI_DEV" ib_port)" = 0 ] &&
+		set_policy "$CLI_DEV" ib_port="$IB_PORT" && on_cli "$BIN/ud" "$CLI4" sizes && return $rc
 }
 
 as() { ip netns exec "$CLI_NS" setpriv --reuid "$1" --regid "$1" --clear-groups "${@:2}"; }

@@ -25,8 +25,8 @@
  * @ib_port: TCP port at which QPs are connected whose programs do it by Modify QP; 0:
  *	     there are none
  * @ib_timeout: that a WR of such a QP waits for the peer, at least
- * @ib_privileged: both ends of such a connection use ports below 1024 as clients, which only
- *		   the kernel, or root, of a host can
+ * @ib_privileged: both ends of such a connection use ports below 1024, which only the kernel,
+ *		   or root, of a host can; then @ib_port is 0 or such a one
  * @wait_recv: a message for which no receive is posted waits; else it ends the connection
  * @inline_work: doorbells and softirq do what they can; else the kthreads do it all
  */

@@ -18,5 +18,7 @@ void srnic_cm_wait_device(struct srnic_device *dev);
 void srnic_cm_device_moved(struct srnic_device *dev);
 int srnic_rdv_init(void);
 void srnic_rdv_exit(void);
+int srnic_rdv_set_port(struct srnic_device *dev, u16 number);
+void srnic_rdv_device_moved(struct srnic_device *dev);
 
 #endif

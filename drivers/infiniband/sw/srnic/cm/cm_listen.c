@@ -297,6 +297,9 @@ static int listener_bind(struct srnic_ep *ep, struct socket *sock)
 	int err;
 
 	sock_set_reuseaddr(sock->sk);
+	/* beside those that hold the port, see rdv_port.c */
+	if (ep->ops->as_infiniband)
+		sock_set_reuseport(sock->sk);
 	if (v6 && srnic_ep_v6only(ep)) {
 		err = ip6_sock_set_v6only(sock->sk);
 		if (err)

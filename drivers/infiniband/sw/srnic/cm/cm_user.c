@@ -39,6 +39,28 @@ struct srnic_user *srnic_user_current(void)
 	return user;
 }
 
+/**
+ * srnic_user_kernel - the kernel as a user
+ *
+ * Memory is charged to the task that does the work, as without a user. Context: process, may
+ * sleep.
+ *
+ * Return: the user with one reference, or NULL without memory.
+ */
+struct srnic_user *srnic_user_kernel(void)
+{
+	struct srnic_user *user = kzalloc(sizeof(*user), GFP_KERNEL);
+
+	if (!user)
+		return NULL;
+	kref_init(&user->ref);
+	user->cred = prepare_kernel_cred(&init_task);
+	if (user->cred)
+		return user;
+	kfree(user);
+	return NULL;
+}
+
 static void user_release(struct kref *ref)
 {
 	struct srnic_user *user = container_of(ref, struct srnic_user, ref);

@@ -37,6 +37,7 @@ struct srnic_user_scope {
 };
 
 struct srnic_user *srnic_user_current(void);
+struct srnic_user *srnic_user_kernel(void);
 void srnic_user_get(struct srnic_user *user);
 void srnic_user_put(struct srnic_user *user);
 void srnic_user_enter(const struct srnic_user *user, struct srnic_user_scope *scope);

@@ -394,6 +394,8 @@ static int rdv_prepare(struct srnic_qp *qp, const struct ib_qp_attr *attr, u8 ir
 		return -ENOMEM;
 	err = pair_address(pair, attr, policy.ib_port);
 	if (!err)
+		err = srnic_rdv_hold_port(qp->dev);
+	if (!err)
 		err = pair_start(pair, &policy);
 	if (err)
 		srnic_pair_put(pair);
@@ -450,13 +452,20 @@ const struct srnic_rdv_ops srnic_rdv_ops = {
 /**
  * srnic_rdv_init - at load of the module
  *
- * Return: 0 or -ENOMEM.
+ * Return: 0 or an errno.
  */
 int srnic_rdv_init(void)
 {
+	int err;
+
 	srnic_rdv_limit_init();
 	pair_wq = alloc_workqueue("srnic_rdv", WQ_PERCPU | WQ_MEM_RECLAIM, 0);
-	return pair_wq ? 0 : -ENOMEM;
+	if (!pair_wq)
+		return -ENOMEM;
+	err = srnic_rdv_ports_init();
+	if (err)
+		destroy_workqueue(pair_wq);
+	return err;
 }
 
 /**
@@ -464,5 +473,6 @@ int srnic_rdv_init(void)
  */
 void srnic_rdv_exit(void)
 {
+	srnic_rdv_ports_exit();
 	destroy_workqueue(pair_wq);
 }

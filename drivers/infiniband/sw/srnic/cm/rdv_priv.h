@@ -78,8 +78,13 @@ void srnic_pair_tried(struct srnic_pair *pair);
 bool srnic_rdv_may_refuse(const struct sockaddr_storage *from);
 void srnic_rdv_limit_init(void);
 
+/* rdv_port.c */
+int srnic_rdv_ports_init(void);
+void srnic_rdv_ports_exit(void);
+int srnic_rdv_hold_port(struct srnic_device *dev);
+
 /* rdv_listen.c */
-struct srnic_rdv_listener *srnic_rdv_listen(struct srnic_device *dev, const struct net *net,
+struct srnic_rdv_listener *srnic_rdv_listen(struct srnic_device *dev, u64 net,
 					    const struct sockaddr_storage *addr);
 void srnic_rdv_unlisten(struct srnic_rdv_listener *listener);
 

@@ -6,8 +6,6 @@
  * (wire/rdv.c). Of two attempts that cross one lives (RFC 4271 6.8).
  */
 
-#include <linux/cred.h>
-#include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <rdma/ib_addr.h>
 #include "cm/rdv_priv.h"
@@ -137,13 +135,21 @@ static void rdv_accept(struct srnic_ep *ep, struct srnic_pair *pair,
 	srnic_ep_close(ep, false);
 }
 
+/*
+ * A port that only the kernel, or root, of a host may have. Not what
+ * net.ipv4.ip_unprivileged_port_start says here: of the peer's host nobody knows it, and 1024 is
+ * what all others keep to.
+ */
+static bool is_reserved(const struct sockaddr_storage *addr)
+{
+	/* at the same place in both kinds of addresses */
+	return ntohs(((const struct sockaddr_in *)addr)->sin_port) < PROT_SOCK;
+}
+
 /* Where the policy asks for it, who connects is the kernel, or root, of the peer's host */
 static bool port_will_do(const struct srnic_ep *ep)
 {
-	/* at the same place in both kinds of addresses */
-	const struct sockaddr_in *sin = (const struct sockaddr_in *)&ep->remote;
-
-	return !ep->policy.ib_privileged || ntohs(sin->sin_port) < PROT_SOCK;
+	return !ep->policy.ib_privileged || (is_reserved(&ep->remote) && is_reserved(&ep->local));
 }
 
 static void rdv_request(struct srnic_ep *ep)
@@ -249,20 +255,25 @@ static int bind_reserved(struct srnic_ep *ep, struct socket *sock)
 	return err;
 }
 
-/* The program may have no such port; its connection may */
+/*
+ * The program may have no such port; its connection may. Who listens proves as much by its own,
+ * which may be of an older policy.
+ */
 static int bind_privileged(struct srnic_ep *ep, struct socket *sock)
 {
-	const struct cred *program;
-	struct cred *kernel;
+	struct srnic_user *kernel;
+	struct srnic_user_scope scope;
 	int err;
 
-	kernel = prepare_kernel_cred(&init_task);
+	if (!is_reserved(&ep->remote))
+		return -EACCES;
+	kernel = srnic_user_kernel();
 	if (!kernel)
 		return -ENOMEM;
-	program = override_creds(kernel);
+	srnic_user_enter(kernel, &scope);
 	err = bind_reserved(ep, sock);
-	revert_creds(program);
-	put_cred(kernel);
+	srnic_user_leave(&scope);
+	srnic_user_put(kernel);
 	return err;
 }
 

@@ -125,9 +125,9 @@ static void make_grh(struct ib_grh *grh, const struct sk_buff *skb, u32 length)
 }
 
 /*
- * From the port that it goes to: at the address of a device no program has that. At other
- * addresses of a host, such as 127.0.0.1, any program can, and the GRH has the address. That,
- * which the CRC of the message does not cover, is as UDP's checksum says.
+ * From the port that it goes to: where ib_port is set no program has that, on other hosts any may.
+ * The GRH has the addresses, which the CRC of the message does not cover: they are as UDP's
+ * checksum says.
  */
 static bool dgm_read(struct srnic_dgm *dgm, struct sk_buff *skb)
 {
@@ -208,7 +208,10 @@ static void port_close(struct srnic_ud_port *port)
 static int port_bind(struct socket *sock, struct sockaddr_storage *addr)
 {
 	ip_sock_set_freebind(sock->sk);
-	/* among sockets of one owner, which is root: those of all users of the device */
+	/*
+	 * Beside those of the kernel that hold the port, see cm/rdv_port.c, and those of the other
+	 * users of the device: all have one owner
+	 */
 	sock_set_reuseport(sock->sk);
 	if (addr->ss_family == AF_INET6)
 		sock->sk->sk_ipv6only = 1;

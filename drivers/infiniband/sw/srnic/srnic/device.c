@@ -274,6 +274,7 @@ static void srnic_dealloc_driver(struct ib_device *ibdev)
 
 	srnic_device_leave(dev);
 	srnic_cm_wait_device(dev);
+	srnic_rdv_set_port(dev, 0);
 	WARN_ON_ONCE(has_entries(&dev->qps));
 	WARN_ON_ONCE(has_entries(&dev->stags));
 	WARN_ON_ONCE(has_entries(&dev->pairs));

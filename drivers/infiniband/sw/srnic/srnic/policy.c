@@ -9,8 +9,11 @@
 #include <linux/capability.h>
 #include <linux/kernel.h>
 #include <linux/kstrtox.h>
+#include <linux/mutex.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <net/sock.h>
+#include "cm/cm.h"
 #include "cm/cm_user.h"
 #include "srnic.h"
 #include "srnic/policy.h"
@@ -27,8 +30,6 @@
 #define SRNIC_TIMEOUT_MAX	3600U
 /* TCP's own limit is 32767 s; after twice the time the connection ends */
 #define SRNIC_KEEPALIVE_MAX	7200U
-/* Listeners are those of users, who may have no port below */
-#define SRNIC_IB_PORT_MIN	1024U
 
 /**
  * struct policy_attr - an attribute: a choice of words, or a number
@@ -48,6 +49,9 @@ struct policy_attr {
 	u32 max;
 	bool zero;
 };
+
+/* Of all writers of fields that depend on each other; of readers, see srnic_policy_owner */
+static DEFINE_MUTEX(write_mutex);
 
 static const struct policy_attr *to_policy_attr(const struct device_attribute *attr)
 {
@@ -95,24 +99,55 @@ static bool policy_may_change(void)
 	return capable(CAP_NET_ADMIN);
 }
 
+static void policy_put(const struct policy_attr *pa, struct srnic_policy *policy, u32 value)
+{
+	void *field = (void *)policy + pa->offset;
+
+	if (pa->words)
+		*(u8 *)field = value;
+	else
+		*(u32 *)field = value;
+}
+
+/* A listener at another port than a reserved one proves nothing */
+static int policy_check(const struct srnic_policy *next)
+{
+	return next->ib_privileged && next->ib_port >= PROT_SOCK ? -EINVAL : 0;
+}
+
+/* ib_port is more than a number */
+static int policy_apply(const struct policy_attr *pa, struct device *device, u32 value)
+{
+	if (pa->offset != offsetof(struct srnic_policy, ib_port))
+		return 0;
+	return srnic_rdv_set_port(rdma_device_to_drv_device(device, struct srnic_device, ibdev),
+				  value);
+}
+
 static ssize_t policy_store(struct device *device, struct device_attribute *attr,
 			    const char *buf, size_t count)
 {
 	const struct policy_attr *pa = to_policy_attr(attr);
 	struct srnic_policy_owner *owner = owner_of(device);
+	struct srnic_policy next;
 	u32 value;
+	int err;
 
 	if (!policy_may_change())
 		return -EPERM;
 	if (policy_parse(pa, buf, &value))
 		return -EINVAL;
-	spin_lock(&owner->lock);
-	if (pa->words)
-		*(u8 *)((void *)&owner->now + pa->offset) = value;
-	else
-		*(u32 *)((void *)&owner->now + pa->offset) = value;
-	spin_unlock(&owner->lock);
-	return count;
+	mutex_lock(&write_mutex);
+	next = srnic_policy_get(owner);
+	policy_put(pa, &next, value);
+	err = policy_check(&next) ?: policy_apply(pa, device, value);
+	if (!err) {
+		spin_lock(&owner->lock);
+		policy_put(pa, &owner->now, value);
+		spin_unlock(&owner->lock);
+	}
+	mutex_unlock(&write_mutex);
+	return err ?: count;
 }
 
 /* ----- rtr: some of the kinds, in order of preference ----- */
@@ -250,7 +285,7 @@ POLICY_NUMBER(accept_timeout, accept_timeout, false, 1, SRNIC_TIMEOUT_MAX);
 POLICY_NUMBER(close_timeout, close_timeout, false, 1, SRNIC_TIMEOUT_MAX);
 POLICY_NUMBER(keepalive, keepalive, true, 1, SRNIC_KEEPALIVE_MAX);
 POLICY_NUMBER(max_user_qps, max_user_qps, true, 1, SRNIC_USER_MAX_QPS);
-POLICY_NUMBER(ib_port, ib_port, true, SRNIC_IB_PORT_MIN, U16_MAX);
+POLICY_NUMBER(ib_port, ib_port, true, 1, U16_MAX);
 POLICY_NUMBER(ib_timeout, ib_timeout, false, 1, SRNIC_TIMEOUT_MAX);
 
 static struct attribute *policy_attrs[] = {

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Rendezvous: the port. While the policy ib_port is set the port is held, for TCP and UDP, at all
+ * addresses of the namespace that the interface is in: a program that came before the first QP
+ * would get what is for the QPs of all users. The sockets that hold it neither listen nor send.
+ * Listeners and the sockets of UD QPs bind beside them by SO_REUSEPORT, which takes the same
+ * owner: the kernel.
+ */
+
+#include <linux/in.h>
+#include <linux/in6.h>
+#include <linux/net.h>
+#include <linux/slab.h>
+#include <net/net_namespace.h>
+#include <net/sock.h>
+#include "cm/cm.h"
+#include "cm/rdv_priv.h"
+#include "engine/addr.h"
+
+static const struct {
+	int family;
+	int type;
+} kinds[] = {
+	{ AF_INET, SOCK_STREAM }, { AF_INET, SOCK_DGRAM },
+	{ AF_INET6, SOCK_STREAM }, { AF_INET6, SOCK_DGRAM },
+};
+
+/**
+ * struct srnic_rdv_port - the port of a device
+ * @list: in @ports
+ * @dev: the device, which outlives this
+ * @number: host byte order
+ * @sock: by kind; those of a kind that the host has not, and all where the port is not held, are
+ *	  NULL. They do not hold their namespace
+ */
+struct srnic_rdv_port {
+	struct list_head list;
+	struct srnic_device *dev;
+	u16 number;
+	struct socket *sock[ARRAY_SIZE(kinds)];
+};
+
+/* Taken under RTNL, too: nothing under it takes RTNL */
+static DEFINE_MUTEX(ports_mutex);
+static LIST_HEAD(ports);
+
+static void port_close(struct srnic_rdv_port *port)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		if (port->sock[i])
+			sock_release(port->sock[i]);
+		port->sock[i] = NULL;
+	}
+}
+
+static int bind_to(struct socket *sock, int family, u16 number)
+{
+	struct sockaddr_storage addr = { .ss_family = family };
+
+	((struct sockaddr_in *)&addr)->sin_port = htons(number);
+	if (family == AF_INET6)
+		sock->sk->sk_ipv6only = 1;
+	sock_set_reuseport(sock->sk);
+	/* what comes for nobody takes no room */
+	sock_set_rcvbuf(sock->sk, 0);
+	return kernel_bind(sock, (struct sockaddr_unsized *)&addr, srnic_addr_len(&addr));
+}
+
+static int port_open_in(struct srnic_rdv_port *port, struct net *net)
+{
+	int i, err;
+
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		err = sock_create_kern(net, kinds[i].family, kinds[i].type, 0, &port->sock[i]);
+		if (err == -EAFNOSUPPORT && kinds[i].family == AF_INET6)
+			continue;
+		if (!err)
+			err = bind_to(port->sock[i], kinds[i].family, port->number);
+		if (err) {
+			port_close(port);
+			return err;
+		}
+	}
+	return 0;
+}
+
+/* As the kernel: any port will do, and its own sockets may be beside it */
+static int port_open(struct srnic_rdv_port *port)
+{
+	struct srnic_user *kernel;
+	struct srnic_user_scope scope;
+	struct net *net;
+	int err = -ENODEV;
+
+	kernel = srnic_user_kernel();
+	if (!kernel)
+		return -ENOMEM;
+	rcu_read_lock();
+	net = maybe_get_net(dev_net(port->dev->netdev));
+	rcu_read_unlock();
+	if (net) {
+		srnic_user_enter(kernel, &scope);
+		err = port_open_in(port, net);
+		srnic_user_leave(&scope);
+		put_net(net);
+	}
+	srnic_user_put(kernel);
+	return err;
+}
+
+static struct srnic_rdv_port *port_find(const struct srnic_device *dev)
+{
+	struct srnic_rdv_port *port;
+
+	list_for_each_entry(port, &ports, list)
+		if (port->dev == dev)
+			return port;
+	return NULL;
+}
+
+static void port_free(struct srnic_rdv_port *port)
+{
+	list_del(&port->list);
+	port_close(port);
+	kfree(port);
+}
+
+static struct srnic_rdv_port *port_new(struct srnic_device *dev, u16 number)
+{
+	struct srnic_rdv_port *port = kzalloc(sizeof(*port), GFP_KERNEL);
+	int err;
+
+	if (!port)
+		return ERR_PTR(-ENOMEM);
+	port->dev = dev;
+	port->number = number;
+	err = port_open(port);
+	if (err) {
+		kfree(port);
+		return ERR_PTR(err);
+	}
+	return port;
+}
+
+/* Return: 0 if it is held, now at the latest; an errno of port_open() */
+static int port_hold(struct srnic_rdv_port *port)
+{
+	return port->sock[0] ? 0 : port_open(port);
+}
+
+/* ports_mutex is held. @old, or NULL, gives way if there is no error */
+static int port_replace(struct srnic_rdv_port *old, struct srnic_device *dev, u16 number)
+{
+	struct srnic_rdv_port *port;
+
+	if (old && old->number == number)
+		return port_hold(old);
+	if (number) {
+		port = port_new(dev, number);
+		if (IS_ERR(port))
+			return PTR_ERR(port);
+		list_add(&port->list, &ports);
+	}
+	if (old)
+		port_free(old);
+	return 0;
+}
+
+/**
+ * srnic_rdv_set_port - hold a port for a device, and no other one
+ * @dev: the device
+ * @number: host byte order; 0: none
+ *
+ * Context: process, may sleep.
+ *
+ * Return: 0; -EADDRINUSE if somebody has it; -ENODEV if the interface's namespace is going;
+ * another errno of the socket calls; -ENOMEM. On an error nothing has changed. There is none
+ * with 0.
+ */
+int srnic_rdv_set_port(struct srnic_device *dev, u16 number)
+{
+	int err;
+
+	mutex_lock(&ports_mutex);
+	err = port_replace(port_find(dev), dev, number);
+	mutex_unlock(&ports_mutex);
+	return err;
+}
+
+/**
+ * srnic_rdv_hold_port - a QP is going to need the port
+ * @dev: the device
+ *
+ * Context: process, may sleep.
+ *
+ * Return: 0 if it is held, or not set any more; else an errno of srnic_rdv_set_port().
+ */
+int srnic_rdv_hold_port(struct srnic_device *dev)
+{
+	struct srnic_rdv_port *port;
+	int err = 0;
+
+	mutex_lock(&ports_mutex);
+	port = port_find(dev);
+	if (port)
+		err = port_hold(port);
+	mutex_unlock(&ports_mutex);
+	return err;
+}
+
+static bool is_at_home(const struct srnic_rdv_port *port)
+{
+	return port->sock[0] && net_eq(sock_net(port->sock[0]->sk), dev_net(port->dev->netdev));
+}
+
+/**
+ * srnic_rdv_device_moved - the interface may be in another network namespace
+ * @dev: the device
+ *
+ * If somebody has the port there, it is not held: connections that need it are refused until it
+ * is, see srnic_rdv_hold_port(). Context: process, may sleep; under RTNL.
+ */
+void srnic_rdv_device_moved(struct srnic_device *dev)
+{
+	struct srnic_rdv_port *port;
+	int err;
+
+	mutex_lock(&ports_mutex);
+	port = port_find(dev);
+	if (port && !is_at_home(port)) {
+		port_close(port);
+		err = port_open(port);
+		/* not of one that it leaves because that one ends */
+		if (err && err != -ENODEV)
+			ibdev_warn_ratelimited(&dev->ibdev, "port %u is not held: %d\n",
+					       port->number, err);
+	}
+	mutex_unlock(&ports_mutex);
+}
+
+/* The sockets do not keep it, so they go before it */
+static void __net_exit ports_exit_net(struct net *net)
+{
+	struct srnic_rdv_port *port;
+
+	mutex_lock(&ports_mutex);
+	list_for_each_entry(port, &ports, list)
+		if (port->sock[0] && net_eq(sock_net(port->sock[0]->sk), net))
+			port_close(port);
+	mutex_unlock(&ports_mutex);
+}
+
+static struct pernet_operations ports_net_ops = {
+	.exit = ports_exit_net,
+};
+
+/**
+ * srnic_rdv_ports_init - at load of the module
+ *
+ * Return: 0 or an errno.
+ */
+int srnic_rdv_ports_init(void)
+{
+	return register_pernet_device(&ports_net_ops);
+}
+
+/**
+ * srnic_rdv_ports_exit - at unload of the module: no device is left
+ */
+void srnic_rdv_ports_exit(void)
+{
+	unregister_pernet_device(&ports_net_ops);
+}

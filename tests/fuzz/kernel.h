@@ -9,6 +9,7 @@
 
 #include <linux/types.h>
 #include <endian.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <sys/types.h>
 #include "wire/os.h"
@@ -60,11 +61,13 @@ typedef struct { long v; } atomic_long_t;
 struct mutex { int unused; };
 struct completion { int unused; };
 struct kref { int unused; };
+typedef struct { unsigned int val; } kuid_t;
 struct xarray { int unused; };
 
 #define spin_lock(l)			((void)(l))
 #define spin_unlock(l)			((void)(l))
 #define spin_lock_init(l)		((void)(l))
+#define lockdep_assert_held(l)		((void)(l))
 #define spin_lock_bh(l)			((void)(l))
 #define spin_unlock_bh(l)		((void)(l))
 #define __acquires(l)
@@ -89,6 +92,11 @@ __attribute__((noreturn)) void fuzz_sleep(void);
 		if (!(cond)) \
 			fuzz_sleep(); \
 	} while (0)
+/* no wait without end: somebody would have to do what the kthread waits for */
+long fuzz_sleep_for(long timeout);
+#define wait_event_idle_timeout(w, cond, timeout) \
+	((cond) ? (timeout) : fuzz_sleep_for(timeout))
+#define MAX_SCHEDULE_TIMEOUT		LONG_MAX
 long schedule_timeout_idle(long timeout);
 #define TASK_IDLE			0
 void usleep_range_state(unsigned long min, unsigned long max, unsigned int state);
@@ -98,6 +106,7 @@ extern unsigned long jiffies;
 u64 ktime_get_ns(void);
 #define NSEC_PER_USEC			1000
 #define time_before(a, b)		((long)((a) - (b)) < 0)
+#define max_t(type, a, b)		((type)(a) > (type)(b) ? (type)(a) : (type)(b))
 #define usecs_to_jiffies(us)		((unsigned long)(us) * HZ / 1000000)
 
 /* one CPU */

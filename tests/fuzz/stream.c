@@ -85,6 +85,13 @@ void usleep_range_state(unsigned long min, unsigned long max, unsigned int state
 	jiffies++;
 }
 
+long fuzz_sleep_for(long timeout)
+{
+	FUZZ_CHECK(!in_softirq && timeout > 0 && timeout < LONG_MAX && qp->rx->rnr_since);
+	jiffies++;
+	return timeout - 1;
+}
+
 /* Where the rx kthread waits: it is left, and begun anew when it is woken */
 static jmp_buf asleep;
 
@@ -338,6 +345,29 @@ int srnic_rq_take(struct srnic_qp *q, struct srnic_rwr *rwr)
 					  cfg.bad_sge ? 7 : LOCAL_STAG };
 	rwr->length = (u64)cfg.sge[0] + cfg.sge[1];
 	return cfg.take_error;
+}
+
+/* Who is to tell of a receive: it may come at any look */
+static bool awaited;
+
+void srnic_rq_await(struct srnic_qp *q)
+{
+	FUZZ_CHECK(!in_softirq && !awaited && q->rx->rnr_since);
+	awaited = true;
+}
+
+void srnic_rq_await_end(struct srnic_qp *q)
+{
+	(void)q;
+	FUZZ_CHECK(awaited);
+	awaited = false;
+}
+
+bool srnic_rq_is_empty(struct srnic_qp *q)
+{
+	(void)q;
+	FUZZ_CHECK(awaited);
+	return wqe_taken == cfg.wqes || random_u16() & 1;
 }
 
 void srnic_rq_complete(struct srnic_qp *q, const struct srnic_rwr *rwr, struct srnic_cqe *cqe,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* Module load and unload, and `rdma link add`. */
 
+#include <linux/kmod.h>
 #include <linux/module.h>
 #include <linux/rcupdate.h>
 #include <rdma/rdma_netlink.h>
@@ -63,6 +64,11 @@ static int __init srnic_init(void)
 	err = srnic_netdev_init();
 	if (err)
 		goto rdv_exit;
+	/*
+	 * It waits for calls when a device goes, and so has to be the older client, see device.c.
+	 * No soft dependency: modprobe -r would then ask for its end, too, and fail.
+	 */
+	request_module("ib_uverbs");
 	err = srnic_client_init();
 	if (err)
 		goto netdev_exit;
@@ -120,7 +126,5 @@ MODULE_DESCRIPTION("Software RNIC: iWARP over TCP");
 MODULE_AUTHOR("The srnic authors");
 MODULE_LICENSE("Dual BSD/GPL");
 MODULE_VERSION(VERSION);
-/* an older client of the RDMA core: it waits for calls, which are told before, see device.c */
-MODULE_SOFTDEP("pre: ib_uverbs");
 MODULE_ALIAS_RDMA_LINK("srnic");
 MODULE_ALIAS_RDMA_LINK("srnic_plain");

@@ -10,6 +10,8 @@ PATH=$PATH:/usr/sbin:/sbin
 
 # The top of the tree, whatever the caller's directory is.
 SRNIC_TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# Not every service has one.
+export HOME="${HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)}"
 # Things that take long to make and do not belong to one checkout.
 SRNIC_CACHE=${SRNIC_CACHE:-$HOME/.cache/srnic}
 # Products of this checkout. Ignored by git.

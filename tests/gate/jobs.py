@@ -13,7 +13,9 @@ LOG = TOP / 'build/log/check'
 TIMES = TOP / 'tests/times'
 SYSTEM = TOP / 'tests/system'
 
-# Kernels of scripts/guest that an emulator runs: a guest takes half a minute to boot there.
+# Those of scripts/guest; of them an emulator runs these: a guest takes half a minute to boot there.
+KERNELS = ('stock', '6.1', '6.12', 'kasan', 'smp-debug', 'uml-6.1', 'uml-6.12', 'newest', 'disks',
+           'debug', 'kcsan')
 EMULATED = ('stock', '6.1', '6.12', 'debug', 'kcsan')
 # Of Linux 6.1, whose KUnit cannot choose among a module's suites
 NO_FILTER = ('kasan', 'uml', 'uml-6.1')
@@ -63,7 +65,7 @@ class Job:
     def rerun(self, what=''):
         """The command that runs it once more, or of it only what has failed"""
         if what and self.again:
-            return self.again.format(shlex.quote(what))
+            return self.again.format(shlex.join(what.split()))
         words = list(self.command)
         for option in ('--results', '--log'):
             if option in words:
@@ -212,6 +214,10 @@ class Plan:
                     raise Bad(f'there is no tests/system/{name}.sh')
         else:
             names = [f for f in system_files() if f not in without]
+        # Each of them once, whatever group it comes with.
+        planned = {f for job in self.jobs.values() if job.name.startswith(f'system:{kernel}:')
+                   for f in job.files}
+        names = [f for f in names if f not in planned]
         if not files and 'rawpeer' in names:
             names.remove('rawpeer')     # scripts/check-wire runs it, and makes a table
             self.wire(kernel)
@@ -237,9 +243,10 @@ class Plan:
 
     def pyverbs(self):
         self.add('pyverbs', 'scripts/pyverbs-newest', 300, counts=False)
-        name = 'system:newest:pyverbs_newest'
         self.system('newest', 'pyverbs_newest')
-        self.jobs[name].needs += ('pyverbs',)
+        for job in self.jobs.values():
+            if 'pyverbs_newest' in job.files and 'pyverbs' not in job.needs:
+                job.needs += ('pyverbs',)
 
     def packages(self):
         self.add('setup', 'scripts/setup packages', 60, counts=False)
@@ -306,6 +313,10 @@ class Plan:
         elif part in self.PARTS and part not in self.OF_NO_KERNEL:
             if part == 'long' and len(more) < 2:
                 raise Bad('long: of which files? long:KERNEL:FILE,...')
+            if more and more[0] not in KERNELS:
+                raise Bad(f'there is no kernel {more[0]}, see scripts/guest --help')
+            if part == 'chaos' and len(more) > 1 and not more[1].isdecimal():
+                raise Bad(f'chaos: {more[1]} is no number of faults')
             if len(more) > 1 and part not in ('system', 'long', 'chaos'):
                 raise Bad(f'{part} has no parts, see --help')
             getattr(self, part)(*(more or ['newest']))

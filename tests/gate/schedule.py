@@ -133,7 +133,7 @@ class Queue:
             busy = [r for r in self.running if job.alone or not r.job.alone]
             if others or busy or any(j.last for j in self.waiting if j is not job and job.alone):
                 return False
-        return all(need in self.done for need in job.needs)
+        return all(need in self.done and self.done[need].passed for need in job.needs)
 
     def unmet(self, job):
         return next((n for n in job.needs if n in self.done and not self.done[n].passed), None)
@@ -142,12 +142,17 @@ class Queue:
         self.done[what.job.name] = what
         self.watch.ends(what)
 
+    def give_up(self):
+        """What a job that failed was needed for, and so on"""
+        while True:
+            job = next((j for j in self.waiting if self.unmet(j)), None)
+            if not job:
+                return
+            self.waiting.remove(job)
+            self.end(NotRun(job, self.unmet(job)))
+
     def begin_some(self):
-        for job in list(self.waiting):
-            need = self.unmet(job)
-            if need:
-                self.waiting.remove(job)
-                self.end(NotRun(job, need))
+        self.give_up()
         while len(self.running) < self.workers and not any(r.job.alone for r in self.running):
             job = next((j for j in self.waiting if self.ready(j)), None)
             if not job:

@@ -9,6 +9,7 @@
 
 #include <linux/in.h>
 #include <linux/in6.h>
+#include <linux/ipv6.h>
 #include <linux/net.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
@@ -63,7 +64,7 @@ static int bind_to(struct socket *sock, int family, u16 number)
 	if (family == AF_INET6)
 		sock->sk->sk_ipv6only = 1;
 	sock_set_reuseport(sock->sk);
-	/* what comes for nobody takes no room */
+	/* what comes for nobody takes as little room as there can be */
 	sock_set_rcvbuf(sock->sk, 0);
 	return kernel_bind(sock, (struct sockaddr_unsized *)&addr, srnic_addr_len(&addr));
 }
@@ -73,9 +74,10 @@ static int port_open_in(struct srnic_rdv_port *port, struct net *net)
 	int i, err;
 
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
-		err = sock_create_kern(net, kinds[i].family, kinds[i].type, 0, &port->sock[i]);
-		if (err == -EAFNOSUPPORT && kinds[i].family == AF_INET6)
+		/* else a module would be asked for, each time, under RTNL */
+		if (kinds[i].family == AF_INET6 && !ipv6_mod_enabled())
 			continue;
+		err = sock_create_kern(net, kinds[i].family, kinds[i].type, 0, &port->sock[i]);
 		if (!err)
 			err = bind_to(port->sock[i], kinds[i].family, port->number);
 		if (err) {

@@ -10,6 +10,7 @@
 #include <rdma/ib_addr.h>
 #include "cm/rdv_priv.h"
 #include "engine/addr.h"
+#include "queue/holder.h"
 
 /* Below it are those of well-known servers */
 #define RDV_MIN_RESERVED	512
@@ -98,8 +99,11 @@ static int rdv_attach(struct srnic_ep *ep, const struct srnic_pair *pair,
 
 	srnic_user_enter(pair->user, &scope);
 	err = srnic_user_own(ep->stream->sock);
-	if (!err)
+	if (!err) {
+		/* it lingers among that user's */
+		ep->stream->user_key = srnic_user_key();
 		err = srnic_ep_attach(ep, false, mpa, len);
+	}
 	srnic_user_leave(&scope);
 	return err;
 }

@@ -377,9 +377,12 @@ void srnic_takeover_cancel(struct srnic_stream *stream)
 {
 	struct sock *sk = stream->sock->sk;
 
+	/* locked, or it could be handed over once more, and the callback be that of a QP */
+	lock_sock(sk);
 	srnic_stream_unhook(stream);
 	/* what came meanwhile was not told to the program */
 	sk->sk_data_ready(sk);
+	release_sock(sk);
 	fput(stream->file);
 	kfree(stream);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* UD QPs: send WRs to datagrams, datagrams to receive WRs. */
 
-#include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include "engine/ud.h"
 #include "memory/tpt.h"
@@ -309,6 +309,13 @@ static bool ud_send_next(struct srnic_qp *qp)
 	return false;
 }
 
+/* Each message may wait for room: a program that is killed and a device that goes do not */
+static bool ud_goes_on(const struct srnic_qp *qp)
+{
+	return qp->ud->tx_on && !fatal_signal_pending(current) &&
+	       srnic_device_phase(qp->dev) != SRNIC_DEV_LEAVING;
+}
+
 /**
  * srnic_ud_doorbell - something was posted
  * @qp: a UD QP
@@ -321,7 +328,7 @@ void srnic_ud_doorbell(struct srnic_qp *qp)
 	u32 n = qp->sq.entries;
 
 	mutex_lock(&qp->ud->tx_lock);
-	while (n-- && qp->ud->tx_on && ud_send_next(qp))
+	while (n-- && ud_goes_on(qp) && ud_send_next(qp))
 		cond_resched();
 	mutex_unlock(&qp->ud->tx_lock);
 }

@@ -421,7 +421,7 @@ static bool may_send_raw(const struct srnic_device *dev)
 /*
  * iw_cm names a QP by its number, which everybody can list. A user's QP is for the user that
  * made it. A kernel consumer's QP is for its own id of rdma_cm, which has the QP; that of a
- * program has none.
+ * program has none. An id that has none is a kernel consumer's if a kthread calls.
  */
 static bool ep_may_claim(const struct srnic_ep *ep, const struct srnic_qp *qp,
 			 const struct iw_cm_id *id)
@@ -429,7 +429,7 @@ static bool ep_may_claim(const struct srnic_ep *ep, const struct srnic_qp *qp,
 	const struct rdma_cm_id *cma_id = cma_id_of(id);
 
 	if (qp->kernel)
-		return !cma_id || cma_id->qp == &qp->ibqp;
+		return !cma_id || cma_id->qp == &qp->ibqp || current->flags & PF_KTHREAD;
 	return uid_eq(current_euid(), qp->owner) || may_send_raw(ep->dev);
 }
 

@@ -1,21 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The module of the KUnit suites; the suites register themselves, and run once it is loaded.
- * What TCP keeps for as long as a socket has srnic's protocol is the module's own, as it is
- * srnic.ko's.
+ * The module of the KUnit suites; the suites register themselves. On Linux 6.1 they run before
+ * a module's init function.
  */
 #include <linux/module.h>
 #include "engine/takeover.h"
+#include "rnicpi_pair.h"
 
-static int __init tests_init(void)
+static bool have_protocol;
+
+/**
+ * tests_protocol - have TCP know srnic's protocol, until the module is unloaded
+ *
+ * A socket that has it may outlive its test. Context: a test; there is one at a time.
+ *
+ * Return: 0, or an errno of srnic_takeover_register().
+ */
+int tests_protocol(void)
 {
-	return srnic_takeover_register();
+	int err = have_protocol ? 0 : srnic_takeover_register();
+
+	have_protocol |= !err;
+	return err;
 }
-module_init(tests_init);
 
 static void __exit tests_exit(void)
 {
-	srnic_takeover_unregister();
+	if (have_protocol)
+		srnic_takeover_unregister();
 }
 module_exit(tests_exit);
 

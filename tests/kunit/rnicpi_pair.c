@@ -88,6 +88,7 @@ struct pair *pair_device(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, p);
 	p->test = test;
+	KUNIT_ASSERT_EQ(test, tests_protocol(), 0);
 	KUNIT_ASSERT_EQ(test, srnic_release_init(), 0);
 	KUNIT_ASSERT_EQ(test, srnic_linger_init(), 0);
 	KUNIT_ASSERT_EQ(test, srnic_kthreads_init(), 0);

@@ -407,7 +407,7 @@ static const struct srnic_llp_ops srnic_ep_llp_ops = {
 	.closed = srnic_ep_qp_closed,
 };
 
-/* Over the interface of @dev as over a packet socket: who may send anything there */
+/* Over the interface of @dev as over a packet socket: may the caller send anything there? */
 static bool may_send_raw(const struct srnic_device *dev)
 {
 	bool may;

@@ -183,7 +183,7 @@ struct srnic_ep {
 	void *pdata;
 
 	/* listener: immutable once SRNIC_EPF_LISTENS is set; active side */
-	u64 net;			/* cookie of the namespace of who asks */
+	u64 net;			/* cookie of the namespace of the caller */
 	int backlog;
 
 	/* passive side, while half-open; the listener's half_lock */

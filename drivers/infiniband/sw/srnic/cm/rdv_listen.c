@@ -120,7 +120,7 @@ static struct srnic_rdv_listener *listener_new(struct srnic_device *dev, u64 net
 /**
  * srnic_rdv_listen - be there for peers that connect to an address
  * @dev: the device
- * @net: cookie of the network namespace of who asks
+ * @net: cookie of the network namespace of the caller
  * @addr: a local address and port, with all of its other bytes 0
  *
  * Context: process, may sleep, without locks of endpoints and pairs.

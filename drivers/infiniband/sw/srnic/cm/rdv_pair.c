@@ -346,7 +346,7 @@ static int pair_register(struct srnic_pair *pair)
 	err = srnic_qp_claim(pair->qp, &pair_llp_ops, pair);
 	if (!err)
 		return 0;
-	/* to who has found it meanwhile */
+	/* tells a task that has found it meanwhile */
 	pair->over = true;
 	xa_erase(&pair->dev->pairs, pair->qpn);
 	srnic_qp_put(pair->qp);

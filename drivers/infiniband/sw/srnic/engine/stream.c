@@ -19,7 +19,7 @@
 /**
  * srnic_sock_create - make a TCP socket where the device lives
  * @dev: the socket belongs to the network namespace of its netdev
- * @net: cookie of the namespace of who asks; it need not exist any more
+ * @net: cookie of the namespace of the caller; it need not exist any more
  * @family: AF_INET or AF_INET6
  * @sock: set to the socket
  *

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,20 +13,29 @@
 
 #define WAIT_MS 20000	/* for what must happen; guests are slow */
 
-/* The device that has test_addr, opened by librdmacm. */
-struct ibv_context *test_context(void)
-{
-	static struct rdma_cm_id *id;
-	struct sockaddr_storage addr;
+static struct ibv_context *context;
 
-	if (id)
-		return id->verbs;
+static void open_context(void)
+{
+	struct sockaddr_storage addr;
+	struct rdma_cm_id *id;
+
 	resolve(test_addr, 0, &addr);
 	if (rdma_create_id(cm_channel(false), &id, NULL, RDMA_PS_TCP) ||
 	    rdma_bind_addr(id, (struct sockaddr *)&addr))
 		die("no RDMA device has address %s: %s", test_addr, strerror(errno));
 	require(id->verbs, "bound to %s", test_addr);
-	return id->verbs;
+	context = id->verbs;
+}
+
+/* The device that has test_addr, opened by librdmacm; whichever thread asks first. */
+struct ibv_context *test_context(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	int err = pthread_once(&once, open_context);
+
+	require(!err, "pthread_once: %s", strerror(err));
+	return context;
 }
 
 void (*end_hook)(struct end *e, struct ibv_qp_init_attr_ex *attr);

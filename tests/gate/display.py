@@ -168,13 +168,14 @@ class Display:
     def summary(self, on=''):
         """Where the time went, and what became of it"""
         self.erase()
-        self.say('\nWhere the time went:')
+        self.say(f'\n{"Where the time went:":<{self.width + 2}} {"time":>8} {"of CPUs":>8}')
         for what in sorted(self.took, key=lambda w: -w.took):
-            self.say(f'  {what.job.name:<{self.width}} {clock(what.took):>8}  '
+            self.say(f'  {what.job.name:<{self.width}} {clock(what.took):>8} {clock(what.cpu):>8}  '
                      + (counts_of(what.counts) if what.job.counts else 'built' if what.passed else 'failed'))
         spent = time.monotonic() - self.begin
         busy = sum(w.took for w in self.took)
-        self.say(f'  {"all":<{self.width}} {clock(spent):>8}  {clock(busy)} of work\n')
+        cpu = sum(w.cpu for w in self.took)
+        self.say(f'  {"all":<{self.width}} {clock(spent):>8} {clock(cpu):>8}  {clock(busy)} of work\n')
         if self.failed:
             self.say('Failed:')
             for job, what, part in self.failed:

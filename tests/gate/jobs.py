@@ -56,6 +56,7 @@ class Job:
     files: tuple = ()       # of tests/system
     again: str = ''         # how to run it once more, with {0} in place of what has failed
     expected: float = 0
+    load: float = 1         # of a CPU, how much it keeps busy
     rank: float = field(default=0, compare=False)
 
     @property
@@ -75,26 +76,36 @@ class Job:
 
 
 class Times:
-    """How long each took the last time, in seconds: a line a job, or a file of tests/system"""
+    """How long each took the last time, and how much of a CPU, in seconds: a line a job, or a file
+    of tests/system"""
 
     def __init__(self, path=TIMES):
         self.path = path
         self.seconds = {}
         if path.exists():
             for line in path.read_text(encoding='utf-8').splitlines():
-                m = re.fullmatch(r'(\S+)\s+(\d+)', line)
+                m = re.fullmatch(r'(\S+)\s+(\d+)\s+(\d+)', line)
                 if m:
-                    self.seconds[m[1]] = int(m[2])
+                    self.seconds[m[1]] = int(m[2]), int(m[3])
 
     def of(self, name, default):
-        return self.seconds.get(name, default)
+        return self.seconds.get(name, (default, default))[0]
+
+    def load(self, names):
+        """How much of a CPU these keep busy: one, if nothing is known. What uses several counts
+        as one, or it would wait for a machine of its own."""
+        known = [self.seconds[name] for name in names if name in self.seconds]
+        took = sum(took for took, _ in known)
+        return min(1, max(0.2, sum(cpu for _, cpu in known) / took)) if took else 1
 
     def write(self, seconds):
-        """As it was, but for what is known better now"""
+        """As it was, but for what is known better now: (time, CPU time) of each"""
         head = [line for line in self.path.read_text(encoding='utf-8').splitlines()
                 if line.startswith('#')] if self.path.exists() else []
-        self.seconds.update({name: max(1, round(s)) for name, s in seconds.items()})
-        lines = head + [f'{name:<40} {s:>5}' for name, s in sorted(self.seconds.items())]
+        self.seconds.update({name: (max(1, round(took)), round(cpu))
+                             for name, (took, cpu) in seconds.items()})
+        lines = head + [f'{name:<40} {took:>5} {cpu:>5}'
+                        for name, (took, cpu) in sorted(self.seconds.items())]
         self.path.write_text('\n'.join(lines) + '\n', encoding='utf-8')
 
 
@@ -145,6 +156,7 @@ class Plan:
         if name not in self.jobs:
             job = Job(name, shlex.split(command) if isinstance(command, str) else command, **more)
             job.expected = self.times.of(name, default)
+            job.load = self.times.load([name])
             self.jobs[name] = job
         return name
 
@@ -232,6 +244,8 @@ class Plan:
                      again=f'tests/system/run --kernel {kernel} {{0}}')
             self.jobs[name].expected = sum(sizes[f] for f in group) + \
                 self.times.of(f'boot:{kernel}', 40 if slow else 6)
+            self.jobs[name].load = self.times.load(
+                [f'boot:{kernel}', *(f'system:{kernel}:{f}' for f in group)])
 
     def long(self, kernel, files):
         """Files of tests/system with as many rounds as are ever asked for"""

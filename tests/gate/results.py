@@ -128,7 +128,8 @@ DONE = re.compile(r'^# --- ([\w-]+): status \d+, (\d+) s$', re.M)
 
 
 def times(done):
-    """Seconds of each job, and of each file of those that have several; what a guest adds"""
+    """(seconds, CPU seconds) of each job, and of each file of those that have several; what a
+    guest adds"""
     seconds, boots = {}, {}
     for what in done:
         job = what.job
@@ -136,12 +137,15 @@ def times(done):
             continue
         if not job.name.startswith('system:'):
             if not job.name.startswith('kernel:') or what.took > 30:   # else it was there
-                seconds[job.name] = what.took
+                seconds[job.name] = what.took, what.cpu
             continue
         files = DONE.findall(job.log.read_text(encoding='utf-8', errors='replace'))
         of_files = {name: int(s) for name, s in files if name in job.files}
-        seconds.update({f'system:{job.kernel}:{name}': s for name, s in of_files.items()})
-        boots.setdefault(job.kernel, []).append(what.took - sum(of_files.values()))
+        # which of them took the CPU time is not known
+        load = what.cpu / what.took if what.took else 1
+        seconds.update({f'system:{job.kernel}:{name}': (s, s * load) for name, s in of_files.items()})
+        boot = what.took - sum(of_files.values())
+        boots.setdefault(job.kernel, []).append((boot, boot * load))
     for kernel, all_of in boots.items():
-        seconds[f'boot:{kernel}'] = sum(all_of) / len(all_of)
+        seconds[f'boot:{kernel}'] = tuple(sum(column) / len(all_of) for column in zip(*all_of))
     return seconds

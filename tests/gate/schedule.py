@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Run jobs: as many at once as there are workers, the longest first, each in a session of its
-own that ends with it."""
+"""Run jobs: as many at once as keep the CPUs of the workers busy, the longest first, each in a
+session of its own that ends with it."""
 
 import os
 import re
@@ -9,6 +9,8 @@ import subprocess
 import time
 
 COUNTS = re.compile(r'^(\d+) passed, (\d+) failed, (\d+) skipped$', re.M)
+# Of a CPU, by which what runs may be more than the workers have: no job works all the time
+SPARE = 0.5
 # In the environment of all that a job starts, wherever it goes
 MARK = 'SRNIC_JOB'
 
@@ -145,6 +147,13 @@ class Queue:
                 return False
         return all(need in self.done and self.done[need].passed for need in job.needs)
 
+    def fits(self, job):
+        """Is a CPU of a worker free enough? Jobs that wait for most of their time share one."""
+        if any(r.job.alone for r in self.running):
+            return False
+        return not self.running or \
+            sum(r.job.load for r in self.running) + job.load <= self.workers + SPARE * (self.workers > 1)
+
     def unmet(self, job):
         return next((n for n in job.needs if n in self.done and not self.done[n].passed), None)
 
@@ -163,14 +172,17 @@ class Queue:
 
     def begin_some(self):
         self.give_up()
-        while len(self.running) < self.workers and not any(r.job.alone for r in self.running):
+        while True:
             job = next((j for j in self.waiting if self.ready(j)), None)
             if not job:
                 if self.waiting and not self.running:
                     raise ValueError(f'{self.waiting[0].name} waits for what never comes')
                 break
+            # A shorter one that would fit does not pass by: it would keep the room taken.
+            if not self.fits(job):
+                break
             self.waiting.remove(job)
-            slot = min(set(range(self.workers)) - {r.slot for r in self.running})
+            slot = min(set(range(len(self.running) + 1)) - {r.slot for r in self.running})
             self.running.append(Running(job, slot, self.cwd))
             self.watch.begins(self.running[-1])
 

@@ -45,6 +45,7 @@ uint8_t *area;
 uint8_t *edge;
 struct tally *tallies;
 static struct tally *mappings;	/* behind those of the calls */
+_Atomic unsigned long *left_out;	/* behind that */
 static _Atomic bool stop;
 static struct ibv_context *ctx;
 
@@ -299,6 +300,8 @@ static bool report(void)
 	}
 	printf("# %-20s %9lu calls %8lu succeeded%s\n", "mmap", mappings->calls, mappings->good,
 	       mappings->good ? "" : " NOT REACHED");
+	printf("# %-20s %9lu calls left out, of which the kernel may lose memory\n", "GET_CONTEXT",
+	       *left_out);
 	printf("# methods: %lu lives, %lu killed, %lu crashed, %lu failed; %lu calls, %lu succeeded\n",
 	       lives.born, lives.killed, lives.crashed, lives.failed, calls, good);
 	return reached;
@@ -325,8 +328,10 @@ int main(int argc, char **argv)
 		die("usage: methods [--seed N] [--seconds N] ADDRESS");
 	test_addr = argv[optind];
 	tallies = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	require(tallies != MAP_FAILED && num_calls < 65536 / sizeof(*tallies), "%s", strerror(errno));
+	require(tallies != MAP_FAILED && num_calls + 1 < 65536 / sizeof(*tallies), "%s",
+		strerror(errno));
 	mappings = &tallies[num_calls];
+	left_out = &tallies[num_calls + 1].calls;
 
 	printf("# seed %llu\n", (unsigned long long)seed);
 	end = now_ms() + seconds * 1000;

@@ -34,6 +34,7 @@ struct tally {
 };
 
 extern struct tally *tallies;
+extern _Atomic unsigned long *left_out;	/* calls that this kernel cannot bear */
 
 uint32_t some_handle(struct rng *r, enum kind kind);
 void new_handle(struct rng *r, enum kind kind, uint32_t handle);

@@ -417,6 +417,23 @@ static void asked_while_a_doorbell_owns(struct kunit *test)
 	p->qp->kernel = true;
 }
 
+/*
+ * So it is if it comes while a task has the socket: the task then takes it out of the backlog, of
+ * which TCP may process more while it sends
+ */
+static void asked_while_a_task_has_the_socket(struct kunit *test)
+{
+	struct peer *p = program(test);
+	struct keeper keeper;
+
+	lock_socket(test, p, &keeper);
+	peer_read_request(p, 1, 5, 6, 0, 7, 8);
+	unlock_socket(&keeper);
+	peer_expect(p, ULP_READ_RESP, 0);
+	KUNIT_EXPECT_TRUE(test, peer_until(!kicked(p) && !owned(p)));
+	p->qp->kernel = true;
+}
+
 /* A doorbell while the kthread is at work comes back at once, and what it is about goes out */
 static void rung_while_the_kthread_owns(struct kunit *test)
 {
@@ -566,6 +583,7 @@ static struct kunit_case doorbell_cases[] = {
 	KUNIT_CASE(small_read_needs_no_kthread),
 	KUNIT_CASE(sqd_holds_what_is_posted),
 	KUNIT_CASE(asked_while_a_doorbell_owns),
+	KUNIT_CASE(asked_while_a_task_has_the_socket),
 	KUNIT_CASE(rung_while_the_kthread_owns),
 	KUNIT_CASE(a_run_of_small_messages),
 	KUNIT_CASE(burst_needs_no_doorbell),

@@ -88,15 +88,30 @@ static struct srnic_stream *stream_of(const struct sock *sk)
 	return (void *)((uintptr_t)sk->sk_user_data & SK_USER_DATA_PTRMASK);
 }
 
+/*
+ * TCP has a connection locked, but not a listener. TCP may call back while the owner sends, so
+ * sk_callback_lock is let go before the owner is told that may send: srnic_stream_unhook() waits
+ * for the socket, too.
+ */
 static void stream_data_ready(struct sock *sk)
 {
+	void (*received)(void *priv) = NULL;
 	struct srnic_stream *stream;
+	void *priv = NULL;
 
-	read_lock_bh(&sk->sk_callback_lock);
+	local_bh_disable();
+	read_lock(&sk->sk_callback_lock);
 	stream = stream_of(sk);
+	if (stream) {
+		received = stream->ops->received;
+		priv = stream->priv;
+	}
 	if (stream && stream->ops->data_ready)
-		stream->ops->data_ready(stream->priv);
-	read_unlock_bh(&sk->sk_callback_lock);
+		stream->ops->data_ready(priv);
+	read_unlock(&sk->sk_callback_lock);
+	if (received)
+		received(priv);
+	local_bh_enable();
 }
 
 static void stream_write_space(struct sock *sk)
@@ -187,12 +202,12 @@ void srnic_stream_disinherit(const struct srnic_stream *listener, struct socket 
 }
 
 /**
- * srnic_stream_unhook - no callback from now on
- * @stream: hooked or not
+ * srnic_stream_unhook_locked - no callback from now on
+ * @stream: hooked or not; its socket is locked
  *
- * When this returns no callback is running. May sleep.
+ * When this returns no callback is running. Does not sleep.
  */
-void srnic_stream_unhook(struct srnic_stream *stream)
+void srnic_stream_unhook_locked(struct srnic_stream *stream)
 {
 	struct sock *sk = stream->sock->sk;
 
@@ -205,6 +220,19 @@ void srnic_stream_unhook(struct srnic_stream *stream)
 		sk->sk_error_report = stream->error_report;
 	}
 	write_unlock_bh(&sk->sk_callback_lock);
+}
+
+/**
+ * srnic_stream_unhook - no callback from now on
+ * @stream: hooked or not
+ *
+ * When this returns no callback is running. May sleep.
+ */
+void srnic_stream_unhook(struct srnic_stream *stream)
+{
+	srnic_stream_lock(stream);
+	srnic_stream_unhook_locked(stream);
+	srnic_stream_unlock(stream);
 }
 
 /* Questions without an answer after which the peer is gone */
@@ -336,9 +364,11 @@ int srnic_stream_send(struct srnic_stream *stream, struct srnic_batch *batch, bo
 
 /**
  * srnic_stream_send_locked - srnic_stream_send(), but without sleeping
- * @stream: connected; its socket is locked
+ * @stream: connected; its socket is locked, but not srnic_stream_is_owned()
  * @batch: as there
  * @cut: as there
+ *
+ * Context: softirq. Of a socket that a task owns TCP could process the backlog meanwhile.
  *
  * Return: as there. Without memory it is -EAGAIN, too; if TCP has nothing under way that
  * would bring room, it calls write_space at once.
@@ -350,6 +380,8 @@ int srnic_stream_send_locked(struct srnic_stream *stream, struct srnic_batch *ba
 	struct msghdr msg;
 	int n;
 
+	lockdep_assert_held(&sk->sk_lock.slock);
+	lockdep_assert_not_held(&sk->sk_callback_lock);
 	batch_msg(batch, cut, &msg);
 	/* so TCP keeps off the page fragment of the task that happens to run, too */
 	sk->sk_allocation = GFP_ATOMIC;
@@ -491,6 +523,17 @@ void srnic_stream_lock(struct srnic_stream *stream)
 void srnic_stream_unlock(struct srnic_stream *stream)
 {
 	release_sock(stream->sock->sk);
+}
+
+/**
+ * srnic_stream_is_owned - has a task locked the socket?
+ * @stream: its socket is locked
+ *
+ * Return: false if TCP has, in softirq; true as well in a task that processes the backlog.
+ */
+bool srnic_stream_is_owned(const struct srnic_stream *stream)
+{
+	return sock_owned_by_user(stream->sock->sk);
 }
 
 /**

@@ -19,14 +19,17 @@ struct srnic_linger_user;
 
 /**
  * struct srnic_stream_ops - what a socket tells its owner
- * @data_ready: there is something to read
+ * @received: a connection has something to read. The socket is locked, and softirqs are off: may
+ *	      call what of the stream does not sleep. Ends by srnic_stream_unhook() alone
+ * @data_ready: there is something to read, or to accept
  * @write_space: there is room to write again
  * @state_change: connected, FIN or error
  *
- * Called in softirq or process context with sk_callback_lock held for
+ * Called in softirq or process context, all but @received with sk_callback_lock held for
  * reading: must not sleep and must not call back into the stream.
  */
 struct srnic_stream_ops {
+	void (*received)(void *priv);
 	void (*data_ready)(void *priv);
 	void (*write_space)(void *priv);
 	void (*state_change)(void *priv);
@@ -131,6 +134,7 @@ bool srnic_stream_hook(struct srnic_stream *stream,
 		       const struct srnic_stream_ops *ops, void *priv);
 void srnic_stream_disinherit(const struct srnic_stream *listener, struct socket *sock);
 void srnic_stream_unhook(struct srnic_stream *stream);
+void srnic_stream_unhook_locked(struct srnic_stream *stream);
 void srnic_stream_keepalive(struct srnic_stream *stream, unsigned int seconds);
 struct srnic_batch *srnic_batch_new(void);
 void srnic_batch_add(struct srnic_batch *batch, struct page *page, u32 off, u32 len);
@@ -144,6 +148,7 @@ void srnic_stream_walk(struct sk_buff *skb, unsigned int offset, unsigned int en
 		       srnic_stream_actor actor, void *ctx);
 void srnic_stream_lock(struct srnic_stream *stream);
 void srnic_stream_unlock(struct srnic_stream *stream);
+bool srnic_stream_is_owned(const struct srnic_stream *stream);
 u32 srnic_stream_avail(const struct srnic_stream *stream);
 struct srnic_cursor srnic_stream_first(const struct srnic_stream *stream);
 void srnic_stream_take(struct srnic_stream *stream, u32 len);

@@ -379,7 +379,7 @@ void srnic_takeover_cancel(struct srnic_stream *stream)
 
 	/* locked, or it could be handed over once more, and the callback be that of a QP */
 	lock_sock(sk);
-	srnic_stream_unhook(stream);
+	srnic_stream_unhook_locked(stream);
 	/* what came meanwhile was not told to the program */
 	sk->sk_data_ready(sk);
 	release_sock(sk);

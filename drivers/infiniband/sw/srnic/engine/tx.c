@@ -397,10 +397,10 @@ static bool tx_small_read(struct srnic_qp *qp, u32 *room)
  * srnic_tx_answer - answer what the peer has asked for (who has the socket locked)
  * @qp: with a stream
  *
- * Sends the responses of Reads of TX_ANSWER bytes in all at once, if nobody else is at work, no
- * other message is in the middle and nothing waits for room. All else is the kthread's, which
- * is kicked.
- * Softirq, or a task that processes the socket's backlog. Does not sleep.
+ * In softirq, sends the responses of Reads of TX_ANSWER bytes in all at once, if nobody else is
+ * at work, no other message is in the middle and nothing waits for room. All else is the
+ * kthread's, which is kicked.
+ * Softirq, or a task that has the socket or processes its backlog. Does not sleep.
  */
 void srnic_tx_answer(struct srnic_qp *qp)
 {
@@ -410,7 +410,7 @@ void srnic_tx_answer(struct srnic_qp *qp)
 
 	if (srnic_irq_empty(qp))
 		return;
-	if (!tx_own(qp)) {
+	if (srnic_stream_is_owned(qp->stream) || !tx_own(qp)) {
 		srnic_qp_kick_tx(qp);
 		return;
 	}

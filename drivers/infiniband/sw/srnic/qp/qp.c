@@ -502,7 +502,7 @@ bool srnic_qp_abort_silent(struct srnic_qp *qp, void *priv)
 	return silent;
 }
 
-static void qp_data_ready(void *priv)
+static void qp_received(void *priv)
 {
 	srnic_rx_ready(priv);
 }
@@ -523,7 +523,7 @@ static void qp_stream_changed(void *priv)
 }
 
 static const struct srnic_stream_ops qp_stream_ops = {
-	.data_ready = qp_data_ready,
+	.received = qp_received,
 	.write_space = qp_write_space,
 	.state_change = qp_stream_changed,
 };

@@ -14,6 +14,7 @@
 #include <linux/sched/task.h>
 #include <linux/security.h>
 #include <linux/slab.h>
+#include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <net/sock.h>
 #include "cm/cm_user.h"
@@ -141,6 +142,44 @@ int srnic_user_own(struct socket *sock)
 	release_sock(sk);
 	sock_release(model);
 	return 0;
+}
+
+struct kworker_call {
+	struct work_struct work;
+	int (*fn)(void *arg);
+	void *arg;
+	int ret;
+};
+
+static void kworker_call(struct work_struct *work)
+{
+	struct kworker_call *call = container_of(work, struct kworker_call, work);
+
+	call->ret = call->fn(call->arg);
+}
+
+/**
+ * srnic_by_kworker - have a kworker do something, so that what it makes is nobody's
+ * @fn: does it; may sleep
+ * @arg: its argument
+ *
+ * Owner, security label, cgroup and memory of sockets that it makes are the kernel's, and any
+ * port will do for them. The work is none of the module's workqueues', all works of which may be
+ * waiting for what the caller has locked.
+ *
+ * Context: process, may sleep; no work of a workqueue with WQ_MEM_RECLAIM.
+ *
+ * Return: what @fn returned.
+ */
+int srnic_by_kworker(int (*fn)(void *arg), void *arg)
+{
+	struct kworker_call call = { .fn = fn, .arg = arg };
+
+	INIT_WORK_ONSTACK(&call.work, kworker_call);
+	schedule_work(&call.work);
+	flush_work(&call.work);
+	destroy_work_on_stack(&call.work);
+	return call.ret;
 }
 
 /* ----- how many QPs of a user are connected ----- */

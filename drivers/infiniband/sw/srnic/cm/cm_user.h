@@ -43,6 +43,7 @@ void srnic_user_put(struct srnic_user *user);
 void srnic_user_enter(const struct srnic_user *user, struct srnic_user_scope *scope);
 void srnic_user_leave(const struct srnic_user_scope *scope);
 int srnic_user_own(struct socket *sock);
+int srnic_by_kworker(int (*fn)(void *arg), void *arg);
 
 int srnic_user_charge(struct srnic_device *dev, u32 max, u32 *key);
 void srnic_user_uncharge(u32 key);

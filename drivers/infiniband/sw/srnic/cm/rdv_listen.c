@@ -5,7 +5,6 @@
  */
 
 #include <linux/slab.h>
-#include <linux/workqueue.h>
 #include "cm/rdv_priv.h"
 
 /**
@@ -55,66 +54,51 @@ static int listener_start(struct srnic_ep *ep, u64 net,
 }
 
 /**
- * struct listener_work - a listener that is being made
- * @work: makes it
+ * struct listener_wanted - a listener that is to be made
  * @dev: the device
  * @net: cookie of the namespace
  * @addr: address and port
- * @made: the listener, or an errno
+ * @ep: set to its endpoint
  */
-struct listener_work {
-	struct work_struct work;
+struct listener_wanted {
 	struct srnic_device *dev;
 	u64 net;
 	const struct sockaddr_storage *addr;
-	struct srnic_rdv_listener *made;
+	struct srnic_ep *ep;
 };
 
-static struct srnic_rdv_listener *listener_make(const struct listener_work *w)
+static int listener_make(void *arg)
 {
-	struct srnic_rdv_listener *listener = kzalloc(sizeof(*listener), GFP_KERNEL);
-	int err = -ENOMEM;
+	struct listener_wanted *wanted = arg;
+	int err;
 
-	if (!listener)
-		return ERR_PTR(err);
-	listener->ep = srnic_ep_new(w->dev, NULL, &srnic_rdv_ep_ops);
-	if (!listener->ep)
-		goto free;
-	err = listener_start(listener->ep, w->net, w->addr);
+	wanted->ep = srnic_ep_new(wanted->dev, NULL, &srnic_rdv_ep_ops);
+	if (!wanted->ep)
+		return -ENOMEM;
+	err = listener_start(wanted->ep, wanted->net, wanted->addr);
 	if (err)
-		goto put;
-	return listener;
-put:
-	srnic_ep_put(listener->ep);
-free:
-	kfree(listener);
-	return ERR_PTR(err);
+		srnic_ep_put(wanted->ep);
+	return err;
 }
 
-static void listener_work(struct work_struct *work)
-{
-	struct listener_work *w = container_of(work, struct listener_work, work);
-
-	w->made = listener_make(w);
-}
-
-/*
- * By a kworker, so that it is nobody's: owner, security label and memory are the kernel's, and
- * any port will do. What is accepted becomes its user's, see rdv_accept(). Not one of the pairs'
- * workqueue, all of which may be waiting for listen_mutex.
- */
+/* It is nobody's. What is accepted becomes its user's, see rdv_accept() */
 static struct srnic_rdv_listener *listener_new(struct srnic_device *dev, u64 net,
 					       const struct sockaddr_storage *addr)
 {
-	struct listener_work w = { .dev = dev, .net = net, .addr = addr };
+	struct srnic_rdv_listener *listener = kzalloc(sizeof(*listener), GFP_KERNEL);
+	struct listener_wanted wanted = { .dev = dev, .net = net, .addr = addr };
+	int err;
 
-	INIT_WORK_ONSTACK(&w.work, listener_work);
-	schedule_work(&w.work);
-	flush_work(&w.work);
-	destroy_work_on_stack(&w.work);
-	if (!IS_ERR(w.made))
-		list_add(&w.made->list, &listeners);
-	return w.made;
+	if (!listener)
+		return ERR_PTR(-ENOMEM);
+	err = srnic_by_kworker(listener_make, &wanted);
+	if (err) {
+		kfree(listener);
+		return ERR_PTR(err);
+	}
+	listener->ep = wanted.ep;
+	list_add(&listener->list, &listeners);
+	return listener;
 }
 
 /**

@@ -41,7 +41,7 @@ struct srnic_rdv_port {
 	struct socket *sock[ARRAY_SIZE(kinds)];
 };
 
-/* Taken under RTNL, too: nothing under it takes RTNL */
+/* Taken under RTNL, too: nothing under it, or that a kworker does for it, takes RTNL */
 static DEFINE_MUTEX(ports_mutex);
 static LIST_HEAD(ports);
 
@@ -69,6 +69,7 @@ static int bind_to(struct socket *sock, int family, u16 number)
 	return kernel_bind(sock, (struct sockaddr_unsized *)&addr, srnic_addr_len(&addr));
 }
 
+/* Return: 0 or an errno, with no socket left */
 static int port_open_in(struct srnic_rdv_port *port, struct net *net)
 {
 	int i, err;
@@ -88,28 +89,23 @@ static int port_open_in(struct srnic_rdv_port *port, struct net *net)
 	return 0;
 }
 
-/* As the kernel: any port will do, and its own sockets may be beside it */
+static int port_make(void *arg)
+{
+	struct srnic_rdv_port *port = arg;
+	struct net *net = srnic_device_get_net(port->dev);
+	int err;
+
+	if (!net)
+		return -ENODEV;
+	err = port_open_in(port, net);
+	put_net(net);
+	return err;
+}
+
+/* The kernel's: any port will do, and its other sockets may be beside it */
 static int port_open(struct srnic_rdv_port *port)
 {
-	struct srnic_user *kernel;
-	struct srnic_user_scope scope;
-	struct net *net;
-	int err = -ENODEV;
-
-	kernel = srnic_user_kernel();
-	if (!kernel)
-		return -ENOMEM;
-	rcu_read_lock();
-	net = maybe_get_net(dev_net(port->dev->netdev));
-	rcu_read_unlock();
-	if (net) {
-		srnic_user_enter(kernel, &scope);
-		err = port_open_in(port, net);
-		srnic_user_leave(&scope);
-		put_net(net);
-	}
-	srnic_user_put(kernel);
-	return err;
+	return srnic_by_kworker(port_make, port);
 }
 
 static struct srnic_rdv_port *port_find(const struct srnic_device *dev)

@@ -12,6 +12,7 @@
 #include <net/net_namespace.h>
 #include <net/tcp.h>
 #include "compat.h"
+#include "engine/addr.h"
 #include "engine/stream.h"
 #include "queue/holder.h"
 #include "srnic.h"
@@ -32,13 +33,9 @@
 int srnic_sock_create(struct srnic_device *dev, u64 net, int family,
 		      struct socket **sock)
 {
-	struct net *home;
+	struct net *home = srnic_device_get_net(dev);
 	int err = -EXDEV;
 
-	/* the interface may be leaving its namespace, or the namespace may be going */
-	rcu_read_lock();
-	home = maybe_get_net(dev_net(dev->netdev));
-	rcu_read_unlock();
 	if (!home)
 		return -ENODEV;
 	if (home->net_cookie == net)

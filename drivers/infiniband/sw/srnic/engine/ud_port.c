@@ -305,12 +305,9 @@ static void ports_sync(struct work_struct *work)
 {
 	struct srnic_ud_ports *ports = container_of(work, struct srnic_ud_ports, sync);
 	union ib_gid gids[SRNIC_MAX_GID];
+	struct net *net = srnic_device_get_net(ports->dev);
 	struct srnic_ud_set *set;
-	struct net *net;
 
-	rcu_read_lock();
-	net = maybe_get_net(dev_net(ports->dev->netdev));
-	rcu_read_unlock();
 	spin_lock_bh(&ports->dev->gid_lock);
 	memcpy(gids, ports->dev->gids, sizeof(gids));
 	spin_unlock_bh(&ports->dev->gid_lock);

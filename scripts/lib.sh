@@ -17,6 +17,16 @@ SRNIC_CACHE=${SRNIC_CACHE:-$HOME/.cache/srnic}
 # Products of this checkout. Ignored by git.
 SRNIC_BUILD=$SRNIC_TOP/build
 
+# What was compiled once from the same text is taken from the cache, where there is ccache.
+if [ -d /usr/lib/ccache ]; then
+	case $PATH in
+	/usr/lib/ccache:*) ;;
+	*) PATH=/usr/lib/ccache:$PATH ;;
+	esac
+	export CCACHE_DIR=$SRNIC_CACHE/ccache CCACHE_BASEDIR=$SRNIC_TOP CCACHE_NOHASHDIR=1 \
+		CCACHE_MAXSIZE=2G
+fi
+
 say() { printf '%s\n' "== $*" >&2; }
 die() { printf '%s\n' "${0##*/}: $*" >&2; exit 1; }
 

@@ -139,3 +139,23 @@ source_files() {
 		"$SRNIC_TOP"/tests/system/kernel "$SRNIC_TOP"/tests/bench/kernel \
 		"$SRNIC_TOP"/userspace/provider -name '*.[ch]' ! -name '*.mod.c' 2>/dev/null | sort
 }
+
+# first_words FILE...: each file's name without folder and suffix, and what its first comment says
+# (C, or a script's, to its first empty line).
+first_words() {
+	awk '
+	FNR == 1 {
+		name = FILENAME; sub(/.*\//, "", name); sub(/\.[a-z]+$/, "", name)
+		at = begun = 0
+	}
+	at < 0 || /SPDX|^#!/ { next }
+	{
+		line = $0; end = line ~ /\*\/ *$/
+		if (!at && line !~ /^(\/\*|#)/) { at = -1; next }
+		at = 1
+		sub(/^(\/?\*+|#) ?/, "", line); sub(/^ \*( |$)/, "", line); sub(/ *\*\/ *$/, "", line)
+		if (line != "") { printf "%-24s %s\n", begun ? "" : name, line; begun = 1 }
+		else if (begun) at = -1
+		if (end) at = -1
+	}' "$@"
+}

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Rings that the kernel and a program share: mapping them, and what a child of fork() has. */
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -32,6 +32,8 @@ as() { exec ip netns exec "$CLI_NS" setpriv --reuid "$1" --regid "$1" --clear-gr
 in_background() {
 	local out=$1 word=$2
 	shift 2
+	# what the last one said is not looked at
+	: >"$tmp/$out"
 	"$@" >"$tmp/$out" 2>&1 &
 	pids="$pids $!"
 	within 20 grep -qx "$word" "$tmp/$out" || { cat "$tmp/$out"; return 1; }
@@ -154,11 +156,14 @@ taken_there() {
 	ip -n "$home" link set d1 netns h5 && net_up h5 d1 "$CLI4/24" "$CLI6/64" || rc=1
 	(as 65533 timeout -s KILL 10 "$BIN/claim" "$CLI4" rtr) >"$tmp/rtr" 2>&1
 	grep 'Address already in use' "$tmp/rtr" || { cat "$tmp/rtr"; rc=1; }
+	(as 65533 timeout -s KILL 10 "$BIN/ud" "$CLI4" sizes) >"$tmp/ud" 2>&1
+	grep 'Address already in use' "$tmp/ud" || { cat "$tmp/ud"; rc=1; }
 	# shellcheck disable=SC2086 # words
 	kill $pids
 	# shellcheck disable=SC2086 # words
 	wait $pids 2>/dev/null
 	pids=''
+	(as 65533 "$BIN/ud" "$CLI4" sizes) && tries 65534 | all_are EADDRINUSE || rc=1
 	in_background rtr rtr as 65533 "$BIN/claim" "$CLI4" rtr && tries 65534 | all_are EADDRINUSE || rc=1
 	end_background || rc=1
 	ip -n h5 link set d1 netns "$home" && net_up "$home" d1 "$CLI4/24" "$CLI6/64" || rc=1

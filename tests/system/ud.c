@@ -543,6 +543,26 @@ static void case_traffic(void)
 	}
 }
 
+/* For a script that changes the port meanwhile: what is lost then is sent once more */
+static void case_lossy(void)
+{
+	struct ud a, b;
+	struct ibv_wc wc;
+
+	ud_two(&a, &b);
+	for (;;) {
+		ud_recv(&b, 1, UD_GRH + 100);
+		do {
+			ud_post(&a, &b, 100, IBV_WR_SEND, IBV_SEND_SIGNALED);
+			expect_wc(a.cq, 100, IBV_WC_SUCCESS, "send");
+			usleep(20000);
+		} while (!ibv_poll_cq(b.cq, 1, &wc));
+		require(wc.status == IBV_WC_SUCCESS, "status %d", wc.status);
+		puts("message");
+		fflush(stdout);
+	}
+}
+
 static const struct test_case cases[] = {
 	{ "sizes", case_sizes, "each byte, number and address arrives, up to the MTU" },
 	{ "imm", case_imm, "immediate data arrives" },
@@ -569,6 +589,7 @@ static const struct test_case cases[] = {
 	{ "overflow", case_overflow, "its CQ is full: the QP is in Error, and an event tells" },
 	{ "flood", case_ud_flood, "20000 forged datagrams, and messages between them" },
 	{ "traffic", case_traffic, "" },
+	{ "lossy", case_lossy, "" },
 	{ "starve", case_starve, "" },
 	{ "beside", case_beside, "" },
 };

@@ -91,6 +91,27 @@ time.sleep(60)' "$CLI4" "$IB_PORT" >"$tmp/taken" &
 		set_policy "$CLI_DEV" ib_port="$IB_PORT" && on_cli "$BIN/ud" "$CLI4" sizes && return $rc
 }
 
+arrives() {
+	local n
+	n=$(wc -l <"$tmp/lossy")
+	within 10 eval '[ "$(wc -l <"$tmp/lossy")" -gt $((n + 1)) ]'
+}
+
+# The sockets of QPs that there are go to the new port, and go away if there is none
+port_changes() {
+	local rc=0 other=4790
+	ip netns exec "$CLI_NS" "$BIN/ud" "$CLI4" lossy >"$tmp/lossy" 2>&1 &
+	local pid=$!
+	within 20 grep -qx message "$tmp/lossy" || { cat "$tmp/lossy"; rc=1; }
+	set_policy "$CLI_DEV" ib_port=$other && within 10 no_trace && arrives &&
+		IB_PORT=$other bound cli | grep -F "$CLI4" || { echo "$other"; rc=1; }
+	set_policy "$CLI_DEV" ib_port=0 && IB_PORT=$other within 10 no_trace && no_trace || { echo 0; rc=1; }
+	set_policy "$CLI_DEV" ib_port="$IB_PORT" && arrives && bound cli | grep -F "$CLI4" || rc=1
+	kill -KILL $pid
+	wait $pid 2>/dev/null
+	within 10 no_trace && return $rc
+}
+
 as() { ip netns exec "$CLI_NS" setpriv --reuid "$1" --regid "$1" --clear-groups "${@:2}"; }
 
 # A user sends to hosts that do not answer, and another one to itself
@@ -132,6 +153,7 @@ cases ud
 t "killed under traffic, 5 times: nothing is left" killed
 t "addresses come and go under traffic" address_goes
 t "a program has the port: EADDRINUSE, and it works afterwards" port_taken
+t "UD QPs follow a change of the port" port_changes
 t "nothing is left on one host" within 10 nothing_left
 t "the device goes under traffic" device_goes
 teardown_hosts

@@ -443,6 +443,7 @@ static int rdv_cancel(struct srnic_qp *qp)
 
 /* Not static: device.c gives it to the device, for the layers below */
 const struct srnic_rdv_ops srnic_rdv_ops = {
+	.hold_port = srnic_rdv_hold_port,
 	.prepare = rdv_prepare,
 	.start = rdv_start,
 	.cancel = rdv_cancel,

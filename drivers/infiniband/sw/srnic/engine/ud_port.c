@@ -35,12 +35,14 @@
  * struct srnic_ud_port - a socket
  * @dev: its device
  * @gid: its address
+ * @number: its UDP port; host byte order
  * @sock: NULL: none
  * @data_ready: what the socket's callback was
  */
 struct srnic_ud_port {
 	struct srnic_device *dev;
 	union ib_gid gid;
+	u16 number;
 	struct socket *sock;
 	void (*data_ready)(struct sock *sk);
 };
@@ -69,9 +71,7 @@ struct srnic_ud_set {
  * @dev: the device
  * @sync: makes and ends sockets
  * @qps: by QP number, UD QPs in RTR or RTS; looked up under RCU
- * @lock: joining and leaving; of the next two
- * @users: QPs in @qps
- * @number: UDP port of all sockets, while there are users; host byte order
+ * @lock: joining and leaving
  * @sets_lock: of what follows; inside of @lock
  * @sets: struct srnic_ud_set
  */
@@ -81,9 +81,6 @@ struct srnic_ud_ports {
 	struct xarray qps;
 
 	struct mutex lock;	/* see above */
-	unsigned int users;
-	u16 number;
-
 	struct mutex sets_lock;	/* see above */
 	struct list_head sets;
 };
@@ -218,13 +215,13 @@ static int port_bind(struct socket *sock, struct sockaddr_storage *addr)
 	return kernel_bind(sock, (struct sockaddr_unsized *)addr, srnic_addr_len(addr));
 }
 
-static int port_open(struct srnic_ud_port *port, struct net *net, u16 number)
+static int port_open(struct srnic_ud_port *port, struct net *net)
 {
 	struct sockaddr_storage addr;
 	struct socket *sock;
 	int err;
 
-	srnic_addr_of_gid(port->dev, &port->gid, number, &addr);
+	srnic_addr_of_gid(port->dev, &port->gid, port->number, &addr);
 	/* that of a user, as others are: it holds its namespace */
 	err = __sock_create(net, addr.ss_family, SOCK_DGRAM, IPPROTO_UDP, &sock, 0);
 	if (err)
@@ -245,36 +242,37 @@ static int port_open(struct srnic_ud_port *port, struct net *net, u16 number)
 
 static const union ib_gid no_gid;
 
-/* A socket at @gid, in @net, or none, is what there is to be */
+/* A socket at @gid and @number, in @net, or none, is what there is to be */
 static bool port_is_right(const struct srnic_ud_port *port, const union ib_gid *gid,
-			  const struct net *net)
+			  const struct net *net, u16 number)
 {
 	if (!net || !memcmp(gid, &no_gid, sizeof(no_gid)))
 		return !port->sock;
 	return port->sock && net_eq(sock_net(port->sock->sk), net) &&
-	       !memcmp(&port->gid, gid, sizeof(*gid));
+	       port->number == number && !memcmp(&port->gid, gid, sizeof(*gid));
 }
 
 /* set->sem is held for writing. @gid, in @net, is to have a socket, if it is not zero */
 static int port_sync(struct srnic_ud_port *port, const union ib_gid *gid, struct net *net,
 		     u16 number)
 {
-	if (port_is_right(port, gid, net))
+	if (port_is_right(port, gid, net, number))
 		return 0;
 	port_close(port);
 	port->gid = *gid;
-	return net && memcmp(gid, &no_gid, sizeof(no_gid)) ? port_open(port, net, number) : 0;
+	port->number = number;
+	return net && memcmp(gid, &no_gid, sizeof(no_gid)) ? port_open(port, net) : 0;
 }
 
 static bool set_is_right(struct srnic_ud_set *set, const union ib_gid *gids,
-			 const struct net *net)
+			 const struct net *net, u16 number)
 {
 	bool right = true;
 	int i;
 
 	down_read(&set->sem);
 	for (i = 1; i < SRNIC_MAX_GID; i++)
-		right = right && port_is_right(&set->port[i], &gids[i], net);
+		right = right && port_is_right(&set->port[i], &gids[i], net, number);
 	up_read(&set->sem);
 	return right;
 }
@@ -288,7 +286,7 @@ static void set_sync(struct srnic_ud_set *set, const union ib_gid *gids, struct 
 {
 	int i, err;
 
-	if (set_is_right(set, gids, net))
+	if (set_is_right(set, gids, net, number))
 		return;
 	down_write(&set->sem);
 	set->err = 0;
@@ -300,12 +298,16 @@ static void set_sync(struct srnic_ud_set *set, const union ib_gid *gids, struct 
 	up_write(&set->sem);
 }
 
-/* Where the device is now. By a work, since root's tasks may have any port, and are one owner. */
+/*
+ * Where the device is now, and at the port that is set now. By a work, since root's tasks may
+ * have any port, and are one owner.
+ */
 static void ports_sync(struct work_struct *work)
 {
 	struct srnic_ud_ports *ports = container_of(work, struct srnic_ud_ports, sync);
+	u16 number = srnic_policy_get(&ports->dev->policy).ib_port;
+	struct net *net = number ? srnic_device_get_net(ports->dev) : NULL;
 	union ib_gid gids[SRNIC_MAX_GID];
-	struct net *net = srnic_device_get_net(ports->dev);
 	struct srnic_ud_set *set;
 
 	spin_lock_bh(&ports->dev->gid_lock);
@@ -313,22 +315,21 @@ static void ports_sync(struct work_struct *work)
 	spin_unlock_bh(&ports->dev->gid_lock);
 	mutex_lock(&ports->sets_lock);
 	list_for_each_entry(set, &ports->sets, entry)
-		set_sync(set, gids, net, READ_ONCE(ports->number));
+		set_sync(set, gids, net, number);
 	mutex_unlock(&ports->sets_lock);
 	if (net)
 		put_net(net);
 }
 
 /**
- * srnic_ud_ports_changed - the device has other addresses, or is in another namespace
+ * srnic_ud_ports_changed - the device has another port or address, or another namespace
  * @dev: the device
  *
- * Context: any. Returns at once.
+ * Its sockets will be there. Context: any. Returns at once.
  */
 void srnic_ud_ports_changed(struct srnic_device *dev)
 {
-	if (READ_ONCE(dev->ud->users))
-		queue_work(ud_wq, &dev->ud->sync);
+	queue_work(ud_wq, &dev->ud->sync);
 }
 
 /* ports->lock is held; the set is no QP's any more */
@@ -381,7 +382,7 @@ static struct srnic_ud_set *set_of(struct srnic_ud_ports *ports, struct srnic_qp
 	return set_new(ports, holder);
 }
 
-/* ports->lock is held, and ports->number is set */
+/* ports->lock is held */
 static int ports_join(struct srnic_ud_ports *ports, struct srnic_qp *qp)
 {
 	struct srnic_ud_set *set = set_of(ports, qp);
@@ -393,7 +394,6 @@ static int ports_join(struct srnic_ud_ports *ports, struct srnic_qp *qp)
 	if (!err) {
 		qp->ud->set = set;
 		set->members++;
-		WRITE_ONCE(ports->users, ports->users + 1);
 	} else if (!set->members) {
 		set_free(ports, set);
 	}
@@ -412,13 +412,12 @@ static int ports_join(struct srnic_ud_ports *ports, struct srnic_qp *qp)
 int srnic_ud_ports_join(struct srnic_qp *qp)
 {
 	struct srnic_ud_ports *ports = qp->dev->ud;
-	int err = -EOPNOTSUPP;
+	int err;
 
+	if (!srnic_policy_get(&qp->dev->policy).ib_port)
+		return -EOPNOTSUPP;
 	mutex_lock(&ports->lock);
-	if (!ports->users)
-		WRITE_ONCE(ports->number, srnic_policy_get(&ports->dev->policy).ib_port);
-	if (ports->number)
-		err = ports_join(ports, qp);
+	err = ports_join(ports, qp);
 	mutex_unlock(&ports->lock);
 	return err;
 }
@@ -441,15 +440,13 @@ void srnic_ud_ports_leave(struct srnic_qp *qp)
 	mutex_unlock(&qp->ud->tx_lock);
 	mutex_lock(&ports->lock);
 	xa_erase(&ports->qps, qp->ibqp.qp_num);
-	WRITE_ONCE(ports->users, ports->users - 1);
 	if (!--set->members)
 		set_free(ports, set);
 	mutex_unlock(&ports->lock);
 	synchronize_rcu();
 }
 
-static int port_send(struct srnic_ud_port *port, const union ib_gid *dgid, u16 number, u8 *buf,
-		     u32 len)
+static int port_send(struct srnic_ud_port *port, const union ib_gid *dgid, u8 *buf, u32 len)
 {
 	struct kvec vec = { .iov_base = buf, .iov_len = len };
 	struct sockaddr_storage addr;
@@ -458,7 +455,7 @@ static int port_send(struct srnic_ud_port *port, const union ib_gid *dgid, u16 n
 		.msg_flags = MSG_NOSIGNAL,
 	};
 
-	srnic_addr_of_gid(port->dev, dgid, number, &addr);
+	srnic_addr_of_gid(port->dev, dgid, port->number, &addr);
 	msg.msg_namelen = srnic_addr_len(&addr);
 	return kernel_sendmsg(port->sock, &msg, &vec, 1, len);
 }
@@ -487,7 +484,7 @@ int srnic_ud_ports_send(struct srnic_qp *qp, const struct srnic_av *av, u8 *buf,
 	port = &set->port[av->sgid_index];
 	down_read(&set->sem);
 	if (port->sock && !memcmp(&port->gid, &av->sgid, sizeof(av->sgid)))
-		n = port_send(port, &av->dgid, READ_ONCE(qp->dev->ud->number), buf, len);
+		n = port_send(port, &av->dgid, buf, len);
 	up_read(&set->sem);
 	return n < 0 ? n : 0;
 }

@@ -71,6 +71,7 @@ struct srnic_handover {
 
 /**
  * struct srnic_rdv_ops - who connects QPs of programs without a connection manager
+ * @hold_port: a UD QP is going to need the port. See srnic_rdv_hold_port()
  * @prepare: the program takes the QP, in Idle, to RTR: @attr has the peer's QP number, which may
  *	     be its own, the PSN, and a route with the local and the peer's GID; @ird is the IRD.
  *	     From now on the peer may connect. Returns 0; -EOPNOTSUPP if no port is set for it;
@@ -87,6 +88,7 @@ struct srnic_handover {
  * Context: process, may sleep; but for @handover not for the peer.
  */
 struct srnic_rdv_ops {
+	int (*hold_port)(struct srnic_device *dev);
 	int (*prepare)(struct srnic_qp *qp, const struct ib_qp_attr *attr, u8 ird);
 	int (*start)(struct srnic_qp *qp, u32 psn, u16 ord);
 	int (*cancel)(struct srnic_qp *qp);

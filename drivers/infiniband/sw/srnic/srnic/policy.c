@@ -15,6 +15,7 @@
 #include <net/sock.h>
 #include "cm/cm.h"
 #include "cm/cm_user.h"
+#include "engine/ud.h"
 #include "srnic.h"
 #include "srnic/policy.h"
 
@@ -58,9 +59,14 @@ static const struct policy_attr *to_policy_attr(const struct device_attribute *a
 	return container_of(attr, struct policy_attr, attr);
 }
 
+static struct srnic_device *device_of(struct device *device)
+{
+	return rdma_device_to_drv_device(device, struct srnic_device, ibdev);
+}
+
 static struct srnic_policy_owner *owner_of(struct device *device)
 {
-	return &rdma_device_to_drv_device(device, struct srnic_device, ibdev)->policy;
+	return &device_of(device)->policy;
 }
 
 static ssize_t policy_show(struct device *device, struct device_attribute *attr, char *buf)
@@ -120,8 +126,7 @@ static int policy_apply(const struct policy_attr *pa, struct device *device, u32
 {
 	if (pa->offset != offsetof(struct srnic_policy, ib_port))
 		return 0;
-	return srnic_rdv_set_port(rdma_device_to_drv_device(device, struct srnic_device, ibdev),
-				  value);
+	return srnic_rdv_set_port(device_of(device), value);
 }
 
 static ssize_t policy_store(struct device *device, struct device_attribute *attr,
@@ -145,6 +150,8 @@ static ssize_t policy_store(struct device *device, struct device_attribute *attr
 		spin_lock(&owner->lock);
 		policy_put(pa, &owner->now, value);
 		spin_unlock(&owner->lock);
+		/* UD QPs go to the new port; if it is the old one nothing happens */
+		srnic_ud_ports_changed(device_of(device));
 	}
 	mutex_unlock(&write_mutex);
 	return err ?: count;

@@ -47,7 +47,7 @@ static int enter(struct srnic_qp *qp, enum ib_qp_state next)
 	case IB_QPS_RESET:
 		return reset(qp);
 	case IB_QPS_RTR:
-		return srnic_ud_receive(qp);
+		return qp->dev->rdv->hold_port(qp->dev) ?: srnic_ud_receive(qp);
 	case IB_QPS_RTS:
 	case IB_QPS_SQD:
 		srnic_ud_send(qp, next == IB_QPS_RTS);
@@ -69,7 +69,7 @@ static int enter(struct srnic_qp *qp, enum ib_qp_state next)
  * Context: process, may sleep.
  *
  * Return: 0; -EINVAL for a transition or attributes that InfiniBand has not; an errno of
- * srnic_ud_receive().
+ * srnic_rdv_hold_port() or srnic_ud_receive().
  */
 int srnic_ud_modify(struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask)
 {

@@ -36,6 +36,7 @@
 #define SRNIC_MAX_SGE		32
 #define SRNIC_MAX_GID		32	/* at most BITS_PER_LONG */
 #define SRNIC_MAX_INLINE	512	/* octets */
+#define SRNIC_MAX_UD_USERS	256	/* who have UD QPs in RTR or RTS at a time */
 #define SRNIC_MAX_IRD		128
 #define SRNIC_MAX_ORD		128
 #define SRNIC_PAGE_SIZES	GENMASK(30, PAGE_SHIFT)	/* blocks of a PBL */

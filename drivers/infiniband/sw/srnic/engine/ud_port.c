@@ -71,7 +71,8 @@ struct srnic_ud_set {
  * @dev: the device
  * @sync: makes and ends sockets
  * @qps: by QP number, UD QPs in RTR or RTS; looked up under RCU
- * @lock: joining and leaving
+ * @lock: joining and leaving; of the next
+ * @num_sets: in @sets
  * @sets_lock: of what follows; inside of @lock
  * @sets: struct srnic_ud_set
  */
@@ -81,6 +82,8 @@ struct srnic_ud_ports {
 	struct xarray qps;
 
 	struct mutex lock;	/* see above */
+	unsigned int num_sets;
+
 	struct mutex sets_lock;	/* see above */
 	struct list_head sets;
 };
@@ -340,6 +343,7 @@ static void set_free(struct srnic_ud_ports *ports, struct srnic_ud_set *set)
 	mutex_lock(&ports->sets_lock);
 	list_del(&set->entry);
 	mutex_unlock(&ports->sets_lock);
+	ports->num_sets--;
 	for (i = 1; i < SRNIC_MAX_GID; i++)
 		port_close(&set->port[i]);
 	kvfree(set);
@@ -349,11 +353,15 @@ static void set_free(struct srnic_ud_ports *ports, struct srnic_ud_set *set)
 static struct srnic_ud_set *set_new(struct srnic_ud_ports *ports,
 				    const struct srnic_holder *holder)
 {
-	struct srnic_ud_set *set = kvzalloc(sizeof(*set), GFP_KERNEL_ACCOUNT);
+	struct srnic_ud_set *set;
 	int i, err;
 
+	if (ports->num_sets == SRNIC_MAX_UD_USERS)
+		return ERR_PTR(-ENOMEM);
+	set = kvzalloc(sizeof(*set), GFP_KERNEL_ACCOUNT);
 	if (!set)
 		return ERR_PTR(-ENOMEM);
+	ports->num_sets++;
 	set->holder = holder;
 	init_rwsem(&set->sem);
 	for (i = 0; i < SRNIC_MAX_GID; i++)
@@ -407,7 +415,8 @@ static int ports_join(struct srnic_ud_ports *ports, struct srnic_qp *qp)
  * Context: process, may sleep.
  *
  * Return: 0; -EOPNOTSUPP if no port is set for it; -EADDRINUSE if the port is taken at one of
- * the addresses; another errno of the socket calls; -ENOMEM.
+ * the addresses; another errno of the socket calls; -ENOMEM, also if SRNIC_MAX_UD_USERS others
+ * have such QPs.
  */
 int srnic_ud_ports_join(struct srnic_qp *qp)
 {

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* ud_port.c: how many users have sockets of a device for their UD QPs. */
+#include <kunit/test.h>
+#include "engine/ud.h"
+#include "fake.h"
+
+struct member {
+	struct srnic_holder holder;
+	struct srnic_pd pd;
+	struct srnic_qp qp;
+	struct srnic_ud ud;
+};
+
+/* A UD QP of a user who has none yet */
+static struct srnic_qp *user_qp(struct kunit *test, struct srnic_device *dev, u32 qpn)
+{
+	struct member *user = kunit_kzalloc(test, sizeof(*user), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, user);
+	user->pd.holder = &user->holder;
+	user->qp.dev = dev;
+	user->qp.ibqp.pd = &user->pd.ibpd;
+	user->qp.ibqp.qp_num = qpn;
+	user->qp.ud = &user->ud;
+	mutex_init(&user->ud.tx_lock);
+	return &user->qp;
+}
+
+/* So many users have sockets, for all of their QPs, and no more of them */
+static void so_many_users(struct kunit *test)
+{
+	struct srnic_device *dev = fake_device(test);
+	struct srnic_qp **qp = kunit_kcalloc(test, SRNIC_MAX_UD_USERS, sizeof(*qp), GFP_KERNEL);
+	struct srnic_qp *more, *again;
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, qp);
+	/* without addresses, and so without sockets */
+	dev->netdev = init_net.loopback_dev;
+	dev->policy.now.ib_port = 4791;
+	KUNIT_ASSERT_EQ(test, srnic_ud_init(), 0);
+	KUNIT_ASSERT_EQ(test, srnic_ud_ports_new(dev), 0);
+	for (i = 0; i < SRNIC_MAX_UD_USERS; i++) {
+		qp[i] = user_qp(test, dev, 2 + i);
+		KUNIT_ASSERT_EQ_MSG(test, srnic_ud_ports_join(qp[i]), 0, "%u", i);
+	}
+	more = user_qp(test, dev, 2 + i);
+	KUNIT_EXPECT_EQ(test, srnic_ud_ports_join(more), -ENOMEM);
+	/* one who is there may have another QP */
+	again = user_qp(test, dev, 3 + i);
+	again->ibqp.pd = qp[0]->ibqp.pd;
+	KUNIT_EXPECT_EQ(test, srnic_ud_ports_join(again), 0);
+	/* he stays until his last one leaves */
+	srnic_ud_ports_leave(qp[0]);
+	KUNIT_EXPECT_EQ(test, srnic_ud_ports_join(more), -ENOMEM);
+	srnic_ud_ports_leave(again);
+	KUNIT_EXPECT_EQ(test, srnic_ud_ports_join(more), 0);
+	srnic_ud_ports_leave(more);
+	for (i = 1; i < SRNIC_MAX_UD_USERS; i++)
+		srnic_ud_ports_leave(qp[i]);
+	srnic_ud_ports_free(dev);
+	srnic_ud_exit();
+}
+
+static struct kunit_case ud_port_cases[] = {
+	KUNIT_CASE(so_many_users),
+	{}
+};
+
+static struct kunit_suite ud_port_suite = {
+	.name = "srnic-ud-port",
+	.test_cases = ud_port_cases,
+};
+
+kunit_test_suite(ud_port_suite);

@@ -30,6 +30,17 @@ pthread_t thread_of(void *(*fn)(void *), void *arg)
 	return t;
 }
 
+void one_message(struct pair *p, uint64_t wr_id)
+{
+	struct ibv_sge sge = sge_of(&p->a, 0, 100), recv = sge_of(&p->b, 0, 100);
+	struct ibv_wc wc[8];
+
+	post_rwr(&p->b, 5, &recv, 1);
+	post_wr(&p->a, IBV_WR_SEND, wr_id, &sge, 1, IBV_SEND_SIGNALED, 0, 0);
+	ibv_poll_cq(p->a.scq, 8, wc);
+	ibv_poll_cq(p->b.rcq, 8, wc);
+}
+
 int find_rings(struct mapping *m, int max)
 {
 	FILE *f = fopen("/proc/self/maps", "r");

@@ -18,6 +18,9 @@
 uint64_t attack_end(void);
 pthread_t thread_of(void *(*fn)(void *), void *arg);
 
+/* A message from a to b, @wr_id; what has completed by now is taken, and nothing is waited for */
+void one_message(struct pair *p, uint64_t wr_id);
+
 /* Mappings of the files of uverbs in this process, which are rings */
 struct mapping {
 	uint8_t *at;

@@ -122,15 +122,8 @@ static void life(struct rng *r)
 			_exit(EXIT_PASS);
 		}
 	}
-	for (int i = 0; i < 30; i++) {
-		struct ibv_sge sge = sge_of(&p.a, 0, 100), recv = sge_of(&p.b, 0, 100);
-		struct ibv_wc wc[8];
-
-		post_rwr(&p.b, 5, &recv, 1);
-		post_wr(&p.a, IBV_WR_SEND, i, &sge, 1, IBV_SEND_SIGNALED, 0, 0);
-		ibv_poll_cq(p.a.scq, 8, wc);
-		ibv_poll_cq(p.b.rcq, 8, wc);
-	}
+	for (int i = 0; i < 30; i++)
+		one_message(&p, i);
 	for (int i = 0; i < CHILDREN && !goes_first; i++) {
 		int status;
 

@@ -141,13 +141,7 @@ static void life(struct rng *r)
 		t[i] = thread_of(mm_thread, &seeds[i]);
 	}
 	for (int i = 0; i < 40; i++) {
-		struct ibv_sge sge = sge_of(&p.a, 0, 100), recv = sge_of(&p.b, 0, 100);
-		struct ibv_wc wc[8];
-
-		post_rwr(&p.b, 5, &recv, 1);
-		post_wr(&p.a, IBV_WR_SEND, i, &sge, 1, IBV_SEND_SIGNALED, 0, 0);
-		ibv_poll_cq(p.a.scq, 8, wc);
-		ibv_poll_cq(p.b.rcq, 8, wc);
+		one_message(&p, i);
 		ibv_resize_cq(p.a.scq, 16 + i * 7);
 		usleep(500);
 	}

@@ -14,7 +14,7 @@
 static_assert(SRNIC_EV_COUNT <= 64);
 
 /* Of all queues: events are rare. It is innermost but for the lock of a QP. */
-static DEFINE_SPINLOCK(lock);
+static DEFINE_SPINLOCK(event_lock);
 
 /**
  * srnic_event_source_init - an object can have events
@@ -41,9 +41,9 @@ void srnic_event_source_end(struct srnic_event_source *src)
 {
 	unsigned long flags;
 
-	spin_lock_irqsave(&lock, flags);
+	spin_lock_irqsave(&event_lock, flags);
 	list_del_init(&src->link);
-	spin_unlock_irqrestore(&lock, flags);
+	spin_unlock_irqrestore(&event_lock, flags);
 }
 
 /**
@@ -60,7 +60,7 @@ void srnic_event_source_add(struct srnic_event_source *src, enum srnic_event eve
 
 	if (!src->uctx)
 		return;
-	spin_lock_irqsave(&lock, flags);
+	spin_lock_irqsave(&event_lock, flags);
 	queue = to_srnic_ucontext(src->uctx)->events;
 	if (queue) {
 		src->pending |= BIT_ULL(event);
@@ -68,7 +68,7 @@ void srnic_event_source_add(struct srnic_event_source *src, enum srnic_event eve
 			list_add_tail(&src->link, &queue->sources);
 		wake_up(&queue->wait);
 	}
-	spin_unlock_irqrestore(&lock, flags);
+	spin_unlock_irqrestore(&event_lock, flags);
 }
 
 /**
@@ -85,12 +85,12 @@ int srnic_event_queue_open(struct srnic_event_queue *queue, struct ib_ucontext *
 
 	INIT_LIST_HEAD(&queue->sources);
 	init_waitqueue_head(&queue->wait);
-	spin_lock_irq(&lock);
+	spin_lock_irq(&event_lock);
 	if (ctx->events)
 		err = -EBUSY;
 	else
 		ctx->events = queue;
-	spin_unlock_irq(&lock);
+	spin_unlock_irq(&event_lock);
 	return err;
 }
 
@@ -105,7 +105,7 @@ void srnic_event_queue_end(struct srnic_event_queue *queue, struct ib_ucontext *
 {
 	struct srnic_event_source *src, *next;
 
-	spin_lock_irq(&lock);
+	spin_lock_irq(&event_lock);
 	to_srnic_ucontext(uctx)->events = NULL;
 	list_for_each_entry_safe(src, next, &queue->sources, link) {
 		src->pending = 0;
@@ -113,7 +113,7 @@ void srnic_event_queue_end(struct srnic_event_queue *queue, struct ib_ucontext *
 	}
 	queue->ended = true;
 	wake_up(&queue->wait);
-	spin_unlock_irq(&lock);
+	spin_unlock_irq(&event_lock);
 }
 
 /**
@@ -125,7 +125,7 @@ bool srnic_event_queue_has(struct srnic_event_queue *queue)
 	return READ_ONCE(queue->ended) || !list_empty_careful(&queue->sources);
 }
 
-/* lock is held */
+/* event_lock is held */
 static void take_from(struct srnic_event_source *src, struct srnic_event_record *rec)
 {
 	rec->event = __ffs64(src->pending);
@@ -149,7 +149,7 @@ int srnic_event_queue_take(struct srnic_event_queue *queue, struct srnic_event_r
 	struct srnic_event_source *src;
 	int err = 0;
 
-	spin_lock_irq(&lock);
+	spin_lock_irq(&event_lock);
 	src = list_first_entry_or_null(&queue->sources, struct srnic_event_source, link);
 	if (src) {
 		take_from(src, rec);
@@ -162,6 +162,6 @@ int srnic_event_queue_take(struct srnic_event_queue *queue, struct srnic_event_r
 		rec->event = SRNIC_EV_RNIC_CATASTROPHIC;
 		rec->object = SRNIC_EVENT_OF_DEVICE;
 	}
-	spin_unlock_irq(&lock);
+	spin_unlock_irq(&event_lock);
 	return err;
 }

@@ -133,6 +133,7 @@ static void a_user_is_one_holder(struct kunit *test)
 	srnic_holder_close(dev, one);
 	srnic_holder_close(dev, one);
 	KUNIT_EXPECT_TRUE(test, list_empty(&dev->holders));
+	srnic_holders_exit(dev);
 }
 
 static struct kunit_case holder_cases[] = {

@@ -238,16 +238,13 @@ int srnic_user_charge(struct srnic_device *dev, u32 max, u32 *key)
  */
 void srnic_user_uncharge(u32 key)
 {
-	void *old, *seen = xa_load(&srnic_user_qps, key);
 	unsigned long n;
 
-	do {
-		old = seen;
-		n = xa_to_value(old) - 1;
-		/* needs no memory: there is an entry */
-		seen = xa_cmpxchg(&srnic_user_qps, key, old, n ? xa_mk_value(n) : NULL,
-				  GFP_KERNEL);
-	} while (seen != old);
+	xa_lock(&srnic_user_qps);
+	n = xa_to_value(xa_load(&srnic_user_qps, key)) - 1;
+	/* there is an entry, so the lock is not let go for memory */
+	__xa_store(&srnic_user_qps, key, n ? xa_mk_value(n) : NULL, GFP_ATOMIC);
+	xa_unlock(&srnic_user_qps);
 }
 
 /**

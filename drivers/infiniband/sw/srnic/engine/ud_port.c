@@ -526,9 +526,14 @@ int srnic_ud_ports_new(struct srnic_device *dev)
  */
 void srnic_ud_ports_free(struct srnic_device *dev)
 {
-	cancel_work_sync(&dev->ud->sync);
-	xa_destroy(&dev->ud->qps);
-	kfree(dev->ud);
+	struct srnic_ud_ports *ports = dev->ud;
+
+	cancel_work_sync(&ports->sync);
+	WARN_ON_ONCE(!list_empty(&ports->sets));
+	xa_destroy(&ports->qps);
+	mutex_destroy(&ports->lock);
+	mutex_destroy(&ports->sets_lock);
+	kfree(ports);
 }
 
 /**

@@ -58,6 +58,16 @@ void srnic_holders_init(struct srnic_device *dev)
 	INIT_LIST_HEAD(&dev->holders);
 }
 
+/**
+ * srnic_holders_exit - the end of srnic_holders_init()
+ * @dev: has no users any more
+ */
+void srnic_holders_exit(struct srnic_device *dev)
+{
+	WARN_ON_ONCE(!list_empty(&dev->holders));
+	mutex_destroy(&dev->holders_lock);
+}
+
 /* dev->holders_lock is held. Return: the holder of that key, who may be new; NULL without memory */
 static struct srnic_holder *holder_of(struct srnic_device *dev, u32 key)
 {

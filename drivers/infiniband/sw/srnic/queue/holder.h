@@ -23,6 +23,7 @@ struct srnic_holder {
 
 u32 srnic_user_key(void);
 void srnic_holders_init(struct srnic_device *dev);
+void srnic_holders_exit(struct srnic_device *dev);
 struct srnic_holder *srnic_holder_open(struct srnic_device *dev);
 void srnic_holder_close(struct srnic_device *dev, struct srnic_holder *holder);
 int srnic_take(struct srnic_device *dev, struct srnic_holder *holder, enum srnic_kind kind,

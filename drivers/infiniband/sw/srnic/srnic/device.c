@@ -279,6 +279,7 @@ static void srnic_dealloc_driver(struct ib_device *ibdev)
 	WARN_ON_ONCE(has_entries(&dev->stags));
 	WARN_ON_ONCE(has_entries(&dev->pairs));
 	WARN_ON_ONCE(has_entries(&dev->avs));
+	srnic_holders_exit(dev);
 	srnic_ud_ports_free(dev);
 	xa_destroy(&dev->avs);
 	xa_destroy(&dev->pairs);

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* rdv_pair.c: what a pair holds, and how one ends that did not come to be. */
+#include <net/ipv6.h>
+#include <net/net_namespace.h>
+#include "cm/rdv_priv.h"
+#include "peer.h"
+
+#define PORT	4791
+
+/* As peer_idle(), on a device that can be held, with a port */
+static struct peer *idle(struct kunit *test)
+{
+	struct peer *p = peer_idle(test);
+
+	device_initialize(&p->dev->ibdev.dev);
+	xa_init(&p->dev->pairs);
+	p->dev->policy.now.ib_port = PORT;
+	return p;
+}
+
+static u32 qpn_of(const struct peer *p)
+{
+	return p->qp->ibqp.qp_num;
+}
+
+static u32 holders(const struct peer *p)
+{
+	return kref_read(&p->dev->ibdev.dev.kobj.kref);
+}
+
+/* To RTR: the peer is another QP at the address of the loopback interface */
+static int prepare(const struct peer *p)
+{
+	struct ib_gid_attr gid = { };
+	struct ib_qp_attr attr = { .dest_qp_num = qpn_of(p) + 1 };
+
+	ipv6_addr_set_v4mapped(htonl(INADDR_LOOPBACK), (struct in6_addr *)&gid.gid);
+	attr.ah_attr.grh.sgid_attr = &gid;
+	attr.ah_attr.grh.dgid = gid.gid;
+	return srnic_rdv_ops.prepare(p->qp, &attr, 1);
+}
+
+/* Is the port in use, at that address? */
+static bool listens(struct kunit *test)
+{
+	struct sockaddr_in addr = {
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+		.sin_port = htons(PORT),
+	};
+	struct socket *sock;
+	int err;
+
+	KUNIT_ASSERT_EQ(test, 0, sock_create_kern(&init_net, AF_INET, SOCK_STREAM, IPPROTO_TCP,
+						  &sock));
+	err = kernel_bind(sock, (struct sockaddr_unsized *)&addr, sizeof(addr));
+	sock_release(sock);
+	return err == -EADDRINUSE;
+}
+
+/* An attempt may begin when the QP is gone: it needs the device */
+static void a_pair_holds_its_device(struct kunit *test)
+{
+	struct peer *p = idle(test);
+	u32 before = holders(p);
+	struct srnic_pair *pair;
+
+	KUNIT_ASSERT_EQ(test, prepare(p), 0);
+	KUNIT_EXPECT_TRUE(test, listens(test));
+	pair = srnic_pair_find(p->dev, qpn_of(p));
+	KUNIT_ASSERT_NOT_NULL(test, pair);
+	KUNIT_EXPECT_EQ(test, srnic_rdv_ops.cancel(p->qp), 0);
+	KUNIT_EXPECT_NULL(test, srnic_pair_find(p->dev, qpn_of(p)));
+	KUNIT_EXPECT_TRUE(test, peer_until(!listens(test)));
+	/* the listener's is given back */
+	KUNIT_EXPECT_TRUE(test, peer_until(holders(p) == before + 1));
+	srnic_pair_put(pair);
+	KUNIT_EXPECT_TRUE(test, peer_until(holders(p) == before));
+}
+
+static u32 aborts;
+
+static void count_abort(void *priv)
+{
+	aborts++;
+}
+
+static const struct srnic_llp_ops others = { .abort = count_abort };
+
+/* Nothing is left of it, and the QP may be another's, or be tried again */
+static void expect_nothing(struct kunit *test, struct peer *p, u32 before)
+{
+	KUNIT_EXPECT_TRUE(test, peer_until(!listens(test)));
+	KUNIT_EXPECT_TRUE(test, peer_until(holders(p) == before));
+	KUNIT_EXPECT_EQ(test, kref_read(&p->qp->ref), 1);
+	KUNIT_EXPECT_EQ(test, prepare(p), 0);
+	KUNIT_EXPECT_EQ(test, srnic_rdv_ops.cancel(p->qp), 0);
+	KUNIT_EXPECT_EQ(test, kref_read(&p->qp->ref), 1);
+}
+
+/*
+ * With its place among the pairs taken a pair has not got as far as the claim: nobody tells it of
+ * an end that it would come to twice.
+ */
+static void without_a_place_there_is_no_claim(struct kunit *test)
+{
+	struct peer *p = idle(test);
+	u32 before = holders(p);
+
+	KUNIT_ASSERT_EQ(test, xa_err(xa_store(&p->dev->pairs, qpn_of(p), xa_mk_value(1),
+					      GFP_KERNEL)), 0);
+	KUNIT_EXPECT_EQ(test, prepare(p), -EBUSY);
+	KUNIT_EXPECT_EQ(test, srnic_qp_claim(p->qp, &others, p), 0);
+	srnic_qp_unclaim(p->qp, p);
+	xa_erase(&p->dev->pairs, qpn_of(p));
+	expect_nothing(test, p, before);
+}
+
+/* Somebody else has the claim, and is told of the end of the QP alone */
+static void without_the_claim_there_is_no_pair(struct kunit *test)
+{
+	struct peer *p = idle(test);
+	u32 before = holders(p);
+
+	KUNIT_ASSERT_EQ(test, srnic_qp_claim(p->qp, &others, p), 0);
+	KUNIT_EXPECT_EQ(test, prepare(p), -EBUSY);
+	KUNIT_EXPECT_NULL(test, srnic_pair_find(p->dev, qpn_of(p)));
+	aborts = 0;
+	srnic_qp_abort(p->qp);
+	KUNIT_EXPECT_EQ(test, aborts, 1);
+	srnic_qp_unclaim(p->qp, p);
+	KUNIT_EXPECT_EQ(test, srnic_qp_modify(p->qp, SRNIC_QP_IDLE), 0);
+	expect_nothing(test, p, before);
+}
+
+/* The work of a pair whose QP has ended runs once, and ends it once */
+static void an_end_is_one_end(struct kunit *test)
+{
+	struct peer *p = idle(test);
+	u32 before = holders(p);
+	struct srnic_pair *pair;
+
+	KUNIT_ASSERT_EQ(test, prepare(p), 0);
+	pair = srnic_pair_find(p->dev, qpn_of(p));
+	KUNIT_ASSERT_NOT_NULL(test, pair);
+	srnic_qp_abort(p->qp);
+	KUNIT_EXPECT_EQ(test, srnic_rdv_ops.cancel(p->qp), 0);
+	srnic_pair_kick(pair);
+	srnic_pair_put(pair);
+	KUNIT_EXPECT_TRUE(test, peer_until(holders(p) == before));
+	KUNIT_EXPECT_EQ(test, srnic_qp_modify(p->qp, SRNIC_QP_IDLE), 0);
+	expect_nothing(test, p, before);
+}
+
+/* A namespace that ends, and one that is made later, may have the same address, but no cookie */
+static void a_namespace_is_its_cookie(struct kunit *test)
+{
+	struct peer *p = idle(test);
+	u64 cookie = init_net.net_cookie;
+	struct srnic_pair *pair;
+	struct socket *sock;
+
+	KUNIT_EXPECT_EQ(test, srnic_sock_create(p->dev, cookie + 1, AF_INET, &sock), -EXDEV);
+	KUNIT_ASSERT_EQ(test, srnic_sock_create(p->dev, cookie, AF_INET, &sock), 0);
+	sock_release(sock);
+	KUNIT_ASSERT_EQ(test, prepare(p), 0);
+	pair = srnic_pair_find(p->dev, qpn_of(p));
+	KUNIT_ASSERT_NOT_NULL(test, pair);
+	KUNIT_EXPECT_EQ(test, pair->net, cookie);
+	srnic_pair_put(pair);
+	KUNIT_EXPECT_EQ(test, srnic_rdv_ops.cancel(p->qp), 0);
+}
+
+static int rdv_pair_init(struct kunit *test)
+{
+	return srnic_cm_init() ?: srnic_rdv_init();
+}
+
+static void rdv_pair_exit(struct kunit *test)
+{
+	srnic_rdv_exit();
+	srnic_cm_exit();
+}
+
+static struct kunit_case rdv_pair_cases[] = {
+	KUNIT_CASE(a_pair_holds_its_device),
+	KUNIT_CASE(without_a_place_there_is_no_claim),
+	KUNIT_CASE(without_the_claim_there_is_no_pair),
+	KUNIT_CASE(an_end_is_one_end),
+	KUNIT_CASE(a_namespace_is_its_cookie),
+	{}
+};
+
+static struct kunit_suite rdv_pair_suite = {
+	.name = "srnic-rdv-pair",
+	.init = rdv_pair_init,
+	.exit = rdv_pair_exit,
+	.test_cases = rdv_pair_cases,
+};
+
+kunit_test_suite(rdv_pair_suite);

@@ -3,6 +3,8 @@
 #
 # A scripted iWARP peer on a plain TCP socket (tests/wire/peer.py) sends good
 # and bad streams to a program that uses the device; each of its tests is one here.
+# Then once more with its frames as pages of files, which on one host the device finds in
+# its socket.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -10,5 +12,6 @@
 
 one_host
 tap_of "" 600 "$top/tests/wire/peer.py" "$BIN/target" "$CLI4"
+tap_of "sendfile: " 600 "$top/tests/wire/peer.py" --sendfile "$BIN/target" "$CLI4"
 teardown_hosts
 done_testing

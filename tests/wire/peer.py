@@ -1,14 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""usage: peer.py TARGET ADDRESS [ROW...]
+"""usage: peer.py [--sendfile] TARGET ADDRESS [ROW...]
 
 A scripted iWARP peer on a plain TCP socket. Starts the program TARGET
 (target.c), connects to ADDRESS again and again, and sends good and bad streams.
 What comes back on the wire, and what TARGET says of completions, events and
 memory, must be as the RFCs and the RDMAC verbs demand. The output is TAP, a test
 is called "ID: WHAT". ID is the row of the requirement tables that is tested; given
-ROWs, only those are. Behind each test comes a line for a table, with
-the Terminate that the device sent: "# wire ID<tab>RESULT<tab>TERMINATE<tab>WHAT".
+ROWs, only those are. With --sendfile the frames go to TCP as pages of a file.
+Behind each test comes a line for a table, with the Terminate that the device sent:
+"# wire ID<tab>RESULT<tab>TERMINATE<tab>WHAT".
 """
 
 import array
@@ -415,14 +416,8 @@ def good_exchange(peer, chunk, **kw):
     """Writes, Sends and Reads, cut into pieces of so many octets (M-TCP-2)."""
     s = peer.connect(recvs=3, recv_len=64, **kw)
     data = bytes((7 * i + 3) & 255 for i in range(200))
-    out = b""
-
-    class Tape:
-        def sendall(self, d):
-            nonlocal out
-            out += d
-
-    real, s.sock = s.sock, Tape()
+    frames = []
+    s.raw = frames.append
     s.put(tagged(WRITE, s.t.all, s.t.addr + 1001, data[:77], last=False))
     s.put(tagged(WRITE, s.t.all, s.t.addr + 1078, data[77:]))
     s.put(untagged(SEND, 0, 1, data[:33], last=False))
@@ -432,7 +427,8 @@ def good_exchange(peer, chunk, **kw):
     s.put(untagged(SEND, 0, 3, data[:1], inv=0xDEADBEEF))	# not looked at (CTL-8)
     s.read(150, s.t.all, s.t.addr + 1001, 0xA5A5A5A5, MAX64 - 70)
     s.read(0, 0xDEAD, MAX64, 1, 2)			# no length (RRQ-13)
-    s.sock = real
+    del s.raw
+    out = b"".join(frames)
     for i in range(0, len(out), chunk):
         s.raw(out[i:i + chunk])
     got, to = b"", MAX64 - 70
@@ -621,6 +617,9 @@ def start_up(peer):
 
 
 def main():
+    if sys.argv[1:2] == ["--sendfile"]:
+        Stream.by_sendfile = True
+        del sys.argv[1]
     if len(sys.argv) < 3:
         sys.exit(__doc__)
     peer = Peer(sys.argv[1], sys.argv[2], sys.argv[3:])

@@ -85,6 +85,10 @@ if [ -n "${MARKERS:-}" ]; then
 	grep '^#' "$tmp/mutate"
 	echo off >"/sys/class/infiniband/$SRV_DEV/policy/markers"
 fi
+how=(--frames $((${FRAMES:-100000} / 4)))
+[ -z "${SECONDS_EACH:-}" ] || how=(--seconds $((SECONDS_EACH / 3 + 1)))
+t -l 100000 "frames that change while the device reads them" mutate --hostile "${how[@]}"
+grep '^#' "$tmp/mutate"
 t "nothing is left of them" within 10 nothing_left
 t "the device still works" still_works
 t -l $((SCRIBBLE + 120)) "programs that scribble on their rings, others beside them" scribble

@@ -41,6 +41,9 @@ enum kind { KIND_PASSIVE, KIND_ACTIVE, KIND_REQUEST, KIND_REPLY };
 /* How the peer ends the stream */
 enum finish { FINISH_FIN, FINISH_CUT, FINISH_RST, FINISH_NONE };
 
+/* How a piece of the stream goes to TCP */
+enum way { WAY_COPY, WAY_SENDFILE, WAY_SPLICE, WAY_ZEROCOPY, WAY_COUNT };
+
 struct trace {
 	enum class class;
 	uint32_t len;
@@ -99,6 +102,7 @@ struct stats {
 	uint64_t conns, frames, mutated, honest, dropped;
 	uint64_t class_frames[CLASS_COUNT], class_bad[CLASS_COUNT];
 	uint64_t codes[CLASS_COUNT][CODE_COUNT + 1];	/* the last: closed without a word */
+	uint64_t way_octets[WAY_COUNT];
 	uint64_t failures;
 };
 
@@ -107,6 +111,7 @@ extern uint8_t *shadow;		/* what prey's memory must be */
 extern uint64_t seed;
 extern struct stats stats;
 extern bool verbose;
+extern bool hostile;	/* octets change while the device reads them */
 
 static inline uint64_t rnd(struct conn *c)
 {
@@ -133,6 +138,7 @@ static inline bool chance(struct conn *c, unsigned int percent)
 }
 
 void fail(struct conn *c, const char *fmt, ...) __printf_like(2, 3);
+void fail_anyhow(const char *fmt, ...) __printf_like(1, 2);
 
 /* frames.c */
 void queue_message(struct conn *c);
@@ -148,6 +154,14 @@ void pump(struct conn *c, bool (*done)(struct conn *));
 void send_frames(struct conn *c);
 void finish_stream(struct conn *c);
 void check_stream(struct conn *c);
+
+/* ways.c */
+void ways_open(void);
+enum way way_of(struct conn *c, uint32_t len);
+const uint8_t *way_stage(struct conn *c, enum way way, const uint8_t *p, uint32_t len);
+ssize_t way_send(struct conn *c, enum way way, const uint8_t *p, size_t len);
+void ways_spoil(struct conn *c);
+void ways_impatient(struct conn *c);
 
 /* setup.c */
 void listen_here(void);

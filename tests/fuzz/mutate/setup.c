@@ -89,10 +89,11 @@ void plan(struct conn *c, struct prey_slot *s, uint64_t number)
 	c->rng = seed * 0x9e3779b97f4a7c15 + number * 0xd1342543de82ef95;
 	prey_wish(s, number);
 	c->slot = s;
+	ways_spoil(c);	/* the slot's last connection is over */
 	c->fd = -1;
 	c->kind = chance(c, 91) ? KIND_PASSIVE : chance(c, 60) ? KIND_REQUEST :
 		  chance(c, 50) ? KIND_ACTIVE : KIND_REPLY;
-	c->honest = !(number % HONEST_EVERY);
+	c->honest = !hostile && !(number % HONEST_EVERY);
 	if (c->honest)
 		c->kind = KIND_PASSIVE;
 	c->rev = 1 + chance(c, 60);

@@ -61,8 +61,11 @@ void emit(struct conn *c, const struct frame *f, enum class class, const struct 
 
 static void put_octets(struct conn *c, const uint8_t *p, uint32_t len)
 {
+	enum way way = way_of(c, len);
+
+	p = way_stage(c, way, p, len);
 	while (len) {
-		ssize_t n = send(c->fd, p, len, MSG_NOSIGNAL);
+		ssize_t n = way_send(c, way, p, len);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -293,6 +296,7 @@ void pump(struct conn *c, bool (*done)(struct conn *))
 		if (n <= 0) {
 			c->eof = !n;
 			c->reset = n < 0;
+			ways_spoil(c);
 			if (c->in.have)
 				fail(c, "%s inside of an FPDU from the device", n ? "RST" : "FIN");
 			return;
@@ -330,6 +334,8 @@ static void sync_answers(struct conn *c)
 {
 	flush_wire(c);
 	pump(c, all_answered);
+	if (all_answered(c) && c->proves)
+		ways_spoil(c);
 	/* the stream may end only as the model has it */
 	if (!all_answered(c) && !c->failed)
 		fail(c, "the stream ended (%s%s) with %u answers owed",
@@ -443,6 +449,7 @@ static void send_one(struct conn *c, struct frame *f)
 
 void send_frames(struct conn *c)
 {
+	ways_impatient(c);
 	while (c->frames > 0 && c->model.outcome == RUNNING && !c->stopped && !c->failed) {
 		struct frame f;
 		bool async;

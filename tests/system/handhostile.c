@@ -275,16 +275,68 @@ struct storm {
 
 static void options(struct rng *r, int fd)
 {
-	static const struct { int level, name; } opts[] = {
-		{ IPPROTO_TCP, TCP_CORK }, { IPPROTO_TCP, TCP_USER_TIMEOUT },
-		{ SOL_SOCKET, SO_RCVLOWAT }, { SOL_SOCKET, SO_SNDBUF }, { SOL_SOCKET, SO_RCVBUF },
-		{ SOL_SOCKET, SO_OOBINLINE }, { SOL_SOCKET, SO_ZEROCOPY },
-		{ IPPROTO_IPV6, IPV6_ADDRFORM },
+	static const struct {
+		int level, name;
+		unsigned int top;
+	} opts[] = {
+		{ IPPROTO_TCP, TCP_CORK, 2 }, { IPPROTO_TCP, TCP_USER_TIMEOUT, 2000 },
+		{ IPPROTO_TCP, TCP_REPAIR, 4 }, { IPPROTO_TCP, TCP_REPAIR_QUEUE, 3 },
+		{ IPPROTO_TCP, TCP_QUEUE_SEQ, ~0u }, { IPPROTO_TCP, TCP_WINDOW_CLAMP, 100000 },
+		{ IPPROTO_TCP, TCP_MAXSEG, 2000 }, { IPPROTO_TCP, TCP_DEFER_ACCEPT, 3 },
+		{ SOL_SOCKET, SO_RCVLOWAT, 100000 }, { SOL_SOCKET, SO_SNDBUF, 100000 },
+		{ SOL_SOCKET, SO_RCVBUF, 100000 }, { SOL_SOCKET, SO_OOBINLINE, 2 },
+		{ SOL_SOCKET, SO_ZEROCOPY, 2 }, { SOL_SOCKET, SO_KEEPALIVE, 2 },
+		{ SOL_SOCKET, SO_BUSY_POLL, 100 }, { SOL_SOCKET, SO_PRIORITY, 7 },
+		{ IPPROTO_IPV6, IPV6_ADDRFORM, 0 },
 	};
 	unsigned int i = rng_below(r, ARRAY_SIZE(opts));
-	int val = opts[i].name == IPV6_ADDRFORM ? AF_INET : (int)rng_below(r, 100000);
+	int val = opts[i].name == IPV6_ADDRFORM ? AF_INET : (int)rng_below(r, opts[i].top);
 
 	setsockopt(fd, opts[i].level, opts[i].name, &val, sizeof(val));
+}
+
+static void message(struct rng *r, int fd)
+{
+	char data[4096] = { };
+	struct iovec iov = { data, rng_below(r, sizeof(data)) };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
+
+	switch (rng_below(r, 6)) {
+	case 0: send(fd, data, iov.iov_len, flags); break;
+	case 1: send(fd, data, iov.iov_len, flags | (rng_below(r, 8) ? 0 : MSG_OOB)); break;
+	case 2: sendmsg(fd, &msg, flags | MSG_ZEROCOPY); break;
+	case 3: recv(fd, data, iov.iov_len, flags); break;
+	case 4: recv(fd, data, iov.iov_len, flags | MSG_PEEK); break;
+	default: recvmsg(fd, &msg, flags | MSG_ERRQUEUE);
+	}
+}
+
+/* What makes a connection, or ends it */
+static void states(struct rng *r, int fd)
+{
+	struct sockaddr none = { .sa_family = AF_UNSPEC };
+	struct linger linger = { 1, rng_below(r, 3) };
+	struct sockaddr_storage name;
+	socklen_t len = sizeof(name);
+
+	resolve(test_addr, 0, &name);
+	switch (rng_below(r, 8)) {
+	case 0:
+		if (!rng_below(r, 20))
+			connect(fd, &none, sizeof(none));
+		break;
+	case 1:
+		if (!rng_below(r, 20))
+			shutdown(fd, rng_below(r, 3));
+		break;
+	case 2: listen(fd, 5); break;
+	case 3: connect(fd, (struct sockaddr *)&name, len); break;
+	case 4: bind(fd, (struct sockaddr *)&name, len); break;
+	case 5: accept4(fd, NULL, NULL, SOCK_NONBLOCK); break;
+	case 6: getsockname(fd, (struct sockaddr *)&name, &len); break;
+	default: setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
+	}
 }
 
 static void through_pipe(struct rng *r, int fd)
@@ -315,35 +367,43 @@ static void zerocopy(int fd)
 static void *storm(void *arg)
 {
 	struct storm *s = arg;
-	struct sockaddr none = { .sa_family = AF_UNSPEC };
-	char data[4096] = { };
 
 	while (now_ms() < s->end) {
 		int fd = s->fd[!rng_below(&s->rng, 4)];
-		struct linger linger = { 1, rng_below(&s->rng, 3) };
+		struct pollfd p = { .fd = fd, .events = POLLIN | POLLOUT };
 
-		switch (rng_below(&s->rng, 12)) {
-		case 0: send(fd, data, rng_below(&s->rng, 4096), MSG_DONTWAIT | MSG_NOSIGNAL); break;
-		case 1: recv(fd, data, rng_below(&s->rng, 4096), MSG_DONTWAIT); break;
-		case 2: recv(fd, data, rng_below(&s->rng, 4096), MSG_DONTWAIT | MSG_PEEK); break;
-		case 3: setsockopt(fd, IPPROTO_TCP, TCP_ULP, "tls", 3); break;
-		case 4: setsockopt(fd, IPPROTO_TCP, TCP_ULP, "srnic", 5); break;
-		case 5: listen(fd, 5); break;
-		case 6: through_pipe(&s->rng, fd); break;
-		case 7: zerocopy(fd); break;
-		case 8: setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger)); break;
-		case 9:
-			if (!rng_below(&s->rng, 20))
-				connect(fd, &none, sizeof(none));
-			break;
-		case 10:
-			if (!rng_below(&s->rng, 20))
-				shutdown(fd, rng_below(&s->rng, 3));
-			break;
+		switch (rng_below(&s->rng, 8)) {
+		case 0: message(&s->rng, fd); break;
+		case 1: states(&s->rng, fd); break;
+		case 2: setsockopt(fd, IPPROTO_TCP, TCP_ULP, "tls", 3); break;
+		case 3: setsockopt(fd, IPPROTO_TCP, TCP_ULP, "srnic", 5); break;
+		case 4: through_pipe(&s->rng, fd); break;
+		case 5: zerocopy(fd); break;
+		case 6: poll(&p, 1, 0); break;
 		default: options(&s->rng, fd);
 		}
 	}
 	return NULL;
+}
+
+/* Of a QP's socket, no octet of the stream is the program's */
+static void sealed(int fd)
+{
+	char octet;
+
+	require(recv(fd, &octet, 1, MSG_DONTWAIT) < 0 && errno == EOPNOTSUPP,
+		"a socket that was handed over is read: %s", strerror(errno));
+	require(send(fd, "x", 1, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 && errno == EOPNOTSUPP,
+		"a socket that was handed over is written: %s", strerror(errno));
+}
+
+/* Return: whether it was handed over */
+static bool over_and_sealed(struct hand *h, uint32_t flags, const void *last, uint32_t len)
+{
+	if (hand_over(h, flags, last, len))
+		return false;
+	sealed(h->fd);
+	return true;
 }
 
 static void case_storm(void)
@@ -372,14 +432,15 @@ static void case_storm(void)
 			threads[i] = start(storm, &s[i]);
 		}
 		usleep(rounds % 7 * 2000);
-		over += !hand_over(&a, SRNIC_QP_MODIFY_CRC, rounds % 3 ? last : NULL,
-				   rounds % 3 ? sizeof(last) : 0);
-		over += !hand_over(&b, SRNIC_QP_MODIFY_CRC | SRNIC_QP_MODIFY_RESPONDER, NULL, 0);
+		over += over_and_sealed(&a, SRNIC_QP_MODIFY_CRC, rounds % 3 ? last : NULL,
+					rounds % 3 ? sizeof(last) : 0);
+		over += over_and_sealed(&b, SRNIC_QP_MODIFY_CRC | SRNIC_QP_MODIFY_RESPONDER, NULL, 0);
 		for (size_t i = 0; i < ARRAY_SIZE(s); i++)
 			pthread_join(threads[i], NULL);
 		hand_close(&a, &b);
 	}
 	note("%u rounds, %u sockets handed over", rounds, over);
+	require(over, "nothing was handed over");
 }
 
 /* For the script: a peer that does not read, until the call ends */

@@ -31,6 +31,7 @@ struct srnic_device *fake_device(struct kunit *test)
 	xa_init_flags(&dev->stags, XA_FLAGS_ALLOC1);
 	srnic_policy_init(&dev->policy);
 	srnic_holders_init(dev);
+	spin_lock_init(&dev->gid_lock);
 	return dev;
 }
 

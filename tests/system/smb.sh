@@ -9,7 +9,8 @@
 
 . "$(dirname "$0")/lib.sh"
 
-EXPORT=/run/smb-export MNT=/run/smb PORT=5445
+EXPORT=/run/smb-export MNT=/run/smb
+PORT=5445
 
 # siw makes its sockets in the initial netns if a thread of the kernel asks for them.
 [ "$SRNIC_TYPE" != siw ] || skip_all "siw cannot be used by the kernel in another netns"

@@ -24,7 +24,8 @@ gid_of() { tr -d : <"/sys/class/infiniband/$1/ports/1/gids/0"; }
 # 0 for each iWARP device: the GID is a hardware address and zeros.
 names() {
 	local srv cli
-	srv=0x$(gid_of "$SRV_DEV") cli=$(gid_of "$CLI_DEV")
+	srv=0x$(gid_of "$SRV_DEV")
+	cli=$(gid_of "$CLI_DEV")
 	tpg=$lio/srpt/$srv/$srv
 	acl=$tpg/acls/0x$INITIATOR${cli:16}
 }

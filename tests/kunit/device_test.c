@@ -6,8 +6,8 @@
 #include <net/net_namespace.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/srnic-abi.h>
+#include "device/device.h"
 #include "srnic.h"
-#include "srnic/device.h"
 
 #define NAME	"kunit%d"
 /*

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* Objects of the core without an RDMA core, a netdev or a user around them. */
+#include "device/policy_sysfs.h"
 #include "fake.h"
-#include "srnic/policy.h"
 
 static void free_counters(struct kunit_resource *res)
 {

@@ -14,7 +14,7 @@
 #include "compat.h"
 #include "rnicpi/rnic.h"
 #include "rnicpi_pair.h"
-#include "srnic/device.h"
+#include "device/device.h"
 
 #define WAIT_MS	10000
 

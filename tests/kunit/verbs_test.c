@@ -2,11 +2,11 @@
 /* verbs.c, device.c: what verbs ask for and what they are told, where no suite of its own is. */
 #include <kunit/test.h>
 #include <linux/scatterlist.h>
+#include "device/device.h"
 #include "fake.h"
 #include "memory/mr.h"
 #include "peer.h"
 #include "queue/srq.h"
-#include "srnic/device.h"
 #include "verbs/verbs.h"
 
 #define ops	srnic_verbs_ops

@@ -148,7 +148,7 @@ enum srnic_device_phase {
  * @gids: of the port; zero: none at that index
  * @port_active: last port state that was reported, under RTNL
  * @phase: enum srnic_device_phase
- * @release_rcu: behind the end of the device, see srnic/release.c
+ * @release_rcu: behind the end of the device, see device/release.c
  * @release_work: behind that
  */
 struct srnic_device {

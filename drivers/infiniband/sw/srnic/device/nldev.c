@@ -6,12 +6,12 @@
 
 #include <net/netlink.h>
 #include <rdma/rdma_netlink.h>
+#include "device/nldev.h"
 #include "memory/mr.h"
 #include "qp/qp.h"
 #include "queue/cq.h"
 #include "queue/state.h"
 #include "srnic.h"
-#include "srnic/nldev.h"
 
 static int nest_end(struct sk_buff *msg, struct nlattr *nest, bool failed)
 {

@@ -12,8 +12,8 @@
 
 #include <linux/rcupdate.h>
 #include <linux/workqueue.h>
+#include "device/device.h"
 #include "srnic.h"
-#include "srnic/device.h"
 
 /* Without preemption RCU is all there is: call_rcu_tasks() is call_rcu(), then */
 #ifndef CONFIG_TASKS_RCU

@@ -11,8 +11,8 @@
 #include <net/addrconf.h>
 #include <net/if_inet6.h>
 #include <rdma/srnic-abi.h>
+#include "device/gid.h"
 #include "srnic.h"
-#include "srnic/gid.h"
 
 /* No MAC address: a hash of the name, so that the GID is the same next time */
 static void made_up_addr(const struct net_device *netdev, u8 *addr)

@@ -15,9 +15,9 @@
 #include <net/sock.h>
 #include "cm/cm.h"
 #include "cm/cm_user.h"
+#include "device/policy_sysfs.h"
 #include "engine/ud.h"
 #include "srnic.h"
-#include "srnic/policy.h"
 
 /* A larger FPDU has a ULPDU of MPA_MAX_ULPDU with any number of markers */
 #define SRNIC_FPDU_MAX		65535U

@@ -7,13 +7,13 @@
 #include <rdma/rdma_netlink.h>
 #include <rdma/srnic-abi.h>
 #include "cm/cm.h"
+#include "device/device.h"
+#include "device/netdev.h"
 #include "engine/kthreads.h"
 #include "engine/linger.h"
 #include "engine/takeover.h"
 #include "engine/ud.h"
 #include "srnic.h"
-#include "srnic/device.h"
-#include "srnic/netdev.h"
 
 #define VERSION	__stringify(SRNIC_VERSION_MAJOR) "." \
 		__stringify(SRNIC_VERSION_MINOR) "." \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* The policy in sysfs. What it is, is in the policy.h of the folder above, for all. */
-#ifndef SRNIC_SRNIC_POLICY_H
-#define SRNIC_SRNIC_POLICY_H
+/* The policy in sysfs; policy.h, beside the folders, says what it is. */
+#ifndef SRNIC_POLICY_SYSFS_H
+#define SRNIC_POLICY_SYSFS_H
 
 struct attribute_group;
 struct srnic_policy_owner;

@@ -10,9 +10,9 @@
 #include "qp/qp.h"
 #include "engine/ud.h"
 #include "srnic.h"
-#include "srnic/device.h"
-#include "srnic/gid.h"
-#include "srnic/netdev.h"
+#include "device/device.h"
+#include "device/gid.h"
+#include "device/netdev.h"
 
 static void dispatch(struct srnic_device *dev, enum ib_event_type type)
 {

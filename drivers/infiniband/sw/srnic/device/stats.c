@@ -2,8 +2,8 @@
 /* The counters, as `rdma statistic` and sysfs show them. */
 
 #include <linux/build_bug.h>
+#include "device/stats.h"
 #include "srnic.h"
-#include "srnic/stats.h"
 
 static const struct rdma_stat_desc descs[] = {
 	[SRNIC_CNT_TX_FPDU].name		= "tx_fpdus",

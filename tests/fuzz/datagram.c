@@ -6,7 +6,7 @@
  * Input: length, datagram; its CRC is made right, but of those whose first byte says no.
  */
 #include "fuzz.h"
-#include "wire/datagram.h"
+#include "ib/datagram.h"
 
 /* Computed here once more, over two pieces as it is sent */
 static void put_crc(u8 *buf, u32 len)

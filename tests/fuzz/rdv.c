@@ -6,7 +6,7 @@
  * Input: length, private data.
  */
 #include "fuzz.h"
-#include "wire/rdv.h"
+#include "ib/rdv.h"
 
 static struct rdv_hello turned(const struct rdv_hello *own)
 {

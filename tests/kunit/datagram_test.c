@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* wire/datagram.c: the header of a UD message, and its CRC. */
+/* ib/datagram.c: the header of a UD message, and its CRC. */
 #include <kunit/test.h>
+#include "ib/datagram.h"
 #include "octets.h"
-#include "wire/datagram.h"
 
 /* Made by tests/wire/iwarp.py's CRC */
 #define GOLDEN	"73725544 01 03 0005 00000011 00fffffe 11111111 00abcdef 01020304 51876adf " \

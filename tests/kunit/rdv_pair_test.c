@@ -2,7 +2,7 @@
 /* rdv_pair.c: what a pair holds, and how one ends that did not come to be. */
 #include <net/ipv6.h>
 #include <net/net_namespace.h>
-#include "cm/rdv_priv.h"
+#include "ib/rdv_priv.h"
 #include "peer.h"
 
 #define PORT	4791

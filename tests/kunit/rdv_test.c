@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* wire/rdv.c: the private data of a rendezvous, and which of two attempts lives. */
+/* ib/rdv.c: the private data of a rendezvous, and which of two attempts lives. */
 #include <kunit/test.h>
+#include "ib/rdv.h"
 #include "octets.h"
-#include "wire/rdv.h"
 
 #define GOLDEN	"73724942 01 02 8100 00000011 00fffffe 00123456 00abcdef " \
 		"00000000 00000000 0000ffff 0a010101 fe800000 00000000 00000000 00000002"

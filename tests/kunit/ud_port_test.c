@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* ud_port.c: how many users have sockets of a device for their UD QPs. */
 #include <kunit/test.h>
-#include "engine/ud.h"
 #include "fake.h"
+#include "ib/ud.h"
 
 struct member {
 	struct srnic_holder holder;

@@ -20,7 +20,7 @@
 #include "device/nldev.h"
 #include "device/policy_sysfs.h"
 #include "device/stats.h"
-#include "engine/ud.h"
+#include "ib/ud.h"
 #include "queue/holder.h"
 #include "queue/wqe.h"
 #include "srnic.h"

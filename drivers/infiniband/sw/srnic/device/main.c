@@ -12,7 +12,7 @@
 #include "engine/kthreads.h"
 #include "engine/linger.h"
 #include "engine/takeover.h"
-#include "engine/ud.h"
+#include "ib/ud.h"
 #include "srnic.h"
 
 #define VERSION	__stringify(SRNIC_VERSION_MAJOR) "." \

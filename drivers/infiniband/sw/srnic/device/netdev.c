@@ -8,7 +8,7 @@
 #include <net/if_inet6.h>
 #include "cm/cm.h"
 #include "qp/qp.h"
-#include "engine/ud.h"
+#include "ib/ud.h"
 #include "srnic.h"
 #include "device/device.h"
 #include "device/gid.h"

@@ -16,7 +16,7 @@
 #include "cm/cm.h"
 #include "cm/cm_user.h"
 #include "device/policy_sysfs.h"
-#include "engine/ud.h"
+#include "ib/ud.h"
 #include "srnic.h"
 
 /* A larger FPDU has a ULPDU of MPA_MAX_ULPDU with any number of markers */

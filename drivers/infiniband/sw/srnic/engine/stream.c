@@ -12,10 +12,27 @@
 #include <net/net_namespace.h>
 #include <net/tcp.h>
 #include "compat.h"
-#include "engine/addr.h"
 #include "engine/stream.h"
 #include "queue/holder.h"
 #include "srnic.h"
+
+/**
+ * srnic_device_get_net - the network namespace that a device is in now
+ * @dev: the device
+ *
+ * Its interface may be leaving it. Context: any.
+ *
+ * Return: the namespace, to be given to put_net(); NULL if it is going.
+ */
+struct net *srnic_device_get_net(const struct srnic_device *dev)
+{
+	struct net *net;
+
+	rcu_read_lock();
+	net = maybe_get_net(dev_net(dev->netdev));
+	rcu_read_unlock();
+	return net;
+}
 
 /**
  * srnic_sock_create - make a TCP socket where the device lives

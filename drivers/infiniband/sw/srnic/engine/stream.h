@@ -14,6 +14,7 @@
 #include "engine/linger.h"
 
 struct file;
+struct net;
 struct srnic_device;
 struct srnic_linger_user;
 
@@ -126,6 +127,7 @@ enum srnic_stream_state {
 	SRNIC_STREAM_LOST,	/* time-out or another error */
 };
 
+struct net *srnic_device_get_net(const struct srnic_device *dev);
 int srnic_sock_create(struct srnic_device *dev, u64 net, int family,
 		      struct socket **sock);
 void srnic_sock_prepare(struct socket *sock);

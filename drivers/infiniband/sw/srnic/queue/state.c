@@ -108,7 +108,7 @@ static bool set_state(struct srnic_qp *qp, enum srnic_qp_state next, enum srnic_
  * @in_wc: a completion carries the error, so that no event is to (ST-33)
  *
  * Any context. In Closing there is no Terminate any more: Bad Close (ST-43). A UD QP has no
- * stream to end: engine/ud.c takes it to Error when it finds qp->error set.
+ * stream to end: ib/ud.c takes it to Error when it finds qp->error set.
  *
  * Return: true if this was the error that ended the stream (ERR-5).
  */

@@ -124,7 +124,7 @@ struct srnic_qp {
 	struct srnic_srq *srq;		/* NULL: the QP has an RQ of its own */
 	struct srnic_cq *scq;
 	struct srnic_cq *rcq;
-	struct srnic_ud *ud;		/* of a UD QP, or NULL; see engine/ud.h */
+	struct srnic_ud *ud;		/* of a UD QP, or NULL; see ib/ud.h */
 
 	/* told of each event, if not NULL; set before a stream, see verbs/native.c */
 	void (*native_event)(struct ib_qp *ibqp, enum srnic_event event);

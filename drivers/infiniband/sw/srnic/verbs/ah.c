@@ -5,7 +5,7 @@
  */
 
 #include <rdma/ib_addr.h>
-#include "engine/addr.h"
+#include "ib/addr.h"
 #include "queue/holder.h"
 #include "srnic.h"
 #include "verbs/ah.h"

@@ -6,7 +6,7 @@
 
 #include <rdma/ib_verbs.h>
 #include "engine/tx.h"
-#include "engine/ud.h"
+#include "ib/ud.h"
 #include "memory/tpt.h"
 #include "queue/srq.h"
 #include "queue/state.h"

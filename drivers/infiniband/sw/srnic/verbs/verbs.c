@@ -7,7 +7,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 #include "compat.h"
-#include "engine/ud.h"
+#include "ib/ud.h"
 #include "memory/mr.h"
 #include "memory/mw.h"
 #include "qp/qp.h"
@@ -17,10 +17,10 @@
 #include "srnic.h"
 #include "verbs/ah.h"
 #include "verbs/dm.h"
-#include "verbs/ib_modify.h"
+#include "ib/ib_modify.h"
 #include "verbs/post.h"
 #include "verbs/udata.h"
-#include "verbs/ud_modify.h"
+#include "ib/ud_modify.h"
 #include "verbs/verbs.h"
 
 /* All that is known here (srnic-abi.h) */

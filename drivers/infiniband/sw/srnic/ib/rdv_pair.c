@@ -9,8 +9,8 @@
 #include <linux/slab.h>
 #include <rdma/ib_addr.h>
 #include "cm/handover.h"
-#include "cm/rdv_priv.h"
-#include "engine/addr.h"
+#include "ib/addr.h"
+#include "ib/rdv_priv.h"
 #include "queue/wq.h"
 
 static struct workqueue_struct *pair_wq;

@@ -3,7 +3,7 @@
 
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
-#include "engine/ud.h"
+#include "ib/ud.h"
 #include "memory/tpt.h"
 #include "queue/cq.h"
 #include "queue/state.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * UD QPs: each message is one UDP datagram between two devices (wire/datagram.c).
+ * UD QPs: each message is one UDP datagram between two devices (ib/datagram.c).
  *
  * ud_port.c has the device's UDP sockets, one for each address, and ud.c what UD QPs do
  * with them. A UD QP never has a stream: the core's state is Idle, or Error.
@@ -12,8 +12,8 @@
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
+#include "ib/datagram.h"
 #include "queue/sqe.h"
-#include "wire/datagram.h"
 
 struct srnic_device;
 struct srnic_qp;

@@ -5,11 +5,11 @@
  */
 
 #include <rdma/ib_verbs.h>
-#include "engine/ud.h"
+#include "ib/ud.h"
+#include "ib/ud_modify.h"
 #include "qp/qp.h"
 #include "queue/cq.h"
 #include "srnic.h"
-#include "verbs/ud_modify.h"
 
 /* The core may have taken the QP to Error by itself */
 static enum ib_qp_state state_now(const struct srnic_qp *qp)

@@ -9,7 +9,7 @@
 #include <linux/jhash.h>
 #include <linux/random.h>
 #include <linux/ratelimit.h>
-#include "cm/rdv_priv.h"
+#include "ib/rdv_priv.h"
 
 /* Sources share one of so many, so that nobody can have memory taken for many addresses */
 #define SOURCES		64

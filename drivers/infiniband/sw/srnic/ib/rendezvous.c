@@ -3,13 +3,13 @@
  * Rendezvous: connections of QPs whose programs exchanged GIDs and QP numbers by
  * themselves and call Modify QP. The endpoints are those of cm.c; here is what they
  * tell, and to whom. The private data of the MPA Request says which QP wants which
- * (wire/rdv.c). Of two attempts that cross one lives (RFC 4271 6.8).
+ * (ib/rdv.c). Of two attempts that cross one lives (RFC 4271 6.8).
  */
 
 #include <linux/slab.h>
 #include <rdma/ib_addr.h>
-#include "cm/rdv_priv.h"
-#include "engine/addr.h"
+#include "ib/addr.h"
+#include "ib/rdv_priv.h"
 #include "queue/holder.h"
 
 /* Below it are those of well-known servers */

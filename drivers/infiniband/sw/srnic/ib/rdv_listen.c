@@ -5,7 +5,7 @@
  */
 
 #include <linux/slab.h>
-#include "cm/rdv_priv.h"
+#include "ib/rdv_priv.h"
 
 /**
  * struct srnic_rdv_listener - a listener that QPs share

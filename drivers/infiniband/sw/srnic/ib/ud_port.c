@@ -20,8 +20,9 @@
 #include <net/net_namespace.h>
 #include <net/udp.h>
 #include "compat.h"
-#include "engine/addr.h"
-#include "engine/ud.h"
+#include "engine/stream.h"
+#include "ib/addr.h"
+#include "ib/ud.h"
 #include "queue/state.h"
 #include "srnic.h"
 
@@ -209,7 +210,7 @@ static int port_bind(struct socket *sock, struct sockaddr_storage *addr)
 {
 	ip_sock_set_freebind(sock->sk);
 	/*
-	 * Beside those of the kernel that hold the port, see cm/rdv_port.c, and those of the other
+	 * Beside those of the kernel that hold the port, see ib/rdv_port.c, and those of the other
 	 * users of the device: all have one owner
 	 */
 	sock_set_reuseport(sock->sk);

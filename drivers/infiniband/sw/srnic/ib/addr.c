@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Where a device's sockets are: GIDs as addresses, and the network namespace. */
+/* GIDs as addresses of sockets. */
 
 #include <linux/in.h>
 #include <linux/in6.h>
 #include <net/ipv6.h>
-#include <net/net_namespace.h>
 #include <rdma/ib_addr.h>
-#include "engine/addr.h"
+#include "ib/addr.h"
 #include "srnic.h"
 
 /**
@@ -47,22 +46,4 @@ bool srnic_addr_is_unicast(const struct sockaddr_storage *addr)
 		return !ipv6_addr_any(in6) && !ipv6_addr_is_multicast(in6);
 	return !ipv4_is_zeronet(sin->sin_addr.s_addr) && !ipv4_is_lbcast(sin->sin_addr.s_addr) &&
 	       !ipv4_is_multicast(sin->sin_addr.s_addr);
-}
-
-/**
- * srnic_device_get_net - the network namespace that a device is in now
- * @dev: the device
- *
- * Its interface may be leaving it. Context: any.
- *
- * Return: the namespace, to be given to put_net(); NULL if it is going.
- */
-struct net *srnic_device_get_net(const struct srnic_device *dev)
-{
-	struct net *net;
-
-	rcu_read_lock();
-	net = maybe_get_net(dev_net(dev->netdev));
-	rcu_read_unlock();
-	return net;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* Rendezvous: private data of MPA start-up frames, and the rule for crossing attempts. */
-#include "wire/rdv.h"
+#include "ib/rdv.h"
 
 /* Where the fields are */
 enum {

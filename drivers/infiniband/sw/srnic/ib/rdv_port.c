@@ -15,8 +15,9 @@
 #include <net/net_namespace.h>
 #include <net/sock.h>
 #include "cm/cm.h"
-#include "cm/rdv_priv.h"
-#include "engine/addr.h"
+#include "engine/stream.h"
+#include "ib/addr.h"
+#include "ib/rdv_priv.h"
 
 static const struct {
 	int family;

@@ -6,10 +6,10 @@
  */
 
 #include <rdma/ib_verbs.h>
+#include "ib/ib_modify.h"
 #include "qp/qp.h"
 #include "queue/cq.h"
 #include "srnic.h"
-#include "verbs/ib_modify.h"
 
 static bool is_rtr(const struct ib_qp_attr *attr, int mask)
 {

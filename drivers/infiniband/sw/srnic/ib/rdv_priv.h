@@ -4,7 +4,7 @@
 #define SRNIC_RDV_PRIV_H
 
 #include "cm/cm_priv.h"
-#include "wire/rdv.h"
+#include "ib/rdv.h"
 
 struct srnic_rdv_listener;
 

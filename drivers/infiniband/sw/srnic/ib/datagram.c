@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* Datagrams: the header of a UD message, and its CRC. */
-#include "wire/datagram.h"
+#include "ib/datagram.h"
 
 /* Where the fields are; the message follows */
 enum {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Where a device's sockets are: GIDs as addresses, and the network namespace. */
+/* GIDs as addresses of sockets. */
 #ifndef SRNIC_ADDR_H
 #define SRNIC_ADDR_H
 
@@ -7,13 +7,11 @@
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
 
-struct net;
 struct srnic_device;
 
 void srnic_addr_of_gid(const struct srnic_device *dev, const union ib_gid *gid, u16 port,
 		       struct sockaddr_storage *addr);
 bool srnic_addr_is_unicast(const struct sockaddr_storage *addr);
-struct net *srnic_device_get_net(const struct srnic_device *dev);
 
 /* Bytes of an address of its family */
 static inline int srnic_addr_len(const struct sockaddr_storage *addr)

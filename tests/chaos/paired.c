@@ -21,8 +21,8 @@
 #include <sys/time.h>
 #include <signal.h>
 #include <unistd.h>
-#include "../system/common.h"
-#include "../system/pattern.h"
+#include "../programs/common.h"
+#include "../programs/pattern.h"
 
 #define EXIT_LATER	4
 #define LEN		4000

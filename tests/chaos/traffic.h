@@ -3,8 +3,8 @@
 #ifndef TRAFFIC_H
 #define TRAFFIC_H
 
-#include "../system/common.h"
-#include "../system/pattern.h"
+#include "../programs/common.h"
+#include "../programs/pattern.h"
 #include "journal.h"
 
 #define WINDOW		8	/* messages that may be on their way, unacknowledged */

@@ -7,7 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 
 [ "$SRNIC_TYPE" = srnic ] || skip_all "the type under test is $SRNIC_TYPE"
-[ -x "$BIN/abi" ] || bail "no $BIN/abi: make -C tests/system OUT=..."
+[ -x "$BIN/abi" ] || bail "no $BIN/abi: make -C tests/programs OUT=..."
 
 one_host
 cases abi

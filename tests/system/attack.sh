@@ -12,7 +12,7 @@
 . "$(dirname "$0")/lib.sh"
 
 [ "$SRNIC_TYPE" = srnic ] || skip_all "the type under test is $SRNIC_TYPE"
-[ -x "$BIN/attack" ] || bail "no $BIN/attack: make -C tests/system OUT=..."
+[ -x "$BIN/attack" ] || bail "no $BIN/attack: make -C tests/programs OUT=..."
 need_programs setpriv
 
 export ATTACK_SECONDS=${ATTACK_SECONDS:-${TEST_LONG:+60}}

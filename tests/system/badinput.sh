@@ -6,7 +6,7 @@
 
 . "$(dirname "$0")/lib.sh"
 
-[ -x "$BIN/badinput" ] || bail "no $BIN/badinput: make -C tests/system OUT=..."
+[ -x "$BIN/badinput" ] || bail "no $BIN/badinput: make -C tests/programs OUT=..."
 
 log_lines() { dmesg | wc -l; }
 

@@ -7,7 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 
 [ "$SRNIC_TYPE" = srnic ] || skip_all "$SRNIC_TYPE has another rule"
-[ -x "$BIN/claim" ] || bail "no $BIN/claim: make -C tests/system OUT=..."
+[ -x "$BIN/claim" ] || bail "no $BIN/claim: make -C tests/programs OUT=..."
 ko=/lib/modules/$(uname -r)/updates/srnic_talk.ko
 [ -e "$ko" ] || bail "no $ko: scripts/build-stage"
 

@@ -6,7 +6,7 @@
 
 . "$(dirname "$0")/lib.sh"
 
-[ -x "$BIN/cq" ] || bail "no $BIN/cq: make -C tests/system OUT=..."
+[ -x "$BIN/cq" ] || bail "no $BIN/cq: make -C tests/programs OUT=..."
 
 # Each of the two overflows is counted, once.
 overflows_counted() {

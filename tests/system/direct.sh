@@ -5,7 +5,7 @@
 
 . "$(dirname "$0")/lib.sh"
 
-[ -x "$BIN/direct" ] || bail "no $BIN/direct: make -C tests/system OUT=..."
+[ -x "$BIN/direct" ] || bail "no $BIN/direct: make -C tests/programs OUT=..."
 
 one_host
 t "posting, polling and arming without a system call" on_cli "$BIN/direct" "$CLI4"

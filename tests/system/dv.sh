@@ -7,7 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 
 [ "$SRNIC_TYPE" = srnic ] || skip_all "the type under test is $SRNIC_TYPE"
-[ -x "$BIN/dv" ] || bail "no $BIN/dv: make -C tests/system OUT=..."
+[ -x "$BIN/dv" ] || bail "no $BIN/dv: make -C tests/programs OUT=..."
 
 # The library that the program is linked with is the one that libibverbs loads
 one_library() {

@@ -8,7 +8,7 @@
 . "$(dirname "$0")/lib.sh"
 
 [ "$SRNIC_TYPE" = srnic ] || skip_all "the type under test is $SRNIC_TYPE"
-[ -x "$BIN/handhostile" ] || bail "no $BIN/handhostile: make -C tests/system OUT=..."
+[ -x "$BIN/handhostile" ] || bail "no $BIN/handhostile: make -C tests/programs OUT=..."
 
 # To be called in a subshell, which becomes the program
 nobody() {

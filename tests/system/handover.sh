@@ -7,7 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 
 [ "$SRNIC_TYPE" = srnic ] || skip_all "the type under test is $SRNIC_TYPE"
-[ -x "$BIN/handover" ] || bail "no $BIN/handover: make -C tests/system OUT=..."
+[ -x "$BIN/handover" ] || bail "no $BIN/handover: make -C tests/programs OUT=..."
 
 policy() { echo "$3" >"/sys/class/infiniband/$1/policy/$2"; }
 

@@ -6,7 +6,7 @@
 
 . "$(dirname "$0")/lib.sh"
 
-[ -x "$BIN/integrity" ] || bail "no $BIN/integrity: make -C tests/system OUT=..."
+[ -x "$BIN/integrity" ] || bail "no $BIN/integrity: make -C tests/programs OUT=..."
 SEED=${SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
 echo "# SEED=$SEED"
 

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 
 [ "$SRNIC_TYPE" = srnic ] || skip_all "$SRNIC_TYPE has no policy"
-[ -x "$BIN/late" ] || bail "no $BIN/late: make -C tests/system OUT=..."
+[ -x "$BIN/late" ] || bail "no $BIN/late: make -C tests/programs OUT=..."
 
 waited() {
 	local dev rnr=0 empty=0

@@ -19,7 +19,7 @@ set -u
 export SRNIC_TYPE=${SRNIC_TYPE:-srnic}
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top=$(cd "$here/../.." && pwd)
-BIN=${SRNIC_TESTS:-$top/build/tests}	# make -C tests/system OUT=...
+BIN=${SRNIC_TESTS:-$top/build/tests}	# make -C tests/programs OUT=...
 T_LIMIT=${T_LIMIT:-60}			# seconds for one test; a guest is slow
 # By which factor all limits of time are longer, on a kernel that is slower still.
 # The programs look at it, too (deadline_set() in common.c).

@@ -6,7 +6,7 @@
 
 . "$(dirname "$0")/lib.sh"
 
-[ -x "$BIN/limits" ] || bail "no $BIN/limits: make -C tests/system OUT=..."
+[ -x "$BIN/limits" ] || bail "no $BIN/limits: make -C tests/programs OUT=..."
 
 root=$tmp/cgroup
 

@@ -5,7 +5,7 @@
 
 . "$(dirname "$0")/lib.sh"
 
-[ -x "$BIN/integrity" ] || bail "no $BIN/integrity: make -C tests/system OUT=..."
+[ -x "$BIN/integrity" ] || bail "no $BIN/integrity: make -C tests/programs OUT=..."
 
 two_hosts 1500
 while read -r -u 3 to_cli to_srv crc; do

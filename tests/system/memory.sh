@@ -5,7 +5,7 @@
 
 . "$(dirname "$0")/lib.sh"
 
-[ -x "$BIN/memory" ] || bail "no $BIN/memory: make -C tests/system OUT=..."
+[ -x "$BIN/memory" ] || bail "no $BIN/memory: make -C tests/programs OUT=..."
 
 # makes DMA buffers of system memory; not every kernel has it
 modprobe -q vgem && within 5 test -e /dev/dri/card0

@@ -7,7 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 
 [ "$SRNIC_TYPE" = srnic ] || skip_all "the type under test is $SRNIC_TYPE"
-[ -x "$BIN/mw" ] || bail "no $BIN/mw: make -C tests/system OUT=..."
+[ -x "$BIN/mw" ] || bail "no $BIN/mw: make -C tests/programs OUT=..."
 
 one_host
 cases mw	# the last one is a process that is killed

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 
 [ "$SRNIC_TYPE" = srnic ] || skip_all "$SRNIC_TYPE does not connect so"
-[ -x "$BIN/orders" ] || bail "no $BIN/orders: make -C tests/system OUT=..."
+[ -x "$BIN/orders" ] || bail "no $BIN/orders: make -C tests/programs OUT=..."
 
 counted() {
 	local n

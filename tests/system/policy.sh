@@ -7,7 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 
 [ "$SRNIC_TYPE" = srnic ] || skip_all "$SRNIC_TYPE has no policy"
-[ -x "$BIN/integrity" ] || bail "no $BIN/integrity: make -C tests/system OUT=..."
+[ -x "$BIN/integrity" ] || bail "no $BIN/integrity: make -C tests/programs OUT=..."
 
 # of a device and a name; no sub-shells in what follows, a guest is slow at them
 P=/sys/class/infiniband/%s/policy/%s

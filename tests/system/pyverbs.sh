@@ -6,7 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$here/lib-pyverbs.sh"
 
-[ -e "$BIN/pyverbs/version" ] || bail "no tests of rdma-core (make -C tests/system)"
+[ -e "$BIN/pyverbs/version" ] || bail "no tests of rdma-core (make -C tests/programs)"
 pyverbs "$BIN/pyverbs"
 
 done_testing

@@ -8,7 +8,7 @@
 
 . "$(dirname "$0")/lib.sh"
 
-[ -x "$BIN/target" ] || bail "no $BIN/target: make -C tests/system OUT=..."
+[ -x "$BIN/target" ] || bail "no $BIN/target: make -C tests/programs OUT=..."
 
 one_host
 tap_of "" 600 "$top/tests/wire/peer.py" "$BIN/target" "$CLI4"

@@ -6,7 +6,7 @@
 
 . "$(dirname "$0")/lib.sh"
 
-[ -x "$BIN/rfc7306" ] || bail "no $BIN/rfc7306: make -C tests/system OUT=..."
+[ -x "$BIN/rfc7306" ] || bail "no $BIN/rfc7306: make -C tests/programs OUT=..."
 
 one_host
 # both ends are on one host: messages of many segments all the same

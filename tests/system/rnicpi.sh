@@ -7,7 +7,7 @@
 . "$(dirname "$0")/lib-capture.sh"
 
 [ "$SRNIC_TYPE" = srnic ] || skip_all "$SRNIC_TYPE takes no socket"
-[ -x "$BIN/rnicpi" ] || bail "no $BIN/rnicpi: make -C tests/system OUT=..."
+[ -x "$BIN/rnicpi" ] || bail "no $BIN/rnicpi: make -C tests/programs OUT=..."
 
 # The table of functions and return codes in conformance-rnicpi.md, as "FUNCTION CODE" lines. Those
 # with a star may be missing.

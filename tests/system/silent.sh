@@ -7,7 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 
 [ "$SRNIC_TYPE" = srnic ] || skip_all "the type under test is $SRNIC_TYPE"
-[ -x "$BIN/many" ] || bail "no $BIN/many: make -C tests/system OUT=..."
+[ -x "$BIN/many" ] || bail "no $BIN/many: make -C tests/programs OUT=..."
 
 RATE=200	# silent connections a second
 

@@ -6,7 +6,7 @@
 
 . "$(dirname "$0")/lib.sh"
 
-[ -x "$BIN/srq" ] || bail "no $BIN/srq: make -C tests/system OUT=..."
+[ -x "$BIN/srq" ] || bail "no $BIN/srq: make -C tests/programs OUT=..."
 
 # The tools see it, with the QPs on it.
 is_shown() {

@@ -6,7 +6,7 @@
 
 . "$(dirname "$0")/lib.sh"
 
-[ -x "$BIN/roles" ] || bail "no $BIN/roles: make -C tests/system OUT=..."
+[ -x "$BIN/roles" ] || bail "no $BIN/roles: make -C tests/programs OUT=..."
 
 one_host
 tap_of "" 300 "$top/tests/wire/startup.py" "$BIN/roles" "$CLI4" "$CLI_DEV"

@@ -8,7 +8,7 @@
 . "$(dirname "$0")/lib.sh"
 
 [ "$SRNIC_TYPE" = srnic ] || skip_all "$SRNIC_TYPE has no such counters"
-[ -x "$BIN/integrity" ] || bail "no $BIN/integrity: make -C tests/system OUT=..."
+[ -x "$BIN/integrity" ] || bail "no $BIN/integrity: make -C tests/programs OUT=..."
 SEED=${SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
 echo "# SEED=$SEED"
 

@@ -8,7 +8,7 @@
 . "$(dirname "$0")/lib.sh"
 
 need_programs ucx_info ucx_perftest mpirun
-[ -x "$BIN/mpi" ] || bail "no $BIN/mpi: make -C tests/system OUT=..."
+[ -x "$BIN/mpi" ] || bail "no $BIN/mpi: make -C tests/programs OUT=..."
 export UCX_WARN_UNUSED_ENV_VARS=n	# below: of newer releases
 export UCX_IB_ROCE_REACHABILITY_MODE=all
 

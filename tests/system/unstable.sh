@@ -7,7 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 
 [ "$SRNIC_TYPE" = srnic ] || skip_all "the type under test is $SRNIC_TYPE"
-[ -x "$BIN/unstable" ] || bail "no $BIN/unstable: make -C tests/system OUT=..."
+[ -x "$BIN/unstable" ] || bail "no $BIN/unstable: make -C tests/programs OUT=..."
 
 SECS=${TEST_LONG:+600}
 SECS=${SECS:-20}

@@ -6,7 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lib-vipl.sh"
 
-[ -x "$BIN/vipl" ] || bail "no $BIN/vipl: make -C tests/system OUT=..."
+[ -x "$BIN/vipl" ] || bail "no $BIN/vipl: make -C tests/programs OUT=..."
 
 # What each function gave, in all cases
 export VIPL_SEEN=$tmp/seen

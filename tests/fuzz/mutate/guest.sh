@@ -12,7 +12,7 @@ SCRIBBLE=${SCRIBBLE:-20}
 METHODS=${METHODS:-30}
 echo "# SEED=$SEED"
 for p in mutate scribble methods integrity; do
-	[ -x "$BIN/$p" ] || bail "no $BIN/$p: make -C tests/system OUT=..."
+	[ -x "$BIN/$p" ] || bail "no $BIN/$p: make -C tests/programs OUT=..."
 done
 
 # mutate WHAT OPTION...: what it prints is shown also if it passes, the table of

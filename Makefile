@@ -38,7 +38,7 @@ provider:		## Build the libibverbs provider
 	@ls $(PROVIDER_OUT)/libsrnic-*.so
 
 vipl:			## Build libvipl, the VI Provider Library
-	@$(MAKE) -s -C userspace/libvipl OUT=$(CURDIR)/build/vipl
+	@$(MAKE) -s -C apis/vipl/user OUT=$(CURDIR)/build/vipl
 	@ls build/vipl/libvipl.so.1
 
 rnicpi: provider	## Build librnicpi, the RNIC Programming Interface

@@ -136,7 +136,7 @@ slowness() {
 # All C sources that follow the kernel's coding style.
 source_files() {
 	find "$SRNIC_TOP"/drivers "$SRNIC_TOP"/include "$SRNIC_TOP"/tests/kunit \
-		"$SRNIC_TOP"/tests/programs/kernel "$SRNIC_TOP"/tests/bench/kernel \
+		"$SRNIC_TOP"/tests/programs/kernel "$SRNIC_TOP"/tests/bench/kernel "$SRNIC_TOP"/apis/vipl/include \
 		"$SRNIC_TOP"/userspace/provider -name '*.[ch]' ! -name '*.mod.c' 2>/dev/null | sort
 }
 

@@ -11,7 +11,7 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parent.parent.parent
 LOG = TOP / 'build/log/check'
 TIMES = TOP / 'tests/times'
-SYSTEM = TOP / 'tests/system'
+SYSTEM = ('tests/system', 'apis/*/tests/system')      # where system tests are
 
 # Those of scripts/guest; of them an emulator runs these: a guest takes half a minute to boot there.
 KERNELS = ('stock', '6.1', '6.12', 'kasan', 'smp-debug', 'uml-6.1', 'uml-6.12', 'newest', 'disks',
@@ -109,10 +109,15 @@ class Times:
         self.path.write_text('\n'.join(lines) + '\n', encoding='utf-8')
 
 
+def scripts():
+    """The script of each system test"""
+    return [p for folder in SYSTEM for p in TOP.glob(folder + '/*.sh')
+            if not re.match(r'lib(-|$)', p.stem)]
+
+
 def system_files():
-    """All of tests/system that run when none is named"""
-    return sorted(p.stem for p in SYSTEM.glob('*.sh')
-                  if not re.match(r'lib(-|$)', p.stem) and p.stem not in NAMED_ONLY)
+    """All system tests that run when none is named"""
+    return sorted(p.stem for p in scripts() if p.stem not in NAMED_ONLY)
 
 
 def skips():
@@ -222,8 +227,8 @@ class Plan:
         if files:
             names = files.split(',')
             for name in names:
-                if not (SYSTEM / f'{name}.sh').exists():
-                    raise Bad(f'there is no tests/system/{name}.sh')
+                if not any(p.stem == name for p in scripts()):
+                    raise Bad(f'there is no system test {name}.sh')
         else:
             names = [f for f in system_files() if f not in without]
         # Each of them once, whatever group it comes with.

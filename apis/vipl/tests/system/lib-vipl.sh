@@ -3,7 +3,7 @@
 #
 # What the tests of libvipl share.
 
-# vipl_usual NAME: the usual cases of tests/vipl, as tests NAME: CASE
+# vipl_usual NAME: the usual cases of apis/vipl/tests/programs, as tests NAME: CASE
 vipl_usual() {
 	local case
 	for case in query_nic connect connect_reject connect_timeout reconnect peer_leaves send \

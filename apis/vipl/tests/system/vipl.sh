@@ -1,19 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# libvipl, the VI Provider Library: the cases of tests/vipl and tests/vipl_dg.
+# libvipl, the VI Provider Library: the cases of apis/vipl/tests/programs and apis/vipl/tests/programs/dg.
 
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../../../../tests/system/lib.sh"
 . "$(dirname "$0")/lib-vipl.sh"
 
-[ -x "$BIN/vipl" ] || bail "no $BIN/vipl: make -C tests/programs OUT=..."
+[ -x "$BIN/vipl" ] || bail "no $BIN/vipl: make -C apis/vipl/tests/programs OUT=..."
 
 # What each function gave, in all cases
 export VIPL_SEEN=$tmp/seen
 
 # The table of functions and return codes in conformance-vipl.md, as "FUNCTION CODE" lines
 codes_wanted() {
-	sed -n 's/^| \(Vip[A-Za-z]*\) | [^|]* | \([^|]*\) |.*/\1 \2/p' "$top/Documentation/conformance-vipl.md" |
+	sed -n 's/^| \(Vip[A-Za-z]*\) | [^|]* | \([^|]*\) |.*/\1 \2/p' "$top/apis/vipl/doc/conformance-vipl.md" |
 		while read -r function codes; do
 			printf "$function %s\n" $codes
 		done | tr -d '`,' | sort -u

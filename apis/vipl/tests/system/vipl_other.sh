@@ -4,7 +4,7 @@
 # libvipl on other devices, siw and rxe: what verbs have there. What breaks a connection
 # they do not say.
 
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../../../../tests/system/lib.sh"
 . "$(dirname "$0")/lib-vipl.sh"
 
 need_modules siw rdma_rxe	# siw of the kernel itself

@@ -5,7 +5,7 @@
 
 #include <vipl.h>
 #include "common.h"
-#include "../vipl/seen.h"
+#include "../seen.h"
 
 #define LONG	10000		/* ms for what must happen */
 

@@ -42,7 +42,7 @@ vipl:			## Build libvipl, the VI Provider Library
 	@ls build/vipl/libvipl.so.1
 
 rnicpi: provider	## Build librnicpi, the RNIC Programming Interface
-	@$(MAKE) -s -C userspace/librnicpi OUT=$(CURDIR)/build/rnicpi PROVIDER=$(CURDIR)/build/provider
+	@$(MAKE) -s -C apis/rnicpi/user OUT=$(CURDIR)/build/rnicpi PROVIDER=$(CURDIR)/build/provider
 	@ls build/rnicpi/librnicpi.so.1
 
 deb: setup-deb		## Build Debian packages, in build/deb

@@ -5,7 +5,7 @@
  */
 #include <linux/module.h>
 #include "engine/takeover.h"
-#include "rnicpi_pair.h"
+#include "rnicpi/tests/kunit/rnicpi_pair.h"
 
 static bool have_protocol;
 

@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * The verbs provider of the kernel for srnic: each device that the RDMA core tells of is an
+ * RNIC. It is a client of the RDMA core as any other; when a device goes, what consumers
+ * have left of it is ended.
+ */
+
+#include <linux/delay.h>
+#include <linux/netdevice.h>
+#include <linux/slab.h>
+#include "rnicpi/kernel/ops.h"
+#include "rnicpi/kernel/rnic.h"
+#include "srnic.h"
+
+#define LIB_PATH	"libsrnic.so.1"
+/* with some addresses; ri_rnic_query() says what it takes if there are more */
+#define QUERY_SIZE	1024
+
+/* ----- open and close ----- */
+
+/* Under ri_lock */
+static struct rnic_vp *open_vp(ri_vp_handle_t vp_hdl)
+{
+	struct rnic_obj *obj = ri_look_up(RI_KIND_VP, vp_hdl);
+
+	return obj && to_vp(obj)->open ? to_vp(obj) : NULL;
+}
+
+static ri_api_return_t open_locked(ri_vp_handle_t vp_hdl, ri_pbl_mode_t mode,
+				   ri_os_data_t os_data)
+{
+	struct rnic_obj *obj = ri_look_up(RI_KIND_VP, vp_hdl);
+	struct rnic_vp *vp = obj ? to_vp(obj) : NULL;
+
+	if (!vp || vp->leaving)
+		return RI_RET_VP_INVALID_HANDLE;
+	if (mode != RI_PHYS_PAGE_LIST_MODE && mode != RI_PHYS_BLOCK_LIST_MODE)
+		return RI_RET_INVALID_PARAMETER;
+	if (vp->open)
+		return RI_RET_RNIC_INUSE;
+	vp->open = true;
+	vp->mode = mode;
+	obj->os_data = os_data;
+	return RI_RET_SUCCESS;
+}
+
+/**
+ * ri_do_rnic_open - ri_rnic_open
+ * @vp_hdl: of ri_svc_attach()
+ * @pbl_mode: whether physical buffers are pages or blocks
+ * @os_data: is in each upcall
+ * @err_data: may be NULL
+ *
+ * Takes ri_lock. Return: RI_RET_SUCCESS, RI_RET_VP_INVALID_HANDLE,
+ * RI_RET_INVALID_PARAMETER, RI_RET_RNIC_INUSE
+ */
+ri_api_return_t ri_do_rnic_open(ri_vp_handle_t vp_hdl, ri_pbl_mode_t pbl_mode,
+				ri_os_data_t os_data, ri_err_data_t *err_data)
+{
+	ri_api_return_t ret;
+
+	mutex_lock(&ri_lock);
+	ret = open_locked(vp_hdl, pbl_mode, os_data);
+	mutex_unlock(&ri_lock);
+	return ri_answer(err_data, ret);
+}
+
+/* Nobody is called any more, nor is about to be */
+static void forget_handlers(struct rnic_vp *vp)
+{
+	unsigned int i;
+
+	WRITE_ONCE(vp->async, NULL);
+	for (i = 0; i < vp->cq_ids; i++)
+		WRITE_ONCE(vp->cq_handlers[i], NULL);
+	vp->cq_ids = 0;
+}
+
+/**
+ * ri_do_rnic_close - ri_rnic_close
+ * @vp_hdl: of ri_rnic_open(); all RNIC handles are freed
+ * @err_data: may be NULL
+ *
+ * Handlers are forgotten, and none is running when it returns (RI-37). May sleep.
+ *
+ * Return: RI_RET_SUCCESS, RI_RET_VP_INVALID_HANDLE, RI_RET_RNIC_INUSE
+ */
+ri_api_return_t ri_do_rnic_close(ri_vp_handle_t vp_hdl, ri_err_data_t *err_data)
+{
+	ri_api_return_t ret = RI_RET_SUCCESS;
+	struct rnic_vp *vp;
+
+	mutex_lock(&ri_lock);
+	vp = open_vp(vp_hdl);
+	if (!vp)
+		ret = RI_RET_VP_INVALID_HANDLE;
+	else if (!list_empty(&vp->rnics))
+		ret = RI_RET_RNIC_INUSE;
+	else
+		forget_handlers(vp);
+	mutex_unlock(&ri_lock);
+	if (ret)
+		return ri_refuse(err_data, ret);
+	ri_upcall_end(vp, NULL);
+	mutex_lock(&ri_lock);
+	vp->open = false;
+	mutex_unlock(&ri_lock);
+	return ri_done(err_data);
+}
+
+/* ----- handlers ----- */
+
+/**
+ * ri_do_async_set_event_handler - ri_async_set_event_handler
+ * @vp_hdl: of ri_rnic_open()
+ * @async_event_callback: is told of events from now on, in place of who was; may sleep. NULL:
+ *			  nobody is
+ * @err_data: may be NULL
+ *
+ * Who was is not running any more when it returns, unless that is the caller. May sleep.
+ *
+ * Return: RI_RET_SUCCESS, RI_RET_VP_INVALID_HANDLE
+ */
+ri_api_return_t ri_do_async_set_event_handler(ri_vp_handle_t vp_hdl,
+					      ri_async_event_callback_t async_event_callback,
+					      ri_err_data_t *err_data)
+{
+	struct rnic_vp *vp;
+
+	mutex_lock(&ri_lock);
+	vp = open_vp(vp_hdl);
+	if (vp)
+		WRITE_ONCE(vp->async, async_event_callback);
+	mutex_unlock(&ri_lock);
+	if (!vp)
+		return ri_refuse(err_data, RI_RET_VP_INVALID_HANDLE);
+	if (current_work() != &vp->work)
+		flush_work(&vp->work);
+	return ri_done(err_data);
+}
+
+static ri_api_return_t set_handler(struct rnic_vp *vp, ri_cq_event_handler_id_t *id,
+				   ri_cq_event_callback_t callback)
+{
+	if (*id > vp->cq_ids)
+		return RI_RET_INVALID_HANDLER_ID;
+	if (!*id && vp->cq_ids == RI_MAX_CQ_HANDLERS)
+		return RI_RET_RESOURCE_SHORTAGE;
+	if (!*id)
+		*id = ++vp->cq_ids;
+	WRITE_ONCE(vp->cq_handlers[*id - 1], callback);
+	return RI_RET_SUCCESS;
+}
+
+/**
+ * ri_do_cq_set_event_handler - ri_cq_set_event_handler (RI-34)
+ * @vp_hdl: of ri_rnic_open()
+ * @handler_id: 0 becomes a new id; of one that there is @cq_callback is the handler from now on
+ * @cq_callback: may sleep; NULL: nobody is told
+ * @err_data: may be NULL
+ *
+ * Who was told before is not running any more when it returns, unless the caller is in an
+ * upcall. May sleep.
+ *
+ * Return: RI_RET_SUCCESS, RI_RET_VP_INVALID_HANDLE, RI_RET_INVALID_PARAMETER,
+ * RI_RET_INVALID_HANDLER_ID; RI_RET_RESOURCE_SHORTAGE: all ids are given out
+ */
+ri_api_return_t ri_do_cq_set_event_handler(ri_vp_handle_t vp_hdl,
+					   ri_cq_event_handler_id_t *handler_id,
+					   ri_cq_event_callback_t cq_callback,
+					   ri_err_data_t *err_data)
+{
+	ri_api_return_t ret = RI_RET_VP_INVALID_HANDLE;
+	struct rnic_vp *vp;
+
+	mutex_lock(&ri_lock);
+	vp = open_vp(vp_hdl);
+	if (vp)
+		ret = handler_id ? set_handler(vp, handler_id, cq_callback) :
+				   RI_RET_INVALID_PARAMETER;
+	mutex_unlock(&ri_lock);
+	if (!ret)
+		ri_cq_ready_flush();
+	return ri_answer(err_data, ret);
+}
+
+/* ----- devices that come and go ----- */
+
+static void device_event(struct ib_event_handler *handler, struct ib_event *event)
+{
+	struct rnic_vp *vp = container_of(handler, struct rnic_vp, handler);
+
+	if (event->event == IB_EVENT_DEVICE_FATAL)
+		ri_raise(vp, &vp->obj, RI_EVENT_RNIC_LOCAL_CATASTROPHIC_ERROR);
+}
+
+static ri_api_return_t attach(struct rnic_vp *vp)
+{
+	struct net_device *netdev = srnic_native_netdev(vp->ibdev);
+	ri_services_dev_arg_t svcs = {
+		.rnicpi_major_version = 1,
+		.fw_major_version = SRNIC_VERSION_MAJOR,
+		.fw_minor_version = SRNIC_VERSION_MINOR,
+		.fw_sub_minor_version = SRNIC_VERSION_PATCH,
+		.query_size = QUERY_SIZE,
+		.lib_path = LIB_PATH,
+	};
+	char name[IFNAMSIZ];
+
+	strscpy(name, netdev->name, sizeof(name));
+	strscpy(svcs.hw_path, dev_name(&vp->ibdev->dev), sizeof(svcs.hw_path));
+	return ri_svc_attach(vp->obj.handle, name, &svcs, &ri_vector, &ri_vector, NULL);
+}
+
+static void vp_free(struct rnic_vp *vp)
+{
+	ib_unregister_event_handler(&vp->handler);
+	ri_upcall_end(vp, NULL);
+	mutex_lock(&ri_lock);
+	ri_leave(&vp->obj);
+	mutex_unlock(&ri_lock);
+}
+
+static struct ib_client kvp_client;
+
+static int kvp_add(struct ib_device *ibdev)
+{
+	struct rnic_vp *vp;
+	int err;
+
+	/* a device for programs that refuse an RNIC is none */
+	if (!srnic_native(ibdev) || ibdev->node_type != RDMA_NODE_RNIC)
+		return -EOPNOTSUPP;
+	vp = kzalloc(sizeof(*vp), GFP_KERNEL);
+	if (!vp)
+		return -ENOMEM;
+	vp->ibdev = ibdev;
+	INIT_LIST_HEAD(&vp->rnics);
+	ri_upcall_init(vp);
+	err = ri_handle_new(&vp->obj, RI_KIND_VP);
+	if (err) {
+		kfree(vp);
+		return err;
+	}
+	INIT_IB_EVENT_HANDLER(&vp->handler, ibdev, device_event);
+	ib_register_event_handler(&vp->handler);
+	if (attach(vp)) {
+		vp_free(vp);
+		return -ENOMEM;
+	}
+	ib_set_client_data(ibdev, &kvp_client, vp);
+	return 0;
+}
+
+/* The last object of a kind, whose handle finds nothing from now on */
+static struct rnic_obj *hide_last(struct rnic *rnic, enum ri_kind kind)
+{
+	struct rnic_obj *obj;
+
+	mutex_lock(&ri_lock);
+	list_for_each_entry_reverse(obj, &rnic->objects, link) {
+		if (obj->kind == kind && !obj->hidden) {
+			WRITE_ONCE(obj->hidden, true);
+			mutex_unlock(&ri_lock);
+			return obj;
+		}
+	}
+	mutex_unlock(&ri_lock);
+	return NULL;
+}
+
+static void end(struct rnic_obj *obj)
+{
+	switch (obj->kind) {
+	case RI_KIND_MW:
+		ri_mw_end(to_mw(obj));
+		break;
+	case RI_KIND_QP:
+		ri_qp_end(to_qp(obj));
+		break;
+	case RI_KIND_SRQ:
+		ri_srq_end(to_srq(obj));
+		break;
+	case RI_KIND_CQ:
+		ri_cq_end(to_cq(obj));
+		break;
+	case RI_KIND_MR:
+		ri_mr_end(to_mr(obj));
+		break;
+	default:
+		ri_pd_end(to_pd(obj));
+	}
+}
+
+/* What needs others before those: windows of regions and QPs, QPs of the rest */
+static void end_objects(struct rnic *rnic)
+{
+	static const enum ri_kind order[] = {
+		RI_KIND_MW, RI_KIND_QP, RI_KIND_SRQ, RI_KIND_CQ, RI_KIND_MR, RI_KIND_PD,
+	};
+	struct rnic_obj *obj;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(order); i++)
+		while ((obj = hide_last(rnic, order[i])))
+			end(obj);
+}
+
+/* An RNIC handle that was left, which finds nothing from now on: nor do those of its objects */
+static struct rnic *hide_rnic(struct rnic_vp *vp)
+{
+	struct rnic *rnic;
+
+	mutex_lock(&ri_lock);
+	rnic = list_first_entry_or_null(&vp->rnics, struct rnic, obj.link);
+	if (rnic)
+		WRITE_ONCE(rnic->obj.hidden, true);
+	mutex_unlock(&ri_lock);
+	return rnic;
+}
+
+static bool has_objects(struct rnic *rnic)
+{
+	bool has;
+
+	mutex_lock(&ri_lock);
+	has = rnic->obj.users;
+	mutex_unlock(&ri_lock);
+	return has;
+}
+
+static void end_rnic(struct rnic *rnic)
+{
+	end_objects(rnic);
+	/* a consumer may be in the middle of ending one, or find that he cannot */
+	while (has_objects(rnic)) {
+		usleep_range(100, 1000);
+		end_objects(rnic);
+	}
+	ri_kal_forget(rnic->obj.handle);
+	mutex_lock(&ri_lock);
+	ri_leave(&rnic->obj);
+	mutex_unlock(&ri_lock);
+}
+
+/*
+ * What clients have left. Not by the vector that the access layer has: there is none if
+ * somebody has detached the device.
+ */
+static void end_rnics(struct rnic_vp *vp)
+{
+	struct rnic *rnic;
+
+	while ((rnic = hide_rnic(vp))) {
+		ibdev_warn_ratelimited(vp->ibdev, "an RNIC handle of RNICPI was left\n");
+		end_rnic(rnic);
+	}
+	ri_do_rnic_close(vp->obj.handle, NULL);
+}
+
+/* RI-12: an event; who listens ends what is his; the rest is ended for him */
+static void kvp_remove(struct ib_device *ibdev, void *data)
+{
+	struct rnic_vp *vp = data;
+
+	ri_raise(vp, &vp->obj, RI_EVENT_RNIC_LOCAL_CATASTROPHIC_ERROR);
+	flush_work(&vp->work);
+	ri_kal_leaving(vp->obj.handle);
+	mutex_lock(&ri_lock);
+	vp->leaving = true;
+	mutex_unlock(&ri_lock);
+	end_rnics(vp);
+	ri_kal_gone(vp->obj.handle);
+	vp_free(vp);
+}
+
+static struct ib_client kvp_client = {
+	.name = "rnicpi",
+	.add = kvp_add,
+	.remove = kvp_remove,
+};
+
+/**
+ * ri_kvp_init - RNICs are there from now on
+ *
+ * May sleep. Return: 0 or -ENOMEM.
+ */
+int ri_kvp_init(void)
+{
+	int err;
+
+	ri_wq = alloc_workqueue("rnicpi", WQ_UNBOUND, 0);
+	if (!ri_wq)
+		return -ENOMEM;
+	err = ib_register_client(&kvp_client);
+	if (err)
+		destroy_workqueue(ri_wq);
+	return err;
+}
+
+/**
+ * ri_kvp_exit - RNICs are gone, and all that was made of them
+ *
+ * May sleep.
+ */
+void ri_kvp_exit(void)
+{
+	ib_unregister_client(&kvp_client);
+	destroy_workqueue(ri_wq);
+	ri_pin_exit();
+	rcu_barrier();
+}

@@ -1,0 +1,708 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Memory regions: of kernel memory, of physical buffers, without memory yet, and of the memory
+ * of another region. LTag and RTag are one STag on iWARP (5.1).
+ */
+
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+#include "rnicpi/kernel/ops.h"
+#include "rnicpi/kernel/rnic.h"
+#include "srnic.h"
+
+#define RIGHTS	(RI_MEM_FLAGS_LOCAL | RI_MEM_FLAGS_REMOTE | RI_MEM_FLAGS_ATOMICS |	\
+		 RI_MEM_FLAGS_BINDING)
+#define KNOWN	(RIGHTS | RI_MEM_FLAGS_CONSUMER_OWNS_KEY | RI_MEM_FLAGS_ZBVA |		\
+		 RI_MEM_FLAGS_NONCOHERENT | RI_MEM_FLAGS_USER_VA | RI_MEM_FLAGS_SHARED_REG_IOVA)
+#define ALL	(RI_MR_REREG_TRANSLATE | RI_MR_REREG_PD | RI_MR_REREG_ACCESS)
+
+/**
+ * ri_access_of - memory attributes in verbs
+ * @attr: RI_MEM_FLAGS_*
+ *
+ * Any context. Return: IB_ACCESS_*
+ */
+int ri_access_of(ri_mem_attr_t attr)
+{
+	return (attr & RI_MEM_FLAGS_LOCAL_WRITE ? IB_ACCESS_LOCAL_WRITE : 0) |
+	       (attr & RI_MEM_FLAGS_REMOTE_WRITE ? IB_ACCESS_REMOTE_WRITE : 0) |
+	       (attr & RI_MEM_FLAGS_REMOTE_READ ? IB_ACCESS_REMOTE_READ : 0) |
+	       (attr & RI_MEM_FLAGS_ATOMICS ? IB_ACCESS_REMOTE_ATOMIC : 0) |
+	       (attr & RI_MEM_FLAGS_BINDING ? IB_ACCESS_MW_BIND : 0) |
+	       (attr & RI_MEM_FLAGS_ZBVA ? IB_ZERO_BASED : 0);
+}
+
+/**
+ * ri_attr_of - native rights as memory attributes
+ * @rights: SRNIC_STAG_*
+ *
+ * Any context. Return: RI_MEM_FLAGS_*
+ */
+ri_mem_attr_t ri_attr_of(u32 rights)
+{
+	return (rights & SRNIC_STAG_LOCAL_READ ? RI_MEM_FLAGS_LOCAL_READ : 0) |
+	       (rights & SRNIC_STAG_LOCAL_WRITE ? RI_MEM_FLAGS_LOCAL_WRITE : 0) |
+	       (rights & SRNIC_STAG_REMOTE_READ ? RI_MEM_FLAGS_REMOTE_READ : 0) |
+	       (rights & SRNIC_STAG_REMOTE_WRITE ? RI_MEM_FLAGS_REMOTE_WRITE : 0) |
+	       (rights & SRNIC_STAG_REMOTE_ATOMIC ? RI_MEM_FLAGS_ATOMICS : 0) |
+	       (rights & SRNIC_STAG_BINDABLE ? RI_MEM_FLAGS_BINDING : 0) |
+	       (rights & SRNIC_STAG_ZERO_BASED ? RI_MEM_FLAGS_ZBVA : 0);
+}
+
+/* The page wants an RTag if there are remote rights (L3620) */
+static ri_api_return_t check_attr(ri_mem_attr_t attr, const ri_rtag_t *rtag)
+{
+	if (attr & ~KNOWN)
+		return RI_RET_MEM_INVALID_ACCESS;
+	if (attr & (RI_MEM_FLAGS_REMOTE_WRITE | RI_MEM_FLAGS_ATOMICS) &&
+	    !(attr & RI_MEM_FLAGS_LOCAL_WRITE))
+		return RI_RET_MEM_INVALID_ACCESS;
+	/* without RI_RNIC_EXT_INDEX_KEY_SPLIT; and who is in the kernel has no process */
+	if (attr & (RI_MEM_FLAGS_CONSUMER_OWNS_KEY | RI_MEM_FLAGS_USER_VA))
+		return RI_RET_OP_UNSUPPORTED;
+	return attr & RI_MEM_FLAGS_REMOTE && !rtag ? RI_RET_INVALID_PARAMETER : RI_RET_SUCCESS;
+}
+
+/**
+ * struct memory - what a region is to have
+ * @phys: a list, or NULL
+ * @from: a region that has it, or NULL; else it is kernel memory at @va
+ * @va: kernel address
+ * @length: bytes
+ */
+struct memory {
+	const ri_mr_reg_phys_attr_t *phys;
+	struct ib_mr *from;
+	u64 va;
+	u64 length;
+};
+
+/* ----- kernel memory ----- */
+
+/* What is mapped by pages is listed so; else it is contiguous: a block or two, partly used */
+static u32 shift_of(const struct memory *mem)
+{
+	if (is_vmalloc_addr((void *)(uintptr_t)mem->va))
+		return PAGE_SHIFT;
+	return clamp_t(u32, fls64(mem->length - 1), PAGE_SHIFT, 30);
+}
+
+static u64 blocks_of_va(const struct memory *mem)
+{
+	u32 shift = shift_of(mem);
+
+	return ((mem->va + mem->length - 1) >> shift) - (mem->va >> shift) + 1;
+}
+
+/* The address by which the device reaches it, whoever unmaps the other */
+static u64 linear(u64 va)
+{
+	void *at = (void *)(uintptr_t)va;
+
+	return is_vmalloc_addr(at) ? (uintptr_t)page_address(vmalloc_to_page(at)) : va;
+}
+
+static void list_va(struct ib_mr *mr, const struct memory *mem)
+{
+	u32 shift = shift_of(mem);
+	u64 at = mem->va & ~(BIT_ULL(shift) - 1);
+
+	srnic_native_mr_begin(mr, shift, mem->va - at);
+	for (; at < mem->va + mem->length; at += BIT_ULL(shift))
+		srnic_native_mr_block(mr, linear(at));
+}
+
+/* ----- making one ----- */
+
+/* Return: 0: wrong, or too many */
+static u32 blocks_of(struct rnic_vp *vp, const struct memory *mem)
+{
+	if (mem->phys)
+		return ri_phys_blocks(vp, mem->phys);
+	if (mem->from)
+		return srnic_native_mr_blocks(mem->from);
+	return blocks_of_va(mem) > SRNIC_MAX_FR_BLOCKS ? 0 : blocks_of_va(mem);
+}
+
+static enum srnic_wc_status list_memory(struct rnic_vp *vp, struct ib_mr *mr,
+					const struct memory *mem)
+{
+	u64 iova;
+
+	if (mem->phys)
+		return ri_phys_list(vp, mr, mem->phys);
+	if (mem->from)
+		srnic_native_mr_copy(mr, mem->from, &iova);
+	else
+		list_va(mr, mem);
+	return SRNIC_WC_SUCCESS;
+}
+
+/* Return: RI_RET_SUCCESS and @made; or what is wrong, with @err_data */
+static ri_api_return_t make(struct rnic_pd *pd, const ri_mr_reg_attr_t *attr,
+			    const struct memory *mem, struct ib_mr **made, ri_err_data_t *err_data)
+{
+	struct rnic_vp *vp = pd->obj.rnic->vp;
+	enum srnic_wc_status status;
+	struct ib_mr *mr;
+
+	if (!attr->length)
+		return ri_refuse(err_data, RI_RET_MEM_INVALID_LENGTH);
+	/* a list that is wrong gets a region all the same: that finds out what it is */
+	mr = ib_alloc_mr(pd->pd, IB_MR_TYPE_MEM_REG, blocks_of(vp, mem) ?: 1);
+	if (IS_ERR(mr))
+		return ri_failed(err_data, PTR_ERR(mr), RI_RET_FAIL);
+	status = list_memory(vp, mr, mem);
+	if (!status)
+		status = srnic_native_mr_register(mr, attr->va, attr->length,
+						  ri_access_of(attr->mem_attr));
+	if (!status) {
+		*made = mr;
+		return ri_done(err_data);
+	}
+	ib_dereg_mr(mr);
+	return ri_refuse(err_data, ri_code_of(status));
+}
+
+static ri_api_return_t check_va(const ri_mr_reg_attr_t *attr)
+{
+	if (!attr->length || attr->length > (u64)SRNIC_MAX_FR_BLOCKS << PAGE_SHIFT)
+		return RI_RET_MEM_INVALID_LENGTH;
+	return ri_is_memory((void *)(uintptr_t)attr->va, attr->length) ?
+	       RI_RET_SUCCESS : RI_RET_MEM_INVALID_ADDRESS;
+}
+
+static void tell_tags(const struct rnic_mr *m, ri_ltag_t *ltag, ri_rtag_t *rtag)
+{
+	*ltag = m->mr->lkey;
+	if (rtag)
+		*rtag = m->mr->rkey;
+}
+
+/* Under ri_lock: @m has its region, which is ended on an error */
+static ri_api_return_t enter(struct rnic_mr *m, ri_os_data_t os_data, ri_err_data_t *err_data)
+{
+	int err = ri_enter(&m->obj, RI_KIND_MR, m->pd->obj.rnic, os_data);
+
+	if (err) {
+		ib_dereg_mr(m->mr);
+		return ri_failed(err_data, err, RI_RET_FAIL);
+	}
+	m->pd->obj.users++;
+	return ri_done(err_data);
+}
+
+/* Under ri_lock: @attr was checked but for the PD */
+static ri_api_return_t new_mr(ri_rnic_handle_t rnic, const ri_mr_reg_attr_t *attr,
+			      const struct memory *mem, struct rnic_mr **made,
+			      ri_os_data_t os_data, ri_err_data_t *err_data)
+{
+	struct rnic_mr *m;
+	struct rnic_obj *pd;
+	ri_api_return_t ret;
+
+	pd = ri_find(rnic, RI_KIND_PD, attr->pd, &ret);
+	if (ret)
+		return ri_refuse(err_data, ret);
+	m = kzalloc(sizeof(*m), GFP_KERNEL);
+	if (!m)
+		return ri_refuse(err_data, RI_RET_RESOURCE_SHORTAGE);
+	m->pd = to_pd(pd);
+	m->attr = *attr;
+	m->remote = attr->mem_attr & RI_MEM_FLAGS_REMOTE;
+	ret = make(m->pd, attr, mem, &m->mr, err_data);
+	if (!ret)
+		ret = enter(m, os_data, err_data);
+	if (ret)
+		kfree(m);
+	else
+		*made = m;
+	return ret;
+}
+
+/* Under ri_lock */
+static ri_api_return_t reg(ri_rnic_handle_t rnic, const ri_mr_reg_attr_t *attr,
+			   const struct memory *mem, ri_mr_handle_t *mr, ri_ltag_t *ltag,
+			   ri_rtag_t *rtag, ri_os_data_t os_data, ri_err_data_t *err_data)
+{
+	struct rnic_mr *m = NULL;
+	ri_api_return_t ret = new_mr(rnic, attr, mem, &m, os_data, err_data);
+
+	if (!ret) {
+		*mr = m->obj.handle;
+		tell_tags(m, ltag, rtag);
+	}
+	return ret;
+}
+
+/**
+ * ri_do_mr_reg - ri_mr_reg
+ * @rnic: an RNIC handle
+ * @mr_reg_attr: kernel memory, rights, PD
+ * @mr: the region
+ * @ltag: its STag
+ * @rtag: the same; NULL is for regions without remote rights alone
+ * @vp_data: not looked at
+ * @os_data: kept
+ * @err_data: may be NULL
+ *
+ * May sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_PD_INVALID_HANDLE,
+ * RI_RET_INVALID_PARAMETER, RI_RET_MEM_INVALID_LENGTH, RI_RET_MEM_INVALID_ACCESS,
+ * RI_RET_MEM_INVALID_ADDRESS, RI_RET_RESOURCE_SHORTAGE; RI_RET_OP_UNSUPPORTED: a key of the
+ * caller's, or memory of a process
+ */
+ri_api_return_t ri_do_mr_reg(ri_rnic_handle_t rnic, const ri_mr_reg_attr_t *mr_reg_attr,
+			     ri_mr_handle_t *mr, ri_ltag_t *ltag, ri_rtag_t *rtag,
+			     ri_vp_data_t vp_data, ri_os_data_t os_data, ri_err_data_t *err_data)
+{
+	struct memory mem = { };
+	ri_api_return_t ret;
+
+	if (!ri_look_up(RI_KIND_RNIC, rnic))
+		return ri_refuse(err_data, RI_RET_RNIC_INVALID_HANDLE);
+	if (!mr_reg_attr || !mr || !ltag)
+		return ri_refuse(err_data, RI_RET_INVALID_PARAMETER);
+	ret = check_attr(mr_reg_attr->mem_attr, rtag);
+	if (!ret)
+		ret = check_va(mr_reg_attr);
+	if (ret)
+		return ri_refuse(err_data, ret);
+	mem.va = mr_reg_attr->va;
+	mem.length = mr_reg_attr->length;
+	mutex_lock(&ri_lock);
+	ret = reg(rnic, mr_reg_attr, &mem, mr, ltag, rtag, os_data, err_data);
+	mutex_unlock(&ri_lock);
+	return ret;
+}
+
+/**
+ * ri_do_mr_reg_phys - ri_mr_reg_phys
+ * @rnic: an RNIC handle
+ * @mr_phys_attr: a list of physical buffers, as the RNIC was opened for; its TO, rights and PD
+ * @mr: the region
+ * @ltag: its STag
+ * @rtag: the same; NULL is for regions without remote rights alone
+ * @vp_data: not looked at
+ * @os_data: kept
+ * @err_data: may be NULL
+ *
+ * May sleep. Return: as ri_do_mr_reg(), and RI_RET_MEM_INVALID_PBLE,
+ * RI_RET_MEM_INVALID_PBLE_LENGTH, RI_RET_MEM_INVALID_OFFSET
+ */
+ri_api_return_t ri_do_mr_reg_phys(ri_rnic_handle_t rnic, ri_mr_reg_phys_attr_t *mr_phys_attr,
+				  ri_mr_handle_t *mr, ri_ltag_t *ltag, ri_rtag_t *rtag,
+				  ri_vp_data_t vp_data, ri_os_data_t os_data,
+				  ri_err_data_t *err_data)
+{
+	struct memory mem = { .phys = mr_phys_attr };
+	ri_api_return_t ret;
+
+	if (!ri_look_up(RI_KIND_RNIC, rnic))
+		return ri_refuse(err_data, RI_RET_RNIC_INVALID_HANDLE);
+	if (!mr_phys_attr || !mr || !ltag)
+		return ri_refuse(err_data, RI_RET_INVALID_PARAMETER);
+	ret = check_attr(mr_phys_attr->common.mem_attr, rtag);
+	if (ret)
+		return ri_refuse(err_data, ret);
+	mutex_lock(&ri_lock);
+	ret = reg(rnic, &mr_phys_attr->common, &mem, mr, ltag, rtag, os_data, err_data);
+	mutex_unlock(&ri_lock);
+	return ret;
+}
+
+/* Under ri_lock */
+static ri_api_return_t reg_shared(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
+				  ri_mr_reg_attr_t *attr, ri_mr_handle_t *out_mr,
+				  ri_ltag_t *ltag, ri_rtag_t *rtag, ri_os_data_t os_data,
+				  ri_err_data_t *err_data)
+{
+	struct srnic_native_stag is;
+	struct memory mem = { };
+	struct rnic_obj *from;
+	struct rnic_mr *m = NULL;
+	ri_api_return_t ret;
+
+	from = ri_find(rnic, RI_KIND_MR, in_mr, &ret);
+	if (!ret)
+		ret = check_attr(attr->mem_attr, rtag);
+	if (ret)
+		return ri_refuse(err_data, ret);
+	mem.from = to_mr(from)->mr;
+	srnic_native_mr_query(mem.from, &is);
+	if (!is.valid)
+		return ri_refuse(err_data, RI_RET_MR_INVALID_HANDLE);
+	attr->length = is.length;
+	ret = new_mr(rnic, attr, &mem, &m, os_data, err_data);
+	if (ret)
+		return ret;
+	srnic_native_mr_share(mem.from);
+	srnic_native_mr_share(m->mr);
+	*out_mr = m->obj.handle;
+	tell_tags(m, ltag, rtag);
+	return ret;
+}
+
+/**
+ * ri_do_mr_reg_shared - ri_mr_reg_shared
+ * @rnic: an RNIC handle
+ * @in_mr: of it, with memory
+ * @mr_reg_attr: TO, rights and PD of the new region; its length becomes that of @in_mr
+ * @out_mr: a region with the same memory; both are shared for ever
+ * @ltag: its STag
+ * @rtag: the same; NULL is for regions without remote rights alone
+ * @vp_data: not looked at
+ * @os_data: kept
+ * @err_data: may be NULL
+ *
+ * May sleep. Return: as ri_do_mr_reg(), and RI_RET_MR_INVALID_HANDLE
+ */
+ri_api_return_t ri_do_mr_reg_shared(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
+				    ri_mr_reg_attr_t *mr_reg_attr, ri_mr_handle_t *out_mr,
+				    ri_ltag_t *ltag, ri_rtag_t *rtag, ri_vp_data_t vp_data,
+				    ri_os_data_t os_data, ri_err_data_t *err_data)
+{
+	ri_api_return_t ret;
+
+	if (!mr_reg_attr || !out_mr || !ltag)
+		return ri_refuse(err_data, RI_RET_INVALID_PARAMETER);
+	mutex_lock(&ri_lock);
+	ret = reg_shared(rnic, in_mr, mr_reg_attr, out_mr, ltag, rtag, os_data, err_data);
+	mutex_unlock(&ri_lock);
+	return ret;
+}
+
+/* ----- without memory ----- */
+
+/* Under ri_lock */
+static ri_api_return_t alloc(struct rnic_pd *pd, uint_t num, ri_mem_attr_t attr,
+			     struct rnic_mr **made, ri_os_data_t os_data, ri_err_data_t *err_data)
+{
+	struct rnic_mr *m = kzalloc(sizeof(*m), GFP_KERNEL);
+	ri_api_return_t ret;
+
+	if (!m)
+		return ri_refuse(err_data, RI_RET_RESOURCE_SHORTAGE);
+	m->pd = pd;
+	m->remote = attr & RI_MEM_FLAGS_REMOTE;
+	m->attr.mem_attr = attr;
+	m->attr.pd = pd->obj.handle;
+	m->mr = ib_alloc_mr(pd->pd, IB_MR_TYPE_MEM_REG, num);
+	if (IS_ERR(m->mr))
+		ret = ri_failed(err_data, PTR_ERR(m->mr), RI_RET_FAIL);
+	else
+		ret = enter(m, os_data, err_data);
+	if (ret)
+		kfree(m);
+	else
+		*made = m;
+	return ret;
+}
+
+/**
+ * ri_do_ltag_alloc - ri_ltag_alloc
+ * @rnic: an RNIC handle
+ * @address_list_length: physical buffers that there must be room for
+ * @pd: of it
+ * @attr: what may be granted later: whether remote rights are among it
+ * @mr: the region, without memory, for ri_qp_post_fmr()
+ * @ltag: its key is that of the STag
+ * @rtag: the same; NULL is for regions without remote rights alone
+ * @vp_data: not looked at
+ * @os_data: kept
+ * @err_data: may be NULL
+ *
+ * May sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_PD_INVALID_HANDLE,
+ * RI_RET_INVALID_PARAMETER, RI_RET_RESOURCE_SHORTAGE
+ */
+ri_api_return_t ri_do_ltag_alloc(ri_rnic_handle_t rnic, uint_t *address_list_length,
+				 ri_pd_handle_t pd, ri_mem_attr_t attr, ri_mr_handle_t *mr,
+				 ri_ltag_t *ltag, ri_rtag_t *rtag, ri_vp_data_t vp_data,
+				 ri_os_data_t os_data, ri_err_data_t *err_data)
+{
+	struct rnic_mr *m = NULL;
+	struct rnic_obj *obj;
+	ri_api_return_t ret;
+
+	mutex_lock(&ri_lock);
+	obj = ri_find(rnic, RI_KIND_PD, pd, &ret);
+	if (!ret && (!address_list_length || !*address_list_length || !mr || !ltag ||
+		     (attr & RI_MEM_FLAGS_REMOTE && !rtag)))
+		ret = RI_RET_INVALID_PARAMETER;
+	else if (!ret && *address_list_length > SRNIC_MAX_FR_BLOCKS)
+		ret = RI_RET_RESOURCE_SHORTAGE;
+	if (ret)
+		ri_refuse(err_data, ret);
+	else
+		ret = alloc(to_pd(obj), *address_list_length, attr, &m, os_data, err_data);
+	if (!ret) {
+		ib_update_fast_reg_key(m->mr, *ltag);
+		*mr = m->obj.handle;
+		tell_tags(m, ltag, rtag);
+	}
+	mutex_unlock(&ri_lock);
+	return ret;
+}
+
+/* ----- query ----- */
+
+static void look(struct rnic_mr *m, ri_mr_info_t *info)
+{
+	struct srnic_native_stag is;
+
+	srnic_native_mr_query(m->mr, &is);
+	*info = (ri_mr_info_t){
+		.attr = m->attr,
+		.ltag = is.valid ? is.stag : m->mr->lkey,
+		.rtag = is.valid ? is.stag : m->mr->rkey,
+		.is_shared_region = is.shared,
+		.local_lb = is.base,
+		.local_ub = is.base + is.length,
+		.stag_state = is.valid ? RI_STAG_STATE_VALID : RI_STAG_STATE_INVALID,
+	};
+	if (is.valid) {
+		info->attr.mem_attr = ri_attr_of(is.rights);
+		info->attr.va = is.base;
+		info->attr.length = is.length;
+	}
+	info->attr.mem_attr |= RI_MEM_FLAGS_LOCAL_READ;
+	if (info->attr.mem_attr & RI_MEM_FLAGS_REMOTE) {
+		info->remote_lb = info->local_lb;
+		info->remote_ub = info->local_ub;
+	}
+}
+
+/**
+ * ri_do_mr_query - ri_mr_query
+ * @rnic: an RNIC handle
+ * @mr: of it
+ * @mr_info: all of it
+ * @err_data: may be NULL
+ *
+ * May sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_MR_INVALID_HANDLE,
+ * RI_RET_INVALID_PARAMETER
+ */
+ri_api_return_t ri_do_mr_query(ri_rnic_handle_t rnic, ri_mr_handle_t mr, ri_mr_info_t *mr_info,
+			       ri_err_data_t *err_data)
+{
+	struct rnic_obj *obj;
+	ri_api_return_t ret;
+
+	mutex_lock(&ri_lock);
+	obj = ri_find(rnic, RI_KIND_MR, mr, &ret);
+	if (!ret && !mr_info)
+		ret = RI_RET_INVALID_PARAMETER;
+	if (!ret)
+		look(to_mr(obj), mr_info);
+	mutex_unlock(&ri_lock);
+	return ri_answer(err_data, ret);
+}
+
+/* ----- rereg and dereg ----- */
+
+/* Under ri_lock: what is to be, of what is asked for and what is */
+static ri_api_return_t plan(struct rnic_mr *m, u32 mask, const ri_mr_reg_attr_t *asked,
+			    const ri_rtag_t *rtag, ri_mr_reg_attr_t *attr, struct rnic_pd **pd)
+{
+	struct srnic_native_stag is;
+	struct rnic_obj *obj;
+	ri_api_return_t ret;
+
+	srnic_native_mr_query(m->mr, &is);
+	*attr = m->attr;
+	attr->va = is.base;
+	attr->length = is.length;
+	*pd = m->pd;
+	if (mask & RI_MR_REREG_TRANSLATE) {
+		attr->va = asked->va;
+		attr->length = asked->length;
+	}
+	if (mask & RI_MR_REREG_ACCESS)
+		attr->mem_attr = asked->mem_attr;
+	if (mask & RI_MR_REREG_PD) {
+		obj = ri_find(m->obj.rnic->obj.handle, RI_KIND_PD, asked->pd, &ret);
+		if (ret)
+			return ret;
+		attr->pd = asked->pd;
+		*pd = to_pd(obj);
+	}
+	return check_attr(attr->mem_attr, rtag);
+}
+
+static void take_over(struct rnic_mr *m, struct ib_mr *mr, const ri_mr_reg_attr_t *attr,
+		      struct rnic_pd *pd)
+{
+	struct ib_mr *old = m->mr;
+
+	WRITE_ONCE(m->mr, mr);
+	m->pd->obj.users--;
+	pd->obj.users++;
+	m->pd = pd;
+	m->attr = *attr;
+	m->remote = attr->mem_attr & RI_MEM_FLAGS_REMOTE;
+	ib_dereg_mr(old);
+}
+
+/*
+ * Under ri_lock. The page: with windows bound nothing has changed; with any other error the
+ * old region is gone (L3782). Resources are those of the old one until the new one has its own.
+ */
+static ri_api_return_t rereg(struct rnic_mr *m, u32 mask, const ri_mr_reg_attr_t *asked,
+			     const ri_mr_reg_phys_attr_t *phys, const ri_rtag_t *rtag,
+			     ri_err_data_t *err_data)
+{
+	struct memory mem = { };
+	ri_mr_reg_attr_t attr;
+	struct ib_mr *mr = NULL;
+	struct rnic_pd *pd;
+	ri_api_return_t ret;
+	int err = srnic_native_mr_suspend(m->mr);
+
+	if (err)
+		return ri_failed(err_data, err, RI_RET_WINDOWS_BOUND);
+	ret = plan(m, mask, asked, rtag, &attr, &pd);
+	if (!ret && mask & RI_MR_REREG_TRANSLATE && !phys)
+		ret = check_va(&attr);
+	if (ret) {
+		ri_refuse(err_data, ret);
+	} else {
+		mem.va = attr.va;
+		mem.length = attr.length;
+		if (mask & RI_MR_REREG_TRANSLATE)
+			mem.phys = phys;
+		else
+			mem.from = m->mr;
+		ret = make(pd, &attr, &mem, &mr, err_data);
+	}
+	if (!ret) {
+		take_over(m, mr, &attr, pd);
+		return ret;
+	}
+	ib_dereg_mr(m->mr);
+	m->pd->obj.users--;
+	ri_leave(&m->obj);
+	return ret;
+}
+
+/* @phys: or NULL; @attr is part of it then */
+static ri_api_return_t do_rereg(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr, u32 mask,
+				const ri_mr_reg_attr_t *attr, const ri_mr_reg_phys_attr_t *phys,
+				ri_mr_handle_t *out_mr, ri_ltag_t *ltag, ri_rtag_t *rtag,
+				ri_err_data_t *err_data)
+{
+	struct srnic_native_stag is;
+	struct rnic_obj *obj;
+	ri_api_return_t ret;
+
+	mutex_lock(&ri_lock);
+	obj = ri_find(rnic, RI_KIND_MR, in_mr, &ret);
+	if (!ret && (!attr || !out_mr || !ltag || !mask || mask & ~ALL))
+		ret = RI_RET_INVALID_PARAMETER;
+	if (!ret)
+		srnic_native_mr_query(to_mr(obj)->mr, &is);
+	if (!ret && phys && is.shared)
+		ret = RI_RET_MR_INVALID_HANDLE;
+	if (ret)
+		ri_refuse(err_data, ret);
+	else
+		ret = rereg(to_mr(obj), mask, attr, phys, rtag, err_data);
+	if (!ret) {
+		*out_mr = in_mr;
+		tell_tags(to_mr(obj), ltag, rtag);
+	}
+	mutex_unlock(&ri_lock);
+	return ret;
+}
+
+/**
+ * ri_do_mr_rereg - ri_mr_rereg
+ * @rnic: an RNIC handle
+ * @in_mr: of it
+ * @change_mask: RI_MR_REREG_*, which of @mr_attr
+ * @mr_attr: what it is to have
+ * @out_mr: the region, which is @in_mr
+ * @ltag: its STag, which is another one
+ * @rtag: the same; NULL is for regions without remote rights alone
+ * @vp_data: not looked at
+ * @os_data: not looked at
+ * @err_data: may be NULL
+ *
+ * May sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_MR_INVALID_HANDLE,
+ * RI_RET_INVALID_PARAMETER, RI_RET_WINDOWS_BOUND: nothing has changed; any other: the region
+ * is gone
+ */
+ri_api_return_t ri_do_mr_rereg(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
+			       ri_mr_rereg_t change_mask, const ri_mr_reg_attr_t *mr_attr,
+			       ri_mr_handle_t *out_mr, ri_ltag_t *ltag, ri_rtag_t *rtag,
+			       ri_vp_data_t vp_data, ri_os_data_t os_data, ri_err_data_t *err_data)
+{
+	return do_rereg(rnic, in_mr, change_mask, mr_attr, NULL, out_mr, ltag, rtag, err_data);
+}
+
+/**
+ * ri_do_mr_rereg_phys - ri_mr_rereg_phys
+ * @rnic: an RNIC handle
+ * @in_mr: of it, not shared
+ * @change_mask: RI_MR_REREG_*, which of @mr_phys_attr
+ * @mr_phys_attr: what it is to have
+ * @out_mr: the region, which is @in_mr
+ * @ltag: its STag, which is another one
+ * @rtag: the same; NULL is for regions without remote rights alone
+ * @vp_data: not looked at
+ * @os_data: not looked at
+ * @err_data: may be NULL
+ *
+ * May sleep. Return: as ri_do_mr_rereg()
+ */
+ri_api_return_t ri_do_mr_rereg_phys(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
+				    ri_mr_rereg_t change_mask, ri_mr_reg_phys_attr_t *mr_phys_attr,
+				    ri_mr_handle_t *out_mr, ri_ltag_t *ltag, ri_rtag_t *rtag,
+				    ri_vp_data_t vp_data, ri_os_data_t os_data,
+				    ri_err_data_t *err_data)
+{
+	return do_rereg(rnic, in_mr, change_mask, mr_phys_attr ? &mr_phys_attr->common : NULL,
+			mr_phys_attr, out_mr, ltag, rtag, err_data);
+}
+
+/**
+ * ri_mr_end - end a region
+ * @mr: hidden
+ *
+ * Nobody reads or writes the memory when it returns. Takes ri_lock.
+ *
+ * Return: 0; -EBUSY: windows are bound to it, and its handle is valid again.
+ */
+int ri_mr_end(struct rnic_mr *mr)
+{
+	int err;
+
+	/* a WR that is being posted has looked it up */
+	synchronize_rcu();
+	err = ib_dereg_mr(mr->mr);
+	if (err) {
+		WRITE_ONCE(mr->obj.hidden, false);
+		return err;
+	}
+	mutex_lock(&ri_lock);
+	mr->pd->obj.users--;
+	ri_leave(&mr->obj);
+	mutex_unlock(&ri_lock);
+	return 0;
+}
+
+/**
+ * ri_do_mr_dereg - ri_mr_dereg
+ * @rnic: an RNIC handle
+ * @mr: of it
+ * @err_data: may be NULL
+ *
+ * May sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_MR_INVALID_HANDLE,
+ * RI_RET_WINDOWS_BOUND
+ */
+ri_api_return_t ri_do_mr_dereg(ri_rnic_handle_t rnic, ri_mr_handle_t mr, ri_err_data_t *err_data)
+{
+	ri_api_return_t ret;
+	struct rnic_obj *obj = ri_hide(rnic, RI_KIND_MR, mr, RI_RET_FAIL, &ret);
+	int err = obj ? ri_mr_end(to_mr(obj)) : 0;
+
+	return err ? ri_failed(err_data, err, RI_RET_WINDOWS_BOUND) : ri_answer(err_data, ret);
+}

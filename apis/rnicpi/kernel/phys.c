@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Physical buffer lists (5.2): pages, or blocks of any multiple of 512 bytes at any address.
+ * The device has equal blocks of a power of two: what a list has is cut into the largest that
+ * fit all of it. What is wrong is a status of Figure 36, as of a fast-register WR.
+ */
+
+#include <linux/bitops.h>
+#include <linux/mm.h>
+#include "rnicpi/kernel/rnic.h"
+#include "srnic.h"
+
+/**
+ * struct cut - how a list is cut
+ * @shift: log2 of the bytes of a piece
+ * @first: pieces that are skipped
+ * @fbo: in the first piece
+ * @pieces: how many remain
+ */
+struct cut {
+	u32 shift;
+	u64 first;
+	u64 fbo;
+	u64 pieces;
+};
+
+static u64 address_at(const ri_mr_reg_phys_attr_t *attr, u32 i)
+{
+	if (attr->pble_size)
+		return ((const ri_phys_addr_t *)attr->phys_buf_list)[i];
+	return ((const ri_phys_buf_t *)attr->phys_buf_list)[i].phys_address;
+}
+
+static u64 length_at(const ri_mr_reg_phys_attr_t *attr, u32 i)
+{
+	return attr->pble_size ?: ((const ri_phys_buf_t *)attr->phys_buf_list)[i].phys_len;
+}
+
+static bool is_ram(u64 address, u64 length)
+{
+	u64 last;
+
+	return !check_add_overflow(address, length - 1, &last) &&
+	       pfn_valid(PHYS_PFN(address)) && pfn_valid(PHYS_PFN(last));
+}
+
+static enum srnic_wc_status check_page(const ri_mr_reg_phys_attr_t *attr, u64 address, u64 length)
+{
+	u64 align = attr->pble_size ?: PAGE_SIZE;
+
+	if (!length || length % PAGE_SIZE || length > RI_MAX_BLOCK ||
+	    (attr->pble_size && !is_power_of_2(length)))
+		return SRNIC_WC_PAGE_SIZE;
+	return address % align ? SRNIC_WC_PBL_ENTRY : SRNIC_WC_SUCCESS;
+}
+
+static enum srnic_wc_status check_block(u64 length)
+{
+	return !length || length % RI_MIN_BLOCK || length > RI_MAX_BLOCK ?
+	       SRNIC_WC_PBE_SIZE : SRNIC_WC_SUCCESS;
+}
+
+static enum srnic_wc_status check_entry(bool blocks, const ri_mr_reg_phys_attr_t *attr, u32 i)
+{
+	u64 address = address_at(attr, i), length = length_at(attr, i);
+	enum srnic_wc_status status = blocks ? check_block(length) :
+					       check_page(attr, address, length);
+
+	if (!status && !is_ram(address, length))
+		status = SRNIC_WC_PBL_ENTRY;
+	return status;
+}
+
+/* In the order of Figure 23 */
+static enum srnic_wc_status look(const struct rnic_vp *vp, const ri_mr_reg_phys_attr_t *attr,
+				 struct cut *cut)
+{
+	bool blocks = vp->mode == RI_PHYS_BLOCK_LIST_MODE;
+	u64 sizes = 0, total = 0;
+	enum srnic_wc_status status;
+	u32 i;
+
+	if (!attr->nbufs)
+		return SRNIC_WC_FR_LENGTH;
+	if (!attr->phys_buf_list)
+		return SRNIC_WC_PBL_ENTRY;
+	for (i = 0; i < attr->nbufs; i++) {
+		status = check_entry(blocks, attr, i);
+		if (status)
+			return status;
+		sizes |= length_at(attr, i);
+		total += length_at(attr, i);
+	}
+	if (attr->address_offset >= length_at(attr, 0))
+		return SRNIC_WC_FBO;
+	cut->shift = __ffs64(sizes);
+	cut->first = attr->address_offset >> cut->shift;
+	cut->fbo = attr->address_offset & (BIT_ULL(cut->shift) - 1);
+	cut->pieces = (total >> cut->shift) - cut->first;
+	return SRNIC_WC_SUCCESS;
+}
+
+/**
+ * ri_phys_blocks - of how many blocks of the device a list is
+ * @vp: its mode is that of the list
+ * @attr: the list
+ *
+ * Any context. Return: how many; 0: the list is wrong, or too long.
+ */
+u32 ri_phys_blocks(struct rnic_vp *vp, const ri_mr_reg_phys_attr_t *attr)
+{
+	struct cut cut;
+
+	return look(vp, attr, &cut) || cut.pieces > SRNIC_MAX_FR_BLOCKS ? 0 : cut.pieces;
+}
+
+/* Return: false if there is no room for it */
+static bool put_entry(struct ib_mr *mr, const struct cut *cut, u64 *skip, u64 address, u64 length)
+{
+	u64 at;
+
+	for (at = 0; at < length; at += BIT_ULL(cut->shift)) {
+		if (*skip) {
+			--*skip;
+			continue;
+		}
+		if (srnic_native_mr_block(mr, (uintptr_t)phys_to_virt(address + at)))
+			return false;
+	}
+	return true;
+}
+
+/**
+ * ri_phys_list - set the list of the next registration of a region
+ * @vp: its mode is that of the list
+ * @mr: of ib_alloc_mr()
+ * @attr: the list
+ *
+ * Any context.
+ *
+ * Return: success, or what is wrong: SRNIC_WC_PAGE_SIZE, SRNIC_WC_PBE_SIZE,
+ * SRNIC_WC_PBL_ENTRY, SRNIC_WC_FBO, SRNIC_WC_FR_LENGTH, SRNIC_WC_PBL_TOO_LONG.
+ */
+enum srnic_wc_status ri_phys_list(struct rnic_vp *vp, struct ib_mr *mr,
+				  const ri_mr_reg_phys_attr_t *attr)
+{
+	enum srnic_wc_status status;
+	struct cut cut;
+	u64 skip;
+	u32 i;
+
+	status = look(vp, attr, &cut);
+	if (status)
+		return status;
+	srnic_native_mr_begin(mr, cut.shift, cut.fbo);
+	skip = cut.first;
+	for (i = 0; i < attr->nbufs; i++)
+		if (!put_entry(mr, &cut, &skip, address_at(attr, i), length_at(attr, i)))
+			return SRNIC_WC_PBL_TOO_LONG;
+	return SRNIC_WC_SUCCESS;
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Pinning (5.2): memory of the kernel stays where it is. What was pinned is kept all the
+ * same, so that the end of a pin can be checked. And mapping: an RNIC in software has the
+ * physical addresses of the CPU.
+ */
+
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/export.h>
+#include <linux/vmalloc.h>
+#include "rnicpi/kernel/ops.h"
+#include "rnicpi/kernel/rnic.h"
+
+/**
+ * struct pin - a range that is pinned
+ * @link: of all
+ * @vaddr: where it begins
+ * @len: bytes
+ * @os_data: the consumer's
+ * @count: how often
+ */
+struct pin {
+	struct list_head link;
+	ri_vaddr_t vaddr;
+	ri_length_t len;
+	ri_os_data_t os_data;
+	unsigned int count;
+};
+
+static DEFINE_MUTEX(pin_lock);
+static LIST_HEAD(pins);
+
+/* Under pin_lock */
+static struct pin *find(ri_vaddr_t vaddr, ri_length_t len, ri_os_data_t os_data)
+{
+	struct pin *pin;
+
+	list_for_each_entry(pin, &pins, link)
+		if (pin->vaddr == vaddr && pin->len == len && pin->os_data == os_data)
+			return pin;
+	return NULL;
+}
+
+static bool is_mapped(const void *vaddr)
+{
+	return is_vmalloc_addr(vaddr) ? !!vmalloc_to_page(vaddr) : virt_addr_valid(vaddr);
+}
+
+/**
+ * ri_is_memory - is a whole range memory of the kernel that has pages?
+ * @vaddr: where it begins
+ * @len: bytes
+ *
+ * Any context.
+ */
+bool ri_is_memory(ri_vaddr_t vaddr, ri_length_t len)
+{
+	unsigned long at = (unsigned long)vaddr, last;
+
+	if (!vaddr || !len || check_add_overflow(at, (unsigned long)len - 1, &last))
+		return false;
+	for (at &= PAGE_MASK; at <= last; at += PAGE_SIZE) {
+		if (!is_mapped((void *)at))
+			return false;
+		if (at > ULONG_MAX - PAGE_SIZE)
+			break;
+	}
+	return true;
+}
+
+/**
+ * ri_svc_mem_pin - pin a range of kernel memory (ri_svc_mem_pin)
+ * @vaddr: where it begins
+ * @len: bytes
+ * @os_data: for ri_svc_mem_unpin() to be the same
+ * @err_data: may be NULL
+ *
+ * Ranges may be pinned more than once, and may overlap. May sleep.
+ *
+ * Return: RI_RET_SUCCESS, RI_RET_RESOURCE_SHORTAGE; RI_RET_INVALID_PARAMETER: no such memory
+ */
+ri_api_return_t ri_svc_mem_pin(ri_vaddr_t vaddr, ri_length_t len, ri_os_data_t os_data,
+			       ri_err_data_t *err_data)
+{
+	ri_api_return_t ret = RI_RET_SUCCESS;
+	struct pin *pin;
+
+	if (!ri_is_memory(vaddr, len))
+		return ri_refuse(err_data, RI_RET_INVALID_PARAMETER);
+	mutex_lock(&pin_lock);
+	pin = find(vaddr, len, os_data);
+	if (!pin) {
+		pin = kzalloc(sizeof(*pin), GFP_KERNEL);
+		if (pin) {
+			*pin = (struct pin){ .vaddr = vaddr, .len = len, .os_data = os_data };
+			list_add(&pin->link, &pins);
+		}
+	}
+	if (pin)
+		pin->count++;
+	else
+		ret = RI_RET_RESOURCE_SHORTAGE;
+	mutex_unlock(&pin_lock);
+	return ri_answer(err_data, ret);
+}
+EXPORT_SYMBOL_GPL(ri_svc_mem_pin);
+
+/**
+ * ri_svc_mem_unpin - end a pin (ri_svc_mem_unpin)
+ * @vaddr: as it was pinned
+ * @len: likewise
+ * @os_data: likewise
+ * @err_data: may be NULL
+ *
+ * May sleep. Return: RI_RET_SUCCESS; RI_RET_INVALID_PARAMETER: it was not pinned so
+ */
+ri_api_return_t ri_svc_mem_unpin(ri_vaddr_t vaddr, ri_length_t len, ri_os_data_t os_data,
+				 ri_err_data_t *err_data)
+{
+	struct pin *pin;
+	bool found;
+
+	mutex_lock(&pin_lock);
+	pin = find(vaddr, len, os_data);
+	found = pin;
+	if (pin && !--pin->count) {
+		list_del(&pin->link);
+		kfree(pin);
+	}
+	mutex_unlock(&pin_lock);
+	return ri_answer(err_data, found ? RI_RET_SUCCESS : RI_RET_INVALID_PARAMETER);
+}
+EXPORT_SYMBOL_GPL(ri_svc_mem_unpin);
+
+/**
+ * ri_pin_exit - nobody is left who could unpin
+ */
+void ri_pin_exit(void)
+{
+	struct pin *pin, *next;
+
+	list_for_each_entry_safe(pin, next, &pins, link)
+		kfree(pin);
+	INIT_LIST_HEAD(&pins);
+}
+
+/* ----- the same by an RNIC, and mappings ----- */
+
+/** ri_do_mem_pin - ri_mem_pin: ri_svc_mem_pin(), if there is the RNIC */
+ri_api_return_t ri_do_mem_pin(ri_rnic_handle_t rnic, ri_vaddr_t vaddr, ri_length_t len,
+			      ri_os_data_t os_data, ri_err_data_t *err_data)
+{
+	if (!ri_look_up(RI_KIND_RNIC, rnic))
+		return ri_refuse(err_data, RI_RET_RNIC_INVALID_HANDLE);
+	return ri_svc_mem_pin(vaddr, len, os_data, err_data);
+}
+
+/** ri_do_mem_unpin - ri_mem_unpin: ri_svc_mem_unpin(), if there is the RNIC */
+ri_api_return_t ri_do_mem_unpin(ri_rnic_handle_t rnic, ri_vaddr_t vaddr, ri_length_t len,
+				ri_os_data_t os_data, ri_err_data_t *err_data)
+{
+	if (!ri_look_up(RI_KIND_RNIC, rnic))
+		return ri_refuse(err_data, RI_RET_RNIC_INVALID_HANDLE);
+	return ri_svc_mem_unpin(vaddr, len, os_data, err_data);
+}
+
+static phys_addr_t phys_of(const void *vaddr)
+{
+	if (is_vmalloc_addr(vaddr))
+		return page_to_phys(vmalloc_to_page(vaddr)) + offset_in_page(vaddr);
+	return virt_to_phys((void *)vaddr);
+}
+
+/* Bytes from @vaddr on, @len at most, that are contiguous */
+static u64 contiguous(const char *vaddr, u64 len)
+{
+	u64 n = PAGE_SIZE - offset_in_page(vaddr);
+
+	while (n < len && is_mapped(vaddr + n) && phys_of(vaddr + n) == phys_of(vaddr) + n)
+		n += PAGE_SIZE;
+	return min(n, len);
+}
+
+/**
+ * ri_do_mem_map - ri_mem_map
+ * @rnic: an RNIC handle
+ * @vaddr: of the kernel, pinned
+ * @len: bytes
+ * @io: where the first of them are, and how many are contiguous there: RI-59
+ * @os_data: as it was pinned
+ * @err_data: may be NULL
+ *
+ * Any context. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_INVALID_PARAMETER
+ */
+ri_api_return_t ri_do_mem_map(ri_rnic_handle_t rnic, ri_vaddr_t vaddr, ri_length_t len,
+			      ri_phys_buf_t *io, ri_os_data_t os_data, ri_err_data_t *err_data)
+{
+	if (!ri_look_up(RI_KIND_RNIC, rnic))
+		return ri_refuse(err_data, RI_RET_RNIC_INVALID_HANDLE);
+	if (!vaddr || !len || !io || !is_mapped(vaddr))
+		return ri_refuse(err_data, RI_RET_INVALID_PARAMETER);
+	io->phys_address = phys_of(vaddr);
+	io->phys_len = contiguous(vaddr, len);
+	return ri_done(err_data);
+}
+
+/**
+ * ri_do_mem_unmap - ri_mem_unmap: there is nothing to undo
+ * @rnic: an RNIC handle
+ * @io: of ri_do_mem_map()
+ * @os_data: as it was mapped
+ * @err_data: may be NULL
+ *
+ * Any context. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_INVALID_PARAMETER
+ */
+ri_api_return_t ri_do_mem_unmap(ri_rnic_handle_t rnic, ri_phys_buf_t *io, ri_os_data_t os_data,
+				ri_err_data_t *err_data)
+{
+	if (!ri_look_up(RI_KIND_RNIC, rnic))
+		return ri_refuse(err_data, RI_RET_RNIC_INVALID_HANDLE);
+	if (!io || !io->phys_len || !pfn_valid(PHYS_PFN(io->phys_address)))
+		return ri_refuse(err_data, RI_RET_INVALID_PARAMETER);
+	return ri_done(err_data);
+}
+
+/* ----- memory that is not coherent, of which there is none ----- */
+
+/** ri_do_mem_sync_rread - ri_mem_sync_rread: always succeeds (L4395) */
+ri_api_return_t ri_do_mem_sync_rread(ri_rnic_handle_t rnic, ri_data_seg_t *local_seg_list,
+				     uint_t num_seg, ri_err_data_t *err_data)
+{
+	return ri_done(err_data);
+}
+
+/** ri_do_mem_sync_rwrite - ri_mem_sync_rwrite: always succeeds (L4446) */
+ri_api_return_t ri_do_mem_sync_rwrite(ri_rnic_handle_t rnic, ri_data_seg_t *local_seg_list,
+				      uint_t num_seg, ri_err_data_t *err_data)
+{
+	return ri_done(err_data);
+}

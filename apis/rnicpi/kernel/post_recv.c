@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Receive WRs, of a QP or an SRQ. */
+
+#include "rnicpi/kernel/ops.h"
+#include "rnicpi/kernel/rnic.h"
+#include "srnic.h"
+
+#define FLAGS	(RI_WR_COALESCE_FLAG | RI_WR_LOCAL_SOLICITED_FLAG)
+
+static ri_api_return_t check(const ri_wr_recv_t *ri, u32 max_sge)
+{
+	if (ri->flags & ~FLAGS)
+		return RI_RET_WR_INVALID_FLAGS;
+	if (ri->num_sgls > max_sge || ri->num_sgls > SRNIC_MAX_SGE)
+		return RI_RET_RNIC_SG_LIMIT_EXCEEDED;
+	return ri->num_sgls && !ri->sg_list ? RI_RET_INVALID_PARAMETER : RI_RET_SUCCESS;
+}
+
+/* In STag 0 an address is a physical one; the device's are the kernel's */
+static void copy_sges(struct ib_sge *to, const ri_data_seg_t *from, u32 num)
+{
+	for (; num--; to++, from++) {
+		to->addr = from->tag.ltag || !from->len ? from->addr.vaddr :
+			   (uintptr_t)phys_to_virt(from->addr.paddr);
+		to->length = from->len;
+		to->lkey = from->tag.ltag;
+	}
+}
+
+/* @qp or @srq */
+static int post(struct ib_qp *qp, struct ib_srq *srq, const ri_wr_recv_t *ri)
+{
+	struct ib_sge sge[SRNIC_MAX_SGE];
+	struct ib_recv_wr wr = { .wr_id = ri->id, .sg_list = sge, .num_sge = ri->num_sgls };
+
+	copy_sges(sge, ri->sg_list, ri->num_sgls);
+	return qp ? ib_post_recv(qp, &wr, NULL) : ib_post_srq_recv(srq, &wr, NULL);
+}
+
+static ri_api_return_t post_all(struct ib_qp *qp, struct ib_srq *srq, u32 max_sge,
+				const ri_wr_recv_t *wr, uint_t *num_wrs, ri_err_data_t *err_data)
+{
+	ri_api_return_t ret = RI_RET_SUCCESS;
+	uint_t i, num = *num_wrs;
+	int err = 0;
+
+	for (i = 0; i < num; i++) {
+		ret = check(&wr[i], max_sge);
+		if (!ret)
+			err = post(qp, srq, &wr[i]);
+		if (ret || err)
+			break;
+	}
+	*num_wrs = i;
+	if (err == -ENOMEM)
+		return ri_refuse(err_data, RI_RET_RNIC_WR_LIMIT_EXCEEDED);
+	return err ? ri_failed(err_data, err, RI_RET_FAIL) : ri_answer(err_data, ret);
+}
+
+/**
+ * ri_do_qp_postrq - ri_qp_postrq
+ * @rnic: an RNIC handle
+ * @qp: of it, without an SRQ
+ * @wr: @num_wrs of them, in order
+ * @num_wrs: becomes how many were posted
+ * @err_data: may be NULL
+ *
+ * Any context. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_QP_INVALID_HANDLE,
+ * RI_RET_INVALID_PARAMETER, RI_RET_QP_TIED_TO_SRQ, RI_RET_WR_INVALID_FLAGS,
+ * RI_RET_RNIC_SG_LIMIT_EXCEEDED, RI_RET_RNIC_WR_LIMIT_EXCEEDED
+ */
+ri_api_return_t ri_do_qp_postrq(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_wr_recv_t *wr,
+				uint_t *num_wrs, ri_err_data_t *err_data)
+{
+	struct rnic_obj *obj;
+	ri_api_return_t ret;
+
+	rcu_read_lock();
+	obj = ri_find(rnic, RI_KIND_QP, qp, &ret);
+	if (!ret && (!wr || !num_wrs))
+		ret = RI_RET_INVALID_PARAMETER;
+	else if (!ret && to_qp(obj)->srq)
+		ret = RI_RET_QP_TIED_TO_SRQ;
+	if (ret)
+		ri_refuse(err_data, ret);
+	else
+		ret = post_all(to_qp(obj)->qp, NULL, to_qp(obj)->attr.rq_max_sges, wr, num_wrs,
+			       err_data);
+	rcu_read_unlock();
+	return ret;
+}
+
+/** ri_do_qp_post_recv - ri_qp_post_recv: ri_do_qp_postrq() of one */
+ri_api_return_t ri_do_qp_post_recv(ri_rnic_handle_t rnic, ri_qp_handle_t qp_handle,
+				   ri_wr_flags_t flags, ri_wr_id_t id, ri_data_seg_t *sg_list,
+				   uint_t num_sgls, ri_err_data_t *err_data)
+{
+	ri_wr_recv_t wr = { flags, id, sg_list, num_sgls };
+	uint_t one = 1;
+
+	return ri_do_qp_postrq(rnic, qp_handle, &wr, &one, err_data);
+}
+
+/**
+ * ri_do_srq_post - ri_srq_post
+ * @rnic: an RNIC handle
+ * @srq_handle: of it
+ * @wr: @num_wrs of them
+ * @num_wrs: becomes how many were posted
+ * @err_data: may be NULL
+ *
+ * Any context. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE,
+ * RI_RET_SRQ_INVALID_HANDLE, RI_RET_INVALID_PARAMETER, RI_RET_WR_INVALID_FLAGS,
+ * RI_RET_RNIC_SG_LIMIT_EXCEEDED, RI_RET_RNIC_WR_LIMIT_EXCEEDED
+ */
+ri_api_return_t ri_do_srq_post(ri_rnic_handle_t rnic, ri_srq_handle_t srq_handle, ri_wr_recv_t *wr,
+			       uint_t *num_wrs, ri_err_data_t *err_data)
+{
+	struct rnic_obj *obj;
+	ri_api_return_t ret;
+
+	rcu_read_lock();
+	obj = ri_find(rnic, RI_KIND_SRQ, srq_handle, &ret);
+	if (!ret && (!wr || !num_wrs))
+		ret = RI_RET_INVALID_PARAMETER;
+	if (ret)
+		ri_refuse(err_data, ret);
+	else
+		ret = post_all(NULL, to_srq(obj)->srq, to_srq(obj)->max_sge, wr, num_wrs, err_data);
+	rcu_read_unlock();
+	return ret;
+}
+
+/** ri_do_srq_post_recv - ri_srq_post_recv: ri_do_srq_post() of one */
+ri_api_return_t ri_do_srq_post_recv(ri_rnic_handle_t rnic, ri_srq_handle_t srq_handle,
+				    ri_wr_flags_t flags, ri_wr_id_t id, ri_data_seg_t *sg_list,
+				    uint_t num_sgls, ri_err_data_t *err_data)
+{
+	ri_wr_recv_t wr = { flags, id, sg_list, num_sgls };
+	uint_t one = 1;
+
+	return ri_do_srq_post(rnic, srq_handle, &wr, &one, err_data);
+}

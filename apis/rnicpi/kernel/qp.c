@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* QPs: made, asked and ended. What takes one from state to state is in qp_modify.c. */
+
+#include <linux/slab.h>
+#include "rnicpi/kernel/ops.h"
+#include "rnicpi/kernel/qp.h"
+
+/* ----- create ----- */
+
+/* Each has its own code */
+static ri_api_return_t check_limits(const struct rnic *rnic, const ri_qp_attr_t *attrs)
+{
+	const struct ib_device_attr *d = &rnic->vp->ibdev->attrs;
+	struct srnic_native_limits n;
+
+	srnic_native_limits(rnic->vp->ibdev, &n);
+	if (attrs->sq_size > d->max_qp_wr ||
+	    (!attrs->srq_valid && attrs->rq_size > d->max_qp_wr))
+		return RI_RET_RNIC_WR_LIMIT_EXCEEDED;
+	if (attrs->sq_max_sges > n.max_sge || attrs->sq_max_sges_rdmaw > n.max_sge ||
+	    attrs->rq_max_sges > n.max_sge)
+		return RI_RET_RNIC_SG_LIMIT_EXCEEDED;
+	if (attrs->srq_valid && attrs->qp_xport.qp_iwarp.rq_hiwat > SRNIC_MAX_SRQ_WR)
+		return RI_RET_SRQ_LIMIT_OUT_OF_RANGE;
+	if (attrs->max_rdma_read_incoming > n.max_ird || attrs->max_rdma_read_outgoing > n.max_ord)
+		return RI_RET_RNIC_IRD_ORD_EXCEEDED;
+	return RI_RET_SUCCESS;
+}
+
+/* Under ri_lock: what the QP is made of */
+static ri_api_return_t find_parts(ri_rnic_handle_t rnic, const ri_qp_attr_t *attrs,
+				  struct rnic_qp *qp)
+{
+	struct rnic_obj *pd, *scq, *rcq, *srq = NULL;
+	ri_api_return_t ret;
+
+	pd = ri_find(rnic, RI_KIND_PD, attrs->pd, &ret);
+	if (ret)
+		return ret;
+	scq = ri_find(rnic, RI_KIND_CQ, attrs->scq.scq_handle, &ret);
+	if (ret)
+		return ret;
+	rcq = ri_find(rnic, RI_KIND_CQ, attrs->rcq.rcq_handle, &ret);
+	if (!ret && attrs->srq_valid)
+		srq = ri_find(rnic, RI_KIND_SRQ, attrs->srq.srq_handle, &ret);
+	if (ret)
+		return ret;
+	qp->pd = to_pd(pd);
+	qp->scq = to_cq(scq);
+	qp->rcq = to_cq(rcq);
+	qp->srq = srq ? to_srq(srq) : NULL;
+	return check_limits(pd->rnic, attrs);
+}
+
+static u8 enables_of(const ri_qp_attr_t *attrs)
+{
+	return (attrs->enable_rdma_read ? SRNIC_QP_ENABLE_READ : 0) |
+	       (attrs->enable_rdma_write ? SRNIC_QP_ENABLE_WRITE : 0) |
+	       (attrs->qp_xport.qp_iwarp.enable_bind ? SRNIC_QP_ENABLE_BIND : 0);
+}
+
+static void keep_attrs(struct rnic_qp *qp, const ri_qp_attr_t *attrs,
+		       const struct ib_qp_cap *cap)
+{
+	qp->attr = *attrs;
+	qp->attr.qp_id = qp->qp->qp_num;
+	qp->attr.state = RI_QP_STATE_IDLE;
+	qp->attr.sq_size = cap->max_send_wr;
+	qp->attr.rq_size = cap->max_recv_wr;
+	qp->attr.sq_max_sges = cap->max_send_sge;
+	qp->attr.sq_max_sges_rdmaw = cap->max_send_sge;
+	qp->attr.rq_max_sges = cap->max_recv_sge;
+	qp->max_inline = cap->max_inline_data;
+}
+
+static int make_qp(struct rnic *rnic, struct rnic_qp *qp, const ri_qp_attr_t *attrs)
+{
+	struct ib_qp_init_attr init = {
+		.qp_context = qp,
+		.send_cq = qp->scq->cq,
+		.recv_cq = qp->rcq->cq,
+		.srq = qp->srq ? qp->srq->srq : NULL,
+		.qp_type = IB_QPT_RC,
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.port_num = 1,
+		.cap = {
+			.max_send_wr = max(attrs->sq_size, 1U),
+			.max_recv_wr = qp->srq ? 0 : max(attrs->rq_size, 1U),
+			.max_send_sge = max3(attrs->sq_max_sges, attrs->sq_max_sges_rdmaw, 1U),
+			.max_recv_sge = qp->srq ? 0 : max(attrs->rq_max_sges, 1U),
+			.max_inline_data = SRNIC_MAX_INLINE,
+		},
+	};
+	struct ib_qp_attr got;
+	struct ib_qp_init_attr is;
+	int err;
+
+	qp->qp = ib_create_qp(qp->pd->pd, &init);
+	if (IS_ERR(qp->qp))
+		return PTR_ERR(qp->qp);
+	srnic_native_qp_setup(qp->qp, attrs->enable_stag0_fastreg, ri_qp_event);
+	srnic_native_qp_enable(qp->qp, enables_of(attrs));
+	err = ib_query_qp(qp->qp, &got, IB_QP_CAP, &is);
+	if (!err)
+		keep_attrs(qp, attrs, &got.cap);
+	if (!err && qp->srq && attrs->qp_xport.qp_iwarp.rq_hiwat)
+		err = ri_qp_arm(qp, true);
+	if (err)
+		ib_destroy_qp(qp->qp);
+	return err;
+}
+
+/* Under ri_lock */
+static void count_users(struct rnic_qp *qp, int n)
+{
+	qp->pd->obj.users += n;
+	qp->scq->obj.users += n;
+	qp->rcq->obj.users += n;
+	if (qp->srq)
+		qp->srq->obj.users += n;
+}
+
+/* Under ri_lock */
+static int qp_new(struct rnic *rnic, struct rnic_qp *qp, const ri_qp_attr_t *attrs,
+		  ri_os_data_t os_data)
+{
+	int err = make_qp(rnic, qp, attrs);
+
+	if (err)
+		return err;
+	err = xa_err(xa_store(&rnic->qps, qp->qp->qp_num, qp, GFP_KERNEL));
+	if (!err)
+		err = ri_enter(&qp->obj, RI_KIND_QP, rnic, os_data);
+	if (err) {
+		xa_erase(&rnic->qps, qp->qp->qp_num);
+		ib_destroy_qp(qp->qp);
+		return err;
+	}
+	count_users(qp, 1);
+	return 0;
+}
+
+/**
+ * ri_do_qp_create - ri_qp_create
+ * @rnic: an RNIC handle
+ * @attrs: what the page has for create; becomes what was made
+ * @qp: the QP, Idle
+ * @vp_data: not looked at
+ * @os_data: is in each completion and event
+ * @err_data: may be NULL
+ *
+ * ORD and IRD are granted as they are asked for, or refused. May sleep.
+ *
+ * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_INVALID_PARAMETER,
+ * RI_RET_PD_INVALID_HANDLE, RI_RET_CQ_INVALID_HANDLE, RI_RET_SRQ_INVALID_HANDLE,
+ * RI_RET_RNIC_WR_LIMIT_EXCEEDED, RI_RET_RNIC_SG_LIMIT_EXCEEDED,
+ * RI_RET_RNIC_IRD_ORD_EXCEEDED, RI_RET_SRQ_LIMIT_OUT_OF_RANGE, RI_RET_RESOURCE_SHORTAGE
+ */
+ri_api_return_t ri_do_qp_create(ri_rnic_handle_t rnic, ri_qp_attr_t *attrs, ri_qp_handle_t *qp,
+				ri_vp_data_t vp_data, ri_os_data_t os_data,
+				ri_err_data_t *err_data)
+{
+	ri_api_return_t ret;
+	struct rnic_qp *q;
+	int err = 0;
+
+	if (!attrs || !qp)
+		return ri_refuse(err_data, RI_RET_INVALID_PARAMETER);
+	q = kzalloc(sizeof(*q), GFP_KERNEL);
+	if (!q)
+		return ri_refuse(err_data, RI_RET_RESOURCE_SHORTAGE);
+	mutex_init(&q->mutex);
+	mutex_lock(&ri_lock);
+	ret = find_parts(rnic, attrs, q);
+	if (!ret)
+		err = qp_new(q->pd->obj.rnic, q, attrs, os_data);
+	if (!ret && !err) {
+		*qp = q->obj.handle;
+		*attrs = q->attr;
+	}
+	mutex_unlock(&ri_lock);
+	if (ret || err)
+		kfree(q);
+	return err ? ri_failed(err_data, err, RI_RET_FAIL) : ri_answer(err_data, ret);
+}
+
+/* ----- query ----- */
+
+/* @q->mutex is held */
+static void fill(struct rnic_qp *q, ri_qp_attr_t *attrs)
+{
+	ri_iwarp_qp_attr_t *iw = &attrs->qp_xport.qp_iwarp;
+	struct srnic_native_qp is;
+
+	ri_qp_look(q, &is);
+	*attrs = q->attr;
+	attrs->scq.scq_os_data = q->scq->obj.os_data;
+	attrs->rcq.rcq_os_data = q->rcq->obj.os_data;
+	attrs->srq.srq_os_data = q->srq ? q->srq->obj.os_data : NULL;
+	attrs->pd = q->pd->obj.handle;
+	iw->llp_stream_handle = q->have_llp ? &q->llp : NULL;
+	iw->stream_msg_buf = NULL;
+	iw->stream_msg_buf_length = 0;
+	iw->terminate_msg_length = 0;
+	if (attrs->state != RI_QP_STATE_TERMINATE && attrs->state != RI_QP_STATE_ERROR)
+		return;
+	iw->terminate_msg_length = is.term_len;
+	iw->is_terminate_local = is.term_local;
+	memcpy(iw->terminate_buffer, is.term, is.term_len);
+}
+
+static_assert(RDMAP_MAX_TERM_LEN <=
+	      sizeof_field(ri_iwarp_qp_attr_t, terminate_buffer));
+
+/**
+ * ri_do_qp_query - ri_qp_query
+ * @rnic: an RNIC handle
+ * @qp: of it
+ * @attrs: all attributes; CQs and SRQ as their os_data, the PD as its handle. The stream is
+ *	   valid until the QP is destroyed
+ * @err_data: may be NULL
+ *
+ * May sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_QP_INVALID_HANDLE,
+ * RI_RET_INVALID_PARAMETER
+ */
+ri_api_return_t ri_do_qp_query(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_qp_attr_t *attrs,
+			       ri_err_data_t *err_data)
+{
+	ri_api_return_t ret;
+	struct rnic_obj *obj = ri_find(rnic, RI_KIND_QP, qp, &ret);
+
+	if (!ret && !attrs)
+		ret = RI_RET_INVALID_PARAMETER;
+	if (ret)
+		return ri_refuse(err_data, ret);
+	mutex_lock(&to_qp(obj)->mutex);
+	fill(to_qp(obj), attrs);
+	mutex_unlock(&to_qp(obj)->mutex);
+	return ri_done(err_data);
+}
+
+/* ----- destroy ----- */
+
+/**
+ * ri_qp_end - end a QP
+ * @qp: hidden
+ *
+ * No event of it is told when this returns (RI-37). Takes ri_lock.
+ *
+ * Return: 0; -EBUSY: windows are bound to it, and its handle is valid again.
+ */
+int ri_qp_end(struct rnic_qp *qp)
+{
+	u32 qpn = qp->qp->qp_num;
+	int err;
+
+	/* a WR that is being posted has looked it up */
+	synchronize_rcu();
+	mutex_lock(&qp->mutex);
+	err = ib_destroy_qp(qp->qp);
+	mutex_unlock(&qp->mutex);
+	if (err) {
+		WRITE_ONCE(qp->obj.hidden, false);
+		return err;
+	}
+	ri_upcall_end(qp->obj.rnic->vp, &qp->obj);
+	mutex_lock(&ri_lock);
+	/* the number may be another QP's already */
+	xa_cmpxchg(&qp->obj.rnic->qps, qpn, qp, NULL, GFP_KERNEL);
+	count_users(qp, -1);
+	ri_leave(&qp->obj);
+	mutex_unlock(&ri_lock);
+	return 0;
+}
+
+/**
+ * ri_do_qp_destroy - ri_qp_destroy
+ * @rnic: an RNIC handle
+ * @qp: of it, in any state
+ * @err_data: may be NULL
+ *
+ * What is posted is cancelled, and has no completion afterwards. May sleep.
+ *
+ * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_QP_INVALID_HANDLE;
+ * RI_RET_WINDOWS_BOUND: windows of type 2 are bound to it
+ */
+ri_api_return_t ri_do_qp_destroy(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_err_data_t *err_data)
+{
+	ri_api_return_t ret;
+	struct rnic_obj *obj = ri_hide(rnic, RI_KIND_QP, qp, RI_RET_QP_INUSE, &ret);
+	int err = obj ? ri_qp_end(to_qp(obj)) : 0;
+
+	return err ? ri_failed(err_data, err, RI_RET_WINDOWS_BOUND) : ri_answer(err_data, ret);
+}

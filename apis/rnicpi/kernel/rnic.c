@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* RNIC handles, their attributes, and protection domains. */
+
+#include <linux/build_bug.h>
+#include <linux/slab.h>
+#include <net/ipv6.h>
+#include <rdma/ib_cache.h>
+#include "rnicpi/kernel/ops.h"
+#include "rnicpi/kernel/rnic.h"
+#include "srnic.h"
+
+#define PORT	1
+
+/* ----- handles ----- */
+
+/* Under ri_lock */
+static ri_api_return_t get_hdl(ri_vp_handle_t vp_hdl, ri_rnic_handle_t *handle,
+			       struct rnic *rnic, ri_os_data_t os_data)
+{
+	struct rnic_obj *obj = ri_look_up(RI_KIND_VP, vp_hdl);
+
+	if (!obj)
+		return RI_RET_VP_INVALID_HANDLE;
+	if (!handle)
+		return RI_RET_INVALID_PARAMETER;
+	if (!to_vp(obj)->open || to_vp(obj)->leaving)
+		return RI_RET_RNIC_NOT_OPEN;
+	rnic->vp = to_vp(obj);
+	rnic->obj.os_data = os_data;
+	if (ri_handle_new(&rnic->obj, RI_KIND_RNIC))
+		return RI_RET_RESOURCE_SHORTAGE;
+	list_add_tail(&rnic->obj.link, &rnic->vp->rnics);
+	*handle = rnic->obj.handle;
+	return RI_RET_SUCCESS;
+}
+
+/**
+ * ri_do_rnic_get_hdl - ri_rnic_get_hdl
+ * @vp_hdl: of ri_rnic_open()
+ * @location: not looked at: all consumers are in the kernel
+ * @rnic: the handle
+ * @vp_data: not looked at
+ * @os_data: kept
+ * @err_data: may be NULL
+ *
+ * Takes ri_lock. Return: RI_RET_SUCCESS, RI_RET_VP_INVALID_HANDLE,
+ * RI_RET_INVALID_PARAMETER, RI_RET_RNIC_NOT_OPEN, RI_RET_RESOURCE_SHORTAGE
+ */
+ri_api_return_t ri_do_rnic_get_hdl(ri_vp_handle_t vp_hdl, ri_consumer_domain_t location,
+				   ri_rnic_handle_t *rnic, ri_vp_data_t vp_data,
+				   ri_os_data_t os_data, ri_err_data_t *err_data)
+{
+	struct rnic *r = kzalloc(sizeof(*r), GFP_KERNEL);
+	ri_api_return_t ret;
+
+	if (!r)
+		return ri_refuse(err_data, RI_RET_RESOURCE_SHORTAGE);
+	INIT_LIST_HEAD(&r->objects);
+	xa_init(&r->qps);
+	mutex_lock(&ri_lock);
+	ret = get_hdl(vp_hdl, rnic, r, os_data);
+	mutex_unlock(&ri_lock);
+	if (ret)
+		kfree(r);
+	return ri_answer(err_data, ret);
+}
+
+/**
+ * ri_do_rnic_free_hdl - ri_rnic_free_hdl
+ * @vp_hdl: the device of @rnic
+ * @rnic: without objects
+ * @err_data: may be NULL
+ *
+ * Takes ri_lock. Return: RI_RET_SUCCESS, RI_RET_VP_INVALID_HANDLE,
+ * RI_RET_RNIC_INVALID_HANDLE; RI_RET_RNIC_INUSE: it has objects
+ */
+ri_api_return_t ri_do_rnic_free_hdl(ri_vp_handle_t vp_hdl, ri_rnic_handle_t rnic,
+				    ri_err_data_t *err_data)
+{
+	ri_api_return_t ret = RI_RET_SUCCESS;
+	struct rnic_obj *vp, *r;
+
+	mutex_lock(&ri_lock);
+	vp = ri_look_up(RI_KIND_VP, vp_hdl);
+	r = ri_look_up(RI_KIND_RNIC, rnic);
+	if (!vp)
+		ret = RI_RET_VP_INVALID_HANDLE;
+	else if (!r || to_rnic(r)->vp != to_vp(vp))
+		ret = RI_RET_RNIC_INVALID_HANDLE;
+	else if (r->users)
+		ret = RI_RET_RNIC_INUSE;
+	else
+		ri_leave(r);
+	mutex_unlock(&ri_lock);
+	return ri_answer(err_data, ret);
+}
+
+/* ----- attributes ----- */
+
+/* All in one piece: the attributes, those of iWARP, of the port; then its addresses */
+struct answer {
+	ri_rnic_attr_t rnic;
+	ri_iwarp_rnic_attr_t iwarp;
+	ri_iwarp_port_attr_t port;
+};
+
+static void fill_limits(const struct rnic_vp *vp, ri_rnic_attr_t *a)
+{
+	const struct ib_device_attr *d = &vp->ibdev->attrs;
+	struct srnic_native_limits n;
+
+	srnic_native_limits(vp->ibdev, &n);
+	*a = (ri_rnic_attr_t){
+		.mem_page_sizes_bit_mask = SRNIC_PAGE_SIZES,
+		.block_size_low = RI_MIN_BLOCK,
+		.block_size_hi = RI_MAX_BLOCK,
+		.vendor_id = d->vendor_id,
+		.vendor_part_id = d->vendor_part_id,
+		.hw_version = d->hw_ver,
+		.max_pds = d->max_pd,
+		.max_qps = d->max_qp,
+		.max_wrs_qp = d->max_qp_wr,
+		.max_srq = d->max_srq,
+		.max_wrs_srq = d->max_srq_wr,
+		.max_sgl_send_recvqp = n.max_sge,
+		.max_sgl_srq = d->max_srq_sge,
+		.max_sgl_rdma_write = n.max_sge,
+		.max_sgl_rdma_read = n.max_sge,
+		.max_unregistered_inline = n.max_inline,
+		.max_cqs = d->max_cq,
+		.max_cqes_per_cq = d->max_cqe,
+		.max_cq_event_handlers = RI_MAX_CQ_HANDLERS,
+		.max_mrs = d->max_mr,
+		.max_mws = d->max_mw,
+		.max_pbl_size = n.max_blocks,
+		.max_ird_per_qp = n.max_ird,
+		.max_ord_per_qp = n.max_ord,
+		.transport_type = RI_RDMA_TRANSPORT_TYPE_IWARP,
+		.rnic_flags = RI_RNIC_EXT_SRQ | RI_RNIC_EXT_BMM | RI_RNIC_EXT_ZBVA |
+			      RI_RNIC_EXT_LIF | RI_RNIC_RQ_OVERFLOW_CHECKING |
+			      RI_RNIC_CQ_OVERFLOW_CHECKING | RI_RNIC_SRQ_LAST_WQE_ASYNC,
+	};
+	if (vp->mode == RI_PHYS_BLOCK_LIST_MODE)
+		a->rnic_flags |= RI_RNIC_EXT_BLOCK_MODE;
+	strscpy(a->addl_vendor_info, dev_name(&vp->ibdev->dev), sizeof(a->addl_vendor_info));
+}
+
+static void fill_iwarp(ri_iwarp_rnic_attr_t *iw)
+{
+	*iw = (ri_iwarp_rnic_attr_t){
+		.protocol_version = 1,
+		.num_ports = 1,
+		.iwarp_rnic_flags = RI_IWARP_TCP_SUPPORTED | RI_IWARP_PREFER_CRC |
+				    RI_IWARP_KEEPALIVE_SUPPORTED,
+	};
+}
+
+/* The addresses of the port, which are its GIDs but the first; @room: what may be filled in */
+static u32 addresses(struct ib_device *ibdev, bool v4, void *out, u32 room)
+{
+	union ib_gid gid;
+	u32 i, n = 0;
+
+	for (i = 1; i < SRNIC_MAX_GID; i++) {
+		const struct in6_addr *addr = (struct in6_addr *)gid.raw;
+
+		if (rdma_query_gid(ibdev, PORT, i, &gid) ||
+		    ipv6_addr_v4mapped(addr) != v4)
+			continue;
+		if (n < room && v4)
+			((struct in_addr *)out)[n].s_addr = addr->s6_addr32[3];
+		else if (n < room)
+			((struct in6_addr *)out)[n] = *addr;
+		n++;
+	}
+	return n;
+}
+
+static void fill_port(struct ib_device *ibdev, struct answer *a, u32 v4, u32 v6)
+{
+	struct in6_addr *six = (struct in6_addr *)(a + 1);
+	struct in_addr *four = (struct in_addr *)(six + v6);
+
+	a->iwarp.port_attrs = &a->port;
+	/* there may be less than there were */
+	a->port = (ri_iwarp_port_attr_t){
+		.port_num = PORT,
+		.num_ipv6_addrs = min(addresses(ibdev, false, six, v6), v6),
+		.num_ipv4_addrs = min(addresses(ibdev, true, four, v4), v4),
+	};
+	if (a->port.num_ipv6_addrs)
+		a->port.ipv6_addrs = six;
+	if (a->port.num_ipv4_addrs)
+		a->port.ipv4_addrs = four;
+}
+
+static ri_api_return_t answer(const struct rnic_vp *vp, bool port, ri_rnic_attr_t *attrs,
+			      uint_t *size)
+{
+	struct answer *a = (struct answer *)attrs;
+	u32 v4 = port ? addresses(vp->ibdev, true, NULL, 0) : 0;
+	u32 v6 = port ? addresses(vp->ibdev, false, NULL, 0) : 0;
+	uint_t need = port ? sizeof(*a) : offsetof(struct answer, port);
+	bool fits;
+
+	need += v4 * sizeof(struct in_addr) + v6 * sizeof(struct in6_addr);
+	fits = attrs && *size >= need;
+	*size = need;
+	if (!fits)
+		return RI_RET_BUFFER_TOO_SMALL;
+	fill_limits(vp, &a->rnic);
+	fill_iwarp(&a->iwarp);
+	a->rnic.trans_attr.iwarp = &a->iwarp;
+	if (port)
+		fill_port(vp->ibdev, a, v4, v6);
+	return RI_RET_SUCCESS;
+}
+
+/**
+ * ri_do_rnic_query - ri_rnic_query
+ * @rnic: an RNIC handle
+ * @flags: RI_QUERY_RNIC_PORT_INFO, with the addresses of the port
+ * @attrs: @attr_size bytes, that all pointers in it point into; NULL: how many are needed
+ * @attr_size: becomes what is needed
+ * @err_data: may be NULL
+ *
+ * May sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_INVALID_PARAMETER;
+ * RI_RET_BUFFER_TOO_SMALL: nothing is written but @attr_size
+ */
+ri_api_return_t ri_do_rnic_query(ri_rnic_handle_t rnic, ri_rnic_query_flags_t flags,
+				 ri_rnic_attr_t *attrs, uint_t *attr_size, ri_err_data_t *err_data)
+{
+	struct rnic_obj *r = ri_look_up(RI_KIND_RNIC, rnic);
+
+	if (!r)
+		return ri_refuse(err_data, RI_RET_RNIC_INVALID_HANDLE);
+	if (!attr_size || flags & ~RI_QUERY_RNIC_PORT_INFO)
+		return ri_refuse(err_data, RI_RET_INVALID_PARAMETER);
+	return ri_answer(err_data, answer(to_rnic(r)->vp, flags, attrs, attr_size));
+}
+
+/* ----- diagnosis ----- */
+
+static ri_api_return_t check_diag(ri_diag_op_type_t op, const struct rnic_obj *qp,
+				  const ri_length_t *oplen)
+{
+	if (op > RI_DIAG_RDMA_RESET)
+		return RI_RET_OP_UNSUPPORTED;
+	if (op == RI_DIAG_QP_DETAILS && !qp)
+		return RI_RET_INVALID_PARAMETER;
+	return oplen || op == RI_DIAG_RDMA_RESET ? RI_RET_SUCCESS : RI_RET_INVALID_PARAMETER;
+}
+
+static_assert((int)RI_DIAG_RNIC_DETAILS == SRNIC_DIAG_DEVICE);
+static_assert((int)RI_DIAG_QP_DETAILS == SRNIC_DIAG_QP);
+static_assert((int)RI_DIAG_RNIC_DUMP == SRNIC_DIAG_DUMP);
+static_assert((int)RI_DIAG_RDMA_RESET == SRNIC_DIAG_RESET);
+
+static int diagnose(struct ib_device *ibdev, ri_diag_op_type_t op, struct rnic_obj *qp,
+		    unsigned char *opval, ri_length_t *oplen)
+{
+	int err;
+
+	if (!qp)
+		return srnic_native_diag(ibdev, op, NULL, opval, oplen);
+	mutex_lock(&to_qp(qp)->mutex);
+	err = srnic_native_diag(ibdev, op, to_qp(qp)->qp, opval, oplen);
+	mutex_unlock(&to_qp(qp)->mutex);
+	return err;
+}
+
+/**
+ * ri_do_rnic_diag - ri_rnic_diag
+ * @rnic: an RNIC handle
+ * @op: what is asked for
+ * @arg: the QP of RI_DIAG_QP_DETAILS, of @rnic; else not looked at
+ * @opval: becomes text, lines of a name and a value, with a 0 behind them; NULL: how much it is
+ * @oplen: its bytes; becomes those of the text
+ * @err_data: may be NULL
+ *
+ * RI_DIAG_RDMA_RESET takes all QPs of the device to Error, those of programs as well. Ethernet
+ * and TCP are not touched. May sleep.
+ *
+ * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_INVALID_PARAMETER,
+ * RI_RET_RESOURCE_SHORTAGE; RI_RET_BUFFER_TOO_SMALL: nothing is written but @oplen;
+ * RI_RET_OP_UNSUPPORTED: there is no such operation
+ */
+ri_api_return_t ri_do_rnic_diag(ri_rnic_handle_t rnic, ri_diag_op_type_t op, void *arg,
+				unsigned char *opval, ri_length_t *oplen, ri_err_data_t *err_data)
+{
+	struct rnic_obj *r = ri_look_up(RI_KIND_RNIC, rnic), *qp = NULL;
+	ri_api_return_t ret;
+	int err;
+
+	if (!r)
+		return ri_refuse(err_data, RI_RET_RNIC_INVALID_HANDLE);
+	if (op == RI_DIAG_QP_DETAILS)
+		qp = ri_find(rnic, RI_KIND_QP, arg, &ret);
+	ret = check_diag(op, qp, oplen);
+	if (ret)
+		return ri_refuse(err_data, ret);
+	err = diagnose(to_rnic(r)->vp->ibdev, op, qp, opval, oplen);
+	if (err == -ENOSPC)
+		return ri_refuse(err_data, RI_RET_BUFFER_TOO_SMALL);
+	return err ? ri_failed(err_data, err, RI_RET_FAIL) : ri_done(err_data);
+}
+
+/* ----- protection domains ----- */
+
+static int pd_new(struct rnic *rnic, struct rnic_pd *pd, ri_os_data_t os_data)
+{
+	int err;
+
+	pd->pd = ib_alloc_pd(rnic->vp->ibdev, 0);
+	if (IS_ERR(pd->pd))
+		return PTR_ERR(pd->pd);
+	err = ri_enter(&pd->obj, RI_KIND_PD, rnic, os_data);
+	if (err)
+		ib_dealloc_pd(pd->pd);
+	return err;
+}
+
+/**
+ * ri_do_pd_alloc - ri_pd_alloc
+ * @rnic: an RNIC handle
+ * @pd: the protection domain
+ * @vp_data: not looked at
+ * @os_data: kept
+ * @err_data: may be NULL
+ *
+ * May sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_INVALID_PARAMETER,
+ * RI_RET_RESOURCE_SHORTAGE
+ */
+ri_api_return_t ri_do_pd_alloc(ri_rnic_handle_t rnic, ri_pd_handle_t *pd, ri_vp_data_t vp_data,
+			       ri_os_data_t os_data, ri_err_data_t *err_data)
+{
+	struct rnic_pd *p;
+	struct rnic_obj *r;
+	int err = 0;
+
+	if (!pd)
+		return ri_refuse(err_data, RI_RET_INVALID_PARAMETER);
+	p = kzalloc(sizeof(*p), GFP_KERNEL);
+	if (!p)
+		return ri_refuse(err_data, RI_RET_RESOURCE_SHORTAGE);
+	mutex_lock(&ri_lock);
+	r = ri_look_up(RI_KIND_RNIC, rnic);
+	if (r)
+		err = pd_new(to_rnic(r), p, os_data);
+	if (r && !err)
+		*pd = p->obj.handle;
+	mutex_unlock(&ri_lock);
+	if (r && !err)
+		return ri_done(err_data);
+	kfree(p);
+	return r ? ri_failed(err_data, err, RI_RET_FAIL) :
+		   ri_refuse(err_data, RI_RET_RNIC_INVALID_HANDLE);
+}
+
+/**
+ * ri_pd_end - end a PD
+ * @pd: hidden, without users
+ *
+ * Takes ri_lock.
+ */
+void ri_pd_end(struct rnic_pd *pd)
+{
+	ib_dealloc_pd(pd->pd);
+	mutex_lock(&ri_lock);
+	ri_leave(&pd->obj);
+	mutex_unlock(&ri_lock);
+}
+
+/**
+ * ri_do_pd_dealloc - ri_pd_dealloc
+ * @rnic: an RNIC handle
+ * @pd: of it, without objects
+ * @err_data: may be NULL
+ *
+ * May sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_PD_INVALID_HANDLE,
+ * RI_RET_PD_INUSE
+ */
+ri_api_return_t ri_do_pd_dealloc(ri_rnic_handle_t rnic, ri_pd_handle_t pd, ri_err_data_t *err_data)
+{
+	ri_api_return_t ret;
+	struct rnic_obj *obj = ri_hide(rnic, RI_KIND_PD, pd, RI_RET_PD_INUSE, &ret);
+
+	if (obj)
+		ri_pd_end(to_pd(obj));
+	return ri_answer(err_data, ret);
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Shared receive queues. RNICPI's low water mark is inclusive, the limit of verbs is not. */
+
+#include <linux/slab.h>
+#include "rnicpi/kernel/ops.h"
+#include "rnicpi/kernel/rnic.h"
+
+static int set_limit(struct rnic_srq *srq, u32 lowat)
+{
+	struct ib_srq_attr attr = { .srq_limit = lowat + 1 };
+	int err = ib_modify_srq(srq->srq, &attr, IB_SRQ_LIMIT);
+
+	if (!err)
+		srq->lowat = lowat;
+	return err;
+}
+
+/* Under ri_lock */
+static int srq_new(struct rnic *rnic, struct rnic_srq *srq, ri_srq_attr_t *attrs,
+		   ri_os_data_t os_data)
+{
+	struct ib_srq_init_attr init = {
+		.event_handler = ri_srq_event,
+		.srq_context = srq,
+		.srq_type = IB_SRQT_BASIC,
+		.attr = { .max_wr = attrs->max_wrs, .max_sge = max(attrs->max_sgl, 1U) },
+	};
+	int err = 0;
+
+	srq->srq = ib_create_srq(srq->pd->pd, &init);
+	if (IS_ERR(srq->srq))
+		return PTR_ERR(srq->srq);
+	srq->max_sge = init.attr.max_sge;
+	if (attrs->lowat)
+		err = set_limit(srq, attrs->lowat);
+	if (!err)
+		err = ri_enter(&srq->obj, RI_KIND_SRQ, rnic, os_data);
+	if (err) {
+		ib_destroy_srq(srq->srq);
+		return err;
+	}
+	srq->pd->obj.users++;
+	attrs->max_wrs = init.attr.max_wr;
+	attrs->max_sgl = init.attr.max_sge;
+	attrs->srq_armed = attrs->lowat != 0;
+	return 0;
+}
+
+static ri_api_return_t check(const struct rnic *rnic, const ri_srq_attr_t *a)
+{
+	const struct ib_device_attr *d = &rnic->vp->ibdev->attrs;
+
+	if (!a->max_wrs)
+		return RI_RET_INVALID_PARAMETER;
+	if (a->max_wrs > (u32)d->max_srq_wr)
+		return RI_RET_RNIC_WR_LIMIT_EXCEEDED;
+	if (a->max_sgl > (u32)d->max_srq_sge)
+		return RI_RET_RNIC_SG_LIMIT_EXCEEDED;
+	return a->lowat >= a->max_wrs ? RI_RET_SRQ_LIMIT_OUT_OF_RANGE : RI_RET_SUCCESS;
+}
+
+/**
+ * ri_do_srq_create - ri_srq_create
+ * @rnic: an RNIC handle
+ * @srq_attrs: what it is to have, and becomes what it has; a lowat that is not 0 is armed
+ * @srq: the SRQ
+ * @vp_data: not looked at
+ * @os_data: is in each event, and told by ri_qp_query()
+ * @err_data: may be NULL
+ *
+ * May sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_INVALID_PARAMETER,
+ * RI_RET_PD_INVALID_HANDLE, RI_RET_RNIC_WR_LIMIT_EXCEEDED, RI_RET_RNIC_SG_LIMIT_EXCEEDED,
+ * RI_RET_SRQ_LIMIT_OUT_OF_RANGE, RI_RET_RESOURCE_SHORTAGE
+ */
+ri_api_return_t ri_do_srq_create(ri_rnic_handle_t rnic, ri_srq_attr_t *srq_attrs,
+				 ri_srq_handle_t *srq, ri_vp_data_t vp_data, ri_os_data_t os_data,
+				 ri_err_data_t *err_data)
+{
+	ri_api_return_t ret;
+	struct rnic_obj *pd;
+	struct rnic_srq *s;
+	int err = 0;
+
+	if (!srq_attrs || !srq)
+		return ri_refuse(err_data, RI_RET_INVALID_PARAMETER);
+	s = kzalloc(sizeof(*s), GFP_KERNEL);
+	if (!s)
+		return ri_refuse(err_data, RI_RET_RESOURCE_SHORTAGE);
+	mutex_lock(&ri_lock);
+	pd = ri_find(rnic, RI_KIND_PD, srq_attrs->pd, &ret);
+	if (!ret)
+		ret = check(pd->rnic, srq_attrs);
+	if (!ret) {
+		s->pd = to_pd(pd);
+		err = srq_new(pd->rnic, s, srq_attrs, os_data);
+	}
+	if (!ret && !err)
+		*srq = s->obj.handle;
+	mutex_unlock(&ri_lock);
+	if (ret || err)
+		kfree(s);
+	return err ? ri_failed(err_data, err, RI_RET_FAIL) : ri_answer(err_data, ret);
+}
+
+/* RI_RET_SRQ_IN_ERROR: nothing is taken from it any more */
+static ri_api_return_t look(struct rnic_srq *srq, ri_srq_attr_t *a)
+{
+	struct ib_srq_attr attr;
+	bool armed, broken = srnic_native_srq_query(srq->srq, &armed);
+
+	if (broken)
+		return RI_RET_SRQ_IN_ERROR;
+	if (ib_query_srq(srq->srq, &attr))
+		return RI_RET_FAIL;
+	*a = (ri_srq_attr_t){
+		.max_wrs = attr.max_wr,
+		.max_sgl = srq->max_sge,
+		.lowat = srq->lowat,
+		.pd = srq->pd->obj.handle,
+		.srq_armed = armed,
+	};
+	return RI_RET_SUCCESS;
+}
+
+/**
+ * ri_do_srq_query - ri_srq_query
+ * @rnic: an RNIC handle
+ * @srq: of it
+ * @srq_attrs: all attributes
+ * @err_data: may be NULL
+ *
+ * May sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_SRQ_INVALID_HANDLE,
+ * RI_RET_INVALID_PARAMETER, RI_RET_SRQ_IN_ERROR
+ */
+ri_api_return_t ri_do_srq_query(ri_rnic_handle_t rnic, ri_srq_handle_t srq,
+				ri_srq_attr_t *srq_attrs, ri_err_data_t *err_data)
+{
+	ri_api_return_t ret;
+	struct rnic_obj *obj = ri_find(rnic, RI_KIND_SRQ, srq, &ret);
+
+	if (!ret)
+		ret = srq_attrs ? look(to_srq(obj), srq_attrs) : RI_RET_INVALID_PARAMETER;
+	return ri_answer(err_data, ret);
+}
+
+static ri_api_return_t check_change(const struct rnic_srq *srq, u32 mask,
+				    const ri_srq_attr_t *attrs)
+{
+	struct ib_srq_attr is;
+
+	if (!attrs || !mask || mask & ~(RI_SRQ_ATTR_LOWAT | RI_SRQ_ATTR_MAX_WRS))
+		return RI_RET_INVALID_PARAMETER;
+	if (mask & RI_SRQ_ATTR_MAX_WRS)
+		return RI_RET_SRQ_RESIZE_UNSUPPORTED;
+	if (ib_query_srq(srq->srq, &is))
+		return RI_RET_FAIL;
+	return attrs->lowat >= is.max_wr ? RI_RET_SRQ_LIMIT_OUT_OF_RANGE : RI_RET_SUCCESS;
+}
+
+/**
+ * ri_do_srq_modify - ri_srq_modify
+ * @rnic: an RNIC handle
+ * @srq: of it
+ * @srqmask: RI_SRQ_ATTR_LOWAT, which is armed anew
+ * @attrs: the new value
+ * @err_data: may be NULL
+ *
+ * May sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_SRQ_INVALID_HANDLE,
+ * RI_RET_INVALID_PARAMETER, RI_RET_SRQ_RESIZE_UNSUPPORTED, RI_RET_SRQ_LIMIT_OUT_OF_RANGE
+ */
+ri_api_return_t ri_do_srq_modify(ri_rnic_handle_t rnic, ri_srq_handle_t srq,
+				 ri_srq_attr_mask_t srqmask, ri_srq_attr_t *attrs,
+				 ri_err_data_t *err_data)
+{
+	ri_api_return_t ret;
+	struct rnic_obj *obj = ri_find(rnic, RI_KIND_SRQ, srq, &ret);
+	int err = 0;
+
+	if (!ret)
+		ret = check_change(to_srq(obj), srqmask, attrs);
+	if (!ret)
+		err = set_limit(to_srq(obj), attrs->lowat);
+	return err ? ri_failed(err_data, err, RI_RET_FAIL) : ri_answer(err_data, ret);
+}
+
+/**
+ * ri_srq_end - end an SRQ
+ * @srq: hidden, without users
+ *
+ * No event of it is told when this returns (RI-37). Takes ri_lock.
+ */
+void ri_srq_end(struct rnic_srq *srq)
+{
+	/* a WR that is being posted has looked it up */
+	synchronize_rcu();
+	ib_destroy_srq(srq->srq);
+	ri_upcall_end(srq->obj.rnic->vp, &srq->obj);
+	mutex_lock(&ri_lock);
+	srq->pd->obj.users--;
+	ri_leave(&srq->obj);
+	mutex_unlock(&ri_lock);
+}
+
+/**
+ * ri_do_srq_destroy - ri_srq_destroy
+ * @rnic: an RNIC handle
+ * @srq: of it; no QP has it
+ * @err_data: may be NULL
+ *
+ * What is posted has no completion. May sleep.
+ *
+ * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_SRQ_INVALID_HANDLE,
+ * RI_RET_SRQ_INUSE
+ */
+ri_api_return_t ri_do_srq_destroy(ri_rnic_handle_t rnic, ri_srq_handle_t srq,
+				  ri_err_data_t *err_data)
+{
+	ri_api_return_t ret;
+	struct rnic_obj *obj = ri_hide(rnic, RI_KIND_SRQ, srq, RI_RET_SRQ_INUSE, &ret);
+
+	if (obj)
+		ri_srq_end(to_srq(obj));
+	return ri_answer(err_data, ret);
+}

@@ -1,0 +1,645 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* kernel/mr.c, phys.c, mw.c, pin.c: regions, fast-register, STag 0, windows, pins and maps. */
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+#include <rdma/ib_verbs.h>
+#include "rnicpi/kernel/rnic.h"
+#include "rnicpi_pair.h"
+#include "srnic.h"
+
+#define OK	RI_RET_SUCCESS
+#define ALL	(RI_MEM_FLAGS_LOCAL | RI_MEM_FLAGS_REMOTE)
+
+static u64 phys(const void *at)
+{
+	return virt_to_phys((void *)at);
+}
+
+/* Two pages of an end's memory, the second one first */
+static void two_pages(const struct pair_end *e, ri_phys_addr_t list[2])
+{
+	list[0] = phys(e->mem + PAGE_SIZE);
+	list[1] = phys(e->mem);
+}
+
+static ri_mr_reg_phys_attr_t phys_attr(const struct pair *p, ri_phys_addr_t *list, uint_t n,
+				       u64 va, u64 length)
+{
+	return (ri_mr_reg_phys_attr_t){
+		.common = { .va = va, .length = length, .mem_attr = ALL, .pd = p->pd },
+		.phys_buf_list = list,
+		.nbufs = n,
+		.pble_size = PAGE_SIZE,
+		.address_offset = va % PAGE_SIZE,
+	};
+}
+
+/* a writes @len bytes of its own memory into @to of a region of b, and both are done */
+static void write_to(struct pair *p, u64 to, ri_rtag_t rtag, u32 len, ri_wc_status_t status)
+{
+	ri_data_seg_t seg = pair_seg(&p->a, 0, len);
+
+	KUNIT_EXPECT_EQ(p->test, ri_qp_post_rdma_write(p->rnic, p->a.qp, RI_WR_TYPE_RDMA_WRITE,
+						       RI_WR_SIGNALED_FLAG, 50, &seg, to, rtag, 1,
+						       0, NULL), OK);
+	pair_expect(p, &p->a, 50, RI_WC_TYPE_RDMA_WRITE, status);
+	/* what comes next is behind it */
+	pair_recv(p, &p->b, 51, 0, 0);
+	pair_send(p, &p->a, 52, 0, 0);
+	pair_expect(p, &p->b, 51, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_SUCCESS);
+	pair_expect(p, &p->a, 52, RI_WC_TYPE_SEND, RI_WC_STATUS_SUCCESS);
+}
+
+/* ri_mr_reg_phys: pages in any order are one region; each mistake has its own code */
+static void pages(struct kunit *test)
+{
+	struct pair *p = pair_connected(test);
+	ri_mr_reg_phys_attr_t attr, good;
+	ri_phys_addr_t list[2];
+	ri_mr_handle_t mr, out;
+	ri_mr_info_t info;
+	ri_ltag_t ltag;
+	ri_rtag_t rtag;
+
+	two_pages(&p->b, list);
+	good = phys_attr(p, list, 2, 0x10000 + 100, 2 * PAGE_SIZE - 100);
+#define REG(rt)	ri_mr_reg_phys(p->rnic, &attr, &mr, &ltag, rt, NULL, NULL, NULL)
+#define WRONG(field, value, code) do {						\
+	attr = good;								\
+	attr.field = value;							\
+	KUNIT_EXPECT_EQ_MSG(test, REG(&rtag), code, #field);			\
+} while (0)
+	WRONG(pble_size, PAGE_SIZE - 1, RI_RET_MEM_INVALID_PBLE_LENGTH);
+	WRONG(pble_size, 3 * PAGE_SIZE, RI_RET_MEM_INVALID_PBLE_LENGTH);
+	WRONG(pble_size, 512, RI_RET_MEM_INVALID_PBLE_LENGTH);
+	WRONG(phys_buf_list, NULL, RI_RET_MEM_INVALID_PBLE);
+	WRONG(nbufs, 0, RI_RET_MEM_INVALID_LENGTH);
+	WRONG(address_offset, PAGE_SIZE, RI_RET_MEM_INVALID_OFFSET);
+	WRONG(common.length, 2 * PAGE_SIZE - 99, RI_RET_MEM_INVALID_LENGTH);
+	WRONG(common.length, 0, RI_RET_MEM_INVALID_LENGTH);
+	WRONG(common.va, 0x10000 + 101, RI_RET_MEM_INVALID_ADDRESS);
+	WRONG(common.mem_attr, RI_MEM_FLAGS_REMOTE_WRITE, RI_RET_MEM_INVALID_ACCESS);
+	WRONG(common.mem_attr, 1 << 20, RI_RET_MEM_INVALID_ACCESS);
+	WRONG(common.pd, p->rnic, RI_RET_PD_INVALID_HANDLE);
+	list[1]++;
+	WRONG(nbufs, 2, RI_RET_MEM_INVALID_PBLE);
+	list[1] = ~0ull << PAGE_SHIFT;
+	WRONG(nbufs, 2, RI_RET_MEM_INVALID_PBLE);
+	two_pages(&p->b, list);
+	attr = good;
+	KUNIT_EXPECT_EQ(test, REG(NULL), RI_RET_INVALID_PARAMETER);
+
+	KUNIT_ASSERT_EQ(test, REG(&rtag), OK);
+	memset(p->a.mem, 'x', 2 * PAGE_SIZE);
+	write_to(p, 0x10000 + 100, rtag, 2 * PAGE_SIZE - 100, RI_WC_STATUS_SUCCESS);
+	KUNIT_EXPECT_NULL(test, memchr_inv(p->b.mem, 'x', PAGE_SIZE));
+	KUNIT_EXPECT_EQ(test, p->b.mem[PAGE_SIZE + 99], 0);
+	KUNIT_EXPECT_NULL(test, memchr_inv(p->b.mem + PAGE_SIZE + 100, 'x', PAGE_SIZE - 100));
+
+	KUNIT_EXPECT_EQ(test, ri_mr_query(p->rnic, mr, &info, NULL), OK);
+	KUNIT_EXPECT_EQ(test, info.local_lb, 0x10000 + 100);
+	KUNIT_EXPECT_EQ(test, info.remote_ub, 0x10000 + 2 * PAGE_SIZE);
+	KUNIT_EXPECT_EQ(test, info.stag_state, RI_STAG_STATE_VALID);
+	KUNIT_EXPECT_FALSE(test, info.is_shared_region);
+
+	/* rereg: what was not asked for stays; with an error the region is gone (RI-50) */
+	attr.common.mem_attr = RI_MEM_FLAGS_LOCAL;
+	KUNIT_EXPECT_EQ(test, ri_mr_rereg_phys(p->rnic, mr, 0, &attr, &out, &ltag, &rtag, NULL,
+					       NULL, NULL), RI_RET_INVALID_PARAMETER);
+	KUNIT_EXPECT_EQ(test, ri_mr_rereg_phys(p->rnic, mr, RI_MR_REREG_ACCESS, &attr, &out, &ltag,
+					       &rtag, NULL, NULL, NULL), OK);
+	KUNIT_EXPECT_PTR_EQ(test, out, mr);
+	KUNIT_EXPECT_EQ(test, ri_mr_query(p->rnic, mr, &info, NULL), OK);
+	KUNIT_EXPECT_EQ(test, info.local_lb, 0x10000 + 100);
+	KUNIT_EXPECT_EQ(test, info.remote_ub, 0);
+	attr.pble_size = 1;
+	KUNIT_EXPECT_EQ(test, ri_mr_rereg_phys(p->rnic, mr, RI_MR_REREG_TRANSLATE, &attr, &out,
+					       &ltag, &rtag, NULL, NULL, NULL),
+			RI_RET_MEM_INVALID_PBLE_LENGTH);
+	KUNIT_EXPECT_EQ(test, ri_mr_dereg(p->rnic, mr, NULL), RI_RET_MR_INVALID_HANDLE);
+	pair_close(p);
+}
+
+/* Block mode: blocks of multiples of 512 bytes, of equal and of other sizes, at any address */
+static void blocks(struct kunit *test)
+{
+	struct pair *p = pair_idle(test, RI_PHYS_BLOCK_LIST_MODE, 1);
+	ri_mr_reg_phys_attr_t attr;
+	ri_phys_addr_t list[2];
+	ri_phys_buf_t bufs[2];
+	ri_mr_handle_t mr;
+	ri_ltag_t ltag;
+	ri_rtag_t rtag;
+
+	pair_connect(p);
+	list[0] = phys(p->b.mem) + 3001;
+	list[1] = phys(p->b.mem) + 7;
+	attr = phys_attr(p, list, 2, 0, 3000);
+	attr.pble_size = 1536;
+	KUNIT_ASSERT_EQ(test, REG(&rtag), OK);
+	memset(p->a.mem, 'y', 4096);
+	write_to(p, 0, rtag, 3000, RI_WC_STATUS_SUCCESS);
+	KUNIT_EXPECT_NULL(test, memchr_inv(p->b.mem + 3001, 'y', 1536));
+	KUNIT_EXPECT_NULL(test, memchr_inv(p->b.mem + 7, 'y', 3000 - 1536));
+	KUNIT_EXPECT_EQ(test, p->b.mem[6], 0);
+	KUNIT_EXPECT_EQ(test, p->b.mem[7 + 3000 - 1536], 0);
+	KUNIT_EXPECT_EQ(test, ri_mr_dereg(p->rnic, mr, NULL), OK);
+
+	memset(p->b.mem, 0, PAIR_BYTES);
+	bufs[0] = (ri_phys_buf_t){ phys(p->b.mem) + 5000, 1024 };
+	bufs[1] = (ri_phys_buf_t){ phys(p->b.mem), 512 };
+	attr = phys_attr(p, NULL, 2, 0, 600);
+	attr.phys_buf_list = bufs;
+	attr.pble_size = 0;
+	/* more than a piece of the first block is skipped */
+	attr.address_offset = 900;
+	attr.common.va = 901;
+	KUNIT_EXPECT_EQ(test, REG(&rtag), RI_RET_MEM_INVALID_ADDRESS);
+	attr.common.va = 900;
+	KUNIT_ASSERT_EQ(test, REG(&rtag), OK);
+	write_to(p, 900, rtag, 600, RI_WC_STATUS_SUCCESS);
+	KUNIT_EXPECT_NULL(test, memchr_inv(p->b.mem + 5900, 'y', 124));
+	KUNIT_EXPECT_NULL(test, memchr_inv(p->b.mem, 'y', 600 - 124));
+	KUNIT_EXPECT_EQ(test, p->b.mem[5899], 0);
+	KUNIT_EXPECT_EQ(test, p->b.mem[600 - 124], 0);
+	KUNIT_EXPECT_EQ(test, ri_mr_dereg(p->rnic, mr, NULL), OK);
+	attr.pble_size = 100;
+	attr.phys_buf_list = list;
+	KUNIT_EXPECT_EQ(test, REG(&rtag), RI_RET_MEM_INVALID_PBLE_LENGTH);
+	pair_close(p);
+}
+
+/* ----- fast-register ----- */
+
+static void fmr(struct pair *p, ri_mr_reg_phys_attr_t *attr, ri_ltag_t ltag, ri_mr_handle_t mr,
+		ri_wc_status_t status)
+{
+	KUNIT_EXPECT_EQ(p->test, ri_qp_post_fmr(p->rnic, p->b.qp, RI_WR_TYPE_FAST_REGISTER,
+						RI_WR_SIGNALED_FLAG, 60, attr, ltag, ltag, mr,
+						NULL), OK);
+	pair_expect(p, &p->b, 60, RI_WC_TYPE_FAST_REGISTER, status);
+}
+
+/* After an error there is none of the two QPs: new ones, connected */
+static void again(struct pair *p)
+{
+	ri_qp_attr_t *attr = kunit_kzalloc(p->test, sizeof(*attr), GFP_KERNEL);
+	struct pair_end *ends[] = { &p->a, &p->b };
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(p->test, attr);
+	pair_destroy_qps(p);
+	for (i = 0; i < 2; i++) {
+		*attr = pair_qp_attr(p, ends[i]);
+		attr->enable_stag0_fastreg = 1;
+		KUNIT_ASSERT_EQ(p->test, ri_qp_create(p->rnic, attr, &ends[i]->qp, NULL, ends[i],
+						      NULL), OK);
+	}
+	pair_connect(p);
+}
+
+/*
+ * RI-55, RI-47: an STag of ri_ltag_alloc() gets memory by a WR, with a key of the consumer's,
+ * is used, invalidated and registered again; each mistake is the status of the WR
+ */
+static void fast_register(struct kunit *test)
+{
+	struct pair *p = pair_connected(test);
+	ri_mr_reg_phys_attr_t attr, good;
+	ri_mrw_handle_t handle;
+	ri_phys_addr_t list[3];
+	ri_mr_handle_t mr;
+	ri_ltag_t ltag = 0xab;
+	ri_rtag_t rtag;
+	uint_t room = 0;
+
+	KUNIT_EXPECT_EQ(test, ri_ltag_alloc(p->rnic, &room, p->pd, ALL, &mr, &ltag, &rtag, NULL,
+					    NULL, NULL), RI_RET_INVALID_PARAMETER);
+	room = SRNIC_MAX_FR_BLOCKS + 1;
+	KUNIT_EXPECT_EQ(test, ri_ltag_alloc(p->rnic, &room, p->pd, ALL, &mr, &ltag, &rtag, NULL,
+					    NULL, NULL), RI_RET_RESOURCE_SHORTAGE);
+	room = 2;
+	KUNIT_ASSERT_EQ(test, ri_ltag_alloc(p->rnic, &room, p->pd, ALL, &mr, &ltag, &rtag, NULL,
+					    NULL, NULL), OK);
+	KUNIT_EXPECT_EQ(test, room, 2);
+	KUNIT_EXPECT_EQ(test, ltag & 0xff, 0xab);
+	KUNIT_EXPECT_EQ(test, ltag, rtag);
+	handle.mr_handle = mr;
+	two_pages(&p->b, list);
+	list[2] = list[0];
+	good = phys_attr(p, list, 2, 0x5000, 2 * PAGE_SIZE);
+
+	attr = good;
+	ltag = (ltag & ~0xff) | 0x11;
+	fmr(p, &attr, ltag, mr, RI_WC_STATUS_SUCCESS);
+	memset(p->a.mem, 'z', PAGE_SIZE);
+	write_to(p, 0x5000, ltag, PAGE_SIZE, RI_WC_STATUS_SUCCESS);
+	KUNIT_EXPECT_NULL(test, memchr_inv(p->b.mem + PAGE_SIZE, 'z', PAGE_SIZE));
+	/* invalidated, and registered anew */
+	KUNIT_EXPECT_EQ(test, ri_qp_post_local_invalidate(p->rnic, p->b.qp,
+							  RI_WR_TYPE_LOCAL_INVALIDATE_MR,
+							  RI_WR_SIGNALED_FLAG |
+							  RI_WR_LOCAL_FENCE_FLAG, 61, ltag, 0,
+							  handle, NULL), OK);
+	pair_expect(p, &p->b, 61, RI_WC_TYPE_LOCAL_INVALIDATE, RI_WC_STATUS_SUCCESS);
+	fmr(p, &attr, ltag + 1, mr, RI_WC_STATUS_SUCCESS);
+	/* while it is Valid it cannot be */
+	fmr(p, &attr, ltag + 1, mr, RI_WC_STATUS_STAG_NOT_IN_INVALID_STATE_ERROR);
+
+	/* immediate errors: a tag or a handle that is not of the region */
+	again(p);
+	KUNIT_EXPECT_EQ(test, ri_qp_post_fmr(p->rnic, p->b.qp, RI_WR_TYPE_FAST_REGISTER, 0, 1,
+					     &attr, ltag + 0x100, ltag, mr, NULL),
+			RI_RET_MEM_INVALID_LTAG);
+	KUNIT_EXPECT_EQ(test, ri_qp_post_fmr(p->rnic, p->b.qp, RI_WR_TYPE_FAST_REGISTER, 0, 1,
+					     &attr, ltag, ltag, p->pd, NULL),
+			RI_RET_MR_INVALID_HANDLE);
+	KUNIT_EXPECT_EQ(test, ri_qp_post_fmr(p->rnic, p->b.qp, RI_WR_TYPE_FAST_REGISTER, 0, 1,
+					     NULL, ltag, ltag, mr, NULL), RI_RET_INVALID_PARAMETER);
+	KUNIT_EXPECT_EQ(test, ri_mr_dereg(p->rnic, mr, NULL), OK);
+	pair_close(p);
+}
+
+/* RI-55: one after the other, each mistake of a list that a WR can have */
+static void bad_fast_registers(struct kunit *test)
+{
+	static const struct {
+		uint_t nbufs, pble_size, address_offset;
+		u64 va, length;
+		u32 mem_attr;
+		ri_wc_status_t status;
+	} rows[] = {
+		{ 2, 1000, 0, 0x5000, 100, ALL, RI_WC_STATUS_INVALID_FMR_PAGE_SIZE_ERROR },
+		{ 2, 3 * PAGE_SIZE, 0, 0x5000, 100, ALL, RI_WC_STATUS_INVALID_FMR_PAGE_SIZE_ERROR },
+		{ 2, 4 * PAGE_SIZE, 0, 0x5000, 100, ALL, RI_WC_STATUS_INVALID_FMR_PBL_ENTRY_ERROR },
+		{ 2, PAGE_SIZE, PAGE_SIZE, 0x5000, 100, ALL, RI_WC_STATUS_INVALID_FMR_FBO_ERROR },
+		{ 2, PAGE_SIZE, 0, 0x5000, 0, ALL, RI_WC_STATUS_INVALID_FMR_LENGTH_ERROR },
+		{ 2, PAGE_SIZE, 1, 0x5001, 2 * PAGE_SIZE, ALL,
+		  RI_WC_STATUS_INVALID_FMR_LENGTH_ERROR },
+		{ 2, PAGE_SIZE, 0, 0x5000, 100, RI_MEM_FLAGS_REMOTE_WRITE,
+		  RI_WC_STATUS_INVALID_FMR_PERMS_ERROR },
+		{ 3, PAGE_SIZE, 0, 0x5000, 100, ALL, RI_WC_STATUS_FMR_PBL_TOO_LONG_ERROR },
+		{ 2, PAGE_SIZE, 0, 0x5001, 100, ALL, RI_WC_STATUS_INVALID_FMR_VA_ERROR },
+		{ 2, PAGE_SIZE, 0, ~0ull << PAGE_SHIFT, 2 * PAGE_SIZE, ALL,
+		  RI_WC_STATUS_INVALID_FMR_VA_ERROR },
+	};
+	struct pair *p = pair_connected(test);
+	ri_mr_reg_phys_attr_t attr;
+	ri_phys_addr_t list[3];
+	ri_mr_handle_t mr;
+	ri_ltag_t ltag = 0;
+	ri_rtag_t rtag;
+	uint_t room = 2;
+	u32 i;
+
+	KUNIT_ASSERT_EQ(test, ri_ltag_alloc(p->rnic, &room, p->pd, ALL, &mr, &ltag, &rtag, NULL,
+					    NULL, NULL), OK);
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		two_pages(&p->b, list);
+		list[2] = list[0];
+		attr = phys_attr(p, list, rows[i].nbufs, rows[i].va, rows[i].length);
+		attr.pble_size = rows[i].pble_size;
+		attr.address_offset = rows[i].address_offset;
+		attr.common.mem_attr = rows[i].mem_attr;
+		kunit_info(test, "row %u\n", i);
+		fmr(p, &attr, ltag, mr, rows[i].status);
+		again(p);
+	}
+	KUNIT_EXPECT_EQ(test, ri_mr_dereg(p->rnic, mr, NULL), OK);
+	pair_close(p);
+}
+
+/* RI-55: in block mode a size that no block has is another status */
+static void bad_block(struct kunit *test)
+{
+	struct pair *p = pair_idle(test, RI_PHYS_BLOCK_LIST_MODE, 1);
+	ri_mr_reg_phys_attr_t attr;
+	ri_phys_addr_t list[2];
+	ri_mr_handle_t mr;
+	ri_ltag_t ltag = 0;
+	ri_rtag_t rtag;
+	uint_t room = 2;
+
+	pair_connect(p);
+	KUNIT_ASSERT_EQ(test, ri_ltag_alloc(p->rnic, &room, p->pd, ALL, &mr, &ltag, &rtag, NULL,
+					    NULL, NULL), OK);
+	two_pages(&p->b, list);
+	attr = phys_attr(p, list, 2, 0, 100);
+	attr.pble_size = 1000;
+	fmr(p, &attr, ltag, mr, RI_WC_STATUS_INVALID_FMR_BLOCK_SIZE_ERROR);
+	KUNIT_EXPECT_EQ(test, ri_mr_dereg(p->rnic, mr, NULL), OK);
+	pair_close(p);
+}
+
+/* RI-54, RI-55: a QP that was not made for it fast-registers nothing */
+static void not_privileged(struct kunit *test)
+{
+	struct pair *p = pair_idle(test, RI_PHYS_PAGE_LIST_MODE, 0);
+	ri_mr_reg_phys_attr_t attr;
+	ri_phys_addr_t list[2];
+	ri_mr_handle_t mr;
+	ri_ltag_t ltag = 0;
+	ri_rtag_t rtag;
+	uint_t room = 2;
+
+	pair_connect(p);
+	KUNIT_ASSERT_EQ(test, ri_ltag_alloc(p->rnic, &room, p->pd, ALL, &mr, &ltag, &rtag, NULL,
+					    NULL, NULL), OK);
+	two_pages(&p->b, list);
+	attr = phys_attr(p, list, 2, 0x5000, 100);
+	fmr(p, &attr, ltag, mr, RI_WC_STATUS_FMR_QP_NOT_PRIVILEGED_ERROR);
+	KUNIT_EXPECT_EQ(test, ri_mr_dereg(p->rnic, mr, NULL), OK);
+	pair_close(p);
+}
+
+/* RI-54: and has no STag 0 */
+static void not_privileged_stag0(struct kunit *test)
+{
+	struct pair *p = pair_idle(test, RI_PHYS_PAGE_LIST_MODE, 0);
+	ri_data_seg_t seg = { .len = 10 };
+
+	pair_connect(p);
+	seg.addr.paddr = phys(p->a.mem);
+	KUNIT_EXPECT_EQ(test, ri_qp_post_send(p->rnic, p->a.qp, RI_WR_TYPE_SEND,
+					      RI_WR_SIGNALED_FLAG, 1, &seg, 0, 1, 0, NULL), OK);
+	pair_expect(p, &p->a, 1, RI_WC_TYPE_SEND, RI_WC_STATUS_INVALID_STAG_ERROR);
+	pair_close(p);
+}
+
+/* RI-54: STag 0 is physical memory, for local access: sent and received; a peer cannot name it */
+static void stag0(struct kunit *test)
+{
+	struct pair *p = pair_connected(test);
+	ri_data_seg_t out = { .len = 500 }, in = { .len = 500 };
+
+	out.addr.paddr = phys(p->a.mem) + 30;
+	in.addr.paddr = phys(p->b.mem) + 77;
+	memset(p->a.mem + 30, 's', 500);
+	KUNIT_EXPECT_EQ(test, ri_qp_post_recv(p->rnic, p->b.qp, 0, 1, &in, 1, NULL), OK);
+	KUNIT_EXPECT_EQ(test, ri_qp_post_send(p->rnic, p->a.qp, RI_WR_TYPE_SEND,
+					      RI_WR_SIGNALED_FLAG | RI_WR_INLINE_OK_FLAG, 2, &out,
+					      0, 1, 0, NULL), OK);
+	pair_expect(p, &p->b, 1, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_SUCCESS);
+	pair_expect(p, &p->a, 2, RI_WC_TYPE_SEND, RI_WC_STATUS_SUCCESS);
+	KUNIT_EXPECT_NULL(test, memchr_inv(p->b.mem + 77, 's', 500));
+	KUNIT_EXPECT_EQ(test, p->b.mem[77 + 500], 0);
+	KUNIT_EXPECT_EQ(test, ri_qp_post_rdma_write(p->rnic, p->a.qp, RI_WR_TYPE_RDMA_WRITE,
+						    RI_WR_SIGNALED_FLAG, 3, &out, 0, 0, 1, 0, NULL),
+			OK);
+	pair_expect(p, &p->a, 3, RI_WC_TYPE_RDMA_WRITE, RI_WC_STATUS_INVALID_STAG_ERROR);
+	pair_close(p);
+}
+
+/* ----- regions of kernel memory, shared ones, windows ----- */
+
+/* ri_mr_reg of memory that is mapped by pages; what is none is refused */
+static void kernel_memory(struct kunit *test)
+{
+	struct pair *p = pair_connected(test);
+	ri_mr_reg_attr_t attr = { .mem_attr = ALL, .pd = p->pd, .length = 3 * PAGE_SIZE };
+	char *mem = vmalloc(4 * PAGE_SIZE);
+	ri_mr_handle_t mr;
+	ri_ltag_t ltag;
+	ri_rtag_t rtag;
+
+	KUNIT_ASSERT_NOT_NULL(test, mem);
+	memset(mem, 0, 4 * PAGE_SIZE);
+	attr.va = (uintptr_t)mem + 5;
+	KUNIT_ASSERT_EQ(test, ri_mr_reg(p->rnic, &attr, &mr, &ltag, &rtag, NULL, NULL, NULL), OK);
+	memset(p->a.mem, 'v', 3 * PAGE_SIZE);
+	write_to(p, attr.va, rtag, 3 * PAGE_SIZE, RI_WC_STATUS_SUCCESS);
+	KUNIT_EXPECT_NULL(test, memchr_inv(mem + 5, 'v', 3 * PAGE_SIZE));
+	KUNIT_EXPECT_EQ(test, mem[4], 0);
+	KUNIT_EXPECT_EQ(test, mem[5 + 3 * PAGE_SIZE], 0);
+	KUNIT_EXPECT_EQ(test, ri_mr_dereg(p->rnic, mr, NULL), OK);
+#define BAD(field, value, code) do {							\
+	ri_mr_reg_attr_t bad = attr;							\
+											\
+	bad.field = value;								\
+	KUNIT_EXPECT_EQ_MSG(test, ri_mr_reg(p->rnic, &bad, &mr, &ltag, &rtag, NULL, NULL,	\
+					    NULL), code, #field);			\
+} while (0)
+	BAD(va, 0, RI_RET_MEM_INVALID_ADDRESS);
+	BAD(length, 0, RI_RET_MEM_INVALID_LENGTH);
+	BAD(length, 1ull << 40, RI_RET_MEM_INVALID_LENGTH);
+	BAD(mem_attr, ALL | RI_MEM_FLAGS_USER_VA, RI_RET_OP_UNSUPPORTED);
+	BAD(mem_attr, ALL | RI_MEM_FLAGS_CONSUMER_OWNS_KEY, RI_RET_OP_UNSUPPORTED);
+	BAD(mem_attr, RI_MEM_FLAGS_REMOTE_WRITE, RI_RET_MEM_INVALID_ACCESS);
+	BAD(pd, NULL, RI_RET_PD_INVALID_HANDLE);
+	vfree(mem);
+	pair_close(p);
+}
+
+/* RI-53: a shared region has the memory, and rights of its own; shared is for ever */
+static void shared(struct kunit *test)
+{
+	struct pair *p = pair_connected(test);
+	ri_mr_reg_attr_t attr = { .va = (uintptr_t)p->b.mem, .mem_attr = RI_MEM_FLAGS_LOCAL_READ,
+				  .pd = p->pd };
+	ri_mr_reg_phys_attr_t phys = { .common = attr };
+	ri_mrw_handle_t handle;
+	ri_mr_handle_t mr, out;
+	ri_mr_info_t info;
+	ri_ltag_t ltag;
+
+	KUNIT_ASSERT_EQ(test, ri_mr_reg_shared(p->rnic, p->b.mr, &attr, &mr, &ltag, NULL, NULL,
+					       NULL, NULL), OK);
+	KUNIT_EXPECT_EQ(test, attr.length, PAIR_BYTES);
+	KUNIT_EXPECT_NE(test, ltag, p->b.tag);
+	KUNIT_EXPECT_EQ(test, ri_mr_query(p->rnic, mr, &info, NULL), OK);
+	KUNIT_EXPECT_TRUE(test, info.is_shared_region);
+	KUNIT_EXPECT_EQ(test, info.attr.mem_attr, RI_MEM_FLAGS_LOCAL_READ);
+	KUNIT_EXPECT_EQ(test, ri_mr_query(p->rnic, p->b.mr, &info, NULL), OK);
+	KUNIT_EXPECT_TRUE(test, info.is_shared_region);
+	KUNIT_EXPECT_EQ(test, ri_mr_rereg_phys(p->rnic, mr, RI_MR_REREG_ACCESS, &phys, &out, &ltag,
+					       NULL, NULL, NULL, NULL), RI_RET_MR_INVALID_HANDLE);
+	handle.mr_handle = mr;
+	KUNIT_EXPECT_EQ(test, ri_qp_post_local_invalidate(p->rnic, p->b.qp,
+							  RI_WR_TYPE_LOCAL_INVALIDATE_MR,
+							  RI_WR_SIGNALED_FLAG, 1, ltag, 0, handle,
+							  NULL), OK);
+	pair_expect(p, &p->b, 1, RI_WC_TYPE_LOCAL_INVALIDATE, RI_WC_STATUS_ACCESS_VIOLATION_ERROR);
+	KUNIT_EXPECT_EQ(test, ri_mr_dereg(p->rnic, mr, NULL), OK);
+	pair_close(p);
+}
+
+/* RI-51, RI-57, RI-90: a window is bound, used, keeps its region and QP, and is invalidated */
+static void window(struct kunit *test)
+{
+	struct pair *p = pair_connected(test);
+	ri_mr_reg_attr_t attr = { .mem_attr = ALL, .pd = p->pd };
+	ri_qp_attr_t to = { .state = RI_QP_STATE_ERROR };
+	ri_stag_state_t state;
+	ri_mrw_handle_t handle;
+	ri_mem_attr_t rights;
+	ri_mr_handle_t out;
+	ri_mw_handle_t mw;
+	ri_ltag_t ltag;
+	ri_rtag_t rtag, is;
+
+	KUNIT_EXPECT_EQ(test, ri_mw_alloc(p->rnic, p->pd, RI_MW_TYPE_WIDE, &mw, &rtag, NULL, NULL,
+					  NULL), RI_RET_WINDOW_TYPE_UNSUPPORTED);
+	KUNIT_ASSERT_EQ(test, ri_mw_alloc(p->rnic, p->pd, RI_MW_TYPE_NARROW, &mw, &rtag, NULL, NULL,
+					  NULL), OK);
+	KUNIT_EXPECT_EQ(test, ri_mw_query(p->rnic, mw, NULL, &state, NULL, &rights, NULL, NULL),
+			OK);
+	KUNIT_EXPECT_EQ(test, state, RI_STAG_STATE_INVALID);
+	KUNIT_EXPECT_EQ(test, rights, 0);
+	rtag = (rtag & ~0xff) | 0x42;
+#define BIND(len, rtag)									\
+	ri_qp_post_bind(p->rnic, p->b.qp, RI_WR_TYPE_BIND, RI_WR_SIGNALED_FLAG, 1, mw, rtag,	\
+			p->b.mr, p->b.tag, (uintptr_t)p->b.mem + 8, len,			\
+			RI_MEM_FLAGS_REMOTE_WRITE, NULL)
+	KUNIT_EXPECT_EQ(test, BIND(0, rtag), RI_RET_INVALID_WINDOW_TYPE);
+	KUNIT_EXPECT_EQ(test, BIND(100, rtag + 0x100), RI_RET_MEM_INVALID_RTAG);
+	KUNIT_ASSERT_EQ(test, BIND(100, rtag), OK);
+	pair_expect(p, &p->b, 1, RI_WC_TYPE_BIND, RI_WC_STATUS_SUCCESS);
+	KUNIT_EXPECT_EQ(test, ri_mw_query(p->rnic, mw, NULL, &state, NULL, &rights, &is, NULL), OK);
+	KUNIT_EXPECT_EQ(test, state, RI_STAG_STATE_VALID);
+	KUNIT_EXPECT_EQ(test, rights, RI_MEM_FLAGS_REMOTE_WRITE);
+	KUNIT_EXPECT_EQ(test, is, rtag);
+	memset(p->a.mem, 'w', 100);
+	write_to(p, (uintptr_t)p->b.mem + 8, rtag, 100, RI_WC_STATUS_SUCCESS);
+	KUNIT_EXPECT_NULL(test, memchr_inv(p->b.mem + 8, 'w', 100));
+
+	KUNIT_EXPECT_EQ(test, ri_mr_dereg(p->rnic, p->b.mr, NULL), RI_RET_WINDOWS_BOUND);
+	KUNIT_EXPECT_EQ(test, ri_mr_rereg(p->rnic, p->b.mr, RI_MR_REREG_ACCESS, &attr, &out, &ltag,
+					  &is, NULL, NULL, NULL), RI_RET_WINDOWS_BOUND);
+	KUNIT_EXPECT_EQ(test, ri_qp_destroy(p->rnic, p->b.qp, NULL), RI_RET_WINDOWS_BOUND);
+	handle.mw_handle = mw;
+	KUNIT_EXPECT_EQ(test, ri_qp_post_local_invalidate(p->rnic, p->b.qp,
+							  RI_WR_TYPE_LOCAL_INVALIDATE_MW,
+							  RI_WR_SIGNALED_FLAG, 2, 0, rtag, handle,
+							  NULL), OK);
+	pair_expect(p, &p->b, 2, RI_WC_TYPE_LOCAL_INVALIDATE, RI_WC_STATUS_SUCCESS);
+
+	/* bound again, it keeps the QP in Error as well */
+	KUNIT_ASSERT_EQ(test, BIND(100, rtag), OK);
+	pair_expect(p, &p->b, 1, RI_WC_TYPE_BIND, RI_WC_STATUS_SUCCESS);
+	KUNIT_EXPECT_EQ(test, ri_qp_modify(p->rnic, p->b.qp, RI_QP_ATTR_NEXT_STATE, &to, NULL), OK);
+	to.state = RI_QP_STATE_IDLE;
+	KUNIT_EXPECT_EQ(test, ri_qp_modify(p->rnic, p->b.qp, RI_QP_ATTR_NEXT_STATE, &to, NULL),
+			RI_RET_WINDOWS_BOUND);
+	KUNIT_EXPECT_EQ(test, ri_mw_dealloc(p->rnic, mw, NULL), OK);
+	KUNIT_EXPECT_EQ(test, ri_mw_dealloc(p->rnic, mw, NULL), RI_RET_MW_INVALID_HANDLE);
+	pair_close(p);
+}
+
+/* A Read whose sink is invalidated with it (RI-62) */
+static void read_invalidate(struct kunit *test)
+{
+	struct pair *p = pair_connected(test);
+	ri_mr_reg_phys_attr_t attr;
+	ri_data_seg_t seg[2] = { };
+	ri_phys_addr_t list[2];
+	ri_mr_handle_t mr;
+	ri_mr_info_t info;
+	ri_ltag_t ltag;
+	ri_rtag_t rtag;
+
+	two_pages(&p->b, list);
+	attr = phys_attr(p, list, 2, 0, 2 * PAGE_SIZE);
+	KUNIT_ASSERT_EQ(test, ri_mr_reg_phys(p->rnic, &attr, &mr, &ltag, &rtag, NULL, NULL, NULL),
+			OK);
+	seg[0] = (ri_data_seg_t){ .tag.ltag = ltag, .len = 40 };
+	memset(p->a.mem, 'r', 40);
+#define READ_INV(n)									\
+	ri_qp_post_rdma_read(p->rnic, p->b.qp, RI_WR_TYPE_RDMA_READ_LOCAL_INVALIDATE,		\
+			     RI_WR_SIGNALED_FLAG, 1, seg, (uintptr_t)p->a.mem, n, p->a.tag, NULL)
+	KUNIT_EXPECT_EQ(test, READ_INV(2), RI_RET_WR_SG_INVALID_FORMAT);
+	KUNIT_ASSERT_EQ(test, READ_INV(1), OK);
+	pair_expect(p, &p->b, 1, RI_WC_TYPE_RDMA_READ_LOCAL_INVALIDATE, RI_WC_STATUS_SUCCESS);
+	KUNIT_EXPECT_EQ(test, p->b.wc.rc_wc.bytes_transferred, 40);
+	KUNIT_EXPECT_NULL(test, memchr_inv(p->b.mem + PAGE_SIZE, 'r', 40));
+	KUNIT_EXPECT_EQ(test, ri_mr_query(p->rnic, mr, &info, NULL), OK);
+	KUNIT_EXPECT_EQ(test, info.stag_state, RI_STAG_STATE_INVALID);
+	KUNIT_EXPECT_EQ(test, ri_mr_dereg(p->rnic, mr, NULL), OK);
+	pair_close(p);
+}
+
+/* ----- pins and maps ----- */
+
+/* RI-59: pins nest and overlap, and are ended as they were made; by RNIC or by service */
+static void pins(struct kunit *test)
+{
+	struct pair *p = pair_idle(test, RI_PHYS_PAGE_LIST_MODE, 0);
+	void *data = p, *other = test;
+	char *at = p->a.mem;
+
+#define PIN(at, len, data)	ri_mem_pin(p->rnic, at, len, data, NULL)
+#define UNPIN(at, len, data)	ri_mem_unpin(p->rnic, at, len, data, NULL)
+	KUNIT_EXPECT_EQ(test, PIN(at, 5000, data), OK);
+	KUNIT_EXPECT_EQ(test, PIN(at, 5000, data), OK);
+	KUNIT_EXPECT_EQ(test, PIN(at + 100, 300, data), OK);
+	KUNIT_EXPECT_EQ(test, ri_svc_mem_pin(at, 5000, other, NULL), OK);
+	KUNIT_EXPECT_EQ(test, UNPIN(at, 4999, data), RI_RET_INVALID_PARAMETER);
+	KUNIT_EXPECT_EQ(test, UNPIN(at + 1, 5000, data), RI_RET_INVALID_PARAMETER);
+	KUNIT_EXPECT_EQ(test, UNPIN(at, 5000, NULL), RI_RET_INVALID_PARAMETER);
+	KUNIT_EXPECT_EQ(test, UNPIN(at, 5000, data), OK);
+	KUNIT_EXPECT_EQ(test, UNPIN(at, 5000, data), OK);
+	KUNIT_EXPECT_EQ(test, UNPIN(at, 5000, data), RI_RET_INVALID_PARAMETER);
+	KUNIT_EXPECT_EQ(test, ri_svc_mem_unpin(at, 5000, other, NULL), OK);
+	KUNIT_EXPECT_EQ(test, UNPIN(at + 100, 300, data), OK);
+	KUNIT_EXPECT_EQ(test, PIN(NULL, 10, data), RI_RET_INVALID_PARAMETER);
+	KUNIT_EXPECT_EQ(test, PIN(at, 0, data), RI_RET_INVALID_PARAMETER);
+	KUNIT_EXPECT_EQ(test, PIN(at, ~0ull, data), RI_RET_INVALID_PARAMETER);
+	KUNIT_EXPECT_EQ(test, ri_mem_pin(p->pd, at, 10, data, NULL), RI_RET_RNIC_INVALID_HANDLE);
+	pair_close(p);
+}
+
+/* RI-59: a map is of what is contiguous, and the caller goes on behind it */
+static void maps(struct kunit *test)
+{
+	struct pair *p = pair_idle(test, RI_PHYS_PAGE_LIST_MODE, 0);
+	char *mem = vmalloc(4 * PAGE_SIZE), *at, *first;
+	ri_phys_buf_t io;
+	u64 left = 4 * PAGE_SIZE - 10;
+
+	KUNIT_ASSERT_NOT_NULL(test, mem);
+	for (at = mem + 10; left; at += io.phys_len, left -= io.phys_len) {
+		KUNIT_ASSERT_EQ(test, ri_mem_map(p->rnic, at, left, &io, p, NULL), OK);
+		KUNIT_ASSERT_GT(test, io.phys_len, 0);
+		KUNIT_ASSERT_LE(test, io.phys_len, left);
+		*at = 'm';
+		KUNIT_EXPECT_EQ(test, *(char *)phys_to_virt(io.phys_address), 'm');
+		at[io.phys_len - 1] = 'e';
+		first = phys_to_virt(io.phys_address);
+		KUNIT_EXPECT_EQ(test, first[io.phys_len - 1], 'e');
+		KUNIT_EXPECT_EQ(test, ri_mem_unmap(p->rnic, &io, p, NULL), OK);
+	}
+	/* contiguous memory is mapped at once */
+	KUNIT_EXPECT_EQ(test, ri_mem_map(p->rnic, p->a.mem + 1, PAIR_BYTES - 1, &io, p, NULL), OK);
+	KUNIT_EXPECT_EQ(test, io.phys_len, PAIR_BYTES - 1);
+	KUNIT_EXPECT_EQ(test, io.phys_address, phys(p->a.mem + 1));
+	KUNIT_EXPECT_EQ(test, ri_mem_map(p->rnic, NULL, 1, &io, p, NULL), RI_RET_INVALID_PARAMETER);
+	KUNIT_EXPECT_EQ(test, ri_mem_map(p->rnic, mem, 0, &io, p, NULL), RI_RET_INVALID_PARAMETER);
+	KUNIT_EXPECT_EQ(test, ri_mem_unmap(p->rnic, NULL, p, NULL), RI_RET_INVALID_PARAMETER);
+	vfree(mem);
+	pair_close(p);
+}
+
+static struct kunit_case memory_cases[] = {
+	KUNIT_CASE(pages),
+	KUNIT_CASE(blocks),
+	KUNIT_CASE(fast_register),
+	KUNIT_CASE(bad_fast_registers),
+	KUNIT_CASE(bad_block),
+	KUNIT_CASE(not_privileged),
+	KUNIT_CASE(not_privileged_stag0),
+	KUNIT_CASE(stag0),
+	KUNIT_CASE(kernel_memory),
+	KUNIT_CASE(shared),
+	KUNIT_CASE(window),
+	KUNIT_CASE(read_invalidate),
+	KUNIT_CASE(pins),
+	KUNIT_CASE(maps),
+	{}
+};
+
+static struct kunit_suite memory_suite = {
+	.name = "srnic-rnicpi-memory",
+	.test_cases = memory_cases,
+};
+
+kunit_test_suite(memory_suite);

@@ -1,0 +1,576 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* kernel/qp.c, qp_modify.c, post.c, srq.c, cq.c: queues, their limits, states and streams. */
+#include <linux/delay.h>
+#include <linux/file.h>
+#include <linux/kthread.h>
+#include <linux/net.h>
+#include <net/net_namespace.h>
+#include <net/sock.h>
+#include <rdma/ib_verbs.h>
+#include "rnicpi/kernel/rnic.h"
+#include "rnicpi_pair.h"
+#include "srnic.h"
+
+#define OK	RI_RET_SUCCESS
+
+/* RI-19, RI-20: what is too much has its own code; what was made is told */
+static void create(struct kunit *test)
+{
+	ri_qp_attr_t *attr = kunit_kzalloc(test, sizeof(*attr), GFP_KERNEL);
+	struct pair *p = pair_idle(test, RI_PHYS_PAGE_LIST_MODE, 0);
+	ri_qp_handle_t qp;
+
+	KUNIT_ASSERT_NOT_NULL(test, attr);
+#define BAD(field, value, code) do {							\
+	ri_qp_attr_t bad = pair_qp_attr(p, &p->a);					\
+											\
+	bad.field = value;								\
+	KUNIT_EXPECT_EQ_MSG(test, ri_qp_create(p->rnic, &bad, &qp, NULL, NULL, NULL), code,	\
+			    #field);							\
+} while (0)
+	BAD(sq_size, SRNIC_MAX_QP_WR + 1, RI_RET_RNIC_WR_LIMIT_EXCEEDED);
+	BAD(rq_size, SRNIC_MAX_QP_WR + 1, RI_RET_RNIC_WR_LIMIT_EXCEEDED);
+	BAD(sq_max_sges, SRNIC_MAX_SGE + 1, RI_RET_RNIC_SG_LIMIT_EXCEEDED);
+	BAD(sq_max_sges_rdmaw, SRNIC_MAX_SGE + 1, RI_RET_RNIC_SG_LIMIT_EXCEEDED);
+	BAD(rq_max_sges, SRNIC_MAX_SGE + 1, RI_RET_RNIC_SG_LIMIT_EXCEEDED);
+	BAD(max_rdma_read_incoming, 100000, RI_RET_RNIC_IRD_ORD_EXCEEDED);
+	BAD(max_rdma_read_outgoing, 100000, RI_RET_RNIC_IRD_ORD_EXCEEDED);
+	BAD(pd, p->a.cq, RI_RET_PD_INVALID_HANDLE);
+	BAD(scq.scq_handle, p->pd, RI_RET_CQ_INVALID_HANDLE);
+	BAD(rcq.rcq_handle, NULL, RI_RET_CQ_INVALID_HANDLE);
+	BAD(srq_valid, 1, RI_RET_SRQ_INVALID_HANDLE);
+	KUNIT_EXPECT_EQ(test, ri_qp_create(p->rnic, NULL, &qp, NULL, NULL, NULL),
+			RI_RET_INVALID_PARAMETER);
+	*attr = pair_qp_attr(p, &p->a);
+	KUNIT_ASSERT_EQ(test, ri_qp_create(p->rnic, attr, &qp, NULL, NULL, NULL), OK);
+	KUNIT_EXPECT_EQ(test, attr->state, RI_QP_STATE_IDLE);
+	KUNIT_EXPECT_GE(test, attr->sq_size, PAIR_DEPTH);
+	KUNIT_EXPECT_GT(test, attr->qp_id, 0);
+	KUNIT_EXPECT_EQ(test, ri_qp_query(p->rnic, qp, attr, NULL), OK);
+	KUNIT_EXPECT_PTR_EQ(test, attr->scq.scq_os_data, (void *)&p->a);
+	KUNIT_EXPECT_PTR_EQ(test, attr->pd, p->pd);
+	KUNIT_EXPECT_NULL(test, attr->qp_xport.qp_iwarp.llp_stream_handle);
+	KUNIT_EXPECT_EQ(test, ri_qp_destroy(p->rnic, qp, NULL), OK);
+	pair_close(p);
+#undef BAD
+}
+
+/* RI-21, RI-22, RI-70: nothing of a call that is wrong is done; each mistake has its code */
+static void modify_wrong(struct kunit *test)
+{
+	ri_qp_attr_t *attr = kunit_kzalloc(test, 2 * sizeof(*attr), GFP_KERNEL);
+	ri_qp_attr_t *now = attr + 1;
+	struct pair *p = pair_idle(test, RI_PHYS_PAGE_LIST_MODE, 0);
+	struct ri_linux_llp llp = { .size = sizeof(llp) };
+	char last[4] = "abc";
+
+	KUNIT_ASSERT_NOT_NULL(test, attr);
+	attr->qp_xport.qp_iwarp.llp_stream_handle = &llp;
+	attr->qp_xport.qp_iwarp.stream_msg_buf = last;
+	attr->qp_xport.qp_iwarp.stream_msg_buf_length = 4;
+	attr->max_rdma_read_incoming = 2;
+#define BAD(mask, new_state, code) do {							\
+	attr->state = new_state;							\
+	KUNIT_EXPECT_EQ_MSG(test, ri_qp_modify(p->rnic, p->a.qp, mask, attr, NULL), code, #mask); \
+} while (0)
+#define IRD	RI_QP_ATTR_MAX_RDMA_READ_INCOMING
+#define STATE	RI_QP_ATTR_NEXT_STATE
+	BAD(1 << 12, 0, RI_RET_QP_ATTRIBUTE_CANT_CHANGE);
+	BAD(RI_QP_ATTR_RQ_HIWAT, 0, RI_RET_QP_ATTRIBUTE_CANT_CHANGE);
+	BAD(RI_QP_ATTR_SQ_SIZE | IRD, 0, RI_RET_QP_RESIZE_UNSUPPORTED);
+	BAD(STATE | IRD, RI_QP_STATE_CLOSING, RI_RET_QP_INVALID_STATE);
+	BAD(STATE | IRD, RI_QP_STATE_TIMEWAIT, RI_RET_QP_INVALID_STATE);
+	BAD(STATE | IRD, RI_QP_STATE_READY_TO_SEND, RI_RET_INVALID_LLP_HANDLE);
+	BAD(RI_QP_ATTR_LLP_STREAM_HANDLE | IRD, 0, RI_RET_INVALID_LLP_HANDLE);
+	BAD(RI_QP_ATTR_STREAM_MSG_BUFFER | IRD, 0, RI_RET_LLP_BAD_STATE);
+	BAD(RI_QP_ATTR_MPA_ATTR | IRD, 0, RI_RET_INVALID_DDP_RDMAP_VERSION);
+	KUNIT_EXPECT_EQ(test, ri_qp_query(p->rnic, p->a.qp, now, NULL), OK);
+	KUNIT_EXPECT_EQ(test, now->max_rdma_read_incoming, 4);
+	KUNIT_EXPECT_EQ(test, now->state, RI_QP_STATE_IDLE);
+	BAD(IRD, 0, OK);
+	KUNIT_EXPECT_EQ(test, ri_qp_query(p->rnic, p->a.qp, now, NULL), OK);
+	KUNIT_EXPECT_EQ(test, now->max_rdma_read_incoming, 2);
+	attr->max_rdma_read_incoming = 100000;
+	BAD(IRD, 0, RI_RET_RNIC_IRD_ORD_EXCEEDED);
+	pair_connect(p);
+	BAD(RI_QP_ATTR_MPA_ATTR, 0, RI_RET_LLP_BAD_STATE);
+	BAD(RI_QP_ATTR_LLP_STREAM_HANDLE, 0, RI_RET_LLP_BAD_STATE);
+	attr->max_rdma_read_incoming = 1;
+	BAD(IRD, 0, RI_RET_QP_ATTRIBUTE_CANT_CHANGE);
+	pair_close(p);
+}
+
+/* RI-68: what is no connected TCP socket is no stream, and the QP stays Idle */
+static void bad_streams(struct kunit *test)
+{
+	struct pair *p = pair_idle(test, RI_PHYS_PAGE_LIST_MODE, 0);
+	struct file *file, *a, *b;
+	struct socket *sock;
+
+	KUNIT_ASSERT_EQ(test, 0, sock_create_kern(&init_net, AF_INET, SOCK_STREAM, IPPROTO_TCP,
+						  &sock));
+	file = sock_alloc_file(sock, O_RDWR, NULL);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(file));
+	KUNIT_EXPECT_EQ(test, pair_attach(p, &p->a, file, NULL, 0), RI_RET_INVALID_LLP_HANDLE);
+	fput(file);
+	KUNIT_ASSERT_EQ(test, 0, sock_create_kern(&init_net, AF_INET, SOCK_DGRAM, IPPROTO_UDP,
+						  &sock));
+	file = sock_alloc_file(sock, O_RDWR, NULL);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(file));
+	KUNIT_EXPECT_EQ(test, pair_attach(p, &p->a, file, NULL, 0), RI_RET_INVALID_LLP_HANDLE);
+	fput(file);
+
+	pair_files(p, &a, &b);
+	KUNIT_EXPECT_EQ(test, kernel_sock_shutdown(sock_from_file(b), SHUT_WR), 0);
+	KUNIT_EXPECT_EQ(test, pair_attach(p, &p->a, b, NULL, 0), RI_RET_INVALID_LLP_HANDLE);
+	fput(a);
+	fput(b);
+	/* one stream is one QP's; and a QP that is refused can have another one */
+	pair_files(p, &a, &b);
+	KUNIT_EXPECT_EQ(test, pair_attach(p, &p->a, a, NULL, 0), OK);
+	KUNIT_EXPECT_EQ(test, pair_attach(p, &p->b, a, NULL, 0), RI_RET_INVALID_LLP_HANDLE);
+	KUNIT_EXPECT_EQ(test, pair_attach(p, &p->b, b, NULL, 0), OK);
+	fput(a);
+	fput(b);
+	pair_recv(p, &p->b, 1, 0, 10);
+	pair_send(p, &p->a, 2, 0, 10);
+	pair_expect(p, &p->b, 1, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_SUCCESS);
+	pair_close(p);
+}
+
+/*
+ * RI-66, RI-67, RI-86: the last message goes out in streaming mode, from kernel memory, and
+ * behind it FPDUs; a responder sends none before its peer has (RI-74)
+ */
+static void last_message(struct kunit *test)
+{
+	struct pair *p = pair_idle(test, RI_PHYS_PAGE_LIST_MODE, 0);
+	char reply[20] = "my last words", got[20];
+	struct kvec vec = { .iov_base = got, .iov_len = sizeof(got) };
+	struct msghdr msg = { };
+	struct file *a, *b;
+	ri_qp_attr_t *attr = kunit_kzalloc(test, sizeof(*attr), GFP_KERNEL);
+	unsigned long ids = 0;
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, attr);
+	pair_files(p, &a, &b);
+	pair_recv(p, &p->a, 1, 0, 10);
+	pair_recv(p, &p->b, 2, 0, 10);
+	KUNIT_ASSERT_EQ(test, pair_attach(p, &p->b, b, reply, sizeof(reply)), OK);
+	KUNIT_EXPECT_EQ(test, ri_qp_query(p->rnic, p->b.qp, attr, NULL), OK);
+	KUNIT_EXPECT_NULL(test, attr->qp_xport.qp_iwarp.stream_msg_buf);
+	KUNIT_ASSERT_NOT_NULL(test, attr->qp_xport.qp_iwarp.llp_stream_handle);
+	KUNIT_EXPECT_PTR_EQ(test, attr->qp_xport.qp_iwarp.llp_stream_handle->file, b);
+	/* held until the peer has sent */
+	pair_send(p, &p->b, 3, 0, 10);
+	KUNIT_ASSERT_EQ(test, kernel_recvmsg(sock_from_file(a), &msg, &vec, 1, sizeof(got),
+					     MSG_WAITALL), (int)sizeof(got));
+	KUNIT_EXPECT_STREQ(test, got, reply);
+	KUNIT_ASSERT_EQ(test, pair_attach(p, &p->a, a, NULL, 0), OK);
+	fput(a);
+	fput(b);
+	pair_send(p, &p->a, 4, 0, 10);
+	pair_expect(p, &p->b, 2, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_SUCCESS);
+	/* its own Send and what it receives are of different queues: no order between them */
+	for (i = 0; i < 2; i++) {
+		KUNIT_ASSERT_TRUE(test, pair_wait(p, &p->a));
+		KUNIT_EXPECT_EQ(test, p->a.wc.rc_wc.op_status, RI_WC_STATUS_SUCCESS);
+		ids |= BIT(p->a.wc.rc_wc.id);
+	}
+	KUNIT_EXPECT_EQ(test, ids, BIT(1) | BIT(4));
+	pair_close(p);
+}
+
+/* RI-25, RI-26: an abort flushes; in Error what is posted is flushed; then the QP is as new */
+static void flushed(struct kunit *test)
+{
+	ri_qp_attr_t attr = { .state = RI_QP_STATE_ERROR };
+	struct pair *p = pair_connected(test);
+	ri_api_return_t ret;
+	u32 i;
+
+	pair_recv(p, &p->a, 1, 0, 10);
+	KUNIT_EXPECT_EQ(test, ri_qp_modify(p->rnic, p->a.qp, RI_QP_ATTR_NEXT_STATE, &attr, NULL),
+			OK);
+	pair_expect(p, &p->a, 1, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_WR_FLUSHED_ERROR);
+	pair_recv(p, &p->a, 2, 0, 10);
+	pair_expect(p, &p->a, 2, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_WR_FLUSHED_ERROR);
+	pair_send(p, &p->a, 3, 0, 10);
+	pair_expect(p, &p->a, 3, RI_WC_TYPE_SEND, RI_WC_STATUS_WR_FLUSHED_ERROR);
+	attr.state = RI_QP_STATE_IDLE;
+	for (i = 0; i < 1000; i++) {
+		ret = ri_qp_modify(p->rnic, p->a.qp, RI_QP_ATTR_NEXT_STATE, &attr, NULL);
+		if (ret != RI_RET_STILL_FLUSHING_WQES)
+			break;
+		usleep_range(1000, 2000);
+	}
+	KUNIT_EXPECT_EQ(test, ret, OK);
+	/* the peer's end has failed by this */
+	KUNIT_EXPECT_TRUE(test, pair_event(p, RI_EVENT_QP_LLP_CONNECTION_RESET, &p->b));
+	KUNIT_EXPECT_EQ(test, ri_qp_modify(p->rnic, p->b.qp, RI_QP_ATTR_NEXT_STATE, &attr, NULL),
+			OK);
+	pair_connect(p);
+	pair_recv(p, &p->b, 4, 0, 10);
+	pair_send(p, &p->a, 5, 0, 10);
+	pair_expect(p, &p->b, 4, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_SUCCESS);
+	pair_expect(p, &p->a, 5, RI_WC_TYPE_SEND, RI_WC_STATUS_SUCCESS);
+	pair_close(p);
+}
+
+/* RI-61: each opcode has its flags; lists that are too long and queues that are full (RI-01) */
+static void posts_wrong(struct kunit *test)
+{
+	struct pair *p = pair_connected(test);
+	ri_data_seg_t seg[5] = { };
+	ri_wr_t wrs[3] = { };
+	ri_wr_recv_t recv = { .flags = RI_WR_SIGNALED_FLAG };
+	uint_t n = 3;
+	u32 i;
+
+#define POST(type, flags, num)							\
+	ri_qp_post_send(p->rnic, p->a.qp, type, flags, 1, seg, 0, num, 0, NULL)
+	KUNIT_EXPECT_EQ(test, POST(RI_WR_TYPE_SEND, 0, 5), RI_RET_RNIC_SG_LIMIT_EXCEEDED);
+	KUNIT_EXPECT_EQ(test, POST(RI_WR_TYPE_RDMA_READ, 0, 1), RI_RET_WR_INVALID_TYPE);
+	KUNIT_EXPECT_EQ(test, POST(RI_WR_TYPE_SEND_IMMEDIATE, 0, 1), RI_RET_WR_INVALID_TYPE);
+	KUNIT_EXPECT_EQ(test, POST(99, 0, 1), RI_RET_WR_INVALID_TYPE);
+	KUNIT_EXPECT_EQ(test, POST(RI_WR_TYPE_SEND, RI_WR_LOCAL_FENCE_FLAG, 1),
+			RI_RET_WR_INVALID_FLAGS);
+	KUNIT_EXPECT_EQ(test, POST(RI_WR_TYPE_SEND, RI_WR_CONSUMER_FLAG0, 1),
+			RI_RET_WR_INVALID_FLAGS);
+	KUNIT_EXPECT_EQ(test, ri_qp_post_rdma_write(p->rnic, p->a.qp, RI_WR_TYPE_RDMA_WRITE,
+						    RI_WR_SOLICITED_EVENT_FLAG, 1, seg, 0, 0, 1, 0,
+						    NULL), RI_RET_WR_INVALID_FLAGS);
+	KUNIT_EXPECT_EQ(test, ri_qp_post_rdma_read(p->rnic, p->a.qp, RI_WR_TYPE_RDMA_READ,
+						   RI_WR_READ_FENCE_FLAG, 1, seg, 0, 1, 0, NULL),
+			RI_RET_WR_INVALID_FLAGS);
+	n = 1;
+	KUNIT_EXPECT_EQ(test, ri_qp_postrq(p->rnic, p->a.qp, &recv, &n, NULL),
+			RI_RET_WR_INVALID_FLAGS);
+	KUNIT_EXPECT_EQ(test, n, 0);
+	KUNIT_EXPECT_EQ(test, ri_qp_post_recv(p->rnic, p->a.qp, 0, 1, seg, 5, NULL),
+			RI_RET_RNIC_SG_LIMIT_EXCEEDED);
+	/* the first two are posted, and it is the third that is wrong */
+	n = 3;
+	for (i = 0; i < 3; i++)
+		wrs[i].wr_common = (ri_wr_common_t){
+			.type = RI_WR_TYPE_LOCAL_INVALIDATE_MR, .id = i,
+		};
+	wrs[0].wr_li.ltag = p->a.tag;
+	wrs[1].wr_li.ltag = p->a.tag;
+	wrs[2].wr_common.type = RI_WR_TYPE_FETCH_AND_ADD;
+	KUNIT_EXPECT_EQ(test, ri_qp_postsq(p->rnic, p->a.qp, wrs, &n, NULL),
+			RI_RET_RNIC_ATOMICS_UNSUPPORTED);
+	KUNIT_EXPECT_EQ(test, n, 2);
+	KUNIT_EXPECT_EQ(test, ri_qp_postsq(p->rnic, p->a.qp, NULL, &n, NULL),
+			RI_RET_INVALID_PARAMETER);
+	for (i = 0; i < PAIR_DEPTH; i++)
+		pair_recv(p, &p->b, i, 0, 1);
+	KUNIT_EXPECT_EQ(test, ri_qp_post_recv(p->rnic, p->b.qp, 0, 1, seg, 1, NULL),
+			RI_RET_RNIC_WR_LIMIT_EXCEEDED);
+	pair_close(p);
+#undef POST
+}
+
+/* RI-08: an error is told at once, or by a completion, and once */
+static void told_once(struct kunit *test)
+{
+	struct pair *p = pair_connected(test);
+	ri_data_seg_t seg = { .len = 10 };
+	unsigned int i;
+	uint_t n = 1;
+
+#define POST(type, id)								\
+	ri_qp_post_send(p->rnic, p->a.qp, type, RI_WR_SIGNALED_FLAG, id, &seg, 0, 1, 0, NULL)
+	KUNIT_EXPECT_EQ(test, POST(99, 1), RI_RET_WR_INVALID_TYPE);
+	msleep(20);
+	KUNIT_EXPECT_EQ(test, ri_cq_poll(p->rnic, p->a.cq, &p->a.wc, &n, NULL), RI_RET_CQ_EMPTY);
+	KUNIT_EXPECT_EQ(test, p->num_events, 0);
+	seg.tag.ltag = 0x100;
+	KUNIT_EXPECT_EQ(test, POST(RI_WR_TYPE_SEND, 2), OK);
+	pair_expect(p, &p->a, 2, RI_WC_TYPE_SEND, RI_WC_STATUS_INVALID_STAG_ERROR);
+	msleep(20);
+	n = 1;
+	KUNIT_EXPECT_EQ(test, ri_cq_poll(p->rnic, p->a.cq, &p->a.wc, &n, NULL), RI_RET_CQ_EMPTY);
+	for (i = 0; i < min_t(unsigned int, READ_ONCE(p->num_events), PAIR_EVENTS); i++)
+		KUNIT_EXPECT_PTR_NE(test, p->events[i].event_data.resource_os_data,
+				    (ri_os_data_t)&p->a);
+	pair_close(p);
+#undef POST
+}
+
+/* RI-60: inline data is taken when it is posted, and its tag is not looked at */
+static void inlined(struct kunit *test)
+{
+	struct pair *p = pair_idle(test, RI_PHYS_PAGE_LIST_MODE, 0);
+	ri_data_seg_t seg = { .addr.vaddr = (uintptr_t)p->a.mem, .tag.ltag = 0x777, .len = 8 };
+
+	seg.addr.vaddr = (uintptr_t)p->a.mem;
+	strcpy(p->a.mem, "before");
+	/* in Idle, so that nothing is sent yet */
+	pair_recv(p, &p->b, 1, 100, 8);
+	KUNIT_EXPECT_EQ(test, ri_qp_post_send(p->rnic, p->a.qp, RI_WR_TYPE_SEND,
+					      RI_WR_SIGNALED_FLAG | RI_WR_INLINE_OK_FLAG, 2, &seg,
+					      0, 1, 0, NULL), OK);
+	strcpy(p->a.mem, "after");
+	pair_connect(p);
+	pair_expect(p, &p->a, 2, RI_WC_TYPE_SEND, RI_WC_STATUS_SUCCESS);
+	pair_expect(p, &p->b, 1, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_SUCCESS);
+	KUNIT_EXPECT_STREQ(test, p->b.mem + 100, "before");
+	pair_close(p);
+}
+
+/* RI-41, RI-44, RI-45: an SRQ, whose low water mark is told of once, when it is reached */
+static void shared_queue(struct kunit *test)
+{
+	ri_qp_attr_t *attr = kunit_kzalloc(test, sizeof(*attr), GFP_KERNEL);
+	struct pair *p = pair_idle(test, RI_PHYS_PAGE_LIST_MODE, 0);
+	ri_srq_attr_t srq_attr = { .max_wrs = 8, .max_sgl = 1, .lowat = 8, .pd = p->pd };
+	ri_data_seg_t seg = pair_seg(&p->b, 0, 10);
+	ri_srq_handle_t srq;
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, attr);
+#define CREATE	ri_srq_create(p->rnic, &srq_attr, &srq, NULL, &srq_attr, NULL)
+	KUNIT_EXPECT_EQ(test, CREATE, RI_RET_SRQ_LIMIT_OUT_OF_RANGE);
+	srq_attr.lowat = 2;
+	srq_attr.max_sgl = SRNIC_MAX_SGE + 1;
+	KUNIT_EXPECT_EQ(test, CREATE, RI_RET_RNIC_SG_LIMIT_EXCEEDED);
+	srq_attr.max_sgl = 1;
+	srq_attr.pd = NULL;
+	KUNIT_EXPECT_EQ(test, CREATE, RI_RET_PD_INVALID_HANDLE);
+	srq_attr.pd = p->pd;
+	KUNIT_ASSERT_EQ(test, CREATE, OK);
+	pair_destroy_qps(p);
+	*attr = pair_qp_attr(p, &p->b);
+	attr->srq_valid = 1;
+	attr->srq.srq_handle = srq;
+	KUNIT_ASSERT_EQ(test, ri_qp_create(p->rnic, attr, &p->b.qp, NULL, &p->b, NULL), OK);
+	*attr = pair_qp_attr(p, &p->a);
+	KUNIT_ASSERT_EQ(test, ri_qp_create(p->rnic, attr, &p->a.qp, NULL, &p->a, NULL), OK);
+	KUNIT_EXPECT_EQ(test, ri_qp_post_recv(p->rnic, p->b.qp, 0, 1, &seg, 1, NULL),
+			RI_RET_QP_TIED_TO_SRQ);
+	KUNIT_EXPECT_EQ(test, ri_srq_destroy(p->rnic, srq, NULL), RI_RET_SRQ_INUSE);
+	for (i = 0; i < 5; i++)
+		KUNIT_EXPECT_EQ(test, ri_srq_post_recv(p->rnic, srq, 0, i, &seg, 1, NULL), OK);
+	pair_connect(p);
+	/* RI-43: a mark of 0 is the first receive that is taken */
+	attr->qp_xport.qp_iwarp.rq_hiwat = 0;
+	KUNIT_EXPECT_EQ(test, ri_qp_modify(p->rnic, p->b.qp, RI_QP_ATTR_RQ_HIWAT, attr, NULL), OK);
+	KUNIT_EXPECT_EQ(test, ri_qp_query(p->rnic, p->b.qp, attr, NULL), OK);
+	KUNIT_EXPECT_TRUE(test, attr->qp_xport.qp_iwarp.rq_armed);
+	for (i = 0; i < 2; i++) {
+		pair_send(p, &p->a, 10 + i, 0, 10);
+		pair_expect(p, &p->b, i, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_SUCCESS);
+	}
+	KUNIT_EXPECT_TRUE(test, pair_event(p, RI_EVENT_QP_RQ_LIMIT_REACHED, &p->b));
+	KUNIT_EXPECT_EQ(test, p->num_events, 1);
+	KUNIT_EXPECT_EQ(test, ri_srq_query(p->rnic, srq, &srq_attr, NULL), OK);
+	KUNIT_EXPECT_EQ(test, srq_attr.lowat, 2);
+	KUNIT_EXPECT_TRUE(test, srq_attr.srq_armed);
+	pair_send(p, &p->a, 12, 0, 10);
+	KUNIT_EXPECT_TRUE(test, pair_event(p, RI_EVENT_SRQ_LIMIT_REACHED, &srq_attr));
+	KUNIT_EXPECT_EQ(test, ri_srq_query(p->rnic, srq, &srq_attr, NULL), OK);
+	KUNIT_EXPECT_FALSE(test, srq_attr.srq_armed);
+	KUNIT_EXPECT_EQ(test, ri_srq_modify(p->rnic, srq, RI_SRQ_ATTR_MAX_WRS, &srq_attr, NULL),
+			RI_RET_SRQ_RESIZE_UNSUPPORTED);
+	srq_attr.lowat = 100000;
+	KUNIT_EXPECT_EQ(test, ri_srq_modify(p->rnic, srq, RI_SRQ_ATTR_LOWAT, &srq_attr, NULL),
+			RI_RET_SRQ_LIMIT_OUT_OF_RANGE);
+	pair_destroy_qps(p);
+	KUNIT_EXPECT_EQ(test, ri_srq_destroy(p->rnic, srq, NULL), OK);
+	pair_close(p);
+}
+
+/* Sizes of a CQ: more than there may be, more, and less than what waits (RI-40: overflow) */
+static void cq_sizes(struct kunit *test)
+{
+	struct pair *p = pair_connected(test);
+	ri_cq_attr_t attr = { .num_cqe = SRNIC_MAX_CQE + 1 };
+	ri_cq_handle_t cq;
+	u32 i;
+
+	KUNIT_EXPECT_EQ(test, ri_cq_create(p->rnic, &attr, &cq, NULL, NULL, NULL),
+			RI_RET_CQ_CAPACITY_EXCEEDED);
+	attr.num_cqe = 0;
+	KUNIT_EXPECT_EQ(test, ri_cq_create(p->rnic, &attr, &cq, NULL, NULL, NULL),
+			RI_RET_INVALID_PARAMETER);
+#define MODIFY(mask)	ri_cq_modify(p->rnic, p->a.cq, mask, &attr, NULL)
+	KUNIT_EXPECT_EQ(test, MODIFY(RI_CQ_MODIFY_MASK_NUM_CQE), RI_RET_INVALID_PARAMETER);
+	attr.num_cqe = SRNIC_MAX_CQE + 1;
+	KUNIT_EXPECT_EQ(test, MODIFY(RI_CQ_MODIFY_MASK_NUM_CQE), RI_RET_CQ_CAPACITY_EXCEEDED);
+	attr.num_cqe = 200;
+	KUNIT_EXPECT_EQ(test, MODIFY(2), RI_RET_INVALID_PARAMETER);
+	KUNIT_EXPECT_EQ(test, MODIFY(RI_CQ_MODIFY_MASK_NUM_CQE), OK);
+	KUNIT_EXPECT_GE(test, attr.num_cqe, 200);
+	for (i = 0; i < 4; i++) {
+		pair_recv(p, &p->b, i, 0, 10);
+		pair_send(p, &p->a, i, 0, 10);
+		pair_expect(p, &p->b, i, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_SUCCESS);
+	}
+	msleep(20);
+	attr.num_cqe = 2;
+	KUNIT_EXPECT_EQ(test, MODIFY(RI_CQ_MODIFY_MASK_NUM_CQE), RI_RET_CQ_WOULD_OVERFLOW);
+	KUNIT_EXPECT_EQ(test, ri_cq_query(p->rnic, p->a.cq, &attr, NULL), OK);
+	KUNIT_EXPECT_EQ(test, attr.handler_id, p->handler_id);
+	for (i = 0; i < 4; i++)
+		pair_expect(p, &p->a, i, RI_WC_TYPE_SEND, RI_WC_STATUS_SUCCESS);
+	pair_close(p);
+}
+
+/* RI-28: what was not polled of a QP that is destroyed is never seen */
+static void destroyed(struct kunit *test)
+{
+	struct pair *p = pair_connected(test);
+	uint_t n = 1;
+
+	pair_recv(p, &p->b, 1, 0, 10);
+	pair_send(p, &p->a, 2, 0, 10);
+	msleep(20);
+	pair_recv(p, &p->b, 3, 0, 10);
+	pair_destroy_qps(p);
+	KUNIT_EXPECT_EQ(test, ri_cq_poll(p->rnic, p->a.cq, &p->a.wc, &n, NULL), RI_RET_CQ_EMPTY);
+	KUNIT_EXPECT_EQ(test, n, 0);
+	n = 1;
+	KUNIT_EXPECT_EQ(test, ri_cq_poll(p->rnic, p->b.cq, &p->b.wc, &n, NULL), RI_RET_CQ_EMPTY);
+	n = 0;
+	KUNIT_EXPECT_EQ(test, ri_cq_poll(p->rnic, p->b.cq, &p->b.wc, &n, NULL),
+			RI_RET_INVALID_PARAMETER);
+	pair_close(p);
+}
+
+#define THREADS	4
+#define WRITES	200
+
+struct poster {
+	struct pair *p;
+	u32 first;
+	ri_api_return_t ret;
+	struct completion done;
+};
+
+/* Writes of four bytes each, of numbers that no other thread has */
+static int post_many(void *data)
+{
+	struct poster *t = data;
+	struct pair *p = t->p;
+	u32 i;
+
+	for (i = t->first; i < t->first + WRITES;) {
+		ri_data_seg_t seg = pair_seg(&p->a, i * sizeof(u32), sizeof(u32));
+
+		t->ret = ri_qp_post_rdma_write(p->rnic, p->a.qp, RI_WR_TYPE_RDMA_WRITE,
+					       RI_WR_SIGNALED_FLAG, i, &seg,
+					       (uintptr_t)p->b.mem + i * sizeof(u32), p->b.tag, 1,
+					       0, NULL);
+		if (!t->ret)
+			i++;
+		else if (t->ret == RI_RET_RNIC_WR_LIMIT_EXCEEDED)
+			usleep_range(20, 50);
+		else
+			break;
+	}
+	complete(&t->done);
+	return 0;
+}
+
+/* RI-04, RI-05: threads post to one QP while another polls; each WR is done once */
+static void threads(struct kunit *test)
+{
+	struct poster *t = kunit_kzalloc(test, THREADS * sizeof(*t), GFP_KERNEL);
+	u8 *seen = kunit_kzalloc(test, THREADS * WRITES, GFP_KERNEL);
+	struct pair *p = pair_connected(test);
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, t);
+	KUNIT_ASSERT_NOT_NULL(test, seen);
+	for (i = 0; i < THREADS * WRITES; i++)
+		((u32 *)p->a.mem)[i] = i + 1;
+	for (i = 0; i < THREADS; i++) {
+		t[i] = (struct poster){ .p = p, .first = i * WRITES };
+		init_completion(&t[i].done);
+		KUNIT_ASSERT_FALSE(test, IS_ERR(kthread_run(post_many, &t[i], "kunit-post/%u", i)));
+	}
+	for (i = 0; i < THREADS * WRITES; i++) {
+		if (!pair_wait(p, &p->a))
+			break;
+		KUNIT_EXPECT_EQ(test, p->a.wc.rc_wc.op_status, RI_WC_STATUS_SUCCESS);
+		if (p->a.wc.rc_wc.id < THREADS * WRITES)
+			seen[p->a.wc.rc_wc.id]++;
+	}
+	KUNIT_EXPECT_EQ(test, i, THREADS * WRITES);
+	for (i = 0; i < THREADS; i++) {
+		wait_for_completion(&t[i].done);
+		KUNIT_EXPECT_EQ(test, t[i].ret, OK);
+	}
+	KUNIT_EXPECT_NULL(test, memchr_inv(seen, 1, THREADS * WRITES));
+	pair_recv(p, &p->b, 1, PAIR_BYTES - 1, 1);
+	pair_send(p, &p->a, 2, PAIR_BYTES - 1, 1);
+	pair_expect(p, &p->b, 1, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_SUCCESS);
+	KUNIT_EXPECT_EQ(test, memcmp(p->a.mem, p->b.mem, THREADS * WRITES * sizeof(u32)), 0);
+	pair_close(p);
+}
+
+/* RI-40: a CQ that overflows is told of once, and is of no use any more */
+static void overflow(struct kunit *test)
+{
+	ri_qp_attr_t *attr = kunit_kzalloc(test, sizeof(*attr), GFP_KERNEL);
+	struct pair *p = pair_connected(test);
+	ri_cq_attr_t cq_attr = { .num_cqe = 2 };
+	ri_api_return_t ret;
+	ri_cq_handle_t cq;
+	uint_t n;
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, attr);
+	pair_destroy_qps(p);
+	KUNIT_ASSERT_EQ(test, ri_cq_create(p->rnic, &cq_attr, &cq, NULL, &cq_attr, NULL), OK);
+	*attr = pair_qp_attr(p, &p->a);
+	attr->scq.scq_handle = cq;
+	KUNIT_ASSERT_EQ(test, ri_qp_create(p->rnic, attr, &p->a.qp, NULL, &p->a, NULL), OK);
+	*attr = pair_qp_attr(p, &p->b);
+	KUNIT_ASSERT_EQ(test, ri_qp_create(p->rnic, attr, &p->b.qp, NULL, &p->b, NULL), OK);
+	pair_connect(p);
+	for (i = 0; i <= cq_attr.num_cqe; i++) {
+		pair_recv(p, &p->b, i, 0, 1);
+		pair_send(p, &p->a, i, 0, 1);
+	}
+	KUNIT_EXPECT_TRUE(test, pair_event(p, RI_EVENT_CQ_OVERFLOW_DETECTED, &cq_attr));
+	KUNIT_EXPECT_TRUE(test, pair_event(p, RI_EVENT_QP_CQ_SQ_ERROR, &p->a));
+	KUNIT_EXPECT_EQ(test, ri_cq_query(p->rnic, cq, &cq_attr, NULL), RI_RET_CQ_ERROR);
+	KUNIT_EXPECT_EQ(test, ri_cq_modify(p->rnic, cq, RI_CQ_MODIFY_MASK_NUM_CQE, &cq_attr, NULL),
+			RI_RET_CQ_ERROR);
+	/* what was there before can be taken */
+	do {
+		n = 1;
+		ret = ri_cq_poll(p->rnic, cq, &p->a.wc, &n, NULL);
+	} while (!ret);
+	KUNIT_EXPECT_EQ(test, ret, RI_RET_CQ_ERROR);
+	pair_destroy_qps(p);
+	KUNIT_EXPECT_EQ(test, ri_cq_destroy(p->rnic, cq, NULL), OK);
+	pair_close(p);
+}
+
+static struct kunit_case qp_cases[] = {
+	KUNIT_CASE(create),
+	KUNIT_CASE(modify_wrong),
+	KUNIT_CASE(bad_streams),
+	KUNIT_CASE(last_message),
+	KUNIT_CASE(flushed),
+	KUNIT_CASE(posts_wrong),
+	KUNIT_CASE(told_once),
+	KUNIT_CASE(inlined),
+	KUNIT_CASE(shared_queue),
+	KUNIT_CASE(cq_sizes),
+	KUNIT_CASE(destroyed),
+	KUNIT_CASE(threads),
+	KUNIT_CASE(overflow),
+	{}
+};
+
+static struct kunit_suite qp_suite = {
+	.name = "srnic-rnicpi-qp",
+	.test_cases = qp_cases,
+};
+
+kunit_test_suite(qp_suite);

@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* rnicpi/: the RNIC Programming Interface of the kernel, from the outside, by its calls. */
+#include <linux/delay.h>
+#include <linux/file.h>
+#include <linux/in6.h>
+#include <linux/net.h>
+#include <linux/slab.h>
+#include <net/sock.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/srnic-abi.h>
+#include "rnicpi/kernel/rnic.h"
+#include "rnicpi_pair.h"
+#include "srnic.h"
+
+#define OK	RI_RET_SUCCESS
+
+/* From attach to detach: two endpoints over the loopback interface talk, and nothing is left */
+static void echo(struct kunit *test)
+{
+	struct pair *p = pair_connected(test);
+
+	pair_recv(p, &p->b, 1, 0, 100);
+	pair_recv(p, &p->a, 2, 1000, 100);
+	strcpy(p->a.mem, "there");
+	pair_send(p, &p->a, 3, 0, 100);
+	pair_expect(p, &p->b, 1, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_SUCCESS);
+	KUNIT_EXPECT_EQ(test, p->b.wc.rc_wc.bytes_transferred, 100);
+	KUNIT_EXPECT_STREQ(test, p->b.mem, "there");
+	pair_expect(p, &p->a, 3, RI_WC_TYPE_SEND, RI_WC_STATUS_SUCCESS);
+	pair_send(p, &p->b, 4, 0, 50);
+	pair_expect(p, &p->a, 2, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_SUCCESS);
+	KUNIT_EXPECT_EQ(test, p->a.wc.rc_wc.bytes_transferred, 50);
+	KUNIT_EXPECT_STREQ(test, p->a.mem + 1000, "there");
+	pair_close(p);
+	pair_end_device(p);
+	KUNIT_EXPECT_EQ(test, p->detached, 1);
+}
+
+/* ----- attach, open and their ends ----- */
+
+static ri_services_dev_arg_t services(void)
+{
+	return (ri_services_dev_arg_t){
+		.rnicpi_major_version = 1, .query_size = 500, .lib_path = "lib", .hw_path = "hw",
+	};
+}
+
+/* A provider's own, of another RNIC; the handle is no number of ours */
+static int other_vp;
+#define OTHER	((ri_vp_handle_t)&other_vp)
+
+static ri_api_return_t attach_other(ri_services_dev_arg_t svcs, const char *dev_info,
+				    ri_ops_t *al, ri_ops_t *vp)
+{
+	return ri_svc_attach(OTHER, (ri_dev_info_t)dev_info, &svcs, al, vp, NULL);
+}
+
+/* RI-07, and the codes of ri_svc_attach() and ri_svc_detach() */
+static void attaches(struct kunit *test)
+{
+	ri_services_dev_arg_t svcs = services(), bad;
+	ri_ops_t hole = ri_vector;
+	struct pair *p = pair_device(test);
+	ri_err_data_t err = 77;
+
+	KUNIT_EXPECT_EQ(test, ri_svc_attach(NULL, "x", &svcs, &ri_vector, NULL, &err),
+			RI_RET_VP_INVALID_HANDLE);
+	KUNIT_EXPECT_EQ(test, err, (u64)RI_ERR_LAYER_AL << 32);
+	KUNIT_EXPECT_EQ(test, attach_other(svcs, "x", NULL, &ri_vector), RI_RET_INVALID_PARAMETER);
+	KUNIT_EXPECT_EQ(test, ri_svc_attach(OTHER, "x", NULL, &ri_vector, NULL, NULL),
+			RI_RET_INVALID_PARAMETER);
+	hole.ri_op_ah_query = NULL;
+	KUNIT_EXPECT_EQ(test, attach_other(svcs, "x", &hole, NULL), RI_RET_INVALID_PARAMETER);
+	KUNIT_EXPECT_EQ(test, attach_other(svcs, "x", &ri_vector, &hole), RI_RET_INVALID_PARAMETER);
+	KUNIT_EXPECT_EQ(test, attach_other(svcs, "", &ri_vector, NULL), RI_RET_INVALID_DEV_INFO);
+	bad = services();
+	bad.rnicpi_major_version = 2;
+	KUNIT_EXPECT_EQ(test, attach_other(bad, "x", &ri_vector, NULL), RI_RET_INVALID_VP_VERSION);
+	bad = services();
+	bad.hw_path[0] = 0;
+	KUNIT_EXPECT_EQ(test, attach_other(bad, "x", &ri_vector, NULL), RI_RET_INVALID_HW_PATH);
+	bad = services();
+	memset(bad.lib_path, 'x', sizeof(bad.lib_path));
+	KUNIT_EXPECT_EQ(test, attach_other(bad, "x", &ri_vector, NULL), RI_RET_INVALID_LIB_PATH);
+	/* of our own device, once more */
+	KUNIT_EXPECT_EQ(test, ri_svc_attach(p->vp, "lo", &svcs, &ri_vector, NULL, NULL),
+			RI_RET_RNIC_INUSE);
+	KUNIT_EXPECT_EQ(test, p->attached, 1);
+
+	KUNIT_EXPECT_EQ(test, attach_other(svcs, "x", &ri_vector, NULL), OK);
+	KUNIT_EXPECT_EQ(test, p->attached, 2);
+	KUNIT_EXPECT_PTR_EQ(test, p->vp, OTHER);
+	KUNIT_EXPECT_EQ(test, ri_svc_detach(OTHER, NULL), OK);
+	KUNIT_EXPECT_EQ(test, ri_svc_detach(OTHER, &err), RI_RET_VP_INVALID_HANDLE);
+}
+
+/* A provider whose ri_rnic_open() is seen to be called */
+static unsigned int opened;
+
+static ri_api_return_t other_open(ri_vp_handle_t vp_hdl, ri_pbl_mode_t mode,
+				  ri_os_data_t os_data, ri_err_data_t *err_data)
+{
+	opened++;
+	return OK;
+}
+
+static ri_api_return_t other_close(ri_vp_handle_t vp_hdl, ri_err_data_t *err_data)
+{
+	return OK;
+}
+
+static void open_it(struct rix_client *client, ri_vp_handle_t vp_hdl)
+{
+	ri_rnic_open(vp_hdl, RI_PHYS_PAGE_LIST_MODE, NULL, NULL);
+}
+
+static void close_it(struct rix_client *client, ri_vp_handle_t vp_hdl)
+{
+	ri_rnic_close(vp_hdl, NULL);
+}
+
+/*
+ * RI-82: an RNIC is opened from within ri_svc_attach(), of this provider and of any other; and
+ * ri_svc_detach() is refused until it is closed, and not afterwards.
+ */
+static void opens_in_attach(struct kunit *test)
+{
+	struct rix_client client = { .attached = open_it, .detaching = close_it };
+	struct pair *p = pair_device(test);
+	ri_services_dev_arg_t svcs = services();
+	ri_ops_t ops = ri_vector;
+
+	ops.ri_op_rnic_open = other_open;
+	ops.ri_op_rnic_close = other_close;
+	opened = 0;
+	rix_client_register(&client);
+	/* it was there, and is open now */
+	KUNIT_EXPECT_EQ(test, ri_rnic_open(p->vp, RI_PHYS_PAGE_LIST_MODE, NULL, NULL),
+			RI_RET_RNIC_INUSE);
+	KUNIT_EXPECT_EQ(test, ri_svc_detach(p->vp, NULL), RI_RET_RNIC_INUSE);
+
+	KUNIT_EXPECT_EQ(test, attach_other(svcs, "x", &ops, NULL), OK);
+	KUNIT_EXPECT_EQ(test, opened, 1);
+	KUNIT_EXPECT_EQ(test, ri_svc_detach(OTHER, NULL), RI_RET_RNIC_INUSE);
+	KUNIT_EXPECT_EQ(test, ri_rnic_close(OTHER, NULL), OK);
+	KUNIT_EXPECT_EQ(test, ri_svc_detach(OTHER, NULL), OK);
+	rix_client_unregister(&client);
+}
+
+/* RI-11: what is made of something is ended before it */
+static void order_of_ends(struct kunit *test)
+{
+	struct pair *p = pair_idle(test, RI_PHYS_PAGE_LIST_MODE, 0);
+	ri_vp_handle_t vp = p->vp;
+	ri_rnic_handle_t rnic = p->rnic;
+
+	KUNIT_EXPECT_EQ(test, ri_svc_detach(vp, NULL), RI_RET_RNIC_INUSE);
+	KUNIT_EXPECT_EQ(test, ri_rnic_close(vp, NULL), RI_RET_RNIC_INUSE);
+	KUNIT_EXPECT_EQ(test, ri_rnic_free_hdl(vp, rnic, NULL), RI_RET_RNIC_INUSE);
+	KUNIT_EXPECT_EQ(test, ri_pd_dealloc(rnic, p->pd, NULL), RI_RET_PD_INUSE);
+	KUNIT_EXPECT_EQ(test, ri_cq_destroy(rnic, p->a.cq, NULL), RI_RET_CQ_INUSE);
+	pair_close(p);
+	/* handles that are stale */
+	KUNIT_EXPECT_EQ(test, ri_pd_dealloc(rnic, p->pd, NULL), RI_RET_RNIC_INVALID_HANDLE);
+	KUNIT_EXPECT_EQ(test, ri_rnic_free_hdl(vp, rnic, NULL), RI_RET_RNIC_INVALID_HANDLE);
+	KUNIT_EXPECT_EQ(test, ri_rnic_close(vp, NULL), RI_RET_VP_INVALID_HANDLE);
+	KUNIT_EXPECT_EQ(test, ri_rnic_get_hdl(vp, RI_CONSUMER_LOCATION_KERNEL, &rnic, NULL, NULL,
+					      NULL), RI_RET_RNIC_NOT_OPEN);
+	KUNIT_EXPECT_EQ(test, ri_rnic_open(vp, 7, NULL, NULL), RI_RET_INVALID_PARAMETER);
+	KUNIT_EXPECT_EQ(test, ri_rnic_open(vp, RI_PHYS_BLOCK_LIST_MODE, NULL, NULL), OK);
+	KUNIT_EXPECT_EQ(test, ri_rnic_close(vp, NULL), OK);
+}
+
+/* RI-14: each kind of handle has its own code, and no other kind passes for it */
+static void handles(struct kunit *test)
+{
+	struct pair *p = pair_idle(test, RI_PHYS_PAGE_LIST_MODE, 0);
+	ri_handle_t none = (ri_handle_t)~0ul;
+	ri_cq_attr_t cq;
+	ri_qp_attr_t *qp = kunit_kzalloc(test, sizeof(*qp), GFP_KERNEL);
+	ri_srq_attr_t srq = { };
+	ri_mr_info_t mr;
+
+	KUNIT_ASSERT_NOT_NULL(test, qp);
+	KUNIT_EXPECT_EQ(test, ri_cq_query(p->rnic, p->pd, &cq, NULL), RI_RET_CQ_INVALID_HANDLE);
+	KUNIT_EXPECT_EQ(test, ri_cq_query(p->pd, p->a.cq, &cq, NULL), RI_RET_RNIC_INVALID_HANDLE);
+	KUNIT_EXPECT_EQ(test, ri_qp_query(p->rnic, p->a.cq, qp, NULL), RI_RET_QP_INVALID_HANDLE);
+	KUNIT_EXPECT_EQ(test, ri_mr_query(p->rnic, p->a.qp, &mr, NULL), RI_RET_MR_INVALID_HANDLE);
+	KUNIT_EXPECT_EQ(test, ri_mw_dealloc(p->rnic, p->a.mr, NULL), RI_RET_MW_INVALID_HANDLE);
+	KUNIT_EXPECT_EQ(test, ri_srq_query(p->rnic, none, &srq, NULL), RI_RET_SRQ_INVALID_HANDLE);
+	KUNIT_EXPECT_EQ(test, ri_pd_dealloc(p->rnic, NULL, NULL), RI_RET_PD_INVALID_HANDLE);
+	KUNIT_EXPECT_EQ(test, ri_pd_dealloc(none, p->pd, NULL), RI_RET_RNIC_INVALID_HANDLE);
+	KUNIT_EXPECT_EQ(test, ri_rnic_close(none, NULL), RI_RET_VP_INVALID_HANDLE);
+	/* by the vector itself, too */
+	KUNIT_EXPECT_EQ(test, ri_vector.ri_op_cq_query(none, p->a.cq, &cq, NULL),
+			RI_RET_RNIC_INVALID_HANDLE);
+	pair_close(p);
+}
+
+/* ri_rnic_query: its limits, and all pointers are in the one buffer (RI-79) */
+static void query(struct kunit *test)
+{
+	struct pair *p = pair_open(test, RI_PHYS_BLOCK_LIST_MODE);
+	ri_iwarp_port_attr_t *port;
+	ri_rnic_attr_t *attr;
+	uint_t size = 0, need;
+	u32 i, found = 0;
+
+	KUNIT_EXPECT_EQ(test, ri_rnic_query(p->rnic, 2, NULL, &size, NULL),
+			RI_RET_INVALID_PARAMETER);
+	KUNIT_EXPECT_EQ(test, ri_rnic_query(p->rnic, 0, NULL, NULL, NULL),
+			RI_RET_INVALID_PARAMETER);
+	KUNIT_EXPECT_EQ(test, ri_rnic_query(p->rnic, RI_QUERY_RNIC_PORT_INFO, NULL, &size, NULL),
+			RI_RET_BUFFER_TOO_SMALL);
+	need = size;
+	attr = kunit_kzalloc(test, need, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, attr);
+	size--;
+	KUNIT_EXPECT_EQ(test, ri_rnic_query(p->rnic, RI_QUERY_RNIC_PORT_INFO, attr, &size, NULL),
+			RI_RET_BUFFER_TOO_SMALL);
+	KUNIT_EXPECT_EQ(test, attr->max_qps, 0);
+	KUNIT_ASSERT_EQ(test, ri_rnic_query(p->rnic, RI_QUERY_RNIC_PORT_INFO, attr, &size, NULL),
+			OK);
+	KUNIT_EXPECT_EQ(test, size, need);
+	KUNIT_EXPECT_EQ(test, attr->max_qps, SRNIC_MAX_QP);
+	KUNIT_EXPECT_EQ(test, attr->max_cq_event_handlers, RI_MAX_CQ_HANDLERS);
+	KUNIT_EXPECT_EQ(test, attr->stag0_value, 0);
+	KUNIT_EXPECT_TRUE(test, attr->rnic_flags & RI_RNIC_EXT_BLOCK_MODE);
+	KUNIT_EXPECT_EQ(test, attr->trans_attr.iwarp->num_ports, 1);
+	port = attr->trans_attr.iwarp->port_attrs;
+	KUNIT_ASSERT_NOT_NULL(test, port);
+	KUNIT_EXPECT_LE(test, (ulong)(port->ipv4_addrs + port->num_ipv4_addrs),
+			(ulong)attr + need);
+	for (i = 0; i < port->num_ipv4_addrs; i++)
+		found += port->ipv4_addrs[i].s_addr == htonl(INADDR_LOOPBACK);
+	KUNIT_EXPECT_EQ(test, found, 1);
+	pair_close(p);
+}
+
+/* 1.3: what InfiniBand alone has is refused, and no handle is made */
+static void of_infiniband(struct kunit *test)
+{
+	struct pair *p = pair_idle(test, RI_PHYS_PAGE_LIST_MODE, 0);
+	ri_handle_t handle = NULL;
+	ri_rnic_modify_req_t modify = { };
+	ri_ud_address_vector_t av = { };
+	ri_data_seg_t seg = { };
+	ri_qp_attr_t *qp = kunit_kzalloc(test, sizeof(*qp), GFP_KERNEL);
+	ri_gid_t gid = { };
+	char mad[4];
+
+	KUNIT_ASSERT_NOT_NULL(test, qp);
+#define X	RI_RET_XPORT_UNSUPPORTED
+	KUNIT_EXPECT_EQ(test, ri_rnic_modify(p->rnic, 0, &modify, NULL), X);
+	KUNIT_EXPECT_EQ(test, ri_special_qp_get(p->rnic, 1, RI_SQP_TYPE_GSI, qp, &handle, NULL,
+						NULL, NULL), X);
+	KUNIT_EXPECT_EQ(test, ri_ah_create(p->rnic, p->pd, &av, &handle, NULL, NULL, NULL), X);
+	KUNIT_EXPECT_EQ(test, ri_ah_query(p->rnic, p->pd, &av, &handle, NULL), X);
+	KUNIT_EXPECT_EQ(test, ri_ah_modify(p->rnic, p->pd, &av, NULL), X);
+	KUNIT_EXPECT_EQ(test, ri_ah_destroy(p->rnic, p->pd, NULL), X);
+	KUNIT_EXPECT_EQ(test, ri_mcast_attach(p->rnic, 1, &gid, p->a.qp, NULL, NULL, NULL), X);
+	KUNIT_EXPECT_EQ(test, ri_mcast_detach(p->rnic, 1, &gid, p->a.qp, NULL), X);
+	KUNIT_EXPECT_EQ(test, ri_process_sma_mad(p->rnic, 1, mad, mad, NULL), X);
+	KUNIT_EXPECT_EQ(test, ri_qp_post_atomic(p->rnic, p->a.qp, RI_WR_TYPE_FETCH_AND_ADD, 0, 1,
+						1, 1, 1, &seg, NULL),
+			RI_RET_RNIC_ATOMICS_UNSUPPORTED);
+	KUNIT_EXPECT_EQ(test, ri_qp_post_datagram(p->rnic, p->a.qp, RI_WR_TYPE_SEND, 0, 1, &seg, 1,
+						  0, NULL, 1, 1, 1, NULL),
+			RI_RET_WR_INVALID_TYPE);
+#undef X
+	KUNIT_EXPECT_NULL(test, handle);
+	pair_close(p);
+}
+
+/* ri_rnic_diag: @op says @what, in a buffer that is asked for before */
+static void diag_says(struct pair *p, ri_diag_op_type_t op, void *arg, const char *what)
+{
+	ri_length_t len = 0, need;
+	unsigned char *text;
+
+	KUNIT_EXPECT_EQ(p->test, ri_rnic_diag(p->rnic, op, arg, NULL, &len, NULL),
+			RI_RET_BUFFER_TOO_SMALL);
+	/* counters count meanwhile */
+	need = len + 100;
+	text = kunit_kzalloc(p->test, need, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(p->test, text);
+	memset(text, 0xa5, need - 1);
+	len = 1;
+	KUNIT_EXPECT_EQ(p->test, ri_rnic_diag(p->rnic, op, arg, text, &len, NULL),
+			RI_RET_BUFFER_TOO_SMALL);
+	KUNIT_EXPECT_EQ(p->test, text[0], 0xa5);
+	KUNIT_EXPECT_GT(p->test, len, 1);
+	len = need;
+	KUNIT_EXPECT_EQ(p->test, ri_rnic_diag(p->rnic, op, arg, text, &len, NULL), OK);
+	KUNIT_EXPECT_EQ(p->test, len, strlen(text) + 1);
+	KUNIT_EXPECT_NOT_NULL_MSG(p->test, strstr(text, what), "%s", text);
+}
+
+/* ri_rnic_diag: what a consumer's device and QP are doing, and a reset of its QPs */
+static void diag(struct kunit *test)
+{
+	struct pair *p = pair_connected(test);
+	ri_length_t len = 0;
+
+#define DIAG(op, arg, len)	ri_rnic_diag(p->rnic, op, arg, NULL, len, NULL)
+	diag_says(p, RI_DIAG_RNIC_DETAILS, NULL, "\nqps 2\n");
+	diag_says(p, RI_DIAG_QP_DETAILS, p->a.qp, "\nstate RTS\nconsumer kernel\n");
+	diag_says(p, RI_DIAG_RNIC_DUMP, NULL, "\nstate RTS\n");
+	KUNIT_EXPECT_EQ(test, DIAG(RI_DIAG_QP_DETAILS, p->a.cq, &len), RI_RET_INVALID_PARAMETER);
+	KUNIT_EXPECT_EQ(test, DIAG(RI_DIAG_RNIC_DUMP, NULL, NULL), RI_RET_INVALID_PARAMETER);
+	KUNIT_EXPECT_EQ(test, DIAG(RI_DIAG_RDMA_RESET + 1, NULL, &len), RI_RET_OP_UNSUPPORTED);
+	pair_recv(p, &p->b, 1, 0, 100);
+	KUNIT_EXPECT_EQ(test, DIAG(RI_DIAG_RDMA_RESET, NULL, NULL), OK);
+	pair_expect(p, &p->b, 1, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_WR_FLUSHED_ERROR);
+	KUNIT_EXPECT_TRUE(test, pair_event(p, RI_EVENT_QP_LOCAL_CATASTROPHIC_ERROR, &p->a));
+	pair_close(p);
+	KUNIT_EXPECT_EQ(test, DIAG(RI_DIAG_RNIC_DUMP, NULL, &len), RI_RET_RNIC_INVALID_HANDLE);
+}
+
+static ri_api_return_t other_get_hdl(ri_vp_handle_t vp_hdl, ri_consumer_domain_t location,
+				     ri_rnic_handle_t *rnic, ri_vp_data_t vp_data,
+				     ri_os_data_t os_data, ri_err_data_t *err_data)
+{
+	/* of memory that is nobody else's handle */
+	*rnic = os_data;
+	return OK;
+}
+
+static ri_api_return_t other_free_hdl(ri_vp_handle_t vp_hdl, ri_rnic_handle_t rnic,
+				      ri_err_data_t *err_data)
+{
+	return OK;
+}
+
+/* RI-06: an RNIC handle has the vector by which it was made, whoever's it is */
+static void vectors(struct kunit *test)
+{
+	ri_ops_t al = ri_vector, vp = ri_vector;
+	const ri_ops_t *by_al, *by_vp;
+	ri_rnic_handle_t one, two;
+	int first, second;
+
+	pair_device(test);
+	al.ri_op_rnic_get_hdl = other_get_hdl;
+	al.ri_op_rnic_free_hdl = other_free_hdl;
+	vp = al;
+	KUNIT_ASSERT_EQ(test, attach_other(services(), "x", &al, &vp), OK);
+	KUNIT_EXPECT_EQ(test, rix_rnic_vectors(&first, &by_al, &by_vp, NULL),
+			RI_RET_VP_INVALID_HANDLE);
+	KUNIT_ASSERT_EQ(test, rix_rnic_vectors(OTHER, &by_al, &by_vp, NULL), OK);
+	KUNIT_EXPECT_EQ(test, by_al->ri_op_rnic_get_hdl(OTHER, RI_CONSUMER_LOCATION_KERNEL, &one,
+							NULL, &first, NULL), OK);
+	KUNIT_EXPECT_EQ(test, by_vp->ri_op_rnic_get_hdl(OTHER, RI_CONSUMER_LOCATION_KERNEL, &two,
+							NULL, &second, NULL), OK);
+	KUNIT_EXPECT_PTR_EQ(test, ri_svc_ops(one), (const ri_ops_t *)&al);
+	KUNIT_EXPECT_PTR_EQ(test, ri_svc_ops(two), (const ri_ops_t *)&vp);
+	KUNIT_EXPECT_EQ(test, ri_rnic_free_hdl(OTHER, one, NULL), OK);
+	KUNIT_EXPECT_EQ(test, ri_rnic_free_hdl(OTHER, two, NULL), OK);
+	KUNIT_EXPECT_PTR_EQ(test, ri_svc_ops(two), &ri_no_ops);
+	KUNIT_EXPECT_EQ(test, ri_svc_detach(OTHER, NULL), OK);
+}
+
+/* RI-84: vp_data is not looked at, whatever it is */
+static void vp_data(struct kunit *test)
+{
+	struct pair *p = pair_open(test, RI_PHYS_PAGE_LIST_MODE);
+	ri_cq_attr_t attr = { .num_cqe = 1 };
+	ri_vp_data_t data = (ri_vp_data_t)~0ul;
+	ri_rnic_handle_t rnic;
+	ri_cq_handle_t cq;
+	ri_pd_handle_t pd;
+
+	KUNIT_ASSERT_EQ(test, ri_rnic_get_hdl(p->vp, RI_CONSUMER_LOCATION_KERNEL, &rnic, data,
+					      NULL, NULL), OK);
+	KUNIT_ASSERT_EQ(test, ri_pd_alloc(rnic, &pd, data, NULL, NULL), OK);
+	KUNIT_ASSERT_EQ(test, ri_cq_create(rnic, &attr, &cq, data, NULL, NULL), OK);
+	KUNIT_EXPECT_EQ(test, ri_cq_destroy(rnic, cq, NULL), OK);
+	KUNIT_EXPECT_EQ(test, ri_pd_dealloc(rnic, pd, NULL), OK);
+	KUNIT_EXPECT_EQ(test, ri_rnic_free_hdl(p->vp, rnic, NULL), OK);
+	pair_close(p);
+}
+
+/*
+ * RI-12: the device goes under a consumer who ends nothing: an event, then each call finds no
+ * handle any more
+ */
+static void device_goes(struct kunit *test)
+{
+	struct pair *p = pair_connected(test);
+	ri_cq_attr_t cq;
+
+	pair_recv(p, &p->b, 1, 0, 100);
+	pair_end_device(p);
+	KUNIT_EXPECT_EQ(test, p->detached, 1);
+	KUNIT_EXPECT_TRUE(test, pair_event(p, RI_EVENT_RNIC_LOCAL_CATASTROPHIC_ERROR, p));
+	KUNIT_EXPECT_EQ(test, ri_cq_query(p->rnic, p->a.cq, &cq, NULL),
+			RI_RET_RNIC_INVALID_HANDLE);
+	KUNIT_EXPECT_EQ(test, ri_rnic_close(p->vp, NULL), RI_RET_VP_INVALID_HANDLE);
+	p->open = false;
+}
+
+/*
+ * A device that is open, but not to the access layer's knowledge, is detached under its
+ * consumer: it goes all the same, and nothing of it is left.
+ */
+static void goes_detached(struct kunit *test)
+{
+	struct pair *p = pair_device(test);
+	ri_rnic_handle_t rnic;
+	ri_pd_handle_t pd;
+
+	KUNIT_ASSERT_EQ(test, ri_vector.ri_op_rnic_open(p->vp, RI_PHYS_PAGE_LIST_MODE, NULL,
+							NULL), OK);
+	KUNIT_ASSERT_EQ(test, ri_rnic_get_hdl(p->vp, RI_CONSUMER_LOCATION_KERNEL, &rnic, NULL,
+					      NULL, NULL), OK);
+	KUNIT_ASSERT_EQ(test, ri_pd_alloc(rnic, &pd, NULL, NULL, NULL), OK);
+	KUNIT_ASSERT_EQ(test, ri_svc_detach(p->vp, NULL), OK);
+	pair_end_device(p);
+	KUNIT_EXPECT_EQ(test, p->detached, 1);
+	KUNIT_EXPECT_PTR_EQ(test, ri_svc_ops(rnic), &ri_no_ops);
+	KUNIT_EXPECT_EQ(test, ri_vector.ri_op_pd_dealloc(rnic, pd, NULL),
+			RI_RET_RNIC_INVALID_HANDLE);
+}
+
+static struct kunit_case rnicpi_cases[] = {
+	KUNIT_CASE(echo),
+	KUNIT_CASE(attaches),
+	KUNIT_CASE(opens_in_attach),
+	KUNIT_CASE(order_of_ends),
+	KUNIT_CASE(handles),
+	KUNIT_CASE(query),
+	KUNIT_CASE(of_infiniband),
+	KUNIT_CASE(diag),
+	KUNIT_CASE(vectors),
+	KUNIT_CASE(vp_data),
+	KUNIT_CASE(device_goes),
+	KUNIT_CASE(goes_detached),
+	{}
+};
+
+static struct kunit_suite rnicpi_suite = {
+	.name = "srnic-rnicpi",
+	.test_cases = rnicpi_cases,
+};
+
+kunit_test_suite(rnicpi_suite);

@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Work requests: which flags and opcodes there are is one table, with one reader. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "ops.h"
+#include "qp.h"
+
+#define OPAQUE	(RI_WR_CONSUMER_FLAG0 | RI_WR_CONSUMER_FLAG1 | RI_WR_CONSUMER_FLAG2)
+#define ANY	(RI_WR_SIGNALED_FLAG | RI_WR_COALESCE_FLAG | OPAQUE)
+#define RECV	(RI_WR_COALESCE_FLAG | OPAQUE)
+#define MAX_SGE	64
+
+/* 6.3, L6346 */
+static const struct rule {
+	bool known;
+	ri_api_return_t refused;	/* with this, if it is known and not for iWARP, or not here */
+	enum ibv_wr_opcode opcode;
+	ri_wc_type_t done;
+	uint32_t flags;			/* that it may have */
+	bool data;			/* has an SGE list */
+} rules[] = {
+	[RI_WR_TYPE_SEND] = { true, RI_RET_SUCCESS, IBV_WR_SEND, RI_WC_TYPE_SEND,
+		ANY | RI_WR_SOLICITED_EVENT_FLAG | RI_WR_READ_FENCE_FLAG | RI_WR_INLINE_OK_FLAG,
+		true },
+	[RI_WR_TYPE_SEND_INVALIDATE] = { true, RI_RET_SUCCESS, IBV_WR_SEND_WITH_INV,
+		RI_WC_TYPE_SEND,
+		ANY | RI_WR_SOLICITED_EVENT_FLAG | RI_WR_READ_FENCE_FLAG | RI_WR_INLINE_OK_FLAG,
+		true },
+	[RI_WR_TYPE_RDMA_WRITE] = { true, RI_RET_SUCCESS, IBV_WR_RDMA_WRITE,
+		RI_WC_TYPE_RDMA_WRITE, ANY | RI_WR_READ_FENCE_FLAG | RI_WR_INLINE_OK_FLAG, true },
+	[RI_WR_TYPE_RDMA_READ] = { true, RI_RET_SUCCESS, IBV_WR_RDMA_READ,
+		RI_WC_TYPE_RDMA_READ, ANY, true },
+	[RI_WR_TYPE_BIND] = { true, RI_RET_SUCCESS, IBV_WR_BIND_MW, RI_WC_TYPE_BIND, ANY, false },
+	[RI_WR_TYPE_FAST_REGISTER] = { true, RI_RET_NO_PERMISSION },
+	[RI_WR_TYPE_LOCAL_INVALIDATE_MR] = { true, RI_RET_SUCCESS, IBV_WR_LOCAL_INV,
+		RI_WC_TYPE_LOCAL_INVALIDATE, ANY | RI_WR_LOCAL_FENCE_FLAG, false },
+	[RI_WR_TYPE_LOCAL_INVALIDATE_MW] = { true, RI_RET_SUCCESS, IBV_WR_LOCAL_INV,
+		RI_WC_TYPE_LOCAL_INVALIDATE, ANY | RI_WR_LOCAL_FENCE_FLAG, false },
+	[RI_WR_TYPE_RDMA_READ_LOCAL_INVALIDATE] = { true, RI_RET_SUCCESS, SRNICDV_WR_READ_INV,
+		RI_WC_TYPE_RDMA_READ_LOCAL_INVALIDATE, ANY, true },
+	[RI_WR_TYPE_COMPARE_AND_SWAP] = { true, RI_RET_RNIC_ATOMICS_UNSUPPORTED },
+	[RI_WR_TYPE_FETCH_AND_ADD] = { true, RI_RET_RNIC_ATOMICS_UNSUPPORTED },
+	[RI_WR_TYPE_SEND_IMMEDIATE] = { true, RI_RET_WR_INVALID_TYPE },
+	[RI_WR_TYPE_RDMA_WRITE_IMMEDIATE] = { true, RI_RET_WR_INVALID_TYPE },
+};
+
+static const struct rule *rule_of(ri_wr_type_t type)
+{
+	unsigned int i = type;
+
+	return i < sizeof(rules) / sizeof(rules[0]) && rules[i].known ? &rules[i] : NULL;
+}
+
+/* --- the send queue --- */
+
+static uint64_t copy_sges(struct ibv_sge *sge, const ri_data_seg_t *list, uint_t num)
+{
+	uint64_t bytes = 0;
+	uint_t i;
+
+	for (i = 0; i < num; i++) {
+		sge[i].addr = list[i].addr.vaddr;
+		sge[i].lkey = list[i].tag.ltag;
+		sge[i].length = list[i].len;
+		bytes += list[i].len;
+	}
+	return bytes;
+}
+
+static ri_api_return_t check_sges(const struct rnic_qp *qp, const ri_data_seg_t *list, uint_t num,
+				  uint32_t max)
+{
+	(void)qp;
+	if (num > max || num > MAX_SGE)
+		return RI_RET_RNIC_SG_LIMIT_EXCEEDED;
+	return num && !list ? RI_RET_INVALID_PARAMETER : RI_RET_SUCCESS;
+}
+
+static int access_of_bind(ri_mem_attr_t attr)
+{
+	return ri_access_of(attr) & ~IBV_ACCESS_MW_BIND;
+}
+
+static ri_api_return_t fill_bind(const struct rnic_qp *qp, const ri_wr_bind_t *bind,
+				 struct ibv_send_wr *wr)
+{
+	struct rnic_mw *mw = handle_object(RI_KIND_MW, bind->mw_handle);
+	struct rnic_mr *mr = handle_object(RI_KIND_MR, bind->mr_handle);
+
+	if (!mw || mw->rnic != qp->rnic)
+		return RI_RET_MW_INVALID_HANDLE;
+	if (!mr || mr->rnic != qp->rnic)
+		return RI_RET_MR_INVALID_HANDLE;
+	if (mw->mw->type == IBV_MW_TYPE_2 && !bind->length)
+		return RI_RET_INVALID_WINDOW_TYPE;
+	wr->bind_mw.mw = mw->mw;
+	wr->bind_mw.rkey = ibv_inc_rkey(mw->mw->rkey);
+	wr->bind_mw.bind_info = (struct ibv_mw_bind_info){
+		.mr = mr->mr,
+		.addr = bind->vaddr,
+		.length = bind->length,
+		.mw_access_flags = access_of_bind(bind->mem_attr),
+	};
+	return RI_RET_SUCCESS;
+}
+
+/* What is particular to an opcode */
+static ri_api_return_t fill(const struct rnic_qp *qp, const ri_wr_t *ri, struct ibv_send_wr *wr,
+			    struct ibv_sge *sge, uint64_t *bytes)
+{
+	const ri_data_seg_t *list = NULL;
+	ri_api_return_t ret;
+	uint_t num = 0;
+
+	switch (ri->wr_common.type) {
+	case RI_WR_TYPE_SEND:
+	case RI_WR_TYPE_SEND_INVALIDATE:
+		list = ri->wr_send.sg_list;
+		num = ri->wr_send.num_sgls;
+		wr->invalidate_rkey = ri->wr_send.rtag;
+		break;
+	case RI_WR_TYPE_RDMA_WRITE:
+		list = ri->wr_rdma_write.sg_list;
+		num = ri->wr_rdma_write.num_sgls;
+		wr->wr.rdma.remote_addr = ri->wr_rdma_write.rdma_addr;
+		wr->wr.rdma.rkey = ri->wr_rdma_write.rtag;
+		break;
+	case RI_WR_TYPE_RDMA_READ_LOCAL_INVALIDATE:
+		if (!qp->rnic->native)
+			return RI_RET_OP_UNSUPPORTED;
+		if (ri->wr_rdma_read.num_sgls > 1)
+			return RI_RET_WR_SG_INVALID_FORMAT;
+		/* fall through */
+	case RI_WR_TYPE_RDMA_READ:
+		list = ri->wr_rdma_read.sg_list;
+		num = ri->wr_rdma_read.num_sgls;
+		wr->wr.rdma.remote_addr = ri->wr_rdma_read.rdma_addr;
+		wr->wr.rdma.rkey = ri->wr_rdma_read.rtag;
+		break;
+	case RI_WR_TYPE_BIND:
+		return fill_bind(qp, &ri->wr_bind, wr);
+	case RI_WR_TYPE_LOCAL_INVALIDATE_MR:
+		wr->invalidate_rkey = ri->wr_li.ltag;
+		return RI_RET_SUCCESS;
+	default:
+		wr->invalidate_rkey = ri->wr_li.rtag;
+		return RI_RET_SUCCESS;
+	}
+	ret = check_sges(qp, list, num, qp->attr.sq_max_sges);
+	if (ret)
+		return ret;
+	*bytes = copy_sges(sge, list, num);
+	wr->sg_list = sge;
+	wr->num_sge = num;
+	return RI_RET_SUCCESS;
+}
+
+static unsigned int verbs_flags(const struct rnic_qp *qp, const ri_wr_t *ri, uint64_t bytes)
+{
+	uint32_t f = ri->wr_common.flags;
+
+	return (f & RI_WR_SIGNALED_FLAG ? IBV_SEND_SIGNALED : 0) |
+	       (f & RI_WR_SOLICITED_EVENT_FLAG ? IBV_SEND_SOLICITED : 0) |
+	       (f & (RI_WR_READ_FENCE_FLAG | RI_WR_LOCAL_FENCE_FLAG) ? IBV_SEND_FENCE : 0) |
+	       (f & RI_WR_INLINE_OK_FLAG && bytes <= qp->max_inline ? IBV_SEND_INLINE : 0);
+}
+
+static ri_api_return_t post_error(ri_err_data_t *err_data, int err)
+{
+	if (err == ENOMEM)
+		return ri_refuse(err_data, RI_RET_QP_CAPACITY_EXCEEDED);
+	return ri_failed(err_data, err, RI_RET_FAIL);
+}
+
+static ri_api_return_t post_one(struct rnic_qp *qp, ri_wr_t *ri, ri_err_data_t *err_data)
+{
+	const struct rule *rule = rule_of(ri->wr_common.type);
+	struct ibv_sge sge[MAX_SGE];
+	struct ibv_send_wr wr = { 0 }, *bad;
+	struct rnic_slot *slot;
+	ri_api_return_t ret;
+	uint64_t place, bytes = 0;
+	int err;
+
+	if (!rule || rule->refused)
+		return ri_refuse(err_data, rule ? rule->refused : RI_RET_WR_INVALID_TYPE);
+	if (ri->wr_common.flags & ~rule->flags)
+		return ri_refuse(err_data, RI_RET_WR_INVALID_FLAGS);
+	ret = fill(qp, ri, &wr, sge, &bytes);
+	if (ret)
+		return ri_refuse(err_data, ret);
+	wr.opcode = rule->opcode;
+	wr.send_flags = verbs_flags(qp, ri, bytes);
+	pthread_mutex_lock(&qp->sq.lock);
+	slot = ri_ring_next(&qp->sq, &place);
+	if (slot) {
+		*slot = (struct rnic_slot){
+			.id = ri->wr_common.id,
+			.flags = ri->wr_common.flags & OPAQUE,
+			.type = rule->done,
+			.bytes = bytes,
+		};
+		wr.wr_id = RI_SEND_ID | place;
+	}
+	err = slot ? ibv_post_send(qp->qp, &wr, &bad) : ENOMEM;
+	if (!err)
+		qp->sq.head++;
+	pthread_mutex_unlock(&qp->sq.lock);
+	if (err)
+		return post_error(err_data, err);
+	if (rule->opcode == IBV_WR_BIND_MW)
+		ri->wr_bind.rtag = wr.bind_mw.mw->rkey = wr.bind_mw.rkey;
+	return ri_done(err_data);
+}
+
+/**
+ * ri_do_qp_postsq() - ri_qp_postsq
+ * @rnic: an RNIC handle
+ * @qp: of it
+ * @wr: @num_wrs of them, in order
+ * @num_wrs: becomes how many were posted; what is wrong is wrong with the next one
+ * @err_data: may be NULL
+ *
+ * Context: any thread.
+ * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_QP_INVALID_HANDLE,
+ * RI_RET_INVALID_PARAMETER, RI_RET_WR_INVALID_TYPE, RI_RET_WR_INVALID_FLAGS,
+ * RI_RET_RNIC_SG_LIMIT_EXCEEDED, RI_RET_QP_CAPACITY_EXCEEDED, RI_RET_MW_INVALID_HANDLE,
+ * RI_RET_MR_INVALID_HANDLE, RI_RET_INVALID_WINDOW_TYPE, RI_RET_NO_PERMISSION,
+ * RI_RET_RNIC_ATOMICS_UNSUPPORTED, RI_RET_WR_SG_INVALID_FORMAT; RI_RET_OP_UNSUPPORTED: verbs
+ * of this device has no such WR
+ */
+ri_api_return_t ri_do_qp_postsq(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_wr_t *wr,
+				uint_t *num_wrs, ri_err_data_t *err_data)
+{
+	struct rnic_qp *q;
+	ri_api_return_t ret = ri_qp_find(rnic, qp, &q);
+	uint_t i, num;
+	KEEP_ERRNO;
+
+	if (!ret && (!wr || !num_wrs))
+		ret = RI_RET_INVALID_PARAMETER;
+	if (ret)
+		return ri_refuse(err_data, ret);
+	num = *num_wrs;
+	ri_done(err_data);
+	for (i = 0; i < num && !ret; i++)
+		ret = post_one(q, &wr[i], err_data);
+	*num_wrs = ret ? i - 1 : num;
+	return ret;
+}
+
+/* One WR, for the calls that take its fields; @type has to be one of @first and @second */
+static ri_api_return_t post_single(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_wr_t *wr,
+				   ri_wr_type_t first, ri_wr_type_t second, ri_err_data_t *err_data)
+{
+	ri_wr_type_t type = wr->wr_common.type;
+	const struct rule *rule = rule_of(type);
+	struct rnic_qp *q;
+	ri_api_return_t ret = ri_qp_find(rnic, qp, &q);
+	KEEP_ERRNO;
+
+	if (!ret && type != first && type != second && !(rule && rule->refused))
+		ret = RI_RET_WR_INVALID_TYPE;
+	return ret ? ri_refuse(err_data, ret) : post_one(q, wr, err_data);
+}
+
+#include "rnicpi/shared/singles.h"
+
+/* --- receives --- */
+
+static ri_api_return_t check_recv(const ri_wr_recv_t *ri, uint32_t max)
+{
+	if (ri->flags & ~RECV)
+		return RI_RET_WR_INVALID_FLAGS;
+	return check_sges(NULL, ri->sg_list, ri->num_sgls, max);
+}
+
+static struct rnic_slot slot_of(const ri_wr_recv_t *ri)
+{
+	return (struct rnic_slot){
+		.id = ri->id,
+		.flags = ri->flags & OPAQUE,
+		.type = RI_WC_TYPE_DATA_RECEIVED,
+	};
+}
+
+static int recv_one(struct rnic_qp *qp, const ri_wr_recv_t *ri)
+{
+	struct ibv_recv_wr wr = { 0 }, *bad;
+	struct ibv_sge sge[MAX_SGE];
+	struct rnic_slot *slot;
+	int err = ENOMEM;
+
+	copy_sges(sge, ri->sg_list, ri->num_sgls);
+	wr.sg_list = sge;
+	wr.num_sge = ri->num_sgls;
+	pthread_mutex_lock(&qp->rq.lock);
+	slot = ri_ring_next(&qp->rq, &wr.wr_id);
+	if (slot) {
+		*slot = slot_of(ri);
+		err = ibv_post_recv(qp->qp, &wr, &bad);
+	}
+	if (!err)
+		qp->rq.head++;
+	pthread_mutex_unlock(&qp->rq.lock);
+	return err;
+}
+
+/**
+ * ri_do_qp_postrq() - ri_qp_postrq
+ * @rnic: an RNIC handle
+ * @qp: of it, without an SRQ
+ * @wr: @num_wrs of them, in order
+ * @num_wrs: becomes how many were posted
+ * @err_data: may be NULL
+ *
+ * Context: any thread.
+ * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_QP_INVALID_HANDLE,
+ * RI_RET_INVALID_PARAMETER, RI_RET_QP_TIED_TO_SRQ, RI_RET_WR_INVALID_FLAGS,
+ * RI_RET_RNIC_SG_LIMIT_EXCEEDED, RI_RET_QP_CAPACITY_EXCEEDED
+ */
+ri_api_return_t ri_do_qp_postrq(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_wr_recv_t *wr,
+				uint_t *num_wrs, ri_err_data_t *err_data)
+{
+	struct rnic_qp *q;
+	ri_api_return_t ret = ri_qp_find(rnic, qp, &q);
+	uint_t i, num;
+	int err = 0;
+	KEEP_ERRNO;
+
+	if (!ret && (!wr || !num_wrs))
+		ret = RI_RET_INVALID_PARAMETER;
+	else if (!ret && q->srq)
+		ret = RI_RET_QP_TIED_TO_SRQ;
+	if (ret)
+		return ri_refuse(err_data, ret);
+	num = *num_wrs;
+	for (i = 0; i < num && !ret && !err; i++) {
+		ret = check_recv(&wr[i], q->attr.rq_max_sges);
+		err = ret ? 0 : recv_one(q, &wr[i]);
+	}
+	*num_wrs = ret || err ? i - 1 : num;
+	if (err)
+		return post_error(err_data, err);
+	return ret ? ri_refuse(err_data, ret) : ri_done(err_data);
+}
+
+/** ri_do_qp_post_recv() - ri_qp_post_recv: ri_do_qp_postrq() of one */
+ri_api_return_t ri_do_qp_post_recv(ri_rnic_handle_t rnic, ri_qp_handle_t qp_handle,
+				   ri_wr_flags_t flags, ri_wr_id_t id, ri_data_seg_t *sg_list,
+				   uint_t num_sgls, ri_err_data_t *err_data)
+{
+	ri_wr_recv_t wr = { flags, id, sg_list, num_sgls };
+	uint_t one = 1;
+
+	return ri_do_qp_postrq(rnic, qp_handle, &wr, &one, err_data);
+}
+
+static int srq_recv_one(struct rnic_srq *srq, const ri_wr_recv_t *ri)
+{
+	struct ibv_recv_wr wr = { 0 }, *bad;
+	struct ibv_sge sge[MAX_SGE];
+	struct rnic_slot *slot;
+	uint32_t next;
+	int err = ENOMEM;
+
+	copy_sges(sge, ri->sg_list, ri->num_sgls);
+	wr.sg_list = sge;
+	wr.num_sge = ri->num_sgls;
+	pthread_mutex_lock(&srq->ring.lock);
+	slot = ri_srq_ring_next(&srq->ring, &wr.wr_id);
+	if (slot) {
+		next = slot->next;
+		*slot = slot_of(ri);
+		slot->next = next;
+		err = ibv_post_srq_recv(srq->srq, &wr, &bad);
+		if (!err)
+			srq->ring.head = next;
+	}
+	pthread_mutex_unlock(&srq->ring.lock);
+	return err;
+}
+
+/**
+ * ri_do_srq_post() - ri_srq_post
+ * @rnic: an RNIC handle
+ * @srq_handle: of it
+ * @wr: @num_wrs of them
+ * @num_wrs: becomes how many were posted
+ * @err_data: may be NULL
+ *
+ * Context: any thread.
+ * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_SRQ_INVALID_HANDLE,
+ * RI_RET_INVALID_PARAMETER, RI_RET_WR_INVALID_FLAGS, RI_RET_RNIC_SG_LIMIT_EXCEEDED,
+ * RI_RET_QP_CAPACITY_EXCEEDED
+ */
+ri_api_return_t ri_do_srq_post(ri_rnic_handle_t rnic, ri_srq_handle_t srq_handle, ri_wr_recv_t *wr,
+			       uint_t *num_wrs, ri_err_data_t *err_data)
+{
+	struct rnic *r = handle_object(RI_KIND_RNIC, rnic);
+	struct rnic_srq *srq = handle_object(RI_KIND_SRQ, srq_handle);
+	ri_api_return_t ret = RI_RET_SUCCESS;
+	uint_t i, num;
+	int err = 0;
+	KEEP_ERRNO;
+
+	if (!r)
+		ret = RI_RET_RNIC_INVALID_HANDLE;
+	else if (!srq || srq->rnic != r)
+		ret = RI_RET_SRQ_INVALID_HANDLE;
+	else if (!wr || !num_wrs)
+		ret = RI_RET_INVALID_PARAMETER;
+	if (ret)
+		return ri_refuse(err_data, ret);
+	num = *num_wrs;
+	for (i = 0; i < num && !ret && !err; i++) {
+		ret = check_recv(&wr[i], srq->max_sge);
+		err = ret ? 0 : srq_recv_one(srq, &wr[i]);
+	}
+	*num_wrs = ret || err ? i - 1 : num;
+	if (err)
+		return post_error(err_data, err);
+	return ret ? ri_refuse(err_data, ret) : ri_done(err_data);
+}
+
+/** ri_do_srq_post_recv() - ri_srq_post_recv: ri_do_srq_post() of one */
+ri_api_return_t ri_do_srq_post_recv(ri_rnic_handle_t rnic, ri_srq_handle_t srq_handle,
+				    ri_wr_flags_t flags, ri_wr_id_t id, ri_data_seg_t *sg_list,
+				    uint_t num_sgls, ri_err_data_t *err_data)
+{
+	ri_wr_recv_t wr = { flags, id, sg_list, num_sgls };
+	uint_t one = 1;
+
+	return ri_do_srq_post(rnic, srq_handle, &wr, &one, err_data);
+}

@@ -2,6 +2,7 @@
 /* ib_modify.c: Modify QP of programs that connect without rdma_cm, who connects is made up. */
 #include <kunit/test.h>
 #include "fake.h"
+#include "ib/rendezvous.h"
 #include "verbs/verbs.h"
 
 #define RTR_MASK (IB_QP_STATE | IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN | IB_QP_RQ_PSN | \

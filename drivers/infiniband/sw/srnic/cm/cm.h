@@ -6,19 +6,13 @@
 #include <rdma/ib_verbs.h>
 
 struct srnic_device;
-struct srnic_rdv_ops;
 
 extern const struct ib_device_ops srnic_cm_ops;
-extern const struct srnic_rdv_ops srnic_rdv_ops;
 
 int srnic_cm_init(void);
 void srnic_cm_exit(void);
 void srnic_cm_drop_device(struct srnic_device *dev);
 void srnic_cm_wait_device(struct srnic_device *dev);
 void srnic_cm_device_moved(struct srnic_device *dev);
-int srnic_rdv_init(void);
-void srnic_rdv_exit(void);
-int srnic_rdv_set_port(struct srnic_device *dev, u16 number);
-void srnic_rdv_device_moved(struct srnic_device *dev);
 
 #endif

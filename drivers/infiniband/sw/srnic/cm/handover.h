@@ -3,8 +3,32 @@
 #ifndef SRNIC_HANDOVER_H
 #define SRNIC_HANDOVER_H
 
-struct srnic_handover;
+#include <linux/types.h>
+#include "wire/mpa.h"
+
+struct file;
 struct srnic_qp;
+
+/**
+ * struct srnic_handover - what a program that connected by itself hands over
+ * @file: of its TCP socket, held by the caller
+ * @mpa: what it has negotiated, or knows
+ * @initiator: see struct srnic_attach
+ * @no_bind: the QP binds no window from now on
+ * @keepalive: seconds after which TCP asks whether the peer is still there; 0: as the
+ *	       program set it
+ * @last_msg: see struct srnic_attach
+ * @last_len: its bytes
+ */
+struct srnic_handover {
+	struct file *file;
+	struct mpa_result mpa;
+	bool initiator;
+	bool no_bind;
+	u32 keepalive;
+	void *last_msg;
+	u32 last_len;
+};
 
 int srnic_handover(struct srnic_qp *qp, const struct srnic_handover *req);
 

@@ -20,6 +20,7 @@
 #include "device/nldev.h"
 #include "device/policy_sysfs.h"
 #include "device/stats.h"
+#include "ib/rendezvous.h"
 #include "ib/ud.h"
 #include "queue/holder.h"
 #include "queue/wqe.h"

@@ -12,6 +12,7 @@
 #include "engine/kthreads.h"
 #include "engine/linger.h"
 #include "engine/takeover.h"
+#include "ib/rendezvous.h"
 #include "ib/ud.h"
 #include "srnic.h"
 

@@ -7,12 +7,13 @@
 #include <net/addrconf.h>
 #include <net/if_inet6.h>
 #include "cm/cm.h"
-#include "qp/qp.h"
-#include "ib/ud.h"
-#include "srnic.h"
 #include "device/device.h"
 #include "device/gid.h"
 #include "device/netdev.h"
+#include "ib/rendezvous.h"
+#include "ib/ud.h"
+#include "qp/qp.h"
+#include "srnic.h"
 
 static void dispatch(struct srnic_device *dev, enum ib_event_type type)
 {

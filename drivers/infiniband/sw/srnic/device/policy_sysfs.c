@@ -13,9 +13,9 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <net/sock.h>
-#include "cm/cm.h"
 #include "cm/cm_user.h"
 #include "device/policy_sysfs.h"
+#include "ib/rendezvous.h"
 #include "ib/ud.h"
 #include "srnic.h"
 

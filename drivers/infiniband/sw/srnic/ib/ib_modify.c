@@ -7,6 +7,7 @@
 
 #include <rdma/ib_verbs.h>
 #include "ib/ib_modify.h"
+#include "ib/rendezvous.h"
 #include "qp/qp.h"
 #include "queue/cq.h"
 #include "srnic.h"

@@ -8,7 +8,6 @@
 #include <linux/nsproxy.h>
 #include <linux/slab.h>
 #include <rdma/ib_addr.h>
-#include "cm/handover.h"
 #include "ib/addr.h"
 #include "ib/rdv_priv.h"
 #include "queue/wq.h"
@@ -441,13 +440,12 @@ static int rdv_cancel(struct srnic_qp *qp)
 	return stream ? -EBUSY : 0;
 }
 
-/* Not static: device.c gives it to the device, for the layers below */
+/* Not static: device.c gives it to the device; unit tests have another */
 const struct srnic_rdv_ops srnic_rdv_ops = {
 	.hold_port = srnic_rdv_hold_port,
 	.prepare = rdv_prepare,
 	.start = rdv_start,
 	.cancel = rdv_cancel,
-	.handover = srnic_handover,
 };
 
 /**

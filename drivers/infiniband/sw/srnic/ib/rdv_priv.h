@@ -5,6 +5,7 @@
 
 #include "cm/cm_priv.h"
 #include "ib/rdv.h"
+#include "ib/rendezvous.h"
 
 struct srnic_rdv_listener;
 

@@ -5,6 +5,7 @@
  */
 
 #include <rdma/ib_verbs.h>
+#include "ib/rendezvous.h"
 #include "ib/ud.h"
 #include "ib/ud_modify.h"
 #include "qp/qp.h"

@@ -48,53 +48,6 @@ struct srnic_attach {
 	bool send_imm;
 };
 
-/**
- * struct srnic_handover - what a program that connected by itself hands over
- * @file: of its TCP socket, held by the caller
- * @mpa: what it has negotiated, or knows
- * @initiator: see struct srnic_attach
- * @no_bind: the QP binds no window from now on
- * @keepalive: seconds after which TCP asks whether the peer is still there; 0: as the
- *	       program set it
- * @last_msg: see struct srnic_attach
- * @last_len: its bytes
- */
-struct srnic_handover {
-	struct file *file;
-	struct mpa_result mpa;
-	bool initiator;
-	bool no_bind;
-	u32 keepalive;
-	void *last_msg;
-	u32 last_len;
-};
-
-/**
- * struct srnic_rdv_ops - who connects QPs of programs without a connection manager
- * @hold_port: a UD QP is going to need the port. See srnic_rdv_hold_port()
- * @prepare: the program takes the QP, in Idle, to RTR: @attr has the peer's QP number, which may
- *	     be its own, the PSN, and a route with the local and the peer's GID; @ird is the IRD.
- *	     From now on the peer may connect. Returns 0; -EOPNOTSUPP if no port is set for it;
- *	     -EINVAL for addresses that cannot be connected; -EBUSY; -EDQUOT; -ENOMEM; an errno
- *	     of the socket calls
- * @start: the program takes it to RTS: it connects by itself. Returns 0, or -ENOTCONN
- *	   if the connection was made before, and is over
- * @cancel: the program takes it back from RTR or RTS, and it is in Error: no stream is
- *	    attached any more. Returns 0, and the connector has nothing to do with the QP; or
- *	    -EBUSY if the connector has yet to be told that its stream is wound down
- * @handover: the program has connected a socket, which becomes the QP's stream. See
- *	      srnic_handover(). May wait for the peer to take the last message
- *
- * Context: process, may sleep; but for @handover not for the peer.
- */
-struct srnic_rdv_ops {
-	int (*hold_port)(struct srnic_device *dev);
-	int (*prepare)(struct srnic_qp *qp, const struct ib_qp_attr *attr, u8 ird);
-	int (*start)(struct srnic_qp *qp, u32 psn, u16 ord);
-	int (*cancel)(struct srnic_qp *qp);
-	int (*handover)(struct srnic_qp *qp, const struct srnic_handover *req);
-};
-
 /* life */
 int srnic_qp_create(struct srnic_qp *qp, struct srnic_device *dev,
 		    struct ib_qp_init_attr *init, struct ib_ucontext *uctx);

@@ -5,6 +5,7 @@
  */
 
 #include <linux/export.h>
+#include "ib/rendezvous.h"
 #include "queue/cq.h"
 #include "queue/srq.h"
 #include "queue/state.h"
@@ -139,9 +140,7 @@ EXPORT_SYMBOL_GPL(srnic_native_rq_arm);
  */
 int srnic_native_handover(struct ib_qp *ibqp, const struct srnic_handover *req)
 {
-	struct srnic_qp *qp = to_srnic_qp(ibqp);
-
-	return qp->dev->rdv->handover(qp, req);
+	return srnic_handover(to_srnic_qp(ibqp), req);
 }
 EXPORT_SYMBOL_GPL(srnic_native_handover);
 

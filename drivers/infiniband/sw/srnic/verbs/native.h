@@ -9,6 +9,7 @@
 
 #include <rdma/ib_verbs.h>
 #include <rdma/srnic-abi.h>
+#include "cm/handover.h"
 #include "qp/qp.h"
 #include "queue/event.h"
 #include "wire/rdmap.h"

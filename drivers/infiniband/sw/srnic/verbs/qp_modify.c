@@ -7,6 +7,8 @@
 #include <linux/file.h>
 #include <rdma/uverbs_ioctl.h>
 #include <rdma/uverbs_std_types.h>
+#include "cm/handover.h"
+#include "ib/rendezvous.h"
 #include "qp/qp.h"
 #include "queue/wq.h"
 #include "srnic.h"
@@ -65,7 +67,7 @@ static int handover_fd(struct srnic_qp *qp, struct srnic_handover *to, int fd)
 	to->file = fget(fd);
 	if (!to->file)
 		return -EBADF;
-	err = qp->dev->rdv->handover(qp, to);
+	err = srnic_handover(qp, to);
 	fput(to->file);
 	return err;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Handles. A handle that a program made up, kept for too long or got from
- * another kind of object must give VIP_INVALID_PARAMETER and not a crash
- * (VIA-042), so it is an index into a table and the slot's generation.
+ * Handles of a library's objects. A handle that a program made up, kept for too long or got from
+ * another kind of object must give an error and not a crash, so it is an index into a table and
+ * the slot's generation.
  */
 #include <pthread.h>
 #include <stdint.h>

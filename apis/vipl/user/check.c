@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* The form of descriptors, their lengths and their memory (6.1, 10.2 to 10.4) */
 #include "check.h"
-#include "ud.h"
 
 #define CONTROL_BITS	(VIP_CONTROL_OP_MASK | VIP_CONTROL_IMMEDIATE | VIP_CONTROL_QFENCE)
 

@@ -4,9 +4,9 @@
  * is over: the text has no code for a server that is not there.
  */
 #include "connect.h"
+#include "establish.h"
 #include "kind.h"
 #include "listen.h"
-#include "wait.h"
 
 #define RETRY_MS	20	/* between two rounds of the ports */
 
@@ -23,21 +23,6 @@
 bool vipl_is_local(const struct vipl_nic *nic, const struct vipl_address *addr)
 {
 	return !addr->host.s_addr || addr->host.s_addr == nic->address.s_addr;
-}
-
-/**
- * vipl_client_of() - Who asks for a connection
- * @link: the request
- *
- * Context: vipl_lock is held.
- * Return: the client's address and discriminator.
- */
-struct vipl_address vipl_client_of(struct vipl_link *link)
-{
-	return (struct vipl_address){
-		.host = ((struct sockaddr_in *)rdma_get_peer_addr(link->id))->sin_addr,
-		.disc = link->peer.from,
-	};
 }
 
 static void offer(struct vipl_link *link, VIP_NET_ADDRESS *remote, VIP_VI_ATTRIBUTES *attribs,
@@ -223,7 +208,7 @@ VIP_RETURN vipl_accept(struct vipl_link *link, struct vipl_vi *vi)
 	if (ret)
 		return ret;
 	vi->state = VIP_STATE_CONNECT_PENDING;
-	vipl_link_accept(link, vi);
+	vipl_establish_accept(link, vi);
 	if (!finish(handle, epoch, &deadline))
 		return VIP_SUCCESS;
 	back_to_idle(handle, epoch);
@@ -283,7 +268,7 @@ static VIP_RETURN try_port(const struct vipl_request *call, unsigned int i)
 {
 	struct vipl_vi *vi = vipl_still_pending(call->vi, call->epoch);
 
-	if (!vi || !vipl_link_call(vi, &call->local, &call->remote,
+	if (!vi || !vipl_establish(vi, &call->local, &call->remote,
 				   vipl_disc_port(&call->remote.disc, i)))
 		return VIP_ERROR_RESOURCE;
 	return finish(call->vi, call->epoch, &call->deadline);

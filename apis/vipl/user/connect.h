@@ -25,7 +25,6 @@ struct vipl_request {
 };
 
 bool vipl_is_local(const struct vipl_nic *nic, const struct vipl_address *addr);
-struct vipl_address vipl_client_of(struct vipl_link *link);
 struct vipl_vi *vipl_still_pending(VIP_VI_HANDLE handle, unsigned long epoch);
 VIP_RETURN vipl_accept(struct vipl_link *link, struct vipl_vi *vi);
 VIP_RETURN vipl_request(const struct vipl_request *call);

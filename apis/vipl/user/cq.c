@@ -7,31 +7,8 @@
 #include "cq.h"
 #include "dispatch.h"
 #include "kind.h"
-#include "notify.h"
-#include "progress.h"
-#include "wait.h"
 
 /* --- entries --- */
-
-/**
- * vipl_cq_add() - Tell a CQ that a descriptor is done
- * @cq: where, NULL for nowhere
- * @vi: whose descriptor
- * @recv: of its receive queue
- *
- * Context: vipl_lock is held; the caller wakes who waits.
- */
-void vipl_cq_add(struct vipl_cq *cq, VIP_VI_HANDLE vi, bool recv)
-{
-	if (!cq)
-		return;
-	if (cq->count < cq->size)
-		cq->ring[(cq->first + cq->count++) % cq->size] =
-			(struct vipl_cq_entry){ vi, recv };
-	else
-		cq->nic->counters.CQEntriesLost++;
-	vipl_notify_cq(cq);
-}
 
 /**
  * vipl_cq_take() - Take the oldest entry of a CQ
@@ -51,69 +28,43 @@ bool vipl_cq_take(struct vipl_cq *cq, struct vipl_cq_entry *entry)
 	return true;
 }
 
-/* Of a CQ that may be gone since the last look; @waits: if it is empty */
-static VIP_RETURN take(VIP_CQ_HANDLE handle, bool waits, struct vipl_cq_entry *entry)
+/**
+ * vipl_cq_notify() - Take entries for those who want to be called
+ * @cq: the CQ
+ *
+ * Context: vipl_lock is held.
+ */
+void vipl_cq_notify(struct vipl_cq *cq)
 {
-	struct vipl_cq *cq = handle_object(VIPL_CQ, handle);
+	struct vipl_cq_entry entry;
 
+	while (cq->notify && vipl_cq_take(cq, &entry)) {
+		struct vipl_call *call = vipl_calls_take(&cq->notify);
+
+		call->vi = entry.vi;
+		call->recv = entry.recv;
+		vipl_dispatch(cq->nic, call);
+	}
+}
+
+/**
+ * vipl_cq_add() - Tell a CQ that a descriptor is done
+ * @cq: where, NULL for nowhere
+ * @vi: whose descriptor
+ * @recv: of its receive queue
+ *
+ * Context: vipl_lock is held; the caller wakes who waits.
+ */
+void vipl_cq_add(struct vipl_cq *cq, VIP_VI_HANDLE vi, bool recv)
+{
 	if (!cq)
-		return VIP_INVALID_PARAMETER;
-	if (!cq->count)
-		vipl_progress(cq->nic);
-	if (!cq->count && waits)
-		vipl_progress_awaited(cq->nic);
-	return vipl_cq_take(cq, entry) ? VIP_SUCCESS : VIP_NOT_DONE;
-}
-
-static VIP_RETURN take_until(VIP_CQ_HANDLE handle, const struct vipl_deadline *deadline,
-			     VIP_VI_HANDLE *vi, VIP_BOOLEAN *recv)
-{
-	struct vipl_cq_entry entry = { NULL, VIP_FALSE };
-	VIP_RETURN ret;
-
-	if (!vi || !recv)
-		return VIP_INVALID_PARAMETER;
-	pthread_mutex_lock(&vipl_lock);
-	do
-		ret = take(handle, deadline, &entry);
-	while (ret == VIP_NOT_DONE && deadline && vipl_wait(deadline));
-	pthread_mutex_unlock(&vipl_lock);
-	*vi = entry.vi;
-	*recv = entry.recv;
-	return ret;
-}
-
-/**
- * VipCQDone() - Take the oldest entry of a CQ, if there is one (9.6.7)
- * @CQHandle: of VipCreateCQ()
- * @ViHandle: whose descriptor is done; it is still to be dequeued
- * @RecvQueue: VIP_TRUE if it is of the receive queue
- *
- * Context: any thread; takes vipl_lock.
- * Return: VIP_SUCCESS, VIP_NOT_DONE, VIP_INVALID_PARAMETER
- */
-VIP_RETURN VipCQDone(VIP_CQ_HANDLE CQHandle, VIP_VI_HANDLE *ViHandle, VIP_BOOLEAN *RecvQueue)
-{
-	return take_until(CQHandle, NULL, ViHandle, RecvQueue);
-}
-
-/**
- * VipCQWait() - Wait for an entry of a CQ and take it (9.6.8)
- * @CQHandle: of VipCreateCQ()
- * @Timeout: in milliseconds, or VIP_INFINITE
- * @ViHandle: as for VipCQDone()
- * @RecvQueue: as for VipCQDone()
- *
- * Context: any thread; sleeps.
- * Return: VIP_SUCCESS, VIP_TIMEOUT; VIP_INVALID_PARAMETER, also if the CQ ends meanwhile.
- */
-VIP_RETURN VipCQWait(VIP_CQ_HANDLE CQHandle, VIP_ULONG Timeout, VIP_VI_HANDLE *ViHandle,
-		     VIP_BOOLEAN *RecvQueue)
-{
-	struct vipl_deadline deadline = vipl_deadline_in(Timeout);
-	VIP_RETURN ret = take_until(CQHandle, &deadline, ViHandle, RecvQueue);
-
-	return ret == VIP_NOT_DONE ? VIP_TIMEOUT : ret;
+		return;
+	if (cq->count < cq->size)
+		cq->ring[(cq->first + cq->count++) % cq->size] =
+			(struct vipl_cq_entry){ vi, recv };
+	else
+		cq->nic->counters.CQEntriesLost++;
+	vipl_cq_notify(cq);
 }
 
 /* --- life --- */

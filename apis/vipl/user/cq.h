@@ -37,5 +37,6 @@ struct vipl_cq {
 
 void vipl_cq_add(struct vipl_cq *cq, VIP_VI_HANDLE vi, bool recv);
 bool vipl_cq_take(struct vipl_cq *cq, struct vipl_cq_entry *entry);
+void vipl_cq_notify(struct vipl_cq *cq);
 
 #endif

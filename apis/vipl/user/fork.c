@@ -6,7 +6,6 @@
 #include <pthread.h>
 #include "fork.h"
 #include "kind.h"
-#include "nic.h"
 #include "wait.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -123,15 +123,12 @@ struct vipl_event {
 };
 
 struct vipl_link *vipl_link_new(struct vipl_nic *nic, struct rdma_cm_id *id);
-bool vipl_link_call(struct vipl_vi *vi, const struct vipl_address *from,
-		    const struct vipl_address *to, uint16_t port);
-void vipl_link_accept(struct vipl_link *link, struct vipl_vi *vi);
 void vipl_link_refuse(struct vipl_link *link, enum vipl_hello_kind why);
 void vipl_link_up(struct vipl_link *link);
 void vipl_link_end(struct vipl_link *link, VIP_VI_STATE then);
 void vipl_link_broken(struct vipl_link *link);
 void vipl_link_abort(struct vipl_link *link);
 void vipl_link_reap(struct vipl_link *link);
-void vipl_link_event(struct vipl_link *link, const struct vipl_event *event);
+void vipl_link_give_up(struct vipl_link *link, enum vipl_outcome outcome);
 
 #endif

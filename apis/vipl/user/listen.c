@@ -4,7 +4,6 @@
  * the NIC is closed, so that a wait of no time finds who called since the last one.
  */
 #include <stdlib.h>
-#include "connect.h"
 #include "kind.h"
 #include "listen.h"
 
@@ -164,6 +163,21 @@ void vipl_listen_request(struct vipl_nic *nic, const struct vipl_event *event)
 		pthread_cond_broadcast(&vipl_changed);
 	else
 		refuse(link);
+}
+
+/**
+ * vipl_client_of() - Who asks for a connection
+ * @link: the request
+ *
+ * Context: vipl_lock is held.
+ * Return: the client's address and discriminator.
+ */
+struct vipl_address vipl_client_of(struct vipl_link *link)
+{
+	return (struct vipl_address){
+		.host = ((struct sockaddr_in *)rdma_get_peer_addr(link->id))->sin_addr,
+		.disc = link->peer.from,
+	};
 }
 
 static bool is_for(struct vipl_link *link, const struct vipl_disc *disc,

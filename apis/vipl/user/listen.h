@@ -10,5 +10,6 @@ void vipl_listen_request(struct vipl_nic *nic, const struct vipl_event *event);
 struct vipl_link *vipl_listen_next(struct vipl_nic *nic, const struct vipl_disc *disc,
 				   const struct vipl_address *from);
 void vipl_listen_release(struct vipl_nic *nic);
+struct vipl_address vipl_client_of(struct vipl_link *link);
 
 #endif

@@ -13,14 +13,11 @@
 #include "link.h"
 #include "listen.h"
 #include "progress.h"
-#include "wait.h"
 
 #define VIA_PREFIX		"/dev/via_"	/* as programs have always named NICs */
 #define MAX_SEGMENTS		252
 #define MAX_TRANSFER		65536
 #define PROVIDER_VERSION	1
-
-pthread_mutex_t vipl_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static const char *plain_name(const char *name)
 {

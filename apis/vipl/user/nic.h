@@ -10,6 +10,7 @@
 #include <rdma/rdma_cma.h>
 #include <vipl.h>
 #include "address.h"
+#include "wait.h"
 
 #define VIPL_MAX_DESCS		1000	/* in a queue of a VI */
 #define VIPL_SGES		8	/* of a WR at most, the header's among them */
@@ -135,12 +136,6 @@ struct vipl_nic {
 	VIP_SMI_COUNTERS counters;
 	VIP_SMI_COUNTERS shown;
 };
-
-/* Of all that is made and ended: a NIC is there for as long as it is held. */
-extern pthread_mutex_t vipl_lock;
-
-/* A descriptor is done, or a VI or CQ has ended; with vipl_lock */
-extern pthread_cond_t vipl_changed;
 
 bool vipl_nic_is_up(struct vipl_nic *nic);
 VIP_PROTECTION_HANDLE vipl_default_ptag(struct vipl_nic *nic);

@@ -7,46 +7,8 @@
 #include "cq.h"
 #include "dispatch.h"
 #include "kind.h"
-#include "notify.h"
 #include "progress.h"
 #include "queue.h"
-
-/**
- * vipl_notify_queue() - Dequeue for those who want to be called
- * @vi: whose descriptors
- * @queue: one of its queues
- *
- * Context: vipl_lock is held.
- */
-void vipl_notify_queue(struct vipl_vi *vi, struct vipl_queue *queue)
-{
-	while (queue->notify && vipl_queue_is_done(queue)) {
-		struct vipl_call *call = vipl_calls_take(&queue->notify);
-
-		call->vi = vi->handle;
-		call->desc = vipl_queue_take(queue);
-		vipl_dispatch(vi->nic, call);
-	}
-}
-
-/**
- * vipl_notify_cq() - Take entries for those who want to be called
- * @cq: the CQ
- *
- * Context: vipl_lock is held.
- */
-void vipl_notify_cq(struct vipl_cq *cq)
-{
-	struct vipl_cq_entry entry;
-
-	while (cq->notify && vipl_cq_take(cq, &entry)) {
-		struct vipl_call *call = vipl_calls_take(&cq->notify);
-
-		call->vi = entry.vi;
-		call->recv = entry.recv;
-		vipl_dispatch(cq->nic, call);
-	}
-}
 
 /* A call that nothing is known of yet, or NULL */
 static struct vipl_call *new_call(struct vipl_nic *nic, const void *owner, void *context)
@@ -92,7 +54,7 @@ static VIP_RETURN notify_vi(VIP_VI_HANDLE handle, bool recv, void *context,
 	/* Completions that were found may have ended what was looked up. */
 	vi = handle_object(VIPL_VI, handle);
 	if (vi)
-		vipl_notify_queue(vi, recv ? &vi->recv : &vi->send);
+		vipl_queue_notify(vi, recv ? &vi->recv : &vi->send);
 	pthread_mutex_unlock(&vipl_lock);
 	return ret;
 }
@@ -146,7 +108,7 @@ static VIP_RETURN notify_cq(struct vipl_cq *cq, void *context, vipl_cq_handler h
 	vipl_calls_add(&cq->notify, call);
 	vipl_progress(cq->nic);
 	vipl_progress_awaited(cq->nic);
-	vipl_notify_cq(cq);
+	vipl_cq_notify(cq);
 	return VIP_SUCCESS;
 }
 

@@ -12,14 +12,13 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+#include "establish.h"
 #include "kind.h"
-#include "link.h"
+#include "lane.h"
 #include "listen.h"
 #include "progress.h"
 #include "transfer.h"
-#include "wait.h"
 
-#define LANE_ENTRIES	8192
 #define BATCH		16
 #define FOREVER_MS	-1
 #define MANY_IN_VAIN	8
@@ -27,60 +26,6 @@
 #define CALLERS_MS	1
 #define CALLERS_MAX_MS	16
 #define ENDING_MS	50	/* how often it looks at links that end */
-
-/* --- lanes --- */
-
-static struct vipl_lane *lane_new(struct vipl_nic *nic)
-{
-	struct vipl_lane *lane = calloc(1, sizeof(*lane));
-	int entries = nic->device.max_cqe < LANE_ENTRIES ? nic->device.max_cqe : LANE_ENTRIES;
-
-	if (lane)
-		lane->cq = ibv_create_cq(nic->id->verbs, entries, lane, nic->completions, 0);
-	if (!lane || !lane->cq) {
-		free(lane);
-		return NULL;
-	}
-	ibv_req_notify_cq(lane->cq, 0);
-	lane->free = entries;
-	lane->next = nic->lanes;
-	nic->lanes = lane;
-	return lane;
-}
-
-/**
- * vipl_lane_take() - Find room for completions, which verbs must never lack
- * @nic: where
- * @entries: as many as can be under way; the caller adds them to the lane's when it has
- * no more of them
- *
- * Context: vipl_lock is held.
- * Return: a lane, or NULL for want of resources.
- */
-struct vipl_lane *vipl_lane_take(struct vipl_nic *nic, unsigned int entries)
-{
-	struct vipl_lane *lane = nic->lanes;
-
-	while (lane && lane->free < entries)
-		lane = lane->next;
-	if (!lane)
-		lane = lane_new(nic);
-	if (!lane || lane->free < entries)
-		return NULL;
-	lane->free -= entries;
-	return lane;
-}
-
-static void lanes_free(struct vipl_nic *nic)
-{
-	while (nic->lanes) {
-		struct vipl_lane *lane = nic->lanes;
-
-		nic->lanes = lane->next;
-		ibv_destroy_cq(lane->cq);
-		free(lane);
-	}
-}
 
 /* --- completions --- */
 
@@ -166,7 +111,7 @@ static void handle_event(struct vipl_nic *nic, const struct vipl_event *event)
 	}
 	link = handle_object(VIPL_LINK, event->context);
 	if (link)
-		vipl_link_event(link, event);
+		vipl_establish_event(link, event);
 }
 
 static void copy_event(const struct rdma_cm_event *from, struct vipl_event *to)
@@ -351,7 +296,7 @@ void vipl_progress_stop(struct vipl_nic *nic)
 	pthread_mutex_unlock(&vipl_lock);
 	pthread_join(nic->thread, NULL);
 	pthread_mutex_lock(&vipl_lock);
-	lanes_free(nic);
+	vipl_lanes_free(nic);
 	ibv_destroy_comp_channel(nic->completions);
 	close(nic->wake);
 }

@@ -5,7 +5,6 @@
 
 #include "nic.h"
 
-struct vipl_lane *vipl_lane_take(struct vipl_nic *nic, unsigned int entries);
 void vipl_progress(struct vipl_nic *nic);
 void vipl_progress_awaited(const struct vipl_nic *nic);
 bool vipl_progress_start(struct vipl_nic *nic);

@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/*
- * Descriptors as work requests, and back. A header in front of each message has what
- * iWARP cannot say: immediate data, and that a message takes no descriptor.
- */
+/* Descriptors as work requests, and back. */
 #include <endian.h>
-#include <string.h>
 #include "bounce.h"
 #include "check.h"
-#include "notify.h"
-#include "progress.h"
 #include "queue.h"
 #include "status.h"
 #include "transfer.h"
 #include "ud.h"
+#include "wr.h"
 
 /* --- rings --- */
 
@@ -28,130 +23,15 @@ static struct vipl_queue *queue_of(const struct vipl_ring *ring)
 	return is_recv(ring) ? &vi->recv : &vi->send;
 }
 
-static bool has_room(const struct vipl_ring *ring, unsigned int wrs)
-{
-	return ring->size - ring->busy >= wrs;
-}
-
-/* Whether a send is done when the peer has it, and not when it is sent */
-static bool acknowledges(const struct vipl_link *link)
-{
-	return link->vi->attribs.ReliabilityLevel == VIP_SERVICE_RELIABLE_RECEPTION;
-}
-
-static struct ibv_sge header_sge(const struct vipl_ring *ring)
-{
-	return (struct ibv_sge){
-		.addr = (uintptr_t)&ring->headers[ring->next],
-		.length = sizeof(struct vipl_header),
-		.lkey = ring->link->mr->lkey,
-	};
-}
-
-static uint64_t next_wr_id(struct vipl_ring *ring, struct vipl_work *work)
-{
-	struct vipl_slot *slot = &ring->slots[ring->next];
-
-	slot->work = work;
-	return (uintptr_t)slot;
-}
-
-/* The WR with next_wr_id() is posted */
-static void took_slot(struct vipl_ring *ring)
-{
-	struct vipl_slot *slot = &ring->slots[ring->next];
-
-	ring->next = (ring->next + 1) % ring->size;
-	ring->busy++;
-	if (slot->work)
-		slot->work->wrs++;
-}
-
-static bool post_send(struct vipl_link *link, struct vipl_work *work, struct ibv_send_wr *wr)
-{
-	struct ibv_send_wr *bad;
-
-	wr->wr_id = next_wr_id(&link->send, work);
-	if (ibv_post_send(link->id->qp, wr, &bad))
-		return false;
-	took_slot(&link->send);
-	return true;
-}
-
-/**
- * vipl_transfer_post_recv() - Post a receive
- * @link: with a QP
- * @work: its descriptor, NULL if it is the library's own
- * @sge: where the message goes, its header in front
- * @n: of @sge
- *
- * Context: vipl_lock is held.
- * Return: false if the device does not take it.
- */
-bool vipl_transfer_post_recv(struct vipl_link *link, struct vipl_work *work, struct ibv_sge *sge,
-			     int n)
-{
-	struct ibv_recv_wr wr = { .sg_list = sge, .num_sge = n }, *bad;
-
-	wr.wr_id = next_wr_id(&link->recv, work);
-	if (ibv_post_recv(link->id->qp, &wr, &bad))
-		return false;
-	took_slot(&link->recv);
-	return true;
-}
-
-/* --- messages --- */
-
-/* The next header, for a message of that type; without a descriptor it is the library's */
-static struct vipl_header *next_header(struct vipl_link *link, enum vipl_message type,
-				       const struct vipl_work *work)
-{
-	struct vipl_header *header = &link->send.headers[link->send.next];
-
-	memset(header, 0, sizeof(*header));
-	header->type = type;
-	if (work && work->cs.Control & VIP_CONTROL_IMMEDIATE) {
-		header->flags = VIPL_HAS_IMM;
-		header->imm = htole32(work->cs.ImmediateData);
-	}
-	return header;
-}
-
-/* An RDMA Read that has not come back may fail, and then this has no effect (6.3.1.1). */
-static unsigned int send_flags(const struct vipl_link *link)
-{
-	return acknowledges(link) && link->reads ? IBV_SEND_FENCE : 0;
-}
-
-/* With next_header(); @sge has the data in it from [1] on, [0] becomes the header */
-static bool post_message(struct vipl_link *link, struct vipl_work *work, struct ibv_sge *sge, int n)
-{
-	struct ibv_send_wr wr = {
-		.opcode = IBV_WR_SEND,
-		.sg_list = sge,
-		.num_sge = n,
-		.send_flags = send_flags(link),
-	};
-
-	sge[0] = header_sge(&link->send);
-	return post_send(link, work, &wr);
-}
-
-static bool post_own(struct vipl_link *link, enum vipl_message type, uint32_t imm)
-{
-	struct ibv_sge sge;
-
-	next_header(link, type, NULL)->imm = htole32(imm);
-	return post_message(link, NULL, &sge, 1);
-}
+/* --- descriptors as WRs --- */
 
 static bool post_send_desc(struct vipl_link *link, struct vipl_work *work)
 {
 	struct ibv_sge sge[VIPL_SGES];
 	int n = vipl_bounce_out(link->vi, work, sge + 1, link->nic->sges - 1);
 
-	next_header(link, VIPL_MSG_SEND, work);
-	return n >= 0 && post_message(link, work, sge, n + 1);
+	vipl_wr_header(link, VIPL_MSG_SEND, work);
+	return n >= 0 && vipl_wr_message(link, work, sge, n + 1);
 }
 
 /* An RDMA Write of Unreliable Delivery, which the peer's library does */
@@ -160,11 +40,11 @@ static bool post_write_message(struct vipl_link *link, struct vipl_work *work)
 	const VIP_ADDRESS_SEGMENT *remote = &work->ds[0].Remote;
 	struct ibv_sge sge[VIPL_SGES];
 	int n = vipl_bounce_out(link->vi, work, sge + 1, link->nic->sges - 1);
-	struct vipl_header *header = next_header(link, VIPL_MSG_WRITE, work);
+	struct vipl_header *header = vipl_wr_header(link, VIPL_MSG_WRITE, work);
 
 	header->target = htole64(remote->Data.AddressBits);
 	header->handle = htole32(remote->Handle);
-	return n >= 0 && post_message(link, work, sge, n + 1);
+	return n >= 0 && vipl_wr_message(link, work, sge, n + 1);
 }
 
 static struct ibv_send_wr rdma_wr(const struct vipl_work *work, enum ibv_wr_opcode opcode,
@@ -190,13 +70,13 @@ static bool post_write_desc(struct vipl_link *link, struct vipl_work *work)
 	int n = vipl_bounce_out(link->vi, work, sge, link->nic->sges);
 	struct ibv_send_wr wr = rdma_wr(work, IBV_WR_RDMA_WRITE, sge, n);
 
-	wr.send_flags = send_flags(link);
-	if (n < 0 || !post_send(link, work, &wr))
+	wr.send_flags = vipl_wr_flags(link);
+	if (n < 0 || !vipl_wr_send(link, work, &wr))
 		return false;
 	if (!(work->cs.Control & VIP_CONTROL_IMMEDIATE))
 		return true;
-	next_header(link, VIPL_MSG_WRITTEN, work);
-	return post_message(link, work, sge, 1);
+	vipl_wr_header(link, VIPL_MSG_WRITTEN, work);
+	return vipl_wr_message(link, work, sge, 1);
 }
 
 static bool post_read_desc(struct vipl_link *link, struct vipl_work *work)
@@ -208,7 +88,7 @@ static bool post_read_desc(struct vipl_link *link, struct vipl_work *work)
 	struct ibv_send_wr wr = rdma_wr(work, IBV_WR_RDMA_READ, sge, n);
 
 	link->reads++;
-	return n >= 0 && post_send(link, work, &wr);
+	return n >= 0 && vipl_wr_send(link, work, &wr);
 }
 
 /*
@@ -219,7 +99,7 @@ static bool post_acknowledge(struct vipl_link *link, struct vipl_work *work)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_READ };
 
-	return post_send(link, work, &wr);
+	return vipl_wr_send(link, work, &wr);
 }
 
 static bool post_recv_desc(struct vipl_link *link, struct vipl_work *work)
@@ -227,8 +107,8 @@ static bool post_recv_desc(struct vipl_link *link, struct vipl_work *work)
 	struct ibv_sge sge[VIPL_SGES];
 	int n = vipl_bounce_in(link->vi, work, sge + 1, link->nic->sges - 1);
 
-	sge[0] = header_sge(&link->recv);
-	return n >= 0 && vipl_transfer_post_recv(link, work, sge, n + 1);
+	sge[0] = vipl_wr_header_sge(&link->recv);
+	return n >= 0 && vipl_wr_recv(link, work, sge, n + 1);
 }
 
 static bool post_sent_desc(struct vipl_link *link, struct vipl_work *work)
@@ -242,7 +122,7 @@ static bool post_sent_desc(struct vipl_link *link, struct vipl_work *work)
 	}
 	return (work->op == VIP_STATUS_OP_RDMA_WRITE ? post_write_desc(link, work) :
 						       post_send_desc(link, work)) &&
-	       (!acknowledges(link) || post_acknowledge(link, work));
+	       (!vipl_wr_acknowledges(link) || post_acknowledge(link, work));
 }
 
 static bool post_desc(struct vipl_ring *ring, struct vipl_work *work)
@@ -275,8 +155,8 @@ static bool is_fenced(const struct vipl_ring *ring, const struct vipl_work *work
 static bool may_post(const struct vipl_ring *ring)
 {
 	if (is_recv(ring))
-		return has_room(ring, 1);
-	return has_room(ring, 4) && (!vipl_is_ud(ring->link->vi) || ring->link->credits);
+		return vipl_wr_has_room(ring, 1);
+	return vipl_wr_has_room(ring, 4) && (!vipl_is_ud(ring->link->vi) || ring->link->credits);
 }
 
 /* False if it has to wait */
@@ -316,7 +196,7 @@ void vipl_transfer_push(struct vipl_vi *vi, struct vipl_queue *queue)
 	if (vipl_is_ud(vi) && queue == &vi->recv) {
 		if (link->up && !link->ending)
 			vipl_ud_drop_bad(vi);
-		vipl_notify_queue(vi, queue);
+		vipl_queue_notify(vi, queue);
 		return;
 	}
 	while (!link->ending && (work = queue->todo)) {
@@ -324,70 +204,7 @@ void vipl_transfer_push(struct vipl_vi *vi, struct vipl_queue *queue)
 			break;
 		queue->todo = work->next;
 	}
-	vipl_notify_queue(vi, queue);
-}
-
-/**
- * vipl_transfer_rewind() - Have all descriptors of a queue posted anew
- * @queue: none of whose descriptors has been used
- *
- * Context: vipl_lock is held.
- */
-void vipl_transfer_rewind(struct vipl_queue *queue)
-{
-	struct vipl_work *work;
-
-	queue->todo = NULL;
-	for (work = queue->head; work; work = work->next) {
-		if (work->done)
-			continue;
-		vipl_bounce_free(work);
-		work->wrs = 0;
-		work->failed = 0;
-		if (!queue->todo)
-			queue->todo = work;
-	}
-}
-
-/**
- * vipl_transfer_await_ready() - Post the receive of the client's first message
- * @link: passive, with a new QP
- *
- * Context: vipl_lock is held.
- * Return: false if the device does not take it.
- */
-bool vipl_transfer_await_ready(struct vipl_link *link)
-{
-	struct ibv_sge sge = header_sge(&link->recv);
-
-	return vipl_transfer_post_recv(link, NULL, &sge, 1);
-}
-
-/**
- * vipl_transfer_ready() - Tell the server that the client has its connection
- * @link: not passive, up
- *
- * MPA has the client send first (RFC 5044 7.1.2), VIA anybody.
- *
- * Context: vipl_lock is held.
- * Return: false if the device does not take it.
- */
-bool vipl_transfer_ready(struct vipl_link *link)
-{
-	return post_own(link, VIPL_MSG_READY, 0);
-}
-
-/**
- * vipl_transfer_credits() - Tell the peer that buffers are free again
- * @link: of Unreliable Delivery, up
- * @credits: how many
- *
- * Context: vipl_lock is held.
- * Return: false if there is no room for it now.
- */
-bool vipl_transfer_credits(struct vipl_link *link, unsigned int credits)
-{
-	return has_room(&link->send, 1) && post_own(link, VIPL_MSG_CREDITS, credits);
+	vipl_queue_notify(vi, queue);
 }
 
 /* --- from completions to descriptors --- */

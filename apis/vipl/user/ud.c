@@ -9,22 +9,10 @@
 #include "bounce.h"
 #include "check.h"
 #include "queue.h"
-#include "transfer.h"
 #include "ud.h"
+#include "wr.h"
 
 /* --- buffers --- */
-
-/**
- * vipl_is_ud() - Whether a VI has Unreliable Delivery
- * @vi: the VI
- *
- * Context: vipl_lock is held.
- * Return: true if it has.
- */
-bool vipl_is_ud(const struct vipl_vi *vi)
-{
-	return vi->attribs.ReliabilityLevel == VIP_SERVICE_UNRELIABLE;
-}
 
 static size_t buffer_bytes(const struct vipl_link *link)
 {
@@ -58,7 +46,7 @@ static bool post_buffer(struct vipl_link *link)
 		.lkey = link->buffers->lkey,
 	};
 
-	return vipl_transfer_post_recv(link, NULL, &sge, 1);
+	return vipl_wr_recv(link, NULL, &sge, 1);
 }
 
 /**
@@ -239,6 +227,6 @@ void vipl_ud_give_back(struct vipl_link *link)
 {
 	if (link->ending || link->owed < VIPL_UD_CREDITS / 2)
 		return;
-	if (vipl_transfer_credits(link, link->owed))
+	if (vipl_wr_credits(link, link->owed))
 		link->owed = 0;
 }

@@ -5,7 +5,6 @@
 
 #include "link.h"
 
-bool vipl_is_ud(const struct vipl_vi *vi);
 bool vipl_ud_alloc(struct vipl_link *link);
 bool vipl_ud_post_all(struct vipl_link *link);
 void vipl_ud_received(struct vipl_link *link, unsigned int slot, uint32_t len);

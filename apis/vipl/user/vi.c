@@ -10,7 +10,6 @@
 #include "link.h"
 #include "progress.h"
 #include "queue.h"
-#include "wait.h"
 
 /* --- attributes --- */
 

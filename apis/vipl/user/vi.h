@@ -92,4 +92,10 @@ struct vipl_vi {
 	VIP_RETURN peer_ret;
 };
 
+/* Of Unreliable Delivery */
+static inline bool vipl_is_ud(const struct vipl_vi *vi)
+{
+	return vi->attribs.ReliabilityLevel == VIP_SERVICE_UNRELIABLE;
+}
+
 #endif

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* One condition for all that can be waited for: who waits looks again at what it wants. */
 #include <signal.h>
-#include "nic.h"
 #include "wait.h"
 
 #define FOREVER		0xffffffffUL	/* what programs that keep 32 bits have of it */
 #define NSEC_PER_SEC	1000000000L
 #define NSEC_PER_MSEC	1000000L
 
+pthread_mutex_t vipl_lock = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t vipl_changed = PTHREAD_COND_INITIALIZER;
 
 static struct timespec from_now(VIP_ULONG msecs)

@@ -15,6 +15,12 @@ struct vipl_deadline {
 	bool never;
 };
 
+/* Of all that is made and ended: a NIC is there for as long as it is held. */
+extern pthread_mutex_t vipl_lock;
+
+/* A descriptor is done, or a VI or CQ has ended; with vipl_lock */
+extern pthread_cond_t vipl_changed;
+
 struct vipl_deadline vipl_deadline_in(VIP_ULONG msecs);
 bool vipl_thread(pthread_t *thread, void *(*run)(void *), void *arg);
 uint64_t vipl_now(void);

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Taking what is done, now or when it comes: from work queues (9.6) and from CQs (9.6.7, 9.6.8) */
+#include "cq.h"
+#include "kind.h"
+#include "progress.h"
+#include "queue.h"
+
+/* --- work queues --- */
+
+static struct vipl_queue *queue_of(struct vipl_vi *vi, bool recv)
+{
+	return recv ? &vi->recv : &vi->send;
+}
+
+/* Then it is the CQ that is waited for (9.6.3) */
+static bool bound_to_cq(VIP_VI_HANDLE handle, bool recv)
+{
+	struct vipl_vi *vi = handle_object(VIPL_VI, handle);
+
+	return vi && queue_of(vi, recv)->cq;
+}
+
+/* Of a VI that may be gone since the last look; @waits: for what is not done */
+static VIP_RETURN dequeue(VIP_VI_HANDLE handle, bool recv, bool waits, VIP_DESCRIPTOR **desc)
+{
+	struct vipl_vi *vi = handle_object(VIPL_VI, handle);
+	struct vipl_queue *queue;
+
+	*desc = NULL;
+	if (!vi)
+		return VIP_INVALID_PARAMETER;
+	queue = queue_of(vi, recv);
+	if (!vipl_queue_is_done(queue))
+		vipl_progress(vi->nic);
+	if (!vipl_queue_is_done(queue)) {
+		if (waits)
+			vipl_progress_awaited(vi->nic);
+		return VIP_NOT_DONE;
+	}
+	*desc = vipl_queue_take(queue);
+	return VIP_SUCCESS;
+}
+
+static VIP_RETURN dequeue_now(VIP_VI_HANDLE handle, bool recv, VIP_DESCRIPTOR **desc)
+{
+	VIP_RETURN ret;
+
+	if (!desc)
+		return VIP_INVALID_PARAMETER;
+	pthread_mutex_lock(&vipl_lock);
+	ret = dequeue(handle, recv, false, desc);
+	pthread_mutex_unlock(&vipl_lock);
+	return ret;
+}
+
+static VIP_RETURN dequeue_wait(VIP_VI_HANDLE handle, bool recv, VIP_ULONG msecs,
+			       VIP_DESCRIPTOR **desc)
+{
+	struct vipl_deadline deadline = vipl_deadline_in(msecs);
+	VIP_RETURN ret;
+
+	if (!desc)
+		return VIP_INVALID_PARAMETER;
+	pthread_mutex_lock(&vipl_lock);
+	do
+		ret = bound_to_cq(handle, recv) ? VIP_ERROR_RESOURCE :
+						  dequeue(handle, recv, true, desc);
+	while (ret == VIP_NOT_DONE && vipl_wait(&deadline));
+	pthread_mutex_unlock(&vipl_lock);
+	return ret == VIP_NOT_DONE ? VIP_TIMEOUT : ret;
+}
+
+/**
+ * VipSendDone() - Dequeue the head of the send queue if it is done (9.6.2)
+ * @ViHandle: of VipCreateVi()
+ * @Descriptor: the one dequeued, NULL if none is; its status says how it went
+ *
+ * Context: any thread; takes vipl_lock.
+ * Return: VIP_SUCCESS, VIP_NOT_DONE, VIP_INVALID_PARAMETER
+ */
+VIP_RETURN VipSendDone(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR **Descriptor)
+{
+	return dequeue_now(ViHandle, false, Descriptor);
+}
+
+/**
+ * VipSendWait() - Wait for the head of the send queue and dequeue it (9.6.3)
+ * @ViHandle: of VipCreateVi()
+ * @TimeOut: in milliseconds, or VIP_INFINITE
+ * @Descriptor: as for VipSendDone()
+ *
+ * Context: any thread; sleeps.
+ * Return: VIP_SUCCESS, VIP_TIMEOUT; VIP_INVALID_PARAMETER, also if the VI ends meanwhile;
+ * VIP_ERROR_RESOURCE: the queue has a CQ.
+ */
+VIP_RETURN VipSendWait(VIP_VI_HANDLE ViHandle, VIP_ULONG TimeOut, VIP_DESCRIPTOR **Descriptor)
+{
+	return dequeue_wait(ViHandle, false, TimeOut, Descriptor);
+}
+
+/**
+ * VipRecvDone() - Dequeue the head of the receive queue if it is done (9.6.5)
+ * @ViHandle: of VipCreateVi()
+ * @Descriptor: as for VipSendDone()
+ *
+ * Context: any thread; takes vipl_lock.
+ * Return: VIP_SUCCESS, VIP_NOT_DONE, VIP_INVALID_PARAMETER
+ */
+VIP_RETURN VipRecvDone(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR **Descriptor)
+{
+	return dequeue_now(ViHandle, true, Descriptor);
+}
+
+/**
+ * VipRecvWait() - Wait for the head of the receive queue and dequeue it (9.6.6)
+ * @ViHandle: of VipCreateVi()
+ * @TimeOut: in milliseconds, or VIP_INFINITE
+ * @Descriptor: as for VipSendDone()
+ *
+ * Context: any thread; sleeps.
+ * Return: VIP_SUCCESS, VIP_TIMEOUT; VIP_INVALID_PARAMETER, also if the VI ends meanwhile;
+ * VIP_ERROR_RESOURCE: the queue has a CQ.
+ */
+VIP_RETURN VipRecvWait(VIP_VI_HANDLE ViHandle, VIP_ULONG TimeOut, VIP_DESCRIPTOR **Descriptor)
+{
+	return dequeue_wait(ViHandle, true, TimeOut, Descriptor);
+}
+
+/* --- CQs --- */
+
+/* Of a CQ that may be gone since the last look; @waits: if it is empty */
+static VIP_RETURN take(VIP_CQ_HANDLE handle, bool waits, struct vipl_cq_entry *entry)
+{
+	struct vipl_cq *cq = handle_object(VIPL_CQ, handle);
+
+	if (!cq)
+		return VIP_INVALID_PARAMETER;
+	if (!cq->count)
+		vipl_progress(cq->nic);
+	if (!cq->count && waits)
+		vipl_progress_awaited(cq->nic);
+	return vipl_cq_take(cq, entry) ? VIP_SUCCESS : VIP_NOT_DONE;
+}
+
+static VIP_RETURN take_until(VIP_CQ_HANDLE handle, const struct vipl_deadline *deadline,
+			     VIP_VI_HANDLE *vi, VIP_BOOLEAN *recv)
+{
+	struct vipl_cq_entry entry = { NULL, VIP_FALSE };
+	VIP_RETURN ret;
+
+	if (!vi || !recv)
+		return VIP_INVALID_PARAMETER;
+	pthread_mutex_lock(&vipl_lock);
+	do
+		ret = take(handle, deadline, &entry);
+	while (ret == VIP_NOT_DONE && deadline && vipl_wait(deadline));
+	pthread_mutex_unlock(&vipl_lock);
+	*vi = entry.vi;
+	*recv = entry.recv;
+	return ret;
+}
+
+/**
+ * VipCQDone() - Take the oldest entry of a CQ, if there is one (9.6.7)
+ * @CQHandle: of VipCreateCQ()
+ * @ViHandle: whose descriptor is done; it is still to be dequeued
+ * @RecvQueue: VIP_TRUE if it is of the receive queue
+ *
+ * Context: any thread; takes vipl_lock.
+ * Return: VIP_SUCCESS, VIP_NOT_DONE, VIP_INVALID_PARAMETER
+ */
+VIP_RETURN VipCQDone(VIP_CQ_HANDLE CQHandle, VIP_VI_HANDLE *ViHandle, VIP_BOOLEAN *RecvQueue)
+{
+	return take_until(CQHandle, NULL, ViHandle, RecvQueue);
+}
+
+/**
+ * VipCQWait() - Wait for an entry of a CQ and take it (9.6.8)
+ * @CQHandle: of VipCreateCQ()
+ * @Timeout: in milliseconds, or VIP_INFINITE
+ * @ViHandle: as for VipCQDone()
+ * @RecvQueue: as for VipCQDone()
+ *
+ * Context: any thread; sleeps.
+ * Return: VIP_SUCCESS, VIP_TIMEOUT; VIP_INVALID_PARAMETER, also if the CQ ends meanwhile.
+ */
+VIP_RETURN VipCQWait(VIP_CQ_HANDLE CQHandle, VIP_ULONG Timeout, VIP_VI_HANDLE *ViHandle,
+		     VIP_BOOLEAN *RecvQueue)
+{
+	struct vipl_deadline deadline = vipl_deadline_in(Timeout);
+	VIP_RETURN ret = take_until(CQHandle, &deadline, ViHandle, RecvQueue);
+
+	return ret == VIP_NOT_DONE ? VIP_TIMEOUT : ret;
+}

@@ -7,77 +7,6 @@
 #include "ops.h"
 #include "qp.h"
 
-/* --- by number --- */
-
-/**
- * ri_qp_of_number() - The QP of a completion
- * @rnic: of which
- * @qpn: its number
- *
- * Context: any thread; takes qp_lock.
- * Return: the QP, which may be dead, or NULL.
- */
-struct rnic_qp *ri_qp_of_number(struct rnic *rnic, uint32_t qpn)
-{
-	struct rnic_qp *qp;
-
-	pthread_mutex_lock(&rnic->qp_lock);
-	qp = rnic->qps[qpn % QPN_BUCKETS];
-	while (qp && qp->qpn != qpn)
-		qp = qp->next;
-	pthread_mutex_unlock(&rnic->qp_lock);
-	return qp;
-}
-
-static void qp_free(struct rnic_qp *qp)
-{
-	ri_ring_free(&qp->sq);
-	ri_ring_free(&qp->rq);
-	free(qp);
-}
-
-/* A dead one of the same number has no completion any more. */
-static void qp_enter(struct rnic *rnic, struct rnic_qp *qp)
-{
-	struct rnic_qp **p = &rnic->qps[qp->qpn % QPN_BUCKETS], *old;
-
-	pthread_mutex_lock(&rnic->qp_lock);
-	while (*p && (*p)->qpn != qp->qpn)
-		p = &(*p)->next;
-	old = *p;
-	qp->next = old ? old->next : NULL;
-	*p = qp;
-	pthread_mutex_unlock(&rnic->qp_lock);
-	if (old)
-		qp_free(old);
-}
-
-/**
- * ri_qp_forget() - Free QPs that are dead
- * @rnic: of which
- * @srq: those of it; NULL: all
- *
- * Context: any thread; takes qp_lock.
- */
-void ri_qp_forget(struct rnic *rnic, const struct rnic_srq *srq)
-{
-	struct rnic_qp **p, *qp;
-	unsigned int i;
-
-	pthread_mutex_lock(&rnic->qp_lock);
-	for (i = 0; i < QPN_BUCKETS; i++) {
-		for (p = &rnic->qps[i]; (qp = *p);) {
-			if (!qp->dead || (srq && qp->srq != srq)) {
-				p = &qp->next;
-				continue;
-			}
-			*p = qp->next;
-			qp_free(qp);
-		}
-	}
-	pthread_mutex_unlock(&rnic->qp_lock);
-}
-
 /* --- create --- */
 
 static ri_api_return_t check_objects(const struct rnic *rnic, const struct rnic_qp *qp,
@@ -171,7 +100,7 @@ static int qp_new(struct rnic *rnic, struct rnic_qp *qp, const ri_qp_attr_t *att
 	if (err && qp->qp)
 		ibv_destroy_qp(qp->qp);
 	if (!err)
-		qp_enter(rnic, qp);
+		ri_qp_enter(rnic, qp);
 	return err;
 }
 
@@ -239,7 +168,7 @@ ri_api_return_t ri_do_qp_create(ri_rnic_handle_t rnic, ri_qp_attr_t *attrs, ri_q
 		count_users(q, 1);
 	pthread_mutex_unlock(&ri_lock);
 	if (ret || err) {
-		qp_free(q);
+		ri_qp_free(q);
 		return ret ? ri_refuse(err_data, ret) : ri_failed(err_data, err, RI_RET_FAIL);
 	}
 	*attrs = q->attr;
@@ -247,25 +176,6 @@ ri_api_return_t ri_do_qp_create(ri_rnic_handle_t rnic, ri_qp_attr_t *attrs, ri_q
 }
 
 /* --- query --- */
-
-/**
- * ri_qp_find() - Look a QP up
- * @rnic: an RNIC handle
- * @qp: of it
- * @found: the QP
- *
- * Context: any thread.
- * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_QP_INVALID_HANDLE
- */
-ri_api_return_t ri_qp_find(ri_rnic_handle_t rnic, ri_qp_handle_t qp, struct rnic_qp **found)
-{
-	struct rnic *r = handle_object(RI_KIND_RNIC, rnic);
-
-	*found = handle_object(RI_KIND_QP, qp);
-	if (!r)
-		return RI_RET_RNIC_INVALID_HANDLE;
-	return *found && (*found)->rnic == r ? RI_RET_SUCCESS : RI_RET_QP_INVALID_HANDLE;
-}
 
 /**
  * ri_terminate_bytes() - A Terminate message as it is on the wire

@@ -11,100 +11,11 @@
 
 /* --- states --- */
 
-static const struct {
-	ri_qp_state_t ri;
-	enum ibv_qp_state ibv;
-} foreign_states[] = {
-	{ RI_QP_STATE_IDLE, IBV_QPS_RESET },
-	{ RI_QP_STATE_IDLE, IBV_QPS_INIT },
-	{ RI_QP_STATE_READY_TO_SEND, IBV_QPS_RTR },
-	{ RI_QP_STATE_READY_TO_SEND, IBV_QPS_RTS },
-	{ RI_QP_STATE_CLOSING, IBV_QPS_SQD },
-	{ RI_QP_STATE_TERMINATE, IBV_QPS_SQE },
-	{ RI_QP_STATE_ERROR, IBV_QPS_ERR },
-};
-
-static const ri_qp_state_t native_states[] = {
-	[SRNIC_QP_STATE_IDLE] = RI_QP_STATE_IDLE,
-	[SRNIC_QP_STATE_RTS] = RI_QP_STATE_READY_TO_SEND,
-	[SRNIC_QP_STATE_CLOSING] = RI_QP_STATE_CLOSING,
-	[SRNIC_QP_STATE_TERMINATE] = RI_QP_STATE_TERMINATE,
-	[SRNIC_QP_STATE_ERROR] = RI_QP_STATE_ERROR,
-};
-
-static int look_native(struct rnic_qp *qp)
-{
-	struct srnic_uresp_qp_query resp;
-	int err;
-
-	err = srnicdv_query_qp(qp->qp, &resp, sizeof(resp));
-	if (err)
-		return err;
-	if (resp.state >= sizeof(native_states) / sizeof(native_states[0]))
-		return EPROTO;
-	qp->attr.state = native_states[resp.state];
-	qp->windows = resp.windows;
-	qp->attr.qp_xport.qp_iwarp.rq_armed = !!(resp.flags & SRNIC_QP_QUERY_RQ_ARMED);
-	if (qp->attr.state == RI_QP_STATE_READY_TO_SEND) {
-		qp->attr.max_rdma_read_incoming = resp.ird;
-		qp->attr.max_rdma_read_outgoing = resp.ord;
-	}
-	return 0;
-}
-
-/**
- * ri_qp_look() - See what state a QP is in
- * @qp: its attributes are brought up to date
- *
- * Context: any thread; sleeps.
- * Return: 0 or an errno.
- */
-int ri_qp_look(struct rnic_qp *qp)
-{
-	struct ibv_qp_init_attr init;
-	struct ibv_qp_attr attr;
-	unsigned int i;
-	int err;
-
-	if (qp->rnic->native)
-		return look_native(qp);
-	err = ibv_query_qp(qp->qp, &attr, IBV_QP_STATE, &init);
-	for (i = 0; !err && i < sizeof(foreign_states) / sizeof(foreign_states[0]); i++)
-		if (foreign_states[i].ibv == attr.qp_state)
-			qp->attr.state = foreign_states[i].ri;
-	return err;
-}
-
 static int set_state(struct rnic_qp *qp, enum ibv_qp_state state)
 {
 	struct ibv_qp_attr attr = { .qp_state = state };
 
 	return ibv_modify_qp(qp->qp, &attr, IBV_QP_STATE);
-}
-
-/**
- * ri_qp_make_idle() - Have a QP begin, or begin anew
- * @qp: in RESET of verbs
- *
- * Context: any thread; sleeps.
- * Return: 0 or an errno.
- */
-int ri_qp_make_idle(struct rnic_qp *qp)
-{
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_INIT,
-		.port_num = 1,
-		/* no flag at all would be all of them */
-		.qp_access_flags = IBV_ACCESS_LOCAL_WRITE |
-				   (qp->attr.enable_rdma_read ? IBV_ACCESS_REMOTE_READ : 0) |
-				   (qp->attr.enable_rdma_write ? IBV_ACCESS_REMOTE_WRITE : 0) |
-				   (qp->attr.qp_xport.qp_iwarp.enable_bind ? IBV_ACCESS_MW_BIND : 0),
-	};
-
-	qp->have_llp = false;
-	qp->have_mpa = false;
-	return ibv_modify_qp(qp->qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-			     IBV_QP_ACCESS_FLAGS);
 }
 
 /* From Error, when all is flushed (L2783) */
@@ -149,54 +60,6 @@ static ri_api_return_t stream_error(ri_err_data_t *err_data, int err)
 	return ret;
 }
 
-static pthread_cond_t turned = PTHREAD_COND_INITIALIZER;
-
-/**
- * ri_qps_renew() - A child has no QP whose stream is being attached
- *
- * Context: ri_lock is held; in a child, in which no handle is valid.
- */
-void ri_qps_renew(void)
-{
-	turned = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
-}
-
-/**
- * ri_qp_find_settled() - Look a QP up whose stream is not being attached
- * @rnic: an RNIC handle
- * @qp: of it
- * @found: the QP
- *
- * Context: ri_lock is held, but not while this waits for another thread's ri_qp_modify().
- * Return: as ri_qp_find()
- */
-ri_api_return_t ri_qp_find_settled(ri_rnic_handle_t rnic, ri_qp_handle_t qp,
-				   struct rnic_qp **found)
-{
-	ri_api_return_t ret;
-
-	while (ret = ri_qp_find(rnic, qp, found), !ret && (*found)->turning)
-		pthread_cond_wait(&turned, &ri_lock);
-	return ret;
-}
-
-/*
- * Under ri_lock. The kernel may wait for the peer, which is none of the business of those
- * that do something with other objects.
- */
-static int attach_unlocked(struct rnic_qp *qp, const struct srnicdv_stream_attr *stream)
-{
-	int err;
-
-	qp->turning = true;
-	pthread_mutex_unlock(&ri_lock);
-	err = srnicdv_attach_stream(qp->qp, stream);
-	pthread_mutex_lock(&ri_lock);
-	qp->turning = false;
-	pthread_cond_broadcast(&turned);
-	return err;
-}
-
 static ri_api_return_t attach(struct rnic_qp *qp, const char *msg, size_t len,
 			      ri_err_data_t *err_data)
 {
@@ -218,7 +81,7 @@ static ri_api_return_t attach(struct rnic_qp *qp, const char *msg, size_t len,
 
 	if (!qp->rnic->native)
 		return ri_refuse(err_data, RI_RET_OP_UNSUPPORTED);
-	err = attach_unlocked(qp, &stream);
+	err = ri_qp_attach(qp, &stream);
 	return err ? stream_error(err_data, err) : ri_done(err_data);
 }
 
@@ -263,28 +126,6 @@ static ri_api_return_t check(const struct rnic_qp *qp, uint32_t mask, const ri_q
 	if (!ret)
 		ret = ri_check_stream(qp->attr.state, mask, iw, is_stream(iw->llp_stream_handle));
 	return ret ? ret : ri_check_move(qp->attr.state, mask, attrs, qp->have_llp, qp->windows);
-}
-
-/* --- the high water mark --- */
-
-/**
- * ri_qp_arm() - Have the high water mark of a QP's receive queue told
- * @qp: of an srnic device, with an SRQ
- * @arm: false: it is not told any more
- *
- * RNICPI's mark is hit, the limit of the RDMAC verbs is exceeded: so the marks 0 and 1 are the
- * limit 0, the first receive that the QP takes (L2700).
- *
- * Context: any thread; sleeps.
- * Return: 0 or an errno.
- */
-int ri_qp_arm(struct rnic_qp *qp, bool arm)
-{
-	uint32_t hiwat = qp->attr.qp_xport.qp_iwarp.rq_hiwat;
-
-	if (!arm)
-		return srnicdv_arm_rq(qp->qp, SRNIC_QP_RQ_DISARM);
-	return srnicdv_arm_rq(qp->qp, hiwat ? hiwat - 1 : 0);
 }
 
 /* A new mark is armed; rq_armed alone arms the old one, or disarms it */

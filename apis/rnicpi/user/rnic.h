@@ -26,14 +26,12 @@ enum ri_kind { RI_KIND_VP = 1, RI_KIND_RNIC, RI_KIND_PD, RI_KIND_CQ, RI_KIND_QP,
  * @handle: the program's
  * @name: of the device in verbs
  * @lib_path: of the library whose vectors it has
- * @ops: those of its provider that locks
  */
 struct rnic_vp {
 	struct rnic_vp *next;
 	ri_vp_handle_t handle;
 	char name[IBV_SYSFS_NAME_MAX];
 	char lib_path[RI_MAX_LIB_PATH_LEN];
-	const struct ri_ops *ops;
 };
 
 /**
@@ -163,7 +161,11 @@ struct rnic_mw {
 extern pthread_mutex_t ri_lock;
 extern const struct ri_ops ri_al_ops, ri_vp_ops, ri_no_vp_ops, ri_no_rnic_ops;
 
-/* vp.c */
+/* The library of a device, as ri_svc_lib_reg() has it */
+#define NATIVE_PATH	"libsrnic.so.1"
+#define OTHER_PATH	"libibverbs.so.1"
+
+/* device.c */
 bool ri_vp_is_known(const char *lib_path);
 struct ibv_device **ri_device_list(void);
 ri_vp_handle_t ri_vp_of(struct ibv_device *device);
@@ -193,10 +195,11 @@ struct rnic_slot *ri_ring_next(struct rnic_ring *ring, uint64_t *place);
 struct rnic_slot *ri_srq_ring_next(struct rnic_ring *ring, uint64_t *place);
 bool ri_slot_end(struct rnic_qp *qp, const struct ibv_wc *wc, struct rnic_slot *slot);
 
-/* qp.c */
+/* qp_state.c */
 struct rnic_qp *ri_qp_of_number(struct rnic *rnic, uint32_t qpn);
 void ri_qp_forget(struct rnic *rnic, const struct rnic_srq *srq);
 
+/* qp.c */
 uint32_t ri_terminate_bytes(char *buf, const struct srnic_terminate *term);
 
 /* mr.c */

@@ -8,60 +8,10 @@
 #include <linux/vmalloc.h>
 #include "rnicpi/kernel/ops.h"
 #include "rnicpi/kernel/rnic.h"
+#include "rnicpi/shared/memory.h"
 #include "srnic.h"
 
-#define RIGHTS	(RI_MEM_FLAGS_LOCAL | RI_MEM_FLAGS_REMOTE | RI_MEM_FLAGS_ATOMICS |	\
-		 RI_MEM_FLAGS_BINDING)
-#define KNOWN	(RIGHTS | RI_MEM_FLAGS_CONSUMER_OWNS_KEY | RI_MEM_FLAGS_ZBVA |		\
-		 RI_MEM_FLAGS_NONCOHERENT | RI_MEM_FLAGS_USER_VA | RI_MEM_FLAGS_SHARED_REG_IOVA)
 #define ALL	(RI_MR_REREG_TRANSLATE | RI_MR_REREG_PD | RI_MR_REREG_ACCESS)
-
-/**
- * ri_access_of - memory attributes in verbs
- * @attr: RI_MEM_FLAGS_*
- *
- * Any context. Return: IB_ACCESS_*
- */
-int ri_access_of(ri_mem_attr_t attr)
-{
-	return (attr & RI_MEM_FLAGS_LOCAL_WRITE ? IB_ACCESS_LOCAL_WRITE : 0) |
-	       (attr & RI_MEM_FLAGS_REMOTE_WRITE ? IB_ACCESS_REMOTE_WRITE : 0) |
-	       (attr & RI_MEM_FLAGS_REMOTE_READ ? IB_ACCESS_REMOTE_READ : 0) |
-	       (attr & RI_MEM_FLAGS_ATOMICS ? IB_ACCESS_REMOTE_ATOMIC : 0) |
-	       (attr & RI_MEM_FLAGS_BINDING ? IB_ACCESS_MW_BIND : 0) |
-	       (attr & RI_MEM_FLAGS_ZBVA ? IB_ZERO_BASED : 0);
-}
-
-/**
- * ri_attr_of - native rights as memory attributes
- * @rights: SRNIC_STAG_*
- *
- * Any context. Return: RI_MEM_FLAGS_*
- */
-ri_mem_attr_t ri_attr_of(u32 rights)
-{
-	return (rights & SRNIC_STAG_LOCAL_READ ? RI_MEM_FLAGS_LOCAL_READ : 0) |
-	       (rights & SRNIC_STAG_LOCAL_WRITE ? RI_MEM_FLAGS_LOCAL_WRITE : 0) |
-	       (rights & SRNIC_STAG_REMOTE_READ ? RI_MEM_FLAGS_REMOTE_READ : 0) |
-	       (rights & SRNIC_STAG_REMOTE_WRITE ? RI_MEM_FLAGS_REMOTE_WRITE : 0) |
-	       (rights & SRNIC_STAG_REMOTE_ATOMIC ? RI_MEM_FLAGS_ATOMICS : 0) |
-	       (rights & SRNIC_STAG_BINDABLE ? RI_MEM_FLAGS_BINDING : 0) |
-	       (rights & SRNIC_STAG_ZERO_BASED ? RI_MEM_FLAGS_ZBVA : 0);
-}
-
-/* The page wants an RTag if there are remote rights (L3620) */
-static ri_api_return_t check_attr(ri_mem_attr_t attr, const ri_rtag_t *rtag)
-{
-	if (attr & ~KNOWN)
-		return RI_RET_MEM_INVALID_ACCESS;
-	if (attr & (RI_MEM_FLAGS_REMOTE_WRITE | RI_MEM_FLAGS_ATOMICS) &&
-	    !(attr & RI_MEM_FLAGS_LOCAL_WRITE))
-		return RI_RET_MEM_INVALID_ACCESS;
-	/* without RI_RNIC_EXT_INDEX_KEY_SPLIT; and who is in the kernel has no process */
-	if (attr & (RI_MEM_FLAGS_CONSUMER_OWNS_KEY | RI_MEM_FLAGS_USER_VA))
-		return RI_RET_OP_UNSUPPORTED;
-	return attr & RI_MEM_FLAGS_REMOTE && !rtag ? RI_RET_INVALID_PARAMETER : RI_RET_SUCCESS;
-}
 
 /**
  * struct memory - what a region is to have
@@ -262,7 +212,7 @@ ri_api_return_t ri_do_mr_reg(ri_rnic_handle_t rnic, const ri_mr_reg_attr_t *mr_r
 		return ri_refuse(err_data, RI_RET_RNIC_INVALID_HANDLE);
 	if (!mr_reg_attr || !mr || !ltag)
 		return ri_refuse(err_data, RI_RET_INVALID_PARAMETER);
-	ret = check_attr(mr_reg_attr->mem_attr, rtag);
+	ret = ri_check_attr(mr_reg_attr->mem_attr, rtag, RI_MEM_FLAGS_USER_VA);
 	if (!ret)
 		ret = check_va(mr_reg_attr);
 	if (ret)
@@ -301,7 +251,7 @@ ri_api_return_t ri_do_mr_reg_phys(ri_rnic_handle_t rnic, ri_mr_reg_phys_attr_t *
 		return ri_refuse(err_data, RI_RET_RNIC_INVALID_HANDLE);
 	if (!mr_phys_attr || !mr || !ltag)
 		return ri_refuse(err_data, RI_RET_INVALID_PARAMETER);
-	ret = check_attr(mr_phys_attr->common.mem_attr, rtag);
+	ret = ri_check_attr(mr_phys_attr->common.mem_attr, rtag, RI_MEM_FLAGS_USER_VA);
 	if (ret)
 		return ri_refuse(err_data, ret);
 	mutex_lock(&ri_lock);
@@ -324,7 +274,7 @@ static ri_api_return_t reg_shared(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
 
 	from = ri_find(rnic, RI_KIND_MR, in_mr, &ret);
 	if (!ret)
-		ret = check_attr(attr->mem_attr, rtag);
+		ret = ri_check_attr(attr->mem_attr, rtag, RI_MEM_FLAGS_USER_VA);
 	if (ret)
 		return ri_refuse(err_data, ret);
 	mem.from = to_mr(from)->mr;
@@ -525,7 +475,7 @@ static ri_api_return_t plan(struct rnic_mr *m, u32 mask, const ri_mr_reg_attr_t 
 		attr->pd = asked->pd;
 		*pd = to_pd(obj);
 	}
-	return check_attr(attr->mem_attr, rtag);
+	return ri_check_attr(attr->mem_attr, rtag, RI_MEM_FLAGS_USER_VA);
 }
 
 static void take_over(struct rnic_mr *m, struct ib_mr *mr, const ri_mr_reg_attr_t *attr,

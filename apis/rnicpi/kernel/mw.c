@@ -4,6 +4,7 @@
 #include <linux/slab.h>
 #include "rnicpi/kernel/ops.h"
 #include "rnicpi/kernel/rnic.h"
+#include "rnicpi/shared/memory.h"
 
 /* Under ri_lock */
 static int mw_new(struct rnic_mw *mw, struct rnic_pd *pd, ri_os_data_t os_data)

@@ -4,6 +4,7 @@
 #include "memory/tpt.h"
 #include "rnicpi/kernel/ops.h"
 #include "rnicpi/kernel/rnic.h"
+#include "rnicpi/shared/memory.h"
 #include "srnic.h"
 
 /* LOCAL_SOLICITED and COALESCE are taken, and mean nothing (L3093, L6346) */

@@ -233,10 +233,6 @@ int ri_mr_end(struct rnic_mr *mr);
 void ri_mw_end(struct rnic_mw *mw);
 void ri_pd_end(struct rnic_pd *pd);
 
-/* mr.c */
-int ri_access_of(ri_mem_attr_t attr);
-ri_mem_attr_t ri_attr_of(u32 rights);
-
 /* phys.c */
 enum srnic_wc_status ri_phys_list(struct rnic_vp *vp, struct ib_mr *mr,
 				  const ri_mr_reg_phys_attr_t *attr);

@@ -5,41 +5,7 @@
 #include <string.h>
 #include "ops.h"
 #include "rnic.h"
-
-#define RIGHTS	(RI_MEM_FLAGS_LOCAL | RI_MEM_FLAGS_REMOTE | RI_MEM_FLAGS_ATOMICS |	\
-		 RI_MEM_FLAGS_BINDING)
-#define KNOWN	(RIGHTS | RI_MEM_FLAGS_CONSUMER_OWNS_KEY | RI_MEM_FLAGS_ZBVA |		\
-		 RI_MEM_FLAGS_NONCOHERENT | RI_MEM_FLAGS_USER_VA | RI_MEM_FLAGS_SHARED_REG_IOVA)
-
-/**
- * ri_access_of() - Memory attributes in verbs
- * @attr: RI_MEM_FLAGS_*
- *
- * Context: any thread.
- * Return: IBV_ACCESS_*
- */
-int ri_access_of(ri_mem_attr_t attr)
-{
-	return (attr & RI_MEM_FLAGS_LOCAL_WRITE ? IBV_ACCESS_LOCAL_WRITE : 0) |
-	       (attr & RI_MEM_FLAGS_REMOTE_WRITE ? IBV_ACCESS_REMOTE_WRITE : 0) |
-	       (attr & RI_MEM_FLAGS_REMOTE_READ ? IBV_ACCESS_REMOTE_READ : 0) |
-	       (attr & RI_MEM_FLAGS_ATOMICS ? IBV_ACCESS_REMOTE_ATOMIC : 0) |
-	       (attr & RI_MEM_FLAGS_BINDING ? IBV_ACCESS_MW_BIND : 0) |
-	       (attr & RI_MEM_FLAGS_ZBVA ? IBV_ACCESS_ZERO_BASED : 0);
-}
-
-/* @remote: the page wants an RTag then (L3620) */
-static ri_api_return_t check_attr(ri_mem_attr_t attr, const ri_rtag_t *rtag)
-{
-	if (attr & ~KNOWN)
-		return RI_RET_MEM_INVALID_ACCESS;
-	if (attr & (RI_MEM_FLAGS_REMOTE_WRITE | RI_MEM_FLAGS_ATOMICS) &&
-	    !(attr & RI_MEM_FLAGS_LOCAL_WRITE))
-		return RI_RET_MEM_INVALID_ACCESS;
-	if (attr & RI_MEM_FLAGS_CONSUMER_OWNS_KEY)
-		return RI_RET_OP_UNSUPPORTED;	/* without RI_RNIC_EXT_INDEX_KEY_SPLIT */
-	return attr & RI_MEM_FLAGS_REMOTE && !rtag ? RI_RET_INVALID_PARAMETER : RI_RET_SUCCESS;
-}
+#include "rnicpi/shared/memory.h"
 
 static void tell_tags(const struct rnic_mr *m, ri_ltag_t *ltag, ri_rtag_t *rtag)
 {
@@ -119,7 +85,7 @@ ri_api_return_t ri_do_mr_reg(ri_rnic_handle_t rnic, const ri_mr_reg_attr_t *mr_r
 		return ri_refuse(err_data, RI_RET_RNIC_INVALID_HANDLE);
 	if (!mr_reg_attr || !mr || !ltag)
 		return ri_refuse(err_data, RI_RET_INVALID_PARAMETER);
-	ret = check_attr(mr_reg_attr->mem_attr, rtag);
+	ret = ri_check_attr(mr_reg_attr->mem_attr, rtag, 0);
 	if (!ret && (!mr_reg_attr->length || mr_reg_attr->length > r->attr.max_mr_size))
 		ret = RI_RET_MEM_INVALID_LENGTH;
 	if (ret)
@@ -171,7 +137,7 @@ ri_api_return_t ri_do_mr_reg_shared(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
 	if (!ret && (!mr_reg_attr || !out_mr || !ltag))
 		ret = RI_RET_INVALID_PARAMETER;
 	if (!ret)
-		ret = check_attr(mr_reg_attr->mem_attr, rtag);
+		ret = ri_check_attr(mr_reg_attr->mem_attr, rtag, 0);
 	if (!ret && !m->rnic->native)
 		ret = RI_RET_OP_UNSUPPORTED;
 	if (ret) {
@@ -183,24 +149,6 @@ ri_api_return_t ri_do_mr_reg_shared(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
 	}
 	pthread_mutex_unlock(&ri_lock);
 	return ret;
-}
-
-/**
- * ri_attr_of() - Native rights as memory attributes
- * @rights: SRNIC_STAG_*
- *
- * Context: any thread.
- * Return: RI_MEM_FLAGS_*
- */
-ri_mem_attr_t ri_attr_of(uint32_t rights)
-{
-	return (ri_mem_attr_t)((rights & SRNIC_STAG_LOCAL_READ ? RI_MEM_FLAGS_LOCAL_READ : 0) |
-			       (rights & SRNIC_STAG_LOCAL_WRITE ? RI_MEM_FLAGS_LOCAL_WRITE : 0) |
-			       (rights & SRNIC_STAG_REMOTE_READ ? RI_MEM_FLAGS_REMOTE_READ : 0) |
-			       (rights & SRNIC_STAG_REMOTE_WRITE ? RI_MEM_FLAGS_REMOTE_WRITE : 0) |
-			       (rights & SRNIC_STAG_REMOTE_ATOMIC ? RI_MEM_FLAGS_ATOMICS : 0) |
-			       (rights & SRNIC_STAG_BINDABLE ? RI_MEM_FLAGS_BINDING : 0) |
-			       (rights & SRNIC_STAG_ZERO_BASED ? RI_MEM_FLAGS_ZBVA : 0));
 }
 
 static int look(struct rnic_mr *m, ri_mr_info_t *info)
@@ -364,7 +312,7 @@ ri_api_return_t ri_do_mr_rereg(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
 	if (!ret && (!mr_attr || !out_mr || !ltag || !change_mask || change_mask & ~all))
 		ret = RI_RET_INVALID_PARAMETER;
 	if (!ret && change_mask & RI_MR_REREG_ACCESS)
-		ret = check_attr(mr_attr->mem_attr, rtag);
+		ret = ri_check_attr(mr_attr->mem_attr, rtag, 0);
 	if (!ret && change_mask & RI_MR_REREG_TRANSLATE && !mr_attr->length)
 		ret = RI_RET_MEM_INVALID_LENGTH;
 	if (ret) {

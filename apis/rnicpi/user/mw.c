@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include "ops.h"
 #include "rnic.h"
+#include "rnicpi/shared/memory.h"
 
 
 static ri_api_return_t find_mw(ri_rnic_handle_t rnic, ri_mw_handle_t mw, struct rnic_mw **found)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "ops.h"
 #include "qp.h"
+#include "rnicpi/shared/memory.h"
 
 #define OPAQUE	(RI_WR_CONSUMER_FLAG0 | RI_WR_CONSUMER_FLAG1 | RI_WR_CONSUMER_FLAG2)
 #define ANY	(RI_WR_SIGNALED_FLAG | RI_WR_COALESCE_FLAG | OPAQUE)

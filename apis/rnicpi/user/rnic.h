@@ -202,8 +202,4 @@ void ri_qp_forget(struct rnic *rnic, const struct rnic_srq *srq);
 /* qp.c */
 uint32_t ri_terminate_bytes(char *buf, const struct srnic_terminate *term);
 
-/* mr.c */
-int ri_access_of(ri_mem_attr_t attr);
-ri_mem_attr_t ri_attr_of(uint32_t rights);
-
 #endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* Memory attributes: what can be asked for, and what it is in verbs, in librnicpi and rnicpi.ko. */
+#ifndef RNICPI_MEMORY_H
+#define RNICPI_MEMORY_H
+
+#include <rdma/ib_user_ioctl_verbs.h>
+#include <rdma/srnic-abi.h>
+#include <rnicpi/rnicpi.h>
+
+#define RI_MEM_KNOWN	(RI_MEM_FLAGS_LOCAL | RI_MEM_FLAGS_REMOTE | RI_MEM_FLAGS_ATOMICS |	\
+			 RI_MEM_FLAGS_BINDING | RI_MEM_FLAGS_CONSUMER_OWNS_KEY |		\
+			 RI_MEM_FLAGS_ZBVA | RI_MEM_FLAGS_NONCOHERENT | RI_MEM_FLAGS_USER_VA |	\
+			 RI_MEM_FLAGS_SHARED_REG_IOVA)
+
+/* The page wants an RTag if there are remote rights (L3620); @refused: what is not had here */
+static inline ri_api_return_t ri_check_attr(ri_mem_attr_t attr, const ri_rtag_t *rtag,
+					    uint32_t refused)
+{
+	if (attr & ~RI_MEM_KNOWN)
+		return RI_RET_MEM_INVALID_ACCESS;
+	if (attr & (RI_MEM_FLAGS_REMOTE_WRITE | RI_MEM_FLAGS_ATOMICS) &&
+	    !(attr & RI_MEM_FLAGS_LOCAL_WRITE))
+		return RI_RET_MEM_INVALID_ACCESS;
+	/* without RI_RNIC_EXT_INDEX_KEY_SPLIT */
+	if (attr & (RI_MEM_FLAGS_CONSUMER_OWNS_KEY | refused))
+		return RI_RET_OP_UNSUPPORTED;
+	return attr & RI_MEM_FLAGS_REMOTE && !rtag ? RI_RET_INVALID_PARAMETER : RI_RET_SUCCESS;
+}
+
+/* As verbs has it, of the kernel and of libibverbs */
+static inline int ri_access_of(ri_mem_attr_t attr)
+{
+	return (attr & RI_MEM_FLAGS_LOCAL_WRITE ? IB_UVERBS_ACCESS_LOCAL_WRITE : 0) |
+	       (attr & RI_MEM_FLAGS_REMOTE_WRITE ? IB_UVERBS_ACCESS_REMOTE_WRITE : 0) |
+	       (attr & RI_MEM_FLAGS_REMOTE_READ ? IB_UVERBS_ACCESS_REMOTE_READ : 0) |
+	       (attr & RI_MEM_FLAGS_ATOMICS ? IB_UVERBS_ACCESS_REMOTE_ATOMIC : 0) |
+	       (attr & RI_MEM_FLAGS_BINDING ? IB_UVERBS_ACCESS_MW_BIND : 0) |
+	       (attr & RI_MEM_FLAGS_ZBVA ? IB_UVERBS_ACCESS_ZERO_BASED : 0);
+}
+
+/* Of SRNIC_STAG_* */
+static inline ri_mem_attr_t ri_attr_of(uint32_t rights)
+{
+	return (ri_mem_attr_t)((rights & SRNIC_STAG_LOCAL_READ ? RI_MEM_FLAGS_LOCAL_READ : 0) |
+			       (rights & SRNIC_STAG_LOCAL_WRITE ? RI_MEM_FLAGS_LOCAL_WRITE : 0) |
+			       (rights & SRNIC_STAG_REMOTE_READ ? RI_MEM_FLAGS_REMOTE_READ : 0) |
+			       (rights & SRNIC_STAG_REMOTE_WRITE ? RI_MEM_FLAGS_REMOTE_WRITE : 0) |
+			       (rights & SRNIC_STAG_REMOTE_ATOMIC ? RI_MEM_FLAGS_ATOMICS : 0) |
+			       (rights & SRNIC_STAG_BINDABLE ? RI_MEM_FLAGS_BINDING : 0) |
+			       (rights & SRNIC_STAG_ZERO_BASED ? RI_MEM_FLAGS_ZBVA : 0));
+}
+
+#endif

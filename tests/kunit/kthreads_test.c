@@ -79,6 +79,27 @@ static void at_once_for_the_kernel(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, peer_until(has_kthreads(p)));
 }
 
+/* They take no more of a CPU than whoever made the QP would; a kernel consumer's are urgent */
+static void nice_as_their_maker(struct kunit *test)
+{
+	int own = task_nice(current);
+	struct peer *p;
+
+	p = peer_open(test, 1, 1);
+	KUNIT_EXPECT_TRUE(test, peer_until(has_kthreads(p)));
+	KUNIT_EXPECT_TRUE(test, peer_until(task_nice(p->qp->rx_task) == MIN_NICE));
+
+	set_user_nice(current, 7);
+	p = peer_idle(test);
+	p->qp->kernel = false;
+	srnic_kthreads_prepare(p->qp);
+	set_user_nice(current, own);
+	p->by_threads = true;
+	connect_program(p);
+	KUNIT_EXPECT_TRUE(test, peer_until(has_kthreads(p)));
+	KUNIT_EXPECT_TRUE(test, peer_until(task_nice(p->qp->rx_task) == 7));
+}
+
 static void at_once_without_inline_work(struct kunit *test)
 {
 	struct peer *p = peer_idle(test);
@@ -237,6 +258,7 @@ static void no_memory_for_them(struct kunit *test)
 static struct kunit_case kthreads_cases[] = {
 	KUNIT_CASE(none_while_nobody_wants_them),
 	KUNIT_CASE(at_once_for_the_kernel),
+	KUNIT_CASE(nice_as_their_maker),
 	KUNIT_CASE(at_once_without_inline_work),
 	KUNIT_CASE(every_end_has_them),
 	KUNIT_CASE(destroyed_without_them),

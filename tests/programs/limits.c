@@ -7,6 +7,7 @@
  *
  * Exit status 0: as it must be, 1: not.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "cases.h"
+#include "ibqp.h"
 #include "pair.h"
 
 #define MIB		(1024ul * 1024)
@@ -197,6 +199,89 @@ static void case_zeroed(void)
 	}
 }
 
+/* Of the kthreads of srnic: CPU ticks they have used, and how many there are of this nice */
+static long kthreads(int nice, int *count)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+	long ticks = 0;
+
+	require(proc, "%s", strerror(errno));
+	*count = 0;
+	while ((entry = readdir(proc))) {
+		char path[300], line[512] = "", *end;
+		long user, sys, is;
+		FILE *f;
+
+		snprintf(path, sizeof(path), "/proc/%s/stat", entry->d_name);
+		f = atoi(entry->d_name) ? fopen(path, "r") : NULL;
+		if (!f)
+			continue;
+		end = fgets(line, sizeof(line), f) ? strrchr(line, ')') : NULL;
+		fclose(f);
+		if (!end || (!strstr(line, "(srnic-rx/") && !strstr(line, "(srnic-tx/")))
+			continue;
+		require(sscanf(end, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %ld %ld "
+				    "%*d %*d %*d %ld", &user, &sys, &is) == 3, "%s", line);
+		ticks += user + sys;
+		*count += is == nice;
+	}
+	closedir(proc);
+	return ticks;
+}
+
+#define WAITING	16
+
+/* Messages that nobody receives cost nothing, and their kthreads are as nice as the program */
+static void case_unreceived(void)
+{
+	struct hand a[WAITING] = { }, b[WAITING] = { };
+	long before, ticks;
+	int n = 0;
+
+	require(nice(5) == 5, "%s", strerror(errno));
+	ib_find_gid();
+	for (int i = 0; i < WAITING; i++) {
+		struct ibv_send_wr wr = { .num_sge = 1, .opcode = IBV_WR_SEND }, *bad;
+		struct ibv_sge sge;
+
+		hand_qp(&a[i]);
+		hand_qp(&b[i]);
+		for (int end = 0; end < 2; end++) {
+			struct hand *h = end ? &b[i] : &a[i];
+			struct ibv_qp_attr attr = ib_rtr_attr(&ib_gid, (end ? &a[i] : &b[i])->qp->qp_num,
+							      1 + end);
+
+			attr.min_rnr_timer = 1;	/* 10 us */
+			require(!ibv_modify_qp(h->qp, &attr, RTR_MASK), "%s", strerror(errno));
+		}
+		ib_rts(&a[i], 2, 14);
+		ib_rts(&b[i], 1, 14);
+		sge = (struct ibv_sge){ (uintptr_t)a[i].buf, 4096, a[i].mr->lkey };
+		wr.sg_list = &sge;
+		require(!ibv_post_send(a[i].qp, &wr, &bad), "%s", strerror(errno));
+	}
+	for (int i = 0; i < 200 && n < WAITING; i++) {
+		usleep(50000);
+		kthreads(5, &n);
+	}
+	require(n >= WAITING, "%d kthreads are as nice as the program", n);
+	sleep(1);
+	before = kthreads(5, &n);
+	sleep(3);
+	ticks = kthreads(5, &n) - before;
+	note("%d QPs: %ld ticks in 3 seconds", WAITING, ticks);
+	require(ticks * 20 <= 3 * sysconf(_SC_CLK_TCK), "%ld ticks", ticks);
+	/* each is there as soon as it may be */
+	for (int i = 0; i < WAITING; i++) {
+		struct ibv_sge sge = { (uintptr_t)b[i].buf, 4096, b[i].mr->lkey };
+		struct ibv_recv_wr wr = { .wr_id = i, .sg_list = &sge, .num_sge = 1 }, *bad;
+
+		require(!ibv_post_recv(b[i].qp, &wr, &bad), "%s", strerror(errno));
+		expect_wc(b[i].cq, i, IBV_WC_SUCCESS, "a receive");
+	}
+}
+
 /* A user takes all PDs that it gets, and keeps them until it is ended */
 static void case_takes(void)
 {
@@ -215,6 +300,7 @@ static const struct test_case cases[] = {
 	{ "too-much", case_too_much, "" },
 	{ "objects", case_objects, "" },
 	{ "zeroed", case_zeroed, "" },
+	{ "unreceived", case_unreceived, "" },
 	{ "takes", case_takes, "" },
 };
 

@@ -245,6 +245,10 @@ t "the users of a container are one" containers
 t "sockets belong to the user who connects or listens" owners
 t -l 300 "a user with all the connections there can be leaves others able to fork" others_fork
 
+ib_enable
+t "messages that nobody receives cost no CPU; kthreads are as nice as their program" \
+	on_cli "$BIN/limits" "$CLI4" unreceived
+
 umount "$root"
 teardown_hosts
 done_testing

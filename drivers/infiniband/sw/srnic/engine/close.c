@@ -7,7 +7,6 @@
  */
 
 #include <linux/kthread.h>
-#include <linux/sched.h>
 #include <linux/wait_bit.h>
 #include "engine/close.h"
 #include "engine/linger.h"
@@ -20,17 +19,6 @@
 #include "queue/trace.h"
 #include "queue/wq.h"
 #include "srnic.h"
-
-/**
- * srnic_engine_urgent - a kthread of a QP is about to begin its work
- *
- * Others wait for what it does, for a moment each time: programs that poll on all CPUs must not
- * keep it from that for a tick.
- */
-void srnic_engine_urgent(void)
-{
-	set_user_nice(current, MIN_NICE);
-}
 
 /**
  * srnic_close_overdue - has Closing taken too long? (ST-29)

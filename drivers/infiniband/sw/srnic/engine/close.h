@@ -7,7 +7,6 @@
 
 struct srnic_qp;
 
-void srnic_engine_urgent(void);
 bool srnic_close_overdue(const struct srnic_qp *qp);
 void srnic_close(struct srnic_qp *qp);
 void srnic_engine_free(struct srnic_qp *qp);

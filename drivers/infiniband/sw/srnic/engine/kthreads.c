@@ -7,6 +7,7 @@
  */
 
 #include <linux/kthread.h>
+#include <linux/sched.h>
 #include "engine/kthreads.h"
 #include "engine/rx.h"
 #include "engine/tx.h"
@@ -46,6 +47,19 @@ static struct task_struct *make(struct srnic_qp *qp, int (*fn)(void *), const ch
 }
 
 /**
+ * srnic_kthread_begins - a kthread of a QP is about to begin its work
+ * @qp: with a stream
+ *
+ * It works for whoever made the QP, and takes no more of a CPU from others than that task
+ * would. Others wait for what a kernel consumer's does, for a moment each time: programs that
+ * poll on all CPUs must not keep it from that for a tick.
+ */
+void srnic_kthread_begins(const struct srnic_qp *qp)
+{
+	set_user_nice(current, qp->nice);
+}
+
+/**
  * srnic_kthreads_failed - there is no memory for the kthreads: end the stream
  * @qp: with a stream
  *
@@ -81,10 +95,11 @@ static void make_kthreads(struct work_struct *work)
 
 /**
  * srnic_kthreads_prepare - for the kthreads of the QP's streams
- * @qp: being created
+ * @qp: being created, by the task for which they are to work
  */
 void srnic_kthreads_prepare(struct srnic_qp *qp)
 {
+	qp->nice = qp->kernel ? MIN_NICE : task_nice(current);
 	INIT_WORK(&qp->kthreads, make_kthreads);
 	qp->kthreads_wq = kthreads_wq;
 }
@@ -96,7 +111,7 @@ void srnic_kthreads_prepare(struct srnic_qp *qp)
  */
 int srnic_kthreads_init(void)
 {
-	/* as urgent as what the kthreads do, see srnic_engine_urgent() */
+	/* a kernel consumer's kthreads are urgent, see srnic_kthread_begins() */
 	kthreads_wq = alloc_workqueue("srnic_kthreads",
 				      WQ_UNBOUND | WQ_HIGHPRI | WQ_MEM_RECLAIM, 0);
 	return kthreads_wq ? 0 : -ENOMEM;

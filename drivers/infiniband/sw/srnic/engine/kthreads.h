@@ -8,6 +8,7 @@
 void srnic_engine_start(struct srnic_qp *qp);
 void srnic_kthreads_failed(struct srnic_qp *qp);
 void srnic_kthreads_prepare(struct srnic_qp *qp);
+void srnic_kthread_begins(const struct srnic_qp *qp);
 int srnic_kthreads_init(void);
 void srnic_kthreads_exit(void);
 

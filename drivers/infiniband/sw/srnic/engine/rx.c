@@ -22,7 +22,7 @@
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
-#include "engine/close.h"
+#include "engine/kthreads.h"
 #include "engine/rnr.h"
 #include "engine/rx.h"
 #include "engine/stream.h"
@@ -600,7 +600,7 @@ int srnic_rx_thread(void *arg)
 
 	/* the memory that is short may be that of a disk behind this QP */
 	memalloc_noio_save();
-	srnic_engine_urgent();
+	srnic_kthread_begins(qp);
 	while (!kthread_should_stop()) {
 		wait_event_idle(qp->rx_wait,
 				test_bit(SRNIC_QPF_DATA, &qp->flags) || kthread_should_stop());

@@ -18,6 +18,7 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include "engine/close.h"
+#include "engine/kthreads.h"
 #include "engine/read.h"
 #include "engine/tx.h"
 #include "queue/wq.h"
@@ -522,7 +523,7 @@ int srnic_tx_thread(void *arg)
 
 	/* as srnic_tx_doorbell() */
 	memalloc_noio_save();
-	srnic_engine_urgent();
+	srnic_kthread_begins(qp);
 	wait_event_idle(qp->tx_wait, tx_kicked(qp));
 	tx_hush(qp);
 	for (;;) {

@@ -115,6 +115,7 @@ struct srnic_qp {
 	bool kernel;
 	kuid_t owner;			/* effective user of who made it */
 	bool privileged;		/* may use STag 0, fast-register; set before a stream */
+	int nice;			/* of its kthreads: that of the program that made it */
 	bool sig_all;
 	u32 max_send_sge;
 	u32 max_recv_sge;

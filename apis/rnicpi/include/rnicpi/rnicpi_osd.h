@@ -1,44 +1,5 @@
-/*
- * rnicpi_osd.h - what RNICPI leaves to the operating system: Linux
- *
- * Copyright © 2005 The Open Group
- * All rights reserved.
- * The copyright owner hereby grants permission for all or part of this
- * publication to be reproduced, stored in a retrieval system, or
- * transmitted, in any form or by any means, electronic, mechanical,
- * photocopying, recording, or otherwise, provided that it remains
- * unchanged and that this copyright statement is included in all
- * copies or substantial portions of the publication.
- *
- * For any software code contained within this specification,
- * permission is hereby granted, free-of-charge, to any person
- * obtaining a copy of this specification (the "Software"), to deal in
- * the Software without restriction, including without limitation the
- * rights to use, copy, modify, merge, publish, distribute, sublicense,
- * and/or sell copies of the Software, and to permit persons to whom
- * the Software is furnished to do so, subject to the above copyright
- * notice and this permission notice being included in all copies or
- * substantial portions of the Software.
- *
- * THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND,
- * EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF
- * MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE, AND
- * NON-INFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR COPYRIGHT HOLDERS
- * BE LIABLE FOR ANY CLAIM, DAMAGES, OR OTHER LIABILITY, WHETHER IN AN
- * ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF, OR IN
- * CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE
- * SOFTWARE.
- *
- * Permission is granted for implementers to use the names, labels,
- * etc. contained within the specification. The intent of publication
- * of the specification is to encourage implementations of the
- * specification. This specification has not been verified for
- * avoidance of possible third-party proprietary rights. In
- * implementing this specification, usual procedures to ensure the
- * respect of possible third-party intellectual property rights should
- * be followed.
- */
-
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/* What RNICPI leaves to the operating system, on Linux */
 #ifndef RNICPI_OSD_H
 #define RNICPI_OSD_H
 
@@ -46,18 +7,17 @@
 #include <linux/in.h>
 #include <linux/in6.h>
 #include <linux/types.h>
-typedef unsigned int uint_t;
 #else
 #include <netinet/in.h>
 #include <stdint.h>
 #include <sys/types.h>
-typedef unsigned int uint_t;
 #endif
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+/* Programs mark the directions of their parameters with them. */
 #ifndef IN
 #define IN
 #endif
@@ -65,53 +25,57 @@ extern "C" {
 #define OUT
 #endif
 
-/*
- * The stream of a QP: a connected TCP socket of the caller. A new field is behind the others,
- * and @size tells which there are.
- */
-struct ri_linux_llp {
-	uint32_t size;		/* of this struct */
-#ifdef __KERNEL__
-	struct file *file;	/* of the socket; the QP takes a reference of its own */
-#else
-	int fd;
-#endif
-	uint32_t keepalive;	/* seconds; 0: as the socket has it */
-};
-
-typedef struct ri_linux_llp *ri_llp_stream_handle_t;	/* NULL: none */
+typedef unsigned int uint_t;
 typedef unsigned short ri_boolean_t;
 typedef uint64_t ri_length_t;
+typedef void *ri_vaddr_t;
+typedef uint64_t ri_phys_addr_t;
+typedef uint64_t ri_phys_buf_len_t;
 
 typedef void *ri_handle_t;
 typedef ri_handle_t ri_vp_handle_t;
 typedef ri_handle_t ri_rnic_handle_t;
 typedef ri_handle_t ri_pd_handle_t;
-typedef ri_handle_t ri_qp_handle_t;
 typedef ri_handle_t ri_cq_handle_t;
+typedef ri_handle_t ri_qp_handle_t;
+typedef ri_handle_t ri_srq_handle_t;
 typedef ri_handle_t ri_mr_handle_t;
 typedef ri_handle_t ri_mw_handle_t;
-typedef ri_handle_t ri_srq_handle_t;
 typedef ri_handle_t ri_address_handle_t;
-typedef void *ri_vp_data_t;
+
+/* Data of the caller and of the VP that the other side keeps and does not look into */
 typedef void *ri_os_data_t;
-typedef uint64_t ri_err_data_t;	/* RI_ERR_LAYER_* << 32 | errno; 0: there is none */
+typedef void *ri_vp_data_t;
 
-#define RI_ERR_LAYER_AL		1u	/* this library's own check */
-#define RI_ERR_LAYER_VP		2u	/* verbs, or the driver */
+/* Why a call failed: 0, or the layer that refused it (upper half) and the errno (lower half) */
+typedef uint64_t ri_err_data_t;
+#define RI_ERR_LAYER_AL	1u	/* the library, or rnicpi.ko */
+#define RI_ERR_LAYER_VP	2u	/* what is below it: verbs, the driver */
 
-typedef char *ri_dev_info_t;	/* name of the network interface */
-typedef void *ri_vaddr_t;
-typedef uint64_t ri_phys_addr_t;
-typedef uint64_t ri_phys_buf_len_t;
+typedef char *ri_dev_info_t;	/* the name of the network interface */
 
+/* With the NUL at the end */
 #define RI_MAX_LIB_PATH_LEN		64
 #define RI_MAX_HW_PATH_LEN		64
 #define RI_MAX_VENDOR_STRING_LEN	64
 
+/* The connected TCP socket that becomes the stream of a QP. New members go to the end. */
+struct ri_linux_llp {
+	uint32_t size;		/* of the struct that the caller was compiled with */
+#ifdef __KERNEL__
+	struct file *file;	/* of the socket; the QP takes its own reference */
+#else
+	int fd;
+#endif
+	uint32_t keepalive;	/* in seconds; 0 leaves the socket's setting */
+};
+
+/* NULL: no socket */
+typedef struct ri_linux_llp *ri_llp_stream_handle_t;
+
 /*
- * The vector of a VP or RNIC handle. A handle is a number that is looked up: one that is
- * stale or was none has a vector, too, all of whose functions say so.
+ * The vector of the VP or RNIC that has this handle. A handle that names neither gets a vector,
+ * too: each function in it returns the code for an invalid handle.
  */
 struct ri_ops;
 const struct ri_ops *ri_svc_ops(void *handle);

@@ -22,10 +22,11 @@ has() {	# DEVICE NAME VALUE
 	return 1
 }
 
-# Documentation/administration.rst has the same table.
+# Documentation/administration.rst has the same table (scripts/check-documents).
 defaults='crc=required markers=off mpa_revision=2 p2p=on max_fpdu=0 connect_timeout=20
 	request_timeout=10 reply_timeout=30 accept_timeout=60 close_timeout=5
-	keepalive=60 inline_work=on no_receive=terminate'
+	keepalive=60 ib_privileged=off ib_port=0 ib_timeout=10 inline_work=on
+	no_receive=terminate'
 
 all_defaults() {	# DEVICE
 	local pair rc=0

@@ -13,6 +13,7 @@
 #include "stream_model.h"
 #include "engine/atomic.h"
 #include "engine/close.h"
+#include "engine/kthreads.h"
 #include "engine/rx.h"
 #include "engine/stream.h"
 #include "engine/tx.h"
@@ -220,7 +221,7 @@ void srnic_tx_opens(struct srnic_qp *q)
 	set_bit(SRNIC_QPF_TX_OPEN, &q->flags);
 }
 
-void srnic_engine_urgent(void)
+void srnic_kthread_begins(const struct srnic_qp *of)
 {
 }
 

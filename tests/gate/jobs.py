@@ -177,9 +177,10 @@ class Plan:
             command, default = f'scripts/kernel-{kernel}', 1800
         else:
             command, default = f'scripts/kernel-uml {kernel.removeprefix("uml-")}', 900
-        # What else runs has the CPUs first, and the build what is left of them.
-        return (self.add(f'kernel:{kernel}', 'nice -n 5 ' + command, default, counts=False,
-                         limit=7200),)
+        # The newest is what most others wait for. Of the others a build has what is left of the CPUs.
+        if kernel != 'newest':
+            command = 'nice -n 5 ' + command
+        return (self.add(f'kernel:{kernel}', command, default, counts=False, limit=7200),)
 
     def guest(self, kernel):
         """All that a guest with srnic needs, and the programs of the tests"""

@@ -52,6 +52,9 @@ fs_reset() {
 fs_asked_for() {
 	local rc=0
 	rping_start && fs_on srnic/srnic_qp_state || return
+	# An answer that comes between the end of a program's region and that of its QP is an error
+	kill -STOP $server_pid
+	sleep 0.5
 	kill -KILL $client
 	within 20 grep -q 'sr1 .*-> ERROR' $tracefs/instances/srnic/trace || rc=1
 	rping_end

@@ -16,7 +16,7 @@
 #include "queue/wq.h"
 #include "srnic.h"
 
-/* Check where the value that comes back is to go, and put it there if it has come */
+/* Check the place for the value of the response; put the value there if @value is not NULL */
 static enum srnic_tpt_err sink_access(const struct srnic_qp *qp, u32 stag, u64 to,
 				      const u64 *value, bool may_sleep)
 {
@@ -49,8 +49,8 @@ static enum srnic_tpt_err sink_access(const struct srnic_qp *qp, u32 stag, u64 t
  * @value: in host order, as a program expects it
  * @may_sleep: whether the caller may
  *
- * Return: SRNIC_TPT_OK; SRNIC_TPT_SLEEPS if only who may sleep can do it; or what is wrong:
- * the place was good when the request went out, but may be gone since.
+ * Return: SRNIC_TPT_OK; SRNIC_TPT_SLEEPS if only a caller that may sleep can do it; or what is
+ * wrong: the place was checked when the request was sent, but may be gone since.
  */
 enum srnic_tpt_err srnic_atomic_place(const struct srnic_qp *qp,
 				      const struct srnic_outbound *out, u64 value, bool may_sleep)
@@ -63,8 +63,8 @@ enum srnic_tpt_err srnic_atomic_place(const struct srnic_qp *qp,
  * @qp: with a stream; fewer than ORD requests are outstanding; the buffer has room
  *
  * A WR whose value could not be delivered is not sent: the peer's memory would
- * change for nothing. Of FetchAdd the mask is zero, of CmpSwap both masks are
- * all ones: verbs know the whole of 64 bits only (RFC 7306 5.1.1, 5.2.1).
+ * change for nothing. The mask of FetchAdd is zero, both masks of CmpSwap are all
+ * ones: verbs operate on all 64 bits only (RFC 7306 5.1.1, 5.2.1).
  *
  * Return: success, or the status with which the WR ends here.
  */
@@ -98,13 +98,13 @@ enum srnic_wc_status srnic_atomic_request(struct srnic_qp *qp)
 }
 
 /**
- * srnic_atomic_execute - do what the peer asks for (owner of tx)
+ * srnic_atomic_execute - execute a request of the peer (owner of tx)
  * @qp: with a stream
  * @req: an operation that is known
  * @was: set to the value before
  *
- * RFC 7306 5.1. What must be aligned is the memory and not the TO, which
- * counts from anywhere in a zero-based region. Takes no lock.
+ * RFC 7306 5.1. The memory must be aligned. The TO need not be, as a zero-based region
+ * may begin anywhere. No lock is held over the operation. May sleep.
  *
  * Return: RDMAP_OK, or E-38 or E-39, and then nothing was changed.
  */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Winding a stream down, by the tx kthread, in order: Terminate or FIN or RST,
- * rx kthread, stream, queues, final state, events. Only a graceful close, in
- * Closing, waits for the peer. In all other cases the stream lingers by itself
- * (linger.c), so that who has to act on the error is told at once.
+ * Winding a stream down, in this order: Terminate or FIN or RST, rx kthread, stream,
+ * queues, final state, events. Only a graceful close, in Closing, waits for the peer.
+ * In all other cases the stream lingers by itself (linger.c), or is reset, so that the
+ * error is reported at once.
  */
 
 #include <linux/kthread.h>
@@ -33,8 +33,8 @@ bool srnic_close_overdue(const struct srnic_qp *qp)
 }
 
 /*
- * Close with FIN, and wait for the peer's FIN or RST, an abort, or the bound.
- * Inbound data is drained meanwhile. If the QP is being destroyed nobody waits.
+ * Send FIN, and wait for the peer's FIN or RST, an abort, or the time-out. Inbound
+ * data is drained meanwhile. The destruction of the QP ends the wait.
  */
 static void close_gracefully(struct srnic_qp *qp)
 {
@@ -49,7 +49,7 @@ static void close_gracefully(struct srnic_qp *qp)
 		srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_LLP_LOST);	/* ST-46 */
 }
 
-/* No send WR is posted or in progress: what the SQ has completed is all there is */
+/* No send WR is posted or in progress: the SQ has completed all of them */
 static bool sq_at_rest(struct srnic_qp *qp)
 {
 	return srnic_sq_empty(qp) && !qp->tx->busy;
@@ -62,7 +62,7 @@ static void close_closing(struct srnic_qp *qp)
 		close_gracefully(qp);
 	else
 		srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_BAD_CLOSE);	/* ST-20 */
-	/* a WR posted, or a read asked for, as the FIN went: a bad close all the same (ST-43) */
+	/* a WR or a Read Request that came while the FIN was sent: a bad close, too (ST-43) */
 	if (!srnic_sq_empty(qp) || !srnic_irq_empty(qp))
 		srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_BAD_CLOSE);
 }
@@ -81,14 +81,14 @@ static int close_terminate(struct srnic_qp *qp)
 	bool send;
 	int err;
 
-	/* the state was seen without the lock: who set it may still be making the message */
+	/* the state was read without the lock: its writer may still be making the message */
 	spin_lock_irqsave(&qp->lock, flags);
 	send = qp->term_local && qp->term_valid;
 	term = qp->term;
 	spin_unlock_irqrestore(&qp->lock, flags);
 	if (send && test_bit(SRNIC_QPF_TX_OPEN, &qp->flags)) {
 		if (!srnic_tx_get_term_room(qp))
-			return -ENOMEM;		/* a reset, and not a FIN that says all is well */
+			return -ENOMEM;		/* a reset: a FIN would look like success */
 		srnic_tx_untagged(qp, RDMAP_TERMINATE, buf, rdmap_term_encode(buf, &term));
 		srnic_count(qp->dev, SRNIC_CNT_TX_TERMINATE);
 		trace_srnic_terminate(qp, &term.err, true);
@@ -116,8 +116,8 @@ static bool close_llp(struct srnic_qp *qp)
 }
 
 /*
- * Neither kthread uses the stream any more. It is released if the peer has
- * closed, too, and nothing is left to say.
+ * Neither kthread uses the stream any more. It lingers if TCP has not taken all, or
+ * the peer has not closed. Else, and after a reset, it is released.
  */
 static void part_from_stream(struct srnic_qp *qp, bool fin)
 {
@@ -151,7 +151,7 @@ static enum srnic_qp_state final_state(struct srnic_qp *qp)
 	return next;
 }
 
-/* What the consumer is told at the end: nothing a completion has told (AE-03) */
+/* The event of the end: none for an error that a completion has reported (AE-03) */
 static void raise_events(struct srnic_qp *qp, enum srnic_qp_state final)
 {
 	enum srnic_event event = qp->close_event;
@@ -172,8 +172,8 @@ static void raise_events(struct srnic_qp *qp, enum srnic_qp_state final)
 }
 
 /*
- * A program that connected the QP as one of InfiniBand's has the first WR that was not
- * delivered tell it that the peer is gone; else there is an event, or iw_cm
+ * The QP is connected as one of InfiniBand's, and the peer is lost: the first WR that was
+ * not delivered reports it. For other QPs an event or iw_cm does.
  */
 static bool peer_is_gone(const struct srnic_qp *qp)
 {
@@ -189,14 +189,14 @@ static int close_errno(const struct srnic_qp *qp, enum srnic_qp_state final)
 	return qp->close_event == SRNIC_EV_LLP_LOST ? -ETIMEDOUT : -ECONNRESET;
 }
 
-/* How long the end of a stream is kept from a program that has not read what came before */
+/* How long the end of a stream is not reported to a program that has completions to poll */
 #define READ_TIME	(HZ / 10)
 
 /*
- * The peer sends its last message, and FIN behind it: the program hears of both at about the
- * same time, in two places. Programs look for completions first and then for events; one
- * that has looked for completions just before the message came would take the event for
- * the first of the two, and some (ofi_rxm) let the QP go with what they have not read.
+ * The peer's last message and the FIN behind it are reported at about the same time, in two
+ * places: the CQ and the connection manager. Programs poll the CQ first. A program that polled
+ * it just before the message came would see the end first, and some (ofi_rxm) then destroy
+ * the QP with completions that they have not polled.
  */
 static void await_reader(struct srnic_qp *qp, u32 last)
 {
@@ -227,15 +227,16 @@ void srnic_engine_free(struct srnic_qp *qp)
 }
 
 /**
- * srnic_close - wind the stream down (tx kthread, its last act)
+ * srnic_close - wind the stream down (owner of tx, its last act)
  * @qp: has left RTS
  *
- * Afterwards the QP is in Error or Idle, its queues are flushed, the stream
- * is not the QP's any more, and who made the connection was told. Waits for the
+ * Afterwards the QP is in Error or Idle, its queues are flushed, the stream is not
+ * the QP's any more, and closed() of struct srnic_llp_ops was called. Waits for the
  * peer only in Closing, for the close time-out at most; Error follows at once
- * (ST-32: the LLP Close goes on behind it). Who made the connection is told of a graceful
- * end after the program has read the completions that came before it, or a tenth of a
- * second later.
+ * (ST-32: the LLP Close goes on behind it). After a graceful end closed() is called when
+ * the program has polled the completions before it, or a tenth of a second later.
+ *
+ * Context: the tx kthread, or the work that could not make the kthreads. Sleeps.
  */
 void srnic_close(struct srnic_qp *qp)
 {
@@ -256,7 +257,7 @@ void srnic_close(struct srnic_qp *qp)
 	last = srnic_cq_end(qp->rcq);
 
 	/*
-	 * Before the QP is seen in Idle (ST-41, ST-48): who then takes it to Error
+	 * Before the QP is seen in Idle (ST-41, ST-48): Modify QP from Idle to Error
 	 * flushes by itself, and a restart after that would end the flushing.
 	 */
 	if (srnic_qp_state(qp) == SRNIC_QP_CLOSING) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What follows from a segment that is placed: messages complete, STags are invalidated,
- * requests go to tx, a Terminate ends the stream. And what follows from one that is wrong.
+ * Delivery of placed segments: messages complete, STags are invalidated, requests go to tx, a
+ * Terminate ends the stream. An error in a segment is recorded here, too.
  */
 
 #include "engine/atomic.h"
@@ -13,13 +13,13 @@
 #include "srnic.h"
 
 /**
- * srnic_rx_fail - the error of this FPDU, or of the stream. First one wins (ERR-5)
+ * srnic_rx_fail - record the error of this FPDU, or of the stream; the first one wins (ERR-5)
  * @qp: with a stream, whose socket is locked
  * @err: what is wrong
- * @status: how the local WR that it is about completes, if there is one; or
- *	    SRNIC_WC_SUCCESS: none has to do with it
+ * @status: status of the local WR that is in error, if there is one; SRNIC_WC_SUCCESS: no WR
+ *	    is in error
  *
- * What still comes is dropped. Does not sleep.
+ * The rest of the stream is dropped. Does not sleep.
  */
 void srnic_rx_fail(struct srnic_qp *qp, enum rdmap_err err, enum srnic_wc_status status)
 {
@@ -43,7 +43,7 @@ void srnic_rx_fail(struct srnic_qp *qp, enum rdmap_err err, enum srnic_wc_status
 	else
 		srnic_count(qp->dev, SRNIC_CNT_RX_PROTOCOL_ERROR);
 
-	/* one WC with an error at most (ST-35): the others' are Flushed */
+	/* one WC with an error at most (ST-35): the others are Flushed */
 	if (!srnic_qp_fail(qp, err, quote ? rx->hdr : NULL, quote ? rx->hdr_len : 0,
 			   status && (response || rx->rwr_valid)))
 		return;
@@ -65,8 +65,8 @@ static enum srnic_inv_err rx_invalidate(struct srnic_qp *qp, u32 stag, bool remo
 
 /*
  * A whole Send or Immediate Data message is here and good: invalidate, then
- * complete (OR-09). To verbs the latter is the end of an RDMA Write with
- * immediate data, whose octets are those of the Write before it.
+ * complete (OR-09). In verbs, Immediate Data is the end of an RDMA Write with
+ * immediate data; its length is that of the Write before it.
  */
 static bool rx_deliver_send(struct srnic_qp *qp, bool may_sleep)
 {
@@ -108,7 +108,7 @@ static bool rx_deliver_send(struct srnic_qp *qp, bool may_sleep)
 	return true;
 }
 
-/* The ULP is not told (WR-2), but of the length if Immediate Data follows */
+/* A Write is not reported (WR-2), but Immediate Data behind it reports its length */
 static void rx_deliver_write(struct srnic_rx *rx)
 {
 	if (rx->write_ended)
@@ -134,7 +134,7 @@ static void rx_deliver_request(struct srnic_qp *qp, bool may_sleep)
 		return;
 	}
 	rx->msn[DDP_QN_READ_REQUEST]++;
-	if (may_sleep)	/* else srnic_rx_ready() sees to it */
+	if (may_sleep)	/* else srnic_rx_ready() answers, or kicks tx */
 		srnic_qp_kick_tx(qp);
 }
 
@@ -190,9 +190,9 @@ static bool rx_deliver_atomic_response(struct srnic_qp *qp, bool may_sleep)
 }
 
 /*
- * Is it about a request of ours? Then the oldest one is it (CP-08). Of an Atomic
- * Request the RDMAP header is never quoted (RFC 7306 8.1), and of an opcode that
- * is unknown to it a peer may quote nothing at all.
+ * Does the Terminate report an error of a request of ours? Then it is the oldest one
+ * (CP-08). The RDMAP header of an Atomic Request is never quoted (RFC 7306 8.1), and a
+ * peer that does not know the opcode may quote nothing at all.
  */
 static bool term_answers_request(const struct rdmap_term *term,
 				 const struct srnic_outbound *oldest)
@@ -210,7 +210,7 @@ static bool term_answers_request(const struct rdmap_term *term,
 	       term->err.etype == unknown->etype && term->err.code == unknown->code;
 }
 
-/* The peer gave up: no Terminate is sent in return (ST-24) */
+/* The peer has ended the stream: no Terminate is sent in return (ST-24) */
 static void rx_deliver_terminate(struct srnic_qp *qp)
 {
 	struct srnic_rx *rx = qp->rx;
@@ -230,7 +230,7 @@ static void rx_deliver_terminate(struct srnic_qp *qp)
 		srnic_orq_done(qp, SRNIC_WC_REMOTE_TERMINATION);
 }
 
-/* A segment of a Send, or Immediate Data. The RTR is none of the ULP's. */
+/* A segment of a Send, or Immediate Data. The ULP does not see the RTR. */
 static bool rx_deliver_untagged(struct srnic_qp *qp, bool may_sleep)
 {
 	struct srnic_rx *rx = qp->rx;
@@ -246,11 +246,11 @@ static bool rx_deliver_untagged(struct srnic_qp *qp, bool may_sleep)
 }
 
 /**
- * srnic_rx_deliver - a segment is placed: what follows for its message
+ * srnic_rx_deliver - deliver a segment that is placed
  * @qp: with a stream, whose socket is locked; the segment passed srnic_rx_place()
  * @may_sleep: whether the caller may
  *
- * Return: false if that has to sleep, and nothing has changed.
+ * Return: false if that has to sleep; nothing has changed then.
  */
 bool srnic_rx_deliver(struct srnic_qp *qp, bool may_sleep)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The kthreads of a stream, and its beginning. To make two kthreads takes as long as all the
- * rest of a connection, and many a QP needs none before its end: doorbells and softirq do the
- * work. So they are made, by a work, when one of them is kicked for the first time. Until
- * then SRNIC_QPF_NO_KTHREADS is set.
+ * The kthreads of a stream, and its start. Making two kthreads takes as long as the rest of a
+ * connection's set-up, and many QPs need none before their end: doorbells and softirq do the
+ * work. So a work makes them when one of them is kicked for the first time. Until then
+ * SRNIC_QPF_NO_KTHREADS is set.
  */
 
 #include <linux/kthread.h>
@@ -16,8 +16,8 @@
 static struct workqueue_struct *kthreads_wq;
 
 /*
- * A kernel consumer may be a disk: memory may be short when it needs them. Without inline work
- * they do everything.
+ * A kernel consumer may be a disk: memory may be short when it needs the kthreads. Without
+ * inline work the kthreads do everything.
  */
 static bool wanted_at_once(const struct srnic_qp *qp)
 {
@@ -25,16 +25,16 @@ static bool wanted_at_once(const struct srnic_qp *qp)
 }
 
 /**
- * srnic_engine_start - begin with a stream (who attaches it, the owner of tx)
+ * srnic_engine_start - start the engine on a stream (srnic_qp_attach(), owner of tx)
  * @qp: in RTS, with a stream whose callbacks are the QP's
  *
- * Takes what has come, sends the RTR and what was posted. Afterwards the stream may end at any
- * time. May sleep, but not for the peer.
+ * Processes what was received, sends the RTR and what was posted. Afterwards the stream may end
+ * at any time. May sleep, but not for the peer.
  */
 void srnic_engine_start(struct srnic_qp *qp)
 {
 	srnic_rx_begins(qp);
-	/* a kick up to here has left its bit; tx, which is not let go yet, keeps the stream */
+	/* a kick before this has left its bit; the stream cannot end while tx is owned here */
 	set_bit(SRNIC_QPF_NO_KTHREADS, &qp->flags);
 	if (wanted_at_once(qp))
 		srnic_qp_want_kthreads(qp);
@@ -50,9 +50,9 @@ static struct task_struct *make(struct srnic_qp *qp, int (*fn)(void *), const ch
  * srnic_kthread_begins - a kthread of a QP is about to begin its work
  * @qp: with a stream
  *
- * It works for whoever made the QP, and takes no more of a CPU from others than that task
- * would. Others wait for what a kernel consumer's does, for a moment each time: programs that
- * poll on all CPUs must not keep it from that for a tick.
+ * The kthread works for the task that made the QP, and takes no more of a CPU from others than
+ * that task would. Other tasks wait for the kthread of a kernel consumer, which runs for a
+ * moment each time: programs that poll on all CPUs must not delay it for a tick.
  */
 void srnic_kthread_begins(const struct srnic_qp *qp)
 {
@@ -73,7 +73,7 @@ void srnic_kthreads_failed(struct srnic_qp *qp)
 	complete(&qp->tx_exit);
 }
 
-/* Once for each stream. The QP may be gone when its kthreads are awake. */
+/* Runs once for each stream. As soon as its kthreads are awake the QP may be freed. */
 static void make_kthreads(struct work_struct *work)
 {
 	struct srnic_qp *qp = container_of(work, struct srnic_qp, kthreads);
@@ -94,8 +94,8 @@ static void make_kthreads(struct work_struct *work)
 }
 
 /**
- * srnic_kthreads_prepare - for the kthreads of the QP's streams
- * @qp: being created, by the task for which they are to work
+ * srnic_kthreads_prepare - prepare the kthreads of the QP's streams
+ * @qp: being created, by the task that the kthreads will work for
  */
 void srnic_kthreads_prepare(struct srnic_qp *qp)
 {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Streams that linger. The owner of a stream that ends has given its last words
- * to TCP: a Terminate, a Reply that rejects, data that is completed. A socket
- * that is closed at that moment answers what the peer still sends with a RST, and
- * the RST overtakes those words (RFC 5040 6.2.1, X-7). So somebody has to stay:
- * to hand over what TCP had no room for, to send FIN behind it, and to read and
- * drop what comes until the peer closes its side.
+ * Streams that linger. When a stream ends, TCP has just got its last data: a
+ * Terminate, a Reply that rejects, messages that are completed. If the socket were
+ * closed at that moment it would answer what the peer still sends with a RST, which
+ * overtakes that data (RFC 5040 6.2.1, X-7). So the stream has to stay: to hand over
+ * what TCP had no room for, to send FIN behind it, and to read and drop what comes
+ * until the peer closes its side.
  *
- * That is nobody's wait. The owner hands its stream to srnic_linger() and goes on
- * at once; from then on the stream has a life of its own, run by a work and
- * bounded by a time. The work is part of the stream, so a stream can always linger.
+ * The owner of the stream does not wait for this. It hands the stream to srnic_linger()
+ * and goes on at once; from then on a work runs the stream, for a bounded time. The
+ * work is part of the stream, so a stream can always linger.
  */
 
 #include <linux/list.h>
@@ -29,10 +29,10 @@
 
 /**
  * struct srnic_linger_user - the lingering streams of a user
- * @entry: among the users that have some; linger_lock, as what follows
- * @key: who it is, see srnic_user_key()
+ * @entry: in linger_users; under linger_lock, as the fields below
+ * @key: the user, see srnic_user_key()
  * @streams: oldest first
- * @count: of them
+ * @count: number of @streams
  */
 struct srnic_linger_user {
 	struct list_head entry;
@@ -45,12 +45,12 @@ static struct workqueue_struct *linger_wq;
 static DEFINE_SPINLOCK(linger_lock);
 /* linger_lock */
 static LIST_HEAD(linger_users);
-/* Those of users for whom there was no memory: a stream can always linger. linger_lock */
+/* Streams of users without an entry, for lack of memory; linger_lock */
 static struct srnic_linger_user linger_rest = {
 	.streams = LIST_HEAD_INIT(linger_rest.streams),
 };
 
-/* Of all users; linger_lock */
+/* Streams of all users; linger_lock */
 static unsigned int num_lingering;
 static DECLARE_WAIT_QUEUE_HEAD(linger_idle);
 
@@ -67,7 +67,7 @@ static const struct srnic_stream_ops linger_ops = {
 	.state_change = linger_kick,
 };
 
-/* linger_lock is held: the stream's work ends it the next time it runs */
+/* linger_lock is held. The stream's work ends the stream the next time it runs. */
 static void linger_hurry(struct srnic_stream *stream)
 {
 	stream->hurry = true;
@@ -77,7 +77,7 @@ static void linger_hurry(struct srnic_stream *stream)
 /*
  * Hand over what TCP had no room for, then the FIN: behind it nothing is sent.
  *
- * Return: 0 if all is said, -EAGAIN if TCP has no room, another errno if the
+ * Return: 0 if TCP has all of it, -EAGAIN if TCP has no room, another errno if the
  * connection is gone.
  */
 static int linger_say(struct srnic_stream *stream)
@@ -96,7 +96,7 @@ static int linger_say(struct srnic_stream *stream)
 	return 0;
 }
 
-/* @err: from linger_say(). Both sides are closed, or the connection is gone. */
+/* Are both sides closed, or is the connection gone? @err: from linger_say() */
 static bool linger_over(enum srnic_stream_state state, int err)
 {
 	if (state == SRNIC_STREAM_UP || state == SRNIC_STREAM_FIN)
@@ -115,10 +115,10 @@ static void linger_note(const struct srnic_stream *stream, const char *end)
 }
 
 /*
- * The time is over. What TCP has taken it goes on to deliver by itself, within
- * its own limits for sockets without an owner. A peer that has acknowledged
- * everything and still holds its side open is reset, as is one that let no room
- * for the last of the words, or has acknowledged nothing all the time.
+ * The time is over. TCP goes on to deliver what it has taken, within its limits for
+ * sockets without an owner. The connection is reset if the peer has acknowledged
+ * everything and still holds its side open, if TCP had no room for the last data, or
+ * if the peer has acknowledged nothing all the time.
  */
 static void linger_overdue(struct srnic_stream *stream)
 {
@@ -130,7 +130,7 @@ static void linger_overdue(struct srnic_stream *stream)
 		srnic_stream_abort(stream);
 }
 
-/* linger_lock is held. The user whose key is @key; NULL: none has streams that linger */
+/* linger_lock is held. Return: the user with @key; NULL if it has no streams that linger. */
 static struct srnic_linger_user *linger_user_of(u32 key)
 {
 	struct srnic_linger_user *user;
@@ -141,7 +141,7 @@ static struct srnic_linger_user *linger_user_of(u32 key)
 	return NULL;
 }
 
-/* linger_lock is held. @fresh: for who has none; NULL if that could not be allocated. */
+/* linger_lock is held. @fresh: for a user without an entry; NULL if there was no memory. */
 static void linger_add(struct srnic_stream *stream, struct srnic_linger_user **fresh)
 {
 	struct srnic_linger_user *user = linger_user_of(stream->user_key);
@@ -175,7 +175,7 @@ static struct srnic_linger_user *linger_del(struct srnic_stream *stream)
 	return user;
 }
 
-/* The end of the stream, by its work: nobody else can reach it any more */
+/* The stream's work ends the stream: nothing else can reach it any more */
 static void linger_end(struct srnic_stream *stream)
 {
 	struct srnic_linger_user *user;
@@ -215,7 +215,7 @@ static void linger_run(struct work_struct *work)
 	} else if (more) {
 		mod_delayed_work(linger_wq, &stream->linger, 0);
 	} else {
-		/* a callback may have queued it meanwhile, for now: that is sooner */
+		/* does nothing if a callback has queued the work meanwhile, for now */
 		queue_delayed_work(linger_wq, &stream->linger, left);
 	}
 	memalloc_noio_restore(noio);
@@ -224,13 +224,13 @@ static void linger_run(struct work_struct *work)
 /**
  * srnic_linger - let a stream end by itself
  * @dev: the device it belonged to; for its counter, not used later
- * @stream: connected or not, hooked or not, used by nobody; gone for the caller
+ * @stream: connected or not, hooked or not; the caller may not use it any more
  * @words: what is still to be handed to TCP; the batch is taken over. NULL: nothing
  * @bound: jiffies that the peer has to close its side
  *
  * The peer gets what TCP has, @words, and FIN, as long as it takes them; what it
- * sends is dropped. When it has closed, or at @bound, the socket is released. If its user
- * has too many, the oldest of that user ends now.
+ * sends is dropped. When it has closed, or at @bound, the socket is released. If the user
+ * has more than LINGER_MAX such streams, the oldest of them ends now.
  * May sleep, but does not wait for the peer.
  */
 void srnic_linger(struct srnic_device *dev, struct srnic_stream *stream,
@@ -275,7 +275,7 @@ static void linger_hurry_all(struct srnic_linger_user *user)
 /**
  * srnic_linger_exit - at unload of the module
  *
- * Nobody hands over streams any more. Those that linger end now.
+ * No stream is handed over any more. Those that linger end now. Sleeps.
  */
 void srnic_linger_exit(void)
 {

@@ -34,7 +34,7 @@ static void rx_place_actor(void *ctx, const u8 *data, u32 len)
 	place->at += len;
 }
 
-/* Check an access and copy what is at @cur. Return: what is wrong, and nothing was copied. */
+/* Check an access and copy what is at @cur; after an error nothing is copied */
 static enum srnic_tpt_err rx_place_at(struct srnic_qp *qp, const struct srnic_access *acc,
 				      struct srnic_cursor *cur)
 {
@@ -50,7 +50,7 @@ static enum srnic_tpt_err rx_place_at(struct srnic_qp *qp, const struct srnic_ac
 	return SRNIC_TPT_OK;
 }
 
-/* Return: false if that has to sleep */
+/* Return: false if the access has to sleep */
 static bool rx_place_tagged(struct srnic_qp *qp, struct srnic_cursor *cur, bool may_sleep)
 {
 	struct srnic_rx *rx = qp->rx;
@@ -171,9 +171,8 @@ static void rx_check_read_request(struct srnic_qp *qp)
 }
 
 /*
- * The RTR of the peer, by Send. The RTR is a matter of the two devices: it takes an
- * MSN, as any message does, but no receive WQE, and the ULP does not see it (RFC 6581
- * 5, V2-20).
+ * The RTR of the peer, by Send. The RTR is between the two devices: it takes an MSN, as
+ * any message does, but no receive WQE, and the ULP does not see it (RFC 6581 5, V2-20).
  */
 static bool rx_is_rtr_send(const struct srnic_qp *qp)
 {
@@ -184,7 +183,7 @@ static bool rx_is_rtr_send(const struct srnic_qp *qp)
 	       rx->opcode == RDMAP_SEND && rx->ddp.last && !rx->ddp.mo && !rx->payload;
 }
 
-/* A message begins. Return: false if it is to wait for a receive */
+/* A message begins. Return: false if it has to wait for a receive */
 static bool rx_take_receive(struct srnic_qp *qp)
 {
 	struct srnic_rx *rx = qp->rx;
@@ -211,13 +210,13 @@ static bool rx_take_receive(struct srnic_qp *qp)
 
 /*
  * A Send, or Immediate Data, which takes a receive WQE but none of its buffer. Return: false
- * if it is to wait for a receive
+ * if it has to wait for a receive
  */
 static bool rx_check_send(struct srnic_qp *qp)
 {
 	struct srnic_rx *rx = qp->rx;
 
-	/* in the middle of a Send; or what was not offered */
+	/* Immediate Data in the middle of a Send; or an opcode that was not offered */
 	if ((rx->rwr_valid && srnic_rx_immediate(rx)) ||
 	    (rdmap_op(rx->opcode)->imm && !qp->send_imm)) {
 		rx_error(rx, RDMAP_E_OPCODE, SRNIC_WC_SUCCESS);
@@ -261,7 +260,7 @@ static void rx_check_single(struct srnic_qp *qp, u32 qn)
 		rx_check_atomic_response(qp);
 }
 
-/* Return: false if that has to sleep, and some of it may be in place */
+/* Return: false if an access has to sleep; some bytes may be in place then */
 static bool rx_scatter(struct srnic_qp *qp, struct srnic_cursor *cur, bool may_sleep)
 {
 	struct srnic_rx *rx = qp->rx;
@@ -312,11 +311,11 @@ static bool rx_place_send(struct srnic_qp *qp, struct srnic_cursor *cur, bool ma
  * @cur: its payload
  * @may_sleep: whether the caller may
  *
- * A segment with an error, which is left in rx->err and rx->status, is not placed; but if
- * a later SGE of a receive WR is wrong, bytes may be where the SGEs before it say.
+ * A segment with an error is not placed, and the error is left in rx->err and rx->status. But
+ * if a later SGE of a receive WR is wrong, bytes may be in the memory of the SGEs before it.
  *
- * Return: false if memory can be accessed only by who may sleep, or the message waits for a
- * receive (rx->rnr_since). The call may then be made again.
+ * Return: false if only a caller that may sleep can access the memory, or the message waits
+ * for a receive (rx->rnr_since). The call may then be made again.
  */
 bool srnic_rx_place(struct srnic_qp *qp, struct srnic_cursor *cur, bool may_sleep)
 {

@@ -29,7 +29,7 @@ bool srnic_irq_empty(const struct srnic_qp *qp)
  */
 int srnic_irq_push(struct srnic_qp *qp, const struct srnic_inbound *in)
 {
-	/* may have been changed, but never above what the IRQ holds */
+	/* Modify QP may have changed it, but the IRQ holds no more than mpa.ird */
 	u32 ird = min(READ_ONCE(qp->ird), qp->mpa.ird);
 
 	/* pairs with srnic_irq_done(): the place is free */
@@ -71,8 +71,7 @@ void srnic_irq_done(struct srnic_qp *qp)
  * srnic_orq_count - requests that await their response
  * @qp: alive
  *
- * What the responses of the others brought is there for who sees the count: a fenced message
- * may be made of it.
+ * The caller also sees the data of all other responses: a fenced message may be made of it.
  */
 u32 srnic_orq_count(const struct srnic_qp *qp)
 {
@@ -140,9 +139,9 @@ void srnic_orq_sent(struct srnic_qp *qp)
 }
 
 /*
- * A peer that has not got a request cannot answer it. The socket is locked, and sq_lock is
- * held. Sequence numbers tell of what is being handed to TCP, which they are not far from:
- * what was handed over is remembered, as they come round before a late response does.
+ * Can the peer have the request? If not, it cannot answer it. The socket is locked, and
+ * sq_lock is held. orq_out counts the requests that TCP has. Sequence numbers are compared
+ * only for those that are being handed over: they may wrap before a late response comes.
  */
 static bool orq_is_out(const struct srnic_qp *qp, const struct srnic_outbound *out)
 {
@@ -151,12 +150,12 @@ static bool orq_is_out(const struct srnic_qp *qp, const struct srnic_outbound *o
 }
 
 /**
- * srnic_orq_head - the request whose response is due next (who has the socket locked)
+ * srnic_orq_head - the request whose response is due next (owner of rx)
  * @qp: with a stream, whose socket is locked
  * @out: set to a copy of the request
  *
- * Return: false if none is outstanding: a request that TCP has not taken yet is not,
- * and a response that comes before it is none of ours.
+ * Return: false if none is outstanding. A request that TCP has not taken yet is not
+ * outstanding: a response that comes before it does not answer it.
  */
 bool srnic_orq_head(struct srnic_qp *qp, struct srnic_outbound *out)
 {
@@ -173,12 +172,12 @@ bool srnic_orq_head(struct srnic_qp *qp, struct srnic_outbound *out)
 }
 
 /**
- * srnic_orq_done - the response of the oldest request is over (who has the socket locked)
+ * srnic_orq_done - the response of the oldest request is over (owner of rx)
  * @qp: with a stream; srnic_orq_head() said yes
  * @status: how it ended
  *
- * Completes the WR with an error, or with the last of its requests, and lets the tx
- * kthread go on if it waited for a response, as it does in Closing.
+ * Completes the WR with an error, or with the last of its requests. Kicks the tx kthread
+ * if tx waits for a response, as it does in Closing.
  */
 void srnic_orq_done(struct srnic_qp *qp, enum srnic_wc_status status)
 {
@@ -192,8 +191,8 @@ void srnic_orq_done(struct srnic_qp *qp, enum srnic_wc_status status)
 	srnic_unlock(&qp->sq_lock, flags);
 	if (status || out.last)
 		srnic_sq_done(qp, out.index, status);
-	smp_mb();	/* the response is over, then who waits for it; see tx.c */
-	/* out of RTS it may have been the last thing to wait for */
+	smp_mb();	/* orq_head, then tx_blocked; see tx_announce() */
+	/* after RTS tx may wait for this response alone */
 	if (READ_ONCE(qp->tx_blocked) || srnic_qp_state(qp) != SRNIC_QP_RTS)
 		srnic_qp_kick_tx(qp);
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * A message for which no receive is posted. iWARP has no "receiver not ready", as
- * InfiniBand has, and ends the connection. What a receiver does with a stream that it
- * cannot place is its own matter, though (RFC 5041 7.1, SR-18): it may leave the message in
- * TCP's queue until a receive is posted. TCP's window then stops the sender.
+ * InfiniBand has, and ends the connection. But a receiver may decide what it does with a
+ * stream that it cannot place (RFC 5041 7.1, SR-18): it may leave the message in TCP's
+ * queue until a receive is posted. TCP's window then stops the sender.
  *
- * The rx kthread sleeps until then: who posts to an RQ rings the doorbell, if it is asked to.
- * An SRQ has no doorbell, as any number of QPs may wait for it: the kthread looks by itself,
- * after naps that grow.
+ * The rx kthread sleeps until then. A post to an RQ rings the doorbell if NEED_WAKEUP is set.
+ * An SRQ has no doorbell, as any number of QPs may wait for it: the kthread polls it, after
+ * naps that grow.
  */
 
 #include <linux/delay.h>
@@ -18,7 +18,7 @@
 #include "queue/wq.h"
 #include "srnic.h"
 
-/* The first nap until an SRQ is looked at again, and the longest one; us */
+/* The first nap between two looks at an SRQ, and the longest one; us */
 #define RNR_NAP_US	1000
 #define RNR_NAP_MOST_US	20000
 
@@ -49,12 +49,12 @@ static unsigned long rnr_bound(const struct srnic_qp *qp)
  * srnic_rnr_waits - no receive is posted: may the message wait for one?
  * @qp: with a stream, whose socket is locked
  *
- * Of a paired QP it waits as long as an InfiniBand sender with its min_rnr_timer and
- * rnr_retry would try; of others without end, if the policy no_receive says so.
+ * On a paired QP it waits as long as an InfiniBand sender with its min_rnr_timer and
+ * rnr_retry would retry; on others without end, if the policy no_receive allows it.
  *
  * Does not sleep.
  *
- * Return: true if it stays where it is; false if that is an error.
+ * Return: true if the message waits; false if the missing receive is an error.
  */
 bool srnic_rnr_waits(struct srnic_qp *qp)
 {
@@ -71,7 +71,7 @@ bool srnic_rnr_waits(struct srnic_qp *qp)
 	return !bound || time_before(jiffies, rx->rnr_since + bound);
 }
 
-/* jiffies for which it may go on waiting; 0: no longer */
+/* jiffies that the message may still wait; 0: none */
 static long rnr_left(const struct srnic_qp *qp)
 {
 	unsigned long bound = rnr_bound(qp);
@@ -81,7 +81,7 @@ static long rnr_left(const struct srnic_qp *qp)
 	return max_t(long, qp->rx->rnr_since + bound - jiffies, 0);
 }
 
-/* Nothing of the stream can be taken before there is a receive */
+/* Does the wait go on? Nothing of the stream can be taken before there is a receive. */
 static bool rnr_goes_on(struct srnic_qp *qp)
 {
 	enum srnic_qp_state state = srnic_qp_state(qp);
@@ -94,7 +94,7 @@ static bool rnr_goes_on(struct srnic_qp *qp)
 	       rnr_left(qp) && srnic_rq_is_empty(qp);
 }
 
-/* Until something has happened, perhaps: what comes behind the message makes no difference */
+/* Sleep until the next kick. Data behind the message kicks, too, but does not end the wait. */
 static void rnr_sleep(struct srnic_qp *qp)
 {
 	wait_event_idle_timeout(qp->rx_wait,

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * The rx engine: verify, then place. It works on whole FPDUs that are still in the
- * socket's queue: while one is not complete nothing of it is taken. Of a complete one
- * the header is copied, the CRC is checked over the copy and the rest in TCP's buffers,
+ * socket's queue: while one is not complete nothing of it is taken. The header of a
+ * complete one is copied, the CRC is checked over the copy and the rest in TCP's buffers,
  * the header is checked against the state of the stream and the TPT, and the payload is
- * copied to where it belongs (place.c). Nothing of an FPDU with a wrong CRC has an effect
- * but the error (M-RX-1, X-4).
+ * copied to where it belongs (place.c). The error is the only effect of an FPDU with a
+ * wrong CRC (M-RX-1, X-4).
  *
  * A sender on the same host may go on writing to what is in TCP's buffers: they can be the
- * pages of its file. So whatever decides anything is read once, and what was read is what
- * the CRC covers. The payload alone is read again, to be copied.
+ * pages of its file. So each byte that a decision depends on is read once, and the CRC
+ * covers that copy. Only the payload is read again, to be copied.
  *
- * Who has the socket locked owns the direction: TCP's callback in softirq, which runs
- * the engine at once, or the rx kthread, which takes what may not run there: what sleeps,
- * what is too much at a time, an FPDU that TCP has no room for, and the end of the
- * stream. While SRNIC_QPF_RX_THREAD is set only the kthread runs it.
+ * The holder of the socket lock owns rx: TCP's callback in softirq, which runs the engine
+ * at once, or the rx kthread, which takes what the callback may not do: what sleeps, what
+ * is too much at a time, an FPDU that TCP has no room for, and the end of the stream.
+ * While SRNIC_QPF_RX_THREAD is set only the kthread runs the engine.
  */
 
 #include <linux/kthread.h>
@@ -32,7 +32,7 @@
 #include "queue/wqe.h"
 #include "srnic.h"
 
-/* FPDUs to take before others get the CPU and the socket, and about how long, in ns */
+/* Bounds of a turn, before others get the CPU and the socket: FPDUs; ns, about */
 #define RX_BUDGET	64
 #define RX_BUDGET_NS	(50 * NSEC_PER_USEC)
 /* The largest FPDU that a length field can announce, and its markers */
@@ -49,7 +49,7 @@ struct srnic_rx *srnic_rx_new(const struct srnic_qp *qp)
 	struct srnic_rx *rx = kzalloc(sizeof(*rx), GFP_KERNEL_ACCOUNT);
 	int qn;
 
-	/* whatever is all header is kept whole */
+	/* rx->hdr has room for each message that is all header */
 	BUILD_BUG_ON(RDMAP_MAX_TERM_LEN < RDMAP_ATOMIC_REQ_LEN);
 
 	if (!rx)
@@ -82,7 +82,7 @@ void srnic_rx_free(struct srnic_rx *rx)
 	kfree(rx);
 }
 
-/* The peer's RTR, by Write: no message of its ULP, and sent before it could see our FIN */
+/* The peer's RTR, by Write: not a message of its ULP, and sent before it could see our FIN */
 static bool rx_is_rtr_write(const struct srnic_qp *qp)
 {
 	const struct srnic_rx *rx = qp->rx;
@@ -93,8 +93,8 @@ static bool rx_is_rtr_write(const struct srnic_qp *qp)
 }
 
 /*
- * Our FIN is out: only a Terminate may still come (ST-44), and what ends the start-up. Who
- * was told of a close does not expect its memory to change.
+ * Our FIN is sent: only a Terminate may still come (ST-44), and the RTR that ends the
+ * start-up. After a close a program does not expect its memory to change.
  */
 static void rx_late(struct srnic_qp *qp)
 {
@@ -108,7 +108,7 @@ static void rx_late(struct srnic_qp *qp)
 		srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_BAD_CLOSE);
 }
 
-/* How much of the ULPDU, after the DDP header, is RDMAP's and kept in rx->hdr */
+/* Bytes of the RDMAP header, behind the DDP header, that are kept in rx->hdr */
 static u32 rx_rdmap_hdr_len(const struct srnic_rx *rx)
 {
 	u32 rest = rx->ulpdu_len - ddp_hdr_len(rx->ddp.tagged);
@@ -121,14 +121,14 @@ static u32 rx_rdmap_hdr_len(const struct srnic_rx *rx)
 }
 
 /*
- * Copy and decode the headers of a whole FPDU, whose length field said @ulpdu_len when it was
- * read; @cur is behind them afterwards. Return: false if its length leaves no room for one.
+ * Copy and decode the headers of a whole FPDU, whose length field was read as @ulpdu_len; @cur
+ * is behind them afterwards. Return: false if @ulpdu_len leaves no room for a header.
  */
 static bool rx_header(struct srnic_rx *rx, u32 ulpdu_len, struct srnic_cursor *cur)
 {
 	u32 len, ddp_len;
 
-	/* not from TCP's buffers again, see above */
+	/* not read from TCP's buffers again, see the top of the file */
 	put_unaligned_be16(ulpdu_len, rx->hdr);
 	srnic_cursor_skip(cur, MPA_LEN_FIELD);
 	srnic_cursor_copy(cur, rx->hdr + MPA_LEN_FIELD, 1);
@@ -152,8 +152,8 @@ static bool rx_header(struct srnic_rx *rx, u32 ulpdu_len, struct srnic_cursor *c
 }
 
 /*
- * To MPA the FPDU is valid, which lets this end send (M-STA-4); the Terminate, too, must get
- * out if DDP finds it bad.
+ * The FPDU is valid for MPA, so that this end may send (M-STA-4). If DDP finds it bad, this
+ * end may send the Terminate.
  */
 static void rx_open_tx(struct srnic_qp *qp)
 {
@@ -166,9 +166,9 @@ static void rx_open_tx(struct srnic_qp *qp)
 }
 
 /*
- * An FPDU without markers, whose CRC is good: what rx_header() said of it, with the payload at
- * @cur. Return: false if that has to sleep: the FPDU stays where it is, and all of this is done
- * again by who may.
+ * Process an FPDU without markers, whose CRC is good. @has_header: from rx_header(); @cur: the
+ * payload. Return: false if that has to sleep, or to wait for a receive: the FPDU stays where
+ * it is, and the rx kthread processes all of it again.
  */
 static bool rx_fpdu(struct srnic_qp *qp, bool has_header, struct srnic_cursor *cur,
 		    bool may_sleep)
@@ -192,7 +192,7 @@ static bool rx_fpdu(struct srnic_qp *qp, bool has_header, struct srnic_cursor *c
 	}
 	if (done) {
 		if (rx->ddp.last)
-			smp_wmb();	/* messages in order, to a program that polls memory */
+			smp_wmb();	/* a program that polls memory sees messages in order */
 		srnic_count_often(qp->dev, SRNIC_CNT_RX_FPDU, 1);
 		WRITE_ONCE(rx->heard, rx->heard + 1);
 	}
@@ -207,8 +207,8 @@ static void rx_crc_actor(void *ctx, const u8 *data, u32 len)
 }
 
 /*
- * An FPDU as it came, markers and all (RFC 5044 4.4): @hdr_len bytes of it were copied to @hdr,
- * @rest bytes are at @cur.
+ * Check the CRC of an FPDU, with its markers (RFC 5044 4.4): @hdr_len bytes of it were copied to
+ * @hdr, @rest bytes are at @cur.
  */
 static bool rx_crc_good(const u8 *hdr, u32 hdr_len, struct srnic_cursor cur, u32 rest)
 {
@@ -220,7 +220,7 @@ static bool rx_crc_good(const u8 *hdr, u32 hdr_len, struct srnic_cursor cur, u32
 	return mpa_crc_final(crc) == get_unaligned_le32(field);
 }
 
-/* Nothing is known of the FPDU but that it is wrong */
+/* The FPDU is wrong, and nothing else is known of it */
 static void rx_fail_unread(struct srnic_qp *qp, enum rdmap_err err)
 {
 	qp->rx->hdr_len = 0;
@@ -229,7 +229,7 @@ static void rx_fail_unread(struct srnic_qp *qp, enum rdmap_err err)
 }
 
 /*
- * A whole FPDU of a stream without markers is at @cur; its length field said @ulpdu_len.
+ * A whole FPDU of a stream without markers is at @cur; its length field was read as @ulpdu_len.
  * Return: as rx_fpdu().
  */
 static bool rx_verify(struct srnic_qp *qp, struct srnic_cursor cur, u32 ulpdu_len,
@@ -246,8 +246,8 @@ static bool rx_verify(struct srnic_qp *qp, struct srnic_cursor cur, u32 ulpdu_le
 }
 
 /*
- * Can the CPU look at @len bytes at @cur? Not if TCP has received them into a device's memory
- * (devmem TCP); then the stream is over.
+ * Can the CPU read @len bytes at @cur? Not if TCP has received them into a device's memory
+ * (devmem TCP); the stream ends then.
  */
 static bool rx_readable(struct srnic_qp *qp, const struct srnic_cursor *cur, u32 len)
 {
@@ -262,7 +262,7 @@ static bool rx_readable(struct srnic_qp *qp, const struct srnic_cursor *cur, u32
 
 /* ----- FPDUs that are put together outside of TCP ----- */
 
-/* Bytes that the FPDU in the part has with its markers, or that it takes to know that */
+/* Bytes of the FPDU in the part, with its markers; or as many as it takes to know its length */
 static u32 rx_part_want(const struct srnic_qp *qp)
 {
 	const struct srnic_rx *rx = qp->rx;
@@ -313,7 +313,7 @@ static void rx_drop_part(struct srnic_qp *qp)
 	rx->part = NULL;
 }
 
-/* The part is a whole FPDU. Return: false if it stays, as its message waits for a receive */
+/* Process the part, a whole FPDU. Return: false if it stays: its message waits for a receive */
 static bool rx_part_done(struct srnic_qp *qp)
 {
 	struct srnic_rx *rx = qp->rx;
@@ -333,7 +333,7 @@ static bool rx_part_done(struct srnic_qp *qp)
 /**
  * srnic_rx_collect - put an FPDU together, and process it when it is whole (rx kthread)
  * @qp: with a stream; its rx has a part, which is not whole
- * @cur: the next bytes of the stream; behind those that are taken afterwards
+ * @cur: the next bytes of the stream; moved behind those that are taken
  * @avail: how many; any segmentation will do (M-TCP-2)
  *
  * May sleep. For streams with markers, and for FPDUs that TCP has no room for.
@@ -357,7 +357,7 @@ u32 srnic_rx_collect(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail)
 /*
  * TCP will not have the rest of the FPDU before what is here is taken: the window is too
  * small for it, or memory is short. So that neither waits for the other, the FPDU is
- * put together in memory of our own, charged to whom the stream was made for.
+ * put together in memory of our own, charged to the memory cgroup of the stream.
  */
 static bool rx_make_part(struct srnic_qp *qp)
 {
@@ -374,8 +374,8 @@ static bool rx_make_part(struct srnic_qp *qp)
 /* ----- the stream ----- */
 
 /*
- * What the length field of the FPDU at @cur says, of which @avail bytes are here; 0 if that is
- * too few to know: an FPDU has MPA_CRC_LEN bytes behind its length field at least.
+ * The length field of the FPDU at @cur, of which @avail bytes are here; 0 if these are fewer
+ * than the shortest FPDU has, which has MPA_CRC_LEN bytes behind its length field.
  */
 static u32 rx_ulpdu_len(struct srnic_cursor cur, u32 avail)
 {
@@ -387,7 +387,7 @@ static u32 rx_ulpdu_len(struct srnic_cursor cur, u32 avail)
 	return get_unaligned_be16(field);
 }
 
-/* The QP left its working states by another's doing: what comes is dropped (TDN-10) */
+/* After an error, or when the QP has left its working states, what comes is dropped (TDN-10) */
 static bool rx_discards(const struct srnic_qp *qp)
 {
 	return qp->rx->discard || srnic_qp_state(qp) == SRNIC_QP_TERMINATE ||
@@ -411,8 +411,8 @@ static bool rx_part_again(struct srnic_qp *qp, bool may_sleep)
 }
 
 /*
- * Process what is at @cur, of which @avail bytes are here. Return: bytes that are done with;
- * 0 if there is no whole FPDU, or only the kthread may go on.
+ * Process the @avail bytes at @cur, one FPDU at most. Return: bytes processed or dropped; 0 if
+ * there is no whole FPDU, or only the kthread may go on.
  */
 static u32 rx_next(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail, bool may_sleep)
 {
@@ -431,7 +431,7 @@ static u32 rx_next(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail, boo
 	len = mpa_fpdu_len(ulpdu_len);
 	if (len > avail) {
 		rx->need = len;
-		/* TCP may have room once it has got back what is done */
+		/* TCP may have room once it has got back the bytes that are processed */
 		if (may_sleep && avail == srnic_stream_avail(qp->stream) &&
 		    srnic_stream_is_stuck(qp->stream, len) && rx_make_part(qp))
 			return srnic_rx_collect(qp, cur, avail);
@@ -447,7 +447,7 @@ static u32 rx_next(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail, boo
 
 /*
  * The socket is locked. Process FPDUs within the budget, one at least. Return: bytes taken; 0
- * if there is no more to do, but perhaps for who may sleep.
+ * if there is no more to do, unless a caller that may sleep could go on.
  */
 static u32 rx_run(struct srnic_qp *qp, bool may_sleep)
 {
@@ -474,7 +474,7 @@ static u32 rx_run(struct srnic_qp *qp, bool may_sleep)
 	return taken;
 }
 
-/* Only the rx kthread runs the engine, until there is nothing left for it */
+/* From now on only the rx kthread runs the engine, until nothing is left for it */
 static void rx_to_thread(struct srnic_qp *qp)
 {
 	set_bit(SRNIC_QPF_RX_THREAD, &qp->flags);
@@ -496,7 +496,7 @@ static bool rx_left(const struct srnic_qp *qp)
  * srnic_rx_ready - TCP has received something (the socket's callback)
  * @qp: with a stream
  *
- * The socket is locked, in softirq or in a task that has just released it. Does not sleep.
+ * The socket is locked, in softirq or by a task. Does not sleep.
  */
 void srnic_rx_ready(struct srnic_qp *qp)
 {
@@ -515,10 +515,10 @@ void srnic_rx_ready(struct srnic_qp *qp)
 }
 
 /**
- * srnic_rx_begins - take what came before the callbacks were the QP's (who attaches)
+ * srnic_rx_begins - process what came before the callbacks were the QP's (srnic_qp_attach())
  * @qp: with a stream
  *
- * May sleep, for the socket alone.
+ * May sleep, but only for the socket lock.
  */
 void srnic_rx_begins(struct srnic_qp *qp)
 {
@@ -535,7 +535,7 @@ static bool rx_in_fpdu(const struct srnic_qp *qp)
 	return qp->rx->part_have || srnic_stream_avail(qp->stream);
 }
 
-/* The stream ended: say so to the tx kthread, which winds down */
+/* The stream has ended: notify the tx kthread, which winds it down */
 static void rx_ended(struct srnic_qp *qp, enum srnic_stream_state state)
 {
 	const struct srnic_rx *rx = qp->rx;
@@ -556,7 +556,7 @@ static void rx_ended(struct srnic_qp *qp, enum srnic_stream_state state)
 	srnic_qp_kick_tx(qp);
 }
 
-/* Something is here for which no receive is posted, or memory is short: nobody else takes it */
+/* What is here waits for a receive, or for memory. Only this kthread takes it. */
 static void rx_nap(struct srnic_qp *qp)
 {
 	if (qp->rx->rnr_since)
@@ -574,7 +574,7 @@ static bool rx_turn(struct srnic_qp *qp, enum srnic_stream_state state)
 	srnic_stream_lock(qp->stream);
 	more = rx_run(qp, true);
 	starved = !more && !lost && rx_left(qp);
-	/* what comes from now on the callback takes */
+	/* from now on the callback takes what comes */
 	if (!more && !starved && !qp->rx->part)
 		clear_bit(SRNIC_QPF_RX_THREAD, &qp->flags);
 	srnic_stream_unlock(qp->stream);
@@ -621,8 +621,8 @@ int srnic_rx_thread(void *arg)
 }
 
 /**
- * srnic_rx_flush - complete the receive WR of a message that was cut off (tx kthread)
- * @qp: its rx kthread has ended
+ * srnic_rx_flush - complete the receive WR of a message that was cut off (srnic_close())
+ * @qp: rx has no owner any more
  */
 void srnic_rx_flush(struct srnic_qp *qp)
 {

@@ -16,10 +16,10 @@ struct srnic_rwr;
 #define SRNIC_RX_HDR	(MPA_LEN_FIELD + DDP_UNTAGGED_LEN + RDMAP_MAX_TERM_LEN)
 
 /**
- * struct srnic_rx - state of the inbound direction; owner: who has the socket locked
+ * struct srnic_rx - state of the inbound direction, of the holder of the socket lock
  * @discard: an error ended this direction, what still comes is dropped (D-VAL-4)
- * @heard: FPDUs, for who wants to know whether something came
- * @need: bytes that have to be there for a look to be of use
+ * @heard: FPDUs received; one more ends a run of doorbells, see tx_burst.c
+ * @need: bytes of the next FPDU, if it is incomplete; else 0
  * @part: an FPDU that is put together outside of TCP, or NULL; see srnic_rx_collect()
  * @part_have: bytes in @part
  * @part_whole: it is an FPDU that was found good, is without markers now, and waits for a

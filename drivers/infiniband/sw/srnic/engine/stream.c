@@ -20,7 +20,7 @@
  * srnic_device_get_net - the network namespace that a device is in now
  * @dev: the device
  *
- * Its interface may be leaving it. Context: any.
+ * The interface may be leaving it. Context: any.
  *
  * Return: the namespace, to be given to put_net(); NULL if it is going.
  */
@@ -41,8 +41,8 @@ struct net *srnic_device_get_net(const struct srnic_device *dev)
  * @family: AF_INET or AF_INET6
  * @sock: set to the socket
  *
- * The socket is that of a user: it holds its namespace, and its owner, cgroup and
- * security label are those of the task that calls.
+ * The socket is a user's, not the kernel's: it holds its namespace, and its owner, cgroup
+ * and security label are those of the calling task.
  *
  * May sleep. Return: 0; -EXDEV if the netdev is not in @net; -ENODEV if its
  * namespace is going; an errno of socket creation.
@@ -81,7 +81,7 @@ void srnic_sock_prepare(struct socket *sock)
  * srnic_stream_new - wrap a socket
  * @sock: owned by the stream from now on if this succeeds
  *
- * The task that calls, or in whose name it does so, is the stream's user.
+ * The stream's user is that of the calling task, see srnic_user_key().
  *
  * Return: the stream, not hooked, or NULL. May sleep.
  */
@@ -103,9 +103,9 @@ static struct srnic_stream *stream_of(const struct sock *sk)
 }
 
 /*
- * TCP has a connection locked, but not a listener. TCP may call back while the owner sends, so
- * sk_callback_lock is let go before the owner is told that may send: srnic_stream_unhook() waits
- * for the socket, too.
+ * TCP has the socket of a connection locked, but not that of a listener. received() may send,
+ * and TCP may call back meanwhile, so sk_callback_lock is dropped before it. For that reason
+ * srnic_stream_unhook() waits for the socket lock, too.
  */
 static void stream_data_ready(struct sock *sk)
 {
@@ -161,11 +161,11 @@ static void stream_state_change(struct sock *sk)
  * @priv: their argument
  *
  * A change from one owner to the next is atomic: each callback goes to one of
- * them. What arrived before is not told again, so the owner looks once by
+ * them. What arrived before is not reported again, so the new owner looks once by
  * itself. Does not sleep.
  *
- * Return: false if the socket's callbacks are somebody else's, which no socket of our
- * own has; nothing has changed then.
+ * Return: false if the callbacks have another user, which a socket of our own never
+ * has; nothing has changed then.
  */
 bool srnic_stream_hook(struct srnic_stream *stream,
 		       const struct srnic_stream_ops *ops, void *priv)
@@ -249,14 +249,14 @@ void srnic_stream_unhook(struct srnic_stream *stream)
 	srnic_stream_unlock(stream);
 }
 
-/* Questions without an answer after which the peer is gone */
+/* Probes without an answer after which TCP takes the peer for lost */
 #define KEEPALIVE_PROBES	5
 
 /**
  * srnic_stream_keepalive - let TCP notice a peer that has vanished
  * @stream: connected
- * @seconds: idle time before TCP asks, 0: it does not ask; if there is no answer
- *	     for as long again the stream is LOST
+ * @seconds: idle time before TCP probes the peer, 0: it does not; if there is no
+ *	     answer for as long again the stream is LOST
  *
  * While data is under way TCP's retransmissions decide, and not this. May sleep.
  */
@@ -382,7 +382,7 @@ int srnic_stream_send(struct srnic_stream *stream, struct srnic_batch *batch, bo
  * @batch: as there
  * @cut: as there
  *
- * Context: softirq. Of a socket that a task owns TCP could process the backlog meanwhile.
+ * Context: softirq. If a task owned the socket TCP could process its backlog meanwhile.
  *
  * Return: as there. Without memory it is -EAGAIN, too; if TCP has nothing under way that
  * would bring room, it calls write_space at once.
@@ -397,7 +397,7 @@ int srnic_stream_send_locked(struct srnic_stream *stream, struct srnic_batch *ba
 	lockdep_assert_held(&sk->sk_lock.slock);
 	lockdep_assert_not_held(&sk->sk_callback_lock);
 	batch_msg(batch, cut, &msg);
-	/* so TCP keeps off the page fragment of the task that happens to run, too */
+	/* so TCP does not use the page fragment of the interrupted task either */
 	sk->sk_allocation = GFP_ATOMIC;
 	n = tcp_sendmsg_locked(sk, &msg, batch->len);
 	sk->sk_allocation = usual;
@@ -412,7 +412,7 @@ int srnic_stream_send_locked(struct srnic_stream *stream, struct srnic_batch *ba
  * @len: how many; a start-up frame, not bulk data
  * @timeout_ms: bound
  *
- * Context: process, may sleep; no longer than the caller lives and the device stays.
+ * Context: process, may sleep; ends early if the caller is killed or the device leaves.
  *
  * Return: 0; -ETIMEDOUT; -EINTR if the caller is killed; -ENODEV if the device is leaving;
  * another errno if the connection is gone.
@@ -472,8 +472,8 @@ int srnic_stream_recv(struct srnic_stream *stream, void *data, size_t len)
  * @actor: called for each piece, in order
  * @ctx: its argument
  *
- * As skb_seq_read(), but that maps pages so that the actor must not sleep. This
- * one sleeps as much as @actor does.
+ * Unlike with skb_seq_read(), pages are mapped so that @actor may sleep. Nothing
+ * else here sleeps.
  */
 void srnic_stream_walk(struct sk_buff *skb, unsigned int offset, unsigned int end,
 		       srnic_stream_actor actor, void *ctx)
@@ -521,7 +521,7 @@ void srnic_stream_walk(struct sk_buff *skb, unsigned int offset, unsigned int en
  * srnic_stream_lock - lock the socket
  * @stream: any state
  *
- * May sleep. Who holds the lock, and TCP's callbacks, may look at what was received.
+ * May sleep. Only the holder of the lock, and TCP's callbacks, may look at what was received.
  */
 void srnic_stream_lock(struct srnic_stream *stream)
 {
@@ -532,7 +532,7 @@ void srnic_stream_lock(struct srnic_stream *stream)
  * srnic_stream_unlock - the end of srnic_stream_lock()
  * @stream: locked
  *
- * What came meanwhile is processed by TCP now, with its callbacks.
+ * TCP now processes what came meanwhile, and calls back.
  */
 void srnic_stream_unlock(struct srnic_stream *stream)
 {
@@ -543,7 +543,7 @@ void srnic_stream_unlock(struct srnic_stream *stream)
  * srnic_stream_is_owned - has a task locked the socket?
  * @stream: its socket is locked
  *
- * Return: false if TCP has, in softirq; true as well in a task that processes the backlog.
+ * Return: true if a task has, also while it processes the backlog; false if TCP has, in softirq.
  */
 bool srnic_stream_is_owned(const struct srnic_stream *stream)
 {
@@ -560,10 +560,10 @@ u32 srnic_stream_avail(const struct srnic_stream *stream)
 }
 
 /**
- * srnic_stream_first - where the bytes are that were received and not taken
+ * srnic_stream_first - a cursor at the first byte that was received and not taken
  * @stream: its socket is locked
  *
- * Return: a cursor, good until bytes are taken or the socket is unlocked.
+ * Return: the cursor, good until bytes are taken or the socket is unlocked.
  */
 struct srnic_cursor srnic_stream_first(const struct srnic_stream *stream)
 {
@@ -605,12 +605,12 @@ bool srnic_stream_drop(struct srnic_stream *stream)
 }
 
 /**
- * srnic_stream_is_stuck - TCP may never have more than what is here before that is taken
+ * srnic_stream_is_stuck - may TCP receive no more until bytes are taken?
  * @stream: its socket is locked
  * @need: bytes that are waited for, more than srnic_stream_avail()
  *
- * Either the window has no room for the others, or memory is short: then TCP takes nothing
- * but into an empty queue.
+ * Either the window has no room for the missing bytes, or memory is short: TCP then receives
+ * into an empty queue only.
  */
 bool srnic_stream_is_stuck(const struct srnic_stream *stream, u32 need)
 {
@@ -631,7 +631,7 @@ static void cursor_next(struct srnic_cursor *cur)
 	} while (cur->off >= cur->skb->len);
 }
 
-/* How many of @len bytes are in the buffer at @cur; it has one at least */
+/* How many of @len bytes are in the buffer at @cur; at least one is */
 static u32 cursor_fit(struct srnic_cursor *cur, u32 len)
 {
 	if (cur->off == cur->skb->len)
@@ -640,11 +640,11 @@ static u32 cursor_fit(struct srnic_cursor *cur, u32 len)
 }
 
 /**
- * srnic_cursor_is_readable - are bytes in memory that the CPU can look at?
- * @cur: a cursor; there are as many
+ * srnic_cursor_is_readable - are bytes in memory that the CPU can read?
+ * @cur: a cursor with @len bytes behind it
  * @len: how many
  *
- * Asked first, of all that is looked at.
+ * To be called before any other function looks at the bytes.
  */
 bool srnic_cursor_is_readable(struct srnic_cursor cur, u32 len)
 {
@@ -661,7 +661,7 @@ bool srnic_cursor_is_readable(struct srnic_cursor cur, u32 len)
 
 /**
  * srnic_cursor_copy - copy bytes, and go on behind them
- * @cur: a cursor; there are as many
+ * @cur: a cursor with @len bytes behind it
  * @dst: where to
  * @len: how many
  */
@@ -684,7 +684,7 @@ void srnic_cursor_copy(struct srnic_cursor *cur, void *dst, u32 len)
 
 /**
  * srnic_cursor_walk - look at bytes where they are, piece by piece, and go on behind them
- * @cur: a cursor; there are as many
+ * @cur: a cursor with @len bytes behind it
  * @len: how many
  * @actor: called for each piece, in order
  * @ctx: its argument
@@ -709,7 +709,7 @@ void srnic_cursor_walk(struct srnic_cursor *cur, u32 len, srnic_stream_actor act
 
 /**
  * srnic_cursor_skip - go on behind some bytes
- * @cur: a cursor; there are as many
+ * @cur: a cursor with @len bytes behind it
  * @len: how many
  */
 void srnic_cursor_skip(struct srnic_cursor *cur, u32 len)
@@ -745,7 +745,7 @@ enum srnic_stream_state srnic_stream_state(const struct srnic_stream *stream)
 		return SRNIC_STREAM_RESET;
 	if (err)
 		return SRNIC_STREAM_LOST;
-	/* there is no MPA out of band, and tcp_read_sock() stops before it for ever */
+	/* MPA has no urgent data, and tcp_read_sock() stops before it for ever */
 	if (READ_ONCE(tcp_sk(sk)->urg_data))
 		return SRNIC_STREAM_LOST;
 	if (shutdown & RCV_SHUTDOWN)
@@ -780,7 +780,7 @@ bool srnic_stream_unacked(const struct srnic_stream *stream)
 }
 
 /**
- * srnic_stream_acked - how far the peer has acknowledged, to be compared with another time
+ * srnic_stream_acked - how far the peer has acknowledged, to be compared with a later value
  * @stream: any state
  *
  * Any context. Return: a sequence number.
@@ -814,8 +814,8 @@ void srnic_stream_names(const struct srnic_stream *stream, struct sockaddr_stora
  * srnic_stream_taken - sequence number behind what TCP has taken to send
  * @stream: connected
  *
- * Nothing from there on can be at the peer. Stable for who sends, and while the socket
- * is locked, as it is for who reads. Modulo 2^32.
+ * The peer can have nothing from there on. Stable for the owner of tx, and while the
+ * socket is locked. Modulo 2^32.
  */
 u32 srnic_stream_taken(const struct srnic_stream *stream)
 {
@@ -836,9 +836,9 @@ void srnic_stream_shutdown(struct srnic_stream *stream)
 
 	inet_shutdown(stream->sock, SHUT_WR);
 	/*
-	 * A FIN takes a sequence number. If TCP cannot allocate it TCP goes on as if it
-	 * were under way, without a timer: the peer is not told, and the socket would
-	 * stay for ever when it is let go.
+	 * A FIN takes a sequence number. If TCP cannot allocate the FIN it goes on as if
+	 * the FIN were sent, without a timer: the peer never gets it, and the socket would
+	 * stay for ever after its release.
 	 */
 	if (due && READ_ONCE(tcp_sk(sk)->write_seq) == seq)
 		srnic_stream_abort(stream);
@@ -856,8 +856,8 @@ void srnic_stream_abort(struct srnic_stream *stream)
 }
 
 /*
- * A program's socket stays for as long as the program has it open. Who is the last one
- * must not wait for the peer: it may be a thread that does such work for all.
+ * A program's socket stays for as long as the program has it open. The last fput() must
+ * not wait for the peer: it may run in a work that releases the files of others, too.
  */
 static void stream_put_file(struct srnic_stream *stream)
 {
@@ -877,7 +877,7 @@ void srnic_stream_free(struct srnic_stream *stream)
 {
 	if (!stream)
 		return;
-	/* with data that nobody has read TCP sends a RST */
+	/* with unread data TCP sends a RST */
 	if (skb_queue_empty_lockless(&stream->sock->sk->sk_receive_queue))
 		srnic_stream_shutdown(stream);
 	else if (stream->file)

@@ -19,9 +19,10 @@ struct srnic_device;
 struct srnic_linger_user;
 
 /**
- * struct srnic_stream_ops - what a socket tells its owner
+ * struct srnic_stream_ops - callbacks of a socket to its owner
  * @received: a connection has something to read. The socket is locked, and softirqs are off: may
- *	      call what of the stream does not sleep. Ends by srnic_stream_unhook() alone
+ *	      call functions of the stream that do not sleep. Only srnic_stream_unhook() waits
+ *	      for its end
  * @data_ready: there is something to read, or to accept
  * @write_space: there is room to write again
  * @state_change: connected, FIN or error
@@ -37,10 +38,10 @@ struct srnic_stream_ops {
 };
 
 /**
- * struct srnic_stream - a socket and who is told about it
+ * struct srnic_stream - a socket and the callbacks of its owner
  * @sock: the socket; owned
  * @file: a program's, by which the socket is held; NULL: the socket is our own
- * @user_key: whose it is, see srnic_user_key()
+ * @user_key: its user, see srnic_user_key()
  * @ops: under sk_callback_lock
  * @priv: argument of @ops, under sk_callback_lock
  * @data_ready: the socket's own callback
@@ -48,13 +49,13 @@ struct srnic_stream_ops {
  * @state_change: the socket's own callback
  * @error_report: the socket's own callback
  * @linger: runs a stream that lingers; this field and the next are linger.c's
- * @linger_user: those of its user
- * @lingering: among them
- * @deadline: jiffies; the end of it
- * @acked: srnic_stream_acked() at the beginning
+ * @linger_user: the lingering streams of its user
+ * @lingering: in that list
+ * @deadline: jiffies; when it stops lingering
+ * @acked: srnic_stream_acked() when it began to linger
  * @words: what is still to be handed to TCP; NULL: nothing
  * @fin: FIN is handed to TCP
- * @hurry: the end is now
+ * @hurry: stop lingering now
  */
 struct srnic_stream {
 	struct socket *sock;
@@ -80,7 +81,7 @@ struct srnic_stream {
 #define SRNIC_BATCH_PIECES	48
 
 /**
- * struct srnic_batch - bytes to be handed to TCP, in pages that nobody writes to any more
+ * struct srnic_batch - bytes to be handed to TCP, in pages that are not written to any more
  * @len: bytes
  * @begin: first of the pieces that TCP has not taken
  * @end: behind the last one

@@ -5,12 +5,12 @@
  * srnic is an upper layer protocol of TCP, as kernel TLS is one. A socket that has it keeps
  * its family and its connection (IPV6_ADDRFORM and connect() refuse), no other protocol
  * gets it, and it holds the module until TCP has done with it. Only such a socket is hooked.
- * It has the protocol for good, also if the QP does not take it: threads of the program may
- * be in calls that went by what is replaced here.
+ * The socket keeps the protocol even if the QP does not take it: threads of the program may
+ * be in calls that came through the functions that are replaced here.
  *
- * The stream holds the file: the program may close it at any time. What the program
- * calls on the socket once it is a QP's fails; the calls that were under way go on, and can
- * spoil no more than the program's own stream.
+ * The stream holds the file: the program may close it at any time. Once the socket is a
+ * QP's, the program's calls on it fail. Calls that were under way go on, and can spoil no
+ * more than the program's own stream.
  */
 
 #include <linux/file.h>
@@ -49,7 +49,7 @@ static struct takeover_family *family_of(const struct sock *sk)
 
 /* ----- what the program can do with its socket afterwards ----- */
 
-/* Nothing will come: who waits is to find out */
+/* Nothing will come: a thread that polls must not wait for it */
 static __poll_t sealed_poll(struct file *file, struct socket *sock,
 			    struct poll_table_struct *wait)
 {
@@ -85,9 +85,9 @@ static int sealed_set_rcvlowat(struct sock *sk, int val)
 }
 
 /*
- * A call that finds a member in one table may call the other's, so the table has each one
- * that the kernel's own has. What is not replaced does no harm, or is for callers in the
- * kernel. The owner is that of the kernel's socket: the module is held by the protocol.
+ * A call that has found a member in one table may call that of the other, so this table has
+ * each member that the kernel's own has. Members that are not replaced do no harm, or are for
+ * callers in the kernel. The owner is that of the kernel's table: the protocol holds the module.
  */
 static const struct proto_ops *sealed_new(const struct proto_ops *base)
 {
@@ -122,11 +122,11 @@ static const struct proto_ops *sealed_new(const struct proto_ops *base)
 
 static struct proto *base_prot(const struct sock *sk)
 {
-	/* one that was of IPv6 once has its creator still */
+	/* the creator of an IPv4 socket may be that of IPv6, see IPV6_ADDRFORM */
 	return sk->sk_family == AF_INET6 ? sk->sk_prot_creator : &tcp_prot;
 }
 
-/* TCP's close() alone has said that nothing will be sent, and has sent no FIN */
+/* Only TCP's close() shuts the sending side down before the FIN is sent */
 static bool is_closing(const struct sock *sk)
 {
 	return sk->sk_shutdown & SEND_SHUTDOWN &&
@@ -134,9 +134,10 @@ static bool is_closing(const struct sock *sk)
 }
 
 /*
- * A program's connect() to AF_UNSPEC: it would not be the connection any more that was
- * marked. Or close() that is to reset it (SO_LINGER, TCP_REPAIR), and goes on as if that were
- * done: refused, the connection would stay for ever. With a FIN under way it ends by that.
+ * A program's connect() to AF_UNSPEC is refused: the socket would not be the connection that
+ * was marked. close() calls this, too, if it has to reset the connection (SO_LINGER, TCP_REPAIR),
+ * and does not look at the result: after a refusal the connection would stay for ever. With a
+ * FIN under way the connection ends by that.
  */
 static int takeover_disconnect(struct sock *sk, int flags)
 {
@@ -171,12 +172,12 @@ static int takeover_init(struct sock *sk)
 	err = family_make(family_of(sk), sk);
 	if (err)
 		return err;
-	/* from here on the family is what it is: IPV6_ADDRFORM wants the kernel's own */
+	/* from here on the family cannot change: IPV6_ADDRFORM demands the kernel's own */
 	WRITE_ONCE(sk->sk_prot, &family_of(sk)->prot);
 	return 0;
 }
 
-/* TCP has done with @sk, and lets the module go after this */
+/* TCP has done with @sk, and puts the module after this */
 static void takeover_release(struct sock *sk)
 {
 	WRITE_ONCE(sk->sk_prot, base_prot(sk));
@@ -207,7 +208,7 @@ static int mark(struct socket *sock)
 	switch (err) {
 	case -ENOENT:
 		return -ENODEV;
-	case -EEXIST:		/* another thread was first; whose it is will be seen */
+	case -EEXIST:		/* another thread was first; take_locked() checks the mark */
 		return 0;
 	default:
 		return err;
@@ -216,7 +217,7 @@ static int mark(struct socket *sock)
 
 /* ----- from the program to the QP ----- */
 
-/* Between the program and the QP: nobody is told anything */
+/* Between the program and the QP nothing is reported */
 static const struct srnic_stream_ops takeover_quiet = { };
 
 static int check_state(const struct sock *sk)
@@ -284,7 +285,7 @@ static int check_kind(const struct srnic_device *dev, const struct socket *sock)
 	return net_eq(sock_net(sk), dev_net(dev->netdev)) ? 0 : -EXDEV;
 }
 
-/* What a program may have set that would keep data or the end of the stream back */
+/* Reset options of the program that would delay data or the end of the stream */
 static void reset_options(struct sock *sk)
 {
 	sk->sk_rcvlowat = 1;
@@ -309,7 +310,7 @@ static int take(struct srnic_device *dev, struct srnic_stream *stream)
 	struct socket *sock = stream->sock;
 	int err = check_kind(dev, sock);
 
-	/* one that is not connected may have no address; one that will not do gets no mark */
+	/* before the address, which an unconnected socket may lack, and before the mark */
 	if (!err)
 		err = check_socket(sock->sk);
 	if (!err && !is_of_device(dev, sock))
@@ -377,10 +378,10 @@ void srnic_takeover_cancel(struct srnic_stream *stream)
 {
 	struct sock *sk = stream->sock->sk;
 
-	/* locked, or it could be handed over once more, and the callback be that of a QP */
+	/* locked: handed over once more, the socket would have the callbacks of a QP */
 	lock_sock(sk);
 	srnic_stream_unhook_locked(stream);
-	/* what came meanwhile was not told to the program */
+	/* the program was not notified of what came meanwhile */
 	sk->sk_data_ready(sk);
 	release_sock(sk);
 	fput(stream->file);
@@ -388,11 +389,11 @@ void srnic_takeover_cancel(struct srnic_stream *stream)
 }
 
 /**
- * srnic_takeover_commit - the socket is a QP's: the program has no use for it any more
+ * srnic_takeover_commit - the socket is a QP's: the program cannot use it any more
  * @file: of the socket, held by the caller
  *
- * Its stream may be gone already. From now on poll() on the socket says EPOLLERR and
- * EPOLLHUP, and what else a program can call but close() and getsockname() is EOPNOTSUPP.
+ * Its stream may be gone already. From now on poll() on the socket returns EPOLLERR and
+ * EPOLLHUP, and calls that would use or change the connection fail with EOPNOTSUPP.
  *
  * Context: process, may sleep.
  */
@@ -402,11 +403,11 @@ void srnic_takeover_commit(struct file *file)
 	struct sock *sk = sock->sk;
 
 	lock_sock(sk);
-	/* options of SOL_SOCKET are the protocol's, too, and it has none */
+	/* sealed_setsockopt() gets the options of SOL_SOCKET, too */
 	set_bit(SOCK_CUSTOM_SOCKOPT, &sock->flags);
 	WRITE_ONCE(sock->ops, family_of(sk)->sealed);
 	release_sock(sk);
-	/* who waits is told that there is nothing to wait for */
+	/* a thread that waits finds that nothing will come */
 	wake_up_interruptible_all(sk_sleep(sk));
 }
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The tx engine: who runs it, and when. A turn takes send WRs and inbound requests
+ * The tx engine: its owners, and when they run it. A turn takes send WRs and inbound requests
  * alternately, a message at a time, stages them as FPDUs, and hands many of them to TCP in
  * one call: the call is what costs, not the segment.
  *
- * SRNIC_QPF_TX_OWNED says that somebody runs it, and all of struct srnic_tx is his. That is
- * who attaches the stream, at first; the program that posts, in its doorbell call, so that no
- * message waits for another task; who runs rx, for the answers to Reads that are not large; or
- * the tx kthread, which takes what passes the others' budgets, what waits for room or for a
- * response, what kernel consumers post, and the end of the stream.
- * Who wants the kthread to look sets SRNIC_QPF_TX_KICK, see srnic_qp_kick_tx(): it is what
- * an owner looks at after it has let go, so nothing is lost between the two.
+ * The owner of tx has set SRNIC_QPF_TX_OWNED; it runs the engine, and all of struct srnic_tx
+ * is its own. The owner is srnic_qp_attach() at first; the program that posts, in its doorbell
+ * call, so that no message waits for another task; the owner of rx, for the answers to Reads
+ * that are not large; or the tx kthread, for what passes the others' budgets, what waits for
+ * room or for a response, what kernel consumers post, and the end of the stream.
+ * A context that needs the kthread sets SRNIC_QPF_TX_KICK, see srnic_qp_kick_tx(). An owner
+ * looks at it after it has let go of tx, so no kick is lost.
  */
 
 #include <linux/kthread.h>
@@ -24,11 +24,11 @@
 #include "queue/wq.h"
 #include "srnic.h"
 
-/* Who has pages keeps them for this long with nothing to send */
+/* A QP with nothing to send keeps its pages for this long */
 #define TX_FRAG_IDLE	HZ
 /* Batches that a doorbell sends before the kthread goes on */
 #define TX_INLINE	1
-/* Bytes of Reads that are answered where their requests come in; the kthread answers others */
+/* Bytes of Reads that are answered as their requests come in; the kthread answers others */
 #define TX_ANSWER	(8 * 1024)
 
 /**
@@ -96,7 +96,7 @@ static void tx_mark_done(struct srnic_qp *qp)
 	tx->marked = tx->staged;
 }
 
-/* Local WRs take no room, and may each wait for a copy to end */
+/* Local WRs in a turn: they take no room, and each may wait for a copy to end */
 #define LOCAL_BATCH	256
 
 /*
@@ -167,6 +167,8 @@ static void tx_stage(struct srnic_qp *qp)
  * srnic_tx_push - hand what is staged to TCP, without waiting (owner of tx)
  * @qp: with a stream
  *
+ * Sleeps for memory, unless tx->locked, but not for room.
+ *
  * Return: 0 if nothing is staged any more, -EAGAIN, or another errno if the
  * connection is gone.
  */
@@ -194,7 +196,7 @@ int srnic_tx_push(struct srnic_qp *qp)
 
 /**
  * srnic_tx_rest - take away what was staged and is not handed to TCP (owner of tx)
- * @qp: with a stream; nothing is staged any more
+ * @qp: with a stream; nothing more will be staged
  *
  * Return: the batch, which is the caller's; NULL if nothing is left.
  */
@@ -255,10 +257,10 @@ static void tx_disown(struct srnic_qp *qp)
 }
 
 /*
- * Say what is awaited, before the last look for it: a post, and nothing of the socket or the
- * peer, who wake by themselves, so that who posts rings the doorbell; or a response.
- * User space stores the producer index before it looks at the flag: one of the two sees the
- * other.
+ * Publish what tx waits for, before the last look for it. If it waits for a post alone,
+ * NEED_WAKEUP asks for a doorbell; if a WR may wait for a response, tx_blocked asks for a kick.
+ * The socket and the peer kick in any case. User space stores the producer index before it
+ * looks at the flag: one of the two sees the other.
  */
 static void tx_announce(struct srnic_qp *qp)
 {
@@ -270,7 +272,7 @@ static void tx_announce(struct srnic_qp *qp)
 	smp_mb();	/* flags, then index; see above and srnic_orq_done() */
 }
 
-/* While somebody is at work no doorbell is needed */
+/* While the owner of tx works no doorbell is needed */
 static void tx_hush(struct srnic_qp *qp)
 {
 	WRITE_ONCE(qp->sq.hdr->flags, 0);
@@ -296,25 +298,25 @@ static void tx_run(struct srnic_qp *qp, unsigned int turns)
 		tx_stage(qp);
 }
 
-/* A passing owner begins; the kthread sleeps or is kicked. Return: to be given to tx_pass(). */
+/* An owner other than the kthread begins. Return: to be given to tx_pass(). */
 static bool tx_enter(struct srnic_qp *qp)
 {
 	tx_hush(qp);
 	return qp->tx->frag.page;
 }
 
-/* A passing owner ends. What is left is the kthread's: @had_page as tx_enter() said. */
+/* An owner other than the kthread ends, and leaves it the rest. @had_page: from tx_enter() */
 static void tx_pass(struct srnic_qp *qp, bool had_page)
 {
 	tx_announce(qp);
-	/* more than the budget; an end; or pages, which the kthread puts when they are idle */
+	/* work beyond the budget; the end; or pages, which the kthread puts when they are idle */
 	if (tx_has_work(qp) || (!had_page && qp->tx->frag.page))
 		set_bit(SRNIC_QPF_TX_KICK, &qp->flags);
 	tx_disown(qp);
 }
 
 /**
- * srnic_tx_begins - the first turn of a stream (owner of tx: who attaches it)
+ * srnic_tx_begins - the first turn of a stream (srnic_qp_attach(), owner of tx)
  * @qp: with a stream; TX_OWNED is set
  *
  * Sends the RTR and what was posted before, as a doorbell does, and lets tx go: afterwards the
@@ -329,18 +331,18 @@ void srnic_tx_begins(struct srnic_qp *qp)
 	if (qp->inline_work)
 		tx_run(qp, TX_INLINE);
 	memalloc_noio_restore(noio);
-	/* no kthread is needed to look after pages that nobody may want again */
+	/* else a kthread would be made only to put pages that may not be needed again */
 	if (!qp->tx->batch->len)
 		srnic_tx_put_frag(qp->tx);
 	tx_pass(qp, false);
 }
 
 /**
- * srnic_tx_opens - this end may send from now on (who has the socket locked)
+ * srnic_tx_opens - this end may send from now on (owner of rx)
  * @qp: with a stream
  *
- * From now on who posts is asked for a doorbell. What was posted before is the kthread's. Does
- * not sleep.
+ * From now on posts ring the doorbell. What was posted before is left to the kthread. Does not
+ * sleep.
  */
 void srnic_tx_opens(struct srnic_qp *qp)
 {
@@ -352,11 +354,11 @@ void srnic_tx_opens(struct srnic_qp *qp)
 }
 
 /**
- * srnic_tx_doorbell - something was posted by a program (its doorbell call)
+ * srnic_tx_doorbell - a program has posted something (its doorbell call)
  * @qp: alive, with a stream or without
  *
- * Sends it at once if nobody else is at work, within the budget of a doorbell. May sleep,
- * but not for room or for the peer.
+ * Sends it at once, within the budget of a doorbell, if tx has no owner; else kicks the kthread.
+ * May sleep, but not for room or for the peer.
  */
 void srnic_tx_doorbell(struct srnic_qp *qp)
 {
@@ -375,7 +377,7 @@ void srnic_tx_doorbell(struct srnic_qp *qp)
 	tx_run(qp, TX_INLINE);
 	memalloc_noio_restore(noio);
 	if (srnic_tx_burst_begins(qp, srnic_stream_taken(qp->stream) - from)) {
-		/* no doorbell is asked for: the kthread looks by itself */
+		/* NEED_WAKEUP is clear: the kthread polls the ring by itself */
 		set_bit(SRNIC_QPF_TX_KICK, &qp->flags);
 		tx_disown(qp);
 	} else {
@@ -383,7 +385,7 @@ void srnic_tx_doorbell(struct srnic_qp *qp)
 	}
 }
 
-/* The oldest request is a Read that @room, which it takes its bytes from, is enough for */
+/* Is the oldest request a Read of @room bytes at most? Then they are taken from @room. */
 static bool tx_small_read(struct srnic_qp *qp, u32 *room)
 {
 	struct srnic_inbound in;
@@ -395,12 +397,12 @@ static bool tx_small_read(struct srnic_qp *qp, u32 *room)
 }
 
 /**
- * srnic_tx_answer - answer what the peer has asked for (who has the socket locked)
+ * srnic_tx_answer - answer what the peer has asked for (owner of rx)
  * @qp: with a stream
  *
- * In softirq, sends the responses of Reads of TX_ANSWER bytes in all at once, if nobody else is
- * at work, no other message is in the middle and nothing waits for room. All else is the
- * kthread's, which is kicked.
+ * In softirq, sends the responses of Reads of TX_ANSWER bytes in all at once, if tx has no
+ * owner, no other message is in the middle and nothing waits for room. All else is left to the
+ * kthread, which is kicked.
  * Softirq, or a task that has the socket or processes its backlog. Does not sleep.
  */
 void srnic_tx_answer(struct srnic_qp *qp)
@@ -420,7 +422,7 @@ void srnic_tx_answer(struct srnic_qp *qp)
 	    !srnic_tx_wr_begun(tx)) {
 		tx->locked = true;
 		srnic_tx_begin(qp);
-		/* not beyond one that is in error, or has to sleep */
+		/* stop at a request that is in error, or has to sleep */
 		while (tx_running(qp) && !tx->responding && tx_small_read(qp, &room) &&
 		       srnic_tx_has_room(qp))
 			srnic_tx_stage_response(qp);
@@ -433,7 +435,7 @@ void srnic_tx_answer(struct srnic_qp *qp)
 
 /* ----- the tx kthread ----- */
 
-/* How long to sleep at most: what is to be done then is not told by a kick */
+/* How long to sleep at most: no kick comes when Closing takes too long or pages are idle */
 static long tx_patience(const struct srnic_qp *qp)
 {
 	if (srnic_qp_state(qp) == SRNIC_QP_CLOSING)
@@ -446,7 +448,7 @@ static bool tx_kicked(struct srnic_qp *qp)
 	return test_bit(SRNIC_QPF_TX_KICK, &qp->flags) && tx_own(qp);
 }
 
-/* Let others have the direction, until there is something to do for the kthread */
+/* Let others own tx, until there is something to do for the kthread */
 static void tx_sleep(struct srnic_qp *qp)
 {
 	long patience = tx_patience(qp);
@@ -465,7 +467,7 @@ static void tx_sleep(struct srnic_qp *qp)
 	tx_hush(qp);
 }
 
-/* Short of memory the QP waits: neither its WRs nor its stream can help it */
+/* Short of memory the QP waits: that is no error of its WRs or its stream */
 static void tx_starve(struct srnic_qp *qp)
 {
 	srnic_count(qp->dev, SRNIC_CNT_TX_NO_MEMORY);
@@ -499,7 +501,8 @@ static bool tx_is_over(struct srnic_qp *qp)
  * srnic_tx_ends - end a stream that has no tx kthread
  * @qp: with a stream, in Error; a kick is due
  *
- * Waits for who owns tx, then as srnic_close().
+ * Waits until tx has no owner, then calls srnic_close(). In the work that could not make the
+ * kthreads.
  */
 void srnic_tx_ends(struct srnic_qp *qp)
 {
@@ -512,8 +515,8 @@ void srnic_tx_ends(struct srnic_qp *qp)
  * @arg: the QP, with a stream
  *
  * Works while the QP is in RTS, or in Closing with WRs left that were posted
- * before; then winds the stream down and ends by itself. It keeps tx for ever then: a
- * doorbell finds nobody to run for.
+ * before; then winds the stream down and ends by itself. It does not let tx go then, so
+ * that no doorbell can own it.
  *
  * Return: does not; completes qp->tx_exit.
  */

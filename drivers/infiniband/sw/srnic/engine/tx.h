@@ -17,12 +17,12 @@ struct mem_cgroup;
  * struct srnic_burst - messages that are sent together, see tx_burst.c
  * @on: the tx kthread has taken over, and naps
  * @rings: doorbells in the present run
- * @run: as many make a burst; 0: as few as there are at least
+ * @run: doorbells that make a burst; 0: BURST_RUN
  * @heard: FPDUs received when the run began
  * @since: when it began, in ns
  * @from: send WRs staged when the nap began
  * @naps: in the present burst
- * @poor: the last so many of them gathered little
+ * @poor: how many naps in a row gathered little
  */
 struct srnic_burst {
 	bool on;
@@ -41,30 +41,30 @@ struct srnic_burst {
 #define SRNIC_TX_TERM	128
 
 /**
- * struct srnic_tx - state of the outbound direction; owner: who has SRNIC_QPF_TX_OWNED
- * @burst: who sends small messages, and when
+ * struct srnic_tx - state of the outbound direction, of the owner of tx (SRNIC_QPF_TX_OWNED)
+ * @burst: when small messages are sent, see tx_burst.c
  * @memcg: charged for what is staged; referenced
  * @frag: where the next FPDU is put; no page while the QP has had nothing to send for
  *	  a while
  * @batch: FPDUs that TCP has not taken, complete ones only
  * @locked: the owner has the socket locked, and may not sleep
- * @starved: there was no memory for one more
+ * @starved: there was no memory for one more FPDU
  * @cut: what comes after @batch begins a TCP segment
  * @mulpdu_full: largest ULPDU that goes into a TCP segment at present
- * @mulpdu: ... and into the page
+ * @mulpdu: ... and into @frag
  * @phase: where the next FPDU begins, if there are markers (see wire/mpa.h)
  * @msn: next MSN on each queue
  * @span: memory that the message in progress is copied from, see srnic_tx_copy()
- * @reached: there is a span
+ * @reached: @span is in use
  * @from: where in the access it begins, in bytes
  * @busy: a send WR is in progress; the next fields are its
  * @wr: what was fetched
  * @off: bytes staged; of a Read, bytes asked for
  * @sge: current SGE
  * @sge_off: bytes of it that are staged
- * @imm_due: all of a Write with immediate data is staged but the data
+ * @imm_due: all of a Write with immediate data is staged but the immediate data
  * @rtr_due: an initiator's first message is not staged yet, and no other goes before it
- * @locals: local WRs that were done in one go
+ * @locals: local WRs that were done in this turn
  * @staged: ring index after the last WR that is staged as a whole
  * @marked: ring index up to which WRs handed to TCP were marked done
  * @responding: an inbound Read is being answered; the next fields are its

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Bursts of small messages. A doorbell for each of them is a system call, a segment and an
- * interrupt for each. Where a program posts one behind the other, and the peer does not
- * answer in between, the tx kthread takes over: it keeps tx, so that posts need no
- * doorbell, looks at the ring again and again after a nap, and sends all that has
- * gathered in one batch. As with an interface that moderates its interrupts, a message
- * waits for a nap at most, and nothing is spun.
+ * Bursts of small messages. Each doorbell costs a system call, a segment and an interrupt.
+ * Where a program posts one message after the other, and the peer does not answer in between,
+ * the tx kthread takes over: it keeps tx, so that posts need no doorbell, polls the ring after
+ * each nap, and sends all that has gathered in one batch. As with interrupt moderation, a
+ * message waits for a nap at most, and the CPU does not spin.
  *
- * A message that is answered never waits: answers end the run of doorbells that it takes.
- * Where naps gather little, the next burst takes a longer run.
+ * A message that is answered never waits: an answer ends the run of doorbells that a burst
+ * takes. Where naps gather little, the next burst takes a longer run.
  */
 
 #include <linux/hrtimer.h>
@@ -26,10 +25,10 @@
 #define BURST_SMALL	1024
 /* The kthread looks again after so long, or a little later, in ns */
 #define BURST_NAP	(20 * NSEC_PER_USEC)
-/* After so many naps that gathered fewer WRs than that, one behind the other, it is over */
+/* A burst ends after BURST_POOR naps in a row that gathered fewer WRs than BURST_LEAST */
 #define BURST_LEAST	4
 #define BURST_POOR	2
-/* Naps that make a burst worth while */
+/* A burst of more naps than this was worth while */
 #define BURST_GOOD	16
 
 static void run_begins(struct srnic_tx *tx, u32 heard)
@@ -39,7 +38,7 @@ static void run_begins(struct srnic_tx *tx, u32 heard)
 }
 
 /**
- * srnic_tx_burst_begins - is there a burst? (owner of tx, in a doorbell)
+ * srnic_tx_burst_begins - does a burst begin? (owner of tx, in a doorbell)
  * @qp: with a stream
  * @bytes: that the doorbell has sent
  *
@@ -62,7 +61,7 @@ bool srnic_tx_burst_begins(struct srnic_qp *qp, u32 bytes)
 		return false;
 	now = ktime_get_ns();
 	run_begins(tx, heard);
-	/* a nap is no longer than a tick only if timers are that good */
+	/* without high-resolution timers a nap would take a tick */
 	if (now - tx->burst.since > (u64)run * BURST_PACE || hrtimer_resolution > BURST_NAP)
 		return false;
 	tx->burst.naps = 0;

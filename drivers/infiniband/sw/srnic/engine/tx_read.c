@@ -29,8 +29,8 @@ static void tx_read_error(struct srnic_qp *qp, enum srnic_tpt_err err)
 }
 
 /*
- * One segment of a Read Response's payload from the region it names. The first answers for
- * the whole, so that nothing is sent of a bad Read.
+ * Copy one segment of a Read Response's payload from the region of the Read. The first access
+ * checks the whole Read, so that nothing of a bad Read is sent.
  */
 static enum srnic_tpt_err tx_read_copy(struct srnic_qp *qp, u8 *dst, u32 len)
 {
@@ -47,7 +47,7 @@ static enum srnic_tpt_err tx_read_copy(struct srnic_qp *qp, u8 *dst, u32 len)
 	return len ? srnic_tx_copy(qp, &acc, tx->rd_off, dst, len) : SRNIC_TPT_OK;
 }
 
-/* The next request, into tx->in; an atomic is answered at once. Return: false if there is none. */
+/* Take the next request into tx->in; answer an atomic at once. Return: false if there is none */
 static bool tx_next_request(struct srnic_qp *qp)
 {
 	struct srnic_tx *tx = qp->tx;
@@ -105,7 +105,7 @@ static void tx_stage_read_response(struct srnic_qp *qp)
  * srnic_tx_stage_response - stage what answers the oldest inbound request (owner of tx)
  * @qp: with a stream; there is room
  *
- * May sleep. Return: true if an inbound request got further.
+ * May sleep, unless tx->locked. Return: false if there is no inbound request.
  */
 bool srnic_tx_stage_response(struct srnic_qp *qp)
 {

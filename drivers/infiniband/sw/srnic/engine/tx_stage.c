@@ -14,19 +14,19 @@
 #include "memory/tpt.h"
 #include "srnic.h"
 
-/* The most that a page fragment has; a longer TCP segment has several FPDUs */
+/* Bytes of the largest page fragment; a longer TCP segment has several FPDUs */
 #define FRAG_MAX	(32 * 1024)
 
-/* Of an owner that may not sleep */
+/* For an owner of tx that may not sleep */
 #define TX_GFP_LOCKED	(GFP_ATOMIC | __GFP_ACCOUNT | __GFP_NOWARN)
 
-/* Charged to whom the stream was made for, whoever calls. Return: is there any memory? */
+/* Charges the stream's memory cgroup in any context. Return: false if there is no memory */
 static bool tx_refill(struct srnic_tx *tx, u32 len)
 {
 	struct mem_cgroup *old;
 	bool good;
 
-	/* asked for more than there ever is, it takes a new page each time */
+	/* skb_page_frag_refill() would take a new page each time if @len were more than it has */
 	if (tx->frag.page && tx->frag.size - tx->frag.offset >= len)
 		return true;
 	old = set_active_memcg(tx->memcg);
@@ -35,7 +35,7 @@ static bool tx_refill(struct srnic_tx *tx, u32 len)
 	return good;
 }
 
-/* Of a segment, the part that one FPDU gets, if an FPDU may have @max bytes: all are alike */
+/* Bytes of a TCP segment for each FPDU, if an FPDU may have @max bytes: all get the same */
 static u32 tx_share(u32 emss, u32 max)
 {
 	return emss / DIV_ROUND_UP(emss, max);
@@ -55,7 +55,7 @@ static u32 tx_mulpdu(const struct srnic_qp *qp, u32 max)
  * srnic_tx_begin - begin a turn of staging (owner of tx)
  * @qp: with a stream
  *
- * TCP's segments may have another size than last time.
+ * Asks TCP for the size of its segments, which may have changed.
  */
 void srnic_tx_begin(struct srnic_qp *qp)
 {
@@ -63,10 +63,10 @@ void srnic_tx_begin(struct srnic_qp *qp)
 }
 
 /**
- * srnic_tx_has_room - make room for an FPDU, and say how large it may be (owner of tx)
+ * srnic_tx_has_room - make room for an FPDU, and set how large it may be (owner of tx)
  * @qp: with a stream, after srnic_tx_begin(); the result is in mulpdu
  *
- * Return: false if the batch has enough, or there is no memory. May sleep.
+ * Return: false if the batch has enough, or there is no memory. May sleep, unless tx->locked.
  */
 bool srnic_tx_has_room(struct srnic_qp *qp)
 {
@@ -173,11 +173,11 @@ void srnic_tx_untagged(struct srnic_qp *qp, u8 opcode, const void *payload, u32 
  * srnic_tx_is_large - whether a message takes more than one batch
  * @bytes: of it
  *
- * The FPDUs of a message are as long as a TCP segment, but for the last. Were that to
- * share a segment with what comes next, no segment would begin with an FPDU until
- * TCP has sent all it has. So TCP has to part large messages from others (M-TCP-1).
- * That takes a call for each, which is cheap for those that take several anyway; of
- * smaller ones many go to TCP at once. Where the batch is full it costs nothing.
+ * The FPDUs of a message are as long as a TCP segment, but for the last. If the last one
+ * shared a segment with the next message, no segment would begin with an FPDU until TCP
+ * has sent all it has. So a large message is parted from others (M-TCP-1). That takes a
+ * call to TCP for each, which is cheap for messages that take several anyway. Small
+ * messages go to TCP many at a time. Where the batch is full the cut costs nothing.
  */
 bool srnic_tx_is_large(u32 bytes)
 {
@@ -187,7 +187,7 @@ bool srnic_tx_is_large(u32 bytes)
 /**
  * srnic_tx_cut_before - part a large message from what is staged (owner of tx)
  * @tx: of a QP with a stream
- * @large: the message begins, and is one
+ * @large: a large message begins
  *
  * Return: true if what is staged has to go first.
  */
@@ -202,7 +202,7 @@ bool srnic_tx_cut_before(struct srnic_tx *tx, bool large)
  * srnic_tx_cut_after - part what was staged from what comes next, where that is due (owner
  *			of tx)
  * @qp: with a stream
- * @large_ends: a large message does
+ * @large_ends: a large message ends
  */
 void srnic_tx_cut_after(struct srnic_qp *qp, bool large_ends)
 {
@@ -211,11 +211,11 @@ void srnic_tx_cut_after(struct srnic_qp *qp, bool large_ends)
 }
 
 /**
- * srnic_tx_let_go - the memory that is copied from is not needed at present (owner of tx)
+ * srnic_tx_let_go - release the memory that is copied from (owner of tx)
  * @tx: of a QP with a stream
  *
- * At the end of each SGE and of each turn at the latest, so that who deregisters the
- * memory does not wait for long. May sleep if the memory is a DMA buffer's.
+ * Called at the end of each SGE and of each turn at the latest, so that a deregistration
+ * does not wait for long. May sleep if the memory is a DMA buffer's.
  */
 void srnic_tx_let_go(struct srnic_tx *tx)
 {
@@ -228,7 +228,7 @@ void srnic_tx_let_go(struct srnic_tx *tx)
  * srnic_tx_copy - copy from registered memory (owner of tx)
  * @qp: with a stream
  * @whole: an access that is checked as a whole the first time, and kept until
- *	   srnic_tx_let_go(), which parts it from another one
+ *	   srnic_tx_let_go(), which is called before another access
  * @at: first byte, from the start of @whole
  * @dst: where to
  * @len: bytes, within @whole
@@ -244,7 +244,7 @@ enum srnic_tpt_err srnic_tx_copy(struct srnic_qp *qp, const struct srnic_access 
 	enum srnic_tpt_err err;
 
 	if (!tx->reached) {
-		/* at the start of a turn: of what was checked before the rest */
+		/* at the start of a turn: only the rest of what was checked before */
 		acc.to += at;
 		acc.length -= at;
 		acc.nowait = tx->locked;

@@ -94,7 +94,7 @@ static void tx_wr_staged(struct srnic_tx *tx)
 	tx->staged = tx->wr.index + 1;
 }
 
-/* Stage segments of a Send or Write until it or the room ends */
+/* Stage segments of a Send or Write until the message or the room ends */
 static void tx_stage_data(struct srnic_qp *qp)
 {
 	struct srnic_tx *tx = qp->tx;
@@ -141,7 +141,7 @@ static void tx_stage_data(struct srnic_qp *qp)
 
 /*
  * What follows the Write (RFC 7306 6): eight octets, of which verbs have four.
- * They go first and zeros behind them, as other makers of RNICs do it (X7-14).
+ * They go first and zeros behind them, as other RNICs do it (X7-14).
  */
 static void tx_stage_imm(struct srnic_qp *qp)
 {
@@ -156,7 +156,7 @@ static void tx_stage_imm(struct srnic_qp *qp)
 }
 
 /**
- * srnic_tx_request - stage a request of the current WR (tx kthread)
+ * srnic_tx_request - stage a request of the current WR (owner of tx)
  * @qp: with a stream; fewer than ORD requests are outstanding; the buffer has room
  * @opcode: of the message
  * @payload: RDMAP header
@@ -183,8 +183,8 @@ void srnic_tx_request(struct srnic_qp *qp, u8 opcode, const void *payload, u32 l
 }
 
 /*
- * A Read Request names one sink, so there is one for each SGE of the Read; SGEs of no
- * length need none, but of a Read of nothing, which is a message all the same.
+ * A Read Request names one sink, so there is one for each SGE of the Read. SGEs of no
+ * length need none, but a Read of no length has one, as it is a message all the same.
  */
 static void tx_stage_read(struct srnic_qp *qp)
 {
@@ -227,11 +227,13 @@ static void tx_stage_atomic(struct srnic_qp *qp)
 		tx_wr_staged(qp->tx);
 }
 
-/*
- * The WR in progress must wait: ORD is used up (RD-02), or a fence. With an ORD
- * of 0 it does not wait, it fails. The read fence waits for reads and atomics
- * (FE-01), the local fence for all WRs before (FE-02); on others the flag means
- * nothing (FE-03).
+/**
+ * srnic_tx_wr_blocked - must the WR in progress wait? (owner of tx)
+ * @qp: with a stream, and a WR in progress
+ *
+ * It waits if ORD is used up (RD-02), or for a fence. With an ORD of 0 it does not wait,
+ * it fails. The read fence waits for reads and atomics (FE-01), the local fence for all
+ * WRs before (FE-02); on other WRs the flag means nothing (FE-03).
  */
 bool srnic_tx_wr_blocked(const struct srnic_qp *qp)
 {
@@ -249,8 +251,8 @@ bool srnic_tx_wr_blocked(const struct srnic_qp *qp)
 }
 
 /*
- * In effect before the next WR is looked at (OR-11). Counts as staged: it is
- * done when all before it is with TCP.
+ * Execute a local WR: it takes effect before the next WR is looked at (OR-11). It
+ * counts as staged, and completes when TCP has all before it.
  */
 static void tx_local(struct srnic_qp *qp)
 {
@@ -294,7 +296,7 @@ static void tx_stage_op(struct srnic_qp *qp)
  * srnic_tx_stage_wr - stage what there is room for of the next send WR (owner of tx)
  * @qp: with a stream; there is room
  *
- * May sleep. Return: true if the SQ got further.
+ * May sleep. Return: false if no WR is ready.
  */
 bool srnic_tx_stage_wr(struct srnic_qp *qp)
 {
@@ -302,7 +304,7 @@ bool srnic_tx_stage_wr(struct srnic_qp *qp)
 	enum srnic_wc_status status;
 	int n;
 
-	/* in SQD what is posted waits; what was begun goes on */
+	/* in SQD posted WRs wait; a WR that was begun goes on */
 	if (!tx->busy && READ_ONCE(qp->ib.sqd))
 		return false;
 	if (!tx->busy) {
@@ -335,9 +337,11 @@ bool srnic_tx_stage_wr(struct srnic_qp *qp)
 	return true;
 }
 
-/*
- * Of the WR in progress a part is staged, so that the rest must be next (X-8). The
- * requests of a Read are messages each.
+/**
+ * srnic_tx_wr_begun - is a part of the WR in progress staged, so that the rest must be next?
+ * @tx: of a QP with a stream
+ *
+ * X-8. Not for a Read: each of its requests is a message.
  */
 bool srnic_tx_wr_begun(const struct srnic_tx *tx)
 {

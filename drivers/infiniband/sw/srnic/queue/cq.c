@@ -11,24 +11,24 @@
 #define SRNIC_CQE_PURGED	BIT(31)
 
 /**
- * srnic_cq_arm_fires - does what was added fire what is armed? (CN-06 to CN-10)
- * @before: SRNIC_ARM_* that were requested before anybody could see the CQE
+ * srnic_cq_arm_fires - does an added CQE fire the arm? (CN-06 to CN-10)
+ * @before: SRNIC_ARM_* that were requested before the CQE could be seen
  * @arm: those requested now
  * @seen: SRNIC_ARM_* that the CQE satisfies
  * @taken: the consumer has taken the CQE
  *
- * Who has armed after that, and has taken the CQE, may have taken it first: such an
- * arm is for the next CQE, and nothing is left to be told of (CN-11).
+ * A consumer that armed later, and has taken the CQE, may have taken it before it armed: such
+ * an arm is for the next CQE (CN-11).
  */
 bool srnic_cq_arm_fires(u32 before, u32 arm, u32 seen, bool taken)
 {
 	return arm & seen && (before & seen || !taken);
 }
 
-/* Of the arm word */
+/* Bits of the arm word */
 #define ARM_BITS	(SRNIC_ARM_NEXT | SRNIC_ARM_SOLICITED)
 
-/* A user's ring is as it may be: room for one more, no rubbish in the words we look at */
+/* There is room for one more CQE, and what a user writes, index and arm word, is valid */
 static bool cq_takes_more(const struct srnic_cq *cq)
 {
 	int filled = srnic_ring_filled(&cq->ring, cq->producer, srnic_cq_consumer(cq));
@@ -41,8 +41,8 @@ static bool cq_takes_more(const struct srnic_cq *cq)
 #define ARM_TRIES	16
 
 /*
- * cq->lock is held: the word moves with the ring. Take the arm if it fires: at
- * most one notification an arm (CN-05).
+ * cq->lock is held: the word moves with the ring. Clear the arm if it fires: at
+ * most one notification for each arm (CN-05).
  */
 static bool cq_take_arm(struct srnic_cq *cq, u32 before, u32 seen)
 {
@@ -67,7 +67,7 @@ static bool cq_take_arm(struct srnic_cq *cq, u32 before, u32 seen)
  * @cq: the CQ
  * @cqe: all set but for the status; status, vendor_err and times are set here
  * @status: its status
- * @seen: SRNIC_ARM_* it satisfies are added if that fires what is armed; pass
+ * @seen: SRNIC_ARM_* that the CQE satisfies are added if it fires an arm; pass
  *	  to srnic_cq_notify() later
  *
  * A receive of a solicited message and any error satisfy a solicited arm
@@ -76,8 +76,8 @@ static bool cq_take_arm(struct srnic_cq *cq, u32 before, u32 seen)
  * own locks, since a consumer may post from its handler.
  *
  * Return: 0, or -ENOSPC if the CQ is full, if its user has spoilt its indices or
- * its arm word, or if that was so before: the caller's QP cannot go on (SEC-10,
- * AE-18).
+ * its arm word, or if one of these was found before: the caller's QP cannot go on
+ * (SEC-10, AE-18).
  */
 int srnic_cq_add(struct srnic_cq *cq, struct srnic_cqe *cqe,
 		 enum srnic_wc_status status, u32 *seen)
@@ -98,15 +98,15 @@ int srnic_cq_add(struct srnic_cq *cq, struct srnic_cqe *cqe,
 		srnic_unlock(&cq->lock, flags);
 		return -ENOSPC;
 	}
-	/* times of one CQ grow, so they are taken in the order of its CQEs */
+	/* taken under the lock: times grow in the order of the CQEs */
 	cqe->timestamp = cq->times ? ktime_get_ns() : 0;
 	cqe->wallclock = cq->times ? ktime_get_real_ns() : 0;
 	memcpy(srnic_ring_slot(&cq->ring, cq->producer), cqe, sizeof(*cqe));
 	WRITE_ONCE(cq->producer, cq->producer + 1);	/* srnic_cq_end() */
 	before = READ_ONCE(cq->ring.hdr->flags);
-	/* the CQE before the index that tells of it */
+	/* the CQE, then the index */
 	smp_store_release(&cq->ring.hdr->producer, cq->producer);
-	/* CQE before the look at the arm word, as arm before the user's poll (CN-11) */
+	/* CQE, then arm word; the user arms, then polls (CN-11) */
 	smp_mb();
 	if (cq_take_arm(cq, before, satisfies))
 		*seen |= satisfies;
@@ -193,7 +193,7 @@ bool srnic_cq_is_read(struct srnic_cq *cq, u32 index)
  * srnic_cq_arm - request a notification (kernel consumers)
  * @cq: the CQ
  * @arm: SRNIC_ARM_*, added to what is armed already (CN-07)
- * @report_missed: say whether completions are waiting
+ * @report_missed: return whether completions are waiting
  *
  * Return: 1 if @report_missed and the CQ is not empty, else 0.
  */
@@ -242,7 +242,7 @@ void srnic_cq_purge(struct srnic_cq *cq, u32 qpn)
  * srnic_cq_create - set up a CQ (RDMAC verbs 5.3.1)
  * @cq: zeroed but for the core's part
  * @entries: at least this many, 1 to SRNIC_MAX_CQE
- * @times: its CQEs tell when they were added
+ * @times: its CQEs have the time at which they were added
  * @uctx: the user, NULL for a kernel consumer
  *
  * Return: 0 with cq->ibcq.cqe set to what was allocated, -EINVAL, -ENOMEM.

@@ -16,17 +16,17 @@ struct srnic_holder;
  * struct srnic_cq - a completion queue
  * @ibcq: the verbs object
  * @kernel: the consumer is in the kernel
- * @times: CQEs tell when they were added
- * @holder: the user whose it is; NULL: a kernel consumer's
- * @resize: @next, and what purges the ring; taken before @lock
+ * @times: CQEs have the time at which they were added
+ * @holder: its user; NULL: a kernel consumer's
+ * @resize: protects @next, and the ring from being purged; taken before @lock
  * @next: ring of a resize that is under way
- * @lock: what follows, and the ring's kernel side
+ * @lock: protects what follows, and the ring's kernel side
  * @ring: CQEs
  * @producer: next CQE to write; never read back from shared memory
  * @consumer: kernel consumer: next CQE to poll
  * @overflowed: an overflow was seen; nothing is added any more
  * @overflow_event: ... and its event is still to be raised
- * @events: those that its program has not read
+ * @events: events that its program has not read
  */
 struct srnic_cq {
 	struct ib_cq ibcq;
@@ -52,7 +52,7 @@ static inline struct srnic_cq *to_srnic_cq(struct ib_cq *ibcq)
 	return container_of(ibcq, struct srnic_cq, ibcq);
 }
 
-/* Next CQE to poll. cq->lock is held. That of a user is not to be trusted. */
+/* Next CQE to poll. cq->lock is held. The index of a user is not to be trusted. */
 static inline u32 srnic_cq_consumer(const struct srnic_cq *cq)
 {
 	srnic_assert_locked(&cq->lock);

@@ -5,8 +5,8 @@
  * In two steps, so that nothing can fail once the CQ has changed: a user maps
  * the new ring in between. The second step moves the CQEs that wait for their
  * consumer to the same indices of the new ring, and the arm word with them.
- * Whoever adds a CQE, takes an arm or arms in the kernel holds cq->lock; the
- * provider lets nobody poll or arm meanwhile.
+ * The kernel adds CQEs, takes arms and arms under cq->lock; the provider lets no
+ * thread poll or arm meanwhile.
  */
 
 #include <linux/log2.h>
@@ -55,9 +55,9 @@ static void swap_rings(struct srnic_cq *cq, u32 consumer, struct srnic_ring *old
 }
 
 /*
- * CQEs can be a million, so that others get the lock after each batch, and the CPU. A
- * CQE that was copied does not change: purging waits, and what a user writes there harms
- * that user alone. Who fills the CQ as fast as it is copied can only be killed.
+ * There may be a million CQEs, so others get the lock and the CPU after each batch. A CQE
+ * that was copied does not change: purging waits, and what a user writes there harms that
+ * user alone. If CQEs are added as fast as they are copied only a fatal signal ends this.
  */
 static int resize_commit(struct srnic_cq *cq, u32 entries)
 {
@@ -99,7 +99,7 @@ static int resize_commit(struct srnic_cq *cq, u32 entries)
  * srnic_cq_resize_prepare - first step: make the new ring
  * @cq: the CQ, which stays as it is
  * @entries: at least this many, 1 to SRNIC_MAX_CQE
- * @uctx: the user who maps it next, NULL for a kernel consumer
+ * @uctx: the user that maps it next, NULL for a kernel consumer
  * @resp: filled in for a user
  *
  * A ring of an earlier first step is dropped. May sleep.

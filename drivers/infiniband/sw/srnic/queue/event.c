@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What happened, in three tables: completion status, asynchronous event, and
- * the event that a stream error stands for.
+ * Tables of completion statuses, of asynchronous events, and of the event for
+ * each stream error; and how events are reported.
  */
 
 #include <linux/kernel.h>
@@ -66,7 +66,7 @@ const char *srnic_wc_status_name(enum srnic_wc_status status)
 	return status < SRNIC_WC_COUNT ? wc_table[status].name : "?";
 }
 
-/* -1: verbs have no event of this kind; iw_cm or a WC tells it */
+/* -1: verbs have no event of this kind; iw_cm or a WC reports it */
 #define NO_VERBS_EVENT	(-1)
 
 /* RDMAC verbs Figure 37 */
@@ -107,7 +107,7 @@ static const struct {
 	[SRNIC_EV_IRRQ_ACCESS]	       = { "Read source: access rights", IB_EVENT_QP_ACCESS_ERR },
 	[SRNIC_EV_IRRQ_PD]	       = { "Read source: invalid PD", IB_EVENT_QP_ACCESS_ERR },
 	[SRNIC_EV_IRRQ_WRAP]	       = { "Read source: wrap", IB_EVENT_QP_ACCESS_ERR },
-	/* not in the verbs, which have no atomics: a request of what is not done here */
+	/* not in the verbs, which have no atomics: an operation that is not supported */
 	[SRNIC_EV_ATOMIC_OPERATION]    = { "unsupported atomic operation", IB_EVENT_QP_REQ_ERR },
 	[SRNIC_EV_CQ_SQ]	       = { "CQ error of the SQ", IB_EVENT_QP_FATAL },
 	[SRNIC_EV_CQ_RQ]	       = { "CQ error of the RQ", IB_EVENT_QP_FATAL },
@@ -254,9 +254,9 @@ void srnic_srq_events_init(struct srnic_srq *srq, struct ib_ucontext *uctx)
 }
 
 /**
- * srnic_qp_raise - tell the consumer of an event of a QP
+ * srnic_qp_raise - report an event of a QP to its consumer
  * @qp: alive
- * @event: native; where verbs have none of the kind only the queue of events tells
+ * @event: native; if verbs have none of the kind only native_event and the event queue get it
  *
  * Any context, without the QP's locks.
  */
@@ -280,7 +280,7 @@ void srnic_qp_raise(struct srnic_qp *qp, enum srnic_event event)
 }
 
 /**
- * srnic_cq_raise - tell the consumer of an event of a CQ
+ * srnic_cq_raise - report an event of a CQ to its consumer
  * @cq: alive
  * @event: native, one of a CQ
  *
@@ -300,7 +300,7 @@ void srnic_cq_raise(struct srnic_cq *cq, enum srnic_event event)
 }
 
 /**
- * srnic_srq_raise - tell the consumer of an event of an SRQ
+ * srnic_srq_raise - report an event of an SRQ to its consumer
  * @srq: alive
  * @event: native, one of an SRQ
  *

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Events that a program has not read yet. An object has a bit for each event, so nothing is
- * allocated where one is raised, and a program that does not read costs nothing: an event
- * that comes again before it was read is one event.
+ * Events that a program has not read yet. An object has a bit for each event, so raising one
+ * allocates nothing, and a program that does not read costs no memory. An event that is raised
+ * again before it was read is one event.
  */
 
 #include <linux/bitops.h>
@@ -13,7 +13,7 @@
 
 static_assert(SRNIC_EV_COUNT <= 64);
 
-/* Of all queues: events are rare. It is innermost but for the lock of a QP. */
+/* One lock for all queues: events are rare. Only the lock of a QP is taken inside of it. */
 static DEFINE_SPINLOCK(event_lock);
 
 /**
@@ -33,7 +33,7 @@ void srnic_event_source_init(struct srnic_event_source *src, struct ib_ucontext 
 
 /**
  * srnic_event_source_end - an object has no events any more (AE-14)
- * @src: nobody adds to it; what was not read is gone
+ * @src: no event is added any more; those that were not read are dropped
  *
  * Any context.
  */
@@ -95,11 +95,11 @@ int srnic_event_queue_open(struct srnic_event_queue *queue, struct ib_ucontext *
 }
 
 /**
- * srnic_event_queue_end - the context goes, or has nobody any more who reads
+ * srnic_event_queue_end - the program has closed the queue, or the device goes
  * @queue: of srnic_event_queue_open()
  * @uctx: its context
  *
- * Who reads nevertheless is told of the end. Process context.
+ * A program that still reads gets an event of the end. Process context.
  */
 void srnic_event_queue_end(struct srnic_event_queue *queue, struct ib_ucontext *uctx)
 {
@@ -140,9 +140,9 @@ static void take_from(struct srnic_event_source *src, struct srnic_event_record 
  * @queue: open or ended
  * @rec: zeroed; filled in
  *
- * What there is to say of a QP is said as it is at the moment. Process context.
+ * The error and the Terminate of a QP are those of this moment. Process context.
  *
- * Return: 0; -EAGAIN: there is none; -EIO: the end was told, and nothing will come.
+ * Return: 0; -EAGAIN: there is none; -EIO: the end was reported, and nothing will come.
  */
 int srnic_event_queue_take(struct srnic_event_queue *queue, struct srnic_event_record *rec)
 {

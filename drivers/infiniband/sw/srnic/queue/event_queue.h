@@ -14,8 +14,8 @@ struct srnic_event_source;
  * struct srnic_event_queue - where a program reads its events
  * @sources: objects with events, that of the oldest first
  * @wait: readers
- * @ended: its context is gone, and so is what was in it
- * @told_end: ... which was read
+ * @ended: it was closed, or the device is gone; its events were dropped
+ * @told_end: ... and the event of the end was read
  */
 struct srnic_event_queue {
 	struct list_head sources;
@@ -29,7 +29,7 @@ struct srnic_event_queue {
  * @uctx: its program's context; NULL: of a kernel consumer, which has no queue
  * @link: in the queue, if @pending is not 0
  * @pending: a bit for each enum srnic_event
- * @describe: says which object it is; called under the lock of the queues
+ * @describe: fills in what is known of the object; called under the lock of the queues
  */
 struct srnic_event_source {
 	struct ib_ucontext *uctx;

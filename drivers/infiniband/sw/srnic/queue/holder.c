@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Who holds what of a device: objects and memory, of which there is no more than so many. All
- * users together get as many as the device says, and one user half of them, so that none
- * leaves nothing to the others. What kernel consumers hold is counted apart: a disk that is
- * connected again does not depend on what programs have left.
+ * Quotas of a device's objects and memory. All users together get as many as the device
+ * reports, and one user half of them, so that no user can take all. What kernel consumers hold
+ * is counted apart: a disk that is connected again does not depend on what programs have left.
  */
 
 #include <linux/capability.h>
@@ -13,7 +12,7 @@
 #include <linux/user_namespace.h>
 #include "queue/holder.h"
 
-/* One user has the most that there may be, divided by this */
+/* A user's part is the most that there may be, divided by this */
 #define HOLDER_PART	2
 
 static const long most[SRNIC_KINDS] = {
@@ -28,14 +27,14 @@ static const long most[SRNIC_KINDS] = {
 };
 
 /**
- * srnic_user_key - whom that counts against which the task that calls uses
+ * srnic_user_key - the user that the calling task counts as
  *
- * The real user, as for RLIMIT_NPROC. In a user namespace whoever made it can be many users:
- * there it is the one who made the outermost. The containers that root makes are of many owners:
- * each, with all its users, is one. Numbers of namespaces are above those that users have.
+ * The real user, as for RLIMIT_NPROC. The maker of a user namespace can be many users in it, so
+ * the maker of the outermost namespace counts instead. But root makes containers for many owners:
+ * each container, with all its users, is one user, whose number is above those of real users.
  * Context: process.
  *
- * Return: a number for that one alone.
+ * Return: a number of that user alone.
  */
 u32 srnic_user_key(void)
 {
@@ -49,7 +48,7 @@ u32 srnic_user_key(void)
 }
 
 /**
- * srnic_holders_init - nobody holds anything
+ * srnic_holders_init - no user holds anything
  * @dev: being made
  */
 void srnic_holders_init(struct srnic_device *dev)
@@ -68,7 +67,7 @@ void srnic_holders_exit(struct srnic_device *dev)
 	mutex_destroy(&dev->holders_lock);
 }
 
-/* dev->holders_lock is held. Return: the holder of that key, who may be new; NULL without memory */
+/* dev->holders_lock is held. Return: the holder with @key, perhaps new; NULL without memory */
 static struct srnic_holder *holder_of(struct srnic_device *dev, u32 key)
 {
 	struct srnic_holder *holder;
@@ -85,13 +84,13 @@ static struct srnic_holder *holder_of(struct srnic_device *dev, u32 key)
 }
 
 /**
- * srnic_holder_open - the task that calls begins to use a device
+ * srnic_holder_open - the calling task begins to use a device
  * @dev: the device
  *
  * Context: process, may sleep.
  *
- * Return: against whom is counted what it makes, to be given to srnic_holder_close() when all
- * of that is gone; NULL without memory.
+ * Return: the holder that the task's objects count against, to be given to
+ * srnic_holder_close() when all of them are gone; NULL without memory.
  */
 struct srnic_holder *srnic_holder_open(struct srnic_device *dev)
 {
@@ -133,14 +132,14 @@ static int add(atomic_long_t *held, long n, long max)
 /**
  * srnic_take - one object more
  * @dev: the device
- * @holder: whose; NULL: a kernel consumer's
+ * @holder: its user; NULL: a kernel consumer's
  * @kind: of what
  * @n: 1; of memory: bytes
  *
- * CAP_SYS_RESOURCE may have more than a user's part, but not more than there is. Context:
+ * With CAP_SYS_RESOURCE a user may have more than its part, but not more than there is. Context:
  * process.
  *
- * Return: 0; -EDQUOT if the user has its part, and that is counted; -ENOMEM if all are taken.
+ * Return: 0; -EDQUOT if the user has its part (obj_user_limit); -ENOMEM if all are taken.
  */
 int srnic_take(struct srnic_device *dev, struct srnic_holder *holder, enum srnic_kind kind,
 	       long n)
@@ -164,7 +163,7 @@ int srnic_take(struct srnic_device *dev, struct srnic_holder *holder, enum srnic
 /**
  * srnic_give - one object less
  * @dev: the device
- * @holder: as it was taken; this and the next
+ * @holder: as for srnic_take(); so are the next ones
  * @kind: of what
  * @n: how many
  *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* What users hold of a device, so that each leaves the others something. */
+/* Quotas of what users hold of a device. */
 #ifndef SRNIC_HOLDER_H
 #define SRNIC_HOLDER_H
 
@@ -11,7 +11,7 @@
  * struct srnic_holder - a user of a device
  * @entry: among the holders of the device
  * @uses: open contexts; the lock of the holders
- * @key: who it is, see srnic_user_key()
+ * @key: see srnic_user_key()
  * @held: what it holds, by enum srnic_kind
  */
 struct srnic_holder {

@@ -11,7 +11,7 @@
  * @irqs: it is taken with interrupts off
  *
  * A kernel consumer may post and poll in any context. A program's queues are touched by
- * tasks and softirqs only, so interrupts stay on: to take them off for each message costs
+ * tasks and softirqs only, so interrupts stay on: to turn them off for each message costs
  * more than the rest of the lock.
  */
 struct srnic_lock {
@@ -20,8 +20,8 @@ struct srnic_lock {
 };
 
 /*
- * A macro, so that lockdep has a class for each kind of queue; and for those of programs and
- * of the kernel, which are used in different ways.
+ * A macro, so that lockdep has two classes for each kind of queue: those of programs and of the
+ * kernel are locked in different contexts.
  */
 #define srnic_lock_init(_lock, _kernel) do {				\
 	struct srnic_lock *_l = (_lock);				\
@@ -53,7 +53,7 @@ static inline unsigned long srnic_lock(struct srnic_lock *l)
 	return flags;
 }
 
-/* What is called with the lock held */
+/* For functions that are called with the lock held */
 static inline void srnic_assert_locked(const struct srnic_lock *l)
 {
 	lockdep_assert_held(&l->lock);

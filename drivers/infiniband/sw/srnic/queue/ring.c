@@ -23,9 +23,9 @@ static void entry_free(struct srnic_mmap_entry *entry)
 }
 
 /*
- * As vmalloc_user() does it, which charges nobody. Page by page, since __vmalloc()
- * cannot make what a user may map, and vfree() of pages that it has not made
- * itself spoils the statistics of vmalloc in some kernels.
+ * As vmalloc_user(), which charges no memory cgroup. Page by page, since __vmalloc()
+ * cannot make what a user may map, and vfree() of pages that vmalloc has not made
+ * itself spoils its statistics in some kernels.
  */
 static struct srnic_mmap_entry *entry_new(size_t bytes)
 {
@@ -56,7 +56,7 @@ static struct srnic_mmap_entry *entry_new(size_t bytes)
  * @ring: filled in
  * @entries: a power of two
  * @stride: bytes an entry
- * @uctx: the user who will map it, NULL for a kernel consumer
+ * @uctx: the user that will map it, NULL for a kernel consumer
  *
  * May sleep.
  *
@@ -101,8 +101,8 @@ int srnic_ring_alloc(struct srnic_ring *ring, u32 entries, u32 stride,
  * srnic_ring_free - give a ring back
  * @ring: may be one that was never allocated (all zero)
  *
- * The kernel touches the memory no more; a user who still has it mapped keeps
- * the pages until the mapping goes. May sleep.
+ * The kernel touches the memory no more; a user's mapping keeps the pages until
+ * it goes. May sleep.
  */
 void srnic_ring_free(struct srnic_ring *ring)
 {
@@ -130,8 +130,8 @@ void srnic_ring_describe(const struct srnic_ring *ring, struct srnic_mmap *desc)
  * @uctx: whose rings
  * @vma: asked for; must cover exactly one ring
  *
- * A child does not get the mapping: it may have dropped the rights, and closed the
- * files, of who posts here. Nor can it be made executable later.
+ * A child process does not get the mapping: it may have dropped the rights of its parent,
+ * and closed its files. Nor can the mapping be made executable later.
  *
  * Return: 0; -EINVAL for an unknown offset, another length or an executable
  * or private mapping.

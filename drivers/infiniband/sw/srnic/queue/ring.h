@@ -56,7 +56,7 @@ static inline void *srnic_ring_slot(const struct srnic_ring *ring, u32 index)
  * @consumer: consumer index
  *
  * Return: 0 to @ring->entries, or -EPROTO if the indices contradict each
- * other, that is, if somebody scribbled over the shared one.
+ * other, that is, if a user scribbled over the shared one.
  */
 static inline int srnic_ring_filled(const struct srnic_ring *ring,
 				    u32 producer, u32 consumer)

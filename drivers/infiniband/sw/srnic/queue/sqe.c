@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Taking SQEs out of the SQ; what they may say is in wqe.c. */
+/* Taking SQEs out of the SQ; wqe.c checks them. */
 
 #include "queue/sqe.h"
 #include "queue/state.h"
@@ -7,9 +7,9 @@
 #include "queue/wqe.h"
 
 /**
- * srnic_sqe_fetch - take the next SQE, copy and check it (tx kthread)
- * @qp: with a stream
- * @wr: filled in; what it has of data, in memory of the caller
+ * srnic_sqe_fetch - take the next SQE, copy and check it (owner of tx)
+ * @qp: with a stream; or a UD QP whose tx_lock is held
+ * @wr: filled in; its SGEs or inline data, in memory of the caller
  * @status: set to success if the WR is fit to run, else to its error, with
  *	    which the caller completes it
  *

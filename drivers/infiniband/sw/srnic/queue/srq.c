@@ -3,10 +3,10 @@
  * Shared receive queues (RDMAC verbs 6.3).
  *
  * A WQE is copied when a message takes it, in the order of arrival (SR-15),
- * so slots of the ring come free in ring order. What bounds posting is not
- * the ring but the count: a WQE is the SRQ's until its completion was polled
- * (SR-13), in whatever order that happens. So posted less polled is counted,
- * by the provider for a user's SRQ, here for a kernel consumer's.
+ * so slots of the ring come free in ring order. Posting is not bounded by the
+ * ring but by a count: a WQE is the SRQ's until its completion was polled
+ * (SR-13), in any order. So posted less polled is counted, by the provider for
+ * a user's SRQ, here for a kernel consumer's.
  */
 
 #include <linux/log2.h>
@@ -85,7 +85,7 @@ void srnic_srq_destroy(struct srnic_srq *srq)
 
 /*
  * lock is held. May the SRQ have @attr->max_wr WQEs? (SR-09) @end is set to the producer
- * index that was checked: a user can change it at any time, so nobody reads it again.
+ * index that was checked: a user can change it at any time, so it is not read again.
  */
 static int srq_check_size(const struct srnic_srq *srq, const struct ib_srq_attr *attr,
 			  u32 mask, u32 *end)
@@ -97,13 +97,13 @@ static int srq_check_size(const struct srnic_srq *srq, const struct ib_srq_attr 
 	pending = srq->broken ? -EPROTO : srnic_ring_filled(&srq->ring, *end, srq->taken);
 	if (pending < 0 || limit > attr->max_wr)
 		return -EINVAL;
-	/* a user's unpolled ones are known to the provider, which asks only if they fit */
+	/* the provider knows a user's unpolled ones, and calls only if they fit */
 	if (srq->kernel)
 		pending = srq->posted - atomic_read(&srq->polled);
 	return pending <= attr->max_wr ? 0 : -EINVAL;
 }
 
-/* lock is held. Copy some RQEs from @next on; where the next ones are, @end at most. */
+/* lock is held. Copy some RQEs from @next on. Return: where the next ones are, @end at most. */
 static u32 srq_copy_some(struct srnic_srq *srq, struct srnic_ring *to, u32 next, u32 end)
 {
 	u32 n;
@@ -149,7 +149,7 @@ static int srq_move(struct srnic_srq *srq, struct srnic_ring *ring,
 	err = srq_check_size(srq, attr, mask, &end);
 	if (err)
 		goto unlock;
-	/* for those who post from now on: what both rings have room for */
+	/* posts from now on are bounded by what both rings have room for */
 	srq->max_wr = min(srq->ring.entries, ring->entries);
 	next = srq->taken;
 	for (;;) {
@@ -216,9 +216,9 @@ static int srq_set_limit(struct srnic_srq *srq, u32 limit)
  * @mask: IB_SRQ_MAX_WR, IB_SRQ_LIMIT; others are ignored
  * @uctx: of the user, NULL for a kernel consumer
  *
- * A limit of 0 disarms. Arming while less WQEs than that are available raises
- * the event with the next one that is taken: the event is for dropping below
- * (SR-25). May sleep.
+ * A limit of 0 disarms. If fewer WQEs than the limit are available already, the
+ * next one that is taken raises the event, which is for dropping below (SR-25).
+ * May sleep.
  *
  * Return: 0; or -EINVAL (above a limit of the device, below what is
  * outstanding, limit above max_wr; SR-09), -ENOMEM, and nothing has changed.
@@ -275,7 +275,8 @@ struct srnic_rqe *srnic_srq_next(struct srnic_srq *srq)
  * @srq: alive
  * @rwr: filled in; room for srq->max_sge SGEs
  *
- * Process context, without locks: calls the consumer's event handler.
+ * Softirq or process context, without locks of the SRQ or a QP: may call the consumer's event
+ * handler.
  *
  * Return: as srnic_rq_take(); with -EPROTO the SRQ cannot be used any more.
  */
@@ -311,7 +312,7 @@ int srnic_srq_take(struct srnic_srq *srq, struct srnic_rwr *rwr)
 }
 
 /**
- * srnic_srq_is_empty - no WQE is there to be taken
+ * srnic_srq_is_empty - there is no WQE to take
  * @srq: alive
  *
  * Any context.

@@ -18,7 +18,7 @@ struct srnic_rwr;
  * @kernel: the consumer is in the kernel; immutable, as @max_sge
  * @max_sge: SGEs of a WQE
  * @modifying: one Modify SRQ at a time; outside of @lock
- * @lock: what follows but @polled; taken with irqs off, innermost
+ * @lock: protects what follows but @polled; innermost
  * @ring: RQEs; another one after a resize
  * @max_wr: WQEs that may be posted and not polled (kernel consumers)
  * @posted: kernel consumer: producer index
@@ -28,7 +28,7 @@ struct srnic_rwr;
  * @broken: the ring was tampered with, nothing is taken any more (SR-24)
  * @lost: user: WQEs whose completion an overflowed CQ did not take
  * @polled: kernel consumer: WQEs whose completion was polled (SR-13)
- * @events: those that its program has not read
+ * @events: events that its program has not read
  */
 struct srnic_srq {
 	struct ib_srq ibsrq;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * The state machine of a QP, and how it leaves RTS: the first error is recorded,
- * the Terminate message it calls for is made, and the state changes. The tx
- * kthread does the rest (close.c).
+ * the Terminate message it calls for is made, and the state changes. The owner of
+ * tx does the rest, in srnic_close().
  */
 
 #include "queue/state.h"
 #include "queue/trace.h"
 
 /*
- * The state machine of RDMAC verbs 6.2: who may take a QP from a state (row)
+ * The state machine of RDMAC verbs 6.2: what may take a QP from a state (row)
  * to another (column). ST-01 to ST-50.
  */
 static const u8 transitions[SRNIC_QP_STATES][SRNIC_QP_STATES] = {
@@ -86,7 +86,7 @@ static void term_make(struct rdmap_term *term, enum rdmap_err err,
 		term->err.hdrct &= ~RDMAP_TERM_R;
 }
 
-/* qp->lock is held. The only place where the state of a QP with a stream changes. */
+/* qp->lock is held. The QP changes its state by itself. Return: false if it must not. */
 static bool set_state(struct srnic_qp *qp, enum srnic_qp_state next, enum srnic_event why)
 {
 	if (!srnic_qp_transition_ok(qp->state, next, SRNIC_QP_BY_ITSELF))
@@ -105,7 +105,7 @@ static bool set_state(struct srnic_qp *qp, enum srnic_qp_state next, enum srnic_
  * @err: what is wrong
  * @seg: headers of the offending FPDU, from ULPDU_Length on, or NULL
  * @seg_len: octets of them
- * @in_wc: a completion carries the error, so that no event is to (ST-33)
+ * @in_wc: a completion carries the error, so that no event does (ST-33)
  *
  * Any context. In Closing there is no Terminate any more: Bad Close (ST-43). A UD QP has no
  * stream to end: ib/ud.c takes it to Error when it finds qp->error set.
@@ -193,7 +193,7 @@ bool srnic_qp_leave(struct srnic_qp *qp, enum srnic_qp_state next,
 		WRITE_ONCE(qp->close_deadline, jiffies + qp->close_timeout);
 	smp_wmb();	/* before the state: srnic_close_overdue() has no lock */
 	done = set_state(qp, next, event);
-	/* what brought it to Terminate is the reason, not how the stream ended then (AE-05) */
+	/* the reason is what brought it to Terminate, not how the stream ended then (AE-05) */
 	if (done && from != SRNIC_QP_TERMINATE)
 		qp->close_event = event;
 	spin_unlock_irqrestore(&qp->lock, flags);

@@ -38,7 +38,7 @@ enum srnic_qp_state {
 	SRNIC_QP_STATES,
 };
 
-/* Who may make a transition; bits of the transition table */
+/* What may make a transition; bits of the transition table */
 #define SRNIC_QP_BY_MODIFY	1	/* Modify QP */
 #define SRNIC_QP_BY_ATTACH	2	/* a stream is attached */
 #define SRNIC_QP_BY_ITSELF	4	/* automatic */
@@ -56,7 +56,7 @@ enum srnic_qp_state {
 #define SRNIC_QP_ATOMIC_ENABLED	8
 
 /**
- * struct srnic_llp_ops - what the maker of a connection is told of it
+ * struct srnic_llp_ops - callbacks to the maker of a connection
  * @abort: the QP is being destroyed or goes to Error while the connection is
  *	   still being made: give it up. Called at most once between
  *	   srnic_qp_claim() and the end of the claim, under a spinlock with
@@ -64,7 +64,7 @@ enum srnic_qp_state {
  * @closed: the attached stream is gone, the queues are flushed, the QP is in
  *	    its final state. @err: 0 after a graceful close, -ECONNRESET or
  *	    -ETIMEDOUT or another errno else. Called once for an attached
- *	    stream, from a kthread without locks; the claim is over.
+ *	    stream, from a kthread or a work, without locks; the claim is over.
  */
 struct srnic_llp_ops {
 	void (*abort)(void *priv);
@@ -75,7 +75,7 @@ struct srnic_llp_ops {
 
 /**
  * struct srnic_ib_attr - attributes of a QP that InfiniBand has
- * @paired: its program connects it by Modify QP; those below that are 0 else
+ * @paired: its program connects it by Modify QP
  * @av: route to the peer
  * @dest_qpn: the peer's QP
  * @rq_psn: PSN that the peer begins with
@@ -83,7 +83,7 @@ struct srnic_llp_ops {
  * @path_mtu: enum ib_mtu; 0: never set
  * @timeout: 0 to 31
  * @retry_cnt: 0 to 7
- * @sqd: what is posted waits, as the program wants it to
+ * @sqd: the program has stopped the SQ: posted WRs wait
  * @rnr_retry: 0 to 7 (SRNIC_RNR_WITHOUT_END)
  * @min_rnr_timer: 0 to 31
  */
@@ -104,8 +104,8 @@ struct srnic_ib_attr {
 /**
  * struct srnic_qp - a queue pair
  *
- * Lock order: sq_lock or rq_lock, then cq->lock. @lock is innermost and is
- * never held over a call out of state.c and qp.c.
+ * Lock order: sq_lock or rq_lock, then cq->lock. @lock is innermost; the only
+ * callback with it held is abort() of struct srnic_llp_ops.
  */
 struct srnic_qp {
 	struct ib_qp ibqp;
@@ -113,7 +113,7 @@ struct srnic_qp {
 	/* immutable after create */
 	struct srnic_device *dev;
 	bool kernel;
-	kuid_t owner;			/* effective user of who made it */
+	kuid_t owner;			/* effective user of the task that made it */
 	bool privileged;		/* may use STag 0, fast-register; set before a stream */
 	int nice;			/* of its kthreads: that of the program that made it */
 	bool sig_all;
@@ -127,15 +127,15 @@ struct srnic_qp {
 	struct srnic_cq *rcq;
 	struct srnic_ud *ud;		/* of a UD QP, or NULL; see ib/ud.h */
 
-	/* told of each event, if not NULL; set before a stream, see verbs/native.c */
+	/* called for each event, if not NULL; set before a stream, see verbs/native.c */
 	void (*native_event)(struct ib_qp *ibqp, enum srnic_event event);
 
 	/* event_queue.c */
 	struct srnic_event_source events;
 
-	/* verbs.c: which of the verbs' states Idle is called */
+	/* the state of verbs that Idle is shown as */
 	enum ib_qp_state verbs_state;
-	/* verbs.c: what means something to InfiniBand alone, as it was set; for Query */
+	/* as the program has set them; some have an effect, on a paired QP only */
 	struct srnic_ib_attr ib;
 	struct mutex modify;		/* one Modify QP of a program at a time: some wait */
 
@@ -160,7 +160,7 @@ struct srnic_qp {
 	const struct srnic_llp_ops *llp_ops;
 	void *llp_priv;
 	bool llp_aborted;
-	unsigned int settling;		/* flushes out of Idle, returns to it under way */
+	unsigned int settling;		/* flushes out of Idle and returns to Idle under way */
 	unsigned int windows;		/* bound to it: it is not destroyed (QP-28) */
 
 	/* sq_lock: send WRs from fetch to completion, Reads and atomics on the wire */
@@ -176,7 +176,7 @@ struct srnic_qp {
 	u32 orq_tail;
 	u32 orq_out;			/* TCP has the requests before it; owner of tx */
 	bool sq_flushing;		/* whatever is posted is flushed at once */
-	enum srnic_wc_status sq_first;	/* of the first WR flushed; 0: Flushed as all are */
+	enum srnic_wc_status sq_first;	/* status of the first WR flushed; 0: Flushed */
 
 	/* rq_lock */
 	struct srnic_lock rq_lock;
@@ -194,7 +194,7 @@ struct srnic_qp {
 	u32 irq_head;
 	u32 irq_tail;
 
-	/* while a stream is attached; made and taken down as tx.c says */
+	/* while a stream is attached, see srnic_qp_attach() and srnic_close() */
 	struct srnic_stream *stream;
 	struct mpa_result mpa;
 	u32 max_fpdu;			/* octets to send; 0: what fits a TCP segment */
@@ -204,36 +204,36 @@ struct srnic_qp {
 	bool wait_recv;			/* a message waits until a receive is posted */
 	bool send_imm;			/* Sends with immediate data were offered by both ends */
 	unsigned long close_timeout;	/* jiffies (ST-29) */
-	struct work_struct kthreads;	/* makes them, see engine/kthreads.c */
+	struct work_struct kthreads;	/* makes the kthreads, see engine/kthreads.c */
 	struct workqueue_struct *kthreads_wq;	/* ... here */
 	struct task_struct *rx_task;	/* NULL: there are no kthreads */
-	struct completion tx_exit;	/* who wound the stream down left the module's code */
-	bool tx_started;		/* ... and was not joined yet; whoever may not race */
+	struct completion tx_exit;	/* the tx kthread, or the work in its place, is done */
+	bool tx_started;		/* ... and was not joined yet, see srnic_qp_join_tx() */
 	wait_queue_head_t tx_wait;	/* the tx kthread sleeps here */
 	wait_queue_head_t rx_wait;	/* the rx kthread sleeps here */
 	unsigned long flags;		/* SRNIC_QPF_* */
-	bool tx_blocked;		/* a WR waits for a response; written by the owner of tx */
-	struct srnic_tx *tx;		/* owner: who has SRNIC_QPF_TX_OWNED */
-	struct srnic_rx *rx;		/* owner: who has the socket locked */
+	bool tx_blocked;		/* a WR may wait for a response; set by the owner of tx */
+	struct srnic_tx *tx;		/* of the owner of tx: see SRNIC_QPF_TX_OWNED */
+	struct srnic_rx *rx;		/* of the owner of rx: the holder of the socket lock */
 };
 
-/* srnic_qp.flags: messages between the kthreads and their callers */
+/* srnic_qp.flags: messages between the contexts that work for a QP */
 enum {
 	SRNIC_QPF_ATTACHED,	/* a stream is attached or being wound down */
 	SRNIC_QPF_WRITE_SPACE,	/* the socket takes more */
 	SRNIC_QPF_DATA,		/* the socket has data, FIN or an error */
-	SRNIC_QPF_RX_DONE,	/* the rx kthread reads no more (FIN, error, stop) */
+	SRNIC_QPF_RX_DONE,	/* the rx kthread reads no more (FIN, error) */
 	SRNIC_QPF_FIN,		/* the peer sent FIN, on an FPDU boundary */
 	SRNIC_QPF_TX_OPEN,	/* this end may send FPDUs (M-STA-4) */
 	SRNIC_QPF_FIN_SENT,	/* no more is sent; data now means Bad Close */
-	SRNIC_QPF_ABORT,	/* nobody waits for the peer */
+	SRNIC_QPF_ABORT,	/* the end of the stream does not wait for the peer */
 	SRNIC_QPF_DELIVER,	/* no RST overtakes what the SQ has completed */
 	SRNIC_QPF_RTR_READ,	/* our RTR was a Read Request, not answered yet */
 	SRNIC_QPF_RX_THREAD,	/* only the rx kthread takes what comes */
-	SRNIC_QPF_NO_KTHREADS,	/* none was wanted yet */
+	SRNIC_QPF_NO_KTHREADS,	/* no kthread was wanted yet */
 	SRNIC_QPF_STREAM_BITS,	/* those above belong to one stream */
-	SRNIC_QPF_DESTROY = SRNIC_QPF_STREAM_BITS,	/* nobody waits for the peer, or is told */
-	SRNIC_QPF_TX_OWNED,	/* somebody runs the tx engine, or there is no stream */
+	SRNIC_QPF_DESTROY = SRNIC_QPF_STREAM_BITS,	/* as ABORT; no last event either */
+	SRNIC_QPF_TX_OWNED,	/* the tx engine has an owner, or there is no stream */
 	SRNIC_QPF_TX_KICK,	/* the tx kthread is to look */
 };
 
@@ -248,8 +248,8 @@ static inline enum srnic_qp_state srnic_qp_state(const struct srnic_qp *qp)
 }
 
 /*
- * A kthread is wanted: the first who wants one has them made. Any context. Who sets a bit of
- * qp->flags first, and then finds none to be made, has his bit seen by srnic_engine_start().
+ * A kthread is wanted: the first call has them made. Any context. The caller has set a bit of
+ * qp->flags before. If NO_KTHREADS is not set yet srnic_engine_start() sees that bit.
  */
 static inline void srnic_qp_want_kthreads(struct srnic_qp *qp)
 {
@@ -281,7 +281,7 @@ static inline void srnic_qp_kick_rx(struct srnic_qp *qp)
 }
 
 /*
- * What the rx kthread sleeps for is there, or how long it may sleep has changed: see
+ * A receive that the rx kthread waits for may be there, or its wait has another bound: see
  * srnic_rq_await(). Any context.
  */
 static inline void srnic_qp_wake_rnr(struct srnic_qp *qp)

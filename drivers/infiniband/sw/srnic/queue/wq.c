@@ -129,7 +129,7 @@ void srnic_sq_done(struct srnic_qp *qp, u32 index, enum srnic_wc_status status)
 	sq_tell(qp, seen, err);
 }
 
-/* WRs to complete with interrupts off */
+/* WRs to complete each time sq_lock is held */
 #define SENT_BATCH	64
 
 /**
@@ -168,12 +168,12 @@ void srnic_sq_sent(struct srnic_qp *qp, u32 from, u32 to)
 }
 
 /*
- * WRs to flush with interrupts off. In between others may flush, too: each takes the
- * next WR under the lock, so all complete once and in their order whoever does it.
+ * WRs to flush each time the lock is held. In between other contexts may flush, too: each
+ * takes the next WR under the lock, so all complete once and in their order.
  */
 #define FLUSH_BATCH	64
 
-/* sq_lock is held. Of the next WR that has no status of its own */
+/* sq_lock is held. Return: the status of the next WR that has none of its own */
 static enum srnic_wc_status sq_flush_status(struct srnic_qp *qp)
 {
 	enum srnic_wc_status status = qp->sq_first ?: SRNIC_WC_FLUSHED;
@@ -182,7 +182,7 @@ static enum srnic_wc_status sq_flush_status(struct srnic_qp *qp)
 	return status;
 }
 
-/* sq_lock is held. A WR that was fetched */
+/* sq_lock is held. Flush a WR that was fetched */
 static void sq_flush_fetched(struct srnic_qp *qp, u32 index, u32 *seen)
 {
 	struct srnic_swr *swr = &qp->swr[index & (qp->sq.entries - 1)];
@@ -192,7 +192,7 @@ static void sq_flush_fetched(struct srnic_qp *qp, u32 index, u32 *seen)
 	sq_write_cqe(qp, index, swr, failed ? swr->status : sq_flush_status(qp), seen);
 }
 
-/* sq_lock is held. A WR that is still in its slot */
+/* sq_lock is held. Flush a WR that is still in its slot */
 static void sq_flush_posted(struct srnic_qp *qp, u32 index, u32 *seen)
 {
 	const struct srnic_sqe *sqe = srnic_ring_slot(&qp->sq, index);
@@ -228,7 +228,7 @@ static bool sq_flush_some(struct srnic_qp *qp, u32 end, u32 *seen)
 
 /*
  * @begin: flushing starts; else it goes on if it has not ended meanwhile. Only what was
- * posted when it began is flushed here: who posts later is asked for a doorbell.
+ * posted before the call is flushed here: later posts ring the doorbell.
  */
 static void sq_flush(struct srnic_qp *qp, bool begin)
 {
@@ -241,7 +241,7 @@ static void sq_flush(struct srnic_qp *qp, bool begin)
 	if (begin) {
 		qp->sq_flushing = true;
 		qp->orq_head = qp->orq_tail;
-		/* who is asked for a doorbell finds the flag above */
+		/* the doorbell that this asks for finds the flag above */
 		smp_store_release(&qp->sq.hdr->flags, SRNIC_RING_NEED_WAKEUP);
 	}
 	smp_mb();	/* flag, then index; the provider has it the other way round */
@@ -263,11 +263,11 @@ static void sq_flush(struct srnic_qp *qp, bool begin)
 }
 
 /**
- * srnic_sq_no_peer - there is nobody to send to
+ * srnic_sq_no_peer - the QP has no peer to send to
  * @qp: is going to Error
  *
- * The first WR to be flushed then says so, also one that is posted later: that is how
- * InfiniBand tells it to a program. Any context. Takes sq_lock.
+ * The first WR to be flushed then has SRNIC_WC_NO_PEER, even if it is posted later: InfiniBand
+ * reports a lost peer in this way. Any context. Takes sq_lock.
  */
 void srnic_sq_no_peer(struct srnic_qp *qp)
 {
@@ -280,7 +280,7 @@ void srnic_sq_no_peer(struct srnic_qp *qp)
 
 /**
  * srnic_sq_flush - complete all send WRs that are left (ST-34)
- * @qp: alive; no kthread works on its SQ
+ * @qp: alive; no owner of tx works on its SQ
  *
  * The WR in error keeps its status, all others are Flushed, signaled or not
  * (WR-24), but see srnic_sq_no_peer(). From now on whatever is posted is flushed at
@@ -342,8 +342,8 @@ int srnic_rq_arm(struct srnic_qp *qp, u32 limit)
  * @qp: alive
  * @rwr: filled in; room for qp->max_recv_sge SGEs
  *
- * Process context, without the QP's locks. Takes rq_lock or that of the SRQ, and may call
- * the consumer's event handler.
+ * Softirq or process context, without the QP's locks. Takes rq_lock or that of the SRQ, and may
+ * call the consumer's event handler.
  *
  * Return: 0; -EAGAIN if none is posted; -EINVAL if the WQE is malformed (it
  * was taken and is to be completed with an error); -EPROTO if the ring's
@@ -374,12 +374,12 @@ int srnic_rq_take(struct srnic_qp *qp, struct srnic_rwr *rwr)
 }
 
 /**
- * srnic_rq_await - a message waits for a receive: who posts one is to tell
+ * srnic_rq_await - a message waits for a receive: the next post is to ring the doorbell
  * @qp: with a stream; the caller is its rx kthread
  *
- * Call it before the last look, which is srnic_rq_is_empty(): who posts stores the index and
- * then looks whether a doorbell is wanted. Nobody tells of what is posted to an SRQ. Takes
- * rq_lock, so that a kernel consumer, who posts under it, needs no barrier.
+ * Call it before the last look, which is srnic_rq_is_empty(): a post stores the index and
+ * then looks whether a doorbell is wanted. A post to an SRQ rings none. Takes rq_lock, so
+ * that a kernel consumer, which posts under it, needs no barrier.
  */
 void srnic_rq_await(struct srnic_qp *qp)
 {
@@ -387,7 +387,7 @@ void srnic_rq_await(struct srnic_qp *qp)
 
 	flags = srnic_lock(&qp->rq_lock);
 	WRITE_ONCE(qp->rq_awaited, true);
-	if (!qp->srq)	/* who is asked for a doorbell finds the flag above */
+	if (!qp->srq)	/* the doorbell that this asks for finds the flag above */
 		smp_store_release(&qp->rq.hdr->flags, SRNIC_RING_NEED_WAKEUP);
 	srnic_unlock(&qp->rq_lock, flags);
 	smp_mb();	/* flags, then index; the provider has it the other way round */
@@ -410,7 +410,7 @@ void srnic_rq_await_end(struct srnic_qp *qp)
 
 /**
  * srnic_rq_is_empty - no receive is posted
- * @qp: with a stream; the caller is the only one who takes
+ * @qp: with a stream; only the caller takes receives
  *
  * Any context.
  *
@@ -446,7 +446,7 @@ static int rq_write_cqe(struct srnic_qp *qp, const struct srnic_rwr *rwr,
  *	 SRNIC_OP_RECV
  * @status: how it ended; an error is the caller's to act on
  *
- * Process context, without the QP's locks.
+ * Softirq or process context, without the QP's locks.
  */
 void srnic_rq_complete(struct srnic_qp *qp, const struct srnic_rwr *rwr,
 		       struct srnic_cqe *cqe, enum srnic_wc_status status)
@@ -517,7 +517,7 @@ static void rq_flush(struct srnic_qp *qp, bool begin)
 
 /**
  * srnic_rq_flush - complete all receive WRs that are left (ST-34, ST-41)
- * @qp: alive; no kthread takes from its RQ
+ * @qp: alive; no owner of rx takes from its RQ
  *
  * As srnic_sq_flush().
  */
@@ -530,8 +530,8 @@ void srnic_rq_flush(struct srnic_qp *qp)
  * srnic_wq_restart - the QP goes to Idle: posts are kept again (ST-03, ST-37)
  * @qp: alive, without a stream
  *
- * Indices run on. Slots of unsignaled WRs that completed are told free, since
- * no later completion will.
+ * Indices run on. Slots of unsignaled WRs that completed are given back here, since
+ * no later completion does it.
  */
 void srnic_wq_restart(struct srnic_qp *qp)
 {
@@ -557,9 +557,9 @@ void srnic_wq_restart(struct srnic_qp *qp)
  * srnic_qp_last_wqe - the QP is in Error and will take no more of its SRQ
  * @qp: alive; what it had taken is completed
  *
- * Those who drain a QP with an SRQ wait for this event, as nothing flushed
- * would tell them. Not for a QP that is being destroyed. Any context, without
- * the QP's locks.
+ * A consumer that drains a QP with an SRQ waits for this event, as no flushed WR
+ * reports the end. Not for a QP that is being destroyed. Any context, without the
+ * QP's locks.
  */
 void srnic_qp_last_wqe(struct srnic_qp *qp)
 {
@@ -568,8 +568,8 @@ void srnic_qp_last_wqe(struct srnic_qp *qp)
 }
 
 /*
- * A kernel consumer looks at the same word as a provider does. Programs ask by a system
- * call, which runs the engine itself.
+ * A kernel consumer looks at the same word as a provider does. The doorbell of a program is
+ * a system call, which runs the engine itself.
  */
 static bool tx_wants_wakeup(const struct srnic_qp *qp)
 {
@@ -583,9 +583,9 @@ static bool tx_wants_wakeup(const struct srnic_qp *qp)
  * srnic_qp_doorbell - something was posted
  * @qp: alive
  *
- * Flushes if the QP is past work. Kicks the rx kthread if that waits for a receive; of a
- * kernel consumer's, the tx kthread if that waits for a post. A kernel consumer: any context.
- * A user's: may sleep.
+ * Flushes if the QP is being flushed. Kicks the rx kthread if it waits for a receive, and the tx
+ * kthread if a kernel consumer has posted and tx waits for it. A kernel consumer's QP: any
+ * context. A user's: may sleep.
  */
 void srnic_qp_doorbell(struct srnic_qp *qp)
 {

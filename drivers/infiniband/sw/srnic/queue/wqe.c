@@ -51,7 +51,7 @@ static u64 sge_total(const struct srnic_sge *sge, u32 n)
 	return total;
 }
 
-/* What an opcode has no use for is 0, so that it can get a use later */
+/* Fields that the opcode does not use are 0, so that they can get a use later */
 static bool sqe_unused_clear(const struct sqe_rule *rule, const struct srnic_sqe *sqe)
 {
 	u64 set = 0;
@@ -69,7 +69,7 @@ static bool sqe_unused_clear(const struct sqe_rule *rule, const struct srnic_sqe
 	return !set;
 }
 
-/* The header, our own copy */
+/* Check the header, our own copy */
 static enum srnic_wc_status sqe_check(const struct srnic_sq_caps *caps,
 				      const struct srnic_sqe *sqe)
 {
@@ -103,7 +103,7 @@ static bool sinks_named(const struct srnic_sge *sge, u32 n)
 	return true;
 }
 
-/* What the SGEs, our own copies, say with the header */
+/* Check the SGEs, our own copies, with the header */
 static enum srnic_wc_status sqe_check_sges(const struct srnic_sqe *sqe,
 					   const struct srnic_sge *sges, u64 total)
 {
@@ -127,8 +127,8 @@ static enum srnic_wc_status sqe_check_sges(const struct srnic_sqe *sqe,
  *	  copy of what follows the header
  * @total: octets of the message, 0 if the result is not success
  *
- * A remote STag of zero can never be right, nor the sink of a Read, with data
- * to move (MM-11). Context: any.
+ * If there is data to move, a remote STag of zero is never valid, nor is that of a
+ * Read's sink (MM-11). Context: any.
  *
  * Return: success if the WR is fit to run, else its completion status.
  */

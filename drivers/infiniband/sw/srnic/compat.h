@@ -32,7 +32,7 @@ static inline void vm_flags_mod(struct vm_area_struct *vma, vm_flags_t set, vm_f
 
 struct ib_dmah;
 
-/* a workqueue is per CPU unless it says that it is not */
+/* without it a workqueue is per CPU unless it is WQ_UNBOUND */
 #ifndef SRNIC_HAVE_WQ_PERCPU
 #define WQ_PERCPU 0
 #endif
@@ -50,7 +50,7 @@ static inline void hrtimer_setup_on_stack(struct hrtimer *timer,
 }
 #endif
 
-/* an address whose size nobody knows but its family */
+/* an address whose size depends on its family */
 #ifndef SRNIC_HAVE_SOCKADDR_UNSIZED
 #define sockaddr_unsized sockaddr
 #endif
@@ -61,13 +61,13 @@ static inline void hrtimer_setup_on_stack(struct hrtimer *timer,
 #define MSG_SPLICE_PAGES 0
 #endif
 
-/* without it the options of SOL_SOCKET are every socket's; then this bit means nothing */
+/* without it the kernel handles SOL_SOCKET for every socket, and this bit means nothing */
 #include <linux/net.h>
 #ifndef SOCK_CUSTOM_SOCKOPT
 #define SOCK_CUSTOM_SOCKOPT 31
 #endif
 
-/* all of them are memory of the host */
+/* without it all fragments are in memory of the host */
 #ifndef SRNIC_HAVE_SKB_READABLE
 #include <linux/skbuff.h>
 
@@ -77,7 +77,7 @@ static inline bool skb_frags_readable(const struct sk_buff *skb)
 }
 #endif
 
-/* until Linux 6.5 sendfile() and splice() have a call of their own; it goes by way of sendmsg */
+/* before Linux 6.5 sendfile() and splice() have a call of their own; now they use sendmsg */
 #include <net/sock.h>
 static inline void proto_ops_no_sendpage(struct proto_ops *const ops)
 {
@@ -86,7 +86,7 @@ static inline void proto_ops_no_sendpage(struct proto_ops *const ops)
 #endif
 }
 
-/* mapping a DMA buffer takes a lock, which the caller need not hold */
+/* without them dma_buf_vmap() needs no lock of the caller */
 #ifndef SRNIC_HAVE_DMA_BUF_UNLOCKED
 #define dma_buf_vmap_unlocked dma_buf_vmap
 #define dma_buf_vunmap_unlocked dma_buf_vunmap

@@ -8,7 +8,7 @@
 
 /**
  * struct srnic_policy - choices for connections that are made from now on
- * @mpa: what MPA start-up asks for and grants
+ * @mpa: settings that the MPA start-up asks for and grants
  * @max_fpdu: octets of the largest FPDU to send, with its markers; 0: what
  *	      fits into a TCP segment
  * @connect_timeout: for a TCP connection to come up; this and the others in
@@ -21,12 +21,11 @@
  *		   that lingers
  * @keepalive: idle time after which TCP asks whether the peer is still there; 0:
  *	       never
- * @max_user_qps: connected QPs that one user may have; 0: as many as wanted
- * @ib_port: TCP port at which QPs are connected whose programs do it by Modify QP; 0:
- *	     there are none
- * @ib_timeout: that a WR of such a QP waits for the peer, at least
- * @ib_privileged: both ends of such a connection use ports below 1024, which only the kernel,
- *		   or root, of a host can; then @ib_port is 0 or such a one
+ * @max_user_qps: connected QPs that one user may have; 0: no limit
+ * @ib_port: TCP port of QPs that programs connect by Modify QP; 0: there are none
+ * @ib_timeout: a WR of such a QP waits at least this long for the peer
+ * @ib_privileged: both ends of such a connection use ports below 1024, which only the kernel
+ *		   or root of a host can use; @ib_port is 0 or such a port then
  * @wait_recv: a message for which no receive is posted waits; else it ends the connection
  * @inline_work: doorbells and softirq do what they can; else the kthreads do it all
  */

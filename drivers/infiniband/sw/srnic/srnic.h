@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* The device: one RNIC on one network interface. What every layer has. */
+/* The device: one RNIC on one network interface. All layers include this. */
 #ifndef SRNIC_H
 #define SRNIC_H
 
@@ -36,15 +36,14 @@
 #define SRNIC_MAX_SGE		32
 #define SRNIC_MAX_GID		32	/* at most BITS_PER_LONG */
 #define SRNIC_MAX_INLINE	512	/* octets */
-#define SRNIC_MAX_UD_USERS	256	/* who have UD QPs in RTR or RTS at a time */
+#define SRNIC_MAX_UD_USERS	256	/* users with UD QPs in RTR or RTS at a time */
 #define SRNIC_MAX_IRD		128
 #define SRNIC_MAX_ORD		128
 #define SRNIC_PAGE_SIZES	GENMASK(30, PAGE_SHIFT)	/* blocks of a PBL */
 
 /*
- * What a user can make large is charged to the memory cgroup that the user is
- * in. Who asks for too much gets an error, and neither the OOM killer nor a line
- * in the log.
+ * Memory whose size a user chooses is charged to the memory cgroup of the user. A
+ * request for too much fails, without the OOM killer and without a line in the log.
  */
 #define SRNIC_GFP_USER	(GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
@@ -81,9 +80,9 @@ enum srnic_counter {
 	SRNIC_CNT_CONN_USER_LIMIT,	/* refused: the user has max_user_qps of them */
 	SRNIC_CNT_OBJ_USER_LIMIT,	/* objects refused: the user has half of them */
 	SRNIC_CNT_CONN_NOT_OWNER,	/* refused: the QP is not the user's */
-	SRNIC_CNT_CONN_NO_PEER,		/* a QP that Modify QP connects has nobody to send to */
+	SRNIC_CNT_CONN_NO_PEER,		/* a QP that Modify QP connects has found no peer */
 	SRNIC_CNT_LISTEN_WAIT,		/* a listener has no socket yet: its port is taken */
-	SRNIC_CNT_NO_KTHREADS,		/* a stream ended because they could not be made */
+	SRNIC_CNT_NO_KTHREADS,		/* a stream ended: its kthreads could not be made */
 	SRNIC_CNT_CLOSE_GRACEFUL,
 	SRNIC_CNT_CLOSE_ABORTED,
 	SRNIC_CNT_CLOSE_LINGERED,	/* streams left to themselves, see linger.c */
@@ -105,7 +104,7 @@ struct srnic_counters {
 	u64 n[SRNIC_CNT_COUNT];
 };
 
-/* What there is a limited number of, SRNIC_MAX_* each; see queue/holder.c */
+/* Kinds of objects with a limited number, SRNIC_MAX_* each; see queue/holder.c */
 enum srnic_kind {
 	SRNIC_KIND_PD,
 	SRNIC_KIND_CQ,
@@ -118,7 +117,7 @@ enum srnic_kind {
 	SRNIC_KINDS,
 };
 
-/* Where a device is between its making and its end; the core may take it through again */
+/* Phases of a device's life; the RDMA core may take the device through them again */
 enum srnic_device_phase {
 	SRNIC_DEV_ENABLING,	/* clients of the RDMA core, such as rdma_cm, get to know it */
 	SRNIC_DEV_UP,
@@ -134,22 +133,22 @@ enum srnic_device_phase {
  * @next_qpn: where the search for a free one starts
  * @stags: TPT entries by STag index; lookups under RCU
  * @pairs: by QP number, QPs that their programs connect by Modify QP
- * @rdv: who does that
+ * @rdv: functions that connect them
  * @ud: UDP sockets of UD QPs
- * @avs: by number, where UD QPs send to: struct srnic_av
+ * @avs: by number, destinations of UD QPs: struct srnic_av
  * @next_av: where the search for a free number starts
  * @policy: of new connections
  * @held_users: objects of all users, by enum srnic_kind
  * @held_kernel: those of kernel consumers
- * @holders_lock: the list that follows
- * @holders: users who have it open: struct srnic_holder
+ * @holders_lock: protects @holders
+ * @holders: users that have it open: struct srnic_holder
  * @counters: of each CPU, so that CPUs do not write to the same line
- * @gid_lock: of @gids; softirqs take it
+ * @gid_lock: protects @gids; softirqs take it
  * @gids: of the port; zero: none at that index
  * @port_active: last port state that was reported, under RTNL
  * @phase: enum srnic_device_phase
- * @release_rcu: behind the end of the device, see device/release.c
- * @release_work: behind that
+ * @release_rcu: delays the release of the device, see device/release.c
+ * @release_work: releases it after that
  */
 struct srnic_device {
 	struct ib_device ibdev;
@@ -180,9 +179,9 @@ struct srnic_device {
 /**
  * struct srnic_ucontext - an open device
  * @ibuc: the verbs object
- * @features: SRNIC_FEAT_* that its opener's provider and we know, immutable
+ * @features: SRNIC_FEAT_* that both the program's provider and we know, immutable
  * @events: where its program reads events, see event_queue.c; NULL: nowhere
- * @holder: the user who has opened it
+ * @holder: the user that has opened it
  */
 struct srnic_ucontext {
 	struct ib_ucontext ibuc;
@@ -199,14 +198,14 @@ static inline struct srnic_ucontext *to_srnic_ucontext(struct ib_ucontext *uctx)
 /**
  * struct srnic_pd - a protection domain
  * @ibpd: the verbs object
- * @holder: the user whose it is, and all that is in it; NULL: a kernel consumer's
+ * @holder: the user of the PD and of all that is in it; NULL: a kernel consumer's
  */
 struct srnic_pd {
 	struct ib_pd ibpd;
 	struct srnic_holder *holder;
 };
 
-/* Whose the objects of a PD are; NULL: a kernel consumer's */
+/* The user that the objects of a PD count against; NULL: a kernel consumer's */
 static inline struct srnic_holder *srnic_pd_holder(struct ib_pd *ibpd)
 {
 	return container_of(ibpd, struct srnic_pd, ibpd)->holder;
@@ -239,8 +238,8 @@ static inline void srnic_count(struct srnic_device *dev, enum srnic_counter c)
 }
 
 /*
- * What is counted for each message, by a task or a softirq with interrupts on. As
- * srnic_count(), but this_cpu_inc() takes interrupts off on a CPU that has no instruction for it.
+ * As srnic_count(), for what is counted for each message, in a task or softirq with interrupts
+ * on: this_cpu_inc() turns interrupts off on CPUs that have no instruction for it.
  */
 static inline void srnic_count_often(struct srnic_device *dev,
 				     enum srnic_counter c, u64 n)

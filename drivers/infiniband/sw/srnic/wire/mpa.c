@@ -40,8 +40,8 @@ static const char mpa_keys[][MPA_KEY_LEN + 1] = {
  * @markers: the sender inserts markers
  *
  * RFC 5044 4.5 (M-SIZ-1, M-SIZ-2, M-DDP-2). The floor may exceed what fits
- * into a tiny segment: an attacker who shrinks the path MTU does not get to
- * shrink FPDUs. Context: any.
+ * into a tiny segment: an attacker that shrinks the path MTU cannot shrink
+ * FPDUs. Context: any.
  *
  * Return: bytes, MPA_MIN_MULPDU to MPA_MAX_ULPDU.
  */
@@ -103,7 +103,7 @@ u32 mpa_marker_insert(u8 *fpdu, u32 len, u32 phase)
 		/* bytes of the FPDU before the marker, and the marker's place */
 		u32 before = first + i * (MPA_MARKER_INTERVAL - MPA_MARKER_LEN);
 		u32 at = before + i * MPA_MARKER_LEN;
-		/* counted from the length field, which the first may precede */
+		/* counted from the length field, which may be behind the first marker */
 		u32 ptr = first || !i ? at : at - MPA_MARKER_LEN;
 
 		memmove(fpdu + at + MPA_MARKER_LEN, fpdu + before, end - before);

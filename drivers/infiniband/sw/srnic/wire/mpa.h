@@ -109,7 +109,7 @@ struct mpa_result {
 	u16 ord;
 };
 
-/* Why a start-up failed; each has an errno at the CM (see cm.c). */
+/* Why a start-up failed; cm/ has an errno for each */
 enum mpa_status {
 	MPA_OK,
 	MPA_BAD_KEY,		/* M-REQ-1, M-STA-5 */

@@ -123,7 +123,7 @@ static const struct rdmap_error rdmap_errors[RDMAP_ERR_COUNT] = {
 	E(E_INV_STREAM,		0, 1, 0x09, SEGMENT),
 	E(E_INV_SHARED,		0, 1, 0x09, SEGMENT),
 	E(E_PLACEMENT,		0, 0, 0x00, 0),
-	/* what RDMAC verbs Figure 24 has for errors of a CQ (AE-18) */
+	/* the code of RDMAC verbs Figure 24 for errors of a CQ (AE-18) */
 	E(E_CQ_OVERFLOW,	0, 2, 0x07, 0),
 	E(E_RQ_CQ_OVERFLOW,	0, 2, 0x07, 0),
 	E(E_LOCAL_WR,		0, 0, 0x00, 0),
@@ -213,8 +213,8 @@ static enum rdmap_err rdmap_check_header_only(u8 opcode, bool last, u32 len)
  * the opcode before the version, without an order; opcodes have a meaning
  * in a known version only, so that goes first. An opcode on the wrong queue
  * or with the wrong T is an unexpected opcode. A message that is all header
- * fits into any segment, so its first one must be its last. Whether a Send with
- * immediate data was offered is a matter of the stream.
+ * fits into any segment, so its first one must be its last. The engine checks
+ * whether a Send with immediate data was offered.
  *
  * The checks that need state come later. If a segment has several errors, the
  * one in its header is reported.

@@ -30,7 +30,7 @@ enum rdmap_opcode {
 	RDMAP_IMMEDIATE_SE	= 9,
 	RDMAP_ATOMIC_REQUEST	= 10,
 	RDMAP_ATOMIC_RESPONSE	= 11,
-	/* of nobody but srnic: a Send whose Invalidate STag field is immediate data */
+	/* srnic's own, of no RFC: a Send whose Invalidate STag field is immediate data */
 	RDMAP_SEND_IMM		= 12,
 	RDMAP_SEND_SE_IMM	= 13,
 	RDMAP_OPCODE_COUNT	= 16,

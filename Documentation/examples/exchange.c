@@ -198,7 +198,7 @@ int main(int argc, char **argv)
 	greet(qp, mr, buf);						/* 15, 16 */
 	puts(buf + SIZE);						/* 17 */
 
-	/* who leaves first takes the connection away: both have what they wanted */
+	/* an end that leaves takes the connection away: both have what they wanted */
 	check(write(fd, "", 1) == 1 && read(fd, &end, 1) == 1, "end");
 	close(fd);
 	check(!ibv_destroy_qp(qp), "ibv_destroy_qp");			/* 18 */

@@ -3,7 +3,8 @@
  * srnic: ABI between the kernel module and its libibverbs provider.
  *
  * Rules of this file: fixed-width fields, natural alignment, sizes that are
- * multiples of 8, no pointers, no bit-fields. What the kernel reads from a
+ * multiples of 8, no bit-fields. Rings have no pointers; two requests have the address
+ * of a buffer, as 64 bits (DIAG, DM_COPY). What the kernel reads from a
  * shared ring it copies once and then checks; nothing here is trusted. There is
  * no name here for "all that is known": that differs between a program and a
  * kernel, and each has its own.

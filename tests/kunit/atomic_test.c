@@ -43,7 +43,7 @@ static void request_golden(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, buf[52], 0xa5);
 
 		octets_from_hex(test, o, requests[i].hex);
-		/* ignored on receive */
+		/* a receiver ignores it */
 		o->at[0] = 0xff;
 		o->at[3] |= 0xf0;
 		rdmap_atomic_req_decode(o->at, &got);
@@ -148,7 +148,7 @@ static void add_edges(struct kunit *test)
 		  0x0001000100010001 },
 		/* each bit for itself: exclusive or */
 		{ 0xf0f0, 0xff00, ~0ULL, 0x0ff0 },
-		/* bit 0 alone */
+		/* bit 0 only */
 		{ 1, 1, 1, 0 },
 		{ 3, 1, 1, 2 },
 	};
@@ -171,7 +171,7 @@ static void add_by_pseudocode(struct kunit *test)
 		u64 value = random64(&seed), mask = random64(&seed);
 		struct rdmap_atomic_req req = { .aopcode = 0, .data = random64(&seed) };
 
-		/* from none to nearly all bits */
+		/* masks with no bit up to nearly all bits */
 		req.mask = i % 4 == 0 ? 0 : i % 4 == 1 ? mask & random64(&seed) & random64(&seed) :
 			   i % 4 == 2 ? mask : mask | random64(&seed);
 		if (rdmap_atomic_result(&req, value) != fetch_add(value, req.data, req.mask))
@@ -190,7 +190,7 @@ static void swap_by_pseudocode(struct kunit *test)
 			.compare = random64(&seed), .compare_mask = random64(&seed),
 		};
 
-		if (i % 2)	/* equal where it is looked at */
+		if (i % 2)	/* equal under the mask */
 			req.compare = (value & req.compare_mask) |
 				      (req.compare & ~req.compare_mask);
 		if (i % 8 == 3)
@@ -211,7 +211,7 @@ static void swap_by_pseudocode(struct kunit *test)
 
 #define ATOMIC_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_ATOMIC)
 
-/* Memory of a peer, and the QP through which somebody gets at it */
+/* The peer's memory, and the QP over which the peer accesses it */
 struct target {
 	struct srnic_device *dev;
 	struct ib_pd *pd;
@@ -247,7 +247,7 @@ static struct rdmap_atomic_req add_to(const struct target *tg, u64 to, u64 data)
 	};
 }
 
-/* The value before comes back, and what is near is left alone */
+/* The original value is returned, and neighbouring memory does not change */
 static void executed_in_memory(struct kunit *test)
 {
 	struct rdmap_atomic_req req;
@@ -282,7 +282,7 @@ static void executed_in_memory(struct kunit *test)
 	srnic_mr_dereg(&tg.mr->ibmr);
 }
 
-/* E-38: memory is not touched where it is not aligned (X7-6) */
+/* E-38: an atomic at an unaligned address does not touch memory (X7-6) */
 static void alignment(struct kunit *test)
 {
 	struct target tg;
@@ -304,7 +304,7 @@ static void alignment(struct kunit *test)
 	srnic_mr_dereg(&tg.mr->ibmr);
 }
 
-/* E-39, each with memory that would be there */
+/* E-39: each access would be within memory, but for the one error */
 static void protection(struct kunit *test)
 {
 	static const struct {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* stream.c: bytes in pages on their way to TCP, and the references to the pages. */
+/* stream.c: bytes in pages on their way to TCP, and the references to these pages. */
 #include <kunit/test.h>
 #include <linux/sizes.h>
 #include "engine/stream.h"
@@ -33,7 +33,7 @@ static void make_batch(struct kunit *test, struct batch *b)
 	}
 }
 
-/* Nobody else has a reference any more */
+/* Nothing else holds a reference to the pages any more */
 static bool all_back(const struct batch *b)
 {
 	u32 i;
@@ -61,7 +61,7 @@ static void expect_piece(struct kunit *test, const struct srnic_batch *batch, u3
 	KUNIT_EXPECT_EQ_MSG(test, batch->piece[i].bv_len, len, "%u", i);
 }
 
-/* What is beside what came before is one piece with it, and one reference */
+/* Bytes adjacent to the last piece extend it, and take no further reference */
 static void coalesces(struct kunit *test)
 {
 	struct batch b;
@@ -71,7 +71,7 @@ static void coalesces(struct kunit *test)
 	srnic_batch_add(b.batch, b.page[0], 120, 4);
 	srnic_batch_add(b.batch, b.page[0], 124, 1);
 	expect_piece(test, b.batch, 0, b.page[0], 100, 25);
-	/* a hole; what is in front; the same bytes; another page at the offset that fits */
+	/* a gap; bytes before the piece; the same bytes; the fitting offset in another page */
 	srnic_batch_add(b.batch, b.page[0], 126, 1);
 	srnic_batch_add(b.batch, b.page[0], 90, 10);
 	srnic_batch_add(b.batch, b.page[0], 90, 10);
@@ -88,7 +88,7 @@ static void coalesces(struct kunit *test)
 	end_batch(test, &b);
 }
 
-/* A connection of which the test has both ends; its send buffer has room for less than a batch */
+/* A connection of which the test holds both ends; its send buffer is smaller than a batch */
 static struct srnic_stream *make_stream(struct kunit *test, struct peer *p)
 {
 	struct socket *sock;
@@ -101,7 +101,7 @@ static struct srnic_stream *make_stream(struct kunit *test, struct peer *p)
 	return stream;
 }
 
-/* What the peer got until now. Return: how much. */
+/* What the peer has received until now. Return: number of bytes. */
 static u32 receive(struct peer *p, u8 *data, u32 room)
 {
 	struct msghdr msg = { };
@@ -111,7 +111,7 @@ static u32 receive(struct peer *p, u8 *data, u32 room)
 	return max(n, 0);
 }
 
-/* As many pieces as the tx engine makes at most, and one more for a Terminate */
+/* As many pieces as the tx engine adds at most, and one more for a Terminate */
 static void fill_batch(struct kunit *test, struct batch *b)
 {
 	u32 i;
@@ -124,7 +124,9 @@ static void fill_batch(struct kunit *test, struct batch *b)
 	KUNIT_EXPECT_TRUE(test, srnic_batch_is_full(b->batch));
 }
 
-/* TCP takes a full batch in parts, in the middle of a piece; each page goes back with its part */
+/*
+ * TCP takes a full batch in parts, cut within pieces; a page's reference is dropped with its part
+ */
 static void taken_in_parts(struct kunit *test)
 {
 	struct peer *p = peer_idle(test);
@@ -165,11 +167,11 @@ static void taken_in_parts(struct kunit *test)
 		for (at = i; at < PAGE_SIZE; at++, got++)
 			if (data[got] != byte_at(i, at))
 				KUNIT_FAIL(test, "page %u, offset %u", i, at);
-	/* empty, it is like a new one */
+	/* an emptied batch is like a new one */
 	KUNIT_EXPECT_EQ(test, b.batch->begin, 0);
 	KUNIT_EXPECT_EQ(test, b.batch->end, 0);
 	KUNIT_EXPECT_TRUE(test, peer_until(all_back(&b)));
-	/* nothing of a piece that is gone is beside what comes */
+	/* new bytes are not merged with a piece that was sent */
 	srnic_batch_add(b.batch, b.page[PAGES - 1], 0, 1);
 	KUNIT_EXPECT_EQ(test, b.batch->end, 1);
 	KUNIT_EXPECT_EQ(test, b.batch->len, 1);
@@ -179,7 +181,7 @@ static void taken_in_parts(struct kunit *test)
 	end_batch(test, &b);
 }
 
-/* The connection goes while a part is with TCP: what is left is given up with the batch */
+/* The connection goes after a part was taken: the rest is freed with the batch */
 static void freed_in_part(struct kunit *test)
 {
 	struct peer *p = peer_idle(test);

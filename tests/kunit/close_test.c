@@ -32,7 +32,7 @@ static void peer_fin(struct peer *p)
 	kernel_sock_shutdown(p->sock, SHUT_WR);
 }
 
-/* Whatever came before it was a FIN or not: the stream was reset */
+/* The stream was reset, after a FIN or without one */
 static bool was_reset(struct peer *p)
 {
 	return peer_until(READ_ONCE(p->sock->sk->sk_state) == TCP_CLOSE);
@@ -62,7 +62,7 @@ static void peer_closes(struct kunit *test)
 	peer_no_wc(p, p->scq);
 }
 
-/* A program's QP is sent a message and FIN. Return: ticks until it hears of the end. */
+/* A program's QP receives a message and a FIN. Return: ticks until the end is reported. */
 static unsigned long message_and_end(struct kunit *test, bool reads)
 {
 	struct peer *p = open_with_receives(test);
@@ -70,7 +70,7 @@ static unsigned long message_and_end(struct kunit *test, bool reads)
 	struct srnic_cqe cqe;
 	unsigned long begin;
 
-	/* it would have posted to the ring */
+	/* a program would have posted to the ring */
 	p->qp->rq.hdr->producer = p->qp->rq_posted;
 	p->qp->kernel = false;
 	begin = jiffies;
@@ -87,8 +87,8 @@ static unsigned long message_and_end(struct kunit *test, bool reads)
 }
 
 /*
- * A program hears of a graceful end after it has read the completions before it, or when its
- * time to read them is over
+ * The end of the stream is reported to a program after it has polled the earlier completions, or
+ * when its time to poll them is over
  */
 static void completions_before_the_end(struct kunit *test)
 {
@@ -97,13 +97,13 @@ static void completions_before_the_end(struct kunit *test)
 
 	KUNIT_EXPECT_GE(test, ticks, HZ / 10);
 	KUNIT_EXPECT_LT(test, ticks, 5 * HZ);
-	/* on a busy machine all takes its time, but hardly each time */
+	/* a busy machine delays some rounds, but hardly all of them */
 	for (rounds = 0, ticks = HZ; rounds < 10 && ticks >= HZ / 10; rounds++)
 		ticks = message_and_end(test, true);
 	KUNIT_EXPECT_LT(test, ticks, HZ / 10);
 }
 
-/* ST-50: what is posted in the Idle that follows stays, until Error flushes it */
+/* ST-50: in Idle after a close posted WRs stay in the queue; Error flushes them */
 static void idle_after_close(struct kunit *test)
 {
 	struct peer *p = open_with_receives(test);
@@ -120,7 +120,7 @@ static void idle_after_close(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, modify(p, SRNIC_QP_IDLE), 0);
 }
 
-/* ST-18, AE-14: a FIN that comes too early is an error, told to the half that is open still */
+/* ST-18, AE-14: a FIN that comes too early is an error, which a Terminate reports to the peer */
 static void peer_closes_early(struct kunit *test)
 {
 	struct peer *p = open_with_receives(test);
@@ -151,7 +151,9 @@ static void peer_closes_inside(struct kunit *test)
 	peer_flushes(p, p->rcq, 10, 2);
 }
 
-/* ST-19, QP-23, ST-42, ST-48: the state is there at once, then FIN; no event of its own */
+/*
+ * ST-19, QP-23, ST-42, ST-48: the state changes at once, then FIN is sent; no asynchronous event
+ */
 static void modify_closing(struct kunit *test)
 {
 	struct peer *p = open_with_receives(test);
@@ -171,7 +173,7 @@ static void modify_closing(struct kunit *test)
 	peer_flushes(p, p->rcq, 10, 3);
 }
 
-/* ST-20: what was posted before still gets out before the FIN, and Reads get their data */
+/* ST-20: WRs posted before are sent before the FIN, and Reads are answered */
 static void modify_closing_busy(struct kunit *test)
 {
 	struct peer *p = open_with_receives(test);
@@ -205,7 +207,7 @@ static void modify_closing_busy(struct kunit *test)
 	vfree(big);
 }
 
-/* The last response is what Closing waits for: the FIN follows it, and no time-out */
+/* Closing waits for the last response: the FIN follows it without a time-out */
 static void closing_after_a_read(struct kunit *test)
 {
 	s64 took, best = S64_MAX;
@@ -229,7 +231,7 @@ static void closing_after_a_read(struct kunit *test)
 		peer_close(p);
 		peer_expect_closed(p, "Closing", SRNIC_QP_IDLE);
 	}
-	/* the machine may be busy, but not each time */
+	/* the machine may be busy in some rounds, but not in all */
 	KUNIT_EXPECT_LT(test, best, 150);
 }
 
@@ -265,7 +267,7 @@ static void segment_in_closing(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, p->qp->term_valid);
 }
 
-/* ST-45: a Terminate in Closing: RST, Error; it can be looked at */
+/* ST-45: a Terminate in Closing: RST, Error; the Terminate can be queried */
 static void terminate_in_closing(struct kunit *test)
 {
 	static const u8 term[4] = { 0x00, 0x00, 0, 0 };
@@ -290,12 +292,12 @@ static void modify_terminate(struct kunit *test)
 	struct ddp_hdr write = HDR_WRITE(mr->stag, mr->base);
 
 	KUNIT_EXPECT_EQ(test, modify(p, SRNIC_QP_TERMINATE), 0);
-	/* Error follows by itself */
+	/* Error follows without a further Modify */
 	KUNIT_EXPECT_TRUE(test, in_state(p, SRNIC_QP_TERMINATE) || in_state(p, SRNIC_QP_ERROR));
 	KUNIT_EXPECT_TRUE(test, p->qp->term_valid && p->qp->term_local);
 	KUNIT_EXPECT_EQ(test, p->qp->term.err.layer + p->qp->term.err.etype +
 			p->qp->term.err.code + p->qp->term.err.hdrct, 0);
-	/* what comes now is not taken (TM-03), what is posted is flushed (ST-30) */
+	/* what arrives now is ignored (TM-03), posted WRs are flushed (ST-30) */
 	peer_send(p, &write, "abcd", 4);
 	KUNIT_EXPECT_EQ(test, peer_post(p, IB_WR_SEND, 1, 0, NULL, 0, 0), 0);
 	peer_post_recv(p, 12, NULL);
@@ -310,7 +312,7 @@ static void modify_terminate(struct kunit *test)
 	peer_unregister(p, mr);
 }
 
-/* TM-01, TM-04: the message under way stops between two FPDUs */
+/* TM-01, TM-04: the message being sent is cut between two FPDUs */
 static void terminate_inside(struct kunit *test)
 {
 	struct peer *p = open_with_receives(test);
@@ -334,7 +336,7 @@ static void terminate_inside(struct kunit *test)
 	vfree(big);
 }
 
-/* ST-25, TM-10, CM-07: RST and no Terminate, also inside of a message; ST-37 */
+/* ST-25, TM-10, CM-07: RST without a Terminate, also within a message; ST-37 */
 static void modify_error(struct kunit *test)
 {
 	struct peer *p = open_with_receives(test);
@@ -349,7 +351,7 @@ static void modify_error(struct kunit *test)
 	sge = peer_sge(mr, 0, BIG);
 	peer_post(p, IB_WR_RDMA_WRITE, 1, SIGNAL, &sge, 1, 2);
 	KUNIT_ASSERT_GT(test, peer_recv(p), 0);
-	/* who has the socket keeps its stream from being wound down */
+	/* while the socket is locked, its stream cannot be wound down */
 	sk = p->qp->stream->sock->sk;
 	sock_hold(sk);
 	lock_sock(sk);
@@ -383,7 +385,7 @@ static void peer_resets(struct kunit *test)
 	peer_flushes(p, p->rcq, 10, 2);
 }
 
-/* ST-31, ST-49: no Modify is accepted there; but to Error, which hurries it (as Linux needs it) */
+/* ST-31, ST-49: Modify is refused there, except to Error, which Linux needs: it ends the wait */
 static void modify_refused(struct kunit *test)
 {
 	static const enum srnic_qp_state next[] = {
@@ -396,7 +398,7 @@ static void modify_refused(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(next); i++) {
 		KUNIT_EXPECT_EQ(test, modify(p, next[i]), -EINVAL);
 		KUNIT_EXPECT_TRUE(test, in_state(p, SRNIC_QP_CLOSING));
-		/* Terminate is too short to be met with certainty */
+		/* the QP leaves Terminate too soon for a reliable Modify */
 		KUNIT_EXPECT_FALSE(test, srnic_qp_transition_ok(SRNIC_QP_TERMINATE, next[i],
 								SRNIC_QP_BY_MODIFY));
 	}
@@ -407,7 +409,7 @@ static void modify_refused(struct kunit *test)
 	peer_flushes(p, p->rcq, 10, 2);
 }
 
-/* ST-29, ST-46: the wait for a peer that does not answer has an end */
+/* ST-29, ST-46: the wait for a peer that does not answer is bounded */
 static void peer_is_silent(struct kunit *test)
 {
 	struct peer *p = open_with_receives(test);
@@ -434,7 +436,7 @@ static void expect_new_stream(struct kunit *test, struct peer *p, u64 wr_id)
 	peer_wc(p, p->scq, wr_id, SRNIC_WC_SUCCESS);
 	peer_send(p, &hdr, NULL, 0);
 	peer_wc(p, p->rcq, wr_id, SRNIC_WC_SUCCESS);
-	/* the queue of Read Requests begins anew, too, in both directions */
+	/* the inbound and the outbound queue of Read Requests begin anew as well */
 	peer_read_request(p, 1, 5, 6, 0, 0, 0);
 	peer_expect(p, ULP_READ_RESP, 0);
 	KUNIT_EXPECT_EQ(test, peer_post(p, IB_WR_RDMA_READ, wr_id, SIGNAL, NULL, 0, 0), 0);
@@ -446,7 +448,7 @@ static void expect_new_stream(struct kunit *test, struct peer *p, u64 wr_id)
 	peer_wc(p, p->scq, wr_id, SRNIC_WC_SUCCESS);
 }
 
-/* ST-08, ST-32, ST-39: the same QP again, after a good end and after each kind of bad one */
+/* ST-08, ST-32, ST-39: the same QP connects again, after an orderly close and after each error */
 static void reuse(struct kunit *test)
 {
 	static const enum srnic_qp_state end[] = {
@@ -455,7 +457,7 @@ static void reuse(struct kunit *test)
 	struct peer *p = peer_idle(test);
 	u32 i;
 
-	/* they begin anew, too */
+	/* markers begin anew as well */
 	p->tx_markers = true;
 	p->rx_markers = true;
 	peer_connect(p, 1, 1);
@@ -474,7 +476,7 @@ static void reuse(struct kunit *test)
 	expect_new_stream(test, p, 99);
 }
 
-/* QP-27, QP-29, QP-30: destroyed in each state with full queues; nothing is heard of it again */
+/* QP-27, QP-29, QP-30: a QP with full queues is destroyed in each state; no completion is left */
 static void destroy(struct kunit *test)
 {
 	static const enum srnic_qp_state state[] = {
@@ -536,7 +538,7 @@ static void by_modify(struct peer *p)
 	modify(p, SRNIC_QP_TERMINATE);
 }
 
-/* A consumer has to hear of an error at once, whatever the peer does with its side */
+/* An error is reported to the consumer at once, whatever the peer does with its direction */
 static void told_at_once(struct kunit *test)
 {
 	static void (* const error[])(struct peer *) = {
@@ -552,12 +554,12 @@ static void told_at_once(struct kunit *test)
 		peer_expect_closed(p, "an error, and the peer stays", SRNIC_QP_ERROR);
 		peer_flushes(p, p->rcq, 10, 2);
 		KUNIT_EXPECT_LT_MSG(test, ktime_get_ns() - begin, NSEC_PER_SEC / 2, "row %u", i);
-		/* the stream is not the QP's any more: another one can follow (ST-39) */
+		/* the QP has given up the stream, and can take another one (ST-39) */
 		KUNIT_EXPECT_EQ(test, modify(p, SRNIC_QP_IDLE), 0);
 	}
 }
 
-/* TDN-8, X-6: what was staged, the Terminate and the FIN arrive when the peer reads, in order */
+/* TDN-8, X-6: staged FPDUs, the Terminate and the FIN arrive in this order once the peer reads */
 static void words_linger(struct kunit *test)
 {
 	struct peer *p = open_with_receives(test);
@@ -583,7 +585,7 @@ static void words_linger(struct kunit *test)
 	peer_expect_end(p, "a peer that reads at last", 0);
 }
 
-/* TDN-8, X-7: what the peer goes on sending is dropped; no RST overtakes the Terminate */
+/* TDN-8, X-7: octets that the peer still sends are dropped; no RST overtakes the Terminate */
 static void linger_drains(struct kunit *test)
 {
 	struct peer *p = open_with_receives(test);
@@ -600,7 +602,7 @@ static void linger_drains(struct kunit *test)
 	vfree(big);
 }
 
-/* ST-29: a peer that has got everything and does not close is reset */
+/* ST-29: a peer that has received everything and does not close is reset */
 static void linger_ends(struct kunit *test)
 {
 	struct peer *p = open_with_receives(test);
@@ -613,7 +615,7 @@ static void linger_ends(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, was_reset(p));
 }
 
-/* Destroy in RTS delivers what was completed, and FIN behind it */
+/* Destroy in RTS delivers what has completed, then sends FIN */
 static void destroy_delivers(struct kunit *test)
 {
 	struct peer *p = open_with_receives(test);
@@ -627,7 +629,7 @@ static void destroy_delivers(struct kunit *test)
 	sge = peer_sge(mr, 0, SZ_64K);
 	peer_post(p, IB_WR_SEND, 1, SIGNAL, &sge, 0, 0);
 	peer_wc(p, p->scq, 1, SRNIC_WC_SUCCESS);
-	/* the device has not read it when the QP goes */
+	/* the device has not read it when the QP is destroyed */
 	peer_send_octets(p, "\0\x12\x41\x43", 4);
 	KUNIT_EXPECT_EQ(test, srnic_qp_destroy(p->qp), 0);
 	p->qp = NULL;
@@ -657,7 +659,9 @@ static void destroy_resets(struct kunit *test)
 	peer_unregister(p, mr);
 }
 
-/* QP-17, QP-20, QP-24, ST-15, ST-16: what Modify refuses changes nothing, not even what is right */
+/*
+ * QP-17, QP-20, QP-24, ST-15, ST-16: a refused Modify changes nothing, not even valid attributes
+ */
 static void modify_all_or_nothing(struct kunit *test)
 {
 	static const struct {
@@ -675,12 +679,12 @@ static void modify_all_or_nothing(struct kunit *test)
 		{ { .max_rd_atomic = 1, .port_num = 2 }, IB_QP_MAX_QP_RD_ATOMIC | IB_QP_PORT,
 		  -EINVAL },
 		{ { .max_rd_atomic = 1 }, IB_QP_MAX_QP_RD_ATOMIC | IB_QP_QKEY, -EOPNOTSUPP },
-		/* with a transition that takes none (QP-20) */
+		/* with a transition that takes no attribute (QP-20) */
 		{ { .max_rd_atomic = 1, .qp_state = IB_QPS_SQD },
 		  IB_QP_MAX_QP_RD_ATOMIC | IB_QP_STATE, -EINVAL },
 		{ { .max_rd_atomic = 1, .qp_state = IB_QPS_ERR },
 		  IB_QP_MAX_QP_RD_ATOMIC | IB_QP_STATE, -EINVAL },
-		/* and these are right */
+		/* these are valid */
 		{ { .qp_state = IB_QPS_RTS }, IB_QP_STATE, 0 },
 		{ { .max_dest_rd_atomic = 2, .max_rd_atomic = 2 },
 		  IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MAX_QP_RD_ATOMIC, 0 },

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * cm.c: an endpoint that is told to give up at the moment at which it attaches; whose QP it may
- * have; the end of its stream.
+ * cm.c: an endpoint that is aborted while it attaches; which QPs a user may connect; the end of
+ * an endpoint's stream.
  */
 #include <linux/cred.h>
 #include "cm/cm_priv.h"
 #include "peer.h"
 #include "queue/trace.h"
 
-/* As peer_idle(), on a device that endpoints can hold */
+/* As peer_idle(), on a device to which endpoints can hold a reference */
 static struct peer *idle(struct kunit *test)
 {
 	struct peer *p = peer_idle(test);
@@ -17,10 +17,10 @@ static struct peer *idle(struct kunit *test)
 	return p;
 }
 
-/* An id that is not rdma_cm's, and so a kernel consumer's */
+/* An id that rdma_cm does not know, as a kernel consumer's */
 static const struct iw_cm_id nobody;
 
-/* A passive endpoint with a Request that was reported, on the QP of @p */
+/* A passive endpoint on the QP of @p, with a Request that was reported */
 static struct srnic_ep *reported(struct kunit *test, struct peer *p)
 {
 	struct srnic_ep *ep = srnic_ep_new(p->dev, NULL, &srnic_iw_ops);
@@ -61,7 +61,7 @@ static void abort_before_attach(struct kunit *test)
 	end(ep);
 }
 
-/* Told in the moment in which the QP enters RTS, when a look at its state came too early */
+/* Sets the abort flag as the QP enters RTS, after the endpoint has looked at the flag */
 static void tell_in_rts(void *data, const struct srnic_qp *qp, enum srnic_qp_state from,
 			enum srnic_qp_state to, const char *why)
 {
@@ -89,7 +89,7 @@ static void abort_while_attaching(struct kunit *test)
 	end(ep);
 }
 
-/* Of a user of this name without rights, by which the test goes on */
+/* The test goes on as user @uid, without capabilities */
 static const struct cred *become(struct kunit *test, unsigned int uid)
 {
 	struct cred *cred = prepare_creds();
@@ -130,7 +130,7 @@ static void a_qp_is_for_the_user_that_made_it(struct kunit *test)
 	const struct cred *old;
 	int own, other;
 
-	/* a kernel consumer connects its own */
+	/* a kernel consumer connects its own QP */
 	KUNIT_EXPECT_EQ(test, claim(p), 0);
 	p->qp->kernel = false;
 	p->qp->owner = KUIDT_INIT(65533);
@@ -147,7 +147,7 @@ static void a_qp_is_for_the_user_that_made_it(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_counter(p->dev, SRNIC_CNT_CONN_NOT_OWNER), 1);
 }
 
-/* Who waits for the end of a stream */
+/* A work item that waits for the end of a stream */
 struct waiter {
 	struct work_struct work;
 	struct srnic_qp *qp;
@@ -190,7 +190,7 @@ static int cm_init(struct kunit *test)
 	return srnic_cm_init();
 }
 
-/* Waits until the endpoints are gone, before what they point to is */
+/* Waits until the endpoints are released, before the objects that they refer to are */
 static void cm_exit(struct kunit *test)
 {
 	srnic_cm_exit();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* cq_resize.c: all CQEs and arms get over, or nothing changes (CQ-08 to CQ-10). */
+/* cq_resize.c: all CQEs and arms are moved, or nothing changes (CQ-08 to CQ-10). */
 #include <kunit/test.h>
 #include <linux/hrtimer.h>
 #include "compat.h"
@@ -47,7 +47,7 @@ static void expect_polled(struct kunit *test, struct fake_cq *fake, u64 from, u6
 	KUNIT_EXPECT_EQ(test, srnic_cq_poll(&fake->cq, &cqe), 0);
 }
 
-/* Larger, smaller and as large, with any number of CQEs that fits */
+/* Larger, smaller and the same size, with any number of CQEs that fits */
 static void nothing_is_lost(struct kunit *test)
 {
 	static const u32 sizes[] = { 4, 8, 16, 64 };
@@ -65,7 +65,7 @@ static void nothing_is_lost(struct kunit *test)
 			} else {
 				KUNIT_EXPECT_EQ(test, srnic_cq_resize(&fake->cq, to), 0);
 				KUNIT_EXPECT_EQ(test, fake->cq.ibcq.cqe, to);
-				/* exactly the new room is there */
+				/* the CQ has room for exactly as many as asked for */
 				for (; next < to; next++)
 					KUNIT_EXPECT_EQ(test, add(fake, next), 0);
 				KUNIT_EXPECT_EQ(test, fake->errors, 0);
@@ -78,7 +78,7 @@ static void nothing_is_lost(struct kunit *test)
 	}
 }
 
-/* What counts is the size that was asked for, not what was allocated (9.2.3.3) */
+/* The requested size counts, not the allocated one (9.2.3.3) */
 static void too_small(struct kunit *test)
 {
 	struct fake_cq *fake = filled_cq(test, 16, 10);
@@ -109,7 +109,7 @@ static void limits(struct kunit *test)
 	expect_polled(test, fake, 0, 2);
 }
 
-/* An arm stays, whole, and fires once (CN-05, CN-07) */
+/* An arm survives the resize with its kind, and fires once (CN-05, CN-07) */
 static void arms_get_over(struct kunit *test)
 {
 	static const u32 words[] = { 0, NEXT, SOL, NEXT | SOL };
@@ -121,7 +121,7 @@ static void arms_get_over(struct kunit *test)
 		srnic_cq_arm(&fake->cq, words[i], false);
 		KUNIT_ASSERT_EQ(test, srnic_cq_resize(&fake->cq, 32), 0);
 		KUNIT_EXPECT_EQ(test, fake->cq.ring.hdr->flags, words[i]);
-		/* moving is not adding (CN-06) */
+		/* moving a CQE is not adding one (CN-06) */
 		KUNIT_EXPECT_EQ(test, fake->notified, 0);
 		add(fake, 3);
 		KUNIT_EXPECT_EQ(test, fake->notified, words[i] & NEXT ? 1 : 0);
@@ -163,7 +163,7 @@ static void purged_stay_purged(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_cq_poll(&fake->cq, &cqe), 0);
 }
 
-/* A CQ that lost a completion is not healed by more room */
+/* A larger CQ does not clear an overflow: a completion is lost */
 static void overflow_stays(struct kunit *test)
 {
 	struct fake_cq *fake = filled_cq(test, 4, 4);
@@ -181,7 +181,7 @@ static void steps(struct kunit *test)
 	struct srnic_cq *cq = &fake->cq;
 	struct srnic_ring_hdr *hdr = cq->ring.hdr;
 
-	/* no second step without a first, of the same size */
+	/* commit needs a prepare of the same size */
 	KUNIT_EXPECT_EQ(test, srnic_cq_resize_commit(cq, 8), -EINVAL);
 	KUNIT_EXPECT_EQ(test, srnic_cq_resize_prepare(cq, 16, NULL, NULL), 0);
 	KUNIT_EXPECT_EQ(test, srnic_cq_resize_commit(cq, 17), -EINVAL);
@@ -190,7 +190,7 @@ static void steps(struct kunit *test)
 	srnic_cq_resize_cancel(cq);
 	srnic_cq_resize_cancel(cq);
 	KUNIT_EXPECT_EQ(test, srnic_cq_resize_commit(cq, 16), -EINVAL);
-	/* the last first step counts; what is added between the steps gets over */
+	/* the last prepare counts; CQEs added between the two steps are moved */
 	KUNIT_EXPECT_EQ(test, srnic_cq_resize_prepare(cq, 64, NULL, NULL), 0);
 	KUNIT_EXPECT_EQ(test, srnic_cq_resize_prepare(cq, 4, NULL, NULL), 0);
 	KUNIT_EXPECT_EQ(test, add(fake, 3), 0);
@@ -198,11 +198,11 @@ static void steps(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_cq_resize_commit(cq, 4), 0);
 	KUNIT_EXPECT_EQ(test, srnic_cq_resize_commit(cq, 4), -EINVAL);
 	expect_polled(test, fake, 0, 4);
-	/* one that is left is freed with the CQ; kmemleak would tell */
+	/* an unused new ring is freed with the CQ; kmemleak would report it */
 	KUNIT_EXPECT_EQ(test, srnic_cq_resize_prepare(cq, 4, NULL, NULL), 0);
 }
 
-/* A user's consumer index is not believed, and nothing changes if it cannot be */
+/* A user's consumer index is not trusted; a resize with an impossible one changes nothing */
 static void user_consumer(struct kunit *test)
 {
 	static const struct {
@@ -266,7 +266,7 @@ struct tick {
 	u32 in_the_middle;
 };
 
-/* The first CQE is in the new ring, the last one is not */
+/* The first CQE is in the new ring, the last one not yet */
 static enum hrtimer_restart on_tick(struct hrtimer *timer)
 {
 	struct tick *tick = container_of(timer, struct tick, timer);
@@ -282,7 +282,7 @@ static enum hrtimer_restart on_tick(struct hrtimer *timer)
 	return HRTIMER_RESTART;
 }
 
-/* A million CQEs of a kernel consumer: interrupts come while they are copied */
+/* A million CQEs of a kernel consumer: interrupts stay enabled while they are copied */
 static void interrupts_while_copying(struct kunit *test)
 {
 	struct fake_cq *fake = fake_cq(test, fake_device(test), MILLION);

@@ -40,7 +40,7 @@ static void arm_fires(struct kunit *test)
 		{ SOL, 0, false }, { SOL, NEXT, false }, { SOL, NEXT | SOL, true },
 		{ NEXT | SOL, 0, false }, { NEXT | SOL, NEXT, true },
 		{ NEXT | SOL, NEXT | SOL, true },
-		/* the word is the user's: other bits mean nothing */
+		/* the user writes this word: unknown bits are ignored */
 		{ 0xfffffffc, NEXT | SOL, false }, { 0xffffffff, NEXT, true },
 		{ 0xfffffffe, NEXT, false }, { 0xfffffffe, NEXT | SOL, true },
 	};
@@ -57,8 +57,8 @@ static void arm_fires(struct kunit *test)
 }
 
 /*
- * An arm that comes while a CQE is added fires if the CQE is still there (CN-11), and if it was
- * taken it is for the next one (CN-06)
+ * An arm that comes while a CQE is added fires if the CQE is not polled yet (CN-11); if it is
+ * polled, the arm is for the next CQE (CN-06)
  */
 static void arm_while_added(struct kunit *test)
 {
@@ -68,7 +68,7 @@ static void arm_while_added(struct kunit *test)
 	} rows[] = {
 		{ 0, NEXT, NEXT, false, true }, { 0, NEXT, NEXT, true, false },
 		{ NEXT, NEXT, NEXT, true, true }, { NEXT, 0, NEXT, false, false },
-		/* what was armed before was not for this kind */
+		/* the earlier arm was of another kind */
 		{ SOL, SOL | NEXT, NEXT, false, true }, { SOL, SOL | NEXT, NEXT, true, false },
 		{ SOL, SOL | NEXT, NEXT | SOL, true, true },
 		{ 0, SOL, NEXT | SOL, false, true }, { 0, SOL, NEXT | SOL, true, false },
@@ -82,7 +82,10 @@ static void arm_while_added(struct kunit *test)
 				    rows[i].fires, "row %u", i);
 }
 
-/* What a CQE satisfies: solicited or in error both kinds, else the plain one (CN-08 to CN-10) */
+/*
+ * Which arms a CQE satisfies: both kinds if solicited or in error, else the plain one (CN-08 to
+ * CN-10)
+ */
 static void add_satisfies(struct kunit *test)
 {
 	struct fake_cq *fake = fake_cq(test, fake_device(test), 1024);
@@ -104,7 +107,7 @@ static void add_satisfies(struct kunit *test)
 					    "status %u, solicited %u", status, solicited);
 		}
 	}
-	/* what was seen before is kept, what is not armed adds nothing */
+	/* kinds seen before are kept; a kind that is not armed is not added */
 	seen = SOL;
 	KUNIT_ASSERT_EQ(test, 0, srnic_cq_add(&fake->cq, &(struct srnic_cqe){ },
 					      SRNIC_WC_SUCCESS, &seen));
@@ -115,7 +118,7 @@ static void add_satisfies(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, seen, NEXT | SOL);
 }
 
-/* An arm between a completion and its notification is for the next one (CN-06) */
+/* An arm between a CQE and its notification is for the next CQE (CN-06) */
 static void arm_after_add(struct kunit *test)
 {
 	struct fake_cq *fake = fake_cq(test, fake_device(test), 8);
@@ -130,7 +133,7 @@ static void arm_after_add(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake->notified, 1);
 }
 
-/* A handler alone does not arm (CN-03) */
+/* A handler without an arm is not called (CN-03) */
 static void not_armed(struct kunit *test)
 {
 	struct fake_cq *fake = fake_cq(test, fake_device(test), 8);
@@ -141,7 +144,7 @@ static void not_armed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake->notified, 0);
 }
 
-/* One notification an arm, however many completions (CN-05) */
+/* One notification for each arm, however many completions (CN-05) */
 static void one_shot(struct kunit *test)
 {
 	struct fake_cq *fake = fake_cq(test, fake_device(test), 256);
@@ -158,7 +161,7 @@ static void one_shot(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake->notified, 2);
 }
 
-/* CQEs that are there when it is armed do not fire, the next one does (CN-06) */
+/* CQEs that precede the arm do not fire it, the next one does (CN-06) */
 static void present_do_not_fire(struct kunit *test)
 {
 	struct fake_cq *fake = fake_cq(test, fake_device(test), 8);
@@ -172,7 +175,7 @@ static void present_do_not_fire(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake->notified, 1);
 }
 
-/* ... unless asked: then the caller is told to poll again */
+/* ... but if asked to, arming reports that there are CQEs to poll */
 static void report_missed(struct kunit *test)
 {
 	struct fake_cq *fake = fake_cq(test, fake_device(test), 8);
@@ -185,7 +188,7 @@ static void report_missed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_cq_arm(&fake->cq, NEXT, true), 0);
 }
 
-/* Arms add up: a solicited one does not weaken a plain one, in either order (CN-07) */
+/* Arms combine: a solicited one does not weaken a plain one, in either order (CN-07) */
 static void arm_is_a_union(struct kunit *test)
 {
 	struct fake_cq *fake = fake_cq(test, fake_device(test), 16);
@@ -194,7 +197,7 @@ static void arm_is_a_union(struct kunit *test)
 	srnic_cq_arm(&fake->cq, SOL, false);
 	add_plain(fake);
 	KUNIT_EXPECT_EQ(test, fake->notified, 1);
-	/* once for both */
+	/* one notification for both arms */
 	add_solicited(fake);
 	KUNIT_EXPECT_EQ(test, fake->notified, 1);
 
@@ -228,7 +231,7 @@ static void solicited_arm(struct kunit *test)
 	}
 }
 
-/* A plain arm fires on everything that is added (CN-10) */
+/* A plain arm fires on each CQE (CN-10) */
 static void next_arm(struct kunit *test)
 {
 	struct fake_cq *fake = fake_cq(test, fake_device(test), 16);
@@ -240,7 +243,7 @@ static void next_arm(struct kunit *test)
 	srnic_cq_arm(&fake->cq, NEXT, false);
 	add(fake, 0, 0, SRNIC_WC_FLUSHED);
 	KUNIT_EXPECT_EQ(test, fake->notified, 3);
-	/* nothing added, nothing told (an unsignaled WR) */
+	/* an unsignaled WR adds no CQE, so nothing fires */
 	srnic_cq_arm(&fake->cq, NEXT | SOL, false);
 	srnic_cq_notify(&fake->cq, 0);
 	KUNIT_EXPECT_EQ(test, fake->notified, 3);
@@ -260,7 +263,7 @@ static void no_handler(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake->errors, 0);
 }
 
-/* First in, first out, as filled in, across the wrap of the indices */
+/* CQEs come out in order and unchanged, across the wrap of the indices */
 static void poll_order(struct kunit *test)
 {
 	struct fake_cq *fake = fake_cq(test, fake_device(test), 8);
@@ -287,7 +290,7 @@ static void poll_order(struct kunit *test)
 	}
 }
 
-/* Native status and its nearest verbs status both get there (CP-06 to CP-12) */
+/* The native status and its nearest verbs status are both reported (CP-06 to CP-12) */
 static void statuses(struct kunit *test)
 {
 	static const struct {
@@ -317,7 +320,7 @@ static void statuses(struct kunit *test)
 	}
 }
 
-/* A full CQ takes no more, tells so once, and keeps what it has (AE-20, SEC-10) */
+/* A full CQ refuses further CQEs, reports one event, and keeps those it has (AE-20, SEC-10) */
 static void overflow(struct kunit *test)
 {
 	struct srnic_device *dev = fake_device(test);
@@ -337,15 +340,15 @@ static void overflow(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, cqe.wr_id, i);
 	}
 	KUNIT_EXPECT_EQ(test, srnic_cq_poll(&fake->cq, &cqe), 0);
-	/* it stays that way: a completion is missing */
+	/* the CQ stays unusable: a completion is lost */
 	KUNIT_EXPECT_EQ(test, add(fake, 6, 0, SRNIC_WC_SUCCESS), -ENOSPC);
 	KUNIT_EXPECT_EQ(test, fake->errors, 1);
-	/* the other CQ is as it was */
+	/* the other CQ is not affected */
 	KUNIT_EXPECT_EQ(test, add(other, 1, 0, SRNIC_WC_SUCCESS), 0);
 	KUNIT_EXPECT_EQ(test, other->errors, 0);
 }
 
-/* An overflow does not notify what it did not add */
+/* A CQE that did not fit causes no notification */
 static void overflow_does_not_complete(struct kunit *test)
 {
 	struct fake_cq *fake = fake_cq(test, fake_device(test), 1);
@@ -357,7 +360,7 @@ static void overflow_does_not_complete(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake->errors, 1);
 }
 
-/* A user's consumer index is not believed: no value makes us write over a CQE */
+/* A user's consumer index is not trusted: no value makes the kernel overwrite a CQE */
 static void user_consumer(struct kunit *test)
 {
 	static const struct {
@@ -378,7 +381,7 @@ static void user_consumer(struct kunit *test)
 
 		fake->cq.kernel = false;
 		fake->cq.producer = rows[i].producer;
-		/* the kernel does not believe the producer index either */
+		/* nor does the kernel trust the producer index */
 		fake->cq.ring.hdr->producer = 0x12345678;
 		fake->cq.ring.hdr->consumer = rows[i].consumer;
 		KUNIT_EXPECT_EQ_MSG(test, add(fake, 7, 0, SRNIC_WC_SUCCESS),
@@ -390,7 +393,7 @@ static void user_consumer(struct kunit *test)
 	}
 }
 
-/* A bit of the arm word that has no meaning is an error of the CQ, told once */
+/* An undefined bit in the arm word is an error of the CQ, reported once */
 static void user_arm_word(struct kunit *test)
 {
 	static const u32 words[] = {
@@ -415,7 +418,7 @@ static void user_arm_word(struct kunit *test)
 	}
 }
 
-/* Times are there for who asked for them, and grow: no clock is read for others */
+/* A CQ created with timestamps has increasing ones; for others no clock is read */
 static void times(struct kunit *test)
 {
 	struct srnic_device *dev = fake_device(test);
@@ -496,7 +499,7 @@ static void purge(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, cqe.flags, 0);
 	}
 	KUNIT_EXPECT_EQ(test, srnic_cq_poll(&fake->cq, &cqe), 0);
-	/* and their room is there again */
+	/* and their slots are free again */
 	for (i = 0; i < 16; i++)
 		KUNIT_EXPECT_EQ(test, add_plain(fake), 0);
 }

@@ -4,7 +4,7 @@
 #include "ib/datagram.h"
 #include "octets.h"
 
-/* Made by tests/wire/iwarp.py's CRC */
+/* Computed by tests/wire/iwarp.py */
 #define GOLDEN	"73725544 01 03 0005 00000011 00fffffe 11111111 00abcdef 01020304 51876adf " \
 		"68656c6c 6f"
 #define LEN	(DGM_HDR_LEN + 5)
@@ -76,7 +76,7 @@ static void no_bit_may_change(struct kunit *test)
 	}
 }
 
-/* With a CRC that fits */
+/* With a matching CRC */
 static const struct {
 	const char *what;
 	struct dgm_hdr hdr;

@@ -110,7 +110,7 @@ static void golden_decode(struct kunit *test)
 	}
 }
 
-/* Each control octet: T, L, DV are read, the reserved bits are not (D-CTL-1, -2, -5, -6) */
+/* Each control octet: T, L and DV are decoded, reserved bits ignored (D-CTL-1, -2, -5, -6) */
 static void control_octet(struct kunit *test)
 {
 	u8 buf[DDP_MAX_HDR] = { };
@@ -124,7 +124,7 @@ static void control_octet(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, hdr.last, control >> 6 & 1);
 		KUNIT_EXPECT_EQ(test, hdr.version, control & 3);
 
-		/* and are sent as zero */
+		/* reserved bits are sent as zero */
 		ddp_encode(buf, &hdr);
 		KUNIT_EXPECT_EQ(test, buf[0], control & 0xc3);
 	}
@@ -139,7 +139,7 @@ static void version_does_not_spill(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, buf[0], 3);
 }
 
-/* Any header survives: encode is the inverse of decode but for the reserved bits */
+/* Encode is the inverse of decode for any header, except for the reserved bits */
 static void random_round_trip(struct kunit *test)
 {
 	u8 in[DDP_MAX_HDR], out[DDP_MAX_HDR];
@@ -156,7 +156,7 @@ static void random_round_trip(struct kunit *test)
 	}
 }
 
-/* A tagged header is 14 octets: no octet behind them is looked at */
+/* A tagged header is 14 octets: decode reads none behind them */
 static void tagged_stops_at_14(struct kunit *test)
 {
 	u8 buf[DDP_MAX_HDR] = { 0xc1, 0x40, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* device.c: making a device, when there is not enough memory for it. */
+/* device.c: creating a device without enough memory. */
 #include <kunit/test.h>
 #include <linux/netdevice.h>
 #include <linux/sched.h>
@@ -11,8 +11,8 @@
 
 #define NAME	"kunit%d"
 /*
- * Allocations, of the thousand that there are: not those of the clients of the RDMA
- * core, which come last. Uverbs loses memory if one of its radix tree fails.
+ * How many of the some thousand allocations fail: those of the RDMA core's clients come last, and
+ * are left out. Uverbs loses memory if an allocation in its radix tree fails.
  */
 #define MANY	200
 
@@ -22,9 +22,9 @@ static __maybe_unused struct ib_device *device_on(struct net_device *netdev)
 }
 
 /*
- * RN-06: one after the other, each of the first allocations that the making of a
- * device consists of fails. Some the RDMA core can do without. For all others the
- * answer is ENOMEM, and nothing is left: the next attempt does not find anything.
+ * RN-06: each of the first allocations of creating a device fails in turn. The RDMA core can do
+ * without some of them. Any other failure is reported as ENOMEM and leaves nothing: no device is
+ * found afterwards.
  */
 static void no_memory(struct kunit *test)
 {
@@ -39,7 +39,7 @@ static void no_memory(struct kunit *test)
 	for (nth = 1; nth <= MANY; nth++) {
 		current->fail_nth = nth;
 		err = srnic_device_add(NAME, netdev, RDMA_NODE_RNIC);
-		/* zero if it has failed: see scripts/kunit for what must be set up */
+		/* zero if an allocation has failed: scripts/kunit sets up fault injection */
 		KUNIT_EXPECT_EQ_MSG(test, current->fail_nth, 0, "allocation %u", nth);
 		current->fail_nth = 0;
 

@@ -23,7 +23,7 @@ static struct srnic_dm *memory(struct kunit *test, struct srnic_device *dev, u64
 	return dm;
 }
 
-/* Pieces take whole pages of what a device has; what could not be had takes none */
+/* Allocations count in whole pages; one that fails counts nothing */
 static void limit_of_the_device(struct kunit *test)
 {
 	struct srnic_device *dev = fake_device(test);
@@ -42,7 +42,7 @@ static void limit_of_the_device(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_held(dev, SRNIC_KIND_DM), 0);
 }
 
-/* Zero at first, and aligned as asked for */
+/* Zeroed, and aligned as requested */
 static void zero_and_aligned(struct kunit *test)
 {
 	struct srnic_device *dev = fake_device(test);
@@ -53,7 +53,9 @@ static void zero_and_aligned(struct kunit *test)
 	srnic_dm_free(dm);
 }
 
-/* A region's TO 0 is its first byte, wherever that is in the memory; its bounds are its own */
+/*
+ * TO 0 of a region is its first byte, wherever in the memory; its bounds are those of the region
+ */
 static void region_of_a_part(struct kunit *test)
 {
 	struct srnic_device *dev = fake_device(test);
@@ -79,7 +81,7 @@ static void region_of_a_part(struct kunit *test)
 	srnic_dm_free(dm);
 }
 
-/* There may be one of no bytes, and nothing in it can be accessed */
+/* A region of zero bytes is allowed, and no access to it is */
 static void region_of_nothing(struct kunit *test)
 {
 	struct srnic_device *dev = fake_device(test);

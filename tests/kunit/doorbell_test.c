@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * tx.c: when who posts is asked for a doorbell, how long the tx kthread goes on alone, and
- * who of both sends.
+ * tx.c: when the device asks for a doorbell, when the owner of tx hands over to the tx kthread,
+ * and how long that goes on without doorbells.
  */
 #include <kunit/test.h>
 #include <linux/kthread.h>
@@ -25,7 +25,7 @@ static bool wants_doorbell(const struct peer *p)
 
 static bool sleeps(const struct peer *p)
 {
-	return waitqueue_active(&p->qp->tx_wait);	/* a test looks more than once */
+	return waitqueue_active(&p->qp->tx_wait);	/* tests poll it */
 }
 
 /* The tx kthread sleeps, and stays asleep */
@@ -37,7 +37,7 @@ static bool asleep(const struct peer *p)
 	return slept && sleeps(p);
 }
 
-/* TCP is full: its room is awaited, and no post */
+/* TCP's send buffer is full: the tx kthread waits for room, and needs no doorbell */
 static void none_while_tcp_is_full(struct kunit *test)
 {
 	struct peer *p = peer_open(test, 1, 1);
@@ -52,7 +52,7 @@ static void none_while_tcp_is_full(struct kunit *test)
 	peer_post(p, IB_WR_RDMA_WRITE, 1, SIGNAL, &sge, 0, 1);
 	KUNIT_EXPECT_TRUE(test, asleep(p));
 	KUNIT_EXPECT_FALSE(test, wants_doorbell(p));
-	/* what is posted now goes out all the same */
+	/* a WR posted now is sent without one */
 	peer_post(p, IB_WR_SEND, 2, SIGNAL, NULL, 0, 0);
 	KUNIT_EXPECT_FALSE(test, wants_doorbell(p));
 	do {
@@ -66,7 +66,7 @@ static void none_while_tcp_is_full(struct kunit *test)
 	vfree(big);
 }
 
-/* A WR waits for a response: it goes first, whatever is posted behind it */
+/* A WR waits for a response: it goes first, so later posts need no doorbell */
 static void none_behind_a_read(struct kunit *test)
 {
 	static const struct {
@@ -102,7 +102,7 @@ static void none_behind_a_read(struct kunit *test)
 
 static struct {
 	struct peer *p;
-	u32 most;		/* local WRs that were done and not completed */
+	u32 most;		/* local WRs done but not completed */
 } seen;
 
 static void look(struct ib_cq *ibcq, void *context)
@@ -113,7 +113,7 @@ static void look(struct ib_cq *ibcq, void *context)
 	srnic_cq_arm(&seen.p->scq->cq, SRNIC_ARM_NEXT, false);
 }
 
-/* Local WRs, which fill no buffer, complete after some of them, and others get the CPU */
+/* Local WRs fill no buffer: they complete in batches, and between them the CPU is yielded */
 static void local_wrs_in_batches(struct kunit *test)
 {
 	struct peer *p = peer_idle_deep(test, LOCALS);
@@ -136,9 +136,9 @@ static void local_wrs_in_batches(struct kunit *test)
 	KUNIT_EXPECT_LE(test, seen.most, 256);
 }
 
-/* ----- a program's doorbell: it posts to the ring, and runs tx if nobody does ----- */
+/* ----- a program's doorbell: it posts to the ring, and runs tx if tx has no owner ----- */
 
-/* Connected; the kthread sleeps, and what a message needs is there */
+/* Connected; the kthread sleeps, and all that a message needs is allocated */
 static struct peer *program(struct kunit *test)
 {
 	struct peer *p = peer_open(test, 1, 1);
@@ -149,7 +149,7 @@ static struct peer *program(struct kunit *test)
 	return p;
 }
 
-/* As the provider posts: nobody is told */
+/* As the provider posts: without a notification of the kernel */
 static void ring_post(struct peer *p, u64 wr_id, struct ib_sge *sge)
 {
 	struct srnic_ring_hdr *hdr = p->qp->sq.hdr;
@@ -177,7 +177,7 @@ static bool kicked(const struct peer *p)
 	return test_bit(SRNIC_QPF_TX_KICK, &p->qp->flags);
 }
 
-/* It is sent, and complete, when the doorbell returns */
+/* The Send is sent, and complete, when the doorbell returns */
 static void doorbell_sends(struct kunit *test)
 {
 	struct peer *p = program(test);
@@ -189,7 +189,7 @@ static void doorbell_sends(struct kunit *test)
 		srnic_tx_doorbell(p->qp);
 		KUNIT_EXPECT_EQ(test, srnic_cq_poll(&p->scq->cq, &cqe), 1);
 		KUNIT_EXPECT_EQ(test, cqe.wr_id, i);
-		/* the first has brought pages, which the kthread looks after */
+		/* the first Send has allocated pages, so the kthread is awake to free them */
 		if (i)
 			KUNIT_EXPECT_TRUE(test, sleeps(p) && !kicked(p));
 		else
@@ -201,7 +201,7 @@ static void doorbell_sends(struct kunit *test)
 	p->qp->kernel = true;
 }
 
-/* More than a doorbell's budget: the kthread goes on, to the end */
+/* More than a doorbell's budget: the kthread sends the rest */
 static void doorbell_hands_over(struct kunit *test)
 {
 	struct peer *p = program(test);
@@ -231,7 +231,7 @@ static void doorbell_hands_over(struct kunit *test)
 	vfree(big);
 }
 
-/* Who keeps the socket locked: another task, so that the test may use the peer's */
+/* A task that keeps the socket locked, so that the test can go on using the peer's socket */
 struct keeper {
 	struct srnic_stream *stream;
 	struct completion locked;
@@ -267,7 +267,7 @@ static void unlock_socket(struct keeper *keeper)
 	wait_for_completion(&keeper->done);
 }
 
-/* Another program's doorbell */
+/* A doorbell from another task */
 struct ringing {
 	struct srnic_qp *qp;
 	struct completion done;
@@ -282,7 +282,7 @@ static int ring(void *arg)
 	return 0;
 }
 
-/* Have one that owns tx for as long as the test keeps the socket locked */
+/* Start one that owns tx for as long as the socket stays locked */
 static void ring_blocked(struct kunit *test, struct peer *p, struct ringing *ringing)
 {
 	ringing->qp = p->qp;
@@ -294,7 +294,7 @@ static void ring_blocked(struct kunit *test, struct peer *p, struct ringing *rin
 	KUNIT_EXPECT_FALSE(test, completion_done(&ringing->done));
 }
 
-/* Who owns tx looks for a kick when it lets go: the kthread could not begin meanwhile */
+/* The owner of tx checks for a kick when it releases tx: the kthread could not start meanwhile */
 static void kicked_while_a_doorbell_owns(struct kunit *test)
 {
 	u32 i;
@@ -307,7 +307,10 @@ static void kicked_while_a_doorbell_owns(struct kunit *test)
 		lock_socket(test, p, &keeper);
 		ring_post(p, 1, NULL);
 		ring_blocked(test, p, &ringing);
-		/* by a second doorbell, which does not wait for the first; or by the socket */
+		/*
+		 * by a second doorbell, which does not wait for the first; or by the socket's
+		 * callback
+		 */
 		ring_post(p, 2, NULL);
 		if (i)
 			srnic_qp_kick_tx(p->qp);
@@ -327,7 +330,7 @@ static void kicked_while_a_doorbell_owns(struct kunit *test)
 	}
 }
 
-/* A small Read is answered where it comes in; a larger one is the kthread's */
+/* A small Read is answered in softirq; a larger one by the kthread */
 static void small_read_needs_no_kthread(struct kunit *test)
 {
 	struct peer *p = program(test);
@@ -351,7 +354,7 @@ static void small_read_needs_no_kthread(struct kunit *test)
 			got += p->data_len;
 		} while (!p->hdr.last);
 		KUNIT_EXPECT_EQ(test, got, size);
-		/* the first has brought pages, which the kthread looks after */
+		/* the first Read has allocated pages, so the kthread is awake to free them */
 		if (i == 1)
 			KUNIT_EXPECT_TRUE(test, sleeps(p) && !kicked(p) && !owned(p));
 		KUNIT_EXPECT_TRUE(test, asleep(p));
@@ -361,7 +364,7 @@ static void small_read_needs_no_kthread(struct kunit *test)
 	peer_unregister(p, mr);
 }
 
-/* In SQD what is posted waits, and so it does when the peer Reads, as much as it wants */
+/* In SQD posted WRs wait, also while the peer Reads, however much */
 static void sqd_holds_what_is_posted(struct kunit *test)
 {
 	static const u32 size[] = { 0, SZ_4K, SZ_128K + 1 };
@@ -397,7 +400,7 @@ static void sqd_holds_what_is_posted(struct kunit *test)
 	vfree(mem);
 }
 
-/* A Read Request of the peer is the kthread's if a doorbell owns tx when it comes */
+/* A Read Request that comes while a doorbell owns tx is answered by the kthread */
 static void asked_while_a_doorbell_owns(struct kunit *test)
 {
 	struct peer *p = program(test);
@@ -418,8 +421,8 @@ static void asked_while_a_doorbell_owns(struct kunit *test)
 }
 
 /*
- * So it is if it comes while a task has the socket: the task then takes it out of the backlog, of
- * which TCP may process more while it sends
+ * So is one that comes while a task has the socket locked: the task then processes it from the
+ * backlog, and TCP may process more of that while it sends
  */
 static void asked_while_a_task_has_the_socket(struct kunit *test)
 {
@@ -434,7 +437,7 @@ static void asked_while_a_task_has_the_socket(struct kunit *test)
 	p->qp->kernel = true;
 }
 
-/* A doorbell while the kthread is at work comes back at once, and what it is about goes out */
+/* A doorbell while the kthread owns tx returns at once, and its WR is sent */
 static void rung_while_the_kthread_owns(struct kunit *test)
 {
 	struct peer *p = program(test);
@@ -459,9 +462,9 @@ static void rung_while_the_kthread_owns(struct kunit *test)
 	p->qp->kernel = true;
 }
 
-#define RUN	16		/* doorbells that make a burst */
+#define RUN	16		/* doorbells that start a burst */
 
-/* What makes a burst, and what does not */
+/* What starts a burst, and what does not */
 static void a_run_of_small_messages(struct kunit *test)
 {
 	struct peer *p = program(test);
@@ -471,7 +474,7 @@ static void a_run_of_small_messages(struct kunit *test)
 	KUNIT_ASSERT_FALSE(test, test_and_set_bit_lock(SRNIC_QPF_TX_OWNED, &qp->flags));
 	for (i = 1; i < RUN; i++)
 		KUNIT_EXPECT_FALSE(test, srnic_tx_burst_begins(qp, 84));
-	/* one that is not small, one that sends nothing, an FPDU from the peer: from the start */
+	/* a large WR, one that sends nothing, and an FPDU from the peer each restart the count */
 	KUNIT_EXPECT_FALSE(test, srnic_tx_burst_begins(qp, SZ_4K));
 	for (i = 1; i < RUN; i++)
 		KUNIT_EXPECT_FALSE(test, srnic_tx_burst_begins(qp, 84));
@@ -493,7 +496,7 @@ static void a_run_of_small_messages(struct kunit *test)
 	qp->kernel = true;
 }
 
-/* In a burst the kthread looks by itself; it ends when nothing gathers any more */
+/* In a burst the kthread polls the SQ; it stops when no more WRs gather */
 static void burst_needs_no_doorbell(struct kunit *test)
 {
 	struct peer *p = program(test);
@@ -513,7 +516,7 @@ static void burst_needs_no_doorbell(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, peer_until(wants_doorbell(p) && !owned(p)));
 	KUNIT_EXPECT_FALSE(test, qp->tx->burst.on);
 	KUNIT_EXPECT_TRUE(test, asleep(p));
-	/* the next one takes a longer run, up to a bound, since this one was poor */
+	/* after this poor burst the next one needs a longer run of doorbells, up to a bound */
 	for (i = 0; i < 3; i++) {
 		u32 run = 2 * RUN << min(i, 1U);
 
@@ -528,7 +531,7 @@ static void burst_needs_no_doorbell(struct kunit *test)
 	qp->kernel = true;
 }
 
-/* If the policy is so, doorbells and softirq do nothing but wake the kthreads */
+/* With the policy inline_work off, doorbells and softirq only wake the kthreads */
 static void kthreads_do_it_all(struct kunit *test)
 {
 	struct peer *p = peer_idle(test);
@@ -541,7 +544,7 @@ static void kthreads_do_it_all(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, asleep(p));
 	lock_socket(test, p, &keeper);
 	ring_post(p, 1, NULL);
-	srnic_tx_doorbell(p->qp);	/* does not wait for the socket */
+	srnic_tx_doorbell(p->qp);	/* returns without waiting for the socket */
 	KUNIT_EXPECT_TRUE(test, peer_until(owned(p)));
 	unlock_socket(&keeper);
 	peer_expect(p, ULP_SEND, 0);
@@ -549,7 +552,7 @@ static void kthreads_do_it_all(struct kunit *test)
 	p->qp->kernel = true;
 }
 
-/* After the end of the stream, and before there is one, nobody runs tx */
+/* Without a stream, before it begins and after it has ended, no context runs tx */
 static void rung_without_a_stream(struct kunit *test)
 {
 	struct peer *p = peer_idle(test);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* event_queue.c: what is kept for a program that reads, and for how long. */
+/* event_queue.c: which events are kept for a reading program, and for how long. */
 #include <kunit/test.h>
 #include "queue/event.h"
 #include "queue/event_queue.h"
@@ -49,7 +49,7 @@ static void must_be_empty(struct kunit *test)
 
 static void kept_once(struct kunit *test)
 {
-	srnic_event_source_add(&f->one, SRNIC_EV_LLP_LOST);	/* lost: nobody listens */
+	srnic_event_source_add(&f->one, SRNIC_EV_LLP_LOST);	/* dropped: no queue is open */
 	KUNIT_ASSERT_EQ(test, srnic_event_queue_open(&f->queue, &f->uctx.ibuc), 0);
 	must_be_empty(test);
 	srnic_event_source_add(&f->two, SRNIC_EV_LAST_WQE);
@@ -89,7 +89,7 @@ static void end_is_told(struct kunit *test)
 	must_be(test, 0, SRNIC_EV_RNIC_CATASTROPHIC);
 	KUNIT_EXPECT_TRUE(test, srnic_event_queue_has(&f->queue));
 	KUNIT_EXPECT_EQ(test, srnic_event_queue_take(&f->queue, &rec), -EIO);
-	/* the context is free for another, which has nothing of the first */
+	/* the context can have another queue, without the events of the first */
 	memset(&f->queue, 0, sizeof(f->queue));
 	KUNIT_ASSERT_EQ(test, srnic_event_queue_open(&f->queue, &f->uctx.ibuc), 0);
 	srnic_event_source_add(&f->one, SRNIC_EV_LLP_RESET);
@@ -106,7 +106,7 @@ static void kernel_has_none(struct kunit *test)
 	srnic_event_source_end(&f->one);
 }
 
-/* A program may have been built with a record that is shorter than the kernel's, or longer */
+/* A program may have been built with a record shorter or longer than the kernel's */
 static void record_may_grow(struct kunit *test)
 {
 	static const struct {
@@ -115,7 +115,7 @@ static void record_may_grow(struct kunit *test)
 	} rows[] = {
 		{ 0, 88, -EINVAL }, { 87, 88, -EINVAL }, { 88, 88, 88 }, { 96, 88, 88 },
 		{ SIZE_MAX, 88, 88 },
-		/* a later kernel's */
+		/* the record of a later kernel */
 		{ 87, 96, -EINVAL }, { 88, 96, 88 }, { 92, 96, 92 }, { 96, 96, 96 },
 		{ 4096, 96, 96 },
 	};

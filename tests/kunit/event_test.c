@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* event.c: nothing is without a name, and no stream error without an event. */
+/* event.c: each status and event has a name, and each stream error an event. */
 #include <kunit/test.h>
 #include "queue/event.h"
 
@@ -12,7 +12,7 @@ static void everything_has_a_name(struct kunit *test)
 
 		KUNIT_ASSERT_NOT_NULL(test, name);
 		KUNIT_EXPECT_STRNEQ(test, name, "?");
-		/* success is success only (CP-06) */
+		/* only SRNIC_WC_SUCCESS is a success (CP-06) */
 		KUNIT_EXPECT_EQ_MSG(test, !srnic_wc_verbs_status(i), i == SRNIC_WC_SUCCESS,
 				    "%s", name);
 	}
@@ -70,7 +70,7 @@ static void events_of_errors(struct kunit *test)
 				    "row %u", i);
 }
 
-/* Nothing fails silently; start-up errors are told by iw_cm */
+/* No error is silent; iw_cm reports those of the start-up */
 static void every_error_has_an_event(struct kunit *test)
 {
 	u32 err;

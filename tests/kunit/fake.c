@@ -70,7 +70,7 @@ static void free_cq(struct kunit_resource *res)
 }
 
 /**
- * fake_cq - a CQ whose consumer counts what it is told
+ * fake_cq - a CQ whose consumer counts notifications and events
  * @test: whose end is its end
  * @dev: its device
  * @entries: at least

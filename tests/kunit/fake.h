@@ -10,7 +10,7 @@
 #include "srnic.h"
 
 /**
- * struct fake_cq - a CQ of a kernel consumer, and what its consumer was told
+ * struct fake_cq - a CQ of a kernel consumer, and calls of the consumer's handlers
  * @cq: the CQ
  * @notified: calls of the completion handler
  * @errors: calls of the event handler

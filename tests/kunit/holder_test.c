@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* holder.c: what one user can take of a device, and what is left to others. */
+/* holder.c: how much of a device one user can have, and what is left for others. */
 #include <kunit/test.h>
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include "fake.h"
 
-/* The test's task in another user's name, until as_before() */
+/* The test's task with another user's credentials, until as_before() */
 struct as {
 	struct cred *cred;
 	const struct cred *old;
@@ -65,7 +65,7 @@ static const struct {
 	{ SRNIC_KIND_DM, SRNIC_MAX_DM },
 };
 
-/* One user has half; another one has the rest, and a kernel consumer its own */
+/* One user gets half; another user gets the rest, and kernel consumers have their own share */
 static void each_leaves_the_others_some(struct kunit *test)
 {
 	struct srnic_device *dev = fake_device(test);
@@ -82,14 +82,14 @@ static void each_leaves_the_others_some(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, take_as(test, dev, one, false, kind, 1), -EDQUOT, "%u",
 				    i);
 		KUNIT_EXPECT_EQ_MSG(test, take_as(test, dev, two, false, kind, half), 0, "%u", i);
-		/* nobody, whatever he may do, has more than there is */
+		/* no user, whatever its capabilities, gets more than there is */
 		KUNIT_EXPECT_EQ_MSG(test, take_as(test, dev, root, true, kind, 1), -ENOMEM, "%u",
 				    i);
 		KUNIT_EXPECT_EQ_MSG(test, srnic_take(dev, NULL, kind, kinds[i].most), 0, "%u", i);
 		KUNIT_EXPECT_EQ_MSG(test, srnic_take(dev, NULL, kind, 1), -ENOMEM, "%u", i);
 		KUNIT_EXPECT_EQ_MSG(test, srnic_held(dev, kind), 2 * kinds[i].most, "%u", i);
 
-		/* what was refused has left nothing behind */
+		/* a refusal leaves nothing behind */
 		srnic_give(dev, one, kind, 1);
 		KUNIT_EXPECT_EQ_MSG(test, take_as(test, dev, one, false, kind, 1), 0, "%u", i);
 		srnic_give(dev, one, kind, half);
@@ -103,7 +103,7 @@ static void each_leaves_the_others_some(struct kunit *test)
 	srnic_holder_close(dev, root);
 }
 
-/* As max_user_qps, it is no bound for CAP_SYS_RESOURCE */
+/* Like max_user_qps, the share does not bound CAP_SYS_RESOURCE */
 static void resource_may_have_all(struct kunit *test)
 {
 	struct srnic_device *dev = fake_device(test);
@@ -115,7 +115,7 @@ static void resource_may_have_all(struct kunit *test)
 	srnic_holder_close(dev, root);
 }
 
-/* What a user holds is the user's, in whichever process; and nobody's when it is over */
+/* Objects count for the user, in whichever process, until they are released */
 static void a_user_is_one_holder(struct kunit *test)
 {
 	struct srnic_device *dev = fake_device(test);

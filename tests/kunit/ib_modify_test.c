@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* ib_modify.c: Modify QP of programs that connect without rdma_cm, who connects is made up. */
+/* ib_modify.c: Modify QP of programs that connect without rdma_cm, with a fake connector. */
 #include <kunit/test.h>
 #include "fake.h"
 #include "ib/rendezvous.h"
@@ -10,7 +10,7 @@
 #define RTS_MASK (IB_QP_STATE | IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY | \
 		  IB_QP_SQ_PSN | IB_QP_MAX_QP_RD_ATOMIC)
 
-/* What the connector was told, and what it answers */
+/* Calls of the fake connector, and its answer */
 static struct {
 	u32 prepared, started, cancelled;
 	u32 psn;
@@ -66,7 +66,7 @@ static struct srnic_qp *new_qp(struct kunit *test)
 	return qp;
 }
 
-/* All that RTR and RTS want */
+/* All attributes that RTR or RTS requires */
 static struct ib_qp_attr attr_of(enum ib_qp_state state)
 {
 	struct ib_qp_attr attr = {
@@ -110,7 +110,7 @@ static struct srnic_qp *new_qp_in_rts(struct kunit *test)
 	return qp;
 }
 
-/* Without any one of the attributes of @mask the transition is refused, and nothing is done */
+/* Without any one attribute of @mask the transition is refused and nothing changes */
 static void expect_all_wanted(struct kunit *test, struct srnic_qp *qp,
 			      enum ib_qp_state state, int mask)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * kthreads.c, tx.c, rx.c: a stream begins without kthreads, goes on without them while
- * doorbells and softirq do the work, and has them when they are wanted.
+ * kthreads.c, tx.c, rx.c: a stream begins without kthreads, goes on without them while doorbells
+ * and softirq do the work, and gets them when it needs them.
  */
 #include <kunit/test.h>
 #include "engine/kthreads.h"
@@ -21,13 +21,13 @@ static bool wants_doorbell(const struct peer *p)
 	return READ_ONCE(p->qp->sq.hdr->flags) & SRNIC_RING_NEED_WAKEUP;
 }
 
-/* The QP is a program's when it gets its stream; the test posts to it as the kernel does */
+/* A program's QP gets its stream; the test posts to it as a kernel consumer does */
 static void attach_program(struct peer *p, struct socket *passive)
 {
 	struct srnic_qp *qp = p->qp;
 
 	qp->kernel = false;
-	/* what was posted before, as the rings of a program tell it */
+	/* earlier WRs, as a program's producer index shows them */
 	qp->sq.hdr->producer = qp->sq_posted;
 	qp->rq.hdr->producer = qp->rq_posted;
 	peer_attach(p, passive, 1, 1);
@@ -79,7 +79,9 @@ static void at_once_for_the_kernel(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, peer_until(has_kthreads(p)));
 }
 
-/* They take no more of a CPU than whoever made the QP would; a kernel consumer's are urgent */
+/*
+ * A QP's kthreads have the nice value of the task that created it; a kernel consumer's the lowest
+ */
 static void nice_as_their_maker(struct kunit *test)
 {
 	int own = task_nice(current);
@@ -128,7 +130,7 @@ static void a_bad_fpdu(struct peer *p)
 	peer_send_octets(p, nothing, sizeof(nothing));
 }
 
-/* Whatever ends a stream without kthreads, it is wound down */
+/* However a stream without kthreads ends, it is wound down */
 static void every_end_has_them(struct kunit *test)
 {
 	static const struct {
@@ -163,7 +165,7 @@ static void destroyed_without_them(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, p->closed, 1);
 }
 
-/* V2-5, V2-15: who attaches the stream sends the RTR, and behind it what was posted before */
+/* V2-5, V2-15: srnic_qp_attach() sends the RTR, then the WRs that were posted before */
 static void rtr_goes_first(struct kunit *test)
 {
 	static const struct {
@@ -190,7 +192,7 @@ static void rtr_goes_first(struct kunit *test)
 	}
 }
 
-/* M-STA-4: a responder sends when it has heard of the peer, with kthreads or without */
+/* M-STA-4: a responder sends once it has received an FPDU, with kthreads or without */
 static void responder_opens(struct kunit *test)
 {
 	struct ddp_hdr rtr = HDR_WRITE(0, 0);
@@ -217,7 +219,7 @@ static void responder_opens(struct kunit *test)
 	}
 }
 
-/* What came before the callbacks were the QP's is taken, as what comes afterwards (ST-11) */
+/* Octets received before the socket's callbacks were set are processed (ST-11) */
 static void data_before_the_stream(struct kunit *test)
 {
 	struct peer *p = peer_idle(test);
@@ -233,7 +235,10 @@ static void data_before_the_stream(struct kunit *test)
 	expect_none(p, "after what came before");
 }
 
-/* They cannot be made: the QP goes to Error, everybody is told, and it can be used again */
+/*
+ * If kthreads cannot be created, the QP goes to Error, its consumer and peer are notified, and it
+ * can be used again
+ */
 static void no_memory_for_them(struct kunit *test)
 {
 	struct peer *p = program(test);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * tx.c, rx.c, read.c: messages of 2^32 - 1 octets, the longest there are (WR-26).
+ * tx.c, rx.c, read.c: messages of 2^32 - 1 octets, the longest possible (WR-26).
  *
- * A region of that length need not have as much memory: its PBL has the same few
- * blocks over and over. The source has another number of them than the sink. So the
- * end of the message is right in the sink only if each octet came from, and went
- * to, its own place; and the stream is still there only if the middle went through.
+ * A region of that length need not have as much memory: its PBL repeats the same few blocks. The
+ * source has a different number of blocks than the sink. So the end of the message is right in
+ * the sink only if each octet came from, and went to, its own place; and the stream is still open
+ * only if the middle was transferred.
  */
 #include <kunit/test.h>
 #include <linux/sizes.h>
@@ -21,7 +21,7 @@
 #define ALL		(SRNIC_LOCAL_READ | SRNIC_LOCAL_WRITE | SRNIC_REMOTE_READ | \
 			 SRNIC_REMOTE_WRITE | SRNIC_READ_SINK)
 
-/* Two QPs, connected to each other, and the memory of the regions of both */
+/* Two QPs connected to each other, and the memory of both ends' regions */
 struct large {
 	struct peer *from;
 	struct peer *to;
@@ -31,7 +31,7 @@ struct large {
 	struct srnic_pbl *sink_pbl;
 };
 
-/* Before the QPs are made, so that it outlives them */
+/* Called before the QPs are made, so that the memory outlives them */
 static struct srnic_pbl *blocks(struct kunit *test, u32 count, u8 **mem)
 {
 	struct srnic_pbl *pbl = kunit_kzalloc(test, struct_size(pbl, addr, BLOCKS), GFP_KERNEL);
@@ -56,7 +56,7 @@ static struct srnic_tpte *region(struct peer *p, struct srnic_pbl *pbl)
 	return tpte;
 }
 
-/* Without CRC, which is most of the time here; the sockets take what they can */
+/* Without CRC, which takes most of the time here; with the sockets' default buffers */
 static void connect(struct large *l)
 {
 	struct socket *sock;
@@ -114,7 +114,7 @@ static void check_end(struct kunit *test, const struct large *l)
 	KUNIT_EXPECT_EQ(test, wrong, 0);
 }
 
-/* A message behind it arrives: the stream is where it has to be */
+/* A further message arrives: both ends agree on the place in the stream */
 static void one_more(struct large *l)
 {
 	peer_post_recv(l->to, 8, NULL);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The module of the KUnit suites; the suites register themselves. On Linux 6.1 they run before
- * a module's init function.
+ * The module of the KUnit suites; the suites register themselves. Linux 6.1 runs them before a
+ * module's init function.
  */
 #include <linux/module.h>
 #include "engine/takeover.h"
@@ -10,9 +10,9 @@
 static bool have_protocol;
 
 /**
- * tests_protocol - have TCP know srnic's protocol, until the module is unloaded
+ * tests_protocol - register srnic's protocol with TCP, until the module is unloaded
  *
- * A socket that has it may outlive its test. Context: a test; there is one at a time.
+ * A socket with this protocol may outlive its test. Context: a test; tests do not overlap.
  *
  * Return: 0, or an errno of srnic_takeover_register().
  */

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/*
- * wire/mpa.c: FPDUs with markers. What they must be was computed by
- * tests/wire/vectors.py.
- */
+/* wire/mpa.c: FPDUs with markers. tests/wire/vectors.py has computed the expected ones. */
 #include <kunit/test.h>
 #include "octets.h"
 #include "wire/mpa.h"
@@ -31,7 +28,7 @@ static const struct {
 	  "000ec140000000040000000000000000000000004e32c9f4" },
 };
 
-/* FNV-1a of all FPDUs of @first to @last octets of ULPDU, at each phase */
+/* FNV-1a of all FPDUs with ULPDUs of @first to @last octets, at each phase */
 static const struct {
 	u32 first, last, digest;
 } digests[] = {
@@ -77,7 +74,7 @@ static u32 fnv1a(u32 value, const u8 *at, u32 len)
 	return value;
 }
 
-/* M-MRK-4, M-MRK-6, M-MRK-7: lengths and phases; nothing is written beyond the room */
+/* M-MRK-4, M-MRK-6, M-MRK-7: lengths and phases; nothing is written beyond the buffer */
 static void all_phases(struct kunit *test)
 {
 	u8 *buf = kunit_kzalloc(test, 68 * 1024, GFP_KERNEL);
@@ -140,8 +137,8 @@ static void without_markers(struct kunit *test)
 }
 
 /*
- * What is left of octets that came, by hand: 4-octet words are told apart by their digits,
- * markers are words of their own.
+ * Octets received and what remains of them without markers, written by hand: 4-octet words differ
+ * in their digits, markers are words of their own.
  */
 #define WORDS_2		"00021111 22222222"
 #define WORDS_3		WORDS_2 "33333333"
@@ -195,7 +192,7 @@ static void removed(struct kunit *test)
 	}
 }
 
-/* Three markers, the first of them @first octets behind the start; what they have to be */
+/* Three markers, the first @first octets behind the start; @marker has their values */
 static u32 make_three(u8 *at, u32 first, const u32 *marker)
 {
 	u32 i, word = 0, len = first + 2 * 512 + 4 + 8;
@@ -209,7 +206,7 @@ static u32 make_three(u8 *at, u32 first, const u32 *marker)
 	return len;
 }
 
-/* The pointers of several: a marker in front of the length field is not counted in them */
+/* The pointers of several markers: one before the length field does not count in them */
 static void removed_several(struct kunit *test)
 {
 	static const struct {

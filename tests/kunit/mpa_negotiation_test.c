@@ -6,7 +6,7 @@
 
 #define NO_NEG	0x3fff
 
-/* What most tests start from */
+/* The default of most tests */
 static const struct mpa_policy plain = {
 	.crc = MPA_CRC_REQUIRED, .rev = 2, .rtr = MPA_RTR_WRITE | MPA_RTR_READ,
 	.max_ird = 128, .max_ord = 128,
@@ -131,8 +131,8 @@ static void crc_negotiation(struct kunit *test)
 }
 
 /*
- * Markers, each direction on its own: an end gets them if it wants them
- * (M-REQ-2), and there is no connection if the other cannot make them.
+ * Markers, each direction on its own: an end that wants them gets them (M-REQ-2), and there is no
+ * connection if the other end cannot send them.
  */
 static void marker_negotiation(struct kunit *test)
 {
@@ -203,14 +203,14 @@ static void respond_depths(struct kunit *test)
 		{ 0, 16382, 1, 0,	128, 0, 128, 0 },
 		{ 0, 1, 255, 0,		128, 0, 128, 0 },
 		{ 0, 1, 16382, 0,	128, 0, 128, 0 },
-		/* no negotiation: own value kept, 0x3fff answered */
+		/* no negotiation: the own value is kept, 0x3fff is answered */
 		{ 8, NO_NEG, 5, 6,	NO_NEG, 6, 5, 6 },
 		{ 4, NO_NEG, 5, 6,	NO_NEG, 4, 5, 4 },
 		{ NO_NEG, 8, 5, 6,	8, NO_NEG, 8, 6 },
 		{ NO_NEG, NO_NEG, 5, 6,	NO_NEG, NO_NEG, 5, 6 },
 		{ NO_NEG, NO_NEG, 255, 16382, NO_NEG, NO_NEG, 128, 128 },
 		{ NO_NEG, NO_NEG, 0, 0,	NO_NEG, NO_NEG, 0, 0 },
-		/* a responder's ULP that has no opinion gets the maximum */
+		/* a responder whose ULP gives no value gets the maximum */
 		{ 8, 8, NO_NEG, NO_NEG,	128, 8, 128, 8 },
 		{ NO_NEG, NO_NEG, NO_NEG, NO_NEG, NO_NEG, NO_NEG, 128, 128 },
 	};
@@ -268,7 +268,7 @@ static void conclude_depths(struct kunit *test)
 		{ 8, 8, 8, 129,		MPA_NO_IRD, 8, 8 },
 		{ 8, 8, 8, 255,		MPA_NO_IRD, 8, 8 },
 		{ 128, 8, 4, 16382,	MPA_NO_IRD, 128, 4 },
-		/* no negotiation: own value kept */
+		/* no negotiation: the own value is kept */
 		{ 8, 9, NO_NEG, 8,	MPA_OK, 8, 9 },
 		{ 8, 9, 4, NO_NEG,	MPA_OK, 8, 4 },
 		{ 8, 9, NO_NEG, NO_NEG,	MPA_OK, 8, 9 },
@@ -295,7 +295,7 @@ static void conclude_depths(struct kunit *test)
 	}
 }
 
-/* A Request or Reply as the peer gets it */
+/* A Request or Reply as the peer receives it */
 static void travel(struct kunit *test, enum mpa_role role,
 		   const struct mpa_hello *sent, struct mpa_hello *got)
 {
@@ -326,14 +326,14 @@ static void one_pair(struct kunit *test, const struct mpa_policy *initiator,
 	if (status)
 		bad = true;
 
-	/* never more than an end has room for */
+	/* never above an end's limit */
 	bad |= at_i.ird > initiator->max_ird || at_i.ord > initiator->max_ord;
 	bad |= at_r.ird > responder->max_ird || at_r.ord > responder->max_ord;
 	if (rev == 2 && i_ord != NO_NEG)	/* V2-7 */
 		bad |= at_i.ord > at_r.ird;
 	if (rev == 2 && i_ird != NO_NEG)
 		bad |= at_r.ord > at_i.ird;
-	if (rev == 1) {				/* both keep what they wanted */
+	if (rev == 1) {				/* both keep their own values */
 		bad |= at_i.ird != min(i_ird, initiator->max_ird);
 		bad |= at_i.ord != min(i_ord, initiator->max_ord);
 		bad |= at_r.ird != min(r_ird, responder->max_ird);
@@ -355,7 +355,7 @@ static u32 digit(u32 *number, u32 count)
 	return value;
 }
 
-/* Both ends, all depths, several limits: what both end up with fits together */
+/* Both ends, all depths, several limits: the results of both ends agree */
 static void pair_depths(struct kunit *test)
 {
 	static const u16 limits[] = { 0, 1, 8, 128, 16382 };
@@ -405,7 +405,7 @@ static void respond_rtr(struct kunit *test)
 			KUNIT_EXPECT_EQ_MSG(test, result.rtr, theirs & ours, "%u %u",
 					    theirs, ours);
 
-			/* A=0: client-server, whatever B to D say (V2-13) */
+			/* A=0: client-server, whatever B to D are (V2-13) */
 			req.p2p = false;
 			KUNIT_EXPECT_EQ(test, MPA_OK,
 					mpa_respond(&policy, &req, 8, 8, 0, &reply,
@@ -427,19 +427,19 @@ static void respond_rtr_room(struct kunit *test)
 		u8 reply_rtr;
 		u16 reply_ird, have_ird;
 	} rows[] = {
-		/* nobody wants reads: IRD raised to 1 for the RTR */
+		/* neither ULP uses Reads: IRD is raised to 1 for the RTR */
 		{ MPA_RTR_READ, 0, 0, 128, MPA_RTR_READ, 1, 1 },
 		{ MPA_RTR_READ | MPA_RTR_WRITE, 0, 0, 128,
 		  MPA_RTR_READ | MPA_RTR_WRITE, 1, 1 },
 		/* not if Read was not offered */
 		{ MPA_RTR_WRITE, 0, 0, 128, MPA_RTR_WRITE, 0, 0 },
-		/* room there is */
+		/* IRD has room already */
 		{ MPA_RTR_READ, 0, 1, 128, MPA_RTR_READ, 1, 1 },
 		{ MPA_RTR_READ, 2, 0, 128, MPA_RTR_READ, 2, 2 },
-		/* no room can be made: Read is not offered */
+		/* IRD cannot be raised: Read is not offered */
 		{ MPA_RTR_READ | MPA_RTR_WRITE, 8, 8, 0, MPA_RTR_WRITE, 0, 0 },
 		{ MPA_RTR_READ, 8, 8, 0, MPA_RTR_WRITE, 0, 0 },
-		/* IRD is not to be touched */
+		/* IRD must not be changed */
 		{ MPA_RTR_READ | MPA_RTR_WRITE, NO_NEG, 0, 128, MPA_RTR_WRITE, NO_NEG, 0 },
 		{ MPA_RTR_READ | MPA_RTR_WRITE, NO_NEG, 1, 128,
 		  MPA_RTR_READ | MPA_RTR_WRITE, NO_NEG, 1 },
@@ -519,9 +519,9 @@ static void conclude_rtr_room(struct kunit *test)
 		{ 8, 128, 0, MPA_NO_RTR, 0 },		/* no slot at the responder */
 		{ 0, 128, 1, MPA_OK, 1 },		/* ORD raised for the RTR */
 		{ 0, 128, 8, MPA_OK, 1 },
-		{ 0, 0, 8, MPA_NO_RTR, 0 },		/* cannot be raised */
+		{ 0, 0, 8, MPA_NO_RTR, 0 },		/* ORD cannot be raised */
 		{ 8, 128, NO_NEG, MPA_OK, 8 },
-		{ 0, 128, NO_NEG, MPA_NO_RTR, 0 },	/* must not be touched */
+		{ 0, 128, NO_NEG, MPA_NO_RTR, 0 },	/* ORD must not be changed */
 	};
 	u32 i;
 
@@ -620,7 +620,7 @@ static void conclude_rtr_order(struct kunit *test)
 	}
 }
 
-/* The Reply has another connection model than was asked for (V2-14) */
+/* The Reply's connection model is not that of the Request (V2-14) */
 static void conclude_model(struct kunit *test)
 {
 	struct mpa_policy policy = plain;
@@ -645,7 +645,7 @@ static void conclude_model(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mpa_conclude(&policy, &req, &reply, &result), MPA_NO_RTR);
 }
 
-/* S=1 wants S=1, S=0 wants S=0 (V2-17), and the revision is echoed */
+/* S=1 requires S=1, S=0 requires S=0 (V2-17), and the revision is echoed */
 static void conclude_enhanced(struct kunit *test)
 {
 	static const struct {
@@ -680,7 +680,7 @@ static void conclude_enhanced(struct kunit *test)
 	}
 }
 
-/* A responder takes any Request the decoder lets through, as it came (V2-2, V2-17) */
+/* A responder accepts any Request that decodes, in its own form (V2-2, V2-17) */
 static void respond_echoes(struct kunit *test)
 {
 	u32 rev, s;
@@ -755,7 +755,7 @@ static void reject(struct kunit *test)
 		  "4d504120494420526570204672616d65 30020006 00083fff" },
 		{ { .rev = 2, .enhanced = true, .ird = 1, .ord = NO_NEG }, 8, 4,
 		  "4d504120494420526570204672616d65 30020006 3fff0004" },
-		/* too large is not "no negotiation" */
+		/* a value that is too large is not taken for "no negotiation" */
 		{ { .rev = 2, .enhanced = true, .ird = 1, .ord = 1 }, NO_NEG, 0xffff,
 		  "4d504120494420526570204672616d65 30020006 3ffe3ffe" },
 	};

@@ -63,7 +63,7 @@ static void mulpdu_formula(struct kunit *test)
 	}
 }
 
-/* What it is for: an FPDU of MULPDU octets goes into one segment, at any marker phase */
+/* Its purpose: an FPDU of MULPDU octets fits one segment, at any marker phase */
 static void mulpdu_fits(struct kunit *test)
 {
 	u32 emss, phase;
@@ -262,7 +262,7 @@ static void hello_golden_decode(struct kunit *test)
 	}
 }
 
-/* M-REQ-1, M-STA-5: each wrong bit of the key, and the other end's key */
+/* M-REQ-1, M-STA-5: each single-bit error in the key, and the key of the other role */
 static void hello_key(struct kunit *test)
 {
 	static const char *const keys[] = { "MPA ID Req Frame", "MPA ID Rep Frame" };
@@ -352,7 +352,7 @@ static void hello_pd_length(struct kunit *test)
 	}
 }
 
-/* Key before revision before length */
+/* The key is checked before the revision, the revision before the length */
 static void hello_precedence(struct kunit *test)
 {
 	struct mpa_hello hello;
@@ -396,7 +396,7 @@ static void hello_flags(struct kunit *test)
 	}
 }
 
-/* Each combination of A to D, with IRD and ORD untouched by them (V2-4, V2-13) */
+/* Each combination of A to D leaves IRD and ORD unchanged (V2-4, V2-13) */
 static void enhanced_decode(struct kunit *test)
 {
 	u32 flags, i, j;
@@ -438,7 +438,7 @@ static void enhanced_decode_without(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, hello.p2p);
 }
 
-/* What must not travel does not: R of a Request, B to D without A */
+/* Bits that must not be sent are not: R of a Request, B to D without A */
 static void encode_withholds(struct kunit *test)
 {
 	struct mpa_hello hello = {

@@ -42,7 +42,7 @@ static struct srnic_qp *qp_on(struct kunit *test, struct fix *fix, struct ib_pd 
 
 #define BLOCKS	4
 
-/* Map so many blocks for the next registration, from octet @fbo of the first */
+/* Map @mapped blocks for the next registration, from octet @fbo of the first */
 static void fix_map(struct kunit *test, const struct fix *fix, u32 mapped, u32 fbo)
 {
 	struct scatterlist sg;
@@ -55,7 +55,9 @@ static void fix_map(struct kunit *test, const struct fix *fix, u32 mapped, u32 f
 	KUNIT_ASSERT_EQ(test, srnic_mr_map_sg(&fix->mr->ibmr, &sg, 1, &offset), 1);
 }
 
-/* A fast-register region of BLOCKS blocks, with so many mapped, from octet @fbo of the first */
+/*
+ * A fast-register region of BLOCKS blocks, @mapped of them mapped, from octet @fbo of the first
+ */
 static struct fix fix_make(struct kunit *test, u32 mapped, u32 fbo)
 {
 	struct fix fix = { .dev = fake_device(test) };
@@ -116,7 +118,7 @@ static void fast_register(struct kunit *test)
 	srnic_mr_dereg(&fix.mr->ibmr);
 }
 
-/* The kernel's ULPs map for the next WR, then post LOCAL_INV and REG_MR in one list */
+/* Kernel ULPs map for the next WR, then post LOCAL_INV and REG_MR in one list */
 static void map_while_valid(struct kunit *test)
 {
 	struct fix fix = fix_make(test, 1, 0x10);
@@ -136,7 +138,7 @@ static void map_while_valid(struct kunit *test)
 	sg_dma_len(&sg) = 2 * PAGE_SIZE;
 	KUNIT_ASSERT_EQ(test, srnic_mr_map_sg(&fix.mr->ibmr, &sg, 1, NULL), 1);
 
-	/* what is registered is as it was */
+	/* the registration in effect does not change */
 	KUNIT_ASSERT_EQ(test, srnic_tpt_get(fix.dev, &acc, &span), SRNIC_TPT_OK);
 	KUNIT_EXPECT_PTR_EQ(test, srnic_span_addr(&span, 0, &len), (void *)(fix.memory + 0x10));
 	srnic_tpt_put(&span);
@@ -153,7 +155,7 @@ static void map_while_valid(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, srnic_span_addr(&span, 0, &len), (void *)second);
 	srnic_tpt_put(&span);
 
-	/* without another mapping it is the same memory */
+	/* without a new mapping the memory stays the same */
 	KUNIT_EXPECT_EQ(test, srnic_tpt_invalidate(fix.qp, sqe.stag, false), SRNIC_INV_OK);
 	KUNIT_ASSERT_EQ(test, srnic_mr_fast_register(fix.qp, &sqe), SRNIC_WC_SUCCESS);
 	KUNIT_ASSERT_EQ(test, srnic_tpt_get(fix.dev, &acc, &span), SRNIC_TPT_OK);
@@ -162,7 +164,7 @@ static void map_while_valid(struct kunit *test)
 	srnic_mr_dereg(&fix.mr->ibmr);
 }
 
-/* MR-09: zero-based, the first octet is not that of a block */
+/* MR-09: zero-based; the first octet is not at a block's start */
 static void fast_register_zero_based(struct kunit *test)
 {
 	struct fix fix = fix_make(test, 1, 5);
@@ -181,7 +183,7 @@ static void fast_register_zero_based(struct kunit *test)
 	srnic_mr_dereg(&fix.mr->ibmr);
 }
 
-/* MR-31: each check, nothing changed after it, and the WR as it should be goes through */
+/* MR-31: each check fails on its own and changes nothing; then the correct WR succeeds */
 static void fast_register_errors(struct kunit *test)
 {
 	enum { STAG, OTHER_INDEX, PD, RIGHTS, FLAG, LONG, EMPTY, VA, WRAP, USERS,
@@ -196,7 +198,7 @@ static void fast_register_errors(struct kunit *test)
 		[EMPTY] = SRNIC_WC_FR_LENGTH,
 		[VA] = SRNIC_WC_INVALID_VA,
 		[WRAP] = SRNIC_WC_INVALID_VA,
-		[USERS] = SRNIC_WC_STAG_NOT_INVALID,	/* its invalidation has not ended */
+		[USERS] = SRNIC_WC_STAG_NOT_INVALID,	/* it is being invalidated */
 		[UNMAPPED] = SRNIC_WC_FR_LENGTH,
 		[AGAIN] = SRNIC_WC_STAG_NOT_INVALID,
 	};
@@ -257,7 +259,7 @@ static void fast_register_errors(struct kunit *test)
 	srnic_mr_dereg(&fix.mr->ibmr);
 }
 
-/* MR-31: a user's region and a window-to-be are no fast-register regions; at the limits */
+/* MR-31: neither a user's region nor a window can be fast-registered; limits */
 static void alloc_limits(struct kunit *test)
 {
 	struct srnic_device *dev = fake_device(test);
@@ -304,18 +306,18 @@ static void invalidate(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, srnic_tpt_invalidate(fix.qp, sqe.stag, false), SRNIC_INV_OK);
 	KUNIT_EXPECT_FALSE(test, tpte->valid);
-	/* again, with any key; but only within the PD */
+	/* again, with any key, but only within the PD */
 	KUNIT_EXPECT_EQ(test, srnic_tpt_invalidate(fix.qp, sqe.stag, false), SRNIC_INV_OK);
 	KUNIT_EXPECT_EQ(test, srnic_tpt_invalidate(fix.qp, sqe.stag ^ 1, false), SRNIC_INV_OK);
 	KUNIT_EXPECT_EQ(test, srnic_tpt_invalidate(foreign, sqe.stag, false), SRNIC_INV_PD);
-	/* and it can be registered again, with the list it has room for */
+	/* it can be registered again, with as many blocks as at creation */
 	KUNIT_EXPECT_EQ(test, tpte->pbl->max, BLOCKS);
 	KUNIT_EXPECT_EQ(test, srnic_mr_fast_register(fix.qp, &sqe), SRNIC_WC_SUCCESS);
 	srnic_mr_dereg(&fix.mr->ibmr);
 	KUNIT_EXPECT_EQ(test, srnic_tpt_invalidate(fix.qp, sqe.stag, false), SRNIC_INV_STAG);
 }
 
-/* MR-33: a peer needs a remote right of the STag and one of the QP; SEC-7 */
+/* MR-33: the peer needs a remote right of the STag and the QP's permission; SEC-7 */
 static void invalidate_remote(struct kunit *test)
 {
 	struct fix fix = fix_make(test, 1, 0);
@@ -341,7 +343,7 @@ static void invalidate_remote(struct kunit *test)
 	srnic_mr_dereg(&fix.mr->ibmr);
 }
 
-/* A region that looks like a user's, Valid, with memory that can be written */
+/* A Valid region with writable memory, like a user's */
 static struct srnic_mr *user_region(struct fix *fix, struct ib_umem *umem)
 {
 	struct srnic_sqe sqe = reg_sqe(fix, 1);
@@ -352,7 +354,7 @@ static struct srnic_mr *user_region(struct fix *fix, struct ib_umem *umem)
 	return fix->mr;
 }
 
-/* MR-21: PD and rights change, the STag does not; what was Invalid is Valid again */
+/* MR-21: PD and rights change, the STag does not; an Invalid region becomes Valid again */
 static void rereg_in_place(struct kunit *test)
 {
 	struct fix fix = fix_make(test, 2, 0);
@@ -375,7 +377,7 @@ static void rereg_in_place(struct kunit *test)
 	srnic_mr_dereg(&mr->ibmr);
 }
 
-/* MR-23: with a window bound nothing changes */
+/* MR-23: while a window is bound nothing changes */
 static void rereg_busy(struct kunit *test)
 {
 	struct fix fix = fix_make(test, 2, 0);
@@ -393,7 +395,7 @@ static void rereg_busy(struct kunit *test)
 	srnic_mr_dereg(&mr->ibmr);
 }
 
-/* MR-24: any other failure takes the memory away, and leaves the STag Invalid */
+/* MR-24: any other failure releases the memory and leaves the STag Invalid */
 static void rereg_failed(struct kunit *test)
 {
 	static const struct {
@@ -469,7 +471,7 @@ static int invalidate_thread(void *arg)
 	return 0;
 }
 
-/* MR-36: an invalidation ends when the access in progress has ended, and none begins */
+/* MR-36: an invalidation waits for accesses in progress, and no new one begins */
 static void invalidate_waits(struct kunit *test)
 {
 	struct fix fix = fix_make(test, 1, 0);
@@ -500,8 +502,8 @@ static void invalidate_waits(struct kunit *test)
 }
 
 /*
- * MR-36: it waits for the accesses that were under way, not for those of the
- * next registration, which can be there before it runs again.
+ * MR-36: the invalidation waits for accesses that began before it, not for those of the next
+ * registration, which may begin before the invalidating task runs again.
  */
 static void invalidate_waits_no_longer(struct kunit *test)
 {
@@ -522,7 +524,7 @@ static void invalidate_waits_no_longer(struct kunit *test)
 	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
 	msleep(50);
 	KUNIT_EXPECT_FALSE(test, READ_ONCE(job.done));
-	/* without a pause, so that on one CPU it has no chance to run */
+	/* without sleeping: on one CPU the invalidating task cannot run in between */
 	srnic_tpt_put(&span);
 	KUNIT_EXPECT_EQ(test, srnic_mr_fast_register(fix.qp, &sqe), SRNIC_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, srnic_tpt_get(fix.dev, &acc, &next), SRNIC_TPT_OK);
@@ -535,7 +537,7 @@ static void invalidate_waits_no_longer(struct kunit *test)
 	srnic_mr_dereg(&fix.mr->ibmr);
 }
 
-/* An exporter that counts what it is told */
+/* An exporter that counts calls */
 static struct {
 	u8 *mem;
 	u32 begun, ended, mapped, unlocked;
@@ -560,7 +562,7 @@ static int end_access(struct dma_buf *buf, enum dma_data_direction direction)
 	return 0;
 }
 
-/* Newer kernels want the lock of the buffer to be held, and older ones have another one */
+/* Newer kernels require the buffer's lock to be held; older ones have another lock */
 static void count_unlocked(struct dma_buf *buf)
 {
 #ifdef SRNIC_HAVE_DMA_BUF_UNLOCKED
@@ -631,7 +633,7 @@ static struct ib_mr *reg_exported(struct kunit *test, struct fix *fix, int acces
 	return mr;
 }
 
-/* The exporter of a DMA buffer is told of each access, before and after; it may refuse */
+/* Each access calls the exporter of a DMA buffer before and after it; the exporter may refuse */
 static void dmabuf_access_is_told(struct kunit *test)
 {
 	static const struct {
@@ -672,12 +674,12 @@ static void dmabuf_access_is_told(struct kunit *test)
 	srnic_tpt_put(&span);
 	KUNIT_EXPECT_EQ(test, exporter.begun, ARRAY_SIZE(rows));
 	KUNIT_EXPECT_EQ(test, exporter.ended, ARRAY_SIZE(rows));
-	/* nobody is left who would be waited for */
+	/* no access is left that deregistration would wait for */
 	KUNIT_EXPECT_EQ(test, srnic_mr_dereg(mr), 0);
 	srnic_mr_dereg(&fix.mr->ibmr);
 }
 
-/* The buffer is mapped and unmapped under its lock: others do that at the same time */
+/* The buffer is mapped and unmapped with its lock held, as other importers do */
 static void dmabuf_is_mapped_locked(struct kunit *test)
 {
 	struct fix fix = fix_make(test, 1, 0);

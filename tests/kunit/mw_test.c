@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* mw.c: binding, one row for each check; accesses; what is busy with a window. */
+/* mw.c: binding, one row for each check; accesses; what keeps a window's region and QP busy. */
 #include <kunit/test.h>
 #include <linux/delay.h>
 #include <linux/kthread.h>
@@ -139,7 +139,7 @@ static enum srnic_tpt_err access_on(const struct fix *fix, struct srnic_qp *qp, 
 
 #define REMOTE_BOTH (IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE)
 
-/* MW-01, MW-08, MW-11: Invalid at first; then of that QP, with rights the region has not */
+/* MW-01, MW-08, MW-11: Invalid at first; then bound to this QP, with rights the region lacks */
 static void bind_and_use(struct kunit *test)
 {
 	struct fix fix = fix_make(test, IB_MW_TYPE_2);
@@ -161,19 +161,19 @@ static void bind_and_use(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, srnic_span_addr(&span, 0, &len),
 			    (void *)(uintptr_t)(fix.pbl->addr[0] + OFF + 0x100));
 	srnic_tpt_put(&span);
-	/* the region itself has no remote right still */
+	/* the region itself still has no remote right */
 	KUNIT_EXPECT_EQ(test, access_on(&fix, fix.qp, REGION_STAG, BASE, 1, RR),
 			SRNIC_TPT_ACCESS);
-	/* MW-09: this key alone */
+	/* MW-09: only this key */
 	KUNIT_EXPECT_EQ(test, access_on(&fix, fix.qp, key(&fix, 0x5b), BASE + 0x100, 1, RR),
 			SRNIC_TPT_STAG);
-	/* PD-04: the QP decides, and not the PD */
+	/* PD-04: the QP counts, not the PD */
 	KUNIT_EXPECT_EQ(test, access_on(&fix, fix.other_qp, acc.stag, BASE + 0x100, 1, RR),
 			SRNIC_TPT_PD);
 	fix_end(test, &fix);
 }
 
-/* MW-07, MW-11: to the octet, on either end */
+/* MW-07, MW-11: bounds are exact to the octet at both ends */
 static void bounds(struct kunit *test)
 {
 	static const struct {
@@ -202,7 +202,7 @@ static void bounds(struct kunit *test)
 	fix_end(test, &fix);
 }
 
-/* MW-05, Figure 19: a zero-based window starts with TO 0, wherever in the region it is */
+/* MW-05, Figure 19: a zero-based window begins with TO 0, wherever in the region it is */
 static void zero_based(struct kunit *test)
 {
 	struct fix fix = fix_make(test, IB_MW_TYPE_2);
@@ -225,7 +225,7 @@ static void zero_based(struct kunit *test)
 	fix_end(test, &fix);
 }
 
-/* MW-04 to MW-07: each check has its status, and nothing has changed after it */
+/* MW-04 to MW-07: each check has its own status, and changes nothing */
 static void bind_errors(struct kunit *test)
 {
 	enum {
@@ -350,7 +350,7 @@ static void bind_errors(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, fix.window->tpte.stag, old, "row %u", i);
 		KUNIT_EXPECT_EQ_MSG(test, fix.region->windows, 0, "row %u", i);
 		KUNIT_EXPECT_EQ_MSG(test, fix.window->tpte.holds, 0, "row %u", i);
-		/* as it was meant it goes through */
+		/* the correct bind succeeds */
 		if (i == REGION_PD || i == QP_PD || i == QP_DISABLED || i == NO_RIGHT) {
 			fix.region->pd = fix.pd;
 			fix.qp->enables |= SRNIC_QP_BIND_ENABLED;
@@ -363,7 +363,7 @@ static void bind_errors(struct kunit *test)
 	}
 }
 
-/* MW-06, Figure 20, and what each window can then be used for (MW-12, MW-13) */
+/* MW-06, Figure 20, and which accesses each window allows (MW-12, MW-13) */
 static void rights(struct kunit *test)
 {
 	static const struct {
@@ -407,7 +407,10 @@ static void rights(struct kunit *test)
 	}
 }
 
-/* MW-09, MW-14, MW-15: one QP's, until that QP invalidates it; then of its PD */
+/*
+ * MW-09, MW-14, MW-15: bound to one QP until that QP invalidates it; then any QP of the PD binds
+ * it
+ */
 static void invalidate(struct kunit *test)
 {
 	struct fix fix = fix_make(test, IB_MW_TYPE_2);
@@ -430,7 +433,7 @@ static void invalidate(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fix.qp->windows, 1);
 	KUNIT_EXPECT_EQ(test, access_on(&fix, fix.qp, stag, BASE, 1, RW), SRNIC_TPT_OK);
 
-	/* by the peer, which needs a right of the QP (MR-33); a window has one always */
+	/* by the peer, if the QP permits it (MR-33); a window always permits it */
 	fix.qp->enables = SRNIC_QP_BIND_ENABLED;
 	KUNIT_EXPECT_EQ(test, srnic_tpt_invalidate(fix.qp, stag, true), SRNIC_INV_ACCESS);
 	fix.qp->enables |= SRNIC_QP_READ_ENABLED;
@@ -439,7 +442,7 @@ static void invalidate(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fix.qp->windows, 0);
 	KUNIT_EXPECT_EQ(test, fix.region->windows, 0);
 
-	/* to another QP, and locally */
+	/* bound to another QP, then invalidated locally */
 	KUNIT_ASSERT_EQ(test, bind(&fix, fix.other_qp, 3, BASE, 16, REMOTE_BOTH),
 			SRNIC_WC_SUCCESS);
 	stag = key(&fix, 3);
@@ -450,7 +453,9 @@ static void invalidate(struct kunit *test)
 	fix_end(test, &fix);
 }
 
-/* MW-03: many, overlapping, on one region; MR-32, MR-38: it is busy until the last has gone */
+/*
+ * MW-03: many overlapping windows on one region; MR-32, MR-38: it is busy until the last is gone
+ */
 static void region_busy(struct kunit *test)
 {
 	struct fix fix = fix_make(test, IB_MW_TYPE_2);
@@ -473,7 +478,7 @@ static void region_busy(struct kunit *test)
 		KUNIT_EXPECT_TRUE(test, fix.region->valid);
 		KUNIT_EXPECT_EQ(test, access_on(&fix, fix.qp, REGION_STAG, BASE, 1, LR),
 				SRNIC_TPT_OK);
-		/* dealloc in Valid state, of every second */
+		/* every second one is deallocated in Valid state */
 		if (i % 4)
 			KUNIT_EXPECT_EQ(test, srnic_tpt_invalidate(fix.qp, mw[i]->ibmw.rkey,
 								   false),
@@ -483,7 +488,7 @@ static void region_busy(struct kunit *test)
 	fix_end(test, &fix);
 }
 
-/* QP-28, MW-17: with a window bound it is not destroyed, in Error either */
+/* QP-28, MW-17: a QP with a window bound cannot be destroyed, not in Error either */
 static void qp_busy(struct kunit *test)
 {
 	struct fix fix = fix_make(test, IB_MW_TYPE_2);
@@ -512,7 +517,9 @@ static void qp_busy(struct kunit *test)
 	fix_end(test, &fix);
 }
 
-/* Verbs type 1: of all the PD; bound again without ado; unbound by a length of zero */
+/*
+ * Verbs type 1: for all QPs of the PD; can be bound again while bound; a bind of length 0 unbinds
+ */
 static void type_1_for_all_of_a_pd(struct kunit *test)
 {
 	struct fix fix = fix_make(test, IB_MW_TYPE_1);
@@ -531,12 +538,12 @@ static void type_1_for_all_of_a_pd(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, access_on(&fix, fix.qp, key(&fix, 1), BASE, 1, RW), SRNIC_TPT_STAG);
 	KUNIT_EXPECT_EQ(test, access_on(&fix, fix.qp, key(&fix, 2), BASE + 32, 8, RR),
 			SRNIC_TPT_OK);
-	/* a bind that fails leaves the one before */
+	/* a failed bind leaves the previous binding */
 	KUNIT_EXPECT_EQ(test, bind(&fix, fix.qp, 3, BASE, SIZE + 1, REMOTE_BOTH),
 			SRNIC_WC_BOUNDS);
 	KUNIT_EXPECT_EQ(test, access_on(&fix, fix.qp, key(&fix, 2), BASE + 32, 8, RR),
 			SRNIC_TPT_OK);
-	/* verbs invalidate windows of type 2 */
+	/* verbs invalidate windows of type 2 only */
 	KUNIT_EXPECT_EQ(test, srnic_tpt_invalidate(fix.qp, key(&fix, 2), false),
 			SRNIC_INV_ACCESS);
 	KUNIT_EXPECT_EQ(test, srnic_tpt_invalidate(fix.qp, key(&fix, 2), true),
@@ -602,8 +609,8 @@ static int job_thread(void *arg)
 }
 
 /*
- * MW-16: what takes a binding away ends when the access in progress has ended;
- * none begins, and until then the region and QP stay busy.
+ * MW-16: ending a binding waits for accesses in progress; no new one begins, and the region and
+ * the QP stay busy until then.
  */
 static void waits_for_access(struct kunit *test)
 {
@@ -664,9 +671,9 @@ static int binder_thread(void *arg)
 }
 
 /*
- * Type 1: two that wait for the same access, one to unbind the window and one to
- * bind it. Whoever is late undoes nothing of the other's: a Valid window has its
- * memory, and counts with its region.
+ * Type 1: two tasks wait for the same access, one to unbind the window and one to bind it. The
+ * later one undoes nothing of the earlier: a Valid window has its memory, and counts with its
+ * region.
  */
 static void two_binders(struct kunit *test)
 {
@@ -710,7 +717,7 @@ static void two_binders(struct kunit *test)
 	}
 }
 
-/* An unbind that comes late finds the window bound again: Valid, or in use still */
+/* An unbind that runs late finds the window Valid again, or in use: it does nothing */
 static void late_unbind(struct kunit *test)
 {
 	struct fix fix = fix_make(test, IB_MW_TYPE_2);
@@ -727,7 +734,7 @@ static void late_unbind(struct kunit *test)
 	srnic_mw_unbind(tpte);
 	KUNIT_EXPECT_EQ(test, fix.region->windows, 1);
 	KUNIT_EXPECT_EQ(test, fix.qp->windows, 1);
-	/* MW-09: who invalidates it when it is Invalid already has it unbound, too */
+	/* MW-09: an invalidation of a window that is Invalid already unbinds it, too */
 	tpte->users.count = 0;
 	KUNIT_EXPECT_EQ(test, srnic_tpt_invalidate(fix.qp, tpte->stag, false), SRNIC_INV_OK);
 	KUNIT_EXPECT_EQ(test, fix.region->windows, 0);

@@ -92,7 +92,7 @@ void octets_fpdu(struct kunit *test, struct octets *fpdu, const struct octets *u
  * @ulpdu: what goes in
  * @pos: where it begins, octets from the start of the stream; then where it ends
  *
- * Word by word, where the module counts.
+ * Goes word by word; the module computes the places.
  */
 void octets_fpdu_marked(struct kunit *test, struct octets *fpdu,
 			const struct octets *ulpdu, u32 *pos)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* tx.c, read.c, place.c: Reads of several SGEs, and responses to requests that are not out. */
+/* tx.c, read.c, place.c: Reads of several SGEs, and responses to requests not yet sent. */
 #include <kunit/test.h>
 #include <linux/vmalloc.h>
 #include "engine/stream.h"
@@ -81,7 +81,9 @@ static void expect_placed(struct out *out, u32 sge, u32 len, u8 octet)
 	KUNIT_EXPECT_PTR_EQ(out->p->test, memchr_inv(at + len, 0, 100 - len), NULL);
 }
 
-/* A Read of several SGEs: a request for each that has a length; the last response completes it */
+/*
+ * A Read of several SGEs: one request for each SGE with a length; the last response completes it
+ */
 static void read_of_many_sges(struct kunit *test)
 {
 	static const u32 lens[] = { 8, 0, 100, 1 };
@@ -108,7 +110,7 @@ static void read_of_many_sges(struct kunit *test)
 	expect_placed(&out, 3, 1, 0x33);
 }
 
-/* RD-02: ORD counts each request, and what the peer asks for is answered in between */
+/* RD-02: ORD counts each request; the peer's Reads are answered in between */
 static void ord_counts_each_request(struct kunit *test)
 {
 	static const u32 lens[] = { 5, 6, 7 };
@@ -130,7 +132,7 @@ static void ord_counts_each_request(struct kunit *test)
 		expect_placed(&out, i, lens[i], 0x40 + i);
 }
 
-/* FE-01: a fence waits for all of them; a Read of nothing is one request whatever its SGEs */
+/* FE-01: a fence waits for all requests; a Read of length 0 is one request whatever its SGEs */
 static void fence_behind_many_sges(struct kunit *test)
 {
 	static const u32 lens[] = { 0, 3, 4 }, none[] = { 0, 0, 0 };
@@ -153,7 +155,7 @@ static void fence_behind_many_sges(struct kunit *test)
 	peer_wc(out.p, out.p->scq, 3, SRNIC_WC_SUCCESS);
 }
 
-/* ST-35, CP-08: what goes wrong with one of them ends the WR, once; what is behind is flushed */
+/* ST-35, CP-08: an error of one request ends the WR, once; later WRs are flushed */
 static void one_of_many_fails(struct kunit *test)
 {
 	static const u32 lens[] = { 8, 8, 8, 8 };
@@ -180,7 +182,7 @@ static void one_of_many_fails(struct kunit *test)
 	}
 }
 
-/* The stream ends between the responses: one completion, flushed */
+/* The stream ends between the responses: the Read has one completion, flushed */
 static void flushed_between_responses(struct kunit *test)
 {
 	static const u32 lens[] = { 8, 8 };
@@ -198,7 +200,7 @@ static void flushed_between_responses(struct kunit *test)
 #define PIECES	(PEER_DEPTH - 1)
 #define PIECE	40000
 
-/* Writes that TCP cannot take at once, and behind them a request that counts as not taken */
+/* Writes that TCP cannot take at once, then a request that is made to count as not taken */
 static u8 *stuck_request(struct peer *p, u32 atomic)
 {
 	u8 *big = vzalloc(PIECE);
@@ -234,13 +236,16 @@ static u8 *stuck_request(struct peer *p, u32 atomic)
 		usleep_range(500, 1000);
 	}
 	msleep(50);
-	/* TCP may take it at any time: how much it takes differs between kernels */
+	/*
+	 * how much TCP has taken differs between kernels, so the end of the request is set far
+	 * ahead
+	 */
 	WRITE_ONCE(p->qp->orq[0].end, srnic_stream_taken(p->qp->stream) + SZ_1M);
 	WRITE_ONCE(p->qp->orq_out, 0);
 	return big;
 }
 
-/* A response to a request that is not out yet is one to no request (E-16), and places nothing */
+/* A response to a request not yet taken by TCP matches no request (E-16) and is not placed */
 static void premature_response(struct kunit *test)
 {
 	u32 atomic;
@@ -276,7 +281,7 @@ static void premature_response(struct kunit *test)
 	}
 }
 
-/* The clock of the stream's sequence numbers as if @gone bytes were sent behind the request */
+/* Shift the request's end, as if @gone bytes had been sent behind it */
 static void sent_behind(struct peer *p, u32 gone)
 {
 	struct srnic_qp *qp = p->qp;
@@ -287,7 +292,7 @@ static void sent_behind(struct peer *p, u32 gone)
 	srnic_unlock(&qp->sq_lock, flags);
 }
 
-/* A response may come late: this end goes on sending, and sequence numbers come round */
+/* A response may come late: this end keeps sending, and sequence numbers wrap */
 static void late_response(struct kunit *test)
 {
 	static const u32 gone[] = { 0, SZ_1G, SZ_2G - 1, SZ_2G, SZ_2G + SZ_1M, 3U * SZ_1G,
@@ -299,7 +304,7 @@ static void late_response(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(gone); i++) {
 		post_read(&out, i, &len, 1, SIGNAL);
 		expect_request(&out, 1 + i, 0, len, 0);
-		/* whoever sent it has come back from TCP */
+		/* the sender of the request has returned from TCP */
 		KUNIT_ASSERT_TRUE(test, peer_until(READ_ONCE(out.p->qp->orq_out) == 1 + i));
 		sent_behind(out.p, gone[i]);
 		answer(&out, 0, len, 0x11 + i);

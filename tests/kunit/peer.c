@@ -38,7 +38,7 @@ static void on_abort(void *priv)
 
 static const struct srnic_llp_ops llp_ops = { .abort = on_abort, .closed = on_closed };
 
-/* Peers there are; streams linger only while there are some */
+/* Number of peers; while there is one, streams may linger */
 static u32 peers;
 
 static void free_peer(struct kunit_resource *res)
@@ -167,7 +167,7 @@ void peer_sockets(struct peer *p, struct socket **passive)
 	KUNIT_ASSERT_EQ(p->test, 0, kernel_accept(listener, passive, 0));
 	srnic_sock_prepare(*passive);
 	sock_release(listener);
-	/* a little, so that a test can fill them */
+	/* small buffers, so that a test can fill them */
 	(*passive)->sk->sk_userlocks |= SOCK_SNDBUF_LOCK;
 	(*passive)->sk->sk_sndbuf = ROOM;
 	p->sock->sk->sk_rcvtimeo = TIMEOUT;
@@ -175,9 +175,9 @@ void peer_sockets(struct peer *p, struct socket **passive)
 }
 
 /**
- * peer_attach - to RTS
+ * peer_attach - attach a socket to a QP, which enters RTS
  * @p: in Idle
- * @passive: from peer_sockets(); the QP's from now on
+ * @passive: from peer_sockets(); now belongs to the QP
  * @ird: inbound reads
  * @ord: outbound reads
  */
@@ -189,7 +189,7 @@ void peer_attach(struct peer *p, struct socket *passive, u16 ird, u16 ord)
 		.wait_recv = p->wait_recv,
 	};
 	struct srnic_attach attach = {
-		.initiator = !p->responder,	/* may send at once */
+		.initiator = !p->responder,	/* it may send at once */
 		.mpa = { .crc = !p->no_crc, .ird = ird, .ord = ord, .rtr = p->rtr,
 			 .tx_markers = p->tx_markers, .rx_markers = p->rx_markers },
 		.stream = srnic_stream_new(passive),
@@ -233,8 +233,8 @@ struct peer *peer_open(struct kunit *test, u16 ird, u16 ord)
 }
 
 /**
- * peer_region - register memory, TO is the address
- * @p: until its end
+ * peer_region - register memory, whose TO is its address
+ * @p: its end unregisters the memory
  * @pd: protection domain
  * @mem: memory
  * @length: octets
@@ -258,7 +258,7 @@ struct srnic_tpte *peer_region(struct peer *p, struct ib_pd *pd, void *mem, u32 
 }
 
 /**
- * peer_unregister - before the memory goes
+ * peer_unregister - unregister memory before it is freed
  * @p: its owner
  * @tpte: from peer_region()
  */
@@ -367,7 +367,7 @@ void peer_no_wc(struct peer *p, struct fake_cq *fake)
 }
 
 /**
- * peer_send_octets - anything at all
+ * peer_send_octets - send octets of any kind
  * @p: connected
  * @data: octets
  * @len: how many
@@ -403,11 +403,11 @@ void peer_send(struct peer *p, const struct ddp_hdr *hdr, const void *data, u32 
 }
 
 /**
- * peer_read_request - ask for a read
+ * peer_read_request - send a Read Request
  * @p: connected
  * @msn: message sequence number
- * @sink_stag: to be repeated in the response
- * @sink_to: to be repeated in the response
+ * @sink_stag: repeated in the response
+ * @sink_to: repeated in the response
  * @size: octets
  * @src_stag: what to read
  * @src_to: what to read
@@ -523,7 +523,7 @@ int peer_recv(struct peer *p)
 }
 
 /**
- * peer_expect - the next FPDU is a certain one, all of its message
+ * peer_expect - the next FPDU has this control octet, and is a whole message
  * @p: connected
  * @ulp: RDMAP control octet
  * @data_len: octets after the DDP header
@@ -554,10 +554,10 @@ void peer_expect_nothing(struct peer *p)
 
 /**
  * peer_expect_terminate - the next FPDU is a Terminate, the last one before FIN
- * @p: connected; what was sent last is what it is about
+ * @p: connected; the Terminate is about the segment sent last
  * @what: for messages
  * @code: layer, type and code as on the wire
- * @hdrct: M, D and R bits: what of the offending segment must be quoted
+ * @hdrct: M, D and R bits: which parts of the bad segment must be quoted
  */
 void peer_expect_terminate(struct peer *p, const char *what, u16 code, u16 hdrct)
 {
@@ -604,7 +604,7 @@ void peer_expect_end(struct peer *p, const char *what, int want)
 }
 
 /**
- * peer_expect_event - what the consumer was told until now
+ * peer_expect_event - the events that the consumer has had until now
  * @p: the QP; it has come to an end
  * @what: for messages
  * @event: the one event, or -1 for none
@@ -641,7 +641,7 @@ void peer_reset(struct peer *p)
  * peer_expect_closed - the QP has come to its end
  * @p: the QP
  * @what: for messages
- * @state: in which it must be then
+ * @state: the state it must be in
  */
 void peer_expect_closed(struct peer *p, const char *what, enum srnic_qp_state state)
 {

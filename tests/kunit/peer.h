@@ -40,7 +40,7 @@
 #define HDR_TERMINATE \
 	{ .last = true, .version = 1, .ulp = ULP_TERMINATE, .qn = 2, .msn = 1 }
 
-/* Wait for what other threads do. Return: whether it came true in time. */
+/* Wait for other threads. Return: whether @cond became true in time. */
 #define peer_until(cond) ({						\
 	bool _came = false;						\
 	int _tries;							\
@@ -63,7 +63,7 @@
  * @qp: of a kernel consumer, NULL once it is destroyed
  * @sock: the test's end of the stream, NULL when it is closed
  * @tx_markers: the QP is to send markers; set before it is connected
- * @rx_markers: the QP is to expect markers; set before it is connected
+ * @rx_markers: the QP is to ask for markers; set before it is connected
  * @no_crc: neither end has CRCs; set before it is connected
  * @by_threads: the QP's kthreads do all its work; set before it is connected
  * @wait_recv: a message waits until a receive is posted; set before it is connected
@@ -75,20 +75,20 @@
  * @phases: where the FPDUs that came with markers began, modulo 512, by words
  * @region: what was registered with peer_region()
  * @regions: how many
- * @out: ULPDU that was sent last
- * @in: ULPDU that was received last
+ * @out: ULPDU sent last
+ * @in: ULPDU received last
  * @in_len: its octets
  * @skip: control octet of segments, all zeros, that may come before a
  *	  Terminate; 0 for none
- * @skipped: octets of payload in those that came
+ * @skipped: octets of payload in the skipped segments
  * @hdr: its header, decoded
  * @data: what follows the header
  * @data_len: its octets
- * @events: what the QP's event handler was told
+ * @events: events that the QP's handler was called with
  * @num_events: how many
- * @event_state: state of the QP when it was told the last one
+ * @event_state: state of the QP at the last event
  * @closed: calls of srnic_llp_ops.closed()
- * @closed_err: what the last one was told
+ * @closed_err: the error passed by the last one
  */
 struct peer {
 	struct kunit *test;

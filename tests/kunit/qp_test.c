@@ -11,11 +11,10 @@
 #define FORCE	SRNIC_QP_BY_FORCE
 
 /*
- * RDMAC verbs 6.2, once more: rows from, columns to Idle, RTS, Closing,
- * Terminate, Error. RTS needs a stream, so it is entered by attaching one.
- * Modify to Error in Closing and Terminate is refused by the RDMAC verbs
- * (ST-31, ST-49), and allowed by force since Linux drains queues that way;
- * for the same reason Error to Error is no error.
+ * RDMAC verbs 6.2, once more: rows from, columns to Idle, RTS, Closing, Terminate, Error. A QP
+ * enters RTS when a stream is attached. The RDMAC verbs refuse Modify to Error in Closing and
+ * Terminate (ST-31, ST-49); here it is allowed with force, since Linux drains queues that way.
+ * For the same reason Modify from Error to Error is no error.
  */
 static const u8 want[5][5] = {
 	/* Idle: ST-05, ST-06, ST-07, ST-13 */
@@ -129,7 +128,9 @@ static void expect_flushed(struct kunit *test, struct fake_cq *fake, u64 first, 
 	KUNIT_EXPECT_EQ(test, srnic_cq_poll(&fake->cq, &cqe), 0);
 }
 
-/* Idle: posts are kept; Error: each is flushed once, and so is what is posted then */
+/*
+ * In Idle posted WRs stay in the queues; in Error each is flushed once, and so is each later one
+ */
 static void idle_error_idle(struct kunit *test)
 {
 	struct pair p;
@@ -146,7 +147,7 @@ static void idle_error_idle(struct kunit *test)
 	expect_flushed(test, p.scq, 0, 0);
 	expect_flushed(test, p.rcq, 0, 0);
 
-	/* ST-13, ST-34; unsignaled ones are told too (WR-24) */
+	/* ST-13, ST-34; unsignaled WRs complete, too (WR-24) */
 	srnic_cq_arm(&p.scq->cq, SRNIC_ARM_SOLICITED, false);
 	srnic_cq_arm(&p.rcq->cq, SRNIC_ARM_NEXT, false);
 	KUNIT_EXPECT_EQ(test, srnic_qp_modify(p.qp, SRNIC_QP_ERROR), 0);
@@ -181,7 +182,7 @@ static void idle_error_idle(struct kunit *test)
 	srnic_qp_destroy(p.qp);
 }
 
-/* What Modify refuses changes nothing (QP-17) */
+/* A refused Modify changes nothing (QP-17) */
 static void modify_refused(struct kunit *test)
 {
 	static const enum srnic_qp_state from_idle[] = {
@@ -211,7 +212,7 @@ static void modify_refused(struct kunit *test)
 	srnic_qp_destroy(p.qp);
 }
 
-/* A slot is free when its completion was polled, not before (WR-04) */
+/* A slot is free once its completion was polled, not before (WR-04) */
 static void queue_full(struct kunit *test)
 {
 	struct srnic_cqe cqe;
@@ -238,7 +239,7 @@ static void queue_full(struct kunit *test)
 	srnic_qp_destroy(p.qp);
 }
 
-/* One list: what comes before the bad WR is posted, the rest is not */
+/* In one list the WRs before the bad one are posted, the rest are not */
 static void post_list(struct kunit *test)
 {
 	struct ib_rdma_wr wr[4] = { };
@@ -266,7 +267,7 @@ static void post_list(struct kunit *test)
 	srnic_qp_destroy(p.qp);
 }
 
-/* Destroy in any state with WRs outstanding; no completion is left (QP-27, QP-30) */
+/* Destroyed in any state with WRs outstanding; no completion is left (QP-27, QP-30) */
 static void destroy_with_work(struct kunit *test)
 {
 	u32 error;
@@ -349,7 +350,7 @@ static void create_limits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_held(dev, SRNIC_KIND_QP), SRNIC_MAX_QP);
 }
 
-/* Found by number while it lives, with a reference */
+/* A QP is found by its number while it exists, and a reference is taken */
 static void find(struct kunit *test)
 {
 	struct pair p;
@@ -376,7 +377,7 @@ static void count_abort(void *priv)
 static const struct srnic_llp_ops llp_ops = { .abort = count_abort };
 static const struct srnic_llp_ops other_ops = { .abort = count_abort };
 
-/* One connection at a time; Error while it is being made ends it, once */
+/* One connection at a time; entering Error during set-up aborts it, once */
 static void one_claim_at_a_time(struct kunit *test)
 {
 	struct pair p;
@@ -386,7 +387,7 @@ static void one_claim_at_a_time(struct kunit *test)
 	make_qp(test, &p, 1);
 	KUNIT_EXPECT_EQ(test, srnic_qp_claim(p.qp, &llp_ops, &aborted), 0);
 	KUNIT_EXPECT_EQ(test, srnic_qp_claim(p.qp, &other_ops, &other), -EBUSY);
-	srnic_qp_unclaim(p.qp, &other);		/* not the one who has it */
+	srnic_qp_unclaim(p.qp, &other);		/* not the owner of the claim */
 	KUNIT_EXPECT_EQ(test, srnic_qp_claim(p.qp, &other_ops, &other), -EBUSY);
 	srnic_qp_unclaim(p.qp, &aborted);
 	KUNIT_EXPECT_EQ(test, srnic_qp_claim(p.qp, &other_ops, &other), 0);
@@ -398,7 +399,7 @@ static void one_claim_at_a_time(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_qp_modify(p.qp, SRNIC_QP_ERROR), 0);
 	KUNIT_EXPECT_EQ(test, aborted, 1);
 	KUNIT_EXPECT_EQ(test, other, 0);
-	/* ST-37: not while the connection is not quite given up */
+	/* ST-37: refused until the claim is given up */
 	KUNIT_EXPECT_EQ(test, srnic_qp_modify(p.qp, SRNIC_QP_IDLE), -EBUSY);
 	srnic_qp_unclaim(p.qp, &aborted);
 	KUNIT_EXPECT_EQ(test, srnic_qp_claim(p.qp, &llp_ops, &aborted), -EINVAL);
@@ -408,7 +409,7 @@ static void one_claim_at_a_time(struct kunit *test)
 	srnic_qp_destroy(p.qp);
 }
 
-/* It is Idle to the core for ever, and its SQ has a consumer */
+/* To the core a UD QP stays in Idle; its SQ has a consumer all the same */
 static void a_ud_qp_has_no_connection(struct kunit *test)
 {
 	struct pair p;
@@ -421,7 +422,7 @@ static void a_ud_qp_has_no_connection(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, aborted, 0);
 }
 
-/* A user's producer index is not believed: nothing is read that was not posted */
+/* A user's producer index is not trusted: the kernel reads no slot that was not posted */
 static void user_producer(struct kunit *test)
 {
 	static const u32 wild[] = { 9, 0x7fffffff, 0x80000000, 0xffffffff };

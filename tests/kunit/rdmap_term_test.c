@@ -8,13 +8,13 @@
 #define D	0x4000
 #define R	0x2000
 
-/* What is quoted: a Write of 8 octets to a bad STag, a Read Request */
+/* Quoted segments: a Write of 8 octets to a bad STag, a Read Request */
 #define BAD_WRITE		"0016 c140 deadbeef 0000000000000010 "
 #define SEGMENT		"002e 4141 00000000 00000001 00000001 00000000 "
 #define READ_REQUEST	"a1a2a3a4 0000000000001000 00002000 b1b2b3b4 00007f0000001000 "
 #define ZEROS_24	"000000000000000000000000000000000000000000000000 "
 
-/* The Read Request of the golden frame as what is quoted */
+/* Quote the Read Request of the golden frame */
 static void quote_read_request(struct kunit *test, struct rdmap_term *term)
 {
 	struct octets *o = kunit_kzalloc(test, sizeof(*o), GFP_KERNEL);
@@ -28,7 +28,7 @@ static void quote_read_request(struct kunit *test, struct rdmap_term *term)
 	kunit_kfree(test, o);
 }
 
-/* A Write of 8 octets to a bad STag as what is quoted */
+/* Quote a Write of 8 octets to a bad STag */
 static void quote_write(struct rdmap_term *term)
 {
 	static const struct ddp_hdr hdr = {
@@ -100,7 +100,7 @@ static void encode_each_error(struct kunit *test)
 	}
 }
 
-/* Combinations of M, D and R that the table has not: nothing is misplaced */
+/* Combinations of M, D and R that the table lacks: nothing is misplaced */
 static void encode_odd_hdrct(struct kunit *test)
 {
 	static const struct {
@@ -161,7 +161,7 @@ static void decode_values(struct kunit *test)
 		{ "20020000", "",	2, 0, 0x02, 0, 0, 0 },
 		{ "1100c000", BAD_WRITE,	1, 1, 0x00, M | D, 22, 14 },
 		{ "0101e000", SEGMENT READ_REQUEST,	0, 1, 0x01, M | D | R, 46, 18 },
-		/* headers that are not there sent as zeros (RFC 5040 7.1) */
+		/* headers that are absent, sent as zeros (RFC 5040 7.1) */
 		{ "20020000", ZEROS_24 ZEROS_24,	2, 0, 0x02, 0, 0, 0 },
 		{ "1100c000", SEGMENT READ_REQUEST,	1, 1, 0x00, M | D, 46, 18 },
 		/* reserved bits set (TRM-7) */
@@ -172,14 +172,14 @@ static void decode_values(struct kunit *test)
 		/* length without header, header without length */
 		{ "11008000", "0016",	1, 1, 0x00, M, 22, 0 },
 		{ "11004000", BAD_WRITE,	1, 1, 0x00, D, 0, 14 },
-		/* promised and not there */
+		/* announced, but absent */
 		{ "0101e000", "",	0, 1, 0x01, 0, 0, 0 },
 		{ "0101e000", "00",	0, 1, 0x01, 0, 0, 0 },
 		{ "0101e000", "0016",	0, 1, 0x01, M, 22, 0 },
 		{ "0101e000", "0016c140deadbeef00000000000000",
 					0, 1, 0x01, M, 22, 0 },
 		{ "0101e000", BAD_WRITE,	0, 1, 0x01, M | D, 22, 14 },
-		/* R without D has nothing to follow */
+		/* R without D: nothing may follow */
 		{ "0101a000", SEGMENT READ_REQUEST,	0, 1, 0x01, M, 46, 0 },
 		{ "01012000", SEGMENT READ_REQUEST,	0, 1, 0x01, 0, 0, 0 },
 	};
@@ -225,8 +225,8 @@ static void decode_short(struct kunit *test)
 }
 
 /*
- * Each M, D, R, each T, each length, with memory of just that length (for
- * KASAN) and with two different fillings behind it (for everybody else).
+ * Each M, D, R, each T, each length, with memory of just that length (for KASAN) and with two
+ * different fillings behind it (for other kernels).
  */
 static void decode_truncated(struct kunit *test)
 {

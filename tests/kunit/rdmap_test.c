@@ -180,7 +180,10 @@ static void error_registry(struct kunit *test)
 		KUNIT_EXPECT_TRUE_MSG(test, known, "error %u: %u/%u/%02x", err,
 				      got->layer, got->etype, got->code);
 
-		/* length and DDP header go together; RDMAP header for a Read Request */
+		/*
+		 * DDP segment length and DDP header go together; an RDMAP header is that of a
+		 * Read Request
+		 */
 		KUNIT_EXPECT_EQ_MSG(test, !(got->hdrct & M), !(got->hdrct & D),
 				    "error %u", err);
 		if (got->hdrct & R)
@@ -363,7 +366,7 @@ static void read_req_round_trip(struct kunit *test)
 
 /* rdmap_check_hdr() */
 
-/* What opcodes 0 to 13 look like, in words of the test's own */
+/* The properties of opcodes 0 to 13, written once more for the test */
 static bool opcode_on_queue(u32 opcode, bool tagged, u32 qn)
 {
 	switch (opcode) {
@@ -390,7 +393,7 @@ static bool opcode_on_queue(u32 opcode, bool tagged, u32 qn)
 	return false;
 }
 
-/* A ULPDU_Length that is right for the opcode, if one is */
+/* A valid ULPDU_Length for the opcode, if it has one */
 static u32 good_length(u32 opcode)
 {
 	switch (opcode) {
@@ -405,7 +408,7 @@ static u32 good_length(u32 opcode)
 	return 46;
 }
 
-/* Each RDMAP control octet, DDP version, T and QN, with a length that is right */
+/* Each RDMAP control octet, DDP version, T and QN, with a valid length */
 static void check_header(struct kunit *test)
 {
 	static const u32 qns[] = { 0, 1, 2, 3, 4, 0x100, 0x10000, 0x80000000, 0xffffffff };
@@ -499,7 +502,7 @@ static void check_length(struct kunit *test)
 	}
 }
 
-/* L is missed where a message is one segment (AE-10), nowhere else */
+/* A missing L is an error where a message is one segment (AE-10), and only there */
 static void check_last(struct kunit *test)
 {
 	static const u8 queue[] = { 0, 1, 0, 0, 0, 0, 0, 2, 0, 0, 1, 3 };
@@ -517,7 +520,7 @@ static void check_last(struct kunit *test)
 	}
 }
 
-/* Everything wrong at once, then one thing after the other put right */
+/* A header with all errors at once, which are then corrected one by one */
 static void check_precedence(struct kunit *test)
 {
 	struct ddp_hdr hdr = { .version = 2, .ulp = 0x8f, .qn = 9 };

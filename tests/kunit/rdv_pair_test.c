@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* rdv_pair.c: what a pair holds, and how one ends that did not come to be. */
+/* rdv_pair.c: references that a pair holds, and the end of a pair that was not connected. */
 #include <net/ipv6.h>
 #include <net/net_namespace.h>
 #include "ib/rdv_priv.h"
@@ -7,7 +7,7 @@
 
 #define PORT	4791
 
-/* As peer_idle(), on a device that can be held, with a port */
+/* As peer_idle(), on a device to which pairs can hold a reference, with a port */
 static struct peer *idle(struct kunit *test)
 {
 	struct peer *p = peer_idle(test);
@@ -28,7 +28,7 @@ static u32 holders(const struct peer *p)
 	return kref_read(&p->dev->ibdev.dev.kobj.kref);
 }
 
-/* To RTR: the peer is another QP at the address of the loopback interface */
+/* Modify to RTR: the peer is another QP at the address of the loopback interface */
 static int prepare(const struct peer *p)
 {
 	struct ib_gid_attr gid = { };
@@ -58,7 +58,7 @@ static bool listens(struct kunit *test)
 	return err == -EADDRINUSE;
 }
 
-/* An attempt may begin when the QP is gone: it needs the device */
+/* A connection attempt may begin after the QP is gone: the pair holds the device */
 static void a_pair_holds_its_device(struct kunit *test)
 {
 	struct peer *p = idle(test);
@@ -72,7 +72,7 @@ static void a_pair_holds_its_device(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_rdv_ops.cancel(p->qp), 0);
 	KUNIT_EXPECT_NULL(test, srnic_pair_find(p->dev, qpn_of(p)));
 	KUNIT_EXPECT_TRUE(test, peer_until(!listens(test)));
-	/* the listener's is given back */
+	/* the listener's reference is dropped */
 	KUNIT_EXPECT_TRUE(test, peer_until(holders(p) == before + 1));
 	srnic_pair_put(pair);
 	KUNIT_EXPECT_TRUE(test, peer_until(holders(p) == before));
@@ -87,7 +87,7 @@ static void count_abort(void *priv)
 
 static const struct srnic_llp_ops others = { .abort = count_abort };
 
-/* Nothing is left of it, and the QP may be another's, or be tried again */
+/* Nothing is left of the pair; the QP can be paired again */
 static void expect_nothing(struct kunit *test, struct peer *p, u32 before)
 {
 	KUNIT_EXPECT_TRUE(test, peer_until(!listens(test)));
@@ -99,8 +99,8 @@ static void expect_nothing(struct kunit *test, struct peer *p, u32 before)
 }
 
 /*
- * With its place among the pairs taken a pair has not got as far as the claim: nobody tells it of
- * an end that it would come to twice.
+ * If its entry in dev->pairs is taken, a pair does not claim the QP: otherwise its end would run
+ * twice.
  */
 static void without_a_place_there_is_no_claim(struct kunit *test)
 {
@@ -116,7 +116,7 @@ static void without_a_place_there_is_no_claim(struct kunit *test)
 	expect_nothing(test, p, before);
 }
 
-/* Somebody else has the claim, and is told of the end of the QP alone */
+/* Another owner has the claim; only that owner's abort() is called when the QP ends */
 static void without_the_claim_there_is_no_pair(struct kunit *test)
 {
 	struct peer *p = idle(test);
@@ -133,7 +133,7 @@ static void without_the_claim_there_is_no_pair(struct kunit *test)
 	expect_nothing(test, p, before);
 }
 
-/* The work of a pair whose QP has ended runs once, and ends it once */
+/* The work of a pair whose QP has ended runs once, and ends the pair once */
 static void an_end_is_one_end(struct kunit *test)
 {
 	struct peer *p = idle(test);
@@ -152,7 +152,7 @@ static void an_end_is_one_end(struct kunit *test)
 	expect_nothing(test, p, before);
 }
 
-/* A namespace that ends, and one that is made later, may have the same address, but no cookie */
+/* A namespace made after another one ended may have the same address, but not the same cookie */
 static void a_namespace_is_its_cookie(struct kunit *test)
 {
 	struct peer *p = idle(test);

@@ -56,7 +56,7 @@ static void decode_takes_one_length_only(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rdv_decode(buf, RDV_LEN + 1, &got));
 }
 
-/* Byte to change; what it is changed to; is the frame still good? */
+/* The byte to change; its new value; whether the frame still decodes */
 static const struct {
 	u8 at;
 	u8 to;
@@ -136,7 +136,7 @@ static void own_psn_counts_from_rts_on(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, rdv_fits(&golden, &peer, false));
 }
 
-/* RFC 4271 6.8: that of the higher end, and both ends say so */
+/* RFC 4271 6.8: the attempt of the higher end lives, and both ends agree on it */
 static void of_two_attempts_exactly_one_lives(struct kunit *test)
 {
 	struct rdv_hello low = golden, high;
@@ -150,7 +150,7 @@ static void of_two_attempts_exactly_one_lives(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, rdv_own_attempt_lives(&low));
 	KUNIT_EXPECT_TRUE(test, rdv_own_attempt_lives(&high));
 
-	/* one address: the QP numbers decide, as numbers */
+	/* with one address the QP numbers decide, compared as numbers */
 	low.dst_gid[15] = 1;
 	low.src_qpn = 0xff;
 	low.dst_qpn = 0x100;

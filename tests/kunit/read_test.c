@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* read.c: how many Reads and atomics may be under way, in each direction. */
+/* read.c: how many Reads and atomics may be outstanding, in each direction. */
 #include <kunit/test.h>
 #include "engine/read.h"
 #include "fake.h"
@@ -28,7 +28,7 @@ static struct srnic_qp *make_qp(struct kunit *test, u16 ird, u16 ord)
 	return qp;
 }
 
-/* ORD at most (INI-6), and what Modify QP makes of it at once (QP-19, RD-05) */
+/* ORD is an upper bound (INI-6); Modify QP changes it at once (QP-19, RD-05) */
 static void ord(struct kunit *test)
 {
 	struct srnic_qp *qp = make_qp(test, 4, 3);
@@ -48,7 +48,7 @@ static void ord(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, srnic_orq_full(qp));
 	qp->ord = 2;
 	KUNIT_EXPECT_FALSE(test, srnic_orq_full(qp));
-	/* never more than the peer was promised */
+	/* never more than the negotiated ORD */
 	qp->ord = 100;
 	KUNIT_EXPECT_EQ(test, srnic_orq_limit(qp), 3);
 	srnic_orq_push(qp, &request);
@@ -59,14 +59,14 @@ static void ord(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_orq_limit(qp), 0);
 }
 
-/* A Read Request as RTR has a place at the peer until it is answered (V2-20) */
+/* A Read Request sent as RTR counts against ORD until it is answered (V2-20) */
 static void rtr_counts(struct kunit *test)
 {
 	struct srnic_qp *qp = make_qp(test, 4, 1);
 
 	set_bit(SRNIC_QPF_RTR_READ, &qp->flags);
 	KUNIT_EXPECT_TRUE(test, srnic_orq_full(qp));
-	/* it is no read of the consumer's that a fence would wait for */
+	/* it is no Read of the consumer, so no fence waits for it */
 	KUNIT_EXPECT_EQ(test, srnic_orq_count(qp), 0);
 	clear_bit(SRNIC_QPF_RTR_READ, &qp->flags);
 	KUNIT_EXPECT_FALSE(test, srnic_orq_full(qp));
@@ -79,7 +79,7 @@ static void rtr_counts(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, srnic_orq_full(qp));
 }
 
-/* IRD at most, of both kinds together, in order (INI-7, X7-7, X7-8) */
+/* IRD is an upper bound on both kinds together, which are taken in order (INI-7, X7-7, X7-8) */
 static void ird(struct kunit *test)
 {
 	struct srnic_qp *qp = make_qp(test, 4, 4);
@@ -98,7 +98,7 @@ static void ird(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, out.ddp[0], i);
 		KUNIT_EXPECT_EQ(test, out.opcode,
 				i % 2 ? RDMAP_ATOMIC_REQUEST : RDMAP_READ_REQUEST);
-		/* taken, but not answered: its place is not free */
+		/* taken, but not answered: its slot is not free */
 		KUNIT_EXPECT_EQ(test, srnic_irq_push(qp, &in), i ? 0 : -ENOSPC);
 		if (i)
 			qp->irq_tail--;
@@ -106,7 +106,7 @@ static void ird(struct kunit *test)
 	}
 	KUNIT_EXPECT_FALSE(test, srnic_irq_head(qp, &out));
 
-	/* Modify QP: at once, and never more than there is room for */
+	/* Modify QP takes effect at once, never above the slots there are */
 	qp->ird = 1;
 	KUNIT_EXPECT_EQ(test, srnic_irq_push(qp, &in), 0);
 	KUNIT_EXPECT_EQ(test, srnic_irq_push(qp, &in), -ENOSPC);

@@ -49,7 +49,7 @@ static void filled_values(struct kunit *test)
 	}
 }
 
-/* Any two numbers: never more than there are entries, never negative but -EPROTO */
+/* Any two indices: the result is at most the number of entries, or -EPROTO */
 static void filled_random(struct kunit *test)
 {
 	u32 seed = 1, i, log, a, b;
@@ -71,7 +71,7 @@ static void filled_random(struct kunit *test)
 	}
 }
 
-/* Whatever the index, the slot is in the ring; neighbours are neighbours */
+/* Any index gives a slot within the ring; consecutive indices give adjacent slots */
 static void slot_is_in_the_ring(struct kunit *test)
 {
 	static const u32 indices[] = {
@@ -122,7 +122,7 @@ static void alloc_and_free(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, ring.stride, rows[i].stride);
 		KUNIT_EXPECT_EQ(test, ring.bytes, rows[i].bytes);
 		KUNIT_EXPECT_PTR_EQ(test, memchr_inv(ring.hdr, 0, ring.bytes), NULL);
-		/* all of it is there */
+		/* all of the memory can be written */
 		memset(ring.hdr, 0xff, ring.bytes);
 
 		srnic_ring_describe(&ring, &desc);
@@ -131,7 +131,7 @@ static void alloc_and_free(struct kunit *test)
 
 		srnic_ring_free(&ring);
 		KUNIT_EXPECT_PTR_EQ(test, memchr_inv(&ring, 0, sizeof(ring)), NULL);
-		srnic_ring_free(&ring);		/* again, and a ring never allocated */
+		srnic_ring_free(&ring);		/* a second time, and without an allocation */
 	}
 }
 
@@ -154,7 +154,7 @@ static void alloc_overflow(struct kunit *test)
 				    "row %u", i);
 }
 
-/* The ABI: what user space was built with must not move */
+/* The ABI: the layout that user space was built with must not change */
 static void abi_layout(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, offsetof(struct srnic_ring_hdr, producer), 64);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* What rx.c and place.c call in place of the functions of stream.c, see Kbuild. */
+/* Called by rx.c and place.c in place of the functions of stream.c, see Kbuild. */
 #ifndef SRNIC_KUNIT_RX_CHANGE_H
 #define SRNIC_KUNIT_RX_CHANGE_H
 

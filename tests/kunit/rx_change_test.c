@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * rx.c, place.c: the sender goes on writing to what it has sent. Its page is in the QP's
- * receive queue, and one octet of it changes between any two looks of the engine. The FPDU
- * is then what it was at the look, or its CRC is wrong; it is never a mixture.
+ * rx.c, place.c: the sender keeps writing to data it has sent. Its page is in the QP's receive
+ * queue, and one octet changes between any two looks of the engine. The FPDU is then accepted as
+ * it was at the look, or its CRC is wrong; it is never a mixture.
  */
 #include <kunit/test.h>
 #include <linux/bvec.h>
@@ -18,13 +18,13 @@
 #define SIZE	SZ_4K
 #define GUARD	0xa5
 #define RIGHTS	(SRNIC_LOCAL_WRITE | SRNIC_REMOTE_READ | SRNIC_REMOTE_WRITE)
-/* Where the FPDU goes, and its payload */
+/* Offset of the FPDU's destination, and length of its payload */
 #define OFF	100
 #define LEN	46
-/* What is sent behind it */
+/* Length of the FPDU sent behind it */
 #define NEXT	1500
 
-/* The sender's octet @at changes after @after looks at TCP's buffers */
+/* Octet @at of the sender's page changes after @after looks at TCP's buffers */
 static struct {
 	u8 *at;
 	u8 flip;
@@ -41,7 +41,7 @@ static void looked(const struct srnic_cursor *cur)
 		WRITE_ONCE(*at, *at ^ change.flip);
 }
 
-/* What rx.c and place.c call here instead of the functions of stream.c */
+/* Called by rx.c and place.c in place of the functions of stream.c */
 void rx_change_copy(struct srnic_cursor *cur, void *dst, u32 len)
 {
 	looked(cur);
@@ -119,7 +119,7 @@ static bool over(const struct changing *c)
 /* TCP gets the page itself, as from sendfile() */
 static int send_page(struct changing *c, u32 len)
 {
-	/* where there is both, TCP does not know the flag and copies */
+	/* kernels with both calls: TCP does not know the flag there, and copies */
 #ifndef SRNIC_HAVE_SENDPAGE
 	struct bio_vec piece = { .bv_page = c->page, .bv_len = len };
 	struct msghdr msg = { .msg_flags = MSG_SPLICE_PAGES };
@@ -131,7 +131,7 @@ static int send_page(struct changing *c, u32 len)
 #endif
 }
 
-/* Send the FPDU, of which octet @at changes after @after looks. Return: was it taken? */
+/* Send the FPDU, whose octet @at changes after @after looks. Return: whether it was accepted. */
 static bool send_changing(struct changing *c, const struct kind *kind, u32 at, u32 after)
 {
 	struct ddp_hdr next = HDR_WRITE(c->far->stag, c->far->base);
@@ -151,7 +151,7 @@ static bool send_changing(struct changing *c, const struct kind *kind, u32 at, u
 		set_bit(SRNIC_QPF_RX_THREAD, &c->p->qp->flags);
 		srnic_stream_unlock(c->p->qp->stream);
 	}
-	/* a length of 512 more, which are there */
+	/* a length larger by 512 octets, which are in the stream */
 	change.flip = at ? 4 : 2;
 	change.after = after;
 	change.looks = 0;
@@ -175,7 +175,7 @@ static bool send_changing(struct changing *c, const struct kind *kind, u32 at, u
 	return taken;
 }
 
-/* More looks than there are at an FPDU */
+/* More looks than the engine takes at an FPDU */
 #define LOOKS	12
 
 static void change_all(struct kunit *test, const struct kind *kind, bool thread)
@@ -200,7 +200,9 @@ static void change_all(struct kunit *test, const struct kind *kind, bool thread)
 
 			at = i < n ? from_begin[i] : kind->make(&c, c.fpdu) - from_end[i - n];
 			taken = send_changing(&c, kind, at, after);
-			/* before the first it is a damaged one, after the last a good one */
+			/*
+			 * changed before the first look it is damaged, after the last it is good
+			 */
 			if (!after || after == LOOKS)
 				KUNIT_EXPECT_EQ_MSG(test, taken, !!after,
 						    "%s, octet %u, after %u looks", kind->name, at,
@@ -222,7 +224,7 @@ static u32 make_write(struct changing *c, u8 *fpdu)
 	return make_fpdu(fpdu, &hdr, NULL, LEN);
 }
 
-/* The sender's own octets, of which one may be new or old, and none else */
+/* The sender's octets, one of which may be new or old, and no others */
 static void placed(struct changing *c, const char *what)
 {
 	u32 i, differ = 0;
@@ -288,7 +290,7 @@ static u32 make_read_request(struct changing *c, u8 *fpdu)
 	return make_fpdu(fpdu, &hdr, req, sizeof(req));
 }
 
-/* The response tells what was read of the request */
+/* The response shows what the engine read of the request */
 static void answered(struct changing *c, const char *what)
 {
 	KUNIT_ASSERT_GT_MSG(c->test, peer_recv(c->p), 0, "%s", what);

@@ -55,7 +55,7 @@ static void write_fpdu(struct kunit *test, const struct in *in, struct octets *f
 	octets_fpdu_marked(test, fpdu, out, pos);
 }
 
-/* Write the stream: Writes beside one another. Return: its octets. */
+/* Write the stream: Writes one after the other. Return: its octets. */
 static u32 make_stream(struct kunit *test, const struct in *in, u8 *stream, u8 *image)
 {
 	struct octets *fpdu = octets_new(test);
@@ -76,7 +76,7 @@ static u32 make_stream(struct kunit *test, const struct in *in, u8 *stream, u8 *
 		off += len;
 	}
 	KUNIT_EXPECT_EQ(test, have, pos);
-	/* none begins at 0, where a marker is */
+	/* no FPDU begins at 0, where a marker is */
 	KUNIT_EXPECT_EQ(test, bitmap_weight(phases, 128), 127);
 	kunit_kfree(test, fpdu);
 	return have;
@@ -104,7 +104,7 @@ static void in_pieces(struct kunit *test)
 		struct in in = in_open(test, false, true);
 
 		len = make_stream(test, &in, stream, image);
-		/* the rx kthread sleeps: the stream goes around the socket */
+		/* the rx kthread sleeps: the stream is handed to the engine without the socket */
 		for (at = 0; at < len; at += pieces[i])
 			collect(in.p->qp, stream + at, min(pieces[i], len - at));
 		KUNIT_EXPECT_EQ_MSG(test, memcmp(in.mem, image, SIZE), 0, "pieces of %u",
@@ -146,7 +146,7 @@ static void both_ways(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, bitmap_weight(p->phases, 128), 127);
 }
 
-/* A marker of the FPDU at @pos becomes another, with the CRC as it then is, or not */
+/* Replace a marker of the FPDU at @pos, with the CRC recomputed, or not */
 static void change_marker(struct kunit *test, struct octets *fpdu, u32 pos, u32 marker, bool crc)
 {
 	u32 at = -pos % 512;
@@ -159,7 +159,7 @@ static void change_marker(struct kunit *test, struct octets *fpdu, u32 pos, u32 
 				   fpdu->at + fpdu->len - 4);
 }
 
-/* Send what brings the stream to @pos, then make the Write that has the marker */
+/* Send Writes until the stream is at @pos, then make the one with the marker */
 static u32 fpdu_at(struct kunit *test, struct in *in, struct octets *fpdu, u32 pos)
 {
 	u32 at = 0;
@@ -231,14 +231,14 @@ static void bad_markers(struct kunit *test)
 		peer_expect_closed(p, rows[i].what, SRNIC_QP_ERROR);
 		peer_expect_event(p, rows[i].what, IB_EVENT_QP_FATAL);
 		peer_flushes(p, p->rcq, 1, 1);
-		/* what is behind a marker that is known to be wrong is not placed */
+		/* octets behind a marker known to be wrong are not placed */
 		if (rows[i].crc && rows[i].pos > 488)
 			KUNIT_EXPECT_PTR_EQ_MSG(test, memchr_inv(in.mem + 2000, 0, 30), NULL,
 						"%s", rows[i].what);
 	}
 }
 
-/* Without a CRC nothing is waited for; the CRC field is not looked at (M-FPD-3, M-CRC-3) */
+/* Without CRC the engine does not wait for more, and ignores the CRC field (M-FPD-3, M-CRC-3) */
 static void without_crc(struct kunit *test)
 {
 	struct octets *fpdu = octets_new(test);

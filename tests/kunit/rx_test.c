@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* rx.c, place.c, read.c: what comes in, from a peer on a plain TCP socket. */
+/* rx.c, place.c, read.c: reception, from a peer on a plain TCP socket. */
 #include <kunit/test.h>
 #include <linux/sizes.h>
 #include <linux/vmalloc.h>
@@ -22,9 +22,9 @@
 #define FATAL	IB_EVENT_QP_FATAL
 #define REQ	IB_EVENT_QP_REQ_ERR
 #define ACCESS	IB_EVENT_QP_ACCESS_ERR
-#define BY_WC	(-1)	/* a completion tells it, so no event may */
+#define BY_WC	(-1)	/* the completion reports it, so there must be no event */
 
-/* Which STag a peer uses */
+/* Which STag the peer uses */
 enum target {
 	GOOD, WRONG_KEY, WRONG_INDEX, ZERO, INVALID, FOREIGN, NO_RIGHT, TARGETS,
 };
@@ -206,7 +206,7 @@ static void bad_reads(struct kunit *test)
 	expect_failed(test, &in, "wrap", 0x0104, M | D | R, ACCESS);
 }
 
-/* AE-07: what is wrong below DDP quotes nothing */
+/* AE-07: a Terminate for an error below DDP quotes nothing */
 static void bad_fpdus(struct kunit *test)
 {
 	struct in in = in_open(test);
@@ -229,7 +229,7 @@ static void bad_fpdus(struct kunit *test)
 	expect_failed(test, &in, "shorter than its header", 0x2003, 0, FATAL);
 }
 
-/* AE-15: nowhere to put a Send; what came before it is delivered (SR-18) */
+/* AE-15: no receive WR for a Send; earlier messages are delivered (SR-18) */
 static void no_receive(struct kunit *test)
 {
 	struct in in = in_open(test);
@@ -245,7 +245,7 @@ static void no_receive(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, memcmp(in.mem, "ab", 2), 0);
 }
 
-/* D-UNT-3: behind 0xffffffff 0 is expected, on each queue, and nothing else */
+/* D-UNT-3: after 0xffffffff comes 0, on each queue; any other MSN is an error */
 static void msn_wraps(struct kunit *test)
 {
 	static const u32 msn[] = { 0xfffffffe, 0xffffffff, 0, 1 };
@@ -320,7 +320,10 @@ static void too_many_reads(struct kunit *test)
 	vfree(big);
 }
 
-/* TC-02, CP-09, MR-14, ST-23: the receive WR has the error, the others are flushed, no event */
+/*
+ * TC-02, CP-09, MR-14, ST-23: the receive WR completes with the error, the others are flushed; no
+ * event
+ */
 static void bad_receives(struct kunit *test)
 {
 	static const struct {
@@ -338,7 +341,7 @@ static void bad_receives(struct kunit *test)
 		{ "Invalid STag", INVALID, 0, 64, 0, SRNIC_WC_INVALID_STAG, IB_WC_LOC_PROT_ERR },
 		{ "past the end", GOOD, SIZE - 3, 64, 0, SRNIC_WC_BOUNDS, IB_WC_LOC_PROT_ERR },
 		{ "another PD", FOREIGN, 0, 64, 0, SRNIC_WC_INVALID_PD, IB_WC_LOC_PROT_ERR },
-		/* the wire's code is RFC 5041's, the status the verbs' */
+		/* the code on the wire is that of RFC 5041, the status that of the verbs */
 		{ "too short", GOOD, 0, 3, 0x1205, SRNIC_WC_INVALID_LENGTH, IB_WC_LOC_LEN_ERR },
 	};
 	u32 i;
@@ -365,7 +368,7 @@ static void bad_receives(struct kunit *test)
 	}
 }
 
-/* TC-02: the two causes that need a WQE of its own, format and wrap */
+/* TC-02: two causes that need a WQE written by hand: format and wrap */
 static void bad_receive_wqes(struct kunit *test)
 {
 	u32 wraps;
@@ -404,7 +407,7 @@ static void read_only_receive(struct kunit *test)
 	expect_untouched(test, &in, "no Local Write");
 }
 
-/* TC-03, CP-10, MR-33, MR-34: what the peer may not invalidate */
+/* TC-03, CP-10, MR-33, MR-34: STags that the peer may not invalidate */
 static void bad_invalidates(struct kunit *test)
 {
 	static const struct {
@@ -507,7 +510,7 @@ static void sends(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, p->num_events, 0);
 }
 
-/* OR-07, QP-09: a Read sees what was written before it; Reads are answered in order */
+/* OR-07, QP-09: a Read sees earlier Writes; Reads are answered in order */
 static void reads(struct kunit *test)
 {
 	struct in in = in_open(test);
@@ -534,7 +537,7 @@ static void reads(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_qp_state(in.p->qp), SRNIC_QP_RTS);
 }
 
-/* MR-19: without data nothing of the target is looked at, nor what the QP has enabled */
+/* MR-19: an access of length 0 checks neither the target nor the QP's enables */
 static void zero_length(struct kunit *test)
 {
 	struct in in = in_open(test);
@@ -551,7 +554,7 @@ static void zero_length(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_qp_state(in.p->qp), SRNIC_QP_RTS);
 }
 
-/* MR-17: each of the QP's enables counts for its own kind of access */
+/* MR-17: each of the QP's enables permits its own kind of access */
 static void enables(struct kunit *test)
 {
 	struct in in = in_open(test);
@@ -567,7 +570,7 @@ static void enables(struct kunit *test)
 	expect_failed(test, &in, "Read not enabled", 0x0102, M | D | R, ACCESS);
 }
 
-/* TM-03, TM-08: after the first bad segment none is placed, delivered or complained of */
+/* TM-03, TM-08: after the first bad segment no other is placed, delivered or reported */
 static void after_an_error(struct kunit *test)
 {
 	struct in in = in_open(test);
@@ -617,7 +620,7 @@ static void octet_by_octet(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, memcmp(in.mem, "123456789", 9), 0);
 }
 
-/* ST-11, CM-06: what came before the switch to FPDUs is not lost */
+/* ST-11, CM-06: octets received before the switch to FPDUs are not lost */
 static void early(struct kunit *test)
 {
 	struct peer *p = peer_idle(test);
@@ -639,7 +642,10 @@ static void early(struct kunit *test)
 		peer_wc(p, p->rcq, i, SRNIC_WC_SUCCESS);
 }
 
-/* ST-24, AE-05, TM-10, QP-15: no Terminate is answered by one; it is kept, with who made it */
+/*
+ * ST-24, AE-05, TM-10, QP-15: a Terminate is not answered by one; it is kept, marked as the
+ * peer's
+ */
 static void terminated(struct kunit *test)
 {
 	static const u8 term[4] = { 0x11, 0x01, 0, 0 };
@@ -660,7 +666,7 @@ static void terminated(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, p->qp->term.err.code, 1);
 }
 
-/* CP-08, AE-03: a Terminate about our Read Request is that Read's completion, and no event */
+/* CP-08, AE-03: a Terminate about our Read Request completes that Read, without an event */
 static void read_terminated(struct kunit *test)
 {
 	struct in in = in_open(test);
@@ -686,11 +692,11 @@ static void read_terminated(struct kunit *test)
 	peer_expect_event(p, "terminated", BY_WC);
 	KUNIT_EXPECT_EQ(test, peer_wc(p, p->scq, 1, SRNIC_WC_REMOTE_TERMINATION).status,
 			IB_WC_REM_ACCESS_ERR);
-	/* unsignaled, and behind an error (WR-24) */
+	/* unsignaled and behind an error, it completes all the same (WR-24) */
 	peer_flushes(p, p->scq, 2, 1);
 }
 
-/* SR-21: of the QPs on an SRQ only a kernel consumer's may use STag 0 */
+/* SR-21: only a kernel consumer's QP may use STag 0 in an SRQ's WQE */
 static void shared_receive(struct kunit *test)
 {
 	u32 user;
@@ -724,7 +730,7 @@ static void shared_receive(struct kunit *test)
 			peer_wc(in.p, in.p->rcq, 7, SRNIC_WC_SUCCESS);
 			KUNIT_EXPECT_EQ(test, memcmp(mem, "abcdefgh", 8), 0);
 		}
-		/* before its SRQ */
+		/* destroyed before its SRQ */
 		peer_close(in.p);
 		peer_expect_closed(in.p, "shared", user ? SRNIC_QP_ERROR : SRNIC_QP_IDLE);
 		in.p->qp->kernel = true;

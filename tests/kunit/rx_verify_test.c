@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * rx.c, place.c: whole FPDUs only, in TCP's callback or by the rx kthread. Each FPDU is
- * first verified, then placed; what the callback may not do the kthread does, once.
+ * rx.c, place.c: only whole FPDUs are processed, in TCP's callback or by the rx kthread. Each
+ * FPDU is first verified, then placed; the callback leaves to the kthread what it may not do.
  */
 #include <kunit/test.h>
 #include <linux/sizes.h>
@@ -48,11 +48,11 @@ static u64 counter(const struct in *in, enum srnic_counter c)
 
 static bool rx_sleeps(const struct in *in)
 {
-	return waitqueue_active(&in->p->qp->rx_wait) &&	/* a test looks more than once */
+	return waitqueue_active(&in->p->qp->rx_wait) &&	/* tests poll it */
 	       !test_bit(SRNIC_QPF_DATA, &in->p->qp->flags);
 }
 
-/* The rx kthread has had its first look, and sleeps */
+/* The rx kthread has looked once, and sleeps */
 static struct in in_open(struct kunit *test)
 {
 	struct in in = in_idle(test);
@@ -62,7 +62,7 @@ static struct in in_open(struct kunit *test)
 	return in;
 }
 
-/* A FPDU of @len octets of payload, each another than its neighbours. Return: its octets. */
+/* An FPDU of @len octets of payload, in which neighbours differ. Return: its octets. */
 static u32 make_fpdu(const struct in *in, const struct ddp_hdr *hdr, u32 len)
 {
 	u32 head = ddp_encode(in->fpdu + MPA_LEN_FIELD, hdr), at, i;
@@ -88,7 +88,7 @@ static bool placed(const u8 *mem, u32 len)
 	return true;
 }
 
-/* From now on only the rx kthread runs the engine, until it has nothing left to do */
+/* Only the rx kthread runs the engine, until it has no more to do */
 static void by_the_thread(const struct in *in)
 {
 	srnic_stream_lock(in->p->qp->stream);
@@ -106,7 +106,7 @@ static unsigned long switches(const struct in *in)
 	return READ_ONCE(in->p->qp->rx_task->nvcsw);
 }
 
-/* A good Write shows who it is that runs the engine */
+/* A good Write shows whether the rx kthread or the callback runs the engine */
 static void write_first(struct kunit *test, const struct in *in, bool thread, const char *what)
 {
 	struct ddp_hdr hdr = HDR_WRITE(in->mr->stag, in->mr->base);
@@ -117,7 +117,7 @@ static void write_first(struct kunit *test, const struct in *in, bool thread, co
 	peer_send_octets(in->p, in->fpdu, make_fpdu(in, &hdr, 9));
 	KUNIT_EXPECT_TRUE_MSG(test, peer_until(placed(in->mem, 9)), "%s", what);
 	KUNIT_EXPECT_TRUE_MSG(test, peer_until(in_callback(in)), "%s", what);
-	/* one that was woken is counted when it sleeps again, which is after it has let go */
+	/* a woken kthread is counted once it sleeps again, after it has released the engine */
 	if (thread)
 		KUNIT_EXPECT_TRUE_MSG(test, peer_until(switches(in) != before), "%s", what);
 	else
@@ -126,8 +126,8 @@ static void write_first(struct kunit *test, const struct in *in, bool thread, co
 }
 
 /*
- * M-RX-1, X-4: no octet of any region changes by an FPDU that was damaged on the way, though
- * the header, as it came, permits it.
+ * M-RX-1, X-4: an FPDU damaged on the way changes no octet of any region, though its header
+ * permits the access.
  */
 static void damaged(struct kunit *test, bool thread)
 {
@@ -148,7 +148,7 @@ static void damaged(struct kunit *test, bool thread)
 		else if (i == 2)
 			in.fpdu[30] ^= 1;
 		else if (i == 3)
-			in.fpdu[1] ^= 1;	/* as many octets in all, but for the PAD */
+			in.fpdu[1] ^= 1;	/* the same number of octets, but for the PAD */
 		else
 			in.fpdu[len - 1] ^= 0x80;
 		KUNIT_ASSERT_EQ(test, mpa_fpdu_len(get_unaligned_be16(in.fpdu)), len);
@@ -178,7 +178,7 @@ static void damaged_by_the_thread(struct kunit *test)
 	damaged(test, true);
 }
 
-/* M-RX-1: of an FPDU that is not whole nothing is placed, and nobody is kept busy by it */
+/* M-RX-1: an incomplete FPDU is not placed, and does not keep the kthread running */
 static void incomplete(struct kunit *test)
 {
 	struct in in = in_open(test);
@@ -200,7 +200,7 @@ static void incomplete(struct kunit *test)
 
 #define MANY	20
 
-/* M-TCP-2: FPDUs and TCP's segments have nothing to do with each other */
+/* M-TCP-2: FPDUs may lie across TCP's segments in any way */
 static void over_segments(struct kunit *test)
 {
 	static const u32 pieces[] = { 9, 100, 1777, 4096, 10000 };
@@ -218,7 +218,7 @@ static void over_segments(struct kunit *test)
 			memcpy(stream + len, in.fpdu, fpdu);
 			len += fpdu;
 		}
-		/* each of them shows: what is behind its end */
+		/* each Write is shorter than the one before, whose last octet stays */
 		for (at = 0; at < len; at += pieces[i])
 			peer_send_octets(in.p, stream + at, min(pieces[i], len - at));
 		KUNIT_EXPECT_TRUE_MSG(test, peer_until(counter(&in, SRNIC_CNT_RX_FPDU) == MANY),
@@ -235,7 +235,9 @@ static void over_segments(struct kunit *test)
 	}
 }
 
-/* Many that are small are as much work as a few large ones: the callback leaves them */
+/*
+ * Many small FPDUs are as much work as a few large ones: the callback leaves them to the kthread
+ */
 static void many_in_one_call(struct kunit *test)
 {
 	u8 *stream = kunit_kzalloc(test, SIZE, GFP_KERNEL);
@@ -260,7 +262,7 @@ static void many_in_one_call(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_qp_state(in.p->qp), SRNIC_QP_RTS);
 }
 
-/* TCP cannot have the whole of it at a time: it is put together elsewhere, and only it */
+/* An FPDU larger than the receive buffer is collected in memory of its own; others are not */
 static void larger_than_the_buffer(struct kunit *test)
 {
 	static const u32 rcvbuf[] = { 1, SZ_8K, SZ_16K };
@@ -286,7 +288,7 @@ static void larger_than_the_buffer(struct kunit *test)
 					      "a buffer of %u", rcvbuf[i]);
 			KUNIT_EXPECT_TRUE_MSG(test, placed(mem, U16_MAX - DDP_TAGGED_LEN - n),
 					      "a buffer of %u", rcvbuf[i]);
-			/* that memory is gone, and the callback at work again */
+			/* that memory is freed, and the callback runs the engine again */
 			KUNIT_EXPECT_TRUE_MSG(test, peer_until(!READ_ONCE(in.p->qp->rx->part) &&
 							       in_callback(&in)),
 					      "a buffer of %u", rcvbuf[i]);
@@ -306,7 +308,7 @@ static void larger_than_the_buffer(struct kunit *test)
 	vfree(mem);
 }
 
-/* An FPDU that is put together is verified, too */
+/* A collected FPDU is verified, too */
 static void larger_and_damaged(struct kunit *test)
 {
 	struct in in = in_idle(test);
@@ -333,7 +335,10 @@ static void larger_and_damaged(struct kunit *test)
 	vfree(mem);
 }
 
-/* OR-09: the callback does not wait for who uses the STag; the kthread does, and completes once */
+/*
+ * OR-09: the callback does not wait for an access through the STag; the kthread does, and
+ * completes the receive once
+ */
 static void invalidates_in_use(struct kunit *test)
 {
 	struct in in = in_open(test);
@@ -364,14 +369,14 @@ static void invalidates_in_use(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, in.other->valid);
 	peer_no_wc(in.p, in.p->rcq);
 	KUNIT_EXPECT_EQ(test, counter(&in, SRNIC_CNT_RX_FPDU), 1);
-	/* what comes next is the callback's again */
+	/* the next FPDU is processed in the callback again */
 	KUNIT_EXPECT_TRUE(test, peer_until(in_callback(&in)));
 	hdr = (struct ddp_hdr)HDR_SEND(2);
 	peer_send_octets(in.p, in.fpdu, make_fpdu(&in, &hdr, 3));
 	KUNIT_EXPECT_EQ(test, peer_wc(in.p, in.p->rcq, 8, SRNIC_WC_SUCCESS).byte_len, 3);
 }
 
-/* The same, but the QP ends meanwhile: flushed once, whoever was at work */
+/* The same, but the QP ends meanwhile: the receive completes once, by whichever context */
 static void invalidates_at_the_end(struct kunit *test)
 {
 	struct in in = in_open(test);
@@ -395,7 +400,7 @@ static void invalidates_at_the_end(struct kunit *test)
 	msleep(50);
 	srnic_tpt_put(&span);
 	peer_expect_closed(in.p, "the end", SRNIC_QP_ERROR);
-	/* it may have been delivered before */
+	/* the first may have been delivered before */
 	KUNIT_EXPECT_EQ(test, srnic_cq_poll(&in.p->rcq->cq, &cqe), 1);
 	KUNIT_EXPECT_EQ(test, cqe.wr_id, 7);
 	peer_flushes(in.p, in.p->rcq, 8, 1);

@@ -57,7 +57,7 @@ static void expect_text(struct kunit *test, const struct in *in, u64 wr_id, cons
 	KUNIT_EXPECT_EQ(test, memcmp(in->mem, text, len), 0);
 }
 
-/* Each message waits for its receive, and so does what is behind it in the stream */
+/* Each message waits for its receive, and so do all octets behind it */
 static void waits_for(struct kunit *test, bool markers, bool by_threads)
 {
 	struct in in = in_open(test, markers, by_threads);
@@ -76,7 +76,7 @@ static void waits_for(struct kunit *test, bool markers, bool by_threads)
 	peer_post_recv(in.p, 2, &sge);
 	expect_text(test, &in, 2, "second");
 	KUNIT_EXPECT_TRUE(test, peer_until(READ_ONCE(in.mem[1000]) == 'x'));
-	/* and with a receive that is there, none waits */
+	/* with a receive posted the message does not wait */
 	peer_post_recv(in.p, 3, &sge);
 	send(&in, 3, "third");
 	expect_text(test, &in, 3, "third");
@@ -100,7 +100,7 @@ static void a_message_with_markers_waits(struct kunit *test)
 	waits_for(test, true, false);
 }
 
-/* Times that the rx kthread has let others run */
+/* Context switches of the rx kthread */
 static unsigned long switches(const struct in *in)
 {
 	const struct task_struct *task = READ_ONCE(in->p->qp->rx_task);
@@ -108,7 +108,7 @@ static unsigned long switches(const struct in *in)
 	return READ_ONCE(task->nvcsw) + READ_ONCE(task->nivcsw);
 }
 
-/* Whatever comes behind it, and however short the timer is: nobody looks in vain */
+/* While a message waits, the kthread does not poll, even with the shortest RNR timer */
 static void nobody_polls(struct kunit *test)
 {
 	struct in in = in_open(test, false, false);
@@ -127,7 +127,7 @@ static void nobody_polls(struct kunit *test)
 	expect_text(test, &in, 1, "first");
 }
 
-/* A doorbell is asked for, and ends the wait; without it the RQ is not looked at */
+/* The device asks for a doorbell, which ends the wait; without one it does not look at the RQ */
 static void a_program_rings(struct kunit *test)
 {
 	struct in in = in_open(test, false, false);
@@ -140,7 +140,7 @@ static void a_program_rings(struct kunit *test)
 	expect_waits(test, &in, 1);
 	KUNIT_EXPECT_EQ(test, READ_ONCE(qp->rq.hdr->flags), SRNIC_RING_NEED_WAKEUP);
 	*rqe = (struct srnic_rqe){ .wr_id = 7 };
-	smp_store_release(&qp->rq.hdr->producer, 1);	/* as the provider does */
+	smp_store_release(&qp->rq.hdr->producer, 1);	/* as the provider posts */
 	msleep(100);
 	peer_no_wc(in.p, in.p->rcq);
 	KUNIT_EXPECT_EQ(test, srnic_post_recv(&qp->ibqp, NULL, NULL), 0);
@@ -150,7 +150,7 @@ static void a_program_rings(struct kunit *test)
 	qp->kernel = true;
 }
 
-/* As long as an InfiniBand sender tries: rnr_retry times min_rnr_timer */
+/* The wait is as long as an InfiniBand sender retries: rnr_retry times min_rnr_timer */
 static void a_paired_qp_waits_so_long(struct kunit *test)
 {
 	struct in in = in_open(test, false, false);
@@ -163,7 +163,7 @@ static void a_paired_qp_waits_so_long(struct kunit *test)
 	expect_waits(test, &in, 1);
 	msleep(200);
 	KUNIT_EXPECT_EQ(test, srnic_qp_state(in.p->qp), SRNIC_QP_RTS);
-	/* RTS says how often: from now on it counts */
+	/* RTS sets rnr_retry: the limit counts from now on */
 	begin = READ_ONCE(in.p->qp->rx->rnr_since);
 	WRITE_ONCE(in.p->qp->ib.rnr_retry, 6);
 	srnic_qp_wake_rnr(in.p->qp);
@@ -174,7 +174,7 @@ static void a_paired_qp_waits_so_long(struct kunit *test)
 	peer_expect_closed(in.p, "no receive WR", SRNIC_QP_ERROR);
 }
 
-/* rnr_retry 0: nobody would try again */
+/* rnr_retry 0: an InfiniBand sender would not retry */
 static void a_paired_qp_may_not_wait(struct kunit *test)
 {
 	struct in in = in_open(test, false, false);
@@ -197,7 +197,7 @@ static void a_reset_ends_the_wait(struct kunit *test)
 	peer_expect_closed(in.p, "reset", SRNIC_QP_ERROR);
 }
 
-/* The peer's FIN is behind the message, and so is the end */
+/* The peer's FIN is behind the message, so the end waits, too */
 static void a_close_waits_behind_it(struct kunit *test)
 {
 	struct in in = in_open(test, false, false);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* sqe.c: what a user may write into an SQ, and what becomes of it. */
+/* sqe.c: SQEs that a user may write into an SQ, and how each WR ends. */
 #include <kunit/test.h>
 #include "fake.h"
 #include "octets.h"
@@ -11,7 +11,7 @@
 #define MAX_SGE		3
 #define MAX_INLINE	100
 
-/* A QP of a user, without a stream, and what was fetched from its SQ last */
+/* A QP of a user, without a stream, and the WR fetched from its SQ last */
 struct sq {
 	struct srnic_device *dev;
 	struct fake_cq *cq;
@@ -51,7 +51,7 @@ static void end_sq(struct sq *sq)
 	srnic_qp_destroy(sq->qp);
 }
 
-/* As a provider posts: the SQE, what follows it, the index */
+/* As a provider posts: the SQE, its SGEs or inline data, the index */
 static void post(struct sq *sq, const struct srnic_sqe *sqe, const void *data, u32 len)
 {
 	struct srnic_sqe *slot = srnic_ring_slot(&sq->qp->sq, sq->qp->sq.hdr->producer);
@@ -61,7 +61,7 @@ static void post(struct sq *sq, const struct srnic_sqe *sqe, const void *data, u
 	sq->qp->sq.hdr->producer++;
 }
 
-/* Whether a WR is fit to run, by the check alone */
+/* Whether a WR is valid, by the check alone */
 static enum srnic_wc_status copy_sqe(struct sq *sq, const struct srnic_sqe *sqe,
 				     const void *data, u32 len, u32 *total)
 {
@@ -75,7 +75,7 @@ static enum srnic_wc_status copy_sqe(struct sq *sq, const struct srnic_sqe *sqe,
 	return srnic_sqe_copy(&caps, slot, &copy, sq->wr.data, total);
 }
 
-/* The one WR that was fetched ends here, whatever became of it */
+/* Complete the one WR that was fetched */
 static u32 end_wr(struct kunit *test, struct sq *sq, u64 wr_id)
 {
 	struct srnic_cqe cqe;
@@ -88,7 +88,7 @@ static u32 end_wr(struct kunit *test, struct sq *sq, u64 wr_id)
 	return cqe.vendor_err;
 }
 
-/* Fit to run, or not: then with which status */
+/* The WR is valid, or ends with status @want */
 static void expect_wr(struct kunit *test, struct sq *sq, const char *what,
 		      const struct srnic_sqe *sqe, const void *data, u32 len,
 		      enum srnic_wc_status want)
@@ -114,7 +114,7 @@ static void empty(struct kunit *test)
 	end_sq(&sq);
 }
 
-/* What becomes of each opcode, and for a user never a privileged one (WR-08, RN-19) */
+/* Which opcodes are valid; a user's SQ takes none of the privileged ones (WR-08, RN-19) */
 static void opcodes(struct kunit *test)
 {
 	static const struct {
@@ -246,7 +246,7 @@ static void set_field(struct srnic_sqe *sqe, u32 field)
 	}
 }
 
-/* A field that the opcode has no use for is 0, else the WR is malformed */
+/* A field that the opcode does not use must be 0, else the WR is malformed */
 static void unused_fields(struct kunit *test)
 {
 	static const struct srnic_sge sge = { .addr = 0x1000, .length = 8, .lkey = 1 };
@@ -276,7 +276,7 @@ static void unused_fields(struct kunit *test)
 	end_sq(&sq);
 }
 
-/* Inline data and SGEs: one of them, and the other's count is 0 */
+/* Either inline data or SGEs: the count of the other is 0 */
 static void inline_or_sges(struct kunit *test)
 {
 	static const struct srnic_sge sge = { .length = 1, .lkey = 1 };
@@ -311,7 +311,7 @@ static void flag_bits(struct kunit *test)
 	end_sq(&sq);
 }
 
-/* The QP's own cap; one for a Read that names what it invalidates (WR-14, WR-15) */
+/* Up to the QP's own limit; one SGE for a Read with Invalidate (WR-14, WR-15) */
 static void sge_counts(struct kunit *test)
 {
 	static const u32 counts[] = { 0, 1, 2, 3, 4, 5, 0x7fff, 0x8000, 0xffff };
@@ -353,7 +353,7 @@ static void inline_lengths(struct kunit *test)
 	u32 limit, i;
 
 	make_sq(test, &sq);
-	/* at least what was asked for, and told (QP-02) */
+	/* at least as requested, and reported (QP-02) */
 	limit = sq.qp->max_inline;
 	KUNIT_ASSERT_GE(test, limit, MAX_INLINE);
 	KUNIT_ASSERT_LE(test, sizeof(struct srnic_sqe) + limit, sq.qp->sq.stride);
@@ -378,7 +378,7 @@ static void inline_lengths(struct kunit *test)
 	end_sq(&sq);
 }
 
-/* An atomic has one SGE of eight octets: its value comes back there */
+/* An atomic has one SGE of eight octets, for the returned value */
 static void atomic_sink(struct kunit *test)
 {
 	static const struct {
@@ -435,7 +435,7 @@ static void inline_read(struct kunit *test)
 	end_sq(&sq);
 }
 
-/* The sum is a message's length, and is not computed modulo anything (WR-19) */
+/* The sum of the lengths is the message's, computed without overflow (WR-19) */
 static void sge_sums(struct kunit *test)
 {
 	static const struct {
@@ -471,7 +471,10 @@ static void sge_sums(struct kunit *test)
 	end_sq(&sq);
 }
 
-/* STag 0 is nobody's remote buffer, nor the sink of a Read (MM-11), if there is data (MR-19) */
+/*
+ * STag 0 is valid neither as remote buffer nor as the sink of a Read (MM-11), unless the length
+ * is 0 (MR-19)
+ */
 static void stag_zero(struct kunit *test)
 {
 	static const struct {
@@ -508,7 +511,7 @@ static void stag_zero(struct kunit *test)
 	end_sq(&sq);
 }
 
-/* The copy is what counts: the user may write on */
+/* The kernel uses its copy: the user may overwrite the slot */
 static void copied_once(struct kunit *test)
 {
 	struct srnic_sqe sqe = {
@@ -529,7 +532,7 @@ static void copied_once(struct kunit *test)
 	end_sq(&sq);
 }
 
-/* An index run wild is told apart from work to do */
+/* An impossible index is an error, and is not taken for posted WRs */
 static void wild_index(struct kunit *test)
 {
 	static const u32 wild[] = { DEPTH + 1, 0x7fffffff, 0x80000000, 0xffffffff };
@@ -546,7 +549,7 @@ static void wild_index(struct kunit *test)
 	end_sq(&sq);
 }
 
-/* A slot stays taken until its WR has completed: an index may not run over it */
+/* A slot stays in use until its WR has completed: the producer index may not pass it */
 static void over_incomplete(struct kunit *test)
 {
 	struct srnic_sqe sqe = { .opcode = SRNIC_OP_WRITE };
@@ -567,7 +570,7 @@ static void over_incomplete(struct kunit *test)
 	end_sq(&sq);
 }
 
-/* Anything at all in a slot: fit or not, it ends in one completion, and KASAN is content */
+/* Random slots: valid or not, each WR completes once, and KASAN reports nothing */
 static void random_slots(struct kunit *test)
 {
 	u32 seed = 36, round, i;
@@ -581,7 +584,7 @@ static void random_slots(struct kunit *test)
 
 		for (i = 0; i < sq.qp->sq.stride; i++)
 			slot[i] = octets_random(&seed);
-		/* mostly nearly right */
+		/* most rounds are nearly valid */
 		if (round % 4)
 			sqe->opcode %= SRNIC_OP_SQ_MAX;
 		if (round % 8)

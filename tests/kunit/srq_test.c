@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* srq.c: the limit, the count, resizing, and what a user may write into the ring. */
+/* srq.c: the limit, the count, resizing, and hostile contents of the ring. */
 #include <kunit/test.h>
 #include "fake.h"
 #include "queue/srq.h"
@@ -10,7 +10,7 @@
 #define DEPTH	8
 #define SGES	3
 
-/* An SRQ of a kernel consumer, a QP on it, and what the consumer was told */
+/* An SRQ of a kernel consumer, a QP on it, and counts of its events */
 struct fixture {
 	struct srnic_device *dev;
 	struct fake_cq *cq;
@@ -46,7 +46,7 @@ static struct srnic_qp *make_qp(struct kunit *test, struct fixture *f)
 		.send_cq = &f->cq->cq.ibcq,
 		.recv_cq = &f->cq->cq.ibcq,
 		.srq = &f->srq->ibsrq,
-		/* what an SRQ makes meaningless is not looked at (QP-12) */
+		/* attributes that an SRQ makes meaningless are ignored (QP-12) */
 		.cap = { .max_send_wr = 1, .max_send_sge = 1, .max_recv_wr = 0xffffffff,
 			 .max_recv_sge = 0xffffffff },
 	};
@@ -171,7 +171,7 @@ static void create_limits(struct kunit *test)
 	}
 }
 
-/* A WQE counts until its completion was polled, in whatever order (SR-13, SR-14) */
+/* A WQE counts until its completion was polled, in any order (SR-13, SR-14) */
 static void counted_until_polled(struct kunit *test)
 {
 	struct fixture *f = make(test, 0);
@@ -181,7 +181,7 @@ static void counted_until_polled(struct kunit *test)
 
 	post_many(test, f, 0, DEPTH);
 	KUNIT_EXPECT_EQ(test, post(f, 99), -ENOMEM);
-	/* the oldest is taken by a message that does not end for long */
+	/* a long message takes the oldest WQE */
 	take(test, f, f->qp, 0);
 	held = kunit_kzalloc(test, struct_size(held, sge, SGES), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, held);
@@ -192,7 +192,7 @@ static void counted_until_polled(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, srnic_rq_take(other, f->rwr), -EAGAIN);
 	KUNIT_EXPECT_EQ(test, post(f, 99), -ENOMEM);
-	/* each one polled makes room for one at once, though the oldest is not done */
+	/* each polled completion frees a slot at once, though the oldest WQE is still in use */
 	for (i = 1; i < DEPTH; i++) {
 		poll(test, f, i);
 		KUNIT_EXPECT_EQ(test, post(f, 100 + i), 0);
@@ -209,7 +209,7 @@ static void counted_until_polled(struct kunit *test)
 	end(f);
 }
 
-/* Completions that go with their QP give their WQEs back, each once (SR-13, QP-30) */
+/* Destroying a QP frees the slots of its unpolled completions, each once (SR-13, QP-30) */
 static void purge_gives_back(struct kunit *test)
 {
 	struct fixture *f = make(test, 0);
@@ -235,7 +235,7 @@ static void purge_gives_back(struct kunit *test)
 	end(f);
 }
 
-/* What an overflowed CQ lost is not lost to the SRQ */
+/* A completion lost by an overflowed CQ frees its SRQ slot all the same */
 static void overflow_gives_back(struct kunit *test)
 {
 	struct fixture *f = make(test, 0);
@@ -247,7 +247,7 @@ static void overflow_gives_back(struct kunit *test)
 		take(test, f, f->qp, i);
 		complete_wr(f, f->qp);
 	}
-	/* a user is told in the ring */
+	/* in a user's ring the field "lost" counts it */
 	f->srq->kernel = false;
 	srnic_srq_lose(f->srq);
 	KUNIT_EXPECT_EQ(test, f->srq->ring.hdr->lost, 1);
@@ -255,7 +255,7 @@ static void overflow_gives_back(struct kunit *test)
 	end(f);
 }
 
-/* One event an arm, when less than the limit are left (SR-25) */
+/* One event for each arm, when fewer than the limit are left (SR-25) */
 static void limit_once(struct kunit *test)
 {
 	struct ib_srq_attr attr = { .srq_limit = 3 };
@@ -274,7 +274,7 @@ static void limit_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, f->limits, 1);
 	srnic_srq_query(f->srq, &attr);
 	KUNIT_EXPECT_EQ_MSG(test, attr.srq_limit, 0, "not armed any more");
-	/* up and down again: not without an arm */
+	/* fewer again: no event without an arm */
 	for (i = 0; i < 3; i++) {
 		complete_wr(f, f->qp);
 		poll(test, f, 2);
@@ -304,12 +304,12 @@ static void rearm(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, f->limits, 0);
 	take(test, f, f->qp, 4);
 	KUNIT_EXPECT_EQ(test, f->limits, 1);
-	/* below it already: with the next one */
+	/* armed below the limit: the event comes with the next WQE taken */
 	KUNIT_EXPECT_EQ(test, srnic_srq_modify(f->srq, &attr, IB_SRQ_LIMIT, NULL), 0);
 	KUNIT_EXPECT_EQ(test, f->limits, 1);
 	take(test, f, f->qp, 5);
 	KUNIT_EXPECT_EQ(test, f->limits, 2);
-	/* 0 disarms, more than there can be is an error that changes nothing */
+	/* 0 disarms; a limit above the size is an error that changes nothing */
 	attr.srq_limit = DEPTH;
 	KUNIT_EXPECT_EQ(test, srnic_srq_modify(f->srq, &attr, IB_SRQ_LIMIT, NULL), 0);
 	attr.srq_limit = DEPTH + 1;
@@ -331,7 +331,7 @@ static void set_index(struct fixture *f, u32 index)
 	atomic_set(&f->srq->polled, index);
 }
 
-/* WQEs move along, whatever the indices are (SR-08) */
+/* WQEs are moved, whatever the indices are (SR-08) */
 static void resize(struct kunit *test)
 {
 	static const u32 starts[] = { 0, 3, 7, 0xfffffffa, 0xffffffff };
@@ -349,7 +349,7 @@ static void resize(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, attr.max_wr, 128);
 		post_many(test, f, DEPTH, 128 - DEPTH);
 		KUNIT_EXPECT_EQ(test, post(f, 99), -ENOMEM);
-		/* more than is copied at once */
+		/* more than are copied at a time */
 		attr.max_wr = 200;
 		KUNIT_EXPECT_EQ(test, srnic_srq_modify(f->srq, &attr, IB_SRQ_MAX_WR, NULL),
 				0);
@@ -381,7 +381,7 @@ static void resize(struct kunit *test)
 	}
 }
 
-/* Not below an armed limit; both at once are checked together (SR-09, IE-01) */
+/* No size below an armed limit; size and limit in one call are checked together (SR-09, IE-01) */
 static void resize_and_limit(struct kunit *test)
 {
 	struct ib_srq_attr attr = { .max_wr = 4 };
@@ -420,7 +420,7 @@ static void user_post(struct fixture *f, u64 wr_id, u32 num_sge)
 	hdr->producer++;
 }
 
-/* Once taken, a WQE is not looked at in the ring any more; a bad one takes no other with it */
+/* Once taken, a WQE in the ring is not read again; a bad one does not affect others */
 static void user_wqes(struct kunit *test)
 {
 	struct fixture *f = make(test, 0);
@@ -443,7 +443,7 @@ static void user_wqes(struct kunit *test)
 	end(f);
 }
 
-/* An index that cannot be: the SRQ is of no use any more, and says so once (SR-24) */
+/* An impossible index makes the SRQ unusable, and is reported once (SR-24) */
 static void bad_index(struct kunit *test)
 {
 	static const u32 bad[] = { DEPTH + 1, 0x80000000, 0xffffffff };
@@ -467,7 +467,7 @@ static void bad_index(struct kunit *test)
 	}
 }
 
-/* Exactly as many as there is room for are not too many */
+/* A full ring is not an overrun */
 static void full_index(struct kunit *test)
 {
 	struct fixture *f = make(test, 0);
@@ -484,7 +484,7 @@ static void full_index(struct kunit *test)
 	end(f);
 }
 
-/* A user's ring: the old one tells where the new one is */
+/* A user's ring: the old header has the offset of the new ring */
 static void user_resize(struct kunit *test)
 {
 	struct ib_srq_attr attr = { .max_wr = 2 };
@@ -528,7 +528,10 @@ static void pd_of_wqe(struct kunit *test)
 	end(f);
 }
 
-/* Nothing is posted to the QP; WQEs of the SRQ outlive it; who drains it is told (SR-05, SR-22) */
+/*
+ * A QP with an SRQ refuses receive WRs; the SRQ's WQEs survive the QP's Error; a QP that enters
+ * Error gets LAST_WQE_REACHED (SR-05, SR-22)
+ */
 static void error_of_a_qp(struct kunit *test)
 {
 	struct fixture *f = make(test, 0);

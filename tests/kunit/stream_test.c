@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* stream.c: the octets of an skb, and of a queue of them, however they are made up. */
+/* stream.c: the octets of an skb, and of a queue of skbs, in any layout. */
 #include <kunit/test.h>
 #include <linux/skbuff.h>
 #include <net/tcp.h>
@@ -9,9 +9,9 @@
 #define LINEAR	5
 #define FRAG	7
 #define ALL	(2 * (LINEAR + 2 * FRAG))
-#define QUEUE	90	/* bytes of a queue of them */
+#define QUEUE	90	/* bytes of a queue of skbs */
 
-/* A kernel without devmem TCP has none of these */
+/* A kernel without devmem TCP lacks skb_frags_readable() */
 #ifdef SRNIC_HAVE_SKB_READABLE
 #define HAS_UNREADABLE	true
 static void skb_make_unreadable(struct sk_buff *skb)
@@ -25,7 +25,7 @@ static void skb_make_unreadable(struct sk_buff *skb)
 }
 #endif
 
-/* What came so far; @pieces tells that they are not all one */
+/* Bytes seen so far; @pieces tells that they are not all in one piece */
 struct taken {
 	u8 data[QUEUE];
 	u32 len;
@@ -50,7 +50,7 @@ static void fill(u8 *data, u32 len, u8 *next)
 		*data++ = (*next)++;
 }
 
-/* Some octets of its own, and two fragments within pages */
+/* Some octets in the linear part, and two fragments within pages */
 static struct sk_buff *make_skb(struct kunit *test, u8 *next)
 {
 	struct sk_buff *skb = alloc_skb(LINEAR, GFP_KERNEL);
@@ -97,7 +97,7 @@ static void each_byte_of_an_skb_once(struct kunit *test)
 	kfree_skb(skb);
 }
 
-/* Bytes @from to @to of the stream; some are in the buffer before it, too */
+/* Bytes @from to @to of the stream; the skb before may have some of them, too */
 static void queue_skb(struct kunit *test, struct sk_buff_head *queue, u8 from, u8 to)
 {
 	struct sk_buff *skb = alloc_skb(QUEUE, GFP_KERNEL);
@@ -110,7 +110,7 @@ static void queue_skb(struct kunit *test, struct sk_buff_head *queue, u8 from, u
 	__skb_queue_tail(queue, skb);
 }
 
-/* As TCP has them: with fragments, empty, and with bytes that an earlier one has, too */
+/* As TCP may queue them: with fragments, empty, and overlapping an earlier one */
 static void make_queue(struct kunit *test, struct sk_buff_head *queue)
 {
 	struct sk_buff *skb;
@@ -124,7 +124,7 @@ static void make_queue(struct kunit *test, struct sk_buff_head *queue)
 	skb = make_skb(test, &next);
 	TCP_SKB_CB(skb)->seq = 20 - 40;
 	__skb_queue_tail(queue, skb);
-	/* nothing that is new */
+	/* no new bytes */
 	queue_skb(test, queue, 22, 30);
 	queue_skb(test, queue, 39, 41);
 	queue_skb(test, queue, 30, QUEUE);
@@ -138,7 +138,7 @@ static struct srnic_cursor cursor_of(struct sk_buff_head *queue, u32 at)
 	return cur;
 }
 
-/* M-TCP-2: each range that an FPDU may have, over as many buffers as there are */
+/* M-TCP-2: each range that an FPDU may have, over any number of skbs */
 static void cursor_over_buffers(struct kunit *test)
 {
 	struct sk_buff_head queue;
@@ -165,7 +165,7 @@ static void cursor_over_buffers(struct kunit *test)
 					    "walk of %u to %u", from, to);
 			if (to == QUEUE)
 				continue;
-			/* all three come to the same place */
+			/* all three cursors are at the same place */
 			srnic_cursor_copy(&copy, got, 1);
 			KUNIT_EXPECT_EQ_MSG(test, got[0], to, "behind %u", to);
 			srnic_cursor_copy(&cur, got, 1);
@@ -175,7 +175,7 @@ static void cursor_over_buffers(struct kunit *test)
 	__skb_queue_purge(&queue);
 }
 
-/* The same in memory of our own */
+/* The same in linear memory */
 static void cursor_in_memory(struct kunit *test)
 {
 	static const u8 data[] = "0123456789";
@@ -192,7 +192,7 @@ static void cursor_in_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, memcmp(taken.data, "5678", 4), 0);
 }
 
-/* What TCP has put into a device's memory is not looked at, and what is beside it is */
+/* Bytes in a device's memory are not read; those beside them are */
 static void memory_of_a_device(struct kunit *test)
 {
 	struct sk_buff_head queue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* tpt.c: accesses on several CPUs at once, and what makes an entry Invalid meanwhile. */
+/* tpt.c: concurrent accesses on several CPUs, while an entry becomes Invalid. */
 #include <kunit/test.h>
 #include <linux/delay.h>
 #include <linux/kthread.h>
@@ -12,7 +12,7 @@ struct accessor {
 	struct srnic_device *dev;
 	struct srnic_access acc;
 	struct task_struct *task;
-	const bool *closed;	/* nobody may be in */
+	const bool *closed;	/* while set, no access may be in progress */
 	u64 passed;
 	u64 refused;
 	u64 intruded;
@@ -94,7 +94,7 @@ static u64 race_stop(struct kunit *test, struct race *race)
 	return passed;
 }
 
-/* One region, as many CPUs as there are: what one access costs is printed */
+/* One region, accessed on all CPUs: prints the cost of an access */
 static void accesses_on_all_cpus(struct kunit *test)
 {
 	int cpus = min_t(int, num_online_cpus(), MAX_THREADS);
@@ -119,7 +119,7 @@ static void accesses_on_all_cpus(struct kunit *test)
 	srnic_mr_dereg(&race->mr->ibmr);
 }
 
-/* What is suspended has no access under way, whichever CPU it began on (SEC-6, MR-36) */
+/* Suspending waits for accesses on all CPUs, wherever they began (SEC-6, MR-36) */
 static void suspending_ends_the_accesses_of_all_cpus(struct kunit *test)
 {
 	struct race *race = kunit_kzalloc(test, sizeof(*race), GFP_KERNEL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* tpt.c, mr.c: checks of an access at every boundary, STags, addresses, lifetime. */
+/* tpt.c, mr.c: checks of an access at each bound, STags, addresses, lifetime. */
 #include <kunit/test.h>
 #include <linux/delay.h>
 #include <linux/kthread.h>
@@ -69,7 +69,7 @@ static void bounds(struct kunit *test)
 		{ 0x1000, 0x100, 0x1000, TOP, SRNIC_TPT_WRAP },
 		{ 0x1000, 0x100, TOP, 2, SRNIC_TPT_WRAP },
 		{ 0x1000, 0x100, TOP, TOP, SRNIC_TPT_WRAP },
-		/* up to 2^64 is no wrap, one more is */
+		/* an access that ends at 2^64 is no wrap, one octet more is */
 		{ 0x1000, 0x100, TOP - 7, 8, SRNIC_TPT_BOUNDS },
 		{ 0x1000, 0x100, TOP - 7, 9, SRNIC_TPT_WRAP },
 		/* zero based (MR-07) */
@@ -107,7 +107,7 @@ static void bounds(struct kunit *test)
 	}
 }
 
-/* Every access near small regions, against counting octets */
+/* Each access near small regions, compared with counting octets */
 static void bounds_by_counting(struct kunit *test)
 {
 	struct ib_pd *pd = fake_pd(test, fake_device(test));
@@ -133,7 +133,7 @@ static void bounds_by_counting(struct kunit *test)
 	}
 }
 
-/* All 32 bits of the STag count (MM-04), and the state (MR-01) */
+/* All 32 bits of the STag are compared (MM-04), and the state (MR-01) */
 static void stag_bits(struct kunit *test)
 {
 	struct ib_pd *pd = fake_pd(test, fake_device(test));
@@ -170,7 +170,10 @@ static void other_pd(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_tpt_check(tpte, &acc), SRNIC_TPT_OK);
 }
 
-/* Each right on its own: remote ones do not help locally and vice versa (MR-14 to MR-16) */
+/*
+ * Rights are independent: remote ones do not permit local accesses, nor the reverse (MR-14 to
+ * MR-16)
+ */
 static void rights(struct kunit *test)
 {
 	struct ib_pd *pd = fake_pd(test, fake_device(test));
@@ -192,7 +195,7 @@ static void rights(struct kunit *test)
 	}
 }
 
-/* STag, PD, rights, wrap, bounds: the first that is wrong is told */
+/* STag, PD, rights, wrap, bounds: the first error is reported */
 static void first_error_is_told(struct kunit *test)
 {
 	struct srnic_device *dev = fake_device(test);
@@ -255,7 +258,7 @@ static struct srnic_mr *dma_region(struct kunit *test, struct ib_pd *pd, int acc
 	return to_srnic_mr(ibmr);
 }
 
-/* What the table is asked, from registration to its end */
+/* Accesses through the table, from registration to deregistration */
 static void life(struct kunit *test)
 {
 	struct srnic_device *dev = fake_device(test);
@@ -278,7 +281,7 @@ static void life(struct kunit *test)
 	srnic_tpt_put(&found);
 	KUNIT_EXPECT_FALSE(test, srnic_tpt_in_use(&mr->tpte));
 
-	/* what is refused keeps nothing */
+	/* a refused access holds nothing */
 	acc.need = RR;
 	found.tpte = &mr->tpte;
 	KUNIT_EXPECT_EQ(test, srnic_tpt_get(dev, &acc, &found), SRNIC_TPT_ACCESS);
@@ -298,7 +301,7 @@ static void life(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, xa_empty(&dev->stags));
 }
 
-/* STag 0 is all memory for those who may use it (MM-08, MM-09), with no PD or rights to it */
+/* STag 0 is all memory for a privileged access (MM-08, MM-09), whatever the PD and rights */
 static void stag_zero(struct kunit *test)
 {
 	struct srnic_device *dev = fake_device(test);
@@ -349,7 +352,7 @@ static void access_flags(struct kunit *test)
 		KUNIT_EXPECT_TRUE(test, mr->tpte.valid);
 		srnic_mr_dereg(&mr->ibmr);
 	}
-	/* not understood is not ignored (MM-06) */
+	/* unknown flags are refused, not ignored (MM-06) */
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP,
 			PTR_ERR(srnic_mr_get_dma(pd, IB_ACCESS_ON_DEMAND)));
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, PTR_ERR(srnic_mr_get_dma(pd, 1 << 30)));
@@ -374,7 +377,7 @@ static void reg_user_lengths(struct kunit *test)
 
 #define MANY	2000
 
-static const u32 *draws;	/* of the next draw; the last one is drawn for ever */
+static const u32 *draws;	/* the next values; the last one is repeated */
 static u32 draws_left;
 
 static u32 draw(void)
@@ -386,7 +389,7 @@ static u32 draw(void)
 	return *draws;
 }
 
-/* A draw of index 0, with whatever key, or of an index in use is no STag (MM-07) */
+/* A drawn STag with index 0, whatever its key, or with an index in use is drawn again (MM-07) */
 static void draws_refused(struct kunit *test)
 {
 	static const u32 zeros[] = { 0, 1, 0x80, 0xff, 0x100 };
@@ -423,7 +426,10 @@ static void draws_refused(struct kunit *test)
 	xa_erase(&dev->stags, 0xffffffff >> 8);
 }
 
-/* STags are hard to guess (SEC-8): index never 0 (MM-07), spread, unordered, key varies */
+/*
+ * STags are hard to guess (SEC-8): index never 0 (MM-07), evenly spread, not in order, varying
+ * key
+ */
 static void stags_are_random(struct kunit *test)
 {
 	struct srnic_device *dev = fake_device(test);
@@ -467,8 +473,8 @@ static void stags_are_random(struct kunit *test)
 }
 
 /*
- * SEC-8, S-1: an STag that went away does not come back soon. Of 2^32 values, 2000 repeat one
- * in one run of 2000; twice, or at once, is no chance.
+ * SEC-8, S-1: an STag that was freed does not come back soon. Of 2^32 values, 2000 draws repeat
+ * one in one run of 2000; twice in a run, or at once, is no chance.
  */
 static void stags_are_not_reused(struct kunit *test)
 {
@@ -491,7 +497,7 @@ static void stags_are_not_reused(struct kunit *test)
 	KUNIT_EXPECT_LT(test, again, 2);
 }
 
-/* The limit is one of the device, and what it refuses costs nothing (MM-06) */
+/* The device limits the number of regions; a refused one counts nothing (MM-06) */
 static void limit_of_regions(struct kunit *test)
 {
 	struct srnic_device *dev = fake_device(test);
@@ -516,7 +522,7 @@ static int dereg_thread(void *arg)
 	return 0;
 }
 
-/* Deregistration waits for an access in progress, and lets no other begin (SEC-6, MR-39) */
+/* Deregistration waits for an access in progress, and no new one begins (SEC-6, MR-39) */
 static void dereg_waits(struct kunit *test)
 {
 	struct srnic_device *dev = fake_device(test);
@@ -542,7 +548,7 @@ static void dereg_waits(struct kunit *test)
 	kthread_stop(task);
 }
 
-/* Where each octet is: first block used from fbo on, any number of blocks */
+/* The address of each octet: any offset into the first block, any number of blocks */
 static void address_of_each_byte(struct kunit *test)
 {
 	static const u64 blocks[] = {
@@ -588,7 +594,7 @@ static void address_of_each_byte(struct kunit *test)
 					(uintptr_t)srnic_span_addr(&span, done, &one));
 			KUNIT_EXPECT_EQ(test, one, 1);
 			KUNIT_ASSERT_NE(test, len, 0);
-			/* in steps that are not in step with the blocks */
+			/* step sizes that do not divide the blocks */
 			done += min_t(u32, len, 1021 << (rows[i].shift - 12));
 		}
 	}

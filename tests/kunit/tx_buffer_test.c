@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* tx_stage.c: the pages of FPDUs are there while there is something to send. */
+/* tx_stage.c: pages for FPDUs exist only while there is data to send. */
 #include <kunit/test.h>
 #include <linux/sizes.h>
 #include <linux/vmalloc.h>
@@ -15,7 +15,7 @@ static bool has_buffer(const struct peer *p)
 	return READ_ONCE(p->qp->tx->frag.page);
 }
 
-/* Connected, and idle for so long that there is no buffer any more */
+/* Connected, and idle for long enough that the buffer was freed */
 static struct peer *without_buffer(struct kunit *test)
 {
 	struct peer *p = peer_open(test, 1, 1);
@@ -63,7 +63,7 @@ static void comes_with_a_terminate(struct kunit *test)
 	peer_expect_closed(p, "no buffer posted", SRNIC_QP_ERROR);
 }
 
-/* What TCP has no room for is not lost, however long it takes */
+/* Octets that TCP has no room for are kept, however long it takes */
 static void stays_while_the_peer_does_not_read(struct kunit *test)
 {
 	struct peer *p = peer_open(test, 1, 1);

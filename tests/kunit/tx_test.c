@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* tx.c: what goes out, and in what order, as a peer on a plain TCP socket sees it. */
+/* tx.c: messages and their order on the wire, received by a peer on a plain TCP socket. */
 #include <kunit/test.h>
 #include <linux/sizes.h>
 #include <linux/vmalloc.h>
@@ -32,7 +32,7 @@ static struct out out_idle(struct kunit *test)
 	u32 i;
 
 	KUNIT_ASSERT_NOT_NULL(test, out.mem);
-	out.p = peer_idle(test);	/* the memory outlives the QP */
+	out.p = peer_idle(test);	/* made first: the memory outlives the QP */
 	for (i = 0; i < SIZE; i++)
 		out.mem[i] = i * 7;
 	out.mr = peer_region(out.p, out.p->pd, out.mem, SIZE, ALL);
@@ -54,7 +54,7 @@ static int post(struct out *out, enum ib_wr_opcode op, u64 wr_id, int flags, u32
 	return peer_post(out->p, op, wr_id, flags, &sge, 0x1000 * wr_id, 0x100 + wr_id);
 }
 
-/* Answer the Read Request that came last */
+/* Answer the Read Request received last */
 static void answer(struct peer *p)
 {
 	struct ddp_hdr hdr = HDR_READ_RESP(get_unaligned_be32(p->data),
@@ -67,7 +67,7 @@ static void answer(struct peer *p)
 	peer_send(p, &hdr, data, len);
 }
 
-/* Terminate, FIN, Error; the WR's completion tells why, and no event does (ST-33) */
+/* Terminate, FIN, Error; the WR's completion reports the cause, and no event does (ST-33) */
 static void expect_failed(struct out *out, const char *what, u16 code, u16 hdrct, u64 wr_id,
 			  enum srnic_wc_status status, enum ib_wc_status verbs)
 {
@@ -81,7 +81,9 @@ static void expect_failed(struct out *out, const char *what, u16 code, u16 hdrct
 	peer_expect_event(p, what, -1);
 }
 
-/* ST-03, ST-14, OR-01: what was posted in Idle goes out in RTS, first; MSNs from 1 (ST-08) */
+/*
+ * ST-03, ST-14, OR-01: WRs posted in Idle are sent in RTS, before later ones; MSNs from 1 (ST-08)
+ */
 static void posted_in_idle(struct kunit *test)
 {
 	struct out out = out_idle(test);
@@ -105,7 +107,7 @@ static void posted_in_idle(struct kunit *test)
 	peer_no_wc(out.p, out.p->rcq);
 }
 
-/* D-UNT-3: behind 0xffffffff comes 0, on each queue; all segments of a message have one MSN */
+/* D-UNT-3: after 0xffffffff comes 0, on each queue; all segments of a message have one MSN */
 static void msn_wraps(struct kunit *test)
 {
 	static const u32 msn[] = { 0xfffffffe, 0xffffffff, 0, 1 };
@@ -133,7 +135,7 @@ static void msn_wraps(struct kunit *test)
 	}
 }
 
-/* WR-09 to WR-14, WR-17, WR-18: each WR as a segment; local ones give none */
+/* WR-09 to WR-14, WR-17, WR-18: each WR as a segment; local ones send none */
 static void opcodes(struct kunit *test)
 {
 	static const struct {
@@ -192,7 +194,7 @@ static void opcodes(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, memchr_inv(out.mem + 6, 0x3c, 9), NULL);
 }
 
-/* RD-02: ORD Reads at most are outstanding; what is behind them waits, and is not refused */
+/* RD-02: at most ORD Reads are outstanding; WRs behind them wait, and are not refused */
 static void ord_stalls(struct kunit *test)
 {
 	struct out out = out_open(test, 2);
@@ -206,7 +208,7 @@ static void ord_stalls(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, out.p->hdr.msn, i);
 	}
 	for (i = 1; i <= 6; i++) {
-		/* all ask for the same, but for their MSN */
+		/* the requests differ in their MSN only */
 		if (i <= 4)
 			peer_expect_nothing(out.p);
 		answer(out.p);
@@ -220,7 +222,7 @@ static void ord_stalls(struct kunit *test)
 	peer_wc(out.p, out.p->scq, 7, SRNIC_WC_SUCCESS);
 }
 
-/* QP-19, RD-05: ORD can be lowered while connected, and then counts */
+/* QP-19, RD-05: ORD can be lowered while connected, and is enforced */
 static void ord_lowered(struct kunit *test)
 {
 	struct ib_qp_attr attr = { .max_rd_atomic = 1 };
@@ -251,7 +253,7 @@ static void zero_ord(struct kunit *test)
 	expect_failed(&out, "ORD 0", 0, 0, 1, SRNIC_WC_ZERO_ORD, IB_WC_LOC_QP_OP_ERR);
 }
 
-/* RD-04: each QP has the Read it may ask for and the one it may be asked for, all at once */
+/* RD-04: 32 QPs each have one outbound and one inbound Read at the same time */
 static void read_each(struct kunit *test)
 {
 	struct out out[32];
@@ -278,7 +280,7 @@ static void read_each(struct kunit *test)
 	}
 }
 
-/* IE-01: what a verb refuses leaves QP, queues and stream as they were, and no event behind */
+/* IE-01: a refused verb leaves QP, queues and stream unchanged, and causes no event */
 static void refused(struct kunit *test)
 {
 	struct out out = out_open(test, 1);
@@ -306,14 +308,14 @@ static void refused(struct kunit *test)
 	peer_no_wc(p, p->rcq);
 	KUNIT_EXPECT_EQ(test, srnic_qp_state(p->qp), SRNIC_QP_RTS);
 	KUNIT_EXPECT_EQ(test, p->num_events, 0);
-	/* all of it works, with nothing in between */
+	/* the QP still works, without any step in between */
 	post(&out, IB_WR_SEND, 1, SIGNAL, 5);
 	peer_expect(p, ULP_SEND, 5);
 	KUNIT_EXPECT_EQ(test, p->hdr.msn, 1);
 	peer_wc(p, p->scq, 1, SRNIC_WC_SUCCESS);
 	peer_send(p, &send, "abcd", 4);
 	peer_wc(p, p->rcq, 10, SRNIC_WC_SUCCESS);
-	/* and the event that comes is told */
+	/* and the next event is reported */
 	peer_send(p, &bad, "x", 1);
 	peer_expect_terminate(p, "unknown STag", 0x1100, RDMAP_TERM_M | RDMAP_TERM_D);
 	peer_close(p);
@@ -321,14 +323,14 @@ static void refused(struct kunit *test)
 	peer_expect_event(p, "unknown STag", IB_EVENT_QP_ACCESS_ERR);
 }
 
-/* FE-01, FE-03, OR-02, OR-06: what a Read holds up, with a fence and without */
+/* FE-01, FE-03, OR-02, OR-06: which WRs a Read delays, with a fence and without */
 static void read_fence(struct kunit *test)
 {
 	struct out out = out_open(test, 4);
 
 	post(&out, IB_WR_RDMA_READ, 1, SIGNAL, 8);
 	post(&out, IB_WR_RDMA_WRITE, 2, SIGNAL, 2);
-	/* on a Read the flag means nothing */
+	/* on a Read the flag has no effect */
 	post(&out, IB_WR_RDMA_READ, 3, SIGNAL | IB_SEND_FENCE, 8);
 	post(&out, IB_WR_RDMA_WRITE, 4, SIGNAL | IB_SEND_FENCE, 4);
 	post(&out, IB_WR_SEND, 5, SIGNAL, 5);
@@ -350,7 +352,7 @@ static void read_fence(struct kunit *test)
 	peer_wc(out.p, out.p->scq, 5, SRNIC_WC_SUCCESS);
 }
 
-/* FE-04: a Read of nothing, with rubbish for addresses, and a fence behind it */
+/* FE-04: a Read of length 0, with random addresses, and a fence behind it */
 static void fence_end_to_end(struct kunit *test)
 {
 	struct ib_sge rubbish = { .addr = 0xbad, .lkey = 0xbad };
@@ -365,7 +367,7 @@ static void fence_end_to_end(struct kunit *test)
 	peer_wc(out.p, out.p->scq, 2, SRNIC_WC_SUCCESS);
 }
 
-/* FE-02: Invalidate Local waits for all that is before it if fenced, else for nothing */
+/* FE-02: Invalidate Local waits for all earlier WRs if fenced, else for none */
 static void local_fence(struct kunit *test)
 {
 	u32 fenced;
@@ -391,7 +393,7 @@ static void local_fence(struct kunit *test)
 	}
 }
 
-/* WR-15, OR-10: the sink is Invalid when the completion is seen; what follows need not wait */
+/* WR-15, OR-10: the sink is Invalid when the completion is polled; later WRs need not wait */
 static void read_with_invalidate(struct kunit *test)
 {
 	struct out out = out_open(test, 1);
@@ -411,7 +413,7 @@ static void read_with_invalidate(struct kunit *test)
 	peer_wc(out.p, out.p->scq, 2, SRNIC_WC_SUCCESS);
 }
 
-/* MR-15: a Read's sink is looked at when the response comes, and not for Local Write */
+/* MR-15: a Read's sink is checked when the response comes, and does not need Local Write */
 static void read_sink(struct kunit *test)
 {
 	struct out out = out_open(test, 1);
@@ -433,7 +435,7 @@ static void read_sink(struct kunit *test)
 	expect_failed(&out, "sink", 0x1100, 0xc000, 2, SRNIC_WC_ACCESS, IB_WC_LOC_PROT_ERR);
 }
 
-/* OR-11: registered, used and invalidated in one list; the next WR sees each of them */
+/* OR-11: registered, used and invalidated in one list; each WR sees the effect of those before */
 static void register_use_invalidate(struct kunit *test)
 {
 	struct out out = out_open(test, 1);
@@ -478,7 +480,7 @@ static void register_use_invalidate(struct kunit *test)
 	free_page((unsigned long)page);
 }
 
-/* As a provider posts: verbs have no Bind for kernel consumers */
+/* As a provider posts: kernel verbs have no Bind */
 static void post_bind(struct out *out, u64 wr_id, u32 window)
 {
 	struct srnic_qp *qp = out->p->qp;
@@ -489,7 +491,7 @@ static void post_bind(struct out *out, u64 wr_id, u32 window)
 		.rkey = out->mr->stag, .stag = window,
 		.arg = { out->mr->base, 8, IB_ACCESS_REMOTE_READ },
 	};
-	smp_store_release(&qp->sq_posted, qp->sq_posted + 1);	/* the SQE is there */
+	smp_store_release(&qp->sq_posted, qp->sq_posted + 1);	/* after the SQE is written */
 	srnic_qp_doorbell(qp);
 }
 
@@ -519,7 +521,9 @@ static void bind_is_silent(struct kunit *test)
 	srnic_mw_dealloc(&mw->ibmw);
 }
 
-/* AE-19: an SQ whose index cannot be ends its QP, with an event, as there is no WR to tell */
+/*
+ * AE-19: an SQ with an impossible index ends its QP, with an event, as no WR can complete for it
+ */
 static void wild_index(struct kunit *test)
 {
 	struct out out = out_open(test, 1);
@@ -538,8 +542,8 @@ static void wild_index(struct kunit *test)
 }
 
 /*
- * TC-01, TC-04, TM-05, ST-22, ST-23, WR-24, CP-09: a WR that cannot be carried
- * out. What is before it gets out, then a Terminate that quotes nothing.
+ * TC-01, TC-04, TM-05, ST-22, ST-23, WR-24, CP-09: a WR that cannot be carried out. Earlier WRs
+ * are sent, then a Terminate that quotes nothing.
  */
 static void local_errors(struct kunit *test)
 {
@@ -585,7 +589,7 @@ static void local_errors(struct kunit *test)
 	}
 }
 
-/* CP-09: a wrap has a status of its own; MM-11: STag 0 has no remote memory */
+/* CP-09: a wrap has its own status; MM-11: STag 0 is no remote buffer */
 static void wrap_and_zero(struct kunit *test)
 {
 	struct out out = out_open(test, 1);
@@ -619,7 +623,10 @@ static void stag_zero(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, memcmp(out.mem + 50, "abcdef", 6), 0);
 }
 
-/* MM-04, MR-01: an STag dies under a message that is being sent; what was cut is whole FPDUs */
+/*
+ * MM-04, MR-01: an STag is invalidated while its message is sent; the message ends with a whole
+ * FPDU
+ */
 static void revoked_while_sending(struct kunit *test)
 {
 	struct out out = out_open(test, 1);
@@ -634,7 +641,7 @@ static void revoked_while_sending(struct kunit *test)
 	peer_post(out.p, IB_WR_SEND, 2, 0, NULL, 0, 0);
 	KUNIT_ASSERT_GT(test, peer_recv(out.p), 0);
 	KUNIT_EXPECT_EQ(test, srnic_tpt_invalidate(out.p->qp, mr->stag, false), SRNIC_INV_OK);
-	memset(big, 0xff, BIG);		/* nobody may look at it any more */
+	memset(big, 0xff, BIG);		/* must not be read any more */
 	out.p->skip = ULP_WRITE;
 	expect_failed(&out, "revoked", 0, 0, 1, SRNIC_WC_INVALID_STAG, IB_WC_LOC_PROT_ERR);
 	KUNIT_EXPECT_LT(test, out.p->skipped, BIG);
@@ -643,7 +650,7 @@ static void revoked_while_sending(struct kunit *test)
 	vfree(big);
 }
 
-/* WR-01, WR-03: posting does not wait for the peer, and nothing of a WR is looked at later */
+/* WR-01, WR-03: posting does not wait for the peer, and a posted WR is not read again */
 static void post_does_not_wait(struct kunit *test)
 {
 	struct out out = out_open(test, 1);
@@ -651,7 +658,7 @@ static void post_does_not_wait(struct kunit *test)
 	struct srnic_tpte *mr;
 	struct ib_sge sge;
 	unsigned long flags;
-	spinlock_t lock;	/* makes it atomic context, guards nothing */
+	spinlock_t lock;	/* for atomic context; guards nothing */
 	u32 i, got = 0;
 
 	KUNIT_ASSERT_NOT_NULL(test, big);
@@ -678,7 +685,7 @@ static void post_does_not_wait(struct kunit *test)
 	vfree(big);
 }
 
-/* TM-07, AE-18, CQ-05: a CQ that is full ends its QP; the Terminate quotes nothing */
+/* TM-07, AE-18, CQ-05: a full CQ ends its QP; the Terminate quotes nothing */
 static void cq_overflow(struct kunit *test)
 {
 	struct out out = out_idle(test);
@@ -697,20 +704,20 @@ static void cq_overflow(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, little->errors, 1);
 	peer_wc(out.p, little, 1, SRNIC_WC_SUCCESS);
 	peer_no_wc(out.p, little);
-	/* before its CQ */
+	/* destroyed before its CQ */
 	KUNIT_EXPECT_EQ(test, srnic_qp_destroy(out.p->qp), 0);
 	out.p->qp = NULL;
 }
 
-/* FPDUs began wherever they can: all but where a marker is */
+/* FPDUs began at each phase except that of a marker */
 static void expect_all_phases(struct kunit *test, const char *what, const unsigned long *phases)
 {
 	KUNIT_EXPECT_EQ_MSG(test, bitmap_weight(phases, 128), 127, "%s", what);
 }
 
 /*
- * M-MRK-3 to M-MRK-7, M-CRC-5: FPDUs that begin at each phase, of messages of one
- * segment and of many, and of responses. peer_recv() looks at the markers.
+ * M-MRK-3 to M-MRK-7, M-CRC-5: FPDUs that begin at each phase, of messages of one segment and of
+ * many, and of responses. peer_recv() checks the markers.
  */
 static void markers(struct kunit *test)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* ud_port.c: how many users have sockets of a device for their UD QPs. */
+/* ud_port.c: how many users can have a device's sockets for UD QPs. */
 #include <kunit/test.h>
 #include "fake.h"
 #include "ib/ud.h"
@@ -11,7 +11,7 @@ struct member {
 	struct srnic_ud ud;
 };
 
-/* A UD QP of a user who has none yet */
+/* A UD QP of a new user */
 static struct srnic_qp *user_qp(struct kunit *test, struct srnic_device *dev, u32 qpn)
 {
 	struct member *user = kunit_kzalloc(test, sizeof(*user), GFP_KERNEL);
@@ -26,7 +26,7 @@ static struct srnic_qp *user_qp(struct kunit *test, struct srnic_device *dev, u3
 	return &user->qp;
 }
 
-/* So many users have sockets, for all of their QPs, and no more of them */
+/* SRNIC_MAX_UD_USERS users have sockets, each for all of its QPs; a further user gets none */
 static void so_many_users(struct kunit *test)
 {
 	struct srnic_device *dev = fake_device(test);
@@ -46,11 +46,11 @@ static void so_many_users(struct kunit *test)
 	}
 	more = user_qp(test, dev, 2 + i);
 	KUNIT_EXPECT_EQ(test, srnic_ud_ports_join(more), -ENOMEM);
-	/* one who is there may have another QP */
+	/* a user that has sockets may have another QP */
 	again = user_qp(test, dev, 3 + i);
 	again->ibqp.pd = qp[0]->ibqp.pd;
 	KUNIT_EXPECT_EQ(test, srnic_ud_ports_join(again), 0);
-	/* he stays until his last one leaves */
+	/* the user keeps them until its last QP leaves */
 	srnic_ud_ports_leave(qp[0]);
 	KUNIT_EXPECT_EQ(test, srnic_ud_ports_join(more), -ENOMEM);
 	srnic_ud_ports_leave(again);

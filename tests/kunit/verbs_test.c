@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* verbs.c, device.c: what verbs ask for and what they are told, where no suite of its own is. */
+/* verbs.c, device.c: verbs and their results, for objects without a suite of their own. */
 #include <kunit/test.h>
 #include <linux/scatterlist.h>
 #include "device/device.h"
@@ -15,7 +15,7 @@
 #define resize_user_cq resize_cq
 #endif
 
-/* RN-07 to RN-15, RD-01, RD-04, QP-04: each limit is the one that create checks */
+/* RN-07 to RN-15, RD-01, RD-04, QP-04: each limit is the one that creation enforces */
 static void device_attributes(struct kunit *test)
 {
 	struct ib_device_attr attr;
@@ -42,7 +42,7 @@ static void device_attributes(struct kunit *test)
 	KUNIT_EXPECT_GE(test, attr.max_res_rd_atom, attr.max_qp);
 	KUNIT_EXPECT_TRUE(test, attr.page_size_cap & SZ_4K);
 	KUNIT_EXPECT_TRUE(test, attr.page_size_cap & SZ_2M);
-	/* no depth can be changed, see modify_reads() */
+	/* depths cannot be changed, see modify_reads() */
 	KUNIT_EXPECT_FALSE(test, attr.device_cap_flags & IB_DEVICE_RESIZE_MAX_WR);
 }
 
@@ -82,7 +82,7 @@ static void cq_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_held(dev, SRNIC_KIND_CQ), SRNIC_MAX_CQ - 1);
 }
 
-/* RN-01: what belongs to one device means nothing to another */
+/* RN-01: objects of one device are invalid on another */
 static void other_device(struct kunit *test)
 {
 	struct peer *p = peer_idle(test);
@@ -101,7 +101,7 @@ static void other_device(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, srnic_qp_find(other, p->qp->ibqp.qp_num), NULL);
 }
 
-/* QP-14: what was asked for comes back */
+/* QP-14: Query returns the attributes of Create */
 static void query_qp(struct kunit *test)
 {
 	struct peer *p = peer_idle(test);
@@ -128,8 +128,8 @@ static void query_qp(struct kunit *test)
 }
 
 /*
- * What the QP has no value for is 0: the caller's memory, which a user sees in
- * the end, is not left as it was.
+ * Attributes that the QP has no value for are 0: the caller's memory, which may reach a user,
+ * does not keep its former contents.
  */
 static void query_qp_zeroes(struct kunit *test)
 {
@@ -163,7 +163,7 @@ static void query_qp_zeroes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, memcmp(&init, &want_init, sizeof(init)), 0);
 }
 
-/* QP-10, QP-19, RD-05, ST-06: IRD and ORD in Idle; depths are as created (RN-13) */
+/* QP-10, QP-19, RD-05, ST-06: IRD and ORD in Idle; queue depths cannot change (RN-13) */
 static void modify_reads(struct kunit *test)
 {
 	static const struct {
@@ -196,7 +196,7 @@ static void modify_reads(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, now.max_dest_rd_atomic, 8);
 }
 
-/* What only InfiniBand has a use for is taken, as far as it exists there, and told */
+/* Attributes of InfiniBand alone are accepted if they are valid there, and reported by Query */
 static void modify_ib(struct kunit *test)
 {
 	static const struct {
@@ -236,7 +236,7 @@ static void modify_ib(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, now.min_rnr_timer, 30);
 }
 
-/* RN-05, MR-11, MR-12: blocks are a power of two of pages, and there are no others */
+/* RN-05, MR-11, MR-12: a block size is a power of two, from a page up to a limit */
 static void block_sizes(struct kunit *test)
 {
 	static const struct {
@@ -267,8 +267,8 @@ static void block_sizes(struct kunit *test)
 }
 
 /*
- * What a user has mapped is not for calls of the kernel: indices, opcodes and sizes of theirs
- * are the kernel's own only in rings that nobody else can write to.
+ * Calls of the kernel refuse objects of users: indices, opcodes and sizes in a ring are the
+ * kernel's own only if no user maps it.
  */
 static void users_rings(struct kunit *test)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* wq.c: completion in order, once each; receive WQEs a user wrote. */
+/* wq.c: completion in order, once each; receive WQEs written by a user. */
 #include <kunit/test.h>
 #include "fake.h"
 #include "queue/cq.h"
@@ -10,7 +10,7 @@
 
 #define DEPTH	8
 
-/* A QP without a stream, and what was fetched from its SQ last */
+/* A QP without a stream, and the WR fetched from its SQ last */
 struct wq {
 	struct srnic_device *dev;
 	struct fake_cq *scq, *rcq;
@@ -95,7 +95,7 @@ static void expect_no_wc(struct kunit *test, struct fake_cq *fake)
 	KUNIT_EXPECT_EQ(test, srnic_cq_poll(&fake->cq, &cqe), 0);
 }
 
-/* A WR that is done waits for those before it, as a Write behind a Read (ORD-15) */
+/* A completed WR waits for those before it, as a Write behind a Read (ORD-15) */
 static void in_order(struct kunit *test)
 {
 	struct wq wq;
@@ -117,7 +117,7 @@ static void in_order(struct kunit *test)
 	end_wq(&wq);
 }
 
-/* Unsignaled success gives no completion; what is signaled still does (N4) */
+/* An unsignaled success gives no completion; a signaled one still does (N4) */
 static void unsignaled(struct kunit *test)
 {
 	struct wq wq;
@@ -135,7 +135,7 @@ static void unsignaled(struct kunit *test)
 	end_wq(&wq);
 }
 
-/* One WC with an error, in its place among the flushed ones (ST-34, ST-35, WR-24) */
+/* One WR completes with an error, in its place among the flushed ones (ST-34, ST-35, WR-24) */
 static void one_error(struct kunit *test)
 {
 	struct wq wq;
@@ -160,7 +160,7 @@ static void one_error(struct kunit *test)
 	end_wq(&wq);
 }
 
-/* Behind an error nothing succeeds any more, even if it was done before (WR-24) */
+/* Behind an error no WR succeeds, even if it was done before (WR-24) */
 static void error_at_head(struct kunit *test)
 {
 	struct wq wq;
@@ -178,7 +178,7 @@ static void error_at_head(struct kunit *test)
 	end_wq(&wq);
 }
 
-/* ORD-15: what TCP has is done, but a Read and an atomic, which await their responses */
+/* ORD-15: a WR is done once TCP has it, except a Read or an atomic, which awaits its response */
 static void sent_with_reads(struct kunit *test)
 {
 	struct wq wq;
@@ -189,14 +189,14 @@ static void sent_with_reads(struct kunit *test)
 	start(test, &wq, 3, 1, IB_SEND_SIGNALED);
 	start_op(test, &wq, IB_WR_RDMA_READ, 4, 1, 0);
 	start(test, &wq, 5, 3, IB_SEND_SIGNALED);
-	/* nothing, and none behind the range */
+	/* an empty range completes nothing; a range completes nothing behind it */
 	srnic_sq_sent(wq.qp, 0, 0);
 	expect_no_wc(test, wq.scq);
 	srnic_sq_sent(wq.qp, 0, 7);
 	expect_wc(test, wq.scq, 0, SRNIC_WC_SUCCESS);
 	expect_wc(test, wq.scq, 1, SRNIC_WC_SUCCESS);
 	expect_no_wc(test, wq.scq);
-	/* the second before the first, as no peer would: still in order */
+	/* the responses in the wrong order, as from no peer: completions stay in order */
 	srnic_sq_done(wq.qp, 4, SRNIC_WC_SUCCESS);
 	expect_no_wc(test, wq.scq);
 	srnic_sq_done(wq.qp, 2, SRNIC_WC_SUCCESS);
@@ -237,8 +237,8 @@ static void sent_with_an_error(struct kunit *test)
 }
 
 /*
- * A Read can be answered before its range is told: TCP has it, and the peer is fast. Its
- * slot then has another WR, of which TCP has nothing.
+ * A Read can be answered before srnic_sq_sent() is called for its range: TCP has it, and the peer
+ * is fast. Its slot then holds another WR, of which TCP has nothing.
  */
 static void sent_after_the_answer(struct kunit *test)
 {
@@ -267,7 +267,7 @@ static void sent_after_the_answer(struct kunit *test)
 	end_wq(&wq);
 }
 
-/* All slots are free after Error and Idle, also those no completion has freed (ST-37) */
+/* After Error and Idle all slots are free, also those that no completion has freed (ST-37) */
 static void restart_frees_slots(struct kunit *test)
 {
 	struct wq wq;
@@ -288,7 +288,7 @@ static void restart_frees_slots(struct kunit *test)
 	end_wq(&wq);
 }
 
-/* Round and round, across 2^32 */
+/* Many times around the ring, across 2^32 */
 static void indices_wrap(struct kunit *test)
 {
 	u32 near = 0xfffffffb, i, index;
@@ -323,7 +323,7 @@ static void post_rqe(struct wq *wq, u64 wr_id, u32 num_sge, u32 first, u32 secon
 	hdr->producer++;
 }
 
-/* Receive WQEs are taken oldest first, checked, and completed one by one */
+/* Receive WQEs are taken oldest first, checked, and complete one by one */
 static void receives(struct kunit *test)
 {
 	static const struct {
@@ -363,7 +363,7 @@ static void receives(struct kunit *test)
 					    i);
 			KUNIT_EXPECT_EQ_MSG(test, rwr->length, rows[i].length, "row %u", i);
 		}
-		/* and however malformed, not more SGEs than there is room for */
+		/* a malformed WQE does not give more SGEs than there is room for, either */
 		KUNIT_EXPECT_LE(test, rwr->num_sge, 2);
 		srnic_rq_complete(wq.qp, rwr, &cqe, rows[i].want ? SRNIC_WC_INVALID_WQE :
 								    SRNIC_WC_SUCCESS);
@@ -399,7 +399,7 @@ static void receive_reserved(struct kunit *test)
 	end_wq(&wq);
 }
 
-/* What was taken and what was not: each is flushed or completed, none twice */
+/* WQEs taken and not taken: each completes or is flushed, none twice */
 static void receives_flushed(struct kunit *test)
 {
 	struct srnic_cqe cqe = { };
@@ -434,7 +434,7 @@ static void fill_cq(struct kunit *test, struct fake_cq *fake)
 						      SRNIC_WC_SUCCESS, &seen));
 }
 
-/* A full CQ ends the QP that had something to add, and tells which queue's it was (E-29) */
+/* A full CQ ends the QP that adds a CQE; the event tells which queue's CQ it was (E-29) */
 static void cq_overflow(struct kunit *test)
 {
 	u32 rq;
@@ -462,13 +462,13 @@ static void cq_overflow(struct kunit *test)
 
 #define MANY	1000
 
-/* What a consumer sees who asks for the next notification in each */
+/* A consumer that requests the next notification in each handler call */
 static struct flush_watch {
 	struct srnic_qp *qp;
 	struct fake_cq *cq;
 	u32 last;		/* producer of the CQ when it was notified last */
 	u32 most;		/* completions between two notifications */
-	bool doorbell;		/* it posts at once: a flush within the flush */
+	bool doorbell;		/* the handler posts at once: a flush within the flush */
 	bool disabled;		/* interrupts were off */
 } watch;
 
@@ -493,7 +493,9 @@ static void watch_cq(struct wq *wq, struct fake_cq *cq, bool doorbell)
 	srnic_cq_arm(&cq->cq, SRNIC_ARM_NEXT, false);
 }
 
-/* Half of the SQ fetched, half not; and the RQ. Each flushed once, in order (ST-34, ORD-15) */
+/*
+ * Half of the SQ fetched, half not; and the RQ. Each WR is flushed once, in order (ST-34, ORD-15)
+ */
 static void flush_many(struct kunit *test, bool doorbell)
 {
 	struct ib_rdma_wr wr = { .wr = { .opcode = IB_WR_RDMA_WRITE } };
@@ -528,19 +530,19 @@ static void flush_many(struct kunit *test, bool doorbell)
 	end_wq(&wq);
 }
 
-/* Interrupts come on after some of the WRs, and the consumer is told of them */
+/* A flush enables interrupts, and notifies, after some of the WRs */
 static void flush_in_batches(struct kunit *test)
 {
 	flush_many(test, false);
 }
 
-/* Two flush at once: one goes on where the other is */
+/* Of two concurrent flushes each continues where the other is */
 static void flush_within_a_flush(struct kunit *test)
 {
 	flush_many(test, true);
 }
 
-/* A long range completes in batches, too, whatever is in it */
+/* A long range completes in batches as well, whatever WRs it has */
 static void sent_in_batches(struct kunit *test)
 {
 	struct wq wq;

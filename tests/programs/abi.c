@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * abi: what provider and kernel have agreed on (Documentation/uapi.rst), from the
- * outside: sizes and offsets are written down here once more.
+ * abi: the interface between provider and kernel (Documentation/uapi.rst), seen from outside:
+ * sizes and offsets are written down here once more.
  *
  *	abi --list		names of the cases
  *	abi ADDR CASE		run one, over the device that has address ADDR
@@ -43,13 +43,13 @@ int uverbs_mappings(struct mapping *map, int max)
 	return n;
 }
 
-/* Commands, as a provider of any version writes them ------------------------ */
+/* Commands, as providers of different versions write them ------------------------ */
 
 static struct {
 	struct ib_uverbs_cmd_hdr hdr;
-	uint8_t body[512];	/* the core's question, and the driver's behind it */
+	uint8_t body[512];	/* the core's request, then the driver's */
 } cmd;
-static uint64_t answer[64];	/* the core's answer, and the driver's behind it */
+static uint64_t answer[64];	/* the core's response, then the driver's */
 
 static uint32_t answer_word(size_t at)
 {
@@ -68,8 +68,9 @@ static uint64_t answer_long(size_t at)
 }
 
 /*
- * Returns 0 or the errno. @core: the core's question, of @core_in bytes, its answer of
- * @core_out; @in and @out: bytes of the driver's, whose question is in cmd.body.
+ * Returns 0 or the errno. @core: the core's request, of @core_in bytes, its response of
+ * @core_out; @in and @out: bytes of the driver's request, which is in cmd.body, and of its
+ * response.
  */
 static int command(int fd, uint32_t nr, const void *core, size_t core_in, size_t in,
 		   size_t core_out, size_t out)
@@ -95,7 +96,7 @@ static int open_uverbs(void)
 	return fd;
 }
 
-/* The handshake with a question of @in and room for an answer of @out bytes */
+/* The handshake with a request of @in bytes and room for a response of @out bytes */
 static int get_context(int fd, uint64_t features, uint64_t required, size_t in, size_t out)
 {
 	struct ib_uverbs_get_context q = { 0 };
@@ -125,8 +126,8 @@ struct row {
 	uint32_t nr;
 	const void *core;
 	size_t core_in, core_out;
-	size_t in, out;		/* of version 1, the driver's */
-	size_t entries;		/* where the answer has a number of entries */
+	size_t in, out;		/* of the driver's part in version 1 */
+	size_t entries;		/* where the response has a number of entries */
 };
 
 static int try(int fd, const struct row *r, size_t in, size_t out)
@@ -134,7 +135,7 @@ static int try(int fd, const struct row *r, size_t in, size_t out)
 	return command(fd, r->nr, r->core, r->core_in, in, r->core_out, out);
 }
 
-/* The answer of version 1 is there */
+/* The response of version 1 is complete */
 static void good_answer(const struct row *r, const char *who)
 {
 	uint32_t entries = answer_word(r->core_out + r->entries);
@@ -270,7 +271,7 @@ static int query_context(int fd, void *resp, size_t len)
 	return ioctl(fd, RDMA_VERBS_IOCTL, &q) ? errno : 0;
 }
 
-/* The features of a context are those that its opener and the kernel know. */
+/* The features of a context are those that both its opener and the kernel know. */
 void case_import(void)
 {
 	static const struct {
@@ -313,7 +314,10 @@ void case_import(void)
 	}
 }
 
-/* A context is joined if all that it uses is known, and what cannot be done without is used. */
+/*
+ * A context is joined if the joiner knows each feature in use, and if each feature that the
+ * joiner requires is in use.
+ */
 void case_join(void)
 {
 	static const struct {
@@ -345,7 +349,7 @@ static void child_has_none(void)
 		"a child has its parent's rings");
 }
 
-/* Rings are not for a child, which has no file of the device to be told by, nor for code. */
+/* Rings are not mapped into a child, and cannot be made executable. */
 void case_mappings(void)
 {
 	struct mapping map[64];

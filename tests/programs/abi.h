@@ -21,7 +21,7 @@ void case_mappings(void);
 /* abi_fork.c */
 void case_fork(void);
 
-/* abi_ring.c: what has to be zero in the rings */
+/* abi_ring.c: fields of the rings that must be zero */
 void case_unused(void);
 void case_arm_bits(void);
 

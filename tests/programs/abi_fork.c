@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* A child of fork() has the objects of its parent, and none of its rings. */
+/* A child of fork() inherits the objects of its parent, but none of its rings. */
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -50,7 +50,7 @@ static void destroy_all(void)
 	require(!ibv_destroy_cq(own.cq), "CQ: %s", strerror(errno));
 }
 
-/* The child's own memory, where its parent has rings */
+/* Map the child's own memory at the addresses of the parent's rings */
 static void take_places(const struct mapping *map, int n)
 {
 	for (int i = 0; i < n; i++) {
@@ -78,7 +78,7 @@ static int child(const struct mapping *map, int n)
 	take_places(map, n);
 	destroy_all();
 	places_are_kept(map, n);
-	/* what it makes itself it maps, and unmaps */
+	/* the child maps and unmaps the rings of its own objects */
 	make_all();
 	require(uverbs_mappings(none, 8) == 5, "rings of the child's own");
 	destroy_all();
@@ -87,7 +87,7 @@ static int child(const struct mapping *map, int n)
 	return EXIT_PASS;
 }
 
-/* It may destroy what it has inherited, and its own mappings stay as they are. */
+/* The child may destroy inherited objects, and its own mappings stay unchanged. */
 void case_fork(void)
 {
 	struct mapping map[8];
@@ -103,6 +103,6 @@ void case_fork(void)
 	require(waitpid(pid, &status, 0) == pid, "%s", strerror(errno));
 	require(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_PASS, "the child: status %#x",
 		status);
-	/* the parent's rings are still there, though their objects are not */
+	/* the parent's rings are still mapped, though their objects are gone */
 	require(uverbs_mappings(map, ARRAY_SIZE(map)) == n, "rings of the parent");
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What has to be zero in the rings: what the provider has posted is changed behind
- * its back. A QP in Idle keeps what is posted, so there is time to.
+ * Fields of the rings that must be zero: a WQE is changed after the provider has posted it. A QP
+ * in Idle does not process posted WRs, so there is time for it.
  */
 #include <errno.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static int post(struct end *e, enum ibv_wr_opcode op, bool inl)
 	}, *bad;
 
 	if (op == IBV_WR_ATOMIC_FETCH_AND_ADD)
-		/* a program need not clear what belongs to the other atomic */
+		/* a program need not clear the fields of the other atomic */
 		wr.wr.atomic = (typeof(wr.wr.atomic)){ (uintptr_t)e->buf, 1, ~0ULL, e->mr->rkey };
 	else if (op == IBV_WR_RDMA_WRITE || op == IBV_WR_RDMA_READ)
 		wr.wr.rdma = (typeof(wr.wr.rdma)){ (uintptr_t)e->buf, e->mr->rkey };
@@ -44,7 +44,7 @@ static int post(struct end *e, enum ibv_wr_opcode op, bool inl)
 	return ibv_post_send(e->qp, &wr, &bad);
 }
 
-/* Octet @at of the WQE gets a bit, or none; what becomes of the WR */
+/* Set a bit of octet @at of the WQE, or none; returns the WR's completion */
 static struct ibv_wc spoil(const char *what, enum ibv_wr_opcode op, bool recv, bool inl,
 			   size_t at)
 {
@@ -103,14 +103,14 @@ void case_unused(void)
 		require(wc.status == IBV_WC_LOC_QP_OP_ERR && wc.vendor_err == 2, "%s: '%s' (%u)",
 			rows[i].what, ibv_wc_status_str(wc.status), wc.vendor_err);
 	}
-	/* and nothing of what a provider writes is refused */
+	/* a WQE as the provider writes it is accepted */
 	wc = spoil("SEND", IBV_WR_SEND, false, false, 0);
 	require(!wc.status, "SEND: %s", ibv_wc_status_str(wc.status));
 	wc = spoil("inline SEND", IBV_WR_SEND, false, true, 0);
 	require(!wc.status, "inline SEND: %s", ibv_wc_status_str(wc.status));
 	wc = spoil("receive", 0, true, false, 0);
 	require(!wc.status, "receive: %s", ibv_wc_status_str(wc.status));
-	/* as far as the peer, which has no such STag */
+	/* it gets as far as the peer, which has no such STag */
 	wc = spoil("FETCH_ADD", IBV_WR_ATOMIC_FETCH_AND_ADD, false, false, 0);
 	require(wc.status != IBV_WC_LOC_QP_OP_ERR, "FETCH_ADD: %s", ibv_wc_status_str(wc.status));
 }

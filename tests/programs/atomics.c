@@ -24,7 +24,7 @@ static int post_atomic(struct end *e, enum ibv_wr_opcode op, uint64_t wr_id, uin
 	return ibv_post_send(e->qp, &wr, &bad);
 }
 
-/* The value before comes to @off of @e's buffer. */
+/* The original value is written to @off of @e's buffer. */
 int post_fetch_add(struct end *e, uint64_t wr_id, uint32_t off, uint64_t raddr,
 		   uint32_t rkey, uint64_t add, unsigned int flags)
 {
@@ -47,7 +47,7 @@ uint64_t value_at(const struct end *e, uint32_t off)
 	return value;
 }
 
-/* Post one, wait for it, give the value that came back. */
+/* Post one, wait for it, return the original value. */
 static uint64_t fetch_add(struct end *e, uint64_t raddr, uint32_t rkey, uint64_t add)
 {
 	struct ibv_wc wc;
@@ -104,7 +104,7 @@ void case_atomics(void)
 	require(words[1] == 0x0123456789abcdf0, "%#llx", (unsigned long long)words[1]);
 	require(fetch_add(&p.a, at, words_mr->rkey, -0x10ULL) == 0x0123456789abcdf0, "value");
 	require(words[1] == 0x0123456789abcde0, "%#llx", (unsigned long long)words[1]);
-	words[1] = ~0ULL;	/* wraps, and the neighbours see nothing of it */
+	words[1] = ~0ULL;	/* wraps, and the neighbours do not change */
 	require(fetch_add(&p.a, at, words_mr->rkey, 2) == ~0ULL, "value");
 	require(words[1] == 1 && !words[0] && !words[2], "%#llx", (unsigned long long)words[1]);
 	require(fetch_add(&p.a, at, words_mr->rkey, 0) == 1 && words[1] == 1, "adding nothing");
@@ -189,7 +189,7 @@ static int compare_u64(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Every value is seen by exactly one, whoever adds: the QPs or the CPU. */
+/* Each value is returned exactly once, to a QP or to the CPU that adds. */
 void case_atomic_sum(void)
 {
 	static uint64_t all[THREADS * ADDS + 2000];
@@ -238,7 +238,7 @@ static void *lock_many(void *arg)
 		value = value_at(e, 512) + 1;
 		memcpy(e->buf + 512, &value, sizeof(value));
 		require(!post_wr(e, IBV_WR_RDMA_WRITE, 3, &sge, 1, 0, at + 8, rkey), "WRITE");
-		/* behind the Write, so that the next one to read finds it */
+		/* behind the Write, so that the next reader finds the new value */
 		require(cmp_swap(e, at, rkey, me, 0) == me, "lock taken from its owner");
 	}
 	return NULL;
@@ -255,7 +255,7 @@ void case_atomic_lock(void)
 	close_workers(LOCKERS);
 }
 
-/* More than ORD of them, READs between: all in order, each seeing those before. */
+/* More than ORD atomics, with READs between: all in order, each sees those before. */
 void case_atomic_order(void)
 {
 	struct ibv_sge sge;
@@ -275,7 +275,7 @@ void case_atomic_order(void)
 					 words_mr->rkey), "post");
 		}
 		require(!post_cmp_swap(&p.a, 12, 512, at, words_mr->rkey, 106, 7, 0), "post");
-		/* fenced: its data is what the CmpSwap brought */
+		/* fenced: it sends the value that the CmpSwap returned */
 		sge = sge_of(&p.a, 512, 8);
 		require(!post_wr(&p.a, IBV_WR_RDMA_WRITE, 13, &sge, 1,
 				 IBV_SEND_SIGNALED | IBV_SEND_FENCE, at + 8, words_mr->rkey),

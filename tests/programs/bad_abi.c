@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Below libibverbs: what a program can do to the uverbs device and to the
- * memory it shares with the driver. Nothing here knows the driver's ABI, so
- * everything is tried on whatever the driver has mapped.
+ * Below libibverbs: what a program can do to the uverbs device and to the memory it shares with
+ * the driver. Nothing here knows the driver's ABI, so each misuse is tried on everything that the
+ * driver has mapped.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -82,7 +82,7 @@ void case_mmap(void)
 	if (!n)
 		skip("this driver shares no memory with programs");
 
-	/* offsets that belong to nobody */
+	/* unused offsets */
 	for (size_t i = 0; i < ARRAY_SIZE(offsets); i++) {
 		own = false;
 		for (int j = 0; j < n; j++)
@@ -120,7 +120,7 @@ void case_mmap(void)
 	pair_works(&p, "after bad mmaps");
 	pair_close(&p);
 
-	/* what is destroyed cannot be mapped any more */
+	/* rings of a destroyed object cannot be mapped any more */
 	for (int i = 0; i < n; i++)
 		no_mmap(ctx->cmd_fd, map[i].size, rw, MAP_SHARED, map[i].offset,
 			"ring of a destroyed object");
@@ -160,8 +160,8 @@ static void refused(int err, const char *what, size_t in, size_t out)
 }
 
 /*
- * The driver's part is missing, or does not fit, or there is something in it
- * that the driver does not know. @core_in, @core_out: the part of the core.
+ * The driver's part is missing, of the wrong size, or has contents that the driver does not know.
+ * @core_in, @core_out: sizes of the core's part.
  */
 static void spoil(int fd, uint32_t cmd, const struct command *good, size_t core_in,
 		  size_t core_out, const char *what)
@@ -169,16 +169,15 @@ static void spoil(int fd, uint32_t cmd, const struct command *good, size_t core_
 	struct command c;
 	size_t n;
 
-	/* no room for all of the core's own answer */
+	/* no room for the whole of the core's response */
 	for (n = 0; n < core_out; n += 4) {
 		c = *good;
 		refused(command(fd, &c, cmd, core_in, n, sizeof(c.hdr) + core_in), what, core_in, n);
 	}
 	/*
-	 * None or not enough for the driver's answer; no driver can say what it
-	 * must in 4 bytes. The context is another matter: what driver and
-	 * provider tell each other there may be of any length, so that old ones
-	 * and new ones find together.
+	 * No room, or not enough, for the driver's response; no driver's response fits 4 bytes.
+	 * GET_CONTEXT is an exception: its driver's part may have any length, so that old and new
+	 * drivers and providers work together.
 	 */
 	if (cmd == IB_USER_VERBS_CMD_GET_CONTEXT)
 		goto question;
@@ -188,7 +187,7 @@ static void spoil(int fd, uint32_t cmd, const struct command *good, size_t core_
 			core_in, core_out + n);
 	}
 question:
-	/* half of the core's question */
+	/* part of the core's request */
 	for (n = 0; n < core_in; n += 4) {
 		c = *good;
 		refused(command(fd, &c, cmd, n, 256, sizeof(c.hdr) + n), what, n, 256);
@@ -199,7 +198,7 @@ question:
 	c = *good;
 	refused(command(fd, &c, cmd, 4 * 0xffff - 8, 4 * 0xffff, sizeof(c.hdr) + core_in), what,
 		core_in, 0x3fffc);
-	/* rubbish where a later version of the driver may have something */
+	/* random bytes where a later version of the driver may have a field */
 	c = *good;
 	memset(c.raw + core_in, 0xff, 512);
 	refused(command(fd, &c, cmd, core_in + 512, 1024, sizeof(c.hdr) + core_in + 512), what,
@@ -249,13 +248,13 @@ void case_udata(void)
 	spoil(ctx->cmd_fd, IB_USER_VERBS_CMD_CREATE_QP, &good, sizeof(good.qp),
 	      sizeof(struct ib_uverbs_create_qp_resp), "CREATE_QP");
 
-	/* an answer that cannot be written takes back what was made */
+	/* a response that cannot be written undoes the creation */
 	memset(&good, 0, sizeof(good));
 	good.cq = (struct ib_uverbs_create_cq){ .response = 0x1000, .cqe = 16, .comp_channel = -1 };
 	require(command(ctx->cmd_fd, &good, IB_USER_VERBS_CMD_CREATE_CQ, sizeof(good.cq), 256,
 			sizeof(good.hdr) + sizeof(good.cq)) == EFAULT, "%s", strerror(errno));
 
-	/* commands of which the header is all */
+	/* commands that consist of a header only */
 	for (uint32_t cmd = 0; cmd < 64; cmd++) {
 		memset(&good, 0, sizeof(good));
 		require(command(ctx->cmd_fd, &good, cmd, 0, 0, sizeof(good.hdr)), "command %u",
@@ -267,7 +266,7 @@ void case_udata(void)
 
 /* Rings --------------------------------------------------------------------- */
 
-/* A doorbell, should the driver have one: POST_SEND and POST_RECV with no WR. */
+/* Ring the doorbell, if the driver has one: POST_SEND and POST_RECV with no WR. */
 static void ring_doorbells(struct ibv_qp *qp)
 {
 	struct {
@@ -286,7 +285,7 @@ static void ring_doorbells(struct ibv_qp *qp)
 	c.hdr.command = IB_USER_VERBS_CMD_POST_RECV;
 	c.cmd.wqe_size = sizeof(struct ib_uverbs_recv_wr);
 	n += write(qp->context->cmd_fd, &c, sizeof(c.hdr) + sizeof(c.cmd));
-	(void)n;	/* whether it is refused is the driver's choice */
+	(void)n;	/* the driver may refuse it or not */
 }
 
 /* Hostile values for an index, a length or a flag */
@@ -304,10 +303,9 @@ static uint32_t hostile(struct rng *r, uint32_t old)
 }
 
 /*
- * Work requests are posted as they should be, and behind the provider's back
- * words of all rings are overwritten, with a doorbell now and then. This
- * process may end in any way; it must end when it is killed, and the kernel
- * and the other processes must not mind.
+ * Work requests are posted correctly; meanwhile words of all rings are overwritten without the
+ * provider's knowledge, with a doorbell now and then. This process may end in any way; it must
+ * end when it is killed, without effect on the kernel and other processes.
  */
 static void vandal(uint64_t seed)
 {
@@ -321,8 +319,8 @@ static void vandal(uint64_t seed)
 
 	pair_prepare(&p, &cap);
 	pair_connect(&p);
-	alarm(6);	/* a provider that has lost its way may never end */
-	end = now_ms() + 1200;	/* from here on: to connect takes long on a slow kernel */
+	alarm(6);	/* a provider with broken rings may never end */
+	end = now_ms() + 1200;	/* from here on: connecting takes long on a slow kernel */
 	n = uverbs_mappings(map, ARRAY_SIZE(map));
 	if (!n)
 		_exit(EXIT_SKIP);
@@ -337,7 +335,7 @@ static void vandal(uint64_t seed)
 			(uintptr_t)p.b.buf, p.b.mr->rkey);
 		for (int i = rng_below(&r, 20); i; i--) {
 			struct mapping *m = &map[rng_below(&r, n)];
-			/* half of the hits on the first page, where indices tend to be */
+			/* half of the words on the first page, where indices tend to be */
 			size_t room = rng_below(&r, 2) ? 512 : m->size;
 			volatile uint32_t *word = (uint32_t *)(m->start + rng_below(&r, room) / 4 * 4);
 
@@ -369,7 +367,9 @@ void case_rings(void)
 	int status, skipped = 0;
 
 	require(rounds <= 64, "%u", rounds);
-	/* all are there before anything is open, so that they share nothing with us */
+	/*
+	 * forked before anything is opened, so that the children share nothing with this process
+	 */
 	for (unsigned int i = 0; i < rounds; i++) {
 		children[i] = fork_child();
 		if (!children[i]) {

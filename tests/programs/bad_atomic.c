@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Atomic operations that are refused, by whom, and how both ends are told. */
+/* Atomic operations that the peer or the own device refuses, and how both ends are notified. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
@@ -47,7 +47,7 @@ static void expect_event(struct end *e, enum ibv_event_type type, const char *wh
 	die("%s: no '%s'", what, ibv_event_type_str(type));
 }
 
-/* The WR was refused by the peer, which was told why by its own device. */
+/* The peer's device refused the WR: it completes with an error, and both ends disconnect. */
 static void expect_refused(struct pair *p, uint64_t wr_id, const char *what)
 {
 	expect_wc(p->a.scq, wr_id, IBV_WC_REM_ACCESS_ERR, what);
@@ -81,7 +81,7 @@ static void one_bad_target(const struct bad *bad, bool swap)
 	must_recv(&p.b, 100, 0, 64);
 	memset(p.a.buf, GUARD_BYTE, BUF_SIZE);
 	memset(p.b.buf, 0, BUF_SIZE);
-	/* would change what is there, were it done */
+	/* it would change the memory if it were executed */
 	require(!(swap ? post_cmp_swap(&p.a, 1, 0, at, rkey, 0, 7, 0) :
 			 post_fetch_add(&p.a, 1, 0, at, rkey, 7, 0)), "post");
 	expect_refused(&p, 1, bad->what);
@@ -108,7 +108,7 @@ void case_atomic_target(void)
 	pair_close(&bystander);
 }
 
-/* RFC 7306 5.1: aligned is the address of the buffer, whatever the TO is. */
+/* RFC 7306 5.1: the address of the memory must be aligned, whatever the TO is. */
 void case_atomic_zero_based(void)
 {
 	uint64_t word = 40;
@@ -129,7 +129,7 @@ void case_atomic_zero_based(void)
 	pair_close(&p);
 }
 
-/* What comes back has no place to go: nothing is changed at the peer. */
+/* The sink of the returned value is invalid: nothing changes at the peer. */
 void case_atomic_sink(void)
 {
 	static const struct {
@@ -197,7 +197,7 @@ void case_atomic_sink(void)
 	}
 }
 
-/* What a QP takes from its peer is the QP's to say, too (QP-06). */
+/* The QP's access flags, too, decide what the peer may do (QP-06). */
 void case_atomic_disabled(void)
 {
 	struct ibv_qp_attr attr = { .qp_access_flags = IBV_ACCESS_REMOTE_READ };
@@ -235,7 +235,7 @@ static void set_rd(struct end *e, int mask, unsigned int num, int want)
 			 attr.max_dest_rd_atomic) == num, "%u was not set", num);
 }
 
-/* Lower, and back up to what was negotiated; nothing above (RD-05, QP-19). */
+/* ORD can be lowered, and raised again up to the negotiated value; not above (RD-05, QP-19). */
 void case_ord(void)
 {
 	struct ibv_sge sge;
@@ -248,7 +248,7 @@ void case_ord(void)
 		for (int i = 0; i < 12; i++)
 			require(!post_wr(&p.a, IBV_WR_RDMA_READ, i, &sge, 1, IBV_SEND_SIGNALED,
 					 (uintptr_t)p.b.buf, p.b.mr->rkey), "post");
-		/* in the middle of them */
+		/* while READs are under way */
 		set_rd(&p.a, IBV_QP_MAX_QP_RD_ATOMIC, 1, 0);
 		set_rd(&p.a, IBV_QP_MAX_QP_RD_ATOMIC, 4, 0);
 		for (int i = 0; i < 12; i++)
@@ -256,7 +256,7 @@ void case_ord(void)
 	}
 	set_rd(&p.a, IBV_QP_MAX_QP_RD_ATOMIC, 5, EINVAL);
 	pair_works(&p, "after changes of ORD");
-	/* no place for a READ: an error, not a wait without end (RD-03) */
+	/* no READ may be outstanding: an error, not an endless wait (RD-03) */
 	set_rd(&p.a, IBV_QP_MAX_QP_RD_ATOMIC, 0, 0);
 	require(!post_wr(&p.a, IBV_WR_RDMA_READ, 1, &sge, 1, IBV_SEND_SIGNALED,
 			 (uintptr_t)p.b.buf, p.b.mr->rkey), "post");
@@ -264,7 +264,7 @@ void case_ord(void)
 	pair_close(&p);
 }
 
-/* A lower IRD holds at once: what is more is refused (QP-09, RD-08). */
+/* A lower IRD takes effect at once: a READ beyond it is refused (QP-09, RD-08). */
 void case_ird(void)
 {
 	struct ibv_sge sge;
@@ -285,8 +285,8 @@ void case_ird(void)
 }
 
 /*
- * A server that knows nothing of RFC 7306 refuses the opcode by a Terminate: the
- * atomic it was for ends with that, a Write is done when TCP has it.
+ * A server without RFC 7306 refuses the opcode with a Terminate: an atomic ends with its error, a
+ * Write is complete when TCP has it.
  */
 void refused_by_peer(unsigned int port, const char *op)
 {
@@ -317,9 +317,9 @@ void refused_by_peer(unsigned int port, const char *op)
 		require(!post_fetch_add(&e, 1, 0, 0, 0x100, 0, 0), "post");
 		wc = wait_wc(e.scq, op);
 		/*
-		 * A Terminate that tells what was wrong names the request. That of
-		 * siw in Linux 6.1 (2/0/06) does not, so the WR is flushed and the
-		 * Terminate is an event.
+		 * A Terminate with the header of the request completes that request. siw of Linux
+		 * 6.1 sends one without (2/0/06), so the WR is flushed and the Terminate is an
+		 * event.
 		 */
 		require(wc.wr_id == 1 && (wc.status == IBV_WC_REM_ACCESS_ERR ||
 					  wc.status == IBV_WC_WR_FLUSH_ERR), "%s",

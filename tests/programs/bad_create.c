@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Objects and memory that cannot be had. */
+/* Objects and memory that the device must refuse. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -53,7 +53,7 @@ void case_reg_mr(void)
 	no_mr(hole, len, 0, EFAULT, "memory with a hole, only to be read");
 	no_mr(ro, len, IBV_ACCESS_LOCAL_WRITE, EFAULT, "read-only memory with local write");
 	no_mr((void *)(UINTPTR_MAX - 8191), 4096, 0, EFAULT, "kernel memory");
-	/* wrong in two ways, so either may be said */
+	/* wrong in two ways, so either error may be returned */
 	require(!ibv_reg_mr(pd, (void *)(UINTPTR_MAX - 4095), 8192, 0) &&
 		(errno == EINVAL || errno == EFAULT), "a range that wraps: %s", strerror(errno));
 	require(!ibv_reg_mr(pd, rw, SIZE_MAX - 8192, 0) &&
@@ -69,8 +69,8 @@ void case_reg_mr(void)
 }
 
 /*
- * What is pinned counts against RLIMIT_MEMLOCK, for those without CAP_IPC_LOCK,
- * and no longer counts when it is deregistered.
+ * Pinned memory counts against RLIMIT_MEMLOCK, for those without CAP_IPC_LOCK, until it is
+ * deregistered.
  */
 void case_memlock(void)
 {
@@ -82,7 +82,7 @@ void case_memlock(void)
 	require(pd, "%s", strerror(errno));
 	mem = mmap(NULL, 4 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	require(mem != MAP_FAILED, "mmap");
-	/* root may do it */
+	/* root may lock more */
 	require(!setrlimit(RLIMIT_MEMLOCK, &limit), "%s", strerror(errno));
 	some_mr(mem, 2 << 20, IBV_ACCESS_LOCAL_WRITE, "CAP_IPC_LOCK");
 
@@ -167,7 +167,7 @@ void case_create_qp(void)
 	some_cq = ibv_create_cq(ctx, 64, NULL, NULL, 0);
 	require(pd && some_cq, "%s", strerror(errno));
 
-	/* each limit of query_device is true: the limit can be had, one more cannot */
+	/* the limits of query_device are exact: each can be reached, and one more is refused */
 	static const struct {
 		const char *name;
 		size_t cap;
@@ -212,7 +212,7 @@ void case_create_qp(void)
 	require(!ibv_destroy_cq(some_cq) && !ibv_dealloc_pd(pd), "%s", strerror(errno));
 }
 
-/* What has users cannot be destroyed (5.2.2, 5.3.4). */
+/* Objects in use cannot be destroyed (5.2.2, 5.3.4). */
 void case_in_use(void)
 {
 	const struct ibv_qp_cap good = DEFAULT_CAP;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Calls of the driver's method for memory of the device that are wrong, and rubbish. */
+/* Wrong calls of the driver's method for device memory, and random ones. */
 #include <errno.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -7,7 +7,7 @@
 #include <rdma/srnic-abi.h>
 #include "badinput.h"
 
-#define LEN	10000	/* three pages, of which the last is not whole */
+#define LEN	10000	/* three pages, the last of them in part */
 
 struct copy {
 	struct ib_uverbs_ioctl_hdr hdr;
@@ -102,7 +102,7 @@ static void bad_requests(const struct ibv_dm *dm, const struct srnic_ureq_dm_cop
 	}
 }
 
-/* What is copied, if anything, is between these two */
+/* A copy, if it is made, is between these two */
 void case_dm(void)
 {
 	struct ibv_alloc_dm_attr attr = { .length = LEN };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Calls of the driver's methods for events and for diagnosis that are wrong, and rubbish. */
+/* Wrong calls of the driver's methods for events and for diagnosis, and random ones. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -96,7 +96,7 @@ void case_events(void)
 	arm_call(&cmd, &h, &limit);
 	cmd.attr[1].len = 3;
 	gives(EINVAL, &h, &cmd, "a short limit");
-	/* what comes of the rubbish goes with the context, or is closed */
+	/* objects made by random calls go with the context, or are closed */
 	for (unsigned int i = 0; i < 1000; i++) {
 		if (rng_below(&r, 2))
 			open_call(&cmd);
@@ -117,7 +117,7 @@ struct three {
 	struct ib_uverbs_attr attr[3];
 };
 
-/* Without a QP, which is the last attribute */
+/* Without the QP, which would be the last attribute */
 static void diag_call(struct three *cmd, const struct srnic_ureq_diag *req, uint64_t *size)
 {
 	*cmd = (struct three){

@@ -85,7 +85,7 @@ static void urgent(void)
 	close(b);
 }
 
-/* In a namespace of its own; on a machine without them the test fails */
+/* In a network namespace of its own; without namespaces the test fails */
 static void other_namespace(void)
 {
 	int home = open("/proc/self/ns/net", O_RDONLY), a, b;
@@ -102,7 +102,7 @@ static void other_namespace(void)
 	close(b);
 }
 
-/* Kernel TLS, where there is one, is another owner */
+/* A socket with kernel TLS, if the kernel has it, has another owner */
 static void other_owner(int a, int b)
 {
 	if (setsockopt(a, IPPROTO_TCP, TCP_ULP, "tls", 3)) {
@@ -153,7 +153,7 @@ void case_handover(void)
 	hand_qp_end(&h);
 }
 
-/* One call with one thing wrong; the socket goes on */
+/* One call with one error; the socket stays usable */
 static void wrong(const struct srnic_ureq_qp_modify *req, size_t len, int want, const char *what)
 {
 	int err = hand_over_raw(h.qp, h.fd, req, len, NULL, 0);
@@ -205,7 +205,7 @@ static void messages(void)
 	require(err == EFAULT, "no message: %s", strerror(err));
 }
 
-/* Rubbish of any kind: a call ends with an error, or hands over what it can */
+/* Random arguments: the call fails, or the socket is handed over */
 static void rubbish(uint64_t seed)
 {
 	struct rng r = { seed };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Rubbish in ibv_modify_qp() and ibv_create_ah(), where the policy lets the device connect QPs
- * by it. It is for badinput.sh to set that.
+ * Random arguments of ibv_modify_qp() and ibv_create_ah(), where the policy lets the device
+ * connect QPs by ibv_modify_qp(). badinput.sh sets the policy.
  */
 #include <errno.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #define MASKS	(RTR_MASK | RTS_MASK | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS | \
 		 IBV_QP_QKEY | IBV_QP_CUR_STATE)
 
-/* What the kernel may say of it */
+/* Errors with which the kernel may refuse it */
 static bool is_refusal(int err)
 {
 	static const int known[] = { EINVAL, EOPNOTSUPP, EBUSY, ENODATA, ENOTCONN, EADDRINUSE,
@@ -30,7 +30,7 @@ static void fill(struct rng *r, void *mem, size_t len)
 		((uint8_t *)mem)[i] = rng_next(r);
 }
 
-/* Mostly what is right, so that the rest is looked at, too; peers are on this host */
+/* Mostly valid, so that later checks are reached, too; peers are on this host */
 static struct ibv_ah_attr some_ah(struct rng *r)
 {
 	struct ibv_ah_attr ah = { .is_global = rng_below(r, 8) ? 1 : rng_next(r),
@@ -104,7 +104,7 @@ static void misuse(struct hand *h, enum ibv_qp_type type, struct rng *r)
 		require(!ibv_query_qp(qp[i & 1], &got, IBV_QP_STATE, &init), "ibv_query_qp");
 		require(got.qp_state <= IBV_QPS_ERR, "state %d", got.qp_state);
 	}
-	/* else nothing but the first check was tested */
+	/* otherwise only the first check was reached */
 	require(taken > ROUNDS / 50, "%u of %d were taken", taken, ROUNDS);
 	require(!ibv_destroy_qp(qp[0]) && !ibv_destroy_qp(qp[1]), "ibv_destroy_qp");
 }

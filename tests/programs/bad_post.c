@@ -8,8 +8,8 @@
 #include "badinput.h"
 
 /*
- * An opcode that does not exist, or that is not of an RC QP of this device, is
- * refused at once and the QP goes on (9.3.1).
+ * An opcode that does not exist, or that an RC QP of this device does not have, is refused at
+ * once, and the QP goes on (9.3.1).
  */
 void case_opcode(void)
 {
@@ -32,7 +32,7 @@ void case_opcode(void)
 	pair_close(&p);
 }
 
-/* The first bad one stops the list; those before it are posted (8.2.1). */
+/* The first bad WR stops the list; those before it are posted (8.2.1). */
 void case_wr_list(void)
 {
 	struct ibv_send_wr wr[5], *bad = NULL;
@@ -85,7 +85,7 @@ void case_sge_count(void)
 	for (int i = 0; i < 4096; i++)
 		sge[i] = sge_of(&p.a, i, 1);
 
-	/* the QP's own limit, not the device's */
+	/* beyond the QP's own limit, not the device's */
 	const int bad_send[] = { p.a.cap.max_send_sge + 1, 2048, 4096, -1, 0x7fffffff };
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad_send); i++)
@@ -97,7 +97,7 @@ void case_sge_count(void)
 	for (size_t i = 0; i < ARRAY_SIZE(bad_recv); i++)
 		require(post_rwr(&p.b, 1, sge, bad_recv[i]), "%d SGEs", bad_recv[i]);
 
-	/* as many as it has are fine */
+	/* as many as the limit succeed */
 	must_recv(&p.b, 5, 0, 4096);
 	require(!post_wr(&p.a, IBV_WR_SEND, 5, sge, p.a.cap.max_send_sge, IBV_SEND_SIGNALED, 0, 0),
 		"%u SGEs", p.a.cap.max_send_sge);
@@ -109,9 +109,9 @@ void case_sge_count(void)
 }
 
 /*
- * A slot of the SQ is taken until its completion was polled, so one WR more
- * than the depth that create has returned is refused, however fast the device
- * is (8.2.1). Zero-length WRITEs need nothing from the peer.
+ * A slot of the SQ is in use until its completion was polled, so one WR more than the depth that
+ * create has returned is refused, however fast the device is (8.2.1). Zero-length WRITEs need
+ * nothing from the peer.
  */
 void case_sq_full(void)
 {
@@ -130,7 +130,7 @@ void case_sq_full(void)
 		      (uintptr_t)p.b.buf, p.b.mr->rkey);
 	require(err == ENOMEM, "%s (%d) for number %u of %u", strerror(err), err, n,
 		p.a.cap.max_send_wr);
-	/* one polled, one more may come */
+	/* one was polled, so one more is accepted */
 	expect_wc(p.a.scq, 0, IBV_WC_SUCCESS, "full SQ");
 	err = post_wr(&p.a, IBV_WR_RDMA_WRITE, n, NULL, 0, IBV_SEND_SIGNALED,
 		      (uintptr_t)p.b.buf, p.b.mr->rkey);
@@ -161,7 +161,7 @@ void case_rq_full(void)
 	pair_close(&p);
 }
 
-/* Memory that SGEs may be pointed at. */
+/* Memory for bad SGEs. */
 struct odd_memory {
 	struct ibv_pd *pd;		/* another protection domain */
 	struct ibv_mr *foreign;		/* in it */
@@ -262,9 +262,9 @@ static int make_bad_sge(struct ibv_sge *sge, enum bad_sge kind, struct end *e,
 }
 
 /*
- * Five SENDs, the second one bad: success, the error, three flushes, whether
- * signaled or not (8.1.3.1, 6.2.2.3). The receiver gets the first message and
- * flushes; no asynchronous event where the WC tells it all (6.2.3).
+ * Five SENDs, the second one bad: success, the error, three flushes, whether signaled or not
+ * (8.1.3.1, 6.2.2.3). The receiver gets the first message and its receives are flushed; no
+ * asynchronous event where the completion reports the error (6.2.3).
  */
 static void send_sge(enum bad_sge kind)
 {
@@ -289,7 +289,7 @@ static void send_sge(enum bad_sge kind)
 	for (int i = 2; i < 5; i++) {
 		err = post_wr(&p.a, IBV_WR_SEND, i, &good, 1, i & 1 ? IBV_SEND_SIGNALED : 0,
 			      0, 0);
-		/* the QP may have failed by now, and another device then say so */
+		/* the QP may be in Error by now, for which another device may refuse the post */
 		require(!err || !on_srnic(), "%s: a post behind it: %s", what, strerror(err));
 		if (err) {
 			num = i;
@@ -328,7 +328,7 @@ void case_send_sge(void)
 	pair_close(&bystander);
 }
 
-/* Posting is fine, the error comes with the message (8.1.2.1). */
+/* Posting succeeds; the error comes with the message (8.1.2.1). */
 static void recv_sge(enum bad_sge kind)
 {
 	const char *what = bad_sge_names[kind];
@@ -345,7 +345,7 @@ static void recv_sge(enum bad_sge kind)
 	require(!post_rwr(&p.b, 100, sge, num), "%s", what);
 	must_recv(&p.b, 101, 256, 256);
 	must_recv(&p.a, 200, 256, 256);
-	/* it reaches the second SGE, too */
+	/* long enough to reach the second SGE */
 	sge[0] = sge_of(&p.a, 0, kind == SECOND_SGE ? 128 : 64);
 	memset(p.a.buf, 0x11, 128);
 	require(!post_wr(&p.a, IBV_WR_SEND, 1, sge, 1, IBV_SEND_SIGNALED, 0, 0), "%s", what);
@@ -371,7 +371,7 @@ void case_recv_sge(void)
 	pair_close(&bystander);
 }
 
-/* The data of a READ that has nowhere to go is an error of the reader. */
+/* A bad sink of a READ is an error of the reader. */
 static void read_sink(enum bad_sge kind)
 {
 	const char *what = bad_sge_names[kind];
@@ -408,7 +408,7 @@ void case_read_sink(void)
 	pair_open(&bystander);
 	for (int kind = 0; kind < BAD_SGES; kind++) {
 		if (kind == SECOND_SGE)
-			continue;	/* a READ of iWARP has one */
+			continue;	/* an iWARP READ has one SGE */
 		read_sink(kind);
 		pair_works(&bystander, bad_sge_names[kind]);
 	}
@@ -427,7 +427,7 @@ void case_too_long(void)
 	for (int i = 0; i < 3; i++) {
 		sge[i] = sge_of(&p.a, 0, 0x7fffffff);
 	}
-	/* modulo 2^32 these make 1 + 64: a sum in 32 bits would look harmless */
+	/* modulo 2^32 these make 1 + 64: a 32-bit sum would look harmless */
 	sge[2].length = 67;
 	err = post_wr(&p.a, IBV_WR_SEND, 1, sge, 3, IBV_SEND_SIGNALED, 0, 0);
 	require(err == EINVAL || !on_srnic(), "%s", strerror(err));
@@ -460,7 +460,7 @@ void case_too_long(void)
 	pair_close(&p);
 }
 
-/* The exact length fits; a byte more is an error of both ends (8.1.2.1). */
+/* A receive of the exact length succeeds; one byte less is an error of both ends (8.1.2.1). */
 void case_recv_short(void)
 {
 	struct pair p, bystander;
@@ -490,9 +490,8 @@ void case_recv_short(void)
 }
 
 /*
- * Sends may be posted in Idle but must not be processed (6.2.1): they wait and go out
- * in order once there is a connection, unless a device refuses them, which srnic does
- * not.
+ * Sends may be posted in Idle but must not be processed there (6.2.1): they are sent in order
+ * once the QP is connected. Another device may refuse them, srnic does not.
  */
 void case_idle(void)
 {
@@ -520,7 +519,7 @@ void case_idle(void)
 	expect_flushes(p.a.rcq, 200, 4, "receives posted in Idle");
 	pair_close(&p);
 
-	/* a QP that goes to Error without ever having been connected flushes all */
+	/* a QP that goes to Error without having been connected flushes all WRs */
 	pair_prepare(&p, &cap);
 	for (int i = 0; i < 4; i++)
 		must_recv(&p.a, 200 + i, 0, 64);
@@ -532,7 +531,7 @@ void case_idle(void)
 	pair_close(&p);
 }
 
-/* In Error a post is flushed, once (6.2.4), unless a device refuses it, which srnic does not. */
+/* In Error a posted WR is flushed, once (6.2.4). Another device may refuse it, srnic does not. */
 void case_error_state(void)
 {
 	struct ibv_sge sge;
@@ -551,7 +550,7 @@ void case_error_state(void)
 	expect_disconnected(&p.b, "RTS to Error, the peer");
 
 	sge = sge_of(&p.a, 0, 64);
-	for (int i = 0; i < 40; i++) {	/* more than there are slots: flushed ones are free */
+	for (int i = 0; i < 40; i++) {	/* more than slots: each polled flush frees one */
 		err = post_wr(&p.a, IBV_WR_SEND, i, &sge, 1, 0, 0, 0);
 		require(!err || !on_srnic(), "a send in Error: %s", strerror(err));
 		if (!err)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Calls of the driver's query methods, and of that for shared regions, that are wrong. */
+/* Wrong calls of the driver's query methods and of the method for shared regions. */
 #include <errno.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -10,7 +10,7 @@
 
 static struct hand h;
 
-/* Answers of each size, handles of others; nothing else is written to */
+/* Responses of each size, wrong handles; bytes beyond the response are not written */
 static void misuse(uint16_t object, uint16_t method, uint32_t handle, size_t size)
 {
 	uint8_t got[256];
@@ -78,7 +78,7 @@ static void no_share(const struct share *cmd, int want, const char *what)
 	require(err == want, "%s: %s in place of %s", what, strerror(err), strerror(want));
 }
 
-/* Calls that are wrong, and rubbish. What comes of the rubbish goes with the context */
+/* Wrong calls, and random ones. Regions made by random calls go with the context */
 void case_reg_shared(void)
 {
 	struct srnic_ureq_mr_reg_shared req = { }, bad;
@@ -120,7 +120,7 @@ void case_reg_shared(void)
 	require(!query_raw(h.qp->context, UVERBS_OBJECT_MR, SRNIC_METHOD_MR_QUERY, h.mr->handle,
 			   &resp, sizeof(resp)) && resp.flags == SRNIC_STAG_VALID,
 		"all of this has changed the region");
-	/* an answer that cannot be written takes back what was made */
+	/* a response that cannot be written undoes the registration */
 	cmd = good_share(&req, (void *)8);
 	no_share(&cmd, EFAULT, "nowhere to write");
 	for (unsigned int i = 0; i < 2000; i++) {

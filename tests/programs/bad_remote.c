@@ -49,7 +49,7 @@ static void make_target(struct target *tg, enum bad_target kind, struct end *e, 
 
 	tg->mem = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	memset(tg->mem, GUARD_BYTE, size);
-	/* memory of the process on both sides of the MR, to be hit by mistake */
+	/* guard memory on both sides of the MR, which a wrong access would change */
 	mid = tg->mem + BUF_SIZE / 2;
 	tg->pd = ibv_alloc_pd(e->id->verbs);
 	tg->mr = ibv_reg_mr(kind == OTHER_PD ? tg->pd : e->pd, mid, BUF_SIZE,
@@ -91,8 +91,8 @@ static void free_target(struct target *tg)
 }
 
 /*
- * Segments that pass the check may have been placed before the one that does
- * not; but nothing outside of the MR, and nothing at all without a right to it.
+ * Segments that pass the check may have been placed before the one that fails; but nothing
+ * outside of the MR, and nothing at all without the right.
  */
 static void check_untouched(const struct target *tg, enum bad_target kind, const char *what)
 {
@@ -108,7 +108,7 @@ static void check_untouched(const struct target *tg, enum bad_target kind, const
 			where);
 }
 
-/* The victim's end is told of it as an access error of its QP (Figure 24). */
+/* The victim's end gets an access error event of its QP (Figure 24). */
 static void expect_access_event(struct end *e, const char *what)
 {
 	struct ibv_async_event ev;
@@ -140,8 +140,8 @@ static void bad_remote(enum ibv_wr_opcode op, enum bad_target kind)
 	require(!err, "%s: %s", what, strerror(err));
 	wc = wait_wc(p.a.scq, what);
 	/*
-	 * A READ that gets no answer is the WR that the Terminate is about. A
-	 * WRITE may have been complete before the Terminate came (8.2.2 11).
+	 * The Terminate completes a READ, which has no response. A WRITE may have been complete
+	 * before the Terminate came (8.2.2 11).
 	 */
 	require(wc.wr_id == 1, "%s: wr_id %llu", what, (unsigned long long)wc.wr_id);
 	if (wc.status != IBV_WC_REM_ACCESS_ERR && !(write && wc.status == IBV_WC_SUCCESS))
@@ -205,7 +205,7 @@ void case_zero_length(void)
 		require(!expect_wc(p.b.rcq, 3, IBV_WC_SUCCESS, "zero-length SEND").byte_len,
 			"length");
 	}
-	/* a receive may be of length zero, too */
+	/* a receive may have length zero, too */
 	require(!post_rwr(&p.b, 4, NULL, 0) && !post_rwr(&p.b, 5, &sge, 1), "ibv_post_recv");
 	for (int i = 4; i < 6; i++) {
 		require(!post_wr(&p.a, IBV_WR_SEND, i, NULL, 0, IBV_SEND_SIGNALED, 0, 0),
@@ -273,7 +273,7 @@ void case_disconnect_busy(void)
 
 /* Sudden death --------------------------------------------------------- */
 
-/* A server that accepts one connection and does nothing; tells its port. */
+/* A server that accepts one connection and does nothing; writes its port to @fd. */
 static void victim_server(int fd)
 {
 	struct ibv_qp_cap cap = DEFAULT_CAP;
@@ -322,7 +322,7 @@ static void connect_to(struct end *e, uint16_t port)
 	require(!rdma_connect(id, &param), "%s", strerror(errno));
 }
 
-/* The survivor is told, and gets each receive back. */
+/* The survivor is disconnected, and each of its receives is flushed. */
 static void survive(struct end *e, uint64_t first)
 {
 	expect_disconnected(e, "the peer was killed");
@@ -339,7 +339,7 @@ void case_kill_server(void)
 	pid_t child;
 	int fd[2];
 
-	/* before anything is open: a child shares no RDMA object with us */
+	/* forked before anything is opened: a child shares no RDMA object with this process */
 	require(!pipe(fd), "%s", strerror(errno));
 	child = fork_child();
 	if (!child)
@@ -398,17 +398,17 @@ void case_kill_client(void)
 	pair_close(&bystander);
 }
 
-/* Connections that do not come about ------------------------------------ */
+/* Connections that are not established ------------------------------------ */
 
 void case_refused(void)
 {
 	struct rdma_cm_event *ev;
 	struct end e = { 0 };
 
-	connect_to(&e, 9);	/* discard: nobody */
+	connect_to(&e, 9);	/* discard: no listener */
 	require(cm_wait(e.cm, 20000), "no answer");
 	require(!rdma_get_cm_event(e.cm, &ev), "%s", strerror(errno));
-	/* a reset is a rejection, as rdma_cm has it for ECONNREFUSED */
+	/* rdma_cm reports a reset (ECONNREFUSED) as a rejection */
 	require(ev->event == RDMA_CM_EVENT_REJECTED, "%s, status %d", rdma_event_str(ev->event),
 		ev->status);
 	rdma_ack_cm_event(ev);
@@ -416,7 +416,7 @@ void case_refused(void)
 	require(!rdma_destroy_id(e.id), "%s", strerror(errno));
 }
 
-/* A rejection carries private data, as much as librdmacm's u8 can tell. */
+/* A rejection carries private data, as much as librdmacm's u8 length allows. */
 void case_reject(void)
 {
 	struct ibv_qp_cap cap = DEFAULT_CAP;
@@ -447,7 +447,7 @@ void case_reject(void)
 	rdma_ack_cm_event(ev);
 	expect_no_wc(p.a.rcq, 50, "a rejected connection");
 
-	/* the same id cannot be used again, but a new one to the same listener can */
+	/* the same id cannot connect again, a new one to the same listener can */
 	p.a.disconnected = true;
 	pair_close(&p);
 	pair_open(&p);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * badinput: everything a program must not do, and what it gets for it.
+ * badinput: everything a program must not do, and how it is refused.
  *
  *	badinput --list			names of the cases
  *	badinput ADDR CASE		run one, over the device that has address ADDR
  *
- * Both ends of each connection are in one process, or in a process and its
- * child. Exit status 0: as it must be, 1: not, 77: cannot be tested here.
+ * Both ends of each connection are in one process, or in a process and its child. Exit status 0:
+ * passed, 1: failed, 77: cannot be tested here.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* What the programs that are made of cases have as main(). */
+/* The common main() of programs that are made of cases. */
 #include <stdio.h>
 #include <string.h>
 #include "cases.h"

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Programs that are made of cases, of which each run does one. */
+/* Programs that are made of cases; each run does one case. */
 #ifndef CASES_H
 #define CASES_H
 
 #include <stddef.h>
 
-/* Without @what it is not listed: it is for the script, which knows of it */
+/* A case without @what is not listed: a script runs it by its name */
 struct test_case {
 	const char *name;
 	void (*run)(void);
 	const char *what;
 };
 
-/* @timeout in seconds for one case, unless the environment has @timeout_env */
+/* @timeout: seconds for one case, unless the environment has @timeout_env */
 struct test_program {
 	const char *usage;
 	const char *timeout_env;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Whose QP a connection may have. rdma_connect() and rdma_accept() name a QP by its number, and
- * everybody can list those. The owner and the other user are processes of their own.
+ * Which QPs a connection may use. rdma_connect() and rdma_accept() name a QP by its number, and
+ * every user can list the numbers. The owner and the other user are separate processes.
  */
 #include <errno.h>
 #include <grp.h>
@@ -25,7 +25,7 @@ static void become(uid_t uid)
 		"%s", strerror(errno));
 }
 
-/* Root, but for CAP_NET_RAW */
+/* Root without CAP_NET_RAW */
 static void without_net_raw(void)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -80,7 +80,7 @@ static int try_connect(uint32_t qpn)
 	struct rdma_cm_event *ev;
 
 	if (!err) {
-		/* or the end of @id waits for an answer */
+		/* otherwise the end of @id waits for a response */
 		cm_expect(server, RDMA_CM_EVENT_CONNECT_REQUEST, &ev);
 		require(!rdma_reject(ev->id, NULL, 0), "%s", strerror(errno));
 		rdma_ack_cm_event(ev);
@@ -91,7 +91,7 @@ static int try_connect(uint32_t qpn)
 	return err;
 }
 
-/* Its own other end connects. Return: 0 or the errno */
+/* The other end is this process, too. Return: 0 or the errno */
 static int try_accept(uint32_t qpn)
 {
 	struct rdma_event_channel *server = cm_channel(false);
@@ -127,7 +127,7 @@ static void ended_well(pid_t pid, const char *who)
 	require(waitpid(pid, &status, 0) == pid && !status, "%s: status %#x", who, status);
 }
 
-/* Two pipes with a process */
+/* A process, and two pipes to and from it */
 struct other {
 	pid_t pid;
 	int tell, hear;
@@ -146,7 +146,7 @@ static void tell(int fd, uint32_t n)
 	require(write(fd, &n, sizeof(n)) == sizeof(n), "%s", strerror(errno));
 }
 
-/* @run makes a QP, tells its number and, when it hears of it, sees whether the QP is as it was */
+/* @run makes a QP and sends its number; on a message it checks that the QP has not changed */
 static uint32_t owner_new(struct other *o, void (*run)(int tell_fd, int hear_fd))
 {
 	int to[2], from[2];
@@ -205,7 +205,7 @@ static void ud_owner(int tell_fd, int hear_fd)
 	destroy_soon(u.qp);
 }
 
-/* It connects the QP afterwards, as if nothing had been */
+/* The owner connects the QP afterwards, as if nothing had happened */
 static void rc_owner(int tell_fd, int hear_fd)
 {
 	struct hand h;
@@ -294,7 +294,7 @@ static void case_root(void)
 	owner_end(&o);
 }
 
-/* CLAIM_QPN is one of a kernel consumer. Not even root, by an id of a program */
+/* CLAIM_QPN is a kernel consumer's QP. A program's id cannot claim it, not even root's */
 static void case_kernel(void)
 {
 	uint32_t qpn = env_uint("CLAIM_QPN", 0);

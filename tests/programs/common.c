@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* What the programs of the system tests share: errors, time, connection events. */
+/* Shared by the programs of the system tests: errors, time, connection events. */
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -24,8 +24,8 @@ static void vsay(const char *prefix, const char *fmt, va_list ap)
 }
 
 /*
- * _exit(): a failed test must not hang in a library's destructors, and what
- * the kernel does with all that was left open is a test of its own.
+ * _exit(): a failed test must not hang in a library's destructors, and the kernel's clean-up of
+ * all that was left open is a test of its own.
  */
 void die(const char *fmt, ...)
 {
@@ -66,7 +66,7 @@ uint64_t now_ms(void)
 
 static void (*deadline_report)(void);
 
-/* Not async-signal-safe, but the program is lost anyway and the state helps. */
+/* Not async-signal-safe, but the program has failed already, and the state helps. */
 static void deadline_passed(int sig)
 {
 	fprintf(stderr, "FAIL: time limit reached\n");
@@ -77,8 +77,8 @@ static void deadline_passed(int sig)
 }
 
 /*
- * Nothing waits for ever: after @seconds, @report is called and the program fails.
- * On a slow kernel it is more, as for all limits of lib.sh.
+ * A bound on all waiting: after @seconds, @report is called and the program fails. A slow kernel
+ * gets more, as with all limits of lib.sh.
  */
 void deadline_set(unsigned int seconds, void (*report)(void))
 {
@@ -87,7 +87,7 @@ void deadline_set(unsigned int seconds, void (*report)(void))
 	alarm(seconds * env_uint("SRNIC_SLOW", 1));
 }
 
-/* fork(), but the child does not outlive its parent, however that ends. */
+/* fork(), but the child does not outlive its parent, however the parent ends. */
 pid_t fork_child(void)
 {
 	pid_t parent = getpid(), pid = fork();
@@ -107,8 +107,8 @@ unsigned int env_uint(const char *name, unsigned int def)
 }
 
 /*
- * Where a specification leaves a choice, srnic has to do what its documentation says.
- * Of another device, which SRNIC_TYPE names, either will do.
+ * Where a specification leaves a choice, srnic must do what its documentation says. Another
+ * device, named by SRNIC_TYPE, may do either.
  */
 bool on_srnic(void)
 {
@@ -139,7 +139,7 @@ struct rdma_event_channel *cm_channel(bool nonblocking)
 	return ch;
 }
 
-/* True if an event is there, false after @ms milliseconds without one. */
+/* True if there is an event, false after @ms milliseconds without one. */
 bool cm_wait(struct rdma_event_channel *ch, unsigned int ms)
 {
 	struct pollfd pfd = { .fd = ch->fd, .events = POLLIN };
@@ -154,7 +154,7 @@ bool cm_wait(struct rdma_event_channel *ch, unsigned int ms)
 	return n > 0;
 }
 
-/* The next event must be of @type; it is given to @out, or acknowledged here. */
+/* The next event must be of @type; it is stored in @out, or acknowledged here. */
 void cm_expect(struct rdma_event_channel *ch, enum rdma_cm_event_type type,
 	       struct rdma_cm_event **out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* What the programs of the system tests share: errors, time, connection events. */
+/* Shared by the programs of the system tests: errors, time, connection events. */
 #ifndef COMMON_H
 #define COMMON_H
 
@@ -17,7 +17,7 @@
 #define EXIT_FAIL	1
 #define EXIT_SKIP	77
 
-/* What Modify QP takes of a QP without rdma_cm, as InfiniBand's table has it */
+/* Attributes that Modify QP requires for a QP without rdma_cm, by InfiniBand's table */
 #define RTR_MASK (IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |		\
 		  IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER)
 #define RTS_MASK (IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |	\
@@ -29,7 +29,7 @@ void die(const char *fmt, ...) __printf_like(1, 2) __attribute__((noreturn));
 void skip(const char *fmt, ...) __printf_like(1, 2) __attribute__((noreturn));
 void note(const char *fmt, ...) __printf_like(1, 2);
 
-/* Fails the program with the place and what was expected. */
+/* Fails the program with the place and the expectation. */
 #define require(cond, fmt, ...) do {					\
 	if (!(cond))							\
 		die("%s:%d: expected %s: " fmt, __FILE__, __LINE__,	\

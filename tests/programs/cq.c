@@ -5,8 +5,8 @@
  *	cq --list			names of the cases
  *	cq ADDR CASE			run one, over the device that has address ADDR
  *
- * Both ends of each connection are in one process. Exit status 0: as it must
- * be, 1: not, 77: cannot be tested here.
+ * Both ends of each connection are in one process. Exit status 0: passed, 1: failed, 77: cannot
+ * be tested here.
  */
 #include <errno.h>
 #include <limits.h>
@@ -44,8 +44,8 @@ void send_plain(struct end *from, uint64_t wr_id, unsigned int flags)
 }
 
 /*
- * All that a has sent so far has completed at b, whose completions nobody has
- * polled: a READ behind it was answered. It is unsignaled, so its data tells.
+ * All messages that a has sent have completed at b, without a poll of b's completions: a READ
+ * behind them was answered. The READ is unsignaled; its data shows the response.
  */
 void barrier(struct pair *p)
 {
@@ -62,10 +62,10 @@ void barrier(struct pair *p)
 		require(now_ms() < end, "no answer to a READ");
 		usleep(100);
 	}
-	usleep(20000);	/* and a's own completions are there */
+	usleep(20000);	/* then a's own completions are written, too */
 }
 
-/* CQ-03, CQ-04, CQ-07: at least what was asked for, up to the limit that is told. */
+/* CQ-03, CQ-04, CQ-07: at least the requested size, up to the limit that query_device reports. */
 void case_limits(void)
 {
 	struct ibv_context *ctx = test_context();
@@ -108,7 +108,7 @@ void case_limits(void)
 	require(!ibv_destroy_cq(cq) && !ibv_destroy_comp_channel(ch), "%s", strerror(errno));
 }
 
-/* CN-01: a vector for each CPU; what is armed notifies on each, and there are no more. */
+/* CN-01: a vector for each CPU; an armed CQ notifies on each; a higher vector is refused. */
 void case_vectors(void)
 {
 	struct ibv_qp_attr to_err = { .qp_state = IBV_QPS_ERR };
@@ -141,7 +141,7 @@ void case_vectors(void)
 	require(!ibv_dealloc_pd(pd), "%s", strerror(errno));
 }
 
-/* CQ-02, CQ-06: nobody counts what the queues of a CQ may hold together. */
+/* CQ-02, CQ-06: the queues of a CQ may together hold more than the CQ has room for. */
 void case_shared(void)
 {
 	struct ibv_qp_cap cap = DEFAULT_CAP;
@@ -189,7 +189,7 @@ static void small_cq(struct end *e, struct ibv_qp_init_attr_ex *attr)
 	end_hook = NULL;
 }
 
-/* CQ-05: the others go on, and keep what they have. */
+/* CQ-05: the other CQs are not affected, and keep their completions. */
 static void overflow(bool rq)
 {
 	struct ibv_context *ctx = test_context();
@@ -224,14 +224,14 @@ static void overflow(bool rq)
 				cq_err++;
 			else if (ev.event_type == IBV_EVENT_QP_FATAL && ev.element.qp == p.a.qp)
 				qp_fatal++;
-			/* the peer is told by a Terminate */
+			/* the peer gets a Terminate */
 			else if (ev.event_type != IBV_EVENT_QP_FATAL ||
 				 ev.element.qp != p.b.qp)
 				die("%s", ibv_event_type_str(ev.event_type));
 		}
 	require(cq_err == 1 && qp_fatal == 1, "CQ_ERR %d times, QP_FATAL %d times", cq_err,
 		qp_fatal);
-	for (int i = 0; i < 4; i++)	/* those that came before it are good */
+	for (int i = 0; i < 4; i++)	/* those before the overflow are valid */
 		expect_wc(cq, 100 + i, IBV_WC_SUCCESS, "before the overflow");
 	expect_no_wc(cq, 200, "after the overflow");
 	while (take_async(ctx, &ev, 0))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* ibv_create_cq_ex, ibv_start_poll and its like; thread and parent domains. */
+/* ibv_create_cq_ex, ibv_start_poll and related calls; thread and parent domains. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #define SIG	IBV_SEND_SIGNALED
 
 static struct pair p;
-static uint32_t single;		/* IBV_CREATE_CQ_ATTR_SINGLE_THREADED, or not */
+static uint32_t single;		/* IBV_CREATE_CQ_ATTR_SINGLE_THREADED or 0 */
 
 static struct ibv_cq *cq_ex(struct ibv_context *ctx, uint32_t cqe)
 {
@@ -46,7 +46,7 @@ static uint64_t clock_ns(clockid_t id)
 	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
 }
 
-/* Times of a completion, or of a moment */
+/* Timestamps of a completion, or the clock at one moment */
 struct times {
 	uint64_t raw;
 	uint64_t wallclock;
@@ -80,7 +80,7 @@ static void wait_start(struct ibv_cq *cq, const char *what)
 	}
 }
 
-/* The next completion, all that ibv_wc_read_*() tells of it. */
+/* The next completion, with all that ibv_wc_read_*() returns of it. */
 static struct ibv_wc read_wc(struct ibv_cq *ibcq, struct times *t, const char *what)
 {
 	struct ibv_cq_ex *cq = ex(ibcq);
@@ -107,11 +107,11 @@ static void same(const struct ibv_wc *a, const struct ibv_wc *b, const char *wha
 
 	require(a->wr_id == b->wr_id && a->status == b->status && a->qp_num == b->qp_num &&
 		a->vendor_err == b->vendor_err, "%s", what);
-	/* the others mean nothing of an error (CP-03) */
+	/* the other fields have no meaning in an error (CP-03) */
 	require(!good || (a->opcode == b->opcode && a->wc_flags == b->wc_flags &&
 			  a->src_qp == b->src_qp && a->slid == b->slid && a->sl == b->sl &&
 			  a->dlid_path_bits == b->dlid_path_bits), "%s", what);
-	/* CP-01: of receives; verbs have it of READs, too */
+	/* CP-01: byte_len is for receives; verbs have it for READs, too */
 	require(!good || (a->opcode != IBV_WC_RECV && a->opcode != IBV_WC_RDMA_READ) ||
 		a->byte_len == b->byte_len, "%s", what);
 	require(!good || !a->wc_flags || a->imm_data == b->imm_data, "%s", what);
@@ -162,7 +162,7 @@ static void work_read(void)
 	one_sided(IBV_WR_RDMA_READ, 5001);
 }
 
-/* b sees the receive, unless a is asked */
+/* b sees the receive, unless a's completion is tested */
 static void work_recv(void)
 {
 	must_recv(&p.b, 7, 0, 200);
@@ -179,7 +179,7 @@ static void work_send(void)
 	require(wc.status == IBV_WC_SUCCESS, "%s", ibv_wc_status_str(wc.status));
 }
 
-/* Errors have a status and what stands behind it, in both ways. */
+/* An error has a status and vendor_err, in both ways of polling. */
 static void errors(void)
 {
 	struct ibv_wc a, b;
@@ -241,7 +241,7 @@ static void create_flags(struct ibv_context *ctx)
 		require(cq->cq_context == &attr, "row %zu", i);
 		require(!ibv_destroy_cq(ibv_cq_ex_to_cq(cq)), "%s", strerror(errno));
 	}
-	for (int i = 0; i < 2; i++) {	/* limits are those of ibv_create_cq() */
+	for (int i = 0; i < 2; i++) {	/* the limits are those of ibv_create_cq() */
 		struct ibv_cq_init_attr_ex attr = { .cqe = i ? 1U << 31 : 0 };
 
 		require(!ibv_create_cq_ex(ctx, &attr) && errno == EINVAL, "%u entries", attr.cqe);
@@ -256,7 +256,7 @@ void case_cq_ex(void)
 
 	err = ibv_query_device_ex(test_context(), NULL, &dev);
 	require(!err, "%s", strerror(err));
-	/* ns, and never wrapping */
+	/* ns, and never wraps */
 	require(dev.hca_core_clock == 1000000 && dev.completion_timestamp_mask == UINT64_MAX,
 		"%llu kHz, mask %#llx", (unsigned long long)dev.hca_core_clock,
 		(unsigned long long)dev.completion_timestamp_mask);
@@ -275,7 +275,7 @@ void case_cq_ex(void)
 	}
 }
 
-/* Batches end where there is nothing, and give their room back as they go. */
+/* A batch ends when the CQ is empty, and frees slots while it goes on. */
 void case_cq_ex_batch(void)
 {
 	struct ibv_async_event ev;
@@ -309,7 +309,10 @@ void case_cq_ex_batch(void)
 		require(start(p.b.rcq) == ENOENT, "polled twice");
 		id += n;
 	}
-	/* 16 wait in the receiver's CQ of 16; in one batch, each makes room for one */
+	/*
+	 * 16 completions wait in the receiver's CQ of 16; in one batch, each one polled frees a
+	 * slot
+	 */
 	for (int i = 0; i < 16; i++) {
 		must_recv(&p.b, i, 64 * i, 64);
 		send_plain(&p.a, i, i == 15 ? SIG : 0);
@@ -348,7 +351,7 @@ static void write_nothing(uint64_t wr_id)
 	require(!err, "WR %llu: %s", (unsigned long long)wr_id, strerror(err));
 }
 
-/* The current completion is read twice, with time in between for one more to be written */
+/* The current completion is read twice, with time in between for another to be written */
 static void current_stays(uint64_t wr_id)
 {
 	struct ibv_cq_ex *cq = ex(p.a.scq);
@@ -363,8 +366,8 @@ static void current_stays(uint64_t wr_id)
 }
 
 /*
- * WR-04, CQ-05: as many entries in the CQ as slots in the SQ, and all in use. What
- * a program has taken makes room for a WR and for its completion, both at once.
+ * WR-04, CQ-05: as many entries in the CQ as slots in the SQ, and all in use. Each polled
+ * completion makes room for a WR and for its completion at the same time.
  */
 void case_cq_ex_full(void)
 {
@@ -381,7 +384,7 @@ void case_cq_ex_full(void)
 	pair_connect(&p);
 	for (id = 0; id < full_cqe; id++)
 		write_nothing(id);
-	usleep(100000);		/* all are complete */
+	usleep(100000);		/* all have completed */
 	wait_start(p.a.scq, "a full CQ");
 	for (id = 0; id < 2 * full_cqe; id++) {
 		current_stays(id);
@@ -421,7 +424,7 @@ static void parent_hook(struct end *e, struct ibv_qp_init_attr_ex *attr)
 	end_hook = NULL;
 }
 
-/* What the allocators of a parent domain were asked for */
+/* Calls of the parent domain's allocators */
 static struct {
 	char context;		/* its address is the pd_context */
 	enum { GIVE, LEAVE, FAIL } mood;
@@ -488,7 +491,7 @@ static void heap_hook(struct end *e, struct ibv_qp_init_attr_ex *attr)
 	end_hook = NULL;
 }
 
-/* CQ, QP and SRQ, made one after the other: the memory is asked for once each */
+/* CQ, QP and SRQ, made one after the other: each allocates its memory once */
 static void heap_objects(struct ibv_context *ctx, int err)
 {
 	struct ibv_cq_init_attr_ex cq_attr = { .cqe = 16, .comp_mask = IBV_CQ_INIT_ATTR_MASK_PD,

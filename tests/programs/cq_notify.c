@@ -25,7 +25,7 @@ static int events_ready(unsigned int ms)
 	return poll(&pfd, 1, ms);
 }
 
-/* CN-12: an event tells which CQ it was. */
+/* CN-12: an event names its CQ. */
 static struct ibv_cq *take_event(const char *what)
 {
 	struct ibv_cq *cq;
@@ -74,19 +74,19 @@ static void drain(struct ibv_cq *cq, int n)
 #define SIG	IBV_SEND_SIGNALED
 #define SE	IBV_SEND_SOLICITED
 
-/* The receive queue: what arrives, solicited or not */
+/* The receive queue: messages arrive, solicited or not */
 static void arriving(void)
 {
 	struct ibv_cq *cq = p.b.rcq;
 	struct ibv_wc wc;
 
-	/* CN-03: a channel alone does not arm */
+	/* CN-03: a channel without an arm does not notify */
 	message(SIG | SE);
 	drain(p.a.scq, 1);
 	expect_no_event("not armed");
 	drain(cq, 1);
 
-	/* CN-05: one for each arm, however many complete; CN-12: none is polled by it */
+	/* CN-05: one event for each arm, however many completions; CN-12: an event polls none */
 	arm(cq, 0);
 	for (int i = 0; i < 10; i++)
 		message(SIG);
@@ -96,7 +96,7 @@ static void arriving(void)
 	drain(cq, 10);
 	require(!ibv_poll_cq(cq, 1, &wc), "more completions than messages");
 
-	/* CN-06: those that are there do not notify, the next one does */
+	/* CN-06: present completions do not notify, the next one does */
 	for (int i = 0; i < 5; i++)
 		message(SIG);
 	drain(p.a.scq, 5);
@@ -108,7 +108,7 @@ static void arriving(void)
 	drain(cq, 6);
 	drain(p.a.scq, 1);
 
-	/* CN-08: solicited waits for a solicited one */
+	/* CN-08: a solicited arm waits for a solicited completion */
 	arm(cq, 1);
 	message(SIG);
 	message(SIG);
@@ -119,7 +119,7 @@ static void arriving(void)
 	drain(cq, 1);
 	drain(p.a.scq, 3);
 
-	/* CN-07: "next" dominates, in either order, and there is one event for both */
+	/* CN-07: "next" dominates in either order, and there is one event for both arms */
 	for (int i = 0; i < 2; i++) {
 		arm(cq, i);
 		arm(cq, !i);
@@ -130,7 +130,7 @@ static void arriving(void)
 		expect_no_event("a second one for both arms");
 		drain(p.a.scq, 2);
 	}
-	/* CN-10: "next" takes a solicited one, too */
+	/* CN-10: a "next" arm fires on a solicited completion, too */
 	arm(cq, 0);
 	message(SIG | SE);
 	expect_event(cq, "next, solicited comes");
@@ -138,7 +138,7 @@ static void arriving(void)
 	drain(p.a.scq, 1);
 }
 
-/* The send queue: signaled or not */
+/* The send queue: completions signaled or not */
 static void leaving(void)
 {
 	struct ibv_cq *cq = p.a.scq;
@@ -159,27 +159,27 @@ static void leaving(void)
 	expect_no_event("success, solicited");
 }
 
-/* CN-09: each error notifies who waits for solicited ones, a flush, too. */
+/* CN-09: an error notifies a solicited arm, and so does a flush. */
 static void errors(void)
 {
 	struct ibv_sge bad = { (uintptr_t)p.a.buf, 64, p.a.mr->lkey ^ 0xff };
 	struct ibv_cq *cq;
 	int err;
 
-	/* both SQ and RQ of b are flushed, a's SQ has the error itself */
+	/* SQ and RQ of b are flushed, a's SQ has the error itself */
 	must_recv(&p.b, 900, 0, 64);
 	must_recv(&p.a, 901, 0, 64);
 	arm(p.b.rcq, 1);
 	err = post_wr(&p.a, IBV_WR_SEND, 902, &bad, 1, 0, 0, 0);	/* unsignaled */
 	require(!err, "%s", strerror(err));
-	/* of the SQ, armed by leaving(), and the peer's RQ: in either order */
+	/* from the SQ, armed by leaving(), and from the peer's RQ, in either order */
 	cq = take_event("an error of the SQ");
 	require(cq == p.a.scq || cq == p.b.rcq, "another CQ");
 	expect_event(cq == p.a.scq ? p.b.rcq : p.a.scq, "a flush of the RQ");
 	expect_wc(p.a.scq, 902, IBV_WC_LOC_PROT_ERR, "bad lkey");
 	expect_wc(p.b.rcq, 900, IBV_WC_WR_FLUSH_ERR, "flush");
 	expect_wc(p.a.rcq, 901, IBV_WC_WR_FLUSH_ERR, "flush");
-	/* in Error, at once */
+	/* in Error a WR is flushed at once */
 	expect_state(&p.a, IBV_QPS_ERR, "after an error");
 	arm(p.a.scq, 1);
 	send_plain(&p.a, 903, 0);
@@ -188,7 +188,7 @@ static void errors(void)
 	expect_no_event("after all");
 }
 
-/* CN-02: without a channel there is nobody to tell */
+/* CN-02: without a channel there is no notification */
 static void no_channel(void)
 {
 	struct pair q;
@@ -218,7 +218,7 @@ void case_notify(void)
 	require(!ibv_destroy_comp_channel(ch), "%s", strerror(errno));
 }
 
-/* One end of a ping-pong that sleeps whenever there is nothing. */
+/* One end of a ping-pong, which sleeps whenever its CQ is empty. */
 struct player {
 	struct end *e;
 	struct ibv_comp_channel *ch;
@@ -249,7 +249,9 @@ static void *play(void *arg)
 		if (n) {
 			require(wc.status == IBV_WC_SUCCESS && wc.wr_id == me->rounds % 8, "%s",
 				ibv_wc_status_str(wc.status));
-			/* who started ends, with a message of another length */
+			/*
+			 * the end that started the game ends it, with a message of another length
+			 */
 			last = wc.byte_len == 65;
 			must_recv(me->e, me->rounds++ % 8, 64 * 128, 128);
 			if (last && me->starts)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Resizing a CQ (RDMAC verbs 5.3.3): nothing is lost, all or nothing. */
+/* Resizing a CQ (RDMAC verbs 5.3.3): no completion is lost; it succeeds or changes nothing. */
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include "cq.h"
 
-/* CQ-10, CQ-14, with the indices of the ring anywhere */
+/* CQ-10, CQ-14, with the ring's indices at different places */
 void case_resize(void)
 {
 	static const struct {
@@ -58,7 +58,7 @@ void case_resize(void)
 		for (int k = 0; k < 2; k++)
 			expect_no_wc(cqs[k], 0, "over a resize");
 	}
-	/* CQ-14: each one that is polled makes room for one */
+	/* CQ-14: each polled completion makes room for one */
 	for (int i = 0; i < 2; i++)
 		require(!ibv_resize_cq(i ? p.b.rcq : p.a.scq, 4), "%s", strerror(errno));
 	for (int i = 0; i < 4; i++) {
@@ -92,7 +92,7 @@ static bool stopped(void)
 	return __atomic_load_n(&busy.stop, __ATOMIC_ACQUIRE);
 }
 
-/* Every WR completes once, in order. Polls by turns in both ways. */
+/* Every WR completes once, in order. Polls with both APIs in turn. */
 static void *sender(void *arg)
 {
 	uint64_t next = 0, done = 0;
@@ -126,7 +126,7 @@ static void received(const struct ibv_wc *wc, uint64_t done)
 	__atomic_store_n(&busy.buffers, done + DEPTH + 1, __ATOMIC_RELEASE);
 }
 
-/* Sleeps for completions: one that comes after the arm must notify. */
+/* Sleeps until notified: a completion behind the arm must notify. */
 static void *receiver(void *arg)
 {
 	struct pollfd pfd = { .fd = busy.ch->fd, .events = POLLIN };
@@ -172,7 +172,7 @@ static void *resizer(void *arg)
 		int err = ibv_resize_cq(cq, size + rand_r(&seed) % size);
 
 		require(!err, "ibv_resize_cq: %s", strerror(err));
-		/* of the other CQ somebody else may have changed it again */
+		/* another thread may have resized the other CQ since */
 		require(cq != busy.p.a.scq || cq->cqe >= size, "%d entries of %d", cq->cqe, size);
 		n++;
 		usleep(rand_r(&seed) % 2000);
@@ -188,7 +188,7 @@ static void channel_hook(struct end *e, struct ibv_qp_init_attr_ex *attr)
 	require(e->rcq && e->scq, "%s", strerror(errno));
 }
 
-/* CQ-08, CQ-09, CN-11: resizes by several threads, every completion is counted. */
+/* CQ-08, CQ-09, CN-11: several threads resize, every completion is counted. */
 void case_resize_busy(void)
 {
 	struct ibv_async_event ev;
@@ -224,7 +224,7 @@ void case_resize_busy(void)
 	require(!ibv_destroy_comp_channel(busy.ch), "%s", strerror(errno));
 }
 
-/* A poller of a real-time priority ------------------------------------------- */
+/* A poller with real-time priority ------------------------------------------- */
 
 #define FIFO_DEPTH	4096
 #define FIFO_RESIZES	200
@@ -247,7 +247,7 @@ static void spins(int sig)
 static void be_fifo(void)
 {
 	struct sched_param param = { .sched_priority = 10 };
-	/* microseconds that it may run without sleeping */
+	/* microseconds that the poller may run without sleeping */
 	struct rlimit limit = { 500000, RLIM_INFINITY };
 	int err;
 
@@ -257,7 +257,7 @@ static void be_fifo(void)
 	require(!err, "%s", strerror(err));
 }
 
-/* It looks at the CQ and takes nothing, so that there is all to be copied */
+/* The poller looks at the CQ and polls nothing, so that a resize copies all completions */
 static void *fifo_poller(void *arg)
 {
 	struct ibv_wc wc;
@@ -281,7 +281,7 @@ static void one_cpu(void)
 	require(!sched_setaffinity(0, sizeof(cpus), &cpus), "%s", strerror(errno));
 }
 
-/* Its CQ has as many completions as it has room for */
+/* A QP whose flushes fill the CQ */
 static struct ibv_qp *flushed_qp(struct ibv_pd *pd)
 {
 	struct ibv_qp_init_attr init = {
@@ -300,7 +300,7 @@ static struct ibv_qp *flushed_qp(struct ibv_pd *pd)
 	return qp;
 }
 
-/* The thread that resizes can be kept from running, and is not waited for in a loop. */
+/* The resizing thread may be preempted: the poller must not spin until it runs again. */
 void case_resize_fifo(void)
 {
 	struct ibv_context *ctx = test_context();

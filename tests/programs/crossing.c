@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * crossing: two programs that take their QPs to RTS at the same time, again and again. In each
- * round both send one message and receive one, whichever connection it was that stayed.
+ * round both send one message and receive one, over whichever connection stays.
  *
  *	crossing ADDR ROUNDS PORT		over the device that has ADDR; waits for
  *	crossing ADDR ROUNDS PORT SERVER	the other, which connects to it at SERVER
@@ -45,7 +45,7 @@ static int meet(const char *addr, const char *port, bool server)
 	return other;
 }
 
-/* Both ends are here when it returns */
+/* Returns when both ends have come to this point */
 static struct number swap(int fd, const struct number *own)
 {
 	struct number peer;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * direct: posting, polling and arming go past the kernel (RN-18).
+ * direct: posting, polling and arming need no system call but doorbells (RN-18).
  *
  *	direct ADDR		over the device that has address ADDR
  *
- * A parent that traces its child looks at the system calls between two marks.
- * Exit status 0: none but doorbells, 1: others.
+ * A parent traces its child, and checks the system calls between two marks. Exit status 0: none
+ * but doorbells, 1: others.
  */
 #include <errno.h>
 #include <signal.h>
@@ -22,13 +22,13 @@ const char *test_addr;
 
 #define ROUNDS	50
 
-/* A system call that nobody else makes: begin and end of what is counted */
+/* A system call that is not used otherwise: begin and end of the counted part */
 static void mark(void)
 {
 	syscall(SYS_getppid);
 }
 
-/* Sends from a to b, and polls until all is complete. Doorbells are write(2). */
+/* Sends from a to b, and polls until all have completed. Doorbells are write(2). */
 static void traffic(struct pair *p)
 {
 	struct ibv_sge sge = sge_of(&p->a, 0, 64);
@@ -74,7 +74,7 @@ static long next_call(pid_t pid, int *status)
 			return -1;
 		if (WSTOPSIG(*status) != (SIGTRAP | 0x80))
 			continue;
-		/* stops before and after, in turn */
+		/* it stops before and after each call, in turn */
 		inside = !inside;
 		if (inside)
 			return ptrace(PTRACE_PEEKUSER, pid, 8 * ORIG_RAX, NULL);
@@ -110,7 +110,7 @@ int main(int argc, char **argv)
 	}
 	require(WIFEXITED(status) && !WEXITSTATUS(status), "the child: %#x", status);
 	require(marks == 2, "%u marks", marks);
-	/* one for a post at most, and none for a receive */
+	/* at most one for a send, and none for a receive */
 	note("%u doorbells for %u sends", doorbells, ROUNDS);
 	require(doorbells <= ROUNDS, "%u doorbells", doorbells);
 	return EXIT_PASS;

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * dm: memory of the device (ibv_alloc_dm).
+ * dm: device memory (ibv_alloc_dm).
  *
  *	dm --list		names of the cases
  *	dm ADDR CASE		run one, over the device that has address ADDR
  *
- * The case "hold" takes all there is, says so, and stays until it is killed. Both ends of
- * each connection are in one process. Exit status 0: as it must be, 1: not, 77: cannot be
- * tested here.
+ * The case "hold" takes all of it, prints a word, and stays until it is killed. Both ends of each
+ * connection are in one process. Exit status 0: passed, 1: failed, 77: cannot be tested here.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -74,7 +73,7 @@ static void holds(struct ibv_dm *dm, uint64_t off, uint64_t key, uint32_t len, c
 	free(got);
 }
 
-/* Without an error until the last of them */
+/* No error before the completion with @wr_id */
 static void wait_for(struct ibv_cq *cq, uint64_t wr_id, const char *what)
 {
 	struct ibv_wc wc;
@@ -85,7 +84,7 @@ static void wait_for(struct ibv_cq *cq, uint64_t wr_id, const char *what)
 	} while (wc.wr_id != wr_id);
 }
 
-/* WRITE and READ by the peer; what is beside the region stays */
+/* WRITE and READ by the peer; memory beside the region does not change */
 static void case_remote(void)
 {
 	struct ibv_sge out, in;
@@ -178,7 +177,7 @@ static void fetch_add(struct pair *p, struct ibv_mr *mr, uint64_t to, uint64_t w
 	require(!ibv_post_send(p->a.qp, &wr, &bad), "ibv_post_send");
 }
 
-/* What has to be aligned is the memory, not the address in the region (RFC 7306 5.1) */
+/* The memory must be aligned, not the address in the region (RFC 7306 5.1) */
 static void case_atomic(void)
 {
 	uint64_t value = 37;
@@ -263,11 +262,11 @@ static void case_limits(void)
 	no_alloc(ctx, 1, 0, ENOMEM);
 	end(a);
 	end(b);
-	/* what could not be had was not counted */
+	/* an allocation that failed does not count */
 	end(alloc(ctx, max));
 }
 
-/* Nobody finds in it what another has left */
+/* Device memory does not show its former contents */
 static void case_zero(void)
 {
 	struct ibv_context *ctx = test_context();
@@ -373,7 +372,7 @@ static void case_import(void)
 	require(!ibv_close_device(other), "%s", strerror(errno));
 }
 
-/* All there is, in two pieces, of which one has a region */
+/* All of the memory, in two pieces, one of them with a region */
 static void case_hold(void)
 {
 	struct ibv_context *ctx = test_context();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Doorbells that fail. They are write(2), which this program has a function of its
- * own for: the provider's calls go through it, too.
+ * Doorbells that fail. A doorbell is a write(2), which this program replaces by a function of its
+ * own: the provider calls it, too.
  */
 #include <errno.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include <rdma/ib_user_verbs.h>
 #include "abi.h"
 
-static int doorbell_err;	/* what doorbells fail with; 0: they do not */
+static int doorbell_err;	/* the error of doorbells; 0: they succeed */
 static unsigned int refused;
 
 ssize_t write(int fd, const void *buf, size_t len)
@@ -46,14 +46,14 @@ static int send_one_ex(struct pair *p, uint64_t wr_id)
 	return ibv_wr_complete(qpx);
 }
 
-/* The kernel sleeps, and asks for a doorbell. */
+/* The kthread sleeps, and the device asks for a doorbell. */
 static void settle(struct pair *p)
 {
 	expect_no_wc(p->a.scq, 50, "nothing is under way");
 	refused = 0;
 }
 
-/* WRs first to last arrive, each once and in order. */
+/* WRs @first to @last arrive, each once and in order. */
 static void arrive(struct pair *p, uint64_t first, uint64_t last, const char *what)
 {
 	for (uint64_t id = first; id <= last; id++) {
@@ -77,7 +77,7 @@ static void with_error(struct pair *p, int err, int (*send)(struct pair *p, uint
 	require(!ret && refused, "post: %s, %u doorbells failed", strerror(ret), refused);
 	expect_no_wc(p->b.rcq, 50, "the kernel was not told");
 	doorbell_err = 0;
-	ret = send(p, id + 1);		/* the next post rings for both */
+	ret = send(p, id + 1);		/* this doorbell is for both WRs */
 	require(!ret, "post: %s", strerror(ret));
 	arrive(p, id, id + 1, "the next post");
 
@@ -86,7 +86,7 @@ static void with_error(struct pair *p, int err, int (*send)(struct pair *p, uint
 	ret = send(p, id + 2);
 	require(!ret && refused, "post: %s, %u doorbells failed", strerror(ret), refused);
 	doorbell_err = 0;
-	expect_wc(p->a.scq, id + 2, IBV_WC_SUCCESS, "a poll");	/* rings */
+	expect_wc(p->a.scq, id + 2, IBV_WC_SUCCESS, "a poll");	/* polling rings */
 	expect_wc(p->b.rcq, id + 2, IBV_WC_SUCCESS, "a poll");
 	expect_no_wc(p->b.rcq, 20, "a poll");
 	id += 3;
@@ -98,7 +98,7 @@ static void ex_hook(struct end *e, struct ibv_qp_init_attr_ex *attr)
 	attr->send_ops_flags = IBV_QP_EX_WITH_SEND;
 }
 
-/* A queue full of WRs whose doorbell is due: the program can poll only. */
+/* A queue full of WRs whose doorbell has failed: the program can only poll, which rings again. */
 static void full(struct pair *p)
 {
 	const uint32_t n = p->a.cap.max_send_wr;
@@ -114,7 +114,7 @@ static void full(struct pair *p)
 	arrive(p, 0, n - 1, "a full queue");
 }
 
-/* In Error what is posted is flushed by a doorbell. */
+/* In Error a doorbell flushes posted WRs. */
 static void in_error(struct pair *p)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
@@ -131,7 +131,7 @@ static void in_error(struct pair *p)
 	expect_wc(p->a.scq, 8, IBV_WC_WR_FLUSH_ERR, "a send in Error");
 }
 
-/* What is never taken is not posted, as far as the program can know. */
+/* If the doorbell fails for good, the post fails. */
 static void for_good(struct pair *p)
 {
 	settle(p);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * dv: libsrnic's own functions, as a program that is linked with it calls them.
+ * dv: libsrnic's own functions, called by a program that is linked with the library.
  *
  *	dv --list		names of the cases
  *	dv ADDR CASE		run one, over the device that has address ADDR
@@ -82,7 +82,7 @@ static void case_refused(void)
 	require((err = srnicdv_attach_stream(a.qp, &attr)) == EINVAL, "%s", strerror(err));
 	require(a.qp->state == IBV_QPS_INIT, "%d", a.qp->state);
 	hand_sockets_work(a.fd, b.fd, "after all of this");
-	/* the longest message there is */
+	/* the longest possible message */
 	err = attach(&b, SRNICDV_STREAM_CRC | SRNICDV_STREAM_RESPONDER, much, 65535);
 	require(!err, "%s", strerror(err));
 	for (size_t got = 0; got < 65535;) {
@@ -124,7 +124,7 @@ static void case_terminate(void)
 	hand_close(&a, &b);
 }
 
-/* The kernel's own answers are judged by query.c */
+/* query.c judges the kernel's own responses */
 static void case_query(void)
 {
 	struct { struct srnic_uresp_qp_query resp; uint8_t more[64]; } longer;
@@ -183,7 +183,7 @@ static struct srnic_uresp_mr_query mr_query(struct ibv_mr *mr)
 	return resp;
 }
 
-/* A Write by @stag that completes, and a Read behind it that says it has arrived */
+/* A Write by @stag that completes, and a Read behind it that shows whether it was placed */
 static void write_by(struct hand *h, uint32_t stag, uint64_t to, enum ibv_wc_status want)
 {
 	struct ibv_sge sge = { (uintptr_t)h->buf, 8, h->mr->lkey };
@@ -234,7 +234,9 @@ static void case_shared(void)
 	require(ibv_rereg_mr(one, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, b.buf, 100, 0) &&
 		errno == EPERM, "the source registered anew: %s", strerror(errno));
 
-	/* one memory: what comes by the second is there, after the first is gone, too */
+	/*
+	 * shared memory: a write by the second STag arrives, also after the first is deregistered
+	 */
 	memcpy(a.buf, "sharing", 8);
 	write_by(&a, two->rkey, base + (1 << 30) + 10, IBV_WC_SUCCESS);
 	require(!memcmp(b.buf + 110, "sharing", 8) && !memcmp(a.buf + 8, "sharing", 8), "data");
@@ -247,7 +249,7 @@ static void case_shared(void)
 	hand_close(&a, &b);
 }
 
-/* Memory that was registered to be read; and a source that is shared cannot be invalidated */
+/* Memory registered for reading only; and a shared source cannot be invalidated */
 static void case_shared_rights(void)
 {
 	struct ibv_send_wr wr = { .wr_id = 5, .opcode = IBV_WR_LOCAL_INV }, *bad;
@@ -268,13 +270,13 @@ static void case_shared_rights(void)
 	hand_close(&a, &b);
 }
 
-/* What read(2) gives at the writer of an STag that is none, and at its peer */
+/* What read(2) returns at the writer to an unknown STag, and at its peer */
 static void case_events(void)
 {
 	struct srnic_event_record at_a, at_b, swap;
 	struct {
 		struct srnic_event_record rec;
-		uint8_t more[40];	/* of a later kernel */
+		uint8_t more[40];	/* as a later kernel may have */
 	} longer;
 	struct ibv_sge sge;
 	struct ibv_send_wr wr = { .wr_id = 1, .sg_list = &sge, .num_sge = 1,
@@ -304,7 +306,7 @@ static void case_events(void)
 		require(longer.more[i] == 0xa5, "more was written than a record");
 	at_b = longer.rec;
 	require(read(fd_a, &at_a, sizeof(at_a)) == sizeof(at_a), "%s", strerror(errno));
-	/* of one descriptor, the end that is done first comes first */
+	/* with one descriptor for both, the QP that ends first comes first */
 	if (at_b.number == a.qp->qp_num) {
 		swap = at_a;
 		at_a = at_b;
@@ -324,7 +326,7 @@ static void case_events(void)
 	hand_close(&a, &b);
 }
 
-/* Devices of others, if there are any, are not ours */
+/* Other drivers' devices, if there are any, are not supported */
 static void case_supported(void)
 {
 	struct ibv_device **list = ibv_get_device_list(NULL);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ending: a program that sends, waits for its completions, and ends without a
- * word to its peer. What was completed has to arrive.
+ * ending: a program that sends, waits for its completions, and ends without notifying its peer.
+ * Each completed message must arrive.
  *
  *	ending serve ADDR COUNT SIZE	one connection; status 0 if COUNT messages came
  *	ending WAY ADDR COUNT SIZE	send them, then end in the way WAY
@@ -52,7 +52,7 @@ static struct ibv_sge message(unsigned int i)
 	return (struct ibv_sge){ (uintptr_t)buf + (size_t)i * size, size, mr->lkey };
 }
 
-/* How many of the WRs complete with success, until one does not or @more() says no */
+/* The number of WRs that complete with success, until one fails or @more() returns false */
 static unsigned int completed(bool (*more)(void))
 {
 	struct ibv_wc wc;
@@ -68,7 +68,7 @@ static unsigned int completed(bool (*more)(void))
 		done += n;
 		if (n)
 			continue;
-		/* what came before the end is in the CQ once the end is known */
+		/* after the end is reported, earlier completions are in the CQ */
 		if (last)
 			break;
 		last = !more();
@@ -144,7 +144,7 @@ static void by_destroy_ep(void)
 	rdma_destroy_ep(id);
 }
 
-/* The way of a program that makes its QP by itself: the id goes first */
+/* As a program that makes its own QP: the id is destroyed first */
 static void by_destroy_id(void)
 {
 	struct ibv_qp *qp = id->qp;

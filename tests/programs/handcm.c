@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* handover: the program does MPA's start-up, and its peer is one of rdma_cm. */
+/* handover: the program does MPA's start-up itself, and its peer uses rdma_cm. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
@@ -73,7 +73,7 @@ static void message(struct ibv_qp *from, struct ibv_cq *from_cq, struct ibv_sge 
 			data->length), "data");
 }
 
-/* The hand or the end speaks first */
+/* The hand or the end sends first */
 static void talk(struct hand *h, struct end *e, bool hand_first)
 {
 	struct ibv_sge ours = { (uintptr_t)h->buf, 3000, h->mr->lkey };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Cases of handover whose peer is one of rdma_cm. */
+/* Cases of handover whose peer uses rdma_cm. */
 #ifndef HANDCM_H
 #define HANDCM_H
 

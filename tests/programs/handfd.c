@@ -85,7 +85,7 @@ void hand_qp_end(struct hand *h)
 	free(h->buf);
 }
 
-/* Two ends of a TCP connection between @addr and itself */
+/* Two ends of a TCP connection from @addr to itself */
 void hand_sockets(const char *addr, int *a, int *b)
 {
 	struct sockaddr_storage name;
@@ -104,7 +104,7 @@ void hand_sockets(const char *addr, int *a, int *b)
 	close(listener);
 }
 
-/* Two ends of a conversation, each with a QP to which its socket may be handed */
+/* Two ends of a TCP conversation, each with a QP to which its socket may be handed */
 void hand_open(struct hand *a, struct hand *b, const char *addr)
 {
 	hand_sockets(addr, &a->fd, &b->fd);
@@ -120,7 +120,7 @@ void hand_close(struct hand *a, struct hand *b)
 	close(b->fd);
 }
 
-/* No more than a socket takes without a reader */
+/* At most as much as a socket's buffers take without a reader */
 void hand_say(int from, int to, const void *data, size_t len)
 {
 	uint8_t got[1024];
@@ -178,7 +178,7 @@ static void shows_info(int fd)
 	fclose(file);
 }
 
-/* A QP's socket, as Documentation/uapi.rst has it */
+/* A QP's socket refuses calls, as Documentation/uapi.rst lists them */
 void hand_sealed(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN | POLLOUT };
@@ -265,7 +265,7 @@ static void one_way(struct hand *from, struct hand *to, enum ibv_wr_opcode op, u
 	require(!memcmp(sink->buf + BUF_SIZE / 2, source->buf, len), "opcode %d", op);
 }
 
-/* @a speaks first. Each kind of message of @len bytes, both ways */
+/* @a sends first. Each kind of message of @len bytes, both ways */
 void hand_exchange(struct hand *a, struct hand *b, uint32_t len)
 {
 	static const enum ibv_wr_opcode ops[] = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * handhostile: what a program tries on a socket while it is handed over, and after.
+ * handhostile: what a hostile program does with a socket during the hand-over and after it.
  *
  *	handhostile --list		names of the cases
  *	handhostile ADDR CASE		run one, over the device that has address ADDR
@@ -30,7 +30,7 @@ static pthread_t start(void *(*run)(void *), void *arg)
 	return thread;
 }
 
-/* A socket of IPv6 that is connected by IPv4, and the other end of it, of IPv4 */
+/* An IPv6 socket that is connected over IPv4, and the other end of it, an IPv4 socket */
 static int mapped_sockets(int *peer)
 {
 	struct sockaddr_in6 to = { .sin6_family = AF_INET6 };
@@ -53,7 +53,7 @@ static int mapped_sockets(int *peer)
 	return fd;
 }
 
-/* Until nothing has gone for half a second */
+/* Send until the socket has taken nothing for half a second */
 static void fill(int fd)
 {
 	static char data[65536];
@@ -78,7 +78,7 @@ static void *drain(void *arg)
 	return NULL;
 }
 
-/* A hand-over that waits for room for its last message */
+/* A hand-over that waits for room to send its last message */
 struct turn {
 	struct hand hand;
 	int err;
@@ -124,7 +124,7 @@ static void case_family(void)
 	hand_qp_end(&turn.hand);
 }
 
-/* As often as there is time: one thread hands over, one changes the family */
+/* Repeated while time is left: one thread hands over, one changes the family */
 static atomic_bool go;
 
 static void *form(void *arg)
@@ -163,7 +163,7 @@ static void case_families(void)
 	note("%u rounds", rounds);
 }
 
-/* The protocol by itself does no more than to keep the socket what it is */
+/* The protocol without a hand-over only keeps the socket's kind as it is */
 static void case_marked(void)
 {
 	struct sockaddr none = { .sa_family = AF_UNSPEC };
@@ -191,7 +191,7 @@ static void case_marked(void)
 	hand_close(&a, &b);
 }
 
-/* A close that resets: with nothing sent, with a FIN of the peer, with data under way */
+/* A close with RST: with nothing sent, after a FIN of the peer, with data under way */
 static void closes_at_once(int fd, int peer, const char *when)
 {
 	struct linger linger = { .l_onoff = 1 };
@@ -245,7 +245,7 @@ static void read_all(int fd)
 	}
 }
 
-/* The last message does not get away; then it is tried again */
+/* The last message cannot be sent; then the hand-over is tried again */
 static void case_failed(void)
 {
 	struct turn turn = { };
@@ -312,7 +312,7 @@ static void message(struct rng *r, int fd)
 	}
 }
 
-/* What makes a connection, or ends it */
+/* Calls that make a connection, or end it */
 static void states(struct rng *r, int fd)
 {
 	struct sockaddr none = { .sa_family = AF_UNSPEC };
@@ -386,7 +386,7 @@ static void *storm(void *arg)
 	return NULL;
 }
 
-/* Of a QP's socket, no octet of the stream is the program's */
+/* The program can neither read nor write the stream of a QP's socket */
 static void sealed(int fd)
 {
 	char octet;
@@ -397,7 +397,7 @@ static void sealed(int fd)
 		"a socket that was handed over is written: %s", strerror(errno));
 }
 
-/* Return: whether it was handed over */
+/* Return: whether the socket was handed over */
 static bool over_and_sealed(struct hand *h, uint32_t flags, const void *last, uint32_t len)
 {
 	if (hand_over(h, flags, last, len))
@@ -424,7 +424,7 @@ static void case_storm(void)
 			a.fd = mapped_sockets(&b.fd);
 		else
 			hand_sockets(test_addr, &a.fd, &b.fd);
-		/* splice() has no flag of its own for it */
+		/* splice() itself has no flag for it */
 		fcntl(a.fd, F_SETFL, O_NONBLOCK);
 		fcntl(b.fd, F_SETFL, O_NONBLOCK);
 		for (size_t i = 0; i < ARRAY_SIZE(s); i++) {
@@ -443,7 +443,7 @@ static void case_storm(void)
 	require(over, "nothing was handed over");
 }
 
-/* For the script: a peer that does not read, until the call ends */
+/* For the script: the peer does not read, until the call ends */
 static void case_stuck(void)
 {
 	struct turn turn = { };
@@ -468,7 +468,7 @@ static bool is_idle(struct ibv_qp *qp)
 	return ibv_query_qp(qp, &attr, IBV_QP_STATE, &init) || attr.qp_state <= IBV_QPS_INIT;
 }
 
-/* One message, whose completion is not taken: so the kernel keeps the end of the stream back */
+/* One message, whose completion is not polled: so the kernel delays the end of the stream */
 static void hello(struct hand *from, struct hand *to)
 {
 	struct ibv_sge sge = { (uintptr_t)to->buf, 64, to->mr->lkey };
@@ -491,8 +491,8 @@ static void use(int fd)
 }
 
 /*
- * For the script, which unloads the module meanwhile: a QP gets one socket after the other,
- * until a call fails. Then the last of them is used.
+ * For the script, which unloads the module meanwhile: a QP gets one socket after the other, until
+ * a call fails. Then the last socket is used.
  */
 static void case_loop(void)
 {

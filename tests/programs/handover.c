@@ -16,7 +16,7 @@
 #include "handcm.h"
 #include "handfd.h"
 
-/* In place of MPA's Request and Reply, which are the program's affair */
+/* In place of MPA's Request and Reply, which the program exchanges itself */
 static const char request[] = "let us go on by RDMA", reply[] = "so be it";
 
 static uint8_t *words(size_t len)
@@ -110,7 +110,7 @@ static void case_many(void)
 			     SRNIC_QP_MODIFY_CRC);
 }
 
-/* FPDUs wait in the socket of an end that has not turned yet */
+/* FPDUs wait in the socket of an end that is not handed over yet */
 static void case_early(void)
 {
 	struct ibv_sge sge;
@@ -206,7 +206,7 @@ static void case_sealed(void)
 	int one = 1;
 
 	hand_open(&a, &b, test_addr);
-	/* options that would keep data back */
+	/* socket options that would delay data */
 	require(!setsockopt(a.fd, IPPROTO_TCP, TCP_CORK, &one, sizeof(one)), "%s",
 		strerror(errno));
 	one = 10000;
@@ -220,7 +220,7 @@ static void case_sealed(void)
 	close(a.fd);
 	hand_exchange(&a, &b, 3000);
 	a.fd = -1;
-	/* the peer's end is the end: nothing comes to the socket afterwards either */
+	/* the peer ends the stream: afterwards the program cannot read the socket, either */
 	hand_qp_end(&a);
 	usleep(200000);
 	hand_sealed(b.fd);
@@ -229,7 +229,7 @@ static void case_sealed(void)
 	close(b.fd);
 }
 
-/* An end by Modify QP, and the same QP with another socket */
+/* The stream ends by Modify QP, and the same QP gets another socket */
 static void case_again(void)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_SQD };

@@ -9,7 +9,7 @@
 union ibv_gid ib_gid;
 int ib_gid_index;
 
-/* The GID that is the address of the test, which comes some time after the address */
+/* The GID of the test's address, which appears some time after the address */
 void ib_find_gid(void)
 {
 	uint64_t end = now_ms() + 5000;

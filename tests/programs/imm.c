@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* RDMA Write with immediate data: what the peer's program is told, and when. */
+/* RDMA Write with immediate data: what the receiver's completion reports, and when. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
@@ -34,7 +34,7 @@ static void expect_imm(struct end *e, uint64_t wr_id, uint32_t imm, uint32_t len
 		    IBV_WC_RECV_RDMA_WITH_IMM, IBV_WC_WITH_IMM, imm, len);
 }
 
-/* A receive with no buffer at all will do: there is nothing to put there. */
+/* A receive without a buffer is enough: immediate data does not go there. */
 static void one_size(struct pair *p, uint32_t len, int num_sge, unsigned int flags)
 {
 	static uint64_t key = 100;
@@ -57,7 +57,7 @@ static void one_size(struct pair *p, uint32_t len, int num_sge, unsigned int fla
 	require(!post_imm(&p->a, &p->b, key, imm, sge, num_sge, DST, IBV_SEND_SIGNALED | flags),
 		"%s: post", what);
 	expect_imm(&p->b, key, imm, len, what);
-	/* when the receive is complete the data is there */
+	/* when the receive completes, the data is placed */
 	require(pattern_matches(p->b.buf + DST, key, 0, len, &where, &want), "%s: byte %zu",
 		what, where);
 	require(all_bytes(p->b.buf, GUARD_BYTE, DST, &where) &&
@@ -89,7 +89,7 @@ void case_imm_sizes(void)
 	pair_close(&p);
 }
 
-/* Each takes a receive in its turn, and the length is that of its own data. */
+/* Each takes one receive, in order, and reports the length of its own data. */
 void case_imm_order(void)
 {
 	const int rounds = 40;
@@ -199,7 +199,7 @@ void case_imm_no_receive(void)
 	pair_close(&p);
 }
 
-/* The Write is refused, so that nobody is told of immediate data. */
+/* The Write is refused, so no immediate data is delivered. */
 void case_imm_bad_target(void)
 {
 	const char *what = "bad target";
@@ -222,7 +222,7 @@ void case_imm_bad_target(void)
 	pair_close(&p);
 }
 
-/* RFC 7306 has no such message; to invent one would serve nobody. */
+/* RFC 7306 has no Send with immediate data: refused unless both ends have offered srnic's own. */
 void case_send_imm(void)
 {
 	struct ibv_sge sge;

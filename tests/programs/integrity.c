@@ -6,10 +6,9 @@
  *	integrity --server [--addr A]		on one host
  *	integrity --client A [--seed N] ...	on the other
  *
- * The client's choice of seed, QPs, operations and sizes travels to the server
- * as private data; from then on both ends know what the other will do (plan.c),
- * so neither has to believe the other. Prints a summary; status 0 if all is
- * as it must be.
+ * The client's choice of seed, QPs, operations and sizes travels to the server as private data;
+ * from then on each end knows what the other will do (plan.c), so neither has to trust the other.
+ * Prints a summary; status 0 if no error was found.
  */
 #include <arpa/inet.h>
 #include <endian.h>
@@ -136,7 +135,7 @@ static void report(void)
 	     (unsigned long long)t.stats.arms, (unsigned long long)t.opt.plan.seed);
 }
 
-/* Once the device is known and, on the server, the client's wishes. */
+/* Called once the device and, on the server, the client's parameters are known. */
 static void setup_device(struct ibv_context *verbs)
 {
 	struct plan *p = &t.opt.plan;
@@ -281,7 +280,7 @@ static void cm_event(struct rdma_cm_event *ev)
 			die("rdma_resolve_route: %s", strerror(errno));
 		break;
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
-		/* ids were made before there were connections: the context is the number */
+		/* ids were made before the connections: their context is the number */
 		c = &t.conns[(uintptr_t)c];
 		c->index = c - t.conns;
 		c->id = ev->id;
@@ -351,7 +350,7 @@ static void arm(void)
 {
 	int err = 0;
 
-	/* with one CQ for both queues, sends must notify too */
+	/* with one CQ for both queues, sends must notify, too */
 	if (!t.r_armed) {
 		t.r_since_arm = 0;
 		err = ibv_req_notify_cq(t.rcq, !t.opt.one_cq);
@@ -385,7 +384,7 @@ static int drain_events(void)
 		ibv_ack_cq_events(cq, 1);
 		t.stats.events++;
 		n++;
-		/* what notified is already there, or was polled since the arm */
+		/* completions that notified are in the CQ, or were polled since the arm */
 		drain_cqs();
 		require(recv ? t.r_since_arm : t.s_since_arm,
 			"event of the %s CQ without a completion that asks for one",
@@ -394,7 +393,7 @@ static int drain_events(void)
 	return n;
 }
 
-/* Sleeps until the device or the connection manager has something. */
+/* Sleeps until there is an event of the device or the connection manager. */
 static void wait_event(void)
 {
 	struct pollfd pfd[2] = {
@@ -406,7 +405,7 @@ static void wait_event(void)
 		die("poll: %s", strerror(errno));
 }
 
-/* One round of all that can be done; @post: operations too. */
+/* One round of all work that is possible; @post: operations, too. */
 static void turn(bool post)
 {
 	static unsigned int idle;
@@ -425,7 +424,7 @@ static void turn(bool post)
 	}
 	if (!t.r_armed || (!t.s_armed && !t.opt.one_cq)) {
 		arm();
-		return;		/* and look once more */
+		return;		/* look at the CQs once more before sleeping */
 	}
 	wait_event();
 	drain_cm();
@@ -482,8 +481,8 @@ static void transfer(void)
 }
 
 /*
- * After the end of a connection every receive that is still posted is flushed,
- * each once and in order (RDMAC verbs 6.2.5).
+ * After the end of a connection every receive still posted is flushed, each once and in order
+ * (RDMAC verbs 6.2.5).
  */
 static void finish(void)
 {
@@ -495,8 +494,8 @@ static void finish(void)
 		while (!all(is_disconnected))
 			turn(false);
 	/*
-	 * Also by who was told of the end: a receive that was posted when the
-	 * QP was in Idle again stays there until the QP is asked to close (ST-50).
+	 * Called at the other end, too: a receive posted when the QP was in Idle again stays in
+	 * the queue until the QP is disconnected (ST-50).
 	 */
 	for (uint32_t i = 0; i < t.opt.plan.qps; i++)
 		if (rdma_disconnect(t.conns[i].id))
@@ -506,7 +505,7 @@ static void finish(void)
 	require(t.stats.recvs + t.stats.flushes == posted, "%llu receives were posted",
 		(unsigned long long)posted);
 
-	/* nothing comes after that */
+	/* no completion comes after that */
 	for (quiet = now_ms() + 200; now_ms() < quiet; usleep(20000)) {
 		int late = drain_cqs();
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* The data-integrity program: its connections and what is on their way. */
+/* The data-integrity program: its connections and the operations under way. */
 #ifndef INTEGRITY_H
 #define INTEGRITY_H
 
@@ -38,7 +38,7 @@ struct rq_entry {
 	struct sgl sgl;
 };
 
-/* What a receiver says at a commit: all operations before @acked are verified */
+/* Sent by a receiver at a commit: all operations before @acked are verified */
 struct control {
 	uint64_t magic;
 	uint64_t acked;
@@ -47,7 +47,7 @@ struct control {
 
 #define CONTROL_MAGIC	0x7372746573744143ULL
 
-/* What the two ends tell each other as private data, in network order */
+/* Private data that the two ends exchange, in network order */
 struct hello {
 	uint32_t magic;
 	uint32_t index;
@@ -144,7 +144,7 @@ struct stats {
 struct test {
 	struct options opt;
 	struct stats stats;
-	struct rng rng;		/* local decisions, of no concern to the peer */
+	struct rng rng;		/* local decisions, which the peer need not know */
 	struct rdma_event_channel *cm;
 	struct ibv_context *verbs;
 	struct ibv_pd *pd;

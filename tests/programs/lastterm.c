@@ -38,7 +38,7 @@ void last_terminate(struct ibv_qp *qp, struct srnic_uresp_terminate *resp)
 {
 	int err;
 
-	/* what the kernel does not write is to be seen */
+	/* so that bytes which the kernel does not write are seen */
 	memset(resp, 0xa5, sizeof(*resp));
 	err = last_terminate_raw(qp->context, qp->handle, resp, sizeof(*resp), SRNIC_DRIVER_ID);
 	require(!err, "query of the Terminate: %s", strerror(err));

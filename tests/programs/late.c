@@ -14,7 +14,7 @@
 #define MESSAGES	8
 #define SIZE		64
 
-/* Messages of a to b, each of its own content */
+/* Messages from a to b, each with different contents */
 static void send_all(struct pair *p)
 {
 	for (int i = 0; i < MESSAGES; i++) {
@@ -26,7 +26,7 @@ static void send_all(struct pair *p)
 	}
 }
 
-/* One receive each 30 ms; each has the message that was sent as so many-th */
+/* One receive each 30 ms; receive i gets message i */
 static void receive_all(struct pair *p)
 {
 	for (int i = 0; i < MESSAGES; i++) {
@@ -72,7 +72,7 @@ static void case_write_behind(void)
 	pair_close(&p);
 }
 
-/* What waits is lost with its connection, and nothing else happens */
+/* Messages that wait are lost with the connection, without further effect */
 static void case_disconnect(void)
 {
 	struct pair p;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * limits: what one user can take away from others. The script puts it into
- * control groups; here is what it makes in them.
+ * limits: what one user can take away from others. The script puts this program into control
+ * groups, in which it makes objects.
  *
  *	limits ADDR CASE	over the device that has address ADDR
  *
- * Exit status 0: as it must be, 1: not.
+ * Exit status 0: passed, 1: failed.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -21,7 +21,7 @@
 #define MIB		(1024ul * 1024)
 #define LARGE		(256 * 1024)	/* CQEs of 64 octets: 16 MiB */
 
-/* In the group that the process is in, whose directory is in the environment */
+/* Memory charged to the process's own group, whose directory is in the environment */
 static uint64_t charged(void)
 {
 	const char *dir = getenv("LIMITS_CGROUP");
@@ -44,7 +44,7 @@ static struct ibv_cq *large_cq(struct ibv_context *ctx)
 	return ibv_create_cq(ctx, LARGE, NULL, NULL, 0);
 }
 
-/* The memory of each kind of ring is the user's, and nobody's when it is gone */
+/* Each kind of ring is charged to the user, until the ring is gone */
 static void case_charged(void)
 {
 	struct ibv_context *ctx = test_context();
@@ -87,7 +87,7 @@ static void case_charged(void)
 		strerror(errno));
 	before = now;
 	for (int i = 0; i < 100 && charged() + 16 * MIB > before; i++)
-		usleep(100000);	/* pages are given back in batches */
+		usleep(100000);	/* pages are uncharged in batches */
 	now = charged();
 	note("afterwards: %llu KiB less", (unsigned long long)(before - now) / 1024);
 	require(now + 16 * MIB + 3 * 16384 * 500ul <= before, "%llu still there",
@@ -95,7 +95,7 @@ static void case_charged(void)
 	require(!ibv_dealloc_pd(pd), "%s", strerror(errno));
 }
 
-/* The group has room for one of them: an error, and the process lives */
+/* The group has room for one CQ: the next one fails, and the process is not killed */
 static void case_too_much(void)
 {
 	struct ibv_context *ctx = test_context();
@@ -107,7 +107,7 @@ static void case_too_much(void)
 	note("%d CQs of 16 MiB, then: %s", n, strerror(errno));
 	require(n == 1 && errno == ENOMEM, "%d CQs, %s", n, strerror(errno));
 	require(ibv_resize_cq(cq[0], 2 * LARGE) == ENOMEM, "%s", strerror(errno));
-	/* what has failed has left nothing behind */
+	/* a failed creation leaves nothing charged */
 	for (int i = 0; i < 20; i++)
 		require(!large_cq(ctx) && errno == ENOMEM, "%d: %s", i, strerror(errno));
 	require(!ibv_destroy_cq(cq[0]), "%s", strerror(errno));
@@ -116,7 +116,7 @@ static void case_too_much(void)
 	require(!ibv_destroy_cq(cq[0]), "%s", strerror(errno));
 }
 
-/* What librdmacm has made for itself counts, too */
+/* Objects of the group; those that librdmacm makes for itself count, too */
 static int objects(void)
 {
 	const char *dir = getenv("LIMITS_CGROUP");
@@ -161,7 +161,7 @@ static void case_objects(void)
 	require(!ibv_dealloc_pd(pd), "%s", strerror(errno));
 }
 
-/* Memory that others have used does not show in rings */
+/* A new ring does not show the former contents of its memory */
 static void case_zeroed(void)
 {
 	struct ibv_context *ctx = test_context();
@@ -174,13 +174,13 @@ static void case_zeroed(void)
 		FILE *f;
 		int rings = 0;
 
-		/* pages that are given back with something in them */
+		/* pages that are freed with contents */
 		mem = mmap(NULL, 64 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		require(mem != MAP_FAILED, "%s", strerror(errno));
 		memset(mem, 0xa5, 64 * MIB);
 		munmap(mem, 64 * MIB);
 
-		/* not a power of two: what is behind the last CQE is mapped, too */
+		/* not a power of two: the memory behind the last CQE is mapped, too */
 		cq = ibv_create_cq(ctx, 100000, NULL, NULL, 0);
 		require(cq, "%s", strerror(errno));
 		f = fopen("/proc/self/maps", "r");
@@ -199,7 +199,7 @@ static void case_zeroed(void)
 	}
 }
 
-/* Of the kthreads of srnic: CPU ticks they have used, and how many there are of this nice */
+/* srnic's kthreads: CPU ticks they have used, and how many have this nice value */
 static long kthreads(int nice, int *count)
 {
 	DIR *proc = opendir("/proc");
@@ -232,7 +232,7 @@ static long kthreads(int nice, int *count)
 
 #define WAITING	16
 
-/* Messages that nobody receives cost nothing, and their kthreads are as nice as the program */
+/* Messages that wait for a receive cost no CPU, and the kthreads have the program's nice value */
 static void case_unreceived(void)
 {
 	struct hand a[WAITING] = { }, b[WAITING] = { };
@@ -272,7 +272,7 @@ static void case_unreceived(void)
 	ticks = kthreads(5, &n) - before;
 	note("%d QPs: %ld ticks in 3 seconds", WAITING, ticks);
 	require(ticks * 20 <= 3 * sysconf(_SC_CLK_TCK), "%ld ticks", ticks);
-	/* each is there as soon as it may be */
+	/* each waiting message is received once there is a receive */
 	for (int i = 0; i < WAITING; i++) {
 		struct ibv_sge sge = { (uintptr_t)b[i].buf, 4096, b[i].mr->lkey };
 		struct ibv_recv_wr wr = { .wr_id = i, .sg_list = &sge, .num_sge = 1 }, *bad;
@@ -282,7 +282,7 @@ static void case_unreceived(void)
 	}
 }
 
-/* A user takes all PDs that it gets, and keeps them until it is ended */
+/* A user takes as many PDs as it gets, and keeps them until it is killed */
 static void case_takes(void)
 {
 	struct ibv_context *ctx = test_context();

@@ -11,7 +11,7 @@
  *					signal if told so by the environment (MANY_STAYS)
  *	many fork N			make N processes that live at the same time
  *
- * Exit status 0: as it must be, 1: not.
+ * Exit status 0: passed, 1: failed.
  */
 #include <errno.h>
 #include <signal.h>
@@ -28,7 +28,7 @@ static struct rdma_event_channel *ch;
 static struct ibv_pd *pd;
 static struct ibv_cq *cq;
 
-/* All that are connected, of either side */
+/* All connected ids, of both sides */
 static struct rdma_cm_id **ids;
 static int num_ids;
 
@@ -39,7 +39,7 @@ static void keep(struct rdma_cm_id *id)
 	ids[num_ids++] = id;
 }
 
-/* A QP has no kthreads, and no memory to send from, before it has sent something */
+/* A QP has no kthreads, and no send buffer, before it has sent something */
 static void all_send(void)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE }, *bad;
@@ -48,7 +48,7 @@ static void all_send(void)
 		require(!ibv_post_send(ids[i]->qp, &wr, &bad), "%s", strerror(errno));
 }
 
-/* One CQ and one PD for all, so that a connection costs as little as can be */
+/* One CQ and one PD for all, so that a connection costs as little as possible */
 static int make_qp(struct rdma_cm_id *id)
 {
 	struct ibv_qp_init_attr attr = {
@@ -94,7 +94,7 @@ static void pending(struct sockaddr_storage *addr, int n)
 	pause();
 }
 
-/* Return: 0, or the errno with which connect or accept was refused */
+/* Return: 0, or the errno of connect or accept */
 static int connect_self(struct sockaddr_storage *addr)
 {
 	struct rdma_conn_param param = { .responder_resources = 1, .initiator_depth = 1 };

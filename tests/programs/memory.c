@@ -6,8 +6,8 @@
  *	memory ADDR CASE		run one, over the device that has address ADDR
  *	memory --measure ADDR MIB	what registering costs, with small and huge pages
  *
- * Both ends of each connection are in one process. Exit status 0: as it must
- * be, 1: not, 77: cannot be tested here.
+ * Both ends of each connection are in one process. Exit status 0: passed, 1: failed, 77: cannot
+ * be tested here.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -56,7 +56,7 @@ static void rereg(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *mem, si
 	int err = ibv_rereg_mr(mr, flags, pd, mem, len, access);
 
 	require(!err, "flags %d: %d, %s", flags, err, strerror(errno));
-	/* in place: what the peer was told stays true */
+	/* in place: the keys that the peer knows stay valid */
 	require(mr->lkey == lkey && mr->rkey == rkey, "keys %#x %#x", mr->lkey, mr->rkey);
 }
 
@@ -103,7 +103,7 @@ static void must_access(struct pair *p, uint64_t to, uint32_t rkey, uint32_t len
 		"octet %zu, read back", where);
 }
 
-/* On a connection of its own, which ends by it. @read: a READ, whose WC tells */
+/* On a connection of its own, which the error ends. @read: a READ, whose WC reports it */
 static void must_be_refused(struct ibv_mr *mr, struct pair *p, bool read, uint64_t to)
 {
 	struct ibv_sge sge = sge_of(&p->a, 0, 100);
@@ -117,7 +117,7 @@ static void must_be_refused(struct ibv_mr *mr, struct pair *p, bool read, uint64
 	expect_disconnected(&p->b, "refused");
 }
 
-/* MR-21: all combinations; what is not changed by the flags is right from the start */
+/* MR-21: all combinations of flags; attributes without their flag are right from the start */
 static void case_combinations(void)
 {
 	const int trans = IBV_REREG_MR_CHANGE_TRANSLATION, acc = IBV_REREG_MR_CHANGE_ACCESS;
@@ -142,7 +142,7 @@ static void case_combinations(void)
 		must_access(&p, (uintptr_t)two + 6, mr->rkey, LEN - 10, two + 6, flags);
 		require(all_bytes(one, GUARD_BYTE, LEN, &where), "octet %zu", where);
 		end_region(mr);
-		/* the count of regions went along from PD to PD (PD-05) */
+		/* the region counts for the new PD, so the old one can go (PD-05) */
 		require(!ibv_dealloc_pd(pd), "flags %d: %s", flags, strerror(errno));
 		pd = ibv_alloc_pd(p.b.id->verbs);
 		require(pd, "%s", strerror(errno));
@@ -152,7 +152,7 @@ static void case_combinations(void)
 	pair_close(&p);
 }
 
-/* MR-21, MR-22: a thousand times, smaller and larger, with a SEND out of it now and then */
+/* MR-21, MR-22: a thousand times, smaller and larger, and sometimes a SEND from the region */
 static void case_thousand(void)
 {
 	uint8_t *mem = pages(64 * 4096, PROT_READ | PROT_WRITE);
@@ -183,7 +183,7 @@ static void case_thousand(void)
 	pair_close(&p);
 }
 
-/* What was taken away is away: the old addresses, a right, the PD */
+/* Rights taken away are gone: the old addresses, a right, the PD */
 static void case_taken_away(void)
 {
 	for (int flags = 1; flags < 8; flags <<= 1) {
@@ -210,7 +210,7 @@ static void case_taken_away(void)
 	}
 }
 
-/* MR-24: a failed one leaves the STag Invalid; what the core refuses changes nothing */
+/* MR-24: a failed call leaves the STag Invalid; one refused by the core changes nothing */
 static void case_failed(void)
 {
 	const int trans = IBV_REREG_MR_CHANGE_TRANSLATION, acc = IBV_REREG_MR_CHANGE_ACCESS;
@@ -220,11 +220,11 @@ static void case_failed(void)
 
 	pair_open(&p);
 	mr = region(p.b.pd, mem, LEN, ACCESS_ALL);
-	/* checked before the device is asked */
+	/* the core checks it before it calls the device */
 	no_rereg(mr, acc, NULL, NULL, 0, IBV_ACCESS_REMOTE_WRITE, EINVAL);
 	must_access(&p, (uintptr_t)mem, mr->rkey, LEN, mem, 1);
 	no_rereg(mr, trans, NULL, none, LEN, 0, EFAULT);
-	/* no memory left, so no other right to it either */
+	/* the region has no memory left, so it can get no other right */
 	no_rereg(mr, acc, NULL, NULL, 0, ACCESS_ALL, EINVAL);
 	rereg(mr, trans, NULL, mem, LEN, 0);
 	must_access(&p, (uintptr_t)mem, mr->rkey, LEN, mem, 2);
@@ -235,8 +235,8 @@ static void case_failed(void)
 }
 
 /*
- * With an IOVA one page off the address, blocks that are two pages of memory are
- * not two of the address space: both ways to list them come to the same.
+ * With an IOVA one page off the address, two adjacent pages of memory may not be one block of the
+ * address space: both ways of listing them agree.
  */
 static void case_iova(void)
 {
@@ -247,11 +247,11 @@ static void case_iova(void)
 	int i;
 
 	pair_open(&p);
-	/* EINVAL: the kernel has none */
+	/* EINVAL: the kernel has no huge pages */
 	require(!madvise(mem, PAGES << 12, MADV_NOHUGEPAGE) || errno == EINVAL, "madvise: %s",
 		strerror(errno));
 	for (i = 0; i < PAGES; i++) {
-		/* half way, pages at odd places come where those at even places did */
+		/* from half way on, pages with odd numbers come where those with even ones did */
 		if (i == PAGES / 2)
 			*other = 1;
 		mem[i << 12] = 1;
@@ -285,7 +285,7 @@ static void case_read_only(void)
 	must_be_refused(mr, &p, false, (uintptr_t)mem);
 	require(mem[0] == 1, "written to");
 	end_region(mr);
-	/* other memory at the same address is not what was registered */
+	/* other memory at the same address is not the registered memory */
 	mem = pages(LEN, PROT_READ | PROT_WRITE);
 	memset(mem, 1, LEN);
 	mr = region(p.b.pd, mem, LEN, IBV_ACCESS_REMOTE_READ);
@@ -297,8 +297,8 @@ static void case_read_only(void)
 }
 
 /*
- * Nor is a part of it other memory: the first page of a huge one stays, the others
- * are replaced. Cold pages are small ones, where they were.
+ * Nor if only a part differs: the first page of a huge page stays, the others are replaced.
+ * MADV_COLD splits the huge page into small ones in place.
  */
 static void case_read_only_part(void)
 {
@@ -357,7 +357,7 @@ static void case_window(void)
 	pair_close(&p);
 }
 
-/* MR-25: a stream of WRITEs, and the region moves; nothing comes to where it was */
+/* MR-25: a stream of WRITEs while the region moves; none goes to the old memory */
 #define RACE_LEN 60000
 
 struct race {
@@ -400,7 +400,7 @@ static void case_race(void)
 		require(!pthread_create(&thread, NULL, race_writer, &r), "thread");
 		usleep(1000 * (1 + round));
 		rereg(mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, two + 300, RACE_LEN, 0);
-		/* the old memory is ours alone again */
+		/* the old memory belongs to the program alone again */
 		memset(one, POISON_BYTE, 2 * BUF_SIZE);
 		usleep(20000);
 		require(all_bytes(one, POISON_BYTE, 2 * BUF_SIZE, &where),
@@ -417,7 +417,7 @@ static void case_race(void)
 	}
 }
 
-/* MR-09: TO 0 is the first octet, wherever that is in its page */
+/* MR-09: TO 0 is the first octet, wherever in its page */
 static void case_zero_based(void)
 {
 	static const uint32_t offs[] = { 0, 1, 123, 4095, 4096, 8191 };
@@ -443,7 +443,7 @@ static void case_zero_based(void)
 	pair_close(&p);
 }
 
-/* MR-13: each combination of rights, at first and later */
+/* MR-13: each combination of rights, at registration and later */
 static void case_rights(void)
 {
 	static const int rights[] = {
@@ -477,7 +477,7 @@ static void case_rights(void)
 	require(!ibv_dealloc_pd(pd), "%s", strerror(errno));
 }
 
-/* Files that are shorter than their mapping, before and after it was registered */
+/* Files that are truncated below their mapping, before and after registration */
 static void case_file(void)
 {
 	char name[] = "/dev/shm/srnic-memory-XXXXXX";
@@ -493,9 +493,9 @@ static void case_file(void)
 	mr = region(p.b.pd, mem, LEN, ACCESS_ALL);
 	must_access(&p, (uintptr_t)mem, mr->rkey, LEN, mem, 1);
 	require(!ftruncate(fd, 4096), "%s", strerror(errno));
-	/* the pages are pinned, though they belong to no file any more */
+	/* the pages stay pinned, though the file has them no more */
 	require(!try_access(&p, (uintptr_t)mem, mr->rkey, LEN, 2), "after the file is shorter");
-	/* but cannot be had anew */
+	/* but they cannot be pinned again */
 	no_rereg(mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, mem, LEN, 0, EFAULT);
 	end_region(mr);
 	require(!ibv_reg_mr(p.b.pd, mem, LEN, ACCESS_ALL) && errno == EFAULT, "%s",
@@ -507,7 +507,7 @@ static void case_file(void)
 	close(fd);
 }
 
-/* What is given up counts no more when its successor is pinned */
+/* The memory of the old translation is not charged any more when the new one is pinned */
 static void case_memlock(void)
 {
 	struct rlimit limit = { 1 << 20, 1 << 20 };
@@ -532,7 +532,7 @@ static void case_memlock(void)
 
 #define DUMB_SIZE	(128 * 128 * 4)
 
-/* A DMA buffer of DUMB_SIZE octets, of the driver that has the first card (vgem, say) */
+/* A DMA buffer of DUMB_SIZE octets, from the driver of the first card (vgem, for instance) */
 static void make_dmabuf(int *rw, int *ro)
 {
 	struct drm_mode_create_dumb dumb = { .width = 128, .height = 128, .bpp = 32 };
@@ -546,7 +546,7 @@ static void make_dmabuf(int *rw, int *ro)
 	prime.handle = dumb.handle;
 	require(!ioctl(card, DRM_IOCTL_PRIME_HANDLE_TO_FD, &prime), "%s", strerror(errno));
 	*rw = prime.fd;
-	/* a handle has one buffer, whose rights are those of the first export */
+	/* a handle has one buffer, with the rights of the first export */
 	require(!ioctl(card, DRM_IOCTL_MODE_CREATE_DUMB, &dumb), "%s", strerror(errno));
 	prime = (struct drm_prime_handle){ .handle = dumb.handle, .flags = DRM_CLOEXEC };
 	require(!ioctl(card, DRM_IOCTL_PRIME_HANDLE_TO_FD, &prime), "%s", strerror(errno));
@@ -562,10 +562,10 @@ static void refused_dmabuf(struct ibv_pd *pd, int fd, uint64_t off, size_t len, 
 	require(!mr && errno == err, "%s: %s", what, mr ? "taken" : strerror(errno));
 }
 
-/* A DMA buffer is memory as any other, at any offset, and stays when its files are closed. */
+/* A DMA buffer can be registered like other memory, at any offset, and outlives its files. */
 static void case_dmabuf(void)
 {
-	const uint64_t off = 4099, iova = 0x7000000 + off % 4096;	/* the core wants that */
+	const uint64_t off = 4099, iova = 0x7000000 + off % 4096;	/* as the core requires */
 	const uint32_t len = 40000;
 	struct ibv_mr *mr, *ro_mr;
 	struct ibv_sge sge;
@@ -609,7 +609,7 @@ static void case_dmabuf(void)
 		require(mem[off + i] == i % 251 && p.a.buf[i] == (i ? i % 251 : 0), "octet %u", i);
 	require(mem[off - 1] == 0xee && mem[off + len] == 0xee, "beside it");
 
-	/* and as what is sent */
+	/* and as the source of a SEND */
 	sge = (struct ibv_sge){ iova + 5, 100, mr->lkey };
 	must_recv(&p.a, 3, 0, 100);
 	require(!post_wr(&p.b, IBV_WR_SEND, 4, &sge, 1, IBV_SEND_SIGNALED, 0, 0), "Send");
@@ -662,8 +662,8 @@ static void measure(size_t mib)
 }
 
 /*
- * Another context of the same open device, as a process has it that was handed the
- * file: what it imports is what there is, and stays when it goes.
+ * Another context of the same open device, as in a process that got the file: it imports objects
+ * that exist, and they outlive it.
  */
 static void case_import(void)
 {

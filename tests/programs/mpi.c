@@ -2,9 +2,9 @@
 /*
  * usage: mpi, in each rank of a job of two ranks or more
  *
- * What MPI programs do, with each byte checked: messages of many sizes to each other rank,
- * collective operations, and memory that others read, write and add to. The first error ends
- * the job.
+ * Operations of MPI programs, with each byte checked: messages of many sizes to each other rank,
+ * collective operations, and memory that others read, write and add to. The first error ends the
+ * job.
  */
 #include <mpi.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * mw: memory windows, as a program has them.
+ * mw: memory windows of a program.
  *
  *	mw --list		names of the cases
  *	mw ADDR CASE		run one, over the device that has address ADDR
@@ -23,7 +23,7 @@
 #define WIN_OFF	8192		/* where in b's buffer the window is */
 #define WIN_LEN	5000		/* several segments over any MTU up to 4 KiB */
 
-/* RDMAC verbs Figure 36, as vendor_err tells it (Documentation/architecture.rst) */
+/* RDMAC verbs Figure 36, as vendor_err has it (Documentation/architecture.rst) */
 enum {
 	NATIVE_INVALID_STAG	= 5,
 	NATIVE_BOUNDS		= 6,
@@ -85,7 +85,7 @@ static int post_bind(struct end *e, struct win *w, uint64_t addr, uint64_t len, 
 	return ibv_post_send(e->qp, &wr, &bad);
 }
 
-/* With a new key, which is w->rkey then. */
+/* With a new key, which is stored in w->rkey. */
 static void bind_at(struct end *e, struct win *w, uint64_t addr, uint64_t len, int access)
 {
 	struct ibv_wc wc;
@@ -132,7 +132,7 @@ static void op(struct end *e, enum ibv_wr_opcode opcode, uint64_t raddr, uint32_
 	require(!err, "post: %s", strerror(err));
 }
 
-/* a writes all of the window and reads it back; it is @raddr for a. */
+/* a writes the whole window, whose remote address is @raddr, and reads it back. */
 static void window_works(struct pair *p, uint64_t raddr, uint32_t rkey, const char *when)
 {
 	static uint64_t key = 1000;
@@ -155,7 +155,7 @@ static void window_works(struct pair *p, uint64_t raddr, uint32_t rkey, const ch
 			  BUF_SIZE - WIN_OFF - WIN_LEN, &where), "%s: byte %zu", when, where);
 }
 
-/* One access of a must end both streams, b is told of it, and its memory is as it was. */
+/* One access by a ends both streams, b gets an event, and b's memory does not change. */
 static void refused(struct pair *p, enum ibv_wr_opcode opcode, uint64_t raddr, uint32_t rkey,
 		    uint32_t len, const char *what)
 {
@@ -204,7 +204,7 @@ static void case_use(void)
 	pair_close(&p);
 }
 
-/* MW-07, MW-11, MW-04: what is not in the window, or not allowed by it */
+/* MW-07, MW-11, MW-04: accesses outside of the window, or without its right */
 static void case_refused(void)
 {
 	static const struct {
@@ -251,7 +251,7 @@ static void case_zero_based(void)
 	pair_close(&p);
 }
 
-/* MW-08, PD-04: of one QP, not of its PD; MW-15: then of another one */
+/* MW-08, PD-04: for one QP, not for its PD; MW-15: then for another one */
 static void case_foreign_qp(void)
 {
 	struct pair p, other, third;
@@ -262,7 +262,7 @@ static void case_foreign_qp(void)
 	pair_open_with(&third, &p);
 	w = win_make(&p.b, IBV_MW_TYPE_2);
 	bind_win(&p.b, &w);
-	/* its memory is p's: what is placed there, the WRITE itself must not */
+	/* the window is on p's memory, which the WRITE must not change */
 	refused(&other, IBV_WR_RDMA_WRITE, win_addr(&p), w.rkey, 1, "over another QP");
 	window_works(&p, win_addr(&p), w.rkey, "its own QP");
 	invalidate(&p.b, w.rkey);
@@ -278,7 +278,7 @@ static void case_foreign_qp(void)
 	pair_close(&p);
 }
 
-/* MW-14, MW-16: nothing goes through it after the completion */
+/* MW-14, MW-16: no access goes through it after the completion */
 static void case_inv_local(void)
 {
 	struct pair p;
@@ -289,14 +289,14 @@ static void case_inv_local(void)
 	bind_win(&p.b, &w);
 	window_works(&p, win_addr(&p), w.rkey, "a window");
 	invalidate(&p.b, w.rkey);
-	/* what is Invalid can be invalidated */
+	/* an Invalid window can be invalidated */
 	invalidate(&p.b, w.rkey);
 	refused(&p, IBV_WR_RDMA_WRITE, win_addr(&p), w.rkey, 1, "after a local invalidate");
 	win_free(&w);
 	pair_close(&p);
 }
 
-/* WR-11, OR-09: the peer takes it away; the receive says so, and which */
+/* WR-11, OR-09: the peer invalidates it; the receive completion reports the STag */
 static void case_inv_remote(void)
 {
 	for (int solicited = 0; solicited < 2; solicited++) {
@@ -326,7 +326,7 @@ static void case_inv_remote(void)
 		require(wc.byte_len == 64, "byte_len %u", wc.byte_len);
 		expect_wc(p.a.scq, 700, IBV_WC_SUCCESS, "SEND_WITH_INV");
 		old = w.rkey;
-		bind_win(&p.b, &w);	/* it is free at once */
+		bind_win(&p.b, &w);	/* it can be bound again at once */
 		window_works(&p, win_addr(&p), w.rkey, "bound again");
 		refused(&p, IBV_WR_RDMA_WRITE, win_addr(&p), old, 1, "its old key");
 		win_free(&w);
@@ -334,13 +334,13 @@ static void case_inv_remote(void)
 	}
 }
 
-/* MR-33, SEC-7: a peer takes nothing away that is not a window of this stream */
+/* MR-33, SEC-7: a peer can invalidate nothing but a window of this stream */
 static void case_inv_remote_refused(void)
 {
 	static const char * const what[] = {
 		"a region", "an unknown STag", "another QP's window", "a window's old key",
 	};
-	/* an STag that names nothing, and one that may not be invalidated (TC-03) */
+	/* an unknown STag, and one that may not be invalidated (TC-03) */
 	static const enum ibv_wc_status want[] = {
 		IBV_WC_REM_INV_REQ_ERR, IBV_WC_LOC_PROT_ERR, IBV_WC_REM_INV_REQ_ERR,
 		IBV_WC_LOC_PROT_ERR,
@@ -373,7 +373,9 @@ static void case_inv_remote_refused(void)
 	}
 }
 
-/* MW-09, MW-10: one bind, then an invalidate, then the next one; or the QP is lost */
+/*
+ * MW-09, MW-10: a bound window must be invalidated before the next bind; otherwise the QP fails
+ */
 static void case_rebind_valid(void)
 {
 	struct pair p;
@@ -393,7 +395,7 @@ static void case_rebind_valid(void)
 	pair_close(&p);
 }
 
-/* MW-04, MW-10: a bind that may not be is a completion, the QP's last but flushes */
+/* MW-04, MW-10: an invalid bind completes with an error, and all later WRs are flushed */
 static void case_bad_bind(void)
 {
 	enum { UNBINDABLE, ZERO_BASED, READ_ONLY, OTHER_PD, PAST_END, BEFORE, NO_ACCESS, STALE,
@@ -452,7 +454,7 @@ static void case_bad_bind(void)
 			rows[i].what, ibv_wc_status_str(wc.status), wc.vendor_err);
 		expect_disconnected(&p.b, rows[i].what);
 		expect_disconnected(&p.a, rows[i].what);
-		/* nothing is bound: all can go */
+		/* nothing is bound: all objects can be destroyed */
 		if (i != STALE)
 			require(!ibv_dereg_mr(w.mr), "ibv_dereg_mr");
 		w.mr = mr;
@@ -461,7 +463,7 @@ static void case_bad_bind(void)
 	}
 }
 
-/* What does not get as far as a WR */
+/* Errors of the call, before there is a WR */
 static void case_post_errors(void)
 {
 	struct pair p;
@@ -497,7 +499,7 @@ static void bind_type_1(struct end *e, struct win *w, uint64_t addr, uint64_t le
 		w->mw->rkey, old);
 }
 
-/* ibv_bind_mw(): of the PD; bound anew without ado; no length unbinds */
+/* ibv_bind_mw(): for the PD; can be bound again while bound; length 0 unbinds */
 static void case_type_1(void)
 {
 	struct pair p, other;
@@ -523,7 +525,7 @@ static void case_type_1(void)
 	pair_close(&p);
 }
 
-/* MW-12: no local buffer; MW-13: but a Read's sink */
+/* MW-12: a window is no local buffer, MW-13: except as a Read's sink */
 static void case_local(void)
 {
 	struct ibv_sge sge;
@@ -552,7 +554,7 @@ static void case_local(void)
 	pair_close(&p);
 }
 
-/* MR-38, QP-28, MW-17, PD-05: with a window bound region and QP are busy, and work on */
+/* MR-38, QP-28, MW-17, PD-05: while a window is bound, its region and QP are busy, and usable */
 static void case_busy(void)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
@@ -569,7 +571,7 @@ static void case_busy(void)
 	require(ibv_dealloc_pd(p.b.pd) == EBUSY, "ibv_dealloc_pd()");
 	window_works(&p, win_addr(&p), w.rkey, "after EBUSY");
 	pair_works(&p, "after EBUSY");
-	/* an error of the QP unbinds nothing */
+	/* an error of the QP does not unbind */
 	require(!ibv_modify_qp(p.b.qp, &attr, IBV_QP_STATE), "ibv_modify_qp");
 	expect_disconnected(&p.b, "Error");
 	require(ibv_destroy_qp(p.b.qp) == EBUSY && ibv_dereg_mr(w.mr) == EBUSY, "in Error");
@@ -577,7 +579,7 @@ static void case_busy(void)
 	pair_close(&p);
 }
 
-/* PD-05, trap of the PD: also of a window that is not bound */
+/* PD-05, trap of the PD: a window that is not bound keeps the PD busy, too */
 static void case_pd_busy(void)
 {
 	struct ibv_pd *pd = ibv_alloc_pd(test_context());
@@ -589,7 +591,7 @@ static void case_pd_busy(void)
 	require(!ibv_dealloc_mw(mw) && !ibv_dealloc_pd(pd), "ibv_dealloc_pd()");
 }
 
-/* MW-03: many on one region and one QP */
+/* MW-03: many windows on one region and one QP */
 static void case_many(void)
 {
 	enum { N = 200 };
@@ -608,7 +610,7 @@ static void case_many(void)
 		op(&p.a, IBV_WR_RDMA_WRITE, (uintptr_t)p.b.buf + i, each[i].rkey, 1);
 		expect_wc(p.a.scq, 600, IBV_WC_SUCCESS, "one of many");
 	}
-	/* A Write that is complete need not have arrived: the windows stay until then. */
+	/* A completed WRITE need not have arrived: the windows stay bound until then. */
 	pair_works(&p, "with many windows");
 	for (int i = 0; i < N; i++)
 		require(!ibv_dealloc_mw(each[i].mw), "ibv_dealloc_mw");
@@ -622,7 +624,7 @@ struct writer {
 	uint32_t rkey;
 };
 
-/* Fills all of b's buffer, again and again, until that is refused. */
+/* Writes all of b's buffer, again and again, until a write is refused. */
 static void *write_on(void *arg)
 {
 	const struct writer *writer = arg;
@@ -640,7 +642,7 @@ static void *write_on(void *arg)
 	return NULL;
 }
 
-/* MW-16: once ibv_dealloc_mw() is back not an octet comes through it any more */
+/* MW-16: after ibv_dealloc_mw() returns no octet is written through the window */
 static void case_dealloc_busy(void)
 {
 	for (int round = 0; round < 3; round++) {
@@ -661,7 +663,7 @@ static void case_dealloc_busy(void)
 			require(now_ms() < end, "nothing was written");
 			usleep(500);
 		}
-		usleep(7000 + 3000 * round);	/* somewhere in the midst of it */
+		usleep(7000 + 3000 * round);	/* somewhere within the WRITE */
 		require(!ibv_dealloc_mw(w.mw), "ibv_dealloc_mw");
 		memset(p.b.buf, GUARD_BYTE, BUF_SIZE);
 		expect_disconnected(&p.b, "dealloc while in use");
@@ -704,7 +706,7 @@ static void case_order(void)
 	pair_close(&p);
 }
 
-/* A process dies with all of it bound; mw.sh looks at what is left. */
+/* A process is killed with everything bound; mw.sh checks that nothing is left. */
 static void case_killed(void)
 {
 	int fd[2], status;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * orders: QPs that are connected by ibv_modify_qp(), in each order in which two programs
- * can come to RTR and RTS, and how they end. Both QPs are of one process and one thread,
- * so that nothing may block. The policy ib_port is set, and ib_timeout is 1 s.
+ * orders: QPs that are connected by ibv_modify_qp(), in each order in which two programs can come
+ * to RTR and RTS, and how they end. Both QPs belong to one thread, so no call may block. The
+ * policy ib_port is set, and ib_timeout is 1 s.
  *
  *	orders --list		names of the cases
  *	orders ADDR CASE	run one, over the device that has address ADDR
@@ -18,7 +18,7 @@
 #define PSN_A	0x123456
 #define PSN_B	0xabcdef
 #define LEN	1000
-/* With the policy's 1 s, and a look each second */
+/* With the policy's 1 s, and a check each second */
 #define NO_PEER_MS	1000
 #define LATE_MS		8000
 
@@ -53,7 +53,7 @@ static void post_recv(struct hand *h, uint64_t wr_id)
 	require(!ibv_post_recv(h->qp, &wr, &bad), "%s", strerror(errno));
 }
 
-/* One message from a to b; a's receives and b's are posted */
+/* One message from a to b; both have receives posted */
 static void arrives(struct hand *a, struct hand *b, uint8_t fill)
 {
 	post_recv(b, 100 + fill);
@@ -147,7 +147,7 @@ static void case_neither(void)
 	close_two(&a, &b);
 }
 
-/* The first WR says why, and all others are flushed */
+/* The first WR completes with the cause, and all others are flushed */
 static void expect_no_peer(struct hand *h, uint64_t since)
 {
 	expect_wc(h->cq, 1, IBV_WC_RETRY_EXC_ERR, "first send");
@@ -193,7 +193,7 @@ static void case_gone(void)
 	hand_qp_end(&a);
 }
 
-/* b expects another QP, or another PSN: it never becomes a's peer */
+/* b expects another QP, or another PSN: it does not connect to a */
 static void mismatch(bool qpn)
 {
 	struct hand a, b, c;
@@ -280,7 +280,7 @@ static void case_itself(void)
 	hand_qp_end(&a);
 }
 
-/* The peer ends while nothing is under way: nothing happens before the next send */
+/* The peer ends while no WR is under way: nothing happens before the next send */
 static void case_closes(void)
 {
 	struct hand a, b;
@@ -305,7 +305,7 @@ static void refused(struct hand *h, const struct ibv_qp_attr *attr, int all)
 		if (!(all & bit) || bit == IBV_QP_STATE)
 			continue;
 		err = ibv_modify_qp(h->qp, &copy, all & ~bit);
-		/* without an address it is no RTR of this kind */
+		/* an InfiniBand RTR without an address is invalid */
 		require(err == EINVAL || err == EOPNOTSUPP, "without %#x: %s", bit,
 			strerror(err));
 	}
@@ -353,7 +353,7 @@ static void connect_again(struct hand *a, struct hand *b)
 	both_ways(a, b);
 }
 
-/* From each state, and the QP is as good as new */
+/* From each state; afterwards the QP can be connected again */
 static void case_reset(void)
 {
 	struct hand a, b;
@@ -367,7 +367,7 @@ static void case_reset(void)
 	post_send(&a, 1, 1);
 	ib_reset(&a);
 	connect_again(&a, &b);
-	/* with a stream; what was posted leaves no completion */
+	/* with a stream; posted WRs leave no completion */
 	post_recv(&a, 1);
 	post_recv(&b, 1);
 	ib_reset(&a);
@@ -396,7 +396,7 @@ static void case_resets(void)
 	close_two(&a, &b);
 }
 
-/* SQD: what is posted waits, what arrives is received */
+/* SQD: posted sends wait, incoming messages are received */
 static void case_drain(void)
 {
 	struct hand a, b;
@@ -416,7 +416,7 @@ static void case_drain(void)
 	close_two(&a, &b);
 }
 
-/* Nobody is told but by completions: no such message may be lost */
+/* The ends synchronize by completions only: no such message may be lost */
 static void case_crossing(void)
 {
 	struct hand a, b;
@@ -443,7 +443,7 @@ static void case_crossing(void)
 
 #define RESETS	200
 
-/* Errors are all right: the other thread was first */
+/* A Modify may fail: the other thread was first */
 static void *resets(void *arg)
 {
 	struct hand *h = arg;
@@ -472,7 +472,7 @@ static void *connects(void *arg)
 	return NULL;
 }
 
-/* Threads that take a QP, whose peer connects all the time, back and forth */
+/* Threads that move a QP back and forth while its peer keeps connecting */
 static void case_threads(void)
 {
 	pthread_t thread[4];
@@ -489,8 +489,7 @@ static void case_threads(void)
 	close_two(&h[0], &h[1]);
 }
 
-/* Who is to connect has to know it */
-/* Posted by a, with the bytes of its buffer; b has a receive */
+/* Posted by a, with the bytes of its buffer; b has a receive posted */
 static void imm_arrives(struct hand *a, struct hand *b, uint32_t len, unsigned int flags)
 {
 	struct ibv_sge sge = { (uintptr_t)a->buf, len, a->mr->lkey };
@@ -550,7 +549,7 @@ static void post_imm(struct hand *h, uint64_t wr_id, uint32_t imm)
 	require(!ibv_post_send(h->qp, &wr, &bad), "%s", strerror(errno));
 }
 
-/* How many; status, bytes of a receive, immediate data of one that has it */
+/* Print the number of completions; status, bytes of a receive, immediate data if it has any */
 static void tell_completion(struct ibv_cq *cq)
 {
 	struct ibv_wc wc = { 0 };
@@ -562,8 +561,8 @@ static void tell_completion(struct ibv_cq *cq)
 }
 
 /*
- * For a scripted peer at the same address: tells the number of a QP, reads that of the peer's,
- * goes to RTR, at "rts" to RTS, posts a Send with immediate data at "imm", and tells of each
+ * For a scripted peer at the same address: prints the number of a QP, reads that of the peer's,
+ * goes to RTR, at "rts" to RTS, posts a Send with immediate data at "imm", and prints each
  * completion until its input ends. The peer's PSN is PSN_B.
  */
 static void case_held(void)

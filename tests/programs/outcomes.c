@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * outcomes: what comes of each work request on QPs that are connected by ibv_modify_qp(), a
- * line each, without anything that changes from run to run: on two devices it can be compared.
+ * outcomes: the result of each work request on QPs that are connected by ibv_modify_qp(), a line
+ * each, without anything that changes from run to run: the output of two devices can be compared.
  *
  *	outcomes DEVICE GID-INDEX
  *
  * Both QPs are of one process. A line is "name: " and, of the requester (>) and the responder
- * (<), each completion in its order, and the states of both QPs. What has no meaning is not
- * told: lengths of errors, the GRH of a connected QP, immediate data of a requester.
+ * (<), each completion in its order, and the states of both QPs. Fields without a meaning are not
+ * printed: lengths of errors, the GRH of a connected QP, immediate data of a requester.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -120,7 +120,7 @@ static const char *state_name(enum ibv_qp_state s)
 	return s < ARRAY_SIZE(name) ? name[s] : "?";
 }
 
-/* --- what came of it --- */
+/* --- printing results --- */
 
 static void say_flags(const struct ibv_wc *wc, bool datagram)
 {
@@ -153,7 +153,7 @@ static void say_wc(const char *who, const struct ibv_wc *wc, bool datagram)
 	say_flags(wc, datagram);
 }
 
-/* Whatever is there */
+/* Print all completions that are in the CQ */
 static void say_rest(const char *who, struct end *e)
 {
 	struct ibv_wc wc;
@@ -162,7 +162,7 @@ static void say_rest(const char *who, struct end *e)
 		say_wc(who, &wc, e->qp->qp_type == IBV_QPT_UD);
 }
 
-/* So many completions, and what there is behind them */
+/* Wait for @num completions, print them and those behind them */
 static void say_wcs(const char *who, struct end *e, int num)
 {
 	uint64_t until = now_ms() + 8000;
@@ -183,7 +183,7 @@ static void say_wcs(const char *who, struct end *e, int num)
 	say_rest(who, e);
 }
 
-/* Of an error the peer learns a moment later, if at all */
+/* The peer enters Error a moment later, if at all */
 static void settle(const struct end *a, const struct end *b)
 {
 	for (int i = 0; i < 30 && state(a) != state(b); i++)
@@ -196,11 +196,11 @@ static void say_states(const struct end *a, const struct end *b)
 	printf("; %s %s\n", state_name(state(a)), state_name(state(b)));
 }
 
-/* --- a work request, and what it is on --- */
+/* --- single work requests --- */
 
 /*
- * @recv: bytes of each receive that is posted, @recvs of them; @qp, @mr: rights at the
- * responder; what is wrong with the request: bits of both keys, an offset of the remote address
+ * @recv: bytes of each posted receive, @recvs of them; @qp, @mr: rights at the responder; errors
+ * of the request: bits flipped in both keys, an offset of the remote address
  */
 struct one {
 	const char *name;
@@ -212,8 +212,8 @@ struct one {
 	int qp, mr;
 	uint32_t bad_lkey, bad_rkey;
 	int64_t off;
-	bool twice;		/* the same once more, behind it */
-	bool outside;		/* behind the end of the region */
+	bool twice;		/* a second, equal one behind it */
+	bool outside;		/* its address is behind the end of the region */
 };
 
 #define SIGNALED	IBV_SEND_SIGNALED
@@ -245,7 +245,7 @@ static const struct one ones[] = {
 	ONE("fetch-add", IBV_WR_ATOMIC_FETCH_AND_ADD, 8, SIGNALED, 0, 0),
 	ONE("cmp-swap", IBV_WR_ATOMIC_CMP_AND_SWP, 8, SIGNALED, 0, 0),
 
-	/* what is wrong here is the requester's to see */
+	/* errors that the requester detects */
 	ONE("send, bad lkey", IBV_WR_SEND, 64, SIGNALED, 64, 1, .bad_lkey = 0x5a00),
 	ONE("write, bad lkey", IBV_WR_RDMA_WRITE, 64, SIGNALED, 0, 0, .bad_lkey = 0x5a00),
 	ONE("read, bad lkey", IBV_WR_RDMA_READ, 64, SIGNALED, 0, 0, .bad_lkey = 0x5a00),
@@ -253,7 +253,7 @@ static const struct one ones[] = {
 	ONE("send, bad lkey, and one behind it", IBV_WR_SEND, 64, SIGNALED, 64, 1,
 	  .bad_lkey = 0x5a00, .twice = true),
 
-	/* ... and here the responder's */
+	/* ... and those that the responder detects */
 	ONE("send, too long", IBV_WR_SEND, 1000, SIGNALED, 999, 1),
 	ONE("read, bad rkey", IBV_WR_RDMA_READ, 64, SIGNALED, 0, 0, .bad_rkey = 0x5a00),
 	ONE("read, no right", IBV_WR_RDMA_READ, 64, SIGNALED, 0, 0,
@@ -294,7 +294,7 @@ static void post_recvs(struct end *e, int num, uint32_t len)
 	}
 }
 
-/* Return: whether there is a completion to wait for */
+/* Return: whether a completion is expected */
 static bool post(struct end *e, const struct one *one, uint64_t wr_id, const struct end *peer,
 		 uint32_t rkey)
 {
@@ -320,7 +320,7 @@ static bool post(struct end *e, const struct one *one, uint64_t wr_id, const str
 	return !err && one->flags & SIGNALED;
 }
 
-/* Where the data went, if all of it went well */
+/* Where the data was placed, if all of it was right */
 static void say_data(const struct one *one, const struct end *a, const struct end *b)
 {
 	const uint8_t *at = one->op == IBV_WR_RDMA_READ ? a->buf : b->buf + TO;
@@ -384,7 +384,7 @@ static void do_one(const struct one *one)
 	end(&b);
 }
 
-/* --- what is no single work request --- */
+/* --- more than a single work request --- */
 
 static const struct one plain_send =
 	ONE("send", IBV_WR_SEND, 64, SIGNALED, 64, 1);
@@ -426,7 +426,7 @@ static void late_receive(void)
 	end(&b);
 }
 
-/* The peer's QP is not even in INIT */
+/* The peer's QP is not in INIT yet */
 static void no_peer(void)
 {
 	struct end a, b;
@@ -458,7 +458,7 @@ static void flushed(void)
 	end(&b);
 }
 
-/* The receives go with it, and the QP can be used again */
+/* The receives go with the stream, and the QP can be used again */
 static void again(void)
 {
 	struct end a, b;
@@ -488,7 +488,7 @@ static void try_modify(const char *name, struct end *e, struct ibv_qp_attr attr,
 	printf("%s: %s; %s\n", name, err ? strerror(err) : "ok", state_name(state(e)));
 }
 
-/* Steps that leave something out; each leaves the QP where it was */
+/* State transitions that skip one; each leaves the QP in its state */
 static void steps(void)
 {
 	static const struct ibv_qp_attr reset = { .qp_state = IBV_QPS_RESET };
@@ -519,7 +519,7 @@ static void steps(void)
 	end(&b);
 }
 
-/* Each of them, and one more */
+/* Fill each queue, then post one more */
 static void full(void)
 {
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad;

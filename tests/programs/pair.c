@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Two connected QPs in one process, to misuse one and look at both. */
+/* Two connected QPs in one process, to misuse one and check both. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -28,7 +28,9 @@ static void open_context(void)
 	context = id->verbs;
 }
 
-/* The device that has test_addr, opened by librdmacm; whichever thread asks first. */
+/*
+ * The device that has test_addr, opened by librdmacm; opened by the first thread that calls this.
+ */
 struct ibv_context *test_context(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -62,7 +64,7 @@ void end_init(struct end *e, struct rdma_cm_id *id, const struct ibv_qp_cap *cap
 	require(e->scq && e->rcq, "ibv_create_cq: %s", strerror(errno));
 	attr.send_cq = e->scq;
 	attr.recv_cq = e->rcq;
-	if (e->srq) {	/* then the RQ has no meaning, and nobody may look at this (QP-12) */
+	if (e->srq) {	/* the RQ has no meaning then, and the device must ignore these (QP-12) */
 		attr.srq = e->srq;
 		attr.cap.max_recv_wr = 0x7fffffff;
 		attr.cap.max_recv_sge = 0x7fffffff;
@@ -78,7 +80,7 @@ void end_init(struct end *e, struct rdma_cm_id *id, const struct ibv_qp_cap *cap
 	require(e->mr, "ibv_reg_mr: %s", strerror(errno));
 }
 
-/* a has its QP and a route, b listens: what comes before the connection. */
+/* a has its QP and a route, b listens: the set-up before the connection. */
 void pair_prepare(struct pair *p, const struct ibv_qp_cap *cap)
 {
 	struct sockaddr_storage addr;
@@ -131,7 +133,7 @@ void pair_open(struct pair *p)
 	pair_connect(p);
 }
 
-/* Its b is in the PD of the other one's b. */
+/* Its b uses the PD of the other pair's b. */
 void pair_open_with(struct pair *p, const struct pair *other)
 {
 	struct ibv_qp_cap cap = DEFAULT_CAP;
@@ -245,7 +247,7 @@ struct ibv_wc expect_wc(struct ibv_cq *cq, uint64_t wr_id, enum ibv_wc_status st
 	return wc;
 }
 
-/* wr_ids first, first + 1, ... each flushed once, and nothing more. */
+/* wr_ids first, first + 1, ...: each is flushed once; no other completion follows. */
 void expect_flushes(struct ibv_cq *cq, uint64_t first, int num, const char *what)
 {
 	for (int i = 0; i < num; i++)
@@ -307,7 +309,7 @@ void expect_state(struct end *e, enum ibv_qp_state state, const char *what)
 	die("%s: QP state is %d in place of %d", what, attr.qp_state, state);
 }
 
-/* Bytes [off, off + len) travel from one end's buffer to the other's, in each way. */
+/* Bytes [off, off + len) go from one end's buffer to the other's, by each kind of message. */
 static void one_way(struct end *from, struct end *to, const char *when)
 {
 	static uint64_t key = 1;
@@ -337,7 +339,7 @@ static void one_way(struct end *from, struct end *to, const char *when)
 	require(pattern_matches(from->buf + back, key, 0, len, &where, &want), "%s: READ", when);
 }
 
-/* Neither end has receives posted by its test when this is called. */
+/* The test must have no receives posted at either end. */
 void pair_works(struct pair *p, const char *when)
 {
 	one_way(&p->a, &p->b, when);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Two connected QPs in one process, to misuse one and look at both. */
+/* Two connected QPs in one process, to misuse one and check both. */
 #ifndef PAIR_H
 #define PAIR_H
 
@@ -37,8 +37,8 @@ struct pair {
 		      .max_recv_sge = 4, .max_inline_data = 16 }
 
 /*
- * Set by a test that wants other CQs or another QP than most: called before
- * either is made, for each end.
+ * Set by a test that needs CQs or a QP unlike the default: called for each end before they are
+ * made.
  */
 extern void (*end_hook)(struct end *e, struct ibv_qp_init_attr_ex *attr);
 
@@ -51,7 +51,7 @@ void pair_open_with(struct pair *p, const struct pair *other);
 void pair_close(struct pair *p);
 void pair_works(struct pair *p, const char *when);
 
-/* Work requests; the callers fill in what they want to spoil. */
+/* Work requests; the callers may fill in invalid values. */
 struct ibv_sge sge_of(struct end *e, uint32_t off, uint32_t len);
 int post_wr(struct end *e, enum ibv_wr_opcode op, uint64_t wr_id, struct ibv_sge *sge,
 	    int num, unsigned int flags, uint64_t raddr, uint32_t rkey);

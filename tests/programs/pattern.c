@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Random numbers and test data that both ends derive without talking.
+ * Random numbers and test data that both ends derive without communication.
  *
  * A pattern is an endless string of bytes named by its key. Any part of it
  * can be made on its own, so that a receiver can check a fragment.
@@ -54,7 +54,7 @@ void pattern_fill(void *buf, uint64_t key, uint64_t off, size_t len)
 	}
 }
 
-/* On a mismatch, @where is the index in @buf and @want the byte that belongs there. */
+/* On a mismatch, @where is the index in @buf and @want the expected byte. */
 bool pattern_matches(const void *buf, uint64_t key, uint64_t off, size_t len,
 		     size_t *where, uint8_t *want)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Random numbers and test data that both ends derive without talking. */
+/* Random numbers and test data that both ends derive without communication. */
 #ifndef PATTERN_H
 #define PATTERN_H
 
@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define GUARD_BYTE	0xc3	/* memory nobody may write to */
-#define POISON_BYTE	0x5e	/* memory nobody may read from any more */
+#define GUARD_BYTE	0xc3	/* memory that must not be written */
+#define POISON_BYTE	0x5e	/* memory that must not be read any more */
 
 struct rng {
 	uint64_t state;

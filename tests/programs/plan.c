@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What each side does: a list of operations that follows from the seed alone,
- * so that the receiver knows what to expect without being told.
+ * What each side does: a list of operations that follows from the seed alone, so that the
+ * receiver knows what to expect.
  *
  * Rules that make every outcome certain:
  * - Operation 0 is a zero-length SEND, the last one is a SEND, and each group
@@ -79,7 +79,7 @@ static enum op_kind kind_of(const struct plan *p, int side, uint32_t qp, uint32_
 	return base_kind(p, side, qp, n);
 }
 
-/* Sizes where things change: nothing, a few bytes, segment and page borders. */
+/* Sizes at which behaviour changes: zero, a few bytes, borders of segments and pages. */
 static uint32_t random_size(const struct plan *p, struct rng *r)
 {
 	static const uint32_t edges[] = { 8, 64, 1448, 2896, 4096, 8192, 8948, 65536 };
@@ -103,7 +103,7 @@ static uint32_t random_size(const struct plan *p, struct rng *r)
 		len = p->max_size;
 		break;
 	default:
-		/* each power of two is as likely as the next */
+		/* each power of two is equally likely */
 		len = rng_below(r, 1 + (p->max_size >> rng_below(r, 10)));
 		break;
 	}

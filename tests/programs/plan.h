@@ -10,8 +10,8 @@ enum op_kind {
 	OP_SEND,		/* data made for it */
 	OP_WRITE,		/* data made for it, to the peer's window slot */
 	OP_READ,		/* of the peer's source region */
-	OP_READ_CHAIN,		/* a READ whose sink the next operation sends on */
-	OP_READ_BACK,		/* a READ of what an earlier WRITE has just put there */
+	OP_READ_CHAIN,		/* a READ whose sink is the source of the next operation */
+	OP_READ_BACK,		/* a READ of the data that an earlier WRITE has placed */
 	OP_SEND_CHAINED,	/* SEND of the buffer just read, fenced */
 	OP_WRITE_CHAINED,	/* WRITE of the buffer just read, fenced */
 	OP_KINDS,

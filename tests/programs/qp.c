@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * qp: states of a QP, what Modify does in them, and the events of their changes.
+ * qp: states of a QP, Modify QP in each of them, and the events of their changes.
  *
  *	qp --list		names of the cases
  *	qp ADDR CASE		run one, over the device that has address ADDR
@@ -49,7 +49,7 @@ static void expect_idle(struct end *e, const char *what)
 	}
 }
 
-/* Error to Idle: refused while the old stream is wound down, and then not (ST-37) */
+/* Error to Idle: refused while the old stream is wound down, then accepted (ST-37) */
 static void reset(struct end *e, const char *what)
 {
 	uint64_t end = now_ms() + 20000;
@@ -103,7 +103,7 @@ static void reconnect(struct pair *p)
 	p->b.disconnected = false;
 }
 
-/* Who leaves RTS, and how: its state at the end, and the events at it and at the peer */
+/* How an end leaves RTS: its final state, and the events at it and at the peer */
 enum cause {
 	BY_CLOSING, BY_TERMINATE, BY_ERROR, BY_BAD_WR, BY_READ_REFUSED, BY_WRITE_REFUSED,
 	BY_SHORT_RECV, BY_EMPTY_RQ, CAUSES,
@@ -116,21 +116,21 @@ static const struct {
 	bool idle;		/* ends in Idle, and not in Error */
 	int at_a, at_b;		/* the one event, or none */
 } causes[CAUSES] = {
-	/* ST-19, ST-48: iw_cm tells of it */
+	/* ST-19, ST-48: iw_cm reports it */
 	[BY_CLOSING] = { "Modify to Closing", true, NO_EVENT, NO_EVENT },
 	/* ST-21, ST-33; AE-05 */
 	[BY_TERMINATE] = { "Modify to Terminate", false, NO_EVENT, IBV_EVENT_QP_FATAL },
-	/* ST-25, AE-06: iw_cm tells of it */
+	/* ST-25, AE-06: iw_cm reports it */
 	[BY_ERROR] = { "Modify to Error", false, NO_EVENT, NO_EVENT },
-	/* ST-23, ST-33, AE-03: the completion tells of it; AE-05 */
+	/* ST-23, ST-33, AE-03: the completion reports it; AE-05 */
 	[BY_BAD_WR] = { "a SEND that may not be", false, NO_EVENT, IBV_EVENT_QP_FATAL },
-	/* the READ's completion tells of it; AE-16 */
+	/* the READ's completion reports it; AE-16 */
 	[BY_READ_REFUSED] = { "a READ that is refused", false, NO_EVENT,
 			      IBV_EVENT_QP_ACCESS_ERR },
 	/* AE-05; AE-11 */
 	[BY_WRITE_REFUSED] = { "a WRITE that is refused", false, IBV_EVENT_QP_FATAL,
 			       IBV_EVENT_QP_ACCESS_ERR },
-	/* AE-05; the receive's completion tells of it */
+	/* AE-05; the receive's completion reports it */
 	[BY_SHORT_RECV] = { "a receive too short", false, IBV_EVENT_QP_FATAL, NO_EVENT },
 	/* AE-05; AE-15 */
 	[BY_EMPTY_RQ] = { "no receive", false, IBV_EVENT_QP_FATAL, IBV_EVENT_QP_FATAL },
@@ -171,7 +171,7 @@ static void leave_rts(struct pair *p, enum cause cause)
 	require(!post_wr(&p->a, op, 1, &sge, 1, 0, raddr, rkey), "post");
 }
 
-/* Exactly the events that are due come, each once, and only to whom they belong. */
+/* Exactly the expected events come, each once, and each for its own QP. */
 static void expect_events(struct pair *p, enum cause cause)
 {
 	int left_a = causes[cause].at_a, left_b = causes[cause].at_b;
@@ -204,8 +204,8 @@ static void drain(struct ibv_cq *cq)
 }
 
 /*
- * ST-39, ST-08: the same two QPs for one connection after another, whatever
- * became of the last one, many more WRs than the rings have room for.
+ * ST-39, ST-08: the same two QPs for one connection after another, however the last one ended,
+ * with many more WRs than the rings have slots.
  */
 static void case_reuse(void)
 {
@@ -237,7 +237,7 @@ static void case_reuse(void)
 	pair_close(&p);
 }
 
-/* ST-01, QP-17, QP-18, QP-20, QP-26: what Modify refuses changes nothing */
+/* ST-01, QP-17, QP-18, QP-20, QP-26: a refused Modify changes nothing */
 static void case_modify(void)
 {
 	static const enum ibv_qp_state from_rts[] = {
@@ -289,7 +289,7 @@ static void case_modify(void)
 		attr.qp_access_flags == was.qp_access_flags, "changed");
 	pair_works(&p, "after what was refused");
 
-	/* ST-16, QP-19, QP-24: less ORD, and the stream goes on */
+	/* ST-16, QP-19, QP-24: a lower ORD, and the stream goes on */
 	attr = (struct ibv_qp_attr){ .qp_state = IBV_QPS_RTS, .max_rd_atomic = 1 };
 	require(!ibv_modify_qp(p.a.qp, &attr, IBV_QP_STATE | IBV_QP_MAX_QP_RD_ATOMIC),
 		"less ORD");
@@ -306,7 +306,7 @@ static void case_modify(void)
 	pair_close(&p);
 }
 
-/* Attributes of InfiniBand that programs set on any QP: taken, told, and not used */
+/* Attributes of InfiniBand that programs set on any QP: accepted, reported, and not used */
 static void case_ib_attributes(void)
 {
 	const int mask = IBV_QP_PATH_MTU | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
@@ -333,8 +333,8 @@ static void case_ib_attributes(void)
 }
 
 /*
- * Modify to RESET takes the QP's completions out of its CQs, and nobody else's: the
- * room they had is there for those of the QP's next life.
+ * Modify to RESET removes the QP's completions from its CQs, and no others: the QP's later
+ * completions can use their room.
  */
 static void case_reset(void)
 {
@@ -369,7 +369,7 @@ static void case_reset(void)
 	pair_close(&p);
 }
 
-/* QP-02, QP-08, QP-14: Query tells what Create made */
+/* QP-02, QP-08, QP-14: Query returns what Create has set */
 static void case_query(void)
 {
 	struct ibv_qp_cap cap = { .max_send_wr = 1, .max_recv_wr = 300, .max_send_sge = 4,
@@ -405,8 +405,8 @@ static void set_access(struct end *e, int flags)
 }
 
 /*
- * QP-06, MR-17: the QP's enables and the region's rights; set in Idle or in
- * RTS. b uses a's memory, as accepting sets b's flags anew.
+ * QP-06, MR-17: the QP's enables and the region's rights, set in Idle or in RTS. b uses a's
+ * memory, as accepting a connection resets b's flags.
  */
 static void case_access(void)
 {
@@ -451,8 +451,8 @@ static void case_access(void)
 }
 
 /*
- * QP-27, QP-29, QP-30: destroyed in each state with WRs in both queues. Then
- * there is no completion of it, and its CQs can go.
+ * QP-27, QP-29, QP-30: destroyed in each state with WRs in both queues. Afterwards it has no
+ * completion, and its CQs can be destroyed.
  */
 static void case_destroy(void)
 {
@@ -503,8 +503,8 @@ static void case_destroy(void)
 }
 
 /*
- * QP-30: a message that was received can be polled when its QP is gone, like one
- * of a connection whose end was heard of first. Flushes and Sends go with the QP.
+ * QP-30: a received message can be polled after its QP is destroyed, also if the end of the
+ * connection was reported before. Flushes and Sends go with the QP.
  */
 static void case_unread(void)
 {

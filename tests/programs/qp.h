@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Cases of qp that have a file of their own */
+/* Cases of qp in other files */
 #ifndef QP_H
 #define QP_H
 

@@ -43,7 +43,7 @@ static void complete(int want, const char *what)
 	require(err == want, "%s: %s", what, strerror(err));
 }
 
-/* New data in a's buffer; @to, in the other one, is wiped. */
+/* New data in @from; the destination @to is cleared. */
 static void fresh(uint8_t *from, uint8_t *to, uint32_t len)
 {
 	pattern_fill(from, ++key, 0, len);
@@ -87,7 +87,7 @@ static void set_data(enum setter how, uint32_t len)
 	default:
 		ibv_wr_set_inline_data_list(qpx, 3, buf);
 	}
-	/* inline data is taken at once */
+	/* inline data is copied at once */
 	if (how >= INLINE)
 		memset(p.a.buf, 0xee, len);
 }
@@ -101,7 +101,7 @@ static void sends_and_writes(void)
 		fresh(p.a.buf, p.b.buf, len);
 		must_recv(&p.b, 1, 0, len);
 		ibv_wr_start(qpx);
-		/* as perftest does: the setter tells, not the flag */
+		/* as perftest does: the setter decides, not the flag */
 		begin(2, SIG | (how % 2 ? IBV_SEND_INLINE : 0));
 		ibv_wr_send(qpx);
 		set_data(how, len);
@@ -115,7 +115,7 @@ static void sends_and_writes(void)
 		begin(3, 0);
 		ibv_wr_rdma_write(qpx, p.b.mr->rkey, (uintptr_t)p.b.buf + 9000);
 		set_data(how, len);
-		/* no data at all, behind it: a message that tells of it */
+		/* behind it a message without data, which shows that it has arrived */
 		must_recv(&p.b, 4, 0, 10);
 		begin(4, SIG | IBV_SEND_SOLICITED);
 		ibv_wr_send(qpx);
@@ -302,7 +302,7 @@ static void bad_length(void)
 	ibv_wr_set_sge_list(qpx, 2, sge);
 }
 
-/* Nothing of a batch with an error in it is posted, wherever that is. */
+/* A batch with an error is not posted at all, wherever the error is. */
 static void errors(void)
 {
 	static const struct {
@@ -333,7 +333,7 @@ static void errors(void)
 			}
 			complete(EINVAL, rows[i].what);
 		}
-	/* a setter before any builder */
+	/* a setter before any WR */
 	ibv_wr_start(qpx);
 	ibv_wr_set_sge(qpx, p.a.mr->lkey, (uintptr_t)p.a.buf, 64);
 	good(50);
@@ -376,7 +376,10 @@ static void threads(void)
 		struct ibv_wc wc;
 		int who;
 
-		/* first the buffer for the one that takes the slot of this one */
+		/*
+		 * before the completion is polled, post the receive for the WR that will take its
+		 * slot
+		 */
 		expect_wc(p.b.rcq, n, IBV_WC_SUCCESS, "two threads");
 		if (posted < 400)
 			must_recv(&p.b, posted++, 0, 64);
@@ -401,7 +404,7 @@ void case_qp_ex_batch(void)
 	require(p.a.cap.max_send_wr == depth, "%u", p.a.cap.max_send_wr);
 	errors();
 
-	/* an aborted batch, and an empty one, leave nothing */
+	/* an aborted batch, and an empty one, post nothing */
 	ibv_wr_start(qpx);
 	good(1);
 	good(2);
@@ -410,7 +413,7 @@ void case_qp_ex_batch(void)
 	complete(0, "an empty batch");
 	expect_no_wc(p.a.scq, 100, "after an aborted batch");
 
-	/* a full queue, to the last slot; one more is too much, and all is lost */
+	/* a full queue, to the last slot; one more fails, and the batch is not posted */
 	for (unsigned int i = 0; i < depth; i++)
 		must_recv(&p.b, i, 0, 64);
 	ibv_wr_start(qpx);
@@ -418,7 +421,7 @@ void case_qp_ex_batch(void)
 		good(i);
 	complete(ENOMEM, "one more than the queue takes");
 	expect_no_wc(p.a.scq, 100, "after a batch too long");
-	/* nothing of a batch runs before it is complete */
+	/* no WR of a batch runs before the batch is complete */
 	ibv_wr_start(qpx);
 	for (unsigned int i = 0; i < depth; i++)
 		good(i);
@@ -434,7 +437,7 @@ void case_qp_ex_batch(void)
 	for (unsigned int i = 0; i < depth; i++)
 		expect_wc(p.a.scq, i, IBV_WC_SUCCESS, "the whole queue");
 
-	/* batches and ibv_post_send take turns, in order */
+	/* batches and ibv_post_send() in turn, in order */
 	for (int i = 0; i < 6; i++)
 		must_recv(&p.b, 10 + i, 0, 64);
 	for (int i = 0; i < 6; i += 3) {

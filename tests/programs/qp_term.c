@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* qp: the last Terminate of a QP, as the driver's method tells it (QP-15) */
+/* qp: the last Terminate of a QP, as the driver's method reports it (QP-15) */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -35,7 +35,7 @@ static void put_be(uint8_t *at, uint64_t value, unsigned int octets)
 	}
 }
 
-/* What is answered besides: sizes, handles, drivers */
+/* Other calls of the method: sizes, handles, drivers */
 static void answers(struct ibv_qp *qp)
 {
 	struct { struct srnic_uresp_terminate resp; uint8_t more[200]; } got;
@@ -69,7 +69,7 @@ static void answers(struct ibv_qp *qp)
 	ibv_close_device(other);
 }
 
-/* a asks for what b does not allow; then both know the Terminate of b */
+/* a requests an access that b does not allow; then both report b's Terminate */
 static void one(enum ibv_wr_opcode op, uint32_t len, const struct srnic_terminate *want)
 {
 	struct srnic_terminate full = *want;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * query: objects in the terms of the RDMAC verbs, as the driver's methods tell them.
+ * query: objects in the terms of the RDMAC verbs, as the driver's methods report them.
  *
  *	query --list		names of the cases
  *	query ADDR CASE		run one, over the device that has address ADDR
@@ -120,7 +120,7 @@ static void case_cq(void)
 	hand_qp_end(&h);
 }
 
-/* Nobody polls: flushes of one QP after the other do not fit any more */
+/* The CQ is not polled: the flushes of one QP after the other overflow it */
 static void case_overflow(void)
 {
 	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RC, .cap = DEFAULT_CAP };

@@ -7,7 +7,7 @@
 #include <rdma/srnic-abi.h>
 #include "pair.h"
 
-#define NO_HANDLE	0xffffffffU	/* a method of the device */
+#define NO_HANDLE	0xffffffffU	/* for a method of the device */
 
 int query_raw(struct ibv_context *ctx, uint16_t object, uint16_t method, uint32_t handle,
 	      void *resp, size_t len);

@@ -37,7 +37,7 @@ void query(struct ibv_context *ctx, uint16_t object, uint16_t method, uint32_t h
 {
 	int err;
 
-	/* what the kernel does not write is to be seen */
+	/* so that bytes which the kernel does not write are seen */
 	memset(resp, 0xa5, len);
 	err = query_raw(ctx, object, method, handle, resp, len);
 	require(!err, "query of object %u: %s", object, strerror(err));

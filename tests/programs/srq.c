@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * srq: shared receive queues, as a program sees them.
+ * srq: shared receive queues of a program.
  *
  *	srq --list		names of the cases
  *	srq ADDR CASE		run one, over the device that has address ADDR
  *
- * Both ends of each connection are in one process. Exit status 0: as it must
- * be, 1: not, 77: cannot be tested here.
+ * Both ends of each connection are in one process. Exit status 0: passed, 1: failed, 77: cannot
+ * be tested here.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -19,7 +19,7 @@
 #include "cases.h"
 #include "pair.h"
 
-#define SLOT	4096	/* bytes of buffer for one receive */
+#define SLOT	4096	/* bytes of the buffer of one receive */
 #define WAIT_MS	20000
 
 /* An SRQ with a PD and buffers of its own; wr_id is the number of the buffer. */
@@ -134,7 +134,7 @@ static void send_msg(struct pair *p, uint64_t key)
 	expect_wc(p->a.scq, key, IBV_WC_SUCCESS, "send");
 }
 
-/* A READ that is complete tells that all before it is (CM-10). */
+/* A READ that has completed shows that all earlier messages are delivered (CM-10). */
 static void all_delivered(struct pair *p)
 {
 	struct ibv_sge sge = sge_of(&p->a, 0, 1);
@@ -145,7 +145,7 @@ static void all_delivered(struct pair *p)
 	expect_wc(p->a.scq, 99, IBV_WC_SUCCESS, "READ");
 }
 
-/* The message is in the slot the completion names, and nothing is behind it. */
+/* The message is in the slot that the completion names, with nothing written behind it. */
 static void check_msg(struct pair *p, struct pool *s, const struct ibv_wc *wc, uint64_t key)
 {
 	uint8_t *at = slot_at(s, wc->wr_id), want;
@@ -229,7 +229,7 @@ static void one_srq(struct ibv_pd *pd, uint32_t max_wr, uint32_t max_sge, uint32
 		require(srq && !ibv_destroy_srq(srq), "%s: %s", what, strerror(errno));
 }
 
-/* SR-01, SR-02, SR-06: what the device says it has, and not more */
+/* SR-01, SR-02, SR-06: as much as query_device reports, and not more */
 static void case_limits(void)
 {
 	struct ibv_context *ctx = test_context();
@@ -294,14 +294,14 @@ static void case_objects(void)
 	send_msg(&p, 1);
 	recv_msg(&p, &s, 1);
 	pair_close(&p);
-	/* with 9 WRs posted, whose buffers may be used again then */
+	/* with 9 WRs posted, whose buffers can be used again afterwards */
 	pool_close(&s);
 	no_event("all is gone");
 }
 
 #define PAIRS	8
 
-/* SR-12, SR-15, SR-16, SR-17: each gets its own, in order; any may use all of it */
+/* SR-12, SR-15, SR-16, SR-17: each QP gets its messages, in order; one may use the whole SRQ */
 static void case_many(void)
 {
 	const unsigned int rounds = 12, depth = 2 * PAIRS;
@@ -314,7 +314,7 @@ static void case_many(void)
 	for (int i = 0; i < PAIRS; i++)
 		pair_on(&p[i], &s);
 	for (uint64_t r = 0; r < rounds; r++) {
-		/* two messages of each are on their way */
+		/* two messages of each QP are under way */
 		for (int i = 0; i < PAIRS; i++) {
 			send_post(&p[i], 1 + 1000 * i + 2 * r, 0);
 			send_post(&p[i], 1 + 1000 * i + 2 * r + 1, 1);
@@ -329,12 +329,12 @@ static void case_many(void)
 			}
 		}
 	}
-	/* one takes all there is */
+	/* one QP takes all WQEs */
 	for (uint64_t n = 0; n < depth; n++)
 		send_msg(&p[0], 5000 + n);
 	for (uint64_t n = 0; n < depth; n++)
 		recv_msg(&p[0], &s, 5000 + n);
-	/* immediate data takes one, too (RFC 7306 6.1) */
+	/* immediate data takes a WQE, too (RFC 7306 6.1) */
 	require(!pool_post(&s, 3), "post");
 	err = post_wr(&p[1].a, IBV_WR_RDMA_WRITE_WITH_IMM, 6000, NULL, 0, IBV_SEND_SIGNALED, 0, 0);
 	if (on_srnic() || err != EOPNOTSUPP) {
@@ -351,7 +351,7 @@ static void case_many(void)
 	no_event("all was well");
 }
 
-/* SR-07, SR-25: below the limit, once an arm */
+/* SR-07, SR-25: one event for each arm, when fewer than the limit are left */
 static void case_limit(void)
 {
 	struct pool s;
@@ -371,7 +371,7 @@ static void case_limit(void)
 	recv_msg(&p, &s, key++);
 	expect_event(IBV_EVENT_SRQ_LIMIT_REACHED, s.srq, "2 left");
 	require(query(&s).srq_limit == 0, "%u", query(&s).srq_limit);
-	/* up and down again */
+	/* refilled, then below the limit again */
 	pool_fill(&s, 5, 3);
 	for (int i = 0; i < 4; i++, key++) {
 		send_msg(&p, key);
@@ -397,7 +397,7 @@ static void case_limit(void)
 	pool_close(&s);
 }
 
-/* SR-13, SR-14: completed is not enough, polled it must be; trap 12 */
+/* SR-13, SR-14: a slot is free once its completion is polled, not when it completes; trap 12 */
 static void case_unpolled(void)
 {
 	struct pair p, q;
@@ -419,7 +419,7 @@ static void case_unpolled(void)
 	recv_msg(&p, &s, 2);
 	require(!pool_post(&s, max), "one polled");
 	require(pool_post(&s, max + 1) == ENOMEM, "only one");
-	/* completions that go with their QP give back what they had */
+	/* completions that go with their QP free their slots */
 	pair_close(&q);
 	for (uint32_t i = 0; i < (max + 1) / 2; i++)
 		require(!pool_post(&s, max + 1 + i), "after the QP is gone: %u", i);
@@ -428,7 +428,7 @@ static void case_unpolled(void)
 	pool_close(&s);
 }
 
-/* SR-19, SR-20, SR-23, trap 11: SGEs are the SRQ's PD's, all else is the QP's */
+/* SR-19, SR-20, SR-23, trap 11: SGEs belong to the SRQ's PD, other accesses to the QP's */
 static void case_pd(void)
 {
 	struct ibv_async_event ev;
@@ -456,10 +456,10 @@ static void case_pd(void)
 	expect_wc(p.b.rcq, 9, IBV_WC_LOC_PROT_ERR, "MR of the QP's PD");
 	expect_state(&p.b, IBV_QPS_ERR, "MR of the QP's PD");
 	require(p.b.buf[0] == GUARD_BYTE, "%#x", p.b.buf[0]);
-	/* nobody else minds (SR-22) */
+	/* other QPs are not affected (SR-22) */
 	send_msg(&q, 3);
 	recv_msg(&q, &s, 3);
-	/* its own error is told by the WC, the peer's by an event */
+	/* the WC reports its own error, an event that of the peer */
 	for (int i = 0, last = 0; i < 2; i++) {
 		require(take_async(test_context(), &ev, WAIT_MS), "event %d", i);
 		if (ev.event_type == IBV_EVENT_QP_FATAL)
@@ -486,7 +486,7 @@ static void case_pd(void)
 	pool_close(&s);
 }
 
-/* SR-18, SR-22: no WQE ends one stream, with an event; the others go on */
+/* SR-18, SR-22: a message without a WQE ends its stream, with an event; other streams go on */
 static void case_empty(void)
 {
 	struct ibv_async_event ev;
@@ -499,7 +499,7 @@ static void case_empty(void)
 	send_post(&p, 1, 0);
 	expect_state(&p.b, IBV_QPS_ERR, "receiver");
 	expect_state(&p.a, IBV_QPS_ERR, "sender");
-	/* one event for the sender, two for the receiver, in this order for it */
+	/* one event for the sender, two for the receiver, those in this order */
 	for (int i = 0, fatal = 0; i < 3; i++) {
 		require(take_async(test_context(), &ev, WAIT_MS), "event %d", i);
 		if (ev.event_type == IBV_EVENT_QP_FATAL)
@@ -518,7 +518,7 @@ static void case_empty(void)
 	pool_close(&s);
 }
 
-/* SR-11, SR-22, trap 13: what no message took is nobody's to flush */
+/* SR-11, SR-22, trap 13: the end of a QP does not flush WQEs that no message has taken */
 static void case_error(void)
 {
 	struct ibv_qp_attr err_state = { .qp_state = IBV_QPS_ERR };
@@ -534,12 +534,12 @@ static void case_error(void)
 	require(!err, "%s", strerror(err));
 	expect_event(IBV_EVENT_QP_LAST_WQE_REACHED, p[0].b.qp, "modify to error");
 	expect_no_wc(p[0].b.rcq, 50, "nothing was taken");
-	/* a close that is a good one, then the end of the other side */
+	/* an orderly close, then the end of the other side */
 	rdma_disconnect(p[1].a.id);
 	p[1].a.disconnected = true;
 	expect_disconnected(&p[1].b, "disconnect");
 	expect_no_wc(p[1].b.rcq, 50, "closed");
-	/* all four are there for the one that is left */
+	/* the remaining QP can take all four */
 	for (uint64_t key = 1; key <= 4; key++) {
 		send_msg(&p[2], key);
 		recv_msg(&p[2], &s, key);
@@ -600,7 +600,7 @@ static void *load_resizer(void *arg)
 		require(!err, "to %u: %s", want, strerror(err));
 		require(attr.max_wr >= want && query(&load.s).max_wr == attr.max_wr,
 			"to %u: %u, %u", want, attr.max_wr, query(&load.s).max_wr);
-		/* never so few are outstanding: fails, and changes nothing (SR-09) */
+		/* always more than 2 are outstanding: it fails, and changes nothing (SR-09) */
 		err = modify(&load.s, 2, 0, IBV_SRQ_MAX_WR);
 		require(err == EINVAL, "%s", strerror(err));
 		require(query(&load.s).max_wr == attr.max_wr, "%u", query(&load.s).max_wr);
@@ -629,7 +629,7 @@ static void case_resize(void)
 	while (busy) {
 		busy = 0;
 		for (uint64_t i = 0; i < LOAD_PAIRS; i++) {
-			/* of 32 WQEs no more than 4 * 6 are used or on their way */
+			/* of 32 WQEs at most 4 * 6 are in use or on their way */
 			if (sent[i] < msgs && sent[i] < rcvd[i] + 6 && sent[i] < done[i] + 6) {
 				send_post(&p[i], 1 + 100000 * i + sent[i], sent[i] % 6);
 				sent[i]++;
@@ -644,7 +644,7 @@ static void case_resize(void)
 				pthread_mutex_lock(&load.lock);
 				load.free[load.count++] = wc.wr_id;
 				pthread_mutex_unlock(&load.lock);
-				/* counts when it is posted again: not more are to be used */
+				/* at most 4 slots may wait to be posted again */
 				while (__atomic_load_n(&load.count, __ATOMIC_RELAXED) > 4)
 					usleep(100);
 				rcvd[i]++;
@@ -658,7 +658,7 @@ static void case_resize(void)
 	note("%u resizes under %u messages", load.resizes, LOAD_PAIRS * msgs);
 	require(load.resizes >= 5, "%u", load.resizes);
 
-	/* not below an armed limit, which must not be above the new size */
+	/* not below an armed limit, which in turn must not be above the new size */
 	require(!modify(&load.s, 500, 100, IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT), "both");
 	require(modify(&load.s, 99, 0, IBV_SRQ_MAX_WR) == EINVAL, "below the limit");
 	require(modify(&load.s, 50, 51, IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT) == EINVAL, "both, bad");
@@ -670,7 +670,7 @@ static void case_resize(void)
 	pool_close(&load.s);
 }
 
-/* Traffic until it is killed; says when it runs. */
+/* Traffic until it is killed; prints a word once it runs. */
 static void case_endless(void)
 {
 	struct pair p[LOAD_PAIRS];
@@ -692,7 +692,7 @@ static void case_endless(void)
 	}
 }
 
-/* The one mapping that there is of the device's memory, and where that is */
+/* The only mapping of the device's memory, and its offset and size */
 static void *the_ring(unsigned long *offset, size_t *size)
 {
 	unsigned long start, end, at, ring = 0;
@@ -716,10 +716,10 @@ static void *the_ring(unsigned long *offset, size_t *size)
 }
 
 #define FLIP_MS		4000
-#define RESIZE_MS	2000	/* of one that copies nothing */
+#define RESIZE_MS	2000	/* limit for a resize that copies nothing */
 #define WILD		0x7fffffff
 
-static uint32_t *flipped;	/* the producer index that is changed all the time */
+static uint32_t *flipped;	/* the producer index that changes all the time */
 
 static void *flipper(void *arg)
 {
@@ -732,7 +732,7 @@ static void *flipper(void *arg)
 	return NULL;
 }
 
-/* Flip the index of a ring, in a mapping that the provider does not know and so not unmaps */
+/* Flip the index of a ring, in a mapping that the provider does not know and so does not unmap */
 static struct srnic_ring_hdr *flip(uint64_t offset, uint64_t size)
 {
 	struct srnic_ring_hdr *ring = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED,
@@ -743,7 +743,7 @@ static struct srnic_ring_hdr *flip(uint64_t offset, uint64_t size)
 	return ring;
 }
 
-/* The producer index is looked at once: what was found good is what is copied */
+/* The kernel reads the producer index once: the value that it has checked is the one it uses */
 static void case_flip(void)
 {
 	unsigned int good = 0, refused = 0;
@@ -778,7 +778,7 @@ static void case_flip(void)
 	exit(EXIT_PASS);
 }
 
-/* SR-24: an index that cannot be, written behind the provider's back */
+/* SR-24: an impossible index, written without the provider's knowledge */
 static void case_broken(void)
 {
 	struct ibv_async_event ev;
@@ -808,7 +808,7 @@ static void case_broken(void)
 			require(ev.event_type == IBV_EVENT_QP_LAST_WQE_REACHED && srq && fatal,
 				"%s", ibv_event_type_str(ev.event_type));
 	}
-	/* the other one is as it was until it needs a WQE */
+	/* the other QP goes on until it needs a WQE */
 	expect_state(&q.b, IBV_QPS_RTS, "the other QP");
 	send_post(&q, 1, 0);
 	expect_state(&q.b, IBV_QPS_ERR, "the other QP");

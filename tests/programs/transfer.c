@@ -3,10 +3,10 @@
  * The data-integrity program: one connection's memory, its operations and the
  * judgement on every completion and every byte.
  *
- * Buffers of an operation lie in slot number n % window of a region. A slot is
- * all guard bytes but for the operation's data, so that a byte too many is
- * seen wherever it lands, and it is poisoned as soon as the operation is
- * complete, so that a device that still reads it sends rubbish.
+ * Buffers of an operation lie in slot number n % window of a region. A slot is filled with guard
+ * bytes except for the operation's data, so that a byte too many is seen wherever it lands. It is
+ * poisoned as soon as the operation is complete, so that a device that still reads it sends wrong
+ * data.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -76,7 +76,7 @@ static void sgl_make(struct sgl *s, uint32_t len, uint32_t max)
 		s->piece[i].len = cut[i + 1] - cut[i];
 		off += s->piece[i].len + rng_below(&t.rng, SGE_GAP);
 	}
-	/* a list of nothing may have no entry at all */
+	/* an empty list may have no entry at all */
 	if (!len && rng_below(&t.rng, 2))
 		s->num = 0;
 }
@@ -86,10 +86,7 @@ static uint32_t slot_size(uint32_t len)
 	return (len + 2 * SGE_GAP + MAX_SGE * SGE_GAP + 63) & ~63;
 }
 
-/*
- * The STag of a zero-length SGE is not looked at (RDMAC verbs 8.1.3.2), so
- * it is rubbish here.
- */
+/* The STag of a zero-length SGE is not checked (RDMAC verbs 8.1.3.2), so it is random here. */
 static void sgl_to_sge(const struct sgl *s, struct ibv_sge *sge, const struct region *r,
 		       uint8_t *slot)
 {
@@ -210,20 +207,20 @@ void conn_release(struct conn *c)
 		die("rdma_destroy_id: %s", strerror(errno));
 }
 
-/* All own operations are verified by the peer, all of the peer's by this end. */
+/* The peer has verified all operations of this end, and this end all of the peer's. */
 bool conn_done(const struct conn *c)
 {
 	return c->retired == plan->ops && c->acked == plan->ops &&
 	       c->ack_posted == plan->ops && c->sq_head == c->sq_tail;
 }
 
-/* The last message of the peer is here: it may close the connection. */
+/* The peer's last message has arrived: the peer may close the connection. */
 static bool all_received(const struct conn *c)
 {
 	return c->rx_op == plan->ops && c->acked == plan->ops;
 }
 
-/* work request ids that no counter produces by accident */
+/* work request ids that do not look like a counter */
 static uint64_t make_wr_id(const struct conn *c, uint64_t seq, bool recv)
 {
 	return mix64((uint64_t)c->qpn << 40 ^ seq << 1 ^ recv);
@@ -268,7 +265,7 @@ void conn_post_recvs(struct conn *c)
 		post_one_recv(c);
 }
 
-/* What WRITE n of the peer has put into its window slot; all else there is untouched. */
+/* The data of WRITE n of the peer in its window slot; all other bytes there are unchanged. */
 static void check_window(struct conn *c, uint32_t n, const struct op *op)
 {
 	uint32_t size = window_slot_size(plan);
@@ -298,7 +295,7 @@ static bool receive_data(struct conn *c, const struct rq_entry *e, const uint8_t
 	struct op op;
 	uint32_t n;
 
-	/* pass over what needs no receive, up to the SEND this must be */
+	/* skip operations that need no receive, up to the SEND that this must be */
 	for (n = c->rx_op; n < plan->ops; n++) {
 		plan_op(plan, !my_side(), c->index, n, &op);
 		if (op_is_send(&op))
@@ -383,8 +380,8 @@ static bool recv_completion(struct conn *c, const struct ibv_wc *wc)
 	if (!receive_control(c, &e, mem, wc->byte_len))
 		solicited = receive_data(c, &e, mem, wc->byte_len);
 	/*
-	 * When all is received the peer may close, and what is posted after that
-	 * just stays on the RQ (RDMAC verbs 6.2.1).
+	 * Once all is received the peer may close, and a receive posted after that just stays on
+	 * the RQ (RDMAC verbs 6.2.1).
 	 */
 	if (!all_received(c))
 		post_one_recv(c);
@@ -416,7 +413,7 @@ static struct sgl *out_sgl(const struct conn *c, uint32_t n)
 	return &c->out_sgl[n % plan->window];
 }
 
-/* Own operation n is complete: look at what a READ brought, then poison the buffer. */
+/* Operation n of this end is complete: check the data of a READ, then poison the buffer. */
 static void retire(struct conn *c, uint32_t n)
 {
 	uint32_t owner = n;
@@ -443,7 +440,7 @@ static void send_completion(struct conn *c, const struct ibv_wc *wc)
 		die("QP %u: send work request completed with %s, vendor_err %#x; %u operations complete, %u posted",
 		    c->index, ibv_wc_status_str(wc->status), wc->vendor_err, c->retired,
 		    c->next_op);
-	/* a completion speaks for all unsignaled ones before it */
+	/* a completion covers all unsignaled WRs before it */
 	do {
 		if (c->sq_head == c->sq_tail)
 			die("QP %u: a send completion too many", c->index);
@@ -509,8 +506,8 @@ static void describe_wr(struct conn *c, uint32_t n, const struct op *op, struct 
 }
 
 /*
- * Fills in operation n. @scratch is memory that is not registered, for inline
- * data; returns true if it was used.
+ * Fills in operation n. @scratch is unregistered memory for inline data; returns true if it was
+ * used.
  */
 static bool build_op(struct conn *c, uint32_t n, struct ibv_send_wr *wr, struct ibv_sge *sge,
 		     uint8_t *scratch)
@@ -525,7 +522,7 @@ static bool build_op(struct conn *c, uint32_t n, struct ibv_send_wr *wr, struct 
 	describe_wr(c, n, &op, wr);
 
 	if (op.kind == OP_SEND_CHAINED || op.kind == OP_WRITE_CHAINED) {
-		/* what READ n - 1 will have put into its sink by then */
+		/* the data that READ n - 1 will have placed in its sink by then */
 		s = out_sgl(c, n - 1);
 		slot = out_slot(c, n - 1);
 	} else if (op_is_read(&op)) {
@@ -551,7 +548,7 @@ static bool build_op(struct conn *c, uint32_t n, struct ibv_send_wr *wr, struct 
 
 static bool may_post(const struct conn *c, uint32_t n)
 {
-	/* the slot is free, also of a chain that began one operation earlier */
+	/* the slot is free, also if a chain began one operation earlier */
 	return n < plan->ops && n < c->acked + plan->window &&
 	       n + 2 <= c->retired + plan->window && sq_room(c) > CTRL_ROOM;
 }
@@ -592,10 +589,10 @@ static int post_ack(struct conn *c)
 	struct sq_entry *e;
 	int err;
 
-	/* the peer's first receive is for operation 0 and for nothing else */
+	/* the peer's first receive is for operation 0 only */
 	if (c->ack_due == c->ack_posted || !c->next_op)
 		return 0;
-	/* their completions come in order, so the oldest source is free again first */
+	/* acknowledgements complete in order, so the oldest buffer is free first */
 	if (!sq_room(c) || c->acks_in_flight == CTRL_ROOM)
 		return 0;
 	msg = (struct control *)c->control.mem + c->acks_posted++ % CTRL_ROOM;
@@ -630,7 +627,7 @@ static struct conn *find_conn(uint32_t qpn)
 	die("completion with the unknown qp_num %u", qpn);
 }
 
-/* A SEND completion is of the SQ; which queue a failed one is of, its wr_id tells. */
+/* A SEND completion belongs to the SQ; the wr_id of a failed one tells its queue. */
 static bool is_recv(const struct conn *c, const struct ibv_wc *wc)
 {
 	if (wc->status == IBV_WC_SUCCESS)
@@ -638,7 +635,7 @@ static bool is_recv(const struct conn *c, const struct ibv_wc *wc)
 	return c->rq_head != c->rq_tail && c->rq[c->rq_head % c->rq_size].wr_id == wc->wr_id;
 }
 
-/* @since_arm counts what may have caused an event of this CQ. */
+/* @since_arm counts completions that may have caused an event of this CQ. */
 static int drain_cq(struct ibv_cq *cq, uint64_t *since_arm)
 {
 	struct ibv_wc wc[8];

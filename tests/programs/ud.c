@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * UD QPs: what is sent arrives, whole, with the sender's address and number; what may not
- * arrive is dropped and counted, and nothing else happens. Both ends are in one process.
+ * UD QPs: a message arrives whole, with the sender's address and number; one that must not arrive
+ * is dropped and counted, without further effect. Both ends are in one process.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -93,7 +93,7 @@ static void case_unsignaled(void)
 	ud_two(&a, &b);
 	for (int i = 0; i < 3 * UD_DEPTH; i++) {
 		ud_recv(&b, i, UD_GRH + 8);
-		/* now and then one tells that the slots of those before are free */
+		/* a signaled one now and then frees the slots of those before */
 		ud_post(&a, &b, 8, IBV_WR_SEND, i % UD_DEPTH == UD_DEPTH - 1 ? IBV_SEND_SIGNALED : 0);
 		expect_wc(b.cq, i, IBV_WC_SUCCESS, "receive");
 		if (i % UD_DEPTH == UD_DEPTH - 1)
@@ -130,7 +130,7 @@ static void case_itself(void)
 	ud_end(&a);
 }
 
-/* As a server does: to whom sent it, by what came with it */
+/* As a server does: answer the sender, with the address from the received message */
 static void case_answer(void)
 {
 	struct ud a, b;
@@ -147,7 +147,7 @@ static void case_answer(void)
 	ud_end_two(&a, &b);
 }
 
-/* Nothing comes of it but a count; what is sent afterwards arrives */
+/* The message is dropped and counted; the next one arrives */
 static void dropped(struct ud *a, struct ud *b, const char *counter, uint64_t before)
 {
 	ud_counted(counter, before + 1);
@@ -164,7 +164,7 @@ static void case_qkey(void)
 	a.qkey = UD_QKEY + 1;
 	ud_post(&a, &b, 10, IBV_WR_SEND, 0);
 	ud_counted("ud_rx_wrong_qkey", before + 1);
-	/* the highest bit: that of the sender's QP */
+	/* the highest bit set: the sender QP's own Q_Key is used */
 	a.qkey = 0x80000000;
 	dropped(&a, &b, "ud_rx_wrong_qkey", before);
 	ud_end_two(&a, &b);
@@ -226,7 +226,7 @@ static void case_short_receive(void)
 	ud_end_two(&a, &b);
 }
 
-/* A key that is none, at one end and at the other */
+/* An invalid key, at the receiver and at the sender */
 static void case_bad_key(void)
 {
 	struct ud a, b;
@@ -281,7 +281,7 @@ static void case_ah(void)
 	attr = good;
 	attr.port_num = 2;
 	no_ah(&a, attr, "port 2");
-	/* of another PD: a sends by b's */
+	/* of another PD: a sends with b's address handle */
 	ibv_destroy_ah(a.ah);
 	a.ah = ibv_create_ah(b.pd, &good);
 	require(a.ah, "%s", strerror(errno));
@@ -363,7 +363,7 @@ static void case_flush(void)
 	ud_state(&b, IBV_QPS_RESET);
 	ud_up(&b, UD_QKEY);
 	one_message(&a, &b, 10, IBV_WR_SEND, 0);
-	/* RESET takes what was posted, and tells nothing */
+	/* RESET removes posted WRs, without completions */
 	ud_recv(&b, 11, UD_GRH + 10);
 	ud_state(&b, IBV_QPS_RESET);
 	expect_no_wc(b.cq, 50, "RESET");
@@ -392,7 +392,7 @@ static void case_resets(void)
 	ud_end_two(&a, &b);
 }
 
-/* What is of connected QPs cannot be posted */
+/* Opcodes of connected QPs cannot be posted */
 static void case_opcodes(void)
 {
 	static const enum ibv_wr_opcode ops[] = {
@@ -409,7 +409,7 @@ static void case_opcodes(void)
 	ud_end_two(&a, &b);
 }
 
-/* The number of a QP that is connected is none that a datagram can have */
+/* A datagram to the number of a connected QP is dropped */
 static void case_rc_qp(void)
 {
 	uint64_t before = ud_counter("ud_rx_no_qp");
@@ -426,7 +426,7 @@ static void case_rc_qp(void)
 	ud_end_two(&a, &b);
 }
 
-/* Each end of a message may find the CQ full; the QP is not the one whose CQ it is */
+/* The CQ of either end may overflow; the QP that uses it goes to Error, the other does not */
 static void overflow(bool receiver)
 {
 	struct ibv_context *ctx = test_context();
@@ -463,10 +463,10 @@ static void case_overflow(void)
 	overflow(false);
 }
 
-/* Hosts that are not there: what is sent to them waits for the neighbour to be found */
+/* Hosts that do not exist: datagrams to them wait for neighbour resolution */
 #define ABSENT	64
 
-/* A user who sends to them all the time, until the script ends it */
+/* A user keeps sending to them, until the script ends it */
 static void case_starve(void)
 {
 	struct ibv_ah *ah[ABSENT];
@@ -499,7 +499,7 @@ static void case_starve(void)
 	}
 }
 
-/* Another user beside that one: nothing is lost, and no post waits for the socket */
+/* Another user beside that one: no message is lost, and no post waits for the socket */
 static void case_beside(void)
 {
 	uint64_t end, sum = 0, n = 0;
@@ -515,7 +515,7 @@ static void case_beside(void)
 		begin = now_ms();
 		ud_post(&u, &u, 60, IBV_WR_SEND, IBV_SEND_SIGNALED);
 		sum += now_ms() - begin;
-		/* of the Send and of the receive, in either order */
+		/* the Send's and the receive's, in either order */
 		for (int done = 0; done < 2; done++) {
 			struct ibv_wc wc = wait_wc(u.cq, "message");
 
@@ -527,7 +527,7 @@ static void case_beside(void)
 	ud_end(&u);
 }
 
-/* For a script that takes something away meanwhile, or ends it */
+/* For a script that removes something meanwhile, or kills it */
 static void case_traffic(void)
 {
 	struct ud a, b;
@@ -543,7 +543,7 @@ static void case_traffic(void)
 	}
 }
 
-/* For a script that changes the port meanwhile: what is lost then is sent once more */
+/* For a script that changes the port meanwhile: a message that is lost is sent once more */
 static void case_lossy(void)
 {
 	struct ud a, b;

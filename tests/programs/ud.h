@@ -13,7 +13,7 @@
 #define UD_IN		4096	/* where receives are */
 #define UD_INIT_MASK	(IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY)
 
-/* @qpn, if not 0, in place of the receiver's */
+/* @qpn: if not 0, used in place of the receiver's */
 struct ud {
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;

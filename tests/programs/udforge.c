@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Datagrams that no device has sent, from a socket at another address of the host. Their format
- * is written down here once more.
+ * Forged datagrams, from a socket at another address of the host. Their format is written down
+ * here once more.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 #define HDR	32
 #define LONGEST	4096
-#define PORT	4791	/* as lib.sh has it */
+#define PORT	4791	/* the same as in lib.sh */
 
 static int sock;
 static struct sockaddr_storage target;
@@ -73,7 +73,7 @@ static void open_socket(uint16_t port)
 
 	resolve(test_addr, PORT, &target);
 	sock = socket(AF_INET, SOCK_DGRAM, 0);
-	/* root's may be beside those with which the kernel holds the port */
+	/* root's socket may share the port with those by which the kernel holds it */
 	require(sock >= 0 && !setsockopt(sock, SOL_SOCKET, SO_REUSEPORT, &one, sizeof(one)) &&
 		!bind(sock, (struct sockaddr *)&own, sizeof(own)), "%s",
 		strerror(errno));
@@ -85,7 +85,7 @@ static void throw(const uint8_t *dgm, size_t len)
 		       sizeof(struct sockaddr_in)) == (ssize_t)len, "%s", strerror(errno));
 }
 
-/* Each spoils a datagram of 10 bytes, and says how long it is */
+/* Each spoils a datagram of 10 bytes, and returns its length */
 static size_t wrong_crc(uint8_t *d)	{ d[28] ^= 1; return HDR + 10; }
 static size_t wrong_data(uint8_t *d)	{ d[HDR + 3] ^= 1; return HDR + 10; }
 static size_t wrong_magic(uint8_t *d)	{ d[0] ^= 1; seal(d, HDR + 10); return HDR + 10; }
@@ -118,7 +118,7 @@ static size_t (*const spoil[])(uint8_t *dgm) = {
 	no_crc, too_long, far_too_long,
 };
 
-/* One that is as a device sends it arrives: who knows the numbers can forge it */
+/* A forged datagram like a device's arrives: a sender that knows the numbers can forge it */
 static void good_one(struct ud *b, uint8_t *dgm)
 {
 	struct ibv_wc wc;
@@ -147,7 +147,7 @@ void case_ud_forged(void)
 		ud_counted("ud_rx_malformed", before + i + 1);
 	}
 	expect_no_wc(b.cq, 50, "none of them");
-	/* from another port than a device's */
+	/* from a port that is not a device's */
 	close(sock);
 	open_socket(0);
 	make(dgm, &b, 10);
@@ -159,14 +159,14 @@ void case_ud_forged(void)
 	ud_end_two(&a, &b);
 }
 
-/* The address of the sender, which the CRC does not cover: UDP's checksum does */
+/* The sender's address, which the CRC does not cover: UDP's checksum does */
 void case_ud_checksum(void)
 {
 	uint64_t before = ud_counter("ud_rx_malformed");
 	uint8_t *dgm = calloc(1, 4096), *udp = dgm;
 	struct sockaddr_in own = { .sin_family = AF_INET,
 				   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	/* of less than 76 bytes UDP itself takes the sum */
+	/* UDP verifies the checksum of less than 76 bytes itself */
 	size_t len = 8 + HDR + 100;
 	struct ud a, b;
 
@@ -180,14 +180,14 @@ void case_ud_checksum(void)
 	udp[1] = udp[3] = PORT & 0xff;
 	udp[5] = len;
 	make(dgm + 8, &b, 100);
-	/* one of these is wrong for certain */
+	/* neither is the right checksum */
 	for (int sum = 1; sum <= 2; sum++) {
 		udp[7] = sum;
 		throw(dgm, len);
 	}
 	ud_counted("ud_rx_malformed", before + 2);
 	expect_no_wc(b.cq, 50, "a wrong checksum");
-	/* none at all: IPv4 allows that */
+	/* no checksum: IPv4 allows that */
 	udp[7] = 0;
 	throw(dgm, len);
 	expect_wc(b.cq, 77, IBV_WC_SUCCESS, "no checksum");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* UD QPs, made and used by hand. */
+/* UD QPs that are made and used without rdma_cm. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
@@ -91,7 +91,7 @@ void ud_end(struct ud *u)
 	free(u->buf);
 }
 
-/* PDs last: a test may have made objects of one for the other */
+/* PDs are freed last: a test may have made objects of one PD for the other end */
 void ud_end_two(struct ud *a, struct ud *b)
 {
 	ud_end(a);
@@ -101,7 +101,7 @@ void ud_end_two(struct ud *a, struct ud *b)
 
 int ud_try_recv(struct ud *u, uint64_t wr_id, uint32_t len)
 {
-	/* two pieces, which part the GRH */
+	/* two pieces, the border within the GRH */
 	struct ibv_sge sge[2] = {
 		{ (uintptr_t)u->buf + UD_IN, len < 16 ? len : 16, u->lkey },
 		{ (uintptr_t)u->buf + UD_IN + 16, len < 16 ? 0 : len - 16, u->lkey },
@@ -174,7 +174,7 @@ uint64_t ud_counter(const char *name)
 	char path[256];
 	FILE *f;
 
-	/* that of the first process: in a netns there are no devices in it */
+	/* sysfs of the first process: that of a netns does not show the device */
 	snprintf(path, sizeof(path), "/proc/1/root/sys/class/infiniband/%s/ports/1/hw_counters/%s",
 		 ibv_get_device_name(test_context()->device), name);
 	f = fopen(path, "r");
@@ -183,7 +183,7 @@ uint64_t ud_counter(const char *name)
 	return n;
 }
 
-/* Counters are read some milliseconds late */
+/* Counters may be updated some milliseconds late */
 void ud_counted(const char *name, uint64_t want)
 {
 	uint64_t end = now_ms() + 5000;

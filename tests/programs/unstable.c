@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A sender on the same host that goes on writing to what it has sent. It connects by plain TCP
- * to a QP of its own, sends an FPDU by sendfile() out of a memory file, and a thread changes an
- * octet of the file, back and forth, while the FPDU is in the QP's receive queue. Each octet
- * has its turn; that of the length that makes it longer more often. Whatever the QP makes of it,
- * no octet outside of the FPDU's place may change, nor the kernel fall over.
+ * A sender on the same host that goes on writing to what it has sent. It connects by plain TCP to
+ * a QP of its own, sends an FPDU by sendfile() out of a memory file, and a thread changes an
+ * octet of the file, back and forth, while the FPDU is in the QP's receive queue. Each octet has
+ * its turn; that of the length that makes it longer more often. However the QP processes it, no
+ * octet outside of the FPDU's destination may change, and the kernel must not crash.
  *
  * usage: unstable ADDR SECONDS
  */
@@ -44,7 +44,7 @@ static struct {
 
 static uint8_t *sink;
 static uint8_t *file;
-/* The octet that changes, by which bits; 0: none does */
+/* The octet that changes, and the bits flipped; 0: none */
 static volatile uint32_t target;
 static volatile uint8_t bits;
 
@@ -130,7 +130,7 @@ static void start_server(struct sockaddr *addr)
 	require(!pthread_create(&thread, NULL, serve, NULL), "no thread");
 }
 
-/* For as long as it takes to look, or to compute a CRC, and others */
+/* About as long as a look at an FPDU or the computation of a CRC takes */
 static void some_time(unsigned int *seed)
 {
 	volatile unsigned int i = rand_r(seed) % 8000;
@@ -147,7 +147,7 @@ static void *change(void *arg)
 		uint32_t at = target;
 		uint8_t flip = bits;
 
-		/* what is on its way must be whole at times */
+		/* an FPDU must be intact at times */
 		*(volatile uint8_t *)(file + at) ^= flip;
 		some_time(&seed);
 		*(volatile uint8_t *)(file + at) ^= flip;
@@ -175,7 +175,7 @@ static void make_fpdu(void)
 	memcpy(file + FPDU - 4, &crc, sizeof(crc));
 }
 
-/* The octets that have their turns: half of them are the one that makes it 2,048 longer */
+/* The octet for this turn: in every second turn the one that makes the length 2,048 longer */
 static void choose_target(unsigned long turn)
 {
 	uint32_t at = turn / 2 % (HEADER + 8);
@@ -189,7 +189,7 @@ static void choose_target(unsigned long turn)
 	bits = at ? 1 << turn % 8 : 0x08;
 }
 
-/* Return: a socket on which FPDUs may be sent, or -1 */
+/* Return: a socket ready for FPDUs, or -1 */
 static int connect_one(const struct sockaddr *addr, socklen_t addr_len)
 {
 	static const uint8_t request[20] = "MPA ID Req Frame\x40\x01";
@@ -208,7 +208,7 @@ static int connect_one(const struct sockaddr *addr, socklen_t addr_len)
 	return -1;
 }
 
-/* Send it, and more of what may be its end: each octet makes the QP look again */
+/* Send it, and octets that may be its end: with each octet the QP looks again */
 static void send_one(int sock, int fd)
 {
 	off_t off = 0;

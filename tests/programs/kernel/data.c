@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Data arrives as it was, in all the ways a kernel consumer moves it. */
+/* Data arrives unchanged, in each way in which a kernel consumer moves it. */
 
 #include <rdma/rw.h>
 #include "selftest.h"
@@ -22,7 +22,7 @@ static int with_bufs(struct st_pair *p, unsigned int cli_off, unsigned int srv_o
 		err = st_buf_new(&b.srv, p->srv.dev, srv_off, len);
 	if (!err)
 		err = run(p, &b);
-	/* nobody uses the memory any more */
+	/* no WR uses the memory any more */
 	st_pair_hang_up(p);
 	st_buf_free(&b.cli);
 	st_buf_free(&b.srv);
@@ -79,7 +79,7 @@ static int test_send(const struct st_where *where)
 	return st_with_pair(where, NULL, run_send);
 }
 
-/* @sge in as many parts as a Read may have here, some of them empty. Return: how many. */
+/* Split @sge into as many parts as a Read may have here, some of them empty. Return: how many. */
 static int cut(struct st_end *e, const struct ib_sge *sge, struct ib_sge part[ST_SGE])
 {
 	u32 max = min_t(u32, ST_SGE, e->dev->attrs.max_sge_rd);
@@ -117,7 +117,7 @@ static int big_move(struct st_pair *p, struct bufs *b, struct ib_mr *src, struct
 		st_try(st_wait_ok(&p->cli, &op));
 		st_check(op.wc.opcode == IB_WC_RDMA_WRITE, "opcode %d", op.wc.opcode);
 	}
-	/* a Read is answered after all that was sent before it (OR-07) */
+	/* a Read is answered after all earlier messages (OR-07) */
 	memset(b->cli.v, 0, b->cli.len);
 	for (at = 0, n = 11; at < b->cli.len; at += n, n = n * 5 + 3) {
 		n = min(n, b->cli.len - at);
@@ -212,7 +212,7 @@ static int rw_both(struct st_pair *p, struct bufs *b, struct ib_mr *mr)
 		st_fill(b->srv.v, RW_LEN, 2 * i + 1);
 		st_try(st_recv(&p->cli, &op2, none, 0));
 		st_try(rw_once(p, b, mr, DMA_TO_DEVICE));
-		/* it is there when a later Send has arrived (OR-05) */
+		/* the data is placed when a later Send has arrived (OR-05) */
 		st_try(st_send(&p->srv, &op, none, 0, 0));
 		st_try(st_wait_ok(&p->cli, &op2));
 		st_try(st_wait_ok(&p->srv, &op));

@@ -34,7 +34,7 @@ static char log_text[LOG_SIZE];
 static size_t log_len;
 
 /**
- * st_log - note something for who reads the log
+ * st_log - write to the log of the test
  * @fmt: as printf()
  */
 void st_log(const char *fmt, ...)
@@ -77,7 +77,7 @@ static int run_thread(void *arg)
 	return 0;
 }
 
-/* By a kthread, as a kernel consumer is: what a program's task connects is a program's */
+/* In a kthread, as a kernel consumer: a QP connected by a program's task would be a program's */
 static int run_by_thread(const struct st_test *test, const struct st_where *where)
 {
 	struct test_run run = { .test = test, .where = *where };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Test memory: pages that are no neighbours, patterns, registration. */
+/* Test memory: single pages that are not adjacent, patterns, registration. */
 
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -9,7 +9,7 @@
 /**
  * st_buf_new - memory of single pages
  * @b: filled in
- * @dev: that will use it
+ * @dev: the device that will use it
  * @off: of the first octet in the first page
  * @len: octets
  *
@@ -31,7 +31,7 @@ int st_buf_new(struct st_buf *b, struct ib_device *dev, unsigned int off, u32 le
 		goto fail;
 	sg_init_table(b->sg, b->npages);
 	for (i = 0; i < b->npages; i++) {
-		/* the last ones first, so that they are rarely neighbours in order */
+		/* filled from the end, so that pages in order are rarely adjacent */
 		b->pages[b->npages - 1 - i] = alloc_page(GFP_KERNEL);
 		if (!b->pages[b->npages - 1 - i])
 			goto fail;
@@ -56,7 +56,7 @@ fail:
 
 /**
  * st_buf_free - undo st_buf_new()
- * @b: may have failed to be made
+ * @b: from st_buf_new(), which may have failed
  */
 void st_buf_free(struct st_buf *b)
 {
@@ -159,7 +159,7 @@ int st_sges(const struct st_buf *b, struct ib_sge *sge, int max, u32 from, u32 l
 }
 
 /**
- * st_map - let a region's next registration be of a whole buffer
+ * st_map - map a whole buffer for a region's next registration
  * @mr: from ib_alloc_mr(), Invalid
  * @b: the buffer
  *

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What must not work: each case breaks one rule on a connection of its own. The
- * completion (or event) says which, and no octet has moved.
+ * Wrong uses: each case breaks one rule on a connection of its own. The completion (or event)
+ * reports the error, and no octet has moved.
  */
 
 #include <linux/delay.h>
@@ -19,7 +19,7 @@ enum {
 	INVALID_VA = 21,
 };
 
-/* What the case is about; filled in before it, undone after it */
+/* The objects of a case; set up before it, undone after it */
 struct st_case {
 	struct st_pair *p;
 	struct st_end *cli, *srv;
@@ -51,7 +51,7 @@ static int foreign(struct st_case *c, bool at_client, bool valid)
 	return valid ? st_register(e, c->fm, at_client ? &c->cb : &c->sb, ALL_ACCESS) : 0;
 }
 
-/* --- WRs that fail at the one who posts them ------------------------------- */
+/* --- WRs that fail at the poster --------------------------------------------- */
 
 struct st_local {
 	const char *name;
@@ -193,7 +193,7 @@ static int sge_bounds(struct st_case *c)
 	struct ib_sge sge;
 
 	st_try(st_register(c->cli, c->cm, &c->cb, ALL_ACCESS));
-	/* in one segment, so that the peer gets none of it */
+	/* in one segment, so that no part of it is sent */
 	sge = whole(c->cm);
 	sge.addr += LEN - 1;
 	sge.length = 2;
@@ -219,7 +219,9 @@ static int sink_rights(struct st_case *c)
 	return st_rdma(c->cli, &c->op, IB_WR_RDMA_READ, &sge, 1, c->sm->iova, c->sm->rkey, 0);
 }
 
-/* Revoked by its owner while a Read is under way: the response finds it Invalid (MR-39) */
+/*
+ * Its owner invalidates the sink while a Read is under way: the response finds it Invalid (MR-39)
+ */
 static int sink_unfenced(struct st_case *c)
 {
 	struct ib_sge sge;
@@ -230,7 +232,7 @@ static int sink_unfenced(struct st_case *c)
 	sge = whole(c->cm);
 	st_try(st_rdma(c->cli, &c->op, IB_WR_RDMA_READ, &sge, 1, c->sm->iova, c->sm->rkey, 0));
 	st_try(st_inv(c->cli, &inv, c->cm->rkey, 0));
-	/* before the op it is posted behind: never */
+	/* must not complete before the Read */
 	st_try(st_wait(c->cli, &inv));
 	st_check(c->op.done && c->op.order < inv.order, "order");
 	return 0;
@@ -259,12 +261,12 @@ static const struct st_local locals[] = {
 	{ "Read, sink invalidated meanwhile", IB_WC_LOC_PROT_ERR, INVALID_STAG, sink_unfenced },
 };
 
-/* --- what the peer refuses ------------------------------------------------- */
+/* --- WRs that the peer refuses --------------------------------------------- */
 
 struct st_remote {
 	const char *name;
-	bool read;	/* a Read, whose WC tells; else an event at the server */
-	bool inv;	/* a Send with Invalidate, whose receive tells */
+	bool read;	/* a Read, whose WC reports it; else an event at the server */
+	bool inv;	/* a Send with Invalidate, whose receive reports it */
 	u32 native;	/* of the receive, with @inv */
 	int (*post)(struct st_case *c);
 };
@@ -296,7 +298,7 @@ static int write_revoked(struct st_case *c)
 	return tagged(c, false, c->sm->iova, c->sm->rkey);
 }
 
-/* The peer gave it up itself, and writes all the same (MR-36) */
+/* The client has invalidated the region itself, and writes to it all the same (MR-36) */
 static int write_given_up(struct st_case *c)
 {
 	struct ib_sge none[1];
@@ -326,7 +328,7 @@ static int write_bounds(struct st_case *c)
 	return tagged(c, false, c->sm->iova - 1, c->sm->rkey);
 }
 
-/* STag 0 is for its owner alone (MM-09) */
+/* STag 0 is for local use by its owner only (MM-09) */
 static int write_dma_lkey(struct st_case *c)
 {
 	struct ib_sge sge;
@@ -416,7 +418,7 @@ static const struct st_remote remotes[] = {
 	{ "Send with Invalidate, another PD's", false, true, INVALIDATE, sinv_pd },
 };
 
-/* --- running them ---------------------------------------------------------- */
+/* --- running the cases ----------------------------------------------------- */
 
 static int case_new(struct st_case *c, struct st_pair *p)
 {
@@ -472,11 +474,11 @@ static int run_local_case(struct st_case *c, const struct st_local *l)
 	st_try(l->post(c));
 	st_try(st_wait(c->cli, &c->op));
 	st_try(st_check_wc(c->cli, &c->op, l->status, l->native));
-	/* the QP is past work: one WC with an error, all others are flushed (ST-35) */
+	/* the QP is in Error: one WC has the error, all others are flushed (ST-35) */
 	st_try(st_send(c->cli, &late, none, 0, 0));
 	st_try(st_wait(c->cli, &late));
 	st_try(st_check_wc(c->cli, &late, IB_WC_WR_FLUSH_ERR, FLUSHED));
-	/* a WC has told, so there is no event (AE-03); but the peer got a Terminate */
+	/* the WC reports it, so there is no event (AE-03); the peer received a Terminate */
 	if (st_native(c->cli)) {
 		st_check(!c->cli->qp_events, "event %d", c->cli->qp_event);
 		st_try(st_wait_event(c->srv));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Two connected QPs, both in this module: a client and a server, each in the
- * network namespace it is told. And WRs that are posted and waited for.
+ * Two connected QPs, both in this module: a client and a server, each in the network namespace
+ * given by the caller. And WRs that are posted and waited for.
  */
 
 #include <linux/delay.h>
@@ -29,7 +29,7 @@ void st_qp_event(struct ib_event *ev, void *context)
 
 	if (!e->qp_events)
 		e->qp_event = ev->event;
-	/* which before how many, see st_wait_event() */
+	/* the event is written before the count, see st_wait_event() */
 	smp_store_release(&e->qp_events, e->qp_events + 1);
 }
 
@@ -39,7 +39,7 @@ static int cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 	struct st_pair *p = e->pair;
 
 	if (ev->event == RDMA_CM_EVENT_CONNECT_REQUEST) {
-		/* @id is the new one, with the context of the listener: its server end */
+		/* @id is new and has the listener's context, which is the server end */
 		if (p->srv.id)
 			return -EBUSY;
 		e->id = id;
@@ -47,7 +47,7 @@ static int cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 	if (ev->event == RDMA_CM_EVENT_DISCONNECTED)
 		WRITE_ONCE(e->disconnected, true);
 	e->cm_status = ev->status;
-	/* what is above before this, which is waited for */
+	/* all writes above come before cm_event, which is waited for */
 	smp_store_release(&e->cm_event, ev->event);
 	return 0;
 }
@@ -108,7 +108,7 @@ static void srq_event(struct ib_event *ev, void *context)
 	struct st_end *e = context;
 
 	e->srq_event = ev->event;
-	/* which before that, see st_wait_flag() */
+	/* the event is written before the flag, see st_wait_flag() */
 	smp_store_release(&e->srq_told, true);
 }
 
@@ -143,7 +143,7 @@ static int end_setup(struct st_end *e)
 			e->pd = NULL;
 			return err;
 		}
-		/* twice the room: rdma_rw takes WRs of its own, and draining some */
+		/* twice the room: rdma_rw posts WRs of its own, and so does draining */
 		cq = ib_alloc_cq(e->dev, NULL, 8 * ST_DEPTH + 16 * e->pair->opt.rdma_ctxs,
 				 0, e->pair->opt.poll);
 		if (IS_ERR(cq))
@@ -321,7 +321,7 @@ void st_pair_close(struct st_pair *p)
 int st_with_pair(const struct st_where *where, const struct st_opt *opt,
 		 int (*run)(struct st_pair *p))
 {
-	/* draining a CQ that nobody polls takes the core a tenth of a second */
+	/* draining a CQ that is polled directly takes the core a tenth of a second */
 	static const struct st_opt usual = { .poll = IB_POLL_SOFTIRQ };
 	struct st_pair *p = kzalloc(sizeof(*p), GFP_KERNEL);
 	int err;
@@ -343,12 +343,12 @@ static void op_done(struct ib_cq *cq, struct ib_wc *wc)
 
 	op->wc = *wc;
 	op->order = atomic_inc_return(&e->pair->order);
-	/* the completion before the flag */
+	/* the completion is written before the flag */
 	smp_store_release(&op->done, true);
 }
 
 /**
- * st_op_init - for a WR that the test makes itself
+ * st_op_init - set up the wr_cqe of a WR that the test makes itself
  * @op: for its wr_cqe, which is &op->cqe
  */
 void st_op_init(struct st_op *op)
@@ -358,7 +358,7 @@ void st_op_init(struct st_op *op)
 }
 
 /**
- * st_wait_flag - let completions come until a flag is set
+ * st_wait_flag - process completions until a flag is set
  * @e: connected
  * @flag: set by another context or a completion
  *

@@ -89,7 +89,7 @@ static int check_received(struct st_end *e, struct st_many *m, u32 seed)
 	return 0;
 }
 
-/* Many rounds: slots of unsignaled WRs must come back, too */
+/* Many rounds: slots of unsignaled WRs must be reused, too */
 static int rounds(struct st_pair *p, struct st_many *m)
 {
 	int i;
@@ -152,7 +152,7 @@ static int atomically(struct st_pair *p, struct st_many *m)
 		st_try(st_wait_ok(&p->cli, &m->send[BATCH - 1]));
 		st_try(check_received(&p->srv, m, i));
 	}
-	/* in Error what is posted is completed in the poster's context */
+	/* in Error a posted WR completes in the poster's context */
 	ib_drain_qp(p->cli.qp);
 	spin_lock_irqsave(&post_lock, flags);
 	err = post_list(&p->cli, m, 0, true);
@@ -183,7 +183,7 @@ static int test_atomic(const struct st_where *where)
 	return 0;
 }
 
-/* Draining in RTS: all that was posted completes, the receives as flushed */
+/* Draining in RTS: all posted WRs complete, the receives as flushed */
 static int drain_rts(struct st_pair *p, struct st_many *m)
 {
 	int i;
@@ -198,7 +198,7 @@ static int drain_rts(struct st_pair *p, struct st_many *m)
 	/* and once more, in Error */
 	ib_drain_qp(p->srv.qp);
 
-	/* the peer finds out by itself, or is drained in the middle of it */
+	/* the peer is in Error already, or enters it during the drain */
 	st_try(post_list(&p->cli, m, 0, false));
 	ib_drain_qp(p->cli.qp);
 	for (i = 0; i < BATCH; i++)
@@ -211,7 +211,7 @@ static int run_drain(struct st_pair *p)
 	return with_many(p, drain_rts);
 }
 
-/* The peer closes: receives are flushed without anybody's doing (RDMAC verbs 6.2.5) */
+/* The peer closes: receives are flushed without a Modify QP (RDMAC verbs 6.2.5) */
 static int drain_closed(struct st_pair *p, struct st_many *m)
 {
 	int i;
@@ -269,7 +269,7 @@ static int flush(struct st_pair *p, struct st_many *m)
 			 ib_wc_status_msg(m->send[i].wc.status));
 		flushed = m->send[i].wc.status;
 	}
-	/* what comes now is flushed at once, unsignaled or not */
+	/* a WR posted now is flushed at once, unsignaled or not */
 	st_try(post_list(&p->cli, m, 0, true));
 	for (i = 0; i < BATCH; i++) {
 		st_try(st_wait(&p->cli, &m->send[i]));
@@ -303,7 +303,7 @@ static void hand_comp(struct ib_cq *cq, void *context)
 	complete(&h->comp);
 }
 
-/* Arm, look again, sleep: no completion may be missed (CN-11) */
+/* Arm, poll again, sleep: no completion may be missed (CN-11) */
 static int hand_wait(struct st_hand *h, struct ib_wc *wc)
 {
 	for (;;) {
@@ -340,14 +340,14 @@ static int hand_rounds(struct st_pair *p, struct st_hand *h)
 	st_check(atomic_read(&h->upcalls), "no notification in %d rounds", i);
 	st_check(atomic_read(&h->upcalls) <= i, "more notifications than completions");
 
-	/* a solicited arm is not for this Send, but for the next (CN-08) */
+	/* a solicited arm fires not on this Send, but on the next (CN-08) */
 	while (ib_req_notify_cq(h->cq, IB_CQ_NEXT_COMP | IB_CQ_REPORT_MISSED_EVENTS) > 0)
 		;
-	/* an upcall may still be on its way */
+	/* an upcall may still be running */
 	msleep(20);
 	reinit_completion(&h->comp);
 	before = atomic_read(&h->upcalls);
-	/* the arm that is left over from above fires once */
+	/* the arm left over from above fires once */
 	st_try(ib_post_recv(p->srv.qp, &wr, NULL));
 	st_try(st_send(&p->cli, &send, none, 0, 0));
 	st_try(st_wait_ok(&p->cli, &send));
@@ -400,7 +400,7 @@ static int qp_init(struct ib_qp *qp)
 			    IB_QP_ACCESS_FLAGS);
 }
 
-/* The server's PD and CQ come with the first connection: make one for them */
+/* The server's PD and CQ are made with the first connection: make one for them */
 static int warm_up(struct st_pair *p)
 {
 	p->opt.no_qp = false;
@@ -411,7 +411,7 @@ static int warm_up(struct st_pair *p)
 	return 0;
 }
 
-/* Newer kernels let users alone resize a CQ */
+/* Newer kernels let only users resize a CQ */
 #ifdef HAVE_IB_RESIZE_CQ
 static bool can_resize(const struct ib_device *dev) { return dev->ops.resize_cq; }
 #else
@@ -420,8 +420,8 @@ static int ib_resize_cq(struct ib_cq *cq, int cqe) { return -EOPNOTSUPP; }
 #endif
 
 /*
- * A kernel consumer's CQ gets larger and smaller with completions in it; not
- * smaller than what is in it (CQ-08, CQ-10)
+ * A kernel consumer's CQ grows and shrinks with completions in it, but not below their number
+ * (CQ-08, CQ-10)
  */
 static int hand_resize(struct st_pair *p, struct st_hand *h)
 {
@@ -439,7 +439,7 @@ static int hand_resize(struct st_pair *p, struct st_hand *h)
 		st_try(st_send(&p->cli, &send, none, 0, 0));
 		st_try(st_wait_ok(&p->cli, &send));
 	}
-	/* the Sends are with TCP: let them arrive */
+	/* TCP has the Sends: let them arrive */
 	msleep(200);
 	err = ib_resize_cq(h->cq, 2);
 	st_check(err, "made smaller than what is in it");
@@ -506,7 +506,7 @@ static int qp_reset(struct ib_qp *qp)
 	unsigned long end = jiffies + ST_WAIT;
 	int err;
 
-	/* the last connection may still be winding down */
+	/* the stream of the last connection may still be winding down */
 	while ((err = ib_modify_qp(qp, &attr, IB_QP_STATE)) == -EBUSY && time_before(jiffies, end))
 		usleep_range(100, 1000);
 	return err;
@@ -557,7 +557,7 @@ static int test_reuse(const struct st_where *where)
 	return st_with_pair(where, &opt, run_reuse);
 }
 
-/* A shared receive queue: its limit is told once, when the receives get few (SR-25) */
+/* A shared receive queue: its limit is reported once, when few receives are left (SR-25) */
 static int shared(struct st_pair *p, struct st_many *m)
 {
 	struct ib_srq_attr attr = { .srq_limit = BATCH / 2 };
@@ -577,7 +577,7 @@ static int shared(struct st_pair *p, struct st_many *m)
 	st_try(check_received(e, m, i));
 	st_try(st_wait_flag(e, &e->srq_told));
 	st_check(e->srq_event == IB_EVENT_SRQ_LIMIT_REACHED, "event %d", e->srq_event);
-	/* and no second time, until it is armed again */
+	/* no second event until it is armed again */
 	e->srq_told = false;
 	st_try(post_recvs(e, m));
 	st_try(post_list(&p->cli, m, i, true));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Kernel consumer that tests an RDMA device: what its files share. */
+/* Kernel consumer that tests an RDMA device: shared by its files. */
 #ifndef SELFTEST_H
 #define SELFTEST_H
 
@@ -12,7 +12,7 @@
 #define ST_READS	16	/* ORD and IRD */
 #define ST_WAIT		(20 * HZ)
 
-/* What the run is told by its caller */
+/* Parameters of the run, from its caller */
 struct st_where {
 	struct net *cli_net;
 	struct net *srv_net;
@@ -40,13 +40,13 @@ struct st_end {
 	struct ib_cq *rcq;	/* of the RQ if it has its own, else the same */
 	struct ib_srq *srq;	/* takes the place of the QP's RQ if there is one */
 	struct ib_qp *qp;
-	int cm_event;		/* last one, -1 for none */
+	int cm_event;		/* the last event, -1 for none */
 	int cm_status;
 	bool disconnected;
-	int qp_events;		/* how many, and which was the first */
+	int qp_events;		/* how many, and the first one */
 	enum ib_event_type qp_event;
 	enum ib_event_type srq_event;
-	bool srq_told;		/* of the last event of the SRQ */
+	bool srq_told;		/* set by an event of the SRQ */
 };
 
 struct st_opt {
@@ -90,7 +90,7 @@ extern const struct st_test st_misuse_tests[];
 
 void st_log(const char *fmt, ...) __printf(1, 2);
 
-/* Leave the function with -EIO, telling what was expected */
+/* Leave the function with -EIO, logging the expectation */
 #define st_check(cond, fmt, ...) do {						\
 	if (!(cond)) {								\
 		st_log("%s:%d: not so: %s; " fmt "\n", __func__, __LINE__,	\

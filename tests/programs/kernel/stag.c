@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The life of fast-register STags: registration, use, and all the ways to
- * invalidate them. That an STag is Invalid shows by REG_MR, which refuses a
- * Valid one (MR-31).
+ * The life of fast-register STags: registration, use, and each way to invalidate them. REG_MR,
+ * which refuses a Valid STag (MR-31), shows that one is Invalid.
  */
 
 #include <linux/slab.h>
@@ -10,7 +9,7 @@
 
 #define ALL_ACCESS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE)
 #define LEN	9000
-#define CYCLES	600	/* more than twice all keys */
+#define CYCLES	600	/* more than twice the number of keys */
 
 /* A buffer and a region at each end */
 struct st_mem {
@@ -95,7 +94,7 @@ static int cycle_write(struct st_pair *p, struct st_mem *m)
 		st_try(st_wait_ok(&p->srv, &inv));
 		st_check(inv.wc.opcode == IB_WC_LOCAL_INV, "opcode %d", inv.wc.opcode);
 	}
-	/* what is Invalid may be invalidated once more (MR-32) */
+	/* an Invalid STag may be invalidated once more (MR-32) */
 	st_try(st_inv(&p->srv, &inv, m->sm->rkey, 0));
 	return st_wait_ok(&p->srv, &inv);
 }
@@ -120,7 +119,7 @@ static int cycle_send_inv(struct st_pair *p, struct st_mem *m)
 	st_try(st_register(&p->cli, m->cm, &m->cb, IB_ACCESS_LOCAL_WRITE));
 	for (i = 0; i < CYCLES; i++) {
 		next_key(m->sm);
-		/* Valid still, if the last invalidate was not done: an error */
+		/* an error if the last invalidate was not done, and the STag still Valid */
 		st_try(st_register(&p->srv, m->sm, &m->sb, ALL_ACCESS));
 		st_fill(m->cb.v, LEN, i);
 		sge = whole(m->cm);
@@ -148,7 +147,7 @@ static int test_send_inv(const struct st_where *where)
 	return st_with_pair(where, NULL, run_send_inv);
 }
 
-/* The sink of a Read with Invalidate is Invalid when its WC is there (OR-10, WR-15) */
+/* The sink of a Read with Invalidate is Invalid once its WC is polled (OR-10, WR-15) */
 static int cycle_read_inv(struct st_pair *p, struct st_mem *m)
 {
 	struct ib_sge sge;
@@ -158,7 +157,7 @@ static int cycle_read_inv(struct st_pair *p, struct st_mem *m)
 	st_try(st_register(&p->srv, m->sm, &m->sb, ALL_ACCESS));
 	for (i = 0; i < CYCLES; i++) {
 		next_key(m->cm);
-		/* some iWARP devices want a sink to be open to the peer (MR-15) */
+		/* some iWARP devices require a remote right of the sink (MR-15) */
 		st_try(st_register(&p->cli, m->cm, &m->cb,
 				   IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE));
 		st_fill(m->sb.v, LEN, i);
@@ -184,9 +183,9 @@ static int test_read_inv(const struct st_where *where)
 }
 
 /*
- * REG_MR, Send, LOCAL_INV in one list: each takes effect before the next
- * (OR-11). Without a fence the invalidate may run while the Send is under way
- * in the view of the verbs; srnic's Send is done with its buffer then.
+ * REG_MR, Send, LOCAL_INV in one list: each takes effect before the next (OR-11). By the verbs an
+ * unfenced invalidate may run while the Send is under way; srnic's Send no longer uses its buffer
+ * then.
  */
 static int chain_once(struct st_pair *p, struct st_mem *m, int i, bool fence)
 {
@@ -251,8 +250,8 @@ static int test_chain(const struct st_where *where)
 }
 
 /*
- * FE-01: what a Read brings is what a fenced Send after it takes along. FE-02: a
- * fenced invalidate of a Read's sink waits for the Read. OR-02: in this order.
+ * FE-01: a fenced Send behind a Read sends the data that the Read brought. FE-02: a fenced
+ * invalidate of a Read's sink waits for the Read. OR-02: in this order.
  */
 static int fence_once(struct st_pair *p, struct st_mem *m, int i)
 {
@@ -304,7 +303,7 @@ static int test_fence(const struct st_where *where)
 	return st_with_pair(where, NULL, run_fence);
 }
 
-/* FE-04, MR-19: a Read of nothing from nowhere, then fenced Writes, are a barrier */
+/* FE-04, MR-19: a Read of length 0 from any address, then fenced Writes, are a barrier */
 static int read_barrier(struct st_pair *p, struct st_mem *m)
 {
 	struct ib_sge none = { .addr = 0x123, .lkey = 0xdead00 }, sge;
@@ -339,8 +338,8 @@ static int test_barrier(const struct st_where *where)
 }
 
 /*
- * TOs that the consumer chooses: any address with the right offset in a page
- * (MR-08), zero-based ones (MR-09), and a part of what was mapped (MR-10).
+ * TOs that the consumer chooses: any address with the right offset in a page (MR-08), zero-based
+ * ones (MR-09), and a part of the mapping (MR-10).
  */
 static int tos(struct st_pair *p, struct st_mem *m)
 {
@@ -361,7 +360,7 @@ static int tos(struct st_pair *p, struct st_mem *m)
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		u64 to = rows[i].flag ? 0 : rows[i].iova + off;
 
-		/* nobody but srnic has the flag */
+		/* only srnic has the flag */
 		if (rows[i].flag && !st_native(&p->srv))
 			continue;
 		next_key(m->sm);
@@ -377,7 +376,7 @@ static int tos(struct st_pair *p, struct st_mem *m)
 		sge.length = LEN - 2;
 		st_try(st_rdma(&p->cli, &op, IB_WR_RDMA_WRITE, &sge, 1, to + 1, m->sm->rkey, 0));
 		st_try(st_wait_ok(&p->cli, &op));
-		/* and back, so that it has arrived */
+		/* a Send back, so that the Write has arrived */
 		sge.length = 0;
 		st_try(st_rdma(&p->cli, &op, IB_WR_RDMA_READ, &sge, 1, to, m->sm->rkey, 0));
 		st_try(st_wait_ok(&p->cli, &op));

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * attack: what a hostile user of the host tries.
+ * attack: attacks by a hostile user of the host.
  *
  *	attack --list
  *	attack ADDR CASE	over the device that has address ADDR
  *
- * ATTACK_SECONDS says for how long (2), ATTACK_SEED makes other choices (1). Exit status
- * 0: each call gave what it may give, 1: not.
+ * ATTACK_SECONDS says for how long (2), ATTACK_SEED makes other choices (1). Exit status 0: each
+ * call returned a result that it may return, 1: another.
  */
 #include <errno.h>
 #include <signal.h>
@@ -56,7 +56,7 @@ int find_rings(struct mapping *m, int max)
 	return n;
 }
 
-/* A life that hangs is ended by a signal, and counts as one that was killed */
+/* A life that hangs is ended by SIGALRM, and counts as killed */
 struct lives in_lives(void (*life)(struct rng *r))
 {
 	struct rng r = { env_uint("ATTACK_SEED", 1) };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * A hostile user of the host: a program without any right but that to open the files of
- * uverbs and rdma_cm. Each attack is a case, in a file of its own, and goes on for a bounded
- * time. It fails itself where a call gives what it must not give. What it does to others
- * is for the script (tests/system/attack.sh) to see: it runs the attack as one user, work of
- * another user beside it, and looks at what is left.
+ * A hostile user of the host: a program without any right except to open the files of uverbs and
+ * rdma_cm. Each attack is a case in a file of its own, and is bounded in time. It fails itself if
+ * a call returns what it must not. The script (tests/system/attack.sh) checks the effect on
+ * others: it runs the attack as one user and work of another user beside it, and checks what is
+ * left afterwards.
  */
 #ifndef ATTACK_H
 #define ATTACK_H
@@ -14,11 +14,11 @@
 #include "handfd.h"
 #include "pattern.h"
 
-/* The attack goes on for ATTACK_SECONDS */
+/* The time at which the attack ends, after ATTACK_SECONDS */
 uint64_t attack_end(void);
 pthread_t thread_of(void *(*fn)(void *), void *arg);
 
-/* A message from a to b, @wr_id; what has completed by now is taken, and nothing is waited for */
+/* A message from a to b with @wr_id; polls completions that are there, and does not wait */
 void one_message(struct pair *p, uint64_t wr_id);
 
 /* Mappings of the files of uverbs in this process, which are rings */
@@ -28,7 +28,7 @@ struct mapping {
 };
 int find_rings(struct mapping *m, int max);
 
-/* An attack in lives: each is a child that does @life and ends as it likes */
+/* An attack in lives: each is a child that runs @life and may end in any way */
 struct lives {
 	unsigned int all, killed;
 };

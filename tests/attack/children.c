@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Children that have inherited the device's descriptor ring the doorbells of their parent's
- * QPs, end and destroy them, while the parent uses them, and after it has ended.
+ * Children with an inherited descriptor of the device ring the doorbells of their parent's QPs,
+ * move them to Error and destroy them, while the parent uses them and after it has ended.
  */
 #include <errno.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 
 #define CHILDREN	4
 
-/* By write(), which the core takes from who opened the file alone */
+/* By write(), which the core accepts only from the opener of the file */
 static void doorbell(struct ibv_qp *qp, uint32_t command)
 {
 	uint32_t answer;
@@ -32,7 +32,7 @@ static void doorbell(struct ibv_qp *qp, uint32_t command)
 	require(n < 0 && errno == EACCES, "a child's doorbell: %zd, %s", n, strerror(errno));
 }
 
-/* By the method, which the core takes from all who have the descriptor */
+/* By the method, which the core accepts from any process with the descriptor */
 static void destroy(struct ibv_qp *qp)
 {
 	struct ib_uverbs_destroy_qp_resp answer;
@@ -113,7 +113,7 @@ static void life(struct rng *r)
 	for (int i = 0; i < CHILDREN; i++) {
 		struct rng own = { rng_next(r) };
 
-		/* not fork_child(): it may outlive its parent */
+		/* not fork_child(): this child may outlive its parent */
 		pid[i] = fork();
 		require(pid[i] >= 0, "%s", strerror(errno));
 		if (!pid[i]) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Descriptors of events that are opened and closed, while what has events is destroyed. */
+/*
+ * Descriptors of events are opened and closed while the objects that have events are destroyed.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -12,7 +14,7 @@
 static atomic_bool over;
 static atomic_uint opened, events;
 
-/* There is one at a time: EBUSY for the others */
+/* A context has one descriptor at a time: EBUSY for the other threads */
 static int open_events(struct ibv_context *ctx)
 {
 	struct {
@@ -50,7 +52,7 @@ static void *reader(void *arg)
 		for (int i = 0; i < 5; i++) {
 			ssize_t n = poll(&p, 1, 2) == 1 ? read(fd, &record, sizeof(record)) : 0;
 
-			/* it may have gone with its object in between */
+			/* another thread may have taken it, or its object is gone */
 			if (!n || (n < 0 && errno == EAGAIN))
 				continue;
 			require(n == sizeof(record), "%zd, %s", n, strerror(errno));
@@ -64,7 +66,7 @@ static void *reader(void *arg)
 	return NULL;
 }
 
-/* A message without a receive, or an end; then all goes at once */
+/* A message without a receive, or an end; then everything is destroyed */
 static void pair_that_ends(unsigned int n)
 {
 	struct ibv_qp_attr error = { .qp_state = IBV_QPS_ERR };

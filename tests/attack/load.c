@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Many streams that move data as fast as they can, and a program of another user that only
- * computes: what is left of the CPUs for it.
+ * computes: how much of the CPUs it gets.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static void *reads(void *arg)
 	return NULL;
 }
 
-/* ATTACK_PAIRS of QPs; says when they are connected */
+/* ATTACK_PAIRS pairs of QPs; prints a line once they are connected */
 void case_load(void)
 {
 	unsigned int n = env_uint("ATTACK_PAIRS", 16);
@@ -52,7 +52,7 @@ void case_load(void)
 	_exit(EXIT_PASS);
 }
 
-/* Prints how often it got round */
+/* Prints the number of its rounds */
 void case_compute(void)
 {
 	unsigned long long loops = 0;

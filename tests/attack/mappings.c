@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* All that mm has for a mapping, done to the mappings of rings while they are in use. */
+/* All operations of mm on a mapping, applied to the mappings of rings while these are in use. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ static void move(const struct mapping *m, struct rng *r)
 	static const int grows[] = { 0, PAGE };
 	void *p = mremap(m->at, m->len, m->len + grows[rng_below(r, 2)], MREMAP_MAYMOVE);
 
-	/* from 0, it would be a second mapping of the same pages */
+	/* a size of 0 would map the same pages a second time */
 	if (p == MAP_FAILED && rng_below(r, 2))
 		mremap(m->at, 0, m->len, MREMAP_MAYMOVE);
 }
@@ -32,7 +32,7 @@ static void advise(const struct mapping *m, struct rng *r)
 	madvise(m->at, m->len, advices[rng_below(r, ARRAY_SIZE(advices))]);
 }
 
-/* What is at the address of a ring that was moved is no ring */
+/* No mapping of a ring is executable, wherever it was moved */
 static void nothing_executable(void)
 {
 	FILE *f = fopen("/proc/self/maps", "r");
@@ -63,7 +63,7 @@ static void copy(const struct mapping *m)
 	process_vm_writev(getpid(), &local, 1, &remote, 1, 0);
 }
 
-/* The pages of a ring as a gift to a pipe */
+/* Give the pages of a ring to a pipe */
 static void give(const struct mapping *m)
 {
 	struct iovec iov = { m->at, PAGE };
@@ -76,7 +76,7 @@ static void give(const struct mapping *m)
 	close(fds[1]);
 }
 
-/* A child has none of them, whatever MADV_DOFORK and MADV_WIPEONFORK were told */
+/* A child has no rings, whatever MADV_DOFORK and MADV_WIPEONFORK were called for */
 static void inherit(const struct mapping *m, int n)
 {
 	pid_t pid = fork();
@@ -149,7 +149,7 @@ static void life(struct rng *r)
 		pthread_join(t[i], NULL);
 }
 
-/* Most lives end by SIGSEGV: the library's own accesses find what was done to its rings */
+/* Most lives end by SIGSEGV: the library accesses the rings that were changed */
 void case_mappings(void)
 {
 	in_lives(life);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The descriptor of a device is passed to another process, which tries all that can be
- * tried with it, while the giver takes its objects away. The giver's other context is
- * another file: nothing of it may be found through the one that was passed.
+ * The descriptor of a device is passed to another process, which tries all calls with it while
+ * the giver destroys its objects. The giver has another context, opened separately: its objects
+ * must not be found through the descriptor that was passed.
  */
 #include <errno.h>
 #include <string.h>
@@ -43,7 +43,7 @@ static int recv_fd(int sock)
 	return fd;
 }
 
-/* A PD by its number, or what the kernel finds there when it is used */
+/* Use a PD by its number, or the object that the kernel finds under that number */
 static void use_pd(struct ibv_context *ctx, uint32_t handle, struct rng *r)
 {
 	struct ibv_pd *pd = ibv_import_pd(ctx, handle);
@@ -76,7 +76,7 @@ static void receiver(int sock, struct rng *r)
 {
 	struct ibv_context *ctx = ibv_import_device(recv_fd(sock));
 
-	if (!ctx)	/* the giver has closed it: no more than the last reference */
+	if (!ctx)	/* the giver has closed it: this was the last reference */
 		return;
 	for (uint32_t handle = 0; handle < HANDLES; handle++)
 		use_pd(ctx, handle, r);
@@ -114,7 +114,7 @@ void case_passfd(void)
 		require(mr, "%s", strerror(errno));
 		send_fd(sock[0], ctx->cmd_fd);
 		usleep(rng_below(&r, 3000));
-		/* as far as the receiver has left it there, and nothing that needs it */
+		/* the receiver may have destroyed them, or their users may be left */
 		ibv_dereg_mr(mr);
 		ibv_dealloc_pd(pd);
 		ibv_close_device(ctx);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Resizing of CQs and SRQs as no library does it, while the rings' indices jump. */
+/* CQs and SRQs are resized in ways in which no library does it, while the rings' indices jump. */
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -38,7 +38,7 @@ static int resize(struct ibv_cq *cq, uint32_t cqe, uint32_t step, struct srnic_u
 	return 0;
 }
 
-/* The new ring is the program's as soon as it is made */
+/* The program can map the new ring as soon as it is made */
 static void scribble(const struct srnic_mmap *ring, struct rng *r)
 {
 	uint32_t *m = mmap(NULL, ring->size, PROT_READ | PROT_WRITE, MAP_SHARED,
@@ -76,7 +76,7 @@ static void *resizer(void *arg)
 	return NULL;
 }
 
-/* Consumer indices and arm words, by where struct srnic_ring_hdr has them */
+/* Change consumer indices and arm words, at their places in struct srnic_ring_hdr */
 static void *flipper(void *arg)
 {
 	struct rng r = { 4711 };
@@ -118,13 +118,13 @@ static void life(struct rng *r)
 	require(steps[SRNIC_RESIZE_PREPARE], "nothing was tried");
 }
 
-/* Some lives end where the library finds the indices that were changed */
+/* Some lives end because the library uses the changed indices */
 void case_cq_steps(void)
 {
 	in_lives(life);
 }
 
-/* To 2^31 ahead, and back */
+/* The producer index jumps 2^31 ahead, and back */
 static void *jumper(void *arg)
 {
 	volatile struct srnic_ring_hdr *ring = arg;
@@ -151,7 +151,7 @@ static int resize_srq(struct ibv_srq *srq, uint32_t max_wr)
 	return write(srq->context->cmd_fd, &req, sizeof(req)) == sizeof(req) ? 0 : errno;
 }
 
-/* A walk from one index to the other would be one of 2^31 entries: seconds, with a lock held */
+/* A loop from one index to the other would run 2^31 times: seconds with a lock held */
 void case_srq_index(void)
 {
 	struct ibv_srq_init_attr attr = { .attr = { .max_wr = 1024, .max_sge = 1 } };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * The rings of a QP and its CQs are registered as memory, and the peer writes into them while
- * they are in use. What becomes of the program's own QPs is its fault.
+ * they are in use. The program itself is to blame if its own QPs fail.
  */
 #include <string.h>
 #include <unistd.h>
@@ -37,7 +37,7 @@ static void life(struct rng *r)
 	}
 	require(n, "no ring is mapped");
 	if (!k)
-		return;		/* this kernel does not pin such pages: as good */
+		return;		/* this kernel does not pin such pages, which is as good */
 	for (int i = 0; i < 60; i++) {
 		struct ibv_sge sge = sge_of(&p.a, rng_below(r, 1000), 4 + rng_below(r, 300));
 		struct ibv_sge recv = sge_of(&p.b, 0, 100);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Regions that share the memory of others, beside all that may end or change those. */
+/* Regions that share the memory of other regions, which are destroyed or changed meanwhile. */
 #include <errno.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -11,7 +11,7 @@
 #include "attack.h"
 
 #define MEM	65536
-#define HANDLES	64	/* they are small numbers: each is some object of the context */
+#define HANDLES	64	/* handles are small numbers: most of these are objects of the context */
 
 static struct ibv_context *ctx;
 static struct ibv_pd *pds[2];
@@ -83,7 +83,7 @@ static int rereg(uint32_t handle, struct rng *r)
 	return write(ctx->cmd_fd, &req, sizeof(req)) == sizeof(req) ? 0 : errno;
 }
 
-/* Of a handle that is another object's, or nobody's any more, or is in use just now */
+/* Errors of a handle that is another object's, was destroyed, or is in use */
 static bool fitting(int err)
 {
 	return !err || err == ENOENT || err == EINVAL || err == EBUSY || err == EACCES ||
@@ -152,5 +152,5 @@ void case_share(void)
 	note("%u regions shared, %u registered, %u handles destroyed, %u registered anew", shared,
 	     registered, destroyed, changed);
 	require(shared && registered && destroyed, "nothing was tried");
-	_exit(EXIT_PASS);	/* with all that is still there */
+	_exit(EXIT_PASS);	/* with all remaining objects */
 }

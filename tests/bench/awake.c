@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Keeps the CPUs of the machine from sleep while something is measured, until SIGTERM, and
- * takes nothing from it: one process for each CPU spins where the scheduler has nothing else.
+ * Keeps the CPUs of the machine from sleeping during a measurement, until SIGTERM, and takes no
+ * time from it: one process for each CPU spins while the scheduler has nothing else to run.
  *
- * In User Mode Linux a system call goes from one process of the host to another and back. If
- * the other one's CPU sleeps, it has to be woken, and where the host is a virtual machine
- * itself that is an exit of it: longer than a message of 64 KiB takes, and paid or not as the
- * host's scheduler happens to place the two. An application on a kernel of its own pays
- * nothing of the kind.
+ * In User Mode Linux a system call switches from one process of the host to another and back. If
+ * the other one's CPU sleeps, it has to be woken, and where the host is a virtual machine itself
+ * that costs an exit of it: longer than a message of 64 KiB takes, and paid or not as the host's
+ * scheduler happens to place the two. An application on a kernel of its own pays nothing of the
+ * kind.
  */
 
 #include <err.h>
@@ -63,7 +63,7 @@ int main(void)
 			err(1, "fork");
 	}
 	sigwait(&end, &sig);
-	/* what they took is this process's when they have been waited for */
+	/* waiting for them adds their CPU time to that of this process */
 	while (children--) {
 		kill(child[children], SIGKILL);
 		waitpid(child[children], NULL, 0);

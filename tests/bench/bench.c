@@ -6,9 +6,9 @@
  *	bench client ADDR [NAME=VALUE...]
  *	bench speed
  *
- * The server serves one case after the other, each in a process of its own, until it is
- * killed. The client measures one case, prints the result as a line of JSON, and ends
- * with status 0. Names, and values if nothing is said:
+ * The server serves one case after the other, each in a process of its own, until it is killed.
+ * The client measures one case, prints the result as a line of JSON, and ends with status 0.
+ * Names, and their default values:
  *
  *	net=verbs	verbs; tcp: sockets; ktcp: sockets inside the kernel, by the
  *			module srnic_bench
@@ -30,8 +30,8 @@
  * Half of a round trip is one sample of the latency of send and write; a whole one is
  * that of read. Time is that of CLOCK_MONOTONIC.
  *
- * speed tells how often each CPU gets around a loop in a millisecond: whether the
- * machine is ours alone.
+ * speed tells how often each CPU gets around a loop in a millisecond: whether other programs use
+ * the machine.
  */
 #include <errno.h>
 #include <signal.h>
@@ -113,7 +113,7 @@ static void run(struct bench *b)
 
 	require(b->size >= 4 && b->links && b->depth, "size, links or depth is too small");
 	require(how[b->net][b->what], "%s has no %s", nets[b->net], whats[b->what]);
-	/* whatever happens, it ends */
+	/* a bound, whatever happens */
 	deadline_set(b->ms / 1000 + b->limit, NULL);
 	if (b->pin)
 		pin_to_cpu(b);

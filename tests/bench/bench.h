@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* What the parts of the benchmark share: a case, its two ends, its result. */
+/* Shared by the parts of the benchmark: a case, its two ends, its result. */
 #ifndef BENCH_H
 #define BENCH_H
 
@@ -12,7 +12,7 @@ enum bench_net { NET_VERBS, NET_TCP, NET_KTCP, NET_VIPL };
 enum bench_do { DO_LATENCY, DO_STREAM, DO_CONNECT, DO_SCALE, DO_REGISTER };
 enum bench_op { OP_SEND, OP_WRITE, OP_READ };
 
-/* One case; the server is told by the client. */
+/* One case; the client sends it to the server. */
 struct bench {
 	enum bench_net net;
 	enum bench_do what;
@@ -20,7 +20,7 @@ struct bench {
 	uint32_t size;		/* bytes of a message */
 	uint32_t links;		/* connections */
 	uint32_t depth;		/* messages under way on each */
-	bool event;		/* sleeps for what it waits for, and does not poll */
+	bool event;		/* sleeps while it waits, and does not poll */
 	uint32_t ms;		/* how long to measure */
 	uint32_t limit;		/* seconds that all the rest may take */
 	bool pin;		/* client on the first CPU, server on the last */
@@ -39,13 +39,13 @@ void control_tell(const struct bench *b);
 void control_ask(struct bench *b);
 bool control_is_readable(const struct bench *b);
 
-/* measure.c: time, and what the whole machine spends meanwhile. */
+/* measure.c: time, and what the whole machine uses meanwhile. */
 struct usage {
 	uint64_t ns;		/* CLOCK_MONOTONIC */
-	uint64_t cpu_us;	/* that CPUs were not idle; of all CPUs */
+	uint64_t cpu_us;	/* time of all CPUs that was not idle */
 	uint64_t switches;	/* of context */
 	uint64_t free_kib;
-	uint64_t kernel_kib;	/* that the kernel has, without the page cache */
+	uint64_t kernel_kib;	/* used by the kernel, without the page cache */
 	uint64_t threads;
 };
 
@@ -65,13 +65,13 @@ void result_scale(const struct usage *before, const struct usage *up,
 		  const struct usage *idle, uint32_t links);
 void result_end(void);
 
-/* Samples of a latency test, of which there is room for so many. */
+/* Samples of a latency test: at most as many. */
 #define MAX_SAMPLES	(4u << 20)
 
-/* How long nothing happens, to see what connections take that are idle */
+/* Idle time, to measure the cost of idle connections */
 #define IDLE_US		500000
 
-/* latency.c to register.c: over verbs; tcp.c, ktcp.c, vipl.c: what they are compared with */
+/* latency.c to register.c: over verbs; tcp.c, ktcp.c, vipl.c: for comparison */
 void verbs_latency(struct bench *b);
 void verbs_stream(struct bench *b);
 void verbs_connect(struct bench *b);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""What is measured: cases, on which paths, and with which peers. What is wanted of them."""
+"""What is measured: cases, their paths and peers. What is required of them."""
 
 from collections import namedtuple
 from pathlib import Path
@@ -16,7 +16,7 @@ Case = namedtuple('Case', 'name path args value unit better pairs', defaults=[1]
 
 
 class Bad(Exception):
-    """A file is not what it has to be; the text says what is wrong."""
+    """The contents of a file are wrong; the text says how."""
 
 
 def bytes_of(size):
@@ -27,8 +27,8 @@ def bytes_of(size):
 
 
 def latency(path, op, size, wait, pairs=1):
-    # Programs that poll have a CPU each, or they would wait for each other's time slice;
-    # but that is what several pairs of them are about
+    # Programs that poll need a CPU each, or they wait for each other's time slice; but this wait
+    # is what the cases with several pairs measure
     pin = 1 if wait == 'poll' else 0
     name = f'{op} {bytes_of(size)}, {"polling" if wait == "poll" else "event-driven"}'
     if pairs > 1:
@@ -85,7 +85,7 @@ PATHS = {
     'disks': 'NVMe-oF and NFS, two interfaces of one host, MTU 1500',
 }
 
-# Those for the program; disks.py has its own cases
+# For the program; disks.py has its own cases
 LINES = ('host', 'veth1500', 'veth9000')
 
 QUICK = [
@@ -105,8 +105,8 @@ QUICK = [
 
 SIZES = (64, 4096, 65536, 1 << 20)
 LINKS = (1, 8, 64)
-# Bytes under way on all links together: what is under way at the end of a measurement
-# has to arrive, and slow peers take their time.
+# Bytes under way on all links together: at the end of a measurement these still have to arrive,
+# and slow peers take long.
 UNDER_WAY = 16 << 20
 
 
@@ -127,7 +127,7 @@ def wide(path):
         yield connect(path, links)
 
 
-# What does not depend on the path
+# Cases that do not depend on the path
 ONCE = [latency('host', op, 64, 'poll', pairs=2) for op in ('send', 'write', 'read')] + [
     register('host', 1 << 20),
     register('host', 16 << 20),
@@ -139,14 +139,14 @@ ONCE = [latency('host', op, 64, 'poll', pairs=2) for op in ('send', 'write', 're
 FULL = QUICK + [c for path in LINES for c in wide(path)
                 if (c.path, c.name) not in {(q.path, q.name) for q in QUICK}] + ONCE
 
-# Peers that are measured with --full, or if they are asked for
+# Peers that are measured with --full or by name only
 FULL_PEERS = ('srnic-markers',)
 
 BY_NAME = {(c.path, c.name): c for c in FULL}
 
 
 def has(case, peer):
-    """Whether this peer can do this at all, and whether it tells anything."""
+    """Whether this peer supports the case at all, and whether the result has a meaning."""
     do, op, size = case.args['do'], case.args.get('op'), case.args.get('size')
     if do == 'disk':
         return peer.name not in ('srnic-markers', 'ktcp')
@@ -173,8 +173,8 @@ def rows(path):
                 yield f'{path}:{number}', [part.strip() for part in line.split('|')]
 
 
-# peer: of srnic; others: what it is compared with, the best of them if they are several;
-# least: how many times as good it is, see Results.ratio
+# peer: of srnic; others: the peers it is compared with, the best of them if several; least: how
+# many times as good it must be, see Results.ratio
 Bound = namedtuple('Bound', 'case peer others least')
 
 

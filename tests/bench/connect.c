@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Many connections at once. All QPs of the client and all routes are there before the
- * time begins; it ends when the last connection is established at both ends. What a
- * connection costs is looked at while all of them are idle.
+ * Many connections at once. All QPs of the client and all routes are made before the time begins;
+ * it ends when the last connection is established at both ends. The memory of a connection is
+ * measured while all of them are idle.
  */
 #include <errno.h>
 #include <string.h>
@@ -29,7 +29,7 @@ void verbs_connect(struct bench *b)
 	require(n.num > 1, "one connection is not many");
 	port = control_expect(b, "port");
 	link_resolve(&n, &n.links[0], port);
-	/* now what all connections share is there, at both ends */
+	/* now both ends have the memory that all connections share */
 	usage_now(&before);
 	for (i = 1; i < n.num; i++)
 		link_resolve(&n, &n.links[i], port);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The two ends of a case agree over a TCP connection of their own, which is idle while
- * anything is measured: a word and a number at a time.
+ * The two ends of a case synchronize over a TCP connection of their own, which is idle during a
+ * measurement: a word and a number at a time.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -44,7 +44,7 @@ int control_connect(const char *host, const char *port)
 		if (!connect(fd, (struct sockaddr *)&addr, sizeof(addr)))
 			break;
 		close(fd);
-		/* the server may just be about to start */
+		/* the server may not be listening yet */
 		if (errno != ECONNREFUSED || now_ms() > end)
 			die("no server at %s port %s: %s", host, port, strerror(errno));
 		usleep(20000);
@@ -86,14 +86,14 @@ uint64_t control_expect(const struct bench *b, const char *word)
 	return line.value;
 }
 
-/* Both ends have come to this point. */
+/* Returns when both ends have come to this point. */
 void control_meet(const struct bench *b)
 {
 	control_say(b, "meet", 0);
 	control_expect(b, "meet");
 }
 
-/* The client tells the case, and which of its addresses the server was asked at. */
+/* The client sends the case, and the address at which it reached the server. */
 void control_tell(const struct bench *b)
 {
 	put(b, b, sizeof(*b));

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""What the kernel itself does over a peer: disks over NVMe-oF and files over NFS, both in
+"""The kernel's own users of RDMA over a peer: disks over NVMe-oF and files over NFS, both in
 memory, read by fio."""
 
 import glob
@@ -34,8 +34,8 @@ def tell(path, value):
 
 
 def programs(what):
-    """Those that are not installed on the machine are in packages of the guest's own, which
-    are put in their place first (scripts/guest-packages)."""
+    """Programs that the machine lacks are in packages of the guest, which are put in their place
+    first (scripts/guest-packages)."""
     packages = os.environ.get('SRNIC_PACKAGES')
     for name in PROGRAMS[what]:
         if not shutil.which(name) and name != 'fio' and packages and os.path.isdir(packages):
@@ -46,7 +46,7 @@ def programs(what):
 
 
 def cpu_seconds():
-    """That the CPUs of the guest were not idle"""
+    """CPU time of the guest that was not idle"""
     with open('/proc/stat', encoding='ascii') as f:
         user, nice, system, _, _, irq, soft = (int(n) for n in f.readline().split()[1:8])
     return (user + nice + system + irq + soft) / os.sysconf('SC_CLK_TCK')
@@ -58,11 +58,11 @@ def switches():
 
 
 class Disks:
-    """The target and the server, and what is connected to them"""
+    """The target and the server, and the disks and mounts connected to them"""
 
     def __init__(self, hosts, peers):
         self.hosts = hosts
-        self.peers = peers      # of the run, by whose place addresses are
+        self.peers = peers      # of the run; the position gives the addresses
         self.files = {}         # (what, peer): what fio reads, or a Failed
         self.up = set()
 
@@ -83,15 +83,15 @@ class Disks:
             return
         sh('modprobe', '-r', 'brd')
         sh('modprobe', 'brd', 'rd_nr=1', f'rd_size={MIB * 1024}')
-        # what was never written is read without looking
+        # fio reads blocks that were never written without comparing them
         sh('dd', 'if=/dev/urandom', f'of={DISK}', 'bs=1M', f'count={MIB}', limit=120)
         if not os.path.ismount(CONFIG):
             sh('mount', '-t', 'configfs', 'configfs', CONFIG)
         self.up.add('disk')
 
     def nvme(self, peer, address):
-        """A subsystem and a port of its own for each peer: else the host takes them for
-        several ways to the same disk."""
+        """A subsystem and a port of its own for each peer: otherwise the host takes them for
+        several paths to the same disk."""
         self.ram_disk()
         number = self.peers.index(peer) + 1
         transport = 'rdma' if peer.net == 'verbs' else 'tcp'
@@ -140,7 +140,7 @@ class Disks:
         sh('mount', '-t', 'tmpfs', '-o', f'size={MIB + 16}m', 'export', EXPORT)
         sh('dd', 'if=/dev/urandom', f'of={EXPORT}/{FILE}', 'bs=1M', f'count={MIB}', limit=120)
         with open('/etc/passwd', 'r+', encoding='utf-8') as f:
-            # nobody has installed the package
+            # the package's installation would have done this
             if not re.search('^_rpc:', f.read(), re.M):
                 f.write('_rpc:x:65533:65534::/run/rpcbind:/usr/sbin/nologin\n')
         with open('/etc/exports', 'w', encoding='ascii'):
@@ -164,7 +164,7 @@ class Disks:
             how = f'rdma,port={NFS_RDMA_PORT}'
         where = f'{MOUNTS}/{peer.name}'
         os.makedirs(where, exist_ok=True)
-        # version 3: that of 4 takes all addresses of one server for ways to the same
+        # version 3: a client of version 4 takes all addresses of one server for paths to the same
         sh('mount', '-t', 'nfs', '-o', f'vers=3,nolock,nosharecache,mountproto=tcp,{how}',
            f'{address}:{EXPORT}', where, limit=60)
         return f'{where}/{FILE}'
@@ -216,7 +216,8 @@ class Disks:
             return {'failed': f'fio says something else: {why}'}
 
     def end(self):
-        """Everything off its devices, so that these can go. Bounded, and no mistake if not."""
+        """Disconnect all from the peers' devices, so that these can go. Bounded, and errors are
+        ignored."""
         for key, name in self.files.items():
             if isinstance(name, Failed):
                 continue

@@ -36,12 +36,12 @@ class Server:
         os.set_blocking(self.process.stderr.fileno(), False)
 
     def said(self):
-        """What went wrong at the server since the last call"""
+        """Errors of the server since the last call"""
         text = self.process.stderr.read() or b''
         return text.decode(errors='replace').strip()
 
     def settle(self, limit):
-        """Waits for the processes of cases that are over: what they have is still there."""
+        """Wait for the processes of finished cases: until then their objects exist."""
         end = time.monotonic() + limit
         while children(self.process.pid) and time.monotonic() < end:
             time.sleep(0.05)
@@ -92,7 +92,7 @@ def measure(options, case, peer, addr, server):
     clients = [subprocess.Popen(command, start_new_session=True, stdin=subprocess.DEVNULL,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
                for _ in range(case.pairs)]
-    # the program knows this limit as well, and says more
+    # the program knows this limit as well, and reports more
     limit = options.ms / 1000 + seconds + 5
     end = time.monotonic() + limit
     results, failed = [], []
@@ -125,14 +125,14 @@ def together(results):
         for key, value in first.items():
             if isinstance(value, (int, float)):
                 first[key] = sum(r[key] for r in results) / len(results)
-        # each of them counts those of the whole guest
+        # each of them measures the whole guest
         first['switches_per_message'] /= len(results)
     return first
 
 
 class Calm:
-    """Whether the machine is ours alone: how fast its slowest CPU gets around a loop, of
-    the fastest that was ever seen."""
+    """Whether other programs use the machine: the speed of its slowest CPU in a loop, as a share
+    of the highest ever measured."""
 
     ENOUGH = 0.8
 
@@ -147,8 +147,8 @@ class Calm:
         return min(loops) / self.best
 
     def measured(self, patience, function, *args):
-        """The result of the function when it was calm before and after; or the calmest one
-        that there was in so many seconds."""
+        """The result of the function when the machine was calm before and after; or the calmest
+        result within so many seconds."""
         end = time.monotonic() + patience
         best = None
         while True:
@@ -166,7 +166,7 @@ class Calm:
 
 
 def load(options, peers):
-    """Modules; peers that lack theirs are left out."""
+    """Load modules; peers that lack theirs are left out."""
     dead = {}
     for peer in peers:
         if not peer.module or os.path.isdir(f'/sys/module/{peer.module}'):
@@ -225,7 +225,7 @@ def arguments():
 
 
 def select(options, glob):
-    """The cases that are asked for; who names one that only --full has gets it, too."""
+    """The selected cases; one that only --full has is selected by its name, too."""
     paths = options.paths.split(',')
     for known in [cases.FULL] if options.full else [cases.QUICK, cases.FULL]:
         found = [c for c in known if c.path in paths and fnmatch.fnmatch(c.name, glob)]

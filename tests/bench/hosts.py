@@ -6,8 +6,8 @@ import subprocess
 import time
 from collections import namedtuple
 
-# link: type of the RDMA link, or None; module: what has to be loaded for it;
-# policy: of a device of srnic; what: for the reader
+# link: type of the RDMA link, or None; module: the module to load for it; policy: of a device of
+# srnic; what: description for the reader
 Peer = namedtuple('Peer', 'name net link module policy what')
 
 PEERS = {p.name: p for p in (
@@ -25,7 +25,7 @@ PEERS = {p.name: p for p in (
 
 
 class Failed(Exception):
-    """A command of the set-up did not work; the text says which and why."""
+    """A command of the set-up failed; the text says which and why."""
 
 
 def sh(*command, limit=20):
@@ -49,8 +49,8 @@ def is_active(device):
 
 
 class Hosts:
-    """Netns h1 and h2 with a pair of interfaces for each peer, or h1 alone. On the path
-    disks it is the first netns, the only one that the kernel's own users of RDMA know."""
+    """Netns h1 and h2 with a pair of interfaces for each peer, or h1 alone. On the path disks it
+    is the initial netns, the only one that the kernel's own users of RDMA know."""
 
     def __init__(self, path, peers):
         self.path = path
@@ -71,8 +71,8 @@ class Hosts:
                 self.dead[peer.name] = str(why)
 
     def one_netns(self):
-        """What is sent to an address of the machine itself would go over lo: rules of each
-        pair of interfaces come before (one_netns in tests/system/lib.sh)."""
+        """Packets to an address of the machine itself would go over lo: a rule for each pair of
+        interfaces comes before (one_netns in tests/system/lib.sh)."""
         sh('sysctl', '-qw', 'net.ipv4.conf.all.rp_filter=0')
         self.rule('pref', 3, 'lookup', 'local')
         sh('ip', 'rule', 'del', 'pref', 0)
@@ -82,7 +82,7 @@ class Hosts:
         self.rules.append(words)
 
     def routes(self, i):
-        """To each address of a pair over the other end"""
+        """Routes to each address of a pair over the other end"""
         for own, there, (source, target) in ((f'v{i}a', f'v{i}b', self.addresses(i)),
                                              (f'v{i}b', f'v{i}a', self.addresses(i)[::-1])):
             table = 1000 + 2 * i + (own[-1] == 'b')
@@ -104,7 +104,7 @@ class Hosts:
     def add(self, i, peer):
         prefix = 24
         if self.path == 'host':
-            # What is sent to an address of the host goes over lo, whose MTU counts.
+            # Packets to an address of the host go over lo, whose MTU counts.
             sh('ip', '-n', 'h1', 'link', 'add', f'd{i}', 'mtu', 65536, 'type', 'dummy')
             ends = [('h1', f'd{i}')]
         elif self.path == 'disks':

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What TCP itself gives inside the kernel (kernel/ktcp.c): the program only says who
- * sends to whom. An open file of /dev/srnic_bench is one end of one connection.
+ * TCP inside the kernel (kernel/ktcp.c): the program only chooses sender and receiver. An open
+ * file of /dev/srnic_bench is one end of one connection.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -47,7 +47,7 @@ static int open_device(void)
 	return fd;
 }
 
-/* Ends when the receiver has everything and has closed. */
+/* Returns when the receiver has received everything and has closed. */
 static void *send_thread(void *arg)
 {
 	struct stream *s = arg;

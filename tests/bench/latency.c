@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * One message at a time. Send: a message there, one back. Write: the same, and each end
- * looks at the last byte of its memory. Read: a Read, of an end that does nothing but
- * wait as the case says. The first tenth of the time is not measured.
+ * One message at a time. Send: a message there, one back. Write: the same, and each end looks at
+ * the last byte of its memory. Read: a Read from an end that only waits, in the way of the case.
+ * The first tenth of the time is not measured.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -55,7 +55,7 @@ static uint8_t wait_write(struct node *n, struct link *l, uint8_t old)
 	return *last;
 }
 
-/* Send and write: a byte comes back as it went. */
+/* Send and write: each byte is sent back. */
 static uint8_t ball(struct node *n, struct link *l, bool write, uint8_t byte, uint8_t old)
 {
 	l->out[n->size - 1] = byte;
@@ -103,7 +103,7 @@ static void client(struct node *n, struct link *l)
 			samples[num++] = now - at;
 	}
 	usage_now(&after);
-	n->event = false;	/* the end is told by a message in any case */
+	n->event = false;	/* a message signals the end in any case */
 	l->out[n->size - 1] = LAST;
 	post(n, l, b->op == OP_WRITE ? IBV_WR_RDMA_WRITE : IBV_WR_SEND);
 	result_begin(b);

@@ -11,7 +11,7 @@ import os
 import shlex
 import sys
 
-# Arguments that say where something lies on this machine, and nothing of the figures
+# Arguments with places on this machine, which do not affect the figures
 PLACES = ('--out', '--tree')
 
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Time, and what the machine spends: not the time of this process, since most work is
- * done by kthreads, softirqs and the process at the other end. Other programs of the
- * machine are in it, too.
+ * Time, and what the machine uses: not the time of this process, since most work is done by
+ * kthreads, softirqs and the process at the other end. Other programs of the machine are
+ * included, too.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -97,8 +97,8 @@ static uint64_t speed_of(int cpu)
 }
 
 /*
- * Thousands of loops in a millisecond, of each CPU, all at the same time. Each CPU has a
- * process of its own: threads of one take turns in User Mode Linux.
+ * Thousands of loops in a millisecond, for each CPU, all at the same time. Each CPU has a process
+ * of its own: in User Mode Linux threads of one process take turns.
  */
 void speed(void)
 {
@@ -154,7 +154,7 @@ double samples_median(uint32_t *ns, size_t num)
 	return ns[num / 2] / 1e3;
 }
 
-/* @factor: which part of a sample counts */
+/* @factor: the part of a sample that counts */
 void result_samples(uint32_t *ns, size_t num, double factor)
 {
 	double us = factor / 1e3, sum = 0;

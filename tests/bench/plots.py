@@ -12,9 +12,7 @@ from pathlib import Path
 import cases
 from cases import Bad
 
-# file:   its name, without .svg
-# panels: drawn beside each other
-# about:  what the reader is told of it
+# file: its name, without .svg
 Plot = namedtuple('Plot', 'file title panels about')
 # x:     of the axis, or None: the points are groups of bars
 # points: (label or x, path, name of the case, figure of its results)
@@ -134,7 +132,7 @@ def panel_script(results, panel, peers, block):
         for peer in peers:
             found = values(results, path, name, peer, figure)
             if found:
-                # nothing below zero: memory that was given back meanwhile is noise
+                # nothing below zero: memory freed meanwhile is noise
                 figures = [max(0, f(found)) for f in (statistics.median, min, max)]
                 every += [f for f in figures if f > 0]
                 line += [number(f) for f in figures]
@@ -218,7 +216,7 @@ def draw(results, plot, file):
 
 
 def shrink(file):
-    """What draws nothing is half of what gnuplot writes."""
+    """Half of gnuplot's output draws nothing, and is removed."""
     text = file.read_text(encoding='utf-8')
     text = re.sub(r'<desc>.*?</desc>\n?', '', text)
     text = re.sub(r'<defs>.*?</defs>', lambda m: '<defs>' + ''.join(

@@ -30,7 +30,7 @@ DOC = 'Documentation/benchmarks.md'
 PLOTS = 'Documentation/benchmarks'
 FINDINGS = ('<!-- findings: begin; by hand -->', '<!-- findings: end -->')
 FIGURES = ('<!-- figures: begin; tests/bench/publish.py writes them -->', '<!-- figures: end -->')
-# In README.md: without CRC where there is a choice
+# In README.md: without CRC where CRC is optional
 SHORT = ('srnic', 'siw', 'rxe', 'tcp', 'ktcp')
 RIVALS = ('siw', 'rxe')
 HEADS = {'tcp': 'TCP', 'ktcp': 'TCP in the kernel'}
@@ -68,7 +68,7 @@ def table(head, rows, left=1):
 
 
 def bold_below_one(value):
-    """A ratio, which says by itself who is faster"""
+    """A ratio in words: which of the two is faster"""
     text = ratio_text(value)
     return f'**{text}**' if value is not None and value < 1 else text
 
@@ -97,7 +97,7 @@ def how(results):
 
 
 def wanted(results):
-    """Nothing, if nothing of it was measured"""
+    """Nothing, if none of it was measured"""
     rows = [(cases.PATHS[bound.case.path], bound.case.name,
              f'{bound.peer} : {" or ".join(bound.others)}', f'{bound.least:.2f}',
              ratio_text(value), met) for bound, value, met in goals(results)]
@@ -111,7 +111,7 @@ def wanted(results):
 
 
 def plots_of(results, number, into):
-    """Draws them; the lines that show them. A later run has names of its own."""
+    """Draw them; the lines that include them. A later run has file names of its own."""
     folder = into / PLOTS
     folder.mkdir(parents=True, exist_ok=True)
     for plot in plots.PLOTS:
@@ -233,7 +233,7 @@ def publish(options):
         if not results.machine:
             raise Bad(f'{file}: no machine in it: was the run ended?')
     into = options.into.resolve()
-    # All is known to be right before anything is written.
+    # Everything is checked before anything is written.
     text = readme(runs[0], into)
     for old in (into / PLOTS).glob('*.svg'):
         old.unlink()

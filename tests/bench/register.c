@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Registering memory that is there already, and giving it up again, one region after the
- * other: microseconds for each MiB. The connection is there to have a device, as all
- * other cases have one.
+ * Registering existing memory and deregistering it, one region after the other: microseconds for
+ * each MiB. The connection provides a device, as in all other cases.
  */
 #include <errno.h>
 #include <stdlib.h>

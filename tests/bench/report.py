@@ -16,10 +16,10 @@ import cases
 from cases import Bad
 from hosts import PEERS
 
-# What tests/bench/run tells of a machine
+# The properties of a machine that tests/bench/run writes
 MACHINE = ('cpu', 'cpus', 'memory_gib', 'where', 'mem_mib', 'date', 'took_s', 'others_s', 'srnic',
            'status', 'command')
-ENOUGH = 0.8    # how calm a machine is that figures can be trusted of (guest.py)
+ENOUGH = 0.8    # how calm a machine must be for its figures to count (guest.py)
 
 
 def records_of(path):
@@ -39,13 +39,13 @@ def records_of(path):
 
 
 class Results:
-    """Values by path, case and peer; and why there are none. What was measured while
-    others had the machine does not count, if there is anything else."""
+    """Values by path, case and peer; and the reasons for missing ones. A value measured while
+    other programs used the machine does not count, if there is another."""
 
     def __init__(self, path):
         self.values = {}                        # of each round
-        self.noisy = set()                      # where others had the machine, each time
-        self.records = defaultdict(list)        # all there is
+        self.noisy = set()                      # where other programs used the machine each time
+        self.records = defaultdict(list)        # all of them
         self.failed = {}
         self.dead = {}
         self.guest = {}
@@ -111,8 +111,8 @@ class Results:
         return self.values.get((case.path, case.name, peer), {})
 
     def ratio(self, case, peer, other):
-        """How many times as good as the other one, in the median round; where they have
-        none in common, that counts, the ratio of medians; or None"""
+        """How many times as good as the other peer, in the median round; the ratio of medians if
+        they have no round in common; or None"""
         a, b = self.rounds(case, peer), self.rounds(case, other)
         if not a or not b:
             return None
@@ -123,7 +123,7 @@ class Results:
         return statistics.median(x / y for x, y in pairs) if all(y for _, y in pairs) else None
 
     def bound_ratio(self, bound):
-        """The same beside the best of its peers, as far as they were measured; or None"""
+        """The same beside the best of its peers, of those measured; or None"""
         ratios = [self.ratio(bound.case, bound.peer, other) for other in bound.others]
         return min((r for r in ratios if r is not None), default=None)
 
@@ -134,7 +134,7 @@ def figure(value):
     return f'{value:,.0f}' if size >= 100 else f'{value:.1f}' if size >= 10 else f'{value:.2f}'
 
 
-# Who is compared with whom, and how the column is called
+# Which peers are compared, and the title of the column
 RATIOS = (('srnic', 'siw', 'srnic:siw'), ('srnic-crc', 'siw-crc', 'crc:crc'),
           ('srnic', 'rxe', 'srnic:rxe'), ('srnic', 'tcp', 'srnic:tcp'),
           ('srnic', 'ktcp', 'srnic:ktcp'))
@@ -162,7 +162,7 @@ def cell(results, case, peer):
     return '-'
 
 
-# What it cost and what else there is: figures of a record, for the cases that have them
+# Costs and other figures of a record, for the cases that have them
 def is_latency(case):
     return case.args['do'] in ('latency', 'disk')
 
@@ -217,13 +217,12 @@ def ratios_of(results):
 
 
 def goals(results):
-    """What is wanted of the cases that were measured: (bound, how it is, whether it is met
-    or '-')"""
+    """The bounds of the cases that were measured: (bound, ratio, whether it is met or '-')"""
     measured = results.cases()
     for bound in cases.wanted():
         if bound.case in measured:
             value = results.bound_ratio(bound)
-            # as it is judged: 1.199 is not 1.2
+            # rounded as it is judged: 1.199 is not 1.2
             yield bound, value, '-' if value is None else 'yes' if value >= bound.least else 'no'
 
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Thousands of connections in one guest: what they take while nothing happens on any of
- * them, and how fast a Write on each of them at the same time is. They are made one
- * after the other, since connect.c is about the speed of that.
+ * Thousands of connections in one guest: their memory while all are idle, and the speed of a
+ * Write on each of them at the same time. They are made one after the other, since connect.c
+ * measures the speed of that.
  */
 #include <errno.h>
 #include <string.h>
@@ -45,7 +45,7 @@ void verbs_scale(struct bench *b)
 	}
 	port = control_expect(b, "port");
 	link_resolve(&n, &n.links[0], port);
-	/* now what all connections share is there, at both ends */
+	/* now both ends have the memory that all connections share */
 	usage_now(&before);
 	for (i = 0; i < n.num; i++) {
 		if (i)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * As many messages as possible, from the client (send, write) or to it (read), on each
- * of the links. A phase ends when the server has everything: on each link follows a
- * Send that the server answers. The first, short phase is not measured.
+ * As many messages as possible, from the client (send, write) or to it (read), on each of the
+ * links. A phase ends when the server has received everything: a last Send on each link, which
+ * the server answers. The first, short phase is not measured.
  *
- * Who is sent Sends has so many receives posted, and tells when it has posted others.
- * What a message means is told by its length.
+ * The receiver of Sends keeps RQ receives posted, and sends a credit when it has posted more. The
+ * length of a message tells its meaning.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 enum { CREDIT = 1, PHASE = 2, LAST = 3 };	/* lengths */
 
-#define RQ	512		/* receives of an end that is sent data */
+#define RQ	512		/* receives of an end that gets data */
 
 static uint32_t signal_each(const struct bench *b)
 {
@@ -34,7 +34,7 @@ static void say(struct node *n, struct link *l, uint32_t word, bool signaled)
 	link_post(n, l, IBV_WR_SEND, text, word, signaled);
 }
 
-/* What has come: room for more, and answers. Returns the number of answers. */
+/* Process completions: credits and answers. Returns the number of answers. */
 static uint32_t take(struct node *n, bool wait)
 {
 	struct ibv_wc wc[CHUNK];
@@ -77,7 +77,7 @@ static uint64_t phase(struct node *n, uint64_t ms, uint32_t word)
 
 	for (i = 0; i < n->num; i++)
 		sent -= n->links[i].sent;
-	/* A look at the clock may be a system call. */
+	/* Reading the clock may be a system call. */
 	while (rounds++ % 16 || now_ns() < end) {
 		any = false;
 		for (i = 0; i < n->num; i++)
@@ -85,7 +85,7 @@ static uint64_t phase(struct node *n, uint64_t ms, uint32_t word)
 		require(!take(n, !any), "an answer to nothing");
 	}
 	for (i = 0; i < n->num; i++) {
-		/* one more than depth, which there is room for */
+		/* one more than depth, for which the SQ has room */
 		say(n, &n->links[i], word, true);
 		sent += n->links[i].sent;
 	}
@@ -94,7 +94,7 @@ static uint64_t phase(struct node *n, uint64_t ms, uint32_t word)
 	return sent;
 }
 
-/* The figures of a stream on links that are connected */
+/* Measure a stream on connected links */
 void stream_measure(struct node *n)
 {
 	const struct bench *b = n->b;
@@ -114,13 +114,13 @@ void stream_measure(struct node *n)
 	result_usage(&before, &after, messages, messages * b->size);
 }
 
-/* What the other end needs for it */
+/* The server's part of it */
 void stream_serve(struct node *n)
 {
 	struct ibv_wc wc[CHUNK];
 	uint32_t ended = 0;
 
-	/* There is nothing to poll for, but words. */
+	/* Only words arrive, so polling is not needed. */
 	if (n->b->op != OP_SEND)
 		n->event = true;
 	while (ended < n->num) {

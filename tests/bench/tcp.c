@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The same cases on plain sockets, as a program would write them that has no RDMA:
- * bytes there and back; a request of a few bytes and an answer of SIZE (read); a stream
- * of calls of SIZE bytes. For send and write it is the same.
+ * The same cases on plain sockets, as in a program without RDMA: bytes there and back; a request
+ * of a few bytes and an answer of SIZE (read); a stream of calls of SIZE bytes. For send and
+ * write it is the same.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -24,7 +24,7 @@
 struct sock {
 	int fd;
 	uint64_t done;		/* bytes */
-	uint64_t owed;		/* bytes that the other end has asked for */
+	uint64_t owed;		/* bytes that the other end has requested */
 	uint32_t asked;		/* reads under way */
 };
 
@@ -125,7 +125,7 @@ static void send_all(int fd, const void *buf, size_t len)
 	}
 }
 
-/* Polls by asking again and again; or the call itself sleeps. */
+/* Polls by repeated calls; or the call itself sleeps. */
 static void receive_all(const struct bench *b, int fd, void *buf, size_t len)
 {
 	int flags = b->event ? MSG_WAITALL : MSG_DONTWAIT;
@@ -193,7 +193,7 @@ static bool would_block(ssize_t n)
 	return false;
 }
 
-/* Sends what is owed on @k, in calls of the size of a message; false: no room. */
+/* Sends the bytes owed on @k, in calls of the size of a message; false: no room. */
 static bool push(struct socks *s, struct sock *k)
 {
 	uint32_t rest = s->b->size - k->done % s->b->size;
@@ -218,8 +218,8 @@ static bool pull(struct socks *s, struct sock *k)
 }
 
 /*
- * The one who has the data: sends until the time is over. The other one tells what has
- * come, over the control connection, when it was told what there is.
+ * The end that has the data sends until the time is over, and reports the number of bytes over
+ * the control connection. The other end answers when it has received as many.
  */
 static void source(struct socks *s, uint64_t ms)
 {
@@ -260,7 +260,7 @@ static void sink(struct socks *s)
 	control_say(s->b, "got", 0);
 }
 
-/* Read: the client keeps asking, and the server answers. */
+/* Read: the client keeps sending requests, and the server answers. */
 static void ask(struct socks *s, uint64_t ms)
 {
 	uint64_t end = now_ns() + ms * 1000000, had;
@@ -394,7 +394,7 @@ void tcp_scale(struct bench *b)
 	all_connected(&s);
 	usage_now(&up);
 	if (b->server) {
-		control_meet(b);	/* it polls, but not yet */
+		control_meet(b);	/* the server starts polling only after this */
 		ready(&s);
 		serve(&s);
 	} else {
@@ -412,7 +412,7 @@ void tcp_scale(struct bench *b)
 
 /* --- connect ------------------------------------------------------------- */
 
-/* A connection is up when the server has accepted it and the client has heard of it. */
+/* A connection is up when the server has accepted it and connect() has returned at the client. */
 void tcp_connect(struct bench *b)
 {
 	struct usage before, begin, end, idle;

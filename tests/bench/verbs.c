@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Connections over rdma_cm, and what is posted on them. Nothing here knows which device
- * it is; where devices differ, they are asked.
+ * Connections over rdma_cm, and the WRs posted on them. Nothing here depends on the type of
+ * device; where devices differ, their attributes are queried.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,9 +14,9 @@
 #define SHORT		64	/* a message that is sent inline */
 
 /*
- * The CQ of any end is at least so large. libsiw takes the offset 0x90000 of a queue in
- * its mapping for an error, and so fails to make one of some 40 QPs; the CQ, which is
- * mapped first, lies over it.
+ * The CQ of any end has at least this size. libsiw takes the offset 0x90000 of a queue in its
+ * mapping for an error, and so cannot make one of some 40 QPs; the CQ, which is mapped first,
+ * occupies that offset.
  */
 #define MIN_CQE		20480
 
@@ -35,7 +35,7 @@ void node_init(struct node *n, const struct bench *b, uint32_t sq, uint32_t rq)
 	n->cm = cm_channel(false);
 }
 
-/* Of the first connection on: the device, and memory for all. */
+/* With the first connection: the device, and memory for all connections. */
 static void open_device(struct node *n, struct ibv_context *device)
 {
 	struct ibv_device_attr attr;
@@ -158,7 +158,7 @@ void node_listen(struct node *n)
 	int tries = 20;
 
 	resolve(n->b->addr, 0, &addr);
-	/* a port that rdma_cm chose may be one that TCP has given to somebody */
+	/* TCP may already use a port that rdma_cm chose */
 	while (tries--) {
 		if (rdma_create_id(n->cm, &n->listener, NULL, RDMA_PS_TCP))
 			die("rdma_create_id: %s", strerror(errno));
@@ -174,7 +174,7 @@ void node_listen(struct node *n)
 	die("rdma_listen: %s", strerror(errno));
 }
 
-/* Until all links are up. */
+/* Returns when all links are up. */
 void node_accept(struct node *n)
 {
 	struct rdma_conn_param param;
@@ -223,7 +223,7 @@ void node_connect(struct node *n)
 	control_meet(n->b);
 }
 
-/* Both ends are done: the rest is left to the end of the process. */
+/* Both ends are done: the end of the process frees the rest */
 void node_end(struct node *n)
 {
 	control_meet(n->b);
@@ -251,7 +251,7 @@ void link_post(struct node *n, struct link *l, enum ibv_wr_opcode op, const void
 		require(!data, "%u bytes do not fit inline", len);
 	l->unsignaled++;
 	l->outstanding++;
-	/* A completion tells of the WRs before it, too: how many, is in its wr_id. */
+	/* A completion covers the WRs before it, too: their number is in its wr_id. */
 	if (signaled) {
 		wr.send_flags |= IBV_SEND_SIGNALED;
 		wr.wr_id = (uint64_t)(l - n->links) << 32 | l->unsignaled;
@@ -276,7 +276,7 @@ struct link *link_of(struct node *n, const struct ibv_wc *wc)
 	return &n->links[wc->wr_id >> 32];
 }
 
-/* True: of a receive. Else WRs were sent, and there is room for others. */
+/* True for a receive. For a send: the SQ has room for as many WRs more. */
 bool link_done(struct node *n, const struct ibv_wc *wc)
 {
 	struct link *l = link_of(n, wc);
@@ -312,7 +312,7 @@ int node_wait(struct node *n, struct ibv_wc *wc)
 			if (ibv_req_notify_cq(n->cq, 0))
 				die("ibv_req_notify_cq: %s", strerror(errno));
 			n->armed = true;
-			continue;	/* what came before it was armed */
+			continue;	/* poll what came before the arm */
 		}
 		if (ibv_get_cq_event(n->events, &cq, &context))
 			die("ibv_get_cq_event: %s", strerror(errno));

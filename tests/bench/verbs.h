@@ -5,16 +5,16 @@
 
 #include "bench.h"
 
-#define SMALL_RQ	16	/* receives of an end that is sent words only */
+#define SMALL_RQ	16	/* receives of an end that gets words only */
 
 struct link {
 	struct rdma_cm_id *id;
 	char *out, *in;		/* of node->size bytes each */
 	uint64_t raddr;		/* the other end's in */
 	uint32_t rkey;
-	uint32_t outstanding;	/* WRs posted, as far as completions have told */
+	uint32_t outstanding;	/* WRs posted, but not known to be complete */
 	uint32_t unsignaled;	/* posted since the last signaled one */
-	uint64_t sent, credit;	/* messages, and how many the other end has room for */
+	uint64_t sent, credit;	/* messages sent, and those that the other end has room for */
 	uint64_t received;
 };
 
@@ -38,7 +38,7 @@ struct node {
 	uint32_t up;		/* links that are connected */
 };
 
-/* what a connection's private data tells the other end */
+/* private data of a connection */
 struct greeting {
 	uint32_t index, rkey;
 	uint64_t addr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The same cases over libvipl: messages there and back, and a stream of RDMA Writes, of
- * which so many are under way.
+ * The same cases over libvipl: messages there and back, and a stream of RDMA Writes, with so many
+ * under way.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -14,14 +14,14 @@
 #define CONNECT_MS	20000
 #define RECVS		2
 #define MAX_BYTES	65536
-#define LAST		0xff	/* value of the byte that ends the game */
+#define LAST		0xff	/* value of the byte that ends the measurement */
 
 union address {
 	VIP_NET_ADDRESS net;
 	char room[4 + 4 + sizeof(DISC)];
 };
 
-/* What the server tells of its memory */
+/* The server's memory, as sent to the client */
 struct target {
 	VIP_PVOID64 data;
 	VIP_MEM_HANDLE handle;
@@ -114,7 +114,7 @@ static void await_sent(struct end *e)
 	require(!(d->CS.Status & VIP_STATUS_ERROR_MASK), "%#x", d->CS.Status);
 }
 
-/* All that are done, and one at least */
+/* All that are done, at least one */
 static unsigned int take_sent(struct end *e)
 {
 	unsigned int n = 1;
@@ -126,14 +126,14 @@ static unsigned int take_sent(struct end *e)
 	return n;
 }
 
-/* From the data of descriptor RECVS */
+/* Sends the data of descriptor RECVS */
 static void say(struct end *e, unsigned int bytes)
 {
 	check(VipPostSend(e->vi, fill(e, RECVS, bytes), e->handle), "VipPostSend");
 	await_sent(e);
 }
 
-/* Its last byte; one that polls for it takes the CPU from who sends and receives. */
+/* The last byte of a message; polling for it takes CPU from the tasks that send and receive. */
 static uint8_t hear(struct end *e, bool sleep)
 {
 	VIP_RETURN ret;
@@ -197,7 +197,7 @@ static void end(struct end *e)
 	check(VipCloseNic(e->nic), "VipCloseNic");
 }
 
-/* The last byte of a message is known to its receiver */
+/* The receiver looks at the last byte of a message */
 static void set_last(struct end *e, uint8_t byte)
 {
 	e->data[RECVS * MAX_BYTES + e->b->size - 1] = byte;
@@ -259,7 +259,7 @@ static void post_write(struct end *e, const struct target *target, unsigned int 
 {
 	VIP_DESCRIPTOR *d = fill(e, RECVS + i, e->b->size);
 
-	/* All of the same data, as the others do it */
+	/* All Writes have the same source, as in the other cases */
 	d->DS[0].Local.Data.Address = e->data + RECVS * MAX_BYTES;
 	d->DS[1] = d->DS[0];
 	d->CS.Control = VIP_CONTROL_OP_RDMAWRITE;
@@ -270,12 +270,12 @@ static void post_write(struct end *e, const struct target *target, unsigned int 
 	check(VipPostSend(e->vi, d, e->handle), "VipPostSend");
 }
 
-/* How many Writes are done in that time; the Send behind them is answered when they are. */
+/* The number of Writes in that time; the Send behind them is answered when they are done. */
 static uint64_t write_for(struct end *e, const struct target *target, uint64_t ms)
 {
 	uint64_t rounds = 0, posted = 0, done = 0, to = now_ns() + ms * 1000000;
 
-	/* A look at the clock may be a system call. */
+	/* Reading the clock may be a system call. */
 	while (rounds++ % 16 || now_ns() < to) {
 		while (posted - done < e->b->depth)
 			post_write(e, target, posted++ % e->b->depth);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * srnic_bench: a stream of bytes over TCP from kernel to kernel, as the engines of an
- * iWARP device could have it at best. The sender calls with SIZE bytes at a time, from
- * process context. The receiver copies once, out of the packets, in the socket's
- * callback, and wakes nobody.
+ * srnic_bench: a stream of bytes over TCP from kernel to kernel, the best case for the engines of
+ * an iWARP device. The sender calls with SIZE bytes at a time, from process context. The receiver
+ * copies once, out of the packets, in the socket's callback, and wakes no task.
  *
  * Each open file of /dev/srnic_bench is one end of one connection, in the network
  * namespace of its opener:
@@ -44,7 +43,7 @@ struct end {
 	bool told;
 };
 
-/* --- receiving: in softirq, or wherever TCP calls from -------------------- */
+/* --- receiving: in softirq, or in another context that TCP calls from --------- */
 
 static int place(read_descriptor_t *desc, struct sk_buff *skb, unsigned int off, size_t len)
 {
@@ -98,7 +97,7 @@ static int receive(struct end *e)
 	sk->sk_data_ready = data_ready;
 	sk->sk_state_change = state_change;
 	write_unlock_bh(&sk->sk_callback_lock);
-	/* what came before */
+	/* data that came before */
 	data_ready(sk);
 	state_change(sk);
 	release_sock(sk);
@@ -134,7 +133,7 @@ static int send(struct end *e)
 		cond_resched();
 	}
 	kernel_sock_shutdown(e->sock, SHUT_WR);
-	/* the receiver closes when it has everything */
+	/* the receiver closes when it has received everything */
 	vec.iov_base = e->buf;
 	vec.iov_len = 1;
 	n = kernel_recvmsg(e->sock, &msg, &vec, 1, 1, 0);
@@ -148,7 +147,7 @@ static int new_socket(struct end *e, struct socket **sock)
 	return sock_create_kern(e->net, AF_INET, SOCK_STREAM, IPPROTO_TCP, sock);
 }
 
-/* void *: on newer kernels, another type has the address */
+/* void *: the type of the address differs between kernels */
 static int begin_receive(struct end *e, struct sockaddr_in *addr)
 {
 	void *sa = addr;

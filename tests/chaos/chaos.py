@@ -3,10 +3,10 @@
 chaos.py: traffic between pairs of hosts, and one fault after the other. Runs as
 root in a guest (scripts/chaos); prints TAP and a table.
 
-After each fault: what had to end has ended, with every WR completed once and in
-order (the programs see to that, traffic.c); what did not have to end is the same
-connection as before; all connections are there again and move; no task hangs; the
-kernel did not complain. After all: nothing is left.
+After each fault: each connection that had to end has ended, with every WR completed once and in
+order (the programs check that, traffic.c); each other connection is the same as before; all
+connections are up again and move data; no task hangs; the kernel reported no trouble. At the end:
+nothing is left.
 """
 
 import argparse
@@ -70,7 +70,7 @@ class Controller:
         return n
 
     def carry(self, process):
-        """Its counts are final: what was open went with it"""
+        """Its counts are final: open WRs went with the process"""
         n = self.counts_of(process)
         n["gone"] += n.pop("open", 0)
         if process.journal.step:
@@ -85,7 +85,8 @@ class Controller:
 
     @staticmethod
     def check_balance(process):
-        """Of a process that has ended: what it posted is what it polled and what was open"""
+        """Of a process that has ended: the WRs it posted are those it polled and those still
+        open"""
         names = ["connection %d" % i for i in range(CONNS)] + ["SRQ"]
         for name, c in zip(names, process.journal.conns() + [process.journal.srq()]):
             if c.lost():
@@ -106,7 +107,7 @@ class Controller:
     # --- life of the programs ----------------------------------------------------
 
     def revive(self, gone=()):
-        """Start what does not run; complain about what should."""
+        """Start the processes that do not run; complain about those that should."""
         for p in self.paired:
             p.revive()
         for p in self.processes:
@@ -183,7 +184,7 @@ class Controller:
         if any("vmalloc error: " in line or "page allocation failure" in line for line in lines):
             if not injected:
                 raise Trouble("no memory, which nobody took")
-            # that and its backtrace; every other trouble has a headline of its own
+            # this line and its backtrace; any other trouble has a headline of its own
             lines = [line for line in lines if not re.search(
                 "vmalloc error: |page allocation failure|Call Trace:|RIP: 0033|Modules linked in",
                 line)]
@@ -195,7 +196,7 @@ class Controller:
             raise Trouble("the kernel complains: " + " | ".join(r.stdout.split("\n")[:5]))
 
     def tasks(self):
-        """Nobody waits for long without being interruptible"""
+        """No task is in uninterruptible sleep for long"""
         blocked = {}
         for pid in os.listdir("/proc"):
             if pid.isdigit():
@@ -218,7 +219,7 @@ class Controller:
                 raise Trouble("%s (%s) hangs: %s" % (name, pid, stack.replace("\n", " ")))
 
     def kthreads_belong_to(self, qps):
-        """A QP has two of them, or none because it has not wanted them yet"""
+        """A QP has two kthreads, or none before it needs them"""
         def right():
             names = [comm for _, comm in faults.kthreads()]
             tx = sorted(n[9:] for n in names if n.startswith("srnic-tx/"))
@@ -277,7 +278,7 @@ class Controller:
 
     @staticmethod
     def all_connected(n):
-        """Where nothing stands in the way, connecting fails only if the peer's program refuses"""
+        """Without a fault in the way, connecting fails only if the peer's program refuses"""
         if n["tried"] or n["refused"] > n["rejected"]:
             raise Trouble("%d attempts to connect failed, and %d were refused, %d of them by a "
                           "program" % (n["tried"], n["refused"], n["rejected"]))
@@ -388,7 +389,7 @@ STATES = faults.TRACING + "events/sock/inet_sock_set_state/"
 
 
 def watch_sockets():
-    """What becomes of each, for open_sockets()"""
+    """Record the states of each socket, for open_sockets()"""
     if os.path.exists(STATES):
         faults.write(faults.TRACING + "buffer_size_kb", 4096)
         faults.write(STATES + "filter", "protocol == 6")	# TCP
@@ -396,7 +397,7 @@ def watch_sockets():
 
 
 def open_sockets():
-    """Ends and states of those that are not closed; their netns may have no name any more"""
+    """Ends and states of the sockets that are not closed; their netns may have lost its name"""
     states = {}
     with open(faults.TRACING + "trace") as f:
         for line in f:
@@ -452,7 +453,7 @@ def options():
 def main():
     born = time.monotonic()
     opt = options()
-    # what it does to a machine nobody wants on his own
+    # too harmful for a machine in use
     if not os.path.exists("/run/srnic/job"):
         sys.exit("this is for a guest only: scripts/chaos")
     run.slow = opt.slow
@@ -469,7 +470,7 @@ def main():
         sys.exit("no such fault; there are: " + " ".join(faults.KINDS))
 
     watch_sockets()
-    # once up and down: what is made for good is made then
+    # once up and down: then objects are made that stay for good
     ctl.start_all()
     ctl.end_all()
     for q in ctl.pairs:
@@ -493,7 +494,7 @@ def main():
         start = time.monotonic()
         try:
             if not ctl.one(number, kind):
-                # its turn comes again
+                # the kind comes again later
                 cards.insert(ctl.rng.randrange(len(cards) + 1), kind)
                 if ctl.rows[kind.name]["missed"] > 20 + 5 * ctl.rows[kind.name]["times"]:
                     raise Trouble("has no effect again and again")
@@ -553,7 +554,7 @@ def main():
     def balance():
         n = ctl.totals()
         off = n["posted"] - n["completed"] - n["flushed"] - n["failed"] - n["gone"]
-        # a program that is killed between a count and its record: a WR, or those of a QP
+        # a program killed between a count and its record: one WR, or all of a QP
         if abs(off) > 48 * n["torn"]:
             raise Trouble(str(n))
         return "%d posted, %d completed + %d flushed + %d failed + %d gone with their owner%s" % (

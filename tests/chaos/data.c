@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What goes over a connection. Both ends know what message number M is
- * (plan()), so neither has to believe the other. Each completion must be the
- * one that is due: WRs are numbered, and the numbers are in the wr_ids.
+ * The data of a connection. Both ends know the contents of message number M (plan()), so neither
+ * has to trust the other. Each completion must be the next one due: WRs are numbered, and the
+ * numbers are in the wr_ids.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -56,7 +56,7 @@ static uint8_t *send_slot(struct conn *c)
 	return c->send + c->sq_tail % SQ_DEPTH * t.slot;
 }
 
-/* Posts what send_slot() has; what is not set in @wr is found here. */
+/* Posts the contents of send_slot(); fields that @wr lacks are filled in here. */
 static int post(struct conn *c, struct ibv_send_wr *wr, struct sent s)
 {
 	struct ibv_sge sge = { (uintptr_t)send_slot(c), wr->num_sge ? s.len : 0, c->mr->lkey };
@@ -83,7 +83,7 @@ static int post(struct conn *c, struct ibv_send_wr *wr, struct sent s)
 
 static uint32_t room(const struct conn *c)
 {
-	return SQ_DEPTH - 1 - (c->sq_tail - c->sq_head);	/* one is for the marker */
+	return SQ_DEPTH - 1 - (c->sq_tail - c->sq_head);	/* one slot is for the marker */
 }
 
 static int post_send(struct conn *c, uint32_t kind, uint64_t msg, const void *body, uint32_t len,
@@ -199,14 +199,14 @@ static int post_read(struct conn *c)
 	return err;
 }
 
-/* What the budget allows. An error is the end of the connection, unless it passes. */
+/* Post as much as the budget allows. An error ends the connection, unless it is transient. */
 void conn_post(struct conn *c)
 {
 	int err = 0;
 
 	if (!c->said_hello)
 		err = say_hello(c);
-	/* in bursts, so that at times much is on the way */
+	/* in bursts, so that at times many messages are under way */
 	if (c->budget >= c->burst) {
 		c->burst = 1 + rng_below(&t.rng, 16);
 		c->bursting = true;
@@ -228,7 +228,7 @@ void conn_post(struct conn *c)
 		conn_drain(c);
 }
 
-/* An acknowledgement of nothing */
+/* An acknowledgement without contents */
 void conn_post_empty(struct conn *c)
 {
 	post_send(c, MSG_ACK, 0, NULL, 0, 0);
@@ -277,7 +277,7 @@ static void send_completion(struct conn *c, const struct ibv_wc *wc)
 		violation("connection %u: completion of WR %llu, but %llu to %llu are posted (status %d)",
 			  c->index, (unsigned long long)seq, (unsigned long long)c->sq_head,
 			  (unsigned long long)c->sq_tail, wc->status);
-	/* those before it are done, if they had no wish to be told, and before any flush */
+	/* those before it are done if they were unsignaled and before any flush */
 	for (; c->sq_head < seq; c->sq_head++) {
 		if (c->sq[c->sq_head % SQ_DEPTH].signaled || c->flushing)
 			violation("connection %u: completion of WR %llu, none of %llu",
@@ -363,7 +363,10 @@ static void message(struct conn *c, const struct ibv_wc *wc, const uint8_t *buf)
 	c->j->ops++;
 }
 
-/* @j: the queue's place, and its slot; @buf: where it was received; the caller posts the WR anew. */
+/*
+ * @j: the counts of the queue, and its slot; @buf: the received message; the caller posts the WR
+ * anew.
+ */
 static void recv_completion(struct conn *c, const struct ibv_wc *wc, const uint8_t *buf,
 			    struct jconn *j, uint32_t slot)
 {
@@ -440,7 +443,7 @@ static void poll_cq(struct ibv_cq *cq)
 	while ((n = ibv_poll_cq(cq, 16, wc)) > 0)
 		for (int i = 0; i < n; i++)
 			completion(&wc[i]);
-	/* a device that is gone takes its rings along: its event tells of it */
+	/* the rings go with the device, whose end an event reports */
 }
 
 void poll_cqs(void)
@@ -455,8 +458,8 @@ void poll_cqs(void)
 /* --- the end of a connection --------------------------------------------------- */
 
 /*
- * To Error; then a last WR, the marker, shows where the SQ ends: it has to be
- * flushed, and all before it have to be complete when it is.
+ * To Error; then a last WR, the marker, shows the end of the SQ: it must be flushed, and all WRs
+ * before it must complete before it.
  */
 void conn_drain(struct conn *c)
 {
@@ -479,7 +482,7 @@ void conn_drain(struct conn *c)
 	c->modified = !err;
 }
 
-/* Of an SRQ's an event tells, which uverbs drops if it finds no memory for it. */
+/* For an SRQ an event reports it; uverbs drops the event without memory for it. */
 static bool receives_are_back(const struct conn *c, bool late)
 {
 	if (!c->use_srq)
@@ -494,7 +497,7 @@ bool conn_drained(struct conn *c)
 	if (!c->modified)
 		conn_drain(c);
 	if (c->marked && receives_are_back(c, late)) {
-		poll_cqs();	/* what came before LAST_WQE_REACHED */
+		poll_cqs();	/* completions that precede LAST_WQE_REACHED */
 		if (c->sq_head != c->sq_tail)
 			violation("connection %u: WRs behind the last one", c->index);
 		return true;

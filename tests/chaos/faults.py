@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""The faults. Each function does one to a pair of hosts, undoes what does not undo
-itself, and says which connections may end by it (may), which have to (must),
-which processes may find their device gone, and whether it took effect (took): an order
-can be refused by a connection that is about to end, an allocation may not have come.
-All others must not notice."""
+"""The faults. Each function applies one to a pair of hosts, undoes it if that does not happen by
+itself, and returns which connections may end by it (may), which must end (must), which processes
+may lose their device (gone), and whether it took effect (took): a connection that is about to end
+can refuse an order, and an allocation may not have come. All others must not be affected."""
 
 import os
 import re
@@ -38,7 +37,7 @@ class Kind:
         self.name = function.__name__.replace("_", "-")
 
     def missing(self):
-        """What this kernel lacks for it, or None"""
+        """The feature that this kernel lacks for it, or None"""
         for path in self.needs:
             if not os.path.exists(path):
                 return path
@@ -47,8 +46,8 @@ class Kind:
 
 def fault(weight=10, under=False, needs=(), quiet=False):
     """
-    weight: how often, of all; under: also while the network loses packets; quiet: nothing
-    keeps the connections that end from being made anew at once
+    weight: how often, of all; under: also while the network loses packets; quiet: connections
+    that end can be made anew at once
     """
     def add(function):
         kind = Kind(function, weight, under, needs, quiet)
@@ -58,7 +57,7 @@ def fault(weight=10, under=False, needs=(), quiet=False):
 
 
 def write(path, value):
-    for _ in range(50):		# may fail for the very fault that it ends
+    for _ in range(50):		# may fail because of the fault that it ends
         try:
             with open(path, "w") as f:
                 f.write(str(value))
@@ -182,7 +181,7 @@ def mtu(ctl, pair, rng):
 
 @fault(weight=24, under=True, quiet=True)
 def reset(ctl, pair, rng):
-    """A RST out of nowhere"""
+    """A RST from a third party"""
     s, i = pick_conn(rng, pair)
     port = s.server.journal.conn(i).port
     side = rng.randrange(2)
@@ -209,11 +208,12 @@ def retries(pair, number):
 
 @fault(weight=8)
 def vanish(ctl, pair, rng):
-    """The peer is gone without a word: TCP has to notice. It may die meanwhile."""
+    """The peer vanishes without FIN or RST: TCP has to detect it. Either end may die
+    meanwhile."""
     retries(pair, 3)
     dark = rng.randrange(2)
     victims = rng.sample(pair.sessions, rng.randrange(len(pair.sessions) + 1))
-    # before it is dark: TCP may notice while the victims are still being killed
+    # before the link is down: TCP may detect it while the victims are still being killed
     survivors = [(q, i, q.journal.conn(i).ended) for s in victims
                  for q in [s.client if s.side(dark) is s.server else s.server]
                  for i in range(CONNS)]
@@ -226,7 +226,7 @@ def vanish(ctl, pair, rng):
         undo = lambda: [netem_off(pair, side) for side in (0, 1)]
     for s in victims:
         s.side(dark).kill()
-    # nobody tells the survivors
+    # the survivors get no notification
     ended = within(30, lambda: all(q.journal.conn(i).ended > n for q, i, n in survivors))
     if not victims:
         time.sleep(rng.uniform(0.5, 4))
@@ -242,7 +242,7 @@ def vanish(ctl, pair, rng):
 # --- devices ---------------------------------------------------------------------
 
 def all_gone(pair, sides):
-    """Programs that have an open device are told that it is gone, and end."""
+    """Programs with an open device get an event that it is gone, and end."""
     processes = [s.side(side) for s in pair.sessions for side in sides]
     if not within(10, lambda: not any(p.running() for p in processes)):
         raise Trouble("not told that the device is gone: " + ", ".join(
@@ -269,12 +269,12 @@ def netdev_delete(ctl, pair, rng):
 def netns_delete(ctl, pair, rng):
     side = rng.randrange(2)
     run("ip", "netns", "del", pair.ns(side))
-    pair.paired[side].stop()	# it goes with its last process
+    pair.paired[side].stop()	# the device goes with its last process
     for s in pair.sessions:
         s.side(side).kill()
     if not within(20, lambda: not pair.has_rdma(side)):
         raise Trouble("a device whose netns was deleted")
-    # the other end of the veth went along
+    # the other end of the veth is gone as well
     if not within(15, lambda: not pair.has_rdma(1 - side)):
         raise Trouble("a device without an interface")
     return Outcome(must=pair.conns(), gone=all_gone(pair, [1 - side]), rebuild=True)
@@ -282,7 +282,7 @@ def netns_delete(ctl, pair, rng):
 
 @fault(weight=5)
 def rmmod(ctl, pair, rng):
-    """In use: devices go away below their users, and the module with them"""
+    """In use: the devices are removed below their users, and the module with them"""
     run("rmmod", "srnic", seconds=30)
     if os.path.exists("/sys/module/srnic"):
         raise Trouble("the module is still there")
@@ -294,7 +294,7 @@ def rmmod(ctl, pair, rng):
 # --- queues and memory, by order ---------------------------------------------------
 
 def order(process, command, arg):
-    """True if it was obeyed; a connection that is about to end cannot."""
+    """True if it was obeyed; a connection that is about to end cannot obey."""
     err = process.journal.order(command, arg, 10 * run.slow)
     if err is None and process.running():
         raise Trouble("%s does not obey" % process.name)
@@ -355,7 +355,7 @@ def srq_starvation(ctl, pair, rng):
 
 @fault(weight=8)
 def memory_pressure(ctl, pair, rng):
-    """Nearly all memory is in use for a moment; what is cached has to go"""
+    """Nearly all memory is in use for a moment; caches have to be dropped"""
     with open("/proc/meminfo") as f:
         info = dict((l.split()[0], int(l.split()[1])) for l in f)
     mib = max(0, info["MemAvailable:"] // 1024 - 80)
@@ -369,7 +369,7 @@ def memory_pressure(ctl, pair, rng):
 
 @fault(weight=8)
 def tcp_memory(ctl, pair, rng):
-    """TCP thinks that it uses too much memory"""
+    """TCP is made to believe that it uses too much memory"""
     path = "/proc/sys/net/ipv4/tcp_mem"
     with open(path) as f:
         old = f.read()
@@ -380,8 +380,8 @@ def tcp_memory(ctl, pair, rng):
 
 
 def inject(what, probability, times, tasks, seconds):
-    """So many allocations fail at the most; whether one did. It takes as long as it says, or
-    longer if none came."""
+    """At most so many allocations fail; whether one did. It takes as long as given, or longer if
+    none came."""
     base = DEBUG + what + "/"
     write(base + "verbose", 0)
     write(base + "interval", 1)
@@ -397,8 +397,8 @@ def inject(what, probability, times, tasks, seconds):
             marked.append(t)
         except Trouble:
             pass	# a kthread that has just ended
-    # the kernel tells, in words that elsewhere are trouble, that vmalloc() found
-    # no memory: not on the console, which scripts/guest judges
+    # vmalloc() without memory logs words that are trouble elsewhere: keep them off the console,
+    # which scripts/guest judges
     with open("/proc/sys/kernel/printk") as f:
         loglevel = f.read().split()[0]
     write("/proc/sys/kernel/printk", 1)
@@ -440,7 +440,7 @@ def kthreads(names=None):
 
 def failing_program(what):
     def fail(ctl, pair, rng):
-        """Of a program; meanwhile it has to make a connection anew"""
+        """Of a program, which meanwhile has to make a connection anew"""
         s, i = pick_conn(rng, pair)
         p = rng.choice(s.processes)
         s.client.journal.send(rng.choice(["disconnect", "error"]), i)
@@ -471,7 +471,7 @@ def failing_kthreads(what):
 
 def failing_all(what):
     def fail(ctl, pair, rng):
-        """Of everybody, interrupts and workqueues included, while connections are made"""
+        """Of all contexts, interrupts and workqueues included, while connections are made"""
         s, i = pick_conn(rng, pair)
         s.client.journal.send("error", i)
         took = inject(what, rng.choice([1, 5]), rng.choice([10, 100]), None,
@@ -488,11 +488,11 @@ for what, short in (("failslab", "slab"), ("fail_page_alloc", "pages")):
         fault(weight=12, needs=(DEBUG + what, "/proc/self/make-it-fail"))(f)
 
 
-# --- peers who do not know how to behave -----------------------------------------
+# --- misbehaving peers ---------------------------------------------------------
 
 @fault(weight=12)
 def half_open_storm(ctl, pair, rng):
-    """Clients that stay half-open; who comes in earnest must get through"""
+    """Clients that stay half-open; honest clients must get through"""
     s, i = pick_conn(rng, pair)
     number, seconds = rng.choice([20, 70, 120]), rng.uniform(0.5, 1.5)
     pid = in_child(pair.ns(s.client_side), lambda: storm.blow(

@@ -20,7 +20,7 @@ SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../script
 
 
 class Trouble(Failure):
-    """What must not happen"""
+    """A violation"""
 
 
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -117,8 +117,8 @@ class Process:
 
 class Paired:
     """
-    One end of a connection without rdma_cm (paired.c), which begins anew whenever it comes to
-    an end. No fault is meant for it, and each may end it.
+    One end of a connection without rdma_cm (paired.c), started again whenever it ends. No fault
+    is meant for it, and each may end it.
     """
 
     def __init__(self, pair, side):
@@ -206,7 +206,7 @@ class Pair:
         return [c for s in self.sessions for c in s.conns()]
 
     def build(self):
-        """What is not there yet."""
+        """Make all that is missing."""
         for side in 0, 1:
             if not os.path.exists("/run/netns/" + self.ns(side)):
                 run("ip", "netns", "add", self.ns(side))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What a traffic program tells the controller, in a file that both map, and
- * what the controller tells it. It outlives the program, however that ends.
- * chaos.py has the same layout (journal.py).
+ * A file that a traffic program and the controller both map: the program's counts, and the
+ * controller's orders. It outlives the program, however that ends. chaos.py has the same layout
+ * (journal.py).
  */
 #ifndef JOURNAL_H
 #define JOURNAL_H
@@ -31,35 +31,35 @@ enum command {
 };
 
 /*
- * Counts are over all connections that this place has had. Each is kept where it
- * happens: *_posted where a WR is posted, the others where a completion is polled, of
- * its kind. The open ones are recorded apart from that, a bit for each slot, so that
- * the counts can be held against it.
+ * Counts are over all connections that this place has had. Each is updated where its event
+ * happens: *_posted where a WR is posted, the others where a completion of that kind is polled.
+ * Open WRs are recorded separately, a bit for each slot, so that the counts can be checked
+ * against them.
  */
 struct jconn {
 	uint32_t state;
-	uint32_t begun;		/* connections that came to be */
-	uint32_t ended;		/* that are gone */
-	uint32_t tried;		/* attempts to connect that failed, but for those refused */
+	uint32_t begun;		/* connections that were established */
+	uint32_t ended;		/* connections that ended */
+	uint32_t tried;		/* attempts to connect that failed, without those refused */
 	uint32_t refused;	/* by the peer's program, or because it is not there */
-	uint32_t rejected;	/* requests that this end refused */
-	uint32_t forced;	/* ends that were asked for and never told of */
+	uint32_t rejected;	/* Requests that this end refused */
+	uint32_t forced;	/* ends that were ordered, without an event for them */
 	uint32_t qpn;
 	uint32_t port;		/* TCP port of the peer, if this end accepted */
-	uint32_t reason;	/* why it ended */
+	uint32_t reason;	/* the reason of the last end */
 	uint64_t sq_posted;
 	uint64_t sq_done;	/* completed with success */
-	uint64_t sq_silent;	/* unsignaled, and done by a later completion's word */
+	uint64_t sq_silent;	/* unsignaled, and covered by a later completion */
 	uint64_t sq_flushed;
 	uint64_t sq_error;
 	uint64_t rq_posted;
 	uint64_t rq_done;
 	uint64_t rq_flushed;
 	uint64_t rq_error;
-	uint64_t purged;	/* went with a QP that was destroyed, of both queues */
+	uint64_t purged;	/* destroyed with their QP, of both queues */
 	uint64_t ops;		/* verified operations of both directions */
 	uint64_t bytes;		/* verified */
-	uint64_t sq_open;	/* WRs whose end was not told yet: bit N is slot N */
+	uint64_t sq_open;	/* WRs without a completion so far: bit N is slot N */
 	uint64_t rq_open;
 	uint64_t sq_next;	/* number of the QP's next WR */
 	uint64_t rq_next;
@@ -74,8 +74,8 @@ struct journal {
 	uint32_t cmd_arg;
 	uint32_t cmd_ack;	/* cmd_seq of the command that was carried out last */
 	uint32_t cmd_err;	/* 0, or an errno */
-	uint32_t may_miss;	/* the controller's: the kernel may lack memory for an event */
-	uint32_t step;		/* between a count and the record of what is open */
+	uint32_t may_miss;	/* controller: an event may be lost for want of memory */
+	uint32_t step;		/* between a count and the record of open WRs */
 	char failure[216];
 	struct jconn srq;	/* rq_* only */
 	struct jconn conn[CONNS];

@@ -42,16 +42,16 @@ class Counts:
         return self.sq_error + self.rq_error
 
     def open(self):
-        """By the record of what is open, not by the counts"""
+        """By the record of open WRs, not by the counts"""
         return bin(self.sq_open).count("1") + bin(self.rq_open).count("1")
 
     def lost(self):
-        """WRs that were posted, and neither completed, nor went with their QP, nor are open"""
+        """WRs posted that neither completed, nor went with their QP, nor are open"""
         return (self.posted() - self.completed() - self.flushed() - self.failed() -
                 self.purged - self.open())
 
     def newest_are_open(self):
-        """WRs of a queue complete in order: what is open is the last that were posted."""
+        """WRs of a queue complete in order: the open ones are those posted last."""
         def newest(mask, number, depth):
             n = bin(mask).count("1")
             return mask == sum(1 << i % depth for i in range(number - n, number))
@@ -81,7 +81,7 @@ class Journal:
 
     @property
     def step(self):
-        """It ended between a count and the record: one WR may be in one of them only."""
+        """It ended between a count and the record: one WR may be in only one of them."""
         return self.head()[9] != 0
 
     def conn(self, i):
@@ -94,18 +94,18 @@ class Journal:
         return self.conn(-1)
 
     def may_miss(self, on):
-        """Tell it whether an event may be lost for want of memory."""
+        """Set whether an event may be lost for want of memory."""
         struct.pack_into("I", self.map, 32, on)
 
     def send(self, command, arg=0):
-        """Give an order without waiting; its number."""
+        """Give an order without waiting; returns its number."""
         seq = self.head()[3] + 1
         struct.pack_into("2I", self.map, 16, COMMANDS.index(command), arg)
         struct.pack_into("I", self.map, 12, seq)
         return seq
 
     def order(self, command, arg=0, seconds=5):
-        """Give an order; 0, an errno, or None if nobody obeyed."""
+        """Give an order; returns 0, an errno, or None if it was not obeyed."""
         seq = self.send(command, arg)
         end = time.monotonic() + seconds
         while time.monotonic() < end:

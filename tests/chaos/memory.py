@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Whether the kernel has back the memory that the faults and the programs took."""
+"""Whether the memory that the faults and the programs used was freed."""
 
 import os
 
@@ -9,12 +9,12 @@ PAGE_KIB = os.sysconf("SC_PAGE_SIZE") // 1024
 
 
 def kernel_memory():
-    """KiB that the kernel cannot give back"""
+    """KiB that the kernel cannot reclaim"""
     return int(run(SCRIPTS + "kernel-memory"))
 
 
 def slabs():
-    """The KiB of each slab cache, by its name, where the kernel tells, and of what is none"""
+    """The KiB of each slab cache, by its name, if the kernel has the list, and of other memory"""
     kib = {}
     try:
         with open("/proc/slabinfo") as f:
@@ -33,19 +33,19 @@ def slabs():
 
 
 class Memory:
-    """What the kernel has in use that it can't give back, from one point of time on"""
+    """The kernel's memory that it cannot reclaim, from one point of time on"""
 
     def __init__(self):
         self.kib, self.slabs = kernel_memory(), slabs()
 
     def grew(self):
-        """What grew most, for who looks for a leak"""
+        """What grew most, as a hint at a leak"""
         by = {name: kib - self.slabs.get(name, 0) for name, kib in slabs().items()}
         most = sorted(by, key=by.get, reverse=True)[:8]
         return ", ".join("%s %+d" % (name, by[name]) for name in most)
 
     def back(self, slack):
-        """Network namespaces and sockets go behind the programs that had them"""
+        """Network namespaces and sockets are freed some time after their programs"""
         def is_back():
             self.now = kernel_memory()
             return self.now - self.kib <= slack

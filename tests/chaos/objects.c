@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Objects of a traffic program, which are made and taken down again and again. */
+/* Objects of a traffic program, which are made and destroyed again and again. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -7,15 +7,15 @@
 #include <unistd.h>
 #include "traffic.h"
 
-/* What a fault may cause and what passes: the controller makes allocations fail. */
+/* Transient errors that a fault may cause: the controller makes allocations fail. */
 bool transient(int err)
 {
 	return err == ENOMEM || err == EAGAIN || err == EINTR || err == ENOBUFS;
 }
 
 /*
- * A count and the record of what is open are apart, but change as one: the controller
- * allows for a death in between.
+ * A count and the record of open WRs are separate, but change together: the controller allows for
+ * a death in between.
  */
 static void step(uint32_t on)
 {
@@ -41,7 +41,7 @@ void wr_done(uint64_t *count, uint64_t *open, uint32_t slot)
 	step(0);
 }
 
-/* The QP goes with what is open, so that its queues begin anew. */
+/* Open WRs go with the QP, so its queues begin anew. */
 static void wrs_purged(struct jconn *j)
 {
 	step(1);
@@ -61,14 +61,14 @@ static bool again(int err, int *tries, const char *what)
 	return true;
 }
 
-/* Taking down may fail for want of memory, and then has to work when it is tried again. */
+/* Destruction may fail for want of memory, and then must succeed when tried again. */
 #define until_done(call, what) do {				\
 	int tries_ = 0;						\
 	while (again((call), &tries_, what))			\
 		;						\
 } while (0)
 
-/* Of what the process has once. False: not now, try again. */
+/* Objects that the process has once. False: out of memory, try again. */
 bool device_setup(struct ibv_context *verbs)
 {
 	struct ibv_srq_init_attr attr = { .attr = { .max_wr = SRQ_DEPTH, .max_sge = 1 } };
@@ -101,7 +101,7 @@ bool device_setup(struct ibv_context *verbs)
 	return true;
 }
 
-/* They are taken in order; when no QP is left, none behind is completed and one before not. */
+/* WQEs are taken in order; once no QP is left, none completed while an earlier one did not. */
 static void srq_is_whole(void)
 {
 	for (uint32_t i = 0; i < SRQ_DEPTH; i++)
@@ -126,7 +126,7 @@ void device_release(void)
 		until_done(ibv_dealloc_pd(t.pd), "ibv_dealloc_pd");
 }
 
-/* wr_id of an SRQ's WR: its slot, with a bit that no connection has */
+/* wr_id of an SRQ's WR: its slot, with a bit that no connection uses */
 void srq_feed(void)
 {
 	for (uint32_t i = 0; t.srq && i < SRQ_DEPTH && !t.starving; i++) {
@@ -197,7 +197,7 @@ static bool make_memory(struct conn *c)
 	return !c->use_mw || c->mw;
 }
 
-/* Everything up to the QP with its receives. An error leaves it to conn_unmake(). */
+/* Everything up to the QP with its receives. After an error the caller calls conn_unmake(). */
 int conn_make(struct conn *c, struct rdma_cm_id *id)
 {
 	struct ibv_qp_init_attr attr = {
@@ -233,7 +233,7 @@ int conn_make(struct conn *c, struct rdma_cm_id *id)
 	return c->use_srq ? 0 : conn_post_recvs(c);
 }
 
-/* A window that is bound goes first: it would hold the QP */
+/* A bound window is destroyed first: it would keep the QP busy */
 static void destroy_qp(struct conn *c)
 {
 	if (c->mw)
@@ -246,7 +246,7 @@ static void destroy_qp(struct conn *c)
 	c->qp = NULL;
 }
 
-/* Destroys the QP with what is posted, of which only what was received can still be told. */
+/* Destroys the QP with WRs posted; of these only messages already received still complete. */
 void conn_purge(struct conn *c)
 {
 	c->j->state = CONN_DRAINING;
@@ -256,12 +256,12 @@ void conn_purge(struct conn *c)
 	conn_unmake(c);
 }
 
-/* Down to nothing, in whatever state; nothing may come out of the CQ after this. */
+/* Destroys everything, in any state; afterwards the CQ must have no completion. */
 void conn_unmake(struct conn *c)
 {
 	uint8_t *mem = c->mem;
 
-	/* all was told: what was not is missing in the balance */
+	/* completions are all polled: WRs without one show up in the balance */
 	step(1);
 	c->j->sq_open = c->j->rq_open = 0;
 	c->j->sq_next = c->j->rq_next = 0;

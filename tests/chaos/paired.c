@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * paired: a program that connects a QP without rdma_cm, again and again, and lives with
- * faults. It swaps GIDs and QP numbers with its peer over a socket, and sends messages to and
- * fro, whose data is checked. Whatever fails is a reason to begin anew; other data is not.
+ * paired: a program that connects a QP without rdma_cm, again and again, and lives with faults.
+ * It swaps GIDs and QP numbers with its peer over a socket, and sends messages to and fro, whose
+ * data is checked. After any failure it begins anew, except for wrong data.
  *
  *	paired COUNT-FILE DEVICE server|client ADDR PORT SLOW
  *
@@ -29,7 +29,7 @@
 #define ROUNDS		200	/* messages of one connection, each way */
 #define PATIENCE_MS	3000	/* for a message */
 #define PATIENCE_S	2	/* for the peer's half of a step */
-#define TRIES		5	/* connections that come to nothing, one after the other */
+#define TRIES		5	/* connections in a row that fail */
 
 struct name {
 	union ibv_gid gid;
@@ -111,7 +111,7 @@ static bool make(struct link *l)
 
 static void unmake(struct link *l)
 {
-	/* what cannot be destroyed for want of memory goes with the process */
+	/* an object that cannot be destroyed for want of memory goes with the process */
 	if ((l->qp && ibv_destroy_qp(l->qp)) || (l->mr && ibv_dereg_mr(l->mr)) ||
 	    (l->cq && ibv_destroy_cq(l->cq)) || (l->pd && ibv_dealloc_pd(l->pd)))
 		later();
@@ -119,7 +119,7 @@ static void unmake(struct link *l)
 		close(l->sock);
 }
 
-/* A socket on which no step takes longer */
+/* A socket with a time limit on each call */
 static int stream_socket(void)
 {
 	struct timeval limit = { .tv_sec = PATIENCE_S * slow };
@@ -130,7 +130,7 @@ static int stream_socket(void)
 	return sock;
 }
 
-/* What is accepted has the limits of its listener */
+/* An accepted socket inherits the limits of its listener */
 static int meet(int listener)
 {
 	int sock;
@@ -189,7 +189,7 @@ static bool post_send(struct link *l, uint32_t len)
 	return !ibv_post_send(l->qp, &wr, &bad);
 }
 
-/* It tells by the end of the conversation that it begins anew */
+/* The peer closes the socket when it begins anew */
 static bool peer_left(const struct link *l)
 {
 	char byte;
@@ -198,7 +198,10 @@ static bool peer_left(const struct link *l)
 	return !n || (n < 0 && errno != EAGAIN && errno != EINTR);
 }
 
-/* A Send that is done may be on its way: it is lost if the QP goes before the peer has it */
+/*
+ * A completed Send may still be under way: it is lost if the QP is destroyed before the peer has
+ * received it
+ */
 static void part(struct link *l)
 {
 	char byte = 0;
@@ -207,7 +210,7 @@ static void part(struct link *l)
 		recv(l->sock, &byte, 1, 0);
 }
 
-/* One message each way: both completions are there, or the connection has come to its end */
+/* One message each way: both have completed, or the connection has ended */
 static bool wait_both(struct link *l, uint32_t len)
 {
 	uint64_t until = now_ms() + PATIENCE_MS * slow;
@@ -246,7 +249,10 @@ static void talk(struct link *l)
 			die("message %u of %u bytes: byte %zu is %#x, not %#x", i, len, where,
 			    buf[LEN + where], want);
 		++*count;
-		/* the receive is there before the peer sends the next: it waits for this end */
+		/*
+		 * the receive is posted before the peer sends the next message: the peer waits
+		 * for this end's
+		 */
 		if (!post_recv(l))
 			return;
 		usleep(5000);

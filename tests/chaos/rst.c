@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * rst: somebody on the wire who ends a TCP connection.
+ * rst: ends a TCP connection from the wire.
  *
  *	rst NETDEV PORT-A PORT-B
  *
- * Watches the netdev for segments between the two ports, and answers each one
- * that acknowledges something with a RST to its sender, which says to be from the
- * receiver and has just the sequence number that is due (RFC 5961 3.2); if more has
- * come meanwhile it misses. Goes on until it is killed.
+ * Watches the netdev for segments between the two ports, and answers each one that acknowledges
+ * something with a RST to its sender. The RST claims to be from the receiver and has the sequence
+ * number expected next (RFC 5961 3.2); if more data has come meanwhile it has no effect. Goes on
+ * until it is killed.
  */
 #include <arpa/inet.h>
 #include <net/if.h>

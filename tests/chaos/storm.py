@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Clients that connect and then say nothing, half of an MPA Request, a whole one
-without a sense, or rubbish."""
+"""Clients that connect and then send nothing, half of an MPA Request, a whole invalid one, or
+random bytes."""
 
 import socket
 import time
@@ -29,5 +29,5 @@ def blow(addr, port, number, seconds):
                     client[0].send(client[1])
                     client[1] = b""
             except OSError:
-                pass	# not connected yet, or thrown out
+                pass	# not connected yet, or closed by the server
         time.sleep(0.02)

@@ -43,14 +43,16 @@ void violation(const char *fmt, ...)
 	_exit(EXIT_FAIL);
 }
 
-/* Whether the device had to go is for the controller to say. */
+/* The controller judges whether the device had to go. */
 void gone(void)
 {
 	t.j->phase = PHASE_GONE;
 	_exit(EXIT_GONE);
 }
 
-/* An operation failed: what passes is for the caller, a device that is gone is the end. */
+/*
+ * An operation failed: transient errors are left to the caller, a lost device ends the program.
+ */
 void failed(const struct conn *c, int err, const char *what)
 {
 	if (err == EIO || err == ENODEV)
@@ -70,12 +72,12 @@ static void params(struct rdma_conn_param *p, const struct request *req)
 	};
 }
 
-/* @count: of the journal, for what did not come to be */
+/* @count: of the journal, for connections that were not established */
 static void give_up(struct conn *c, uint32_t *count)
 {
 	++*count;
 	if (c->qp)
-		conn_drain(c);	/* its receives have to come back, too */
+		conn_drain(c);	/* its receives must be flushed, too */
 	else
 		conn_unmake(c);
 }
@@ -127,7 +129,7 @@ static void conn_request(struct rdma_cm_event *ev)
 	if (req.magic != MAGIC || req.index >= CONNS || t.quitting)
 		goto reject;
 	c = &t.conn[req.index];
-	if (c->j->state == CONN_UP)	/* its client knows more than we do */
+	if (c->j->state == CONN_UP)	/* the client has ended it already */
 		conn_drain(c);
 	if (c->j->state != CONN_IDLE || !device_setup(id->verbs))
 		goto reject;
@@ -179,7 +181,7 @@ static void cm_event(struct rdma_cm_event *ev)
 		c->established = true;
 		c->j->state = CONN_UP;
 		c->j->begun++;
-		c->deadline = now_ms() + 15000 * t.slow;	/* of an overflow */
+		c->deadline = now_ms() + 15000 * t.slow;	/* time limit for the overflow */
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
 		conn_drain(c);
@@ -242,7 +244,7 @@ static void purge(struct conn *c)
 	conn_purge(c);
 }
 
-/* Nobody polls it: its CQ has to overflow, and its QP to end for it. */
+/* The CQ is not polled: it must overflow, and its QP must end. */
 static void overflow_step(struct conn *c)
 {
 	struct ibv_qp_init_attr init;
@@ -259,7 +261,7 @@ static void overflow_step(struct conn *c)
 		return;
 	}
 	if (c->j->state == CONN_DRAINING && !c->cq_err && !c->established) {
-		purge(c);	/* it did not come to be */
+		purge(c);	/* it was not established */
 		return;
 	}
 	if (now_ms() > c->deadline)
@@ -268,8 +270,8 @@ static void overflow_step(struct conn *c)
 }
 
 /*
- * What failed for want of memory is asked for again; it may have been done in
- * part, so nothing is posted any more.
+ * A disconnect that failed for want of memory is tried again; it may have been done in part, so
+ * nothing is posted any more.
  */
 static int disconnect(struct conn *c)
 {
@@ -282,7 +284,7 @@ static int disconnect(struct conn *c)
 	return err;
 }
 
-/* Of the end that was asked for */
+/* No event reported the end that was ordered */
 static void not_told(struct conn *c)
 {
 	if (!t.j->may_miss)
@@ -433,7 +435,7 @@ static void run(void)
 		};
 		uint64_t now;
 
-		/* system calls are what costs in User Mode Linux */
+		/* system calls are the main cost in User Mode Linux */
 		poll(pfd, 3, TICK_MS);
 		if (pfd[0].revents)
 			cm_events();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* A program that lives with faults: what its parts share. */
+/* A program that survives faults: shared by its parts. */
 #ifndef TRAFFIC_H
 #define TRAFFIC_H
 
@@ -56,7 +56,7 @@ struct sent {
 struct conn {
 	struct jconn *j;
 	uint32_t index;
-	uint16_t gen;		/* in wr_ids: tells completions of a QP that is gone */
+	uint16_t gen;		/* in wr_ids: identifies completions of a QP that is gone */
 	struct rdma_cm_id *id;
 	struct ibv_qp *qp;
 	struct ibv_cq *scq, *rcq;	/* shared ones or own ones */
@@ -80,8 +80,8 @@ struct conn {
 	struct sent sq[SQ_DEPTH];
 	uint64_t sq_head, sq_tail;
 	uint32_t since_signal;
-	bool flushing;		/* the SQ: nothing has success any more */
-	bool sq_failed;		/* and one WR at most its own error */
+	bool flushing;		/* the SQ is being flushed: no WR may succeed any more */
+	bool sq_failed;		/* one WR at most has an error of its own */
 	uint64_t rq_head, rq_tail;
 	uint64_t adds;		/* atomics posted */
 	uint64_t reads;		/* reads and atomics outstanding */

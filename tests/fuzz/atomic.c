@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Atomic Request and Response (RFC 7306 5.2), and what the operations do, against
+ * Atomic Request and Response (RFC 7306 5.2), and the results of the operations, compared with
  * the bit by bit loop of RFC 7306 5.1.
  *
  * Input: Request, Response, value before.
@@ -17,7 +17,7 @@ static u64 be(const u8 *p, u32 octets)
 	return v;
 }
 
-/* RFC 7306 5.1.1: no carry leaves a bit that the mask has */
+/* RFC 7306 5.1.1: no carry crosses a bit that the mask has */
 static u64 fetch_add(u64 value, u64 data, u64 mask)
 {
 	u64 sum = 0;
@@ -69,7 +69,7 @@ static void check_request(struct fuzz_in *in, u64 value)
 	FUZZ_CHECK(rdmap_atomic_result(&req, value) == fetch_add(value, be(h + 20, 8), be(h + 28, 8)));
 	req.aopcode = RDMAP_CMP_SWAP;
 	FUZZ_CHECK(rdmap_atomic_result(&req, value) == cmp_swap(value, h));
-	/* a comparison that is sure to hold */
+	/* a comparison that holds */
 	req.compare = value & req.compare_mask;
 	FUZZ_CHECK(rdmap_atomic_result(&req, value) ==
 		   ((value & ~req.mask) | (req.data & req.mask)));

@@ -26,7 +26,7 @@ def row(name, lines, branches):
 
 
 def not_reached(segments):
-    """Ranges of lines whose first region was never run"""
+    """Ranges of lines whose first region never ran"""
     ranges = []
     # line, column, count, has a count, is the start of a region, is a gap
     for (line, _, count, counted, _, gap), nxt in zip(segments, segments[1:] + [segments[-1]]):

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Datagrams: what any bytes are opened to, that sealing gives them back, and that no bit may
- * change.
+ * Datagrams: opening any bytes, that sealing is the inverse of opening, and that a changed bit is
+ * detected.
  *
- * Input: length, datagram; its CRC is made right, but of those whose first byte says no.
+ * Input: length, datagram; its CRC is corrected, unless the first byte says no.
  */
 #include "fuzz.h"
 #include "ib/datagram.h"
 
-/* Computed here once more, over two pieces as it is sent */
+/* Computed here once more, over the two pieces that are sent */
 static void put_crc(u8 *buf, u32 len)
 {
 	u32 crc = crc32c(crc32c(~0U, buf, 28), buf + 32, len - 32);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * DDP headers, and what a header alone tells about a segment: what any octets
- * decode to, as RFC 5041 4 has it, that encoding gives them back, and that the
- * verdict is that of the model.
+ * DDP headers, and the checks of a segment by its header alone: any octets decode as RFC 5041 4
+ * has it, encoding is the inverse, and the verdict is that of the model.
  *
  * Input: ULPDU_Length, header.
  */
@@ -40,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	FUZZ_CHECK(ddp_decode(h, &hdr) == n);
 	check_fields(h, &hdr);
 	FUZZ_CHECK(rdmap_check_hdr(&hdr, len) == model_header(h, len));
-	/* lengths near the ones that count */
+	/* lengths near the borders */
 	FUZZ_CHECK(rdmap_check_hdr(&hdr, len % 96) == model_header(h, len % 96));
 
 	h[0] &= 0xc3;	/* reserved bits are sent as zero */

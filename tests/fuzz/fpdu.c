@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * FPDUs that are sent: length, PAD, markers and CRC around any ULPDU at any place
- * of the stream, against RFC 5044 4 octet by octet. Nothing is written beyond the
- * room that is asked for. Then the markers are taken out again, of the FPDU as it
- * is, with an octet of a marker changed, and of any octets of any length.
+ * FPDUs that are sent: length, PAD, markers and CRC around any ULPDU at any place of the stream,
+ * compared with RFC 5044 4 octet by octet. No octet is written beyond the computed size. Then the
+ * markers are removed again: from the FPDU, from one with an octet of a marker changed, and from
+ * any octets of any length.
  *
  * Input: with markers and CRC or not, place in the stream, ULPDU; which octet of the
  * markers to change, and how; octets.
@@ -60,10 +60,7 @@ static u32 model(struct out *o, const u8 *ulpdu, u32 len, bool crc)
 	return o->len;
 }
 
-/*
- * Of @octets as they came, what is left without the markers. Return: whether each marker
- * says where the FPDU begins.
- */
+/* @octets without the markers. Return: whether each marker points to the begin of the FPDU. */
 static bool model_remove(const u8 *octets, u32 n, u32 start, u8 *left, u32 *left_len)
 {
 	u32 i, length = 0;
@@ -79,18 +76,18 @@ static bool model_remove(const u8 *octets, u32 n, u32 start, u8 *left, u32 *left
 			left[(*left_len)++] = octets[i];
 			continue;
 		}
-		/* what precedes the length field points at itself */
+		/* a marker before the length field points at itself */
 		if (!i)
 			length = 4;
 		ptr = octets[i + 2] << 8 | octets[i + 3];
-		/* the low bits are not of the pointer */
+		/* the low bits are not part of the pointer */
 		good = good && (ptr & 0xfffc) == (i ? i - length : 0);
 		i += 3;
 	}
 	return good;
 }
 
-/* In memory of exact size, so that what is read or written beyond it is found */
+/* In memory of exact size, so that any access beyond it is detected */
 static void check_remove(const u8 *octets, u32 n, u32 start)
 {
 	u8 *fpdu = malloc(n), *want = malloc(n);
@@ -106,7 +103,7 @@ static void check_remove(const u8 *octets, u32 n, u32 start)
 	free(want);
 }
 
-/* The inverse of what was sent, and with one octet of its markers changed */
+/* Remove the markers of a sent FPDU, also with one octet of a marker changed */
 static void check_inverse(struct fuzz_in *in, const struct out *sent, u32 plain_len)
 {
 	u32 n = sent->len, markers = (n - plain_len) / 4, which = fuzz_u16(in), at;
@@ -125,7 +122,7 @@ static void check_inverse(struct fuzz_in *in, const struct out *sent, u32 plain_
 	sent->octets[at] ^= change;
 }
 
-/* Whatever comes: words, as the length of all FPDUs is */
+/* Any octets: whole words, as all FPDUs are */
 static void check_any(struct fuzz_in *in, u32 start)
 {
 	u32 n = fuzz_u16(in) % 2048;
@@ -142,7 +139,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct fuzz_in in = { data, size };
 	u8 bits = fuzz_u8(&in);
 	u32 phase = fuzz_u8(&in) % 128 * 4, next = phase;
-	/* a length of its own, so that long ones need no long input; they take long */
+	/*
+	 * the length is independent of the input, so that long FPDUs need no long input; they
+	 * take long
+	 */
 	u32 len = fuzz_u16(&in) % (bits >= 252 ? MPA_MAX_ULPDU + 1 : 2048);
 	bool markers = bits & 1;
 	u8 *ulpdu = fuzz_box(&in, len);
@@ -162,7 +162,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		for (i = -phase % 512; i < n - 4; i += 512) {
 			u32 before = i - 4 * seen;
 
-			/* of the FPDU itself, and those after its length field */
+			/* the markers of the FPDU itself, and those after its length field */
 			FUZZ_CHECK(mpa_marker_good(fpdu + i, before, seen - (phase == 0 && seen)));
 			seen++;
 		}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* What the harnesses share: input in pieces, memory of exact size, checks. */
+/* Shared by the harnesses: input in pieces, memory of exact size, checks. */
 #ifndef SRNIC_FUZZ_H
 #define SRNIC_FUZZ_H
 
@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 		} \
 	} while (0)
 
-/* Input that is taken from the front; zeros follow its end */
+/* Input, which is taken from the front; zeros follow its end */
 struct fuzz_in {
 	const u8 *p;
 	size_t left;
@@ -54,7 +54,7 @@ static inline u64 fuzz_u64(struct fuzz_in *in)
 	return high << 32 | fuzz_u32(in);
 }
 
-/* Memory of exactly @len octets, so that one octet more is found; end with free() */
+/* Memory of exactly @len octets, so that ASan detects an access beyond; end with free() */
 static inline u8 *fuzz_box(struct fuzz_in *in, size_t len)
 {
 	u8 *box = malloc(len);

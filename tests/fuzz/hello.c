@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * MPA start-up frames: what any octets decode to, as RFC 5044 7.1.1 and RFC 6581 9
- * have it bit by bit, and that encoding gives them back. FPDU sizes.
+ * MPA start-up frames: any octets decode as RFC 5044 7.1.1 and RFC 6581 9 have it bit by bit, and
+ * encoding is the inverse. FPDU sizes.
  *
  * Input: role, frame, EMSS.
  */
@@ -45,7 +45,7 @@ static void check_enhanced(const u8 *e, const struct mpa_hello *h)
 	FUZZ_CHECK(h->ord == ((e[2] & 0x3f) << 8 | e[3]));
 }
 
-/* The frame without what a receiver does not look at */
+/* The frame without the fields that a receiver ignores */
 static void canonical(u8 *f, u8 *e, enum mpa_role role, bool enhanced)
 {
 	f[16] &= 0xc0 | (role == MPA_REPLY ? 0x20 : 0) | (enhanced ? 0x10 : 0);
@@ -110,7 +110,7 @@ static void check_sizes(u32 emss, bool markers)
 
 	FUZZ_CHECK(mulpdu >= 128 && mulpdu <= 64768);
 	FUZZ_CHECK(mulpdu == 128 || fpdu_octets(mulpdu, markers) <= emss);
-	/* no waste: what would fill one word more does not fit, or it is the largest */
+	/* MULPDU is the largest: an FPDU of one word more does not fit */
 	if (!markers && mulpdu > 128 && mulpdu < 64768)
 		FUZZ_CHECK(fpdu_octets(mulpdu + 4, false) > emss);
 	FUZZ_CHECK(mpa_fpdu_len(mulpdu) == fpdu_octets(mulpdu, false));

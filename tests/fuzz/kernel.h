@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * As much of the kernel as rx.c, place.c and read.c need to compile in user
- * space: one thread, so locks and wake-ups are nothing. scripts/fuzz makes the
- * kernel's header names, each of which includes this file.
+ * As much of the kernel as rx.c, place.c and read.c need to compile in user space: one thread, so
+ * locks and wake-ups do nothing. scripts/fuzz makes files with the names of the kernel's headers,
+ * each of which includes this file.
  */
 #ifndef SRNIC_FUZZ_KERNEL_H
 #define SRNIC_FUZZ_KERNEL_H
@@ -40,7 +40,7 @@ struct mem_cgroup;
 #define kvmalloc(size, gfp)	fuzz_kvmalloc(size)
 #define kvfree(p)		fuzz_kvfree(p)
 
-/* the harness's */
+/* defined by the harness */
 void *fuzz_kvmalloc(size_t size);
 void fuzz_kvfree(void *p);
 
@@ -85,14 +85,14 @@ struct xarray { int unused; };
 #define kthread_should_stop()		false
 #define memalloc_noio_save()		barrier()
 
-/* a kthread that waits does not come back: the harness's */
+/* a kthread that waits does not return; defined by the harness */
 __attribute__((noreturn)) void fuzz_sleep(void);
 #define wait_event_idle(w, cond) \
 	do { \
 		if (!(cond)) \
 			fuzz_sleep(); \
 	} while (0)
-/* no wait without end: somebody would have to do what the kthread waits for */
+/* no endless wait: in one thread nothing else would make the condition true */
 long fuzz_sleep_for(long timeout);
 #define wait_event_idle_timeout(w, cond, timeout) \
 	((cond) ? (timeout) : fuzz_sleep_for(timeout))
@@ -102,7 +102,7 @@ long schedule_timeout_idle(long timeout);
 void usleep_range_state(unsigned long min, unsigned long max, unsigned int state);
 
 extern unsigned long jiffies;
-/* the harness's */
+/* defined by the harness */
 u64 ktime_get_ns(void);
 #define NSEC_PER_USEC			1000
 #define time_before(a, b)		((long)((a) - (b)) < 0)

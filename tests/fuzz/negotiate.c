@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * MPA start-up between any two ends: their settings must agree, whatever their
- * policies are (RFC 5044 7.1, RFC 6581 9). And with a peer that answers, or asks,
- * anything at all: settings stay within the policy.
+ * MPA start-up between any two ends: their settings must agree, whatever their policies are (RFC
+ * 5044 7.1, RFC 6581 9). And with a peer that sends any Request or Reply: settings stay within
+ * the policy.
  *
- * Input: two policies, what the ULPs want, then a frame of a peer that is no
- * srnic.
+ * Input: two policies, the ULPs' values, then a frame of a peer that is not srnic.
  */
 #include "fuzz.h"
 #include "wire/mpa.h"
@@ -22,7 +21,7 @@ struct end {
 
 static u16 small_or_any(u16 v)
 {
-	/* the interesting ones are near each other, and near the ends */
+	/* most values are small, since these interact */
 	return v & 0x8000 ? v & 0x3fff : v & 7;
 }
 
@@ -45,7 +44,7 @@ static void make_end(struct fuzz_in *in, struct end *end)
 	end->pd_len = fuzz_u16(in) % 520;
 }
 
-/* As it travels */
+/* The frame as the other end decodes it */
 static void send(enum mpa_role role, const struct mpa_hello *from, struct mpa_hello *to)
 {
 	u8 *frame = malloc(MPA_HELLO_LEN + MPA_ENH_LEN);
@@ -74,7 +73,7 @@ static void check_within(const struct mpa_policy *policy, const struct mpa_resul
 	FUZZ_CHECK(r->p2p || !r->rtr);
 }
 
-/* Is there a kind of RTR that both can do? A Read needs room for one at both. */
+/* Is there a kind of RTR that both ends support? A Read needs IRD and ORD for it. */
 static bool rtr_possible(const struct end *a, const struct end *b, u16 a_ord)
 {
 	u8 common = a->policy.rtr & b->policy.rtr;
@@ -125,7 +124,7 @@ static void check_pair(const struct end *a, const struct end *b, u8 rev)
 		FUZZ_CHECK(status == MPA_MARKERS_REFUSED);
 		return;
 	}
-	/* in each case the settings serve for what is sent, a Terminate at least */
+	/* settings that serve even for the first FPDU, which may be a Terminate */
 	FUZZ_CHECK(ra.crc == (a->policy.crc != MPA_CRC_OFF || b->policy.crc == MPA_CRC_REQUIRED));
 	FUZZ_CHECK(rb.crc == ra.crc);
 	FUZZ_CHECK(ra.tx_markers == b->policy.rx_markers && ra.rx_markers == a->policy.rx_markers);
@@ -141,7 +140,7 @@ static void check_pair(const struct end *a, const struct end *b, u8 rev)
 	FUZZ_CHECK(ra.p2p ? one_bit(ra.rtr) && ra.rtr & rb.rtr : !ra.rtr && !rb.rtr);
 	if (ra.rtr == MPA_RTR_READ)
 		FUZZ_CHECK(ra.ord && rb.ird);
-	/* never more Reads under way than the other end has room for */
+	/* never more Reads outstanding than the other end has room for */
 	if (enhanced && a_ord != NONE) {
 		FUZZ_CHECK(ra.ord <= rb.ird);
 		FUZZ_CHECK(rb.ird >= min(a_ord, b->policy.max_ird));
@@ -154,7 +153,7 @@ static void check_pair(const struct end *a, const struct end *b, u8 rev)
 				 enhanced && a_ird != NONE ? a_ird : NONE));
 }
 
-/* What b says when its ULP wants no connection */
+/* The Reply of b when its ULP rejects the connection */
 static void check_reject(const struct end *a, const struct end *b, u8 rev)
 {
 	struct mpa_hello req, req_b, reply, reply_a;
@@ -196,7 +195,7 @@ static void check_stranger(struct fuzz_in *in, const struct end *a, u8 rev)
 			if (status != MPA_OK)
 				continue;
 			check_within(&a->policy, &r);
-			/* what is said is what is done */
+			/* the Reply contains the settings in use */
 			FUZZ_CHECK(reply.ird == NONE || reply.ird == r.ird);
 			FUZZ_CHECK(reply.ord == NONE || reply.ord == r.ord);
 			FUZZ_CHECK(!h.enhanced || h.ird == NONE || r.ord <= h.ird);

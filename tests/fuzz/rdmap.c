@@ -8,7 +8,7 @@
 #include "fuzz.h"
 #include "wire/rdmap.h"
 
-/* RFC 5040 Figure 9: what is quoted, as far as it is there */
+/* RFC 5040 Figure 9: quoted headers, as far as they are present */
 static void check_term(const u8 *t, u32 len, const struct rdmap_term *term)
 {
 	bool m = t[2] & 0x80, d = t[2] & 0x40, r = t[2] & 0x20;
@@ -51,7 +51,7 @@ static void check_terminate(struct fuzz_in *in)
 
 	n = rdmap_term_encode(out, &term);
 	FUZZ_CHECK(n >= 4 && n <= RDMAP_MAX_TERM_LEN);
-	/* whole as it came: then it goes as it came, but for what is reserved */
+	/* if all was decoded, encoding gives the same octets, except for reserved bits */
 	if (term.err.hdrct == ((t[2] & 0xe0) << 8)) {
 		t[2] &= 0xe0;
 		t[3] = 0;
@@ -65,7 +65,7 @@ static void check_terminate(struct fuzz_in *in)
 		   again.seg_len == term.seg_len && again.ddp_len == term.ddp_len &&
 		   !memcmp(again.ddp, term.ddp, sizeof(term.ddp)) &&
 		   !memcmp(again.read_req, term.read_req, sizeof(term.read_req)));
-	/* Read Request without its DDP header is not sent */
+	/* an RDMAP header is not sent without the DDP header */
 	term.err.hdrct = (term.err.hdrct & ~RDMAP_TERM_D) | RDMAP_TERM_R;
 	n = rdmap_term_encode(out, &term);
 	FUZZ_CHECK(n == (term.err.hdrct & RDMAP_TERM_M ? 6u : 4u) && !(out[2] & 0x60));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Rendezvous: what any bytes decode to, that encoding gives them back, and that of two
- * ends that fit exactly one has the attempt that lives.
+ * Rendezvous: decoding any bytes, that encoding is the inverse, and that of two matching ends
+ * exactly one has the attempt that lives.
  *
  * Input: length, private data.
  */

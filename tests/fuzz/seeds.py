@@ -168,7 +168,8 @@ def config(bits=CRC, enables=15, ird=4, wqes=4, requests=4, atomics=8, chunk=0, 
 
 
 def good_stream():
-    """One of each, in an order a peer may choose; requests 0 to 2 are Reads, 3 an atomic"""
+    """One message of each kind, in an order a peer may choose; requests 0 to 2 are Reads, 3 an
+    atomic"""
     yield w.untagged(w.SEND, 0, 1, b"a" * 50, 0, False)
     yield w.tagged(w.WRITE, STAG, BASE, b"w" * 33, False)
     yield w.untagged(w.SEND, 0, 1, b"b" * 50, 50)
@@ -222,7 +223,7 @@ def fpdu():
     for bits, place, size in product(range(4), (0, 1, 64, 127), (0, 1, 2, 488, 505, 506, 1024)):
         yield bytes([bits, place]) + struct.pack(">H", size) + bytes(range(32))
     yield bytes([255, 3]) + struct.pack(">H", 64768)
-    # without their markers: of a marker each octet changed, and any octets
+    # removal of markers: each octet of a marker changed, and any octets
     for place, size, which in product((0, 1, 127), (0, 600), range(8)):
         yield (bytes([3, place]) + struct.pack(">H", size) + bytes(size) +
                struct.pack(">HB", which, 1 << which) + struct.pack(">H", 1100) + bytes(1100))
@@ -240,7 +241,7 @@ def stream():
     yield config(chunk=99, tcp=PRESSURE | NO_MEMORY | FIN) + good[:300]
     for leave_at, tcp in product((1, 50, 300, len(good) - 3), (0, FIN, COLLECT)):
         yield config(chunk=99, leave_at=leave_at, tcp=tcp) + good[:-3]
-    # more than the callback does, and than the kthread does at a time
+    # more than the callback processes, and than the kthread does at a time
     big = w.fpdu(w.tagged(w.WRITE, STAG, BASE, bytes(4000)))
     for chunk, window in product((0, 255), (0, 5000)):
         yield config(chunk=chunk, remote=4095, window=window) + big * 9
@@ -273,7 +274,7 @@ def stream():
     for other in ({"enables": 0}, {"enables": TAKE_EINVAL}, {"enables": TAKE_EPROTO}, {"ird": 0}, {"ird": 1}, {"wqes": 0}, {"wqes": 1},
                   {"requests": 0}, {"atomics": 1}, {"remote": 99}, {"sges": (0, 0)}):
         yield config(**other) + good
-        # the first message of each kind is then the one that finds it
+        # each message alone, so that it is the one to meet the error
         for segment in good_stream():
             yield config(**other) + w.fpdu(segment)
     for segment in bad_segments():
@@ -281,12 +282,12 @@ def stream():
             yield config(bits, chunk=3) + w.fpdu(segment) + good
         yield config() + w.fpdu(segment, crc=1) + good
         yield config(enables=0) + w.fpdu(segment)
-        # in the middle of a Send, and of a Read Response
+        # within a Send, and within a Read Response
         yield (config() + w.fpdu(w.untagged(w.SEND, 0, 1, b"x", last=False)) + w.fpdu(segment))
         yield (config() + w.fpdu(w.tagged(w.READ_RESP, STAG, BASE, b"x", False)) + w.fpdu(segment))
     yield config(CRC | RTR_READ) + w.fpdu(w.tagged(w.READ_RESP, 0, 0)) + good
     yield config(CRC | FIN_SENT) + w.fpdu(w.untagged(w.TERMINATE, 2, 1, bytes(4)))
-    # damaged on the way: each octet of a Write, its CRC as it was
+    # damaged on the way: each octet of a Write, with its CRC unchanged
     write = w.fpdu(w.tagged(w.WRITE, STAG, BASE + 16, b"w" * 9))
     for i, tcp in product(range(len(write)), (0, COLLECT)):
         yield config(tcp=tcp) + write[:i] + bytes([write[i] ^ 1]) + write[i + 1:] + good

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The rx engine itself (rx.c, place.c, read.c) on a stream of any octets, in
- * pieces of any size, against a model that sees the whole stream at once: MPA,
- * DDP, RDMAP, each octet's place, what is completed, and the first error. What is
- * around the engine is made here: the socket with its callback and the room it has,
- * the rx kthread, TPT and queues.
+ * The rx engine itself (rx.c, place.c, read.c) on a stream of any octets, in pieces of any size,
+ * compared with a model that sees the whole stream at once: MPA, DDP, RDMAP, each octet's place,
+ * completions, and the first error. The engine's environment is faked here: the socket with its
+ * callback and buffer size, the rx kthread, TPT and queues.
  *
  * Input: struct config, then the stream.
  */
@@ -33,7 +32,7 @@ static u32 random_state;
 static bool in_softirq;
 static u32 no_memory;
 
-/* Whatever it is good for: the same in each run of an input */
+/* The same numbers in each run of an input */
 static u32 random_u16(void)
 {
 	random_state = random_state * 1103515245 + 12345;
@@ -65,7 +64,7 @@ void fuzz_kvfree(void *p)
 
 unsigned long jiffies;
 
-/* The engine's budget is used up at any time */
+/* The engine's time budget may end at any time */
 u64 ktime_get_ns(void)
 {
 	static u64 now;
@@ -93,7 +92,7 @@ long fuzz_sleep_for(long timeout)
 	return timeout - 1;
 }
 
-/* Where the rx kthread waits: it is left, and begun anew when it is woken */
+/* The rx kthread waits by leaving its function, which begins anew when it is woken */
 static jmp_buf asleep;
 
 void fuzz_sleep(void)
@@ -118,7 +117,7 @@ struct sk_buff {
 struct sk_buff_head {
 	struct sk_buff *first;
 	struct sk_buff *last;
-	u32 off;		/* bytes of the first that are taken */
+	u32 off;		/* bytes of the first buffer that are taken */
 };
 
 struct srnic_stream_fake {
@@ -202,7 +201,7 @@ bool srnic_stream_is_stuck(const struct srnic_stream *stream, u32 need)
 	return tcp.pressure || need > cfg.window;
 }
 
-/* All requests are out */
+/* All requests have been sent */
 u32 srnic_stream_taken(const struct srnic_stream *stream)
 {
 	(void)stream;
@@ -334,7 +333,7 @@ int srnic_rq_take(struct srnic_qp *q, struct srnic_rwr *rwr)
 
 	if (wqe_taken == cfg.wqes || (cfg.late && random_u16() & 1))
 		return -EAGAIN;
-	/* the ring is not to be trusted: nothing is taken */
+	/* a corrupt ring: no WQE is taken */
 	if (cfg.take_error == -EPROTO)
 		return -EPROTO;
 	FUZZ_CHECK(q->max_recv_sge == 2);
@@ -348,7 +347,7 @@ int srnic_rq_take(struct srnic_qp *q, struct srnic_rwr *rwr)
 	return cfg.take_error;
 }
 
-/* Who is to tell of a receive: it may come at any look */
+/* The engine waits for a receive, which may be there at any look */
 static bool awaited;
 
 void srnic_rq_await(struct srnic_qp *q)
@@ -494,7 +493,7 @@ enum srnic_tpt_err srnic_atomic_place(const struct srnic_qp *q,
 	return must_sleep() ? SRNIC_TPT_SLEEPS : SRNIC_TPT_OK;
 }
 
-/* So that a change to a frame need not be found together with its CRC and markers */
+/* Correct the CRCs and markers, so that a mutated frame gets past these checks */
 static void mend(u8 *s, u32 len)
 {
 	u32 pos = 0, whole, crc, i, begin, length, crc_at;
@@ -520,7 +519,7 @@ static void mend(u8 *s, u32 len)
 	end_view();
 }
 
-/* Another ends the QP when so many bytes have come. Return: whether that was so. */
+/* Another context ends the QP once that many bytes have come. Return: whether it has now. */
 static bool left_by_another(u32 fed)
 {
 	if (fed < cfg.leave_at || !works(qp))
@@ -546,7 +545,7 @@ static void collect(const u8 *data, u32 len)
 	}
 }
 
-/* The pieces of the stream go to where FPDUs are put together. Return: what came in time. */
+/* Collect the pieces of the stream directly. Return: octets that came before the end. */
 static u32 feed_pieces(const u8 *s, u32 len)
 {
 	u32 fed = 0, n;
@@ -581,7 +580,7 @@ static void callback(bool data)
 		srnic_qp_kick_rx(qp);
 	}
 	run_thread();
-	/* nothing keeps the callback from running the engine next time */
+	/* the next callback can run the engine again */
 	FUZZ_CHECK(!test_bit(SRNIC_QPF_RX_THREAD, &qp->flags) || qp->rx->part);
 	FUZZ_CHECK(!qp->rx->part || qp->rx->part_have || cfg.markers);
 }
@@ -595,7 +594,7 @@ static u32 feed_tcp(const u8 *s, u32 len)
 		if (!left && left_by_another(fed))
 			limit = fed;
 		n = min(piece_len(len - fed), cfg.window - tcp.avail);
-		/* else neither can go on */
+		/* otherwise neither TCP nor the engine could go on */
 		FUZZ_CHECK(n);
 		tcp_add(s + fed, n);
 		fed += n;
@@ -615,7 +614,7 @@ static u32 feed_tcp(const u8 *s, u32 len)
 	return limit;
 }
 
-/* What else is known of the QP at the end; each receive WR that was taken is completed once */
+/* Other properties of the QP at the end; each receive WR that was taken completes once */
 static void check_end(u32 limit)
 {
 	bool ended = model_ended();
@@ -630,7 +629,7 @@ static void check_end(u32 limit)
 	FUZZ_CHECK(test_bit(SRNIC_QPF_TX_OPEN, &qp->flags) == m.opened);
 	FUZZ_CHECK(qp->irq_tail == m.irq);
 	FUZZ_CHECK(qp->orq_head == m.request + request_errors);
-	/* with an error, and one at most (ST-35) */
+	/* at most one WR has the error (ST-35) */
 	FUZZ_CHECK(wqe_errors + request_errors <= (model_last() == FAILED || model_last() == TERMINATED));
 	srnic_rx_flush(qp);
 	for (i = 0; i < wqe_taken; i++)
@@ -639,7 +638,7 @@ static void check_end(u32 limit)
 	srnic_stream_take(qp->stream, tcp.avail);
 }
 
-/* The engine, with as much of a QP as it looks at */
+/* The engine, with the fields of a QP that it uses */
 static void run_engine(const u8 *s, u32 len)
 {
 	static struct srnic_device dev;
@@ -662,7 +661,7 @@ static void run_engine(const u8 *s, u32 len)
 	qp->max_recv_sge = 2;
 	qp->enables = cfg.enables;
 	qp->inline_work = true;
-	/* 655 ms: a receive comes in that time, or never */
+	/* 655 ms: a receive is posted in that time, or never */
 	qp->wait_recv = cfg.late;
 	qp->send_imm = cfg.send_imm;
 	qp->ib.paired = true;
@@ -755,7 +754,7 @@ static void configure(struct fuzz_in *in)
 	cfg.no_memory = bits & 4;
 	cfg.with_data = bits & 8;
 	cfg.end = cfg.collect ? SRNIC_STREAM_UP : bits >> 4 & 3;
-	/* who is lost waits for nothing */
+	/* a connection that is lost does not wait for receives */
 	cfg.late = bits & 64 && !cfg.collect && cfg.end <= SRNIC_STREAM_FIN;
 	cfg.sleepy = fuzz_u8(in);
 	bits = fuzz_u8(in);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What stream.c wants of the rx engine: the whole stream at once, FPDU by FPDU, by the
- * RFCs. Of an FPDU that is not whole, and of one whose CRC, marker, length or header is
- * wrong, no octet is placed.
+ * The expected result of the rx engine: the whole stream at once, FPDU by FPDU, by the RFCs. An
+ * incomplete FPDU, and one with a wrong CRC, marker, length or header, is not placed at all.
  */
 #ifndef SRNIC_FUZZ_STREAM_MODEL_H
 #define SRNIC_FUZZ_STREAM_MODEL_H
@@ -21,11 +20,11 @@
 #define MAX_WQE		8
 #define MAX_REQ		8
 #define MAX_STREAM	(40 * 1024)
-#define MAX_EVENTS	(MAX_STREAM / 20 + 2)	/* of an FPDU one, and of the end */
+#define MAX_EVENTS	(MAX_STREAM / 20 + 2)	/* one for each FPDU, and one for the end */
 
 enum what { NOTHING, RECEIVED, REQUEST_DONE, FAILED, TERMINATED, LEFT };
 
-/* What the engine did, or should have done */
+/* An action of the engine, real or expected */
 struct event {
 	enum what what;
 	u32 a, b, c;
@@ -40,12 +39,12 @@ struct log {
 
 static struct config {
 	bool crc;
-	bool mend;		/* CRCs and MSNs are made right first */
+	bool mend;		/* CRCs and MSNs are corrected first */
 	bool fin_sent;
 	bool markers;
 	bool rtr_read;
-	bool read_inv;		/* the Reads that await their responses invalidate */
-	bool local_error;	/* what is left to do with a response fails */
+	bool read_inv;		/* the outstanding Reads are Reads with Invalidate */
+	bool local_error;	/* the local part of a Read with Invalidate fails */
 	u8 enables;
 	int take_error;		/* of each receive WQE */
 	u8 ird;
@@ -53,32 +52,32 @@ static struct config {
 	u8 requests;		/* that await their responses */
 	u8 chunk;
 	u16 sge[2];		/* octets of the two SGEs of each receive WQE */
-	bool bad_sge;		/* the second one names no region */
+	bool bad_sge;		/* the second SGE names no region */
 	u16 remote_len;
 	u32 read_len;
 	u32 atomics;		/* which of the requests are atomics, as bits */
-	bool collect;		/* the engine gets the stream's pieces, not the socket */
+	bool collect;		/* the engine gets the stream in pieces, without the socket */
 	bool pressure;		/* TCP is short of memory now and then */
-	bool no_memory;		/* there is none for a part at first */
-	bool with_data;		/* TCP tells of the end together with the last piece */
+	bool no_memory;		/* the first allocations of a part fail */
+	bool with_data;		/* TCP reports the end together with the last piece */
 	enum srnic_stream_state end;
-	bool late;		/* receives are posted behind the messages that want them */
+	bool late;		/* receives are posted after the messages that need them */
 	bool send_imm;		/* both ends have offered it */
 	u8 sleepy;		/* how often something must sleep, of 256 times */
-	u8 rtr;			/* kinds that are expected of the peer, MPA_RTR_* */
-	u32 window;		/* bytes that TCP takes before some are taken from it */
-	u32 leave_at;		/* once so many bytes came, another ends the QP */
+	u8 rtr;			/* kinds that the peer may send, MPA_RTR_* */
+	u32 window;		/* bytes that TCP buffers at most */
+	u32 leave_at;		/* after that many bytes another context ends the QP */
 } cfg;
 
 static struct log real, want;
-static bool left;		/* another has ended the QP, see leave_at */
+static bool left;		/* another context has ended the QP, see leave_at */
 
 static u32 local_len(void)
 {
 	return MAX_WQE * (cfg.sge[0] + cfg.sge[1]);
 }
 
-/* The stream as it comes, and without markers: where each octet was, and one more */
+/* The stream as received, and without markers: the place of each octet, and of the end */
 static struct view {
 	const u8 *raw;
 	u32 raw_len;
@@ -165,7 +164,7 @@ static enum rdmap_err model_read_response(const u8 *h, u32 len)
 	return model_region(be64(h + 6), len);
 }
 
-/* RFC 6581 9.2, V2-20: the first FPDU, if this kind was agreed upon, and of no length */
+/* RFC 6581 9.2, V2-20: the first FPDU, of a negotiated kind, and of length 0 */
 static bool model_rtr(const u8 *h, u32 len, u8 opcode, u8 kind)
 {
 	return (cfg.rtr & kind) && !m.opened && (h[1] & 15) == opcode && h[0] & 0x40 && !len;
@@ -194,7 +193,7 @@ static enum rdmap_err model_send(const u8 *h, u32 len)
 		return RDMAP_E_MO;
 	if ((u64)m.mo + len > (u64)cfg.sge[0] + cfg.sge[1])
 		return RDMAP_E_TOO_LONG;
-	/* found out when the octets are placed; before that what is in front of it is */
+	/* detected at placement; the octets before it are placed */
 	if (cfg.bad_sge && len && m.mo + len > cfg.sge[0])
 		return RDMAP_E_RQ_LOCAL;
 	return RDMAP_OK;
@@ -250,7 +249,7 @@ static enum rdmap_err model_check(const u8 *h, u32 len, u32 payload)
 	}
 }
 
-/* Where the payload goes, if anywhere. Not past a bad SGE. */
+/* The destination of the payload, if there is one. Not past a bad SGE. */
 static u8 *model_place(const u8 *h, u32 *len)
 {
 	u8 opcode = h[1] & 15;
@@ -352,7 +351,7 @@ static bool model_ended(void)
 	return model_last() == FAILED || model_last() == TERMINATED || model_last() == LEFT;
 }
 
-/* RFC 5044 4.3: each marker from the stream's octet @from up to @to says how far back @length is */
+/* RFC 5044 4.3: each marker from the stream's octet @from up to @to points back to @length */
 static bool markers_good(u32 from, u32 to, u32 length)
 {
 	u32 at = (from + 511) / 512 * 512;
@@ -370,7 +369,7 @@ static bool markers_good(u32 from, u32 to, u32 length)
 
 /*
  * One FPDU at octet @pos, all of which comes before octet @limit of the stream. Return: its
- * octets, 0 if it is not all there, or ends the stream.
+ * octets, 0 if it is incomplete, or ends the stream.
  */
 static u32 model_fpdu(u32 pos, u32 limit)
 {
@@ -432,7 +431,7 @@ static u32 model_fpdu(u32 pos, u32 limit)
 	return model_ended() ? 0 : whole;
 }
 
-/* @limit: what is behind it came when the QP had come to its end already */
+/* @limit: octets behind it came after the QP's end */
 static void run_model(u32 limit)
 {
 	u32 pos = 0, n;

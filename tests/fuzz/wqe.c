@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What a user may write into a slot of an SQ or RQ: SQEs and RQEs of any content,
- * for queues of any size. The verdict is that of the uAPI header and of the RDMAC
- * verbs, written down here once more; no octet beyond the slot is read, none
- * beyond the buffer written.
+ * A slot of an SQ or RQ written by a user: SQEs and RQEs of any contents, for queues of any size.
+ * The verdict follows the uAPI header and the RDMAC verbs, written down here once more; no octet
+ * beyond the slot is read, none beyond the buffer written.
  *
  * Input: sizes of the queue, slot.
  */
@@ -44,7 +43,7 @@ static bool is_ud(u8 opcode)
 	return opcode == SRNIC_OP_UD_SEND || opcode == SRNIC_OP_UD_SEND_IMM;
 }
 
-/* Octets of an SQE that its opcode has a use for, beside those that all have */
+/* Octets of an SQE that its opcode uses, beside those that all opcodes use */
 static bool has_use(u8 opcode, u32 at)
 {
 	bool remote = (opcode >= SRNIC_OP_WRITE && opcode <= SRNIC_OP_CMP_SWAP);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * One random call: a table says how each is made right, and then it may be spoilt. An
+ * One random call: a table tells how to make each valid call, which may then be spoilt. An
  * attribute, and a word of a command, is a letter of a text:
  *
  *	ioctl	P C Q S M W A D	handle of a PD, CQ, QP, SRQ, MR, MW, AH, DM
@@ -43,7 +43,7 @@ struct slot {
 	uint16_t len;
 };
 
-/* Of what calls have to succeed at times, or they do not reach what they are for */
+/* Some calls must succeed at times, or the driver's code behind them is not reached */
 #define MUST	true
 #define MAY	false
 
@@ -192,9 +192,9 @@ static const struct command {
 	const char *name;
 	bool must;
 	uint8_t nr;
-	char made;		/* kind of the object whose handle is the answer's first word */
+	char made;		/* kind of the object whose handle is the response's first word */
 	const char *words;
-	uint8_t driver;		/* bytes of the driver's question, and of its answer */
+	uint8_t driver;		/* bytes of the driver's request, and of its response */
 	uint8_t answer, driver_answer;
 } commands[] = {
 #define ANSWER(_name)	.answer = sizeof(struct ib_uverbs_##_name##_resp)
@@ -231,7 +231,7 @@ static const struct command {
 	{ CMD(CREATE_COMP_CHANNEL, MAY), .words = "r", ANSWER(create_comp_channel) },
 };
 
-/* And one row for commands that are not in the table */
+/* And one row for commands that the table lacks */
 #define NUM_METHODS	ARRAY_SIZE(methods)
 #define NUM_COMMANDS	ARRAY_SIZE(commands)
 const unsigned int num_calls = NUM_METHODS + NUM_COMMANDS + 1;
@@ -272,7 +272,7 @@ static int some_file(struct rng *r)
 	return files[rng_below(r, FILES)];
 }
 
-/* Places that are mapped, not mapped, and both */
+/* Addresses that are mapped, not mapped, and at the border */
 static uint64_t some_address(struct rng *r)
 {
 	switch (rng_below(r, 12)) {
@@ -285,7 +285,7 @@ static uint64_t some_address(struct rng *r)
 	}
 }
 
-/* A question is read from here; several threads may be changing it */
+/* Requests are read from here; several threads may be changing them */
 static void *some_place(struct rng *r)
 {
 	return area + 65536 + rng_below(r, 256) * 512;
@@ -325,7 +325,7 @@ static uint32_t access_flags(struct rng *r)
 	return chance(r, 90) ? rng_below(r, 16) : rng_next(r);
 }
 
-/* What a question has to be to be answered, if luck has it */
+/* Contents that may make the request valid */
 static void fill_question(struct rng *r, const struct method *m, const struct slot *s, void *to)
 {
 	uint32_t *w = to;
@@ -351,14 +351,14 @@ static void fill_question(struct rng *r, const struct method *m, const struct sl
 		};
 	} else if (m->object == UVERBS_OBJECT_DEVICE && m->method == SRNIC_METHOD_DIAG) {
 		*(struct srnic_ureq_diag *)to = (struct srnic_ureq_diag){
-			/* rarely the one that ends what all others do */
+			/* rarely DIAG_RESET, which ends the others' diagnosis */
 			.op = chance(r, 5) ? SRNIC_DIAG_RESET : rng_below(r, 3),
 			.buf = (uintptr_t)area + 8 * rng_below(r, 1024), .size = 32768,
 		};
 	} else if (m->object == UVERBS_OBJECT_DM && m->method == UVERBS_METHOD_DM_ALLOC) {
 		*(uint64_t *)to = s->len == 8 ? 8 * small(r) : 0;
 	} else if (m->object == UVERBS_OBJECT_MR && s->len == 4) {
-		/* memory of the device has no addresses but its own */
+		/* a region of device memory must be zero-based */
 		w[0] = access_flags(r) | (m->method == UVERBS_METHOD_DM_MR_REG && chance(r, 90) ?
 					  IB_UVERBS_ACCESS_ZERO_BASED : 0);
 	} else if (m->object == UVERBS_OBJECT_MR && s->len == 8) {
@@ -381,7 +381,7 @@ static void fill_question(struct rng *r, const struct method *m, const struct sl
 	}
 }
 
-/* Of at most eight bytes, data is the data */
+/* Up to eight bytes are passed in the attribute's data itself */
 static void put_question(struct rng *r, const struct method *m, const struct slot *s,
 			 struct ib_uverbs_attr *a)
 {
@@ -402,7 +402,7 @@ struct call {
 	struct ib_uverbs_attr attr[MAX_ATTRS];
 };
 
-/* What is optional is the last one of a table's row, and is left out at times */
+/* Optional attributes are the last of a table's row, and are left out at times */
 static bool is_optional(const struct method *m, const struct slot *s)
 {
 	if (m->object == UVERBS_OBJECT_QP && m->method == SRNIC_METHOD_QP_MODIFY)
@@ -416,7 +416,7 @@ static bool is_optional(const struct method *m, const struct slot *s)
 		s->id == UVERBS_ATTR_CREATE_QP_SRQ_HANDLE);
 }
 
-/* A call that is right, as far as handles and numbers are. @far, @near: of its socket, or -1 */
+/* A call with valid handles and numbers. @far, @near: ends of its TCP connection, or -1 */
 static void right_call(struct rng *r, const struct method *m, struct call *c, int *near, int *far)
 {
 	int n = 0;
@@ -470,7 +470,7 @@ static void spoil_attr(struct rng *r, struct ib_uverbs_attr *a)
 	}
 }
 
-/* Shuffled, repeated, dropped, of other types */
+/* Shuffle, repeat or drop attributes, or change their types */
 static void spoil_list(struct rng *r, struct call *c)
 {
 	unsigned int n = c->hdr.num_attrs, i = rng_below(r, n + 1), k = rng_below(r, n + 1);
@@ -512,7 +512,7 @@ static void spoil_header(struct rng *r, struct call *c)
 	}
 }
 
-/* A descriptor that a call has made: looked at, and closed */
+/* Read from a descriptor that a call has made, then close it */
 static void use_descriptor(struct rng *r, int fd)
 {
 	uint8_t buf[256];
@@ -523,7 +523,7 @@ static void use_descriptor(struct rng *r, int fd)
 	for (uint32_t i = rng_below(r, 3); i; i--)
 		if (read(fd, buf, rng_below(r, sizeof(buf) + 1)) < 0)
 			break;
-	/* at times it stays for a while, so that events find it */
+	/* at times it stays open for a while, so that it gets events */
 	if (chance(r, 30))
 		usleep(rng_below(r, 2000));
 	close(fd);
@@ -537,7 +537,7 @@ static const struct method *method_of(const struct call *c)
 	return NULL;
 }
 
-/* What has succeeded, if only after it was spoilt */
+/* Keep new handles of a call that succeeded, even if it was spoilt */
 static void remember(struct rng *r, const struct call *c)
 {
 	const struct method *m = method_of(c);
@@ -557,12 +557,12 @@ static void remember(struct rng *r, const struct call *c)
 }
 
 /*
- * Of each such call that fails, as all do whose open device has a context already, the kernel
- * keeps the struct of the calling task for ever, whatever the driver: ib_alloc_ucontext()
- * takes it for the context, by rdma_restrack_set_name(), and
- * UVERBS_HANDLER(UVERBS_METHOD_GET_CONTEXT) then frees the context with no
- * rdma_restrack_put(). The command has it (ib_uverbs_get_context()), and is called. It is so
- * in all of 6.1, 6.12 and 7.3. A later kernel is called, and kmemleak tells if it has stayed so.
+ * Each such call that fails, as all do on an open device that has a context already, leaks the
+ * struct of the calling task, with any driver: ib_alloc_ucontext() takes a reference, by
+ * rdma_restrack_set_name(), and UVERBS_HANDLER(UVERBS_METHOD_GET_CONTEXT) then frees the context
+ * without rdma_restrack_put(). The command (ib_uverbs_get_context()) has that, and is called. The
+ * leak is in all of 6.1, 6.12 and 7.3. On a later kernel the method is called, and kmemleak shows
+ * whether it still leaks.
  */
 static bool loses_a_task(const struct call *c)
 {
@@ -581,7 +581,7 @@ void random_ioctl(struct rng *r)
 	int near = -1, far = -1, err;
 	struct call c;
 
-	/* a hand-over costs more than all others */
+	/* a hand-over takes longer than all others */
 	if (methods[i].object == UVERBS_OBJECT_QP &&
 	    methods[i].method == SRNIC_METHOD_QP_MODIFY && chance(r, 70))
 		return;
@@ -597,7 +597,7 @@ void random_ioctl(struct rng *r)
 		goto out;
 	}
 	err = ioctl(some_file(r), RDMA_VERBS_IOCTL, &c) ? errno : 0;
-	/* by what it was in the end */
+	/* counted as the method that was called after spoiling */
 	for (unsigned int k = 0; k < NUM_METHODS; k++)
 		if (&methods[k] == method_of(&c))
 			i = k;
@@ -666,7 +666,7 @@ static uint32_t *put_word(struct rng *r, uint32_t *w, char letter, void *answer)
 	return w + 1;
 }
 
-/* Return: bytes of the command, whose answer goes to @answer */
+/* Return: bytes of the command, whose response goes to @answer */
 static size_t right_command(struct rng *r, const struct command *d, struct cmd *c, void *answer)
 {
 	uint32_t *w = c->word;
@@ -696,7 +696,7 @@ static size_t spoil_command(struct rng *r, struct cmd *c, size_t len)
 	case 2:
 		c->hdr.out_words = chance(r, 90) ? rng_below(r, 60) : rng_next(r);
 		break;
-	case 3:	/* more or less of it, which may be the driver's */
+	case 3:	/* more or fewer bytes, which may be those of the driver */
 		c->hdr.in_words = 2 + rng_below(r, 80);
 		return c->hdr.in_words * 4;
 	case 4:
@@ -708,7 +708,7 @@ static size_t spoil_command(struct rng *r, struct cmd *c, size_t len)
 	return len;
 }
 
-/* The same, by the method that takes commands: it is for those who may not write */
+/* The same command by the ioctl method, which needs no write(2) */
 static int invoke_write(struct rng *r, const struct command *d, const struct cmd *c, int fd)
 {
 	size_t bytes = c->hdr.in_words > 2 ? (c->hdr.in_words - 2) * 4 : 0;
@@ -757,7 +757,7 @@ void random_write(struct rng *r)
 			len = spoil_command(r, &c, len);
 	if (chance(r, 25)) {
 		err = invoke_write(r, d, &c, fd);
-		spoilt = true;	/* its answer is elsewhere */
+		spoilt = true;	/* its response is elsewhere */
 	} else {
 		err = write(fd, &c, len) < 0 ? errno : 0;
 	}
@@ -772,7 +772,7 @@ void random_write(struct rng *r)
 		use_descriptor(r, answer[0]);
 }
 
-/* A command that is right, which comes from elsewhere. Return: 0 or an errno */
+/* A valid command, made by the caller. Return: 0 or an errno */
 int one_write(int fd, uint32_t command, const void *core, uint32_t core_len, uint32_t out_len)
 {
 	struct cmd c = {

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * methods: programs that call what the driver and uverbs have, at random: attribute lists
- * that are shuffled, repeated, cut and of other types; commands of any number and length;
- * mappings at any offset. Several threads do it against each other, with objects of their
- * own, of other kinds, and of other programs, whose open devices they are given.
+ * methods: programs that make random calls of the driver and uverbs: attribute lists that are
+ * shuffled, repeated, cut and of other types; commands of any number and length; mappings at any
+ * offset. Several threads do it concurrently, with objects of their own, of other kinds, and of
+ * other programs, whose open devices they get.
  *
  *	methods [--seed N] [--seconds N] ADDRESS
  *
- * Each life is a process of its own, as of scribble: it may do to itself what it likes, and
- * has to end when it is killed. The seed and its number decide what a life calls; what it
- * meets there is not the same twice. Fails if a method has never succeeded: the calls did
- * not reach it then.
+ * Each life is a process of its own, as of scribble: it may harm itself in any way, and must end
+ * when it is killed. The seed and its number decide the calls of a life; their results vary.
+ * Fails if a method has never succeeded: its code was not reached then.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +34,7 @@
 #define LIFE_MS		700
 #define NOBODY		65534
 #define AREA_LEN	(1 << 20)
-/* ms: a killed process is gone by then */
+/* ms: bound for the end of a killed process */
 #define GONE_MS		(20000 * env_uint("SRNIC_SLOW", 1))
 
 const char *test_addr;
@@ -65,7 +64,7 @@ void new_handle(struct rng *r, enum kind kind, uint32_t handle)
 
 /* One life ---------------------------------------------------------------------- */
 
-/* Objects to begin with, of some in each place of the table */
+/* Objects to begin with, in each place of the table */
 static void make_objects(void)
 {
 	struct ibv_alloc_dm_attr dm_attr = { .length = 8192 };
@@ -101,7 +100,7 @@ static void make_objects(void)
 	}
 }
 
-/* A place of mmap(2), and rubbish in what is there */
+/* Map a random offset, and write random words into the mapping */
 static void random_mmap(struct rng *r)
 {
 	static const int prots[] = {
@@ -126,7 +125,7 @@ static void random_mmap(struct rng *r)
 	munmap(m, chance(r, 90) ? size : 4096);
 }
 
-/* An open device more, in place of one that others may be using at the moment */
+/* Open the device once more, in place of one that other threads may be using */
 static void random_open(struct rng *r)
 {
 	struct ib_uverbs_get_context_resp *resp = (void *)(area + 4096 * rng_below(r, 8));
@@ -147,7 +146,7 @@ static void random_open(struct rng *r)
 	if (!one_write(fd, IB_USER_VERBS_CMD_GET_CONTEXT, &q, sizeof(q),
 		       sizeof(*resp) + sizeof(struct srnic_uresp_alloc_ctx)))
 		close(resp->async_fd);
-	/* the first stays: without it there is nothing to be met */
+	/* the first stays open: without it there are no objects */
 	was = atomic_exchange(&files[FILES - 1], fd);
 	if (was >= 0 && was != files[0] && was != files[1])
 		close(was);
@@ -169,7 +168,7 @@ static void *call_thread(void *arg)
 	return NULL;
 }
 
-/* The open device of the other life: over a socket, as any program would give it away */
+/* Swap open devices with the other life, over a socket */
 static int exchange(int sock, int fd)
 {
 	char byte = 0, control[CMSG_SPACE(sizeof(int))] = { 0 };
@@ -203,7 +202,7 @@ static void run_life(uint64_t seed, int sock, bool nobody)
 	if (nobody && (setresgid(NOBODY, NOBODY, NOBODY) || setresuid(NOBODY, NOBODY, NOBODY)))
 		_exit(EXIT_FAIL);
 	ctx = test_context();
-	/* an answer may be as long as four times what its 16 bits can count */
+	/* a response may be four times as long as its 16-bit length can count */
 	area = mmap(NULL, AREA_LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	require(area != MAP_FAILED, "%s", strerror(errno));
 	edge = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -266,7 +265,7 @@ static void end_life(pid_t pid, bool kill_it)
 		lives.failed++;
 }
 
-/* They see the devices of each other; what one of them leaves open the other one may use */
+/* Both lives see each other's devices; each may use what the other leaves open */
 static void some_lives(uint64_t seed)
 {
 	struct rng r = { seed };
@@ -283,7 +282,7 @@ static void some_lives(uint64_t seed)
 		end_life(pid[i], chance(&r, 30));
 }
 
-/* Return: whether all that has to succeed at times has done so */
+/* Return: whether each call that must succeed at times has succeeded */
 static bool report(void)
 {
 	unsigned long calls = 0, good = 0;

@@ -25,7 +25,7 @@ enum kind {
 /* Of one life; its threads use it without locks */
 extern _Atomic uint32_t handles[KINDS][HANDLES];
 extern _Atomic int files[FILES];
-extern uint8_t *area;		/* what calls point to, in its first quarter */
+extern uint8_t *area;		/* calls point into its first quarter */
 extern uint8_t *edge;		/* where a mapping ends */
 
 /* Of all lives, in memory that they share */
@@ -34,7 +34,7 @@ struct tally {
 };
 
 extern struct tally *tallies;
-extern _Atomic unsigned long *left_out;	/* calls that this kernel cannot bear */
+extern _Atomic unsigned long *left_out;	/* calls that leak memory on this kernel */
 
 uint32_t some_handle(struct rng *r, enum kind kind);
 void new_handle(struct rng *r, enum kind kind, uint32_t handle);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* What the program saw of a connection, and what is left of many. */
+/* Checks of a connection at its end, and of the device between batches. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static void check_recvs(struct conn *c)
 	}
 }
 
-/* In order; success as far as the peer has answered; one error at most, then flushes */
+/* In order; success up to the last answered request; at most one error, then flushes */
 static void check_sends(struct conn *c)
 {
 	const struct prey_slot *s = c->slot;
@@ -73,14 +73,14 @@ static void check_sends(struct conn *c)
 	}
 }
 
-/* Each octet of all memory is as the model has it, but where it may be anything */
+/* Each octet of the memory is as in the model, except where it is undefined */
 static void check_memory(struct conn *c)
 {
 	struct model *m = &c->model;
 	uint64_t begin = c->slot->mem - prey.mem;
 	uint64_t area_at = begin + areas[AREA_AT].off;
 
-	/* an atomic without its answer may have been done or not */
+	/* an atomic without its answer may or may not have been executed */
 	for (unsigned int i = m->owed_head; i != m->owed_tail; i++) {
 		struct owed *o = &m->owed[i % ARRAY_SIZE(m->owed)];
 
@@ -108,7 +108,7 @@ static void check_memory(struct conn *c)
 	}
 }
 
-/* Whatever the octets were: where no peer may write, and no receive or sink is, nothing is new */
+/* With any octets: memory that no peer may write, and no receive or sink has, does not change */
 static void check_bounds(struct conn *c)
 {
 	uint64_t begin = c->slot->mem - prey.mem;
@@ -143,7 +143,7 @@ static void check_hostile(struct conn *c)
 	prey_end(s);
 }
 
-/* FIN between messages, with nothing under way */
+/* FIN between messages, with no request outstanding */
 static bool ended_well(const struct conn *c)
 {
 	return c->model.outcome == RUNNING && !c->early && !c->stopped &&
@@ -166,7 +166,7 @@ void check_prey(struct conn *c)
 		prey_poll();
 		check_recvs(c);
 		check_sends(c);
-		/* one error, one event at most; and none without */
+		/* an error causes at most one event; without an error there is none */
 		if (s->events > 1 || (s->events && ended_well(c)))
 			fail(c, "%d asynchronous events", s->events);
 	}
@@ -175,7 +175,7 @@ void check_prey(struct conn *c)
 	prey_end(s);
 }
 
-/* What is left between batches -------------------------------------------- */
+/* Checks between batches --------------------------------------------------- */
 
 static bool line_of(const char *command, char *line, size_t size)
 {
@@ -188,7 +188,7 @@ static bool line_of(const char *command, char *line, size_t size)
 	return got;
 }
 
-/* In the netns of the test sysfs does not show the device */
+/* sysfs does not show the device in the netns of the test */
 static uint64_t counter(const char *name)
 {
 	static char command[128], line[4096];
@@ -202,7 +202,7 @@ static uint64_t counter(const char *name)
 	return strtoull(at + strlen(name), NULL, 0);
 }
 
-/* Objects are those of the start, and each connection was counted */
+/* The objects are those of the start, and each connection was counted */
 void check_device(void)
 {
 	static char objects[512], now[512], command[128];
@@ -216,7 +216,7 @@ void check_device(void)
 		passive = counter("conn_passive ") - prey.accepts;
 		return;
 	}
-	/* iw_cm lets go of an id when all is over, a little later */
+	/* iw_cm frees an id some time after its end */
 	do {
 		require(line_of(command, now, sizeof(now)), "%s", command);
 		if (!strcmp(now, objects))

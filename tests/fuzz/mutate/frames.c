@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Valid messages of all kinds, and what is done to their frames. */
+/* Valid messages of all kinds, and mutations of their frames. */
 #include <string.h>
 #include "mutate.h"
 
@@ -28,7 +28,7 @@ static void fill(struct conn *c, uint8_t *p, uint32_t len)
 	}
 }
 
-/* How a message of @len octets is cut: how many octets come next, *last: all of them */
+/* How a message is cut: returns the octets of the next frame, *last: whether it is the last */
 static uint32_t piece(struct conn *c, uint32_t left, bool split, bool *last)
 {
 	uint32_t n = left;
@@ -49,7 +49,7 @@ static void queue_write(struct conn *c, uint32_t stag, uint64_t to, uint32_t len
 		struct frame *f = new_frame(c);
 
 		n = piece(c, len, split && room(c) > 8, &last);
-		/* octets end with L: how many they are is known from the request */
+		/* the frame with the last octets has L: their number is known from the request */
 		if (op == OP_READ_RESP && n && n == len)
 			last = true;
 		if (n > ULPDU_MAX - 64) {
@@ -94,7 +94,7 @@ static uint64_t base_of(const struct conn *c, enum area_id a)
 	return (uintptr_t)c->slot->mem + areas[a].off;
 }
 
-/* A place of @len octets at most within a region, its edges more often than not */
+/* A place of @len octets at most within a region, at its edges more often than not */
 static uint64_t within(struct conn *c, enum area_id a, uint32_t *len)
 {
 	uint32_t off;
@@ -113,7 +113,7 @@ static void message_write(struct conn *c)
 	const struct stag *w = &c->model.window;
 	uint64_t to;
 
-	if (!len && chance(c, 50)) {		/* STag and TO mean nothing then */
+	if (!len && chance(c, 50)) {		/* STag and TO have no meaning then */
 		queue_write(c, rnd(c), rnd(c), 0, OP_WRITE, NULL);
 	} else if (c->model.has_window && w->valid && chance(c, 40)) {
 		len = len > MW_LEN ? MW_LEN : len;
@@ -134,7 +134,7 @@ static void message_send(struct conn *c)
 
 	if (chance(c, 15))
 		len = c->slot->recv_len;
-	/* not while it is read: a Send may overtake an answer (RFC 5040 5.5) */
+	/* not while it is being read: a Send may overtake an answer (RFC 5040 5.5) */
 	if (c->model.has_window && w->valid && chance(c, 10) &&
 	    c->model.owed_head == c->model.owed_tail)
 		queue_send(c, chance(c, 50) ? OP_SEND_INV : OP_SEND_SE_INV, w->stag, len);
@@ -196,7 +196,7 @@ static void message_atomic(struct conn *c)
 	put32(p + 8, c->slot->mr[AREA_AT]->rkey);
 	put64(p + 12, base_of(c, AREA_AT) + below(c, areas[AREA_AT].len / 8) * 8);
 	fill(c, p + 20, 32);
-	if (chance(c, 50)) {		/* without masks, and with what is there now */
+	if (chance(c, 50)) {		/* without masks, and with the present contents */
 		uint64_t now;
 
 		memcpy(&now, c->model.shadow + (get64(p + 12) - (uintptr_t)c->model.base), 8);
@@ -217,7 +217,7 @@ static void message_terminate(struct conn *c)
 	f->len += n;
 }
 
-/* The right answer to the device's oldest request that has none yet */
+/* The valid answer to the device's oldest unanswered request */
 void queue_answer(struct conn *c)
 {
 	const struct asked *a = &c->model.asked[c->model.asked_head];
@@ -236,15 +236,15 @@ void queue_answer(struct conn *c)
 	queue_write(c, a->sink_stag, a->sink_to + a->off, a->size - a->off, OP_READ_RESP, data);
 }
 
-/* One or several messages go into the queue, as an honest peer would send them */
+/* Queue one or several messages, as an honest peer would send them */
 void queue_message(struct conn *c)
 {
 	uint32_t kind = below(c, 100);
 
-	/* what the honest sender counts is what the device has served */
+	/* an honest sender's MSNs are those that the device has served */
 	memcpy(c->next_msn, c->model.msn, sizeof(c->next_msn));
 	c->next_recv = c->model.delivered;
-	if (c->model.open) {		/* a Send has lost its end: go on with it */
+	if (c->model.open) {		/* a Send has no end yet: continue it */
 		struct frame *f = new_frame(c);
 
 		f->len = untagged_hdr(f->u, OP_SEND, true, 0, 0, c->model.msn[0], c->model.mo);
@@ -323,7 +323,7 @@ static uint64_t some_address(struct conn *c)
 	}
 }
 
-/* A value that is at some edge, or near the right one */
+/* An edge value, or one near the valid one */
 static uint64_t edge(struct conn *c, uint64_t was, int size)
 {
 	static const uint64_t values[] = {
@@ -368,7 +368,7 @@ static void change_field(struct conn *c, struct frame *f)
 	}
 }
 
-/* Where a frame names memory of the device: offset of the STag, of the TO, or 0 */
+/* Where a frame refers to memory of the device: offset of the STag, of the TO, or 0 */
 static uint32_t stag_at(const struct frame *f, uint32_t *to)
 {
 	uint8_t op = f->u[1] & 15;
@@ -389,7 +389,7 @@ static uint32_t stag_at(const struct frame *f, uint32_t *to)
 	return op == OP_SEND_INV || op == OP_SEND_SE_INV ? 2 : 0;
 }
 
-/* An STag that there is, but not for this; with a place in its memory */
+/* A known STag that is not valid for this access, with a place in its memory */
 static void change_stag(struct conn *c, struct frame *f)
 {
 	const struct stag *st = &c->model.stags[below(c, c->model.stag_count)];
@@ -408,13 +408,13 @@ static void change_stag(struct conn *c, struct frame *f)
 			put64(f->u + to, base_of(c, a) + below(c, 64) * 8);
 		return;
 	}
-	/* of another QP's memory nothing is to be changed: what it expects is there */
+	/* another QP's memory must not change: choose a place behind it */
 	put32(f->u + at, st->stag);
 	if (to)
 		put64(f->u + to, st->base + st->len);
 }
 
-/* Payload, or what of an RDMAP header may be anything */
+/* Change the payload, or fields of an RDMAP header that may have any value */
 static void change_payload(struct conn *c, struct frame *f)
 {
 	uint8_t op = f->u[1] & 15;
@@ -439,7 +439,7 @@ static void change_payload(struct conn *c, struct frame *f)
 	}
 }
 
-/* A Write that fits its region to the octet, a Send that fits its receive */
+/* A Write that ends at the edge of its region, a Read or atomic at the edge of its source */
 static void change_place(struct conn *c, struct frame *f)
 {
 	uint8_t op = f->u[1] & 15;
@@ -510,7 +510,7 @@ static enum class wild_class(struct conn *c)
 	return classes[below(c, ARRAY_SIZE(classes))];
 }
 
-/* Changes the frame, or says what is to become of it */
+/* Change the frame, or decide what is done with it */
 enum class mutate_frame(struct conn *c, struct frame *f, struct fpdu_lies *lies)
 {
 	static const int lengths[] = { 0, 1, 2, 13, 14, 15, 17, 18, 19, 127, 128, 0x7fff, 0x8000,
@@ -601,11 +601,11 @@ static void mutate_hello(struct conn *c)
 			if (c->hello_len > 24)
 				put16(p + 20 + 2 * below(c, 2), edge(c, get16(p + 20), 2));
 			break;
-		case 5:		/* more than PD_Length says */
+		case 5:		/* more than PD_Length */
 			fill(c, p + c->hello_len, 16);
 			c->hello_len += 1 + below(c, 16);
 			break;
-		case 6:		/* less, and no more comes */
+		case 6:		/* less, and no more follows */
 			c->hello_len -= 1 + below(c, c->hello_len - 1);
 			return;
 		case 7:		/* another amount of private data */
@@ -619,7 +619,7 @@ static void mutate_hello(struct conn *c)
 	}
 }
 
-/* RFC 5044 7.1, RFC 6581 9 and 10: what may become of a Request like this */
+/* RFC 5044 7.1, RFC 6581 9 and 10: the allowed reactions to the Request */
 void plan_request(struct conn *c)
 {
 	int enh[2] = { ENH_A | PREY_ORD, ENH_C | PREY_IRD };
@@ -645,24 +645,26 @@ void plan_request(struct conn *c)
 	    (p[17] == 2 && (p[16] & MPA_S) && get16(p + 18) < 4)) {
 		c->may_accept = false;
 		c->may_close = true;
-		/* of another revision the rest is not known */
+		/* the format of another revision is not known */
 		c->may_reject = c->hello_len >= HELLO_LEN && !memcmp(p, REQ_KEY, 16) &&
 				(p[17] == 0 || p[17] > 2);
 	} else if (p[17] == 0 || p[17] > 2) {
 		c->may_accept = false;
 		c->may_reject = c->may_close = true;
 	} else if (get16(p + 18) - (p[17] == 2 && (p[16] & MPA_S) ? 4 : 0) > 255) {
-		/* iw_cm's events have no room for it */
+		/* more than iw_cm's events have room for */
 		c->may_reject = c->may_close = true;
 	}
-	/* RFC 6581 9.1: a lower IRD is a lower ORD. Reads beyond it wait; with 0 they are errors */
+	/*
+	 * RFC 6581 9.1: a lower IRD lowers ORD. Reads beyond ORD wait; with ORD 0 they are errors
+	 */
 	if (c->may_accept && p[17] == 2 && (p[16] & MPA_S) &&
 	    (get16(p + 20) & ENH_VALUE) < c->slot->ops)
 		for (int i = 0; i < c->slot->ops; i++)
 			c->slot->op[i].opcode = IBV_WR_SEND;
 }
 
-/* The Reply to a Request of the device, and what it may make of it */
+/* The Reply to a Request of the device, and the allowed reactions */
 void plan_reply(struct conn *c, const uint8_t *request, uint32_t len)
 {
 	int enh[2] = { 0, 0 };
@@ -687,7 +689,7 @@ void plan_reply(struct conn *c, const uint8_t *request, uint32_t len)
 	memset(c->hello + c->hello_len, 0, sizeof(c->hello) - c->hello_len);
 	mutate_hello(c);
 	c->markers_in = p[16] & MPA_M;
-	/* octets behind a Reply are FPDUs, and IRD and ORD may be what does not suit */
+	/* octets behind a Reply are FPDUs, and IRD and ORD may be unacceptable */
 	c->may_close = true;
 	c->may_accept = c->hello_len >= HELLO_LEN && !memcmp(p, REP_KEY, 16) &&
 			get16(p + 18) <= 512 && HELLO_LEN + (uint32_t)get16(p + 18) <= c->hello_len &&

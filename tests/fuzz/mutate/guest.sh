@@ -15,8 +15,8 @@ for p in mutate scribble methods integrity; do
 	[ -x "$BIN/$p" ] || bail "no $BIN/$p: make -C tests/programs OUT=..."
 done
 
-# mutate WHAT OPTION...: what it prints is shown also if it passes, the table of
-# mutations and answers that is
+# mutate WHAT OPTION...: its output, with the table of mutations and answers, is shown also if it
+# passes
 mutate() {
 	on_cli "$BIN/mutate" --seed "$SEED" "$@" "$CLI4" >"$tmp/mutate" 2>&1
 	local rc=$?
@@ -29,7 +29,7 @@ still_works() {
 		rping -c -a "$SRV4" -p 7174 -C 20 -S 4000 -V
 }
 
-# Beside it others go on with their work, each octet of which is checked.
+# Beside it other programs go on with their work, each octet of which is checked.
 scribble() {
 	local end=$((SECONDS + SCRIBBLE)) rc=0 n=0 pid before
 	before=$(counter "$SRV_DEV" ring_corruptions)
@@ -45,7 +45,7 @@ scribble() {
 	[ "$(counter "$SRV_DEV" ring_corruptions)" -gt "$before" ] && return $rc
 }
 
-# methods: what it prints is shown also if it passes, the table of calls and successes that is
+# methods: its output, with the table of calls and successes, is shown also if it passes
 methods() {
 	local rc=0
 	on_cli "$BIN/methods" --seed "$SEED" --seconds "$METHODS" "$CLI4" >"$tmp/methods" 2>&1 || rc=$?

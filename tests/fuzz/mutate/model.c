@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* What an RNIC has to make of a stream: see model.h. */
+/* How an RNIC must process a stream: see model.h. */
 #include <endian.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,14 +11,14 @@ const struct code_row code_rows[CODE_COUNT] = {
 #undef X
 };
 
-/* What a segment is found to be, before anything of it takes effect */
+/* The verdict on a segment, before it takes effect */
 struct verdict {
-	uint64_t codes;		/* each is right */
+	uint64_t codes;		/* each of these is right */
 	uint64_t async;		/* each is right, but only when the request is answered */
 	bool quote_request;
 };
 
-/* A segment, taken apart */
+/* The fields of a segment */
 struct seg {
 	const uint8_t *u;
 	uint32_t len;
@@ -78,7 +78,7 @@ static bool outside(const struct stag *s, uint64_t to, uint64_t len)
 	return wraps(to, len) || to < s->base || to + len > s->base + s->len;
 }
 
-/* RFC 5041 7.1, of a segment that has octets. DDP has no code for rights. */
+/* RFC 5041 7.1, for a segment with octets. DDP has no code for rights. */
 static uint64_t tagged_codes(const struct model *m, const struct seg *s, int need)
 {
 	const struct stag *st = find(m, s->stag);
@@ -152,7 +152,7 @@ static void judge_atomic_req(const struct model *m, const struct seg *s, struct 
 		v->async |= B(OP_STREAM);
 }
 
-/* What the RDMAP header of a message on its right queue may be wrong in */
+/* Errors in the RDMAP header of a message on its own queue */
 static void judge_message(const struct model *m, const struct seg *s, struct verdict *v)
 {
 	static const uint32_t exact[16] = {
@@ -167,7 +167,7 @@ static void judge_message(const struct model *m, const struct seg *s, struct ver
 			    B(OP_UNSPEC) | B(UNT_LONG);
 	if (s->op == OP_TERMINATE ? s->pay_len < 4 : s->pay_len < exact[s->op])
 		v->codes |= B(OP_UNSPEC);
-	/* all header, so one segment: no code of its own */
+	/* only a header, so it is one segment: RFC 5040 has no code for a missing L */
 	if ((exact[s->op] || s->op == OP_TERMINATE) && !s->last)
 		v->codes |= B(OP_STREAM);
 	if (exact[s->op] && s->pay_len != exact[s->op])
@@ -214,7 +214,7 @@ static void judge_untagged(const struct model *m, const struct seg *s, struct ve
 	judge_message(m, s, v);
 	if (v->codes || !s->last || (s->op != OP_SEND_INV && s->op != OP_SEND_SE_INV))
 		return;
-	/* RFC 5040 5.3: when it is delivered */
+	/* RFC 5040 5.3: checked at delivery */
 	const struct stag *st = find(m, s->inv);
 
 	if (!st || !st->valid)
@@ -230,7 +230,7 @@ static void judge(const struct model *m, const struct seg *s, struct verdict *v)
 		v->codes = s->tagged ? B(TAG_VERSION) : B(UNT_VERSION);
 		return;
 	}
-	/* nothing of a message of another version is delivered */
+	/* a message of another version is not delivered */
 	if (s->rv != 1)
 		v->codes |= B(OP_VERSION);
 	if (!s->tagged)
@@ -243,7 +243,7 @@ static void judge(const struct model *m, const struct seg *s, struct verdict *v)
 		v->codes |= B(OP_OPCODE) | tagged_codes(m, s, 0);
 }
 
-/* Would it be served? Codes of what is wrong, 0 if it would. */
+/* Would the device serve it? Codes of the errors, 0 if it would. */
 uint64_t model_judge(struct model *m, const uint8_t *ulpdu, uint32_t len, bool *async)
 {
 	struct verdict v;
@@ -260,7 +260,7 @@ uint64_t model_judge(struct model *m, const uint8_t *ulpdu, uint32_t len, bool *
 	return v.async;
 }
 
-/* What takes effect ------------------------------------------------------- */
+/* Effects of a segment ---------------------------------------------------- */
 
 static uint8_t *shadow_of(const struct model *m, uint64_t addr)
 {
@@ -275,7 +275,7 @@ void model_dirty(struct model *m, uint64_t addr, uint32_t len)
 	m->dirty[m->dirties++].len = len;
 }
 
-/* Octets go to @addr, or may or may not have gone there */
+/* Octets are placed at @addr; @maybe: or not */
 static void place(struct model *m, uint64_t addr, const uint8_t *data, uint32_t len, bool maybe)
 {
 	if (maybe)
@@ -298,7 +298,7 @@ static void place_send(struct model *m, uint32_t mo, const uint8_t *data, uint32
 	}
 }
 
-/* The octets of a segment that passed all checks of its header */
+/* Place the octets of a segment whose header passed all checks */
 static void place_seg(struct model *m, const struct seg *s, uint32_t len, bool maybe)
 {
 	if (s->tagged) {
@@ -353,7 +353,7 @@ static void serve_read(struct model *m, const struct seg *s)
 		.sink_stag = get32(s->pay), .sink_to = get64(s->pay + 4),
 		.size = get32(s->pay + 12), .writes = m->writes,
 	};
-	/* an atomic behind it may be under way, but is not served before it */
+	/* a later atomic may be under way, but is not served before the Read */
 	if (o->size && !st->is_at)
 		o->data = shadow_of(m, get64(s->pay + 20));
 }
@@ -407,7 +407,7 @@ static void serve(struct model *m, const struct seg *s)
 	}
 }
 
-/* The end of the stream; the header is what a Terminate may have to quote */
+/* The end of the stream; the Terminate may have to quote the header */
 static void end(struct model *m, uint64_t codes, const uint8_t *u, uint32_t len)
 {
 	m->outcome = BAD;
@@ -417,7 +417,7 @@ static void end(struct model *m, uint64_t codes, const uint8_t *u, uint32_t len)
 	memcpy(m->bad, u, m->bad_len);
 }
 
-/* Octets of a segment go to their place; of an invalidation it is known when they are there */
+/* A segment with errors is not placed, except if the invalidation fails, after placement */
 static bool is_placed(const struct verdict *v)
 {
 	return !(v->codes & ~(B(OP_INVALIDATE) | B(PROT_INVALIDATE)));
@@ -437,7 +437,7 @@ static void take_fpdu(struct model *m, const uint8_t *fpdu, bool good)
 	judge(m, &s, &v);
 	m->quote = QUOTE_M | QUOTE_D;
 	if (!good) {
-		/* a place that was checked may have been written to before the CRC came */
+		/* octets with a valid destination may be placed before the CRC is checked */
 		if (is_placed(&v))
 			place_seg(m, &s, s.pay_len, true);
 		end(m, B(LLP_CRC), s.u, s.len);
@@ -455,7 +455,7 @@ static void take_fpdu(struct model *m, const uint8_t *fpdu, bool good)
 	}
 }
 
-/* An FPDU as it was sent, without markers. @good: with the right CRC at its end. */
+/* An FPDU as it was sent, without markers. @good: it ends with the correct CRC. */
 void model_put(struct model *m, const uint8_t *fpdu, uint32_t len, bool good)
 {
 	if (m->outcome != RUNNING || m->in_len + len > sizeof(m->in))
@@ -477,7 +477,7 @@ void model_put(struct model *m, const uint8_t *fpdu, uint32_t len, bool good)
 		uint32_t have = m->in_len - m->in_used, total = fpdu_len(get16(p));
 		bool is_good = false;
 
-		/* a length that cannot be is known with the octet behind it */
+		/* with the control octet an impossible length is detected */
 		if (have < total && (have < 3 || get16(p) >= (p[2] & DDP_T ? TAGGED_LEN :
 								       UNTAGGED_LEN)))
 			break;
@@ -490,13 +490,13 @@ void model_put(struct model *m, const uint8_t *fpdu, uint32_t len, bool good)
 	}
 }
 
-/* Part of an FPDU was sent */
+/* The stream is within an FPDU */
 bool model_in_fpdu(const struct model *m)
 {
 	return m->in_used < m->in_len;
 }
 
-/* No more comes: what is there of an FPDU may have been placed */
+/* The stream ends: octets of an incomplete FPDU may have been placed */
 void model_cut(struct model *m)
 {
 	const uint8_t *p = m->in + m->in_used;

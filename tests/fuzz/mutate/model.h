@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What an RNIC has to make of a stream, by the RFCs: which octets end up where,
- * which messages are delivered, what is answered, and for what is bad, which
- * Terminates are right. The judge of mutate.c.
+ * How an RNIC must process a stream, by the RFCs: which octets are placed where, which messages
+ * are delivered, which answers are sent, and which Terminates are right for an error. The judge
+ * of mutate.c.
  */
 #ifndef MUTATE_MODEL_H
 #define MUTATE_MODEL_H
@@ -43,47 +43,47 @@ extern const struct code_row code_rows[CODE_COUNT];
 
 #define B(name) (1ULL << CODE_##name)
 
-/* Headers a Terminate quotes (RFC 5040 Figure 10) */
+/* Headers that a Terminate quotes (RFC 5040 Figure 10) */
 #define QUOTE_M 4
 #define QUOTE_D 2
 #define QUOTE_R 1
 
-/* An STag the peer may meet */
+/* An STag that the peer may use */
 struct stag {
 	uint32_t stag;
 	uint64_t base;
 	uint32_t len;
 	int access;
 	bool other_pd;
-	bool window;		/* of type 2: of one stream, which may invalidate it */
+	bool window;		/* of type 2: for one stream, which may invalidate it */
 	uint32_t qpn;		/* of the window */
 	bool valid;
-	bool is_all;		/* memory that is written while it is read */
+	bool is_all;		/* memory that may be written while it is read */
 	bool is_at;
 };
 
-/* An answer the device owes */
+/* An answer that the device owes */
 struct owed {
 	bool atomic;
 	uint32_t sink_stag, size, id;
 	uint64_t sink_to, value;
-	const uint8_t *data;	/* in the shadow; NULL: anything */
+	const uint8_t *data;	/* in the shadow; NULL: undefined */
 	uint64_t writes;	/* to AREA_ALL before it */
 	uint64_t at_addr;	/* of an atomic */
 };
 
-/* A request of the device, to be answered by the peer */
+/* A request of the device, which the peer has to answer */
 struct asked {
 	bool atomic;
 	uint32_t sink_stag, size, id, off;
 	uint64_t sink_to;
-	int op;			/* which of prey's */
+	int op;			/* index of prey's operation */
 };
 
 enum outcome {
 	RUNNING,
 	BAD,			/* a Terminate is due */
-	TERMINATED,		/* the peer sent one: a close without a word */
+	TERMINATED,		/* the peer sent one: the device closes without one */
 };
 
 struct model {
@@ -114,12 +114,12 @@ struct model {
 	/* the verdict */
 	enum outcome outcome;
 	uint64_t codes;
-	bool async;		/* detected when a request is answered, not when it comes */
+	bool async;		/* detected when the request is answered, not when it arrives */
 	int quote;		/* QUOTE_* of codes that quote anything */
 	uint8_t bad[TAGGED_LEN + 80];
 	uint32_t bad_len, bad_ulpdu_len;
 	bool may_lack_ird;
-	/* ranges of memory that may hold anything */
+	/* ranges of memory with undefined contents */
 	struct { uint64_t off; uint32_t len; } dirty[64];
 	unsigned int dirties;
 };

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * mutate: a peer that sends mutated iWARP to a program behind the device
- * (prey.c), and knows for each frame what the RFCs have an RNIC make of it.
+ * mutate: a peer that sends mutated iWARP to a program behind the device (prey.c), and knows for
+ * each frame how the RFCs require an RNIC to process it.
  *
  *	mutate [--seed N] [--frames N | --seconds N] [--conn N] [--conns N]
  *	       [--hostile] [--verbose] ADDRESS
  *
- * Each connection is made of the seed and its own number alone: "--seed S --conn
- * N --conns 1" does connection N once more. Exit status 0: all was as it must be.
+ * Each connection is made of the seed and its own number alone: "--seed S --conn N --conns 1"
+ * repeats connection N. Exit status 0: no error was found.
  *
- * With --hostile a thread changes octets while the device reads them. What they were then is
- * not known: only what must hold whatever they were is judged.
+ * With --hostile a thread changes octets while the device reads them. Their value at that time is
+ * unknown: only properties that hold for any value are checked.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -76,7 +76,7 @@ void fail(struct conn *c, const char *fmt, ...)
 	fflush(stdout);
 }
 
-/* What no octets of a stream may bring about */
+/* Errors that no stream may cause, with any octets */
 void fail_anyhow(const char *fmt, ...)
 {
 	va_list ap;
@@ -126,7 +126,7 @@ static bool all_decided(void *arg)
 
 		if (!is_passive(c) || c->failed || c->slot->accepted || c->slot->failed)
 			continue;
-		/* a Reply without the program's doing, or the end */
+		/* a Reply that the program did not cause, or the end */
 		if ((c->may_reject || c->may_close) && poll(&pfd, 1, 0) == 1)
 			continue;
 		return false;
@@ -134,7 +134,7 @@ static bool all_decided(void *arg)
 	return true;
 }
 
-/* Where the time goes, for --verbose */
+/* Time spent in each phase, for --verbose */
 enum phase { CONNECTING, BEING_CONNECTED, ACCEPTING, STARTING, ACTING, FRAMES, ENDING, CLOSING,
 	     DESTROYING, PHASES };
 
@@ -147,7 +147,7 @@ static const char * const phase_names[PHASES] = {
 
 static uint64_t phase_us[PHASES], phase_start;
 
-/* @n is over; PHASES: nothing was */
+/* @n has ended; PHASES: start the clock */
 static void phase(enum phase n)
 {
 	struct timespec ts;

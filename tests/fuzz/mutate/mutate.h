@@ -5,7 +5,7 @@
 
 #include "model.h"
 
-/* What is done to a frame */
+/* Mutations of a frame */
 #define CLASSES(X)							\
 	X(VALID, "none") X(SPLIT, "segments") X(PAD, "PAD") X(RESERVED, "reserved bits") \
 	X(PAYLOAD, "payload, sink, operands") X(PLACE, "edges of what is allowed") \
@@ -25,7 +25,7 @@ enum class {
 
 #define PREY_PORT	7901
 #define PEER_PORT	7902
-#define HONEST_EVERY	256	/* connections: one that must work, and a look at what is left */
+#define HONEST_EVERY	256	/* connections: one must work, then the device is checked */
 
 #define MAX_QUEUE	64
 #define WIRE_MAX	(256 * 1024)
@@ -33,7 +33,7 @@ enum class {
 struct frame {
 	uint8_t u[ULPDU_MAX];
 	uint32_t len;
-	bool split;		/* of a message that is cut into more than it needs */
+	bool split;		/* part of a message cut more often than needed */
 };
 
 enum kind { KIND_PASSIVE, KIND_ACTIVE, KIND_REQUEST, KIND_REPLY };
@@ -58,28 +58,28 @@ struct conn {
 	struct model model;
 	int fd;
 	int rev;
-	bool crc, markers_in;	/* what is asked for in the start-up frame */
+	bool crc, markers_in;	/* requested in the start-up frame */
 	struct markers out;
 	struct deframer in;
-	unsigned int wild;	/* of 100 frames, how many are changed without mercy */
+	unsigned int wild;	/* percentage of frames with a wild mutation */
 	int frames;		/* still to be sent */
-	bool honest;		/* nothing is changed: the device has to serve it all */
+	bool honest;		/* without mutations: the device must serve all of it */
 	uint32_t ird;
-	/* frames to be sent, before mutation */
+	/* frames to send, before mutation */
 	struct frame queue[MAX_QUEUE];
 	unsigned int q_head, q_tail;
-	uint32_t next_msn[4];	/* as an honest sender would count */
+	uint32_t next_msn[4];	/* MSNs of an honest sender */
 	int next_recv;
-	unsigned int force;	/* frames that go out even if they are known to be bad */
-	/* octets on their way */
+	unsigned int force;	/* frames that are sent even if they are known to be bad */
+	/* octets to send */
 	uint8_t wire[WIRE_MAX];
 	uint32_t wire_len;
-	bool proves;		/* the last frame is one whose answer tells that all was read */
-	bool stopped;		/* nothing more is to be sent */
+	bool proves;		/* the answer to the last frame shows that all was read */
+	bool stopped;		/* no more is sent */
 	enum finish finish;
 	bool early;		/* FIN with something under way */
 	enum class bad_class, open_class;
-	/* what came back */
+	/* received from the device */
 	uint32_t rx_msn[4], rx_mo, rx_off;
 	int messages, requests;
 	bool rtr_due, terminated, eof, reset;
@@ -101,13 +101,13 @@ struct conn {
 struct stats {
 	uint64_t conns, frames, mutated, honest, dropped;
 	uint64_t class_frames[CLASS_COUNT], class_bad[CLASS_COUNT];
-	uint64_t codes[CLASS_COUNT][CODE_COUNT + 1];	/* the last: closed without a word */
+	uint64_t codes[CLASS_COUNT][CODE_COUNT + 1];	/* the last: closed without a Terminate */
 	uint64_t way_octets[WAY_COUNT];
 	uint64_t failures;
 };
 
 extern struct conn conns[SLOTS];
-extern uint8_t *shadow;		/* what prey's memory must be */
+extern uint8_t *shadow;		/* the expected contents of prey's memory */
 extern uint64_t seed;
 extern struct stats stats;
 extern bool verbose;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* The program behind the device whose peer is hostile: see prey.h. */
+/* The program behind the device, whose peer is hostile: see prey.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -89,7 +89,7 @@ void prey_close(void)
 	rdma_destroy_event_channel(prey.cm);
 }
 
-/* Forget the last connection; the caller then sets the wish */
+/* Forget the last connection; the caller then fills in the wish */
 void prey_wish(struct prey_slot *s, uint64_t tag)
 {
 	size_t begin = offsetof(struct prey_slot, tag);
@@ -280,8 +280,8 @@ void prey_poll(void)
 }
 
 /*
- * Let others run, and come back when there may be news. A sleep is a tick at
- * least; most of what is waited for takes less, and a completion wakes nobody.
+ * Let others run, and return when there may be news. A sleep lasts at least a tick; most waits
+ * are shorter, and poll() does not wait for completions.
  */
 static void breathe(unsigned int round)
 {
@@ -295,7 +295,7 @@ static void breathe(unsigned int round)
 	poll(pfd, 1 + prey.watched, 1);
 }
 
-/* Handle what comes until @done says so; false: not in time */
+/* Process events until @done returns true; false: not in time */
 bool prey_until(bool (*done)(void *), void *arg, unsigned int ms)
 {
 	uint64_t end = now_ms() + ms;
@@ -316,7 +316,7 @@ bool prey_until(bool (*done)(void *), void *arg, unsigned int ms)
 	}
 }
 
-/* To the peer, who listens on @port of the same host */
+/* Connect to the peer, which listens on @port of the same host */
 void prey_connect(struct prey_slot *s, uint16_t port)
 {
 	struct sockaddr_storage to = prey.addr;
@@ -355,7 +355,7 @@ void prey_bind(struct prey_slot *s)
 		broken("a window is not bound", s->send_status[MAX_SEND], s->index);
 }
 
-/* Posts what it is to do itself */
+/* Post the program's own operations */
 void prey_act(struct prey_slot *s)
 {
 	for (int i = 0; i < s->ops; i++) {
@@ -380,7 +380,7 @@ void prey_act(struct prey_slot *s)
 	}
 }
 
-/* The connection is over: destroy what it had. Its completions must all be there. */
+/* The connection is over: poll its last completions, and destroy its objects. */
 void prey_end(struct prey_slot *s)
 {
 	prey_poll();

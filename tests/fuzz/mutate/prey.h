@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * The program behind the device whose peer is hostile (mutate.c): several QPs at
- * once, each with memory of all rights around which nothing may be touched, with
- * receives posted and with READs, atomics, Sends and Writes of its own under way.
+ * The program behind the device, whose peer is hostile (mutate.c): several QPs at once, each with
+ * memory of all rights between guard octets, with receives posted and with READs, atomics, Sends
+ * and Writes of its own under way.
  */
 #ifndef PREY_H
 #define PREY_H
@@ -15,7 +15,7 @@
 #define GUARD_BYTE	0xee
 #define MAX_RECV	24
 
-/* ms: bounded time for whatever must happen */
+/* ms: bound for each wait */
 #define PATIENCE	(10000 * env_uint("SRNIC_SLOW", 1))
 
 #define RECV_STRIDE	320	/* 256 octets in two pieces with a gap */
@@ -48,7 +48,7 @@ struct prey_op {
 	uint32_t rkey;
 };
 
-/* What a connection is to have, and what became of it */
+/* The properties of a connection, and how it went */
 struct prey_slot {
 	int index;
 	uint8_t *mem;
@@ -60,7 +60,7 @@ struct prey_slot {
 	int recvs, recv_len, recv_sges;
 	int ops;
 	struct prey_op op[MAX_SEND];
-	/* what happened */
+	/* the results */
 	struct rdma_cm_id *id;
 	struct ibv_mw *mw;
 	bool requested, accepted, established, failed, disconnected, has_qp;
@@ -83,9 +83,9 @@ struct prey {
 	struct prey_slot slot[SLOTS];
 	struct sockaddr_storage addr;
 	uint64_t accepts, connects, async_events;
-	struct pollfd watch[SLOTS];	/* what else may make prey_until()'s end come */
+	struct pollfd watch[SLOTS];	/* further descriptors that may end prey_until()'s wait */
 	int watched;
-	const char *broken;	/* what must never be */
+	const char *broken;	/* an error that must never happen */
 	char why[256];
 };
 

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * scribble: programs that rewrite at random, from threads of their own, all
- * that they share with the driver (indices, WQEs, CQEs, arm words, doorbell
- * flags) while they use it.
+ * scribble: programs whose threads overwrite at random all memory that they share with the driver
+ * (indices, WQEs, CQEs, arm words, doorbell flags) while they use it.
  *
  *	scribble [--seed N] [--seconds N] ADDRESS
  *
- * Each life is a process of its own. It may do to itself what it likes; it has to
- * end when it is killed. Half of them are, the others take down what they can.
- * The kernel and the other processes must not mind: who runs this looks at them.
+ * Each life is a process of its own. It may harm itself in any way, and must end when it is
+ * killed. Half of the lives are killed, the others destroy their objects. The kernel and other
+ * processes must not be affected: the script that runs this checks them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -33,11 +32,11 @@
 #define MAX_RINGS	256
 #define LIFE_MS		900
 /*
- * Of the first listener; each life has one of its own. Not given out by rdma_cm, which
- * does not know of TCP connections that are in TIME-WAIT.
+ * Of the first listener; each life has a port of its own. Not chosen by rdma_cm, which does not
+ * know of TCP connections in TIME-WAIT.
  */
 #define PORT		7600
-/* ms: a killed process is gone by then */
+/* ms: bound for the end of a killed process */
 #define GONE_MS		(15000 * env_uint("SRNIC_SLOW", 1))
 
 struct ring {
@@ -88,8 +87,8 @@ static uint32_t below(struct rng *r, uint32_t n)
 }
 
 /*
- * Map once more what the provider has mapped, and never unmap it: rings stay in
- * reach when what they were for is destroyed.
+ * Map the provider's mappings once more, and never unmap them: rings stay in reach after their
+ * objects are destroyed.
  */
 static void find_rings(void)
 {
@@ -136,7 +135,7 @@ static uint32_t hostile(struct rng *r, uint32_t was)
 	}
 }
 
-/* A WQE that looks like one, of an SQ or of an RQ, with some lies */
+/* A WQE of an SQ or an RQ with mostly valid fields */
 static void write_wqe(struct rng *r, const struct ring *g)
 {
 	struct {
@@ -183,7 +182,7 @@ static void scribble_once(struct rng *r)
 	case 2:
 		off = words[below(r, ARRAY_SIZE(words))];
 		break;
-	case 3:		/* a little further than it is: most of what is posted looks good */
+	case 3:		/* a little further: the WQEs there are often valid */
 		word = (uint32_t *)(g->start + offsetof(struct srnic_ring_hdr, producer));
 		*word += 1 + below(r, 3);
 		return;
@@ -211,7 +210,7 @@ static void *scribbler(void *arg)
 	for (;;) {
 		for (int i = 0; i < 200 && scribbling && num_rings; i++)
 			scribble_once(&r);
-		/* one CPU: the kernel is to run in between, and so at any point */
+		/* with one CPU the kernel must run in between, and so at any point */
 		if (below(&r, 4))
 			sched_yield();
 		else
@@ -220,7 +219,7 @@ static void *scribbler(void *arg)
 	return NULL;
 }
 
-/* POST_SEND and POST_RECV without a WR: the doorbells, whatever the flag word says */
+/* POST_SEND and POST_RECV without a WR: doorbells, whatever the flag word is */
 static void doorbells(struct ibv_qp *qp)
 {
 	static uint8_t response[64] __attribute__((aligned(8)));
@@ -308,7 +307,7 @@ static bool make_qp(struct rng *r, struct rdma_cm_id *id)
 	return !rdma_create_qp(id, pd, &attr);
 }
 
-/* Both ends of a connection; false where rings that are scribbled on did not let it be */
+/* Connect both ends; false if overwritten rings prevented it */
 static bool couple(struct rng *r, struct couple *p)
 {
 	struct rdma_conn_param param = { .responder_resources = 4, .initiator_depth = 4 };
@@ -425,14 +424,14 @@ static void life(uint64_t seed)
 			odd_jobs(&r, c);
 		if (below(&r, 2))
 			usleep(below(&r, 500));
-		if (!below(&r, 30)) {	/* it is likely to be in Error: a new one */
+		if (!below(&r, 30)) {	/* the QP is probably in Error: make a new one */
 			part(c);
 			if (!couple(&r, c))
 				break;
 			find_rings();
 		}
 	}
-	/* take down what can be while the scribblers go on */
+	/* destroy objects while the scribblers go on */
 	for (int i = 0; i < PAIRS; i++)
 		part(&p[i]);
 	ibv_destroy_srq(srq);
@@ -441,7 +440,7 @@ static void life(uint64_t seed)
 	_exit(EXIT_PASS);
 }
 
-/* Is the child gone in time? */
+/* Has the child ended in time? */
 static bool reap(pid_t pid, unsigned int ms, int *status)
 {
 	uint64_t end = now_ms() + ms;
@@ -487,7 +486,7 @@ int main(int argc, char **argv)
 			((struct sockaddr_in *)&address)->sin_port = htons(PORT + lives % 64);
 			life(next(&r));
 		}
-		/* a provider that has lost its way may never end by itself */
+		/* a provider with overwritten rings may never end by itself */
 		if (!reap(pid, kill_it ? 200 + below(&r, LIFE_MS) : 4 * LIFE_MS, &status)) {
 			killed += kill_it;
 			stuck += !kill_it;

@@ -35,7 +35,10 @@ void listen_here(void)
 		!listen(listener, SLOTS), "%s", strerror(errno));
 }
 
-/* The start-up frame; what is longer than it says comes as one, or it could not be seen */
+/*
+ * Send the start-up frame; one longer than it claims is sent in one piece, so that the device
+ * sees the rest
+ */
 static void put_hello(struct conn *c)
 {
 	const uint8_t *p = c->hello;
@@ -48,7 +51,7 @@ static void put_hello(struct conn *c)
 		ssize_t n = send(c->fd, p, len < max ? len : max, MSG_NOSIGNAL);
 
 		if (n <= 0)
-			return;		/* what becomes of it is seen when reading */
+			return;		/* the reason is seen when reading */
 		p += n;
 		len -= n;
 	}
@@ -104,10 +107,10 @@ void plan(struct conn *c, struct prey_slot *s, uint64_t number)
 	s->recv_sges = 1 + chance(c, 30);
 	s->window = chance(c, 20);
 	plan_ops(c);
-	/* RFC 5044 7.1.2: the peer may not be first as responder */
+	/* RFC 5044 7.1.2: as responder the peer may not send first */
 	if (c->kind == KIND_ACTIVE && !s->ops)
 		s->op[s->ops++] = (struct prey_op){ .opcode = IBV_WR_SEND, .len = 8 };
-	/* most streams are to last: setting one up costs as much as a hundred frames */
+	/* most streams should last: setting one up costs as much as a hundred frames */
 	c->wild = chance(c, 6) ? 90 : chance(c, 16) ? 25 : 1;
 	c->frames = 4 + below(c, c->wild == 1 ? 900 : 60);
 	c->ird = PREY_IRD;
@@ -132,7 +135,7 @@ void open_passive(struct conn *c)
 	require(!getsockname(c->fd, (struct sockaddr *)&from, &len), "%s", strerror(errno));
 	c->slot->port = ntohs(from.sin_port);
 	put_hello(c);
-	/* no more comes, so what is not complete never will be */
+	/* no more follows, so an incomplete frame stays incomplete */
 	if (c->kind == KIND_REQUEST && !c->may_accept)
 		shutdown(c->fd, SHUT_WR);
 	if (c->kind == KIND_REQUEST) {
@@ -160,7 +163,7 @@ static bool get_all(struct conn *c, uint8_t *p, uint32_t len)
 	return true;
 }
 
-/* The Reply of the device: served, rejected, or closed */
+/* The Reply of the device: accepted, rejected, or closed */
 void read_reply(struct conn *c)
 {
 	uint8_t p[HELLO_MAX];
@@ -204,7 +207,7 @@ void read_reply(struct conn *c)
 	}
 	if (p[16] & MPA_S) {
 		c->ird = get16(p + 20) & ENH_VALUE;
-		/* RFC 6581 9.1: what the device asks for is what the peer can take */
+		/* RFC 6581 9.1: the device's ORD must not be above the peer's IRD */
 		if (c->kind != KIND_REQUEST && (get16(p + 22) & ENH_VALUE) > PREY_ORD)
 			fail(c, "ORD %u, of %u", get16(p + 22) & ENH_VALUE, PREY_ORD);
 	}
@@ -212,7 +215,7 @@ void read_reply(struct conn *c)
 		c->ird = PREY_IRD;
 }
 
-/* RFC 5044 7.1.2: nothing comes before the device had a first FPDU; RFC 6581 9: the RTR */
+/* RFC 5044 7.1.2: the device sends nothing before its first FPDU; RFC 6581 9: the RTR */
 void send_first(struct conn *c)
 {
 	static const struct fpdu_lies honest = { .length = -1, .flip = -1 };
@@ -224,7 +227,7 @@ void send_first(struct conn *c)
 	flush_wire(c);
 }
 
-/* The device connects: give it a Reply, and take what it tries afterwards */
+/* The device connects: send it a Reply, and take its further attempts */
 static bool someone_calls(void *arg)
 {
 	struct pollfd pfd = { .fd = listener, .events = POLLIN };
@@ -282,7 +285,7 @@ void open_active(struct conn *c)
 		stats.frames++;
 		stats.class_frames[CLASS_REPLY]++;
 	}
-	/* once more with the older revision, if it does not like what it got */
+	/* a device that refuses the Reply tries again with the older revision */
 	for (int tries = 0; tries < 4; tries++) {
 		if (!take_call(c))
 			break;
@@ -307,7 +310,7 @@ void open_active(struct conn *c)
 	}
 	c->served = true;
 	deframer_init(&c->in, c->markers_in);
-	/* who is not to be trusted with a Reply is not told more */
+	/* a connection with a mutated Reply ends here */
 	if (c->kind == KIND_REPLY)
 		c->closed = true;
 	else
@@ -324,7 +327,7 @@ static bool all_messages(struct conn *c)
 	return c->messages >= c->slot->ops + (c->rev == 2 && c->kind == KIND_ACTIVE);
 }
 
-/* The program behind the device does its own work, and all of it is on the wire */
+/* The program behind the device does its own work, until all of it has arrived here */
 void act(struct conn *c)
 {
 	struct prey_slot *s = c->slot;

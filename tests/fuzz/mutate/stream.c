@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* One connection once it is set up: what goes out, what comes back, how it ends. */
+/* One connection after start-up: what is sent, what is received, how it ends. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -19,7 +19,7 @@ static void trace(struct conn *c, enum class class, const uint8_t *octets, uint3
 	memcpy(t->octets, octets, len < sizeof(t->octets) ? len : sizeof(t->octets));
 }
 
-/* The frame goes to the wire and to the judge */
+/* Send the frame, and give it to the model */
 void emit(struct conn *c, const struct frame *f, enum class class, const struct fpdu_lies *lies)
 {
 	uint8_t plain[2 + ULPDU_MAX + 8];
@@ -48,7 +48,7 @@ void emit(struct conn *c, const struct frame *f, enum class class, const struct 
 		class = CLASS_SPLIT;
 	stats.class_frames[class]++;
 	if (c->model.outcome == RUNNING) {
-		/* who has broken the framing is to blame for what comes of it */
+		/* later errors are blamed on the frame that broke the framing */
 		if (!model_in_fpdu(&c->model))
 			c->open_class = CLASS_VALID;
 		else if (c->open_class == CLASS_VALID)
@@ -70,7 +70,7 @@ static void put_octets(struct conn *c, const uint8_t *p, uint32_t len)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0) {
-			/* a bad stream may be reset by the device, a good one may not */
+			/* the device may reset a bad stream, not a good one */
 			if (c->model.outcome == RUNNING)
 				fail(c, "send: %s", strerror(errno));
 			c->stopped = true;
@@ -81,7 +81,7 @@ static void put_octets(struct conn *c, const uint8_t *p, uint32_t len)
 	}
 }
 
-/* Any segmentation will do (RFC 5044 5.1): whole, in pieces, in single octets at first */
+/* Any segmentation is allowed (RFC 5044 5.1): whole, in pieces, in single octets at first */
 void flush_wire(struct conn *c)
 {
 	uint32_t off = 0, max = c->wire_len, pieces = 0;
@@ -101,7 +101,7 @@ void flush_wire(struct conn *c)
 	c->wire_len = 0;
 }
 
-/* What comes back --------------------------------------------------------- */
+/* Reception --------------------------------------------------------------- */
 
 static int code_of(uint8_t layer, uint8_t type, uint8_t code)
 {
@@ -177,7 +177,7 @@ static void got_atomic_response(struct conn *c, const uint8_t *p, uint32_t len)
 		c->model.owed_head++;
 }
 
-/* The next of prey's operations that asks for an answer */
+/* The next of prey's operations that sends a request */
 static int next_request(const struct conn *c)
 {
 	int n = c->requests;
@@ -279,7 +279,7 @@ static void got_fpdu(struct conn *c)
 	c->in.crc = ~0U;
 }
 
-/* Reads until @done says so or the stream ends */
+/* Read until @done returns true or the stream ends */
 void pump(struct conn *c, bool (*done)(struct conn *))
 {
 	uint8_t buf[65536];
@@ -336,7 +336,7 @@ static void sync_answers(struct conn *c)
 	pump(c, all_answered);
 	if (all_answered(c) && c->proves)
 		ways_spoil(c);
-	/* the stream may end only as the model has it */
+	/* the stream may end only where the model ends it */
 	if (!all_answered(c) && !c->failed)
 		fail(c, "the stream ended (%s%s) with %u answers owed",
 		     c->terminated ? "Terminate " : "",
@@ -344,7 +344,7 @@ static void sync_answers(struct conn *c)
 		     under_way(c));
 }
 
-/* A part of the frame, then the end of the stream */
+/* Send a part of the frame, then end the stream */
 static void cut_frame(struct conn *c, const struct frame *f, enum class class)
 {
 	uint8_t plain[2 + ULPDU_MAX + 8];
@@ -353,8 +353,8 @@ static void cut_frame(struct conn *c, const struct frame *f, enum class class)
 
 	cut = chance(c, 30) ? below(c, n < 24 ? n : 24) : below(c, n);
 	/*
-	 * What a RST finds unread may be lost: before it, all must have been read. Where no
-	 * answer tells of that, it is a FIN.
+	 * A RST may discard octets that are not read yet, so the device must have read all before
+	 * it. Without an answer that shows this, send FIN.
 	 */
 	if (class == CLASS_RST && c->proves)
 		sync_answers(c);
@@ -369,7 +369,7 @@ static void cut_frame(struct conn *c, const struct frame *f, enum class class)
 	} else {
 		uint8_t marked[2 * ULPDU_MAX];
 
-		/* with markers, where the cut is does not matter to the judge */
+		/* with markers the place of the cut makes no difference to the model */
 		fpdu_encode(marked, f->u, f->len, &honest, &c->out);
 		memcpy(c->wire + c->wire_len, marked, cut);
 		c->wire_len += cut;
@@ -385,7 +385,7 @@ static void cut_frame(struct conn *c, const struct frame *f, enum class class)
 	c->stopped = true;
 }
 
-/* The frame is left out: its sender goes on as if it had been sent */
+/* Leave the frame out: the sender continues as if it had been sent */
 static void omit(struct conn *c, const struct frame *f)
 {
 	stats.mutated++;
@@ -457,7 +457,7 @@ void send_frames(struct conn *c)
 		if (c->q_head == c->q_tail)
 			queue_message(c);
 		f = c->queue[c->q_head++ % MAX_QUEUE];
-		/* what is left of a message that was mangled would end each stream the same way */
+		/* a bad rest of a mutated message would end each stream the same way */
 		if (c->force) {
 			c->force--;
 		} else if (model_judge(&c->model, f.u, f.len, &async) && chance(c, 80)) {
@@ -468,7 +468,7 @@ void send_frames(struct conn *c)
 	}
 	if (c->failed)
 		return;
-	/* all that follows is dropped, and does not overtake the Terminate */
+	/* frames sent after the error are dropped, and do not overtake the Terminate */
 	if (c->model.outcome == BAD && !c->model.async && !c->stopped && chance(c, 15))
 		for (int n = 1 + below(c, 4); n; n--) {
 			struct frame f;
@@ -486,7 +486,7 @@ static bool never(struct conn *c)
 	return false;
 }
 
-/* Answers what the device has asked for, and waits for what it owes */
+/* Answer all requests of the device, and wait for its answers */
 static void settle(struct conn *c)
 {
 	struct frame f;
@@ -495,7 +495,7 @@ static void settle(struct conn *c)
 		c->q_head = c->q_tail;
 		if (c->model.open) {
 			queue_message(c);
-			/* only its end */
+			/* only the end of the Send */
 			c->q_tail = c->q_head + 1;
 		} else {
 			queue_answer(c);
@@ -531,7 +531,7 @@ void finish_stream(struct conn *c)
 		return;
 	case FINISH_FIN:
 	case FINISH_CUT:
-		/* a Terminate comes without our FIN, too */
+		/* a Terminate must come without our FIN, too */
 		if (c->model.outcome == RUNNING) {
 			flush_wire(c);
 			model_cut(&c->model);
@@ -570,13 +570,13 @@ static uint64_t due_codes(struct conn *c, bool *must)
 {
 	bool asked = c->model.asked_head != c->model.asked_tail;
 
-	/* a RST of the peer's may be there first */
+	/* the device may see the peer's RST first */
 	*must = c->model.outcome == BAD && c->finish != FINISH_RST;
 	if (c->model.outcome == BAD)
 		return c->model.codes;
 	if (c->model.outcome == TERMINATED || c->finish == FINISH_RST)
 		return 0;
-	/* FIN: graceful only between messages (RFC 5040 6.2) */
+	/* FIN: orderly only between messages (RFC 5040 6.2) */
 	if (c->early)
 		return B(LLP_LOST) | B(OP_STREAM);
 	*must = asked;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * How octets go to TCP: copied, or as pages that this process can still write to. On one host
- * the receiver then has these very pages in its queue, but for those of MSG_ZEROCOPY, which
- * the kernel copies on the way. As soon as the device has read them, other octets are there:
- * it must not look again. With --hostile they change while it reads.
+ * How octets go to TCP: copied, or as pages that this process can still write to. On one host the
+ * receiver then has these very pages in its queue, but for those of MSG_ZEROCOPY, which the
+ * kernel copies on the way. As soon as the device has read them, they are overwritten: it must
+ * not read them again. With --hostile they change while it reads.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,10 +36,10 @@ static void pipe_open(void)
 	require(!pipe2(pipes, O_CLOEXEC), "%s", strerror(errno));
 }
 
-/* A bit of what was sent last is another one for a moment, which may be for ever */
+/* Flips a bit of the octets sent last, for a moment or for ever */
 static void *spoiler(void *arg)
 {
-	unsigned int rng = seed;	/* of no connection: when it is here is chance anyhow */
+	unsigned int rng = seed;	/* of no connection: chance decides the time anyhow */
 
 	for (;;) {
 		struct arena *a = &arenas[rand_r(&rng) % SLOTS];
@@ -77,7 +77,7 @@ void ways_open(void)
 		require(!pthread_create(&thread, NULL, spoiler, NULL), "no thread");
 }
 
-/* By the seed alone: not by how much the socket takes at a time */
+/* Decided by the seed alone, not by how much the socket takes at a time */
 enum way way_of(struct conn *c, uint32_t len)
 {
 	static const enum way ways[] = { WAY_SENDFILE, WAY_SPLICE, WAY_ZEROCOPY };
@@ -89,7 +89,7 @@ enum way way_of(struct conn *c, uint32_t len)
 	return way;
 }
 
-/* Where the octets are until the device has read them */
+/* The place of the octets until the device has read them */
 const uint8_t *way_stage(struct conn *c, enum way way, const uint8_t *p, uint32_t len)
 {
 	struct arena *a = &arenas[c->slot->index];
@@ -113,7 +113,7 @@ static ssize_t splice_pages(int fd, const uint8_t *p, size_t len)
 
 		if (k < 0 && err == EINTR)
 			continue;
-		if (k <= 0) {	/* what is left in the pipe is of no use */
+		if (k <= 0) {	/* the rest in the pipe is discarded */
 			close(pipes[0]);
 			close(pipes[1]);
 			pipe_open();
@@ -133,12 +133,12 @@ static ssize_t send_zerocopy(int fd, const uint8_t *p, size_t len)
 	require(!setsockopt(fd, SOL_SOCKET, SO_ZEROCOPY, &one, sizeof(one)), "%s",
 		strerror(errno));
 	n = send(fd, p, len, MSG_NOSIGNAL | MSG_ZEROCOPY);
-	if (n < 0 && errno == ENOBUFS)	/* too many notes that nobody has read */
+	if (n < 0 && errno == ENOBUFS)	/* too many notifications that were not read */
 		n = send(fd, p, len, MSG_NOSIGNAL);
 	return n;
 }
 
-/* As send(): @p is what way_stage() has given, or behind it */
+/* As send(): @p is from way_stage(), or further behind */
 ssize_t way_send(struct conn *c, enum way way, const uint8_t *p, size_t len)
 {
 	struct arena *a = &arenas[c->slot->index];
@@ -156,7 +156,7 @@ ssize_t way_send(struct conn *c, enum way way, const uint8_t *p, size_t len)
 	}
 }
 
-/* The device has read all that was sent, or will read no more of it */
+/* Called when the device has read all that was sent, or will read no more */
 void ways_spoil(struct conn *c)
 {
 	struct arena *a = &arenas[c->slot->index];
@@ -165,7 +165,7 @@ void ways_spoil(struct conn *c)
 	a->used = 0;
 }
 
-/* Where octets have changed, an answer may never come, which is no fault */
+/* After a change of octets an answer may never come, which is no error */
 void ways_impatient(struct conn *c)
 {
 	struct timeval tv = { .tv_usec = 200000 * env_uint("SRNIC_SLOW", 1) };

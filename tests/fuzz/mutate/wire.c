@@ -64,8 +64,8 @@ uint32_t hello(uint8_t *p, const char *key, uint8_t flags, uint8_t rev, const in
 }
 
 /*
- * The FPDU with the lies told of it, and with markers where the stream has them.
- * A marker before the length field belongs to this FPDU (RFC 5044 4.3, 4.4).
+ * The FPDU with its lies, and with markers if the stream has them. A marker before the length
+ * field belongs to this FPDU (RFC 5044 4.3, 4.4).
  */
 uint32_t fpdu_encode(uint8_t *out, const uint8_t *ulpdu, uint32_t len,
 		     const struct fpdu_lies *lies, struct markers *mk)
@@ -134,7 +134,7 @@ static void check_fpdu(struct deframer *d)
 		d->bad = "CRC of an FPDU from the device is wrong";
 }
 
-/* Takes octets up to the end of an FPDU; returns how many, *complete: d->buf has one */
+/* Take octets up to the end of an FPDU; returns their number, *complete: d->buf has one */
 size_t deframer_put(struct deframer *d, const uint8_t *data, size_t len, bool *complete)
 {
 	size_t used = 0;
@@ -161,7 +161,7 @@ size_t deframer_put(struct deframer *d, const uint8_t *data, size_t len, bool *c
 		if (d->mk.on && n > MARKER_GAP - d->mk.pos % MARKER_GAP)
 			n = MARKER_GAP - d->mk.pos % MARKER_GAP;
 		memcpy(d->buf + d->have, data + used, n);
-		/* all but the CRC itself; before the length is known nothing of it comes */
+		/* the CRC covers all but itself; the part of it before the length comes later */
 		if (d->have + n <= 2)
 			d->crc = crc32c(d->crc, data + used, n);
 		else if (d->have < total - 4)

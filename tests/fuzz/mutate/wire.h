@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * iWARP on a byte stream, as the mutating peer speaks it: MPA (RFC 5044, 6581),
- * DDP (RFC 5041), RDMAP (RFC 5040, 7306). Written from the RFCs, with nothing of
- * the module: what both get wrong in the same way must be wrong in the text.
+ * iWARP on a byte stream, as the mutating peer sends it: MPA (RFC 5044, 6581), DDP (RFC 5041),
+ * RDMAP (RFC 5040, 7306). Written from the RFCs, independently of the module: an error common to
+ * both must be in the text.
  */
 #ifndef MUTATE_WIRE_H
 #define MUTATE_WIRE_H
@@ -41,7 +41,7 @@ enum op {
 #define ATOMIC_RESP_LEN	12
 #define TERM_MAX	52
 
-#define ULPDU_MAX	2400	/* of what this peer sends; longer lengths are lies */
+#define ULPDU_MAX	2400	/* for frames of this peer; longer lengths are lies */
 #define FPDU_MAX	(2 + 65535 + 3 + 4)
 #define MARKER_GAP	512	/* RFC 5044 4.3 */
 
@@ -90,36 +90,36 @@ uint32_t untagged_hdr(uint8_t *u, enum op op, bool last, uint32_t inv, uint32_t 
 uint32_t hello(uint8_t *p, const char *key, uint8_t flags, uint8_t rev, const int enh[2],
 	       const void *pd, uint16_t pd_len);
 
-/* What is done to an FPDU on its way to the wire, below the ULPDU */
+/* Changes to an FPDU on its way to the wire, below the ULPDU */
 struct fpdu_lies {
-	int length;		/* ULPDU_Length to claim, or -1 */
+	int length;		/* ULPDU_Length in the frame, or -1 */
 	uint32_t crc_xor;	/* 0: the right CRC */
 	uint8_t pad;		/* value of PAD octets */
-	int flip;		/* octet to change after the CRC was made, or -1 */
+	int flip;		/* octet changed after the CRC was computed, or -1 */
 	uint8_t flip_bits;
 	bool marker_reserved;	/* set reserved octets of markers */
 	int marker_off;		/* added to FPDUPTR */
 };
 
-/* One direction with or without markers: where in the stream it is */
+/* One direction with or without markers, and its place in the stream */
 struct markers {
 	bool on;
-	uint64_t pos;		/* octets of the half connection, markers too */
+	uint64_t pos;		/* octets of this direction, with markers */
 };
 
 uint32_t fpdu_encode(uint8_t *out, const uint8_t *ulpdu, uint32_t len,
 		     const struct fpdu_lies *lies, struct markers *mk);
 
-/* FPDUs out of a stream; the CRC and all that is fixed is checked */
+/* FPDUs from a stream; the CRC and all fixed fields are checked */
 struct deframer {
 	struct markers mk;
 	uint8_t buf[FPDU_MAX];
 	uint32_t have;		/* of the FPDU without markers */
-	uint32_t start;		/* markers: octets since its length field, markers too */
+	uint32_t start;		/* markers: octets since its length field, with markers */
 	uint8_t marker[4];
 	uint32_t marker_have;
 	uint32_t crc;
-	const char *bad;	/* what is wrong with the stream */
+	const char *bad;	/* the error of the stream */
 	uint32_t marker_count;
 };
 

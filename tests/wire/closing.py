@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""The peer goes away, in every state of a connection, for peer.py: by FIN or by RST."""
+"""The peer closes, in every state of a connection, for peer.py: by FIN or by RST."""
 
 import socket
 import struct
@@ -25,7 +25,7 @@ def in_startup(peer, p, data, how):
 
 
 def revision_0(peer, p):
-    """Answered with the revision that is spoken here, then closed (RFC 5044 Appendix C)."""
+    """The device answers with its own revision, then closes (RFC 5044 Appendix C)."""
     stream = Stream(peer.tcp())
     stream.raw(start_frame(REQ_KEY, MPA_C, 0, peer.wish(length=p.STRAY)))
     rev = StartFrame(stream, REP_KEY).rev
@@ -35,7 +35,7 @@ def revision_0(peer, p):
 
 
 def after_request(peer, p, how, wait):
-    """The target may learn of it or not; what it says is not looked at (STRAY)."""
+    """The target may or may not see the connection; its report is ignored (STRAY)."""
     sock = peer.tcp()
     sock.sendall(start_frame(REQ_KEY, MPA_C, 1, peer.wish(length=p.STRAY)))
     if wait:
@@ -45,7 +45,7 @@ def after_request(peer, p, how, wait):
 
 
 def before_first_fpdu(peer, p, how):
-    """The responder has something to send, and must not before the initiator has (M-STA-4)."""
+    """The responder has a WR posted, and must not send before the initiator has (M-STA-4)."""
     s = peer.connect(rev=1, op=p.SEND_OP, length=10)
     s.sock.settimeout(1)
     try:
@@ -60,7 +60,7 @@ def before_first_fpdu(peer, p, how):
 
 
 def gate_stays_closed(peer, p):
-    """A first FPDU that is not valid does not let the responder send (M-STA-4)."""
+    """An invalid first FPDU does not let the responder send (M-STA-4)."""
     s = peer.connect(rev=1, op=p.SEND_OP, length=10)
     s.raw(fpdu(tagged(WRITE, s.t.all, s.t.addr, b"x"), 0x12345678))
     try:
@@ -100,7 +100,7 @@ def reads_both_ways(peer, p, how):
 
 
 def under_way(peer, p, ulpdus, how, wcs):
-    """In the middle of a message, which is never delivered."""
+    """Within a message, which is never delivered."""
     s = peer.connect(recvs=2)
     for u in ulpdus(s):
         s.put(u)
@@ -110,7 +110,7 @@ def under_way(peer, p, ulpdus, how, wcs):
 
 
 def urgent(peer, p, fin):
-    """Octets out of band are none of MPA's: what follows is lost, and so is the stream."""
+    """Octets out of band are not MPA's: the octets behind them are lost, and so is the stream."""
     s = peer.connect(recvs=2)
     s.put(untagged(SEND, 0, 1, b"good"))
     s.sock.send(fpdu(untagged(SEND, 0, 2, b"bad")), socket.MSG_OOB)
@@ -134,9 +134,9 @@ def in_terminate(peer, p, how, read):
     res = peer.result()
     p.expect([w[1] for w in res["wcs"]] == [p.FLUSHED], "%s" % res["wcs"])
     p.expect(res["state"] == p.STATE_ERR, "state %d" % res["state"])
-    # a RST may take along what it follows
+    # a RST may discard the octets before it
     p.expect(res["async"] == [p.ACCESS_ERR] or (how == "RST" and not read), "%s" % res)
-    # delivered or not, the Terminate can be asked for (CM-09)
+    # the Terminate can be queried, whether it was delivered or not (CM-09)
     if res["async"]:
         p.expect(res["sent"] and res["sent"][1:5] == [1, 1, 0, 0xC000], "kept: %s" % res["sent"])
 
@@ -145,7 +145,7 @@ def own_terminate(peer, p, how):
     s = peer.connect(recvs=1)
     s.put(untagged(TERMINATE, 2, 1, struct.pack(">I", 0x01000000)))
     if how == "RST":
-        # it must have been read, or the reset takes it along
+        # the device must have read it, or the reset discards it
         p.expect(s.get() is None, "an answer")
     leave(s.sock, how)
     res = peer.result()
@@ -153,8 +153,8 @@ def own_terminate(peer, p, how):
 
 
 def after_fin(peer, p, what):
-    """The device has sent its FIN, and the peer does not just send its own."""
-    # revision 1: there is no RTR that could come after the FIN, too
+    """The device has sent its FIN, and the peer does not simply send its own."""
+    # revision 1: without an RTR, which could come after the FIN, too
     s = peer.connect(rev=1, op=p.CLOSE)
     p.expect(s.get() is None, "no FIN")
     s.ended = False
@@ -174,7 +174,7 @@ def after_fin(peer, p, what):
 
 
 def rtr_after_fin(peer, p):
-    """The device closes at once, and the RTR is under way still: no message came too late."""
+    """The device closes at once, while the RTR is still under way: this is no late message."""
     s = peer.connect(op=p.CLOSE, rtr=False)
     p.expect(s.get() is None, "no FIN")
     s.put(tagged(WRITE, 0, 0))
@@ -191,7 +191,7 @@ def bad_close(peer, p, what):
 
 
 def at_once(peer, p, how):
-    """A good message and the end, in one go: what came before it is delivered (ST-17)."""
+    """A good message and the end at once: the earlier message is delivered (ST-17)."""
     s = peer.connect(recvs=2)
     s.raw(fpdu(tagged(WRITE, s.t.all, s.t.addr, b"abc")) + fpdu(untagged(SEND, 0, 1, b"d")))
     leave(s.sock, how)
@@ -201,7 +201,7 @@ def at_once(peer, p, how):
 
 
 def startup_is_bounded(peer, p):
-    """No Request, or one that does not get on: closed after a while (M-STA-7, M-STA-8)."""
+    """No Request, or one that never completes: closed after a while (M-STA-7, M-STA-8)."""
     silent, slow = peer.tcp(), peer.tcp()
     begin = time.monotonic()
     request = start_frame(REQ_KEY, MPA_C, 1, bytes(400))
@@ -230,7 +230,7 @@ def startup_is_bounded(peer, p):
 
 
 def many_half_open(peer, p):
-    """Those that say nothing do not keep out who does."""
+    """Silent connections do not keep out others."""
     socks = [peer.tcp() for _ in range(80)]
     time.sleep(1.5)
     p.good_exchange(peer, 4096)

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""FPDUs that were damaged on the way, past TCP's checksum, for peer.py: each is good but for
-a few bits, and the device would place it. None of its octets may be anywhere (RFC 5044 6)."""
+"""FPDUs damaged on the way, past TCP's checksum, for peer.py: each is valid except for a few
+bits, and without CRC the device would place it. None of its octets may be placed (RFC 5044 6)."""
 
 import socket
 import struct
 
 from iwarp import READ_REQ, READ_RESP, SEND, WRITE, fpdu, tagged, untagged
 
-DATA = bytes(range(0xC0, 0xF0))		# none of it is in the target's memory
+DATA = bytes(range(0xC0, 0xF0))		# these octets are not in the target's memory
 OFF = 1000
 
 
@@ -20,7 +20,7 @@ def flip(data, at, bits):
 
 
 def stag(new):
-    """Another STag that permits it"""
+    """Another STag that permits the access"""
     return lambda s, f: put(f, 4, struct.pack(">I", new(s.t)))
 
 
@@ -28,7 +28,7 @@ def length(more):
     return lambda s, f: put(f, 0, struct.pack(">H", struct.unpack(">H", f[:2])[0] + more))
 
 
-# What changes of a Write; the CRC stays as it was
+# Changes to a Write; its CRC stays the same
 CHANGES = (
     ("STag of a region for Writes only", stag(lambda t: t.only_write)),
     ("STag that is not known", stag(lambda t: t.all ^ 0x100)),
@@ -64,7 +64,7 @@ def untouched(p, res):
 
 
 def write(peer, p, change, pieces=None):
-    """A Write, alone or in pieces; what follows it is good, and is not looked at either."""
+    """A Write, alone or in pieces; good FPDUs behind it are not processed, either."""
     s = peer.connect(recvs=1)
     bad = change(s, fpdu(tagged(WRITE, s.t.all, s.t.addr + OFF, DATA)))
     good = fpdu(tagged(WRITE, s.t.all, s.t.addr, DATA)) + fpdu(untagged(SEND, 0, 1, DATA))
@@ -77,7 +77,7 @@ def write(peer, p, change, pieces=None):
 
 
 def behind_good_ones(peer, p, change):
-    """What came before it in the same octets of TCP is placed and delivered."""
+    """FPDUs before it in the same segment are placed and delivered."""
     s = peer.connect(recvs=2)
     s.raw(fpdu(tagged(WRITE, s.t.all, s.t.addr, DATA)) + fpdu(untagged(SEND, 0, 1)) +
           change(s, fpdu(tagged(WRITE, s.t.all, s.t.addr + OFF, DATA))) +
@@ -88,7 +88,7 @@ def behind_good_ones(peer, p, change):
 
 
 def longer(peer, p):
-    """The length field says more than there is: the octets that follow are of it."""
+    """The length field is too large: the octets that follow count as part of the FPDU."""
     s = peer.connect(recvs=1)
     s.raw(length(2000)(s, fpdu(tagged(WRITE, s.t.all, s.t.addr, DATA))))
     for _ in range(40):
@@ -97,16 +97,16 @@ def longer(peer, p):
 
 
 def longer_than_all(peer, p):
-    """The same, and they do not come: FIN is inside of an FPDU."""
+    """The same without further octets: FIN comes within an FPDU."""
     s = peer.connect(recvs=1)
     s.raw(length(2000)(s, fpdu(tagged(WRITE, s.t.all, s.t.addr, DATA))))
     s.sock.shutdown(socket.SHUT_WR)
-    # that the connection is gone rdma_cm tells (AE-06)
+    # rdma_cm reports the lost connection (AE-06)
     untouched(p, ended(peer, p, s, [(100, p.FLUSHED)], (2, 0, 1), 0))
 
 
 def in_a_message(peer, p):
-    """The middle one of three segments of a Write: what came before it stays."""
+    """The middle one of three segments of a Write: the octets before it stay."""
     s = peer.connect()
     for i in range(3):
         f = fpdu(tagged(WRITE, s.t.all, s.t.addr + i * len(DATA), DATA, last=i == 2))
@@ -123,7 +123,8 @@ def send(peer, p, at):
 
 
 def response(peer, p, at):
-    """To a Read of the device: its sink is as it was, and the Read is not complete."""
+    """The response to a Read of the device: the sink does not change, and the Read does not
+    complete."""
     s = peer.connect(op=p.READ, length=len(DATA), rkey=0x77, raddr=0)
     req = s.get()
     p.expect(req.op == READ_REQ, "no Read Request")

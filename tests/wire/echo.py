@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """usage: echo.py call|serve ADDRESS PORT
 
-A scripted peer of librnicpi's example echo, which begins as a TCP conversation and turns
-into RDMA: its client (call) or its server for one client (serve). Exit status 0 if all
-was as RFC 5040, 5041 and 5044 have it.
+A scripted peer of librnicpi's example echo, which begins as a TCP conversation and continues with
+RDMA: its client (call) or its server for one client (serve). Exit status 0 if all was as RFC
+5040, 5041 and 5044 have it.
 """
 
 import socket

@@ -46,7 +46,7 @@ def good_request(su, data, rev, pd):
 
 
 def reply_s(su, flags, rev, want):
-    """S as in the Request (V2-17), private data of the ULP only"""
+    """S as in the Request (V2-17), private data without the enhanced part"""
     s = request(su, rev, flags, enh=None)
     rep = accepted(su, s, rev)
     expect(bool(rep.flags & MPA_S) == want, "flags %02x" % rep.flags)
@@ -64,12 +64,12 @@ def app_rejects(su, rev):
 
 
 def silent_gate(su, kind):
-    """Nothing is sent before an FPDU came (M-STA-4), also if it is bad."""
+    """The device sends nothing before the first FPDU (M-STA-4), or if that is bad."""
     s = request(su, enh=enhanced(rtr=RTR[kind or "write"], a=kind is not None))
     accepted(su, s)
     su.roles.tell("send", 7)
     nothing_more(s)
-    if kind == "read":				# the answer may come before the Send, or after
+    if kind == "read":				# the answer may come before the Send, or after it
         s.read(0, 0, 0, 0, 0)
         expect({s.get().op, s.get().op} == {SEND, READ_RESP}, "%s" % s.got)
     else:
@@ -88,7 +88,7 @@ def bad_first(su):
 
 
 def timeout_request(su, data, limit):
-    """Closed when the time is over, and not before."""
+    """Closed when the time limit is reached, and not before."""
     s = su.call()
     s.raw(data)
     begin = time.monotonic()
@@ -109,7 +109,7 @@ def timeout_rtr(su, limit):
 
 
 def no_timeout_without_p2p(su, seconds):
-    """An initiator that does not owe an RTR may take its time."""
+    """An initiator that does not owe an RTR has no time limit."""
     s = request(su, enh=enhanced(a=False, rtr=(0, 0)))
     accepted(su, s)
     nothing_more(s, seconds)
@@ -144,11 +144,11 @@ def responder_markers(su, want):
 
 
 def responder_depths(su, ird, ord, own):
-    """RFC 6581 9.1: (IRD, ORD) of the Request, of our application: what is agreed."""
+    """RFC 6581 9.1: (IRD, ORD) of the Request and of our application: the negotiated values."""
     su.roles.answer(resources=own, depth=own)
     s = request(su, enh=enhanced(ird, ord, rtr=(0, ENH_C)))
     got = su.roles.wait("CONNECT_REQUEST")
-    # the application is told what the initiator has said; of no negotiation, our own limit
+    # the application gets the initiator's values; without negotiation, our own limit
     expect(got["depth"] == (MAX_DEPTH if ird == NONE else min(ird, 255)) and
            got["resources"] == (MAX_DEPTH if ord == NONE else min(ord, 255)),
            "resources %d, depth %d" % (got["resources"], got["depth"]))
@@ -196,7 +196,7 @@ def rtr_read_without_ord(su):
 
 
 def reject_depths(su):
-    """The depths there would have been (V2-9, V2-12)"""
+    """The depths of the Reply to an accepted Request (V2-9, V2-12)"""
     su.roles.answer("reject")
     s = request(su, enh=enhanced(3, 200))
     su.roles.wait("CONNECT_REQUEST")
@@ -206,11 +206,11 @@ def reject_depths(su):
 
 
 def snapshot(su):
-    """What is written is for connections that begin later."""
+    """A policy that is written applies to connections that begin later."""
     s = su.call()
     frame = start_frame(REQ_KEY, 0, 2, b"", enhanced())
     s.raw(frame[:1])
-    su.roles.quiet(0.2)				# TCP hands it over with its first octet
+    su.roles.quiet(0.2)				# accepted by the device with its first octet
     su.set(crc="off")
     s.raw(frame[1:])
     rep = accepted(su, s)
@@ -231,7 +231,7 @@ def as_initiator(t):
             pd = bytes(i & 255 for i in range(n))
             t("M-REQ-6", "Request of revision %d, %d octets for the application" % (rev, n),
               good_request, start_frame(REQ_KEY, MPA_C, rev, pd, enh), rev, pd)
-        # X-3: the event of iw_cm has room for 255
+        # X-3: iw_cm's event has room for 255
         t("M-REQ-6", "Request of revision %d, 256 octets for the application" % rev, rejected,
           start_frame(REQ_KEY, MPA_C, rev, bytes(256), enh), rev)
         n = 512 if rev == 1 else 508		# V2-3

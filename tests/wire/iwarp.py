@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""iWARP on a byte stream: MPA (RFC 5044, 6581), DDP (RFC 5041), RDMAP (RFC 5040, 7306).
-
-Written from the RFCs, with nothing of the module: what both get wrong in the
-same way must be wrong in the text.
-"""
+"""iWARP on a byte stream: MPA (RFC 5044, 6581), DDP (RFC 5041), RDMAP (RFC 5040, 7306). Written
+from the RFCs, independently of the module: an error common to both must be in the text."""
 
 import os
 import struct
@@ -60,7 +57,7 @@ class Markers:
         self.pos = pos
 
     def fpdu(self, ulpdu, crc=None, change=None):
-        """The FPDU that is next; change(n, marker) may replace its marker number n."""
+        """The next FPDU; change(n, marker) may replace its marker number n."""
         data = struct.pack(">H", len(ulpdu)) + ulpdu
         data += bytes(-len(data) % 4)
         out, start, count = b"", None, 0
@@ -75,7 +72,7 @@ class Markers:
                 count += 1
             if start is None:
                 start = self.pos
-            # the last is the CRC's: what is before it is covered
+            # the last word is the CRC, which covers all octets before it
             out += data[i:i + 4] if i < len(data) else \
                 struct.pack("<I", crc32c(out) if crc is None else crc)
             self.pos += 4
@@ -103,7 +100,7 @@ def atomic_req(op, ident, stag, to, add, add_mask, compare=0, compare_mask=0):
 
 
 class StartFrame:
-    """An MPA Request or Reply that was received from the device (RFC 5044 7.1, RFC 6581 9)."""
+    """An MPA Request or Reply received from the device (RFC 5044 7.1, RFC 6581 9)."""
 
     def __init__(self, stream, key):
         head = stream.octets(20)
@@ -124,7 +121,7 @@ class StartFrame:
 
 
 class Segment:
-    """A DDP segment that was received."""
+    """A DDP segment received from the device."""
 
     def __init__(self, ulpdu):
         self.ulpdu = ulpdu
@@ -182,14 +179,14 @@ class Stream:
         self.buf = b""
         self.msn = [1, 1, 1, 1]
         self.got = []
-        self.markers_out = None		# Markers, if the device wants them
-        self.markers_in = None		# the same for what it sends
-        self.phases = set()		# where the FPDUs it sent began, modulo 512
+        self.markers_out = None		# Markers, if the device asks for them
+        self.markers_in = None		# the same for the device's FPDUs
+        self.phases = set()		# phases, modulo 512, at which its FPDUs began
         self.sizes = set()		# their octets
         self.ulpdus = set()		# and those of their ULPDUs
-        # what ended it: the device's Terminate, ours, its FIN
+        # how the stream ended: the device's Terminate, ours, its FIN
         self.term = self.sent_term = None
-        # TCP takes the Terminate only when the QP has left; None: it may
+        # whether TCP takes the Terminate only after the QP has left the state; None: either
         self.lingers = False
         self.ended = False
 
@@ -203,7 +200,7 @@ class Stream:
             self.sock.sendfile(pages)
 
     def fpdu(self, ulpdu, crc=None, change=None):
-        """The FPDU that is next to be sent."""
+        """The next FPDU to send."""
         if crc is None and not self.crc:
             crc = 0
         if self.markers_out:
@@ -234,14 +231,14 @@ class Stream:
         return True
 
     def octets(self, n):
-        """The next octets of the stream, which have to come."""
+        """The next octets of the stream, which must come."""
         if not self._fill(n):
             raise ValueError("FIN after %d of %d octets" % (len(self.buf), n))
         data, self.buf = self.buf[:n], self.buf[n:]
         return data
 
     def _take(self, n, inside=True):
-        """The next octets; none at FIN, which must not be inside of an FPDU."""
+        """The next octets; none at FIN, which must not be within an FPDU."""
         if not self._fill(n):
             if self.buf or inside:
                 raise ValueError("FIN inside of an FPDU")
@@ -249,7 +246,7 @@ class Stream:
         return self.octets(n)
 
     def _frame(self):
-        """The next FPDU: without its markers, and all that its CRC covers, with the CRC."""
+        """The next FPDU without its markers, and the octets that its CRC covers, with the CRC."""
         m = self.markers_in
         data, covered, start, n, total = b"", b"", 0, 0, 4
         while len(data) < total:
@@ -298,7 +295,7 @@ class Stream:
         return seg
 
     def end(self):
-        """What the device sends until it closes: (segments, Terminate or None)."""
+        """All segments from the device until it closes: (segments, Terminate or None)."""
         segs, term = [], None
         while True:
             seg = self.get()

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""MPA markers (RFC 5044 4.2 to 4.5), for peer.py.
-
-That each marker from the device is right is what Stream.get() sees to.
-"""
+"""MPA markers (RFC 5044 4.2 to 4.5), for peer.py. Stream.get() checks each marker from the
+device."""
 
 import contextlib
 import glob
@@ -30,12 +28,13 @@ def finish(peer, s, p):
 
 
 def pattern(n):
-    """What the target's buffer holds at first."""
+    """The initial contents of the target's buffer."""
     return bytes(i % 251 for i in range(n))
 
 
 def read_all(s, p, *sizes, want=pattern):
-    """Read the start of the device's buffer, so often and so much; no more Reads than IRD."""
+    """Read the start of the device's buffer, so many times and octets; at most IRD Reads at
+    once."""
     for size in sizes:
         s.read(size, s.t.all, s.t.addr, sink_to=0x1000)
     for size in sizes:
@@ -63,13 +62,14 @@ def responses(peer, p):
 
 
 def segments(peer, p, mss):
-    """Long messages in many FPDUs, none larger than a TCP segment, none cut too short."""
+    """Long messages in many FPDUs, none larger than a TCP segment, none smaller than
+    necessary."""
     s = peer.connect(flags=MPA_C | MPA_M, mss=mss)
     read_all(s, p, p.BUF_LEN)
     if mss > 200:
         read_all(s, p, p.BUF_LEN - 1, p.BUF_LEN - 510)
     finish(peer, s, p)
-    # 12 octets are TCP's time stamp
+    # TCP's time stamp takes 12 octets
     emss = mss - 12
     room = emss - (6 + 4 * -(-emss // 512) + emss % 4)
     p.expect(max(s.ulpdus) == max(room, 128), "the longest ULPDU has %d octets, not %d" %
@@ -78,7 +78,7 @@ def segments(peer, p, mss):
 
 
 def message(peer, p, op):
-    """A Write or Send of the device's own, 64 KiB."""
+    """A Write or Send posted by the target, 64 KiB."""
     s = peer.connect(flags=MPA_C | MPA_M, op=op, length=p.BUF_LEN, rkey=0x77, raddr=1 << 40,
                      mss=1460)
     got = b""
@@ -105,7 +105,7 @@ def first_octets(peer, p, markers):
 
 
 def terminates(peer, p):
-    """At some more places than the first: the Terminate has markers, too."""
+    """At several places: the Terminate has markers, too."""
     for n in (0, 420, 440, 444, 452, 464, 476, 480, 484, 1000):
         s = peer.connect(flags=MPA_C | MPA_M)
         read_all(s, p, n)
@@ -128,15 +128,15 @@ def request_from(listener, peer, p, rev, markers):
         p.expect(bool(req.flags & MPA_M) == markers, "request %02x" % req.flags)
         if req.rev == rev:
             return s, req.flags
-        # another try with an older revision follows (RFC 6581 10)
+        # the device tries again with an older revision (RFC 6581 10)
         sock.sendall(start_frame(REP_KEY, MPA_C | MPA_R, rev))
         sock.close()
 
 
 def initiator(peer, p, rev, rtr, outbound, inbound=False):
     """
-    rping connects, this end is the responder. With no RTR in common the device says so in
-    a Terminate (RFC 6581 9.3).
+    rping connects, this end is the responder. Without a common kind of RTR the device sends a
+    Terminate for it (RFC 6581 9.3).
     """
     family = socket.AF_INET6 if ":" in peer.address else socket.AF_INET
     with contextlib.ExitStack() as stack:
@@ -179,7 +179,7 @@ def initiator(peer, p, rev, rtr, outbound, inbound=False):
 
 
 def odd_pad(peer, p):
-    """PAD that is not zero, in the CRC as it is."""
+    """PAD that is not zero, which the CRC covers."""
     s = peer.connect(recvs=3)
     for i in range(3):
         data = struct.pack(">H", 19 + i) + untagged(SEND, 0, 1 + i, b"abc"[:1 + i])
@@ -191,7 +191,7 @@ def odd_pad(peer, p):
 
 
 def any_crc(peer, p):
-    """Neither end wants CRC: the field is there, and not looked at (M-CRC-3)."""
+    """Neither end wants CRC: the field is present, but ignored (M-CRC-3)."""
     with choice(crc=False):
         s = peer.connect(flags=0, recvs=2)
     for i, crc in enumerate((0x12345678, 0xFFFFFFFF)):
@@ -202,7 +202,7 @@ def any_crc(peer, p):
 
 @contextlib.contextmanager
 def policy(**values):
-    """The device's policy for connections that are made meanwhile."""
+    """Set the device's policy for connections that are made meanwhile."""
     old = {}
     try:
         for name, value in values.items():
@@ -232,13 +232,13 @@ def combination(peer, p, inbound, outbound, crc, piece):
 
 
 def requests(peer, p, crc, piece):
-    """Writes that begin at each phase, in pieces; then what was written is read back."""
+    """Writes that begin at each phase, in pieces; then the data is read back."""
     with choice(True, crc):
         s = peer.connect(flags=MPA_C if crc else 0)
     p.expect(s.markers_out and not s.markers_in and s.crc == crc, "not what was agreed on")
     out, want, phases, n = b"", b"", set(), 0
     while len(phases) < ALL_PHASES or (piece > 500 and len(out) < 40000):
-        # of seven words, as long as there are phases left; then of all lengths
+        # of seven words until each phase has occurred; then of all lengths
         size = 8 if len(phases) < ALL_PHASES else n % 61 if n % 40 else 600 + n % 500
         data = bytes([n % 255]) * size
         n += 1
@@ -254,7 +254,7 @@ def requests(peer, p, crc, piece):
 
 
 def long_fpdu(peer, p, length):
-    """One FPDU as long as they get, with more than a hundred markers."""
+    """An FPDU of the maximum length, with more than a hundred markers."""
     with choice(True):
         s = peer.connect(flags=MPA_C)
     data = bytes(i * 5 & 255 for i in range(length - 14))
@@ -264,7 +264,8 @@ def long_fpdu(peer, p, length):
 
 
 def bad_rows():
-    """What, octets of the FPDU before the marker, other marker, CRC computed with it, error."""
+    """Description, octets of the FPDU before the marker, the wrong marker, CRC computed with it,
+    error."""
     length, crc = (2, 0, 3), (2, 0, 2)
     for what, before, right in (("before an FPDU", 0, 0), ("in a header", 8, 8),
                                 ("in the payload", 32, 32), ("before the CRC", 48, 48)):
@@ -282,7 +283,7 @@ def bad_marker(peer, p, before, marker, good_crc, code):
     with choice(True):
         s = peer.connect(recvs=1)
     m = s.markers_out
-    # up to where the next marker has so many octets of the FPDU before it
+    # fill up to the place where the next marker has so many octets of the FPDU before it
     fill = -(m.pos + before + 20) % 512
     if fill < 24:
         fill += 512
@@ -311,7 +312,7 @@ def bad_marker(peer, p, before, marker, good_crc, code):
 
 
 def bad_marker_no_crc(peer, p):
-    """There is nothing else that could tell a damaged FPDU."""
+    """Without CRC only the marker shows that the FPDU is damaged."""
     with choice(True, False):
         s = peer.connect(flags=0, recvs=1)
     data = s.fpdu(untagged(SEND, 0, 1, bytes(800)),

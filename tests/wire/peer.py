@@ -2,14 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """usage: peer.py [--sendfile] TARGET ADDRESS [ROW...]
 
-A scripted iWARP peer on a plain TCP socket. Starts the program TARGET
-(target.c), connects to ADDRESS again and again, and sends good and bad streams.
-What comes back on the wire, and what TARGET says of completions, events and
-memory, must be as the RFCs and the RDMAC verbs demand. The output is TAP, a test
-is called "ID: WHAT". ID is the row of the requirement tables that is tested; given
-ROWs, only those are. With --sendfile the frames go to TCP as pages of a file.
-Behind each test comes a line for a table, with the Terminate that the device sent:
-"# wire ID<tab>RESULT<tab>TERMINATE<tab>WHAT".
+A scripted iWARP peer on a plain TCP socket. Starts the program TARGET (target.c), connects to
+ADDRESS again and again, and sends good and bad streams. The response on the wire, and TARGET's
+report of completions, events and memory, must be as the RFCs and the RDMAC verbs require. The
+output is TAP; a test's name is "ID: WHAT", where ID is its row of the requirement tables; given
+ROWs, only those are. With --sendfile the frames go to TCP as pages of a file. Behind each test
+comes a line for a table, with the Terminate that the device sent: "# wire
+ID<tab>RESULT<tab>TERMINATE<tab>WHAT".
 """
 
 import array
@@ -52,13 +51,14 @@ SUCCESS, LOC_LEN_ERR, LOC_PROT_ERR, FLUSHED, REM_INV_REQ_ERR, REM_ACCESS_ERR = 0
 STATE_ERR = 6
 
 NONE, READ, WRITE_OP, SEND_OP, BAD_SEND, CLOSE, FETCH_ADD_OP, CMP_SWAP_OP = range(8)
-# not of one WR: some Reads; bad receives; a region that goes away; a small CQ; a busy buffer
+# several WRs: Reads; bad receives; a region that is deregistered; a small CQ; a buffer that
+# changes
 READS, BAD_RECV, REVOKE, SMALL_CQ, SCRIBBLE = range(16, 21)
-# of one WR, whose completion the target tells at once
+# one WR, whose completion the target reports at once
 TOLD_WRITE, TOLD_SEND = range(21, 23)
-PIECES = 4	# of its message, alike
-# a list of gathered WRs; the buffer when a receive completes; a buffer that is used again
-# when its Send completes; Sends and at once the close; a Send for the first receive
+PIECES = 4	# equal pieces of its message
+# a list of gathered WRs; the buffer at each receive completion; a buffer that changes when its
+# Send completes; Sends and at once the close; a Send for the first receive
 LIST, SEEN, SPOILT, SEND_CLOSE, ECHO = range(23, 28)
 GATHERED = 3	# pieces of each message of LIST
 
@@ -80,7 +80,7 @@ class Peer:
             sys.exit("target: " + line)
         self.tap = Tap()
         self.stream = None
-        self.untold = 0			# connections the target has said nothing of yet
+        self.untold = 0			# connections that the target has not reported yet
 
     def tcp(self, rcvbuf=None, mss=None):
         sock = socket.socket(socket.AF_INET6 if ":" in self.address else socket.AF_INET)
@@ -99,7 +99,8 @@ class Peer:
                            0 if enables is None else 1 << 31 | enables, raddr)
 
     def connect(self, rev=2, flags=MPA_C, rcvbuf=None, mss=None, rtr=True, **wish):
-        """An RDMA stream to a new QP of the target, which knows the wish; rtr: with its RTR."""
+        """An RDMA stream to a new QP of the target, which gets the wish; rtr: with the RTR
+        sent."""
         sock = self.tcp(rcvbuf, mss)
         enhanced = (ENH_A | IRD, ENH_C | IRD) if rev == 2 else None
         sock.sendall(start_frame(REQ_KEY, flags, rev, self.wish(**wish), enhanced))
@@ -108,14 +109,14 @@ class Peer:
         rflags, pd = rep.flags, rep.pd
         expect(not rflags & MPA_R and rep.rev == rev, "reply %02x %d" % (rflags, rep.rev))
         self.untold += 1
-        # each end says what it wants to receive (RFC 5044 7.1.1); one is enough for CRC
+        # each end tells what it wants to receive (RFC 5044 7.1.1); one is enough for CRC
         stream.crc = bool((flags | rflags) & MPA_C)
         stream.markers_in = Markers() if flags & MPA_M else None
         stream.markers_out = Markers() if rflags & MPA_M else None
         if rev == 2:
             expect(rep.enhanced, "no enhanced data in the reply")
             stream.ird, stream.ord = rep.enhanced
-            # the RTR that was offered: a Write of no length (RFC 6581 9)
+            # the RTR that was offered: a Write of length 0 (RFC 6581 9)
             if rtr and stream.ird & ENH_A:
                 stream.put(tagged(WRITE, 0, 0))
         if wish.get("enables") is not None:
@@ -134,11 +135,11 @@ class Peer:
                 return answer
 
     def silent(self, seconds):
-        """The target has nothing to say for so long; all that it said before was read."""
+        """The target reports nothing for so long; all its earlier reports were read."""
         return not select.select([self.program.stdout], [], [], seconds)[0]
 
     def with_tcp(self, stream):
-        """The octets of the stream that the device's TCP has: sent, or waiting there."""
+        """The number of octets of the stream that the device's TCP has taken, sent or not."""
         ports = (PORT, stream.sock.getsockname()[1])
         queued = None
         for name in ("/proc/net/tcp", "/proc/net/tcp6"):
@@ -160,7 +161,7 @@ class Peer:
         return res
 
     def kept(self, res):
-        """What the device kept of a Terminate is what was on the wire (QP-15)."""
+        """The Terminate that the device kept is the one on the wire (QP-15)."""
         s = self.stream
         if s.ended and s.term:
             t = s.term
@@ -182,7 +183,7 @@ class Peer:
             return
         self.stream = None
         good = self.tap.test("%s: %s" % (ident, what), func)
-        # the next test is not to hear of this one
+        # close it, so that the next test does not see this one's stream
         if self.stream and not good:
             self.stream.sock.close()
         self.row(ident, "ok" if good else "not ok", what)
@@ -190,7 +191,7 @@ class Peer:
     def row(self, ident, result, what):
         print("# wire %s\t%s\t%s\t%s" % (ident, result, self.stream and self.stream.term or "-",
                                         what), flush=True)
-        # the next test's results are its own
+        # the next test must get its own reports
         while self.untold > 0:
             self.answer()
 
@@ -212,7 +213,7 @@ def check_term(term, code, mdr, ulpdu):
 
 
 def bad(peer, make, code, mdr, event, wcs=(), **wish):
-    """The segment that make() gives must end the stream, with nothing placed."""
+    """The segment from make() must end the stream, and is not placed."""
     s = peer.connect(**wish)
     ulpdu = make(s)
     s.put(ulpdu)
@@ -334,7 +335,7 @@ def bad_rows():
            lambda s: untagged(READ_REQ, 1, 1, read_req(1, 2, 0, 0, 0), last=False),
            (0, 2, 7), "MD", REQ_ERR)
     inv = [(100, REM_INV_REQ_ERR)]
-    no_stag = [(100, LOC_PROT_ERR)]	# Invalid STag, not a matter of PD or rights (TC-03)
+    no_stag = [(100, LOC_PROT_ERR)]	# an Invalid STag, not an error of PD or rights (TC-03)
     for op in (SEND_INV, SEND_SE_INV):
         yield ("E-25", "opcode %d, unknown STag" % op,
                lambda s, op=op: untagged(op, 0, 1, b"", inv=s.t.all ^ 0x5A5A5A00), (0, 2, 9),
@@ -351,13 +352,13 @@ def bad_rows():
 
 
 def read_response_rows():
-    """The target reads 100 octets; what comes back is no answer to that (E-17)."""
+    """The target reads 100 octets; the response is not valid for that (E-17)."""
     d = bytes(range(100))
     yield "another STag", lambda q: tagged(READ_RESP, q[0] ^ 0x100, q[1], d), (1, 1, 0)
     yield "another key", lambda q: tagged(READ_RESP, q[0] ^ 1, q[1], d), (1, 1, 0)
     yield "TO one more", lambda q: tagged(READ_RESP, q[0], q[1] + 1, d), (1, 1, 1)
     yield "TO one less", lambda q: tagged(READ_RESP, q[0], q[1] - 1, d), (1, 1, 1)
-    # such a TO is none that was asked for; that it wraps, too, is found by the same look (HDR-6)
+    # not the requested TO; the same check finds that it wraps (HDR-6)
     yield "TO that wraps", lambda q: tagged(READ_RESP, q[0], MAX64 - 50, d), (1, 1, 1)
     yield "one octet more", lambda q: tagged(READ_RESP, q[0], q[1], d + b"x"), (1, 1, 1)
     yield "one octet less", lambda q: tagged(READ_RESP, q[0], q[1], d[:99]), (1, 1, 1)
@@ -385,7 +386,7 @@ def bad_response(peer, make, code):
 
 
 def stream_rows():
-    """Bad octets below DDP: the raw FPDU, Terminate (E-31, E-32)."""
+    """Errors below DDP: a raw FPDU, then a Terminate (E-31, E-32)."""
     good = untagged(SEND, 0, 1, b"x" * 30)
     f = fpdu(good)
     for i in (0, 1, 15, 30, 31):
@@ -421,12 +422,12 @@ def good_exchange(peer, chunk, **kw):
     s.put(tagged(WRITE, s.t.all, s.t.addr + 1001, data[:77], last=False))
     s.put(tagged(WRITE, s.t.all, s.t.addr + 1078, data[77:]))
     s.put(untagged(SEND, 0, 1, data[:33], last=False))
-    s.put(tagged(WRITE, 0xDEAD, 5))			# no length: nothing is looked at
+    s.put(tagged(WRITE, 0xDEAD, 5))			# length 0: the STag is not checked
     s.put(untagged(SEND, 0, 1, data[33:50], mo=33))
     s.put(untagged(SEND_SE, 0, 2, b"", rsv=0x30))	# reserved bits (CTL-7)
-    s.put(untagged(SEND, 0, 3, data[:1], inv=0xDEADBEEF))	# not looked at (CTL-8)
+    s.put(untagged(SEND, 0, 3, data[:1], inv=0xDEADBEEF))	# ignored (CTL-8)
     s.read(150, s.t.all, s.t.addr + 1001, 0xA5A5A5A5, MAX64 - 70)
-    s.read(0, 0xDEAD, MAX64, 1, 2)			# no length (RRQ-13)
+    s.read(0, 0xDEAD, MAX64, 1, 2)			# length 0 (RRQ-13)
     del s.raw
     out = b"".join(frames)
     for i in range(0, len(out), chunk):
@@ -530,7 +531,7 @@ def local_error(peer):
 
 
 def terminate_received(peer, payload):
-    """No Terminate in return (ST-24), and the connection ends."""
+    """No Terminate is sent in return (ST-24), and the connection ends."""
     s = peer.connect(recvs=1)
     s.put(untagged(TERMINATE, 2, 1, payload))
     segs, term = s.end()
@@ -586,7 +587,7 @@ def fin_with_read_under_way(peer):
 
 
 def request_refused(peer, data):
-    """No MPA Request that can be answered: closed at once, without a word."""
+    """No MPA Request that can be answered: the device closes at once, without a Reply."""
     sock = peer.tcp()
     sock.sendall(data)
     try:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""What becomes of a program's WRs on the wire, and what of the wire a program sees, for
-peer.py (RFC 5040 5, RFC 5041 5, RDMAC verbs 8.2)."""
+"""A program's WRs on the wire, and a peer's messages in the program, for peer.py (RFC 5040 5, RFC
+5041 5, RDMAC verbs 8.2)."""
 
 import socket
 
@@ -9,12 +9,12 @@ from rdmap import end
 
 
 def buffer(start, size):
-    """What the target's buffer has there at first."""
+    """The initial contents of the target's buffer."""
     return bytes(i % 251 for i in range(start, start + size))
 
 
 def message(s, p, want, what):
-    """One whole message: its segments follow each other, the last alone has L (D-CTL-3)."""
+    """One whole message: its segments follow each other, only the last has L (D-CTL-3)."""
     off = 0
     while True:
         seg = s.get()
@@ -60,7 +60,7 @@ def gathered(peer, p, size):
 
 
 def write_seen(peer, p, size):
-    """A receive that has completed tells that the Writes before it are there (WR-7, OR-05)."""
+    """When a receive completes, the Writes before it are placed (WR-7, OR-05)."""
     rounds = 16
     s = peer.connect(op=p.SEEN, length=size, recvs=rounds)
     for i in range(rounds):
@@ -75,7 +75,7 @@ def write_seen(peer, p, size):
 
 
 def buffer_used_again(peer, p, size):
-    """What was sent is what was posted, whatever the program does after the completion."""
+    """The data sent is the data posted, whatever the program writes after the completion."""
     s = peer.connect(op=p.SPOILT, length=size, rcvbuf=4096, mss=536)
     told = peer.answer()
     p.expect(told.get("spoilt") == p.SUCCESS, "%s" % told)
@@ -84,7 +84,7 @@ def buffer_used_again(peer, p, size):
 
 
 def reads_of_parts(peer, p):
-    """A Read of any part of a buffer, at any octet, into any TO, is answered by that part."""
+    """A Read of any part of a buffer, at any octet, into any TO, returns that part."""
     s = peer.connect()
     parts = ((0, 1), (1, 3), (4095, 2), (p.BUF_LEN - 1, 1), (7, 3000), (0, p.BUF_LEN))
     for i, (at, size) in enumerate(parts):
@@ -102,7 +102,7 @@ def reads_of_parts(peer, p):
 
 
 def read_into_part(peer, p):
-    """A Read of the device completes with its response, wherever it was cut (RRS-3, ORD-21)."""
+    """A Read of the device completes with its response, wherever that was cut (RRS-3, ORD-21)."""
     data = bytes(i % 251 ^ 0xFF for i in range(100))
     for cut in (0, 1, 50, 99):
         s = peer.connect(op=p.READ, length=100, rkey=0x77, raddr=0x1001)
@@ -118,7 +118,7 @@ def read_into_part(peer, p):
 
 
 def one_pd(peer, p):
-    """Each QP of a PD reaches each region of it, by that region's rights, and no other."""
+    """Each QP of a PD can access each region of the PD, by the region's rights, and no other."""
     for i in range(4):
         s = peer.connect()
         for stag in (s.t.all, s.t.only_write):
@@ -137,7 +137,7 @@ def one_pd(peer, p):
 
 
 def close_with_data(peer, p, size):
-    """What was posted before the close comes whole, then FIN (D-TDN-2)."""
+    """WRs posted before the close are sent completely, then FIN (D-TDN-2)."""
     s = peer.connect(op=p.SEND_CLOSE, length=size, rcvbuf=4096, mss=536)
     for i in range(16):
         message(s, p, {"msn": 1 + i, "data": buffer(0, size)}, "Send")
@@ -148,7 +148,7 @@ def close_with_data(peer, p, size):
 
 
 def message_of(s, p):
-    """(opcode, octets) of the next message, which no other one interrupts."""
+    """(opcode, octets) of the next message, which no other message interrupts."""
     first = seg = s.get()
     size = 0
     while True:
@@ -161,10 +161,10 @@ def message_of(s, p):
 
 
 def response_among_sends(peer, p):
-    """A full SQ does not keep a Read waiting: its response goes between two messages (X-9)."""
+    """A full SQ does not delay a Read: its response is sent between two messages (X-9)."""
     s = peer.connect(op=p.LIST, length=8000, rkey=0x77, raddr=0x1000, rcvbuf=4096, mss=536)
     got = [message_of(s, p)]
-    # the others wait for this end to read on
+    # the others wait until this end reads
     s.read(100, s.t.all, s.t.addr)
     got += [message_of(s, p) for _ in range(16)]
     p.expect(sorted(got) == sorted([(WRITE, 24000), (SEND, 24000)] * 8 + [(READ_RESP, 100)]),
@@ -176,7 +176,7 @@ def response_among_sends(peer, p):
 
 
 def send_among_responses(peer, p):
-    """A peer that reads all the time does not keep a Send waiting (X-9)."""
+    """A peer that Reads all the time does not delay a Send (X-9)."""
     reads = 24
     s = peer.connect(recvs=1, op=p.ECHO, length=100, rcvbuf=4096, mss=536)
     for _ in range(p.IRD):

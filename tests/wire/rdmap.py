@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""Good streams, for peer.py: order, limits and what a receiver must not mind
-(RFC 5040, RFC 5041, RFC 5044)."""
+"""Good streams, for peer.py: order, limits and streams that a receiver must accept (RFC 5040, RFC
+5041, RFC 5044)."""
 
 import socket
 import struct
@@ -10,7 +10,7 @@ from iwarp import (READ_REQ, READ_RESP, SEND, SEND_SE, WRITE, fpdu, crc32c, read
 
 
 def end(peer, s, p, wcs=()):
-    """The peer closes; all went well, with these completions: (id, octets)"""
+    """The peer closes; no error, with these completions: (id, octets)"""
     s.sock.shutdown(socket.SHUT_WR)
     segs, term = s.end()
     s.sock.close()
@@ -38,7 +38,8 @@ def responses(s, p, reads):
 
 
 def reads_in_order(peer, p):
-    """As many as IRD at once, of any size, at any octet: answered in the order asked (RRS-5)."""
+    """IRD Reads at once, of any size, at any octet: answered in the order of the requests
+    (RRS-5)."""
     s = peer.connect()
     for _ in range(3):
         todo = [(0x100 + i, 0x1000 * i + 7, n) for i, n in enumerate((60000, 0, 1, 1501))]
@@ -50,9 +51,9 @@ def reads_in_order(peer, p):
 
 
 def reads_of_device(peer, p):
-    """No more than ORD without an answer, in the order posted; so are the completions."""
+    """At most ORD unanswered requests, in the order posted; completions in the same order."""
     s = peer.connect(op=p.READS, length=8, rkey=0x77, raddr=0x1000)
-    data = bytes(i % 251 ^ 0x80 for i in range(128))	# differs from what was there
+    data = bytes(i % 251 ^ 0x80 for i in range(128))	# differs from the earlier contents
     todo, msn = [], 1
     while msn <= 16 or todo:
         while msn <= 16 and len(todo) < p.IRD:
@@ -63,7 +64,7 @@ def reads_of_device(peer, p):
             p.expect((size, src, src_to) == (8, 0x77, 0x1000 + 8 * (msn - 1)), "out of order")
             todo.append((sink, to, data[8 * (msn - 1):8 * msn]))
             msn += 1
-        # one more must not come before one is answered
+        # a further one must not come before one is answered
         s.sock.settimeout(0.2)
         try:
             p.expect(not s.buf and not s.sock.recv(1), "more Reads than ORD")
@@ -78,7 +79,8 @@ def reads_of_device(peer, p):
 
 
 def request_in_send(peer, p):
-    """Messages of different queues may be mixed, each is delivered with its last segment (X-8)."""
+    """Messages of different queues may be interleaved; each is delivered with its last segment
+    (X-8)."""
     s = peer.connect(recvs=1, op=p.READ, length=100, rkey=0x77, raddr=0)
     req = s.get()
     sink, to = struct.unpack_from(">IQ", req.payload)
@@ -92,7 +94,7 @@ def request_in_send(peer, p):
 
 
 def withheld(peer, p, n):
-    """A Read is not complete before the last segment of its response (ORD-19)."""
+    """A Read does not complete before the last segment of its response (ORD-19)."""
     s = peer.connect(op=p.READ, length=100, rkey=0x77, raddr=0)
     req = s.get()
     sink, to = struct.unpack_from(">IQ", req.payload)
@@ -106,7 +108,7 @@ def withheld(peer, p, n):
 
 
 def zero_segments(peer, p):
-    """Segments of no length that are not the last (D-SEG-11), in each kind of message."""
+    """Segments of length 0 that are not the last (D-SEG-11), in each kind of message."""
     s = peer.connect(recvs=1)
     s.put(tagged(WRITE, s.t.all, s.t.addr, b"", last=False))
     s.put(tagged(WRITE, s.t.all, s.t.addr, b"xyz", last=False))
@@ -119,7 +121,7 @@ def zero_segments(peer, p):
 
 
 def reserved(peer, p):
-    """DDP's reserved bits, and an SE that is in one segment only (D-CTL-5, D-UNT-2)."""
+    """DDP's reserved bits, and SE in one segment only (D-CTL-5, D-UNT-2)."""
     s = peer.connect(recvs=2)
 
     def spoil(ulpdu):
@@ -134,7 +136,7 @@ def reserved(peer, p):
 
 
 def pad(peer, p):
-    """PAD is not looked at, but is in the CRC (M-FPD-2)."""
+    """PAD is ignored, but the CRC covers it (M-FPD-2)."""
     s = peer.connect(recvs=3)
     for i in range(3):
         ulpdu = untagged(SEND, 0, 1 + i, bytes(range(1 + i)))
@@ -145,7 +147,7 @@ def pad(peer, p):
 
 
 def send_in_send(peer, p):
-    """Two messages of one queue must not be mixed (X-8)."""
+    """Two messages of one queue must not be interleaved (X-8)."""
     s = peer.connect(recvs=2)
     s.put(untagged(SEND, 0, 1, b"a", last=False))
     ulpdu = untagged(SEND, 0, 2, b"b")
@@ -163,14 +165,14 @@ def passes_read(peer, p):
     for _ in range(4):
         s.read(60000, s.t.all, s.t.addr)
     s.send(b"x")
-    # the target says so when the receive has completed
+    # the target reports the completed receive
     p.expect(peer.answer().get("revoked"), "not delivered")
     responses(s, p, [(0x51515151, 0x1000, 60000)] * 4)
     end(peer, s, p)
 
 
 def read_after_write(peer, p):
-    """A Read is not looked at before what came earlier is placed (ORD-12, OT-6)."""
+    """A Read is processed after all earlier messages are placed (ORD-12, OT-6)."""
     s = peer.connect()
     out = b""
     msn = 1
@@ -188,12 +190,13 @@ def read_after_write(peer, p):
 
 
 def scribbled(peer, p):
-    """The CRC is of what is sent, whatever becomes of the buffer meanwhile (ORD-7, X-10)."""
+    """The CRC matches the octets sent, whatever is written to the buffer meanwhile (ORD-7,
+    X-10)."""
     s = peer.connect(op=p.SCRIBBLE, length=20000, rkey=0x77, rcvbuf=4096, mss=536)
     for _ in range(16):
         off = 0
         while True:
-            seg = s.get()		# fails where the CRC is wrong
+            seg = s.get()		# fails if the CRC is wrong
             p.expect(seg.op == WRITE and (seg.stag, seg.to) == (0x77, off), "no Write")
             off += len(seg.payload)
             if seg.last:
@@ -203,7 +206,8 @@ def scribbled(peer, p):
 
 
 def stuck(peer, p, op, length):
-    """A message that TCP takes only in part, as the peer does not read: not complete (ORD-14)."""
+    """A message that TCP takes only in part, as the peer does not read, does not complete
+    (ORD-14)."""
     s = peer.connect(op=op, length=length, rkey=0x77, raddr=0x1000, rcvbuf=4096, mss=536)
     p.expect(s.sock.recv(1, socket.MSG_PEEK), "nothing comes")
     quiet = peer.silent(1)
@@ -215,7 +219,7 @@ def stuck(peer, p, op, length):
 
 
 def completes_when_taken(peer, p, op, length):
-    """It completes, once and well, when TCP has taken the rest, and not before."""
+    """It completes, once and with success, when TCP has taken the rest, and not before."""
     s = stuck(peer, p, op, length)
     data = bytes(i % 251 for i in range(length // p.PIECES)) * p.PIECES
     off = 0
@@ -236,7 +240,7 @@ def completes_when_taken(peer, p, op, length):
 
 
 def flushed_if_never_taken(peer, p, op, length):
-    """The peer goes away without having read: no success."""
+    """The peer resets without having read: no success."""
     s = stuck(peer, p, op, length)
     s.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     s.sock.close()

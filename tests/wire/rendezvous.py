@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """usage: rendezvous.py ORDERS ADDRESS PORT [privileged]
 
-Requests to a QP that waits for its peer (the policy ib_port is PORT), by who does not know all
-of it: each gets a Reply with R, the same as where there is no such QP, and the connection is
-closed; then the right one is taken. The program ORDERS (orders.c) has the QP, at ADDRESS, at
-which the peer is as well. With "privileged" the policy ib_privileged is on, and only the
-port makes the difference. Then Sends with immediate data, offered and not. The output is TAP.
+Requests to a QP that waits for its peer (the policy ib_port is PORT), forged without all of its
+numbers: each gets a Reply with R, the same as if there were no such QP, and the connection is
+closed; then the valid Request is accepted. The program ORDERS (orders.c) has the QP, at ADDRESS,
+which is the peer's address as well. With "privileged" the policy ib_privileged is on, and only
+the port makes the difference. Then Sends with immediate data, offered and not. The output is TAP.
 """
 
 import ipaddress
@@ -31,7 +31,7 @@ OFFERS = 0x0100		# Sends with immediate data
 LOC_QP_OP_ERR = 2
 OWN_QPN = 0x777
 FLOOD = 200
-RATE, TOO_MANY = 256, 1000	# in a second
+RATE, TOO_MANY = 256, 1000	# Requests in a second
 
 
 def gid_of(address):
@@ -77,7 +77,7 @@ class Peer:
         self.own_port = 0
 
     def hello(self, **fields):
-        """Private data, right but for FIELDS"""
+        """Private data, valid except for FIELDS"""
         f = dict(magic=MAGIC, version=VERSION, code=OK, offers=0, src_qpn=OWN_QPN,
                  dst_qpn=self.program.qpn, src_psn=self.program.peer_psn,
                  dst_psn=self.program.psn, src_gid=self.gid, dst_gid=self.gid)
@@ -110,13 +110,13 @@ class Peer:
         stream.sock.close()
 
     def closed(self, data):
-        """Nothing but the end comes back"""
+        """The device sends nothing, and closes"""
         s = self.connect()
         try:
             s.sendall(data)
             s.shutdown(socket.SHUT_WR)
             expect(s.recv(100) == b"", "an answer")
-        except OSError:		# it was reset, at whatever point
+        except OSError:		# a reset, at any point
             pass
         s.close()
 
@@ -154,7 +154,7 @@ def malformed(p):
 
 
 def flood(p):
-    """Many at once, each forged; none is forgotten"""
+    """Many forged ones at once; each is answered"""
     socks = [p.connect() for _ in range(FLOOD)]
     for i, s in enumerate(socks):
         s.sendall(p.request(p.hello(src_psn=p.program.peer_psn ^ i + 1)))
@@ -165,7 +165,7 @@ def flood(p):
 
 
 def too_often(p):
-    """What is beyond the rate is reset, and after a while all is as before"""
+    """Requests beyond the rate are reset, and after a while they are answered again"""
     answered, start = 0, time.monotonic()
     for i in range(TOO_MANY):
         try:
@@ -183,7 +183,7 @@ def too_often(p):
 
 
 def taken(p, **fields):
-    """The stream behind the Reply to the right Request; the QP may be connecting by itself"""
+    """The stream behind the Reply to the valid Request; the QP may be connecting by itself"""
     end = time.monotonic() + 10 * SLOW
     while True:
         reply, stream = p.ask(p.request(p.hello(**fields)))
@@ -207,9 +207,9 @@ def the_right_one(p):
 
 
 def each(tap, p, state):
-    """All that is wrong, then what is right, of a QP in STATE"""
+    """All invalid Requests, then the valid one, to a QP in STATE"""
     wrong = forged(p)
-    if state == "RTS":		# before that nobody knows this end's
+    if state == "RTS":		# before RTS the QP has no PSN
         wrong.append(("to another PSN", p.hello(dst_psn=p.program.psn ^ 1)))
     for what, pd in wrong:
         tap.test("%s: %s" % (state, what), p.refused, p.request(pd), NOT_READY)
@@ -235,7 +235,7 @@ def from_port(p, port, function, *args):
 
 
 def privileged(tap, p):
-    """The right Request, from here and there"""
+    """The valid Request, from different ports"""
     for port in 0, 1024:
         tap.test("privileged: port %d" % port, from_port, p, port, Peer.refused,
                  p.request(p.hello()), NOT_READY)
@@ -243,7 +243,7 @@ def privileged(tap, p):
 
 
 def imm_stream(p, offers):
-    """Behind the RTR"""
+    """The stream behind the RTR"""
     reply, stream = taken(p, offers=offers)
     expect(not reply.flags & MPA_R, "a Reply with R")
     stream.put(tagged(WRITE, 0, 0))
@@ -251,7 +251,7 @@ def imm_stream(p, offers):
 
 
 def imm_offered(p):
-    stream = imm_stream(p, OFFERS | 0x8000)	# with one that nobody knows
+    stream = imm_stream(p, OFFERS | 0x8000)	# with an unknown offer
     p.program.tell("imm")
     seg = stream.get()
     expect((seg.op, seg.inv, seg.qn, seg.payload) == (SEND_IMM, 0x01020304, 0, b""),
@@ -276,7 +276,7 @@ def imm_not_taken(p):
 
 
 def immediate(tap, path, address, port):
-    """A program each: the stream does not come back"""
+    """A program for each: the stream ends"""
     for what, function in (("is what both offer", imm_offered),
                            ("is not sent to who does not offer it", imm_not_sent),
                            ("is an unexpected opcode from who does not offer it", imm_not_taken)):

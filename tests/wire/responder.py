@@ -13,7 +13,7 @@ from startup_suite import (ALL, DATA, Frame, NONE, RTR, SLOW, SUCCESS, asked, cl
 
 
 def fails(su, event, status, graceful=False, **kw):
-    """The Reply of these is no good."""
+    """Replies that the device must refuse."""
     s, _ = asked(su, **kw)
     got = su.roles.wait(event)
     expect(got["status"] == status, "status %d" % got["status"])
@@ -90,7 +90,8 @@ def initiator_markers(su, want):
 
 
 def initiator_rtr(su, kind, offered):
-    """The Reply offers some, the policy prefers one; a Send at once does not overtake it."""
+    """The Reply offers several, the policy prefers one; a Send posted at once does not overtake
+    it."""
     i, o = 0, 0
     for k in offered:
         i, o = i | RTR[k][0], o | RTR[k][1]
@@ -125,7 +126,7 @@ def no_rtr(su, enh):
 
 
 def initiator_depths(su, own, ird, ord, want_ird, want_ord):
-    """Of the Reply; what the application is told, and the Reads at a time."""
+    """Of the Reply; the application's values, and the Reads outstanding."""
     s, req = asked(su, enh=enhanced(ird, ord, rtr=RTR["write"]), resources=own, depth=own)
     expect((req.ird, req.ord) == (own, own), "IRD %d, ORD %d" % (req.ird, req.ord))
     got = su.roles.wait("ESTABLISHED")
@@ -149,7 +150,7 @@ def initiator_depths(su, own, ird, ord, want_ird, want_ord):
 
 
 def ird_raised(su, ord):
-    """Our IRD becomes what the responder wants to use (V2-10)."""
+    """Our IRD is raised to the responder's ORD (V2-10)."""
     s, _ = asked(su, enh=enhanced(4, ord, rtr=RTR["write"]), resources=1, depth=1)
     su.roles.wait("ESTABLISHED")
     take_rtr(s, "write")
@@ -167,7 +168,7 @@ def ird_too_much(su, ord):
 
 
 def initiator_revision_1(su):
-    """Nothing enhanced is wanted: nothing enhanced is used (V2-18)."""
+    """Without an enhanced Request the stream is not enhanced (V2-18)."""
     s, req = asked(su, rev=1, pd=b"abc", recvs=1)
     expect(req.rev == 1 and req.flags == MPA_C and not req.pd, "flags %02x, revision %d" %
            (req.flags, req.rev))
@@ -178,7 +179,7 @@ def initiator_revision_1(su):
 
 
 def falls_back(su, how):
-    """A responder that knows revision 1 only (V2-19)."""
+    """A responder that supports revision 1 only (V2-19)."""
     su.roles.connect(recvs=1)
     s = su.called()
     expect(Frame(s, REQ_KEY).rev == 2, "revision")
@@ -227,7 +228,7 @@ def timeout_reply(su, limit, part):
 
 
 def timeout_connect(su, limit):
-    """Nobody there: the queue of a listener that never accepts is full."""
+    """No answer: the queue of a listener that never accepts is full."""
     sock = socket.socket(su.family)
     sock.bind((su.address, 0))
     sock.listen(0)

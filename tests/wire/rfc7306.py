@@ -98,7 +98,7 @@ def end(peer, s, p):
 
 
 def immediate(peer, p):
-    """One receive each, MSNs shared with Sends, the length that of the Write before."""
+    """One receive for each, MSNs shared with Sends, the length that of the Write before."""
     s = peer.connect(recvs=6, recv_len=64)
     put = s.put
     put(untagged(IMM, 0, 1, DATA))				# nothing before: 0
@@ -138,7 +138,7 @@ def immediate_in_send(peer, p):
 
 
 def atomics(peer, p):
-    """In order with Reads; masks, and what each gives back, in the host's byte order."""
+    """In order with Reads; masks, and the returned values, in the host's byte order."""
     s = peer.connect()
     value = 0x00000005FFFFFFFF
     todo = (
@@ -174,7 +174,7 @@ def atomics(peer, p):
 
 
 def too_many(peer, p):
-    """Reads and atomics together may be IRD (X7-7)."""
+    """Together at most IRD Reads and atomics may be outstanding (X7-7)."""
     s = peer.connect(rcvbuf=4096)
     out = [untagged(READ_REQ, 1, 1, read_req(1, 0, 60000, s.t.all, s.t.addr))]
     out += [untagged(ATOMIC_REQ, 1, i, atomic_req(0, i, s.t.atomic, s.t.addr, 0, 0, 0, ONES))
@@ -192,7 +192,7 @@ def too_many(peer, p):
 
 
 def request(peer, p, op):
-    """What the device asks for: RFC 7306 Figure 4. (stream, identifier)"""
+    """The device's request: RFC 7306 Figure 4. (stream, identifier)"""
     s = peer.connect(op=op, length=8, rkey=0x12345678, raddr=0x1112131415161718)
     seg = s.get()
     p.expect(seg.op == ATOMIC_REQ and seg.qn == 1 and seg.msn == 1 and not seg.mo and seg.last
@@ -229,7 +229,7 @@ def bad_response(peer, p, make, code, event):
 
 
 def refused(peer, p, payload, status, events):
-    """The peer says no, by a Terminate."""
+    """The peer refuses with a Terminate."""
     s, ident = request(peer, p, p.FETCH_ADD_OP)
     s.put(untagged(TERMINATE, 2, 1, payload))
     segs, term = s.end()

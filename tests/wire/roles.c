@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The program behind the device when it is connections that are tested
- * (startup.py): it listens, and connects when it is told to. Commands come as
- * lines on stdin, whatever happens goes as lines of JSON to stdout.
+ * The program behind the device in tests of connections (startup.py): it listens, and connects on
+ * command. Commands come as lines on stdin, events go as lines of JSON to stdout.
  *
  *	roles ADDRESS PORT
  *
@@ -35,7 +34,7 @@ struct roles {
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;
 	struct ibv_mr *mr;
-	uint8_t *buf;		/* receives from the middle on */
+	uint8_t *buf;		/* receives use the second half */
 	struct rdma_cm_id *id;	/* the connection, or NULL */
 	char answer[16];
 	unsigned int recvs;
@@ -281,7 +280,7 @@ int main(int argc, char **argv)
 		return EXIT_FAIL;
 	}
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	setvbuf(stdin, NULL, _IONBF, 0);	/* poll() has to see what is there */
+	setvbuf(stdin, NULL, _IONBF, 0);	/* so that poll() sees all input */
 	resolve(argv[1], atoi(argv[2]), &r.addr);
 	start(&r);
 	for (;;) {
@@ -291,7 +290,7 @@ int main(int argc, char **argv)
 		};
 
 		poll(pfd, ARRAY_SIZE(pfd), -1);
-		/* what was told before a connection came holds for it */
+		/* commands given before a connection apply to it */
 		if (!pfd[0].revents) {
 			on_event(&r);
 			continue;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""What the tests of MPA start-up share: the program behind the device, the frames, the
-suite that sets the policy of each test, and what both ends do once connected."""
+"""Shared by the tests of MPA start-up: the program behind the device, the frames, the suite that
+sets the policy of each test, and the exchange after start-up."""
 
 import json
 import os
@@ -19,7 +19,7 @@ PORT, PEER_PORT = 7910, 7911
 MAX_DEPTH = 128			# IRD and ORD of the device
 NONE = 0x3FFF			# no negotiation (RFC 6581 9.1)
 SUCCESS = 0
-SLOW = int(os.environ.get("SRNIC_SLOW", 1))	# of a kernel that takes its time
+SLOW = int(os.environ.get("SRNIC_SLOW", 1))	# of a slow kernel
 RTR = {"send": (ENH_B, 0), "write": (0, ENH_C), "read": (0, ENH_D)}
 ALL = (ENH_B, ENH_C | ENH_D)
 DATA = bytes(range(200, 240))
@@ -40,7 +40,7 @@ class Roles:
         self.program.stdin.flush()
 
     def next(self, seconds):
-        """What it says next, or None."""
+        """Its next line, or None."""
         fd = self.program.stdout.fileno()
         end = time.monotonic() + seconds
         while b"\n" not in self.buf:
@@ -67,7 +67,7 @@ class Roles:
         return self.wait("state")
 
     def completions(self, want):
-        """Of so many WRs, sorted."""
+        """Completions of so many WRs, sorted."""
         got, end = [], time.monotonic() + 5 * SLOW
         while len(got) < want and time.monotonic() < end:
             got += self.state()["wcs"]
@@ -90,7 +90,7 @@ class Roles:
 
 
 class Frame(StartFrame):
-    """An MPA Request or Reply that was received, and what its enhanced data says."""
+    """An MPA Request or Reply that was received, with its enhanced data decoded."""
 
     def __init__(self, stream, key):
         super().__init__(stream, key)
@@ -142,7 +142,7 @@ class Suite:
         return self.keep(sock)
 
     def called(self):
-        """A TCP connection of the device's."""
+        """A TCP connection from the device."""
         return self.keep(self.listener.accept()[0])
 
     def test(self, ident, what, func, *args, **policy):
@@ -160,7 +160,7 @@ class Suite:
         self.drain()
 
     def drain(self):
-        """Connections that the device made when the last test was over: of a fallback"""
+        """Close connections that the device made after the last test, for its fallback"""
         self.listener.setblocking(False)
         try:
             while True:
@@ -170,7 +170,7 @@ class Suite:
         self.listener.settimeout(15 * SLOW)
 
 
-# What both ends do
+# Actions of both ends
 
 def nothing_more(stream, seconds=0.3):
     stream.sock.settimeout(seconds)
@@ -184,7 +184,7 @@ def nothing_more(stream, seconds=0.3):
 
 
 def closed(stream, graceful=False):
-    """Nothing but the end of the stream; a RST will do unless it is to be graceful."""
+    """Nothing but the end of the stream; a RST is accepted unless it must be graceful."""
     try:
         got = stream.buf or stream.sock.recv(100)
     except ConnectionResetError:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The program behind the device when the peer is a script (peer.py): it
- * accepts one connection after the other, does what the peer asks for in the
- * private data, and tells in a line of JSON what became of the QP.
+ * The program behind the device when the peer is a script (peer.py): it accepts one connection
+ * after the other, does what the private data asks for, and prints the result for the QP as a
+ * line of JSON.
  *
  *	target ADDRESS PORT
  */
@@ -24,7 +24,7 @@
 #define IRD		4
 #define TIMEOUT_MS	50000	/* the machine may be busy */
 
-/* What the peer asks for: private data of its Request, big endian */
+/* The peer's wish: private data of its Request, big endian */
 struct wish {
 	uint8_t recvs;		/* receives to post */
 	uint8_t op;		/* to post once connected: enum wish_op */
@@ -41,13 +41,13 @@ enum wish_op {
 	WISH_CMP_SWAP,		/* of 5 and 9 */
 	WISH_READS = 16,	/* as many Reads as READS, one after the other in the buffer */
 	WISH_BAD_RECV,		/* the receives are into memory that is not registered */
-	WISH_REVOKE,		/* a region of its own, gone with the first receive */
+	WISH_REVOKE,		/* a region of its own, deregistered after the first receive */
 	WISH_SMALL_CQ,		/* receives complete into a CQ that is too small for them */
 	WISH_SCRIBBLE,		/* some Writes, whose buffer changes while they are under way */
-	WISH_TOLD_WRITE,	/* longer than the buffer; it tells when that is complete */
+	WISH_TOLD_WRITE,	/* longer than the buffer; a line reports its completion */
 	WISH_TOLD_SEND,
 	WISH_LIST,		/* Writes and Sends by turns, gathered from all over the buffer */
-	WISH_SEEN,		/* what is in the buffer when each receive completes */
+	WISH_SEEN,		/* the contents of the buffer when each receive completes */
 	WISH_SPOILT,		/* a Send whose buffer changes as soon as it has completed */
 	WISH_SEND_CLOSE,	/* some Sends, and at once the close */
 	WISH_ECHO,		/* a Send, but only when the first receive has completed */
@@ -57,7 +57,7 @@ enum wish_op {
 #define GATHERED 3	/* SGEs of WISH_LIST */
 #define PIECES 4	/* of a message that is longer than the buffer */
 
-/* What it needs to know: private data of the Reply, big endian */
+/* The target's STags: private data of the Reply, big endian */
 struct offer {
 	uint64_t addr;		/* of the buffer; the same for each region */
 	uint32_t len;
@@ -125,7 +125,7 @@ static void make_memory(struct target *tg)
 	require(!ibv_dereg_mr(gone), "%s", strerror(errno));
 }
 
-/* Octet i of the buffer is i mod 251 at first, so that misplaced data is seen */
+/* Octet i of the buffer is i mod 251 at first, so that misplaced data is detected */
 static void reset_memory(struct target *tg)
 {
 	memset(tg->mem, GUARD_BYTE, 3 * BUF_LEN);
@@ -198,7 +198,7 @@ static void do_reads(const struct target *tg, struct ibv_qp *qp, const struct wi
 	}
 }
 
-/* What it has posted is the RNIC's, and a program that writes there fools itself alone (ORD-7) */
+/* Posted buffers belong to the RNIC; a program that writes to them harms only itself (ORD-7) */
 static void scribble(const struct target *tg, struct ibv_qp *qp, const struct wish *w)
 {
 	struct ibv_sge sge = {
@@ -220,7 +220,7 @@ static void scribble(const struct target *tg, struct ibv_qp *qp, const struct wi
 		memset(tg->buf, n, sge.length);
 }
 
-/* Answers are on their way out of it, and do not get on: that is when it goes */
+/* Deregister the region while answers are being sent from it and cannot proceed */
 static void take_away(struct target *tg)
 {
 	uint64_t end = now_ms() + TIMEOUT_MS;
@@ -255,7 +255,9 @@ static void print_wcs(struct target *tg, bool *first)
 	}
 }
 
-/* A message of PIECES times the beginning of the buffer: a line of its own says how it ended */
+/*
+ * A message of PIECES times the beginning of the buffer: a line of its own reports the completion
+ */
 static void tell_completion(struct target *tg, struct ibv_qp *qp, const struct wish *w)
 {
 	struct ibv_sge sges[PIECES];
@@ -279,15 +281,15 @@ static void tell_completion(struct target *tg, struct ibv_qp *qp, const struct w
 	printf("{\"told\": [");
 	while (first && now_ms() < end) {
 		print_wcs(tg, &first);
-		usleep(1000);	/* there may be one CPU for both ends */
+		usleep(1000);	/* with one CPU the other end must run, too */
 	}
 	printf("]}\n");
 	fflush(stdout);
 }
 
 /*
- * A list of WRs, even ones Writes and odd ones Sends, each of GATHERED pieces that lie
- * apart and in the wrong order (the program's rule; the peer has the same).
+ * A list of WRs, even ones Writes and odd ones Sends, each of GATHERED pieces that lie apart and
+ * in the wrong order (the peer uses the same rule).
  */
 static void post_gathered(const struct target *tg, struct ibv_qp *qp, const struct wish *w)
 {
@@ -324,7 +326,7 @@ static void wait_wc(struct target *tg, struct ibv_wc *wc)
 		require(now_ms() < end, "no completion");
 }
 
-/* The last octets of the Write that came before each Send, as soon as that has completed (WR-7) */
+/* The last octets of the Write before each Send, read when its receive has completed (WR-7) */
 static void tell_seen(struct target *tg, const struct wish *w)
 {
 	const uint32_t len = be32toh(w->len);
@@ -341,7 +343,7 @@ static void tell_seen(struct target *tg, const struct wish *w)
 	}
 }
 
-/* A buffer is the program's again when its WR has completed (WR-25) */
+/* A buffer belongs to the program again when its WR has completed (WR-25) */
 static void spoil(struct target *tg, struct ibv_qp *qp, const struct wish *w)
 {
 	struct ibv_sge sge = {
@@ -475,9 +477,9 @@ static void print_terminate(const char *name, const struct srnic_terminate *t)
 }
 
 /*
- * Wait for an event of one connection: true if it is this one, false if the
- * connection has ended or nothing came. A request may come meanwhile from a peer
- * that is done with the last connection before we are; it is kept.
+ * Wait for an event of one connection: true if it is this one, false if the connection has ended
+ * or nothing came. Meanwhile a peer that is done with the last connection may send the next
+ * request; it is kept.
  */
 static bool next_event(struct target *tg, enum rdma_cm_event_type type,
 		       const struct rdma_cm_id *id)
@@ -515,7 +517,7 @@ static struct request next_request(struct target *tg)
 {
 	struct request req;
 
-	/* what starts with rubbish never gets here */
+	/* a connection that does not start with a Request never gets here */
 	while (!tg->num_requests)
 		next_event(tg, RDMA_CM_EVENT_CONNECT_REQUEST, NULL);
 	req = tg->requests[0];
@@ -537,7 +539,7 @@ static struct ibv_qp *make_qp(struct target *tg, struct rdma_cm_id *id, const st
 	return id->qp;
 }
 
-/* Is a peer there still? */
+/* Is the peer still connected? */
 static bool accept_it(struct target *tg, struct rdma_cm_id *id)
 {
 	struct offer offer = {
@@ -589,7 +591,7 @@ static void serve(struct target *tg)
 		attr.qp_access_flags = be32toh(w.enables) & ~(1U << 31);
 		require(!ibv_modify_qp(id->qp, &attr, IBV_QP_ACCESS_FLAGS), "%s",
 			strerror(errno));
-		/* the peer holds its segments back until then */
+		/* the peer sends its segments after this line */
 		printf("{\"enabled\": true}\n");
 		fflush(stdout);
 	}
@@ -607,7 +609,7 @@ static void serve(struct target *tg)
 	print_terminate("sent", &last.sent);
 	print_terminate("received", &last.received);
 	require(!ibv_query_qp(id->qp, &attr, IBV_QP_STATE, &init), "%s", strerror(errno));
-	/* the length tells which wish it was */
+	/* the length identifies the wish */
 	printf("\"state\": %d, \"len\": %u, \"refused\": %s, \"ended\": %s}\n", attr.qp_state,
 	       be32toh(w.len), refused ? "true" : "false", ended ? "true" : "false");
 	fflush(stdout);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""The Terminate message, for peer.py: when the device sends one, how, and what it
-makes of the peer's (RFC 5040 4.8, 5.4, 7.1)."""
+"""The Terminate message, for peer.py: when the device sends one, its format, and how it processes
+the peer's (RFC 5040 4.8, 5.4, 7.1)."""
 
 import errno
 import os
@@ -11,14 +11,14 @@ import time
 
 from iwarp import (READ_REQ, READ_RESP, SEND, TERMINATE, WRITE, fpdu, read_req, tagged, untagged)
 
-READ_LEN = 120000		# more than is answered in softirq: the tx kthread fills what TCP takes
+READ_LEN = 120000		# more than softirq answers: the tx kthread fills TCP's buffers
 SLOW = int(os.environ.get("SRNIC_SLOW", "1"))
-AT_ONCE = 1.0 * SLOW		# an emulator takes its time; what waits for the peer takes 5 s
+AT_ONCE = 1.0 * SLOW		# a slow emulator; waiting for the peer takes 5 s
 CLOSE_TIMEOUT = 5		# the policy's default
 
 
 def understood(p):
-    """What a receiver has to make of a Terminate's payload, as target.c prints it."""
+    """The fields of a Terminate's payload as a receiver must decode it, in target.c's format."""
     if len(p) < 4:
         return None
     word, = struct.unpack_from(">I", p)
@@ -42,22 +42,22 @@ def understood(p):
 
 
 def ended(peer, s):
-    """(segments, Terminate, what the target says), the device having closed"""
+    """(segments, Terminate, the target's report), once the device has closed"""
     segs, term = s.end()
     s.sock.close()
     return segs, term, peer.result()
 
 
 def four_reads(s, stag):
-    """As many Reads as the device may have, of more than TCP's buffers take"""
+    """As many Reads as the device allows, of more than TCP's buffers hold"""
     for i in range(4):
         s.read(READ_LEN, stag, s.t.addr, 0x51515151, i << 20)
 
 
 def revoked(peer, p):
-    """The region goes away while it is read: what is left of the request is quoted (TRM-12)."""
+    """The region is deregistered while it is read: the Terminate quotes the request (TRM-12)."""
     s = peer.connect(recvs=1, op=p.REVOKE, rcvbuf=4096, mss=536)
-    s.lingers = None	# the Terminate is behind more than TCP's buffers take
+    s.lingers = None	# the Terminate waits behind more than TCP's buffers hold
     four_reads(s, s.t.stale)
     s.send(b"now")
     p.expect(peer.answer().get("revoked"), "no word that the region is gone")
@@ -73,7 +73,7 @@ def revoked(peer, p):
 
 
 def bad_receive(peer, p):
-    """The fault is the receiver's own: nothing is quoted."""
+    """An error of the receiver itself: nothing is quoted."""
     s = peer.connect(recvs=2, op=p.BAD_RECV)
     s.send(b"x")
     segs, term, res = ended(peer, s)
@@ -94,7 +94,7 @@ def cq_overflow(peer, p):
 
 
 def half_close_in_fpdu(peer, p, n):
-    """FIN inside of an FPDU: the other direction is there still, for the Terminate."""
+    """FIN within an FPDU: the other direction is still open, for the Terminate."""
     s = peer.connect(recvs=1)
     s.raw(fpdu(untagged(SEND, 0, 1, b"x" * 30))[:n])
     s.sock.shutdown(socket.SHUT_WR)
@@ -114,10 +114,10 @@ def half_close_in_send(peer, p):
 
 
 def early(peer, p):
-    """Not after what is queued, but after the FPDU that is half out (ERR-3, X-6, TER-8)."""
+    """Sent not behind all queued FPDUs, but behind the one sent in part (ERR-3, X-6, TER-8)."""
     s = peer.connect(rcvbuf=4096, mss=536)
     four_reads(s, s.t.all)
-    time.sleep(0.3)		# the device's FPDUs fill what TCP takes, and stop anywhere
+    time.sleep(0.3)		# the device's FPDUs fill TCP's buffers, and stop anywhere
     ulpdu = tagged(WRITE, s.t.all ^ 1, s.t.addr, b"x")
     s.put(ulpdu)
     s.lingers = True
@@ -129,7 +129,7 @@ def early(peer, p):
 
 
 def dropped(peer, p):
-    """What follows a bad segment is not placed, nor delivered (D-VAL-4, M-ERR-1)."""
+    """Segments behind a bad one are neither placed nor delivered (D-VAL-4, M-ERR-1)."""
     s = peer.connect(recvs=1)
     bad = untagged(SEND, 0, 2, b"bad")
     s.raw(fpdu(bad) + fpdu(tagged(WRITE, s.t.all, s.t.addr, b"good")) +
@@ -143,23 +143,23 @@ def dropped(peer, p):
 
 
 def after_crc_error(peer, p):
-    """No FPDU behind one that is not valid is looked at (M-ERR-1)."""
+    """No FPDU behind an invalid one is processed (M-ERR-1)."""
     s = peer.connect(recvs=1)
     s.raw(fpdu(untagged(SEND, 0, 1, b"bad"), 0x12345678) +
           fpdu(untagged(SEND, 0, 1, b"good")) +
           fpdu(tagged(WRITE, s.t.all, s.t.addr, b"good")))
     segs, term, res = ended(peer, s)
     p.check_term(term, (2, 0, 2), "", b"")
-    # the octets of the bad one may be in the receive's buffer (X-4), the Write's are not
+    # octets of the bad one may be in the receive's buffer (X-4), those of the Write are not
     p.expect(not res["dirty"] or res["dirty"][0] >= p.BUF_LEN - 64, "dirty %s" % res["dirty"])
     p.expect([w[1] for w in res["wcs"]] == [p.FLUSHED], "%s" % res["wcs"])
 
 
 def received(peer, p, word, more=b"", recvs=1):
-    """Whatever it says: nothing in return, FIN, the event, and it is kept."""
+    """With any contents: no Terminate in return, FIN, the event, and it is kept."""
     s = peer.connect(recvs=recvs)
     s.put(untagged(TERMINATE, 2, 1, struct.pack(">I", word) + more))
-    # nothing that follows is looked at
+    # segments behind it are not processed
     s.raw(fpdu(tagged(WRITE, s.t.all, s.t.addr, b"late")))
     segs, term, res = ended(peer, s)
     p.expect(not segs and not term, "something was sent in return")
@@ -179,7 +179,7 @@ def twice(peer, p):
 
 
 def not_valid(peer, p, ulpdu, code):
-    """One that cannot be delivered is an error like another (TER-6)."""
+    """One that cannot be delivered is an error like any other (TER-6)."""
     s = peer.connect()
     s.raw(fpdu(ulpdu))
     s.sent_term = None
@@ -189,7 +189,7 @@ def not_valid(peer, p, ulpdu, code):
 
 
 def told_at_once(peer, p, start):
-    """The end does not wait for the peer, which neither reads nor closes."""
+    """The end does not wait for a peer that neither reads nor closes."""
     s = peer.connect(rcvbuf=4096, mss=536)
     begin = time.monotonic()
     start(s)
@@ -201,7 +201,8 @@ def told_at_once(peer, p, start):
 
 
 def lingers(peer, p, start):
-    """The peer has got all and holds its side open: FIN at once, RST at the bound (ST-29)."""
+    """The peer has received all and keeps its side open: FIN at once, RST at the time limit
+    (ST-29)."""
     s = peer.connect()
     begin = time.monotonic()
     start(s)
@@ -217,7 +218,7 @@ def lingers(peer, p, start):
     err = s.sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
     s.sock.close()
     p.expect(fin < AT_ONCE, "FIN after %.1f s" % fin)
-    # what TCP makes of a RST after a FIN
+    # the error that TCP reports for a RST after a FIN
     p.expect(reset and err == errno.EPIPE, "no RST but %s after %.1f s" % (err, took))
     p.expect(CLOSE_TIMEOUT - 1 <= took <= (CLOSE_TIMEOUT + 2) * SLOW, "RST after %.1f s" % took)
 

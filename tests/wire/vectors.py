@@ -21,7 +21,7 @@ def octets(n):
 
 
 def text(data):
-    """In hexadecimal, as the test has it."""
+    """In hexadecimal, in the format of the test."""
     return ('"%s"' % data.hex().replace("00" * 24, '" ZEROS_24 "')).removesuffix(' ""')
 
 

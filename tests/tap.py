@@ -15,13 +15,13 @@ def expect(cond, what):
 
 
 class Tap:
-    """A line a test, as they come; at last the plan, which tells that there were no more."""
+    """A line for each test as it ends; at last the plan, which shows that it is complete."""
 
     def __init__(self):
         self.count = self.failed = 0
 
     def result(self, good, name, why=""):
-        """why: what there is to say of it, of as many lines as it takes"""
+        """why: the reason, of any number of lines"""
         self.count += 1
         self.failed += not good
         print("%s %d - %s" % ("ok" if good else "not ok", self.count, name))
@@ -34,7 +34,8 @@ class Tap:
         print("ok %d - %s # SKIP %s" % (self.count, name, reason), flush=True)
 
     def test(self, name, function, *args):
-        """It passes if function returns, with what is to be said of it; whether it did."""
+        """It passes if function returns; the return value is a remark. Returns whether it
+        passed."""
         try:
             note = function(*args)
         except Failure as e:
@@ -47,6 +48,6 @@ class Tap:
         return True
 
     def end(self):
-        """The plan; what the program's exit status is to be."""
+        """The plan; returns the program's exit status."""
         print("1..%d" % self.count, flush=True)
         return 1 if self.failed else 0

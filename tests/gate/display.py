@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""What a person sees of a run: what runs now, each failure at once, where the time went."""
+"""What a person sees of a run: the jobs that run, each failure at once, the time spent."""
 
 import re
 import shutil
@@ -7,7 +7,7 @@ import sys
 import time
 
 BEAT = 60       # seconds between two lines, where no line can be redrawn
-REMARKS = 5     # lines at most of what a test has to say of its failure
+REMARKS = 5     # lines at most of a test's remarks on its failure
 FILE = re.compile(r'^# --- ([\w-]+)$')
 SUITE = re.compile(r'^([\w-]+):$')
 FAILED = re.compile(r'^( {4})?not ok \d+(?: -)? +(.*)')
@@ -29,7 +29,7 @@ def shown(path, top):
 
 
 class Reader:
-    """The log of a job that runs: which file or suite it is at, and what has failed."""
+    """The log of a running job: its present file or suite, and its failures."""
 
     def __init__(self, job):
         self.job = job
@@ -39,7 +39,7 @@ class Reader:
         self.more = 0
 
     def failures(self):
-        """(what has failed since the last call, the part it is in), (a remark on it, None)"""
+        """(failures since the last call, the part it is in), (a remark on it, None)"""
         *lines, self.rest = (self.rest + self.log.read()).split('\n')
         for line in lines:
             m = FILE.match(line) or SUITE.match(line)
@@ -56,7 +56,7 @@ class Reader:
                 self.more = 0
 
     def which(self, what):
-        """The file, suite or harness, to run that once more"""
+        """The file, suite or harness to run once more"""
         name = re.match(r'[\w-]+', what)
         if self.job.files:
             name = name[0] if name and name[0] in self.job.files else self.part
@@ -67,7 +67,8 @@ class Reader:
 
 
 class Display:
-    """Told by schedule.Queue. On a terminal a line for each worker is redrawn below all others."""
+    """Called by schedule.Queue. On a terminal a line for each worker is redrawn below all
+    others."""
 
     def __init__(self, top, out=sys.stdout, terminal=None):
         self.top, self.out = top, out
@@ -89,7 +90,7 @@ class Display:
         self.erase()
         print(text, file=self.out, flush=True)
 
-    # --- what the queue tells
+    # --- called by the queue
 
     def begins(self, running):
         self.readers[running.job.name] = Reader(running.job)
@@ -142,7 +143,7 @@ class Display:
                 f'{r.job.name} {line}' for r, line in zip(running, lines)) +
                 f'; {len(left)} more')
 
-    # --- how it is said
+    # --- the texts
 
     def now(self):
         return f'{clock(time.monotonic() - self.begin):>7}'
@@ -159,14 +160,14 @@ class Display:
                 self.tell(reader.job, what, part)
 
     def tell(self, job, what, part=''):
-        """A failure: the log, and the command that runs just this once more"""
+        """A failure: the log, and the command that repeats just this"""
         self.failed.append((job, what, part))
         self.say(f'FAIL  {job.name}: {what}\n'
                  f'      log    {shown(job.log, self.top)}\n'
                  f'      again  {job.rerun(part)}')
 
     def summary(self, on=''):
-        """Where the time went, and what became of it"""
+        """The time spent, and the results"""
         self.erase()
         self.say(f'\n{"Where the time went:":<{self.width + 2}} {"time":>8} {"of CPUs":>8}')
         for what in sorted(self.took, key=lambda w: -w.took):

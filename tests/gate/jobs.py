@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""The jobs of the gate: what can be run, what each needs, and which sets of them there are."""
+"""The jobs of the gate: what can be run, what each needs, and the sets of them."""
 
 import os
 import re
@@ -13,16 +13,16 @@ LOG = TOP / 'build/log/check'
 TIMES = TOP / 'tests/times'
 SYSTEM = ('tests/system', 'apis/*/tests/system')      # where system tests are
 
-# Those of scripts/guest; of them an emulator runs these: a guest takes half a minute to boot there.
+# Kernels of scripts/guest; on these, in an emulator, a guest takes half a minute to boot.
 KERNELS = ('stock', '6.1', '6.12', 'kasan', 'smp-debug', 'uml-6.1', 'uml-6.12', 'newest', 'disks',
            'debug', 'kcsan')
 EMULATED = ('stock', '6.1', '6.12', 'debug', 'kcsan')
-# Of Linux 6.1, whose KUnit cannot choose among a module's suites
+# Linux 6.1: its KUnit cannot choose among a module's suites
 NO_FILTER = ('kasan', 'uml', 'uml-6.1')
-# Run when named only
+# Run only when named
 NAMED_ONLY = ('pyverbs_newest',)
-# What takes long and is no less on the newest kernel: rounds of the same, and libraries and
-# programs which to any kernel are verbs that other files test.
+# Long files that test no more on the stock kernel than on the newest: many rounds, and libraries
+# and programs that only use verbs which other files test.
 LIBRARIES = ('leak', 'outcomes', 'perftest_ib', 'pyverbs', 'rnicpi', 'rnicpi_ko', 'rnicpi_other',
              'rnicpi_sanitize', 'ucx', 'vipl', 'vipl_other', 'vipl_sanitize')
 
@@ -38,23 +38,23 @@ def stock_linux():
 
 
 def results_of(name):
-    """The directory of a job's results, as its command is told"""
+    """The directory of a job's results, as passed to its command"""
     return os.path.relpath(LOG / name.replace(':', '-'), TOP)
 
 
 @dataclass
 class Job:
-    """A command that is run once, with what it waits for."""
+    """A command that is run once, with the jobs that it waits for."""
     name: str
     command: list
-    needs: tuple = ()       # names of jobs that have to have passed
+    needs: tuple = ()       # names of jobs that must pass first
     last: bool = False      # after all others
-    alone: bool = False     # nothing may run beside it: it measures; it comes last of all
+    alone: bool = False     # nothing may run beside it, since it measures; it comes last of all
     counts: bool = True     # its last line says how many tests passed, failed, were skipped
-    limit: int = 3600       # seconds, after which it hangs
+    limit: int = 3600       # seconds, after which it counts as hanging
     kernel: str = ''
     files: tuple = ()       # of tests/system
-    again: str = ''         # how to run it once more, with {0} in place of what has failed
+    again: str = ''         # the command to repeat it, with {0} in place of what has failed
     expected: float = 0
     load: float = 1         # of a CPU, how much it keeps busy
     rank: float = field(default=0, compare=False)
@@ -64,7 +64,7 @@ class Job:
         return LOG / (self.name.replace(':', '-') + '.log')
 
     def rerun(self, what=''):
-        """The command that runs it once more, or of it only what has failed"""
+        """The command that repeats it, or only the parts that have failed"""
         if what and self.again:
             return self.again.format(shlex.join(what.split()))
         words = list(self.command)
@@ -76,8 +76,8 @@ class Job:
 
 
 class Times:
-    """How long each took the last time, and how much of a CPU, in seconds: a line a job, or a file
-    of tests/system"""
+    """The time and CPU time of each the last time, in seconds: a line for each job, or file of
+    tests/system"""
 
     def __init__(self, path=TIMES):
         self.path = path
@@ -92,14 +92,14 @@ class Times:
         return self.seconds.get(name, (default, default))[0]
 
     def load(self, names):
-        """How much of a CPU these keep busy: one, if nothing is known. What uses several counts
-        as one, or it would wait for a machine of its own."""
+        """How much of a CPU these keep busy: one, if nothing is known. A job that uses several
+        counts as one, or it would wait for an idle machine."""
         known = [self.seconds[name] for name in names if name in self.seconds]
         took = sum(took for took, _ in known)
         return min(1, max(0.2, sum(cpu for _, cpu in known) / took)) if took else 1
 
     def write(self, seconds):
-        """As it was, but for what is known better now: (time, CPU time) of each"""
+        """Write the table with the new values: (time, CPU time) of each"""
         head = [line for line in self.path.read_text(encoding='utf-8').splitlines()
                 if line.startswith('#')] if self.path.exists() else []
         self.seconds.update({name: (max(1, round(took)), round(cpu))
@@ -129,7 +129,7 @@ def skips():
 
 
 def only_on_stock():
-    """Files of tests/system of which the newest kernel skips something that the stock one has"""
+    """Files of tests/system that skip on the newest kernel something that the stock one runs"""
     table = list(skips())
     nowhere = {file for kernels, file, test in table if 'stock' in kernels and not test}
     return [f for f in system_files() if f not in nowhere and
@@ -138,7 +138,7 @@ def only_on_stock():
 
 
 def pack(sizes, room):
-    """Groups of names, of which none is larger than room if it can be helped"""
+    """Groups of names; none is larger than room if possible"""
     groups = []
     for name, size in sorted(sizes.items(), key=lambda item: (-item[1], item[0])):
         for group in groups:
@@ -177,7 +177,8 @@ class Plan:
             command, default = f'scripts/kernel-{kernel}', 1800
         else:
             command, default = f'scripts/kernel-uml {kernel.removeprefix("uml-")}', 900
-        # The newest is what most others wait for. Of the others a build has what is left of the CPUs.
+        # Most jobs wait for the newest kernel. A build of another one gets what other jobs leave
+        # of the CPUs.
         if kernel != 'newest':
             command = 'nice -n 5 ' + command
         return (self.add(f'kernel:{kernel}', command, default, counts=False, limit=7200),)
@@ -224,7 +225,7 @@ class Plan:
                  files=('rawpeer',), needs=self.guest(kernel))
 
     def system(self, kernel, files='', without=()):
-        """Files of tests/system, in as many guests as are worth it: short ones share one"""
+        """Files of tests/system in as few guests as reasonable: short ones share a guest"""
         if files:
             names = files.split(',')
             for name in names:
@@ -232,7 +233,7 @@ class Plan:
                     raise Bad(f'there is no system test {name}.sh')
         else:
             names = [f for f in system_files() if f not in without]
-        # Each of them once, whatever group it comes with.
+        # Each file once, whatever group it is in.
         planned = {f for job in self.jobs.values() if job.name.startswith(f'system:{kernel}:')
                    for f in job.files}
         names = [f for f in names if f not in planned]
@@ -254,7 +255,7 @@ class Plan:
                 [f'boot:{kernel}', *(f'system:{kernel}:{f}' for f in group)])
 
     def long(self, kernel, files):
-        """Files of tests/system with as many rounds as are ever asked for"""
+        """Files of tests/system with the maximum number of rounds"""
         name = f'long:{kernel}:{files}'
         self.add(name, ['tests/system/run', '--kernel', kernel, '--long', '--results',
                         results_of(name), *files.split(',')], 900,
@@ -273,7 +274,7 @@ class Plan:
         self.add('packages', 'scripts/check-packages', 3600, needs=('setup',), limit=3 * 3600)
 
     def bench(self):
-        # Nothing runs beside it, so what it needs is there before.
+        # Nothing runs beside it, so its needs are built before.
         self.add('bench', 'scripts/check-bench', 180, alone=True, needs=self.guest('newest'))
 
     def conformance(self):
@@ -282,7 +283,7 @@ class Plan:
     # --- sets of them
 
     def set_check(self):
-        """Everything, on one kernel; on the stock one a little, and what only that one has"""
+        """Everything on one kernel; on the stock one a little, and what only that can run"""
         for spec in ('static', 'fuzz', 'kunit:newest', 'mutate:newest', 'chaos:newest',
                      'system:newest', 'system:stock:' + ','.join(['smoke', *only_on_stock()]),
                      'conformance', 'bench'):
@@ -298,7 +299,7 @@ class Plan:
         self.system('stock', without=('smoke', *only_on_stock(), *LIBRARIES))
 
     def set_all(self):
-        """All that there is beside set_check"""
+        """All jobs beside set_check"""
         linux = stock_linux()
         other = '6.1' if linux == '6.12' else '6.12'
         for spec in ('kunit:kasan', 'mutate:kasan', 'chaos:kasan:500', 'system:kasan',
@@ -344,7 +345,8 @@ class Plan:
             raise Bad(f'unknown part {spec}, see --help')
 
     def ranked(self):
-        """All jobs; the rank of one is how long it and what waits for it take at least"""
+        """All jobs; the rank of one is the minimum time that it and the jobs waiting for it
+        take"""
         waiting = {}
         for job in self.jobs.values():
             for need in job.needs:

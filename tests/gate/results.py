@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""What the logs of a run say: which test ran on which kernel, and how long each file took."""
+"""What the logs of a run contain: which test ran on which kernel, and the time of each file."""
 
 import re
 from collections import Counter
@@ -15,7 +15,7 @@ MACHINE = ('static', 'fuzz', 'bench', 'conformance')
 
 
 def plain(name):
-    """A test's name without what differs from run to run: times, counts, seeds"""
+    """A test's name without parts that vary from run to run: times, counts, seeds"""
     name = re.sub(r' \([0-9.]+ m?s\)$', '', name)
     return re.sub(r'\d+(\.\d+)?', 'N', name)
 
@@ -40,13 +40,13 @@ def of_kunit(text):
 
 
 def of_log(path, part, kernel):
-    """The same of what a job has printed"""
+    """The same of a job's output"""
     text = path.read_text(encoding='utf-8', errors='replace')
     if part in MACHINE:
         kernel = 'machine'
     elif part != 'compile':
         kernel = kernel or 'kasan'
-    # a name is what stands before the figures
+    # a name ends where the figures begin
     return kernel, Counter((key.split(' = ')[0] if part == 'bench' else key, skipped)
                            for key, skipped in of_tap(text, part).elements()
                            if part != 'compile' or 'compile' in key)
@@ -104,7 +104,7 @@ class Lists:
         return lists
 
     def lost(self, after):
-        """(kernel, test) that ran here and do not run, or not as often, in after"""
+        """(kernel, test) that ran here, and does not run, or not as often, in after"""
         return sorted((kernel, name, n, after.tests[kernel, name, False])
                       for (kernel, name, skipped), n in self.tests.items()
                       if not skipped and after.tests[kernel, name, False] < n)
@@ -128,8 +128,8 @@ DONE = re.compile(r'^# --- ([\w-]+): status \d+, (\d+) s$', re.M)
 
 
 def times(done):
-    """(seconds, CPU seconds) of each job, and of each file of those that have several; what a
-    guest adds"""
+    """(seconds, CPU seconds) of each job, and of each file of those that have several; the time
+    that a guest adds"""
     seconds, boots = {}, {}
     for what in done:
         job = what.job
@@ -141,7 +141,7 @@ def times(done):
             continue
         files = DONE.findall(job.log.read_text(encoding='utf-8', errors='replace'))
         of_files = {name: int(s) for name, s in files if name in job.files}
-        # which of them took the CPU time is not known
+        # the CPU time of a single file is not known
         load = what.cpu / what.took if what.took else 1
         seconds.update({f'system:{job.kernel}:{name}': (s, s * load) for name, s in of_files.items()})
         boot = what.took - sum(of_files.values())

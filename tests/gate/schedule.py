@@ -9,9 +9,9 @@ import subprocess
 import time
 
 COUNTS = re.compile(r'^(\d+) passed, (\d+) failed, (\d+) skipped$', re.M)
-# Of a CPU, by which what runs may be more than the workers have: no job works all the time
+# Share of a CPU by which running jobs may exceed the workers: no job works all the time
 SPARE = 0.5
-# In the environment of all that a job starts, wherever it goes
+# In the environment of all processes that a job starts
 MARK = 'SRNIC_JOB'
 
 
@@ -46,9 +46,9 @@ class Running:
         self.job, self.slot = job, slot
         self.begin = time.monotonic()
         self.took = 0
-        self.cpu = 0            # seconds, of all that it waited for
+        self.cpu = 0            # seconds, of all processes that it waited for
         self.counts = [0, 0, 0]
-        self.why = ''           # it failed, beside what the tests say
+        self.why = ''           # why it failed, beside its tests
         self.status = None
         self.mark = f'{os.getpid()}:{job.name}'
         job.log.parent.mkdir(parents=True, exist_ok=True)
@@ -65,7 +65,7 @@ class Running:
         return self.status == 0 and not self.why and not self.counts[1]
 
     def poll(self):
-        """As Popen's, but for the CPU time, which that one drops"""
+        """As Popen.wait(), but keeps the CPU time, which that one drops"""
         if self.process.returncode is None:
             pid, status, usage = os.wait4(self.process.pid, os.WNOHANG)
             if pid:
@@ -74,7 +74,7 @@ class Running:
         return self.process.returncode
 
     def ended(self):
-        """Has it, or has it to?"""
+        """Has it ended, or must it?"""
         self.took = time.monotonic() - self.begin
         self.status = self.poll()
         if self.status is None and self.took > self.job.limit:
@@ -88,7 +88,7 @@ class Running:
             kill(pid, signal.SIGTERM)
 
     def stop(self):
-        """End it with all that it started: first so that each can tidy up"""
+        """End it with all that it started: first in a way that lets each clean up"""
         self.ask()
         deadline = time.monotonic() + 10
         while (self.poll() is None or processes_of(self.mark)) and \
@@ -99,12 +99,12 @@ class Running:
         self.sweep()
 
     def sweep(self):
-        """Nothing of it may be left"""
+        """None of its processes may be left"""
         for pid in processes_of(self.mark):
             kill(pid, signal.SIGKILL)
 
     def judge(self):
-        """What it counted, and whether that can be"""
+        """Its counts, and whether these are plausible"""
         self.sweep()
         if self.job.counts:
             found = COUNTS.findall(self.job.log.read_text(encoding='utf-8', errors='replace'))
@@ -121,7 +121,7 @@ class Running:
 
 
 class NotRun:
-    """A job whose needs were not met: it has failed."""
+    """A job that needs a failed one: it has failed."""
 
     def __init__(self, job, need):
         self.job, self.took, self.cpu, self.status, self.slot = job, 0, 0, None, None
@@ -131,7 +131,8 @@ class NotRun:
 
 
 class Queue:
-    """watch has begins(running), ends(running), tick(running list, jobs left) and is told."""
+    """watch has begins(running), ends(running), tick(running list, jobs left), which are
+    called."""
 
     def __init__(self, jobs, workers, watch, cwd='.', tick=0.2):
         self.waiting = list(jobs)       # by rank
@@ -148,7 +149,7 @@ class Queue:
         return all(need in self.done and self.done[need].passed for need in job.needs)
 
     def fits(self, job):
-        """Is a CPU of a worker free enough? Jobs that wait for most of their time share one."""
+        """Is a CPU of a worker free enough? Jobs that mostly wait share one."""
         if any(r.job.alone for r in self.running):
             return False
         return not self.running or \
@@ -162,7 +163,7 @@ class Queue:
         self.watch.ends(what)
 
     def give_up(self):
-        """What a job that failed was needed for, and so on"""
+        """The jobs that needed one that failed, and so on"""
         while True:
             job = next((j for j in self.waiting if self.unmet(j)), None)
             if not job:
@@ -178,7 +179,7 @@ class Queue:
                 if self.waiting and not self.running:
                     raise ValueError(f'{self.waiting[0].name} waits for what never comes')
                 break
-            # A shorter one that would fit does not pass by: it would keep the room taken.
+            # A shorter job that would fit does not overtake: it would keep the room taken.
             if not self.fits(job):
                 break
             self.waiting.remove(job)
@@ -187,7 +188,7 @@ class Queue:
             self.watch.begins(self.running[-1])
 
     def run(self):
-        """All of them; what became of each, by name"""
+        """Run all of them; the result of each, by name"""
         def stopped(number, _):
             raise Stopped(number)
         signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

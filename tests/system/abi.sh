@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# What provider and kernel have agreed on: the cases of abi.c, each in a process of
-# its own, and what they leave behind.
+# The interface between provider and kernel: the cases of abi.c, each in a process of its own, and
+# what they leave behind.
 
 . "$(dirname "$0")/lib.sh"
 

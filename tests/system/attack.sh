@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# What a hostile user of the host tries (tests/attack), as user 65534. Beside it user 65533
-# goes on with its work, each octet of which is checked, and afterwards nothing is left: no
-# object, no kthread, no socket, no reference to the module, no trouble in the kernel's log.
+# Attacks by a hostile user of the host (tests/attack), as user 65534. Beside it user 65533 goes
+# on with its work, each octet of which is checked, and afterwards nothing is left: no object, no
+# kthread, no socket, no reference to the module, no trouble in the kernel's log.
 # Documentation/security.rst has the table of attacks and tests.
 #
 # Each attack takes ATTACK_SECONDS: 2, and 60 with TEST_LONG=1. ATTACK_SEED makes other
@@ -22,17 +22,17 @@ echo "# ATTACK_SEED=$ATTACK_SEED, $ATTACK_SECONDS s each"
 attacker=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 victim=(setpriv --reuid=65533 --regid=65533 --clear-groups)
 
-# To be called in a subshell, which becomes the program, so that its process id is that
+# Called in a subshell, which becomes the program, so that its process id is the program's
 attack() { exec ip netns exec "$CLI_NS" "${attacker[@]}" "$BIN/attack" "$CLI4" "$1"; }
 
-# its_work: what the victim does, once
+# its_work: one round of the victim's work
 its_work() {
 	pair 7475 "${victim[@]}" "$BIN/integrity" --server --addr "$SRV4" --timeout 60 -- \
 		"${victim[@]}" "$BIN/integrity" --client "$SRV4" --timeout 60 --seed "$ATTACK_SEED" \
 		--qps 2 --ops 60
 }
 
-# beside CASE: the attacker is at it, and the victim goes on with its work
+# beside CASE: the attack runs, and the victim goes on with its work
 beside() {
 	local pid n=0 rc=0
 	(attack "$1") >"$tmp/attack" 2>&1 &

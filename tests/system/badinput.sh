@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Everything a program must not do, and what it gets for it: the cases of
-# badinput.c, each in a process of its own, and what they leave behind.
+# Everything a program must not do, and how it is refused: the cases of badinput.c, each in a
+# process of its own, and what they leave behind.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -10,15 +10,15 @@
 
 log_lines() { dmesg | wc -l; }
 
-# Errors of programs may be told to the kernel log, but not without bound: all
-# of the above must not have made it grow by more than this.
+# Errors of programs may be logged, but not without bound: all of the above must not have made the
+# kernel log grow by more than this.
 no_log_flood() {
 	local n=$(($(log_lines) - log_before))
 	echo "$n lines"
 	[ $n -le 50 ]
 }
 
-# They did not go without being noticed.
+# The errors were counted or logged.
 errors_counted() {
 	local name value
 	for name in rx_protection_errors rx_protocol_errors local_wr_errors \
@@ -29,7 +29,7 @@ errors_counted() {
 	done
 }
 
-# What is no MPA Request ends that connection, and nobody else notices.
+# Data that is no MPA Request ends that connection, and affects no other.
 bad_hello() {
 	local before rc=0
 	before=$(counter "$SRV_DEV" conn_failed) || return
@@ -54,7 +54,7 @@ fi
 t "the device still works" pair 7174 rping -s -a "$SRV4" -C 10 -S 1000 -V -- \
 	rping -c -a "$SRV4" -C 10 -S 1000 -V
 t "nothing is left of the misused objects" within 10 nothing_left
-if [ "$SRNIC_TYPE" = srnic ]; then	# others do not count
+if [ "$SRNIC_TYPE" = srnic ]; then	# other drivers have no such counters
 	t "rubbish instead of a Request ends the connection only" bad_hello
 	t "errors are counted" errors_counted
 fi

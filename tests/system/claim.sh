@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Whose QP a connection may have (the cases of claim.c), whose the connections are that
-# ibv_modify_qp() makes, and who has the port at which they are made.
+# Which QPs a connection may use (the cases of claim.c), to which user the connections made by
+# ibv_modify_qp() belong, and which processes can bind their port.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -11,11 +11,11 @@
 ko=/lib/modules/$(uname -r)/updates/srnic_talk.ko
 [ -e "$ko" ] || bail "no $ko: scripts/build-stage"
 
-# The QPs of a kernel consumer while they talk
+# A kernel consumer's QPs while they are in use
 kernels_qp() {
 	local qpn rc=0 params=/sys/module/srnic_talk/parameters
 	modprobe rnicpi && on_cli insmod "$ko" netdev=d1 addr="$CLI4" || return
-	# shellcheck disable=SC2016 # not yet
+	# shellcheck disable=SC2016 # expanded later
 	within 20 eval '[ "$(cat $params/rounds)" -ge 100 ]' &&
 		qpn=$(rdma resource show qp | sed -n 's/.* lqpn \([0-9]*\) .*\[.*\].*/\1/p' | head -n 1) &&
 		[ -n "$qpn" ] && on_cli env CLAIM_QPN="$qpn" "$BIN/claim" "$CLI4" kernel || rc=1
@@ -25,14 +25,15 @@ kernels_qp() {
 	return $rc
 }
 
-# as USER COMMAND...: on the client's host, without any right. In a subshell, which becomes it
+# as USER COMMAND...: on the client's host, without any right. In a subshell, which becomes the
+# command
 as() { exec ip netns exec "$CLI_NS" setpriv --reuid "$1" --regid "$1" --clear-groups --inh-caps=-all "${@:2}"; }
 
-# in_background FILE WORD COMMAND...: until it says WORD
+# in_background FILE WORD COMMAND...: until it prints WORD
 in_background() {
 	local out=$1 word=$2
 	shift 2
-	# what the last one said is not looked at
+	# ignore the output of the last one
 	: >"$tmp/$out"
 	"$@" >"$tmp/$out" 2>&1 &
 	pids="$pids $!"
@@ -61,7 +62,7 @@ owners() {
 	return $rc
 }
 
-# tries USER: a line for each way in which it could bind the port
+# tries USER: a line for each way of binding the port
 tries() {
 	as "$1" /usr/bin/python3 - "$CLI4" "$IB_PORT" <<'EOF'
 import errno, itertools, socket, sys
@@ -73,7 +74,7 @@ for (family, host), kind, reuse, group in itertools.product(
     with socket.socket(family, kind) as s:
         s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, reuse)
         s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, group)
-        # IP_FREEBIND, IPV6_FREEBIND: the address may be elsewhere now
+        # IP_FREEBIND, IPV6_FREEBIND: the address may have moved to another host
         if family == socket.AF_INET6:
             s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
             s.setsockopt(socket.IPPROTO_IPV6, 78, 1)
@@ -99,14 +100,14 @@ port_is_held() {
 	end_background && tries 65534 | all_are EADDRINUSE
 }
 
-# Another one: connections at the old one are in TIME_WAIT
+# Another port: connections at the old one are in TIME_WAIT
 port_is_free() {
 	local IB_PORT=4790
 	set_policy "$CLI_DEV" ib_port=$IB_PORT && tries 65534 | all_are EADDRINUSE &&
 	set_policy "$CLI_DEV" ib_port=0 && tries 65534 | all_are bound
 }
 
-# taker PROTOCOL ADDRESS: a user's program that has the port, in the background
+# taker PROTOCOL ADDRESS: a user's program that binds the port, in the background
 taker() {
 	in_background taken bound as 65534 /usr/bin/python3 -c 'import socket, sys, time
 s = socket.socket(socket.AF_INET, getattr(socket, sys.argv[1]))
@@ -116,7 +117,7 @@ print("bound", flush=True)
 time.sleep(60)' "$1" "$2" "$IB_PORT"
 }
 
-# taken_by PROTOCOL ADDRESS: before the policy is set
+# taken_by PROTOCOL ADDRESS: bound before the policy is set
 taken_by() {
 	local pids='' rc=0
 	set_policy "$CLI_DEV" ib_port=0 && taker "$@" || return
@@ -133,7 +134,7 @@ taken_by() {
 
 taken() { taken_by SOCK_STREAM "" && taken_by SOCK_STREAM "$CLI4" && taken_by SOCK_DGRAM "" && taken_by SOCK_DGRAM "$CLI4"; }
 
-# Where the interface goes, and no more where it was
+# The port is held where the interface goes, and no more where it was
 port_moves() {
 	local rc=0 IB_PORT=4789
 	add_ns h3
@@ -147,7 +148,8 @@ port_moves() {
 	return $rc
 }
 
-# At an address that the QP does not use: its listener would come to be, and the port be free later
+# At an address that the QP does not use: without this error its listener would be made, and the
+# port be free later
 taken_there() {
 	local pids='' rc=0 home=$CLI_NS CLI_NS=h5
 	add_ns h5
@@ -178,7 +180,7 @@ namespace_ends() {
 	set_policy sr4 ib_port="$IB_PORT" && ip netns del h4 && within 20 eval '! rdma link show sr4/1'
 }
 
-# Only the kernel, or root, can have such a port, on whatever host
+# Only the kernel, or root, can bind such a port, on any host
 reserved_port() {
 	local rc=0
 	! set_policy "$CLI_DEV" ib_privileged=on || { echo "on, port $IB_PORT"; rc=1; }
@@ -189,7 +191,7 @@ reserved_port() {
 	return $rc
 }
 
-# Both ends of a user's connection have one; a user's process cannot be the responder
+# Both ends of a user's connection have such a port; a user's process cannot be the responder
 both_reserved() {
 	local pids='' rc=0 IB_PORT=791
 	in_background two connected as 65533 "$BIN/claim" "$CLI4" two || rc=1

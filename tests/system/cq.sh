@@ -8,7 +8,7 @@
 
 [ -x "$BIN/cq" ] || bail "no $BIN/cq: make -C tests/programs OUT=..."
 
-# Each of the two overflows is counted, once.
+# Each of the two overflows is counted once.
 overflows_counted() {
 	local n
 	n=$(counter "$SRV_DEV" cq_overflows) || return

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# The device: on which interfaces it can be, how it follows its interface, and
-# what the tools show of it.
+# The device: interfaces that can have one, how it follows its interface, and how the tools show
+# it.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -12,7 +12,7 @@ state()  { rdma link show "$1/1" | grep -q "state $2"; }
 info()   { ibv_devinfo -v -d "$1"; }
 gid0()   { cat "/sys/class/infiniband/$1/ports/1/gids/0"; }
 
-# add_delete NETDEV: a device there is seen by libibverbs, and goes again
+# add_delete NETDEV: libibverbs sees a device there, and it can be deleted
 add_delete() {
 	add srt "$1" && info srt | grep -E 'transport:|state:|GID\[' &&
 		info srt | grep -q 'transport:.*iWARP' &&
@@ -144,7 +144,7 @@ keep_index() {
 }
 t "an address keeps its GID index while others go" keep_index
 
-# one more than there are places
+# one more than the table has entries
 many_addresses() {
 	local i
 	for i in $(seq 40); do

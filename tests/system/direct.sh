@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# What programs do without the kernel: see direct.c.
+# Operations of programs without the kernel: see direct.c.
 
 . "$(dirname "$0")/lib.sh"
 

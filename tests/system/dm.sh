@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Memory of the device: the cases of dm.c, and programs and devices that end while there is some.
+# Device memory: the cases of dm.c, and the end of programs and devices while it is allocated.
 
 . "$(dirname "$0")/lib.sh"
 

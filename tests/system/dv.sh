@@ -9,7 +9,7 @@
 [ "$SRNIC_TYPE" = srnic ] || skip_all "the type under test is $SRNIC_TYPE"
 [ -x "$BIN/dv" ] || bail "no $BIN/dv: make -C tests/programs OUT=..."
 
-# The library that the program is linked with is the one that libibverbs loads
+# The program is linked with the same library that libibverbs loads
 one_library() {
 	local n
 	n=$(on_cli env LD_DEBUG=files "$BIN/dv" "$CLI4" attach 2>&1 |

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# A program that has its send completions may end as it likes: what was completed
-# arrives, over a link that takes its time, too.
+# A program that has polled its send completions may end in any way: the completed messages
+# arrive, also over a slow link.
 
 . "$(dirname "$0")/lib.sh"
 
-# Server and client; a client that was killed did what it was asked to
+# Server and client; a client that was killed has done its part
 ends() {	# WAY COUNT SIZE
 	local rc=0
 	serve 7600 "$BIN/ending" serve "$SRV4" "$2" "$3" || return

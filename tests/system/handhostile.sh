@@ -1,32 +1,32 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# A user of the host who wants to harm it by a socket that is handed over: the cases of
-# handhostile.c, hand-overs that are killed, and the end of the device and of the module while
-# sockets are handed over.
+# A hostile user of the host, with sockets that are handed over: the cases of handhostile.c,
+# hand-overs that are killed, and the end of the device and of the module while sockets are handed
+# over.
 
 . "$(dirname "$0")/lib.sh"
 
 [ "$SRNIC_TYPE" = srnic ] || skip_all "the type under test is $SRNIC_TYPE"
 [ -x "$BIN/handhostile" ] || bail "no $BIN/handhostile: make -C tests/programs OUT=..."
 
-# To be called in a subshell, which becomes the program
+# Called in a subshell, which becomes the program
 nobody() {
 	exec ip netns exec "$CLI_NS" setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
 }
 
 host() {
 	one_host
-	# so that little gets away without a reader
+	# so that TCP takes little data without a reader
 	ip -n h1 link set lo mtu 1500
 }
 
 is_loaded() { [ -e /sys/module/srnic ]; }
 
-# What no socket was handed to yet, as after a boot
+# A module to which no socket was handed yet, as after a boot
 fresh_module() { rmmod srnic && modprobe srnic; }
 
-# begin CASE WORD: as a process of its own, until it says WORD
+# begin CASE WORD: as a process of its own, until it prints WORD
 hostile=''
 begin() {
 	nobody "$BIN/handhostile" "$CLI4" "$1" >"$tmp/hostile" 2>&1 &
@@ -36,7 +36,7 @@ begin() {
 
 ms() { echo $((${EPOCHREALTIME/./} / 1000)); }
 
-# took MILLISECONDS COMMAND...: it succeeds, in this time
+# took MILLISECONDS COMMAND...: it succeeds, within this time
 took() {
 	local limit=$(($1 * SRNIC_SLOW)) start rc=0
 	shift
@@ -58,7 +58,7 @@ deleted() {
 	grep -qE '^(ENODEV|Input/output error)$' "$tmp/hostile"
 }
 
-# With a socket that is handed over the module is in use; else it goes, and the program's
+# While a socket is handed over the module is in use; otherwise it is unloaded, and the program's
 # next call fails
 unloaded() {
 	local i

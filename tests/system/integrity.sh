@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# integrity.c, which checks every byte and every completion of mixed random
-# operations, in different dresses. SEED=N repeats a run; each seed is printed.
+# integrity.c, which checks every byte and every completion of mixed random operations, with
+# different settings. SEED=N repeats a run; each seed is printed.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -20,7 +20,7 @@ seeded() {
 	return 1
 }
 
-# With events a program sleeps; that it slept at all must show.
+# With events a program sleeps; the output must show that it did.
 integrity_events() {
 	seeded "$@" >"$tmp/integrity" 2>&1
 	local rc=$?

@@ -13,10 +13,10 @@ tpg=/sys/kernel/config/target/iscsi/$TARGET/tpgt_1
 need_modules ib_isert ib_iser iscsi_target_mod target_core_iblock sd_mod brd ext4
 need_programs iscsid iscsiadm mkfs.ext4
 
-# LIO has a portal listen on TCP first, and then for iSER at the same address and
-# port. Where iWARP is software the two share TCP's ports and the second one
-# fails (EADDRINUSE). A portal's socket belongs to the netns of who makes it,
-# while iSER is always in the initial one: so the one is made elsewhere.
+# LIO has a portal listen on TCP first, and then for iSER at the same address and port. With
+# software iWARP the two share TCP's ports and the second one fails (EADDRINUSE). A portal's
+# socket belongs to the netns of the process that makes it, while iSER is always in the initial
+# netns: so the TCP portal is made in another.
 make_portal() {
 	ip -n portal link set lo up && ip -n portal addr add "$SRV4/32" dev lo &&
 		nsenter --net=/run/netns/portal mkdir -p "$tpg/np/$SRV4:3260" &&

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# The device as a kernel consumer meets it: kernel/, a module that connects QPs
-# to each other and looks at every octet and completion.
+# The device used by a kernel consumer: kernel/, a module that connects QPs to each other and
+# checks every octet and completion.
 
 . "$(dirname "$0")/lib.sh"
 

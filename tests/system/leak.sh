@@ -1,9 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Memory, for a kernel without kmemleak: what does not come back shows up if it
-# does not come back every time. The same is done again and again, and what the
-# kernel has in use must not grow with it.
+# Memory, for a kernel without kmemleak: a leak that occurs each time shows. The same is done
+# again and again, and the kernel memory in use must not grow with it.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -11,11 +10,10 @@ ROUNDS=${ROUNDS:-12}
 
 kernel_memory() { "$top/scripts/kernel-memory"; }
 
-# steady LIMIT-IN-KIB COMMAND: some rounds, in which slabs grow to what as many tasks
-# and sockets need as there are at a time, which is not the same in each round: QPs have
-# kthreads only if they want them. Then ROUNDS more, which may take LIMIT each on the
-# average. Noise of the rest of the kernel is a few hundred KiB in all; a leaked ring is
-# 8 KiB at least.
+# steady LIMIT-IN-KIB COMMAND: first some rounds, in which slabs grow to the maximum number of
+# concurrent tasks and sockets, which varies: QPs have kthreads only if they need them. Then
+# ROUNDS more, which may take LIMIT each on average. Noise of the rest of the kernel is a few
+# hundred KiB in all; a leaked ring is 8 KiB at least.
 steady() {
 	local limit=$1 before after
 	shift
@@ -34,12 +32,12 @@ steady() {
 # many objects, freed one by one
 objects() { on_cli "$BIN/badinput" "$CLI4" create-qp && on_cli "$BIN/badinput" "$CLI4" reg-mr; }
 
-# 32 connections in each direction, with all that belongs to them
+# 32 connections in each direction, with all their objects
 connections() {
 	integrity -- --seed 1 --qps 32 --ops 8 --max-size 1000
 }
 
-# the same, ended by death
+# the same, killed
 killed() {
 	serve 7475 "$BIN/integrity" --server --addr "$SRV4" || return
 	ip netns exec "$CLI_NS" "$BIN/integrity" --client "$SRV4" --seed 1 --qps 32 \
@@ -68,7 +66,7 @@ links() {
 }
 
 one_host
-# a socket in TIME_WAIT is TCP's for a minute, and is no leak
+# TCP keeps a socket in TIME_WAIT for a minute, which is no leak
 ip netns exec h1 sysctl -qw net.ipv4.tcp_max_tw_buckets=0 || bail "no sysctl of TIME_WAIT"
 t -l 240 "objects" steady 40 objects
 t -l 240 "connections" steady 100 connections

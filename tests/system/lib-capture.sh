@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# What goes over the wire between two hosts, captured, and dissected by tshark.
+# Packets between two hosts, captured, and dissected by tshark.
 
 for p in dumpcap tshark; do
 	command -v $p >/dev/null || bail "no $p"
@@ -10,26 +10,26 @@ done
 # capture NETNS NETDEV FILE: until stop_capture
 capture() {
 	capture_file=$3
-	# Made here, not by the new process in its own time: what another capture said
-	# into it would be taken for this one's.
+	# Emptied here, since the new process starts later: the output of an earlier capture must
+	# not be taken for this one's.
 	: >"$tmp/dumpcap"
 	ip netns exec "$1" dumpcap -q -i "$2" -B 16 -f 'tcp or udp port 9' -w "$3" 2>>"$tmp/dumpcap" &
 	capture_pid=$!
 	within 30 grep -q ^File: "$tmp/dumpcap" || bail "dumpcap does not start: $(cat "$tmp/dumpcap")"
 }
 
-# Each end has sent its last.
+# Each end has sent its last segment.
 streams_ended() {
 	local ns
 	for ns in "$CLI_NS" "$SRV_NS"; do
-		# but for listeners and TIME-WAIT
+		# all states except LISTEN and TIME-WAIT
 		! ip netns exec "$ns" awk 'FNR > 1 && $4 !~ /0A|06/' /proc/net/tcp /proc/net/tcp6 |
 			grep -q . || return
 	done
 }
 
-# dumpcap drops, and does not count, what it has not read yet when it is told to
-# stop. So it gets a last packet, and is stopped when it has written that.
+# dumpcap drops, and does not count, packets that it has not read yet when it is stopped. So it
+# gets a last packet, and is stopped when it has written that.
 stop_capture() {
 	local mark='here the capture ends'
 	within 30 streams_ended || bail "a stream does not end"
@@ -43,8 +43,8 @@ stop_capture() {
 	grep -q 'dropped.*/0 (' "$tmp/dumpcap" || bail "lost packets: $(cat "$tmp/dumpcap")"
 }
 
-# The protocols that can be on top of RDMAP guess, and guess wrong. A veth pair between
-# several CPUs now and then changes the order of packets.
+# The protocols above RDMAP guess, and guess wrong. A veth pair between several CPUs sometimes
+# reorders packets.
 run_tshark() {	# FILE TEXT OPTION...
 	local file=$1 text=$2
 	shift 2

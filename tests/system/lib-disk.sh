@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
 #
-# What the tests of block devices share. Sourced after lib.sh.
+# Shared by the tests of block devices. Sourced after lib.sh.
 #
-# A RAM disk, /dev/ram0, is exported, and comes back over RDMA as /dev/$blk.
-# What is written to the one is compared with what is on the other.
+# A RAM disk, /dev/ram0, is exported, and imported over RDMA as /dev/$blk. Data written to one is
+# compared with the data on the other.
 
 MIB=${MIB:-16}	# its size
 blk=''
@@ -15,18 +15,18 @@ ram_disk() {
 	mountpoint -q /sys/kernel/config || mount -t configfs configfs /sys/kernel/config
 }
 
-# disk_is PATTERN: there is such a disk; $blk is its name
+# disk_is PATTERN: there is such a disk; sets $blk to its name
 disk_is() {
 	blk=$(cd /sys/block && compgen -G "$1" | head -n 1)
 	[ -b "/dev/$blk" ]
 }
 
-# All that is read and written here is direct, so that it goes over the wire.
+# All reads and writes here are direct, so that they go over the wire.
 disk_read()  { dd if="/dev/$1" iflag=direct status=none "${@:2}"; }
 disk_write() { dd of="/dev/$blk" oflag=direct status=none "$@"; }
 
-# Writes of 1 MiB, which take many registrations, read back in pieces of another
-# size, by several at once.
+# Writes of 1 MiB, which take many registrations, read back in pieces of another size, by several
+# processes at once.
 disk_large() {
 	local rc=0 pids='' i
 	head -c "${MIB}M" /dev/urandom >"$tmp/src" &&
@@ -61,7 +61,7 @@ disk_files() {
 	umount "$tmp/mnt" && return $rc
 }
 
-# The same, from a device that knows nothing of it yet.
+# The same, read without the page cache's copy.
 disk_files_again() {
 	local rc=0
 	mount -o ro "/dev/$blk" "$tmp/mnt" || return

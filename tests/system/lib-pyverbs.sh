@@ -19,14 +19,14 @@ pyverbs_ib() {
 	gid=$(within 5 gid_of "$CLI_DEV" :0a4e:0001) || bail "no GID"
 }
 
-# pyverbs DIR: the package "tests" in DIR, first as they are, then those that connect their QPs
-# as InfiniBand does: over rdma_cm, and as they are where the policy allows it. Then all as they
-# are on a device that is no RNIC, with what the policy allows. pyverbs/fit.list has those which
-# do not fit, pyverbs/ib.list which of the third, pyverbs/plain.list which of the last.
+# pyverbs DIR: the package "tests" in DIR: first unchanged, then those that connect their QPs as
+# InfiniBand does: over rdma_cm, and unchanged where the policy allows it. Then all of them
+# unchanged on a device that is no RNIC, with the same policy. pyverbs/fit.list has those that do
+# not fit, pyverbs/ib.list those of the third run, pyverbs/plain.list those of the last.
 pyverbs() {
 	local mac gid
 
-	# for an allocator that takes its memory from them, where the kernel has any
+	# for an allocator that uses huge pages, if the kernel has any
 	local pages=/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages
 	[ ! -e $pages ] || echo 4 >$pages
 

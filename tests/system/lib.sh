@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
 #
-# What the system tests share. Sourced, never run: . "$(dirname "$0")/lib.sh"
+# Shared by the system tests. Sourced, never run: . "$(dirname "$0")/lib.sh"
 #
-# A test prints TAP. It runs as root on a machine that it may turn upside down
-# (scripts/guest), makes its own hosts and takes them down again:
+# A test prints TAP. It runs as root on a machine that it may change in any way (scripts/guest),
+# makes its own hosts and removes them again:
 #
 #	two_hosts 1500			# netns h1 and h2 over a veth pair
 #	t "rping" pair 7174 rping -s -a "$SRV4" -C 10 -- rping -c -a "$SRV4" -C 10
@@ -21,8 +21,8 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 top=$(cd "$here/../.." && pwd)
 BIN=${SRNIC_TESTS:-$top/build/tests}	# make -C tests/programs OUT=...
 T_LIMIT=${T_LIMIT:-60}			# seconds for one test; a guest is slow
-# By which factor all limits of time are longer, on a kernel that is slower still.
-# The programs look at it, too (deadline_set() in common.c).
+# The factor by which all time limits are longer, on a slow kernel. The programs use it, too
+# (deadline_set() in common.c).
 export SRNIC_SLOW=${SRNIC_SLOW:-1}
 tmp=$(mktemp -d)
 test_file=$(basename "$0")
@@ -36,7 +36,7 @@ bail() { echo "Bail out! $*"; exit 1; }
 
 skip_all() { echo "1..0 # SKIP $*"; exit 0; }
 
-# where_they_stand PID...: what these processes wait for
+# where_they_stand PID...: where these processes wait
 where_they_stand() {
 	local pid task
 	for pid in "$@"; do
@@ -62,7 +62,7 @@ t() {
 	shift
 	limit=$((limit * SRNIC_SLOW))
 	start=${EPOCHREALTIME/./}
-	# Process groups of their own, so that all a test started can be ended.
+	# Process groups of their own, so that all processes of a test can be ended.
 	set -m
 	(set +m; "$@") >"$tmp/out" 2>&1 </dev/null &
 	pid=$!
@@ -73,7 +73,7 @@ t() {
 	rc=0
 	wait -n -p first "$pid" "$dog" 2>/dev/null || rc=$?
 	if [ "${first:-}" != "$pid" ]; then
-		# killed, and still there: it hangs in the kernel
+		# killed, but still there: it hangs in the kernel
 		rc=hung
 		{
 			echo "does not even die; processes that hang:"
@@ -87,7 +87,7 @@ t() {
 	fi
 	kill -KILL -- -$dog 2>/dev/null
 	{ wait "$dog"; } 2>/dev/null
-	# nothing a test leaves running may disturb the next one
+	# processes that a test leaves must not disturb the next one
 	kill -KILL -- -$pid 2>/dev/null
 	took=$((took / 10)).$((took % 10))
 	case $rc in
@@ -99,7 +99,7 @@ t() {
 	[ "$rc" = 0 ] || [ "$rc" = 77 ]
 }
 
-# The last test of each file: the kernel had nothing to complain about.
+# The last test of each file: the kernel has logged no trouble.
 kernel_log_clean() {
 	dmesg | sed -n "/srnic-test: start of $test_file $$\$/,\$p" >"$tmp/dmesg"
 	"$top/scripts/kernel-trouble" "$tmp/dmesg"
@@ -113,8 +113,8 @@ done_testing() {
 	exit
 }
 
-# cases [-l SECONDS] PROGRAM: each case that PROGRAM lists (cases.h) is a test, in a
-# process of its own, of LIMIT seconds.
+# cases [-l SECONDS] PROGRAM: each case that PROGRAM lists (cases.h) is a test, in a process of
+# its own, limited to SECONDS.
 cases() {
 	local limit=$T_LIMIT name what
 	if [ "$1" = -l ]; then
@@ -127,16 +127,16 @@ cases() {
 	done 3<"$tmp/cases"
 }
 
-# cases_of COMMAND...: what it lists is in $tmp/cases, and that is not nothing.
+# cases_of COMMAND...: stores its list in $tmp/cases, which must not be empty.
 cases_of() { "$@" >"$tmp/cases" && grep . "$tmp/cases"; }
 
-# tap_of PREFIX LIMIT PROGRAM ARGUMENT...: run a program in Python that prints TAP
-# (tests/tap.py) on the client, for LIMIT seconds at most. Each of its tests is one
-# here, its name behind PREFIX; that it came to its end is one more.
+# tap_of PREFIX LIMIT PROGRAM ARGUMENT...: run a Python program that prints TAP (tests/tap.py) on
+# the client, for LIMIT seconds at most. Each of its tests is a test here, its name behind PREFIX;
+# that the program came to its end is a further test.
 tap_of() {
 	local prefix=$1 limit=$2 program line rc=0
 	shift 2
-	: >"$tmp/tap"		# tail may be there before the program is
+	: >"$tmp/tap"		# tail may start before the program
 	on_cli env PYTHONDONTWRITEBYTECODE=1 timeout "$(slow "$limit")" \
 		/usr/bin/python3 "$@" >"$tmp/tap" 2>"$tmp/tap-err" &
 	program=$!
@@ -156,7 +156,7 @@ tap_of() {
 	t "${prefix}${1##*/} came to its end" came_to_its_end $rc
 }
 
-# It has run all that it planned, and its status is what its results are.
+# It has run all planned tests, and its status agrees with their results.
 came_to_its_end() {	# STATUS
 	local want=0
 	tail -n 20 "$tmp/tap-err"
@@ -167,12 +167,12 @@ came_to_its_end() {	# STATUS
 
 # --- hosts -------------------------------------------------------------------
 
-# After two_hosts, one_host: where the server and the client of a test live.
+# After two_hosts, one_host: the server and the client of a test.
 SRV_NS='' CLI_NS='' SRV_DEV='' CLI_DEV=''
 SRV4='' SRV6='' CLI4='' CLI6=''
 made_ns='' made_rdma='' made_rules=''
 
-# slow SECONDS: as many more as this kernel takes
+# slow SECONDS: as many as this kernel needs instead
 slow() { echo $(($1 * SRNIC_SLOW)); }
 
 # within SECONDS COMMAND...: try until it succeeds.
@@ -216,9 +216,9 @@ two_hosts() {
 	local mtu=$1 type1=${2:-$SRNIC_TYPE} type2=${3:-$SRNIC_TYPE}
 	add_ns h1
 	add_ns h2
-	# The indices differ: in the RDMA subsystem's shared netns mode a wildcard
-	# listener of h2 listens on the device of h1 as well, and siw does that in
-	# h2, on the interface that has the index of v1.
+	# The indices differ: in the RDMA subsystem's shared netns mode a wildcard listener of h2
+	# also listens on the device of h1, and siw does that in h2, on the interface that has the
+	# index of v1.
 	ip link add v1 index 11 mtu "$mtu" netns h1 type veth \
 		peer name v2 index 12 mtu "$mtu" netns h2 ||
 		bail "cannot make a veth pair"
@@ -240,10 +240,9 @@ one_host() {
 	SRV_NS=h1 SRV_DEV=sr1 SRV4=10.78.0.1 SRV6=fd78::1
 }
 
-# one_netns MTU: two devices and a veth pair between them like two_hosts, but all
-# in the initial netns, for kernel users who know no other (NVMe-oF, iSER). What
-# is sent to an address of the machine itself would go over lo; here each address
-# is reached through the other end of the pair.
+# one_netns MTU: two devices and a veth pair between them like two_hosts, but all in the initial
+# netns, for kernel users that know no other (NVMe-oF, iSER). Packets to an address of the machine
+# itself would go over lo; here each address is reached through the other end of the pair.
 one_netns() {
 	local dev
 	made_rules=1
@@ -278,7 +277,7 @@ undo_one_netns() {
 	made_rules=''
 }
 
-# Ends all programs in a host and takes the hosts down. Bounded.
+# End all programs in the hosts and remove the hosts. Bounded.
 teardown_hosts() {
 	local ns dev
 	for ns in $made_ns; do
@@ -307,7 +306,7 @@ trap 'exit 143' TERM HUP
 
 # --- what a test needs -------------------------------------------------------
 
-# need_modules MODULE...: the test is skipped as a whole where the kernel lacks one.
+# need_modules MODULE...: skip the whole file if the kernel lacks one.
 need_modules() {
 	local m
 	for m in "$@"; do
@@ -315,8 +314,8 @@ need_modules() {
 	done
 }
 
-# need_programs PROGRAM...: of the packages in scripts/guest-packages, which are
-# put in their place first.
+# need_programs PROGRAM...: of the packages in scripts/guest-packages, which are put in their
+# place first.
 need_programs() {
 	local p
 	for p in "$@"; do
@@ -334,8 +333,8 @@ need_programs() {
 on_srv() { ip netns exec "$SRV_NS" "$@"; }
 on_cli() { ip netns exec "$CLI_NS" "$@"; }
 
-# Of the netns of process PID. Connections of an in-kernel TCP socket are seen
-# here like any other.
+# Searches the netns of process PID, which shows connections of in-kernel TCP sockets like any
+# others.
 pid_listens() {	# PID PORT
 	case $SRNIC_TYPE in
 	rxe) rdma resource show cm_id | grep -q "LISTEN.* src-addr .*:$2 " ;;
@@ -378,7 +377,7 @@ served() {
 	return $rc
 }
 
-# stop_server: it must be there still, and go when told to.
+# stop_server: it must still run, and end on SIGTERM.
 stop_server() {
 	if ! kill -0 $server_pid 2>/dev/null; then
 		echo "the server is gone:"
@@ -408,7 +407,7 @@ pair() {
 	served && return $rc
 }
 
-# forever PORT SERVER... -- CLIENT...: the server serves until it is told to stop.
+# forever PORT SERVER... -- CLIENT...: the server serves until it is stopped.
 forever() {
 	local port=$1 server=() rc=0
 	shift
@@ -422,14 +421,14 @@ forever() {
 	stop_server && return $rc
 }
 
-# perf PROGRAM [OPTION...]: perftest over rdma_cm, which ends with status 0 only if all
-# went well. -F: no word about CPU frequencies.
+# perf PROGRAM [OPTION...]: perftest over rdma_cm, which ends with status 0 only without any
+# error. -F: no warning about CPU frequencies.
 perf() {
 	pair 18515 "$@" -R -F -d "$SRV_DEV" -- "$@" -R -F -d "$CLI_DEV" "$SRV4"
 }
 
-# integrity [OPTION...] -- [CLIENT-OPTION...]: integrity.c between the two hosts. Each
-# end can say where it stands before the limit of t ends it.
+# integrity [OPTION...] -- [CLIENT-OPTION...]: integrity.c between the two hosts. Each end can
+# report its state before the limit of t ends it.
 integrity() {
 	local both=(--timeout $((T_LIMIT - 15)))
 	while [ "$1" != -- ]; do
@@ -444,7 +443,7 @@ integrity() {
 # counter DEVICE NAME
 counter() { cat "/sys/class/infiniband/$1/ports/1/hw_counters/$2"; }
 
-# Neither device complained of what the other one sent, and no stream was given up.
+# Neither device found an error in the other one's stream, and no stream was aborted.
 no_errors() {
 	local dev name n bad=0
 	for dev in "$CLI_DEV" "$SRV_DEV"; do
@@ -471,13 +470,13 @@ set_policy() {
 	done
 }
 
-# gid_of DEVICE ADDRESS: the index of the GID that ends so
+# gid_of DEVICE ADDRESS: the index of the GID that ends with ADDRESS
 gid_of() {
 	local f
 	f=$(grep -l "$2\$" "/sys/class/infiniband/$1/ports/1/gids/"*) && echo "${f##*/}"
 }
 
-# QPs are connected by modify_qp, too
+# Let modify_qp connect QPs, too
 IB_PORT=4791
 ib_enable() {
 	local dev
@@ -486,14 +485,14 @@ ib_enable() {
 	done
 }
 
-# index SERVER CLIENT: the GIDs that end so are srv_gid and cli_gid
+# index SERVER CLIENT: set srv_gid and cli_gid to the GIDs that end so
 index() {
 	srv_gid=$(within 5 gid_of "$SRV_DEV" "$1") && cli_gid=$(within 5 gid_of "$CLI_DEV" "$2") ||
 		bail "no GID $1 or $2"
 }
 
-# What programs made is gone: objects, kthreads, and the sockets of the hosts. Where
-# it may take a moment: within 10 nothing_left
+# No objects, kthreads or sockets of the hosts are left. Where it may take a moment: within 10
+# nothing_left
 nothing_left() {
 	local left ns
 	left=$(rdma resource show | grep -E ' (pd|cq|qp|cm_id|mr|ctx|srq) [1-9]'
@@ -505,8 +504,8 @@ nothing_left() {
 	[ -z "$left" ]
 }
 
-# slow_segments NETNS NETDEV NETEM FLAGS...: TCP segments that are sent there and have
-# exactly these flags, a number each, take their time, by these options of netem.
+# slow_segments NETNS NETDEV NETEM FLAGS...: delay TCP segments sent there with exactly these
+# flags, each a number, by these options of netem.
 slow_segments() {
 	local tc="tc -n $1" dev=$2 netem=$3 flags
 	shift 3
@@ -520,17 +519,15 @@ slow_segments() {
 	done
 }
 
-# slow_syn, after two_hosts: for perftest. Its server listens for a
-# first connection, over which the two agree on what to do, closes the port, and
-# opens it again for the QPs of the test. The client does not wait for that: it
-# counts on being slower. Let its SYNs take their time, or on a busy guest it is
-# refused.
+# slow_syn, after two_hosts: for perftest. Its server listens for a first connection, over which
+# the two agree on the test, closes the port, and opens it again for the QPs of the test. The
+# client does not wait for that: it relies on being slower. Delay its SYNs, or on a busy guest it
+# is refused.
 #
-# And let each come alone, some 70 ms behind the one before: perftest has it that
-# the QPs of its two ends go together in the order in which the client connects
-# them. Connections that are set up side by side need not keep it. Then the credits of
-# ib_send_bw -q are those of another QP, and one that was given more than it has
-# sent takes it for less than nothing, and never sends.
+# And send the SYNs one by one, some 70 ms apart: perftest assumes that the QPs of its two ends
+# belong together in the order in which the client connects them. Concurrent connections need not
+# keep it. Then the credits of ib_send_bw -q belong to another QP, and a sender with more credits
+# than it has sent takes the number for negative, and never sends.
 slow_syn() {
 	slow_segments "$CLI_NS" v1 "delay 150ms rate 8kbit" 0x02
 }

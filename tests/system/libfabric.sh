@@ -4,13 +4,13 @@
 # libfabric over its verbs provider: connected endpoints (FI_EP_MSG), and reliable
 # datagrams (FI_EP_RDM), which ofi_rxm makes of them.
 #
-# fi_pingpong ends with a message in each direction. Who has both destroys its QP, and
-# the other one has its message as a completion that waits. When ofi_rxm (1.17 and 2.1)
-# hears that the connection is gone, it destroys its QP, rxm_close_conn(), and only then
-# reads what waits. So the program ends only if a completed Send arrives whatever its
-# sender does next, and if the completions of a destroyed QP stay until they are read.
+# fi_pingpong ends with a message in each direction. The end that has both destroys its QP, while
+# the other end's message is still an unpolled completion. When ofi_rxm (1.17 and 2.1) gets the
+# event that the connection is gone, it destroys its QP, rxm_close_conn(), and only then polls. So
+# the program ends only if a completed Send arrives whatever its sender does next, and if the
+# completions of a destroyed QP stay until they are polled.
 #
-# ROUNDS is how many times in a row it has to end.
+# ROUNDS is the number of times in a row that it has to end.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -21,7 +21,7 @@ info() {	# PROVIDER ENDPOINT
 		grep -q 'protocol: FI_PROTO_' "$tmp/info"
 }
 
-# The data is checked. It takes seconds, or it hangs.
+# The data is checked. It takes seconds, or hangs.
 pingpong() {	# PROVIDER ENDPOINT SIZE
 	local limit
 	limit="timeout -k 1 $(slow 40)"
@@ -43,7 +43,7 @@ ends() {	# PROVIDER ENDPOINT
 	[ $ended = "$ROUNDS" ]
 }
 
-# the others take their time to find out that they have no device
+# the others take long to find out that they have no device
 export FI_PROVIDER=verbs,ofi_rxm
 two_hosts 1500
 t "fi_info: verbs" info verbs FI_EP_MSG

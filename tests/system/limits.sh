@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# What one user cannot take away from others: memory and objects, as control groups
+# Resources that one user cannot take away from others: memory and objects, as control groups
 # limit them (limits.c). RLIMIT_MEMLOCK is in badinput.sh and memory.sh.
 
 . "$(dirname "$0")/lib.sh"
@@ -23,10 +23,10 @@ in_group() {
 	LIMITS_CGROUP=$group bash -c 'echo $$ >"$LIMITS_CGROUP/cgroup.procs" && exec "$@"' \
 		bash ip netns exec "$CLI_NS" "$BIN/limits" "$CLI4" "$1" || rc=$?
 	grep -H . "$group"/{memory.events,memory.peak,rdma.max} 2>/dev/null
-	# it was told, not killed
+	# it got an error, and was not killed
 	! grep -q '^oom_kill [1-9]' "$group/memory.events" 2>/dev/null || rc=1
-	# Linux 6.1 forgets to free what it keeps for a limit when the group goes first,
-	# and stumbles over that when the device goes.
+	# If the group goes first, Linux 6.1 does not free its record of a limit, and crashes when
+	# the device goes.
 	[ ! -e "$group/rdma.max" ] || echo "$CLI_DEV hca_handle=max hca_object=max" >"$group/rdma.max"
 	within 10 rmdir "$group" || return
 	return $rc
@@ -41,7 +41,7 @@ in_connections() {
 	within 100 grep -q "connected $1" "$tmp/group$1" || { cat "$tmp/group$1"; return 1; }
 }
 
-# What the kernel holds for the group, in KiB, when its connections are idle
+# The kernel memory of the group, in KiB, when its connections are idle
 idle_kernel_memory() {
 	sleep 3
 	awk '$1 == "kernel" { print int($2 / 1024) }' "$group/memory.stat"
@@ -66,7 +66,7 @@ connections_are_charged() {
 	return $rc
 }
 
-# Nothing may be said about it in the log either: any user can ask for too much.
+# It must not be logged, either: any user can ask for too much.
 log_quiet() {
 	local before
 	before=$(dmesg | wc -l)
@@ -74,14 +74,14 @@ log_quiet() {
 	dmesg | tail -n +$((before + 1)) | { ! grep -iE 'alloc|oom|out of memory'; }
 }
 
-# To be called in a subshell, which becomes the program, so that its process id is that
+# Called in a subshell, which becomes the program, so that its process id is the program's
 as() { exec ip netns exec "$CLI_NS" setpriv --reuid "$1" --regid "$1" --clear-groups "${@:2}"; }
 
 # connects PID-FILE USER PORT N WANT...: USER makes N connections to itself, which stay
 connects() {
 	local out=$1 user=$2 port=$3 n=$4
 	shift 4
-	rm -f "$tmp/$out"	# what it said the last time is no answer
+	rm -f "$tmp/$out"	# the output of an earlier run must not count
 	(MANY_STAYS=1 as "$user" "$BIN/many" self "$CLI4" "$port" "$n") >"$tmp/$out" 2>&1 &
 	pids="$pids $!"
 	within 200 grep -q connected "$tmp/$out" || { cat "$tmp/$out"; return 1; }
@@ -96,8 +96,8 @@ gone() {
 	within 60 eval '! rdma resource show qp | grep -q "comm many"'
 }
 
-# Two QPs for each connection to oneself: one more pair has no place. With an odd bound
-# it is the accept that is refused, else the connect.
+# A connection to oneself takes two QPs: one more pair exceeds the bound. If the bound is odd the
+# accept is refused, otherwise the connect.
 bounded() {
 	local share pids='' rc=0
 	share=$(policy "$CLI_DEV" max_user_qps)
@@ -105,20 +105,20 @@ bounded() {
 	refused=$(counter "$CLI_DEV" conn_user_limit)
 	connects first 65534 7330 "$1" connected $(($1 / 2)) EDQUOT || rc=1
 	[ $(($(counter "$CLI_DEV" conn_user_limit) - refused)) = 1 ] || { echo "conn_user_limit"; rc=1; }
-	# who has some has no more in another process, others have their own
+	# the bound is for all processes of the user; others have their own
 	connects second 65534 7331 "$1" connected 0 EDQUOT || [ $(($1 % 2)) = 1 ] || rc=1
 	connects other 65533 7332 2 connected 2 || rc=1
 	connects root 0 7333 $(($1 + 2)) connected $(($1 + 2)) || rc=1
 	gone
-	# and all of them again
+	# and as many again
 	connects again 65534 7334 $(($1 / 2)) connected $(($1 / 2)) || rc=1
 	gone
 	set_policy "$CLI_DEV" max_user_qps="$share"
 	return $rc
 }
 
-# container PORT N: two users of a container that root made, with 65536 user ids, one after the
-# other. What each says is in $tmp/containerID
+# container PORT N: two users, one after the other, of a container that root made, with 65536 user
+# ids. Their output is in $tmp/containerID
 container() {
 	exec ip netns exec "$CLI_NS" /usr/bin/python3 - "$tmp" "$BIN/many" "$CLI4" "$@" <<'EOF'
 import ctypes, os, sys, time
@@ -176,7 +176,7 @@ containers() {
 	return $rc
 }
 
-# As many as the default allows; then the threads of another user
+# As many as the default allows; then threads of another user
 others_fork() {
 	local share pids='' rc=0
 	share=$(policy "$CLI_DEV" max_user_qps)
@@ -200,7 +200,7 @@ owners() {
 	return $rc
 }
 
-# takes FILE USER WANT: USER takes all PDs that there are for it, and keeps them
+# takes FILE USER WANT: USER takes all PDs that it can get, and keeps them
 takes() {
 	rm -f "$tmp/$1"
 	(as "$2" "$BIN/limits" "$CLI4" takes) >"$tmp/$1" 2>&1 &
@@ -209,7 +209,7 @@ takes() {
 	grep -E "^$3\$" "$tmp/$1" || { echo "user $2: $(cat "$tmp/$1"), not $3"; return 1; }
 }
 
-# Two users have all PDs, each his half; a kernel consumer connects all the same
+# Two users have all PDs, half of them each; a kernel consumer can connect all the same
 shares() {
 	local pids='' rc=0 refused ko ctl=/sys/kernel/debug/srnic_selftest
 	refused=$(counter "$CLI_DEV" obj_user_limit)
@@ -231,7 +231,7 @@ shares() {
 
 one_host
 mkdir "$root" && mount -t cgroup2 none "$root" || bail "no control groups"
-# one by one: a kernel without one of them refuses them all
+# one by one: a kernel that lacks one of them would refuse both
 for c in memory rdma; do
 	echo "+$c" >"$root/cgroup.subtree_control" || echo "# no controller $c"
 done

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Listeners. rdma_cm asks every device of the host for a wildcard listener, wherever its
-# interface is. What comes of that: a listener is in the network namespace of the
-# program that listens and nowhere else, and a port that is taken on one device spoils
-# neither the program's other devices nor the device.
+# Listeners. rdma_cm calls each device of the host for a wildcard listener, wherever the device's
+# interface is. So: a listener exists in the network namespace of the listening program and
+# nowhere else, and a port that is taken on one device affects neither the program's other devices
+# nor the device.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -12,7 +12,7 @@
 
 PORT=7300
 
-# tcp_server NETNS PORT [INTERFACE]: takes the port, of this interface only; $tcp is its pid
+# tcp_server NETNS PORT [INTERFACE]: binds the port, on this interface only; $tcp is its pid
 tcp_server() {
 	ip netns exec "$1" python3 -c '
 import socket, sys, time
@@ -29,8 +29,7 @@ time.sleep(1000)' "${@:2}" &
 
 no_tcp_server() { kill $tcp; wait $tcp 2>/dev/null || :; }
 
-# listener NETNS ARGUMENT...: rping -s there, whether it has a socket or not; $rping is
-# its pid
+# listener NETNS ARGUMENT...: rping -s there, with or without a socket; $rping is its pid
 listener() {
 	ip netns exec "$1" rping -s -P "${@:2}" >"$tmp/listener" 2>&1 </dev/null &
 	rping=$!
@@ -50,14 +49,14 @@ sockets_in() {	# NETNS PORT
 
 ping_to() { ip netns exec "$1" timeout "$(slow 20)" rping -c -a "$2" -p "$3" -C 5; }
 
-is_refused() {	# NETNS ARGUMENT...: rdma_listen() says so
+is_refused() {	# NETNS ARGUMENT...: rdma_listen() fails
 	local out
 	out=$(ip netns exec "$1" timeout "$(slow 10)" rping -s "${@:2}" -C 1 2>&1)
 	echo "$out"
 	[[ $out == *"rdma_listen: Address already in use"* ]]
 }
 
-waits() {	# DEVICE: how many listeners of it began to wait
+waits() {	# DEVICE: the number of its listeners that have had to wait
 	cat "/sys/class/infiniband/$1/ports/1/hw_counters/listen_waits"
 }
 
@@ -75,7 +74,7 @@ foreign_tcp_server() {
 	pair $PORT rping -s -p $PORT -C 5 -- rping -c -a "$SRV4" -p $PORT -C 5 && no_tcp_server
 }
 
-# The namespaces, their interfaces and devices go; who listens is in the initial one.
+# The namespaces, their interfaces and devices go; the listener is in the initial one.
 namespaces_go() {
 	rping -s -P -p $PORT >"$tmp/listener" 2>&1 </dev/null &
 	rping=$!
@@ -86,15 +85,15 @@ namespaces_go() {
 	kill -0 $rping && no_listener
 }
 
-# rdma_listen() without a device, the port is taken, then the device comes
+# rdma_listen() without a device, the port is bound, then the device is added
 added_while_taken() {
 	rdma link delete sr1 && listener h1 -p $PORT && tcp_server h1 $PORT || return
 	ip netns exec h1 rdma link add sr1 type srnic netdev v1 && within 10 port_is_active sr1 ||
 		return
-	# rdma_cm knows the device
+	# rdma_cm uses the device
 	pair 7301 rping -s -a "$SRV4" -p 7301 -C 5 -- rping -c -a "$SRV4" -p 7301 -C 5 || return
 	[ "$(waits sr1)" = 1 ] || { echo "listen_waits $(waits sr1)"; return 1; }
-	# and the listener has its port as soon as that is free
+	# and the listener gets its port as soon as that is free
 	no_tcp_server
 	within 5 listens_in h1 $PORT && ping_to h2 "$CLI4" $PORT && no_listener
 }
@@ -107,7 +106,7 @@ taken_address() {
 	tcp_server h2 $PORT && is_refused h2 -a "$SRV4" -p $PORT && no_tcp_server
 }
 
-# A second device in h2. On which of them the port is taken makes no difference.
+# A second device in h2. It makes no difference on which of them the port is taken.
 two_devices() {
 	ip -n h2 link add d2 type dummy && net_up h2 d2 10.79.0.2/24 fd79::2/64 &&
 		rdma_up h2 d2 srnic sr3 || return
@@ -120,7 +119,7 @@ two_devices() {
 		other=$([ "$own" = "v2 sr2" ] && echo 10.79.0.2 || echo "$SRV4")
 		ping_to "$([ "$own" = "v2 sr2" ] && echo h2 || echo h1)" "$other" $PORT || return
 		no_tcp_server
-		# now on both
+		# now both devices listen
 		other=$([ "$own" = "v2 sr2" ] && echo "$SRV4" || echo 10.79.0.2)
 		within 10 ping_to "$([ "$own" = "v2 sr2" ] && echo h1 || echo h2)" "$other" $PORT &&
 			no_listener || return
@@ -128,7 +127,7 @@ two_devices() {
 	tcp_server h2 $PORT && is_refused h2 -p $PORT && no_tcp_server
 }
 
-# An interface that comes and goes takes its part of the listener with it.
+# The listener's part on an interface follows the interface.
 interface_moves() {
 	listener h1 -p $PORT || return
 	local i

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# A device on lo: connections to 127.0.0.1 and ::1, where the kernel's rdma_cm finds a
-# device by its interface and not by a hardware address, which lo does not have.
+# A device on lo: connections to 127.0.0.1 and ::1. The kernel's rdma_cm must find a device by its
+# interface and not by a hardware address, which lo lacks.
 
 . "$(dirname "$0")/lib.sh"
 

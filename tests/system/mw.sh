@@ -10,7 +10,7 @@
 [ -x "$BIN/mw" ] || bail "no $BIN/mw: make -C tests/programs OUT=..."
 
 one_host
-cases mw	# the last one is a process that is killed
+cases mw	# the last case is a process that is killed
 t "nothing is left of the windows" within 10 nothing_left
 
 teardown_hosts

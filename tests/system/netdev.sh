@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# What happens to the interface below while the device is in use: carrier, MTU,
-# name, namespace. And what the tools show of a device in use.
+# Changes to the interface while the device is in use: carrier, MTU, name, namespace. And how the
+# tools show a device in use.
 
 . "$(dirname "$0")/lib.sh"
 
 gone()  { [ ! -e "/sys/class/infiniband/$1" ]; }
 state() { rdma link show "$1/1" | grep -q "state $2"; }
 
-# rping without an end, to see whether a connection lives
+# rping without an end, to see whether a connection moves data
 rping_start() {	# ADDR
 	ip netns exec "$SRV_NS" rping -s -a "$1" -S 1000 -C 10000000 -V >"$tmp/rping-s" 2>&1 &
 	rping_s=$!
@@ -50,12 +50,12 @@ events() {
 	sleep 1
 	kill $pid
 	cat "$tmp/events"
-	# the RDMA core must not tell the same once more
+	# the RDMA core must not report the same event once more
 	[ "$(grep -c IBV_EVENT_PORT_ERR "$tmp/events")" = 1 ] &&
 		[ "$(grep -c IBV_EVENT_PORT_ACTIVE "$tmp/events")" = 1 ] && return $rc
 }
 
-# the end of a device is its catastrophe, for those who have it open (AE-23)
+# the end of a device is a fatal event for each program that has it open (AE-23)
 device_fatal() {
 	local rc=0 pid
 	ip netns exec h1 stdbuf -oL ibv_asyncwatch -d sr1 >"$tmp/events" 2>&1 &
@@ -78,7 +78,7 @@ mtu_under_traffic() {
 	rping_end
 }
 
-# TCP sees to it that nothing is lost; the connection must not end
+# TCP retransmits what is lost; the connection must not end
 down_under_traffic() {
 	rping_start "$SRV4" || return
 	ip -n h1 link set v1 down && sleep 2 && ip -n h1 link set v1 up && within 20 rping_moves ||
@@ -114,7 +114,7 @@ resources() {
 	return $rc
 }
 
-# the connection's socket is seen on the host of the interface and nowhere else
+# the connection's socket exists in the netns of the interface and nowhere else
 socket_netns() {
 	rping_start "$SRV4" || return
 	ip netns exec h2 ss -Htn state established "sport = 7174" | tee "$tmp/ss" | grep . &&
@@ -125,7 +125,7 @@ socket_netns() {
 	return $rc
 }
 
-# A program listens on all addresses; a device that comes later is listened on, too.
+# A program listens on all addresses; it also listens on a device that is added later.
 late_device() {
 	rdma link delete sr2 && within 5 gone sr2 || return
 	ip netns exec h2 rping -s -S 100 -C 5 >"$tmp/rping-s" 2>&1 &
@@ -136,10 +136,9 @@ late_device() {
 		on_cli rping -c -a "$SRV4" -S 100 -C 5 && wait $pid
 }
 
-# Connections end when the interface leaves; the device goes along and works there.
-# The interface is closed before anybody is told of the move, so no RST can leave
-# through it: to the peer it is as if the cable was pulled. The peer's program must
-# still go at once when it is told to.
+# Connections end when the interface leaves; the device goes along and works there. The interface
+# is closed before the notification of the move, so no RST can leave through it: the peer sees a
+# cable that was pulled. The peer's program must still end at once on SIGTERM.
 netns_under_traffic() {
 	rping_start "$SRV4" || return
 	timeout "$(slow 20)" ip -n h1 link set v1 netns h3 || { echo "move failed"; return 1; }

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# RDMA network namespaces, exclusive mode: a device is in one namespace, can be
-# used there and nowhere else.
+# RDMA network namespaces, exclusive mode: a device is in one namespace, and can be used only
+# there.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -10,7 +10,7 @@ in_ns() {	# NETNS COMMAND...: "" is the initial one
 	if [ -n "$1" ]; then ip netns exec "$@"; else "${@:2}"; fi
 }
 
-# Its devices, as each of the tools sees them
+# The namespace's devices, as each of the tools lists them
 sees() {	# NETNS DEVICE...
 	local ns=$1 want verbs link
 	shift
@@ -33,7 +33,7 @@ cannot_use() {	# NETNS ADDR
 	[[ $out == *"No RDMA devices were detected"* ]]
 }
 
-# ip and rdma know namespaces by name, and the initial one has none
+# ip and rdma take namespaces by name, and the initial one has none
 set_netns() { ip netns attach init 1 && rdma dev set sr1 netns h1 && rdma dev set sr2 netns h2; }
 
 # By name from outside, and from a neighbour
@@ -51,7 +51,7 @@ use() {
 
 resources() { in_ns "$1" rdma resource show qp | grep -c rping; }
 
-# Whoever uses the device loses it, and ends.
+# A program that uses the device loses it, and ends.
 move_under_traffic() {
 	local server client
 	ip netns exec h2 rping -s -a "$SRV4" -C 10000000 >/dev/null 2>&1 &
@@ -71,8 +71,8 @@ back() { rdma dev set sr1 netns h1 && sees h1 sr1 && use; }
 # the interfaces go with their namespaces, and the devices with them
 end() { ip netns del init && ip netns del h1 && ip netns del h2 && within 20 sees ""; }
 
-# the mode can be changed while there is no other namespace only, and the last
-# one's end takes a while
+# the mode can be changed only while there is no other namespace, and the end of the last one
+# takes a while
 t "the netns mode becomes exclusive" within 50 exclusive exclusive
 two_hosts 1500
 t "devices begin in the initial namespace" begin

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# NFS over RDMA: the kernel's server on one host, its client on the other. What
-# the client wrote is compared on the server and, after another mount, read back.
+# NFS over RDMA: the kernel's server on one host, its client on the other. Data written by the
+# client is compared on the server and, after another mount, read back.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -10,24 +10,24 @@ EXPORT=/run/export MNT=/run/nfs
 
 need_modules nfsd nfs nfsv3 nfsv4 rpcrdma
 need_programs rpc.nfsd rpc.mountd exportfs rpcbind mount.nfs
-# siw makes its sockets in the netns of who asks for them: the initial one, if
-# that is a thread of the kernel.
+# siw makes its sockets in the netns of the current task: for a thread of the kernel that is the
+# initial one.
 [ "$SRNIC_TYPE" != siw ] || skip_all "siw cannot be used by the kernel in another netns"
 
 # Unlike ip netns exec these stay in one mount namespace.
 in_srv() { nsenter --net=/run/netns/"$SRV_NS" "$@"; }
 in_cli() { nsenter --net=/run/netns/"$CLI_NS" "$@"; }
 
-# nobody has installed the package
+# the package's installation would have added this user
 rpcbind_user() {
 	id -u _rpc >/dev/null 2>&1 ||
 		echo "_rpc:x:65533:65534::/run/rpcbind:/usr/sbin/nologin" >>/etc/passwd
 }
 
-# For the first 10 seconds, and not less, NFSv4 only lets clients reclaim what they
-# had before the server was started: so NFSv3 is tested first.
+# In the first 10 seconds, at least, NFSv4 only lets clients reclaim state from before the
+# server's start: so NFSv3 is tested first.
 server() {
-	# etab is made by the package's service, which does not run here
+	# the package's service, which does not run here, makes etab
 	mkdir -p $EXPORT $MNT /run/rpcbind /var/lib/nfs && : >/etc/exports && touch /var/lib/nfs/etab &&
 		mount -t tmpfs -o size=64m export $EXPORT &&
 		in_srv mount -t nfsd nfsd /proc/fs/nfsd && rpcbind_user && in_srv rpcbind &&
@@ -63,7 +63,7 @@ direct() {
 			cmp - <(head -c $((65537 * 16)) "$tmp/tree/big") && rm $MNT/direct
 }
 
-# Names and attributes, which go in the Sends themselves.
+# Names and attributes, which are in the Sends themselves.
 names() {
 	mkdir $MNT/n && (cd $MNT/n && touch $(seq -f 'a-name-that-is-a-little-longer-%g' 100)) &&
 		[ "$(find $EXPORT/n -type f | wc -l)" = 100 ] && unmount &&

@@ -7,8 +7,8 @@
 . "$(dirname "$0")/lib-disk.sh"
 
 NQN=nqn.2026-01.test:srnic
-# Who we are. Else nvme makes a name out of a serial number that guests do not have, which
-# Linux 6.12 takes for another host's.
+# The host's name. Without it nvme derives one from a serial number that guests lack, which Linux
+# 6.12 takes for another host's.
 uuid=$(cat /proc/sys/kernel/random/uuid)
 HOST="--hostnqn=nqn.2014-08.org.nvmexpress:uuid:$uuid --hostid=$uuid"
 subsystem=/sys/kernel/config/nvmet/subsystems/$NQN

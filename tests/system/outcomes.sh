@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Programs that others have written for InfiniBand see the same on srnic as on rxe, where what
-# they see does not change from run to run: the lines of outcomes.c, and what the pingpongs of
-# libibverbs print. outcomes.list names the lines that differ, and why.
+# Programs written for InfiniBand get the same results on srnic as on rxe, as far as these do not
+# vary from run to run: the lines of outcomes.c, and the output of libibverbs' pingpongs.
+# outcomes.list names the lines that differ, and why.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -13,7 +13,7 @@ esac
 need_modules rdma_rxe
 need_programs ibv_rc_pingpong ibv_uc_pingpong ibv_ud_pingpong ibv_srq_pingpong
 
-# What changes from run to run, and the addresses of the device
+# Remove what varies from run to run, and the addresses of the device
 steady() { sed -E 's/ in [0-9.]+ seconds.*//; /address:|GID/d'; }
 
 pingpong() {	# PROGRAM [OPTION...]
@@ -35,7 +35,7 @@ pingpongs() {
 		pingpong ibv_srq_pingpong -c -n 100 -q 4
 }
 
-# on TYPE: what a device of that type gives
+# on TYPE: the output for a device of that type
 on() {
 	SRNIC_TYPE=$1
 	one_host
@@ -53,8 +53,8 @@ run() {
 	return $rc
 }
 
-# same: the lines of rxe, those of outcomes.list in their place, are the lines of srnic; and
-# nothing is listed that is not so any more
+# same: the lines of rxe, replaced by those of outcomes.list, are the lines of srnic; and each
+# listed line is in use
 same() {
 	awk 'NR == FNR { if (/^rxe /) rxe = substr($0, 8)
 			 if (/^srnic /) to[rxe] = substr($0, 8)

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# perftest over rdma_cm, for what it does to the device, not for its figures:
-# in an emulated guest those mean nothing. Few iterations, for the same reason.
+# perftest over rdma_cm, for its effect on the device, not for its figures: in an emulated guest
+# those have no meaning. Few iterations, for the same reason.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -16,13 +16,13 @@ for verb in send write read; do
 	t "ib_${verb}_bw -q 8" perf ib_${verb}_bw -q 8 -n 50 -s 20000
 	t "ib_${verb}_bw -b" perf ib_${verb}_bw -b -n 100 -s 30000
 done
-# A WRITE is nothing the receiver is told of, so there are no events to wait for.
-# ib_send_bw waits for ever if all that its credits allow is posted and no
-# completion is due: more sends than fit into TCP's buffers keep it going.
+# A WRITE is not reported to the receiver, so there are no events to wait for. ib_send_bw waits
+# for ever if it has posted all that its credits allow and no completion is due: more sends than
+# fit into TCP's buffers keep it going.
 t "ib_send_bw -e" perf ib_send_bw -e -n 500 -t 64
-# ib_send_lat -e takes whatever event comes after a send for that of the send, and
-# reads a WC that it did not poll if it is the answer's: with several CPUs the
-# answer may be here before the sender has noted that it is done.
+# ib_send_lat -e takes any event after a send for that of the send, and reads a WC that it did not
+# poll if the event is that of the answer: with several CPUs the answer may arrive before the
+# sender's completion.
 for prog in ib_read_bw ib_read_lat; do
 	t "$prog -e" perf $prog -e -n 100
 done

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# perftest as it is called on InfiniBand: without rdma_cm, the ends swap GID and QP number.
-# For what it does to the device, as perftest.sh.
+# perftest as on InfiniBand: without rdma_cm, the ends exchange GID and QP number. For its effect
+# on the device, as perftest.sh.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -14,9 +14,9 @@ perf_ib() {
 		"$@" -F -d "$CLI_DEV" -x "$cli_gid" "$SRV4"
 }
 
-# ib_send_bw of perftest before 23.07 frees what it needs for its credits on an RNIC only if it
-# used rdma_cm (linux-rdma/perftest, pull request 215): at its end, when all has been sent and
-# received, it cannot free its PD. That, at both ends and once each, is no failure here.
+# ib_send_bw of perftest before 23.07 frees the objects for its credits on an RNIC only if it used
+# rdma_cm (linux-rdma/perftest, pull request 215): at its end, after all data is transferred, it
+# cannot free its PD. This error, once at each end, is no failure here.
 perf_send() {
 	perf_ib ib_send_bw "$@" >"$tmp/perf" 2>&1 && return
 	cat "$tmp/perf"
@@ -57,8 +57,9 @@ all_of() {
 		t "$name: ib_atomic_bw -A $verb" perf_ib ib_atomic_bw -A $verb -n 200
 		t "$name: ib_atomic_lat -A $verb" perf_ib ib_atomic_lat -A $verb -n 200
 	done
-	# Of one QP: the receiver takes each receive for one of the QP by whom it was posted, and
-	# gives the credit for it to that QP's sender. With an SRQ it is another one's, who waits.
+	# With one QP only: the receiver takes each receive for one of the QP that posted it, and
+	# gives the credit to that QP's sender. With an SRQ the message may be another QP's, whose
+	# sender then waits for ever.
 	t "$name: ib_send_bw --use-srq" perf_send --use-srq -n 50 -s 20000
 }
 

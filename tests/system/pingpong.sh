@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Connections without rdma_cm: programs that swap GID and QP number over a socket of
-# their own and call ibv_modify_qp().
+# Connections without rdma_cm: programs that exchange GID and QP number over a socket of their own
+# and call ibv_modify_qp().
 
 . "$(dirname "$0")/lib.sh"
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# The policy of a device in sysfs: what may be written, who may, and what becomes
-# of it between two devices. startup.sh looks at the frames.
+# The policy of a device in sysfs: valid values, permissions, and the effect between two devices.
+# startup.sh checks the frames.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -36,8 +36,8 @@ all_defaults() {	# DEVICE
 	has "$1" rtr "write read send" && return $rc
 }
 
-# The two threads of each take an eighth of those that the host can have. The kernel
-# counted its memory when it booted, and has a little more by now.
+# The two threads of each QP may take an eighth of the host's maximum. The kernel computed that
+# from its memory at boot, and has a little more by now.
 a_users_share() {
 	local max
 	max=$(cat /proc/sys/kernel/threads-max)
@@ -139,7 +139,7 @@ bad_values() {
 	return $rc
 }
 
-not_permitted() {	# COMMAND...: is not to change crc
+not_permitted() {	# COMMAND...: it may not change crc
 	! "$@" bash -c 'echo off >/sys/class/infiniband/sr1/policy/crc' && has sr1 crc required
 }
 
@@ -151,12 +151,12 @@ rping_for() {	# TIMES
 
 rping_works() { rping_for 5; }
 
-# server_first: the first message is the server's, so an RTR is needed
+# server_first: the server sends the first message, so an RTR is needed
 server_first() {
 	pair 7471 ucmatose -b "$SRV4" -c 2 -C 5 -S 2000 -- ucmatose -s "$SRV4" -c 2 -C 5 -S 2000
 }
 
-# fpdus COMMAND...: how many the two devices send
+# fpdus COMMAND...: the number that the two devices send
 fpdus() {
 	local before=$(($(counter sr1 tx_fpdus) + $(counter sr2 tx_fpdus)))
 	"$@" >"$tmp/fpdus" 2>&1 || { cat "$tmp/fpdus"; return 1; }
@@ -175,7 +175,7 @@ max_fpdu_counts() {
 	[ "$small" -lt $((all / 4)) ]
 }
 
-# Connections keep what they began with; those that come get what holds then.
+# Connections keep the policy with which they began; new ones get the present policy.
 under_traffic() {
 	local rc=0 n=0
 	serve 7475 "$BIN/integrity" --server --addr "$SRV4" --timeout 45 || return
@@ -194,21 +194,21 @@ under_traffic() {
 	[ $n -gt 3 ] && return $rc
 }
 
-# A peer that is not there any more while nothing is under way: the end with
-# keepalive notices, the other one has nothing to notice it by.
+# A peer vanishes while no message is under way: the end with keepalive detects it, the other end
+# cannot.
 vanished() {
 	local before rc=0
 	set_policy sr2 keepalive=1 && set_policy sr1 keepalive=0 || return
 	serve 7174 rping -s -a "$SRV4" || return
-	# a simple command, so that it is rping that stops
+	# a simple command, so that SIGSTOP stops rping
 	ip netns exec "$CLI_NS" rping -c -a "$SRV4" -C 100000 -S 64 >"$tmp/client" 2>&1 &
 	local client=$!
 	within 10 connected sr2 || return
 	before=$(counter sr2 close_aborted)
-	# silent, and then not there
+	# the peer is silent, and then vanishes
 	kill -STOP $client
 	sleep 1
-	# both ways: the server's RST would tell the client
+	# in both directions: otherwise the server's RST would reach the client
 	loss 100 || rc=1
 	within 15 closed_after sr2 "$before" || { echo "the server has not noticed"; rc=1; }
 	connected sr1 || { echo "the client has"; rc=1; }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
 # rdma-core's own Python tests, those of the newest rdma-core of Debian, with its libibverbs,
-# librdmacm and pyverbs. "make check-pyverbs" makes what it needs; it runs only when named.
+# librdmacm and pyverbs. "make check-pyverbs" builds these; the test runs only when named.
 
 . "$(dirname "$0")/lib.sh"
 . "$here/lib-pyverbs.sh"

@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# A scripted iWARP peer on a plain TCP socket (tests/wire/peer.py) sends good
-# and bad streams to a program that uses the device; each of its tests is one here.
-# Then once more with its frames as pages of files, which on one host the device finds in
-# its socket.
+# A scripted iWARP peer on a plain TCP socket (tests/wire/peer.py) sends good and bad streams to a
+# program that uses the device; each of its tests is a test here. Then once more with its frames
+# as pages of files, which on one host are the pages in the device's socket.
 
 . "$(dirname "$0")/lib.sh"
 

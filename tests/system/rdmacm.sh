@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# The programs of librdmacm's own tool box, between two hosts over MTU 1500 and
-# 9000, and between two programs of one host.
+# librdmacm's own tools, between two hosts over MTU 1500 and 9000, and between two programs of one
+# host.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -13,9 +13,9 @@ rping_size() {	# ADDR SIZE COUNT [OPTION...]
 		rping -c -a "$addr" -S "$size" -C "$count" -V "$@"
 }
 
-# One server, three clients at a time, then one more. They connect one after the other:
-# the server of rdma-core 44 keeps one request, and forgets it when a second one
-# comes before its main thread has taken the first.
+# One server, three clients at a time, then one more. They connect one after the other: the server
+# of rdma-core 44 keeps one request, and forgets it if a second one comes before its main thread
+# has taken the first.
 rping_persistent() {
 	local pids=() p rc=0
 	serve 7174 rping -s -P -a "$SRV4" || return
@@ -32,14 +32,14 @@ rping_persistent() {
 	stop_server && return $rc
 }
 
-# The file must arrive as it was.
+# The file must arrive unchanged.
 rcopy_file() {	# BYTES
 	head -c "$1" /dev/urandom >"$tmp/src"
 	rm -f "$tmp/dst"
 	forever 7427 rcopy -- rcopy "$tmp/src" "$SRV4:$tmp/dst" && cmp "$tmp/src" "$tmp/dst"
 }
 
-# A port where nobody listens: an error, and soon.
+# A port without a listener: an error, without delay.
 rping_nobody() {
 	local rc=0
 	on_cli timeout -k 1 "$(slow 30)" rping -c -a "$SRV4" -p 7999 -C 1 >"$tmp/rping" 2>&1 || rc=$?
@@ -73,12 +73,12 @@ all_tools() {
 		rstream -s "$SRV4" -S 64 -C 20 -I 2 -T b
 	t "$1: rstream -T n" pair 7471 rstream -S 1000000 -C 2 -I 1 -T n -- \
 		rstream -s "$SRV4" -S 1000000 -C 2 -I 1 -T n
-	# without -b its server takes an IPv4 address, whatever -f says
+	# without -b its server takes an IPv4 address, whatever -f is
 	t "$1: rstream v6" pair 7471 rstream -f ipv6 -b "$SRV6" -S 5000 -C 10 -I 1 -T v -- \
 		rstream -f ipv6 -s "$SRV6" -S 5000 -C 10 -I 1 -T v
 	t "$1: riostream" pair 7471 riostream -S 16384 -C 10 -I 2 -T v -- \
 		riostream -s "$SRV4" -S 16384 -C 10 -I 2 -T v
-	# of rdma-core 56: RDMA connections of an iWARP device have TCP's ports
+	# of rdma-core 56: RDMA connections of an iWARP device use TCP's ports
 	if grep -q 'Server warmup' "$(command -v cmtime)"; then
 		skip "$1: cmtime" "it opens a TCP listener at the port of its RDMA listener"
 	else

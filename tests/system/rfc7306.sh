@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# RFC 7306: RDMA Write with immediate data and atomic operations, good and bad,
-# the cases of rfc7306.c; what perftest makes of them.
+# RFC 7306: RDMA Write with immediate data and atomic operations, good and bad, the cases of
+# rfc7306.c; and perftest with them.
 
 . "$(dirname "$0")/lib.sh"
 
 [ -x "$BIN/rfc7306" ] || bail "no $BIN/rfc7306: make -C tests/programs OUT=..."
 
 one_host
-# both ends are on one host: messages of many segments all the same
+# both ends are on one host: a small MTU makes messages of many segments
 ip -n h1 link set lo mtu 1500
 
 cases rfc7306

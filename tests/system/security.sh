@@ -1,19 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# What a user may do who has no right to: make and end devices, change their
-# settings. Documentation/security.rst has the rest, and which tests are for it.
+# Calls of a user without the right to them: making and ending devices, changing their settings.
+# Documentation/security.rst has the rest, with the tests for it.
 
 . "$(dirname "$0")/lib.sh"
 
 [ "$SRNIC_TYPE" = srnic ] || skip_all "the type under test is $SRNIC_TYPE"
 need_programs setpriv
 
-# As root, but for this capability
+# As root without this capability
 without_net_admin() { on_cli setpriv --bounding-set=-net_admin --inh-caps=-net_admin "$@"; }
 as_nobody() { on_cli setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
 
-# It fails, for want of a right and of nothing else.
+# It fails for lack of a right, and for no other reason.
 denied() {
 	local rc=0
 	LC_ALL=C "$@" >"$tmp/denied" 2>&1 || rc=$?
@@ -21,7 +21,7 @@ denied() {
 	[ $rc != 0 ] && grep -qE 'Operation not permitted|Permission denied' "$tmp/denied"
 }
 
-# By others, and then by one who may: nothing else stands in the way.
+# Refused for others, then accepted with the right: so there is no other reason.
 only_admin_adds() {
 	on_cli ip link add sec0 type dummy && on_cli ip link set sec0 up || return 1
 	denied without_net_admin rdma link add srsec type srnic netdev sec0 &&
@@ -37,7 +37,7 @@ only_admin_deletes() {
 	on_cli rdma link delete srsec && on_cli ip link delete sec0
 }
 
-# The files of the device's policy: not by others, nor by root without the capability
+# The files of the device's policy: refused for other users, and for root without the capability
 only_admin_sets() {
 	local file value n=0
 	for file in /sys/class/infiniband/"$CLI_DEV"/policy/*; do

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# Peers that connect by TCP and say nothing: whom they keep out, and whom they keep
-# waiting when a device goes.
+# Peers that connect by TCP and send nothing: they must not keep others out, nor delay the end of
+# a device.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -11,7 +11,7 @@
 
 RATE=200	# silent connections a second
 
-# flood ADDR PORT: from the client, and each connection stays for as long as it can
+# flood ADDR PORT: from the client; each connection stays as long as possible
 flood() {
 	ip netns exec "$CLI_NS" python3 -c '
 import resource, socket, sys, time
@@ -28,8 +28,8 @@ while True:
 	flood=$!
 }
 
-# One after the other gets in, and soon, from the first second to one in which
-# connections that were silent from the beginning have long had their time.
+# Clients get in one after the other, without delay, from the first second until the first silent
+# connections are long past their time limit.
 nobody_is_kept_out() {
 	local i start took worst=0 rc=0
 	serve 7310 rping -s -P -a "$SRV4" -p 7310 || return
@@ -50,9 +50,9 @@ nobody_is_kept_out() {
 	[ $rc = 0 ] && [ $worst -le $((4000 * SRNIC_SLOW)) ]
 }
 
-# 100 of each: connecting to a TCP server that never answers, and connected to by
-# clients that never ask. Two listeners: each has places for 64 of these, and with more the
-# oldest would give way.
+# 100 of each: connecting to a TCP server that never answers, and connections from clients that
+# never send. Two listeners: each has room for 64 of these, and with more the oldest would be
+# closed.
 half_made() {
 	local port
 	ip netns exec "$SRV_NS" python3 -c '
@@ -86,7 +86,7 @@ time.sleep(1000)' "$CLI4" &
 
 end_half_made() { kill -KILL $silent $listeners $pending $mute 2>/dev/null; wait $silent $listeners $pending $mute 2>/dev/null || :; }
 
-# gone_within MS COMMAND...: it ends the device of the client in this time
+# gone_within MS COMMAND...: it removes the device of the client in this time
 gone_within() {
 	local limit=$(($1 * SRNIC_SLOW)) start=${EPOCHREALTIME/./} took rc=0
 	shift
@@ -100,9 +100,9 @@ link_goes() { half_made && gone_within 2000 rdma link delete "$CLI_DEV" && end_h
 module_goes() { half_made && gone_within 2000 rmmod srnic && end_half_made && modprobe srnic; }
 interface_goes() { half_made && gone_within 2000 ip -n "$CLI_NS" link del v1 && end_half_made; }
 
-# In an order in which rdma_cm, which waits for connections, hears of the end of a
-# device before ib_uverbs, which takes the QPs away from under them. Nothing can be
-# done about it where these are no modules, or where a test before has left users of them.
+# The order in which rdma_cm, which waits for connections, gets the end of a device before
+# ib_uverbs, which destroys the QPs of programs. It cannot be changed if these are built in, or if
+# an earlier test has left users of them.
 reorder_clients() {
 	modprobe -r srnic rdma_ucm && modprobe -r rdma_cm ib_uverbs
 	modprobe ib_uverbs && modprobe rdma_ucm && modprobe srnic

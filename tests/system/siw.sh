@@ -7,7 +7,7 @@
 
 [ -d /sys/module/siw ] || skip_all "siw is not loaded (scripts/guest --siw)"
 
-# The server's part is to be there, and to end in error.
+# The server has to be there, and to end with an error.
 refused() {	# OP
 	local rc=0
 	serve 7174 rping -s -a "$SRV4" || return
@@ -41,12 +41,12 @@ both_ways() {	# NAME
 two_hosts 1500 "$SRNIC_TYPE" siw
 slow_syn
 both_ways "$SRNIC_TYPE client, siw server"
-# Its server speaks first. That needs a client that asks for the peer-to-peer
-# start-up of RFC 6581, or a server that does not care for RFC 5044 7.1: siw is
-# no such client, but such a server. So this works in one direction only.
+# Its server sends first. That needs a client that requests the peer-to-peer start-up of RFC 6581,
+# or a server that ignores RFC 5044 7.1: siw is no such client, but such a server. So this works
+# in one direction only.
 t "$SRNIC_TYPE client, siw server: ucmatose" pair 7471 \
 	ucmatose -b "$SRV4" -c 4 -C 5 -S 2000 -- ucmatose -s "$SRV4" -c 4 -C 5 -S 2000
-# siw knows nothing of RFC 7306: it says so, and the connection ends cleanly.
+# siw does not support RFC 7306: it refuses the opcode, and the connection ends cleanly.
 if [ "$SRNIC_TYPE" = srnic ]; then
 	t "siw server refuses an atomic" refused fetch-add
 	t "siw server refuses immediate data" refused write-imm

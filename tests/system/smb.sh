@@ -1,18 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# SMB Direct: the kernel's server (ksmbd) on one host, its client (cifs) on the other.
-# What the client wrote is compared on the server and, after another mount, read back.
+# SMB Direct: the kernel's server (ksmbd) on one host, its client (cifs) on the other. Data
+# written by the client is compared on the server and, after another mount, read back.
 #
-# ksmbd is one for the kernel: it listens in the initial netns and is told what to do
-# there. So that is the server's host. The client can be in any netns.
+# There is one ksmbd in a kernel: it listens in the initial netns and is controlled there. So that
+# is the server's host. The client can be in any netns.
 
 . "$(dirname "$0")/lib.sh"
 
 EXPORT=/run/smb-export MNT=/run/smb
 PORT=5445
 
-# siw makes its sockets in the initial netns if a thread of the kernel asks for them.
+# siw makes its sockets in the initial netns for a thread of the kernel.
 [ "$SRNIC_TYPE" != siw ] || skip_all "siw cannot be used by the kernel in another netns"
 need_modules ksmbd cifs
 for m in ksmbd cifs; do
@@ -114,7 +114,7 @@ tree_back() {
 }
 tree_gone() { rm -r $MNT/tree && [ ! -e $EXPORT/tree ]; }
 
-# All of it was on the devices: the large file and the tree, there and back
+# All data was on the devices: the large file and the tree, there and back
 over_rdma() {
 	local there back
 	there=$(counter sr1 tx_bytes) back=$(counter sr2 tx_bytes)
@@ -122,7 +122,7 @@ over_rdma() {
 	[ "$there" -gt 26000000 ] && [ "$back" -gt 26000000 ]
 }
 
-# Somebody resets the connection: the client makes another one.
+# A third party resets the connection: the client makes another one.
 again() {
 	local before
 	before=$(counter sr1 conn_active)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# A little of everything, in a minute: for kernels on which the gate does not run all.
+# A little of everything, in a minute: for kernels on which the gate does not run all tests.
 
 . "$(dirname "$0")/lib.sh"
 

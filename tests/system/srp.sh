@@ -20,8 +20,8 @@ need_programs mkfs.ext4
 
 gid_of() { tr -d : <"/sys/class/infiniband/$1/ports/1/gids/0"; }
 
-# ib_srpt names a port by its GID. It also knows it by the lower half alone, which is
-# 0 for each iWARP device: the GID is a hardware address and zeros.
+# ib_srpt names a port by its GID. It also accepts the lower half alone, which is 0 for each iWARP
+# device: the GID is a hardware address and zeros.
 names() {
 	local srv cli
 	srv=0x$(gid_of "$SRV_DEV")
@@ -41,9 +41,9 @@ target() {
 # the QPs of the target's connections
 channels() { rdma resource show qp | grep "link $SRV_DEV/"; }
 
-# ib_srpt frees a connection that the initiator has ended when rdma_cm reports
-# TIMEWAIT_EXIT, an event of InfiniBand and RoCE that iWARP does not have. Until the
-# port is disabled the connection stays, and rmdir of the ACL waits for it.
+# ib_srpt frees a connection that the initiator has ended when rdma_cm reports TIMEWAIT_EXIT, an
+# event of InfiniBand and RoCE that iWARP lacks. Until the port is disabled the connection stays,
+# and rmdir of the ACL waits for it.
 target_gone() {
 	echo 0 >"$tpg/enable" && within 20 eval '! channels' &&
 		rm "$acl/lun_0/disk" && rmdir "$acl/lun_0" "$acl" &&
@@ -58,8 +58,8 @@ login() {
 		within 20 disk_is 'sd*' && channels
 }
 
-# The write returns before ib_srp has disconnected, and until then a login fails
-# (EEXIST). The last thing that goes is the SCSI host's error handler.
+# The write returns before ib_srp has disconnected, and until then a login fails (EEXIST). The
+# SCSI host's error handler is the last to go.
 logout() {
 	local port host
 	port=$(cd $rport && compgen -G 'port-*') || return

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# MPA start-up against a scripted peer in both roles (tests/wire/startup.py); each
-# of its tests is one here.
+# MPA start-up with a scripted peer in both roles (tests/wire/startup.py); each of its tests is a
+# test here.
 
 . "$(dirname "$0")/lib.sh"
 

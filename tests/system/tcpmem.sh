@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# TCP that is short of memory: receive buffers smaller than an FPDU (tcp_rmem), and less
-# memory than TCP as a whole may have (tcp_mem). Every transfer comes to its end and
-# nothing is lost. SEED=N repeats a run.
+# TCP that is short of memory: receive buffers smaller than an FPDU (tcp_rmem), and less memory
+# than TCP as a whole may have (tcp_mem). Every transfer completes and nothing is lost. SEED=N
+# repeats a run.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -16,7 +16,7 @@ tcp_mem=/proc/sys/net/ipv4/tcp_mem	# of all namespaces
 read -r usual_mem <$tcp_mem
 trap 'echo "$usual_mem" >$tcp_mem; cleanup' EXIT
 
-# buffers BYTES: of the connections to come, of either host. They do not grow.
+# buffers BYTES: of new connections, of either host. They do not grow.
 buffers() {
 	local ns
 	for ns in $made_ns; do
@@ -31,7 +31,7 @@ collected() { echo $(($(counter sr1 rx_collected_fpdus) + $(counter sr2 rx_colle
 
 nothing_lost() { integrity "$@" --seed "$SEED"; }
 
-# The same, and FPDUs came for which TCP had no room.
+# The same, and FPDUs arrived for which TCP had no room.
 nothing_lost_without_room() {
 	local before
 	before=$(collected)
@@ -64,8 +64,8 @@ t "a buffer of 16384: FPDUs of a segment" nothing_lost -- --qps 4 --ops 60 --max
 t "no device counted an error" no_errors
 teardown_hosts
 
-# Connections of a bystander that nobody reads from hold some MiB of TCP's memory: CPUs
-# have reserves of one MiB, which would blur lower limits.
+# A bystander's connections, which are not read from, hold some MiB of TCP's memory: CPUs have
+# reserves of one MiB, which would blur lower limits.
 hog() {
 	ip netns exec h1 /usr/bin/python3 - <<-END &
 		import socket, time
@@ -88,7 +88,7 @@ hog() {
 tcp_pages() { sed -n 's/^TCP: .* mem //p' /proc/net/sockstat; }
 tcp_holds() { [ "$(tcp_pages)" -ge "$1" ]; }
 
-# short_of_memory LIMITS COMMAND...: tcp_mem is that while the command runs
+# short_of_memory LIMITS COMMAND...: sets tcp_mem while the command runs
 short_of_memory() {
 	local rc=0
 	echo "$1" >$tcp_mem || return

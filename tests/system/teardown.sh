@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# The end of everything while it is in use: module, device, interface, network
-# namespace, programs. Nothing hangs, nothing is left.
+# The end of everything while it is in use: module, device, interface, network namespace,
+# programs. Nothing hangs, nothing is left.
 
 . "$(dirname "$0")/lib.sh"
 
 [ "$SRNIC_TYPE" = srnic ] || skip_all "the type under test is $SRNIC_TYPE"
 
-# A QP whose messages are all taken where they come in has no kthreads: not these are counted.
+# Not counted: a QP whose messages are all processed in softirq has no kthreads.
 connected() { rdma resource show qp | grep -c 'state RTS'; }
 
 listens() { ip netns exec h2 grep -qi ":$(printf %04x "$1") .* 0A " /proc/net/tcp; }
@@ -93,7 +93,7 @@ netns_deleted() {
 	two_hosts 1500
 	slow_syn
 	traffic && in_time 10 ip netns del h1 && in_time 10 ip netns del h2 || return 1
-	# the namespaces live on until their programs have gone
+	# the namespaces exist until their programs have ended
 	pkill -KILL -x rping
 	pkill -KILL -x ib_write_bw
 	within 10 nothing_left &&
@@ -102,7 +102,7 @@ netns_deleted() {
 
 sockets() { awk '/^TCP:/ { print $3 }' /proc/net/sockstat; }
 
-# of the slab caches that have a name of their own for what we make
+# slab caches with names of their own, for our objects
 objects() { awk '$1 ~ /^(TCP|TCPv6|sock_inode_cache|task_struct)$/ { print $1, $2 }' /proc/slabinfo; }
 
 repeat() {

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# The recipes of Documentation/administration.rst: each command that it shows is run,
-# on what it is for, and has to say what is said there.
+# The recipes of Documentation/administration.rst: each command there is run on its own problem,
+# and its output must match the page.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -10,7 +10,7 @@ need_programs bpftrace trace-cmd
 tracefs=/sys/kernel/tracing
 out=$tmp/trace
 
-# A connection that lives until somebody ends it
+# A connection that lives until it is ended
 rping_start() {	# [SIZE]
 	serve 7174 rping -s -a "$SRV4" -S "${1:-1000}" -C 10000000 || return
 	ip netns exec "$CLI_NS" rping -c -a "$SRV4" -S "${1:-1000}" -C 10000000 -v >"$tmp/rping-c" 2>&1 &
@@ -23,10 +23,10 @@ rping_end() {
 	within 20 eval '[ -z "$(rdma resource show qp | grep rping)" ]'
 }
 
-# Who finds a reset is a kthread of the QP, or the program, if it posts just then.
+# A reset is found by a kthread of the QP, or by the program if it posts just then.
 finder='(srnic-.x/[0-9]+|rping)'
 
-# --- as tracefs has it -------------------------------------------------------
+# --- with tracefs -----------------------------------------------------------
 
 # fs_on EVENT...: of a ring buffer of their own
 fs_on() {
@@ -62,7 +62,7 @@ fs_asked_for() {
 	grep -E ' rping-[0-9]+ .*: srnic_qp_state: sr1 qpn=[0-9]+ RTS -> ERROR \(asked for\)' "$out" && return $rc
 }
 
-# The server reads more than it has room for.
+# The server Reads beyond the buffer.
 mismatch() {
 	serve 7174 rping -s -a "$SRV4" -S 100 -C 5 || return
 	on_cli rping -c -a "$SRV4" -S 1000 -C 5
@@ -79,7 +79,7 @@ fs_failed_wr() {
 	grep -E ': srnic_wqe_error: sr2 qpn=[0-9]+ wr_id=0x0 status=6 \(base or bounds violation\)' "$out" && return $rc
 }
 
-# --- as the tools have it ----------------------------------------------------
+# --- with the tools ---------------------------------------------------------
 
 has_bpftrace() {
 	[ -e /sys/kernel/btf/vmlinux ] && bpftrace -e 'BEGIN { exit(); }' >"$out" 2>&1
@@ -127,7 +127,7 @@ tracecmd_failed_wr() {
 
 # --- how full ----------------------------------------------------------------
 
-# field NAME: of what ss -ti says
+# field NAME: of the output of ss -ti
 field() { grep -o "\b$1:[0-9]*" "$out" | cut -d : -f 2; }
 
 full_segments() {

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# UCX, and Open MPI over UCX, on devices that are no RNIC: UCX takes none for a device of its own.
-# It makes RC QPs, which it tells of each other by UD QPs. ucx_perftest does not look at the data:
-# mpi.c does, of messages, collective operations, Puts, Gets and atomics.
+# UCX, and Open MPI over UCX, on devices that are no RNIC: UCX does not support RNICs. It makes RC
+# QPs, whose numbers it exchanges over UD QPs. ucx_perftest does not check the data: mpi.c does,
+# of messages, collective operations, Puts, Gets and atomics.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -20,7 +20,7 @@ info() {	# TRANSPORT
 no_info() { ! info rc_verbs; }
 no_ud()   { info ud_verbs; grep 'failed to create UD QP' "$tmp/info"; }
 
-# perf TRANSPORTS TEST SIZE: what UCX warns of is no good, either
+# perf TRANSPORTS TEST SIZE: a warning of UCX is a failure, too
 perf() {
 	export UCX_TLS=$1,self
 	pair 13337 env UCX_NET_DEVICES="$SRV_DEV:1" UCX_IB_GID_INDEX="$srv_gid" ucx_perftest -p 13337 -- \
@@ -67,7 +67,7 @@ by_device() {	# RANKS TRANSPORTS
 	mpi "$1" && [ "$(counter sr1 conn_active)" != 0 ]
 }
 
-# UCX ends its QPs by way of Error: what is aborted is none
+# UCX ends its QPs with Modify to Error, so aborted streams are no errors
 lost_nothing() {
 	local dev name n bad=0
 	for dev in "$CLI_DEV" "$SRV_DEV"; do

@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
 # UD QPs: programs that send datagrams, where the policy has a port for them. The cases of ud.c,
-# and of programs that others have written.
+# and independent programs.
 #
-# perftest is run on a device that is no RNIC: on one it counts credits, by RDMA Write.
+# perftest runs on a device that is no RNIC: on an RNIC it counts credits, by RDMA Write.
 
 . "$(dirname "$0")/lib.sh"
 
 need_programs ibv_ud_pingpong ib_send_bw
 
-# But for the sockets at no address, which hold the port
+# Except for the sockets without an address, which hold the port
 bound()    { "on_$1" ss -Hlun "sport = :$IB_PORT" | grep -vE ' (0\.0\.0\.0|\[::\]|\*):[0-9]+ +\S+:\*'; }
 no_trace() { ! bound srv && ! bound cli; }
 
@@ -59,7 +59,7 @@ killed() {
 	done 2>/dev/null
 }
 
-# The sockets follow the addresses, and whoever has a QP goes on with those there are
+# The sockets follow the addresses, and QPs go on with the remaining ones
 address_goes() {
 	traffic || return
 	for _ in 1 2 3; do
@@ -73,7 +73,7 @@ address_goes() {
 	within 10 no_trace
 }
 
-# A program has the port at the address: the policy is not to be had, nor changed by the attempt
+# A program has the port at the address: the policy is refused and does not change
 port_taken() {
 	set_policy "$CLI_DEV" ib_port=0
 	ip netns exec "$CLI_NS" /usr/bin/python3 -c 'import socket, sys, time
@@ -97,7 +97,7 @@ arrives() {
 	within 10 eval '[ "$(wc -l <"$tmp/lossy")" -gt $((n + 1)) ]'
 }
 
-# The sockets of QPs that there are go to the new port, and go away if there is none
+# The sockets of existing QPs move to the new port, and are closed if there is none
 port_changes() {
 	local rc=0 other=4790
 	ip netns exec "$CLI_NS" "$BIN/ud" "$CLI4" lossy >"$tmp/lossy" 2>&1 &
@@ -114,7 +114,7 @@ port_changes() {
 
 as() { ip netns exec "$CLI_NS" setpriv --reuid "$1" --regid "$1" --clear-groups "${@:2}"; }
 
-# A user sends to hosts that do not answer, and another one to itself
+# A user sends to hosts that do not answer, and another user to itself
 starved() {
 	local rc=0
 	as 65534 "$BIN/ud" "$CLI4" starve >"$tmp/starve" 2>&1 &

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# A sender that goes on writing to what it has sent, by a user without any rights (unstable.c):
-# over lo the octets in the receive queue are the pages of its file.
+# A sender without any rights that keeps writing to data it has sent (unstable.c): over lo the
+# octets in the receive queue are the pages of its file.
 
 . "$(dirname "$0")/lib.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# What goes over the wire, judged by tshark, which has learnt iWARP elsewhere.
+# Packets on the wire, judged by tshark, which implements iWARP independently.
 
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/lib-capture.sh"
@@ -27,7 +27,7 @@ fpdus() {	# TEXT
 	}' "$1"
 }
 
-# Every FPDU must fit into one TCP segment.
+# Each FPDU must fit one TCP segment.
 fpdus_fit() {	# TEXT
 	fpdus "$1" | awk '
 	$3 > $4 { print "FPDU of " $3 " octets, room for " $4; bad++ }
@@ -35,7 +35,7 @@ fpdus_fit() {	# TEXT
 	END { print n " FPDUs, the largest " max " octets, room for " room; exit bad || !n }'
 }
 
-# Segments are cut by TCP, and captured as they are.
+# TCP cuts the segments, and they are captured unchanged.
 no_offloads() {	# NETNS NETDEV
 	local what
 	ip netns exec "$1" ethtool -k "$2" >"$tmp/offloads" || return
@@ -44,27 +44,26 @@ no_offloads() {	# NETNS NETDEV
 	done
 }
 
-# Of the segments that carry FPDUs, so many percent at least begin with one, in both
-# directions of a stream with large messages. The segment of a short message does so
-# anyhow, so that a direction with few full segments does not count. FILE.share has
-# the figures.
+# At least so many percent of the segments that carry FPDUs begin with one, in both directions of
+# a stream with large messages. The segment of a short message does so anyhow, so that a direction
+# with few full segments does not count. FILE.share has the figures.
 begin_with_fpdu() {	# FILE PERCENT
 	run_tshark "$1" "$1.fields" -Y tcp -T fields -e tcp.stream -e tcp.srcport -e tcp.seq \
 		-e tcp.len -e tcp.options.mss_val -e iwarp_mpa.pdlength \
 		-e iwarp_mpa.ulpdulength || return
-	# by sequence number: the SYNs come first, what is sent again behind what was sent
+	# by sequence number: the SYNs come first, retransmissions behind the original
 	sort -s -t $'\t' -k 3,3n "$1.fields" | awk -F '\t' -v least="$2" '
 	{ dir = $1 " " $2 }
 	$5 != "" && (!($1 in mss) || $5 < mss[$1]) { mss[$1] = $5 }
 	$4 > 0 && !(dir in next_seq) { next_seq[dir] = 1 }
-	# but those that are sent again
+	# except retransmissions
 	$4 > 0 && $3 == next_seq[dir] {
 		next_seq[dir] += $4
 		segments[dir, $3] = dir
 		full[dir] += $4 == mss[$1] - 12
 		if ($4 > mss[$1] - 12) { print "segment of " $4 " octets, room for " mss[$1] - 12; bad++ }
 	}
-	# after the start-up frame comes one FPDU after the other
+	# after the start-up frame one FPDU follows the other
 	$6 != "" && !(dir in start) { pos[dir] = start[dir] = 1 + 20 + $6 }
 	{
 		n = split($7, ulpdus, ",")
@@ -96,7 +95,7 @@ begin_with_fpdu() {	# FILE PERCENT
 	return $rc
 }
 
-# An initiator speaks first (RFC 5044 7.1).
+# An initiator sends first (RFC 5044 7.1).
 initiator_first() {	# TEXT
 	fpdus "$1" | awk '
 	!($1 in first) { first[$1] = $2; n++; if ($2 != "initiator") { print "stream " $1; bad++ } }
@@ -107,7 +106,7 @@ sent_fpdus() {
 	cat /sys/class/infiniband/sr*/ports/1/hw_counters/tx_fpdus | awk '{ n += $1 } END { print n }'
 }
 
-# As many FPDUs were understood as the devices have sent.
+# tshark has decoded as many FPDUs as the devices have sent.
 all_understood() {	# TEXT COUNT
 	local n
 	n=$(grep -c 'ULPDU length: ' "$1")
@@ -149,7 +148,7 @@ common() {	# NAME TEXT
 # --- two hosts: data, segment sizes, an orderly end -----------------------------
 
 two_hosts 1500
-# what is captured must be what a wire would carry: no segments of many packets
+# captured segments must be those of a real wire: no offloaded large ones
 for h in 1 2; do
 	ip netns exec h$h ethtool -K v$h tso off gso off gro off tx off rx off >"$tmp/ethtool" 2>&1 ||
 		bail "ethtool: $(cat "$tmp/ethtool")"
@@ -163,7 +162,7 @@ sent=$(sent_fpdus)
 t "two hosts: segmentation is TCP's" no_offloads h1 v1
 t "two hosts: segmentation is TCP's at the other end" no_offloads h2 v2
 capture h1 v1 "$tmp/large.pcapng"
-# both ways: the server reads one message, writes it back, and only then comes the next
+# in turn: the server reads one message, writes it back, and only then comes the next
 t "two hosts: large messages, one at a time" pair 7174 rping -s -a "$SRV4" -S 65000 -C 10 -- \
 	rping -c -a "$SRV4" -S 65000 -C 10
 stop_capture
@@ -195,7 +194,7 @@ stop_capture
 sent=$(sent_fpdus)
 teardown_hosts
 
-# RFC 5040 4.8 and 7.2, RFC 5041 7.2: who is to blame, and for what
+# RFC 5040 4.8 and 7.2, RFC 5041 7.2: which end is to blame, and for what
 one=$tmp/one.txt
 t -l 150 "one host: dissected" dissect "$tmp/one.pcapng" "$one"
 for what in 'OpCode: Terminate \(0x7\)' \

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""pyverbs' constants: e those of verbs, ce those of rdma_cm, whichever release it is."""
+"""pyverbs' constants, in any release: e those of verbs, ce those of rdma_cm."""
 
 try:
     import pyverbs.cm_enums as ce

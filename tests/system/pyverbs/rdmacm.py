@@ -2,10 +2,9 @@
 """
 Resources of rdma-core's tests whose QPs are connected by rdma_cm.
 
-The tests make two players in one process, each with QPs of its own, and let each
-of them modify its QPs to RTR and RTS with the address and the QP number of the
-other. An iWARP QP has no such way; it gets there by a connection. All that
-changes is therefore RCResources.to_rts().
+The tests make two players in one process, each with QPs of its own, and let each of them modify
+its QPs to RTR and RTS with the address and the QP number of the other. An iWARP QP enters RTS by
+a connection instead. The only change is therefore RCResources.to_rts().
 """
 
 import importlib
@@ -26,7 +25,7 @@ players = {}        # qp number -> resources
 
 
 def expect(channel, event_type):
-    """The next event, which has to be of that type."""
+    """The next event, which must be of that type."""
     event = CMEvent(channel)
     if event.event_type != event_type:
         raise PyverbsError(f'expected event {event_type}, got {event.event_str()}')
@@ -34,7 +33,7 @@ def expect(channel, event_type):
 
 
 class Connection:
-    """Two QPs of this process, connected; the kernel does both ends' work."""
+    """Two QPs of this process, connected by rdma_cm at both ends."""
 
     def __init__(self, active_qpn, passive_qpn, reads):
         port = str(PORT + len(connections))
@@ -81,7 +80,7 @@ class RCResources(base.RCResources):
         # In rdma-core 44 the players have no numbers of Reads.
         reads = {'resources': getattr(self, 'max_dest_rd_atomic', 1),
                  'depth': getattr(self, 'max_rd_atomic', 1)}
-        # Of the two players, the one that comes first makes the connections.
+        # The player that comes first makes the connections of both.
         for ours, theirs in zip(self.qps_num, self.rqps_num):
             players[ours] = self
             ends = frozenset((ours, theirs))
@@ -90,9 +89,9 @@ class RCResources(base.RCResources):
 
     def mem_read(self, size=None, offset=0):
         """
-        What a peer has written is looked at as soon as its Write is complete.
-        With iWARP this says that the Write's buffer may be used again, not that
-        the data has been placed. A Read behind it says that (RFC 5040 5.5).
+        The tests look at the data of a peer's Write as soon as the Write is complete. With iWARP
+        this means that the Write's buffer may be used again, not that the data has been placed. A
+        Read behind it ensures that (RFC 5040 5.5).
         """
         peer = players.get(self.rqps_num[0]) if self.rqps_num else None
         if peer is not None:
@@ -103,7 +102,7 @@ class RCResources(base.RCResources):
 
 
 def install(ip):
-    """Have the tests that are imported from now on derive from the above."""
+    """Let the tests that are imported from now on derive from the class above."""
     global address, utils
     address = ip
     base.RCResources = RCResources

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """
-What the port to rdma_cm adds to rdma-core's tests: where iWARP differs, and tests
-of what they only try with QPs that are not to be had here.
+Changes of rdma-core's tests for rdma_cm: where iWARP differs, and tests of features that they
+only try with QPs which are not available here.
 """
 
 import tests.base as base
@@ -15,7 +15,7 @@ from pyverbs.pyverbs_error import PyverbsRDMAError
 import rdmacm
 from constants import e
 
-# As fit.list, for the tests that are run over rdma_cm.
+# As fit.list, for the tests that run over rdma_cm.
 RULES = [
     ('*.test_qp_ex_rc_atomic_write', 'skips: RFC 7306 has no atomic write'),
     ('*.test_qp_ex_rc_flush*', 'skips: RFC 7306 has no flush'),
@@ -35,8 +35,8 @@ test_qpex.QpExUDSend = test_qpex.QpExRCSend
 
 class Statuses:
     """
-    InfiniBand tells a sender what went wrong at its peer. iWARP ends the stream: the
-    peer's own WR says why, and what the sender has under way is flushed.
+    InfiniBand reports the peer's error to the sender. iWARP ends the stream: the peer's own WR
+    has the error, and the sender's outstanding WRs are flushed.
     """
 
     STATUS = {'Remote operation error': 'Local protection error',
@@ -127,6 +127,6 @@ OWN = [SrqTest, BindMwTest]
 
 
 def adapt(test):
-    """The test in the class that has what differs, if there is one."""
+    """The test in the class with the iWARP variant, if there is one."""
     cls = ADAPTED.get(type(test))
     return cls(test._testMethodName) if cls else test

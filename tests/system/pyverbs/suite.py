@@ -1,24 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """
-Run rdma-core's own Python tests, as they are, on one device.
+Run rdma-core's own Python tests, unchanged, on one device.
 
     suite.py --tests DIR --dev DEV --addr IP,MAC --list FILE
              [--rdmacm | --gid N --ib-list FILE] [GLOB...]
 
-DIR holds the package "tests" of rdma-core. FILE names the tests that do not fit
-the device, and why, a glob and a reason on each line: these may skip themselves,
-or are not run. With --rdmacm the tests are those whose reason in FILE is "rtr",
-run with QPs that are connected by rdma_cm (see rdmacm.py), and those of
-rdmacm_tests.py. With --gid they are the same tests as they are, on a device that connects
-QPs by modify_qp with this GID; --ib-list names which of them do not fit even then.
+DIR holds the package "tests" of rdma-core. FILE names the tests that do not fit the device, and
+why, a glob and a reason on each line: these may skip themselves, or are not run. With --rdmacm
+the tests are those whose reason in FILE is "rtr", run with QPs that are connected by rdma_cm (see
+rdmacm.py), and those of rdmacm_tests.py. With --gid they are the same tests, unchanged, on a
+device that connects QPs by modify_qp with this GID; --ib-list names those that do not fit even
+then.
 
-Each test has a line of TAP on the standard output, with its time, or the reason
-for which it was skipped. At last come unittest's own summary and the plan: all that
-was loaded has run.
+Each test has a line of TAP on the standard output, with its time, or the reason for which it was
+skipped. At the end come unittest's own summary and the plan: all loaded tests have run.
 
-The tests run in a child of this process; if one of them kills it or hangs, those
-behind it run in another. So none hides the others, and the interpreter, which is
-slow to start, starts once.
+The tests run in a child of this process; if one of them kills it or hangs, those behind it run in
+another. So the others still run, and the interpreter, which is slow to start, usually starts
+once.
 """
 
 import argparse
@@ -73,7 +72,7 @@ def reason_for(rules, name):
 
 
 class Outcome(unittest.TestResult):
-    """What one test did, in a form that goes through a pipe."""
+    """The result of one test, in a form that goes through a pipe."""
 
     def __init__(self):
         super().__init__()
@@ -90,7 +89,7 @@ class Outcome(unittest.TestResult):
 
 
 class Child:
-    """A process that runs tests, and says after each of them how it ended."""
+    """A process that runs tests, and reports the result of each."""
 
     def __init__(self, tests, after):
         sys.stdout.flush()
@@ -114,7 +113,7 @@ class Child:
             after()
         except BaseException:
             outcome.verdict, outcome.text = 'error', traceback.format_exc()
-        # a failed test's objects live as long as the traceback in its text did
+        # free the objects of a failed test, which its traceback kept until it became text
         gc.collect()
         sys.stdout.flush()
         said = json.dumps([outcome.verdict, outcome.text[-4000:]]) + '\n'
@@ -135,7 +134,7 @@ class Child:
         return *json.loads(line), True
 
     def end(self):
-        """Be rid of it and of what it left running."""
+        """Kill it, with the processes that it left running."""
         os.close(self.pipe)
         try:
             os.killpg(self.pid, signal.SIGKILL)
@@ -199,8 +198,8 @@ def all_tests(suite):
 
 def package(name, path):
     """
-    A package whose own code, which imports all of the tests, has not run yet: what
-    they derive from can still be replaced.
+    A package whose own code, which imports all of the tests, has not run yet: the classes from
+    which they derive can still be replaced.
     """
     spec = importlib.util.spec_from_file_location(
         name, os.path.join(path, '__init__.py'), submodule_search_locations=[path])
@@ -210,8 +209,8 @@ def package(name, path):
 
 def tell_address(base, addr):
     """
-    The suite finds the address of a device through the PCI device below it,
-    which a software device has not: tell it.
+    The suite finds the address of a device through the PCI device below it, which a software
+    device lacks: set it.
     """
     ip, mac = addr.split(',')
 
@@ -257,7 +256,7 @@ def main():
                  if any(fnmatch.fnmatchcase(t.id(), g) for g in args.globs)]
     suite = Forking(cases, rules, after)
     unittest.TextTestRunner(stream=sys.stdout, verbosity=0).run(suite)
-    # of what was loaded nothing may be lost
+    # none of the loaded tests may be missing
     if suite.tap.count != len(cases):
         sys.exit(f'{suite.tap.count} tests ran of {len(cases)}')
     sys.exit(suite.tap.end())

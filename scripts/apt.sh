@@ -4,7 +4,7 @@
 # Debian packages of a suite that the machine's own set-up of apt need not list.
 # Sourced, after lib.sh: . "$SRNIC_TOP/scripts/apt.sh"
 
-# The machine's mirror of Debian, as apt knows it.
+# The machine's mirror of Debian, from apt's configuration.
 debian_mirror() {
 	local uri
 	uri=$(apt-get indextargets --format '$(ORIGIN) $(LABEL) $(REPO_URI)' 'Created-By: Packages' |
@@ -13,8 +13,8 @@ debian_mirror() {
 	echo "$uri"
 }
 
-# suite_apt DIR SUITE TYPE: set apt_options, with which apt-get and apt-cache see SUITE
-# and nothing else; TYPE is deb or deb-src. All that they keep is below DIR.
+# suite_apt DIR SUITE TYPE: set apt_options, with which apt-get and apt-cache see SUITE and
+# nothing else; TYPE is deb or deb-src. Their files are all below DIR.
 suite_apt() {
 	local dir=$1 suite=$2 type=$3 uri
 	uri=$(debian_mirror) || return

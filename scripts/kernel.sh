@@ -17,8 +17,8 @@ suite_of() {
 	esac
 }
 
-# linux_of NAME: the version that the kernel NAME of kernel_config is. Those that look for
-# mistakes are what the machine's Debian has.
+# linux_of NAME: the version of the kernel NAME of kernel_config. kasan, debug and kcsan are of
+# the machine's Debian.
 linux_of() {
 	case $1 in
 	kernel-kasan|kernel-debug|kernel-kcsan) stock_linux ;;
@@ -27,8 +27,8 @@ linux_of() {
 	esac
 }
 
-# kernel_source LINUX [--version]: the tarball of its sources, or which one it would be.
-# Debian's own where that is installed.
+# kernel_source LINUX [--version]: the tarball of its sources, or their version. Debian's
+# installed package if there is one.
 kernel_source() {
 	local package=linux-source-$1 dir
 	[ "$1" != newest ] || package=linux-source
@@ -47,14 +47,14 @@ kernel_source() {
 	fi
 }
 
-# For those who watch.
+# Progress of a long build.
 progress() {
 	awk '/^  (CC|AR|CC \[M\]) / { n++ }
 		n && n % 100 == 0 && n != last { last = n
 			printf "   %d files\n", n; fflush() }'
 }
 
-# unpack_kernel TARBALL TREE: what builds for User Mode Linux and x86 need of it. Other
+# unpack_kernel TARBALL TREE: the files that builds for User Mode Linux and x86 need. Other
 # machines and drivers are most of the sources; Kconfig files stay.
 unpack_kernel() {
 	say "unpacking the kernel's sources"
@@ -75,13 +75,13 @@ make_kernel() {
 	source=$(kernel_source "$1") || return
 	unpack_kernel "$source" "$tree"
 	# Before 6.13 User Mode Linux has room for 2,696 bytes of registers. With AMX a processor
-	# has 11,008, and no process comes up.
+	# has 11,008, and no process starts.
 	[ "$arch" != um ] || sed -i 's/HOST_FP_SIZE, 2696/HOST_FP_SIZE, 12288/' \
 		"$tree/arch/x86/um/user-offsets.c"
-	# In the tree itself and not beside it: then no absolute path gets into the
-	# build, and the directory can be renamed when all is done.
+	# In the tree itself and not beside it: so no absolute path gets into the build, and the
+	# directory can be renamed at the end.
 	make -s -C "$tree" ARCH=$arch KCONFIG_ALLCONFIG="$config" allnoconfig
-	# A symbol that is gone or lacks what it depends on is dropped silently.
+	# A symbol that is gone or lacks a dependency is dropped silently.
 	name=$(grep '^CONFIG' "$config" | grep -vxFf "$tree/.config" || :)
 	if [ -n "$name" ]; then
 		say "the kernel did not take:" $name
@@ -95,14 +95,13 @@ make_kernel() {
 		return 1
 	fi
 	rm -f "$dir"/lib/modules/*/build "$dir"/lib/modules/*/source
-	# Objects have served; modules are built with headers and scripts.
+	# Objects are not needed any more; modules are built with headers and scripts.
 	find "$tree" \( -name '*.o' -o -name '*.a' -o -name '*.ko' -o -name '.*.cmd' \) \
 		! -path "$tree/scripts/*" -delete
 	rm -f "$tree/vmlinux"
 }
 
-# kernel_config NAME: what the kernel NAME is made of. What a later file says of a symbol
-# counts, and not what an earlier one said.
+# kernel_config NAME: the configuration of the kernel NAME. A later file overrides an earlier one.
 kernel_config() {
 	local name linux files=()
 	linux=$(linux_of "$1")
@@ -127,8 +126,8 @@ kernel_config() {
 	' n=${#files[@]} FS='[ =]' "${files[@]}" "${files[@]}"
 }
 
-# make_patched_kernel PATCH LINUX ARCH IMAGE NAME DIR: as make_kernel, of sources that PATCH
-# has changed. Apart from it: a patch for one kernel is no reason to build the others anew.
+# make_patched_kernel PATCH LINUX ARCH IMAGE NAME DIR: as make_kernel, from sources changed by
+# PATCH. A separate function: a patch for one kernel is no reason to build the others anew.
 make_patched_kernel() {
 	local patch=$1
 	shift

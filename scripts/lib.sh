@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
 #
-# What the scripts share. Sourced, never run: . "$(dirname "$0")/lib.sh"
+# Shared by the scripts. Sourced, never run: . "$(dirname "$0")/lib.sh"
 
 set -eu
 
-# Where depmod and modprobe are, which not everybody's path has.
+# Folders of depmod and modprobe, which some users' path lacks.
 PATH=$PATH:/usr/sbin:/sbin
 
 # The top of the tree, whatever the caller's directory is.
 SRNIC_TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-# Not every service has one.
+# Some services run without HOME.
 export HOME="${HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)}"
-# Things that take long to make and do not belong to one checkout.
+# Files that take long to make and do not belong to one checkout.
 SRNIC_CACHE=${SRNIC_CACHE:-$HOME/.cache/srnic}
 # Products of this checkout. Ignored by git.
 SRNIC_BUILD=$SRNIC_TOP/build
 
-# What was compiled once from the same text is taken from the cache, where there is ccache.
+# If ccache is installed, sources compiled before come from its cache.
 if [ -d /usr/lib/ccache ]; then
 	case $PATH in
 	/usr/lib/ccache:*) ;;
@@ -70,8 +70,7 @@ newest_headers() {
 	echo "$newest"
 }
 
-# The kernel to build for when nobody says: the running one where it can be
-# built for, else the newest stock one.
+# The kernel to build for by default: the running one if possible, otherwise the newest stock one.
 default_kdir() {
 	local rel
 	rel=$(uname -r)
@@ -79,7 +78,7 @@ default_kdir() {
 	echo "/lib/modules/$rel/build"
 }
 
-# hash_of FILE-OR-WORD...: one short name for what a cached thing is made from.
+# hash_of FILE-OR-WORD...: one short name for the inputs of a cached file.
 hash_of() {
 	local a
 	for a in "$@"; do
@@ -100,7 +99,8 @@ cached() {
 		(
 			flock 9
 			if [ ! -d "$dir" ]; then
-				# Left by a maker that was killed; and versions long unused.
+				# Left by a maker that was killed; and old versions that are not
+				# used any more.
 				rm -rf "$SRNIC_CACHE/.$name."??????
 				find "$SRNIC_CACHE" -maxdepth 1 -name "$name-????????????????" \
 					-mtime +14 -exec rm -rf {} +
@@ -119,11 +119,11 @@ cached() {
 	echo "$dir"
 }
 
-# A /dev/kvm without hardware behind it exists and hangs a stock kernel.
+# A /dev/kvm without hardware support exists and hangs a stock kernel.
 has_kvm() { [ -w /dev/kvm ] && grep -qwE 'vmx|svm' /proc/cpuinfo; }
 
-# slowness KERNEL: by which factor time limits are longer with that kernel of
-# scripts/guest. As they are written, they suit a stock kernel in an emulator.
+# slowness KERNEL: the factor by which time limits are longer with that kernel of scripts/guest.
+# The limits suit a stock kernel in an emulator.
 slowness() {
 	case $1 in
 	debug) if has_kvm; then echo 1; else echo 5; fi ;;
@@ -141,8 +141,8 @@ source_files() {
 		"$SRNIC_TOP"/userspace/provider -name '*.[ch]' ! -name '*.mod.c' 2>/dev/null | sort
 }
 
-# first_words FILE...: each file's name without folder and suffix, and what its first comment says
-# (C, or a script's, to its first empty line).
+# first_words FILE...: each file's name without folder and suffix, and the text of its first
+# comment (C, or a script's, to its first empty line).
 first_words() {
 	awk '
 	FNR == 1 {

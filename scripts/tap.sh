@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 # shellcheck shell=bash
 #
-# Results of tests, as TAP, and their counts: what all shell scripts that run tests
-# share. Sourced, never run: . "$(dirname "$0")/tap.sh"
+# Results of tests, as TAP, and their counts: shared by all shell scripts that run tests. Sourced,
+# never run: . "$(dirname "$0")/tap.sh"
 
 passed=0 failed=0 skipped=0
 
@@ -13,7 +13,7 @@ ok()     { passed=$((passed + 1)); tap_result ok "$*"; }
 not_ok() { failed=$((failed + 1)); tap_result "not ok" "$*"; }
 skip()   { skipped=$((skipped + 1)); tap_result ok "$1 # SKIP $2"; }	# NAME REASON
 
-# The plan, at the end: as many tests as there were.
+# The plan, at the end: the number of tests.
 plan() { echo "1..$((passed + failed + skipped))"; }
 
 # tally TAP-FILE: add up the results in a TAP file (indented ones, which are
@@ -30,8 +30,8 @@ tally() {
 	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 }
 
-# as_planned TAP-FILE: has it a plan, and a result for each test of it? A plan of none
-# has to say why. A file that says "Bail out!" is complete: it counts as a failure.
+# as_planned TAP-FILE: does it have a plan, and a result for each test of it? A plan of none needs
+# a reason. A file that has "Bail out!" is complete: it counts as a failure.
 as_planned() {
 	awk '
 	/^(not )?ok /          { n++ }
@@ -40,7 +40,7 @@ as_planned() {
 	END { exit !(bailed || plans == 1 && want == n + 0 && (n || why)) }' "$1"
 }
 
-# may_skip KERNEL TEST: does tests/skips have it, under one of the kernel's names?
+# may_skip KERNEL TEST: does tests/skips list it, under one of the kernel's names?
 may_skip() {
 	local kernels glob names
 	case $1 in
@@ -58,7 +58,7 @@ may_skip() {
 	return 1
 }
 
-# check_skips KERNEL FILE TAP-FILE: what was skipped, and may not be, has failed.
+# check_skips KERNEL FILE TAP-FILE: a test that was skipped, and may not be, has failed.
 check_skips() {
 	local line name
 	while IFS= read -r line; do
@@ -69,7 +69,7 @@ check_skips() {
 	done < <(grep -E '^(ok |1\.\.0).*# SKIP' "$3")
 }
 
-# The closing line, and the exit status that goes with it. No test, no success.
+# The closing line, and the exit status for it. No test, no success.
 totals() {
 	echo "$passed passed, $failed failed, $skipped skipped"
 	[ "$failed" = 0 ] && [ "$passed" -gt 0 ]

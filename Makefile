@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# The front door. Every target is a few lines that call scripts/, which see to
-# what they need; each of those has --help. "make help" lists the targets.
+# The entry point. Every target is a few lines that call scripts/, which get what they need; each
+# of those has --help. "make help" lists the targets.
 
-# Where the module is built for: KDIR=/path/to/kernel/build, by default that of
-# the running kernel, or the newest installed one if that one has none.
+# The kernel to build the module for: KDIR=/path/to/kernel/build, by default that of the running
+# kernel, or of the newest installed one if that has none.
 KDIR    ?=
 DESTDIR ?=
-# How long to fuzz, in seconds.
+# Duration of fuzzing, in seconds.
 DURATION ?= 600
-# What bench-report reads, instead of build/bench/out/results.jsonl.
+# Input of bench-report, instead of build/bench/out/results.jsonl.
 RESULTS ?=
-# How many mutated frames to send.
+# Number of mutated frames to send.
 FRAMES  ?= 1000000
-# How long to call methods at random, in seconds.
+# Duration of random calls of methods, in seconds.
 METHODS ?= 30
 
 export KDIR

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Memory of the device. A device in software has no other than the kernel's: pages that
- * are charged to the program, up to a limit of the device. No process has it mapped. A
- * region over it is used as any other; its program copies to and from it by a call.
+ * Memory of the device. A software device has kernel memory only: pages that are charged
+ * to the program, up to a limit of the device. No process maps it. A region over it
+ * works as any other; the program copies to and from it with a call.
  */
 
 #include <linux/mm.h>
@@ -14,16 +14,16 @@
 #include "srnic.h"
 
 /**
- * srnic_dm_alloc - take a piece of a device's memory
+ * srnic_dm_alloc - allocate a piece of a device's memory
  * @dev: the device
- * @holder: whose it is to be
+ * @holder: the user it is counted against
  * @length: bytes, 1 to SRNIC_MAX_DM
  * @log_align: log2 of the alignment of its first byte, at most PAGE_SHIFT
  *
- * It is zero. May sleep.
+ * The memory is zeroed. May sleep.
  *
  * Return: the piece or an ERR_PTR: -EINVAL for a length or an alignment out of range,
- * -ENOMEM, also if all pieces together would be more than SRNIC_MAX_DM, in whole pages;
+ * -ENOMEM, also if all pieces together, in whole pages, would exceed SRNIC_MAX_DM;
  * -EDQUOT, see srnic_take().
  */
 struct srnic_dm *srnic_dm_alloc(struct srnic_device *dev, struct srnic_holder *holder,
@@ -54,8 +54,8 @@ struct srnic_dm *srnic_dm_alloc(struct srnic_device *dev, struct srnic_holder *h
 }
 
 /**
- * srnic_dm_free - give a piece back
- * @dm: no region has it any more
+ * srnic_dm_free - free a piece
+ * @dm: no region uses it any more
  *
  * May sleep.
  */
@@ -78,9 +78,9 @@ static bool is_inside(const struct srnic_dm *dm, u64 offset, u64 length)
  * @from: address in the calling process
  * @length: bytes
  *
- * What peers and other threads do there meanwhile is not waited for. May sleep.
+ * Not atomic against accesses of peers and of other threads. May sleep.
  *
- * Return: 0; -EINVAL if that is not inside of the piece; -EFAULT, and a part may have been
+ * Return: 0; -EINVAL if the range is not inside the piece; -EFAULT, and a part may have been
  * written.
  */
 int srnic_dm_write(struct srnic_dm *dm, u64 offset, const void __user *from, u64 length)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Memory of the device, which programs ask for by ibv_alloc_dm(). */
+/* Memory of the device, which programs allocate with ibv_alloc_dm(). */
 #ifndef SRNIC_DM_H
 #define SRNIC_DM_H
 
@@ -11,12 +11,12 @@ struct srnic_holder;
 /**
  * struct srnic_dm - a piece of the device's memory
  * @ibdm: the verbs object; the core counts its regions
- * @dev: whose memory
- * @holder: the user whose it is
+ * @dev: the device
+ * @holder: the user it is counted against
  * @memory: whole pages, zero at first
- * @length: bytes that were asked for
+ * @length: bytes requested
  *
- * All immutable; what is behind @memory is not.
+ * All fields are immutable; the contents of @memory are not.
  */
 struct srnic_dm {
 	struct ib_dm ibdm;

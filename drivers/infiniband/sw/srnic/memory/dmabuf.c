@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * DMA buffers. ib_core's importer (ib_umem_dmabuf_get) maps the buffer for a device
- * that does DMA, which srnic has not: its CPU does the copying. So it maps the buffer
- * into the kernel, as far as the exporter can do that; most of those whose memory is
- * system memory can, device memory cannot be had this way. It attaches the device all
- * the same: that is when an exporter pins memory that it could move or swap out, which
- * it may do below a mapping. Those that pin at another time are not for us.
+ * that does DMA. srnic does none, the CPU copies: it maps the buffer into the kernel,
+ * if the exporter supports that. Most exporters of system memory do; device memory
+ * cannot be mapped this way. srnic attaches the device as well: at that moment the
+ * exporter pins memory that it could otherwise move or swap out, even while it is
+ * mapped. Exporters with a pin callback, which pin later, are refused.
  */
 
 #include <linux/dma-buf.h>
@@ -16,7 +16,7 @@
 #include "compat.h"
 #include "memory/dmabuf.h"
 
-/* MODULE_IMPORT_NS() of the namespace, or of its name: that differs */
+/* The argument of MODULE_IMPORT_NS() is a string in newer kernels only */
 MODULE_INFO(import_ns, "DMA_BUF");
 
 /**
@@ -24,15 +24,15 @@ MODULE_INFO(import_ns, "DMA_BUF");
  * @db: filled
  * @dev: the RDMA device
  * @fd: its file descriptor, of the calling process
- * @offset: of the part that is wanted, octets
+ * @offset: of the requested part, octets
  * @length: of that part, octets, not zero
- * @writable: the buffer is to be written
+ * @writable: the caller is going to write the buffer
  *
- * The exporter keeps the memory where it is while it is attached. May sleep.
+ * The exporter does not move the memory while the device is attached. May sleep.
  *
  * Return: 0, -EBADF or -EINVAL if @fd is no DMA buffer, -EINVAL if the part is not in
- * the buffer, -EACCES if it must not be written, -EOPNOTSUPP if the exporter cannot map
- * it or moves it, or it is not memory, or what the exporter says.
+ * the buffer, -EACCES if the buffer is read-only, -EOPNOTSUPP if the exporter cannot map
+ * it or moves it, or if it is I/O memory; or an errno of the exporter.
  */
 int srnic_dmabuf_get(struct srnic_dmabuf *db, struct device *dev, int fd, u64 offset,
 		     u64 length, bool writable)
@@ -79,8 +79,8 @@ put:
 }
 
 /**
- * srnic_dmabuf_put - let the buffer go
- * @db: nobody uses its memory any more; may be of no buffer, and is so afterwards
+ * srnic_dmabuf_put - unmap and release a buffer
+ * @db: its memory is not in use any more; may have no buffer, and has none afterwards
  *
  * May sleep.
  */
@@ -94,7 +94,7 @@ void srnic_dmabuf_put(struct srnic_dmabuf *db)
 	db->buf = NULL;
 }
 
-/* A part of a cache line that is written has to be there before */
+/* A write of a part of a cache line needs the rest of the line up to date */
 static enum dma_data_direction access_direction(bool write)
 {
 	return write ? DMA_BIDIRECTIONAL : DMA_FROM_DEVICE;
@@ -103,11 +103,11 @@ static enum dma_data_direction access_direction(bool write)
 /**
  * srnic_dmabuf_begin - the CPU is about to access a buffer
  * @buf: held
- * @write: it may write, too
+ * @write: the CPU may write, too
  *
- * Waits for devices that work on the buffer, as its exporter sees fit. May sleep.
+ * The exporter may wait for devices that use the buffer. May sleep.
  *
- * Return: 0 and srnic_dmabuf_end() has to follow, or what the exporter says.
+ * Return: 0, and srnic_dmabuf_end() has to follow; or an errno of the exporter.
  */
 int srnic_dmabuf_begin(struct dma_buf *buf, bool write)
 {
@@ -115,11 +115,11 @@ int srnic_dmabuf_begin(struct dma_buf *buf, bool write)
 }
 
 /**
- * srnic_dmabuf_end - the access is over
- * @buf: as srnic_dmabuf_begin() had it
- * @write: as srnic_dmabuf_begin() had it
+ * srnic_dmabuf_end - end an access of the CPU
+ * @buf: as passed to srnic_dmabuf_begin()
+ * @write: as passed to srnic_dmabuf_begin()
  *
- * May sleep. An exporter that fails here has no one to tell: the data is in its memory.
+ * May sleep. An error of the exporter is ignored: the data is in its memory.
  */
 void srnic_dmabuf_end(struct dma_buf *buf, bool write)
 {

@@ -13,8 +13,8 @@ struct dma_buf_attachment;
 /**
  * struct srnic_dmabuf - a buffer that is mapped
  * @buf: the buffer, held; NULL for none
- * @attach: keeps it where it is
- * @map: where the kernel sees it
+ * @attach: keeps the exporter from moving it
+ * @map: its mapping in the kernel
  */
 struct srnic_dmabuf {
 	struct dma_buf *buf;

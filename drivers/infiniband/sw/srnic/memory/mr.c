@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Memory regions (RDMAC verbs 7.3): of users, of all memory, fast-register. */
+/* Memory regions (RDMAC verbs 7.3): of user memory, of all memory, fast-register. */
 
 #include <linux/mutex.h>
 #include <linux/refcount.h>
@@ -52,7 +52,7 @@ static struct srnic_mr *mr_new(struct ib_pd *pd, enum srnic_stag_type type)
 }
 
 /**
- * struct srnic_shared - memory that several regions have
+ * struct srnic_shared - memory that several regions share
  * @refs: regions
  * @umem: the memory
  * @pbl: its list
@@ -63,7 +63,7 @@ struct srnic_shared {
 	struct srnic_pbl *pbl;
 };
 
-/* The list is no longer that of @mr */
+/* @mr gives up its list; the last region that shares the memory frees it */
 static void mr_unshare(struct srnic_mr *mr)
 {
 	struct srnic_shared *shared = mr->shared;
@@ -146,8 +146,8 @@ static struct srnic_pbl *pbl_from_umem(struct ib_umem *umem, unsigned long block
 }
 
 /*
- * Pin user memory and list its blocks. @mr is Invalid, or nobody else has it
- * yet, and it has no memory. The lock is for nldev.c, which looks at any time.
+ * Pin user memory and list its blocks. @mr has no memory, and is Invalid or not in the
+ * table yet. The lock is for nldev.c, which may read the entry at any time.
  */
 static int mr_pin(struct srnic_mr *mr, u64 start, u64 length, u64 iova,
 		  int access, bool zero_based)
@@ -166,7 +166,7 @@ static int mr_pin(struct srnic_mr *mr, u64 start, u64 length, u64 iova,
 		mr->umem = NULL;
 		return err;
 	}
-	/* contiguous pages are one block each: a huge page costs one entry */
+	/* the largest block size that fits: a huge page costs one entry */
 	block = ib_umem_find_best_pgsz(mr->umem, SRNIC_PAGE_SIZES,
 				       zero_based ? start : iova);
 	if (!block)
@@ -213,7 +213,7 @@ static void mr_unpin(struct srnic_mr *mr)
  * sleep.
  *
  * Return: the region or an ERR_PTR: -EINVAL for a length of zero or one that
- * wraps, -EOPNOTSUPP for access flags not known here, -ENOMEM, -EFAULT.
+ * wraps, -EOPNOTSUPP for unknown access flags, -ENOMEM, -EFAULT.
  */
 struct ib_mr *srnic_mr_reg_user(struct ib_pd *pd, u64 start, u64 length,
 				u64 iova, int access)
@@ -240,7 +240,7 @@ free:
 	return ERR_PTR(err);
 }
 
-/* The memory is where the kernel has it mapped: contiguous, so one block, partly used */
+/* The memory is contiguous in the kernel's mapping: one block describes it */
 static int mr_set_mapping(struct srnic_mr *mr, const void *at, u64 length, u64 iova, int access)
 {
 	struct srnic_pbl *pbl = pbl_new(1);
@@ -273,8 +273,7 @@ static int mr_set_mapping(struct srnic_mr *mr, const void *at, u64 length, u64 i
  * May sleep.
  *
  * Return: the region or an ERR_PTR: -EINVAL for a part that is not in the buffer or
- * wraps, -EOPNOTSUPP for access flags not known here, -ENOMEM, or as
- * srnic_dmabuf_get().
+ * wraps, -EOPNOTSUPP for unknown access flags, -ENOMEM, or as srnic_dmabuf_get().
  */
 struct ib_mr *srnic_mr_reg_dmabuf(struct ib_pd *pd, int fd, u64 offset, u64 length,
 				  u64 iova, int access)
@@ -312,12 +311,12 @@ free:
  * @pd: protection domain
  * @dm: the memory, which outlives the region
  * @offset: of the part, bytes
- * @length: of the part, bytes; of zero there is nothing to access
+ * @length: of the part, bytes; may be zero
  * @access: IB_ACCESS_*, of which IB_ZERO_BASED is one
  *
- * The part is inside of the memory. May sleep.
+ * The caller has checked that the part is inside the memory. May sleep.
  *
- * Return: the region or an ERR_PTR: -EOPNOTSUPP for access flags not known here, -ENOMEM.
+ * Return: the region or an ERR_PTR: -EOPNOTSUPP for unknown access flags, -ENOMEM.
  */
 struct ib_mr *srnic_mr_reg_dm(struct ib_pd *pd, struct srnic_dm *dm, u64 offset, u64 length,
 			      int access)
@@ -339,8 +338,8 @@ struct ib_mr *srnic_mr_reg_dm(struct ib_pd *pd, struct srnic_dm *dm, u64 offset,
 }
 
 /*
- * Pages that were pinned to be read may be of a mapping that must not be
- * written. Pin them once more, to be written; it has to be the same memory.
+ * Pages that were pinned for reading may belong to a read-only mapping. Pin them
+ * once more for writing, and check that it is the same memory.
  */
 static int mr_make_writable(struct srnic_mr *mr, int access)
 {
@@ -353,8 +352,8 @@ static int mr_make_writable(struct srnic_mr *mr, int access)
 	if (IS_ERR(umem))
 		return PTR_ERR(umem);
 	/*
-	 * A list has the first page of each block. It tells all of the pages if
-	 * these are contiguous in blocks of that size, counted from the same IOVA.
+	 * A list has the address of each block only. Equal lists mean equal pages if
+	 * both are contiguous in blocks of that size, counted from the same IOVA.
 	 */
 	if (ib_umem_find_best_pgsz(umem, block, mr->umem->iova) != block)
 		goto release;
@@ -378,7 +377,7 @@ release:
 static int mr_change(struct srnic_mr *mr, int flags, u64 start, u64 length,
 		     u64 iova, int access)
 {
-	/* the TO of the first byte belongs to the translation */
+	/* whether TOs start with 0 may change only together with the translation */
 	bool zero_based = flags & IB_MR_REREG_ACCESS ? access & IB_ZERO_BASED :
 			  mr->tpte.rights & SRNIC_ZERO_BASED;
 
@@ -387,7 +386,7 @@ static int mr_change(struct srnic_mr *mr, int flags, u64 start, u64 length,
 	if (!(flags & IB_MR_REREG_ACCESS))
 		access = mr->tpte.rights & SRNIC_LOCAL_WRITE ? IB_ACCESS_LOCAL_WRITE : 0;
 	if (flags & IB_MR_REREG_TRANS) {
-		/* before the new memory is pinned: both together may exceed RLIMIT_MEMLOCK */
+		/* unpin first: old and new memory together may exceed RLIMIT_MEMLOCK */
 		mr_unpin(mr);
 		return mr_pin(mr, start, length, iova, access, zero_based);
 	}
@@ -400,8 +399,8 @@ static int mr_change(struct srnic_mr *mr, int flags, u64 start, u64 length,
 
 /**
  * srnic_mr_rereg - register a user's region anew, in place (RDMAC verbs 7.3.2.3)
- * @ibmr: of a user, in any state; the core lets nobody else change or end it
- * @flags: IB_MR_REREG_*, which of the following count
+ * @ibmr: of a user, in any state; the core excludes other calls on it
+ * @flags: IB_MR_REREG_*: which of the parameters below are valid
  * @start: user address, with IB_MR_REREG_TRANS
  * @length: bytes, with IB_MR_REREG_TRANS
  * @iova: TO of the first byte, with IB_MR_REREG_TRANS
@@ -409,12 +408,12 @@ static int mr_change(struct srnic_mr *mr, int flags, u64 start, u64 length,
  *	    together with the translation
  * @pd: protection domain, with IB_MR_REREG_PD
  *
- * The STag stays the same. An access meanwhile finds it Invalid, as between a
+ * The STag stays the same. Accesses during the call find it Invalid, as between a
  * deregistration and a registration (MR-25). May sleep.
  *
  * Return: 0, and the region is Valid; -EBUSY if windows are bound to the region, -EPERM
  * if it is shared (MR-29), and it is unchanged then (MR-23). Any other error, as of
- * srnic_mr_reg_user(), leaves the region Invalid and without memory: the user can only
+ * srnic_mr_reg_user(), leaves the region Invalid and without memory: the program can only
  * register it anew, or deregister it (MR-24).
  */
 int srnic_mr_rereg(struct ib_mr *ibmr, int flags, u64 start, u64 length,
@@ -444,7 +443,7 @@ int srnic_mr_rereg(struct ib_mr *ibmr, int flags, u64 start, u64 length,
 	return 0;
 }
 
-/* What can be wrong with a region that is to have the memory of @source */
+/* Checks the parameters of a region that is to share the memory of @source */
 static int check_shared(const struct srnic_mr *source, u64 iova, int access)
 {
 	const struct srnic_tpte *tpte = &source->tpte;
@@ -457,14 +456,14 @@ static int check_shared(const struct srnic_mr *source, u64 iova, int access)
 		return -EACCES;
 	if (access & IB_ZERO_BASED)
 		return 0;
-	/* MR-28: a block of TOs starts at the start of a block */
+	/* MR-28: the TO has the same offset in its block as the memory */
 	if (((iova ^ tpte->off) & (BIT_ULL(tpte->pbl->shift) - 1)) ||
 	    check_add_overflow(iova, tpte->length - 1, &last))
 		return -EINVAL;
 	return 0;
 }
 
-/* MR-27: for ever. The memory is not @mr's any more, but of all that have it */
+/* MR-27: @mr stays shared. Its memory moves to the struct that the regions share */
 static int mr_make_shared(struct srnic_mr *mr)
 {
 	struct srnic_shared *shared;
@@ -512,24 +511,24 @@ static void mr_share(struct srnic_mr *mr, const struct srnic_mr *source, u64 iov
 	mr->ibmr.page_size = source->ibmr.page_size;
 }
 
-/* Two may want to share one region */
+/* Serializes calls that share the same region */
 static DEFINE_MUTEX(share_mutex);
 
 /**
  * srnic_mr_reg_shared - register the memory of a region once more (RDMAC verbs 7.3.2.4)
  * @pd: protection domain
- * @source: a user's region of user memory, which nobody registers anew meanwhile. It is
- *	    shared from now on, too
+ * @source: a user's region of user memory; the core keeps it from being registered anew
+ *	    meanwhile. It becomes shared, too
  * @iova: TO of the first byte, unless IB_ZERO_BASED
  * @access: IB_ACCESS_*
  *
- * Either region can be neither invalidated nor registered anew; the memory stays until
+ * Neither region can be invalidated or registered anew; the memory stays pinned until
  * the last of them is deregistered. May sleep.
  *
- * Return: the region or an ERR_PTR, and @source is as it was: -EINVAL if @source is
- * Invalid, if @iova is not where @source has it in its block, or wraps; -EACCES for
- * rights to write to memory that was registered to be read; -EOPNOTSUPP for access flags
- * not known here, and for a region of other memory; -ENOMEM.
+ * Return: the region or an ERR_PTR, with @source unchanged: -EINVAL if @source is
+ * Invalid, if @iova has another offset in its block than @source, or wraps; -EACCES for
+ * write rights to memory that was registered for reading; -EOPNOTSUPP for unknown access
+ * flags, and for a region of other memory; -ENOMEM.
  */
 struct ib_mr *srnic_mr_reg_shared(struct ib_pd *pd, struct ib_mr *source, u64 iova, int access)
 {
@@ -560,7 +559,7 @@ struct ib_mr *srnic_mr_reg_shared(struct ib_pd *pd, struct ib_mr *source, u64 io
 }
 
 /**
- * srnic_mr_get_dma - a region of all kernel memory
+ * srnic_mr_get_dma - create a region of all kernel memory
  * @pd: protection domain
  * @access: IB_ACCESS_*
  *
@@ -591,9 +590,9 @@ struct ib_mr *srnic_mr_get_dma(struct ib_pd *pd, int access)
  * srnic_mr_alloc - allocate a Non-Shared STag for fast registration (MR-02, MR-03)
  * @pd: protection domain
  * @type: IB_MR_TYPE_MEM_REG
- * @max_sg: blocks there must be room for, 1 to SRNIC_MAX_FR_BLOCKS
+ * @max_sg: number of blocks, 1 to SRNIC_MAX_FR_BLOCKS
  *
- * The region is Invalid until a fast-register WR was processed. May sleep.
+ * The region is Invalid until a fast-register WR has been processed. May sleep.
  *
  * Return: the region or an ERR_PTR: -EOPNOTSUPP for another type, -EINVAL for
  * a number out of range, -ENOMEM.
@@ -643,11 +642,11 @@ static int set_block(struct ib_mr *ibmr, u64 addr)
  * @offset: bytes to skip of the first entry, or NULL
  *
  * A Valid region is unchanged: consumers map the next memory before they post
- * the invalidation of the current one (as RDMA R/W and iSER do). The list must
- * not be set again until the WR was processed. Any context.
+ * the invalidation of the current one (as RDMA R/W and iSER do). The caller must
+ * not set the list again until the WR has been processed. Any context.
  *
- * Return: how many entries of @sg were mapped, or -EINVAL if the region has no
- * list of its own or the block size is not one of ours.
+ * Return: how many entries of @sg were mapped, or -EINVAL if the region is not
+ * one of srnic_mr_alloc() or the block size is not supported.
  */
 int srnic_mr_map_sg(struct ib_mr *ibmr, struct scatterlist *sg, int n,
 		    unsigned int *offset)
@@ -674,7 +673,7 @@ static enum srnic_wc_status check_fast_register(struct srnic_mr *mr, const struc
 	const struct srnic_pbl *pbl = mr->mapped ? mr->next : tpte->pbl;
 	u64 last;
 
-	/* the last invalidation counts only when it has ended (MR-36) */
+	/* an invalidation that still waits for accesses has not ended (MR-36) */
 	if (tpte->valid || srnic_tpt_in_use(tpte))
 		return SRNIC_WC_STAG_NOT_INVALID;
 	if (tpte->pd != pd)
@@ -689,7 +688,7 @@ static enum srnic_wc_status check_fast_register(struct srnic_mr *mr, const struc
 		return SRNIC_WC_FR_LENGTH;
 	if (access & IB_ZERO_BASED)
 		return SRNIC_WC_SUCCESS;
-	/* a block of TOs starts at the start of a block (MR-08) */
+	/* the TO has the same offset in its block as the memory (MR-08) */
 	if ((iova & (BIT_ULL(pbl->shift) - 1)) != mr->fbo ||
 	    check_add_overflow(iova, length - 1, &last))
 		return SRNIC_WC_INVALID_VA;
@@ -722,7 +721,7 @@ static enum srnic_wc_status fast_register(struct srnic_mr *mr, const struct ib_p
  * @length: bytes
  * @access: IB_ACCESS_*
  *
- * The STag stays the same. Any context.
+ * The STag stays the same. Process context or softirq.
  *
  * Return: as srnic_mr_fast_register().
  */
@@ -744,7 +743,7 @@ enum srnic_wc_status srnic_mr_register(struct ib_mr *ibmr, u64 iova, u64 length,
  * @qp: of a kernel consumer
  * @sqe: stag is the new STag, arg[] are TO of the first byte, bytes, IB_ACCESS_*
  *
- * Process context (tx kthread).
+ * Called by the owner of tx. Process context or softirq; does not sleep.
  *
  * Return: SRNIC_WC_SUCCESS, and the region is Valid; or the error, and nothing
  * has changed.
@@ -785,7 +784,8 @@ unlock:
 int srnic_mr_dereg(struct ib_mr *ibmr)
 {
 	struct srnic_mr *mr = to_srnic_mr(ibmr);
-	struct srnic_holder *holder = srnic_pd_holder(mr->tpte.pd);	/* before it has none */
+	/* read it first: srnic_tpt_remove() clears the PD */
+	struct srnic_holder *holder = srnic_pd_holder(mr->tpte.pd);
 
 	if (srnic_tpt_remove(&mr->tpte))
 		return -EBUSY;

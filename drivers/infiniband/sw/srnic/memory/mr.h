@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Memory regions: how they come to be, change and end. */
+/* Memory regions: registration, reregistration and deregistration. */
 #ifndef SRNIC_MR_H
 #define SRNIC_MR_H
 
@@ -16,12 +16,12 @@ struct srnic_shared;
  * @tpte: its entry in the TPT, with the PBL
  * @rcu: frees the memory after lookups are over
  * @umem: pinned user memory or NULL
- * @shared: who has the memory, and the PBL, of a region that is shared
+ * @shared: owns the memory and the PBL of a shared region; else NULL
  * @dmabuf: mapped DMA buffer or none
- * @next: fast-register: PBL for the next WR, exchanged with that of @tpte then
- * @mapped: @next was set since; else the next WR registers the same memory again
- * @refused: what is wrong with the list that was to be @next, or success
- * @fbo: where in the first block the memory that was mapped last starts
+ * @next: fast-register: PBL for the next WR, which exchanges it with that of @tpte
+ * @mapped: @next was set since the last WR; if not, the next WR registers the same memory again
+ * @refused: status with which the next WR fails, or success
+ * @fbo: offset of the memory that was mapped last in its first block
  */
 struct srnic_mr {
 	struct ib_mr ibmr;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Memory windows (RDMAC verbs 7.10). A window shares the PBL of its region, and
- * keeps the region by being counted there: with a window bound a region is
- * neither invalidated nor registered anew nor deregistered.
+ * Memory windows (RDMAC verbs 7.10). A window shares the PBL of its region. The
+ * region counts it: while a window is bound, the region cannot be invalidated,
+ * registered anew or deregistered.
  *
- * Those of the RDMAC verbs are what verbs call type 2B: of a PD while Invalid,
- * of one QP while Valid, and to be invalidated before they are bound again.
- * Type 1 stays with its PD, and a bind may take the place of the one before.
+ * The windows of the RDMAC verbs are type 2B of Linux verbs: they belong to a PD
+ * while Invalid and to one QP while Valid, and have to be invalidated before they
+ * are bound again. Type 1 stays with its PD, and a bind replaces the one before.
  */
 
 #include <linux/slab.h>
@@ -15,11 +15,11 @@
 #include "queue/state.h"
 #include "srnic.h"
 
-/* What a bind may ask for; anything else is a right that no window gives */
+/* Access flags of a bind; a window gives no other rights */
 #define WINDOW_ACCESS (IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE | \
 		       IB_ACCESS_REMOTE_ATOMIC | IB_ZERO_BASED)
 
-/* What a bind asks for, from the SQE */
+/* Parameters of a bind, from the SQE */
 struct bind {
 	u32 stag;	/* of the window, with its new key */
 	u32 region;	/* STag */
@@ -33,7 +33,7 @@ static struct srnic_window *to_window(struct srnic_tpte *tpte)
 	return container_of(tpte, struct srnic_window, tpte);
 }
 
-/* Remote rights only: a window can be no local buffer (MW-12) but a Read's sink (MW-13) */
+/* Remote rights only: a window is no local buffer (MW-12), but can be a Read's sink (MW-13) */
 static u8 window_rights(int access)
 {
 	return (access & IB_ACCESS_REMOTE_READ ? SRNIC_REMOTE_READ : 0) |
@@ -41,7 +41,7 @@ static u8 window_rights(int access)
 	       (access & IB_ACCESS_REMOTE_ATOMIC ? SRNIC_REMOTE_ATOMIC : 0);
 }
 
-/* What the region must have locally for the window's rights (MW-06, Figure 20) */
+/* The local rights that the region needs for the window's rights (MW-06, Figure 20) */
 static u8 rights_of_region(int access)
 {
 	u8 need = access & IB_ACCESS_REMOTE_READ ? SRNIC_LOCAL_READ : 0;
@@ -90,16 +90,15 @@ free:
  * srnic_mw_dealloc - end a window, in any state (MR-37, MW-16)
  * @ibmw: its PD's, bound or not
  *
- * Never refused: the clean-up of a process counts on it to be able to free
- * regions and QPs that are busy with windows. Waits for accesses in progress;
- * each is one copy long. May sleep.
+ * Never fails: the clean-up of a process relies on it to free regions and QPs that
+ * have windows. Waits for accesses in progress; each is one copy long. May sleep.
  */
 void srnic_mw_dealloc(struct ib_mw *ibmw)
 {
 	struct srnic_window *window = to_srnic_mw(ibmw)->window;
 	int err = srnic_tpt_remove(&window->tpte);
 
-	WARN_ON_ONCE(err);	/* nothing is ever bound to a window, so it is not busy */
+	WARN_ON_ONCE(err);	/* a window has no windows of its own, so it is never busy */
 	srnic_mw_unbind(&window->tpte);
 	srnic_give(window->tpte.dev, srnic_pd_holder(ibmw->pd), SRNIC_KIND_MW, 1);
 	kfree_rcu(window, rcu);
@@ -114,7 +113,7 @@ static void qp_uncount(struct srnic_qp *qp)
 	spin_unlock_irqrestore(&qp->lock, flags);
 }
 
-/* Return: false if the QP is being destroyed: it must not get one more (QP-28) */
+/* Return: false if the QP is being destroyed: it takes no more windows (QP-28) */
 static bool qp_count(struct srnic_qp *qp)
 {
 	unsigned long flags;
@@ -128,12 +127,12 @@ static bool qp_count(struct srnic_qp *qp)
 }
 
 /**
- * srnic_mw_unbind - part a window from its region and QP (MW-15)
+ * srnic_mw_unbind - detach a window from its region and QP (MW-15)
  * @tpte: of a window; after srnic_tpt_quiesce(), the caller keeps it
  *
- * The region may be gone when this returns. Nothing is done if somebody else was
- * first: then the window may be bound again, and Valid, or made Invalid by one
- * who waits for its users and comes here afterwards. Process context.
+ * The region may be gone when this returns. Does nothing if the window is Valid or in
+ * use: another task was first and has bound it again, or it made it Invalid, waits
+ * for its users and then calls this. Process context or softirq; does not sleep.
  */
 void srnic_mw_unbind(struct srnic_tpte *tpte)
 {
@@ -168,7 +167,7 @@ static enum srnic_wc_status check_window(const struct srnic_window *window,
 {
 	const struct srnic_tpte *tpte = &window->tpte;
 
-	/* its last invalidation counts only when it has ended (MW-09) */
+	/* an invalidation ends when the window has no region any more (MW-09) */
 	if (tpte->type == SRNIC_STAG_WINDOW && (tpte->valid || window->region))
 		return SRNIC_WC_STAG_NOT_INVALID;
 	if (!(READ_ONCE(qp->enables) & SRNIC_QP_BIND_ENABLED))
@@ -191,7 +190,7 @@ static enum srnic_wc_status check_region(const struct srnic_tpte *tpte,
 		return SRNIC_WC_INVALID_PD;
 	if (!(tpte->rights & SRNIC_BINDABLE))
 		return SRNIC_WC_ACCESS;	/* MR-40 */
-	/* the region's remote rights do not matter; one of the window's is a must (MW-06) */
+	/* the region's remote rights do not matter; the window needs at least one (MW-06) */
 	if (bind->access & ~WINDOW_ACCESS || !window_rights(bind->access) ||
 	    (tpte->rights & need) != need)
 		return SRNIC_WC_ACCESS;
@@ -206,8 +205,8 @@ static enum srnic_wc_status check_region(const struct srnic_tpte *tpte,
 }
 
 /*
- * The window's lock is held, the region's within it. Both counts are taken
- * before the window is Valid, so that it is never without them.
+ * The window's lock is held, and the region's inside it. Region and QP count the
+ * window before it is Valid.
  */
 static enum srnic_wc_status bind_to(struct srnic_window *window, struct srnic_tpte *region,
 				    struct srnic_qp *qp, const struct bind *bind)
@@ -232,7 +231,7 @@ static enum srnic_wc_status bind_to(struct srnic_window *window, struct srnic_tp
 	return SRNIC_WC_SUCCESS;
 }
 
-/* The window is kept. Return: -EAGAIN if what it is bound to has to go first. */
+/* The caller keeps the window. Return: -EAGAIN if it has to be unbound first. */
 static int try_bind(struct srnic_window *window, struct srnic_qp *qp,
 		    const struct bind *bind, enum srnic_wc_status *status)
 {
@@ -244,7 +243,7 @@ static int try_bind(struct srnic_window *window, struct srnic_qp *qp,
 	rcu_read_lock();
 	spin_lock_bh(&tpte->lock);
 	*status = check_window(window, qp);
-	/* verbs: type 1 is unbound by a length of zero */
+	/* verbs: a bind with a length of zero unbinds type 1 */
 	if (!*status && (bind->length || !pd_window)) {
 		region = srnic_tpt_find(qp->dev, bind->region);
 		if (!region || srnic_tpte_is_window(region))
@@ -273,16 +272,16 @@ static int try_bind(struct srnic_window *window, struct srnic_qp *qp,
 
 /**
  * srnic_mw_bind - process a bind WR (MW-02 to MW-10)
- * @qp: whose tx kthread this is
+ * @qp: the QP; the caller is its owner of tx
  * @sqe: stag is the window's, with its new key; rkey the region's; arg[] are
  *	 TO of the first octet in the region, octets, IB_ACCESS_*
  *
  * A window of type 1 that is bound is bound anew, after accesses through the
- * old binding have ended. May sleep for as long as a copy takes.
+ * old binding have ended. Process context; may sleep for as long as a copy takes.
  *
- * Return: SRNIC_WC_SUCCESS and the window is Valid, or what is wrong and
- * nothing has changed; but if the region went while the old binding did, that
- * is gone.
+ * Return: SRNIC_WC_SUCCESS, and the window is Valid (unbound, if type 1 and the length
+ * is zero); or the error, and nothing has changed, except that a window of type 1 may
+ * have lost its old binding if the region was deregistered meanwhile.
  */
 enum srnic_wc_status srnic_mw_bind(struct srnic_qp *qp, const struct srnic_sqe *sqe)
 {

@@ -7,11 +7,11 @@
 #include "memory/tpt.h"
 
 /**
- * struct srnic_window - what the TPT has of a window
+ * struct srnic_window - the part of a window that the TPT refers to
  * @tpte: its entry; Valid while it is bound. Its PBL is that of the region
  * @rcu: frees the memory after lookups are over
- * @region: @tpte.lock: the region it is bound to, which counts it; NULL when
- *	    it was unbound and no access is in progress any more
+ * @region: @tpte.lock: the region it is bound to, which counts it; NULL once
+ *	    it is unbound and no access is in progress any more
  * @qp: @tpte.lock: the QP it is bound to, which counts it; NULL for a window of
  *	verbs type 1, which all of the PD may use
  *

@@ -2,16 +2,16 @@
 /*
  * TPT: lookup, the checks of every access, and invalidation.
  *
- * srnic_tpt_get() finds an entry under RCU, checks the access, and counts as a
- * user for no longer than one copy takes. Who takes an entry out of Valid state
- * waits until the last user is gone: when that is done nothing touches the memory
- * through it any more (SEC-6, MR-36).
+ * srnic_tpt_get() finds an entry under RCU, checks the access, and counts it as a
+ * user for no longer than one copy takes. An invalidation waits until the last user
+ * is gone: when it returns nothing touches the memory through the entry any more
+ * (SEC-6, MR-36).
  *
- * A region of user memory, or of all memory, is used by many QPs at once. Its users
- * are counted for each CPU, so that no access writes what one on another CPU reads.
- * Both the check and the count are under the lock of that CPU's users. Who makes the
- * entry Invalid takes each of these locks afterwards: an access has then been
- * counted, or finds the entry Invalid.
+ * Many QPs use a region of user memory, or of all memory, at once. Its users are
+ * counted per CPU, so that accesses on different CPUs share no cache line. Both the
+ * check and the count are under the lock of that CPU's users. An invalidation clears
+ * valid and then takes each of these locks: an access has then been counted, or finds
+ * the entry Invalid.
  */
 
 #include <linux/random.h>
@@ -26,10 +26,10 @@
 
 /**
  * srnic_tpt_find - find an entry by the index of its STag
- * @dev: whose table
- * @stag: its key is not looked at
+ * @dev: the device
+ * @stag: its key is ignored
  *
- * Within an RCU read section, which keeps the entry for the caller to lock.
+ * The caller is in an RCU read section, which keeps the entry until the caller has locked it.
  *
  * Return: the entry or NULL.
  */
@@ -43,11 +43,11 @@ struct srnic_tpte *srnic_tpt_find(struct srnic_device *dev, u32 stag)
  * @tpte: entry that has the access's STag index
  * @acc: the access, length not zero
  *
- * Any context; a lock of the entry's users is held or nobody else has the entry. The
- * wrap is looked for before the bounds (E-12). A window that is bound to a QP
- * has no PD to match (PD-04).
+ * Any context; a lock of the entry's users is held, or the entry is not in the table. The
+ * wrap is checked before the bounds (E-12). The PD of a window that is bound to a QP
+ * is not checked (PD-04).
  *
- * Return: SRNIC_TPT_OK or the first thing wrong.
+ * Return: SRNIC_TPT_OK or the first error.
  */
 enum srnic_tpt_err srnic_tpt_check(const struct srnic_tpte *tpte,
 				   const struct srnic_access *acc)
@@ -75,7 +75,7 @@ static struct dma_buf *span_dmabuf(const struct srnic_span *span)
 	return span->pbl ? span->pbl->dmabuf : NULL;
 }
 
-/* The owner of a DMA buffer makes what devices wrote visible, or waits for them to end */
+/* The exporter of a DMA buffer waits for devices that write it, and makes it coherent */
 static enum srnic_tpt_err span_begin(struct srnic_span *span, bool may_sleep)
 {
 	struct dma_buf *buf = span_dmabuf(span);
@@ -87,7 +87,7 @@ static enum srnic_tpt_err span_begin(struct srnic_span *span, bool may_sleep)
 	return may_sleep ? SRNIC_TPT_ACCESS : SRNIC_TPT_SLEEPS;
 }
 
-/* For an access that begins on this CPU; it may end on another one */
+/* The count for an access that begins on this CPU; the access may end on another one */
 static struct srnic_tpt_users *users_here(struct srnic_tpte *tpte)
 {
 	return tpte->cpu_users ? raw_cpu_ptr(tpte->cpu_users) : &tpte->users;
@@ -107,8 +107,8 @@ static bool users_left(struct srnic_tpt_users *users)
  * srnic_tpt_in_use - is an access in progress, on whichever CPU it began?
  * @tpte: its lock may be held
  *
- * Any context. Afterwards no access that began before is inside of srnic_tpt_get() or
- * srnic_tpt_put(). Of an entry that is Invalid, and stays so, "no" is final.
+ * Process context or softirq. When this returns, no access that began earlier is inside
+ * srnic_tpt_get() or srnic_tpt_put(). For an entry that is and stays Invalid, false is final.
  */
 bool srnic_tpt_in_use(struct srnic_tpte *tpte)
 {
@@ -123,17 +123,16 @@ bool srnic_tpt_in_use(struct srnic_tpte *tpte)
 }
 
 /**
- * srnic_tpt_get - check an access and keep the memory there meanwhile
- * @dev: whose table
+ * srnic_tpt_get - check an access and keep its memory until srnic_tpt_put()
+ * @dev: the device
  * @acc: the access, length not zero
- * @span: set to where the memory is
+ * @span: set to the memory
  *
- * Process context or softirq; may sleep if the memory is a DMA buffer's, unless @acc says
- * that the caller may not. Call srnic_tpt_put() soon: deregistration and invalidation
- * wait for it.
+ * Process context or softirq; may sleep if the memory is a DMA buffer's, unless @acc->nowait
+ * is set. Call srnic_tpt_put() soon: deregistration and invalidation wait for it.
  *
- * Return: SRNIC_TPT_OK or what is wrong, with nothing kept; SRNIC_TPT_SLEEPS if only a
- * caller that may sleep can have the memory.
+ * Return: SRNIC_TPT_OK or the error, with nothing kept; SRNIC_TPT_SLEEPS if the memory needs
+ * a caller that may sleep.
  */
 enum srnic_tpt_err srnic_tpt_get(struct srnic_device *dev,
 				 const struct srnic_access *acc,
@@ -169,7 +168,7 @@ enum srnic_tpt_err srnic_tpt_get(struct srnic_device *dev,
 }
 
 /**
- * srnic_tpt_put - an access is over
+ * srnic_tpt_put - end an access
  * @span: from srnic_tpt_get()
  *
  * Process context or softirq; may sleep if the memory is a DMA buffer's.
@@ -193,10 +192,10 @@ void srnic_tpt_put(struct srnic_span *span)
 }
 
 /**
- * srnic_span_addr - where an octet is
+ * srnic_span_addr - address of an octet of an access
  * @span: from srnic_tpt_get()
- * @at: which one, counted from the start of the access
- * @len: in: octets wanted; out: how many of them are contiguous
+ * @at: the octet, counted from the start of the access
+ * @len: in: octets wanted; out: contiguous octets, at most as many as wanted
  *
  * Return: kernel address.
  */
@@ -215,8 +214,8 @@ void *srnic_span_addr(const struct srnic_span *span, u64 at, u32 *len)
 /**
  * srnic_span_read - copy out of the memory of an access
  * @span: from srnic_tpt_get()
- * @at: from which octet on, counted from the start of the access
- * @dst: where to
+ * @at: first octet to copy, counted from the start of the access
+ * @dst: the destination
  * @len: octets, within the access
  */
 void srnic_span_read(const struct srnic_span *span, u64 at, void *dst, u32 len)
@@ -235,8 +234,8 @@ void srnic_span_read(const struct srnic_span *span, u64 at, void *dst, u32 len)
 /**
  * srnic_span_write - copy into the memory of an access
  * @span: from srnic_tpt_get()
- * @at: from which octet on, counted from the start of the access
- * @src: where from
+ * @at: first octet to copy to, counted from the start of the access
+ * @src: the source
  * @len: octets, within the access
  */
 void srnic_span_write(const struct srnic_span *span, u64 at, const void *src, u32 len)
@@ -256,7 +255,7 @@ void srnic_span_write(const struct srnic_span *span, u64 at, const void *src, u3
  * srnic_tpte_init - prepare an entry: Invalid, not in the table
  * @tpte: zeroed
  * @pd: protection domain
- * @type: what it is for
+ * @type: of the region or window
  */
 void srnic_tpte_init(struct srnic_tpte *tpte, struct ib_pd *pd, enum srnic_stag_type type)
 {
@@ -269,10 +268,10 @@ void srnic_tpte_init(struct srnic_tpte *tpte, struct ib_pd *pd, enum srnic_stag_
 }
 
 /**
- * srnic_tpte_spread - count the users of an entry for each CPU
+ * srnic_tpte_spread - count the users of an entry per CPU
  * @tpte: initialised, not in the table; free_percpu(@tpte->cpu_users) after a grace period
  *
- * For what many QPs use. Without memory for it they share one count. May sleep.
+ * For entries that many QPs use. If the allocation fails, all CPUs share one count. May sleep.
  */
 void srnic_tpte_spread(struct srnic_tpte *tpte)
 {
@@ -287,11 +286,11 @@ void srnic_tpte_spread(struct srnic_tpte *tpte)
 
 /**
  * srnic_tpt_insert_drawn - give an entry a drawn STag and put it into the table
- * @tpte: initialised; may be found by others at once
- * @draw: any STag; called once for each try, may sleep
+ * @tpte: initialised; a lookup may find it at once
+ * @draw: returns an STag; called once for each try, may sleep
  *
- * Sparse: at most a fraction of the 2^24 indexes are in use, so a few tries
- * find a free one. May sleep. The caller counts what there may be.
+ * At most a fraction of the 2^24 indexes are in use, so a few tries find a free
+ * one. The caller enforces the limit of entries. May sleep.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -321,7 +320,7 @@ static u32 random_stag(void)
 
 /**
  * srnic_tpt_insert - give an entry a random STag and put it into the table (SEC-8)
- * @tpte: initialised; may be found by others at once
+ * @tpte: initialised; a lookup may find it at once
  *
  * Return: as srnic_tpt_insert_drawn().
  */
@@ -334,12 +333,12 @@ int srnic_tpt_insert(struct srnic_tpte *tpte)
  * srnic_tpt_remove - take an entry out of the table, in any state
  * @tpte: was inserted
  *
- * Waits for accesses in progress; each is one copy long. Afterwards nobody
+ * Waits for accesses in progress; each is one copy long. Afterwards no access
  * uses the entry, but a lookup may still hold its lock: free it after a grace
  * period. May sleep.
  *
- * Return: 0; -EBUSY if it is a region with windows bound to it, and nothing
- * has changed (MR-38).
+ * Return: 0; -EBUSY if windows are bound to the region, which is unchanged
+ * then (MR-38).
  */
 int srnic_tpt_remove(struct srnic_tpte *tpte)
 {
@@ -350,12 +349,12 @@ int srnic_tpt_remove(struct srnic_tpte *tpte)
 	}
 	WRITE_ONCE(tpte->valid, false);
 	srnic_tpt_in_use(tpte);
-	tpte->pd = NULL;	/* who finds it finds nothing that fits */
+	tpte->pd = NULL;	/* a lookup finds no PD that matches */
 	spin_unlock_bh(&tpte->lock);
 	xa_erase(&tpte->dev->stags, SRNIC_STAG_INDEX(tpte->stag));
-	/* who woke us with an access has let go of its lock, too */
+	/* srnic_tpt_in_use() takes the locks, so the srnic_tpt_put() that woke us has released */
 	wait_event(tpte->idle, !srnic_tpt_in_use(tpte) && !READ_ONCE(tpte->holds));
-	/* and srnic_tpt_release() of this one */
+	/* srnic_tpt_release() may still hold this one */
 	spin_lock_bh(&tpte->lock);
 	spin_unlock_bh(&tpte->lock);
 	return 0;
@@ -366,7 +365,7 @@ int srnic_tpt_remove(struct srnic_tpte *tpte)
  * @tpte: found under RCU
  *
  * Return: true, and srnic_tpt_remove() waits for srnic_tpt_release(); false if
- * it is being removed.
+ * the entry is being removed.
  */
 bool srnic_tpt_hold(struct srnic_tpte *tpte)
 {
@@ -380,7 +379,7 @@ bool srnic_tpt_hold(struct srnic_tpte *tpte)
 }
 
 /**
- * srnic_tpt_release - the end of srnic_tpt_hold()
+ * srnic_tpt_release - undo srnic_tpt_hold()
  * @tpte: not to be touched afterwards
  */
 void srnic_tpt_release(struct srnic_tpte *tpte)
@@ -391,7 +390,7 @@ void srnic_tpt_release(struct srnic_tpte *tpte)
 	spin_unlock_bh(&tpte->lock);
 }
 
-/* Under the lock, so that who finds it false is woken by srnic_tpt_put() */
+/* Under the lock: srnic_tpt_put() wakes a task that has got false here */
 static bool tpte_quiet(struct srnic_tpte *tpte)
 {
 	bool quiet;
@@ -403,13 +402,13 @@ static bool tpte_quiet(struct srnic_tpte *tpte)
 }
 
 /**
- * srnic_tpt_quiesce - wait for the accesses under way through an entry
+ * srnic_tpt_quiesce - wait for the accesses in progress through an entry
  * @tpte: was just made Invalid, so that no access begins; it is held, or the
- *	  caller sees to it that it is not removed meanwhile
+ *	  caller keeps it from being removed
  *
- * Others may have waited for the same accesses and have made it Valid again, with
- * users of its own, before this one runs: only what has no users becomes Valid,
- * so the accesses waited for have ended then, too. May sleep, for as long as a
+ * Another task may have waited for the same accesses, and have made the entry Valid
+ * again, before this one runs. An entry becomes Valid only without users, so
+ * the accesses waited for have ended then, too. May sleep, for as long as a
  * copy takes.
  */
 void srnic_tpt_quiesce(struct srnic_tpte *tpte)
@@ -419,12 +418,12 @@ void srnic_tpt_quiesce(struct srnic_tpte *tpte)
 
 /**
  * srnic_tpt_suspend - make a region Invalid, so that it can be registered anew
- * @tpte: in any state; the caller sees to it that it is not removed meanwhile
+ * @tpte: in any state; the caller keeps it from being removed
  *
  * Afterwards nothing touches the memory through the STag. May sleep, for as
  * long as a copy takes.
  *
- * Return: 0; -EBUSY with windows bound to it, and nothing has changed (MR-23).
+ * Return: 0; -EBUSY if windows are bound to it, and it is unchanged (MR-23).
  */
 int srnic_tpt_suspend(struct srnic_tpte *tpte)
 {
@@ -450,14 +449,14 @@ static enum srnic_inv_err check_invalidate(const struct srnic_tpte *tpte,
 
 	if (tpte->valid && tpte->stag != stag)
 		return SRNIC_INV_STAG;
-	/* for ever Valid; and verbs have no invalidation of type 1 */
+	/* these stay Valid; and verbs do not invalidate windows of type 1 */
 	if (tpte->type == SRNIC_STAG_DMA || tpte->type == SRNIC_STAG_PD_WINDOW || tpte->shared)
 		return SRNIC_INV_ACCESS;
 	if (tpte->valid && tpte->qpn ? tpte->qpn != qp->ibqp.qp_num : tpte->pd != qp->ibqp.pd)
 		return SRNIC_INV_PD;
 	/*
-	 * A region of user memory can be in use by all of its PD's streams: no
-	 * single peer may take it away (SEC-7).
+	 * All streams of the PD may use a region of user memory: no single peer may
+	 * invalidate it (SEC-7).
 	 */
 	if (remote && (tpte->type == SRNIC_STAG_USER || !(READ_ONCE(qp->enables) & enables) ||
 		       (tpte->valid && !(tpte->rights & SRNIC_REMOTE_RIGHTS))))
@@ -468,8 +467,8 @@ static enum srnic_inv_err check_invalidate(const struct srnic_tpte *tpte,
 }
 
 /*
- * tpte->lock is held. No access begins from now on. Return: SRNIC_INV_BUSY if there are
- * users to wait for, and @may_sleep says not to: then the entry is as it was.
+ * tpte->lock is held. No access begins after this. Return: SRNIC_INV_BUSY, with the entry
+ * unchanged, if accesses are in progress and !@may_sleep.
  */
 static enum srnic_inv_err make_invalid(struct srnic_tpte *tpte, bool may_sleep, bool *busy)
 {
@@ -484,7 +483,7 @@ static enum srnic_inv_err make_invalid(struct srnic_tpte *tpte, bool may_sleep, 
 	return SRNIC_INV_BUSY;
 }
 
-/* SRNIC_INV_BUSY: there are users to wait for, and @may_sleep says not to */
+/* Return: SRNIC_INV_BUSY if accesses are in progress and !@may_sleep */
 static enum srnic_inv_err tpt_invalidate(struct srnic_qp *qp, u32 stag, bool remote,
 					 bool may_sleep)
 {
@@ -500,8 +499,8 @@ static enum srnic_inv_err tpt_invalidate(struct srnic_qp *qp, u32 stag, bool rem
 	}
 	spin_lock_bh(&tpte->lock);
 	/*
-	 * Invalid already, it may still have users that another invalidation waits for,
-	 * and a window its region.
+	 * An entry that is Invalid already may still have users, for which another
+	 * invalidation waits, and a window may still have its region.
 	 */
 	err = check_invalidate(tpte, qp, stag, remote) ?: make_invalid(tpte, may_sleep, &busy);
 	if (!err) {
@@ -522,15 +521,15 @@ static enum srnic_inv_err tpt_invalidate(struct srnic_qp *qp, u32 stag, bool rem
 
 /**
  * srnic_tpt_invalidate - Valid to Invalid (RDMAC verbs 7.8, 7.10.4)
- * @qp: on which it is asked for
+ * @qp: the QP that asks, or whose peer asks
  * @stag: all 32 bits; 0 can never be invalidated (MM-12)
  * @remote: the peer asks, with a Send with Invalidate
  *
- * What is Invalid already stays so, and that is no error. When this returns
+ * An STag that is Invalid already stays so, without an error. When this returns
  * nothing touches the memory through the STag (MR-36). Process context, may
  * sleep for as long as a copy takes.
  *
- * Return: SRNIC_INV_OK or the first thing wrong, and nothing has changed.
+ * Return: SRNIC_INV_OK, or the first error, and nothing has changed.
  */
 enum srnic_inv_err srnic_tpt_invalidate(struct srnic_qp *qp, u32 stag, bool remote)
 {
@@ -539,12 +538,12 @@ enum srnic_inv_err srnic_tpt_invalidate(struct srnic_qp *qp, u32 stag, bool remo
 
 /**
  * srnic_tpt_try_invalidate - srnic_tpt_invalidate(), but without waiting
- * @qp: on which it is asked for
+ * @qp: the QP that asks, or whose peer asks
  * @stag: all 32 bits
  * @remote: the peer asks, with a Send with Invalidate
  *
- * Process context or softirq. Return: as srnic_tpt_invalidate(); SRNIC_INV_BUSY if there
- * are accesses to wait for, and the entry is as it was.
+ * Process context or softirq. Return: as srnic_tpt_invalidate(); SRNIC_INV_BUSY, with the
+ * entry unchanged, if accesses are in progress.
  */
 enum srnic_inv_err srnic_tpt_try_invalidate(struct srnic_qp *qp, u32 stag, bool remote)
 {

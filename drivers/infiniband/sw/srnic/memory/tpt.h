@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * TPT: the translation and protection table. One table for all STags of a
- * device, whatever they stand for: regions (mr.c) and windows.
+ * TPT: the translation and protection table. One table has all STags of a
+ * device, of regions (mr.c) and of windows (mw.c).
  */
 #ifndef SRNIC_TPT_H
 #define SRNIC_TPT_H
@@ -21,17 +21,17 @@ struct srnic_qp;
 #define SRNIC_STAG_INDEX(stag)	((stag) >> SRNIC_STAG_KEY_BITS)
 #define SRNIC_MAX_STAG_INDEX	((1U << 24) - 1)
 
-/* What an access needs; bits of struct srnic_tpte.rights */
+/* Rights that an access needs; bits of struct srnic_tpte.rights */
 #define SRNIC_LOCAL_READ	1
 #define SRNIC_LOCAL_WRITE	2
 #define SRNIC_REMOTE_READ	4
 #define SRNIC_REMOTE_WRITE	8
 #define SRNIC_REMOTE_ATOMIC	16
 #define SRNIC_READ_SINK		32	/* data of our own Reads may be placed */
-/* What a window has to know of its region; no right of an access */
+/* Properties of a region that a bind checks; an access needs neither */
 #define SRNIC_BINDABLE		64	/* windows may be bound to it (MR-40) */
-#define SRNIC_ZERO_BASED	128	/* its TOs start with 0 because it was asked for */
-/* What there is to tell a user, who has no use for the others */
+#define SRNIC_ZERO_BASED	128	/* registered with IB_ZERO_BASED: its TOs start with 0 */
+/* The rights that a Query reports; the others are internal */
 #define SRNIC_TOLD_RIGHTS	(SRNIC_LOCAL_READ | SRNIC_LOCAL_WRITE | SRNIC_REMOTE_RIGHTS | \
 				 SRNIC_BINDABLE | SRNIC_ZERO_BASED)
 #define SRNIC_REMOTE_RIGHTS	(SRNIC_REMOTE_READ | SRNIC_REMOTE_WRITE | SRNIC_REMOTE_ATOMIC)
@@ -44,7 +44,7 @@ enum srnic_stag_type {
 	SRNIC_STAG_PD_WINDOW,	/* window on a region, of all of its PD (verbs: type 1) */
 };
 
-/* What is wrong with an access, in the order in which it is checked */
+/* Errors of an access, in the order of the checks */
 enum srnic_tpt_err {
 	SRNIC_TPT_OK,
 	SRNIC_TPT_STAG,		/* unknown, wrong key, Invalid state */
@@ -52,10 +52,10 @@ enum srnic_tpt_err {
 	SRNIC_TPT_ACCESS,	/* right missing */
 	SRNIC_TPT_WRAP,		/* TO + length wraps 2^64 */
 	SRNIC_TPT_BOUNDS,	/* outside of the region */
-	SRNIC_TPT_SLEEPS,	/* nothing: the memory is not to be had in this context */
+	SRNIC_TPT_SLEEPS,	/* no error: a caller that may sleep has to repeat the access */
 };
 
-/* What is wrong with an invalidation (MR-32, MR-33) */
+/* Errors of an invalidation (MR-32, MR-33) */
 enum srnic_inv_err {
 	SRNIC_INV_OK,
 	SRNIC_INV_STAG,		/* unknown, or Valid with another key */
@@ -63,15 +63,16 @@ enum srnic_inv_err {
 	SRNIC_INV_ACCESS,	/* cannot be invalidated at all, or not by a peer */
 	SRNIC_INV_BOUND,	/* windows are bound to the region */
 	SRNIC_INV_COUNT,
-	SRNIC_INV_BUSY = SRNIC_INV_COUNT,	/* nothing: there are users to wait for */
+	SRNIC_INV_BUSY = SRNIC_INV_COUNT,	/* no error: accesses are in progress */
 };
 
 /**
  * struct srnic_pbl - physical buffer list: equal blocks of memory
  * @shift: log2 of the block size in bytes
  * @count: entries in use
- * @max: entries there is room for
- * @dmabuf: whose memory it is, if it is a DMA buffer's: told of each access
+ * @max: entries allocated
+ * @dmabuf: the DMA buffer that the memory belongs to; its exporter is notified of each
+ *	    access. NULL for other memory
  * @addr: kernel address of each block
  */
 struct srnic_pbl {
@@ -84,7 +85,7 @@ struct srnic_pbl {
 
 /**
  * struct srnic_tpt_users - accesses in progress
- * @lock: of @count; innermost, taken in softirq, too
+ * @lock: protects @count; innermost, taken in softirq, too
  * @count: accesses
  */
 struct srnic_tpt_users {
@@ -93,26 +94,26 @@ struct srnic_tpt_users {
 };
 
 /**
- * struct srnic_tpte - entry of the TPT, part of what it stands for
+ * struct srnic_tpte - entry of the TPT, embedded in the region or window
  * @dev: its device
  * @type: fixed at creation
  * @users: accesses in progress, if not @cpu_users
- * @cpu_users: accesses in progress, by the CPU on which they began, of what many QPs use;
- *	       or NULL
- * @lock: what follows, but see srnic_tpte_validate(); taken in softirq, too
+ * @cpu_users: accesses in progress, counted on the CPU on which they began, for entries that
+ *	       many QPs use; or NULL
+ * @lock: protects what follows, but see srnic_tpte_validate(); taken in softirq, too
  * @stag: full STag
  * @valid: Valid state; in Invalid state no access is possible
- * @shared: of a region: others have the same memory, so that it stays Valid (MR-29)
+ * @shared: of a region: other regions have the same memory, so it stays Valid (MR-29)
  * @rights: SRNIC_LOCAL_READ ...; of a region also SRNIC_BINDABLE, SRNIC_ZERO_BASED
  * @pd: protection domain
  * @qpn: the one QP that may use it, 0 if all of the PD may
  * @base: TO of the first octet
  * @length: octets
- * @pbl: the memory; NULL for all of the kernel's. Replaced only when not
- *	 valid and without users
- * @off: where the first octet is, counted from the start of @pbl
- * @holds: who waits for accesses in progress to end and needs the entry afterwards
- * @idle: those who wait for accesses in progress, or @holds, to come to an end
+ * @pbl: the memory; NULL for all of the kernel's. Replaced only while the entry is Invalid
+ *	 and has no users
+ * @off: offset of the first octet from the start of @pbl
+ * @holds: callers between srnic_tpt_hold() and srnic_tpt_release(); an invalidation is one, too
+ * @idle: tasks that wait for accesses in progress, or @holds, to end
  * @windows: of a region: windows bound to it
  */
 struct srnic_tpte {
@@ -144,7 +145,7 @@ struct srnic_tpte {
  * @length: octets; not zero (a zero-length access needs no check, MR-19)
  * @need: rights, SRNIC_LOCAL_READ ...
  * @pd: PD of the QP (or SRQ)
- * @qpn: QP the access is made on
+ * @qpn: number of the QP that makes the access
  * @privileged: STag 0, all kernel memory, is allowed (MM-08, MM-09)
  * @nowait: the caller may not sleep
  */
@@ -168,7 +169,7 @@ struct srnic_access {
  * @tpte: kept until srnic_tpt_put(); NULL for STag 0
  * @users: where the access is counted
  * @pbl: as in the entry
- * @off: where the access's first octet is in @pbl, or its kernel address
+ * @off: offset of the access's first octet in @pbl, or its kernel address
  * @write: the access may write
  */
 struct srnic_span {
@@ -185,12 +186,12 @@ static inline bool srnic_tpte_is_window(const struct srnic_tpte *tpte)
 }
 
 /**
- * srnic_tpte_validate - an entry is Valid from now on
- * @tpte: Invalid and not in use, all that an access looks at is set; its lock is held, or
- *	  nobody else has it
+ * srnic_tpte_validate - make an entry Valid
+ * @tpte: Invalid and not in use, all that an access reads is set; its lock is held, or
+ *	  it is not in the table yet
  *
- * An access looks at it with the lock of its users only. So who wants to change what it
- * looks at makes the entry Invalid first, and then looks with srnic_tpt_in_use().
+ * An access reads the entry under the lock of its users only. To change what an access
+ * reads, make the entry Invalid first, and then wait until srnic_tpt_in_use() is false.
  */
 static inline void srnic_tpte_validate(struct srnic_tpte *tpte)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* TPT: what a refused access, or invalidation, is called in a completion and on the wire. */
+/* TPT: error codes of a refused access or invalidation, in completions and on the wire. */
 
 #include "memory/tpt.h"
 #include "wire/rdmap.h"
 
-/* The same error has a name in a WC, and one each for what the peer wanted to do */
+/* One error has one code in a WC, and one on the wire for each kind of access of the peer */
 static const struct {
 	enum srnic_wc_status wc;
 	enum rdmap_err tagged;
@@ -61,8 +61,8 @@ enum rdmap_err srnic_tpt_atomic_err(enum srnic_tpt_err err)
 }
 
 /*
- * The same error in the WC of a send WR and, asked for by the peer, in that of
- * the receive (TC-03, CP-10) and in a Terminate (E-25 to E-27)
+ * One error has a code in the WC of a send WR; if the peer asked for the invalidation,
+ * one in the WC of the receive (TC-03, CP-10) and one in a Terminate (E-25 to E-27)
  */
 static const struct {
 	enum srnic_wc_status wc;

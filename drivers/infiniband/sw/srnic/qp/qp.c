@@ -74,7 +74,7 @@ static int qp_check_cap(const struct ib_qp_cap *cap)
 	return 0;
 }
 
-/* With an SRQ the RQ is none of the QP's: ignored, and none is returned (QP-12) */
+/* A QP with an SRQ has no RQ: its sizes are ignored, and 0 is returned (QP-12) */
 static void qp_use_srq(struct srnic_qp *qp, struct ib_qp_init_attr *init)
 {
 	if (!init->srq)
@@ -119,9 +119,8 @@ static int qp_alloc_queues(struct srnic_qp *qp, struct ib_qp_cap *cap,
 		err = -ENOMEM;
 		goto free_rq;
 	}
-	/* until a stream is attached nobody looks at the SQ by itself */
 	qp->max_send_sge = cap->max_send_sge;
-	/* what there is room for can be used: many programs post inline without asking */
+	/* all of the SQE's room: many programs post inline data without asking for it */
 	qp->max_inline = min_t(u32, sqe - sizeof(struct srnic_sqe), SRNIC_MAX_INLINE);
 	cap->max_inline_data = qp->max_inline;
 	cap->max_send_wr = sq_entries;
@@ -141,8 +140,8 @@ static void qp_free_queues(struct srnic_qp *qp)
 }
 
 /*
- * One after the other, so that it takes long until a number is used again. Where programs may
- * connect without rdma_cm who connects to a QP has to know its number: then it is random.
+ * Numbers are cyclic, so that it takes long until one is used again. If programs may connect
+ * without rdma_cm they are random: the number is a part of what a peer has to know to connect.
  */
 static int qp_number(struct srnic_qp *qp)
 {
@@ -158,8 +157,8 @@ static int qp_number(struct srnic_qp *qp)
  * srnic_qp_create - create a QP, in Idle (RDMAC verbs 6.1.1)
  * @qp: zeroed but for the core's part
  * @dev: its device
- * @init: in: what is asked for; out: cap has what was allocated
- * @uctx: the user, NULL for a kernel consumer
+ * @init: in: the request; out: cap has the allocated sizes
+ * @uctx: the user's, NULL for a kernel consumer
  *
  * May sleep. Return: 0, -EINVAL above a limit, -ENOMEM, -EDQUOT (see srnic_take()).
  */
@@ -190,7 +189,7 @@ int srnic_qp_create(struct srnic_qp *qp, struct srnic_device *dev,
 	srnic_qp_events_init(qp, uctx);
 	srnic_lock_init(&qp->sq_lock, !uctx);
 	srnic_lock_init(&qp->rq_lock, !uctx);
-	/* nobody runs tx before there is a stream */
+	/* tx has no owner before there is a stream: the bit keeps others out */
 	set_bit(SRNIC_QPF_TX_OWNED, &qp->flags);
 	init_waitqueue_head(&qp->tx_wait);
 	init_waitqueue_head(&qp->rx_wait);
@@ -211,18 +210,18 @@ uncount:
 }
 
 /**
- * srnic_qp_join_tx - wait until who wound the last stream down has left
- * @qp: without a stream, or with one that ends; no other stream is attached meanwhile
+ * srnic_qp_join_tx - wait until the last stream is wound down
+ * @qp: without a stream, or with one that ends; the caller attaches no other stream meanwhile
  *
- * Its memory is free then, and who made the connection was told. May sleep, for the close
- * time-out at most.
+ * When this returns the stream's memory is free, and llp_ops->closed() has been called. May
+ * sleep, for the close time-out at most.
  */
 void srnic_qp_join_tx(struct srnic_qp *qp)
 {
 	if (!qp->tx_started)
 		return;
 	wait_for_completion(&qp->tx_exit);
-	/* for who else waits */
+	/* another task may wait, too */
 	complete_all(&qp->tx_exit);
 	qp->tx_started = false;
 }
@@ -231,8 +230,8 @@ void srnic_qp_join_tx(struct srnic_qp *qp)
  * srnic_qp_destroy - end a QP in any state (QP-27 to QP-31)
  * @qp: no verb is running on it
  *
- * A stream that is closing is closed properly, and so is one in RTS if all send
- * WRs are complete; else it is reset. When this returns there are no more
+ * A stream in Closing is closed gracefully, and so is one in RTS if all send
+ * WRs have completed; otherwise it is reset. When this returns there are no more
  * completions, events or placements of this QP. May sleep, bounded by the close
  * time-out.
  *
@@ -257,13 +256,13 @@ int srnic_qp_destroy(struct srnic_qp *qp)
 	srnic_qp_kick_tx(qp);
 
 	srnic_qp_put(qp);
-	/* the connection's maker and iw_cm let go when the stream is gone */
+	/* the owner of the claim and iw_cm put their references when the stream is gone */
 	wait_for_completion(&qp->freed);
 	srnic_qp_join_tx(qp);
 	srnic_event_source_end(&qp->events);
 	srnic_cq_purge(qp->scq, qp->ibqp.qp_num);
 	srnic_cq_purge(qp->rcq, qp->ibqp.qp_num);
-	/* last: who polls one of its completions finds it; the number is not reused before */
+	/* last: srnic_poll_cq() looks the QP up; and the number is not reused before */
 	xa_erase_irq(&dev->qps, qp->ibqp.qp_num);
 	qp_free_queues(qp);
 	srnic_give(dev, srnic_pd_holder(qp->ibqp.pd), SRNIC_KIND_QP, 1);
@@ -284,9 +283,9 @@ static void qp_error_idle(struct srnic_qp *qp)
 }
 
 /*
- * Error: stop all, reset the LLP (ST-25). @by says who asks. @deliver: what the SQ
- * has completed is delivered first, see close.c. What is under way towards a
- * connection is given up too.
+ * Error: stop all, reset the LLP (ST-25). @by: SRNIC_QP_BY_*. @deliver: the data of
+ * completed send WRs is delivered first, see close.c. A connection that is being made
+ * is aborted, too.
  */
 static int qp_to_error(struct srnic_qp *qp, u8 by, bool deliver)
 {
@@ -301,7 +300,7 @@ static int qp_to_error(struct srnic_qp *qp, u8 by, bool deliver)
 		spin_unlock_irqrestore(&qp->lock, flags);
 		return -EINVAL;
 	}
-	/* also out of Closing: it must not end in Idle after this, nothing would flush there */
+	/* also out of Closing: if that ended in Idle later, no WR would be flushed */
 	if (from != SRNIC_QP_ERROR) {
 		trace_srnic_qp_state(qp, from, SRNIC_QP_ERROR, "asked for");
 		WRITE_ONCE(qp->state, SRNIC_QP_ERROR);
@@ -326,10 +325,10 @@ static int qp_to_error(struct srnic_qp *qp, u8 by, bool deliver)
 }
 
 /**
- * srnic_qp_abort - to Error, whatever the state
+ * srnic_qp_abort - to Error, from any state
  * @qp: alive
  *
- * Any context. Returns at once; a stream is wound down by its kthread.
+ * Any context. Returns at once; the tx kthread winds the stream down.
  */
 void srnic_qp_abort(struct srnic_qp *qp)
 {
@@ -337,19 +336,19 @@ void srnic_qp_abort(struct srnic_qp *qp)
 }
 
 /**
- * srnic_qp_give_up - to Error, because nobody wants the connection any more
+ * srnic_qp_give_up - to Error, because the program does not use the connection any more
  * @qp: alive
  *
- * As srnic_qp_abort(), but out of RTS the stream is not reset if all send WRs are
- * complete: their data is delivered, with FIN behind it. Programs take a completed
- * Send for one that arrives, and destroy or exit. Any context. Returns at once.
+ * As srnic_qp_abort(), but out of RTS the stream is not reset if all send WRs have
+ * completed: TCP delivers their data, and a FIN. Programs expect a completed
+ * Send to arrive, and destroy the QP or exit. Any context. Returns at once.
  */
 void srnic_qp_give_up(struct srnic_qp *qp)
 {
 	qp_to_error(qp, SRNIC_QP_BY_MODIFY | SRNIC_QP_BY_FORCE, true);
 }
 
-/* Error to Idle: fails while the old stream is not gone (ST-37) */
+/* Error to Idle: fails until the old stream is gone (ST-37) */
 static int qp_to_idle(struct srnic_qp *qp)
 {
 	bool restart = false;
@@ -370,7 +369,7 @@ static int qp_to_idle(struct srnic_qp *qp)
 	if (!restart)
 		return err;
 
-	/* before the QP is seen in Idle, as in srnic_close(); nobody else changes it meanwhile */
+	/* before Idle is visible, as in srnic_close(); @settling keeps others from changing it */
 	srnic_wq_restart(qp);
 	spin_lock_irqsave(&qp->lock, flags);
 	qp->settling--;
@@ -385,14 +384,14 @@ static int qp_to_idle(struct srnic_qp *qp)
 /**
  * srnic_qp_modify - Modify QP, the state part (RDMAC verbs 6.2)
  * @qp: alive
- * @next: state asked for
+ * @next: the requested state
  *
- * To Closing (ST-19): what is on the SQ and on the IRQ is still sent, within
- * the close time-out, then FIN (RFC 5041 6.2.1 demands it, and users of
+ * To Closing (ST-19): TCP still gets the WRs on the SQ and the requests on the IRQ, within
+ * the close time-out, then a FIN (RFC 5041 6.2.1 demands it, and users of
  * rdma_disconnect() expect it; the RDMAC verbs would allow an error, ST-20).
  *
  * May be called in atomic context. Return: 0; -EINVAL for a transition that
- * is not one, -EBUSY while the QP is still being flushed.
+ * does not exist, -EBUSY while the QP is still being flushed.
  */
 int srnic_qp_modify(struct srnic_qp *qp, enum srnic_qp_state next)
 {
@@ -418,11 +417,11 @@ int srnic_qp_modify(struct srnic_qp *qp, enum srnic_qp_state next)
 }
 
 /**
- * srnic_qp_settle - wait until a QP that has come to Idle has parted from its stream
+ * srnic_qp_settle - wait until a QP in Idle has lost its old stream
  * @qp: alive
  *
- * srnic_close() shows Idle to programs before it is done, within a tenth of a second. Context:
- * process, may sleep; for a second at most, and no longer than the caller lives.
+ * srnic_close() sets Idle before it has detached the stream, which takes a tenth of a second
+ * at most. Context: process, may sleep, for a second at most; a fatal signal ends the wait.
  */
 void srnic_qp_settle(struct srnic_qp *qp)
 {
@@ -431,16 +430,16 @@ void srnic_qp_settle(struct srnic_qp *qp)
 }
 
 /**
- * srnic_qp_claim - a connection for this QP is going to be made
+ * srnic_qp_claim - reserve a QP for a connection that is going to be made
  * @qp: alive
- * @ops: what the maker is to be told; @ops->abort is called under a spinlock
+ * @ops: callbacks of the caller; @ops->abort is called under a spinlock
  * @priv: their argument
  *
- * Context: any. Whether the caller may have the QP is not asked here: it has a handle of it, or see
+ * Context: any. Does not check permissions: the caller has a handle of the QP, or see
  * srnic_ep_claim().
  *
  * Return: 0; -EINVAL for a UD QP, which has no connections, or if the QP is not in Idle; -EBUSY
- * if another connection is being made, or the last one is not quite gone.
+ * if another connection is being made, or the last one is not wound down yet.
  */
 int srnic_qp_claim(struct srnic_qp *qp, const struct srnic_llp_ops *ops, void *priv)
 {
@@ -463,11 +462,11 @@ int srnic_qp_claim(struct srnic_qp *qp, const struct srnic_llp_ops *ops, void *p
 }
 
 /**
- * srnic_qp_unclaim - the connection did not come to be
+ * srnic_qp_unclaim - give up a claim without a connection
  * @qp: alive
- * @priv: as claimed; nothing is done if somebody else has the claim
+ * @priv: as claimed; does nothing if the claim has another owner
  *
- * When this returns @ops->abort is not called any more.
+ * @ops->abort is not called any more after this.
  */
 void srnic_qp_unclaim(struct srnic_qp *qp, void *priv)
 {
@@ -484,9 +483,9 @@ void srnic_qp_unclaim(struct srnic_qp *qp, void *priv)
 /**
  * srnic_qp_abort_silent - to Error, if the peer has not sent an FPDU yet
  * @qp: alive
- * @priv: as claimed; nothing is done if somebody else has the claim
+ * @priv: as claimed; does nothing if the claim has another owner
  *
- * Return: true if it had not, and the stream is being given up.
+ * Return: true if it has not; the QP is then in Error.
  */
 bool srnic_qp_abort_silent(struct srnic_qp *qp, void *priv)
 {
@@ -517,7 +516,7 @@ static void qp_write_space(void *priv)
 
 static void qp_stream_changed(void *priv)
 {
-	/* the rx kthread looks at the stream's state; a blocked tx fails by itself */
+	/* the rx kthread checks the stream's state; the next send of the owner of tx fails */
 	srnic_qp_kick_rx(priv);
 	qp_write_space(priv);
 }
@@ -562,7 +561,7 @@ static int qp_prepare(struct srnic_qp *qp, const struct srnic_attach *attach)
 	return qp->irq && qp->orq && qp->tx && qp->rx ? 0 : -ENOMEM;
 }
 
-/* The last moment at which attaching can fail */
+/* Sends the last message, and enters RTS. After this, attaching cannot fail */
 static int qp_enter_rts(struct srnic_qp *qp, const struct srnic_attach *attach)
 {
 	unsigned long flags;
@@ -589,16 +588,16 @@ static int qp_enter_rts(struct srnic_qp *qp, const struct srnic_attach *attach)
 }
 
 /**
- * srnic_qp_attach - give a QP its stream: Idle to RTS (ST-07 to ST-12)
+ * srnic_qp_attach - attach a stream to a QP: Idle to RTS (ST-07 to ST-12)
  * @qp: claimed by the caller, in Idle
  * @attach: the stream and its settings
  *
  * Sends the last streaming-mode message, then switches to FPDUs in both
- * directions. What arrived before is in the socket and is taken up (ST-11).
- * May sleep for attach->timeout_ms.
+ * directions. Data that TCP has received before is processed, too (ST-11).
+ * Context: process, may sleep, for attach->timeout_ms.
  *
- * Return: 0: the QP owns the stream, and closed() ends the claim. Else an
- * errno: nothing has changed but that the last message may be on its way.
+ * Return: 0: the QP owns the stream, and closed() ends the claim. Otherwise an
+ * errno: nothing has changed, but the last message may have been sent.
  */
 int srnic_qp_attach(struct srnic_qp *qp, const struct srnic_attach *attach)
 {

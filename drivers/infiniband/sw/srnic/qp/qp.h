@@ -2,12 +2,11 @@
 /*
  * The life of a QP, and of the stream that is attached to it.
  *
- * A QP gets its stream by srnic_qp_attach(), which knows nothing of who calls
- * it. From then on two kthreads own the two directions (tx.c, rx.c). The tx
- * kthread also winds the stream down when the QP leaves RTS: it sends the
- * Terminate, stops the rx kthread, leaves the stream to itself (linger.c),
- * flushes the queues and raises the events. Only in Closing does it wait for
- * the peer, within a bound.
+ * srnic_qp_attach() gives a QP its stream; it does not depend on its caller. From
+ * then on the owner of tx and the owner of rx run the two directions (tx.c, rx.c).
+ * The tx kthread winds the stream down when the QP leaves RTS: it sends the
+ * Terminate, stops the rx kthread, hands the stream to linger.c, flushes the queues
+ * and raises the events. It waits for the peer in Closing only, within a bound.
  */
 #ifndef SRNIC_QP_H
 #define SRNIC_QP_H
@@ -23,7 +22,7 @@ struct srnic_stream;
 
 /**
  * struct srnic_attach - a connected stream for a QP
- * @stream: owned by the QP if srnic_qp_attach() succeeds, by the caller else
+ * @stream: owned by the QP if srnic_qp_attach() succeeds, otherwise by the caller
  * @initiator: this end sends the first FPDU; if not, this end sends none
  *	       before it has received a valid one (M-STA-4)
  * @mpa: negotiated settings
@@ -31,10 +30,10 @@ struct srnic_stream;
  * @last_msg: last message in streaming mode, sent before the switch to FPDUs
  *	      (an MPA Reply); NULL if none
  * @last_len: its octets
- * @timeout_ms: bound for sending it
+ * @timeout_ms: time-out for sending it
  * @as_infiniband: a message waits until a receive is posted, whatever the policy says, and
  *		   after a graceful close, in Idle, receive WRs stay posted
- * @send_imm: both ends have Sends with immediate data, see RDMAP_SEND_IMM
+ * @send_imm: both ends offer Sends with immediate data, see RDMAP_SEND_IMM
  */
 struct srnic_attach {
 	struct srnic_stream *stream;

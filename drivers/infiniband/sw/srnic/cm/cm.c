@@ -5,14 +5,13 @@
  * One endpoint stands for one connection or listener; its states, references
  * and locks are described in cm_priv.h. Everything that may sleep happens in
  * the endpoint's own work. The workqueue starts the next work when one sleeps, so
- * connections do not wait for each other; and it belongs to a CPU, so that those
- * that have no reason to wait keep their order. The active side is in
- * cm_active.c, listeners and half-open connections are in cm_listen.c, MPA
- * frames in cm_mpa.c.
+ * connections do not wait for each other. It is per CPU, so works that do not
+ * sleep keep their order. The active side is in cm_active.c, listeners and
+ * half-open connections are in cm_listen.c, MPA frames in cm_mpa.c.
  *
- * iwcm's rules, each with a BUG_ON behind it: after connect() returned 0,
- * exactly one CONNECT_REPLY; after accept() returned 0, exactly one
- * ESTABLISHED, and no event if it did not; then, and only after a
+ * iwcm has a BUG_ON for each of these rules: after connect() has returned 0,
+ * exactly one CONNECT_REPLY; after accept() has returned 0, exactly one
+ * ESTABLISHED, and no event after an error; then, and only after a
  * CONNECT_REPLY with status 0 or an ESTABLISHED, exactly one CLOSE.
  */
 
@@ -40,10 +39,11 @@ static void srnic_ep_run(struct work_struct *work);
 /**
  * srnic_ep_new - make an endpoint
  * @dev: its device
- * @user: in whose name its work is done; NULL: the task that calls
- * @ops: who makes the connection
+ * @user: the user whose credentials its work has; NULL: the calling task
+ * @ops: callbacks of the endpoint's user
  *
- * On a device that is going the endpoint is told to give up from the beginning.
+ * On a device that is leaving SRNIC_EPF_ABORT is set from the beginning. Context: process,
+ * may sleep.
  *
  * Return: the endpoint, IDLE and with one reference, or NULL.
  */
@@ -71,11 +71,11 @@ struct srnic_ep *srnic_ep_new(struct srnic_device *dev, struct srnic_user *user,
 	INIT_LIST_HEAD(&ep->sibling);
 	spin_lock_init(&ep->half_lock);
 	INIT_LIST_HEAD(&ep->half_open);
-	/* cyclic: a stale handle finds nothing rather than someone else */
+	/* cyclic: a stale handle finds nothing, and not another endpoint */
 	if (xa_alloc_cyclic(&srnic_cm_eps, &ep->handle, ep, XA_LIMIT(1, INT_MAX),
 			    &srnic_cm_next_handle, GFP_KERNEL_ACCOUNT) < 0)
 		goto free;
-	/* it can be found, so srnic_cm_drop_device() meets it, or the phase says so */
+	/* srnic_cm_drop_device() finds it from now on; if that came first, the phase is set */
 	if (srnic_device_phase(dev) == SRNIC_DEV_LEAVING)
 		set_bit(SRNIC_EPF_ABORT, &ep->flags);
 	get_device(&dev->ibdev.dev);
@@ -101,11 +101,11 @@ static void srnic_ep_release(struct kref *ref)
 }
 
 /**
- * srnic_ep_put - give back a reference
+ * srnic_ep_put - drop a reference
  * @ep: may be freed
  *
- * The last one goes in process context: callbacks from softirq have a stream,
- * so the endpoint still has the reference of its state.
+ * The last reference is dropped in process context: callbacks in softirq have a
+ * stream, so the endpoint still has the reference of its state.
  */
 void srnic_ep_put(struct srnic_ep *ep)
 {
@@ -113,7 +113,7 @@ void srnic_ep_put(struct srnic_ep *ep)
 }
 
 /**
- * srnic_ep_note - a tracepoint for a step in a connection's life
+ * srnic_ep_note - trace a step in a connection's life
  * @ep: an endpoint
  * @event: a short literal
  * @status: 0 or an errno
@@ -124,7 +124,7 @@ void srnic_ep_note(struct srnic_ep *ep, const char *event, int status)
 }
 
 /**
- * srnic_ep_fate - count how a connection came out, and trace it
+ * srnic_ep_fate - count and trace the outcome of a connection
  * @ep: an endpoint
  * @counter: SRNIC_CNT_CONN_*
  * @status: 0 or an errno
@@ -144,7 +144,7 @@ void srnic_ep_fate(struct srnic_ep *ep, enum srnic_counter counter, int status)
 }
 
 /**
- * srnic_ep_find - the endpoint iwcm means
+ * srnic_ep_find - look up the endpoint of an iw_cm id
  * @id: a listener's id, or one that iwcm made for a CONNECT_REQUEST
  *
  * Return: the endpoint with a reference, or NULL if it is gone.
@@ -162,9 +162,9 @@ struct srnic_ep *srnic_ep_find(const struct iw_cm_id *id)
 }
 
 /**
- * srnic_ep_next - go through the endpoints
+ * srnic_ep_next - iterate over the endpoints
  * @dev: of this device only; NULL: of all
- * @handle: 0 at first; of the one that is returned
+ * @handle: in: 0, or the last endpoint's; out: the returned endpoint's
  *
  * Return: the next endpoint, with a reference, or NULL at the end.
  */
@@ -180,7 +180,7 @@ struct srnic_ep *srnic_ep_next(const struct srnic_device *dev, unsigned long *ha
 	return ep;
 }
 
-/* rdma_cm's id, which is what an iw_cm id has for context. Return: NULL for one of others */
+/* rdma_cm's id, the context of an iw_cm id. Return: NULL if rdma_cm has not made @id */
 static const struct rdma_cm_id *cma_id_of(const struct iw_cm_id *id)
 {
 	struct rdma_cm_id *cma_id = id->context;
@@ -189,13 +189,13 @@ static const struct rdma_cm_id *cma_id_of(const struct iw_cm_id *id)
 }
 
 /**
- * srnic_cm_net - the network namespace of who connects or listens
+ * srnic_cm_net - the network namespace of the program that connects or listens
  * @id: iwcm's id
  *
- * iw_cm does not tell, and the task that calls may be another one: rdma_cm makes its
- * listeners on a new device in the task that adds it. So ask rdma_cm's id.
+ * iw_cm does not pass it, and the calling task may be another one: rdma_cm makes its
+ * listeners on a new device in the task that adds the device. rdma_cm's id has it.
  *
- * Return: the namespace's cookie: the address may be another's, later.
+ * Return: the namespace's cookie: another namespace may have its address later.
  */
 u64 srnic_cm_net(const struct iw_cm_id *id)
 {
@@ -208,14 +208,14 @@ u64 srnic_cm_net(const struct iw_cm_id *id)
 
 /**
  * srnic_cm_queue - queue a work that has a reference while it is queued
- * @wq: where
- * @work: what
- * @ref: of what @work is part of; the caller has a reference
- * @delay: jiffies; 0: at once, even if it was to run later
+ * @wq: the workqueue
+ * @work: the work
+ * @ref: of the object that contains @work; the caller has a reference
+ * @delay: jiffies; 0: at once, even if it is queued for later
  *
  * Any context.
  *
- * Return: false if it was queued already. Then the caller has one reference more.
+ * Return: false if it was queued already. The caller has to put one reference then.
  */
 bool srnic_cm_queue(struct workqueue_struct *wq, struct delayed_work *work, struct kref *ref,
 		    unsigned long delay)
@@ -233,7 +233,7 @@ static void srnic_ep_queue(struct srnic_ep *ep, unsigned long delay)
 }
 
 /**
- * srnic_ep_kick - let the endpoint's work look at things
+ * srnic_ep_kick - run the endpoint's work
  * @ep: an endpoint to which the caller has a reference
  *
  * Any context.
@@ -244,7 +244,7 @@ void srnic_ep_kick(struct srnic_ep *ep)
 }
 
 /**
- * srnic_ep_tell - leave a message to the endpoint's work
+ * srnic_ep_tell - set a flag for the endpoint's work, and run it
  * @ep: an endpoint to which the caller has a reference
  * @flag: SRNIC_EPF_*
  *
@@ -259,7 +259,7 @@ void srnic_ep_tell(struct srnic_ep *ep, int flag)
 }
 
 /**
- * srnic_ep_deadline - bound the stay in the present state
+ * srnic_ep_deadline - set the time-out of the current state
  * @ep: locked; its work is or will be queued
  * @ms: from now
  */
@@ -288,7 +288,7 @@ bool srnic_ep_expired(const struct srnic_ep *ep)
 }
 
 /**
- * srnic_ep_unwanted - was it told to give up?
+ * srnic_ep_unwanted - has the endpoint to give up?
  * @ep: locked
  */
 bool srnic_ep_unwanted(const struct srnic_ep *ep)
@@ -312,7 +312,7 @@ static const struct srnic_stream_ops srnic_ep_stream_ops = {
  * @ep: without a stream; locked
  * @stream: owned by the endpoint from now on
  *
- * Queues the work, since what happened to the socket before is not told.
+ * Queues the work, since callbacks do not report earlier events of the socket.
  */
 void srnic_ep_adopt(struct srnic_ep *ep, struct srnic_stream *stream)
 {
@@ -372,7 +372,7 @@ static void srnic_ep_qp_abort(void *priv)
 	srnic_ep_tell(priv, SRNIC_EPF_ABORT);
 }
 
-/* A kernel consumer's QP counts against nobody. */
+/* A kernel consumer's QP is not charged to a user. */
 static int ep_charge(struct srnic_ep *ep, const struct srnic_qp *qp)
 {
 	int err;
@@ -391,7 +391,7 @@ static void ep_uncharge(struct srnic_ep *ep)
 	ep->user_charged = false;
 }
 
-/* The claim is over: its reference goes. */
+/* The claim has ended: its reference is put. */
 static void srnic_ep_qp_closed(void *priv, int err)
 {
 	struct srnic_ep *ep = priv;
@@ -407,7 +407,7 @@ static const struct srnic_llp_ops srnic_ep_llp_ops = {
 	.closed = srnic_ep_qp_closed,
 };
 
-/* Over the interface of @dev as over a packet socket: may the caller send anything there? */
+/* Could the caller send any packet on the interface of @dev, with a packet socket? */
 static bool may_send_raw(const struct srnic_device *dev)
 {
 	bool may;
@@ -419,9 +419,9 @@ static bool may_send_raw(const struct srnic_device *dev)
 }
 
 /*
- * iw_cm names a QP by its number, which everybody can list. A user's QP is for the user that
- * made it. A kernel consumer's QP is for its own id of rdma_cm, which has the QP; that of a
- * program has none. An id that has none is a kernel consumer's if a kthread calls.
+ * iw_cm names a QP by its number, and any user can list the numbers. Only the user that made
+ * a QP may claim it. A kernel consumer's QP is for the rdma_cm id that has the QP; the id of a
+ * program has no QP. An id without a QP belongs to a kernel consumer if a kthread calls.
  */
 static bool ep_may_claim(const struct srnic_ep *ep, const struct srnic_qp *qp,
 			 const struct iw_cm_id *id)
@@ -436,16 +436,13 @@ static bool ep_may_claim(const struct srnic_ep *ep, const struct srnic_qp *qp,
 /**
  * srnic_ep_claim - reserve the QP for this connection
  * @ep: without a QP; locked
- * @id: iwcm's id, by which the QP was named
- * @qpn: which
+ * @id: iwcm's id of the connection
+ * @qpn: QP number
  *
- * Called by the task that connects or accepts, which is charged for it.
+ * Charges the calling task's user, which connects or accepts. Context: process, may sleep.
  *
- * Context: process, may sleep.
- *
- * Return: 0; -EPERM for a QP that is another user's, and that is counted; -EINVAL or
- * -EBUSY, see srnic_qp_claim(); -EDQUOT if the user has as many connected QPs as may be;
- * -ENOMEM.
+ * Return: 0; -EPERM, counted, for another user's QP; -EINVAL or -EBUSY, see
+ * srnic_qp_claim(); -EDQUOT if the user's limit of connected QPs is reached; -ENOMEM.
  */
 int srnic_ep_claim(struct srnic_ep *ep, const struct iw_cm_id *id, u32 qpn)
 {
@@ -479,7 +476,7 @@ put_qp:
 }
 
 /**
- * srnic_ep_unclaim - let the QP go, there is no connection
+ * srnic_ep_unclaim - release the QP without a connection
  * @ep: with a QP claimed and not attached; locked
  */
 void srnic_ep_unclaim(struct srnic_ep *ep)
@@ -492,16 +489,16 @@ void srnic_ep_unclaim(struct srnic_ep *ep)
 }
 
 /**
- * srnic_ep_attach - hand the stream to the QP; from then on closed() may come
+ * srnic_ep_attach - hand the stream to the QP, which may call closed() from then on
  * @ep: with a stream and a QP claimed; locked
  * @initiator: active side
  * @mpa: negotiated settings
  * @last_len: octets of the Reply in the frame buffer, 0 if there is none
  *
- * Told to give up while it attaches, it attaches and ends the stream at once.
+ * If SRNIC_EPF_ABORT is set during the call, it attaches, and aborts the QP at once.
  *
- * Return: 0; -ECONNABORTED if it was told to give up before, or the errno of
- * srnic_qp_attach(): stream and QP are as before.
+ * Return: 0; -ECONNABORTED if the flag was set before, or the errno of
+ * srnic_qp_attach(): stream and QP are unchanged.
  */
 int srnic_ep_attach(struct srnic_ep *ep, bool initiator,
 		    const struct mpa_result *mpa, u32 last_len)
@@ -527,19 +524,19 @@ int srnic_ep_attach(struct srnic_ep *ep, bool initiator,
 		return err;
 	ep->stream = NULL;
 	ep->state = SRNIC_EP_ATTACHED;
-	/* who tells us to give up looks at the QP afterwards, which may have been Idle then */
+	/* pairs with srnic_ep_tell(), whose caller may have seen the QP in Idle after it */
 	smp_mb();
 	if (test_bit(SRNIC_EPF_ABORT, &ep->flags))
 		srnic_qp_abort(ep->qp);
 	ep->deadline = 0;
-	/* the RTR ends the start-up (RFC 6581 9.3): it has a bound, too (M-STA-8) */
+	/* the RTR ends the start-up (RFC 6581 9.3): it has a time-out, too (M-STA-8) */
 	if (!initiator && mpa->p2p)
 		srnic_ep_deadline_s(ep, ep->policy.request_timeout);
 	srnic_ep_kick(ep);	/* the work need not wait for the old deadline */
 	return 0;
 }
 
-/* The time for the RTR is over. CLOSE will follow if there was none. */
+/* The time-out for the RTR has expired. CLOSE follows if it has not come. */
 static void srnic_ep_check_rtr(struct srnic_ep *ep)
 {
 	struct srnic_qp *qp = srnic_qp_find(ep->dev, ep->qpn);
@@ -563,7 +560,7 @@ static void iw_closed(struct srnic_ep *ep, int err)
 	id->rem_ref(id);
 }
 
-/* Not static: the files of the active and the passive side give it to their endpoints */
+/* Not static: cm_active.c and cm_listen.c use it */
 const struct srnic_ep_ops srnic_iw_ops = {
 	.request = srnic_iw_request,
 	.established = srnic_iw_established,
@@ -584,7 +581,7 @@ static void srnic_ep_run_attached(struct srnic_ep *ep)
 	srnic_ep_close(ep, false);
 }
 
-/* ----- passive side: the verdict ----- */
+/* ----- passive side: accept and reject ----- */
 
 /* Return: 0 with ESTABLISHED sent; else an errno, and the endpoint has ended. */
 static int passive_accept(struct srnic_ep *ep, struct iw_cm_id *id,
@@ -604,7 +601,7 @@ static int passive_accept(struct srnic_ep *ep, struct iw_cm_id *id,
 			min_t(u32, param->ird, ep->policy.mpa.max_ird),
 			min_t(u32, param->ord, ep->policy.mpa.max_ord),
 			param->private_data_len, &ep->reply, &mpa) != MPA_OK) {
-		/* markers were looked at before: too much private data */
+		/* markers were checked before: too much private data */
 		srnic_ep_unclaim(ep);
 		srnic_ep_refuse(ep, NULL, 0);
 		return -EINVAL;
@@ -613,7 +610,7 @@ static int passive_accept(struct srnic_ep *ep, struct iw_cm_id *id,
 				 param->private_data_len);
 	err = srnic_ep_attach(ep, false, &mpa, len);
 	if (err) {
-		/* the Reply may be out: no other one can follow */
+		/* the Reply may have been sent: no other one can follow */
 		srnic_ep_unclaim(ep);
 		srnic_ep_close(ep, true);
 		return err;
@@ -637,12 +634,12 @@ static int passive_accept(struct srnic_ep *ep, struct iw_cm_id *id,
  * @id: iwcm's id for a CONNECT_REQUEST
  * @param: the QP, depths and private data
  *
- * Return: 0, and ESTABLISHED was sent; -ECONNRESET if the peer, the time for a
- * verdict or the device is gone; -EDQUOT if the user has as many connected QPs
- * as may be; -EPERM for another user's QP; -EINVAL for a bad QP, a QP not idle, or too much
+ * Return: 0, and ESTABLISHED has been reported; -ECONNRESET if the peer or the device is
+ * gone, or the accept time-out has expired; -EDQUOT if the user's limit of connected QPs is
+ * reached; -EPERM for another user's QP; -EINVAL for a bad QP, a QP not in Idle, or too much
  * private data; -EBUSY for a QP that connects already; another errno of
- * srnic_qp_attach(). On error the connection is refused or closed and no
- * event was or will be sent.
+ * srnic_qp_attach(). On an error the connection is refused or closed, and no
+ * event is reported.
  */
 static int srnic_cm_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 {
@@ -692,8 +689,8 @@ static int srnic_cm_reject(struct iw_cm_id *id, const void *pdata, u8 pdata_len)
 }
 
 /*
- * iwcm has no reference of its own when it asks for a QP by number, so iw_get_qp
- * gives it one: a destroy_qp may come in between. It calls this one right after.
+ * iwcm has no reference of its own when it looks a QP up by number, so iw_get_qp
+ * takes one: destroy_qp may come in between. iwcm calls this one right after it.
  */
 static void srnic_iw_add_ref(struct ib_qp *ibqp)
 {
@@ -755,7 +752,7 @@ static void srnic_ep_run(struct work_struct *work)
 	}
 	if (ep->deadline) {
 		left = ep->deadline - jiffies;
-		/* 0 would run it now, in place of another kick */
+		/* not 0: that would move a work that is queued already */
 		srnic_ep_queue(ep, max(left, 1L));
 	}
 	mutex_unlock(&ep->lock);
@@ -764,12 +761,12 @@ static void srnic_ep_run(struct work_struct *work)
 }
 
 /**
- * srnic_cm_drop_device - give up what is being set up on a device
+ * srnic_cm_drop_device - give up connections that are being set up on a device
  * @dev: the device, or NULL for all
  *
- * For a device or an interface that is going away, so that nobody has to wait for
- * a time-out. Connections that are attached end with their QP, listeners with their
- * id. Does not wait.
+ * For a device or an interface that is going away, so that no task has to wait for
+ * a time-out. Attached connections end with their QP, listeners with their id. Does
+ * not wait.
  */
 void srnic_cm_drop_device(struct srnic_device *dev)
 {
@@ -797,10 +794,10 @@ static bool device_has_eps(const struct srnic_device *dev)
 
 /**
  * srnic_cm_wait_device - wait until a device has no endpoints
- * @dev: behind srnic_cm_drop_device(); its QPs and its ids are gone
+ * @dev: after srnic_cm_drop_device(); its QPs and its ids are gone
  *
- * Endpoints hold the memory of the device, and not its counters. Context: process, may sleep,
- * but not for a peer.
+ * Endpoints hold the memory of the device, but not its counters. Context: process, may sleep,
+ * but does not wait for a peer.
  */
 void srnic_cm_wait_device(struct srnic_device *dev)
 {
@@ -811,7 +808,7 @@ void srnic_cm_wait_device(struct srnic_device *dev)
  * srnic_cm_device_moved - the interface may be in another network namespace
  * @dev: the device
  *
- * Its listeners see to it that they have a socket there, or none. Does not wait.
+ * Listeners of the new namespace open a socket, the others close theirs. Does not wait.
  */
 void srnic_cm_device_moved(struct srnic_device *dev)
 {
@@ -833,8 +830,8 @@ void srnic_cm_device_moved(struct srnic_device *dev)
 int srnic_cm_init(void)
 {
 	/*
-	 * Not unbound: nobody promises an order among connections, but programs take
-	 * it for granted that set up many at once (perftest), and get it from others.
+	 * Not unbound: no standard promises an order among connections, but programs
+	 * that set up many at once (perftest) expect it, and other drivers keep it.
 	 */
 	srnic_cm_wq = alloc_workqueue("srnic_cm", WQ_PERCPU | WQ_MEM_RECLAIM, 0);
 	return srnic_cm_wq ? 0 : -ENOMEM;
@@ -843,8 +840,8 @@ int srnic_cm_init(void)
 /**
  * srnic_cm_exit - at unload of the module
  *
- * The devices are gone, and with them all that iwcm knows of. What is left
- * are endpoints iwcm never heard or dropped; they end at once.
+ * The devices are gone, and with them all endpoints that iwcm knows. Endpoints
+ * that iwcm has not been told of, or has dropped, are left; they end at once.
  */
 void srnic_cm_exit(void)
 {

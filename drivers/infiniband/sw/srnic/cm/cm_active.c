@@ -2,9 +2,9 @@
 /*
  * Connections: the active side, from connect() to the CONNECT_REPLY.
  *
- * TCP is connected without waiting; then the Request goes out and the Reply is
- * awaited, each within a bound. A peer that does not understand revision 2 is
- * tried once more with revision 1. Whatever happens, iwcm gets one
+ * TCP connects without blocking the work. Then the endpoint sends the Request and
+ * awaits the Reply, each within a time-out. If the peer does not understand revision
+ * 2, the endpoint tries once more with revision 1. In all cases iwcm gets one
  * CONNECT_REPLY.
  */
 
@@ -29,8 +29,8 @@ static __be16 *sockaddr_port(struct sockaddr_storage *addr)
 }
 
 /*
- * rdma_cm gives out ephemeral ports from a space of its own; TCP may have
- * given the same one to somebody else. One that the ULP chose is kept.
+ * rdma_cm assigns ephemeral ports from a space of its own; another TCP socket may
+ * have the same one. A port that the ULP has chosen is kept.
  */
 static bool port_is_ephemeral(struct socket *sock, struct sockaddr_storage *addr)
 {
@@ -69,7 +69,7 @@ static int active_bind(struct srnic_ep *ep, struct socket *sock)
 	return kernel_bind(sock, (struct sockaddr_unsized *)&addr, len);
 }
 
-/* Starts or goes on with the TCP connection. Return: 0 if it is up, -EALREADY or -EINPROGRESS. */
+/* Starts or continues the TCP connect. Return: 0 if it is up, -EALREADY or -EINPROGRESS. */
 static int active_tcp_connect(struct srnic_ep *ep)
 {
 	struct sockaddr_storage addr = ep->remote;
@@ -78,7 +78,7 @@ static int active_tcp_connect(struct srnic_ep *ep)
 			      sockaddr_len(&addr), O_NONBLOCK);
 }
 
-/* Starts a TCP connection on which revision @rev is tried. */
+/* Starts a TCP connection for an attempt with revision @rev. */
 static int active_start(struct srnic_ep *ep, u8 rev)
 {
 	struct srnic_stream *stream;
@@ -115,8 +115,8 @@ release:
  * srnic_ep_connect - begin to connect
  * @ep: with addresses, private data and depths; locked
  *
- * Return: 0, and its ops are told how it comes out; -EXDEV if the interface is in
- * another network namespace; another errno of the socket calls: they are not told.
+ * Return: 0, and the endpoint's ops report the outcome; -EXDEV if the interface is in
+ * another network namespace; another errno of the socket calls: the ops are not called.
  */
 int srnic_ep_connect(struct srnic_ep *ep)
 {
@@ -124,9 +124,9 @@ int srnic_ep_connect(struct srnic_ep *ep)
 }
 
 /**
- * srnic_iw_failed - tell iw_cm that there is no connection
+ * srnic_iw_failed - report a failed connection to iw_cm
  * @ep: active, with a QP claimed; locked
- * @event: why, and what the Reply said
+ * @event: with status, and contents of the Reply
  */
 void srnic_iw_failed(struct srnic_ep *ep, struct iw_cm_event *event)
 {
@@ -134,11 +134,11 @@ void srnic_iw_failed(struct srnic_ep *ep, struct iw_cm_event *event)
 
 	srnic_ep_unclaim(ep);
 	event->event = IW_CM_EVENT_CONNECT_REPLY;
-	/* cma copies them whatever the status: nothing changed */
+	/* cma copies them for any status: the addresses have not changed */
 	event->local_addr = id->local_addr;
 	event->remote_addr = id->remote_addr;
 	if (id->event_handler(id, event) && event->private_data_len) {
-		/* no memory for a copy: better without than never */
+		/* iw_cm has no memory for a copy: report it without private data */
 		event->private_data_len = 0;
 		id->event_handler(id, event);
 	}
@@ -146,7 +146,7 @@ void srnic_iw_failed(struct srnic_ep *ep, struct iw_cm_event *event)
 	id->rem_ref(id);
 }
 
-/* The connection failed and @event says how; the stream may have to linger. */
+/* The connection has failed with @event; @linger: the stream has to deliver a last frame. */
 static void active_fail(struct srnic_ep *ep, struct iw_cm_event *event, bool linger)
 {
 	int status = event->status;
@@ -177,7 +177,7 @@ static void active_fall_back(struct srnic_ep *ep)
 {
 	int err;
 
-	/* without revision 2 there is no RTR */
+	/* a rendezvous needs the RTR, which only revision 2 has */
 	if (ep->pair) {
 		active_fail_errno(ep, -EPROTO);
 		return;
@@ -190,11 +190,11 @@ static void active_fall_back(struct srnic_ep *ep)
 }
 
 /**
- * srnic_iw_established - the stream goes to the QP, then iw_cm is told
+ * srnic_iw_established - attach the stream to the QP, then report it to iw_cm
  * @ep: active, after an accepting Reply, with a QP claimed; locked
  * @mpa: negotiated settings
  *
- * CLOSE comes from the work and so has to wait for our lock.
+ * The work reports CLOSE, so that has to wait for the endpoint's lock.
  *
  * Return: 0, -EMSGSIZE for private data that no event can hold, or an errno of
  * srnic_ep_attach().
@@ -203,7 +203,7 @@ int srnic_iw_established(struct srnic_ep *ep, const struct mpa_result *mpa)
 {
 	struct iw_cm_event event = {
 		.event = IW_CM_EVENT_CONNECT_REPLY,
-		/* what the peer's end takes and uses (V2-12), or ours if it does not say */
+		/* the peer's depths (V2-12), or this end's if the Reply has none */
 		.ird = srnic_ep_event_depth(ep->reply.ird, mpa->ord),
 		.ord = srnic_ep_event_depth(ep->reply.ord, mpa->ird),
 	};
@@ -212,7 +212,7 @@ int srnic_iw_established(struct srnic_ep *ep, const struct mpa_result *mpa)
 
 	event.local_addr = ep->local;
 	event.remote_addr = ep->remote;
-	/* cut private data would be taken for the peer's own words */
+	/* the ULP could not tell truncated private data from complete data */
 	if (srnic_ep_pdata(ep, &ep->reply, &event))
 		err = srnic_ep_attach(ep, true, mpa, 0);
 	if (err)
@@ -221,7 +221,7 @@ int srnic_iw_established(struct srnic_ep *ep, const struct mpa_result *mpa)
 	srnic_ep_fate(ep, SRNIC_CNT_CONN_ACTIVE, 0);
 	err = id->event_handler(id, &event);
 	if (err) {
-		/* no memory for the private data: the ULP must not miss it */
+		/* iw_cm has no memory for the private data, which the ULP must not miss */
 		event.status = err;
 		event.private_data_len = 0;
 		ep->mute = true;
@@ -251,7 +251,7 @@ static void active_rejected(struct srnic_ep *ep)
 {
 	struct iw_cm_event event = { .status = -ECONNREFUSED };
 
-	/* V2-12; of private data that is too long for an event, its start */
+	/* V2-12; private data that is too long for an event is truncated */
 	event.ird = srnic_ep_event_depth(ep->reply.ird, 0);
 	event.ord = srnic_ep_event_depth(ep->reply.ord, 0);
 	srnic_ep_pdata(ep, &ep->reply, &event);
@@ -321,8 +321,8 @@ static void active_read_reply(struct srnic_ep *ep)
 }
 
 /*
- * A QP that is its own peer has a TCP connection from a port to itself. Nobody answers a Request
- * there, and there is nothing to negotiate.
+ * A QP that is its own peer has a TCP connection from a port to itself. No end answers a
+ * Request there, and there is nothing to negotiate.
  */
 static void active_itself(struct srnic_ep *ep)
 {
@@ -336,7 +336,7 @@ static void active_itself(struct srnic_ep *ep)
 }
 
 /**
- * srnic_ep_run_active - go on with an outbound connection
+ * srnic_ep_run_active - continue an outbound connection
  * @ep: CONNECTING or AWAIT_REPLY; locked
  */
 void srnic_ep_run_active(struct srnic_ep *ep)
@@ -371,7 +371,7 @@ void srnic_ep_run_active(struct srnic_ep *ep)
 	}
 	ep->state = SRNIC_EP_AWAIT_REPLY;
 	srnic_ep_deadline_s(ep, ep->policy.reply_timeout);
-	/* a FIN may have come before; no callback will come again */
+	/* a FIN may have come before, and then there is no further callback */
 	active_read_reply(ep);
 }
 
@@ -380,11 +380,11 @@ void srnic_ep_run_active(struct srnic_ep *ep)
  * @id: iwcm's id, with addresses
  * @param: the QP, depths and private data
  *
- * Return: 0, and a CONNECT_REPLY will come; -EPERM for another user's QP; -EINVAL for a bad QP,
- * a QP not idle, or private data too long for an MPA Request; -EBUSY for a QP that connects
- * already; -EDQUOT if the user has as many connected QPs as may be; -ENODEV on a device that is
- * going; -EXDEV if the interface is in another network namespace; another errno of the
- * socket calls. No event comes then.
+ * Return: 0, and a CONNECT_REPLY follows. On an error no event follows: -EPERM for another
+ * user's QP; -EINVAL for a bad QP, a QP not in Idle, or private data too long for an MPA
+ * Request; -EBUSY for a QP that connects already; -EDQUOT if the user's limit of connected QPs
+ * is reached; -ENODEV on a device that is leaving; -EXDEV if the interface is in another
+ * network namespace; another errno of the socket calls.
  */
 int srnic_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 {

@@ -2,12 +2,12 @@
 /*
  * Connections: listeners, and inbound connections up to the CONNECT_REQUEST.
  *
- * TCP gives us a connection with its first octets, or after a second without any: in
- * MPA the initiator speaks first. It is half-open from then until its request was
- * given to iwcm, or it is closed. Half-open connections have a bounded number of
- * places at their listener; when all are taken TCP's own queue holds the next ones,
- * and the oldest gives way as soon as it had a moment to send its Request. So
- * silent peers cannot lock others out.
+ * TCP delivers a connection with its first octets, or after a second without any: in
+ * MPA the initiator sends first. The connection is half-open from then until its
+ * Request is reported to iwcm, or it is closed. A listener has a bounded number of
+ * places for half-open connections. When all are taken TCP's queue holds the next
+ * ones, and the oldest is evicted once it has had SRNIC_CM_GRACE_MS to send its
+ * Request. So silent peers cannot lock others out.
  */
 
 #include <linux/inet.h>
@@ -18,7 +18,7 @@
 #include "cm/cm_priv.h"
 
 /**
- * srnic_ep_v6only - is a socket of IPv6 to have nothing to do with IPv4?
+ * srnic_ep_v6only - is an IPv6 socket for IPv6 peers only?
  * @ep: locked
  */
 bool srnic_ep_v6only(const struct srnic_ep *ep)
@@ -27,9 +27,9 @@ bool srnic_ep_v6only(const struct srnic_ep *ep)
 }
 
 /**
- * srnic_ep_set_tos - honour the ULP's type of service
+ * srnic_ep_set_tos - set the ULP's type of service
  * @sock: not yet connected or listening
- * @id: iwcm's id with the wish; NULL: none
+ * @id: iwcm's id, which may have one; NULL: none
  */
 void srnic_ep_set_tos(struct socket *sock, const struct iw_cm_id *id)
 {
@@ -46,7 +46,7 @@ void srnic_ep_set_tos(struct socket *sock, const struct iw_cm_id *id)
 }
 
 /**
- * srnic_ep_leave - give back the place of a half-open connection
+ * srnic_ep_leave - free the place of a half-open connection
  * @ep: half-open or not; locked
  */
 void srnic_ep_leave(struct srnic_ep *ep)
@@ -66,7 +66,7 @@ void srnic_ep_leave(struct srnic_ep *ep)
 	srnic_ep_put(listener);
 }
 
-/* Is there a place for one more? If not, sees to it that there will be. */
+/* Is there a place for one more? If not, evict the oldest, now or after its grace time. */
 static bool listener_has_room(struct srnic_ep *ep)
 {
 	struct srnic_ep *oldest;
@@ -88,7 +88,7 @@ static bool listener_has_room(struct srnic_ep *ep)
 	return room;
 }
 
-/* An IPv4 peer of an IPv6 socket: rdma_cm knows its devices by IPv4 addresses */
+/* An IPv4 peer of an IPv6 socket: rdma_cm finds its devices by plain IPv4 addresses */
 static void unmap_v4(struct sockaddr_storage *addr)
 {
 	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)addr;
@@ -151,7 +151,7 @@ static void listener_accept(struct srnic_ep *ep)
 		if (err == -ECONNABORTED)
 			continue;
 		if (err) {
-			/* without memory nothing else would wake us */
+			/* after a failed allocation there is no callback: set a time-out */
 			if (err == -ENOMEM || err == -ENOBUFS)
 				srnic_ep_deadline(ep, SRNIC_CM_RETRY_MS);
 			return;
@@ -163,11 +163,11 @@ static void listener_accept(struct srnic_ep *ep)
 }
 
 /**
- * srnic_iw_request - give the Request to iwcm
+ * srnic_iw_request - report the Request to iwcm
  * @ep: AWAIT_REQUEST; locked
  *
- * The state is REPORTED before, since the verdict may come at once; it then waits
- * for our lock.
+ * Sets REPORTED first, since accept() or reject() may come at once; these wait for
+ * the endpoint's lock.
  */
 void srnic_iw_request(struct srnic_ep *ep)
 {
@@ -177,14 +177,14 @@ void srnic_iw_request(struct srnic_ep *ep)
 		.provider_data = (void *)(uintptr_t)ep->handle,
 		.local_addr = ep->local,
 		.remote_addr = ep->remote,
-		/* the peer's, of which cma makes initiator_depth and responder_resources */
+		/* the peer's; cma makes initiator_depth and responder_resources of them */
 		.ird = srnic_ep_event_depth(ep->req.ird, ep->policy.mpa.max_ord),
 		.ord = srnic_ep_event_depth(ep->req.ord, ep->policy.mpa.max_ird),
 	};
 	int err = -ECONNABORTED;
 
 	if (!srnic_ep_pdata(ep, &ep->req, &event)) {
-		/* cut private data would be taken for the ULP's own words */
+		/* the ULP could not tell truncated private data from complete data */
 		srnic_ep_fate(ep, SRNIC_CNT_CONN_FAILED, -EMSGSIZE);
 		srnic_ep_refuse(ep, NULL, 0);
 		return;
@@ -202,8 +202,8 @@ void srnic_iw_request(struct srnic_ep *ep)
 		return;
 	}
 	/*
-	 * iwcm's backlog is full. A close without a Reply would read as
-	 * "revision 2 not understood", and the peer would try again at once.
+	 * iwcm's backlog is full. The peer would take a close without a Reply for
+	 * "revision 2 not understood", and try again at once.
 	 */
 	srnic_ep_fate(ep, SRNIC_CNT_CONN_DROPPED, err);
 	srnic_ep_refuse(ep, NULL, 0);
@@ -220,13 +220,13 @@ static void passive_request(struct srnic_ep *ep)
 	}
 	if (!ret)
 		ret = srnic_ep_probe(ep);
-	/* as an end that knows revision 1 only: closed without a Reply (V2-19) */
+	/* as an end that supports revision 1 only: close without a Reply (V2-19) */
 	if (!ret && ep->req.rev > ep->policy.mpa.rev)
 		ret = MPA_BAD_REV;
 	if (ret) {
 		srnic_ep_fate(ep, SRNIC_CNT_CONN_FAILED, ret > 0 ? -EPROTO : ret);
 		if (ret == MPA_BAD_REV && !ep->req.rev) {
-			/* M-RDMAC-1: we cannot speak the RDMAC protocols */
+			/* M-RDMAC-1: the RDMAC protocols are not supported */
 			ep->req.rev = 1;
 			srnic_ep_refuse(ep, NULL, 0);
 			return;
@@ -243,7 +243,7 @@ static void passive_request(struct srnic_ep *ep)
 }
 
 /**
- * srnic_ep_run_passive - an inbound connection that was not accepted yet
+ * srnic_ep_run_passive - continue an inbound connection before accept()
  * @ep: AWAIT_REQUEST or REPORTED; locked
  */
 void srnic_ep_run_passive(struct srnic_ep *ep)
@@ -269,9 +269,9 @@ void srnic_ep_run_passive(struct srnic_ep *ep)
 }
 
 /*
- * The initiator speaks first, so TCP gives us a connection when there are octets of
- * it: in the second before that a silent one is a SYN in TCP's books. Then TCP asks
- * the peer for an ACK once more, and with that the connection comes even so.
+ * The initiator sends first, so TCP delivers a connection when data has arrived. A
+ * silent connection stays in TCP's queue of SYNs for a second. Then TCP repeats its
+ * SYN-ACK, and delivers the connection with the peer's next ACK.
  */
 static void tcp_defer_accept(struct socket *sock)
 {
@@ -290,14 +290,14 @@ static bool listener_is_wildcard(const struct srnic_ep *ep)
 						 !sin->sin_addr.s_addr;
 }
 
-/* Binds to the listening address; a wildcard means all of this device only. */
+/* Binds to the listening address; a wildcard covers all addresses of this device only. */
 static int listener_bind(struct srnic_ep *ep, struct socket *sock)
 {
 	bool v6 = ep->local.ss_family == AF_INET6;
 	int err;
 
 	sock_set_reuseaddr(sock->sk);
-	/* beside those that hold the port, see rdv_port.c */
+	/* the sockets that hold the port have it, too: see rdv_port.c */
 	if (ep->ops->as_infiniband)
 		sock_set_reuseport(sock->sk);
 	if (v6 && srnic_ep_v6only(ep)) {
@@ -335,7 +335,7 @@ static int listener_open(struct srnic_ep *ep)
 		goto release;
 	}
 	srnic_ep_adopt(ep, stream);
-	/* what is not a client takes its time in TCP's queue of SYNs, so that has to be long */
+	/* silent connections stay in TCP's queue of SYNs for a second: it has to be long */
 	tcp_defer_accept(sock);
 	err = kernel_listen(sock, max(ep->backlog, SRNIC_CM_MAX_HALF_OPEN));
 	if (err)
@@ -347,7 +347,7 @@ release:
 	return err;
 }
 
-/* Its socket is where the interface was, which is somewhere else now */
+/* The interface has moved to another namespace, or has another index, than its socket */
 static bool listener_is_stray(const struct srnic_ep *ep)
 {
 	const struct net_device *netdev = ep->dev->netdev;
@@ -359,8 +359,9 @@ static bool listener_is_stray(const struct srnic_ep *ep)
 }
 
 /*
- * There is no socket because of @err, as before if it is @was. Nothing tells when a
- * port gets free; that the interface comes, srnic_cm_device_moved() does.
+ * There is no socket because of @err; @was is the previous error, or 0. No notifier
+ * tells when a port becomes free, so the listener tries again after a time-out. After
+ * -EXDEV srnic_cm_device_moved() runs its work.
  */
 static void listener_wait(struct srnic_ep *ep, int err, int was)
 {
@@ -414,7 +415,7 @@ static bool same_port(const struct srnic_ep *a, const struct srnic_ep *b)
 	return sa->sin_family == sb->sin_family && sa->sin_port == sb->sin_port;
 }
 
-/* How many interfaces of the network namespace that @dev is in have an srnic */
+/* The number of interfaces with an srnic in the network namespace of @dev */
 static unsigned int devices_beside(const struct srnic_device *dev)
 {
 	struct net_device *netdev;
@@ -434,9 +435,9 @@ static unsigned int devices_beside(const struct srnic_device *dev)
 }
 
 /*
- * The port is taken on this device. Does the program listen at it on another one of
- * its namespace, or has rdma_cm not come to one of them yet? It calls for one device
- * after the other; the last one is told how it went on all.
+ * The port is taken on this device. Does the program listen at it on another device of
+ * its namespace, or has rdma_cm yet to call for one of them? rdma_cm calls for one
+ * device after the other, so the last call decides whether all have failed.
  */
 static bool listener_has_others(const struct srnic_ep *ep)
 {
@@ -460,9 +461,9 @@ static bool listener_has_others(const struct srnic_ep *ep)
 }
 
 /*
- * rdma_cm has a wildcard listener on every device, wherever its interface is, and
- * makes it on a new one, too. An error there would be the end of the program's
- * listeners on all devices, or of the new device for rdma_cm.
+ * rdma_cm creates a wildcard listener on every device, in any network namespace, and
+ * on new devices, too. After an error it would end the program's listeners on all
+ * devices, or ignore the new device.
  */
 static bool listener_may_wait(const struct srnic_ep *ep, int err)
 {
@@ -493,7 +494,7 @@ int srnic_ep_listen(struct srnic_ep *ep)
 	ep->state = SRNIC_EP_LISTENING;
 	smp_mb__before_atomic();	/* address and namespace before the flag */
 	set_bit(SRNIC_EPF_LISTENS, &ep->flags);
-	/* a listener has a reference of its state, and its work looks at the deadline */
+	/* the reference of the state; and the work queues itself for the deadline */
 	kref_get(&ep->ref);
 	srnic_ep_kick(ep);
 	return 0;
@@ -504,7 +505,7 @@ int srnic_ep_listen(struct srnic_ep *ep)
  * @id: iwcm's id, held until destroy_listen
  * @backlog: connections that may wait, in TCP and half-open
  *
- * A listener is in the network namespace of who listens and nowhere else. At a
+ * A listener is in the network namespace of the program that listens. At a
  * wildcard address it may begin without a socket: see listener_may_wait().
  *
  * Return: 0; -EADDRINUSE if the port is taken, at a wildcard address on every device
@@ -544,10 +545,10 @@ int srnic_cm_listen(struct iw_cm_id *id, int backlog)
 }
 
 /**
- * srnic_ep_unlisten - the end of a listener: its port is free
+ * srnic_ep_unlisten - end a listener and free its port
  * @ep: LISTENING; locked
  *
- * Half-open connections are closed by their own work.
+ * The works of half-open connections close them.
  */
 void srnic_ep_unlisten(struct srnic_ep *ep)
 {
@@ -568,9 +569,9 @@ void srnic_ep_unlisten(struct srnic_ep *ep)
  * srnic_cm_destroy_listen - iw_cm destroy_listen
  * @id: listening
  *
- * No CONNECT_REQUEST comes after this; the port is free. Half-open connections
- * are closed by their own work; those iwcm knows of are left to its verdict.
- * May sleep, but waits for nothing that a peer does.
+ * No CONNECT_REQUEST is reported after this, and the port is free. The works of
+ * half-open connections close them; reported ones still wait for accept() or
+ * reject(). May sleep, but does not wait for a peer.
  *
  * Return: 0.
  */

@@ -24,16 +24,15 @@ int srnic_ep_send_request(struct srnic_ep *ep)
 }
 
 /**
- * srnic_ep_read_hello - read what is there of a Request or Reply
+ * srnic_ep_read_hello - read the available octets of a Request or Reply
  * @ep: with a stream; locked
- * @role: which frame is expected
- * @hello: filled as far as the frame is there
+ * @role: the expected frame
+ * @hello: filled in as far as the frame has arrived
  *
- * Never takes an octet that does not belong to the frame: after a Reply it is
- * the QP's (M-STA-9).
+ * Never reads beyond the frame: the octets after a Reply are the QP's (M-STA-9).
  *
- * Return: MPA_OK if the frame is complete and good, another (positive)
- * mpa_status if it is bad, -EAGAIN if there is more to come, -EPIPE at the end
+ * Return: MPA_OK if the frame is complete and valid, another (positive)
+ * mpa_status if it is invalid, -EAGAIN if it is incomplete, -EPIPE at the end
  * of the stream, another errno if the connection is gone.
  */
 int srnic_ep_read_hello(struct srnic_ep *ep, enum mpa_role role,
@@ -61,7 +60,7 @@ int srnic_ep_read_hello(struct srnic_ep *ep, enum mpa_role role,
 }
 
 /**
- * srnic_ep_probe - is the peer still there, and silent as it has to be?
+ * srnic_ep_probe - is the peer still connected, and silent as it has to be?
  * @ep: passive, after the Request; locked
  *
  * Return: 0; -EPROTO if it sent more than the Request (M-STA-9); -ECONNRESET
@@ -102,7 +101,7 @@ u32 srnic_ep_put_reply(struct srnic_ep *ep, const struct mpa_hello *reply,
  * @pdata: the ULP's private data
  * @pd_len: its octets, at most SRNIC_CM_EVENT_MAX
  *
- * The initiator learns the depths there would have been (V2-12).
+ * The Reply has the depths that an accepting one would have (V2-12).
  */
 void srnic_ep_refuse(struct srnic_ep *ep, const void *pdata, u32 pd_len)
 {
@@ -125,7 +124,7 @@ void srnic_ep_refuse(struct srnic_ep *ep, const void *pdata, u32 pd_len)
  * @err: RDMAP_E_MPA_*
  *
  * RFC 6581 9.1 to 9.3 (V2-10, V2-15, V2-16). The QP has no stream yet, so the
- * FPDU is made here. Whether it gets away makes no difference to the outcome.
+ * FPDU is built here. An error of sending it does not change the outcome.
  */
 void srnic_ep_terminate(struct srnic_ep *ep, enum rdmap_err err)
 {
@@ -145,7 +144,7 @@ void srnic_ep_terminate(struct srnic_ep *ep, enum rdmap_err err)
 	BUILD_BUG_ON(MPA_LEN_FIELD + DDP_UNTAGGED_LEN + RDMAP_MAX_TERM_LEN +
 		     3 + MPA_CRC_LEN + MPA_MARKER_LEN > sizeof(ep->frame));
 
-	term.err.hdrct = 0;		/* there is no segment to quote */
+	term.err.hdrct = 0;		/* it has no segment's header */
 	len = ddp_encode(ulpdu, &hdr);
 	len += rdmap_term_encode(ulpdu + len, &term);
 	len = mpa_fpdu_seal(ep->frame, len, true, ep->reply.markers ? &phase : NULL);
@@ -159,7 +158,7 @@ void srnic_ep_terminate(struct srnic_ep *ep, enum rdmap_err err)
  * @hello: the decoded frame
  * @event: its private data is set, at most SRNIC_CM_EVENT_MAX octets
  *
- * Return: false if there was more than fits; what fits is in @event then.
+ * Return: false if the private data is truncated in @event.
  */
 bool srnic_ep_pdata(struct srnic_ep *ep, const struct mpa_hello *hello,
 		    struct iw_cm_event *event)
@@ -175,7 +174,7 @@ bool srnic_ep_pdata(struct srnic_ep *ep, const struct mpa_hello *hello,
 /**
  * srnic_ep_event_depth - an IRD or ORD of the peer, for an event
  * @depth: as received, possibly MPA_NO_NEGOTIATION
- * @own: the most this end could use; holds if the peer did not say
+ * @own: the most this end can use, returned if the peer has sent none
  */
 u8 srnic_ep_event_depth(u16 depth, u16 own)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* What cm.c and its cm_*.c share; nobody else includes it. */
+/* Private header of cm.c, cm_*.c, and of the rendezvous in ib/. */
 #ifndef SRNIC_CM_PRIV_H
 #define SRNIC_CM_PRIV_H
 
@@ -18,20 +18,20 @@
 #include "wire/mpa.h"
 #include "wire/rdmap.h"
 
-/* Time-outs an administrator may change are in struct srnic_policy, in seconds */
-/* For handing a start-up frame to TCP; it fits into an empty send buffer */
+/* Time-outs that the administrator can change are in struct srnic_policy, in seconds */
+/* To hand a start-up frame to TCP; it fits into an empty send buffer */
 #define SRNIC_CM_SEND_MS	(1 * MSEC_PER_SEC)
-/* For the port of a listener to become free: from one attempt to the next */
+/* Between two attempts of a listener to bind its port */
 #define SRNIC_CM_LISTEN_MS	(1 * MSEC_PER_SEC)
-/* A half-open connection this old gives way to a new one if all places are taken */
+/* Age from which a half-open connection may be evicted if all places are taken */
 #define SRNIC_CM_GRACE_MS	100
-/* For the system to find memory for accept again */
+/* Until a listener tries again after accept has failed without memory */
 #define SRNIC_CM_RETRY_MS	100
 
-/* Half-open connections of a listener: its backlog, within these bounds */
+/* Places for half-open connections of a listener: its backlog, within these bounds */
 #define SRNIC_CM_MIN_HALF_OPEN	64
 #define SRNIC_CM_MAX_HALF_OPEN	1024
-/* Connections taken from TCP before others get a turn */
+/* Connections accepted in one run of a listener's work */
 #define SRNIC_CM_ACCEPT_BATCH	16
 
 /* iw_cm_event.private_data_len, .ird and .ord have 8 bits */
@@ -62,8 +62,8 @@
  * namespace, is LISTENING without a stream.
  *
  * Every state with a socket of its own also goes to CLOSED on errors and time-
- * outs. If a last frame is to reach the peer (a Reply with R, a Terminate), the
- * stream is left to itself then: see linger.c.
+ * outs. If a last frame has to reach the peer (a Reply with R, a Terminate), the
+ * stream is handed to linger.c then.
  */
 enum srnic_ep_state {
 	SRNIC_EP_IDLE,
@@ -89,18 +89,18 @@ struct srnic_ep;
 struct srnic_pair;
 
 /**
- * struct srnic_ep_ops - who makes connections, and is told of them: iw_cm, rendezvous
- * @request: passive, a good Request is there: report it or answer it
- * @established: active, the Reply accepts with @mpa: attach the stream and tell.
+ * struct srnic_ep_ops - callbacks of an endpoint's user: iw_cm or rendezvous
+ * @request: passive: a valid Request has arrived; report or answer it
+ * @established: active: the Reply accepts with @mpa; attach the stream and report it.
  *		 Returns 0, or an errno for a connection that ends with a Terminate
- * @failed: active, there is no connection; @event says why, and has what the Reply
- *	    said. Gives up the claim. The endpoint ends afterwards
- * @closed: attached, the QP has finished with the stream: @err as in llp_ops. NULL if
- *	    others than the endpoint claimed the QP: they are told
- * @as_infiniband: its programs expect what InfiniBand does: a receive stays posted when the
- *		   peer goes, and a message waits for one
- * @bind: active, binds the socket to @ep->local if the port is not one like any other.
- *	  Returns 0; -EAGAIN if it is; an errno. May be NULL
+ * @failed: active: the connection has failed; @event has the reason and the contents of
+ *	    the Reply. Gives up the claim. The endpoint ends afterwards
+ * @closed: attached: the QP has finished with the stream; @err as in llp_ops. NULL if
+ *	    the endpoint does not own the claim of the QP: the owner is notified itself
+ * @as_infiniband: the programs expect InfiniBand's behaviour: receives stay posted when the
+ *		   peer closes, and a message waits for a receive
+ * @bind: active: binds the socket to @ep->local if the port is a special one.
+ *	  Returns 0; -EAGAIN if it is not; an errno. May be NULL
  *
  * Context: process, with the endpoint locked.
  */
@@ -120,15 +120,15 @@ struct srnic_ep_ops {
  * one for @work while it is queued, one for a QP claimed or attached (that is,
  * for the argument of the llp_ops), and one for each lookup by @handle. A
  * half-open connection holds its listener. Callbacks of the socket need no
- * reference: the stream is unhooked before the first one is dropped.
+ * reference: the stream is unhooked before the reference of the state is dropped.
  *
- * @cm_id: a reference (add_ref) is held until the last event was given
+ * @cm_id: a reference (add_ref) is held until the last event is delivered
  * @qp: held and claimed from connect() or accept() to the end of set-up, but
  *	not longer: destroy_qp waits for it
  *
- * iwcm knows passive endpoints by @handle and not by address: it may drop a
- * CONNECT_REQUEST without a word, so an endpoint cannot wait for its verdict
- * for ever, and the verdict may come when the endpoint is gone.
+ * iwcm knows passive endpoints by @handle and not by address. It may drop a
+ * CONNECT_REQUEST without accept() or reject(), so an endpoint must not wait
+ * for these without a bound, and they may come when the endpoint is gone.
  *
  * Lock order: @lock of a listener, @lock of its child, @half_lock, then locks
  * of iwcm. No callback from the socket or the QP takes @lock: they set a flag
@@ -141,9 +141,9 @@ struct srnic_ep {
 	/* immutable after creation */
 	const struct srnic_ep_ops *ops;
 	struct srnic_device *dev;	/* held */
-	struct srnic_user *user;	/* held: in whose name the work is done */
+	struct srnic_user *user;	/* held: the work has its credentials and memory cgroup */
 	u32 handle;
-	struct srnic_policy policy;	/* as it was then */
+	struct srnic_policy policy;	/* copied at creation */
 	unsigned long born;		/* jiffies */
 
 	/* messages to the work */
@@ -155,27 +155,27 @@ struct srnic_ep {
 	struct mutex lock;
 	enum srnic_ep_state state;
 	unsigned long deadline;		/* jiffies; 0: none */
-	struct srnic_stream *stream;	/* ours until it is attached */
-	struct iw_cm_id *cm_id;		/* of iw_cm's */
-	struct srnic_pair *pair;	/* of rendezvous: held by an attempt */
+	struct srnic_stream *stream;	/* owned until it is attached */
+	struct iw_cm_id *cm_id;		/* iw_cm only */
+	struct srnic_pair *pair;	/* rendezvous only: held by an attempt */
 	bool itself;			/* ... of a QP that is its own peer */
 	struct srnic_qp *qp;
-	u32 qpn;			/* of @qp, also when it is let go */
-	u32 user_key;			/* whom the claim counts against */
+	u32 qpn;			/* of @qp, also after it is released */
+	u32 user_key;			/* the user that the claim is charged to */
 	bool user_charged;
-	bool mute;			/* iwcm takes no more events */
+	bool mute;			/* iwcm gets no more events */
 	struct sockaddr_storage local;
 	struct sockaddr_storage remote;
 
 	/* lock: MPA start-up */
 	struct mpa_hello req;
 	struct mpa_hello reply;
-	bool send_imm;			/* both ends offer it: see RDMAP_SEND_IMM */
+	bool send_imm;			/* both ends offer RDMAP_SEND_IMM */
 	u32 got;			/* octets in @frame */
-	u32 want;			/* octets to read in all, as known so far */
+	u32 want;			/* octets of the frame, as far as known */
 	u8 frame[MPA_MAX_HELLO];
 
-	/* lock: active side, what the ULP asked for */
+	/* lock: active side, requested by the ULP */
 	u8 rev;
 	u16 ird;
 	u16 ord;
@@ -183,7 +183,7 @@ struct srnic_ep {
 	void *pdata;
 
 	/* listener: immutable once SRNIC_EPF_LISTENS is set; active side */
-	u64 net;			/* cookie of the namespace of the caller */
+	u64 net;			/* cookie of the caller's network namespace */
 	int backlog;
 
 	/* passive side, while half-open; the listener's half_lock */
@@ -191,14 +191,14 @@ struct srnic_ep {
 	struct list_head sibling;
 
 	/* lock: listener */
-	int wait_err;			/* why there is no socket */
+	int wait_err;			/* the error because of which there is no socket */
 
 	/* half_lock: listener; also serializes CONNECT_REQUEST with its end */
 	spinlock_t half_lock;
 	struct list_head half_open;	/* oldest first */
 	u32 num_half;
 	u32 max_half;
-	bool stopped;			/* no event any more */
+	bool stopped;			/* no more events */
 };
 
 /* cm.c */

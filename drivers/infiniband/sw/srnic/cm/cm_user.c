@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Who asks for a connection or a listener. Most of the work for it is done later,
- * in a workqueue: sockets are made there with the credentials of who asked, and
- * memory is charged to the cgroup of who asked.
+ * The user of a connection or a listener. A workqueue does most of the work for it:
+ * the kworker creates sockets with the user's credentials, and charges memory to the
+ * user's cgroup.
  */
 
 #include <linux/capability.h>
@@ -22,7 +22,7 @@
 #include "srnic.h"
 
 /**
- * srnic_user_current - remember the task that calls
+ * srnic_user_current - take credentials and memory cgroup of the calling task
  *
  * Context: process, may sleep.
  *
@@ -43,8 +43,7 @@ struct srnic_user *srnic_user_current(void)
 /**
  * srnic_user_kernel - the kernel as a user
  *
- * Memory is charged to the task that does the work, as without a user. Context: process, may
- * sleep.
+ * Memory is charged to the cgroup of the task that does the work. Context: process, may sleep.
  *
  * Return: the user with one reference, or NULL without memory.
  */
@@ -72,7 +71,7 @@ static void user_release(struct kref *ref)
 }
 
 /**
- * srnic_user_get - one more holder
+ * srnic_user_get - take a reference
  * @user: held
  */
 void srnic_user_get(struct srnic_user *user)
@@ -81,7 +80,7 @@ void srnic_user_get(struct srnic_user *user)
 }
 
 /**
- * srnic_user_put - one holder less
+ * srnic_user_put - drop a reference
  * @user: may be freed; may be NULL
  */
 void srnic_user_put(struct srnic_user *user)
@@ -91,13 +90,13 @@ void srnic_user_put(struct srnic_user *user)
 }
 
 /**
- * srnic_user_enter - do what follows in the name of a user
- * @user: who asked
- * @scope: for srnic_user_leave()
+ * srnic_user_enter - take on the credentials and the memory cgroup of a user
+ * @user: the user
+ * @scope: filled in for srnic_user_leave()
  *
  * Sockets get the owner and the security label of @user, and memory allocated with
- * __GFP_ACCOUNT is charged to @user. The cgroup of a socket is still that of the
- * task. Context: process.
+ * __GFP_ACCOUNT is charged to @user. A socket still gets the cgroup of the calling task.
+ * Context: process.
  */
 void srnic_user_enter(const struct srnic_user *user, struct srnic_user_scope *scope)
 {
@@ -106,8 +105,8 @@ void srnic_user_enter(const struct srnic_user *user, struct srnic_user_scope *sc
 }
 
 /**
- * srnic_user_leave - end of srnic_user_enter()
- * @scope: as it was filled in
+ * srnic_user_leave - undo srnic_user_enter()
+ * @scope: from srnic_user_enter()
  */
 void srnic_user_leave(const struct srnic_user_scope *scope)
 {
@@ -116,13 +115,13 @@ void srnic_user_leave(const struct srnic_user_scope *scope)
 }
 
 /**
- * srnic_user_own - make a socket one of the task that calls
- * @sock: connected, and accepted by somebody else
+ * srnic_user_own - make the calling task the owner of a socket
+ * @sock: connected, and accepted by another task
  *
- * Owner and security label are those of a socket that the task would make. TCP charges nobody
- * for the memory of an accepted socket. Context: process, may sleep.
+ * The socket gets the owner and the security label of a socket that the task would create. TCP
+ * does not charge the memory of an accepted socket. Context: process, may sleep.
  *
- * Return: 0, or an errno of socket creation: the task may have none.
+ * Return: 0, or an errno of socket creation, if the task may not create one.
  */
 int srnic_user_own(struct socket *sock)
 {
@@ -159,15 +158,15 @@ static void kworker_call(struct work_struct *work)
 }
 
 /**
- * srnic_by_kworker - have a kworker do something, so that what it makes is nobody's
- * @fn: does it; may sleep
+ * srnic_by_kworker - call a function in a kworker, and wait for it
+ * @fn: the function; may sleep
  * @arg: its argument
  *
- * Owner, security label, cgroup and memory of sockets that it makes are the kernel's, and any
- * port will do for them. The work is none of the module's workqueues', all works of which may be
- * waiting for what the caller has locked.
+ * Sockets that @fn creates have the owner, security label and cgroup of the kernel, and may bind
+ * any port. The work runs on the system workqueue: all works of the module's workqueues may wait
+ * for a lock that the caller holds.
  *
- * Context: process, may sleep; no work of a workqueue with WQ_MEM_RECLAIM.
+ * Context: process, may sleep; not from a work of a workqueue with WQ_MEM_RECLAIM.
  *
  * Return: what @fn returned.
  */
@@ -182,15 +181,15 @@ int srnic_by_kworker(int (*fn)(void *arg), void *arg)
 	return call.ret;
 }
 
-/* ----- how many QPs of a user are connected ----- */
+/* ----- number of connected QPs of a user ----- */
 
 /*
- * By user, a value entry each; no entry is none. Of all devices together, since what
- * is scarce, the threads, belongs to the host.
+ * A value entry per user, indexed by the user's key; a user without an entry has none. The
+ * count is of all devices together, since the scarce resource, threads, belongs to the host.
  */
 static DEFINE_XARRAY(srnic_user_qps);
 
-/* Return: 0; -EDQUOT if there are @max, unless that is 0; -ENOMEM */
+/* Return: 0; -EDQUOT if the user has @max already, unless @max is 0; -ENOMEM */
 static int user_add(u32 key, u32 max)
 {
 	void *old, *seen = xa_load(&srnic_user_qps, key);
@@ -210,14 +209,14 @@ static int user_add(u32 key, u32 max)
 }
 
 /**
- * srnic_user_charge - one more connected QP of the task that calls
- * @dev: counts it if there may be no more
- * @max: as many may be; 0: no bound. CAP_SYS_RESOURCE has none
+ * srnic_user_charge - count one more connected QP of the calling task's user
+ * @dev: its counter of refusals is incremented if the limit is reached
+ * @max: the limit; 0: none. A task with CAP_SYS_RESOURCE has no limit
  * @key: set, for srnic_user_uncharge()
  *
  * Context: process, may sleep.
  *
- * Return: 0; -EDQUOT if there are so many; -ENOMEM.
+ * Return: 0; -EDQUOT if the limit is reached; -ENOMEM.
  */
 int srnic_user_charge(struct srnic_device *dev, u32 max, u32 *key)
 {
@@ -231,8 +230,8 @@ int srnic_user_charge(struct srnic_device *dev, u32 max, u32 *key)
 }
 
 /**
- * srnic_user_uncharge - one connected QP less
- * @key: as it was charged
+ * srnic_user_uncharge - count one connected QP less
+ * @key: from srnic_user_charge()
  *
  * Context: process.
  */
@@ -242,17 +241,17 @@ void srnic_user_uncharge(u32 key)
 
 	xa_lock(&srnic_user_qps);
 	n = xa_to_value(xa_load(&srnic_user_qps, key)) - 1;
-	/* there is an entry, so the lock is not let go for memory */
+	/* the entry exists: the store allocates nothing, and does not drop the lock */
 	__xa_store(&srnic_user_qps, key, n ? xa_mk_value(n) : NULL, GFP_ATOMIC);
 	xa_unlock(&srnic_user_qps);
 }
 
 /**
- * srnic_user_max_default - connected QPs that leave the host enough threads
+ * srnic_user_max_default - number of connected QPs that leaves the host enough threads
  *
- * Each has two threads. The kernel lets there be as many threads (kernel.threads-max)
+ * Each QP has two threads at most. The kernel allows as many threads (kernel.threads-max)
  * as have stacks in an eighth of the memory, and one user half of them
- * (RLIMIT_NPROC); connections take an eighth of them at most.
+ * (RLIMIT_NPROC). The connections of a user take an eighth of them at most.
  */
 u32 srnic_user_max_default(void)
 {

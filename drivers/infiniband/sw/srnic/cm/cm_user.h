@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Who asks for a connection or a listener: in whose name work is done for it. */
+/* The user of a connection or a listener: credentials and memory cgroup of its work. */
 #ifndef SRNIC_CM_USER_H
 #define SRNIC_CM_USER_H
 
 #include <linux/kref.h>
 #include <linux/types.h>
 
-/* More connected QPs of one user no policy allows */
+/* The largest number of connected QPs of one user that a policy can allow */
 #define SRNIC_USER_MAX_QPS	65536
 
 struct cred;
@@ -15,7 +15,7 @@ struct socket;
 struct srnic_device;
 
 /**
- * struct srnic_user - a task's credentials and memory cgroup, as they were then
+ * struct srnic_user - a task's credentials and memory cgroup, taken at creation
  * @ref: one for each holder
  * @cred: held
  * @memcg: held; NULL where the kernel has none
@@ -27,7 +27,7 @@ struct srnic_user {
 };
 
 /**
- * struct srnic_user_scope - what srnic_user_enter() replaced
+ * struct srnic_user_scope - credentials and cgroup that srnic_user_enter() replaced
  * @cred: the task's credentials
  * @memcg: the task's target of charges
  */

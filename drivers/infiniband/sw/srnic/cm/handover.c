@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Hand-over: a program has connected a TCP socket by itself, has talked over it, and
- * makes it the stream of a QP (RDMAC verbs 6.2.1.2). The program does MPA's start-up,
- * too, so there is no endpoint: what remains is the claim, and whom it counts against.
+ * Hand-over: a program has connected a TCP socket by itself, has used it in streaming
+ * mode, and makes it the stream of a QP (RDMAC verbs 6.2.1.2). The program does MPA's
+ * start-up, too, so there is no endpoint: only the claim of the QP, and its charge.
  */
 
 #include <linux/err.h>
@@ -18,7 +18,7 @@
 /**
  * struct handover - the claim of a QP
  * @qp: held, until the stream is gone
- * @user_key: whom it counts against
+ * @user_key: the user that the claim is charged to
  */
 struct handover {
 	struct srnic_qp *qp;
@@ -31,11 +31,11 @@ static void handover_end(struct handover *h)
 
 	srnic_user_uncharge(h->user_key);
 	kfree(h);
-	/* the QP may be gone after this, and its device */
+	/* the QP and its device may be freed after this */
 	srnic_qp_put(qp);
 }
 
-/* srnic_qp_attach() sees the QP's state by itself */
+/* Nothing to do: srnic_qp_attach() checks the QP's state */
 static void handover_abort(void *priv)
 {
 }
@@ -86,7 +86,7 @@ static int handover_attach(struct srnic_qp *qp, const struct srnic_handover *req
 
 	srnic_stream_names(stream, &local, &remote);
 	srnic_stream_keepalive(stream, req->keepalive);
-	/* before what is posted already begins */
+	/* before attaching: WRs that are posted already begin there */
 	if (req->no_bind)
 		WRITE_ONCE(qp->enables, enables & ~SRNIC_QP_BIND_ENABLED);
 	err = srnic_qp_attach(qp, &attach);
@@ -115,7 +115,7 @@ static int handover_stream(struct handover *h, const struct srnic_handover *req,
 	return err;
 }
 
-/* CRC and markers: an administrator may insist */
+/* IRD and ORD within the policy's, and CRC if the administrator requires it */
 static int check_mpa(const struct mpa_result *mpa, const struct mpa_policy *policy)
 {
 	if (mpa->ird > policy->max_ird || mpa->ord > policy->max_ord)
@@ -136,17 +136,16 @@ static void handover_count(struct srnic_qp *qp, bool initiator, int err)
 /**
  * srnic_handover - take a QP from Idle to RTS with a program's own connection
  * @qp: alive, a user's
- * @req: the socket, and how it is to be used
+ * @req: the socket and its settings
  *
- * Context: process, of the program; may sleep, and waits for the peer to take the last
- * message, for as long as the policy's request_timeout.
+ * Context: process, of the program; may sleep: waits for room in the socket for the last
+ * message, for the policy's request_timeout at most.
  *
  * Return: 0, and the socket is the QP's; -EINVAL for a QP that is not in Idle, or IRD or
  * ORD above the policy's; -EPERM without CRC if the policy requires CRC; -EBUSY if the QP
- * is being connected; -EDQUOT if the user has as many connected QPs as may be; -ENODEV if
+ * is being connected; -EDQUOT if the user's limit of connected QPs is reached; -ENODEV if
  * the device is leaving; an errno of srnic_takeover_begin() or srnic_qp_attach(). On an
- * error the socket stays the program's; the last message may be under way if sending it
- * failed.
+ * error the program keeps the socket; a part of the last message may have been sent.
  */
 int srnic_handover(struct srnic_qp *qp, const struct srnic_handover *req)
 {

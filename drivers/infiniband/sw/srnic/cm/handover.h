@@ -10,12 +10,12 @@ struct file;
 struct srnic_qp;
 
 /**
- * struct srnic_handover - what a program that connected by itself hands over
+ * struct srnic_handover - request of a program that hands over its own TCP connection
  * @file: of its TCP socket, held by the caller
- * @mpa: what it has negotiated, or knows
+ * @mpa: settings that the program has negotiated, or knows
  * @initiator: see struct srnic_attach
  * @no_bind: the QP binds no window from now on
- * @keepalive: seconds after which TCP asks whether the peer is still there; 0: as the
+ * @keepalive: seconds of silence after which TCP probes the peer; 0: as the
  *	       program set it
  * @last_msg: see struct srnic_attach
  * @last_len: its bytes

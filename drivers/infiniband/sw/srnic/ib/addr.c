@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* GIDs as addresses of sockets. */
+/* Socket addresses of GIDs. */
 
 #include <linux/in.h>
 #include <linux/in6.h>
@@ -9,11 +9,11 @@
 #include "srnic.h"
 
 /**
- * srnic_addr_of_gid - the address that a GID stands for
- * @dev: the device: a link-local address is one of its interface
+ * srnic_addr_of_gid - convert a GID to a socket address
+ * @dev: the device; its interface is the scope of a link-local address
  * @gid: an IPv6 address, or an IPv4 address mapped into it
  * @port: port of the address
- * @addr: filled in; bytes behind the address are 0
+ * @addr: filled in; bytes after the address are 0
  *
  * Context: any.
  */
@@ -24,7 +24,7 @@ void srnic_addr_of_gid(const struct srnic_device *dev, const union ib_gid *gid, 
 
 	memset(addr, 0, sizeof(*addr));
 	rdma_gid2ip((struct sockaddr *)addr, gid);
-	/* at the same place in both kinds of addresses */
+	/* at the same offset in both kinds of addresses */
 	in6->sin6_port = htons(port);
 	if (addr->ss_family == AF_INET6 &&
 	    ipv6_addr_type(&in6->sin6_addr) & IPV6_ADDR_LINKLOCAL)

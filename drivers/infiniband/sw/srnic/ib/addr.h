@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* GIDs as addresses of sockets. */
+/* Socket addresses of GIDs. */
 #ifndef SRNIC_ADDR_H
 #define SRNIC_ADDR_H
 

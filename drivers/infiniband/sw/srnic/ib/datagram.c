@@ -2,7 +2,7 @@
 /* Datagrams: the header of a UD message, and its CRC. */
 #include "ib/datagram.h"
 
-/* Where the fields are; the message follows */
+/* Offsets of the fields; the message follows */
 enum {
 	DGM_AT_MAGIC = 0,
 	DGM_AT_VERSION = 4,
@@ -16,7 +16,7 @@ enum {
 	DGM_AT_CRC = 28,
 };
 
-/* CRC32c, as MPA has it, of the header in front of the CRC, and of the message */
+/* CRC32c, as MPA's, of the header before the CRC, and of the message */
 static u32 dgm_crc(const u8 *buf, u32 length)
 {
 	u32 crc = crc32c(~0U, buf, DGM_AT_CRC);
@@ -26,8 +26,8 @@ static u32 dgm_crc(const u8 *buf, u32 length)
 
 /**
  * dgm_seal - write the header of a datagram, and its CRC
- * @buf: DGM_HDR_LEN bytes, and @hdr->length bytes of message, which are there
- * @hdr: what to write
+ * @buf: DGM_HDR_LEN bytes, and @hdr->length bytes of message, which are already set
+ * @hdr: the header
  *
  * Context: any.
  */
@@ -48,14 +48,14 @@ void dgm_seal(u8 *buf, const struct dgm_hdr *hdr)
 /**
  * dgm_open - read the header of a datagram, and check its CRC
  * @buf: @len bytes
- * @len: all that there are
+ * @len: length of the datagram
  * @hdr: filled in
  *
  * Context: any.
  *
- * Return: false if it is none: another magic, version or length than it says, a flag
- * that is not known, a number of more than 24 bits, immediate data that is not
- * announced, or a wrong CRC.
+ * Return: false if it is invalid: another magic or version, a length that is not the
+ * header's, an unknown flag, a number of more than 24 bits, immediate data without its
+ * flag, or a wrong CRC.
  */
 bool dgm_open(const u8 *buf, u32 len, struct dgm_hdr *hdr)
 {

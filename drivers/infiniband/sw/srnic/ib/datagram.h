@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Datagrams: what UD QPs send each other, one UDP datagram for each message.
+ * Datagrams of UD QPs, one UDP datagram for each message.
  * Pure: no sockets, no locks, no allocation.
  */
 #ifndef SRNIC_WIRE_DATAGRAM_H
@@ -20,13 +20,13 @@
 #define DGM_FLAGS	(DGM_SOLICITED | DGM_IMMEDIATE)
 
 /**
- * struct dgm_hdr - what is in front of a message
+ * struct dgm_hdr - header of a message
  * @flags: DGM_*
  * @length: bytes of the message, at most DGM_MAX
  * @src_qpn: the sender's QP
  * @dst_qpn: the receiver's
  * @qkey: the receiver's Q_Key
- * @psn: counts the sender's messages; nobody looks at it
+ * @psn: counts the sender's messages; the receiver ignores it
  * @imm: immediate data; 0 without DGM_IMMEDIATE
  */
 struct dgm_hdr {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Modify QP as programs of InfiniBand call it, who exchange GIDs and QP numbers by
+ * Modify QP as InfiniBand programs call it, which exchange GIDs and QP numbers by
  * themselves: RTR with the peer's address, then RTS. Such a QP is called paired. In
  * both states the core's state is Idle until there is a stream.
  */
@@ -33,8 +33,8 @@ static bool is_sqd(const struct srnic_qp *qp, const struct ib_qp_attr *attr, int
 }
 
 /*
- * To INIT, where the rules are InfiniBand's: rdma_cm, which has the QPs of an RNIC to
- * itself, names no port
+ * To INIT by InfiniBand's rules, which require a port. An unpaired QP of an RNIC is
+ * exempt: rdma_cm takes it to INIT without a port
  */
 static bool is_init(const struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
@@ -45,25 +45,25 @@ static bool is_init(const struct srnic_qp *qp, const struct ib_qp_attr *attr, in
 /**
  * srnic_ib_modify_keeps - is this a transition of verbs alone?
  * @qp: alive
- * @attr: asked for
- * @mask: which of @attr
+ * @attr: the requested attributes
+ * @mask: which fields of @attr are valid
  *
- * RTS of a paired QP is a state in which it may be connected, and SQD one in which it
- * may not send: the core's state stays as it is.
+ * In RTS a paired QP may be connected or not, and in SQD it does not send: the core's
+ * state does not change.
  */
 bool srnic_ib_modify_keeps(const struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	return is_rts(qp, attr, mask) || is_sqd(qp, attr, mask);
 }
 
-/* As InfiniBand's table has it, which the RDMA core knows (IBA 1.6, 11.2.5.2) */
+/* By InfiniBand's table of transitions, which the RDMA core has (IBA 1.6, 11.2.5.2) */
 static int check_table(const struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	return ib_modify_qp_is_ok(qp->verbs_state, attr->qp_state, qp->ibqp.qp_type, mask) ?
 	       0 : -EINVAL;
 }
 
-/* Those of a UC QP have none, and then the fields are the program's */
+/* Without the mask bit, as for a UC QP, the field may be anything */
 static u8 ird_of(const struct ib_qp_attr *attr, int mask)
 {
 	return mask & IB_QP_MAX_DEST_RD_ATOMIC ? attr->max_dest_rd_atomic : 0;
@@ -104,13 +104,13 @@ static int check_sqd(const struct srnic_qp *qp, const struct ib_qp_attr *attr, i
 }
 
 /**
- * srnic_ib_modify_check - the rules of InfiniBand for who connects without rdma_cm
+ * srnic_ib_modify_check - InfiniBand's rules, for programs that connect without rdma_cm
  * @qp: alive
- * @attr: asked for
- * @mask: which of @attr
+ * @attr: the requested attributes
+ * @mask: which fields of @attr are valid
  *
  * Return: 0; -EINVAL for attributes that are missing or wrong, or of another transition;
- * -EOPNOTSUPP for them where there are no such connections.
+ * -EOPNOTSUPP for InfiniBand's attributes if the policy sets no ib_port.
  */
 int srnic_ib_modify_check(const struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
@@ -135,10 +135,10 @@ static int modify_rtr(struct srnic_qp *qp, const struct ib_qp_attr *attr, int ma
 	if (err)
 		return err;
 	ib->av = attr->ah_attr;
-	ib->av.grh.sgid_attr = NULL;	/* the core's */
+	ib->av.grh.sgid_attr = NULL;	/* the core's reference */
 	ib->dest_qpn = attr->dest_qp_num;
 	ib->rq_psn = attr->rq_psn;
-	/* RTS tells; until then the peer's messages wait for receives without end */
+	/* until RTS sets it, the peer's messages wait for receives without a limit */
 	WRITE_ONCE(ib->rnr_retry, SRNIC_RNR_WITHOUT_END);
 	ib->paired = true;
 	return 0;
@@ -158,8 +158,8 @@ static void modify_sqd(struct srnic_qp *qp, bool sqd)
 }
 
 /*
- * Back to RESET, from any state. A stream is reset, and what was posted, or was
- * not polled, is gone with it.
+ * Back to RESET, from any state. Resets a stream, and discards posted WRs and
+ * completions that were not polled.
  */
 static void modify_back(struct srnic_qp *qp)
 {
@@ -175,13 +175,13 @@ static void modify_back(struct srnic_qp *qp)
 }
 
 /**
- * srnic_ib_modify - what Modify QP does to who connects without rdma_cm
+ * srnic_ib_modify - InfiniBand's part of Modify QP, for programs that connect without rdma_cm
  * @qp: alive
  * @attr: checked by srnic_ib_modify_check()
- * @mask: which of @attr
+ * @mask: which fields of @attr are valid
  *
- * Context: process, may sleep; back to RESET until a stream is wound down, but not for the
- * peer.
+ * Context: process, may sleep; to RESET it waits until a stream is wound down, but not for
+ * the peer.
  *
  * Return: 0, or an errno of struct srnic_rdv_ops.
  */
@@ -199,12 +199,12 @@ int srnic_ib_modify(struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask
 }
 
 /**
- * srnic_ib_ord - the ORD a program gets
+ * srnic_ib_ord - the ORD that a program gets
  * @qp: alive
  * @attr: with max_rd_atomic, checked
  *
- * A peer that connected first has negotiated, before this end's program said how much
- * it wants.
+ * If the peer has connected first, the ORD was negotiated before this end's program
+ * set RTS: then the smaller one applies.
  */
 u16 srnic_ib_ord(const struct srnic_qp *qp, const struct ib_qp_attr *attr)
 {
@@ -214,7 +214,7 @@ u16 srnic_ib_ord(const struct srnic_qp *qp, const struct ib_qp_attr *attr)
 }
 
 /**
- * srnic_ib_query - what Query QP tells of it
+ * srnic_ib_query - Query QP: attributes of a paired QP
  * @qp: alive
  * @attr: filled in
  */

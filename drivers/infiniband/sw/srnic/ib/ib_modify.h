@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Modify QP as programs of InfiniBand call it, who connect without rdma_cm. */
+/* Modify QP as InfiniBand programs call it, which connect without rdma_cm. */
 #ifndef SRNIC_IB_MODIFY_H
 #define SRNIC_IB_MODIFY_H
 
@@ -7,7 +7,7 @@
 
 struct srnic_qp;
 
-/* What only such programs set */
+/* Attributes that only such programs set */
 #define SRNIC_IB_QP_ATTRS (IB_QP_AV | IB_QP_DEST_QPN | IB_QP_RQ_PSN | IB_QP_SQ_PSN)
 
 int srnic_ib_modify_check(const struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask);

@@ -2,7 +2,7 @@
 /* Rendezvous: private data of MPA start-up frames, and the rule for crossing attempts. */
 #include "ib/rdv.h"
 
-/* Where the fields are */
+/* Offsets of the fields */
 enum {
 	AT_MAGIC = 0,
 	AT_VERSION = 4,
@@ -18,8 +18,8 @@ enum {
 
 /**
  * rdv_encode - write the private data of a Request or a Reply
- * @buf: room for RDV_LEN bytes
- * @hello: what to write
+ * @buf: RDV_LEN bytes
+ * @hello: the fields
  *
  * Context: any.
  */
@@ -41,13 +41,13 @@ void rdv_encode(u8 *buf, const struct rdv_hello *hello)
 /**
  * rdv_decode - read the private data of a Request or a Reply
  * @buf: @len bytes
- * @len: all that there are
+ * @len: length of the private data
  * @hello: filled in
  *
  * Context: any.
  *
- * Return: false if it is none: another length, magic or version, a code that is
- * not known, or a number of more than 24 bits. The reserved byte is ignored.
+ * Return: false if it is invalid: another length, magic or version, an unknown code,
+ * or a number of more than 24 bits. The reserved byte is ignored.
  */
 bool rdv_decode(const u8 *buf, u32 len, struct rdv_hello *hello)
 {
@@ -68,9 +68,9 @@ bool rdv_decode(const u8 *buf, u32 len, struct rdv_hello *hello)
 }
 
 /**
- * rdv_fits - do both ends mean each other?
- * @own: what this end says of itself and its peer
- * @peer: what the peer says
+ * rdv_fits - do both ends name each other?
+ * @own: this end's QPs
+ * @peer: the peer's
  * @own_psn_known: @own->src_psn is set: this end is in RTS
  *
  * Context: any.
@@ -87,10 +87,10 @@ bool rdv_fits(const struct rdv_hello *own, const struct rdv_hello *peer,
 
 /**
  * rdv_own_attempt_lives - both ends connect at the same time: which attempt stays?
- * @own: what this end says of itself and its peer, which is another QP
+ * @own: this end's QPs, which differ
  *
- * As in RFC 4271 6.8: that of the end with the higher address; of two QPs with one
- * address, that of the higher QP number. Both ends come to the same result.
+ * As in RFC 4271 6.8: the attempt of the end with the higher address stays; if the
+ * addresses are equal, that of the higher QP number. Both ends get the same result.
  * Context: any.
  *
  * Return: true if the attempt of this end stays.

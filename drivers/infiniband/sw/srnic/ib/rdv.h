@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Rendezvous: the private data by which two QPs find each other whose programs
- * have exchanged GIDs and QP numbers, and which of two crossing attempts lives.
+ * Rendezvous: the private data with which two QPs find each other after their programs
+ * have exchanged GIDs and QP numbers, and the rule for two attempts that cross.
  * Pure: no sockets, no locks, no allocation.
  */
 #ifndef SRNIC_WIRE_RDV_H
@@ -15,22 +15,22 @@
 #define RDV_GID_LEN	16
 #define RDV_NUMBER_MAX	0xffffffU	/* QP numbers and PSNs have 24 bits */
 
-/* What a Reply says; a Request says RDV_OK */
+/* The code of a Reply; a Request has RDV_OK */
 enum rdv_code {
 	RDV_OK,
 	RDV_NOT_READY,		/* no such QP, not in RTR yet, or with another peer: try again */
-	RDV_MISMATCH,		/* the Request is none of these */
-	RDV_COLLISION,		/* its own attempt lives: wait for it */
+	RDV_MISMATCH,		/* the Request is no rendezvous */
+	RDV_COLLISION,		/* the attempt of the Reply's sender stays: wait for it */
 	RDV_CODES,
 };
 
-/* What the two ends do beyond the RFCs, if both offer it */
+/* Extensions of the RFCs that the two ends use if both offer them */
 #define RDV_OFFER_SEND_IMM	1	/* RDMAP_SEND_IMM and RDMAP_SEND_SE_IMM */
 
 /**
- * struct rdv_hello - who connects to whom, as the sender of the frame sees it
+ * struct rdv_hello - the two QPs of a connection, as the sender of the frame sees them
  * @code: enum rdv_code
- * @offers: RDV_OFFER_*; what is not known is ignored
+ * @offers: RDV_OFFER_*; unknown bits are ignored
  * @src_qpn: the sender's QP
  * @dst_qpn: the receiver's
  * @src_psn: first PSN that the sender's QP uses
@@ -38,8 +38,8 @@ enum rdv_code {
  * @src_gid: the sender's address
  * @dst_gid: the receiver's
  *
- * There are no PSNs on the wire of iWARP: they only prove that both ends know of
- * each other.
+ * iWARP has no PSNs on the wire: here they only prove that the programs of both ends
+ * have exchanged them.
  */
 struct rdv_hello {
 	u8 code;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Rendezvous: how often a host may ask in vain. Who guesses QP numbers and PSNs has to ask
- * often; a host whose programs are early asks a few times for each QP, and again later.
+ * Rendezvous: a rate limit for refused Requests, per source. A host that guesses QP numbers
+ * and PSNs has to send many; a host whose programs are early sends a few for each QP, and
+ * tries again later.
  */
 
 #include <linux/in.h>
@@ -11,15 +12,15 @@
 #include <linux/ratelimit.h>
 #include "ib/rdv_priv.h"
 
-/* Sources share one of so many, so that nobody can have memory taken for many addresses */
+/* Buckets. Sources share them by hash: a peer with many addresses takes no memory */
 #define SOURCES		64
-/* Refusals for each of them in a second */
+/* Refusals of a bucket in a second */
 #define REFUSALS	256
 
 static struct ratelimit_state refusals[SOURCES];
 static u32 seed;
 
-/* A host has a whole /64 of IPv6's addresses */
+/* A host may use all addresses of an IPv6 /64: they count as one source */
 static u32 hash_of(const struct sockaddr_storage *from)
 {
 	const struct sockaddr_in *sin = (const struct sockaddr_in *)from;
@@ -31,12 +32,12 @@ static u32 hash_of(const struct sockaddr_storage *from)
 }
 
 /**
- * srnic_rdv_may_refuse - may this host be told once more that it is not wanted?
- * @from: its address
+ * srnic_rdv_may_refuse - may this end answer a host with one more refusal?
+ * @from: the host's address
  *
  * Context: any.
  *
- * Return: false if it has been told so often within a second.
+ * Return: false if the host's bucket has reached REFUSALS in this second.
  */
 bool srnic_rdv_may_refuse(const struct sockaddr_storage *from)
 {
@@ -53,7 +54,7 @@ void srnic_rdv_limit_init(void)
 	seed = get_random_u32();
 	for (i = 0; i < SOURCES; i++) {
 		ratelimit_state_init(&refusals[i], HZ, REFUSALS);
-		/* a counter tells, and not the log */
+		/* a counter reports it, no log line */
 		ratelimit_set_flags(&refusals[i], RATELIMIT_MSG_ON_RELEASE);
 	}
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Rendezvous: listeners. One for each device and local address, made with the first
- * QP in RTR that uses the address, gone with the last.
+ * Rendezvous: listeners. There is one for each device and local address: the first QP
+ * in RTR that uses the address creates it, the last one ends it.
  */
 
 #include <linux/slab.h>
@@ -10,7 +10,7 @@
 /**
  * struct srnic_rdv_listener - a listener that QPs share
  * @list: in @listeners
- * @ep: held; its device and local address are what the listener is known by
+ * @ep: held; its device, namespace and local address are the key
  * @users: QPs
  */
 struct srnic_rdv_listener {
@@ -54,7 +54,7 @@ static int listener_start(struct srnic_ep *ep, u64 net,
 }
 
 /**
- * struct listener_wanted - a listener that is to be made
+ * struct listener_wanted - arguments of listener_make()
  * @dev: the device
  * @net: cookie of the namespace
  * @addr: address and port
@@ -81,7 +81,7 @@ static int listener_make(void *arg)
 	return err;
 }
 
-/* It is nobody's. What is accepted becomes its user's, see rdv_accept() */
+/* The kernel owns it. rdv_attach() makes an accepted socket that of the QP's user */
 static struct srnic_rdv_listener *listener_new(struct srnic_device *dev, u64 net,
 					       const struct sockaddr_storage *addr)
 {
@@ -102,14 +102,14 @@ static struct srnic_rdv_listener *listener_new(struct srnic_device *dev, u64 net
 }
 
 /**
- * srnic_rdv_listen - be there for peers that connect to an address
+ * srnic_rdv_listen - listen at an address, or share the listener there
  * @dev: the device
  * @net: cookie of the network namespace of the caller
  * @addr: a local address and port, with all of its other bytes 0
  *
  * Context: process, may sleep, without locks of endpoints and pairs.
  *
- * Return: the listener, which the caller gives back to srnic_rdv_unlisten(); an errno
+ * Return: the listener, which the caller passes to srnic_rdv_unlisten() later; an ERR_PTR
  * of srnic_ep_listen(), or -ENOMEM.
  */
 struct srnic_rdv_listener *srnic_rdv_listen(struct srnic_device *dev, u64 net,
@@ -128,7 +128,7 @@ struct srnic_rdv_listener *srnic_rdv_listen(struct srnic_device *dev, u64 net,
 }
 
 /**
- * srnic_rdv_unlisten - end of srnic_rdv_listen(); the last user ends the listener
+ * srnic_rdv_unlisten - undo srnic_rdv_listen(); the last user ends the listener
  * @listener: not to be touched afterwards
  *
  * Context: as srnic_rdv_listen().

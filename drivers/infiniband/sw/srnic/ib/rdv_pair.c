@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Rendezvous: QPs that wait for their peer. A pair begins when Modify QP takes a QP
- * to RTR, connects from RTS on, again and again, and ends with the stream, or with
- * the QP before there was one.
+ * Rendezvous: QPs that wait for their peer. Modify QP to RTR creates a pair. From RTS
+ * on the pair tries to connect, again and again. It ends when the QP is destroyed or
+ * goes to Error or RESET; it stays after a graceful close by the peer.
  */
 
 #include <linux/nsproxy.h>
@@ -26,7 +26,7 @@ static void pair_release(struct kref *ref)
 }
 
 /**
- * srnic_pair_put - give back a reference
+ * srnic_pair_put - drop a reference
  * @pair: may be freed
  */
 void srnic_pair_put(struct srnic_pair *pair)
@@ -60,7 +60,7 @@ static void pair_queue(struct srnic_pair *pair, unsigned long delay)
 }
 
 /**
- * srnic_pair_kick - let the pair's work look at things
+ * srnic_pair_kick - run the pair's work
  * @pair: the caller has a reference
  *
  * Any context.
@@ -71,7 +71,7 @@ void srnic_pair_kick(struct srnic_pair *pair)
 }
 
 /**
- * srnic_pair_tried - an attempt has failed: the next one comes later
+ * srnic_pair_tried - an attempt has failed: schedule the next one
  * @pair: locked
  */
 void srnic_pair_tried(struct srnic_pair *pair)
@@ -121,7 +121,7 @@ static void pair_uncharge(struct srnic_pair *pair)
 		srnic_user_uncharge(pair->user_key);
 }
 
-/* @pair is over, so nobody comes to it any more. Without locks. */
+/* The caller got true from pair_over(). Without locks. */
 static void pair_end(struct srnic_pair *pair)
 {
 	struct srnic_qp *qp = pair->qp;
@@ -131,12 +131,12 @@ static void pair_end(struct srnic_pair *pair)
 	pair_uncharge(pair);
 	srnic_qp_unclaim(qp, pair);
 	complete_all(&pair->ended);
-	/* the QP may be gone after this, and its device */
+	/* the QP and its device may be freed after this */
 	srnic_qp_put(qp);
 	srnic_pair_put(pair);
 }
 
-/* The end of @pair begins; it is locked. Return: true to who is to call pair_end() */
+/* Begins the end of @pair, which is locked. Return: true if the caller has to call pair_end() */
 static bool pair_over(struct srnic_pair *pair)
 {
 	if (pair->over)
@@ -149,8 +149,8 @@ static bool pair_over(struct srnic_pair *pair)
 }
 
 /*
- * @pair is locked, in RTS, and there is neither stream nor attempt. Return: jiffies
- * until it is to connect; 0: now. Nothing tells of a WR that is posted meanwhile.
+ * @pair is locked, in RTS, and has neither stream nor attempt. Return: jiffies until
+ * it has to connect; 0: now. A post does not run the work, so it polls the SQ.
  */
 static unsigned long pair_wait(const struct srnic_pair *pair)
 {
@@ -163,7 +163,7 @@ static unsigned long pair_wait(const struct srnic_pair *pair)
 	return min(due - jiffies, msecs_to_jiffies(SRNIC_RDV_MAX_MS));
 }
 
-/* As srnic_ep_attach() does for iw_cm: the time in which the RTR has to come (M-STA-8) */
+/* The time-out for the RTR (M-STA-8), as srnic_ep_attach() sets it for iw_cm */
 static void pair_check_silent(struct srnic_pair *pair)
 {
 	if (!pair->silent_until)
@@ -176,7 +176,7 @@ static void pair_check_silent(struct srnic_pair *pair)
 	srnic_qp_abort_silent(pair->qp, pair);
 }
 
-/* The WR that waits is told that there is no peer, and all others are flushed */
+/* The first WR completes with SRNIC_WC_NO_PEER, all others are flushed */
 static void pair_no_peer(struct srnic_pair *pair)
 {
 	srnic_count(pair->dev, SRNIC_CNT_CONN_NO_PEER);
@@ -184,7 +184,7 @@ static void pair_no_peer(struct srnic_pair *pair)
 	srnic_qp_abort(pair->qp);
 }
 
-/* Nothing tells of a WR that is posted to a QP without a stream */
+/* A post to a QP without a stream does not run the work: poll the SQ */
 static void pair_check_send(struct srnic_pair *pair)
 {
 	if (srnic_sq_pending(pair->qp) > 0)
@@ -194,9 +194,9 @@ static void pair_check_send(struct srnic_pair *pair)
 }
 
 /*
- * As long as an InfiniBand sender tries: retry_cnt times after the first one, and each
- * time for 4.096 us x 2^timeout. TCP has other times than InfiniBand, so a policy says how
- * long it has at least. Return: jiffies; 0: without end
+ * How long an InfiniBand sender tries: once and retry_cnt times more, and each time for
+ * 4.096 us x 2^timeout. TCP needs more time than InfiniBand, so the policy sets a minimum.
+ * Return: jiffies; 0: no limit
  */
 static unsigned long pair_patience(const struct srnic_pair *pair)
 {
@@ -211,7 +211,7 @@ static unsigned long pair_patience(const struct srnic_pair *pair)
 	return max_t(u64, usecs_to_jiffies(min_t(u64, us, UINT_MAX)), least * HZ);
 }
 
-/* @pair is locked, in RTS and without a stream. Return: true if its time is over */
+/* @pair is locked, in RTS and without a stream. Return: true if its time has expired */
 static bool pair_gives_up(struct srnic_pair *pair)
 {
 	unsigned long patience = pair_patience(pair);
@@ -225,7 +225,7 @@ static bool pair_gives_up(struct srnic_pair *pair)
 	return patience && time_after_eq(jiffies, pair->wanted + patience);
 }
 
-/* @pair is locked. Return: true if it is to connect */
+/* @pair is locked. Return: true if it has to connect now */
 static bool pair_look(struct srnic_pair *pair)
 {
 	unsigned long wait;
@@ -252,7 +252,7 @@ static bool pair_look(struct srnic_pair *pair)
 
 /*
  * @pair, locked, has lost its stream. After a graceful close by the peer the QP is in
- * Idle, and the program is told nothing, as in InfiniBand. Return: true if it stays so
+ * Idle, and the program gets no event, as in InfiniBand. Return: true if the pair stays
  */
 static bool pair_stays(struct srnic_pair *pair)
 {
@@ -320,7 +320,7 @@ static struct srnic_pair *pair_new(struct srnic_qp *qp, const struct ib_qp_attr 
 	mutex_init(&pair->lock);
 	init_completion(&pair->ended);
 	INIT_DELAYED_WORK(&pair->work, pair_run);
-	/* an attempt may begin when the QP is gone, and the device with it */
+	/* the work may still run when the QP is gone, and the device after it */
 	get_device(&qp->dev->ibdev.dev);
 	pair->dev = qp->dev;
 	pair->qp = qp;
@@ -331,8 +331,8 @@ static struct srnic_pair *pair_new(struct srnic_qp *qp, const struct ib_qp_attr 
 }
 
 /*
- * Makes @pair, locked, known, and the claim its own. The claim comes last: with it the end may be
- * told, and its work is queued. Return: 0 or an errno
+ * Enters @pair, locked, into the device's table, and claims the QP. The claim comes last: from
+ * then on its callbacks may queue the work. Return: 0 or an errno
  */
 static int pair_register(struct srnic_pair *pair)
 {
@@ -345,7 +345,7 @@ static int pair_register(struct srnic_pair *pair)
 	err = srnic_qp_claim(pair->qp, &pair_llp_ops, pair);
 	if (!err)
 		return 0;
-	/* tells a task that has found it meanwhile */
+	/* for a task that has found it meanwhile */
 	pair->over = true;
 	xa_erase(&pair->dev->pairs, pair->qpn);
 	srnic_qp_put(pair->qp);
@@ -405,7 +405,7 @@ static int rdv_start(struct srnic_qp *qp, u32 psn, u16 ord)
 {
 	struct srnic_pair *pair = srnic_pair_find(qp->dev, qp->ibqp.qp_num);
 
-	/* the peer has connected, and is gone again */
+	/* the peer has connected, and the connection has ended */
 	if (!pair)
 		return -ENOTCONN;
 	mutex_lock(&pair->lock);
@@ -425,7 +425,7 @@ static int rdv_cancel(struct srnic_qp *qp)
 
 	if (!pair)
 		return 0;
-	/* who attaches has the lock */
+	/* excludes rdv_accept() and rdv_established(), which attach the stream */
 	mutex_lock(&pair->lock);
 	stream = !pair->over && pair->attached && !pair->lost &&
 		 !test_bit(SRNIC_PAIRF_GONE, &pair->flags);
@@ -440,7 +440,7 @@ static int rdv_cancel(struct srnic_qp *qp)
 	return stream ? -EBUSY : 0;
 }
 
-/* Not static: device.c gives it to the device; unit tests have another */
+/* Not static: device.c sets it; unit tests replace it */
 const struct srnic_rdv_ops srnic_rdv_ops = {
 	.hold_port = srnic_rdv_hold_port,
 	.prepare = rdv_prepare,
@@ -468,7 +468,7 @@ int srnic_rdv_init(void)
 }
 
 /**
- * srnic_rdv_exit - at unload of the module: the QPs are gone, works may be ending
+ * srnic_rdv_exit - at unload of the module: the QPs are gone, works may still run
  */
 void srnic_rdv_exit(void)
 {

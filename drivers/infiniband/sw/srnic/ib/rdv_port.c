@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Rendezvous: the port. While the policy ib_port is set the port is held, for TCP and UDP, at all
- * addresses of the namespace that the interface is in: a program that came before the first QP
- * would get what is for the QPs of all users. The sockets that hold it neither listen nor send.
- * Listeners and the sockets of UD QPs bind beside them by SO_REUSEPORT, which takes the same
- * owner: the kernel.
+ * Rendezvous: the port. While the policy ib_port is set srnic holds the port, for TCP and UDP, at
+ * all addresses of the interface's namespace. Otherwise a program could bind it before the first
+ * QP, and receive the traffic for the QPs of all users. The sockets that hold the port neither
+ * listen nor send. Listeners and the sockets of UD QPs bind the same port with SO_REUSEPORT,
+ * which requires the same owner: the kernel.
  */
 
 #include <linux/in.h>
@@ -32,8 +32,8 @@ static const struct {
  * @list: in @ports
  * @dev: the device, which outlives this
  * @number: host byte order
- * @sock: by kind; those of a kind that the host has not, and all where the port is not held, are
- *	  NULL. They do not hold their namespace
+ * @sock: indexed as @kinds; NULL for a kind that the host does not support, and all NULL while
+ *	  the port is not held. They do not hold their namespace
  */
 struct srnic_rdv_port {
 	struct list_head list;
@@ -42,7 +42,7 @@ struct srnic_rdv_port {
 	struct socket *sock[ARRAY_SIZE(kinds)];
 };
 
-/* Taken under RTNL, too: nothing under it, or that a kworker does for it, takes RTNL */
+/* Taken under RTNL, too: its owner, and a kworker that works for it, must not take RTNL */
 static DEFINE_MUTEX(ports_mutex);
 static LIST_HEAD(ports);
 
@@ -65,18 +65,18 @@ static int bind_to(struct socket *sock, int family, u16 number)
 	if (family == AF_INET6)
 		sock->sk->sk_ipv6only = 1;
 	sock_set_reuseport(sock->sk);
-	/* what comes for nobody takes as little room as there can be */
+	/* datagrams that arrive here are never read: queue as few as possible */
 	sock_set_rcvbuf(sock->sk, 0);
 	return kernel_bind(sock, (struct sockaddr_unsized *)&addr, srnic_addr_len(&addr));
 }
 
-/* Return: 0 or an errno, with no socket left */
+/* Return: 0, or an errno and all sockets are closed */
 static int port_open_in(struct srnic_rdv_port *port, struct net *net)
 {
 	int i, err;
 
 	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
-		/* else a module would be asked for, each time, under RTNL */
+		/* otherwise sock_create_kern() would request a module, under RTNL */
 		if (kinds[i].family == AF_INET6 && !ipv6_mod_enabled())
 			continue;
 		err = sock_create_kern(net, kinds[i].family, kinds[i].type, 0, &port->sock[i]);
@@ -103,7 +103,7 @@ static int port_make(void *arg)
 	return err;
 }
 
-/* The kernel's: any port will do, and its other sockets may be beside it */
+/* A kworker makes them, so that the kernel owns them: it may bind any port, and share it */
 static int port_open(struct srnic_rdv_port *port)
 {
 	return srnic_by_kworker(port_make, port);
@@ -143,13 +143,13 @@ static struct srnic_rdv_port *port_new(struct srnic_device *dev, u16 number)
 	return port;
 }
 
-/* Return: 0 if it is held, now at the latest; an errno of port_open() */
+/* Holds the port if it is not held yet. Return: 0 or an errno of port_open() */
 static int port_hold(struct srnic_rdv_port *port)
 {
 	return port->sock[0] ? 0 : port_open(port);
 }
 
-/* ports_mutex is held. @old, or NULL, gives way if there is no error */
+/* ports_mutex is held. @old, which may be NULL, is freed if there is no error */
 static int port_replace(struct srnic_rdv_port *old, struct srnic_device *dev, u16 number)
 {
 	struct srnic_rdv_port *port;
@@ -168,15 +168,14 @@ static int port_replace(struct srnic_rdv_port *old, struct srnic_device *dev, u1
 }
 
 /**
- * srnic_rdv_set_port - hold a port for a device, and no other one
+ * srnic_rdv_set_port - hold a port for a device instead of the one held now
  * @dev: the device
- * @number: host byte order; 0: none
+ * @number: host byte order; 0: none, which always succeeds
  *
  * Context: process, may sleep.
  *
- * Return: 0; -EADDRINUSE if somebody has it; -ENODEV if the interface's namespace is going;
- * another errno of the socket calls; -ENOMEM. On an error nothing has changed. There is none
- * with 0.
+ * Return: 0; -EADDRINUSE if a program has the port; -ENODEV if the interface's namespace is
+ * going; another errno of the socket calls; -ENOMEM. On an error nothing has changed.
  */
 int srnic_rdv_set_port(struct srnic_device *dev, u16 number)
 {
@@ -194,7 +193,7 @@ int srnic_rdv_set_port(struct srnic_device *dev, u16 number)
  *
  * Context: process, may sleep.
  *
- * Return: 0 if it is held, or not set any more; else an errno of srnic_rdv_set_port().
+ * Return: 0 if it is held, or not set any more; otherwise an errno of srnic_rdv_set_port().
  */
 int srnic_rdv_hold_port(struct srnic_device *dev)
 {
@@ -218,8 +217,8 @@ static bool is_at_home(const struct srnic_rdv_port *port)
  * srnic_rdv_device_moved - the interface may be in another network namespace
  * @dev: the device
  *
- * If somebody has the port there, it is not held: connections that need it are refused until it
- * is, see srnic_rdv_hold_port(). Context: process, may sleep; under RTNL.
+ * If a program has the port there, it is not held, and connections that need it are refused until
+ * srnic_rdv_hold_port() succeeds. Context: process, may sleep; under RTNL.
  */
 void srnic_rdv_device_moved(struct srnic_device *dev)
 {
@@ -231,7 +230,7 @@ void srnic_rdv_device_moved(struct srnic_device *dev)
 	if (port && !is_at_home(port)) {
 		port_close(port);
 		err = port_open(port);
-		/* not of one that it leaves because that one ends */
+		/* no warning if the namespace that the interface leaves is ending */
 		if (err && err != -ENODEV)
 			ibdev_warn_ratelimited(&dev->ibdev, "port %u is not held: %d\n",
 					       port->number, err);
@@ -239,7 +238,7 @@ void srnic_rdv_device_moved(struct srnic_device *dev)
 	mutex_unlock(&ports_mutex);
 }
 
-/* The sockets do not keep it, so they go before it */
+/* The sockets do not hold their namespace: close them before it is freed */
 static void __net_exit ports_exit_net(struct net *net)
 {
 	struct srnic_rdv_port *port;

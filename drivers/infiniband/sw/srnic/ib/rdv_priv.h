@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* What rendezvous.c and rdv_*.c share; nobody else includes it. */
+/* Private header of rendezvous.c and rdv_*.c. */
 #ifndef SRNIC_RDV_PRIV_H
 #define SRNIC_RDV_PRIV_H
 
@@ -9,7 +9,7 @@
 
 struct srnic_rdv_listener;
 
-/* From one attempt to the next: at first; at most, while WRs wait; and while none does */
+/* Time between two attempts: the first; the longest while WRs wait; and while no WR waits */
 #define SRNIC_RDV_MIN_MS	10
 #define SRNIC_RDV_MAX_MS	1000
 #define SRNIC_RDV_IDLE_MS	(30 * MSEC_PER_SEC)
@@ -21,13 +21,13 @@ enum {
 };
 
 /*
- * A QP in RTR or RTS whose program told it the peer's GID and QP number.
+ * A QP in RTR or RTS whose program has set the peer's GID and QP number.
  *
  * Lifetime: @ref counts one for the pair being registered, one for @work while it
  * is queued, one for an attempt, one for each lookup. The pair has the claim of the
  * QP and a reference to it, from RTR until the pair ends; destroy_qp waits for that.
  *
- * Lock order: srnic_ep.lock, @lock. Nothing that the QP calls takes @lock.
+ * Lock order: srnic_ep.lock, @lock. The callbacks of the claim do not take @lock.
  */
 struct srnic_pair {
 	struct kref ref;
@@ -36,33 +36,33 @@ struct srnic_pair {
 	struct srnic_device *dev;	/* held */
 	struct srnic_qp *qp;		/* held until the pair ends */
 	u32 qpn;
-	struct srnic_user *user;	/* held: in whose name it connects */
-	u32 user_key;			/* whom it counts against */
+	struct srnic_user *user;	/* held: connects with its credentials */
+	u32 user_key;			/* the user that the QP is charged to */
 	bool user_charged;
-	u64 net;			/* cookie of the namespace of who asked */
+	u64 net;			/* cookie of the program's network namespace */
 	struct sockaddr_storage local;	/* port: 0 */
 	struct sockaddr_storage remote;
 	bool itself;			/* the QP is its own peer */
 	struct srnic_rdv_listener *listener;
 	u16 ird;
 
-	struct completion ended;	/* all that others know of it is gone */
+	struct completion ended;	/* it has given up its entry, listener and claim */
 	struct delayed_work work;
 	unsigned long flags;		/* SRNIC_PAIRF_* */
 
-	struct mutex lock;		/* of what follows */
+	struct mutex lock;		/* protects what follows */
 	struct rdv_hello own;		/* src_psn from RTS on */
 	u16 ord;
-	bool rts;			/* its program said so */
+	bool rts;			/* its program has set RTS */
 	bool attached;			/* there is, or was, a stream */
 	bool lost;			/* the peer has closed it: the next send ends the QP */
-	bool over;			/* not to be touched any more */
+	bool over;			/* it has ended or is ending */
 	struct srnic_ep *attempt;	/* under way; has a reference of its state */
 	bool tried;
 	unsigned long last_try;		/* jiffies: end of the last attempt */
 	unsigned int backoff;		/* ms */
-	unsigned long wanted;		/* jiffies: since when a WR waits; 0: none does */
-	unsigned long silent_until;	/* jiffies; 0: the peer need not speak first */
+	unsigned long wanted;		/* jiffies: a WR waits since then; 0: none waits */
+	unsigned long silent_until;	/* jiffies: time-out for the peer's RTR; 0: none */
 };
 
 /* rendezvous.c */

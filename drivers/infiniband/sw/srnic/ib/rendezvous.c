@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Rendezvous: connections of QPs whose programs exchanged GIDs and QP numbers by
- * themselves and call Modify QP. The endpoints are those of cm.c; here is what they
- * tell, and to whom. The private data of the MPA Request says which QP wants which
- * (ib/rdv.c). Of two attempts that cross one lives (RFC 4271 6.8).
+ * Rendezvous: connections of QPs whose programs exchange GIDs and QP numbers by
+ * themselves and call Modify QP. The endpoints are those of cm.c; these are their
+ * callbacks. The private data of the MPA Request names the two QPs (ib/rdv.c). If two
+ * attempts cross, one stays (RFC 4271 6.8).
  */
 
 #include <linux/slab.h>
@@ -12,10 +12,10 @@
 #include "ib/rdv_priv.h"
 #include "queue/holder.h"
 
-/* Below it are those of well-known servers */
+/* The reserved ports below it are those of well-known servers */
 #define RDV_MIN_RESERVED	512
 
-/* The private data that came with @hello. Return: false if it is not of this kind */
+/* Decodes the private data of @hello. Return: false if it is no rendezvous */
 static bool rdv_read(struct srnic_ep *ep, const struct mpa_hello *hello,
 		     struct rdv_hello *peer)
 {
@@ -36,8 +36,8 @@ static bool is_addr(const struct sockaddr_storage *addr, const u8 *gid)
 /* ----- passive side ----- */
 
 /*
- * A Reply with R. It says no more than the code: who asks may be anybody. Who asks too often
- * gets none; an end that is only early takes that for the same.
+ * A Reply with R. It has only the code, since any host may have sent the Request. A host that
+ * sends too many gets no Reply; a peer that is only early treats both alike, and tries again.
  */
 static void rdv_refuse(struct srnic_ep *ep, enum rdv_code code)
 {
@@ -55,8 +55,8 @@ static void rdv_refuse(struct srnic_ep *ep, enum rdv_code code)
 }
 
 /*
- * May @ep, whose Request says @peer, have @pair? Both are locked. Who does not know all of it
- * is told what he would be told if there were no such QP.
+ * May @ep, with @peer in its Request, be connected to @pair? Both are locked. A Request with
+ * any wrong number gets the same code as one for a QP that does not exist.
  */
 static enum rdv_code pair_judge(const struct srnic_pair *pair, const struct srnic_ep *ep,
 				const struct rdv_hello *peer)
@@ -79,7 +79,7 @@ static u32 rdv_answer(struct srnic_ep *ep, const struct srnic_pair *pair,
 	struct rdv_hello own = pair->own;
 	u8 pdata[RDV_LEN];
 
-	/* before RTS nobody knows; the program will say what the peer expects */
+	/* before RTS the own PSN is unknown: the program will set what the peer expects */
 	if (!pair->rts)
 		own.src_psn = peer->dst_psn;
 	if (mpa_respond(policy, &ep->req, min(pair->ird, policy->max_ird),
@@ -90,7 +90,7 @@ static u32 rdv_answer(struct srnic_ep *ep, const struct srnic_pair *pair,
 	return srnic_ep_put_reply(ep, &ep->reply, pdata, RDV_LEN);
 }
 
-/* The listener's is the kernel's. Return: 0 or an errno */
+/* The kernel owns the accepted socket: the QP's user takes it over. Return: 0 or an errno */
 static int rdv_attach(struct srnic_ep *ep, const struct srnic_pair *pair,
 		      const struct mpa_result *mpa, u32 len)
 {
@@ -100,7 +100,7 @@ static int rdv_attach(struct srnic_ep *ep, const struct srnic_pair *pair,
 	srnic_user_enter(pair->user, &scope);
 	err = srnic_user_own(ep->stream->sock);
 	if (!err) {
-		/* it lingers among that user's */
+		/* a stream that lingers counts for that user */
 		ep->stream->user_key = srnic_user_key();
 		err = srnic_ep_attach(ep, false, mpa, len);
 	}
@@ -108,7 +108,7 @@ static int rdv_attach(struct srnic_ep *ep, const struct srnic_pair *pair,
 	return err;
 }
 
-/* Both are locked. @ep ends: with its stream handed to the QP, or closed */
+/* Both are locked. @ep ends, with its stream attached to the QP or closed */
 static void rdv_accept(struct srnic_ep *ep, struct srnic_pair *pair,
 		       const struct rdv_hello *peer)
 {
@@ -140,17 +140,17 @@ static void rdv_accept(struct srnic_ep *ep, struct srnic_pair *pair,
 }
 
 /*
- * A port that only the kernel, or root, of a host may have. Not what
- * net.ipv4.ip_unprivileged_port_start says here: of the peer's host nobody knows it, and 1024 is
- * what all others keep to.
+ * A port that only the kernel or root of a host may bind. The limit is 1024, and not
+ * net.ipv4.ip_unprivileged_port_start of this host: the peer's setting is unknown, and 1024 is
+ * the default everywhere.
  */
 static bool is_reserved(const struct sockaddr_storage *addr)
 {
-	/* at the same place in both kinds of addresses */
+	/* at the same offset in both kinds of addresses */
 	return ntohs(((const struct sockaddr_in *)addr)->sin_port) < PROT_SOCK;
 }
 
-/* Where the policy asks for it, who connects is the kernel, or root, of the peer's host */
+/* With ib_privileged, only the kernel or root of the peer's host may connect */
 static bool port_will_do(const struct srnic_ep *ep)
 {
 	return !ep->policy.ib_privileged || (is_reserved(&ep->remote) && is_reserved(&ep->local));
@@ -183,7 +183,7 @@ static void rdv_request(struct srnic_ep *ep)
 
 /* ----- active side ----- */
 
-/* @ep, locked, has nothing to do with its pair any more */
+/* @ep, locked, puts its pair and its QP */
 static void rdv_let_go(struct srnic_ep *ep)
 {
 	srnic_qp_put(ep->qp);
@@ -192,7 +192,7 @@ static void rdv_let_go(struct srnic_ep *ep)
 	ep->pair = NULL;
 }
 
-/* @ep, or NULL if there is not even one, is no attempt of @pair: another one will be made */
+/* The attempt @ep, or NULL if it could not be created, has failed: schedule another one */
 static void rdv_no_attempt(struct srnic_pair *pair, struct srnic_ep *ep)
 {
 	mutex_lock(&pair->lock);
@@ -244,7 +244,7 @@ static int rdv_established(struct srnic_ep *ep, const struct mpa_result *mpa)
 	return 0;
 }
 
-/* From the top, as others who need them begin there, too; few are in use */
+/* From the top, as other users of reserved ports do; few are in use */
 static int bind_reserved(struct srnic_ep *ep, struct socket *sock)
 {
 	struct sockaddr_storage addr = ep->local;
@@ -260,8 +260,8 @@ static int bind_reserved(struct srnic_ep *ep, struct socket *sock)
 }
 
 /*
- * The program may have no such port; its connection may. Who listens proves as much by its own,
- * which may be of an older policy.
+ * The program may not bind a reserved port, so the kernel does it. The listener's port, which
+ * proves the same of the peer, has to be reserved, too: it may be that of an older policy.
  */
 static int bind_privileged(struct srnic_ep *ep, struct socket *sock)
 {
@@ -281,7 +281,7 @@ static int bind_privileged(struct srnic_ep *ep, struct socket *sock)
 	return err;
 }
 
-/* To any port, to which it then connects: TCP meets itself there */
+/* Binds to any port, to which the socket then connects: a TCP simultaneous open with itself */
 static int bind_itself(struct srnic_ep *ep, struct socket *sock)
 {
 	struct sockaddr_storage addr = ep->local;
@@ -301,7 +301,7 @@ static int rdv_bind(struct srnic_ep *ep, struct socket *sock)
 	return ep->policy.ib_privileged ? bind_privileged(ep, sock) : -EAGAIN;
 }
 
-/* Not static: listeners are made with it */
+/* Not static: rdv_listen.c uses it */
 const struct srnic_ep_ops srnic_rdv_ep_ops = {
 	.request = rdv_request,
 	.established = rdv_established,
@@ -310,7 +310,7 @@ const struct srnic_ep_ops srnic_rdv_ep_ops = {
 	.bind = rdv_bind,
 };
 
-/* @ep becomes the attempt of its pair. Return: false if there is nothing to connect any more */
+/* Makes @ep the attempt of its pair. Return: false if the pair need not connect any more */
 static bool rdv_take(struct srnic_ep *ep, struct srnic_pair *pair)
 {
 	bool take;
@@ -332,7 +332,7 @@ static bool rdv_take(struct srnic_ep *ep, struct srnic_pair *pair)
 	return take;
 }
 
-/* What @ep, locked, is to connect. Return: 0 or an errno */
+/* Sets up @ep, locked, for its pair. Return: 0 or an errno */
 static int rdv_prepare_ep(struct srnic_ep *ep, struct srnic_pair *pair)
 {
 	if (srnic_ep_unwanted(ep))
@@ -342,7 +342,7 @@ static int rdv_prepare_ep(struct srnic_ep *ep, struct srnic_pair *pair)
 	ep->remote = pair->remote;
 	ep->itself = pair->itself;
 	ep->send_imm = pair->itself;
-	/* QPs of InfiniBand's kind have no side that speaks first */
+	/* with InfiniBand either side may send first: the RTR of revision 2 is needed */
 	ep->policy.mpa.rev = 2;
 	ep->policy.mpa.p2p = true;
 	ep->pd_len = RDV_LEN;
@@ -352,7 +352,7 @@ static int rdv_prepare_ep(struct srnic_ep *ep, struct srnic_pair *pair)
 	return rdv_take(ep, pair) ? 0 : -ECANCELED;
 }
 
-/* @ep is locked. If it fails it ends, and the pair's work tries again. */
+/* @ep is locked. On an error @ep ends, and the pair's work tries again. */
 static void rdv_begin(struct srnic_ep *ep, struct srnic_pair *pair)
 {
 	int err;
@@ -374,7 +374,7 @@ static void rdv_begin(struct srnic_ep *ep, struct srnic_pair *pair)
  * srnic_rdv_connect - begin an attempt to connect
  * @pair: not locked; the caller has a reference
  *
- * Context: process, may sleep. If it fails the pair's work tries again.
+ * Context: process, may sleep. On an error the pair's work tries again.
  */
 void srnic_rdv_connect(struct srnic_pair *pair)
 {

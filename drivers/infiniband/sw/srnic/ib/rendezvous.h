@@ -13,16 +13,15 @@ struct srnic_qp;
  * @hold_port: a UD QP is going to need the port. See srnic_rdv_hold_port()
  * @prepare: the program takes the QP, in Idle, to RTR: @attr has the peer's QP number, which may
  *	     be its own, the PSN, and a route with the local and the peer's GID; @ird is the IRD.
- *	     From now on the peer may connect. Returns 0; -EOPNOTSUPP if no port is set for it;
+ *	     From now on the peer may connect. Returns 0; -EOPNOTSUPP if the policy sets no port;
  *	     -EINVAL for addresses that cannot be connected; -EBUSY; -EDQUOT; -ENOMEM; an errno
  *	     of the socket calls
- * @start: the program takes it to RTS: it connects by itself. Returns 0, or -ENOTCONN
- *	   if the connection was made before, and is over
- * @cancel: the program takes it back from RTR or RTS, and it is in Error: no stream is
- *	    attached any more. Returns 0, and the connector has nothing to do with the QP; or
- *	    -EBUSY if the connector has yet to be told that its stream is wound down
+ * @start: the program takes the QP to RTS: it begins to connect. Returns 0, or -ENOTCONN
+ *	   if the peer has connected before, and has closed again
+ * @cancel: the program takes the QP, which is in Error, back from RTR or RTS. Returns 0, and
+ *	    the pair has released the QP; or -EBUSY if closed() of its stream has yet to be called
  *
- * Context: process, may sleep; but not for the peer.
+ * Context: process, may sleep; does not wait for the peer.
  */
 struct srnic_rdv_ops {
 	int (*hold_port)(struct srnic_device *dev);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* UD QPs: send WRs to datagrams, datagrams to receive WRs. */
+/* UD QPs: sending send WRs as datagrams, receiving datagrams into receive WRs. */
 
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
@@ -11,12 +11,12 @@
 #include "queue/wqe.h"
 #include "srnic.h"
 
-/* ----- the end ----- */
+/* ----- Error ----- */
 
 /*
- * tx_lock is held. Nothing is received or sent any more, all WRs are flushed; an event tells of
- * what no completion does, see srnic_qp_fail(). Who takes the QP out of Error holds tx_lock,
- * too.
+ * tx_lock is held. Stops receiving and sending, and flushes all WRs. An event reports an error
+ * that no completion reports, see srnic_qp_fail(). The transition out of Error waits for
+ * tx_lock, too.
  */
 static void ud_to_error(struct srnic_qp *qp)
 {
@@ -61,7 +61,7 @@ static void ud_error_work(struct work_struct *work)
 	srnic_ud_error(container_of(work, struct srnic_ud, error)->qp);
 }
 
-/* rx_lock is held. The QP takes no more; the rest is for who may sleep. */
+/* rx_lock is held. Stops receiving; a work, which may sleep, does the rest. */
 static void ud_rx_fail(struct srnic_ud *ud)
 {
 	ud->rx_on = false;
@@ -70,7 +70,7 @@ static void ud_rx_fail(struct srnic_ud *ud)
 
 /* ----- receiving ----- */
 
-/* rx_lock is held. Copy to byte @off of the receive, and behind */
+/* rx_lock is held. Copies to the receive, from byte @off on */
 static enum srnic_wc_status ud_scatter(struct srnic_qp *qp, u32 off, const void *src, u32 len)
 {
 	const struct srnic_rwr *rwr = qp->ud->rwr;
@@ -136,8 +136,8 @@ static void ud_complete(struct srnic_qp *qp, const struct srnic_dgm *dgm,
 }
 
 /*
- * rx_lock is held. A message that is too long costs a receive, and not the QP: any peer may send
- * one. All other errors are made here.
+ * rx_lock is held. A message that is too long completes a receive with an error, but does not
+ * end the QP: any peer may send one. All other errors are local ones, and take the QP to Error.
  */
 static void ud_take(struct srnic_qp *qp, const struct srnic_dgm *dgm)
 {
@@ -162,11 +162,11 @@ static void ud_take(struct srnic_qp *qp, const struct srnic_dgm *dgm)
 }
 
 /**
- * srnic_ud_deliver - a message has come
+ * srnic_ud_deliver - deliver a message to a QP
  * @qp: a UD QP that has joined
- * @dgm: for it
+ * @dgm: the message
  *
- * A message that cannot be delivered is lost, and counted. Context: softirq, or process.
+ * A message that cannot be delivered is dropped and counted. Context: softirq or process.
  */
 void srnic_ud_deliver(struct srnic_qp *qp, const struct srnic_dgm *dgm)
 {
@@ -184,7 +184,7 @@ void srnic_ud_deliver(struct srnic_qp *qp, const struct srnic_dgm *dgm)
 
 /* ----- sending ----- */
 
-/* tx_lock is held. Copy what the WR's SGEs name */
+/* tx_lock is held. Copies the data of the WR */
 static enum srnic_wc_status ud_gather(struct srnic_qp *qp, u8 *dst)
 {
 	const struct srnic_fetched *wr = &qp->ud->wr;
@@ -207,7 +207,7 @@ static enum srnic_wc_status ud_gather(struct srnic_qp *qp, u8 *dst)
 		struct srnic_span span;
 		enum srnic_tpt_err err;
 
-		if (!sge->length)	/* not looked at (MR-19) */
+		if (!sge->length)	/* not checked (MR-19) */
 			continue;
 		err = srnic_tpt_get(qp->dev, &acc, &span);
 		if (err)
@@ -219,7 +219,7 @@ static enum srnic_wc_status ud_gather(struct srnic_qp *qp, u8 *dst)
 	return SRNIC_WC_SUCCESS;
 }
 
-/* A copy: the program may destroy the address handle at any time */
+/* Copies it: the program may destroy the address handle at any time */
 static bool ud_find_av(struct srnic_qp *qp, u32 number, struct srnic_av *av)
 {
 	const struct srnic_av *found;
@@ -232,13 +232,13 @@ static bool ud_find_av(struct srnic_qp *qp, u32 number, struct srnic_av *av)
 	return found && av->pd == qp->ibqp.pd;
 }
 
-/* Bytes of the longest message: one datagram is not cut into fragments, if that can be */
+/* Bytes of the longest message: the largest IB MTU that the interface's MTU has room for */
 static u32 ud_max(const struct srnic_device *dev)
 {
 	return ib_mtu_enum_to_int(ib_mtu_int_to_enum(READ_ONCE(dev->netdev->mtu)));
 }
 
-/* tx_lock is held. The WR as a header; the core's checks of the SQE are done */
+/* tx_lock is held. Makes the header; srnic_sqe_fetch() has checked the SQE */
 static enum srnic_wc_status ud_header(struct srnic_qp *qp, struct dgm_hdr *hdr,
 				      struct srnic_av *av)
 {
@@ -265,7 +265,7 @@ static enum srnic_wc_status ud_header(struct srnic_qp *qp, struct dgm_hdr *hdr,
 	return SRNIC_WC_SUCCESS;
 }
 
-/* tx_lock is held. Send the WR in progress. A datagram that is lost here is lost as any other. */
+/* tx_lock is held. Sends the WR in progress. A message that the socket refuses is just lost */
 static enum srnic_wc_status ud_send_wr(struct srnic_qp *qp)
 {
 	u8 *buf = qp->ud->buf;
@@ -309,7 +309,7 @@ static bool ud_send_next(struct srnic_qp *qp)
 	return false;
 }
 
-/* Each message may wait for room: a program that is killed and a device that goes do not */
+/* Each message may wait for room in the socket: stop for a fatal signal or a leaving device */
 static bool ud_goes_on(const struct srnic_qp *qp)
 {
 	return qp->ud->tx_on && !fatal_signal_pending(current) &&
@@ -317,11 +317,12 @@ static bool ud_goes_on(const struct srnic_qp *qp)
 }
 
 /**
- * srnic_ud_doorbell - something was posted
+ * srnic_ud_doorbell - send posted WRs, in the program's call
  * @qp: a UD QP
  *
- * Sends it, in the program's call. Each post rings: so what others post meanwhile is theirs, if
- * it is more than the queue has. Context: process, may sleep; see srnic_ud_ports_send().
+ * Sends as many WRs as the queue has entries, at most: each post rings the doorbell, so WRs that
+ * other threads post meanwhile get their own call. Context: process, may sleep; see
+ * srnic_ud_ports_send().
  */
 void srnic_ud_doorbell(struct srnic_qp *qp)
 {
@@ -336,7 +337,7 @@ void srnic_ud_doorbell(struct srnic_qp *qp)
 /* ----- states ----- */
 
 /**
- * srnic_ud_receive - to RTR: messages are received from now on
+ * srnic_ud_receive - to RTR: start receiving
  * @qp: a UD QP, in Idle
  *
  * Context: process, may sleep.
@@ -357,11 +358,11 @@ int srnic_ud_receive(struct srnic_qp *qp)
 }
 
 /**
- * srnic_ud_send - RTS, or SQD: WRs are sent from now on, or not
+ * srnic_ud_send - RTS or SQD: start or stop sending
  * @qp: a UD QP, in Idle
- * @on: they are
+ * @on: start; WRs that were posted before are sent now
  *
- * What was posted before is sent now. Context: process, may sleep.
+ * Context: process, may sleep.
  */
 void srnic_ud_send(struct srnic_qp *qp, bool on)
 {
@@ -371,16 +372,15 @@ void srnic_ud_send(struct srnic_qp *qp, bool on)
 	if (on)
 		WRITE_ONCE(qp->sq.hdr->flags, SRNIC_RING_NEED_WAKEUP);
 	mutex_unlock(&qp->ud->tx_lock);
-	smp_mb();	/* flag, then index; the provider has it the other way round */
+	smp_mb();	/* flag, then index; the provider writes the index, then reads the flag */
 	srnic_ud_doorbell(qp);
 }
 
 /**
- * srnic_ud_leave - nothing is received or sent any more, and all WRs are flushed
- * @qp: a UD QP
+ * srnic_ud_leave - stop receiving and sending, and flush all WRs
+ * @qp: a UD QP; in Error afterwards
  *
- * The QP is in Error then, and nobody but the caller has to do with it. Context: process, may
- * sleep.
+ * When this returns neither the sockets nor a work use the QP. Context: process, may sleep.
  */
 void srnic_ud_leave(struct srnic_qp *qp)
 {
@@ -394,7 +394,7 @@ void srnic_ud_leave(struct srnic_qp *qp)
 /**
  * srnic_ud_set_qkey - set the Q_Key
  * @qp: a UD QP
- * @qkey: what messages have to say from now on
+ * @qkey: the Q_Key that messages must have from now on
  */
 void srnic_ud_set_qkey(struct srnic_qp *qp, u32 qkey)
 {
@@ -412,7 +412,7 @@ static void ud_free(struct srnic_ud *ud)
 }
 
 /**
- * srnic_ud_create - make a QP a UD QP
+ * srnic_ud_create - set up the UD part of a QP
  * @qp: just created, of a user
  *
  * Return: 0 or -ENOMEM.
@@ -440,8 +440,8 @@ int srnic_ud_create(struct srnic_qp *qp)
 }
 
 /**
- * srnic_ud_destroy - end of srnic_ud_create()
- * @qp: nobody uses it; srnic_ud_leave() was called
+ * srnic_ud_destroy - undo srnic_ud_create()
+ * @qp: not in use any more; srnic_ud_leave() was called
  */
 void srnic_ud_destroy(struct srnic_qp *qp)
 {

@@ -2,8 +2,8 @@
 /*
  * UD QPs: each message is one UDP datagram between two devices (ib/datagram.c).
  *
- * ud_port.c has the device's UDP sockets, one for each address, and ud.c what UD QPs do
- * with them. A UD QP never has a stream: the core's state is Idle, or Error.
+ * ud_port.c has the device's UDP sockets, one for each user and address; ud.c sends and
+ * receives with them. A UD QP never has a stream: the core's state is Idle or Error.
  */
 #ifndef SRNIC_UD_H
 #define SRNIC_UD_H
@@ -20,15 +20,15 @@ struct srnic_qp;
 struct srnic_rwr;
 struct srnic_ud_set;
 
-/* A Q_Key of a WR with this bit: that of the QP is sent (IBA 1.6, 10.2.5) */
+/* If a WR's Q_Key has this bit, the QP's Q_Key is sent (IBA 1.6, 10.2.5) */
 #define SRNIC_QKEY_OF_QP	0x80000000U
 
 /**
- * struct srnic_av - where messages go to; immutable
+ * struct srnic_av - address vector of messages; immutable
  * @pd: of the address handle
- * @sgid_index: of @sgid
- * @sgid: own address
- * @dgid: that of the receiver's device
+ * @sgid_index: index of @sgid
+ * @sgid: the sender's address
+ * @dgid: the receiver's address
  */
 struct srnic_av {
 	struct ib_pd *pd;
@@ -39,18 +39,18 @@ struct srnic_av {
 
 /**
  * struct srnic_ud - the part of a QP that UD QPs have
- * @qp: whose
- * @error: takes it to Error, for who may not sleep
- * @joined: it is known to the device's sockets; owner: Modify QP
- * @tx_lock: what follows; held over a message. Outside of @rx_lock
- * @set: the sockets by which they are sent; NULL: it has not joined
+ * @qp: the QP
+ * @error: takes the QP to Error, for callers that may not sleep
+ * @joined: the device's sockets deliver to the QP; Modify QP owns it
+ * @tx_lock: protects what follows; held while a message is sent. Outside of @rx_lock
+ * @set: the sockets that send; NULL: the QP has not joined
  * @tx_on: RTS: WRs are sent
  * @psn: of the next message
  * @wr: the WR in progress
  * @buf: its datagram
- * @rx_lock: what follows; taken in softirq
+ * @rx_lock: protects what follows; taken in softirq
  * @rx_on: RTR, RTS: messages are received
- * @qkey: what messages have to say
+ * @qkey: the Q_Key that messages must have
  * @rwr: the receive in progress
  */
 struct srnic_ud {
@@ -72,10 +72,10 @@ struct srnic_ud {
 };
 
 /**
- * struct srnic_dgm - a message that has come
+ * struct srnic_dgm - a received message
  * @hdr: its header
  * @data: @hdr.length bytes
- * @grh: what the program gets to see of the addresses
+ * @grh: the addresses, as the program gets them
  */
 struct srnic_dgm {
 	struct dgm_hdr hdr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Modify QP of UD QPs. They have InfiniBand's states and attributes (IBA 1.6, 10.3.1 and
- * 11.2.5.2), of which the core knows Idle and Error.
+ * 11.2.5.2); the core's state is Idle or Error.
  */
 
 #include <rdma/ib_verbs.h>
@@ -12,7 +12,7 @@
 #include "queue/cq.h"
 #include "srnic.h"
 
-/* The core may have taken the QP to Error by itself */
+/* An error may have taken the QP to Error without Modify QP */
 static enum ib_qp_state state_now(const struct srnic_qp *qp)
 {
 	return srnic_qp_state(qp) == SRNIC_QP_ERROR ? IB_QPS_ERR : qp->verbs_state;
@@ -33,7 +33,7 @@ static int check(const struct srnic_qp *qp, const struct ib_qp_attr *attr, int m
 	return 0;
 }
 
-/* What was posted, or was not polled, is gone */
+/* Discards posted WRs, and completions that were not polled */
 static int reset(struct srnic_qp *qp)
 {
 	srnic_ud_leave(qp);
@@ -64,13 +64,13 @@ static int enter(struct srnic_qp *qp, enum ib_qp_state next)
 /**
  * srnic_ud_modify - Modify QP
  * @qp: a UD QP; no other Modify QP is under way
- * @attr: asked for
- * @mask: which of @attr
+ * @attr: the requested attributes
+ * @mask: which fields of @attr are valid
  *
  * Context: process, may sleep.
  *
- * Return: 0; -EINVAL for a transition or attributes that InfiniBand has not; an errno of
- * srnic_rdv_hold_port() or srnic_ud_receive().
+ * Return: 0; -EINVAL for a transition or attributes that InfiniBand does not have; an errno
+ * of srnic_rdv_hold_port() or srnic_ud_receive().
  */
 int srnic_ud_modify(struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
@@ -93,7 +93,7 @@ int srnic_ud_modify(struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask
 }
 
 /**
- * srnic_ud_query - what Query QP tells of it
+ * srnic_ud_query - Query QP: attributes of a UD QP
  * @qp: a UD QP
  * @attr: filled in
  */

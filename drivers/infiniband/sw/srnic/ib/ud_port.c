@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The UDP sockets of a device, by which its UD QPs send and receive: one for each GID that
- * is an address of the interface, and for each user who has such QPs in RTR or RTS. By the
- * sockets of one user come datagrams for the QPs of all: TCP/IP takes any of those at an address
- * and port. But each user sends by his own: datagrams to a host that does not answer stay in
- * the socket's send buffer until the neighbour is given up, and are in nobody else's way.
+ * The UDP sockets of a device, with which its UD QPs send and receive: one for each GID that
+ * is an address of the interface, and for each user that has such QPs in RTR or RTS. A user's
+ * socket receives datagrams for the QPs of all users: the kernel delivers to any socket at the
+ * address and port. But each user sends with its own sockets: datagrams to a host that does not
+ * answer stay in the send buffer until neighbour resolution fails, and do not block other users.
  */
 
 #include <linux/etherdevice.h>
@@ -26,10 +26,10 @@
 #include "queue/state.h"
 #include "srnic.h"
 
-/* How long a post waits for room in a socket; then the message is lost */
+/* How long a post waits for room in a socket; then the message is dropped */
 #define UD_PATIENCE	(HZ / 10)
 
-/* What a GRH has as its next header: InfiniBand's transport (IBA 1.6, 8.3) */
+/* The next header of a GRH: InfiniBand's transport (IBA 1.6, 8.3) */
 #define UD_NEXT_HDR	0x1b
 
 /**
@@ -38,7 +38,7 @@
  * @gid: its address
  * @number: its UDP port; host byte order
  * @sock: NULL: none
- * @data_ready: what the socket's callback was
+ * @data_ready: the socket's original callback
  */
 struct srnic_ud_port {
 	struct srnic_device *dev;
@@ -53,8 +53,8 @@ struct srnic_ud_port {
  * @entry: among the sets of the device
  * @holder: the user; NULL: the kernel
  * @members: the user's QPs that have joined; ports->lock
- * @sem: of what follows; for reading, to send
- * @err: why there is no socket at an address; 0 if there is one at each
+ * @sem: protects what follows; held for reading by senders
+ * @err: the error because of which an address has no socket; 0 if each has one
  * @port: by index of the GID
  */
 struct srnic_ud_set {
@@ -70,11 +70,11 @@ struct srnic_ud_set {
 /**
  * struct srnic_ud_ports - the sockets of a device
  * @dev: the device
- * @sync: makes and ends sockets
- * @qps: by QP number, UD QPs in RTR or RTS; looked up under RCU
- * @lock: joining and leaving; of the next
- * @num_sets: in @sets
- * @sets_lock: of what follows; inside of @lock
+ * @sync: opens and closes sockets
+ * @qps: UD QPs in RTR or RTS, by QP number; looked up under RCU
+ * @lock: serializes joining and leaving; protects @num_sets
+ * @num_sets: number of @sets
+ * @sets_lock: protects what follows; inside @lock
  * @sets: struct srnic_ud_set
  */
 struct srnic_ud_ports {
@@ -113,7 +113,7 @@ static void grh_of_ipv6(struct ib_grh *grh, const struct sk_buff *skb)
 	memcpy(&grh->dgid, &ip->daddr, sizeof(grh->dgid));
 }
 
-/* As InfiniBand has it, IPv4 addresses too: libibverbs finds the GIDs of both in it */
+/* InfiniBand's GRH, for IPv4 too, with mapped addresses: libibverbs reads the GIDs from it */
 static void make_grh(struct ib_grh *grh, const struct sk_buff *skb, u32 length)
 {
 	memset(grh, 0, sizeof(*grh));
@@ -126,9 +126,9 @@ static void make_grh(struct ib_grh *grh, const struct sk_buff *skb, u32 length)
 }
 
 /*
- * From the port that it goes to: where ib_port is set no program has that, on other hosts any may.
- * The GRH has the addresses, which the CRC of the message does not cover: they are as UDP's
- * checksum says.
+ * The source port has to be ib_port, which no program can bind on a host with srnic; on other
+ * hosts any program may. The CRC of the message does not cover the addresses in the GRH, so
+ * UDP's checksum is verified, too.
  */
 static bool dgm_read(struct srnic_dgm *dgm, struct sk_buff *skb)
 {
@@ -205,13 +205,13 @@ static void port_close(struct srnic_ud_port *port)
 	port->sock = NULL;
 }
 
-/* An address of IPv6 may be there and not be the interface's yet, until no other host has it */
+/* Freebind: an IPv6 address may be tentative until duplicate address detection has ended */
 static int port_bind(struct socket *sock, struct sockaddr_storage *addr)
 {
 	ip_sock_set_freebind(sock->sk);
 	/*
-	 * Beside those of the kernel that hold the port, see ib/rdv_port.c, and those of the other
-	 * users of the device: all have one owner
+	 * The kernel's sockets that hold the port, see ib/rdv_port.c, and those of other
+	 * users have the same port: all have the same owner
 	 */
 	sock_set_reuseport(sock->sk);
 	if (addr->ss_family == AF_INET6)
@@ -226,7 +226,7 @@ static int port_open(struct srnic_ud_port *port, struct net *net)
 	int err;
 
 	srnic_addr_of_gid(port->dev, &port->gid, port->number, &addr);
-	/* that of a user, as others are: it holds its namespace */
+	/* not sock_create_kern(): it has to hold its namespace */
 	err = __sock_create(net, addr.ss_family, SOCK_DGRAM, IPPROTO_UDP, &sock, 0);
 	if (err)
 		return err;
@@ -239,14 +239,14 @@ static int port_open(struct srnic_ud_port *port, struct net *net)
 	}
 	port->sock = sock;
 	port_hook(port);
-	/* what came before the hook */
+	/* datagrams that came before the hook */
 	port_data_ready(sock->sk);
 	return 0;
 }
 
 static const union ib_gid no_gid;
 
-/* A socket at @gid and @number, in @net, or none, is what there is to be */
+/* Has @port a socket at @gid and @number in @net; or none, if @net is NULL or @gid zero? */
 static bool port_is_right(const struct srnic_ud_port *port, const union ib_gid *gid,
 			  const struct net *net, u16 number)
 {
@@ -256,7 +256,7 @@ static bool port_is_right(const struct srnic_ud_port *port, const union ib_gid *
 	       port->number == number && !memcmp(&port->gid, gid, sizeof(*gid));
 }
 
-/* set->sem is held for writing. @gid, in @net, is to have a socket, if it is not zero */
+/* set->sem is held for writing. Gives @port a socket at @gid in @net, if @gid is not zero */
 static int port_sync(struct srnic_ud_port *port, const union ib_gid *gid, struct net *net,
 		     u16 number)
 {
@@ -282,8 +282,8 @@ static bool set_is_right(struct srnic_ud_set *set, const union ib_gid *gids,
 }
 
 /*
- * Index 0 is no IP address. Where all is as it is to be nobody is waited for: a post may hold
- * the lock while it waits for room.
+ * Index 0 is no IP address. If all sockets are right, does not wait for the lock, which a post
+ * may hold while it waits for room.
  */
 static void set_sync(struct srnic_ud_set *set, const union ib_gid *gids, struct net *net,
 		     u16 number)
@@ -303,8 +303,8 @@ static void set_sync(struct srnic_ud_set *set, const union ib_gid *gids, struct 
 }
 
 /*
- * Where the device is now, and at the port that is set now. By a work, since root's tasks may
- * have any port, and are one owner.
+ * Opens sockets in the interface's current namespace, at the current port. A work does it, so
+ * that all sockets have the kernel as their owner, which may bind any port.
  */
 static void ports_sync(struct work_struct *work)
 {
@@ -326,17 +326,17 @@ static void ports_sync(struct work_struct *work)
 }
 
 /**
- * srnic_ud_ports_changed - the device has another port or address, or another namespace
+ * srnic_ud_ports_changed - the device has another port, address or namespace
  * @dev: the device
  *
- * Its sockets will be there. Context: any. Returns at once.
+ * A work brings its sockets up to date. Context: any. Returns at once.
  */
 void srnic_ud_ports_changed(struct srnic_device *dev)
 {
 	queue_work(ud_wq, &dev->ud->sync);
 }
 
-/* ports->lock is held; the set is no QP's any more */
+/* ports->lock is held; the set has no members */
 static void set_free(struct srnic_ud_ports *ports, struct srnic_ud_set *set)
 {
 	int i;
@@ -410,14 +410,14 @@ static int ports_join(struct srnic_ud_ports *ports, struct srnic_qp *qp)
 }
 
 /**
- * srnic_ud_ports_join - from now on a QP gets what comes for it
+ * srnic_ud_ports_join - start to deliver messages to a QP
  * @qp: a UD QP
  *
  * Context: process, may sleep.
  *
- * Return: 0; -EOPNOTSUPP if no port is set for it; -EADDRINUSE if the port is taken at one of
- * the addresses; another errno of the socket calls; -ENOMEM, also if SRNIC_MAX_UD_USERS others
- * have such QPs.
+ * Return: 0; -EOPNOTSUPP if the policy sets no port; -EADDRINUSE if the port is taken at one of
+ * the addresses; another errno of the socket calls; -ENOMEM, also if SRNIC_MAX_UD_USERS other
+ * users have such QPs.
  */
 int srnic_ud_ports_join(struct srnic_qp *qp)
 {
@@ -433,10 +433,10 @@ int srnic_ud_ports_join(struct srnic_qp *qp)
 }
 
 /**
- * srnic_ud_ports_leave - end of srnic_ud_ports_join()
+ * srnic_ud_ports_leave - undo srnic_ud_ports_join()
  * @qp: a UD QP that has joined
  *
- * When this returns nothing of the QP is used any more. Context: process, may sleep.
+ * When this returns the sockets do not use the QP any more. Context: process, may sleep.
  */
 void srnic_ud_ports_leave(struct srnic_qp *qp)
 {
@@ -473,15 +473,15 @@ static int port_send(struct srnic_ud_port *port, const union ib_gid *dgid, u8 *b
 /**
  * srnic_ud_ports_send - send a datagram
  * @qp: a UD QP, whose tx_lock is held
- * @av: where from, and where to
+ * @av: source and destination
  * @buf: the datagram
  * @len: its bytes
  *
- * Context: process; waits for room in the socket, UD_PATIENCE at most. That is the user's own:
- * what others send does not fill it.
+ * Context: process; waits for room in the socket, UD_PATIENCE at most. The socket is the user's
+ * own: other users cannot fill it.
  *
- * Return: 0; -EADDRNOTAVAIL if the own address is gone; another errno of the socket calls. The
- * datagram is lost then.
+ * Return: 0; -EADDRNOTAVAIL if the source address is gone; another errno of the socket calls. On
+ * an error the datagram is lost.
  */
 int srnic_ud_ports_send(struct srnic_qp *qp, const struct srnic_av *av, u8 *buf, u32 len)
 {
@@ -500,8 +500,8 @@ int srnic_ud_ports_send(struct srnic_qp *qp, const struct srnic_av *av, u8 *buf,
 }
 
 /**
- * srnic_ud_ports_new - what a device needs for UD QPs, without sockets
- * @dev: being made
+ * srnic_ud_ports_new - allocate a device's part for UD QPs, without sockets
+ * @dev: being created
  *
  * Return: 0 or -ENOMEM.
  */
@@ -522,8 +522,8 @@ int srnic_ud_ports_new(struct srnic_device *dev)
 }
 
 /**
- * srnic_ud_ports_free - end of srnic_ud_ports_new()
- * @dev: without QPs; nobody tells of its addresses any more
+ * srnic_ud_ports_free - undo srnic_ud_ports_new()
+ * @dev: without QPs; srnic_ud_ports_changed() is not called for it any more
  */
 void srnic_ud_ports_free(struct srnic_device *dev)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Address handles: where a UD QP sends to. A program's WR names one by its number, which
- * the kernel looks up, with the PD, when it sends.
+ * Address handles: destinations of a UD QP. A WR names one by its number. The kernel looks
+ * it up, and checks its PD, when it sends.
  */
 
 #include <rdma/ib_addr.h>
@@ -11,7 +11,7 @@
 #include "verbs/ah.h"
 #include "verbs/udata.h"
 
-/* Both are addresses of hosts, and of one family */
+/* The destination is a unicast address, and of the same family as the source */
 static int ah_check(const struct srnic_device *dev, const struct rdma_ah_attr *attr)
 {
 	const struct ib_global_route *grh = rdma_ah_read_grh(attr);
@@ -41,14 +41,15 @@ static int ah_register(struct srnic_device *dev, struct srnic_ah *ah)
 
 /**
  * srnic_create_ah - create_user_ah of ib_device_ops
- * @ibah: to be one
- * @init: with the route: index of the own GID, which is no hardware address, and the peer's GID
+ * @ibah: the new handle
+ * @init: with the route: index of the own GID, which is not the hardware address's, and the
+ *	  peer's GID
  * @udata: the program's
  *
  * Context: process, may sleep.
  *
- * Return: 0; -EOPNOTSUPP where there are no UD QPs; -EINVAL for a route that leads nowhere, or
- * no room for the answer; -ENOMEM; -EDQUOT, see srnic_take(); -EFAULT.
+ * Return: 0; -EOPNOTSUPP if the policy sets no ib_port; -EINVAL for an invalid route, or
+ * no room for the response; -ENOMEM; -EDQUOT, see srnic_take(); -EFAULT.
  */
 int srnic_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct ib_udata *udata)
 {
@@ -71,7 +72,7 @@ int srnic_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct i
 		.dgid = grh->dgid,
 	};
 	ah->attr = *init->ah_attr;
-	ah->attr.grh.sgid_attr = NULL;	/* the core's */
+	ah->attr.grh.sgid_attr = NULL;	/* the core's reference */
 	err = ah_register(dev, ah);
 	if (err)
 		return err;
@@ -85,9 +86,9 @@ int srnic_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct i
 /**
  * srnic_destroy_ah - destroy_ah of ib_device_ops
  * @ibah: an address handle
- * @flags: whether the caller may sleep, which makes no difference
+ * @flags: whether the caller may sleep; ignored
  *
- * A WR that names it and was not sent yet fails.
+ * A WR that names it and is not sent yet fails later.
  *
  * Return: 0.
  */

@@ -9,9 +9,9 @@
 /**
  * struct srnic_ah - an address handle
  * @ibah: the verbs object
- * @av: what UD QPs know of it
- * @number: by which they do
- * @attr: as its program made it, for query
+ * @av: its address vector, for UD QPs
+ * @number: names it in WRs
+ * @attr: as the program has created it, for query
  */
 struct srnic_ah {
 	struct ib_ah ibah;

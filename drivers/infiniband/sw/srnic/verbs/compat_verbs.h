@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Methods of a device for kernels that declare them otherwise than the newest one, as
- * verbs.c has them. That includes this file in front of its table.
+ * verbs.c has the methods as the newest kernel declares them. These wrappers have the
+ * prototypes of older kernels. verbs.c includes this file before its table.
  */
 
 #ifndef SRNIC_HAVE_CREATE_CQ_ATTRS

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Diagnosis for an administrator's program: what a device and its QPs are doing, as text, and
- * a reset. rdma(8) shows the same of one object at a time.
+ * Diagnosis for an administrator's program: the state of a device and its QPs, as text, and
+ * a reset. rdma(8) shows the same for one object at a time.
  */
 
 #include <linux/capability.h>
@@ -23,14 +23,14 @@
 static_assert(sizeof(struct srnic_ureq_diag) == 24);
 static_assert(offsetof(struct srnic_ureq_diag, buf) == 8);
 
-/* About what all QPs that a device can have need */
+/* About the text of all QPs that a device can have */
 #define MAX_TEXT	(32U << 20)
 
 /**
- * struct text - what is written
- * @buf: where to, or NULL
+ * struct text - text that is being written
+ * @buf: the buffer, or NULL
  * @size: bytes of @buf
- * @len: bytes that all of it has, which may be more
+ * @len: bytes of the whole text, which may be more than @size
  */
 struct text {
 	char *buf;
@@ -99,7 +99,7 @@ static void say_qp(struct text *text, struct srnic_qp *qp)
 	say_terminate(text, qp);
 }
 
-/* QPs that are made meanwhile may be missed */
+/* May miss QPs that are created meanwhile */
 static int each_qp(struct srnic_device *dev, void (*fn)(struct text *, struct srnic_qp *),
 		   struct text *text)
 {
@@ -120,7 +120,7 @@ static int each_qp(struct srnic_device *dev, void (*fn)(struct text *, struct sr
 	return 0;
 }
 
-/* Its consumer, in the kernel too, finds what was posted flushed, and has an event */
+/* All WRs are flushed; the owner, a program or a kernel consumer, gets an event */
 static void reset_qp(struct text *text, struct srnic_qp *qp)
 {
 	srnic_qp_abort(qp);
@@ -143,8 +143,8 @@ static int say_answer(struct text *text, struct srnic_device *dev, u32 op, struc
 }
 
 /*
- * What is said, and @need, which becomes the bytes that it has with the NUL of vsnprintf().
- * ERR_PTR(-ENOSPC): that is more than @size.
+ * Return: the text; ERR_PTR(-ENOSPC) if it is longer than @size; another ERR_PTR. @need is set
+ * to the bytes of the text, with the NUL of vsnprintf().
  */
 static char *answer(struct srnic_device *dev, u32 op, struct srnic_qp *qp, u64 size, u64 *need)
 {
@@ -181,16 +181,16 @@ static int answer_user(const struct srnic_ureq_diag *req, struct srnic_device *d
 }
 
 /**
- * srnic_native_diag - what a device or a QP is doing, or a reset of all QPs of a device
+ * srnic_native_diag - describe a device or a QP, or reset all QPs of a device
  * @ibdev: srnic's
  * @op: SRNIC_DIAG_*
- * @ibqp: of it, alive, for SRNIC_DIAG_QP; else not looked at
- * @buf: becomes text, lines of a name and a value, with a 0 behind them
- * @size: bytes of @buf; becomes those of the text. Neither is looked at for SRNIC_DIAG_RESET
+ * @ibqp: a QP of the device, alive, for SRNIC_DIAG_QP; otherwise ignored
+ * @buf: set to lines of a name and a value, and a NUL
+ * @size: in: bytes of @buf; out: bytes of the text. SRNIC_DIAG_RESET ignores @buf and @size
  *
  * May sleep.
  *
- * Return: 0; -ENOSPC: nothing is written but @size; -ENOMEM; -EINTR: the task is being killed.
+ * Return: 0; -ENOSPC: only @size is set; -ENOMEM; -EINTR: the task has got a fatal signal.
  */
 int srnic_native_diag(struct ib_device *ibdev, u32 op, struct ib_qp *ibqp, char *buf, u64 *size)
 {
@@ -232,7 +232,7 @@ static int check(const struct srnic_ureq_diag *req, const struct srnic_qp *qp)
 	return (req->op == SRNIC_DIAG_QP) == !!qp ? 0 : -EINVAL;
 }
 
-/* Also of devices and QPs of others: for who may set the policy */
+/* Covers QPs of all users, so the caller needs the capability that changes the policy */
 static int UVERBS_HANDLER(SRNIC_METHOD_DIAG)(struct uverbs_attr_bundle *attrs)
 {
 	struct ib_ucontext *uctx = ib_uverbs_get_ucontext(attrs);

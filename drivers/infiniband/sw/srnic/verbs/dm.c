@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Memory of the device for programs. Linux verbs have no call that copies to and from
- * it, as programs map that of a device in hardware; here a method does it.
+ * it: programs map the memory of a hardware device. Here a method copies.
  */
 
 #include <rdma/uverbs_ioctl.h>
@@ -20,9 +20,9 @@ static_assert(offsetof(struct srnic_ureq_dm_copy, length) == 16);
 static_assert(offsetof(struct srnic_ureq_dm_copy, op) == 24);
 
 /**
- * srnic_alloc_dm - take memory of the device
+ * srnic_alloc_dm - allocate memory of the device
  * @ibdev: the device
- * @uctx: who asks
+ * @uctx: the program's context
  * @attr: length and log2 of the alignment, as the program has them
  * @attrs: of the command
  *
@@ -40,7 +40,7 @@ struct ib_dm *srnic_alloc_dm(struct ib_device *ibdev, struct ib_ucontext *uctx,
 }
 
 /**
- * srnic_dealloc_dm - give it back
+ * srnic_dealloc_dm - free memory of the device
  * @ibdm: without regions, which the core has checked
  * @attrs: of the command
  *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Memory of the device, as verbs have it, and the method that copies. */
+/* Memory of the device: verbs, and the method that copies. */
 #ifndef SRNIC_VERBS_DM_H
 #define SRNIC_VERBS_DM_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The descriptor by which a program reads its events (RDMAC verbs 9.5), all of them and with
- * what is known, where those of Linux verbs leave some out and have a kind for many.
+ * The descriptor from which a program reads its events (RDMAC verbs 9.5). It reports all events,
+ * with details; Linux verbs omit some, and map several kinds to one.
  */
 
 #include <linux/fs.h>
@@ -24,7 +24,7 @@ struct event_file {
 	struct srnic_event_queue queue;
 };
 
-/* One record, and of a record that is longer than the program's what it has room for */
+/* Reads one record, truncated to the program's buffer */
 static ssize_t events_read(struct file *filp, char __user *buf, size_t count, loff_t *pos)
 {
 	struct event_file *file = filp->private_data;
@@ -62,7 +62,7 @@ static const struct file_operations event_fops = {
 	.release = uverbs_uobject_fd_release,
 };
 
-/* It is closed, or the device goes */
+/* The program has closed the descriptor, or the device is leaving */
 static void events_destroy(struct ib_uobject *uobj, enum rdma_remove_reason why)
 {
 	struct event_file *file = container_of(uobj, struct event_file, uobj);

@@ -7,15 +7,15 @@
 #include <rdma/srnic-abi.h>
 #include <rdma/uverbs_ioctl.h>
 
-/* What each program has room for: version 1 of the ABI */
+/* The smallest record that a program may read: version 1 of the ABI */
 #define SRNIC_EVENT_RECORD_MIN	offsetofend(struct srnic_event_record, term)
 
 /**
- * srnic_event_bytes - of a record that is read
- * @room: bytes that the program has room for
- * @size: of the record, as the kernel has it
+ * srnic_event_bytes - number of bytes to copy of a record
+ * @room: size of the program's buffer
+ * @size: size of the kernel's record
  *
- * Return: bytes to give, or -EINVAL.
+ * Return: the bytes, or -EINVAL if the buffer is too small.
  */
 static inline ssize_t srnic_event_bytes(size_t room, size_t size)
 {

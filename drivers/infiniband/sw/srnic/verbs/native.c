@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The device as RDMAC verbs have it, for other modules of this driver: queues and QPs. The
- * objects are those of the RDMA core, which a kernel consumer has made.
+ * RDMAC verbs for other modules of this driver: queues and QPs. A kernel consumer has created
+ * the objects with the RDMA core.
  */
 
 #include <linux/export.h>
@@ -15,7 +15,7 @@
 
 /**
  * srnic_native - is it a device of this driver?
- * @ibdev: any
+ * @ibdev: any device
  *
  * Any context.
  */
@@ -31,7 +31,7 @@ EXPORT_SYMBOL_GPL(srnic_native);
  *
  * Any context.
  *
- * Return: the interface, as long as the device is there.
+ * Return: the interface, valid as long as the device is.
  */
 struct net_device *srnic_native_netdev(const struct ib_device *ibdev)
 {
@@ -40,7 +40,7 @@ struct net_device *srnic_native_netdev(const struct ib_device *ibdev)
 EXPORT_SYMBOL_GPL(srnic_native_netdev);
 
 /**
- * srnic_native_limits - what the device can (RN-07, RN-13, RN-15)
+ * srnic_native_limits - limits of the device (RN-07, RN-13, RN-15)
  * @ibdev: srnic, alive
  * @limits: filled in
  *
@@ -63,10 +63,10 @@ EXPORT_SYMBOL_GPL(srnic_native_limits);
 /* ----- QPs ----- */
 
 /**
- * srnic_native_qp_setup - what a new QP may do, and who is told of its events
+ * srnic_native_qp_setup - set the privileges and the event handler of a new QP
  * @ibqp: of a kernel consumer, new
  * @privileged: STag 0 and fast-register WRs are allowed (MM-08, QP-07)
- * @event: told of all of its events, in any context, until it is destroyed; or NULL
+ * @event: called for all of its events, in any context, until it is destroyed; or NULL
  */
 void srnic_native_qp_setup(struct ib_qp *ibqp, bool privileged, srnic_native_event_fn *event)
 {
@@ -78,9 +78,9 @@ void srnic_native_qp_setup(struct ib_qp *ibqp, bool privileged, srnic_native_eve
 EXPORT_SYMBOL_GPL(srnic_native_qp_setup);
 
 /**
- * srnic_native_qp_enable - what a QP accepts from its peer (QP-06)
+ * srnic_native_qp_enable - set the operations that a QP accepts from its peer (QP-06)
  * @ibqp: of a kernel consumer, in Idle
- * @enables: SRNIC_QP_ENABLE_*; unlike modify_qp this takes 0 for nothing
+ * @enables: SRNIC_QP_ENABLE_*; 0 disables all, unlike with modify_qp
  */
 void srnic_native_qp_enable(struct ib_qp *ibqp, u8 enables)
 {
@@ -89,7 +89,7 @@ void srnic_native_qp_enable(struct ib_qp *ibqp, u8 enables)
 EXPORT_SYMBOL_GPL(srnic_native_qp_enable);
 
 /**
- * srnic_native_qp_query - how a QP is (QP-13, QP-15)
+ * srnic_native_qp_query - query a QP (QP-13, QP-15)
  * @ibqp: srnic's, alive
  * @is: filled in
  *
@@ -117,7 +117,7 @@ void srnic_native_qp_query(struct ib_qp *ibqp, struct srnic_native_qp *is)
 EXPORT_SYMBOL_GPL(srnic_native_qp_query);
 
 /**
- * srnic_native_rq_arm - an event of a QP with an SRQ (SR-26)
+ * srnic_native_rq_arm - arm the receive queue limit of a QP with an SRQ (SR-26)
  * @ibqp: srnic's, alive
  * @limit: see srnic_rq_arm()
  *
@@ -134,7 +134,7 @@ EXPORT_SYMBOL_GPL(srnic_native_rq_arm);
  * @ibqp: srnic's, alive
  * @req: see srnic_handover()
  *
- * Context: process; waits for the peer to take the last message.
+ * Context: process, may sleep: waits for room in the socket for the last message.
  *
  * Return: as srnic_handover().
  */
@@ -144,7 +144,7 @@ int srnic_native_handover(struct ib_qp *ibqp, const struct srnic_handover *req)
 }
 EXPORT_SYMBOL_GPL(srnic_native_handover);
 
-/* Its place is free: what fits @sqe is copied there */
+/* sq_lock is held, and the sizes are checked. Copies @sqe and its data into the next slot */
 static int post_checked(struct srnic_qp *qp, const struct srnic_sqe *sqe, const void *data)
 {
 	struct srnic_sqe *slot = srnic_ring_slot(&qp->sq, qp->sq_posted);
@@ -164,12 +164,12 @@ static int post_checked(struct srnic_qp *qp, const struct srnic_sqe *sqe, const 
 /**
  * srnic_native_post_send - post one WR to a SQ (RDMAC verbs 8.2.1)
  * @ibqp: of a kernel consumer
- * @sqe: the WR; what is wrong with it is its completion's
+ * @sqe: the WR; its completion reports what is wrong with it
  * @data: its SGEs, or its inline data
  *
  * Any context.
  *
- * Return: 0; -ENOMEM for a full queue; -EINVAL for more data than the QP has room for.
+ * Return: 0; -ENOMEM for a full queue; -EINVAL for more SGEs or inline data than the QP takes.
  */
 int srnic_native_post_send(struct ib_qp *ibqp, const struct srnic_sqe *sqe, const void *data)
 {
@@ -191,9 +191,9 @@ EXPORT_SYMBOL_GPL(srnic_native_post_send);
 /* ----- CQs and SRQs ----- */
 
 /**
- * srnic_native_poll - take the oldest completion, as it is
+ * srnic_native_poll - take the oldest completion, untranslated
  * @ibcq: of a kernel consumer
- * @cqe: filled in; vendor_err is its status, opcode is valid in error, too
+ * @cqe: filled in; vendor_err is its status, opcode is valid after an error, too
  *
  * Any context. Return: 1, or 0 if the CQ is empty.
  */
@@ -204,7 +204,7 @@ int srnic_native_poll(struct ib_cq *ibcq, struct srnic_cqe *cqe)
 EXPORT_SYMBOL_GPL(srnic_native_poll);
 
 /**
- * srnic_native_cq_resize - give a CQ another size (CQ-06)
+ * srnic_native_cq_resize - resize a CQ (CQ-06)
  * @ibcq: of a kernel consumer
  * @entries: at least this many
  *
@@ -229,11 +229,11 @@ bool srnic_native_cq_overflowed(struct ib_cq *ibcq)
 EXPORT_SYMBOL_GPL(srnic_native_cq_overflowed);
 
 /**
- * srnic_native_srq_query - how an SRQ is (SR-07)
+ * srnic_native_srq_query - query an SRQ (SR-07)
  * @ibsrq: srnic's
- * @armed: the limit is armed
+ * @armed: set to whether the limit is armed
  *
- * Any context. Return: true if nothing is taken from it any more.
+ * Any context. Return: true if it is in error: no receive is taken from it any more.
  */
 bool srnic_native_srq_query(struct ib_srq *ibsrq, bool *armed)
 {

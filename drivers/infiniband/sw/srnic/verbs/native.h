@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * The device in the terms of the RDMAC verbs, for a kernel consumer that makes its objects
- * with the RDMA core: what Linux verbs cannot say. Users have the methods of query.c,
- * qp_modify.c and share.c. rnicpi.ko is such a consumer.
+ * Calls of the RDMAC verbs that Linux verbs do not have, for a kernel consumer such as
+ * rnicpi.ko. The consumer creates its objects with the RDMA core. Programs have the methods
+ * of query.c, qp_modify.c and share.c instead.
  */
 #ifndef SRNIC_NATIVE_H
 #define SRNIC_NATIVE_H
@@ -15,12 +15,12 @@
 #include "wire/rdmap.h"
 
 /**
- * struct srnic_native_limits - what Query RNIC has and query_device has not
- * @max_ird: of a QP, by the policy of now
+ * struct srnic_native_limits - limits that Query RNIC reports, but not query_device
+ * @max_ird: of a QP, by the current policy
  * @max_ord: likewise
  * @max_sge: of any WR
  * @max_inline: bytes
- * @max_blocks: of a region that is registered by its physical buffers
+ * @max_blocks: of a region that is registered with a list of physical buffers
  */
 struct srnic_native_limits {
 	u32 max_ird;
@@ -31,13 +31,13 @@ struct srnic_native_limits {
 };
 
 /**
- * struct srnic_native_qp - a QP at one moment
- * @state: it is in
+ * struct srnic_native_qp - a consistent snapshot of a QP
+ * @state: its state
  * @ird: as set or negotiated
  * @ord: likewise
- * @windows: that are bound to it
- * @rq_armed: the limit of its receive queue is
- * @term_local: the Terminate was made here
+ * @windows: windows bound to it
+ * @rq_armed: the limit of its receive queue is armed
+ * @term_local: this end has made the Terminate
  * @term_len: bytes of @term; 0: none was sent or received
  * @term: the Terminate, as on the wire
  */
@@ -53,10 +53,10 @@ struct srnic_native_qp {
 };
 
 /**
- * struct srnic_native_stag - a region or window at one moment
- * @stag: of it
- * @valid: in Valid state; the rest of a window that is not is 0
- * @shared: of a region: others have its memory
+ * struct srnic_native_stag - a consistent snapshot of a region or window
+ * @stag: its STag
+ * @valid: in Valid state; if a window is Invalid, the fields below are 0
+ * @shared: of a region: other regions share its memory
  * @rights: SRNIC_STAG_*
  * @base: TO of the first byte
  * @length: bytes

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The device as RDMAC verbs have it, for other modules of this driver: regions by their
- * physical buffers, and windows, which the RDMA core has for users alone.
+ * RDMAC verbs for other modules of this driver: regions of lists of physical buffers, and
+ * windows, which the RDMA core offers to programs only.
  */
 
 #include <linux/export.h>
@@ -14,15 +14,15 @@
 /* ----- regions ----- */
 
 /**
- * srnic_native_mr_begin - set the list of blocks of the next registration
+ * srnic_native_mr_begin - begin the list of blocks of the next registration
  * @ibmr: of ib_alloc_mr()
- * @shift: log2 of the bytes of a block
- * @fbo: where in the first block the region starts
+ * @shift: log2 of the block size in bytes
+ * @fbo: offset of the region in the first block
  *
- * As srnic_mr_map_sg(), but with blocks of any size and at any address, which are told by
- * srnic_native_mr_block(). Any context.
+ * As srnic_mr_map_sg(), but with blocks of any size and at any address, which
+ * srnic_native_mr_block() adds. Any context.
  *
- * Return: how many blocks there is room for.
+ * Return: the most blocks that the list can have.
  */
 int srnic_native_mr_begin(struct ib_mr *ibmr, u32 shift, u64 fbo)
 {
@@ -38,9 +38,9 @@ int srnic_native_mr_begin(struct ib_mr *ibmr, u32 shift, u64 fbo)
 EXPORT_SYMBOL_GPL(srnic_native_mr_begin);
 
 /**
- * srnic_native_mr_block - the next block of the list
+ * srnic_native_mr_block - add a block to the list
  * @ibmr: of srnic_native_mr_begin()
- * @addr: its kernel address
+ * @addr: the block's kernel address
  *
  * Any context. Return: 0; -ENOSPC if the list is full.
  */
@@ -56,9 +56,9 @@ int srnic_native_mr_block(struct ib_mr *ibmr, u64 addr)
 EXPORT_SYMBOL_GPL(srnic_native_mr_block);
 
 /**
- * srnic_native_mr_refuse - the next registration fails: there is no list for it
+ * srnic_native_mr_refuse - let the next registration fail: its list is invalid
  * @ibmr: of ib_alloc_mr()
- * @status: of the WR, if the region could be registered else
+ * @status: the WR's status, unless an earlier check fails
  *
  * Any context.
  */
@@ -69,9 +69,9 @@ void srnic_native_mr_refuse(struct ib_mr *ibmr, enum srnic_wc_status status)
 EXPORT_SYMBOL_GPL(srnic_native_mr_refuse);
 
 /**
- * srnic_native_mr_copy - the next registration has the memory of another region
+ * srnic_native_mr_copy - take the list of the next registration from another region
  * @to: of ib_alloc_mr(), with room for as many blocks
- * @from: registered once; nobody registers it meanwhile
+ * @from: was registered; the caller does not register it meanwhile
  * @iova: TO of the first byte of @from
  *
  * Process context.
@@ -99,7 +99,7 @@ EXPORT_SYMBOL_GPL(srnic_native_mr_copy);
  * @length: bytes
  * @access: IB_ACCESS_*
  *
- * Any context. Return: as srnic_mr_fast_register().
+ * Process context or softirq. Return: as srnic_mr_fast_register().
  */
 enum srnic_wc_status srnic_native_mr_register(struct ib_mr *ibmr, u64 iova, u64 length,
 					      int access)
@@ -121,7 +121,7 @@ int srnic_native_mr_suspend(struct ib_mr *ibmr)
 EXPORT_SYMBOL_GPL(srnic_native_mr_suspend);
 
 /**
- * srnic_native_mr_share - a region stays Valid for ever: another has its memory (MR-29)
+ * srnic_native_mr_share - mark a region as shared: it stays Valid (MR-29)
  * @ibmr: Valid
  *
  * Process context.
@@ -137,7 +137,7 @@ void srnic_native_mr_share(struct ib_mr *ibmr)
 EXPORT_SYMBOL_GPL(srnic_native_mr_share);
 
 /**
- * srnic_native_mr_blocks - of how many blocks a region is
+ * srnic_native_mr_blocks - number of blocks of a region
  * @ibmr: of ib_alloc_mr()
  *
  * Process context.
@@ -154,7 +154,7 @@ u32 srnic_native_mr_blocks(struct ib_mr *ibmr)
 }
 EXPORT_SYMBOL_GPL(srnic_native_mr_blocks);
 
-/* Its entry is locked */
+/* @tpte is locked */
 static void fill_stag(struct srnic_native_stag *is, const struct srnic_tpte *tpte)
 {
 	*is = (struct srnic_native_stag){
@@ -168,7 +168,7 @@ static void fill_stag(struct srnic_native_stag *is, const struct srnic_tpte *tpt
 }
 
 /**
- * srnic_native_mr_query - how a region is (MR-20)
+ * srnic_native_mr_query - query a region (MR-20)
  * @ibmr: srnic's
  * @is: filled in
  *
@@ -187,8 +187,8 @@ EXPORT_SYMBOL_GPL(srnic_native_mr_query);
 /* ----- windows ----- */
 
 /**
- * srnic_native_mw_alloc - a narrow window (MW-01)
- * @pd: of a kernel consumer, which keeps it until the window is gone
+ * srnic_native_mw_alloc - allocate a narrow window (MW-01)
+ * @pd: of a kernel consumer, which keeps it as long as the window exists
  *
  * May sleep. Return: the window or an ERR_PTR: -ENOMEM.
  */
@@ -229,7 +229,7 @@ void srnic_native_mw_dealloc(struct ib_mw *ibmw)
 EXPORT_SYMBOL_GPL(srnic_native_mw_dealloc);
 
 /**
- * srnic_native_mw_query - how a window is (MW-18)
+ * srnic_native_mw_query - query a window (MW-18)
  * @ibmw: srnic's
  * @is: filled in
  *

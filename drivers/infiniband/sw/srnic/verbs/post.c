@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Posting, as verbs have it, by kernel consumers: WRs translated to WQEs in the
- * rings. Users post to the mapped rings; of them only doorbells come here.
+ * Posting by kernel consumers: WRs of verbs are translated to WQEs in the rings.
+ * Programs post to the mapped rings by themselves, and call here as a doorbell.
  */
 
 #include <rdma/ib_verbs.h>
@@ -14,7 +14,7 @@
 #include "srnic.h"
 #include "verbs/post.h"
 
-/* Of the region only the STag's index and what was mapped last matter */
+/* The WR uses the region's STag index, and the memory that was mapped last */
 static int wr_reg_mr(const struct ib_reg_wr *wr, struct srnic_sqe *sqe)
 {
 	if (SRNIC_STAG_INDEX(wr->key) != SRNIC_STAG_INDEX(wr->mr->rkey))
@@ -74,7 +74,7 @@ static int wr_opcode(const struct ib_send_wr *wr, struct srnic_sqe *sqe)
 		wr_atomic(atomic_wr(wr), sqe);
 		return 0;
 	case IB_WR_SEND_WITH_IMM:
-		/* RFC 7306 has no such message (X7-13), and kernel users none to offer it */
+		/* RFC 7306 has no such message (X7-13); kernel consumers cannot negotiate it */
 		return -EOPNOTSUPP;
 	default:
 		return -EINVAL;
@@ -138,13 +138,13 @@ static int wr_to_sqe(const struct srnic_qp *qp, const struct ib_send_wr *wr,
 
 /**
  * srnic_post_send - post_send of ib_device_ops (RDMAC verbs 8.2.1, 9.3.1)
- * @ibqp: a kernel consumer's QP, or a user's if @wr is NULL
- * @wr: list of WRs; NULL is a user's doorbell, who posts to the mapped SQ
+ * @ibqp: a kernel consumer's QP, or a program's if @wr is NULL
+ * @wr: list of WRs; NULL is the doorbell of a program, which posts to the mapped SQ
  * @bad_wr: set to the first WR that was not posted
  *
- * A kernel consumer: any context. A user's doorbell may sleep: it sends what was posted.
+ * For a kernel consumer: any context. A program's doorbell sends posted WRs, and may sleep.
  *
- * Return: 0; -ENOMEM for a full queue; -EINVAL for what is no WR.
+ * Return: 0; -ENOMEM for a full queue; -EOPNOTSUPP or -EINVAL for an invalid WR.
  */
 int srnic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		    const struct ib_send_wr **bad_wr)
@@ -196,13 +196,13 @@ static int wr_to_rqe(const struct ib_recv_wr *wr, u32 max_sge, struct srnic_rqe 
 
 /**
  * srnic_post_recv - post_recv of ib_device_ops (RDMAC verbs 8.2.1, 9.3.1)
- * @ibqp: a kernel consumer's QP without an SRQ, or a user's if @wr is NULL
- * @wr: list of WRs; NULL is a user's doorbell, who posts to the mapped RQ
+ * @ibqp: a kernel consumer's QP without an SRQ, or a program's if @wr is NULL
+ * @wr: list of WRs; NULL is the doorbell of a program, which posts to the mapped RQ
  * @bad_wr: set to the first WR that was not posted
  *
- * Any context.
+ * Any context for a kernel consumer; a program's doorbell may reschedule.
  *
- * Return: 0; -ENOMEM for a full queue; -EINVAL for what is no WR.
+ * Return: 0; -ENOMEM for a full queue; -EINVAL for an invalid WR.
  */
 int srnic_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		    const struct ib_recv_wr **bad_wr)
@@ -249,10 +249,9 @@ int srnic_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
  * @wr: list of WRs
  * @bad_wr: set to the first WR that was not posted
  *
- * A user posts to the mapped ring, and nobody has to be woken for it. Any
- * context.
+ * A program posts to the mapped ring, and needs no doorbell. Any context.
  *
- * Return: 0; -ENOMEM for a full queue; -EINVAL for what is no WR.
+ * Return: 0; -ENOMEM for a full queue; -EINVAL for an invalid WR.
  */
 int srnic_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 			const struct ib_recv_wr **bad_wr)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Posting by kernel consumers. */
+/* Posting by kernel consumers, and the doorbells of programs. */
 #ifndef SRNIC_POST_H
 #define SRNIC_POST_H
 

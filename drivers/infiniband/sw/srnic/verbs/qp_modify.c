@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Modify QP as the RDMAC verbs have it, with what Linux verbs have no place for: the
- * LLP stream, the last message in streaming mode, and what MPA's start-up came to.
+ * Modify QP of the RDMAC verbs, with parameters that Linux verbs do not have: the LLP
+ * stream, the last message in streaming mode, and the settings that MPA negotiated.
  */
 
 #include <linux/file.h>
@@ -21,12 +21,12 @@ static_assert(sizeof(struct srnic_ureq_qp_modify) == 16);
 static_assert(offsetof(struct srnic_ureq_qp_modify, ird) == 8);
 static_assert(offsetof(struct srnic_ureq_qp_modify, keepalive) == 12);
 
-/* All that is known here */
+/* All known flags */
 #define MODIFY_FLAGS	(SRNIC_QP_MODIFY_RESPONDER | SRNIC_QP_MODIFY_CRC | \
 			 SRNIC_QP_MODIFY_TX_MARKERS | SRNIC_QP_MODIFY_RX_MARKERS | \
 			 SRNIC_QP_MODIFY_NO_BIND)
 
-/* TCP's own limit is 32767 s; after twice the time the connection ends */
+/* TCP's own limit is 32767 s; TCP ends a dead connection after twice the time */
 #define KEEPALIVE_MAX	7200U
 
 static int check_request(const struct srnic_ureq_qp_modify *req)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Query methods: objects in the terms of the RDMAC verbs, where the Query of Linux verbs
- * says less, or there is none. Each has the handle of the object, and the answer.
+ * Query methods of the RDMAC verbs, for which Linux verbs have no call, or one that reports
+ * less. The attributes of each are the handle of the object, and the response.
  */
 
 #include <rdma/uverbs_ioctl.h>
@@ -24,7 +24,7 @@ static_assert(sizeof(struct srnic_uresp_srq_query) == 24);
 static_assert(sizeof(struct srnic_uresp_mr_query) == 40);
 static_assert(sizeof(struct srnic_uresp_mw_query) == 40);
 
-/* The numbers of the core are those of the interface */
+/* The core uses the numbers of the ABI */
 static_assert(SRNIC_QP_ENABLE_READ == SRNIC_QP_READ_ENABLED);
 static_assert(SRNIC_QP_ENABLE_WRITE == SRNIC_QP_WRITE_ENABLED);
 static_assert(SRNIC_QP_ENABLE_BIND == SRNIC_QP_BIND_ENABLED);
@@ -73,7 +73,7 @@ static int UVERBS_HANDLER(SRNIC_METHOD_DEV_QUERY)(struct uverbs_attr_bundle *att
 	return ANSWER(attrs, resp);
 }
 
-/* Of a stream that there is, or was last */
+/* Flags of the current stream, or of the last one */
 static u32 stream_flags(const struct srnic_qp *qp)
 {
 	u32 flags = 0;
@@ -89,7 +89,7 @@ static u32 stream_flags(const struct srnic_qp *qp)
 	return flags;
 }
 
-/* What may change, as it is at one moment */
+/* A consistent snapshot of the fields that may change */
 static void fill_qp_state(struct srnic_uresp_qp_query *resp, struct srnic_qp *qp)
 {
 	unsigned long flags;
@@ -132,13 +132,13 @@ static int UVERBS_HANDLER(SRNIC_METHOD_QP_QUERY)(struct uverbs_attr_bundle *attr
 	return ANSWER(attrs, resp);
 }
 
-/* What a program writes into the ring may be anything */
+/* Clamped: the program may have written any value into the ring */
 static u32 cq_waiting(const struct srnic_cq *cq)
 {
 	return min(cq->producer - srnic_cq_consumer(cq), cq->ring.entries);
 }
 
-/* CQ-05: an overflow is one CQ's */
+/* CQ-05: whether this CQ has overflowed */
 static int UVERBS_HANDLER(SRNIC_METHOD_CQ_QUERY)(struct uverbs_attr_bundle *attrs)
 {
 	struct ib_cq *ibcq = uverbs_attr_get_obj(attrs, SRNIC_ATTR_QUERY_HANDLE);
@@ -216,7 +216,7 @@ static int UVERBS_HANDLER(SRNIC_METHOD_MR_QUERY)(struct uverbs_attr_bundle *attr
 	return ANSWER(attrs, resp);
 }
 
-/* What it is bound to; its entry is locked */
+/* The window's entry is locked */
 static void fill_binding(struct srnic_uresp_mw_query *resp, const struct srnic_window *window)
 {
 	const struct srnic_tpte *tpte = &window->tpte;

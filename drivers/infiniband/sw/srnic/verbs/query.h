@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Methods that tell what objects are, in the terms of the RDMAC verbs. */
+/* Query methods of the RDMAC verbs. */
 #ifndef SRNIC_QUERY_H
 #define SRNIC_QUERY_H
 

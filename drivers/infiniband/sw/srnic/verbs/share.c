@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Register Shared Memory Region (RDMAC verbs 9.2.6.6), which Linux verbs have not. */
+/* Register Shared Memory Region (RDMAC verbs 9.2.6.6), which Linux verbs do not have. */
 
 #include <rdma/uverbs_ioctl.h>
 #include <rdma/uverbs_std_types.h>
@@ -13,7 +13,7 @@
 static_assert(sizeof(struct srnic_ureq_mr_reg_shared) == 16);
 static_assert(offsetof(struct srnic_ureq_mr_reg_shared, access) == 8);
 
-/* The core's part of a region, as its own methods fill it in */
+/* Fills in the core's part of a region, as the core's methods do */
 static void adopt(struct ib_uobject *uobj, struct ib_pd *pd, struct ib_mr *mr)
 {
 	mr->device = pd->device;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* What a program's provider sends with a command, and what it is answered. */
+/* Driver data of a command: the provider's request and the response. */
 
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
@@ -7,7 +7,7 @@
 #include "verbs/udata.h"
 
 /**
- * srnic_udata_to_ucontext - who asks
+ * srnic_udata_to_ucontext - the context of a command
  * @udata: of a command
  *
  * Return: the open device, or NULL.
@@ -21,15 +21,16 @@ struct ib_ucontext *srnic_udata_to_ucontext(struct ib_udata *udata)
 }
 
 /**
- * srnic_udata_ask - the question of a provider that may be older or newer
+ * srnic_udata_ask - read the request of a provider that may be older or newer
  * @udata: of a command
- * @req: room for the question
+ * @req: filled in
  * @len: its bytes
- * @min_len: what each provider sends at least
+ * @min_len: bytes that every provider sends
  *
- * What it does not send is 0, and what no field of ours stands for must be 0 (RN-20).
+ * Fields that an older provider does not send become 0; bytes of a newer one that the kernel
+ * does not know must be 0 (RN-20).
  *
- * Return: 0; -EINVAL if it is too short; -EOPNOTSUPP if it asks for what is not known here;
+ * Return: 0; -EINVAL if the request is too short; -EOPNOTSUPP if unknown bytes are not 0;
  * -EFAULT.
  */
 int srnic_udata_ask(struct ib_udata *udata, void *req, size_t len, size_t min_len)
@@ -43,10 +44,10 @@ int srnic_udata_ask(struct ib_udata *udata, void *req, size_t len, size_t min_le
 }
 
 /**
- * srnic_udata_check_none - a command that has no question, as most
- * @udata: of the command; NULL of a kernel consumer's
+ * srnic_udata_check_none - check a command that has no request
+ * @udata: of the command; NULL for a kernel consumer's
  *
- * Return: 0, or -EINVAL for one.
+ * Return: 0, or -EINVAL for a request that is not all 0.
  */
 int srnic_udata_check_none(struct ib_udata *udata)
 {
@@ -56,11 +57,11 @@ int srnic_udata_check_none(struct ib_udata *udata)
 }
 
 /**
- * srnic_udata_check - a command without a question, with an answer
- * @udata: of the command; NULL of a kernel consumer's
- * @answer_min: bytes that each provider has room for
+ * srnic_udata_check - check a command that has no request, but a response
+ * @udata: of the command; NULL for a kernel consumer's
+ * @answer_min: bytes that every provider has room for
  *
- * A provider without room for the answer could not use what is made for it.
+ * A provider without room for the response could not use the new object.
  *
  * Return: 0, or -EINVAL.
  */
@@ -72,10 +73,10 @@ int srnic_udata_check(struct ib_udata *udata, size_t answer_min)
 }
 
 /**
- * srnic_udata_respond - answer a command
+ * srnic_udata_respond - write the response of a command
  * @udata: of the command
- * @resp: the answer
- * @len: its bytes; a provider that is older has room for less
+ * @resp: the response
+ * @len: its bytes; truncated for an older provider
  *
  * Return: 0 or -EFAULT.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* What a program's provider sends with a command, and what it is answered. */
+/* Driver data of a command: the provider's request and the response. */
 #ifndef SRNIC_UDATA_H
 #define SRNIC_UDATA_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Methods of the driver: ioctls on the objects of uverbs, for what RDMAC has
- * and Linux verbs have no call for.
+ * Methods of the driver: ioctls on the objects of uverbs, for functions of the RDMAC
+ * verbs that Linux verbs do not have.
  */
 
 #include <rdma/uverbs_ioctl.h>
@@ -19,7 +19,7 @@
 #define UVERBS_MODULE_NAME srnic
 #include <rdma/uverbs_named_ioctl.h>
 
-/* The ABI as it is: what a provider was built with does not move */
+/* The ABI: sizes and offsets that existing providers rely on */
 #define ABI_SIZE(name, bytes)						\
 	static_assert(sizeof(struct name) == (bytes))
 #define ABI_FIELD(name, field, at)					\
@@ -86,7 +86,7 @@ ABI_FIELD(srnic_terminate, rdmap, 30);
 ABI_SIZE(srnic_uresp_terminate, 128);
 ABI_FIELD(srnic_uresp_terminate, received, 64);
 
-/* QP-15: the Terminate message, and who sent it */
+/* QP-15: the Terminate message, and which end sent it */
 static int UVERBS_HANDLER(SRNIC_METHOD_QP_QUERY_TERMINATE)(struct uverbs_attr_bundle *attrs)
 {
 	struct ib_qp *ibqp = uverbs_attr_get_obj(attrs, SRNIC_ATTR_QUERY_TERMINATE_QP);

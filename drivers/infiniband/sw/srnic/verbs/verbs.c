@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The verbs skin: ib_device_ops translated to the core and back. No rules of
- * its own; the ib_* codes stay in here.
+ * ib_device_ops, translated to calls of the core. This layer has no rules of
+ * its own, and the core does not use ib_* codes.
  */
 
 #include <rdma/ib_verbs.h>
@@ -23,15 +23,15 @@
 #include "ib/ud_modify.h"
 #include "verbs/verbs.h"
 
-/* All that is known here (srnic-abi.h) */
+/* All known features (srnic-abi.h) */
 #define FEATURES	(SRNIC_FEAT_DOORBELL_FLAG | SRNIC_FEAT_ARM_WORD)
 
 #define ENABLE_ALL (SRNIC_QP_READ_ENABLED | SRNIC_QP_WRITE_ENABLED | \
 		    SRNIC_QP_BIND_ENABLED | SRNIC_QP_ATOMIC_ENABLED)
 
 /*
- * What version 1 of the ABI asks for and answers: bytes up to its last field. A
- * provider that is older than this kernel has no room for more, and sends no more.
+ * Sizes of requests and responses in version 1 of the ABI. The oldest provider sends
+ * so many bytes, and has room for so many.
  */
 #define UREQ_RESIZE_CQ_MIN	offsetofend(struct srnic_ureq_resize_cq, reserved)
 #define URESP_ALLOC_CTX_MIN	offsetofend(struct srnic_uresp_alloc_ctx, reserved)
@@ -55,7 +55,7 @@ static void srnic_dealloc_ucontext(struct ib_ucontext *uctx)
 	srnic_holder_close(to_srnic_dev(uctx->device), to_srnic_ucontext(uctx)->holder);
 }
 
-/* Handshake: what both sides know is used, what is required and unknown fails */
+/* Negotiation: both sides use the features that both know; an unknown required one fails */
 static int srnic_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata)
 {
 	struct srnic_uresp_alloc_ctx resp = ctx_answer(FEATURES);
@@ -79,14 +79,14 @@ static int srnic_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata
 	return err;
 }
 
-/* With it users do not hold the module; the core destroys their objects */
+/* Empty, but with it programs do not pin the module: the core destroys their objects */
 static void srnic_disassociate_ucontext(struct ib_ucontext *uctx)
 {
 }
 
 /*
- * ibv_import_device(): who has the file learns what its opener agreed on with us. A tool that
- * knows no driver does not ask.
+ * ibv_import_device(): a process with the file gets the features that its opener has negotiated.
+ * A generic tool does not pass the attribute.
  */
 static int srnic_query_ucontext(struct ib_ucontext *uctx, struct uverbs_attr_bundle *attrs)
 {
@@ -98,7 +98,7 @@ static int srnic_query_ucontext(struct ib_ucontext *uctx, struct uverbs_attr_bun
 					     sizeof(resp));
 }
 
-/* Against whom an object is counted that is in no PD; NULL: it is a kernel consumer's */
+/* The user that an object without a PD is counted against; NULL for a kernel consumer */
 static struct srnic_holder *udata_holder(struct ib_udata *udata)
 {
 	return udata ? to_srnic_ucontext(srnic_udata_to_ucontext(udata))->holder : NULL;
@@ -136,7 +136,6 @@ static struct ib_mr *srnic_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 	return err ? ERR_PTR(err) : srnic_mr_reg_user(pd, start, length, iova, access);
 }
 
-/* In place: the core keeps its object, and sets PD, length and address in it */
 static struct ib_mr *srnic_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
 					      u64 iova, int fd, int access,
 					      struct ib_dmah *dmah,
@@ -149,6 +148,7 @@ static struct ib_mr *srnic_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 
 	return err ? ERR_PTR(err) : srnic_mr_reg_dmabuf(pd, fd, offset, length, iova, access);
 }
 
+/* In place: the core keeps its object, and sets PD, length and address in it */
 static struct ib_mr *srnic_rereg_user_mr(struct ib_mr *mr, int flags, u64 start,
 					 u64 length, u64 iova, int access,
 					 struct ib_pd *pd, struct ib_udata *udata)
@@ -225,7 +225,7 @@ static int srnic_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	return 0;
 }
 
-/* A user does it in two calls, see srnic-abi.h */
+/* A program resizes in two calls, see srnic-abi.h */
 static int srnic_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata)
 {
 	struct srnic_cq *cq = to_srnic_cq(ibcq);
@@ -259,7 +259,7 @@ static int srnic_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata
 	return err ?: srnic_udata_respond(udata, &resp, sizeof(resp));
 }
 
-/* Native opcode of a completion and what verbs call it */
+/* Opcodes of completions, by native opcode */
 static const enum ib_wc_opcode wc_opcode[] = {
 	[SRNIC_OP_SEND]	      = IB_WC_SEND,
 	[SRNIC_OP_SEND_INV]   = IB_WC_SEND,
@@ -302,7 +302,7 @@ static void cqe_to_wc(struct ib_device *ibdev, const struct srnic_cqe *cqe,
 	}
 }
 
-/* The ring of a user's CQ is as that user has left it */
+/* Kernel consumers only: a program may have written anything into the ring of its CQ */
 static int srnic_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 {
 	struct srnic_cq *cq = to_srnic_cq(ibcq);
@@ -342,7 +342,7 @@ static int qp_respond(const struct srnic_qp *qp, struct ib_udata *udata)
 	return srnic_udata_respond(udata, &resp, sizeof(resp));
 }
 
-/* What programs expect of a new QP of an RNIC; and of others */
+/* The state that programs expect of a new QP: INIT for an RNIC, otherwise RESET */
 static enum ib_qp_state first_state(const struct ib_qp_init_attr *init,
 				    const struct ib_device *ibdev)
 {
@@ -351,9 +351,9 @@ static enum ib_qp_state first_state(const struct ib_qp_init_attr *init,
 }
 
 /*
- * UC and UD QPs are for programs, where the policy has a port for them. A UC QP is an RC QP
- * whose program asks for less. Who sends a datagram cannot prove to be the kernel, or root,
- * of its host.
+ * UC and UD QPs are for programs, if the policy sets ib_port. A UC QP works as an RC QP. UD
+ * is not available with ib_privileged: a datagram does not prove that the kernel or root of its
+ * host has sent it.
  */
 static bool qp_type_ok(struct srnic_device *dev, const struct ib_qp_init_attr *init,
 		       const struct ib_udata *udata)
@@ -417,7 +417,7 @@ static int srnic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	return err;
 }
 
-/* Verbs have more names for Idle; the others as iWARP drivers map them */
+/* Verbs have three states for Idle; the others are mapped as by other iWARP drivers */
 static const enum srnic_qp_state native_state[] = {
 	[IB_QPS_RESET] = SRNIC_QP_IDLE,
 	[IB_QPS_INIT]  = SRNIC_QP_IDLE,
@@ -438,20 +438,19 @@ static enum ib_qp_state verbs_state(const struct srnic_qp *qp)
 	};
 	enum srnic_qp_state native = srnic_qp_state(qp);
 
-	/* the peer may have connected before the program says RTS */
+	/* the peer may have connected before the program sets RTS */
 	if (native == SRNIC_QP_IDLE || (native == SRNIC_QP_RTS && qp->ib.paired))
 		return qp->verbs_state;
 	return state[native];
 }
 
 /*
- * rdma_cm sets no access flag at all on the QP of a user who connects, since
- * it has no iw_cm id yet when it is asked, and never comes back to it. So no
- * flag in Idle means what a QP has by default: everything is enabled, and the
- * rights of each region decide. Where it sets flags, in Idle too, it knows
- * none for windows: there the flag can enable binding, but not disable it.
- * Nor has it one for atomics: on the QP of a user who accepts it sets Read and
- * Write, so these two together enable atomics, in regions made for them.
+ * rdma_cm sets no access flag on the QP of a program that connects, since it
+ * has no iw_cm id yet at that time. So no flag in Idle means the default:
+ * everything is enabled, and the rights of each region decide. rdma_cm has no
+ * flag for windows: in Idle the flag can enable binding, but not disable it.
+ * Nor has it one for atomics: on the QP of a program that accepts it sets Read
+ * and Write, so these two together enable atomics, in regions that allow them.
  */
 static u8 access_to_enables(const struct srnic_qp *qp, int access)
 {
@@ -478,8 +477,8 @@ static int enables_to_access(u8 enables)
 }
 
 /*
- * InfiniBand's, which programs set on any QP. TCP has timers and segments of its
- * own: they are kept and told, and nothing else.
+ * Attributes of InfiniBand, which programs set on any QP. Query QP returns them. TCP
+ * has its own segments and timers; RNR waits and rendezvous (ib/) use some of these.
  */
 #define QP_IB_ATTRS (IB_QP_PATH_MTU | IB_QP_TIMEOUT | IB_QP_RETRY_CNT | \
 		     IB_QP_RNR_RETRY | IB_QP_MIN_RNR_TIMER)
@@ -487,7 +486,7 @@ static int enables_to_access(u8 enables)
 		  IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_MAX_QP_RD_ATOMIC | \
 		  IB_QP_MAX_DEST_RD_ATOMIC | QP_IB_ATTRS)
 
-/* Within the bits that InfiniBand has for them */
+/* Checks them against InfiniBand's field sizes */
 static int qp_modify_check_ib(const struct ib_qp_attr *attr, int mask)
 {
 	if ((mask & IB_QP_PATH_MTU &&
@@ -527,10 +526,9 @@ static void qp_query_ib(const struct srnic_qp *qp, struct ib_qp_attr *attr)
 }
 
 /*
- * IRD and ORD can be set in Idle, for what is queried there, and changed in RTS
- * (ST-16, QP-19, RD-05) within what was negotiated with the peer, on no other
- * transition (QP-20). A lower IRD is enforced at once: that the peer knows of it
- * is the ULP's business (RD-09).
+ * IRD and ORD can be set in Idle, where they are only queried, and changed in RTS
+ * (ST-16, QP-19, RD-05) within the negotiated depths, but with no other transition
+ * (QP-20). A lower IRD is enforced at once; the ULP has to tell the peer (RD-09).
  */
 static int qp_modify_check_rd(const struct srnic_qp *qp, const struct ib_qp_attr *attr,
 			      int mask)
@@ -561,7 +559,7 @@ static bool is_current(const struct srnic_qp *qp, enum ib_qp_state state)
 	return state < ARRAY_SIZE(native_state) && native_state[state] == srnic_qp_state(qp);
 }
 
-/* All of it is checked before any of it is done (QP-17) */
+/* Checks all attributes before any of them takes effect (QP-17) */
 static int qp_modify_check(const struct srnic_qp *qp, const struct ib_qp_attr *attr,
 			   int mask)
 {
@@ -574,10 +572,10 @@ static int qp_modify_check(const struct srnic_qp *qp, const struct ib_qp_attr *a
 		return -EINVAL;
 	if (mask & IB_QP_STATE && attr->qp_state >= ARRAY_SIZE(native_state))
 		return -EINVAL;
-	/* a program that has not asked takes a new QP for one in RESET */
+	/* any verbs state of the native state will do: a new QP may pass for one in RESET */
 	if (mask & IB_QP_CUR_STATE && !is_current(qp, attr->cur_qp_state))
 		return -EINVAL;
-	/* the enables go with no transition to where the stream ends (QP-20) */
+	/* the enables cannot change with a transition that ends the stream (QP-20) */
 	if (mask & IB_QP_STATE && mask & IB_QP_ACCESS_FLAGS &&
 	    native_state[attr->qp_state] > SRNIC_QP_RTS)
 		return -EINVAL;
@@ -588,10 +586,10 @@ static int qp_modify_check(const struct srnic_qp *qp, const struct ib_qp_attr *a
 }
 
 /*
- * rdma_disconnect() asks for Closing without knowing whether the peer was
- * first, and must not fail then, though the core refuses it (ST-05, ST-38,
- * ST-49). After it a program counts on all its WRs to be flushed, also those
- * it posted when the QP had gone to Idle: that takes Idle to Error (ST-50).
+ * rdma_disconnect() requests Closing, and must not fail if the peer was first,
+ * though the core refuses the transition then (ST-05, ST-38, ST-49). After it
+ * programs rely on all WRs being flushed, also those that they have posted
+ * after the QP went to Idle: so Idle goes to Error here (ST-50).
  */
 static enum srnic_qp_state qp_target(const struct srnic_qp *qp, enum ib_qp_state next)
 {
@@ -607,15 +605,15 @@ static int qp_modify_state(struct srnic_qp *qp, enum ib_qp_state next, struct ib
 	int err;
 
 	/*
-	 * iw_cm takes a user's QP to Error: the id of its connection is destroyed,
-	 * by the program or because its process ends. That asks for no reset.
+	 * iw_cm takes a program's QP to Error when the id of its connection is
+	 * destroyed, by the program or at its exit: completed Sends are delivered.
 	 */
 	if (next == IB_QPS_ERR && !udata && !qp->kernel) {
 		srnic_qp_give_up(qp);
 		return 0;
 	}
 	err = srnic_qp_modify(qp, qp_target(qp, next));
-	/* on its way to the end already */
+	/* an error means that the connection is ending already */
 	return next == IB_QPS_SQD ? 0 : err;
 }
 
@@ -640,16 +638,16 @@ static int qp_modify(struct srnic_qp *qp, const struct ib_qp_attr *attr, int mas
 	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
 		WRITE_ONCE(qp->ird, attr->max_dest_rd_atomic);
 	qp_modify_ib(&qp->ib, attr, mask);
-	/* how long a message waits for a receive may be another time now */
+	/* the time that a message waits for a receive may have changed */
 	if (mask & (IB_QP_RNR_RETRY | IB_QP_MIN_RNR_TIMER))
 		srnic_qp_wake_rnr(qp);
-	/* a WR that waits for a place may have one now, or can never have one */
+	/* a WR that waits for ORD may have a place now, or has to fail */
 	if (mask & IB_QP_MAX_QP_RD_ATOMIC)
 		srnic_qp_kick_tx(qp);
 	return 0;
 }
 
-/* The calls of several threads follow each other; iw_cm has no udata, and may not sleep */
+/* The mutex serializes threads of a program; iw_cm passes no udata, and may not sleep */
 static int srnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 			   struct ib_udata *udata)
 {
@@ -671,7 +669,7 @@ static int srnic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 {
 	struct srnic_qp *qp = to_srnic_qp(ibqp);
 
-	/* uverbs gives memory that is not zeroed, and answers all of it to the user */
+	/* uverbs passes memory that is not zeroed, and copies all of it to the program */
 	memset(attr, 0, sizeof(*attr));
 	memset(init, 0, sizeof(*init));
 	attr->qp_state = verbs_state(qp);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* The device: its making and its end, and what it says of itself and its port. */
+/* The device: its creation, its end, and the attributes of it and its port. */
 
 #include <linux/cpumask.h>
 #include <linux/ethtool.h>
@@ -33,7 +33,7 @@
 #define SRNIC_HW_VER		1
 #define SRNIC_PKEY		0xffff		/* iWARP has none: the default one */
 
-/* One srnic on an interface: looking for it and adding it is one step */
+/* One srnic on an interface: makes the check and the registration atomic */
 static DEFINE_MUTEX(add_mutex);
 
 /**
@@ -88,15 +88,15 @@ static void init_ibdev(struct srnic_device *dev, u8 type)
 	strscpy(ibdev->node_desc, "srnic software RNIC", sizeof(ibdev->node_desc));
 	addrconf_addr_eui48((u8 *)&ibdev->node_guid, dev->gids[0].raw);
 	ibdev->phys_port_cnt = 1;
-	/* consumers spread CQs over them; a notification has no CPU of its own here */
+	/* consumers spread CQs over the vectors; here a vector has no CPU */
 	ibdev->num_comp_vectors = num_online_cpus();
 	ibdev->local_dma_lkey = 0;
-	/* doorbells; everything else of the data path is shared memory */
+	/* doorbells; the rest of the data path uses shared memory */
 	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) |
 				  BIT_ULL(IB_USER_VERBS_CMD_POST_RECV);
 	strscpy(ibdev->iw_ifname, dev->netdev->name, sizeof(ibdev->iw_ifname));
 	ibdev->iw_driver_flags = IW_F_NO_PORT_MAP;
-	/* each adds what it has, and names nothing of another */
+	/* each layer registers its own operations */
 	ib_set_device_ops(ibdev, &srnic_device_ops);
 	ib_set_device_ops(ibdev, &srnic_verbs_ops);
 	if (type == RDMA_NODE_RNIC)
@@ -126,7 +126,7 @@ static struct srnic_device *device_new(struct net_device *netdev, u8 type)
 	}
 	dev->netdev = netdev;
 	netdev_hold(netdev, &dev->netdev_ref, GFP_KERNEL);
-	/* random STags touch a node each: who makes the entry pays for it */
+	/* ACCOUNT: random STags allocate a node each, charged to the program that registers */
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ | XA_FLAGS_ACCOUNT);
 	xa_init_flags(&dev->stags, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	/* taken with irqs off, unlike that of @stags: not one class for lockdep */
@@ -147,7 +147,7 @@ static struct srnic_device *device_new(struct net_device *netdev, u8 type)
  * srnic_device_add - make a device on an interface (`rdma link add`)
  * @name: of the device
  * @netdev: the interface; the caller holds a reference
- * @type: RDMA_NODE_RNIC; or RDMA_NODE_UNSPECIFIED, a device that rdma_cm does not know, for
+ * @type: RDMA_NODE_RNIC; or RDMA_NODE_UNSPECIFIED, a device that rdma_cm does not use, for
  *	  programs that refuse an RNIC
  *
  * Context: may sleep, no RTNL.
@@ -181,7 +181,7 @@ int srnic_device_add(const char *name, struct net_device *netdev, u8 type)
 		}
 		goto unlock;
 	}
-	/* registered: @dev may be gone already; and the notifier missed what came before */
+	/* @dev may be gone already; the notifier has not seen events before the registration */
 	rtnl_lock();
 	srnic_netdev_sync(netdev);
 	rtnl_unlock();
@@ -191,7 +191,7 @@ unlock:
 }
 
 /**
- * srnic_enable_driver - clients of the RDMA core are about to get to know the device
+ * srnic_enable_driver - clients of the RDMA core are about to be added to the device
  * @ibdev: being registered, or moved to another namespace of the RDMA subsystem
  *
  * Return: 0.
@@ -203,12 +203,12 @@ static int srnic_enable_driver(struct ib_device *ibdev)
 }
 
 /**
- * srnic_device_leave - the device is going: no connection is pending from now on
+ * srnic_device_leave - the device is leaving: give up pending connections
  * @dev: the device
  *
  * Clients of the RDMA core wait for connections that are being made, and the peer may
- * be silent. Pending ones are given up, new ones are refused. Any context; does not
- * wait.
+ * be silent. So pending ones are given up, and new ones are refused. Process context;
+ * does not wait.
  */
 void srnic_device_leave(struct srnic_device *dev)
 {
@@ -216,7 +216,7 @@ void srnic_device_leave(struct srnic_device *dev)
 	srnic_cm_drop_device(dev);
 }
 
-/* rdma_cm, of which the module uses a symbol, is an older client and knows it by now */
+/* rdma_cm, of which the module uses a symbol, is an older client and was added before */
 static int client_add(struct ib_device *ibdev)
 {
 	if (ibdev->ops.driver_id != SRNIC_DRIVER_ID)
@@ -225,7 +225,7 @@ static int client_add(struct ib_device *ibdev)
 	return 0;
 }
 
-/* Younger clients go first: rdma_cm and ib_uverbs, which wait, come after this */
+/* Younger clients are removed first: rdma_cm and ib_uverbs, which wait, come after this */
 static void client_remove(struct ib_device *ibdev, void *data)
 {
 	srnic_device_leave(to_srnic_dev(ibdev));
@@ -248,14 +248,14 @@ int srnic_client_init(void)
 }
 
 /**
- * srnic_client_exit - the module is going: all devices leave
+ * srnic_client_exit - at unload of the module: all devices leave
  */
 void srnic_client_exit(void)
 {
 	ib_unregister_client(&srnic_client);
 }
 
-/* An insertion that found no memory may leave nodes without entries in @xa: not xa_empty() */
+/* Not xa_empty(): an insertion that failed without memory may leave nodes without entries */
 static bool has_entries(struct xarray *xa)
 {
 	unsigned long index = 0;
@@ -295,9 +295,9 @@ static void srnic_dealloc_driver(struct ib_device *ibdev)
  * srnic_query_device - attributes of the device (RN-07 to RN-16)
  * @ibdev: the device
  * @attr: filled in
- * @udata: nothing is expected from the provider, nothing is given; may be NULL
+ * @udata: has neither request nor response; may be NULL
  *
- * Return: 0, or -EINVAL for input that would have to mean something.
+ * Return: 0, or -EINVAL for a request that is not all 0.
  */
 static int srnic_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 			      struct ib_udata *udata)
@@ -350,9 +350,9 @@ static int srnic_query_device(struct ib_device *ibdev, struct ib_device_attr *at
 }
 
 /*
- * The slowest InfiniBand rate that is not slower than the interface. What the
- * core has for this (ib_get_eth_speed()) logs a line each time it is asked
- * about an interface that knows no speed, and any user may ask.
+ * The slowest InfiniBand rate that is not slower than the interface. The core's
+ * ib_get_eth_speed() is not used: it logs a line for each query of an interface
+ * without a speed, and any user may query.
  */
 static const struct {
 	u32 mbps;
@@ -374,7 +374,7 @@ static const struct {
 static void port_rate(struct net_device *netdev, struct ib_port_attr *attr)
 {
 	struct ethtool_link_ksettings link;
-	u32 mbps = SPEED_1000;	/* if nobody knows; as the core has it */
+	u32 mbps = SPEED_1000;	/* if the speed is unknown; the core's default */
 	int i = 0;
 
 	rtnl_lock();
@@ -391,7 +391,7 @@ static void port_rate(struct net_device *netdev, struct ib_port_attr *attr)
 }
 
 /**
- * srnic_query_port - attributes of the port, as the interface has them now
+ * srnic_query_port - attributes of the port, from the interface's current ones
  * @ibdev: the device
  * @port: 1
  * @attr: filled in
@@ -427,7 +427,7 @@ static int srnic_query_port(struct ib_device *ibdev, u32 port, struct ib_port_at
 }
 
 /**
- * srnic_get_port_immutable - what of the port never changes
+ * srnic_get_port_immutable - attributes of the port that never change
  * @ibdev: the device
  * @port: 1
  * @immutable: filled in
@@ -445,7 +445,7 @@ static int srnic_get_port_immutable(struct ib_device *ibdev, u32 port,
 }
 
 /**
- * srnic_query_pkey - the P_Key of the port, for programs that want to see one
+ * srnic_query_pkey - the P_Key of the port, for programs that read one
  * @ibdev: the device
  * @port: 1
  * @index: 0
@@ -473,14 +473,14 @@ static void srnic_get_dev_fw_str(struct ib_device *ibdev, char *str)
 }
 
 #ifdef SRNIC_HAVE_REPORT_PORT_EVENT
-/* Without it the core would tell of the port as well; netdev.c does, and knows of more */
+/* Empty: keeps the core from reporting port events, which netdev.c does, in more cases */
 static void srnic_report_port_event(struct ib_device *ibdev, struct net_device *netdev,
 				    unsigned long event)
 {
 }
 #endif
 
-/* Not static: unit tests call what it has */
+/* Not static: unit tests call the operations */
 const struct ib_device_ops srnic_device_ops = {
 	.owner = THIS_MODULE,
 	.driver_id = SRNIC_DRIVER_ID,

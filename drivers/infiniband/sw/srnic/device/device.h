@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Making and ending a device, and what it says of itself. */
+/* Creation and end of a device, and its attributes. */
 #ifndef SRNIC_DEVICE_H
 #define SRNIC_DEVICE_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * The GIDs of a port. Index 0 has the interface's hardware address, by which rdma_cm
- * knows the device; from 1 on there are the interface's IP addresses, IPv4 mapped
+ * finds the device; the others have the interface's IP addresses, IPv4 mapped
  * into IPv6. An address keeps its index as long as the interface has it.
  */
 
@@ -14,7 +14,7 @@
 #include "device/gid.h"
 #include "srnic.h"
 
-/* No MAC address: a hash of the name, so that the GID is the same next time */
+/* For an interface without a MAC address: a hash of its name, the same after a reboot */
 static void made_up_addr(const struct net_device *netdev, u8 *addr)
 {
 	size_t len = strnlen(netdev->name, IFNAMSIZ);
@@ -27,7 +27,7 @@ static void made_up_addr(const struct net_device *netdev, u8 *addr)
 	addr[0] |= 2;	/* locally administered */
 }
 
-/* Padded with zeros, the form in which rdma_cm compares it. Return: whether it changed. */
+/* Padded with zeros, as rdma_cm compares it. Return: whether it has changed. */
 static bool sync_hardware_addr(struct srnic_device *dev)
 {
 	const struct net_device *netdev = dev->netdev;
@@ -39,7 +39,7 @@ static bool sync_hardware_addr(struct srnic_device *dev)
 	else if (is_zero_ether_addr(gid))
 		made_up_addr(netdev, addr);
 	else
-		return false;	/* what was made up stays, whatever the name is now */
+		return false;	/* a made-up address stays after the interface is renamed */
 
 	if (!memcmp(gid, addr, ETH_ALEN))
 		return false;
@@ -48,11 +48,11 @@ static bool sync_hardware_addr(struct srnic_device *dev)
 }
 
 /**
- * struct gid_walk - going through the addresses of an interface
+ * struct gid_walk - a walk over the addresses of an interface
  * @dev: its device, with gid_lock held
- * @found: indices of addresses that were met
- * @add: addresses that have no index get one
- * @changed: an address got an index
+ * @found: bitmap of the indices of addresses found so far
+ * @add: give an index to addresses that have none
+ * @changed: a GID was added or removed
  */
 struct gid_walk {
 	struct srnic_device *dev;
@@ -71,7 +71,7 @@ static int gid_index(const struct srnic_device *dev, const union ib_gid *gid)
 	return 0;
 }
 
-/* An address for which there is no place has no GID */
+/* If the table is full the address gets no GID */
 static void meet(struct gid_walk *walk, const struct in6_addr *addr)
 {
 	union ib_gid gid, none = { };
@@ -130,7 +130,7 @@ static void meet_all(struct gid_walk *walk)
 	meet_ipv6(walk);
 }
 
-/* Addresses that are gone first: their indices are for those that came. */
+/* Removes old addresses first: new ones may take their indices. */
 static bool sync_ip_addrs(struct srnic_device *dev)
 {
 	static const union ib_gid none;
@@ -155,7 +155,7 @@ static bool sync_ip_addrs(struct srnic_device *dev)
  *
  * Context: any but hard interrupts.
  *
- * Return: whether one changed.
+ * Return: whether a GID has changed.
  */
 bool srnic_gid_sync(struct srnic_device *dev)
 {
@@ -175,9 +175,9 @@ bool srnic_gid_sync(struct srnic_device *dev)
  * @index: below SRNIC_MAX_GID
  * @gid: filled in; zero if there is none
  *
- * Context: process.
+ * Context: any but hard interrupts.
  *
- * Return: 0, or -EINVAL for an index that is none.
+ * Return: 0, or -EINVAL for an index out of range.
  */
 int srnic_query_gid(struct ib_device *ibdev, u32 port, int index, union ib_gid *gid)
 {

@@ -66,8 +66,8 @@ static int __init srnic_init(void)
 	if (err)
 		goto rdv_exit;
 	/*
-	 * It waits for calls when a device goes, and so has to be the older client, see device.c.
-	 * No soft dependency: modprobe -r would then ask for its end, too, and fail.
+	 * ib_uverbs waits for calls when a device leaves, so it has to be the older client, see
+	 * device.c. Not a soft dependency: modprobe -r would remove ib_uverbs, too, and fail.
 	 */
 	request_module("ib_uverbs");
 	err = srnic_client_init();
@@ -100,8 +100,8 @@ release_exit:
 }
 
 /*
- * No new devices, no new connections, then no devices. The notifier goes after them:
- * while it is taken out it hears of the end of every interface there is.
+ * No new devices, no new connections, then no devices. The notifier is removed after
+ * the devices: its removal reports the end of every interface to it.
  */
 static void __exit srnic_exit(void)
 {

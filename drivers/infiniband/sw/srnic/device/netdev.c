@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Following the interface: state, addresses, name, network namespace, end. */
+/* Following changes of the interface: state, addresses, name, network namespace, end. */
 
 #include <linux/inetdevice.h>
 #include <linux/netdevice.h>
@@ -35,8 +35,8 @@ static void sync_gids(struct srnic_device *dev)
 }
 
 /*
- * Compare what was last told of the interface with what it is, and tell the
- * difference: so it does not matter which notification comes when, or twice.
+ * Compares the reported state of the interface with the current one, and reports the
+ * difference. So notifications may come in any order, and more than once.
  */
 static void sync_device(struct srnic_device *dev)
 {
@@ -83,9 +83,9 @@ void srnic_netdev_sync(struct net_device *netdev)
 }
 
 /*
- * On the way to another network namespace, and again on arrival there. Sockets stay
- * where they were made, so what was begun there ends; listeners of the namespace that
- * the interface is in now get a socket, others lose theirs.
+ * The interface is leaving its network namespace, or has arrived in another one. A socket
+ * keeps its namespace, so the connections end. Listeners of the interface's current
+ * namespace open a socket, the others close theirs.
  */
 static void end_connections(struct net_device *netdev)
 {
@@ -228,7 +228,7 @@ inetaddr:
 }
 
 /**
- * srnic_netdev_exit - stop to follow the interfaces
+ * srnic_netdev_exit - stop following the interfaces
  */
 void srnic_netdev_exit(void)
 {

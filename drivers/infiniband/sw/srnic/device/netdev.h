@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Following the interface. */
+/* Following changes of the interface. */
 #ifndef SRNIC_NETDEV_H
 #define SRNIC_NETDEV_H
 

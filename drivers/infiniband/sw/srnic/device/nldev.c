@@ -98,7 +98,7 @@ int srnic_fill_res_cq_entry(struct sk_buff *msg, struct ib_cq *ibcq)
 	return nest_end(msg, nest, failed);
 }
 
-/* The fill of a queue. The ring exists as long as the QP can be found. */
+/* The fill of a queue. The ring exists as long as srnic_qp_find() finds the QP. */
 static int put_fill(struct sk_buff *msg, const char *name, bool kernel,
 		    const struct srnic_ring *ring, u32 posted, u32 done)
 {
@@ -151,7 +151,7 @@ static int put_qp(struct sk_buff *msg, struct srnic_qp *qp)
 /**
  * srnic_fill_res_qp_entry - attributes of a queue pair
  * @msg: answer
- * @ibqp: the QP; the core keeps it, but it may be on its way out
+ * @ibqp: the QP; the core keeps it, but it may be being destroyed
  *
  * Return: 0 or -EMSGSIZE.
  */

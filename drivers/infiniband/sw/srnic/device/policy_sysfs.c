@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * The policy of a device, and its attributes below
- * /sys/class/infiniband/NAME/policy. Netlink has no place for settings of a
- * driver, so the attributes are in sysfs. A connection takes a copy of the policy
- * when it begins; later writes affect later connections only.
+ * /sys/class/infiniband/NAME/policy. RDMA netlink has no settings of drivers,
+ * so the attributes are in sysfs. A connection copies the policy when it begins;
+ * later writes affect later connections only.
  */
 
 #include <linux/capability.h>
@@ -23,13 +23,13 @@
 #define SRNIC_FPDU_MAX		65535U
 /* An FPDU with a ULPDU of MPA_MIN_MULPDU and a marker */
 #define SRNIC_FPDU_MIN		140U
-/* Kbuild may say otherwise */
+/* Kbuild may override it */
 #ifndef SRNIC_INLINE_WORK
 #define SRNIC_INLINE_WORK	true
 #endif
 /* Seconds */
 #define SRNIC_TIMEOUT_MAX	3600U
-/* TCP's own limit is 32767 s; after twice the time the connection ends */
+/* TCP's own limit is 32767 s; TCP ends a dead connection after twice the time */
 #define SRNIC_KEEPALIVE_MAX	7200U
 
 /**
@@ -37,7 +37,7 @@
  * @attr: for sysfs
  * @offset: of the field in struct srnic_policy; one byte for a choice, a u32
  *	    for a number
- * @words: up to NULL; their index is the value. No words: a number
+ * @words: NULL-terminated; a word's value is @min plus its index. NULL for a number
  * @min: smallest number; value of the first word
  * @max: largest number
  * @zero: 0 is allowed, too
@@ -51,7 +51,7 @@ struct policy_attr {
 	bool zero;
 };
 
-/* Of all writers of fields that depend on each other; of readers, see srnic_policy_owner */
+/* Serializes writers, since fields depend on each other; readers take srnic_policy_owner.lock */
 static DEFINE_MUTEX(write_mutex);
 
 static const struct policy_attr *to_policy_attr(const struct device_attribute *attr)
@@ -99,7 +99,7 @@ static int policy_parse(const struct policy_attr *pa, const char *buf, u32 *valu
 	return -EINVAL;
 }
 
-/* Being the file's owner is not enough: root without capabilities is the owner, too */
+/* The file mode is not enough: root without capabilities owns the file, too */
 static bool policy_may_change(void)
 {
 	return capable(CAP_NET_ADMIN);
@@ -115,13 +115,13 @@ static void policy_put(const struct policy_attr *pa, struct srnic_policy *policy
 		*(u32 *)field = value;
 }
 
-/* A listener at another port than a reserved one proves nothing */
+/* With ib_privileged the listener's port has to be reserved: another one proves nothing */
 static int policy_check(const struct srnic_policy *next)
 {
 	return next->ib_privileged && next->ib_port >= PROT_SOCK ? -EINVAL : 0;
 }
 
-/* ib_port is more than a number */
+/* ib_port takes effect at once: srnic holds the port */
 static int policy_apply(const struct policy_attr *pa, struct device *device, u32 value)
 {
 	if (pa->offset != offsetof(struct srnic_policy, ib_port))
@@ -150,7 +150,7 @@ static ssize_t policy_store(struct device *device, struct device_attribute *attr
 		spin_lock(&owner->lock);
 		policy_put(pa, &owner->now, value);
 		spin_unlock(&owner->lock);
-		/* UD QPs go to the new port; if it is the old one nothing happens */
+		/* the sockets of UD QPs move if ib_port has changed */
 		srnic_ud_ports_changed(device_of(device));
 	}
 	mutex_unlock(&write_mutex);
@@ -199,7 +199,7 @@ static ssize_t rtr_show(struct device *device, struct device_attribute *attr, ch
 	return n + sysfs_emit_at(buf, n, "\n");
 }
 
-/* At least one kind (V2-14), each once at most. Writes over @words. */
+/* At least one kind (V2-14), each once at most. Modifies @words. */
 static int rtr_parse(char *words, struct mpa_policy *mpa)
 {
 	char *word;
@@ -317,7 +317,7 @@ static struct attribute *policy_attrs[] = {
 	NULL
 };
 
-/* Not static: device.c gives it to the core */
+/* Not static: device.c passes it to the core */
 const struct attribute_group srnic_policy_group = {
 	.name = "policy",
 	.attrs = policy_attrs,
@@ -325,7 +325,7 @@ const struct attribute_group srnic_policy_group = {
 
 /**
  * srnic_policy_init - set the defaults
- * @owner: of a device that is being made
+ * @owner: of a device that is being created
  */
 void srnic_policy_init(struct srnic_policy_owner *owner)
 {
@@ -343,28 +343,28 @@ void srnic_policy_init(struct srnic_policy_owner *owner)
 		},
 		/*
 		 * Four retransmissions of the SYN (1, 3, 7, 15 s). Address and
-		 * route were resolved before, so longer waits find nobody.
+		 * route were resolved before, so a longer time rarely helps.
 		 */
 		.connect_timeout = 20,
 		.request_timeout = 10,		/* M-STA-7, M-STA-8 */
 		/*
-		 * The peer's application decides when it accepts, so be patient;
-		 * but until then iwcm lets nobody destroy the id, not even a
-		 * process that was killed, unless its QP goes first. (siw: 5 s,
-		 * cxgb4: 60 s.)
+		 * The peer's application decides when it accepts, so the time is
+		 * long. But until then iwcm does not destroy the id, not even for a
+		 * process that was killed, unless the QP is destroyed first. (siw:
+		 * 5 s, cxgb4: 60 s.)
 		 */
 		.reply_timeout = 30,
 		/*
-		 * Then the initiator has given up. It also is what ends requests
-		 * that never reached an application, which iwcm drops without a
-		 * word while a listener is being destroyed.
+		 * The initiator has given up by then. This time-out also ends
+		 * requests that never reach an application: iwcm drops these
+		 * without reject() while a listener is being destroyed.
 		 */
 		.accept_timeout = 60,
-		/* nobody waits for it but rdma_disconnect() */
+		/* only rdma_disconnect() waits for it */
 		.close_timeout = 5,
-		/* one small segment a minute; a dead peer is noticed in two */
+		/* one small segment a minute; a dead peer is detected in two */
 		.keepalive = 60,
-		/* two programs are ready at about the same time; one may be loading data */
+		/* the two programs start at about the same time; one may still load data */
 		.ib_timeout = 10,
 		.max_user_qps = srnic_user_max_default(),
 		.inline_work = SRNIC_INLINE_WORK,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* The policy in sysfs; policy.h, beside the folders, says what it is. */
+/* The policy's attributes in sysfs; policy.h has the policy. */
 #ifndef SRNIC_POLICY_SYSFS_H
 #define SRNIC_POLICY_SYSFS_H
 

@@ -2,12 +2,12 @@
 /*
  * The memory of a device, which the RDMA core frees with the last reference to it.
  *
- * rdma_cm lets go of a device and then, in cma_release_dev(), puts the GID that it held of
- * it. If that was the last one, the GID is freed by a work that looks at the device's
- * table of GIDs. In between the task may be preempted, by who waits for rdma_cm to
- * let go: then the device is gone before its GID. So a device has a reference more, until
- * each task that was in the kernel when it ended has left it or slept, and the works
- * that came of that are done.
+ * rdma_cm puts its reference to a device and then, in cma_release_dev(), puts the GID that
+ * it holds. If that is the last reference to the GID, a work frees it, and that work reads
+ * the device's table of GIDs. Between the two puts the task that waits for rdma_cm's
+ * reference may preempt it, and free the device before the GID. So srnic keeps one more
+ * reference, until each task that was in the kernel when the device ended has left it or
+ * slept (RCU tasks), and the works that were queued by then have run.
  */
 
 #include <linux/rcupdate.h>
@@ -15,7 +15,7 @@
 #include "device/device.h"
 #include "srnic.h"
 
-/* Without preemption RCU is all there is: call_rcu_tasks() is call_rcu(), then */
+/* Without preemption call_rcu_tasks() is call_rcu() */
 #ifndef CONFIG_TASKS_RCU
 #define rcu_barrier_tasks	rcu_barrier
 #endif

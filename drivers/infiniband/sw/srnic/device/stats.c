@@ -66,8 +66,8 @@ struct rdma_hw_stats *srnic_alloc_hw_port_stats(struct ib_device *ibdev, u32 por
  * srnic_get_hw_stats - read the counters
  * @ibdev: the device
  * @stats: from srnic_alloc_hw_port_stats()
- * @port: 1, or 0 for counters of the device, of which there are none
- * @index: the one wanted; all are read
+ * @port: 1; 0, for counters of the device, is an error
+ * @index: of the requested counter; ignored, all are read
  *
  * Return: how many were read, or -EINVAL.
  */

@@ -37,11 +37,11 @@ static int cq_new(struct rnic *rnic, struct rnic_cq *cq, const ri_cq_attr_t *att
 /**
  * ri_do_cq_create - ri_cq_create
  * @rnic: an RNIC handle
- * @cq_attr: num_cqe entries, and becomes how many there are; handler_id of
- *	     ri_cq_set_event_handler(), or 0: it cannot be armed
+ * @cq_attr: num_cqe: in: requested entries; out: actual number. handler_id: of
+ *	     ri_cq_set_event_handler(), or 0: the CQ cannot be armed
  * @cq: the CQ
- * @vp_data: not looked at
- * @os_data: is in each completion, and in each call of the handler
+ * @vp_data: ignored
+ * @os_data: returned in each completion, and passed to the handler
  * @err_data: may be NULL
  *
  * May sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_INVALID_PARAMETER,
@@ -80,8 +80,8 @@ ri_api_return_t ri_do_cq_create(ri_rnic_handle_t rnic, ri_cq_attr_t *cq_attr, ri
 /**
  * ri_do_cq_query - ri_cq_query
  * @rnic: an RNIC handle
- * @cq: of it
- * @cq_attr: how many entries it has, and its handler id
+ * @cq: a CQ of @rnic
+ * @cq_attr: set to the number of entries and the handler id
  * @err_data: may be NULL
  *
  * Any context. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE,
@@ -108,14 +108,14 @@ ri_api_return_t ri_do_cq_query(ri_rnic_handle_t rnic, ri_cq_handle_t cq, ri_cq_a
 /**
  * ri_do_cq_modify - ri_cq_modify
  * @rnic: an RNIC handle
- * @cq: of it
+ * @cq: a CQ of @rnic
  * @mask: RI_CQ_MODIFY_MASK_NUM_CQE
- * @cq_attr: entries that it is to have; becomes how many it has
+ * @cq_attr: in: requested number of entries; out: actual number
  * @err_data: may be NULL
  *
  * May sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_CQ_INVALID_HANDLE,
  * RI_RET_INVALID_PARAMETER, RI_RET_CQ_CAPACITY_EXCEEDED, RI_RET_CQ_ERROR,
- * RI_RET_RESOURCE_SHORTAGE; RI_RET_CQ_WOULD_OVERFLOW: more completions wait
+ * RI_RET_RESOURCE_SHORTAGE; RI_RET_CQ_WOULD_OVERFLOW: the CQ holds more completions
  */
 ri_api_return_t ri_do_cq_modify(ri_rnic_handle_t rnic, ri_cq_handle_t cq, ri_cq_modify_mask_t mask,
 				ri_cq_attr_t *cq_attr, ri_err_data_t *err_data)
@@ -145,12 +145,12 @@ ri_api_return_t ri_do_cq_modify(ri_rnic_handle_t rnic, ri_cq_handle_t cq, ri_cq_
  * ri_cq_end - end a CQ
  * @cq: hidden, without users
  *
- * No handler is called for it when this returns (RI-37). Takes ri_lock.
+ * Its handler is not called any more after this (RI-37). Takes ri_lock.
  */
 void ri_cq_end(struct rnic_cq *cq)
 {
 	ri_cq_ready_end(cq);
-	/* who polls or arms has looked it up */
+	/* polls and arms in progress may have looked it up */
 	synchronize_rcu();
 	ib_destroy_cq(cq->cq);
 	ri_upcall_end(cq->obj.rnic->vp, &cq->obj);
@@ -162,10 +162,10 @@ void ri_cq_end(struct rnic_cq *cq)
 /**
  * ri_do_cq_destroy - ri_cq_destroy
  * @rnic: an RNIC handle
- * @cq: of it; no QP has it
+ * @cq: a CQ of @rnic that no QP uses
  * @err_data: may be NULL
  *
- * Completions that were not polled are gone. May sleep.
+ * Discards completions that were not polled. May sleep.
  *
  * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_CQ_INVALID_HANDLE,
  * RI_RET_CQ_INUSE
@@ -183,13 +183,13 @@ ri_api_return_t ri_do_cq_destroy(ri_rnic_handle_t rnic, ri_cq_handle_t cq, ri_er
 /**
  * ri_do_cq_req_notification - ri_cq_req_notification
  * @rnic: an RNIC handle
- * @cq: of it
- * @type: which completion is told to the CQ's handler
+ * @cq: a CQ of @rnic
+ * @type: the completions for which the CQ's handler is called
  * @err_data: may be NULL
  *
  * Any context. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE,
  * RI_RET_CQ_INVALID_HANDLE, RI_RET_INVALID_PARAMETER; RI_RET_CQ_NO_EVENT_HANDLER: it was
- * made without one
+ * created without one
  */
 ri_api_return_t ri_do_cq_req_notification(ri_rnic_handle_t rnic, ri_cq_handle_t cq,
 					  ri_cmplt_notify_type_t type, ri_err_data_t *err_data)
@@ -225,7 +225,7 @@ static const ri_wc_type_t types[] = {
 	[SRNIC_OP_RECV_IMM] = RI_WC_TYPE_DATA_RECEIVED,
 };
 
-/* Under RCU. False: its QP is being destroyed. */
+/* Under RCU. Return: false if its QP is being destroyed. */
 static bool to_wc(const struct rnic_cq *cq, const struct srnic_cqe *cqe, ri_wc_t *out)
 {
 	const struct rnic_qp *qp = xa_load(&cq->obj.rnic->qps, cqe->qpn);
@@ -267,9 +267,9 @@ static ri_api_return_t poll(const struct rnic_cq *cq, ri_wc_t *wcs, uint_t *num_
 /**
  * ri_do_cq_poll - ri_cq_poll
  * @rnic: an RNIC handle
- * @cq: of it
- * @wcs: room for @num_wcs completions
- * @num_wcs: becomes how many were taken
+ * @cq: a CQ of @rnic
+ * @wcs: array of @num_wcs completions
+ * @num_wcs: set to the number taken
  * @err_data: may be NULL
  *
  * Any context. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Return codes and completion statuses in RNICPI's terms (4.4, 4.6.3): tables. */
+/* Return codes and completion statuses of RNICPI (4.4, 4.6.3). */
 
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -14,7 +14,7 @@ static ri_api_return_t say(ri_err_data_t *err_data, ri_api_return_t ret, u32 lay
 
 /**
  * ri_done - a call has succeeded
- * @err_data: becomes 0; may be NULL
+ * @err_data: set to 0; may be NULL
  *
  * Any context. Return: RI_RET_SUCCESS
  */
@@ -24,9 +24,9 @@ ri_api_return_t ri_done(ri_err_data_t *err_data)
 }
 
 /**
- * ri_refuse - a call is refused by this module's own checks
- * @err_data: becomes that of the access layer; may be NULL
- * @ret: the code that its page names
+ * ri_refuse - this module's own checks refuse a call
+ * @err_data: set to the code of the access layer; may be NULL
+ * @ret: the return code
  *
  * Any context. Return: @ret
  */
@@ -36,7 +36,7 @@ ri_api_return_t ri_refuse(ri_err_data_t *err_data, ri_api_return_t ret)
 }
 
 /**
- * ri_answer - the end of a call that this module alone has decided on
+ * ri_answer - end a call without a call of the RDMA core
  * @err_data: may be NULL
  * @ret: its code
  *
@@ -49,11 +49,11 @@ ri_api_return_t ri_answer(ri_err_data_t *err_data, ri_api_return_t ret)
 
 /**
  * ri_failed - the RDMA core or the device has refused a call
- * @err_data: becomes its errno; may be NULL
+ * @err_data: set to the errno; may be NULL
  * @err: a negative errno
- * @busy: what EBUSY means here
+ * @busy: the code for EBUSY
  *
- * Any context. Return: the code for it.
+ * Any context. Return: the code.
  */
 ri_api_return_t ri_failed(ri_err_data_t *err_data, int err, ri_api_return_t busy)
 {
@@ -114,8 +114,8 @@ static_assert((int)SRNIC_WC_INVALID_VA == RI_WC_STATUS_INVALID_FMR_VA_ERROR);
 static_assert((int)SRNIC_WC_INVALID_LENGTH == RI_WC_STATUS_HUGE_PAYLOAD_ERROR);
 
 /**
- * ri_code_of - what is wrong with a registration, as the code of a call
- * @native: enum srnic_wc_status of one that is no WR
+ * ri_code_of - the return code of a failed registration
+ * @native: enum srnic_wc_status of a registration without a WR
  *
  * Any context. Return: the code.
  */

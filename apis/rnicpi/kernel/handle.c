@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Handles: numbers that objects are found by, and how objects come and go. */
+/* Handles: numbers by which objects are looked up; creation and end of objects. */
 
 #include <linux/slab.h>
 #include "rnicpi/kernel/rnic.h"
 
-/* Of what is made, changed and ended: see rnic.h */
+/* Held while objects are created, changed and ended: see rnic.h */
 DEFINE_MUTEX(ri_lock);
 
 static DEFINE_XARRAY_ALLOC1(handles);
@@ -12,10 +12,10 @@ static u32 next_handle;
 
 /**
  * ri_handle_new - give an object a handle
- * @obj: zero but for its os_data and rnic
- * @kind: of it
+ * @obj: zero except for os_data and rnic
+ * @kind: kind of the object
  *
- * A number is used again only when all others were. May sleep. Return: 0 or -ENOMEM.
+ * Numbers are cyclic: one is used again only after all others. May sleep. Return: 0 or -ENOMEM.
  */
 int ri_handle_new(struct rnic_obj *obj, enum ri_kind kind)
 {
@@ -29,16 +29,16 @@ int ri_handle_new(struct rnic_obj *obj, enum ri_kind kind)
 	if (err < 0)
 		return -ENOMEM;
 	obj->handle = (ri_handle_t)(uintptr_t)id;
-	/* the handle is in the object before it is found; the place is reserved */
+	/* set the handle before a lookup can find the object; the entry is reserved */
 	xa_store(&handles, id, obj, GFP_KERNEL);
 	return 0;
 }
 
 /**
- * ri_enter - an object is there from now on
+ * ri_enter - give a new object a handle, and add it to its RNIC handle
  * @obj: zero
- * @kind: of it
- * @rnic: of which it is
+ * @kind: kind of the object
+ * @rnic: its RNIC handle
  * @os_data: the consumer's
  *
  * ri_lock is held. Return: 0 or -ENOMEM.
@@ -58,7 +58,7 @@ int ri_enter(struct rnic_obj *obj, enum ri_kind kind, struct rnic *rnic, ri_os_d
 }
 
 /**
- * ri_leave - an object is no more
+ * ri_leave - remove an object
  * @obj: of ri_enter() or ri_handle_new(); freed after a grace period
  *
  * ri_lock is held.
@@ -74,11 +74,11 @@ void ri_leave(struct rnic_obj *obj)
 
 /**
  * ri_look_up - the object of a handle
- * @kind: that it should be of
- * @handle: anything
+ * @kind: the expected kind
+ * @handle: any value
  *
- * Any context. The object is there as long as nobody ends it, or the caller stays in its
- * RCU read-side section.
+ * Any context. The object stays valid until it is ended, and in any case as long as the caller
+ * stays in its RCU read-side section.
  *
  * Return: the object or NULL.
  */
@@ -109,9 +109,9 @@ static const ri_api_return_t invalid[RI_KIND_COUNT] = {
 /**
  * ri_find - the object of an RNIC
  * @rnic: an RNIC handle
- * @kind: that the object should be of
- * @handle: of it
- * @ret: RI_RET_SUCCESS, or the code of the handle that is wrong
+ * @kind: the expected kind
+ * @handle: of the object
+ * @ret: set to RI_RET_SUCCESS, or to the code of the invalid handle
  *
  * Any context, see ri_look_up(). Return: the object or NULL.
  */
@@ -128,14 +128,14 @@ struct rnic_obj *ri_find(ri_rnic_handle_t rnic, enum ri_kind kind, ri_handle_t h
 }
 
 /**
- * ri_hide - begin to end an object: its handle finds nothing from now on
+ * ri_hide - begin to end an object: lookups of its handle fail from now on
  * @rnic: an RNIC handle
- * @kind: that the object should be of
- * @handle: of it
- * @inuse: the code if there are users
- * @ret: RI_RET_SUCCESS, @inuse, or the code of the handle that is wrong
+ * @kind: the expected kind
+ * @handle: of the object
+ * @inuse: the code if it has users
+ * @ret: set to RI_RET_SUCCESS, @inuse, or the code of the invalid handle
  *
- * Takes ri_lock. Return: the object, which nobody else ends; or NULL.
+ * Takes ri_lock. Return: the object, which only the caller ends; or NULL.
  */
 struct rnic_obj *ri_hide(ri_rnic_handle_t rnic, enum ri_kind kind, ri_handle_t handle,
 			 ri_api_return_t inuse, ri_api_return_t *ret)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The access layer of the kernel (3.2): which RNICs there are, of whatever provider, and
- * which vector a handle has. It knows of a provider only what that says in ri_svc_attach().
+ * The access layer of the kernel (3.2): the list of RNICs, of any provider, and the vector
+ * of each handle. It knows a provider only by its ri_svc_attach().
  *
- * No lock is held while a provider or a client is called.
+ * Providers are called without a lock, clients under client_lock.
  */
 
 #include <linux/export.h>
@@ -19,16 +19,16 @@
 #define DEV_INFO_LEN	16
 
 /**
- * struct kal_vp - an RNIC that is attached
- * @link: kal_lock: of all
+ * struct kal_vp - an attached RNIC
+ * @link: kal_lock: in the list of all
  * @refs: one for the list, one for each call
  * @hdl: the provider's handle
- * @dev_info: the network interface
- * @svcs: what else the provider said
- * @al: its vectors, but for what this layer has to see
- * @vp: likewise; without one that locks it is @al
- * @orig: what @al was made of
- * @vp_orig: what @vp was made of
+ * @dev_info: name of the network interface
+ * @svcs: other parameters of ri_svc_attach()
+ * @al: the provider's vector, with this layer's functions for some calls
+ * @vp: likewise, of the vector that locks, or of the other one if there is none
+ * @orig: the provider's own vector, for @al
+ * @vp_orig: the provider's own vector, for @vp
  * @open: ri_rnic_open() has succeeded
  */
 struct kal_vp {
@@ -46,10 +46,10 @@ struct kal_vp {
 
 static DEFINE_MUTEX(kal_lock);
 static LIST_HEAD(vps);
-/* Clients, and the calls to them: outside of kal_lock */
+/* Protects the list of clients, and serializes calls to them; outside kal_lock */
 static DEFINE_MUTEX(client_lock);
 static LIST_HEAD(clients);
-/* By handle of an RNIC or its provider: const ri_ops_t */
+/* const ri_ops_t, by RNIC handle and by the provider's handle */
 static DEFINE_XARRAY(vectors);
 
 static struct kal_vp *find(ri_vp_handle_t hdl)
@@ -94,7 +94,7 @@ const struct ri_ops *ri_svc_ops(void *handle)
 }
 EXPORT_SYMBOL_GPL(ri_svc_ops);
 
-/* ----- what is seen of the calls to a provider ----- */
+/* ----- intercepted calls to a provider ----- */
 
 static ri_api_return_t kal_open(ri_vp_handle_t vp_hdl, ri_pbl_mode_t mode, ri_os_data_t os_data,
 				ri_err_data_t *err_data)
@@ -126,8 +126,8 @@ static ri_api_return_t kal_close(ri_vp_handle_t vp_hdl, ri_err_data_t *err_data)
 }
 
 /*
- * The handle gets the vector that the call came by: the provider's own, which is there when
- * the RNIC is gone, too. What this layer has to see of it comes by the provider's handle.
+ * The RNIC handle gets the provider's own vector, of the model (al or vp) that was called: that
+ * stays valid when the RNIC is gone. Calls that this layer intercepts have the provider's handle.
  */
 static ri_api_return_t get_hdl(ri_vp_handle_t vp_hdl, bool al, ri_consumer_domain_t location,
 			       ri_rnic_handle_t *rnic, ri_vp_data_t vp_data,
@@ -262,15 +262,15 @@ static void tell_clients(ri_vp_handle_t vp_hdl, bool attached)
 }
 
 /**
- * ri_svc_attach - an RNIC is there (ri_svc_attach)
- * @vp_hdl: the provider's handle of it, not NULL, which no other has
+ * ri_svc_attach - a provider attaches an RNIC (ri_svc_attach)
+ * @vp_hdl: the provider's handle of it, unique, not NULL
  * @dev_info: its network interface
- * @svcs: what the provider says of it
+ * @svcs: its other parameters
  * @al_locking_ops: its vector for callers that lock, in use until ri_svc_detach()
  * @vp_locking_ops: its vector that locks, or NULL
  * @err_data: may be NULL
  *
- * Clients are told, and call its functions, before this returns. May sleep.
+ * Notifies clients, which may call its functions before this returns. May sleep.
  *
  * Return: RI_RET_SUCCESS, RI_RET_VP_INVALID_HANDLE, RI_RET_INVALID_PARAMETER,
  * RI_RET_INVALID_DEV_INFO, RI_RET_INVALID_VP_VERSION, RI_RET_INVALID_HW_PATH,
@@ -290,7 +290,7 @@ ri_api_return_t ri_svc_attach(ri_vp_handle_t vp_hdl, ri_dev_info_t dev_info,
 	if (!vp)
 		return ri_refuse(err_data, RI_RET_RESOURCE_SHORTAGE);
 	mutex_lock(&kal_lock);
-	/* also if it is a handle of another RNIC */
+	/* fails also if the number is an RNIC handle */
 	err = xa_insert(&vectors, (unsigned long)vp_hdl, &vp->vp, GFP_KERNEL);
 	if (!err)
 		list_add_tail(&vp->link, &vps);
@@ -321,7 +321,7 @@ static ri_api_return_t detach(ri_vp_handle_t vp_hdl, bool gone)
 	}
 	mutex_unlock(&kal_lock);
 	if (!ret) {
-		/* who looked a vector up may be about to use it */
+		/* calls in progress may have looked the vector up */
 		synchronize_rcu();
 		put(vp);
 	}
@@ -329,11 +329,11 @@ static ri_api_return_t detach(ri_vp_handle_t vp_hdl, bool gone)
 }
 
 /**
- * ri_svc_detach - an RNIC is no more (ri_svc_detach)
+ * ri_svc_detach - a provider detaches an RNIC (ri_svc_detach)
  * @vp_hdl: of ri_svc_attach(); not open
  * @err_data: may be NULL
  *
- * May sleep. Nobody calls the provider when it returns, but who is in a call.
+ * May sleep. No new calls reach the provider after this; calls in progress are not waited for.
  *
  * Return: RI_RET_SUCCESS, RI_RET_VP_INVALID_HANDLE, RI_RET_RNIC_INUSE
  */
@@ -347,7 +347,7 @@ EXPORT_SYMBOL_GPL(ri_svc_detach);
  * ri_kal_leaving - an RNIC is about to be detached
  * @vp_hdl: of ri_svc_attach()
  *
- * Clients end what they have of it. May sleep.
+ * Notifies clients, which end their objects of it. May sleep.
  */
 void ri_kal_leaving(ri_vp_handle_t vp_hdl)
 {
@@ -355,7 +355,7 @@ void ri_kal_leaving(ri_vp_handle_t vp_hdl)
 }
 
 /**
- * ri_kal_forget - an RNIC handle has no vector any more
+ * ri_kal_forget - remove the vector of an RNIC handle
  * @rnic: freed by the provider, not by its consumer
  *
  * May sleep.
@@ -366,10 +366,10 @@ void ri_kal_forget(ri_rnic_handle_t rnic)
 }
 
 /**
- * ri_kal_gone - an RNIC is detached, open or not
- * @vp_hdl: of ri_svc_attach(); if somebody else has detached it, nothing happens
+ * ri_kal_gone - detach an RNIC, open or not
+ * @vp_hdl: of ri_svc_attach(); does nothing if it is detached already
  *
- * As ri_svc_detach(), for a provider whose device goes. May sleep.
+ * As ri_svc_detach(), for a provider whose device is leaving. May sleep.
  */
 void ri_kal_gone(ri_vp_handle_t vp_hdl)
 {
@@ -395,9 +395,8 @@ static ri_vp_handle_t nth_vp(unsigned int n)
 }
 
 /**
- * rix_client_register - be told of RNICs that come and go
- * @client: its functions are set; they are called for the RNICs that are there before this
- *	    returns
+ * rix_client_register - register callbacks for RNICs that attach and detach
+ * @client: with its callbacks; attached() is called for existing RNICs before this returns
  *
  * May sleep.
  */
@@ -415,10 +414,10 @@ void rix_client_register(struct rix_client *client)
 EXPORT_SYMBOL_GPL(rix_client_register);
 
 /**
- * rix_client_unregister - be told no more
- * @client: of rix_client_register(); told of the end of each RNIC that is still there
+ * rix_client_unregister - unregister the callbacks
+ * @client: of rix_client_register(); detaching() is called for each RNIC that still exists
  *
- * May sleep. Its functions are not called any more when it returns.
+ * May sleep. Its callbacks are not called any more after this.
  */
 void rix_client_unregister(struct rix_client *client)
 {
@@ -434,11 +433,11 @@ void rix_client_unregister(struct rix_client *client)
 EXPORT_SYMBOL_GPL(rix_client_unregister);
 
 /**
- * rix_rnic_info - what a provider has said of an RNIC
- * @vp_hdl: of it
- * @dev_info: becomes the name of its network interface; may be NULL
- * @len: room in @dev_info
- * @svcs: becomes what ri_svc_attach() was told; may be NULL
+ * rix_rnic_info - parameters with which an RNIC was attached
+ * @vp_hdl: the provider's handle of the RNIC
+ * @dev_info: set to the name of its network interface; may be NULL
+ * @len: size of @dev_info
+ * @svcs: set to that of ri_svc_attach(); may be NULL
  * @err_data: may be NULL
  *
  * May sleep. Return: RI_RET_SUCCESS, RI_RET_VP_INVALID_HANDLE
@@ -461,12 +460,12 @@ EXPORT_SYMBOL_GPL(rix_rnic_info);
 
 /**
  * rix_rnic_vectors - the vectors of an RNIC
- * @vp_hdl: of it
+ * @vp_hdl: the provider's handle of the RNIC
  * @al_locking_ops: for callers that lock; may be NULL
  * @vp_locking_ops: the vector that locks; may be NULL
  * @err_data: may be NULL
  *
- * The one whose ri_op_rnic_get_hdl makes an RNIC handle is the one that it has. They are
+ * An RNIC handle has the vector whose ri_op_rnic_get_hdl made it. They are
  * valid until the RNIC is detached. May sleep.
  *
  * Return: RI_RET_SUCCESS, RI_RET_VP_INVALID_HANDLE

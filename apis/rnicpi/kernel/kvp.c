@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The verbs provider of the kernel for srnic: each device that the RDMA core tells of is an
- * RNIC. It is a client of the RDMA core as any other; when a device goes, what consumers
- * have left of it is ended.
+ * The verbs provider of the kernel for srnic: each RNIC device of this driver in the RDMA core
+ * is attached as an RNIC. It is a client of the RDMA core as any other. When a device leaves it
+ * ends the objects that consumers have left.
  */
 
 #include <linux/delay.h>
@@ -13,7 +13,7 @@
 #include "srnic.h"
 
 #define LIB_PATH	"libsrnic.so.1"
-/* with some addresses; ri_rnic_query() says what it takes if there are more */
+/* room for some addresses; ri_rnic_query() returns the size needed if there are more */
 #define QUERY_SIZE	1024
 
 /* ----- open and close ----- */
@@ -48,7 +48,7 @@ static ri_api_return_t open_locked(ri_vp_handle_t vp_hdl, ri_pbl_mode_t mode,
  * ri_do_rnic_open - ri_rnic_open
  * @vp_hdl: of ri_svc_attach()
  * @pbl_mode: whether physical buffers are pages or blocks
- * @os_data: is in each upcall
+ * @os_data: passed to each upcall
  * @err_data: may be NULL
  *
  * Takes ri_lock. Return: RI_RET_SUCCESS, RI_RET_VP_INVALID_HANDLE,
@@ -65,7 +65,7 @@ ri_api_return_t ri_do_rnic_open(ri_vp_handle_t vp_hdl, ri_pbl_mode_t pbl_mode,
 	return ri_answer(err_data, ret);
 }
 
-/* Nobody is called any more, nor is about to be */
+/* Under ri_lock. Upcalls find no handler from now on */
 static void forget_handlers(struct rnic_vp *vp)
 {
 	unsigned int i;
@@ -78,10 +78,10 @@ static void forget_handlers(struct rnic_vp *vp)
 
 /**
  * ri_do_rnic_close - ri_rnic_close
- * @vp_hdl: of ri_rnic_open(); all RNIC handles are freed
+ * @vp_hdl: of ri_rnic_open(); its RNIC handles are freed
  * @err_data: may be NULL
  *
- * Handlers are forgotten, and none is running when it returns (RI-37). May sleep.
+ * Removes all handlers; none is running when this returns (RI-37). May sleep.
  *
  * Return: RI_RET_SUCCESS, RI_RET_VP_INVALID_HANDLE, RI_RET_RNIC_INUSE
  */
@@ -113,11 +113,11 @@ ri_api_return_t ri_do_rnic_close(ri_vp_handle_t vp_hdl, ri_err_data_t *err_data)
 /**
  * ri_do_async_set_event_handler - ri_async_set_event_handler
  * @vp_hdl: of ri_rnic_open()
- * @async_event_callback: is told of events from now on, in place of who was; may sleep. NULL:
- *			  nobody is
+ * @async_event_callback: called for events from now on, instead of the old handler; may sleep.
+ *			  NULL: events are not reported
  * @err_data: may be NULL
  *
- * Who was is not running any more when it returns, unless that is the caller. May sleep.
+ * The old handler is not running any more when this returns, unless it is the caller. May sleep.
  *
  * Return: RI_RET_SUCCESS, RI_RET_VP_INVALID_HANDLE
  */
@@ -155,15 +155,15 @@ static ri_api_return_t set_handler(struct rnic_vp *vp, ri_cq_event_handler_id_t 
 /**
  * ri_do_cq_set_event_handler - ri_cq_set_event_handler (RI-34)
  * @vp_hdl: of ri_rnic_open()
- * @handler_id: 0 becomes a new id; of one that there is @cq_callback is the handler from now on
- * @cq_callback: may sleep; NULL: nobody is told
+ * @handler_id: 0 is set to a new id; an existing id gets @cq_callback as its handler
+ * @cq_callback: may sleep; NULL: completions are not notified
  * @err_data: may be NULL
  *
- * Who was told before is not running any more when it returns, unless the caller is in an
+ * The old handler is not running any more when this returns, unless the caller is in an
  * upcall. May sleep.
  *
  * Return: RI_RET_SUCCESS, RI_RET_VP_INVALID_HANDLE, RI_RET_INVALID_PARAMETER,
- * RI_RET_INVALID_HANDLER_ID; RI_RET_RESOURCE_SHORTAGE: all ids are given out
+ * RI_RET_INVALID_HANDLER_ID; RI_RET_RESOURCE_SHORTAGE: all ids are in use
  */
 ri_api_return_t ri_do_cq_set_event_handler(ri_vp_handle_t vp_hdl,
 					   ri_cq_event_handler_id_t *handler_id,
@@ -228,7 +228,7 @@ static int kvp_add(struct ib_device *ibdev)
 	struct rnic_vp *vp;
 	int err;
 
-	/* a device for programs that refuse an RNIC is none */
+	/* a device of another node type is for programs that refuse an RNIC */
 	if (!srnic_native(ibdev) || ibdev->node_type != RDMA_NODE_RNIC)
 		return -EOPNOTSUPP;
 	vp = kzalloc(sizeof(*vp), GFP_KERNEL);
@@ -252,7 +252,7 @@ static int kvp_add(struct ib_device *ibdev)
 	return 0;
 }
 
-/* The last object of a kind, whose handle finds nothing from now on */
+/* Hides the last object of a kind, and returns it */
 static struct rnic_obj *hide_last(struct rnic *rnic, enum ri_kind kind)
 {
 	struct rnic_obj *obj;
@@ -292,7 +292,7 @@ static void end(struct rnic_obj *obj)
 	}
 }
 
-/* What needs others before those: windows of regions and QPs, QPs of the rest */
+/* Users before the objects they use: windows use regions and QPs, QPs use CQs, SRQs and PDs */
 static void end_objects(struct rnic *rnic)
 {
 	static const enum ri_kind order[] = {
@@ -306,7 +306,7 @@ static void end_objects(struct rnic *rnic)
 			end(obj);
 }
 
-/* An RNIC handle that was left, which finds nothing from now on: nor do those of its objects */
+/* Hides an RNIC handle that was left, and so all of its objects */
 static struct rnic *hide_rnic(struct rnic_vp *vp)
 {
 	struct rnic *rnic;
@@ -332,7 +332,7 @@ static bool has_objects(struct rnic *rnic)
 static void end_rnic(struct rnic *rnic)
 {
 	end_objects(rnic);
-	/* a consumer may be in the middle of ending one, or find that he cannot */
+	/* a consumer's call may be ending an object, or fail and make it visible again */
 	while (has_objects(rnic)) {
 		usleep_range(100, 1000);
 		end_objects(rnic);
@@ -344,8 +344,8 @@ static void end_rnic(struct rnic *rnic)
 }
 
 /*
- * What clients have left. Not by the vector that the access layer has: there is none if
- * somebody has detached the device.
+ * Ends the RNIC handles that clients have left. Does not use the access layer's vector, which
+ * is gone if a consumer has detached the device.
  */
 static void end_rnics(struct rnic_vp *vp)
 {
@@ -358,7 +358,7 @@ static void end_rnics(struct rnic_vp *vp)
 	ri_do_rnic_close(vp->obj.handle, NULL);
 }
 
-/* RI-12: an event; who listens ends what is his; the rest is ended for him */
+/* RI-12: raises an event, lets clients end their objects, and ends the rest */
 static void kvp_remove(struct ib_device *ibdev, void *data)
 {
 	struct rnic_vp *vp = data;
@@ -381,7 +381,7 @@ static struct ib_client kvp_client = {
 };
 
 /**
- * ri_kvp_init - RNICs are there from now on
+ * ri_kvp_init - attach RNICs from now on
  *
  * May sleep. Return: 0 or -ENOMEM.
  */
@@ -399,7 +399,7 @@ int ri_kvp_init(void)
 }
 
 /**
- * ri_kvp_exit - RNICs are gone, and all that was made of them
+ * ri_kvp_exit - detach all RNICs, and end all of their objects
  *
  * May sleep.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Memory regions: of kernel memory, of physical buffers, without memory yet, and of the memory
- * of another region. LTag and RTag are one STag on iWARP (5.1).
+ * Memory regions: of kernel memory, of physical buffers, without memory (for fast-register
+ * WRs), and shared with another region. LTag and RTag are one STag on iWARP (5.1).
  */
 
 #include <linux/slab.h>
@@ -14,9 +14,9 @@
 #define ALL	(RI_MR_REREG_TRANSLATE | RI_MR_REREG_PD | RI_MR_REREG_ACCESS)
 
 /**
- * struct memory - what a region is to have
- * @phys: a list, or NULL
- * @from: a region that has it, or NULL; else it is kernel memory at @va
+ * struct memory - memory for a new region
+ * @phys: a list of physical buffers, or NULL
+ * @from: a region to take it from, or NULL; without both it is kernel memory at @va
  * @va: kernel address
  * @length: bytes
  */
@@ -29,7 +29,7 @@ struct memory {
 
 /* ----- kernel memory ----- */
 
-/* What is mapped by pages is listed so; else it is contiguous: a block or two, partly used */
+/* vmalloc memory is listed by pages; other memory is contiguous: one or two larger blocks */
 static u32 shift_of(const struct memory *mem)
 {
 	if (is_vmalloc_addr((void *)(uintptr_t)mem->va))
@@ -44,7 +44,7 @@ static u64 blocks_of_va(const struct memory *mem)
 	return ((mem->va + mem->length - 1) >> shift) - (mem->va >> shift) + 1;
 }
 
-/* The address by which the device reaches it, whoever unmaps the other */
+/* The linear address: it stays valid when a vmalloc mapping is removed */
 static u64 linear(u64 va)
 {
 	void *at = (void *)(uintptr_t)va;
@@ -62,9 +62,9 @@ static void list_va(struct ib_mr *mr, const struct memory *mem)
 		srnic_native_mr_block(mr, linear(at));
 }
 
-/* ----- making one ----- */
+/* ----- registration ----- */
 
-/* Return: 0: wrong, or too many */
+/* Return: number of blocks; 0 if the list is invalid or too long */
 static u32 blocks_of(struct rnic_vp *vp, const struct memory *mem)
 {
 	if (mem->phys)
@@ -88,7 +88,7 @@ static enum srnic_wc_status list_memory(struct rnic_vp *vp, struct ib_mr *mr,
 	return SRNIC_WC_SUCCESS;
 }
 
-/* Return: RI_RET_SUCCESS and @made; or what is wrong, with @err_data */
+/* Return: RI_RET_SUCCESS with @made set; or the code, with @err_data set */
 static ri_api_return_t make(struct rnic_pd *pd, const ri_mr_reg_attr_t *attr,
 			    const struct memory *mem, struct ib_mr **made, ri_err_data_t *err_data)
 {
@@ -98,7 +98,7 @@ static ri_api_return_t make(struct rnic_pd *pd, const ri_mr_reg_attr_t *attr,
 
 	if (!attr->length)
 		return ri_refuse(err_data, RI_RET_MEM_INVALID_LENGTH);
-	/* a list that is wrong gets a region all the same: that finds out what it is */
+	/* an invalid list gets a region as well: list_memory() below finds the error */
 	mr = ib_alloc_mr(pd->pd, IB_MR_TYPE_MEM_REG, blocks_of(vp, mem) ?: 1);
 	if (IS_ERR(mr))
 		return ri_failed(err_data, PTR_ERR(mr), RI_RET_FAIL);
@@ -129,7 +129,7 @@ static void tell_tags(const struct rnic_mr *m, ri_ltag_t *ltag, ri_rtag_t *rtag)
 		*rtag = m->mr->rkey;
 }
 
-/* Under ri_lock: @m has its region, which is ended on an error */
+/* Under ri_lock. Enters @m; on an error its region is deregistered */
 static ri_api_return_t enter(struct rnic_mr *m, ri_os_data_t os_data, ri_err_data_t *err_data)
 {
 	int err = ri_enter(&m->obj, RI_KIND_MR, m->pd->obj.rnic, os_data);
@@ -142,7 +142,7 @@ static ri_api_return_t enter(struct rnic_mr *m, ri_os_data_t os_data, ri_err_dat
 	return ri_done(err_data);
 }
 
-/* Under ri_lock: @attr was checked but for the PD */
+/* Under ri_lock. @attr is checked, except for the PD */
 static ri_api_return_t new_mr(ri_rnic_handle_t rnic, const ri_mr_reg_attr_t *attr,
 			      const struct memory *mem, struct rnic_mr **made,
 			      ri_os_data_t os_data, ri_err_data_t *err_data)
@@ -191,9 +191,9 @@ static ri_api_return_t reg(ri_rnic_handle_t rnic, const ri_mr_reg_attr_t *attr,
  * @mr_reg_attr: kernel memory, rights, PD
  * @mr: the region
  * @ltag: its STag
- * @rtag: the same; NULL is for regions without remote rights alone
- * @vp_data: not looked at
- * @os_data: kept
+ * @rtag: the same STag; may be NULL only for regions without remote rights
+ * @vp_data: ignored
+ * @os_data: stored
  * @err_data: may be NULL
  *
  * May sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_PD_INVALID_HANDLE,
@@ -228,12 +228,13 @@ ri_api_return_t ri_do_mr_reg(ri_rnic_handle_t rnic, const ri_mr_reg_attr_t *mr_r
 /**
  * ri_do_mr_reg_phys - ri_mr_reg_phys
  * @rnic: an RNIC handle
- * @mr_phys_attr: a list of physical buffers, as the RNIC was opened for; its TO, rights and PD
+ * @mr_phys_attr: list of physical buffers, in the mode that the RNIC was opened with; TO, rights
+ *		  and PD
  * @mr: the region
  * @ltag: its STag
- * @rtag: the same; NULL is for regions without remote rights alone
- * @vp_data: not looked at
- * @os_data: kept
+ * @rtag: the same STag; may be NULL only for regions without remote rights
+ * @vp_data: ignored
+ * @os_data: stored
  * @err_data: may be NULL
  *
  * May sleep. Return: as ri_do_mr_reg(), and RI_RET_MEM_INVALID_PBLE,
@@ -295,13 +296,13 @@ static ri_api_return_t reg_shared(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
 /**
  * ri_do_mr_reg_shared - ri_mr_reg_shared
  * @rnic: an RNIC handle
- * @in_mr: of it, with memory
+ * @in_mr: a region of @rnic, with memory
  * @mr_reg_attr: TO, rights and PD of the new region; its length becomes that of @in_mr
- * @out_mr: a region with the same memory; both are shared for ever
+ * @out_mr: a region with the same memory; both stay shared
  * @ltag: its STag
- * @rtag: the same; NULL is for regions without remote rights alone
- * @vp_data: not looked at
- * @os_data: kept
+ * @rtag: the same STag; may be NULL only for regions without remote rights
+ * @vp_data: ignored
+ * @os_data: stored
  * @err_data: may be NULL
  *
  * May sleep. Return: as ri_do_mr_reg(), and RI_RET_MR_INVALID_HANDLE
@@ -321,7 +322,7 @@ ri_api_return_t ri_do_mr_reg_shared(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
 	return ret;
 }
 
-/* ----- without memory ----- */
+/* ----- regions without memory ----- */
 
 /* Under ri_lock */
 static ri_api_return_t alloc(struct rnic_pd *pd, uint_t num, ri_mem_attr_t attr,
@@ -351,14 +352,14 @@ static ri_api_return_t alloc(struct rnic_pd *pd, uint_t num, ri_mem_attr_t attr,
 /**
  * ri_do_ltag_alloc - ri_ltag_alloc
  * @rnic: an RNIC handle
- * @address_list_length: physical buffers that there must be room for
- * @pd: of it
- * @attr: what may be granted later: whether remote rights are among it
+ * @address_list_length: the largest number of physical buffers
+ * @pd: a PD of @rnic
+ * @attr: rights that a WR may grant; only whether they include remote ones matters
  * @mr: the region, without memory, for ri_qp_post_fmr()
- * @ltag: its key is that of the STag
- * @rtag: the same; NULL is for regions without remote rights alone
- * @vp_data: not looked at
- * @os_data: kept
+ * @ltag: in: its key is the STag's key; out: the STag
+ * @rtag: the same STag; may be NULL only for regions without remote rights
+ * @vp_data: ignored
+ * @os_data: stored
  * @err_data: may be NULL
  *
  * May sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_PD_INVALID_HANDLE,
@@ -424,8 +425,8 @@ static void look(struct rnic_mr *m, ri_mr_info_t *info)
 /**
  * ri_do_mr_query - ri_mr_query
  * @rnic: an RNIC handle
- * @mr: of it
- * @mr_info: all of it
+ * @mr: a region of @rnic
+ * @mr_info: filled in
  * @err_data: may be NULL
  *
  * May sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_MR_INVALID_HANDLE,
@@ -449,7 +450,7 @@ ri_api_return_t ri_do_mr_query(ri_rnic_handle_t rnic, ri_mr_handle_t mr, ri_mr_i
 
 /* ----- rereg and dereg ----- */
 
-/* Under ri_lock: what is to be, of what is asked for and what is */
+/* Under ri_lock. Merges the requested attributes with the current ones into @attr and @pd */
 static ri_api_return_t plan(struct rnic_mr *m, u32 mask, const ri_mr_reg_attr_t *asked,
 			    const ri_rtag_t *rtag, ri_mr_reg_attr_t *attr, struct rnic_pd **pd)
 {
@@ -493,8 +494,8 @@ static void take_over(struct rnic_mr *m, struct ib_mr *mr, const ri_mr_reg_attr_
 }
 
 /*
- * Under ri_lock. The page: with windows bound nothing has changed; with any other error the
- * old region is gone (L3782). Resources are those of the old one until the new one has its own.
+ * Under ri_lock. As the page has it: if windows are bound nothing changes; after any other error
+ * the old region is gone (L3782). Keeps the old region until the new one is registered.
  */
 static ri_api_return_t rereg(struct rnic_mr *m, u32 mask, const ri_mr_reg_attr_t *asked,
 			     const ri_mr_reg_phys_attr_t *phys, const ri_rtag_t *rtag,
@@ -533,7 +534,7 @@ static ri_api_return_t rereg(struct rnic_mr *m, u32 mask, const ri_mr_reg_attr_t
 	return ret;
 }
 
-/* @phys: or NULL; @attr is part of it then */
+/* @phys may be NULL; otherwise @attr is part of it */
 static ri_api_return_t do_rereg(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr, u32 mask,
 				const ri_mr_reg_attr_t *attr, const ri_mr_reg_phys_attr_t *phys,
 				ri_mr_handle_t *out_mr, ri_ltag_t *ltag, ri_rtag_t *rtag,
@@ -566,14 +567,14 @@ static ri_api_return_t do_rereg(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr, u32
 /**
  * ri_do_mr_rereg - ri_mr_rereg
  * @rnic: an RNIC handle
- * @in_mr: of it
- * @change_mask: RI_MR_REREG_*, which of @mr_attr
- * @mr_attr: what it is to have
+ * @in_mr: a region of @rnic
+ * @change_mask: RI_MR_REREG_*: which fields of @mr_attr are valid
+ * @mr_attr: the new attributes
  * @out_mr: the region, which is @in_mr
- * @ltag: its STag, which is another one
- * @rtag: the same; NULL is for regions without remote rights alone
- * @vp_data: not looked at
- * @os_data: not looked at
+ * @ltag: its new STag
+ * @rtag: the same STag; may be NULL only for regions without remote rights
+ * @vp_data: ignored
+ * @os_data: ignored
  * @err_data: may be NULL
  *
  * May sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_MR_INVALID_HANDLE,
@@ -591,14 +592,14 @@ ri_api_return_t ri_do_mr_rereg(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
 /**
  * ri_do_mr_rereg_phys - ri_mr_rereg_phys
  * @rnic: an RNIC handle
- * @in_mr: of it, not shared
- * @change_mask: RI_MR_REREG_*, which of @mr_phys_attr
- * @mr_phys_attr: what it is to have
+ * @in_mr: a region of @rnic, not shared
+ * @change_mask: RI_MR_REREG_*: which fields of @mr_phys_attr are valid
+ * @mr_phys_attr: the new attributes
  * @out_mr: the region, which is @in_mr
- * @ltag: its STag, which is another one
- * @rtag: the same; NULL is for regions without remote rights alone
- * @vp_data: not looked at
- * @os_data: not looked at
+ * @ltag: its new STag
+ * @rtag: the same STag; may be NULL only for regions without remote rights
+ * @vp_data: ignored
+ * @os_data: ignored
  * @err_data: may be NULL
  *
  * May sleep. Return: as ri_do_mr_rereg()
@@ -617,7 +618,7 @@ ri_api_return_t ri_do_mr_rereg_phys(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
  * ri_mr_end - end a region
  * @mr: hidden
  *
- * Nobody reads or writes the memory when it returns. Takes ri_lock.
+ * No peer or QP accesses the memory through the region after this. Takes ri_lock.
  *
  * Return: 0; -EBUSY: windows are bound to it, and its handle is valid again.
  */
@@ -625,7 +626,7 @@ int ri_mr_end(struct rnic_mr *mr)
 {
 	int err;
 
-	/* a WR that is being posted has looked it up */
+	/* posts in progress may have looked it up */
 	synchronize_rcu();
 	err = ib_dereg_mr(mr->mr);
 	if (err) {
@@ -642,7 +643,7 @@ int ri_mr_end(struct rnic_mr *mr)
 /**
  * ri_do_mr_dereg - ri_mr_dereg
  * @rnic: an RNIC handle
- * @mr: of it
+ * @mr: a region of @rnic
  * @err_data: may be NULL
  *
  * May sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_MR_INVALID_HANDLE,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Memory windows: the narrow ones, which are all that the RDMAC verbs have. */
+/* Memory windows: the narrow ones; the RDMAC verbs have no others. */
 
 #include <linux/slab.h>
 #include "rnicpi/kernel/ops.h"
@@ -26,12 +26,12 @@ static int mw_new(struct rnic_mw *mw, struct rnic_pd *pd, ri_os_data_t os_data)
 /**
  * ri_do_mw_alloc - ri_mw_alloc
  * @rnic: an RNIC handle
- * @pd: of it
+ * @pd: a PD of @rnic
  * @mw_type: RI_MW_TYPE_NARROW
- * @mw: the window, which is bound to nothing
- * @rtag: its STag, which is invalid
- * @vp_data: not looked at
- * @os_data: kept
+ * @mw: the window, not bound
+ * @rtag: its STag, Invalid
+ * @vp_data: ignored
+ * @os_data: stored
  * @err_data: may be NULL
  *
  * May sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_PD_INVALID_HANDLE,
@@ -70,11 +70,11 @@ ri_api_return_t ri_do_mw_alloc(ri_rnic_handle_t rnic, ri_pd_handle_t pd, ri_mw_t
 /**
  * ri_do_mw_query - ri_mw_query
  * @rnic: an RNIC handle
- * @mw: of it
- * @mw_type: may be NULL, as all that follow
- * @stag_state: valid if it is bound
+ * @mw: a window of @rnic
+ * @mw_type: may be NULL, as the parameters below
+ * @stag_state: valid if the window is bound
  * @pd: its PD
- * @attr: what it was bound with
+ * @attr: access rights of the bind
  * @rtag: its STag
  * @err_data: may be NULL
  *
@@ -113,7 +113,7 @@ ri_api_return_t ri_do_mw_query(ri_rnic_handle_t rnic, ri_mw_handle_t mw, ri_mw_t
  */
 void ri_mw_end(struct rnic_mw *mw)
 {
-	/* a bind that is being posted has looked it up */
+	/* posts of binds in progress may have looked it up */
 	synchronize_rcu();
 	srnic_native_mw_dealloc(mw->mw);
 	mutex_lock(&ri_lock);
@@ -125,7 +125,7 @@ void ri_mw_end(struct rnic_mw *mw)
 /**
  * ri_do_mw_dealloc - ri_mw_dealloc
  * @rnic: an RNIC handle
- * @mw: of it
+ * @mw: a window of @rnic
  * @err_data: may be NULL
  *
  * May sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_MW_INVALID_HANDLE

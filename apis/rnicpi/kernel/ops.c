@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The vector, for both models of locking (4.3.1): its functions lock by themselves, and sleep
- * in none that any context may call. So a caller that locks may have them as well.
+ * The vector, for both models of locking (4.3.1): its functions lock by themselves, and those
+ * for any context do not sleep. So a caller that locks may use them as well.
  */
 
 #include <linux/build_bug.h>

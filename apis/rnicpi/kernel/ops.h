@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* What the vectors are made of: a function for each of rnicpi.h, by the type that it has there. */
+/* The functions of the vectors, declared with their types in rnicpi.h. */
 #ifndef OPS_H
 #define OPS_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Physical buffer lists (5.2): pages, or blocks of any multiple of 512 bytes at any address.
- * The device has equal blocks of a power of two: what a list has is cut into the largest that
- * fit all of it. What is wrong is a status of Figure 36, as of a fast-register WR.
+ * The device has equal blocks of a power of two: the buffers of a list are cut into the largest
+ * size that divides them all. An error is a status of Figure 36, as of a fast-register WR.
  */
 
 #include <linux/bitops.h>
@@ -11,11 +11,11 @@
 #include "srnic.h"
 
 /**
- * struct cut - how a list is cut
+ * struct cut - how a list is cut into pieces
  * @shift: log2 of the bytes of a piece
- * @first: pieces that are skipped
- * @fbo: in the first piece
- * @pieces: how many remain
+ * @first: number of pieces to skip
+ * @fbo: offset in the first piece
+ * @pieces: number of remaining pieces
  */
 struct cut {
 	u32 shift;
@@ -71,7 +71,7 @@ static enum srnic_wc_status check_entry(bool blocks, const ri_mr_reg_phys_attr_t
 	return status;
 }
 
-/* In the order of Figure 23 */
+/* Checks in the order of Figure 23 */
 static enum srnic_wc_status look(const struct rnic_vp *vp, const ri_mr_reg_phys_attr_t *attr,
 				 struct cut *cut)
 {
@@ -101,11 +101,11 @@ static enum srnic_wc_status look(const struct rnic_vp *vp, const ri_mr_reg_phys_
 }
 
 /**
- * ri_phys_blocks - of how many blocks of the device a list is
- * @vp: its mode is that of the list
+ * ri_phys_blocks - number of the device's blocks that a list needs
+ * @vp: the device; its mode says how to read the list
  * @attr: the list
  *
- * Any context. Return: how many; 0: the list is wrong, or too long.
+ * Any context. Return: the number; 0 if the list is invalid or too long.
  */
 u32 ri_phys_blocks(struct rnic_vp *vp, const ri_mr_reg_phys_attr_t *attr)
 {
@@ -114,7 +114,7 @@ u32 ri_phys_blocks(struct rnic_vp *vp, const ri_mr_reg_phys_attr_t *attr)
 	return look(vp, attr, &cut) || cut.pieces > SRNIC_MAX_FR_BLOCKS ? 0 : cut.pieces;
 }
 
-/* Return: false if there is no room for it */
+/* Return: false if the region's list is full */
 static bool put_entry(struct ib_mr *mr, const struct cut *cut, u64 *skip, u64 address, u64 length)
 {
 	u64 at;
@@ -132,13 +132,13 @@ static bool put_entry(struct ib_mr *mr, const struct cut *cut, u64 *skip, u64 ad
 
 /**
  * ri_phys_list - set the list of the next registration of a region
- * @vp: its mode is that of the list
+ * @vp: the device; its mode says how to read the list
  * @mr: of ib_alloc_mr()
  * @attr: the list
  *
  * Any context.
  *
- * Return: success, or what is wrong: SRNIC_WC_PAGE_SIZE, SRNIC_WC_PBE_SIZE,
+ * Return: success, SRNIC_WC_PAGE_SIZE, SRNIC_WC_PBE_SIZE,
  * SRNIC_WC_PBL_ENTRY, SRNIC_WC_FBO, SRNIC_WC_FR_LENGTH, SRNIC_WC_PBL_TOO_LONG.
  */
 enum srnic_wc_status ri_phys_list(struct rnic_vp *vp, struct ib_mr *mr,

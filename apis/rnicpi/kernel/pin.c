@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Pinning (5.2): memory of the kernel stays where it is. What was pinned is kept all the
- * same, so that the end of a pin can be checked. And mapping: an RNIC in software has the
- * physical addresses of the CPU.
+ * Pinning (5.2): kernel memory does not move, so pins have no effect. The list of pins serves
+ * to check unpins. And mapping: a software RNIC uses the CPU's physical addresses.
  */
 
 #include <linux/mm.h>
@@ -13,12 +12,12 @@
 #include "rnicpi/kernel/rnic.h"
 
 /**
- * struct pin - a range that is pinned
- * @link: of all
- * @vaddr: where it begins
+ * struct pin - a pinned range
+ * @link: in the list of all pins
+ * @vaddr: its beginning
  * @len: bytes
  * @os_data: the consumer's
- * @count: how often
+ * @count: number of pins
  */
 struct pin {
 	struct list_head link;
@@ -48,8 +47,8 @@ static bool is_mapped(const void *vaddr)
 }
 
 /**
- * ri_is_memory - is a whole range memory of the kernel that has pages?
- * @vaddr: where it begins
+ * ri_is_memory - does a whole range have pages in the kernel's mapping?
+ * @vaddr: its beginning
  * @len: bytes
  *
  * Any context.
@@ -71,9 +70,9 @@ bool ri_is_memory(ri_vaddr_t vaddr, ri_length_t len)
 
 /**
  * ri_svc_mem_pin - pin a range of kernel memory (ri_svc_mem_pin)
- * @vaddr: where it begins
+ * @vaddr: its beginning
  * @len: bytes
- * @os_data: for ri_svc_mem_unpin() to be the same
+ * @os_data: stored; ri_svc_mem_unpin() has to pass the same
  * @err_data: may be NULL
  *
  * Ranges may be pinned more than once, and may overlap. May sleep.
@@ -113,7 +112,7 @@ EXPORT_SYMBOL_GPL(ri_svc_mem_pin);
  * @os_data: likewise
  * @err_data: may be NULL
  *
- * May sleep. Return: RI_RET_SUCCESS; RI_RET_INVALID_PARAMETER: it was not pinned so
+ * May sleep. Return: RI_RET_SUCCESS; RI_RET_INVALID_PARAMETER: there is no such pin
  */
 ri_api_return_t ri_svc_mem_unpin(ri_vaddr_t vaddr, ri_length_t len, ri_os_data_t os_data,
 				 ri_err_data_t *err_data)
@@ -134,7 +133,7 @@ ri_api_return_t ri_svc_mem_unpin(ri_vaddr_t vaddr, ri_length_t len, ri_os_data_t
 EXPORT_SYMBOL_GPL(ri_svc_mem_unpin);
 
 /**
- * ri_pin_exit - nobody is left who could unpin
+ * ri_pin_exit - free all pins, at unload of the module
  */
 void ri_pin_exit(void)
 {
@@ -145,9 +144,9 @@ void ri_pin_exit(void)
 	INIT_LIST_HEAD(&pins);
 }
 
-/* ----- the same by an RNIC, and mappings ----- */
+/* ----- the same with an RNIC handle, and mappings ----- */
 
-/** ri_do_mem_pin - ri_mem_pin: ri_svc_mem_pin(), if there is the RNIC */
+/** ri_do_mem_pin - ri_mem_pin: ri_svc_mem_pin(), if the RNIC handle is valid */
 ri_api_return_t ri_do_mem_pin(ri_rnic_handle_t rnic, ri_vaddr_t vaddr, ri_length_t len,
 			      ri_os_data_t os_data, ri_err_data_t *err_data)
 {
@@ -156,7 +155,7 @@ ri_api_return_t ri_do_mem_pin(ri_rnic_handle_t rnic, ri_vaddr_t vaddr, ri_length
 	return ri_svc_mem_pin(vaddr, len, os_data, err_data);
 }
 
-/** ri_do_mem_unpin - ri_mem_unpin: ri_svc_mem_unpin(), if there is the RNIC */
+/** ri_do_mem_unpin - ri_mem_unpin: ri_svc_mem_unpin(), if the RNIC handle is valid */
 ri_api_return_t ri_do_mem_unpin(ri_rnic_handle_t rnic, ri_vaddr_t vaddr, ri_length_t len,
 				ri_os_data_t os_data, ri_err_data_t *err_data)
 {
@@ -172,7 +171,7 @@ static phys_addr_t phys_of(const void *vaddr)
 	return virt_to_phys((void *)vaddr);
 }
 
-/* Bytes from @vaddr on, @len at most, that are contiguous */
+/* Number of physically contiguous bytes from @vaddr on, @len at most */
 static u64 contiguous(const char *vaddr, u64 len)
 {
 	u64 n = PAGE_SIZE - offset_in_page(vaddr);
@@ -187,8 +186,8 @@ static u64 contiguous(const char *vaddr, u64 len)
  * @rnic: an RNIC handle
  * @vaddr: of the kernel, pinned
  * @len: bytes
- * @io: where the first of them are, and how many are contiguous there: RI-59
- * @os_data: as it was pinned
+ * @io: set to the physical address, and the number of contiguous bytes there (RI-59)
+ * @os_data: ignored
  * @err_data: may be NULL
  *
  * Any context. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_INVALID_PARAMETER
@@ -206,10 +205,10 @@ ri_api_return_t ri_do_mem_map(ri_rnic_handle_t rnic, ri_vaddr_t vaddr, ri_length
 }
 
 /**
- * ri_do_mem_unmap - ri_mem_unmap: there is nothing to undo
+ * ri_do_mem_unmap - ri_mem_unmap: only checks its parameters
  * @rnic: an RNIC handle
  * @io: of ri_do_mem_map()
- * @os_data: as it was mapped
+ * @os_data: ignored
  * @err_data: may be NULL
  *
  * Any context. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_INVALID_PARAMETER
@@ -224,7 +223,7 @@ ri_api_return_t ri_do_mem_unmap(ri_rnic_handle_t rnic, ri_phys_buf_t *io, ri_os_
 	return ri_done(err_data);
 }
 
-/* ----- memory that is not coherent, of which there is none ----- */
+/* ----- syncs: all memory is coherent ----- */
 
 /** ri_do_mem_sync_rread - ri_mem_sync_rread: always succeeds (L4395) */
 ri_api_return_t ri_do_mem_sync_rread(ri_rnic_handle_t rnic, ri_data_seg_t *local_seg_list,

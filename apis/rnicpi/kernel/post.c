@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Send WRs: which flags and opcodes there are is one table, with one reader. */
+/* Send WRs: one table has the opcodes and their flags. */
 
 #include "memory/tpt.h"
 #include "rnicpi/kernel/ops.h"
@@ -7,16 +7,16 @@
 #include "rnicpi/shared/memory.h"
 #include "srnic.h"
 
-/* LOCAL_SOLICITED and COALESCE are taken, and mean nothing (L3093, L6346) */
+/* LOCAL_SOLICITED and COALESCE are accepted and ignored (L3093, L6346) */
 #define ANY	(RI_WR_SIGNALED_FLAG | RI_WR_COALESCE_FLAG | RI_WR_LOCAL_SOLICITED_FLAG)
 #define SEND	(ANY | RI_WR_SOLICITED_EVENT_FLAG | RI_WR_READ_FENCE_FLAG | RI_WR_INLINE_OK_FLAG)
 
 /* 6.3, L6346 */
 static const struct rule {
 	bool known;
-	ri_api_return_t refused;	/* with this, if it is known but not for iWARP */
+	ri_api_return_t refused;	/* code if iWARP does not have it */
 	u8 opcode;
-	u32 flags;			/* that it may have */
+	u32 flags;			/* allowed flags */
 } rules[] = {
 	[RI_WR_TYPE_SEND] = { true, RI_RET_SUCCESS, SRNIC_OP_SEND, SEND },
 	[RI_WR_TYPE_SEND_INVALIDATE] = { true, RI_RET_SUCCESS, SRNIC_OP_SEND_INV, SEND },
@@ -44,10 +44,10 @@ static const struct rule *rule_of(ri_wr_type_t type)
 }
 
 /**
- * struct wqe - a WR as the device has it
+ * struct wqe - a WR in the device's format
  * @sqe: its header
- * @sge: what its data is, or is to be
- * @data: inline
+ * @sge: its SGEs
+ * @data: its inline data
  */
 struct wqe {
 	struct srnic_sqe sqe;
@@ -69,7 +69,7 @@ static void copy_inline(struct wqe *w, const ri_data_seg_t *list, u32 num)
 	w->sqe.flags |= SRNIC_SQE_INLINE;
 }
 
-/* In STag 0 an address is a physical one; the device's are the kernel's */
+/* With STag 0 the consumer passes physical addresses, and the device takes kernel addresses */
 static u64 address_of(const ri_data_seg_t *seg)
 {
 	if (seg->tag.ltag || !seg->len)
@@ -96,7 +96,7 @@ static u64 bytes_of(const ri_data_seg_t *list, u32 num)
 	return bytes;
 }
 
-/* A hint: what has STag 0 is not at a virtual address */
+/* INLINE_OK is a hint. Data of STag 0 has no virtual address */
 static bool may_inline(const struct rnic_qp *qp, u32 flags, const ri_data_seg_t *list, u32 num)
 {
 	return flags & RI_WR_INLINE_OK_FLAG && bytes_of(list, num) <= qp->max_inline &&
@@ -158,7 +158,7 @@ static ri_api_return_t fill_bind(const struct rnic_qp *qp, ri_wr_bind_t *wr, str
 	return RI_RET_SUCCESS;
 }
 
-/* What is wrong with the list is the WR's status; an STag's key is the consumer's (RI-47) */
+/* An invalid list is reported by the WR's status; the STag's key is the consumer's (RI-47) */
 static ri_api_return_t fill_fmr(const struct rnic_qp *qp, const ri_wr_fmr_t *wr, struct wqe *w)
 {
 	const ri_mr_reg_attr_t *common = &wr->attr.common;
@@ -171,7 +171,7 @@ static ri_api_return_t fill_fmr(const struct rnic_qp *qp, const ri_wr_fmr_t *wr,
 		return RI_RET_MEM_INVALID_LTAG;
 	if (common->mem_attr & RI_MEM_FLAGS_REMOTE && !mr->remote)
 		return RI_RET_MEM_INVALID_ACCESS;
-	/* else the list would take the place of one that is used */
+	/* without the privilege the WR fails: do not replace a list that may be in use */
 	if (qp->attr.enable_stag0_fastreg)
 		srnic_native_mr_refuse(mr->mr, ri_phys_list(mr->obj.rnic->vp, mr->mr, &wr->attr));
 	w->sqe.stag = wr->ltag;
@@ -181,7 +181,7 @@ static ri_api_return_t fill_fmr(const struct rnic_qp *qp, const ri_wr_fmr_t *wr,
 	return RI_RET_SUCCESS;
 }
 
-/* What is particular to an opcode */
+/* Fills in the fields of the opcode */
 static ri_api_return_t fill(const struct rnic_qp *qp, ri_wr_t *ri, struct wqe *w)
 {
 	switch (ri->wr_common.type) {
@@ -252,9 +252,9 @@ static ri_api_return_t post_one(struct rnic_qp *qp, ri_wr_t *ri, ri_err_data_t *
 /**
  * ri_do_qp_postsq - ri_qp_postsq
  * @rnic: an RNIC handle
- * @qp: of it
- * @wr: @num_wrs of them, in order
- * @num_wrs: becomes how many were posted; what is wrong is wrong with the next one
+ * @qp: a QP of @rnic
+ * @wr: @num_wrs WRs, in order
+ * @num_wrs: set to the number posted; an error belongs to the next WR
  * @err_data: may be NULL
  *
  * Any context. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_QP_INVALID_HANDLE,

@@ -16,7 +16,7 @@ static ri_api_return_t check(const ri_wr_recv_t *ri, u32 max_sge)
 	return ri->num_sgls && !ri->sg_list ? RI_RET_INVALID_PARAMETER : RI_RET_SUCCESS;
 }
 
-/* In STag 0 an address is a physical one; the device's are the kernel's */
+/* With STag 0 the consumer passes physical addresses, and the device takes kernel addresses */
 static void copy_sges(struct ib_sge *to, const ri_data_seg_t *from, u32 num)
 {
 	for (; num--; to++, from++) {
@@ -27,7 +27,7 @@ static void copy_sges(struct ib_sge *to, const ri_data_seg_t *from, u32 num)
 	}
 }
 
-/* @qp or @srq */
+/* One of @qp and @srq is NULL */
 static int post(struct ib_qp *qp, struct ib_srq *srq, const ri_wr_recv_t *ri)
 {
 	struct ib_sge sge[SRNIC_MAX_SGE];
@@ -60,9 +60,9 @@ static ri_api_return_t post_all(struct ib_qp *qp, struct ib_srq *srq, u32 max_sg
 /**
  * ri_do_qp_postrq - ri_qp_postrq
  * @rnic: an RNIC handle
- * @qp: of it, without an SRQ
- * @wr: @num_wrs of them, in order
- * @num_wrs: becomes how many were posted
+ * @qp: a QP of @rnic, without an SRQ
+ * @wr: @num_wrs WRs, in order
+ * @num_wrs: set to the number posted
  * @err_data: may be NULL
  *
  * Any context. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_QP_INVALID_HANDLE,
@@ -104,9 +104,9 @@ ri_api_return_t ri_do_qp_post_recv(ri_rnic_handle_t rnic, ri_qp_handle_t qp_hand
 /**
  * ri_do_srq_post - ri_srq_post
  * @rnic: an RNIC handle
- * @srq_handle: of it
- * @wr: @num_wrs of them
- * @num_wrs: becomes how many were posted
+ * @srq_handle: an SRQ of @rnic
+ * @wr: @num_wrs WRs
+ * @num_wrs: set to the number posted
  * @err_data: may be NULL
  *
  * Any context. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE,

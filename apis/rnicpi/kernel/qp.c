@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* QPs: made, asked and ended. What takes one from state to state is in qp_modify.c. */
+/* QPs: create, query and destroy. State transitions are in qp_modify.c. */
 
 #include <linux/slab.h>
 #include "rnicpi/kernel/ops.h"
@@ -7,7 +7,7 @@
 
 /* ----- create ----- */
 
-/* Each has its own code */
+/* Each limit has its own code */
 static ri_api_return_t check_limits(const struct rnic *rnic, const ri_qp_attr_t *attrs)
 {
 	const struct ib_device_attr *d = &rnic->vp->ibdev->attrs;
@@ -27,7 +27,7 @@ static ri_api_return_t check_limits(const struct rnic *rnic, const ri_qp_attr_t 
 	return RI_RET_SUCCESS;
 }
 
-/* Under ri_lock: what the QP is made of */
+/* Under ri_lock. Looks up PD, CQs and SRQ of the new QP */
 static ri_api_return_t find_parts(ri_rnic_handle_t rnic, const ri_qp_attr_t *attrs,
 				  struct rnic_qp *qp)
 {
@@ -143,13 +143,13 @@ static int qp_new(struct rnic *rnic, struct rnic_qp *qp, const ri_qp_attr_t *att
 /**
  * ri_do_qp_create - ri_qp_create
  * @rnic: an RNIC handle
- * @attrs: what the page has for create; becomes what was made
+ * @attrs: in: attributes for create, as its page has them; out: actual ones
  * @qp: the QP, Idle
- * @vp_data: not looked at
- * @os_data: is in each completion and event
+ * @vp_data: ignored
+ * @os_data: returned in each completion and event
  * @err_data: may be NULL
  *
- * ORD and IRD are granted as they are asked for, or refused. May sleep.
+ * ORD and IRD are granted as requested, or refused. May sleep.
  *
  * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_INVALID_PARAMETER,
  * RI_RET_PD_INVALID_HANDLE, RI_RET_CQ_INVALID_HANDLE, RI_RET_SRQ_INVALID_HANDLE,
@@ -215,7 +215,7 @@ static_assert(RDMAP_MAX_TERM_LEN <=
 /**
  * ri_do_qp_query - ri_qp_query
  * @rnic: an RNIC handle
- * @qp: of it
+ * @qp: a QP of @rnic
  * @attrs: all attributes; CQs and SRQ as their os_data, the PD as its handle. The stream is
  *	   valid until the QP is destroyed
  * @err_data: may be NULL
@@ -245,7 +245,7 @@ ri_api_return_t ri_do_qp_query(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_qp_a
  * ri_qp_end - end a QP
  * @qp: hidden
  *
- * No event of it is told when this returns (RI-37). Takes ri_lock.
+ * None of its events is reported after this (RI-37). Takes ri_lock.
  *
  * Return: 0; -EBUSY: windows are bound to it, and its handle is valid again.
  */
@@ -254,7 +254,7 @@ int ri_qp_end(struct rnic_qp *qp)
 	u32 qpn = qp->qp->qp_num;
 	int err;
 
-	/* a WR that is being posted has looked it up */
+	/* posts in progress may have looked it up */
 	synchronize_rcu();
 	mutex_lock(&qp->mutex);
 	err = ib_destroy_qp(qp->qp);
@@ -265,7 +265,7 @@ int ri_qp_end(struct rnic_qp *qp)
 	}
 	ri_upcall_end(qp->obj.rnic->vp, &qp->obj);
 	mutex_lock(&ri_lock);
-	/* the number may be another QP's already */
+	/* another QP may have the number already */
 	xa_cmpxchg(&qp->obj.rnic->qps, qpn, qp, NULL, GFP_KERNEL);
 	count_users(qp, -1);
 	ri_leave(&qp->obj);
@@ -276,10 +276,10 @@ int ri_qp_end(struct rnic_qp *qp)
 /**
  * ri_do_qp_destroy - ri_qp_destroy
  * @rnic: an RNIC handle
- * @qp: of it, in any state
+ * @qp: a QP of @rnic, in any state
  * @err_data: may be NULL
  *
- * What is posted is cancelled, and has no completion afterwards. May sleep.
+ * Cancels posted WRs, which get no completion. May sleep.
  *
  * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_QP_INVALID_HANDLE;
  * RI_RET_WINDOWS_BOUND: windows of type 2 are bound to it

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* What qp.c and qp_modify.c have in common. */
+/* Functions that qp.c and qp_modify.c share. */
 #ifndef QP_H
 #define QP_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ri_qp_modify: a QP from state to state, and with its stream into RTS. All is checked before
+ * ri_qp_modify: state transitions of a QP, with its stream into RTS. All is checked before
  * anything changes.
  */
 
@@ -20,7 +20,7 @@ static const ri_qp_state_t states[] = {
 };
 
 /**
- * ri_qp_look - see what state a QP is in
+ * ri_qp_look - query the state of a QP
  * @qp: its attributes are brought up to date; its mutex is held
  * @is: filled in
  */
@@ -36,12 +36,12 @@ void ri_qp_look(struct rnic_qp *qp, struct srnic_native_qp *is)
 }
 
 /**
- * ri_qp_arm - have the high water mark of a QP's receive queue told
+ * ri_qp_arm - arm the high water mark of a QP's receive queue
  * @qp: with an SRQ; its mutex is held, or it is new
- * @arm: false: it is not told any more
+ * @arm: false: disarm it
  *
- * RNICPI's mark is hit, the limit of the RDMAC verbs is exceeded: so the marks 0 and 1 are the
- * limit 0, the first receive that the QP takes (L2700).
+ * RNICPI's event comes at the mark, that of the RDMAC verbs above the limit: so the marks 0 and 1
+ * both become the limit 0, which the first receive that the QP takes exceeds (L2700).
  *
  * Return: 0 or a negative errno.
  */
@@ -80,7 +80,7 @@ static ri_api_return_t stream_error(ri_err_data_t *err_data, int err)
 		return RI_RET_INVALID_LLP_HANDLE;
 	case -ECONNABORTED:
 		return RI_RET_QP_INVALID_STATE;
-	case -EPERM:	/* the administrator wants CRCs */
+	case -EPERM:	/* the policy requires CRC */
 		return RI_RET_MPA_ATTR_UNSUPPORTED;
 	}
 	return ret;
@@ -183,7 +183,7 @@ static ri_api_return_t move(struct rnic_qp *qp, u32 mask, const ri_qp_attr_t *at
 		err = set_state(qp, IB_QPS_ERR);
 		break;
 	default:
-		/* from Error, when all is flushed (L2783) */
+		/* from Error, after all WRs are flushed (L2783) */
 		err = set_state(qp, IB_QPS_RESET);
 		if (!err)
 			qp->have_llp = false;
@@ -210,7 +210,7 @@ static ri_api_return_t modify(struct rnic_qp *qp, u32 mask, const ri_qp_attr_t *
 		return ri_refuse(err_data, RI_RET_RESOURCE_SHORTAGE);
 	keep(qp, mask, attrs);
 	ret = mask & RI_QP_ATTR_NEXT_STATE ? move(qp, mask, attrs, err_data) : ri_done(err_data);
-	/* checked: it cannot fail */
+	/* the parameters are checked: it cannot fail */
 	if (!ret && mask & RI_LIMIT)
 		ri_qp_arm(qp, !(mask & RI_QP_ATTR_RQ_ARMED) || attrs->qp_xport.qp_iwarp.rq_armed);
 	if (ret) {
@@ -225,21 +225,21 @@ static ri_api_return_t modify(struct rnic_qp *qp, u32 mask, const ri_qp_attr_t *
 /**
  * ri_do_qp_modify - ri_qp_modify
  * @rnic: an RNIC handle
- * @qp: of it
+ * @qp: a QP of @rnic
  * @qp_mask: which of @attrs
- * @attrs: new attributes; all of them are taken, or none
+ * @attrs: new attributes; all of them take effect, or none
  * @err_data: may be NULL
  *
- * Idle to RTS takes the file of a TCP socket that is connected, of which the QP holds a
- * reference from then on. With a last message the peer sends the first FPDU. May sleep, for
- * what the last message takes to be sent.
+ * Idle to RTS takes the file of a connected TCP socket; the QP holds a reference to it from
+ * then on. With a last message the peer sends the first FPDU. May sleep until the last message
+ * is sent.
  *
  * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_QP_INVALID_HANDLE,
  * RI_RET_INVALID_PARAMETER, RI_RET_QP_INVALID_STATE, RI_RET_QP_ATTRIBUTE_CANT_CHANGE,
  * RI_RET_QP_RESIZE_UNSUPPORTED, RI_RET_RNIC_IRD_ORD_EXCEEDED, RI_RET_INVALID_LLP_HANDLE,
  * RI_RET_LLP_BAD_STATE, RI_RET_INVALID_DDP_RDMAP_VERSION, RI_RET_STILL_FLUSHING_WQES,
  * RI_RET_WINDOWS_BOUND, RI_RET_RESOURCE_SHORTAGE, RI_RET_SRQ_LIMIT_OUT_OF_RANGE;
- * RI_RET_MPA_ATTR_UNSUPPORTED: the device wants CRCs
+ * RI_RET_MPA_ATTR_UNSUPPORTED: the device requires CRC
  */
 ri_api_return_t ri_do_qp_modify(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_qp_attr_mask_t qp_mask,
 				ri_qp_attr_t *attrs, ri_err_data_t *err_data)

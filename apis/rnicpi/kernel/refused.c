@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Functions that refuse: all of a handle that is none, and those that no iWARP device has. */
+/* Functions that always fail: all of an invalid handle, and those that iWARP does not have. */
 
 #include "rnicpi/kernel/ops.h"
 #include "rnicpi/kernel/rnic.h"
@@ -11,7 +11,7 @@
 	}
 #include "rnicpi/shared/functions.h"
 
-/* Of what is no handle of a device or of an RNIC */
+/* The vector of an invalid handle */
 const ri_ops_t ri_no_ops = {
 #define RI_FUNCTION(name, ...) .ri_op_##name = none_##name,
 #include "rnicpi/shared/functions.h"
@@ -23,7 +23,7 @@ const ri_ops_t ri_no_ops = {
 		return ri_refuse(err_data, code);				\
 	}
 
-/* Those of InfiniBand (1.3): no state is touched */
+/* Functions of InfiniBand (1.3): they change no state */
 #define ONLY_ALL(...)
 #define ONLY_KERNEL(...)
 #define ONLY_INFINIBAND(name, ...)	REFUSE(name, RI_RET_XPORT_UNSUPPORTED, __VA_ARGS__)

@@ -37,10 +37,10 @@ static ri_api_return_t get_hdl(ri_vp_handle_t vp_hdl, ri_rnic_handle_t *handle,
 /**
  * ri_do_rnic_get_hdl - ri_rnic_get_hdl
  * @vp_hdl: of ri_rnic_open()
- * @location: not looked at: all consumers are in the kernel
+ * @location: ignored: all consumers are in the kernel
  * @rnic: the handle
- * @vp_data: not looked at
- * @os_data: kept
+ * @vp_data: ignored
+ * @os_data: stored
  * @err_data: may be NULL
  *
  * Takes ri_lock. Return: RI_RET_SUCCESS, RI_RET_VP_INVALID_HANDLE,
@@ -97,7 +97,7 @@ ri_api_return_t ri_do_rnic_free_hdl(ri_vp_handle_t vp_hdl, ri_rnic_handle_t rnic
 
 /* ----- attributes ----- */
 
-/* All in one piece: the attributes, those of iWARP, of the port; then its addresses */
+/* One buffer: the attributes, iWARP's, the port's, and then the port's addresses */
 struct answer {
 	ri_rnic_attr_t rnic;
 	ri_iwarp_rnic_attr_t iwarp;
@@ -155,7 +155,7 @@ static void fill_iwarp(ri_iwarp_rnic_attr_t *iw)
 	};
 }
 
-/* The addresses of the port, which are its GIDs but the first; @room: what may be filled in */
+/* The addresses of the port: its GIDs except the first; fills in @room of them at most */
 static u32 addresses(struct ib_device *ibdev, bool v4, void *out, u32 room)
 {
 	union ib_gid gid;
@@ -182,7 +182,7 @@ static void fill_port(struct ib_device *ibdev, struct answer *a, u32 v4, u32 v6)
 	struct in_addr *four = (struct in_addr *)(six + v6);
 
 	a->iwarp.port_attrs = &a->port;
-	/* there may be less than there were */
+	/* an address may have been removed since they were counted */
 	a->port = (ri_iwarp_port_attr_t){
 		.port_num = PORT,
 		.num_ipv6_addrs = min(addresses(ibdev, false, six, v6), v6),
@@ -220,12 +220,12 @@ static ri_api_return_t answer(const struct rnic_vp *vp, bool port, ri_rnic_attr_
  * ri_do_rnic_query - ri_rnic_query
  * @rnic: an RNIC handle
  * @flags: RI_QUERY_RNIC_PORT_INFO, with the addresses of the port
- * @attrs: @attr_size bytes, that all pointers in it point into; NULL: how many are needed
- * @attr_size: becomes what is needed
+ * @attrs: buffer for the attributes and all that they point to; NULL: only query the size
+ * @attr_size: in: size of @attrs; out: the size needed
  * @err_data: may be NULL
  *
  * May sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_INVALID_PARAMETER;
- * RI_RET_BUFFER_TOO_SMALL: nothing is written but @attr_size
+ * RI_RET_BUFFER_TOO_SMALL: only @attr_size is set
  */
 ri_api_return_t ri_do_rnic_query(ri_rnic_handle_t rnic, ri_rnic_query_flags_t flags,
 				 ri_rnic_attr_t *attrs, uint_t *attr_size, ri_err_data_t *err_data)
@@ -272,17 +272,17 @@ static int diagnose(struct ib_device *ibdev, ri_diag_op_type_t op, struct rnic_o
 /**
  * ri_do_rnic_diag - ri_rnic_diag
  * @rnic: an RNIC handle
- * @op: what is asked for
- * @arg: the QP of RI_DIAG_QP_DETAILS, of @rnic; else not looked at
- * @opval: becomes text, lines of a name and a value, with a 0 behind them; NULL: how much it is
- * @oplen: its bytes; becomes those of the text
+ * @op: RI_DIAG_*
+ * @arg: the QP of RI_DIAG_QP_DETAILS, of @rnic; otherwise ignored
+ * @opval: set to lines of a name and a value, and a NUL; NULL: only query the size
+ * @oplen: in: size of @opval; out: bytes of the text
  * @err_data: may be NULL
  *
- * RI_DIAG_RDMA_RESET takes all QPs of the device to Error, those of programs as well. Ethernet
- * and TCP are not touched. May sleep.
+ * RI_DIAG_RDMA_RESET takes all QPs of the device to Error, also those of programs. It does not
+ * affect Ethernet and other TCP connections. May sleep.
  *
  * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_INVALID_PARAMETER,
- * RI_RET_RESOURCE_SHORTAGE; RI_RET_BUFFER_TOO_SMALL: nothing is written but @oplen;
+ * RI_RET_RESOURCE_SHORTAGE; RI_RET_BUFFER_TOO_SMALL: only @oplen is set;
  * RI_RET_OP_UNSUPPORTED: there is no such operation
  */
 ri_api_return_t ri_do_rnic_diag(ri_rnic_handle_t rnic, ri_diag_op_type_t op, void *arg,
@@ -324,8 +324,8 @@ static int pd_new(struct rnic *rnic, struct rnic_pd *pd, ri_os_data_t os_data)
  * ri_do_pd_alloc - ri_pd_alloc
  * @rnic: an RNIC handle
  * @pd: the protection domain
- * @vp_data: not looked at
- * @os_data: kept
+ * @vp_data: ignored
+ * @os_data: stored
  * @err_data: may be NULL
  *
  * May sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_INVALID_PARAMETER,
@@ -374,7 +374,7 @@ void ri_pd_end(struct rnic_pd *pd)
 /**
  * ri_do_pd_dealloc - ri_pd_dealloc
  * @rnic: an RNIC handle
- * @pd: of it, without objects
+ * @pd: a PD of @rnic without objects
  * @err_data: may be NULL
  *
  * May sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_PD_INVALID_HANDLE,

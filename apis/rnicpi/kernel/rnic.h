@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * rnicpi.ko's own objects. A consumer has a handle of each, which is a number that is looked
- * up: one that is stale finds nothing.
+ * rnicpi.ko's own objects. A consumer has a handle of each, a number that calls look up: a
+ * stale one finds nothing.
  *
- * What is made, changed and ended is so under ri_lock, but for what waits. Calls that any
- * context may make look up and work under RCU, so that the end of an object can wait for them.
+ * Objects are created, changed and ended under ri_lock, except for calls that wait. Calls for
+ * any context look up and work in an RCU read section, for which the end of an object waits.
  */
 #ifndef RNIC_H
 #define RNIC_H
@@ -34,21 +34,21 @@ enum ri_kind {
 
 #define RI_MAX_CQ_HANDLERS	16
 
-/* Bytes of a physical buffer in block mode; they are multiples of the first */
+/* Bytes of a physical buffer in block mode; sizes are multiples of RI_MIN_BLOCK */
 #define RI_MIN_BLOCK		512U
 #define RI_MAX_BLOCK		SZ_1G
 
 struct rnic;
 
 /**
- * struct rnic_obj - what all objects begin with
+ * struct rnic_obj - common first member of all objects
  * @kind: immutable, as @handle, @rnic and @os_data
  * @handle: the consumer's
- * @rnic: of which it was made; NULL for a device
+ * @rnic: the RNIC handle that it was created with; NULL for a device
  * @os_data: the consumer's
- * @hidden: it is being ended: its handle finds nothing
- * @users: ri_lock: objects that need it
- * @link: ri_lock: of @rnic->objects, in the order in which they were made
+ * @hidden: it is being ended: a lookup of its handle fails
+ * @users: ri_lock: number of objects that use it
+ * @link: ri_lock: in @rnic->objects, in the order of creation
  * @rcu: frees it
  */
 struct rnic_obj {
@@ -66,17 +66,17 @@ struct rnic_obj {
  * struct rnic_vp - a device
  * @obj: its os_data is that of ri_rnic_open()
  * @ibdev: of the RDMA core, alive
- * @handler: of the RDMA core's events
+ * @handler: for the RDMA core's events
  * @open: ri_lock, as @mode, @rnics and @leaving
- * @mode: what physical buffers are
+ * @mode: whether physical buffers are pages or blocks
  * @leaving: it cannot be opened any more
- * @rnics: handles of it
- * @async: who is told of events, or NULL
- * @cq_handlers: by id, who is told of completions, or NULL
- * @cq_ids: ri_lock: ids that were given out
- * @lock: of @events; taken with irqs off
- * @events: to be told
- * @work: tells them
+ * @rnics: its RNIC handles
+ * @async: event handler, or NULL
+ * @cq_handlers: completion handlers by id less 1, or NULL
+ * @cq_ids: ri_lock: number of ids in use
+ * @lock: protects @events; taken with irqs off
+ * @events: events that wait for @work
+ * @work: calls @async for each event
  */
 struct rnic_vp {
 	struct rnic_obj obj;
@@ -96,9 +96,9 @@ struct rnic_vp {
 
 /**
  * struct rnic - an RNIC handle (ri_rnic_get_hdl)
- * @obj: its link is of @vp->rnics
+ * @obj: its link is in @vp->rnics
  * @vp: its device
- * @objects: ri_lock: made of it
+ * @objects: ri_lock: its objects
  * @qps: by QP number
  */
 struct rnic {
@@ -130,17 +130,17 @@ struct rnic_srq {
 
 /**
  * struct rnic_qp - a QP
- * @obj: what all have
- * @pd: its PD, as the others in use as long as it is there
+ * @obj: common part
+ * @pd: its PD; the QP is a user of it, and of the CQs and the SRQ
  * @scq: of its SQ
  * @rcq: of its RQ
  * @srq: or NULL
  * @qp: of the RDMA core
  * @max_inline: bytes
- * @mutex: of what follows: one call at a time changes the QP, or looks
- * @attr: as it was made, and set
- * @llp: its stream, as it was set
- * @have_llp: it was
+ * @mutex: serializes calls that change or query the QP; protects what follows
+ * @attr: attributes of creation, and as set later
+ * @llp: the stream handle that was set
+ * @have_llp: @llp is set
  */
 struct rnic_qp {
 	struct rnic_obj obj;
@@ -157,7 +157,7 @@ struct rnic_qp {
 
 /**
  * struct rnic_mr - a region
- * @obj: what all have
+ * @obj: common part
  * @pd: its PD
  * @mr: of the RDMA core; another one after ri_mr_rereg()
  * @remote: it may have remote rights
@@ -225,7 +225,7 @@ void ri_kal_leaving(ri_vp_handle_t vp_hdl);
 void ri_kal_forget(ri_rnic_handle_t rnic);
 void ri_kal_gone(ri_vp_handle_t vp_hdl);
 
-/* the ends that the end of a device makes, too: ri_lock is not held, the object is hidden */
+/* also called at the end of a device: without ri_lock; the object is hidden */
 int ri_qp_end(struct rnic_qp *qp);
 void ri_cq_end(struct rnic_cq *cq);
 void ri_srq_end(struct rnic_srq *srq);

@@ -62,10 +62,10 @@ static ri_api_return_t check(const struct rnic *rnic, const ri_srq_attr_t *a)
 /**
  * ri_do_srq_create - ri_srq_create
  * @rnic: an RNIC handle
- * @srq_attrs: what it is to have, and becomes what it has; a lowat that is not 0 is armed
+ * @srq_attrs: in: requested attributes; out: actual ones; a lowat other than 0 is armed
  * @srq: the SRQ
- * @vp_data: not looked at
- * @os_data: is in each event, and told by ri_qp_query()
+ * @vp_data: ignored
+ * @os_data: returned in each event and by ri_qp_query()
  * @err_data: may be NULL
  *
  * May sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_INVALID_PARAMETER,
@@ -102,7 +102,7 @@ ri_api_return_t ri_do_srq_create(ri_rnic_handle_t rnic, ri_srq_attr_t *srq_attrs
 	return err ? ri_failed(err_data, err, RI_RET_FAIL) : ri_answer(err_data, ret);
 }
 
-/* RI_RET_SRQ_IN_ERROR: nothing is taken from it any more */
+/* Return: RI_RET_SRQ_IN_ERROR if the device takes no receives from it any more */
 static ri_api_return_t look(struct rnic_srq *srq, ri_srq_attr_t *a)
 {
 	struct ib_srq_attr attr;
@@ -125,7 +125,7 @@ static ri_api_return_t look(struct rnic_srq *srq, ri_srq_attr_t *a)
 /**
  * ri_do_srq_query - ri_srq_query
  * @rnic: an RNIC handle
- * @srq: of it
+ * @srq: an SRQ of @rnic
  * @srq_attrs: all attributes
  * @err_data: may be NULL
  *
@@ -160,7 +160,7 @@ static ri_api_return_t check_change(const struct rnic_srq *srq, u32 mask,
 /**
  * ri_do_srq_modify - ri_srq_modify
  * @rnic: an RNIC handle
- * @srq: of it
+ * @srq: an SRQ of @rnic
  * @srqmask: RI_SRQ_ATTR_LOWAT, which is armed anew
  * @attrs: the new value
  * @err_data: may be NULL
@@ -187,11 +187,11 @@ ri_api_return_t ri_do_srq_modify(ri_rnic_handle_t rnic, ri_srq_handle_t srq,
  * ri_srq_end - end an SRQ
  * @srq: hidden, without users
  *
- * No event of it is told when this returns (RI-37). Takes ri_lock.
+ * None of its events is reported after this (RI-37). Takes ri_lock.
  */
 void ri_srq_end(struct rnic_srq *srq)
 {
-	/* a WR that is being posted has looked it up */
+	/* posts in progress may have looked it up */
 	synchronize_rcu();
 	ib_destroy_srq(srq->srq);
 	ri_upcall_end(srq->obj.rnic->vp, &srq->obj);
@@ -204,10 +204,10 @@ void ri_srq_end(struct rnic_srq *srq)
 /**
  * ri_do_srq_destroy - ri_srq_destroy
  * @rnic: an RNIC handle
- * @srq: of it; no QP has it
+ * @srq: an SRQ of @rnic that no QP uses
  * @err_data: may be NULL
  *
- * What is posted has no completion. May sleep.
+ * Posted WRs get no completion. May sleep.
  *
  * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_SRQ_INVALID_HANDLE,
  * RI_RET_SRQ_INUSE

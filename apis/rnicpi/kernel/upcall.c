@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Upcalls: events and completions are told from a workqueue, so that a handler may sleep, and
- * may call what it was called about. None comes when the end of its object has returned
- * (4.7); a handler that ends its own object is not waited for.
+ * Upcalls: a workqueue calls the handlers of events and completions. So a handler may sleep,
+ * and may make calls on the object it is called for. No handler of an object is called after
+ * the call that ends the object has returned (4.7), except a handler that makes this call itself.
  */
 
 #include <linux/slab.h>
@@ -11,10 +11,10 @@
 struct workqueue_struct *ri_wq;
 
 /**
- * struct told - an event that waits to be told
- * @link: of struct rnic_vp.events
- * @obj: of which it is
- * @record: what is told
+ * struct told - an event that waits for its upcall
+ * @link: in struct rnic_vp.events
+ * @obj: the object of the event
+ * @record: passed to the handler
  */
 struct told {
 	struct list_head link;
@@ -22,7 +22,7 @@ struct told {
 	ri_event_record_t record;
 };
 
-/* The next event, or of @obj the next one; NULL: none */
+/* Takes the next event, of @obj if that is not NULL. Return: NULL if there is none */
 static struct told *take_event(struct rnic_vp *vp, const struct rnic_obj *obj)
 {
 	struct told *t, *found = NULL;
@@ -55,7 +55,7 @@ static void tell_events(struct work_struct *work)
 }
 
 /**
- * ri_upcall_init - a device has no events yet
+ * ri_upcall_init - initialize the upcalls of a device
  * @vp: zero
  */
 void ri_upcall_init(struct rnic_vp *vp)
@@ -66,10 +66,10 @@ void ri_upcall_init(struct rnic_vp *vp)
 }
 
 /**
- * ri_raise - an event is to be told, if there is who wants to know (RI-35)
- * @vp: its device
- * @obj: of which it is: CQ, QP, SRQ, or the device
- * @type: which
+ * ri_raise - queue an event for the handler, if there is one (RI-35)
+ * @vp: the device
+ * @obj: the object of the event: a CQ, a QP, an SRQ, or the device
+ * @type: of the event
  *
  * Any context.
  */
@@ -97,11 +97,11 @@ void ri_raise(struct rnic_vp *vp, struct rnic_obj *obj, ri_async_event_type_t ty
 }
 
 /**
- * ri_upcall_end - no event of an object is told from now on (RI-37)
+ * ri_upcall_end - stop reporting events of an object (RI-37)
  * @vp: its device
- * @obj: raises none any more; or NULL: all of the device, which may raise some
+ * @obj: an object that raises no more events; or NULL: drop all events of the device so far
  *
- * Waits for the one that is being told, unless that is the caller. May sleep; no lock is held.
+ * Waits for the upcall in progress, unless that is the caller. May sleep; no lock is held.
  */
 void ri_upcall_end(struct rnic_vp *vp, struct rnic_obj *obj)
 {
@@ -147,7 +147,7 @@ static const ri_async_event_type_t qp_events[SRNIC_EV_COUNT] = {
 	[SRNIC_EV_IRRQ_ACCESS] = RI_EVENT_QP_IRRQ_PROTECTION_ERROR_ACCESS_VIOLATION,
 	[SRNIC_EV_IRRQ_PD] = RI_EVENT_QP_IRRQ_PROTECTION_ERROR_INVALID_PD,
 	[SRNIC_EV_IRRQ_WRAP] = RI_EVENT_QP_IRRQ_PROTECTION_ERROR_WRAP_ERROR,
-	/* not in the text, which has no atomics on iWARP */
+	/* RNICPI has no atomics on iWARP */
 	[SRNIC_EV_ATOMIC_OPERATION] = RI_EVENT_QP_REMOTE_OP_ERROR_OPCODE,
 	[SRNIC_EV_CQ_SQ] = RI_EVENT_QP_CQ_SQ_ERROR,
 	[SRNIC_EV_CQ_RQ] = RI_EVENT_QP_CQ_RQ_ERROR,
@@ -214,9 +214,9 @@ static void tell_cq(struct work_struct *work)
 }
 
 /**
- * ri_cq_ready - what was asked for with ri_cq_req_notification() is there
+ * ri_cq_ready - a completion that ri_cq_req_notification() has requested has come
  * @ibcq: of a struct rnic_cq with a handler id
- * @context: that
+ * @context: the struct rnic_cq
  *
  * Any context.
  */
@@ -229,7 +229,7 @@ void ri_cq_ready(struct ib_cq *ibcq, void *context)
 }
 
 /**
- * ri_cq_ready_init - nothing is told of a CQ yet
+ * ri_cq_ready_init - initialize the upcalls of a CQ
  * @cq: new
  */
 void ri_cq_ready_init(struct rnic_cq *cq)
@@ -238,8 +238,8 @@ void ri_cq_ready_init(struct rnic_cq *cq)
 }
 
 /**
- * ri_cq_ready_end - nothing is told of a CQ any more (RI-37)
- * @cq: no QP has it
+ * ri_cq_ready_end - stop the upcalls of a CQ (RI-37)
+ * @cq: not used by a QP
  *
  * Waits for its handler, unless that is the caller. May sleep; no lock is held.
  */
@@ -252,7 +252,7 @@ void ri_cq_ready_end(struct rnic_cq *cq)
 }
 
 /**
- * ri_cq_ready_flush - nobody is in a handler that was replaced
+ * ri_cq_ready_flush - wait until no replaced handler is running
  *
  * Does not wait if the caller is in an upcall itself. May sleep; no lock is held.
  */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * The functions of a vector, in the order of the text, for who makes vectors: librnicpi and
- * rnicpi.ko. It is included where something is to be said of each of them, and has no guard.
+ * The functions of a vector, in the order of the specification. librnicpi and rnicpi.ko include
+ * it, more than once, to generate code for each function: it has no guard.
  *
- *	RI_FUNCTION(name, handle, who, parameters...)
+ *	RI_FUNCTION(name, handle, callers, parameters...)
  *
- * handle: the first one, VP or RNIC. who has it: ALL; KERNEL: a program may not; or nobody, as
- * iWARP has none of it: INFINIBAND, ATOMICS, DATAGRAMS, and MODIFY, which programs may not
- * call, either. The parameters are without err_data, which is the last one of each.
+ * handle: type of the first parameter, VP or RNIC. callers: ALL; KERNEL: programs may not call
+ * it; INFINIBAND, ATOMICS, DATAGRAMS: iWARP does not have it; MODIFY: iWARP does not have it,
+ * and programs may not call it. err_data, the last parameter of each, is omitted.
  */
 RI_FUNCTION(rnic_open, VP, KERNEL, ri_vp_handle_t vp_hdl, ri_pbl_mode_t pbl_mode,
 	    ri_os_data_t os_data)

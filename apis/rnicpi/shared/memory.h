@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Memory attributes: what can be asked for, and what it is in verbs, in librnicpi and rnicpi.ko. */
+/* Memory attributes: checks, and conversion to verbs, for librnicpi and rnicpi.ko. */
 #ifndef RNICPI_MEMORY_H
 #define RNICPI_MEMORY_H
 
@@ -12,7 +12,7 @@
 			 RI_MEM_FLAGS_ZBVA | RI_MEM_FLAGS_NONCOHERENT | RI_MEM_FLAGS_USER_VA |	\
 			 RI_MEM_FLAGS_SHARED_REG_IOVA)
 
-/* The page wants an RTag if there are remote rights (L3620); @refused: what is not had here */
+/* Remote rights require an RTag (L3620); @refused: attributes that the caller does not support */
 static inline ri_api_return_t ri_check_attr(ri_mem_attr_t attr, const ri_rtag_t *rtag,
 					    uint32_t refused)
 {
@@ -27,7 +27,7 @@ static inline ri_api_return_t ri_check_attr(ri_mem_attr_t attr, const ri_rtag_t 
 	return attr & RI_MEM_FLAGS_REMOTE && !rtag ? RI_RET_INVALID_PARAMETER : RI_RET_SUCCESS;
 }
 
-/* As verbs has it, of the kernel and of libibverbs */
+/* To access flags of verbs, which are the same in the kernel and in libibverbs */
 static inline int ri_access_of(ri_mem_attr_t attr)
 {
 	return (attr & RI_MEM_FLAGS_LOCAL_WRITE ? IB_UVERBS_ACCESS_LOCAL_WRITE : 0) |
@@ -38,7 +38,7 @@ static inline int ri_access_of(ri_mem_attr_t attr)
 	       (attr & RI_MEM_FLAGS_ZBVA ? IB_UVERBS_ACCESS_ZERO_BASED : 0);
 }
 
-/* Of SRNIC_STAG_* */
+/* From SRNIC_STAG_* */
 static inline ri_mem_attr_t ri_attr_of(uint32_t rights)
 {
 	return (ri_mem_attr_t)((rights & SRNIC_STAG_LOCAL_READ ? RI_MEM_FLAGS_LOCAL_READ : 0) |

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* What ri_qp_modify() may be asked for on iWARP: librnicpi's rules, and those of rnicpi.ko. */
+/* Rules of ri_qp_modify() on iWARP, for librnicpi and rnicpi.ko. */
 #ifndef RNICPI_RULES_H
 #define RNICPI_RULES_H
 
 #include <rnicpi/rnicpi.h>
 
-/* What a mask can have (bits 5 to 9 mean others for InfiniBand) */
+/* Known bits of a mask (bits 5 to 9 have other meanings for InfiniBand) */
 #define RI_KNOWN	(RI_QP_ATTR_NEXT_STATE | RI_QP_ATTR_SQ_SIZE | RI_QP_ATTR_RQ_SIZE |	\
 			 RI_QP_ATTR_MAX_RDMA_READ_OUTGOING |					\
 			 RI_QP_ATTR_MAX_RDMA_READ_INCOMING | RI_QP_ATTR_RQ_HIWAT |		\
 			 RI_QP_ATTR_RQ_ARMED | RI_QP_ATTR_LLP_STREAM_HANDLE |			\
 			 RI_QP_ATTR_STREAM_MSG_BUFFER | RI_QP_ATTR_MPA_ATTR)
-/* Those of the receive queue of a QP with an SRQ */
+/* Attributes of the receive queue of a QP with an SRQ */
 #define RI_LIMIT	(RI_QP_ATTR_RQ_HIWAT | RI_QP_ATTR_RQ_ARMED)
-/* Those of the stream, of a QP that is Idle */
+/* Attributes of the stream; they can be set in Idle only */
 #define RI_STREAM	(RI_QP_ATTR_LLP_STREAM_HANDLE | RI_QP_ATTR_STREAM_MSG_BUFFER |		\
 			 RI_QP_ATTR_MPA_ATTR)
 
 /* Bytes of a last message in streaming mode */
 #define RI_MAX_LAST_MSG	65535
 
-/* RDMAC verbs 6.2: what a consumer may ask for */
+/* RDMAC verbs 6.2: transitions that a consumer may request */
 static inline bool ri_may_move(ri_qp_state_t from, ri_qp_state_t to)
 {
 	switch (to) {
@@ -36,7 +36,7 @@ static inline bool ri_may_move(ri_qp_state_t from, ri_qp_state_t to)
 	}
 }
 
-/* The stream of @iw for a QP in @state; @is_stream: its handle is one */
+/* Checks the stream of @iw for a QP in @state; @is_stream: its handle is valid */
 static inline ri_api_return_t ri_check_stream(ri_qp_state_t state, uint32_t mask,
 					      const ri_iwarp_qp_attr_t *iw, bool is_stream)
 {
@@ -53,7 +53,7 @@ static inline ri_api_return_t ri_check_stream(ri_qp_state_t state, uint32_t mask
 	return RI_RET_SUCCESS;
 }
 
-/* From @from to the state of @attrs; @have_llp: a stream was set before; @windows: bound to it */
+/* Checks a move to the state of @attrs; @have_llp: the QP has a stream; @windows: their number */
 static inline ri_api_return_t ri_check_move(ri_qp_state_t from, uint32_t mask,
 					    const ri_qp_attr_t *attrs, bool have_llp,
 					    uint32_t windows)
@@ -73,7 +73,7 @@ static inline ri_api_return_t ri_check_move(ri_qp_state_t from, uint32_t mask,
 	return RI_RET_SUCCESS;
 }
 
-/* The attributes that a QP has from now on, but for its stream */
+/* Stores the new attributes of a QP, except its stream */
 static inline void ri_keep(ri_qp_attr_t *is, uint32_t mask, const ri_qp_attr_t *attrs)
 {
 	const ri_iwarp_qp_attr_t *iw = &attrs->qp_xport.qp_iwarp;

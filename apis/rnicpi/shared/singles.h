@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * The calls that are ri_qp_postsq() of one WR, and give what that gives: a part of post.c of
- * librnicpi, and of that of rnicpi.ko, which have a post_single() each.
+ * The calls that post one WR, with the results of ri_qp_postsq(). post.c of librnicpi and of
+ * rnicpi.ko include it; each has its own post_single().
  */
 
 /** ri_do_qp_post_send - ri_qp_post_send: see ri_do_qp_postsq() */

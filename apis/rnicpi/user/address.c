@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Which device has an address, and which one reaches it (3.2.3, 3.2.4). */
+/* The device of a local address, and the device that routes to an address (3.2.3, 3.2.4). */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <ifaddrs.h>
@@ -32,7 +32,7 @@ static bool read_line(const char *dir, const char *file, char *line, size_t size
 	return good && line[0];
 }
 
-/* Old kernels do not tell. GID 0 of an RNIC is the hardware address, by which rdma_cm finds it. */
+/* For old kernels without ndevs: GID 0 of an RNIC is its hardware address */
 static bool netdev_of_mac(const struct ibv_device *device, char *name, size_t size)
 {
 	struct ifaddrs *all, *i;
@@ -57,10 +57,10 @@ static bool netdev_of_mac(const struct ibv_device *device, char *name, size_t si
 }
 
 /**
- * ri_netdev_of() - The network interface of a device, as the kernel has it
- * @device: of verbs
- * @name: its name
- * @size: room for it
+ * ri_netdev_of() - The network interface of a device
+ * @device: a device of verbs
+ * @name: set to the name of the interface
+ * @size: size of @name
  *
  * Context: any thread; sleeps.
  * Return: false if there is none.
@@ -76,7 +76,7 @@ static socklen_t length_of(const struct sockaddr *addr)
 	return addr->sa_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
 }
 
-/* As a GID has it: IPv4 is mapped into IPv6 */
+/* The GID of an address: IPv4 is mapped into IPv6 */
 static struct in6_addr gid_of(const struct sockaddr *addr)
 {
 	struct in6_addr gid = { .s6_addr = { [10] = 0xff, [11] = 0xff } };
@@ -114,7 +114,7 @@ static bool interface_of(const struct sockaddr *addr, char *name, size_t size)
 	return ifa;
 }
 
-/* Another network namespace may have an interface of the same name, not with this address. */
+/* The name is not enough: another network namespace may have an interface of that name. */
 static bool has_gid(const struct ibv_device *device, const struct sockaddr *addr)
 {
 	struct in6_addr want = gid_of(addr), gid;
@@ -145,7 +145,7 @@ static bool is_address(const struct sockaddr *addr)
 
 /**
  * rix_rnic_by_local_addr() - The device that has an address
- * @addr: an IP address of this host; the port is not looked at
+ * @addr: an IP address of this host; the port is ignored
  * @vp_hdl: the device
  * @err_data: may be NULL
  *
@@ -178,14 +178,14 @@ ri_api_return_t rix_rnic_by_local_addr(const struct sockaddr *addr, ri_vp_handle
 }
 
 /**
- * rix_rnic_by_remote_addr() - The device by which an address is reached
- * @addr: an IP address; the port is not looked at
- * @vp_hdl: the device, which the host's routes choose
+ * rix_rnic_by_remote_addr() - The device that the host routes an address to
+ * @addr: an IP address; the port is ignored
+ * @vp_hdl: set to the device
  * @err_data: may be NULL
  *
  * Context: any thread; sleeps; takes ri_lock.
  * Return: RI_RET_SUCCESS, RI_RET_INVALID_PARAMETER, RI_RET_RESOURCE_SHORTAGE;
- * RI_RET_RNIC_NOT_OPEN: there is no route, or none by a device
+ * RI_RET_RNIC_NOT_OPEN: there is no route, or not over a device
  */
 ri_api_return_t rix_rnic_by_remote_addr(const struct sockaddr *addr, ri_vp_handle_t *vp_hdl,
 					ri_err_data_t *err_data)
@@ -199,7 +199,7 @@ ri_api_return_t rix_rnic_by_remote_addr(const struct sockaddr *addr, ri_vp_handl
 	if (!is_address(addr) || !vp_hdl)
 		return ri_refuse(err_data, RI_RET_INVALID_PARAMETER);
 	memcpy(&to, addr, length_of(addr));
-	((struct sockaddr_in *)&to)->sin_port = htons(9);	/* of IPv6 at the same place */
+	((struct sockaddr_in *)&to)->sin_port = htons(9);	/* same offset as for IPv6 */
 	fd = socket(addr->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return ri_failed(err_data, errno, RI_RET_FAIL);

@@ -10,7 +10,7 @@
 
 #define BATCH	16
 
-/* Return: 0 or an errno, and it is gone */
+/* Return: 0; or an errno, and the CQ is destroyed */
 static int number_cq(struct rnic_cq *cq)
 {
 	struct srnic_uresp_cq_query resp;
@@ -27,7 +27,7 @@ static int number_cq(struct rnic_cq *cq)
 	return err;
 }
 
-/* As verbs makes it: a channel of its own, so that a program can wait for one CQ */
+/* Each CQ has a completion channel of its own, so that a program can wait for one CQ */
 static int make_cq(struct rnic_cq *cq, uint32_t entries)
 {
 	int fd;
@@ -62,10 +62,10 @@ static void cq_free(struct rnic_cq *cq)
 /**
  * ri_do_cq_create() - ri_cq_create
  * @rnic: an RNIC handle
- * @cq_attr: num_cqe entries, and becomes how many there are; handler_id is not looked at
+ * @cq_attr: num_cqe: in: requested entries; out: actual number. handler_id is ignored
  * @cq: the CQ
- * @vp_data: not looked at
- * @os_data: is in each completion
+ * @vp_data: ignored
+ * @os_data: returned in each completion
  * @err_data: may be NULL
  *
  * Context: any thread; sleeps.
@@ -115,7 +115,7 @@ ri_api_return_t ri_do_cq_create(ri_rnic_handle_t rnic, ri_cq_attr_t *cq_attr, ri
 	return ri_done(err_data);
 }
 
-/* @rnic and @cq belong together; else the code of the one that is wrong */
+/* Return: RI_RET_SUCCESS if @cq is a CQ of @rnic; otherwise the code of the invalid handle */
 static ri_api_return_t find(ri_rnic_handle_t rnic, ri_cq_handle_t cq, struct rnic_cq **found)
 {
 	struct rnic *r = handle_object(RI_KIND_RNIC, rnic);
@@ -137,8 +137,8 @@ static bool has_overflowed(const struct rnic_cq *cq)
 /**
  * ri_do_cq_query() - ri_cq_query
  * @rnic: an RNIC handle
- * @cq: of it
- * @cq_attr: how many entries it has; handler_id is 0
+ * @cq: a CQ of @rnic
+ * @cq_attr: set to the number of entries, with a handler_id of 0
  * @err_data: may be NULL
  *
  * Context: any thread; sleeps.
@@ -165,16 +165,16 @@ ri_api_return_t ri_do_cq_query(ri_rnic_handle_t rnic, ri_cq_handle_t cq, ri_cq_a
 /**
  * ri_do_cq_modify() - ri_cq_modify
  * @rnic: an RNIC handle
- * @cq: of it
+ * @cq: a CQ of @rnic
  * @mask: RI_CQ_MODIFY_MASK_NUM_CQE
- * @cq_attr: entries that it is to have; becomes how many it has
+ * @cq_attr: in: requested number of entries; out: actual number
  * @err_data: may be NULL
  *
  * Context: any thread; sleeps.
  * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_CQ_INVALID_HANDLE,
  * RI_RET_INVALID_PARAMETER, RI_RET_CQ_CAPACITY_EXCEEDED, RI_RET_CQ_ERROR,
- * RI_RET_RESOURCE_SHORTAGE; RI_RET_CQ_WOULD_OVERFLOW: more completions wait;
- * RI_RET_OP_UNSUPPORTED: the device cannot
+ * RI_RET_RESOURCE_SHORTAGE; RI_RET_CQ_WOULD_OVERFLOW: the CQ holds more completions;
+ * RI_RET_OP_UNSUPPORTED: the device cannot resize
  */
 ri_api_return_t ri_do_cq_modify(ri_rnic_handle_t rnic, ri_cq_handle_t cq, ri_cq_modify_mask_t mask,
 				ri_cq_attr_t *cq_attr, ri_err_data_t *err_data)
@@ -204,10 +204,10 @@ ri_api_return_t ri_do_cq_modify(ri_rnic_handle_t rnic, ri_cq_handle_t cq, ri_cq_
 /**
  * ri_do_cq_destroy() - ri_cq_destroy
  * @rnic: an RNIC handle
- * @cq: of it; no QP has it
+ * @cq: a CQ of @rnic that no QP uses
  * @err_data: may be NULL
  *
- * Completions that were not polled are gone.
+ * Discards completions that were not polled.
  *
  * Context: any thread; sleeps.
  * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_CQ_INVALID_HANDLE,
@@ -241,8 +241,8 @@ ri_api_return_t ri_do_cq_destroy(ri_rnic_handle_t rnic, ri_cq_handle_t cq, ri_er
 /**
  * ri_do_cq_req_notification() - ri_cq_req_notification
  * @rnic: an RNIC handle
- * @cq: of it
- * @type: which completion is told, at rix_cq_fd()
+ * @cq: a CQ of @rnic
+ * @type: the completions that are notified at rix_cq_fd()
  * @err_data: may be NULL
  *
  * Context: any thread.
@@ -267,7 +267,7 @@ ri_api_return_t ri_do_cq_req_notification(ri_rnic_handle_t rnic, ri_cq_handle_t 
 
 /* --- completions --- */
 
-/* What verbs does not say of a WR comes from its slot. False: its QP is destroyed. */
+/* Merges @wc with the WR's slot. Return: false if the QP is destroyed. */
 static bool complete(struct rnic_cq *cq, const struct ibv_wc *wc, ri_wc_t *out)
 {
 	struct rnic_qp *qp = ri_qp_of_number(cq->rnic, wc->qp_num);
@@ -298,9 +298,9 @@ static bool complete(struct rnic_cq *cq, const struct ibv_wc *wc, ri_wc_t *out)
 /**
  * ri_do_cq_poll() - ri_cq_poll
  * @rnic: an RNIC handle
- * @cq: of it
- * @wcs: room for @num_wcs completions
- * @num_wcs: becomes how many were taken, which may be fewer than there are
+ * @cq: a CQ of @rnic
+ * @wcs: array of @num_wcs completions
+ * @num_wcs: set to the number taken, which may be less than the number in the CQ
  * @err_data: may be NULL
  *
  * Context: any thread.
@@ -322,7 +322,7 @@ ri_api_return_t ri_do_cq_poll(ri_rnic_handle_t rnic, ri_cq_handle_t cq, ri_wc_t 
 	if (ret)
 		return ri_refuse(err_data, ret);
 	pthread_mutex_lock(&c->poll_lock);
-	/* those of QPs that are destroyed do not count */
+	/* completions of destroyed QPs do not count */
 	while (n > 0 && !found) {
 		n = ibv_poll_cq(c->cq, *num_wcs < BATCH ? *num_wcs : BATCH, wc);
 		for (i = 0; i < n; i++)
@@ -338,12 +338,12 @@ ri_api_return_t ri_do_cq_poll(ri_rnic_handle_t rnic, ri_cq_handle_t cq, ri_wc_t 
 /* --- extensions --- */
 
 /**
- * rix_cq_fd() - Where to wait for what ri_cq_req_notification() asked for
+ * rix_cq_fd() - File descriptor to wait for notifications of ri_cq_req_notification()
  * @cq: a CQ
  *
  * Context: any thread.
- * Return: a file descriptor that can be read then, for poll() and rix_cq_ack() alone; -1 if
- * @cq is none.
+ * Return: a file descriptor, readable when there is a notification, for poll() and rix_cq_ack()
+ * only; -1 if @cq is invalid.
  */
 int rix_cq_fd(ri_cq_handle_t cq)
 {
@@ -380,7 +380,7 @@ ri_api_return_t rix_cq_ack(ri_cq_handle_t cq, ri_err_data_t *err_data)
  * @cq: a CQ
  *
  * Context: any thread.
- * Return: the CQ, which is the handle's, or NULL.
+ * Return: the CQ, owned by the handle, or NULL.
  */
 struct ibv_cq *rix_to_ibv_cq(ri_cq_handle_t cq)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* The iWARP devices of this host, and the handle of each. */
+/* The iWARP devices of this host, and their handles. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,11 +13,11 @@ pthread_mutex_t ri_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rnic_vp *vps;
 
 /**
- * ri_vp_is_known() - Whether a device has a library
- * @lib_path: its path
+ * ri_vp_is_known() - Whether a device uses a library
+ * @lib_path: path of the library
  *
  * Context: ri_lock is held.
- * Return: true if one that was listed has.
+ * Return: true if a device that was listed uses it.
  */
 bool ri_vp_is_known(const char *lib_path)
 {
@@ -39,7 +39,7 @@ struct ibv_device **ri_device_list(void)
 	struct ibv_device **list = ibv_get_device_list(NULL);
 
 	if (!list && errno == ENOSYS)
-		errno = ENOMEM;		/* so verbs says whatever ran out */
+		errno = ENOMEM;		/* libibverbs returns ENOSYS for any shortage */
 	return list;
 }
 
@@ -74,7 +74,7 @@ static bool is_iwarp(const struct ibv_device *device)
 
 /**
  * ri_vp_of() - The handle of a device
- * @device: of verbs
+ * @device: a device of verbs
  *
  * Context: any thread; takes ri_lock.
  * Return: the handle, NULL without memory or for a device that is not iWARP.
@@ -104,8 +104,8 @@ void ri_vps_renew(void)
 
 /**
  * rix_rnic_list() - The iWARP devices of this host
- * @vp_hdls: @num of them at most are filled in
- * @num: room in @vp_hdls; becomes how many there are
+ * @vp_hdls: array of @num handles, filled in
+ * @num: in: size of @vp_hdls; out: number of devices
  * @err_data: may be NULL
  *
  * A device keeps its handle as long as the program runs.
@@ -145,7 +145,7 @@ ri_api_return_t rix_rnic_list(ri_vp_handle_t *vp_hdls, uint_t *num, ri_err_data_
  * @vp_hdl: of rix_rnic_list()
  *
  * Context: any thread.
- * Return: the name, valid for ever, or NULL.
+ * Return: the name, never freed, or NULL.
  */
 const char *rix_rnic_name(ri_vp_handle_t vp_hdl)
 {

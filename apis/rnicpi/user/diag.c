@@ -26,20 +26,20 @@ static ri_api_return_t check(const struct rnic *rnic, ri_diag_op_type_t op,
 /**
  * ri_do_rnic_diag() - ri_rnic_diag
  * @rnic: an RNIC handle
- * @op: what is asked for
- * @arg: the QP of RI_DIAG_QP_DETAILS; else not looked at
- * @opval: becomes text, lines of a name and a value, with a 0 behind them
- * @oplen: its bytes; becomes those of the text
+ * @op: RI_DIAG_*
+ * @arg: the QP of RI_DIAG_QP_DETAILS; otherwise ignored
+ * @opval: set to lines of a name and a value, and a NUL
+ * @oplen: in: size of @opval; out: bytes of the text
  * @err_data: may be NULL
  *
- * RI_DIAG_RDMA_RESET takes all QPs of the device to Error, those of other programs and of the
- * kernel as well. Ethernet and TCP are not touched.
+ * RI_DIAG_RDMA_RESET takes all QPs of the device to Error, also those of other programs and of
+ * the kernel. It does not affect Ethernet and other TCP connections.
  *
  * Context: any thread; sleeps; takes ri_lock.
  * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_INVALID_PARAMETER,
- * RI_RET_RESOURCE_SHORTAGE, RI_RET_MEM_INVALID_ADDRESS; RI_RET_BUFFER_TOO_SMALL: nothing is written but @oplen;
- * RI_RET_NO_PERMISSION: the caller does not have CAP_NET_ADMIN; RI_RET_OP_UNSUPPORTED: the
- * device is not srnic, or there is no such operation
+ * RI_RET_RESOURCE_SHORTAGE, RI_RET_MEM_INVALID_ADDRESS; RI_RET_BUFFER_TOO_SMALL: only @oplen
+ * is set; RI_RET_NO_PERMISSION: the caller does not have CAP_NET_ADMIN;
+ * RI_RET_OP_UNSUPPORTED: the device is not srnic, or there is no such operation
  */
 ri_api_return_t ri_do_rnic_diag(ri_rnic_handle_t rnic, ri_diag_op_type_t op, void *arg,
 				unsigned char *opval, ri_length_t *oplen, ri_err_data_t *err_data)

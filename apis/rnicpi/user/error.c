@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Return codes, and what verbs says in their terms (4.4, 4.6.3). */
+/* Return codes; conversion of errnos and statuses of verbs (4.4, 4.6.3). */
 #include <errno.h>
 #include "rnic.h"
 
@@ -12,7 +12,7 @@ static ri_api_return_t say(ri_err_data_t *err_data, ri_api_return_t ret, uint32_
 
 /**
  * ri_done() - A call has succeeded
- * @err_data: becomes 0, or NULL
+ * @err_data: set to 0, or NULL
  *
  * Context: any thread.
  * Return: RI_RET_SUCCESS
@@ -23,9 +23,9 @@ ri_api_return_t ri_done(ri_err_data_t *err_data)
 }
 
 /**
- * ri_refuse() - A call is refused by the library's own checks
- * @err_data: becomes that of the access layer, or NULL
- * @ret: the code that its page names
+ * ri_refuse() - The library's own checks refuse a call
+ * @err_data: set to the code of the access layer, or NULL
+ * @ret: the return code
  *
  * Context: any thread.
  * Return: @ret
@@ -37,12 +37,12 @@ ri_api_return_t ri_refuse(ri_err_data_t *err_data, ri_api_return_t ret)
 
 /**
  * ri_failed() - Verbs has refused a call
- * @err_data: becomes its errno, or NULL
+ * @err_data: set to the errno, or NULL
  * @err: an errno
- * @busy: what EBUSY means here
+ * @busy: the code for EBUSY
  *
  * Context: any thread.
- * Return: the code for it.
+ * Return: the code.
  */
 ri_api_return_t ri_failed(ri_err_data_t *err_data, int err, ri_api_return_t busy)
 {
@@ -69,7 +69,7 @@ ri_api_return_t ri_failed(ri_err_data_t *err_data, int err, ri_api_return_t busy
 	case ENOTTY:
 		ret = RI_RET_OP_UNSUPPORTED;
 		break;
-	case EIO:	/* so it is when the device is gone */
+	case EIO:	/* libibverbs returns it when the device is gone */
 	case ENODEV:
 		ret = RI_RET_RNIC_INVALID_HANDLE;
 		break;
@@ -94,7 +94,7 @@ void ri_restore_errno(const int *saved)
 	errno = *saved;
 }
 
-/* The native statuses have the order of Figure 36 of the RDMAC verbs, as RNICPI's have. */
+/* The native statuses have the order of Figure 36 of the RDMAC verbs, and so have RNICPI's. */
 static ri_wc_status_t native_status(uint32_t status)
 {
 	switch (status) {
@@ -110,10 +110,10 @@ static ri_wc_status_t native_status(uint32_t status)
 
 /**
  * ri_status_of() - The status of a completion
- * @rnic: of which
- * @wc: as verbs has it
+ * @rnic: its RNIC handle
+ * @wc: the completion
  *
- * Another device than srnic says less, and then so does this.
+ * For a device other than srnic the status is less exact.
  *
  * Context: any thread.
  * Return: the status in RNICPI's terms.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Asynchronous events (L1481). The text has a handler in the kernel alone, and leaves open how
- * a program is told: by a file descriptor here.
+ * Asynchronous events (L1481). The specification has a handler in the kernel only, and leaves
+ * open how a program gets events: here it reads them from a file descriptor.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -62,7 +62,7 @@ static const ri_async_event_type_t native_events[] = {
 _Static_assert(sizeof(native_events) / sizeof(native_events[0]) == SRNIC_EV_LAST_WQE + 1,
 	       "each event of the driver");
 
-/* What comes nearest, on a device that says less */
+/* The nearest events, for devices other than srnic */
 static const struct {
 	enum ibv_event_type verbs;
 	uint32_t object;
@@ -92,7 +92,7 @@ static uint32_t number_of(uint32_t object, const struct ibv_async_event *event)
 	}
 }
 
-/* Return: 0; ENOMSG: it is one that RNICPI has not; or an errno, EAGAIN for none */
+/* Return: 0; ENOMSG: RNICPI does not have the event; or an errno, EAGAIN for none */
 static int read_foreign(struct rnic *rnic, struct srnic_event_record *rec)
 {
 	struct ibv_async_event event;
@@ -120,13 +120,13 @@ static int read_record(struct rnic *rnic, struct srnic_event_record *rec)
 	memset(rec, 0, sizeof(*rec));
 	if (!rnic->native)
 		return read_foreign(rnic, rec);
-	n = read(rnic->event_fd, rec, sizeof(*rec));	/* less of an older kernel's */
+	n = read(rnic->event_fd, rec, sizeof(*rec));	/* an older kernel returns less */
 	if (n < 0)
 		return errno;
 	return rec->event <= SRNIC_EV_LAST_WQE ? 0 : ENOMSG;
 }
 
-/* --- whose it is --- */
+/* --- the object of an event --- */
 
 static bool os_data_of_qp(struct rnic *rnic, uint32_t number, ri_os_data_t *os_data)
 {
@@ -160,7 +160,7 @@ static bool os_data_of_srq(struct rnic *rnic, uint32_t number, ri_os_data_t *os_
 	return srq;
 }
 
-/* False: the object is destroyed, and has no events any more (L2826) */
+/* Return: false if the object is destroyed: its events are dropped (L2826) */
 static bool find_os_data(struct rnic *rnic, const struct srnic_event_record *rec,
 			 ri_os_data_t *os_data)
 {
@@ -206,7 +206,7 @@ static int next_event(struct rnic *rnic, struct rix_event *event)
 	return err;
 }
 
-/* Under ri_lock. The device is gone: its objects stay, and nobody finds them any more. */
+/* Under ri_lock. The device is gone: its objects stay allocated, but lookups fail. */
 static void forget(ri_rnic_handle_t handle, struct rnic *rnic)
 {
 	handle_free(handle);
@@ -230,14 +230,14 @@ static int open_events(struct rnic *rnic)
 }
 
 /**
- * rix_event_fd() - Where to wait for events of an RNIC handle and its objects
+ * rix_event_fd() - File descriptor to wait for events of an RNIC handle and its objects
  * @rnic: an RNIC handle
  *
- * Events before the first call are not told.
+ * Events before the first call are not reported.
  *
  * Context: any thread; takes ri_lock.
- * Return: a file descriptor that can be read then, for poll() and rix_get_event() alone; -1 if
- * @rnic is none, or if there are too many descriptors.
+ * Return: a file descriptor, readable when there is an event, for poll() and rix_get_event()
+ * only; -1 if @rnic is invalid, or if there are too many descriptors.
  */
 int rix_event_fd(ri_rnic_handle_t rnic)
 {
@@ -256,12 +256,12 @@ int rix_event_fd(ri_rnic_handle_t rnic)
 /**
  * rix_get_event() - Take an event
  * @rnic: an RNIC handle, for which rix_event_fd() was called
- * @event: what has happened, with the os_data of the object; that of the device has that of
+ * @event: the event, with the os_data of its object; an event of the device has the os_data of
  * ri_rnic_get_hdl()
  * @err_data: may be NULL
  *
- * RI_EVENT_LOCAL_CATASTROPHIC_ERROR is that the device is gone. From then on @rnic is no
- * handle, all calls with it say so, and the descriptor is closed.
+ * RI_EVENT_LOCAL_CATASTROPHIC_ERROR means that the device is gone. It makes @rnic invalid, and
+ * closes the descriptor.
  *
  * Context: any thread; does not wait; takes ri_lock.
  * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_INVALID_PARAMETER;

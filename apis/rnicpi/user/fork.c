@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Processes that fork (4.5.1). RNIC handles and what is made of them are of the process that
- * made them: a child finds them invalid. Devices are anybody's: a child can open its own.
+ * Processes that fork (4.5.1). RNIC handles and their objects belong to the process that created
+ * them: in a child they are invalid. Handles of devices stay valid: a child can open its own.
  */
 #include <pthread.h>
 #include "qp.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The frames with which MPA begins (RFC 5044 7.1, revision 1), which RNICPI leaves to the
- * program (1.2.3). No byte behind a frame is read: it may be of the first FPDU.
+ * The start-up frames of MPA (RFC 5044 7.1, revision 1), which RNICPI leaves to the program
+ * (1.2.3). Never reads beyond a frame: the next byte may belong to the first FPDU.
  */
 #include <errno.h>
 #include <string.h>
@@ -22,12 +22,12 @@ static const char *const keys[] = { "MPA ID Req Frame", "MPA ID Rep Frame" };
 
 /**
  * rix_mpa_build() - Write a Request or a Reply
- * @buf: room for RIX_MPA_MAX_FRAME bytes
+ * @buf: RIX_MPA_MAX_FRAME bytes
  * @reply: whether it is a Reply
- * @frame: what it says
+ * @frame: its contents
  *
  * Context: any thread.
- * Return: its bytes; 0 if there is more private data than a frame can have.
+ * Return: its length; 0 if there is more private data than a frame can have.
  */
 size_t rix_mpa_build(char *buf, int reply, const struct rix_mpa_frame *frame)
 {
@@ -62,13 +62,13 @@ static int read_all(int fd, char *buf, size_t len)
 
 /**
  * rix_mpa_recv() - Read a Request or a Reply
- * @fd: a connected socket; not a byte more than the frame is read
- * @reply: whether a Reply is to come
- * @frame: what it says
+ * @fd: a connected socket; bytes after the frame stay in it
+ * @reply: whether a Reply is expected
+ * @frame: set to its contents
  * @err_data: may be NULL
  *
  * Context: any thread; waits.
- * Return: RI_RET_SUCCESS, RI_RET_INVALID_LLP_HANDLE; RI_RET_FAIL: what came is no such
+ * Return: RI_RET_SUCCESS, RI_RET_INVALID_LLP_HANDLE; RI_RET_FAIL: the bytes are no such
  * frame, or one of another revision
  */
 ri_api_return_t rix_mpa_recv(int fd, int reply, struct rix_mpa_frame *frame,

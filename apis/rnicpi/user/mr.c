@@ -14,7 +14,7 @@ static void tell_tags(const struct rnic_mr *m, ri_ltag_t *ltag, ri_rtag_t *rtag)
 		*rtag = m->mr->rkey;
 }
 
-/* Under ri_lock: @m has its region */
+/* Under ri_lock. Gives @m, whose region is registered, a handle */
 static bool mr_enter(struct rnic_mr *m, ri_mr_handle_t *handle)
 {
 	*handle = handle_new(RI_KIND_MR, m);
@@ -61,9 +61,9 @@ static ri_api_return_t make_mr(struct rnic *r, const ri_mr_reg_attr_t *attr, str
  * @mr_reg_attr: memory of the caller, rights, PD
  * @mr: the region
  * @ltag: its STag
- * @rtag: the same; NULL is for regions without remote rights alone
- * @vp_data: not looked at
- * @os_data: not looked at
+ * @rtag: the same STag; may be NULL only for regions without remote rights
+ * @vp_data: ignored
+ * @os_data: ignored
  * @err_data: may be NULL
  *
  * Context: any thread; sleeps.
@@ -109,13 +109,13 @@ static ri_api_return_t find(ri_rnic_handle_t rnic, ri_mr_handle_t mr, struct rni
 /**
  * ri_do_mr_reg_shared() - ri_mr_reg_shared
  * @rnic: an RNIC handle
- * @in_mr: of it
+ * @in_mr: a region of @rnic
  * @mr_reg_attr: TO, rights and PD of the new region; its length becomes that of @in_mr
- * @out_mr: a region with the same memory; both are shared for ever
+ * @out_mr: a region with the same memory; both stay shared
  * @ltag: its STag
- * @rtag: the same; NULL is for regions without remote rights alone
- * @vp_data: not looked at
- * @os_data: not looked at
+ * @rtag: the same STag; may be NULL only for regions without remote rights
+ * @vp_data: ignored
+ * @os_data: ignored
  * @err_data: may be NULL
  *
  * Context: any thread; sleeps.
@@ -186,8 +186,8 @@ static int look(struct rnic_mr *m, ri_mr_info_t *info)
 /**
  * ri_do_mr_query() - ri_mr_query
  * @rnic: an RNIC handle
- * @mr: of it
- * @mr_info: all of it
+ * @mr: a region of @rnic
+ * @mr_info: filled in
  * @err_data: may be NULL
  *
  * Context: any thread; sleeps.
@@ -261,7 +261,7 @@ static bool leaves_it(ri_api_return_t ret)
 	       ret == RI_RET_INVALID_PARAMETER;
 }
 
-/* But for a few errors the old region is gone (L3782); not if windows are bound to it */
+/* After most errors the old region is gone (L3782), but not if windows are bound to it */
 static ri_api_return_t end_of_rereg(struct rnic_mr *m, ri_mr_handle_t in, ri_api_return_t ret,
 				    ri_err_data_t *err_data)
 {
@@ -279,14 +279,14 @@ static ri_api_return_t end_of_rereg(struct rnic_mr *m, ri_mr_handle_t in, ri_api
 /**
  * ri_do_mr_rereg() - ri_mr_rereg
  * @rnic: an RNIC handle
- * @in_mr: of it
- * @change_mask: RI_MR_REREG_*, which of @mr_attr
- * @mr_attr: what it is to have
+ * @in_mr: a region of @rnic
+ * @change_mask: RI_MR_REREG_*: which fields of @mr_attr are valid
+ * @mr_attr: the new attributes
  * @out_mr: the region, which is @in_mr
  * @ltag: its STag
- * @rtag: the same; NULL is for regions without remote rights alone
- * @vp_data: not looked at
- * @os_data: not looked at
+ * @rtag: the same STag; may be NULL only for regions without remote rights
+ * @vp_data: ignored
+ * @os_data: ignored
  * @err_data: may be NULL
  *
  * Context: any thread; sleeps.
@@ -333,10 +333,10 @@ ri_api_return_t ri_do_mr_rereg(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
 /**
  * ri_do_mr_dereg() - ri_mr_dereg
  * @rnic: an RNIC handle
- * @mr: of it
+ * @mr: a region of @rnic
  * @err_data: may be NULL
  *
- * Nobody reads or writes the memory when it returns.
+ * No peer or QP accesses the memory through the region after this.
  *
  * Context: any thread; sleeps.
  * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_MR_INVALID_HANDLE,
@@ -361,7 +361,7 @@ ri_api_return_t ri_do_mr_dereg(ri_rnic_handle_t rnic, ri_mr_handle_t mr, ri_err_
 	return ret ? ri_refuse(err_data, ret) : ri_done(err_data);
 }
 
-/* --- memory that is not coherent, of which there is none --- */
+/* --- syncs: all memory is coherent --- */
 
 /** ri_do_mem_sync_rread() - ri_mem_sync_rread: always succeeds (L4395) */
 ri_api_return_t ri_do_mem_sync_rread(ri_rnic_handle_t rnic, ri_data_seg_t *local_seg_list,

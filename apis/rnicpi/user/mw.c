@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Memory windows: the narrow ones, which are all that the RDMAC verbs have. */
+/* Memory windows: the narrow ones; the RDMAC verbs have no others. */
 #include <errno.h>
 #include <stdlib.h>
 #include "ops.h"
@@ -20,12 +20,12 @@ static ri_api_return_t find_mw(ri_rnic_handle_t rnic, ri_mw_handle_t mw, struct 
 /**
  * ri_do_mw_alloc() - ri_mw_alloc
  * @rnic: an RNIC handle
- * @pd: of it
- * @mw_type: RI_MW_TYPE_NARROW; wide ones are for programs of verbs
- * @mw: the window, which is bound to nothing
- * @rtag: its STag, which is invalid
- * @vp_data: not looked at
- * @os_data: not looked at
+ * @pd: a PD of @rnic
+ * @mw_type: RI_MW_TYPE_NARROW; only programs of verbs can have wide ones
+ * @mw: the window, not bound
+ * @rtag: its STag, Invalid
+ * @vp_data: ignored
+ * @os_data: ignored
  * @err_data: may be NULL
  *
  * Context: any thread; sleeps.
@@ -87,11 +87,11 @@ ri_api_return_t ri_do_mw_alloc(ri_rnic_handle_t rnic, ri_pd_handle_t pd, ri_mw_t
 /**
  * ri_do_mw_query() - ri_mw_query
  * @rnic: an RNIC handle
- * @mw: of it
- * @mw_type: may be NULL, as all that follow
- * @stag_state: valid if it is bound
+ * @mw: a window of @rnic
+ * @mw_type: may be NULL, as the parameters below
+ * @stag_state: valid if the window is bound
  * @pd: its PD
- * @attr: what it was bound with
+ * @attr: access rights of the bind
  * @rtag: its STag
  * @err_data: may be NULL
  *
@@ -131,7 +131,7 @@ ri_api_return_t ri_do_mw_query(ri_rnic_handle_t rnic, ri_mw_handle_t mw, ri_mw_t
 /**
  * ri_do_mw_dealloc() - ri_mw_dealloc
  * @rnic: an RNIC handle
- * @mw: of it
+ * @mw: a window of @rnic
  * @err_data: may be NULL
  *
  * Context: any thread; sleeps.

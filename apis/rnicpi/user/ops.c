@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The two vectors (4.3.1). They have the same functions: verbs locks by itself, which a
- * caller that locks may as well have. An RNIC handle has the vector that made it.
+ * The two vectors (4.3.1). They have the same functions: verbs locks by itself, and a caller
+ * that locks may use that as well. An RNIC handle has the vector that created it.
  */
 #include <stddef.h>
 #include "ops.h"
@@ -33,7 +33,7 @@ const struct ri_ops ri_vp_ops = {
 #undef ri_do_rnic_get_hdl
 };
 
-/* All 63 of them, in the order of the text */
+/* All 63 functions, in the order of the specification */
 enum {
 #define RI_FUNCTION(name, ...) AT_##name,
 #include "rnicpi/shared/functions.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Work requests: which flags and opcodes there are is one table, with one reader. */
+/* Work requests: one table has the opcodes and their flags. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +15,10 @@
 /* 6.3, L6346 */
 static const struct rule {
 	bool known;
-	ri_api_return_t refused;	/* with this, if it is known and not for iWARP, or not here */
+	ri_api_return_t refused;	/* code if iWARP or this library does not have it */
 	enum ibv_wr_opcode opcode;
 	ri_wc_type_t done;
-	uint32_t flags;			/* that it may have */
+	uint32_t flags;			/* allowed flags */
 	bool data;			/* has an SGE list */
 } rules[] = {
 	[RI_WR_TYPE_SEND] = { true, RI_RET_SUCCESS, IBV_WR_SEND, RI_WC_TYPE_SEND,
@@ -106,7 +106,7 @@ static ri_api_return_t fill_bind(const struct rnic_qp *qp, const ri_wr_bind_t *b
 	return RI_RET_SUCCESS;
 }
 
-/* What is particular to an opcode */
+/* Fills in the fields of the opcode */
 static ri_api_return_t fill(const struct rnic_qp *qp, const ri_wr_t *ri, struct ibv_send_wr *wr,
 			    struct ibv_sge *sge, uint64_t *bytes)
 {
@@ -218,9 +218,9 @@ static ri_api_return_t post_one(struct rnic_qp *qp, ri_wr_t *ri, ri_err_data_t *
 /**
  * ri_do_qp_postsq() - ri_qp_postsq
  * @rnic: an RNIC handle
- * @qp: of it
- * @wr: @num_wrs of them, in order
- * @num_wrs: becomes how many were posted; what is wrong is wrong with the next one
+ * @qp: a QP of @rnic
+ * @wr: @num_wrs WRs, in order
+ * @num_wrs: set to the number posted; an error belongs to the next WR
  * @err_data: may be NULL
  *
  * Context: any thread.
@@ -311,9 +311,9 @@ static int recv_one(struct rnic_qp *qp, const ri_wr_recv_t *ri)
 /**
  * ri_do_qp_postrq() - ri_qp_postrq
  * @rnic: an RNIC handle
- * @qp: of it, without an SRQ
- * @wr: @num_wrs of them, in order
- * @num_wrs: becomes how many were posted
+ * @qp: a QP of @rnic, without an SRQ
+ * @wr: @num_wrs WRs, in order
+ * @num_wrs: set to the number posted
  * @err_data: may be NULL
  *
  * Context: any thread.
@@ -386,9 +386,9 @@ static int srq_recv_one(struct rnic_srq *srq, const ri_wr_recv_t *ri)
 /**
  * ri_do_srq_post() - ri_srq_post
  * @rnic: an RNIC handle
- * @srq_handle: of it
- * @wr: @num_wrs of them
- * @num_wrs: becomes how many were posted
+ * @srq_handle: an SRQ of @rnic
+ * @wr: @num_wrs WRs
+ * @num_wrs: set to the number posted
  * @err_data: may be NULL
  *
  * Context: any thread.

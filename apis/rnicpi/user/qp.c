@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* QPs: made, asked and ended. What takes one from state to state is in qp_modify.c. */
+/* QPs: create, query and destroy. State transitions are in qp_modify.c. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static ri_api_return_t check_objects(const struct rnic *rnic, const struct rnic_
 	return RI_RET_SUCCESS;
 }
 
-/* Against what the device said of itself, so that each has its own code */
+/* Checks the device's limits, each with its own code */
 static ri_api_return_t check_limits(const struct rnic *rnic, const ri_qp_attr_t *attrs)
 {
 	const struct ibv_device_attr *d = &rnic->attr;
@@ -118,14 +118,14 @@ static void count_users(struct rnic_qp *qp, int n)
 /**
  * ri_do_qp_create() - ri_qp_create
  * @rnic: an RNIC handle
- * @attrs: what the page has for create; becomes what was made
+ * @attrs: in: attributes for create, as its page has them; out: actual ones
  * @qp: the QP, Idle
- * @vp_data: not looked at
- * @os_data: is in each completion
+ * @vp_data: ignored
+ * @os_data: returned in each completion
  * @err_data: may be NULL
  *
- * ORD and IRD are granted as they are asked for, or refused. enable_rdma_write is what
- * RDMA Writes of the peer need.
+ * ORD and IRD are granted as requested, or refused. The peer's RDMA Writes need
+ * enable_rdma_write.
  *
  * Context: any thread; sleeps.
  * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_INVALID_PARAMETER,
@@ -178,8 +178,8 @@ ri_api_return_t ri_do_qp_create(ri_rnic_handle_t rnic, ri_qp_attr_t *attrs, ri_q
 /* --- query --- */
 
 /**
- * ri_terminate_bytes() - A Terminate message as it is on the wire
- * @buf: room for 52 bytes
+ * ri_terminate_bytes() - Encode a Terminate message as on the wire
+ * @buf: 52 bytes
  * @term: the message
  *
  * Context: any thread.
@@ -244,7 +244,7 @@ static void fill_attrs(struct rnic_qp *q, ri_qp_attr_t *attrs)
 /**
  * ri_do_qp_query() - ri_qp_query
  * @rnic: an RNIC handle
- * @qp: of it
+ * @qp: a QP of @rnic
  * @attrs: all attributes; CQs and SRQ as their os_data, the PD as its handle. The stream is
  * valid until the QP is destroyed
  * @err_data: may be NULL
@@ -280,10 +280,10 @@ ri_api_return_t ri_do_qp_query(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_qp_a
 /**
  * ri_do_qp_destroy() - ri_qp_destroy
  * @rnic: an RNIC handle
- * @qp: of it, in any state
+ * @qp: a QP of @rnic, in any state
  * @err_data: may be NULL
  *
- * What is posted is cancelled, and has no completion afterwards.
+ * Cancels posted WRs, which get no completion.
  *
  * Context: any thread; sleeps.
  * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_QP_INVALID_HANDLE;
@@ -318,7 +318,7 @@ ri_api_return_t ri_do_qp_destroy(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_er
  * @qp: a QP
  *
  * Context: any thread.
- * Return: the QP, which is the handle's, or NULL.
+ * Return: the QP, owned by the handle, or NULL.
  */
 struct ibv_qp *rix_to_ibv_qp(ri_qp_handle_t qp)
 {

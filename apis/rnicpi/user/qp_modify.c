@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ri_qp_modify: a QP from state to state, and with its stream into RTS. All is checked before
+ * ri_qp_modify: state transitions of a QP, with its stream into RTS. All is checked before
  * anything changes.
  */
 #include <errno.h>
@@ -18,7 +18,7 @@ static int set_state(struct rnic_qp *qp, enum ibv_qp_state state)
 	return ibv_modify_qp(qp->qp, &attr, IBV_QP_STATE);
 }
 
-/* From Error, when all is flushed (L2783) */
+/* From Error, after all WRs are flushed (L2783) */
 static int begin_anew(struct rnic_qp *qp)
 {
 	int err = set_state(qp, IBV_QPS_RESET);
@@ -54,7 +54,7 @@ static ri_api_return_t stream_error(ri_err_data_t *err_data, int err)
 		return RI_RET_INVALID_LLP_HANDLE;
 	case EISCONN:
 		return RI_RET_QP_INVALID_STATE;
-	case EPERM:	/* the administrator wants CRCs */
+	case EPERM:	/* the policy requires CRC */
 		return RI_RET_MPA_ATTR_UNSUPPORTED;
 	}
 	return ret;
@@ -128,7 +128,7 @@ static ri_api_return_t check(const struct rnic_qp *qp, uint32_t mask, const ri_q
 	return ret ? ret : ri_check_move(qp->attr.state, mask, attrs, qp->have_llp, qp->windows);
 }
 
-/* A new mark is armed; rq_armed alone arms the old one, or disarms it */
+/* A new mark is armed, unless rq_armed is given and false; rq_armed alone re-arms or disarms */
 static int set_limit(struct rnic_qp *qp, uint32_t mask, const ri_qp_attr_t *attrs)
 {
 	if (!(mask & RI_LIMIT))
@@ -176,7 +176,7 @@ static ri_api_return_t move(struct rnic_qp *qp, uint32_t mask, const ri_qp_attr_
 	return err ? ri_failed(err_data, err, RI_RET_STILL_FLUSHING_WQES) : ri_done(err_data);
 }
 
-/* What was kept of attributes that are not taken */
+/* Restores the attributes of a QP after a failed transition */
 static void restore(struct rnic_qp *qp, const struct rnic_qp *before, uint32_t mask)
 {
 	qp->attr = before->attr;
@@ -190,21 +190,22 @@ static void restore(struct rnic_qp *qp, const struct rnic_qp *before, uint32_t m
 /**
  * ri_do_qp_modify() - ri_qp_modify
  * @rnic: an RNIC handle
- * @qp: of it
+ * @qp: a QP of @rnic
  * @qp_mask: which of @attrs
- * @attrs: new attributes; all of them are taken, or none
+ * @attrs: new attributes; all of them take effect, or none
  * @err_data: may be NULL
  *
- * Idle to RTS takes a TCP socket of the caller, which is the kernel's from then on. With a
+ * Idle to RTS takes a TCP socket of the caller, which belongs to the kernel from then on. With a
  * last message the peer sends the first FPDU.
  *
- * Context: any thread; sleeps, for what the last message takes to be sent.
+ * Context: any thread; sleeps until the last message is sent.
  * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_QP_INVALID_HANDLE,
  * RI_RET_INVALID_PARAMETER, RI_RET_QP_INVALID_STATE, RI_RET_QP_ATTRIBUTE_CANT_CHANGE,
  * RI_RET_QP_RESIZE_UNSUPPORTED, RI_RET_RNIC_IRD_ORD_EXCEEDED, RI_RET_INVALID_LLP_HANDLE,
  * RI_RET_LLP_BAD_STATE, RI_RET_INVALID_DDP_RDMAP_VERSION, RI_RET_STILL_FLUSHING_WQES,
- * RI_RET_RESOURCE_SHORTAGE, RI_RET_SRQ_LIMIT_OUT_OF_RANGE, RI_RET_WINDOWS_BOUND; RI_RET_MPA_ATTR_UNSUPPORTED: the
- * device wants CRCs; RI_RET_OP_UNSUPPORTED: it takes no socket, or has no high water mark
+ * RI_RET_RESOURCE_SHORTAGE, RI_RET_SRQ_LIMIT_OUT_OF_RANGE, RI_RET_WINDOWS_BOUND;
+ * RI_RET_MPA_ATTR_UNSUPPORTED: the device requires CRC; RI_RET_OP_UNSUPPORTED: the device
+ * takes no socket, or has no high water mark
  */
 ri_api_return_t ri_do_qp_modify(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_qp_attr_mask_t qp_mask,
 				ri_qp_attr_t *attrs, ri_err_data_t *err_data)

@@ -8,7 +8,7 @@
 
 /**
  * ri_qp_of_number() - The QP of a completion
- * @rnic: of which
+ * @rnic: its RNIC handle
  * @qpn: its number
  *
  * Context: any thread; takes qp_lock.
@@ -27,8 +27,8 @@ struct rnic_qp *ri_qp_of_number(struct rnic *rnic, uint32_t qpn)
 }
 
 /**
- * ri_qp_free() - Free a QP that nobody can find
- * @qp: which has no QP of verbs
+ * ri_qp_free() - Free a QP that lookups do not find any more
+ * @qp: its QP of verbs is destroyed
  *
  * Context: any thread.
  */
@@ -40,11 +40,11 @@ void ri_qp_free(struct rnic_qp *qp)
 }
 
 /**
- * ri_qp_enter() - Have a QP found by its number
- * @rnic: of which
+ * ri_qp_enter() - Make a QP known by its number
+ * @rnic: its RNIC handle
  * @qp: new
  *
- * A dead one of the same number has no completion any more.
+ * Frees a dead QP with the same number, which has no more completions.
  *
  * Context: any thread; takes qp_lock.
  */
@@ -64,9 +64,9 @@ void ri_qp_enter(struct rnic *rnic, struct rnic_qp *qp)
 }
 
 /**
- * ri_qp_forget() - Free QPs that are dead
- * @rnic: of which
- * @srq: those of it; NULL: all
+ * ri_qp_forget() - Free dead QPs
+ * @rnic: an RNIC handle
+ * @srq: only QPs with this SRQ; NULL: all
  *
  * Context: any thread; takes qp_lock.
  */
@@ -92,7 +92,7 @@ void ri_qp_forget(struct rnic *rnic, const struct rnic_srq *srq)
 /**
  * ri_qp_find() - Look a QP up
  * @rnic: an RNIC handle
- * @qp: of it
+ * @qp: a QP of @rnic
  * @found: the QP
  *
  * Context: any thread.
@@ -111,7 +111,7 @@ ri_api_return_t ri_qp_find(ri_rnic_handle_t rnic, ri_qp_handle_t qp, struct rnic
 static pthread_cond_t turned = PTHREAD_COND_INITIALIZER;
 
 /**
- * ri_qps_renew() - A child has no QP whose stream is being attached
+ * ri_qps_renew() - Reset the condition variable in a child, which has no QPs
  *
  * Context: ri_lock is held; in a child, in which no handle is valid.
  */
@@ -121,12 +121,12 @@ void ri_qps_renew(void)
 }
 
 /**
- * ri_qp_find_settled() - Look a QP up whose stream is not being attached
+ * ri_qp_find_settled() - Look a QP up, and wait until its stream is not being attached
  * @rnic: an RNIC handle
- * @qp: of it
+ * @qp: a QP of @rnic
  * @found: the QP
  *
- * Context: ri_lock is held, but not while this waits for another thread's ri_qp_modify().
+ * Context: ri_lock is held; released while this waits for another thread's ri_qp_modify().
  * Return: as ri_qp_find()
  */
 ri_api_return_t ri_qp_find_settled(ri_rnic_handle_t rnic, ri_qp_handle_t qp,
@@ -140,14 +140,13 @@ ri_api_return_t ri_qp_find_settled(ri_rnic_handle_t rnic, ri_qp_handle_t qp,
 }
 
 /**
- * ri_qp_attach() - Hand the stream of a QP over
+ * ri_qp_attach() - Attach a stream to a QP
  * @qp: Idle
- * @stream: what it is
+ * @stream: the stream and its settings
  *
- * The kernel may wait for the peer, which is none of the business of those that do something
- * with other objects.
+ * The kernel may wait for the peer, so other threads can use other objects meanwhile.
  *
- * Context: ri_lock is held, but not meanwhile.
+ * Context: ri_lock is held; released during the call of the kernel.
  * Return: 0 or an errno.
  */
 int ri_qp_attach(struct rnic_qp *qp, const struct srnicdv_stream_attr *stream)
@@ -207,8 +206,8 @@ static int look_native(struct rnic_qp *qp)
 }
 
 /**
- * ri_qp_look() - See what state a QP is in
- * @qp: its attributes are brought up to date
+ * ri_qp_look() - Query the state of a QP
+ * @qp: its attributes are updated
  *
  * Context: any thread; sleeps.
  * Return: 0 or an errno.
@@ -230,7 +229,7 @@ int ri_qp_look(struct rnic_qp *qp)
 }
 
 /**
- * ri_qp_make_idle() - Have a QP begin, or begin anew
+ * ri_qp_make_idle() - Take a QP to Idle, at its creation or again
  * @qp: in RESET of verbs
  *
  * Context: any thread; sleeps.
@@ -241,7 +240,7 @@ int ri_qp_make_idle(struct rnic_qp *qp)
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_INIT,
 		.port_num = 1,
-		/* no flag at all would be all of them */
+		/* the kernel takes no flags for all flags */
 		.qp_access_flags = IBV_ACCESS_LOCAL_WRITE |
 				   (qp->attr.enable_rdma_read ? IBV_ACCESS_REMOTE_READ : 0) |
 				   (qp->attr.enable_rdma_write ? IBV_ACCESS_REMOTE_WRITE : 0) |
@@ -255,12 +254,12 @@ int ri_qp_make_idle(struct rnic_qp *qp)
 }
 
 /**
- * ri_qp_arm() - Have the high water mark of a QP's receive queue told
+ * ri_qp_arm() - Arm the high water mark of a QP's receive queue
  * @qp: of an srnic device, with an SRQ
- * @arm: false: it is not told any more
+ * @arm: false: disarm it
  *
- * RNICPI's mark is hit, the limit of the RDMAC verbs is exceeded: so the marks 0 and 1 are the
- * limit 0, the first receive that the QP takes (L2700).
+ * RNICPI's event comes at the mark, that of the RDMAC verbs above the limit: so the marks 0 and 1
+ * both become the limit 0, which the first receive that the QP takes exceeds (L2700).
  *
  * Context: any thread; sleeps.
  * Return: 0 or an errno.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Functions that refuse: all of a handle that is none, and those that no user program may call
- * or no iWARP device has.
+ * Functions that always fail: all of an invalid handle, and those that programs may not call
+ * or that iWARP does not have.
  */
 #include "ops.h"
 #include "rnic.h"
@@ -18,13 +18,13 @@
 	static REFUSE(none_##name, RI_RET_##handle##_INVALID_HANDLE, __VA_ARGS__)
 #include "rnicpi/shared/functions.h"
 
-/* Of what is no handle of a device or of an RNIC */
+/* The vector of an invalid handle */
 const struct ri_ops ri_no_rnic_ops = {
 #define RI_FUNCTION(name, ...) .ri_op_##name = none_##name,
 #include "rnicpi/shared/functions.h"
 };
 
-/* Those of the kernel, or of privileged callers, and those of InfiniBand (3.2.1, 1.3) */
+/* Functions for the kernel or privileged callers, and functions of InfiniBand (3.2.1, 1.3) */
 #define ONLY_ALL(...)
 #define ONLY_KERNEL(name, ...)		REFUSE(name, RI_RET_NO_PERMISSION, __VA_ARGS__)
 #define ONLY_MODIFY(name, ...)		REFUSE(name, RI_RET_NO_PERMISSION, __VA_ARGS__)

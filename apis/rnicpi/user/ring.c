@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Slots: what RNICPI has in a completion and verbs has not (op_type of one in error, the
- * consumer's bits, the bytes of a Write). The wr_id of verbs is the place of the slot.
+ * Slots: data of a WR that a completion of RNICPI has, but not one of verbs (op_type after an
+ * error, the consumer's bits, the bytes of a Write). The wr_id of verbs is the slot's place.
  */
 #include <stdlib.h>
 #include "rnic.h"
 
 /**
- * ri_ring_init() - Make the slots of a queue of a QP
+ * ri_ring_init() - Allocate the slots of a queue of a QP
  * @ring: zero
- * @size: WRs that the queue takes; 0 for none
+ * @size: number of WRs that the queue takes; may be 0
  *
  * Context: any thread.
  * Return: false without memory.
@@ -23,9 +23,9 @@ bool ri_ring_init(struct rnic_ring *ring, uint32_t size)
 }
 
 /**
- * ri_srq_ring_init() - Make the slots of an SRQ, which are freed in any order
+ * ri_srq_ring_init() - Allocate the slots of an SRQ, which are freed in any order
  * @ring: zero
- * @size: WRs that the SRQ takes
+ * @size: number of WRs that the SRQ takes
  *
  * Context: any thread.
  * Return: false without memory.
@@ -43,8 +43,8 @@ bool ri_srq_ring_init(struct rnic_ring *ring, uint32_t size)
 }
 
 /**
- * ri_ring_free() - End the slots of a queue
- * @ring: of ri_ring_init() or ri_srq_ring_init(), whatever that returned, or zero
+ * ri_ring_free() - Free the slots of a queue
+ * @ring: of ri_ring_init() or ri_srq_ring_init(), even if that failed, or zero
  *
  * Context: any thread.
  */
@@ -55,8 +55,8 @@ void ri_ring_free(struct rnic_ring *ring)
 }
 
 /**
- * ri_ring_reset() - Nothing is posted any more
- * @ring: of a QP that is Idle again, whose completions are gone
+ * ri_ring_reset() - Discard all WRs
+ * @ring: of a QP that is Idle again, whose completions are discarded
  *
  * Context: any thread.
  */
@@ -68,9 +68,9 @@ void ri_ring_reset(struct rnic_ring *ring)
 }
 
 /**
- * ri_ring_next() - The slot of the WR that is posted next
- * @ring: of a QP; @head is to be counted up if it was posted
- * @place: for its wr_id
+ * ri_ring_next() - The slot of the next WR
+ * @ring: of a QP; the caller increments @head after the post
+ * @place: set to the slot's place, for wr_id
  *
  * Context: the ring's lock is held.
  * Return: the slot, or NULL if the queue is full.
@@ -84,9 +84,9 @@ struct rnic_slot *ri_ring_next(struct rnic_ring *ring, uint64_t *place)
 }
 
 /**
- * ri_srq_ring_next() - The same for an SRQ
- * @ring: of an SRQ; @head becomes the slot's @next if it was posted
- * @place: for its wr_id
+ * ri_srq_ring_next() - The slot of the next WR of an SRQ
+ * @ring: of an SRQ; the caller sets @head to the slot's @next after the post
+ * @place: set to the slot's place, for wr_id
  *
  * Context: the ring's lock is held.
  * Return: the slot, or NULL if the SRQ is full.
@@ -99,7 +99,7 @@ struct rnic_slot *ri_srq_ring_next(struct rnic_ring *ring, uint64_t *place)
 	return &ring->slots[ring->head - 1];
 }
 
-/* WRs before it that have no completion of their own are done as well. */
+/* Also frees the slots of earlier WRs, which are unsignaled and done. */
 static bool end_in_order(struct rnic_ring *ring, uint32_t place, struct rnic_slot *slot)
 {
 	if (place - ring->tail >= ring->head - ring->tail)
@@ -120,13 +120,13 @@ static bool end_of_srq(struct rnic_ring *ring, uint32_t place, struct rnic_slot 
 }
 
 /**
- * ri_slot_end() - Take the slot of a WR that is done
- * @qp: whose it is
+ * ri_slot_end() - Free the slot of a completed WR
+ * @qp: its QP
  * @wc: its completion
- * @slot: filled in
+ * @slot: set to a copy
  *
  * Context: any thread; takes the ring's lock.
- * Return: false if there is none: the QP has begun anew.
+ * Return: false if the slot is not in use: the QP was reset since the post.
  */
 bool ri_slot_end(struct rnic_qp *qp, const struct ibv_wc *wc, struct rnic_slot *slot)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * librnicpi's own objects. What a program holds of each is a handle of handle.h.
+ * librnicpi's own objects. A program has a handle of each, see handle.h.
  *
- * ri_lock is for all that is made, changed and ended. Posts and polls take the lock of their
- * queue alone; a program that destroys what it uses at the same time is wrong in any model.
+ * ri_lock protects creation, changes and end of objects. Posts and polls take the lock of their
+ * queue only: no model of locking allows a program to destroy an object that it uses.
  */
 #ifndef RNIC_H
 #define RNIC_H
@@ -21,11 +21,11 @@ enum ri_kind { RI_KIND_VP = 1, RI_KIND_RNIC, RI_KIND_PD, RI_KIND_CQ, RI_KIND_QP,
 #define QPN_BUCKETS	256
 
 /**
- * struct rnic_vp - a device, which a program opens as often as it likes; never freed
- * @next: all of them
+ * struct rnic_vp - a device, which a program may open more than once; never freed
+ * @next: in the list of all
  * @handle: the program's
- * @name: of the device in verbs
- * @lib_path: of the library whose vectors it has
+ * @name: name of the device in verbs
+ * @lib_path: path of the library that has its vectors
  */
 struct rnic_vp {
 	struct rnic_vp *next;
@@ -37,17 +37,17 @@ struct rnic_vp {
 /**
  * struct rnic - an RNIC handle (ri_rnic_get_hdl)
  * @vp: its device
- * @ops: the vector whose method made it
- * @ctx: of verbs
+ * @ops: the vector that created it
+ * @ctx: context of verbs
  * @native: the device is srnic
- * @attr: of verbs
- * @dev: of srnic
- * @users: objects made of it; ri_lock, as the next four
- * @os_data: of its maker
- * @cqs: all of them
- * @srqs: all of them
- * @event_fd: where events are read; -1: nowhere yet
- * @qps: by QP number, also those that are destroyed while completions may wait; @qp_lock
+ * @attr: attributes of verbs
+ * @dev: attributes of srnic
+ * @users: number of its objects; ri_lock, as the next four
+ * @os_data: the program's
+ * @cqs: list of its CQs
+ * @srqs: list of its SRQs
+ * @event_fd: descriptor for events; -1: not open
+ * @qps: by QP number, also destroyed ones whose completions may still wait; @qp_lock
  */
 struct rnic {
 	struct rnic_vp *vp;
@@ -72,9 +72,9 @@ struct rnic_pd {
 	unsigned int users;
 };
 
-/* @number: in events, as that of an SRQ */
+/* @number: identifies it in events, as that of an SRQ */
 struct rnic_cq {
-	pthread_mutex_t poll_lock;	/* slots end in the order of the completions */
+	pthread_mutex_t poll_lock;	/* frees slots in the order of the completions */
 	struct rnic_cq *next;
 	uint32_t number;
 	struct rnic *rnic;
@@ -84,13 +84,13 @@ struct rnic_cq {
 	unsigned int users;
 };
 
-/* What RNICPI knows of a WR when it is done, and verbs does not */
+/* Data of a WR that a completion of RNICPI has, but not one of verbs */
 struct rnic_slot {
 	ri_wr_id_t id;
 	uint32_t flags;
 	uint32_t type;		/* ri_wc_type_t */
 	uint32_t bytes;
-	uint32_t next;		/* free one, of an SRQ */
+	uint32_t next;		/* next free slot, of an SRQ */
 };
 
 /* The slots of a queue. Those of a QP are taken and freed in order, head to tail. */
@@ -108,7 +108,7 @@ struct rnic_srq {
 	struct rnic *rnic;
 	struct rnic_pd *pd;
 	struct ibv_srq *srq;
-	struct rnic_ring ring;	/* @head: first that is free, counted from 1; 0: none */
+	struct rnic_ring ring;	/* @head: first free slot, counted from 1; 0: none */
 	uint32_t max_sge;
 	uint32_t lowat;		/* as it was set last */
 	ri_srq_handle_t handle;
@@ -119,11 +119,10 @@ struct rnic_srq {
 /**
  * struct rnic_qp - a QP
  * @next: of its bucket
- * @dead: it is destroyed, and kept to tell its completions
+ * @dead: it is destroyed, and kept so that polls recognize its completions
  * @turning: its stream is being attached, without ri_lock; see ri_qp_find_settled()
- * @mpa, @have_mpa: as they were set
+ * @have_mpa: MPA attributes were set
  * @llp, @have_llp: its stream, as it was set
- * @ord, @ird: as they were asked for
  */
 struct rnic_qp {
 	struct rnic_qp *next;
@@ -139,7 +138,7 @@ struct rnic_qp {
 	struct rnic_ring sq, rq;	/* no @rq with an SRQ */
 	struct ri_qp_attr attr;
 	uint32_t max_inline;
-	uint32_t windows;	/* bound to it, when it was looked at */
+	uint32_t windows;	/* bound to it, at the last ri_qp_look() */
 	bool have_mpa, have_llp;
 	struct ri_linux_llp llp;
 };
@@ -161,7 +160,7 @@ struct rnic_mw {
 extern pthread_mutex_t ri_lock;
 extern const struct ri_ops ri_al_ops, ri_vp_ops, ri_no_vp_ops, ri_no_rnic_ops;
 
-/* The library of a device, as ri_svc_lib_reg() has it */
+/* Library paths of devices, for ri_svc_lib_reg() */
 #define NATIVE_PATH	"libsrnic.so.1"
 #define OTHER_PATH	"libibverbs.so.1"
 

@@ -53,12 +53,12 @@ static void rnic_free(struct rnic *rnic)
  * @ops: its vector
  * @vp_hdl: of rix_rnic_list()
  * @rnic: the handle
- * @os_data: is in events of the device
+ * @os_data: returned in events of the device
  * @err_data: may be NULL
  *
  * Context: any thread; sleeps.
  * Return: RI_RET_SUCCESS, RI_RET_VP_INVALID_HANDLE, RI_RET_INVALID_PARAMETER,
- * RI_RET_RESOURCE_SHORTAGE, RI_RET_NO_PERMISSION; RI_RET_RNIC_NOT_OPEN: it is gone
+ * RI_RET_RESOURCE_SHORTAGE, RI_RET_NO_PERMISSION; RI_RET_RNIC_NOT_OPEN: the device is gone
  */
 ri_api_return_t ri_do_get_hdl(const struct ri_ops *ops, ri_vp_handle_t vp_hdl,
 			      ri_rnic_handle_t *rnic, ri_os_data_t os_data, ri_err_data_t *err_data)
@@ -135,7 +135,7 @@ ri_api_return_t ri_do_rnic_free_hdl(ri_vp_handle_t vp_hdl, ri_rnic_handle_t rnic
  * @rnic: an RNIC handle
  *
  * Context: any thread.
- * Return: the context, which is the handle's, or NULL.
+ * Return: the context, owned by the handle, or NULL.
  */
 struct ibv_context *rix_to_ibv_context(ri_rnic_handle_t rnic)
 {
@@ -208,7 +208,7 @@ static void fill_iwarp(const struct rnic *r, ri_iwarp_rnic_attr_t *iw)
 		iw->iwarp_rnic_flags |= RI_IWARP_PREFER_CRC | RI_IWARP_KEEPALIVE_SUPPORTED;
 }
 
-/* All in one piece: the attributes, those of iWARP, of the port, and its addresses */
+/* One buffer: the attributes, iWARP's, the port's, and then the port's addresses */
 struct answer {
 	ri_rnic_attr_t rnic;
 	ri_iwarp_rnic_attr_t iwarp;
@@ -268,13 +268,13 @@ static ri_api_return_t answer(const struct rnic *r, bool port, ri_rnic_attr_t *a
  * ri_do_rnic_query() - ri_rnic_query
  * @rnic: an RNIC handle
  * @flags: RI_QUERY_RNIC_PORT_INFO, with the addresses of the port
- * @attrs: @attr_size bytes, that all pointers in it point into; NULL: how many are needed
- * @attr_size: becomes what is needed
+ * @attrs: buffer for the attributes and all that they point to; NULL: only query the size
+ * @attr_size: in: size of @attrs; out: the size needed
  * @err_data: may be NULL
  *
  * Context: any thread; sleeps.
  * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_INVALID_PARAMETER;
- * RI_RET_BUFFER_TOO_SMALL: nothing is written but @attr_size
+ * RI_RET_BUFFER_TOO_SMALL: only @attr_size is set
  */
 ri_api_return_t ri_do_rnic_query(ri_rnic_handle_t rnic, ri_rnic_query_flags_t flags,
 				 ri_rnic_attr_t *attrs, uint_t *attr_size, ri_err_data_t *err_data)
@@ -297,8 +297,8 @@ ri_api_return_t ri_do_rnic_query(ri_rnic_handle_t rnic, ri_rnic_query_flags_t fl
  * ri_do_pd_alloc() - ri_pd_alloc
  * @rnic: an RNIC handle
  * @pd: the protection domain
- * @vp_data: not looked at
- * @os_data: not looked at
+ * @vp_data: ignored
+ * @os_data: ignored
  * @err_data: may be NULL
  *
  * Context: any thread; sleeps.
@@ -344,7 +344,7 @@ ri_api_return_t ri_do_pd_alloc(ri_rnic_handle_t rnic, ri_pd_handle_t *pd, ri_vp_
 /**
  * ri_do_pd_dealloc() - ri_pd_dealloc
  * @rnic: an RNIC handle
- * @pd: of it, without objects
+ * @pd: a PD of @rnic without objects
  * @err_data: may be NULL
  *
  * Context: any thread; sleeps.

@@ -91,10 +91,10 @@ static ri_api_return_t check_srq(const struct rnic *r, const struct rnic_pd *pd,
 /**
  * ri_do_srq_create() - ri_srq_create
  * @rnic: an RNIC handle
- * @srq_attrs: what it is to have, and becomes what it has; a lowat that is not 0 is armed
+ * @srq_attrs: in: requested attributes; out: actual ones; a lowat other than 0 is armed
  * @srq: the SRQ
- * @vp_data: not looked at
- * @os_data: is told by ri_qp_query()
+ * @vp_data: ignored
+ * @os_data: returned by ri_qp_query()
  * @err_data: may be NULL
  *
  * Context: any thread; sleeps.
@@ -154,13 +154,13 @@ static ri_api_return_t find(ri_rnic_handle_t rnic, ri_srq_handle_t srq, struct r
 /**
  * ri_do_srq_query() - ri_srq_query
  * @rnic: an RNIC handle
- * @srq: of it
+ * @srq: an SRQ of @rnic
  * @srq_attrs: all attributes
  * @err_data: may be NULL
  *
  * Context: any thread; sleeps.
  * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_SRQ_INVALID_HANDLE,
- * RI_RET_INVALID_PARAMETER; RI_RET_SRQ_IN_ERROR: nothing is taken from it any more
+ * RI_RET_INVALID_PARAMETER; RI_RET_SRQ_IN_ERROR: the device takes no receives from it any more
  */
 ri_api_return_t ri_do_srq_query(ri_rnic_handle_t rnic, ri_srq_handle_t srq,
 				ri_srq_attr_t *srq_attrs, ri_err_data_t *err_data)
@@ -197,7 +197,7 @@ ri_api_return_t ri_do_srq_query(ri_rnic_handle_t rnic, ri_srq_handle_t srq,
 /**
  * ri_do_srq_modify() - ri_srq_modify
  * @rnic: an RNIC handle
- * @srq: of it
+ * @srq: an SRQ of @rnic
  * @srqmask: RI_SRQ_ATTR_LOWAT, which is armed anew
  * @attrs: the new value
  * @err_data: may be NULL
@@ -231,10 +231,10 @@ ri_api_return_t ri_do_srq_modify(ri_rnic_handle_t rnic, ri_srq_handle_t srq,
 /**
  * ri_do_srq_destroy() - ri_srq_destroy
  * @rnic: an RNIC handle
- * @srq: of it; no QP has it
+ * @srq: an SRQ of @rnic that no QP uses
  * @err_data: may be NULL
  *
- * What is posted has no completion.
+ * Posted WRs get no completion.
  *
  * Context: any thread; sleeps.
  * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_SRQ_INVALID_HANDLE,

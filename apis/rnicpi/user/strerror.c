@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* What return codes are called. */
+/* Names of return codes. */
 #include <rnicpi/rix.h>
 #include "rnic.h"
 
@@ -99,7 +99,7 @@ static const char *const names[] = {
  * @ret: a return code
  *
  * Context: any.
- * Return: the name, valid for ever; of what is no code "?"
+ * Return: the name, a constant; "?" for an unknown code
  */
 const char *rix_strerror(ri_api_return_t ret)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* The vectors that reach a device, and the libraries that have them. */
+/* The vectors of devices and handles, and the libraries that provide them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ static bool library_add(const char *path, const struct ri_ops *al, const struct 
 	return true;
 }
 
-/* This library is the provider of all devices that nobody else has registered for. */
+/* Registers this library as the provider of srnic and of all other devices. */
 static __attribute__((constructor)) void register_own(void)
 {
 	library_add(NATIVE_PATH, &ri_al_ops, &ri_vp_ops);
@@ -58,15 +58,15 @@ static bool vector_is_whole(const struct ri_ops *ops)
 
 /**
  * ri_svc_lib_reg() - Register the library of a verbs provider (ri_svc_lib_reg)
- * @lib_path: as a device names it
- * @al_locking_ops: its vector for callers that lock; no function is NULL
- * @vp_locking_ops: its vector that locks; NULL: it has none
- * @os_data: not looked at
+ * @lib_path: path, as in the attributes of a device
+ * @al_locking_ops: its vector for callers that lock, without NULL functions
+ * @vp_locking_ops: its vector that locks, or NULL
+ * @os_data: ignored
  * @err_data: may be NULL
  *
  * Context: any thread; takes ri_lock.
- * Return: RI_RET_SUCCESS, RI_RET_INVALID_PARAMETER; RI_RET_INVALID_LIB_PATH: no device has
- * such a library; RI_RET_RNIC_INUSE: it is registered; RI_RET_RESOURCE_SHORTAGE
+ * Return: RI_RET_SUCCESS, RI_RET_INVALID_PARAMETER; RI_RET_INVALID_LIB_PATH: no device uses
+ * this library; RI_RET_RNIC_INUSE: it is registered already; RI_RET_RESOURCE_SHORTAGE
  */
 ri_api_return_t ri_svc_lib_reg(char *lib_path, ri_ops_t *al_locking_ops, ri_ops_t *vp_locking_ops,
 			       ri_os_data_t os_data, ri_err_data_t *err_data)
@@ -96,7 +96,7 @@ ri_api_return_t ri_svc_lib_reg(char *lib_path, ri_ops_t *al_locking_ops, ri_ops_
  * @vp_locking_ops: the vector that locks; may be NULL
  * @err_data: may be NULL
  *
- * The one whose ri_op_rnic_get_hdl makes an RNIC handle is the one that it has.
+ * An RNIC handle has the vector whose ri_op_rnic_get_hdl made it.
  *
  * Context: any thread; takes ri_lock.
  * Return: RI_RET_SUCCESS, RI_RET_VP_INVALID_HANDLE

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * echo: two programs talk over TCP, and then turn their connection into RDMA.
+ * echo: two programs exchange messages over TCP, and then turn their connection into RDMA.
  *
  *	echo PORT				the server, for one client
  *	echo PORT ADDRESS MESSAGE...		the client
  *
- * Before the turn the client says how many messages will come. Each of them is a Send, and so
- * is its echo.
+ * Before the turn the client sends the number of messages. Each message is a Send, and so is
+ * its echo.
  */
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ static ri_cq_handle_t cq;
 static ri_qp_handle_t qp;
 static ri_mr_handle_t mr;
 static ri_ltag_t ltag;
-static char buf[2][BYTES];		/* what is sent, what is received */
+static char buf[2][BYTES];		/* to send, to receive */
 
 static void must(ri_api_return_t ret, const char *what)
 {
@@ -101,7 +101,7 @@ static void send_bytes(uint32_t len)
 	     "ri_qp_post_send");
 }
 
-/* The next completion of this kind; those of the other are done as well */
+/* Waits for a completion of this kind, and drops others */
 static uint32_t await(ri_wc_type_t type)
 {
 	ri_api_return_t ret;
@@ -122,8 +122,8 @@ static uint32_t await(ri_wc_type_t type)
 }
 
 /*
- * The client's Request goes through the socket; the server's Reply is the last message of its
- * stream, and what comes behind it are FPDUs.
+ * The client sends its Request through the socket. The server's Reply is the last message in
+ * streaming mode, and FPDUs follow it.
  */
 static void turn(int fd, int server)
 {

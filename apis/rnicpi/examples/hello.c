@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * hello: the RNICs of this host, and what they say of themselves.
+ * hello: the RNICs of this host, and their attributes.
  *
  *	hello
  */
@@ -34,7 +34,7 @@ static int hello(ri_vp_handle_t vp)
 
 	if (ri_rnic_get_hdl(vp, RI_CONSUMER_LOCATION_USER, &rnic, NULL, NULL, NULL))
 		return 1;
-	/* the first call says how much room it takes */
+	/* the first call returns the size */
 	ri_rnic_query(rnic, RI_QUERY_RNIC_PORT_INFO, NULL, &size, NULL);
 	attr = malloc(size);
 	if (attr && !ri_rnic_query(rnic, RI_QUERY_RNIC_PORT_INFO, attr, &size, NULL)) {

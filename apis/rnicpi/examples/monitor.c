@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * monitor: the events of an RNIC handle and of what is made of it.
+ * monitor: the events of an RNIC handle and of its objects.
  *
  *	monitor ADDRESS		of the RNIC that has this address
  *
- * Prints events until the device is gone. A handle has the events of the device and of the
- * objects that were made of it.
+ * Prints events until the device is gone. A handle has the events of the device and of its own
+ * objects.
  */
 #include <arpa/inet.h>
 #include <poll.h>
@@ -40,7 +40,7 @@ static int take_events(ri_rnic_handle_t rnic)
 		if (event.record.event_type == RI_EVENT_LOCAL_CATASTROPHIC_ERROR)
 			return 0;
 	}
-	if (ret != RI_RET_CQ_EMPTY)	/* that there is none */
+	if (ret != RI_RET_CQ_EMPTY)	/* it means: no event */
 		must(ret, "rix_get_event");
 	return 1;
 }

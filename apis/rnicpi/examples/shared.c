@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * shared: two processes see memory that a peer writes to, by a region that is shared.
+ * shared: two processes see memory that a peer writes to, with a shared region.
  *
  *	shared ADDRESS TEXT	ADDRESS is one of an RNIC of this host
  *
- * The parent registers a page for itself alone, and a second region over the same pages that
- * peers may write to. The peer is its own second QP. The child, which has the page, but nothing
- * of RNICPI, waits for the text and prints it.
+ * The parent registers a page for local access, and a second region over the same page that
+ * peers may write to. The peer is its own second QP. The child has the page mapped, but no
+ * objects of RNICPI; it waits for the text and prints it.
  */
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -142,7 +142,7 @@ static void write_bytes(ri_qp_handle_t qp, char *bytes, uint32_t len, ri_ltag_t 
 	must_be(one && wc.rc_wc.op_status == RI_WC_STATUS_SUCCESS, "the Write");
 }
 
-/* The text is behind a byte that is written after it */
+/* The first byte is written after the text, and tells that it is complete */
 static int print_text(const char *page)
 {
 	while (!__atomic_load_n(page, __ATOMIC_ACQUIRE))

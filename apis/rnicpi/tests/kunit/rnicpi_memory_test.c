@@ -35,7 +35,7 @@ static ri_mr_reg_phys_attr_t phys_attr(const struct pair *p, ri_phys_addr_t *lis
 	};
 }
 
-/* a writes @len bytes of its own memory into @to of a region of b, and both are done */
+/* a writes @len bytes to @to of a region of b, and waits until both ends have completions */
 static void write_to(struct pair *p, u64 to, ri_rtag_t rtag, u32 len, ri_wc_status_t status)
 {
 	ri_data_seg_t seg = pair_seg(&p->a, 0, len);
@@ -44,14 +44,14 @@ static void write_to(struct pair *p, u64 to, ri_rtag_t rtag, u32 len, ri_wc_stat
 						       RI_WR_SIGNALED_FLAG, 50, &seg, to, rtag, 1,
 						       0, NULL), OK);
 	pair_expect(p, &p->a, 50, RI_WC_TYPE_RDMA_WRITE, status);
-	/* what comes next is behind it */
+	/* a Send after the Write: its completion shows that the Write has arrived */
 	pair_recv(p, &p->b, 51, 0, 0);
 	pair_send(p, &p->a, 52, 0, 0);
 	pair_expect(p, &p->b, 51, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_SUCCESS);
 	pair_expect(p, &p->a, 52, RI_WC_TYPE_SEND, RI_WC_STATUS_SUCCESS);
 }
 
-/* ri_mr_reg_phys: pages in any order are one region; each mistake has its own code */
+/* ri_mr_reg_phys: pages in any order form a region; each error has its own code */
 static void pages(struct kunit *test)
 {
 	struct pair *p = pair_connected(test);
@@ -103,7 +103,7 @@ static void pages(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, info.stag_state, RI_STAG_STATE_VALID);
 	KUNIT_EXPECT_FALSE(test, info.is_shared_region);
 
-	/* rereg: what was not asked for stays; with an error the region is gone (RI-50) */
+	/* rereg: attributes outside the mask stay; after an error the region is gone (RI-50) */
 	attr.common.mem_attr = RI_MEM_FLAGS_LOCAL;
 	KUNIT_EXPECT_EQ(test, ri_mr_rereg_phys(p->rnic, mr, 0, &attr, &out, &ltag, &rtag, NULL,
 					       NULL, NULL), RI_RET_INVALID_PARAMETER);
@@ -152,7 +152,7 @@ static void blocks(struct kunit *test)
 	attr = phys_attr(p, NULL, 2, 0, 600);
 	attr.phys_buf_list = bufs;
 	attr.pble_size = 0;
-	/* more than a piece of the first block is skipped */
+	/* the offset skips more than a piece of the first block */
 	attr.address_offset = 900;
 	attr.common.va = 901;
 	KUNIT_EXPECT_EQ(test, REG(&rtag), RI_RET_MEM_INVALID_ADDRESS);
@@ -181,7 +181,7 @@ static void fmr(struct pair *p, ri_mr_reg_phys_attr_t *attr, ri_ltag_t ltag, ri_
 	pair_expect(p, &p->b, 60, RI_WC_TYPE_FAST_REGISTER, status);
 }
 
-/* After an error there is none of the two QPs: new ones, connected */
+/* Replaces the two QPs after an error, and connects the new ones */
 static void again(struct pair *p)
 {
 	ri_qp_attr_t *attr = kunit_kzalloc(p->test, sizeof(*attr), GFP_KERNEL);
@@ -200,8 +200,8 @@ static void again(struct pair *p)
 }
 
 /*
- * RI-55, RI-47: an STag of ri_ltag_alloc() gets memory by a WR, with a key of the consumer's,
- * is used, invalidated and registered again; each mistake is the status of the WR
+ * RI-55, RI-47: a WR registers memory with an STag of ri_ltag_alloc() and the consumer's key; it
+ * is used, invalidated and registered again; the WR's status reports each error
  */
 static void fast_register(struct kunit *test)
 {
@@ -244,10 +244,10 @@ static void fast_register(struct kunit *test)
 							  handle, NULL), OK);
 	pair_expect(p, &p->b, 61, RI_WC_TYPE_LOCAL_INVALIDATE, RI_WC_STATUS_SUCCESS);
 	fmr(p, &attr, ltag + 1, mr, RI_WC_STATUS_SUCCESS);
-	/* while it is Valid it cannot be */
+	/* while it is Valid it cannot be registered */
 	fmr(p, &attr, ltag + 1, mr, RI_WC_STATUS_STAG_NOT_IN_INVALID_STATE_ERROR);
 
-	/* immediate errors: a tag or a handle that is not of the region */
+	/* immediate errors: the tag or the handle does not match the region */
 	again(p);
 	KUNIT_EXPECT_EQ(test, ri_qp_post_fmr(p->rnic, p->b.qp, RI_WR_TYPE_FAST_REGISTER, 0, 1,
 					     &attr, ltag + 0x100, ltag, mr, NULL),
@@ -261,7 +261,7 @@ static void fast_register(struct kunit *test)
 	pair_close(p);
 }
 
-/* RI-55: one after the other, each mistake of a list that a WR can have */
+/* RI-55: each error of a WR's list, one after the other */
 static void bad_fast_registers(struct kunit *test)
 {
 	static const struct {
@@ -310,7 +310,7 @@ static void bad_fast_registers(struct kunit *test)
 	pair_close(p);
 }
 
-/* RI-55: in block mode a size that no block has is another status */
+/* RI-55: in block mode an invalid block size has another status */
 static void bad_block(struct kunit *test)
 {
 	struct pair *p = pair_idle(test, RI_PHYS_BLOCK_LIST_MODE, 1);
@@ -332,7 +332,7 @@ static void bad_block(struct kunit *test)
 	pair_close(p);
 }
 
-/* RI-54, RI-55: a QP that was not made for it fast-registers nothing */
+/* RI-54, RI-55: a QP without the privilege cannot fast-register */
 static void not_privileged(struct kunit *test)
 {
 	struct pair *p = pair_idle(test, RI_PHYS_PAGE_LIST_MODE, 0);
@@ -353,7 +353,7 @@ static void not_privileged(struct kunit *test)
 	pair_close(p);
 }
 
-/* RI-54: and has no STag 0 */
+/* RI-54: and cannot use STag 0 */
 static void not_privileged_stag0(struct kunit *test)
 {
 	struct pair *p = pair_idle(test, RI_PHYS_PAGE_LIST_MODE, 0);
@@ -367,7 +367,7 @@ static void not_privileged_stag0(struct kunit *test)
 	pair_close(p);
 }
 
-/* RI-54: STag 0 is physical memory, for local access: sent and received; a peer cannot name it */
+/* RI-54: STag 0 is physical memory, for local access: for Sends and receives, not for peers */
 static void stag0(struct kunit *test)
 {
 	struct pair *p = pair_connected(test);
@@ -393,7 +393,7 @@ static void stag0(struct kunit *test)
 
 /* ----- regions of kernel memory, shared ones, windows ----- */
 
-/* ri_mr_reg of memory that is mapped by pages; what is none is refused */
+/* ri_mr_reg of vmalloc memory; other addresses are refused */
 static void kernel_memory(struct kunit *test)
 {
 	struct pair *p = pair_connected(test);
@@ -431,7 +431,7 @@ static void kernel_memory(struct kunit *test)
 	pair_close(p);
 }
 
-/* RI-53: a shared region has the memory, and rights of its own; shared is for ever */
+/* RI-53: a shared region has the same memory and its own rights; both stay shared */
 static void shared(struct kunit *test)
 {
 	struct pair *p = pair_connected(test);
@@ -464,7 +464,7 @@ static void shared(struct kunit *test)
 	pair_close(p);
 }
 
-/* RI-51, RI-57, RI-90: a window is bound, used, keeps its region and QP, and is invalidated */
+/* RI-51, RI-57, RI-90: a window is bound and used, holds its region and QP, and is invalidated */
 static void window(struct kunit *test)
 {
 	struct pair *p = pair_connected(test);
@@ -514,7 +514,7 @@ static void window(struct kunit *test)
 							  NULL), OK);
 	pair_expect(p, &p->b, 2, RI_WC_TYPE_LOCAL_INVALIDATE, RI_WC_STATUS_SUCCESS);
 
-	/* bound again, it keeps the QP in Error as well */
+	/* bound again, it holds the QP in Error, too */
 	KUNIT_ASSERT_EQ(test, BIND(100, rtag), OK);
 	pair_expect(p, &p->b, 1, RI_WC_TYPE_BIND, RI_WC_STATUS_SUCCESS);
 	KUNIT_EXPECT_EQ(test, ri_qp_modify(p->rnic, p->b.qp, RI_QP_ATTR_NEXT_STATE, &to, NULL), OK);
@@ -526,7 +526,7 @@ static void window(struct kunit *test)
 	pair_close(p);
 }
 
-/* A Read whose sink is invalidated with it (RI-62) */
+/* A Read that invalidates its sink (RI-62) */
 static void read_invalidate(struct kunit *test)
 {
 	struct pair *p = pair_connected(test);
@@ -560,7 +560,7 @@ static void read_invalidate(struct kunit *test)
 
 /* ----- pins and maps ----- */
 
-/* RI-59: pins nest and overlap, and are ended as they were made; by RNIC or by service */
+/* RI-59: pins nest and overlap, and end with the same parameters; by RNIC or by service */
 static void pins(struct kunit *test)
 {
 	struct pair *p = pair_idle(test, RI_PHYS_PAGE_LIST_MODE, 0);
@@ -588,7 +588,7 @@ static void pins(struct kunit *test)
 	pair_close(p);
 }
 
-/* RI-59: a map is of what is contiguous, and the caller goes on behind it */
+/* RI-59: a map covers the contiguous part, and the caller continues after it */
 static void maps(struct kunit *test)
 {
 	struct pair *p = pair_idle(test, RI_PHYS_PAGE_LIST_MODE, 0);
@@ -608,7 +608,7 @@ static void maps(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, first[io.phys_len - 1], 'e');
 		KUNIT_EXPECT_EQ(test, ri_mem_unmap(p->rnic, &io, p, NULL), OK);
 	}
-	/* contiguous memory is mapped at once */
+	/* one map covers all of contiguous memory */
 	KUNIT_EXPECT_EQ(test, ri_mem_map(p->rnic, p->a.mem + 1, PAIR_BYTES - 1, &io, p, NULL), OK);
 	KUNIT_EXPECT_EQ(test, io.phys_len, PAIR_BYTES - 1);
 	KUNIT_EXPECT_EQ(test, io.phys_address, phys(p->a.mem + 1));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Two endpoints of RNICPI, both the test's: as a consumer makes them, by its calls alone. */
+/* Two endpoints of RNICPI, which the test creates with RNICPI's calls only. */
 #include <linux/delay.h>
 #include <linux/file.h>
 #include <linux/in.h>
@@ -45,7 +45,7 @@ static void device_begin(struct pair *p)
 }
 
 /**
- * pair_end_device - the device goes, whatever is made of it
+ * pair_end_device - the device leaves, with or without objects
  * @p: with a device
  */
 void pair_end_device(struct pair *p)
@@ -102,7 +102,7 @@ struct pair *pair_device(struct kunit *test)
 	return p;
 }
 
-/* Where the upcalls of the test find it: there is one at a time */
+/* The pair for upcalls; there is one pair at a time */
 static struct pair *current_pair;
 
 static void on_event(ri_os_data_t vp_data, ri_event_record_t *event)
@@ -112,7 +112,7 @@ static void on_event(ri_os_data_t vp_data, ri_event_record_t *event)
 	p->vp_data = vp_data;
 	if (p->num_events < PAIR_EVENTS)
 		p->events[p->num_events] = *event;
-	/* the event before how many there are, see pair_event() */
+	/* the event before the count, see pair_event() */
 	smp_store_release(&p->num_events, p->num_events + 1);
 }
 
@@ -431,7 +431,7 @@ void pair_expect(struct pair *p, struct pair_end *e, ri_wr_id_t id, ri_wc_type_t
  * pair_event - wait for an event
  * @p: open
  * @type: of it
- * @os_data: of what it is
+ * @os_data: of its object
  *
  * Return: false if there is none in time.
  */

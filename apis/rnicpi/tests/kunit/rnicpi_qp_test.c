@@ -13,7 +13,7 @@
 
 #define OK	RI_RET_SUCCESS
 
-/* RI-19, RI-20: what is too much has its own code; what was made is told */
+/* RI-19, RI-20: each limit has its own code; the call returns the actual attributes */
 static void create(struct kunit *test)
 {
 	ri_qp_attr_t *attr = kunit_kzalloc(test, sizeof(*attr), GFP_KERNEL);
@@ -55,7 +55,7 @@ static void create(struct kunit *test)
 #undef BAD
 }
 
-/* RI-21, RI-22, RI-70: nothing of a call that is wrong is done; each mistake has its code */
+/* RI-21, RI-22, RI-70: a call with an error changes nothing; each error has its code */
 static void modify_wrong(struct kunit *test)
 {
 	ri_qp_attr_t *attr = kunit_kzalloc(test, 2 * sizeof(*attr), GFP_KERNEL);
@@ -100,7 +100,7 @@ static void modify_wrong(struct kunit *test)
 	pair_close(p);
 }
 
-/* RI-68: what is no connected TCP socket is no stream, and the QP stays Idle */
+/* RI-68: only a connected TCP socket can be a stream; otherwise the QP stays Idle */
 static void bad_streams(struct kunit *test)
 {
 	struct pair *p = pair_idle(test, RI_PHYS_PAGE_LIST_MODE, 0);
@@ -125,7 +125,7 @@ static void bad_streams(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair_attach(p, &p->a, b, NULL, 0), RI_RET_INVALID_LLP_HANDLE);
 	fput(a);
 	fput(b);
-	/* one stream is one QP's; and a QP that is refused can have another one */
+	/* a stream belongs to one QP; a QP whose stream was refused can have another one */
 	pair_files(p, &a, &b);
 	KUNIT_EXPECT_EQ(test, pair_attach(p, &p->a, a, NULL, 0), OK);
 	KUNIT_EXPECT_EQ(test, pair_attach(p, &p->b, a, NULL, 0), RI_RET_INVALID_LLP_HANDLE);
@@ -139,8 +139,8 @@ static void bad_streams(struct kunit *test)
 }
 
 /*
- * RI-66, RI-67, RI-86: the last message goes out in streaming mode, from kernel memory, and
- * behind it FPDUs; a responder sends none before its peer has (RI-74)
+ * RI-66, RI-67, RI-86: the QP sends the last message in streaming mode, from kernel memory, and
+ * FPDUs after it; a responder sends no FPDU before its peer has (RI-74)
  */
 static void last_message(struct kunit *test)
 {
@@ -172,7 +172,7 @@ static void last_message(struct kunit *test)
 	fput(b);
 	pair_send(p, &p->a, 4, 0, 10);
 	pair_expect(p, &p->b, 2, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_SUCCESS);
-	/* its own Send and what it receives are of different queues: no order between them */
+	/* completions of its send and receive queues come in any order */
 	for (i = 0; i < 2; i++) {
 		KUNIT_ASSERT_TRUE(test, pair_wait(p, &p->a));
 		KUNIT_EXPECT_EQ(test, p->a.wc.rc_wc.op_status, RI_WC_STATUS_SUCCESS);
@@ -182,7 +182,7 @@ static void last_message(struct kunit *test)
 	pair_close(p);
 }
 
-/* RI-25, RI-26: an abort flushes; in Error what is posted is flushed; then the QP is as new */
+/* RI-25, RI-26: an abort flushes; WRs posted in Error are flushed; then the QP is as new */
 static void flushed(struct kunit *test)
 {
 	ri_qp_attr_t attr = { .state = RI_QP_STATE_ERROR };
@@ -206,7 +206,7 @@ static void flushed(struct kunit *test)
 		usleep_range(1000, 2000);
 	}
 	KUNIT_EXPECT_EQ(test, ret, OK);
-	/* the peer's end has failed by this */
+	/* the abort resets the peer's stream */
 	KUNIT_EXPECT_TRUE(test, pair_event(p, RI_EVENT_QP_LLP_CONNECTION_RESET, &p->b));
 	KUNIT_EXPECT_EQ(test, ri_qp_modify(p->rnic, p->b.qp, RI_QP_ATTR_NEXT_STATE, &attr, NULL),
 			OK);
@@ -218,7 +218,7 @@ static void flushed(struct kunit *test)
 	pair_close(p);
 }
 
-/* RI-61: each opcode has its flags; lists that are too long and queues that are full (RI-01) */
+/* RI-61: each opcode has its flags; SGE lists that are too long; full queues (RI-01) */
 static void posts_wrong(struct kunit *test)
 {
 	struct pair *p = pair_connected(test);
@@ -250,7 +250,7 @@ static void posts_wrong(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, n, 0);
 	KUNIT_EXPECT_EQ(test, ri_qp_post_recv(p->rnic, p->a.qp, 0, 1, seg, 5, NULL),
 			RI_RET_RNIC_SG_LIMIT_EXCEEDED);
-	/* the first two are posted, and it is the third that is wrong */
+	/* the first two are posted, the third is invalid */
 	n = 3;
 	for (i = 0; i < 3; i++)
 		wrs[i].wr_common = (ri_wr_common_t){
@@ -272,7 +272,7 @@ static void posts_wrong(struct kunit *test)
 #undef POST
 }
 
-/* RI-08: an error is told at once, or by a completion, and once */
+/* RI-08: an error is reported once: by the call, or by a completion */
 static void told_once(struct kunit *test)
 {
 	struct pair *p = pair_connected(test);
@@ -299,7 +299,7 @@ static void told_once(struct kunit *test)
 #undef POST
 }
 
-/* RI-60: inline data is taken when it is posted, and its tag is not looked at */
+/* RI-60: inline data is copied when it is posted, and its tag is ignored */
 static void inlined(struct kunit *test)
 {
 	struct pair *p = pair_idle(test, RI_PHYS_PAGE_LIST_MODE, 0);
@@ -320,7 +320,7 @@ static void inlined(struct kunit *test)
 	pair_close(p);
 }
 
-/* RI-41, RI-44, RI-45: an SRQ, whose low water mark is told of once, when it is reached */
+/* RI-41, RI-44, RI-45: an SRQ, whose low water mark raises one event when it is reached */
 static void shared_queue(struct kunit *test)
 {
 	ri_qp_attr_t *attr = kunit_kzalloc(test, sizeof(*attr), GFP_KERNEL);
@@ -382,7 +382,7 @@ static void shared_queue(struct kunit *test)
 	pair_close(p);
 }
 
-/* Sizes of a CQ: more than there may be, more, and less than what waits (RI-40: overflow) */
+/* Sizes of a CQ: above the limit, larger, and smaller than the completions in it (RI-40) */
 static void cq_sizes(struct kunit *test)
 {
 	struct pair *p = pair_connected(test);
@@ -418,7 +418,7 @@ static void cq_sizes(struct kunit *test)
 	pair_close(p);
 }
 
-/* RI-28: what was not polled of a QP that is destroyed is never seen */
+/* RI-28: completions of a destroyed QP that were not polled are discarded */
 static void destroyed(struct kunit *test)
 {
 	struct pair *p = pair_connected(test);
@@ -449,7 +449,7 @@ struct poster {
 	struct completion done;
 };
 
-/* Writes of four bytes each, of numbers that no other thread has */
+/* Writes of four bytes each; each thread writes its own numbers */
 static int post_many(void *data)
 {
 	struct poster *t = data;
@@ -474,7 +474,7 @@ static int post_many(void *data)
 	return 0;
 }
 
-/* RI-04, RI-05: threads post to one QP while another polls; each WR is done once */
+/* RI-04, RI-05: threads post to one QP while another polls; each WR completes once */
 static void threads(struct kunit *test)
 {
 	struct poster *t = kunit_kzalloc(test, THREADS * sizeof(*t), GFP_KERNEL);
@@ -511,7 +511,7 @@ static void threads(struct kunit *test)
 	pair_close(p);
 }
 
-/* RI-40: a CQ that overflows is told of once, and is of no use any more */
+/* RI-40: a CQ that overflows raises one event, and cannot be used any more */
 static void overflow(struct kunit *test)
 {
 	ri_qp_attr_t *attr = kunit_kzalloc(test, sizeof(*attr), GFP_KERNEL);
@@ -540,7 +540,7 @@ static void overflow(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ri_cq_query(p->rnic, cq, &cq_attr, NULL), RI_RET_CQ_ERROR);
 	KUNIT_EXPECT_EQ(test, ri_cq_modify(p->rnic, cq, RI_CQ_MODIFY_MASK_NUM_CQE, &cq_attr, NULL),
 			RI_RET_CQ_ERROR);
-	/* what was there before can be taken */
+	/* completions from before the overflow can be polled */
 	do {
 		n = 1;
 		ret = ri_cq_poll(p->rnic, cq, &p->a.wc, &n, NULL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* rnicpi/: the RNIC Programming Interface of the kernel, from the outside, by its calls. */
+/* rnicpi/: the RNIC Programming Interface of the kernel, through its calls. */
 #include <linux/delay.h>
 #include <linux/file.h>
 #include <linux/in6.h>
@@ -14,7 +14,7 @@
 
 #define OK	RI_RET_SUCCESS
 
-/* From attach to detach: two endpoints over the loopback interface talk, and nothing is left */
+/* From attach to detach: two endpoints on the loopback interface exchange data; no leaks */
 static void echo(struct kunit *test)
 {
 	struct pair *p = pair_connected(test);
@@ -45,7 +45,7 @@ static ri_services_dev_arg_t services(void)
 	};
 }
 
-/* A provider's own, of another RNIC; the handle is no number of ours */
+/* Another provider's RNIC, with a handle that is not one of rnicpi.ko's numbers */
 static int other_vp;
 #define OTHER	((ri_vp_handle_t)&other_vp)
 
@@ -82,7 +82,7 @@ static void attaches(struct kunit *test)
 	bad = services();
 	memset(bad.lib_path, 'x', sizeof(bad.lib_path));
 	KUNIT_EXPECT_EQ(test, attach_other(bad, "x", &ri_vector, NULL), RI_RET_INVALID_LIB_PATH);
-	/* of our own device, once more */
+	/* attach our own device once more */
 	KUNIT_EXPECT_EQ(test, ri_svc_attach(p->vp, "lo", &svcs, &ri_vector, NULL, NULL),
 			RI_RET_RNIC_INUSE);
 	KUNIT_EXPECT_EQ(test, p->attached, 1);
@@ -94,7 +94,7 @@ static void attaches(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ri_svc_detach(OTHER, &err), RI_RET_VP_INVALID_HANDLE);
 }
 
-/* A provider whose ri_rnic_open() is seen to be called */
+/* A provider that counts calls of its ri_rnic_open() */
 static unsigned int opened;
 
 static ri_api_return_t other_open(ri_vp_handle_t vp_hdl, ri_pbl_mode_t mode,
@@ -120,8 +120,8 @@ static void close_it(struct rix_client *client, ri_vp_handle_t vp_hdl)
 }
 
 /*
- * RI-82: an RNIC is opened from within ri_svc_attach(), of this provider and of any other; and
- * ri_svc_detach() is refused until it is closed, and not afterwards.
+ * RI-82: a client opens an RNIC from within ri_svc_attach(), of this provider and of any other;
+ * ri_svc_detach() fails until it is closed, and succeeds afterwards.
  */
 static void opens_in_attach(struct kunit *test)
 {
@@ -134,7 +134,7 @@ static void opens_in_attach(struct kunit *test)
 	ops.ri_op_rnic_close = other_close;
 	opened = 0;
 	rix_client_register(&client);
-	/* it was there, and is open now */
+	/* the client has opened it already */
 	KUNIT_EXPECT_EQ(test, ri_rnic_open(p->vp, RI_PHYS_PAGE_LIST_MODE, NULL, NULL),
 			RI_RET_RNIC_INUSE);
 	KUNIT_EXPECT_EQ(test, ri_svc_detach(p->vp, NULL), RI_RET_RNIC_INUSE);
@@ -147,7 +147,7 @@ static void opens_in_attach(struct kunit *test)
 	rix_client_unregister(&client);
 }
 
-/* RI-11: what is made of something is ended before it */
+/* RI-11: objects that are in use cannot be ended */
 static void order_of_ends(struct kunit *test)
 {
 	struct pair *p = pair_idle(test, RI_PHYS_PAGE_LIST_MODE, 0);
@@ -160,7 +160,7 @@ static void order_of_ends(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ri_pd_dealloc(rnic, p->pd, NULL), RI_RET_PD_INUSE);
 	KUNIT_EXPECT_EQ(test, ri_cq_destroy(rnic, p->a.cq, NULL), RI_RET_CQ_INUSE);
 	pair_close(p);
-	/* handles that are stale */
+	/* stale handles */
 	KUNIT_EXPECT_EQ(test, ri_pd_dealloc(rnic, p->pd, NULL), RI_RET_RNIC_INVALID_HANDLE);
 	KUNIT_EXPECT_EQ(test, ri_rnic_free_hdl(vp, rnic, NULL), RI_RET_RNIC_INVALID_HANDLE);
 	KUNIT_EXPECT_EQ(test, ri_rnic_close(vp, NULL), RI_RET_VP_INVALID_HANDLE);
@@ -171,7 +171,7 @@ static void order_of_ends(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ri_rnic_close(vp, NULL), OK);
 }
 
-/* RI-14: each kind of handle has its own code, and no other kind passes for it */
+/* RI-14: each kind of handle has its own code; a handle of another kind is invalid */
 static void handles(struct kunit *test)
 {
 	struct pair *p = pair_idle(test, RI_PHYS_PAGE_LIST_MODE, 0);
@@ -191,13 +191,13 @@ static void handles(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ri_pd_dealloc(p->rnic, NULL, NULL), RI_RET_PD_INVALID_HANDLE);
 	KUNIT_EXPECT_EQ(test, ri_pd_dealloc(none, p->pd, NULL), RI_RET_RNIC_INVALID_HANDLE);
 	KUNIT_EXPECT_EQ(test, ri_rnic_close(none, NULL), RI_RET_VP_INVALID_HANDLE);
-	/* by the vector itself, too */
+	/* through the vector itself, too */
 	KUNIT_EXPECT_EQ(test, ri_vector.ri_op_cq_query(none, p->a.cq, &cq, NULL),
 			RI_RET_RNIC_INVALID_HANDLE);
 	pair_close(p);
 }
 
-/* ri_rnic_query: its limits, and all pointers are in the one buffer (RI-79) */
+/* ri_rnic_query: the limits; all pointers point into the buffer (RI-79) */
 static void query(struct kunit *test)
 {
 	struct pair *p = pair_open(test, RI_PHYS_BLOCK_LIST_MODE);
@@ -237,7 +237,7 @@ static void query(struct kunit *test)
 	pair_close(p);
 }
 
-/* 1.3: what InfiniBand alone has is refused, and no handle is made */
+/* 1.3: functions of InfiniBand fail, and create no handle */
 static void of_infiniband(struct kunit *test)
 {
 	struct pair *p = pair_idle(test, RI_PHYS_PAGE_LIST_MODE, 0);
@@ -272,7 +272,7 @@ static void of_infiniband(struct kunit *test)
 	pair_close(p);
 }
 
-/* ri_rnic_diag: @op says @what, in a buffer that is asked for before */
+/* ri_rnic_diag: the text of @op contains @what; the size of the buffer is queried first */
 static void diag_says(struct pair *p, ri_diag_op_type_t op, void *arg, const char *what)
 {
 	ri_length_t len = 0, need;
@@ -280,7 +280,7 @@ static void diag_says(struct pair *p, ri_diag_op_type_t op, void *arg, const cha
 
 	KUNIT_EXPECT_EQ(p->test, ri_rnic_diag(p->rnic, op, arg, NULL, &len, NULL),
 			RI_RET_BUFFER_TOO_SMALL);
-	/* counters count meanwhile */
+	/* counters may grow meanwhile */
 	need = len + 100;
 	text = kunit_kzalloc(p->test, need, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(p->test, text);
@@ -296,7 +296,7 @@ static void diag_says(struct pair *p, ri_diag_op_type_t op, void *arg, const cha
 	KUNIT_EXPECT_NOT_NULL_MSG(p->test, strstr(text, what), "%s", text);
 }
 
-/* ri_rnic_diag: what a consumer's device and QP are doing, and a reset of its QPs */
+/* ri_rnic_diag: the state of a consumer's device and QP, and a reset of its QPs */
 static void diag(struct kunit *test)
 {
 	struct pair *p = pair_connected(test);
@@ -321,7 +321,7 @@ static ri_api_return_t other_get_hdl(ri_vp_handle_t vp_hdl, ri_consumer_domain_t
 				     ri_rnic_handle_t *rnic, ri_vp_data_t vp_data,
 				     ri_os_data_t os_data, ri_err_data_t *err_data)
 {
-	/* of memory that is nobody else's handle */
+	/* an address that is no other handle */
 	*rnic = os_data;
 	return OK;
 }
@@ -332,7 +332,7 @@ static ri_api_return_t other_free_hdl(ri_vp_handle_t vp_hdl, ri_rnic_handle_t rn
 	return OK;
 }
 
-/* RI-06: an RNIC handle has the vector by which it was made, whoever's it is */
+/* RI-06: an RNIC handle has the vector that created it, of any provider */
 static void vectors(struct kunit *test)
 {
 	ri_ops_t al = ri_vector, vp = ri_vector;
@@ -360,7 +360,7 @@ static void vectors(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ri_svc_detach(OTHER, NULL), OK);
 }
 
-/* RI-84: vp_data is not looked at, whatever it is */
+/* RI-84: vp_data may have any value, and is ignored */
 static void vp_data(struct kunit *test)
 {
 	struct pair *p = pair_open(test, RI_PHYS_PAGE_LIST_MODE);
@@ -381,8 +381,8 @@ static void vp_data(struct kunit *test)
 }
 
 /*
- * RI-12: the device goes under a consumer who ends nothing: an event, then each call finds no
- * handle any more
+ * RI-12: the device leaves, and the consumer ends nothing: there is an event, and then all
+ * handles are invalid
  */
 static void device_goes(struct kunit *test)
 {
@@ -400,8 +400,8 @@ static void device_goes(struct kunit *test)
 }
 
 /*
- * A device that is open, but not to the access layer's knowledge, is detached under its
- * consumer: it goes all the same, and nothing of it is left.
+ * A device that was opened without the access layer's knowledge is detached while its
+ * consumer uses it: the device can leave all the same, without leaks.
  */
 static void goes_detached(struct kunit *test)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* kernel/upcall.c: handlers, what they are told, and when they are told no more. */
+/* kernel/upcall.c: handlers, their upcalls, and when upcalls stop. */
 #include <linux/completion.h>
 #include <linux/delay.h>
 #include <linux/file.h>
@@ -14,7 +14,7 @@ static void no_cq(ri_os_data_t vp_data, ri_os_data_t cq_data)
 {
 }
 
-/* RI-34: ids are given out, and no more than there are; each has one handler */
+/* RI-34: ids are assigned up to the limit; each has one handler */
 static void ids(struct kunit *test)
 {
 	struct pair *p = pair_open(test, RI_PHYS_PAGE_LIST_MODE);
@@ -45,7 +45,7 @@ static void ids(struct kunit *test)
 	pair_close(p);
 }
 
-/* A Send from a to b, received and done; the memory is whatever it is */
+/* A Send from a to b, and both completions; the contents do not matter */
 static void exchange(struct pair *p)
 {
 	pair_recv(p, &p->b, 1, 0, 10);
@@ -60,14 +60,14 @@ static bool told(const unsigned int *n, unsigned int want)
 
 	for (i = 0; i < 10000 && READ_ONCE(*n) < want; i++)
 		usleep_range(100, 200);
-	/* one too many would be there soon */
+	/* a surplus one would come soon */
 	usleep_range(2000, 3000);
 	return READ_ONCE(*n) == want;
 }
 
 /*
- * RI-31, RI-32, RI-36: a CQ is told of once for each time it is asked for, with the data of
- * its RNIC and its own; without a handler it is not told, and with id 0 it cannot be asked
+ * RI-31, RI-32, RI-36: each request causes one upcall of a CQ, with the os_data of its RNIC and
+ * its own; without a handler there is none, and with id 0 the request fails
  */
 static void notified(struct kunit *test)
 {
@@ -84,7 +84,7 @@ static void notified(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, told(&p->b.told, 1));
 	KUNIT_EXPECT_PTR_EQ(test, p->vp_data, (void *)p);
 	KUNIT_EXPECT_EQ(test, p->a.told, 0);
-	/* solicited ones alone: a Send without the bit is none */
+	/* solicited completions only: a Send without the bit causes none */
 	KUNIT_EXPECT_EQ(test, ri_cq_req_notification(p->rnic, p->b.cq, RI_CMPLT_NOTIFY_SOLICITED,
 						     NULL), OK);
 	exchange(p);
@@ -126,8 +126,8 @@ static void other_event(ri_os_data_t vp_data, ri_event_record_t *event)
 }
 
 /*
- * RI-35, RI-36: events of both ends of an orderly close, with the QPs' data. One handler takes
- * the place of another; what happens without one is lost
+ * RI-35, RI-36: events of both ends of an orderly close, with the QPs' os_data. A handler
+ * replaces another; events without a handler are lost
  */
 static void events(struct kunit *test)
 {
@@ -156,7 +156,7 @@ static void events(struct kunit *test)
 	pair_close(p);
 }
 
-/* A Terminate: one end asks for it, the other is told, and both have the message (RI-27) */
+/* A Terminate: one end requests it, the other gets an event, and both have the message (RI-27) */
 static void terminate(struct kunit *test)
 {
 	ri_qp_attr_t *a = kunit_kzalloc(test, 2 * sizeof(*a), GFP_KERNEL), *b = a + 1;
@@ -185,7 +185,7 @@ static struct slow {
 	bool done;
 } slow;
 
-/* Not for ever: a test that fails does not come back to it */
+/* With a time-out, so that a test that fails does not block */
 static void slow_pause(void)
 {
 	complete(&slow.begun);
@@ -211,7 +211,7 @@ static void slow_begin(void)
 	slow.done = false;
 }
 
-/* The handler is in the middle of it, and goes on when somebody waits for its end */
+/* The handler is running, and continues when a task waits for its end */
 static void slow_wait(struct kunit *test)
 {
 	KUNIT_ASSERT_GT(test, wait_for_completion_timeout(&slow.begun, 10 * HZ), 0);
@@ -236,7 +236,7 @@ static void cq_end_waits(struct kunit *test)
 	pair_close(p);
 }
 
-/* The end of a QP waits for who is told of its event, and no more of its events are told */
+/* The end of a QP waits for the handler of its event; none of its events is reported after it */
 static void qp_end_waits(struct kunit *test)
 {
 	struct pair *p = pair_connected(test);
@@ -253,7 +253,7 @@ static void qp_end_waits(struct kunit *test)
 	pair_close(p);
 }
 
-/* So does the end of a handler itself: who replaces it may forget what it uses */
+/* So does the replacement of a handler: its caller may free what the old one uses */
 static void handler_end_waits(struct kunit *test)
 {
 	struct pair *p = pair_connected(test);
@@ -311,8 +311,8 @@ static void cq_ends_itself(struct kunit *test)
 static DEFINE_SPINLOCK(consumer_lock);
 
 /*
- * RI-02, RI-03: posts, polls, arms, maps and syncs neither sleep nor let anybody else run,
- * under a consumer's spinlock with interrupts off, by the vector for callers that lock
+ * RI-02, RI-03: posts, polls, arms, maps and syncs do not sleep or reschedule, under a
+ * consumer's spinlock with interrupts off, through the vector for callers that lock
  */
 static void atomic_context(struct kunit *test)
 {

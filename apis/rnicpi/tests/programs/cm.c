@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* A peer that knows rdma_cm alone: the turn is what its device takes for a connection. */
+/* A peer that uses rdma_cm: to its device the turn is a normal connection. */
 #include <arpa/inet.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -79,7 +79,7 @@ static void one_round(struct rdma_cm_id *listener)
 	close(a.fd);
 }
 
-/* Its Reply is the driver's own (RFC 5044 7.1) */
+/* The peer's driver makes the Reply (RFC 5044 7.1) */
 void to_cm(void)
 {
 	struct rdma_cm_id *listener = listen_cm();

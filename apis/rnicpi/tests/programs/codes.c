@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Return codes: each function with a handle that is none, and with arguments that are missing. */
+/* Return codes: each function with an invalid handle, and with missing arguments. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -161,7 +161,7 @@ static void bad_wr(ri_wr_t wr, ri_api_return_t want)
 	expect(want, ri_qp_postsq(a.rnic, a.qp, &wr, &one, &err));
 }
 
-/* What a post can be refused for */
+/* The reasons for which a post is refused */
 void codes_post(void)
 {
 	ri_wr_t wr = { .wr_rdma_read = { .type = RI_WR_TYPE_RDMA_READ_LOCAL_INVALIDATE,
@@ -262,7 +262,7 @@ void codes_single(void)
 	close_end(&a);
 }
 
-/* A bind that is posted by its fields */
+/* The call that posts a bind */
 void codes_bind(void)
 {
 	ri_mem_attr_t attr = RI_MEM_FLAGS_REMOTE_READ;
@@ -306,7 +306,7 @@ void codes_bind(void)
 	close_pair();
 }
 
-/* A CQ that is too small for what waits, MPA without CRC, frames that are none, keys */
+/* A CQ smaller than its completions, MPA without CRC, invalid frames, keys */
 void codes_more(void)
 {
 	struct ri_linux_llp llp = { .size = sizeof(llp) };
@@ -338,7 +338,7 @@ void codes_more(void)
 	mr.mem_attr = RI_MEM_FLAGS_LOCAL;
 	expect(RI_RET_SUCCESS, ri_mr_reg_shared(a.rnic, a.mr, &mr, &other, &ltag, &rtag, NULL, NULL,
 						&err));
-	/* what is shared cannot be registered anew, and is gone as after most errors */
+	/* a shared region cannot be registered anew, and is gone as after most errors */
 	expect(RI_RET_NO_PERMISSION, ri_mr_rereg(a.rnic, other, RI_MR_REREG_ACCESS, &mr, &other, &ltag,
 						 &rtag, NULL, NULL, &err));
 	expect(RI_RET_MR_INVALID_HANDLE, ri_mr_dereg(a.rnic, other, &err));
@@ -372,7 +372,7 @@ static void limit(int resource, rlim_t value)
 	require(!setrlimit(resource, &l), "setrlimit");
 }
 
-/* Descriptors and memory that run out */
+/* Shortages of descriptors and memory */
 void codes_shortage(void)
 {
 	ri_mr_reg_attr_t mr = { .length = BUF_BYTES, .mem_attr = RI_MEM_FLAGS_LOCAL };

@@ -5,7 +5,7 @@
 #include <unistd.h>
 #include "rnicpi.h"
 
-/* As the page shows it: how much it is, then all of it */
+/* As on its page: query the size, then the text */
 static char *ask(ri_rnic_handle_t rnic, ri_diag_op_type_t op, void *arg)
 {
 	ri_length_t len = 0, need;

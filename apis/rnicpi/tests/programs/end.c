@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Two ends in one process: sockets of their own, and the turn to RDMA. */
+/* Two ends in one process: each has its own socket, and turns it into an RDMA stream. */
 #include <arpa/inet.h>
 #include <poll.h>
 #include <stdio.h>
@@ -87,7 +87,7 @@ void close_end(struct end *e)
 		close(e->fd);
 }
 
-/* Another QP in place of the one that an end has */
+/* Replaces the QP of an end */
 void renew_qp(struct end *e, ri_qp_attr_t *attr)
 {
 	expect(RI_RET_SUCCESS, ri_qp_destroy(e->rnic, e->qp, &err));
@@ -141,7 +141,7 @@ static struct rix_mpa_frame frame_of(bool markers, bool crc)
 				       .private_data = "abc" };
 }
 
-/* The initiator's Request is streamed */
+/* The initiator sends its Request through the socket */
 void turn_ask(struct end *e, bool markers, bool crc)
 {
 	struct rix_mpa_frame mpa = frame_of(markers, crc);
@@ -218,7 +218,7 @@ void post_send(struct end *e, ri_wr_id_t id, uint32_t offset, uint32_t len)
 					       id, &seg, 0, 1, 0, &err));
 }
 
-/* The next completion, which is of this */
+/* Takes the next completion, and checks it */
 ri_rc_wc_t take(struct end *e, ri_cq_handle_t cq, ri_wr_id_t id, ri_wc_type_t type,
 		ri_wc_status_t status)
 {
@@ -259,7 +259,7 @@ bool event_is_ready(const struct end *e, int ms)
 	return poll(&fd, 1, ms) == 1;
 }
 
-/* The next event of an end, which is this one */
+/* Takes the next event of an end, and checks it */
 struct rix_event await_event(struct end *e, ri_async_event_type_t type, void *os_data)
 {
 	struct rix_event event;

@@ -23,14 +23,14 @@ void event_close(void)
 	event = await_event(&a, RI_EVENT_QP_LLP_CLOSE_COMPLETE, &a);
 	require(!event.terminate_msg_length && !event.record.err_data, "no error");
 	no_event(&a, 50);
-	/* b did not ask in time */
+	/* b has not opened its events in time */
 	require_state(&b, RI_QP_STATE_IDLE);
 	listen_to(&b);
 	no_event(&b, 50);
 	close_pair();
 }
 
-/* A Write to an STag that is none: both ends are told, with the Terminate message */
+/* A Write to an invalid STag: both ends get an event, with the Terminate message */
 void event_terminate(void)
 {
 	ri_data_seg_t seg;
@@ -55,7 +55,7 @@ void event_terminate(void)
 	close_pair();
 }
 
-/* The peer gives up: no verbs event says so */
+/* The peer resets the connection: verbs have no event for it */
 void event_reset(void)
 {
 	open_pair();
@@ -91,7 +91,7 @@ static void post_srq(struct end *e, ri_srq_handle_t srq, unsigned int n)
 		expect(RI_RET_SUCCESS, ri_srq_post_recv(e->rnic, srq, NONE, n, &seg, 1, &err));
 }
 
-/* A receive of b's SRQ is taken */
+/* Consumes a receive of b's SRQ */
 static void send_one(void)
 {
 	uint64_t end = now_ms() + LONG_MS;
@@ -210,7 +210,7 @@ void event_hiwat(void)
 	end_srq(srq);
 }
 
-/* From create on, and not changed by a call that fails (D-21) */
+/* Effective from create on, and not changed by a call that fails (D-21) */
 void event_hiwat_create(void)
 {
 	ri_srq_attr_t attr = { .max_wrs = 16, .max_sgl = 1 };
@@ -227,7 +227,7 @@ void event_hiwat_create(void)
 	end_srq(srq);
 }
 
-/* With an SRQ nothing flushed tells that a QP takes no more (D-39) */
+/* With an SRQ no receive is flushed: an event reports that the QP takes no more (D-39) */
 void event_last_wqe(void)
 {
 	ri_srq_attr_t attr = { .max_wrs = 8, .max_sgl = 1 };
@@ -240,7 +240,7 @@ void event_last_wqe(void)
 	end_srq(srq);
 }
 
-/* A CQ that overflows is of no use any more, nor are its QPs (D-40) */
+/* A CQ that overflows cannot be used any more, nor can its QPs (D-40) */
 void event_overflow(void)
 {
 	ri_cq_attr_t attr = { .num_cqe = 1 }, old;
@@ -278,7 +278,7 @@ void event_overflow(void)
 	close_pair();
 }
 
-/* Nothing is told of what is destroyed (D-28, D-37) */
+/* Destroyed objects have no events and completions (D-28, D-37) */
 void event_destroyed(void)
 {
 	ri_qp_attr_t qp;
@@ -294,7 +294,7 @@ void event_destroyed(void)
 	close_pair();
 }
 
-/* The device goes, under traffic, and comes back: a handle of before is none (D-12) */
+/* The device leaves, under traffic, and comes back: old handles are invalid (D-12) */
 void event_removed(void)
 {
 	ri_vp_handle_t vp = find_vp();
@@ -314,7 +314,7 @@ void event_removed(void)
 	expect(RI_RET_RNIC_INVALID_HANDLE, ri_qp_query(a.rnic, a.qp, &attr, &err));
 	expect(RI_RET_RNIC_INVALID_HANDLE, ri_qp_destroy(a.rnic, a.qp, &err));
 	expect(RI_RET_RNIC_INVALID_HANDLE, ri_rnic_free_hdl(vp, a.rnic, &err));
-	/* b did not listen: its calls find out */
+	/* b has not opened its events: its calls fail */
 	expect(RI_RET_RNIC_INVALID_HANDLE, ri_pd_alloc(b.rnic, &pd, NULL, NULL, &err));
 	expect(RI_RET_RNIC_INVALID_HANDLE, ri_qp_query(b.rnic, b.qp, &attr, &err));
 	expect(RI_RET_RNIC_NOT_OPEN, ri_rnic_get_hdl(vp, RI_CONSUMER_LOCATION_USER,

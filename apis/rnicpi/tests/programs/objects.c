@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* RNIC handles, PDs, CQs, regions, windows, SRQs; and what is refused. */
+/* RNIC handles, PDs, CQs, regions, windows, SRQs; and refused calls. */
 #include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* What is of the process and of the host: forks, threads, addresses. */
+/* The process and the host: forks, threads, addresses. */
 #include <arpa/inet.h>
 #include <pthread.h>
 #include <sched.h>
@@ -68,7 +68,7 @@ void names(void)
 		!strcmp(rix_strerror((ri_api_return_t)-1), "?"), "names");
 }
 
-/* Of a child; it must not come back */
+/* Runs in a child; does not return */
 static void child(ri_vp_handle_t vp)
 {
 	ri_data_seg_t seg = seg_of(&a, 0, 10);
@@ -93,8 +93,8 @@ static void child(ri_vp_handle_t vp)
 }
 
 /*
- * User Mode Linux 6.1 leaves a child what is MADV_DONTFORK, as rings are. The child's own rings
- * get the same addresses, and what it writes there is its parent's.
+ * User Mode Linux 6.1 does not honour MADV_DONTFORK, which rings have, in a child. The child's
+ * own rings get the same addresses, and it writes into its parent's.
  */
 static bool child_keeps_all(void)
 {
@@ -165,7 +165,7 @@ static void await_room(unsigned int ticket)
 		require(now_ms() < end && !sched_yield(), "nobody receives");
 }
 
-/* Numbers of its own, each as a message; whoever is there takes completions */
+/* Sends its own numbers, each as a message; any thread polls completions */
 static void *poster(void *arg)
 {
 	uint32_t first = (uintptr_t)arg * EACH, i;
@@ -227,9 +227,9 @@ void threads(void)
 	close_pair();
 }
 
-/* --- memory that is taken away --- */
+/* --- memory that is deregistered --- */
 
-/* Writes to b, until one cannot be posted or is in error */
+/* Writes to b, until a post or a Write fails */
 static void *writer(void *arg)
 {
 	ri_data_seg_t seg = seg_of(&a, 0, 65536);
@@ -264,7 +264,7 @@ static void require_zeros(const char *what)
 		require(!b.buf[i], "%s: byte %zu", what, i);
 }
 
-/* Behind a dereg under inbound Writes nothing is written any more (D-52) */
+/* After a dereg under inbound Writes the memory does not change any more (D-52) */
 void dereg(void)
 {
 	ri_mr_reg_attr_t attr = { .length = BUF_BYTES, .mem_attr = (ri_mem_attr_t)(
@@ -300,7 +300,7 @@ static void require_objects(const char *what)
 	require(strstr(text, what), "no '%s' in %s", what, text);
 }
 
-/* A child writes, and is killed: its peer is told, and the device has nothing of it (D-18) */
+/* A child writes, and is killed: its peer gets an event; the device keeps no objects (D-18) */
 void killed(void)
 {
 	int status, fd, ends[2];
@@ -340,7 +340,7 @@ void killed(void)
 	close(ends[1]);
 }
 
-/* A peer that does not answer any more is lost (D-77) */
+/* The connection to a peer that does not answer any more is lost (D-77) */
 void keepalives(void)
 {
 	keepalive = 1;

@@ -15,8 +15,8 @@
 #define LONG_MS	10000
 
 /*
- * A call gives what it must; err_data says whether there was an error, and errno is not
- * touched (4.6.3, D-9). The last argument of a call is &err.
+ * Checks a call's return code; err_data shows whether there was an error, and errno does not
+ * change (4.6.3, D-9). The last argument of a call is &err.
  */
 #define expect(want, call) do {							\
 	ri_api_return_t got_;							\

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* What a QP, a region and a window may be used for, and what tells that one was not. */
+/* Allowed uses of QPs, regions and windows, and the errors of others. */
 #include <poll.h>
 #include <string.h>
 #include <unistd.h>
@@ -30,7 +30,7 @@ static void read_b(ri_wr_id_t id, uint32_t len, uint32_t at, ri_rtag_t rtag, ri_
 	take(&a, a.scq, id, RI_WC_TYPE_RDMA_READ, want);
 }
 
-/* A Read behind what was written: it has arrived */
+/* A Read after the Writes: its completion shows that they have arrived */
 static void flush_b(void)
 {
 	read_b(999, 1, 0, b.rtag, RI_WC_STATUS_SUCCESS);
@@ -58,7 +58,7 @@ void disabled(void)
 
 	open_without(true, false);
 	flush_b();
-	/* b's own Reads are its own business */
+	/* the flags do not affect b's own Reads */
 	seg = seg_of(&b, 100, 10);
 	expect(RI_RET_SUCCESS, ri_qp_post_rdma_read(b.rnic, b.qp, RI_WR_TYPE_RDMA_READ, SIGNALED, 5,
 						    &seg, (uintptr_t)a.buf, 1, a.rtag, &err));
@@ -80,14 +80,14 @@ void disabled(void)
 	close_pair();
 }
 
-/* It is flushed, and told so (D-25) */
+/* WRs posted in Error complete as flushed (D-25) */
 void post_in_error(void)
 {
 	open_pair();
 	post_recv(&a, 4, 0, 10);
 	set_state(&a, RI_QP_STATE_ERROR, RI_RET_SUCCESS);
 	require_state(&a, RI_QP_STATE_ERROR);
-	/* what was posted before has been flushed: nobody comes back for what follows */
+	/* earlier WRs are flushed, so the next post has to flush itself */
 	take(&a, a.rcq, 4, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_WR_FLUSHED_ERROR);
 	post_send(&a, 5, 0, 10);
 	take(&a, a.scq, 5, RI_WC_TYPE_SEND, RI_WC_STATUS_WR_FLUSHED_ERROR);
@@ -107,7 +107,7 @@ static bool is_told(struct end *e, ri_cq_handle_t cq, int ms)
 	return told;
 }
 
-/* Of a message that was sent so, and of any error (D-33) */
+/* Notifications for solicited messages and for errors (D-33) */
 void solicited(void)
 {
 	ri_data_seg_t seg;
@@ -275,7 +275,7 @@ static void bind_from_idle(ri_boolean_t enable, ri_wc_status_t want)
 	close_pair();
 }
 
-/* Without enable_bind a QP binds no window, whenever that was posted (D-23) */
+/* Without enable_bind a QP binds no window, even if the bind was posted in Idle (D-23) */
 void bind_disabled(void)
 {
 	bind_from_idle(1, RI_WC_STATUS_SUCCESS);
@@ -323,7 +323,7 @@ static void rereg_bound(void)
 	take(&a, a.scq, 1, RI_WC_TYPE_BIND, RI_WC_STATUS_SUCCESS);
 	expect(RI_RET_WINDOWS_BOUND, ri_mr_rereg(a.rnic, region.mr, RI_MR_REREG_ACCESS, &attr, &out,
 						 &ltag, &rtag, NULL, NULL, &err));
-	/* nor can it go because of another error */
+	/* nor does another error end it */
 	attr.pd = STALE;
 	expect(RI_RET_WINDOWS_BOUND, ri_mr_rereg(a.rnic, region.mr, RI_MR_REREG_PD, &attr, &out,
 						 &ltag, &rtag, NULL, NULL, &err));
@@ -358,7 +358,7 @@ void rereg(void)
 	close_pair();
 }
 
-/* STag 0 is of the privileged, and local (D-54) */
+/* STag 0 is for privileged callers, and for local access (D-54) */
 void stag0(void)
 {
 	ri_qp_attr_t attr;
@@ -374,14 +374,14 @@ void stag0(void)
 					       &err));
 	take(&a, a.scq, 1, RI_WC_TYPE_SEND, RI_WC_STATUS_INVALID_STAG_ERROR);
 	close_pair();
-	/* of the peer's: it is not even sent */
+	/* a Write to the peer's STag 0 is not sent */
 	open_pair();
 	post_rdma(RI_WR_TYPE_RDMA_WRITE, 1, 10, (uintptr_t)b.buf, 0);
 	take(&a, a.scq, 1, RI_WC_TYPE_RDMA_WRITE, RI_WC_STATUS_INVALID_STAG_ERROR);
 	close_pair();
 }
 
-/* A narrow window is of the QP where it was bound (D-56); that QP stays (D-57) */
+/* A narrow window belongs to the QP that bound it (D-56), and holds that QP (D-57) */
 void narrow(void)
 {
 	ri_qp_handle_t first_a, first_b;
@@ -433,7 +433,7 @@ void narrow(void)
 	close_pair();
 }
 
-/* What is inline is taken when it is posted, and not by its STag (D-60) */
+/* Inline data is copied when it is posted, without its STag (D-60) */
 void inline_data(void)
 {
 	ri_data_seg_t seg;
@@ -444,7 +444,7 @@ void inline_data(void)
 	memset(b.buf, 5, 64);
 	seg = seg_of(&b, 0, 64);
 	seg.tag.ltag = 0xbad00;
-	/* it waits, since the peer is to send first */
+	/* it waits, since the peer has to send first */
 	expect(RI_RET_SUCCESS, ri_qp_post_send(b.rnic, b.qp, RI_WR_TYPE_SEND,
 					       (ri_wr_flags_t)(SIGNALED | RI_WR_INLINE_OK_FLAG), 3,
 					       &seg, 0, 1, 0, &err));
@@ -457,7 +457,7 @@ void inline_data(void)
 	close_pair();
 }
 
-/* A Read whose sink is invalidated when the data is there (D-62) */
+/* A Read that invalidates its sink when the data has arrived (D-62) */
 void read_invalidate(void)
 {
 	ri_wr_type_t type = RI_WR_TYPE_RDMA_READ_LOCAL_INVALIDATE;
@@ -488,7 +488,7 @@ void read_invalidate(void)
 	close_pair();
 }
 
-/* What a post says, what its completion says, and what the events say (D-8) */
+/* Results of a post: return code, completion and events (D-8) */
 struct told {
 	ri_api_return_t ret;
 	ri_wc_status_t status;
@@ -573,7 +573,7 @@ void errors_once(void)
 	}
 }
 
-/* What a provider would give to its own kernel part is not looked at (D-84) */
+/* vp_data, for the provider's kernel part, is ignored (D-84) */
 void vp_data(void)
 {
 	ri_cq_attr_t cq = { .num_cqe = 4 };

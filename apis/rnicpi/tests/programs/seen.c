@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Which function gave which code, in the file that RNICPI_SEEN names. */
+/* Records which function returned which code, in the file that RNICPI_SEEN names. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -36,7 +36,7 @@ static bool is_new(const char *function, ri_api_return_t ret)
 	return new;
 }
 
-/* At once: later there may be no descriptor, or no right */
+/* Opened at start: later the test may have no descriptor or no permission for it */
 static __attribute__((constructor)) void open_file(void)
 {
 	const char *path = getenv("RNICPI_SEEN");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Each call of the library notes what it gave, see seen.c. */
+/* Records the return code of each call of the library, see seen.c. */
 #ifndef SEEN_H
 #define SEEN_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* TCP conversations that turn into RDMA, and how that ends. */
+/* TCP connections that become RDMA streams, and how these end. */
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -40,7 +40,7 @@ static void one_message(struct end *from, struct end *to, ri_wr_id_t id)
 		to->buf[4096 + 999] == (char)id, "%u bytes", wc.bytes_transferred);
 }
 
-/* The initiator sends first: its peer may not before (RFC 5044 7.1.2) */
+/* The initiator sends first: its peer must not send before (RFC 5044 7.1.2) */
 static void converse(uint32_t bytes, bool markers, bool crc)
 {
 	connect_sockets();
@@ -60,7 +60,7 @@ void echo(void)
 	close_pair();
 }
 
-/* From Error, when what was posted is flushed (D-26) */
+/* From Error, after posted WRs are flushed (D-26) */
 static void make_idle(struct end *e)
 {
 	ri_qp_attr_t attr = { .state = RI_QP_STATE_IDLE };
@@ -98,7 +98,7 @@ void conversations(void)
 	close_pair();
 }
 
-/* The QP is Idle, and the end of its last stream waits for who reads its completions. */
+/* QPs in Idle get new streams while a completion of the last stream is not polled yet. */
 void again(void)
 {
 	open_end(&a);
@@ -167,7 +167,7 @@ static void refuse_fd(int fd, const char *what)
 	require_state(&a, RI_QP_STATE_IDLE);
 }
 
-/* What a thread calls that has to wait, and what it gets */
+/* A thread with a call that waits, and its result */
 struct waiting {
 	pthread_t thread;
 	atomic_bool done;
@@ -215,7 +215,7 @@ static void end_waiting(struct waiting *w)
 	require(!pthread_join(w->thread, NULL) && w->ret == RI_RET_SUCCESS, "%d", w->ret);
 }
 
-/* Until the socket takes no more */
+/* Fills the socket's send buffer */
 static void say_much(int fd)
 {
 	static char words[65536];
@@ -239,7 +239,7 @@ static void hear_until(struct waiting *w, int fd)
 			usleep(1000);
 }
 
-/* A thread waits for the peer to take the Reply: others make, ask and fork meanwhile */
+/* A thread waits for the peer to read the Reply; others create, query and fork meanwhile */
 void stream_slow(void)
 {
 	struct waiting turning = { 0 }, ending = { 0 };
@@ -264,7 +264,7 @@ void stream_slow(void)
 	require(child > 0 && waitpid(child, &status, 0) == child && !status, "status %x", status);
 	require(now_ms() - begin < 1000 && !turning.done, "others wait %u ms",
 		(unsigned int)(now_ms() - begin));
-	/* who ends this QP waits, and nobody else */
+	/* only the destroy of this QP waits */
 	begin_waiting(&ending, destroy_slowly);
 	expect(RI_RET_SUCCESS, ri_pd_alloc(b.rnic, &pd, NULL, NULL, &err));
 	expect(RI_RET_SUCCESS, ri_pd_dealloc(b.rnic, pd, &err));
@@ -333,7 +333,7 @@ void stream_bad(void)
 	require(!bind(tcp, (struct sockaddr *)&addr, sizeof(addr)) && !listen(tcp, 1), "listen");
 	refuse_fd(tcp, "a listener");
 	require(write(ends[0], "x", 1) == 1 && read(ends[1], &c, 1) == 1 && c == 'x', "as before");
-	/* what was refused leaves the QP as it was */
+	/* a refused call leaves the QP unchanged */
 	converse(5, false, true);
 	close_pair();
 }
@@ -362,7 +362,7 @@ void states(void)
 	close_pair();
 }
 
-/* Of a Write to an STag that is none (TER-1): the code, and the segment's header */
+/* The Terminate of a Write to an invalid STag (TER-1): its code, and the segment's header */
 void terminated(void)
 {
 	ri_data_seg_t seg;

@@ -35,14 +35,14 @@ void transfers(void)
 	wc = take(&a, a.scq, 3, RI_WC_TYPE_RDMA_READ, RI_WC_STATUS_SUCCESS);
 	require(a.buf[0] == 9 && a.buf[99] == 9 && a.buf[100] == 7 && wc.bytes_transferred == 100,
 		"data");
-	/* one that is not signaled is done with the next that is */
+	/* an unsignaled WR is done with the next signaled one */
 	expect(RI_RET_SUCCESS, rdma(RI_WR_TYPE_RDMA_WRITE, NONE, 4, 100, at, b.rtag));
 	expect(RI_RET_SUCCESS, rdma(RI_WR_TYPE_RDMA_WRITE, SIGNALED, 5, 0, at, b.rtag));
 	take(&a, a.scq, 5, RI_WC_TYPE_RDMA_WRITE, RI_WC_STATUS_SUCCESS);
 	close_pair();
 }
 
-/* Which of the flags an opcode has (L6346) */
+/* The flags that each opcode allows (L6346) */
 void flags(void)
 {
 	static const uint32_t all[] = { 1, 4, 8, 0x10, 0x20, 0x40 };
@@ -108,7 +108,7 @@ void sizes(void)
 	expect(RI_RET_INVALID_PARAMETER, ri_qp_postrq(a.rnic, a.qp, NULL, &num, &err));
 	expect(RI_RET_QP_INVALID_HANDLE, ri_qp_postsq(a.rnic, STALE, wr, &num, &err));
 	expect(RI_RET_QP_INVALID_HANDLE, ri_qp_postrq(a.rnic, a.scq, &recv, &num, &err));
-	/* as many receives as the QP says (in Idle: D-24), and none more */
+	/* as many receives as the QP reports (in Idle: D-24), and no more */
 	expect(RI_RET_SUCCESS, ri_qp_query(a.rnic, a.qp, &attr, &err));
 	require(attr.rq_size >= WRS && attr.sq_size >= WRS, "%u, %u", attr.rq_size, attr.sq_size);
 	for (i = 0; i < attr.rq_size; i++)
@@ -117,7 +117,7 @@ void sizes(void)
 	num = 1;
 	expect(RI_RET_QP_CAPACITY_EXCEEDED, ri_qp_postrq(a.rnic, a.qp, &recv, &num, &err));
 	require(!num, "%u", num);
-	/* the first of three is posted, the second is wrong */
+	/* the first of three is posted, the second is invalid */
 	wr[0].wr_send.num_sgls = 0;
 	wr[1] = wr[2] = wr[0];
 	wr[1].wr_common.type = (ri_wr_type_t)77;
@@ -196,7 +196,7 @@ void windows(void)
 	expect(RI_RET_SUCCESS, ri_qp_postsq(b.rnic, b.qp, &wr, &one, &err));
 	take(&b, b.scq, 1, RI_WC_TYPE_BIND, RI_WC_STATUS_SUCCESS);
 	require(wr.wr_bind.rtag != rtag, "each bind has an RTag of its own");
-	/* the peer's message takes it away */
+	/* the peer's message invalidates it */
 	post_recv(&b, 6, 0, 100);
 	expect(RI_RET_SUCCESS, ri_qp_post_send(a.rnic, a.qp, RI_WR_TYPE_SEND_INVALIDATE, SIGNALED,
 					       7, NULL, wr.wr_bind.rtag, 0, 0, &err));
@@ -331,7 +331,7 @@ void notification(void)
 	close_pair();
 }
 
-/* At the poster; what the peer does not allow ends the stream */
+/* Local errors are the poster's; an access that the peer does not allow ends the stream */
 void access_errors(void)
 {
 	ri_data_seg_t seg;

@@ -18,7 +18,7 @@ codes_of_page() {
 		done | tr -d '`,' | sort -u
 }
 
-# Each code of the table was given, and none that is not in it
+# The cases have returned each code of the table, and no other one
 all_codes_seen() {
 	codes_of_page >"$tmp/page"
 	grep -v '\*$' "$tmp/page" >"$tmp/wanted"

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# rnicpi.ko, with a kernel consumer whose QPs talk while it is loaded (programs/kernel/talk.c): loaded
-# and unloaded under traffic, and when its device goes. What its functions do the unit tests
-# tell, apis/rnicpi/tests/kunit/rnicpi_*.c.
+# rnicpi.ko, with a kernel consumer whose QPs send while it is loaded (programs/kernel/talk.c):
+# loaded and unloaded under traffic, and when its device leaves. The unit tests check its
+# functions, apis/rnicpi/tests/kunit/rnicpi_*.c.
 
 . "$(dirname "$0")/../../../../tests/system/lib.sh"
 
@@ -66,7 +66,7 @@ no_leak() {
 	[ $((after - before)) -le 2000 ]
 }
 
-# The consumer ends what it has, or rnicpi.ko does
+# The consumer ends its objects, or rnicpi.ko does
 device_goes() {	# leave=0 or 1
 	talk "$1" && within 20 has_talked 100 || return
 	timeout 30 rdma link delete sr1 || return
@@ -75,7 +75,7 @@ device_goes() {	# leave=0 or 1
 	rdma_up h1 d1 "$SRNIC_TYPE" sr1
 }
 
-# The device comes when the consumer is there already: it is told from within ri_svc_attach()
+# The device is added when the consumer is loaded already: ri_svc_attach() notifies the consumer
 device_comes() {
 	timeout 30 rdma link delete sr1 && talk || return
 	ip netns exec h1 timeout 20 rdma link add sr1 type "$SRNIC_TYPE" netdev d1 || return

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * srnic_talk: a kernel consumer of RNICPI. While it is loaded pairs of QPs on an RNIC send a
- * message to and fro, over TCP connections that it makes in the network namespace of who
- * loads it. Unloading it takes all of it down in the middle of that.
+ * message to and fro, over TCP connections in the network namespace of the task that loads it.
+ * Unloading it ends all objects under traffic.
  */
 
 #include <linux/atomic.h>
@@ -82,7 +82,7 @@ static ri_api_return_t send(struct talker *t, struct end *e)
 			       &seg, 0, 1, 0, NULL);
 }
 
-/* What came is what the other end sends; then it is this end's turn */
+/* Checks the message of the other end, and sends one back */
 static void received(struct talker *t, struct end *e)
 {
 	const struct end *other = e == &t->end[0] ? &t->end[1] : &t->end[0];

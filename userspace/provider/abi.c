@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * srnic: the layout of all that is shared with the kernel. What one of the two
- * was built with does not move.
+ * srnic: checks of the layout that is shared with the kernel: sizes and offsets
+ * that existing kernels and providers rely on.
  */
 #include <assert.h>
 #include <stddef.h>

@@ -13,7 +13,7 @@
  * @pd: protection domain; that of the QPs that send to it
  * @attr: see ibv_create_ah(3)
  *
- * Return: the address handle, or NULL with errno: ENOMEM, or what the kernel said. Any thread.
+ * Return: the address handle, or NULL with errno: ENOMEM, or an errno of the kernel. Any thread.
  */
 struct ibv_ah *srnic_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 {
@@ -36,9 +36,9 @@ struct ibv_ah *srnic_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 
 /**
  * srnic_destroy_ah - ibv_destroy_ah()
- * @ibah: address handle; a WR that names it and was not sent yet fails
+ * @ibah: address handle; a WR that names it and is not sent yet fails later
  *
- * Return: 0, or an errno and the address handle is as it was.
+ * Return: 0, or an errno and the address handle is unchanged.
  */
 int srnic_destroy_ah(struct ibv_ah *ibah)
 {

@@ -29,7 +29,7 @@ static const enum ibv_wc_opcode srnic_wc_opcode[] = {
 	[SRNIC_OP_RECV_IMM]	= IBV_WC_RECV_RDMA_WITH_IMM,
 };
 
-/* What is left to do for a CQ that the kernel has made. */
+/* Maps the ring of a CQ that the kernel has created, and initializes the rest. */
 static int srnic_cq_init(struct srnic_cq *cq,
 			 const struct srnic_uresp_create_cq *resp)
 {
@@ -75,12 +75,12 @@ static void srnic_cq_uninit(struct srnic_cq *cq)
 /**
  * srnic_create_cq - ibv_create_cq()
  * @ibctx: context
- * @cqe: entries asked for; the result's cqe says how many there are
- * @channel: where notifications go, or NULL
+ * @cqe: requested entries; the result's cqe has the actual number
+ * @channel: channel for notifications, or NULL
  * @comp_vector: see verbs(7)
  *
- * Return: the CQ, or NULL with errno: ENOMEM, what the kernel said, or what
- * mapping the ring gave. Any thread.
+ * Return: the CQ, or NULL with errno: ENOMEM, an errno of the kernel, or of
+ * mapping the ring. Any thread.
  */
 struct ibv_cq *srnic_create_cq(struct ibv_context *ibctx, int cqe,
 			       struct ibv_comp_channel *channel,
@@ -118,14 +118,14 @@ err_free:
 }
 
 #ifdef SRNIC_HAVE_CQ_PROV_ATTR
-/* The memory of a CQ's ring comes from the kernel, and not from the provider */
+/* The kernel allocates the memory of a CQ's ring, so there is no umem argument */
 #define cmd_create_cq_ex(ctx, attr, ...)                                       \
 	ibv_cmd_create_cq_ex(ctx, attr, NULL, __VA_ARGS__)
 #else
 #define cmd_create_cq_ex ibv_cmd_create_cq_ex
 #endif
 
-/* What ibv_wc_read_*() can tell here */
+/* Supported fields of ibv_wc_read_*() */
 #define SRNIC_WC_FLAGS                                                         \
 	(IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |         \
 	 IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
@@ -136,8 +136,8 @@ err_free:
  * @attr: see ibv_create_cq_ex(3). A single-threaded CQ is locked like any
  *        other: the lock is free then, and cheap.
  *
- * Return: the CQ, or NULL with errno: EOPNOTSUPP (a flag this device does not
- * do, "ignore overrun" among them), else as srnic_create_cq().
+ * Return: the CQ, or NULL with errno: EOPNOTSUPP (a flag that this device does not
+ * support, such as "ignore overrun"), otherwise as srnic_create_cq().
  */
 struct ibv_cq_ex *srnic_create_cq_ex(struct ibv_context *ibctx,
 				     struct ibv_cq_init_attr_ex *attr)
@@ -190,7 +190,7 @@ err_free:
  * srnic_destroy_cq - ibv_destroy_cq()
  * @ibcq: CQ that no other thread uses any more
  *
- * Return: 0, or an errno (EBUSY: a QP uses it) and the CQ is as it was.
+ * Return: 0, or an errno (EBUSY: a QP uses it) and the CQ is unchanged.
  */
 int srnic_destroy_cq(struct ibv_cq *ibcq)
 {
@@ -223,15 +223,14 @@ static int srnic_resize_step(struct srnic_cq *cq, int cqe, uint32_t step,
 /**
  * srnic_resize_cq - ibv_resize_cq()
  * @ibcq: CQ, which may be in use
- * @cqe: entries asked for; afterwards the CQ's cqe says how many there are
+ * @cqe: requested entries; afterwards the CQ's cqe has the actual number
  *
  * The new ring is mapped before the kernel moves to it, so nothing can fail
- * once the CQ has changed. Nobody polls or arms over the move, which may take a
- * while: a thread that wants to sleeps, so that this one gets on whatever their
- * priorities.
+ * once the CQ has changed. The move may take a while, and excludes polls and
+ * arms: their threads sleep, so that this one can run, whatever the priorities.
  *
  * Return: 0, or EINVAL (no entries, too many, or fewer than completions wait),
- * ENOMEM, what mapping the ring gave, and the CQ is as it was. Any thread.
+ * ENOMEM, an errno of mapping the ring, and the CQ is unchanged. Any thread.
  */
 int srnic_resize_cq(struct ibv_cq *ibcq, int cqe)
 {
@@ -272,7 +271,7 @@ out:
 }
 
 /**
- * srnic_cqe_opcode - what verbs call the opcode of a completion
+ * srnic_cqe_opcode - opcode of a completion, in verbs
  * @cqe: completion
  */
 enum ibv_wc_opcode srnic_cqe_opcode(const struct srnic_cqe *cqe)
@@ -281,7 +280,7 @@ enum ibv_wc_opcode srnic_cqe_opcode(const struct srnic_cqe *cqe)
 
 	if (cqe->opcode < ARRAY_SIZE(srnic_wc_opcode))
 		opcode = srnic_wc_opcode[cqe->opcode];
-	/* The receive bit is right also where a failure left no opcode. */
+	/* The receive bit is valid, too, if a failed WR has no opcode. */
 	if ((cqe->flags & SRNIC_CQE_RQ) && !(opcode & IBV_WC_RECV))
 		opcode = IBV_WC_RECV;
 	return opcode;
@@ -318,14 +317,14 @@ static void srnic_fill_wc(struct ibv_wc *wc, const struct srnic_cqe *cqe)
 		wc->imm_data = (__force __be32)cqe->data;
 }
 
-/* What the provider notes in a completion that waits: its QP is gone */
+/* The provider sets this in a completion that waits after its QP is destroyed */
 #define SRNIC_CQE_DISOWNED	0x80000000U
 
 /*
- * What n completions of a queue cover, the newest of which is cqe, may be posted
- * to again: slots, or as many WQEs of an SRQ. The CQ's consumer index is behind
- * them already. A WR that is posted now may complete at once, and its completion
- * takes the room that these had.
+ * Frees the slots, or WQEs of an SRQ, that n completions of a queue cover; cqe is
+ * the newest of them. The CQ's consumer index is past them already: a WR that is
+ * posted into a freed slot may complete at once, and its completion takes their
+ * room in the CQ.
  */
 static void srnic_retire(struct srnic_ctx *ctx, const struct srnic_cqe *cqe,
 			 uint32_t n)
@@ -344,10 +343,10 @@ static void srnic_retire(struct srnic_ctx *ctx, const struct srnic_cqe *cqe,
 }
 
 /**
- * srnic_cq_waiting - how many completions can be taken
+ * srnic_cq_waiting - number of completions that can be taken
  * @cq: CQ, whose lock is held
  *
- * Return: a number, or -EIO if the ring's indices cannot be (it was
+ * Return: the number, or -EIO if the ring's indices are impossible (it was
  * overwritten).
  */
 int srnic_cq_waiting(const struct srnic_cq *cq)
@@ -359,8 +358,8 @@ int srnic_cq_waiting(const struct srnic_cq *cq)
 
 /**
  * srnic_cq_take - take the oldest completion
- * @cq: CQ, whose lock is held, and in which one waits
- * @cqe: set to a copy: the entry itself is the kernel's again
+ * @cq: CQ, not empty, whose lock is held
+ * @cqe: set to a copy: the entry itself belongs to the kernel again
  */
 void srnic_cq_take(struct srnic_cq *cq, struct srnic_cqe *cqe)
 {
@@ -370,10 +369,10 @@ void srnic_cq_take(struct srnic_cq *cq, struct srnic_cqe *cqe)
 }
 
 /**
- * srnic_cq_empty - a poll has found nothing
+ * srnic_cq_empty - ring due doorbells after a poll of an empty CQ
  * @cq: CQ, whose lock is not held
  *
- * Who waits for a completion may wait for a doorbell that is due.
+ * The completion that the program waits for may depend on a due doorbell.
  */
 void srnic_cq_empty(struct srnic_cq *cq)
 {
@@ -386,10 +385,10 @@ void srnic_cq_empty(struct srnic_cq *cq)
 /**
  * srnic_poll_cq - ibv_poll_cq()
  * @ibcq: CQ
- * @num_entries: room in @wc
+ * @num_entries: size of @wc
  * @wc: result
  *
- * Return: number of completions, or -EIO if the ring's indices cannot be (it
+ * Return: number of completions, or -EIO if the ring's indices are impossible (it
  * was overwritten). Any thread, any number at a time; each completion goes to
  * one of them.
  */
@@ -430,7 +429,7 @@ int srnic_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 {
 	struct srnic_cq *cq = to_srnic_cq(ibcq);
 
-	/* the ring must not move; a poll that is under way need not end */
+	/* the ring must not move; need not wait for a poll in progress */
 	pthread_mutex_lock(&cq->arm_lock);
 	srnic_ring_arm(&cq->ring,
 		       solicited_only ? SRNIC_ARM_SOLICITED : SRNIC_ARM_NEXT);
@@ -439,16 +438,16 @@ int srnic_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 }
 
 /**
- * srnic_cq_purge - take out the completions of one QP
+ * srnic_cq_purge - remove the completions of one QP
  * @cq: CQ
- * @qpn: of a QP that the kernel adds no completions of, and that
+ * @qpn: of a QP whose completions the kernel does not add any more, and that
  *       srnic_qpn_find() still finds
- * @keep_received: leave those of messages that were received
+ * @keep_received: keep those of received messages
  *
- * What they cover may be posted to again, as if they had been polled. The others
- * move up towards the producer, in their order, so that the space is free again
- * at once. All entries between the two indices are ours while we hold the lock;
- * the kernel only adds behind them.
+ * Frees the slots that they cover, as a poll does. The others move up towards the
+ * producer, in their order, so that the space is free again at once. The holder of
+ * the lock owns all entries between the two indices; the kernel only adds after
+ * them.
  *
  * Any thread.
  */
@@ -462,7 +461,7 @@ void srnic_cq_purge(struct srnic_cq *cq, uint32_t qpn, bool keep_received)
 	uint32_t from, to;
 	unsigned int rq;
 
-	/* a child of who made it: the completions are the parent's */
+	/* in a child of the process that mapped it: they are the parent's */
 	if (!srnic_ring_is_here(&cq->ring))
 		return;
 	pthread_mutex_lock(&cq->lock);
@@ -473,7 +472,7 @@ void srnic_cq_purge(struct srnic_cq *cq, uint32_t qpn, bool keep_received)
 	for (to = from; from != cq->tail;) {
 		struct srnic_cqe *cqe = srnic_ring_entry(&cq->ring, --from);
 
-		/* a number may be used again while completions of the old QP wait */
+		/* a new QP may have the number while completions of the old one wait */
 		if (cqe->qpn == qpn && !(cqe->flags & SRNIC_CQE_DISOWNED)) {
 			rq = !!(cqe->flags & SRNIC_CQE_RQ);
 			if (!out[rq].n++)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * srnic: polling by ibv_start_poll() and its like. What they tell is what
- * ibv_poll_cq() tells of the same completion.
+ * srnic: polling with ibv_start_poll() and the like. They return the same values
+ * as ibv_poll_cq() for a completion.
  */
 #include <errno.h>
 #include <time.h>
@@ -89,7 +89,7 @@ static uint32_t srnic_read_src_qp(struct ibv_cq_ex *ibcqx)
 	return to_srnic_cq_ex(ibcqx)->current.src_qp;
 }
 
-/* Of InfiniBand alone; ibv_poll_cq() gives 0, too. */
+/* A field of InfiniBand only; ibv_poll_cq() returns 0, too. */
 static uint32_t srnic_read_none32(struct ibv_cq_ex *ibcqx)
 {
 	return 0;
@@ -111,7 +111,7 @@ static uint64_t srnic_read_wallclock(struct ibv_cq_ex *ibcqx)
 }
 
 /**
- * srnic_cq_ex_init - give a CQ the calls of ibv_start_poll() and its like
+ * srnic_cq_ex_init - set the calls of ibv_start_poll() and the like
  * @cq: new CQ
  * @wc_flags: IBV_WC_EX_WITH_* that its program is going to read
  */
@@ -148,12 +148,12 @@ void srnic_cq_ex_init(struct srnic_cq *cq, uint64_t wc_flags)
 /**
  * srnic_query_rt_values - ibv_query_rt_values_ex()
  * @ibctx: context
- * @values: in, what is asked for; out, what is given
+ * @values: in: requested values; out: the values
  *
- * The raw clock is that of completion timestamps, whole in tv_nsec, as a
- * program compares it with ibv_wc_read_completion_ts().
+ * The raw clock is that of completion timestamps. It is in tv_nsec as a whole, as
+ * programs compare it with ibv_wc_read_completion_ts().
  *
- * Return: 0, or EINVAL: asked for what is not known here.
+ * Return: 0, or EINVAL for an unknown value.
  */
 int srnic_query_rt_values(struct ibv_context *ibctx,
 			  struct ibv_values_ex *values)

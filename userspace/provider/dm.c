@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * srnic: memory of the device. It is the kernel's, and is not mapped: a call copies.
+ * srnic: memory of the device. It is kernel memory that is not mapped: a call copies.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "srnic.h"
 
-/* As devices in hardware have it, and the tests of rdma-core want it */
+/* Hardware devices have this alignment, and the tests of rdma-core expect it */
 #define DM_ALIGN	4	/* bytes */
 
 static int dm_copy(struct ibv_dm *ibdm, uint32_t op, uint64_t offset, const void *addr,
@@ -54,10 +54,10 @@ static struct verbs_dm *dm_new(void)
  * @ibctx: context
  * @attr: see ibv_alloc_dm(3)
  *
- * Offset and length of what is copied to and from it are multiples of 4.
+ * Offset and length of copies to and from it have to be multiples of 4.
  *
- * Return: the memory, or NULL with errno: EOPNOTSUPP for a comp_mask, ENOMEM, or what the
- * kernel said. Any thread.
+ * Return: the memory, or NULL with errno: EOPNOTSUPP for a comp_mask, ENOMEM, or an errno of
+ * the kernel. Any thread.
  */
 struct ibv_dm *srnic_alloc_dm(struct ibv_context *ibctx, struct ibv_alloc_dm_attr *attr)
 {
@@ -83,7 +83,7 @@ fail:
  * srnic_free_dm - ibv_free_dm()
  * @ibdm: memory
  *
- * Return: 0; EBUSY if there is a region over it, or another errno, and it is as it was.
+ * Return: 0; EBUSY if there is a region over it, or another errno, and it is unchanged.
  */
 int srnic_free_dm(struct ibv_dm *ibdm)
 {
@@ -98,10 +98,10 @@ int srnic_free_dm(struct ibv_dm *ibdm)
 /**
  * srnic_import_dm - ibv_import_dm()
  * @ibctx: context that was imported
- * @handle: of memory that another context of the same opened device has
+ * @handle: of memory of another context of the same opened device
  *
- * Return: the memory, or NULL with errno ENOMEM. A handle without memory is found when it
- * is used. Any thread.
+ * Return: the memory, or NULL with errno ENOMEM. A use of the memory fails if the handle is
+ * invalid. Any thread.
  */
 struct ibv_dm *srnic_import_dm(struct ibv_context *ibctx, uint32_t handle)
 {
@@ -135,7 +135,7 @@ void srnic_unimport_dm(struct ibv_dm *ibdm)
  * @length: of the region, bytes
  * @access: IBV_ACCESS_*, of which IBV_ACCESS_ZERO_BASED is one
  *
- * Return: the region, or NULL with errno: ENOMEM, or what the kernel said. Any thread.
+ * Return: the region, or NULL with errno: ENOMEM, or an errno of the kernel. Any thread.
  */
 struct ibv_mr *srnic_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *ibdm, uint64_t offset,
 			       size_t length, unsigned int access)

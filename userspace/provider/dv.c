@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The direct verbs: methods of the driver that libibverbs has no call for. */
+/* The direct verbs: methods of the driver for which libibverbs has no call. */
 #include <errno.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "srnicdv.h"
 
 /**
- * srnicdv_is_supported - may the other functions be called for its objects?
+ * srnicdv_is_supported - do the other functions support a device and its objects?
  * @device: of ibv_get_device_list()
  */
 bool srnicdv_is_supported(struct ibv_device *device)
@@ -15,7 +15,7 @@ bool srnicdv_is_supported(struct ibv_device *device)
 	return srnic_is_ours(device);
 }
 
-/* All that are known here */
+/* All known flags */
 #define STREAM_FLAGS \
 	(SRNICDV_STREAM_RESPONDER | SRNICDV_STREAM_CRC | SRNICDV_STREAM_TX_MARKERS | \
 	 SRNICDV_STREAM_RX_MARKERS | SRNICDV_STREAM_NO_BIND)
@@ -44,7 +44,7 @@ static int check_stream(const struct ibv_qp *qp, const struct srnicdv_stream_att
 		return EOPNOTSUPP;
 	if (attr->last_len > UINT16_MAX || (attr->last_len && !attr->last_msg))
 		return EINVAL;
-	/* libibverbs would leave it out */
+	/* libibverbs would omit the attribute */
 	return attr->fd < 0 ? EBADF : 0;
 }
 
@@ -53,8 +53,8 @@ static int check_stream(const struct ibv_qp *qp, const struct srnicdv_stream_att
  * @qp: the QP
  * @attr: the connection
  *
- * If it succeeds, the socket is the QP's; the program may close it. What can be done
- * with it otherwise, and all errors, are in Documentation/uapi.rst.
+ * On success the QP owns the socket; the program may close its descriptor.
+ * Documentation/uapi.rst has the other effects on the socket, and all errors.
  *
  * Return: 0 or an errno.
  */

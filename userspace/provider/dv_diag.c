@@ -6,14 +6,14 @@
 #include "srnicdv.h"
 
 /**
- * srnicdv_diag - what a device and its QPs are doing, as text; or a reset of the device
+ * srnicdv_diag - describe a device and its QPs as text, or reset the QPs of the device
  * @ctx: the device
  * @op: SRNIC_DIAG_*
- * @qp: of SRNIC_DIAG_QP; else NULL
- * @buf: becomes lines of a name and a value, with a 0 behind them
- * @size: its bytes; becomes those of the text with its 0. Not looked at by SRNIC_DIAG_RESET
+ * @qp: for SRNIC_DIAG_QP; otherwise NULL
+ * @buf: set to lines of a name and a value, and a NUL
+ * @size: in: bytes of @buf; out: bytes of the text with its NUL. SRNIC_DIAG_RESET ignores it
  *
- * Return: 0 or an errno; ENOSPC, and @size, if @buf is too small.
+ * Return: 0 or an errno; ENOSPC, with @size set, if @buf is too small.
  */
 int srnicdv_diag(struct ibv_context *ctx, enum srnic_diag_op op, struct ibv_qp *qp, char *buf,
 		 size_t *size)

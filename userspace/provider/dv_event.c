@@ -6,13 +6,13 @@
 #include "srnicdv.h"
 
 /**
- * srnicdv_open_events - where to read the events of a context's objects
+ * srnicdv_open_events - open a descriptor for the events of a context's objects
  * @ctx: the device
  *
- * Each read(2) gives a struct srnic_event_record. Events before this call are not among them,
- * nor are those of an object that is destroyed. Who has it closes it.
+ * Each read(2) returns a struct srnic_event_record. Events before this call, and events of
+ * destroyed objects, are not reported. The program closes the descriptor.
  *
- * Return: a file descriptor; -1 with errno, EBUSY if the context has one.
+ * Return: a file descriptor; -1 with errno, EBUSY if the context has one already.
  */
 int srnicdv_open_events(struct ibv_context *ctx)
 {
@@ -30,11 +30,11 @@ int srnicdv_open_events(struct ibv_context *ctx)
 }
 
 /**
- * srnicdv_arm_rq - an event when messages in progress exceed a limit
+ * srnicdv_arm_rq - arm an event for messages in progress above a limit
  * @qp: with an SRQ
- * @limit: messages; SRNIC_QP_RQ_DISARM: no event any more
+ * @limit: number of messages; SRNIC_QP_RQ_DISARM disarms
  *
- * The event is SRNIC_EV_RQ_LIMIT, once for each call.
+ * Each call causes one event SRNIC_EV_RQ_LIMIT at most.
  *
  * Return: 0 or an errno.
  */

@@ -33,7 +33,7 @@ static int reg_shared(struct ibv_pd *pd, const struct ibv_mr *source, uint64_t i
  * @access: IBV_ACCESS_*
  *
  * From now on neither region can be registered anew or invalidated. ibv_dereg_mr() ends
- * each; the memory is unpinned with the last.
+ * each; the last one unpins the memory.
  *
  * Return: the region; NULL with errno as in Documentation/uapi.rst.
  */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The direct verbs: objects in the terms of the RDMAC verbs. */
+/* The direct verbs: queries of the RDMAC verbs. */
 #include <errno.h>
 
 #include "srnic.h"
 #include "srnicdv.h"
 
-/* What the kernel does not know of is set to 0. Return: 0 or an errno */
+/* Sets fields that the kernel does not know to 0. Return: 0 or an errno */
 static int query(struct ibv_context *ctx, uint16_t object, uint16_t method,
 		 const uint32_t *handle, void *resp, size_t size)
 {
@@ -24,10 +24,10 @@ static int query(struct ibv_context *ctx, uint16_t object, uint16_t method,
 /**
  * srnicdv_query_device - attributes of a device
  * @ctx: the device
- * @resp: set
- * @size: its bytes, as of the others below
+ * @resp: filled in
+ * @size: its bytes, as for the functions below
  *
- * Return: 0 or an errno, as the others.
+ * Return: 0 or an errno, as the functions below.
  */
 int srnicdv_query_device(struct ibv_context *ctx, struct srnic_uresp_dev_query *resp,
 			 size_t size)

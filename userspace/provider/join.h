@@ -7,10 +7,10 @@
 
 #include <rdma/srnic-abi.h>
 
-/* What this provider can use */
+/* Features that this provider knows */
 #define SRNIC_FEATURES_KNOWN \
 	((uint64_t)(SRNIC_FEAT_DOORBELL_FLAG | SRNIC_FEAT_ARM_WORD))
-/* Of these, what it has no replacement for */
+/* Features without which it cannot work */
 #define SRNIC_FEATURES_REQUIRED	SRNIC_FEATURES_KNOWN
 
 /* May a provider use a context that another one has opened? */

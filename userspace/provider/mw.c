@@ -12,8 +12,8 @@
  * @pd: protection domain
  * @type: IBV_MW_TYPE_1, or IBV_MW_TYPE_2, which is 2B
  *
- * Return: the window, not bound, or NULL with errno: ENOMEM or what the kernel
- * said. Any thread.
+ * Return: the window, not bound, or NULL with errno: ENOMEM or an errno of the
+ * kernel. Any thread.
  */
 struct ibv_mw *srnic_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 {
@@ -58,7 +58,7 @@ int srnic_dealloc_mw(struct ibv_mw *mw)
  *      completion of the WR on
  * @mw_bind: region and range; a length of zero unbinds the window
  *
- * Return: 0, or an errno as srnic_post_send(), and @mw is as it was. Any
+ * Return: 0, or an errno as srnic_post_send(), and @mw is unchanged. Any
  * thread, but one at a time for a window.
  */
 int srnic_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * srnic: protection domains, thread domains and parent domains. A thread domain
- * is a promise of the program. The provider does not use it: a lock without
- * contention costs next to nothing. The allocators of a parent domain give the
- * memory that posting and polling keep for each of the domain's objects. The
- * rings are the kernel's.
+ * srnic: protection domains, thread domains and parent domains. With a thread
+ * domain the program promises to use one thread. The provider does not use it: a
+ * lock without contention costs next to nothing. The allocators of a parent domain
+ * provide the memory of its objects for posting and polling. The kernel allocates
+ * the rings.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static bool srnic_used(unsigned int *users)
  * srnic_alloc_pd - ibv_alloc_pd()
  * @ibctx: context
  *
- * Return: the PD, or NULL with errno: ENOMEM, or what the kernel said. Any
+ * Return: the PD, or NULL with errno: ENOMEM, or an errno of the kernel. Any
  * thread.
  */
 struct ibv_pd *srnic_alloc_pd(struct ibv_context *ibctx)
@@ -71,7 +71,7 @@ struct ibv_pd *srnic_alloc_pd(struct ibv_context *ibctx)
  * srnic_dealloc_pd - ibv_dealloc_pd()
  * @ibpd: PD or parent domain that no other thread uses any more
  *
- * Return: 0, or an errno (EBUSY: it has users) and the PD is as it was.
+ * Return: 0, or an errno (EBUSY: it has users) and the PD is unchanged.
  */
 int srnic_dealloc_pd(struct ibv_pd *ibpd)
 {
@@ -98,8 +98,8 @@ int srnic_dealloc_pd(struct ibv_pd *ibpd)
  * @ibctx: context
  * @attr: see ibv_alloc_td(3)
  *
- * Return: the thread domain, or NULL with errno: EOPNOTSUPP (an attribute that
- * is not known here), ENOMEM. Any thread.
+ * Return: the thread domain, or NULL with errno: EOPNOTSUPP (an unknown
+ * attribute), ENOMEM. Any thread.
  */
 struct ibv_td *srnic_alloc_td(struct ibv_context *ibctx,
 			      struct ibv_td_init_attr *attr)
@@ -121,7 +121,7 @@ struct ibv_td *srnic_alloc_td(struct ibv_context *ibctx,
  * srnic_dealloc_td - ibv_dealloc_td()
  * @ibtd: thread domain
  *
- * Return: 0, or EBUSY: a parent domain has it.
+ * Return: 0, or EBUSY: a parent domain uses it.
  */
 int srnic_dealloc_td(struct ibv_td *ibtd)
 {
@@ -138,11 +138,10 @@ int srnic_dealloc_td(struct ibv_td *ibtd)
  * @ibctx: context
  * @attr: see ibv_alloc_parent_domain(3)
  *
- * The kernel knows only the PD that the parent domain was made for.
+ * The kernel knows the PD of the parent domain only.
  *
  * Return: the parent domain, or NULL with errno: EINVAL (no PD, or one allocator
- * without the other), EOPNOTSUPP (an attribute that is not known here), ENOMEM.
- * Any thread.
+ * without the other), EOPNOTSUPP (an unknown attribute), ENOMEM. Any thread.
  */
 struct ibv_pd *
 srnic_alloc_parent_domain(struct ibv_context *ibctx,
@@ -183,7 +182,7 @@ srnic_alloc_parent_domain(struct ibv_context *ibctx,
 	return &pd->pd;
 }
 
-/* Aligned, as what different threads write has cache lines of its own. */
+/* Aligned, so that fields of different threads are in different cache lines. */
 static void *srnic_zalloc_ours(size_t size)
 {
 	void *ptr;
@@ -193,8 +192,8 @@ static void *srnic_zalloc_ours(size_t size)
 }
 
 /**
- * srnic_zalloc - memory for an object
- * @mem: result: what srnic_free() needs
+ * srnic_zalloc - allocate memory for an object
+ * @mem: filled in for srnic_free()
  * @ibpd: PD of the object, or NULL
  * @size: bytes
  * @type: SRNIC_RES_TYPE_*
@@ -233,8 +232,8 @@ void *srnic_zalloc(struct srnic_mem *mem, struct ibv_pd *ibpd, size_t size,
 }
 
 /**
- * srnic_free - give memory back
- * @mem: as srnic_zalloc() left it; may be within the memory itself
+ * srnic_free - free memory of srnic_zalloc()
+ * @mem: as srnic_zalloc() has filled it in; may be within the memory itself
  * @ptr: the memory
  * @type: as in srnic_zalloc()
  */
@@ -255,8 +254,8 @@ void srnic_free(const struct srnic_mem *mem, void *ptr, uint64_t type)
  * @ibctx: imported context
  * @handle: of a PD of the context that was imported
  *
- * Return: the PD, or NULL with errno ENOMEM. A handle without a PD is found when
- * the PD is used. Any thread.
+ * Return: the PD, or NULL with errno ENOMEM. A use of the PD fails if the handle is
+ * invalid. Any thread.
  */
 struct ibv_pd *srnic_import_pd(struct ibv_context *ibctx, uint32_t handle)
 {

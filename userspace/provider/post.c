@@ -13,7 +13,7 @@
 #include "srnic.h"
 #include "srnicdv.h"
 
-/* An SGE goes into the ring as it is. */
+/* SGEs are copied into the ring unchanged. */
 static_assert(sizeof(struct srnic_sge) == sizeof(struct ibv_sge) &&
 	      offsetof(struct srnic_sge, addr) ==
 		      offsetof(struct ibv_sge, addr) &&
@@ -34,14 +34,14 @@ static_assert(sizeof(struct ibv_post_send) == sizeof(struct ibv_post_recv) &&
 
 enum {
 	SRNIC_WR_INLINE	= 1 << 0,	/* may carry inline data */
-	SRNIC_WR_SE	= 1 << 1,	/* has a solicited event to carry */
+	SRNIC_WR_SE	= 1 << 1,	/* may have a solicited event */
 	SRNIC_WR_REMOTE	= 1 << 2,	/* names remote memory */
 	SRNIC_WR_INV	= 1 << 3,	/* names an STag to invalidate */
 	SRNIC_WR_IMM	= 1 << 5,	/* has immediate data */
 	SRNIC_WR_ATOMIC	= 1 << 6,	/* has operands; one SGE takes 8 bytes */
-	SRNIC_WR_NODATA	= 1 << 7,	/* moves nothing: data is not looked at */
-	SRNIC_WR_BIND	= 1 << 8,	/* says what to bind */
-	SRNIC_WR_OWN	= 1 << 9,	/* not of iWARP: the peer is srnic, too */
+	SRNIC_WR_NODATA	= 1 << 7,	/* moves no data: SGEs are ignored */
+	SRNIC_WR_BIND	= 1 << 8,	/* has the parameters of a bind */
+	SRNIC_WR_OWN	= 1 << 9,	/* not of iWARP: the peer has to be srnic, too */
 	SRNIC_WR_RC	= 1 << 10,	/* kinds of QPs that take it */
 	SRNIC_WR_UC	= 1 << 11,
 	SRNIC_WR_UD	= 1 << 12,
@@ -49,9 +49,9 @@ enum {
 };
 
 /*
- * What may be posted, and what belongs to it. No opcode: verbs knows it, this
- * device does not do it, EOPNOTSUPP. iWARP has no SEND_WITH_IMM (RFC 7306 6): it
- * is for QPs whose program named the peer in ibv_modify_qp().
+ * Opcodes of verbs, and their properties. Without a native opcode this device does
+ * not support it: EOPNOTSUPP. iWARP has no SEND_WITH_IMM (RFC 7306 6): it is for QPs
+ * whose program has named the peer in ibv_modify_qp().
  */
 static const struct srnic_wr_rule {
 	uint8_t opcode;			/* enum srnic_opcode */
@@ -91,7 +91,7 @@ static const struct srnic_wr_rule {
 };
 
 /**
- * srnic_wr_kind - which WRs a QP takes
+ * srnic_wr_kind - the kinds of WRs that a QP takes
  * @type: of the QP
  *
  * Return: for srnic_qp.kind.
@@ -106,7 +106,7 @@ uint16_t srnic_wr_kind(enum ibv_qp_type type)
 }
 
 /**
- * srnic_wq_free_to - the slots before an index may be posted to again
+ * srnic_wq_free_to - free the slots before an index
  * @wq: work queue
  * @index: free-running; one that is not within the taken slots is stale and
  *         changes nothing
@@ -133,10 +133,10 @@ bool srnic_wq_full(const struct srnic_wq *wq, uint32_t head)
 }
 
 /**
- * srnic_wq_publish - hand what was written to the kernel
+ * srnic_wq_publish - hand the written slots to the kernel
  * @qp: QP
  * @wq: its SQ or RQ, whose lock is held
- * @head: index behind the last WR
+ * @head: index after the last WR
  *
  * Return: whether srnic_doorbell() is to be called, after the lock is dropped.
  */
@@ -183,20 +183,20 @@ static int srnic_doorbell_once(struct srnic_qp *qp, bool send)
 		      ibv_cmd_post_recv(ibqp, NULL, &bad_recv);
 }
 
-/* The kernel may take the same doorbell later: no memory, the QP is locked */
+/* Errors after which the kernel may take the doorbell later: no memory, the QP is locked */
 static bool srnic_doorbell_later(int err)
 {
 	return err == ENOMEM || err == EBUSY || err == EAGAIN || err == EINTR;
 }
 
-/* How often a doorbell is rung at once that the kernel may take later */
+/* Attempts to ring a doorbell before it becomes due */
 #define SRNIC_DOORBELL_TRIES 1000
 
 /**
- * srnic_doorbell_clear - no doorbell of a QP is due any more
+ * srnic_doorbell_clear - clear the due doorbell of a QP
  * @qp: QP
  *
- * Return: whether one was. Any thread.
+ * Return: whether one was due. Any thread.
  */
 bool srnic_doorbell_clear(struct srnic_qp *qp)
 {
@@ -217,18 +217,18 @@ static void srnic_doorbell_set_due(struct srnic_qp *qp)
 }
 
 /**
- * srnic_doorbell - tell the kernel that something was posted
+ * srnic_doorbell - notify the kernel of a post
  * @qp: QP
- * @send: to its SQ, else to its RQ; the kernel looks at both
+ * @send: to its SQ, otherwise to its RQ; the kernel checks both
  *
  * The POST_SEND or POST_RECV command without a WR. write(2) is the cheapest
  * way in, but the kernel refuses it (EACCES) to a process that changed its
  * credentials after it opened the device. The ioctl has no such rule.
  *
- * What was posted is in the ring and cannot be taken back: a WR that did not
- * count as posted would be carried out by the next doorbell. So a doorbell that
- * fails for the moment is not the caller's to see. It stays due, and the next
- * post to the QP, or the next poll that finds a CQ empty, rings it again.
+ * The WRs are in the ring and cannot be taken back: if the post failed, the next
+ * doorbell would execute them all the same. So a temporary failure is not
+ * returned to the caller. The doorbell stays due, and the next post to the QP, or
+ * the next poll that finds a CQ empty, rings it again.
  *
  * Return: 0, or an errno: the kernel will never take it.
  */
@@ -248,7 +248,7 @@ int srnic_doorbell(struct srnic_qp *qp, bool send)
 	return ret;
 }
 
-/* A QP's turn in srnic_doorbell_all(): it stays due if the kernel is still busy. */
+/* Rings the due doorbell of a QP; it stays due if the kernel still cannot take it. */
 static void srnic_doorbell_again(struct srnic_qp *qp)
 {
 	if (srnic_doorbell_clear(qp) &&
@@ -260,7 +260,7 @@ static void srnic_doorbell_again(struct srnic_qp *qp)
  * srnic_doorbell_all - ring all doorbells of a context that are due
  * @ctx: context
  *
- * For a program that posts no more until something completes. Any thread,
+ * For a program that waits for a completion before it posts again. Any thread,
  * without the locks of a CQ or a queue.
  */
 void srnic_doorbell_all(struct srnic_ctx *ctx)
@@ -285,8 +285,8 @@ static int srnic_put_sgl(struct srnic_sge *to, const struct ibv_sge *from,
 }
 
 /*
- * Of the window's own rkey only the index counts, the key is the WR's choice.
- * Whether it fits together is for the kernel to see when the WR's turn comes.
+ * Only the index of the window's own rkey is used; the WR chooses the key. The
+ * kernel checks window and region when it executes the WR.
  */
 static int srnic_put_bind(struct srnic_sqe *sqe, const struct ibv_send_wr *wr)
 {
@@ -294,7 +294,7 @@ static int srnic_put_bind(struct srnic_sqe *sqe, const struct ibv_send_wr *wr)
 
 	if ((wr->bind_mw.rkey ^ wr->bind_mw.mw->rkey) >> SRNIC_STAG_KEY_BITS)
 		return EINVAL;
-	/* verbs: type 1 with no length is unbound, from whatever it was */
+	/* verbs: a bind of type 1 with length 0 unbinds, and needs no region */
 	if (!info->mr &&
 	    (wr->bind_mw.mw->type != IBV_MW_TYPE_1 || info->length))
 		return EINVAL;
@@ -302,24 +302,24 @@ static int srnic_put_bind(struct srnic_sqe *sqe, const struct ibv_send_wr *wr)
 	sqe->rkey = info->mr ? info->mr->rkey : 0;
 	sqe->arg[0] = info->addr;
 	sqe->arg[1] = info->length;
-	/* InfiniBand's programs say local write with remote write (MW-06) */
+	/* programs for InfiniBand set local write together with remote write (MW-06) */
 	sqe->arg[2] = info->mw_access_flags & ~IBV_ACCESS_LOCAL_WRITE;
 	return 0;
 }
 
 /**
- * srnic_put_head - check what a WR says beside its data, and begin its SQE
+ * srnic_put_head - check the fields of a WR except its data, and begin its SQE
  * @qp: QP
  * @sqe: slot that is not published yet
- * @wr: opcode, wr_id, flags and what belongs to the opcode; data and the flag
- *      IBV_SEND_INLINE are not looked at. Written as a WR without data.
+ * @wr: opcode, wr_id, flags and the opcode's fields; data and the flag
+ *      IBV_SEND_INLINE are ignored. The SQE has no data yet.
  *
- * The one place that knows where a WR's fields go, for ibv_post_send() and the
+ * The one place that maps a WR's fields to the SQE, for ibv_post_send() and the
  * ibv_wr_* calls. The SQ's lock is held.
  *
- * Return: 0, EINVAL (opcode or flag that verbs does not know here, a key of
- * another window, no region to bind to, a UD QP that is not in RTS yet),
- * EOPNOTSUPP (operation this device or this kind of QP does not do).
+ * Return: 0, EINVAL (unknown opcode or flag, a key of another window, no region
+ * to bind to, a UD QP that is not in RTS yet), EOPNOTSUPP (operation that this
+ * device or this kind of QP does not support).
  */
 int srnic_put_head(const struct srnic_qp *qp, struct srnic_sqe *sqe,
 		   const struct ibv_send_wr *wr)
@@ -343,7 +343,7 @@ int srnic_put_head(const struct srnic_qp *qp, struct srnic_sqe *sqe,
 		flags |= SRNIC_SQE_SIGNALED;
 	if (wr->send_flags & IBV_SEND_FENCE)
 		flags |= SRNIC_SQE_FENCE;
-	/* verbs(7): means nothing to the others, and is not an error there */
+	/* verbs(7): the other opcodes ignore it */
 	if ((wr->send_flags & IBV_SEND_SOLICITED) && (rule->has & SRNIC_WR_SE))
 		flags |= SRNIC_SQE_SOLICITED;
 
@@ -378,7 +378,7 @@ int srnic_put_head(const struct srnic_qp *qp, struct srnic_sqe *sqe,
 }
 
 /**
- * srnic_put_address - say where a WR of a UD QP goes
+ * srnic_put_address - set the destination of a WR of a UD QP
  * @sqe: begun by srnic_put_head()
  * @ibah: address handle
  * @qpn: the receiver's QP
@@ -393,17 +393,17 @@ void srnic_put_address(struct srnic_sqe *sqe, struct ibv_ah *ibah, uint32_t qpn,
 }
 
 /**
- * srnic_put_sges - give a WR its SGEs
+ * srnic_put_sges - set the SGEs of a WR
  * @qp: QP
  * @sqe: begun by srnic_put_head()
  * @opcode: that of its WR
  * @sgl: SGEs
- * @num: how many
+ * @num: their number
  *
- * A WR that moves nothing gets none, whatever there is (RDMAC verbs 9.3.1.1).
+ * Ignores the SGEs of a WR that moves no data (RDMAC verbs 9.3.1.1).
  *
- * Return: 0, or EINVAL: too many SGEs or too many bytes, or not what an atomic
- * returns.
+ * Return: 0, or EINVAL: too many SGEs, too many bytes, or not one SGE of 8 bytes
+ * for an atomic.
  */
 int srnic_put_sges(const struct srnic_qp *qp, struct srnic_sqe *sqe,
 		   enum ibv_wr_opcode opcode, const struct ibv_sge *sgl,
@@ -426,9 +426,9 @@ int srnic_put_sges(const struct srnic_qp *qp, struct srnic_sqe *sqe,
  * @sqe: begun by srnic_put_head()
  * @opcode: that of its WR
  * @addr: data
- * @length: bytes, may be none
+ * @length: bytes, may be 0
  *
- * Return: 0, or EINVAL: more than the QP takes, or a WR that takes none.
+ * Return: 0, or EINVAL: more than the QP takes, or an opcode without inline data.
  */
 int srnic_put_inline(const struct srnic_qp *qp, struct srnic_sqe *sqe,
 		     enum ibv_wr_opcode opcode, const void *addr,
@@ -489,9 +489,9 @@ static int srnic_put_send(const struct srnic_qp *qp, struct srnic_sqe *sqe,
 }
 
 /**
- * srnic_post_head - post one WR that moves nothing
+ * srnic_post_head - post one WR that moves no data
  * @qp: QP
- * @wr: WR; it is not looked at whether ibv_post_send() would take it
+ * @wr: WR, which may be one that ibv_post_send() refuses
  *
  * Return: as srnic_post_send(). Any thread.
  */
@@ -515,7 +515,7 @@ int srnic_post_head(struct srnic_qp *qp, const struct ibv_send_wr *wr)
  * srnic_put_recv - check a receive WR and write it to a slot
  * @rqe: slot of an RQ or SRQ that is not published yet
  * @wr: WR
- * @max_sge: SGEs it may have; the slot has room for them
+ * @max_sge: the most SGEs; the slot has room for them
  *
  * Return: 0, or EINVAL (too many SGEs or bytes).
  */
@@ -535,17 +535,17 @@ int srnic_put_recv(struct srnic_rqe *rqe, const struct ibv_recv_wr *wr,
 
 /**
  * srnic_post_send - ibv_post_send()
- * @ibqp: QP; its state is the kernel's matter: Idle takes WRs and keeps them,
- *        Error flushes them
+ * @ibqp: QP, in any state: in Idle the kernel keeps the WRs, in Error it flushes
+ *        them
  * @wr: list of WRs
  * @bad_wr: on error, the first one that was not posted
  *
  * The WRs before a bad one are posted. If the kernel never takes the doorbell
  * (EIO, ENODEV: the device is gone), none counts as posted.
  *
- * Return: 0, or EINVAL (opcode or flag that verbs does not know here, too many
- * SGEs, too many bytes), EOPNOTSUPP (operation this device does not do), ENOMEM
- * (queue full), or the doorbell's errno. Any thread, any number at a time.
+ * Return: 0, or EINVAL (unknown opcode or flag, too many SGEs, too many bytes),
+ * EOPNOTSUPP (operation that this device does not support), ENOMEM (queue full),
+ * or the doorbell's errno. Any thread, any number at a time.
  */
 int srnic_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		    struct ibv_send_wr **bad_wr)
@@ -586,12 +586,11 @@ int srnic_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 
 /**
  * srnic_post_recv - ibv_post_recv()
- * @ibqp: QP without an SRQ; its state is the kernel's matter, but that a UD QP takes
- *        none in RESET
+ * @ibqp: QP without an SRQ, in any state, except a UD QP in RESET
  * @wr: list of WRs
  * @bad_wr: on error, the first one that was not posted
  *
- * As srnic_post_send(). No SGE at all is a buffer of no length.
+ * As srnic_post_send(). A WR without SGEs has a buffer of length 0.
  *
  * Return: 0, or EINVAL (too many SGEs or bytes, the QP has an SRQ), ENOMEM
  * (queue full), or the doorbell's errno. Any thread, any number at a time.

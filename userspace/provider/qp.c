@@ -15,9 +15,9 @@
  * @ctx: context
  * @qpn: number
  *
- * Takes no lock. The caller holds the lock of a CQ and found a completion of
+ * Takes no lock. The caller holds the lock of a CQ and has found a completion of
  * this QP in it: srnic_destroy_qp() purges the CQ under that lock before it
- * takes the QP out of the table, so the QP and its leaf stay for the while.
+ * removes the QP from the table, so the QP and its leaf stay meanwhile.
  *
  * Return: the QP, or NULL if there is none.
  */
@@ -36,8 +36,8 @@ struct srnic_qp *srnic_qpn_find(struct srnic_ctx *ctx, uint32_t qpn)
 }
 
 /*
- * The kernel may give a number out again before the thread that destroyed its
- * last owner is done here. Nothing was posted to the new QP yet, so wait.
+ * The kernel may assign a number again before the thread that has destroyed the old
+ * QP has removed it here. The new QP has no WRs yet, so wait for that thread.
  */
 static int srnic_qpn_insert(struct srnic_ctx *ctx, uint32_t qpn,
 			    struct srnic_qp *qp)
@@ -90,7 +90,7 @@ static void srnic_qpn_remove(struct srnic_ctx *ctx, uint32_t qpn)
 /**
  * srnic_qpn_for_each - do something for each QP of a context
  * @ctx: context
- * @fn: what; no QP comes or goes while it runs
+ * @fn: called for each; no QP is created or destroyed meanwhile
  *
  * Takes a while, and qpn_lock. Any thread.
  */
@@ -135,7 +135,7 @@ static void srnic_wq_uninit(struct srnic_wq *wq)
 	srnic_ring_unmap(&wq->ring);
 }
 
-/* Of a QP that the kernel adds no completions of */
+/* For a QP whose completions the kernel does not add any more */
 static void srnic_qp_purge(const struct ibv_qp *ibqp, bool keep_received)
 {
 	srnic_cq_purge(to_srnic_cq(ibqp->send_cq), ibqp->qp_num, keep_received);
@@ -144,7 +144,7 @@ static void srnic_qp_purge(const struct ibv_qp *ibqp, bool keep_received)
 			       keep_received);
 }
 
-/* Slots of a queue at rest that no completion will ever cover. */
+/* Frees slots of a queue at rest that no completion will ever cover. */
 static void srnic_wq_reclaim(struct srnic_wq *wq, struct ibv_cq *ibcq)
 {
 	struct srnic_cq *cq = to_srnic_cq(ibcq);
@@ -174,7 +174,7 @@ static int srnic_qp_attr_check(const struct ibv_qp_init_attr_ex *attr)
 	return 0;
 }
 
-/* The rings of a QP that the kernel has made. */
+/* Maps the rings of a QP that the kernel has created. */
 static int srnic_qp_map(struct srnic_qp *qp,
 			const struct ibv_qp_init_attr_ex *attr,
 			const struct srnic_uresp_create_qp *resp)
@@ -212,12 +212,12 @@ static int srnic_qp_map(struct srnic_qp *qp,
 /**
  * srnic_create_qp_ex - ibv_create_qp_ex()
  * @ibctx: context
- * @attr: see ibv_create_qp_ex(3); its cap gets the true figures
+ * @attr: see ibv_create_qp_ex(3); its cap is set to the actual sizes
  *
  * Return: the QP, or NULL with errno: EOPNOTSUPP (an attribute, flag or
- * operation this device does not do), ENOMEM, what the kernel said, what
- * mapping the rings gave, or EPROTO if the kernel's figures do not fit
- * together. Any thread.
+ * operation that this device does not support), ENOMEM, an errno of the kernel or
+ * of mapping the rings, or EPROTO if the kernel's numbers contradict each other.
+ * Any thread.
  */
 struct ibv_qp *srnic_create_qp_ex(struct ibv_context *ibctx,
 				  struct ibv_qp_init_attr_ex *attr)
@@ -281,7 +281,7 @@ err:
 /**
  * srnic_create_qp - ibv_create_qp()
  * @pd: protection domain
- * @attr: see verbs(7); its cap gets the true figures
+ * @attr: see verbs(7); its cap is set to the actual sizes
  *
  * As srnic_create_qp_ex().
  */
@@ -331,12 +331,12 @@ int srnic_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
  * @attr_mask: which of them
  *
  * A QP that is set to RESET or INIT is at rest (RDMAC Idle). Unsignaled WRs
- * that succeeded just before it came to rest have no completion behind them;
- * their slots come back here, up to where the kernel says it has consumed.
- * RESET takes out the completions that were not polled: the QP begins anew, and
- * nothing of its past takes room in its CQs. WRs posted while at rest stay.
+ * that succeeded just before have no completion after them; this frees their
+ * slots, up to the kernel's consumer index. RESET removes completions that were
+ * not polled, so that they take no room in the CQs. WRs posted while at rest
+ * stay.
  *
- * Return: 0 or an errno, and nothing changed. Any thread.
+ * Return: 0, or an errno and nothing has changed. Any thread.
  */
 int srnic_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 		    int attr_mask)
@@ -368,11 +368,11 @@ int srnic_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
  * srnic_destroy_qp - ibv_destroy_qp()
  * @ibqp: QP that no other thread uses any more (its CQs may be in use)
  *
- * Messages that were received can still be polled (RDMAC verbs 6.1.4): a program
- * that hears of the end of a connection first must not lose what came before it.
- * Its other completions that were not polled are gone afterwards.
+ * Completions of received messages can still be polled (RDMAC verbs 6.1.4): a
+ * program that gets the event of the connection's end first must not lose earlier
+ * messages. Other completions that were not polled are discarded.
  *
- * Return: 0, or an errno and the QP is as it was.
+ * Return: 0, or an errno and the QP is unchanged.
  */
 int srnic_destroy_qp(struct ibv_qp *ibqp)
 {
@@ -384,7 +384,7 @@ int srnic_destroy_qp(struct ibv_qp *ibqp)
 	if (ret)
 		return ret;
 
-	/* From here on the kernel adds no completion of this QP. */
+	/* From here on the kernel adds no completions of this QP. */
 	srnic_qp_purge(ibqp, true);
 	srnic_qpn_remove(ctx, ibqp->qp_num);
 	srnic_doorbell_clear(qp);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Rings that the kernel and a program share: mapping them, and what a child of fork() has. */
+/* Rings that the kernel and a program share: mapping, and children of fork(). */
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -8,14 +8,14 @@
 #include "ring.h"
 
 /*
- * Rings are not inherited over fork(). What is where they were in a child is the
- * child's own. So each ring has the number of the address space that it is mapped
- * in: the kernel clears this page in a child, and an address space whose page is
+ * A child does not inherit rings over fork(), and may map its own memory at their
+ * addresses. So each ring has the number of the address space that it is mapped
+ * in. The kernel clears this page in a child: an address space whose page is
  * clear has mapped no ring yet. Process ids would not do: processes that share
- * their memory differ in them, and those of two namespaces may not.
+ * their memory have different ones, and two namespaces may have the same ones.
  */
-static uint64_t *srnic_space;		/* NULL: no page was to be had */
-static uint64_t srnic_spaces;		/* atomic; numbers that were given */
+static uint64_t *srnic_space;		/* NULL: the allocation has failed */
+static uint64_t srnic_spaces;		/* atomic; last number assigned */
 
 static void __attribute__((constructor)) srnic_space_init(void)
 {
@@ -31,7 +31,7 @@ static void __attribute__((constructor)) srnic_space_init(void)
 		srnic_space = page;
 }
 
-/* Return: the number of this address space, 0 if it cannot have one. */
+/* Return: the number of this address space, 0 if there is no page for it. */
 static uint64_t srnic_space_get(void)
 {
 	uint64_t number = 0, new;
@@ -47,7 +47,7 @@ static uint64_t srnic_space_get(void)
 
 /**
  * srnic_ring_is_here - is a ring mapped in this address space?
- * @ring: may be absent, which is not
+ * @ring: an absent ring is not
  *
  * Any thread.
  */
@@ -58,16 +58,16 @@ bool srnic_ring_is_here(const struct srnic_ring *ring)
 }
 
 /**
- * srnic_ring_map - map a ring that the kernel made
+ * srnic_ring_map - map a ring that the kernel has allocated
  * @ring: result; on error, or if @map has no size, the absent ring
  * @cmd_fd: the uverbs fd
- * @map: where and how large
- * @entries: number of entries, as the kernel says
- * @stride: bytes from one entry to the next, as the kernel says
+ * @map: offset and size of the mapping
+ * @entries: number of entries, from the kernel
+ * @stride: bytes from one entry to the next, from the kernel
  *
- * The kernel marks the mapping: a child of fork() does not get it.
+ * The kernel marks the mapping so that a child of fork() does not inherit it.
  *
- * Return: 0, EPROTO if the figures contradict each other, ENOMEM, or the errno of
+ * Return: 0, EPROTO if the kernel's numbers contradict each other, ENOMEM, or the errno of
  * mmap(2). Any thread, any number at a time.
  */
 int srnic_ring_map(struct srnic_ring *ring, int cmd_fd,
@@ -107,8 +107,8 @@ int srnic_ring_map(struct srnic_ring *ring, int cmd_fd,
  * srnic_ring_unmap - undo srnic_ring_map()
  * @ring: may be absent
  *
- * Nobody may use the ring any more. In a child of who mapped it, nothing is
- * unmapped.
+ * The ring must not be in use any more. In a child of the process that mapped it,
+ * does nothing.
  */
 void srnic_ring_unmap(struct srnic_ring *ring)
 {

@@ -13,10 +13,10 @@
 #include <rdma/srnic-abi.h>
 
 struct srnic_ring {
-	struct srnic_ring_hdr *hdr;	/* NULL: there is no such ring */
+	struct srnic_ring_hdr *hdr;	/* NULL: the ring is absent */
 	uint8_t *slots;
 	size_t map_size;
-	uint64_t space;			/* where it is mapped, see ring.c */
+	uint64_t space;			/* address space of the mapping, see ring.c */
 	uint32_t entries;		/* power of two, or 0 without a ring */
 	uint32_t stride;		/* bytes from one entry to the next */
 };
@@ -27,7 +27,7 @@ int srnic_ring_map(struct srnic_ring *ring, int cmd_fd,
 void srnic_ring_unmap(struct srnic_ring *ring);
 bool srnic_ring_is_here(const struct srnic_ring *ring);
 
-/* The entry at a free-running index. The ring must not be absent. */
+/* The entry at a free-running index. The ring must be present. */
 static inline void *srnic_ring_entry(const struct srnic_ring *ring,
 				     uint32_t index)
 {
@@ -41,7 +41,7 @@ static inline void srnic_ring_produce(struct srnic_ring *ring, uint32_t index)
 	__atomic_store_n(&ring->hdr->producer, index, __ATOMIC_RELEASE);
 }
 
-/* What the kernel produced; all entries before the result may be read. */
+/* The kernel's producer index: all entries before it may be read. */
 static inline uint32_t srnic_ring_produced(const struct srnic_ring *ring)
 {
 	return __atomic_load_n(&ring->hdr->producer, __ATOMIC_ACQUIRE);
@@ -72,9 +72,9 @@ static inline bool srnic_ring_wants_doorbell(const struct srnic_ring *ring)
 }
 
 /*
- * Add to the arm word. Bits of earlier arms stay: "next completion" asked
- * for once is not lost to a later "solicited". The barrier orders the word
- * before the poll that has to follow.
+ * Add to the arm word. Bits of earlier arms stay: a later "solicited" does not
+ * replace "next completion". The barrier orders the word before the poll that
+ * has to follow.
  */
 static inline void srnic_ring_arm(struct srnic_ring *ring, uint32_t bits)
 {

@@ -66,8 +66,8 @@ static struct ibv_mr *srnic_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 }
 
 /*
- * Written out, as the arguments of libibverbs' own function for this differ between
- * versions of one ABI.
+ * Does not call libibverbs' function for this: its arguments differ between versions
+ * with the same ABI number.
  */
 static struct ibv_mr *srnic_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length,
 					  uint64_t iova, int fd, int access)
@@ -104,7 +104,7 @@ static struct ibv_mr *srnic_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, si
 	return &vmr->ibv_mr;
 }
 
-/* In place: address and lkey as before, unless the caller changes them */
+/* In place: address and lkey do not change, unless the caller asks for it */
 static int srnic_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 			  void *addr, size_t length, int access)
 {
@@ -128,7 +128,7 @@ static int srnic_dereg_mr(struct verbs_mr *vmr)
 	return ret;
 }
 
-/* One that another context of the same opened device has made */
+/* Imports a region of another context of the same opened device */
 static struct ibv_mr *srnic_import_mr(struct ibv_pd *pd, uint32_t handle)
 {
 	struct verbs_mr *vmr;
@@ -211,7 +211,7 @@ static int srnic_get_context(struct srnic_ctx *ctx,
 	};
 	int ret;
 
-#if IBVERBS_PABI_VERSION > 34	/* one more argument, which is not for us */
+#if IBVERBS_PABI_VERSION > 34	/* one more argument, which is not used here */
 	ret = ibv_cmd_get_context(&ctx->vctx, &cmd.ibv_cmd, sizeof(cmd), NULL,
 				  &resp.ibv_resp, sizeof(resp));
 #else
@@ -222,7 +222,7 @@ static int srnic_get_context(struct srnic_ctx *ctx,
 	return ret;
 }
 
-/* The handshake. A kernel that wrote no answer at all is found out here. */
+/* Negotiates features. Also detects a kernel that has not written a response. */
 static int srnic_start_context(struct srnic_ctx *ctx)
 {
 	struct srnic_uresp_alloc_ctx answer;
@@ -235,9 +235,9 @@ static int srnic_start_context(struct srnic_ctx *ctx)
 }
 
 /*
- * Who opened the device has had the handshake. Its provider, which may be another
- * one, uses the features that it knows and the kernel has. We must know all of
- * them, and they must have what we cannot do without.
+ * The process that opened the device has negotiated. Its provider, which may be of
+ * another version, uses the features that it and the kernel know. This provider must
+ * know all of them, and they must include the features that it requires.
  */
 static int srnic_join_context(struct srnic_ctx *ctx)
 {
@@ -304,7 +304,7 @@ static struct verbs_context *srnic_alloc_context(struct ibv_device *ibdev,
 	return srnic_new_context(ibdev, cmd_fd, srnic_start_context);
 }
 
-/* cmd_fd is of a device that is open, maybe in another process */
+/* cmd_fd is of a device that this or another process has opened */
 static struct verbs_context *srnic_import_context(struct ibv_device *ibdev,
 						  int cmd_fd)
 {
@@ -316,7 +316,7 @@ static void srnic_free_context(struct ibv_context *ibctx)
 	struct srnic_ctx *ctx = to_srnic_ctx(ibctx);
 	unsigned int i;
 
-	/* Of QPs that the program never destroyed. */
+	/* Leaves of QPs that the program has not destroyed. */
 	for (i = 0; i < SRNIC_QPN_ROOT_SIZE; i++)
 		free(ctx->qpn_root[i]);
 	pthread_cond_destroy(&ctx->qpn_freed);

@@ -27,7 +27,7 @@ DECLARE_DRV_CMD(srnic_cmd_create_ah, IB_USER_VERBS_CMD_CREATE_AH,
 DECLARE_DRV_CMD(srnic_cmd_create_srq, IB_USER_VERBS_CMD_CREATE_SRQ,
 		empty, srnic_uresp_create_srq);
 
-/* STag: an index that the kernel chose, and a key in the low bits */
+/* STag: an index that the kernel chooses, and a key in the low bits */
 #define SRNIC_STAG_KEY_BITS	8
 
 /* QP numbers have 24 bits; the table that finds a QP by number splits them. */
@@ -56,7 +56,7 @@ struct srnic_ctx {
 	pthread_cond_t qpn_freed;
 	struct srnic_qpn_leaf *qpn_root[SRNIC_QPN_ROOT_SIZE];
 
-	unsigned int doorbells_due;	/* atomic: QPs with one */
+	unsigned int doorbells_due;	/* atomic: number of QPs with a doorbell due */
 };
 
 struct srnic_td {
@@ -64,10 +64,10 @@ struct srnic_td {
 	unsigned int users;		/* atomic: parent domains */
 };
 
-/* A protection domain, or a parent domain, which stands for one. */
+/* A protection domain, or a parent domain of one. */
 struct srnic_pd {
 	struct ibv_pd pd;
-	unsigned int users;		/* atomic: parent domains, objects of one */
+	unsigned int users;		/* atomic: parent domains; objects of a parent domain */
 	struct srnic_pd *protection;	/* immutable; of a parent domain */
 	struct srnic_td *td;		/* immutable; of a parent domain, or NULL */
 
@@ -79,7 +79,7 @@ struct srnic_pd {
 	void *pd_context;		/* immutable */
 };
 
-/* What an allocator is told that the memory is for (Documentation/uapi.rst) */
+/* Resource types passed to an allocator (Documentation/uapi.rst) */
 #define SRNIC_RES_TYPE(n)	((uint64_t)SRNIC_DRIVER_ID << 32 | (n))
 #define SRNIC_RES_TYPE_QP	SRNIC_RES_TYPE(1)
 #define SRNIC_RES_TYPE_CQ	SRNIC_RES_TYPE(2)
@@ -87,10 +87,10 @@ struct srnic_pd {
 
 #define SRNIC_MEM_ALIGN		64	/* bytes, a cache line */
 
-/* Where the memory of an object is from, and the parent domain that it keeps */
+/* The allocator of an object's memory, and the parent domain that the object holds */
 struct srnic_mem {
 	struct srnic_pd *parent;	/* or NULL */
-	bool given;			/* by the allocator of @parent */
+	bool given;			/* from the allocator of @parent */
 };
 
 struct srnic_cq {
@@ -98,9 +98,8 @@ struct srnic_cq {
 	struct srnic_mem mem;		/* immutable */
 	pthread_mutex_t resize;		/* one resize at a time; outermost */
 	/*
-	 * Both are held over the COMMIT of a resize, which is no time to spin: a
-	 * thread that does so with a higher priority would keep off the one that
-	 * it waits for.
+	 * Mutexes, not spinlocks: a resize holds both during COMMIT, and a thread
+	 * with a higher priority that spins could keep the holder from running.
 	 */
 	pthread_mutex_t lock;		/* of polling */
 	pthread_mutex_t arm_lock;	/* of arming, taken after lock */
@@ -111,7 +110,7 @@ struct srnic_cq {
 
 /*
  * One direction of a QP. Slots from tail to head are taken: posted, and not
- * yet covered by a completion that was polled (RDMAC verbs 8.2.1).
+ * yet covered by a polled completion (RDMAC verbs 8.2.1).
  */
 struct srnic_wq {
 	pthread_spinlock_t lock;	/* of posting */
@@ -120,15 +119,15 @@ struct srnic_wq {
 	uint32_t max_sge;		/* immutable */
 	uint32_t head;			/* written under lock */
 
-	/* written under the lock of its CQ, by who polls and not by who posts */
+	/* written by pollers, under the lock of the CQ; own cache line, apart from posters' */
 	_Alignas(SRNIC_MEM_ALIGN) uint32_t tail;
 };
 
 /* Between ibv_wr_start() and ibv_wr_complete() or ibv_wr_abort() */
 struct srnic_batch {
 	uint32_t head;			/* slot of the next WR */
-	int err;			/* the first thing that went wrong */
-	struct srnic_sqe *sqe;		/* WR that may be given data, or NULL */
+	int err;			/* the first error */
+	struct srnic_sqe *sqe;		/* WR that still takes data, or NULL */
 	enum ibv_wr_opcode opcode;	/* of that WR */
 	struct srnic_sqe *unaddressed;	/* WR of a UD QP without an address */
 };
@@ -141,14 +140,14 @@ struct srnic_srq {
 	uint32_t head;			/* next WQE to post; lock */
 	uint32_t max_sge;		/* immutable */
 
-	/* atomic: completions polled; written by who polls and not by who posts */
+	/* atomic: completions polled; written by pollers, apart from posters' cache line */
 	_Alignas(SRNIC_MEM_ALIGN) uint32_t polled;
 };
 
-/* An address, to which UD QPs send */
+/* An address handle: a destination of UD QPs */
 struct srnic_ah {
 	struct ibv_ah ibah;
-	uint32_t number;		/* immutable; the kernel's */
+	uint32_t number;		/* immutable; assigned by the kernel */
 };
 
 struct srnic_qp {
@@ -161,9 +160,9 @@ struct srnic_qp {
 	bool sq_sig_all;		/* immutable */
 	bool ud;			/* immutable */
 	uint16_t kind;			/* immutable; the WRs that it takes */
-	bool doorbell_ioctl;		/* atomic: write(2) is not allowed to us */
-	bool names_peer;		/* ibv_modify_qp() to RTR had its QP number */
-	bool doorbell_due;		/* atomic: the kernel did not take the last one */
+	bool doorbell_ioctl;		/* atomic: the process may not use write(2) */
+	bool names_peer;		/* ibv_modify_qp() to RTR had a QP number */
+	bool doorbell_due;		/* atomic: the kernel has not taken the last one */
 	uint64_t send_ops;		/* immutable: IBV_QP_EX_WITH_* */
 	struct srnic_batch batch;	/* sq.lock, from wr_start() on */
 };
@@ -226,7 +225,7 @@ void srnic_free(const struct srnic_mem *mem, void *ptr, uint64_t type);
 struct ibv_pd *srnic_import_pd(struct ibv_context *ibctx, uint32_t handle);
 void srnic_unimport_pd(struct ibv_pd *ibpd);
 
-/* Windows of type 1 are bound by ibv_bind_mw() alone. */
+/* Windows of type 1 can be bound with ibv_bind_mw() only. */
 static inline bool srnic_wr_bindable(const struct ibv_send_wr *wr)
 {
 	return wr->opcode != IBV_WR_BIND_MW ||

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What an srnic device can do beyond libibverbs: the direct verbs of libsrnic. A program
- * includes this and is linked with -lsrnic.
+ * The direct verbs of libsrnic: functions of an srnic device beyond libibverbs. A program
+ * includes this header, and links with -lsrnic.
  */
 #ifndef SRNICDV_H
 #define SRNICDV_H
@@ -22,7 +22,7 @@ enum srnicdv_stream_flags {
 	SRNICDV_STREAM_CRC		= 1 << 1,	/* CRC is sent, and checked */
 	SRNICDV_STREAM_TX_MARKERS	= 1 << 2,	/* markers are sent */
 	SRNICDV_STREAM_RX_MARKERS	= 1 << 3,	/* markers are received */
-	SRNICDV_STREAM_NO_BIND		= 1 << 4,	/* no window is bound by the QP */
+	SRNICDV_STREAM_NO_BIND		= 1 << 4,	/* the QP binds no windows */
 };
 
 /**
@@ -30,11 +30,11 @@ enum srnicdv_stream_flags {
  * @comp_mask: 0
  * @fd: the connected socket
  * @flags: SRNICDV_STREAM_*
- * @ird: inbound reads and atomics that the peer may have under way
+ * @ird: inbound reads and atomics that the peer may have outstanding
  * @ord: outbound ones
- * @keepalive: seconds after which TCP asks whether the peer is still there; 0: as the
- *	       program has set it
- * @last_msg: what is sent before the first FPDU, such as an MPA Reply; NULL: nothing
+ * @keepalive: seconds of silence after which TCP probes the peer; 0: as the program has
+ *	       set it
+ * @last_msg: message to send before the first FPDU, such as an MPA Reply; NULL: none
  * @last_len: its bytes, at most 65535
  */
 struct srnicdv_stream_attr {
@@ -50,13 +50,13 @@ struct srnicdv_stream_attr {
 
 /**
  * struct srnicdv_terminate - a Terminate message (RFC 5040 4.8)
- * @valid: there is one; if not, all else is 0
+ * @valid: there is one; if not, all other fields are 0
  * @local: this end has made it
- * @sent: of a local one, TCP has taken it
+ * @sent: TCP has accepted it, if @local
  * @layer: 0 RDMAP, 1 DDP, 2 MPA
  * @etype: error type
  * @code: error code
- * @seg_len: length of the segment that was wrong; 0: not quoted
+ * @seg_len: length of the segment in error; 0: not included
  * @ddp_len: bytes of @ddp
  * @rdmap_len: bytes of @rdmap
  * @ddp: DDP header of that segment, as on the wire
@@ -77,8 +77,8 @@ struct srnicdv_terminate {
 };
 
 /*
- * ibv_send_wr.opcode: an RDMA Read with one SGE, whose STag (lkey) is invalidated when the data
- * is there. ibv_wc.opcode is IBV_WC_RDMA_READ.
+ * ibv_send_wr.opcode: an RDMA Read with one SGE, whose STag (lkey) is invalidated after the data
+ * has arrived. ibv_wc.opcode is IBV_WC_RDMA_READ.
  */
 #define SRNICDV_WR_READ_INV	IBV_WR_DRIVER1
 
@@ -87,8 +87,8 @@ int srnicdv_attach_stream(struct ibv_qp *qp, const struct srnicdv_stream_attr *a
 int srnicdv_query_terminate(struct ibv_qp *qp, struct srnicdv_terminate *term);
 
 /*
- * Objects in the terms of the RDMAC verbs; the structs are in rdma/srnic-abi.h. A
- * program gives their size, so that they can grow.
+ * Queries of the RDMAC verbs; the structs are in rdma/srnic-abi.h. A program passes
+ * their size, so that they can grow.
  */
 int srnicdv_query_device(struct ibv_context *ctx, struct srnic_uresp_dev_query *resp,
 			 size_t size);
@@ -101,7 +101,7 @@ int srnicdv_query_mw(struct ibv_mw *mw, struct srnic_uresp_mw_query *resp, size_
 struct ibv_mr *srnicdv_reg_shared_mr(struct ibv_pd *pd, struct ibv_mr *source, uint64_t iova,
 				     int access);
 
-/* Events: each read(2) of the descriptor gives a struct srnic_event_record */
+/* Events: each read(2) of the descriptor returns a struct srnic_event_record */
 int srnicdv_open_events(struct ibv_context *ctx);
 int srnicdv_arm_rq(struct ibv_qp *qp, uint32_t limit);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * srnic: shared receive queues. Posting fills ring slots and publishes them;
- * no doorbell is needed, as the kernel looks for a WQE when a message comes.
+ * srnic: shared receive queues. Posting fills ring slots and publishes them; no
+ * doorbell is needed, as the kernel takes a WQE when a message comes.
  *
- * A WQE is outstanding until its completion was polled (RDMAC verbs 6.3.5).
+ * A WQE is outstanding until its completion is polled (RDMAC verbs 6.3.5).
  * WQEs complete in any order, so the provider only counts them. The kernel frees
  * the slots of the ring in ring order.
  */
@@ -18,8 +18,8 @@ static struct srnic_ring_hdr *srnic_srq_moved(const struct srnic_srq *srq)
 }
 
 /*
- * Map the ring that the kernel has moved to. The old ring, which says where the
- * new one is, stays mapped until this has succeeded. The lock is held.
+ * Map the ring that the kernel has moved to. The old ring, which has the offset of
+ * the new one, stays mapped until this has succeeded. The lock is held.
  */
 static int srnic_srq_follow(struct srnic_srq *srq)
 {
@@ -40,7 +40,7 @@ static int srnic_srq_follow(struct srnic_srq *srq)
 	return 0;
 }
 
-/* Posted, and completion not polled. The lock is held. */
+/* Number of WQEs posted, whose completions are not polled. The lock is held. */
 static uint32_t srnic_srq_outstanding(const struct srnic_srq *srq)
 {
 	uint32_t done = __atomic_load_n(&srq->polled, __ATOMIC_ACQUIRE) +
@@ -50,9 +50,9 @@ static uint32_t srnic_srq_outstanding(const struct srnic_srq *srq)
 }
 
 /**
- * srnic_srq_polled - completions of WQEs were polled, or taken out
+ * srnic_srq_polled - count completions of WQEs that were polled or purged
  * @srq: SRQ
- * @n: how many
+ * @n: their number
  *
  * As many WQEs may be posted again. Any thread.
  */
@@ -63,12 +63,12 @@ void srnic_srq_polled(struct srnic_srq *srq, uint32_t n)
 
 /**
  * srnic_create_srq - ibv_create_srq()
- * @pd: protection domain, which the SGEs will be checked against
- * @attr: see verbs(7); its max_wr gets the true figure
+ * @pd: protection domain of the SGEs
+ * @attr: see verbs(7); its max_wr is set to the actual number
  *
- * Return: the SRQ, or NULL with errno: ENOMEM, what the kernel said, what
- * mapping the ring gave, or EPROTO if the kernel's figures do not fit
- * together. Any thread.
+ * Return: the SRQ, or NULL with errno: ENOMEM, an errno of the kernel or of
+ * mapping the ring, or EPROTO if the kernel's numbers contradict each other. Any
+ * thread.
  */
 struct ibv_srq *srnic_create_srq(struct ibv_pd *pd,
 				 struct ibv_srq_init_attr *attr)
@@ -124,7 +124,7 @@ err_free:
  * @attr: see verbs(7)
  *
  * Return: a basic SRQ as from srnic_create_srq(); NULL with errno EOPNOTSUPP
- * for other types, EINVAL without a PD or with what belongs to other types.
+ * for other types, EINVAL without a PD or with attributes of other types.
  * Any thread.
  */
 struct ibv_srq *srnic_create_srq_ex(struct ibv_context *ibctx,
@@ -160,14 +160,14 @@ struct ibv_srq *srnic_create_srq_ex(struct ibv_context *ibctx,
 /**
  * srnic_modify_srq - ibv_modify_srq()
  * @ibsrq: SRQ
- * @attr: new attributes; its max_wr gets the true figure
+ * @attr: new attributes; its max_wr is set to the actual number
  * @attr_mask: which of them
  *
  * Posts of other threads wait for a resize. If the new ring cannot be mapped
- * afterwards (ENOMEM), posts fail with that until it can.
+ * afterwards, posts fail with ENOMEM until it can.
  *
- * Return: 0; or an errno (EINVAL: less than what is outstanding, or than the
- * limit that is armed, or more than the device has), and nothing has changed.
+ * Return: 0; or an errno (EINVAL: fewer than the outstanding WQEs or the armed
+ * limit, or more than the device supports), and nothing has changed.
  * Any thread.
  */
 int srnic_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr,
@@ -216,7 +216,7 @@ int srnic_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr)
  * srnic_destroy_srq - ibv_destroy_srq()
  * @ibsrq: SRQ that no other thread uses any more
  *
- * Return: 0, or an errno (EBUSY: a QP uses it) and the SRQ is as it was.
+ * Return: 0, or an errno (EBUSY: a QP uses it) and the SRQ is unchanged.
  */
 int srnic_destroy_srq(struct ibv_srq *ibsrq)
 {
@@ -241,9 +241,8 @@ int srnic_destroy_srq(struct ibv_srq *ibsrq)
  *
  * The WRs before a bad one are posted. No system call.
  *
- * Return: 0, EINVAL (too many SGEs or bytes), or ENOMEM (as many as there may
- * be are posted and their completions not polled). Any thread, any number at
- * a time.
+ * Return: 0, EINVAL (too many SGEs or bytes), or ENOMEM (the maximum of WQEs is
+ * outstanding). Any thread, any number at a time.
  */
 int srnic_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 			struct ibv_recv_wr **bad_wr)

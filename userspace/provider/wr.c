@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * srnic: the ibv_wr_* calls. A batch fills slots behind those that the kernel
- * knows of, and is published as a whole or not at all.
+ * srnic: the ibv_wr_* calls. A batch fills slots after the published ones, and is
+ * published as a whole or not at all.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 
 #include "srnic.h"
 
-/* What ibv_create_qp_ex() asks for, and the WR it is about */
+/* Operation flags of ibv_create_qp_ex(), and their opcodes */
 static const struct {
 	uint64_t op;
 	enum ibv_wr_opcode opcode;
@@ -50,7 +50,7 @@ static void srnic_wr_start(struct ibv_qp_ex *qpx)
 	qp->batch = (struct srnic_batch){ .head = qp->sq.head };
 }
 
-/* An error stays until the end of the batch, and the first one counts. */
+/* Keeps the first error until the end of the batch. */
 static void srnic_wr_check(struct srnic_batch *batch, int err)
 {
 	if (!batch->err)
@@ -79,8 +79,8 @@ static void srnic_wr_abort(struct ibv_qp_ex *qpx)
 }
 
 /*
- * Begins a WR. @wr has what belongs to the opcode; the rest comes from the QP.
- * The setters say whether data is inline, and not the flag.
+ * Begins a WR. @wr has the opcode's fields; the rest comes from the QP. Data is
+ * inline if an inline setter is called; the flag is ignored.
  */
 static void srnic_wr_begin(struct ibv_qp_ex *qpx, uint64_t op,
 			   struct ibv_send_wr *wr)
@@ -227,7 +227,7 @@ static void srnic_wr_bind_mw(struct ibv_qp_ex *qpx, struct ibv_mw *mw,
 	srnic_wr_begin(qpx, IBV_QP_EX_WITH_BIND_MW, &wr);
 }
 
-/* A WR is given data once, by one of the setters. */
+/* Only one setter may set the data of a WR, once. */
 static struct srnic_sqe *srnic_wr_data(struct srnic_batch *batch)
 {
 	struct srnic_sqe *sqe = batch->sqe;
@@ -297,10 +297,10 @@ static void srnic_wr_set_ud_addr(struct ibv_qp_ex *qpx, struct ibv_ah *ah,
 }
 
 /*
- * Behind the last call that each release has, struct verbs_qp has comp_mask,
- * where libibverbs looks for VERBS_QP_EX. Calls were added in between without a
- * new number of the provider interface, so it need not be where the tree that
- * we were built in has it. But creating a QP clears it.
+ * libibverbs checks VERBS_QP_EX in comp_mask of struct verbs_qp, which follows the
+ * last call of a release. Releases have added calls without a new number of the
+ * provider interface, so its offset may differ from that of the tree that this
+ * provider was built in. But creating a QP clears it.
  */
 #define SRNIC_QP_EX_END                                                        \
 	(offsetof(struct ibv_qp_ex, wr_abort) +                                \
@@ -310,7 +310,7 @@ static void srnic_wr_set_ud_addr(struct ibv_qp_ex *qpx, struct ibv_ah *ah,
 	 SRNIC_QP_EX_END)
 
 /**
- * srnic_wr_prepare - before the kernel makes a QP that gets the ibv_wr_* calls
+ * srnic_wr_prepare - prepare a QP for the ibv_wr_* calls, before the kernel creates it
  * @qp: QP, all zero
  */
 void srnic_wr_prepare(struct srnic_qp *qp)
@@ -335,10 +335,9 @@ static uint32_t *srnic_find_comp_mask(struct verbs_qp *vqp)
 }
 
 /**
- * srnic_wr_init - give a QP the ibv_wr_* calls
- * @qp: new QP, which srnic_wr_prepare() has seen
- * @ops: IBV_QP_EX_WITH_* that its program is going to use; the others make a
- *       batch fail
+ * srnic_wr_init - set the ibv_wr_* calls of a QP
+ * @qp: new QP, after srnic_wr_prepare()
+ * @ops: IBV_QP_EX_WITH_* that its program is going to use; others fail the batch
  */
 void srnic_wr_init(struct srnic_qp *qp, uint64_t ops)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Handles of a library's objects. A handle that a program made up, kept for too long or got from
- * another kind of object must give an error and not a crash, so it is an index into a table and
- * the slot's generation.
+ * Handles of a library's objects. A handle that a program has made up, has kept for too long or
+ * has got from another kind of object must cause an error and not a crash. So it is an index into
+ * a table, and the slot's generation.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -26,7 +26,7 @@ static uint32_t num_slots = 1;		/* slot 0 is never used: no handle is NULL */
 static uint32_t max_slots;
 static uint32_t first_free;
 
-/* Room for one more slot at the end; false if there is no memory */
+/* Makes room for one more slot at the end. Return: false without memory */
 static int grow(void)
 {
 	uint32_t max = max_slots ? max_slots * 2 : 64;
@@ -44,7 +44,7 @@ static int grow(void)
 	return 1;
 }
 
-/* The index of a slot that nobody uses, 0 if there is none */
+/* Takes a free slot. Return: its index, 0 if there is none */
 static uint32_t take_slot(void)
 {
 	uint32_t i = first_free;
@@ -78,7 +78,7 @@ static struct slot *find(const void *handle)
 
 /**
  * handle_new() - Make a handle for an object
- * @kind: what @object is, in numbers of the library
+ * @kind: kind of @object, a number of the library
  * @object: not NULL
  *
  * Context: any thread; takes the lock of the handles.
@@ -101,12 +101,12 @@ void *handle_new(unsigned int kind, void *object)
 }
 
 /**
- * handle_object() - Look up what a handle stands for
- * @kind: what it must be
- * @handle: whatever a program passed
+ * handle_object() - Look up the object of a handle
+ * @kind: the expected kind
+ * @handle: any value that a program has passed
  *
  * Context: any thread; takes the lock of the handles.
- * Return: the object, or NULL if @handle is not one of @kind that is in use.
+ * Return: the object, or NULL if @handle is not a valid handle of @kind.
  */
 void *handle_object(unsigned int kind, const void *handle)
 {
@@ -129,8 +129,8 @@ static void free_slot(struct slot *slot)
 }
 
 /**
- * handle_free() - Make a handle invalid, for ever
- * @handle: in use
+ * handle_free() - Make a handle invalid
+ * @handle: valid
  *
  * Context: any thread; takes the lock of the handles.
  */
@@ -146,7 +146,7 @@ void handle_free(void *handle)
 }
 
 /**
- * handle_fork() - Have no handle change while the process forks
+ * handle_fork() - Keep the handles from changing while the process forks
  *
  * Context: any thread; takes the lock of the handles, until handle_forked().
  */
@@ -156,10 +156,10 @@ void handle_fork(void)
 }
 
 /**
- * handle_forked() - Go on after a fork
- * @child: all handles become invalid: they are the parent's
+ * handle_forked() - Continue after a fork
+ * @child: in the child: all handles become invalid, as they are the parent's
  *
- * Context: behind handle_fork().
+ * Context: after handle_fork().
  */
 void handle_forked(bool child)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* What a program holds for an object of a library: a number, never an address. */
+/* Handles: a program gets a number for an object of a library, never an address. */
 #ifndef HANDLE_H
 #define HANDLE_H
 

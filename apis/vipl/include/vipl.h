@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * The VI Provider Library (VIPL) of the Virtual Interface Architecture
- * Specification 1.0, Appendix A. Layouts and values are those of the text;
+ * Specification 1.0, Appendix A. Layouts and values are those of the specification;
  * where it has none (VIP_DESCRIPTOR, VIP_INFINITE, base types) they are those
- * that programs for VI have always met.
+ * that programs for VI expect.
  *
- * With VIPL_DG defined it is the interface of Intel's later Developer's Guide, which most
- * programs are written to: other values, some other structures, more functions.
+ * With VIPL_DG defined this is the interface of Intel's later Developer's Guide, which most
+ * programs are written for: other values, some other structures, more functions.
  */
 #ifndef VIPL_H
 #define VIPL_H
@@ -103,7 +103,7 @@ typedef union {
 	VIP_DATA_SEGMENT Local;
 } VIP_DESCRIPTOR_SEGMENT;
 
-/* Of 64 bytes; a descriptor of more segments goes on behind it */
+/* 64 bytes; a descriptor with more segments continues after it */
 typedef struct {
 	VIP_CONTROL_SEGMENT CS;
 	VIP_DESCRIPTOR_SEGMENT DS[2];
@@ -145,7 +145,7 @@ typedef enum _VIP_RESOURCE_CODE {
 	VIP_RESOURCE_DESCRIPTOR
 } VIP_RESOURCE_CODE;
 
-/* The text has VIP_ERROR_RDMAW_PROT twice; its second one is that of Reads */
+/* The specification has VIP_ERROR_RDMAW_PROT twice; the second one is for Reads */
 typedef enum _VIP_ERROR_CODE {
 	VIP_ERROR_POST_DESC,
 	VIP_ERROR_CONN_LOST,
@@ -238,14 +238,14 @@ typedef enum {
 	VIP_STATE_ERROR
 } VIP_VI_STATE;
 
-/* 9.10.8: the host and, behind it, the discriminator; as long as the two say */
+/* 9.10.8: the host, and after it the discriminator, with the lengths of the two fields */
 typedef struct {
 	VIP_UINT16 HostAddressLen;
 	VIP_UINT16 DiscriminatorLen;
 	VIP_UINT8 HostAddress[1];
 } VIP_NET_ADDRESS;
 
-/* 9.8.6 leaves types and content to the provider; since the NIC was opened */
+/* 9.8.6 leaves types and contents to the provider; counted since the NIC was opened */
 #define VIP_SMI_TYPE_COUNTERS	0x1001
 
 typedef struct {
@@ -255,8 +255,8 @@ typedef struct {
 	VIP_ULONG CQEntriesLost;	/* in CQs that were full */
 	VIP_ULONG AsynchronousErrors;
 	VIP_ULONG Connections;
-	VIP_ULONG RequestsRefused;	/* that nobody waited for */
-	VIP_ULONG MessagesDropped;	/* of Unreliable Delivery, that found no place */
+	VIP_ULONG RequestsRefused;	/* for which the program did not wait */
+	VIP_ULONG MessagesDropped;	/* of Unreliable Delivery, without a place */
 } VIP_SMI_COUNTERS;
 
 /* The two interfaces differ where a value or a structure has the same name. */
@@ -360,7 +360,7 @@ VIP_RETURN VipQueryMem(IN VIP_NIC_HANDLE NicHandle, IN VIP_PVOID Address,
 
 /* 9.8.6, 9.9 */
 #ifdef VIPL_DG
-/* SysManInfo: a structure of the program, which is filled in */
+/* SysManInfo: a structure of the program, filled in */
 VIP_RETURN VipQuerySystemManagementInfo(IN VIP_NIC_HANDLE NicHandle, IN VIP_ULONG InfoType,
 					OUT VIP_PVOID SysManInfo)
 	VIPL_SYMBOL(VipQuerySystemManagementInfo);

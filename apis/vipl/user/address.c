@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Net addresses (4.3, 9.10.6). rdma_cm tells ports apart and nothing else, so a
- * discriminator stands for a few ports: a server takes the first that is free, and a
- * client tries them in turn. What is behind the port is told by the request itself.
+ * Net addresses (4.3, 9.10.6). rdma_cm knows ports only, so a discriminator maps to a
+ * few ports: a server takes the first that is free, and a client tries them in turn. The
+ * request has the discriminator itself.
  */
 #include <string.h>
 #include "address.h"
 
-#define FIRST_PORT	22016	/* of servers that take any discriminator */
-#define NUM_PORTS	1024	/* behind it, of all others */
+#define FIRST_PORT	22016	/* of servers for any discriminator */
+#define NUM_PORTS	1024	/* after it, of all others */
 
 /**
  * vipl_address_read() - Take a net address from a program
- * @from: what it passed, not NULL
- * @to: the same
+ * @from: the program's, not NULL
+ * @to: filled in
  *
  * Context: any.
- * Return: false if it is too long in a part, or its host is not of an IPv4 address' size
- * or absent.
+ * Return: false if a part is too long, or if the host is neither absent nor of the size of an
+ * IPv4 address.
  */
 bool vipl_address_read(const VIP_NET_ADDRESS *from, struct vipl_address *to)
 {
@@ -33,8 +33,8 @@ bool vipl_address_read(const VIP_NET_ADDRESS *from, struct vipl_address *to)
 }
 
 /**
- * vipl_address_write() - Give a net address to a program
- * @from: what it is
+ * vipl_address_write() - Copy a net address to a program
+ * @from: the address
  * @to: has room for the two lengths, the host and the discriminator; no more is written
  *
  * Context: any.
@@ -60,7 +60,7 @@ bool vipl_disc_equal(const struct vipl_disc *a, const struct vipl_disc *b)
 	return a->len == b->len && !memcmp(a->bytes, b->bytes, a->len);
 }
 
-/* FNV-1a: both ends must come to the same */
+/* FNV-1a; both ends must use the same function */
 static uint32_t hash(const struct vipl_disc *disc)
 {
 	uint32_t h = 2166136261u;
@@ -72,12 +72,12 @@ static uint32_t hash(const struct vipl_disc *disc)
 }
 
 /**
- * vipl_disc_port() - One of the ports that a discriminator stands for
+ * vipl_disc_port() - One of the ports of a discriminator
  * @disc: the server's
- * @i: which, 0 to VIPL_PORTS - 1, in the order in which they are tried
+ * @i: 0 to VIPL_PORTS - 1, in the order in which they are tried
  *
  * Context: any.
- * Return: the port, in host order; the last one is that of servers that take any.
+ * Return: the port, in host order; the last one is that of servers for any discriminator.
  */
 uint16_t vipl_disc_port(const struct vipl_disc *disc, unsigned int i)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Net addresses: a host and a discriminator, which rdma_cm knows as a port. */
+/* Net addresses: a host and a discriminator, which maps to ports of rdma_cm. */
 #ifndef VIPL_ADDRESS_H
 #define VIPL_ADDRESS_H
 
@@ -10,12 +10,12 @@
 
 #define VIPL_ADDRESS_LEN	4
 #define VIPL_MAX_DISC		64
-#define VIPL_PORTS		5	/* that a discriminator may have, the last one any's */
+#define VIPL_PORTS		5	/* ports of a discriminator; all share the last one */
 
 /**
  * struct vipl_disc - a discriminator, compared byte by byte
- * @len: in bytes; 0 stands for any
- * @bytes: of the program, of no meaning to the library
+ * @len: in bytes; 0: any
+ * @bytes: the program's, without a meaning for the library
  */
 struct vipl_disc {
 	uint16_t len;
@@ -23,9 +23,9 @@ struct vipl_disc {
 };
 
 /**
- * struct vipl_address - a net address as a program gave it
- * @host: 0.0.0.0 if it gave none
- * @disc: the rest
+ * struct vipl_address - a net address of a program
+ * @host: 0.0.0.0 if the program has passed none
+ * @disc: the discriminator
  */
 struct vipl_address {
 	struct in_addr host;

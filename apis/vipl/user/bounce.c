@@ -12,7 +12,7 @@
 
 #define MAX_IOV		252
 
-/* The segments that are not empty; false if they are more than @max */
+/* Lists the segments that are not empty. Return: false if there are more than @max */
 static bool direct(struct vipl_vi *vi, const struct vipl_work *work, bool written,
 		   struct ibv_sge *sge, int max, int *n)
 {
@@ -60,7 +60,7 @@ static int bounce_sge(const struct vipl_work *work, struct ibv_sge *sge)
 	return 1;
 }
 
-/* Where the kernel cannot copy, for want of CONFIG_CROSS_MEMORY_ATTACH */
+/* Copies by itself, if the kernel lacks CONFIG_CROSS_MEMORY_ATTACH */
 static void copy_here(const struct iovec *segs, int n, char *bounce, size_t len, bool in)
 {
 	int i;
@@ -74,7 +74,7 @@ static void copy_here(const struct iovec *segs, int n, char *bounce, size_t len,
 	}
 }
 
-/* By the kernel: the program may have unmapped what is registered. */
+/* The kernel copies, without a fault if the program has unmapped registered memory. */
 static bool copy(const struct iovec *segs, int n, void *bounce, size_t len, bool in)
 {
 	struct iovec whole = { bounce, len };
@@ -89,13 +89,13 @@ static bool copy(const struct iovec *segs, int n, void *bounce, size_t len, bool
 
 /**
  * vipl_bounce_out() - The data that a descriptor sends
- * @vi: whose memory has been checked
+ * @vi: the descriptor's memory is checked
  * @work: the descriptor
- * @sge: where it lies
- * @max: of @sge
+ * @sge: set to the data
+ * @max: size of @sge
  *
  * Context: vipl_lock is held.
- * Return: how many of @sge are used, -1 without memory.
+ * Return: number of @sge used, -1 without memory.
  */
 int vipl_bounce_out(struct vipl_vi *vi, struct vipl_work *work, struct ibv_sge *sge, int max)
 {
@@ -112,14 +112,14 @@ int vipl_bounce_out(struct vipl_vi *vi, struct vipl_work *work, struct ibv_sge *
 }
 
 /**
- * vipl_bounce_in() - Where the data goes that a descriptor receives or reads
- * @vi: whose memory has been checked
+ * vipl_bounce_in() - The destination of data that a descriptor receives or reads
+ * @vi: the descriptor's memory is checked
  * @work: the descriptor
- * @sge: where it lies
- * @max: of @sge
+ * @sge: set to the destination
+ * @max: size of @sge
  *
  * Context: vipl_lock is held.
- * Return: how many of @sge are used, -1 without memory.
+ * Return: number of @sge used, -1 without memory.
  */
 int vipl_bounce_in(struct vipl_vi *vi, struct vipl_work *work, struct ibv_sge *sge, int max)
 {
@@ -131,10 +131,10 @@ int vipl_bounce_in(struct vipl_vi *vi, struct vipl_work *work, struct ibv_sge *s
 }
 
 /**
- * vipl_bounce_scatter() - Put data where a descriptor has it
- * @work: whose memory has been checked
+ * vipl_bounce_scatter() - Copy data to the segments of a descriptor
+ * @work: the descriptor, whose memory is checked
  * @data: in memory of the library
- * @len: bytes of it, not more than it has room for
+ * @len: bytes, which fit into the segments
  *
  * Context: vipl_lock is held.
  * Return: false if the program has unmapped its memory.
@@ -148,8 +148,8 @@ bool vipl_bounce_scatter(const struct vipl_work *work, const void *data, uint32_
 }
 
 /**
- * vipl_bounce_copy() - Put data into memory of the program
- * @to: where, as long as @len
+ * vipl_bounce_copy() - Copy data into memory of the program
+ * @to: the destination, of @len bytes
  * @data: in memory of the library
  * @len: bytes
  *
@@ -164,9 +164,9 @@ bool vipl_bounce_copy(const VIP_DATA_SEGMENT *to, const void *data, uint32_t len
 }
 
 /**
- * vipl_bounce_back() - Scatter what has come, if it is not where it belongs
- * @work: a descriptor that is done
- * @len: bytes that have come
+ * vipl_bounce_back() - Scatter received data, if it is in a bounce buffer
+ * @work: a completed descriptor
+ * @len: bytes received
  *
  * Context: vipl_lock is held.
  * Return: false if the program has unmapped its memory.
@@ -180,8 +180,8 @@ bool vipl_bounce_back(struct vipl_work *work, uint32_t len)
 }
 
 /**
- * vipl_bounce_free() - Give back what a descriptor needed
- * @work: no WR of which is under way
+ * vipl_bounce_free() - Free the bounce buffer of a descriptor
+ * @work: without WRs in progress
  *
  * Context: vipl_lock is held.
  */

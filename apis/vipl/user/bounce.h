@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* The data of descriptors as scatter/gather elements, of which a WR takes a few only. */
+/* The data of descriptors as scatter/gather elements, of which a WR has only a few. */
 #ifndef VIPL_BOUNCE_H
 #define VIPL_BOUNCE_H
 

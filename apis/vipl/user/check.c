@@ -10,18 +10,18 @@ static bool is_rdma(const struct vipl_work *work)
 }
 
 /**
- * vipl_first_data() - Where the data segments begin
+ * vipl_first_data() - Index of the first data segment
  * @work: a descriptor
  *
  * Context: any.
- * Return: 1 behind an address segment, else 0.
+ * Return: 1 after an address segment, otherwise 0.
  */
 unsigned int vipl_first_data(const struct vipl_work *work)
 {
 	return is_rdma(work) ? 1 : 0;
 }
 
-/* What 10.2 and 10.3 have zero, and that there is an address where one is needed */
+/* Fields that 10.2 and 10.3 require to be zero, and the address segment of RDMA */
 static bool is_formed(const struct vipl_vi *vi, const struct vipl_work *work, bool recv)
 {
 	const VIP_CONTROL_SEGMENT *cs = &work->cs;
@@ -39,8 +39,8 @@ static bool is_formed(const struct vipl_vi *vi, const struct vipl_work *work, bo
 }
 
 /**
- * vipl_data_bytes() - How long the data of a descriptor is
- * @work: a descriptor that is formed
+ * vipl_data_bytes() - Length of the data of a descriptor
+ * @work: a well-formed descriptor
  *
  * Context: any.
  * Return: the bytes of all its data segments.
@@ -55,7 +55,7 @@ uint64_t vipl_data_bytes(const struct vipl_work *work)
 	return sum;
 }
 
-/* Of what is sent; how long a receive is nobody says (10.2) */
+/* Checks the Length of a send; that of a receive is ignored (10.2) */
 static bool length_fits(const struct vipl_vi *vi, const struct vipl_work *work)
 {
 	uint64_t sum = vipl_data_bytes(work);
@@ -76,13 +76,13 @@ static bool data_is_ours(struct vipl_vi *vi, const struct vipl_work *work, bool 
 }
 
 /**
- * vipl_check_desc() - Look for what is wrong with a descriptor
- * @vi: to which it was posted
- * @work: the descriptor, whose turn it is
- * @recv: of the receive queue
+ * vipl_check_desc() - Check a descriptor before it is processed
+ * @vi: the VI that it was posted to
+ * @work: the descriptor
+ * @recv: it is of the receive queue
  *
  * Context: vipl_lock is held.
- * Return: the error bits of its status, 0 if nothing is wrong.
+ * Return: the error bits of its status, 0 without an error.
  */
 uint32_t vipl_check_desc(struct vipl_vi *vi, const struct vipl_work *work, bool recv)
 {

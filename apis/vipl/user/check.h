@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* What a descriptor must be like to be processed. */
+/* Checks of descriptors. */
 #ifndef VIPL_CHECK_H
 #define VIPL_CHECK_H
 

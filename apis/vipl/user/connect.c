@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Connections between a client and a server (4.1, 9.4). A client tries until its time
- * is over: the text has no code for a server that is not there.
+ * Connections between a client and a server (4.1, 9.4). A client tries until its time-out
+ * expires: the specification has no code for an absent server.
  */
 #include "connect.h"
 #include "establish.h"
@@ -13,12 +13,12 @@
 /* --- the server --- */
 
 /**
- * vipl_is_local() - Whether an address is of a NIC
+ * vipl_is_local() - Whether an address is one of a NIC
  * @nic: the NIC
  * @addr: may have no host
  *
  * Context: vipl_lock is held.
- * Return: true if it is, or has none.
+ * Return: true if it is, or has no host.
  */
 bool vipl_is_local(const struct vipl_nic *nic, const struct vipl_address *addr)
 {
@@ -55,16 +55,16 @@ static VIP_RETURN await(VIP_NIC_HANDLE handle, const struct vipl_address *local,
 /**
  * VipConnectWait() - Wait for a request to connect (9.4.1)
  * @NicHandle: of VipOpenNic()
- * @LocalAddr: the host is the NIC's, or of no bytes; the discriminator is what a client
- * asks for, or of no bytes for any
- * @Timeout: in milliseconds, or VIP_INFINITE; 0 takes what is there
- * @RemoteAddr: the client's address; has room for a NIC's address and the client's
+ * @LocalAddr: the host is the NIC's, or of length 0; the discriminator is the one that a client
+ * requests, or of length 0 for any
+ * @Timeout: in milliseconds, or VIP_INFINITE; 0 does not wait
+ * @RemoteAddr: set to the client's address; has room for a NIC's address and the client's
  * discriminator
- * @RemoteViAttribs: of the client's VI; the tag is of no meaning
+ * @RemoteViAttribs: set to those of the client's VI; the tag has no meaning
  * @ConnHandle: the request, for VipConnectAccept() or VipConnectReject()
  *
- * Once a discriminator has been waited for requests for it are kept, up to a thousand of
- * a NIC.
+ * After the first wait for a discriminator the library keeps requests for it, up to a thousand
+ * for a NIC.
  *
  * Context: any thread; sleeps.
  * Return: VIP_SUCCESS, VIP_TIMEOUT, VIP_INVALID_PARAMETER; VIP_ERROR_RESOURCE: another
@@ -90,7 +90,7 @@ VIP_RETURN VipConnectWait(VIP_NIC_HANDLE NicHandle, VIP_NET_ADDRESS *LocalAddr,
 	return ret;
 }
 
-/* A request that VipConnectWait() returned and that nobody has answered */
+/* A request that VipConnectWait() has returned, and that the program has not answered yet */
 static struct vipl_link *request_of(VIP_CONN_HANDLE handle)
 {
 	struct vipl_link *link = handle_object(VIPL_LINK, handle);
@@ -98,7 +98,7 @@ static struct vipl_link *request_of(VIP_CONN_HANDLE handle)
 	return link && link->offered && !link->vi && !link->ending ? link : NULL;
 }
 
-/* What two VIs must have in common */
+/* Compares the attributes in which two VIs must agree */
 static VIP_RETURN compare(const VIP_VI_ATTRIBUTES *a, const VIP_VI_ATTRIBUTES *b)
 {
 	if (a->ReliabilityLevel != b->ReliabilityLevel)
@@ -113,7 +113,7 @@ static VIP_RETURN compare(const VIP_VI_ATTRIBUTES *a, const VIP_VI_ATTRIBUTES *b
 /**
  * vipl_still_pending() - Look a VI up again
  * @handle: of the VI
- * @epoch: as it was
+ * @epoch: its epoch before
  *
  * Context: vipl_lock is held.
  * Return: the VI, or NULL if it has been disconnected or destroyed since.
@@ -135,7 +135,7 @@ static struct vipl_vi *await_outcome(VIP_VI_HANDLE handle, unsigned long epoch,
 	return vipl_still_pending(handle, epoch);
 }
 
-/* Until nothing of an attempt is left */
+/* Waits until the link of an attempt is gone */
 static struct vipl_vi *clear(struct vipl_vi *vi, unsigned long epoch)
 {
 	struct vipl_deadline never = { .never = true };
@@ -152,7 +152,7 @@ static struct vipl_vi *clear(struct vipl_vi *vi, unsigned long epoch)
 	return vi;
 }
 
-/* Waits for an attempt; what is not a connection then is undone. */
+/* Waits for the outcome of an attempt, and undoes it if it is no connection. */
 static VIP_RETURN finish(VIP_VI_HANDLE handle, unsigned long epoch,
 			 const struct vipl_deadline *deadline)
 {
@@ -180,7 +180,7 @@ static VIP_RETURN finish(VIP_VI_HANDLE handle, unsigned long epoch,
 
 /* --- accept and reject --- */
 
-#define ACCEPT_MS	10000	/* for the client to say that it knows */
+#define ACCEPT_MS	10000	/* time-out for the client's first message */
 
 static void back_to_idle(VIP_VI_HANDLE handle, unsigned long epoch)
 {
@@ -195,7 +195,7 @@ static void back_to_idle(VIP_VI_HANDLE handle, unsigned long epoch)
  * @link: the request
  * @vi: Idle or Pending, without a link; Idle afterwards, if it fails
  *
- * Context: vipl_lock is held, not while it waits.
+ * Context: vipl_lock is held; released while it waits.
  * Return: as VipConnectAccept().
  */
 VIP_RETURN vipl_accept(struct vipl_link *link, struct vipl_vi *vi)
@@ -216,17 +216,17 @@ VIP_RETURN vipl_accept(struct vipl_link *link, struct vipl_vi *vi)
 }
 
 /**
- * VipConnectAccept() - Connect a VI with who asked for it (9.4.2)
+ * VipConnectAccept() - Connect a VI with the client of a request (9.4.2)
  * @ConnHandle: of VipConnectWait()
  * @ViHandle: Idle, of the same NIC
  *
- * If the attributes do not go together the client is not told, and the request stays
+ * If the attributes do not match, the client gets no answer, and the request stays
  * (VIA-056).
  *
  * Context: any thread; sleeps.
  * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER, VIP_INVALID_RELIABILITY_LEVEL;
  * VIP_INVALID_MTU: MaxTransferSize is not the client's; VIP_ERROR_RESOURCE: the client
- * is gone, or the device has no QP; the request has ended then.
+ * is gone, or the device has no more QPs; the request has ended then.
  */
 VIP_RETURN VipConnectAccept(VIP_CONN_HANDLE ConnHandle, VIP_VI_HANDLE ViHandle)
 {
@@ -244,8 +244,8 @@ VIP_RETURN VipConnectAccept(VIP_CONN_HANDLE ConnHandle, VIP_VI_HANDLE ViHandle)
 }
 
 /**
- * VipConnectReject() - Turn away who asked for a connection (9.4.3)
- * @ConnHandle: of VipConnectWait(); it is valid no longer
+ * VipConnectReject() - Reject the client of a request (9.4.3)
+ * @ConnHandle: of VipConnectWait(); invalid afterwards
  *
  * Context: any thread; takes vipl_lock.
  * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER
@@ -284,7 +284,7 @@ static VIP_RETURN try_ports(const struct vipl_request *call)
 	return ret;
 }
 
-/* False when the time is over */
+/* Return: false when the time-out has expired */
 static bool pause_before_next(const struct vipl_request *call)
 {
 	struct vipl_deadline soon = vipl_deadline_in(RETRY_MS);
@@ -298,8 +298,8 @@ static bool pause_before_next(const struct vipl_request *call)
  * vipl_request() - Connect a VI that is Pending
  * @call: with the VI's epoch; the VI is Idle afterwards, if it fails
  *
- * Context: vipl_lock is held, not while it waits.
- * Return: as VipConnectRequest(), and VIP_NO_MATCH if it is tried once only.
+ * Context: vipl_lock is held; released while it waits.
+ * Return: as VipConnectRequest(), and VIP_NO_MATCH with @call->once.
  */
 VIP_RETURN vipl_request(const struct vipl_request *call)
 {
@@ -338,16 +338,16 @@ static VIP_RETURN request(struct vipl_request *call, VIP_VI_ATTRIBUTES *attribs)
 }
 
 /**
- * vipl_connect_request() - VipConnectRequest(), and that of the Developer's Guide
- * @vi: its first argument
- * @local: its second
- * @remote: its third
- * @msecs: its fourth
- * @attribs: its fifth
- * @once: a server that is not there is not tried again
+ * vipl_connect_request() - VipConnectRequest() of Appendix A and of the Developer's Guide
+ * @vi: first argument
+ * @local: second
+ * @remote: third
+ * @msecs: fourth
+ * @attribs: fifth
+ * @once: do not try an absent server again
  *
  * Context: any thread; sleeps.
- * Return: as VipConnectRequest(); with @once VIP_NO_MATCH for a server that is not there.
+ * Return: as VipConnectRequest(); with @once VIP_NO_MATCH for an absent server.
  */
 VIP_RETURN vipl_connect_request(VIP_VI_HANDLE vi, VIP_NET_ADDRESS *local, VIP_NET_ADDRESS *remote,
 				VIP_ULONG msecs, VIP_VI_ATTRIBUTES *attribs, bool once)
@@ -371,18 +371,17 @@ VIP_RETURN vipl_connect_request(VIP_VI_HANDLE vi, VIP_NET_ADDRESS *local, VIP_NE
 /**
  * VipConnectRequest() - Connect a VI with a server (9.4.4)
  * @ViHandle: Idle
- * @LocalAddr: what the server is to know of the client; the host is the NIC's, or of no
- * bytes
+ * @LocalAddr: the client's address for the server; the host is the NIC's, or of length 0
  * @RemoteAddr: the server's address
- * @Timeout: in milliseconds, or VIP_INFINITE; at its end the VI is Idle
- * @RemoteViAttribs: of the server's VI; the tag is of no meaning
+ * @Timeout: in milliseconds, or VIP_INFINITE; when it expires the VI is Idle
+ * @RemoteViAttribs: set to those of the server's VI; the tag has no meaning
  *
- * A server that is not there, or waits for something else, is tried again. VipDisconnect()
- * of another thread ends it.
+ * Tries again if the server is absent or waits for another discriminator. VipDisconnect() of
+ * another thread ends the attempts.
  *
  * Context: any thread; sleeps.
  * Return: VIP_SUCCESS, VIP_TIMEOUT, VIP_REJECT, VIP_INVALID_PARAMETER;
- * VIP_ERROR_RESOURCE: the device is gone, down or has no QP, or the VI was disconnected.
+ * VIP_ERROR_RESOURCE: the device is gone, down or has no more QPs, or the VI was disconnected.
  */
 VIP_RETURN VipConnectRequest(VIP_VI_HANDLE ViHandle, VIP_NET_ADDRESS *LocalAddr,
 			     VIP_NET_ADDRESS *RemoteAddr, VIP_ULONG Timeout,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* What connections of a client and a server, and those of two peers, are made of. */
+/* Functions for connections of client and server, and of two peers. */
 #ifndef VIPL_CONNECT_H
 #define VIPL_CONNECT_H
 
@@ -7,13 +7,13 @@
 #include "wait.h"
 
 /**
- * struct vipl_request - what a client asks for
- * @vi: that is to be connected
- * @epoch: of @vi when it began
- * @local: its address
+ * struct vipl_request - a client's request
+ * @vi: the VI to connect
+ * @epoch: of @vi at the beginning
+ * @local: the client's address
  * @remote: the server's
- * @deadline: when it gives up
- * @once: a server that is not there is not tried again
+ * @deadline: of the attempts
+ * @once: do not try an absent server again
  */
 struct vipl_request {
 	VIP_VI_HANDLE vi;

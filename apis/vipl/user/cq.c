@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Completion queues (9.6.7, 9.6.8, 9.7). One that is full loses what is new
- * (6.4.1), which verbs would not survive, so a CQ is a ring of the library's own.
+ * Completion queues (9.6.7, 9.6.8, 9.7). A full CQ loses new entries (6.4.1). A CQ of
+ * verbs would break then, so a CQ is a ring of the library's own.
  */
 #include <stdlib.h>
 #include "cq.h"
@@ -29,7 +29,7 @@ bool vipl_cq_take(struct vipl_cq *cq, struct vipl_cq_entry *entry)
 }
 
 /**
- * vipl_cq_notify() - Take entries for those who want to be called
+ * vipl_cq_notify() - Take entries for registered handlers
  * @cq: the CQ
  *
  * Context: vipl_lock is held.
@@ -48,12 +48,12 @@ void vipl_cq_notify(struct vipl_cq *cq)
 }
 
 /**
- * vipl_cq_add() - Tell a CQ that a descriptor is done
- * @cq: where, NULL for nowhere
- * @vi: whose descriptor
- * @recv: of its receive queue
+ * vipl_cq_add() - Add an entry for a completed descriptor
+ * @cq: the CQ; NULL: does nothing
+ * @vi: VI of the descriptor
+ * @recv: it is of the receive queue
  *
- * Context: vipl_lock is held; the caller wakes who waits.
+ * Context: vipl_lock is held; the caller signals vipl_changed.
  */
 void vipl_cq_add(struct vipl_cq *cq, VIP_VI_HANDLE vi, bool recv)
 {
@@ -114,9 +114,9 @@ static VIP_RETURN check_size(const struct vipl_nic *nic, VIP_ULONG entries)
 }
 
 /**
- * VipCreateCQ() - Make a CQ (9.7.1)
+ * VipCreateCQ() - Create a CQ (9.7.1)
  * @NicHandle: of VipOpenNic()
- * @EntryCount: how many entries it holds, not 0
+ * @EntryCount: number of entries, not 0
  * @CQHandle: the CQ
  *
  * Context: any thread; takes vipl_lock.
@@ -139,7 +139,7 @@ VIP_RETURN VipCreateCQ(VIP_NIC_HANDLE NicHandle, VIP_ULONG EntryCount, VIP_CQ_HA
 }
 
 /**
- * VipDestroyCQ() - End a CQ and what is in it (9.7.2)
+ * VipDestroyCQ() - Destroy a CQ and its entries (9.7.2)
  * @CQHandle: of VipCreateCQ()
  *
  * Context: any thread; takes vipl_lock.
@@ -180,8 +180,8 @@ static VIP_RETURN cq_resize(struct vipl_cq *cq, VIP_ULONG entries)
 }
 
 /**
- * VipResizeCQ() - Change how many entries a CQ holds (9.7.3)
- * @CQHandle: of VipCreateCQ(); it keeps the entries that it has
+ * VipResizeCQ() - Change the number of entries of a CQ (9.7.3)
+ * @CQHandle: of VipCreateCQ(); its entries stay in it
  * @EntryCount: not 0
  *
  * Context: any thread; takes vipl_lock.
@@ -204,7 +204,7 @@ VIP_RETURN VipResizeCQ(VIP_CQ_HANDLE CQHandle, VIP_ULONG EntryCount)
 }
 
 /**
- * vipl_cq_release() - End all CQs of a NIC that is closed
+ * vipl_cq_release() - Destroy all CQs of a NIC that is closing
  * @nic: the NIC, which has no VIs any more
  *
  * Context: vipl_lock is held.

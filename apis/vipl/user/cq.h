@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Completion queues: which queue of which VI has a descriptor that is done. */
+/* Completion queues: entries name a VI and the queue that has a completed descriptor. */
 #ifndef VIPL_CQ_H
 #define VIPL_CQ_H
 
@@ -13,15 +13,15 @@ struct vipl_cq_entry {
 
 /**
  * struct vipl_cq - a completion queue; all of it is under vipl_lock
- * @next: of the NIC's
- * @handle: what the program holds
+ * @next: in the NIC's list
+ * @handle: the program's
  * @nic: its owner
  * @ring: of @size entries
- * @size: as the program asked for it
- * @first: the oldest
- * @count: that are in use
- * @users: queues of VIs that are bound to it
- * @notify: who is called when there is an entry, each for one
+ * @size: as the program has requested
+ * @first: index of the oldest entry
+ * @count: entries in use
+ * @users: number of queues that are bound to it
+ * @notify: calls that wait for entries, one each
  */
 struct vipl_cq {
 	struct vipl_cq *next;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The functions of Appendix A as the Developer's Guide has them: reliability levels are
- * bits, an error of a descriptor or of a state has a code, a tag of 0 is one that the library
- * has made, and some structures are longer. Programs that define VIPL_DG call these.
+ * The functions of Appendix A in their form of the Developer's Guide: reliability levels are
+ * bits, an error of a descriptor or of a state has a code, a tag of 0 stands for one that the
+ * library creates, and some structures are longer. Programs that define VIPL_DG call these.
  */
 #include <string.h>
 #include "connect.h"
@@ -37,7 +37,7 @@ static VIP_VI_ATTRIBUTES *from_strict(VIP_RETURN ret, VIP_VI_ATTRIBUTES *attribs
 	return attribs;
 }
 
-/* A tag of 0 is the NIC's own; NULL if there can be none, which is refused as it is. */
+/* A tag of 0 stands for the NIC's default one. Return: NULL if that cannot be created. */
 static VIP_PROTECTION_HANDLE tag(VIP_NIC_HANDLE handle, VIP_PROTECTION_HANDLE ptag)
 {
 	struct vipl_nic *nic;
@@ -72,9 +72,9 @@ static VIP_MEM_ATTRIBUTES strict_mem(VIP_NIC_HANDLE nic, const VIP_MEM_ATTRIBUTE
 /* --- NICs and memory --- */
 
 /**
- * VipQueryNic_DG() - What a NIC can do, and which reliability levels it has
+ * VipQueryNic_DG() - Attributes of a NIC, with its reliability levels
  * @nic: of VipOpenNic()
- * @attributes: with two fields more
+ * @attributes: filled in; has two more fields
  *
  * Context: any thread; takes vipl_lock.
  * Return: as VipQueryNic().
@@ -96,10 +96,10 @@ VIP_RETURN VipQueryNic_DG(VIP_NIC_HANDLE nic, struct vipl_nic_attributes_dg *att
 /**
  * VipRegisterMem_DG() - Register memory, with a tag that may be 0
  * @nic: of VipOpenNic()
- * @address: where it starts
+ * @address: its beginning
  * @length: in bytes, not 0
  * @attribs: tag and enables
- * @handle: the handle, 0 if it fails
+ * @handle: the handle, 0 on failure
  *
  * Context: any thread; sleeps.
  * Return: as VipRegisterMem().
@@ -137,10 +137,10 @@ VIP_RETURN VipSetMemAttributes_DG(VIP_NIC_HANDLE nic, VIP_PVOID address, VIP_MEM
 }
 
 /**
- * VipQuerySystemManagementInfo_DG() - What a NIC has counted
+ * VipQuerySystemManagementInfo_DG() - Counters of a NIC
  * @nic: of VipOpenNic()
  * @type: VIP_SMI_TYPE_COUNTERS
- * @info: a VIP_SMI_COUNTERS of the program
+ * @info: a VIP_SMI_COUNTERS of the program, filled in
  *
  * Context: any thread; takes vipl_lock.
  * Return: as VipQuerySystemManagementInfo().
@@ -158,7 +158,7 @@ VIP_RETURN VipQuerySystemManagementInfo_DG(VIP_NIC_HANDLE nic, VIP_ULONG type, V
 /* --- VIs --- */
 
 /**
- * VipCreateVi_DG() - Make a VI
+ * VipCreateVi_DG() - Create a VI
  * @nic: of VipOpenNic()
  * @attribs: its attributes; the tag may be 0
  * @send_cq: of the NIC, NULL for none
@@ -179,7 +179,7 @@ VIP_RETURN VipCreateVi_DG(VIP_NIC_HANDLE nic, VIP_VI_ATTRIBUTES *attribs, VIP_CQ
 	return VipCreateVi(nic, &strict, send_cq, recv_cq, vi);
 }
 
-/* What Appendix A has no code for; @nic is that of the VI, if it is not NULL */
+/* Errors for which Appendix A has no code; @nic is set to the VI's, if it is not NULL */
 static VIP_RETURN check_idle(VIP_VI_HANDLE handle, VIP_NIC_HANDLE *nic)
 {
 	VIP_RETURN ret = VIP_INVALID_PARAMETER;
@@ -198,7 +198,7 @@ static VIP_RETURN check_idle(VIP_VI_HANDLE handle, VIP_NIC_HANDLE *nic)
 /**
  * VipSetViAttributes_DG() - Change the attributes of a VI
  * @vi: of VipCreateVi()
- * @attribs: all of them are taken, or none; the tag may be 0
+ * @attribs: all of them take effect, or none; the tag may be 0
  *
  * Context: any thread; takes vipl_lock.
  * Return: as VipSetViAttributes(); VIP_INVALID_STATE: it is not Idle.
@@ -228,8 +228,8 @@ static VIP_BOOLEAN is_empty(const struct vipl_queue *queue)
  * @vi: of VipCreateVi()
  * @state: of chapter 5
  * @attribs: as they were set last
- * @send_empty: nothing is left to dequeue of the send queue
- * @recv_empty: the same of the receive queue
+ * @send_empty: set to whether the send queue is empty
+ * @recv_empty: likewise for the receive queue
  *
  * Context: any thread; takes vipl_lock.
  * Return: as VipQueryVi().
@@ -279,7 +279,7 @@ VIP_RETURN VipConnectWait_DG(VIP_NIC_HANDLE nic, VIP_NET_ADDRESS *local, VIP_ULO
 }
 
 /**
- * VipConnectAccept_DG() - Connect a VI with who asked for it
+ * VipConnectAccept_DG() - Connect a VI with the client of a request
  * @conn: of VipConnectWait()
  * @vi: Idle, of the same NIC
  *
@@ -294,7 +294,7 @@ VIP_RETURN VipConnectAccept_DG(VIP_CONN_HANDLE conn, VIP_VI_HANDLE vi)
 }
 
 /**
- * VipConnectRequest_DG() - Connect a VI with a server that is there
+ * VipConnectRequest_DG() - Connect a VI with a server, in one attempt
  * @vi: Idle
  * @local: as for VipConnectRequest()
  * @remote: the server's address
@@ -302,8 +302,8 @@ VIP_RETURN VipConnectAccept_DG(VIP_CONN_HANDLE conn, VIP_VI_HANDLE vi)
  * @attribs: of the server's VI
  *
  * Context: any thread; sleeps.
- * Return: as VipConnectRequest(); VIP_INVALID_STATE: @vi is not Idle; VIP_NO_MATCH: nobody
- * waits there, which is told at once.
+ * Return: as VipConnectRequest(); VIP_INVALID_STATE: @vi is not Idle; VIP_NO_MATCH, at once:
+ * no server waits there.
  */
 VIP_RETURN VipConnectRequest_DG(VIP_VI_HANDLE vi, VIP_NET_ADDRESS *local, VIP_NET_ADDRESS *remote,
 				VIP_ULONG timeout, VIP_VI_ATTRIBUTES *attribs)
@@ -318,8 +318,8 @@ VIP_RETURN VipConnectRequest_DG(VIP_VI_HANDLE vi, VIP_NET_ADDRESS *local, VIP_NE
 
 /**
  * VipConnectPeerDone_DG() - Whether peers have connected
- * @vi: with which VipConnectPeerRequest() was called
- * @attribs: of the peer's VI
+ * @vi: that of VipConnectPeerRequest()
+ * @attribs: set to those of the peer's VI
  *
  * Context: any thread; takes vipl_lock.
  * Return: as VipConnectRequest(); VIP_NOT_DONE, VIP_INVALID_STATE.
@@ -333,9 +333,9 @@ VIP_RETURN VipConnectPeerDone_DG(VIP_VI_HANDLE vi, VIP_VI_ATTRIBUTES *attribs)
 }
 
 /**
- * VipConnectPeerWait_DG() - Wait for peers to connect, as long as they try
- * @vi: with which VipConnectPeerRequest() was called
- * @attribs: of the peer's VI
+ * VipConnectPeerWait_DG() - Wait for peers to connect, until their time-out
+ * @vi: that of VipConnectPeerRequest()
+ * @attribs: set to those of the peer's VI
  *
  * Context: any thread; sleeps.
  * Return: as VipConnectRequest(); VIP_INVALID_STATE.

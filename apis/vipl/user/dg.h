@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <vipl.h>
 
-/* The guide's structure begins as that of Appendix A does */
+/* The guide's structure begins with that of Appendix A */
 struct vipl_nic_attributes_dg {
 	VIP_NIC_ATTRIBUTES strict;
 	VIP_ULONG ReliabilityLevelSupport;

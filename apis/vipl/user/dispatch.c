@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Calls of the program's functions. They may call the library, wait and take locks of the
- * program, so they run without a lock, in a thread that nobody else waits for.
+ * Calls of the program's functions. These may call the library, wait and take locks of the
+ * program, so they run without a lock, in a thread of their own.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -40,9 +40,9 @@ struct vipl_call *vipl_calls_take(struct vipl_call **list)
 }
 
 /**
- * vipl_calls_cancel() - Forget calls
+ * vipl_calls_cancel() - Drop calls
  * @list: its first call, or NULL
- * @owner: of which object; NULL: all
+ * @owner: only calls of this object; NULL: all
  *
  * Context: vipl_lock is held.
  */
@@ -92,11 +92,11 @@ static void *make_calls(void *arg)
 }
 
 /**
- * vipl_dispatch_start() - Have calls made, if they are not already
- * @nic: for which
+ * vipl_dispatch_start() - Start the thread that makes calls, if it is not running
+ * @nic: the NIC
  *
  * Context: vipl_lock is held.
- * Return: false if there can be no thread.
+ * Return: false if the thread cannot be created.
  */
 bool vipl_dispatch_start(struct vipl_nic *nic)
 {
@@ -106,9 +106,9 @@ bool vipl_dispatch_start(struct vipl_nic *nic)
 }
 
 /**
- * vipl_dispatch() - Have a call made
+ * vipl_dispatch() - Queue a call for the thread
  * @nic: vipl_dispatch_start() was called for it
- * @call: is freed
+ * @call: freed after the call
  *
  * Context: vipl_lock is held.
  */
@@ -119,8 +119,8 @@ void vipl_dispatch(struct vipl_nic *nic, struct vipl_call *call)
 }
 
 /**
- * vipl_dispatch_is_self() - Whether the caller is a function that the library calls
- * @nic: of which
+ * vipl_dispatch_is_self() - Whether the calling thread is the one that makes calls
+ * @nic: the NIC
  *
  * Context: vipl_lock is held.
  * Return: true if it is.
@@ -131,10 +131,10 @@ bool vipl_dispatch_is_self(const struct vipl_nic *nic)
 }
 
 /**
- * vipl_dispatch_stop() - Have calls made no longer
- * @nic: that is closing; a call that is being made is waited for
+ * vipl_dispatch_stop() - Stop the thread that makes calls, and wait for a call in progress
+ * @nic: closing
  *
- * Context: vipl_lock is held, not while it waits.
+ * Context: vipl_lock is held; released while it waits.
  */
 void vipl_dispatch_stop(struct vipl_nic *nic)
 {

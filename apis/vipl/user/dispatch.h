@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Functions of the program that the library calls, from a thread for nothing else. */
+/* Functions of the program that the library calls, from a thread of their own. */
 #ifndef VIPL_DISPATCH_H
 #define VIPL_DISPATCH_H
 
@@ -10,17 +10,17 @@ typedef void (*vipl_cq_handler)(VIP_PVOID, VIP_NIC_HANDLE, VIP_VI_HANDLE, VIP_BO
 typedef void (*vipl_error_handler)(VIP_PVOID, VIP_ERROR_DESCRIPTOR *);
 
 /**
- * struct vipl_call - one call, asked for or due
- * @next: of its list
- * @owner: the VI or CQ that it is about, NULL if it is not cancelled with one
+ * struct vipl_call - one call, registered or due
+ * @next: in its list
+ * @owner: the VI or CQ whose end cancels it, or NULL
  * @context: the program's
- * @desc_handler: of a work queue; one of the three is not NULL
- * @cq_handler: of a CQ
- * @error_handler: of errors
- * @vi: whose descriptor
- * @desc: that is done
- * @recv: of its receive queue
- * @error: what @error_handler is told
+ * @desc_handler: handler of a work queue; one of the three is not NULL
+ * @cq_handler: handler of a CQ
+ * @error_handler: handler of errors
+ * @vi: VI of the descriptor
+ * @desc: the completed descriptor
+ * @recv: it is of the receive queue
+ * @error: argument of @error_handler
  */
 struct vipl_call {
 	struct vipl_call *next;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Taking what is done, now or when it comes: from work queues (9.6) and from CQs (9.6.7, 9.6.8) */
+/* Dequeuing completed descriptors (9.6), and entries of CQs (9.6.7, 9.6.8) */
 #include "cq.h"
 #include "kind.h"
 #include "progress.h"
@@ -12,7 +12,7 @@ static struct vipl_queue *queue_of(struct vipl_vi *vi, bool recv)
 	return recv ? &vi->recv : &vi->send;
 }
 
-/* Then it is the CQ that is waited for (9.6.3) */
+/* A program waits for the CQ of a queue that has one (9.6.3) */
 static bool bound_to_cq(VIP_VI_HANDLE handle, bool recv)
 {
 	struct vipl_vi *vi = handle_object(VIPL_VI, handle);
@@ -20,7 +20,7 @@ static bool bound_to_cq(VIP_VI_HANDLE handle, bool recv)
 	return vi && queue_of(vi, recv)->cq;
 }
 
-/* Of a VI that may be gone since the last look; @waits: for what is not done */
+/* Looks the VI up, as it may be gone; @waits: the caller waits if no descriptor is done */
 static VIP_RETURN dequeue(VIP_VI_HANDLE handle, bool recv, bool waits, VIP_DESCRIPTOR **desc)
 {
 	struct vipl_vi *vi = handle_object(VIPL_VI, handle);
@@ -73,7 +73,7 @@ static VIP_RETURN dequeue_wait(VIP_VI_HANDLE handle, bool recv, VIP_ULONG msecs,
 /**
  * VipSendDone() - Dequeue the head of the send queue if it is done (9.6.2)
  * @ViHandle: of VipCreateVi()
- * @Descriptor: the one dequeued, NULL if none is; its status says how it went
+ * @Descriptor: set to the descriptor dequeued, or NULL; its status has the result
  *
  * Context: any thread; takes vipl_lock.
  * Return: VIP_SUCCESS, VIP_NOT_DONE, VIP_INVALID_PARAMETER
@@ -128,7 +128,7 @@ VIP_RETURN VipRecvWait(VIP_VI_HANDLE ViHandle, VIP_ULONG TimeOut, VIP_DESCRIPTOR
 
 /* --- CQs --- */
 
-/* Of a CQ that may be gone since the last look; @waits: if it is empty */
+/* Looks the CQ up, as it may be gone; @waits: the caller waits if the CQ is empty */
 static VIP_RETURN take(VIP_CQ_HANDLE handle, bool waits, struct vipl_cq_entry *entry)
 {
 	struct vipl_cq *cq = handle_object(VIPL_CQ, handle);
@@ -163,8 +163,8 @@ static VIP_RETURN take_until(VIP_CQ_HANDLE handle, const struct vipl_deadline *d
 /**
  * VipCQDone() - Take the oldest entry of a CQ, if there is one (9.6.7)
  * @CQHandle: of VipCreateCQ()
- * @ViHandle: whose descriptor is done; it is still to be dequeued
- * @RecvQueue: VIP_TRUE if it is of the receive queue
+ * @ViHandle: set to the VI of a completed descriptor, which the program has to dequeue
+ * @RecvQueue: set to VIP_TRUE if it is of the receive queue
  *
  * Context: any thread; takes vipl_lock.
  * Return: VIP_SUCCESS, VIP_NOT_DONE, VIP_INVALID_PARAMETER

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Errors that no descriptor tells (9.9.1). What broke a connection is known where the
- * device is srnic, which keeps the Terminate message; elsewhere it is only lost.
+ * Errors that no descriptor reports (9.9.1). The cause of a broken connection is known on
+ * srnic devices, which keep the Terminate message; on others the connection is just lost.
  */
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "error.h"
 #include "kind.h"
 
-/* --- telling them --- */
+/* --- reports --- */
 
 static const char *const names[] = {
 	[VIP_ERROR_POST_DESC] = "a descriptor is not in registered memory of the tag",
@@ -25,7 +25,7 @@ static const char *const names[] = {
 	[VIP_ERROR_COMP_PROT] = "a descriptor ended in memory that is not registered",
 };
 
-/* A peer that leaves is nothing unusual. */
+/* A lost connection is no error in the log: the peer may have ended it normally. */
 static void log_error(const VIP_ERROR_DESCRIPTOR *error)
 {
 	syslog(error->ErrorCode == VIP_ERROR_CONN_LOST ? LOG_INFO : LOG_ERR,
@@ -34,9 +34,9 @@ static void log_error(const VIP_ERROR_DESCRIPTOR *error)
 }
 
 /**
- * vipl_error() - Tell the program of an error
- * @nic: where
- * @error: what; its NIC is filled in
+ * vipl_error() - Report an error to the program
+ * @nic: the NIC
+ * @error: the error; its NIC is filled in
  *
  * Context: vipl_lock is held; the program's function is called later.
  */
@@ -57,14 +57,14 @@ void vipl_error(struct vipl_nic *nic, const VIP_ERROR_DESCRIPTOR *error)
 }
 
 /**
- * VipErrorCallback() - Have a function called for errors that no descriptor tells (9.9.1)
+ * VipErrorCallback() - Set the handler of errors that no descriptor reports (9.9.1)
  * @NicHandle: of VipOpenNic()
- * @Context: is passed to @Handler
- * @Handler: is called in a thread of the library, and may call the library; NULL: errors
+ * @Context: passed to @Handler
+ * @Handler: called in a thread of the library, and may call the library; NULL: errors
  * are written to the system's log
  *
  * Context: any thread; takes vipl_lock.
- * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER, also if there can be no thread.
+ * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER, also if no thread can be created.
  */
 VIP_RETURN VipErrorCallback(VIP_NIC_HANDLE NicHandle, VIP_PVOID Context,
 			    void (*Handler)(VIP_PVOID, VIP_ERROR_DESCRIPTOR *))
@@ -83,7 +83,7 @@ VIP_RETURN VipErrorCallback(VIP_NIC_HANDLE NicHandle, VIP_PVOID Context,
 	return nic ? VIP_SUCCESS : VIP_INVALID_PARAMETER;
 }
 
-/* --- what broke a connection --- */
+/* --- causes of a broken connection --- */
 
 /* RFC 5040 4.8 and RFC 5041 8.2 */
 #define LAYER_RDMAP		0
@@ -100,7 +100,7 @@ static struct {
 
 static pthread_once_t srnicdv_once = PTHREAD_ONCE_INIT;
 
-/* Where libsrnic is not, the device is another one. */
+/* Without libsrnic no device is an srnic. */
 static void find_srnicdv(void)
 {
 	void *lib = dlopen("libsrnic.so.1", RTLD_NOW);
@@ -119,7 +119,7 @@ static bool get_terminate(struct ibv_qp *qp, struct srnicdv_terminate *term)
 	       !srnicdv.query_terminate(qp, term) && term->valid;
 }
 
-/* What this end has against the peer's operation; the peer is told by its descriptor. */
+/* The peer's operation that this end has terminated; the peer's descriptor has the error, too */
 static bool cause_of(const struct srnicdv_terminate *term, VIP_ERROR_DESCRIPTOR *error)
 {
 	if (!term->local)
@@ -141,11 +141,11 @@ static bool cause_of(const struct srnicdv_terminate *term, VIP_ERROR_DESCRIPTOR 
 }
 
 /**
- * vipl_error_of_peer() - What the peer had against an operation
+ * vipl_error_of_peer() - The error of an operation that the peer has reported
  * @link: with its QP
  *
  * Context: vipl_lock is held.
- * Return: bits of a descriptor's status, 0 if the peer has said nothing.
+ * Return: bits of a descriptor's status, 0 without a Terminate of the peer.
  */
 uint32_t vipl_error_of_peer(struct vipl_link *link)
 {
@@ -162,8 +162,8 @@ uint32_t vipl_error_of_peer(struct vipl_link *link)
 }
 
 /**
- * vipl_error_of_link() - Tell the program that a connection is lost, and why
- * @link: that begins to end, still with its QP
+ * vipl_error_of_link() - Report a lost connection and its cause to the program
+ * @link: begins to end, still has its QP
  *
  * Context: vipl_lock is held.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Errors that no descriptor tells. */
+/* Errors that no descriptor reports. */
 #ifndef VIPL_ERROR_H
 #define VIPL_ERROR_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * How a connection comes about. Its QP is made when it is needed: a VI may change its tag
+ * Establishing connections. The QP is created when it is needed: a VI may change its tag
  * between two connections, and a QP cannot.
  */
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static unsigned int recv_wrs(const struct vipl_link *link)
 	return vipl_is_ud(link->vi) ? VIPL_UD_RECVS : VIPL_RECV_WRS;
 }
 
-/* What the peer may send before the VI is Connected */
+/* Posts receives for messages that the peer may send before the VI is Connected */
 static bool post_first(struct vipl_link *link)
 {
 	if (vipl_is_ud(link->vi))
@@ -56,8 +56,8 @@ static bool make_rings(struct vipl_link *link)
 }
 
 /*
- * What the peer may do to memory of the program. rdma_cm allows all of it, when it makes
- * a QP and once more in rdma_accept(). Reliable Reception is made of Reads.
+ * Sets the peer's access to memory of the program. rdma_cm allows all access, when it creates
+ * a QP and again in rdma_accept(). Reliable Reception needs Reads.
  */
 static bool set_access(struct vipl_link *link)
 {
@@ -125,13 +125,12 @@ static void bind_vi(struct vipl_link *link, struct vipl_vi *vi)
  * @vi: Pending, has no link
  * @from: the client's address
  * @to: the server's address
- * @port: one that @to stands for
+ * @port: one of the ports of @to
  *
- * Its outcome is in @vi sooner or later, and then, if it is not VIPL_CONNECTED, its link
- * is gone.
+ * The outcome is stored in @vi later. Unless it is VIPL_CONNECTED, the link is gone then.
  *
  * Context: vipl_lock is held.
- * Return: false for want of resources.
+ * Return: false without resources.
  */
 bool vipl_establish(struct vipl_vi *vi, const struct vipl_address *from,
 		    const struct vipl_address *to, uint16_t port)
@@ -161,8 +160,8 @@ bool vipl_establish(struct vipl_vi *vi, const struct vipl_address *from,
 }
 
 /*
- * With all receives posted, so that the peer's first message finds them. Some devices know
- * at once that nobody is there.
+ * Connects after all receives are posted, so that the peer's first message finds them. Some
+ * devices report an absent server at once.
  */
 static void call(struct vipl_link *link)
 {
@@ -184,7 +183,7 @@ static void call(struct vipl_link *link)
  * @link: the request
  * @vi: Pending, has no link
  *
- * Its outcome is in @vi as for vipl_establish().
+ * The outcome is stored in @vi as for vipl_establish().
  *
  * Context: vipl_lock is held.
  */
@@ -232,7 +231,7 @@ static void established(struct vipl_link *link, const struct vipl_event *event)
 }
 
 /**
- * vipl_establish_event() - Go on with what rdma_cm says of a link
+ * vipl_establish_event() - Handle an event of rdma_cm for a link
  * @link: may be gone afterwards
  * @event: not that of a request
  *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* How connections come about. */
+/* Establishing connections. */
 #ifndef VIPL_ESTABLISH_H
 #define VIPL_ESTABLISH_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Processes that fork. NICs are of the process that opened them: a child has no thread
- * that would look after them, so it finds all their handles invalid.
+ * Processes that fork. NICs belong to the process that has opened them: a child does not have
+ * the NICs' threads, so all handles are invalid in it.
  */
 #include <pthread.h>
 #include "fork.h"
@@ -22,7 +22,7 @@ static void in_parent(void)
 	pthread_mutex_unlock(&vipl_lock);
 }
 
-/* Who waited at the parent's does not wait here. */
+/* The parent's waiting threads do not exist in the child: resets the condition variable. */
 static void in_child(void)
 {
 	pthread_cond_init(&vipl_changed, NULL);
@@ -36,7 +36,7 @@ static void register_handlers(void)
 }
 
 /**
- * vipl_fork_init() - Be ready for a fork
+ * vipl_fork_init() - Register the handlers for fork()
  *
  * Context: any thread.
  */

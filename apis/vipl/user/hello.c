@@ -27,11 +27,11 @@ _Static_assert(sizeof(struct frame) == VIPL_HELLO_MAX, "the frame has no holes")
 
 /**
  * vipl_hello_pack() - Make private data
- * @hello: what it is to say
+ * @hello: its contents
  * @data: VIPL_HELLO_MAX bytes
  *
  * Context: any.
- * Return: how many bytes it has.
+ * Return: its length.
  */
 size_t vipl_hello_pack(const struct vipl_hello *hello, void *data)
 {
@@ -74,10 +74,10 @@ static bool parse_discs(const struct frame *f, size_t len, struct vipl_hello *he
 }
 
 /**
- * vipl_hello_parse() - Read private data, which anybody may have sent
- * @data: as rdma_cm has it, may be NULL if @len is 0
- * @len: in bytes; more than it needs is ignored
- * @hello: what it says
+ * vipl_hello_parse() - Read private data, which any host may have sent
+ * @data: from rdma_cm, may be NULL if @len is 0
+ * @len: in bytes; surplus bytes are ignored
+ * @hello: filled in
  *
  * Context: any.
  * Return: false if it is not of this library and version.

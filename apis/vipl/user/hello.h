@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* What two libraries tell each other in the private data of a connection. */
+/* The private data of a connection between two libraries. */
 #ifndef VIPL_HELLO_H
 #define VIPL_HELLO_H
 
@@ -9,14 +9,14 @@
 enum vipl_hello_kind {
 	VIPL_REQUEST = 1,
 	VIPL_ACCEPT,
-	VIPL_REFUSE,		/* the program rejects it: VIP_REJECT */
+	VIPL_REFUSE,		/* the program has rejected it: VIP_REJECT */
 	VIPL_NO_MATCH,		/* nobody waits for that discriminator */
 };
 
 /**
- * struct vipl_hello - what it says
- * @kind: which of them it is; of the last two nothing else counts
- * @attribs: of the VI that sends it, without its tag
+ * struct vipl_hello - contents of the private data
+ * @kind: its kind; the last two kinds have no other fields
+ * @attribs: of the sender's VI, without its tag
  * @from: the client's discriminator
  * @to: the server's discriminator
  */

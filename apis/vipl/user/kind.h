@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* What a handle can be of */
+/* Kinds of handles */
 #ifndef VIPL_KIND_H
 #define VIPL_KIND_H
 

@@ -24,13 +24,13 @@ static struct vipl_lane *lane_new(struct vipl_nic *nic)
 }
 
 /**
- * vipl_lane_take() - Find room for completions, which verbs must never lack
- * @nic: where
- * @entries: as many as can be under way; the caller adds them to the lane's when it has
- * no more of them
+ * vipl_lane_take() - Reserve room for completions, as a CQ of verbs must never overflow
+ * @nic: the NIC
+ * @entries: the most WRs in progress; the caller adds them to the lane's @free when it has
+ * no more WRs
  *
  * Context: vipl_lock is held.
- * Return: a lane, or NULL for want of resources.
+ * Return: a lane, or NULL without resources.
  */
 struct vipl_lane *vipl_lane_take(struct vipl_nic *nic, unsigned int entries)
 {

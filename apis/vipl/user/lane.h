@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* CQs of verbs, with room for what all their users have under way. */
+/* CQs of verbs, with room for the WRs of all their users. */
 #ifndef VIPL_LANE_H
 #define VIPL_LANE_H
 

@@ -6,14 +6,14 @@
 #include "link.h"
 #include "queue.h"
 
-#define LINGER_MS	1000	/* for what is sent to arrive and the peer to close as well */
+#define LINGER_MS	1000	/* until sent data has arrived, and the peer has closed, too */
 
 /* --- life --- */
 
 /**
  * vipl_link_new() - Make a link of an rdma_cm_id
  * @nic: its owner
- * @id: becomes the link's, also if that fails
+ * @id: the link owns it from now on; destroyed on failure
  *
  * Context: vipl_lock is held.
  * Return: the link, or NULL without memory.
@@ -61,8 +61,8 @@ static void link_free(struct vipl_link *link)
 }
 
 /**
- * vipl_link_up() - Descriptors go through a link from now on
- * @link: both ends of which know that it is there
+ * vipl_link_up() - Let descriptors use a link from now on
+ * @link: connected, and both ends know it
  *
  * Context: vipl_lock is held.
  */
@@ -79,8 +79,8 @@ void vipl_link_up(struct vipl_link *link)
 /* --- ending --- */
 
 /**
- * vipl_link_abort() - Have a link's QP give back all WRs at once
- * @link: that ends
+ * vipl_link_abort() - Flush all WRs of a link's QP at once
+ * @link: ending
  *
  * Context: vipl_lock is held.
  */
@@ -96,10 +96,10 @@ void vipl_link_abort(struct vipl_link *link)
 /**
  * vipl_link_end() - Begin to end a link
  * @link: any, may be ending already
- * @then: the state that its VI has when it is over, if it has one
+ * @then: state of its VI, if it has one, after the end
  *
- * What has been sent arrives, if the peer takes it. vipl_link_reap() is called behind it,
- * or by the last completion.
+ * Sent data arrives, if the peer takes it. The caller, or the last completion, calls
+ * vipl_link_reap() afterwards.
  *
  * Context: vipl_lock is held.
  */
@@ -136,8 +136,8 @@ void vipl_link_give_up(struct vipl_link *link, enum vipl_outcome outcome)
 }
 
 /**
- * vipl_link_broken() - A link has failed, or its peer is gone
- * @link: may be ending already, and then nothing changes
+ * vipl_link_broken() - Handle a link that has failed, or whose peer is gone
+ * @link: does nothing if it is ending already
  *
  * Context: vipl_lock is held.
  */
@@ -151,7 +151,7 @@ void vipl_link_broken(struct vipl_link *link)
 		vipl_link_give_up(link, VIPL_NOBODY);
 }
 
-/* Descriptors that a connection took end with it; without one they are kept (5.2). */
+/* Descriptors end with their connection; if there was none, receives are kept (5.2). */
 static void leave_vi(struct vipl_link *link)
 {
 	struct vipl_vi *vi = link->vi;
@@ -168,7 +168,7 @@ static void leave_vi(struct vipl_link *link)
 
 /**
  * vipl_link_reap() - Free a link if it has ended
- * @link: any; it is gone if it was told to end and has no WRs under way
+ * @link: any; freed if it is ending and has no WRs in progress
  *
  * Context: vipl_lock is held.
  */
@@ -183,7 +183,7 @@ void vipl_link_reap(struct vipl_link *link)
 }
 
 /**
- * vipl_link_refuse() - Turn a request away and end it
+ * vipl_link_refuse() - Reject a request and end it
  * @link: the request
  * @why: VIPL_REFUSE or VIPL_NO_MATCH
  *

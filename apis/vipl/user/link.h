@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* A connection in verbs: an rdma_cm_id, its QP, and what lies in front of each message. */
+/* A connection in verbs: an rdma_cm_id, its QP, and the header of each message. */
 #ifndef VIPL_LINK_H
 #define VIPL_LINK_H
 
@@ -7,12 +7,12 @@
 #include "vi.h"
 
 #define VIPL_SEND_WRS	128
-#define VIPL_RECV_WRS	(VIPL_MAX_DESCS + 1)	/* and the peer's first message */
+#define VIPL_RECV_WRS	(VIPL_MAX_DESCS + 1)	/* one for the peer's first message */
 
-#define VIPL_UD_CREDITS		16	/* messages that a peer may have under way */
-#define VIPL_UD_RECVS		(VIPL_UD_CREDITS + 4)	/* with those that give credits back */
+#define VIPL_UD_CREDITS		16	/* messages that a peer may have in flight */
+#define VIPL_UD_RECVS		(VIPL_UD_CREDITS + 4)	/* and messages that return credits */
 
-/* In front of the data of each message, little-endian */
+/* Header of each message, little-endian */
 struct vipl_header {
 	uint8_t type;
 	uint8_t flags;
@@ -26,14 +26,14 @@ struct vipl_header {
 enum vipl_message {
 	VIPL_MSG_SEND = 1,
 	VIPL_MSG_WRITTEN,	/* an RDMA Write with immediate data is placed */
-	VIPL_MSG_READY,		/* the client has its connection; no descriptor takes it */
+	VIPL_MSG_READY,		/* the client has its connection; uses no descriptor */
 	VIPL_MSG_WRITE,		/* an RDMA Write of Unreliable Delivery */
 	VIPL_MSG_CREDITS,	/* @imm buffers are free again */
 };
 
 #define VIPL_HAS_IMM	1	/* of flags */
 
-/* A WR that is under way; its wr_id points here */
+/* A WR in progress; its wr_id points here */
 struct vipl_slot {
 	struct vipl_ring *ring;
 	struct vipl_work *work;		/* NULL: the library's own */
@@ -41,11 +41,11 @@ struct vipl_slot {
 
 /**
  * struct vipl_ring - the WRs of one direction
- * @link: whose
+ * @link: its link
  * @slots: one for each WR
  * @headers: one for each slot, in registered memory
- * @size: how many
- * @next: the slot that the next WR gets
+ * @size: number of slots
+ * @next: slot of the next WR
  * @busy: WRs without a completion
  */
 struct vipl_ring {
@@ -60,27 +60,27 @@ struct vipl_ring {
 /**
  * struct vipl_link - a connection, from its request to its last completion; all of it is
  * under vipl_lock
- * @next: of the NIC's, the oldest first
+ * @next: in the NIC's list, the oldest first
  * @handle: the context of @id, and the handle of a request
  * @nic: its owner
- * @vi: whose connection it is; NULL while it is a request that is not accepted
- * @id: of rdma_cm; its QP is made as late as can be
- * @peer: its discriminators and attributes, as far as it told them
- * @passive: the peer asked for it
+ * @vi: its VI; NULL for a request that is not accepted yet
+ * @id: of rdma_cm; its QP is created as late as possible
+ * @peer: the peer's discriminators and attributes, as far as received
+ * @passive: the peer has requested it
  * @offered: a request that VipConnectWait() has returned
- * @up: descriptors go through it
- * @ending: it has been told to end, and is waited for
- * @then: the state of @vi when it has
- * @abort_at: when what does not end by itself is ended, in ms of the monotonic clock
- * @lane: where its completions are
+ * @up: descriptors may use it
+ * @ending: it is ending
+ * @then: state of @vi after the end
+ * @abort_at: time-out for a graceful end, in ms of the monotonic clock
+ * @lane: the CQ of its completions
  * @mr: of the headers
- * @send: what is to go
- * @recv: what may come
- * @reads: RDMA Reads of the program that are under way
- * @blamed: of Reliable Reception: a descriptor has said why the connection broke
- * @buffers: of Unreliable Delivery, where all comes; or NULL
- * @credits: messages that the peer has buffers for
- * @owed: buffers that are free again without the peer's knowing it
+ * @send: WRs that send
+ * @recv: WRs that receive
+ * @reads: RDMA Reads of the program in progress
+ * @blamed: of Reliable Reception: a descriptor has reported why the connection broke
+ * @buffers: of Unreliable Delivery: receive buffers of all messages; or NULL
+ * @credits: number of messages for which the peer has buffers
+ * @owed: free buffers that were not yet reported to the peer
  */
 struct vipl_link {
 	struct vipl_link *next;
@@ -107,9 +107,9 @@ struct vipl_link {
 };
 
 /**
- * struct vipl_event - what rdma_cm says
- * @type: what it is
- * @id: the new one of a request, else NULL
+ * struct vipl_event - an event of rdma_cm
+ * @type: its type
+ * @id: the new id of a request, otherwise NULL
  * @context: of the link, or of the listener of a request
  * @len: of @data
  * @data: private data

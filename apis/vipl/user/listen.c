@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Listening. Once a program has waited for a discriminator it is listened for until
- * the NIC is closed, so that a wait of no time finds who called since the last one.
+ * Listening. After a program's first wait for a discriminator the library listens for it until
+ * the NIC is closed. So a wait with a time-out of 0 finds requests since the last wait.
  */
 #include <stdlib.h>
 #include "kind.h"
 #include "listen.h"
 
 #define BACKLOG		64
-#define MAX_REQUESTS	1024	/* that nobody has waited for yet */
+#define MAX_REQUESTS	1024	/* requests kept for later waits */
 
-/* A port; the context of @id is @handle */
+/* A listening port; the context of @id is @handle */
 struct vipl_listener {
 	struct vipl_listener *next;
 	void *handle;
@@ -18,7 +18,7 @@ struct vipl_listener {
 	uint16_t port;
 };
 
-/* A discriminator, of no bytes for any */
+/* A discriminator, of length 0 for any */
 struct vipl_service {
 	struct vipl_service *next;
 	struct vipl_disc disc;
@@ -69,7 +69,7 @@ static bool listens_at(const struct vipl_nic *nic, uint16_t port)
 	return listener;
 }
 
-/* At the first port of the discriminator that is ours or free; the last one is any's. */
+/* Listens at the first port of @disc that is ours or free; the last port is shared by all. */
 static bool find_port(struct vipl_nic *nic, const struct vipl_disc *disc)
 {
 	unsigned int i, tries = disc->len ? VIPL_PORTS - 1 : 1;
@@ -94,11 +94,11 @@ static struct vipl_service *service_of(struct vipl_nic *nic, const struct vipl_d
 
 /**
  * vipl_listen() - Listen for a discriminator
- * @nic: at whose address
- * @disc: the server's, of no bytes for any; may be listened for already
+ * @nic: listens at its address
+ * @disc: the server's, of length 0 for any; the NIC may listen for it already
  *
  * Context: vipl_lock is held.
- * Return: false for want of resources or of a free port.
+ * Return: false without resources or a free port.
  */
 bool vipl_listen(struct vipl_nic *nic, const struct vipl_disc *disc)
 {
@@ -166,7 +166,7 @@ void vipl_listen_request(struct vipl_nic *nic, const struct vipl_event *event)
 }
 
 /**
- * vipl_client_of() - Who asks for a connection
+ * vipl_client_of() - The client of a request
  * @link: the request
  *
  * Context: vipl_lock is held.
@@ -197,7 +197,7 @@ static bool is_for(struct vipl_link *link, const struct vipl_disc *disc,
 /**
  * vipl_listen_next() - The oldest request for a discriminator
  * @nic: the NIC that listens
- * @disc: the server's, of no bytes for any
+ * @disc: the server's, of length 0 for any
  * @from: the client's address, NULL for any
  *
  * Context: vipl_lock is held.
@@ -217,8 +217,8 @@ struct vipl_link *vipl_listen_next(struct vipl_nic *nic, const struct vipl_disc 
 }
 
 /**
- * vipl_listen_release() - Listen no longer
- * @nic: that is closed
+ * vipl_listen_release() - Stop listening
+ * @nic: closing
  *
  * Context: vipl_lock is held.
  */

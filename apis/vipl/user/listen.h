@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Discriminators that are waited for, and the ports that they are heard at. */
+/* Discriminators of servers, and their listening ports. */
 #ifndef VIPL_LISTEN_H
 #define VIPL_LISTEN_H
 

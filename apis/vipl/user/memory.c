@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Protection tags and registered memory (9.5, 9.8.4, 9.8.5). A tag is a
- * protection domain, a memory handle is the remote key of a memory region.
+ * Protection tags and registered memory (9.5, 9.8.4, 9.8.5). A tag is a protection
+ * domain; a memory handle is the remote key of a memory region.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -17,11 +17,11 @@ static struct vipl_nic *nic_of(VIP_NIC_HANDLE handle)
 
 /**
  * vipl_ptag_of() - Look up a tag
- * @nic: for which alone it is valid (VIA-008)
- * @handle: whatever a program passed
+ * @nic: the only NIC for which it is valid (VIA-008)
+ * @handle: any value that a program has passed
  *
  * Context: vipl_lock is held.
- * Return: the tag, or NULL if @nic has none of that handle.
+ * Return: the tag, or NULL if @nic has no tag with that handle.
  */
 struct vipl_ptag *vipl_ptag_of(struct vipl_nic *nic, VIP_PROTECTION_HANDLE handle)
 {
@@ -55,8 +55,8 @@ static VIP_RETURN ptag_create(struct vipl_nic *nic, VIP_PROTECTION_HANDLE *handl
 }
 
 /**
- * vipl_default_ptag() - The tag of those who have none
- * @nic: of which
+ * vipl_default_ptag() - The tag for programs that pass none
+ * @nic: the NIC
  *
  * Context: vipl_lock is held; sleeps.
  * Return: the tag, NULL if the device has no more.
@@ -82,7 +82,7 @@ static void ptag_destroy(struct vipl_ptag *ptag)
 }
 
 /**
- * VipCreatePtag() - Make a protection tag (9.5.1)
+ * VipCreatePtag() - Create a protection tag (9.5.1)
  * @NicHandle: of VipOpenNic()
  * @Ptag: the tag
  *
@@ -103,7 +103,7 @@ VIP_RETURN VipCreatePtag(VIP_NIC_HANDLE NicHandle, VIP_PROTECTION_HANDLE *Ptag)
 }
 
 /**
- * VipDestroyPtag() - End a protection tag (9.5.2)
+ * VipDestroyPtag() - Destroy a protection tag (9.5.2)
  * @NicHandle: its NIC
  * @Ptag: of VipCreatePtag()
  *
@@ -148,8 +148,8 @@ static int access_of(const VIP_MEM_ATTRIBUTES *attribs, bool read_only)
 }
 
 /*
- * By whole pages (VIA-003). Memory that may not be written is registered to be
- * read (VIA-015), unless RDMA Writes into it are asked for.
+ * Registers whole pages (VIA-003). Read-only memory is registered for reading (VIA-015),
+ * unless the program enables RDMA Writes into it.
  */
 static bool register_pages(struct vipl_region *region)
 {
@@ -171,7 +171,7 @@ static bool register_pages(struct vipl_region *region)
 	return region->mr;
 }
 
-/* What is wrong with attributes of memory, VIP_SUCCESS if nothing is */
+/* Checks attributes of memory */
 static VIP_RETURN check_attribs(struct vipl_nic *nic, const VIP_MEM_ATTRIBUTES *attribs)
 {
 	if (!vipl_ptag_of(nic, attribs->Ptag))
@@ -207,7 +207,7 @@ static VIP_RETURN region_register(struct vipl_nic *nic, void *base, size_t lengt
 	return VIP_SUCCESS;
 }
 
-/* Takes the region at @p out of the list and ends it. */
+/* Removes the region at @p from the list and deregisters it. */
 static void region_end(struct vipl_region **p)
 {
 	struct vipl_region *region = *p;
@@ -221,14 +221,15 @@ static void region_end(struct vipl_region **p)
 /**
  * VipRegisterMem() - Register memory (9.5.3)
  * @NicHandle: of VipOpenNic()
- * @VirtualAddress: where it starts; its pages are registered as a whole
+ * @VirtualAddress: its beginning; whole pages are registered
  * @Length: in bytes, not 0
  * @MemAttribs: tag and enables
- * @MemHandle: the handle, 0 if it fails
+ * @MemHandle: the handle, 0 on failure
  *
  * Context: any thread; sleeps.
  * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER, VIP_INVALID_PTAG, VIP_INVALID_RDMAREAD;
- * VIP_ERROR_RESOURCE: there is no such memory, or more than may be locked.
+ * VIP_ERROR_RESOURCE: there is no memory at the address, or the limit of locked memory is
+ * exceeded.
  */
 VIP_RETURN VipRegisterMem(VIP_NIC_HANDLE NicHandle, VIP_PVOID VirtualAddress, VIP_ULONG Length,
 			  VIP_MEM_ATTRIBUTES *MemAttribs, VIP_MEM_HANDLE *MemHandle)
@@ -272,7 +273,7 @@ VIP_RETURN VipDeregisterMem(VIP_NIC_HANDLE NicHandle, VIP_PVOID VirtualAddress,
 	return p ? VIP_SUCCESS : VIP_INVALID_PARAMETER;
 }
 
-/* In place: peers hold the handle. */
+/* In place, as peers have the handle. */
 static VIP_RETURN region_change(struct vipl_nic *nic, struct vipl_region *region,
 				const VIP_MEM_ATTRIBUTES *attribs)
 {
@@ -300,12 +301,12 @@ static VIP_RETURN region_change(struct vipl_nic *nic, struct vipl_region *region
  * VipSetMemAttributes() - Change tag and enables of a region (9.8.4)
  * @NicHandle: its NIC
  * @Address: as it was registered
- * @MemHandle: of VipRegisterMem(); it stays what it is (VIA-010)
+ * @MemHandle: of VipRegisterMem(); does not change (VIA-010)
  * @MemAttribs: the new ones
  *
  * Context: any thread; sleeps.
  * Return: VIP_SUCCESS, VIP_INVALID_PTAG, VIP_INVALID_RDMAREAD; VIP_INVALID_PARAMETER,
- * also where the device cannot do that in place, or the pages may not be written.
+ * also if the device cannot change it in place, or if the pages are read-only.
  */
 VIP_RETURN VipSetMemAttributes(VIP_NIC_HANDLE NicHandle, VIP_PVOID Address,
 			       VIP_MEM_HANDLE MemHandle, VIP_MEM_ATTRIBUTES *MemAttribs)
@@ -325,7 +326,7 @@ VIP_RETURN VipSetMemAttributes(VIP_NIC_HANDLE NicHandle, VIP_PVOID Address,
 }
 
 /**
- * VipQueryMem() - What a region's attributes are (9.8.5)
+ * VipQueryMem() - Attributes of a region (9.8.5)
  * @NicHandle: its NIC
  * @Address: as it was registered
  * @MemHandle: of VipRegisterMem()
@@ -369,15 +370,14 @@ static struct vipl_region *region_of(struct vipl_nic *nic, VIP_MEM_HANDLE handle
 
 /**
  * vipl_memory_covers() - Whether memory is registered
- * @nic: where
- * @ptag: the tag it must have, NULL for any
- * @handle: as a program passed it
+ * @nic: the NIC
+ * @ptag: the required tag, NULL for any
+ * @handle: any value that a program has passed
  * @start: the first byte
  * @len: in bytes
  *
  * Context: vipl_lock is held.
- * Return: true if all of it is in the pages of the region that has @handle, and may
- * be written.
+ * Return: true if all of it is in the pages of the region with @handle, and writable.
  */
 bool vipl_memory_covers(struct vipl_nic *nic, const struct vipl_ptag *ptag,
 			VIP_MEM_HANDLE handle, const void *start, size_t len)
@@ -390,16 +390,16 @@ bool vipl_memory_covers(struct vipl_nic *nic, const struct vipl_ptag *ptag,
 }
 
 /**
- * vipl_memory_key() - The key by which verbs know the memory of a data segment
- * @nic: where
- * @ptag: the tag it must have
+ * vipl_memory_key() - The local key of the memory of a data segment
+ * @nic: the NIC
+ * @ptag: the required tag
  * @seg: the segment, not empty
- * @write: data is to be put there
- * @lkey: the key
+ * @write: the device writes to the segment
+ * @lkey: set to the key
  *
  * Context: vipl_lock is held.
- * Return: false if it is not in the pages of the region that has its handle, or not of
- * that tag, or may not be written.
+ * Return: false if it is not in the pages of the region with its handle, has another tag, or
+ * is not writable for @write.
  */
 bool vipl_memory_key(struct vipl_nic *nic, const struct vipl_ptag *ptag,
 		     const VIP_DATA_SEGMENT *seg, bool write, uint32_t *lkey)
@@ -415,12 +415,12 @@ bool vipl_memory_key(struct vipl_nic *nic, const struct vipl_ptag *ptag,
 
 /**
  * vipl_memory_may_write() - Whether a peer may write to memory by RDMA
- * @nic: where
+ * @nic: the NIC
  * @ptag: the tag of the VI
- * @target: where it wants to, not empty
+ * @target: the destination, not empty
  *
  * Context: vipl_lock is held.
- * Return: true if all of it is in a region of that tag and handle that allows it.
+ * Return: true if all of it is in a region of that tag and handle that allows RDMA Writes.
  */
 bool vipl_memory_may_write(struct vipl_nic *nic, const struct vipl_ptag *ptag,
 			   const VIP_DATA_SEGMENT *target)
@@ -432,12 +432,12 @@ bool vipl_memory_may_write(struct vipl_nic *nic, const struct vipl_ptag *ptag,
 }
 
 /**
- * vipl_memory_alloc() - Memory of the library that the device reads and writes
+ * vipl_memory_alloc() - Allocate and register memory of the library
  * @ptag: its tag
  * @len: in bytes, not 0
  *
  * Context: vipl_lock is held; sleeps.
- * Return: the memory, which is zero at first, or NULL for want of it.
+ * Return: zeroed memory, or NULL without memory.
  */
 struct ibv_mr *vipl_memory_alloc(const struct vipl_ptag *ptag, size_t len)
 {
@@ -450,7 +450,7 @@ struct ibv_mr *vipl_memory_alloc(const struct vipl_ptag *ptag, size_t len)
 }
 
 /**
- * vipl_memory_free() - Give back memory of the library
+ * vipl_memory_free() - Free memory of the library
  * @mr: of vipl_memory_alloc(), or NULL
  *
  * Context: vipl_lock is held; sleeps.
@@ -467,7 +467,7 @@ void vipl_memory_free(struct ibv_mr *mr)
 }
 
 /**
- * vipl_memory_release() - End all regions and tags of a NIC that is closed
+ * vipl_memory_release() - Destroy all regions and tags of a NIC that is closing
  * @nic: the NIC
  *
  * Context: vipl_lock is held; sleeps.

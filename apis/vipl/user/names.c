@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* The name service of the Developer's Guide: that of the system */
+/* The name service of the Developer's Guide: uses the system's */
 #include <netdb.h>
 #include <string.h>
 #include "dg.h"
@@ -19,7 +19,7 @@ static VIP_RETURN check_nic(VIP_NIC_HANDLE handle)
 /**
  * VipNSInit() - Begin to use the name service
  * @NicHandle: of VipOpenNic()
- * @NSInitInfo: is not looked at; the system's configuration counts
+ * @NSInitInfo: ignored; the system's configuration applies
  *
  * The other functions work without it as well.
  *
@@ -33,7 +33,7 @@ VIP_RETURN VipNSInit(VIP_NIC_HANDLE NicHandle, VIP_PVOID NSInitInfo)
 }
 
 /**
- * VipNSShutdown() - Use the name service no longer
+ * VipNSShutdown() - End the use of the name service
  * @NicHandle: of VipOpenNic()
  *
  * Context: any thread; takes vipl_lock.
@@ -73,7 +73,7 @@ static VIP_RETURN host_by_name(const char *name, VIP_NET_ADDRESS *address, VIP_U
  * @NicHandle: of VipOpenNic()
  * @Name: as getaddrinfo(3) takes it
  * @Address: its host is filled in; the discriminator and its length stay as they are
- * @NameIndex: which of the host's addresses, from 0 on
+ * @NameIndex: index of the host's address, from 0 on
  *
  * Context: any thread; sleeps.
  * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER; VIP_ERROR_NAMESERVICE: there is none.
@@ -89,9 +89,9 @@ VIP_RETURN VipNSGetHostByName(VIP_NIC_HANDLE NicHandle, VIP_CHAR *Name, VIP_NET_
 /**
  * VipNSGetHostByAddr() - The name of a host
  * @NicHandle: of VipOpenNic()
- * @Address: its host counts
- * @Name: the name, with a zero at its end
- * @NameLen: bytes that @Name has room for; those of the name, without the zero
+ * @Address: only its host is used
+ * @Name: set to the name, with a NUL
+ * @NameLen: in: size of @Name; out: length of the name without the NUL
  *
  * Context: any thread; sleeps.
  * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER; VIP_ERROR_NAMESERVICE: it has no name, or a

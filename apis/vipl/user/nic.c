@@ -14,7 +14,7 @@
 #include "listen.h"
 #include "progress.h"
 
-#define VIA_PREFIX		"/dev/via_"	/* as programs have always named NICs */
+#define VIA_PREFIX		"/dev/via_"	/* prefix in many programs' names of NICs */
 #define MAX_SEGMENTS		252
 #define MAX_TRANSFER		65536
 #define PROVIDER_VERSION	1
@@ -26,7 +26,7 @@ static const char *plain_name(const char *name)
 	return strncmp(name, VIA_PREFIX, len) ? name : name + len;
 }
 
-/* Binds to an address; rdma_cm knows which device it is of. */
+/* Binds to an address; rdma_cm finds its device. */
 static bool bind_to(struct vipl_nic *nic, struct sockaddr *addr)
 {
 	if (rdma_create_id(nic->channel, &nic->id, NULL, RDMA_PS_TCP))
@@ -80,7 +80,7 @@ static VIP_RETURN find_device(struct vipl_nic *nic, const char *name)
 	return nic->id ? VIP_SUCCESS : VIP_ERROR_RESOURCE;
 }
 
-/* As far as RLIMIT_MEMLOCK goes */
+/* Up to RLIMIT_MEMLOCK */
 static VIP_ULONG lockable_bytes(void)
 {
 	struct rlimit limit;
@@ -90,7 +90,7 @@ static VIP_ULONG lockable_bytes(void)
 	return limit.rlim_cur;
 }
 
-/* In bytes, the largest that the enumeration of verbs has below the link's */
+/* In bytes: the largest MTU of verbs up to the link's */
 static VIP_ULONG port_mtu(struct vipl_nic *nic)
 {
 	struct ibv_port_attr port;
@@ -172,12 +172,12 @@ static VIP_RETURN nic_open(struct vipl_nic *nic, const char *name)
 
 /**
  * VipOpenNic() - Open a NIC (9.2.1)
- * @DeviceName: of an RDMA device or a network interface, or "/dev/via_" and that
+ * @DeviceName: name of an RDMA device or a network interface, may follow "/dev/via_"
  * @NicHandle: the NIC
  *
  * Context: any thread; sleeps.
- * Return: VIP_SUCCESS; VIP_INVALID_PARAMETER: there is none of that name;
- * VIP_ERROR_RESOURCE: it has no RDMA, no IPv4 address, or there is no memory.
+ * Return: VIP_SUCCESS; VIP_INVALID_PARAMETER: there is no such device or interface;
+ * VIP_ERROR_RESOURCE: it has no RDMA device or no IPv4 address, or there is no memory.
  */
 VIP_RETURN VipOpenNic(const VIP_CHAR *DeviceName, VIP_NIC_HANDLE *NicHandle)
 {
@@ -198,7 +198,7 @@ VIP_RETURN VipOpenNic(const VIP_CHAR *DeviceName, VIP_NIC_HANDLE *NicHandle)
 	return ret;
 }
 
-/* Requests that nobody has answered, and what disconnects */
+/* Ends requests that are not answered, and waits for links that are ending */
 static void end_links(struct vipl_nic *nic)
 {
 	struct vipl_deadline never = { .never = true };
@@ -214,7 +214,7 @@ static void end_links(struct vipl_nic *nic)
 }
 
 /**
- * VipCloseNic() - Close a NIC, and end all that was made of it (9.2.2)
+ * VipCloseNic() - Close a NIC, and end all of its objects (9.2.2)
  * @NicHandle: of VipOpenNic()
  *
  * Context: any thread but one of the library; sleeps.
@@ -245,9 +245,9 @@ VIP_RETURN VipCloseNic(VIP_NIC_HANDLE NicHandle)
 }
 
 /**
- * VipQueryNic() - What a NIC can do (9.8.1)
+ * VipQueryNic() - Attributes of a NIC (9.8.1)
  * @NicHandle: of VipOpenNic()
- * @Attributes: what does not change while it is open
+ * @Attributes: filled in; they do not change while it is open
  *
  * Context: any thread; takes vipl_lock.
  * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER
@@ -265,11 +265,11 @@ VIP_RETURN VipQueryNic(VIP_NIC_HANDLE NicHandle, VIP_NIC_ATTRIBUTES *Attributes)
 }
 
 /**
- * VipQuerySystemManagementInfo() - What a NIC has counted (9.8.6)
+ * VipQuerySystemManagementInfo() - Counters of a NIC (9.8.6)
  * @NicHandle: of VipOpenNic()
  * @InfoType: VIP_SMI_TYPE_COUNTERS
- * @SysManInfo: a VIP_SMI_COUNTERS, of the library; it is valid until the NIC is closed,
- * and the next call writes it anew
+ * @SysManInfo: set to a VIP_SMI_COUNTERS of the library, which is valid until the NIC is
+ * closed; the next call overwrites it
  *
  * Context: any thread; takes vipl_lock.
  * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER

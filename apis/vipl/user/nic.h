@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* A VI NIC that a program has opened, and what it owns. */
+/* A VI NIC that a program has opened, and its objects. */
 #ifndef VIPL_NIC_H
 #define VIPL_NIC_H
 
@@ -13,7 +13,7 @@
 #include "wait.h"
 
 #define VIPL_MAX_DESCS		1000	/* in a queue of a VI */
-#define VIPL_SGES		8	/* of a WR at most, the header's among them */
+#define VIPL_SGES		8	/* of a WR at most, with the header's */
 
 struct vipl_call;
 struct vipl_listener;
@@ -21,11 +21,11 @@ struct vipl_service;
 
 /**
  * struct vipl_ptag - a protection tag
- * @next: of the NIC's
- * @handle: what the program holds
+ * @next: in the NIC's list
+ * @handle: the program's
  * @nic: its owner
- * @pd: what it is in verbs
- * @users: VIs and regions that have it
+ * @pd: its protection domain of verbs
+ * @users: number of VIs and regions with this tag
  */
 struct vipl_ptag {
 	struct vipl_ptag *next;
@@ -37,13 +37,13 @@ struct vipl_ptag {
 
 /**
  * struct vipl_region - registered memory
- * @next: of the NIC's
+ * @next: in the NIC's list
  * @mr: its pages; the remote key is the memory handle
- * @base: as the program gave it, as are @length and @attribs
+ * @base: as the program has passed it, as are @length and @attribs
  * @length: in bytes
  * @ptag: of @attribs
- * @attribs: its own
- * @read_only: its pages are, so nothing may be received into it
+ * @attribs: its attributes
+ * @read_only: its pages are read-only, so it cannot be a receive buffer
  */
 struct vipl_region {
 	struct vipl_region *next;
@@ -57,9 +57,9 @@ struct vipl_region {
 
 /**
  * struct vipl_lane - a CQ of verbs, which several connections share
- * @next: of the NIC's
- * @cq: with room for what all its users have under way
- * @free: entries that nobody has taken
+ * @next: in the NIC's list
+ * @cq: has room for the WRs of all its users
+ * @free: entries that are not reserved
  */
 struct vipl_lane {
 	struct vipl_lane *next;
@@ -69,36 +69,36 @@ struct vipl_lane {
 
 /**
  * struct vipl_nic - a NIC
- * @handle: what the program holds
+ * @handle: the program's
  * @channel: of @id and all connections, immutable as are @id, @device and @attribs
- * @id: bound to the NIC's address, which chose the device and opened it
+ * @id: bound to the NIC's address, and so to its device
  * @device: the limits of the device
- * @attribs: what VipQueryNic() says
- * @sges: that a WR takes, as far as the library uses them
+ * @attribs: returned by VipQueryNic()
+ * @sges: SGEs of a WR, as far as the library uses them
  * @address: the NIC address
- * @default_ptag: a tag for those who have none, or NULL
+ * @default_ptag: tag for programs that pass none, or NULL
  * @ptags: under vipl_lock, as are @regions, @vis and @cqs
- * @regions: all that is registered
- * @vis: all that are made
- * @cqs: all that are made
- * @links: connections and requests for them, the oldest first
- * @listeners: ports that are listened at
- * @services: discriminators that are waited for
- * @lanes: what completions come from
- * @completions: tells that a lane has one
- * @thread: looks after events and completions while nobody calls
- * @wake: an eventfd that ends its sleep
- * @armed: each completion ends it, too
- * @closing: it is to return
- * @found: completions that other threads have found
- * @calls: of functions of the program, that are due
- * @called: there is one, or @closing is set
- * @dispatcher: makes them, if @dispatches
- * @dispatches: it has been started
- * @on_error: what is called for errors, NULL: they are logged
- * @on_error_context: is passed to it
- * @counters: since it was opened
- * @shown: as VipQuerySystemManagementInfo() saw them last
+ * @regions: list of regions
+ * @vis: list of VIs
+ * @cqs: list of CQs
+ * @links: connections and requests, the oldest first
+ * @listeners: listening ports
+ * @services: discriminators that the library listens for
+ * @lanes: CQs of verbs
+ * @completions: completion channel of the lanes
+ * @thread: takes events, and completions while the program makes no calls
+ * @wake: an eventfd that wakes @thread
+ * @armed: each completion wakes @thread, too
+ * @closing: @thread and @dispatcher have to return
+ * @found: number of completions that other threads have taken
+ * @calls: calls of the program's functions that are due
+ * @called: signalled when there is one, or @closing is set
+ * @dispatcher: thread that makes them, if @dispatches
+ * @dispatches: @dispatcher was started
+ * @on_error: handler of errors; NULL: they are logged
+ * @on_error_context: its first argument
+ * @counters: since the NIC was opened
+ * @shown: copy of VipQuerySystemManagementInfo()
  */
 struct vipl_nic {
 	void *handle;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Functions that are called when a descriptor is done (9.6.9 to 9.6.11): each once, for
+ * Handlers of completed descriptors (9.6.9 to 9.6.11): each registration causes one call, for
  * one descriptor or one entry.
  */
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "progress.h"
 #include "queue.h"
 
-/* A call that nothing is known of yet, or NULL */
+/* Allocates a call without a handler. Return: NULL without memory */
 static struct vipl_call *new_call(struct vipl_nic *nic, const void *owner, void *context)
 {
 	struct vipl_call *call = vipl_dispatch_start(nic) ? calloc(1, sizeof(*call)) : NULL;
@@ -51,7 +51,7 @@ static VIP_RETURN notify_vi(VIP_VI_HANDLE handle, bool recv, void *context,
 	vi = handle_object(VIPL_VI, handle);
 	if (vi)
 		ret = notify_queue(vi, recv ? &vi->recv : &vi->send, context, handler);
-	/* Completions that were found may have ended what was looked up. */
+	/* The completions taken may have ended the VI: look it up again. */
 	vi = handle_object(VIPL_VI, handle);
 	if (vi)
 		vipl_queue_notify(vi, recv ? &vi->recv : &vi->send);
@@ -60,13 +60,13 @@ static VIP_RETURN notify_vi(VIP_VI_HANDLE handle, bool recv, void *context,
 }
 
 /**
- * VipSendNotify() - Have a function called with the next send that is done (9.6.9)
+ * VipSendNotify() - Register a handler for the next completed send (9.6.9)
  * @ViHandle: of VipCreateVi()
- * @Context: is passed to @Handler
- * @Handler: is called once, in a thread of the library, with a descriptor that has been
- * dequeued; it may call the library
+ * @Context: passed to @Handler
+ * @Handler: called once, in a thread of the library, with a dequeued descriptor; it may call
+ * the library
  *
- * Calls that are pending are cancelled with the VI.
+ * The end of the VI cancels pending calls.
  *
  * Context: any thread; takes vipl_lock.
  * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER; VIP_ERROR_RESOURCE: the queue has a CQ, or
@@ -80,12 +80,12 @@ VIP_RETURN VipSendNotify(VIP_VI_HANDLE ViHandle, VIP_PVOID Context,
 }
 
 /**
- * VipRecvNotify() - Have a function called with the next receive that is done (9.6.10)
+ * VipRecvNotify() - Register a handler for the next completed receive (9.6.10)
  * @ViHandle: of VipCreateVi()
- * @Context: is passed to @Handler
+ * @Context: passed to @Handler
  * @Handler: as for VipSendNotify()
  *
- * Calls that are pending are cancelled with the VI.
+ * The end of the VI cancels pending calls.
  *
  * Context: any thread; takes vipl_lock.
  * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER; VIP_ERROR_RESOURCE: the queue has a CQ, or
@@ -113,17 +113,17 @@ static VIP_RETURN notify_cq(struct vipl_cq *cq, void *context, vipl_cq_handler h
 }
 
 /**
- * VipCQNotify() - Have a function called with the next entry of a CQ (9.6.11)
+ * VipCQNotify() - Register a handler for the next entry of a CQ (9.6.11)
  * @CQHandle: of VipCreateCQ()
- * @Context: is passed to @Handler
- * @Handler: is called once, in a thread of the library, with an entry that has been
- * taken; its descriptor is still to be dequeued
+ * @Context: passed to @Handler
+ * @Handler: called once, in a thread of the library, with an entry that is taken from the CQ;
+ * it has to dequeue the descriptor
  *
- * Calls that are pending are cancelled with the CQ.
+ * The end of the CQ cancels pending calls.
  *
  * Context: any thread; takes vipl_lock.
- * Return: VIP_SUCCESS; VIP_INVALID_PARAMETER, also without memory, as the text has no
- * code for it.
+ * Return: VIP_SUCCESS; VIP_INVALID_PARAMETER, also without memory, for which the specification
+ * has no code.
  */
 VIP_RETURN VipCQNotify(VIP_CQ_HANDLE CQHandle, VIP_PVOID Context,
 		       void (*Handler)(VIP_PVOID, VIP_NIC_HANDLE, VIP_VI_HANDLE, VIP_BOOLEAN))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Connections between peers, of the Developer's Guide: both ask for them, and each knows the
- * other's address. The lower address is the server, the other one the client; a thread
- * does for the program what it would do as either.
+ * Connections between peers, of the Developer's Guide: both request them, and each knows the
+ * other's address. The peer with the lower address is the server, the other one the client; a
+ * thread of the library makes the calls of a server or client for the program.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "kind.h"
 #include "listen.h"
 
-/* Below 0: @a is the server */
+/* Return: below 0 if @a is the server */
 static int compare(const struct vipl_address *a, const struct vipl_address *b)
 {
 	int diff = memcmp(&a->host, &b->host, sizeof(a->host));
@@ -21,7 +21,7 @@ static int compare(const struct vipl_address *a, const struct vipl_address *b)
 	return diff ? diff : memcmp(a->disc.bytes, b->disc.bytes, a->disc.len);
 }
 
-/* What the peer has asked for; what does not go together is the end of it. */
+/* Accepts the peer's request; refuses it if the attributes do not match. */
 static VIP_RETURN take(struct vipl_link *link, struct vipl_vi *vi)
 {
 	VIP_RETURN ret = vipl_accept(link, vi);
@@ -45,7 +45,7 @@ static VIP_RETURN serve(const struct vipl_request *call)
 	return link ? take(link, vi) : VIP_TIMEOUT;
 }
 
-/* The VI may have been disconnected, and then that is what it is told. */
+/* Stores the result, unless the VI was disconnected meanwhile. */
 static void tell(const struct vipl_request *call, VIP_RETURN ret)
 {
 	struct vipl_vi *vi = vipl_still_pending(call->vi, call->epoch);
@@ -110,13 +110,13 @@ static VIP_RETURN peer_request(struct vipl_request *call)
 /**
  * VipConnectPeerRequest() - Begin to connect with a peer that does the same
  * @ViHandle: Idle
- * @LocalAddr: the host is the NIC's, or of no bytes
- * @RemoteAddr: what the peer has for its own
+ * @LocalAddr: the host is the NIC's, or of length 0
+ * @RemoteAddr: the peer's LocalAddr
  * @Timeout: in milliseconds, or VIP_INFINITE
  *
  * Context: any thread; takes vipl_lock.
- * Return: VIP_SUCCESS, VIP_INVALID_STATE, VIP_INVALID_PARAMETER; VIP_ERROR_RESOURCE: there
- * can be no thread.
+ * Return: VIP_SUCCESS, VIP_INVALID_STATE, VIP_INVALID_PARAMETER; VIP_ERROR_RESOURCE: no thread
+ * can be created.
  */
 VIP_RETURN VipConnectPeerRequest(VIP_VI_HANDLE ViHandle, VIP_NET_ADDRESS *LocalAddr,
 				 VIP_NET_ADDRESS *RemoteAddr, VIP_ULONG Timeout)
@@ -145,10 +145,10 @@ static VIP_RETURN peer_result(VIP_VI_HANDLE handle, VIP_VI_ATTRIBUTES *attribs)
 }
 
 /**
- * vipl_peer_result() - What came of VipConnectPeerRequest()
- * @vi: with which it was called
- * @attribs: the peer's attributes, if they are connected
- * @wait: until it is known
+ * vipl_peer_result() - The result of VipConnectPeerRequest()
+ * @vi: its VI
+ * @attribs: set to the peer's attributes, if connected
+ * @wait: wait for the result
  *
  * Context: any thread; may sleep.
  * Return: as VipConnectRequest(); VIP_NOT_DONE without @wait; VIP_INVALID_STATE: it was not

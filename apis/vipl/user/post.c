@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Posting descriptors (9.6.1, 9.6.4): what must be right of one before it is queued, and a copy
- * of it.
+ * Posting descriptors (9.6.1, 9.6.4): checks before a descriptor is queued, and a copy of it.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -18,9 +17,9 @@ static size_t desc_bytes(const VIP_DESCRIPTOR *desc)
 }
 
 /*
- * All of it is in one region that has the VI's tag (VIA-009) and that its status can
- * be written to. How long it is says the descriptor itself, so its first part is
- * looked at first.
+ * All of the descriptor has to be in one region with the VI's tag (VIA-009), which is
+ * writable for its status. The descriptor has its own length, so its first part is
+ * checked first.
  */
 static bool desc_is_valid(struct vipl_nic *nic, const struct vipl_ptag *ptag,
 			  const VIP_DESCRIPTOR *desc, VIP_MEM_HANDLE handle)
@@ -41,7 +40,7 @@ static uint32_t send_op(const VIP_DESCRIPTOR *desc)
 	return VIP_STATUS_OP_SEND;
 }
 
-/* What is beyond the longest that there may be is not looked at: it is in error anyway. */
+/* Ignores segments beyond the maximum: such a descriptor is in error anyway. */
 static unsigned int copied_segments(const struct vipl_vi *vi, const VIP_DESCRIPTOR *desc)
 {
 	unsigned int max = vi->nic->attribs.MaxSegmentsPerDesc + 1;
@@ -81,7 +80,7 @@ static bool append(struct vipl_vi *vi, struct vipl_queue *queue, VIP_DESCRIPTOR 
 	return true;
 }
 
-/* Only a connection sends, and what breaks one waits until it is gone. */
+/* A send needs a connection; a broken one flushes its descriptors when it is gone. */
 static bool is_dead(const struct vipl_vi *vi, const struct vipl_queue *queue)
 {
 	if (queue == &vi->send)
@@ -100,7 +99,7 @@ static void go_on(struct vipl_vi *vi, struct vipl_queue *queue)
 		vipl_link_reap(vi->link);
 }
 
-/* What a post does not return (9.9.1) */
+/* Reports an error that a post does not return (9.9.1) */
 static void refuse(struct vipl_vi *vi, struct vipl_queue *queue, VIP_DESCRIPTOR *desc, bool valid)
 {
 	VIP_ERROR_DESCRIPTOR error = {
@@ -133,12 +132,12 @@ static VIP_RETURN post(struct vipl_vi *vi, struct vipl_queue *queue, VIP_DESCRIP
 /**
  * VipPostSend() - Post a descriptor to the send queue (9.6.1)
  * @ViHandle: of VipCreateVi()
- * @Descriptor: the library's until it is dequeued
- * @MemoryHandle: of the memory that it lies in
+ * @Descriptor: belongs to the library until it is dequeued
+ * @MemoryHandle: of the descriptor's memory
  *
- * A VI that is not Connected flushes it at once (VIA-073). A descriptor that is
- * not in registered memory, or one too many, is told to VipErrorCallback()'s function and
- * is not queued.
+ * A VI that is not Connected flushes it at once (VIA-073). A descriptor that is not in
+ * registered memory, or exceeds the queue, is not queued but reported to the handler of
+ * VipErrorCallback().
  *
  * Context: any thread; takes vipl_lock.
  * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER; VIP_ERROR_RESOURCE: no memory.
@@ -160,13 +159,12 @@ VIP_RETURN VipPostSend(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR *Descriptor,
 /**
  * VipPostRecv() - Post a descriptor to the receive queue (9.6.4)
  * @ViHandle: of VipCreateVi()
- * @Descriptor: the library's until it is dequeued
- * @MemoryHandle: of the memory that it lies in
+ * @Descriptor: belongs to the library until it is dequeued
+ * @MemoryHandle: of the descriptor's memory
  *
  * A VI that is Idle or Pending keeps it for a connection or VipDisconnect() (VIA-072);
- * one in Error flushes it. A descriptor that is
- * not in registered memory, or one too many, is told to VipErrorCallback()'s function and
- * is not queued.
+ * one in Error flushes it. A descriptor that is not in registered memory, or exceeds the
+ * queue, is not queued but reported to the handler of VipErrorCallback().
  *
  * Context: any thread; takes vipl_lock.
  * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER; VIP_ERROR_RESOURCE: no memory.

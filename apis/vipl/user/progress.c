@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Completions and events. A program may look for the end of a descriptor in its memory
- * and call nobody (6.4.2), so a thread of the NIC waits for completions. Where programs
- * call and find them by themselves it only looks after them from time to time: to be
- * woken for each would take the CPU from them.
+ * Completions and events. A program may poll a descriptor's status in memory, without a
+ * call (6.4.2), so a thread of the NIC waits for completions. If calls of the program
+ * find the completions, the thread only checks from time to time: a wake-up for each
+ * completion would take CPU time from the program.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,10 +22,10 @@
 #define BATCH		16
 #define FOREVER_MS	-1
 #define MANY_IN_VAIN	8
-/* How soon it sees that nobody calls any more: after a while of calls, and after a long one */
+/* Interval of the thread's checks while the program calls: the first, and the longest */
 #define CALLERS_MS	1
 #define CALLERS_MAX_MS	16
-#define ENDING_MS	50	/* how often it looks at links that end */
+#define ENDING_MS	50	/* interval of its checks while links are ending */
 
 /* --- completions --- */
 
@@ -54,10 +54,10 @@ static unsigned int drain_all(struct vipl_nic *nic)
 }
 
 /**
- * vipl_progress() - Take all completions that there are
- * @nic: of all its VIs
+ * vipl_progress() - Take all completions
+ * @nic: the NIC
  *
- * Context: vipl_lock is held; of a thread of the program.
+ * Context: vipl_lock is held; called by a thread of the program.
  */
 void vipl_progress(struct vipl_nic *nic)
 {
@@ -68,8 +68,8 @@ void vipl_progress(struct vipl_nic *nic)
 }
 
 /**
- * vipl_progress_awaited() - Have the thread look after completions, as somebody waits for one
- * @nic: of what is waited for; all that there are have been taken
+ * vipl_progress_awaited() - Wake the thread, as a call of the program waits for a completion
+ * @nic: the NIC; the caller has taken all completions
  *
  * Context: vipl_lock is held.
  */
@@ -79,7 +79,7 @@ void vipl_progress_awaited(const struct vipl_nic *nic)
 		eventfd_write(nic->wake, 1);
 }
 
-/* Whatever comes after this wakes the thread; what came before has been taken. */
+/* Completions after this wake the thread; earlier ones have been taken. */
 static void arm(struct vipl_nic *nic)
 {
 	struct vipl_lane *lane;
@@ -127,8 +127,8 @@ static void copy_event(const struct rdma_cm_event *from, struct vipl_event *to)
 }
 
 /*
- * rdma_cm has an id end only after its events are acknowledged, so that is done before
- * vipl_lock is taken, and then the id may be gone.
+ * rdma_destroy_id() waits until the events of the id are acknowledged. So this acknowledges
+ * the event before it takes vipl_lock; the id may be gone then.
  */
 static bool next_event(struct vipl_nic *nic)
 {
@@ -147,7 +147,7 @@ static bool next_event(struct vipl_nic *nic)
 
 /* --- the thread --- */
 
-/* Those whose peer does not close are ended: VipDisconnect() waits for it. */
+/* Aborts links whose peers do not close in time: VipDisconnect() waits for them. */
 static bool end_links(struct vipl_nic *nic)
 {
 	struct vipl_link *link, *next;
@@ -165,12 +165,12 @@ static bool end_links(struct vipl_nic *nic)
 }
 
 /**
- * struct watch - what the thread has seen
- * @found: completions of callers, at the last look
- * @theirs: those that they have found since the look before it
- * @in_vain: looks in a row at which callers had found more than the thread
- * @nap: for how long it leaves them alone, in ms
- * @alone: since the last look with the lock, in ms; from ENDING_MS on it waits for the lock
+ * struct watch - state of the thread
+ * @found: nic->found at the last check
+ * @theirs: completions that calls of the program have found since the check before
+ * @in_vain: number of checks in a row at which calls had found more than the thread
+ * @nap: time until the next check, in ms
+ * @alone: time since the last check with the lock, in ms; from ENDING_MS on it waits for the lock
  */
 struct watch {
 	unsigned long found;
@@ -180,7 +180,7 @@ struct watch {
 	int alone;
 };
 
-/* Without the lock, which callers that spin would have to give up for it */
+/* Do calls of the program find the completions? Without the lock, which these calls need */
 static bool callers_do_it(struct vipl_nic *nic, struct watch *watch)
 {
 	unsigned long found = __atomic_load_n(&nic->found, __ATOMIC_RELAXED);
@@ -199,7 +199,7 @@ static int nap(struct watch *watch)
 	return ms;
 }
 
-/* With the lock: for how long it may sleep, in ms */
+/* A check with the lock. Return: the time that the thread may sleep, in ms */
 static int look(struct vipl_nic *nic, struct watch *watch)
 {
 	bool ending;
@@ -247,7 +247,7 @@ static void *look_after(void *arg)
 			ack_completions(nic);
 		if (fds[2].revents && !eventfd_read(nic->wake, &times)) {
 			watch = (struct watch){ .found = watch.found, .alone = ENDING_MS };
-			continue;	/* @closing may be why */
+			continue;	/* @closing may be set */
 		}
 		ms = look_round(nic, &watch);
 		poll(fds, sizeof(fds) / sizeof(fds[0]), ms);
@@ -262,11 +262,11 @@ static bool never_blocks(int fd)
 }
 
 /**
- * vipl_progress_start() - Have a NIC looked after
+ * vipl_progress_start() - Start the thread of a NIC
  * @nic: open, with a channel and a device
  *
  * Context: any; no lock is held.
- * Return: false for want of resources.
+ * Return: false without resources.
  */
 bool vipl_progress_start(struct vipl_nic *nic)
 {
@@ -284,10 +284,10 @@ bool vipl_progress_start(struct vipl_nic *nic)
 }
 
 /**
- * vipl_progress_stop() - Have a NIC looked after no longer
+ * vipl_progress_stop() - Stop the thread of a NIC
  * @nic: without a link
  *
- * Context: vipl_lock is held, not while it waits.
+ * Context: vipl_lock is held; released while it waits.
  */
 void vipl_progress_stop(struct vipl_nic *nic)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Whoever is there looks for completions; a thread does while nobody is. */
+/* Completions: calls of the program take them; a thread takes them while it makes none. */
 #ifndef VIPL_PROGRESS_H
 #define VIPL_PROGRESS_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Work queues (9.6). A program may look for the end of a descriptor in its memory
- * alone, so the status is written last.
+ * Work queues (9.6). A program may poll a descriptor's status in memory, so the status
+ * is written last.
  */
 #include <stdlib.h>
 #include "bounce.h"
@@ -11,11 +11,11 @@
 #include "queue.h"
 
 /**
- * vipl_queue_init() - Make a queue
- * @queue: becomes empty
- * @cq: where its ends are told, or NULL
+ * vipl_queue_init() - Initialize a queue
+ * @queue: empty afterwards
+ * @cq: its CQ, or NULL
  *
- * Context: vipl_lock is held, as for all of them.
+ * Context: vipl_lock is held.
  */
 void vipl_queue_init(struct vipl_queue *queue, struct vipl_cq *cq)
 {
@@ -63,8 +63,8 @@ VIP_DESCRIPTOR *vipl_queue_take(struct vipl_queue *queue)
 }
 
 /**
- * vipl_queue_free() - Forget what is in a queue, and its CQ
- * @queue: of a VI that ends; the descriptors stay as they are
+ * vipl_queue_free() - Free a queue and release its CQ
+ * @queue: of a VI that ends; does not change the program's descriptors
  *
  * Context: vipl_lock is held.
  */
@@ -78,8 +78,8 @@ void vipl_queue_free(struct vipl_queue *queue)
 }
 
 /**
- * vipl_queue_notify() - Dequeue for those who want to be called
- * @vi: whose descriptors
+ * vipl_queue_notify() - Dequeue descriptors for registered handlers
+ * @vi: the VI
  * @queue: one of its queues
  *
  * Context: vipl_lock is held.
@@ -109,13 +109,13 @@ static void write_result(VIP_DESCRIPTOR *desc, const struct vipl_result *result)
 }
 
 /**
- * vipl_queue_end() - A descriptor is done
- * @vi: whose it is
- * @queue: one of its queues
+ * vipl_queue_end() - Complete a descriptor
+ * @vi: its VI
+ * @queue: one of the VI's queues
  * @work: in @queue
- * @result: how it went
+ * @result: its result
  *
- * The caller calls vipl_queue_notify() when it looks at @work no more.
+ * The caller calls vipl_queue_notify() when it does not use @work any more.
  *
  * Context: vipl_lock is held.
  */
@@ -125,7 +125,7 @@ void vipl_queue_end(struct vipl_vi *vi, struct vipl_queue *queue, struct vipl_wo
 	VIP_DESCRIPTOR *desc = work->desc;
 
 	work->done = true;
-	/* The memory may be no longer what was registered; then it is not touched (VIA-007). */
+	/* The program may have deregistered the memory: then it is not written (VIA-007). */
 	if (vipl_memory_covers(vi->nic, NULL, work->handle, desc, sizeof(desc->CS)))
 		write_result(desc, result);
 	else
@@ -143,8 +143,8 @@ void vipl_queue_end(struct vipl_vi *vi, struct vipl_queue *queue, struct vipl_wo
 }
 
 /**
- * vipl_queue_flush() - End all descriptors of a queue that are not done
- * @vi: whose it is; no WR is under way for any of them
+ * vipl_queue_flush() - Flush all descriptors of a queue that are not done
+ * @vi: its VI; the descriptors have no WRs in progress
  * @queue: one of its queues
  *
  * Context: vipl_lock is held.
@@ -164,8 +164,8 @@ void vipl_queue_flush(struct vipl_vi *vi, struct vipl_queue *queue)
 }
 
 /**
- * vipl_queue_rewind() - Have all descriptors of a queue posted anew
- * @queue: none of whose descriptors has been used
+ * vipl_queue_rewind() - Let all descriptors of a queue be posted again
+ * @queue: without completed descriptors
  *
  * Context: vipl_lock is held.
  */

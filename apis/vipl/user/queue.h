@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Work queues: descriptors from their post to their Done. */
+/* Work queues: descriptors from post to dequeue. */
 #ifndef VIPL_QUEUE_H
 #define VIPL_QUEUE_H
 
 #include "vi.h"
 
 /**
- * struct vipl_result - how a descriptor went
+ * struct vipl_result - result of a descriptor
  * @status: error bits, 0 for none
  * @op: of the status
  * @length: bytes transferred

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* What a descriptor says of an error, which depends on the reliability level (10.2) */
+/* The status of a descriptor in error, which depends on the reliability level (10.2) */
 #include "error.h"
 #include "status.h"
 
 #define ALWAYS	(VIP_STATUS_FORMAT_ERROR | VIP_STATUS_PROTECTION_ERROR | \
 		 VIP_STATUS_LENGTH_ERROR | VIP_STATUS_DESC_FLUSHED_ERROR)
 
-/* With Reliable Reception the sender hears what became of each descriptor */
+/* With Reliable Reception the sender gets the result of each descriptor */
 static uint32_t allowed_when_received(uint32_t op)
 {
 	switch (op) {
@@ -65,8 +65,8 @@ static uint32_t bits_of(enum ibv_wc_status status)
 }
 
 /*
- * The Read behind a descriptor has failed. It is not what the peer minds: where it says
- * what that is, the descriptor does, or that the connection failed.
+ * The Read after a descriptor has failed, because of an error of the descriptor. The status is
+ * the peer's error if it is known, otherwise that the connection has failed.
  */
 static uint32_t of_reception(struct vipl_link *link, const struct vipl_work *work)
 {
@@ -77,7 +77,7 @@ static uint32_t of_reception(struct vipl_link *link, const struct vipl_work *wor
 	return bits ? bits : VIP_STATUS_TRANSPORT_ERROR;
 }
 
-/* Of those that wait for the peer, unless it is the program that ends the connection */
+/* Is @work the first to fail of those that wait for the peer? Not if the program disconnects */
 static bool is_first_to_fail(const struct vipl_link *link, const struct vipl_work *work)
 {
 	return is_reception(link) && work->op != VIP_STATUS_OP_RECEIVE && !link->blamed &&
@@ -85,16 +85,16 @@ static bool is_first_to_fail(const struct vipl_link *link, const struct vipl_wor
 }
 
 /**
- * vipl_status_of() - What a descriptor says of the completion of one of its WRs
+ * vipl_status_of() - The status of a descriptor after the completion of one of its WRs
  * @link: its connection
  * @work: the descriptor
  * @status: of the WR
  *
- * The first send of Reliable Reception that is not acknowledged says why; those behind it
- * are flushed (2.5.3).
+ * With Reliable Reception the first send that is not acknowledged has the error; those after
+ * it are flushed (2.5.3).
  *
  * Context: vipl_lock is held.
- * Return: error bits that @work may have, 0 if nothing is wrong.
+ * Return: error bits that @work may have, 0 without an error.
  */
 uint32_t vipl_status_of(struct vipl_link *link, const struct vipl_work *work,
 			enum ibv_wc_status status)

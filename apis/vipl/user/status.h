@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Completions of verbs in the terms of VIA. */
+/* Status bits of VIA for completions of verbs. */
 #ifndef VIPL_STATUS_H
 #define VIPL_STATUS_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Descriptors as work requests, and back. */
+/* Descriptors to work requests, and completions to descriptors. */
 #include <endian.h>
 #include "bounce.h"
 #include "check.h"
@@ -34,7 +34,7 @@ static bool post_send_desc(struct vipl_link *link, struct vipl_work *work)
 	return n >= 0 && vipl_wr_message(link, work, sge, n + 1);
 }
 
-/* An RDMA Write of Unreliable Delivery, which the peer's library does */
+/* An RDMA Write of Unreliable Delivery: a message that the peer's library places */
 static bool post_write_message(struct vipl_link *link, struct vipl_work *work)
 {
 	const VIP_ADDRESS_SEGMENT *remote = &work->ds[0].Remote;
@@ -63,7 +63,7 @@ static struct ibv_send_wr rdma_wr(const struct vipl_work *work, enum ibv_wr_opco
 	};
 }
 
-/* The message behind it tells that it is placed: RFC 5040 5.5 */
+/* The message after it shows that its data is placed: RFC 5040 5.5 */
 static bool post_write_desc(struct vipl_link *link, struct vipl_work *work)
 {
 	struct ibv_sge sge[VIPL_SGES];
@@ -92,8 +92,8 @@ static bool post_read_desc(struct vipl_link *link, struct vipl_work *work)
 }
 
 /*
- * Reliable Reception: a Read of no bytes comes back when all before it is where it belongs
- * (RFC 5040 5.5), so the descriptor is done with it.
+ * Reliable Reception: a Read of length 0 completes when all data before it is placed
+ * (RFC 5040 5.5), so its completion completes the descriptor.
  */
 static bool post_acknowledge(struct vipl_link *link, struct vipl_work *work)
 {
@@ -133,7 +133,7 @@ static bool post_desc(struct vipl_ring *ring, struct vipl_work *work)
 
 /* --- from the queue to the QP --- */
 
-/* Any error ends a reliable connection (2.5.2), and no unreliable one. */
+/* Any error ends a reliable connection (2.5.2), but not an unreliable one. */
 static void end_bad(struct vipl_ring *ring, struct vipl_work *work, uint32_t status)
 {
 	struct vipl_link *link = ring->link;
@@ -145,7 +145,7 @@ static void end_bad(struct vipl_ring *ring, struct vipl_work *work, uint32_t sta
 		vipl_link_end(link, VIP_STATE_ERROR);
 }
 
-/* All descriptors before it are to be done first, not Reads alone: 6.3.1.2 */
+/* All descriptors before it have to be done first, and not only Reads: 6.3.1.2 */
 static bool is_fenced(const struct vipl_ring *ring, const struct vipl_work *work)
 {
 	return !is_recv(ring) && work->cs.Control & VIP_CONTROL_QFENCE && ring->busy;
@@ -159,7 +159,7 @@ static bool may_post(const struct vipl_ring *ring)
 	return vipl_wr_has_room(ring, 4) && (!vipl_is_ud(ring->link->vi) || ring->link->credits);
 }
 
-/* False if it has to wait */
+/* Return: false if the descriptor has to wait */
 static bool push_one(struct vipl_ring *ring, struct vipl_work *work)
 {
 	uint32_t bad;
@@ -178,11 +178,11 @@ static bool push_one(struct vipl_ring *ring, struct vipl_work *work)
 
 /**
  * vipl_transfer_push() - Post work requests for the descriptors of a queue
- * @vi: has a link with a QP, or nothing is done
+ * @vi: without a link with a QP this does nothing
  * @queue: its send queue, if it is Connected, or its receive queue
  *
- * A descriptor that is in error breaks the connection when it is its turn. The caller
- * calls vipl_link_reap().
+ * A descriptor in error breaks the connection when it is processed. The caller calls
+ * vipl_link_reap().
  *
  * Context: vipl_lock is held.
  */
@@ -229,7 +229,7 @@ static void end_work(struct vipl_ring *ring, struct vipl_work *work, struct vipl
 		vipl_link_end(ring->link, VIP_STATE_ERROR);
 }
 
-/* A WR of a descriptor is done; so is the descriptor with the last one. */
+/* A WR of a descriptor is done; the last one completes the descriptor. */
 static void retire_work(struct vipl_ring *ring, const struct vipl_slot *slot,
 			const struct ibv_wc *wc)
 {
@@ -249,7 +249,7 @@ static void retire_work(struct vipl_ring *ring, const struct vipl_slot *slot,
 	end_work(ring, work, &result);
 }
 
-/* What a peer that is this library never sends */
+/* Checks a message: a peer with this library sends only such */
 static bool is_message(const struct vipl_ring *ring, const struct vipl_slot *slot, uint32_t len)
 {
 	uint8_t type = ring->headers[slot - ring->slots].type;
@@ -260,7 +260,7 @@ static bool is_message(const struct vipl_ring *ring, const struct vipl_slot *slo
 			    type == VIPL_MSG_READY;
 }
 
-/* Of a peer that is this library */
+/* A valid message of the peer's library */
 static void retire_recv(struct vipl_ring *ring, const struct vipl_slot *slot, struct ibv_wc *wc)
 {
 	struct vipl_link *link = ring->link;

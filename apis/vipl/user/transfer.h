@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Descriptors as work requests of verbs, and back. */
+/* Descriptors to work requests of verbs, and completions to descriptors. */
 #ifndef VIPL_TRANSFER_H
 #define VIPL_TRANSFER_H
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Unreliable Delivery (2.5.1) on a stream that is reliable and breaks at each error. All
- * messages go to buffers of the library and from there to descriptors; what finds none, or
- * may not be written, is dropped. The sender knows how many buffers are free, and waits for
- * one: no message is lost on the way.
+ * messages go to buffers of the library, and the library copies them to descriptors. It drops
+ * a message without a descriptor, or one that may not be written. The sender knows how many
+ * buffers are free, and waits for one: no message is lost in transit.
  */
 #include <endian.h>
 #include "bounce.h"
@@ -25,11 +25,11 @@ static void *buffer_of(const struct vipl_link *link, unsigned int slot)
 }
 
 /**
- * vipl_ud_alloc() - Make the buffers of a link
+ * vipl_ud_alloc() - Allocate the buffers of a link
  * @link: without a QP
  *
  * Context: vipl_lock is held.
- * Return: false for want of memory.
+ * Return: false without memory.
  */
 bool vipl_ud_alloc(struct vipl_link *link)
 {
@@ -50,11 +50,11 @@ static bool post_buffer(struct vipl_link *link)
 }
 
 /**
- * vipl_ud_post_all() - Have all buffers of a link receive
+ * vipl_ud_post_all() - Post receives for all buffers of a link
  * @link: with a new QP
  *
  * Context: vipl_lock is held.
- * Return: false if the device does not take them.
+ * Return: false if a post fails.
  */
 bool vipl_ud_post_all(struct vipl_link *link)
 {
@@ -77,7 +77,7 @@ static void end_head(struct vipl_vi *vi, const struct vipl_result *result)
 }
 
 /**
- * vipl_ud_drop_bad() - End the receives that are in error and whose turn it is
+ * vipl_ud_drop_bad() - Complete receives in error at the head of the queue
  * @vi: Connected
  *
  * Context: vipl_lock is held.
@@ -128,7 +128,7 @@ static void take_send(struct vipl_link *link, const struct vipl_header *header, 
 	end_head(vi, &result);
 }
 
-/* As the device would: the VI and the region allow it, and are of one tag (3.2.2) */
+/* Checks as a device does: the VI and the region allow it, and have the same tag (3.2.2) */
 static bool place(struct vipl_link *link, const struct vipl_header *header, uint32_t len)
 {
 	struct vipl_vi *vi = link->vi;
@@ -192,7 +192,7 @@ static void take(struct vipl_link *link, const struct vipl_header *header, uint3
 }
 
 /**
- * vipl_ud_received() - Take a message
+ * vipl_ud_received() - Handle a received message
  * @link: not ending
  * @slot: of its receive ring
  * @len: bytes of the message
@@ -203,7 +203,7 @@ void vipl_ud_received(struct vipl_link *link, unsigned int slot, uint32_t len)
 {
 	struct vipl_header *header = buffer_of(link, slot);
 
-	/* The head may not have been looked at yet, or its memory may be gone since. */
+	/* The head may not be checked yet, or its memory may be gone since. */
 	if (link->up)
 		vipl_ud_drop_bad(link->vi);
 	if (len >= sizeof(*header) && (link->up || header->type == VIPL_MSG_READY))
@@ -215,11 +215,11 @@ void vipl_ud_received(struct vipl_link *link, unsigned int slot, uint32_t len)
 }
 
 /**
- * vipl_ud_give_back() - Tell the peer of buffers that are free again
+ * vipl_ud_give_back() - Report free buffers to the peer
  * @link: up
  *
- * Half of them at once: the messages that say so take buffers of the peer's as well, and
- * there are some for them.
+ * Reports half of the buffers at once: these messages need buffers of the peer, which has a
+ * few extra for them.
  *
  * Context: vipl_lock is held.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Unreliable Delivery: messages that find no place are lost, and nothing else is. */
+/* Unreliable Delivery: only messages without a place at the receiver are lost. */
 #ifndef VIPL_UD_H
 #define VIPL_UD_H
 

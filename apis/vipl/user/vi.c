@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * VIs: made, ended, and their attributes (9.3, 9.4.5, 9.8.2, 9.8.3). A VI without
- * a connection is these attributes and two queues; verbs see nothing of it.
+ * VIs: creation, end and attributes (9.3, 9.4.5, 9.8.2, 9.8.3). A VI without a
+ * connection has attributes and two queues, but no object of verbs.
  */
 #include <stdlib.h>
 #include "cq.h"
@@ -13,7 +13,7 @@
 
 /* --- attributes --- */
 
-/* Unreliable Delivery has no RDMA Read (2.5.1), and Reliable Reception is made of them. */
+/* Unreliable Delivery has no RDMA Read (2.5.1); Reliable Reception needs RDMA Reads. */
 static bool level_is_valid(const struct vipl_nic *nic, VIP_RELIABILITY_LEVEL level)
 {
 	switch (level) {
@@ -34,7 +34,7 @@ static VIP_RETURN check_rdma_read(const struct vipl_nic *nic, const VIP_VI_ATTRI
 	return attribs->EnableRdmaRead && !can ? VIP_INVALID_RDMAREAD : VIP_SUCCESS;
 }
 
-/* What is wrong with attributes of a VI, VIP_SUCCESS if nothing is */
+/* Checks attributes of a VI */
 static VIP_RETURN check_attribs(struct vipl_nic *nic, const VIP_VI_ATTRIBUTES *attribs)
 {
 	if (!level_is_valid(nic, attribs->ReliabilityLevel))
@@ -62,7 +62,7 @@ static void set_attribs(struct vipl_vi *vi, const VIP_VI_ATTRIBUTES *attribs)
 /**
  * VipSetViAttributes() - Change the attributes of a VI (9.8.2)
  * @ViHandle: of VipCreateVi(), Idle
- * @Attributes: all of them are taken, or none
+ * @Attributes: all of them take effect, or none
  *
  * Context: any thread; takes vipl_lock.
  * Return: VIP_SUCCESS, VIP_INVALID_RELIABILITY_LEVEL, VIP_INVALID_MTU, VIP_INVALID_QOS,
@@ -89,7 +89,7 @@ VIP_RETURN VipSetViAttributes(VIP_VI_HANDLE ViHandle, VIP_VI_ATTRIBUTES *Attribu
  * @State: of chapter 5
  * @Attributes: as they were set last
  *
- * A connection that the peer has ended is noticed here as well.
+ * Also detects that the peer has ended the connection.
  *
  * Context: any thread; takes vipl_lock.
  * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER
@@ -112,7 +112,7 @@ VIP_RETURN VipQueryVi(VIP_VI_HANDLE ViHandle, VIP_VI_STATE *State, VIP_VI_ATTRIB
 
 /* --- life --- */
 
-/* None, or one of the same NIC (VIA-018) */
+/* NULL, or a CQ of the same NIC (VIA-018) */
 static bool cq_fits(struct vipl_nic *nic, VIP_CQ_HANDLE handle)
 {
 	struct vipl_cq *cq = handle_object(VIPL_CQ, handle);
@@ -164,7 +164,7 @@ static void vi_destroy(struct vipl_vi *vi)
 }
 
 /**
- * VipCreateVi() - Make a VI, Idle (9.3.1)
+ * VipCreateVi() - Create a VI, Idle (9.3.1)
  * @NicHandle: of VipOpenNic()
  * @ViAttribs: its attributes
  * @SendCQHandle: of the NIC, NULL for none
@@ -194,8 +194,8 @@ VIP_RETURN VipCreateVi(VIP_NIC_HANDLE NicHandle, VIP_VI_ATTRIBUTES *ViAttribs,
 }
 
 /**
- * VipDestroyVi() - End a VI (9.3.2)
- * @ViHandle: Idle, and with nothing left to dequeue
+ * VipDestroyVi() - Destroy a VI (9.3.2)
+ * @ViHandle: Idle, with empty queues
  *
  * Context: any thread; takes vipl_lock.
  * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER; VIP_ERROR_RESOURCE: it is not Idle, or
@@ -217,7 +217,7 @@ VIP_RETURN VipDestroyVi(VIP_VI_HANDLE ViHandle)
 	return ret;
 }
 
-/* The VI may be gone, and then so is its link. */
+/* The VI may be gone, and then its link is gone, too. */
 static bool has_link(VIP_VI_HANDLE handle)
 {
 	struct vipl_vi *vi = handle_object(VIPL_VI, handle);
@@ -238,7 +238,7 @@ static void end_link(struct vipl_vi *vi)
 		vipl_wait(&never);
 }
 
-/* With its link gone */
+/* The VI has no link any more */
 static void become_idle(struct vipl_vi *vi)
 {
 	vipl_queue_flush(vi, &vi->send);
@@ -250,10 +250,10 @@ static void become_idle(struct vipl_vi *vi)
 }
 
 /**
- * VipDisconnect() - End what a VI does and flush its descriptors (9.4.5)
- * @ViHandle: of VipCreateVi(), in any state; it becomes Idle
+ * VipDisconnect() - End a VI's connection or attempt, and flush its descriptors (9.4.5)
+ * @ViHandle: of VipCreateVi(), in any state; Idle afterwards
  *
- * What was sent before arrives, if the peer takes it within a second.
+ * Data sent before arrives, if the peer takes it within a second.
  *
  * Context: any thread; sleeps.
  * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER
@@ -275,10 +275,10 @@ VIP_RETURN VipDisconnect(VIP_VI_HANDLE ViHandle)
 }
 
 /**
- * vipl_vi_disown() - Take all VIs of a NIC away from the program
- * @nic: that is closed
+ * vipl_vi_disown() - Make the handles of all VIs of a NIC invalid
+ * @nic: closing
  *
- * Their links begin to end; vipl_vi_release() is for when they have.
+ * Begins to end their links; the caller calls vipl_vi_release() after these have ended.
  *
  * Context: vipl_lock is held.
  */
@@ -297,7 +297,7 @@ void vipl_vi_disown(struct vipl_nic *nic)
 }
 
 /**
- * vipl_vi_release() - End all VIs of a NIC that is closed
+ * vipl_vi_release() - Free all VIs of a NIC that is closing
  * @nic: the NIC, without links
  *
  * Context: vipl_lock is held.

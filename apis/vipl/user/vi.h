@@ -8,17 +8,17 @@
 struct vipl_link;
 
 /**
- * struct vipl_work - a descriptor from its post to its Done
- * @next: behind it in the queue
+ * struct vipl_work - a descriptor from post to dequeue
+ * @next: next in the queue
  * @desc: the program's
- * @handle: of the memory that @desc lies in
- * @op: of the status, as the descriptor had it when it was posted
- * @wrs: of it that have no completion yet
- * @failed: in bits of the status, of the first WR that failed
+ * @handle: of the memory of @desc
+ * @op: operation bits of the status, as of the post
+ * @wrs: its WRs without a completion
+ * @failed: status bits of the first WR that failed
  * @bounce: its data, if it has more segments than a WR takes; or NULL
  * @done: its status is written
- * @cs: as @desc had it when it was posted; the program may not change it, but it can
- * @ds: the same, of as many segments as a descriptor may have at most
+ * @cs: copy of the control segment, as of the post: the program could change it
+ * @ds: likewise of the segments, up to the maximum of a descriptor
  */
 struct vipl_work {
 	struct vipl_work *next;
@@ -35,12 +35,12 @@ struct vipl_work {
 
 /**
  * struct vipl_queue - a work queue
- * @head: the oldest, the one that is dequeued next
- * @tail: where the next one is linked
- * @todo: the oldest that no WR has been posted for, or NULL
- * @count: of descriptors, done and not
- * @cq: where their ends are told, or NULL
- * @notify: who is called when the head is done, each for one
+ * @head: the oldest, which is dequeued next
+ * @tail: link for the next one
+ * @todo: the oldest without posted WRs, or NULL
+ * @count: number of descriptors, done and not
+ * @cq: its CQ, or NULL
+ * @notify: calls that wait for completed descriptors, one each
  */
 struct vipl_queue {
 	struct vipl_work *head;
@@ -51,30 +51,30 @@ struct vipl_queue {
 	struct vipl_call *notify;
 };
 
-/* How an attempt to connect stands */
+/* State of an attempt to connect */
 enum vipl_outcome {
 	VIPL_TRYING,
 	VIPL_CONNECTED,
 	VIPL_REJECTED,		/* by the peer's program */
-	VIPL_NOBODY,		/* there, or nobody who waits for it */
-	VIPL_FAILED,		/* for want of resources here */
+	VIPL_NOBODY,		/* no server there, or none for the discriminator */
+	VIPL_FAILED,		/* no resources at this end */
 };
 
 /**
  * struct vipl_vi - a VI
- * @next: of the NIC's
- * @handle: what the program holds
+ * @next: in the NIC's list
+ * @handle: the program's
  * @nic: its owner
  * @state: of chapter 5
  * @attribs: as they were set last
  * @ptag: of @attribs
  * @send: the send queue
  * @recv: the receive queue
- * @link: its connection or the attempt at one, or NULL
+ * @link: its connection or attempt, or NULL
  * @outcome: of the last attempt
- * @epoch: of VipDisconnect() calls
- * @remote: the attributes of the peer, once it is Connected
- * @peer_ret: what came of it, VIP_NOT_DONE before
+ * @epoch: number of VipDisconnect() calls
+ * @remote: attributes of the peer, once it is Connected
+ * @peer_ret: result of VipConnectPeerRequest(), VIP_NOT_DONE before
  */
 struct vipl_vi {
 	struct vipl_vi *next;
@@ -92,7 +92,7 @@ struct vipl_vi {
 	VIP_RETURN peer_ret;
 };
 
-/* Of Unreliable Delivery */
+/* Is it of Unreliable Delivery? */
 static inline bool vipl_is_ud(const struct vipl_vi *vi)
 {
 	return vi->attribs.ReliabilityLevel == VIP_SERVICE_UNRELIABLE;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* One condition for all that can be waited for: who waits looks again at what it wants. */
+/* One condition variable for all waits: each waiter checks its own condition again. */
 #include <signal.h>
 #include "wait.h"
 
-#define FOREVER		0xffffffffUL	/* what programs that keep 32 bits have of it */
+#define FOREVER		0xffffffffUL	/* VIP_INFINITE of programs that store 32 bits */
 #define NSEC_PER_SEC	1000000000L
 #define NSEC_PER_MSEC	1000000L
 
@@ -25,8 +25,8 @@ static struct timespec from_now(VIP_ULONG msecs)
 }
 
 /**
- * vipl_deadline_in() - When a wait ends
- * @msecs: in milliseconds; 0xffffffff and more, with VIP_INFINITE, are never
+ * vipl_deadline_in() - The deadline of a wait
+ * @msecs: in milliseconds; 0xffffffff and more, such as VIP_INFINITE: never
  *
  * Context: any.
  * Return: the deadline.
@@ -40,14 +40,14 @@ struct vipl_deadline vipl_deadline_in(VIP_ULONG msecs)
 
 /**
  * vipl_thread() - Start a thread of the library
- * @thread: to be joined
- * @run: what it does
- * @arg: with what
+ * @thread: the thread, to be joined
+ * @run: its function
+ * @arg: the function's argument
  *
- * Signals are for the program's own threads.
+ * Blocks all signals in the thread: the program's own threads handle them.
  *
  * Context: any.
- * Return: false if there can be no more threads.
+ * Return: false if no thread can be created.
  */
 bool vipl_thread(pthread_t *thread, void *(*run)(void *), void *arg)
 {
@@ -75,7 +75,7 @@ uint64_t vipl_now(void)
 }
 
 /**
- * vipl_is_over() - Whether a deadline has come
+ * vipl_is_over() - Whether a deadline has passed
  * @deadline: of vipl_deadline_in()
  *
  * Context: any.
@@ -94,8 +94,8 @@ bool vipl_is_over(const struct vipl_deadline *deadline)
  * vipl_wait() - Wait for any change
  * @deadline: of vipl_deadline_in()
  *
- * Context: vipl_lock is held, not while it sleeps; signals do not end it.
- * Return: false when @deadline is over.
+ * Context: vipl_lock is held; released while it sleeps; signals do not end it.
+ * Return: false when @deadline has passed.
  */
 bool vipl_wait(const struct vipl_deadline *deadline)
 {

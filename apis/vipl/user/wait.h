@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Waits that end at a time, and threads. */
+/* Waits with a deadline, and threads. */
 #ifndef VIPL_WAIT_H
 #define VIPL_WAIT_H
 
@@ -9,16 +9,16 @@
 #include <time.h>
 #include <vipl.h>
 
-/* @at by the monotonic clock, of no meaning if it is @never */
+/* @at of the monotonic clock; without a meaning if @never */
 struct vipl_deadline {
 	struct timespec at;
 	bool never;
 };
 
-/* Of all that is made and ended: a NIC is there for as long as it is held. */
+/* Protects all objects: a NIC stays open as long as it is held. */
 extern pthread_mutex_t vipl_lock;
 
-/* A descriptor is done, or a VI or CQ has ended; with vipl_lock */
+/* Signalled when a descriptor is done, or a VI or CQ has ended; with vipl_lock */
 extern pthread_cond_t vipl_changed;
 
 struct vipl_deadline vipl_deadline_in(VIP_ULONG msecs);

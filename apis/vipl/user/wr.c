@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Work requests and the ring of each direction. A header in front of each message has what
- * iWARP cannot say: immediate data, and that a message takes no descriptor.
+ * Work requests and the ring of each direction. A header before each message has fields that
+ * iWARP lacks: immediate data, and whether a message uses a descriptor.
  */
 #include <endian.h>
 #include <string.h>
 #include "wr.h"
 
 /**
- * vipl_wr_has_room() - Whether a ring takes more WRs
+ * vipl_wr_has_room() - Whether a ring has room for more WRs
  * @ring: the ring
- * @wrs: how many
+ * @wrs: their number
  *
- * Context: vipl_lock is held, as for all of them.
- * Return: true if it does.
+ * Context: vipl_lock is held.
+ * Return: true if it has.
  */
 bool vipl_wr_has_room(const struct vipl_ring *ring, unsigned int wrs)
 {
@@ -21,7 +21,7 @@ bool vipl_wr_has_room(const struct vipl_ring *ring, unsigned int wrs)
 }
 
 /**
- * vipl_wr_acknowledges() - Whether a send is done when the peer has it, and not when it is sent
+ * vipl_wr_acknowledges() - Whether a send completes only when the peer has received it
  * @link: the connection
  *
  * Context: vipl_lock is held.
@@ -37,7 +37,7 @@ bool vipl_wr_acknowledges(const struct vipl_link *link)
  * @ring: the ring
  *
  * Context: vipl_lock is held.
- * Return: where it is.
+ * Return: an SGE for it.
  */
 struct ibv_sge vipl_wr_header_sge(const struct vipl_ring *ring)
 {
@@ -56,7 +56,7 @@ static uint64_t next_wr_id(struct vipl_ring *ring, struct vipl_work *work)
 	return (uintptr_t)slot;
 }
 
-/* The WR with next_wr_id() is posted */
+/* Counts the WR that was posted with next_wr_id() */
 static void took_slot(struct vipl_ring *ring)
 {
 	struct vipl_slot *slot = &ring->slots[ring->next];
@@ -71,10 +71,10 @@ static void took_slot(struct vipl_ring *ring)
  * vipl_wr_send() - Post a WR that sends
  * @link: with a QP
  * @work: its descriptor, NULL if it is the library's own
- * @wr: all of it but its id
+ * @wr: complete except for its id
  *
  * Context: vipl_lock is held.
- * Return: false if the device does not take it.
+ * Return: false if the post fails.
  */
 bool vipl_wr_send(struct vipl_link *link, struct vipl_work *work, struct ibv_send_wr *wr)
 {
@@ -91,11 +91,11 @@ bool vipl_wr_send(struct vipl_link *link, struct vipl_work *work, struct ibv_sen
  * vipl_wr_recv() - Post a receive
  * @link: with a QP
  * @work: its descriptor, NULL if it is the library's own
- * @sge: where the message goes, its header in front
- * @n: of @sge
+ * @sge: destination of the header and of the message
+ * @n: number of @sge
  *
  * Context: vipl_lock is held.
- * Return: false if the device does not take it.
+ * Return: false if the post fails.
  */
 bool vipl_wr_recv(struct vipl_link *link, struct vipl_work *work, struct ibv_sge *sge, int n)
 {
@@ -115,7 +115,7 @@ bool vipl_wr_recv(struct vipl_link *link, struct vipl_work *work, struct ibv_sge
  * @work: its descriptor, NULL if it is the library's own
  *
  * Context: vipl_lock is held.
- * Return: the header, for what else is to be in it.
+ * Return: the header; the caller may set other fields.
  */
 struct vipl_header *vipl_wr_header(struct vipl_link *link, enum vipl_message type,
 				   const struct vipl_work *work)
@@ -133,13 +133,13 @@ struct vipl_header *vipl_wr_header(struct vipl_link *link, enum vipl_message typ
 
 /**
  * vipl_wr_flags() - The flags of a WR that sends
- * @link: where it goes
+ * @link: its link
  *
- * An RDMA Read that has not come back may fail, and then what is behind it has no effect
+ * A fence after an outstanding RDMA Read: if the Read fails, WRs after it must have no effect
  * (6.3.1.1).
  *
  * Context: vipl_lock is held.
- * Return: of enum ibv_send_flags.
+ * Return: enum ibv_send_flags.
  */
 unsigned int vipl_wr_flags(const struct vipl_link *link)
 {
@@ -147,14 +147,14 @@ unsigned int vipl_wr_flags(const struct vipl_link *link)
 }
 
 /**
- * vipl_wr_message() - Post a message behind vipl_wr_header()
+ * vipl_wr_message() - Post a message after vipl_wr_header()
  * @link: with a QP
  * @work: its descriptor, NULL if it is the library's own
- * @sge: its data from [1] on; [0] becomes the header
- * @n: of @sge
+ * @sge: its data from [1] on; [0] is set to the header
+ * @n: number of @sge
  *
  * Context: vipl_lock is held.
- * Return: false if the device does not take it.
+ * Return: false if the post fails.
  */
 bool vipl_wr_message(struct vipl_link *link, struct vipl_work *work, struct ibv_sge *sge, int n)
 {
@@ -182,7 +182,7 @@ static bool post_own(struct vipl_link *link, enum vipl_message type, uint32_t im
  * @link: passive, with a new QP
  *
  * Context: vipl_lock is held.
- * Return: false if the device does not take it.
+ * Return: false if the post fails.
  */
 bool vipl_wr_await_ready(struct vipl_link *link)
 {
@@ -192,13 +192,13 @@ bool vipl_wr_await_ready(struct vipl_link *link)
 }
 
 /**
- * vipl_wr_ready() - Tell the server that the client has its connection
+ * vipl_wr_ready() - Send the client's first message, which shows the server that it is connected
  * @link: not passive, up
  *
- * MPA has the client send first (RFC 5044 7.1.2), VIA anybody.
+ * MPA requires that the client sends first (RFC 5044 7.1.2); VIA does not.
  *
  * Context: vipl_lock is held.
- * Return: false if the device does not take it.
+ * Return: false if the post fails.
  */
 bool vipl_wr_ready(struct vipl_link *link)
 {
@@ -206,12 +206,12 @@ bool vipl_wr_ready(struct vipl_link *link)
 }
 
 /**
- * vipl_wr_credits() - Tell the peer that buffers are free again
+ * vipl_wr_credits() - Send the number of free buffers to the peer
  * @link: of Unreliable Delivery, up
- * @credits: how many
+ * @credits: their number
  *
  * Context: vipl_lock is held.
- * Return: false if there is no room for it now.
+ * Return: false if the ring has no room now.
  */
 bool vipl_wr_credits(struct vipl_link *link, unsigned int credits)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Two peers connect, neither of which is the server, and tell each other their names. It is
- * written to the Developer's Guide (VIPL_DG).
+ * Two peers connect, neither of which is the server, and send each other their names. It is
+ * written for the Developer's Guide (VIPL_DG).
  *
  *	peer NIC MY-NAME HOST YOUR-NAME
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Ping-pong over VI: messages go to and fro, and the median of half a round trip is printed.
+ * Ping-pong over VI: sends messages to and fro, and prints the median of half a round trip.
  *
  *	pingpong NIC			serves one client
  *	pingpong NIC HOST [BYTES [COUNT]]
@@ -84,7 +84,7 @@ static void say(unsigned int bytes)
 	check(VipSendWait(vi, VIP_INFINITE, &done), "VipSendWait");
 }
 
-/* Its length; 0 when the peer has left */
+/* Receives a message. Return: its length; 0 when the peer has left */
 static unsigned int hear(unsigned int i)
 {
 	VIP_DESCRIPTOR *done;

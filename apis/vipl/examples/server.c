@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * A server of several clients: all their messages end in one CQ, whose entries a function
- * takes that the library calls. It sends back what comes and ends when all have left.
+ * A server of several clients with one CQ. The library calls a function for each entry of the
+ * CQ. The server sends each message back, and ends when all clients have left.
  *
  *	server NIC CLIENTS		pingpong is a client of it
  */
@@ -14,7 +14,7 @@
 #define DISC		"pingpong"
 #define MAX_CLIENTS	64
 #define MAX_BYTES	65536
-#define RECVS		8	/* one of a client, and some whose sends are not done yet */
+#define RECVS		8	/* for the next message, and for sends that are not done yet */
 
 struct client {
 	VIP_VI_HANDLE vi;
@@ -65,7 +65,7 @@ static struct client *client_of(VIP_VI_HANDLE vi)
 	return c;
 }
 
-/* What has come goes back; what has gone receives again. */
+/* Sends a received message back; posts a sent descriptor as a receive again. */
 static void turn(struct client *c, VIP_DESCRIPTOR *d, VIP_BOOLEAN recv)
 {
 	if (d->CS.Status & VIP_STATUS_ERROR_MASK) {
@@ -81,7 +81,7 @@ static void turn(struct client *c, VIP_DESCRIPTOR *d, VIP_BOOLEAN recv)
 	check(VipPostSend(c->vi, d, handle), "VipPostSend");
 }
 
-/* Called for one entry, so it asks for the next one */
+/* Called for one entry, so it registers for the next one */
 static void on_entry(VIP_PVOID context, VIP_NIC_HANDLE nic_handle, VIP_VI_HANDLE vi,
 		     VIP_BOOLEAN recv)
 {

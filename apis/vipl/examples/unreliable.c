@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Unreliable Delivery: a sender does not care whether the receiver keeps up, and the
- * receiver sees by the immediate data which messages are lost.
+ * Unreliable Delivery: the sender does not wait for the receiver, and the receiver finds lost
+ * messages by gaps in the immediate data.
  *
  *	unreliable NIC			receives until the sender has left
  *	unreliable NIC HOST [COUNT]
@@ -62,7 +62,7 @@ static VIP_DESCRIPTOR *fill(unsigned int i)
 	return d;
 }
 
-/* The next message; false when the sender has left */
+/* Takes the next message. Return: false when the sender has left */
 static int next(VIP_DESCRIPTOR **d)
 {
 	check(VipRecvWait(vi, VIP_INFINITE, d), "VipRecvWait");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Connections: asked for, accepted, rejected, and ended. */
+/* Connections: requested, accepted, rejected, and ended. */
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>
@@ -99,7 +99,7 @@ void connect_reject(void)
 	close_pair();
 }
 
-/* The client hears nothing of an attempt that fails */
+/* The client gets no answer when an accept fails */
 void connect_mismatch(void)
 {
 	struct request r;
@@ -151,7 +151,7 @@ void connect_timeout(void)
 	close_pair();
 }
 
-/* Each wait gets what it asked for, one of no discriminator anything */
+/* A wait gets requests for its discriminator; one without a discriminator gets any */
 void connect_any(void)
 {
 	struct request r;
@@ -237,7 +237,7 @@ static void transfer_one(void)
 	require_sent(&client, s, DONE);
 }
 
-/* A VI is connected as often as one likes, and changes its tag between */
+/* A VI can connect again and again, and change its tag between */
 void reconnect(void)
 {
 	unsigned int i;
@@ -258,7 +258,7 @@ void reconnect(void)
 	close_pair();
 }
 
-/* Without any call: the descriptors end, and then the state says so */
+/* The peer leaves: without a call the descriptors complete; then the state is Error */
 void peer_leaves(void)
 {
 	VIP_DESCRIPTOR *r[3];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* CQs, with entries of what an Idle VI flushes. */
+/* CQs, with entries of descriptors that an Idle VI flushes. */
 #include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -140,7 +140,7 @@ void cq_overrun(void)
 	expect(VIP_SUCCESS, VipCloseNic(nic));
 }
 
-/* The ring is at its end and goes on at its start when it is resized. */
+/* Resizes the ring while its entries wrap around. */
 void cq_resize(void)
 {
 	start(3);
@@ -180,7 +180,7 @@ static void *close_soon(void *unused)
 	return NULL;
 }
 
-/* What it gives when another thread does @meanwhile */
+/* Waits while another thread runs @meanwhile. Return: the code of the wait */
 static VIP_RETURN wait_while(void *(*meanwhile)(void *), VIP_VI_HANDLE *got)
 {
 	VIP_BOOLEAN recv;

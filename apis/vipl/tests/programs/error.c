@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Descriptors in error, and what they break. */
+/* Descriptors in error, and their effects. */
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 #define RDMA_PROT	(VIP_STATUS_DONE | VIP_STATUS_RDMA_PROT_ERROR)
 #define MAX_ERRORS	16
 
-/* What an end was told */
+/* Errors reported to an end */
 struct told {
 	struct end *end;
 	VIP_ERROR_DESCRIPTOR errors[MAX_ERRORS];
@@ -66,8 +66,8 @@ static void require_lost(struct told *told, unsigned int i)
 }
 
 /*
- * @d is posted behind one that is well and in front of another: the first is done, @d has
- * @status, the other is flushed.
+ * Posts @d between two valid descriptors: the first is done, @d has @status, the last is
+ * flushed.
  */
 static void require_breaks(bool recv, VIP_DESCRIPTOR *d, uint32_t status)
 {
@@ -188,7 +188,7 @@ void error_protection(void)
 	close_pair();
 }
 
-/* Read-only memory is sent from */
+/* A send from read-only memory */
 void read_only(void)
 {
 	VIP_MEM_ATTRIBUTES mem;
@@ -212,7 +212,7 @@ void read_only(void)
 	close_pair();
 }
 
-/* A message that is longer than its descriptor ends both */
+/* A message that is longer than its receive is an error of both descriptors */
 void overrun(void)
 {
 	VIP_DESCRIPTOR *r;
@@ -232,7 +232,7 @@ void overrun(void)
 	close_pair();
 }
 
-/* Nobody has posted for it: the receiver is told, and the sender loses it */
+/* A message without a receive: the receiver gets the error; the sender's descriptor is done */
 void no_receive(void)
 {
 	start();
@@ -246,7 +246,7 @@ void no_receive(void)
 	close_pair();
 }
 
-/* @vi and @mem: what the server allows; both are needed */
+/* @vi and @mem: whether the server's VI and memory allow it; both are required */
 static void try_rdma(uint16_t op, bool vi, bool mem)
 {
 	VIP_DESCRIPTOR *d;
@@ -307,7 +307,7 @@ static VIP_SMI_COUNTERS counters_of(struct end *end)
 	return *(VIP_SMI_COUNTERS *)info;
 }
 
-/* What is not queued, and what ends in memory that is gone */
+/* Errors of descriptors that are not queued, or that complete in deregistered memory */
 void callbacks(void)
 {
 	VIP_DESCRIPTOR *d, *gone = map(4096, PROT_READ | PROT_WRITE);
@@ -341,7 +341,7 @@ void callbacks(void)
 	close_pair();
 }
 
-/* One more than a queue takes */
+/* One descriptor more than a queue takes */
 void queue_overrun(void)
 {
 	VIP_DESCRIPTOR *d;
@@ -366,7 +366,7 @@ static void close_it(VIP_PVOID context, VIP_ERROR_DESCRIPTOR *error)
 	__atomic_store_n(&at_client.count, 1, __ATOMIC_RELEASE);
 }
 
-/* It would wait for itself */
+/* VipCloseNic() in a handler would wait for itself */
 void close_in_call(void)
 {
 	open_end(&client);

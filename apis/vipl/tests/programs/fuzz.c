@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Descriptors of random fields, some of which are right. Each ends with a status of bits that
- * there are, nothing beyond is written, and an unreliable connection stands.
+ * Descriptors with random fields, some of them valid. Each ends with known status bits, memory
+ * around them does not change, and an unreliable connection stays up.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static unsigned int pick(unsigned int n)
 	return rand_r(&seed) % n;
 }
 
-/* Around what is registered, and anywhere */
+/* An address around registered memory, or anywhere */
 static uint64_t some_address(struct end *end)
 {
 	const uint64_t from[] = {
@@ -73,7 +73,7 @@ static VIP_DESCRIPTOR *some_desc(struct end *end, struct end *peer, unsigned int
 	return d;
 }
 
-/* Not all are queued: some are longer than the memory that they lie in. */
+/* Not all are queued: some are longer than their memory. */
 static void take_all(struct end *end)
 {
 	VIP_DESCRIPTOR *got;

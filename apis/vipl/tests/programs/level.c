@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* The reliability levels: what is lost, and who hears of it. */
+/* The reliability levels: which messages are lost, and which end gets an error. */
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>
@@ -108,7 +108,7 @@ void level_mismatch(void)
 	close_pair();
 }
 
-/* Three messages have a descriptor; the fourth says that it has none, the others are flushed */
+/* Three messages have a receive; the fourth send gets the error, the others are flushed */
 void reception_no_receive(void)
 {
 	unsigned int i;
@@ -127,7 +127,7 @@ void reception_no_receive(void)
 	close_pair();
 }
 
-/* The one that is refused says so, and what follows it has no effect (6.3.1.1). */
+/* The refused descriptor has the error, and descriptors after it have no effect (6.3.1.1). */
 static void require_refused(uint16_t op, uint32_t status_op)
 {
 	VIP_DESCRIPTOR *d;
@@ -177,7 +177,7 @@ static void await_dropped(unsigned long want)
 	require(dropped() == want, "%lu, not %lu", dropped(), want);
 }
 
-/* Each error costs a message or a descriptor; the connection stands, nobody is called */
+/* Each error costs a message or a descriptor; the connection stays up, no handler is called */
 void unreliable(void)
 {
 	VIP_DESCRIPTOR *d, *r;
@@ -232,7 +232,7 @@ void unreliable(void)
 
 static unsigned int received;
 
-/* One of a hundred is too long for its descriptor; all others come, once and in order */
+/* One of a hundred is too long for its receive; all others arrive, once and in order */
 static void *receive_all(void *unused)
 {
 	unsigned int i, count = env_uint("VIPL_MESSAGES", 10000);
@@ -256,7 +256,7 @@ static void *receive_all(void *unused)
 	return NULL;
 }
 
-/* For another one, at both ends */
+/* Waits until the server has a receive, and the client a descriptor, for one more message */
 static void require_space(unsigned int sent)
 {
 	VIP_DESCRIPTOR *got;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Functions that are called when a descriptor is done. */
+/* Handlers of completed descriptors. */
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>
@@ -35,7 +35,7 @@ static void on_recv(VIP_PVOID context, VIP_NIC_HANDLE nic, VIP_VI_HANDLE vi, VIP
 	require(desc->CS.Status == (DONE | VIP_STATUS_OP_RECEIVE), "%#x", desc->CS.Status);
 	require(desc->CS.Length == read_of(&received), "%u bytes as number %u", desc->CS.Length,
 		read_of(&received));
-	/* A function that is called may post, and ask to be called again. */
+	/* A handler may post, and register again. */
 	desc->CS.Length = 0;
 	post_recv(&server, desc);
 	if (read_of(&received) % 2)
@@ -50,7 +50,7 @@ static void on_send(VIP_PVOID context, VIP_NIC_HANDLE nic, VIP_VI_HANDLE vi, VIP
 	add_to(&sent);
 }
 
-/* Half of the calls are asked for before there is a message */
+/* Half of the handlers are registered before there is a message */
 void notify(void)
 {
 	unsigned int i;
@@ -119,7 +119,7 @@ static void never_cq(VIP_PVOID context, VIP_NIC_HANDLE nic, VIP_VI_HANDLE vi, VI
 	die("called with %p %p %p %d", context, nic, vi, recv);
 }
 
-/* With its VI or CQ a call goes away */
+/* The end of a VI or CQ cancels its calls */
 void notify_bad(void)
 {
 	VIP_VI_HANDLE vi;

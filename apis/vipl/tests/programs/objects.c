@@ -209,7 +209,7 @@ static void memory_kept(void)
 	char *p;
 
 	for (i = 0; i < ARRAY_SIZE(prot); i++) {
-		/* between pages that are not to be had, or it might become part of a larger one */
+		/* between inaccessible pages, so that it is not merged with another mapping */
 		p = (char *)map(sizeof(copy) + 2 * PAGE, PROT_NONE) + PAGE;
 		require(!mprotect(p, sizeof(copy), PROT_READ | PROT_WRITE), "mprotect");
 		for (j = 0; j < sizeof(copy); j++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* What the cases of libvipl share. */
+/* Shared by the cases of libvipl. */
 #ifndef OBJECTS_H
 #define OBJECTS_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Two VIs of one process, and what is done with their descriptors. */
+/* Two VIs of one process, and helpers for their descriptors. */
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -15,7 +15,7 @@ const char *pair_name = "pair";
 
 extern const char *test_addr;
 
-/* With the bytes of @disc */
+/* An address with @disc as the discriminator */
 static union address address_of(const char *host, const char *disc)
 {
 	union address a = { .net = { .HostAddressLen = 4, .DiscriminatorLen = strlen(disc) } };
@@ -37,7 +37,7 @@ union address server_at(const char *disc)
 	return address_of(host ? host : test_addr, disc);
 }
 
-/* --- where the server is --- */
+/* --- the server's network namespace --- */
 
 static void enter_netns(const char *path)
 {
@@ -47,7 +47,7 @@ static void enter_netns(const char *path)
 	close(fd);
 }
 
-/* This thread's, which those that it starts have as well */
+/* Sets this thread's namespace; threads that it starts inherit it */
 void enter_server(void)
 {
 	const char *path = getenv("VIPL_SERVER_NETNS");
@@ -126,7 +126,7 @@ void close_pair(void)
 	expect(VIP_SUCCESS, VipCloseNic(server.nic));
 }
 
-/* Zero, but for a status of its last use */
+/* A descriptor that is zero, except for the status of its last use */
 VIP_DESCRIPTOR *desc_of(struct end *end, unsigned int i)
 {
 	VIP_DESCRIPTOR *d = (void *)(end->descs + i * DESC_BYTES);
@@ -146,7 +146,7 @@ void add_segment(struct end *end, VIP_DESCRIPTOR *d, void *p, uint32_t len)
 	d->CS.Length += len;
 }
 
-/* One segment of the data */
+/* Makes a descriptor with one segment of the data */
 VIP_DESCRIPTOR *make_send(struct end *end, unsigned int i, unsigned int offset, uint32_t len)
 {
 	VIP_DESCRIPTOR *d = desc_of(end, i);

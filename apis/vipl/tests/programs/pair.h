@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Two VIs of one process that are connected with each other. */
+/* Two VIs of one process, connected with each other. */
 #ifndef PAIR_H
 #define PAIR_H
 
@@ -14,8 +14,8 @@
 #define PAIR_DESCS	64
 #define DESC_BYTES	4096		/* for a descriptor of 252 segments */
 #define DATA_BYTES	(1 << 20)
-#define GUARD_BYTES	4096		/* behind them, not registered */
-#define LONG		10000		/* ms for what must happen */
+#define GUARD_BYTES	4096		/* after them, not registered */
+#define LONG		10000		/* ms, time-out for expected events */
 
 /**
  * struct end - one end of a connection
@@ -48,7 +48,7 @@ union address {
 extern struct end client, server;
 extern const char *pair_name;	/* the discriminator of connect_pair() */
 
-/* What makes an object at the server's address: in the network namespace it may have */
+/* Runs a call that uses the server's address, in the server's network namespace, if it has one */
 #define at_server(call) ({						\
 	VIP_RETURN ret_;						\
 									\

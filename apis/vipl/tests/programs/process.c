@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Peers in another process, which stops or is killed; and several threads of one. */
+/* Peers in another process that stops or is killed; and several threads of one process. */
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static void accept_client(void)
 	expect(VIP_SUCCESS, VipConnectAccept(conn, server.vi));
 }
 
-/* Connected with a process that has @receives posted and then does nothing */
+/* Connects with a process that posts @receives and then does nothing */
 static pid_t connect_child(unsigned int receives)
 {
 	union address local = client_at(""), remote = server_at("process");
@@ -61,7 +61,7 @@ static void end_child(pid_t pid)
 	require(waitpid(pid, NULL, 0) == pid, "the child");
 }
 
-/* What is posted is flushed, and the state is Error, without a call but those that look */
+/* Posted descriptors are flushed, and the state is Error, without calls except queries */
 void peer_killed(void)
 {
 	pid_t pid = connect_child(0);
@@ -98,7 +98,7 @@ void peer_stopped(void)
 	expect(VIP_SUCCESS, VipCloseNic(client.nic));
 }
 
-/* Memory of another tag is not written to, even if its handle is known */
+/* A peer cannot write to memory of another tag, even if it knows the handle */
 void foreign_tag(void)
 {
 	VIP_MEM_ATTRIBUTES other = { NULL, VIP_TRUE, VIP_TRUE };
@@ -126,7 +126,7 @@ void foreign_tag(void)
 	close_pair();
 }
 
-/* Of a descriptor that is done, nothing has changed but what the text says */
+/* In a completed descriptor only the fields of the specification have changed */
 void descriptor_kept(void)
 {
 	VIP_DESCRIPTOR *r, before;
@@ -169,7 +169,7 @@ static void *take_entries(void *unused)
 	return NULL;
 }
 
-/* Each message is taken once, whoever looks for it */
+/* Each message is taken once, by any of the threads */
 void threads(void)
 {
 	pthread_t thread[THREADS];

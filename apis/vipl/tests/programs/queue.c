@@ -31,7 +31,7 @@ static void start(void)
 	expect(VIP_SUCCESS, VipRegisterMem(nic, desc, BYTES, &mem, &handle));
 }
 
-/* @want is the head of the receive or send queue, or NULL if that is not done */
+/* Checks that @want is the completed head of the queue; NULL: the head is not done */
 static void require_next(bool recv, VIP_DESCRIPTOR *want)
 {
 	VIP_RETURN ret = want ? VIP_SUCCESS : VIP_NOT_DONE;
@@ -191,7 +191,7 @@ static void *destroy_soon(void *unused)
 	return NULL;
 }
 
-/* What it gives when another thread does @meanwhile */
+/* Waits while another thread runs @meanwhile. Return: the code of the wait */
 static VIP_RETURN wait_while(void *(*meanwhile)(void *), VIP_ULONG msecs, VIP_DESCRIPTOR **got)
 {
 	pthread_t thread;

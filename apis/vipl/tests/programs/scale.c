@@ -29,7 +29,7 @@ static void connect_many(unsigned int count)
 	}
 }
 
-/* Each of them at once, and traffic on all (8.1) */
+/* All VIs at once, with traffic on each (8.1) */
 void many_vis(void)
 {
 	unsigned int i, count = env_uint("VIPL_VIS", 128);
@@ -76,7 +76,7 @@ static void *take_bulk(void *arg)
 	return NULL;
 }
 
-/* As many as there are receives for */
+/* Sends as many messages as there are receives */
 static void *send_bulk(void *arg)
 {
 	struct end *end = arg;
@@ -105,7 +105,7 @@ static void ping(unsigned int i)
 	require_sent(&clients[i], (void *)(client.descs + (32 + i) * DESC_BYTES), DONE);
 }
 
-/* None is kept from sending by the others (6.3.1, 2.6). */
+/* No VI keeps another one from sending (6.3.1, 2.6). */
 void fairness(void)
 {
 	struct end *much_from, *much_to;
@@ -120,7 +120,7 @@ void fairness(void)
 		post_recv(much_to, make_send(much_to, i, 0, 65536));
 	require(!pthread_create(&to, NULL, take_bulk, much_to), "a thread");
 	require(!pthread_create(&from, NULL, send_bulk, much_from), "a thread");
-	/* were the one with much starved, this would not end, and the case would run out of time */
+	/* if the bulk VI starved, this would not end, and the case would time out */
 	for (i = 0; i < SMALL * PINGS || __atomic_load_n(&taken, __ATOMIC_ACQUIRE) <= SMALL; i++)
 		ping(i % SMALL);
 	__atomic_store_n(&over, 1, __ATOMIC_RELEASE);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Which function gave which code, in the file that VIPL_SEEN names. */
+/* Records which function returned which code, in the file that VIPL_SEEN names. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ static void append(const char *path, const char *line, size_t len)
 	close(fd);
 }
 
-/* Returns @code. @call is as it stands in the source, and may be of a helper. */
+/* Returns @code. @call is the source text of the call, and may call a helper. */
 VIP_RETURN note_seen(const char *call, VIP_RETURN code)
 {
 	const char *path = getenv("VIPL_SEEN");

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Which function gave which code: the table of conformance-vipl.md is compared with it. */
+/* Records which function returned which code, for the table of conformance-vipl.md. */
 #ifndef SEEN_H
 #define SEEN_H
 
 #include <vipl.h>
 
-/* What a call gives is what it must, and is noted. */
+/* Checks and records the return code of a call. */
 #define expect(want, call) do {						\
 	VIP_RETURN got_ = (call);					\
 	require(got_ == (want), "%s gives %d, not " #want, #call, got_);	\
 	note_seen(#call, got_);						\
 } while (0)
 
-/* The same of a call whose code somebody else looks at */
+/* Records the return code of a call, which the caller checks */
 #define noted(call)	note_seen(#call, (call))
 
 VIP_RETURN note_seen(const char *call, VIP_RETURN code);

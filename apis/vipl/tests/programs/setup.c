@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* What the cases of libvipl begin with. */
+/* Setup of the cases of libvipl. */
 #include <stdlib.h>
 #include <sys/mman.h>
 #include "common.h"
@@ -38,7 +38,7 @@ void *map(size_t len, int prot)
 	return p;
 }
 
-/* What a VI has that nothing is special about */
+/* Attributes of an ordinary VI */
 VIP_VI_ATTRIBUTES plain_vi(VIP_NIC_HANDLE nic)
 {
 	return (VIP_VI_ATTRIBUTES){

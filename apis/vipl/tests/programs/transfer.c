@@ -16,7 +16,7 @@ void send_one(void)
 	start();
 	fill(client.data, 1000, 1);
 	r = make_send(&server, 0, 0, 4096);
-	r->CS.Control = VIP_CONTROL_IMMEDIATE;	/* of no meaning there (10.2) */
+	r->CS.Control = VIP_CONTROL_IMMEDIATE;	/* without a meaning there (10.2) */
 	post_recv(&server, r);
 	s = make_send(&client, 0, 0, 1000);
 	post_send(&client, s);
@@ -28,7 +28,7 @@ void send_one(void)
 	close_pair();
 }
 
-/* The server sends first, and both at once, right after they are connected */
+/* The server sends first, and then both at once, right after the connect */
 void send_both(void)
 {
 	VIP_DESCRIPTOR *s, *r;
@@ -73,7 +73,7 @@ static void add_scattered(struct end *end, VIP_DESCRIPTOR *d, unsigned int n, ui
 		add_segment(end, d, end->data + i * 256, len);
 }
 
-/* 252 of them, and segments of no bytes and of no memory between */
+/* 252 segments, with segments of length 0 and without memory between them */
 void segments(void)
 {
 	VIP_DESCRIPTOR *s, *r;
@@ -152,7 +152,7 @@ void rdma_write(void)
 	close_pair();
 }
 
-/* It takes one descriptor, which says that the data is there */
+/* It uses one receive descriptor, whose completion shows that the data has arrived */
 void rdma_write_imm(void)
 {
 	VIP_DESCRIPTOR *w, *r, *got;
@@ -195,7 +195,7 @@ void rdma_read(void)
 	close_pair();
 }
 
-/* A Send that is fenced takes what the Read before it has brought */
+/* A fenced Send sends the data of the Read before it */
 void fence(void)
 {
 	VIP_DESCRIPTOR *d, *s, *r;
@@ -221,7 +221,7 @@ void fence(void)
 	close_pair();
 }
 
-/* Nobody is called between the post and the end */
+/* Polls the status in memory, without calls between post and completion */
 void spin(void)
 {
 	VIP_DESCRIPTOR *s, *r;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Processes that fork, have signals, are short of memory, or lose their device. */
+/* Processes that fork, get signals, are short of memory, or lose their device. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ static void transfer_one(void)
 
 /* --- fork --- */
 
-/* A child has nothing of its parent's, and its own NICs work. */
+/* The parent's handles are invalid in a child, and its own NICs work. */
 static void be_child(void)
 {
 	struct end inherited = client;
@@ -88,7 +88,7 @@ static void on_alarm(int number)
 	elsewhere += !pthread_equal(self, pthread_self());
 }
 
-/* A wait is as long as it says, and threads of the library have no signals. */
+/* Signals do not shorten a wait, and threads of the library get none. */
 void interrupted(void)
 {
 	struct itimerval each = { { 0, 1000 }, { 0, 1000 } }, none = { 0 };
@@ -121,7 +121,7 @@ void interrupted(void)
 static void *eaten[MOST];
 static unsigned int meals;
 
-/* All there is, for this thread; the library's own have none to ask for meanwhile */
+/* Allocates all memory, for this thread; the library's threads allocate none meanwhile */
 static void eat(void)
 {
 	struct rlimit none = { 0, RLIM_INFINITY };
@@ -153,7 +153,7 @@ static void give_back(void)
 	expect(VIP_SUCCESS, call);					\
 } while (0)
 
-/* Nothing is made of half of it: the same call succeeds when there is memory. */
+/* A call that fails leaves nothing behind: it succeeds when there is memory. */
 void short_of_memory(void)
 {
 	union address local = server_at("short"), remote;
@@ -196,7 +196,7 @@ static void run(const char *format, const char *name)
 	require(!system(command), "%s", command);
 }
 
-/* That it was down shows in the call that connects (5.1), and then it is up again. */
+/* A connect fails while the interface is down (5.1), and succeeds when it is up again. */
 void device_down(void)
 {
 	union address local = client_at(""), remote = server_at(pair_name);
@@ -213,7 +213,7 @@ void device_down(void)
 	close_pair();
 }
 
-/* All calls come back, and say so */
+/* All calls return, with an error */
 void device_gone(void)
 {
 	union address local = client_at(""), remote = server_at(pair_name);

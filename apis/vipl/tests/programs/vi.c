@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* VIs without a connection: made, changed, ended. */
+/* VIs without a connection: creation, changes, end. */
 #include <sys/mman.h>
 #include "common.h"
 #include "objects.h"
@@ -42,7 +42,7 @@ void vi_life(void)
 	expect(VIP_SUCCESS, VipCloseNic(nic));
 }
 
-/* Makes no VI of it, and changes none to it. */
+/* Creating a VI with @attr, and setting @attr, fail with @want. */
 static void require_refused(VIP_NIC_HANDLE nic, VIP_VI_HANDLE vi, VIP_RETURN want,
 			    VIP_VI_ATTRIBUTES attr)
 {

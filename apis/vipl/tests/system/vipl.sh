@@ -8,7 +8,7 @@
 
 [ -x "$BIN/vipl" ] || bail "no $BIN/vipl: make -C apis/vipl/tests/programs OUT=..."
 
-# What each function gave, in all cases
+# The return codes of each function, in all cases
 export VIPL_SEEN=$tmp/seen
 
 # The table of functions and return codes in conformance-vipl.md, as "FUNCTION CODE" lines
@@ -19,7 +19,7 @@ codes_wanted() {
 		done | tr -d '`,' | sort -u
 }
 
-# Each code of the table was given, and none that is not in it
+# The cases have returned each code of the table, and no other one
 all_codes_seen() {
 	codes_wanted >"$tmp/wanted"
 	sort -u "$VIPL_SEEN" >"$tmp/given"
@@ -42,8 +42,8 @@ t "device_gone: a device that goes ends its connections, and is told" on_cli "$B
 t "nothing is left behind by a device that is gone" within 10 nothing_left
 teardown_hosts
 
-# The examples, between two hosts: the server's program and arguments, and the client's,
-# who tries until the server is there
+# The examples, between two hosts: program and arguments of the server and of the client,
+# which tries until the server is there
 example() {
 	local server=() rc=0 pid
 	while [ "$1" != -- ]; do

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * vipl_dg: libvipl as the Developer's Guide has it, which is what most programs for VI are
- * written to. It is built with VIPL_DG.
+ * vipl_dg: libvipl's interface of the Developer's Guide, for which most programs for VI are
+ * written. It is built with VIPL_DG.
  *
  *	vipl_dg ADDR CASE	on the device that has address ADDR
  */
@@ -31,7 +31,7 @@ VIP_NIC_HANDLE open_nic(void)
 	return nic;
 }
 
-/* Without a tag, as programs have it that never heard of them */
+/* Without a tag, as in programs that do not know tags */
 VIP_VI_HANDLE make_vi(VIP_NIC_HANDLE nic)
 {
 	VIP_VI_ATTRIBUTES attr = {

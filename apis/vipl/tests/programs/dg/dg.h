@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* What the cases of libvipl's Developer's Guide interface share. */
+/* Shared by the cases of libvipl's Developer's Guide interface. */
 #ifndef DG_H
 #define DG_H
 
@@ -7,7 +7,7 @@
 #include "common.h"
 #include "../seen.h"
 
-#define LONG	10000		/* ms for what must happen */
+#define LONG	10000		/* ms, time-out for expected events */
 
 union address {
 	VIP_NET_ADDRESS net;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * How programs for VI were written in their time: one region with descriptors and data in
- * it, registered more than once; addresses whose tails are whatever was there; no tag and no
- * quality of service; the name service left before it is needed; statuses looked at in
- * memory; descriptors posted again at once; nothing taken down.
+ * Habits of old programs for VI: one region with descriptors and data, registered more than
+ * once; addresses with uninitialized tails; no tag and no quality of service; the name service
+ * is shut down before it is needed; the program polls statuses in memory, posts descriptors
+ * again at once, and destroys nothing.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ struct player {
 	VIP_NIC_HANDLE nic;
 	VIP_VI_HANDLE vi;
 	VIP_MEM_HANDLE desc_handle, data_handle;
-	VIP_DESCRIPTOR *recv, *send;	/* the data of each is right behind it */
+	VIP_DESCRIPTOR *recv, *send;	/* the data of each is right after it */
 };
 
 static void get_memory(struct player *p)
@@ -43,7 +43,7 @@ static void join(struct player *p)
 	get_memory(p);
 }
 
-/* The status is what its last use has left. */
+/* Keeps the status of the descriptor's last use. */
 static void prepare(struct player *p, VIP_DESCRIPTOR *d)
 {
 	d->CS.Reserved = 0;
@@ -84,7 +84,7 @@ static void say(struct player *p, unsigned char what)
 	expect(VIP_SUCCESS, VipSendDone(p->vi, &got));
 }
 
-/* With a tail that nobody has written */
+/* With an uninitialized tail */
 static union address dirty_address(const char *disc)
 {
 	union address a, clean = address_of(disc);
@@ -111,7 +111,7 @@ static void *serve(void *arg)
 	return NULL;
 }
 
-/* They loop until the server is there */
+/* Tries until the server is there, as old programs do */
 static void call(struct player *p)
 {
 	union address local = dirty_address(""), remote = dirty_address("pong");
@@ -148,7 +148,7 @@ void pong(void)
 	expect(VIP_SUCCESS, VipCloseNic(server.nic));
 }
 
-/* Connected, with receives posted, requests waited for and calls asked for */
+/* Exits while connected, with posted receives, waits for requests and registered handlers */
 void leave_all(void)
 {
 	struct player server, client;

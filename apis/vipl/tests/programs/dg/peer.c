@@ -13,7 +13,7 @@ static void require_connected(VIP_VI_HANDLE vi)
 	require(state == VIP_STATE_CONNECTED, "state %d", state);
 }
 
-/* @first asks @ms before the other */
+/* @first requests the connection @ms before the other */
 static void connect_peers(VIP_VI_HANDLE first, union address *a, VIP_VI_HANDLE second,
 			  union address *b, unsigned int ms)
 {

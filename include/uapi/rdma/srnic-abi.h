@@ -22,7 +22,7 @@
  * Feature handshake (alloc_ucontext). The provider says what it can make use
  * of, the kernel answers what it has. A bit both know may be used. A bit in
  * @required that the kernel does not know fails the call with EOPNOTSUPP.
- * Who imports a context has no handshake, and asks for what is in use: see
+ * An importer of a context has no handshake, and asks for what is in use: see
  * SRNIC_ATTR_QUERY_CONTEXT_RESP.
  */
 #define SRNIC_FEAT_DOORBELL_FLAG	(1ULL << 0)	/* SRNIC_RING_NEED_WAKEUP */
@@ -266,10 +266,9 @@ struct srnic_cqe {
 
 /*
  * QUERY_CONTEXT (UVERBS_METHOD_QUERY_CONTEXT), by which a context is imported:
- * the answer to the handshake of who opened the device. Its features are those
- * in use, which the opener's provider and the kernel know. An importer that does
- * not know all of them cannot use the context, nor can one that needs others. An
- * importer has to ask.
+ * the answer to the opener's handshake. Its features are those in use, which the
+ * opener's provider and the kernel know. An importer that does not know all of them
+ * cannot use the context, nor can one that needs others. An importer has to ask.
  */
 enum srnic_query_context_attrs {
 	/* struct srnic_uresp_alloc_ctx; optional, as it is not of a method of the driver */

@@ -11,7 +11,7 @@
 #include <rnicpi/rnicpi.h>
 
 /**
- * struct rix_client - who wants to know which RNICs there are
+ * struct rix_client - a consumer that is notified of the RNICs that there are
  * @attached: an RNIC is there: called for those that are there already, too. From within
  *	      ri_svc_attach(), and any function may be called, ri_rnic_open() for a start
  * @detaching: an RNIC is about to go: what the client has of it is to be ended, ri_rnic_close()

@@ -203,6 +203,7 @@ both_reserved() {
 }
 
 one_host
+let_users_in || bail "users cannot reach $BIN"
 ib_enable
 cases claim
 t "a kernel consumer's QP is not taken by a program, root's neither" kernels_qp

@@ -27,15 +27,6 @@ export SRNIC_SLOW=${SRNIC_SLOW:-1}
 tmp=$(mktemp -d)
 test_file=$(basename "$0")
 
-# --- TAP ---------------------------------------------------------------------
-
-. "$top/scripts/tap.sh"	# ok, not_ok, skip
-
-diag() { sed 's/^/#     /'; }
-bail() { echo "Bail out! $*"; exit 1; }
-
-skip_all() { echo "1..0 # SKIP $*"; exit 0; }
-
 # Users without any capability may run the tests' programs from here on, in this guest alone: the
 # way there may lead through /root, which is closed to them on Debian.
 let_users_in() {
@@ -44,6 +35,15 @@ let_users_in() {
 		chmod o+x "$dir" && dir=$(dirname "$dir") || return
 	done
 }
+
+# --- TAP ---------------------------------------------------------------------
+
+. "$top/scripts/tap.sh"	# ok, not_ok, skip
+
+diag() { sed 's/^/#     /'; }
+bail() { echo "Bail out! $*"; exit 1; }
+
+skip_all() { echo "1..0 # SKIP $*"; exit 0; }
 
 # where_they_stand PID...: where these processes wait
 where_they_stand() {

@@ -3,8 +3,8 @@
  * Datagrams of UD QPs, one UDP datagram for each message.
  * Pure: no sockets, no locks, no allocation.
  */
-#ifndef SRNIC_WIRE_DATAGRAM_H
-#define SRNIC_WIRE_DATAGRAM_H
+#ifndef SRNIC_DATAGRAM_H
+#define SRNIC_DATAGRAM_H
 
 #include "wire/os.h"
 

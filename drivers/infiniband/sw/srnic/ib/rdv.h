@@ -4,8 +4,8 @@
  * have exchanged GIDs and QP numbers, and the rule for two attempts that cross.
  * Pure: no sockets, no locks, no allocation.
  */
-#ifndef SRNIC_WIRE_RDV_H
-#define SRNIC_WIRE_RDV_H
+#ifndef SRNIC_RDV_H
+#define SRNIC_RDV_H
 
 #include "wire/os.h"
 

@@ -23,7 +23,7 @@ PROVIDER_OUT = build/provider
 RELEASE      = $(notdir $(MODULE_OUT))
 
 .DEFAULT_GOAL := all
-.PHONY: all module provider vipl rnicpi install install-vipl install-rnicpi deb rpm setup-build setup-deb setup demo check check-all check-static check-kunit \
+.PHONY: all module provider vipl rnicpi install install-vipl install-rnicpi docs deb rpm setup-build setup-deb setup demo check check-all check-static check-kunit \
 	check-kasan check-debug check-kernels check-packages check-wire check-vipl check-rnicpi check-pyverbs check-system check-chaos fuzz fuzz-guest bench bench-report clean clean-cache help
 
 ##@ Build
@@ -44,6 +44,10 @@ vipl:			## Build libvipl, the VI Provider Library
 rnicpi: provider	## Build librnicpi, the RNIC Programming Interface
 	@$(MAKE) -s -C apis/rnicpi/user OUT=$(CURDIR)/build/rnicpi PROVIDER=$(CURDIR)/build/provider
 	@ls build/rnicpi/librnicpi.so.1
+
+docs:			## Make HTML of the documents, in build/docs
+	@scripts/setup docs
+	@scripts/docs
 
 deb: setup-deb		## Build Debian packages, in build/deb
 	@scripts/build-deb

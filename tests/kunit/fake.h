@@ -21,6 +21,7 @@ struct fake_cq {
 	u32 errors;
 };
 
+int tests_protocol(void);
 struct srnic_device *fake_device(struct kunit *test);
 struct ib_pd *fake_pd(struct kunit *test, struct srnic_device *dev);
 struct fake_cq *fake_cq(struct kunit *test, struct srnic_device *dev, u32 entries);

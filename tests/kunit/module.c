@@ -5,7 +5,7 @@
  */
 #include <linux/module.h>
 #include "engine/takeover.h"
-#include "rnicpi/tests/kunit/rnicpi_pair.h"
+#include "fake.h"
 
 static bool have_protocol;
 

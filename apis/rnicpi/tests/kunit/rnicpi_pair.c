@@ -12,6 +12,7 @@
 #include "engine/kthreads.h"
 #include "engine/linger.h"
 #include "compat.h"
+#include "fake.h"
 #include "rnicpi/kernel/rnic.h"
 #include "rnicpi_pair.h"
 #include "device/device.h"

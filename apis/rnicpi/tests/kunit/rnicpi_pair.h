@@ -42,8 +42,6 @@ struct pair {
 	ri_os_data_t vp_data;	/* of the last upcall */
 };
 
-int tests_protocol(void);
-
 struct pair *pair_device(struct kunit *test);
 struct pair *pair_open(struct kunit *test, ri_pbl_mode_t mode);
 struct pair *pair_idle(struct kunit *test, ri_pbl_mode_t mode, ri_boolean_t privileged);

@@ -20,8 +20,7 @@
 #include "device/nldev.h"
 #include "device/policy_sysfs.h"
 #include "device/stats.h"
-#include "ib/rendezvous.h"
-#include "ib/ud.h"
+#include "ib/ib.h"
 #include "queue/holder.h"
 #include "queue/wqe.h"
 #include "srnic.h"
@@ -119,7 +118,7 @@ static struct srnic_device *device_new(struct net_device *netdev, u8 type)
 		ib_dealloc_device(&dev->ibdev);
 		return NULL;
 	}
-	if (srnic_ud_ports_new(dev)) {
+	if (srnic_ib_device_new(dev)) {
 		free_percpu(dev->counters);
 		ib_dealloc_device(&dev->ibdev);
 		return NULL;
@@ -133,7 +132,6 @@ static struct srnic_device *device_new(struct net_device *netdev, u8 type)
 	lockdep_set_class(&dev->qps.xa_lock, &qps_lock_key);
 	xa_init_flags(&dev->pairs, XA_FLAGS_ACCOUNT);
 	xa_init_flags(&dev->avs, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
-	dev->rdv = &srnic_rdv_ops;
 	srnic_policy_init(&dev->policy);
 	srnic_holders_init(dev);
 	spin_lock_init(&dev->gid_lock);

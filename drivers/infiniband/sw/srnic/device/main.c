@@ -12,8 +12,7 @@
 #include "engine/kthreads.h"
 #include "engine/linger.h"
 #include "engine/takeover.h"
-#include "ib/rendezvous.h"
-#include "ib/ud.h"
+#include "ib/ib.h"
 #include "srnic.h"
 
 #define VERSION	__stringify(SRNIC_VERSION_MAJOR) "." \
@@ -78,7 +77,8 @@ static int __init srnic_init(void)
 	if (err)
 		goto client_exit;
 	rdma_link_register(&srnic_link_ops);
-	rdma_link_register(&srnic_plain_link_ops);
+	if (IS_ENABLED(CONFIG_SRNIC_IB))
+		rdma_link_register(&srnic_plain_link_ops);
 	return 0;
 client_exit:
 	srnic_client_exit();
@@ -105,7 +105,8 @@ release_exit:
  */
 static void __exit srnic_exit(void)
 {
-	rdma_link_unregister(&srnic_plain_link_ops);
+	if (IS_ENABLED(CONFIG_SRNIC_IB))
+		rdma_link_unregister(&srnic_plain_link_ops);
 	rdma_link_unregister(&srnic_link_ops);
 	srnic_client_exit();
 	ib_unregister_driver(SRNIC_DRIVER_ID);

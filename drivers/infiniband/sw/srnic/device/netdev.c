@@ -10,8 +10,7 @@
 #include "device/device.h"
 #include "device/gid.h"
 #include "device/netdev.h"
-#include "ib/rendezvous.h"
-#include "ib/ud.h"
+#include "ib/ib.h"
 #include "qp/qp.h"
 #include "srnic.h"
 

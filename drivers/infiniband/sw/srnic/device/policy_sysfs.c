@@ -15,8 +15,7 @@
 #include <net/sock.h>
 #include "cm/cm_user.h"
 #include "device/policy_sysfs.h"
-#include "ib/rendezvous.h"
-#include "ib/ud.h"
+#include "ib/ib.h"
 #include "srnic.h"
 
 /* A larger FPDU has a ULPDU of MPA_MAX_ULPDU with any number of markers */

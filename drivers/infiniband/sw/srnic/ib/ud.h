@@ -12,6 +12,7 @@
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
+#include "ib/addr.h"
 #include "ib/datagram.h"
 #include "queue/sqe.h"
 
@@ -22,20 +23,6 @@ struct srnic_ud_set;
 
 /* If a WR's Q_Key has this bit, the QP's Q_Key is sent (IBA 1.6, 10.2.5) */
 #define SRNIC_QKEY_OF_QP	0x80000000U
-
-/**
- * struct srnic_av - address vector of messages; immutable
- * @pd: of the address handle
- * @sgid_index: index of @sgid
- * @sgid: the sender's address
- * @dgid: the receiver's address
- */
-struct srnic_av {
-	struct ib_pd *pd;
-	int sgid_index;
-	union ib_gid sgid;
-	union ib_gid dgid;
-};
 
 /**
  * struct srnic_ud - the part of a QP that UD QPs have

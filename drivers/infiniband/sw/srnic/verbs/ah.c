@@ -5,6 +5,7 @@
  */
 
 #include <rdma/ib_addr.h>
+#include <rdma/srnic-abi.h>
 #include "ib/addr.h"
 #include "queue/holder.h"
 #include "srnic.h"

@@ -4,7 +4,7 @@
 #define SRNIC_AH_H
 
 #include <rdma/ib_verbs.h>
-#include "ib/ud.h"
+#include "ib/addr.h"
 
 /**
  * struct srnic_ah - an address handle

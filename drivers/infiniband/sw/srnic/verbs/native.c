@@ -5,7 +5,6 @@
  */
 
 #include <linux/export.h>
-#include "ib/rendezvous.h"
 #include "queue/cq.h"
 #include "queue/srq.h"
 #include "queue/state.h"

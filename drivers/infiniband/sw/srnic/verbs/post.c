@@ -6,7 +6,7 @@
 
 #include <rdma/ib_verbs.h>
 #include "engine/tx.h"
-#include "ib/ud.h"
+#include "ib/ib.h"
 #include "memory/tpt.h"
 #include "queue/srq.h"
 #include "queue/state.h"

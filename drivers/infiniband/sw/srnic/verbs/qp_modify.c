@@ -8,7 +8,6 @@
 #include <rdma/uverbs_ioctl.h>
 #include <rdma/uverbs_std_types.h>
 #include "cm/handover.h"
-#include "ib/rendezvous.h"
 #include "qp/qp.h"
 #include "queue/wq.h"
 #include "srnic.h"

@@ -7,7 +7,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 #include "compat.h"
-#include "ib/ud.h"
+#include "ib/ib.h"
 #include "memory/mr.h"
 #include "memory/mw.h"
 #include "qp/qp.h"
@@ -17,10 +17,8 @@
 #include "srnic.h"
 #include "verbs/ah.h"
 #include "verbs/dm.h"
-#include "ib/ib_modify.h"
 #include "verbs/post.h"
 #include "verbs/udata.h"
-#include "ib/ud_modify.h"
 #include "verbs/verbs.h"
 
 /* All known features (srnic-abi.h) */

@@ -15,6 +15,9 @@ RESULTS ?=
 FRAMES  ?= 1000000
 # Duration of random calls of methods, in seconds.
 METHODS ?= 30
+# Source trees, for in-tree and in-rdma-core.
+LINUX   ?=
+RDMA_CORE ?=
 
 export KDIR
 
@@ -24,7 +27,7 @@ RELEASE      = $(notdir $(MODULE_OUT))
 
 .DEFAULT_GOAL := all
 .PHONY: all module provider vipl rnicpi install install-vipl install-rnicpi docs deb rpm setup-build setup-deb setup demo check check-all check-static check-kunit \
-	check-kasan check-debug check-kernels check-packages check-wire check-vipl check-rnicpi check-pyverbs check-system check-chaos fuzz fuzz-guest bench bench-report clean clean-cache help
+	check-kasan check-debug check-kernels check-packages check-wire check-vipl check-rnicpi check-pyverbs check-system check-chaos fuzz fuzz-guest bench bench-report in-tree in-rdma-core clean clean-cache help
 
 ##@ Build
 all: module provider	## Build the kernel module and the libibverbs provider (the default)
@@ -140,6 +143,12 @@ bench-report:		## Write benchmarks.md and README.md's table from what was measur
 	@tests/bench/publish.py $(RESULTS)
 
 ##@ Other
+in-tree:		## Copy the driver into a kernel's source tree: LINUX=DIR
+	@scripts/in-tree "$(LINUX)"
+
+in-rdma-core:		## Copy the provider into rdma-core's source tree: RDMA_CORE=DIR
+	@scripts/in-rdma-core "$(RDMA_CORE)"
+
 clean:			## Remove what was built (the cache outside the tree stays)
 	@rm -rf build
 

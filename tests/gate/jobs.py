@@ -202,6 +202,12 @@ class Plan:
     def compile(self, kernel):
         self.add(f'compile:{kernel}', f'scripts/check-compile {kernel}', 60)
 
+    def copy_linux(self):
+        self.add('copy_linux', 'scripts/check-in-tree linux', 240, needs=self.kernel('newest'))
+
+    def copy_rdma(self):
+        self.add('copy_rdma', 'scripts/check-in-tree rdma-core', 60)
+
     def kunit(self, kernel):
         name = f'kunit:{kernel}'
         self.add(name, ['scripts/kunit', '--kernel', kernel, '--log',
@@ -294,7 +300,8 @@ class Plan:
         linux = stock_linux()
         other = '6.1' if linux == '6.12' else '6.12'
         for spec in ('kunit:kasan', 'mutate:kasan', 'chaos:kasan', 'wire:kasan', f'compile:{other}',
-                     'compile:newest', f'kunit:uml-{other}', f'system:{other}:smoke,loopback'):
+                     'compile:newest', 'copy_linux', f'kunit:uml-{other}',
+                     f'system:{other}:smoke,loopback'):
             self.want(spec)
         self.system('stock', without=('smoke', *only_on_stock(), *LIBRARIES))
 
@@ -305,7 +312,7 @@ class Plan:
         for spec in ('kunit:kasan', 'mutate:kasan', 'chaos:kasan:500', 'system:kasan',
                      'kunit:smp-debug', 'mutate:smp-debug', 'chaos:smp-debug', 'system:smp-debug',
                      f'compile:{other}', 'compile:newest', f'kunit:uml-{other}', f'mutate:{other}',
-                     f'system:{other}', 'mutate:stock', 'pyverbs', 'packages',
+                     f'system:{other}', 'mutate:stock', 'pyverbs', 'copy_linux', 'copy_rdma', 'packages',
                      'long:newest:vipl,vipl_other,vipl_sanitize',
                      'long:newest:rnicpi,rnicpi_other,rnicpi_sanitize,rnicpi_ko'):
             self.want(spec)
@@ -321,8 +328,9 @@ class Plan:
 
     SETS = ('check', 'gate', 'all', 'kernels')
     PARTS = ('static', 'fuzz', 'compile', 'kunit', 'mutate', 'chaos', 'wire', 'system', 'long',
-             'pyverbs', 'packages', 'bench', 'conformance')
-    OF_NO_KERNEL = ('static', 'fuzz', 'pyverbs', 'packages', 'bench', 'conformance')
+             'copy_linux', 'copy_rdma', 'pyverbs', 'packages', 'bench', 'conformance')
+    OF_NO_KERNEL = ('static', 'fuzz', 'copy_linux', 'copy_rdma', 'pyverbs', 'packages', 'bench',
+                    'conformance')
 
     def want(self, spec):
         """spec: a set, or PART[:KERNEL[:FILE,...]]"""

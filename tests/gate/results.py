@@ -8,10 +8,10 @@ from pathlib import Path
 KERNELS = r'stock|newest|kasan|smp-debug|debug|kcsan|disks|uml-6\.1|uml-6\.12|6\.12|6\.1'
 # Directories of TAP files, and logs, of scripts/check; those of one kernel have its name
 RESULTS = re.compile(rf'(?:system|wire|long)-({KERNELS})(?:-.*)?')
-LOG = re.compile(rf'(?:check-)?(static|fuzz|mutate|chaos|compile|bench|conformance)(?:-({KERNELS}))?(?:-\d+)?')
+LOG = re.compile(rf'(?:check-)?(static|fuzz|mutate|chaos|compile|copy_linux|copy_rdma|bench|conformance)(?:-({KERNELS}))?(?:-\d+)?')
 KUNIT = re.compile(rf'kunit(?:-({KERNELS}))?')
 TEST = re.compile(r'^(not )?ok \d+(?: -)? +(.*?)( # SKIP.*)?$', re.M)
-MACHINE = ('static', 'fuzz', 'bench', 'conformance')
+MACHINE = ('static', 'fuzz', 'copy_linux', 'copy_rdma', 'bench', 'conformance')
 
 
 def plain(name):

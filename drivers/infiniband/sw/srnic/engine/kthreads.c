@@ -10,6 +10,7 @@
 #include <linux/sched.h>
 #include "engine/kthreads.h"
 #include "engine/rx.h"
+#include "engine/stream.h"
 #include "engine/tx.h"
 #include "srnic.h"
 
@@ -24,15 +25,37 @@ static bool wanted_at_once(const struct srnic_qp *qp)
 	return qp->kernel || !qp->inline_work || test_bit(SRNIC_QPF_DATA, &qp->flags);
 }
 
+static void write_space(void *priv)
+{
+	struct srnic_qp *qp = priv;
+
+	set_bit(SRNIC_QPF_WRITE_SPACE, &qp->flags);
+	srnic_qp_kick_tx(qp);
+}
+
+static void state_change(void *priv)
+{
+	/* the rx kthread checks the stream's state; the next send of the owner of tx fails */
+	srnic_qp_kick_rx(priv);
+	write_space(priv);
+}
+
+static const struct srnic_stream_ops engine_ops = {
+	.received = srnic_rx_ready,
+	.write_space = write_space,
+	.state_change = state_change,
+};
+
 /**
  * srnic_engine_start - start the engine on a stream (srnic_qp_attach(), owner of tx)
- * @qp: in RTS, with a stream whose callbacks are the QP's
+ * @qp: in RTS, with a stream
  *
- * Processes what was received, sends the RTR and what was posted. Afterwards the stream may end
+ * From now on the socket's callbacks are the engine's. Processes what was received, sends the RTR and what was posted. Afterwards the stream may end
  * at any time. May sleep, but not for the peer.
  */
 void srnic_engine_start(struct srnic_qp *qp)
 {
+	srnic_stream_hook(qp->stream, &engine_ops, qp);
 	srnic_rx_begins(qp);
 	/* a kick before this has left its bit; the stream cannot end while tx is owned here */
 	set_bit(SRNIC_QPF_NO_KTHREADS, &qp->flags);

@@ -494,12 +494,14 @@ static bool rx_left(const struct srnic_qp *qp)
 
 /**
  * srnic_rx_ready - TCP has received something (the socket's callback)
- * @qp: with a stream
+ * @arg: the QP, with a stream
  *
- * The socket is locked, in softirq or by a task. Does not sleep.
+ * Context: any, with softirqs off and the socket locked. Does not sleep.
  */
-void srnic_rx_ready(struct srnic_qp *qp)
+void srnic_rx_ready(void *arg)
 {
+	struct srnic_qp *qp = arg;
+
 	if (test_bit(SRNIC_QPF_RX_THREAD, &qp->flags)) {
 		srnic_qp_kick_rx(qp);
 		return;

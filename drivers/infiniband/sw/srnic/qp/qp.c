@@ -501,32 +501,6 @@ bool srnic_qp_abort_silent(struct srnic_qp *qp, void *priv)
 	return silent;
 }
 
-static void qp_received(void *priv)
-{
-	srnic_rx_ready(priv);
-}
-
-static void qp_write_space(void *priv)
-{
-	struct srnic_qp *qp = priv;
-
-	set_bit(SRNIC_QPF_WRITE_SPACE, &qp->flags);
-	srnic_qp_kick_tx(qp);
-}
-
-static void qp_stream_changed(void *priv)
-{
-	/* the rx kthread checks the stream's state; the next send of the owner of tx fails */
-	srnic_qp_kick_rx(priv);
-	qp_write_space(priv);
-}
-
-static const struct srnic_stream_ops qp_stream_ops = {
-	.received = qp_received,
-	.write_space = qp_write_space,
-	.state_change = qp_stream_changed,
-};
-
 /* Memory and initial conditions of a stream (ST-08) */
 static int qp_prepare(struct srnic_qp *qp, const struct srnic_attach *attach)
 {
@@ -620,7 +594,6 @@ int srnic_qp_attach(struct srnic_qp *qp, const struct srnic_attach *attach)
 	qp->tx_started = true;
 	if (attach->initiator)
 		set_bit(SRNIC_QPF_TX_OPEN, &qp->flags);
-	srnic_stream_hook(qp->stream, &qp_stream_ops, qp);
 	srnic_engine_start(qp);
 	return 0;
 detach:

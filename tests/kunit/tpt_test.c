@@ -133,6 +133,48 @@ static void bounds_by_counting(struct kunit *test)
 	}
 }
 
+/*
+ * A walk over any part of an SGE list, compared with counting octets: each piece is in one SGE,
+ * and SGEs of no length are not looked at (MR-19). The access is that of the QP.
+ */
+static void sges_by_counting(struct kunit *test)
+{
+	static const struct srnic_sge list[] = {
+		{ .lkey = 1, .length = 0 }, { .lkey = 2, .addr = 100, .length = 3 },
+		{ .lkey = 3, .length = 0 }, { .lkey = 4, .length = 0 },
+		{ .lkey = 5, .addr = 200, .length = 1 }, { .lkey = 6, .addr = 300, .length = 4 },
+	};
+	static const u64 octets[] = { 100, 101, 102, 200, 300, 301, 302, 303 };
+	struct srnic_qp *qp = kunit_kzalloc(test, sizeof(*qp), GFP_KERNEL);
+	struct ib_pd *pd = fake_pd(test, fake_device(test));
+	u32 off, len, i;
+
+	KUNIT_ASSERT_NOT_NULL(test, qp);
+	qp->ibqp.qp_num = 7;
+	qp->privileged = true;
+	for (off = 0; off < ARRAY_SIZE(octets); off++) {
+		for (len = 0; len <= ARRAY_SIZE(octets) - off; len++) {
+			struct srnic_sge_walk walk = srnic_sge_walk(qp, pd, SRNIC_LOCAL_WRITE, list,
+								    off, len);
+			u32 at = off;
+
+			while (srnic_sge_next(&walk)) {
+				const struct srnic_access *acc = &walk.acc;
+
+				KUNIT_EXPECT_EQ(test, acc->stag, walk.sge->lkey);
+				KUNIT_EXPECT_EQ(test, acc->to + walk.rest,
+						walk.sge->addr + walk.sge->length);
+				KUNIT_EXPECT_TRUE(test, acc->length && acc->length <= walk.rest);
+				KUNIT_EXPECT_TRUE(test, acc->privileged && acc->qpn == 7 &&
+						  acc->pd == pd && acc->need == SRNIC_LOCAL_WRITE);
+				for (i = 0; i < acc->length && at < off + len; i++)
+					KUNIT_EXPECT_EQ(test, acc->to + i, octets[at++]);
+			}
+			KUNIT_EXPECT_EQ(test, at, off + len);
+		}
+	}
+}
+
 /* All 32 bits of the STag are compared (MM-04), and the state (MR-01) */
 static void stag_bits(struct kunit *test)
 {
@@ -624,6 +666,7 @@ static void dma_addresses(struct kunit *test)
 static struct kunit_case tpt_cases[] = {
 	KUNIT_CASE(bounds),
 	KUNIT_CASE(bounds_by_counting),
+	KUNIT_CASE(sges_by_counting),
 	KUNIT_CASE(stag_bits),
 	KUNIT_CASE(other_pd),
 	KUNIT_CASE(rights),

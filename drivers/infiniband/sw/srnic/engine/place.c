@@ -260,41 +260,43 @@ static void rx_check_single(struct srnic_qp *qp, u32 qn)
 		rx_check_atomic_response(qp);
 }
 
-/* Return: false if an access has to sleep; some bytes may be in place then */
+/**
+ * srnic_place_receive - copy into the memory of a receive WR
+ * @qp: took the WR
+ * @rwr: the WR
+ * @off: where to, in bytes from its start
+ * @cur: what is copied
+ * @len: its bytes, for which the WR has room
+ * @may_sleep: whether the caller may
+ *
+ * Context: any.
+ *
+ * Return: SRNIC_TPT_OK; SRNIC_TPT_SLEEPS if an access has to sleep, or another error, and some
+ * bytes may be in place then.
+ */
+enum srnic_tpt_err srnic_place_receive(struct srnic_qp *qp, const struct srnic_rwr *rwr, u32 off,
+				       struct srnic_cursor *cur, u32 len, bool may_sleep)
+{
+	struct srnic_sge_walk walk = srnic_sge_walk(qp, rwr->pd, SRNIC_LOCAL_WRITE, rwr->sge,
+						    off, len);
+	enum srnic_tpt_err err = SRNIC_TPT_OK;
+
+	walk.acc.nowait = !may_sleep;
+	while (!err && srnic_sge_next(&walk))
+		err = rx_place_at(qp, &walk.acc, cur);
+	return err;
+}
+
 static bool rx_scatter(struct srnic_qp *qp, struct srnic_cursor *cur, bool may_sleep)
 {
 	struct srnic_rx *rx = qp->rx;
-	u32 off = rx->mo, len = rx->payload;
-	u32 i;
+	enum srnic_tpt_err err = srnic_place_receive(qp, rx->rwr, rx->mo, cur, rx->payload,
+						     may_sleep);
 
-	for (i = 0; len && i < rx->rwr->num_sge; i++) {
-		const struct srnic_sge *sge = &rx->rwr->sge[i];
-		struct srnic_access acc = {
-			.stag = sge->lkey,
-			.to = sge->addr + off,
-			.need = SRNIC_LOCAL_WRITE,
-			.pd = rx->rwr->pd,
-			.qpn = qp->ibqp.qp_num,
-			.privileged = qp->privileged,
-			.nowait = !may_sleep,
-		};
-		enum srnic_tpt_err err;
-
-		if (off >= sge->length) {
-			off -= sge->length;
-			continue;
-		}
-		acc.length = min(len, sge->length - off);
-		err = rx_place_at(qp, &acc, cur);
-		if (err == SRNIC_TPT_SLEEPS)
-			return false;
-		if (err) {
-			rx_error(rx, RDMAP_E_RQ_LOCAL, srnic_tpt_wc_status(err));
-			return true;
-		}
-		len -= acc.length;
-		off = 0;
-	}
+	if (err == SRNIC_TPT_SLEEPS)
+		return false;
+	if (err)
+		rx_error(rx, RDMAP_E_RQ_LOCAL, srnic_tpt_wc_status(err));
 	return true;
 }
 
@@ -302,7 +304,7 @@ static bool rx_place_send(struct srnic_qp *qp, struct srnic_cursor *cur, bool ma
 {
 	if (!rx_check_send(qp))
 		return false;
-	return qp->rx->err || !qp->rx->payload || rx_scatter(qp, cur, may_sleep);
+	return qp->rx->err || rx_scatter(qp, cur, may_sleep);
 }
 
 /**

@@ -4,6 +4,7 @@
 #define SRNIC_RX_H
 
 #include "engine/read.h"
+#include "memory/tpt.h"
 #include "queue/state.h"
 #include "wire/ddp.h"
 #include "wire/mpa.h"
@@ -99,6 +100,8 @@ static inline bool srnic_rx_immediate(const struct srnic_rx *rx)
 }
 
 /* place.c */
+enum srnic_tpt_err srnic_place_receive(struct srnic_qp *qp, const struct srnic_rwr *rwr, u32 off,
+				       struct srnic_cursor *cur, u32 len, bool may_sleep);
 bool srnic_rx_place(struct srnic_qp *qp, struct srnic_cursor *cur, bool may_sleep);
 
 /* deliver.c */

@@ -56,12 +56,11 @@ struct srnic_burst {
  * @msn: next MSN on each queue
  * @span: memory that the message in progress is copied from, see srnic_tx_copy()
  * @reached: @span is in use
- * @from: where in the access it begins, in bytes
+ * @at: bytes of it that are copied
  * @busy: a send WR is in progress; the next fields are its
  * @wr: what was fetched
  * @off: bytes staged; of a Read, bytes asked for
- * @sge: current SGE
- * @sge_off: bytes of it that are staged
+ * @sge: of a Read, the current SGE
  * @imm_due: all of a Write with immediate data is staged but the immediate data
  * @rtr_due: an initiator's first message is not staged yet, and no other goes before it
  * @locals: local WRs that were done in this turn
@@ -86,13 +85,12 @@ struct srnic_tx {
 	u32 msn[DDP_QN_COUNT];
 	struct srnic_span span;
 	bool reached;
-	u32 from;
+	u32 at;
 
 	bool busy;
 	struct srnic_fetched wr;
 	u32 off;
 	u32 sge;
-	u32 sge_off;
 	bool imm_due;
 	bool rtr_due;
 	u32 locals;
@@ -128,8 +126,7 @@ void srnic_tx_untagged(struct srnic_qp *qp, u8 opcode, const void *payload, u32 
 bool srnic_tx_is_large(u32 bytes);
 bool srnic_tx_cut_before(struct srnic_tx *tx, bool large);
 void srnic_tx_cut_after(struct srnic_qp *qp, bool large_ends);
-enum srnic_tpt_err srnic_tx_copy(struct srnic_qp *qp, const struct srnic_access *whole,
-				 u32 at, u8 *dst, u32 len);
+enum srnic_tpt_err srnic_tx_copy(struct srnic_qp *qp, struct srnic_access *rest, u8 *dst, u32 len);
 void srnic_tx_let_go(struct srnic_tx *tx);
 
 /* tx_wr.c */

@@ -37,14 +37,14 @@ static enum srnic_tpt_err tx_read_copy(struct srnic_qp *qp, u8 *dst, u32 len)
 	const struct srnic_tx *tx = qp->tx;
 	struct srnic_access acc = {
 		.stag = tx->in.read.src_stag,
-		.to = tx->in.read.src_to,
-		.length = tx->in.read.size,
+		.to = tx->in.read.src_to + tx->rd_off,
+		.length = tx->in.read.size - tx->rd_off,
 		.need = SRNIC_REMOTE_READ,
 		.pd = qp->ibqp.pd,
 		.qpn = qp->ibqp.qp_num,
 	};
 
-	return len ? srnic_tx_copy(qp, &acc, tx->rd_off, dst, len) : SRNIC_TPT_OK;
+	return len ? srnic_tx_copy(qp, &acc, dst, len) : SRNIC_TPT_OK;
 }
 
 /* Take the next request into tx->in; answer an atomic at once. Return: false if there is none */

@@ -227,33 +227,28 @@ void srnic_tx_let_go(struct srnic_tx *tx)
 /**
  * srnic_tx_copy - copy from registered memory (owner of tx)
  * @qp: with a stream
- * @whole: an access that is checked as a whole the first time, and kept until
- *	   srnic_tx_let_go(), which is called before another access
- * @at: first byte, from the start of @whole
+ * @rest: the access from the first byte to copy on. It is checked the first time, and kept
+ *	  until srnic_tx_let_go(), which is called before another access
  * @dst: where to
- * @len: bytes, within @whole
+ * @len: bytes, within @rest
  *
  * May sleep if the memory is a DMA buffer's, and the owner may. Return: SRNIC_TPT_OK, or
  * what is wrong, and nothing was copied; SRNIC_TPT_SLEEPS if the owner may not.
  */
-enum srnic_tpt_err srnic_tx_copy(struct srnic_qp *qp, const struct srnic_access *whole,
-				 u32 at, u8 *dst, u32 len)
+enum srnic_tpt_err srnic_tx_copy(struct srnic_qp *qp, struct srnic_access *rest, u8 *dst, u32 len)
 {
 	struct srnic_tx *tx = qp->tx;
-	struct srnic_access acc = *whole;
 	enum srnic_tpt_err err;
 
 	if (!tx->reached) {
-		/* at the start of a turn: only the rest of what was checked before */
-		acc.to += at;
-		acc.length -= at;
-		acc.nowait = tx->locked;
-		err = srnic_tpt_get(qp->dev, &acc, &tx->span);
+		rest->nowait = tx->locked;
+		err = srnic_tpt_get(qp->dev, rest, &tx->span);
 		if (err)
 			return err;
 		tx->reached = true;
-		tx->from = at;
+		tx->at = 0;
 	}
-	srnic_span_read(&tx->span, at - tx->from, dst, len);
+	srnic_span_read(&tx->span, tx->at, dst, len);
+	tx->at += len;
 	return SRNIC_TPT_OK;
 }

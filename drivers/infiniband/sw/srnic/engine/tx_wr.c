@@ -12,42 +12,28 @@
 #include "queue/wqe.h"
 #include "srnic.h"
 
-/* Copy @len bytes from where the current WR's data is. */
+/* Copy the next @len bytes of the current WR's data */
 static enum srnic_wc_status tx_gather(struct srnic_qp *qp, u8 *dst, u32 len)
 {
 	struct srnic_tx *tx = qp->tx;
+	struct srnic_sge_walk walk = srnic_sge_walk(qp, qp->ibqp.pd, SRNIC_LOCAL_READ,
+						    tx->wr.sges, tx->off, len);
 
 	if (tx->wr.sqe.flags & SRNIC_SQE_INLINE) {
 		memcpy(dst, tx->wr.inl + tx->off, len);
 		return SRNIC_WC_SUCCESS;
 	}
-	while (len) {
-		const struct srnic_sge *sge = &tx->wr.sges[tx->sge];
-		struct srnic_access acc = {
-			.stag = sge->lkey,
-			.to = sge->addr,
-			.length = sge->length,
-			.need = SRNIC_LOCAL_READ,
-			.pd = qp->ibqp.pd,
-			.qpn = qp->ibqp.qp_num,
-			.privileged = qp->privileged,
-		};
-		u32 n = min(len, sge->length - tx->sge_off);
+	while (srnic_sge_next(&walk)) {
+		u32 n = walk.acc.length;
 		enum srnic_tpt_err err;
 
-		if (n) {	/* zero-length SGE: not looked at (MR-19) */
-			err = srnic_tx_copy(qp, &acc, tx->sge_off, dst, n);
-			if (err)
-				return srnic_tpt_wc_status(err);
-		}
-		dst += n;
-		len -= n;
-		tx->sge_off += n;
-		if (tx->sge_off == sge->length) {
+		walk.acc.length = walk.rest;
+		err = srnic_tx_copy(qp, &walk.acc, dst, n);
+		if (err)
+			return srnic_tpt_wc_status(err);
+		if (n == walk.rest)
 			srnic_tx_let_go(tx);
-			tx->sge++;
-			tx->sge_off = 0;
-		}
+		dst += n;
 	}
 	return SRNIC_WC_SUCCESS;
 }
@@ -318,7 +304,6 @@ bool srnic_tx_stage_wr(struct srnic_qp *qp)
 		tx->busy = true;
 		tx->off = 0;
 		tx->sge = 0;
-		tx->sge_off = 0;
 		if (status) {
 			tx_wr_error(qp, status);
 			return true;

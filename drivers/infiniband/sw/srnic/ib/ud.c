@@ -3,6 +3,8 @@
 
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
+#include "engine/rx.h"
+#include "engine/stream.h"
 #include "ib/ud.h"
 #include "memory/tpt.h"
 #include "queue/cq.h"
@@ -70,50 +72,18 @@ static void ud_rx_fail(struct srnic_ud *ud)
 
 /* ----- receiving ----- */
 
-/* rx_lock is held. Copies to the receive, from byte @off on */
-static enum srnic_wc_status ud_scatter(struct srnic_qp *qp, u32 off, const void *src, u32 len)
-{
-	const struct srnic_rwr *rwr = qp->ud->rwr;
-	const struct srnic_sge *sge = rwr->sge;
-
-	for (; len; sge++) {
-		struct srnic_access acc = {
-			.stag = sge->lkey,
-			.to = sge->addr + off,
-			.need = SRNIC_LOCAL_WRITE,
-			.pd = rwr->pd,
-			.qpn = qp->ibqp.qp_num,
-			.nowait = true,
-		};
-		struct srnic_span span;
-		enum srnic_tpt_err err;
-
-		if (off >= sge->length) {
-			off -= sge->length;
-			continue;
-		}
-		acc.length = min(len, sge->length - off);
-		err = srnic_tpt_get(qp->dev, &acc, &span);
-		if (err)
-			return err == SRNIC_TPT_SLEEPS ? SRNIC_WC_ACCESS : srnic_tpt_wc_status(err);
-		srnic_span_write(&span, 0, src, acc.length);
-		srnic_tpt_put(&span);
-		src += acc.length;
-		len -= acc.length;
-		off = 0;
-	}
-	return SRNIC_WC_SUCCESS;
-}
-
 /* rx_lock is held */
 static enum srnic_wc_status ud_place(struct srnic_qp *qp, const struct srnic_dgm *dgm)
 {
-	enum srnic_wc_status status;
+	struct srnic_cursor grh = srnic_cursor_at(&dgm->grh), data = srnic_cursor_at(dgm->data);
+	const struct srnic_rwr *rwr = qp->ud->rwr;
+	enum srnic_tpt_err err;
 
-	if (qp->ud->rwr->length < sizeof(dgm->grh) + dgm->hdr.length)
+	if (rwr->length < sizeof(dgm->grh) + dgm->hdr.length)
 		return SRNIC_WC_INVALID_LENGTH;
-	status = ud_scatter(qp, 0, &dgm->grh, sizeof(dgm->grh));
-	return status ?: ud_scatter(qp, sizeof(dgm->grh), dgm->data, dgm->hdr.length);
+	err = srnic_place_receive(qp, rwr, 0, &grh, sizeof(dgm->grh), false) ?:
+	      srnic_place_receive(qp, rwr, sizeof(dgm->grh), &data, dgm->hdr.length, false);
+	return err == SRNIC_TPT_SLEEPS ? SRNIC_WC_ACCESS : srnic_tpt_wc_status(err);
 }
 
 static void ud_complete(struct srnic_qp *qp, const struct srnic_dgm *dgm,
@@ -188,33 +158,22 @@ void srnic_ud_deliver(struct srnic_qp *qp, const struct srnic_dgm *dgm)
 static enum srnic_wc_status ud_gather(struct srnic_qp *qp, u8 *dst)
 {
 	const struct srnic_fetched *wr = &qp->ud->wr;
-	u32 i;
+	struct srnic_sge_walk walk = srnic_sge_walk(qp, qp->ibqp.pd, SRNIC_LOCAL_READ, wr->sges,
+						    0, wr->total);
 
 	if (wr->sqe.flags & SRNIC_SQE_INLINE) {
 		memcpy(dst, wr->inl, wr->total);
 		return SRNIC_WC_SUCCESS;
 	}
-	for (i = 0; i < wr->sqe.num_sge; i++) {
-		const struct srnic_sge *sge = &wr->sges[i];
-		struct srnic_access acc = {
-			.stag = sge->lkey,
-			.to = sge->addr,
-			.length = sge->length,
-			.need = SRNIC_LOCAL_READ,
-			.pd = qp->ibqp.pd,
-			.qpn = qp->ibqp.qp_num,
-		};
+	while (srnic_sge_next(&walk)) {
 		struct srnic_span span;
-		enum srnic_tpt_err err;
+		enum srnic_tpt_err err = srnic_tpt_get(qp->dev, &walk.acc, &span);
 
-		if (!sge->length)	/* not checked (MR-19) */
-			continue;
-		err = srnic_tpt_get(qp->dev, &acc, &span);
 		if (err)
 			return srnic_tpt_wc_status(err);
-		srnic_span_read(&span, 0, dst, sge->length);
+		srnic_span_read(&span, 0, dst, walk.acc.length);
 		srnic_tpt_put(&span);
-		dst += sge->length;
+		dst += walk.acc.length;
 	}
 	return SRNIC_WC_SUCCESS;
 }

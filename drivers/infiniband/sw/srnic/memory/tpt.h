@@ -16,6 +16,7 @@
 struct dma_buf;
 struct srnic_device;
 struct srnic_qp;
+struct srnic_sge;
 
 #define SRNIC_STAG_KEY_BITS	8
 #define SRNIC_STAG_INDEX(stag)	((stag) >> SRNIC_STAG_KEY_BITS)
@@ -180,6 +181,22 @@ struct srnic_span {
 	bool write;
 };
 
+/**
+ * struct srnic_sge_walk - a walk over a part of an SGE list
+ * @sge: the current SGE
+ * @off: its bytes before the next piece
+ * @left: bytes of the part behind the current piece
+ * @rest: bytes of @sge from the current piece on
+ * @acc: the access to the current piece
+ */
+struct srnic_sge_walk {
+	const struct srnic_sge *sge;
+	u32 off;
+	u32 left;
+	u32 rest;
+	struct srnic_access acc;
+};
+
 static inline bool srnic_tpte_is_window(const struct srnic_tpte *tpte)
 {
 	return tpte->type == SRNIC_STAG_WINDOW || tpte->type == SRNIC_STAG_PD_WINDOW;
@@ -208,6 +225,9 @@ void srnic_tpt_put(struct srnic_span *span);
 void *srnic_span_addr(const struct srnic_span *span, u64 at, u32 *len);
 void srnic_span_read(const struct srnic_span *span, u64 at, void *dst, u32 len);
 void srnic_span_write(const struct srnic_span *span, u64 at, const void *src, u32 len);
+struct srnic_sge_walk srnic_sge_walk(const struct srnic_qp *qp, struct ib_pd *pd, u8 need,
+				     const struct srnic_sge *sge, u32 off, u32 len);
+bool srnic_sge_next(struct srnic_sge_walk *walk);
 enum srnic_wc_status srnic_tpt_wc_status(enum srnic_tpt_err err);
 enum rdmap_err srnic_tpt_tagged_err(enum srnic_tpt_err err);
 enum rdmap_err srnic_tpt_read_err(enum srnic_tpt_err err);

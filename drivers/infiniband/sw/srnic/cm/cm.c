@@ -104,7 +104,7 @@ static void srnic_ep_release(struct kref *ref)
  * srnic_ep_put - drop a reference
  * @ep: may be freed
  *
- * The last reference is dropped in process context: callbacks in softirq have a
+ * Context: any. The last reference is dropped in process context: callbacks in softirq have a
  * stream, so the endpoint still has the reference of its state.
  */
 void srnic_ep_put(struct srnic_ep *ep)
@@ -117,6 +117,7 @@ void srnic_ep_put(struct srnic_ep *ep)
  * @ep: an endpoint
  * @event: a short literal
  * @status: 0 or an errno
+ * Context: any.
  */
 void srnic_ep_note(struct srnic_ep *ep, const char *event, int status)
 {
@@ -128,6 +129,7 @@ void srnic_ep_note(struct srnic_ep *ep, const char *event, int status)
  * @ep: an endpoint
  * @counter: SRNIC_CNT_CONN_*
  * @status: 0 or an errno
+ * Context: any.
  */
 void srnic_ep_fate(struct srnic_ep *ep, enum srnic_counter counter, int status)
 {
@@ -147,6 +149,7 @@ void srnic_ep_fate(struct srnic_ep *ep, enum srnic_counter counter, int status)
  * srnic_ep_find - look up the endpoint of an iw_cm id
  * @id: a listener's id, or one that iwcm made for a CONNECT_REQUEST
  *
+ * Context: process.
  * Return: the endpoint with a reference, or NULL if it is gone.
  */
 struct srnic_ep *srnic_ep_find(const struct iw_cm_id *id)
@@ -166,6 +169,7 @@ struct srnic_ep *srnic_ep_find(const struct iw_cm_id *id)
  * @dev: of this device only; NULL: of all
  * @handle: in: 0, or the last endpoint's; out: the returned endpoint's
  *
+ * Context: process.
  * Return: the next endpoint, with a reference, or NULL at the end.
  */
 struct srnic_ep *srnic_ep_next(const struct srnic_device *dev, unsigned long *handle)
@@ -195,6 +199,7 @@ static const struct rdma_cm_id *cma_id_of(const struct iw_cm_id *id)
  * iw_cm does not pass it, and the calling task may be another one: rdma_cm makes its
  * listeners on a new device in the task that adds the device. rdma_cm's id has it.
  *
+ * Context: any.
  * Return: the namespace's cookie: another namespace may have its address later.
  */
 u64 srnic_cm_net(const struct iw_cm_id *id)
@@ -213,7 +218,7 @@ u64 srnic_cm_net(const struct iw_cm_id *id)
  * @ref: of the object that contains @work; the caller has a reference
  * @delay: jiffies; 0: at once, even if it is queued for later
  *
- * Any context.
+ * Context: any.
  *
  * Return: false if it was queued already. The caller has to put one reference then.
  */
@@ -236,7 +241,7 @@ static void srnic_ep_queue(struct srnic_ep *ep, unsigned long delay)
  * srnic_ep_kick - run the endpoint's work
  * @ep: an endpoint to which the caller has a reference
  *
- * Any context.
+ * Context: any.
  */
 void srnic_ep_kick(struct srnic_ep *ep)
 {
@@ -248,7 +253,7 @@ void srnic_ep_kick(struct srnic_ep *ep)
  * @ep: an endpoint to which the caller has a reference
  * @flag: SRNIC_EPF_*
  *
- * Any context.
+ * Context: any.
  */
 void srnic_ep_tell(struct srnic_ep *ep, int flag)
 {
@@ -262,6 +267,7 @@ void srnic_ep_tell(struct srnic_ep *ep, int flag)
  * srnic_ep_deadline - set the time-out of the current state
  * @ep: locked; its work is or will be queued
  * @ms: from now
+ * Context: process.
  */
 void srnic_ep_deadline(struct srnic_ep *ep, unsigned int ms)
 {
@@ -272,6 +278,7 @@ void srnic_ep_deadline(struct srnic_ep *ep, unsigned int ms)
  * srnic_ep_deadline_s - as srnic_ep_deadline(), with a time-out of the policy
  * @ep: locked; its work is or will be queued
  * @seconds: from now
+ * Context: process.
  */
 void srnic_ep_deadline_s(struct srnic_ep *ep, unsigned int seconds)
 {
@@ -281,6 +288,7 @@ void srnic_ep_deadline_s(struct srnic_ep *ep, unsigned int seconds)
 /**
  * srnic_ep_expired - has the deadline passed?
  * @ep: locked
+ * Context: process.
  */
 bool srnic_ep_expired(const struct srnic_ep *ep)
 {
@@ -290,6 +298,7 @@ bool srnic_ep_expired(const struct srnic_ep *ep)
 /**
  * srnic_ep_unwanted - has the endpoint to give up?
  * @ep: locked
+ * Context: process.
  */
 bool srnic_ep_unwanted(const struct srnic_ep *ep)
 {
@@ -312,7 +321,7 @@ static const struct srnic_stream_ops srnic_ep_stream_ops = {
  * @ep: without a stream; locked
  * @stream: owned by the endpoint from now on
  *
- * Queues the work, since callbacks do not report earlier events of the socket.
+ * Queues the work, since callbacks do not report earlier events of the socket. Context: process.
  */
 void srnic_ep_adopt(struct srnic_ep *ep, struct srnic_stream *stream)
 {
@@ -325,6 +334,7 @@ void srnic_ep_adopt(struct srnic_ep *ep, struct srnic_stream *stream)
  * srnic_ep_drop_stream - close the stream
  * @ep: with or without a stream; locked
  * @abort: by RST and not by FIN
+ * Context: process, may sleep.
  */
 void srnic_ep_drop_stream(struct srnic_ep *ep, bool abort)
 {
@@ -341,6 +351,7 @@ void srnic_ep_drop_stream(struct srnic_ep *ep, bool abort)
  * srnic_ep_close - the end of an endpoint
  * @ep: locked; the caller has a reference beside that of its state
  * @abort: close its stream by RST and not by FIN
+ * Context: process, may sleep.
  */
 void srnic_ep_close(struct srnic_ep *ep, bool abort)
 {
@@ -357,6 +368,7 @@ void srnic_ep_close(struct srnic_ep *ep, bool abort)
 /**
  * srnic_ep_linger - the last frame was sent: the stream lingers, the endpoint ends
  * @ep: with a stream; locked
+ * Context: process, may sleep.
  */
 void srnic_ep_linger(struct srnic_ep *ep)
 {
@@ -478,6 +490,7 @@ put_qp:
 /**
  * srnic_ep_unclaim - release the QP without a connection
  * @ep: with a QP claimed and not attached; locked
+ * Context: process, may sleep.
  */
 void srnic_ep_unclaim(struct srnic_ep *ep)
 {
@@ -497,6 +510,7 @@ void srnic_ep_unclaim(struct srnic_ep *ep)
  *
  * If SRNIC_EPF_ABORT is set during the call, it attaches, and aborts the QP at once.
  *
+ * Context: process, may sleep.
  * Return: 0; -ECONNABORTED if the flag was set before, or the errno of
  * srnic_qp_attach(): stream and QP are unchanged.
  */
@@ -766,7 +780,7 @@ static void srnic_ep_run(struct work_struct *work)
  *
  * For a device or an interface that is going away, so that no task has to wait for
  * a time-out. Attached connections end with their QP, listeners with their id. Does
- * not wait.
+ * not wait. Context: process.
  */
 void srnic_cm_drop_device(struct srnic_device *dev)
 {
@@ -808,7 +822,8 @@ void srnic_cm_wait_device(struct srnic_device *dev)
  * srnic_cm_device_moved - the interface may be in another network namespace
  * @dev: the device
  *
- * Listeners of the new namespace open a socket, the others close theirs. Does not wait.
+ * Listeners of the new namespace open a socket, the others close theirs. Does not wait. Context:
+ * process.
  */
 void srnic_cm_device_moved(struct srnic_device *dev)
 {
@@ -825,6 +840,7 @@ void srnic_cm_device_moved(struct srnic_device *dev)
 /**
  * srnic_cm_init - at load of the module
  *
+ * Context: process, may sleep.
  * Return: 0 or -ENOMEM.
  */
 int srnic_cm_init(void)
@@ -840,8 +856,8 @@ int srnic_cm_init(void)
 /**
  * srnic_cm_exit - at unload of the module
  *
- * The devices are gone, and with them all endpoints that iwcm knows. Endpoints
- * that iwcm has not been told of, or has dropped, are left; they end at once.
+ * The devices are gone, and with them all endpoints that iwcm knows. Endpoints that iwcm has not
+ * been told of, or has dropped, are left; they end at once. Context: process, may sleep.
  */
 void srnic_cm_exit(void)
 {

@@ -115,6 +115,7 @@ release:
  * srnic_ep_connect - begin to connect
  * @ep: with addresses, private data and depths; locked
  *
+ * Context: process, may sleep.
  * Return: 0, and the endpoint's ops report the outcome; -EXDEV if the interface is in
  * another network namespace; another errno of the socket calls: the ops are not called.
  */
@@ -127,6 +128,7 @@ int srnic_ep_connect(struct srnic_ep *ep)
  * srnic_iw_failed - report a failed connection to iw_cm
  * @ep: active, with a QP claimed; locked
  * @event: with status, and contents of the Reply
+ * Context: process, may sleep.
  */
 void srnic_iw_failed(struct srnic_ep *ep, struct iw_cm_event *event)
 {
@@ -196,6 +198,7 @@ static void active_fall_back(struct srnic_ep *ep)
  *
  * The work reports CLOSE, so that has to wait for the endpoint's lock.
  *
+ * Context: process, may sleep.
  * Return: 0, -EMSGSIZE for private data that no event can hold, or an errno of
  * srnic_ep_attach().
  */
@@ -338,6 +341,7 @@ static void active_itself(struct srnic_ep *ep)
 /**
  * srnic_ep_run_active - continue an outbound connection
  * @ep: CONNECTING or AWAIT_REPLY; locked
+ * Context: process, may sleep.
  */
 void srnic_ep_run_active(struct srnic_ep *ep)
 {
@@ -380,6 +384,7 @@ void srnic_ep_run_active(struct srnic_ep *ep)
  * @id: iwcm's id, with addresses
  * @param: the QP, depths and private data
  *
+ * Context: process, may sleep.
  * Return: 0, and a CONNECT_REPLY follows. On an error no event follows: -EPERM for another
  * user's QP; -EINVAL for a bad QP, a QP not in Idle, or private data too long for an MPA
  * Request; -EBUSY for a QP that connects already; -EDQUOT if the user's limit of connected QPs

@@ -20,6 +20,7 @@
 /**
  * srnic_ep_v6only - is an IPv6 socket for IPv6 peers only?
  * @ep: locked
+ * Context: process.
  */
 bool srnic_ep_v6only(const struct srnic_ep *ep)
 {
@@ -30,6 +31,7 @@ bool srnic_ep_v6only(const struct srnic_ep *ep)
  * srnic_ep_set_tos - set the ULP's type of service
  * @sock: not yet connected or listening
  * @id: iwcm's id, which may have one; NULL: none
+ * Context: process, may sleep.
  */
 void srnic_ep_set_tos(struct socket *sock, const struct iw_cm_id *id)
 {
@@ -48,6 +50,7 @@ void srnic_ep_set_tos(struct socket *sock, const struct iw_cm_id *id)
 /**
  * srnic_ep_leave - free the place of a half-open connection
  * @ep: half-open or not; locked
+ * Context: process.
  */
 void srnic_ep_leave(struct srnic_ep *ep)
 {
@@ -167,7 +170,7 @@ static void listener_accept(struct srnic_ep *ep)
  * @ep: AWAIT_REQUEST; locked
  *
  * Sets REPORTED first, since accept() or reject() may come at once; these wait for
- * the endpoint's lock.
+ * the endpoint's lock. Context: process, may sleep.
  */
 void srnic_iw_request(struct srnic_ep *ep)
 {
@@ -245,6 +248,7 @@ static void passive_request(struct srnic_ep *ep)
 /**
  * srnic_ep_run_passive - continue an inbound connection before accept()
  * @ep: AWAIT_REQUEST or REPORTED; locked
+ * Context: process, may sleep.
  */
 void srnic_ep_run_passive(struct srnic_ep *ep)
 {
@@ -398,6 +402,7 @@ static bool listener_is_open(struct srnic_ep *ep)
 /**
  * srnic_ep_run_listener - take connections from TCP, or try again to get a socket
  * @ep: LISTENING; locked
+ * Context: process, may sleep.
  */
 void srnic_ep_run_listener(struct srnic_ep *ep)
 {
@@ -478,6 +483,7 @@ static bool listener_may_wait(const struct srnic_ep *ep, int err)
  * srnic_ep_listen - make an endpoint a listener
  * @ep: with address, namespace, backlog; locked
  *
+ * Context: process, may sleep.
  * Return: 0, with a socket or without; -EADDRINUSE, -EXDEV, or another errno of the
  * socket calls.
  */
@@ -508,6 +514,7 @@ int srnic_ep_listen(struct srnic_ep *ep)
  * A listener is in the network namespace of the program that listens. At a
  * wildcard address it may begin without a socket: see listener_may_wait().
  *
+ * Context: process, may sleep.
  * Return: 0; -EADDRINUSE if the port is taken, at a wildcard address on every device
  * of the namespace; -EXDEV for an address of an interface in another namespace;
  * another errno of the socket calls.
@@ -548,7 +555,7 @@ int srnic_cm_listen(struct iw_cm_id *id, int backlog)
  * srnic_ep_unlisten - end a listener and free its port
  * @ep: LISTENING; locked
  *
- * The works of half-open connections close them.
+ * The works of half-open connections close them. Context: process, may sleep.
  */
 void srnic_ep_unlisten(struct srnic_ep *ep)
 {
@@ -571,7 +578,7 @@ void srnic_ep_unlisten(struct srnic_ep *ep)
  *
  * No CONNECT_REQUEST is reported after this, and the port is free. The works of
  * half-open connections close them; reported ones still wait for accept() or
- * reject(). May sleep, but does not wait for a peer.
+ * reject(). Context: process, may sleep, but does not wait for a peer.
  *
  * Return: 0.
  */

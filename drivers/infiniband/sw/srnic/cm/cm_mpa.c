@@ -7,6 +7,7 @@
  * srnic_ep_send_request - send the MPA Request and prepare for the Reply
  * @ep: active, connected; locked
  *
+ * Context: process, may sleep.
  * Return: 0 or an errno of the stream.
  */
 int srnic_ep_send_request(struct srnic_ep *ep)
@@ -31,6 +32,7 @@ int srnic_ep_send_request(struct srnic_ep *ep)
  *
  * Never reads beyond the frame: the octets after a Reply are the QP's (M-STA-9).
  *
+ * Context: process, may sleep.
  * Return: MPA_OK if the frame is complete and valid, another (positive)
  * mpa_status if it is invalid, -EAGAIN if it is incomplete, -EPIPE at the end
  * of the stream, another errno if the connection is gone.
@@ -63,6 +65,7 @@ int srnic_ep_read_hello(struct srnic_ep *ep, enum mpa_role role,
  * srnic_ep_probe - is the peer still connected, and silent as it has to be?
  * @ep: passive, after the Request; locked
  *
+ * Context: process, may sleep.
  * Return: 0; -EPROTO if it sent more than the Request (M-STA-9); -ECONNRESET
  * if it is gone.
  */
@@ -83,6 +86,7 @@ int srnic_ep_probe(struct srnic_ep *ep)
  * @pdata: the ULP's private data
  * @pd_len: its octets
  *
+ * Context: process.
  * Return: octets of the frame.
  */
 u32 srnic_ep_put_reply(struct srnic_ep *ep, const struct mpa_hello *reply,
@@ -101,7 +105,7 @@ u32 srnic_ep_put_reply(struct srnic_ep *ep, const struct mpa_hello *reply,
  * @pdata: the ULP's private data
  * @pd_len: its octets, at most SRNIC_CM_EVENT_MAX
  *
- * The Reply has the depths that an accepting one would have (V2-12).
+ * The Reply has the depths that an accepting one would have (V2-12). Context: process, may sleep.
  */
 void srnic_ep_refuse(struct srnic_ep *ep, const void *pdata, u32 pd_len)
 {
@@ -123,8 +127,8 @@ void srnic_ep_refuse(struct srnic_ep *ep, const void *pdata, u32 pd_len)
  * @ep: active, after an accepting Reply; locked
  * @err: RDMAP_E_MPA_*
  *
- * RFC 6581 9.1 to 9.3 (V2-10, V2-15, V2-16). The QP has no stream yet, so the
- * FPDU is built here. An error of sending it does not change the outcome.
+ * RFC 6581 9.1 to 9.3 (V2-10, V2-15, V2-16). The QP has no stream yet, so the FPDU is built
+ * here. An error of sending it does not change the outcome. Context: process, may sleep.
  */
 void srnic_ep_terminate(struct srnic_ep *ep, enum rdmap_err err)
 {
@@ -158,6 +162,7 @@ void srnic_ep_terminate(struct srnic_ep *ep, enum rdmap_err err)
  * @hello: the decoded frame
  * @event: its private data is set, at most SRNIC_CM_EVENT_MAX octets
  *
+ * Context: process.
  * Return: false if the private data is truncated in @event.
  */
 bool srnic_ep_pdata(struct srnic_ep *ep, const struct mpa_hello *hello,
@@ -175,6 +180,7 @@ bool srnic_ep_pdata(struct srnic_ep *ep, const struct mpa_hello *hello,
  * srnic_ep_event_depth - an IRD or ORD of the peer, for an event
  * @depth: as received, possibly MPA_NO_NEGOTIATION
  * @own: the most this end can use, returned if the peer has sent none
+ * Context: any.
  */
 u8 srnic_ep_event_depth(u16 depth, u16 own)
 {

@@ -73,6 +73,7 @@ static void user_release(struct kref *ref)
 /**
  * srnic_user_get - take a reference
  * @user: held
+ * Context: any.
  */
 void srnic_user_get(struct srnic_user *user)
 {
@@ -82,6 +83,7 @@ void srnic_user_get(struct srnic_user *user)
 /**
  * srnic_user_put - drop a reference
  * @user: may be freed; may be NULL
+ * Context: process.
  */
 void srnic_user_put(struct srnic_user *user)
 {
@@ -107,6 +109,7 @@ void srnic_user_enter(const struct srnic_user *user, struct srnic_user_scope *sc
 /**
  * srnic_user_leave - undo srnic_user_enter()
  * @scope: from srnic_user_enter()
+ * Context: process.
  */
 void srnic_user_leave(const struct srnic_user_scope *scope)
 {
@@ -251,7 +254,7 @@ void srnic_user_uncharge(u32 key)
  *
  * Each QP has two threads at most. The kernel allows as many threads (kernel.threads-max)
  * as have stacks in an eighth of the memory, and one user half of them
- * (RLIMIT_NPROC). The connections of a user take an eighth of them at most.
+ * (RLIMIT_NPROC). The connections of a user take an eighth of them at most. Context: any.
  */
 u32 srnic_user_max_default(void)
 {

@@ -39,7 +39,7 @@ static DEFINE_MUTEX(add_mutex);
  * srnic_netdev_active - can the interface carry traffic?
  * @netdev: the interface
  *
- * Any context.
+ * Context: any.
  */
 bool srnic_netdev_active(const struct net_device *netdev)
 {
@@ -205,7 +205,7 @@ static int srnic_enable_driver(struct ib_device *ibdev)
  * @dev: the device
  *
  * Clients of the RDMA core wait for connections that are being made, and the peer may
- * be silent. So pending ones are given up, and new ones are refused. Process context;
+ * be silent. So pending ones are given up, and new ones are refused. Context: process;
  * does not wait.
  */
 void srnic_device_leave(struct srnic_device *dev)
@@ -238,6 +238,7 @@ static struct ib_client srnic_client = {
 /**
  * srnic_client_init - follow devices as clients of the RDMA core come and go
  *
+ * Context: process, may sleep.
  * Return: 0 or an errno.
  */
 int srnic_client_init(void)
@@ -247,6 +248,7 @@ int srnic_client_init(void)
 
 /**
  * srnic_client_exit - at unload of the module: all devices leave
+ * Context: process, may sleep.
  */
 void srnic_client_exit(void)
 {

@@ -203,6 +203,7 @@ static void unfollow_ipv6(void)
 /**
  * srnic_netdev_init - start to follow the interfaces and their addresses
  *
+ * Context: process, may sleep.
  * Return: 0 or an errno.
  */
 int srnic_netdev_init(void)
@@ -228,6 +229,7 @@ inetaddr:
 
 /**
  * srnic_netdev_exit - stop following the interfaces
+ * Context: process, may sleep.
  */
 void srnic_netdev_exit(void)
 {

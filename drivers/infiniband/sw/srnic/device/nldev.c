@@ -44,6 +44,7 @@ static const char *stag_type_name(enum srnic_stag_type type)
  * @msg: answer
  * @ibmr: the region; the core keeps it
  *
+ * Context: process.
  * Return: 0 or -EMSGSIZE.
  */
 int srnic_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr)
@@ -78,6 +79,7 @@ int srnic_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr)
  * @msg: answer
  * @ibcq: the CQ; the core keeps it, but its ring may be gone
  *
+ * Context: process.
  * Return: 0 or -EMSGSIZE.
  */
 int srnic_fill_res_cq_entry(struct sk_buff *msg, struct ib_cq *ibcq)
@@ -153,6 +155,7 @@ static int put_qp(struct sk_buff *msg, struct srnic_qp *qp)
  * @msg: answer
  * @ibqp: the QP; the core keeps it, but it may be being destroyed
  *
+ * Context: process.
  * Return: 0 or -EMSGSIZE.
  */
 int srnic_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)

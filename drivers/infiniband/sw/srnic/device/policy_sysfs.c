@@ -325,6 +325,7 @@ const struct attribute_group srnic_policy_group = {
 /**
  * srnic_policy_init - set the defaults
  * @owner: of a device that is being created
+ * Context: process.
  */
 void srnic_policy_init(struct srnic_policy_owner *owner)
 {

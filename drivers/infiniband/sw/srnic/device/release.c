@@ -53,6 +53,7 @@ void srnic_release_late(struct srnic_device *dev)
 /**
  * srnic_release_init - at load of the module
  *
+ * Context: process, may sleep.
  * Return: 0 or -ENOMEM.
  */
 int srnic_release_init(void)
@@ -63,6 +64,7 @@ int srnic_release_init(void)
 
 /**
  * srnic_release_exit - at unload of the module: wait for devices that are gone
+ * Context: process, may sleep.
  */
 void srnic_release_exit(void)
 {

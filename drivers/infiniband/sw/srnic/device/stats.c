@@ -54,6 +54,7 @@ static_assert(ARRAY_SIZE(descs) == SRNIC_CNT_COUNT);
  * @ibdev: the device
  * @port: 1
  *
+ * Context: process, may sleep.
  * Return: the memory, freed by the core, or NULL.
  */
 struct rdma_hw_stats *srnic_alloc_hw_port_stats(struct ib_device *ibdev, u32 port)
@@ -69,6 +70,7 @@ struct rdma_hw_stats *srnic_alloc_hw_port_stats(struct ib_device *ibdev, u32 por
  * @port: 1; 0, for counters of the device, is an error
  * @index: of the requested counter; ignored, all are read
  *
+ * Context: process.
  * Return: how many were read, or -EINVAL.
  */
 int srnic_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,

@@ -49,6 +49,7 @@ static enum srnic_tpt_err sink_access(const struct srnic_qp *qp, u32 stag, u64 t
  * @value: in host order, as a program expects it
  * @may_sleep: whether the caller may
  *
+ * Context: process or softirq, with the socket locked; sleeps only if @may_sleep.
  * Return: SRNIC_TPT_OK; SRNIC_TPT_SLEEPS if only a caller that may sleep can do it; or what is
  * wrong: the place was checked when the request was sent, but may be gone since.
  */
@@ -66,6 +67,7 @@ enum srnic_tpt_err srnic_atomic_place(const struct srnic_qp *qp,
  * change for nothing. The mask of FetchAdd is zero, both masks of CmpSwap are all
  * ones: verbs operate on all 64 bits only (RFC 7306 5.1.1, 5.2.1).
  *
+ * Context: the owner of tx, may sleep unless tx->locked.
  * Return: success, or the status with which the WR ends here.
  */
 enum srnic_wc_status srnic_atomic_request(struct srnic_qp *qp)
@@ -106,6 +108,7 @@ enum srnic_wc_status srnic_atomic_request(struct srnic_qp *qp)
  * RFC 7306 5.1. The memory must be aligned. The TO need not be, as a zero-based region
  * may begin anywhere. No lock is held over the operation. May sleep.
  *
+ * Context: the owner of tx, may sleep unless tx->locked.
  * Return: RDMAP_OK, or E-38 or E-39, and then nothing was changed.
  */
 enum rdmap_err srnic_atomic_execute(const struct srnic_qp *qp,
@@ -149,8 +152,8 @@ enum rdmap_err srnic_atomic_execute(const struct srnic_qp *qp,
  * @qp: with a stream; the request is the oldest in the IRQ; the buffer has room
  * @in: the request
  *
- * Its place in the IRQ is free afterwards. An error ends the stream; the
- * Terminate quotes the DDP header only (RFC 7306 8.1).
+ * Its place in the IRQ is free afterwards. An error ends the stream; the Terminate quotes the
+ * DDP header only (RFC 7306 8.1). Context: the owner of tx, may sleep unless tx->locked.
  */
 void srnic_atomic_respond(struct srnic_qp *qp, const struct srnic_inbound *in)
 {

@@ -23,6 +23,7 @@
 /**
  * srnic_close_overdue - has Closing taken too long? (ST-29)
  * @qp: with a stream
+ * Context: any.
  */
 bool srnic_close_overdue(const struct srnic_qp *qp)
 {
@@ -211,6 +212,7 @@ static void await_reader(struct srnic_qp *qp, u32 last)
 /**
  * srnic_engine_free - free what the two directions of a stream have, and the stream
  * @qp: nothing runs on the stream any more
+ * Context: process, may sleep.
  */
 void srnic_engine_free(struct srnic_qp *qp)
 {

@@ -19,7 +19,7 @@
  * @status: status of the local WR that is in error, if there is one; SRNIC_WC_SUCCESS: no WR
  *	    is in error
  *
- * The rest of the stream is dropped. Does not sleep.
+ * The rest of the stream is dropped. Context: the owner of rx, in process or softirq.
  */
 void srnic_rx_fail(struct srnic_qp *qp, enum rdmap_err err, enum srnic_wc_status status)
 {
@@ -250,6 +250,7 @@ static bool rx_deliver_untagged(struct srnic_qp *qp, bool may_sleep)
  * @qp: with a stream, whose socket is locked; the segment passed srnic_rx_place()
  * @may_sleep: whether the caller may
  *
+ * Context: process or softirq, with the socket locked; sleeps only if @may_sleep.
  * Return: false if that has to sleep; nothing has changed then.
  */
 bool srnic_rx_deliver(struct srnic_qp *qp, bool may_sleep)

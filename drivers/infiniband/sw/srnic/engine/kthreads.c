@@ -50,8 +50,9 @@ static const struct srnic_stream_ops engine_ops = {
  * srnic_engine_start - start the engine on a stream (srnic_qp_attach(), owner of tx)
  * @qp: in RTS, with a stream
  *
- * From now on the socket's callbacks are the engine's. Processes what was received, sends the RTR and what was posted. Afterwards the stream may end
- * at any time. May sleep, but not for the peer.
+ * From now on the socket's callbacks are the engine's. Processes what was received, sends the
+ * RTR and what was posted. Afterwards the stream may end at any time. Context: process, may
+ * sleep, but not for the peer.
  */
 void srnic_engine_start(struct srnic_qp *qp)
 {
@@ -75,7 +76,8 @@ static struct task_struct *make(struct srnic_qp *qp, int (*fn)(void *), const ch
  *
  * The kthread works for the task that made the QP, and takes no more of a CPU from others than
  * that task would. Other tasks wait for the kthread of a kernel consumer, which runs for a
- * moment each time: programs that poll on all CPUs must not delay it for a tick.
+ * moment each time: programs that poll on all CPUs must not delay it for a tick. Context: a
+ * kthread of the QP.
  */
 void srnic_kthread_begins(const struct srnic_qp *qp)
 {
@@ -86,7 +88,7 @@ void srnic_kthread_begins(const struct srnic_qp *qp)
  * srnic_kthreads_failed - there is no memory for the kthreads: end the stream
  * @qp: with a stream
  *
- * The QP goes to Error, with an event. May sleep, but not for the peer.
+ * The QP goes to Error, with an event. Context: process, may sleep, but not for the peer.
  */
 void srnic_kthreads_failed(struct srnic_qp *qp)
 {
@@ -119,6 +121,7 @@ static void make_kthreads(struct work_struct *work)
 /**
  * srnic_kthreads_prepare - prepare the kthreads of the QP's streams
  * @qp: being created, by the task that the kthreads will work for
+ * Context: process.
  */
 void srnic_kthreads_prepare(struct srnic_qp *qp)
 {
@@ -130,6 +133,7 @@ void srnic_kthreads_prepare(struct srnic_qp *qp)
 /**
  * srnic_kthreads_init - at load of the module
  *
+ * Context: process, may sleep.
  * Return: 0 or -ENOMEM.
  */
 int srnic_kthreads_init(void)
@@ -143,7 +147,7 @@ int srnic_kthreads_init(void)
 /**
  * srnic_kthreads_exit - at unload of the module
  *
- * There are no QPs any more.
+ * There are no QPs any more. Context: process, may sleep.
  */
 void srnic_kthreads_exit(void)
 {

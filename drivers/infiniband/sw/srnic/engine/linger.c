@@ -231,7 +231,7 @@ static void linger_run(struct work_struct *work)
  * The peer gets what TCP has, @words, and FIN, as long as it takes them; what it
  * sends is dropped. When it has closed, or at @bound, the socket is released. If the user
  * has more than LINGER_MAX such streams, the oldest of them ends now.
- * May sleep, but does not wait for the peer.
+ * Context: process, may sleep, but does not wait for the peer.
  */
 void srnic_linger(struct srnic_device *dev, struct srnic_stream *stream,
 		  struct srnic_batch *words, unsigned long bound)
@@ -255,6 +255,7 @@ void srnic_linger(struct srnic_device *dev, struct srnic_stream *stream,
 /**
  * srnic_linger_init - at load of the module
  *
+ * Context: process, may sleep.
  * Return: 0 or -ENOMEM.
  */
 int srnic_linger_init(void)
@@ -275,7 +276,7 @@ static void linger_hurry_all(struct srnic_linger_user *user)
 /**
  * srnic_linger_exit - at unload of the module
  *
- * No stream is handed over any more. Those that linger end now. Sleeps.
+ * No stream is handed over any more. Those that linger end now. Context: process, sleeps.
  */
 void srnic_linger_exit(void)
 {

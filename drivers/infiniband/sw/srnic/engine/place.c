@@ -316,6 +316,7 @@ static bool rx_place_send(struct srnic_qp *qp, struct srnic_cursor *cur, bool ma
  * A segment with an error is not placed, and the error is left in rx->err and rx->status. But
  * if a later SGE of a receive WR is wrong, bytes may be in the memory of the SGEs before it.
  *
+ * Context: process or softirq, with the socket locked; sleeps only if @may_sleep.
  * Return: false if only a caller that may sleep can access the memory, or the message waits
  * for a receive (rx->rnr_since). The call may then be made again.
  */

@@ -14,6 +14,7 @@
 /**
  * srnic_irq_empty - no inbound request waits for its answer
  * @qp: with a stream
+ * Context: any.
  */
 bool srnic_irq_empty(const struct srnic_qp *qp)
 {
@@ -25,6 +26,7 @@ bool srnic_irq_empty(const struct srnic_qp *qp)
  * @qp: with a stream, whose socket is locked
  * @in: the request
  *
+ * Context: the owner of rx, in process or softirq.
  * Return: 0; -ENOSPC if the peer has IRD requests outstanding already (INI-7).
  */
 int srnic_irq_push(struct srnic_qp *qp, const struct srnic_inbound *in)
@@ -46,6 +48,7 @@ int srnic_irq_push(struct srnic_qp *qp, const struct srnic_inbound *in)
  * @qp: with a stream
  * @in: filled in
  *
+ * Context: the owner of tx, in process or softirq.
  * Return: false if there is none.
  */
 bool srnic_irq_head(struct srnic_qp *qp, struct srnic_inbound *in)
@@ -60,6 +63,7 @@ bool srnic_irq_head(struct srnic_qp *qp, struct srnic_inbound *in)
 /**
  * srnic_irq_done - the oldest inbound request is answered: its place is free (owner of tx)
  * @qp: with a stream
+ * Context: the owner of tx, in process or softirq.
  */
 void srnic_irq_done(struct srnic_qp *qp)
 {
@@ -72,6 +76,7 @@ void srnic_irq_done(struct srnic_qp *qp)
  * @qp: alive
  *
  * The caller also sees the data of all other responses: a fenced message may be made of it.
+ * Context: any.
  */
 u32 srnic_orq_count(const struct srnic_qp *qp)
 {
@@ -86,7 +91,7 @@ u32 srnic_orq_count(const struct srnic_qp *qp)
  * @qp: with a stream
  *
  * ORD may have been changed by Modify QP, but never above what was negotiated,
- * which is what the ORQ holds and the peer takes.
+ * which is what the ORQ holds and the peer takes. Context: any.
  */
 u32 srnic_orq_limit(const struct srnic_qp *qp)
 {
@@ -98,7 +103,7 @@ u32 srnic_orq_limit(const struct srnic_qp *qp)
  * @qp: with a stream
  *
  * A Read Request that was sent as RTR takes a place at the peer like any other
- * until it is answered (V2-20).
+ * until it is answered (V2-20). Context: any.
  */
 bool srnic_orq_full(const struct srnic_qp *qp)
 {
@@ -110,6 +115,7 @@ bool srnic_orq_full(const struct srnic_qp *qp)
  * srnic_orq_push - a request is about to go out (owner of tx)
  * @qp: with a stream; srnic_orq_full() said no
  * @out: the request
+ * Context: the owner of tx, in process or softirq.
  */
 void srnic_orq_push(struct srnic_qp *qp, const struct srnic_outbound *out)
 {
@@ -154,6 +160,7 @@ static bool orq_is_out(const struct srnic_qp *qp, const struct srnic_outbound *o
  * @qp: with a stream, whose socket is locked
  * @out: set to a copy of the request
  *
+ * Context: the owner of rx, in process or softirq.
  * Return: false if none is outstanding. A request that TCP has not taken yet is not
  * outstanding: a response that comes before it does not answer it.
  */
@@ -176,8 +183,8 @@ bool srnic_orq_head(struct srnic_qp *qp, struct srnic_outbound *out)
  * @qp: with a stream; srnic_orq_head() said yes
  * @status: how it ended
  *
- * Completes the WR with an error, or with the last of its requests. Kicks the tx kthread
- * if tx waits for a response, as it does in Closing.
+ * Completes the WR with an error, or with the last of its requests. Kicks the tx kthread if tx
+ * waits for a response, as it does in Closing. Context: the owner of rx, in process or softirq.
  */
 void srnic_orq_done(struct srnic_qp *qp, enum srnic_wc_status status)
 {

@@ -26,6 +26,7 @@
  * srnic_rnr_timer_us - the RNR NAK timer (the RNR NAK Timer field of InfiniBand)
  * @timer: min_rnr_timer, 0 to 31
  *
+ * Context: any.
  * Return: us.
  */
 u32 srnic_rnr_timer_us(u8 timer)
@@ -52,7 +53,7 @@ static unsigned long rnr_bound(const struct srnic_qp *qp)
  * On a paired QP it waits as long as an InfiniBand sender with its min_rnr_timer and
  * rnr_retry would retry; on others without end, if the policy no_receive allows it.
  *
- * Does not sleep.
+ * Context: the owner of rx, in process or softirq.
  *
  * Return: true if the message waits; false if the missing receive is an error.
  */

@@ -42,7 +42,7 @@
  * srnic_rx_new - state of an inbound direction
  * @qp: to be attached; mpa is set
  *
- * Return: the state, or NULL. May sleep.
+ * Return: the state, or NULL. Context: process, may sleep.
  */
 struct srnic_rx *srnic_rx_new(const struct srnic_qp *qp)
 {
@@ -72,6 +72,7 @@ struct srnic_rx *srnic_rx_new(const struct srnic_qp *qp)
 /**
  * srnic_rx_free - the stream is gone
  * @rx: may be NULL
+ * Context: process, may sleep.
  */
 void srnic_rx_free(struct srnic_rx *rx)
 {
@@ -336,7 +337,8 @@ static bool rx_part_done(struct srnic_qp *qp)
  * @cur: the next bytes of the stream; moved behind those that are taken
  * @avail: how many; any segmentation will do (M-TCP-2)
  *
- * May sleep. For streams with markers, and for FPDUs that TCP has no room for.
+ * Context: the rx kthread, may sleep. For streams with markers, and for FPDUs that TCP has no
+ * room for.
  *
  * Return: bytes taken, at most to the end of the FPDU, or all if they cannot be read.
  */
@@ -520,7 +522,7 @@ void srnic_rx_ready(void *arg)
  * srnic_rx_begins - process what came before the callbacks were the QP's (srnic_qp_attach())
  * @qp: with a stream
  *
- * May sleep, but only for the socket lock.
+ * Context: process, may sleep, but only for the socket lock.
  */
 void srnic_rx_begins(struct srnic_qp *qp)
 {
@@ -592,6 +594,7 @@ static bool rx_turn(struct srnic_qp *qp, enum srnic_stream_state state)
  * Takes what the callback leaves to it, to the end of the stream, then waits to be stopped
  * by srnic_close().
  *
+ * Context: the rx kthread.
  * Return: 0
  */
 int srnic_rx_thread(void *arg)
@@ -625,6 +628,7 @@ int srnic_rx_thread(void *arg)
 /**
  * srnic_rx_flush - complete the receive WR of a message that was cut off (srnic_close())
  * @qp: rx has no owner any more
+ * Context: process, in srnic_close().
  */
 void srnic_rx_flush(struct srnic_qp *qp)
 {

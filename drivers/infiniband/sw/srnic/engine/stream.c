@@ -44,7 +44,7 @@ struct net *srnic_device_get_net(const struct srnic_device *dev)
  * The socket is a user's, not the kernel's: it holds its namespace, and its owner, cgroup
  * and security label are those of the calling task.
  *
- * May sleep. Return: 0; -EXDEV if the netdev is not in @net; -ENODEV if its
+ * Context: process, may sleep. Return: 0; -EXDEV if the netdev is not in @net; -ENODEV if its
  * namespace is going; an errno of socket creation.
  */
 int srnic_sock_create(struct srnic_device *dev, u64 net, int family,
@@ -67,7 +67,7 @@ int srnic_sock_create(struct srnic_device *dev, u64 net, int family,
  * srnic_sock_prepare - settings every socket of a connection or listener gets
  * @sock: just created or accepted
  *
- * Segments go out at once (M-TCP-1).
+ * Segments go out at once (M-TCP-1). Context: process, may sleep.
  */
 void srnic_sock_prepare(struct socket *sock)
 {
@@ -83,7 +83,7 @@ void srnic_sock_prepare(struct socket *sock)
  *
  * The stream's user is that of the calling task, see srnic_user_key().
  *
- * Return: the stream, not hooked, or NULL. May sleep.
+ * Return: the stream, not hooked, or NULL. Context: process, may sleep.
  */
 struct srnic_stream *srnic_stream_new(struct socket *sock)
 {
@@ -162,7 +162,7 @@ static void stream_state_change(struct sock *sk)
  *
  * A change from one owner to the next is atomic: each callback goes to one of
  * them. What arrived before is not reported again, so the new owner looks once by
- * itself. Does not sleep.
+ * itself. Context: process or softirq.
  *
  * Return: false if the callbacks have another user, which a socket of our own never
  * has; nothing has changed then.
@@ -201,7 +201,7 @@ bool srnic_stream_hook(struct srnic_stream *stream,
  * @sock: accepted from it, not hooked itself
  *
  * A child copies its listener's callbacks, and would keep them for as long as
- * TCP keeps it, which may be longer than this module is loaded.
+ * TCP keeps it, which may be longer than this module is loaded. Context: process.
  */
 void srnic_stream_disinherit(const struct srnic_stream *listener, struct socket *sock)
 {
@@ -219,7 +219,7 @@ void srnic_stream_disinherit(const struct srnic_stream *listener, struct socket 
  * srnic_stream_unhook_locked - no callback from now on
  * @stream: hooked or not; its socket is locked
  *
- * When this returns no callback is running. Does not sleep.
+ * When this returns no callback is running. Context: process or softirq.
  */
 void srnic_stream_unhook_locked(struct srnic_stream *stream)
 {
@@ -240,7 +240,7 @@ void srnic_stream_unhook_locked(struct srnic_stream *stream)
  * srnic_stream_unhook - no callback from now on
  * @stream: hooked or not
  *
- * When this returns no callback is running. May sleep.
+ * When this returns no callback is running. Context: process, may sleep.
  */
 void srnic_stream_unhook(struct srnic_stream *stream)
 {
@@ -258,7 +258,7 @@ void srnic_stream_unhook(struct srnic_stream *stream)
  * @seconds: idle time before TCP probes the peer, 0: it does not; if there is no
  *	     answer for as long again the stream is LOST
  *
- * While data is under way TCP's retransmissions decide, and not this. May sleep.
+ * While data is under way TCP's retransmissions decide, and not this. Context: process, may sleep.
  */
 void srnic_stream_keepalive(struct srnic_stream *stream, unsigned int seconds)
 {
@@ -275,7 +275,7 @@ void srnic_stream_keepalive(struct srnic_stream *stream, unsigned int seconds)
 /**
  * srnic_batch_new - make an empty batch
  *
- * Return: the batch, or NULL. May sleep.
+ * Return: the batch, or NULL. Context: process, may sleep.
  */
 struct srnic_batch *srnic_batch_new(void)
 {
@@ -288,6 +288,7 @@ struct srnic_batch *srnic_batch_new(void)
  * @page: holds them; the batch takes a reference of its own. They do not change any more
  * @off: where in @page, which may be a compound one, they begin
  * @len: how many
+ * Context: any.
  */
 void srnic_batch_add(struct srnic_batch *batch, struct page *page, u32 off, u32 len)
 {
@@ -331,6 +332,7 @@ static void batch_advance(struct srnic_batch *batch, u32 len)
 /**
  * srnic_batch_free - forget a batch
  * @batch: may be NULL, or hold bytes that were not sent
+ * Context: any.
  */
 void srnic_batch_free(struct srnic_batch *batch)
 {
@@ -363,7 +365,7 @@ static void batch_msg(struct srnic_batch *batch, bool cut, struct msghdr *msg)
  * @batch: not empty; shorter by what TCP took
  * @cut: what comes after it begins a TCP segment
  *
- * May sleep for memory and for the socket lock, not for room.
+ * Context: process, may sleep for memory and for the socket lock, not for room.
  *
  * Return: bytes taken, at least 1; -EAGAIN if there is no room (write_space
  * tells when there is); another errno if the connection is gone.
@@ -454,6 +456,7 @@ int srnic_stream_send_all(const struct srnic_device *dev, struct srnic_stream *s
  * @data: room
  * @len: at most this many octets
  *
+ * Context: process, may sleep.
  * Return: octets; 0 at the end of the stream; -EAGAIN; another errno.
  */
 int srnic_stream_recv(struct srnic_stream *stream, void *data, size_t len)
@@ -473,7 +476,7 @@ int srnic_stream_recv(struct srnic_stream *stream, void *data, size_t len)
  * @ctx: its argument
  *
  * Unlike with skb_seq_read(), pages are mapped so that @actor may sleep. Nothing
- * else here sleeps.
+ * else here sleeps. Context: any; sleeps as much as @actor does.
  */
 void srnic_stream_walk(struct sk_buff *skb, unsigned int offset, unsigned int end,
 		       srnic_stream_actor actor, void *ctx)
@@ -521,7 +524,8 @@ void srnic_stream_walk(struct sk_buff *skb, unsigned int offset, unsigned int en
  * srnic_stream_lock - lock the socket
  * @stream: any state
  *
- * May sleep. Only the holder of the lock, and TCP's callbacks, may look at what was received.
+ * Context: process, may sleep. Only the holder of the lock, and TCP's callbacks, may look at
+ * what was received.
  */
 void srnic_stream_lock(struct srnic_stream *stream)
 {
@@ -532,7 +536,7 @@ void srnic_stream_lock(struct srnic_stream *stream)
  * srnic_stream_unlock - the end of srnic_stream_lock()
  * @stream: locked
  *
- * TCP now processes what came meanwhile, and calls back.
+ * TCP now processes what came meanwhile, and calls back. Context: process, may sleep.
  */
 void srnic_stream_unlock(struct srnic_stream *stream)
 {
@@ -543,6 +547,7 @@ void srnic_stream_unlock(struct srnic_stream *stream)
  * srnic_stream_is_owned - has a task locked the socket?
  * @stream: its socket is locked
  *
+ * Context: any, with the socket locked.
  * Return: true if a task has, also while it processes the backlog; false if TCP has, in softirq.
  */
 bool srnic_stream_is_owned(const struct srnic_stream *stream)
@@ -553,6 +558,7 @@ bool srnic_stream_is_owned(const struct srnic_stream *stream)
 /**
  * srnic_stream_avail - bytes that were received and not taken
  * @stream: its socket is locked
+ * Context: any, with the socket locked.
  */
 u32 srnic_stream_avail(const struct srnic_stream *stream)
 {
@@ -563,6 +569,7 @@ u32 srnic_stream_avail(const struct srnic_stream *stream)
  * srnic_stream_first - a cursor at the first byte that was received and not taken
  * @stream: its socket is locked
  *
+ * Context: any, with the socket locked.
  * Return: the cursor, good until bytes are taken or the socket is unlocked.
  */
 struct srnic_cursor srnic_stream_first(const struct srnic_stream *stream)
@@ -579,7 +586,7 @@ struct srnic_cursor srnic_stream_first(const struct srnic_stream *stream)
  * @stream: its socket is locked
  * @len: of those that srnic_stream_avail() counts, from the first on
  *
- * Does not sleep.
+ * Context: process or softirq.
  */
 void srnic_stream_take(struct srnic_stream *stream, u32 len)
 {
@@ -590,7 +597,7 @@ void srnic_stream_take(struct srnic_stream *stream, u32 len)
  * srnic_stream_drop - take what there is, and forget it
  * @stream: connected, or closed with data left
  *
- * May sleep. Return: whether there was anything.
+ * Context: process, may sleep. Return: whether there was anything.
  */
 bool srnic_stream_drop(struct srnic_stream *stream)
 {
@@ -610,7 +617,7 @@ bool srnic_stream_drop(struct srnic_stream *stream)
  * @need: bytes that are waited for, more than srnic_stream_avail()
  *
  * Either the window has no room for the missing bytes, or memory is short: TCP then receives
- * into an empty queue only.
+ * into an empty queue only. Context: any, with the socket locked.
  */
 bool srnic_stream_is_stuck(const struct srnic_stream *stream, u32 need)
 {
@@ -644,7 +651,7 @@ static u32 cursor_fit(struct srnic_cursor *cur, u32 len)
  * @cur: a cursor with @len bytes behind it
  * @len: how many
  *
- * To be called before any other function looks at the bytes.
+ * To be called before any other function looks at the bytes. Context: any, with the socket locked.
  */
 bool srnic_cursor_is_readable(struct srnic_cursor cur, u32 len)
 {
@@ -664,6 +671,7 @@ bool srnic_cursor_is_readable(struct srnic_cursor cur, u32 len)
  * @cur: a cursor with @len bytes behind it
  * @dst: where to
  * @len: how many
+ * Context: any, with the socket locked.
  */
 void srnic_cursor_copy(struct srnic_cursor *cur, void *dst, u32 len)
 {
@@ -689,7 +697,7 @@ void srnic_cursor_copy(struct srnic_cursor *cur, void *dst, u32 len)
  * @actor: called for each piece, in order
  * @ctx: its argument
  *
- * Sleeps as much as @actor does.
+ * Context: any, with the socket locked; sleeps as much as @actor does.
  */
 void srnic_cursor_walk(struct srnic_cursor *cur, u32 len, srnic_stream_actor actor, void *ctx)
 {
@@ -711,6 +719,7 @@ void srnic_cursor_walk(struct srnic_cursor *cur, u32 len, srnic_stream_actor act
  * srnic_cursor_skip - go on behind some bytes
  * @cur: a cursor with @len bytes behind it
  * @len: how many
+ * Context: any, with the socket locked.
  */
 void srnic_cursor_skip(struct srnic_cursor *cur, u32 len)
 {
@@ -730,7 +739,7 @@ void srnic_cursor_skip(struct srnic_cursor *cur, u32 len)
  * srnic_stream_state - is the peer still there?
  * @stream: a stream
  *
- * Any context. Sample it before a read: if the read then finds nothing, all
+ * Context: any. Sample it before a read: if the read then finds nothing, all
  * that preceded the FIN was read.
  */
 enum srnic_stream_state srnic_stream_state(const struct srnic_stream *stream)
@@ -759,7 +768,7 @@ enum srnic_stream_state srnic_stream_state(const struct srnic_stream *stream)
  * srnic_stream_emss - octets that fit a TCP segment now (X-1)
  * @stream: connected
  *
- * Changes with the path MTU: read it again for each batch of FPDUs.
+ * Changes with the path MTU: read it again for each batch of FPDUs. Context: any.
  */
 u32 srnic_stream_emss(const struct srnic_stream *stream)
 {
@@ -770,7 +779,7 @@ u32 srnic_stream_emss(const struct srnic_stream *stream)
  * srnic_stream_unacked - does TCP still have bytes that the peer has not acknowledged?
  * @stream: any state
  *
- * A FIN counts as one. Any context.
+ * A FIN counts as one. Context: any.
  */
 bool srnic_stream_unacked(const struct srnic_stream *stream)
 {
@@ -783,7 +792,7 @@ bool srnic_stream_unacked(const struct srnic_stream *stream)
  * srnic_stream_acked - how far the peer has acknowledged, to be compared with a later value
  * @stream: any state
  *
- * Any context. Return: a sequence number.
+ * Context: any. Return: a sequence number.
  */
 u32 srnic_stream_acked(const struct srnic_stream *stream)
 {
@@ -796,7 +805,7 @@ u32 srnic_stream_acked(const struct srnic_stream *stream)
  * @local: set, all zero if not known
  * @remote: as @local
  *
- * May sleep.
+ * Context: process, may sleep.
  */
 void srnic_stream_names(const struct srnic_stream *stream, struct sockaddr_storage *local,
 			struct sockaddr_storage *remote)
@@ -815,7 +824,7 @@ void srnic_stream_names(const struct srnic_stream *stream, struct sockaddr_stora
  * @stream: connected
  *
  * The peer can have nothing from there on. Stable for the owner of tx, and while the
- * socket is locked. Modulo 2^32.
+ * socket is locked. Modulo 2^32. Context: any.
  */
 u32 srnic_stream_taken(const struct srnic_stream *stream)
 {
@@ -826,7 +835,7 @@ u32 srnic_stream_taken(const struct srnic_stream *stream)
  * srnic_stream_shutdown - send FIN after what was sent; receiving goes on
  * @stream: any state; where no FIN is due nothing is done
  *
- * Without memory for the FIN it is a RST, see srnic_stream_abort(). May sleep.
+ * Without memory for the FIN it is a RST, see srnic_stream_abort(). Context: process, may sleep.
  */
 void srnic_stream_shutdown(struct srnic_stream *stream)
 {
@@ -848,7 +857,7 @@ void srnic_stream_shutdown(struct srnic_stream *stream)
  * srnic_stream_abort - send RST and forget what was not sent (LLP Reset)
  * @stream: any state
  *
- * May sleep. Callbacks may come during the call.
+ * Context: process, may sleep. Callbacks may come during the call.
  */
 void srnic_stream_abort(struct srnic_stream *stream)
 {
@@ -871,7 +880,7 @@ static void stream_put_file(struct srnic_stream *stream)
  * srnic_stream_free - close the socket, orderly if it was not aborted
  * @stream: unhooked, or NULL
  *
- * May sleep.
+ * Context: process, may sleep.
  */
 void srnic_stream_free(struct srnic_stream *stream)
 {

@@ -414,6 +414,7 @@ void srnic_takeover_commit(struct file *file)
 /**
  * srnic_takeover_register - at load of the module: TCP knows the protocol from now on
  *
+ * Context: process, may sleep.
  * Return: 0; -EEXIST if there is another one of this name.
  */
 int srnic_takeover_register(void)
@@ -424,7 +425,7 @@ int srnic_takeover_register(void)
 /**
  * srnic_takeover_unregister - at unload of the module: no socket has the protocol any more
  *
- * May sleep.
+ * Context: process, may sleep.
  */
 void srnic_takeover_unregister(void)
 {

@@ -37,7 +37,7 @@
  *
  * What it allocates, now and later, is charged to the memory cgroup of the caller.
  *
- * Return: the state, or NULL. May sleep.
+ * Return: the state, or NULL. Context: process, may sleep.
  */
 struct srnic_tx *srnic_tx_new(const struct srnic_qp *qp)
 {
@@ -66,6 +66,7 @@ struct srnic_tx *srnic_tx_new(const struct srnic_qp *qp)
 /**
  * srnic_tx_free - the stream is gone
  * @tx: may be NULL
+ * Context: process, may sleep.
  */
 void srnic_tx_free(struct srnic_tx *tx)
 {
@@ -167,7 +168,7 @@ static void tx_stage(struct srnic_qp *qp)
  * srnic_tx_push - hand what is staged to TCP, without waiting (owner of tx)
  * @qp: with a stream
  *
- * Sleeps for memory, unless tx->locked, but not for room.
+ * Context: the owner of tx; sleeps for memory, unless tx->locked, but not for room.
  *
  * Return: 0 if nothing is staged any more, -EAGAIN, or another errno if the
  * connection is gone.
@@ -198,6 +199,7 @@ int srnic_tx_push(struct srnic_qp *qp)
  * srnic_tx_rest - take away what was staged and is not handed to TCP (owner of tx)
  * @qp: with a stream; nothing more will be staged
  *
+ * Context: the owner of tx, in process.
  * Return: the batch, which is the caller's; NULL if nothing is left.
  */
 struct srnic_batch *srnic_tx_rest(struct srnic_qp *qp)
@@ -320,7 +322,7 @@ static void tx_pass(struct srnic_qp *qp, bool had_page)
  * @qp: with a stream; TX_OWNED is set
  *
  * Sends the RTR and what was posted before, as a doorbell does, and lets tx go: afterwards the
- * stream may end at any time. May sleep, but not for room or for the peer.
+ * stream may end at any time. Context: process, may sleep, but not for room or for the peer.
  */
 void srnic_tx_begins(struct srnic_qp *qp)
 {
@@ -341,8 +343,8 @@ void srnic_tx_begins(struct srnic_qp *qp)
  * srnic_tx_opens - this end may send from now on (owner of rx)
  * @qp: with a stream
  *
- * From now on posts ring the doorbell. What was posted before is left to the kthread. Does not
- * sleep.
+ * From now on posts ring the doorbell. What was posted before is left to the kthread. Context:
+ * the owner of rx, in process or softirq.
  */
 void srnic_tx_opens(struct srnic_qp *qp)
 {
@@ -358,7 +360,7 @@ void srnic_tx_opens(struct srnic_qp *qp)
  * @qp: alive, with a stream or without
  *
  * Sends it at once, within the budget of a doorbell, if tx has no owner; else kicks the kthread.
- * May sleep, but not for room or for the peer.
+ * Context: process, may sleep, but not for room or for the peer.
  */
 void srnic_tx_doorbell(struct srnic_qp *qp)
 {
@@ -403,7 +405,7 @@ static bool tx_small_read(struct srnic_qp *qp, u32 *room)
  * In softirq, sends the responses of Reads of TX_ANSWER bytes in all at once, if tx has no
  * owner, no other message is in the middle and nothing waits for room. All else is left to the
  * kthread, which is kicked.
- * Softirq, or a task that has the socket or processes its backlog. Does not sleep.
+ * Context: the owner of rx: softirq, or a task that has the socket or processes its backlog.
  */
 void srnic_tx_answer(struct srnic_qp *qp)
 {
@@ -501,8 +503,8 @@ static bool tx_is_over(struct srnic_qp *qp)
  * srnic_tx_ends - end a stream that has no tx kthread
  * @qp: with a stream, in Error; a kick is due
  *
- * Waits until tx has no owner, then calls srnic_close(). In the work that could not make the
- * kthreads.
+ * Waits until tx has no owner, then calls srnic_close(). Context: the work that could not make
+ * the kthreads.
  */
 void srnic_tx_ends(struct srnic_qp *qp)
 {
@@ -514,8 +516,8 @@ void srnic_tx_ends(struct srnic_qp *qp)
  * srnic_tx_thread - the tx kthread of a QP
  * @arg: the QP, with a stream
  *
- * Works while the QP is in RTS, or in Closing with WRs left that were posted
- * before; then winds the stream down and ends by itself. It does not let tx go then, so
+ * Context: the tx kthread. Works while the QP is in RTS, or in Closing with WRs left that were
+ * posted before; then winds the stream down and ends by itself. It does not let tx go then, so
  * that no doorbell can own it.
  *
  * Return: does not; completes qp->tx_exit.

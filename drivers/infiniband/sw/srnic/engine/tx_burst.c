@@ -42,6 +42,7 @@ static void run_begins(struct srnic_tx *tx, u32 heard)
  * @qp: with a stream
  * @bytes: that the doorbell has sent
  *
+ * Context: the owner of tx, in process.
  * Return: true if the kthread is to take over.
  */
 bool srnic_tx_burst_begins(struct srnic_qp *qp, u32 bytes)
@@ -83,7 +84,7 @@ static void burst_ends(struct srnic_tx *tx, u32 heard)
  * srnic_tx_nap - in a burst, let WRs gather (tx kthread, owner of tx)
  * @qp: with a stream, with nothing left to do
  *
- * Sleeps for some tens of microseconds, or until it is kicked.
+ * Context: the tx kthread. Sleeps for some tens of microseconds, or until it is kicked.
  *
  * Return: false if the burst is over, and the kthread is to let tx go.
  */

@@ -105,7 +105,8 @@ static void tx_stage_read_response(struct srnic_qp *qp)
  * srnic_tx_stage_response - stage what answers the oldest inbound request (owner of tx)
  * @qp: with a stream; there is room
  *
- * May sleep, unless tx->locked. Return: false if there is no inbound request.
+ * Context: the owner of tx, may sleep unless tx->locked. Return: false if there is no inbound
+ * request.
  */
 bool srnic_tx_stage_response(struct srnic_qp *qp)
 {

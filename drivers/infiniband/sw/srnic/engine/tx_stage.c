@@ -55,7 +55,8 @@ static u32 tx_mulpdu(const struct srnic_qp *qp, u32 max)
  * srnic_tx_begin - begin a turn of staging (owner of tx)
  * @qp: with a stream
  *
- * Asks TCP for the size of its segments, which may have changed.
+ * Asks TCP for the size of its segments, which may have changed. Context: the owner of tx, in
+ * process or softirq.
  */
 void srnic_tx_begin(struct srnic_qp *qp)
 {
@@ -66,7 +67,8 @@ void srnic_tx_begin(struct srnic_qp *qp)
  * srnic_tx_has_room - make room for an FPDU, and set how large it may be (owner of tx)
  * @qp: with a stream, after srnic_tx_begin(); the result is in mulpdu
  *
- * Return: false if the batch has enough, or there is no memory. May sleep, unless tx->locked.
+ * Return: false if the batch has enough, or there is no memory. Context: the owner of tx, may
+ * sleep unless tx->locked.
  */
 bool srnic_tx_has_room(struct srnic_qp *qp)
 {
@@ -94,7 +96,7 @@ bool srnic_tx_has_room(struct srnic_qp *qp)
  *			    of tx)
  * @qp: with a stream
  *
- * Return: false without memory. May sleep.
+ * Return: false without memory. Context: the owner of tx, in process, may sleep.
  */
 bool srnic_tx_get_term_room(struct srnic_qp *qp)
 {
@@ -104,6 +106,7 @@ bool srnic_tx_get_term_room(struct srnic_qp *qp)
 /**
  * srnic_tx_put_frag - hold no page while there is nothing to send (owner of tx)
  * @tx: of a QP with a stream
+ * Context: the owner of tx, in process or softirq.
  */
 void srnic_tx_put_frag(struct srnic_tx *tx)
 {
@@ -122,6 +125,7 @@ static u8 *tx_at(const struct srnic_tx *tx)
  * @qp: with a stream; there is room
  * @hdr: its DDP header, which is written
  *
+ * Context: the owner of tx, in process or softirq.
  * Return: where its payload goes.
  */
 u8 *srnic_tx_header(struct srnic_qp *qp, const struct ddp_hdr *hdr)
@@ -135,6 +139,7 @@ u8 *srnic_tx_header(struct srnic_qp *qp, const struct ddp_hdr *hdr)
  * srnic_tx_seal - complete the FPDU whose ULPDU is in place (owner of tx)
  * @qp: with a stream
  * @ulpdu_len: bytes of the ULPDU
+ * Context: the owner of tx, in process or softirq.
  */
 void srnic_tx_seal(struct srnic_qp *qp, u32 ulpdu_len)
 {
@@ -153,6 +158,7 @@ void srnic_tx_seal(struct srnic_qp *qp, u32 ulpdu_len)
  * @opcode: of a message that is all header
  * @payload: RDMAP header
  * @len: its bytes
+ * Context: the owner of tx, in process or softirq.
  */
 void srnic_tx_untagged(struct srnic_qp *qp, u8 opcode, const void *payload, u32 len)
 {
@@ -177,7 +183,7 @@ void srnic_tx_untagged(struct srnic_qp *qp, u8 opcode, const void *payload, u32 
  * shared a segment with the next message, no segment would begin with an FPDU until TCP
  * has sent all it has. So a large message is parted from others (M-TCP-1). That takes a
  * call to TCP for each, which is cheap for messages that take several anyway. Small
- * messages go to TCP many at a time. Where the batch is full the cut costs nothing.
+ * messages go to TCP many at a time. Where the batch is full the cut costs nothing. Context: any.
  */
 bool srnic_tx_is_large(u32 bytes)
 {
@@ -189,6 +195,7 @@ bool srnic_tx_is_large(u32 bytes)
  * @tx: of a QP with a stream
  * @large: a large message begins
  *
+ * Context: the owner of tx, in process or softirq.
  * Return: true if what is staged has to go first.
  */
 bool srnic_tx_cut_before(struct srnic_tx *tx, bool large)
@@ -203,6 +210,7 @@ bool srnic_tx_cut_before(struct srnic_tx *tx, bool large)
  *			of tx)
  * @qp: with a stream
  * @large_ends: a large message ends
+ * Context: the owner of tx, may sleep unless tx->locked.
  */
 void srnic_tx_cut_after(struct srnic_qp *qp, bool large_ends)
 {
@@ -215,7 +223,7 @@ void srnic_tx_cut_after(struct srnic_qp *qp, bool large_ends)
  * @tx: of a QP with a stream
  *
  * Called at the end of each SGE and of each turn at the latest, so that a deregistration
- * does not wait for long. May sleep if the memory is a DMA buffer's.
+ * does not wait for long. Context: the owner of tx; sleeps only if the memory is a DMA buffer's.
  */
 void srnic_tx_let_go(struct srnic_tx *tx)
 {
@@ -232,8 +240,9 @@ void srnic_tx_let_go(struct srnic_tx *tx)
  * @dst: where to
  * @len: bytes, within @rest
  *
- * May sleep if the memory is a DMA buffer's, and the owner may. Return: SRNIC_TPT_OK, or
- * what is wrong, and nothing was copied; SRNIC_TPT_SLEEPS if the owner may not.
+ * Context: the owner of tx; sleeps only if the memory is a DMA buffer's and not tx->locked.
+ * Return: SRNIC_TPT_OK, or what is wrong, and nothing was copied; SRNIC_TPT_SLEEPS if the owner
+ * may not.
  */
 enum srnic_tpt_err srnic_tx_copy(struct srnic_qp *qp, struct srnic_access *rest, u8 *dst, u32 len)
 {

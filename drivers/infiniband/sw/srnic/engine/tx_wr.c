@@ -149,6 +149,7 @@ static void tx_stage_imm(struct srnic_qp *qp)
  * @len: its octets
  * @sink: where the response goes
  * @last: the WR has no other request
+ * Context: the owner of tx, in process or softirq.
  */
 void srnic_tx_request(struct srnic_qp *qp, u8 opcode, const void *payload, u32 len,
 		      const struct srnic_sge *sink, bool last)
@@ -217,9 +218,10 @@ static void tx_stage_atomic(struct srnic_qp *qp)
  * srnic_tx_wr_blocked - must the WR in progress wait? (owner of tx)
  * @qp: with a stream, and a WR in progress
  *
- * It waits if ORD is used up (RD-02), or for a fence. With an ORD of 0 it does not wait,
- * it fails. The read fence waits for reads and atomics (FE-01), the local fence for all
- * WRs before (FE-02); on other WRs the flag means nothing (FE-03).
+ * It waits if ORD is used up (RD-02), or for a fence. With an ORD of 0 it does not wait, it
+ * fails. The read fence waits for reads and atomics (FE-01), the local fence for all WRs before
+ * (FE-02); on other WRs the flag means nothing (FE-03). Context: the owner of tx, in process or
+ * softirq.
  */
 bool srnic_tx_wr_blocked(const struct srnic_qp *qp)
 {
@@ -282,7 +284,7 @@ static void tx_stage_op(struct srnic_qp *qp)
  * srnic_tx_stage_wr - stage what there is room for of the next send WR (owner of tx)
  * @qp: with a stream; there is room
  *
- * May sleep. Return: false if no WR is ready.
+ * Context: the owner of tx, in process, may sleep. Return: false if no WR is ready.
  */
 bool srnic_tx_stage_wr(struct srnic_qp *qp)
 {
@@ -326,7 +328,8 @@ bool srnic_tx_stage_wr(struct srnic_qp *qp)
  * srnic_tx_wr_begun - is a part of the WR in progress staged, so that the rest must be next?
  * @tx: of a QP with a stream
  *
- * X-8. Not for a Read: each of its requests is a message.
+ * X-8. Not for a Read: each of its requests is a message. Context: the owner of tx, in process
+ * or softirq.
  */
 bool srnic_tx_wr_begun(const struct srnic_tx *tx)
 {

@@ -49,7 +49,7 @@ static bool is_init(const struct srnic_qp *qp, const struct ib_qp_attr *attr, in
  * @mask: which fields of @attr are valid
  *
  * In RTS a paired QP may be connected or not, and in SQD it does not send: the core's
- * state does not change.
+ * state does not change. Context: any.
  */
 bool srnic_ib_modify_keeps(const struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
@@ -109,6 +109,7 @@ static int check_sqd(const struct srnic_qp *qp, const struct ib_qp_attr *attr, i
  * @attr: the requested attributes
  * @mask: which fields of @attr are valid
  *
+ * Context: process.
  * Return: 0; -EINVAL for attributes that are missing or wrong, or of another transition;
  * -EOPNOTSUPP for InfiniBand's attributes if the policy sets no ib_port.
  */
@@ -204,7 +205,7 @@ int srnic_ib_modify(struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask
  * @attr: with max_rd_atomic, checked
  *
  * If the peer has connected first, the ORD was negotiated before this end's program
- * set RTS: then the smaller one applies.
+ * set RTS: then the smaller one applies. Context: any.
  */
 u16 srnic_ib_ord(const struct srnic_qp *qp, const struct ib_qp_attr *attr)
 {
@@ -217,6 +218,7 @@ u16 srnic_ib_ord(const struct srnic_qp *qp, const struct ib_qp_attr *attr)
  * srnic_ib_query - Query QP: attributes of a paired QP
  * @qp: alive
  * @attr: filled in
+ * Context: process.
  */
 void srnic_ib_query(const struct srnic_qp *qp, struct ib_qp_attr *attr)
 {

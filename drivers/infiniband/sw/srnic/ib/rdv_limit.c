@@ -46,6 +46,7 @@ bool srnic_rdv_may_refuse(const struct sockaddr_storage *from)
 
 /**
  * srnic_rdv_limit_init - at load of the module
+ * Context: process.
  */
 void srnic_rdv_limit_init(void)
 {

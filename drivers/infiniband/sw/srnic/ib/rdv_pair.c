@@ -28,6 +28,7 @@ static void pair_release(struct kref *ref)
 /**
  * srnic_pair_put - drop a reference
  * @pair: may be freed
+ * Context: process.
  */
 void srnic_pair_put(struct srnic_pair *pair)
 {
@@ -39,6 +40,7 @@ void srnic_pair_put(struct srnic_pair *pair)
  * @dev: its device
  * @qpn: QP number
  *
+ * Context: process.
  * Return: the pair with a reference, or NULL.
  */
 struct srnic_pair *srnic_pair_find(struct srnic_device *dev, u32 qpn)
@@ -63,7 +65,7 @@ static void pair_queue(struct srnic_pair *pair, unsigned long delay)
  * srnic_pair_kick - run the pair's work
  * @pair: the caller has a reference
  *
- * Any context.
+ * Context: any.
  */
 void srnic_pair_kick(struct srnic_pair *pair)
 {
@@ -73,6 +75,7 @@ void srnic_pair_kick(struct srnic_pair *pair)
 /**
  * srnic_pair_tried - an attempt has failed: schedule the next one
  * @pair: locked
+ * Context: process.
  */
 void srnic_pair_tried(struct srnic_pair *pair)
 {
@@ -451,6 +454,7 @@ const struct srnic_rdv_ops srnic_rdv_ops = {
 /**
  * srnic_rdv_init - at load of the module
  *
+ * Context: process, may sleep.
  * Return: 0 or an errno.
  */
 int srnic_rdv_init(void)
@@ -469,6 +473,7 @@ int srnic_rdv_init(void)
 
 /**
  * srnic_rdv_exit - at unload of the module: the QPs are gone, works may still run
+ * Context: process, may sleep.
  */
 void srnic_rdv_exit(void)
 {

@@ -257,6 +257,7 @@ static struct pernet_operations ports_net_ops = {
 /**
  * srnic_rdv_ports_init - at load of the module
  *
+ * Context: process, may sleep.
  * Return: 0 or an errno.
  */
 int srnic_rdv_ports_init(void)
@@ -266,6 +267,7 @@ int srnic_rdv_ports_init(void)
 
 /**
  * srnic_rdv_ports_exit - at unload of the module: no device is left
+ * Context: process, may sleep.
  */
 void srnic_rdv_ports_exit(void)
 {

@@ -354,6 +354,7 @@ void srnic_ud_leave(struct srnic_qp *qp)
  * srnic_ud_set_qkey - set the Q_Key
  * @qp: a UD QP
  * @qkey: the Q_Key that messages must have from now on
+ * Context: process or softirq.
  */
 void srnic_ud_set_qkey(struct srnic_qp *qp, u32 qkey)
 {
@@ -374,6 +375,7 @@ static void ud_free(struct srnic_ud *ud)
  * srnic_ud_create - set up the UD part of a QP
  * @qp: just created, of a user
  *
+ * Context: process, may sleep.
  * Return: 0 or -ENOMEM.
  */
 int srnic_ud_create(struct srnic_qp *qp)
@@ -401,6 +403,7 @@ int srnic_ud_create(struct srnic_qp *qp)
 /**
  * srnic_ud_destroy - undo srnic_ud_create()
  * @qp: not in use any more; srnic_ud_leave() was called
+ * Context: process, may sleep.
  */
 void srnic_ud_destroy(struct srnic_qp *qp)
 {

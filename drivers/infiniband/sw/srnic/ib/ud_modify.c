@@ -96,6 +96,7 @@ int srnic_ud_modify(struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask
  * srnic_ud_query - Query QP: attributes of a UD QP
  * @qp: a UD QP
  * @attr: filled in
+ * Context: process.
  */
 void srnic_ud_query(const struct srnic_qp *qp, struct ib_qp_attr *attr)
 {

@@ -503,6 +503,7 @@ int srnic_ud_ports_send(struct srnic_qp *qp, const struct srnic_av *av, u8 *buf,
  * srnic_ud_ports_new - allocate a device's part for UD QPs, without sockets
  * @dev: being created
  *
+ * Context: process, may sleep.
  * Return: 0 or -ENOMEM.
  */
 int srnic_ud_ports_new(struct srnic_device *dev)
@@ -524,6 +525,7 @@ int srnic_ud_ports_new(struct srnic_device *dev)
 /**
  * srnic_ud_ports_free - undo srnic_ud_ports_new()
  * @dev: without QPs; srnic_ud_ports_changed() is not called for it any more
+ * Context: process, may sleep.
  */
 void srnic_ud_ports_free(struct srnic_device *dev)
 {
@@ -551,6 +553,7 @@ void srnic_ud_queue(struct work_struct *work)
 /**
  * srnic_ud_init - at load of the module
  *
+ * Context: process, may sleep.
  * Return: 0 or -ENOMEM.
  */
 int srnic_ud_init(void)
@@ -561,6 +564,7 @@ int srnic_ud_init(void)
 
 /**
  * srnic_ud_exit - at unload of the module: no device is left
+ * Context: process, may sleep.
  */
 void srnic_ud_exit(void)
 {

@@ -20,7 +20,7 @@
  * @length: bytes, 1 to SRNIC_MAX_DM
  * @log_align: log2 of the alignment of its first byte, at most PAGE_SHIFT
  *
- * The memory is zeroed. May sleep.
+ * The memory is zeroed. Context: process, may sleep.
  *
  * Return: the piece or an ERR_PTR: -EINVAL for a length or an alignment out of range,
  * -ENOMEM, also if all pieces together, in whole pages, would exceed SRNIC_MAX_DM;
@@ -57,7 +57,7 @@ struct srnic_dm *srnic_dm_alloc(struct srnic_device *dev, struct srnic_holder *h
  * srnic_dm_free - free a piece
  * @dm: no region uses it any more
  *
- * May sleep.
+ * Context: process, may sleep.
  */
 void srnic_dm_free(struct srnic_dm *dm)
 {
@@ -78,7 +78,7 @@ static bool is_inside(const struct srnic_dm *dm, u64 offset, u64 length)
  * @from: address in the calling process
  * @length: bytes
  *
- * Not atomic against accesses of peers and of other threads. May sleep.
+ * Not atomic against accesses of peers and of other threads. Context: process, may sleep.
  *
  * Return: 0; -EINVAL if the range is not inside the piece; -EFAULT, and a part may have been
  * written.
@@ -97,7 +97,7 @@ int srnic_dm_write(struct srnic_dm *dm, u64 offset, const void __user *from, u64
  * @to: address in the calling process
  * @length: bytes
  *
- * May sleep.
+ * Context: process, may sleep.
  *
  * Return: as srnic_dm_write().
  */

@@ -28,7 +28,7 @@ MODULE_INFO(import_ns, "DMA_BUF");
  * @length: of that part, octets, not zero
  * @writable: the caller is going to write the buffer
  *
- * The exporter does not move the memory while the device is attached. May sleep.
+ * The exporter does not move the memory while the device is attached. Context: process, may sleep.
  *
  * Return: 0, -EBADF or -EINVAL if @fd is no DMA buffer, -EINVAL if the part is not in
  * the buffer, -EACCES if the buffer is read-only, -EOPNOTSUPP if the exporter cannot map
@@ -82,7 +82,7 @@ put:
  * srnic_dmabuf_put - unmap and release a buffer
  * @db: its memory is not in use any more; may have no buffer, and has none afterwards
  *
- * May sleep.
+ * Context: process, may sleep.
  */
 void srnic_dmabuf_put(struct srnic_dmabuf *db)
 {
@@ -105,7 +105,7 @@ static enum dma_data_direction access_direction(bool write)
  * @buf: held
  * @write: the CPU may write, too
  *
- * The exporter may wait for devices that use the buffer. May sleep.
+ * The exporter may wait for devices that use the buffer. Context: process, may sleep.
  *
  * Return: 0, and srnic_dmabuf_end() has to follow; or an errno of the exporter.
  */
@@ -119,7 +119,7 @@ int srnic_dmabuf_begin(struct dma_buf *buf, bool write)
  * @buf: as passed to srnic_dmabuf_begin()
  * @write: as passed to srnic_dmabuf_begin()
  *
- * May sleep. An error of the exporter is ignored: the data is in its memory.
+ * Context: process, may sleep. An error of the exporter is ignored: the data is in its memory.
  */
 void srnic_dmabuf_end(struct dma_buf *buf, bool write)
 {

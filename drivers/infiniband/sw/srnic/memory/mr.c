@@ -209,7 +209,7 @@ static void mr_unpin(struct srnic_mr *mr)
  * @iova: TO of the first byte, unless IB_ZERO_BASED
  * @access: IB_ACCESS_*
  *
- * Pins the pages for as long as the region lives, within RLIMIT_MEMLOCK. May
+ * Pins the pages for as long as the region lives, within RLIMIT_MEMLOCK. Context: process, may
  * sleep.
  *
  * Return: the region or an ERR_PTR: -EINVAL for a length of zero or one that
@@ -270,7 +270,7 @@ static int mr_set_mapping(struct srnic_mr *mr, const void *at, u64 length, u64 i
  * @iova: TO of the first byte, unless IB_ZERO_BASED
  * @access: IB_ACCESS_*
  *
- * May sleep.
+ * Context: process, may sleep.
  *
  * Return: the region or an ERR_PTR: -EINVAL for a part that is not in the buffer or
  * wraps, -EOPNOTSUPP for unknown access flags, -ENOMEM, or as srnic_dmabuf_get().
@@ -314,7 +314,7 @@ free:
  * @length: of the part, bytes; may be zero
  * @access: IB_ACCESS_*, of which IB_ZERO_BASED is one
  *
- * The caller has checked that the part is inside the memory. May sleep.
+ * The caller has checked that the part is inside the memory. Context: process, may sleep.
  *
  * Return: the region or an ERR_PTR: -EOPNOTSUPP for unknown access flags, -ENOMEM.
  */
@@ -409,7 +409,7 @@ static int mr_change(struct srnic_mr *mr, int flags, u64 start, u64 length,
  * @pd: protection domain, with IB_MR_REREG_PD
  *
  * The STag stays the same. Accesses during the call find it Invalid, as between a
- * deregistration and a registration (MR-25). May sleep.
+ * deregistration and a registration (MR-25). Context: process, may sleep.
  *
  * Return: 0, and the region is Valid; -EBUSY if windows are bound to the region, -EPERM
  * if it is shared (MR-29), and it is unchanged then (MR-23). Any other error, as of
@@ -523,7 +523,7 @@ static DEFINE_MUTEX(share_mutex);
  * @access: IB_ACCESS_*
  *
  * Neither region can be invalidated or registered anew; the memory stays pinned until
- * the last of them is deregistered. May sleep.
+ * the last of them is deregistered. Context: process, may sleep.
  *
  * Return: the region or an ERR_PTR, with @source unchanged: -EINVAL if @source is
  * Invalid, if @iova has another offset in its block than @source, or wraps; -EACCES for
@@ -563,7 +563,7 @@ struct ib_mr *srnic_mr_reg_shared(struct ib_pd *pd, struct ib_mr *source, u64 io
  * @pd: protection domain
  * @access: IB_ACCESS_*
  *
- * Return: the region, ERR_PTR(-EOPNOTSUPP) or ERR_PTR(-ENOMEM). May sleep.
+ * Return: the region, ERR_PTR(-EOPNOTSUPP) or ERR_PTR(-ENOMEM). Context: process, may sleep.
  */
 struct ib_mr *srnic_mr_get_dma(struct ib_pd *pd, int access)
 {
@@ -592,7 +592,7 @@ struct ib_mr *srnic_mr_get_dma(struct ib_pd *pd, int access)
  * @type: IB_MR_TYPE_MEM_REG
  * @max_sg: number of blocks, 1 to SRNIC_MAX_FR_BLOCKS
  *
- * The region is Invalid until a fast-register WR has been processed. May sleep.
+ * The region is Invalid until a fast-register WR has been processed. Context: process, may sleep.
  *
  * Return: the region or an ERR_PTR: -EOPNOTSUPP for another type, -EINVAL for
  * a number out of range, -ENOMEM.
@@ -643,7 +643,7 @@ static int set_block(struct ib_mr *ibmr, u64 addr)
  *
  * A Valid region is unchanged: consumers map the next memory before they post
  * the invalidation of the current one (as RDMA R/W and iSER do). The caller must
- * not set the list again until the WR has been processed. Any context.
+ * not set the list again until the WR has been processed. Context: any.
  *
  * Return: how many entries of @sg were mapped, or -EINVAL if the region is not
  * one of srnic_mr_alloc() or the block size is not supported.
@@ -721,7 +721,7 @@ static enum srnic_wc_status fast_register(struct srnic_mr *mr, const struct ib_p
  * @length: bytes
  * @access: IB_ACCESS_*
  *
- * The STag stays the same. Process context or softirq.
+ * The STag stays the same. Context: process or softirq.
  *
  * Return: as srnic_mr_fast_register().
  */
@@ -743,7 +743,7 @@ enum srnic_wc_status srnic_mr_register(struct ib_mr *ibmr, u64 iova, u64 length,
  * @qp: of a kernel consumer
  * @sqe: stag is the new STag, arg[] are TO of the first byte, bytes, IB_ACCESS_*
  *
- * Called by the owner of tx. Process context or softirq; does not sleep.
+ * Context: the owner of tx, in process or softirq; does not sleep.
  *
  * Return: SRNIC_WC_SUCCESS, and the region is Valid; or the error, and nothing
  * has changed.
@@ -776,7 +776,7 @@ unlock:
  * srnic_mr_dereg - end a region (MR-37 to MR-39)
  * @ibmr: any state
  *
- * Waits for accesses in progress; each is one copy long. May sleep.
+ * Waits for accesses in progress; each is one copy long. Context: process, may sleep.
  *
  * Return: 0, or -EBUSY if windows are bound to the region, which is unchanged
  * then.

@@ -55,7 +55,7 @@ static u8 rights_of_region(int access)
  * srnic_mw_alloc - allocate a window (MW-01)
  * @ibmw: zeroed but for device, PD and type, which is one of verbs' two
  *
- * Invalid until it is bound. May sleep.
+ * Invalid until it is bound. Context: process, may sleep.
  *
  * Return: 0 and @ibmw->rkey is the STag; -ENOMEM; -EDQUOT, see srnic_take().
  */
@@ -90,8 +90,8 @@ free:
  * srnic_mw_dealloc - end a window, in any state (MR-37, MW-16)
  * @ibmw: its PD's, bound or not
  *
- * Never fails: the clean-up of a process relies on it to free regions and QPs that
- * have windows. Waits for accesses in progress; each is one copy long. May sleep.
+ * Never fails: the clean-up of a process relies on it to free regions and QPs that have windows.
+ * Waits for accesses in progress; each is one copy long. Context: process, may sleep.
  */
 void srnic_mw_dealloc(struct ib_mw *ibmw)
 {
@@ -132,7 +132,7 @@ static bool qp_count(struct srnic_qp *qp)
  *
  * The region may be gone when this returns. Does nothing if the window is Valid or in
  * use: another task was first and has bound it again, or it made it Invalid, waits
- * for its users and then calls this. Process context or softirq; does not sleep.
+ * for its users and then calls this. Context: process or softirq.
  */
 void srnic_mw_unbind(struct srnic_tpte *tpte)
 {
@@ -277,7 +277,7 @@ static int try_bind(struct srnic_window *window, struct srnic_qp *qp,
  *	 TO of the first octet in the region, octets, IB_ACCESS_*
  *
  * A window of type 1 that is bound is bound anew, after accesses through the
- * old binding have ended. Process context; may sleep for as long as a copy takes.
+ * old binding have ended. Context: process; may sleep for as long as a copy takes.
  *
  * Return: SRNIC_WC_SUCCESS, and the window is Valid (unbound, if type 1 and the length
  * is zero); or the error, and nothing has changed, except that a window of type 1 may

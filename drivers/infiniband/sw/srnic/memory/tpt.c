@@ -31,6 +31,7 @@
  *
  * The caller is in an RCU read section, which keeps the entry until the caller has locked it.
  *
+ * Context: any.
  * Return: the entry or NULL.
  */
 struct srnic_tpte *srnic_tpt_find(struct srnic_device *dev, u32 stag)
@@ -43,7 +44,7 @@ struct srnic_tpte *srnic_tpt_find(struct srnic_device *dev, u32 stag)
  * @tpte: entry that has the access's STag index
  * @acc: the access, length not zero
  *
- * Any context; a lock of the entry's users is held, or the entry is not in the table. The
+ * Context: any; a lock of the entry's users is held, or the entry is not in the table. The
  * wrap is checked before the bounds (E-12). The PD of a window that is bound to a QP
  * is not checked (PD-04).
  *
@@ -107,7 +108,7 @@ static bool users_left(struct srnic_tpt_users *users)
  * srnic_tpt_in_use - is an access in progress, on whichever CPU it began?
  * @tpte: its lock may be held
  *
- * Process context or softirq. When this returns, no access that began earlier is inside
+ * Context: process or softirq. When this returns, no access that began earlier is inside
  * srnic_tpt_get() or srnic_tpt_put(). For an entry that is and stays Invalid, false is final.
  */
 bool srnic_tpt_in_use(struct srnic_tpte *tpte)
@@ -128,7 +129,7 @@ bool srnic_tpt_in_use(struct srnic_tpte *tpte)
  * @acc: the access, length not zero
  * @span: set to the memory
  *
- * Process context or softirq; may sleep if the memory is a DMA buffer's, unless @acc->nowait
+ * Context: process or softirq; may sleep if the memory is a DMA buffer's, unless @acc->nowait
  * is set. Call srnic_tpt_put() soon: deregistration and invalidation wait for it.
  *
  * Return: SRNIC_TPT_OK or the error, with nothing kept; SRNIC_TPT_SLEEPS if the memory needs
@@ -171,7 +172,7 @@ enum srnic_tpt_err srnic_tpt_get(struct srnic_device *dev,
  * srnic_tpt_put - end an access
  * @span: from srnic_tpt_get()
  *
- * Process context or softirq; may sleep if the memory is a DMA buffer's.
+ * Context: process or softirq; may sleep if the memory is a DMA buffer's.
  */
 void srnic_tpt_put(struct srnic_span *span)
 {
@@ -197,6 +198,7 @@ void srnic_tpt_put(struct srnic_span *span)
  * @at: the octet, counted from the start of the access
  * @len: in: octets wanted; out: contiguous octets, at most as many as wanted
  *
+ * Context: any.
  * Return: kernel address.
  */
 void *srnic_span_addr(const struct srnic_span *span, u64 at, u32 *len)
@@ -217,6 +219,7 @@ void *srnic_span_addr(const struct srnic_span *span, u64 at, u32 *len)
  * @at: first octet to copy, counted from the start of the access
  * @dst: the destination
  * @len: octets, within the access
+ * Context: any.
  */
 void srnic_span_read(const struct srnic_span *span, u64 at, void *dst, u32 len)
 {
@@ -237,6 +240,7 @@ void srnic_span_read(const struct srnic_span *span, u64 at, void *dst, u32 len)
  * @at: first octet to copy to, counted from the start of the access
  * @src: the source
  * @len: octets, within the access
+ * Context: any.
  */
 void srnic_span_write(const struct srnic_span *span, u64 at, const void *src, u32 len)
 {
@@ -256,6 +260,7 @@ void srnic_span_write(const struct srnic_span *span, u64 at, const void *src, u3
  * @tpte: zeroed
  * @pd: protection domain
  * @type: of the region or window
+ * Context: any.
  */
 void srnic_tpte_init(struct srnic_tpte *tpte, struct ib_pd *pd, enum srnic_stag_type type)
 {
@@ -271,7 +276,8 @@ void srnic_tpte_init(struct srnic_tpte *tpte, struct ib_pd *pd, enum srnic_stag_
  * srnic_tpte_spread - count the users of an entry per CPU
  * @tpte: initialised, not in the table; free_percpu(@tpte->cpu_users) after a grace period
  *
- * For entries that many QPs use. If the allocation fails, all CPUs share one count. May sleep.
+ * For entries that many QPs use. If the allocation fails, all CPUs share one count. Context:
+ * process, may sleep.
  */
 void srnic_tpte_spread(struct srnic_tpte *tpte)
 {
@@ -290,7 +296,7 @@ void srnic_tpte_spread(struct srnic_tpte *tpte)
  * @draw: returns an STag; called once for each try, may sleep
  *
  * At most a fraction of the 2^24 indexes are in use, so a few tries find a free
- * one. The caller enforces the limit of entries. May sleep.
+ * one. The caller enforces the limit of entries. Context: process, may sleep.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -322,6 +328,7 @@ static u32 random_stag(void)
  * srnic_tpt_insert - give an entry a random STag and put it into the table (SEC-8)
  * @tpte: initialised; a lookup may find it at once
  *
+ * Context: process, may sleep.
  * Return: as srnic_tpt_insert_drawn().
  */
 int srnic_tpt_insert(struct srnic_tpte *tpte)
@@ -335,7 +342,7 @@ int srnic_tpt_insert(struct srnic_tpte *tpte)
  *
  * Waits for accesses in progress; each is one copy long. Afterwards no access
  * uses the entry, but a lookup may still hold its lock: free it after a grace
- * period. May sleep.
+ * period. Context: process, may sleep.
  *
  * Return: 0; -EBUSY if windows are bound to the region, which is unchanged
  * then (MR-38).
@@ -364,6 +371,7 @@ int srnic_tpt_remove(struct srnic_tpte *tpte)
  * srnic_tpt_hold - keep an entry from being freed
  * @tpte: found under RCU
  *
+ * Context: process or softirq.
  * Return: true, and srnic_tpt_remove() waits for srnic_tpt_release(); false if
  * the entry is being removed.
  */
@@ -381,6 +389,7 @@ bool srnic_tpt_hold(struct srnic_tpte *tpte)
 /**
  * srnic_tpt_release - undo srnic_tpt_hold()
  * @tpte: not to be touched afterwards
+ * Context: process or softirq.
  */
 void srnic_tpt_release(struct srnic_tpte *tpte)
 {
@@ -408,7 +417,7 @@ static bool tpte_quiet(struct srnic_tpte *tpte)
  *
  * Another task may have waited for the same accesses, and have made the entry Valid
  * again, before this one runs. An entry becomes Valid only without users, so
- * the accesses waited for have ended then, too. May sleep, for as long as a
+ * the accesses waited for have ended then, too. Context: process, may sleep, for as long as a
  * copy takes.
  */
 void srnic_tpt_quiesce(struct srnic_tpte *tpte)
@@ -420,7 +429,7 @@ void srnic_tpt_quiesce(struct srnic_tpte *tpte)
  * srnic_tpt_suspend - make a region Invalid, so that it can be registered anew
  * @tpte: in any state; the caller keeps it from being removed
  *
- * Afterwards nothing touches the memory through the STag. May sleep, for as
+ * Afterwards nothing touches the memory through the STag. Context: process, may sleep, for as
  * long as a copy takes.
  *
  * Return: 0; -EBUSY if windows are bound to it, and it is unchanged (MR-23).
@@ -525,9 +534,8 @@ static enum srnic_inv_err tpt_invalidate(struct srnic_qp *qp, u32 stag, bool rem
  * @stag: all 32 bits; 0 can never be invalidated (MM-12)
  * @remote: the peer asks, with a Send with Invalidate
  *
- * An STag that is Invalid already stays so, without an error. When this returns
- * nothing touches the memory through the STag (MR-36). Process context, may
- * sleep for as long as a copy takes.
+ * An STag that is Invalid already stays so, without an error. When this returns nothing touches
+ * the memory through the STag (MR-36). Context: process, may sleep for as long as a copy takes.
  *
  * Return: SRNIC_INV_OK, or the first error, and nothing has changed.
  */
@@ -542,7 +550,7 @@ enum srnic_inv_err srnic_tpt_invalidate(struct srnic_qp *qp, u32 stag, bool remo
  * @stag: all 32 bits
  * @remote: the peer asks, with a Send with Invalidate
  *
- * Process context or softirq. Return: as srnic_tpt_invalidate(); SRNIC_INV_BUSY, with the
+ * Context: process or softirq. Return: as srnic_tpt_invalidate(); SRNIC_INV_BUSY, with the
  * entry unchanged, if accesses are in progress.
  */
 enum srnic_inv_err srnic_tpt_try_invalidate(struct srnic_qp *qp, u32 stag, bool remote)

@@ -30,6 +30,7 @@ static void qp_release(struct kref *ref)
 /**
  * srnic_qp_put - drop a reference; srnic_qp_destroy() waits for the last
  * @qp: not to be touched afterwards
+ * Context: any.
  */
 void srnic_qp_put(struct srnic_qp *qp)
 {
@@ -41,7 +42,7 @@ void srnic_qp_put(struct srnic_qp *qp)
  * @dev: its device
  * @qpn: QP number
  *
- * Any context. Return: the QP with a reference taken, or NULL.
+ * Context: any. Return: the QP with a reference taken, or NULL.
  */
 struct srnic_qp *srnic_qp_find(struct srnic_device *dev, u32 qpn)
 {
@@ -160,7 +161,8 @@ static int qp_number(struct srnic_qp *qp)
  * @init: in: the request; out: cap has the allocated sizes
  * @uctx: the user's, NULL for a kernel consumer
  *
- * May sleep. Return: 0, -EINVAL above a limit, -ENOMEM, -EDQUOT (see srnic_take()).
+ * Context: process, may sleep. Return: 0, -EINVAL above a limit, -ENOMEM, -EDQUOT (see
+ * srnic_take()).
  */
 int srnic_qp_create(struct srnic_qp *qp, struct srnic_device *dev,
 		    struct ib_qp_init_attr *init, struct ib_ucontext *uctx)
@@ -213,8 +215,8 @@ uncount:
  * srnic_qp_join_tx - wait until the last stream is wound down
  * @qp: without a stream, or with one that ends; the caller attaches no other stream meanwhile
  *
- * When this returns the stream's memory is free, and llp_ops->closed() has been called. May
- * sleep, for the close time-out at most.
+ * When this returns the stream's memory is free, and llp_ops->closed() has been called. Context:
+ * process, may sleep, for the close time-out at most.
  */
 void srnic_qp_join_tx(struct srnic_qp *qp)
 {
@@ -232,7 +234,7 @@ void srnic_qp_join_tx(struct srnic_qp *qp)
  *
  * A stream in Closing is closed gracefully, and so is one in RTS if all send
  * WRs have completed; otherwise it is reset. When this returns there are no more
- * completions, events or placements of this QP. May sleep, bounded by the close
+ * completions, events or placements of this QP. Context: process, may sleep, bounded by the close
  * time-out.
  *
  * Return: 0; -EBUSY while windows are bound to it, in Error too (MW-17), and
@@ -328,7 +330,7 @@ static int qp_to_error(struct srnic_qp *qp, u8 by, bool deliver)
  * srnic_qp_abort - to Error, from any state
  * @qp: alive
  *
- * Any context. Returns at once; the tx kthread winds the stream down.
+ * Context: any. Returns at once; the tx kthread winds the stream down.
  */
 void srnic_qp_abort(struct srnic_qp *qp)
 {
@@ -341,7 +343,7 @@ void srnic_qp_abort(struct srnic_qp *qp)
  *
  * As srnic_qp_abort(), but out of RTS the stream is not reset if all send WRs have
  * completed: TCP delivers their data, and a FIN. Programs expect a completed
- * Send to arrive, and destroy the QP or exit. Any context. Returns at once.
+ * Send to arrive, and destroy the QP or exit. Context: any. Returns at once.
  */
 void srnic_qp_give_up(struct srnic_qp *qp)
 {
@@ -390,7 +392,7 @@ static int qp_to_idle(struct srnic_qp *qp)
  * the close time-out, then a FIN (RFC 5041 6.2.1 demands it, and users of
  * rdma_disconnect() expect it; the RDMAC verbs would allow an error, ST-20).
  *
- * May be called in atomic context. Return: 0; -EINVAL for a transition that
+ * Context: any. Return: 0; -EINVAL for a transition that
  * does not exist, -EBUSY while the QP is still being flushed.
  */
 int srnic_qp_modify(struct srnic_qp *qp, enum srnic_qp_state next)
@@ -466,7 +468,7 @@ int srnic_qp_claim(struct srnic_qp *qp, const struct srnic_llp_ops *ops, void *p
  * @qp: alive
  * @priv: as claimed; does nothing if the claim has another owner
  *
- * @ops->abort is not called any more after this.
+ * @ops->abort is not called any more after this. Context: any.
  */
 void srnic_qp_unclaim(struct srnic_qp *qp, void *priv)
 {
@@ -485,6 +487,7 @@ void srnic_qp_unclaim(struct srnic_qp *qp, void *priv)
  * @qp: alive
  * @priv: as claimed; does nothing if the claim has another owner
  *
+ * Context: any.
  * Return: true if it has not; the QP is then in Error.
  */
 bool srnic_qp_abort_silent(struct srnic_qp *qp, void *priv)

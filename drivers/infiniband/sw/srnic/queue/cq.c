@@ -18,7 +18,7 @@
  * @taken: the consumer has taken the CQE
  *
  * A consumer that armed later, and has taken the CQE, may have taken it before it armed: such
- * an arm is for the next CQE (CN-11).
+ * an arm is for the next CQE (CN-11). Context: any.
  */
 bool srnic_cq_arm_fires(u32 before, u32 arm, u32 seen, bool taken)
 {
@@ -72,7 +72,7 @@ static bool cq_take_arm(struct srnic_cq *cq, u32 before, u32 seen)
  *
  * A receive of a solicited message and any error satisfy a solicited arm
  * (CN-08, CN-09). An arm that comes later is for later completions (CN-06).
- * Any context; takes cq->lock. The caller notifies after it has dropped its
+ * Context: any; takes cq->lock. The caller notifies after it has dropped its
  * own locks, since a consumer may post from its handler.
  *
  * Return: 0, or -ENOSPC if the CQ is full, if its user has spoilt its indices or
@@ -119,7 +119,7 @@ int srnic_cq_add(struct srnic_cq *cq, struct srnic_cqe *cqe,
  * @cq: the CQ
  * @seen: as srnic_cq_add() left it
  *
- * Any context; calls the consumer's handlers, so no lock of the QP may be held.
+ * Context: any; calls the consumer's handlers, so no lock of the QP may be held.
  */
 void srnic_cq_notify(struct srnic_cq *cq, u32 seen)
 {
@@ -151,6 +151,7 @@ void srnic_cq_notify(struct srnic_cq *cq, u32 seen)
  * Also gives the WQE's slot back to its queue (WR-04): a CQE in the CQ means
  * that its QP exists, since srnic_cq_purge() takes the same lock.
  *
+ * Context: any; takes cq->lock.
  * Return: 1, or 0 if the CQ is empty.
  */
 int srnic_cq_poll(struct srnic_cq *cq, struct srnic_cqe *cqe)
@@ -176,7 +177,7 @@ int srnic_cq_poll(struct srnic_cq *cq, struct srnic_cqe *cqe)
  * @cq: the CQ
  * @index: from srnic_cq_end()
  *
- * Any context; takes cq->lock, since the ring may be replaced at any time.
+ * Context: any; takes cq->lock, since the ring may be replaced at any time.
  */
 bool srnic_cq_is_read(struct srnic_cq *cq, u32 index)
 {
@@ -195,6 +196,7 @@ bool srnic_cq_is_read(struct srnic_cq *cq, u32 index)
  * @arm: SRNIC_ARM_*, added to what is armed already (CN-07)
  * @report_missed: return whether completions are waiting
  *
+ * Context: any; takes cq->lock.
  * Return: 1 if @report_missed and the CQ is not empty, else 0.
  */
 int srnic_cq_arm(struct srnic_cq *cq, u32 arm, bool report_missed)
@@ -214,7 +216,7 @@ int srnic_cq_arm(struct srnic_cq *cq, u32 arm, bool report_missed)
  * @cq: of a kernel consumer; a user's CQ is purged by the provider
  * @qpn: the QP
  *
- * May sleep: no CQE changes while a resize copies it.
+ * Context: process, may sleep: no CQE changes while a resize copies it.
  */
 void srnic_cq_purge(struct srnic_cq *cq, u32 qpn)
 {
@@ -245,6 +247,7 @@ void srnic_cq_purge(struct srnic_cq *cq, u32 qpn)
  * @times: its CQEs have the time at which they were added
  * @uctx: the user, NULL for a kernel consumer
  *
+ * Context: process, may sleep.
  * Return: 0 with cq->ibcq.cqe set to what was allocated, -EINVAL, -ENOMEM.
  */
 int srnic_cq_create(struct srnic_cq *cq, u32 entries, bool times,
@@ -269,6 +272,7 @@ int srnic_cq_create(struct srnic_cq *cq, u32 entries, bool times,
 /**
  * srnic_cq_destroy - free what srnic_cq_create() made
  * @cq: no QP refers to it any more (the core counts)
+ * Context: process, may sleep.
  */
 void srnic_cq_destroy(struct srnic_cq *cq)
 {

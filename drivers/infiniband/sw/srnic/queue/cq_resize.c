@@ -102,7 +102,7 @@ static int resize_commit(struct srnic_cq *cq, u32 entries)
  * @uctx: the user that maps it next, NULL for a kernel consumer
  * @resp: filled in for a user
  *
- * A ring of an earlier first step is dropped. May sleep.
+ * A ring of an earlier first step is dropped. Context: process, may sleep.
  *
  * Return: 0, -EINVAL, -ENOMEM.
  */
@@ -130,7 +130,7 @@ int srnic_cq_resize_prepare(struct srnic_cq *cq, u32 entries, struct ib_ucontext
  * @cq: the CQ
  * @entries: as in the first step
  *
- * An overflow is not undone by it. May sleep.
+ * An overflow is not undone by it. Context: process, may sleep.
  *
  * Return: 0 with cq->ibcq.cqe set to what there is now; -EINVAL if there was no
  * first step, or more CQEs than @entries wait for their consumer (CQ-10); -EINTR if
@@ -153,7 +153,7 @@ int srnic_cq_resize_commit(struct srnic_cq *cq, u32 entries)
  * srnic_cq_resize_cancel - in place of the second step: drop the new ring
  * @cq: the CQ, which stays as it is
  *
- * May sleep.
+ * Context: process, may sleep.
  */
 void srnic_cq_resize_cancel(struct srnic_cq *cq)
 {
@@ -167,7 +167,7 @@ void srnic_cq_resize_cancel(struct srnic_cq *cq)
  * @cq: the CQ
  * @entries: at least this many, 1 to SRNIC_MAX_CQE
  *
- * May sleep.
+ * Context: process, may sleep.
  *
  * Return: 0; -EINVAL, -ENOMEM, -EINTR, and the CQ is as it was.
  */

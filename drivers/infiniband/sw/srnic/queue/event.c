@@ -50,6 +50,7 @@ static const struct {
  * srnic_wc_verbs_status - a completion status as verbs have it
  * @status: native
  *
+ * Context: any.
  * Return: enum ib_wc_status, which has the numbers of enum ibv_wc_status.
  */
 u32 srnic_wc_verbs_status(enum srnic_wc_status status)
@@ -60,6 +61,7 @@ u32 srnic_wc_verbs_status(enum srnic_wc_status status)
 /**
  * srnic_wc_status_name - for logs and traces
  * @status: native
+ * Context: any.
  */
 const char *srnic_wc_status_name(enum srnic_wc_status status)
 {
@@ -125,6 +127,7 @@ static const struct {
 /**
  * srnic_event_name - for logs and traces
  * @event: native
+ * Context: any.
  */
 const char *srnic_event_name(enum srnic_event event)
 {
@@ -189,6 +192,7 @@ static const enum srnic_event err_event[RDMAP_ERR_COUNT] = {
 /**
  * srnic_event_of - the event of a stream error
  * @err: what went wrong
+ * Context: any.
  */
 enum srnic_event srnic_event_of(enum rdmap_err err)
 {
@@ -227,6 +231,7 @@ static void describe_srq(struct srnic_event_source *src, struct srnic_event_reco
  * srnic_qp_events_init - a QP can have events
  * @qp: new
  * @uctx: the user, NULL for a kernel consumer
+ * Context: any.
  */
 void srnic_qp_events_init(struct srnic_qp *qp, struct ib_ucontext *uctx)
 {
@@ -237,6 +242,7 @@ void srnic_qp_events_init(struct srnic_qp *qp, struct ib_ucontext *uctx)
  * srnic_cq_events_init - a CQ can have events
  * @cq: new
  * @uctx: the user, NULL for a kernel consumer
+ * Context: any.
  */
 void srnic_cq_events_init(struct srnic_cq *cq, struct ib_ucontext *uctx)
 {
@@ -247,6 +253,7 @@ void srnic_cq_events_init(struct srnic_cq *cq, struct ib_ucontext *uctx)
  * srnic_srq_events_init - an SRQ can have events
  * @srq: new
  * @uctx: the user, NULL for a kernel consumer
+ * Context: any.
  */
 void srnic_srq_events_init(struct srnic_srq *srq, struct ib_ucontext *uctx)
 {
@@ -258,7 +265,7 @@ void srnic_srq_events_init(struct srnic_srq *srq, struct ib_ucontext *uctx)
  * @qp: alive
  * @event: native; if verbs have none of the kind only native_event and the event queue get it
  *
- * Any context, without the QP's locks.
+ * Context: any, without the QP's locks.
  */
 void srnic_qp_raise(struct srnic_qp *qp, enum srnic_event event)
 {
@@ -284,7 +291,7 @@ void srnic_qp_raise(struct srnic_qp *qp, enum srnic_event event)
  * @cq: alive
  * @event: native, one of a CQ
  *
- * Any context, without locks of the CQ or a QP.
+ * Context: any, without locks of the CQ or a QP.
  */
 void srnic_cq_raise(struct srnic_cq *cq, enum srnic_event event)
 {
@@ -304,7 +311,7 @@ void srnic_cq_raise(struct srnic_cq *cq, enum srnic_event event)
  * @srq: alive
  * @event: native, one of an SRQ
  *
- * Any context, without locks of the SRQ or a QP.
+ * Context: any, without locks of the SRQ or a QP.
  */
 void srnic_srq_raise(struct srnic_srq *srq, enum srnic_event event)
 {

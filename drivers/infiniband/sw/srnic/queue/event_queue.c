@@ -21,6 +21,7 @@ static DEFINE_SPINLOCK(event_lock);
  * @src: zeroed
  * @uctx: its program's context, NULL for a kernel consumer
  * @describe: see struct srnic_event_source
+ * Context: any.
  */
 void srnic_event_source_init(struct srnic_event_source *src, struct ib_ucontext *uctx,
 			     void (*describe)(struct srnic_event_source *,
@@ -35,7 +36,7 @@ void srnic_event_source_init(struct srnic_event_source *src, struct ib_ucontext 
  * srnic_event_source_end - an object has no events any more (AE-14)
  * @src: no event is added any more; those that were not read are dropped
  *
- * Any context.
+ * Context: any.
  */
 void srnic_event_source_end(struct srnic_event_source *src)
 {
@@ -51,7 +52,7 @@ void srnic_event_source_end(struct srnic_event_source *src)
  * @src: of the object
  * @event: native
  *
- * If the program has not opened a queue, the event is lost. Any context.
+ * If the program has not opened a queue, the event is lost. Context: any.
  */
 void srnic_event_source_add(struct srnic_event_source *src, enum srnic_event event)
 {
@@ -76,6 +77,7 @@ void srnic_event_source_add(struct srnic_event_source *src, enum srnic_event eve
  * @queue: zeroed
  * @uctx: the context
  *
+ * Context: process, may sleep.
  * Return: 0, or -EBUSY if the context has a queue.
  */
 int srnic_event_queue_open(struct srnic_event_queue *queue, struct ib_ucontext *uctx)
@@ -99,7 +101,7 @@ int srnic_event_queue_open(struct srnic_event_queue *queue, struct ib_ucontext *
  * @queue: of srnic_event_queue_open()
  * @uctx: its context
  *
- * A program that still reads gets an event of the end. Process context.
+ * A program that still reads gets an event of the end. Context: process.
  */
 void srnic_event_queue_end(struct srnic_event_queue *queue, struct ib_ucontext *uctx)
 {
@@ -119,6 +121,7 @@ void srnic_event_queue_end(struct srnic_event_queue *queue, struct ib_ucontext *
 /**
  * srnic_event_queue_has - whether srnic_event_queue_take() has an answer
  * @queue: open or ended
+ * Context: any.
  */
 bool srnic_event_queue_has(struct srnic_event_queue *queue)
 {
@@ -140,7 +143,7 @@ static void take_from(struct srnic_event_source *src, struct srnic_event_record 
  * @queue: open or ended
  * @rec: zeroed; filled in
  *
- * The error and the Terminate of a QP are those of this moment. Process context.
+ * The error and the Terminate of a QP are those of this moment. Context: process.
  *
  * Return: 0; -EAGAIN: there is none; -EIO: the end was reported, and nothing will come.
  */

@@ -50,6 +50,7 @@ u32 srnic_user_key(void)
 /**
  * srnic_holders_init - no user holds anything
  * @dev: being made
+ * Context: process, may sleep.
  */
 void srnic_holders_init(struct srnic_device *dev)
 {
@@ -60,6 +61,7 @@ void srnic_holders_init(struct srnic_device *dev)
 /**
  * srnic_holders_exit - the end of srnic_holders_init()
  * @dev: has no users any more
+ * Context: process, may sleep.
  */
 void srnic_holders_exit(struct srnic_device *dev)
 {
@@ -167,7 +169,7 @@ int srnic_take(struct srnic_device *dev, struct srnic_holder *holder, enum srnic
  * @kind: of what
  * @n: how many
  *
- * Any context.
+ * Context: any.
  */
 void srnic_give(struct srnic_device *dev, struct srnic_holder *holder, enum srnic_kind kind,
 		long n)
@@ -185,7 +187,7 @@ void srnic_give(struct srnic_device *dev, struct srnic_holder *holder, enum srni
  * @dev: the device
  * @kind: of what
  *
- * Any context.
+ * Context: any.
  */
 long srnic_held(const struct srnic_device *dev, enum srnic_kind kind)
 {

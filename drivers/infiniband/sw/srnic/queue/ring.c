@@ -58,7 +58,7 @@ static struct srnic_mmap_entry *entry_new(size_t bytes)
  * @stride: bytes an entry
  * @uctx: the user that will map it, NULL for a kernel consumer
  *
- * May sleep.
+ * Context: process, may sleep.
  *
  * Return: 0, -ENOMEM, or -EOVERFLOW if it would be too large to map.
  */
@@ -102,7 +102,7 @@ int srnic_ring_alloc(struct srnic_ring *ring, u32 entries, u32 stride,
  * @ring: may be one that was never allocated (all zero)
  *
  * The kernel touches the memory no more; a user's mapping keeps the pages until
- * it goes. May sleep.
+ * it goes. Context: process, may sleep.
  */
 void srnic_ring_free(struct srnic_ring *ring)
 {
@@ -117,6 +117,7 @@ void srnic_ring_free(struct srnic_ring *ring)
  * srnic_ring_describe - what the provider needs to map a ring
  * @ring: of a user, or one never allocated
  * @desc: filled in
+ * Context: any.
  */
 void srnic_ring_describe(const struct srnic_ring *ring, struct srnic_mmap *desc)
 {
@@ -133,6 +134,7 @@ void srnic_ring_describe(const struct srnic_ring *ring, struct srnic_mmap *desc)
  * A child process does not get the mapping: it may have dropped the rights of its parent,
  * and closed its files. Nor can the mapping be made executable later.
  *
+ * Context: process, may sleep.
  * Return: 0; -EINVAL for an unknown offset, another length or an executable
  * or private mapping.
  */
@@ -160,6 +162,7 @@ int srnic_ring_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
 /**
  * srnic_ring_mmap_free - the last user of a mapping entry is gone
  * @rdma_entry: of a ring
+ * Context: process, may sleep.
  */
 void srnic_ring_mmap_free(struct rdma_user_mmap_entry *rdma_entry)
 {

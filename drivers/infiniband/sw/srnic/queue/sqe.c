@@ -13,6 +13,7 @@
  * @status: set to success if the WR is fit to run, else to its error, with
  *	    which the caller completes it
  *
+ * Context: the owner of tx, in process or softirq.
  * Return: 1 if a WR was fetched, 0 if none is posted, -EPROTO if the ring's
  * index was tampered with.
  */

@@ -42,7 +42,7 @@ static int srq_ring_alloc(const struct srnic_srq *srq, struct srnic_ring *ring, 
  * @attr: in: what is asked for; out: max_wr is what was allocated
  * @uctx: the user, NULL for a kernel consumer
  *
- * A limit that is not 0 is armed. May sleep.
+ * A limit that is not 0 is armed. Context: process, may sleep.
  *
  * Return: 0, -EINVAL above a limit of the device or with an SRQ limit above
  * max_wr, -ENOMEM.
@@ -74,7 +74,7 @@ int srnic_srq_create(struct srnic_srq *srq, struct ib_srq_attr *attr,
  * srnic_srq_destroy - free what srnic_srq_create() made (SR-10, SR-11)
  * @srq: no QP refers to it any more (the core counts)
  *
- * WQEs that were not taken go with it, without a completion. May sleep.
+ * WQEs that were not taken go with it, without a completion. Context: process, may sleep.
  */
 void srnic_srq_destroy(struct srnic_srq *srq)
 {
@@ -218,7 +218,7 @@ static int srq_set_limit(struct srnic_srq *srq, u32 limit)
  *
  * A limit of 0 disarms. If fewer WQEs than the limit are available already, the
  * next one that is taken raises the event, which is for dropping below (SR-25).
- * May sleep.
+ * Context: process, may sleep.
  *
  * Return: 0; or -EINVAL (above a limit of the device, below what is
  * outstanding, limit above max_wr; SR-09), -ENOMEM, and nothing has changed.
@@ -242,7 +242,7 @@ int srnic_srq_modify(struct srnic_srq *srq, struct ib_srq_attr *attr, u32 mask,
  * @srq: alive
  * @attr: filled in; srq_limit is 0 if it is not armed, as ibv_query_srq(3) has it
  *
- * Any context.
+ * Context: any.
  */
 void srnic_srq_query(struct srnic_srq *srq, struct ib_srq_attr *attr)
 {
@@ -261,6 +261,7 @@ void srnic_srq_query(struct srnic_srq *srq, struct ib_srq_attr *attr)
  *
  * The caller fills the RQE in and increments @srq->posted.
  *
+ * Context: any, with the SRQ's lock held.
  * Return: the slot, or NULL if the SRQ is full (SR-14).
  */
 struct srnic_rqe *srnic_srq_next(struct srnic_srq *srq)
@@ -275,7 +276,7 @@ struct srnic_rqe *srnic_srq_next(struct srnic_srq *srq)
  * @srq: alive
  * @rwr: filled in; room for srq->max_sge SGEs
  *
- * Softirq or process context, without locks of the SRQ or a QP: may call the consumer's event
+ * Context: process or softirq, without locks of the SRQ or a QP: may call the consumer's event
  * handler.
  *
  * Return: as srnic_rq_take(); with -EPROTO the SRQ cannot be used any more.
@@ -315,7 +316,7 @@ int srnic_srq_take(struct srnic_srq *srq, struct srnic_rwr *rwr)
  * srnic_srq_is_empty - there is no WQE to take
  * @srq: alive
  *
- * Any context.
+ * Context: any.
  *
  * Return: whether srnic_srq_take() would be -EAGAIN.
  */
@@ -334,7 +335,7 @@ bool srnic_srq_is_empty(struct srnic_srq *srq)
  * srnic_srq_polled - the completion of a WQE was polled or purged (SR-13)
  * @srq: of a kernel consumer; a user's are counted by the provider
  *
- * Any context, no lock needed.
+ * Context: any, no lock needed.
  */
 void srnic_srq_polled(struct srnic_srq *srq)
 {
@@ -345,7 +346,7 @@ void srnic_srq_polled(struct srnic_srq *srq)
  * srnic_srq_lose - a WQE has no completion and never will: its CQ overflowed
  * @srq: alive
  *
- * It counts as polled, or the SRQ would have a WQE less for good. Any context.
+ * It counts as polled, or the SRQ would have a WQE less for good. Context: any.
  */
 void srnic_srq_lose(struct srnic_srq *srq)
 {

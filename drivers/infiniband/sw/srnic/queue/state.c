@@ -42,6 +42,7 @@ static const u8 transitions[SRNIC_QP_STATES][SRNIC_QP_STATES] = {
  * @from: present state
  * @to: next state
  * @by: SRNIC_QP_BY_*, any of them
+ * Context: any.
  */
 bool srnic_qp_transition_ok(enum srnic_qp_state from, enum srnic_qp_state to, u8 by)
 {
@@ -51,6 +52,7 @@ bool srnic_qp_transition_ok(enum srnic_qp_state from, enum srnic_qp_state to, u8
 /**
  * srnic_qp_state_name - for logs, traces and rdma(8)
  * @state: a state
+ * Context: any.
  */
 const char *srnic_qp_state_name(enum srnic_qp_state state)
 {
@@ -107,7 +109,7 @@ static bool set_state(struct srnic_qp *qp, enum srnic_qp_state next, enum srnic_
  * @seg_len: octets of them
  * @in_wc: a completion carries the error, so that no event does (ST-33)
  *
- * Any context. In Closing there is no Terminate any more: Bad Close (ST-43). A UD QP has no
+ * Context: any. In Closing there is no Terminate any more: Bad Close (ST-43). A UD QP has no
  * stream to end: ib/ud.c takes it to Error when it finds qp->error set.
  *
  * Return: true if this was the error that ended the stream (ERR-5).
@@ -146,7 +148,7 @@ bool srnic_qp_fail(struct srnic_qp *qp, enum rdmap_err err, const u8 *seg,
  * @term: decoded
  * @in_wc: a completion carries the error
  *
- * No Terminate is sent in return. Any context.
+ * No Terminate is sent in return. Context: any.
  *
  * Return: true if this ended the stream.
  */
@@ -178,7 +180,7 @@ bool srnic_qp_terminated(struct srnic_qp *qp, const struct rdmap_term *term, boo
  * @next: SRNIC_QP_CLOSING or SRNIC_QP_ERROR
  * @event: why
  *
- * Any context. Return: true if the state changed.
+ * Context: any. Return: true if the state changed.
  */
 bool srnic_qp_leave(struct srnic_qp *qp, enum srnic_qp_state next,
 		    enum srnic_event event)
@@ -206,6 +208,7 @@ bool srnic_qp_leave(struct srnic_qp *qp, enum srnic_qp_state next,
  * @to: zeroed; nothing is copied but what the message quoted
  * @term: the message
  * @done: it was received, or all of it was sent
+ * Context: any.
  */
 void srnic_term_fill(struct srnic_terminate *to, const struct rdmap_term *term, bool done)
 {
@@ -237,7 +240,7 @@ void srnic_term_fill(struct srnic_terminate *to, const struct rdmap_term *term, 
  * @local: it was made here
  * @sent: if so, TCP took all of it
  *
- * Any context. Return: whether there is one.
+ * Context: any. Return: whether there is one.
  */
 bool srnic_qp_terminate(struct srnic_qp *qp, struct rdmap_term *term, bool *local,
 			bool *sent)

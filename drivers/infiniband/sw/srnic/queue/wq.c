@@ -36,6 +36,7 @@ static u32 rq_producer(const struct srnic_qp *qp)
  * srnic_sq_pending - send WQEs posted and not fetched
  * @qp: alive
  *
+ * Context: any.
  * Return: how many; -EPROTO if the ring's index was tampered with: a slot is
  * taken until its WR has completed, not only until it is fetched.
  */
@@ -51,6 +52,7 @@ int srnic_sq_pending(const struct srnic_qp *qp)
 /**
  * srnic_sq_empty - no send WR is posted or in progress
  * @qp: alive
+ * Context: any.
  */
 bool srnic_sq_empty(struct srnic_qp *qp)
 {
@@ -110,7 +112,7 @@ static void sq_tell(struct srnic_qp *qp, u32 seen, int err)
  * @index: its ring index
  * @status: how it ended
  *
- * Any context. Takes sq_lock. An error is the caller's to act on: it
+ * Context: any. Takes sq_lock. An error is the caller's to act on: it
  * calls srnic_qp_fail(). Completions behind a WR in error wait for the flush.
  */
 void srnic_sq_done(struct srnic_qp *qp, u32 index, enum srnic_wc_status status)
@@ -138,7 +140,7 @@ void srnic_sq_done(struct srnic_qp *qp, u32 index, enum srnic_wc_status status)
  * @from: ring index of the first one
  * @to: index behind the last one; all are fetched
  *
- * They are done, but those that await a response. Any context. Takes sq_lock.
+ * They are done, but those that await a response. Context: any. Takes sq_lock.
  */
 void srnic_sq_sent(struct srnic_qp *qp, u32 from, u32 to)
 {
@@ -267,7 +269,7 @@ static void sq_flush(struct srnic_qp *qp, bool begin)
  * @qp: is going to Error
  *
  * The first WR to be flushed then has SRNIC_WC_NO_PEER, even if it is posted later: InfiniBand
- * reports a lost peer in this way. Any context. Takes sq_lock.
+ * reports a lost peer in this way. Context: any. Takes sq_lock.
  */
 void srnic_sq_no_peer(struct srnic_qp *qp)
 {
@@ -284,7 +286,7 @@ void srnic_sq_no_peer(struct srnic_qp *qp)
  *
  * The WR in error keeps its status, all others are Flushed, signaled or not
  * (WR-24), but see srnic_sq_no_peer(). From now on whatever is posted is flushed at
- * once (ST-36), until the QP goes to Idle. Any context. Takes sq_lock, a batch of WRs at
+ * once (ST-36), until the QP goes to Idle. Context: any. Takes sq_lock, a batch of WRs at
  * a time, and notifies the CQ's consumer after each batch.
  */
 void srnic_sq_flush(struct srnic_qp *qp)
@@ -317,7 +319,7 @@ static void rq_check_limit(struct srnic_qp *qp)
  * @qp: alive
  * @limit: messages; SRNIC_QP_RQ_DISARM: no event any more
  *
- * One event for each time it is armed; arming what is armed is allowed. Any context.
+ * One event for each time it is armed; arming what is armed is allowed. Context: any.
  *
  * Return: 0; -EINVAL without an SRQ; -ERANGE above what an SRQ can have.
  */
@@ -342,7 +344,7 @@ int srnic_rq_arm(struct srnic_qp *qp, u32 limit)
  * @qp: alive
  * @rwr: filled in; room for qp->max_recv_sge SGEs
  *
- * Softirq or process context, without the QP's locks. Takes rq_lock or that of the SRQ, and may
+ * Context: process or softirq, without the QP's locks. Takes rq_lock or that of the SRQ, and may
  * call the consumer's event handler.
  *
  * Return: 0; -EAGAIN if none is posted; -EINVAL if the WQE is malformed (it
@@ -379,7 +381,7 @@ int srnic_rq_take(struct srnic_qp *qp, struct srnic_rwr *rwr)
  *
  * Call it before the last look, which is srnic_rq_is_empty(): a post stores the index and
  * then looks whether a doorbell is wanted. A post to an SRQ rings none. Takes rq_lock, so
- * that a kernel consumer, which posts under it, needs no barrier.
+ * that a kernel consumer, which posts under it, needs no barrier. Context: the rx kthread.
  */
 void srnic_rq_await(struct srnic_qp *qp)
 {
@@ -396,6 +398,7 @@ void srnic_rq_await(struct srnic_qp *qp)
 /**
  * srnic_rq_await_end - end of srnic_rq_await()
  * @qp: the same
+ * Context: the rx kthread.
  */
 void srnic_rq_await_end(struct srnic_qp *qp)
 {
@@ -412,7 +415,7 @@ void srnic_rq_await_end(struct srnic_qp *qp)
  * srnic_rq_is_empty - no receive is posted
  * @qp: with a stream; only the caller takes receives
  *
- * Any context.
+ * Context: any.
  *
  * Return: whether srnic_rq_take() would be -EAGAIN.
  */
@@ -446,7 +449,7 @@ static int rq_write_cqe(struct srnic_qp *qp, const struct srnic_rwr *rwr,
  *	 SRNIC_OP_RECV
  * @status: how it ended; an error is the caller's to act on
  *
- * Softirq or process context, without the QP's locks.
+ * Context: process or softirq, without the QP's locks.
  */
 void srnic_rq_complete(struct srnic_qp *qp, const struct srnic_rwr *rwr,
 		       struct srnic_cqe *cqe, enum srnic_wc_status status)
@@ -519,7 +522,7 @@ static void rq_flush(struct srnic_qp *qp, bool begin)
  * srnic_rq_flush - complete all receive WRs that are left (ST-34, ST-41)
  * @qp: alive; no owner of rx takes from its RQ
  *
- * As srnic_sq_flush().
+ * As srnic_sq_flush(). Context: any.
  */
 void srnic_rq_flush(struct srnic_qp *qp)
 {
@@ -531,7 +534,7 @@ void srnic_rq_flush(struct srnic_qp *qp)
  * @qp: alive, without a stream
  *
  * Indices run on. Slots of unsignaled WRs that completed are given back here, since
- * no later completion does it.
+ * no later completion does it. Context: any.
  */
 void srnic_wq_restart(struct srnic_qp *qp)
 {
@@ -558,7 +561,7 @@ void srnic_wq_restart(struct srnic_qp *qp)
  * @qp: alive; what it had taken is completed
  *
  * A consumer that drains a QP with an SRQ waits for this event, as no flushed WR
- * reports the end. Not for a QP that is being destroyed. Any context, without the
+ * reports the end. Not for a QP that is being destroyed. Context: any, without the
  * QP's locks.
  */
 void srnic_qp_last_wqe(struct srnic_qp *qp)
@@ -584,8 +587,8 @@ static bool tx_wants_wakeup(const struct srnic_qp *qp)
  * @qp: alive
  *
  * Flushes if the QP is being flushed. Kicks the rx kthread if it waits for a receive, and the tx
- * kthread if a kernel consumer has posted and tx waits for it. A kernel consumer's QP: any
- * context. A user's: may sleep.
+ * kthread if a kernel consumer has posted and tx waits for it. Context: any for a kernel
+ * consumer; process for a user, may sleep.
  */
 void srnic_qp_doorbell(struct srnic_qp *qp)
 {
@@ -603,6 +606,7 @@ void srnic_qp_doorbell(struct srnic_qp *qp)
  * srnic_qp_polled - a kernel consumer polled a CQE: its slot is free (WR-04)
  * @dev: the device
  * @cqe: from the CQ, whose lock is held
+ * Context: any, with cq->lock held.
  */
 void srnic_qp_polled(struct srnic_device *dev, const struct srnic_cqe *cqe)
 {

@@ -91,6 +91,7 @@ int srnic_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct i
  *
  * A WR that names it and is not sent yet fails later.
  *
+ * Context: process; does not wait.
  * Return: 0.
  */
 int srnic_destroy_ah(struct ib_ah *ibah, u32 flags)
@@ -107,6 +108,7 @@ int srnic_destroy_ah(struct ib_ah *ibah, u32 flags)
  * @ibah: an address handle
  * @attr: filled in
  *
+ * Context: process.
  * Return: 0.
  */
 int srnic_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)

@@ -188,7 +188,7 @@ static int answer_user(const struct srnic_ureq_diag *req, struct srnic_device *d
  * @buf: set to lines of a name and a value, and a NUL
  * @size: in: bytes of @buf; out: bytes of the text. SRNIC_DIAG_RESET ignores @buf and @size
  *
- * May sleep.
+ * Context: process, may sleep.
  *
  * Return: 0; -ENOSPC: only @size is set; -ENOMEM; -EINTR: the task has got a fatal signal.
  */

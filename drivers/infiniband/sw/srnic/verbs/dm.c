@@ -26,7 +26,7 @@ static_assert(offsetof(struct srnic_ureq_dm_copy, op) == 24);
  * @attr: length and log2 of the alignment, as the program has them
  * @attrs: of the command
  *
- * May sleep.
+ * Context: process, may sleep.
  *
  * Return: as srnic_dm_alloc().
  */
@@ -44,7 +44,7 @@ struct ib_dm *srnic_alloc_dm(struct ib_device *ibdev, struct ib_ucontext *uctx,
  * @ibdm: without regions, which the core has checked
  * @attrs: of the command
  *
- * May sleep.
+ * Context: process, may sleep.
  *
  * Return: 0.
  */
@@ -62,7 +62,7 @@ int srnic_dealloc_dm(struct ib_dm *ibdm, struct uverbs_attr_bundle *attrs)
  *	  IB_ZERO_BASED is one
  * @attrs: of the command
  *
- * May sleep.
+ * Context: process, may sleep.
  *
  * Return: as srnic_mr_reg_dm().
  */

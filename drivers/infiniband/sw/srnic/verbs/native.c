@@ -16,7 +16,7 @@
  * srnic_native - is it a device of this driver?
  * @ibdev: any device
  *
- * Any context.
+ * Context: any.
  */
 bool srnic_native(const struct ib_device *ibdev)
 {
@@ -28,7 +28,7 @@ EXPORT_SYMBOL_GPL(srnic_native);
  * srnic_native_netdev - the interface of a device
  * @ibdev: srnic, alive
  *
- * Any context.
+ * Context: any.
  *
  * Return: the interface, valid as long as the device is.
  */
@@ -43,7 +43,7 @@ EXPORT_SYMBOL_GPL(srnic_native_netdev);
  * @ibdev: srnic, alive
  * @limits: filled in
  *
- * Any context.
+ * Context: any.
  */
 void srnic_native_limits(struct ib_device *ibdev, struct srnic_native_limits *limits)
 {
@@ -66,6 +66,7 @@ EXPORT_SYMBOL_GPL(srnic_native_limits);
  * @ibqp: of a kernel consumer, new
  * @privileged: STag 0 and fast-register WRs are allowed (MM-08, QP-07)
  * @event: called for all of its events, in any context, until it is destroyed; or NULL
+ * Context: process, may sleep.
  */
 void srnic_native_qp_setup(struct ib_qp *ibqp, bool privileged, srnic_native_event_fn *event)
 {
@@ -80,6 +81,7 @@ EXPORT_SYMBOL_GPL(srnic_native_qp_setup);
  * srnic_native_qp_enable - set the operations that a QP accepts from its peer (QP-06)
  * @ibqp: of a kernel consumer, in Idle
  * @enables: SRNIC_QP_ENABLE_*; 0 disables all, unlike with modify_qp
+ * Context: process.
  */
 void srnic_native_qp_enable(struct ib_qp *ibqp, u8 enables)
 {
@@ -92,7 +94,7 @@ EXPORT_SYMBOL_GPL(srnic_native_qp_enable);
  * @ibqp: srnic's, alive
  * @is: filled in
  *
- * Any context.
+ * Context: any.
  */
 void srnic_native_qp_query(struct ib_qp *ibqp, struct srnic_native_qp *is)
 {
@@ -120,7 +122,7 @@ EXPORT_SYMBOL_GPL(srnic_native_qp_query);
  * @ibqp: srnic's, alive
  * @limit: see srnic_rq_arm()
  *
- * Any context. Return: as srnic_rq_arm().
+ * Context: any. Return: as srnic_rq_arm().
  */
 int srnic_native_rq_arm(struct ib_qp *ibqp, u32 limit)
 {
@@ -166,7 +168,7 @@ static int post_checked(struct srnic_qp *qp, const struct srnic_sqe *sqe, const 
  * @sqe: the WR; its completion reports what is wrong with it
  * @data: its SGEs, or its inline data
  *
- * Any context.
+ * Context: any.
  *
  * Return: 0; -ENOMEM for a full queue; -EINVAL for more SGEs or inline data than the QP takes.
  */
@@ -194,7 +196,7 @@ EXPORT_SYMBOL_GPL(srnic_native_post_send);
  * @ibcq: of a kernel consumer
  * @cqe: filled in; vendor_err is its status, opcode is valid after an error, too
  *
- * Any context. Return: 1, or 0 if the CQ is empty.
+ * Context: any. Return: 1, or 0 if the CQ is empty.
  */
 int srnic_native_poll(struct ib_cq *ibcq, struct srnic_cqe *cqe)
 {
@@ -207,7 +209,7 @@ EXPORT_SYMBOL_GPL(srnic_native_poll);
  * @ibcq: of a kernel consumer
  * @entries: at least this many
  *
- * May sleep. Return: as srnic_cq_resize().
+ * Context: process, may sleep. Return: as srnic_cq_resize().
  */
 int srnic_native_cq_resize(struct ib_cq *ibcq, u32 entries)
 {
@@ -219,7 +221,7 @@ EXPORT_SYMBOL_GPL(srnic_native_cq_resize);
  * srnic_native_cq_overflowed - has a CQ overflowed? (CQ-05)
  * @ibcq: srnic's
  *
- * Any context.
+ * Context: any.
  */
 bool srnic_native_cq_overflowed(struct ib_cq *ibcq)
 {
@@ -232,7 +234,7 @@ EXPORT_SYMBOL_GPL(srnic_native_cq_overflowed);
  * @ibsrq: srnic's
  * @armed: set to whether the limit is armed
  *
- * Any context. Return: true if it is in error: no receive is taken from it any more.
+ * Context: any. Return: true if it is in error: no receive is taken from it any more.
  */
 bool srnic_native_srq_query(struct ib_srq *ibsrq, bool *armed)
 {

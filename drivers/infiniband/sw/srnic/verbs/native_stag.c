@@ -20,7 +20,7 @@
  * @fbo: offset of the region in the first block
  *
  * As srnic_mr_map_sg(), but with blocks of any size and at any address, which
- * srnic_native_mr_block() adds. Any context.
+ * srnic_native_mr_block() adds. Context: any.
  *
  * Return: the most blocks that the list can have.
  */
@@ -42,7 +42,7 @@ EXPORT_SYMBOL_GPL(srnic_native_mr_begin);
  * @ibmr: of srnic_native_mr_begin()
  * @addr: the block's kernel address
  *
- * Any context. Return: 0; -ENOSPC if the list is full.
+ * Context: any. Return: 0; -ENOSPC if the list is full.
  */
 int srnic_native_mr_block(struct ib_mr *ibmr, u64 addr)
 {
@@ -60,7 +60,7 @@ EXPORT_SYMBOL_GPL(srnic_native_mr_block);
  * @ibmr: of ib_alloc_mr()
  * @status: the WR's status, unless an earlier check fails
  *
- * Any context.
+ * Context: any.
  */
 void srnic_native_mr_refuse(struct ib_mr *ibmr, enum srnic_wc_status status)
 {
@@ -74,7 +74,7 @@ EXPORT_SYMBOL_GPL(srnic_native_mr_refuse);
  * @from: was registered; the caller does not register it meanwhile
  * @iova: TO of the first byte of @from
  *
- * Process context.
+ * Context: process.
  *
  * Return: bytes of a block, so that a TO for @to can be checked.
  */
@@ -99,7 +99,7 @@ EXPORT_SYMBOL_GPL(srnic_native_mr_copy);
  * @length: bytes
  * @access: IB_ACCESS_*
  *
- * Process context or softirq. Return: as srnic_mr_fast_register().
+ * Context: process or softirq. Return: as srnic_mr_fast_register().
  */
 enum srnic_wc_status srnic_native_mr_register(struct ib_mr *ibmr, u64 iova, u64 length,
 					      int access)
@@ -112,7 +112,7 @@ EXPORT_SYMBOL_GPL(srnic_native_mr_register);
  * srnic_native_mr_suspend - make a region Invalid before it is registered anew
  * @ibmr: in any state
  *
- * May sleep. Return: as srnic_tpt_suspend().
+ * Context: process, may sleep. Return: as srnic_tpt_suspend().
  */
 int srnic_native_mr_suspend(struct ib_mr *ibmr)
 {
@@ -124,7 +124,7 @@ EXPORT_SYMBOL_GPL(srnic_native_mr_suspend);
  * srnic_native_mr_share - mark a region as shared: it stays Valid (MR-29)
  * @ibmr: Valid
  *
- * Process context.
+ * Context: process.
  */
 void srnic_native_mr_share(struct ib_mr *ibmr)
 {
@@ -140,7 +140,7 @@ EXPORT_SYMBOL_GPL(srnic_native_mr_share);
  * srnic_native_mr_blocks - number of blocks of a region
  * @ibmr: of ib_alloc_mr()
  *
- * Process context.
+ * Context: process.
  */
 u32 srnic_native_mr_blocks(struct ib_mr *ibmr)
 {
@@ -172,7 +172,7 @@ static void fill_stag(struct srnic_native_stag *is, const struct srnic_tpte *tpt
  * @ibmr: srnic's
  * @is: filled in
  *
- * Process context.
+ * Context: process.
  */
 void srnic_native_mr_query(struct ib_mr *ibmr, struct srnic_native_stag *is)
 {
@@ -190,7 +190,7 @@ EXPORT_SYMBOL_GPL(srnic_native_mr_query);
  * srnic_native_mw_alloc - allocate a narrow window (MW-01)
  * @pd: of a kernel consumer, which keeps it as long as the window exists
  *
- * May sleep. Return: the window or an ERR_PTR: -ENOMEM.
+ * Context: process, may sleep. Return: the window or an ERR_PTR: -ENOMEM.
  */
 struct ib_mw *srnic_native_mw_alloc(struct ib_pd *pd)
 {
@@ -216,7 +216,7 @@ EXPORT_SYMBOL_GPL(srnic_native_mw_alloc);
  * srnic_native_mw_dealloc - end a window, in any state
  * @ibmw: of srnic_native_mw_alloc()
  *
- * May sleep.
+ * Context: process, may sleep.
  */
 void srnic_native_mw_dealloc(struct ib_mw *ibmw)
 {
@@ -233,7 +233,7 @@ EXPORT_SYMBOL_GPL(srnic_native_mw_dealloc);
  * @ibmw: srnic's
  * @is: filled in
  *
- * Process context.
+ * Context: process.
  */
 void srnic_native_mw_query(struct ib_mw *ibmw, struct srnic_native_stag *is)
 {

@@ -142,7 +142,7 @@ static int wr_to_sqe(const struct srnic_qp *qp, const struct ib_send_wr *wr,
  * @wr: list of WRs; NULL is the doorbell of a program, which posts to the mapped SQ
  * @bad_wr: set to the first WR that was not posted
  *
- * For a kernel consumer: any context. A program's doorbell sends posted WRs, and may sleep.
+ * Context: any for a kernel consumer. A program's doorbell sends posted WRs, and may sleep.
  *
  * Return: 0; -ENOMEM for a full queue; -EOPNOTSUPP or -EINVAL for an invalid WR.
  */
@@ -200,7 +200,7 @@ static int wr_to_rqe(const struct ib_recv_wr *wr, u32 max_sge, struct srnic_rqe 
  * @wr: list of WRs; NULL is the doorbell of a program, which posts to the mapped RQ
  * @bad_wr: set to the first WR that was not posted
  *
- * Any context for a kernel consumer; a program's doorbell may reschedule.
+ * Context: any for a kernel consumer; a program's doorbell may reschedule.
  *
  * Return: 0; -ENOMEM for a full queue; -EINVAL for an invalid WR.
  */
@@ -249,7 +249,7 @@ int srnic_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
  * @wr: list of WRs
  * @bad_wr: set to the first WR that was not posted
  *
- * A program posts to the mapped ring, and needs no doorbell. Any context.
+ * A program posts to the mapped ring, and needs no doorbell. Context: any.
  *
  * Return: 0; -ENOMEM for a full queue; -EINVAL for an invalid WR.
  */

@@ -10,6 +10,7 @@
  * srnic_udata_to_ucontext - the context of a command
  * @udata: of a command
  *
+ * Context: process.
  * Return: the open device, or NULL.
  */
 struct ib_ucontext *srnic_udata_to_ucontext(struct ib_udata *udata)
@@ -30,6 +31,7 @@ struct ib_ucontext *srnic_udata_to_ucontext(struct ib_udata *udata)
  * Fields that an older provider does not send become 0; bytes of a newer one that the kernel
  * does not know must be 0 (RN-20).
  *
+ * Context: process.
  * Return: 0; -EINVAL if the request is too short; -EOPNOTSUPP if unknown bytes are not 0;
  * -EFAULT.
  */
@@ -47,6 +49,7 @@ int srnic_udata_ask(struct ib_udata *udata, void *req, size_t len, size_t min_le
  * srnic_udata_check_none - check a command that has no request
  * @udata: of the command; NULL for a kernel consumer's
  *
+ * Context: process.
  * Return: 0, or -EINVAL for a request that is not all 0.
  */
 int srnic_udata_check_none(struct ib_udata *udata)
@@ -63,6 +66,7 @@ int srnic_udata_check_none(struct ib_udata *udata)
  *
  * A provider without room for the response could not use the new object.
  *
+ * Context: process.
  * Return: 0, or -EINVAL.
  */
 int srnic_udata_check(struct ib_udata *udata, size_t answer_min)
@@ -78,6 +82,7 @@ int srnic_udata_check(struct ib_udata *udata, size_t answer_min)
  * @resp: the response
  * @len: its bytes; truncated for an older provider
  *
+ * Context: process.
  * Return: 0 or -EFAULT.
  */
 int srnic_udata_respond(struct ib_udata *udata, void *resp, size_t len)

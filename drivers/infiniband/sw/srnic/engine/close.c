@@ -9,6 +9,7 @@
 #include <linux/kthread.h>
 #include <linux/wait_bit.h>
 #include "engine/close.h"
+#include "engine/kthreads.h"
 #include "engine/linger.h"
 #include "engine/read.h"
 #include "engine/rx.h"
@@ -207,25 +208,6 @@ static void await_reader(struct srnic_qp *qp, u32 last)
 		if (wait_event_idle_timeout(qp->tx_wait,
 					    test_bit(SRNIC_QPF_DESTROY, &qp->flags), 1))
 			return;
-}
-
-/**
- * srnic_engine_free - free what the two directions of a stream have, and the stream
- * @qp: nothing runs on the stream any more
- * Context: process, may sleep.
- */
-void srnic_engine_free(struct srnic_qp *qp)
-{
-	srnic_stream_free(qp->stream);
-	qp->stream = NULL;
-	srnic_tx_free(qp->tx);
-	qp->tx = NULL;
-	srnic_rx_free(qp->rx);
-	qp->rx = NULL;
-	kfree(qp->irq);
-	qp->irq = NULL;
-	kfree(qp->orq);
-	qp->orq = NULL;
 }
 
 /**

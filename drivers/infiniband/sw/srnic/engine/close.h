@@ -9,6 +9,5 @@ struct srnic_qp;
 
 bool srnic_close_overdue(const struct srnic_qp *qp);
 void srnic_close(struct srnic_qp *qp);
-void srnic_engine_free(struct srnic_qp *qp);
 
 #endif

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The kthreads of a stream, and its start. Making two kthreads takes as long as the rest of a
- * connection's set-up, and many QPs need none before their end: doorbells and softirq do the
- * work. So a work makes them when one of them is kicked for the first time. Until then
+ * The start of a stream, its memory and its kthreads. Making two kthreads takes as long as the
+ * rest of a connection's set-up, and many QPs need none before their end: doorbells and softirq
+ * do the work. So a work makes them when one of them is kicked for the first time. Until then
  * SRNIC_QPF_NO_KTHREADS is set.
  */
 
 #include <linux/kthread.h>
+#include <linux/log2.h>
 #include <linux/sched.h>
+#include <linux/slab.h>
 #include "engine/kthreads.h"
+#include "engine/read.h"
 #include "engine/rx.h"
 #include "engine/stream.h"
 #include "engine/tx.h"
@@ -23,6 +26,51 @@ static struct workqueue_struct *kthreads_wq;
 static bool wanted_at_once(const struct srnic_qp *qp)
 {
 	return qp->kernel || !qp->inline_work || test_bit(SRNIC_QPF_DATA, &qp->flags);
+}
+
+/**
+ * srnic_engine_alloc - allocate what the two directions of a stream need
+ * @qp: to be attached; mpa is set
+ *
+ * Context: process, may sleep.
+ * Return: 0 or -ENOMEM; srnic_engine_free() is due in both cases.
+ */
+int srnic_engine_alloc(struct srnic_qp *qp)
+{
+	u32 irqs = roundup_pow_of_two(max_t(u32, qp->mpa.ird, 1));
+	u32 orqs = roundup_pow_of_two(max_t(u32, qp->mpa.ord, 1));
+
+	qp->irq_mask = irqs - 1;
+	qp->irq_head = 0;
+	qp->irq_tail = 0;
+	qp->orq_mask = orqs - 1;
+	qp->orq_head = 0;
+	qp->orq_tail = 0;
+	qp->orq_out = 0;
+	qp->irq = kcalloc(irqs, sizeof(*qp->irq), GFP_KERNEL_ACCOUNT);
+	qp->orq = kcalloc(orqs, sizeof(*qp->orq), GFP_KERNEL_ACCOUNT);
+	qp->tx = srnic_tx_new(qp);
+	qp->rx = srnic_rx_new(qp);
+	return qp->irq && qp->orq && qp->tx && qp->rx ? 0 : -ENOMEM;
+}
+
+/**
+ * srnic_engine_free - free what the two directions of a stream have, and the stream
+ * @qp: nothing runs on the stream any more
+ * Context: process, may sleep.
+ */
+void srnic_engine_free(struct srnic_qp *qp)
+{
+	srnic_stream_free(qp->stream);
+	qp->stream = NULL;
+	srnic_tx_free(qp->tx);
+	qp->tx = NULL;
+	srnic_rx_free(qp->rx);
+	qp->rx = NULL;
+	kfree(qp->irq);
+	qp->irq = NULL;
+	kfree(qp->orq);
+	qp->orq = NULL;
 }
 
 static void write_space(void *priv)

@@ -5,6 +5,8 @@
 
 #include "queue/state.h"
 
+int srnic_engine_alloc(struct srnic_qp *qp);
+void srnic_engine_free(struct srnic_qp *qp);
 void srnic_engine_start(struct srnic_qp *qp);
 void srnic_kthreads_failed(struct srnic_qp *qp);
 void srnic_kthreads_prepare(struct srnic_qp *qp);

@@ -7,6 +7,7 @@
 
 #include "engine/read.h"
 #include "engine/stream.h"
+#include "engine/tx.h"
 #include "queue/state.h"
 #include "queue/wq.h"
 #include "queue/wqe.h"
@@ -198,8 +199,8 @@ void srnic_orq_done(struct srnic_qp *qp, enum srnic_wc_status status)
 	srnic_unlock(&qp->sq_lock, flags);
 	if (status || out.last)
 		srnic_sq_done(qp, out.index, status);
-	smp_mb();	/* orq_head, then tx_blocked; see tx_announce() */
+	smp_mb();	/* orq_head, then tx->blocked; see tx_announce() */
 	/* after RTS tx may wait for this response alone */
-	if (READ_ONCE(qp->tx_blocked) || srnic_qp_state(qp) != SRNIC_QP_RTS)
+	if (READ_ONCE(qp->tx->blocked) || srnic_qp_state(qp) != SRNIC_QP_RTS)
 		srnic_qp_kick_tx(qp);
 }

@@ -260,17 +260,17 @@ static void tx_disown(struct srnic_qp *qp)
 
 /*
  * Publish what tx waits for, before the last look for it. If it waits for a post alone,
- * NEED_WAKEUP asks for a doorbell; if a WR may wait for a response, tx_blocked asks for a kick.
+ * NEED_WAKEUP asks for a doorbell; if a WR may wait for a response, tx->blocked asks for a kick.
  * The socket and the peer kick in any case. User space stores the producer index before it
  * looks at the flag: one of the two sees the other.
  */
 static void tx_announce(struct srnic_qp *qp)
 {
-	const struct srnic_tx *tx = qp->tx;
+	struct srnic_tx *tx = qp->tx;
 	bool post = test_bit(SRNIC_QPF_TX_OPEN, &qp->flags) && !tx->batch->len && !tx->busy;
 
 	WRITE_ONCE(qp->sq.hdr->flags, post ? SRNIC_RING_NEED_WAKEUP : 0);
-	WRITE_ONCE(qp->tx_blocked, tx->busy);
+	WRITE_ONCE(tx->blocked, tx->busy);
 	smp_mb();	/* flags, then index; see above and srnic_orq_done() */
 }
 
@@ -278,7 +278,7 @@ static void tx_announce(struct srnic_qp *qp)
 static void tx_hush(struct srnic_qp *qp)
 {
 	WRITE_ONCE(qp->sq.hdr->flags, 0);
-	WRITE_ONCE(qp->tx_blocked, false);
+	WRITE_ONCE(qp->tx->blocked, false);
 }
 
 /* Return: whether nothing is staged any more */

@@ -48,6 +48,7 @@ struct srnic_burst {
  *	  a while
  * @batch: FPDUs that TCP has not taken, complete ones only
  * @locked: the owner has the socket locked, and may not sleep
+ * @blocked: a WR may wait for a response; the owner of rx reads it
  * @starved: there was no memory for one more FPDU
  * @cut: what comes after @batch begins a TCP segment
  * @mulpdu_full: largest ULPDU that goes into a TCP segment at present
@@ -77,6 +78,7 @@ struct srnic_tx {
 	struct page_frag frag;
 	struct srnic_batch *batch;
 	bool locked;
+	bool blocked;
 	bool starved;
 	bool cut;
 	u32 mulpdu_full;

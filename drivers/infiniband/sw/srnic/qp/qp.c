@@ -8,10 +8,7 @@
 #include <linux/wait_bit.h>
 #include "engine/close.h"
 #include "engine/kthreads.h"
-#include "engine/read.h"
-#include "engine/rx.h"
 #include "engine/stream.h"
-#include "engine/tx.h"
 #include "qp/qp.h"
 #include "queue/cq.h"
 #include "queue/holder.h"
@@ -507,8 +504,6 @@ bool srnic_qp_abort_silent(struct srnic_qp *qp, void *priv)
 /* Memory and initial conditions of a stream (ST-08) */
 static int qp_prepare(struct srnic_qp *qp, const struct srnic_attach *attach)
 {
-	u32 irqs = roundup_pow_of_two(max_t(u32, attach->mpa.ird, 1));
-	u32 orqs = roundup_pow_of_two(max_t(u32, attach->mpa.ord, 1));
 	const struct srnic_policy *policy = attach->policy;
 
 	qp->mpa = attach->mpa;
@@ -524,18 +519,7 @@ static int qp_prepare(struct srnic_qp *qp, const struct srnic_attach *attach)
 	qp->term_valid = false;
 	qp->term_sent = false;
 	qp->close_event = SRNIC_EV_NONE;
-	qp->irq_mask = irqs - 1;
-	qp->irq_head = 0;
-	qp->irq_tail = 0;
-	qp->orq_mask = orqs - 1;
-	qp->orq_head = 0;
-	qp->orq_tail = 0;
-	qp->orq_out = 0;
-	qp->irq = kcalloc(irqs, sizeof(*qp->irq), GFP_KERNEL_ACCOUNT);
-	qp->orq = kcalloc(orqs, sizeof(*qp->orq), GFP_KERNEL_ACCOUNT);
-	qp->tx = srnic_tx_new(qp);
-	qp->rx = srnic_rx_new(qp);
-	return qp->irq && qp->orq && qp->tx && qp->rx ? 0 : -ENOMEM;
+	return srnic_engine_alloc(qp);
 }
 
 /* Sends the last message, and enters RTS. After this, attaching cannot fail */

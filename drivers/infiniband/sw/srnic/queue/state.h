@@ -212,7 +212,6 @@ struct srnic_qp {
 	wait_queue_head_t tx_wait;	/* the tx kthread sleeps here */
 	wait_queue_head_t rx_wait;	/* the rx kthread sleeps here */
 	unsigned long flags;		/* SRNIC_QPF_* */
-	bool tx_blocked;		/* a WR may wait for a response; set by the owner of tx */
 	struct srnic_tx *tx;		/* of the owner of tx: see SRNIC_QPF_TX_OWNED */
 	struct srnic_rx *rx;		/* of the owner of rx: the holder of the socket lock */
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Wrong calls of the driver's methods for events and for diagnosis, and random ones. */
+/* Wrong calls of the driver's methods for events, and random ones. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -108,94 +108,6 @@ void case_events(void)
 		cmd.hdr.object_id += rng_below(&r, 3);
 		if (!call(&h, &cmd) && cmd.hdr.object_id == SRNIC_OBJECT_EVENTS)
 			close(cmd.attr[0].data);
-	}
-	hand_qp_end(&h);
-}
-
-struct three {
-	struct ib_uverbs_ioctl_hdr hdr;
-	struct ib_uverbs_attr attr[3];
-};
-
-/* Without the QP, which would be the last attribute */
-static void diag_call(struct three *cmd, const struct srnic_ureq_diag *req, uint64_t *size)
-{
-	*cmd = (struct three){
-		.hdr = { .length = sizeof(*cmd) - sizeof(cmd->attr[0]),
-			 .object_id = UVERBS_OBJECT_DEVICE, .method_id = SRNIC_METHOD_DIAG,
-			 .num_attrs = 2, .driver_id = SRNIC_DRIVER_ID },
-		.attr = {
-			{ .attr_id = SRNIC_ATTR_DIAG_REQ, .len = sizeof(*req),
-			  .flags = UVERBS_ATTR_F_MANDATORY, .data = (uintptr_t)req },
-			{ .attr_id = SRNIC_ATTR_DIAG_SIZE, .len = sizeof(*size),
-			  .flags = UVERBS_ATTR_F_MANDATORY, .data = (uintptr_t)size },
-			{ .attr_id = SRNIC_ATTR_DIAG_QP, .flags = UVERBS_ATTR_F_MANDATORY },
-		},
-	};
-}
-
-static void diagnoses(int want, const struct hand *h, struct srnic_ureq_diag req, int qp,
-		      const char *what)
-{
-	uint64_t size = 0;
-	struct three cmd;
-	int err;
-
-	diag_call(&cmd, &req, &size);
-	if (qp >= 0) {
-		cmd.hdr.num_attrs = 3;
-		cmd.hdr.length = sizeof(cmd);
-		cmd.attr[2].data = h->qp->handle + qp;
-	}
-	err = ioctl(h->qp->context->cmd_fd, RDMA_VERBS_IOCTL, &cmd) ? errno : 0;
-	require(err == want, "%s: %s in place of %s", what, strerror(err), strerror(want));
-	require(!!size == (want == ENOSPC || !want || want == EFAULT), "%s: size %llu", what,
-		(unsigned long long)size);
-}
-
-void case_diag(void)
-{
-	struct rng r = { env_uint("BADINPUT_SEED", 1) };
-	struct srnic_ureq_diag req = { .op = SRNIC_DIAG_DEVICE };
-	char text[8192];
-	uint64_t size;
-	struct three cmd;
-	struct hand h;
-
-	if (!on_srnic())
-		skip("only srnic has this method");
-	hand_qp(&h);
-	req.buf = (uintptr_t)text;
-	req.size = sizeof(text);
-	diagnoses(0, &h, req, -1, "a good call");
-	req.size = 10;
-	diagnoses(ENOSPC, &h, req, -1, "little room");
-	req.size = -1ULL;
-	diagnoses(0, &h, req, -1, "more room than there is");
-	req.buf = 8;
-	diagnoses(EFAULT, &h, req, -1, "nowhere to write");
-	req.op = SRNIC_DIAG_RESET + 1;
-	diagnoses(EOPNOTSUPP, &h, req, -1, "an op that is not known");
-	req.op = SRNIC_DIAG_QP;
-	diagnoses(EINVAL, &h, req, -1, "no QP");
-	diagnoses(ENOENT, &h, req, 1000, "no such QP");
-	req.op = SRNIC_DIAG_DUMP;
-	diagnoses(EINVAL, &h, req, 0, "a QP where there is to be none");
-	req.reserved = 1;
-	diagnoses(EOPNOTSUPP, &h, req, -1, "a field that is not known");
-	require(!seteuid(65534), "another user");
-	req = (struct srnic_ureq_diag){ .op = SRNIC_DIAG_RESET };
-	diagnoses(EPERM, &h, req, -1, "a user without the right");
-	require(!seteuid(0), "root");
-	for (unsigned int i = 0; i < 1000; i++) {
-		req.op = rng_below(&r, SRNIC_DIAG_RESET);
-		req.reserved = rng_below(&r, 4) ? 0 : rng_next(&r);
-		req.buf = rng_below(&r, 2) ? (uintptr_t)text : rng_next(&r) << 20;
-		req.size = rng_below(&r, sizeof(text));
-		diag_call(&cmd, &req, &size);
-		cmd.attr[rng_below(&r, 2)].len = rng_below(&r, 40);
-		cmd.attr[rng_below(&r, 2)].flags = rng_below(&r, 2);
-		ioctl(h.qp->context->cmd_fd, RDMA_VERBS_IOCTL, &cmd);
 	}
 	hand_qp_end(&h);
 }

@@ -46,7 +46,6 @@ static const struct test_case cases[] = {
 	{ "handover-abi", case_handover_abi, "calls to hand a socket over that are no such calls" },
 	{ "query", case_query, "queries in the terms of the RDMAC verbs that cannot be answered" },
 	{ "events", case_events, "events that cannot be read, and limits that cannot be armed" },
-	{ "diag", case_diag, "diagnoses that cannot be made" },
 	{ "reg-shared", case_reg_shared, "regions that cannot be shared" },
 	{ "dm", case_dm, "copies to and from memory of the device that are no such copies" },
 	{ "rings", case_rings, "rubbish in the rings" },

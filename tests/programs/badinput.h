@@ -56,8 +56,7 @@ void case_dm(void);
 void case_modify(void);
 void case_create_ah(void);
 
-/* bad_events.c: the driver's methods for events and diagnosis */
+/* bad_events.c: the driver's methods for events */
 void case_events(void);
-void case_diag(void);
 
 #endif

@@ -105,10 +105,6 @@ struct ibv_mr *srnicdv_reg_shared_mr(struct ibv_pd *pd, struct ibv_mr *source, u
 int srnicdv_open_events(struct ibv_context *ctx);
 int srnicdv_arm_rq(struct ibv_qp *qp, uint32_t limit);
 
-/* Diagnosis, for CAP_NET_ADMIN */
-int srnicdv_diag(struct ibv_context *ctx, enum srnic_diag_op op, struct ibv_qp *qp, char *buf,
-		 size_t *size);
-
 #ifdef __cplusplus
 }
 #endif

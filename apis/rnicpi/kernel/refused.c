@@ -23,9 +23,10 @@ const ri_ops_t ri_no_ops = {
 		return ri_refuse(err_data, code);				\
 	}
 
-/* Functions of InfiniBand (1.3): they change no state */
+/* Optional functions, and functions of InfiniBand (1.3): they change no state */
 #define ONLY_ALL(...)
 #define ONLY_KERNEL(...)
+#define ONLY_OPTIONAL(name, ...)	REFUSE(name, RI_RET_OP_UNSUPPORTED, __VA_ARGS__)
 #define ONLY_INFINIBAND(name, ...)	REFUSE(name, RI_RET_XPORT_UNSUPPORTED, __VA_ARGS__)
 #define ONLY_MODIFY(name, ...)		REFUSE(name, RI_RET_XPORT_UNSUPPORTED, __VA_ARGS__)
 #define ONLY_ATOMICS(name, ...)		REFUSE(name, RI_RET_RNIC_ATOMICS_UNSUPPORTED, __VA_ARGS__)

@@ -6,7 +6,7 @@
  *	RI_FUNCTION(name, handle, callers, parameters...)
  *
  * handle: type of the first parameter, VP or RNIC. callers: ALL; KERNEL: programs may not call
- * it; INFINIBAND, ATOMICS, DATAGRAMS: iWARP does not have it; MODIFY: iWARP does not have it,
+ * it; OPTIONAL: neither library has it; INFINIBAND, ATOMICS, DATAGRAMS: iWARP does not have it; MODIFY: iWARP does not have it,
  * and programs may not call it. err_data, the last parameter of each, is omitted.
  */
 RI_FUNCTION(rnic_open, VP, KERNEL, ri_vp_handle_t vp_hdl, ri_pbl_mode_t pbl_mode,
@@ -21,7 +21,7 @@ RI_FUNCTION(rnic_query, RNIC, ALL, ri_rnic_handle_t rnic, ri_rnic_query_flags_t 
 RI_FUNCTION(rnic_modify, RNIC, MODIFY, ri_rnic_handle_t rnic, ri_rnic_attr_mask_t attr_mask,
 	    ri_rnic_modify_req_t *attrs)
 RI_FUNCTION(rnic_free_hdl, VP, ALL, ri_vp_handle_t vp_hdl, ri_rnic_handle_t rnic)
-RI_FUNCTION(rnic_diag, RNIC, ALL, ri_rnic_handle_t rnic, ri_diag_op_type_t op, void *arg,
+RI_FUNCTION(rnic_diag, RNIC, OPTIONAL, ri_rnic_handle_t rnic, ri_diag_op_type_t op, void *arg,
 	    unsigned char *opval, ri_length_t *oplen)
 RI_FUNCTION(pd_alloc, RNIC, ALL, ri_rnic_handle_t rnic, ri_pd_handle_t *pd, ri_vp_data_t vp_data,
 	    ri_os_data_t os_data)

@@ -24,10 +24,11 @@ const struct ri_ops ri_no_rnic_ops = {
 #include "rnicpi/shared/functions.h"
 };
 
-/* Functions for the kernel or privileged callers, and functions of InfiniBand (3.2.1, 1.3) */
+/* Functions for the kernel or privileged callers (3.2.1), optional ones, and InfiniBand's (1.3) */
 #define ONLY_ALL(...)
 #define ONLY_KERNEL(name, ...)		REFUSE(name, RI_RET_NO_PERMISSION, __VA_ARGS__)
 #define ONLY_MODIFY(name, ...)		REFUSE(name, RI_RET_NO_PERMISSION, __VA_ARGS__)
+#define ONLY_OPTIONAL(name, ...)	REFUSE(name, RI_RET_OP_UNSUPPORTED, __VA_ARGS__)
 #define ONLY_INFINIBAND(name, ...)	REFUSE(name, RI_RET_XPORT_UNSUPPORTED, __VA_ARGS__)
 #define ONLY_ATOMICS(name, ...)		REFUSE(name, RI_RET_RNIC_ATOMICS_UNSUPPORTED, __VA_ARGS__)
 #define ONLY_DATAGRAMS(name, ...)	REFUSE(name, RI_RET_WR_INVALID_TYPE, __VA_ARGS__)

@@ -3,11 +3,10 @@
  * srnic: ABI between the kernel module and its libibverbs provider.
  *
  * Rules of this file: fixed-width fields, natural alignment, sizes that are
- * multiples of 8, no bit-fields. Rings have no pointers; two requests have the address
- * of a buffer, as 64 bits (DIAG, DM_COPY). What the kernel reads from a
- * shared ring it copies once and then checks; nothing here is trusted. There is
- * no name here for "all that is known": that differs between a program and a
- * kernel, and each has its own.
+ * multiples of 8, no bit-fields. Rings have no pointers; one request has the address
+ * of a buffer, as 64 bits (DM_COPY). What the kernel reads from a shared ring it copies
+ * once and then checks; nothing here is trusted. There is no name here for "all that is
+ * known": that differs between a program and a kernel, and each has its own.
  */
 #ifndef SRNIC_ABI_H
 #define SRNIC_ABI_H
@@ -630,31 +629,6 @@ struct srnic_event_record {
 	__u32 error;		/* of a QP: which check it was, as in srnic_fpdu_error; 0: none */
 	__u32 reserved;
 	struct srnic_terminate term;	/* of a QP: what ended its stream */
-};
-
-/* On UVERBS_OBJECT_DEVICE, beside DEV_QUERY: diagnosis, for CAP_NET_ADMIN */
-enum srnic_device_methods {
-	SRNIC_METHOD_DIAG = (1U << UVERBS_ID_NS_SHIFT) + 1,
-};
-
-enum srnic_diag_attrs {
-	SRNIC_ATTR_DIAG_REQ = 1U << UVERBS_ID_NS_SHIFT,	/* struct srnic_ureq_diag */
-	SRNIC_ATTR_DIAG_QP,	/* handle, of DIAG_QP alone */
-	SRNIC_ATTR_DIAG_SIZE,	/* __u64: bytes of the text; of ENOSPC, too */
-};
-
-enum srnic_diag_op {
-	SRNIC_DIAG_DEVICE	= 0,	/* a device, and its counters */
-	SRNIC_DIAG_QP		= 1,	/* a QP */
-	SRNIC_DIAG_DUMP		= 2,	/* a device and all its QPs */
-	SRNIC_DIAG_RESET	= 3,	/* all its QPs go to Error */
-};
-
-struct srnic_ureq_diag {
-	__u32 op;		/* enum srnic_diag_op */
-	__u32 reserved;
-	__aligned_u64 buf;	/* for the text: lines of a name and a value, then 0 */
-	__aligned_u64 size;	/* its bytes */
 };
 
 #endif

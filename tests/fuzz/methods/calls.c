@@ -96,10 +96,6 @@ static const struct method {
 	{ OURS(DM, DM_COPY, MUST), .slot = {
 		{ SRNIC_ATTR_DM_COPY_HANDLE, 'D' },
 		{ SRNIC_ATTR_DM_COPY_REQ, 'i', .len = sizeof(struct srnic_ureq_dm_copy) } } },
-	{ OURS(DEVICE, DIAG, MUST), .slot = {
-		{ SRNIC_ATTR_DIAG_REQ, 'i', .len = sizeof(struct srnic_ureq_diag) },
-		{ SRNIC_ATTR_DIAG_SIZE, 'o', .len = 8 },
-		{ SRNIC_ATTR_DIAG_QP, 'Q' } } },
 	{ .name = "EVENTS_OPEN", .must = MUST, .object = SRNIC_OBJECT_EVENTS,
 	  .method = SRNIC_METHOD_EVENTS_OPEN, .slot = { { SRNIC_ATTR_EVENTS_OPEN_FD, '>' } } },
 	{ CORE(DEVICE, QUERY_CONTEXT, MUST), .slot = {
@@ -349,12 +345,6 @@ static void fill_question(struct rng *r, const struct method *m, const struct sl
 			.offset = rng_below(r, 64), .addr = some_address(r),
 			.length = rng_below(r, 128), .op = rng_below(r, 2),
 		};
-	} else if (m->object == UVERBS_OBJECT_DEVICE && m->method == SRNIC_METHOD_DIAG) {
-		*(struct srnic_ureq_diag *)to = (struct srnic_ureq_diag){
-			/* rarely DIAG_RESET, which ends the others' diagnosis */
-			.op = chance(r, 5) ? SRNIC_DIAG_RESET : rng_below(r, 3),
-			.buf = (uintptr_t)area + 8 * rng_below(r, 1024), .size = 32768,
-		};
 	} else if (m->object == UVERBS_OBJECT_DM && m->method == UVERBS_METHOD_DM_ALLOC) {
 		*(uint64_t *)to = s->len == 8 ? 8 * small(r) : 0;
 	} else if (m->object == UVERBS_OBJECT_MR && s->len == 4) {
@@ -407,9 +397,7 @@ static bool is_optional(const struct method *m, const struct slot *s)
 {
 	if (m->object == UVERBS_OBJECT_QP && m->method == SRNIC_METHOD_QP_MODIFY)
 		return s->id == SRNIC_ATTR_QP_MODIFY_LAST_MSG;
-	return (m->object == UVERBS_OBJECT_DEVICE && s->id == SRNIC_ATTR_DIAG_QP &&
-		m->method == SRNIC_METHOD_DIAG) ||
-	       (m->object == UVERBS_OBJECT_DEVICE && m->method == UVERBS_METHOD_QUERY_CONTEXT) ||
+	return (m->object == UVERBS_OBJECT_DEVICE && m->method == UVERBS_METHOD_QUERY_CONTEXT) ||
 	       (m->object == UVERBS_OBJECT_CQ && m->method == UVERBS_METHOD_CQ_CREATE &&
 		s->id == UVERBS_ATTR_CREATE_CQ_FLAGS) ||
 	       (m->object == UVERBS_OBJECT_QP && m->method == UVERBS_METHOD_QP_CREATE &&

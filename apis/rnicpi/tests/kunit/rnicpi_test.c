@@ -237,7 +237,7 @@ static void query(struct kunit *test)
 	pair_close(p);
 }
 
-/* 1.3: functions of InfiniBand fail, and create no handle */
+/* 1.3: functions of InfiniBand, and an optional one, fail and create no handle */
 static void of_infiniband(struct kunit *test)
 {
 	struct pair *p = pair_idle(test, RI_PHYS_PAGE_LIST_MODE, 0);
@@ -252,6 +252,8 @@ static void of_infiniband(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, qp);
 #define X	RI_RET_XPORT_UNSUPPORTED
 	KUNIT_EXPECT_EQ(test, ri_rnic_modify(p->rnic, 0, &modify, NULL), X);
+	KUNIT_EXPECT_EQ(test, ri_rnic_diag(p->rnic, RI_DIAG_RNIC_DUMP, NULL, NULL, NULL, NULL),
+			RI_RET_OP_UNSUPPORTED);
 	KUNIT_EXPECT_EQ(test, ri_special_qp_get(p->rnic, 1, RI_SQP_TYPE_GSI, qp, &handle, NULL,
 						NULL, NULL), X);
 	KUNIT_EXPECT_EQ(test, ri_ah_create(p->rnic, p->pd, &av, &handle, NULL, NULL, NULL), X);
@@ -270,51 +272,6 @@ static void of_infiniband(struct kunit *test)
 #undef X
 	KUNIT_EXPECT_NULL(test, handle);
 	pair_close(p);
-}
-
-/* ri_rnic_diag: the text of @op contains @what; the size of the buffer is queried first */
-static void diag_says(struct pair *p, ri_diag_op_type_t op, void *arg, const char *what)
-{
-	ri_length_t len = 0, need;
-	unsigned char *text;
-
-	KUNIT_EXPECT_EQ(p->test, ri_rnic_diag(p->rnic, op, arg, NULL, &len, NULL),
-			RI_RET_BUFFER_TOO_SMALL);
-	/* counters may grow meanwhile */
-	need = len + 100;
-	text = kunit_kzalloc(p->test, need, GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(p->test, text);
-	memset(text, 0xa5, need - 1);
-	len = 1;
-	KUNIT_EXPECT_EQ(p->test, ri_rnic_diag(p->rnic, op, arg, text, &len, NULL),
-			RI_RET_BUFFER_TOO_SMALL);
-	KUNIT_EXPECT_EQ(p->test, text[0], 0xa5);
-	KUNIT_EXPECT_GT(p->test, len, 1);
-	len = need;
-	KUNIT_EXPECT_EQ(p->test, ri_rnic_diag(p->rnic, op, arg, text, &len, NULL), OK);
-	KUNIT_EXPECT_EQ(p->test, len, strlen(text) + 1);
-	KUNIT_EXPECT_NOT_NULL_MSG(p->test, strstr(text, what), "%s", text);
-}
-
-/* ri_rnic_diag: the state of a consumer's device and QP, and a reset of its QPs */
-static void diag(struct kunit *test)
-{
-	struct pair *p = pair_connected(test);
-	ri_length_t len = 0;
-
-#define DIAG(op, arg, len)	ri_rnic_diag(p->rnic, op, arg, NULL, len, NULL)
-	diag_says(p, RI_DIAG_RNIC_DETAILS, NULL, "\nqps 2\n");
-	diag_says(p, RI_DIAG_QP_DETAILS, p->a.qp, "\nstate RTS\nconsumer kernel\n");
-	diag_says(p, RI_DIAG_RNIC_DUMP, NULL, "\nstate RTS\n");
-	KUNIT_EXPECT_EQ(test, DIAG(RI_DIAG_QP_DETAILS, p->a.cq, &len), RI_RET_INVALID_PARAMETER);
-	KUNIT_EXPECT_EQ(test, DIAG(RI_DIAG_RNIC_DUMP, NULL, NULL), RI_RET_INVALID_PARAMETER);
-	KUNIT_EXPECT_EQ(test, DIAG(RI_DIAG_RDMA_RESET + 1, NULL, &len), RI_RET_OP_UNSUPPORTED);
-	pair_recv(p, &p->b, 1, 0, 100);
-	KUNIT_EXPECT_EQ(test, DIAG(RI_DIAG_RDMA_RESET, NULL, NULL), OK);
-	pair_expect(p, &p->b, 1, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_WR_FLUSHED_ERROR);
-	KUNIT_EXPECT_TRUE(test, pair_event(p, RI_EVENT_QP_LOCAL_CATASTROPHIC_ERROR, &p->a));
-	pair_close(p);
-	KUNIT_EXPECT_EQ(test, DIAG(RI_DIAG_RNIC_DUMP, NULL, &len), RI_RET_RNIC_INVALID_HANDLE);
 }
 
 static ri_api_return_t other_get_hdl(ri_vp_handle_t vp_hdl, ri_consumer_domain_t location,
@@ -430,7 +387,6 @@ static struct kunit_case rnicpi_cases[] = {
 	KUNIT_CASE(handles),
 	KUNIT_CASE(query),
 	KUNIT_CASE(of_infiniband),
-	KUNIT_CASE(diag),
 	KUNIT_CASE(vectors),
 	KUNIT_CASE(vp_data),
 	KUNIT_CASE(device_goes),

@@ -43,8 +43,6 @@ static const struct test_case all_cases[] = {
 	{ "addresses", addresses, "a device is found by an address of its own, and by one that it reaches" },
 	{ "names", names, "a return code has a name" },
 	{ "forks", forks, "a child has no handle of its parent, and can make its own" },
-	{ "diag", diag, "an RNIC and its QPs are diagnosed, for an administrator" },
-	{ "diag_reset", diag_reset, "a reset takes all QPs to Error, and nothing of TCP" },
 	{ "disabled", disabled, "a QP that takes no Writes or no Reads says so" },
 	{ "bind_disabled", bind_disabled, "a QP that binds no windows binds none that is posted in Idle" },
 	{ "post_in_error", post_in_error, "what is posted in Error is flushed" },

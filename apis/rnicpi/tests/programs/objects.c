@@ -388,6 +388,7 @@ void refused(void)
 	expect(RI_RET_NO_PERMISSION, ri_mem_unmap(a.rnic, &io, NULL, &err));
 	expect(RI_RET_NO_PERMISSION, ri_qp_post_fmr(a.rnic, a.qp, RI_WR_TYPE_FAST_REGISTER,
 						    (ri_wr_flags_t)0, 1, NULL, 0, 0, a.mr, &err));
+	expect(RI_RET_OP_UNSUPPORTED, ri_rnic_diag(a.rnic, RI_DIAG_RNIC_DUMP, NULL, NULL, NULL, &err));
 	expect(RI_RET_RNIC_ATOMICS_UNSUPPORTED, ri_qp_post_atomic(a.rnic, a.qp,
 								  RI_WR_TYPE_FETCH_AND_ADD,
 								  (ri_wr_flags_t)0, 1, 0, 0, 0,

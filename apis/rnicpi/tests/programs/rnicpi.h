@@ -135,10 +135,6 @@ void event_overflow(void);
 void event_destroyed(void);
 void event_removed(void);
 
-/* The cases of diag.c */
-void diag(void);
-void diag_reset(void);
-
 /* The cases of rules.c */
 void disabled(void);
 void bind_disabled(void);

@@ -8,7 +8,6 @@
 #include <rdma/uverbs_std_types.h>
 #include "queue/state.h"
 #include "srnic.h"
-#include "verbs/diag.h"
 #include "verbs/dm.h"
 #include "verbs/events.h"
 #include "verbs/qp_modify.h"
@@ -123,7 +122,6 @@ ADD_UVERBS_ATTRIBUTES_SIMPLE(srnic_query_context, UVERBS_OBJECT_DEVICE,
 const struct uapi_definition srnic_uapi_defs[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE, &srnic_query_context),
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_QP, &srnic_qp_object),
-	UAPI_DEF_CHAIN(srnic_uapi_diag_defs),
 	UAPI_DEF_CHAIN(srnic_uapi_dm_defs),
 	UAPI_DEF_CHAIN(srnic_uapi_event_defs),
 	UAPI_DEF_CHAIN(srnic_uapi_modify_defs),

@@ -2,7 +2,6 @@
 /* Completion queues. */
 
 #include <linux/slab.h>
-#include "rnicpi/kernel/ops.h"
 #include "rnicpi/kernel/rnic.h"
 
 /* Under ri_lock */
@@ -57,10 +56,10 @@ ri_api_return_t ri_do_cq_create(ri_rnic_handle_t rnic, ri_cq_attr_t *cq_attr, ri
 	int err = 0;
 
 	if (!cq_attr || !cq)
-		return ri_refuse(err_data, RI_RET_INVALID_PARAMETER);
+		return ri_answer(err_data, RI_RET_INVALID_PARAMETER);
 	c = kzalloc(sizeof(*c), GFP_KERNEL);
 	if (!c)
-		return ri_refuse(err_data, RI_RET_RESOURCE_SHORTAGE);
+		return ri_answer(err_data, RI_RET_RESOURCE_SHORTAGE);
 	mutex_lock(&ri_lock);
 	r = ri_look_up(RI_KIND_RNIC, rnic);
 	if (r)
@@ -132,7 +131,7 @@ ri_api_return_t ri_do_cq_modify(ri_rnic_handle_t rnic, ri_cq_handle_t cq, ri_cq_
 	else if (!ret && srnic_native_cq_overflowed(ibcq))
 		ret = RI_RET_CQ_ERROR;
 	if (ret)
-		return ri_refuse(err_data, ret);
+		return ri_answer(err_data, ret);
 	err = srnic_native_cq_resize(ibcq, cq_attr->num_cqe);
 	if (err)
 		return ri_failed(err_data, err == -EINVAL ? -EBUSY : err,
@@ -238,7 +237,7 @@ static bool to_wc(const struct rnic_cq *cq, const struct srnic_cqe *cqe, ri_wc_t
 		.cq_os_data = cq->obj.os_data,
 		.qp_os_data = qp->obj.os_data,
 		.id = cqe->wr_id,
-		.op_status = ri_status_of(cqe->vendor_err),
+		.op_status = ri_native_status(cqe->vendor_err),
 		.bytes_transferred = cqe->byte_len,
 	};
 	if (cqe->flags & SRNIC_CQE_SOLICITED)

@@ -95,17 +95,6 @@ struct rnic_obj *ri_look_up(enum ri_kind kind, ri_handle_t handle)
 	return obj;
 }
 
-static const ri_api_return_t invalid[RI_KIND_COUNT] = {
-	[RI_KIND_VP] = RI_RET_VP_INVALID_HANDLE,
-	[RI_KIND_RNIC] = RI_RET_RNIC_INVALID_HANDLE,
-	[RI_KIND_PD] = RI_RET_PD_INVALID_HANDLE,
-	[RI_KIND_CQ] = RI_RET_CQ_INVALID_HANDLE,
-	[RI_KIND_QP] = RI_RET_QP_INVALID_HANDLE,
-	[RI_KIND_SRQ] = RI_RET_SRQ_INVALID_HANDLE,
-	[RI_KIND_MR] = RI_RET_MR_INVALID_HANDLE,
-	[RI_KIND_MW] = RI_RET_MW_INVALID_HANDLE,
-};
-
 /**
  * ri_find - the object of an RNIC
  * @rnic: an RNIC handle
@@ -123,7 +112,7 @@ struct rnic_obj *ri_find(ri_rnic_handle_t rnic, enum ri_kind kind, ri_handle_t h
 
 	if (obj && obj->rnic != to_rnic(r))
 		obj = NULL;
-	*ret = obj ? RI_RET_SUCCESS : invalid[r ? kind : RI_KIND_RNIC];
+	*ret = obj ? RI_RET_SUCCESS : ri_invalid(r ? kind : RI_KIND_RNIC);
 	return obj;
 }
 

@@ -103,7 +103,7 @@ static ri_api_return_t kal_open(ri_vp_handle_t vp_hdl, ri_pbl_mode_t mode, ri_os
 	ri_api_return_t ret;
 
 	if (!vp)
-		return ri_refuse(err_data, RI_RET_VP_INVALID_HANDLE);
+		return ri_answer(err_data, RI_RET_VP_INVALID_HANDLE);
 	ret = vp->orig->ri_op_rnic_open(vp_hdl, mode, os_data, err_data);
 	if (!ret)
 		WRITE_ONCE(vp->open, true);
@@ -117,7 +117,7 @@ static ri_api_return_t kal_close(ri_vp_handle_t vp_hdl, ri_err_data_t *err_data)
 	ri_api_return_t ret;
 
 	if (!vp)
-		return ri_refuse(err_data, RI_RET_VP_INVALID_HANDLE);
+		return ri_answer(err_data, RI_RET_VP_INVALID_HANDLE);
 	ret = vp->orig->ri_op_rnic_close(vp_hdl, err_data);
 	if (!ret)
 		WRITE_ONCE(vp->open, false);
@@ -139,7 +139,7 @@ static ri_api_return_t get_hdl(ri_vp_handle_t vp_hdl, bool al, ri_consumer_domai
 	int err = 0;
 
 	if (!vp)
-		return ri_refuse(err_data, RI_RET_VP_INVALID_HANDLE);
+		return ri_answer(err_data, RI_RET_VP_INVALID_HANDLE);
 	ops = al ? vp->orig : vp->vp_orig;
 	ret = ops->ri_op_rnic_get_hdl(vp_hdl, location, rnic, vp_data, os_data, err_data);
 	if (!ret)
@@ -173,7 +173,7 @@ static ri_api_return_t kal_free_hdl(ri_vp_handle_t vp_hdl, ri_rnic_handle_t rnic
 	ri_api_return_t ret;
 
 	if (!vp)
-		return ri_refuse(err_data, RI_RET_VP_INVALID_HANDLE);
+		return ri_answer(err_data, RI_RET_VP_INVALID_HANDLE);
 	ret = vp->orig->ri_op_rnic_free_hdl(vp_hdl, rnic, err_data);
 	if (!ret)
 		xa_erase(&vectors, (unsigned long)rnic);
@@ -285,10 +285,10 @@ ri_api_return_t ri_svc_attach(ri_vp_handle_t vp_hdl, ri_dev_info_t dev_info,
 	int err;
 
 	if (ret)
-		return ri_refuse(err_data, ret);
+		return ri_answer(err_data, ret);
 	vp = vp_new(vp_hdl, dev_info, svcs, al_locking_ops, vp_locking_ops);
 	if (!vp)
-		return ri_refuse(err_data, RI_RET_RESOURCE_SHORTAGE);
+		return ri_answer(err_data, RI_RET_RESOURCE_SHORTAGE);
 	mutex_lock(&kal_lock);
 	/* fails also if the number is an RNIC handle */
 	err = xa_insert(&vectors, (unsigned long)vp_hdl, &vp->vp, GFP_KERNEL);
@@ -448,7 +448,7 @@ ri_api_return_t rix_rnic_info(ri_vp_handle_t vp_hdl, char *dev_info, size_t len,
 	struct kal_vp *vp = get(vp_hdl);
 
 	if (!vp)
-		return ri_refuse(err_data, RI_RET_VP_INVALID_HANDLE);
+		return ri_answer(err_data, RI_RET_VP_INVALID_HANDLE);
 	if (dev_info && len)
 		strscpy(dev_info, vp->dev_info, len);
 	if (svcs)
@@ -476,7 +476,7 @@ ri_api_return_t rix_rnic_vectors(ri_vp_handle_t vp_hdl, const ri_ops_t **al_lock
 	struct kal_vp *vp = get(vp_hdl);
 
 	if (!vp)
-		return ri_refuse(err_data, RI_RET_VP_INVALID_HANDLE);
+		return ri_answer(err_data, RI_RET_VP_INVALID_HANDLE);
 	if (al_locking_ops)
 		*al_locking_ops = &vp->al;
 	if (vp_locking_ops)

@@ -8,7 +8,6 @@
 #include <linux/delay.h>
 #include <linux/netdevice.h>
 #include <linux/slab.h>
-#include "rnicpi/kernel/ops.h"
 #include "rnicpi/kernel/rnic.h"
 #include "srnic.h"
 
@@ -100,7 +99,7 @@ ri_api_return_t ri_do_rnic_close(ri_vp_handle_t vp_hdl, ri_err_data_t *err_data)
 		forget_handlers(vp);
 	mutex_unlock(&ri_lock);
 	if (ret)
-		return ri_refuse(err_data, ret);
+		return ri_answer(err_data, ret);
 	ri_upcall_end(vp, NULL);
 	mutex_lock(&ri_lock);
 	vp->open = false;
@@ -133,7 +132,7 @@ ri_api_return_t ri_do_async_set_event_handler(ri_vp_handle_t vp_hdl,
 		WRITE_ONCE(vp->async, async_event_callback);
 	mutex_unlock(&ri_lock);
 	if (!vp)
-		return ri_refuse(err_data, RI_RET_VP_INVALID_HANDLE);
+		return ri_answer(err_data, RI_RET_VP_INVALID_HANDLE);
 	if (current_work() != &vp->work)
 		flush_work(&vp->work);
 	return ri_done(err_data);

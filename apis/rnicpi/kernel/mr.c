@@ -6,7 +6,6 @@
 
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
-#include "rnicpi/kernel/ops.h"
 #include "rnicpi/kernel/rnic.h"
 #include "rnicpi/shared/memory.h"
 #include "srnic.h"
@@ -88,6 +87,24 @@ static enum srnic_wc_status list_memory(struct rnic_vp *vp, struct ib_mr *mr,
 	return SRNIC_WC_SUCCESS;
 }
 
+/* Of a list of physical buffers, or a registration */
+static ri_api_return_t code_of(enum srnic_wc_status native)
+{
+	static const ri_api_return_t codes[] = {
+		[SRNIC_WC_PAGE_SIZE] = RI_RET_MEM_INVALID_PBLE_LENGTH,
+		[SRNIC_WC_PBE_SIZE] = RI_RET_MEM_INVALID_PBLE_LENGTH,
+		[SRNIC_WC_PBL_ENTRY] = RI_RET_MEM_INVALID_PBLE,
+		[SRNIC_WC_FBO] = RI_RET_MEM_INVALID_OFFSET,
+		[SRNIC_WC_FR_LENGTH] = RI_RET_MEM_INVALID_LENGTH,
+		[SRNIC_WC_FR_ACCESS] = RI_RET_MEM_INVALID_ACCESS,
+		[SRNIC_WC_PBL_TOO_LONG] = RI_RET_RESOURCE_SHORTAGE,
+		[SRNIC_WC_INVALID_VA] = RI_RET_MEM_INVALID_ADDRESS,
+		[SRNIC_WC_INVALID_PD] = RI_RET_PD_INVALID_HANDLE,
+	};
+
+	return native < ARRAY_SIZE(codes) && codes[native] ? codes[native] : RI_RET_FAIL;
+}
+
 /* Return: RI_RET_SUCCESS with @made set; or the code, with @err_data set */
 static ri_api_return_t make(struct rnic_pd *pd, const ri_mr_reg_attr_t *attr,
 			    const struct memory *mem, struct ib_mr **made, ri_err_data_t *err_data)
@@ -97,7 +114,7 @@ static ri_api_return_t make(struct rnic_pd *pd, const ri_mr_reg_attr_t *attr,
 	struct ib_mr *mr;
 
 	if (!attr->length)
-		return ri_refuse(err_data, RI_RET_MEM_INVALID_LENGTH);
+		return ri_answer(err_data, RI_RET_MEM_INVALID_LENGTH);
 	/* an invalid list gets a region as well: list_memory() below finds the error */
 	mr = ib_alloc_mr(pd->pd, IB_MR_TYPE_MEM_REG, blocks_of(vp, mem) ?: 1);
 	if (IS_ERR(mr))
@@ -111,7 +128,7 @@ static ri_api_return_t make(struct rnic_pd *pd, const ri_mr_reg_attr_t *attr,
 		return ri_done(err_data);
 	}
 	ib_dereg_mr(mr);
-	return ri_refuse(err_data, ri_code_of(status));
+	return ri_answer(err_data, code_of(status));
 }
 
 static ri_api_return_t check_va(const ri_mr_reg_attr_t *attr)
@@ -120,13 +137,6 @@ static ri_api_return_t check_va(const ri_mr_reg_attr_t *attr)
 		return RI_RET_MEM_INVALID_LENGTH;
 	return ri_is_memory((void *)(uintptr_t)attr->va, attr->length) ?
 	       RI_RET_SUCCESS : RI_RET_MEM_INVALID_ADDRESS;
-}
-
-static void tell_tags(const struct rnic_mr *m, ri_ltag_t *ltag, ri_rtag_t *rtag)
-{
-	*ltag = m->mr->lkey;
-	if (rtag)
-		*rtag = m->mr->rkey;
 }
 
 /* Under ri_lock. Enters @m; on an error its region is deregistered */
@@ -153,10 +163,10 @@ static ri_api_return_t new_mr(ri_rnic_handle_t rnic, const ri_mr_reg_attr_t *att
 
 	pd = ri_find(rnic, RI_KIND_PD, attr->pd, &ret);
 	if (ret)
-		return ri_refuse(err_data, ret);
+		return ri_answer(err_data, ret);
 	m = kzalloc(sizeof(*m), GFP_KERNEL);
 	if (!m)
-		return ri_refuse(err_data, RI_RET_RESOURCE_SHORTAGE);
+		return ri_answer(err_data, RI_RET_RESOURCE_SHORTAGE);
 	m->pd = to_pd(pd);
 	m->attr = *attr;
 	m->remote = attr->mem_attr & RI_MEM_FLAGS_REMOTE;
@@ -180,7 +190,7 @@ static ri_api_return_t reg(ri_rnic_handle_t rnic, const ri_mr_reg_attr_t *attr,
 
 	if (!ret) {
 		*mr = m->obj.handle;
-		tell_tags(m, ltag, rtag);
+		ri_tell_tags(m->mr->lkey, ltag, rtag);
 	}
 	return ret;
 }
@@ -209,14 +219,14 @@ ri_api_return_t ri_do_mr_reg(ri_rnic_handle_t rnic, const ri_mr_reg_attr_t *mr_r
 	ri_api_return_t ret;
 
 	if (!ri_look_up(RI_KIND_RNIC, rnic))
-		return ri_refuse(err_data, RI_RET_RNIC_INVALID_HANDLE);
+		return ri_answer(err_data, RI_RET_RNIC_INVALID_HANDLE);
 	if (!mr_reg_attr || !mr || !ltag)
-		return ri_refuse(err_data, RI_RET_INVALID_PARAMETER);
+		return ri_answer(err_data, RI_RET_INVALID_PARAMETER);
 	ret = ri_check_attr(mr_reg_attr->mem_attr, rtag, RI_MEM_FLAGS_USER_VA);
 	if (!ret)
 		ret = check_va(mr_reg_attr);
 	if (ret)
-		return ri_refuse(err_data, ret);
+		return ri_answer(err_data, ret);
 	mem.va = mr_reg_attr->va;
 	mem.length = mr_reg_attr->length;
 	mutex_lock(&ri_lock);
@@ -249,12 +259,12 @@ ri_api_return_t ri_do_mr_reg_phys(ri_rnic_handle_t rnic, ri_mr_reg_phys_attr_t *
 	ri_api_return_t ret;
 
 	if (!ri_look_up(RI_KIND_RNIC, rnic))
-		return ri_refuse(err_data, RI_RET_RNIC_INVALID_HANDLE);
+		return ri_answer(err_data, RI_RET_RNIC_INVALID_HANDLE);
 	if (!mr_phys_attr || !mr || !ltag)
-		return ri_refuse(err_data, RI_RET_INVALID_PARAMETER);
+		return ri_answer(err_data, RI_RET_INVALID_PARAMETER);
 	ret = ri_check_attr(mr_phys_attr->common.mem_attr, rtag, RI_MEM_FLAGS_USER_VA);
 	if (ret)
-		return ri_refuse(err_data, ret);
+		return ri_answer(err_data, ret);
 	mutex_lock(&ri_lock);
 	ret = reg(rnic, &mr_phys_attr->common, &mem, mr, ltag, rtag, os_data, err_data);
 	mutex_unlock(&ri_lock);
@@ -277,11 +287,11 @@ static ri_api_return_t reg_shared(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
 	if (!ret)
 		ret = ri_check_attr(attr->mem_attr, rtag, RI_MEM_FLAGS_USER_VA);
 	if (ret)
-		return ri_refuse(err_data, ret);
+		return ri_answer(err_data, ret);
 	mem.from = to_mr(from)->mr;
 	srnic_native_mr_query(mem.from, &is);
 	if (!is.valid)
-		return ri_refuse(err_data, RI_RET_MR_INVALID_HANDLE);
+		return ri_answer(err_data, RI_RET_MR_INVALID_HANDLE);
 	attr->length = is.length;
 	ret = new_mr(rnic, attr, &mem, &m, os_data, err_data);
 	if (ret)
@@ -289,7 +299,7 @@ static ri_api_return_t reg_shared(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
 	srnic_native_mr_share(mem.from);
 	srnic_native_mr_share(m->mr);
 	*out_mr = m->obj.handle;
-	tell_tags(m, ltag, rtag);
+	ri_tell_tags(m->mr->lkey, ltag, rtag);
 	return ret;
 }
 
@@ -315,7 +325,7 @@ ri_api_return_t ri_do_mr_reg_shared(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
 	ri_api_return_t ret;
 
 	if (!mr_reg_attr || !out_mr || !ltag)
-		return ri_refuse(err_data, RI_RET_INVALID_PARAMETER);
+		return ri_answer(err_data, RI_RET_INVALID_PARAMETER);
 	mutex_lock(&ri_lock);
 	ret = reg_shared(rnic, in_mr, mr_reg_attr, out_mr, ltag, rtag, os_data, err_data);
 	mutex_unlock(&ri_lock);
@@ -332,7 +342,7 @@ static ri_api_return_t alloc(struct rnic_pd *pd, uint_t num, ri_mem_attr_t attr,
 	ri_api_return_t ret;
 
 	if (!m)
-		return ri_refuse(err_data, RI_RET_RESOURCE_SHORTAGE);
+		return ri_answer(err_data, RI_RET_RESOURCE_SHORTAGE);
 	m->pd = pd;
 	m->remote = attr & RI_MEM_FLAGS_REMOTE;
 	m->attr.mem_attr = attr;
@@ -382,13 +392,13 @@ ri_api_return_t ri_do_ltag_alloc(ri_rnic_handle_t rnic, uint_t *address_list_len
 	else if (!ret && *address_list_length > SRNIC_MAX_FR_BLOCKS)
 		ret = RI_RET_RESOURCE_SHORTAGE;
 	if (ret)
-		ri_refuse(err_data, ret);
+		ri_answer(err_data, ret);
 	else
 		ret = alloc(to_pd(obj), *address_list_length, attr, &m, os_data, err_data);
 	if (!ret) {
 		ib_update_fast_reg_key(m->mr, *ltag);
 		*mr = m->obj.handle;
-		tell_tags(m, ltag, rtag);
+		ri_tell_tags(m->mr->lkey, ltag, rtag);
 	}
 	mutex_unlock(&ri_lock);
 	return ret;
@@ -514,7 +524,7 @@ static ri_api_return_t rereg(struct rnic_mr *m, u32 mask, const ri_mr_reg_attr_t
 	if (!ret && mask & RI_MR_REREG_TRANSLATE && !phys)
 		ret = check_va(&attr);
 	if (ret) {
-		ri_refuse(err_data, ret);
+		ri_answer(err_data, ret);
 	} else {
 		mem.va = attr.va;
 		mem.length = attr.length;
@@ -553,12 +563,12 @@ static ri_api_return_t do_rereg(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr, u32
 	if (!ret && phys && is.shared)
 		ret = RI_RET_MR_INVALID_HANDLE;
 	if (ret)
-		ri_refuse(err_data, ret);
+		ri_answer(err_data, ret);
 	else
 		ret = rereg(to_mr(obj), mask, attr, phys, rtag, err_data);
 	if (!ret) {
 		*out_mr = in_mr;
-		tell_tags(to_mr(obj), ltag, rtag);
+		ri_tell_tags(to_mr(obj)->mr->lkey, ltag, rtag);
 	}
 	mutex_unlock(&ri_lock);
 	return ret;

@@ -2,7 +2,6 @@
 /* Memory windows: the narrow ones; the RDMAC verbs have no others. */
 
 #include <linux/slab.h>
-#include "rnicpi/kernel/ops.h"
 #include "rnicpi/kernel/rnic.h"
 #include "rnicpi/shared/memory.h"
 
@@ -48,7 +47,7 @@ ri_api_return_t ri_do_mw_alloc(ri_rnic_handle_t rnic, ri_pd_handle_t pd, ri_mw_t
 
 	w = kzalloc(sizeof(*w), GFP_KERNEL);
 	if (!w)
-		return ri_refuse(err_data, RI_RET_RESOURCE_SHORTAGE);
+		return ri_answer(err_data, RI_RET_RESOURCE_SHORTAGE);
 	mutex_lock(&ri_lock);
 	p = ri_find(rnic, RI_KIND_PD, pd, &ret);
 	if (!ret && (!mw || !rtag))
@@ -90,7 +89,7 @@ ri_api_return_t ri_do_mw_query(ri_rnic_handle_t rnic, ri_mw_handle_t mw, ri_mw_t
 	struct rnic_obj *obj = ri_find(rnic, RI_KIND_MW, mw, &ret);
 
 	if (ret)
-		return ri_refuse(err_data, ret);
+		return ri_answer(err_data, ret);
 	srnic_native_mw_query(to_mw(obj)->mw, &is);
 	if (mw_type)
 		*mw_type = RI_MW_TYPE_NARROW;

@@ -5,7 +5,6 @@
  */
 
 #include <linux/build_bug.h>
-#include "rnicpi/kernel/ops.h"
 #include "rnicpi/kernel/rnic.h"
 
 static_assert(sizeof(ri_ops_t) == 63 * sizeof(void *));

@@ -8,7 +8,6 @@
 #include <linux/slab.h>
 #include <linux/export.h>
 #include <linux/vmalloc.h>
-#include "rnicpi/kernel/ops.h"
 #include "rnicpi/kernel/rnic.h"
 
 /**
@@ -86,7 +85,7 @@ ri_api_return_t ri_svc_mem_pin(ri_vaddr_t vaddr, ri_length_t len, ri_os_data_t o
 	struct pin *pin;
 
 	if (!ri_is_memory(vaddr, len))
-		return ri_refuse(err_data, RI_RET_INVALID_PARAMETER);
+		return ri_answer(err_data, RI_RET_INVALID_PARAMETER);
 	mutex_lock(&pin_lock);
 	pin = find(vaddr, len, os_data);
 	if (!pin) {
@@ -151,7 +150,7 @@ ri_api_return_t ri_do_mem_pin(ri_rnic_handle_t rnic, ri_vaddr_t vaddr, ri_length
 			      ri_os_data_t os_data, ri_err_data_t *err_data)
 {
 	if (!ri_look_up(RI_KIND_RNIC, rnic))
-		return ri_refuse(err_data, RI_RET_RNIC_INVALID_HANDLE);
+		return ri_answer(err_data, RI_RET_RNIC_INVALID_HANDLE);
 	return ri_svc_mem_pin(vaddr, len, os_data, err_data);
 }
 
@@ -160,7 +159,7 @@ ri_api_return_t ri_do_mem_unpin(ri_rnic_handle_t rnic, ri_vaddr_t vaddr, ri_leng
 				ri_os_data_t os_data, ri_err_data_t *err_data)
 {
 	if (!ri_look_up(RI_KIND_RNIC, rnic))
-		return ri_refuse(err_data, RI_RET_RNIC_INVALID_HANDLE);
+		return ri_answer(err_data, RI_RET_RNIC_INVALID_HANDLE);
 	return ri_svc_mem_unpin(vaddr, len, os_data, err_data);
 }
 
@@ -196,9 +195,9 @@ ri_api_return_t ri_do_mem_map(ri_rnic_handle_t rnic, ri_vaddr_t vaddr, ri_length
 			      ri_phys_buf_t *io, ri_os_data_t os_data, ri_err_data_t *err_data)
 {
 	if (!ri_look_up(RI_KIND_RNIC, rnic))
-		return ri_refuse(err_data, RI_RET_RNIC_INVALID_HANDLE);
+		return ri_answer(err_data, RI_RET_RNIC_INVALID_HANDLE);
 	if (!vaddr || !len || !io || !is_mapped(vaddr))
-		return ri_refuse(err_data, RI_RET_INVALID_PARAMETER);
+		return ri_answer(err_data, RI_RET_INVALID_PARAMETER);
 	io->phys_address = phys_of(vaddr);
 	io->phys_len = contiguous(vaddr, len);
 	return ri_done(err_data);
@@ -217,24 +216,8 @@ ri_api_return_t ri_do_mem_unmap(ri_rnic_handle_t rnic, ri_phys_buf_t *io, ri_os_
 				ri_err_data_t *err_data)
 {
 	if (!ri_look_up(RI_KIND_RNIC, rnic))
-		return ri_refuse(err_data, RI_RET_RNIC_INVALID_HANDLE);
+		return ri_answer(err_data, RI_RET_RNIC_INVALID_HANDLE);
 	if (!io || !io->phys_len || !pfn_valid(PHYS_PFN(io->phys_address)))
-		return ri_refuse(err_data, RI_RET_INVALID_PARAMETER);
-	return ri_done(err_data);
-}
-
-/* ----- syncs: all memory is coherent ----- */
-
-/** ri_do_mem_sync_rread - ri_mem_sync_rread: always succeeds (L4395) */
-ri_api_return_t ri_do_mem_sync_rread(ri_rnic_handle_t rnic, ri_data_seg_t *local_seg_list,
-				     uint_t num_seg, ri_err_data_t *err_data)
-{
-	return ri_done(err_data);
-}
-
-/** ri_do_mem_sync_rwrite - ri_mem_sync_rwrite: always succeeds (L4446) */
-ri_api_return_t ri_do_mem_sync_rwrite(ri_rnic_handle_t rnic, ri_data_seg_t *local_seg_list,
-				      uint_t num_seg, ri_err_data_t *err_data)
-{
+		return ri_answer(err_data, RI_RET_INVALID_PARAMETER);
 	return ri_done(err_data);
 }

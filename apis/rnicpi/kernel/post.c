@@ -1,47 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Send WRs: one table has the opcodes and their flags. */
+/* Send WRs. */
 
 #include "memory/tpt.h"
-#include "rnicpi/kernel/ops.h"
 #include "rnicpi/kernel/rnic.h"
 #include "rnicpi/shared/memory.h"
 #include "srnic.h"
 
-/* LOCAL_SOLICITED and COALESCE are accepted and ignored (L3093, L6346) */
-#define ANY	(RI_WR_SIGNALED_FLAG | RI_WR_COALESCE_FLAG | RI_WR_LOCAL_SOLICITED_FLAG)
-#define SEND	(ANY | RI_WR_SOLICITED_EVENT_FLAG | RI_WR_READ_FENCE_FLAG | RI_WR_INLINE_OK_FLAG)
-
-/* 6.3, L6346 */
-static const struct rule {
-	bool known;
-	ri_api_return_t refused;	/* code if iWARP does not have it */
-	u8 opcode;
-	u32 flags;			/* allowed flags */
-} rules[] = {
-	[RI_WR_TYPE_SEND] = { true, RI_RET_SUCCESS, SRNIC_OP_SEND, SEND },
-	[RI_WR_TYPE_SEND_INVALIDATE] = { true, RI_RET_SUCCESS, SRNIC_OP_SEND_INV, SEND },
-	[RI_WR_TYPE_RDMA_WRITE] = { true, RI_RET_SUCCESS, SRNIC_OP_WRITE,
-		ANY | RI_WR_READ_FENCE_FLAG | RI_WR_INLINE_OK_FLAG },
-	[RI_WR_TYPE_RDMA_READ] = { true, RI_RET_SUCCESS, SRNIC_OP_READ, ANY },
-	[RI_WR_TYPE_BIND] = { true, RI_RET_SUCCESS, SRNIC_OP_BIND_MW, ANY },
-	[RI_WR_TYPE_FAST_REGISTER] = { true, RI_RET_SUCCESS, SRNIC_OP_REG_MR, ANY },
-	[RI_WR_TYPE_LOCAL_INVALIDATE_MR] = { true, RI_RET_SUCCESS, SRNIC_OP_LOCAL_INV,
-		ANY | RI_WR_LOCAL_FENCE_FLAG },
-	[RI_WR_TYPE_LOCAL_INVALIDATE_MW] = { true, RI_RET_SUCCESS, SRNIC_OP_LOCAL_INV,
-		ANY | RI_WR_LOCAL_FENCE_FLAG },
-	[RI_WR_TYPE_RDMA_READ_LOCAL_INVALIDATE] = { true, RI_RET_SUCCESS, SRNIC_OP_READ_INV, ANY },
-	[RI_WR_TYPE_COMPARE_AND_SWAP] = { true, RI_RET_RNIC_ATOMICS_UNSUPPORTED },
-	[RI_WR_TYPE_FETCH_AND_ADD] = { true, RI_RET_RNIC_ATOMICS_UNSUPPORTED },
-	[RI_WR_TYPE_SEND_IMMEDIATE] = { true, RI_RET_WR_INVALID_TYPE },
-	[RI_WR_TYPE_RDMA_WRITE_IMMEDIATE] = { true, RI_RET_WR_INVALID_TYPE },
+static const u8 opcodes[] = {
+	[RI_WR_TYPE_SEND] = SRNIC_OP_SEND,
+	[RI_WR_TYPE_SEND_INVALIDATE] = SRNIC_OP_SEND_INV,
+	[RI_WR_TYPE_RDMA_WRITE] = SRNIC_OP_WRITE,
+	[RI_WR_TYPE_RDMA_READ] = SRNIC_OP_READ,
+	[RI_WR_TYPE_BIND] = SRNIC_OP_BIND_MW,
+	[RI_WR_TYPE_FAST_REGISTER] = SRNIC_OP_REG_MR,
+	[RI_WR_TYPE_LOCAL_INVALIDATE_MR] = SRNIC_OP_LOCAL_INV,
+	[RI_WR_TYPE_LOCAL_INVALIDATE_MW] = SRNIC_OP_LOCAL_INV,
+	[RI_WR_TYPE_RDMA_READ_LOCAL_INVALIDATE] = SRNIC_OP_READ_INV,
 };
-
-static const struct rule *rule_of(ri_wr_type_t type)
-{
-	u32 i = type;
-
-	return i < ARRAY_SIZE(rules) && rules[i].known ? &rules[i] : NULL;
-}
 
 /**
  * struct wqe - a WR in the device's format
@@ -106,12 +81,11 @@ static bool may_inline(const struct rnic_qp *qp, u32 flags, const ri_data_seg_t 
 static ri_api_return_t fill_data(const struct rnic_qp *qp, u32 flags, const ri_data_seg_t *list,
 				 u32 num, struct wqe *w)
 {
+	ri_api_return_t ret = ri_check_list(list, num, qp->attr.sq_max_sges);
 	u32 i;
 
-	if (num > qp->attr.sq_max_sges || num > SRNIC_MAX_SGE)
-		return RI_RET_RNIC_SG_LIMIT_EXCEEDED;
-	if (num && !list)
-		return RI_RET_INVALID_PARAMETER;
+	if (ret)
+		return ret;
 	if (may_inline(qp, flags, list, num)) {
 		copy_inline(w, list, num);
 		return RI_RET_SUCCESS;
@@ -212,13 +186,13 @@ static ri_api_return_t fill(const struct rnic_qp *qp, ri_wr_t *ri, struct wqe *w
 	}
 }
 
-static void begin(struct wqe *w, const ri_wr_t *ri, u8 opcode)
+static void begin(struct wqe *w, const ri_wr_t *ri)
 {
 	u32 f = ri->wr_common.flags;
 
 	memset(&w->sqe, 0, sizeof(w->sqe));
 	w->sqe.wr_id = ri->wr_common.id;
-	w->sqe.opcode = opcode;
+	w->sqe.opcode = opcodes[ri->wr_common.type];
 	w->sqe.flags = (f & RI_WR_SIGNALED_FLAG ? SRNIC_SQE_SIGNALED : 0) |
 		       (f & RI_WR_SOLICITED_EVENT_FLAG ? SRNIC_SQE_SOLICITED : 0) |
 		       (f & (RI_WR_READ_FENCE_FLAG | RI_WR_LOCAL_FENCE_FLAG) ?
@@ -228,22 +202,19 @@ static void begin(struct wqe *w, const ri_wr_t *ri, u8 opcode)
 /* Under RCU */
 static ri_api_return_t post_one(struct rnic_qp *qp, ri_wr_t *ri, ri_err_data_t *err_data)
 {
-	const struct rule *rule = rule_of(ri->wr_common.type);
-	ri_api_return_t ret;
+	ri_api_return_t ret = ri_check_wr(&ri->wr_common);
 	struct wqe w;
 	int err;
 
-	if (!rule || rule->refused)
-		return ri_refuse(err_data, rule ? rule->refused : RI_RET_WR_INVALID_TYPE);
-	if (ri->wr_common.flags & ~rule->flags)
-		return ri_refuse(err_data, RI_RET_WR_INVALID_FLAGS);
-	begin(&w, ri, rule->opcode);
+	if (ret)
+		return ri_answer(err_data, ret);
+	begin(&w, ri);
 	ret = fill(qp, ri, &w);
 	if (ret)
-		return ri_refuse(err_data, ret);
+		return ri_answer(err_data, ret);
 	err = srnic_native_post_send(qp->qp, &w.sqe, w.data);
 	if (err == -ENOMEM)
-		return ri_refuse(err_data, RI_RET_RNIC_WR_LIMIT_EXCEEDED);
+		return ri_answer(err_data, RI_RET_QP_CAPACITY_EXCEEDED);
 	if (err)
 		return ri_failed(err_data, err, RI_RET_FAIL);
 	return ri_done(err_data);
@@ -260,7 +231,7 @@ static ri_api_return_t post_one(struct rnic_qp *qp, ri_wr_t *ri, ri_err_data_t *
  * Any context. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_QP_INVALID_HANDLE,
  * RI_RET_INVALID_PARAMETER, RI_RET_WR_INVALID_TYPE, RI_RET_WR_INVALID_FLAGS,
  * RI_RET_WR_SG_INVALID_FORMAT, RI_RET_RNIC_SG_LIMIT_EXCEEDED,
- * RI_RET_RNIC_WR_LIMIT_EXCEEDED, RI_RET_MW_INVALID_HANDLE, RI_RET_MR_INVALID_HANDLE,
+ * RI_RET_QP_CAPACITY_EXCEEDED, RI_RET_MW_INVALID_HANDLE, RI_RET_MR_INVALID_HANDLE,
  * RI_RET_INVALID_WINDOW_TYPE, RI_RET_MEM_INVALID_LTAG, RI_RET_MEM_INVALID_ACCESS,
  * RI_RET_RNIC_ATOMICS_UNSUPPORTED
  */
@@ -292,16 +263,14 @@ ri_api_return_t ri_do_qp_postsq(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_wr_
 static ri_api_return_t post_single(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_wr_t *wr,
 				   ri_wr_type_t first, ri_wr_type_t second, ri_err_data_t *err_data)
 {
-	ri_wr_type_t type = wr->wr_common.type;
-	const struct rule *rule = rule_of(type);
 	struct rnic_obj *obj;
 	ri_api_return_t ret;
 
 	rcu_read_lock();
 	obj = ri_find(rnic, RI_KIND_QP, qp, &ret);
-	if (!ret && type != first && type != second && !(rule && rule->refused))
-		ret = RI_RET_WR_INVALID_TYPE;
-	ret = ret ? ri_refuse(err_data, ret) : post_one(to_qp(obj), wr, err_data);
+	if (!ret)
+		ret = ri_check_single(wr->wr_common.type, first, second);
+	ret = ret ? ri_answer(err_data, ret) : post_one(to_qp(obj), wr, err_data);
 	rcu_read_unlock();
 	return ret;
 }
@@ -318,7 +287,7 @@ ri_api_return_t ri_do_qp_post_fmr(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_w
 				   .rtag = rtag, .mr_handle = mr_handle } };
 
 	if (!attr)
-		return ri_refuse(err_data, RI_RET_INVALID_PARAMETER);
+		return ri_answer(err_data, RI_RET_INVALID_PARAMETER);
 	wr.wr_fmr.attr = *attr;
 	return post_single(rnic, qp, &wr, RI_WR_TYPE_FAST_REGISTER, RI_WR_TYPE_FAST_REGISTER,
 			   err_data);

@@ -1,20 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* Receive WRs, of a QP or an SRQ. */
 
-#include "rnicpi/kernel/ops.h"
 #include "rnicpi/kernel/rnic.h"
 #include "srnic.h"
-
-#define FLAGS	(RI_WR_COALESCE_FLAG | RI_WR_LOCAL_SOLICITED_FLAG)
-
-static ri_api_return_t check(const ri_wr_recv_t *ri, u32 max_sge)
-{
-	if (ri->flags & ~FLAGS)
-		return RI_RET_WR_INVALID_FLAGS;
-	if (ri->num_sgls > max_sge || ri->num_sgls > SRNIC_MAX_SGE)
-		return RI_RET_RNIC_SG_LIMIT_EXCEEDED;
-	return ri->num_sgls && !ri->sg_list ? RI_RET_INVALID_PARAMETER : RI_RET_SUCCESS;
-}
 
 /* With STag 0 the consumer passes physical addresses, and the device takes kernel addresses */
 static void copy_sges(struct ib_sge *to, const ri_data_seg_t *from, u32 num)
@@ -45,7 +33,7 @@ static ri_api_return_t post_all(struct ib_qp *qp, struct ib_srq *srq, u32 max_sg
 	int err = 0;
 
 	for (i = 0; i < num; i++) {
-		ret = check(&wr[i], max_sge);
+		ret = ri_check_recv(&wr[i], max_sge);
 		if (!ret)
 			err = post(qp, srq, &wr[i]);
 		if (ret || err)
@@ -53,7 +41,7 @@ static ri_api_return_t post_all(struct ib_qp *qp, struct ib_srq *srq, u32 max_sg
 	}
 	*num_wrs = i;
 	if (err == -ENOMEM)
-		return ri_refuse(err_data, RI_RET_RNIC_WR_LIMIT_EXCEEDED);
+		return ri_answer(err_data, RI_RET_QP_CAPACITY_EXCEEDED);
 	return err ? ri_failed(err_data, err, RI_RET_FAIL) : ri_answer(err_data, ret);
 }
 
@@ -67,7 +55,7 @@ static ri_api_return_t post_all(struct ib_qp *qp, struct ib_srq *srq, u32 max_sg
  *
  * Any context. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_QP_INVALID_HANDLE,
  * RI_RET_INVALID_PARAMETER, RI_RET_QP_TIED_TO_SRQ, RI_RET_WR_INVALID_FLAGS,
- * RI_RET_RNIC_SG_LIMIT_EXCEEDED, RI_RET_RNIC_WR_LIMIT_EXCEEDED
+ * RI_RET_RNIC_SG_LIMIT_EXCEEDED, RI_RET_QP_CAPACITY_EXCEEDED
  */
 ri_api_return_t ri_do_qp_postrq(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_wr_recv_t *wr,
 				uint_t *num_wrs, ri_err_data_t *err_data)
@@ -82,23 +70,12 @@ ri_api_return_t ri_do_qp_postrq(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_wr_
 	else if (!ret && to_qp(obj)->srq)
 		ret = RI_RET_QP_TIED_TO_SRQ;
 	if (ret)
-		ri_refuse(err_data, ret);
+		ri_answer(err_data, ret);
 	else
 		ret = post_all(to_qp(obj)->qp, NULL, to_qp(obj)->attr.rq_max_sges, wr, num_wrs,
 			       err_data);
 	rcu_read_unlock();
 	return ret;
-}
-
-/** ri_do_qp_post_recv - ri_qp_post_recv: ri_do_qp_postrq() of one */
-ri_api_return_t ri_do_qp_post_recv(ri_rnic_handle_t rnic, ri_qp_handle_t qp_handle,
-				   ri_wr_flags_t flags, ri_wr_id_t id, ri_data_seg_t *sg_list,
-				   uint_t num_sgls, ri_err_data_t *err_data)
-{
-	ri_wr_recv_t wr = { flags, id, sg_list, num_sgls };
-	uint_t one = 1;
-
-	return ri_do_qp_postrq(rnic, qp_handle, &wr, &one, err_data);
 }
 
 /**
@@ -111,7 +88,7 @@ ri_api_return_t ri_do_qp_post_recv(ri_rnic_handle_t rnic, ri_qp_handle_t qp_hand
  *
  * Any context. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE,
  * RI_RET_SRQ_INVALID_HANDLE, RI_RET_INVALID_PARAMETER, RI_RET_WR_INVALID_FLAGS,
- * RI_RET_RNIC_SG_LIMIT_EXCEEDED, RI_RET_RNIC_WR_LIMIT_EXCEEDED
+ * RI_RET_RNIC_SG_LIMIT_EXCEEDED, RI_RET_QP_CAPACITY_EXCEEDED
  */
 ri_api_return_t ri_do_srq_post(ri_rnic_handle_t rnic, ri_srq_handle_t srq_handle, ri_wr_recv_t *wr,
 			       uint_t *num_wrs, ri_err_data_t *err_data)
@@ -124,20 +101,9 @@ ri_api_return_t ri_do_srq_post(ri_rnic_handle_t rnic, ri_srq_handle_t srq_handle
 	if (!ret && (!wr || !num_wrs))
 		ret = RI_RET_INVALID_PARAMETER;
 	if (ret)
-		ri_refuse(err_data, ret);
+		ri_answer(err_data, ret);
 	else
 		ret = post_all(NULL, to_srq(obj)->srq, to_srq(obj)->max_sge, wr, num_wrs, err_data);
 	rcu_read_unlock();
 	return ret;
-}
-
-/** ri_do_srq_post_recv - ri_srq_post_recv: ri_do_srq_post() of one */
-ri_api_return_t ri_do_srq_post_recv(ri_rnic_handle_t rnic, ri_srq_handle_t srq_handle,
-				    ri_wr_flags_t flags, ri_wr_id_t id, ri_data_seg_t *sg_list,
-				    uint_t num_sgls, ri_err_data_t *err_data)
-{
-	ri_wr_recv_t wr = { flags, id, sg_list, num_sgls };
-	uint_t one = 1;
-
-	return ri_do_srq_post(rnic, srq_handle, &wr, &one, err_data);
 }

@@ -2,36 +2,17 @@
 /* QPs: create, query and destroy. State transitions are in qp_modify.c. */
 
 #include <linux/slab.h>
-#include "rnicpi/kernel/ops.h"
-#include "rnicpi/kernel/qp.h"
+#include "rnicpi/kernel/rnic.h"
+#include "srnic.h"
 
 /* ----- create ----- */
-
-/* Each limit has its own code */
-static ri_api_return_t check_limits(const struct rnic *rnic, const ri_qp_attr_t *attrs)
-{
-	const struct ib_device_attr *d = &rnic->vp->ibdev->attrs;
-	struct srnic_native_limits n;
-
-	srnic_native_limits(rnic->vp->ibdev, &n);
-	if (attrs->sq_size > d->max_qp_wr ||
-	    (!attrs->srq_valid && attrs->rq_size > d->max_qp_wr))
-		return RI_RET_RNIC_WR_LIMIT_EXCEEDED;
-	if (attrs->sq_max_sges > n.max_sge || attrs->sq_max_sges_rdmaw > n.max_sge ||
-	    attrs->rq_max_sges > n.max_sge)
-		return RI_RET_RNIC_SG_LIMIT_EXCEEDED;
-	if (attrs->srq_valid && attrs->qp_xport.qp_iwarp.rq_hiwat > SRNIC_MAX_SRQ_WR)
-		return RI_RET_SRQ_LIMIT_OUT_OF_RANGE;
-	if (attrs->max_rdma_read_incoming > n.max_ird || attrs->max_rdma_read_outgoing > n.max_ord)
-		return RI_RET_RNIC_IRD_ORD_EXCEEDED;
-	return RI_RET_SUCCESS;
-}
 
 /* Under ri_lock. Looks up PD, CQs and SRQ of the new QP */
 static ri_api_return_t find_parts(ri_rnic_handle_t rnic, const ri_qp_attr_t *attrs,
 				  struct rnic_qp *qp)
 {
 	struct rnic_obj *pd, *scq, *rcq, *srq = NULL;
+	struct ri_limits n;
 	ri_api_return_t ret;
 
 	pd = ri_find(rnic, RI_KIND_PD, attrs->pd, &ret);
@@ -49,7 +30,8 @@ static ri_api_return_t find_parts(ri_rnic_handle_t rnic, const ri_qp_attr_t *att
 	qp->scq = to_cq(scq);
 	qp->rcq = to_cq(rcq);
 	qp->srq = srq ? to_srq(srq) : NULL;
-	return check_limits(pd->rnic, attrs);
+	n = ri_limits_of(pd->rnic);
+	return ri_check_qp(&n, attrs);
 }
 
 static u8 enables_of(const ri_qp_attr_t *attrs)
@@ -104,7 +86,7 @@ static int make_qp(struct rnic *rnic, struct rnic_qp *qp, const ri_qp_attr_t *at
 	if (!err)
 		keep_attrs(qp, attrs, &got.cap);
 	if (!err && qp->srq && attrs->qp_xport.qp_iwarp.rq_hiwat)
-		err = ri_qp_arm(qp, true);
+		err = ri_arm(qp, true);
 	if (err)
 		ib_destroy_qp(qp->qp);
 	return err;
@@ -165,10 +147,10 @@ ri_api_return_t ri_do_qp_create(ri_rnic_handle_t rnic, ri_qp_attr_t *attrs, ri_q
 	int err = 0;
 
 	if (!attrs || !qp)
-		return ri_refuse(err_data, RI_RET_INVALID_PARAMETER);
+		return ri_answer(err_data, RI_RET_INVALID_PARAMETER);
 	q = kzalloc(sizeof(*q), GFP_KERNEL);
 	if (!q)
-		return ri_refuse(err_data, RI_RET_RESOURCE_SHORTAGE);
+		return ri_answer(err_data, RI_RET_RESOURCE_SHORTAGE);
 	mutex_init(&q->mutex);
 	mutex_lock(&ri_lock);
 	ret = find_parts(rnic, attrs, q);
@@ -190,9 +172,8 @@ ri_api_return_t ri_do_qp_create(ri_rnic_handle_t rnic, ri_qp_attr_t *attrs, ri_q
 static void fill(struct rnic_qp *q, ri_qp_attr_t *attrs)
 {
 	ri_iwarp_qp_attr_t *iw = &attrs->qp_xport.qp_iwarp;
-	struct srnic_native_qp is;
 
-	ri_qp_look(q, &is);
+	ri_qp_look(q);
 	*attrs = q->attr;
 	attrs->scq.scq_os_data = q->scq->obj.os_data;
 	attrs->rcq.rcq_os_data = q->rcq->obj.os_data;
@@ -201,12 +182,8 @@ static void fill(struct rnic_qp *q, ri_qp_attr_t *attrs)
 	iw->llp_stream_handle = q->have_llp ? &q->llp : NULL;
 	iw->stream_msg_buf = NULL;
 	iw->stream_msg_buf_length = 0;
-	iw->terminate_msg_length = 0;
 	if (attrs->state != RI_QP_STATE_TERMINATE && attrs->state != RI_QP_STATE_ERROR)
-		return;
-	iw->terminate_msg_length = is.term_len;
-	iw->is_terminate_local = is.term_local;
-	memcpy(iw->terminate_buffer, is.term, is.term_len);
+		iw->terminate_msg_length = 0;
 }
 
 static_assert(RDMAP_MAX_TERM_LEN <=
@@ -232,7 +209,7 @@ ri_api_return_t ri_do_qp_query(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_qp_a
 	if (!ret && !attrs)
 		ret = RI_RET_INVALID_PARAMETER;
 	if (ret)
-		return ri_refuse(err_data, ret);
+		return ri_answer(err_data, ret);
 	mutex_lock(&to_qp(obj)->mutex);
 	fill(to_qp(obj), attrs);
 	mutex_unlock(&to_qp(obj)->mutex);

@@ -5,7 +5,6 @@
 #include <linux/slab.h>
 #include <net/ipv6.h>
 #include <rdma/ib_cache.h>
-#include "rnicpi/kernel/ops.h"
 #include "rnicpi/kernel/rnic.h"
 #include "srnic.h"
 
@@ -54,7 +53,7 @@ ri_api_return_t ri_do_rnic_get_hdl(ri_vp_handle_t vp_hdl, ri_consumer_domain_t l
 	ri_api_return_t ret;
 
 	if (!r)
-		return ri_refuse(err_data, RI_RET_RESOURCE_SHORTAGE);
+		return ri_answer(err_data, RI_RET_RESOURCE_SHORTAGE);
 	INIT_LIST_HEAD(&r->objects);
 	xa_init(&r->qps);
 	mutex_lock(&ri_lock);
@@ -96,6 +95,29 @@ ri_api_return_t ri_do_rnic_free_hdl(ri_vp_handle_t vp_hdl, ri_rnic_handle_t rnic
 }
 
 /* ----- attributes ----- */
+
+/**
+ * ri_limits_of - the limits of a device
+ * @rnic: an RNIC handle
+ *
+ * Any context. Return: the limits.
+ */
+struct ri_limits ri_limits_of(const struct rnic *rnic)
+{
+	const struct ib_device_attr *d = &rnic->vp->ibdev->attrs;
+	struct srnic_native_limits n;
+
+	srnic_native_limits(rnic->vp->ibdev, &n);
+	return (struct ri_limits){
+		.qp_wr = d->max_qp_wr,
+		.qp_sge = n.max_sge,
+		.srq_wr = d->max_srq_wr,
+		.srq_sge = d->max_srq_sge,
+		.ird = n.max_ird,
+		.ord = n.max_ord,
+		.rq_marks = true,
+	};
+}
 
 /* One buffer: the attributes, iWARP's, the port's, and then the port's addresses */
 struct answer {
@@ -233,9 +255,9 @@ ri_api_return_t ri_do_rnic_query(ri_rnic_handle_t rnic, ri_rnic_query_flags_t fl
 	struct rnic_obj *r = ri_look_up(RI_KIND_RNIC, rnic);
 
 	if (!r)
-		return ri_refuse(err_data, RI_RET_RNIC_INVALID_HANDLE);
+		return ri_answer(err_data, RI_RET_RNIC_INVALID_HANDLE);
 	if (!attr_size || flags & ~RI_QUERY_RNIC_PORT_INFO)
-		return ri_refuse(err_data, RI_RET_INVALID_PARAMETER);
+		return ri_answer(err_data, RI_RET_INVALID_PARAMETER);
 	return ri_answer(err_data, answer(to_rnic(r)->vp, flags, attrs, attr_size));
 }
 
@@ -273,10 +295,10 @@ ri_api_return_t ri_do_pd_alloc(ri_rnic_handle_t rnic, ri_pd_handle_t *pd, ri_vp_
 	int err = 0;
 
 	if (!pd)
-		return ri_refuse(err_data, RI_RET_INVALID_PARAMETER);
+		return ri_answer(err_data, RI_RET_INVALID_PARAMETER);
 	p = kzalloc(sizeof(*p), GFP_KERNEL);
 	if (!p)
-		return ri_refuse(err_data, RI_RET_RESOURCE_SHORTAGE);
+		return ri_answer(err_data, RI_RET_RESOURCE_SHORTAGE);
 	mutex_lock(&ri_lock);
 	r = ri_look_up(RI_KIND_RNIC, rnic);
 	if (r)
@@ -288,7 +310,7 @@ ri_api_return_t ri_do_pd_alloc(ri_rnic_handle_t rnic, ri_pd_handle_t *pd, ri_vp_
 		return ri_done(err_data);
 	kfree(p);
 	return r ? ri_failed(err_data, err, RI_RET_FAIL) :
-		   ri_refuse(err_data, RI_RET_RNIC_INVALID_HANDLE);
+		   ri_answer(err_data, RI_RET_RNIC_INVALID_HANDLE);
 }
 
 /**

@@ -19,18 +19,9 @@
 #include <rdma/ib_verbs.h>
 #include "verbs/native.h"
 #include <rnicpi/rnicpi.h>
-
-enum ri_kind {
-	RI_KIND_VP,
-	RI_KIND_RNIC,
-	RI_KIND_PD,
-	RI_KIND_CQ,
-	RI_KIND_QP,
-	RI_KIND_SRQ,
-	RI_KIND_MR,
-	RI_KIND_MW,
-	RI_KIND_COUNT,
-};
+#include "rnicpi/shared/answer.h"
+#include "rnicpi/shared/ops.h"
+#include "rnicpi/shared/rules.h"
 
 #define RI_MAX_CQ_HANDLERS	16
 
@@ -124,6 +115,7 @@ struct rnic_srq {
 	struct rnic_obj obj;
 	struct rnic_pd *pd;
 	struct ib_srq *srq;
+	u32 size;
 	u32 max_sge;
 	u32 lowat;
 };
@@ -139,6 +131,7 @@ struct rnic_srq {
  * @max_inline: bytes
  * @mutex: serializes calls that change or query the QP; protects what follows
  * @attr: attributes of creation, and as set later
+ * @windows: bound to it, at the last ri_qp_look()
  * @llp: the stream handle that was set
  * @have_llp: @llp is set
  */
@@ -151,6 +144,7 @@ struct rnic_qp {
 	u32 max_inline;
 	struct mutex mutex;	/* see above */
 	struct ri_qp_attr attr;
+	u32 windows;
 	struct ri_linux_llp llp;
 	bool have_llp;
 };
@@ -180,7 +174,6 @@ struct rnic_mw {
 extern struct mutex ri_lock;
 extern struct workqueue_struct *ri_wq;
 extern ri_ops_t ri_vector;
-extern const ri_ops_t ri_no_ops;
 
 /* handle.c */
 int ri_handle_new(struct rnic_obj *obj, enum ri_kind kind);
@@ -191,14 +184,6 @@ struct rnic_obj *ri_find(ri_rnic_handle_t rnic, enum ri_kind kind, ri_handle_t h
 			 ri_api_return_t *ret);
 struct rnic_obj *ri_hide(ri_rnic_handle_t rnic, enum ri_kind kind, ri_handle_t handle,
 			 ri_api_return_t inuse, ri_api_return_t *ret);
-
-/* error.c */
-ri_api_return_t ri_done(ri_err_data_t *err_data);
-ri_api_return_t ri_refuse(ri_err_data_t *err_data, ri_api_return_t ret);
-ri_api_return_t ri_answer(ri_err_data_t *err_data, ri_api_return_t ret);
-ri_api_return_t ri_failed(ri_err_data_t *err_data, int err, ri_api_return_t busy);
-ri_wc_status_t ri_status_of(u32 native);
-ri_api_return_t ri_code_of(u32 native);
 
 /* upcall.c */
 void ri_upcall_init(struct rnic_vp *vp);
@@ -211,6 +196,9 @@ void ri_cq_ready(struct ib_cq *ibcq, void *context);
 void ri_cq_ready_init(struct rnic_cq *cq);
 void ri_cq_ready_end(struct rnic_cq *cq);
 void ri_cq_ready_flush(void);
+
+/* rnic.c */
+struct ri_limits ri_limits_of(const struct rnic *rnic);
 
 /* kvp.c */
 int ri_kvp_init(void);

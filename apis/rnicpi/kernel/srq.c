@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Shared receive queues. RNICPI's low water mark is inclusive, the limit of verbs is not. */
+/* Shared receive queues. */
 
 #include <linux/slab.h>
-#include "rnicpi/kernel/ops.h"
 #include "rnicpi/kernel/rnic.h"
 
 static int set_limit(struct rnic_srq *srq, u32 lowat)
 {
-	struct ib_srq_attr attr = { .srq_limit = lowat + 1 };
+	struct ib_srq_attr attr = { .srq_limit = ri_srq_limit(lowat, srq->size) };
 	int err = ib_modify_srq(srq->srq, &attr, IB_SRQ_LIMIT);
 
 	if (!err)
@@ -30,6 +29,7 @@ static int srq_new(struct rnic *rnic, struct rnic_srq *srq, ri_srq_attr_t *attrs
 	srq->srq = ib_create_srq(srq->pd->pd, &init);
 	if (IS_ERR(srq->srq))
 		return PTR_ERR(srq->srq);
+	srq->size = init.attr.max_wr;
 	srq->max_sge = init.attr.max_sge;
 	if (attrs->lowat)
 		err = set_limit(srq, attrs->lowat);
@@ -44,19 +44,6 @@ static int srq_new(struct rnic *rnic, struct rnic_srq *srq, ri_srq_attr_t *attrs
 	attrs->max_sgl = init.attr.max_sge;
 	attrs->srq_armed = attrs->lowat != 0;
 	return 0;
-}
-
-static ri_api_return_t check(const struct rnic *rnic, const ri_srq_attr_t *a)
-{
-	const struct ib_device_attr *d = &rnic->vp->ibdev->attrs;
-
-	if (!a->max_wrs)
-		return RI_RET_INVALID_PARAMETER;
-	if (a->max_wrs > (u32)d->max_srq_wr)
-		return RI_RET_RNIC_WR_LIMIT_EXCEEDED;
-	if (a->max_sgl > (u32)d->max_srq_sge)
-		return RI_RET_RNIC_SG_LIMIT_EXCEEDED;
-	return a->lowat >= a->max_wrs ? RI_RET_SRQ_LIMIT_OUT_OF_RANGE : RI_RET_SUCCESS;
 }
 
 /**
@@ -76,20 +63,23 @@ ri_api_return_t ri_do_srq_create(ri_rnic_handle_t rnic, ri_srq_attr_t *srq_attrs
 				 ri_srq_handle_t *srq, ri_vp_data_t vp_data, ri_os_data_t os_data,
 				 ri_err_data_t *err_data)
 {
+	struct ri_limits n;
 	ri_api_return_t ret;
 	struct rnic_obj *pd;
 	struct rnic_srq *s;
 	int err = 0;
 
 	if (!srq_attrs || !srq)
-		return ri_refuse(err_data, RI_RET_INVALID_PARAMETER);
+		return ri_answer(err_data, RI_RET_INVALID_PARAMETER);
 	s = kzalloc(sizeof(*s), GFP_KERNEL);
 	if (!s)
-		return ri_refuse(err_data, RI_RET_RESOURCE_SHORTAGE);
+		return ri_answer(err_data, RI_RET_RESOURCE_SHORTAGE);
 	mutex_lock(&ri_lock);
 	pd = ri_find(rnic, RI_KIND_PD, srq_attrs->pd, &ret);
-	if (!ret)
-		ret = check(pd->rnic, srq_attrs);
+	if (!ret) {
+		n = ri_limits_of(pd->rnic);
+		ret = ri_check_srq(&n, srq_attrs);
+	}
 	if (!ret) {
 		s->pd = to_pd(pd);
 		err = srq_new(pd->rnic, s, srq_attrs, os_data);
@@ -105,15 +95,12 @@ ri_api_return_t ri_do_srq_create(ri_rnic_handle_t rnic, ri_srq_attr_t *srq_attrs
 /* Return: RI_RET_SRQ_IN_ERROR if the device takes no receives from it any more */
 static ri_api_return_t look(struct rnic_srq *srq, ri_srq_attr_t *a)
 {
-	struct ib_srq_attr attr;
-	bool armed, broken = srnic_native_srq_query(srq->srq, &armed);
+	bool armed;
 
-	if (broken)
+	if (srnic_native_srq_query(srq->srq, &armed))
 		return RI_RET_SRQ_IN_ERROR;
-	if (ib_query_srq(srq->srq, &attr))
-		return RI_RET_FAIL;
 	*a = (ri_srq_attr_t){
-		.max_wrs = attr.max_wr,
+		.max_wrs = srq->size,
 		.max_sgl = srq->max_sge,
 		.lowat = srq->lowat,
 		.pd = srq->pd->obj.handle,
@@ -143,20 +130,6 @@ ri_api_return_t ri_do_srq_query(ri_rnic_handle_t rnic, ri_srq_handle_t srq,
 	return ri_answer(err_data, ret);
 }
 
-static ri_api_return_t check_change(const struct rnic_srq *srq, u32 mask,
-				    const ri_srq_attr_t *attrs)
-{
-	struct ib_srq_attr is;
-
-	if (!attrs || !mask || mask & ~(RI_SRQ_ATTR_LOWAT | RI_SRQ_ATTR_MAX_WRS))
-		return RI_RET_INVALID_PARAMETER;
-	if (mask & RI_SRQ_ATTR_MAX_WRS)
-		return RI_RET_SRQ_RESIZE_UNSUPPORTED;
-	if (ib_query_srq(srq->srq, &is))
-		return RI_RET_FAIL;
-	return attrs->lowat >= is.max_wr ? RI_RET_SRQ_LIMIT_OUT_OF_RANGE : RI_RET_SUCCESS;
-}
-
 /**
  * ri_do_srq_modify - ri_srq_modify
  * @rnic: an RNIC handle
@@ -177,7 +150,7 @@ ri_api_return_t ri_do_srq_modify(ri_rnic_handle_t rnic, ri_srq_handle_t srq,
 	int err = 0;
 
 	if (!ret)
-		ret = check_change(to_srq(obj), srqmask, attrs);
+		ret = ri_check_srq_change(to_srq(obj)->size, srqmask, attrs);
 	if (!ret)
 		err = set_limit(to_srq(obj), attrs->lowat);
 	return err ? ri_failed(err_data, err, RI_RET_FAIL) : ri_answer(err_data, ret);

@@ -6,8 +6,9 @@
  *	RI_FUNCTION(name, handle, callers, parameters...)
  *
  * handle: type of the first parameter, VP or RNIC. callers: ALL; KERNEL: programs may not call
- * it; OPTIONAL: neither library has it; INFINIBAND, ATOMICS, DATAGRAMS: iWARP does not have it; MODIFY: iWARP does not have it,
- * and programs may not call it. err_data, the last parameter of each, is omitted.
+ * it; OPTIONAL: neither librnicpi nor rnicpi.ko has it; COHERENT: there is nothing to do, since all
+ * memory is coherent; INFINIBAND, ATOMICS, DATAGRAMS: iWARP does not have it; MODIFY: iWARP does
+ * not have it, and programs may not call it. err_data, the last parameter of each, is omitted.
  */
 RI_FUNCTION(rnic_open, VP, KERNEL, ri_vp_handle_t vp_hdl, ri_pbl_mode_t pbl_mode,
 	    ri_os_data_t os_data)
@@ -123,9 +124,9 @@ RI_FUNCTION(mem_map, RNIC, KERNEL, ri_rnic_handle_t rnic, ri_vaddr_t vaddr, ri_l
 	    ri_phys_buf_t *io, ri_os_data_t os_data)
 RI_FUNCTION(mem_unmap, RNIC, KERNEL, ri_rnic_handle_t rnic, ri_phys_buf_t *io,
 	    ri_os_data_t os_data)
-RI_FUNCTION(mem_sync_rread, RNIC, ALL, ri_rnic_handle_t rnic, ri_data_seg_t *local_seg_list,
+RI_FUNCTION(mem_sync_rread, RNIC, COHERENT, ri_rnic_handle_t rnic, ri_data_seg_t *local_seg_list,
 	    uint_t num_seg)
-RI_FUNCTION(mem_sync_rwrite, RNIC, ALL, ri_rnic_handle_t rnic, ri_data_seg_t *local_seg_list,
+RI_FUNCTION(mem_sync_rwrite, RNIC, COHERENT, ri_rnic_handle_t rnic, ri_data_seg_t *local_seg_list,
 	    uint_t num_seg)
 RI_FUNCTION(ah_create, RNIC, INFINIBAND, ri_rnic_handle_t rnic, ri_pd_handle_t pd,
 	    ri_ud_address_vector_t *av, ri_address_handle_t *ah, ri_vp_data_t vp_data,

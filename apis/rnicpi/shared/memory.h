@@ -27,6 +27,14 @@ static inline ri_api_return_t ri_check_attr(ri_mem_attr_t attr, const ri_rtag_t 
 	return attr & RI_MEM_FLAGS_REMOTE && !rtag ? RI_RET_INVALID_PARAMETER : RI_RET_SUCCESS;
 }
 
+/* LTag and RTag are one STag on iWARP (5.1) */
+static inline void ri_tell_tags(uint32_t stag, ri_ltag_t *ltag, ri_rtag_t *rtag)
+{
+	*ltag = stag;
+	if (rtag)
+		*rtag = stag;
+}
+
 /* To access flags of verbs, which are the same in the kernel and in libibverbs */
 static inline int ri_access_of(ri_mem_attr_t attr)
 {

@@ -64,3 +64,25 @@ ri_api_return_t ri_do_qp_post_local_invalidate(ri_rnic_handle_t rnic, ri_qp_hand
 	return post_single(rnic, qp, &wr, RI_WR_TYPE_LOCAL_INVALIDATE_MR,
 			   RI_WR_TYPE_LOCAL_INVALIDATE_MW, err_data);
 }
+
+/** ri_do_qp_post_recv - ri_qp_post_recv: ri_do_qp_postrq() of one */
+ri_api_return_t ri_do_qp_post_recv(ri_rnic_handle_t rnic, ri_qp_handle_t qp_handle,
+				   ri_wr_flags_t flags, ri_wr_id_t id, ri_data_seg_t *sg_list,
+				   uint_t num_sgls, ri_err_data_t *err_data)
+{
+	ri_wr_recv_t wr = { flags, id, sg_list, num_sgls };
+	uint_t one = 1;
+
+	return ri_do_qp_postrq(rnic, qp_handle, &wr, &one, err_data);
+}
+
+/** ri_do_srq_post_recv - ri_srq_post_recv: ri_do_srq_post() of one */
+ri_api_return_t ri_do_srq_post_recv(ri_rnic_handle_t rnic, ri_srq_handle_t srq_handle,
+				    ri_wr_flags_t flags, ri_wr_id_t id, ri_data_seg_t *sg_list,
+				    uint_t num_sgls, ri_err_data_t *err_data)
+{
+	ri_wr_recv_t wr = { flags, id, sg_list, num_sgls };
+	uint_t one = 1;
+
+	return ri_do_srq_post(rnic, srq_handle, &wr, &one, err_data);
+}

@@ -162,10 +162,10 @@ ri_api_return_t rix_rnic_by_local_addr(const struct sockaddr *addr, ri_vp_handle
 	KEEP_ERRNO;
 
 	if (!is_address(addr) || !vp_hdl)
-		return ri_refuse(err_data, RI_RET_INVALID_PARAMETER);
+		return ri_answer(err_data, RI_RET_INVALID_PARAMETER);
 	*vp_hdl = NULL;
 	if (!interface_of(addr, netdev, sizeof(netdev)))
-		return ri_refuse(err_data, RI_RET_RNIC_NOT_OPEN);
+		return ri_answer(err_data, RI_RET_RNIC_NOT_OPEN);
 	list = ri_device_list();
 	if (!list)
 		return ri_failed(err_data, errno, RI_RET_FAIL);
@@ -174,7 +174,7 @@ ri_api_return_t rix_rnic_by_local_addr(const struct sockaddr *addr, ri_vp_handle
 	if (list[i])
 		*vp_hdl = ri_vp_of(list[i]);
 	ibv_free_device_list(list);
-	return *vp_hdl ? ri_done(err_data) : ri_refuse(err_data, RI_RET_RNIC_NOT_OPEN);
+	return *vp_hdl ? ri_done(err_data) : ri_answer(err_data, RI_RET_RNIC_NOT_OPEN);
 }
 
 /**
@@ -197,7 +197,7 @@ ri_api_return_t rix_rnic_by_remote_addr(const struct sockaddr *addr, ri_vp_handl
 	KEEP_ERRNO;
 
 	if (!is_address(addr) || !vp_hdl)
-		return ri_refuse(err_data, RI_RET_INVALID_PARAMETER);
+		return ri_answer(err_data, RI_RET_INVALID_PARAMETER);
 	memcpy(&to, addr, length_of(addr));
 	((struct sockaddr_in *)&to)->sin_port = htons(9);	/* same offset as for IPv6 */
 	fd = socket(addr->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -208,6 +208,6 @@ ri_api_return_t rix_rnic_by_remote_addr(const struct sockaddr *addr, ri_vp_handl
 		!getsockname(fd, (struct sockaddr *)&from, &len);
 	close(fd);
 	if (!found)
-		return ri_refuse(err_data, RI_RET_RNIC_NOT_OPEN);
+		return ri_answer(err_data, RI_RET_RNIC_NOT_OPEN);
 	return rix_rnic_by_local_addr((struct sockaddr *)&from, vp_hdl, err_data);
 }

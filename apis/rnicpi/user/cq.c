@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <rnicpi/rix.h>
-#include "ops.h"
 #include "rnic.h"
 
 #define BATCH	16
@@ -83,14 +82,14 @@ ri_api_return_t ri_do_cq_create(ri_rnic_handle_t rnic, ri_cq_attr_t *cq_attr, ri
 
 	(void)vp_data;
 	if (!r)
-		return ri_refuse(err_data, RI_RET_RNIC_INVALID_HANDLE);
+		return ri_answer(err_data, RI_RET_RNIC_INVALID_HANDLE);
 	if (!cq_attr || !cq || !cq_attr->num_cqe)
-		return ri_refuse(err_data, RI_RET_INVALID_PARAMETER);
+		return ri_answer(err_data, RI_RET_INVALID_PARAMETER);
 	if (cq_attr->num_cqe > (uint32_t)r->attr.max_cqe)
-		return ri_refuse(err_data, RI_RET_CQ_CAPACITY_EXCEEDED);
+		return ri_answer(err_data, RI_RET_CQ_CAPACITY_EXCEEDED);
 	c = calloc(1, sizeof(*c));
 	if (!c)
-		return ri_refuse(err_data, RI_RET_RESOURCE_SHORTAGE);
+		return ri_answer(err_data, RI_RET_RESOURCE_SHORTAGE);
 	pthread_mutex_init(&c->poll_lock, NULL);
 	c->rnic = r;
 	c->os_data = os_data;
@@ -115,17 +114,6 @@ ri_api_return_t ri_do_cq_create(ri_rnic_handle_t rnic, ri_cq_attr_t *cq_attr, ri
 	return ri_done(err_data);
 }
 
-/* Return: RI_RET_SUCCESS if @cq is a CQ of @rnic; otherwise the code of the invalid handle */
-static ri_api_return_t find(ri_rnic_handle_t rnic, ri_cq_handle_t cq, struct rnic_cq **found)
-{
-	struct rnic *r = handle_object(RI_KIND_RNIC, rnic);
-
-	*found = handle_object(RI_KIND_CQ, cq);
-	if (!r)
-		return RI_RET_RNIC_INVALID_HANDLE;
-	return *found && (*found)->rnic == r ? RI_RET_SUCCESS : RI_RET_CQ_INVALID_HANDLE;
-}
-
 static bool has_overflowed(const struct rnic_cq *cq)
 {
 	struct srnic_uresp_cq_query resp;
@@ -148,8 +136,8 @@ static bool has_overflowed(const struct rnic_cq *cq)
 ri_api_return_t ri_do_cq_query(ri_rnic_handle_t rnic, ri_cq_handle_t cq, ri_cq_attr_t *cq_attr,
 			       ri_err_data_t *err_data)
 {
-	struct rnic_cq *c;
-	ri_api_return_t ret = find(rnic, cq, &c);
+	ri_api_return_t ret;
+	struct rnic_cq *c = ri_find(rnic, RI_KIND_CQ, cq, &ret);
 	KEEP_ERRNO;
 
 	if (!ret && !cq_attr)
@@ -157,7 +145,7 @@ ri_api_return_t ri_do_cq_query(ri_rnic_handle_t rnic, ri_cq_handle_t cq, ri_cq_a
 	else if (!ret && has_overflowed(c))
 		ret = RI_RET_CQ_ERROR;
 	if (ret)
-		return ri_refuse(err_data, ret);
+		return ri_answer(err_data, ret);
 	*cq_attr = (ri_cq_attr_t){ .num_cqe = c->cq->cqe };
 	return ri_done(err_data);
 }
@@ -179,8 +167,8 @@ ri_api_return_t ri_do_cq_query(ri_rnic_handle_t rnic, ri_cq_handle_t cq, ri_cq_a
 ri_api_return_t ri_do_cq_modify(ri_rnic_handle_t rnic, ri_cq_handle_t cq, ri_cq_modify_mask_t mask,
 				ri_cq_attr_t *cq_attr, ri_err_data_t *err_data)
 {
-	struct rnic_cq *c;
-	ri_api_return_t ret = find(rnic, cq, &c);
+	ri_api_return_t ret;
+	struct rnic_cq *c = ri_find(rnic, RI_KIND_CQ, cq, &ret);
 	int err;
 	KEEP_ERRNO;
 
@@ -191,7 +179,7 @@ ri_api_return_t ri_do_cq_modify(ri_rnic_handle_t rnic, ri_cq_handle_t cq, ri_cq_
 	else if (!ret && has_overflowed(c))
 		ret = RI_RET_CQ_ERROR;
 	if (ret)
-		return ri_refuse(err_data, ret);
+		return ri_answer(err_data, ret);
 	err = ibv_resize_cq(c->cq, cq_attr->num_cqe);
 	if (err == EINVAL)
 		err = EBUSY;
@@ -221,7 +209,7 @@ ri_api_return_t ri_do_cq_destroy(ri_rnic_handle_t rnic, ri_cq_handle_t cq, ri_er
 	KEEP_ERRNO;
 
 	pthread_mutex_lock(&ri_lock);
-	ret = find(rnic, cq, &c);
+	c = ri_find(rnic, RI_KIND_CQ, cq, &ret);
 	if (!ret && c->users)
 		ret = RI_RET_CQ_INUSE;
 	if (!ret)
@@ -235,7 +223,7 @@ ri_api_return_t ri_do_cq_destroy(ri_rnic_handle_t rnic, ri_cq_handle_t cq, ri_er
 	pthread_mutex_unlock(&ri_lock);
 	if (err)
 		return ri_failed(err_data, err, RI_RET_CQ_INUSE);
-	return ret ? ri_refuse(err_data, ret) : ri_done(err_data);
+	return ri_answer(err_data, ret);
 }
 
 /**
@@ -252,15 +240,15 @@ ri_api_return_t ri_do_cq_destroy(ri_rnic_handle_t rnic, ri_cq_handle_t cq, ri_er
 ri_api_return_t ri_do_cq_req_notification(ri_rnic_handle_t rnic, ri_cq_handle_t cq,
 					  ri_cmplt_notify_type_t type, ri_err_data_t *err_data)
 {
-	struct rnic_cq *c;
-	ri_api_return_t ret = find(rnic, cq, &c);
+	ri_api_return_t ret;
+	struct rnic_cq *c = ri_find(rnic, RI_KIND_CQ, cq, &ret);
 	int err;
 	KEEP_ERRNO;
 
 	if (!ret && type != RI_CMPLT_NOTIFY_SOLICITED && type != RI_CMPLT_NOTIFY_ANY)
 		ret = RI_RET_INVALID_PARAMETER;
 	if (ret)
-		return ri_refuse(err_data, ret);
+		return ri_answer(err_data, ret);
 	err = ibv_req_notify_cq(c->cq, type == RI_CMPLT_NOTIFY_SOLICITED);
 	return err ? ri_failed(err_data, err, RI_RET_FAIL) : ri_done(err_data);
 }
@@ -311,8 +299,8 @@ ri_api_return_t ri_do_cq_poll(ri_rnic_handle_t rnic, ri_cq_handle_t cq, ri_wc_t 
 			      uint_t *num_wcs, ri_err_data_t *err_data)
 {
 	struct ibv_wc wc[BATCH];
-	struct rnic_cq *c;
-	ri_api_return_t ret = find(rnic, cq, &c);
+	ri_api_return_t ret;
+	struct rnic_cq *c = ri_find(rnic, RI_KIND_CQ, cq, &ret);
 	uint_t found = 0;
 	int n = 1, i;
 	KEEP_ERRNO;
@@ -320,7 +308,7 @@ ri_api_return_t ri_do_cq_poll(ri_rnic_handle_t rnic, ri_cq_handle_t cq, ri_wc_t 
 	if (!ret && (!wcs || !num_wcs || !*num_wcs))
 		ret = RI_RET_INVALID_PARAMETER;
 	if (ret)
-		return ri_refuse(err_data, ret);
+		return ri_answer(err_data, ret);
 	pthread_mutex_lock(&c->poll_lock);
 	/* completions of destroyed QPs do not count */
 	while (n > 0 && !found) {
@@ -331,8 +319,8 @@ ri_api_return_t ri_do_cq_poll(ri_rnic_handle_t rnic, ri_cq_handle_t cq, ri_wc_t 
 	pthread_mutex_unlock(&c->poll_lock);
 	*num_wcs = found;
 	if (n < 0)
-		return ri_refuse(err_data, RI_RET_CQ_ERROR);
-	return found ? ri_done(err_data) : ri_refuse(err_data, RI_RET_CQ_EMPTY);
+		return ri_answer(err_data, RI_RET_CQ_ERROR);
+	return found ? ri_done(err_data) : ri_answer(err_data, RI_RET_CQ_EMPTY);
 }
 
 /* --- extensions --- */
@@ -368,9 +356,9 @@ ri_api_return_t rix_cq_ack(ri_cq_handle_t cq, ri_err_data_t *err_data)
 	KEEP_ERRNO;
 
 	if (!c)
-		return ri_refuse(err_data, RI_RET_CQ_INVALID_HANDLE);
+		return ri_answer(err_data, RI_RET_CQ_INVALID_HANDLE);
 	if (ibv_get_cq_event(c->channel, &told, &context))
-		return ri_refuse(err_data, RI_RET_CQ_EMPTY);
+		return ri_answer(err_data, RI_RET_CQ_EMPTY);
 	ibv_ack_cq_events(told, 1);
 	return ri_done(err_data);
 }

@@ -123,7 +123,7 @@ ri_api_return_t rix_rnic_list(ri_vp_handle_t *vp_hdls, uint_t *num, ri_err_data_
 	KEEP_ERRNO;
 
 	if (!num || (*num && !vp_hdls))
-		return ri_refuse(err_data, RI_RET_INVALID_PARAMETER);
+		return ri_answer(err_data, RI_RET_INVALID_PARAMETER);
 	list = ri_device_list();
 	if (!list)
 		return ri_failed(err_data, errno, RI_RET_FAIL);
@@ -137,7 +137,7 @@ ri_api_return_t rix_rnic_list(ri_vp_handle_t *vp_hdls, uint_t *num, ri_err_data_
 	ibv_free_device_list(list);
 	i = found > *num;
 	*num = found;
-	return i ? ri_refuse(err_data, RI_RET_BUFFER_TOO_SMALL) : ri_done(err_data);
+	return i ? ri_answer(err_data, RI_RET_BUFFER_TOO_SMALL) : ri_done(err_data);
 }
 
 /**
@@ -152,4 +152,26 @@ const char *rix_rnic_name(ri_vp_handle_t vp_hdl)
 	struct rnic_vp *vp = handle_object(RI_KIND_VP, vp_hdl);
 
 	return vp ? vp->name : NULL;
+}
+
+/**
+ * ri_limits_of() - The limits of a device
+ * @rnic: an RNIC handle
+ *
+ * Context: any thread.
+ * Return: the limits.
+ */
+struct ri_limits ri_limits_of(const struct rnic *rnic)
+{
+	const struct ibv_device_attr *d = &rnic->attr;
+
+	return (struct ri_limits){
+		.qp_wr = d->max_qp_wr,
+		.qp_sge = d->max_sge,
+		.srq_wr = d->max_srq ? d->max_srq_wr : 0,
+		.srq_sge = d->max_srq_sge,
+		.ird = rnic->native ? rnic->dev.max_ird : (uint32_t)d->max_qp_rd_atom,
+		.ord = rnic->native ? rnic->dev.max_ord : (uint32_t)d->max_qp_init_rd_atom,
+		.rq_marks = rnic->native,
+	};
 }

@@ -289,6 +289,6 @@ ri_api_return_t rix_get_event(ri_rnic_handle_t rnic, struct rix_event *event,
 		forget(rnic, r);
 	pthread_mutex_unlock(&ri_lock);
 	if (ret)
-		return ri_refuse(err_data, ret);
+		return ri_answer(err_data, ret);
 	return err ? ri_failed(err_data, err, RI_RET_FAIL) : ri_done(err_data);
 }

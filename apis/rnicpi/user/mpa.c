@@ -88,7 +88,7 @@ ri_api_return_t rix_mpa_recv(int fd, int reply, struct rix_mpa_frame *frame,
 	frame->private_len = ntohs(len);
 	if (memcmp(head, keys[!!reply], KEY_LEN) || head[17] != REVISION ||
 	    frame->private_len > MAX_PRIVATE)
-		return ri_refuse(err_data, RI_RET_FAIL);
+		return ri_answer(err_data, RI_RET_FAIL);
 	frame->markers = !!(head[16] & MARKERS);
 	frame->crc = !!(head[16] & CRC);
 	frame->reject = !!(head[16] & REJECT);

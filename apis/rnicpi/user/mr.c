@@ -3,16 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "ops.h"
 #include "rnic.h"
 #include "rnicpi/shared/memory.h"
-
-static void tell_tags(const struct rnic_mr *m, ri_ltag_t *ltag, ri_rtag_t *rtag)
-{
-	*ltag = m->mr->lkey;
-	if (rtag)
-		*rtag = m->mr->rkey;
-}
 
 /* Under ri_lock. Gives @m, whose region is registered, a handle */
 static bool mr_enter(struct rnic_mr *m, ri_mr_handle_t *handle)
@@ -34,10 +26,10 @@ static ri_api_return_t make_mr(struct rnic *r, const ri_mr_reg_attr_t *attr, str
 	struct rnic_mr *m;
 
 	if (!pd || pd->rnic != r)
-		return ri_refuse(err_data, RI_RET_PD_INVALID_HANDLE);
+		return ri_answer(err_data, RI_RET_PD_INVALID_HANDLE);
 	m = calloc(1, sizeof(*m));
 	if (!m)
-		return ri_refuse(err_data, RI_RET_RESOURCE_SHORTAGE);
+		return ri_answer(err_data, RI_RET_RESOURCE_SHORTAGE);
 	*m = (struct rnic_mr){ .rnic = r, .pd = pd, .attr = *attr, .shared = source };
 	m->mr = source ? srnicdv_reg_shared_mr(pd->pd, source->mr, attr->va, access) :
 			 ibv_reg_mr(pd->pd, (void *)(uintptr_t)attr->va, attr->length, access);
@@ -51,7 +43,7 @@ static ri_api_return_t make_mr(struct rnic *r, const ri_mr_reg_attr_t *attr, str
 		free(m);
 		return ri_failed(err_data, err, RI_RET_FAIL);
 	}
-	tell_tags(m, ltag, rtag);
+	ri_tell_tags(m->mr->lkey, ltag, rtag);
 	return ri_done(err_data);
 }
 
@@ -82,28 +74,18 @@ ri_api_return_t ri_do_mr_reg(ri_rnic_handle_t rnic, const ri_mr_reg_attr_t *mr_r
 
 	(void)vp_data, (void)os_data;
 	if (!r)
-		return ri_refuse(err_data, RI_RET_RNIC_INVALID_HANDLE);
+		return ri_answer(err_data, RI_RET_RNIC_INVALID_HANDLE);
 	if (!mr_reg_attr || !mr || !ltag)
-		return ri_refuse(err_data, RI_RET_INVALID_PARAMETER);
+		return ri_answer(err_data, RI_RET_INVALID_PARAMETER);
 	ret = ri_check_attr(mr_reg_attr->mem_attr, rtag, 0);
 	if (!ret && (!mr_reg_attr->length || mr_reg_attr->length > r->attr.max_mr_size))
 		ret = RI_RET_MEM_INVALID_LENGTH;
 	if (ret)
-		return ri_refuse(err_data, ret);
+		return ri_answer(err_data, ret);
 	pthread_mutex_lock(&ri_lock);
 	ret = make_mr(r, mr_reg_attr, NULL, mr, ltag, rtag, err_data);
 	pthread_mutex_unlock(&ri_lock);
 	return ret;
-}
-
-static ri_api_return_t find(ri_rnic_handle_t rnic, ri_mr_handle_t mr, struct rnic_mr **found)
-{
-	struct rnic *r = handle_object(RI_KIND_RNIC, rnic);
-
-	*found = handle_object(RI_KIND_MR, mr);
-	if (!r)
-		return RI_RET_RNIC_INVALID_HANDLE;
-	return *found && (*found)->rnic == r ? RI_RET_SUCCESS : RI_RET_MR_INVALID_HANDLE;
 }
 
 /**
@@ -133,7 +115,7 @@ ri_api_return_t ri_do_mr_reg_shared(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
 
 	(void)vp_data, (void)os_data;
 	pthread_mutex_lock(&ri_lock);
-	ret = find(rnic, in_mr, &m);
+	m = ri_find(rnic, RI_KIND_MR, in_mr, &ret);
 	if (!ret && (!mr_reg_attr || !out_mr || !ltag))
 		ret = RI_RET_INVALID_PARAMETER;
 	if (!ret)
@@ -141,7 +123,7 @@ ri_api_return_t ri_do_mr_reg_shared(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
 	if (!ret && !m->rnic->native)
 		ret = RI_RET_OP_UNSUPPORTED;
 	if (ret) {
-		ri_refuse(err_data, ret);
+		ri_answer(err_data, ret);
 	} else {
 		mr_reg_attr->length = m->attr.length;
 		ret = make_mr(m->rnic, mr_reg_attr, m, out_mr, ltag, rtag, err_data);
@@ -203,7 +185,7 @@ ri_api_return_t ri_do_mr_query(ri_rnic_handle_t rnic, ri_mr_handle_t mr, ri_mr_i
 	KEEP_ERRNO;
 
 	pthread_mutex_lock(&ri_lock);
-	ret = find(rnic, mr, &m);
+	m = ri_find(rnic, RI_KIND_MR, mr, &ret);
 	if (!ret && !mr_info)
 		ret = RI_RET_INVALID_PARAMETER;
 	if (!ret)
@@ -211,7 +193,7 @@ ri_api_return_t ri_do_mr_query(ri_rnic_handle_t rnic, ri_mr_handle_t mr, ri_mr_i
 	pthread_mutex_unlock(&ri_lock);
 	if (err)
 		return ri_failed(err_data, err, RI_RET_FAIL);
-	return ret ? ri_refuse(err_data, ret) : ri_done(err_data);
+	return ri_answer(err_data, ret);
 }
 
 /* --- rereg and dereg --- */
@@ -234,7 +216,7 @@ static ri_api_return_t rereg(struct rnic_mr *m, ri_mr_rereg_t mask, const ri_mr_
 	int ret;
 
 	if (!pd || pd->rnic != m->rnic)
-		return ri_refuse(err_data, RI_RET_PD_INVALID_HANDLE);
+		return ri_answer(err_data, RI_RET_PD_INVALID_HANDLE);
 	ret = ibv_rereg_mr(m->mr, flags, pd->pd, (void *)(uintptr_t)a->va, a->length,
 			   mask & RI_MR_REREG_ACCESS ? ri_access_of(a->mem_attr) : 0);
 	if (!ret) {
@@ -308,7 +290,7 @@ ri_api_return_t ri_do_mr_rereg(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
 
 	(void)vp_data, (void)os_data;
 	pthread_mutex_lock(&ri_lock);
-	ret = find(rnic, in_mr, &m);
+	m = ri_find(rnic, RI_KIND_MR, in_mr, &ret);
 	if (!ret && (!mr_attr || !out_mr || !ltag || !change_mask || change_mask & ~all))
 		ret = RI_RET_INVALID_PARAMETER;
 	if (!ret && change_mask & RI_MR_REREG_ACCESS)
@@ -316,12 +298,12 @@ ri_api_return_t ri_do_mr_rereg(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
 	if (!ret && change_mask & RI_MR_REREG_TRANSLATE && !mr_attr->length)
 		ret = RI_RET_MEM_INVALID_LENGTH;
 	if (ret) {
-		ri_refuse(err_data, ret);
+		ri_answer(err_data, ret);
 	} else {
 		ret = rereg(m, change_mask, mr_attr, err_data);
 		if (!ret) {
 			*out_mr = in_mr;
-			tell_tags(m, ltag, rtag);
+			ri_tell_tags(m->mr->lkey, ltag, rtag);
 		}
 	}
 	if (m)
@@ -350,7 +332,7 @@ ri_api_return_t ri_do_mr_dereg(ri_rnic_handle_t rnic, ri_mr_handle_t mr, ri_err_
 	KEEP_ERRNO;
 
 	pthread_mutex_lock(&ri_lock);
-	ret = find(rnic, mr, &m);
+	m = ri_find(rnic, RI_KIND_MR, mr, &ret);
 	if (!ret)
 		err = ibv_dereg_mr(m->mr);
 	if (!ret && !err)
@@ -358,23 +340,5 @@ ri_api_return_t ri_do_mr_dereg(ri_rnic_handle_t rnic, ri_mr_handle_t mr, ri_err_
 	pthread_mutex_unlock(&ri_lock);
 	if (err)
 		return ri_failed(err_data, err, RI_RET_WINDOWS_BOUND);
-	return ret ? ri_refuse(err_data, ret) : ri_done(err_data);
-}
-
-/* --- syncs: all memory is coherent --- */
-
-/** ri_do_mem_sync_rread() - ri_mem_sync_rread: always succeeds (L4395) */
-ri_api_return_t ri_do_mem_sync_rread(ri_rnic_handle_t rnic, ri_data_seg_t *local_seg_list,
-				     uint_t num_seg, ri_err_data_t *err_data)
-{
-	(void)rnic, (void)local_seg_list, (void)num_seg;
-	return ri_done(err_data);
-}
-
-/** ri_do_mem_sync_rwrite() - ri_mem_sync_rwrite: always succeeds (L4446) */
-ri_api_return_t ri_do_mem_sync_rwrite(ri_rnic_handle_t rnic, ri_data_seg_t *local_seg_list,
-				      uint_t num_seg, ri_err_data_t *err_data)
-{
-	(void)rnic, (void)local_seg_list, (void)num_seg;
-	return ri_done(err_data);
+	return ri_answer(err_data, ret);
 }

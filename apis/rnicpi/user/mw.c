@@ -2,20 +2,9 @@
 /* Memory windows: the narrow ones; the RDMAC verbs have no others. */
 #include <errno.h>
 #include <stdlib.h>
-#include "ops.h"
 #include "rnic.h"
 #include "rnicpi/shared/memory.h"
 
-
-static ri_api_return_t find_mw(ri_rnic_handle_t rnic, ri_mw_handle_t mw, struct rnic_mw **found)
-{
-	struct rnic *r = handle_object(RI_KIND_RNIC, rnic);
-
-	*found = handle_object(RI_KIND_MW, mw);
-	if (!r)
-		return RI_RET_RNIC_INVALID_HANDLE;
-	return *found && (*found)->rnic == r ? RI_RET_SUCCESS : RI_RET_MW_INVALID_HANDLE;
-}
 
 /**
  * ri_do_mw_alloc() - ri_mw_alloc
@@ -37,30 +26,25 @@ ri_api_return_t ri_do_mw_alloc(ri_rnic_handle_t rnic, ri_pd_handle_t pd, ri_mw_t
 			       ri_mw_handle_t *mw, ri_rtag_t *rtag, ri_vp_data_t vp_data,
 			       ri_os_data_t os_data, ri_err_data_t *err_data)
 {
-	struct rnic *r = handle_object(RI_KIND_RNIC, rnic);
-	ri_api_return_t ret = RI_RET_SUCCESS;
 	struct rnic_mw *w = NULL;
+	ri_api_return_t ret;
 	struct rnic_pd *p;
 	int err = 0;
 	KEEP_ERRNO;
 
 	(void)vp_data, (void)os_data;
 	pthread_mutex_lock(&ri_lock);
-	p = handle_object(RI_KIND_PD, pd);
-	if (!r)
-		ret = RI_RET_RNIC_INVALID_HANDLE;
-	else if (!p || p->rnic != r)
-		ret = RI_RET_PD_INVALID_HANDLE;
-	else if (!mw || !rtag)
+	p = ri_find(rnic, RI_KIND_PD, pd, &ret);
+	if (!ret && (!mw || !rtag))
 		ret = RI_RET_INVALID_PARAMETER;
-	else if (mw_type != RI_MW_TYPE_NARROW)
+	else if (!ret && mw_type != RI_MW_TYPE_NARROW)
 		ret = RI_RET_WINDOW_TYPE_UNSUPPORTED;
 	if (!ret) {
 		w = calloc(1, sizeof(*w));
 		err = w ? 0 : ENOMEM;
 	}
 	if (w) {
-		*w = (struct rnic_mw){ .rnic = r, .pd = p };
+		*w = (struct rnic_mw){ .rnic = p->rnic, .pd = p };
 		w->mw = ibv_alloc_mw(p->pd, IBV_MW_TYPE_2);
 		err = w->mw ? 0 : errno;
 	}
@@ -72,7 +56,7 @@ ri_api_return_t ri_do_mw_alloc(ri_rnic_handle_t rnic, ri_pd_handle_t pd, ri_mw_t
 		}
 	}
 	if (!ret && !err) {
-		r->users++;
+		p->rnic->users++;
 		p->users++;
 		*rtag = w->mw->rkey;
 	} else {
@@ -81,7 +65,7 @@ ri_api_return_t ri_do_mw_alloc(ri_rnic_handle_t rnic, ri_pd_handle_t pd, ri_mw_t
 	pthread_mutex_unlock(&ri_lock);
 	if (err)
 		return ri_failed(err_data, err, RI_RET_FAIL);
-	return ret ? ri_refuse(err_data, ret) : ri_done(err_data);
+	return ri_answer(err_data, ret);
 }
 
 /**
@@ -104,14 +88,14 @@ ri_api_return_t ri_do_mw_query(ri_rnic_handle_t rnic, ri_mw_handle_t mw, ri_mw_t
 			       ri_mem_attr_t *attr, ri_rtag_t *rtag, ri_err_data_t *err_data)
 {
 	struct srnic_uresp_mw_query resp;
-	struct rnic_mw *w;
-	ri_api_return_t ret = find_mw(rnic, mw, &w);
+	ri_api_return_t ret;
+	struct rnic_mw *w = ri_find(rnic, RI_KIND_MW, mw, &ret);
 	KEEP_ERRNO;
 
 	if (!ret && !w->rnic->native)
 		ret = RI_RET_OP_UNSUPPORTED;
 	if (ret)
-		return ri_refuse(err_data, ret);
+		return ri_answer(err_data, ret);
 	if (srnicdv_query_mw(w->mw, &resp, sizeof(resp)))
 		return ri_failed(err_data, errno, RI_RET_FAIL);
 	if (mw_type)
@@ -145,7 +129,7 @@ ri_api_return_t ri_do_mw_dealloc(ri_rnic_handle_t rnic, ri_mw_handle_t mw, ri_er
 	KEEP_ERRNO;
 
 	pthread_mutex_lock(&ri_lock);
-	ret = find_mw(rnic, mw, &w);
+	w = ri_find(rnic, RI_KIND_MW, mw, &ret);
 	if (!ret)
 		err = ibv_dealloc_mw(w->mw);
 	if (!ret && !err) {
@@ -157,5 +141,5 @@ ri_api_return_t ri_do_mw_dealloc(ri_rnic_handle_t rnic, ri_mw_handle_t mw, ri_er
 	pthread_mutex_unlock(&ri_lock);
 	if (err)
 		return ri_failed(err_data, err, RI_RET_FAIL);
-	return ret ? ri_refuse(err_data, ret) : ri_done(err_data);
+	return ri_answer(err_data, ret);
 }

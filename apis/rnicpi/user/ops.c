@@ -4,7 +4,6 @@
  * that locks may use that as well. An RNIC handle has the vector that created it.
  */
 #include <stddef.h>
-#include "ops.h"
 #include "rnic.h"
 
 #define GET_HDL(name, ops)								\

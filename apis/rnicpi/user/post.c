@@ -1,57 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Work requests: one table has the opcodes and their flags. */
+/* Work requests. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "ops.h"
 #include "qp.h"
 #include "rnicpi/shared/memory.h"
 
 #define OPAQUE	(RI_WR_CONSUMER_FLAG0 | RI_WR_CONSUMER_FLAG1 | RI_WR_CONSUMER_FLAG2)
-#define ANY	(RI_WR_SIGNALED_FLAG | RI_WR_COALESCE_FLAG | OPAQUE)
-#define RECV	(RI_WR_COALESCE_FLAG | OPAQUE)
 #define MAX_SGE	64
 
-/* 6.3, L6346 */
-static const struct rule {
-	bool known;
-	ri_api_return_t refused;	/* code if iWARP or this library does not have it */
+static const struct {
 	enum ibv_wr_opcode opcode;
 	ri_wc_type_t done;
-	uint32_t flags;			/* allowed flags */
-	bool data;			/* has an SGE list */
-} rules[] = {
-	[RI_WR_TYPE_SEND] = { true, RI_RET_SUCCESS, IBV_WR_SEND, RI_WC_TYPE_SEND,
-		ANY | RI_WR_SOLICITED_EVENT_FLAG | RI_WR_READ_FENCE_FLAG | RI_WR_INLINE_OK_FLAG,
-		true },
-	[RI_WR_TYPE_SEND_INVALIDATE] = { true, RI_RET_SUCCESS, IBV_WR_SEND_WITH_INV,
-		RI_WC_TYPE_SEND,
-		ANY | RI_WR_SOLICITED_EVENT_FLAG | RI_WR_READ_FENCE_FLAG | RI_WR_INLINE_OK_FLAG,
-		true },
-	[RI_WR_TYPE_RDMA_WRITE] = { true, RI_RET_SUCCESS, IBV_WR_RDMA_WRITE,
-		RI_WC_TYPE_RDMA_WRITE, ANY | RI_WR_READ_FENCE_FLAG | RI_WR_INLINE_OK_FLAG, true },
-	[RI_WR_TYPE_RDMA_READ] = { true, RI_RET_SUCCESS, IBV_WR_RDMA_READ,
-		RI_WC_TYPE_RDMA_READ, ANY, true },
-	[RI_WR_TYPE_BIND] = { true, RI_RET_SUCCESS, IBV_WR_BIND_MW, RI_WC_TYPE_BIND, ANY, false },
-	[RI_WR_TYPE_FAST_REGISTER] = { true, RI_RET_NO_PERMISSION },
-	[RI_WR_TYPE_LOCAL_INVALIDATE_MR] = { true, RI_RET_SUCCESS, IBV_WR_LOCAL_INV,
-		RI_WC_TYPE_LOCAL_INVALIDATE, ANY | RI_WR_LOCAL_FENCE_FLAG, false },
-	[RI_WR_TYPE_LOCAL_INVALIDATE_MW] = { true, RI_RET_SUCCESS, IBV_WR_LOCAL_INV,
-		RI_WC_TYPE_LOCAL_INVALIDATE, ANY | RI_WR_LOCAL_FENCE_FLAG, false },
-	[RI_WR_TYPE_RDMA_READ_LOCAL_INVALIDATE] = { true, RI_RET_SUCCESS, SRNICDV_WR_READ_INV,
-		RI_WC_TYPE_RDMA_READ_LOCAL_INVALIDATE, ANY, true },
-	[RI_WR_TYPE_COMPARE_AND_SWAP] = { true, RI_RET_RNIC_ATOMICS_UNSUPPORTED },
-	[RI_WR_TYPE_FETCH_AND_ADD] = { true, RI_RET_RNIC_ATOMICS_UNSUPPORTED },
-	[RI_WR_TYPE_SEND_IMMEDIATE] = { true, RI_RET_WR_INVALID_TYPE },
-	[RI_WR_TYPE_RDMA_WRITE_IMMEDIATE] = { true, RI_RET_WR_INVALID_TYPE },
+} types[] = {
+	[RI_WR_TYPE_SEND] = { IBV_WR_SEND, RI_WC_TYPE_SEND },
+	[RI_WR_TYPE_SEND_INVALIDATE] = { IBV_WR_SEND_WITH_INV, RI_WC_TYPE_SEND },
+	[RI_WR_TYPE_RDMA_WRITE] = { IBV_WR_RDMA_WRITE, RI_WC_TYPE_RDMA_WRITE },
+	[RI_WR_TYPE_RDMA_READ] = { IBV_WR_RDMA_READ, RI_WC_TYPE_RDMA_READ },
+	[RI_WR_TYPE_BIND] = { IBV_WR_BIND_MW, RI_WC_TYPE_BIND },
+	[RI_WR_TYPE_LOCAL_INVALIDATE_MR] = { IBV_WR_LOCAL_INV, RI_WC_TYPE_LOCAL_INVALIDATE },
+	[RI_WR_TYPE_LOCAL_INVALIDATE_MW] = { IBV_WR_LOCAL_INV, RI_WC_TYPE_LOCAL_INVALIDATE },
+	[RI_WR_TYPE_RDMA_READ_LOCAL_INVALIDATE] = { SRNICDV_WR_READ_INV,
+		RI_WC_TYPE_RDMA_READ_LOCAL_INVALIDATE },
 };
-
-static const struct rule *rule_of(ri_wr_type_t type)
-{
-	unsigned int i = type;
-
-	return i < sizeof(rules) / sizeof(rules[0]) && rules[i].known ? &rules[i] : NULL;
-}
 
 /* --- the send queue --- */
 
@@ -69,13 +40,9 @@ static uint64_t copy_sges(struct ibv_sge *sge, const ri_data_seg_t *list, uint_t
 	return bytes;
 }
 
-static ri_api_return_t check_sges(const struct rnic_qp *qp, const ri_data_seg_t *list, uint_t num,
-				  uint32_t max)
+static uint32_t at_most(uint32_t max_sge)
 {
-	(void)qp;
-	if (num > max || num > MAX_SGE)
-		return RI_RET_RNIC_SG_LIMIT_EXCEEDED;
-	return num && !list ? RI_RET_INVALID_PARAMETER : RI_RET_SUCCESS;
+	return max_sge < MAX_SGE ? max_sge : MAX_SGE;
 }
 
 static int access_of_bind(ri_mem_attr_t attr)
@@ -148,7 +115,7 @@ static ri_api_return_t fill(const struct rnic_qp *qp, const ri_wr_t *ri, struct 
 		wr->invalidate_rkey = ri->wr_li.rtag;
 		return RI_RET_SUCCESS;
 	}
-	ret = check_sges(qp, list, num, qp->attr.sq_max_sges);
+	ret = ri_check_list(list, num, at_most(qp->attr.sq_max_sges));
 	if (ret)
 		return ret;
 	*bytes = copy_sges(sge, list, num);
@@ -170,28 +137,24 @@ static unsigned int verbs_flags(const struct rnic_qp *qp, const ri_wr_t *ri, uin
 static ri_api_return_t post_error(ri_err_data_t *err_data, int err)
 {
 	if (err == ENOMEM)
-		return ri_refuse(err_data, RI_RET_QP_CAPACITY_EXCEEDED);
+		return ri_answer(err_data, RI_RET_QP_CAPACITY_EXCEEDED);
 	return ri_failed(err_data, err, RI_RET_FAIL);
 }
 
 static ri_api_return_t post_one(struct rnic_qp *qp, ri_wr_t *ri, ri_err_data_t *err_data)
 {
-	const struct rule *rule = rule_of(ri->wr_common.type);
-	struct ibv_sge sge[MAX_SGE];
+	ri_api_return_t ret = ri_check_wr(&ri->wr_common);
 	struct ibv_send_wr wr = { 0 }, *bad;
+	struct ibv_sge sge[MAX_SGE];
 	struct rnic_slot *slot;
-	ri_api_return_t ret;
 	uint64_t place, bytes = 0;
 	int err;
 
-	if (!rule || rule->refused)
-		return ri_refuse(err_data, rule ? rule->refused : RI_RET_WR_INVALID_TYPE);
-	if (ri->wr_common.flags & ~rule->flags)
-		return ri_refuse(err_data, RI_RET_WR_INVALID_FLAGS);
-	ret = fill(qp, ri, &wr, sge, &bytes);
+	if (!ret)
+		ret = fill(qp, ri, &wr, sge, &bytes);
 	if (ret)
-		return ri_refuse(err_data, ret);
-	wr.opcode = rule->opcode;
+		return ri_answer(err_data, ret);
+	wr.opcode = types[ri->wr_common.type].opcode;
 	wr.send_flags = verbs_flags(qp, ri, bytes);
 	pthread_mutex_lock(&qp->sq.lock);
 	slot = ri_ring_next(&qp->sq, &place);
@@ -199,7 +162,7 @@ static ri_api_return_t post_one(struct rnic_qp *qp, ri_wr_t *ri, ri_err_data_t *
 		*slot = (struct rnic_slot){
 			.id = ri->wr_common.id,
 			.flags = ri->wr_common.flags & OPAQUE,
-			.type = rule->done,
+			.type = types[ri->wr_common.type].done,
 			.bytes = bytes,
 		};
 		wr.wr_id = RI_SEND_ID | place;
@@ -210,7 +173,7 @@ static ri_api_return_t post_one(struct rnic_qp *qp, ri_wr_t *ri, ri_err_data_t *
 	pthread_mutex_unlock(&qp->sq.lock);
 	if (err)
 		return post_error(err_data, err);
-	if (rule->opcode == IBV_WR_BIND_MW)
+	if (wr.opcode == IBV_WR_BIND_MW)
 		ri->wr_bind.rtag = wr.bind_mw.mw->rkey = wr.bind_mw.rkey;
 	return ri_done(err_data);
 }
@@ -234,15 +197,15 @@ static ri_api_return_t post_one(struct rnic_qp *qp, ri_wr_t *ri, ri_err_data_t *
 ri_api_return_t ri_do_qp_postsq(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_wr_t *wr,
 				uint_t *num_wrs, ri_err_data_t *err_data)
 {
-	struct rnic_qp *q;
-	ri_api_return_t ret = ri_qp_find(rnic, qp, &q);
+	ri_api_return_t ret;
+	struct rnic_qp *q = ri_find(rnic, RI_KIND_QP, qp, &ret);
 	uint_t i, num;
 	KEEP_ERRNO;
 
 	if (!ret && (!wr || !num_wrs))
 		ret = RI_RET_INVALID_PARAMETER;
 	if (ret)
-		return ri_refuse(err_data, ret);
+		return ri_answer(err_data, ret);
 	num = *num_wrs;
 	ri_done(err_data);
 	for (i = 0; i < num && !ret; i++)
@@ -255,27 +218,18 @@ ri_api_return_t ri_do_qp_postsq(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_wr_
 static ri_api_return_t post_single(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_wr_t *wr,
 				   ri_wr_type_t first, ri_wr_type_t second, ri_err_data_t *err_data)
 {
-	ri_wr_type_t type = wr->wr_common.type;
-	const struct rule *rule = rule_of(type);
-	struct rnic_qp *q;
-	ri_api_return_t ret = ri_qp_find(rnic, qp, &q);
+	ri_api_return_t ret;
+	struct rnic_qp *q = ri_find(rnic, RI_KIND_QP, qp, &ret);
 	KEEP_ERRNO;
 
-	if (!ret && type != first && type != second && !(rule && rule->refused))
-		ret = RI_RET_WR_INVALID_TYPE;
-	return ret ? ri_refuse(err_data, ret) : post_one(q, wr, err_data);
+	if (!ret)
+		ret = ri_check_single(wr->wr_common.type, first, second);
+	return ret ? ri_answer(err_data, ret) : post_one(q, wr, err_data);
 }
 
 #include "rnicpi/shared/singles.h"
 
 /* --- receives --- */
-
-static ri_api_return_t check_recv(const ri_wr_recv_t *ri, uint32_t max)
-{
-	if (ri->flags & ~RECV)
-		return RI_RET_WR_INVALID_FLAGS;
-	return check_sges(NULL, ri->sg_list, ri->num_sgls, max);
-}
 
 static struct rnic_slot slot_of(const ri_wr_recv_t *ri)
 {
@@ -324,8 +278,8 @@ static int recv_one(struct rnic_qp *qp, const ri_wr_recv_t *ri)
 ri_api_return_t ri_do_qp_postrq(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_wr_recv_t *wr,
 				uint_t *num_wrs, ri_err_data_t *err_data)
 {
-	struct rnic_qp *q;
-	ri_api_return_t ret = ri_qp_find(rnic, qp, &q);
+	ri_api_return_t ret;
+	struct rnic_qp *q = ri_find(rnic, RI_KIND_QP, qp, &ret);
 	uint_t i, num;
 	int err = 0;
 	KEEP_ERRNO;
@@ -335,27 +289,16 @@ ri_api_return_t ri_do_qp_postrq(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_wr_
 	else if (!ret && q->srq)
 		ret = RI_RET_QP_TIED_TO_SRQ;
 	if (ret)
-		return ri_refuse(err_data, ret);
+		return ri_answer(err_data, ret);
 	num = *num_wrs;
 	for (i = 0; i < num && !ret && !err; i++) {
-		ret = check_recv(&wr[i], q->attr.rq_max_sges);
+		ret = ri_check_recv(&wr[i], at_most(q->attr.rq_max_sges));
 		err = ret ? 0 : recv_one(q, &wr[i]);
 	}
 	*num_wrs = ret || err ? i - 1 : num;
 	if (err)
 		return post_error(err_data, err);
-	return ret ? ri_refuse(err_data, ret) : ri_done(err_data);
-}
-
-/** ri_do_qp_post_recv() - ri_qp_post_recv: ri_do_qp_postrq() of one */
-ri_api_return_t ri_do_qp_post_recv(ri_rnic_handle_t rnic, ri_qp_handle_t qp_handle,
-				   ri_wr_flags_t flags, ri_wr_id_t id, ri_data_seg_t *sg_list,
-				   uint_t num_sgls, ri_err_data_t *err_data)
-{
-	ri_wr_recv_t wr = { flags, id, sg_list, num_sgls };
-	uint_t one = 1;
-
-	return ri_do_qp_postrq(rnic, qp_handle, &wr, &one, err_data);
+	return ri_answer(err_data, ret);
 }
 
 static int srq_recv_one(struct rnic_srq *srq, const ri_wr_recv_t *ri)
@@ -399,39 +342,23 @@ static int srq_recv_one(struct rnic_srq *srq, const ri_wr_recv_t *ri)
 ri_api_return_t ri_do_srq_post(ri_rnic_handle_t rnic, ri_srq_handle_t srq_handle, ri_wr_recv_t *wr,
 			       uint_t *num_wrs, ri_err_data_t *err_data)
 {
-	struct rnic *r = handle_object(RI_KIND_RNIC, rnic);
-	struct rnic_srq *srq = handle_object(RI_KIND_SRQ, srq_handle);
-	ri_api_return_t ret = RI_RET_SUCCESS;
+	ri_api_return_t ret;
+	struct rnic_srq *srq = ri_find(rnic, RI_KIND_SRQ, srq_handle, &ret);
 	uint_t i, num;
 	int err = 0;
 	KEEP_ERRNO;
 
-	if (!r)
-		ret = RI_RET_RNIC_INVALID_HANDLE;
-	else if (!srq || srq->rnic != r)
-		ret = RI_RET_SRQ_INVALID_HANDLE;
-	else if (!wr || !num_wrs)
+	if (!ret && (!wr || !num_wrs))
 		ret = RI_RET_INVALID_PARAMETER;
 	if (ret)
-		return ri_refuse(err_data, ret);
+		return ri_answer(err_data, ret);
 	num = *num_wrs;
 	for (i = 0; i < num && !ret && !err; i++) {
-		ret = check_recv(&wr[i], srq->max_sge);
+		ret = ri_check_recv(&wr[i], at_most(srq->max_sge));
 		err = ret ? 0 : srq_recv_one(srq, &wr[i]);
 	}
 	*num_wrs = ret || err ? i - 1 : num;
 	if (err)
 		return post_error(err_data, err);
-	return ret ? ri_refuse(err_data, ret) : ri_done(err_data);
-}
-
-/** ri_do_srq_post_recv() - ri_srq_post_recv: ri_do_srq_post() of one */
-ri_api_return_t ri_do_srq_post_recv(ri_rnic_handle_t rnic, ri_srq_handle_t srq_handle,
-				    ri_wr_flags_t flags, ri_wr_id_t id, ri_data_seg_t *sg_list,
-				    uint_t num_sgls, ri_err_data_t *err_data)
-{
-	ri_wr_recv_t wr = { flags, id, sg_list, num_sgls };
-	uint_t one = 1;
-
-	return ri_do_srq_post(rnic, srq_handle, &wr, &one, err_data);
+	return ri_answer(err_data, ret);
 }

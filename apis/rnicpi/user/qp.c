@@ -1,47 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* QPs: create, query and destroy. State transitions are in qp_modify.c. */
+/* QPs: create, query, modify and destroy. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <rnicpi/rix.h>
-#include "ops.h"
 #include "qp.h"
 
 /* --- create --- */
 
-static ri_api_return_t check_objects(const struct rnic *rnic, const struct rnic_qp *qp,
-				     const ri_qp_attr_t *attrs)
+/* Looks up PD, CQs and SRQ of the new QP, and checks its limits */
+static ri_api_return_t find_parts(ri_rnic_handle_t rnic, const ri_qp_attr_t *attrs,
+				  struct rnic_qp *qp)
 {
-	if (!qp->pd || qp->pd->rnic != rnic)
-		return RI_RET_PD_INVALID_HANDLE;
-	if (!qp->scq || qp->scq->rnic != rnic || !qp->rcq || qp->rcq->rnic != rnic)
-		return RI_RET_CQ_INVALID_HANDLE;
-	if (attrs->srq_valid && (!qp->srq || qp->srq->rnic != rnic))
-		return RI_RET_SRQ_INVALID_HANDLE;
-	return RI_RET_SUCCESS;
-}
+	const struct ri_limits limits = ri_limits_of(qp->rnic);
+	ri_api_return_t ret;
 
-/* Checks the device's limits, each with its own code */
-static ri_api_return_t check_limits(const struct rnic *rnic, const ri_qp_attr_t *attrs)
-{
-	const struct ibv_device_attr *d = &rnic->attr;
-	uint32_t max_ird = rnic->native ? rnic->dev.max_ird : (uint32_t)d->max_qp_rd_atom;
-	uint32_t max_ord = rnic->native ? rnic->dev.max_ord : (uint32_t)d->max_qp_init_rd_atom;
-
-	if (attrs->enable_stag0_fastreg)
-		return RI_RET_NO_PERMISSION;
-	if (attrs->sq_size > (uint32_t)d->max_qp_wr ||
-	    (!attrs->srq_valid && attrs->rq_size > (uint32_t)d->max_qp_wr))
-		return RI_RET_RNIC_WR_LIMIT_EXCEEDED;
-	if (attrs->sq_max_sges > (uint32_t)d->max_sge ||
-	    attrs->sq_max_sges_rdmaw > (uint32_t)d->max_sge ||
-	    attrs->rq_max_sges > (uint32_t)d->max_sge)
-		return RI_RET_RNIC_SG_LIMIT_EXCEEDED;
-	if (attrs->srq_valid && attrs->qp_xport.qp_iwarp.rq_hiwat > (uint32_t)d->max_srq_wr)
-		return RI_RET_SRQ_LIMIT_OUT_OF_RANGE;
-	if (attrs->max_rdma_read_incoming > max_ird || attrs->max_rdma_read_outgoing > max_ord)
-		return RI_RET_RNIC_IRD_ORD_EXCEEDED;
-	return RI_RET_SUCCESS;
+	qp->pd = ri_find(rnic, RI_KIND_PD, attrs->pd, &ret);
+	if (!ret)
+		qp->scq = ri_find(rnic, RI_KIND_CQ, attrs->scq.scq_handle, &ret);
+	if (!ret)
+		qp->rcq = ri_find(rnic, RI_KIND_CQ, attrs->rcq.rcq_handle, &ret);
+	if (!ret && attrs->srq_valid)
+		qp->srq = ri_find(rnic, RI_KIND_SRQ, attrs->srq.srq_handle, &ret);
+	if (!ret && attrs->enable_stag0_fastreg)
+		ret = RI_RET_NO_PERMISSION;
+	return ret ? ret : ri_check_qp(&limits, attrs);
 }
 
 static uint32_t at_least(uint32_t value, uint32_t least)
@@ -81,7 +64,7 @@ static int make_qp(struct rnic_qp *qp, const ri_qp_attr_t *attrs)
 	qp->max_inline = init.cap.max_inline_data;
 	err = ri_qp_make_idle(qp);
 	if (!err && qp->srq && qp->rnic->native && attrs->qp_xport.qp_iwarp.rq_hiwat)
-		err = ri_qp_arm(qp, true);
+		err = ri_arm(qp, true);
 	return err;
 }
 
@@ -146,30 +129,23 @@ ri_api_return_t ri_do_qp_create(ri_rnic_handle_t rnic, ri_qp_attr_t *attrs, ri_q
 
 	(void)vp_data;
 	if (!r)
-		return ri_refuse(err_data, RI_RET_RNIC_INVALID_HANDLE);
+		return ri_answer(err_data, RI_RET_RNIC_INVALID_HANDLE);
 	if (!attrs || !qp)
-		return ri_refuse(err_data, RI_RET_INVALID_PARAMETER);
+		return ri_answer(err_data, RI_RET_INVALID_PARAMETER);
 	q = calloc(1, sizeof(*q));
 	if (!q)
-		return ri_refuse(err_data, RI_RET_RESOURCE_SHORTAGE);
+		return ri_answer(err_data, RI_RET_RESOURCE_SHORTAGE);
 	q->rnic = r;
 	q->os_data = os_data;
 	pthread_mutex_lock(&ri_lock);
-	q->pd = handle_object(RI_KIND_PD, attrs->pd);
-	q->scq = handle_object(RI_KIND_CQ, attrs->scq.scq_handle);
-	q->rcq = handle_object(RI_KIND_CQ, attrs->rcq.rcq_handle);
-	if (attrs->srq_valid)
-		q->srq = handle_object(RI_KIND_SRQ, attrs->srq.srq_handle);
-	ret = check_objects(r, q, attrs);
-	if (!ret)
-		ret = check_limits(r, attrs);
+	ret = find_parts(rnic, attrs, q);
 	err = ret ? 0 : qp_new(r, q, attrs, qp);
 	if (!ret && !err)
 		count_users(q, 1);
 	pthread_mutex_unlock(&ri_lock);
 	if (ret || err) {
 		ri_qp_free(q);
-		return ret ? ri_refuse(err_data, ret) : ri_failed(err_data, err, RI_RET_FAIL);
+		return ret ? ri_answer(err_data, ret) : ri_failed(err_data, err, RI_RET_FAIL);
 	}
 	*attrs = q->attr;
 	return ri_done(err_data);
@@ -262,7 +238,7 @@ ri_api_return_t ri_do_qp_query(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_qp_a
 	KEEP_ERRNO;
 
 	pthread_mutex_lock(&ri_lock);
-	ret = ri_qp_find(rnic, qp, &q);
+	q = ri_find(rnic, RI_KIND_QP, qp, &ret);
 	if (!ret && !attrs)
 		ret = RI_RET_INVALID_PARAMETER;
 	if (!ret)
@@ -271,11 +247,53 @@ ri_api_return_t ri_do_qp_query(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_qp_a
 		fill_attrs(q, attrs);
 	pthread_mutex_unlock(&ri_lock);
 	if (ret)
-		return ri_refuse(err_data, ret);
+		return ri_answer(err_data, ret);
 	return err ? ri_failed(err_data, err, RI_RET_FAIL) : ri_done(err_data);
 }
 
-/* --- destroy --- */
+/* --- modify and destroy --- */
+
+/**
+ * ri_do_qp_modify() - ri_qp_modify
+ * @rnic: an RNIC handle
+ * @qp: a QP of @rnic
+ * @qp_mask: which of @attrs
+ * @attrs: new attributes; all of them take effect, or none
+ * @err_data: may be NULL
+ *
+ * Idle to RTS takes a TCP socket of the caller, which belongs to the kernel from then on. With a
+ * last message the peer sends the first FPDU.
+ *
+ * Context: any thread; sleeps until the last message is sent.
+ * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_QP_INVALID_HANDLE,
+ * RI_RET_INVALID_PARAMETER, RI_RET_QP_INVALID_STATE, RI_RET_QP_ATTRIBUTE_CANT_CHANGE,
+ * RI_RET_QP_RESIZE_UNSUPPORTED, RI_RET_RNIC_IRD_ORD_EXCEEDED, RI_RET_INVALID_LLP_HANDLE,
+ * RI_RET_LLP_BAD_STATE, RI_RET_INVALID_DDP_RDMAP_VERSION, RI_RET_STILL_FLUSHING_WQES,
+ * RI_RET_RESOURCE_SHORTAGE, RI_RET_SRQ_LIMIT_OUT_OF_RANGE, RI_RET_WINDOWS_BOUND;
+ * RI_RET_MPA_ATTR_UNSUPPORTED: the device requires CRC; RI_RET_OP_UNSUPPORTED: the device
+ * takes no socket, or has no high water mark
+ */
+ri_api_return_t ri_do_qp_modify(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_qp_attr_mask_t qp_mask,
+				ri_qp_attr_t *attrs, ri_err_data_t *err_data)
+{
+	ri_api_return_t ret;
+	struct ri_limits n;
+	struct rnic_qp *q;
+	KEEP_ERRNO;
+
+	pthread_mutex_lock(&ri_lock);
+	q = ri_qp_find_settled(rnic, qp, &ret);
+	if (!ret && !attrs)
+		ret = RI_RET_INVALID_PARAMETER;
+	if (ret) {
+		ri_answer(err_data, ret);
+	} else {
+		n = ri_limits_of(q->rnic);
+		ret = ri_modify(q, &n, qp_mask, attrs, err_data);
+	}
+	pthread_mutex_unlock(&ri_lock);
+	return ret;
+}
 
 /**
  * ri_do_qp_destroy() - ri_qp_destroy
@@ -297,7 +315,7 @@ ri_api_return_t ri_do_qp_destroy(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_er
 	KEEP_ERRNO;
 
 	pthread_mutex_lock(&ri_lock);
-	ret = ri_qp_find_settled(rnic, qp, &q);
+	q = ri_qp_find_settled(rnic, qp, &ret);
 	if (!ret)
 		err = ibv_destroy_qp(q->qp);
 	if (!ret && !err) {
@@ -310,7 +328,7 @@ ri_api_return_t ri_do_qp_destroy(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_er
 	pthread_mutex_unlock(&ri_lock);
 	if (err)
 		return ri_failed(err_data, err, RI_RET_WINDOWS_BOUND);
-	return ret ? ri_refuse(err_data, ret) : ri_done(err_data);
+	return ri_answer(err_data, ret);
 }
 
 /**

@@ -4,15 +4,10 @@
 
 #include "rnic.h"
 
-ri_api_return_t ri_qp_find(ri_rnic_handle_t rnic, ri_qp_handle_t qp, struct rnic_qp **found);
-ri_api_return_t ri_qp_find_settled(ri_rnic_handle_t rnic, ri_qp_handle_t qp,
-				   struct rnic_qp **found);
+struct rnic_qp *ri_qp_find_settled(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_api_return_t *ret);
 void ri_qps_renew(void);
 void ri_qp_free(struct rnic_qp *qp);
 void ri_qp_enter(struct rnic *rnic, struct rnic_qp *qp);
-int ri_qp_attach(struct rnic_qp *qp, const struct srnicdv_stream_attr *stream);
 int ri_qp_make_idle(struct rnic_qp *qp);
-int ri_qp_arm(struct rnic_qp *qp, bool arm);
-int ri_qp_look(struct rnic_qp *qp);
 
 #endif

@@ -89,25 +89,6 @@ void ri_qp_forget(struct rnic *rnic, const struct rnic_srq *srq)
 	pthread_mutex_unlock(&rnic->qp_lock);
 }
 
-/**
- * ri_qp_find() - Look a QP up
- * @rnic: an RNIC handle
- * @qp: a QP of @rnic
- * @found: the QP
- *
- * Context: any thread.
- * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_QP_INVALID_HANDLE
- */
-ri_api_return_t ri_qp_find(ri_rnic_handle_t rnic, ri_qp_handle_t qp, struct rnic_qp **found)
-{
-	struct rnic *r = handle_object(RI_KIND_RNIC, rnic);
-
-	*found = handle_object(RI_KIND_QP, qp);
-	if (!r)
-		return RI_RET_RNIC_INVALID_HANDLE;
-	return *found && (*found)->rnic == r ? RI_RET_SUCCESS : RI_RET_QP_INVALID_HANDLE;
-}
-
 static pthread_cond_t turned = PTHREAD_COND_INITIALIZER;
 
 /**
@@ -124,38 +105,54 @@ void ri_qps_renew(void)
  * ri_qp_find_settled() - Look a QP up, and wait until its stream is not being attached
  * @rnic: an RNIC handle
  * @qp: a QP of @rnic
- * @found: the QP
+ * @ret: as ri_find()
  *
  * Context: ri_lock is held; released while this waits for another thread's ri_qp_modify().
- * Return: as ri_qp_find()
+ * Return: the QP or NULL.
  */
-ri_api_return_t ri_qp_find_settled(ri_rnic_handle_t rnic, ri_qp_handle_t qp,
-				   struct rnic_qp **found)
+struct rnic_qp *ri_qp_find_settled(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_api_return_t *ret)
 {
-	ri_api_return_t ret;
+	struct rnic_qp *found;
 
-	while (ret = ri_qp_find(rnic, qp, found), !ret && (*found)->turning)
+	while (found = ri_find(rnic, RI_KIND_QP, qp, ret), found && found->turning)
 		pthread_cond_wait(&turned, &ri_lock);
-	return ret;
+	return found;
 }
 
 /**
- * ri_qp_attach() - Attach a stream to a QP
+ * ri_qp_attach() - Attach its stream to a QP
  * @qp: Idle
- * @stream: the stream and its settings
+ * @msg: the last message in streaming mode
+ * @len: its bytes; 0: none, and this end sends the first FPDU
  *
  * The kernel may wait for the peer, so other threads can use other objects meanwhile.
  *
  * Context: ri_lock is held; released during the call of the kernel.
  * Return: 0 or an errno.
  */
-int ri_qp_attach(struct rnic_qp *qp, const struct srnicdv_stream_attr *stream)
+int ri_qp_attach(struct rnic_qp *qp, char *msg, uint32_t len)
 {
+	const ri_iwarp_qp_attr_t *iw = &qp->attr.qp_xport.qp_iwarp;
+	const struct srnicdv_stream_attr stream = {
+		.fd = qp->llp.fd,
+		.keepalive = qp->llp.keepalive,
+		.flags = (iw->mpa_attrs.crc_enabled ? SRNICDV_STREAM_CRC : 0) |
+			 (iw->mpa_attrs.xmit_marker_enabled ? SRNICDV_STREAM_TX_MARKERS : 0) |
+			 (iw->mpa_attrs.recv_marker_enabled ? SRNICDV_STREAM_RX_MARKERS : 0) |
+			 (iw->enable_bind ? 0 : SRNICDV_STREAM_NO_BIND) |
+			 (len ? SRNICDV_STREAM_RESPONDER : 0),
+		.ird = qp->attr.max_rdma_read_incoming,
+		.ord = qp->attr.max_rdma_read_outgoing,
+		.last_msg = msg,
+		.last_len = len,
+	};
 	int err;
 
+	if (!qp->rnic->native)
+		return EOPNOTSUPP;
 	qp->turning = true;
 	pthread_mutex_unlock(&ri_lock);
-	err = srnicdv_attach_stream(qp->qp, stream);
+	err = srnicdv_attach_stream(qp->qp, &stream);
 	pthread_mutex_lock(&ri_lock);
 	qp->turning = false;
 	pthread_cond_broadcast(&turned);
@@ -247,28 +244,41 @@ int ri_qp_make_idle(struct rnic_qp *qp)
 				   (qp->attr.qp_xport.qp_iwarp.enable_bind ? IBV_ACCESS_MW_BIND : 0),
 	};
 
-	qp->have_llp = false;
-	qp->have_mpa = false;
 	return ibv_modify_qp(qp->qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
 			     IBV_QP_ACCESS_FLAGS);
 }
 
 /**
- * ri_qp_arm() - Arm the high water mark of a QP's receive queue
- * @qp: of an srnic device, with an SRQ
- * @arm: false: disarm it
- *
- * RNICPI's event comes at the mark, that of the RDMAC verbs above the limit: so the marks 0 and 1
- * both become the limit 0, which the first receive that the QP takes exceeds (L2700).
+ * ri_qp_set_state() - Change the state of a QP
+ * @qp: a QP
+ * @state: IBV_QPS_*; IBV_QPS_RESET: Idle, from Error
  *
  * Context: any thread; sleeps.
  * Return: 0 or an errno.
  */
-int ri_qp_arm(struct rnic_qp *qp, bool arm)
+int ri_qp_set_state(struct rnic_qp *qp, int state)
 {
-	uint32_t hiwat = qp->attr.qp_xport.qp_iwarp.rq_hiwat;
+	struct ibv_qp_attr attr = { .qp_state = state };
+	int err = ibv_modify_qp(qp->qp, &attr, IBV_QP_STATE);
 
-	if (!arm)
-		return srnicdv_arm_rq(qp->qp, SRNIC_QP_RQ_DISARM);
-	return srnicdv_arm_rq(qp->qp, hiwat ? hiwat - 1 : 0);
+	if (err || state != IBV_QPS_RESET)
+		return err;
+	if (qp->sq.slots)
+		ri_ring_reset(&qp->sq);
+	if (qp->rq.slots)
+		ri_ring_reset(&qp->rq);
+	return ri_qp_make_idle(qp);
+}
+
+/**
+ * ri_qp_arm() - Arm the limit of a QP's receive queue
+ * @qp: of an srnic device, with an SRQ
+ * @limit: see srnicdv_arm_rq()
+ *
+ * Context: any thread; sleeps.
+ * Return: 0 or an errno.
+ */
+int ri_qp_arm(struct rnic_qp *qp, uint32_t limit)
+{
+	return srnicdv_arm_rq(qp->qp, limit);
 }

@@ -14,9 +14,9 @@
 #include <srnicdv.h>
 #include <handle.h>
 #include <rnicpi/rnicpi.h>
-
-enum ri_kind { RI_KIND_VP = 1, RI_KIND_RNIC, RI_KIND_PD, RI_KIND_CQ, RI_KIND_QP, RI_KIND_SRQ,
-	       RI_KIND_MR, RI_KIND_MW };
+#include "rnicpi/shared/answer.h"
+#include "rnicpi/shared/ops.h"
+#include "rnicpi/shared/rules.h"
 
 #define QPN_BUCKETS	256
 
@@ -65,6 +65,7 @@ struct rnic {
 	struct rnic_qp *qps[QPN_BUCKETS];
 };
 
+/* The RNIC handle is the first member of each object of one: see ri_find() */
 struct rnic_pd {
 	struct rnic *rnic;
 	struct ibv_pd *pd;
@@ -74,10 +75,10 @@ struct rnic_pd {
 
 /* @number: identifies it in events, as that of an SRQ */
 struct rnic_cq {
+	struct rnic *rnic;
 	pthread_mutex_t poll_lock;	/* frees slots in the order of the completions */
 	struct rnic_cq *next;
 	uint32_t number;
-	struct rnic *rnic;
 	struct ibv_cq *cq;
 	struct ibv_comp_channel *channel;
 	ri_os_data_t os_data;
@@ -103,9 +104,9 @@ struct rnic_ring {
 };
 
 struct rnic_srq {
+	struct rnic *rnic;
 	struct rnic_srq *next;
 	uint32_t number;
-	struct rnic *rnic;
 	struct rnic_pd *pd;
 	struct ibv_srq *srq;
 	struct rnic_ring ring;	/* @head: first free slot, counted from 1; 0: none */
@@ -121,12 +122,11 @@ struct rnic_srq {
  * @next: of its bucket
  * @dead: it is destroyed, and kept so that polls recognize its completions
  * @turning: its stream is being attached, without ri_lock; see ri_qp_find_settled()
- * @have_mpa: MPA attributes were set
  * @llp, @have_llp: its stream, as it was set
  */
 struct rnic_qp {
-	struct rnic_qp *next;
 	struct rnic *rnic;
+	struct rnic_qp *next;
 	struct rnic_pd *pd;
 	struct rnic_cq *scq, *rcq;
 	struct rnic_srq *srq;
@@ -139,7 +139,7 @@ struct rnic_qp {
 	struct ri_qp_attr attr;
 	uint32_t max_inline;
 	uint32_t windows;	/* bound to it, at the last ri_qp_look() */
-	bool have_mpa, have_llp;
+	bool have_llp;
 	struct ri_linux_llp llp;
 };
 
@@ -158,7 +158,7 @@ struct rnic_mw {
 };
 
 extern pthread_mutex_t ri_lock;
-extern const struct ri_ops ri_al_ops, ri_vp_ops, ri_no_vp_ops, ri_no_rnic_ops;
+extern const struct ri_ops ri_al_ops, ri_vp_ops;
 
 /* Library paths of devices, for ri_svc_lib_reg() */
 #define NATIVE_PATH	"libsrnic.so.1"
@@ -169,14 +169,13 @@ bool ri_vp_is_known(const char *lib_path);
 struct ibv_device **ri_device_list(void);
 ri_vp_handle_t ri_vp_of(struct ibv_device *device);
 void ri_vps_renew(void);
+struct ri_limits ri_limits_of(const struct rnic *rnic);
 
 /* address.c */
 bool ri_netdev_of(const struct ibv_device *device, char *name, size_t size);
 
 /* error.c */
-ri_api_return_t ri_done(ri_err_data_t *err_data);
-ri_api_return_t ri_refuse(ri_err_data_t *err_data, ri_api_return_t ret);
-ri_api_return_t ri_failed(ri_err_data_t *err_data, int err, ri_api_return_t busy);
+void *ri_find(ri_rnic_handle_t rnic, enum ri_kind kind, ri_handle_t handle, ri_api_return_t *ret);
 ri_wc_status_t ri_status_of(const struct rnic *rnic, const struct ibv_wc *wc);
 void ri_restore_errno(const int *saved);
 
@@ -197,6 +196,10 @@ bool ri_slot_end(struct rnic_qp *qp, const struct ibv_wc *wc, struct rnic_slot *
 /* qp_state.c */
 struct rnic_qp *ri_qp_of_number(struct rnic *rnic, uint32_t qpn);
 void ri_qp_forget(struct rnic *rnic, const struct rnic_srq *srq);
+
+/* rnic_hdl.c */
+ri_api_return_t ri_do_get_hdl(const struct ri_ops *ops, ri_vp_handle_t vp_hdl, ri_rnic_handle_t *rnic,
+			      ri_os_data_t os_data, ri_err_data_t *err_data);
 
 /* qp.c */
 uint32_t ri_terminate_bytes(char *buf, const struct srnic_terminate *term);

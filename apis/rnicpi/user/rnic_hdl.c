@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 #include <rnicpi/rix.h>
-#include "ops.h"
 #include "rnic.h"
 
 #define PORT	1
@@ -69,12 +68,12 @@ ri_api_return_t ri_do_get_hdl(const struct ri_ops *ops, ri_vp_handle_t vp_hdl,
 	KEEP_ERRNO;
 
 	if (!vp)
-		return ri_refuse(err_data, RI_RET_VP_INVALID_HANDLE);
+		return ri_answer(err_data, RI_RET_VP_INVALID_HANDLE);
 	if (!rnic)
-		return ri_refuse(err_data, RI_RET_INVALID_PARAMETER);
+		return ri_answer(err_data, RI_RET_INVALID_PARAMETER);
 	r = calloc(1, sizeof(*r));
 	if (!r)
-		return ri_refuse(err_data, RI_RET_RESOURCE_SHORTAGE);
+		return ri_answer(err_data, RI_RET_RESOURCE_SHORTAGE);
 	pthread_mutex_init(&r->qp_lock, NULL);
 	r->os_data = os_data;
 	r->event_fd = -1;
@@ -84,13 +83,13 @@ ri_api_return_t ri_do_get_hdl(const struct ri_ops *ops, ri_vp_handle_t vp_hdl,
 	if (!r->ctx || !ask_device(r)) {
 		err = errno;
 		rnic_free(r);
-		return err == ENODEV ? ri_refuse(err_data, RI_RET_RNIC_NOT_OPEN) :
+		return err == ENODEV ? ri_answer(err_data, RI_RET_RNIC_NOT_OPEN) :
 				       ri_failed(err_data, err, RI_RET_FAIL);
 	}
 	*rnic = handle_new(RI_KIND_RNIC, r);
 	if (!*rnic) {
 		rnic_free(r);
-		return ri_refuse(err_data, RI_RET_RESOURCE_SHORTAGE);
+		return ri_answer(err_data, RI_RET_RESOURCE_SHORTAGE);
 	}
 	return ri_done(err_data);
 }
@@ -124,7 +123,7 @@ ri_api_return_t ri_do_rnic_free_hdl(ri_vp_handle_t vp_hdl, ri_rnic_handle_t rnic
 		handle_free(rnic);
 	pthread_mutex_unlock(&ri_lock);
 	if (ret)
-		return ri_refuse(err_data, ret);
+		return ri_answer(err_data, ret);
 	ri_qp_forget(r, NULL);
 	rnic_free(r);
 	return ri_done(err_data);
@@ -284,11 +283,11 @@ ri_api_return_t ri_do_rnic_query(ri_rnic_handle_t rnic, ri_rnic_query_flags_t fl
 	KEEP_ERRNO;
 
 	if (!r)
-		return ri_refuse(err_data, RI_RET_RNIC_INVALID_HANDLE);
+		return ri_answer(err_data, RI_RET_RNIC_INVALID_HANDLE);
 	if (!attr_size || flags & ~RI_QUERY_RNIC_PORT_INFO)
-		return ri_refuse(err_data, RI_RET_INVALID_PARAMETER);
+		return ri_answer(err_data, RI_RET_INVALID_PARAMETER);
 	ret = answer(r, flags, attrs, attr_size);
-	return ret ? ri_refuse(err_data, ret) : ri_done(err_data);
+	return ri_answer(err_data, ret);
 }
 
 /* --- protection domains --- */
@@ -315,9 +314,9 @@ ri_api_return_t ri_do_pd_alloc(ri_rnic_handle_t rnic, ri_pd_handle_t *pd, ri_vp_
 
 	(void)vp_data, (void)os_data;
 	if (!r)
-		return ri_refuse(err_data, RI_RET_RNIC_INVALID_HANDLE);
+		return ri_answer(err_data, RI_RET_RNIC_INVALID_HANDLE);
 	if (!pd)
-		return ri_refuse(err_data, RI_RET_INVALID_PARAMETER);
+		return ri_answer(err_data, RI_RET_INVALID_PARAMETER);
 	p = calloc(1, sizeof(*p));
 	if (p) {
 		p->rnic = r;
@@ -353,29 +352,24 @@ ri_api_return_t ri_do_pd_alloc(ri_rnic_handle_t rnic, ri_pd_handle_t *pd, ri_vp_
  */
 ri_api_return_t ri_do_pd_dealloc(ri_rnic_handle_t rnic, ri_pd_handle_t pd, ri_err_data_t *err_data)
 {
-	struct rnic *r = handle_object(RI_KIND_RNIC, rnic);
-	ri_api_return_t ret = RI_RET_SUCCESS;
+	ri_api_return_t ret;
 	struct rnic_pd *p;
 	int err = 0;
 	KEEP_ERRNO;
 
-	if (!r)
-		return ri_refuse(err_data, RI_RET_RNIC_INVALID_HANDLE);
 	pthread_mutex_lock(&ri_lock);
-	p = handle_object(RI_KIND_PD, pd);
-	if (!p || p->rnic != r)
-		ret = RI_RET_PD_INVALID_HANDLE;
-	else if (p->users)
+	p = ri_find(rnic, RI_KIND_PD, pd, &ret);
+	if (!ret && p->users)
 		ret = RI_RET_PD_INUSE;
-	else
+	if (!ret)
 		err = ibv_dealloc_pd(p->pd);
 	if (!ret && !err) {
 		handle_free(pd);
+		p->rnic->users--;
 		free(p);
-		r->users--;
 	}
 	pthread_mutex_unlock(&ri_lock);
 	if (err)
 		return ri_failed(err_data, err, RI_RET_PD_INUSE);
-	return ret ? ri_refuse(err_data, ret) : ri_done(err_data);
+	return ri_answer(err_data, ret);
 }

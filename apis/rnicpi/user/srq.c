@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Shared receive queues. RNICPI's low water mark is inclusive, the limit of verbs is not (L6137). */
+/* Shared receive queues. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "ops.h"
 #include "qp.h"
 
 static int set_limit(struct rnic_srq *srq, uint32_t lowat)
 {
-	struct ibv_srq_attr attr = {
-		.srq_limit = lowat < srq->ring.size ? lowat + 1 : srq->ring.size,
-	};
+	struct ibv_srq_attr attr = { .srq_limit = ri_srq_limit(lowat, srq->ring.size) };
 	int err = ibv_modify_srq(srq->srq, &attr, IBV_SRQ_LIMIT);
 
 	if (!err)
@@ -72,22 +69,6 @@ static int make_srq(struct rnic_srq *srq, ri_srq_attr_t *attrs)
 	return 0;
 }
 
-static ri_api_return_t check_srq(const struct rnic *r, const struct rnic_pd *pd,
-				 const ri_srq_attr_t *a)
-{
-	if (!pd || pd->rnic != r)
-		return RI_RET_PD_INVALID_HANDLE;
-	if (!r->attr.max_srq)
-		return RI_RET_SRQ_UNSUPPORTED;
-	if (!a->max_wrs)
-		return RI_RET_INVALID_PARAMETER;
-	if (a->max_wrs > (uint32_t)r->attr.max_srq_wr)
-		return RI_RET_RNIC_WR_LIMIT_EXCEEDED;
-	if (a->max_sgl > (uint32_t)r->attr.max_srq_sge)
-		return RI_RET_RNIC_SG_LIMIT_EXCEEDED;
-	return a->lowat > a->max_wrs ? RI_RET_SRQ_LIMIT_OUT_OF_RANGE : RI_RET_SUCCESS;
-}
-
 /**
  * ri_do_srq_create() - ri_srq_create
  * @rnic: an RNIC handle
@@ -107,6 +88,7 @@ ri_api_return_t ri_do_srq_create(ri_rnic_handle_t rnic, ri_srq_attr_t *srq_attrs
 				 ri_err_data_t *err_data)
 {
 	struct rnic *r = handle_object(RI_KIND_RNIC, rnic);
+	struct ri_limits n;
 	ri_api_return_t ret;
 	struct rnic_srq *s;
 	int err;
@@ -114,17 +96,19 @@ ri_api_return_t ri_do_srq_create(ri_rnic_handle_t rnic, ri_srq_attr_t *srq_attrs
 
 	(void)vp_data;
 	if (!r)
-		return ri_refuse(err_data, RI_RET_RNIC_INVALID_HANDLE);
+		return ri_answer(err_data, RI_RET_RNIC_INVALID_HANDLE);
 	if (!srq_attrs || !srq)
-		return ri_refuse(err_data, RI_RET_INVALID_PARAMETER);
+		return ri_answer(err_data, RI_RET_INVALID_PARAMETER);
 	s = calloc(1, sizeof(*s));
 	if (!s)
-		return ri_refuse(err_data, RI_RET_RESOURCE_SHORTAGE);
+		return ri_answer(err_data, RI_RET_RESOURCE_SHORTAGE);
 	s->rnic = r;
 	s->os_data = os_data;
 	pthread_mutex_lock(&ri_lock);
-	s->pd = handle_object(RI_KIND_PD, srq_attrs->pd);
-	ret = check_srq(r, s->pd, srq_attrs);
+	s->pd = ri_find(rnic, RI_KIND_PD, srq_attrs->pd, &ret);
+	n = ri_limits_of(r);
+	if (!ret)
+		ret = ri_check_srq(&n, srq_attrs);
 	err = ret ? 0 : make_srq(s, srq_attrs);
 	if (!ret && !err) {
 		r->users++;
@@ -138,17 +122,7 @@ ri_api_return_t ri_do_srq_create(ri_rnic_handle_t rnic, ri_srq_attr_t *srq_attrs
 		return ri_done(err_data);
 	ri_ring_free(&s->ring);
 	free(s);
-	return ret ? ri_refuse(err_data, ret) : ri_failed(err_data, err, RI_RET_FAIL);
-}
-
-static ri_api_return_t find(ri_rnic_handle_t rnic, ri_srq_handle_t srq, struct rnic_srq **found)
-{
-	struct rnic *r = handle_object(RI_KIND_RNIC, rnic);
-
-	*found = handle_object(RI_KIND_SRQ, srq);
-	if (!r)
-		return RI_RET_RNIC_INVALID_HANDLE;
-	return *found && (*found)->rnic == r ? RI_RET_SUCCESS : RI_RET_SRQ_INVALID_HANDLE;
+	return ret ? ri_answer(err_data, ret) : ri_failed(err_data, err, RI_RET_FAIL);
 }
 
 /**
@@ -167,22 +141,22 @@ ri_api_return_t ri_do_srq_query(ri_rnic_handle_t rnic, ri_srq_handle_t srq,
 {
 	struct srnic_uresp_srq_query native = { 0 };
 	struct ibv_srq_attr attr;
-	struct rnic_srq *s;
-	ri_api_return_t ret = find(rnic, srq, &s);
+	ri_api_return_t ret;
+	struct rnic_srq *s = ri_find(rnic, RI_KIND_SRQ, srq, &ret);
 	int err;
 	KEEP_ERRNO;
 
 	if (!ret && !srq_attrs)
 		ret = RI_RET_INVALID_PARAMETER;
 	if (ret)
-		return ri_refuse(err_data, ret);
+		return ri_answer(err_data, ret);
 	err = ibv_query_srq(s->srq, &attr);
 	if (!err && s->rnic->native)
 		err = srnicdv_query_srq(s->srq, &native, sizeof(native));
 	if (err)
 		return ri_failed(err_data, err, RI_RET_FAIL);
 	if (native.flags & SRNIC_SRQ_QUERY_BROKEN)
-		return ri_refuse(err_data, RI_RET_SRQ_IN_ERROR);
+		return ri_answer(err_data, RI_RET_SRQ_IN_ERROR);
 	*srq_attrs = (ri_srq_attr_t){
 		.max_wrs = attr.max_wr,
 		.max_sgl = attr.max_sge,
@@ -210,20 +184,15 @@ ri_api_return_t ri_do_srq_modify(ri_rnic_handle_t rnic, ri_srq_handle_t srq,
 				 ri_srq_attr_mask_t srqmask, ri_srq_attr_t *attrs,
 				 ri_err_data_t *err_data)
 {
-	struct rnic_srq *s;
-	ri_api_return_t ret = find(rnic, srq, &s);
+	ri_api_return_t ret;
+	struct rnic_srq *s = ri_find(rnic, RI_KIND_SRQ, srq, &ret);
 	int err;
 	KEEP_ERRNO;
 
-	if (!ret && (!attrs || !srqmask ||
-		     srqmask & ~(RI_SRQ_ATTR_LOWAT | RI_SRQ_ATTR_MAX_WRS)))
-		ret = RI_RET_INVALID_PARAMETER;
-	else if (!ret && srqmask & RI_SRQ_ATTR_MAX_WRS)
-		ret = RI_RET_SRQ_RESIZE_UNSUPPORTED;
-	else if (!ret && attrs->lowat > s->ring.size)
-		ret = RI_RET_SRQ_LIMIT_OUT_OF_RANGE;
+	if (!ret)
+		ret = ri_check_srq_change(s->ring.size, srqmask, attrs);
 	if (ret)
-		return ri_refuse(err_data, ret);
+		return ri_answer(err_data, ret);
 	err = set_limit(s, attrs->lowat);
 	return err ? ri_failed(err_data, err, RI_RET_FAIL) : ri_done(err_data);
 }
@@ -249,7 +218,7 @@ ri_api_return_t ri_do_srq_destroy(ri_rnic_handle_t rnic, ri_srq_handle_t srq,
 	KEEP_ERRNO;
 
 	pthread_mutex_lock(&ri_lock);
-	ret = find(rnic, srq, &s);
+	s = ri_find(rnic, RI_KIND_SRQ, srq, &ret);
 	if (!ret && s->users)
 		ret = RI_RET_SRQ_INUSE;
 	if (!ret)
@@ -266,5 +235,5 @@ ri_api_return_t ri_do_srq_destroy(ri_rnic_handle_t rnic, ri_srq_handle_t srq,
 	pthread_mutex_unlock(&ri_lock);
 	if (err)
 		return ri_failed(err_data, err, RI_RET_SRQ_INUSE);
-	return ret ? ri_refuse(err_data, ret) : ri_done(err_data);
+	return ri_answer(err_data, ret);
 }

@@ -77,7 +77,7 @@ ri_api_return_t ri_svc_lib_reg(char *lib_path, ri_ops_t *al_locking_ops, ri_ops_
 	(void)os_data;
 	if (!lib_path || !vector_is_whole(al_locking_ops) ||
 	    (vp_locking_ops && !vector_is_whole(vp_locking_ops)))
-		return ri_refuse(err_data, RI_RET_INVALID_PARAMETER);
+		return ri_answer(err_data, RI_RET_INVALID_PARAMETER);
 	pthread_mutex_lock(&ri_lock);
 	if (library_of(lib_path))
 		ret = RI_RET_RNIC_INUSE;
@@ -86,7 +86,7 @@ ri_api_return_t ri_svc_lib_reg(char *lib_path, ri_ops_t *al_locking_ops, ri_ops_
 	else if (!library_add(lib_path, al_locking_ops, vp_locking_ops))
 		ret = RI_RET_RESOURCE_SHORTAGE;
 	pthread_mutex_unlock(&ri_lock);
-	return ret ? ri_refuse(err_data, ret) : ri_done(err_data);
+	return ri_answer(err_data, ret);
 }
 
 /**
@@ -108,7 +108,7 @@ ri_api_return_t rix_rnic_vectors(ri_vp_handle_t vp_hdl, const ri_ops_t **al_lock
 	struct library *lib;
 
 	if (!vp)
-		return ri_refuse(err_data, RI_RET_VP_INVALID_HANDLE);
+		return ri_answer(err_data, RI_RET_VP_INVALID_HANDLE);
 	pthread_mutex_lock(&ri_lock);
 	lib = library_of(vp->lib_path);
 	pthread_mutex_unlock(&ri_lock);
@@ -132,5 +132,5 @@ const struct ri_ops *ri_svc_ops(void *handle)
 
 	if (rnic)
 		return rnic->ops;
-	return handle_object(RI_KIND_VP, handle) ? &ri_vp_ops : &ri_no_rnic_ops;
+	return handle_object(RI_KIND_VP, handle) ? &ri_vp_ops : &ri_no_ops;
 }

@@ -267,7 +267,7 @@ static void posts_wrong(struct kunit *test)
 	for (i = 0; i < PAIR_DEPTH; i++)
 		pair_recv(p, &p->b, i, 0, 1);
 	KUNIT_EXPECT_EQ(test, ri_qp_post_recv(p->rnic, p->b.qp, 0, 1, seg, 1, NULL),
-			RI_RET_RNIC_WR_LIMIT_EXCEEDED);
+			RI_RET_QP_CAPACITY_EXCEEDED);
 	pair_close(p);
 #undef POST
 }
@@ -325,7 +325,7 @@ static void shared_queue(struct kunit *test)
 {
 	ri_qp_attr_t *attr = kunit_kzalloc(test, sizeof(*attr), GFP_KERNEL);
 	struct pair *p = pair_idle(test, RI_PHYS_PAGE_LIST_MODE, 0);
-	ri_srq_attr_t srq_attr = { .max_wrs = 8, .max_sgl = 1, .lowat = 8, .pd = p->pd };
+	ri_srq_attr_t srq_attr = { .max_wrs = 8, .max_sgl = 1, .lowat = 9, .pd = p->pd };
 	ri_data_seg_t seg = pair_seg(&p->b, 0, 10);
 	ri_srq_handle_t srq;
 	u32 i;
@@ -374,7 +374,10 @@ static void shared_queue(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, srq_attr.srq_armed);
 	KUNIT_EXPECT_EQ(test, ri_srq_modify(p->rnic, srq, RI_SRQ_ATTR_MAX_WRS, &srq_attr, NULL),
 			RI_RET_SRQ_RESIZE_UNSUPPORTED);
-	srq_attr.lowat = 100000;
+	/* RI-44: a mark of its size is in range */
+	srq_attr.lowat = srq_attr.max_wrs;
+	KUNIT_EXPECT_EQ(test, ri_srq_modify(p->rnic, srq, RI_SRQ_ATTR_LOWAT, &srq_attr, NULL), OK);
+	srq_attr.lowat = srq_attr.max_wrs + 1;
 	KUNIT_EXPECT_EQ(test, ri_srq_modify(p->rnic, srq, RI_SRQ_ATTR_LOWAT, &srq_attr, NULL),
 			RI_RET_SRQ_LIMIT_OUT_OF_RANGE);
 	pair_destroy_qps(p);
@@ -465,7 +468,7 @@ static int post_many(void *data)
 					       0, NULL);
 		if (!t->ret)
 			i++;
-		else if (t->ret == RI_RET_RNIC_WR_LIMIT_EXCEEDED)
+		else if (t->ret == RI_RET_QP_CAPACITY_EXCEEDED)
 			usleep_range(20, 50);
 		else
 			break;

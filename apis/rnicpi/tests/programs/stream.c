@@ -312,11 +312,24 @@ void queried(void)
 	close_pair();
 }
 
+/* A TCP socket that is connected to itself */
+static int loop_at(struct in_addr at)
+{
+	struct sockaddr_in addr = { .sin_family = AF_INET, .sin_addr = at };
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	socklen_t len = sizeof(addr);
+
+	require(!bind(fd, (struct sockaddr *)&addr, len) &&
+		!getsockname(fd, (struct sockaddr *)&addr, &len) &&
+		!connect(fd, (struct sockaddr *)&addr, len), "connect: %s", strerror(errno));
+	return fd;
+}
+
 void stream_bad(void)
 {
 	struct sockaddr_in addr = { .sin_family = AF_INET };
 	int udp = socket(AF_INET, SOCK_DGRAM, 0), tcp = socket(AF_INET, SOCK_STREAM, 0);
-	int file = open("/dev/null", O_RDWR), ends[2];
+	int file = open("/dev/null", O_RDWR), ends[2], urgent;
 	char c = 0;
 
 	open_end(&a);
@@ -332,6 +345,10 @@ void stream_bad(void)
 	require(inet_aton(test_addr, &addr.sin_addr), "%s", test_addr);
 	require(!bind(tcp, (struct sockaddr *)&addr, sizeof(addr)) && !listen(tcp, 1), "listen");
 	refuse_fd(tcp, "a listener");
+	refuse_fd(loop_at((struct in_addr){ htonl(INADDR_LOOPBACK) }), "another interface's address");
+	urgent = loop_at(addr.sin_addr);
+	require(send(urgent, "x", 1, MSG_OOB) == 1, "send");
+	refuse_fd(urgent, "urgent data");
 	require(write(ends[0], "x", 1) == 1 && read(ends[1], &c, 1) == 1 && c == 'x', "as before");
 	/* a refused call leaves the QP unchanged */
 	converse(5, false, true);

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* Checks of new queues and of WRs: each has its own code. */
+#include "rnicpi/shared/os.h"
+#include "rnicpi/shared/rules.h"
+
+/**
+ * ri_check_qp() - Check the attributes of a new QP
+ * @n: limits of its device
+ * @attrs: the attributes
+ *
+ * Context: any.
+ * Return: RI_RET_SUCCESS, RI_RET_RNIC_WR_LIMIT_EXCEEDED, RI_RET_RNIC_SG_LIMIT_EXCEEDED,
+ * RI_RET_SRQ_LIMIT_OUT_OF_RANGE, RI_RET_RNIC_IRD_ORD_EXCEEDED
+ */
+ri_api_return_t ri_check_qp(const struct ri_limits *n, const ri_qp_attr_t *attrs)
+{
+	if (attrs->sq_size > n->qp_wr || (!attrs->srq_valid && attrs->rq_size > n->qp_wr))
+		return RI_RET_RNIC_WR_LIMIT_EXCEEDED;
+	if (attrs->sq_max_sges > n->qp_sge || attrs->sq_max_sges_rdmaw > n->qp_sge ||
+	    attrs->rq_max_sges > n->qp_sge)
+		return RI_RET_RNIC_SG_LIMIT_EXCEEDED;
+	if (attrs->srq_valid && attrs->qp_xport.qp_iwarp.rq_hiwat > n->srq_wr)
+		return RI_RET_SRQ_LIMIT_OUT_OF_RANGE;
+	if (attrs->max_rdma_read_incoming > n->ird || attrs->max_rdma_read_outgoing > n->ord)
+		return RI_RET_RNIC_IRD_ORD_EXCEEDED;
+	return RI_RET_SUCCESS;
+}
+
+/**
+ * ri_check_srq() - Check the attributes of a new SRQ
+ * @n: limits of its device
+ * @attrs: the attributes
+ *
+ * Context: any.
+ * Return: RI_RET_SUCCESS, RI_RET_SRQ_UNSUPPORTED, RI_RET_INVALID_PARAMETER,
+ * RI_RET_RNIC_WR_LIMIT_EXCEEDED, RI_RET_RNIC_SG_LIMIT_EXCEEDED, RI_RET_SRQ_LIMIT_OUT_OF_RANGE
+ */
+ri_api_return_t ri_check_srq(const struct ri_limits *n, const ri_srq_attr_t *attrs)
+{
+	if (!n->srq_wr)
+		return RI_RET_SRQ_UNSUPPORTED;
+	if (!attrs->max_wrs)
+		return RI_RET_INVALID_PARAMETER;
+	if (attrs->max_wrs > n->srq_wr)
+		return RI_RET_RNIC_WR_LIMIT_EXCEEDED;
+	if (attrs->max_sgl > n->srq_sge)
+		return RI_RET_RNIC_SG_LIMIT_EXCEEDED;
+	return attrs->lowat > attrs->max_wrs ? RI_RET_SRQ_LIMIT_OUT_OF_RANGE : RI_RET_SUCCESS;
+}
+
+/**
+ * ri_check_srq_change() - Check new attributes of an SRQ
+ * @size: its WRs
+ * @mask: which of @attrs
+ * @attrs: the attributes, or NULL
+ *
+ * Context: any.
+ * Return: RI_RET_SUCCESS, RI_RET_INVALID_PARAMETER, RI_RET_SRQ_RESIZE_UNSUPPORTED,
+ * RI_RET_SRQ_LIMIT_OUT_OF_RANGE
+ */
+ri_api_return_t ri_check_srq_change(uint32_t size, uint32_t mask, const ri_srq_attr_t *attrs)
+{
+	if (!attrs || !mask || mask & ~(RI_SRQ_ATTR_LOWAT | RI_SRQ_ATTR_MAX_WRS))
+		return RI_RET_INVALID_PARAMETER;
+	if (mask & RI_SRQ_ATTR_MAX_WRS)
+		return RI_RET_SRQ_RESIZE_UNSUPPORTED;
+	return attrs->lowat > size ? RI_RET_SRQ_LIMIT_OUT_OF_RANGE : RI_RET_SUCCESS;
+}
+
+/**
+ * ri_srq_limit() - A low water mark as the limit of verbs
+ * @lowat: the mark, which is inclusive, and verbs' is not (L6137)
+ * @size: WRs of the SRQ
+ *
+ * Context: any.
+ * Return: the limit.
+ */
+uint32_t ri_srq_limit(uint32_t lowat, uint32_t size)
+{
+	return lowat < size ? lowat + 1 : size;
+}
+
+/* ----- WRs ----- */
+
+#ifdef __KERNEL__
+/* LOCAL_SOLICITED is accepted and ignored (L3093) */
+#define OWN		RI_WR_LOCAL_SOLICITED_FLAG
+#define FMR		RI_RET_SUCCESS
+#else
+#define OWN		(RI_WR_CONSUMER_FLAG0 | RI_WR_CONSUMER_FLAG1 | RI_WR_CONSUMER_FLAG2)
+#define FMR		RI_RET_NO_PERMISSION
+#endif
+/* COALESCE is accepted and ignored (L6346) */
+#define RECVS		(RI_WR_COALESCE_FLAG | OWN)
+#define ANY		(RI_WR_SIGNALED_FLAG | RECVS)
+#define WRITES		(ANY | RI_WR_READ_FENCE_FLAG | RI_WR_INLINE_OK_FLAG)
+#define SENDS		(WRITES | RI_WR_SOLICITED_EVENT_FLAG)
+#define INVALIDATES	(ANY | RI_WR_LOCAL_FENCE_FLAG)
+
+/* Allowed flags of a type (6.3, L6346), or the code if iWARP or this library does not have it */
+static const struct rule {
+	uint32_t flags;
+	ri_api_return_t refused;
+} rules[] = {
+	[RI_WR_TYPE_SEND]			= { SENDS, RI_RET_SUCCESS },
+	[RI_WR_TYPE_SEND_INVALIDATE]		= { SENDS, RI_RET_SUCCESS },
+	[RI_WR_TYPE_RDMA_WRITE]			= { WRITES, RI_RET_SUCCESS },
+	[RI_WR_TYPE_RDMA_READ]			= { ANY, RI_RET_SUCCESS },
+	[RI_WR_TYPE_BIND]			= { ANY, RI_RET_SUCCESS },
+	[RI_WR_TYPE_FAST_REGISTER]		= { ANY, FMR },
+	[RI_WR_TYPE_LOCAL_INVALIDATE_MR]	= { INVALIDATES, RI_RET_SUCCESS },
+	[RI_WR_TYPE_LOCAL_INVALIDATE_MW]	= { INVALIDATES, RI_RET_SUCCESS },
+	[RI_WR_TYPE_RDMA_READ_LOCAL_INVALIDATE]	= { ANY, RI_RET_SUCCESS },
+	[RI_WR_TYPE_COMPARE_AND_SWAP]		= { ANY, RI_RET_RNIC_ATOMICS_UNSUPPORTED },
+	[RI_WR_TYPE_FETCH_AND_ADD]		= { ANY, RI_RET_RNIC_ATOMICS_UNSUPPORTED },
+};
+
+/* Any other type is not of RC on iWARP */
+static ri_api_return_t refused(uint32_t type)
+{
+	if (type > RI_WR_TYPE_FETCH_AND_ADD)
+		return RI_RET_WR_INVALID_TYPE;
+	return rules[type].refused;
+}
+
+/**
+ * ri_check_wr() - Check type and flags of a WR
+ * @wr: the WR
+ *
+ * Context: any.
+ * Return: RI_RET_SUCCESS, RI_RET_WR_INVALID_TYPE, RI_RET_RNIC_ATOMICS_UNSUPPORTED,
+ * RI_RET_WR_INVALID_FLAGS; RI_RET_NO_PERMISSION: a program may not post it
+ */
+ri_api_return_t ri_check_wr(const ri_wr_common_t *wr)
+{
+	ri_api_return_t ret = refused(wr->type);
+
+	if (!ret && wr->flags & ~rules[wr->type].flags)
+		ret = RI_RET_WR_INVALID_FLAGS;
+	return ret;
+}
+
+/**
+ * ri_check_single() - Check the type of a WR that is posted by its fields
+ * @type: its type
+ * @first: a type of the call
+ * @second: another one
+ *
+ * Context: any.
+ * Return: RI_RET_SUCCESS, RI_RET_WR_INVALID_TYPE, or the code of a type that cannot be posted
+ */
+ri_api_return_t ri_check_single(ri_wr_type_t type, ri_wr_type_t first, ri_wr_type_t second)
+{
+	ri_api_return_t ret = refused(type);
+
+	return ret || type == first || type == second ? ret : RI_RET_WR_INVALID_TYPE;
+}
+
+/**
+ * ri_check_list() - Check a list of SGEs
+ * @list: the list
+ * @num: their number
+ * @max: the largest number
+ *
+ * Context: any.
+ * Return: RI_RET_SUCCESS, RI_RET_RNIC_SG_LIMIT_EXCEEDED, RI_RET_INVALID_PARAMETER
+ */
+ri_api_return_t ri_check_list(const ri_data_seg_t *list, uint_t num, uint32_t max)
+{
+	if (num > max)
+		return RI_RET_RNIC_SG_LIMIT_EXCEEDED;
+	return num && !list ? RI_RET_INVALID_PARAMETER : RI_RET_SUCCESS;
+}
+
+/**
+ * ri_check_recv() - Check a receive WR
+ * @wr: the WR
+ * @max_sge: the largest number of SGEs
+ *
+ * Context: any.
+ * Return: as ri_check_list(); RI_RET_WR_INVALID_FLAGS
+ */
+ri_api_return_t ri_check_recv(const ri_wr_recv_t *wr, uint32_t max_sge)
+{
+	if (wr->flags & ~RECVS)
+		return RI_RET_WR_INVALID_FLAGS;
+	return ri_check_list(wr->sg_list, wr->num_sgls, max_sge);
+}

@@ -266,6 +266,21 @@ static void case_limits(void)
 	end(alloc(ctx, max));
 }
 
+/* A user has half of it at most, and gets back what it frees */
+static void case_shared(void)
+{
+	struct ibv_context *ctx;
+
+	require(!setuid(65534), "setuid: %s", strerror(errno));
+	ctx = test_context();
+	for (int i = 0; i < 2; i++) {
+		struct ibv_dm *half = alloc(ctx, max_dm(ctx) / 2);
+
+		no_alloc(ctx, 1, 0, EDQUOT);
+		end(half);
+	}
+}
+
 /* Device memory does not show its former contents */
 static void case_zero(void)
 {
@@ -391,6 +406,7 @@ static const struct test_case cases[] = {
 	{ "atomic", case_atomic, "atomics, aligned in the memory" },
 	{ "bounds", case_bounds, "accesses outside of the region and its rights" },
 	{ "limits", case_limits, "lengths and alignments; all pieces together" },
+	{ "shared", case_shared, "a user has half of it, and no more" },
 	{ "zero", case_zero, "it is zero at first" },
 	{ "copies", case_copies, "copies outside of it, not aligned, from nowhere" },
 	{ "regions", case_regions, "regions that cannot be; busy while there is one" },

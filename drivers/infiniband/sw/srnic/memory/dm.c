@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Memory of the device. A software device has kernel memory only: pages that are charged
- * to the program, up to a limit of the device. No process maps it. A region over it
- * works as any other; the program copies to and from it with a call.
+ * to the program, up to a limit of the device, of which a user has half at most. No process
+ * maps it. A region over it works as any other; the program copies to and from it with a call.
  */
 
 #include <linux/mm.h>
 #include <linux/slab.h>
-#include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 #include "memory/dm.h"
 #include "queue/holder.h"
@@ -66,44 +65,16 @@ void srnic_dm_free(struct srnic_dm *dm)
 	kfree(dm);
 }
 
-static bool is_inside(const struct srnic_dm *dm, u64 offset, u64 length)
-{
-	return offset <= dm->length && length <= dm->length - offset;
-}
-
 /**
- * srnic_dm_write - copy from the program
+ * srnic_dm_at - a range of a piece
  * @dm: the piece
  * @offset: of the first byte in it
- * @from: address in the calling process
  * @length: bytes
  *
- * Not atomic against accesses of peers and of other threads. Context: process, may sleep.
- *
- * Return: 0; -EINVAL if the range is not inside the piece; -EFAULT, and a part may have been
- * written.
+ * Context: any.
+ * Return: the first byte; NULL if the range is not inside the piece.
  */
-int srnic_dm_write(struct srnic_dm *dm, u64 offset, const void __user *from, u64 length)
+void *srnic_dm_at(const struct srnic_dm *dm, u64 offset, u64 length)
 {
-	if (!is_inside(dm, offset, length))
-		return -EINVAL;
-	return copy_from_user(dm->memory + offset, from, length) ? -EFAULT : 0;
-}
-
-/**
- * srnic_dm_read - copy to the program
- * @dm: the piece
- * @offset: of the first byte in it
- * @to: address in the calling process
- * @length: bytes
- *
- * Context: process, may sleep.
- *
- * Return: as srnic_dm_write().
- */
-int srnic_dm_read(const struct srnic_dm *dm, u64 offset, void __user *to, u64 length)
-{
-	if (!is_inside(dm, offset, length))
-		return -EINVAL;
-	return copy_to_user(to, dm->memory + offset, length) ? -EFAULT : 0;
+	return offset <= dm->length && length <= dm->length - offset ? dm->memory + offset : NULL;
 }

@@ -34,7 +34,6 @@ static inline struct srnic_dm *to_srnic_dm(struct ib_dm *ibdm)
 struct srnic_dm *srnic_dm_alloc(struct srnic_device *dev, struct srnic_holder *holder,
 				u64 length, u32 log_align);
 void srnic_dm_free(struct srnic_dm *dm);
-int srnic_dm_write(struct srnic_dm *dm, u64 offset, const void __user *from, u64 length);
-int srnic_dm_read(const struct srnic_dm *dm, u64 offset, void __user *to, u64 length);
+void *srnic_dm_at(const struct srnic_dm *dm, u64 offset, u64 length);
 
 #endif

@@ -4,6 +4,7 @@
  * it: programs map the memory of a hardware device. Here a method copies.
  */
 
+#include <linux/uaccess.h>
 #include <rdma/uverbs_ioctl.h>
 #include <rdma/uverbs_std_types.h>
 #include "memory/dm.h"
@@ -73,16 +74,19 @@ struct ib_mr *srnic_reg_dm_mr(struct ib_pd *pd, struct ib_dm *ibdm,
 			       attr->access_flags);
 }
 
-static int copy(struct srnic_dm *dm, const struct srnic_ureq_dm_copy *req)
+/* Not atomic against accesses of peers and of other threads */
+static int copy(const struct srnic_dm *dm, const struct srnic_ureq_dm_copy *req)
 {
-	switch (req->op) {
-	case SRNIC_DM_WRITE:
-		return srnic_dm_write(dm, req->offset, u64_to_user_ptr(req->addr), req->length);
-	case SRNIC_DM_READ:
-		return srnic_dm_read(dm, req->offset, u64_to_user_ptr(req->addr), req->length);
-	default:
+	void __user *program = u64_to_user_ptr(req->addr);
+	void *at = srnic_dm_at(dm, req->offset, req->length);
+
+	if (req->op > SRNIC_DM_READ || req->reserved)
 		return -EOPNOTSUPP;
-	}
+	if (!at)
+		return -EINVAL;
+	if (req->op == SRNIC_DM_WRITE)
+		return copy_from_user(at, program, req->length) ? -EFAULT : 0;
+	return copy_to_user(program, at, req->length) ? -EFAULT : 0;
 }
 
 static int UVERBS_HANDLER(SRNIC_METHOD_DM_COPY)(struct uverbs_attr_bundle *attrs)
@@ -94,8 +98,6 @@ static int UVERBS_HANDLER(SRNIC_METHOD_DM_COPY)(struct uverbs_attr_bundle *attrs
 	if (IS_ERR(ibdm))
 		return PTR_ERR(ibdm);
 	err = uverbs_copy_from(&req, attrs, SRNIC_ATTR_DM_COPY_REQ);
-	if (!err && req.reserved)
-		err = -EOPNOTSUPP;
 	return err ?: copy(to_srnic_dm(ibdm), &req);
 }
 

@@ -134,6 +134,20 @@ taken_by() {
 
 taken() { taken_by SOCK_STREAM "" && taken_by SOCK_STREAM "$CLI4" && taken_by SOCK_DGRAM "" && taken_by SOCK_DGRAM "$CLI4"; }
 
+# They stay for longer than whoever has set the policy
+port_is_in_no_cgroup() {
+	local group=$tmp/cgroup/srnic rc=0
+	modprobe -q udp_diag
+	mkdir "$tmp/cgroup" && mount -t cgroup2 none "$tmp/cgroup" && mkdir "$group" || return
+	set_policy "$CLI_DEV" ib_port=0
+	(echo $BASHPID >"$group/cgroup.procs" && set_policy "$CLI_DEV" ib_port="$IB_PORT") || rc=1
+	on_cli ss -Hlun --cgroup "sport = :$IB_PORT" | tee "$tmp/ss"
+	! grep -q 'cgroup:/srnic' "$tmp/ss" || rc=1
+	rmdir "$group" && umount "$tmp/cgroup" || rc=1
+	[ $rc != 0 ] || grep -q 'cgroup:/' "$tmp/ss" || { echo "SKIP: the kernel does not tell a socket's cgroup"; rc=77; }
+	return $rc
+}
+
 # The port is held where the interface goes, and no more where it was
 port_moves() {
 	local rc=0 IB_PORT=4789
@@ -212,6 +226,7 @@ t "nobody else can have the port while it is set" port_is_held
 t "it is free when it is not set" port_is_free
 set_policy "$CLI_DEV" ib_port="$IB_PORT"
 t "somebody has the port: it cannot be set" taken
+t "the sockets that hold the port are in nobody's cgroup" port_is_in_no_cgroup
 t "the port is held where the interface goes" port_moves
 set_policy "$CLI_DEV" ib_port="$IB_PORT"
 t "the port is taken there: no QP uses it before it is held" taken_there

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* close.c, state.c, qp.c: how a QP leaves RTS, and how its peer sees it. */
 #include <kunit/test.h>
+#include <linux/file.h>
 #include <linux/sizes.h>
 #include <linux/vmalloc.h>
 #include <net/sock.h>
 #include <net/tcp_states.h>
+#include "engine/linger.h"
 #include "engine/stream.h"
 #include "peer.h"
 #include "queue/cq.h"
@@ -615,6 +617,53 @@ static void linger_ends(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, was_reset(p));
 }
 
+/* As by a thread of a program that sleeps in a call on its socket */
+static void own(struct sock *sk, bool owned)
+{
+	spin_lock_bh(&sk->sk_lock.slock);
+	sk->sk_lock.owned = owned;
+	spin_unlock_bh(&sk->sk_lock.slock);
+	wake_up(&sk->sk_lock.wq);
+}
+
+/* A stream of the user @key lingers; with @locked its socket is a program's own, and locked */
+static struct peer *lingers(struct kunit *test, u32 key, struct sock **locked)
+{
+	struct peer *p = peer_idle(test);
+	struct srnic_stream *stream;
+	struct socket *sock;
+
+	peer_sockets(p, &sock);
+	stream = srnic_stream_new(sock);
+	KUNIT_ASSERT_NOT_NULL(test, stream);
+	stream->user_key = key;
+	if (locked) {
+		stream->file = sock_alloc_file(sock, 0, NULL);
+		KUNIT_ASSERT_FALSE(test, IS_ERR(stream->file));
+		sock_hold(sock->sk);
+		own(sock->sk, true);
+		*locked = sock->sk;
+	}
+	srnic_linger(p->dev, stream, NULL, PEER_CLOSE_TIMEOUT * HZ);
+	return p;
+}
+
+/* Their works wait for the locks; there are more of them than works that run at a time */
+static void locked_sockets_delay_their_user_alone(struct kunit *test)
+{
+	struct sock *locked[40];
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(locked); i++)
+		lingers(test, 1, &locked[i]);
+	msleep(100);
+	peer_expect_end(lingers(test, 2, NULL), "another user's stream", 0);
+	for (i = 0; i < ARRAY_SIZE(locked); i++) {
+		own(locked[i], false);
+		sock_put(locked[i]);
+	}
+}
+
 /* Destroy in RTS delivers what has completed, then sends FIN */
 static void destroy_delivers(struct kunit *test)
 {
@@ -732,6 +781,7 @@ static struct kunit_case close_cases[] = {
 	KUNIT_CASE(words_linger),
 	KUNIT_CASE(linger_drains),
 	KUNIT_CASE(linger_ends),
+	KUNIT_CASE(locked_sockets_delay_their_user_alone),
 	KUNIT_CASE(destroy_delivers),
 	KUNIT_CASE(destroy_resets),
 	KUNIT_CASE(modify_all_or_nothing),

@@ -26,19 +26,25 @@
 
 /* Streams of one user that linger at a time; the oldest gives way to a new one */
 #define LINGER_MAX	1024
+/* Works that run at a time */
+#define LINGER_WORKS	32
+/* Until a work tries again that may not run now */
+#define LINGER_RETRY	(HZ / 20)
 
 /**
  * struct srnic_linger_user - the lingering streams of a user
  * @entry: in linger_users; under linger_lock, as the fields below
  * @key: the user, see srnic_user_key()
  * @streams: oldest first
- * @count: number of @streams
+ * @count: number of @streams, and of those whose socket is being released
+ * @busy: the work of a stream by a program's own socket runs, see linger_may_run()
  */
 struct srnic_linger_user {
 	struct list_head entry;
 	u32 key;
 	struct list_head streams;
 	unsigned int count;
+	bool busy;
 };
 
 static struct workqueue_struct *linger_wq;
@@ -157,45 +163,61 @@ static void linger_add(struct srnic_stream *stream, struct srnic_linger_user **f
 	stream->linger_user = user;
 	list_add_tail(&stream->lingering, &user->streams);
 	num_lingering++;
-	if (++user->count > LINGER_MAX)
-		linger_hurry(list_first_entry(&user->streams, struct srnic_stream, lingering));
+	user->count++;
 }
 
-/* linger_lock is held. Return: the user, if it is to be freed */
-static struct srnic_linger_user *linger_del(struct srnic_stream *stream)
+/*
+ * A program's own socket may be locked by a thread that sleeps in a call on it, for as long as the
+ * program likes, and a work that waits for the lock keeps a worker. So one such work of a user
+ * runs at a time; it cannot delay the streams of others. Return: false if another one runs
+ */
+static bool linger_may_run(struct srnic_linger_user *user)
 {
-	struct srnic_linger_user *user = stream->linger_user;
+	bool may;
 
-	list_del(&stream->lingering);
-	if (!--num_lingering)
-		wake_up(&linger_idle);
-	if (--user->count || user == &linger_rest)
-		return NULL;
-	list_del(&user->entry);
-	return user;
+	spin_lock(&linger_lock);
+	may = !user->busy;
+	user->busy = true;
+	spin_unlock(&linger_lock);
+	return may;
+}
+
+/* The work of a stream has run. @program: see linger_may_run(); @over: the stream is gone */
+static void linger_has_run(struct srnic_linger_user *user, bool program, bool over)
+{
+	bool last = false;
+
+	spin_lock(&linger_lock);
+	if (program)
+		user->busy = false;
+	if (over) {
+		if (!--num_lingering)
+			wake_up(&linger_idle);
+		last = !--user->count && user != &linger_rest;
+		if (last)
+			list_del(&user->entry);
+	}
+	spin_unlock(&linger_lock);
+	if (last)
+		kfree(user);
 }
 
 /* The stream's work ends the stream: nothing else can reach it any more */
 static void linger_end(struct srnic_stream *stream)
 {
-	struct srnic_linger_user *user;
-
 	/* no callback queues the work after this, so that it stays cancelled */
 	srnic_stream_unhook(stream);
 	spin_lock(&linger_lock);
 	cancel_delayed_work(&stream->linger);
-	user = linger_del(stream);
+	list_del(&stream->lingering);
 	spin_unlock(&linger_lock);
-	kfree(user);
 	srnic_batch_free(stream->words);
 	srnic_stream_free(stream);
 }
 
-static void linger_run(struct work_struct *work)
+/* Return: whether the stream has ended; otherwise its work is queued again */
+static bool linger_turn(struct srnic_stream *stream)
 {
-	struct srnic_stream *stream = container_of(to_delayed_work(work),
-						   struct srnic_stream, linger);
-	unsigned int noio = memalloc_noio_save();
 	enum srnic_stream_state state;
 	long left;
 	bool more;
@@ -208,16 +230,31 @@ static void linger_run(struct work_struct *work)
 	left = stream->deadline - jiffies;
 	if (!more && linger_over(state, err)) {
 		linger_note(stream, "closed");
-		linger_end(stream);
 	} else if (left <= 0 || READ_ONCE(stream->hurry)) {
 		linger_overdue(stream);
-		linger_end(stream);
-	} else if (more) {
-		mod_delayed_work(linger_wq, &stream->linger, 0);
 	} else {
-		/* does nothing if a callback has queued the work meanwhile, for now */
-		queue_delayed_work(linger_wq, &stream->linger, left);
+		if (more)
+			linger_kick(stream);
+		else	/* does nothing if a callback has queued the work meanwhile, for now */
+			queue_delayed_work(linger_wq, &stream->linger, left);
+		return false;
 	}
+	linger_end(stream);
+	return true;
+}
+
+static void linger_run(struct work_struct *work)
+{
+	struct srnic_stream *stream = container_of(to_delayed_work(work),
+						   struct srnic_stream, linger);
+	struct srnic_linger_user *user = stream->linger_user;
+	unsigned int noio = memalloc_noio_save();
+	bool program = stream->file;
+
+	if (program && !linger_may_run(user))
+		queue_delayed_work(linger_wq, &stream->linger, LINGER_RETRY);
+	else
+		linger_has_run(user, program, linger_turn(stream));
 	memalloc_noio_restore(noio);
 }
 
@@ -236,18 +273,21 @@ static void linger_run(struct work_struct *work)
 void srnic_linger(struct srnic_device *dev, struct srnic_stream *stream,
 		  struct srnic_batch *words, unsigned long bound)
 {
-	struct srnic_linger_user *fresh = kzalloc(sizeof(*fresh), GFP_NOIO | __GFP_NOWARN);
+	struct srnic_linger_user *user, *fresh = kzalloc(sizeof(*fresh), GFP_NOIO | __GFP_NOWARN);
 
 	srnic_count(dev, SRNIC_CNT_CLOSE_LINGERED);
 	stream->words = words;
 	stream->deadline = jiffies + bound;
 	stream->acked = srnic_stream_acked(stream);
 	INIT_DELAYED_WORK(&stream->linger, linger_run);
-	/* a callback may queue the work at once; its end waits for the lock */
 	spin_lock(&linger_lock);
-	srnic_stream_hook(stream, &linger_ops, stream);
 	linger_add(stream, &fresh);
+	/* a callback may queue the work at once; its end waits for the lock */
+	srnic_stream_hook(stream, &linger_ops, stream);
 	linger_kick(stream);
+	user = stream->linger_user;
+	if (user->count > LINGER_MAX)
+		linger_hurry(list_first_entry(&user->streams, struct srnic_stream, lingering));
 	spin_unlock(&linger_lock);
 	kfree(fresh);
 }
@@ -260,7 +300,7 @@ void srnic_linger(struct srnic_device *dev, struct srnic_stream *stream,
  */
 int srnic_linger_init(void)
 {
-	linger_wq = alloc_workqueue("srnic_linger", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	linger_wq = alloc_workqueue("srnic_linger", WQ_UNBOUND | WQ_MEM_RECLAIM, LINGER_WORKS);
 	return linger_wq ? 0 : -ENOMEM;
 }
 

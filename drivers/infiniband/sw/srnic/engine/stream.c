@@ -866,14 +866,19 @@ void srnic_stream_abort(struct srnic_stream *stream)
 
 /*
  * A program's socket stays for as long as the program has it open. The last fput() must
- * not wait for the peer: it may run in a work that releases the files of others, too.
+ * not wait for the peer: it may run in a work that releases the files of others, too. A thread
+ * that sets SO_LINGER after this has a reference to the file, and puts it later.
  */
 static void stream_put_file(struct srnic_stream *stream)
 {
-	srnic_stream_lock(stream);
-	sock_reset_flag(stream->sock->sk, SOCK_LINGER);
-	srnic_stream_unlock(stream);
+	struct sock *sk = stream->sock->sk;
+
+	sock_hold(sk);
+	lock_sock(sk);
+	sock_reset_flag(sk, SOCK_LINGER);
 	fput(stream->file);
+	release_sock(sk);
+	sock_put(sk);
 }
 
 /**

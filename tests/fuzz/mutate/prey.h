@@ -96,7 +96,7 @@ void prey_close(void);
 void prey_wish(struct prey_slot *s, uint64_t tag);
 bool prey_until(bool (*done)(void *), void *arg, unsigned int ms);
 void prey_connect(struct prey_slot *s, uint16_t port);
-void prey_bind(struct prey_slot *s);
+void prey_bind(struct prey_slot *s, bool may_fail);
 void prey_act(struct prey_slot *s);
 void prey_poll(void);
 void prey_end(struct prey_slot *s);

@@ -346,7 +346,7 @@ void act(struct conn *c)
 	if (c->failed || !s->established)
 		return;
 	if (s->window) {
-		prey_bind(s);
+		prey_bind(s, hostile);
 		*w = (struct stag){
 			.stag = s->mw->rkey, .len = MW_LEN, .window = true, .qpn = s->qpn,
 			.base = (uintptr_t)s->mem + areas[AREA_ALL].off + MW_OFF,

@@ -7,6 +7,8 @@
 #include "establish.h"
 #include "kind.h"
 #include "listen.h"
+#include "port.h"
+#include "queue.h"
 
 #define RETRY_MS	20	/* between two rounds of the ports */
 
@@ -45,7 +47,7 @@ static VIP_RETURN await(VIP_NIC_HANDLE handle, const struct vipl_address *local,
 		nic = handle_object(VIPL_NIC, handle);
 		if (!nic || !vipl_is_local(nic, local))
 			return VIP_INVALID_PARAMETER;
-		if (!vipl_listen(nic, &local->disc))
+		if (nic->gone || !vipl_listen(nic, &local->disc))
 			return VIP_ERROR_RESOURCE;
 		*link = vipl_listen_next(nic, &local->disc, NULL);
 	} while (!*link && vipl_wait(deadline));
@@ -68,7 +70,7 @@ static VIP_RETURN await(VIP_NIC_HANDLE handle, const struct vipl_address *local,
  *
  * Context: any thread; sleeps.
  * Return: VIP_SUCCESS, VIP_TIMEOUT, VIP_INVALID_PARAMETER; VIP_ERROR_RESOURCE: another
- * program listens for that discriminator, or there is no memory.
+ * program listens for that discriminator, there is no memory, or the device is gone.
  */
 VIP_RETURN VipConnectWait(VIP_NIC_HANDLE NicHandle, VIP_NET_ADDRESS *LocalAddr,
 			  VIP_ULONG Timeout, VIP_NET_ADDRESS *RemoteAddr,
@@ -142,7 +144,7 @@ static struct vipl_vi *clear(struct vipl_vi *vi, unsigned long epoch)
 	VIP_VI_HANDLE handle = vi->handle;
 
 	if (vi->link) {
-		vipl_link_end(vi->link, VIP_STATE_CONNECT_PENDING);
+		vipl_link_end(vi->link, vi->state);
 		vipl_link_reap(vi->link);
 	}
 	while (vi && vi->link) {
@@ -186,7 +188,7 @@ static void back_to_idle(VIP_VI_HANDLE handle, unsigned long epoch)
 {
 	struct vipl_vi *vi = vipl_still_pending(handle, epoch);
 
-	if (vi && !vi->link)
+	if (vi && !vi->link && vi->state == VIP_STATE_CONNECT_PENDING)
 		vi->state = VIP_STATE_IDLE;
 }
 
@@ -264,11 +266,21 @@ VIP_RETURN VipConnectReject(VIP_CONN_HANDLE ConnHandle)
 
 /* --- the client --- */
 
+/* An error of the device while the VI is Pending (5.2) */
+static void become_error(struct vipl_vi *vi)
+{
+	vi->state = VIP_STATE_ERROR;
+	vipl_queue_flush(vi, &vi->send);
+	vipl_queue_flush(vi, &vi->recv);
+}
+
 static VIP_RETURN try_port(const struct vipl_request *call, unsigned int i)
 {
 	struct vipl_vi *vi = vipl_still_pending(call->vi, call->epoch);
 
-	if (!vi || !vipl_establish(vi, &call->local, &call->remote,
+	if (vi && !vipl_port_is_there(vi->nic))
+		become_error(vi);
+	if (!vi || vi->state == VIP_STATE_ERROR || !vipl_establish(vi, &call->local, &call->remote,
 				   vipl_disc_port(&call->remote.disc, i)))
 		return VIP_ERROR_RESOURCE;
 	return finish(call->vi, call->epoch, &call->deadline);
@@ -324,7 +336,7 @@ static VIP_RETURN request(struct vipl_request *call, VIP_VI_ATTRIBUTES *attribs)
 		return VIP_INVALID_PARAMETER;
 	if (vipl_is_over(&call->deadline))
 		return VIP_TIMEOUT;
-	if (!vipl_nic_is_up(vi->nic))
+	if (!vipl_port_is_up(vi->nic))
 		return VIP_ERROR_RESOURCE;
 	vi->state = VIP_STATE_CONNECT_PENDING;
 	call->epoch = vi->epoch;

@@ -7,6 +7,7 @@
 #include "cq.h"
 #include "dispatch.h"
 #include "kind.h"
+#include "port.h"
 
 /* --- entries --- */
 
@@ -120,8 +121,8 @@ static VIP_RETURN check_size(const struct vipl_nic *nic, VIP_ULONG entries)
  * @CQHandle: the CQ
  *
  * Context: any thread; takes vipl_lock.
- * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER; VIP_ERROR_RESOURCE: no memory, or more
- * than MaxCQEntries.
+ * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER; VIP_ERROR_RESOURCE: no memory, more than
+ * MaxCQEntries, or the device is gone.
  */
 VIP_RETURN VipCreateCQ(VIP_NIC_HANDLE NicHandle, VIP_ULONG EntryCount, VIP_CQ_HANDLE *CQHandle)
 {
@@ -133,7 +134,8 @@ VIP_RETURN VipCreateCQ(VIP_NIC_HANDLE NicHandle, VIP_ULONG EntryCount, VIP_CQ_HA
 	if (nic && CQHandle)
 		ret = check_size(nic, EntryCount);
 	if (!ret)
-		ret = cq_create(nic, EntryCount, CQHandle);
+		ret = vipl_port_is_there(nic) ? cq_create(nic, EntryCount, CQHandle) :
+						 VIP_ERROR_RESOURCE;
 	pthread_mutex_unlock(&vipl_lock);
 	return ret;
 }

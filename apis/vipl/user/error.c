@@ -23,6 +23,7 @@ static const char *const names[] = {
 	[VIP_ERROR_RDMAW_ABORT] = "the peer's RDMA Write was cut off",
 	[VIP_ERROR_RDMAR_PROT] = "the peer may not read there",
 	[VIP_ERROR_COMP_PROT] = "a descriptor ended in memory that is not registered",
+	[VIP_ERROR_CATASTROPHIC] = "the device is gone, or its link is down",
 };
 
 /* A lost connection is no error in the log: the peer may have ended it normally. */

@@ -255,6 +255,10 @@ void vipl_establish_event(struct vipl_link *link, const struct vipl_event *event
 	case RDMA_CM_EVENT_REJECTED:
 		rejected(link, event);
 		break;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		if (link->vi && !link->ending)
+			vipl_link_end(link, VIP_STATE_ERROR);
+		/* fall through */
 	default:
 		vipl_link_broken(link);
 		vipl_link_abort(link);

@@ -110,13 +110,31 @@ void vipl_link_end(struct vipl_link *link, VIP_VI_STATE then)
 		return;
 	if (then == VIP_STATE_ERROR) {
 		link->vi->state = then;
-		vipl_error_of_link(link);
+		if (link->up)
+			vipl_error_of_link(link);
+		else
+			link->vi->outcome = VIPL_FAILED;
 	}
 	link->ending = true;
 	if (link->up && !rdma_disconnect(link->id))
 		link->abort_at = vipl_now() + LINGER_MS;
 	else
 		vipl_link_abort(link);
+}
+
+/**
+ * vipl_link_fault() - End a link because of an error of its VI's program
+ * @link: up, may be ending
+ *
+ * Any error ends a reliable connection (2.5.2), but not an unreliable one (2.5.1). The caller
+ * calls vipl_link_reap().
+ *
+ * Context: vipl_lock is held.
+ */
+void vipl_link_fault(struct vipl_link *link)
+{
+	if (!link->ending && !vipl_is_ud(link->vi))
+		vipl_link_end(link, VIP_STATE_ERROR);
 }
 
 /**
@@ -151,14 +169,14 @@ void vipl_link_broken(struct vipl_link *link)
 		vipl_link_give_up(link, VIPL_NOBODY);
 }
 
-/* Descriptors end with their connection; if there was none, receives are kept (5.2). */
+/* Descriptors end with their connection; if there was none, receives are kept (5.2, 5.4). */
 static void leave_vi(struct vipl_link *link)
 {
 	struct vipl_vi *vi = link->vi;
 
 	vi->link = NULL;
 	vi->state = link->then;
-	if (link->up) {
+	if (link->up || link->then == VIP_STATE_ERROR) {
 		vipl_queue_flush(vi, &vi->send);
 		vipl_queue_flush(vi, &vi->recv);
 	} else {

@@ -126,6 +126,7 @@ struct vipl_link *vipl_link_new(struct vipl_nic *nic, struct rdma_cm_id *id);
 void vipl_link_refuse(struct vipl_link *link, enum vipl_hello_kind why);
 void vipl_link_up(struct vipl_link *link);
 void vipl_link_end(struct vipl_link *link, VIP_VI_STATE then);
+void vipl_link_fault(struct vipl_link *link);
 void vipl_link_broken(struct vipl_link *link);
 void vipl_link_abort(struct vipl_link *link);
 void vipl_link_reap(struct vipl_link *link);

@@ -12,6 +12,7 @@
 #include "kind.h"
 #include "link.h"
 #include "listen.h"
+#include "port.h"
 #include "progress.h"
 
 #define VIA_PREFIX		"/dev/via_"	/* prefix in many programs' names of NICs */
@@ -90,28 +91,6 @@ static VIP_ULONG lockable_bytes(void)
 	return limit.rlim_cur;
 }
 
-/* In bytes: the largest MTU of verbs up to the link's */
-static VIP_ULONG port_mtu(struct vipl_nic *nic)
-{
-	struct ibv_port_attr port;
-
-	return ibv_query_port(nic->id->verbs, 1, &port) ? 0 : 128ul << port.active_mtu;
-}
-
-/**
- * vipl_nic_is_up() - Whether a NIC can have connections
- * @nic: open
- *
- * Context: vipl_lock is held.
- * Return: false if the device is gone, or its interface is down.
- */
-bool vipl_nic_is_up(struct vipl_nic *nic)
-{
-	struct ibv_port_attr port;
-
-	return !ibv_query_port(nic->id->verbs, 1, &port) && port.state == IBV_PORT_ACTIVE;
-}
-
 static void fill_attribs(struct vipl_nic *nic, const char *name)
 {
 	const struct ibv_device_attr *dev = &nic->device;
@@ -133,7 +112,7 @@ static void fill_attribs(struct vipl_nic *nic, const char *name)
 	a->MaxCQ = dev->max_cq;
 	a->MaxCQEntries = dev->max_cqe;
 	a->MaxTransferSize = MAX_TRANSFER;
-	a->NativeMTU = port_mtu(nic);
+	a->NativeMTU = vipl_port_mtu(nic);
 	a->MaxPtags = dev->max_pd;
 }
 

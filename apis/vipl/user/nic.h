@@ -87,6 +87,8 @@ struct vipl_lane {
  * @lanes: CQs of verbs
  * @completions: completion channel of the lanes
  * @thread: takes events, and completions while the program makes no calls
+ * @events: a context of the device, for its events alone: that of @id is shared by all NICs
+ * @gone: the device has gone
  * @wake: an eventfd that wakes @thread
  * @armed: each completion wakes @thread, too
  * @closing: @thread and @dispatcher have to return
@@ -121,6 +123,8 @@ struct vipl_nic {
 	struct vipl_lane *lanes;
 	struct ibv_comp_channel *completions;
 	pthread_t thread;
+	struct ibv_context *events;
+	bool gone;
 	int wake;
 	bool armed;
 	bool closing;
@@ -137,7 +141,6 @@ struct vipl_nic {
 	VIP_SMI_COUNTERS shown;
 };
 
-bool vipl_nic_is_up(struct vipl_nic *nic);
 VIP_PROTECTION_HANDLE vipl_default_ptag(struct vipl_nic *nic);
 struct vipl_ptag *vipl_ptag_of(struct vipl_nic *nic, VIP_PROTECTION_HANDLE handle);
 bool vipl_memory_covers(struct vipl_nic *nic, const struct vipl_ptag *ptag,

@@ -38,7 +38,7 @@ static VIP_RETURN serve(const struct vipl_request *call)
 
 	do {
 		vi = vipl_still_pending(call->vi, call->epoch);
-		if (!vi || !vipl_listen(vi->nic, &call->local.disc))
+		if (!vi || vi->nic->gone || !vipl_listen(vi->nic, &call->local.disc))
 			return VIP_ERROR_RESOURCE;
 		link = vipl_listen_next(vi->nic, &call->local.disc, &call->remote);
 	} while (!link && vipl_wait(&call->deadline));
@@ -52,7 +52,7 @@ static void tell(const struct vipl_request *call, VIP_RETURN ret)
 
 	if (!vi)
 		return;
-	if (ret)
+	if (ret && vi->state == VIP_STATE_CONNECT_PENDING)
 		vi->state = VIP_STATE_IDLE;
 	vi->peer_ret = ret;
 	pthread_cond_broadcast(&vipl_changed);

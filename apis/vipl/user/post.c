@@ -105,12 +105,22 @@ static void refuse(struct vipl_vi *vi, struct vipl_queue *queue, VIP_DESCRIPTOR 
 	VIP_ERROR_DESCRIPTOR error = {
 		.ViHandle = vi->handle,
 		.DescriptorPtr = desc,
-		.OpCode = queue == &vi->recv ? VIP_STATUS_OP_RECEIVE : VIP_STATUS_OP_SEND,
+		.OpCode = queue == &vi->recv ? VIP_STATUS_OP_RECEIVE :
+			  valid ? send_op(desc) : VIP_STATUS_OP_SEND,
 		.ResourceCode = valid ? VIP_RESOURCE_VI : VIP_RESOURCE_DESCRIPTOR,
 		.ErrorCode = valid ? VIP_ERROR_VI_OVERRUN : VIP_ERROR_POST_DESC,
 	};
 
 	vipl_error(vi->nic, &error);
+}
+
+/* Without the descriptor the peer would get a stream with a hole. */
+static void break_connection(struct vipl_vi *vi)
+{
+	if (!vi->link || !vi->link->up)
+		return;
+	vipl_link_fault(vi->link);
+	vipl_link_reap(vi->link);
 }
 
 static VIP_RETURN post(struct vipl_vi *vi, struct vipl_queue *queue, VIP_DESCRIPTOR *desc,
@@ -120,6 +130,7 @@ static VIP_RETURN post(struct vipl_vi *vi, struct vipl_queue *queue, VIP_DESCRIP
 
 	if (!valid || queue->count >= vi->nic->attribs.MaxDescriptorsPerQueue) {
 		refuse(vi, queue, desc, valid);
+		break_connection(vi);
 		return VIP_SUCCESS;
 	}
 	if (!append(vi, queue, desc, handle))

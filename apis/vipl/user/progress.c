@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+#include "error.h"
 #include "establish.h"
 #include "kind.h"
 #include "lane.h"
@@ -145,6 +146,35 @@ static bool next_event(struct vipl_nic *nic)
 	return true;
 }
 
+/* --- events of the device --- */
+
+/* Errors at all levels (7.1 to 7.3); the specification has no code for them */
+static void device_event(struct vipl_nic *nic, enum ibv_event_type type)
+{
+	static const VIP_ERROR_DESCRIPTOR error = {
+		.ResourceCode = VIP_RESOURCE_NIC,
+		.ErrorCode = VIP_ERROR_CATASTROPHIC,
+	};
+
+	if (type != IBV_EVENT_DEVICE_FATAL && type != IBV_EVENT_PORT_ERR)
+		return;
+	pthread_mutex_lock(&vipl_lock);
+	nic->gone |= type == IBV_EVENT_DEVICE_FATAL;
+	vipl_error(nic, &error);
+	pthread_cond_broadcast(&vipl_changed);
+	pthread_mutex_unlock(&vipl_lock);
+}
+
+static void take_device_events(struct vipl_nic *nic)
+{
+	struct ibv_async_event event;
+
+	while (!ibv_get_async_event(nic->events, &event)) {
+		ibv_ack_async_event(&event);
+		device_event(nic, event.event_type);
+	}
+}
+
 /* --- the thread --- */
 
 /* Aborts links whose peers do not close in time: VipDisconnect() waits for them. */
@@ -228,6 +258,19 @@ static int look_round(struct vipl_nic *nic, struct watch *watch)
 	return ms;
 }
 
+/* The files of a device that is gone are ready for ever. */
+static void take_events(struct vipl_nic *nic, struct pollfd *completions, struct pollfd *device)
+{
+	if (completions->revents)
+		ack_completions(nic);
+	if (device->revents)
+		take_device_events(nic);
+	if (completions->revents & ~POLLIN)
+		completions->fd = -1;
+	if (device->revents & ~POLLIN)
+		device->fd = -1;
+}
+
 static void *look_after(void *arg)
 {
 	struct vipl_nic *nic = arg;
@@ -235,6 +278,7 @@ static void *look_after(void *arg)
 		{ .fd = nic->channel->fd, .events = POLLIN },
 		{ .fd = nic->completions->fd, .events = POLLIN },
 		{ .fd = nic->wake, .events = POLLIN },
+		{ .fd = nic->events->async_fd, .events = POLLIN },
 	};
 	struct watch watch = { .nap = CALLERS_MS };
 	eventfd_t times;
@@ -243,8 +287,7 @@ static void *look_after(void *arg)
 	while (!__atomic_load_n(&nic->closing, __ATOMIC_ACQUIRE)) {
 		while (fds[0].revents && next_event(nic))
 			;
-		if (fds[1].revents)
-			ack_completions(nic);
+		take_events(nic, &fds[1], &fds[3]);
 		if (fds[2].revents && !eventfd_read(nic->wake, &times)) {
 			watch = (struct watch){ .found = watch.found, .alone = ENDING_MS };
 			continue;	/* @closing may be set */
@@ -261,6 +304,15 @@ static bool never_blocks(int fd)
 	return !fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 }
 
+static void free_files(struct vipl_nic *nic)
+{
+	if (nic->completions)
+		ibv_destroy_comp_channel(nic->completions);
+	if (nic->events)
+		ibv_close_device(nic->events);
+	close(nic->wake);
+}
+
 /**
  * vipl_progress_start() - Start the thread of a NIC
  * @nic: open, with a channel and a device
@@ -273,13 +325,13 @@ bool vipl_progress_start(struct vipl_nic *nic)
 	nic->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (nic->wake < 0)
 		return false;
+	nic->events = ibv_open_device(nic->id->verbs->device);
 	nic->completions = ibv_create_comp_channel(nic->id->verbs);
-	if (nic->completions && never_blocks(nic->completions->fd) &&
-	    never_blocks(nic->channel->fd) && vipl_thread(&nic->thread, look_after, nic))
+	if (nic->events && nic->completions && never_blocks(nic->events->async_fd) &&
+	    never_blocks(nic->completions->fd) && never_blocks(nic->channel->fd) &&
+	    vipl_thread(&nic->thread, look_after, nic))
 		return true;
-	if (nic->completions)
-		ibv_destroy_comp_channel(nic->completions);
-	close(nic->wake);
+	free_files(nic);
 	return false;
 }
 
@@ -297,6 +349,5 @@ void vipl_progress_stop(struct vipl_nic *nic)
 	pthread_join(nic->thread, NULL);
 	pthread_mutex_lock(&vipl_lock);
 	vipl_lanes_free(nic);
-	ibv_destroy_comp_channel(nic->completions);
-	close(nic->wake);
+	free_files(nic);
 }

@@ -95,11 +95,14 @@ void vipl_queue_notify(struct vipl_vi *vi, struct vipl_queue *queue)
 	}
 }
 
-static void write_result(VIP_DESCRIPTOR *desc, const struct vipl_result *result)
+static void write_result(VIP_DESCRIPTOR *desc, const struct vipl_result *result, bool received)
 {
 	uint32_t status = VIP_STATUS_DONE | result->status | result->op;
 
 	desc->CS.Length = result->length;
+	/* Of a receive the bit tells what came, not what was posted (10.2). */
+	if (received)
+		desc->CS.Control &= ~VIP_CONTROL_IMMEDIATE;
 	if (result->has_imm) {
 		desc->CS.ImmediateData = result->imm;
 		desc->CS.Control |= VIP_CONTROL_IMMEDIATE;
@@ -118,16 +121,18 @@ static void write_result(VIP_DESCRIPTOR *desc, const struct vipl_result *result)
  * The caller calls vipl_queue_notify() when it does not use @work any more.
  *
  * Context: vipl_lock is held.
+ * Return: false if the program has deregistered the descriptor, which ends a reliable connection.
  */
-void vipl_queue_end(struct vipl_vi *vi, struct vipl_queue *queue, struct vipl_work *work,
+bool vipl_queue_end(struct vipl_vi *vi, struct vipl_queue *queue, struct vipl_work *work,
 		    const struct vipl_result *result)
 {
 	VIP_DESCRIPTOR *desc = work->desc;
+	bool there = vipl_memory_covers(vi->nic, NULL, work->handle, desc, sizeof(desc->CS));
 
 	work->done = true;
 	/* The program may have deregistered the memory: then it is not written (VIA-007). */
-	if (vipl_memory_covers(vi->nic, NULL, work->handle, desc, sizeof(desc->CS)))
-		write_result(desc, result);
+	if (there)
+		write_result(desc, result, queue == &vi->recv);
 	else
 		vipl_error(vi->nic, &(VIP_ERROR_DESCRIPTOR){
 			.ViHandle = vi->handle,
@@ -140,6 +145,7 @@ void vipl_queue_end(struct vipl_vi *vi, struct vipl_queue *queue, struct vipl_wo
 	vi->nic->counters.DescriptorsInError += result->status != 0;
 	vipl_cq_add(queue->cq, vi->handle, queue == &vi->recv);
 	pthread_cond_broadcast(&vipl_changed);
+	return there;
 }
 
 /**

@@ -22,7 +22,7 @@ struct vipl_result {
 };
 
 void vipl_queue_init(struct vipl_queue *queue, struct vipl_cq *cq);
-void vipl_queue_end(struct vipl_vi *vi, struct vipl_queue *queue, struct vipl_work *work,
+bool vipl_queue_end(struct vipl_vi *vi, struct vipl_queue *queue, struct vipl_work *work,
 		    const struct vipl_result *result);
 bool vipl_queue_is_done(const struct vipl_queue *queue);
 VIP_DESCRIPTOR *vipl_queue_take(struct vipl_queue *queue);

@@ -133,7 +133,6 @@ static bool post_desc(struct vipl_ring *ring, struct vipl_work *work)
 
 /* --- from the queue to the QP --- */
 
-/* Any error ends a reliable connection (2.5.2), but not an unreliable one. */
 static void end_bad(struct vipl_ring *ring, struct vipl_work *work, uint32_t status)
 {
 	struct vipl_link *link = ring->link;
@@ -141,8 +140,7 @@ static void end_bad(struct vipl_ring *ring, struct vipl_work *work, uint32_t sta
 
 	vipl_queue_end(link->vi, queue_of(ring), work, &result);
 	link->blamed = true;
-	if (!vipl_is_ud(link->vi))
-		vipl_link_end(link, VIP_STATE_ERROR);
+	vipl_link_fault(link);
 }
 
 /* All descriptors before it have to be done first, and not only Reads: 6.3.1.2 */
@@ -167,7 +165,8 @@ static bool push_one(struct vipl_ring *ring, struct vipl_work *work)
 	if (!may_post(ring) || is_fenced(ring, work))
 		return false;
 	bad = vipl_check_desc(ring->link->vi, work, is_recv(ring));
-	if (bad && ring->busy)
+	/* One that was posted before there is a connection is not processed before (5.2). */
+	if (bad && (ring->busy || !ring->link->up))
 		return false;
 	if (bad)
 		end_bad(ring, work, bad);
@@ -224,7 +223,8 @@ static void end_work(struct vipl_ring *ring, struct vipl_work *work, struct vipl
 {
 	if (!result->status && !vipl_bounce_back(work, result->length))
 		result->status = VIP_STATUS_PROTECTION_ERROR;
-	vipl_queue_end(ring->link->vi, queue_of(ring), work, result);
+	if (!vipl_queue_end(ring->link->vi, queue_of(ring), work, result))
+		vipl_link_fault(ring->link);
 	if (result->status && !ring->link->ending)
 		vipl_link_end(ring->link, VIP_STATE_ERROR);
 }

@@ -8,6 +8,7 @@
 #include "dispatch.h"
 #include "kind.h"
 #include "link.h"
+#include "port.h"
 #include "progress.h"
 #include "queue.h"
 
@@ -129,6 +130,8 @@ static VIP_RETURN vi_create(struct vipl_nic *nic, const VIP_VI_ATTRIBUTES *attri
 
 	if (ret)
 		return ret;
+	if (!vipl_port_is_there(nic))
+		return VIP_ERROR_RESOURCE;
 	vi = calloc(1, sizeof(*vi));
 	if (vi)
 		vi->handle = handle_new(VIPL_VI, vi);
@@ -174,7 +177,7 @@ static void vi_destroy(struct vipl_vi *vi)
  * Context: any thread; takes vipl_lock.
  * Return: VIP_SUCCESS, VIP_INVALID_RELIABILITY_LEVEL, VIP_INVALID_MTU, VIP_INVALID_QOS,
  * VIP_INVALID_PTAG, VIP_INVALID_RDMAREAD, VIP_INVALID_PARAMETER;
- * VIP_ERROR_RESOURCE: no memory.
+ * VIP_ERROR_RESOURCE: no memory, or the device is gone.
  */
 VIP_RETURN VipCreateVi(VIP_NIC_HANDLE NicHandle, VIP_VI_ATTRIBUTES *ViAttribs,
 		       VIP_CQ_HANDLE SendCQHandle, VIP_CQ_HANDLE RecvCQHandle,

@@ -359,6 +359,134 @@ void queue_overrun(void)
 	close_pair();
 }
 
+static void require_opcode(const struct told *told, VIP_ULONG want)
+{
+	require(told->errors[0].OpCode == want, "%#lx, not %#lx", told->errors[0].OpCode, want);
+}
+
+static void take_all(struct end *end)
+{
+	VIP_DESCRIPTOR *got;
+
+	while (!VipSendDone(end->vi, &got) || !VipRecvDone(end->vi, &got))
+		;
+}
+
+/* The error told first has ended the connection, unless it is unreliable */
+static void require_ended(bool reliable)
+{
+	unsigned int before = count_of(&at_client);
+
+	if (reliable) {
+		require_lost(&at_client, 1);
+		require_lost(&at_server, 0);
+		require_state(&client, VIP_STATE_ERROR);
+		require_state(&server, VIP_STATE_ERROR);
+	} else {
+		usleep(50000);
+		require(before == 1 && count_of(&at_client) == 1, "%u errors", count_of(&at_client));
+		require_state(&client, VIP_STATE_CONNECTED);
+		require_state(&server, VIP_STATE_CONNECTED);
+	}
+	expect(VIP_SUCCESS, VipDisconnect(client.vi));
+	expect(VIP_SUCCESS, VipDisconnect(server.vi));
+	take_all(&client);
+	take_all(&server);
+	__atomic_store_n(&at_client.count, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&at_server.count, 0, __ATOMIC_RELEASE);
+}
+
+static void overrun_of_sends(void)
+{
+	VIP_DESCRIPTOR *d = make_rdma(&client, 0, VIP_CONTROL_OP_RDMAWRITE, server.data, server.handle);
+	VIP_NIC_ATTRIBUTES limits;
+	unsigned long i;
+
+	expect(VIP_SUCCESS, VipQueryNic(client.nic, &limits));
+	for (i = 0; i <= limits.MaxDescriptorsPerQueue; i++)
+		post_send(&client, d);
+	require_told(&at_client, 0, VIP_RESOURCE_VI, VIP_ERROR_VI_OVERRUN, d);
+	require_opcode(&at_client, VIP_STATUS_OP_RDMA_WRITE);
+}
+
+static void overrun_of_receives(void)
+{
+	VIP_DESCRIPTOR *d = make_send(&client, 0, 0, 8);
+	VIP_NIC_ATTRIBUTES limits;
+	unsigned long i;
+
+	expect(VIP_SUCCESS, VipQueryNic(client.nic, &limits));
+	for (i = 0; i <= limits.MaxDescriptorsPerQueue; i++)
+		post_recv(&client, d);
+	require_told(&at_client, 0, VIP_RESOURCE_VI, VIP_ERROR_VI_OVERRUN, d);
+	require_opcode(&at_client, VIP_STATUS_OP_RECEIVE);
+}
+
+static void post_without_handle(void)
+{
+	VIP_DESCRIPTOR *d = make_send(&client, 0, 0, 8);
+
+	expect(VIP_SUCCESS, VipPostSend(client.vi, d, 0));
+	require_told(&at_client, 0, VIP_RESOURCE_DESCRIPTOR, VIP_ERROR_POST_DESC, d);
+}
+
+static void complete_without_memory(void)
+{
+	VIP_DESCRIPTOR *gone = map(4096, PROT_READ | PROT_WRITE);
+	VIP_MEM_HANDLE h;
+
+	expect(VIP_SUCCESS, VipRegisterMem(client.nic, gone, 4096, &client.mem, &h));
+	expect(VIP_SUCCESS, VipPostRecv(client.vi, gone, h));
+	expect(VIP_SUCCESS, VipDeregisterMem(client.nic, gone, h));
+	munmap(gone, 4096);
+	post_send(&server, make_send(&server, 1, 0, 0));
+	require_told(&at_client, 0, VIP_RESOURCE_DESCRIPTOR, VIP_ERROR_COMP_PROT, gone);
+}
+
+/*
+ * Errors that a post does not return, and of a status that cannot be written: any error ends a
+ * reliable connection (2.5.2, 7.2, 7.3), and no unreliable one (2.5.1).
+ */
+void told_errors_end(void)
+{
+	static void (*const errors[])(void) = {
+		overrun_of_sends, overrun_of_receives, post_without_handle, complete_without_memory,
+	};
+	VIP_RELIABILITY_LEVEL level;
+	unsigned int i;
+
+	for (level = VIP_SERVICE_UNRELIABLE; level <= VIP_SERVICE_RELIABLE_RECEPTION; level++) {
+		start();
+		client.attr.ReliabilityLevel = level;
+		server.attr.ReliabilityLevel = level;
+		client.attr.EnableRdmaRead = level != VIP_SERVICE_UNRELIABLE;
+		server.attr.EnableRdmaRead = client.attr.EnableRdmaRead;
+		expect(VIP_SUCCESS, VipSetViAttributes(client.vi, &client.attr));
+		expect(VIP_SUCCESS, VipSetViAttributes(server.vi, &server.attr));
+		for (i = 0; i < ARRAY_SIZE(errors); i++) {
+			connect_pair();
+			errors[i]();
+			require_ended(level != VIP_SERVICE_UNRELIABLE);
+		}
+		close_pair();
+	}
+}
+
+/* A receive that was posted while Idle is not looked at before there is a connection (5.1) */
+void error_before(void)
+{
+	VIP_DESCRIPTOR *d;
+
+	start();
+	d = make_send(&client, 0, DATA_BYTES - 7, 8);
+	post_recv(&client, d);
+	expect(VIP_SUCCESS, try_connect(LONG / 2));
+	require_received(&client, d, PROTECTION);
+	require_lost(&at_client, 0);
+	require_state(&client, VIP_STATE_ERROR);
+	close_pair();
+}
+
 static void close_it(VIP_PVOID context, VIP_ERROR_DESCRIPTOR *error)
 {
 	(void)context;

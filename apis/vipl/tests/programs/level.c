@@ -31,18 +31,21 @@ static void transfer_all(void)
 
 	for (i = 0; i < 3; i++) {
 		r[i] = make_send(&server, i, 200000 + i * 4096, 4096);
+		r[i]->CS.Control = VIP_CONTROL_IMMEDIATE;
 		post_recv(&server, r[i]);
 	}
 	fill(client.data, 60000, 9);
 	post_send(&client, make_send(&client, 0, 0, 4096));
 	require_received(&server, r[0], DONE);
 	require(!memcmp(server.data + 200000, client.data, 4096) && r[0]->CS.Length == 4096, "data");
+	require(!(r[0]->CS.Control & VIP_CONTROL_IMMEDIATE), "no immediate data came (10.2)");
 	d = make_send(&client, 1, 5, 7);
 	d->CS.Control = VIP_CONTROL_IMMEDIATE;
 	d->CS.ImmediateData = 0x01020304;
 	post_send(&client, d);
 	require_received(&server, r[1], DONE | VIP_STATUS_IMMEDIATE);
-	require(r[1]->CS.ImmediateData == 0x01020304 && r[1]->CS.Length == 7, "immediate data");
+	require(r[1]->CS.ImmediateData == 0x01020304 && r[1]->CS.Length == 7 &&
+		r[1]->CS.Control == VIP_CONTROL_IMMEDIATE, "immediate data");
 	d = make_rdma(&client, 2, VIP_CONTROL_OP_RDMAWRITE, server.data, server.handle);
 	add_segment(&client, d, client.data, 50000);
 	post_send(&client, d);

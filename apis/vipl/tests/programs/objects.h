@@ -74,6 +74,8 @@ void no_receive(void);
 void rdma_enables(void);
 void callbacks(void);
 void queue_overrun(void);
+void told_errors_end(void);
+void error_before(void);
 void close_in_call(void);
 
 /* The cases of level.c */
@@ -98,6 +100,7 @@ void interrupted(void);
 void short_of_memory(void);
 void device_down(void);
 void device_gone(void);
+void device_gone_pending(void);
 
 /* The cases of scale.c */
 void many_vis(void);

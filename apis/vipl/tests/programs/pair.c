@@ -107,15 +107,22 @@ static void *accept_one(void *unused)
 	return NULL;
 }
 
-void connect_pair(void)
+/* Connects the pair. Return: the code of the client's request */
+VIP_RETURN try_connect(VIP_ULONG msecs)
 {
 	union address local = client_at(""), remote = server_at(pair_name);
 	pthread_t thread;
+	VIP_RETURN ret;
 
 	require(!pthread_create(&thread, NULL, accept_one, NULL), "a thread");
-	expect(VIP_SUCCESS, VipConnectRequest(client.vi, &local.net, &remote.net, LONG,
-					      &client.remote));
+	ret = noted(VipConnectRequest(client.vi, &local.net, &remote.net, msecs, &client.remote));
 	pthread_join(thread, NULL);
+	return ret;
+}
+
+void connect_pair(void)
+{
+	expect(VIP_SUCCESS, try_connect(LONG));
 	require_state(&client, VIP_STATE_CONNECTED);
 	require_state(&server, VIP_STATE_CONNECTED);
 }

@@ -64,6 +64,7 @@ void enter_server(void);
 void leave_server(void);
 void open_end(struct end *end);
 void open_pair(void);
+VIP_RETURN try_connect(VIP_ULONG msecs);
 void connect_pair(void);
 void close_pair(void);
 

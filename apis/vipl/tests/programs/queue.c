@@ -58,6 +58,7 @@ void idle_recv(void)
 {
 	start();
 	desc[0].CS.Status = STALE_STATUS;
+	desc[0].CS.Control = VIP_CONTROL_IMMEDIATE;
 	expect(VIP_SUCCESS, VipPostRecv(vi, &desc[0], handle));
 	expect(VIP_SUCCESS, VipPostRecv(vi, &desc[1], handle));
 	require(!desc[0].CS.Status, "what the last use left is gone");
@@ -66,6 +67,7 @@ void idle_recv(void)
 	expect(VIP_SUCCESS, VipDisconnect(vi));
 	require(desc[1].CS.Status == (FLUSHED | VIP_STATUS_OP_RECEIVE), "%#x",
 		desc[1].CS.Status);
+	require(!desc[0].CS.Control, "no immediate data came (10.2)");
 	expect(VIP_ERROR_RESOURCE, VipDestroyVi(vi));
 	require_recv(&desc[0]);
 	require_recv(&desc[1]);

@@ -23,6 +23,7 @@ void send_one(void)
 	require(!(s->CS.Status & VIP_STATUS_IMMEDIATE), "what the last use left is gone");
 	require_sent(&client, s, DONE);
 	require_received(&server, r, DONE);
+	require(!(r->CS.Control & VIP_CONTROL_IMMEDIATE), "no immediate data came (10.2)");
 	require(r->CS.Length == 1000 && s->CS.Length == 1000, "%u", r->CS.Length);
 	require(!memcmp(server.data, client.data, 1000), "the data");
 	close_pair();

@@ -196,14 +196,40 @@ static void run(const char *format, const char *name)
 	require(!system(command), "%s", command);
 }
 
-/* A connect fails while the interface is down (5.1), and succeeds when it is up again. */
+static unsigned int failures;	/* of NICs, as told */
+
+static void on_failure(VIP_PVOID context, VIP_ERROR_DESCRIPTOR *error)
+{
+	if (error->ResourceCode != VIP_RESOURCE_NIC)
+		return;
+	require(error->NicHandle == *(VIP_NIC_HANDLE *)context && !error->ViHandle &&
+		!error->DescriptorPtr && error->ErrorCode == VIP_ERROR_CATASTROPHIC, "error %d",
+		error->ErrorCode);
+	__atomic_add_fetch(&failures, 1, __ATOMIC_RELEASE);
+}
+
+static void await_failures(unsigned int want)
+{
+	uint64_t end = now_ms() + LONG;
+
+	while (__atomic_load_n(&failures, __ATOMIC_ACQUIRE) < want && now_ms() < end)
+		usleep(1000);
+	require(failures >= want, "%u NICs are told to have failed, not %u", failures, want);
+}
+
+/* Both NICs are told that the link is lost (7.1 to 7.3). A connect fails while the interface is
+ * down (5.1), and succeeds when it is up again.
+ */
 void device_down(void)
 {
 	union address local = client_at(""), remote = server_at(pair_name);
 
 	open_pair();
 	post_recv(&client, make_send(&client, 1, 0, 64));
+	expect(VIP_SUCCESS, VipErrorCallback(client.nic, &client.nic, on_failure));
+	expect(VIP_SUCCESS, VipErrorCallback(server.nic, &server.nic, on_failure));
 	run("ip link set dev %s down", name_of("VIPL_NETDEV"));
+	await_failures(getenv("VIPL_SERVER_DEVICE") ? 1 : 2);
 	expect(VIP_ERROR_RESOURCE, VipConnectRequest(client.vi, &local.net, &remote.net, LONG,
 						     &client.remote));
 	require_state(&client, VIP_STATE_IDLE);
@@ -213,11 +239,12 @@ void device_down(void)
 	close_pair();
 }
 
-/* All calls return, with an error */
+/* All NICs of it are told (7). All calls return, with an error */
 void device_gone(void)
 {
 	union address local = client_at(""), remote = server_at(pair_name);
-	VIP_VI_HANDLE idle;
+	VIP_VI_HANDLE idle, none;
+	VIP_CQ_HANDLE cq;
 	VIP_DESCRIPTOR *r;
 
 	open_pair();
@@ -225,13 +252,61 @@ void device_gone(void)
 	connect_pair();
 	r = make_send(&server, 0, 0, 64);
 	post_recv(&server, r);
+	expect(VIP_SUCCESS, VipErrorCallback(client.nic, &client.nic, on_failure));
+	expect(VIP_SUCCESS, VipErrorCallback(server.nic, &server.nic, on_failure));
 	run("rdma link delete %s", name_of("VIPL_DEVICE"));
+	await_failures(2);
 	require_received(&server, r, FLUSHED);
 	require_state(&server, VIP_STATE_ERROR);
+	expect(VIP_ERROR_RESOURCE, VipCreateVi(client.nic, &client.attr, NULL, NULL, &none));
+	expect(VIP_ERROR_RESOURCE, VipCreateCQ(client.nic, 10, &cq));
 	expect(VIP_ERROR_RESOURCE, VipConnectRequest(idle, &local.net, &remote.net, LONG,
 						     &client.remote));
 	expect(VIP_SUCCESS, VipDisconnect(server.vi));
 	expect(VIP_SUCCESS, VipDisconnect(client.vi));
 	expect(VIP_SUCCESS, VipDestroyVi(client.vi));
+	close_pair();
+}
+
+static void *delete_soon(void *unused)
+{
+	(void)unused;
+	usleep(300000);
+	run("rdma link delete %s", name_of("VIPL_DEVICE"));
+	return NULL;
+}
+
+static void *wait_meanwhile(void *unused)
+{
+	union address local = server_at("other"), remote;
+	VIP_VI_ATTRIBUTES attr;
+	VIP_CONN_HANDLE conn;
+
+	(void)unused;
+	expect(VIP_ERROR_RESOURCE, VipConnectWait(server.nic, &local.net, VIP_INFINITE, &remote.net,
+						  &attr, &conn));
+	return NULL;
+}
+
+/* An error of the device while a VI is Pending: the VI is in Error, its receives are flushed (5.2) */
+void device_gone_pending(void)
+{
+	union address local = client_at(""), remote = server_at("nobody");
+	pthread_t deleter, waiter;
+	VIP_DESCRIPTOR *r;
+
+	open_pair();
+	r = make_send(&client, 0, 0, 64);
+	post_recv(&client, r);
+	require(!pthread_create(&waiter, NULL, wait_meanwhile, NULL) &&
+		!pthread_create(&deleter, NULL, delete_soon, NULL), "threads");
+	expect(VIP_ERROR_RESOURCE, VipConnectRequest(client.vi, &local.net, &remote.net, LONG,
+						     &client.remote));
+	require_state(&client, VIP_STATE_ERROR);
+	require_received(&client, r, FLUSHED);
+	pthread_join(waiter, NULL);
+	pthread_join(deleter, NULL);
+	expect(VIP_SUCCESS, VipDisconnect(client.vi));
+	require_state(&client, VIP_STATE_IDLE);
 	close_pair();
 }

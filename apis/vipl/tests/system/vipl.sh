@@ -39,6 +39,9 @@ cases vipl_dg
 t "each function gives each of its return codes, and no other" all_codes_seen
 t "nothing is left behind" within 10 nothing_left
 t "device_gone: a device that goes ends its connections, and is told" on_cli "$BIN/vipl" "$CLI4" device_gone
+rdma_up "$CLI_NS" d1 "$SRNIC_TYPE" "$CLI_DEV"
+t "device_gone_pending: a VI that is Pending when its device goes is in Error" \
+	on_cli "$BIN/vipl" "$CLI4" device_gone_pending
 t "nothing is left behind by a device that is gone" within 10 nothing_left
 teardown_hosts
 

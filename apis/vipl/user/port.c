@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* The port of a NIC's device: the kernel is asked each time. */
+#include "port.h"
+
+static bool query(const struct vipl_nic *nic, struct ibv_port_attr *port)
+{
+	return !ibv_query_port(nic->id->verbs, 1, port);
+}
+
+/**
+ * vipl_port_is_there() - Whether a NIC can have new objects
+ * @nic: open
+ *
+ * Context: vipl_lock is held.
+ * Return: false if the device is gone.
+ */
+bool vipl_port_is_there(const struct vipl_nic *nic)
+{
+	struct ibv_port_attr port;
+
+	return query(nic, &port);
+}
+
+/**
+ * vipl_port_is_up() - Whether a NIC can have connections
+ * @nic: open
+ *
+ * Context: vipl_lock is held.
+ * Return: false if the device is gone, or its interface is down.
+ */
+bool vipl_port_is_up(const struct vipl_nic *nic)
+{
+	struct ibv_port_attr port;
+
+	return query(nic, &port) && port.state == IBV_PORT_ACTIVE;
+}
+
+/**
+ * vipl_port_mtu() - The largest MTU of verbs up to that of the link
+ * @nic: bound to its device
+ *
+ * Context: any.
+ * Return: in bytes; 0 if the device is gone.
+ */
+VIP_ULONG vipl_port_mtu(const struct vipl_nic *nic)
+{
+	struct ibv_port_attr port;
+
+	return query(nic, &port) ? 128ul << port.active_mtu : 0;
+}

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Data segments as scatter/gather elements. A descriptor has up to 252, a work request
- * a few; the data of one that has more goes through a buffer of the library.
+ * a few; the data of one that has more goes through a buffer of the library. No message is longer
+ * than MaxTransferSize, whatever the segments of a receive are: so are the buffers.
  */
 #include <errno.h>
 #include <string.h>
@@ -46,18 +47,40 @@ static int segments(const struct vipl_work *work, struct iovec *iov)
 	return n;
 }
 
-static bool make_bounce(struct vipl_vi *vi, struct vipl_work *work)
+/* A buffer without a descriptor begins with the next one */
+static struct ibv_mr **next_of(const struct ibv_mr *spare)
 {
-	work->bounce = vipl_memory_alloc(vi->ptag, vipl_data_bytes(work));
-	return work->bounce;
+	return spare->addr;
 }
 
-static int bounce_sge(const struct vipl_work *work, struct ibv_sge *sge)
+static size_t buffer_bytes(const struct vipl_vi *vi)
 {
+	size_t len = vi->attribs.MaxTransferSize;
+
+	return len > sizeof(struct ibv_mr *) ? len : sizeof(struct ibv_mr *);
+}
+
+static struct ibv_mr *take_buffer(struct vipl_vi *vi)
+{
+	struct ibv_mr *mr = vi->spare;
+
+	if (!mr)
+		return vipl_memory_alloc(vi->ptag, buffer_bytes(vi));
+	vi->spare = *next_of(mr);
+	return mr;
+}
+
+static bool make_bounce(struct vipl_vi *vi, struct vipl_work *work, struct ibv_sge *sge)
+{
+	uint64_t len = vipl_data_bytes(work);
+
+	work->bounce = take_buffer(vi);
+	if (!work->bounce)
+		return false;
 	sge->addr = (uintptr_t)work->bounce->addr;
-	sge->length = work->bounce->length;
+	sge->length = len < vi->attribs.MaxTransferSize ? len : vi->attribs.MaxTransferSize;
 	sge->lkey = work->bounce->lkey;
-	return 1;
+	return true;
 }
 
 /* Copies by itself, if the kernel lacks CONFIG_CROSS_MEMORY_ATTACH */
@@ -105,10 +128,9 @@ int vipl_bounce_out(struct vipl_vi *vi, struct vipl_work *work, struct ibv_sge *
 	if (direct(vi, work, false, sge, max, &n))
 		return n;
 	n = segments(work, from);
-	if (!make_bounce(vi, work) ||
-	    !copy(from, n, work->bounce->addr, work->bounce->length, false))
+	if (!make_bounce(vi, work, sge) || !copy(from, n, work->bounce->addr, sge->length, false))
 		return -1;
-	return bounce_sge(work, sge);
+	return 1;
 }
 
 /**
@@ -127,7 +149,7 @@ int vipl_bounce_in(struct vipl_vi *vi, struct vipl_work *work, struct ibv_sge *s
 
 	if (direct(vi, work, true, sge, max, &n))
 		return n;
-	return make_bounce(vi, work) ? bounce_sge(work, sge) : -1;
+	return make_bounce(vi, work, sge) ? 1 : -1;
 }
 
 /**
@@ -180,13 +202,33 @@ bool vipl_bounce_back(struct vipl_work *work, uint32_t len)
 }
 
 /**
- * vipl_bounce_free() - Free the bounce buffer of a descriptor
+ * vipl_bounce_free() - Keep the bounce buffer of a descriptor for another one
+ * @vi: its VI
  * @work: without WRs in progress
  *
  * Context: vipl_lock is held.
  */
-void vipl_bounce_free(struct vipl_work *work)
+void vipl_bounce_free(struct vipl_vi *vi, struct vipl_work *work)
 {
-	vipl_memory_free(work->bounce);
+	if (!work->bounce)
+		return;
+	*next_of(work->bounce) = vi->spare;
+	vi->spare = work->bounce;
 	work->bounce = NULL;
+}
+
+/**
+ * vipl_bounce_release() - Free the bounce buffers of a VI, as its tag and MaxTransferSize may change
+ * @vi: without WRs in progress
+ *
+ * Context: vipl_lock is held; sleeps.
+ */
+void vipl_bounce_release(struct vipl_vi *vi)
+{
+	struct ibv_mr *mr;
+
+	while ((mr = vi->spare)) {
+		vi->spare = *next_of(mr);
+		vipl_memory_free(mr);
+	}
 }

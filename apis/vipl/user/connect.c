@@ -266,21 +266,11 @@ VIP_RETURN VipConnectReject(VIP_CONN_HANDLE ConnHandle)
 
 /* --- the client --- */
 
-/* An error of the device while the VI is Pending (5.2) */
-static void become_error(struct vipl_vi *vi)
-{
-	vi->state = VIP_STATE_ERROR;
-	vipl_queue_flush(vi, &vi->send);
-	vipl_queue_flush(vi, &vi->recv);
-}
-
 static VIP_RETURN try_port(const struct vipl_request *call, unsigned int i)
 {
 	struct vipl_vi *vi = vipl_still_pending(call->vi, call->epoch);
 
-	if (vi && !vipl_port_is_there(vi->nic))
-		become_error(vi);
-	if (!vi || vi->state == VIP_STATE_ERROR || !vipl_establish(vi, &call->local, &call->remote,
+	if (!vi || !vipl_port_is_there(vi->nic) || !vipl_establish(vi, &call->local, &call->remote,
 				   vipl_disc_port(&call->remote.disc, i)))
 		return VIP_ERROR_RESOURCE;
 	return finish(call->vi, call->epoch, &call->deadline);
@@ -306,9 +296,23 @@ static bool pause_before_next(const struct vipl_request *call)
 	return !vipl_is_over(&call->deadline);
 }
 
+/* The VI becomes Idle, or is in Error because the device has gone (5.2) */
+static void end_attempt(const struct vipl_request *call)
+{
+	struct vipl_vi *vi = vipl_still_pending(call->vi, call->epoch);
+
+	if (!vi || vipl_port_is_there(vi->nic)) {
+		back_to_idle(call->vi, call->epoch);
+		return;
+	}
+	vi->state = VIP_STATE_ERROR;
+	vipl_queue_flush(vi, &vi->send);
+	vipl_queue_flush(vi, &vi->recv);
+}
+
 /**
  * vipl_request() - Connect a VI that is Pending
- * @call: with the VI's epoch; the VI is Idle afterwards, if it fails
+ * @call: with the VI's epoch; the VI is Idle or in Error afterwards, if it fails
  *
  * Context: vipl_lock is held; released while it waits.
  * Return: as VipConnectRequest(), and VIP_NO_MATCH with @call->once.
@@ -321,7 +325,7 @@ VIP_RETURN vipl_request(const struct vipl_request *call)
 		ret = try_ports(call);
 	while (ret == VIP_NOT_DONE && !call->once && pause_before_next(call));
 	if (ret)
-		back_to_idle(call->vi, call->epoch);
+		end_attempt(call);
 	if (ret == VIP_NOT_DONE)
 		return call->once ? VIP_NO_MATCH : VIP_TIMEOUT;
 	return ret;

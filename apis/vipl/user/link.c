@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* Connections in verbs: each has an rdma_cm_id and a QP of its own. */
 #include <stdlib.h>
+#include "bounce.h"
 #include "error.h"
 #include "kind.h"
 #include "link.h"
@@ -180,8 +181,9 @@ static void leave_vi(struct vipl_link *link)
 		vipl_queue_flush(vi, &vi->send);
 		vipl_queue_flush(vi, &vi->recv);
 	} else {
-		vipl_queue_rewind(&vi->recv);
+		vipl_queue_rewind(vi, &vi->recv);
 	}
+	vipl_bounce_release(vi);
 }
 
 /**

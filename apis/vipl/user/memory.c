@@ -128,16 +128,69 @@ VIP_RETURN VipDestroyPtag(VIP_NIC_HANDLE NicHandle, VIP_PROTECTION_HANDLE Ptag)
 	return ret;
 }
 
+/* --- the table of regions --- */
+
+#define FIRST_BITS	6
+
+static struct vipl_region **list_of(const struct vipl_regions *regions, VIP_MEM_HANDLE handle)
+{
+	/* a device may count in the upper bits or in the lower ones */
+	return &regions->lists[handle * 2654435761u >> (32 - regions->bits)];
+}
+
+static void insert(struct vipl_regions *regions, struct vipl_region *region)
+{
+	struct vipl_region **list = list_of(regions, region->mr->rkey);
+
+	region->next = *list;
+	*list = region;
+}
+
+/* Makes room for one more region. Return: false without memory */
+static bool make_room(struct vipl_regions *regions)
+{
+	struct vipl_regions more = { .bits = regions->bits + 1, .count = regions->count };
+	struct vipl_region *region;
+	unsigned long i;
+
+	if (!regions->lists)
+		more.bits = FIRST_BITS;
+	else if (regions->count < 1ul << regions->bits)
+		return true;
+	more.lists = calloc(1ul << more.bits, sizeof(*more.lists));
+	if (!more.lists)
+		return false;
+	for (i = 0; regions->lists && i < 1ul << regions->bits; i++)
+		while ((region = regions->lists[i])) {
+			regions->lists[i] = region->next;
+			insert(&more, region);
+		}
+	free(regions->lists);
+	*regions = more;
+	return true;
+}
+
+/* The place of the region with @handle. Return: NULL if there is none */
+static struct vipl_region **place_of(struct vipl_nic *nic, VIP_MEM_HANDLE handle)
+{
+	struct vipl_region **p;
+
+	if (!nic->regions.lists)
+		return NULL;
+	p = list_of(&nic->regions, handle);
+	while (*p && (*p)->mr->rkey != handle)
+		p = &(*p)->next;
+	return *p ? p : NULL;
+}
+
 /* --- regions --- */
 
 static struct vipl_region **find_region(struct vipl_nic *nic, const void *base,
 					VIP_MEM_HANDLE handle)
 {
-	struct vipl_region **p = &nic->regions;
+	struct vipl_region **p = place_of(nic, handle);
 
-	while (*p && ((*p)->mr->rkey != handle || (*p)->base != base))
-		p = &(*p)->next;
-	return *p ? p : NULL;
+	return p && (*p)->base == base ? p : NULL;
 }
 
 static int access_of(const VIP_MEM_ATTRIBUTES *attribs, bool read_only)
@@ -189,7 +242,7 @@ static VIP_RETURN region_register(struct vipl_nic *nic, void *base, size_t lengt
 
 	if (ret)
 		return ret;
-	region = calloc(1, sizeof(*region));
+	region = make_room(&nic->regions) ? calloc(1, sizeof(*region)) : NULL;
 	if (!region)
 		return VIP_ERROR_RESOURCE;
 	region->base = base;
@@ -201,18 +254,19 @@ static VIP_RETURN region_register(struct vipl_nic *nic, void *base, size_t lengt
 		return VIP_ERROR_RESOURCE;
 	}
 	region->ptag->users++;
-	region->next = nic->regions;
-	nic->regions = region;
+	insert(&nic->regions, region);
+	nic->regions.count++;
 	*handle = region->mr->rkey;
 	return VIP_SUCCESS;
 }
 
-/* Removes the region at @p from the list and deregisters it. */
-static void region_end(struct vipl_region **p)
+/* Removes the region at @p from the table and deregisters it. */
+static void region_end(struct vipl_nic *nic, struct vipl_region **p)
 {
 	struct vipl_region *region = *p;
 
 	*p = region->next;
+	nic->regions.count--;
 	region->ptag->users--;
 	ibv_dereg_mr(region->mr);
 	free(region);
@@ -268,7 +322,7 @@ VIP_RETURN VipDeregisterMem(VIP_NIC_HANDLE NicHandle, VIP_PVOID VirtualAddress,
 	if (nic)
 		p = find_region(nic, VirtualAddress, MemHandle);
 	if (p)
-		region_end(p);
+		region_end(nic, p);
 	pthread_mutex_unlock(&vipl_lock);
 	return p ? VIP_SUCCESS : VIP_INVALID_PARAMETER;
 }
@@ -361,11 +415,9 @@ static bool region_covers(const struct vipl_region *region, uintptr_t start, siz
 
 static struct vipl_region *region_of(struct vipl_nic *nic, VIP_MEM_HANDLE handle)
 {
-	struct vipl_region *region = nic->regions;
+	struct vipl_region **p = place_of(nic, handle);
 
-	while (region && region->mr->rkey != handle)
-		region = region->next;
-	return region;
+	return p ? *p : NULL;
 }
 
 /**
@@ -474,8 +526,12 @@ void vipl_memory_free(struct ibv_mr *mr)
  */
 void vipl_memory_release(struct vipl_nic *nic)
 {
-	while (nic->regions)
-		region_end(&nic->regions);
+	unsigned long i;
+
+	for (i = 0; nic->regions.lists && i < 1ul << nic->regions.bits; i++)
+		while (nic->regions.lists[i])
+			region_end(nic, &nic->regions.lists[i]);
+	free(nic->regions.lists);
 	while (nic->ptags)
 		ptag_destroy(nic->ptags);
 }

@@ -37,7 +37,7 @@ struct vipl_ptag {
 
 /**
  * struct vipl_region - registered memory
- * @next: in the NIC's list
+ * @next: in its list of the NIC's table
  * @mr: its pages; the remote key is the memory handle
  * @base: as the program has passed it, as are @length and @attribs
  * @length: in bytes
@@ -53,6 +53,18 @@ struct vipl_region {
 	struct vipl_ptag *ptag;
 	VIP_MEM_ATTRIBUTES attribs;
 	bool read_only;
+};
+
+/**
+ * struct vipl_regions - a table of regions by their handles, as each descriptor has several
+ * @lists: 2^@bits lists, or NULL as long as there is no region
+ * @bits: at least as many lists as regions
+ * @count: number of regions
+ */
+struct vipl_regions {
+	struct vipl_region **lists;
+	unsigned int bits;
+	unsigned long count;
 };
 
 /**
@@ -78,7 +90,7 @@ struct vipl_lane {
  * @address: the NIC address
  * @default_ptag: tag for programs that pass none, or NULL
  * @ptags: under vipl_lock, as are @regions, @vis and @cqs
- * @regions: list of regions
+ * @regions: all regions
  * @vis: list of VIs
  * @cqs: list of CQs
  * @links: connections and requests, the oldest first
@@ -113,7 +125,7 @@ struct vipl_nic {
 
 	VIP_PROTECTION_HANDLE default_ptag;
 	struct vipl_ptag *ptags;
-	struct vipl_region *regions;
+	struct vipl_regions regions;
 	struct vipl_vi *vis;
 	struct vipl_cq *cqs;
 	struct vipl_link *links;

@@ -57,7 +57,6 @@ VIP_DESCRIPTOR *vipl_queue_take(struct vipl_queue *queue)
 	if (!queue->head)
 		queue->tail = &queue->head;
 	queue->count--;
-	vipl_bounce_free(work);
 	free(work);
 	return desc;
 }
@@ -130,6 +129,7 @@ bool vipl_queue_end(struct vipl_vi *vi, struct vipl_queue *queue, struct vipl_wo
 	bool there = vipl_memory_covers(vi->nic, NULL, work->handle, desc, sizeof(desc->CS));
 
 	work->done = true;
+	vipl_bounce_free(vi, work);
 	/* The program may have deregistered the memory: then it is not written (VIA-007). */
 	if (there)
 		write_result(desc, result, queue == &vi->recv);
@@ -171,11 +171,12 @@ void vipl_queue_flush(struct vipl_vi *vi, struct vipl_queue *queue)
 
 /**
  * vipl_queue_rewind() - Let all descriptors of a queue be posted again
+ * @vi: its VI
  * @queue: without completed descriptors
  *
  * Context: vipl_lock is held.
  */
-void vipl_queue_rewind(struct vipl_queue *queue)
+void vipl_queue_rewind(struct vipl_vi *vi, struct vipl_queue *queue)
 {
 	struct vipl_work *work;
 
@@ -183,7 +184,7 @@ void vipl_queue_rewind(struct vipl_queue *queue)
 	for (work = queue->head; work; work = work->next) {
 		if (work->done)
 			continue;
-		vipl_bounce_free(work);
+		vipl_bounce_free(vi, work);
 		work->wrs = 0;
 		work->failed = 0;
 		if (!queue->todo)

@@ -29,6 +29,6 @@ VIP_DESCRIPTOR *vipl_queue_take(struct vipl_queue *queue);
 void vipl_queue_flush(struct vipl_vi *vi, struct vipl_queue *queue);
 void vipl_queue_free(struct vipl_queue *queue);
 void vipl_queue_notify(struct vipl_vi *vi, struct vipl_queue *queue);
-void vipl_queue_rewind(struct vipl_queue *queue);
+void vipl_queue_rewind(struct vipl_vi *vi, struct vipl_queue *queue);
 
 #endif

@@ -15,7 +15,8 @@ struct vipl_link;
  * @op: operation bits of the status, as of the post
  * @wrs: its WRs without a completion
  * @failed: status bits of the first WR that failed
- * @bounce: its data, if it has more segments than a WR takes; or NULL
+ * @bounce: buffer of the VI for its data, while it has WRs and more segments than these take; or
+ * NULL
  * @done: its status is written
  * @cs: copy of the control segment, as of the post: the program could change it
  * @ds: likewise of the segments, up to the maximum of a descriptor
@@ -74,6 +75,7 @@ enum vipl_outcome {
  * @outcome: of the last attempt
  * @epoch: number of VipDisconnect() calls
  * @remote: attributes of the peer, once it is Connected
+ * @spare: bounce buffers without a descriptor, of MaxTransferSize, kept until its link has ended
  * @peer_ret: result of VipConnectPeerRequest(), VIP_NOT_DONE before
  */
 struct vipl_vi {
@@ -89,6 +91,7 @@ struct vipl_vi {
 	enum vipl_outcome outcome;
 	unsigned long epoch;
 	VIP_VI_ATTRIBUTES remote;
+	struct ibv_mr *spare;
 	VIP_RETURN peer_ret;
 };
 

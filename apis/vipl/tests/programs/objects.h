@@ -52,6 +52,7 @@ void peer_leaves(void);
 void send_one(void);
 void send_both(void);
 void segments(void);
+void long_segments(void);
 void lengths(void);
 void rdma_write(void);
 void rdma_write_imm(void);
@@ -105,6 +106,7 @@ void device_gone_pending(void);
 /* The cases of scale.c */
 void many_vis(void);
 void fairness(void);
+void many_regions(void);
 
 /* The case of fuzz.c */
 void fuzz(void);

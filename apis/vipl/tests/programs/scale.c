@@ -3,9 +3,12 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 #include "pair.h"
 
+#define REGIONS	10000
 #define SMALL	16		/* VIs with little to send */
 #define PINGS	50		/* of each */
 #define BULK	16		/* receives of the one with much to send */
@@ -127,4 +130,60 @@ void fairness(void)
 	pthread_join(from, NULL);
 	pthread_join(to, NULL);
 	close_pair();
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+/* The time of a post on an Idle VI, which looks the descriptor's memory up, and of its dequeue */
+static uint64_t cost_of_post(void)
+{
+	VIP_DESCRIPTOR *d = make_send(&client, 0, 0, 8), *got;
+	uint64_t best = UINT64_MAX, since;
+	unsigned int i, batch;
+
+	for (batch = 0; batch < 20; batch++) {
+		since = now_ns();
+		for (i = 0; i < 100; i++) {
+			post_send(&client, d);
+			expect(VIP_SUCCESS, VipSendDone(client.vi, &got));
+		}
+		since = (now_ns() - since) / 100;
+		best = since < best ? since : best;
+	}
+	return best;
+}
+
+/* As many regions as a message-passing library has cost a descriptor no time, and all are found */
+void many_regions(void)
+{
+	static VIP_MEM_HANDLE handles[REGIONS];
+	char *p = map(64 * 4096, PROT_READ | PROT_WRITE);
+	uint64_t few, many;
+	unsigned int i;
+
+	open_end(&client);
+	few = cost_of_post();
+	for (i = 0; i < REGIONS; i++)
+		expect(VIP_SUCCESS, VipRegisterMem(client.nic, p + i % 64 * 4096, 4096, &client.mem,
+						   &handles[i]));
+	many = cost_of_post();
+	note("%d ns with one region, %d with %d more", (int)few, (int)many, REGIONS);
+	require(many < 5 * few, "%d ns, and %d", (int)few, (int)many);
+	for (i = 0; i < REGIONS; i++)
+		expect(VIP_SUCCESS, VipQueryMem(client.nic, p + i % 64 * 4096, handles[i],
+						&client.mem));
+	for (i = 0; i < REGIONS; i += 2)
+		expect(VIP_SUCCESS, VipDeregisterMem(client.nic, p + i % 64 * 4096, handles[i]));
+	for (i = 0; i < REGIONS; i++) {
+		VIP_RETURN want = i % 2 ? VIP_SUCCESS : VIP_INVALID_PARAMETER;
+
+		expect(want, VipQueryMem(client.nic, p + i % 64 * 4096, handles[i], &client.mem));
+	}
+	expect(VIP_SUCCESS, VipCloseNic(client.nic));
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* Messages, RDMA Writes and RDMA Reads between two VIs. */
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include "pair.h"
 
 static void start(void)
@@ -110,6 +112,52 @@ void segments(void)
 	post_send(&client, s);
 	require_received(&server, r, DONE);
 	require(!r->CS.Length, "%u bytes", r->CS.Length);
+	close_pair();
+}
+
+/* In KiB */
+static unsigned long pinned(void)
+{
+	FILE *status = fopen("/proc/self/status", "r");
+	unsigned long kib = 0;
+	char line[200];
+
+	require(status, "/proc/self/status");
+	while (fgets(line, sizeof(line), status) && sscanf(line, "VmPin: %lu", &kib) != 1)
+		;
+	fclose(status);
+	return kib;
+}
+
+#define MIB	(1 << 20)
+
+/* The Length of a receive has no limit (10.2), that of a message has */
+void long_segments(void)
+{
+	char *p = map(8 * MIB, PROT_READ | PROT_WRITE);
+	unsigned long before;
+	VIP_DESCRIPTOR *s, *r;
+	VIP_MEM_HANDLE h;
+	unsigned int i, j;
+
+	start();
+	expect(VIP_SUCCESS, VipRegisterMem(server.nic, p, 8 * MIB, &server.mem, &h));
+	before = pinned();
+	for (i = 0; i < 100; i++) {
+		r = desc_of(&server, i % PAIR_DESCS);
+		for (j = 0; j < 8; j++) {
+			add_segment(&server, r, p, 8 * MIB);
+			r->DS[j].Local.Handle = h;
+		}
+		post_recv(&server, r);
+		require(pinned() < before + 1024, "%lu KiB more for %u", pinned() - before, i);
+		fill(client.data, 60000, i);
+		s = make_send(&client, i % PAIR_DESCS, 0, 60000);
+		post_send(&client, s);
+		require_sent(&client, s, DONE);
+		require_received(&server, r, DONE);
+		require(r->CS.Length == 60000 && !memcmp(p, client.data, 60000), "message %u", i);
+	}
 	close_pair();
 }
 

@@ -270,8 +270,13 @@ void device_gone(void)
 
 static void *delete_soon(void *unused)
 {
+	VIP_VI_STATE state = VIP_STATE_IDLE;
+	VIP_VI_ATTRIBUTES attr;
+
 	(void)unused;
-	usleep(300000);
+	while (state != VIP_STATE_CONNECT_PENDING)
+		expect(VIP_SUCCESS, VipQueryVi(client.vi, &state, &attr));
+	usleep(100000);
 	run("rdma link delete %s", name_of("VIPL_DEVICE"));
 	return NULL;
 }

@@ -28,8 +28,6 @@
 #define LINGER_MAX	1024
 /* Works that run at a time */
 #define LINGER_WORKS	32
-/* Until a work tries again that may not run now */
-#define LINGER_RETRY	(HZ / 20)
 
 /**
  * struct srnic_linger_user - the lingering streams of a user
@@ -169,27 +167,36 @@ static void linger_add(struct srnic_stream *stream, struct srnic_linger_user **f
 /*
  * A program's own socket may be locked by a thread that sleeps in a call on it, for as long as the
  * program likes, and a work that waits for the lock keeps a worker. So one such work of a user
- * runs at a time; it cannot delay the streams of others. Return: false if another one runs
+ * runs at a time; it cannot delay the streams of others. Return: false if another one runs, at
+ * whose end linger_has_run() queues this stream's work again
  */
-static bool linger_may_run(struct srnic_linger_user *user)
+static bool linger_may_run(struct srnic_stream *stream)
 {
-	bool may;
+	struct srnic_linger_user *user = stream->linger_user;
 
 	spin_lock(&linger_lock);
-	may = !user->busy;
+	stream->linger_waits = user->busy;
 	user->busy = true;
 	spin_unlock(&linger_lock);
-	return may;
+	return !stream->linger_waits;
 }
 
 /* The work of a stream has run. @program: see linger_may_run(); @over: the stream is gone */
 static void linger_has_run(struct srnic_linger_user *user, bool program, bool over)
 {
+	struct srnic_stream *next;
 	bool last = false;
 
 	spin_lock(&linger_lock);
-	if (program)
+	if (program) {
 		user->busy = false;
+		list_for_each_entry(next, &user->streams, lingering) {
+			if (next->linger_waits) {
+				linger_kick(next);
+				break;
+			}
+		}
+	}
 	if (over) {
 		if (!--num_lingering)
 			wake_up(&linger_idle);
@@ -251,9 +258,7 @@ static void linger_run(struct work_struct *work)
 	unsigned int noio = memalloc_noio_save();
 	bool program = stream->file;
 
-	if (program && !linger_may_run(user))
-		queue_delayed_work(linger_wq, &stream->linger, LINGER_RETRY);
-	else
+	if (!program || linger_may_run(stream))
 		linger_has_run(user, program, linger_turn(stream));
 	memalloc_noio_restore(noio);
 }

@@ -56,6 +56,7 @@ struct srnic_stream_ops {
  * @words: what is still to be handed to TCP; NULL: nothing
  * @fin: FIN is handed to TCP
  * @hurry: stop lingering now
+ * @linger_waits: another stream of its user lingers first, see linger_may_run()
  */
 struct srnic_stream {
 	struct socket *sock;
@@ -75,6 +76,7 @@ struct srnic_stream {
 	struct srnic_batch *words;
 	bool fin;
 	bool hurry;
+	bool linger_waits;
 };
 
 /* Pieces of a batch; each is of one page of 32 KiB, or of a small one if memory is short */

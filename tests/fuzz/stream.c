@@ -660,9 +660,9 @@ static void run_engine(const u8 *s, u32 len)
 	qp->state = cfg.fin_sent ? SRNIC_QP_CLOSING : SRNIC_QP_RTS;
 	qp->max_recv_sge = 2;
 	qp->enables = cfg.enables;
-	qp->inline_work = true;
+	qp->policy.inline_work = true;
 	/* 655 ms: a receive is posted in that time, or never */
-	qp->wait_recv = cfg.late;
+	qp->policy.wait_recv = cfg.late;
 	qp->send_imm = cfg.send_imm;
 	qp->ib.paired = true;
 	qp->ib.rnr_retry = 1;

@@ -210,7 +210,7 @@ static u8 *stuck_request(struct peer *p, u32 atomic)
 
 	KUNIT_ASSERT_NOT_NULL(p->test, big);
 	peer_connect(p, 1, 1);
-	p->qp->max_fpdu = 4096;		/* so that the request has room behind Writes */
+	p->qp->policy.max_fpdu = 4096;		/* so that the request has room behind Writes */
 	mr = peer_region(p, p->pd, big, PIECE, ALL);
 	sge = peer_sge(mr, 0, PIECE);
 	for (i = 0; i < PIECES; i++)

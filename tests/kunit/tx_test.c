@@ -114,7 +114,7 @@ static void msn_wraps(struct kunit *test)
 	struct out out = out_open(test, 4);
 	u32 i, got;
 
-	out.p->qp->max_fpdu = SIZE / 3;
+	out.p->qp->policy.max_fpdu = SIZE / 3;
 	out.p->qp->tx->msn[DDP_QN_SEND] = msn[0];
 	out.p->qp->tx->msn[DDP_QN_READ_REQUEST] = msn[0];
 	for (i = 0; i < ARRAY_SIZE(msn); i++) {

@@ -47,7 +47,7 @@ static void close_gracefully(struct srnic_qp *qp)
 				     test_bit(SRNIC_QPF_RX_DONE, &qp->flags) ||
 				     test_bit(SRNIC_QPF_ABORT, &qp->flags) ||
 				     test_bit(SRNIC_QPF_DESTROY, &qp->flags),
-				     qp->close_timeout))
+				     qp->policy.close_timeout * HZ))
 		srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_LLP_LOST);	/* ST-46 */
 }
 
@@ -128,7 +128,7 @@ static void part_from_stream(struct srnic_qp *qp, bool fin)
 
 	qp->stream = NULL;
 	if (fin && (rest || !test_bit(SRNIC_QPF_RX_DONE, &qp->flags))) {
-		srnic_linger(qp->dev, stream, rest, qp->close_timeout);
+		srnic_linger(qp->dev, stream, rest, qp->policy.close_timeout * HZ);
 		return;
 	}
 	if (!fin)

@@ -25,7 +25,7 @@ static struct workqueue_struct *kthreads_wq;
  */
 static bool wanted_at_once(const struct srnic_qp *qp)
 {
-	return qp->kernel || !qp->inline_work || test_bit(SRNIC_QPF_DATA, &qp->flags);
+	return qp->kernel || !qp->policy.inline_work || test_bit(SRNIC_QPF_DATA, &qp->flags);
 }
 
 /**

@@ -62,7 +62,7 @@ bool srnic_rnr_waits(struct srnic_qp *qp)
 	struct srnic_rx *rx = qp->rx;
 	unsigned long bound;
 
-	if (!qp->wait_recv)
+	if (!qp->policy.wait_recv)
 		return false;
 	if (!rx->rnr_since) {
 		rx->rnr_since = jiffies ?: 1;

@@ -508,7 +508,7 @@ void srnic_rx_ready(void *arg)
 		srnic_qp_kick_rx(qp);
 		return;
 	}
-	if (!qp->inline_work) {
+	if (!qp->policy.inline_work) {
 		rx_to_thread(qp);
 		return;
 	}

@@ -330,7 +330,7 @@ void srnic_tx_begins(struct srnic_qp *qp)
 
 	clear_bit(SRNIC_QPF_TX_KICK, &qp->flags);
 	smp_mb__after_atomic();	/* the kick, then what it is about */
-	if (qp->inline_work)
+	if (qp->policy.inline_work)
 		tx_run(qp, TX_INLINE);
 	memalloc_noio_restore(noio);
 	/* else a kthread would be made only to put pages that may not be needed again */
@@ -368,7 +368,7 @@ void srnic_tx_doorbell(struct srnic_qp *qp)
 	bool had_page;
 	u32 from;
 
-	if (!qp->inline_work || !tx_own(qp)) {
+	if (!qp->policy.inline_work || !tx_own(qp)) {
 		srnic_qp_kick_tx(qp);
 		return;
 	}

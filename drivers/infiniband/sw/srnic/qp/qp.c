@@ -504,15 +504,11 @@ bool srnic_qp_abort_silent(struct srnic_qp *qp, void *priv)
 /* Memory and initial conditions of a stream (ST-08) */
 static int qp_prepare(struct srnic_qp *qp, const struct srnic_attach *attach)
 {
-	const struct srnic_policy *policy = attach->policy;
-
 	qp->mpa = attach->mpa;
-	qp->max_fpdu = policy->max_fpdu;
+	qp->policy = *attach->policy;
+	qp->policy.wait_recv |= attach->as_infiniband;
 	qp->initiator = attach->initiator;
-	qp->close_timeout = policy->close_timeout * HZ;
-	qp->inline_work = policy->inline_work;
 	qp->keep_recv = attach->as_infiniband;
-	qp->wait_recv = attach->as_infiniband || policy->wait_recv;
 	qp->send_imm = attach->send_imm;
 	qp->error = RDMAP_OK;
 	qp->error_in_wc = false;

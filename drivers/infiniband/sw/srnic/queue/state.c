@@ -192,7 +192,7 @@ bool srnic_qp_leave(struct srnic_qp *qp, enum srnic_qp_state next,
 	spin_lock_irqsave(&qp->lock, flags);
 	from = qp->state;
 	if (from == SRNIC_QP_RTS)
-		WRITE_ONCE(qp->close_deadline, jiffies + qp->close_timeout);
+		WRITE_ONCE(qp->close_deadline, jiffies + qp->policy.close_timeout * HZ);
 	smp_wmb();	/* before the state: srnic_close_overdue() has no lock */
 	done = set_state(qp, next, event);
 	/* the reason is what brought it to Terminate, not how the stream ended then (AE-05) */

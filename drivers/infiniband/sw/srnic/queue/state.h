@@ -10,6 +10,7 @@
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
+#include "policy.h"
 #include "queue/event.h"
 #include "queue/event_queue.h"
 #include "queue/lock.h"
@@ -197,13 +198,10 @@ struct srnic_qp {
 	/* while a stream is attached, see srnic_qp_attach() and srnic_close() */
 	struct srnic_stream *stream;
 	struct mpa_result mpa;
-	u32 max_fpdu;			/* octets to send; 0: what fits a TCP segment */
+	struct srnic_policy policy;	/* of the connection */
 	bool initiator;
-	bool inline_work;		/* see struct srnic_policy */
 	bool keep_recv;			/* a graceful close leaves receives posted */
-	bool wait_recv;			/* a message waits until a receive is posted */
 	bool send_imm;			/* Sends with immediate data were offered by both ends */
-	unsigned long close_timeout;	/* jiffies (ST-29) */
 	struct work_struct kthreads;	/* makes the kthreads, see engine/kthreads.c */
 	struct workqueue_struct *kthreads_wq;	/* ... here */
 	struct task_struct *rx_task;	/* NULL: there are no kthreads */

@@ -39,7 +39,6 @@
  * @words: NULL-terminated; a word's value is @min plus its index. NULL for a number
  * @min: smallest number; value of the first word
  * @max: largest number
- * @zero: 0 is allowed, too
  */
 struct policy_attr {
 	struct device_attribute attr;
@@ -47,7 +46,6 @@ struct policy_attr {
 	const char * const *words;
 	u32 min;
 	u32 max;
-	bool zero;
 };
 
 /* Serializes writers, since fields depend on each other; readers take srnic_policy_owner.lock */
@@ -84,8 +82,7 @@ static int policy_parse(const struct policy_attr *pa, const char *buf, u32 *valu
 	int i;
 
 	if (!pa->words) {
-		if (kstrtou32(buf, 10, value) ||
-		    (!(pa->zero && !*value) && (*value < pa->min || *value > pa->max)))
+		if (kstrtou32(buf, 10, value) || *value < pa->min || *value > pa->max)
 			return -EINVAL;
 		return 0;
 	}
@@ -117,6 +114,8 @@ static void policy_put(const struct policy_attr *pa, struct srnic_policy *policy
 /* With ib_privileged the listener's port has to be reserved: another one proves nothing */
 static int policy_check(const struct srnic_policy *next)
 {
+	if (next->max_fpdu && next->max_fpdu < SRNIC_FPDU_MIN)
+		return -EINVAL;
 	return next->ib_privileged && next->ib_port >= PROT_SOCK ? -EINVAL : 0;
 }
 
@@ -246,25 +245,6 @@ static DEVICE_ATTR_RW(rtr);
 
 /* ----- the others ----- */
 
-#define POLICY_FIELD(_name, _field)					\
-	.attr = __ATTR(_name, 0644, policy_show, policy_store),		\
-	.offset = offsetof(struct srnic_policy, _field)
-
-#define POLICY_WORDS(_name, _field, _words, _first)			\
-	static struct policy_attr policy_##_name = {			\
-		POLICY_FIELD(_name, _field),				\
-		.words = _words,					\
-		.min = _first,						\
-	}
-
-#define POLICY_NUMBER(_name, _field, _zero, _min, _max)			\
-	static struct policy_attr policy_##_name = {			\
-		POLICY_FIELD(_name, _field),				\
-		.zero = _zero,						\
-		.min = _min,						\
-		.max = _max,						\
-	}
-
 static const char * const off_on[] = { "off", "on", NULL };
 static const char * const crc_words[] = {
 	[MPA_CRC_OFF] = "off",
@@ -276,43 +256,37 @@ static const char * const crc_words[] = {
 static const char * const no_receive_words[] = { "terminate", "wait", NULL };
 static const char * const revisions[] = { "1", "2", NULL };
 
-POLICY_WORDS(crc, mpa.crc, crc_words, 0);
-POLICY_WORDS(markers, mpa.rx_markers, off_on, 0);
-POLICY_WORDS(mpa_revision, mpa.rev, revisions, 1);
-POLICY_WORDS(p2p, mpa.p2p, off_on, 0);
-POLICY_WORDS(inline_work, inline_work, off_on, 0);
-POLICY_WORDS(ib_privileged, ib_privileged, off_on, 0);
-POLICY_WORDS(no_receive, wait_recv, no_receive_words, 0);
-POLICY_NUMBER(max_fpdu, max_fpdu, true, SRNIC_FPDU_MIN, SRNIC_FPDU_MAX);
-POLICY_NUMBER(connect_timeout, connect_timeout, false, 1, SRNIC_TIMEOUT_MAX);
-POLICY_NUMBER(request_timeout, request_timeout, false, 1, SRNIC_TIMEOUT_MAX);
-POLICY_NUMBER(reply_timeout, reply_timeout, false, 1, SRNIC_TIMEOUT_MAX);
-POLICY_NUMBER(accept_timeout, accept_timeout, false, 1, SRNIC_TIMEOUT_MAX);
-POLICY_NUMBER(close_timeout, close_timeout, false, 1, SRNIC_TIMEOUT_MAX);
-POLICY_NUMBER(keepalive, keepalive, true, 1, SRNIC_KEEPALIVE_MAX);
-POLICY_NUMBER(max_user_qps, max_user_qps, true, 1, SRNIC_USER_MAX_QPS);
-POLICY_NUMBER(ib_port, ib_port, true, 1, U16_MAX);
-POLICY_NUMBER(ib_timeout, ib_timeout, false, 1, SRNIC_TIMEOUT_MAX);
+/* Return: a pointer to its struct attribute */
+#define POLICY(_name, _field, _words, _min, _max)				\
+	(&((struct policy_attr) {						\
+		.attr = __ATTR(_name, 0644, policy_show, policy_store),		\
+		.offset = offsetof(struct srnic_policy, _field),		\
+		.words = _words,						\
+		.min = _min,							\
+		.max = _max,							\
+	}).attr.attr)
+#define WORDS(_name, _field, _words, _first)	POLICY(_name, _field, _words, _first, 0)
+#define NUMBER(_name, _field, _min, _max)	POLICY(_name, _field, NULL, _min, _max)
 
 static struct attribute *policy_attrs[] = {
-	&policy_crc.attr.attr,
-	&policy_markers.attr.attr,
-	&policy_max_fpdu.attr.attr,
-	&policy_mpa_revision.attr.attr,
-	&policy_p2p.attr.attr,
 	&dev_attr_rtr.attr,
-	&policy_connect_timeout.attr.attr,
-	&policy_request_timeout.attr.attr,
-	&policy_reply_timeout.attr.attr,
-	&policy_accept_timeout.attr.attr,
-	&policy_close_timeout.attr.attr,
-	&policy_keepalive.attr.attr,
-	&policy_max_user_qps.attr.attr,
-	&policy_ib_port.attr.attr,
-	&policy_ib_timeout.attr.attr,
-	&policy_ib_privileged.attr.attr,
-	&policy_no_receive.attr.attr,
-	&policy_inline_work.attr.attr,
+	WORDS(crc, mpa.crc, crc_words, 0),
+	WORDS(markers, mpa.rx_markers, off_on, 0),
+	WORDS(mpa_revision, mpa.rev, revisions, 1),
+	WORDS(p2p, mpa.p2p, off_on, 0),
+	WORDS(inline_work, inline_work, off_on, 0),
+	WORDS(ib_privileged, ib_privileged, off_on, 0),
+	WORDS(no_receive, wait_recv, no_receive_words, 0),
+	NUMBER(max_fpdu, max_fpdu, 0, SRNIC_FPDU_MAX),
+	NUMBER(connect_timeout, connect_timeout, 1, SRNIC_TIMEOUT_MAX),
+	NUMBER(request_timeout, request_timeout, 1, SRNIC_TIMEOUT_MAX),
+	NUMBER(reply_timeout, reply_timeout, 1, SRNIC_TIMEOUT_MAX),
+	NUMBER(accept_timeout, accept_timeout, 1, SRNIC_TIMEOUT_MAX),
+	NUMBER(close_timeout, close_timeout, 1, SRNIC_TIMEOUT_MAX),
+	NUMBER(keepalive, keepalive, 0, SRNIC_KEEPALIVE_MAX),
+	NUMBER(max_user_qps, max_user_qps, 0, SRNIC_USER_MAX_QPS),
+	NUMBER(ib_port, ib_port, 0, U16_MAX),
+	NUMBER(ib_timeout, ib_timeout, 1, SRNIC_TIMEOUT_MAX),
 	NULL
 };
 

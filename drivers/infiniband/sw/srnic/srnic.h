@@ -52,47 +52,10 @@ struct srnic_holder;
 struct srnic_rdv_ops;
 struct srnic_ud_ports;
 
-/* Counters, shown by `rdma statistic`; names in stats.c */
 enum srnic_counter {
-	SRNIC_CNT_TX_FPDU,
-	SRNIC_CNT_TX_BYTES,
-	SRNIC_CNT_TX_SENDMSG,
-	SRNIC_CNT_TX_NO_MEMORY,		/* a QP with something to send waited for memory */
-	SRNIC_CNT_RX_FPDU,
-	SRNIC_CNT_RX_BYTES,
-	SRNIC_CNT_RX_COLLECTED,		/* FPDUs put together outside of TCP, which had no room */
-	SRNIC_CNT_RX_RNR,		/* messages that waited for a receive */
-	SRNIC_CNT_TX_TERMINATE,
-	SRNIC_CNT_RX_TERMINATE,
-	SRNIC_CNT_CRC_ERROR,
-	SRNIC_CNT_RX_PROTOCOL_ERROR,	/* any other error the peer made */
-	SRNIC_CNT_RX_PROTECTION_ERROR,	/* STag, bounds, rights */
-	SRNIC_CNT_RQ_EMPTY,
-	SRNIC_CNT_LOCAL_WR_ERROR,
-	SRNIC_CNT_MW_BIND,
-	SRNIC_CNT_RING_CORRUPT,
-	SRNIC_CNT_CQ_OVERFLOW,
-	SRNIC_CNT_CONN_ACTIVE,
-	SRNIC_CNT_CONN_PASSIVE,
-	SRNIC_CNT_CONN_REJECTED,
-	SRNIC_CNT_CONN_FAILED,		/* start-up failed: bad frame, time-out, reset */
-	SRNIC_CNT_CONN_DROPPED,		/* refused for lack of room: backlog, memory */
-	SRNIC_CNT_CONN_USER_LIMIT,	/* refused: the user has max_user_qps of them */
-	SRNIC_CNT_OBJ_USER_LIMIT,	/* objects refused: the user has half of them */
-	SRNIC_CNT_CONN_NOT_OWNER,	/* refused: the QP is not the user's */
-	SRNIC_CNT_CONN_NO_PEER,		/* a QP that Modify QP connects has found no peer */
-	SRNIC_CNT_LISTEN_WAIT,		/* a listener has no socket yet: its port is taken */
-	SRNIC_CNT_NO_KTHREADS,		/* a stream ended: its kthreads could not be made */
-	SRNIC_CNT_CLOSE_GRACEFUL,
-	SRNIC_CNT_CLOSE_ABORTED,
-	SRNIC_CNT_CLOSE_LINGERED,	/* streams left to themselves, see linger.c */
-	SRNIC_CNT_UD_TX,		/* messages of UD QPs */
-	SRNIC_CNT_UD_TX_LOST,		/* ... that no socket took */
-	SRNIC_CNT_UD_RX,
-	SRNIC_CNT_UD_RX_MALFORMED,	/* datagrams that are no message, or damaged */
-	SRNIC_CNT_UD_RX_NO_QP,		/* no UD QP of that number is in RTR or RTS */
-	SRNIC_CNT_UD_RX_QKEY,		/* with another Q_Key than the QP's */
-	SRNIC_CNT_UD_RX_NO_RECV,	/* no receive was posted */
+#define SRNIC_COUNTER(_symbol, _name) SRNIC_CNT_##_symbol,
+#include "counters.h"
+#undef SRNIC_COUNTER
 	SRNIC_CNT_COUNT,
 };
 

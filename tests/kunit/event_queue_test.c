@@ -98,6 +98,29 @@ static void end_is_told(struct kunit *test)
 	srnic_event_queue_end(&f->queue, &f->uctx.ibuc);
 }
 
+/* More than are dropped with the lock held once */
+static void all_are_dropped(struct kunit *test)
+{
+	const u32 count = 1000;
+	struct srnic_event_source *src;
+	u32 i;
+
+	src = kunit_kcalloc(test, count, sizeof(*src), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, src);
+	KUNIT_ASSERT_EQ(test, srnic_event_queue_open(&f->queue, &f->uctx.ibuc), 0);
+	for (i = 0; i < count; i++) {
+		srnic_event_source_init(&src[i], &f->uctx.ibuc, describe);
+		srnic_event_source_add(&src[i], SRNIC_EV_LLP_LOST);
+	}
+	srnic_event_queue_end(&f->queue, &f->uctx.ibuc);
+	KUNIT_EXPECT_NULL(test, f->uctx.events);
+	for (i = 0; i < count; i++) {
+		KUNIT_EXPECT_EQ(test, src[i].pending, 0ULL);
+		KUNIT_EXPECT_TRUE(test, list_empty(&src[i].link));
+	}
+	must_be(test, 0, SRNIC_EV_RNIC_CATASTROPHIC);
+}
+
 static void kernel_has_none(struct kunit *test)
 {
 	srnic_event_source_init(&f->one, NULL, describe);
@@ -130,6 +153,7 @@ static struct kunit_case queue_cases[] = {
 	KUNIT_CASE(kept_once),
 	KUNIT_CASE(forgotten_with_its_object),
 	KUNIT_CASE(end_is_told),
+	KUNIT_CASE(all_are_dropped),
 	KUNIT_CASE(kernel_has_none),
 	KUNIT_CASE(record_may_grow),
 	{}

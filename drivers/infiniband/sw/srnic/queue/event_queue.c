@@ -6,6 +6,7 @@
  */
 
 #include <linux/bitops.h>
+#include <linux/sched.h>
 #include <linux/spinlock.h>
 #include "queue/event.h"
 #include "queue/event_queue.h"
@@ -15,6 +16,9 @@ static_assert(SRNIC_EV_COUNT <= 64);
 
 /* One lock for all queues: events are rare. Only the lock of a QP is taken inside of it. */
 static DEFINE_SPINLOCK(event_lock);
+
+/* With the lock held: a program may have an event of each of its objects */
+#define DROPPED_AT_ONCE	64
 
 /**
  * srnic_event_source_init - an object can have events
@@ -63,7 +67,7 @@ void srnic_event_source_add(struct srnic_event_source *src, enum srnic_event eve
 		return;
 	spin_lock_irqsave(&event_lock, flags);
 	queue = to_srnic_ucontext(src->uctx)->events;
-	if (queue) {
+	if (queue && !queue->ended) {
 		src->pending |= BIT_ULL(event);
 		if (list_empty(&src->link))
 			list_add_tail(&src->link, &queue->sources);
@@ -96,26 +100,39 @@ int srnic_event_queue_open(struct srnic_event_queue *queue, struct ib_ucontext *
 	return err;
 }
 
+/* Return: whether there are more */
+static bool drop_some(struct srnic_event_queue *queue, struct srnic_ucontext *ctx)
+{
+	struct srnic_event_source *src;
+	unsigned int n;
+
+	spin_lock_irq(&event_lock);
+	queue->ended = true;
+	for (n = 0; n < DROPPED_AT_ONCE; n++) {
+		src = list_first_entry_or_null(&queue->sources, struct srnic_event_source, link);
+		if (!src) {
+			ctx->events = NULL;
+			wake_up(&queue->wait);
+			break;
+		}
+		src->pending = 0;
+		list_del_init(&src->link);
+	}
+	spin_unlock_irq(&event_lock);
+	return n == DROPPED_AT_ONCE;
+}
+
 /**
  * srnic_event_queue_end - the program has closed the queue, or the device goes
  * @queue: of srnic_event_queue_open()
  * @uctx: its context
  *
- * A program that still reads gets an event of the end. Context: process.
+ * A program that still reads gets an event of the end. Context: process, may sleep.
  */
 void srnic_event_queue_end(struct srnic_event_queue *queue, struct ib_ucontext *uctx)
 {
-	struct srnic_event_source *src, *next;
-
-	spin_lock_irq(&event_lock);
-	to_srnic_ucontext(uctx)->events = NULL;
-	list_for_each_entry_safe(src, next, &queue->sources, link) {
-		src->pending = 0;
-		list_del_init(&src->link);
-	}
-	queue->ended = true;
-	wake_up(&queue->wait);
-	spin_unlock_irq(&event_lock);
+	while (drop_some(queue, to_srnic_ucontext(uctx)))
+		cond_resched();
 }
 
 /**

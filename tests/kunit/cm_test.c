@@ -61,6 +61,17 @@ static void abort_before_attach(struct kunit *test)
 	end(ep);
 }
 
+static void binds_no_window_once_attached(struct kunit *test)
+{
+	struct peer *p = idle(test);
+	const u8 rest = p->qp->enables & ~SRNIC_QP_BIND_ENABLED;
+
+	KUNIT_EXPECT_NE(test, p->qp->enables, rest);
+	p->no_bind = true;
+	peer_connect(p, 1, 1);
+	KUNIT_EXPECT_EQ(test, p->qp->enables, rest);
+}
+
 /* Sets the abort flag as the QP enters RTS, after the endpoint has looked at the flag */
 static void tell_in_rts(void *data, const struct srnic_qp *qp, enum srnic_qp_state from,
 			enum srnic_qp_state to, const char *why)
@@ -198,6 +209,7 @@ static void cm_exit(struct kunit *test)
 
 static struct kunit_case cm_cases[] = {
 	KUNIT_CASE(abort_before_attach),
+	KUNIT_CASE(binds_no_window_once_attached),
 	KUNIT_CASE(abort_while_attaching),
 	KUNIT_CASE(a_qp_is_for_the_user_that_made_it),
 	KUNIT_CASE(several_wait_for_the_end_of_a_stream),

@@ -68,6 +68,7 @@
  * @by_threads: the QP's kthreads do all its work; set before it is connected
  * @wait_recv: a message waits until a receive is posted; set before it is connected
  * @responder: the QP sends nothing before it has heard of the peer; set before it is connected
+ * @no_bind: see struct srnic_attach; set before it is connected
  * @rtr: MPA_RTR_*, which the QP sends first; set before it is connected; 0: none
  * @rcvbuf: for the receive buffer of the QP's socket; set before it is connected; 0: TCP's
  * @in_pos: octets that came, if there are markers among them
@@ -104,6 +105,7 @@ struct peer {
 	bool by_threads;
 	bool wait_recv;
 	bool responder;
+	bool no_bind;
 	u8 rtr;
 	u32 rcvbuf;
 	u32 in_pos;

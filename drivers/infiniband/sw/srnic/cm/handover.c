@@ -74,6 +74,7 @@ static int handover_attach(struct srnic_qp *qp, const struct srnic_handover *req
 	struct srnic_attach attach = {
 		.stream = stream,
 		.initiator = req->initiator,
+		.no_bind = req->no_bind,
 		.mpa = req->mpa,
 		.policy = policy,
 		.last_msg = req->last_msg,
@@ -81,17 +82,11 @@ static int handover_attach(struct srnic_qp *qp, const struct srnic_handover *req
 		.timeout_ms = policy->request_timeout * MSEC_PER_SEC,
 	};
 	struct sockaddr_storage local, remote;
-	u8 enables = READ_ONCE(qp->enables);
 	int err;
 
 	srnic_stream_names(stream, &local, &remote);
 	srnic_stream_keepalive(stream, req->keepalive);
-	/* before attaching: WRs that are posted already begin there */
-	if (req->no_bind)
-		WRITE_ONCE(qp->enables, enables & ~SRNIC_QP_BIND_ENABLED);
 	err = srnic_qp_attach(qp, &attach);
-	if (err)
-		WRITE_ONCE(qp->enables, enables);
 	trace_srnic_conn(qp->dev, qp->ibqp.qp_num, "handed over", &local, &remote, err);
 	return err;
 }

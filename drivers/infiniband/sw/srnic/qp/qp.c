@@ -539,6 +539,9 @@ static int qp_enter_rts(struct srnic_qp *qp, const struct srnic_attach *attach)
 		WRITE_ONCE(qp->state, SRNIC_QP_RTS);
 		qp->ird = attach->mpa.ird;
 		qp->ord = attach->mpa.ord;
+		/* before WRs that are posted already begin */
+		if (attach->no_bind)
+			WRITE_ONCE(qp->enables, qp->enables & ~SRNIC_QP_BIND_ENABLED);
 	}
 	spin_unlock_irqrestore(&qp->lock, flags);
 	return err;

@@ -25,6 +25,7 @@ struct srnic_stream;
  * @stream: owned by the QP if srnic_qp_attach() succeeds, otherwise by the caller
  * @initiator: this end sends the first FPDU; if not, this end sends none
  *	       before it has received a valid one (M-STA-4)
+ * @no_bind: the QP binds no window from now on
  * @mpa: negotiated settings
  * @policy: of the connection
  * @last_msg: last message in streaming mode, sent before the switch to FPDUs
@@ -38,6 +39,7 @@ struct srnic_stream;
 struct srnic_attach {
 	struct srnic_stream *stream;
 	bool initiator;
+	bool no_bind;
 	struct mpa_result mpa;
 	const struct srnic_policy *policy;
 	void *last_msg;

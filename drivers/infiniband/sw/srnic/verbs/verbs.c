@@ -615,6 +615,16 @@ static int qp_modify_state(struct srnic_qp *qp, enum ib_qp_state next, struct ib
 	return next == IB_QPS_SQD ? 0 : err;
 }
 
+/* A hand-over, which clears a bit of them as it enters RTS, may be under way */
+static void qp_modify_enables(struct srnic_qp *qp, int access)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	WRITE_ONCE(qp->enables, access_to_enables(qp, access));
+	spin_unlock_irqrestore(&qp->lock, flags);
+}
+
 static int qp_modify(struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask,
 		     struct ib_udata *udata)
 {
@@ -630,7 +640,7 @@ static int qp_modify(struct srnic_qp *qp, const struct ib_qp_attr *attr, int mas
 	if (mask & IB_QP_STATE && (keeps || native_state[attr->qp_state] <= SRNIC_QP_RTS))
 		qp->verbs_state = attr->qp_state;
 	if (mask & IB_QP_ACCESS_FLAGS)
-		WRITE_ONCE(qp->enables, access_to_enables(qp, attr->qp_access_flags));
+		qp_modify_enables(qp, attr->qp_access_flags);
 	if (mask & IB_QP_MAX_QP_RD_ATOMIC)
 		WRITE_ONCE(qp->ord, srnic_ib_ord(qp, attr));
 	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)

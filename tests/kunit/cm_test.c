@@ -61,6 +61,25 @@ static void abort_before_attach(struct kunit *test)
 	end(ep);
 }
 
+/* While a last message waits for room, the interface may go to another network namespace */
+static void moved_while_attaching(struct kunit *test)
+{
+	struct peer *p = idle(test);
+	struct srnic_ep *ep = reported(test, p);
+	struct net_device *home = p->dev->netdev;
+	struct net_device *away = kunit_kzalloc(test, sizeof(*away), GFP_KERNEL);
+
+	/* in no namespace */
+	KUNIT_ASSERT_NOT_NULL(test, away);
+	p->dev->netdev = away;
+	KUNIT_EXPECT_EQ(test, srnic_ep_attach(ep, false, &settings, 0), -EXDEV);
+	p->dev->netdev = home;
+	KUNIT_EXPECT_EQ(test, srnic_qp_state(p->qp), SRNIC_QP_IDLE);
+	srnic_ep_unclaim(ep);
+	srnic_ep_close(ep, true);
+	end(ep);
+}
+
 static void binds_no_window_once_attached(struct kunit *test)
 {
 	struct peer *p = idle(test);
@@ -209,6 +228,7 @@ static void cm_exit(struct kunit *test)
 
 static struct kunit_case cm_cases[] = {
 	KUNIT_CASE(abort_before_attach),
+	KUNIT_CASE(moved_while_attaching),
 	KUNIT_CASE(binds_no_window_once_attached),
 	KUNIT_CASE(abort_while_attaching),
 	KUNIT_CASE(a_qp_is_for_the_user_that_made_it),

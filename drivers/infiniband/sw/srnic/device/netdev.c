@@ -106,8 +106,7 @@ static void end_connections(struct net_device *netdev)
 
 		if (!qp)
 			continue;
-		if (srnic_qp_state(qp) != SRNIC_QP_IDLE)
-			srnic_qp_abort(qp);
+		srnic_qp_moved(qp);
 		srnic_qp_put(qp);
 	}
 	ib_device_put(ibdev);

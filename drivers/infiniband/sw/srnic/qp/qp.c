@@ -3,9 +3,11 @@
 
 #include <linux/cred.h>
 #include <linux/log2.h>
+#include <linux/netdevice.h>
 #include <linux/random.h>
 #include <linux/slab.h>
 #include <linux/wait_bit.h>
+#include <net/sock.h>
 #include "engine/close.h"
 #include "engine/kthreads.h"
 #include "engine/stream.h"
@@ -335,6 +337,25 @@ void srnic_qp_abort(struct srnic_qp *qp)
 }
 
 /**
+ * srnic_qp_moved - the interface is in another network namespace: the connection ends
+ * @qp: alive
+ *
+ * A stream that attaches meanwhile is refused: it looks at the namespace with the lock held, so
+ * one of the two sees the other. Context: any. Returns at once.
+ */
+void srnic_qp_moved(struct srnic_qp *qp)
+{
+	unsigned long flags;
+	bool idle;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	idle = qp->state == SRNIC_QP_IDLE;
+	spin_unlock_irqrestore(&qp->lock, flags);
+	if (!idle)
+		srnic_qp_abort(qp);
+}
+
+/**
  * srnic_qp_give_up - to Error, because the program does not use the connection any more
  * @qp: alive
  *
@@ -518,6 +539,12 @@ static int qp_prepare(struct srnic_qp *qp, const struct srnic_attach *attach)
 	return srnic_engine_alloc(qp);
 }
 
+/* The interface may have gone to another network namespace since the stream was begun */
+static bool is_at_home(const struct srnic_qp *qp, const struct srnic_stream *stream)
+{
+	return net_eq(sock_net(stream->sock->sk), dev_net(qp->dev->netdev));
+}
+
 /* Sends the last message, and enters RTS. After this, attaching cannot fail */
 static int qp_enter_rts(struct srnic_qp *qp, const struct srnic_attach *attach)
 {
@@ -534,6 +561,8 @@ static int qp_enter_rts(struct srnic_qp *qp, const struct srnic_attach *attach)
 	if (!srnic_qp_transition_ok(qp->state, SRNIC_QP_RTS, SRNIC_QP_BY_ATTACH) ||
 	    test_bit(SRNIC_QPF_DESTROY, &qp->flags)) {
 		err = -ECONNABORTED;
+	} else if (!is_at_home(qp, attach->stream)) {
+		err = -EXDEV;
 	} else {
 		trace_srnic_qp_state(qp, qp->state, SRNIC_QP_RTS, "connected");
 		WRITE_ONCE(qp->state, SRNIC_QP_RTS);
@@ -556,7 +585,8 @@ static int qp_enter_rts(struct srnic_qp *qp, const struct srnic_attach *attach)
  * directions. Data that TCP has received before is processed, too (ST-11).
  * Context: process, may sleep, for attach->timeout_ms.
  *
- * Return: 0: the QP owns the stream, and closed() ends the claim. Otherwise an
+ * Return: 0: the QP owns the stream, and closed() ends the claim. -EXDEV: the interface is not in
+ * the network namespace of the stream. Otherwise an
  * errno: nothing has changed, but the last message may have been sent.
  */
 int srnic_qp_attach(struct srnic_qp *qp, const struct srnic_attach *attach)

@@ -60,6 +60,7 @@ void srnic_qp_join_tx(struct srnic_qp *qp);
 /* state */
 int srnic_qp_modify(struct srnic_qp *qp, enum srnic_qp_state next);
 void srnic_qp_abort(struct srnic_qp *qp);
+void srnic_qp_moved(struct srnic_qp *qp);
 void srnic_qp_give_up(struct srnic_qp *qp);
 
 /* stream */

@@ -249,13 +249,13 @@ void srnic_ep_kick(struct srnic_ep *ep)
 }
 
 /**
- * srnic_ep_tell - set a flag for the endpoint's work, and run it
+ * srnic_ep_notify - set a flag for the endpoint's work, and run it
  * @ep: an endpoint to which the caller has a reference
  * @flag: SRNIC_EPF_*
  *
  * Context: any.
  */
-void srnic_ep_tell(struct srnic_ep *ep, int flag)
+void srnic_ep_notify(struct srnic_ep *ep, int flag)
 {
 	smp_mb__before_atomic();	/* close_err before its flag */
 	set_bit(flag, &ep->flags);
@@ -381,7 +381,7 @@ void srnic_ep_linger(struct srnic_ep *ep)
 
 static void srnic_ep_qp_abort(void *priv)
 {
-	srnic_ep_tell(priv, SRNIC_EPF_ABORT);
+	srnic_ep_notify(priv, SRNIC_EPF_ABORT);
 }
 
 /* A kernel consumer's QP is not charged to a user. */
@@ -410,7 +410,7 @@ static void srnic_ep_qp_closed(void *priv, int err)
 
 	ep_uncharge(ep);
 	ep->close_err = err;
-	srnic_ep_tell(ep, SRNIC_EPF_GONE);
+	srnic_ep_notify(ep, SRNIC_EPF_GONE);
 	srnic_ep_put(ep);
 }
 
@@ -538,7 +538,7 @@ int srnic_ep_attach(struct srnic_ep *ep, bool initiator,
 		return err;
 	ep->stream = NULL;
 	ep->state = SRNIC_EP_ATTACHED;
-	/* pairs with srnic_ep_tell(), whose caller may have seen the QP in Idle after it */
+	/* pairs with srnic_ep_notify(), whose caller may have seen the QP in Idle after it */
 	smp_mb();
 	if (test_bit(SRNIC_EPF_ABORT, &ep->flags))
 		srnic_qp_abort(ep->qp);
@@ -568,7 +568,7 @@ static void iw_closed(struct srnic_ep *ep, int err)
 	struct iw_cm_event event = { .event = IW_CM_EVENT_CLOSE, .status = err };
 	struct iw_cm_id *id = ep->cm_id;
 
-	if (!ep->mute)
+	if (!ep->no_events)
 		id->event_handler(id, &event);
 	ep->cm_id = NULL;
 	id->rem_ref(id);
@@ -589,7 +589,7 @@ static void srnic_ep_run_attached(struct srnic_ep *ep)
 			srnic_ep_check_rtr(ep);
 		return;
 	}
-	smp_rmb();		/* see srnic_ep_tell() */
+	smp_rmb();		/* see srnic_ep_notify() */
 	srnic_ep_note(ep, "closed", ep->close_err);
 	ep->ops->closed(ep, ep->close_err);
 	srnic_ep_close(ep, false);
@@ -788,7 +788,7 @@ void srnic_cm_drop_device(struct srnic_device *dev)
 	struct srnic_ep *ep;
 
 	while ((ep = srnic_ep_next(dev, &handle))) {
-		srnic_ep_tell(ep, SRNIC_EPF_ABORT);
+		srnic_ep_notify(ep, SRNIC_EPF_ABORT);
 		srnic_ep_put(ep);
 	}
 }

@@ -227,7 +227,7 @@ int srnic_iw_established(struct srnic_ep *ep, const struct mpa_result *mpa)
 		/* iw_cm has no memory for the private data, which the ULP must not miss */
 		event.status = err;
 		event.private_data_len = 0;
-		ep->mute = true;
+		ep->no_events = true;
 		id->event_handler(id, &event);
 		srnic_qp_abort(ep->qp);
 	}

@@ -83,7 +83,7 @@ static bool listener_has_room(struct srnic_ep *ep)
 					  sibling);
 		end = oldest->born + msecs_to_jiffies(SRNIC_CM_GRACE_MS);
 		if (time_after_eq(jiffies, end))
-			srnic_ep_tell(oldest, SRNIC_EPF_EVICT);
+			srnic_ep_notify(oldest, SRNIC_EPF_EVICT);
 		else
 			ep->deadline = end ?: 1;
 	}
@@ -565,7 +565,7 @@ void srnic_ep_unlisten(struct srnic_ep *ep)
 	ep->stopped = true;
 	srnic_ep_note(ep, "listen end", 0);
 	list_for_each_entry(child, &ep->half_open, sibling)
-		srnic_ep_tell(child, SRNIC_EPF_EVICT);
+		srnic_ep_notify(child, SRNIC_EPF_EVICT);
 	spin_unlock(&ep->half_lock);
 	clear_bit(SRNIC_EPF_LISTENS, &ep->flags);
 	ep->cm_id = NULL;

@@ -163,7 +163,7 @@ struct srnic_ep {
 	u32 qpn;			/* of @qp, also after it is released */
 	u32 user_key;			/* the user that the claim is charged to */
 	bool user_charged;
-	bool mute;			/* iwcm gets no more events */
+	bool no_events;			/* iwcm gets no more events */
 	struct sockaddr_storage local;
 	struct sockaddr_storage remote;
 
@@ -214,7 +214,7 @@ bool srnic_cm_queue(struct workqueue_struct *wq, struct delayed_work *work, stru
 void srnic_ep_kick(struct srnic_ep *ep);
 void srnic_ep_note(struct srnic_ep *ep, const char *event, int status);
 void srnic_ep_fate(struct srnic_ep *ep, enum srnic_counter counter, int status);
-void srnic_ep_tell(struct srnic_ep *ep, int flag);
+void srnic_ep_notify(struct srnic_ep *ep, int flag);
 void srnic_ep_deadline(struct srnic_ep *ep, unsigned int ms);
 void srnic_ep_deadline_s(struct srnic_ep *ep, unsigned int seconds);
 bool srnic_ep_expired(const struct srnic_ep *ep);

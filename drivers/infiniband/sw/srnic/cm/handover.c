@@ -156,7 +156,7 @@ int srnic_handover(struct srnic_qp *qp, const struct srnic_handover *req)
 	h = handover_new(qp, &policy);
 	if (IS_ERR(h))
 		return PTR_ERR(h);
-	srnic_qp_settle(qp);
+	srnic_qp_wait_detached(qp);
 	err = srnic_qp_claim(qp, &handover_llp_ops, h);
 	if (!err) {
 		err = handover_stream(h, req, &policy);

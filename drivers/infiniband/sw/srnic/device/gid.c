@@ -72,7 +72,7 @@ static int gid_index(const struct srnic_device *dev, const union ib_gid *gid)
 }
 
 /* If the table is full the address gets no GID */
-static void meet(struct gid_walk *walk, const struct in6_addr *addr)
+static void walk_addr(struct gid_walk *walk, const struct in6_addr *addr)
 {
 	union ib_gid gid, none = { };
 	int i;
@@ -89,7 +89,7 @@ static void meet(struct gid_walk *walk, const struct in6_addr *addr)
 	walk->found |= BIT(i);
 }
 
-static void meet_ipv4(struct gid_walk *walk)
+static void walk_ipv4(struct gid_walk *walk)
 {
 	const struct in_device *in_dev;
 	const struct in_ifaddr *ifa;
@@ -100,13 +100,13 @@ static void meet_ipv4(struct gid_walk *walk)
 	if (in_dev) {
 		in_dev_for_each_ifa_rcu(ifa, in_dev) {
 			ipv6_addr_set_v4mapped(ifa->ifa_local, &addr);
-			meet(walk, &addr);
+			walk_addr(walk, &addr);
 		}
 	}
 	rcu_read_unlock();
 }
 
-static void meet_ipv6(struct gid_walk *walk)
+static void walk_ipv6(struct gid_walk *walk)
 {
 #if IS_ENABLED(CONFIG_IPV6)
 	const struct inet6_ifaddr *ifa;
@@ -117,17 +117,17 @@ static void meet_ipv6(struct gid_walk *walk)
 	if (in6_dev) {
 		read_lock_bh(&in6_dev->lock);
 		list_for_each_entry(ifa, &in6_dev->addr_list, if_list)
-			meet(walk, &ifa->addr);
+			walk_addr(walk, &ifa->addr);
 		read_unlock_bh(&in6_dev->lock);
 	}
 	rcu_read_unlock();
 #endif
 }
 
-static void meet_all(struct gid_walk *walk)
+static void walk_all(struct gid_walk *walk)
 {
-	meet_ipv4(walk);
-	meet_ipv6(walk);
+	walk_ipv4(walk);
+	walk_ipv6(walk);
 }
 
 /* Removes old addresses first: new ones may take their indices. */
@@ -137,7 +137,7 @@ static bool sync_ip_addrs(struct srnic_device *dev)
 	struct gid_walk walk = { .dev = dev };
 	int i;
 
-	meet_all(&walk);
+	walk_all(&walk);
 	for (i = 1; i < SRNIC_MAX_GID; i++) {
 		if (walk.found & BIT(i) || !memcmp(&dev->gids[i], &none, sizeof(none)))
 			continue;
@@ -145,7 +145,7 @@ static bool sync_ip_addrs(struct srnic_device *dev)
 		walk.changed = true;
 	}
 	walk.add = true;
-	meet_all(&walk);
+	walk_all(&walk);
 	return walk.changed;
 }
 

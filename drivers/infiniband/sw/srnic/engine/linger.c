@@ -84,12 +84,12 @@ static void linger_hurry(struct srnic_stream *stream)
  * Return: 0 if TCP has all of it, -EAGAIN if TCP has no room, another errno if the
  * connection is gone.
  */
-static int linger_say(struct srnic_stream *stream)
+static int linger_send(struct srnic_stream *stream)
 {
 	int n;
 
-	while (stream->words && stream->words->len) {
-		n = srnic_stream_send(stream, stream->words, false);
+	while (stream->unsent && stream->unsent->len) {
+		n = srnic_stream_send(stream, stream->unsent, false);
 		if (n <= 0)
 			return n ?: -EPIPE;
 	}
@@ -100,7 +100,7 @@ static int linger_say(struct srnic_stream *stream)
 	return 0;
 }
 
-/* Are both sides closed, or is the connection gone? @err: from linger_say() */
+/* Are both sides closed, or is the connection gone? @err: from linger_send() */
 static bool linger_over(enum srnic_stream_state state, int err)
 {
 	if (state == SRNIC_STREAM_UP || state == SRNIC_STREAM_FIN)
@@ -218,7 +218,7 @@ static void linger_end(struct srnic_stream *stream)
 	cancel_delayed_work(&stream->linger);
 	list_del(&stream->lingering);
 	spin_unlock(&linger_lock);
-	srnic_batch_free(stream->words);
+	srnic_batch_free(stream->unsent);
 	srnic_stream_free(stream);
 }
 
@@ -230,7 +230,7 @@ static bool linger_turn(struct srnic_stream *stream)
 	bool more;
 	int err;
 
-	err = linger_say(stream);
+	err = linger_send(stream);
 	/* before the read, as in the rx kthread */
 	state = srnic_stream_state(stream);
 	more = srnic_stream_drop(stream);
@@ -267,21 +267,21 @@ static void linger_run(struct work_struct *work)
  * srnic_linger - let a stream end by itself
  * @dev: the device it belonged to; for its counter, not used later
  * @stream: connected or not, hooked or not; the caller may not use it any more
- * @words: what is still to be handed to TCP; the batch is taken over. NULL: nothing
+ * @unsent: what is still to be handed to TCP; the batch is taken over. NULL: nothing
  * @bound: jiffies that the peer has to close its side
  *
- * The peer gets what TCP has, @words, and FIN, as long as it takes them; what it
+ * The peer gets what TCP has, @unsent, and FIN, as long as it takes them; what it
  * sends is dropped. When it has closed, or at @bound, the socket is released. If the user
  * has more than LINGER_MAX such streams, the oldest of them ends now.
  * Context: process, may sleep, but does not wait for the peer.
  */
 void srnic_linger(struct srnic_device *dev, struct srnic_stream *stream,
-		  struct srnic_batch *words, unsigned long bound)
+		  struct srnic_batch *unsent, unsigned long bound)
 {
 	struct srnic_linger_user *user, *fresh = kzalloc(sizeof(*fresh), GFP_NOIO | __GFP_NOWARN);
 
 	srnic_count(dev, SRNIC_CNT_CLOSE_LINGERED);
-	stream->words = words;
+	stream->unsent = unsent;
 	stream->deadline = jiffies + bound;
 	stream->acked = srnic_stream_acked(stream);
 	INIT_DELAYED_WORK(&stream->linger, linger_run);

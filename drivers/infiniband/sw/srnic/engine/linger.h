@@ -12,6 +12,6 @@ struct srnic_stream;
 int srnic_linger_init(void);
 void srnic_linger_exit(void);
 void srnic_linger(struct srnic_device *dev, struct srnic_stream *stream,
-		  struct srnic_batch *words, unsigned long bound);
+		  struct srnic_batch *unsent, unsigned long bound);
 
 #endif

@@ -199,7 +199,7 @@ void srnic_orq_done(struct srnic_qp *qp, enum srnic_wc_status status)
 	srnic_unlock(&qp->sq_lock, flags);
 	if (status || out.last)
 		srnic_sq_done(qp, out.index, status);
-	smp_mb();	/* orq_head, then tx->blocked; see tx_announce() */
+	smp_mb();	/* orq_head, then tx->blocked; see tx_enable_doorbell() */
 	/* after RTS tx may wait for this response alone */
 	if (READ_ONCE(qp->tx->blocked) || srnic_qp_state(qp) != SRNIC_QP_RTS)
 		srnic_qp_kick_tx(qp);

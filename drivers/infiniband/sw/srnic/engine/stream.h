@@ -53,7 +53,7 @@ struct srnic_stream_ops {
  * @lingering: in that list
  * @deadline: jiffies; when it stops lingering
  * @acked: srnic_stream_acked() when it began to linger
- * @words: what is still to be handed to TCP; NULL: nothing
+ * @unsent: what is still to be handed to TCP; NULL: nothing
  * @fin: FIN is handed to TCP
  * @hurry: stop lingering now
  * @linger_waits: another stream of its user lingers first, see linger_may_run()
@@ -73,7 +73,7 @@ struct srnic_stream {
 	struct list_head lingering;
 	unsigned long deadline;
 	u32 acked;
-	struct srnic_batch *words;
+	struct srnic_batch *unsent;
 	bool fin;
 	bool hurry;
 	bool linger_waits;

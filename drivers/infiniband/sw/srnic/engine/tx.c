@@ -264,7 +264,7 @@ static void tx_disown(struct srnic_qp *qp)
  * The socket and the peer kick in any case. User space stores the producer index before it
  * looks at the flag: one of the two sees the other.
  */
-static void tx_announce(struct srnic_qp *qp)
+static void tx_enable_doorbell(struct srnic_qp *qp)
 {
 	struct srnic_tx *tx = qp->tx;
 	bool post = test_bit(SRNIC_QPF_TX_OPEN, &qp->flags) && !tx->batch->len && !tx->busy;
@@ -275,7 +275,7 @@ static void tx_announce(struct srnic_qp *qp)
 }
 
 /* While the owner of tx works no doorbell is needed */
-static void tx_hush(struct srnic_qp *qp)
+static void tx_disable_doorbell(struct srnic_qp *qp)
 {
 	WRITE_ONCE(qp->sq.hdr->flags, 0);
 	WRITE_ONCE(qp->tx->blocked, false);
@@ -303,14 +303,14 @@ static void tx_run(struct srnic_qp *qp, unsigned int turns)
 /* An owner other than the kthread begins. Return: to be given to tx_pass(). */
 static bool tx_enter(struct srnic_qp *qp)
 {
-	tx_hush(qp);
+	tx_disable_doorbell(qp);
 	return qp->tx->frag.page;
 }
 
 /* An owner other than the kthread ends, and leaves it the rest. @had_page: from tx_enter() */
 static void tx_pass(struct srnic_qp *qp, bool had_page)
 {
-	tx_announce(qp);
+	tx_enable_doorbell(qp);
 	/* work beyond the budget; the end; or pages, which the kthread puts when they are idle */
 	if (tx_has_work(qp) || (!had_page && qp->tx->frag.page))
 		set_bit(SRNIC_QPF_TX_KICK, &qp->flags);
@@ -455,7 +455,7 @@ static void tx_sleep(struct srnic_qp *qp)
 {
 	long patience = tx_patience(qp);
 
-	tx_announce(qp);
+	tx_enable_doorbell(qp);
 	if (!tx_has_work(qp)) {
 		tx_disown(qp);
 		while (!wait_event_idle_timeout(qp->tx_wait, tx_kicked(qp), patience)) {
@@ -466,7 +466,7 @@ static void tx_sleep(struct srnic_qp *qp)
 			break;
 		}
 	}
-	tx_hush(qp);
+	tx_disable_doorbell(qp);
 }
 
 /* Short of memory the QP waits: that is no error of its WRs or its stream */
@@ -530,7 +530,7 @@ int srnic_tx_thread(void *arg)
 	memalloc_noio_save();
 	srnic_kthread_begins(qp);
 	wait_event_idle(qp->tx_wait, tx_kicked(qp));
-	tx_hush(qp);
+	tx_disable_doorbell(qp);
 	for (;;) {
 		clear_bit(SRNIC_QPF_TX_KICK, &qp->flags);
 		smp_mb__after_atomic();	/* the kick, then what it is about */

@@ -146,7 +146,7 @@ static bool pair_over(struct srnic_pair *pair)
 		return false;
 	pair->over = true;
 	if (pair->attempt)
-		srnic_ep_tell(pair->attempt, SRNIC_EPF_ABORT);
+		srnic_ep_notify(pair->attempt, SRNIC_EPF_ABORT);
 	pair->attempt = NULL;
 	return true;
 }

@@ -117,7 +117,7 @@ static void rdv_accept(struct srnic_ep *ep, struct srnic_pair *pair,
 	int err;
 
 	if (pair->attempt)
-		srnic_ep_tell(pair->attempt, SRNIC_EPF_ABORT);
+		srnic_ep_notify(pair->attempt, SRNIC_EPF_ABORT);
 	pair->attempt = NULL;
 	len = rdv_answer(ep, pair, peer, &mpa);
 	ep->qp = pair->qp;

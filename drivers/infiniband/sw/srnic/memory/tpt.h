@@ -33,7 +33,7 @@ struct srnic_sge;
 #define SRNIC_BINDABLE		64	/* windows may be bound to it (MR-40) */
 #define SRNIC_ZERO_BASED	128	/* registered with IB_ZERO_BASED: its TOs start with 0 */
 /* The rights that a Query reports; the others are internal */
-#define SRNIC_TOLD_RIGHTS	(SRNIC_LOCAL_READ | SRNIC_LOCAL_WRITE | SRNIC_REMOTE_RIGHTS | \
+#define SRNIC_QUERY_RIGHTS	(SRNIC_LOCAL_READ | SRNIC_LOCAL_WRITE | SRNIC_REMOTE_RIGHTS | \
 				 SRNIC_BINDABLE | SRNIC_ZERO_BASED)
 #define SRNIC_REMOTE_RIGHTS	(SRNIC_REMOTE_READ | SRNIC_REMOTE_WRITE | SRNIC_REMOTE_ATOMIC)
 

@@ -279,7 +279,7 @@ static void qp_error_idle(struct srnic_qp *qp)
 	srnic_rq_flush(qp);
 	srnic_qp_last_wqe(qp);
 	spin_lock_irqsave(&qp->lock, flags);
-	qp->settling--;
+	qp->idle_moves--;
 	spin_unlock_irqrestore(&qp->lock, flags);
 }
 
@@ -307,7 +307,7 @@ static int qp_to_error(struct srnic_qp *qp, u8 by, bool deliver)
 		WRITE_ONCE(qp->state, SRNIC_QP_ERROR);
 	}
 	if (from == SRNIC_QP_IDLE)
-		qp->settling++;
+		qp->idle_moves++;
 	if (from == SRNIC_QP_IDLE && qp->llp_ops && !qp->llp_aborted) {
 		qp->llp_aborted = true;
 		ops = qp->llp_ops;
@@ -379,20 +379,20 @@ static int qp_to_idle(struct srnic_qp *qp)
 	if (!srnic_qp_transition_ok(qp->state, SRNIC_QP_IDLE, SRNIC_QP_BY_MODIFY)) {
 		err = -EINVAL;
 	} else if (qp->state == SRNIC_QP_ERROR) {
-		if (test_bit(SRNIC_QPF_ATTACHED, &qp->flags) || qp->llp_ops || qp->settling)
+		if (test_bit(SRNIC_QPF_ATTACHED, &qp->flags) || qp->llp_ops || qp->idle_moves)
 			err = -EBUSY;
 		else
 			restart = true;
 	}
-	qp->settling += restart;
+	qp->idle_moves += restart;
 	spin_unlock_irqrestore(&qp->lock, flags);
 	if (!restart)
 		return err;
 
-	/* before Idle is visible, as in srnic_close(); @settling keeps others from changing it */
+	/* before Idle is visible, as in srnic_close(); @idle_moves keeps others from changing it */
 	srnic_wq_restart(qp);
 	spin_lock_irqsave(&qp->lock, flags);
-	qp->settling--;
+	qp->idle_moves--;
 	trace_srnic_qp_state(qp, qp->state, SRNIC_QP_IDLE, "asked for");
 	WRITE_ONCE(qp->state, SRNIC_QP_IDLE);
 	qp->error = RDMAP_OK;
@@ -437,13 +437,13 @@ int srnic_qp_modify(struct srnic_qp *qp, enum srnic_qp_state next)
 }
 
 /**
- * srnic_qp_settle - wait until a QP in Idle has lost its old stream
+ * srnic_qp_wait_detached - wait until a QP in Idle has lost its old stream
  * @qp: alive
  *
  * srnic_close() sets Idle before it has detached the stream, which takes a tenth of a second
  * at most. Context: process, may sleep, for a second at most; a fatal signal ends the wait.
  */
-void srnic_qp_settle(struct srnic_qp *qp)
+void srnic_qp_wait_detached(struct srnic_qp *qp)
 {
 	if (srnic_qp_state(qp) == SRNIC_QP_IDLE)
 		wait_on_bit_timeout(&qp->flags, SRNIC_QPF_ATTACHED, TASK_KILLABLE, HZ);

@@ -121,7 +121,7 @@ static u32 srq_copy_some(struct srnic_srq *srq, struct srnic_ring *to, u32 next,
  * one, since the answer of MODIFY_SRQ has no room for it. Nothing of it is
  * read back.
  */
-static void srq_tell_user(struct srnic_srq *srq, const struct srnic_ring *to, u32 end)
+static void srq_publish_move(struct srnic_srq *srq, const struct srnic_ring *to, u32 end)
 {
 	struct srnic_ring_hdr *old = srq->ring.hdr;
 	struct srnic_mmap desc;
@@ -163,7 +163,7 @@ static int srq_move(struct srnic_srq *srq, struct srnic_ring *ring,
 			end = srq->posted;
 	}
 	if (!srq->kernel)
-		srq_tell_user(srq, ring, end);
+		srq_publish_move(srq, ring, end);
 	swap(srq->ring, *ring);
 	srq->max_wr = srq->ring.entries;
 	if (mask & IB_SRQ_LIMIT) {

@@ -161,7 +161,7 @@ struct srnic_qp {
 	const struct srnic_llp_ops *llp_ops;
 	void *llp_priv;
 	bool llp_aborted;
-	unsigned int settling;		/* flushes out of Idle and returns to Idle under way */
+	unsigned int idle_moves;	/* flushes out of Idle and returns to Idle under way */
 	unsigned int windows;		/* bound to it: it is not destroyed (QP-28) */
 
 	/* sq_lock: send WRs from fetch to completion, Reads and atomics on the wire */

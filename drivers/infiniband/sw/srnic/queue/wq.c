@@ -99,7 +99,7 @@ static int sq_complete(struct srnic_qp *qp, u32 *seen)
 }
 
 /* After sq_complete(), without the lock */
-static void sq_tell(struct srnic_qp *qp, u32 seen, int err)
+static void sq_notify(struct srnic_qp *qp, u32 seen, int err)
 {
 	srnic_cq_notify(qp->scq, seen);
 	if (err)
@@ -128,7 +128,7 @@ void srnic_sq_done(struct srnic_qp *qp, u32 index, enum srnic_wc_status status)
 	swr->state = SRNIC_SWR_DONE;
 	err = sq_complete(qp, &seen);
 	srnic_unlock(&qp->sq_lock, flags);
-	sq_tell(qp, seen, err);
+	sq_notify(qp, seen, err);
 }
 
 /* WRs to complete each time sq_lock is held */
@@ -165,7 +165,7 @@ void srnic_sq_sent(struct srnic_qp *qp, u32 from, u32 to)
 		}
 		err = sq_complete(qp, &seen);
 		srnic_unlock(&qp->sq_lock, flags);
-		sq_tell(qp, seen, err);
+		sq_notify(qp, seen, err);
 	}
 }
 

@@ -161,7 +161,7 @@ static void fill_stag(struct srnic_native_stag *is, const struct srnic_tpte *tpt
 		.stag = tpte->stag,
 		.valid = tpte->valid,
 		.shared = tpte->shared,
-		.rights = tpte->rights & SRNIC_TOLD_RIGHTS,
+		.rights = tpte->rights & SRNIC_QUERY_RIGHTS,
 		.base = tpte->base,
 		.length = tpte->length,
 	};

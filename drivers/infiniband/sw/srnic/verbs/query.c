@@ -186,7 +186,7 @@ static int UVERBS_HANDLER(SRNIC_METHOD_SRQ_QUERY)(struct uverbs_attr_bundle *att
 /* Rights of the TPT that the RDMAC verbs have */
 static u32 stag_rights(const struct srnic_tpte *tpte)
 {
-	return tpte->rights & SRNIC_TOLD_RIGHTS;
+	return tpte->rights & SRNIC_QUERY_RIGHTS;
 }
 
 /* MR-20 */

@@ -18,8 +18,8 @@ static size_t desc_bytes(const VIP_DESCRIPTOR *desc)
 
 /*
  * All of the descriptor has to be in one region with the VI's tag (VIA-009), which is
- * writable for its status. The descriptor has its own length, so its first part is
- * checked first.
+ * writable for its status. Its control segment has the number of segments, and is
+ * therefore checked before that number is read.
  */
 static bool desc_is_valid(struct vipl_nic *nic, const struct vipl_ptag *ptag,
 			  const VIP_DESCRIPTOR *desc, VIP_MEM_HANDLE handle)

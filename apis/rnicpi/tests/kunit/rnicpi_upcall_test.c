@@ -66,8 +66,9 @@ static bool told(const unsigned int *n, unsigned int want)
 }
 
 /*
- * RI-31, RI-32, RI-36: each request causes one upcall of a CQ, with the os_data of its RNIC and
- * its own; without a handler there is none, and with id 0 the request fails
+ * RI-31, RI-32, RI-36: a request for notification causes one upcall, which has the os_data of the
+ * RNIC and of the CQ. There is none after the handler was removed. With handler id 0 the request
+ * fails
  */
 static void notified(struct kunit *test)
 {

@@ -200,7 +200,7 @@ static const struct rdma_cm_id *cma_id_of(const struct iw_cm_id *id)
  * listeners on a new device in the task that adds the device. rdma_cm's id has it.
  *
  * Context: any.
- * Return: the namespace's cookie: another namespace may have its address later.
+ * Return: the namespace's cookie, not its pointer: a later struct net may be at the same place.
  */
 u64 srnic_cm_net(const struct iw_cm_id *id)
 {
@@ -810,8 +810,8 @@ static bool device_has_eps(const struct srnic_device *dev)
  * srnic_cm_wait_device - wait until a device has no endpoints
  * @dev: after srnic_cm_drop_device(); its QPs and its ids are gone
  *
- * Endpoints hold the memory of the device, but not its counters. Context: process, may sleep,
- * but does not wait for a peer.
+ * An endpoint has a reference to struct srnic_device, but counts in dev->counters, which the
+ * caller frees after this. Context: process, may sleep, but does not wait for a peer.
  */
 void srnic_cm_wait_device(struct srnic_device *dev)
 {

@@ -63,7 +63,9 @@ int srnic_release_init(void)
 }
 
 /**
- * srnic_release_exit - at unload of the module: wait for devices that are gone
+ * srnic_release_exit - at unload of the module
+ *
+ * Waits until the callbacks of srnic_release_late() have run, and the last references are put.
  * Context: process, may sleep.
  */
 void srnic_release_exit(void)

@@ -4,8 +4,8 @@
  * the responder's memory, the response and where its value goes.
  *
  * The operation is a compare-and-exchange of the CPU on the memory itself, so
- * it is atomic against every other access of eight aligned octets: of any
- * stream of any device of this host, and of programs.
+ * it is atomic with respect to atomics of all streams of this host and to
+ * atomic operations of programs, but not to RDMA Writes, which are copies.
  */
 
 #include "engine/atomic.h"

@@ -106,10 +106,10 @@ static void rnr_sleep(struct srnic_qp *qp)
 }
 
 /**
- * srnic_rnr_wait - wait until there may be a receive, or the wait is over
+ * srnic_rnr_wait - sleep until a receive may be posted, the time is over, or the stream ends
  * @qp: with a message that waits for one
  *
- * Context: the rx kthread, without the socket. Sleeps.
+ * Context: the rx kthread; the socket is not locked. Sleeps.
  */
 void srnic_rnr_wait(struct srnic_qp *qp)
 {

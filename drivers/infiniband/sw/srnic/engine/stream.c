@@ -196,12 +196,12 @@ bool srnic_stream_hook(struct srnic_stream *stream,
 }
 
 /**
- * srnic_stream_disinherit - give an accepted socket the callbacks TCP made it with
+ * srnic_stream_disinherit - restore TCP's own callbacks of an accepted socket
  * @listener: hooked
  * @sock: accepted from it, not hooked itself
  *
- * A child copies its listener's callbacks, and would keep them for as long as
- * TCP keeps it, which may be longer than this module is loaded. Context: process.
+ * It was created with copies of its listener's callbacks, which are srnic's, and may live longer
+ * than this module is loaded. Context: process.
  */
 void srnic_stream_disinherit(const struct srnic_stream *listener, struct socket *sock)
 {
@@ -384,10 +384,11 @@ int srnic_stream_send(struct srnic_stream *stream, struct srnic_batch *batch, bo
  * @batch: as there
  * @cut: as there
  *
- * Context: softirq. If a task owned the socket TCP could process its backlog meanwhile.
+ * Context: softirq, and no task owns the socket: TCP could release it during the call, and process
+ * its backlog.
  *
- * Return: as there. Without memory it is -EAGAIN, too; if TCP has nothing under way that
- * would bring room, it calls write_space at once.
+ * Return: as there; also -EAGAIN for lack of memory. If TCP then has nothing in flight, whose
+ * acknowledgment would free room, TCP calls write_space() at once.
  */
 int srnic_stream_send_locked(struct srnic_stream *stream, struct srnic_batch *batch, bool cut)
 {

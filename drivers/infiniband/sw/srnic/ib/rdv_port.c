@@ -28,12 +28,12 @@ static const struct {
 };
 
 /**
- * struct srnic_rdv_port - the port of a device
+ * struct srnic_rdv_port - the TCP and UDP port ib_port of a device
  * @list: in @ports
  * @dev: the device, which outlives this
  * @number: host byte order
  * @sock: indexed as @kinds; NULL for a kind that the host does not support, and all NULL while
- *	  the port is not held. They do not hold their namespace
+ *	  the port is not held. They have no reference to their network namespace
  */
 struct srnic_rdv_port {
 	struct list_head list;

@@ -260,8 +260,9 @@ static int bind_reserved(struct srnic_ep *ep, struct socket *sock)
 }
 
 /*
- * The program may not bind a reserved port, so the kernel does it. The listener's port, which
- * proves the same of the peer, has to be reserved, too: it may be that of an older policy.
+ * A port below 1024 proves to the peer that root consents. The program may not bind one, so the
+ * kernel's credentials are used. The peer's port has to be below 1024 as well; it is not, if it was
+ * taken from the policy before ib_privileged was set.
  */
 static int bind_privileged(struct srnic_ep *ep, struct socket *sock)
 {

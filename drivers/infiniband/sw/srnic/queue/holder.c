@@ -48,7 +48,7 @@ u32 srnic_user_key(void)
 }
 
 /**
- * srnic_holders_init - no user holds anything
+ * srnic_holders_init - initialise the shares of the users of a device
  * @dev: being made
  * Context: process, may sleep.
  */

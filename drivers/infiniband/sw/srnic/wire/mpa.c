@@ -8,8 +8,8 @@
  * initiator. Frames travel as struct mpa_hello; encode and decode are the
  * only places that know their bits.
  *
- * An end that does not negotiate reads on the wire (no enhanced data, or
- * 0x3fff in it) keeps its own IRD and ORD. A hello without enhanced data holds
+ * An end that sends no IRD and ORD (no enhanced data, or 0x3fff in it) keeps
+ * its own. A hello without enhanced data holds
  * MPA_NO_NEGOTIATION in both, so that the two cases are one.
  */
 #include "wire/mpa.h"

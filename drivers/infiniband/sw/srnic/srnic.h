@@ -53,7 +53,7 @@ struct srnic_rdv_ops;
 struct srnic_ud_ports;
 
 enum srnic_counter {
-#define SRNIC_COUNTER(_symbol, _name) SRNIC_CNT_##_symbol,
+#define SRNIC_COUNTER(_symbol, ...) SRNIC_CNT_##_symbol,
 #include "counters.h"
 #undef SRNIC_COUNTER
 	SRNIC_CNT_COUNT,

@@ -5,7 +5,8 @@
 #include "srnic.h"
 
 static const struct rdma_stat_desc descs[] = {
-#define SRNIC_COUNTER(_symbol, _name) { .name = _name },
+#define SRNIC_COUNTER(_symbol, _name) \
+	[SRNIC_CNT_##_symbol] = { .name = _name },
 #include "counters.h"
 };
 

@@ -16,13 +16,13 @@
 static enum srnic_wc_status tx_gather(struct srnic_qp *qp, u8 *dst, u32 len)
 {
 	struct srnic_tx *tx = qp->tx;
-	struct srnic_sge_walk walk = srnic_sge_walk(qp, qp->ibqp.pd, SRNIC_LOCAL_READ,
-						    tx->wr.sges, tx->off, len);
+	struct srnic_sge_walk walk;
 
 	if (tx->wr.sqe.flags & SRNIC_SQE_INLINE) {
 		memcpy(dst, tx->wr.inl + tx->off, len);
 		return SRNIC_WC_SUCCESS;
 	}
+	walk = srnic_sge_walk(qp, qp->ibqp.pd, SRNIC_LOCAL_READ, tx->wr.sges, tx->off, len);
 	while (srnic_sge_next(&walk)) {
 		u32 n = walk.acc.length;
 		enum srnic_tpt_err err;

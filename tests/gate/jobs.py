@@ -276,8 +276,9 @@ class Plan:
                 job.needs += ('pyverbs',)
 
     def packages(self):
-        self.add('setup', 'scripts/setup packages', 60, counts=False)
-        self.add('packages', 'scripts/check-packages', 3600, needs=('setup',), limit=3 * 3600)
+        self.add('setup:packages', 'scripts/setup packages', 60, counts=False)
+        self.add('packages', 'scripts/check-packages', 3600, needs=('setup:packages',),
+                 limit=3 * 3600)
 
     def bench(self):
         # Nothing runs beside it, so its needs are built before.
@@ -289,7 +290,10 @@ class Plan:
     # --- sets of them
 
     def set_check(self):
-        """Everything on one kernel; on the stock one a little, and what only that can run"""
+        """Everything on one kernel; on the stock one a little, and what only that can run. Nearly
+        all of it waits for the newest kernel, whose build goes on while packages are
+        installed."""
+        self.add('setup:tests', 'scripts/setup tests', 240, counts=False)
         for spec in ('static', 'fuzz', 'kunit:newest', 'mutate:newest', 'chaos:newest',
                      'system:newest', 'system:stock:' + ','.join(['smoke', *only_on_stock()]),
                      'conformance', 'bench'):
@@ -357,6 +361,9 @@ class Plan:
         take"""
         waiting = {}
         for job in self.jobs.values():
+            # make check has installed what these two need
+            if 'setup:tests' in self.jobs and job.name not in ('setup:tests', 'kernel:newest'):
+                job.needs += ('setup:tests',)
             for need in job.needs:
                 waiting.setdefault(need, []).append(job)
 

@@ -501,13 +501,14 @@ index() {
 }
 
 # No objects, kthreads or sockets of the hosts are left. Where it may take a moment: within 10
-# nothing_left
+# nothing_left. Sockets that are only bound (UNCONN, which newer ss shows) hold the port of a
+# policy.
 nothing_left() {
 	local left ns
 	left=$(rdma resource show | grep -E ' (pd|cq|qp|cm_id|mr|ctx|srq) [1-9]'
 	       ps -eo comm | grep -E '^srnic-(tx|rx)/'
 	       for ns in $made_ns; do
-			[ ! -e "/run/netns/$ns" ] || ip netns exec "$ns" ss -Htnap | grep -v TIME-WAIT
+			[ ! -e "/run/netns/$ns" ] || ip netns exec "$ns" ss -Htnap | grep -vE '^(TIME-WAIT|UNCONN)'
 	       done)
 	echo "$left"
 	[ -z "$left" ]

@@ -133,6 +133,9 @@ slowness() {
 	esac
 }
 
+# tree_files [PATTERN...]: the files of the tree, new ones that git does not know yet among them.
+tree_files() { git -C "$SRNIC_TOP" ls-files -co --exclude-standard "$@"; }
+
 # All C sources that follow the kernel's coding style.
 source_files() {
 	find "$SRNIC_TOP"/drivers "$SRNIC_TOP"/include "$SRNIC_TOP"/tests/kunit \

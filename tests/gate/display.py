@@ -57,12 +57,11 @@ class Reader:
 
     def which(self, what):
         """The file, suite or harness to run once more"""
-        name = re.match(r'[\w-]+', what)
         if self.job.files:
-            name = name[0] if name and name[0] in self.job.files else self.part
+            name = what.split(':')[0]
+            name = name if name in self.job.files else self.part
             return name if name in self.job.files else ' '.join(self.job.files)
-        if self.part:
-            return self.part
+        name = re.match(self.job.parts, self.part) or re.match(self.job.parts, what)
         return name[0] if name else ''
 
 

@@ -51,10 +51,12 @@ class Job:
     last: bool = False      # after all others
     alone: bool = False     # nothing may run beside it, since it measures; it comes last of all
     counts: bool = True     # its last line says how many tests passed, failed, were skipped
+    whole: bool = False     # it is never ended in its midst
     limit: int = 3600       # seconds, after which it counts as hanging
     kernel: str = ''
     files: tuple = ()       # of tests/system
     again: str = ''         # the command to repeat it, with {0} in place of what has failed
+    parts: str = '$.'       # what that may be, beside files: a regular expression
     expected: float = 0
     load: float = 1         # of a CPU, how much it keeps busy
     rank: float = field(default=0, compare=False)
@@ -193,11 +195,13 @@ class Plan:
     # --- what is tested: NAME[:KERNEL[:FILE,...]]
 
     def static(self):
-        self.add('static', 'scripts/check-static', 150, again='scripts/check-static {0}')
+        self.add('static', 'scripts/check-static', 150, again='scripts/check-static {0}',
+                 parts='[a-z]+(?= \\()')
 
     def fuzz(self):
         self.add('fuzz', 'scripts/fuzz --duration 120 --jobs 1', 180,
-                 again='scripts/fuzz --duration 60 {0}')
+                 again='scripts/fuzz --duration 60 {0}',
+                 parts='|'.join(p.stem for p in TOP.glob('tests/fuzz/*.c')) + r'\b')
 
     def compile(self, kernel):
         self.add(f'compile:{kernel}', f'scripts/check-compile {kernel}', 60)
@@ -213,7 +217,7 @@ class Plan:
         self.add(name, ['scripts/kunit', '--kernel', kernel, '--log',
                         results_of(name) + '/kunit.log'], 90, kernel=kernel,
                  needs=self.kernel(kernel), again=f'scripts/kunit --kernel {kernel}' +
-                 ('' if kernel in NO_FILTER else ' --filter {0}'))
+                 ('' if kernel in NO_FILTER else ' --filter {0}'), parts='srnic-[a-z0-9-]+')
 
     def mutate(self, kernel):
         self.add(f'mutate:{kernel}', f'scripts/fuzz-guest --kernel {kernel} --duration 60 --markers --seed 1',
@@ -276,7 +280,7 @@ class Plan:
                 job.needs += ('pyverbs',)
 
     def packages(self):
-        self.add('setup:packages', 'scripts/setup packages', 60, counts=False)
+        self.add('setup:packages', 'scripts/setup packages', 60, counts=False, whole=True)
         self.add('packages', 'scripts/check-packages', 3600, needs=('setup:packages',),
                  limit=3 * 3600)
 
@@ -293,7 +297,7 @@ class Plan:
         """Everything on one kernel; on the stock one a little, and what only that can run. Nearly
         all of it waits for the newest kernel, whose build goes on while packages are
         installed."""
-        self.add('setup:tests', 'scripts/setup tests', 240, counts=False)
+        self.add('setup:tests', 'scripts/setup tests', 240, counts=False, whole=True)
         for spec in ('static', 'fuzz', 'kunit:newest', 'mutate:newest', 'chaos:newest',
                      'system:newest', 'system:stock:' + ','.join(['smoke', *only_on_stock()]),
                      'conformance', 'bench'):

@@ -11,6 +11,8 @@ import time
 COUNTS = re.compile(r'^(\d+) passed, (\d+) failed, (\d+) skipped$', re.M)
 # Share of a CPU by which running jobs may exceed the workers: no job works all the time
 SPARE = 0.5
+# Bytes of memory that a guest uses
+GUEST = 1 << 30
 # In the environment of all processes that a job starts
 MARK = 'SRNIC_JOB'
 
@@ -19,13 +21,14 @@ class Stopped(Exception):
     """By a signal"""
 
 
-def processes_of(mark):
-    """Processes that have this in their environment"""
+def processes_of(mark, whole=True):
+    """Processes that have this mark, or one of this tree, in their environment"""
     found = []
+    mark = f'{MARK}={mark}'.encode() + (b'\0' if whole else b':')
     for pid in filter(str.isdigit, os.listdir('/proc')):
         try:
             with open(f'/proc/{pid}/environ', 'rb') as f:
-                if f'{MARK}={mark}'.encode() in f.read().split(b'\0') and int(pid) != os.getpid():
+                if b'\0' + mark in b'\0' + f.read() + b'\0' and int(pid) != os.getpid():
                     found.append(int(pid))
         except OSError:
             pass
@@ -39,6 +42,12 @@ def kill(pid, number, group=False):
         pass
 
 
+def sweep_tree(cwd):
+    """End what a run of this tree left that was killed"""
+    for pid in processes_of(str(cwd), whole=False):
+        kill(pid, signal.SIGKILL)
+
+
 class Running:
     """A job that runs, or has run."""
 
@@ -50,7 +59,7 @@ class Running:
         self.counts = [0, 0, 0]
         self.why = ''           # why it failed, beside its tests
         self.status = None
-        self.mark = f'{os.getpid()}:{job.name}'
+        self.mark = f'{cwd}:{os.getpid()}:{job.name}'
         job.log.parent.mkdir(parents=True, exist_ok=True)
         env = dict(os.environ, **{MARK: self.mark})
         if job.counts:
@@ -87,10 +96,12 @@ class Running:
         for pid in processes_of(self.mark):
             kill(pid, signal.SIGTERM)
 
-    def stop(self):
-        """End it with all that it started: first in a way that lets each clean up"""
-        self.ask()
-        deadline = time.monotonic() + 10
+    def stop(self, wait=False):
+        """End it with all that it started: first in a way that lets each clean up. Or wait for its
+        own end as long as it may take."""
+        if not wait:
+            self.ask()
+        deadline = time.monotonic() + (self.job.limit if wait else 10)
         while (self.poll() is None or processes_of(self.mark)) and \
                 time.monotonic() < deadline:
             time.sleep(0.1)
@@ -130,11 +141,20 @@ class NotRun:
         self.why = f'did not run: {need} failed'
 
 
-class Queue:
-    """watch has begins(running), ends(running), tick(running list, jobs left), which are
-    called."""
+def guests_at_once():
+    """For how many guests there is memory: theirs is a file in /dev/shm"""
+    with open('/proc/meminfo', encoding='ascii') as f:
+        free = int(re.search(r'^MemAvailable: *(\d+)', f.read(), re.M)[1]) << 10
+    shm = os.statvfs('/dev/shm')
+    return max(1, min(free, shm.f_bavail * shm.f_frsize) // GUEST)
 
-    def __init__(self, jobs, workers, watch, cwd='.', tick=0.2):
+
+class Queue:
+    """watch has begins(running), ends(running), tick(running list, jobs left), say(text), which
+    are called."""
+
+    def __init__(self, jobs, workers, watch, cwd='.', tick=0.2, guests=None):
+        self.guests = guests or guests_at_once()
         self.waiting = list(jobs)       # by rank
         self.workers, self.watch, self.cwd, self.tick = workers, watch, cwd, tick
         self.running, self.done = [], {}
@@ -151,6 +171,8 @@ class Queue:
     def fits(self, job):
         """Is a CPU of a worker free enough? Jobs that mostly wait share one."""
         if any(r.job.alone for r in self.running):
+            return False
+        if job.kernel and sum(bool(r.job.kernel) for r in self.running) >= self.guests:
             return False
         return not self.running or \
             sum(r.job.load for r in self.running) + job.load <= self.workers + SPARE * (self.workers > 1)
@@ -189,12 +211,18 @@ class Queue:
 
     def run(self):
         """Run all of them; the result of each, by name"""
-        def stopped(number, _):
-            raise Stopped(number)
+        number = 0
+
+        # Not raised in the handler: a job may just have been started, and be in no list.
+        def stopped(what, _):
+            nonlocal number
+            number = what
         signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
         before = [signal.signal(s, stopped) for s in signals]
         try:
             while self.waiting or self.running:
+                if number:
+                    raise Stopped(number)
                 self.begin_some()
                 for r in [r for r in self.running if r.ended()]:
                     self.running.remove(r)
@@ -206,9 +234,12 @@ class Queue:
             for s in signals:
                 signal.signal(s, signal.SIG_IGN)
             for r in self.running:
-                r.ask()
+                if r.job.whole:
+                    self.watch.say(f'waiting for {r.job.name}')
+                else:
+                    r.ask()
             for r in self.running:
-                r.stop()
+                r.stop(wait=r.job.whole)
             for s, handler in zip(signals, before):
                 signal.signal(s, handler)
         return self.done

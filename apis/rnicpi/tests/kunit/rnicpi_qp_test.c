@@ -306,13 +306,13 @@ static void inlined(struct kunit *test)
 	ri_data_seg_t seg = { .addr.vaddr = (uintptr_t)p->a.mem, .tag.ltag = 0x777, .len = 8 };
 
 	seg.addr.vaddr = (uintptr_t)p->a.mem;
-	strcpy(p->a.mem, "before");
+	strscpy(p->a.mem, "before", sizeof("before"));
 	/* in Idle, so that nothing is sent yet */
 	pair_recv(p, &p->b, 1, 100, 8);
 	KUNIT_EXPECT_EQ(test, ri_qp_post_send(p->rnic, p->a.qp, RI_WR_TYPE_SEND,
 					      RI_WR_SIGNALED_FLAG | RI_WR_INLINE_OK_FLAG, 2, &seg,
 					      0, 1, 0, NULL), OK);
-	strcpy(p->a.mem, "after");
+	strscpy(p->a.mem, "after", sizeof("after"));
 	pair_connect(p);
 	pair_expect(p, &p->a, 2, RI_WC_TYPE_SEND, RI_WC_STATUS_SUCCESS);
 	pair_expect(p, &p->b, 1, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_SUCCESS);

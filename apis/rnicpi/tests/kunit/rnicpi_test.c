@@ -21,7 +21,7 @@ static void echo(struct kunit *test)
 
 	pair_recv(p, &p->b, 1, 0, 100);
 	pair_recv(p, &p->a, 2, 1000, 100);
-	strcpy(p->a.mem, "there");
+	strscpy(p->a.mem, "there", sizeof("there"));
 	pair_send(p, &p->a, 3, 0, 100);
 	pair_expect(p, &p->b, 1, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_SUCCESS);
 	KUNIT_EXPECT_EQ(test, p->b.wc.rc_wc.bytes_transferred, 100);

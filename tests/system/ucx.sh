@@ -11,6 +11,9 @@ need_programs ucx_info ucx_perftest mpirun
 [ -x "$BIN/mpi" ] || bail "no $BIN/mpi: make -C tests/programs OUT=..."
 export UCX_WARN_UNUSED_ENV_VARS=n	# below: of newer releases
 export UCX_IB_ROCE_REACHABILITY_MODE=all
+# Where it can be an MPI program, it is one unless told otherwise.
+not_mpi=''
+! ucx_perftest -h | grep -q -- '-P <0|1>' || not_mpi='-P 0'
 
 info() {	# TRANSPORT
 	UCX_NET_DEVICES=$CLI_DEV:1 on_cli ucx_info -d 2>&1 | tee "$tmp/info"
@@ -21,11 +24,12 @@ no_info() { ! info rc_verbs; }
 no_ud()   { info ud_verbs; grep 'failed to create UD QP' "$tmp/info"; }
 
 # perf TRANSPORTS TEST SIZE: a warning of UCX is a failure, too
+# shellcheck disable=SC2086 # words
 perf() {
 	export UCX_TLS=$1,self
-	pair 13337 env UCX_NET_DEVICES="$SRV_DEV:1" UCX_IB_GID_INDEX="$srv_gid" ucx_perftest -p 13337 -- \
+	pair 13337 env UCX_NET_DEVICES="$SRV_DEV:1" UCX_IB_GID_INDEX="$srv_gid" ucx_perftest $not_mpi -p 13337 -- \
 		env UCX_NET_DEVICES="$CLI_DEV:1" UCX_IB_GID_INDEX="$cli_gid" ucx_perftest "$SRV4" \
-		-p 13337 -t "$2" -s "$3" -n 200 -w 10 >"$tmp/perf" 2>&1
+		$not_mpi -p 13337 -t "$2" -s "$3" -n 200 -w 10 >"$tmp/perf" 2>&1
 	local rc=$?
 	cat "$tmp/perf"
 	[ $rc = 0 ] && grep -q '^Final:' "$tmp/perf" && ! grep -E 'ERROR|WARN' "$tmp/perf"

@@ -325,10 +325,17 @@ static void srnic_free_context(struct ibv_context *ibctx)
 	free(ctx);
 }
 
+/*
+ * A device of type srnic_plain is for programs that are written for InfiniBand, and newer ones look
+ * for no other type of node (UCX since 1.14). For the kernel it has none, or RDS and SMC would take
+ * it for theirs.
+ */
 static struct verbs_device *srnic_alloc_device(struct verbs_sysfs_dev *sysfs)
 {
 	struct srnic_device *dev = calloc(1, sizeof(*dev));
 
+	if (sysfs->node_type == IBV_NODE_UNSPECIFIED)
+		sysfs->node_type = IBV_NODE_CA;
 	return dev ? &dev->vdev : NULL;
 }
 

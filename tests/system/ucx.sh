@@ -11,12 +11,14 @@ need_programs ucx_info ucx_perftest mpirun
 [ -x "$BIN/mpi" ] || bail "no $BIN/mpi: make -C tests/programs OUT=..."
 export UCX_WARN_UNUSED_ENV_VARS=n	# below: of newer releases
 export UCX_IB_ROCE_REACHABILITY_MODE=all
+# The protocols that are on since 1.16 flush what is remote, which rc_verbs cannot on any device.
+export UCX_PROTO_ENABLE=n
 # Where it can be an MPI program, it is one unless told otherwise.
 not_mpi=''
 ! ucx_perftest -h | grep -q -- '-P <0|1>' || not_mpi='-P 0'
 
 info() {	# TRANSPORT
-	UCX_NET_DEVICES=$CLI_DEV:1 on_cli ucx_info -d 2>&1 | tee "$tmp/info"
+	UCX_NET_DEVICES=$CLI_DEV:1 UCX_IB_GID_INDEX=1 on_cli ucx_info -d 2>&1 | tee "$tmp/info"
 	grep -A 1 "Transport: $1\$" "$tmp/info" | grep -q "Device: $CLI_DEV:1"
 }
 

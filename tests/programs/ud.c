@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -563,6 +564,55 @@ static void case_lossy(void)
 	}
 }
 
+/* In another network namespace than the interface there is no RTR */
+static void case_foreign(void)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = UD_QKEY };
+	int home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	struct ud a, b;
+
+	ud_two(&a, &b);
+	ud_state(&b, IBV_QPS_RESET);
+	require(!ibv_modify_qp(b.qp, &attr, UD_INIT_MASK), "INIT");
+	attr.qp_state = IBV_QPS_RTR;
+	require(home >= 0 && !unshare(CLONE_NEWNET), "%s", strerror(errno));
+	require(ibv_modify_qp(b.qp, &attr, IBV_QP_STATE) == EXDEV, "RTR in another namespace");
+	require(!setns(home, CLONE_NEWNET), "%s", strerror(errno));
+	close(home);
+	ud_expect_state(&b, IBV_QPS_INIT);
+	ud_post(&a, &b, 10, IBV_WR_SEND, 0);
+	expect_no_wc(b.cq, 50, "INIT");
+	ud_state(&b, IBV_QPS_RESET);
+	ud_up(&b, UD_QKEY);
+	one_message(&a, &b, 10, IBV_WR_SEND, 0);
+	ud_end_two(&a, &b);
+}
+
+/* For a script that moves the interface to another namespace meanwhile */
+static void case_left_behind(void)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = UD_QKEY };
+	struct ud a, b;
+
+	ud_two(&a, &b);
+	ud_recv(&b, 1, UD_GRH + 10);
+	puts("ready");
+	fflush(stdout);
+	require(wait_wc(b.cq, "the interface moves").status == IBV_WC_WR_FLUSH_ERR, "no flush");
+	ud_wait_state(&a, IBV_QPS_ERR);
+	ud_wait_state(&b, IBV_QPS_ERR);
+	ud_post(&a, &b, 10, IBV_WR_SEND, 0);
+	expect_wc(a.cq, 10, IBV_WC_WR_FLUSH_ERR, "a send");
+	puts("error");
+	fflush(stdout);
+	getchar();
+	ud_state(&a, IBV_QPS_RESET);
+	require(!ibv_modify_qp(a.qp, &attr, UD_INIT_MASK), "INIT");
+	attr.qp_state = IBV_QPS_RTR;
+	require(ibv_modify_qp(a.qp, &attr, IBV_QP_STATE) == EXDEV, "RTR");
+	ud_end_two(&a, &b);
+}
+
 static const struct test_case cases[] = {
 	{ "sizes", case_sizes, "each byte, number and address arrives, up to the MTU" },
 	{ "imm", case_imm, "immediate data arrives" },
@@ -588,7 +638,9 @@ static const struct test_case cases[] = {
 	{ "checksum", case_ud_checksum, "a wrong UDP checksum: dropped, counted" },
 	{ "overflow", case_overflow, "its CQ is full: the QP is in Error, and an event tells" },
 	{ "flood", case_ud_flood, "20000 forged datagrams, and messages between them" },
+	{ "foreign", case_foreign, "in another network namespace: EXDEV at RTR" },
 	{ "traffic", case_traffic, "" },
+	{ "left_behind", case_left_behind, "" },
 	{ "lossy", case_lossy, "" },
 	{ "starve", case_starve, "" },
 	{ "beside", case_beside, "" },

@@ -127,6 +127,24 @@ starved() {
 	return $rc
 }
 
+# The interface moves to another namespace and back. No socket of the QPs follows it
+moves() {
+	local pid rc=0
+	mkfifo "$tmp/go"
+	ip netns exec "$CLI_NS" "$BIN/ud" "$CLI4" left_behind <>"$tmp/go" >"$tmp/moves" 2>&1 &
+	pid=$!
+	within 10 grep -qx ready "$tmp/moves" && ip -n h1 link set d1 netns h3 &&
+		net_up h3 d1 10.78.0.1/24 fd78::1/64 &&
+		within 10 grep -qx error "$tmp/moves" && within 10 port_is_active sr1 || rc=1
+	within 10 no_trace && CLI_NS=h3 SRV_NS=h3 no_trace || rc=1
+	CLI_NS=h3 on_cli "$BIN/ud" "$CLI4" sizes || rc=1
+	echo >"$tmp/go"
+	wait $pid || rc=1
+	cat "$tmp/moves"
+	ip -n h3 link set d1 netns h1 && net_up h1 d1 10.78.0.1/24 fd78::1/64 &&
+		within 10 port_is_active sr1 && on_cli "$BIN/ud" "$CLI4" sizes && return $rc
+}
+
 device_goes() {
 	traffic || return
 	timeout 20 rdma link delete "$CLI_DEV" || return
@@ -154,6 +172,8 @@ t "killed under traffic, 5 times: nothing is left" killed
 t "addresses come and go under traffic" address_goes
 t "a program has the port: EADDRINUSE, and it works afterwards" port_taken
 t "UD QPs follow a change of the port" port_changes
+add_ns h3
+t "UD QPs end when the interface moves to another namespace" moves
 t "nothing is left on one host" within 10 nothing_left
 t "the device goes under traffic" device_goes
 teardown_hosts

@@ -100,7 +100,7 @@ static void end_connections(struct net_device *netdev)
 	srnic_cm_drop_device(dev);
 	srnic_cm_device_moved(dev);
 	srnic_rdv_device_moved(dev);
-	srnic_ud_ports_changed(dev);
+	srnic_ud_ports_moved(dev);
 	xa_for_each(&dev->qps, qpn, entry) {
 		struct srnic_qp *qp = srnic_qp_find(dev, qpn);
 

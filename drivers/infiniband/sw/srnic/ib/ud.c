@@ -15,6 +15,13 @@
 
 /* ----- Error ----- */
 
+static void ud_rx_set(struct srnic_ud *ud, bool on)
+{
+	spin_lock_bh(&ud->rx_lock);
+	ud->rx_on = on;
+	spin_unlock_bh(&ud->rx_lock);
+}
+
 /*
  * tx_lock is held. Stops receiving and sending, and flushes all WRs. An event reports an error
  * that no completion reports, see srnic_qp_fail(). The transition out of Error waits for
@@ -27,9 +34,7 @@ static void ud_to_error(struct srnic_qp *qp)
 	bool first;
 
 	qp->ud->tx_on = false;
-	spin_lock_bh(&qp->ud->rx_lock);
-	qp->ud->rx_on = false;
-	spin_unlock_bh(&qp->ud->rx_lock);
+	ud_rx_set(qp->ud, false);
 	spin_lock_irqsave(&qp->lock, flags);
 	first = qp->state == SRNIC_QP_IDLE;
 	if (first)
@@ -68,6 +73,19 @@ static void ud_rx_fail(struct srnic_ud *ud)
 {
 	ud->rx_on = false;
 	srnic_ud_queue(&ud->error);
+}
+
+/**
+ * srnic_ud_abort - to Error, for callers that may not sleep
+ * @qp: a UD QP that has joined
+ *
+ * No message is received after this; a work does the rest. Context: process or softirq.
+ */
+void srnic_ud_abort(struct srnic_qp *qp)
+{
+	spin_lock_bh(&qp->ud->rx_lock);
+	ud_rx_fail(qp->ud);
+	spin_unlock_bh(&qp->ud->rx_lock);
 }
 
 /* ----- receiving ----- */
@@ -305,15 +323,16 @@ void srnic_ud_doorbell(struct srnic_qp *qp)
  */
 int srnic_ud_receive(struct srnic_qp *qp)
 {
-	int err = srnic_ud_ports_join(qp);
+	int err;
 
+	/* before it has joined: from then on an error may stop it */
+	ud_rx_set(qp->ud, true);
+	err = srnic_ud_ports_join(qp);
 	if (err)
-		return err;
-	qp->ud->joined = true;
-	spin_lock_bh(&qp->ud->rx_lock);
-	qp->ud->rx_on = true;
-	spin_unlock_bh(&qp->ud->rx_lock);
-	return 0;
+		ud_rx_set(qp->ud, false);
+	else
+		qp->ud->joined = true;
+	return err;
 }
 
 /**
@@ -326,7 +345,8 @@ int srnic_ud_receive(struct srnic_qp *qp)
 void srnic_ud_send(struct srnic_qp *qp, bool on)
 {
 	mutex_lock(&qp->ud->tx_lock);
-	qp->ud->tx_on = on;
+	/* a work may have taken it to Error meanwhile */
+	qp->ud->tx_on = on && srnic_qp_state(qp) == SRNIC_QP_IDLE;
 	/* in SQD a doorbell does nothing */
 	if (on)
 		WRITE_ONCE(qp->sq.hdr->flags, SRNIC_RING_NEED_WAKEUP);

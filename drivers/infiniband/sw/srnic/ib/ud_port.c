@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * The UDP sockets of a device, with which its UD QPs send and receive: one for each GID that
- * is an address of the interface, and for each user that has such QPs in RTR or RTS. A user's
- * socket receives datagrams for the QPs of all users: the kernel delivers to any socket at the
- * address and port. But each user sends with its own sockets: datagrams to a host that does not
+ * is an address of the interface, and for each user that has such QPs in RTR or RTS, in the
+ * network namespace of the user's programs. If the interface moves to another one the QPs go to
+ * Error, and the sockets are closed.
+ *
+ * A user's socket receives datagrams for the QPs of all users: the kernel delivers to any socket at
+ * the address and port. But each user sends with its own sockets: datagrams to a host that does not
  * answer stay in the send buffer until neighbour resolution fails, and do not block other users.
  */
 
@@ -12,6 +15,8 @@
 #include <linux/ipv6.h>
 #include <linux/list.h>
 #include <linux/net.h>
+#include <linux/netdevice.h>
+#include <linux/nsproxy.h>
 #include <linux/rwsem.h>
 #include <linux/skbuff.h>
 #include <linux/slab.h>
@@ -49,9 +54,10 @@ struct srnic_ud_port {
 };
 
 /**
- * struct srnic_ud_set - the sockets of a user
+ * struct srnic_ud_set - the sockets of a user in a network namespace
  * @entry: among the sets of the device
  * @holder: the user; NULL: the kernel
+ * @net: cookie of the namespace; if the interface is in another one there are no sockets
  * @members: the user's QPs that have joined; ports->lock
  * @sem: protects what follows; held for reading by senders
  * @err: the error because of which an address has no socket; 0 if each has one
@@ -60,6 +66,7 @@ struct srnic_ud_port {
 struct srnic_ud_set {
 	struct list_head entry;
 	const struct srnic_holder *holder;
+	u64 net;
 	unsigned int members;
 
 	struct rw_semaphore sem;	/* see above */
@@ -319,14 +326,14 @@ static void ports_sync(struct work_struct *work)
 	spin_unlock_bh(&ports->dev->gid_lock);
 	mutex_lock(&ports->sets_lock);
 	list_for_each_entry(set, &ports->sets, entry)
-		set_sync(set, gids, net, number);
+		set_sync(set, gids, net && net->net_cookie == set->net ? net : NULL, number);
 	mutex_unlock(&ports->sets_lock);
 	if (net)
 		put_net(net);
 }
 
 /**
- * srnic_ud_ports_changed - the device has another port, address or namespace
+ * srnic_ud_ports_changed - the device has another port or address
  * @dev: the device
  *
  * A work brings its sockets up to date. Context: any. Returns at once.
@@ -334,6 +341,25 @@ static void ports_sync(struct work_struct *work)
 void srnic_ud_ports_changed(struct srnic_device *dev)
 {
 	queue_work(ud_wq, &dev->ud->sync);
+}
+
+/**
+ * srnic_ud_ports_moved - the interface leaves its network namespace, or has arrived in another
+ * @dev: the device
+ *
+ * All QPs that have joined go to Error. Context: any. Returns at once.
+ */
+void srnic_ud_ports_moved(struct srnic_device *dev)
+{
+	struct srnic_qp *qp;
+	unsigned long qpn;
+
+	/* a QP that joins after this sees the new namespace */
+	xa_lock(&dev->ud->qps);
+	xa_for_each(&dev->ud->qps, qpn, qp)
+		srnic_ud_abort(qp);
+	xa_unlock(&dev->ud->qps);
+	srnic_ud_ports_changed(dev);
 }
 
 /* ports->lock is held; the set has no members */
@@ -352,7 +378,7 @@ static void set_free(struct srnic_ud_ports *ports, struct srnic_ud_set *set)
 
 /* ports->lock is held. A new set, with its sockets; or an ERR_PTR */
 static struct srnic_ud_set *set_new(struct srnic_ud_ports *ports,
-				    const struct srnic_holder *holder)
+				    const struct srnic_holder *holder, u64 net)
 {
 	struct srnic_ud_set *set;
 	int i, err;
@@ -364,6 +390,7 @@ static struct srnic_ud_set *set_new(struct srnic_ud_ports *ports,
 		return ERR_PTR(-ENOMEM);
 	ports->num_sets++;
 	set->holder = holder;
+	set->net = net;
 	init_rwsem(&set->sem);
 	for (i = 0; i < SRNIC_MAX_GID; i++)
 		set->port[i].dev = ports->dev;
@@ -379,22 +406,22 @@ static struct srnic_ud_set *set_new(struct srnic_ud_ports *ports,
 	return ERR_PTR(err);
 }
 
-/* ports->lock is held. The set of the user of @qp; or an ERR_PTR */
-static struct srnic_ud_set *set_of(struct srnic_ud_ports *ports, struct srnic_qp *qp)
+/* ports->lock is held. The set of the user of @qp in @net; or an ERR_PTR */
+static struct srnic_ud_set *set_of(struct srnic_ud_ports *ports, struct srnic_qp *qp, u64 net)
 {
 	const struct srnic_holder *holder = srnic_pd_holder(qp->ibqp.pd);
 	struct srnic_ud_set *set;
 
 	list_for_each_entry(set, &ports->sets, entry)
-		if (set->holder == holder)
+		if (set->holder == holder && set->net == net)
 			return set;
-	return set_new(ports, holder);
+	return set_new(ports, holder, net);
 }
 
 /* ports->lock is held */
-static int ports_join(struct srnic_ud_ports *ports, struct srnic_qp *qp)
+static int ports_join(struct srnic_ud_ports *ports, struct srnic_qp *qp, u64 net)
 {
-	struct srnic_ud_set *set = set_of(ports, qp);
+	struct srnic_ud_set *set = set_of(ports, qp, net);
 	int err;
 
 	if (IS_ERR(set))
@@ -406,29 +433,6 @@ static int ports_join(struct srnic_ud_ports *ports, struct srnic_qp *qp)
 	} else if (!set->members) {
 		set_free(ports, set);
 	}
-	return err;
-}
-
-/**
- * srnic_ud_ports_join - start to deliver messages to a QP
- * @qp: a UD QP
- *
- * Context: process, may sleep.
- *
- * Return: 0; -EOPNOTSUPP if the policy sets no port; -EADDRINUSE if the port is taken at one of
- * the addresses; another errno of the socket calls; -ENOMEM, also if SRNIC_MAX_UD_USERS other
- * users have such QPs.
- */
-int srnic_ud_ports_join(struct srnic_qp *qp)
-{
-	struct srnic_ud_ports *ports = qp->dev->ud;
-	int err;
-
-	if (!srnic_policy_get(&qp->dev->policy).ib_port)
-		return -EOPNOTSUPP;
-	mutex_lock(&ports->lock);
-	err = ports_join(ports, qp);
-	mutex_unlock(&ports->lock);
 	return err;
 }
 
@@ -454,6 +458,45 @@ void srnic_ud_ports_leave(struct srnic_qp *qp)
 		set_free(ports, set);
 	mutex_unlock(&ports->lock);
 	synchronize_rcu();
+}
+
+static bool is_home(const struct srnic_device *dev, u64 cookie)
+{
+	bool is;
+
+	rcu_read_lock();
+	is = dev_net(dev->netdev)->net_cookie == cookie;
+	rcu_read_unlock();
+	return is;
+}
+
+/**
+ * srnic_ud_ports_join - start to deliver messages to a QP
+ * @qp: a UD QP
+ *
+ * Context: process, may sleep.
+ *
+ * Return: 0; -EOPNOTSUPP if the policy sets no port; -EXDEV if the interface is in another network
+ * namespace than the caller; -EADDRINUSE if the port is taken at one of the addresses; another
+ * errno of the socket calls; -ENOMEM, also if SRNIC_MAX_UD_USERS other users have such QPs.
+ */
+int srnic_ud_ports_join(struct srnic_qp *qp)
+{
+	u64 net = current->nsproxy->net_ns->net_cookie;
+	struct srnic_ud_ports *ports = qp->dev->ud;
+	int err;
+
+	if (!srnic_policy_get(&qp->dev->policy).ib_port)
+		return -EOPNOTSUPP;
+	mutex_lock(&ports->lock);
+	err = is_home(qp->dev, net) ? ports_join(ports, qp, net) : -EXDEV;
+	mutex_unlock(&ports->lock);
+	/* once more: a move before it had joined did not find it */
+	if (!err && !is_home(qp->dev, net)) {
+		srnic_ud_ports_leave(qp);
+		err = -EXDEV;
+	}
+	return err;
 }
 
 static int port_send(struct srnic_ud_port *port, const union ib_gid *dgid, u8 *buf, u32 len)

@@ -123,7 +123,10 @@ struct peer *peer_idle(struct kunit *test)
 	return peer_idle_deep(test, PEER_DEPTH);
 }
 
-static void loopback_up(void)
+/**
+ * peer_loopback - let sockets send to 127.0.0.1
+ */
+void peer_loopback(void)
 {
 	struct net_device *lo = init_net.loopback_dev;
 
@@ -151,7 +154,7 @@ void peer_sockets(struct peer *p, struct socket **passive)
 	struct sockaddr *sa = (struct sockaddr *)&addr;
 	struct socket *listener;
 
-	loopback_up();
+	peer_loopback();
 	KUNIT_ASSERT_EQ(p->test, 0, sock_create_kern(&init_net, AF_INET, SOCK_STREAM,
 						     IPPROTO_TCP, &listener));
 	if (p->rcvbuf)

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* ud_port.c: how many users can have a device's sockets for UD QPs. */
+/* ud_port.c: how many users can have a device's sockets for UD QPs, and what a call takes. */
 #include <kunit/test.h>
+#include <linux/in.h>
+#include <linux/net.h>
+#include <net/sock.h>
+#include "compat.h"
 #include "fake.h"
 #include "ib/ud.h"
+#include "peer.h"
 
 struct member {
 	struct srnic_holder holder;
@@ -62,8 +67,47 @@ static void so_many_users(struct kunit *test)
 	srnic_ud_exit();
 }
 
+/* A call of a socket's callback takes so many datagrams, and the next one goes on */
+static void a_call_takes_a_few(struct kunit *test)
+{
+	const u32 total = 2 * SRNIC_UD_BUDGET + 1;
+	struct srnic_device *dev = fake_device(test);
+	struct sockaddr_in addr = {
+		.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	struct socket *sock;
+	u32 n;
+
+	peer_loopback();
+	KUNIT_ASSERT_EQ(test, 0, sock_create_kern(&init_net, AF_INET, SOCK_DGRAM, IPPROTO_UDP,
+						  &sock));
+	KUNIT_ASSERT_EQ(test, 0, kernel_bind(sock, (struct sockaddr_unsized *)&addr,
+					     sizeof(addr)));
+	KUNIT_ASSERT_GT(test, kernel_getsockname(sock, (struct sockaddr *)&addr), 0);
+	for (n = 0; n < total; n++) {
+		struct msghdr msg = { .msg_name = &addr, .msg_namelen = sizeof(addr) };
+		struct kvec vec = { .iov_base = "none", .iov_len = 4 };
+
+		KUNIT_ASSERT_EQ(test, kernel_sendmsg(sock, &msg, &vec, 1, 4), 4);
+	}
+	KUNIT_ASSERT_TRUE(test, peer_until(skb_queue_len(&sock->sk->sk_receive_queue) == total));
+	/* a socket that is being closed has no device */
+	srnic_ud_data_ready(sock->sk);
+	KUNIT_EXPECT_EQ(test, skb_queue_len(&sock->sk->sk_receive_queue), total);
+	rcu_assign_sk_user_data(sock->sk, dev);
+	for (n = SRNIC_UD_BUDGET; n < total; n += SRNIC_UD_BUDGET) {
+		srnic_ud_data_ready(sock->sk);
+		KUNIT_EXPECT_EQ(test, srnic_counter(dev, SRNIC_CNT_UD_RX_MALFORMED), n);
+	}
+	srnic_ud_data_ready(sock->sk);
+	KUNIT_EXPECT_EQ(test, srnic_counter(dev, SRNIC_CNT_UD_RX_MALFORMED), total);
+	rcu_assign_sk_user_data(sock->sk, NULL);
+	sock_release(sock);
+}
+
 static struct kunit_case ud_port_cases[] = {
 	KUNIT_CASE(so_many_users),
+	KUNIT_CASE(a_call_takes_a_few),
 	{}
 };
 

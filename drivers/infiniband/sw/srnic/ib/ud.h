@@ -16,6 +16,7 @@
 #include "ib/datagram.h"
 #include "queue/sqe.h"
 
+struct sock;
 struct srnic_device;
 struct srnic_qp;
 struct srnic_rwr;
@@ -23,6 +24,9 @@ struct srnic_ud_set;
 
 /* If a WR's Q_Key has this bit, the QP's Q_Key is sent (IBA 1.6, 10.2.5) */
 #define SRNIC_QKEY_OF_QP	0x80000000U
+
+/* Datagrams that a call of a socket's callback takes */
+#define SRNIC_UD_BUDGET		16
 
 /**
  * struct srnic_ud - the part of a QP that UD QPs have
@@ -83,6 +87,7 @@ void srnic_ud_doorbell(struct srnic_qp *qp);
 void srnic_ud_deliver(struct srnic_qp *qp, const struct srnic_dgm *dgm);
 
 /* ud_port.c */
+void srnic_ud_data_ready(struct sock *sk);
 int srnic_ud_ports_new(struct srnic_device *dev);
 void srnic_ud_ports_free(struct srnic_device *dev);
 void srnic_ud_ports_changed(struct srnic_device *dev);

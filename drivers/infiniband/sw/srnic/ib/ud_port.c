@@ -43,14 +43,12 @@
  * @gid: its address
  * @number: its UDP port; host byte order
  * @sock: NULL: none
- * @data_ready: the socket's original callback
  */
 struct srnic_ud_port {
 	struct srnic_device *dev;
 	union ib_gid gid;
 	u16 number;
 	struct socket *sock;
-	void (*data_ready)(struct sock *sk);
 };
 
 /**
@@ -148,9 +146,9 @@ static bool dgm_read(struct srnic_dgm *dgm, struct sk_buff *skb)
 	return true;
 }
 
-static void port_receive(struct srnic_ud_port *port, struct sk_buff *skb)
+/* RCU */
+static void port_receive(struct srnic_device *dev, struct sk_buff *skb)
 {
-	struct srnic_device *dev = port->dev;
 	struct srnic_dgm dgm;
 	struct srnic_qp *qp;
 
@@ -158,56 +156,56 @@ static void port_receive(struct srnic_ud_port *port, struct sk_buff *skb)
 		srnic_count(dev, SRNIC_CNT_UD_RX_MALFORMED);
 		return;
 	}
-	rcu_read_lock();
 	qp = xa_load(&dev->ud->qps, dgm.hdr.dst_qpn);
 	if (qp)
 		srnic_ud_deliver(qp, &dgm);
 	else
 		srnic_count(dev, SRNIC_CNT_UD_RX_NO_QP);
-	rcu_read_unlock();
 }
 
-/* Softirq */
-static void port_data_ready(struct sock *sk)
+/**
+ * srnic_ud_data_ready - the callback of a socket of UD QPs
+ * @sk: the socket; its user data is the device
+ *
+ * The kernel calls it once for each datagram that it has put into the queue, so no datagram is
+ * left there though a call takes only so many. A flood on several processors cannot hold one of
+ * them here, and as nothing is locked nobody waits for it. Context: softirq or process.
+ */
+void srnic_ud_data_ready(struct sock *sk)
 {
-	struct srnic_ud_port *port;
+	struct srnic_device *dev;
 	struct sk_buff *skb;
-	int err;
+	int n = 0, err;
 
-	read_lock_bh(&sk->sk_callback_lock);
-	port = sk->sk_user_data;
-	while (port && (skb = skb_recv_udp(sk, MSG_DONTWAIT, &err))) {
-		port_receive(port, skb);
+	rcu_read_lock();
+	dev = rcu_dereference_sk_user_data(sk);
+	while (dev && n++ < SRNIC_UD_BUDGET && (skb = skb_recv_udp(sk, MSG_DONTWAIT, &err))) {
+		port_receive(dev, skb);
 		consume_skb(skb);
 	}
-	read_unlock_bh(&sk->sk_callback_lock);
+	rcu_read_unlock();
 }
 
 /* ----- sockets ----- */
 
-static void port_hook(struct srnic_ud_port *port)
+/* Before the socket is bound: no datagram comes without a call */
+static void port_hook(struct srnic_device *dev, struct sock *sk)
 {
-	struct sock *sk = port->sock->sk;
-
 	sk->sk_sndtimeo = UD_PATIENCE;
-	write_lock_bh(&sk->sk_callback_lock);
-	port->data_ready = sk->sk_data_ready;
-	sk->sk_user_data = port;
-	sk->sk_data_ready = port_data_ready;
-	write_unlock_bh(&sk->sk_callback_lock);
+#ifdef CONFIG_NET_RX_BUSY_POLL
+	/* whatever net.core.busy_read is: the callback does not poll the interface */
+	sk->sk_ll_usec = 0;
+#endif
+	rcu_assign_sk_user_data(sk, dev);
+	sk->sk_data_ready = srnic_ud_data_ready;
 }
 
+/* The callback may use the device until a grace period has ended */
 static void port_close(struct srnic_ud_port *port)
 {
-	struct sock *sk;
-
 	if (!port->sock)
 		return;
-	sk = port->sock->sk;
-	write_lock_bh(&sk->sk_callback_lock);
-	sk->sk_user_data = NULL;
-	sk->sk_data_ready = port->data_ready;
-	write_unlock_bh(&sk->sk_callback_lock);
+	rcu_assign_sk_user_data(port->sock->sk, NULL);
 	sock_release(port->sock);
 	port->sock = NULL;
 }
@@ -237,6 +235,7 @@ static int port_open(struct srnic_ud_port *port, struct net *net)
 	err = __sock_create(net, addr.ss_family, SOCK_DGRAM, IPPROTO_UDP, &sock, 0);
 	if (err)
 		return err;
+	port_hook(port->dev, sock->sk);
 	err = port_bind(sock, &addr);
 	if (err) {
 		ibdev_warn_ratelimited(&port->dev->ibdev, "UD: no socket at %pISpc: %d\n",
@@ -245,9 +244,6 @@ static int port_open(struct srnic_ud_port *port, struct net *net)
 		return err;
 	}
 	port->sock = sock;
-	port_hook(port);
-	/* datagrams that came before the hook */
-	port_data_ready(sock->sk);
 	return 0;
 }
 
@@ -575,6 +571,8 @@ void srnic_ud_ports_free(struct srnic_device *dev)
 	struct srnic_ud_ports *ports = dev->ud;
 
 	cancel_work_sync(&ports->sync);
+	/* for callbacks of sockets that are closed */
+	synchronize_rcu();
 	WARN_ON_ONCE(!list_empty(&ports->sets));
 	xa_destroy(&ports->qps);
 	mutex_destroy(&ports->lock);

@@ -342,6 +342,27 @@ static void case_two(void)
 	stay("connected");
 }
 
+/* CLAIM_QPS QPs, each with a message for a host that does not answer */
+static void case_crowd(void)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad;
+	union ibv_gid nobody;
+	struct hand h;
+
+	ib_find_gid();
+	nobody = ib_gid;
+	nobody.raw[15] = 99;
+	hand_qp(&h);
+	for (unsigned int n = env_uint("CLAIM_QPS", 0); n; n--) {
+		hand_another_qp(&h);
+		ib_rtr(&h, &nobody, 0x777, 1);
+		/* it waits for ever */
+		ib_rts(&h, 2, 0);
+		require(!ibv_post_send(h.qp, &wr, &bad), "send");
+	}
+	stay("crowd");
+}
+
 static const struct test_case cases[] = {
 	{ "ud", case_ud, "a UD QP has no connection, not its owner's either" },
 	{ "foreign_ud", case_foreign_ud, "another user's UD QP goes on as before" },
@@ -351,6 +372,7 @@ static const struct test_case cases[] = {
 	{ "kernel", case_kernel, "" },
 	{ "rtr", case_rtr, "" },
 	{ "two", case_two, "" },
+	{ "crowd", case_crowd, "" },
 };
 
 static const struct test_program prog = {

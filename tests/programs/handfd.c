@@ -56,23 +56,29 @@ int hand_over(struct hand *h, uint32_t flags, const void *msg, size_t len)
 	return hand_over_raw(h->qp, h->fd, &req, sizeof(req), msg, len);
 }
 
-void hand_qp(struct hand *h)
+/* Another QP, with the PD and CQ of the first one */
+void hand_another_qp(struct hand *h)
 {
-	struct ibv_context *ctx = test_context();
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1,
 				    .qp_access_flags = ACCESS_ALL };
 	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RC, .sq_sig_all = 1,
+					 .send_cq = h->cq, .recv_cq = h->cq,
 					 .cap = DEFAULT_CAP };
 
-	h->pd = ibv_alloc_pd(ctx);
-	h->cq = ibv_create_cq(ctx, 64, NULL, NULL, 0);
-	require(h->pd && h->cq, "%s", strerror(errno));
-	init.send_cq = h->cq;
-	init.recv_cq = h->cq;
 	h->qp = ibv_create_qp(h->pd, &init);
 	require(h->qp, "%s", strerror(errno));
 	require(!ibv_modify_qp(h->qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
 			       IBV_QP_ACCESS_FLAGS), "%s", strerror(errno));
+}
+
+void hand_qp(struct hand *h)
+{
+	struct ibv_context *ctx = test_context();
+
+	h->pd = ibv_alloc_pd(ctx);
+	h->cq = ibv_create_cq(ctx, 64, NULL, NULL, 0);
+	require(h->pd && h->cq, "%s", strerror(errno));
+	hand_another_qp(h);
 	h->buf = calloc(1, BUF_SIZE);
 	h->mr = ibv_reg_mr(h->pd, h->buf, BUF_SIZE, ACCESS_ALL);
 	require(h->mr, "%s", strerror(errno));

@@ -216,6 +216,39 @@ both_reserved() {
 	return $rc
 }
 
+# crowd NAME USER QPS: a user's QPs that connect to a host which does not answer
+crowd() { in_background "$1" crowd as "$2" env CLAIM_QPS="$3" "$BIN/claim" "$CLI4" crowd; }
+
+# ports_of USER: from which they connect
+ports_of() {
+	on_cli ss -Htne state syn-sent dst "${CLI4%.*}.99" |
+		awk -v user=" uid:$1 " 'index($0, user) { sub(/.*:/, "", $3); print $3 }' | sort -un
+}
+
+has_ports() { [ "$(ports_of "$1" | wc -l)" -ge "$2" ]; }
+
+listens() {
+	on_cli /usr/bin/python3 -c 'import socket, sys
+socket.create_server(("", int(sys.argv[1])))' "$1"
+}
+
+# A user has more such QPs than there are ports
+crowded() {
+	local pids='' rc=0 IB_PORT=791 ports
+	on_cli sysctl -qw net.ipv4.ip_local_reserved_ports=700-719
+	set_policy "$CLI_DEV" connect_timeout=100 max_user_qps=0 && crowd many 65534 520 || rc=1
+	within 30 has_ports 65534 200 || rc=1
+	ports=$(ports_of 65534)
+	echo "ports: ${ports//$'\n'/ }"
+	! has_ports 65534 300 || { echo "too many"; rc=1; }
+	! echo "$ports" | grep -x '7[01].' || { echo "kept by the administrator"; rc=1; }
+	listens 631 && listens "$(echo "$ports" | head -n 1)" || rc=1
+	in_background two connected as 65533 "$BIN/claim" "$CLI4" two || rc=1
+	crowd few 65533 8 && within 10 has_ports 65533 1 || { echo "no port to that host"; rc=1; }
+	end_background || rc=1
+	return $rc
+}
+
 one_host
 let_users_in || bail "users cannot reach $BIN"
 ib_enable
@@ -233,6 +266,7 @@ t "the port is taken there: no QP uses it before it is held" taken_there
 t "the namespace goes with its device" namespace_ends
 t "ib_privileged takes a port below 1024, and no other one" reserved_port
 t "with ib_privileged both ends have a port below 1024" both_reserved
+t "peers that do not answer leave ports below 1024 to services and other users" crowded
 t "nothing is left" within 10 nothing_left
 teardown_hosts
 done_testing

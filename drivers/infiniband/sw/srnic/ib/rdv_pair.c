@@ -329,6 +329,8 @@ static struct srnic_pair *pair_new(struct srnic_qp *qp, const struct ib_qp_attr 
 	pair->qp = qp;
 	pair->qpn = qp->ibqp.qp_num;
 	pair->net = current->nsproxy->net_ns->net_cookie;
+	/* QP numbers are random: each begins at another port */
+	pair->next_port = pair->qpn;
 	pair->ird = ird;
 	return pair;
 }

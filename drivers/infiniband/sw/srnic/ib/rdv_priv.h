@@ -48,6 +48,7 @@ struct srnic_pair {
 
 	struct completion ended;	/* it has given up its entry, listener and claim */
 	struct delayed_work work;
+	u16 next_port;			/* @work's: the next reserved port that it may bind */
 	unsigned long flags;		/* SRNIC_PAIRF_* */
 
 	struct mutex lock;		/* protects what follows */

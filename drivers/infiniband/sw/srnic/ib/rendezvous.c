@@ -6,7 +6,9 @@
  * attempts cross, one stays (RFC 4271 6.8).
  */
 
+#include <linux/jhash.h>
 #include <linux/slab.h>
+#include <net/ip.h>
 #include <rdma/ib_addr.h>
 #include "ib/addr.h"
 #include "ib/rdv_priv.h"
@@ -14,6 +16,11 @@
 
 /* The reserved ports below it are those of well-known servers */
 #define RDV_MIN_RESERVED	512
+#define RDV_NUM_RESERVED	(PROT_SOCK - RDV_MIN_RESERVED)
+
+/* An attempt begins so many connections at most, and tries to bind so many ports for each */
+#define RDV_DIALS		4
+#define RDV_BINDS		16
 
 /* Decodes the private data of @hello. Return: false if it is no rendezvous */
 static bool rdv_read(struct srnic_ep *ep, const struct mpa_hello *hello,
@@ -244,17 +251,46 @@ static int rdv_established(struct srnic_ep *ep, const struct mpa_result *mpa)
 	return 0;
 }
 
-/* From the top, as other users of reserved ports do; few are in use */
-static int bind_reserved(struct srnic_ep *ep, struct socket *sock)
+/*
+ * A user has one port in two, and cannot choose which. Each other user has about half of the rest,
+ * too, so no user can take all ports from which a peer can be reached.
+ */
+static bool is_users(u16 port, u32 user)
+{
+	return jhash_2words(port, user, 0) & 1;
+}
+
+/*
+ * The next port of @user, round and round, but none that the administrator keeps for others
+ * (net.ipv4.ip_local_reserved_ports). Return: 0 if there is none
+ */
+static u16 next_port(struct srnic_pair *pair, u32 user, struct net *net)
+{
+	int n;
+
+	for (n = 0; n < RDV_NUM_RESERVED; n++) {
+		u16 port = RDV_MIN_RESERVED + pair->next_port++ % RDV_NUM_RESERVED;
+
+		if (is_users(port, user) && !inet_is_local_reserved_port(net, port))
+			return port;
+	}
+	return 0;
+}
+
+/* SO_REUSEADDR: connections to other peers can have the port, too, and services can listen there */
+static int bind_reserved(struct srnic_ep *ep, struct socket *sock, u32 user)
 {
 	struct sockaddr_storage addr = ep->local;
-	int len = addr.ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) :
-					       sizeof(struct sockaddr_in);
-	int port, err = -EADDRINUSE;
+	int n, err = -EADDRINUSE;
+	u16 port;
 
-	for (port = PROT_SOCK - 1; err == -EADDRINUSE && port >= RDV_MIN_RESERVED; port--) {
+	sock_set_reuseaddr(sock->sk);
+	for (n = 0; err == -EADDRINUSE && n < RDV_BINDS; n++) {
+		port = next_port(ep->pair, user, sock_net(sock->sk));
+		if (!port)
+			break;
 		((struct sockaddr_in *)&addr)->sin_port = htons(port);
-		err = kernel_bind(sock, (struct sockaddr_unsized *)&addr, len);
+		err = kernel_bind(sock, (struct sockaddr_unsized *)&addr, srnic_addr_len(&addr));
 	}
 	return err;
 }
@@ -266,6 +302,7 @@ static int bind_reserved(struct srnic_ep *ep, struct socket *sock)
  */
 static int bind_privileged(struct srnic_ep *ep, struct socket *sock)
 {
+	u32 user = srnic_user_key();
 	struct srnic_user *kernel;
 	struct srnic_user_scope scope;
 	int err;
@@ -276,7 +313,7 @@ static int bind_privileged(struct srnic_ep *ep, struct socket *sock)
 	if (!kernel)
 		return -ENOMEM;
 	srnic_user_enter(kernel, &scope);
-	err = bind_reserved(ep, sock);
+	err = bind_reserved(ep, sock, user);
 	srnic_user_leave(&scope);
 	srnic_user_put(kernel);
 	return err;
@@ -353,6 +390,16 @@ static int rdv_prepare_ep(struct srnic_ep *ep, struct srnic_pair *pair)
 	return rdv_take(ep, pair) ? 0 : -ECANCELED;
 }
 
+/* If there is a connection to the peer from this port already, then from another one */
+static int rdv_dial(struct srnic_ep *ep)
+{
+	int n, err = -EADDRNOTAVAIL;
+
+	for (n = 0; err == -EADDRNOTAVAIL && n < RDV_DIALS; n++)
+		err = srnic_ep_connect(ep);
+	return err;
+}
+
 /* @ep is locked. On an error @ep ends, and the pair's work tries again. */
 static void rdv_begin(struct srnic_ep *ep, struct srnic_pair *pair)
 {
@@ -362,7 +409,7 @@ static void rdv_begin(struct srnic_ep *ep, struct srnic_pair *pair)
 	if (err) {
 		rdv_no_attempt(pair, NULL);
 	} else {
-		err = srnic_ep_connect(ep);
+		err = rdv_dial(ep);
 		if (err)
 			rdv_failed(ep, NULL);
 	}

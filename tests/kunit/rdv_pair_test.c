@@ -152,6 +152,37 @@ static void an_end_is_one_end(struct kunit *test)
 	expect_nothing(test, p, before);
 }
 
+/* RESET waits for the end of a pair that it finds: the claim must not be the last to go */
+static void a_pair_is_found_as_long_as_it_has_the_claim(struct kunit *test)
+{
+	struct peer *p = idle(test);
+	u32 before = holders(p);
+	struct srnic_pair *pair, *found;
+	unsigned long handle = 0;
+	struct srnic_ep *listener;
+
+	KUNIT_ASSERT_EQ(test, prepare(p), 0);
+	pair = srnic_pair_find(p->dev, qpn_of(p));
+	KUNIT_ASSERT_NOT_NULL(test, pair);
+	listener = srnic_ep_next(p->dev, &handle);
+	KUNIT_ASSERT_NOT_NULL(test, listener);
+	/* the end of the pair, which is the end of the listener, waits for this lock */
+	mutex_lock(&listener->lock);
+	srnic_qp_abort(p->qp);
+	KUNIT_EXPECT_TRUE(test, peer_until(READ_ONCE(pair->over)));
+	KUNIT_EXPECT_EQ(test, srnic_qp_modify(p->qp, SRNIC_QP_IDLE), -EBUSY);
+	found = srnic_pair_find(p->dev, qpn_of(p));
+	KUNIT_EXPECT_PTR_EQ(test, found, pair);
+	mutex_unlock(&listener->lock);
+	srnic_ep_put(listener);
+	KUNIT_EXPECT_EQ(test, srnic_rdv_ops.cancel(p->qp), 0);
+	KUNIT_EXPECT_EQ(test, srnic_qp_modify(p->qp, SRNIC_QP_IDLE), 0);
+	if (found)
+		srnic_pair_put(found);
+	srnic_pair_put(pair);
+	expect_nothing(test, p, before);
+}
+
 /* A namespace made after another one ended may have the same address, but not the same cookie */
 static void a_namespace_is_its_cookie(struct kunit *test)
 {
@@ -187,6 +218,7 @@ static struct kunit_case rdv_pair_cases[] = {
 	KUNIT_CASE(without_a_place_there_is_no_claim),
 	KUNIT_CASE(without_the_claim_there_is_no_pair),
 	KUNIT_CASE(an_end_is_one_end),
+	KUNIT_CASE(a_pair_is_found_as_long_as_it_has_the_claim),
 	KUNIT_CASE(a_namespace_is_its_cookie),
 	{}
 };

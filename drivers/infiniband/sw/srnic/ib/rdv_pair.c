@@ -129,10 +129,11 @@ static void pair_end(struct srnic_pair *pair)
 {
 	struct srnic_qp *qp = pair->qp;
 
-	xa_erase(&pair->dev->pairs, pair->qpn);
 	srnic_rdv_unlisten(pair->listener);
 	pair_uncharge(pair);
 	srnic_qp_unclaim(qp, pair);
+	/* after the claim: RESET, which fails while there is one, waits for a pair that it finds */
+	xa_erase(&pair->dev->pairs, pair->qpn);
 	complete_all(&pair->ended);
 	/* the QP and its device may be freed after this */
 	srnic_qp_put(qp);

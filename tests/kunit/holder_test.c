@@ -136,10 +136,53 @@ static void a_user_is_one_holder(struct kunit *test)
 	srnic_holders_exit(dev);
 }
 
+static int claim_as(struct kunit *test, unsigned int uid, struct srnic_qp *qp)
+{
+	static const struct srnic_llp_ops ops;
+	struct as as = as_user(test, uid, false);
+	int err = srnic_qp_claim(qp, &ops, qp);
+
+	as_before(as);
+	return err;
+}
+
+/* The claim of a program's QP counts against max_user_qps until it ends, and only once */
+static void a_claim_is_charged(struct kunit *test)
+{
+	struct srnic_device *dev = fake_device(test);
+	struct srnic_qp *qps = kunit_kzalloc(test, 3 * sizeof(*qps), GFP_KERNEL);
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, qps);
+	for (i = 0; i < 3; i++) {
+		qps[i].dev = dev;
+		spin_lock_init(&qps[i].lock);
+	}
+	qps[2].kernel = true;
+	dev->policy.now.max_user_qps = 1;
+	KUNIT_EXPECT_EQ(test, claim_as(test, 1000, &qps[0]), 0);
+	KUNIT_EXPECT_EQ(test, claim_as(test, 1000, &qps[1]), -EDQUOT);
+	KUNIT_EXPECT_EQ(test, claim_as(test, 1000, &qps[2]), 0);
+	KUNIT_EXPECT_EQ(test, srnic_counter(dev, SRNIC_CNT_CONN_USER_LIMIT), 1);
+	/* a claim that fails leaves no charge */
+	KUNIT_EXPECT_EQ(test, claim_as(test, 1001, &qps[0]), -EBUSY);
+	KUNIT_EXPECT_EQ(test, claim_as(test, 1001, &qps[1]), 0);
+	/* only the owner of a claim ends it, and it has one end */
+	srnic_qp_unclaim(&qps[0], dev);
+	KUNIT_EXPECT_EQ(test, claim_as(test, 1000, &qps[0]), -EDQUOT);
+	for (i = 0; i < 3; i++)
+		srnic_qp_unclaim(&qps[i], &qps[i]);
+	srnic_qp_unclaim(&qps[0], &qps[0]);
+	KUNIT_EXPECT_EQ(test, claim_as(test, 1000, &qps[0]), 0);
+	KUNIT_EXPECT_EQ(test, claim_as(test, 1000, &qps[1]), -EDQUOT);
+	srnic_qp_unclaim(&qps[0], &qps[0]);
+}
+
 static struct kunit_case holder_cases[] = {
 	KUNIT_CASE(each_leaves_the_others_some),
 	KUNIT_CASE(resource_may_have_all),
 	KUNIT_CASE(a_user_is_one_holder),
+	KUNIT_CASE(a_claim_is_charged),
 	{ }
 };
 

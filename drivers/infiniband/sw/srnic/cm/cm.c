@@ -384,31 +384,11 @@ static void srnic_ep_qp_abort(void *priv)
 	srnic_ep_notify(priv, SRNIC_EPF_ABORT);
 }
 
-/* A kernel consumer's QP is not charged to a user. */
-static int ep_charge(struct srnic_ep *ep, const struct srnic_qp *qp)
-{
-	int err;
-
-	if (qp->kernel)
-		return 0;
-	err = srnic_user_charge(ep->dev, ep->policy.max_user_qps, &ep->user_key);
-	ep->user_charged = !err;
-	return err;
-}
-
-static void ep_uncharge(struct srnic_ep *ep)
-{
-	if (ep->user_charged)
-		srnic_user_uncharge(ep->user_key);
-	ep->user_charged = false;
-}
-
 /* The claim has ended: its reference is put. */
 static void srnic_ep_qp_closed(void *priv, int err)
 {
 	struct srnic_ep *ep = priv;
 
-	ep_uncharge(ep);
 	ep->close_err = err;
 	srnic_ep_notify(ep, SRNIC_EPF_GONE);
 	srnic_ep_put(ep);
@@ -451,10 +431,9 @@ static bool ep_may_claim(const struct srnic_ep *ep, const struct srnic_qp *qp,
  * @id: iwcm's id of the connection
  * @qpn: QP number
  *
- * Charges the calling task's user, which connects or accepts. Context: process, may sleep.
+ * Context: process, of the task that connects or accepts; may sleep.
  *
- * Return: 0; -EPERM, counted, for another user's QP; -EINVAL or -EBUSY, see
- * srnic_qp_claim(); -EDQUOT if the user's limit of connected QPs is reached; -ENOMEM.
+ * Return: 0; -EPERM, counted, for another user's QP; an errno of srnic_qp_claim().
  */
 int srnic_ep_claim(struct srnic_ep *ep, const struct iw_cm_id *id, u32 qpn)
 {
@@ -468,20 +447,16 @@ int srnic_ep_claim(struct srnic_ep *ep, const struct iw_cm_id *id, u32 qpn)
 		err = -EPERM;
 		goto put_qp;
 	}
-	err = ep_charge(ep, qp);
-	if (err)
-		goto put_qp;
 	kref_get(&ep->ref);
 	err = srnic_qp_claim(qp, &srnic_ep_llp_ops, ep);
 	if (err)
-		goto uncharge;
+		goto put_ep;
 	ep->qp = qp;
 	ep->qpn = qpn;
 	return 0;
 
-uncharge:
+put_ep:
 	srnic_ep_put(ep);
-	ep_uncharge(ep);
 put_qp:
 	srnic_qp_put(qp);
 	return err;
@@ -497,7 +472,6 @@ void srnic_ep_unclaim(struct srnic_ep *ep)
 	srnic_qp_unclaim(ep->qp, ep);
 	srnic_qp_put(ep->qp);
 	ep->qp = NULL;
-	ep_uncharge(ep);
 	srnic_ep_put(ep);
 }
 

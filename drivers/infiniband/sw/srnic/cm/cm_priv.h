@@ -161,8 +161,6 @@ struct srnic_ep {
 	bool itself;			/* ... of a QP that is its own peer */
 	struct srnic_qp *qp;
 	u32 qpn;			/* of @qp, also after it is released */
-	u32 user_key;			/* the user that the claim is charged to */
-	bool user_charged;
 	bool no_events;			/* iwcm gets no more events */
 	struct sockaddr_storage local;
 	struct sockaddr_storage remote;

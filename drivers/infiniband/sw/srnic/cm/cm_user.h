@@ -6,13 +6,9 @@
 #include <linux/kref.h>
 #include <linux/types.h>
 
-/* The largest number of connected QPs of one user that a policy can allow */
-#define SRNIC_USER_MAX_QPS	65536
-
 struct cred;
 struct mem_cgroup;
 struct socket;
-struct srnic_device;
 
 /**
  * struct srnic_user - a task's credentials and memory cgroup, taken at creation
@@ -44,9 +40,5 @@ void srnic_user_enter(const struct srnic_user *user, struct srnic_user_scope *sc
 void srnic_user_leave(const struct srnic_user_scope *scope);
 int srnic_user_own(struct socket *sock);
 int srnic_by_kworker(int (*fn)(void *arg), void *arg);
-
-int srnic_user_charge(struct srnic_device *dev, u32 max, u32 *key);
-void srnic_user_uncharge(u32 key);
-u32 srnic_user_max_default(void);
 
 #endif

@@ -2,38 +2,16 @@
 /*
  * Hand-over: a program has connected a TCP socket by itself, has used it in streaming
  * mode, and makes it the stream of a QP (RDMAC verbs 6.2.1.2). The program does MPA's
- * start-up, too, so there is no endpoint: only the claim of the QP, and its charge.
+ * start-up, too, so there is no endpoint: only the claim of the QP.
  */
 
 #include <linux/err.h>
-#include <linux/slab.h>
-#include "cm/cm_user.h"
 #include "cm/handover.h"
 #include "engine/stream.h"
 #include "engine/takeover.h"
 #include "qp/qp.h"
 #include "queue/trace.h"
 #include "srnic.h"
-
-/**
- * struct handover - the claim of a QP
- * @qp: held, until the stream is gone
- * @user_key: the user that the claim is charged to
- */
-struct handover {
-	struct srnic_qp *qp;
-	u32 user_key;
-};
-
-static void handover_end(struct handover *h)
-{
-	struct srnic_qp *qp = h->qp;
-
-	srnic_user_uncharge(h->user_key);
-	kfree(h);
-	/* the QP and its device may be freed after this */
-	srnic_qp_put(qp);
-}
 
 /* Nothing to do: srnic_qp_attach() checks the QP's state */
 static void handover_abort(void *priv)
@@ -42,30 +20,14 @@ static void handover_abort(void *priv)
 
 static void handover_closed(void *priv, int err)
 {
-	handover_end(priv);
+	/* the QP and its device may be freed after this */
+	srnic_qp_put(priv);
 }
 
 static const struct srnic_llp_ops handover_llp_ops = {
 	.abort = handover_abort,
 	.closed = handover_closed,
 };
-
-static struct handover *handover_new(struct srnic_qp *qp, const struct srnic_policy *policy)
-{
-	struct handover *h = kzalloc(sizeof(*h), GFP_KERNEL_ACCOUNT);
-	int err;
-
-	if (!h)
-		return ERR_PTR(-ENOMEM);
-	h->qp = qp;
-	err = srnic_user_charge(qp->dev, policy->max_user_qps, &h->user_key);
-	if (err) {
-		kfree(h);
-		return ERR_PTR(err);
-	}
-	kref_get(&qp->ref);
-	return h;
-}
 
 /* Return: 0, and @stream is the QP's; an errno of srnic_qp_attach() */
 static int handover_attach(struct srnic_qp *qp, const struct srnic_handover *req,
@@ -91,11 +53,10 @@ static int handover_attach(struct srnic_qp *qp, const struct srnic_handover *req
 	return err;
 }
 
-/* @h has the claim. */
-static int handover_stream(struct handover *h, const struct srnic_handover *req,
+/* @qp is claimed */
+static int handover_stream(struct srnic_qp *qp, const struct srnic_handover *req,
 			   const struct srnic_policy *policy)
 {
-	struct srnic_qp *qp = h->qp;
 	struct srnic_stream *stream;
 	int err;
 
@@ -136,16 +97,14 @@ static void handover_count(struct srnic_qp *qp, bool initiator, int err)
  * Context: process, of the program; may sleep: waits for room in the socket for the last
  * message, for the policy's request_timeout at most.
  *
- * Return: 0, and the socket is the QP's; -EINVAL for a QP that is not in Idle, or IRD or
- * ORD above the policy's; -EPERM without CRC if the policy requires CRC; -EBUSY if the QP
- * is being connected; -EDQUOT if the user's limit of connected QPs is reached; -ENODEV if
- * the device is leaving; an errno of srnic_takeover_begin() or srnic_qp_attach(). On an
- * error the program keeps the socket; a part of the last message may have been sent.
+ * Return: 0, and the socket is the QP's; -EINVAL for IRD or ORD above the policy's;
+ * -EPERM without CRC if the policy requires CRC; -ENODEV if the device is leaving; an errno of
+ * srnic_qp_claim(), srnic_takeover_begin() or srnic_qp_attach(). On an error the program keeps
+ * the socket; a part of the last message may have been sent.
  */
 int srnic_handover(struct srnic_qp *qp, const struct srnic_handover *req)
 {
 	struct srnic_policy policy = srnic_policy_get(&qp->dev->policy);
-	struct handover *h;
 	int err;
 
 	if (srnic_device_phase(qp->dev) == SRNIC_DEV_LEAVING)
@@ -153,18 +112,16 @@ int srnic_handover(struct srnic_qp *qp, const struct srnic_handover *req)
 	err = check_mpa(&req->mpa, &policy.mpa);
 	if (err)
 		return err;
-	h = handover_new(qp, &policy);
-	if (IS_ERR(h))
-		return PTR_ERR(h);
 	srnic_qp_wait_detached(qp);
-	err = srnic_qp_claim(qp, &handover_llp_ops, h);
+	kref_get(&qp->ref);
+	err = srnic_qp_claim(qp, &handover_llp_ops, qp);
 	if (!err) {
-		err = handover_stream(h, req, &policy);
+		err = handover_stream(qp, req, &policy);
 		if (err)
-			srnic_qp_unclaim(qp, h);
+			srnic_qp_unclaim(qp, qp);
 	}
 	if (err)
-		handover_end(h);
+		srnic_qp_put(qp);
 	handover_count(qp, req->initiator, err);
 	return err;
 }

@@ -13,9 +13,9 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <net/sock.h>
-#include "cm/cm_user.h"
 #include "device/policy_sysfs.h"
 #include "ib/ib.h"
+#include "queue/holder.h"
 #include "srnic.h"
 
 /* A larger FPDU has a ULPDU of MPA_MAX_ULPDU with any number of markers */

@@ -224,10 +224,9 @@ static void await_reader(struct srnic_qp *qp, u32 last)
  */
 void srnic_close(struct srnic_qp *qp)
 {
-	const struct srnic_llp_ops *ops;
+	const struct srnic_llp_ops *ops = qp->llp_ops;
 	enum srnic_qp_state final;
-	unsigned long flags;
-	void *priv;
+	void *priv = qp->llp_priv;
 	u32 last;
 	bool fin;
 	int err;
@@ -264,13 +263,8 @@ void srnic_close(struct srnic_qp *qp)
 	srnic_engine_free(qp);
 	if (final == SRNIC_QP_IDLE)
 		await_reader(qp, last);
-	spin_lock_irqsave(&qp->lock, flags);
-	ops = qp->llp_ops;
-	priv = qp->llp_priv;
-	qp->llp_ops = NULL;
-	qp->llp_priv = NULL;
-	spin_unlock_irqrestore(&qp->lock, flags);
+	if (!ops->keeps)
+		srnic_qp_unclaim(qp, priv);
 	clear_and_wake_up_bit(SRNIC_QPF_ATTACHED, &qp->flags);
-	if (ops)
-		ops->closed(priv, err);
+	ops->closed(priv, err);
 }

@@ -105,24 +105,8 @@ static void pair_closed(void *priv, int err)
 static const struct srnic_llp_ops pair_llp_ops = {
 	.abort = pair_abort,
 	.closed = pair_closed,
+	.keeps = true,
 };
-
-static int pair_charge(struct srnic_pair *pair, u32 max)
-{
-	int err;
-
-	if (pair->qp->kernel)
-		return 0;
-	err = srnic_user_charge(pair->dev, max, &pair->user_key);
-	pair->user_charged = !err;
-	return err;
-}
-
-static void pair_uncharge(struct srnic_pair *pair)
-{
-	if (pair->user_charged)
-		srnic_user_uncharge(pair->user_key);
-}
 
 /* The caller got true from pair_over(). Without locks. */
 static void pair_end(struct srnic_pair *pair)
@@ -130,7 +114,6 @@ static void pair_end(struct srnic_pair *pair)
 	struct srnic_qp *qp = pair->qp;
 
 	srnic_rdv_unlisten(pair->listener);
-	pair_uncharge(pair);
 	srnic_qp_unclaim(qp, pair);
 	/* after the claim: RESET, which fails while there is one, waits for a pair that it finds */
 	xa_erase(&pair->dev->pairs, pair->qpn);
@@ -229,17 +212,23 @@ static bool pair_gives_up(struct srnic_pair *pair)
 	return patience && time_after_eq(jiffies, pair->wanted + patience);
 }
 
+/* @pair is locked. Its claim is srnic_close()'s until that has called pair_closed() */
+static bool pair_has_stream(const struct srnic_pair *pair)
+{
+	return pair->attached && !test_bit(SRNIC_PAIRF_GONE, &pair->flags);
+}
+
 /* @pair is locked. Return: true if it has to connect now */
 static bool pair_look(struct srnic_pair *pair)
 {
 	unsigned long wait;
 
-	if (pair->lost) {
-		pair_check_send(pair);
+	if (pair_has_stream(pair)) {
+		pair_check_silent(pair);
 		return false;
 	}
 	if (pair->attached) {
-		pair_check_silent(pair);
+		pair_check_send(pair);
 		return false;
 	}
 	if (!pair->rts)
@@ -255,14 +244,14 @@ static bool pair_look(struct srnic_pair *pair)
 }
 
 /*
- * @pair, locked, has lost its stream. After a graceful close by the peer the QP is in
- * Idle, and the program gets no event, as in InfiniBand. Return: true if the pair stays
+ * @pair, locked, has no stream. After a graceful close by the peer the QP is in Idle, the pair
+ * stays, and the program gets no event, as in InfiniBand. Return: true if the pair has to end
  */
-static bool pair_stays(struct srnic_pair *pair)
+static bool pair_must_end(const struct srnic_pair *pair)
 {
-	clear_bit(SRNIC_PAIRF_GONE, &pair->flags);
-	pair->lost = !pair->over && !srnic_qp_claim(pair->qp, &pair_llp_ops, pair);
-	return pair->lost;
+	return test_bit(SRNIC_PAIRF_ABORT, &pair->flags) ||
+	       srnic_qp_state(pair->qp) != SRNIC_QP_IDLE ||
+	       test_bit(SRNIC_QPF_DESTROY, &pair->qp->flags);
 }
 
 static void pair_run(struct work_struct *work)
@@ -273,8 +262,8 @@ static void pair_run(struct work_struct *work)
 
 	srnic_user_enter(pair->user, &scope);
 	mutex_lock(&pair->lock);
-	if (test_bit(SRNIC_PAIRF_ABORT, &pair->flags) ||
-	    (test_bit(SRNIC_PAIRF_GONE, &pair->flags) && !pair_stays(pair)))
+	/* after its end a pair has no QP */
+	if (!pair->over && !pair_has_stream(pair) && pair_must_end(pair))
 		end = pair_over(pair);
 	else if (!pair->over)
 		connect = pair_look(pair);
@@ -358,50 +347,41 @@ static int pair_register(struct srnic_pair *pair)
 	return err;
 }
 
-/* Return: 0; -EDQUOT; an errno of srnic_rdv_listen() or srnic_qp_claim() */
-static int pair_start(struct srnic_pair *pair, const struct srnic_policy *policy)
+/* Return: 0; an errno of srnic_rdv_listen() or srnic_qp_claim() */
+static int pair_start(struct srnic_pair *pair, u16 ib_port)
 {
 	struct sockaddr_storage addr = pair->local;
 	int err;
 
-	((struct sockaddr_in6 *)&addr)->sin6_port = htons(policy->ib_port);
-	err = pair_charge(pair, policy->max_user_qps);
-	if (err)
-		return err;
+	((struct sockaddr_in6 *)&addr)->sin6_port = htons(ib_port);
 	pair->listener = srnic_rdv_listen(pair->dev, pair->net, &addr);
-	err = PTR_ERR_OR_ZERO(pair->listener);
-	if (err)
-		goto uncharge;
+	if (IS_ERR(pair->listener))
+		return PTR_ERR(pair->listener);
 	mutex_lock(&pair->lock);
 	err = pair_register(pair);
 	mutex_unlock(&pair->lock);
 	if (err)
-		goto unlisten;
-	return 0;
-unlisten:
-	srnic_rdv_unlisten(pair->listener);
-uncharge:
-	pair_uncharge(pair);
+		srnic_rdv_unlisten(pair->listener);
 	return err;
 }
 
 /* See struct srnic_rdv_ops */
 static int rdv_prepare(struct srnic_qp *qp, const struct ib_qp_attr *attr, u8 ird)
 {
-	struct srnic_policy policy = srnic_policy_get(&qp->dev->policy);
+	u16 ib_port = srnic_policy_get(&qp->dev->policy).ib_port;
 	struct srnic_pair *pair;
 	int err;
 
-	if (!policy.ib_port)
+	if (!ib_port)
 		return -EOPNOTSUPP;
 	pair = pair_new(qp, attr, ird);
 	if (!pair)
 		return -ENOMEM;
-	err = pair_address(pair, attr, policy.ib_port);
+	err = pair_address(pair, attr, ib_port);
 	if (!err)
 		err = srnic_rdv_hold_port(qp->dev);
 	if (!err)
-		err = pair_start(pair, &policy);
+		err = pair_start(pair, ib_port);
 	if (err)
 		srnic_pair_put(pair);
 	return err;
@@ -433,8 +413,7 @@ static int rdv_cancel(struct srnic_qp *qp)
 		return 0;
 	/* excludes rdv_accept() and rdv_established(), which attach the stream */
 	mutex_lock(&pair->lock);
-	stream = !pair->over && pair->attached && !pair->lost &&
-		 !test_bit(SRNIC_PAIRF_GONE, &pair->flags);
+	stream = pair_has_stream(pair);
 	if (!stream)
 		end = pair_over(pair);
 	mutex_unlock(&pair->lock);

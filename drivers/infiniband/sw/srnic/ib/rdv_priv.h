@@ -37,8 +37,6 @@ struct srnic_pair {
 	struct srnic_qp *qp;		/* held until the pair ends */
 	u32 qpn;
 	struct srnic_user *user;	/* held: connects with its credentials */
-	u32 user_key;			/* the user that the QP is charged to */
-	bool user_charged;
 	u64 net;			/* cookie of the program's network namespace */
 	struct sockaddr_storage local;	/* port: 0 */
 	struct sockaddr_storage remote;
@@ -56,7 +54,6 @@ struct srnic_pair {
 	u16 ord;
 	bool rts;			/* its program has set RTS */
 	bool attached;			/* there is, or was, a stream */
-	bool lost;			/* the peer has closed it: the next send ends the QP */
 	bool over;			/* it has ended or is ending */
 	struct srnic_ep *attempt;	/* under way; has a reference of its state */
 	bool tried;

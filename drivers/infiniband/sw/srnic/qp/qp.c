@@ -450,57 +450,6 @@ void srnic_qp_wait_detached(struct srnic_qp *qp)
 }
 
 /**
- * srnic_qp_claim - reserve a QP for a connection that is going to be made
- * @qp: alive
- * @ops: callbacks of the caller; @ops->abort is called under a spinlock
- * @priv: their argument
- *
- * Context: any. Does not check permissions: the caller has a handle of the QP, or see
- * srnic_ep_claim().
- *
- * Return: 0; -EINVAL for a UD QP, which has no connections, or if the QP is not in Idle; -EBUSY
- * if another connection is being made, or the last one is not wound down yet.
- */
-int srnic_qp_claim(struct srnic_qp *qp, const struct srnic_llp_ops *ops, void *priv)
-{
-	unsigned long flags;
-	int err = 0;
-
-	spin_lock_irqsave(&qp->lock, flags);
-	if (qp->ibqp.qp_type == IB_QPT_UD || qp->state != SRNIC_QP_IDLE ||
-	    test_bit(SRNIC_QPF_DESTROY, &qp->flags)) {
-		err = -EINVAL;
-	} else if (qp->llp_ops || test_bit(SRNIC_QPF_ATTACHED, &qp->flags)) {
-		err = -EBUSY;
-	} else {
-		qp->llp_ops = ops;
-		qp->llp_priv = priv;
-		qp->llp_aborted = false;
-	}
-	spin_unlock_irqrestore(&qp->lock, flags);
-	return err;
-}
-
-/**
- * srnic_qp_unclaim - give up a claim without a connection
- * @qp: alive
- * @priv: as claimed; does nothing if the claim has another owner
- *
- * @ops->abort is not called any more after this. Context: any.
- */
-void srnic_qp_unclaim(struct srnic_qp *qp, void *priv)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(&qp->lock, flags);
-	if (qp->llp_ops && qp->llp_priv == priv) {
-		qp->llp_ops = NULL;
-		qp->llp_priv = NULL;
-	}
-	spin_unlock_irqrestore(&qp->lock, flags);
-}
-
-/**
  * srnic_qp_abort_silent - to Error, if the peer has not sent an FPDU yet
  * @qp: alive
  * @priv: as claimed; does nothing if the claim has another owner

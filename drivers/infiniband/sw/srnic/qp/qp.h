@@ -65,8 +65,6 @@ void srnic_qp_give_up(struct srnic_qp *qp);
 
 /* stream */
 void srnic_qp_wait_detached(struct srnic_qp *qp);
-int srnic_qp_claim(struct srnic_qp *qp, const struct srnic_llp_ops *ops, void *priv);
-void srnic_qp_unclaim(struct srnic_qp *qp, void *priv);
 bool srnic_qp_abort_silent(struct srnic_qp *qp, void *priv);
 int srnic_qp_attach(struct srnic_qp *qp, const struct srnic_attach *attach);
 

@@ -3,13 +3,16 @@
  * Quotas of a device's objects and memory. All users together get as many as the device
  * reports, and one user half of them, so that no user can take all. What kernel consumers hold
  * is counted apart: a disk that is connected again does not depend on what programs have left.
+ * And how many connected QPs a user has, of all devices.
  */
 
 #include <linux/capability.h>
 #include <linux/cred.h>
+#include <linux/mm.h>
 #include <linux/slab.h>
 #include <linux/uidgid.h>
 #include <linux/user_namespace.h>
+#include <linux/xarray.h>
 #include "queue/holder.h"
 
 /* A user's part is the most that there may be, divided by this */
@@ -193,4 +196,82 @@ long srnic_held(const struct srnic_device *dev, enum srnic_kind kind)
 {
 	return atomic_long_read(&dev->held_users[kind]) +
 	       atomic_long_read(&dev->held_kernel[kind]);
+}
+
+/* ----- number of connected QPs of a user ----- */
+
+/*
+ * A value entry per user, indexed by the user's key; a user without an entry has none. The
+ * count is of all devices together, since the scarce resource, threads, belongs to the host.
+ */
+static DEFINE_XARRAY(srnic_user_qps);
+
+/* Return: 0; -EDQUOT if the user has @max already, unless @max is 0; -ENOMEM */
+static int user_add(u32 key, u32 max)
+{
+	void *old, *seen = xa_load(&srnic_user_qps, key);
+	unsigned long n;
+
+	do {
+		old = seen;
+		n = old ? xa_to_value(old) : 0;
+		if (max && n >= max && !capable(CAP_SYS_RESOURCE))
+			return -EDQUOT;
+		seen = xa_cmpxchg(&srnic_user_qps, key, old, xa_mk_value(n + 1),
+				  GFP_KERNEL_ACCOUNT);
+		if (xa_is_err(seen))
+			return xa_err(seen);
+	} while (seen != old);
+	return 0;
+}
+
+/**
+ * srnic_user_charge - count one more connected QP of the calling task's user
+ * @dev: whose policy has the limit; its counter of refusals is incremented
+ * @key: set, for srnic_user_uncharge()
+ *
+ * A task with CAP_SYS_RESOURCE has no limit. Context: process, may sleep.
+ *
+ * Return: 0; -EDQUOT if the limit is reached; -ENOMEM.
+ */
+int srnic_user_charge(struct srnic_device *dev, u32 *key)
+{
+	int err;
+
+	*key = srnic_user_key();
+	err = user_add(*key, srnic_policy_get(&dev->policy).max_user_qps);
+	if (err == -EDQUOT)
+		srnic_count(dev, SRNIC_CNT_CONN_USER_LIMIT);
+	return err;
+}
+
+/**
+ * srnic_user_uncharge - count one connected QP less
+ * @key: from srnic_user_charge()
+ *
+ * Context: process.
+ */
+void srnic_user_uncharge(u32 key)
+{
+	unsigned long n;
+
+	xa_lock(&srnic_user_qps);
+	n = xa_to_value(xa_load(&srnic_user_qps, key)) - 1;
+	/* the entry exists: the store allocates nothing, and does not drop the lock */
+	__xa_store(&srnic_user_qps, key, n ? xa_mk_value(n) : NULL, GFP_ATOMIC);
+	xa_unlock(&srnic_user_qps);
+}
+
+/**
+ * srnic_user_max_default - number of connected QPs that leaves the host enough threads
+ *
+ * Each QP has two threads at most. The kernel allows as many threads (kernel.threads-max)
+ * as have stacks in an eighth of the memory, and one user half of them
+ * (RLIMIT_NPROC). The connections of a user take an eighth of them at most. Context: any.
+ */
+u32 srnic_user_max_default(void)
+{
+	u64 threads = div64_u64((u64)totalram_pages() << PAGE_SHIFT, THREAD_SIZE * 8);
+
+	return clamp_t(u64, threads / 8 / 2, 16, SRNIC_USER_MAX_QPS);
 }

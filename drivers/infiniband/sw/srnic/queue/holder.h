@@ -7,6 +7,9 @@
 #include <linux/types.h>
 #include "srnic.h"
 
+/* The largest number of connected QPs of one user that a policy can allow */
+#define SRNIC_USER_MAX_QPS	65536
+
 /**
  * struct srnic_holder - a user of a device
  * @entry: among the holders of the device
@@ -31,5 +34,8 @@ int srnic_take(struct srnic_device *dev, struct srnic_holder *holder, enum srnic
 void srnic_give(struct srnic_device *dev, struct srnic_holder *holder, enum srnic_kind kind,
 		long n);
 long srnic_held(const struct srnic_device *dev, enum srnic_kind kind);
+int srnic_user_charge(struct srnic_device *dev, u32 *key);
+void srnic_user_uncharge(u32 key);
+u32 srnic_user_max_default(void);
 
 #endif

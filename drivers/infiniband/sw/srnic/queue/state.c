@@ -2,9 +2,10 @@
 /*
  * The state machine of a QP, and how it leaves RTS: the first error is recorded,
  * the Terminate message it calls for is made, and the state changes. The owner of
- * tx does the rest, in srnic_close().
+ * tx does the rest, in srnic_close(). And the claim of a QP by a connection.
  */
 
+#include "queue/holder.h"
 #include "queue/state.h"
 #include "queue/trace.h"
 
@@ -256,4 +257,78 @@ bool srnic_qp_terminate(struct srnic_qp *qp, struct rdmap_term *term, bool *loca
 		*term = qp->term;
 	spin_unlock_irqrestore(&qp->lock, flags);
 	return valid;
+}
+
+/* The claim of a kernel consumer's QP is charged to none: the invalid uid */
+#define NO_USER	U32_MAX
+
+static void uncharge(u32 user)
+{
+	if (user != NO_USER)
+		srnic_user_uncharge(user);
+}
+
+/**
+ * srnic_qp_claim - reserve a QP for a connection that is going to be made
+ * @qp: alive
+ * @ops: callbacks of the caller; @ops->abort is called under a spinlock
+ * @priv: their argument
+ *
+ * A program's QP is charged to the calling task's user until the claim ends. Does not check
+ * permissions: the caller has a handle of the QP, or see srnic_ep_claim(). Context: process,
+ * may sleep.
+ *
+ * Return: 0; -EINVAL for a UD QP, which has no connections, or if the QP is not in Idle; -EBUSY
+ * if another connection is being made, or the last one is not wound down yet; -EDQUOT if the
+ * user's limit of connected QPs is reached; -ENOMEM.
+ */
+int srnic_qp_claim(struct srnic_qp *qp, const struct srnic_llp_ops *ops, void *priv)
+{
+	unsigned long flags;
+	u32 user = NO_USER;
+	int err = 0;
+
+	if (!qp->kernel)
+		err = srnic_user_charge(qp->dev, &user);
+	if (err)
+		return err;
+	spin_lock_irqsave(&qp->lock, flags);
+	if (qp->ibqp.qp_type == IB_QPT_UD || qp->state != SRNIC_QP_IDLE ||
+	    test_bit(SRNIC_QPF_DESTROY, &qp->flags)) {
+		err = -EINVAL;
+	} else if (qp->llp_ops || test_bit(SRNIC_QPF_ATTACHED, &qp->flags)) {
+		err = -EBUSY;
+	} else {
+		qp->llp_ops = ops;
+		qp->llp_priv = priv;
+		qp->llp_user = user;
+		qp->llp_aborted = false;
+	}
+	spin_unlock_irqrestore(&qp->lock, flags);
+	if (err)
+		uncharge(user);
+	return err;
+}
+
+/**
+ * srnic_qp_unclaim - end a claim, and its charge
+ * @qp: alive, without a stream
+ * @priv: as claimed; does nothing if the claim has another owner
+ *
+ * @ops->abort is not called any more after this. Context: process.
+ */
+void srnic_qp_unclaim(struct srnic_qp *qp, void *priv)
+{
+	unsigned long flags;
+	u32 user = NO_USER;
+
+	spin_lock_irqsave(&qp->lock, flags);
+	if (qp->llp_ops && qp->llp_priv == priv) {
+		qp->llp_ops = NULL;
+		qp->llp_priv = NULL;
+		/* another claim may follow at once, of another user */
+		user = qp->llp_user;
+	}
+	spin_unlock_irqrestore(&qp->lock, flags);
+	uncharge(user);
 }

@@ -66,10 +66,12 @@ enum srnic_qp_state {
  *	    its final state. @err: 0 after a graceful close, -ECONNRESET or
  *	    -ETIMEDOUT or another errno else. Called once for an attached
  *	    stream, from a kthread or a work, without locks; the claim is over.
+ * @keeps: the claim is not over then: its owner ends it with srnic_qp_unclaim()
  */
 struct srnic_llp_ops {
 	void (*abort)(void *priv);
 	void (*closed)(void *priv, int err);
+	bool keeps;
 };
 
 #define SRNIC_RNR_WITHOUT_END	7
@@ -160,6 +162,7 @@ struct srnic_qp {
 	enum srnic_event close_event;	/* why the stream ended, if not by an error */
 	const struct srnic_llp_ops *llp_ops;
 	void *llp_priv;
+	u32 llp_user;			/* whom the claim is charged to, see srnic_user_key() */
 	bool llp_aborted;
 	unsigned int idle_moves;	/* flushes out of Idle and returns to Idle under way */
 	unsigned int windows;		/* bound to it: it is not destroyed (QP-28) */
@@ -298,5 +301,7 @@ bool srnic_qp_leave(struct srnic_qp *qp, enum srnic_qp_state next,
 void srnic_term_fill(struct srnic_terminate *to, const struct rdmap_term *term, bool done);
 bool srnic_qp_terminate(struct srnic_qp *qp, struct rdmap_term *term, bool *local,
 			bool *sent);
+int srnic_qp_claim(struct srnic_qp *qp, const struct srnic_llp_ops *ops, void *priv);
+void srnic_qp_unclaim(struct srnic_qp *qp, void *priv);
 
 #endif

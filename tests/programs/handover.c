@@ -258,7 +258,6 @@ static void case_again(void)
 				require(!ibv_query_qp(qp, &attr, IBV_QP_STATE, &init), "query");
 			} while (attr.qp_state != IBV_QPS_INIT && attr.qp_state != IBV_QPS_RESET);
 		}
-		usleep(200000);	/* await_reader() in the kernel */
 	}
 	hand_close(&a, &b);
 }

@@ -112,7 +112,6 @@ int srnic_handover(struct srnic_qp *qp, const struct srnic_handover *req)
 	err = check_mpa(&req->mpa, &policy.mpa);
 	if (err)
 		return err;
-	srnic_qp_wait_detached(qp);
 	kref_get(&qp->ref);
 	err = srnic_qp_claim(qp, &handover_llp_ops, qp);
 	if (!err) {

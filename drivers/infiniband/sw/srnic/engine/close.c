@@ -7,7 +7,6 @@
  */
 
 #include <linux/kthread.h>
-#include <linux/wait_bit.h>
 #include "engine/close.h"
 #include "engine/kthreads.h"
 #include "engine/linger.h"
@@ -137,7 +136,10 @@ static void part_from_stream(struct srnic_qp *qp, bool fin)
 	srnic_stream_free(stream);
 }
 
-/* The state in which the QP stays, without a stream */
+/*
+ * The state in which the QP stays. In Idle it can be connected again at once: srnic_qp_attach()
+ * waits for the end of srnic_close().
+ */
 static enum srnic_qp_state final_state(struct srnic_qp *qp)
 {
 	enum srnic_qp_state from, next;
@@ -149,6 +151,8 @@ static enum srnic_qp_state final_state(struct srnic_qp *qp)
 	if (from != next)
 		trace_srnic_qp_state(qp, from, next, "stream ended");
 	WRITE_ONCE(qp->state, next);
+	if (next == SRNIC_QP_IDLE)
+		clear_bit(SRNIC_QPF_ATTACHED, &qp->flags);
 	spin_unlock_irqrestore(&qp->lock, flags);
 	return next;
 }
@@ -241,7 +245,8 @@ void srnic_close(struct srnic_qp *qp)
 
 	/*
 	 * Before the QP is seen in Idle (ST-41, ST-48): Modify QP from Idle to Error
-	 * flushes by itself, and a restart after that would end the flushing.
+	 * flushes by itself, and a restart after that would end the flushing; and the
+	 * program may connect it again.
 	 */
 	if (srnic_qp_state(qp) == SRNIC_QP_CLOSING) {
 		srnic_rx_flush(qp);
@@ -249,6 +254,8 @@ void srnic_close(struct srnic_qp *qp)
 			srnic_rq_flush(qp);
 		srnic_wq_restart(qp);
 	}
+	if (!ops->keeps)
+		srnic_qp_unclaim(qp, priv);
 	final = final_state(qp);
 	if (final == SRNIC_QP_ERROR) {
 		if (peer_is_gone(qp))
@@ -263,8 +270,6 @@ void srnic_close(struct srnic_qp *qp)
 	srnic_engine_free(qp);
 	if (final == SRNIC_QP_IDLE)
 		await_reader(qp, last);
-	if (!ops->keeps)
-		srnic_qp_unclaim(qp, priv);
-	clear_and_wake_up_bit(SRNIC_QPF_ATTACHED, &qp->flags);
+	clear_bit_unlock(SRNIC_QPF_ATTACHED, &qp->flags);
 	ops->closed(priv, err);
 }

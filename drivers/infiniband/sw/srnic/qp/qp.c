@@ -6,7 +6,6 @@
 #include <linux/netdevice.h>
 #include <linux/random.h>
 #include <linux/slab.h>
-#include <linux/wait_bit.h>
 #include <net/sock.h>
 #include "engine/close.h"
 #include "engine/kthreads.h"
@@ -434,19 +433,6 @@ int srnic_qp_modify(struct srnic_qp *qp, enum srnic_qp_state next)
 		return srnic_qp_transition_ok(srnic_qp_state(qp), next,
 					      SRNIC_QP_BY_MODIFY) ? 0 : -EINVAL;
 	}
-}
-
-/**
- * srnic_qp_wait_detached - wait until a QP in Idle has lost its old stream
- * @qp: alive
- *
- * srnic_close() sets Idle before it has detached the stream, which takes a tenth of a second
- * at most. Context: process, may sleep, for a second at most; a fatal signal ends the wait.
- */
-void srnic_qp_wait_detached(struct srnic_qp *qp)
-{
-	if (srnic_qp_state(qp) == SRNIC_QP_IDLE)
-		wait_on_bit_timeout(&qp->flags, SRNIC_QPF_ATTACHED, TASK_KILLABLE, HZ);
 }
 
 /**

@@ -64,7 +64,6 @@ void srnic_qp_moved(struct srnic_qp *qp);
 void srnic_qp_give_up(struct srnic_qp *qp);
 
 /* stream */
-void srnic_qp_wait_detached(struct srnic_qp *qp);
 bool srnic_qp_abort_silent(struct srnic_qp *qp, void *priv);
 int srnic_qp_attach(struct srnic_qp *qp, const struct srnic_attach *attach);
 

@@ -279,8 +279,7 @@ static void uncharge(u32 user)
  * may sleep.
  *
  * Return: 0; -EINVAL for a UD QP, which has no connections, or if the QP is not in Idle; -EBUSY
- * if another connection is being made, or the last one is not wound down yet; -EDQUOT if the
- * user's limit of connected QPs is reached; -ENOMEM.
+ * if it is claimed; -EDQUOT if the user's limit of connected QPs is reached; -ENOMEM.
  */
 int srnic_qp_claim(struct srnic_qp *qp, const struct srnic_llp_ops *ops, void *priv)
 {
@@ -296,7 +295,7 @@ int srnic_qp_claim(struct srnic_qp *qp, const struct srnic_llp_ops *ops, void *p
 	if (qp->ibqp.qp_type == IB_QPT_UD || qp->state != SRNIC_QP_IDLE ||
 	    test_bit(SRNIC_QPF_DESTROY, &qp->flags)) {
 		err = -EINVAL;
-	} else if (qp->llp_ops || test_bit(SRNIC_QPF_ATTACHED, &qp->flags)) {
+	} else if (qp->llp_ops) {
 		err = -EBUSY;
 	} else {
 		qp->llp_ops = ops;

@@ -294,6 +294,15 @@ static bool listener_is_wildcard(const struct srnic_ep *ep)
 						 !sin->sin_addr.s_addr;
 }
 
+static bool listener_is_loopback(const struct srnic_ep *ep)
+{
+	const struct sockaddr_in *sin = (const struct sockaddr_in *)&ep->local;
+	const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)&ep->local;
+
+	return ep->local.ss_family == AF_INET6 ? ipv6_addr_loopback(&sin6->sin6_addr) :
+						 ipv4_is_loopback(sin->sin_addr.s_addr);
+}
+
 /* Binds to the listening address; a wildcard covers all addresses of this device only. */
 static int listener_bind(struct srnic_ep *ep, struct socket *sock)
 {
@@ -320,13 +329,18 @@ static int listener_bind(struct srnic_ep *ep, struct socket *sock)
 			   v6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in));
 }
 
-/* Return: 0; -EXDEV if the interface is in another namespace; an errno of the socket calls */
+/*
+ * Return: 0; -EXDEV if the interface is in another namespace, or the address is reached over lo
+ * and this is another interface; an errno of the socket calls.
+ */
 static int listener_open(struct srnic_ep *ep)
 {
 	struct srnic_stream *stream;
 	struct socket *sock;
 	int err;
 
+	if (listener_is_loopback(ep) && !(ep->dev->netdev->flags & IFF_LOOPBACK))
+		return -EXDEV;
 	err = srnic_sock_create(ep->dev, ep->net, ep->local.ss_family, &sock);
 	if (err)
 		return err;
@@ -467,16 +481,18 @@ static bool listener_has_others(const struct srnic_ep *ep)
 
 /*
  * rdma_cm creates a wildcard listener on every device, in any network namespace, and
- * on new devices, too. After an error it would end the program's listeners on all
- * devices, or ignore the new device.
+ * on new devices, too; and takes a loopback address for a wildcard. After an error it
+ * would end the program's listeners on all devices, or ignore the new device.
  */
 static bool listener_may_wait(const struct srnic_ep *ep, int err)
 {
-	if (!listener_is_wildcard(ep))
+	bool wildcard = listener_is_wildcard(ep);
+
+	if (!wildcard && !listener_is_loopback(ep))
 		return false;
 	if (srnic_device_phase(ep->dev) != SRNIC_DEV_UP || err == -EXDEV)
 		return true;
-	return err == -EADDRINUSE && listener_has_others(ep);
+	return err == -EADDRINUSE && wildcard && listener_has_others(ep);
 }
 
 /**
@@ -511,8 +527,8 @@ int srnic_ep_listen(struct srnic_ep *ep)
  * @id: iwcm's id, held until destroy_listen
  * @backlog: connections that may wait, in TCP and half-open
  *
- * A listener is in the network namespace of the program that listens. At a
- * wildcard address it may begin without a socket: see listener_may_wait().
+ * A listener is in the network namespace of the program that listens. At a wildcard
+ * or loopback address it may begin without a socket: see listener_may_wait().
  *
  * Context: process, may sleep.
  * Return: 0; -EADDRINUSE if the port is taken, at a wildcard address on every device

@@ -41,11 +41,14 @@ static bool port_is_ephemeral(struct socket *sock, struct sockaddr_storage *addr
 	return port >= low && port <= high;
 }
 
-static int active_bind(struct srnic_ep *ep, struct socket *sock)
+/*
+ * Binds to the local address. @any_port: TCP chooses the port, when it connects, unless the ULP
+ * has chosen one. Then it is one from which the peer is not yet connected, nor in TIME_WAIT.
+ */
+static int active_bind(struct srnic_ep *ep, struct socket *sock, bool any_port)
 {
 	struct sockaddr_storage addr = ep->local;
-	int len = sockaddr_len(&addr);
-	int err;
+	int err, late = 1;
 
 	if (addr.ss_family == AF_INET6 && srnic_ep_v6only(ep)) {
 		err = ip6_sock_set_v6only(sock->sk);
@@ -53,20 +56,18 @@ static int active_bind(struct srnic_ep *ep, struct socket *sock)
 			return err;
 	}
 	srnic_ep_set_tos(sock, ep->cm_id);
-	/* the second connection of a fallback would meet the first one's TIME_WAIT */
-	if (ep->rev < ep->policy.mpa.rev && port_is_ephemeral(sock, &addr))
-		*sockaddr_port(&addr) = 0;
 	if (ep->ops->bind) {
 		err = ep->ops->bind(ep, sock);
 		if (err != -EAGAIN)
 			return err;
 	}
 	sock_set_reuseaddr(sock->sk);
-	err = kernel_bind(sock, (struct sockaddr_unsized *)&addr, len);
-	if (err != -EADDRINUSE || !port_is_ephemeral(sock, &addr))
-		return err;
-	*sockaddr_port(&addr) = 0;
-	return kernel_bind(sock, (struct sockaddr_unsized *)&addr, len);
+	if (any_port && port_is_ephemeral(sock, &addr))
+		*sockaddr_port(&addr) = 0;
+	if (!*sockaddr_port(&addr))
+		sock->ops->setsockopt(sock, SOL_IP, IP_BIND_ADDRESS_NO_PORT,
+				      KERNEL_SOCKPTR(&late), sizeof(late));
+	return kernel_bind(sock, (struct sockaddr_unsized *)&addr, sockaddr_len(&addr));
 }
 
 /* Starts or continues the TCP connect. Return: 0 if it is up, -EALREADY or -EINPROGRESS. */
@@ -78,18 +79,17 @@ static int active_tcp_connect(struct srnic_ep *ep)
 			      sockaddr_len(&addr), O_NONBLOCK);
 }
 
-/* Starts a TCP connection for an attempt with revision @rev. */
-static int active_start(struct srnic_ep *ep, u8 rev)
+/* Starts a TCP connection. @any_port: see active_bind() */
+static int active_dial(struct srnic_ep *ep, bool any_port)
 {
 	struct srnic_stream *stream;
 	struct socket *sock;
 	int err;
 
-	ep->rev = rev;
 	err = srnic_sock_create(ep->dev, ep->net, ep->local.ss_family, &sock);
 	if (err)
 		return err;
-	err = active_bind(ep, sock);
+	err = active_bind(ep, sock, any_port);
 	if (err)
 		goto release;
 	stream = srnic_stream_new(sock);
@@ -108,6 +108,20 @@ static int active_start(struct srnic_ep *ep, u8 rev)
 
 release:
 	sock_release(sock);
+	return err;
+}
+
+/* Starts a TCP connection for an attempt with revision @rev. */
+static int active_start(struct srnic_ep *ep, u8 rev)
+{
+	int err;
+
+	ep->rev = rev;
+	/* the second connection of a fallback would meet the first one's TIME_WAIT */
+	err = active_dial(ep, rev < ep->policy.mpa.rev);
+	/* rdma_cm's port is another socket's, or that of an earlier connection in TIME_WAIT */
+	if (err == -EADDRINUSE || err == -EADDRNOTAVAIL)
+		err = active_dial(ep, true);
 	return err;
 }
 

@@ -8,6 +8,7 @@
 #include <linux/mutex.h>
 #include <linux/rtnetlink.h>
 #include <net/addrconf.h>
+#include <rdma/ib_cache.h>
 #include <rdma/ib_user_verbs.h>
 #include <rdma/iw_cm.h>
 #include <rdma/iw_portmap.h>
@@ -141,6 +142,29 @@ static struct srnic_device *device_new(struct net_device *netdev, u8 type)
 	return dev;
 }
 
+/*
+ * rdma_cm finds an iWARP device by its interface, where the RDMA core enters that with the GIDs;
+ * on Linux 6.1 by GID 0, which is the interface's hardware address, if it has one. The device is
+ * of use without rdma_cm, so this is no error.
+ */
+static void warn_if_hidden(struct net_device *netdev)
+{
+	struct ib_device *ibdev = ib_device_get_by_netdev(netdev, SRNIC_DRIVER_ID);
+	const struct ib_gid_attr *attr;
+
+	if (!ibdev)
+		return;
+	attr = rdma_get_gid_attr(ibdev, 1, 0);
+	if (!IS_ERR(attr)) {
+		if (!rcu_access_pointer(attr->ndev) &&
+		    memcmp(&attr->gid, netdev->dev_addr, ETH_ALEN))
+			netdev_warn(netdev, "srnic: the interface has no hardware address, by which rdma_cm of this kernel would find %s\n",
+				    dev_name(&ibdev->dev));
+		rdma_put_gid_attr(attr);
+	}
+	ib_device_put(ibdev);
+}
+
 /**
  * srnic_device_add - make a device on an interface (`rdma link add`)
  * @name: of the device
@@ -179,6 +203,8 @@ int srnic_device_add(const char *name, struct net_device *netdev, u8 type)
 		}
 		goto unlock;
 	}
+	if (type == RDMA_NODE_RNIC)
+		warn_if_hidden(netdev);
 	/* @dev may be gone already; the notifier has not seen events before the registration */
 	rtnl_lock();
 	srnic_netdev_sync(netdev);

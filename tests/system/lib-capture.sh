@@ -7,13 +7,13 @@ for p in dumpcap tshark; do
 	command -v $p >/dev/null || bail "no $p"
 done
 
-# capture NETNS NETDEV FILE: until stop_capture
+# capture NETNS NETDEV FILE [FILTER]: until stop_capture
 capture() {
 	capture_file=$3
 	# Emptied here, since the new process starts later: the output of an earlier capture must
 	# not be taken for this one's.
 	: >"$tmp/dumpcap"
-	ip netns exec "$1" dumpcap -q -i "$2" -B 16 -f 'tcp or udp port 9' -w "$3" 2>>"$tmp/dumpcap" &
+	ip netns exec "$1" dumpcap -q -i "$2" -B 16 -f "${4-tcp or udp port 9}" -w "$3" 2>>"$tmp/dumpcap" &
 	capture_pid=$!
 	within 30 grep -q ^File: "$tmp/dumpcap" || bail "dumpcap does not start: $(cat "$tmp/dumpcap")"
 }
@@ -29,11 +29,11 @@ streams_ended() {
 }
 
 # dumpcap drops, and does not count, packets that it has not read yet when it is stopped. So it
-# gets a last packet, and is stopped when it has written that.
-stop_capture() {
+# gets a last packet, to SRV4 or ADDRESS, and is stopped when it has written that.
+stop_capture() {	# [ADDRESS]
 	local mark='here the capture ends'
 	within 30 streams_ended || bail "a stream does not end"
-	on_cli bash -c "echo '$mark' >/dev/udp/$SRV4/9" || bail "cannot mark the end of the capture"
+	on_cli bash -c "echo '$mark' >/dev/udp/${1:-$SRV4}/9" || bail "cannot mark the end of the capture"
 	within 60 grep -qaF "$mark" "$capture_file" ||
 		bail "the end of the capture was not captured: $(cat "$tmp/dumpcap")"
 	kill -INT $capture_pid

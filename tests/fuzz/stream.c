@@ -370,6 +370,13 @@ bool srnic_rq_is_empty(struct srnic_qp *q)
 	return wqe_taken == cfg.wqes || random_u16() & 1;
 }
 
+bool srnic_srq_is_first(struct srnic_qp *q)
+{
+	(void)q;
+	FUZZ_CHECK(awaited);
+	return random_u16() & 1;
+}
+
 void srnic_rq_complete(struct srnic_qp *q, const struct srnic_rwr *rwr, struct srnic_cqe *cqe,
 		       enum srnic_wc_status status)
 {

@@ -8,6 +8,7 @@
 #include "engine/linger.h"
 #include "engine/stream.h"
 #include "peer.h"
+#include "queue/srq.h"
 #include "verbs/verbs.h"
 #include "wire/mpa.h"
 
@@ -65,17 +66,13 @@ static int keep_peer(struct kunit_resource *res, void *context)
 	return 0;
 }
 
-/**
- * peer_idle_deep - a QP in Idle, everything enabled
- * @test: whose end is its end
- * @depth: WRs of each of its queues; its CQs take all of them
- */
-struct peer *peer_idle_deep(struct kunit *test, u32 depth)
+static struct peer *idle(struct kunit *test, u32 depth, struct ib_srq *srq)
 {
 	struct peer *p = kunit_kzalloc(test, sizeof(*p), GFP_KERNEL);
 	struct ib_qp_init_attr init = {
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.qp_type = IB_QPT_RC,
+		.srq = srq,
 		.cap = {
 			.max_send_wr = depth, .max_recv_wr = depth,
 			.max_send_sge = PEER_SGES, .max_recv_sge = 2,
@@ -112,6 +109,26 @@ struct peer *peer_idle_deep(struct kunit *test, u32 depth)
 	peers++;
 	kunit_alloc_resource(test, keep_peer, free_peer, GFP_KERNEL, p);
 	return p;
+}
+
+/**
+ * peer_idle_deep - a QP in Idle, everything enabled
+ * @test: whose end is its end
+ * @depth: WRs of each of its queues; its CQs take all of them
+ */
+struct peer *peer_idle_deep(struct kunit *test, u32 depth)
+{
+	return idle(test, depth, NULL);
+}
+
+/**
+ * peer_idle_srq - a QP in Idle, everything enabled, with an SRQ
+ * @test: whose end is its end, unless the test destroys the QP itself
+ * @srq: the SRQ
+ */
+struct peer *peer_idle_srq(struct kunit *test, struct srnic_srq *srq)
+{
+	return idle(test, PEER_DEPTH, &srq->ibsrq);
 }
 
 /**

@@ -131,6 +131,7 @@ struct peer {
 struct peer *peer_idle(struct kunit *test);
 struct peer *peer_idle_deep(struct kunit *test, u32 depth);
 void peer_loopback(void);
+struct peer *peer_idle_srq(struct kunit *test, struct srnic_srq *srq);
 void peer_sockets(struct peer *p, struct socket **passive);
 void peer_attach(struct peer *p, struct socket *passive, u16 ird, u16 ord);
 void peer_connect(struct peer *p, u16 ird, u16 ord);

@@ -6,6 +6,7 @@
 #include "engine/rnr.h"
 #include "engine/rx.h"
 #include "peer.h"
+#include "queue/srq.h"
 #include "verbs/post.h"
 
 #define RIGHTS	(SRNIC_LOCAL_READ | SRNIC_LOCAL_WRITE | SRNIC_REMOTE_WRITE)
@@ -101,9 +102,9 @@ static void a_message_with_markers_waits(struct kunit *test)
 }
 
 /* Context switches of the rx kthread */
-static unsigned long switches(const struct in *in)
+static unsigned long switches(const struct peer *p)
 {
-	const struct task_struct *task = READ_ONCE(in->p->qp->rx_task);
+	const struct task_struct *task = READ_ONCE(p->qp->rx_task);
 
 	return READ_ONCE(task->nvcsw) + READ_ONCE(task->nivcsw);
 }
@@ -120,11 +121,92 @@ static void nobody_polls(struct kunit *test)
 	in.p->qp->ib.rnr_retry = SRNIC_RNR_WITHOUT_END;
 	send(&in, 1, "first");
 	expect_waits(test, &in, 1);
-	before = switches(&in);
+	before = switches(in.p);
 	msleep(300);
-	KUNIT_EXPECT_LE(test, switches(&in) - before, 2);
+	KUNIT_EXPECT_LE(test, switches(in.p) - before, 2);
 	peer_post_recv(in.p, 1, &sge);
 	expect_text(test, &in, 1, "first");
+}
+
+#define WAITERS	6
+
+static struct srnic_srq *srq_open(struct kunit *test)
+{
+	struct srnic_srq *srq = kunit_kzalloc(test, sizeof(*srq), GFP_KERNEL);
+	struct ib_srq_attr attr = { .max_wr = WAITERS, .max_sge = 1 };
+
+	KUNIT_ASSERT_NOT_NULL(test, srq);
+	srq->ibsrq.pd = fake_pd(test, fake_device(test));
+	srq->ibsrq.device = srq->ibsrq.pd->device;
+	KUNIT_ASSERT_EQ(test, srnic_srq_create(srq, &attr, NULL), 0);
+	return srq;
+}
+
+/* A QP on the SRQ, with an empty message that waits */
+static struct peer *waiter(struct kunit *test, struct srnic_srq *srq)
+{
+	struct peer *p = peer_idle_srq(test, srq);
+	struct ddp_hdr hdr = HDR_SEND(1);
+
+	p->wait_recv = true;
+	peer_connect(p, 2, 2);
+	peer_send(p, &hdr, NULL, 0);
+	KUNIT_ASSERT_TRUE(test, peer_until(READ_ONCE(p->qp->rq_awaited)));
+	return p;
+}
+
+/* The waiters that have run meanwhile */
+static u32 that_poll(struct peer **p)
+{
+	unsigned long before[WAITERS];
+	u32 i, n = 0;
+
+	msleep(100);
+	for (i = 0; i < WAITERS; i++)
+		before[i] = switches(p[i]);
+	msleep(300);
+	for (i = 0; i < WAITERS; i++)
+		n += switches(p[i]) - before[i] > 2;
+	return n;
+}
+
+static u32 that_wait(struct peer **p)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < WAITERS; i++)
+		n += READ_ONCE(p[i]->qp->rq_awaited);
+	return n;
+}
+
+/* Of many QPs that wait for an SRQ one polls it; as many wake as there are WQEs */
+static void one_polls_an_srq(struct kunit *test)
+{
+	const struct ib_recv_wr wr = { }, *bad;
+	struct srnic_srq *srq = srq_open(test);
+	struct peer *p[WAITERS];
+	u32 i;
+
+	for (i = 0; i < WAITERS; i++)
+		p[i] = waiter(test, srq);
+	KUNIT_EXPECT_EQ(test, that_poll(p), 1);
+	for (i = 0; i < 2; i++)
+		KUNIT_EXPECT_EQ(test, srnic_post_srq_recv(&srq->ibsrq, &wr, &bad), 0);
+	KUNIT_EXPECT_TRUE(test, peer_until(that_wait(p) == WAITERS - 2));
+	KUNIT_EXPECT_EQ(test, that_poll(p), 1);
+	/* so does the next one if the one that polls ends */
+	for (i = 0; !srnic_srq_is_first(p[i]->qp); i++)
+		KUNIT_ASSERT_LT(test, i, WAITERS - 1);
+	srnic_qp_abort(p[i]->qp);
+	peer_expect_closed(p[i], "abort", SRNIC_QP_ERROR);
+	for (i = 0; i < WAITERS - 3; i++)
+		KUNIT_EXPECT_EQ(test, srnic_post_srq_recv(&srq->ibsrq, &wr, &bad), 0);
+	KUNIT_EXPECT_TRUE(test, peer_until(!that_wait(p)));
+	for (i = 0; i < WAITERS; i++) {
+		srnic_qp_destroy(p[i]->qp);
+		p[i]->qp = NULL;
+	}
+	srnic_srq_destroy(srq);
 }
 
 /* The device asks for a doorbell, which ends the wait; without one it does not look at the RQ */
@@ -244,6 +326,7 @@ static struct kunit_case rx_wait_cases[] = {
 	KUNIT_CASE(a_message_waits_for_threads),
 	KUNIT_CASE(a_message_with_markers_waits),
 	KUNIT_CASE(nobody_polls),
+	KUNIT_CASE(one_polls_an_srq),
 	KUNIT_CASE(a_program_rings),
 	KUNIT_CASE(a_paired_qp_waits_so_long),
 	KUNIT_CASE(a_paired_qp_may_not_wait),

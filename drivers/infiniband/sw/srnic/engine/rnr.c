@@ -6,8 +6,8 @@
  * queue until a receive is posted. TCP's window then stops the sender.
  *
  * The rx kthread sleeps until then. A post to an RQ rings the doorbell if NEED_WAKEUP is set.
- * An SRQ has no doorbell, as any number of QPs may wait for it: the kthread polls it, after
- * naps that grow.
+ * A program's post to an SRQ rings none. Of the QPs that wait for the SRQ the first one polls it,
+ * after naps that grow; when it ends to wait it wakes the next one, which does so from then on.
  */
 
 #include <linux/delay.h>
@@ -15,6 +15,7 @@
 #include "engine/rnr.h"
 #include "engine/rx.h"
 #include "engine/stream.h"
+#include "queue/srq.h"
 #include "queue/wq.h"
 #include "srnic.h"
 
@@ -117,7 +118,7 @@ void srnic_rnr_wait(struct srnic_qp *qp)
 
 	srnic_rq_await(qp);
 	while (rnr_goes_on(qp)) {
-		if (!qp->srq) {
+		if (!qp->srq || !srnic_srq_is_first(qp)) {
 			rnr_sleep(qp);
 			continue;
 		}

@@ -59,6 +59,7 @@ int srnic_srq_create(struct srnic_srq *srq, struct ib_srq_attr *attr,
 	srq->max_sge = attr->max_sge;
 	mutex_init(&srq->modifying);
 	srnic_lock_init(&srq->lock, !uctx);
+	INIT_LIST_HEAD(&srq->waiters);
 	srnic_srq_events_init(srq, uctx);
 	err = srq_ring_alloc(srq, &srq->ring, attr->max_wr, uctx);
 	if (err)
@@ -329,6 +330,63 @@ bool srnic_srq_is_empty(struct srnic_srq *srq)
 	empty = !srq->broken && !srnic_ring_filled(&srq->ring, srq_producer(srq), srq->taken);
 	srnic_unlock(&srq->lock, flags);
 	return empty;
+}
+
+/**
+ * srnic_srq_await - a message waits for a WQE
+ * @qp: with an SRQ; the caller is its rx kthread
+ * Context: process.
+ */
+void srnic_srq_await(struct srnic_qp *qp)
+{
+	unsigned long flags;
+
+	flags = srnic_lock(&qp->srq->lock);
+	list_add_tail(&qp->srq_waiting, &qp->srq->waiters);
+	srnic_unlock(&qp->srq->lock, flags);
+}
+
+static bool srq_is_first(const struct srnic_qp *qp)
+{
+	return qp->srq->waiters.next == &qp->srq_waiting;
+}
+
+/**
+ * srnic_srq_await_end - end of srnic_srq_await()
+ * @qp: the same
+ *
+ * If it was the first of the waiters the next one is it now, and is woken: there may be more
+ * WQEs, and if there are none it polls. Context: process.
+ */
+void srnic_srq_await_end(struct srnic_qp *qp)
+{
+	struct srnic_srq *srq = qp->srq;
+	unsigned long flags;
+	bool was_first;
+
+	flags = srnic_lock(&srq->lock);
+	was_first = srq_is_first(qp);
+	list_del(&qp->srq_waiting);
+	/* with the lock held: afterwards that QP may be gone */
+	if (was_first && !list_empty(&srq->waiters))
+		srnic_qp_kick_rx(list_first_entry(&srq->waiters, struct srnic_qp, srq_waiting));
+	srnic_unlock(&srq->lock, flags);
+}
+
+/**
+ * srnic_srq_is_first - is a QP the first that waits for a WQE?
+ * @qp: between srnic_srq_await() and srnic_srq_await_end()
+ * Context: any.
+ */
+bool srnic_srq_is_first(struct srnic_qp *qp)
+{
+	unsigned long flags;
+	bool first;
+
+	flags = srnic_lock(&qp->srq->lock);
+	first = srq_is_first(qp);
+	srnic_unlock(&qp->srq->lock, flags);
+	return first;
 }
 
 /**

@@ -10,6 +10,7 @@
 #include "queue/lock.h"
 #include "queue/ring.h"
 
+struct srnic_qp;
 struct srnic_rwr;
 
 /**
@@ -27,6 +28,7 @@ struct srnic_rwr;
  * @armed: the next WQE taken that leaves less than @limit raises the event
  * @broken: the ring was tampered with, nothing is taken any more (SR-24)
  * @lost: user: WQEs whose completion an overflowed CQ did not take
+ * @waiters: QPs with a message that waits for a WQE; the first one polls
  * @polled: kernel consumer: WQEs whose completion was polled (SR-13)
  * @events: events that its program has not read
  */
@@ -45,6 +47,7 @@ struct srnic_srq {
 	bool armed;
 	bool broken;
 	u32 lost;
+	struct list_head waiters;
 
 	atomic_t polled;
 	struct srnic_event_source events;
@@ -64,6 +67,9 @@ void srnic_srq_query(struct srnic_srq *srq, struct ib_srq_attr *attr);
 struct srnic_rqe *srnic_srq_next(struct srnic_srq *srq);
 int srnic_srq_take(struct srnic_srq *srq, struct srnic_rwr *rwr);
 bool srnic_srq_is_empty(struct srnic_srq *srq);
+void srnic_srq_await(struct srnic_qp *qp);
+void srnic_srq_await_end(struct srnic_qp *qp);
+bool srnic_srq_is_first(struct srnic_qp *qp);
 void srnic_srq_polled(struct srnic_srq *srq);
 void srnic_srq_lose(struct srnic_srq *srq);
 

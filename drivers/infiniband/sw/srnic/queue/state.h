@@ -126,6 +126,7 @@ struct srnic_qp {
 	struct srnic_ring sq;
 	struct srnic_ring rq;		/* none with an SRQ */
 	struct srnic_srq *srq;		/* NULL: the QP has an RQ of its own */
+	struct list_head srq_waiting;	/* in its list of waiters; under its lock */
 	struct srnic_cq *scq;
 	struct srnic_cq *rcq;
 	struct srnic_ud *ud;		/* of a UD QP, or NULL; see ib/ud.h */

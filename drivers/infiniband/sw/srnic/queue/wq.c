@@ -387,6 +387,8 @@ void srnic_rq_await(struct srnic_qp *qp)
 {
 	unsigned long flags;
 
+	if (qp->srq)
+		srnic_srq_await(qp);
 	flags = srnic_lock(&qp->rq_lock);
 	WRITE_ONCE(qp->rq_awaited, true);
 	if (!qp->srq)	/* the doorbell that this asks for finds the flag above */
@@ -409,6 +411,8 @@ void srnic_rq_await_end(struct srnic_qp *qp)
 	if (!qp->srq)
 		WRITE_ONCE(qp->rq.hdr->flags, 0);
 	srnic_unlock(&qp->rq_lock, flags);
+	if (qp->srq)
+		srnic_srq_await_end(qp);
 }
 
 /**

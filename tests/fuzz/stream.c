@@ -147,11 +147,12 @@ static void tcp_add(const u8 *data, u32 len)
 	tcp.avail += len;
 }
 
-void srnic_stream_lock(struct srnic_stream *stream)
+bool srnic_stream_lock(struct srnic_stream *stream)
 {
 	(void)stream;
 	FUZZ_CHECK(!in_softirq && !tcp.locked);
 	tcp.locked = true;
+	return true;
 }
 
 void srnic_stream_unlock(struct srnic_stream *stream)

@@ -648,8 +648,22 @@ static void own(struct sock *sk, bool owned)
 	wake_up(&sk->sk_lock.wq);
 }
 
-/* A stream of the user @key lingers; with @locked its socket is a program's own, and locked */
-static struct peer *lingers(struct kunit *test, u32 key, struct sock **locked)
+/* Make a stream's socket a program's own */
+static void give_file(struct kunit *test, struct srnic_stream *stream)
+{
+	stream->file = sock_alloc_file(stream->sock, 0, NULL);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(stream->file));
+	sock_hold(stream->sock->sk);
+}
+
+static void let_go(struct sock *sk)
+{
+	own(sk, false);
+	sock_put(sk);
+}
+
+/* A stream lingers; with @locked its socket is a program's own, and locked */
+static struct peer *lingers(struct kunit *test, struct sock **locked)
 {
 	struct peer *p = peer_idle(test);
 	struct srnic_stream *stream;
@@ -658,31 +672,60 @@ static struct peer *lingers(struct kunit *test, u32 key, struct sock **locked)
 	peer_sockets(p, &sock);
 	stream = srnic_stream_new(sock);
 	KUNIT_ASSERT_NOT_NULL(test, stream);
-	stream->user_key = key;
 	if (locked) {
-		stream->file = sock_alloc_file(sock, 0, NULL);
-		KUNIT_ASSERT_FALSE(test, IS_ERR(stream->file));
-		sock_hold(sock->sk);
+		give_file(test, stream);
 		own(sock->sk, true);
 		*locked = sock->sk;
 	}
-	srnic_linger(p->dev, stream, NULL, PEER_CLOSE_TIMEOUT * HZ);
+	srnic_linger(stream, NULL, PEER_CLOSE_TIMEOUT * HZ);
 	return p;
 }
 
-/* Their works wait for the locks; there are more of them than works that run at a time */
-static void locked_sockets_delay_their_user_alone(struct kunit *test)
+static void locked_sockets_delay_their_own_end_alone(struct kunit *test)
 {
 	struct sock *locked[40];
+	struct peer *p;
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(locked); i++)
-		lingers(test, 1, &locked[i]);
+		p = lingers(test, &locked[i]);
 	msleep(100);
-	peer_expect_end(lingers(test, 2, NULL), "another user's stream", 0);
-	for (i = 0; i < ARRAY_SIZE(locked); i++) {
-		own(locked[i], false);
-		sock_put(locked[i]);
+	peer_expect_end(lingers(test, NULL), "another stream of the user", 0);
+	for (i = 0; i < ARRAY_SIZE(locked); i++)
+		let_go(locked[i]);
+	peer_expect_end(p, "a stream whose socket was locked", 0);
+}
+
+/* Neither the end of a QP nor what its kthreads do waits for the program's thread */
+static void a_qp_with_a_locked_socket_ends(struct kunit *test)
+{
+	enum { BY_MODIFY, BY_SEND, BY_DESTROY, WAYS } way;
+	static const char *const name[] = { "Modify to Error", "a Send", "Destroy" };
+
+	for (way = 0; way < WAYS; way++) {
+		struct peer *p = open_with_receives(test);
+		unsigned long end = jiffies + 4 * HZ;
+		struct sock *sk = p->qp->stream->sock->sk;
+
+		give_file(test, p->qp->stream);
+		own(sk, true);
+		if (way == BY_MODIFY)
+			KUNIT_EXPECT_EQ(test, modify(p, SRNIC_QP_ERROR), 0);
+		else if (way == BY_SEND)
+			peer_post(p, IB_WR_SEND, 1, SIGNAL, NULL, 0, 0);
+		if (way == BY_DESTROY) {
+			KUNIT_EXPECT_EQ(test, srnic_qp_destroy(p->qp), 0);
+			p->qp = NULL;
+		} else {
+			peer_expect_closed(p, name[way], SRNIC_QP_ERROR);
+		}
+		KUNIT_EXPECT_TRUE_MSG(test, time_before(jiffies, end), "%s", name[way]);
+		let_go(sk);
+		/* only now can TCP be told to */
+		if (way == BY_DESTROY)
+			peer_expect_end(p, name[way], 0);
+		else
+			KUNIT_EXPECT_TRUE_MSG(test, was_reset(p), "%s", name[way]);
 	}
 }
 
@@ -804,7 +847,8 @@ static struct kunit_case close_cases[] = {
 	KUNIT_CASE(words_linger),
 	KUNIT_CASE(linger_drains),
 	KUNIT_CASE(linger_ends),
-	KUNIT_CASE(locked_sockets_delay_their_user_alone),
+	KUNIT_CASE(locked_sockets_delay_their_own_end_alone),
+	KUNIT_CASE(a_qp_with_a_locked_socket_ends),
 	KUNIT_CASE(destroy_delivers),
 	KUNIT_CASE(destroy_resets),
 	KUNIT_CASE(modify_all_or_nothing),

@@ -460,14 +460,6 @@ static void case_stuck(void)
 	_exit(EXIT_PASS);
 }
 
-static bool is_idle(struct ibv_qp *qp)
-{
-	struct ibv_qp_init_attr init;
-	struct ibv_qp_attr attr;
-
-	return ibv_query_qp(qp, &attr, IBV_QP_STATE, &init) || attr.qp_state <= IBV_QPS_INIT;
-}
-
 /* One message, whose completion is not polled: so the kernel delays the end of the stream */
 static void hello(struct hand *from, struct hand *to)
 {
@@ -478,6 +470,78 @@ static void hello(struct hand *from, struct hand *to)
 	ibv_post_recv(to->qp, &rwr, &bad_rwr);
 	sge = (struct ibv_sge){ (uintptr_t)from->buf, 64, from->mr->lkey };
 	ibv_post_send(from->qp, &wr, &bad);
+}
+
+/* A thread keeps a socket locked, by a test module */
+static void *keep_locked(void *arg)
+{
+	int file = open("/sys/kernel/debug/srnic_selftest/lock", O_WRONLY);
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d", *(int *)arg);
+	require(file >= 0 && write(file, text, strlen(text)) < 0 && errno == EINTR, "%s",
+		strerror(errno));
+	return NULL;
+}
+
+static void lock_begins(int *fd)
+{
+	start(keep_locked, fd);
+	usleep(500000);
+}
+
+static void open_and_lock(struct hand *a, struct hand *b)
+{
+	hand_open(a, b, test_addr);
+	require(!hand_over(b, SRNIC_QP_MODIFY_CRC | SRNIC_QP_MODIFY_RESPONDER, NULL, 0) &&
+		!hand_over(a, SRNIC_QP_MODIFY_CRC, NULL, 0), "handing over");
+	hand_exchange(a, b, 100);
+	lock_begins(&a->fd);
+}
+
+/* For the script, as root: nothing waits for a thread that keeps the socket locked */
+static void case_lock(void)
+{
+	uint64_t limit = 10000, begin = now_ms();
+	struct hand a, b, c, d;
+
+	hand_open(&a, &b, test_addr);
+	lock_begins(&a.fd);
+	require(hand_over(&a, SRNIC_QP_MODIFY_CRC, NULL, 0) == EBUSY, "handing over");
+	require(now_ms() - begin < limit, "handing over: %lu ms", now_ms() - begin);
+
+	open_and_lock(&c, &d);
+	begin = now_ms();
+	hand_qp_end(&c);
+	require(now_ms() - begin < limit, "destroy: %lu ms", now_ms() - begin);
+
+	open_and_lock(&c, &d);
+	begin = now_ms();
+	hello(&c, &d);
+	expect_wc(c.cq, 0, IBV_WC_WR_FLUSH_ERR, "a Send on a socket that is locked");
+	require(now_ms() - begin < limit, "a Send: %lu ms", now_ms() - begin);
+	hand_qp_end(&c);
+	require(now_ms() - begin < limit, "destroy: %lu ms", now_ms() - begin);
+	_exit(EXIT_PASS);
+}
+
+/* For the script, which deletes the device meanwhile */
+static void case_locked(void)
+{
+	struct hand a, b;
+
+	open_and_lock(&a, &b);
+	puts("the socket is locked");
+	fflush(stdout);
+	pause();
+}
+
+static bool is_idle(struct ibv_qp *qp)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	return ibv_query_qp(qp, &attr, IBV_QP_STATE, &init) || attr.qp_state <= IBV_QPS_INIT;
 }
 
 static void use(int fd)
@@ -548,6 +612,8 @@ static const struct test_case cases[] = {
 	{ "failed", case_failed, "a socket works after it could not be handed over" },
 	{ "storm", case_storm, "threads make any call while a socket is handed over" },
 	{ "stuck", case_stuck, "" },
+	{ "lock", case_lock, "" },
+	{ "locked", case_locked, "" },
 	{ "loop", case_loop, "" },
 };
 

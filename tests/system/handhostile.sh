@@ -15,6 +15,9 @@ nobody() {
 	exec ip netns exec "$CLI_NS" setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
 }
 
+# As nobody, but may use the test module, by debugfs
+root() { exec nsenter --net=/run/netns/"$CLI_NS" "$@"; }
+
 host() {
 	one_host
 	# so that TCP takes little data without a reader
@@ -26,10 +29,10 @@ is_loaded() { [ -e /sys/module/srnic ]; }
 # A module to which no socket was handed yet, as after a boot
 fresh_module() { rmmod srnic && modprobe srnic; }
 
-# begin CASE WORD: as a process of its own, until it prints WORD
+# begin CASE WORD [USER]: as a process of its own, until it prints WORD
 hostile=''
 begin() {
-	nobody "$BIN/handhostile" "$CLI4" "$1" >"$tmp/hostile" 2>&1 &
+	"${3:-nobody}" "$BIN/handhostile" "$CLI4" "$1" >"$tmp/hostile" 2>&1 &
 	hostile=$!
 	within 30 grep -q "^$2" "$tmp/hostile" || { cat "$tmp/hostile"; return 1; }
 }
@@ -56,6 +59,20 @@ deleted() {
 	begin stuck "handing over" && sleep 1 && took 2000 rdma link delete sr1 && ends || return
 	cat "$tmp/hostile"
 	grep -qE '^(ENODEV|Input/output error)$' "$tmp/hostile"
+}
+
+# A module that locks sockets, as a thread does whose data is memory that FUSE supplies
+locker() {
+	local ko
+	ko=/lib/modules/$(uname -r)/updates/srnic_selftest.ko
+	insmod "$ko" && [ -e /sys/kernel/debug/srnic_selftest/lock ]
+}
+
+deleted_locked() {
+	local rc=0
+	begin locked "the socket" root && took 10000 rdma link delete sr1 || rc=1
+	kill -KILL $hostile
+	ends && return $rc
 }
 
 # While a socket is handed over the module is in use; otherwise it is unloaded, and the program's
@@ -89,6 +106,12 @@ while IFS=$'\t' read -r -u 3 name what; do
 done 3<"$tmp/cases"
 t "a hand-over to a peer that does not read can be killed" killed
 t "a device is deleted while a hand-over waits for the peer" deleted
+teardown_hosts
+host
+t "a module locks sockets" locker
+t "a thread keeps the socket of a QP locked: the QP ends" root "$BIN/handhostile" "$CLI4" lock
+t "a thread keeps the socket of a QP locked: the device is deleted" deleted_locked
+rmmod srnic_selftest
 t "the module is let go when the programs have ended" let_go
 t -l 240 "the module is unloaded while sockets are handed over" unloaded
 host

@@ -8,6 +8,9 @@
  *		write fails if the test does. The FDs are the writer's, open on
  *		network namespaces (/run/netns/...); the address is the server's.
  *	log	what the last test had to say
+ *	lock	write an FD: lock this socket of the writer's, until the writer gets a
+ *		signal. A call on a socket whose data is memory that FUSE supplies
+ *		does that, too
  */
 
 #include <linux/completion.h>
@@ -16,9 +19,12 @@
 #include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/net.h>
+#include <linux/sched/signal.h>
 #include <linux/seq_file.h>
 #include <linux/uaccess.h>
 #include <net/net_namespace.h>
+#include <net/sock.h>
 #include "selftest.h"
 
 #define LOG_SIZE	4096
@@ -144,6 +150,31 @@ static const struct file_operations run_fops = {
 	.write = run_write,
 };
 
+static ssize_t lock_write(struct file *file, const char __user *text, size_t len, loff_t *pos)
+{
+	struct socket *sock;
+	int fd, err;
+
+	err = kstrtoint_from_user(text, len, 0, &fd);
+	if (err)
+		return err;
+	sock = sockfd_lookup(fd, &err);
+	if (!sock)
+		return err;
+	lock_sock(sock->sk);
+	while (!signal_pending(current))
+		schedule_timeout_interruptible(MAX_SCHEDULE_TIMEOUT);
+	release_sock(sock->sk);
+	sockfd_put(sock);
+	return -EINTR;
+}
+
+static const struct file_operations lock_fops = {
+	.owner = THIS_MODULE,
+	.open = simple_open,
+	.write = lock_write,
+};
+
 static int tests_show(struct seq_file *m, void *v)
 {
 	const struct st_test *t;
@@ -169,6 +200,7 @@ static int __init selftest_init(void)
 {
 	dir = debugfs_create_dir("srnic_selftest", NULL);
 	debugfs_create_file("run", 0200, dir, NULL, &run_fops);
+	debugfs_create_file("lock", 0200, dir, NULL, &lock_fops);
 	debugfs_create_file("tests", 0400, dir, NULL, &tests_fops);
 	debugfs_create_file("log", 0400, dir, NULL, &log_fops);
 	return 0;

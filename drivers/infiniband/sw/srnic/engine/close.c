@@ -118,16 +118,20 @@ static bool close_llp(struct srnic_qp *qp)
 
 /*
  * Neither kthread uses the stream any more. It lingers if TCP has not taken all, or
- * the peer has not closed. Else, and after a reset, it is released.
+ * the peer has not closed. Else, and after a reset, it is released. A program may have its own
+ * socket locked, so the end of that is always left to linger.c.
  */
 static void part_from_stream(struct srnic_qp *qp, bool fin)
 {
 	struct srnic_stream *stream = qp->stream;
 	struct srnic_batch *rest = srnic_tx_rest(qp);
+	bool lingers = fin && (rest || !test_bit(SRNIC_QPF_RX_DONE, &qp->flags));
 
 	qp->stream = NULL;
-	if (fin && (rest || !test_bit(SRNIC_QPF_RX_DONE, &qp->flags))) {
-		srnic_linger(qp->dev, stream, rest, qp->policy.close_timeout * HZ);
+	if (lingers)
+		srnic_count(qp->dev, SRNIC_CNT_CLOSE_LINGERED);
+	if (lingers || stream->file) {
+		srnic_linger(stream, rest, fin ? qp->policy.close_timeout * HZ : 0);
 		return;
 	}
 	if (!fin)

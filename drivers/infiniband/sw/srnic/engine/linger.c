@@ -26,8 +26,8 @@
 
 /* Streams of one user that linger at a time; the oldest gives way to a new one */
 #define LINGER_MAX	1024
-/* Works that run at a time */
-#define LINGER_WORKS	32
+/* Until a work tries again whose socket is locked */
+#define LINGER_RETRY	(HZ / 4)
 
 /**
  * struct srnic_linger_user - the lingering streams of a user
@@ -35,14 +35,12 @@
  * @key: the user, see srnic_user_key()
  * @streams: oldest first
  * @count: number of @streams, and of those whose socket is being released
- * @busy: the work of a stream by a program's own socket runs, see linger_may_run()
  */
 struct srnic_linger_user {
 	struct list_head entry;
 	u32 key;
 	struct list_head streams;
 	unsigned int count;
-	bool busy;
 };
 
 static struct workqueue_struct *linger_wq;
@@ -89,13 +87,13 @@ static int linger_send(struct srnic_stream *stream)
 	int n;
 
 	while (stream->unsent && stream->unsent->len) {
-		n = srnic_stream_send(stream, stream->unsent, false);
+		n = srnic_stream_send_owned(stream, stream->unsent, false);
 		if (n <= 0)
 			return n ?: -EPIPE;
 	}
 	if (!stream->fin) {
 		stream->fin = true;
-		srnic_stream_shutdown(stream);
+		srnic_stream_shutdown_owned(stream);
 	}
 	return 0;
 }
@@ -131,7 +129,7 @@ static void linger_overdue(struct srnic_stream *stream)
 
 	linger_note(stream, goes_on ? "left to TCP" : "reset");
 	if (!goes_on)
-		srnic_stream_abort(stream);
+		srnic_stream_abort_owned(stream);
 }
 
 /* linger_lock is held. Return: the user with @key; NULL if it has no streams that linger. */
@@ -164,65 +162,44 @@ static void linger_add(struct srnic_stream *stream, struct srnic_linger_user **f
 	user->count++;
 }
 
-/*
- * A program's own socket may be locked by a thread that sleeps in a call on it, for as long as the
- * program likes, and a work that waits for the lock keeps a worker. So one such work of a user
- * runs at a time; it cannot delay the streams of others. Return: false if another one runs, at
- * whose end linger_has_run() queues this stream's work again
- */
-static bool linger_may_run(struct srnic_stream *stream)
+/* The stream is gone */
+static void linger_is_over(struct srnic_linger_user *user)
 {
-	struct srnic_linger_user *user = stream->linger_user;
+	bool last;
 
 	spin_lock(&linger_lock);
-	stream->linger_waits = user->busy;
-	user->busy = true;
-	spin_unlock(&linger_lock);
-	return !stream->linger_waits;
-}
-
-/* The work of a stream has run. @program: see linger_may_run(); @over: the stream is gone */
-static void linger_has_run(struct srnic_linger_user *user, bool program, bool over)
-{
-	struct srnic_stream *next;
-	bool last = false;
-
-	spin_lock(&linger_lock);
-	if (program) {
-		user->busy = false;
-		list_for_each_entry(next, &user->streams, lingering) {
-			if (next->linger_waits) {
-				linger_kick(next);
-				break;
-			}
-		}
-	}
-	if (over) {
-		if (!--num_lingering)
-			wake_up(&linger_idle);
-		last = !--user->count && user != &linger_rest;
-		if (last)
-			list_del(&user->entry);
-	}
+	if (!--num_lingering)
+		wake_up(&linger_idle);
+	last = !--user->count && user != &linger_rest;
+	if (last)
+		list_del(&user->entry);
 	spin_unlock(&linger_lock);
 	if (last)
 		kfree(user);
 }
 
-/* The stream's work ends the stream: nothing else can reach it any more */
+/* The stream's work ends the stream, and its lock: nothing else can reach it any more */
 static void linger_end(struct srnic_stream *stream)
 {
+	struct srnic_linger_user *user = stream->linger_user;
+
 	/* no callback queues the work after this, so that it stays cancelled */
-	srnic_stream_unhook(stream);
+	srnic_stream_unhook_owned(stream);
 	spin_lock(&linger_lock);
 	cancel_delayed_work(&stream->linger);
 	list_del(&stream->lingering);
 	spin_unlock(&linger_lock);
 	srnic_batch_free(stream->unsent);
-	srnic_stream_free(stream);
+	if (stream->file) {
+		srnic_stream_put_file(stream);
+	} else {
+		srnic_stream_unlock(stream);
+		srnic_stream_free(stream);
+	}
+	linger_is_over(user);
 }
 
-/* Return: whether the stream has ended; otherwise its work is queued again */
+/* The socket is locked. Return: whether the stream has ended; otherwise its work is queued again */
 static bool linger_turn(struct srnic_stream *stream)
 {
 	enum srnic_stream_state state;
@@ -230,6 +207,10 @@ static bool linger_turn(struct srnic_stream *stream)
 	bool more;
 	int err;
 
+	if (stream->reset) {
+		srnic_stream_abort_owned(stream);
+		return true;
+	}
 	err = linger_send(stream);
 	/* before the read, as in the rx kthread */
 	state = srnic_stream_state(stream);
@@ -246,42 +227,47 @@ static bool linger_turn(struct srnic_stream *stream)
 			queue_delayed_work(linger_wq, &stream->linger, left);
 		return false;
 	}
-	linger_end(stream);
 	return true;
 }
 
+/*
+ * A program can keep its own socket locked for as long as it likes, by a thread that sleeps in a
+ * call on the socket. No worker waits for that.
+ */
 static void linger_run(struct work_struct *work)
 {
 	struct srnic_stream *stream = container_of(to_delayed_work(work),
 						   struct srnic_stream, linger);
-	struct srnic_linger_user *user = stream->linger_user;
 	unsigned int noio = memalloc_noio_save();
-	bool program = stream->file;
 
-	if (!program || linger_may_run(stream))
-		linger_has_run(user, program, linger_turn(stream));
+	if (!srnic_stream_trylock(stream))
+		queue_delayed_work(linger_wq, &stream->linger, LINGER_RETRY);
+	else if (linger_turn(stream))
+		linger_end(stream);
+	else
+		srnic_stream_unlock(stream);
 	memalloc_noio_restore(noio);
 }
 
 /**
  * srnic_linger - let a stream end by itself
- * @dev: the device it belonged to; for its counter, not used later
  * @stream: connected or not, hooked or not; the caller may not use it any more
  * @unsent: what is still to be handed to TCP; the batch is taken over. NULL: nothing
- * @bound: jiffies that the peer has to close its side
+ * @bound: jiffies that the peer has to close its side; 0: the connection is reset
  *
  * The peer gets what TCP has, @unsent, and FIN, as long as it takes them; what it
  * sends is dropped. When it has closed, or at @bound, the socket is released. If the user
  * has more than LINGER_MAX such streams, the oldest of them ends now.
  * Context: process, may sleep, but does not wait for the peer.
  */
-void srnic_linger(struct srnic_device *dev, struct srnic_stream *stream,
-		  struct srnic_batch *unsent, unsigned long bound)
+void srnic_linger(struct srnic_stream *stream, struct srnic_batch *unsent, unsigned long bound)
 {
 	struct srnic_linger_user *user, *fresh = kzalloc(sizeof(*fresh), GFP_NOIO | __GFP_NOWARN);
 
-	srnic_count(dev, SRNIC_CNT_CLOSE_LINGERED);
 	stream->unsent = unsent;
+	stream->reset = !bound;
+	/* it may have been lost for its owner; here nobody waits for the lock */
+	stream->lost = false;
 	stream->deadline = jiffies + bound;
 	stream->acked = srnic_stream_acked(stream);
 	INIT_DELAYED_WORK(&stream->linger, linger_run);
@@ -305,7 +291,7 @@ void srnic_linger(struct srnic_device *dev, struct srnic_stream *stream,
  */
 int srnic_linger_init(void)
 {
-	linger_wq = alloc_workqueue("srnic_linger", WQ_UNBOUND | WQ_MEM_RECLAIM, LINGER_WORKS);
+	linger_wq = alloc_workqueue("srnic_linger", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	return linger_wq ? 0 : -ENOMEM;
 }
 

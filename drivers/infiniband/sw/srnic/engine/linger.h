@@ -6,12 +6,10 @@
 #include <linux/types.h>
 
 struct srnic_batch;
-struct srnic_device;
 struct srnic_stream;
 
 int srnic_linger_init(void);
 void srnic_linger_exit(void);
-void srnic_linger(struct srnic_device *dev, struct srnic_stream *stream,
-		  struct srnic_batch *unsent, unsigned long bound);
+void srnic_linger(struct srnic_stream *stream, struct srnic_batch *unsent, unsigned long bound);
 
 #endif

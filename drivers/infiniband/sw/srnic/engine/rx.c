@@ -526,7 +526,10 @@ void srnic_rx_ready(void *arg)
  */
 void srnic_rx_begins(struct srnic_qp *qp)
 {
-	srnic_stream_lock(qp->stream);
+	if (!srnic_stream_lock(qp->stream)) {
+		rx_to_thread(qp);	/* it finds that the stream is lost */
+		return;
+	}
 	local_bh_disable();
 	srnic_rx_ready(qp);
 	local_bh_enable();
@@ -543,20 +546,22 @@ static bool rx_in_fpdu(const struct srnic_qp *qp)
 static void rx_ended(struct srnic_qp *qp, enum srnic_stream_state state)
 {
 	const struct srnic_rx *rx = qp->rx;
+	bool locked = srnic_stream_lock(qp->stream);
 
-	srnic_stream_lock(qp->stream);
 	if (state == SRNIC_STREAM_RESET)
 		srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_LLP_RESET);
-	else if (state == SRNIC_STREAM_LOST)
+	else if (state == SRNIC_STREAM_LOST || !locked)
 		srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_LLP_LOST);
 	else if (!rx->discard && (rx_in_fpdu(qp) || rx->rwr_valid))
 		srnic_rx_fail(qp, RDMAP_E_LLP_LOST, SRNIC_WC_SUCCESS);	/* in an FPDU or Send */
 	else
 		set_bit(SRNIC_QPF_FIN, &qp->flags);
-	/* a socket that is closed with bytes in it sends a RST */
-	srnic_stream_take(qp->stream, srnic_stream_avail(qp->stream));
 	set_bit(SRNIC_QPF_RX_DONE, &qp->flags);
-	srnic_stream_unlock(qp->stream);
+	if (locked) {
+		/* a socket that is closed with bytes in it sends a RST */
+		srnic_stream_take(qp->stream, srnic_stream_avail(qp->stream));
+		srnic_stream_unlock(qp->stream);
+	}
 	srnic_qp_kick_tx(qp);
 }
 
@@ -575,7 +580,8 @@ static bool rx_turn(struct srnic_qp *qp, enum srnic_stream_state state)
 	bool lost = state == SRNIC_STREAM_RESET || state == SRNIC_STREAM_LOST;
 	bool more, starved;
 
-	srnic_stream_lock(qp->stream);
+	if (!srnic_stream_lock(qp->stream))
+		return state != SRNIC_STREAM_LOST;	/* it is from now on */
 	more = rx_run(qp, true);
 	starved = !more && !lost && rx_left(qp);
 	/* from now on the callback takes what comes */

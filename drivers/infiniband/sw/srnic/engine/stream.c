@@ -104,8 +104,8 @@ static struct srnic_stream *stream_of(const struct sock *sk)
 
 /*
  * TCP has the socket of a connection locked, but not that of a listener. received() may send,
- * and TCP may call back meanwhile, so sk_callback_lock is dropped before it. For that reason
- * srnic_stream_unhook() waits for the socket lock, too.
+ * and TCP may call back meanwhile, so sk_callback_lock is dropped before it, and
+ * srnic_stream_unhook() waits for RCU.
  */
 static void stream_data_ready(struct sock *sk)
 {
@@ -114,6 +114,7 @@ static void stream_data_ready(struct sock *sk)
 	void *priv = NULL;
 
 	local_bh_disable();
+	rcu_read_lock();
 	read_lock(&sk->sk_callback_lock);
 	stream = stream_of(sk);
 	if (stream) {
@@ -125,6 +126,7 @@ static void stream_data_ready(struct sock *sk)
 	read_unlock(&sk->sk_callback_lock);
 	if (received)
 		received(priv);
+	rcu_read_unlock();
 	local_bh_enable();
 }
 
@@ -216,12 +218,12 @@ void srnic_stream_disinherit(const struct srnic_stream *listener, struct socket 
 }
 
 /**
- * srnic_stream_unhook_locked - no callback from now on
- * @stream: hooked or not; its socket is locked
+ * srnic_stream_unhook_owned - no callback from now on
+ * @stream: hooked or not; the caller has locked its socket
  *
- * When this returns no callback is running. Context: process or softirq.
+ * When this returns no callback is running. Context: process.
  */
-void srnic_stream_unhook_locked(struct srnic_stream *stream)
+void srnic_stream_unhook_owned(struct srnic_stream *stream)
 {
 	struct sock *sk = stream->sock->sk;
 
@@ -240,13 +242,21 @@ void srnic_stream_unhook_locked(struct srnic_stream *stream)
  * srnic_stream_unhook - no callback from now on
  * @stream: hooked or not
  *
- * When this returns no callback is running. Context: process, may sleep.
+ * When this returns no callback is running. Context: process, may sleep, but not for the socket
+ * lock.
  */
 void srnic_stream_unhook(struct srnic_stream *stream)
 {
-	srnic_stream_lock(stream);
-	srnic_stream_unhook_locked(stream);
-	srnic_stream_unlock(stream);
+	struct sock *sk = stream->sock->sk;
+	bool owned;
+
+	srnic_stream_unhook_owned(stream);
+	/* received() runs under this lock, or in the task that owns the socket */
+	spin_lock_bh(&sk->sk_lock.slock);
+	owned = sock_owned_by_user_nocheck(sk);
+	spin_unlock_bh(&sk->sk_lock.slock);
+	if (owned)
+		synchronize_rcu();
 }
 
 /* Probes without an answer after which TCP takes the peer for lost */
@@ -263,13 +273,18 @@ void srnic_stream_unhook(struct srnic_stream *stream)
 void srnic_stream_keepalive(struct srnic_stream *stream, unsigned int seconds)
 {
 	struct sock *sk = stream->sock->sk;
+	struct tcp_sock *tp = tcp_sk(sk);
 
-	if (!seconds)
+	if (!seconds || !srnic_stream_lock(stream))
 		return;
-	tcp_sock_set_keepcnt(sk, KEEPALIVE_PROBES);
-	tcp_sock_set_keepintvl(sk, max(seconds / KEEPALIVE_PROBES, 1U));
-	tcp_sock_set_keepidle(sk, seconds);
-	sock_set_keepalive(sk);
+	WRITE_ONCE(tp->keepalive_probes, KEEPALIVE_PROBES);
+	WRITE_ONCE(tp->keepalive_intvl, max(seconds / KEEPALIVE_PROBES, 1U) * HZ);
+	WRITE_ONCE(tp->keepalive_time, seconds * HZ);
+	/* else a timer that runs already would not be set anew */
+	sock_reset_flag(sk, SOCK_KEEPOPEN);
+	sk->sk_prot->keepalive(sk, true);
+	sock_set_flag(sk, SOCK_KEEPOPEN);
+	srnic_stream_unlock(stream);
 }
 
 /**
@@ -360,26 +375,47 @@ static void batch_msg(struct srnic_batch *batch, bool cut, struct msghdr *msg)
 }
 
 /**
- * srnic_stream_send - hand a batch to TCP, without waiting
- * @stream: connected
+ * srnic_stream_send_owned - hand a batch to TCP, without waiting for room
+ * @stream: connected; the caller has locked its socket
  * @batch: not empty; shorter by what TCP took
  * @cut: what comes after it begins a TCP segment
  *
- * Context: process, may sleep for memory and for the socket lock, not for room.
+ * Context: process, may sleep for memory.
  *
  * Return: bytes taken, at least 1; -EAGAIN if there is no room (write_space
  * tells when there is); another errno if the connection is gone.
  */
-int srnic_stream_send(struct srnic_stream *stream, struct srnic_batch *batch, bool cut)
+int srnic_stream_send_owned(struct srnic_stream *stream, struct srnic_batch *batch, bool cut)
 {
 	struct msghdr msg;
 
 	batch_msg(batch, cut, &msg);
-	return batch_sent(batch, tcp_sendmsg(stream->sock->sk, &msg, batch->len));
+	return batch_sent(batch, tcp_sendmsg_locked(stream->sock->sk, &msg, batch->len));
 }
 
 /**
- * srnic_stream_send_locked - srnic_stream_send(), but without sleeping
+ * srnic_stream_send - srnic_stream_send_owned(), with the lock around it
+ * @stream: connected
+ * @batch: as there
+ * @cut: as there
+ *
+ * Context: process, may sleep for memory and as srnic_stream_lock(), not for room.
+ *
+ * Return: as there; -ETIMEDOUT if the socket cannot be locked.
+ */
+int srnic_stream_send(struct srnic_stream *stream, struct srnic_batch *batch, bool cut)
+{
+	int n;
+
+	if (!srnic_stream_lock(stream))
+		return -ETIMEDOUT;
+	n = srnic_stream_send_owned(stream, batch, cut);
+	srnic_stream_unlock(stream);
+	return n;
+}
+
+/**
+ * srnic_stream_send_locked - srnic_stream_send_owned(), but without sleeping
  * @stream: connected; its socket is locked, but not srnic_stream_is_owned()
  * @batch: as there
  * @cut: as there
@@ -431,7 +467,10 @@ int srnic_stream_send_all(const struct srnic_device *dev, struct srnic_stream *s
 		struct kvec vec = { .iov_base = data, .iov_len = len };
 
 		iov_iter_kvec(&msg.msg_iter, WRITE, &vec, 1, len);
-		n = tcp_sendmsg(stream->sock->sk, &msg, len);
+		if (!srnic_stream_lock(stream))
+			return -ETIMEDOUT;
+		n = tcp_sendmsg_locked(stream->sock->sk, &msg, len);
+		srnic_stream_unlock(stream);
 		if (n > 0) {
 			data += n;
 			len -= n;
@@ -522,15 +561,65 @@ void srnic_stream_walk(struct sk_buff *skb, unsigned int offset, unsigned int en
 }
 
 /**
+ * srnic_stream_trylock - lock the socket, if no task has it locked
+ * @stream: any state
+ *
+ * Context: process.
+ * Return: whether it is locked, as by srnic_stream_lock().
+ */
+bool srnic_stream_trylock(struct srnic_stream *stream)
+{
+	struct sock *sk = stream->sock->sk;
+	bool owned;
+
+	/* as lock_sock(), which waits without an end */
+	spin_lock_bh(&sk->sk_lock.slock);
+	owned = sock_owned_by_user_nocheck(sk);
+	if (!owned) {
+		sk->sk_lock.owned = 1;
+		WRITE_ONCE(stream->owned, true);
+	}
+	spin_unlock_bh(&sk->sk_lock.slock);
+	if (owned)
+		return false;
+	mutex_acquire(&sk->sk_lock.dep_map, 0, 1, _RET_IP_);
+	return true;
+}
+
+/* How long a stream waits for its socket, if the program has the socket locked */
+#define LOCK_TIME	(2 * HZ)
+
+/**
  * srnic_stream_lock - lock the socket
  * @stream: any state
  *
+ * A thread of a program that sleeps in a call on the program's own socket (its data is memory
+ * that FUSE supplies, say) keeps the lock for as long as the program likes. So this waits for it
+ * LOCK_TIME at most. After that the stream is SRNIC_STREAM_LOST, and nobody waits again.
+ *
  * Context: process, may sleep. Only the holder of the lock, and TCP's callbacks, may look at
  * what was received.
+ *
+ * Return: whether it is locked; always true if the socket is our own.
  */
-void srnic_stream_lock(struct srnic_stream *stream)
+bool srnic_stream_lock(struct srnic_stream *stream)
 {
-	lock_sock(stream->sock->sk);
+	struct sock *sk = stream->sock->sk;
+
+	might_sleep();
+	if (!stream->file) {
+		lock_sock(sk);
+		return true;
+	}
+	while (!READ_ONCE(stream->lost)) {
+		if (wait_event_idle_timeout(sk->sk_lock.wq, srnic_stream_trylock(stream),
+					    LOCK_TIME))
+			return true;
+		/* not if the lock is our own, and its holder waits for memory */
+		if (!READ_ONCE(stream->owned))
+			WRITE_ONCE(stream->lost, true);
+	}
+	return false;
 }
 
 /**
@@ -541,6 +630,7 @@ void srnic_stream_lock(struct srnic_stream *stream)
  */
 void srnic_stream_unlock(struct srnic_stream *stream)
 {
+	WRITE_ONCE(stream->owned, false);
 	release_sock(stream->sock->sk);
 }
 
@@ -596,19 +686,16 @@ void srnic_stream_take(struct srnic_stream *stream, u32 len)
 
 /**
  * srnic_stream_drop - take what there is, and forget it
- * @stream: connected, or closed with data left
+ * @stream: connected, or closed with data left; its socket is locked
  *
- * Context: process, may sleep. Return: whether there was anything.
+ * Context: process. Return: whether there was anything.
  */
 bool srnic_stream_drop(struct srnic_stream *stream)
 {
-	u32 avail;
+	u32 avail = srnic_stream_avail(stream);
 
-	srnic_stream_lock(stream);
-	avail = srnic_stream_avail(stream);
 	if (avail)
 		srnic_stream_take(stream, avail);
-	srnic_stream_unlock(stream);
 	return avail;
 }
 
@@ -749,6 +836,8 @@ enum srnic_stream_state srnic_stream_state(const struct srnic_stream *stream)
 	u8 shutdown = READ_ONCE(sk->sk_shutdown);
 	int err;
 
+	if (READ_ONCE(stream->lost))
+		return SRNIC_STREAM_LOST;
 	smp_rmb();	/* TCP sets the error first: a RST is not taken for a FIN */
 	err = READ_ONCE(sk->sk_err);
 	if (err == ECONNRESET || err == EPIPE || err == ECONNABORTED)
@@ -806,18 +895,42 @@ u32 srnic_stream_acked(const struct srnic_stream *stream)
  * @local: set, all zero if not known
  * @remote: as @local
  *
- * Context: process, may sleep.
+ * Context: any.
  */
 void srnic_stream_names(const struct srnic_stream *stream, struct sockaddr_storage *local,
 			struct sockaddr_storage *remote)
 {
-	struct socket *sock = stream->sock;
+	const struct sock *sk = stream->sock->sk;
+	const struct inet_sock *inet = inet_sk(sk);
 
 	memset(local, 0, sizeof(*local));
 	memset(remote, 0, sizeof(*remote));
-	kernel_getsockname(sock, (struct sockaddr *)local);
-	/* 2: the peer, also when the connection is gone */
-	sock->ops->getname(sock, (struct sockaddr *)remote, 2);
+	/* getname() would wait for the socket lock */
+	if (sk->sk_family == AF_INET) {
+		*(struct sockaddr_in *)local = (struct sockaddr_in){
+			.sin_family = AF_INET,
+			.sin_port = inet->inet_sport,
+			.sin_addr.s_addr = inet->inet_rcv_saddr,
+		};
+		*(struct sockaddr_in *)remote = (struct sockaddr_in){
+			.sin_family = AF_INET,
+			.sin_port = inet->inet_dport,
+			.sin_addr.s_addr = inet->inet_daddr,
+		};
+#if IS_ENABLED(CONFIG_IPV6)
+	} else {
+		*(struct sockaddr_in6 *)local = (struct sockaddr_in6){
+			.sin6_family = AF_INET6,
+			.sin6_port = inet->inet_sport,
+			.sin6_addr = sk->sk_v6_rcv_saddr,
+		};
+		*(struct sockaddr_in6 *)remote = (struct sockaddr_in6){
+			.sin6_family = AF_INET6,
+			.sin6_port = inet->inet_dport,
+			.sin6_addr = sk->sk_v6_daddr,
+		};
+#endif
+	}
 }
 
 /**
@@ -833,58 +946,96 @@ u32 srnic_stream_taken(const struct srnic_stream *stream)
 }
 
 /**
- * srnic_stream_shutdown - send FIN after what was sent; receiving goes on
- * @stream: any state; where no FIN is due nothing is done
+ * srnic_stream_abort_owned - send RST and forget what was not sent (LLP Reset)
+ * @stream: any state; the caller has locked its socket
  *
- * Without memory for the FIN it is a RST, see srnic_stream_abort(). Context: process, may sleep.
+ * Context: process. Callbacks may come during the call.
  */
-void srnic_stream_shutdown(struct srnic_stream *stream)
+void srnic_stream_abort_owned(struct srnic_stream *stream)
 {
 	struct sock *sk = stream->sock->sk;
-	bool due = (1 << READ_ONCE(sk->sk_state)) & (TCPF_ESTABLISHED | TCPF_CLOSE_WAIT);
-	u32 seq = READ_ONCE(tcp_sk(sk)->write_seq);
 
-	inet_shutdown(stream->sock, SHUT_WR);
-	/*
-	 * A FIN takes a sequence number. If TCP cannot allocate the FIN it goes on as if
-	 * the FIN were sent, without a timer: the peer never gets it, and the socket would
-	 * stay for ever after its release.
-	 */
-	if (due && READ_ONCE(tcp_sk(sk)->write_seq) == seq)
-		srnic_stream_abort(stream);
+	/* not tcp_abort(), which locks the socket, nor sk_prot's, see takeover_disconnect() */
+	if (sk->sk_state != TCP_CLOSE)
+		tcp_prot.disconnect(sk, 0);
 }
 
 /**
- * srnic_stream_abort - send RST and forget what was not sent (LLP Reset)
- * @stream: any state
+ * srnic_stream_abort - srnic_stream_abort_owned(), with the lock around it
+ * @stream: any state; its socket is our own
  *
  * Context: process, may sleep. Callbacks may come during the call.
  */
 void srnic_stream_abort(struct srnic_stream *stream)
 {
-	tcp_abort(stream->sock->sk, ECONNABORTED);
+	srnic_stream_lock(stream);
+	srnic_stream_abort_owned(stream);
+	srnic_stream_unlock(stream);
 }
 
-/*
- * A program's socket stays for as long as the program has it open. The last fput() must
- * not wait for the peer: it may run in a work that releases the files of others, too. A thread
- * that sets SO_LINGER after this has a reference to the file, and puts it later.
+/**
+ * srnic_stream_shutdown_owned - send FIN after what was sent; receiving goes on
+ * @stream: any state; where no FIN is due nothing is done. The caller has locked its socket
+ *
+ * Without memory for the FIN it is a RST. Context: process.
  */
-static void stream_put_file(struct srnic_stream *stream)
+void srnic_stream_shutdown_owned(struct srnic_stream *stream)
+{
+	struct sock *sk = stream->sock->sk;
+	u32 seq = tcp_sk(sk)->write_seq;
+
+	if (!((1 << sk->sk_state) & (TCPF_ESTABLISHED | TCPF_CLOSE_WAIT)))
+		return;
+	/* as inet_shutdown(), which locks the socket */
+	WRITE_ONCE(sk->sk_shutdown, sk->sk_shutdown | SEND_SHUTDOWN);
+	sk->sk_prot->shutdown(sk, SEND_SHUTDOWN);
+	sk->sk_state_change(sk);
+	/*
+	 * A FIN takes a sequence number. If TCP cannot allocate the FIN it goes on as if
+	 * the FIN were sent, without a timer: the peer never gets it, and the socket would
+	 * stay for ever after its release.
+	 */
+	if (tcp_sk(sk)->write_seq == seq)
+		srnic_stream_abort_owned(stream);
+}
+
+/**
+ * srnic_stream_shutdown - srnic_stream_shutdown_owned(), with the lock around it
+ * @stream: as there; a stream whose socket cannot be locked is lost
+ *
+ * Context: process, may sleep.
+ */
+void srnic_stream_shutdown(struct srnic_stream *stream)
+{
+	if (!srnic_stream_lock(stream))
+		return;
+	srnic_stream_shutdown_owned(stream);
+	srnic_stream_unlock(stream);
+}
+
+/**
+ * srnic_stream_put_file - let go of a program's own socket
+ * @stream: unhooked; the caller has locked its socket, and does not use it any more
+ *
+ * The socket stays for as long as the program has it open. The last fput() must not wait for
+ * the peer: it may run in a work that releases the files of others, too. A thread that sets
+ * SO_LINGER after this has a reference to the file, and puts it later. Context: process.
+ */
+void srnic_stream_put_file(struct srnic_stream *stream)
 {
 	struct sock *sk = stream->sock->sk;
 
 	sock_hold(sk);
-	lock_sock(sk);
 	sock_reset_flag(sk, SOCK_LINGER);
 	fput(stream->file);
 	release_sock(sk);
 	sock_put(sk);
+	kfree(stream);
 }
 
 /**
  * srnic_stream_free - close the socket, orderly if it was not aborted
- * @stream: unhooked, or NULL
+ * @stream: unhooked, or NULL; its socket is our own
  *
  * Context: process, may sleep.
  */
@@ -895,11 +1046,6 @@ void srnic_stream_free(struct srnic_stream *stream)
 	/* with unread data TCP sends a RST */
 	if (skb_queue_empty_lockless(&stream->sock->sk->sk_receive_queue))
 		srnic_stream_shutdown(stream);
-	else if (stream->file)
-		srnic_stream_abort(stream);
-	if (stream->file)
-		stream_put_file(stream);
-	else
-		sock_release(stream->sock);
+	sock_release(stream->sock);
 	kfree(stream);
 }

@@ -48,6 +48,8 @@ struct srnic_stream_ops {
  * @write_space: the socket's own callback
  * @state_change: the socket's own callback
  * @error_report: the socket's own callback
+ * @owned: one of our own tasks has a program's socket locked
+ * @lost: a program keeps its socket locked, see srnic_stream_lock()
  * @linger: runs a stream that lingers; this field and the next are linger.c's
  * @linger_user: the lingering streams of its user
  * @lingering: in that list
@@ -56,7 +58,7 @@ struct srnic_stream_ops {
  * @unsent: what is still to be handed to TCP; NULL: nothing
  * @fin: FIN is handed to TCP
  * @hurry: stop lingering now
- * @linger_waits: another stream of its user lingers first, see linger_may_run()
+ * @reset: end with RST
  */
 struct srnic_stream {
 	struct socket *sock;
@@ -68,6 +70,8 @@ struct srnic_stream {
 	void (*write_space)(struct sock *sk);
 	void (*state_change)(struct sock *sk);
 	void (*error_report)(struct sock *sk);
+	bool owned;
+	bool lost;
 	struct delayed_work linger;
 	struct srnic_linger_user *linger_user;
 	struct list_head lingering;
@@ -76,7 +80,7 @@ struct srnic_stream {
 	struct srnic_batch *unsent;
 	bool fin;
 	bool hurry;
-	bool linger_waits;
+	bool reset;
 };
 
 /* Pieces of a batch; each is of one page of 32 KiB, or of a small one if memory is short */
@@ -138,12 +142,13 @@ struct srnic_stream *srnic_stream_new(struct socket *sock);
 bool srnic_stream_hook(struct srnic_stream *stream,
 		       const struct srnic_stream_ops *ops, void *priv);
 void srnic_stream_disinherit(const struct srnic_stream *listener, struct socket *sock);
+void srnic_stream_unhook_owned(struct srnic_stream *stream);
 void srnic_stream_unhook(struct srnic_stream *stream);
-void srnic_stream_unhook_locked(struct srnic_stream *stream);
 void srnic_stream_keepalive(struct srnic_stream *stream, unsigned int seconds);
 struct srnic_batch *srnic_batch_new(void);
 void srnic_batch_add(struct srnic_batch *batch, struct page *page, u32 off, u32 len);
 void srnic_batch_free(struct srnic_batch *batch);
+int srnic_stream_send_owned(struct srnic_stream *stream, struct srnic_batch *batch, bool cut);
 int srnic_stream_send(struct srnic_stream *stream, struct srnic_batch *batch, bool cut);
 int srnic_stream_send_locked(struct srnic_stream *stream, struct srnic_batch *batch, bool cut);
 int srnic_stream_send_all(const struct srnic_device *dev, struct srnic_stream *stream,
@@ -151,7 +156,8 @@ int srnic_stream_send_all(const struct srnic_device *dev, struct srnic_stream *s
 int srnic_stream_recv(struct srnic_stream *stream, void *data, size_t len);
 void srnic_stream_walk(struct sk_buff *skb, unsigned int offset, unsigned int end,
 		       srnic_stream_actor actor, void *ctx);
-void srnic_stream_lock(struct srnic_stream *stream);
+bool srnic_stream_trylock(struct srnic_stream *stream);
+bool srnic_stream_lock(struct srnic_stream *stream);
 void srnic_stream_unlock(struct srnic_stream *stream);
 bool srnic_stream_is_owned(const struct srnic_stream *stream);
 u32 srnic_stream_avail(const struct srnic_stream *stream);
@@ -170,8 +176,11 @@ void srnic_stream_names(const struct srnic_stream *stream, struct sockaddr_stora
 			struct sockaddr_storage *remote);
 u32 srnic_stream_emss(const struct srnic_stream *stream);
 u32 srnic_stream_taken(const struct srnic_stream *stream);
+void srnic_stream_shutdown_owned(struct srnic_stream *stream);
 void srnic_stream_shutdown(struct srnic_stream *stream);
+void srnic_stream_abort_owned(struct srnic_stream *stream);
 void srnic_stream_abort(struct srnic_stream *stream);
+void srnic_stream_put_file(struct srnic_stream *stream);
 void srnic_stream_free(struct srnic_stream *stream);
 
 #endif

@@ -160,7 +160,7 @@ static int family_make(struct takeover_family *family, const struct sock *sk)
 	return err;
 }
 
-/* setsockopt(TCP_ULP), a program's or ours; @sk is locked */
+/* setsockopt(TCP_ULP), or mark(); @sk is locked */
 static int takeover_init(struct sock *sk)
 {
 	int err;
@@ -195,24 +195,26 @@ static bool is_marked(const struct sock *sk)
 	return READ_ONCE(inet_csk(sk)->icsk_ulp_ops) == &takeover_ulp;
 }
 
-/* Return: 0; -ENODEV if the module is being unloaded; an errno of takeover_init() */
-static int mark(struct socket *sock)
+/*
+ * @sk is locked. What setsockopt(TCP_ULP) does, which would wait for the lock without an end.
+ * Return: 0; -ENODEV if the module is being unloaded; an errno of takeover_init()
+ */
+static int mark(struct sock *sk)
 {
 	int err;
 
-	if (is_marked(sock->sk))
+	if (is_marked(sk))
 		return 0;
-	err = READ_ONCE(sock->ops)->setsockopt(sock, SOL_TCP, TCP_ULP,
-					       KERNEL_SOCKPTR(takeover_ulp.name),
-					       strlen(takeover_ulp.name));
-	switch (err) {
-	case -ENOENT:
+	if (!try_module_get(THIS_MODULE))
 		return -ENODEV;
-	case -EEXIST:		/* another thread was first; take_locked() checks the mark */
-		return 0;
-	default:
+	err = takeover_init(sk);
+	if (err) {
+		module_put(THIS_MODULE);
 		return err;
 	}
+	clear_bit(SOCK_SUPPORT_ZC, &sk->sk_socket->flags);
+	WRITE_ONCE(inet_csk(sk)->icsk_ulp_ops, &takeover_ulp);
+	return 0;
 }
 
 /* ----- from the program to the QP ----- */
@@ -237,16 +239,15 @@ static int check_state(const struct sock *sk)
 }
 
 /* Is the socket's own address one of the interface's? */
-static bool is_of_device(struct srnic_device *dev, struct socket *sock)
+static bool is_of_device(struct srnic_device *dev, const struct srnic_stream *stream)
 {
-	struct sockaddr_storage addr = { };
+	struct sockaddr_storage local, remote;
 	union ib_gid gid;
 	bool found = false;
 	int i;
 
-	if (kernel_getsockname(sock, (struct sockaddr *)&addr) < 0)
-		return false;
-	rdma_ip2gid((struct sockaddr *)&addr, &gid);
+	srnic_stream_names(stream, &local, &remote);
+	rdma_ip2gid((struct sockaddr *)&local, &gid);
 	spin_lock_bh(&dev->gid_lock);
 	for (i = 1; i < SRNIC_MAX_GID; i++)
 		found |= !memcmp(&dev->gids[i], &gid, sizeof(gid));
@@ -285,21 +286,31 @@ static int check_kind(const struct srnic_device *dev, const struct socket *sock)
 	return net_eq(sock_net(sk), dev_net(dev->netdev)) ? 0 : -EXDEV;
 }
 
-/* Reset options of the program that would delay data or the end of the stream */
+/*
+ * Set options of the program as a stream needs them, see srnic_sock_prepare(). What TCP_CORK
+ * holds back goes with the next segment, or when TCP's patience for it is over.
+ */
 static void reset_options(struct sock *sk)
 {
 	sk->sk_rcvlowat = 1;
 	sock_reset_flag(sk, SOCK_LINGER);
+	tcp_sk(sk)->nonagle = TCP_NAGLE_OFF | TCP_NAGLE_PUSH;
+	sk->sk_allocation = GFP_KERNEL;
 }
 
-static int take_locked(struct srnic_stream *stream)
+static int take_locked(struct srnic_device *dev, struct srnic_stream *stream)
 {
 	struct sock *sk = stream->sock->sk;
+	/* before the address, which an unconnected socket may lack, and before the mark */
 	int err = check_socket(sk);
 
+	if (!err && !is_of_device(dev, stream))
+		err = -EADDRNOTAVAIL;
+	if (!err)
+		err = mark(sk);
 	if (err)
 		return err;
-	if (!is_marked(sk) || !srnic_stream_hook(stream, &takeover_quiet, NULL))
+	if (!srnic_stream_hook(stream, &takeover_quiet, NULL))
 		return -EBUSY;
 	reset_options(sk);
 	return 0;
@@ -307,21 +318,14 @@ static int take_locked(struct srnic_stream *stream)
 
 static int take(struct srnic_device *dev, struct srnic_stream *stream)
 {
-	struct socket *sock = stream->sock;
-	int err = check_kind(dev, sock);
+	int err = check_kind(dev, stream->sock);
 
-	/* before the address, which an unconnected socket may lack, and before the mark */
-	if (!err)
-		err = check_socket(sock->sk);
-	if (!err && !is_of_device(dev, sock))
-		err = -EADDRNOTAVAIL;
-	if (!err)
-		err = mark(sock);
 	if (err)
 		return err;
-	lock_sock(sock->sk);
-	err = take_locked(stream);
-	release_sock(sock->sk);
+	if (!srnic_stream_lock(stream))
+		return -EBUSY;
+	err = take_locked(dev, stream);
+	srnic_stream_unlock(stream);
 	return err;
 }
 
@@ -339,9 +343,9 @@ static int take(struct srnic_device *dev, struct srnic_stream *stream)
  * srnic_takeover_cancel(); -ENOTSOCK; -EPROTOTYPE for anything but TCP; -EXDEV if it
  * is not in the network namespace of the interface; -EADDRNOTAVAIL if its address is not of the
  * interface; -ENOTCONN if it is not connected; -EPIPE if one side has closed; -EBUSY if
- * it belongs to another QP or protocol, or a thread waits to send on it; -EBADMSG if
- * urgent data is in it; -ENODEV if the module is being unloaded; -ENOMEM. On an error the
- * socket is as it was, but may have the protocol.
+ * it belongs to another QP or protocol, or a thread waits to send on it, or keeps it locked for
+ * seconds; -EBADMSG if urgent data is in it; -ENODEV if the module is being unloaded; -ENOMEM.
+ * On an error the socket is as it was, but may have the protocol.
  */
 struct srnic_stream *srnic_takeover_begin(struct srnic_device *dev, struct file *file)
 {
@@ -354,14 +358,13 @@ struct srnic_stream *srnic_takeover_begin(struct srnic_device *dev, struct file 
 	stream = srnic_stream_new(sock);
 	if (!stream)
 		return ERR_PTR(-ENOMEM);
+	stream->file = get_file(file);
 	err = take(dev, stream);
 	if (err) {
+		fput(stream->file);
 		kfree(stream);
 		return ERR_PTR(err);
 	}
-	stream->file = get_file(file);
-	tcp_sock_set_cork(sock->sk, false);
-	srnic_sock_prepare(sock);
 	return stream;
 }
 
@@ -376,14 +379,12 @@ struct srnic_stream *srnic_takeover_begin(struct srnic_device *dev, struct file 
  */
 void srnic_takeover_cancel(struct srnic_stream *stream)
 {
-	struct sock *sk = stream->sock->sk;
-
-	/* locked: handed over once more, the socket would have the callbacks of a QP */
-	lock_sock(sk);
-	srnic_stream_unhook_locked(stream);
-	/* the program was not notified of what came meanwhile */
-	sk->sk_data_ready(sk);
-	release_sock(sk);
+	srnic_stream_unhook(stream);
+	/*
+	 * The program was not notified of what came meanwhile. Not sk_data_ready, which may be a
+	 * QP's again: another thread may hand the socket over once more.
+	 */
+	stream->data_ready(stream->sock->sk);
 	fput(stream->file);
 	kfree(stream);
 }
@@ -402,11 +403,9 @@ void srnic_takeover_commit(struct file *file)
 	struct socket *sock = sock_from_file(file);
 	struct sock *sk = sock->sk;
 
-	lock_sock(sk);
 	/* sealed_setsockopt() gets the options of SOL_SOCKET, too */
 	set_bit(SOCK_CUSTOM_SOCKOPT, &sock->flags);
 	WRITE_ONCE(sock->ops, family_of(sk)->sealed);
-	release_sock(sk);
 	/* a thread that waits finds that nothing will come */
 	wake_up_interruptible_all(sk_sleep(sk));
 }

@@ -120,6 +120,26 @@ void *handle_object(unsigned int kind, const void *handle)
 	return object;
 }
 
+/**
+ * handle_owner() - Look up the owner of the object of a handle
+ * @kind: the expected kind, whose objects begin with a pointer to their owner
+ * @handle: any value that a program has passed
+ *
+ * Context: any thread; takes the lock of the handles. The object may be gone afterwards.
+ * Return: the owner, or NULL if @handle is not a valid handle of @kind.
+ */
+void *handle_owner(unsigned int kind, const void *handle)
+{
+	struct slot *slot;
+	void *owner;
+
+	pthread_mutex_lock(&lock);
+	slot = find(handle);
+	owner = slot && slot->kind == kind ? *(void **)slot->object : NULL;
+	pthread_mutex_unlock(&lock);
+	return owner;
+}
+
 static void free_slot(struct slot *slot)
 {
 	slot->object = NULL;

@@ -7,6 +7,7 @@
 
 void *handle_new(unsigned int kind, void *object);
 void *handle_object(unsigned int kind, const void *handle);
+void *handle_owner(unsigned int kind, const void *handle);
 void handle_free(void *handle);
 void handle_fork(void);
 void handle_forked(bool child);

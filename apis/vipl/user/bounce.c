@@ -117,7 +117,7 @@ static bool copy(const struct iovec *segs, int n, void *bounce, size_t len, bool
  * @sge: set to the data
  * @max: size of @sge
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  * Return: number of @sge used, -1 without memory.
  */
 int vipl_bounce_out(struct vipl_vi *vi, struct vipl_work *work, struct ibv_sge *sge, int max)
@@ -140,7 +140,7 @@ int vipl_bounce_out(struct vipl_vi *vi, struct vipl_work *work, struct ibv_sge *
  * @sge: set to the destination
  * @max: size of @sge
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  * Return: number of @sge used, -1 without memory.
  */
 int vipl_bounce_in(struct vipl_vi *vi, struct vipl_work *work, struct ibv_sge *sge, int max)
@@ -158,7 +158,7 @@ int vipl_bounce_in(struct vipl_vi *vi, struct vipl_work *work, struct ibv_sge *s
  * @data: in memory of the library
  * @len: bytes, which fit into the segments
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  * Return: false if the program has unmapped its memory.
  */
 bool vipl_bounce_scatter(const struct vipl_work *work, const void *data, uint32_t len)
@@ -175,7 +175,7 @@ bool vipl_bounce_scatter(const struct vipl_work *work, const void *data, uint32_
  * @data: in memory of the library
  * @len: bytes
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  * Return: false if the program has unmapped its memory.
  */
 bool vipl_bounce_copy(const VIP_DATA_SEGMENT *to, const void *data, uint32_t len)
@@ -190,7 +190,7 @@ bool vipl_bounce_copy(const VIP_DATA_SEGMENT *to, const void *data, uint32_t len
  * @work: a completed descriptor
  * @len: bytes received
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  * Return: false if the program has unmapped its memory.
  */
 bool vipl_bounce_back(struct vipl_work *work, uint32_t len)
@@ -206,7 +206,7 @@ bool vipl_bounce_back(struct vipl_work *work, uint32_t len)
  * @vi: its VI
  * @work: without WRs in progress
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  */
 void vipl_bounce_free(struct vipl_vi *vi, struct vipl_work *work)
 {
@@ -221,7 +221,7 @@ void vipl_bounce_free(struct vipl_vi *vi, struct vipl_work *work)
  * vipl_bounce_release() - Free the bounce buffers of a VI, as its tag and MaxTransferSize may change
  * @vi: without WRs in progress
  *
- * Context: vipl_lock is held; sleeps.
+ * Context: the NIC's lock is held; sleeps.
  */
 void vipl_bounce_release(struct vipl_vi *vi)
 {

@@ -81,7 +81,7 @@ static bool data_is_ours(struct vipl_vi *vi, const struct vipl_work *work, bool 
  * @work: the descriptor
  * @recv: it is of the receive queue
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  * Return: the error bits of its status, 0 without an error.
  */
 uint32_t vipl_check_desc(struct vipl_vi *vi, const struct vipl_work *work, bool recv)

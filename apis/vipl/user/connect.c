@@ -19,7 +19,7 @@
  * @nic: the NIC
  * @addr: may have no host
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  * Return: true if it is, or has no host.
  */
 bool vipl_is_local(const struct vipl_nic *nic, const struct vipl_address *addr)
@@ -38,19 +38,17 @@ static void offer(struct vipl_link *link, VIP_NET_ADDRESS *remote, VIP_VI_ATTRIB
 }
 
 /* The NIC may be closed meanwhile. */
-static VIP_RETURN await(VIP_NIC_HANDLE handle, const struct vipl_address *local,
-			const struct vipl_deadline *deadline, struct vipl_link **link)
+static VIP_RETURN await(struct vipl_nic *nic, VIP_NIC_HANDLE handle,
+			const struct vipl_address *local, const struct vipl_deadline *deadline,
+			struct vipl_link **link)
 {
-	struct vipl_nic *nic;
-
 	do {
-		nic = handle_object(VIPL_NIC, handle);
-		if (!nic || !vipl_is_local(nic, local))
+		if (!vipl_object(nic, VIPL_NIC, handle) || !vipl_is_local(nic, local))
 			return VIP_INVALID_PARAMETER;
 		if (nic->gone || !vipl_listen(nic, &local->disc))
 			return VIP_ERROR_RESOURCE;
 		*link = vipl_listen_next(nic, &local->disc, NULL);
-	} while (!*link && vipl_wait(deadline));
+	} while (!*link && vipl_wait(nic, deadline));
 	return *link ? VIP_SUCCESS : VIP_TIMEOUT;
 }
 
@@ -77,25 +75,26 @@ VIP_RETURN VipConnectWait(VIP_NIC_HANDLE NicHandle, VIP_NET_ADDRESS *LocalAddr,
 			  VIP_VI_ATTRIBUTES *RemoteViAttribs, VIP_CONN_HANDLE *ConnHandle)
 {
 	struct vipl_deadline deadline = vipl_deadline_in(Timeout);
+	VIP_RETURN ret = VIP_INVALID_PARAMETER;
 	struct vipl_link *link = NULL;
 	struct vipl_address local;
-	VIP_RETURN ret;
+	struct vipl_nic *nic;
 
 	if (!LocalAddr || !RemoteAddr || !RemoteViAttribs || !ConnHandle ||
 	    !vipl_address_read(LocalAddr, &local))
 		return VIP_INVALID_PARAMETER;
-	pthread_mutex_lock(&vipl_lock);
-	ret = await(NicHandle, &local, &deadline, &link);
+	if (vipl_enter(VIPL_NIC, NicHandle, &nic))
+		ret = await(nic, NicHandle, &local, &deadline, &link);
 	if (!ret)
 		offer(link, RemoteAddr, RemoteViAttribs, ConnHandle);
-	pthread_mutex_unlock(&vipl_lock);
+	vipl_leave(nic);
 	return ret;
 }
 
 /* A request that VipConnectWait() has returned, and that the program has not answered yet */
-static struct vipl_link *request_of(VIP_CONN_HANDLE handle)
+static struct vipl_link *enter_request(VIP_CONN_HANDLE handle, struct vipl_nic **nic)
 {
-	struct vipl_link *link = handle_object(VIPL_LINK, handle);
+	struct vipl_link *link = vipl_enter(VIPL_LINK, handle, nic);
 
 	return link && link->offered && !link->vi && !link->ending ? link : NULL;
 }
@@ -117,7 +116,7 @@ static VIP_RETURN compare(const VIP_VI_ATTRIBUTES *a, const VIP_VI_ATTRIBUTES *b
  * @handle: of the VI
  * @epoch: its epoch before
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  * Return: the VI, or NULL if it has been disconnected or destroyed since.
  */
 struct vipl_vi *vipl_still_pending(VIP_VI_HANDLE handle, unsigned long epoch)
@@ -132,7 +131,7 @@ static struct vipl_vi *await_outcome(VIP_VI_HANDLE handle, unsigned long epoch,
 {
 	struct vipl_vi *vi = vipl_still_pending(handle, epoch);
 
-	while (vi && vi->outcome == VIPL_TRYING && vipl_wait(deadline))
+	while (vi && vi->outcome == VIPL_TRYING && vipl_wait(vi->nic, deadline))
 		vi = vipl_still_pending(handle, epoch);
 	return vipl_still_pending(handle, epoch);
 }
@@ -142,13 +141,14 @@ static struct vipl_vi *clear(struct vipl_vi *vi, unsigned long epoch)
 {
 	struct vipl_deadline never = { .never = true };
 	VIP_VI_HANDLE handle = vi->handle;
+	struct vipl_nic *nic = vi->nic;
 
 	if (vi->link) {
 		vipl_link_end(vi->link, vi->state);
 		vipl_link_reap(vi->link);
 	}
 	while (vi && vi->link) {
-		vipl_wait(&never);
+		vipl_wait(nic, &never);
 		vi = vipl_still_pending(handle, epoch);
 	}
 	return vi;
@@ -197,7 +197,7 @@ static void back_to_idle(VIP_VI_HANDLE handle, unsigned long epoch)
  * @link: the request
  * @vi: Idle or Pending, without a link; Idle afterwards, if it fails
  *
- * Context: vipl_lock is held; released while it waits.
+ * Context: the NIC's lock is held; released while it waits.
  * Return: as VipConnectAccept().
  */
 VIP_RETURN vipl_accept(struct vipl_link *link, struct vipl_vi *vi)
@@ -234,14 +234,14 @@ VIP_RETURN VipConnectAccept(VIP_CONN_HANDLE ConnHandle, VIP_VI_HANDLE ViHandle)
 {
 	VIP_RETURN ret = VIP_INVALID_PARAMETER;
 	struct vipl_link *link;
+	struct vipl_nic *nic;
 	struct vipl_vi *vi;
 
-	pthread_mutex_lock(&vipl_lock);
-	link = request_of(ConnHandle);
-	vi = handle_object(VIPL_VI, ViHandle);
-	if (link && vi && vi->nic == link->nic && vi->state == VIP_STATE_IDLE)
+	link = enter_request(ConnHandle, &nic);
+	vi = link ? vipl_object(nic, VIPL_VI, ViHandle) : NULL;
+	if (vi && vi->state == VIP_STATE_IDLE)
 		ret = vipl_accept(link, vi);
-	pthread_mutex_unlock(&vipl_lock);
+	vipl_leave(nic);
 	return ret;
 }
 
@@ -249,18 +249,18 @@ VIP_RETURN VipConnectAccept(VIP_CONN_HANDLE ConnHandle, VIP_VI_HANDLE ViHandle)
  * VipConnectReject() - Reject the client of a request (9.4.3)
  * @ConnHandle: of VipConnectWait(); invalid afterwards
  *
- * Context: any thread; takes vipl_lock.
+ * Context: any thread; takes the NIC's lock.
  * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER
  */
 VIP_RETURN VipConnectReject(VIP_CONN_HANDLE ConnHandle)
 {
 	struct vipl_link *link;
+	struct vipl_nic *nic;
 
-	pthread_mutex_lock(&vipl_lock);
-	link = request_of(ConnHandle);
+	link = enter_request(ConnHandle, &nic);
 	if (link)
 		vipl_link_refuse(link, VIPL_REFUSE);
-	pthread_mutex_unlock(&vipl_lock);
+	vipl_leave(nic);
 	return link ? VIP_SUCCESS : VIP_INVALID_PARAMETER;
 }
 
@@ -291,7 +291,7 @@ static bool pause_before_next(const struct vipl_request *call)
 {
 	struct vipl_deadline soon = vipl_deadline_in(RETRY_MS);
 
-	while (vipl_wait(&soon))
+	while (vipl_wait(call->nic, &soon))
 		;
 	return !vipl_is_over(&call->deadline);
 }
@@ -314,7 +314,7 @@ static void end_attempt(const struct vipl_request *call)
  * vipl_request() - Connect a VI that is Pending
  * @call: with the VI's epoch; the VI is Idle or in Error afterwards, if it fails
  *
- * Context: vipl_lock is held; released while it waits.
+ * Context: the NIC's lock is held; released while it waits.
  * Return: as VipConnectRequest(), and VIP_NO_MATCH with @call->once.
  */
 VIP_RETURN vipl_request(const struct vipl_request *call)
@@ -331,12 +331,12 @@ VIP_RETURN vipl_request(const struct vipl_request *call)
 	return ret;
 }
 
-static VIP_RETURN request(struct vipl_request *call, VIP_VI_ATTRIBUTES *attribs)
+static VIP_RETURN request(struct vipl_request *call, struct vipl_vi *vi,
+			  VIP_VI_ATTRIBUTES *attribs)
 {
-	struct vipl_vi *vi = handle_object(VIPL_VI, call->vi);
 	VIP_RETURN ret;
 
-	if (!vi || vi->state != VIP_STATE_IDLE || !vipl_is_local(vi->nic, &call->local))
+	if (vi->state != VIP_STATE_IDLE || !vipl_is_local(vi->nic, &call->local))
 		return VIP_INVALID_PARAMETER;
 	if (vipl_is_over(&call->deadline))
 		return VIP_TIMEOUT;
@@ -355,7 +355,7 @@ static VIP_RETURN request(struct vipl_request *call, VIP_VI_ATTRIBUTES *attribs)
 
 /**
  * vipl_connect_request() - VipConnectRequest() of Appendix A and of the Developer's Guide
- * @vi: first argument
+ * @handle: first argument
  * @local: second
  * @remote: third
  * @msecs: fourth
@@ -365,22 +365,25 @@ static VIP_RETURN request(struct vipl_request *call, VIP_VI_ATTRIBUTES *attribs)
  * Context: any thread; sleeps.
  * Return: as VipConnectRequest(); with @once VIP_NO_MATCH for an absent server.
  */
-VIP_RETURN vipl_connect_request(VIP_VI_HANDLE vi, VIP_NET_ADDRESS *local, VIP_NET_ADDRESS *remote,
-				VIP_ULONG msecs, VIP_VI_ATTRIBUTES *attribs, bool once)
+VIP_RETURN vipl_connect_request(VIP_VI_HANDLE handle, VIP_NET_ADDRESS *local,
+				VIP_NET_ADDRESS *remote, VIP_ULONG msecs,
+				VIP_VI_ATTRIBUTES *attribs, bool once)
 {
 	struct vipl_request call = {
-		.vi = vi,
+		.vi = handle,
 		.deadline = vipl_deadline_in(msecs),
 		.once = once,
 	};
-	VIP_RETURN ret;
+	VIP_RETURN ret = VIP_INVALID_PARAMETER;
+	struct vipl_vi *vi;
 
 	if (!local || !remote || !attribs || !vipl_address_read(local, &call.local) ||
 	    !vipl_address_read(remote, &call.remote) || !call.remote.host.s_addr)
 		return VIP_INVALID_PARAMETER;
-	pthread_mutex_lock(&vipl_lock);
-	ret = request(&call, attribs);
-	pthread_mutex_unlock(&vipl_lock);
+	vi = vipl_enter(VIPL_VI, handle, &call.nic);
+	if (vi)
+		ret = request(&call, vi, attribs);
+	vipl_leave(call.nic);
 	return ret;
 }
 

@@ -4,10 +4,12 @@
 #define VIPL_CONNECT_H
 
 #include "link.h"
+#include "lock.h"
 #include "wait.h"
 
 /**
  * struct vipl_request - a client's request
+ * @nic: the NIC of the VI
  * @vi: the VI to connect
  * @epoch: of @vi at the beginning
  * @local: the client's address
@@ -16,6 +18,7 @@
  * @once: do not try an absent server again
  */
 struct vipl_request {
+	struct vipl_nic *nic;
 	VIP_VI_HANDLE vi;
 	unsigned long epoch;
 	struct vipl_address local;
@@ -28,7 +31,8 @@ bool vipl_is_local(const struct vipl_nic *nic, const struct vipl_address *addr);
 struct vipl_vi *vipl_still_pending(VIP_VI_HANDLE handle, unsigned long epoch);
 VIP_RETURN vipl_accept(struct vipl_link *link, struct vipl_vi *vi);
 VIP_RETURN vipl_request(const struct vipl_request *call);
-VIP_RETURN vipl_connect_request(VIP_VI_HANDLE vi, VIP_NET_ADDRESS *local, VIP_NET_ADDRESS *remote,
-				VIP_ULONG msecs, VIP_VI_ATTRIBUTES *attribs, bool once);
+VIP_RETURN vipl_connect_request(VIP_VI_HANDLE handle, VIP_NET_ADDRESS *local,
+				VIP_NET_ADDRESS *remote, VIP_ULONG msecs,
+				VIP_VI_ATTRIBUTES *attribs, bool once);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include "cq.h"
 #include "dispatch.h"
-#include "kind.h"
+#include "lock.h"
 #include "port.h"
 
 /* --- entries --- */
@@ -16,7 +16,7 @@
  * @cq: the CQ
  * @entry: the entry
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  * Return: false if there is none.
  */
 bool vipl_cq_take(struct vipl_cq *cq, struct vipl_cq_entry *entry)
@@ -33,7 +33,7 @@ bool vipl_cq_take(struct vipl_cq *cq, struct vipl_cq_entry *entry)
  * vipl_cq_notify() - Take entries for registered handlers
  * @cq: the CQ
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  */
 void vipl_cq_notify(struct vipl_cq *cq)
 {
@@ -54,7 +54,7 @@ void vipl_cq_notify(struct vipl_cq *cq)
  * @vi: VI of the descriptor
  * @recv: it is of the receive queue
  *
- * Context: vipl_lock is held; the caller signals vipl_changed.
+ * Context: the NIC's lock is held; the caller calls vipl_wake().
  */
 void vipl_cq_add(struct vipl_cq *cq, VIP_VI_HANDLE vi, bool recv)
 {
@@ -74,17 +74,17 @@ static VIP_RETURN cq_create(struct vipl_nic *nic, VIP_ULONG entries, VIP_CQ_HAND
 {
 	struct vipl_cq *cq = calloc(1, sizeof(*cq));
 
-	if (cq)
-		cq->ring = calloc(entries, sizeof(*cq->ring));
-	if (cq && cq->ring)
+	if (!cq)
+		return VIP_ERROR_RESOURCE;
+	cq->nic = nic;
+	cq->ring = calloc(entries, sizeof(*cq->ring));
+	if (cq->ring)
 		cq->handle = handle_new(VIPL_CQ, cq);
-	if (!cq || !cq->handle) {
-		if (cq)
-			free(cq->ring);
+	if (!cq->handle) {
+		free(cq->ring);
 		free(cq);
 		return VIP_ERROR_RESOURCE;
 	}
-	cq->nic = nic;
 	cq->size = entries;
 	cq->next = nic->cqs;
 	nic->cqs = cq;
@@ -94,7 +94,8 @@ static VIP_RETURN cq_create(struct vipl_nic *nic, VIP_ULONG entries, VIP_CQ_HAND
 
 static void cq_destroy(struct vipl_cq *cq)
 {
-	struct vipl_cq **p = &cq->nic->cqs;
+	struct vipl_nic *nic = cq->nic;
+	struct vipl_cq **p = &nic->cqs;
 
 	while (*p != cq)
 		p = &(*p)->next;
@@ -104,7 +105,7 @@ static void cq_destroy(struct vipl_cq *cq)
 	handle_free(cq->handle);
 	free(cq->ring);
 	free(cq);
-	pthread_cond_broadcast(&vipl_changed);
+	vipl_wake(nic);
 }
 
 static VIP_RETURN check_size(const struct vipl_nic *nic, VIP_ULONG entries)
@@ -120,7 +121,7 @@ static VIP_RETURN check_size(const struct vipl_nic *nic, VIP_ULONG entries)
  * @EntryCount: number of entries, not 0
  * @CQHandle: the CQ
  *
- * Context: any thread; takes vipl_lock.
+ * Context: any thread; takes the NIC's lock.
  * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER; VIP_ERROR_RESOURCE: no memory, more than
  * MaxCQEntries, or the device is gone.
  */
@@ -129,14 +130,13 @@ VIP_RETURN VipCreateCQ(VIP_NIC_HANDLE NicHandle, VIP_ULONG EntryCount, VIP_CQ_HA
 	VIP_RETURN ret = VIP_INVALID_PARAMETER;
 	struct vipl_nic *nic;
 
-	pthread_mutex_lock(&vipl_lock);
-	nic = handle_object(VIPL_NIC, NicHandle);
+	vipl_enter(VIPL_NIC, NicHandle, &nic);
 	if (nic && CQHandle)
 		ret = check_size(nic, EntryCount);
 	if (!ret)
 		ret = vipl_port_is_there(nic) ? cq_create(nic, EntryCount, CQHandle) :
 						 VIP_ERROR_RESOURCE;
-	pthread_mutex_unlock(&vipl_lock);
+	vipl_leave(nic);
 	return ret;
 }
 
@@ -144,21 +144,21 @@ VIP_RETURN VipCreateCQ(VIP_NIC_HANDLE NicHandle, VIP_ULONG EntryCount, VIP_CQ_HA
  * VipDestroyCQ() - Destroy a CQ and its entries (9.7.2)
  * @CQHandle: of VipCreateCQ()
  *
- * Context: any thread; takes vipl_lock.
+ * Context: any thread; takes the NIC's lock.
  * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER; VIP_ERROR_RESOURCE: a VI is bound to it.
  */
 VIP_RETURN VipDestroyCQ(VIP_CQ_HANDLE CQHandle)
 {
 	VIP_RETURN ret = VIP_INVALID_PARAMETER;
+	struct vipl_nic *nic;
 	struct vipl_cq *cq;
 
-	pthread_mutex_lock(&vipl_lock);
-	cq = handle_object(VIPL_CQ, CQHandle);
+	cq = vipl_enter(VIPL_CQ, CQHandle, &nic);
 	if (cq)
 		ret = cq->users ? VIP_ERROR_RESOURCE : VIP_SUCCESS;
 	if (!ret)
 		cq_destroy(cq);
-	pthread_mutex_unlock(&vipl_lock);
+	vipl_leave(nic);
 	return ret;
 }
 
@@ -186,22 +186,22 @@ static VIP_RETURN cq_resize(struct vipl_cq *cq, VIP_ULONG entries)
  * @CQHandle: of VipCreateCQ(); its entries stay in it
  * @EntryCount: not 0
  *
- * Context: any thread; takes vipl_lock.
+ * Context: any thread; takes the NIC's lock.
  * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER; VIP_ERROR_RESOURCE: no memory, more than
  * MaxCQEntries, or fewer than it has.
  */
 VIP_RETURN VipResizeCQ(VIP_CQ_HANDLE CQHandle, VIP_ULONG EntryCount)
 {
 	VIP_RETURN ret = VIP_INVALID_PARAMETER;
+	struct vipl_nic *nic;
 	struct vipl_cq *cq;
 
-	pthread_mutex_lock(&vipl_lock);
-	cq = handle_object(VIPL_CQ, CQHandle);
+	cq = vipl_enter(VIPL_CQ, CQHandle, &nic);
 	if (cq)
 		ret = check_size(cq->nic, EntryCount);
 	if (!ret)
 		ret = cq_resize(cq, EntryCount);
-	pthread_mutex_unlock(&vipl_lock);
+	vipl_leave(nic);
 	return ret;
 }
 
@@ -209,7 +209,7 @@ VIP_RETURN VipResizeCQ(VIP_CQ_HANDLE CQHandle, VIP_ULONG EntryCount)
  * vipl_cq_release() - Destroy all CQs of a NIC that is closing
  * @nic: the NIC, which has no VIs any more
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  */
 void vipl_cq_release(struct vipl_nic *nic)
 {

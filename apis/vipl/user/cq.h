@@ -12,10 +12,10 @@ struct vipl_cq_entry {
 };
 
 /**
- * struct vipl_cq - a completion queue; all of it is under vipl_lock
+ * struct vipl_cq - a completion queue; all of it is under the NIC's lock
+ * @nic: its owner
  * @next: in the NIC's list
  * @handle: the program's
- * @nic: its owner
  * @ring: of @size entries
  * @size: as the program has requested
  * @first: index of the oldest entry
@@ -24,9 +24,9 @@ struct vipl_cq_entry {
  * @notify: calls that wait for entries, one each
  */
 struct vipl_cq {
+	struct vipl_nic *nic;
 	struct vipl_cq *next;
 	void *handle;
-	struct vipl_nic *nic;
 	struct vipl_cq_entry *ring;
 	unsigned long size;
 	unsigned long first;

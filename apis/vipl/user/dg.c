@@ -7,7 +7,7 @@
 #include <string.h>
 #include "connect.h"
 #include "dg.h"
-#include "kind.h"
+#include "lock.h"
 #include "vi.h"
 
 /* --- attributes --- */
@@ -44,11 +44,10 @@ static VIP_PROTECTION_HANDLE tag(VIP_NIC_HANDLE handle, VIP_PROTECTION_HANDLE pt
 
 	if (ptag)
 		return ptag;
-	pthread_mutex_lock(&vipl_lock);
-	nic = handle_object(VIPL_NIC, handle);
+	vipl_enter(VIPL_NIC, handle, &nic);
 	if (nic)
 		ptag = vipl_default_ptag(nic);
-	pthread_mutex_unlock(&vipl_lock);
+	vipl_leave(nic);
 	return ptag;
 }
 
@@ -76,7 +75,7 @@ static VIP_MEM_ATTRIBUTES strict_mem(VIP_NIC_HANDLE nic, const VIP_MEM_ATTRIBUTE
  * @nic: of VipOpenNic()
  * @attributes: filled in; has two more fields
  *
- * Context: any thread; takes vipl_lock.
+ * Context: any thread; takes the NIC's lock.
  * Return: as VipQueryNic().
  */
 VIP_RETURN VipQueryNic_DG(VIP_NIC_HANDLE nic, struct vipl_nic_attributes_dg *attributes)
@@ -142,7 +141,7 @@ VIP_RETURN VipSetMemAttributes_DG(VIP_NIC_HANDLE nic, VIP_PVOID address, VIP_MEM
  * @type: VIP_SMI_TYPE_COUNTERS
  * @info: a VIP_SMI_COUNTERS of the program, filled in
  *
- * Context: any thread; takes vipl_lock.
+ * Context: any thread; takes the NIC's lock.
  * Return: as VipQuerySystemManagementInfo().
  */
 VIP_RETURN VipQuerySystemManagementInfo_DG(VIP_NIC_HANDLE nic, VIP_ULONG type, VIP_PVOID info)
@@ -165,7 +164,7 @@ VIP_RETURN VipQuerySystemManagementInfo_DG(VIP_NIC_HANDLE nic, VIP_ULONG type, V
  * @recv_cq: of the NIC, NULL for none
  * @vi: the VI
  *
- * Context: any thread; takes vipl_lock.
+ * Context: any thread; takes the NIC's lock.
  * Return: as VipCreateVi().
  */
 VIP_RETURN VipCreateVi_DG(VIP_NIC_HANDLE nic, VIP_VI_ATTRIBUTES *attribs, VIP_CQ_HANDLE send_cq,
@@ -179,19 +178,19 @@ VIP_RETURN VipCreateVi_DG(VIP_NIC_HANDLE nic, VIP_VI_ATTRIBUTES *attribs, VIP_CQ
 	return VipCreateVi(nic, &strict, send_cq, recv_cq, vi);
 }
 
-/* Errors for which Appendix A has no code; @nic is set to the VI's, if it is not NULL */
-static VIP_RETURN check_idle(VIP_VI_HANDLE handle, VIP_NIC_HANDLE *nic)
+/* Errors for which Appendix A has no code; @nic_handle is set to the VI's, if it is not NULL */
+static VIP_RETURN check_idle(VIP_VI_HANDLE handle, VIP_NIC_HANDLE *nic_handle)
 {
 	VIP_RETURN ret = VIP_INVALID_PARAMETER;
+	struct vipl_nic *nic;
 	struct vipl_vi *vi;
 
-	pthread_mutex_lock(&vipl_lock);
-	vi = handle_object(VIPL_VI, handle);
+	vi = vipl_enter(VIPL_VI, handle, &nic);
 	if (vi)
 		ret = vi->state == VIP_STATE_IDLE ? VIP_SUCCESS : VIP_INVALID_STATE;
-	if (vi && nic)
-		*nic = vi->nic->handle;
-	pthread_mutex_unlock(&vipl_lock);
+	if (vi && nic_handle)
+		*nic_handle = nic->handle;
+	vipl_leave(nic);
 	return ret;
 }
 
@@ -200,7 +199,7 @@ static VIP_RETURN check_idle(VIP_VI_HANDLE handle, VIP_NIC_HANDLE *nic)
  * @vi: of VipCreateVi()
  * @attribs: all of them take effect, or none; the tag may be 0
  *
- * Context: any thread; takes vipl_lock.
+ * Context: any thread; takes the NIC's lock.
  * Return: as VipSetViAttributes(); VIP_INVALID_STATE: it is not Idle.
  */
 VIP_RETURN VipSetViAttributes_DG(VIP_VI_HANDLE vi, VIP_VI_ATTRIBUTES *attribs)
@@ -231,7 +230,7 @@ static VIP_BOOLEAN is_empty(const struct vipl_queue *queue)
  * @send_empty: set to whether the send queue is empty
  * @recv_empty: likewise for the receive queue
  *
- * Context: any thread; takes vipl_lock.
+ * Context: any thread; takes the NIC's lock.
  * Return: as VipQueryVi().
  */
 VIP_RETURN VipQueryVi_DG(VIP_VI_HANDLE vi, VIP_VI_STATE *state, VIP_VI_ATTRIBUTES *attribs,
@@ -239,18 +238,20 @@ VIP_RETURN VipQueryVi_DG(VIP_VI_HANDLE vi, VIP_VI_STATE *state, VIP_VI_ATTRIBUTE
 {
 	VIP_RETURN ret = VIP_INVALID_PARAMETER;
 	struct vipl_vi *object;
+	struct vipl_nic *nic;
 
 	if (!send_empty || !recv_empty)
 		return ret;
 	ret = VipQueryVi(vi, state, attribs);
+	if (ret)
+		return ret;
 	from_strict(ret, attribs);
-	pthread_mutex_lock(&vipl_lock);
-	object = ret ? NULL : handle_object(VIPL_VI, vi);
+	object = vipl_enter(VIPL_VI, vi, &nic);
 	if (object) {
 		*send_empty = is_empty(&object->send);
 		*recv_empty = is_empty(&object->recv);
 	}
-	pthread_mutex_unlock(&vipl_lock);
+	vipl_leave(nic);
 	return object ? VIP_SUCCESS : VIP_INVALID_PARAMETER;
 }
 
@@ -321,7 +322,7 @@ VIP_RETURN VipConnectRequest_DG(VIP_VI_HANDLE vi, VIP_NET_ADDRESS *local, VIP_NE
  * @vi: that of VipConnectPeerRequest()
  * @attribs: set to those of the peer's VI
  *
- * Context: any thread; takes vipl_lock.
+ * Context: any thread; takes the NIC's lock.
  * Return: as VipConnectRequest(); VIP_NOT_DONE, VIP_INVALID_STATE.
  */
 VIP_RETURN VipConnectPeerDone_DG(VIP_VI_HANDLE vi, VIP_VI_ATTRIBUTES *attribs)
@@ -360,7 +361,7 @@ static VIP_RETURN check_status(VIP_RETURN ret, VIP_DESCRIPTOR **desc)
  * @vi: of VipCreateVi()
  * @desc: the one dequeued, NULL if none is
  *
- * Context: any thread; takes vipl_lock.
+ * Context: any thread; takes the NIC's lock.
  * Return: as VipSendDone(); VIP_DESCRIPTOR_ERROR: it is dequeued, and in error.
  */
 VIP_RETURN VipSendDone_DG(VIP_VI_HANDLE vi, VIP_DESCRIPTOR **desc)
@@ -387,7 +388,7 @@ VIP_RETURN VipSendWait_DG(VIP_VI_HANDLE vi, VIP_ULONG timeout, VIP_DESCRIPTOR **
  * @vi: of VipCreateVi()
  * @desc: as for VipSendDone_DG()
  *
- * Context: any thread; takes vipl_lock.
+ * Context: any thread; takes the NIC's lock.
  * Return: as VipRecvDone(); VIP_DESCRIPTOR_ERROR: it is dequeued, and in error.
  */
 VIP_RETURN VipRecvDone_DG(VIP_VI_HANDLE vi, VIP_DESCRIPTOR **desc)

@@ -13,7 +13,7 @@
  * @list: its first call
  * @call: the call
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  */
 void vipl_calls_add(struct vipl_call **list, struct vipl_call *call)
 {
@@ -27,7 +27,7 @@ void vipl_calls_add(struct vipl_call **list, struct vipl_call *call)
  * vipl_calls_take() - Take the first call of a list
  * @list: its first call, or NULL
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  * Return: the call, or NULL if there is none.
  */
 struct vipl_call *vipl_calls_take(struct vipl_call **list)
@@ -44,7 +44,7 @@ struct vipl_call *vipl_calls_take(struct vipl_call **list)
  * @list: its first call, or NULL
  * @owner: only calls of this object; NULL: all
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  */
 void vipl_calls_cancel(struct vipl_call **list, const void *owner)
 {
@@ -76,18 +76,18 @@ static void *make_calls(void *arg)
 	struct vipl_nic *nic = arg;
 	struct vipl_call *call;
 
-	pthread_mutex_lock(&vipl_lock);
+	pthread_mutex_lock(&nic->lock);
 	while (!__atomic_load_n(&nic->closing, __ATOMIC_ACQUIRE)) {
 		call = vipl_calls_take(&nic->calls);
 		if (!call) {
-			pthread_cond_wait(&nic->called, &vipl_lock);
+			pthread_cond_wait(&nic->called, &nic->lock);
 			continue;
 		}
-		pthread_mutex_unlock(&vipl_lock);
+		pthread_mutex_unlock(&nic->lock);
 		run(nic, call);
-		pthread_mutex_lock(&vipl_lock);
+		pthread_mutex_lock(&nic->lock);
 	}
-	pthread_mutex_unlock(&vipl_lock);
+	pthread_mutex_unlock(&nic->lock);
 	return NULL;
 }
 
@@ -95,7 +95,7 @@ static void *make_calls(void *arg)
  * vipl_dispatch_start() - Start the thread that makes calls, if it is not running
  * @nic: the NIC
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  * Return: false if the thread cannot be created.
  */
 bool vipl_dispatch_start(struct vipl_nic *nic)
@@ -110,7 +110,7 @@ bool vipl_dispatch_start(struct vipl_nic *nic)
  * @nic: vipl_dispatch_start() was called for it
  * @call: freed after the call
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  */
 void vipl_dispatch(struct vipl_nic *nic, struct vipl_call *call)
 {
@@ -122,7 +122,7 @@ void vipl_dispatch(struct vipl_nic *nic, struct vipl_call *call)
  * vipl_dispatch_is_self() - Whether the calling thread is the one that makes calls
  * @nic: the NIC
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  * Return: true if it is.
  */
 bool vipl_dispatch_is_self(const struct vipl_nic *nic)
@@ -134,15 +134,15 @@ bool vipl_dispatch_is_self(const struct vipl_nic *nic)
  * vipl_dispatch_stop() - Stop the thread that makes calls, and wait for a call in progress
  * @nic: closing
  *
- * Context: vipl_lock is held; released while it waits.
+ * Context: the NIC's lock is held; released while it waits.
  */
 void vipl_dispatch_stop(struct vipl_nic *nic)
 {
 	if (nic->dispatches) {
 		pthread_cond_signal(&nic->called);
-		pthread_mutex_unlock(&vipl_lock);
+		pthread_mutex_unlock(&nic->lock);
 		pthread_join(nic->dispatcher, NULL);
-		pthread_mutex_lock(&vipl_lock);
+		pthread_mutex_lock(&nic->lock);
 	}
 	vipl_calls_cancel(&nic->calls, NULL);
 }

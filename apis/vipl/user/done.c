@@ -1,9 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* Dequeuing completed descriptors (9.6), and entries of CQs (9.6.7, 9.6.8) */
 #include "cq.h"
-#include "kind.h"
+#include "lock.h"
 #include "progress.h"
 #include "queue.h"
+
+/* A call has found nothing; @waits: it sleeps until there is something */
+static void tell_thread(struct vipl_nic *nic, bool waits)
+{
+	if (waits)
+		vipl_progress_awaited(nic);
+	else
+		vipl_progress_polled(nic);
+}
 
 /* --- work queues --- */
 
@@ -26,15 +35,13 @@ static VIP_RETURN dequeue(VIP_VI_HANDLE handle, bool recv, bool waits, VIP_DESCR
 	struct vipl_vi *vi = handle_object(VIPL_VI, handle);
 	struct vipl_queue *queue;
 
-	*desc = NULL;
 	if (!vi)
 		return VIP_INVALID_PARAMETER;
 	queue = queue_of(vi, recv);
 	if (!vipl_queue_is_done(queue))
 		vipl_progress(vi->nic);
 	if (!vipl_queue_is_done(queue)) {
-		if (waits)
-			vipl_progress_awaited(vi->nic);
+		tell_thread(vi->nic, waits);
 		return VIP_NOT_DONE;
 	}
 	*desc = vipl_queue_take(queue);
@@ -43,13 +50,15 @@ static VIP_RETURN dequeue(VIP_VI_HANDLE handle, bool recv, bool waits, VIP_DESCR
 
 static VIP_RETURN dequeue_now(VIP_VI_HANDLE handle, bool recv, VIP_DESCRIPTOR **desc)
 {
-	VIP_RETURN ret;
+	VIP_RETURN ret = VIP_INVALID_PARAMETER;
+	struct vipl_nic *nic;
 
 	if (!desc)
-		return VIP_INVALID_PARAMETER;
-	pthread_mutex_lock(&vipl_lock);
-	ret = dequeue(handle, recv, false, desc);
-	pthread_mutex_unlock(&vipl_lock);
+		return ret;
+	*desc = NULL;
+	if (vipl_enter(VIPL_VI, handle, &nic))
+		ret = dequeue(handle, recv, false, desc);
+	vipl_leave(nic);
 	return ret;
 }
 
@@ -57,16 +66,19 @@ static VIP_RETURN dequeue_wait(VIP_VI_HANDLE handle, bool recv, VIP_ULONG msecs,
 			       VIP_DESCRIPTOR **desc)
 {
 	struct vipl_deadline deadline = vipl_deadline_in(msecs);
-	VIP_RETURN ret;
+	VIP_RETURN ret = VIP_INVALID_PARAMETER;
+	struct vipl_nic *nic;
 
 	if (!desc)
-		return VIP_INVALID_PARAMETER;
-	pthread_mutex_lock(&vipl_lock);
+		return ret;
+	*desc = NULL;
+	if (!vipl_enter(VIPL_VI, handle, &nic))
+		return ret;
 	do
 		ret = bound_to_cq(handle, recv) ? VIP_ERROR_RESOURCE :
 						  dequeue(handle, recv, true, desc);
-	while (ret == VIP_NOT_DONE && vipl_wait(&deadline));
-	pthread_mutex_unlock(&vipl_lock);
+	while (ret == VIP_NOT_DONE && vipl_wait(nic, &deadline));
+	vipl_leave(nic);
 	return ret == VIP_NOT_DONE ? VIP_TIMEOUT : ret;
 }
 
@@ -75,7 +87,7 @@ static VIP_RETURN dequeue_wait(VIP_VI_HANDLE handle, bool recv, VIP_ULONG msecs,
  * @ViHandle: of VipCreateVi()
  * @Descriptor: set to the descriptor dequeued, or NULL; its status has the result
  *
- * Context: any thread; takes vipl_lock.
+ * Context: any thread; takes the NIC's lock.
  * Return: VIP_SUCCESS, VIP_NOT_DONE, VIP_INVALID_PARAMETER
  */
 VIP_RETURN VipSendDone(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR **Descriptor)
@@ -103,7 +115,7 @@ VIP_RETURN VipSendWait(VIP_VI_HANDLE ViHandle, VIP_ULONG TimeOut, VIP_DESCRIPTOR
  * @ViHandle: of VipCreateVi()
  * @Descriptor: as for VipSendDone()
  *
- * Context: any thread; takes vipl_lock.
+ * Context: any thread; takes the NIC's lock.
  * Return: VIP_SUCCESS, VIP_NOT_DONE, VIP_INVALID_PARAMETER
  */
 VIP_RETURN VipRecvDone(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR **Descriptor)
@@ -137,8 +149,8 @@ static VIP_RETURN take(VIP_CQ_HANDLE handle, bool waits, struct vipl_cq_entry *e
 		return VIP_INVALID_PARAMETER;
 	if (!cq->count)
 		vipl_progress(cq->nic);
-	if (!cq->count && waits)
-		vipl_progress_awaited(cq->nic);
+	if (!cq->count)
+		tell_thread(cq->nic, waits);
 	return vipl_cq_take(cq, entry) ? VIP_SUCCESS : VIP_NOT_DONE;
 }
 
@@ -146,15 +158,16 @@ static VIP_RETURN take_until(VIP_CQ_HANDLE handle, const struct vipl_deadline *d
 			     VIP_VI_HANDLE *vi, VIP_BOOLEAN *recv)
 {
 	struct vipl_cq_entry entry = { NULL, VIP_FALSE };
-	VIP_RETURN ret;
+	VIP_RETURN ret = VIP_INVALID_PARAMETER;
+	struct vipl_nic *nic;
 
 	if (!vi || !recv)
-		return VIP_INVALID_PARAMETER;
-	pthread_mutex_lock(&vipl_lock);
-	do
-		ret = take(handle, deadline, &entry);
-	while (ret == VIP_NOT_DONE && deadline && vipl_wait(deadline));
-	pthread_mutex_unlock(&vipl_lock);
+		return ret;
+	if (vipl_enter(VIPL_CQ, handle, &nic))
+		do
+			ret = take(handle, deadline, &entry);
+		while (ret == VIP_NOT_DONE && deadline && vipl_wait(nic, deadline));
+	vipl_leave(nic);
 	*vi = entry.vi;
 	*recv = entry.recv;
 	return ret;
@@ -166,7 +179,7 @@ static VIP_RETURN take_until(VIP_CQ_HANDLE handle, const struct vipl_deadline *d
  * @ViHandle: set to the VI of a completed descriptor, which the program has to dequeue
  * @RecvQueue: set to VIP_TRUE if it is of the receive queue
  *
- * Context: any thread; takes vipl_lock.
+ * Context: any thread; takes the NIC's lock.
  * Return: VIP_SUCCESS, VIP_NOT_DONE, VIP_INVALID_PARAMETER
  */
 VIP_RETURN VipCQDone(VIP_CQ_HANDLE CQHandle, VIP_VI_HANDLE *ViHandle, VIP_BOOLEAN *RecvQueue)

@@ -9,7 +9,7 @@
 #include <srnicdv.h>
 #include "dispatch.h"
 #include "error.h"
-#include "kind.h"
+#include "lock.h"
 
 /* --- reports --- */
 
@@ -39,7 +39,7 @@ static void log_error(const VIP_ERROR_DESCRIPTOR *error)
  * @nic: the NIC
  * @error: the error; its NIC is filled in
  *
- * Context: vipl_lock is held; the program's function is called later.
+ * Context: the NIC's lock is held; the program's function is called later.
  */
 void vipl_error(struct vipl_nic *nic, const VIP_ERROR_DESCRIPTOR *error)
 {
@@ -64,24 +64,23 @@ void vipl_error(struct vipl_nic *nic, const VIP_ERROR_DESCRIPTOR *error)
  * @Handler: called in a thread of the library, and may call the library; NULL: errors
  * are written to the system's log
  *
- * Context: any thread; takes vipl_lock.
+ * Context: any thread; takes the NIC's lock.
  * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER, also if no thread can be created.
  */
 VIP_RETURN VipErrorCallback(VIP_NIC_HANDLE NicHandle, VIP_PVOID Context,
 			    void (*Handler)(VIP_PVOID, VIP_ERROR_DESCRIPTOR *))
 {
 	struct vipl_nic *nic;
+	bool done;
 
-	pthread_mutex_lock(&vipl_lock);
-	nic = handle_object(VIPL_NIC, NicHandle);
-	if (nic && Handler && !vipl_dispatch_start(nic))
-		nic = NULL;
-	if (nic) {
+	vipl_enter(VIPL_NIC, NicHandle, &nic);
+	done = nic && (!Handler || vipl_dispatch_start(nic));
+	if (done) {
 		nic->on_error = Handler;
 		nic->on_error_context = Context;
 	}
-	pthread_mutex_unlock(&vipl_lock);
-	return nic ? VIP_SUCCESS : VIP_INVALID_PARAMETER;
+	vipl_leave(nic);
+	return done ? VIP_SUCCESS : VIP_INVALID_PARAMETER;
 }
 
 /* --- causes of a broken connection --- */
@@ -145,7 +144,7 @@ static bool cause_of(const struct srnicdv_terminate *term, VIP_ERROR_DESCRIPTOR 
  * vipl_error_of_peer() - The error of an operation that the peer has reported
  * @link: with its QP
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  * Return: bits of a descriptor's status, 0 without a Terminate of the peer.
  */
 uint32_t vipl_error_of_peer(struct vipl_link *link)
@@ -166,7 +165,7 @@ uint32_t vipl_error_of_peer(struct vipl_link *link)
  * vipl_error_of_link() - Report a lost connection and its cause to the program
  * @link: begins to end, still has its QP
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  */
 void vipl_error_of_link(struct vipl_link *link)
 {

@@ -129,7 +129,7 @@ static void bind_vi(struct vipl_link *link, struct vipl_vi *vi)
  *
  * The outcome is stored in @vi later. Unless it is VIPL_CONNECTED, the link is gone then.
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  * Return: false without resources.
  */
 bool vipl_establish(struct vipl_vi *vi, const struct vipl_address *from,
@@ -185,7 +185,7 @@ static void call(struct vipl_link *link)
  *
  * The outcome is stored in @vi as for vipl_establish().
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  */
 void vipl_establish_accept(struct vipl_link *link, struct vipl_vi *vi)
 {
@@ -235,7 +235,7 @@ static void established(struct vipl_link *link, const struct vipl_event *event)
  * @link: may be gone afterwards
  * @event: not that of a request
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  */
 void vipl_establish_event(struct vipl_link *link, const struct vipl_event *event)
 {

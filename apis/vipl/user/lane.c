@@ -29,7 +29,7 @@ static struct vipl_lane *lane_new(struct vipl_nic *nic)
  * @entries: the most WRs in progress; the caller adds them to the lane's @free when it has
  * no more WRs
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  * Return: a lane, or NULL without resources.
  */
 struct vipl_lane *vipl_lane_take(struct vipl_nic *nic, unsigned int entries)
@@ -50,7 +50,7 @@ struct vipl_lane *vipl_lane_take(struct vipl_nic *nic, unsigned int entries)
  * vipl_lanes_free() - End all lanes of a NIC
  * @nic: without a link
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  */
 void vipl_lanes_free(struct vipl_nic *nic)
 {

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include "bounce.h"
 #include "error.h"
-#include "kind.h"
 #include "link.h"
+#include "lock.h"
 #include "queue.h"
 
 #define LINGER_MS	1000	/* until sent data has arrived, and the peer has closed, too */
@@ -16,21 +16,22 @@
  * @nic: its owner
  * @id: the link owns it from now on; destroyed on failure
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  * Return: the link, or NULL without memory.
  */
 struct vipl_link *vipl_link_new(struct vipl_nic *nic, struct rdma_cm_id *id)
 {
 	struct vipl_link *link = calloc(1, sizeof(*link)), **p = &nic->links;
 
-	if (link)
+	if (link) {
+		link->nic = nic;
 		link->handle = handle_new(VIPL_LINK, link);
+	}
 	if (!link || !link->handle) {
 		free(link);
 		rdma_destroy_id(id);
 		return NULL;
 	}
-	link->nic = nic;
 	link->id = id;
 	id->context = link->handle;
 	link->send.link = link;
@@ -65,7 +66,7 @@ static void link_free(struct vipl_link *link)
  * vipl_link_up() - Let descriptors use a link from now on
  * @link: connected, and both ends know it
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  */
 void vipl_link_up(struct vipl_link *link)
 {
@@ -74,7 +75,7 @@ void vipl_link_up(struct vipl_link *link)
 	link->vi->state = VIP_STATE_CONNECTED;
 	link->vi->outcome = VIPL_CONNECTED;
 	link->vi->remote = link->peer.attribs;
-	pthread_cond_broadcast(&vipl_changed);
+	vipl_wake(link->nic);
 }
 
 /* --- ending --- */
@@ -83,7 +84,7 @@ void vipl_link_up(struct vipl_link *link)
  * vipl_link_abort() - Flush all WRs of a link's QP at once
  * @link: ending
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  */
 void vipl_link_abort(struct vipl_link *link)
 {
@@ -102,7 +103,7 @@ void vipl_link_abort(struct vipl_link *link)
  * Sent data arrives, if the peer takes it. The caller, or the last completion, calls
  * vipl_link_reap() afterwards.
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  */
 void vipl_link_end(struct vipl_link *link, VIP_VI_STATE then)
 {
@@ -130,7 +131,7 @@ void vipl_link_end(struct vipl_link *link, VIP_VI_STATE then)
  * Any error ends a reliable connection (2.5.2), but not an unreliable one (2.5.1). The caller
  * calls vipl_link_reap().
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  */
 void vipl_link_fault(struct vipl_link *link)
 {
@@ -145,7 +146,7 @@ void vipl_link_fault(struct vipl_link *link)
  *
  * The caller calls vipl_link_reap().
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  */
 void vipl_link_give_up(struct vipl_link *link, enum vipl_outcome outcome)
 {
@@ -158,7 +159,7 @@ void vipl_link_give_up(struct vipl_link *link, enum vipl_outcome outcome)
  * vipl_link_broken() - Handle a link that has failed, or whose peer is gone
  * @link: does nothing if it is ending already
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  */
 void vipl_link_broken(struct vipl_link *link)
 {
@@ -190,16 +191,16 @@ static void leave_vi(struct vipl_link *link)
  * vipl_link_reap() - Free a link if it has ended
  * @link: any; freed if it is ending and has no WRs in progress
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  */
 void vipl_link_reap(struct vipl_link *link)
 {
 	if (!link->ending || link->send.busy || link->recv.busy)
 		return;
+	vipl_wake(link->nic);
 	if (link->vi)
 		leave_vi(link);
 	link_free(link);
-	pthread_cond_broadcast(&vipl_changed);
 }
 
 /**
@@ -207,7 +208,7 @@ void vipl_link_reap(struct vipl_link *link)
  * @link: the request
  * @why: VIPL_REFUSE or VIPL_NO_MATCH
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  */
 void vipl_link_refuse(struct vipl_link *link, enum vipl_hello_kind why)
 {

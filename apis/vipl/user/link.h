@@ -59,10 +59,10 @@ struct vipl_ring {
 
 /**
  * struct vipl_link - a connection, from its request to its last completion; all of it is
- * under vipl_lock
+ * under the NIC's lock
+ * @nic: its owner
  * @next: in the NIC's list, the oldest first
  * @handle: the context of @id, and the handle of a request
- * @nic: its owner
  * @vi: its VI; NULL for a request that is not accepted yet
  * @id: of rdma_cm; its QP is created as late as possible
  * @peer: the peer's discriminators and attributes, as far as received
@@ -83,9 +83,9 @@ struct vipl_ring {
  * @owed: free buffers that were not yet reported to the peer
  */
 struct vipl_link {
+	struct vipl_nic *nic;
 	struct vipl_link *next;
 	void *handle;
-	struct vipl_nic *nic;
 	struct vipl_vi *vi;
 	struct rdma_cm_id *id;
 	struct vipl_hello peer;

@@ -4,14 +4,15 @@
  * the NIC is closed. So a wait with a time-out of 0 finds requests since the last wait.
  */
 #include <stdlib.h>
-#include "kind.h"
 #include "listen.h"
+#include "lock.h"
 
 #define BACKLOG		64
 #define MAX_REQUESTS	1024	/* requests kept for later waits */
 
 /* A listening port; the context of @id is @handle */
 struct vipl_listener {
+	struct vipl_nic *nic;
 	struct vipl_listener *next;
 	void *handle;
 	struct rdma_cm_id *id;
@@ -47,6 +48,7 @@ static bool listener_new(struct vipl_nic *nic, uint16_t port)
 
 	if (!listener)
 		return false;
+	listener->nic = nic;
 	listener->port = port;
 	listener->handle = handle_new(VIPL_LISTENER, listener);
 	if (!listener->handle || !listen_at(nic, listener)) {
@@ -97,7 +99,7 @@ static struct vipl_service *service_of(struct vipl_nic *nic, const struct vipl_d
  * @nic: listens at its address
  * @disc: the server's, of length 0 for any; the NIC may listen for it already
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  * Return: false without resources or a free port.
  */
 bool vipl_listen(struct vipl_nic *nic, const struct vipl_disc *disc)
@@ -147,7 +149,7 @@ static void refuse(struct vipl_link *link)
  * @nic: the NIC that listens
  * @event: the request
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  */
 void vipl_listen_request(struct vipl_nic *nic, const struct vipl_event *event)
 {
@@ -160,7 +162,7 @@ void vipl_listen_request(struct vipl_nic *nic, const struct vipl_event *event)
 	known = vipl_hello_parse(event->data, event->len, &link->peer) &&
 		link->peer.kind == VIPL_REQUEST;
 	if (known && is_waited_for(nic, &link->peer.to) && count_requests(nic) <= MAX_REQUESTS)
-		pthread_cond_broadcast(&vipl_changed);
+		vipl_wake(nic);
 	else
 		refuse(link);
 }
@@ -169,7 +171,7 @@ void vipl_listen_request(struct vipl_nic *nic, const struct vipl_event *event)
  * vipl_client_of() - The client of a request
  * @link: the request
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  * Return: the client's address and discriminator.
  */
 struct vipl_address vipl_client_of(struct vipl_link *link)
@@ -200,7 +202,7 @@ static bool is_for(struct vipl_link *link, const struct vipl_disc *disc,
  * @disc: the server's, of length 0 for any
  * @from: the client's address, NULL for any
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  * Return: the request, which is not offered again, or NULL.
  */
 struct vipl_link *vipl_listen_next(struct vipl_nic *nic, const struct vipl_disc *disc,
@@ -220,7 +222,7 @@ struct vipl_link *vipl_listen_next(struct vipl_nic *nic, const struct vipl_disc 
  * vipl_listen_release() - Stop listening
  * @nic: closing
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  */
 void vipl_listen_release(struct vipl_nic *nic)
 {

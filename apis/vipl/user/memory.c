@@ -7,27 +7,19 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include "kind.h"
-#include "nic.h"
-
-static struct vipl_nic *nic_of(VIP_NIC_HANDLE handle)
-{
-	return handle_object(VIPL_NIC, handle);
-}
+#include "lock.h"
 
 /**
  * vipl_ptag_of() - Look up a tag
  * @nic: the only NIC for which it is valid (VIA-008)
  * @handle: any value that a program has passed
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  * Return: the tag, or NULL if @nic has no tag with that handle.
  */
 struct vipl_ptag *vipl_ptag_of(struct vipl_nic *nic, VIP_PROTECTION_HANDLE handle)
 {
-	struct vipl_ptag *ptag = handle_object(VIPL_PTAG, handle);
-
-	return ptag && ptag->nic == nic ? ptag : NULL;
+	return vipl_object(nic, VIPL_PTAG, handle);
 }
 
 /* --- protection tags --- */
@@ -58,12 +50,12 @@ static VIP_RETURN ptag_create(struct vipl_nic *nic, VIP_PROTECTION_HANDLE *handl
  * vipl_default_ptag() - The tag for programs that pass none
  * @nic: the NIC
  *
- * Context: vipl_lock is held; sleeps.
+ * Context: the NIC's lock is held; sleeps.
  * Return: the tag, NULL if the device has no more.
  */
 VIP_PROTECTION_HANDLE vipl_default_ptag(struct vipl_nic *nic)
 {
-	if (!handle_object(VIPL_PTAG, nic->default_ptag) &&
+	if (!vipl_ptag_of(nic, nic->default_ptag) &&
 	    ptag_create(nic, &nic->default_ptag))
 		nic->default_ptag = NULL;
 	return nic->default_ptag;
@@ -94,11 +86,10 @@ VIP_RETURN VipCreatePtag(VIP_NIC_HANDLE NicHandle, VIP_PROTECTION_HANDLE *Ptag)
 	VIP_RETURN ret = VIP_INVALID_PARAMETER;
 	struct vipl_nic *nic;
 
-	pthread_mutex_lock(&vipl_lock);
-	nic = nic_of(NicHandle);
+	vipl_enter(VIPL_NIC, NicHandle, &nic);
 	if (nic && Ptag)
 		ret = ptag_create(nic, Ptag);
-	pthread_mutex_unlock(&vipl_lock);
+	vipl_leave(nic);
 	return ret;
 }
 
@@ -116,15 +107,14 @@ VIP_RETURN VipDestroyPtag(VIP_NIC_HANDLE NicHandle, VIP_PROTECTION_HANDLE Ptag)
 	struct vipl_ptag *ptag = NULL;
 	struct vipl_nic *nic;
 
-	pthread_mutex_lock(&vipl_lock);
-	nic = nic_of(NicHandle);
+	vipl_enter(VIPL_NIC, NicHandle, &nic);
 	if (nic)
 		ptag = vipl_ptag_of(nic, Ptag);
 	if (ptag)
 		ret = ptag->users ? VIP_ERROR_RESOURCE : VIP_SUCCESS;
 	if (!ret)
 		ptag_destroy(ptag);
-	pthread_mutex_unlock(&vipl_lock);
+	vipl_leave(nic);
 	return ret;
 }
 
@@ -294,11 +284,10 @@ VIP_RETURN VipRegisterMem(VIP_NIC_HANDLE NicHandle, VIP_PVOID VirtualAddress, VI
 	if (!MemHandle)
 		return ret;
 	*MemHandle = 0;
-	pthread_mutex_lock(&vipl_lock);
-	nic = nic_of(NicHandle);
+	vipl_enter(VIPL_NIC, NicHandle, &nic);
 	if (nic && VirtualAddress && Length && MemAttribs)
 		ret = region_register(nic, VirtualAddress, Length, MemAttribs, MemHandle);
-	pthread_mutex_unlock(&vipl_lock);
+	vipl_leave(nic);
 	return ret;
 }
 
@@ -317,13 +306,12 @@ VIP_RETURN VipDeregisterMem(VIP_NIC_HANDLE NicHandle, VIP_PVOID VirtualAddress,
 	struct vipl_region **p = NULL;
 	struct vipl_nic *nic;
 
-	pthread_mutex_lock(&vipl_lock);
-	nic = nic_of(NicHandle);
+	vipl_enter(VIPL_NIC, NicHandle, &nic);
 	if (nic)
 		p = find_region(nic, VirtualAddress, MemHandle);
 	if (p)
 		region_end(nic, p);
-	pthread_mutex_unlock(&vipl_lock);
+	vipl_leave(nic);
 	return p ? VIP_SUCCESS : VIP_INVALID_PARAMETER;
 }
 
@@ -369,13 +357,12 @@ VIP_RETURN VipSetMemAttributes(VIP_NIC_HANDLE NicHandle, VIP_PVOID Address,
 	struct vipl_region **p = NULL;
 	struct vipl_nic *nic;
 
-	pthread_mutex_lock(&vipl_lock);
-	nic = nic_of(NicHandle);
+	vipl_enter(VIPL_NIC, NicHandle, &nic);
 	if (nic && MemAttribs)
 		p = find_region(nic, Address, MemHandle);
 	if (p)
 		ret = region_change(nic, *p, MemAttribs);
-	pthread_mutex_unlock(&vipl_lock);
+	vipl_leave(nic);
 	return ret;
 }
 
@@ -386,7 +373,7 @@ VIP_RETURN VipSetMemAttributes(VIP_NIC_HANDLE NicHandle, VIP_PVOID Address,
  * @MemHandle: of VipRegisterMem()
  * @MemAttribs: tag and enables
  *
- * Context: any thread; takes vipl_lock.
+ * Context: any thread; takes the NIC's lock.
  * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER
  */
 VIP_RETURN VipQueryMem(VIP_NIC_HANDLE NicHandle, VIP_PVOID Address, VIP_MEM_HANDLE MemHandle,
@@ -395,13 +382,12 @@ VIP_RETURN VipQueryMem(VIP_NIC_HANDLE NicHandle, VIP_PVOID Address, VIP_MEM_HAND
 	struct vipl_region **p = NULL;
 	struct vipl_nic *nic;
 
-	pthread_mutex_lock(&vipl_lock);
-	nic = nic_of(NicHandle);
+	vipl_enter(VIPL_NIC, NicHandle, &nic);
 	if (nic && MemAttribs)
 		p = find_region(nic, Address, MemHandle);
 	if (p)
 		*MemAttribs = (*p)->attribs;
-	pthread_mutex_unlock(&vipl_lock);
+	vipl_leave(nic);
 	return p ? VIP_SUCCESS : VIP_INVALID_PARAMETER;
 }
 
@@ -428,7 +414,7 @@ static struct vipl_region *region_of(struct vipl_nic *nic, VIP_MEM_HANDLE handle
  * @start: the first byte
  * @len: in bytes
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  * Return: true if all of it is in the pages of the region with @handle, and writable.
  */
 bool vipl_memory_covers(struct vipl_nic *nic, const struct vipl_ptag *ptag,
@@ -449,7 +435,7 @@ bool vipl_memory_covers(struct vipl_nic *nic, const struct vipl_ptag *ptag,
  * @write: the device writes to the segment
  * @lkey: set to the key
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  * Return: false if it is not in the pages of the region with its handle, has another tag, or
  * is not writable for @write.
  */
@@ -471,7 +457,7 @@ bool vipl_memory_key(struct vipl_nic *nic, const struct vipl_ptag *ptag,
  * @ptag: the tag of the VI
  * @target: the destination, not empty
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  * Return: true if all of it is in a region of that tag and handle that allows RDMA Writes.
  */
 bool vipl_memory_may_write(struct vipl_nic *nic, const struct vipl_ptag *ptag,
@@ -488,7 +474,7 @@ bool vipl_memory_may_write(struct vipl_nic *nic, const struct vipl_ptag *ptag,
  * @ptag: its tag
  * @len: in bytes, not 0
  *
- * Context: vipl_lock is held; sleeps.
+ * Context: the NIC's lock is held; sleeps.
  * Return: zeroed memory, or NULL without memory.
  */
 struct ibv_mr *vipl_memory_alloc(const struct vipl_ptag *ptag, size_t len)
@@ -505,7 +491,7 @@ struct ibv_mr *vipl_memory_alloc(const struct vipl_ptag *ptag, size_t len)
  * vipl_memory_free() - Free memory of the library
  * @mr: of vipl_memory_alloc(), or NULL
  *
- * Context: vipl_lock is held; sleeps.
+ * Context: the NIC's lock is held; sleeps.
  */
 void vipl_memory_free(struct ibv_mr *mr)
 {
@@ -522,7 +508,7 @@ void vipl_memory_free(struct ibv_mr *mr)
  * vipl_memory_release() - Destroy all regions and tags of a NIC that is closing
  * @nic: the NIC
  *
- * Context: vipl_lock is held; sleeps.
+ * Context: the NIC's lock is held; sleeps.
  */
 void vipl_memory_release(struct vipl_nic *nic)
 {

@@ -8,12 +8,7 @@
 
 static VIP_RETURN check_nic(VIP_NIC_HANDLE handle)
 {
-	VIP_RETURN ret;
-
-	pthread_mutex_lock(&vipl_lock);
-	ret = handle_object(VIPL_NIC, handle) ? VIP_SUCCESS : VIP_INVALID_PARAMETER;
-	pthread_mutex_unlock(&vipl_lock);
-	return ret;
+	return handle_object(VIPL_NIC, handle) ? VIP_SUCCESS : VIP_INVALID_PARAMETER;
 }
 
 /**
@@ -23,7 +18,7 @@ static VIP_RETURN check_nic(VIP_NIC_HANDLE handle)
  *
  * The other functions work without it as well.
  *
- * Context: any thread; takes vipl_lock.
+ * Context: any thread; takes the NIC's lock.
  * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER
  */
 VIP_RETURN VipNSInit(VIP_NIC_HANDLE NicHandle, VIP_PVOID NSInitInfo)
@@ -36,7 +31,7 @@ VIP_RETURN VipNSInit(VIP_NIC_HANDLE NicHandle, VIP_PVOID NSInitInfo)
  * VipNSShutdown() - End the use of the name service
  * @NicHandle: of VipOpenNic()
  *
- * Context: any thread; takes vipl_lock.
+ * Context: any thread; takes the NIC's lock.
  * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER
  */
 VIP_RETURN VipNSShutdown(VIP_NIC_HANDLE NicHandle)

@@ -8,10 +8,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 #include "dispatch.h"
-#include "fork.h"
-#include "kind.h"
 #include "link.h"
 #include "listen.h"
+#include "lock.h"
 #include "port.h"
 #include "progress.h"
 
@@ -122,7 +121,7 @@ static void nic_free(struct vipl_nic *nic)
 		rdma_destroy_id(nic->id);
 	if (nic->channel)
 		rdma_destroy_event_channel(nic->channel);
-	free(nic);
+	vipl_nic_free(nic);
 }
 
 static VIP_RETURN nic_open(struct vipl_nic *nic, const char *name)
@@ -165,7 +164,7 @@ VIP_RETURN VipOpenNic(const VIP_CHAR *DeviceName, VIP_NIC_HANDLE *NicHandle)
 
 	if (!DeviceName || !NicHandle)
 		return VIP_INVALID_PARAMETER;
-	nic = calloc(1, sizeof(*nic));
+	nic = vipl_nic_alloc();
 	if (!nic)
 		return VIP_ERROR_RESOURCE;
 	pthread_cond_init(&nic->called, NULL);
@@ -189,7 +188,20 @@ static void end_links(struct vipl_nic *nic)
 			vipl_link_refuse(link, VIPL_NO_MATCH);
 	}
 	while (nic->links)
-		vipl_wait(&never);
+		vipl_wait(nic, &never);
+}
+
+static void end_all(struct vipl_nic *nic)
+{
+	handle_free(nic->handle);
+	vipl_listen_release(nic);
+	vipl_vi_disown(nic);
+	end_links(nic);
+	vipl_progress_stop(nic);
+	vipl_dispatch_stop(nic);
+	vipl_vi_release(nic);
+	vipl_cq_release(nic);
+	vipl_memory_release(nic);
 }
 
 /**
@@ -202,25 +214,17 @@ static void end_links(struct vipl_nic *nic)
 VIP_RETURN VipCloseNic(VIP_NIC_HANDLE NicHandle)
 {
 	struct vipl_nic *nic;
+	bool self;
 
-	pthread_mutex_lock(&vipl_lock);
-	nic = handle_object(VIPL_NIC, NicHandle);
-	if (nic && vipl_dispatch_is_self(nic))
-		nic = NULL;
-	if (nic) {
-		handle_free(NicHandle);
-		vipl_listen_release(nic);
-		vipl_vi_disown(nic);
-		end_links(nic);
-		vipl_progress_stop(nic);
-		vipl_dispatch_stop(nic);
-		vipl_vi_release(nic);
-		vipl_cq_release(nic);
-		vipl_memory_release(nic);
+	if (!vipl_enter(VIPL_NIC, NicHandle, &nic))
+		return VIP_INVALID_PARAMETER;
+	self = vipl_dispatch_is_self(nic);
+	if (!self)
+		end_all(nic);
+	vipl_leave(nic);
+	if (!self)
 		nic_free(nic);
-	}
-	pthread_mutex_unlock(&vipl_lock);
-	return nic ? VIP_SUCCESS : VIP_INVALID_PARAMETER;
+	return self ? VIP_INVALID_PARAMETER : VIP_SUCCESS;
 }
 
 /**
@@ -228,18 +232,16 @@ VIP_RETURN VipCloseNic(VIP_NIC_HANDLE NicHandle)
  * @NicHandle: of VipOpenNic()
  * @Attributes: filled in; they do not change while it is open
  *
- * Context: any thread; takes vipl_lock.
+ * Context: any thread; takes the NIC's lock.
  * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER
  */
 VIP_RETURN VipQueryNic(VIP_NIC_HANDLE NicHandle, VIP_NIC_ATTRIBUTES *Attributes)
 {
-	struct vipl_nic *nic;
+	struct vipl_nic *nic = NULL;
 
-	pthread_mutex_lock(&vipl_lock);
-	nic = Attributes ? handle_object(VIPL_NIC, NicHandle) : NULL;
-	if (nic)
+	if (Attributes && vipl_enter(VIPL_NIC, NicHandle, &nic))
 		*Attributes = nic->attribs;
-	pthread_mutex_unlock(&vipl_lock);
+	vipl_leave(nic);
 	return nic ? VIP_SUCCESS : VIP_INVALID_PARAMETER;
 }
 
@@ -250,7 +252,7 @@ VIP_RETURN VipQueryNic(VIP_NIC_HANDLE NicHandle, VIP_NIC_ATTRIBUTES *Attributes)
  * @SysManInfo: set to a VIP_SMI_COUNTERS of the library, which is valid until the NIC is
  * closed; the next call overwrites it
  *
- * Context: any thread; takes vipl_lock.
+ * Context: any thread; takes the NIC's lock.
  * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER
  */
 VIP_RETURN VipQuerySystemManagementInfo(VIP_NIC_HANDLE NicHandle, VIP_ULONG InfoType,
@@ -258,13 +260,11 @@ VIP_RETURN VipQuerySystemManagementInfo(VIP_NIC_HANDLE NicHandle, VIP_ULONG Info
 {
 	struct vipl_nic *nic = NULL;
 
-	pthread_mutex_lock(&vipl_lock);
-	if (SysManInfo && InfoType == VIP_SMI_TYPE_COUNTERS)
-		nic = handle_object(VIPL_NIC, NicHandle);
-	if (nic) {
+	if (SysManInfo && InfoType == VIP_SMI_TYPE_COUNTERS &&
+	    vipl_enter(VIPL_NIC, NicHandle, &nic)) {
 		nic->shown = nic->counters;
 		*SysManInfo = &nic->shown;
 	}
-	pthread_mutex_unlock(&vipl_lock);
+	vipl_leave(nic);
 	return nic ? VIP_SUCCESS : VIP_INVALID_PARAMETER;
 }

@@ -21,16 +21,16 @@ struct vipl_service;
 
 /**
  * struct vipl_ptag - a protection tag
+ * @nic: its owner
  * @next: in the NIC's list
  * @handle: the program's
- * @nic: its owner
  * @pd: its protection domain of verbs
  * @users: number of VIs and regions with this tag
  */
 struct vipl_ptag {
+	struct vipl_nic *nic;
 	struct vipl_ptag *next;
 	void *handle;
-	struct vipl_nic *nic;
 	struct ibv_pd *pd;
 	unsigned long users;
 };
@@ -80,7 +80,8 @@ struct vipl_lane {
 };
 
 /**
- * struct vipl_nic - a NIC
+ * struct vipl_nic - a NIC; it begins as its objects do, with their owner
+ * @self: the NIC
  * @handle: the program's
  * @channel: of @id and all connections, immutable as are @id, @device and @attribs
  * @id: bound to the NIC's address, and so to its device
@@ -89,7 +90,7 @@ struct vipl_lane {
  * @sges: SGEs of a WR, as far as the library uses them
  * @address: the NIC address
  * @default_ptag: tag for programs that pass none, or NULL
- * @ptags: under vipl_lock, as are @regions, @vis and @cqs
+ * @ptags: under the NIC's lock, as are @regions, @vis and @cqs
  * @regions: all regions
  * @vis: list of VIs
  * @cqs: list of CQs
@@ -104,7 +105,7 @@ struct vipl_lane {
  * @wake: an eventfd that wakes @thread
  * @armed: each completion wakes @thread, too
  * @closing: @thread and @dispatcher have to return
- * @found: number of completions that other threads have taken
+ * @polls: how often calls of the program that do not wait have found nothing
  * @calls: calls of the program's functions that are due
  * @called: signalled when there is one, or @closing is set
  * @dispatcher: thread that makes them, if @dispatches
@@ -113,8 +114,12 @@ struct vipl_lane {
  * @on_error_context: its first argument
  * @counters: since the NIC was opened
  * @shown: copy of VipQuerySystemManagementInfo()
+ * @lock: protects all above and all objects of the NIC; kept in closed NICs
+ * @changed: signalled when a descriptor is done, or a VI or CQ has ended
+ * @next_closed: in the list of closed NICs
  */
 struct vipl_nic {
+	struct vipl_nic *self;
 	void *handle;
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *id;
@@ -140,7 +145,7 @@ struct vipl_nic {
 	int wake;
 	bool armed;
 	bool closing;
-	unsigned long found;
+	unsigned long polls;
 
 	struct vipl_call *calls;
 	pthread_cond_t called;
@@ -151,6 +156,10 @@ struct vipl_nic {
 
 	VIP_SMI_COUNTERS counters;
 	VIP_SMI_COUNTERS shown;
+
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	struct vipl_nic *next_closed;
 };
 
 VIP_PROTECTION_HANDLE vipl_default_ptag(struct vipl_nic *nic);

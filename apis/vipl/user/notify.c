@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include "cq.h"
 #include "dispatch.h"
-#include "kind.h"
+#include "lock.h"
 #include "progress.h"
 #include "queue.h"
 
@@ -43,19 +43,19 @@ static VIP_RETURN notify_vi(VIP_VI_HANDLE handle, bool recv, void *context,
 			    vipl_desc_handler handler)
 {
 	VIP_RETURN ret = VIP_INVALID_PARAMETER;
+	struct vipl_nic *nic;
 	struct vipl_vi *vi;
 
 	if (!handler)
 		return ret;
-	pthread_mutex_lock(&vipl_lock);
-	vi = handle_object(VIPL_VI, handle);
+	vi = vipl_enter(VIPL_VI, handle, &nic);
 	if (vi)
 		ret = notify_queue(vi, recv ? &vi->recv : &vi->send, context, handler);
 	/* The completions taken may have ended the VI: look it up again. */
-	vi = handle_object(VIPL_VI, handle);
+	vi = nic ? vipl_object(nic, VIPL_VI, handle) : NULL;
 	if (vi)
 		vipl_queue_notify(vi, recv ? &vi->recv : &vi->send);
-	pthread_mutex_unlock(&vipl_lock);
+	vipl_leave(nic);
 	return ret;
 }
 
@@ -68,7 +68,7 @@ static VIP_RETURN notify_vi(VIP_VI_HANDLE handle, bool recv, void *context,
  *
  * The end of the VI cancels pending calls.
  *
- * Context: any thread; takes vipl_lock.
+ * Context: any thread; takes the NIC's lock.
  * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER; VIP_ERROR_RESOURCE: the queue has a CQ, or
  * there is no memory.
  */
@@ -87,7 +87,7 @@ VIP_RETURN VipSendNotify(VIP_VI_HANDLE ViHandle, VIP_PVOID Context,
  *
  * The end of the VI cancels pending calls.
  *
- * Context: any thread; takes vipl_lock.
+ * Context: any thread; takes the NIC's lock.
  * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER; VIP_ERROR_RESOURCE: the queue has a CQ, or
  * there is no memory.
  */
@@ -121,19 +121,19 @@ static VIP_RETURN notify_cq(struct vipl_cq *cq, void *context, vipl_cq_handler h
  *
  * The end of the CQ cancels pending calls.
  *
- * Context: any thread; takes vipl_lock.
+ * Context: any thread; takes the NIC's lock.
  * Return: VIP_SUCCESS; VIP_INVALID_PARAMETER, also without memory, for which the specification
  * has no code.
  */
 VIP_RETURN VipCQNotify(VIP_CQ_HANDLE CQHandle, VIP_PVOID Context,
 		       void (*Handler)(VIP_PVOID, VIP_NIC_HANDLE, VIP_VI_HANDLE, VIP_BOOLEAN))
 {
+	struct vipl_nic *nic = NULL;
 	struct vipl_cq *cq;
 
-	pthread_mutex_lock(&vipl_lock);
-	cq = Handler ? handle_object(VIPL_CQ, CQHandle) : NULL;
+	cq = Handler ? vipl_enter(VIPL_CQ, CQHandle, &nic) : NULL;
 	if (cq && notify_cq(cq, Context, Handler))
 		cq = NULL;
-	pthread_mutex_unlock(&vipl_lock);
+	vipl_leave(nic);
 	return cq ? VIP_SUCCESS : VIP_INVALID_PARAMETER;
 }

@@ -8,8 +8,8 @@
 #include <string.h>
 #include "connect.h"
 #include "dg.h"
-#include "kind.h"
 #include "listen.h"
+#include "lock.h"
 
 /* Return: below 0 if @a is the server */
 static int compare(const struct vipl_address *a, const struct vipl_address *b)
@@ -41,7 +41,7 @@ static VIP_RETURN serve(const struct vipl_request *call)
 		if (!vi || vi->nic->gone || !vipl_listen(vi->nic, &call->local.disc))
 			return VIP_ERROR_RESOURCE;
 		link = vipl_listen_next(vi->nic, &call->local.disc, &call->remote);
-	} while (!link && vipl_wait(&call->deadline));
+	} while (!link && vipl_wait(call->nic, &call->deadline));
 	return link ? take(link, vi) : VIP_TIMEOUT;
 }
 
@@ -55,7 +55,7 @@ static void tell(const struct vipl_request *call, VIP_RETURN ret)
 	if (ret && vi->state == VIP_STATE_CONNECT_PENDING)
 		vi->state = VIP_STATE_IDLE;
 	vi->peer_ret = ret;
-	pthread_cond_broadcast(&vipl_changed);
+	vipl_wake(vi->nic);
 }
 
 static void *connect_peers(void *arg)
@@ -63,9 +63,9 @@ static void *connect_peers(void *arg)
 	struct vipl_request *call = arg;
 	bool server = compare(&call->local, &call->remote) < 0;
 
-	pthread_mutex_lock(&vipl_lock);
-	tell(call, server ? serve(call) : vipl_request(call));
-	pthread_mutex_unlock(&vipl_lock);
+	if (vipl_enter(VIPL_VI, call->vi, &call->nic))
+		tell(call, server ? serve(call) : vipl_request(call));
+	vipl_leave(call->nic);
 	free(call);
 	return NULL;
 }
@@ -86,12 +86,11 @@ static VIP_RETURN start(const struct vipl_request *from)
 	return VIP_SUCCESS;
 }
 
-static VIP_RETURN peer_request(struct vipl_request *call)
+static VIP_RETURN peer_request(struct vipl_request *call, struct vipl_vi *vi)
 {
-	struct vipl_vi *vi = handle_object(VIPL_VI, call->vi);
 	VIP_RETURN ret;
 
-	if (!vi || !vipl_is_local(vi->nic, &call->local))
+	if (!vipl_is_local(vi->nic, &call->local))
 		return VIP_INVALID_PARAMETER;
 	call->local.host = vi->nic->address;
 	call->epoch = vi->epoch;
@@ -114,7 +113,7 @@ static VIP_RETURN peer_request(struct vipl_request *call)
  * @RemoteAddr: the peer's LocalAddr
  * @Timeout: in milliseconds, or VIP_INFINITE
  *
- * Context: any thread; takes vipl_lock.
+ * Context: any thread; takes the NIC's lock.
  * Return: VIP_SUCCESS, VIP_INVALID_STATE, VIP_INVALID_PARAMETER; VIP_ERROR_RESOURCE: no thread
  * can be created.
  */
@@ -122,14 +121,16 @@ VIP_RETURN VipConnectPeerRequest(VIP_VI_HANDLE ViHandle, VIP_NET_ADDRESS *LocalA
 				 VIP_NET_ADDRESS *RemoteAddr, VIP_ULONG Timeout)
 {
 	struct vipl_request call = { .vi = ViHandle, .deadline = vipl_deadline_in(Timeout) };
-	VIP_RETURN ret;
+	VIP_RETURN ret = VIP_INVALID_PARAMETER;
+	struct vipl_vi *vi;
 
 	if (!LocalAddr || !RemoteAddr || !vipl_address_read(LocalAddr, &call.local) ||
 	    !vipl_address_read(RemoteAddr, &call.remote) || !call.remote.host.s_addr)
 		return VIP_INVALID_PARAMETER;
-	pthread_mutex_lock(&vipl_lock);
-	ret = peer_request(&call);
-	pthread_mutex_unlock(&vipl_lock);
+	vi = vipl_enter(VIPL_VI, ViHandle, &call.nic);
+	if (vi)
+		ret = peer_request(&call, vi);
+	vipl_leave(call.nic);
 	return ret;
 }
 
@@ -157,14 +158,14 @@ static VIP_RETURN peer_result(VIP_VI_HANDLE handle, VIP_VI_ATTRIBUTES *attribs)
 VIP_RETURN vipl_peer_result(VIP_VI_HANDLE vi, VIP_VI_ATTRIBUTES *attribs, bool wait)
 {
 	struct vipl_deadline never = { .never = true };
+	struct vipl_nic *nic;
 	VIP_RETURN ret;
 
-	if (!attribs)
+	if (!attribs || !vipl_enter(VIPL_VI, vi, &nic))
 		return VIP_INVALID_PARAMETER;
-	pthread_mutex_lock(&vipl_lock);
 	do
 		ret = peer_result(vi, attribs);
-	while (wait && ret == VIP_NOT_DONE && vipl_wait(&never));
-	pthread_mutex_unlock(&vipl_lock);
+	while (wait && ret == VIP_NOT_DONE && vipl_wait(nic, &never));
+	vipl_leave(nic);
 	return ret;
 }

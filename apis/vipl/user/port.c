@@ -11,7 +11,7 @@ static bool query(const struct vipl_nic *nic, struct ibv_port_attr *port)
  * vipl_port_is_there() - Whether a NIC can have new objects
  * @nic: open
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  * Return: false if the device is gone.
  */
 bool vipl_port_is_there(const struct vipl_nic *nic)
@@ -25,7 +25,7 @@ bool vipl_port_is_there(const struct vipl_nic *nic)
  * vipl_port_is_up() - Whether a NIC can have connections
  * @nic: open
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  * Return: false if the device is gone, or its interface is down.
  */
 bool vipl_port_is_up(const struct vipl_nic *nic)

@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "error.h"
-#include "kind.h"
 #include "link.h"
+#include "lock.h"
+#include "progress.h"
 #include "queue.h"
 #include "transfer.h"
 
@@ -150,20 +151,22 @@ static VIP_RETURN post(struct vipl_vi *vi, struct vipl_queue *queue, VIP_DESCRIP
  * registered memory, or exceeds the queue, is not queued but reported to the handler of
  * VipErrorCallback().
  *
- * Context: any thread; takes vipl_lock.
+ * Context: any thread; takes the NIC's lock.
  * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER; VIP_ERROR_RESOURCE: no memory.
  */
 VIP_RETURN VipPostSend(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR *Descriptor,
 		       VIP_MEM_HANDLE MemoryHandle)
 {
 	VIP_RETURN ret = VIP_INVALID_PARAMETER;
+	struct vipl_nic *nic;
 	struct vipl_vi *vi;
 
-	pthread_mutex_lock(&vipl_lock);
-	vi = handle_object(VIPL_VI, ViHandle);
+	vi = vipl_enter(VIPL_VI, ViHandle, &nic);
 	if (vi)
 		ret = post(vi, &vi->send, Descriptor, MemoryHandle);
-	pthread_mutex_unlock(&vipl_lock);
+	if (vi && vi->link)
+		vipl_progress_posted(vi->link);
+	vipl_leave(nic);
 	return ret;
 }
 
@@ -177,19 +180,19 @@ VIP_RETURN VipPostSend(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR *Descriptor,
  * one in Error flushes it. A descriptor that is not in registered memory, or exceeds the
  * queue, is not queued but reported to the handler of VipErrorCallback().
  *
- * Context: any thread; takes vipl_lock.
+ * Context: any thread; takes the NIC's lock.
  * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER; VIP_ERROR_RESOURCE: no memory.
  */
 VIP_RETURN VipPostRecv(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR *Descriptor,
 		       VIP_MEM_HANDLE MemoryHandle)
 {
 	VIP_RETURN ret = VIP_INVALID_PARAMETER;
+	struct vipl_nic *nic;
 	struct vipl_vi *vi;
 
-	pthread_mutex_lock(&vipl_lock);
-	vi = handle_object(VIPL_VI, ViHandle);
+	vi = vipl_enter(VIPL_VI, ViHandle, &nic);
 	if (vi)
 		ret = post(vi, &vi->recv, Descriptor, MemoryHandle);
-	pthread_mutex_unlock(&vipl_lock);
+	vipl_leave(nic);
 	return ret;
 }

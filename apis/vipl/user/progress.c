@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Completions and events. A program may poll a descriptor's status in memory, without a
- * call (6.4.2), so a thread of the NIC waits for completions. If calls of the program
- * find the completions, the thread only checks from time to time: a wake-up for each
- * completion would take CPU time from the program.
+ * call (6.4.2), so a thread of the NIC waits for completions. While calls of the program poll, the
+ * thread only checks from time to time: a wake-up for each completion would take CPU time from the
+ * program. The first one that it finds at such a check ends that.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,9 +14,9 @@
 #include <unistd.h>
 #include "error.h"
 #include "establish.h"
-#include "kind.h"
 #include "lane.h"
 #include "listen.h"
+#include "lock.h"
 #include "progress.h"
 #include "transfer.h"
 
@@ -58,21 +58,43 @@ static unsigned int drain_all(struct vipl_nic *nic)
  * vipl_progress() - Take all completions
  * @nic: the NIC
  *
- * Context: vipl_lock is held; called by a thread of the program.
+ * Context: the NIC's lock is held; called by a thread of the program.
  */
 void vipl_progress(struct vipl_nic *nic)
 {
-	unsigned int found = drain_all(nic);
+	drain_all(nic);
+}
 
-	if (found)
-		__atomic_store_n(&nic->found, nic->found + found, __ATOMIC_RELAXED);
+/**
+ * vipl_progress_polled() - Note that a call of the program, which does not wait, has found nothing
+ * @nic: the NIC
+ *
+ * Context: the NIC's lock is held.
+ */
+void vipl_progress_polled(struct vipl_nic *nic)
+{
+	__atomic_store_n(&nic->polls, nic->polls + 1, __ATOMIC_RELAXED);
+}
+
+/**
+ * vipl_progress_posted() - Take completions after a post, of which some devices make one at once
+ * @link: that of the post
+ *
+ * The program may look for the status in memory, and does not have to wait for the thread then.
+ *
+ * Context: the NIC's lock is held; @link may be gone afterwards.
+ */
+void vipl_progress_posted(const struct vipl_link *link)
+{
+	if (link->lane)
+		drain(link->lane);
 }
 
 /**
  * vipl_progress_awaited() - Wake the thread, as a call of the program waits for a completion
  * @nic: the NIC; the caller has taken all completions
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  */
 void vipl_progress_awaited(const struct vipl_nic *nic)
 {
@@ -129,7 +151,7 @@ static void copy_event(const struct rdma_cm_event *from, struct vipl_event *to)
 
 /*
  * rdma_destroy_id() waits until the events of the id are acknowledged. So this acknowledges
- * the event before it takes vipl_lock; the id may be gone then.
+ * the event before it takes the NIC's lock; the id may be gone then.
  */
 static bool next_event(struct vipl_nic *nic)
 {
@@ -140,9 +162,9 @@ static bool next_event(struct vipl_nic *nic)
 		return false;
 	copy_event(from, &event);
 	rdma_ack_cm_event(from);
-	pthread_mutex_lock(&vipl_lock);
+	pthread_mutex_lock(&nic->lock);
 	handle_event(nic, &event);
-	pthread_mutex_unlock(&vipl_lock);
+	pthread_mutex_unlock(&nic->lock);
 	return true;
 }
 
@@ -158,11 +180,11 @@ static void device_event(struct vipl_nic *nic, enum ibv_event_type type)
 
 	if (type != IBV_EVENT_DEVICE_FATAL && type != IBV_EVENT_PORT_ERR)
 		return;
-	pthread_mutex_lock(&vipl_lock);
+	pthread_mutex_lock(&nic->lock);
 	nic->gone |= type == IBV_EVENT_DEVICE_FATAL;
 	vipl_error(nic, &error);
-	pthread_cond_broadcast(&vipl_changed);
-	pthread_mutex_unlock(&vipl_lock);
+	vipl_wake(nic);
+	pthread_mutex_unlock(&nic->lock);
 }
 
 static void take_device_events(struct vipl_nic *nic)
@@ -196,28 +218,30 @@ static bool end_links(struct vipl_nic *nic)
 
 /**
  * struct watch - state of the thread
- * @found: nic->found at the last check
- * @theirs: completions that calls of the program have found since the check before
- * @in_vain: number of checks in a row at which calls had found more than the thread
- * @nap: time until the next check, in ms
- * @alone: time since the last check with the lock, in ms; from ENDING_MS on it waits for the lock
+ * @polls: nic->polls at the last check
+ * @in_vain: number of checks in a row between which calls have polled, see judge()
+ * @nap: time until the next check while calls find them, in ms
+ * @alone: time since the last check with the lock, in ms
  */
 struct watch {
-	unsigned long found;
-	unsigned long theirs;
+	unsigned long polls;
 	unsigned int in_vain;
 	int nap;
 	int alone;
 };
 
-/* Do calls of the program find the completions? Without the lock, which these calls need */
-static bool callers_do_it(struct vipl_nic *nic, struct watch *watch)
+/* Return: how often calls of the program have polled in vain since the last check */
+static unsigned long polled(struct vipl_nic *nic, struct watch *watch)
 {
-	unsigned long found = __atomic_load_n(&nic->found, __ATOMIC_RELAXED);
+	unsigned long before = watch->polls;
 
-	watch->theirs = found - watch->found;
-	watch->found = found;
-	return watch->in_vain > MANY_IN_VAIN && watch->theirs;
+	watch->polls = __atomic_load_n(&nic->polls, __ATOMIC_RELAXED);
+	return watch->polls - before;
+}
+
+static bool callers_do_it(const struct watch *watch)
+{
+	return watch->in_vain > MANY_IN_VAIN;
 }
 
 static int nap(struct watch *watch)
@@ -229,32 +253,54 @@ static int nap(struct watch *watch)
 	return ms;
 }
 
-/* A check with the lock. Return: the time that the thread may sleep, in ms */
-static int look(struct vipl_nic *nic, struct watch *watch)
+/*
+ * What the thread finds after a wake-up a call that polls might have found at that moment, too; what
+ * it finds after a nap nobody polls for. A wake-up for nothing, without polls, says nothing: a post
+ * has taken the completion.
+ */
+static void judge(struct watch *watch, unsigned long polls, unsigned int found)
 {
-	bool ending;
+	bool napped = callers_do_it(watch);
 
-	watch->in_vain = watch->theirs > drain_all(nic) ? watch->in_vain + 1 : 0;
-	ending = end_links(nic);
+	if (polls > found && !(napped && found))
+		watch->in_vain++;
+	else if (napped || found)
+		watch->in_vain = 0;
+}
+
+/*
+ * A check with the lock; @polls: of calls since the one before.
+ * Return: the time that the thread may sleep, in ms
+ */
+static int look(struct vipl_nic *nic, struct watch *watch, unsigned long polls)
+{
+	unsigned int found = drain_all(nic);
+	bool ending = end_links(nic);
+
+	judge(watch, polls, found);
 	watch->alone = 0;
-	if (watch->in_vain > MANY_IN_VAIN)
-		return watch->nap;
+	if (callers_do_it(watch))
+		return nap(watch);
 	watch->nap = CALLERS_MS;
 	arm(nic);
 	return ending ? ENDING_MS : FOREVER_MS;
 }
 
+/*
+ * While calls poll, one that has the lock finds the completions of now: the thread leaves it alone.
+ * Otherwise it waits for the lock, as its wake-up is used up, and nobody else may look.
+ */
 static int look_round(struct vipl_nic *nic, struct watch *watch)
 {
-	bool leave = callers_do_it(nic, watch);
+	unsigned long polls = polled(nic, watch);
 	int ms;
 
-	if (watch->alone >= ENDING_MS)
-		pthread_mutex_lock(&vipl_lock);
-	else if (leave || pthread_mutex_trylock(&vipl_lock))
+	if (!callers_do_it(watch) || !polls || watch->alone >= ENDING_MS)
+		pthread_mutex_lock(&nic->lock);
+	else if (pthread_mutex_trylock(&nic->lock))
 		return nap(watch);
-	ms = look(nic, watch);
-	pthread_mutex_unlock(&vipl_lock);
+	ms = look(nic, watch, polls);
+	pthread_mutex_unlock(&nic->lock);
 	return ms;
 }
 
@@ -289,7 +335,7 @@ static void *look_after(void *arg)
 			;
 		take_events(nic, &fds[1], &fds[3]);
 		if (fds[2].revents && !eventfd_read(nic->wake, &times)) {
-			watch = (struct watch){ .found = watch.found, .alone = ENDING_MS };
+			watch = (struct watch){ .polls = watch.polls, .alone = ENDING_MS };
 			continue;	/* @closing may be set */
 		}
 		ms = look_round(nic, &watch);
@@ -339,15 +385,15 @@ bool vipl_progress_start(struct vipl_nic *nic)
  * vipl_progress_stop() - Stop the thread of a NIC
  * @nic: without a link
  *
- * Context: vipl_lock is held; released while it waits.
+ * Context: the NIC's lock is held; released while it waits.
  */
 void vipl_progress_stop(struct vipl_nic *nic)
 {
 	__atomic_store_n(&nic->closing, true, __ATOMIC_RELEASE);
 	eventfd_write(nic->wake, 1);
-	pthread_mutex_unlock(&vipl_lock);
+	pthread_mutex_unlock(&nic->lock);
 	pthread_join(nic->thread, NULL);
-	pthread_mutex_lock(&vipl_lock);
+	pthread_mutex_lock(&nic->lock);
 	vipl_lanes_free(nic);
 	free_files(nic);
 }

@@ -8,6 +8,7 @@
 #include "cq.h"
 #include "dispatch.h"
 #include "error.h"
+#include "lock.h"
 #include "queue.h"
 
 /**
@@ -15,7 +16,7 @@
  * @queue: empty afterwards
  * @cq: its CQ, or NULL
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  */
 void vipl_queue_init(struct vipl_queue *queue, struct vipl_cq *cq)
 {
@@ -33,7 +34,7 @@ void vipl_queue_init(struct vipl_queue *queue, struct vipl_cq *cq)
  * vipl_queue_is_done() - Whether the head of a queue is done
  * @queue: may be empty
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  * Return: true if it is and can be dequeued.
  */
 bool vipl_queue_is_done(const struct vipl_queue *queue)
@@ -45,7 +46,7 @@ bool vipl_queue_is_done(const struct vipl_queue *queue)
  * vipl_queue_take() - Dequeue the head of a queue
  * @queue: not empty
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  * Return: the program's descriptor.
  */
 VIP_DESCRIPTOR *vipl_queue_take(struct vipl_queue *queue)
@@ -65,7 +66,7 @@ VIP_DESCRIPTOR *vipl_queue_take(struct vipl_queue *queue)
  * vipl_queue_free() - Free a queue and release its CQ
  * @queue: of a VI that ends; does not change the program's descriptors
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  */
 void vipl_queue_free(struct vipl_queue *queue)
 {
@@ -81,7 +82,7 @@ void vipl_queue_free(struct vipl_queue *queue)
  * @vi: the VI
  * @queue: one of its queues
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  */
 void vipl_queue_notify(struct vipl_vi *vi, struct vipl_queue *queue)
 {
@@ -119,7 +120,7 @@ static void write_result(VIP_DESCRIPTOR *desc, const struct vipl_result *result,
  *
  * The caller calls vipl_queue_notify() when it does not use @work any more.
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  * Return: false if the program has deregistered the descriptor, which ends a reliable connection.
  */
 bool vipl_queue_end(struct vipl_vi *vi, struct vipl_queue *queue, struct vipl_work *work,
@@ -144,7 +145,7 @@ bool vipl_queue_end(struct vipl_vi *vi, struct vipl_queue *queue, struct vipl_wo
 	vi->nic->counters.DescriptorsCompleted++;
 	vi->nic->counters.DescriptorsInError += result->status != 0;
 	vipl_cq_add(queue->cq, vi->handle, queue == &vi->recv);
-	pthread_cond_broadcast(&vipl_changed);
+	vipl_wake(vi->nic);
 	return there;
 }
 
@@ -153,7 +154,7 @@ bool vipl_queue_end(struct vipl_vi *vi, struct vipl_queue *queue, struct vipl_wo
  * @vi: its VI; the descriptors have no WRs in progress
  * @queue: one of its queues
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  */
 void vipl_queue_flush(struct vipl_vi *vi, struct vipl_queue *queue)
 {
@@ -174,7 +175,7 @@ void vipl_queue_flush(struct vipl_vi *vi, struct vipl_queue *queue)
  * @vi: its VI
  * @queue: without completed descriptors
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  */
 void vipl_queue_rewind(struct vipl_vi *vi, struct vipl_queue *queue)
 {

@@ -93,7 +93,7 @@ static bool is_first_to_fail(const struct vipl_link *link, const struct vipl_wor
  * With Reliable Reception the first send that is not acknowledged has the error; those after
  * it are flushed (2.5.3).
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  * Return: error bits that @work may have, 0 without an error.
  */
 uint32_t vipl_status_of(struct vipl_link *link, const struct vipl_work *work,

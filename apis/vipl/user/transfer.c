@@ -183,7 +183,7 @@ static bool push_one(struct vipl_ring *ring, struct vipl_work *work)
  * A descriptor in error breaks the connection when it is processed. The caller calls
  * vipl_link_reap().
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  */
 void vipl_transfer_push(struct vipl_vi *vi, struct vipl_queue *queue)
 {
@@ -290,7 +290,7 @@ static void go_on(struct vipl_link *link)
  * vipl_transfer_retire() - Take a completion of verbs
  * @wc: of any link of a NIC; the link may be gone afterwards
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  */
 void vipl_transfer_retire(const struct ibv_wc *wc)
 {

@@ -28,7 +28,7 @@ static void *buffer_of(const struct vipl_link *link, unsigned int slot)
  * vipl_ud_alloc() - Allocate the buffers of a link
  * @link: without a QP
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  * Return: false without memory.
  */
 bool vipl_ud_alloc(struct vipl_link *link)
@@ -53,7 +53,7 @@ static bool post_buffer(struct vipl_link *link)
  * vipl_ud_post_all() - Post receives for all buffers of a link
  * @link: with a new QP
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  * Return: false if a post fails.
  */
 bool vipl_ud_post_all(struct vipl_link *link)
@@ -80,7 +80,7 @@ static void end_head(struct vipl_vi *vi, const struct vipl_result *result)
  * vipl_ud_drop_bad() - Complete receives in error at the head of the queue
  * @vi: Connected
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  */
 void vipl_ud_drop_bad(struct vipl_vi *vi)
 {
@@ -197,7 +197,7 @@ static void take(struct vipl_link *link, const struct vipl_header *header, uint3
  * @slot: of its receive ring
  * @len: bytes of the message
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  */
 void vipl_ud_received(struct vipl_link *link, unsigned int slot, uint32_t len)
 {
@@ -221,7 +221,7 @@ void vipl_ud_received(struct vipl_link *link, unsigned int slot, uint32_t len)
  * Reports half of the buffers at once: these messages need buffers of the peer, which has a
  * few extra for them.
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  */
 void vipl_ud_give_back(struct vipl_link *link)
 {

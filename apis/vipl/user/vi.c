@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include "cq.h"
 #include "dispatch.h"
-#include "kind.h"
 #include "link.h"
+#include "lock.h"
 #include "port.h"
 #include "progress.h"
 #include "queue.h"
@@ -65,22 +65,22 @@ static void set_attribs(struct vipl_vi *vi, const VIP_VI_ATTRIBUTES *attribs)
  * @ViHandle: of VipCreateVi(), Idle
  * @Attributes: all of them take effect, or none
  *
- * Context: any thread; takes vipl_lock.
+ * Context: any thread; takes the NIC's lock.
  * Return: VIP_SUCCESS, VIP_INVALID_RELIABILITY_LEVEL, VIP_INVALID_MTU, VIP_INVALID_QOS,
  * VIP_INVALID_PTAG, VIP_INVALID_RDMAREAD; VIP_INVALID_PARAMETER, also if it is not Idle.
  */
 VIP_RETURN VipSetViAttributes(VIP_VI_HANDLE ViHandle, VIP_VI_ATTRIBUTES *Attributes)
 {
 	VIP_RETURN ret = VIP_INVALID_PARAMETER;
+	struct vipl_nic *nic;
 	struct vipl_vi *vi;
 
-	pthread_mutex_lock(&vipl_lock);
-	vi = handle_object(VIPL_VI, ViHandle);
+	vi = vipl_enter(VIPL_VI, ViHandle, &nic);
 	if (vi && Attributes && vi->state == VIP_STATE_IDLE)
 		ret = check_attribs(vi->nic, Attributes);
 	if (!ret)
 		set_attribs(vi, Attributes);
-	pthread_mutex_unlock(&vipl_lock);
+	vipl_leave(nic);
 	return ret;
 }
 
@@ -92,22 +92,22 @@ VIP_RETURN VipSetViAttributes(VIP_VI_HANDLE ViHandle, VIP_VI_ATTRIBUTES *Attribu
  *
  * Also detects that the peer has ended the connection.
  *
- * Context: any thread; takes vipl_lock.
+ * Context: any thread; takes the NIC's lock.
  * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER
  */
 VIP_RETURN VipQueryVi(VIP_VI_HANDLE ViHandle, VIP_VI_STATE *State, VIP_VI_ATTRIBUTES *Attributes)
 {
+	struct vipl_nic *nic = NULL;
 	struct vipl_vi *vi = NULL;
 
-	pthread_mutex_lock(&vipl_lock);
 	if (State && Attributes)
-		vi = handle_object(VIPL_VI, ViHandle);
+		vi = vipl_enter(VIPL_VI, ViHandle, &nic);
 	if (vi) {
 		vipl_progress(vi->nic);
 		*State = vi->state;
 		*Attributes = vi->attribs;
 	}
-	pthread_mutex_unlock(&vipl_lock);
+	vipl_leave(nic);
 	return vi ? VIP_SUCCESS : VIP_INVALID_PARAMETER;
 }
 
@@ -116,9 +116,7 @@ VIP_RETURN VipQueryVi(VIP_VI_HANDLE ViHandle, VIP_VI_STATE *State, VIP_VI_ATTRIB
 /* NULL, or a CQ of the same NIC (VIA-018) */
 static bool cq_fits(struct vipl_nic *nic, VIP_CQ_HANDLE handle)
 {
-	struct vipl_cq *cq = handle_object(VIPL_CQ, handle);
-
-	return !handle || (cq && cq->nic == nic);
+	return !handle || vipl_object(nic, VIPL_CQ, handle);
 }
 
 static VIP_RETURN vi_create(struct vipl_nic *nic, const VIP_VI_ATTRIBUTES *attribs,
@@ -133,13 +131,14 @@ static VIP_RETURN vi_create(struct vipl_nic *nic, const VIP_VI_ATTRIBUTES *attri
 	if (!vipl_port_is_there(nic))
 		return VIP_ERROR_RESOURCE;
 	vi = calloc(1, sizeof(*vi));
-	if (vi)
-		vi->handle = handle_new(VIPL_VI, vi);
-	if (!vi || !vi->handle) {
+	if (!vi)
+		return VIP_ERROR_RESOURCE;
+	vi->nic = nic;
+	vi->handle = handle_new(VIPL_VI, vi);
+	if (!vi->handle) {
 		free(vi);
 		return VIP_ERROR_RESOURCE;
 	}
-	vi->nic = nic;
 	vi->peer_ret = VIP_INVALID_STATE;
 	vipl_queue_init(&vi->send, send_cq);
 	vipl_queue_init(&vi->recv, recv_cq);
@@ -152,7 +151,8 @@ static VIP_RETURN vi_create(struct vipl_nic *nic, const VIP_VI_ATTRIBUTES *attri
 
 static void vi_destroy(struct vipl_vi *vi)
 {
-	struct vipl_vi **p = &vi->nic->vis;
+	struct vipl_nic *nic = vi->nic;
+	struct vipl_vi **p = &nic->vis;
 
 	while (*p != vi)
 		p = &(*p)->next;
@@ -163,7 +163,7 @@ static void vi_destroy(struct vipl_vi *vi)
 	vipl_calls_cancel(&vi->nic->calls, vi->handle);
 	vi->ptag->users--;
 	free(vi);
-	pthread_cond_broadcast(&vipl_changed);
+	vipl_wake(nic);
 }
 
 /**
@@ -174,7 +174,7 @@ static void vi_destroy(struct vipl_vi *vi)
  * @RecvCQHandle: of the NIC, NULL for none; it may be the same
  * @ViHandle: the VI
  *
- * Context: any thread; takes vipl_lock.
+ * Context: any thread; takes the NIC's lock.
  * Return: VIP_SUCCESS, VIP_INVALID_RELIABILITY_LEVEL, VIP_INVALID_MTU, VIP_INVALID_QOS,
  * VIP_INVALID_PTAG, VIP_INVALID_RDMAREAD, VIP_INVALID_PARAMETER;
  * VIP_ERROR_RESOURCE: no memory, or the device is gone.
@@ -186,13 +186,12 @@ VIP_RETURN VipCreateVi(VIP_NIC_HANDLE NicHandle, VIP_VI_ATTRIBUTES *ViAttribs,
 	VIP_RETURN ret = VIP_INVALID_PARAMETER;
 	struct vipl_nic *nic;
 
-	pthread_mutex_lock(&vipl_lock);
-	nic = handle_object(VIPL_NIC, NicHandle);
+	vipl_enter(VIPL_NIC, NicHandle, &nic);
 	if (nic && ViAttribs && ViHandle && cq_fits(nic, SendCQHandle) &&
 	    cq_fits(nic, RecvCQHandle))
-		ret = vi_create(nic, ViAttribs, handle_object(VIPL_CQ, SendCQHandle),
-				handle_object(VIPL_CQ, RecvCQHandle), ViHandle);
-	pthread_mutex_unlock(&vipl_lock);
+		ret = vi_create(nic, ViAttribs, vipl_object(nic, VIPL_CQ, SendCQHandle),
+				vipl_object(nic, VIPL_CQ, RecvCQHandle), ViHandle);
+	vipl_leave(nic);
 	return ret;
 }
 
@@ -200,23 +199,23 @@ VIP_RETURN VipCreateVi(VIP_NIC_HANDLE NicHandle, VIP_VI_ATTRIBUTES *ViAttribs,
  * VipDestroyVi() - Destroy a VI (9.3.2)
  * @ViHandle: Idle, with empty queues
  *
- * Context: any thread; takes vipl_lock.
+ * Context: any thread; takes the NIC's lock.
  * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER; VIP_ERROR_RESOURCE: it is not Idle, or
  * has descriptors.
  */
 VIP_RETURN VipDestroyVi(VIP_VI_HANDLE ViHandle)
 {
 	VIP_RETURN ret = VIP_INVALID_PARAMETER;
+	struct vipl_nic *nic;
 	struct vipl_vi *vi;
 
-	pthread_mutex_lock(&vipl_lock);
-	vi = handle_object(VIPL_VI, ViHandle);
+	vi = vipl_enter(VIPL_VI, ViHandle, &nic);
 	if (vi)
 		ret = vi->state != VIP_STATE_IDLE || vi->send.head || vi->recv.head ?
 		      VIP_ERROR_RESOURCE : VIP_SUCCESS;
 	if (!ret)
 		vi_destroy(vi);
-	pthread_mutex_unlock(&vipl_lock);
+	vipl_leave(nic);
 	return ret;
 }
 
@@ -232,13 +231,14 @@ static void end_link(struct vipl_vi *vi)
 {
 	struct vipl_deadline never = { .never = true };
 	VIP_VI_HANDLE handle = vi->handle;
+	struct vipl_nic *nic = vi->nic;
 
 	if (!vi->link)
 		return;
 	vipl_link_end(vi->link, VIP_STATE_IDLE);
 	vipl_link_reap(vi->link);
 	while (has_link(handle))
-		vipl_wait(&never);
+		vipl_wait(nic, &never);
 }
 
 /* The VI has no link any more */
@@ -249,7 +249,7 @@ static void become_idle(struct vipl_vi *vi)
 	vi->state = VIP_STATE_IDLE;
 	vi->epoch++;
 	vi->peer_ret = VIP_INVALID_STATE;
-	pthread_cond_broadcast(&vipl_changed);
+	vipl_wake(vi->nic);
 }
 
 /**
@@ -263,17 +263,17 @@ static void become_idle(struct vipl_vi *vi)
  */
 VIP_RETURN VipDisconnect(VIP_VI_HANDLE ViHandle)
 {
+	struct vipl_nic *nic;
 	struct vipl_vi *vi;
 
-	pthread_mutex_lock(&vipl_lock);
-	vi = handle_object(VIPL_VI, ViHandle);
+	vi = vipl_enter(VIPL_VI, ViHandle, &nic);
 	if (vi) {
 		end_link(vi);
 		vi = handle_object(VIPL_VI, ViHandle);
 	}
 	if (vi)
 		become_idle(vi);
-	pthread_mutex_unlock(&vipl_lock);
+	vipl_leave(nic);
 	return vi ? VIP_SUCCESS : VIP_INVALID_PARAMETER;
 }
 
@@ -283,7 +283,7 @@ VIP_RETURN VipDisconnect(VIP_VI_HANDLE ViHandle)
  *
  * Begins to end their links; the caller calls vipl_vi_release() after these have ended.
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  */
 void vipl_vi_disown(struct vipl_nic *nic)
 {
@@ -296,14 +296,14 @@ void vipl_vi_disown(struct vipl_nic *nic)
 			vipl_link_reap(vi->link);
 		}
 	}
-	pthread_cond_broadcast(&vipl_changed);
+	vipl_wake(nic);
 }
 
 /**
  * vipl_vi_release() - Free all VIs of a NIC that is closing
  * @nic: the NIC, without links
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  */
 void vipl_vi_release(struct vipl_nic *nic)
 {

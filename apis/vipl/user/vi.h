@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* VIs and their work queues. All of it is under vipl_lock. */
+/* VIs and their work queues. All of it is under the NIC's lock. */
 #ifndef VIPL_VI_H
 #define VIPL_VI_H
 
@@ -63,9 +63,9 @@ enum vipl_outcome {
 
 /**
  * struct vipl_vi - a VI
+ * @nic: its owner
  * @next: in the NIC's list
  * @handle: the program's
- * @nic: its owner
  * @state: of chapter 5
  * @attribs: as they were set last
  * @ptag: of @attribs
@@ -79,9 +79,9 @@ enum vipl_outcome {
  * @peer_ret: result of VipConnectPeerRequest(), VIP_NOT_DONE before
  */
 struct vipl_vi {
+	struct vipl_nic *nic;
 	struct vipl_vi *next;
 	void *handle;
-	struct vipl_nic *nic;
 	VIP_VI_STATE state;
 	VIP_VI_ATTRIBUTES attribs;
 	struct vipl_ptag *ptag;

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* One condition variable for all waits: each waiter checks its own condition again. */
+/* Deadlines of the monotonic clock, and threads of the library. */
 #include <signal.h>
 #include "wait.h"
 
 #define FOREVER		0xffffffffUL	/* VIP_INFINITE of programs that store 32 bits */
 #define NSEC_PER_SEC	1000000000L
 #define NSEC_PER_MSEC	1000000L
-
-pthread_mutex_t vipl_lock = PTHREAD_MUTEX_INITIALIZER;
-pthread_cond_t vipl_changed = PTHREAD_COND_INITIALIZER;
 
 static struct timespec from_now(VIP_ULONG msecs)
 {
@@ -88,19 +85,4 @@ bool vipl_is_over(const struct vipl_deadline *deadline)
 	return !deadline->never && (now.tv_sec > deadline->at.tv_sec ||
 				    (now.tv_sec == deadline->at.tv_sec &&
 				     now.tv_nsec >= deadline->at.tv_nsec));
-}
-
-/**
- * vipl_wait() - Wait for any change
- * @deadline: of vipl_deadline_in()
- *
- * Context: vipl_lock is held; released while it sleeps; signals do not end it.
- * Return: false when @deadline has passed.
- */
-bool vipl_wait(const struct vipl_deadline *deadline)
-{
-	if (deadline->never)
-		return !pthread_cond_wait(&vipl_changed, &vipl_lock);
-	return !pthread_cond_clockwait(&vipl_changed, &vipl_lock, CLOCK_MONOTONIC,
-				       &deadline->at);
 }

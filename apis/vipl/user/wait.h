@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Waits with a deadline, and threads. */
+/* Deadlines, and threads. */
 #ifndef VIPL_WAIT_H
 #define VIPL_WAIT_H
 
@@ -15,16 +15,9 @@ struct vipl_deadline {
 	bool never;
 };
 
-/* Protects all objects: a NIC stays open as long as it is held. */
-extern pthread_mutex_t vipl_lock;
-
-/* Signalled when a descriptor is done, or a VI or CQ has ended; with vipl_lock */
-extern pthread_cond_t vipl_changed;
-
 struct vipl_deadline vipl_deadline_in(VIP_ULONG msecs);
 bool vipl_thread(pthread_t *thread, void *(*run)(void *), void *arg);
 uint64_t vipl_now(void);
 bool vipl_is_over(const struct vipl_deadline *deadline);
-bool vipl_wait(const struct vipl_deadline *deadline);
 
 #endif

@@ -12,7 +12,7 @@
  * @ring: the ring
  * @wrs: their number
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  * Return: true if it has.
  */
 bool vipl_wr_has_room(const struct vipl_ring *ring, unsigned int wrs)
@@ -24,7 +24,7 @@ bool vipl_wr_has_room(const struct vipl_ring *ring, unsigned int wrs)
  * vipl_wr_acknowledges() - Whether a send completes only when the peer has received it
  * @link: the connection
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  * Return: true if it is.
  */
 bool vipl_wr_acknowledges(const struct vipl_link *link)
@@ -36,7 +36,7 @@ bool vipl_wr_acknowledges(const struct vipl_link *link)
  * vipl_wr_header_sge() - The memory of the header of a ring's next WR
  * @ring: the ring
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  * Return: an SGE for it.
  */
 struct ibv_sge vipl_wr_header_sge(const struct vipl_ring *ring)
@@ -73,7 +73,7 @@ static void took_slot(struct vipl_ring *ring)
  * @work: its descriptor, NULL if it is the library's own
  * @wr: complete except for its id
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  * Return: false if the post fails.
  */
 bool vipl_wr_send(struct vipl_link *link, struct vipl_work *work, struct ibv_send_wr *wr)
@@ -94,7 +94,7 @@ bool vipl_wr_send(struct vipl_link *link, struct vipl_work *work, struct ibv_sen
  * @sge: destination of the header and of the message
  * @n: number of @sge
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  * Return: false if the post fails.
  */
 bool vipl_wr_recv(struct vipl_link *link, struct vipl_work *work, struct ibv_sge *sge, int n)
@@ -114,7 +114,7 @@ bool vipl_wr_recv(struct vipl_link *link, struct vipl_work *work, struct ibv_sge
  * @type: of the message
  * @work: its descriptor, NULL if it is the library's own
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  * Return: the header; the caller may set other fields.
  */
 struct vipl_header *vipl_wr_header(struct vipl_link *link, enum vipl_message type,
@@ -138,7 +138,7 @@ struct vipl_header *vipl_wr_header(struct vipl_link *link, enum vipl_message typ
  * A fence after an outstanding RDMA Read: if the Read fails, WRs after it must have no effect
  * (6.3.1.1).
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  * Return: enum ibv_send_flags.
  */
 unsigned int vipl_wr_flags(const struct vipl_link *link)
@@ -153,7 +153,7 @@ unsigned int vipl_wr_flags(const struct vipl_link *link)
  * @sge: its data from [1] on; [0] is set to the header
  * @n: number of @sge
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  * Return: false if the post fails.
  */
 bool vipl_wr_message(struct vipl_link *link, struct vipl_work *work, struct ibv_sge *sge, int n)
@@ -181,7 +181,7 @@ static bool post_own(struct vipl_link *link, enum vipl_message type, uint32_t im
  * vipl_wr_await_ready() - Post the receive of the client's first message
  * @link: passive, with a new QP
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  * Return: false if the post fails.
  */
 bool vipl_wr_await_ready(struct vipl_link *link)
@@ -197,7 +197,7 @@ bool vipl_wr_await_ready(struct vipl_link *link)
  *
  * MPA requires that the client sends first (RFC 5044 7.1.2); VIA does not.
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  * Return: false if the post fails.
  */
 bool vipl_wr_ready(struct vipl_link *link)
@@ -210,7 +210,7 @@ bool vipl_wr_ready(struct vipl_link *link)
  * @link: of Unreliable Delivery, up
  * @credits: their number
  *
- * Context: vipl_lock is held.
+ * Context: the NIC's lock is held.
  * Return: false if the ring has no room now.
  */
 bool vipl_wr_credits(struct vipl_link *link, unsigned int credits)

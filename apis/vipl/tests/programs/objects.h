@@ -59,6 +59,8 @@ void rdma_write_imm(void);
 void rdma_read(void);
 void fence(void);
 void spin(void);
+void spin_time(void);
+void spin_time_beside(void);
 
 /* The cases of notify.c */
 void notify(void);

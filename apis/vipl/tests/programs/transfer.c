@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* Messages, RDMA Writes and RDMA Reads between two VIs. */
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
 #include "pair.h"
 
 static void start(void)
@@ -289,5 +293,163 @@ void spin(void)
 		require_received(&server, r, DONE);
 		require_sent(&client, s, DONE);
 	}
+	close_pair();
+}
+
+/* --- time --- */
+
+#define TIMED		200	/* round trips, */
+#define TIMED_US	1000000	/* or as many as there is time for */
+#define ATTEMPTS	10	/* other programs take CPU time, too */
+#define SLACK		500	/* us: half of the shortest nap of the library's thread */
+
+static int stop;
+
+/*
+ * Between two looks. The threads of a program in User Mode Linux are in user space one at a time: one
+ * that makes no system call keeps the others out until the next tick. Calls and looks in memory have
+ * the same pauses.
+ */
+static void let_others_in(void)
+{
+	usleep(50);
+}
+
+/* Sleeps until a message comes, and replies */
+static void *reply(void *unused)
+{
+	VIP_DESCRIPTOR *got;
+
+	(void)unused;
+	while (!VipRecvWait(server.vi, LONG, &got) && !(got->CS.Status & VIP_STATUS_ERROR_MASK)) {
+		post_recv(&server, got);
+		post_send(&server, make_send(&server, 8, 0, 64));
+		expect(VIP_SUCCESS, VipSendWait(server.vi, LONG, &got));
+	}
+	return NULL;
+}
+
+static void await_in_memory(const VIP_DESCRIPTOR *d)
+{
+	while (!(__atomic_load_n(&d->CS.Status, __ATOMIC_ACQUIRE) & DONE))
+		let_others_in();
+}
+
+static VIP_RETURN poll_by_call(bool recv, VIP_DESCRIPTOR **got)
+{
+	return recv ? VipRecvDone(client.vi, got) : VipSendDone(client.vi, got);
+}
+
+static void await_done(VIP_DESCRIPTOR *d, bool recv, bool in_memory)
+{
+	VIP_DESCRIPTOR *got;
+
+	if (in_memory)
+		await_in_memory(d);
+	while (poll_by_call(recv, &got) == VIP_NOT_DONE)
+		let_others_in();
+	require(got == d && !(d->CS.Status & VIP_STATUS_ERROR_MASK), "%p, %#x", (void *)got,
+		d->CS.Status);
+}
+
+static unsigned long us_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000ul + t.tv_nsec / 1000;
+}
+
+static int compare_times(const void *a, const void *b)
+{
+	const unsigned long *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+struct times {
+	unsigned long p50, p99;		/* us */
+	unsigned int count;
+};
+
+static struct times time_round_trips(bool in_memory)
+{
+	static unsigned long times[TIMED];
+	VIP_DESCRIPTOR *s = make_send(&client, 0, 0, 64), *r = make_send(&client, 1, 4096, 64);
+	unsigned long begin = us_now(), since;
+	unsigned int n = 0;
+
+	do {
+		since = us_now();
+		post_recv(&client, r);
+		post_send(&client, s);
+		await_done(s, false, in_memory);
+		await_done(r, true, in_memory);
+		times[n++] = us_now() - since;
+	} while (n < TIMED && us_now() - begin < TIMED_US);
+	qsort(times, n, sizeof(times[0]), compare_times);
+	return (struct times){ times[n / 2], times[n * 99 / 100], n };
+}
+
+/* In 1.5 times of the time by calls, in one attempt of some */
+static void require_times(bool only_p50)
+{
+	struct times called, seen;
+	pthread_t thread;
+	unsigned int i;
+	bool good = false;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	skip("a sanitizer takes time");
+#endif
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		skip("one CPU is taken by the thread that spins");
+	post_recv(&server, make_send(&server, 0, 0, 64));
+	require(!pthread_create(&thread, NULL, reply, NULL), "a thread");
+	for (i = 0; i < ATTEMPTS && !good; i++) {
+		called = time_round_trips(false);
+		seen = time_round_trips(true);
+		note("p50 and p99 of %u by calls %lu, %lu us; of %u in memory %lu, %lu", called.count,
+		     called.p50, called.p99, seen.count, seen.p50, seen.p99);
+		good = seen.p50 <= called.p50 * 3 / 2 + SLACK &&
+		       (only_p50 || seen.p99 <= called.p99 * 3 / 2 + SLACK);
+	}
+	expect(VIP_SUCCESS, VipDisconnect(client.vi));
+	pthread_join(thread, NULL);
+	require(good, "in one of %d attempts", ATTEMPTS);
+}
+
+void spin_time(void)
+{
+	start();
+	require_times(false);
+	close_pair();
+}
+
+static void *poll_other(void *arg)
+{
+	VIP_DESCRIPTOR *got;
+
+	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
+		expect(VIP_NOT_DONE, VipRecvDone(arg, &got));
+		let_others_in();
+	}
+	return NULL;
+}
+
+/* There may be more threads that spin than CPUs: only half of the round trips can be timed. */
+void spin_time_beside(void)
+{
+	VIP_NIC_HANDLE other = open_nic();
+	VIP_VI_ATTRIBUTES attr = plain_vi(other);
+	VIP_VI_HANDLE vi = make_vi(other, &attr);
+	pthread_t thread;
+
+	start();
+	require(!pthread_create(&thread, NULL, poll_other, vi), "a thread");
+	require_times(true);
+	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	expect(VIP_SUCCESS, VipCloseNic(other));
 	close_pair();
 }

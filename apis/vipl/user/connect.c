@@ -42,14 +42,20 @@ static VIP_RETURN await(struct vipl_nic *nic, VIP_NIC_HANDLE handle,
 			const struct vipl_address *local, const struct vipl_deadline *deadline,
 			struct vipl_link **link)
 {
-	do {
-		if (!vipl_object(nic, VIPL_NIC, handle) || !vipl_is_local(nic, local))
-			return VIP_INVALID_PARAMETER;
-		if (nic->gone || !vipl_listen(nic, &local->disc))
-			return VIP_ERROR_RESOURCE;
+	if (!vipl_is_local(nic, local))
+		return VIP_INVALID_PARAMETER;
+	if (nic->gone || !vipl_listen(nic, &local->disc))
+		return VIP_ERROR_RESOURCE;
+	do
 		*link = vipl_listen_next(nic, &local->disc, NULL);
-	} while (!*link && vipl_wait(nic, deadline));
-	return *link ? VIP_SUCCESS : VIP_TIMEOUT;
+	while (!*link && !nic->gone && vipl_wait(nic, deadline) &&
+	       vipl_object(nic, VIPL_NIC, handle));
+	if (!vipl_object(nic, VIPL_NIC, handle))
+		return VIP_INVALID_PARAMETER;
+	vipl_listen_end(nic, &local->disc);
+	if (*link)
+		return VIP_SUCCESS;
+	return nic->gone ? VIP_ERROR_RESOURCE : VIP_TIMEOUT;
 }
 
 /**
@@ -63,8 +69,8 @@ static VIP_RETURN await(struct vipl_nic *nic, VIP_NIC_HANDLE handle,
  * @RemoteViAttribs: set to those of the client's VI; the tag has no meaning
  * @ConnHandle: the request, for VipConnectAccept() or VipConnectReject()
  *
- * After the first wait for a discriminator the library keeps requests for it, up to a thousand
- * for a NIC.
+ * The library keeps requests for a second after a wait, or for twice the time since the wait
+ * before, a minute at most; and up to a thousand for a NIC.
  *
  * Context: any thread; sleeps.
  * Return: VIP_SUCCESS, VIP_TIMEOUT, VIP_INVALID_PARAMETER; VIP_ERROR_RESOURCE: another

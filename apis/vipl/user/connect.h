@@ -10,6 +10,7 @@
 /**
  * struct vipl_request - a client's request
  * @nic: the NIC of the VI
+ * @nic_handle: of @nic, for two peers
  * @vi: the VI to connect
  * @epoch: of @vi at the beginning
  * @local: the client's address
@@ -19,6 +20,7 @@
  */
 struct vipl_request {
 	struct vipl_nic *nic;
+	VIP_NIC_HANDLE nic_handle;
 	VIP_VI_HANDLE vi;
 	unsigned long epoch;
 	struct vipl_address local;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "connect.h"
 #include "dg.h"
+#include "done.h"
 #include "lock.h"
 #include "vi.h"
 
@@ -351,9 +352,21 @@ VIP_RETURN VipConnectPeerWait_DG(VIP_VI_HANDLE vi, VIP_VI_ATTRIBUTES *attribs)
 
 /* --- descriptors --- */
 
-static VIP_RETURN check_status(VIP_RETURN ret, VIP_DESCRIPTOR **desc)
+/* The descriptor itself is not looked at: the program may have unmapped it. */
+static VIP_RETURN done(VIP_VI_HANDLE vi, bool recv, VIP_DESCRIPTOR **desc)
 {
-	return !ret && (*desc)->CS.Status & VIP_STATUS_ERROR_MASK ? VIP_DESCRIPTOR_ERROR : ret;
+	uint32_t errors;
+	VIP_RETURN ret = vipl_dequeue(vi, recv, desc, &errors);
+
+	return !ret && errors ? VIP_DESCRIPTOR_ERROR : ret;
+}
+
+static VIP_RETURN await_done(VIP_VI_HANDLE vi, bool recv, VIP_ULONG timeout, VIP_DESCRIPTOR **desc)
+{
+	uint32_t errors;
+	VIP_RETURN ret = vipl_dequeue_wait(vi, recv, timeout, desc, &errors);
+
+	return !ret && errors ? VIP_DESCRIPTOR_ERROR : ret;
 }
 
 /**
@@ -366,7 +379,7 @@ static VIP_RETURN check_status(VIP_RETURN ret, VIP_DESCRIPTOR **desc)
  */
 VIP_RETURN VipSendDone_DG(VIP_VI_HANDLE vi, VIP_DESCRIPTOR **desc)
 {
-	return check_status(VipSendDone(vi, desc), desc);
+	return done(vi, false, desc);
 }
 
 /**
@@ -380,7 +393,7 @@ VIP_RETURN VipSendDone_DG(VIP_VI_HANDLE vi, VIP_DESCRIPTOR **desc)
  */
 VIP_RETURN VipSendWait_DG(VIP_VI_HANDLE vi, VIP_ULONG timeout, VIP_DESCRIPTOR **desc)
 {
-	return check_status(VipSendWait(vi, timeout, desc), desc);
+	return await_done(vi, false, timeout, desc);
 }
 
 /**
@@ -393,7 +406,7 @@ VIP_RETURN VipSendWait_DG(VIP_VI_HANDLE vi, VIP_ULONG timeout, VIP_DESCRIPTOR **
  */
 VIP_RETURN VipRecvDone_DG(VIP_VI_HANDLE vi, VIP_DESCRIPTOR **desc)
 {
-	return check_status(VipRecvDone(vi, desc), desc);
+	return done(vi, true, desc);
 }
 
 /**
@@ -407,5 +420,5 @@ VIP_RETURN VipRecvDone_DG(VIP_VI_HANDLE vi, VIP_DESCRIPTOR **desc)
  */
 VIP_RETURN VipRecvWait_DG(VIP_VI_HANDLE vi, VIP_ULONG timeout, VIP_DESCRIPTOR **desc)
 {
-	return check_status(VipRecvWait(vi, timeout, desc), desc);
+	return await_done(vi, true, timeout, desc);
 }

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include "dispatch.h"
+#include "lock.h"
 #include "wait.h"
 
 /**
@@ -68,7 +69,6 @@ static void run(struct vipl_nic *nic, struct vipl_call *call)
 		call->cq_handler(call->context, nic->handle, call->vi, call->recv);
 	else
 		call->error_handler(call->context, &call->error);
-	free(call);
 }
 
 static void *make_calls(void *arg)
@@ -83,9 +83,14 @@ static void *make_calls(void *arg)
 			pthread_cond_wait(&nic->called, &nic->lock);
 			continue;
 		}
+		nic->calling = call;
 		pthread_mutex_unlock(&nic->lock);
 		run(nic, call);
 		pthread_mutex_lock(&nic->lock);
+		nic->calling = NULL;
+		nic->called_times++;
+		free(call);
+		vipl_wake(nic);
 	}
 	pthread_mutex_unlock(&nic->lock);
 	return NULL;

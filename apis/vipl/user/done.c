@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* Dequeuing completed descriptors (9.6), and entries of CQs (9.6.7, 9.6.8) */
 #include "cq.h"
+#include "done.h"
 #include "lock.h"
 #include "progress.h"
 #include "queue.h"
@@ -30,7 +31,8 @@ static bool bound_to_cq(VIP_VI_HANDLE handle, bool recv)
 }
 
 /* Looks the VI up, as it may be gone; @waits: the caller waits if no descriptor is done */
-static VIP_RETURN dequeue(VIP_VI_HANDLE handle, bool recv, bool waits, VIP_DESCRIPTOR **desc)
+static VIP_RETURN dequeue(VIP_VI_HANDLE handle, bool recv, bool waits, VIP_DESCRIPTOR **desc,
+			  uint32_t *errors)
 {
 	struct vipl_vi *vi = handle_object(VIPL_VI, handle);
 	struct vipl_queue *queue;
@@ -44,11 +46,22 @@ static VIP_RETURN dequeue(VIP_VI_HANDLE handle, bool recv, bool waits, VIP_DESCR
 		tell_thread(vi->nic, waits);
 		return VIP_NOT_DONE;
 	}
+	*errors = queue->head->result;
 	*desc = vipl_queue_take(queue);
 	return VIP_SUCCESS;
 }
 
-static VIP_RETURN dequeue_now(VIP_VI_HANDLE handle, bool recv, VIP_DESCRIPTOR **desc)
+/**
+ * vipl_dequeue() - Dequeue the head of a queue if it is done
+ * @handle: of VipCreateVi()
+ * @recv: its receive queue
+ * @desc: set to the descriptor dequeued, or NULL; its memory may be gone
+ * @errors: set to the error bits of its status
+ *
+ * Context: any thread; takes the NIC's lock.
+ * Return: as VipSendDone().
+ */
+VIP_RETURN vipl_dequeue(VIP_VI_HANDLE handle, bool recv, VIP_DESCRIPTOR **desc, uint32_t *errors)
 {
 	VIP_RETURN ret = VIP_INVALID_PARAMETER;
 	struct vipl_nic *nic;
@@ -57,13 +70,24 @@ static VIP_RETURN dequeue_now(VIP_VI_HANDLE handle, bool recv, VIP_DESCRIPTOR **
 		return ret;
 	*desc = NULL;
 	if (vipl_enter(VIPL_VI, handle, &nic))
-		ret = dequeue(handle, recv, false, desc);
+		ret = dequeue(handle, recv, false, desc, errors);
 	vipl_leave(nic);
 	return ret;
 }
 
-static VIP_RETURN dequeue_wait(VIP_VI_HANDLE handle, bool recv, VIP_ULONG msecs,
-			       VIP_DESCRIPTOR **desc)
+/**
+ * vipl_dequeue_wait() - Wait for the head of a queue and dequeue it
+ * @handle: of VipCreateVi()
+ * @recv: its receive queue
+ * @msecs: in milliseconds, or VIP_INFINITE
+ * @desc: as for vipl_dequeue()
+ * @errors: likewise
+ *
+ * Context: any thread; sleeps.
+ * Return: as VipSendWait().
+ */
+VIP_RETURN vipl_dequeue_wait(VIP_VI_HANDLE handle, bool recv, VIP_ULONG msecs,
+			     VIP_DESCRIPTOR **desc, uint32_t *errors)
 {
 	struct vipl_deadline deadline = vipl_deadline_in(msecs);
 	VIP_RETURN ret = VIP_INVALID_PARAMETER;
@@ -76,7 +100,7 @@ static VIP_RETURN dequeue_wait(VIP_VI_HANDLE handle, bool recv, VIP_ULONG msecs,
 		return ret;
 	do
 		ret = bound_to_cq(handle, recv) ? VIP_ERROR_RESOURCE :
-						  dequeue(handle, recv, true, desc);
+						  dequeue(handle, recv, true, desc, errors);
 	while (ret == VIP_NOT_DONE && vipl_wait(nic, &deadline));
 	vipl_leave(nic);
 	return ret == VIP_NOT_DONE ? VIP_TIMEOUT : ret;
@@ -92,7 +116,9 @@ static VIP_RETURN dequeue_wait(VIP_VI_HANDLE handle, bool recv, VIP_ULONG msecs,
  */
 VIP_RETURN VipSendDone(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR **Descriptor)
 {
-	return dequeue_now(ViHandle, false, Descriptor);
+	uint32_t errors;
+
+	return vipl_dequeue(ViHandle, false, Descriptor, &errors);
 }
 
 /**
@@ -107,7 +133,9 @@ VIP_RETURN VipSendDone(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR **Descriptor)
  */
 VIP_RETURN VipSendWait(VIP_VI_HANDLE ViHandle, VIP_ULONG TimeOut, VIP_DESCRIPTOR **Descriptor)
 {
-	return dequeue_wait(ViHandle, false, TimeOut, Descriptor);
+	uint32_t errors;
+
+	return vipl_dequeue_wait(ViHandle, false, TimeOut, Descriptor, &errors);
 }
 
 /**
@@ -120,7 +148,9 @@ VIP_RETURN VipSendWait(VIP_VI_HANDLE ViHandle, VIP_ULONG TimeOut, VIP_DESCRIPTOR
  */
 VIP_RETURN VipRecvDone(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR **Descriptor)
 {
-	return dequeue_now(ViHandle, true, Descriptor);
+	uint32_t errors;
+
+	return vipl_dequeue(ViHandle, true, Descriptor, &errors);
 }
 
 /**
@@ -135,7 +165,9 @@ VIP_RETURN VipRecvDone(VIP_VI_HANDLE ViHandle, VIP_DESCRIPTOR **Descriptor)
  */
 VIP_RETURN VipRecvWait(VIP_VI_HANDLE ViHandle, VIP_ULONG TimeOut, VIP_DESCRIPTOR **Descriptor)
 {
-	return dequeue_wait(ViHandle, true, TimeOut, Descriptor);
+	uint32_t errors;
+
+	return vipl_dequeue_wait(ViHandle, true, TimeOut, Descriptor, &errors);
 }
 
 /* --- CQs --- */

@@ -57,6 +57,38 @@ void vipl_error(struct vipl_nic *nic, const VIP_ERROR_DESCRIPTOR *error)
 	vipl_dispatch(nic, call);
 }
 
+/* Errors that are queued are for the new handler: the program may have freed the old one's context */
+static void redirect(struct vipl_nic *nic)
+{
+	struct vipl_call **p = &nic->calls, *call;
+
+	while ((call = *p)) {
+		if (call->error_handler && nic->on_error) {
+			call->error_handler = nic->on_error;
+			call->context = nic->on_error_context;
+		} else if (call->error_handler) {
+			*p = call->next;
+			log_error(&call->error);
+			free(call);
+			continue;
+		}
+		p = &call->next;
+	}
+}
+
+/* Waits until the old handler has returned, if it runs in another thread; the NIC may be closed */
+static void await_call(struct vipl_nic *nic)
+{
+	struct vipl_deadline never = { .never = true };
+	unsigned long before = nic->called_times;
+	void *handle = nic->handle;
+
+	if (!nic->calling || !nic->calling->error_handler || vipl_dispatch_is_self(nic))
+		return;
+	while (nic->called_times == before && vipl_object(nic, VIPL_NIC, handle))
+		vipl_wait(nic, &never);
+}
+
 /**
  * VipErrorCallback() - Set the handler of errors that no descriptor reports (9.9.1)
  * @NicHandle: of VipOpenNic()
@@ -64,7 +96,9 @@ void vipl_error(struct vipl_nic *nic, const VIP_ERROR_DESCRIPTOR *error)
  * @Handler: called in a thread of the library, and may call the library; NULL: errors
  * are written to the system's log
  *
- * Context: any thread; takes the NIC's lock.
+ * The handler before it is not called any more; a call of it in progress has ended.
+ *
+ * Context: any thread; waits for the handler before it, unless it is called from it.
  * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER, also if no thread can be created.
  */
 VIP_RETURN VipErrorCallback(VIP_NIC_HANDLE NicHandle, VIP_PVOID Context,
@@ -78,6 +112,8 @@ VIP_RETURN VipErrorCallback(VIP_NIC_HANDLE NicHandle, VIP_PVOID Context,
 	if (done) {
 		nic->on_error = Handler;
 		nic->on_error_context = Context;
+		redirect(nic);
+		await_call(nic);
 	}
 	vipl_leave(nic);
 	return done ? VIP_SUCCESS : VIP_INVALID_PARAMETER;

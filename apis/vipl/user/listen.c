@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Listening. After a program's first wait for a discriminator the library listens for it until
- * the NIC is closed. So a wait with a time-out of 0 finds requests since the last wait.
+ * Listening. After a program's first wait for a discriminator the library listens at its port
+ * until the NIC is closed. It keeps requests while the program waits, and for some time after each
+ * wait: so a program that waits again and again with a time-out of 0 finds them. Others are
+ * refused, as another NIC or program may wait for the same discriminator: the client tries its port
+ * next.
  */
 #include <stdlib.h>
 #include "listen.h"
@@ -19,10 +22,19 @@ struct vipl_listener {
 	uint16_t port;
 };
 
-/* A discriminator, of length 0 for any */
+#define KEEP_MS		1000	/* after a wait, or twice the time from the one before to it */
+#define KEEP_MAX_MS	60000
+
+/*
+ * A discriminator, of length 0 for any: how many calls wait for it now, when the last one began or
+ * ended, and for how long requests are kept after it, in ms
+ */
 struct vipl_service {
 	struct vipl_service *next;
 	struct vipl_disc disc;
+	unsigned int waits;
+	uint64_t last;
+	uint64_t keep;
 };
 
 static bool listen_at(struct vipl_nic *nic, struct vipl_listener *listener)
@@ -94,10 +106,34 @@ static struct vipl_service *service_of(struct vipl_nic *nic, const struct vipl_d
 	return service;
 }
 
+static struct vipl_service *service_new(struct vipl_nic *nic, const struct vipl_disc *disc)
+{
+	struct vipl_service *service = calloc(1, sizeof(*service));
+
+	if (!service || !find_port(nic, disc)) {
+		free(service);
+		return NULL;
+	}
+	service->disc = *disc;
+	service->last = vipl_now();
+	service->next = nic->services;
+	nic->services = service;
+	return service;
+}
+
+static uint64_t keep_after(uint64_t interval)
+{
+	if (2 * interval < KEEP_MS)
+		return KEEP_MS;
+	return 2 * interval < KEEP_MAX_MS ? 2 * interval : KEEP_MAX_MS;
+}
+
 /**
- * vipl_listen() - Listen for a discriminator
+ * vipl_listen() - Begin to wait for requests for a discriminator
  * @nic: listens at its address
  * @disc: the server's, of length 0 for any; the NIC may listen for it already
+ *
+ * The caller calls vipl_listen_end() afterwards, unless the NIC was closed meanwhile.
  *
  * Context: the NIC's lock is held.
  * Return: false without resources or a free port.
@@ -106,26 +142,47 @@ bool vipl_listen(struct vipl_nic *nic, const struct vipl_disc *disc)
 {
 	struct vipl_service *service = service_of(nic, disc);
 
-	if (service)
-		return true;
-	service = calloc(1, sizeof(*service));
-	if (!service || !find_port(nic, disc)) {
-		free(service);
+	if (!service)
+		service = service_new(nic, disc);
+	if (!service)
 		return false;
-	}
-	service->disc = *disc;
-	service->next = nic->services;
-	nic->services = service;
+	service->keep = keep_after(vipl_now() - service->last);
+	service->waits++;
 	return true;
 }
 
+/**
+ * vipl_listen_end() - End a wait for requests
+ * @nic: after vipl_listen()
+ * @disc: likewise
+ *
+ * Context: the NIC's lock is held.
+ */
+void vipl_listen_end(struct vipl_nic *nic, const struct vipl_disc *disc)
+{
+	struct vipl_service *service = service_of(nic, disc);
+
+	service->waits--;
+	service->last = vipl_now();
+}
+
 /* --- requests --- */
+
+static bool is_kept(const struct vipl_service *service)
+{
+	return service && (service->waits || vipl_now() < service->last + service->keep);
+}
 
 static bool is_waited_for(struct vipl_nic *nic, const struct vipl_disc *disc)
 {
 	static const struct vipl_disc any;
 
-	return service_of(nic, disc) || service_of(nic, &any);
+	return is_kept(service_of(nic, disc)) || is_kept(service_of(nic, &any));
+}
+
+static bool is_unanswered(const struct vipl_link *link)
+{
+	return link->passive && !link->vi && !link->offered && !link->ending;
 }
 
 static unsigned int count_requests(const struct vipl_nic *nic)
@@ -187,7 +244,7 @@ static bool is_for(struct vipl_link *link, const struct vipl_disc *disc,
 {
 	struct vipl_address client;
 
-	if (!link->passive || link->vi || link->offered || link->ending ||
+	if (!is_unanswered(link) ||
 	    (disc->len && !vipl_disc_equal(disc, &link->peer.to)))
 		return false;
 	if (!from)
@@ -216,6 +273,30 @@ struct vipl_link *vipl_listen_next(struct vipl_nic *nic, const struct vipl_disc 
 			return link;
 		}
 	return NULL;
+}
+
+/**
+ * vipl_listen_expire() - Refuse requests for which the program does not wait any more
+ * @nic: the NIC that listens
+ *
+ * Context: the NIC's lock is held.
+ * Return: false if there are no other requests.
+ */
+bool vipl_listen_expire(struct vipl_nic *nic)
+{
+	struct vipl_link *link, *next;
+	bool kept = false;
+
+	for (link = nic->links; link; link = next) {
+		next = link->next;
+		if (!is_unanswered(link))
+			continue;
+		if (is_waited_for(nic, &link->peer.to))
+			kept = true;
+		else
+			refuse(link);
+	}
+	return kept;
 }
 
 /**

@@ -6,6 +6,8 @@
 #include "link.h"
 
 bool vipl_listen(struct vipl_nic *nic, const struct vipl_disc *disc);
+void vipl_listen_end(struct vipl_nic *nic, const struct vipl_disc *disc);
+bool vipl_listen_expire(struct vipl_nic *nic);
 void vipl_listen_request(struct vipl_nic *nic, const struct vipl_event *event);
 struct vipl_link *vipl_listen_next(struct vipl_nic *nic, const struct vipl_disc *disc,
 				   const struct vipl_address *from);

@@ -107,6 +107,8 @@ struct vipl_lane {
  * @closing: @thread and @dispatcher have to return
  * @polls: how often calls of the program that do not wait have found nothing
  * @calls: calls of the program's functions that are due
+ * @calling: the call that @dispatcher makes now, or NULL
+ * @called_times: number of calls that it has made
  * @called: signalled when there is one, or @closing is set
  * @dispatcher: thread that makes them, if @dispatches
  * @dispatches: @dispatcher was started
@@ -148,6 +150,8 @@ struct vipl_nic {
 	unsigned long polls;
 
 	struct vipl_call *calls;
+	struct vipl_call *calling;
+	unsigned long called_times;
 	pthread_cond_t called;
 	pthread_t dispatcher;
 	bool dispatches;

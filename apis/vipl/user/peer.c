@@ -33,15 +33,20 @@ static VIP_RETURN take(struct vipl_link *link, struct vipl_vi *vi)
 
 static VIP_RETURN serve(const struct vipl_request *call)
 {
-	struct vipl_link *link;
-	struct vipl_vi *vi;
+	struct vipl_vi *vi = vipl_still_pending(call->vi, call->epoch);
+	struct vipl_link *link = NULL;
+	struct vipl_nic *nic = call->nic;
 
-	do {
-		vi = vipl_still_pending(call->vi, call->epoch);
-		if (!vi || vi->nic->gone || !vipl_listen(vi->nic, &call->local.disc))
-			return VIP_ERROR_RESOURCE;
-		link = vipl_listen_next(vi->nic, &call->local.disc, &call->remote);
-	} while (!link && vipl_wait(call->nic, &call->deadline));
+	if (!vi || nic->gone || !vipl_listen(nic, &call->local.disc))
+		return VIP_ERROR_RESOURCE;
+	do
+		link = vipl_listen_next(nic, &call->local.disc, &call->remote);
+	while (!link && !nic->gone && vipl_wait(nic, &call->deadline) &&
+	       (vi = vipl_still_pending(call->vi, call->epoch)));
+	if (vipl_object(nic, VIPL_NIC, call->nic_handle))
+		vipl_listen_end(nic, &call->local.disc);
+	if (!vi || nic->gone)
+		return VIP_ERROR_RESOURCE;
 	return link ? take(link, vi) : VIP_TIMEOUT;
 }
 
@@ -92,6 +97,7 @@ static VIP_RETURN peer_request(struct vipl_request *call, struct vipl_vi *vi)
 
 	if (!vipl_is_local(vi->nic, &call->local))
 		return VIP_INVALID_PARAMETER;
+	call->nic_handle = vi->nic->handle;
 	call->local.host = vi->nic->address;
 	call->epoch = vi->epoch;
 	if (!compare(&call->local, &call->remote))

@@ -26,7 +26,7 @@
 /* Interval of the thread's checks while the program calls: the first, and the longest */
 #define CALLERS_MS	1
 #define CALLERS_MAX_MS	16
-#define ENDING_MS	50	/* interval of its checks while links are ending */
+#define ENDING_MS	50	/* interval of its checks while links are ending, or there are requests */
 
 /* --- completions --- */
 
@@ -275,7 +275,7 @@ static void judge(struct watch *watch, unsigned long polls, unsigned int found)
 static int look(struct vipl_nic *nic, struct watch *watch, unsigned long polls)
 {
 	unsigned int found = drain_all(nic);
-	bool ending = end_links(nic);
+	bool ending = end_links(nic) | vipl_listen_expire(nic);
 
 	judge(watch, polls, found);
 	watch->alone = 0;

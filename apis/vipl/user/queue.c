@@ -130,6 +130,7 @@ bool vipl_queue_end(struct vipl_vi *vi, struct vipl_queue *queue, struct vipl_wo
 	bool there = vipl_memory_covers(vi->nic, NULL, work->handle, desc, sizeof(desc->CS));
 
 	work->done = true;
+	work->result = result->status;
 	vipl_bounce_free(vi, work);
 	/* The program may have deregistered the memory: then it is not written (VIA-007). */
 	if (there)

@@ -17,6 +17,7 @@ struct vipl_link;
  * @failed: status bits of the first WR that failed
  * @bounce: buffer of the VI for its data, while it has WRs and more segments than these take; or
  * NULL
+ * @result: error bits of its status, valid with @done
  * @done: its status is written
  * @cs: copy of the control segment, as of the post: the program could change it
  * @ds: likewise of the segments, up to the maximum of a descriptor
@@ -29,6 +30,7 @@ struct vipl_work {
 	unsigned int wrs;
 	uint32_t failed;
 	struct ibv_mr *bounce;
+	uint32_t result;
 	bool done;
 	VIP_CONTROL_SEGMENT cs;
 	VIP_DESCRIPTOR_SEGMENT ds[];

@@ -1,9 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* Connections: requested, accepted, rejected, and ended. */
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "pair.h"
+
+static void transfer_one(void)
+{
+	VIP_DESCRIPTOR *r = make_send(&server, 0, 0, 64), *s = make_send(&client, 0, 0, 64);
+
+	post_recv(&server, r);
+	post_send(&client, s);
+	require_received(&server, r, DONE);
+	require_sent(&client, s, DONE);
+}
 
 static VIP_RETURN request(const char *disc, VIP_ULONG msecs)
 {
@@ -166,6 +177,47 @@ void connect_any(void)
 	close_pair();
 }
 
+/* One NIC has waited once and waits no more; a request is for the one that waits now (4.1) */
+void connect_other(void)
+{
+	union address local = server_at("x"), remote;
+	const char *name = getenv("VIPL_SERVER_DEVICE");
+	VIP_VI_ATTRIBUTES attr;
+	VIP_CONN_HANDLE conn;
+	VIP_NIC_HANDLE idle;
+
+	open_pair();
+	expect(VIP_SUCCESS, at_server(VipOpenNic(name ? name : name_of("VIPL_DEVICE"), &idle)));
+	expect(VIP_TIMEOUT, at_server(VipConnectWait(idle, &local.net, 0, &remote.net, &attr, &conn)));
+	pair_name = "x";
+	connect_pair();
+	expect(VIP_SUCCESS, VipCloseNic(idle));
+	transfer_one();
+	close_pair();
+}
+
+/* A server that looks for requests from time to time, and never waits */
+void connect_polled(void)
+{
+	union address local = server_at("x"), remote;
+	VIP_RETURN ret = VIP_TIMEOUT;
+	VIP_VI_ATTRIBUTES attr;
+	VIP_CONN_HANDLE conn;
+	struct request r;
+	unsigned int i;
+
+	open_pair();
+	start_request(&r, "x", LONG);
+	for (i = 0; i < 6 && ret == VIP_TIMEOUT; i++) {
+		usleep(1200000);
+		ret = at_server(VipConnectWait(server.nic, &local.net, 0, &remote.net, &attr, &conn));
+	}
+	require(!ret, "%d after %u times", ret, i);
+	expect(VIP_SUCCESS, VipConnectAccept(conn, server.vi));
+	require_request(&r, VIP_SUCCESS);
+	close_pair();
+}
+
 void connect_bad(void)
 {
 	union address good = client_at("x"), bad = client_at("x"), out;
@@ -225,16 +277,6 @@ void connect_cancel(void)
 	require_state(&client, VIP_STATE_IDLE);
 	require_received(&client, (void *)client.descs, FLUSHED);
 	close_pair();
-}
-
-static void transfer_one(void)
-{
-	VIP_DESCRIPTOR *r = make_send(&server, 0, 0, 64), *s = make_send(&client, 0, 0, 64);
-
-	post_recv(&server, r);
-	post_send(&client, s);
-	require_received(&server, r, DONE);
-	require_sent(&client, s, DONE);
 }
 
 /* A VI can connect again and again, and change its tag between */

@@ -487,6 +487,47 @@ void error_before(void)
 	close_pair();
 }
 
+static unsigned int old_calls, old_running, new_calls;
+
+static void old_handler(VIP_PVOID context, VIP_ERROR_DESCRIPTOR *error)
+{
+	(void)context;
+	(void)error;
+	__atomic_store_n(&old_running, 1, __ATOMIC_RELEASE);
+	__atomic_add_fetch(&old_calls, 1, __ATOMIC_RELEASE);
+	usleep(50000);
+	__atomic_store_n(&old_running, 0, __ATOMIC_RELEASE);
+}
+
+static void new_handler(VIP_PVOID context, VIP_ERROR_DESCRIPTOR *error)
+{
+	(void)error;
+	require(context == &new_calls, "its context");
+	__atomic_add_fetch(&new_calls, 1, __ATOMIC_RELEASE);
+}
+
+/* The program may free the old handler's context as soon as it is replaced */
+void replace_handler(void)
+{
+	uint64_t end = now_ms() + LONG;
+	unsigned int i, before;
+
+	open_end(&client);
+	expect(VIP_SUCCESS, VipErrorCallback(client.nic, NULL, old_handler));
+	for (i = 0; i < 50; i++)
+		expect(VIP_SUCCESS, VipPostRecv(client.vi, NULL, 0));
+	while (!__atomic_load_n(&old_running, __ATOMIC_ACQUIRE))
+		usleep(100);
+	expect(VIP_SUCCESS, VipErrorCallback(client.nic, &new_calls, new_handler));
+	require(!__atomic_load_n(&old_running, __ATOMIC_ACQUIRE), "a call of the old one");
+	before = __atomic_load_n(&old_calls, __ATOMIC_ACQUIRE);
+	while (before + __atomic_load_n(&new_calls, __ATOMIC_ACQUIRE) < 50 && now_ms() < end)
+		usleep(1000);
+	require(before == __atomic_load_n(&old_calls, __ATOMIC_ACQUIRE), "more calls of the old one");
+	require(before + new_calls == 50, "%u and %u calls", before, new_calls);
+	expect(VIP_SUCCESS, VipCloseNic(client.nic));
+}
+
 static void close_it(VIP_PVOID context, VIP_ERROR_DESCRIPTOR *error)
 {
 	(void)context;

@@ -278,6 +278,8 @@ static const struct test_case all_cases[] = {
 	{ "connect_mismatch", connect_mismatch, "a request outlives an accept that does not fit" },
 	{ "connect_timeout", connect_timeout, "a request and a wait take as long as they say" },
 	{ "connect_any", connect_any, "a wait of no discriminator gets requests for any" },
+	{ "connect_other", connect_other, "a request is for a program that waits, not for one that did" },
+	{ "connect_polled", connect_polled, "a server that never waits but looks finds its clients" },
 	{ "connect_bad", connect_bad, "what is no address, VI or request connects nothing" },
 	{ "connect_cancel", connect_cancel, "a disconnect ends a request that is under way" },
 	{ "reconnect", reconnect, "a VI is connected and disconnected many times" },
@@ -338,6 +340,7 @@ static const struct test_case all_cases[] = {
 	{ "device_gone", device_gone, "" },
 	{ "device_gone_pending", device_gone_pending, "" },
 	{ "fuzz", fuzz, "descriptors of random fields end with a status that there is" },
+	{ "replace_handler", replace_handler, "a function that was replaced is not called, nor under way" },
 	{ "close_in_call", close_in_call, "a NIC is not closed by a function it calls" },
 };
 

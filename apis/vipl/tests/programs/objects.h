@@ -43,6 +43,8 @@ void connect_reject(void);
 void connect_mismatch(void);
 void connect_timeout(void);
 void connect_any(void);
+void connect_other(void);
+void connect_polled(void);
 void connect_bad(void);
 void connect_cancel(void);
 void reconnect(void);
@@ -79,6 +81,7 @@ void callbacks(void);
 void queue_overrun(void);
 void told_errors_end(void);
 void error_before(void);
+void replace_handler(void);
 void close_in_call(void);
 
 /* The cases of level.c */

@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include "pair.h"
 
-#define REGIONS	10000
+#define MAX_REGIONS	10000
 #define SMALL	16		/* VIs with little to send */
 #define PINGS	50		/* of each */
 #define BULK	16		/* receives of the one with much to send */
@@ -162,25 +162,26 @@ static uint64_t cost_of_post(void)
 /* As many regions as a message-passing library has cost a descriptor no time, and all are found */
 void many_regions(void)
 {
-	static VIP_MEM_HANDLE handles[REGIONS];
+	static VIP_MEM_HANDLE handles[MAX_REGIONS];
 	char *p = map(64 * 4096, PROT_READ | PROT_WRITE);
+	unsigned int i, count = env_uint("VIPL_REGIONS", 2000);
 	uint64_t few, many;
-	unsigned int i;
 
+	require(count <= MAX_REGIONS, "%u", count);
 	open_end(&client);
 	few = cost_of_post();
-	for (i = 0; i < REGIONS; i++)
+	for (i = 0; i < count; i++)
 		expect(VIP_SUCCESS, VipRegisterMem(client.nic, p + i % 64 * 4096, 4096, &client.mem,
 						   &handles[i]));
 	many = cost_of_post();
-	note("%d ns with one region, %d with %d more", (int)few, (int)many, REGIONS);
+	note("%d ns with one region, %d with %u more", (int)few, (int)many, count);
 	require(many < 5 * few, "%d ns, and %d", (int)few, (int)many);
-	for (i = 0; i < REGIONS; i++)
+	for (i = 0; i < count; i++)
 		expect(VIP_SUCCESS, VipQueryMem(client.nic, p + i % 64 * 4096, handles[i],
 						&client.mem));
-	for (i = 0; i < REGIONS; i += 2)
+	for (i = 0; i < count; i += 2)
 		expect(VIP_SUCCESS, VipDeregisterMem(client.nic, p + i % 64 * 4096, handles[i]));
-	for (i = 0; i < REGIONS; i++) {
+	for (i = 0; i < count; i++) {
 		VIP_RETURN want = i % 2 ? VIP_SUCCESS : VIP_INVALID_PARAMETER;
 
 		expect(want, VipQueryMem(client.nic, p + i % 64 * 4096, handles[i], &client.mem));

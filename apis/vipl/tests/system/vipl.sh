@@ -31,7 +31,7 @@ one_host
 export VIPL_DEVICE=$CLI_DEV VIPL_NETDEV=d1
 limit=$T_LIMIT
 if [ -n "${TEST_LONG:-}" ]; then
-	export VIPL_MESSAGES=100000 VIPL_ROUNDS=1000 VIPL_VIS=1024 VIPL_TIMEOUT=400
+	export VIPL_MESSAGES=100000 VIPL_ROUNDS=1000 VIPL_VIS=1024 VIPL_REGIONS=10000 VIPL_TIMEOUT=400
 	limit=420
 fi
 cases -l $limit vipl
@@ -80,7 +80,7 @@ two_hosts 1500
 vipl_two_hosts
 if [ -n "${TEST_LONG:-}" ]; then
 	# all of them, with as many messages as usual
-	unset VIPL_MESSAGES VIPL_ROUNDS VIPL_VIS VIPL_TIMEOUT
+	unset VIPL_MESSAGES VIPL_ROUNDS VIPL_VIS VIPL_REGIONS VIPL_TIMEOUT
 	"$BIN/vipl" --list >"$tmp/cases"
 	while IFS=$'\t' read -r -u 3 name _; do
 		t "two hosts: $name" on_cli "$BIN/vipl" "$CLI4" "$name"

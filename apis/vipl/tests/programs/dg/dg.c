@@ -97,6 +97,12 @@ static void descriptor_error(void)
 	expect(VIP_SUCCESS, VipPostSend(vi, d, h));
 	expect(VIP_DESCRIPTOR_ERROR, VipSendWait(vi, VIP_INFINITE, &got));
 	require(got == d, "the one that was flushed");
+	expect(VIP_SUCCESS, VipPostRecv(vi, d, h));
+	expect(VIP_SUCCESS, VipDeregisterMem(nic, d, h));
+	munmap(d, 4096);
+	expect(VIP_SUCCESS, VipDisconnect(vi));
+	expect(VIP_DESCRIPTOR_ERROR, VipRecvDone(vi, &got));
+	require(got == d, "the one whose memory is gone");
 	expect(VIP_SUCCESS, VipCloseNic(nic));
 }
 

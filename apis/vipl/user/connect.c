@@ -321,7 +321,7 @@ static void end_attempt(const struct vipl_request *call)
  * @call: with the VI's epoch; the VI is Idle or in Error afterwards, if it fails
  *
  * Context: the NIC's lock is held; released while it waits.
- * Return: as VipConnectRequest(), and VIP_NO_MATCH with @call->once.
+ * Return: as VipConnectRequest(); VIP_TIMEOUT at once with @call->once, if the server is absent.
  */
 VIP_RETURN vipl_request(const struct vipl_request *call)
 {
@@ -332,9 +332,7 @@ VIP_RETURN vipl_request(const struct vipl_request *call)
 	while (ret == VIP_NOT_DONE && !call->once && pause_before_next(call));
 	if (ret)
 		end_attempt(call);
-	if (ret == VIP_NOT_DONE)
-		return call->once ? VIP_NO_MATCH : VIP_TIMEOUT;
-	return ret;
+	return ret == VIP_NOT_DONE ? VIP_TIMEOUT : ret;
 }
 
 static VIP_RETURN request(struct vipl_request *call, struct vipl_vi *vi,
@@ -389,6 +387,8 @@ VIP_RETURN vipl_connect_request(VIP_VI_HANDLE handle, VIP_NET_ADDRESS *local,
 	vi = vipl_enter(VIPL_VI, handle, &call.nic);
 	if (vi)
 		ret = request(&call, vi, attribs);
+	if (ret == VIP_TIMEOUT && once && !vipl_is_over(&call.deadline))
+		ret = VIP_NO_MATCH;
 	vipl_leave(call.nic);
 	return ret;
 }

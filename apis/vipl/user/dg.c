@@ -324,11 +324,11 @@ VIP_RETURN VipConnectRequest_DG(VIP_VI_HANDLE vi, VIP_NET_ADDRESS *local, VIP_NE
  * @attribs: set to those of the peer's VI
  *
  * Context: any thread; takes the NIC's lock.
- * Return: as VipConnectRequest(); VIP_NOT_DONE, VIP_INVALID_STATE.
+ * Return: as vipl_peer_done().
  */
 VIP_RETURN VipConnectPeerDone_DG(VIP_VI_HANDLE vi, VIP_VI_ATTRIBUTES *attribs)
 {
-	VIP_RETURN ret = vipl_peer_result(vi, attribs, false);
+	VIP_RETURN ret = vipl_peer_done(vi, attribs);
 
 	from_strict(ret, attribs);
 	return ret;
@@ -340,11 +340,11 @@ VIP_RETURN VipConnectPeerDone_DG(VIP_VI_HANDLE vi, VIP_VI_ATTRIBUTES *attribs)
  * @attribs: set to those of the peer's VI
  *
  * Context: any thread; sleeps.
- * Return: as VipConnectRequest(); VIP_INVALID_STATE.
+ * Return: as vipl_peer_wait().
  */
 VIP_RETURN VipConnectPeerWait_DG(VIP_VI_HANDLE vi, VIP_VI_ATTRIBUTES *attribs)
 {
-	VIP_RETURN ret = vipl_peer_result(vi, attribs, true);
+	VIP_RETURN ret = vipl_peer_wait(vi, attribs);
 
 	from_strict(ret, attribs);
 	return ret;

@@ -49,6 +49,7 @@ VIP_RETURN VipNSGetHostByName(VIP_NIC_HANDLE nic, VIP_CHAR *name, VIP_NET_ADDRES
 VIP_RETURN VipNSGetHostByAddr(VIP_NIC_HANDLE nic, VIP_NET_ADDRESS *address, VIP_CHAR *name,
 			      VIP_ULONG *len);
 
-VIP_RETURN vipl_peer_result(VIP_VI_HANDLE vi, VIP_VI_ATTRIBUTES *attribs, bool wait);
+VIP_RETURN vipl_peer_done(VIP_VI_HANDLE vi, VIP_VI_ATTRIBUTES *attribs);
+VIP_RETURN vipl_peer_wait(VIP_VI_HANDLE vi, VIP_VI_ATTRIBUTES *attribs);
 
 #endif

@@ -67,9 +67,12 @@ static void *connect_peers(void *arg)
 {
 	struct vipl_request *call = arg;
 	bool server = compare(&call->local, &call->remote) < 0;
+	VIP_RETURN ret;
 
-	if (vipl_enter(VIPL_VI, call->vi, &call->nic))
-		tell(call, server ? serve(call) : vipl_request(call));
+	if (vipl_enter(VIPL_VI, call->vi, &call->nic)) {
+		ret = server ? serve(call) : vipl_request(call);
+		tell(call, ret);
+	}
 	vipl_leave(call->nic);
 	free(call);
 	return NULL;
@@ -152,16 +155,35 @@ static VIP_RETURN peer_result(VIP_VI_HANDLE handle, VIP_VI_ATTRIBUTES *attribs)
 }
 
 /**
- * vipl_peer_result() - The result of VipConnectPeerRequest()
+ * vipl_peer_done() - The result of VipConnectPeerRequest(), if there is one
  * @vi: its VI
  * @attribs: set to the peer's attributes, if connected
- * @wait: wait for the result
  *
- * Context: any thread; may sleep.
- * Return: as VipConnectRequest(); VIP_NOT_DONE without @wait; VIP_INVALID_STATE: it was not
- * called, or the VI was disconnected.
+ * Context: any thread; takes the NIC's lock.
+ * Return: as VipConnectRequest(), VIP_INVALID_RELIABILITY_LEVEL, VIP_INVALID_MTU; VIP_NOT_DONE;
+ * VIP_INVALID_STATE: it was not called, or the VI was disconnected.
  */
-VIP_RETURN vipl_peer_result(VIP_VI_HANDLE vi, VIP_VI_ATTRIBUTES *attribs, bool wait)
+VIP_RETURN vipl_peer_done(VIP_VI_HANDLE vi, VIP_VI_ATTRIBUTES *attribs)
+{
+	struct vipl_nic *nic;
+	VIP_RETURN ret;
+
+	if (!attribs || !vipl_enter(VIPL_VI, vi, &nic))
+		return VIP_INVALID_PARAMETER;
+	ret = peer_result(vi, attribs);
+	vipl_leave(nic);
+	return ret;
+}
+
+/**
+ * vipl_peer_wait() - Wait for the result of VipConnectPeerRequest()
+ * @vi: its VI
+ * @attribs: set to the peer's attributes, if connected
+ *
+ * Context: any thread; sleeps.
+ * Return: as vipl_peer_done(), but VIP_NOT_DONE.
+ */
+VIP_RETURN vipl_peer_wait(VIP_VI_HANDLE vi, VIP_VI_ATTRIBUTES *attribs)
 {
 	struct vipl_deadline never = { .never = true };
 	struct vipl_nic *nic;
@@ -171,7 +193,7 @@ VIP_RETURN vipl_peer_result(VIP_VI_HANDLE vi, VIP_VI_ATTRIBUTES *attribs, bool w
 		return VIP_INVALID_PARAMETER;
 	do
 		ret = peer_result(vi, attribs);
-	while (wait && ret == VIP_NOT_DONE && vipl_wait(nic, &never));
+	while (ret == VIP_NOT_DONE && vipl_wait(nic, &never));
 	vipl_leave(nic);
 	return ret;
 }

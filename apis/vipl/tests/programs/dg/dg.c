@@ -6,6 +6,7 @@
  *	vipl_dg ADDR CASE	on the device that has address ADDR
  */
 #include <arpa/inet.h>
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,11 +151,58 @@ static void names(void)
 	expect(VIP_INVALID_PARAMETER, VipNSShutdown(nic));
 }
 
+static void *function(void *library, const char *name)
+{
+	void *found = dlsym(library, name);
+
+	require(found, "%s: %s", name, dlerror());
+	return found;
+}
+
+/* A program that finds its functions by their names, and has the types of the guide */
+static void by_name(void)
+{
+	void *library = dlopen("libvipl_dg.so.1", RTLD_NOW | RTLD_LOCAL);
+	VIP_RETURN (*open)(const VIP_CHAR *name, VIP_NIC_HANDLE *nic);
+	VIP_RETURN (*query)(VIP_NIC_HANDLE nic, VIP_NIC_ATTRIBUTES *attr);
+	VIP_RETURN (*create)(VIP_NIC_HANDLE nic, VIP_VI_ATTRIBUTES *attr, VIP_CQ_HANDLE send,
+			     VIP_CQ_HANDLE recv, VIP_VI_HANDLE *vi);
+	VIP_RETURN (*query_vi)(VIP_VI_HANDLE vi, VIP_VI_STATE *state, VIP_VI_ATTRIBUTES *attr,
+			       VIP_BOOLEAN *send, VIP_BOOLEAN *recv);
+	VIP_RETURN (*close)(VIP_NIC_HANDLE nic);
+	VIP_VI_ATTRIBUTES attr = {
+		.ReliabilityLevel = VIP_SERVICE_RELIABLE_RECEPTION,
+		.MaxTransferSize = 32768,
+	};
+	VIP_NIC_ATTRIBUTES limits;
+	VIP_BOOLEAN send, recv;
+	VIP_NIC_HANDLE nic;
+	VIP_VI_STATE state;
+	VIP_VI_HANDLE vi;
+
+	require(library, "%s", dlerror());
+	open = function(library, "VipOpenNic");
+	query = function(library, "VipQueryNic");
+	create = function(library, "VipCreateVi");
+	query_vi = function(library, "VipQueryVi");
+	close = function(library, "VipCloseNic");
+	function(library, "VipConnectPeerRequest");
+	require(!open(getenv("VIPL_DEVICE"), &nic) && !query(nic, &limits), "a NIC");
+	require(limits.ReliabilityLevelSupport == (VIP_SERVICE_UNRELIABLE |
+		VIP_SERVICE_RELIABLE_DELIVERY | VIP_SERVICE_RELIABLE_RECEPTION), "%#lx",
+		limits.ReliabilityLevelSupport);
+	require(!create(nic, &attr, NULL, NULL, &vi), "a VI");
+	require(!query_vi(vi, &state, &attr, &send, &recv) && send && recv &&
+		attr.ReliabilityLevel == VIP_SERVICE_RELIABLE_RECEPTION, "as made");
+	require(!close(nic), "closed");
+}
+
 static const struct test_case all_cases[] = {
 	{ "levels", levels, "reliability levels are bits, and a NIC says which it has" },
 	{ "descriptor_error", descriptor_error, "a descriptor in error has a code, and is dequeued" },
 	{ "states", states, "a wrong state and a server that is not there have codes" },
 	{ "names", names, "hosts have names" },
+	{ "by_name", by_name, "a program that finds its functions by name gets the guide's" },
 	{ "peers", peers, "two peers connect, whoever is first" },
 	{ "peers_bad", peers_bad, "a peer that does not come is waited for as long as was said" },
 	{ "pong", pong, "a program of those times plays ping-pong" },

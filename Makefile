@@ -110,8 +110,8 @@ check-packages:		## The Debian packages on a machine of their own; an hour
 check-wire: setup	## Conformance to the wire, row by row: the scripted iWARP peer
 	@scripts/check-wire
 
-check-vipl: setup	## libvipl: functions, 100,000 messages, 1,000 connections
-	@tests/system/run --kernel newest --long vipl vipl_other vipl_sanitize
+check-vipl: setup	## libvipl: functions, millions of messages, 1,000 connections
+	@tests/system/run --kernel newest --long --timeout 7200 vipl vipl_old vipl_other vipl_sanitize
 
 check-rnicpi: setup	## librnicpi: functions, 1,000 conversations that turn; rnicpi.ko
 	@tests/system/run --kernel newest --long rnicpi rnicpi_other rnicpi_sanitize rnicpi_ko

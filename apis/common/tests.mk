@@ -54,6 +54,6 @@ $(OUT):
 	mkdir -p $@
 
 clean:
-	rm -f $(OUT)/$(name) $(addprefix $(OUT)/$(name),_dg $(sanitizers:%=-%) $(examples:%=_example_%))
+	rm -f $(OUT)/$(name) $(addprefix $(OUT)/$(name),_dg _old _old_dg $(sanitizers:%=-%) $(examples:%=_example_%))
 
 .PHONY: all clean library

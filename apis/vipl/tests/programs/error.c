@@ -396,30 +396,28 @@ static void require_ended(bool reliable)
 	__atomic_store_n(&at_server.count, 0, __ATOMIC_RELEASE);
 }
 
-static void overrun_of_sends(void)
+/* One descriptor more than the client's queue takes, of which @op is told */
+static void overrun_by(void (*post)(struct end *, VIP_DESCRIPTOR *), VIP_DESCRIPTOR *d, VIP_ULONG op)
 {
-	VIP_DESCRIPTOR *d = make_rdma(&client, 0, VIP_CONTROL_OP_RDMAWRITE, server.data, server.handle);
 	VIP_NIC_ATTRIBUTES limits;
 	unsigned long i;
 
 	expect(VIP_SUCCESS, VipQueryNic(client.nic, &limits));
 	for (i = 0; i <= limits.MaxDescriptorsPerQueue; i++)
-		post_send(&client, d);
+		post(&client, d);
 	require_told(&at_client, 0, VIP_RESOURCE_VI, VIP_ERROR_VI_OVERRUN, d);
-	require_opcode(&at_client, VIP_STATUS_OP_RDMA_WRITE);
+	require_opcode(&at_client, op);
+}
+
+static void overrun_of_sends(void)
+{
+	overrun_by(post_send, make_rdma(&client, 0, VIP_CONTROL_OP_RDMAWRITE, server.data,
+					server.handle), VIP_STATUS_OP_RDMA_WRITE);
 }
 
 static void overrun_of_receives(void)
 {
-	VIP_DESCRIPTOR *d = make_send(&client, 0, 0, 8);
-	VIP_NIC_ATTRIBUTES limits;
-	unsigned long i;
-
-	expect(VIP_SUCCESS, VipQueryNic(client.nic, &limits));
-	for (i = 0; i <= limits.MaxDescriptorsPerQueue; i++)
-		post_recv(&client, d);
-	require_told(&at_client, 0, VIP_RESOURCE_VI, VIP_ERROR_VI_OVERRUN, d);
-	require_opcode(&at_client, VIP_STATUS_OP_RECEIVE);
+	overrun_by(post_recv, make_send(&client, 0, 0, 8), VIP_STATUS_OP_RECEIVE);
 }
 
 static void post_without_handle(void)

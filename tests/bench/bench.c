@@ -21,7 +21,8 @@
  *	size=64		bytes of a message
  *	links=1		connections
  *	depth=16	messages under way on each of them, for a stream
- *	wait=poll	poll: both ends poll; event: they sleep until there is something
+ *	wait=poll	poll: both ends poll; event: they sleep until there is something;
+ *			memory: they look for a status in memory (libvipl)
  *	ms=1000		how long to measure
  *	limit=30	seconds that all the rest may take, such as connecting
  *	pin=0		1: the client on the first CPU, the server on the last
@@ -49,7 +50,7 @@
 static const char *const nets[] = { "verbs", "tcp", "ktcp", "vipl", NULL };
 static const char *const whats[] = { "latency", "stream", "connect", "scale", "register", NULL };
 static const char *const ops[] = { "send", "write", "read", NULL };
-static const char *const waits[] = { "poll", "event", NULL };
+static const char *const waits[] = { "poll", "event", "memory", NULL };
 
 static unsigned int choice(const char *const *names, const char *value)
 {
@@ -68,6 +69,12 @@ static unsigned long number(const char *value)
 	return n;
 }
 
+static void set_wait(struct bench *b, unsigned int wait)
+{
+	b->event = wait == 1;
+	b->memory = wait == 2;
+}
+
 static void set(struct bench *b, const char *name, const char *value)
 {
 	if (!strcmp(name, "net"))
@@ -83,7 +90,7 @@ static void set(struct bench *b, const char *name, const char *value)
 	else if (!strcmp(name, "depth"))
 		b->depth = number(value);
 	else if (!strcmp(name, "wait"))
-		b->event = choice(waits, value);
+		set_wait(b, choice(waits, value));
 	else if (!strcmp(name, "ms"))
 		b->ms = number(value);
 	else if (!strcmp(name, "limit"))
@@ -98,7 +105,7 @@ void result_begin(const struct bench *b)
 {
 	printf("{\"net\": \"%s\", \"do\": \"%s\", \"op\": \"%s\", \"size\": %u, \"links\": %u, \"depth\": %u, \"wait\": \"%s\"",
 	       nets[b->net], whats[b->what], ops[b->op], b->size, b->links, b->depth,
-	       waits[b->event]);
+	       waits[b->memory ? 2 : b->event]);
 }
 
 static void run(struct bench *b)
@@ -113,6 +120,7 @@ static void run(struct bench *b)
 
 	require(b->size >= 4 && b->links && b->depth, "size, links or depth is too small");
 	require(how[b->net][b->what], "%s has no %s", nets[b->net], whats[b->what]);
+	require(!b->memory || (b->net == NET_VIPL && b->what == DO_LATENCY), "nothing to look at");
 	/* a bound, whatever happens */
 	deadline_set(b->ms / 1000 + b->limit, NULL);
 	if (b->pin)

@@ -21,6 +21,7 @@ struct bench {
 	uint32_t links;		/* connections */
 	uint32_t depth;		/* messages under way on each */
 	bool event;		/* sleeps while it waits, and does not poll */
+	bool memory;		/* libvipl: looks for a status in memory, without a call */
 	uint32_t ms;		/* how long to measure */
 	uint32_t limit;		/* seconds that all the rest may take */
 	bool pin;		/* client on the first CPU, server on the last */

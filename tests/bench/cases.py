@@ -30,7 +30,8 @@ def latency(path, op, size, wait, pairs=1):
     # Programs that poll need a CPU each, or they wait for each other's time slice; but this wait
     # is what the cases with several pairs measure
     pin = 1 if wait == 'poll' else 0
-    name = f'{op} {bytes_of(size)}, {"polling" if wait == "poll" else "event-driven"}'
+    how = {'poll': 'polling', 'event': 'event-driven', 'memory': 'looking in memory'}
+    name = f'{op} {bytes_of(size)}, {how[wait]}'
     if pairs > 1:
         name += f', {pairs} programs a CPU'
     return Case(name, path, {'do': 'latency', 'op': op, 'size': size, 'wait': wait, 'pin': pin},
@@ -129,6 +130,7 @@ def wide(path):
 
 # Cases that do not depend on the path
 ONCE = [latency('host', op, 64, 'poll', pairs=2) for op in ('send', 'write', 'read')] + [
+    latency('host', 'send', 64, 'memory'),
     register('host', 1 << 20),
     register('host', 16 << 20),
     scale('host', 1000),
@@ -148,6 +150,8 @@ BY_NAME = {(c.path, c.name): c for c in FULL}
 def has(case, peer):
     """Whether this peer supports the case at all, and whether the result has a meaning."""
     do, op, size = case.args['do'], case.args.get('op'), case.args.get('size')
+    if case.args.get('wait') == 'memory' and peer.net != 'vipl':
+        return False
     if do == 'disk':
         return peer.name not in ('srnic-markers', 'ktcp')
     if peer.net == 'ktcp':

@@ -5,6 +5,7 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <vipl.h>
@@ -36,6 +37,7 @@ struct end {
 	VIP_DESCRIPTOR *descs;
 	char *data;		/* MAX_BYTES for each descriptor */
 	const void *heard;	/* the last message */
+	unsigned int next;	/* the receive that is done next */
 };
 
 static void check(VIP_RETURN ret, const char *what)
@@ -105,6 +107,17 @@ static void post_recv(struct end *e, unsigned int i)
 	check(VipPostRecv(e->vi, fill(e, i, MAX_BYTES), e->handle), "VipPostRecv");
 }
 
+/*
+ * Looks at a status in memory, if that is how this end waits. It gives way between two looks: of the
+ * threads of a program in User Mode Linux one at a time is in user space.
+ */
+static void look_for(struct end *e, unsigned int i)
+{
+	while (e->b->memory &&
+	       !(__atomic_load_n(&e->descs[i].CS.Status, __ATOMIC_ACQUIRE) & VIP_STATUS_DONE))
+		sched_yield();
+}
+
 static void await_sent(struct end *e)
 {
 	VIP_DESCRIPTOR *d;
@@ -130,6 +143,7 @@ static unsigned int take_sent(struct end *e)
 static void say(struct end *e, unsigned int bytes)
 {
 	check(VipPostSend(e->vi, fill(e, RECVS, bytes), e->handle), "VipPostSend");
+	look_for(e, RECVS);
 	await_sent(e);
 }
 
@@ -140,6 +154,7 @@ static uint8_t hear(struct end *e, bool sleep)
 	VIP_DESCRIPTOR *d;
 	uint8_t last;
 
+	look_for(e, e->next);
 	do
 		ret = sleep ? VipRecvWait(e->vi, VIP_INFINITE, &d) : VipRecvDone(e->vi, &d);
 	while (ret == VIP_NOT_DONE);
@@ -148,6 +163,7 @@ static uint8_t hear(struct end *e, bool sleep)
 	last = e->data[(d - e->descs) * MAX_BYTES + d->CS.Length - 1];
 	e->heard = e->data + (d - e->descs) * MAX_BYTES;
 	post_recv(e, d - e->descs);
+	e->next = (e->next + 1) % RECVS;
 	return last;
 }
 

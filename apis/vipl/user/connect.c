@@ -69,8 +69,8 @@ static VIP_RETURN await(struct vipl_nic *nic, VIP_NIC_HANDLE handle,
  * @RemoteViAttribs: set to those of the client's VI; the tag has no meaning
  * @ConnHandle: the request, for VipConnectAccept() or VipConnectReject()
  *
- * The library keeps requests for a second after a wait, or for twice the time since the wait
- * before, a minute at most; and up to a thousand for a NIC.
+ * The library keeps requests for a second after a wait; or, if that is longer, for twice the time
+ * since the wait before, a minute at most. It keeps up to 1,024 for a NIC.
  *
  * Context: any thread; sleeps.
  * Return: VIP_SUCCESS, VIP_TIMEOUT, VIP_INVALID_PARAMETER; VIP_ERROR_RESOURCE: another

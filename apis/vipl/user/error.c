@@ -96,9 +96,10 @@ static void await_call(struct vipl_nic *nic)
  * @Handler: called in a thread of the library, and may call the library; NULL: errors
  * are written to the system's log
  *
- * The handler before it is not called any more; a call of it in progress has ended.
+ * The library does not call the handler that this one replaces any more; a call in progress has
+ * ended.
  *
- * Context: any thread; waits for the handler before it, unless it is called from it.
+ * Context: any thread; waits for that handler to return, unless it is the caller.
  * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER, also if no thread can be created.
  */
 VIP_RETURN VipErrorCallback(VIP_NIC_HANDLE NicHandle, VIP_PVOID Context,

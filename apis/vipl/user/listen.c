@@ -22,7 +22,8 @@ struct vipl_listener {
 	uint16_t port;
 };
 
-#define KEEP_MS		1000	/* after a wait, or twice the time from the one before to it */
+/* Requests are kept after a wait for twice the time from the one before to it, within these */
+#define KEEP_MS		1000
 #define KEEP_MAX_MS	60000
 
 /*

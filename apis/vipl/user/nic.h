@@ -99,7 +99,7 @@ struct vipl_lane {
  * @services: discriminators that the library listens for
  * @lanes: CQs of verbs
  * @completions: completion channel of the lanes
- * @thread: takes events, and completions while the program makes no calls
+ * @thread: takes events, and completions that no call takes
  * @events: a context of the device, for its events alone: that of @id is shared by all NICs
  * @gone: the device has gone
  * @wake: an eventfd that wakes @thread

@@ -23,7 +23,7 @@
 #define BATCH		16
 #define FOREVER_MS	-1
 #define MANY_IN_VAIN	8
-/* Interval of the thread's checks while the program calls: the first, and the longest */
+/* Interval of the thread's checks while calls poll: the first, and the longest */
 #define CALLERS_MS	1
 #define CALLERS_MAX_MS	16
 #define ENDING_MS	50	/* interval of its checks while links are ending, or there are requests */
@@ -220,7 +220,7 @@ static bool end_links(struct vipl_nic *nic)
  * struct watch - state of the thread
  * @polls: nic->polls at the last check
  * @in_vain: number of checks in a row between which calls have polled, see judge()
- * @nap: time until the next check while calls find them, in ms
+ * @nap: time until the next check while calls poll, in ms
  * @alone: time since the last check with the lock, in ms
  */
 struct watch {

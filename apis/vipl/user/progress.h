@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Completions: calls of the program take them; a thread takes them while it makes none. */
+/* Completions: calls of the program take them; a thread takes those that no call takes. */
 #ifndef VIPL_PROGRESS_H
 #define VIPL_PROGRESS_H
 

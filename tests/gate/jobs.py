@@ -22,8 +22,8 @@ NO_FILTER = ('kasan', 'uml', 'uml-6.1')
 # Run only when named
 NAMED_ONLY = ('pyverbs_newest',)
 # Long files that test no more on the stock kernel than on the newest: many rounds, and libraries
-# and programs that only use verbs which other files test. pyverbs has some for huge pages, which
-# User Mode Linux lacks; rnicpi_ko is a module.
+# and programs that only use verbs which other files test. Not pyverbs, which has tests for huge
+# pages, and User Mode Linux has none; nor rnicpi_ko, which is a module.
 LIBRARIES = ('leak', 'outcomes', 'perftest_ib', 'rnicpi', 'rnicpi_other', 'rnicpi_sanitize', 'ucx',
              'vipl', 'vipl_other', 'vipl_sanitize')
 # Only the stock kernel has what these need; they take minutes there, so the gate runs them.
@@ -134,8 +134,8 @@ def skips():
 
 
 def only_on_stock():
-    """Files of tests/system that skip on the newest kernel something that the stock one runs;
-    make check runs these there"""
+    """Files of tests/system, but for GATE_ONLY, that skip on the newest kernel something that the
+    stock one runs; make check runs these there"""
     table = list(skips())
     nowhere = {file for kernels, file, test in table if 'stock' in kernels and not test}
     return [f for f in system_files() if f not in nowhere and f not in GATE_ONLY and

@@ -13,7 +13,7 @@ export UCX_WARN_UNUSED_ENV_VARS=n	# below: of newer releases
 export UCX_IB_ROCE_REACHABILITY_MODE=all
 # The protocols that are on since 1.16 flush what is remote, which rc_verbs cannot on any device.
 export UCX_PROTO_ENABLE=n
-# Where it can be an MPI program, it is one unless told otherwise.
+# A ucx_perftest that was built with MPI is an MPI program, unless -P 0 says otherwise.
 not_mpi=''
 ! ucx_perftest -h | grep -q -- '-P <0|1>' || not_mpi='-P 0'
 

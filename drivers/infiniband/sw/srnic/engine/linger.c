@@ -8,8 +8,9 @@
  * until the peer closes its side.
  *
  * The owner of the stream does not wait for this. It hands the stream to srnic_linger()
- * and goes on at once; from then on a work runs the stream, for a bounded time. The
- * work is part of the stream, so a stream can always linger.
+ * and goes on at once; from then on a work runs the stream, for a bounded time, or until a
+ * program lets go of the lock of its own socket. The work is part of the stream, so a stream
+ * can always linger.
  */
 
 #include <linux/list.h>
@@ -256,8 +257,9 @@ static void linger_run(struct work_struct *work)
  * @bound: jiffies that the peer has to close its side; 0: the connection is reset
  *
  * The peer gets what TCP has, @unsent, and FIN, as long as it takes them; what it
- * sends is dropped. When it has closed, or at @bound, the socket is released. If the user
- * has more than LINGER_MAX such streams, the oldest of them ends now.
+ * sends is dropped. When it has closed, or at @bound, the socket is released, but not while a
+ * program keeps it locked. If the user has more than LINGER_MAX such streams, the oldest of them
+ * ends now.
  * Context: process, may sleep, but does not wait for the peer.
  */
 void srnic_linger(struct srnic_stream *stream, struct srnic_batch *unsent, unsigned long bound)
@@ -307,7 +309,8 @@ static void linger_hurry_all(struct srnic_linger_user *user)
 /**
  * srnic_linger_exit - at unload of the module
  *
- * No stream is handed over any more. Those that linger end now. Context: process, sleeps.
+ * No stream is handed over any more. Those that linger end now, as soon as no program keeps their
+ * socket locked. Context: process, sleeps.
  */
 void srnic_linger_exit(void)
 {

@@ -7,7 +7,7 @@
  *
  * The rx kthread sleeps until then. A post to an RQ rings the doorbell if NEED_WAKEUP is set.
  * A program's post to an SRQ rings none. Of the QPs that wait for the SRQ the first one polls it,
- * after naps that grow; when it ends to wait it wakes the next one, which does so from then on.
+ * after naps that grow; when its wait ends it wakes the next one, which polls from then on.
  */
 
 #include <linux/delay.h>

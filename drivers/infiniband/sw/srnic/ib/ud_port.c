@@ -168,8 +168,9 @@ static void port_receive(struct srnic_device *dev, struct sk_buff *skb)
  * @sk: the socket; its user data is the device
  *
  * The kernel calls it once for each datagram that it has put into the queue, so no datagram is
- * left there though a call takes only so many. A flood on several processors cannot hold one of
- * them here, and as nothing is locked nobody waits for it. Context: softirq or process.
+ * left there though a call takes only SRNIC_UD_BUDGET. A flood on several processors cannot hold
+ * one of them here, and as no lock is held from one datagram to the next nobody waits for it.
+ * Context: softirq or process.
  */
 void srnic_ud_data_ready(struct sock *sk)
 {

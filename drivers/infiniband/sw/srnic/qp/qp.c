@@ -518,11 +518,12 @@ static int qp_enter_rts(struct srnic_qp *qp, const struct srnic_attach *attach)
  *
  * Sends the last streaming-mode message, then switches to FPDUs in both
  * directions. Data that TCP has received before is processed, too (ST-11).
- * Context: process, may sleep, for attach->timeout_ms.
+ * Context: process, may sleep, for attach->timeout_ms, and until srnic_close() of the QP's last
+ * stream is done.
  *
- * Return: 0: the QP owns the stream, and closed() ends the claim. -EXDEV: the interface is not in
- * the network namespace of the stream. Otherwise an
- * errno: nothing has changed, but the last message may have been sent.
+ * Return: 0: the QP owns the stream, and srnic_close() ends the claim, unless its owner keeps it.
+ * -EXDEV: the interface is not in the network namespace of the stream. Otherwise an errno: nothing
+ * has changed, but the last message may have been sent.
  */
 int srnic_qp_attach(struct srnic_qp *qp, const struct srnic_attach *attach)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Quotas of what users hold of a device. */
+/* Quotas of what users hold of a device, and of their connected QPs. */
 #ifndef SRNIC_HOLDER_H
 #define SRNIC_HOLDER_H
 

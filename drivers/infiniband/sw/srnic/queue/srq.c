@@ -355,8 +355,8 @@ static bool srq_is_first(const struct srnic_qp *qp)
  * srnic_srq_await_end - end of srnic_srq_await()
  * @qp: the same
  *
- * If it was the first of the waiters the next one is it now, and is woken: there may be more
- * WQEs, and if there are none it polls. Context: process.
+ * If it was the first of the waiters the next one becomes the first, and is woken: there may be
+ * more WQEs, and if there are none that QP polls. Context: process.
  */
 void srnic_srq_await_end(struct srnic_qp *qp)
 {

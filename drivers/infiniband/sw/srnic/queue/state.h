@@ -220,7 +220,7 @@ struct srnic_qp {
 
 /* srnic_qp.flags: messages between the contexts that work for a QP */
 enum {
-	SRNIC_QPF_ATTACHED,	/* a stream is attached or being wound down */
+	SRNIC_QPF_ATTACHED,	/* a stream is attached, or being wound down outside of Idle */
 	SRNIC_QPF_WRITE_SPACE,	/* the socket takes more */
 	SRNIC_QPF_DATA,		/* the socket has data, FIN or an error */
 	SRNIC_QPF_RX_DONE,	/* the rx kthread reads no more (FIN, error) */

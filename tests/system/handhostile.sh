@@ -15,7 +15,7 @@ nobody() {
 	exec ip netns exec "$CLI_NS" setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
 }
 
-# As nobody, but may use the test module, by debugfs
+# Likewise, but as root, which alone may write to the test module's files in debugfs
 root() { exec nsenter --net=/run/netns/"$CLI_NS" "$@"; }
 
 host() {

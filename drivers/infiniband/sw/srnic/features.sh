@@ -49,6 +49,7 @@ feature SOCKADDR_UNSIZED linux/net.h 'int (*f)(struct socket *, struct sockaddr_
 feature SENDPAGE linux/net.h 'struct proto_ops ops = { .sendpage = 0 };'
 feature HRTIMER_SETUP linux/hrtimer.h 'void *f = hrtimer_setup_on_stack;'
 feature DMA_BUF_UNLOCKED linux/dma-buf.h 'void *f = dma_buf_vmap_unlocked;'
+feature SK_DISCONNECTS net/sock.h 'int f(struct sock *sk) { return sk->sk_disconnects; }'
 feature SKB_READABLE linux/skbuff.h 'bool (*f)(const struct sk_buff *) = skb_frags_readable;'
 feature UMEM_GET_VA rdma/ib_umem.h 'void *f = ib_umem_get_va;'
 feature REPORT_PORT_EVENT rdma/ib_verbs.h 'struct ib_device_ops ops = { .report_port_event = 0 };'

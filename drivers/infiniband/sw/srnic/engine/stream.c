@@ -955,9 +955,14 @@ void srnic_stream_abort_owned(struct srnic_stream *stream)
 {
 	struct sock *sk = stream->sock->sk;
 
+	if (sk->sk_state == TCP_CLOSE)
+		return;
+#ifdef SRNIC_HAVE_SK_DISCONNECTS
+	/* as connect() to AF_UNSPEC: what a thread of the program waits for does not come any more */
+	sk->sk_disconnects++;
+#endif
 	/* not tcp_abort(), which locks the socket, nor sk_prot's, see takeover_disconnect() */
-	if (sk->sk_state != TCP_CLOSE)
-		tcp_prot.disconnect(sk, 0);
+	tcp_prot.disconnect(sk, 0);
 }
 
 /**

@@ -25,7 +25,7 @@ NAMED_ONLY = ('pyverbs_newest',)
 # and programs that only use verbs which other files test. Not pyverbs, which has tests for huge
 # pages, and User Mode Linux has none; nor rnicpi_ko, which is a module.
 LIBRARIES = ('leak', 'outcomes', 'perftest_ib', 'rnicpi', 'rnicpi_other', 'rnicpi_sanitize', 'ucx',
-             'vipl', 'vipl_other', 'vipl_sanitize')
+             'vipl', 'vipl_old', 'vipl_other', 'vipl_sanitize')
 # Only the stock kernel has what these need; they take minutes there, so the gate runs them.
 GATE_ONLY = ('tunnels',)
 
@@ -272,8 +272,8 @@ class Plan:
     def long(self, kernel, files):
         """Files of tests/system with the maximum number of rounds"""
         name = f'long:{kernel}:{files}'
-        self.add(name, ['tests/system/run', '--kernel', kernel, '--long', '--results',
-                        results_of(name), *files.split(',')], 900,
+        self.add(name, ['tests/system/run', '--kernel', kernel, '--long', '--timeout', '7200',
+                        '--results', results_of(name), *files.split(',')], 900,
                  limit=3 * 3600, kernel=kernel, files=tuple(files.split(',')), needs=self.guest(kernel),
                  again=f'tests/system/run --kernel {kernel} --long {{0}}')
 
@@ -327,7 +327,7 @@ class Plan:
                      'kunit:smp-debug', 'mutate:smp-debug', 'chaos:smp-debug', 'system:smp-debug',
                      f'compile:{other}', 'compile:newest', f'kunit:uml-{other}', f'mutate:{other}',
                      f'system:{other}', 'mutate:stock', 'pyverbs', 'copy_linux', 'copy_rdma', 'packages',
-                     'long:newest:vipl,vipl_other,vipl_sanitize',
+                     'long:newest:vipl,vipl_old,vipl_other,vipl_sanitize',
                      'long:newest:rnicpi,rnicpi_other,rnicpi_sanitize,rnicpi_ko'):
             self.want(spec)
         self.system('stock', without=('smoke', *only_on_stock()))

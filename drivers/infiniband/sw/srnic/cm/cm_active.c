@@ -119,8 +119,11 @@ static int active_start(struct srnic_ep *ep, u8 rev)
 	ep->rev = rev;
 	/* the second connection of a fallback would meet the first one's TIME_WAIT */
 	err = active_dial(ep, rev < ep->policy.mpa.rev);
-	/* rdma_cm's port is another socket's, or that of an earlier connection in TIME_WAIT */
-	if (err == -EADDRINUSE || err == -EADDRNOTAVAIL)
+	/*
+	 * rdma_cm's port is another socket's, or that of an earlier connection in TIME_WAIT. A
+	 * pair, which has no port of rdma_cm's, tries others by itself.
+	 */
+	if (!ep->pair && (err == -EADDRINUSE || err == -EADDRNOTAVAIL))
 		err = active_dial(ep, true);
 	return err;
 }

@@ -42,6 +42,8 @@ static void close_gracefully(struct srnic_qp *qp)
 	set_bit(SRNIC_QPF_FIN_SENT, &qp->flags);
 	srnic_qp_wake_rnr(qp);	/* a message that waits for a receive is late now (ST-43) */
 	srnic_stream_shutdown(qp->stream);
+	if (srnic_stream_state(qp->stream) == SRNIC_STREAM_LOST)
+		srnic_qp_kick_rx(qp);	/* no FIN, and no answer to it */
 	if (!wait_event_idle_timeout(qp->tx_wait,
 				     test_bit(SRNIC_QPF_RX_DONE, &qp->flags) ||
 				     test_bit(SRNIC_QPF_ABORT, &qp->flags) ||

@@ -35,7 +35,7 @@
  * @entry: in linger_users; under linger_lock, as the fields below
  * @key: the user, see srnic_user_key()
  * @streams: oldest first
- * @count: number of @streams, and of those whose socket is being released
+ * @count: number of @streams, and of those that are to end now
  */
 struct srnic_linger_user {
 	struct list_head entry;
@@ -71,9 +71,11 @@ static const struct srnic_stream_ops linger_ops = {
 };
 
 /* linger_lock is held. The stream's work ends the stream the next time it runs. */
+/* It leaves the list: if its program keeps the socket locked, the next one gives way to a new one */
 static void linger_hurry(struct srnic_stream *stream)
 {
 	stream->hurry = true;
+	list_del_init(&stream->lingering);
 	linger_kick(stream);
 }
 
@@ -300,9 +302,9 @@ int srnic_linger_init(void)
 /* linger_lock is held */
 static void linger_hurry_all(struct srnic_linger_user *user)
 {
-	struct srnic_stream *stream;
+	struct srnic_stream *stream, *next;
 
-	list_for_each_entry(stream, &user->streams, lingering)
+	list_for_each_entry_safe(stream, next, &user->streams, lingering)
 		linger_hurry(stream);
 }
 

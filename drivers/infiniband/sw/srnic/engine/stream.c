@@ -605,6 +605,7 @@ bool srnic_stream_trylock(struct srnic_stream *stream)
 bool srnic_stream_lock(struct srnic_stream *stream)
 {
 	struct sock *sk = stream->sock->sk;
+	unsigned int turns;
 
 	might_sleep();
 	if (!stream->file) {
@@ -612,11 +613,12 @@ bool srnic_stream_lock(struct srnic_stream *stream)
 		return true;
 	}
 	while (!READ_ONCE(stream->lost)) {
+		turns = READ_ONCE(stream->turns);
 		if (wait_event_idle_timeout(sk->sk_lock.wq, srnic_stream_trylock(stream),
 					    LOCK_TIME))
 			return true;
-		/* not if the lock is our own, and its holder waits for memory */
-		if (!READ_ONCE(stream->owned))
+		/* not if the lock is our own, and its holder waits for memory, or was until just now */
+		if (!READ_ONCE(stream->owned) && turns == READ_ONCE(stream->turns))
 			WRITE_ONCE(stream->lost, true);
 	}
 	return false;
@@ -630,6 +632,7 @@ bool srnic_stream_lock(struct srnic_stream *stream)
  */
 void srnic_stream_unlock(struct srnic_stream *stream)
 {
+	WRITE_ONCE(stream->turns, stream->turns + 1);
 	WRITE_ONCE(stream->owned, false);
 	release_sock(stream->sock->sk);
 }

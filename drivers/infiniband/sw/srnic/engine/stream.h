@@ -49,6 +49,7 @@ struct srnic_stream_ops {
  * @state_change: the socket's own callback
  * @error_report: the socket's own callback
  * @owned: one of our own tasks has a program's socket locked
+ * @turns: how often one has unlocked it
  * @lost: a program keeps its socket locked, see srnic_stream_lock()
  * @linger: runs a stream that lingers; this field and the next are linger.c's
  * @linger_user: the lingering streams of its user
@@ -71,6 +72,7 @@ struct srnic_stream {
 	void (*state_change)(struct sock *sk);
 	void (*error_report)(struct sock *sk);
 	bool owned;
+	unsigned int turns;
 	bool lost;
 	struct delayed_work linger;
 	struct srnic_linger_user *linger_user;

@@ -71,7 +71,7 @@ static const struct srnic_stream_ops linger_ops = {
 };
 
 /* linger_lock is held. The stream's work ends the stream the next time it runs. */
-/* It leaves the list: if its program keeps the socket locked, the next one gives way to a new one */
+/* It leaves the list: where its program keeps the socket locked, the next one makes room */
 static void linger_hurry(struct srnic_stream *stream)
 {
 	stream->hurry = true;

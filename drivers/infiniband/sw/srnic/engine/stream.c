@@ -617,7 +617,7 @@ bool srnic_stream_lock(struct srnic_stream *stream)
 		if (wait_event_idle_timeout(sk->sk_lock.wq, srnic_stream_trylock(stream),
 					    LOCK_TIME))
 			return true;
-		/* not if the lock is our own, and its holder waits for memory, or was until just now */
+		/* not if the lock is our own, or was: its holder may wait for memory */
 		if (!READ_ONCE(stream->owned) && turns == READ_ONCE(stream->turns))
 			WRITE_ONCE(stream->lost, true);
 	}
@@ -961,7 +961,7 @@ void srnic_stream_abort_owned(struct srnic_stream *stream)
 	if (sk->sk_state == TCP_CLOSE)
 		return;
 #ifdef SRNIC_HAVE_SK_DISCONNECTS
-	/* as connect() to AF_UNSPEC: what a thread of the program waits for does not come any more */
+	/* as connect() to AF_UNSPEC: a thread of the program that waits returns */
 	sk->sk_disconnects++;
 #endif
 	/* not tcp_abort(), which locks the socket, nor sk_prot's, see takeover_disconnect() */

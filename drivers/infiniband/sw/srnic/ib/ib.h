@@ -90,6 +90,10 @@ static inline void srnic_ud_ports_changed(struct srnic_device *dev)
 {
 }
 
+static inline void srnic_ud_ports_moved(struct srnic_device *dev)
+{
+}
+
 static inline void srnic_ud_ports_free(struct srnic_device *dev)
 {
 }

@@ -15,12 +15,6 @@
 #include <net/ipv6.h>
 #include "cm/cm_priv.h"
 
-static int sockaddr_len(const struct sockaddr_storage *addr)
-{
-	return addr->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) :
-					     sizeof(struct sockaddr_in);
-}
-
 static __be16 *sockaddr_port(struct sockaddr_storage *addr)
 {
 	return addr->ss_family == AF_INET6 ?
@@ -67,7 +61,7 @@ static int active_bind(struct srnic_ep *ep, struct socket *sock, bool any_port)
 	if (!*sockaddr_port(&addr))
 		sock->ops->setsockopt(sock, SOL_IP, IP_BIND_ADDRESS_NO_PORT,
 				      KERNEL_SOCKPTR(&late), sizeof(late));
-	return kernel_bind(sock, (struct sockaddr_unsized *)&addr, sockaddr_len(&addr));
+	return kernel_bind(sock, (struct sockaddr_unsized *)&addr, srnic_addr_len(&addr));
 }
 
 /* Starts or continues the TCP connect. Return: 0 if it is up, -EALREADY or -EINPROGRESS. */
@@ -76,7 +70,7 @@ static int active_tcp_connect(struct srnic_ep *ep)
 	struct sockaddr_storage addr = ep->remote;
 
 	return kernel_connect(ep->stream->sock, (struct sockaddr_unsized *)&addr,
-			      sockaddr_len(&addr), O_NONBLOCK);
+			      srnic_addr_len(&addr), O_NONBLOCK);
 }
 
 /* Starts a TCP connection. @any_port: see active_bind() */

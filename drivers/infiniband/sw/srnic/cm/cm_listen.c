@@ -306,14 +306,13 @@ static bool listener_is_loopback(const struct srnic_ep *ep)
 /* Binds to the listening address; a wildcard covers all addresses of this device only. */
 static int listener_bind(struct srnic_ep *ep, struct socket *sock)
 {
-	bool v6 = ep->local.ss_family == AF_INET6;
 	int err;
 
 	sock_set_reuseaddr(sock->sk);
 	/* the sockets that hold the port have it, too: see rdv_port.c */
 	if (ep->ops->as_infiniband)
 		sock_set_reuseport(sock->sk);
-	if (v6 && srnic_ep_v6only(ep)) {
+	if (ep->local.ss_family == AF_INET6 && srnic_ep_v6only(ep)) {
 		err = ip6_sock_set_v6only(sock->sk);
 		if (err)
 			return err;
@@ -325,8 +324,7 @@ static int listener_bind(struct srnic_ep *ep, struct socket *sock)
 			return err;
 	}
 	srnic_ep_set_tos(sock, ep->cm_id);
-	return kernel_bind(sock, (struct sockaddr_unsized *)&ep->local,
-			   v6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in));
+	return kernel_bind(sock, (struct sockaddr_unsized *)&ep->local, srnic_addr_len(&ep->local));
 }
 
 /*

@@ -893,6 +893,18 @@ u32 srnic_stream_acked(const struct srnic_stream *stream)
 }
 
 /**
+ * srnic_addr_len - length of a socket address
+ * @addr: of AF_INET or AF_INET6
+ *
+ * Context: any. Return: bytes.
+ */
+int srnic_addr_len(const struct sockaddr_storage *addr)
+{
+	return addr->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) :
+					     sizeof(struct sockaddr_in);
+}
+
+/**
  * srnic_stream_names - both addresses, for a trace
  * @stream: was connected once
  * @local: set, all zero if not known

@@ -174,6 +174,7 @@ void srnic_cursor_skip(struct srnic_cursor *cur, u32 len);
 enum srnic_stream_state srnic_stream_state(const struct srnic_stream *stream);
 bool srnic_stream_unacked(const struct srnic_stream *stream);
 u32 srnic_stream_acked(const struct srnic_stream *stream);
+int srnic_addr_len(const struct sockaddr_storage *addr);
 void srnic_stream_names(const struct srnic_stream *stream, struct sockaddr_storage *local,
 			struct sockaddr_storage *remote);
 u32 srnic_stream_emss(const struct srnic_stream *stream);

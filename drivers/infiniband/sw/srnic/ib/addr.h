@@ -27,11 +27,4 @@ void srnic_addr_of_gid(const struct srnic_device *dev, const union ib_gid *gid, 
 		       struct sockaddr_storage *addr);
 bool srnic_addr_is_unicast(const struct sockaddr_storage *addr);
 
-/* Bytes of an address of its family */
-static inline int srnic_addr_len(const struct sockaddr_storage *addr)
-{
-	return addr->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) :
-					     sizeof(struct sockaddr_in);
-}
-
 #endif

@@ -32,6 +32,7 @@ fresh_module() { rmmod srnic && modprobe srnic; }
 # begin CASE WORD [USER]: as a process of its own, until it prints WORD
 hostile=''
 begin() {
+	: >"$tmp/hostile"
 	"${3:-nobody}" "$BIN/handhostile" "$CLI4" "$1" >"$tmp/hostile" 2>&1 &
 	hostile=$!
 	within 30 grep -q "^$2" "$tmp/hostile" || { cat "$tmp/hostile"; return 1; }

@@ -194,6 +194,13 @@ within() {
 	done
 }
 
+# grows FILE SECONDS: within these it gets more than five lines more
+grows() {
+	local lines
+	lines=$(wc -l <"$1")
+	within "$2" eval "[ \$(wc -l <'$1') -gt $((lines + 5)) ]"
+}
+
 net_up() {	# NETNS NETDEV V4/LEN V6/LEN
 	ip -n "$1" link set lo up &&
 	ip -n "$1" addr add "$3" dev "$2" &&

@@ -14,18 +14,13 @@ rping_start() {	# ADDR
 	ip netns exec "$SRV_NS" rping -s -a "$1" -S 1000 -C 10000000 -V >"$tmp/rping-s" 2>&1 &
 	rping_s=$!
 	within 20 pid_listens $rping_s 7174 || { cat "$tmp/rping-s"; return 1; }
+	: >"$tmp/rping-c"
 	ip netns exec "$CLI_NS" rping -c -a "$1" -S 1000 -C 10000000 -V -v >"$tmp/rping-c" 2>&1 &
 	rping_c=$!
 	within 20 rping_moves || { cat "$tmp/rping-c"; return 1; }
 }
 
-rounds() { wc -l <"$tmp/rping-c"; }
-
-rping_moves() {
-	local n
-	n=$(rounds)
-	within 10 eval "[ \$(rounds) -gt $((n + 5)) ]"
-}
+rping_moves() { grows "$tmp/rping-c" 10; }
 
 rping_end() {
 	kill $rping_c $rping_s 2>/dev/null
@@ -38,11 +33,17 @@ carrier() {
 		ip -n h2 link set v2 up && within 5 state sr1 ACTIVE && within 5 state sr2 ACTIVE
 }
 
-events() {
-	local rc=0 pid
+# ibv_asyncwatch on sr1, as $pid. What an earlier one printed does not tell that this one has begun.
+watch() {
+	: >"$tmp/events"
 	ip netns exec h1 stdbuf -oL ibv_asyncwatch -d sr1 >"$tmp/events" 2>&1 &
 	pid=$!
-	within 10 grep -q 'async event FD' "$tmp/events" || rc=1
+	within 10 grep -q 'async event FD' "$tmp/events"
+}
+
+events() {
+	local rc=0 pid
+	watch || rc=1
 	ip -n h1 link set v1 down
 	within 5 grep -q IBV_EVENT_PORT_ERR "$tmp/events" || rc=1
 	ip -n h1 link set v1 up
@@ -58,9 +59,7 @@ events() {
 # the end of a device is a fatal event for each program that has it open (AE-23)
 device_fatal() {
 	local rc=0 pid
-	ip netns exec h1 stdbuf -oL ibv_asyncwatch -d sr1 >"$tmp/events" 2>&1 &
-	pid=$!
-	within 10 grep -q 'async event FD' "$tmp/events" || rc=1
+	watch || rc=1
 	rdma link delete sr1 && within 5 gone sr1 || rc=1
 	within 5 grep -q IBV_EVENT_DEVICE_FATAL "$tmp/events" || rc=1
 	kill $pid

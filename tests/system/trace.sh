@@ -13,6 +13,7 @@ out=$tmp/trace
 # A connection that lives until it is ended
 rping_start() {	# [SIZE]
 	serve 7174 rping -s -a "$SRV4" -S "${1:-1000}" -C 10000000 || return
+	: >"$tmp/rping-c"
 	ip netns exec "$CLI_NS" rping -c -a "$SRV4" -S "${1:-1000}" -C 10000000 -v >"$tmp/rping-c" 2>&1 &
 	client=$!
 	within 20 eval '[ "$(wc -l <"$tmp/rping-c")" -gt 5 ]' || { cat "$tmp/rping-c"; return 1; }

@@ -44,6 +44,7 @@ off() { ! pingpong -n 1 && no_trace; }
 
 # traffic: a program that sends to itself, in the background
 traffic() {
+	: >"$tmp/traffic"
 	ip netns exec "$CLI_NS" "$BIN/ud" "$CLI4" traffic >"$tmp/traffic" 2>&1 &
 	traffic_pid=$!
 	within 10 grep -qx traffic "$tmp/traffic"
@@ -100,6 +101,7 @@ arrives() {
 # The sockets of existing QPs move to the new port, and are closed if there is none
 port_changes() {
 	local rc=0 other=4790
+	: >"$tmp/lossy"
 	ip netns exec "$CLI_NS" "$BIN/ud" "$CLI4" lossy >"$tmp/lossy" 2>&1 &
 	local pid=$!
 	within 20 grep -qx message "$tmp/lossy" || { cat "$tmp/lossy"; rc=1; }
@@ -117,6 +119,7 @@ as() { ip netns exec "$CLI_NS" setpriv --reuid "$1" --regid "$1" --clear-groups 
 # A user sends to hosts that do not answer, and another user to itself
 starved() {
 	local rc=0
+	: >"$tmp/starve"
 	as 65534 "$BIN/ud" "$CLI4" starve >"$tmp/starve" 2>&1 &
 	local pid=$!
 	within 20 grep -qx starve "$tmp/starve" || { cat "$tmp/starve"; rc=1; }

@@ -75,7 +75,7 @@ static void with_error(struct pair *p, int err, int (*send)(struct pair *p, uint
 	doorbell_err = err;
 	ret = send(p, id);
 	require(!ret && refused, "post: %s, %u doorbells failed", strerror(ret), refused);
-	expect_no_wc(p->b.rcq, 50, "the kernel was not told");
+	/* from here on the kthread may find the WR by itself: it wakes once to put idle pages */
 	doorbell_err = 0;
 	ret = send(p, id + 1);		/* this doorbell is for both WRs */
 	require(!ret, "post: %s", strerror(ret));

@@ -341,7 +341,7 @@ static void bad_receives(struct kunit *test)
 		{ "Invalid STag", INVALID, 0, 64, 0, SRNIC_WC_INVALID_STAG, IB_WC_LOC_PROT_ERR },
 		{ "past the end", GOOD, SIZE - 3, 64, 0, SRNIC_WC_BOUNDS, IB_WC_LOC_PROT_ERR },
 		{ "another PD", FOREIGN, 0, 64, 0, SRNIC_WC_INVALID_PD, IB_WC_LOC_PROT_ERR },
-		/* the code on the wire is that of RFC 5041, the status that of the verbs */
+		/* the code on the wire is from RFC 5041, the status from the RDMAC verbs */
 		{ "too short", GOOD, 0, 3, 0x1205, SRNIC_WC_INVALID_LENGTH, IB_WC_LOC_LEN_ERR },
 	};
 	u32 i;

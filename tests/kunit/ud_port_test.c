@@ -67,7 +67,7 @@ static void so_many_users(struct kunit *test)
 	srnic_ud_exit();
 }
 
-/* A call of a socket's callback takes so many datagrams, and the next one goes on */
+/* A call of a socket's callback takes SRNIC_UD_BUDGET datagrams, and the next one goes on */
 static void a_call_takes_a_few(struct kunit *test)
 {
 	const u32 total = 2 * SRNIC_UD_BUDGET + 1;

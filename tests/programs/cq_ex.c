@@ -162,7 +162,7 @@ static void work_read(void)
 	one_sided(IBV_WR_RDMA_READ, 5001);
 }
 
-/* b sees the receive, unless a's completion is tested */
+/* Makes one completion, that of b's receive: a's Send is unsignaled */
 static void work_recv(void)
 {
 	must_recv(&p.b, 7, 0, 200);

@@ -416,7 +416,7 @@ static void case_drain(void)
 	close_two(&a, &b);
 }
 
-/* The ends synchronize by completions only: no such message may be lost */
+/* The ends synchronize by completions only: no message that crosses another may be lost */
 static void case_crossing(void)
 {
 	struct hand a, b;
@@ -561,7 +561,7 @@ static void tell_completion(struct ibv_cq *cq)
 }
 
 /*
- * For a scripted peer at the same address: prints the number of a QP, reads that of the peer's,
+ * For a scripted peer at the same address: prints the number of a QP, reads that of the peer's QP,
  * goes to RTR, at "rts" to RTS, posts a Send with immediate data at "imm", and prints each
  * completion until its input ends. The peer's PSN is PSN_B.
  */

@@ -194,7 +194,7 @@ namespace_ends() {
 	set_policy sr4 ib_port="$IB_PORT" && ip netns del h4 && within 20 eval '! rdma link show sr4/1'
 }
 
-# Only the kernel, or root, can bind such a port, on any host
+# With ib_privileged, ib_port is below 1024: only the kernel, or root, can bind it, on any host
 reserved_port() {
 	local rc=0
 	! set_policy "$CLI_DEV" ib_privileged=on || { echo "on, port $IB_PORT"; rc=1; }
@@ -205,7 +205,7 @@ reserved_port() {
 	return $rc
 }
 
-# Both ends of a user's connection have such a port; a user's process cannot be the responder
+# Both ends of a user's connection have a port below 1024; a user's process cannot be the responder
 both_reserved() {
 	local pids='' rc=0 IB_PORT=791
 	in_background two connected as 65533 "$BIN/claim" "$CLI4" two || rc=1
@@ -232,7 +232,7 @@ listens() {
 socket.create_server(("", int(sys.argv[1])))' "$1"
 }
 
-# A user has more such QPs than there are ports
+# A user has more QPs that connect than there are ports below 1024
 crowded() {
 	local pids='' rc=0 IB_PORT=791 ports
 	on_cli sysctl -qw net.ipv4.ip_local_reserved_ports=700-719

@@ -38,7 +38,7 @@ only_admin_deletes() {
 }
 
 # The files of the device's policy: refused for other users, and for root without the capability.
-# One process each: a guest in an emulator takes seconds for one file's.
+# One process for all files: a guest in an emulator takes seconds to start one for each.
 only_admin_sets() {
 	local file value
 	set -- /sys/class/infiniband/"$CLI_DEV"/policy/*

@@ -82,7 +82,7 @@ static void put(struct kal_vp *vp)
 
 /**
  * ri_svc_ops - the vector of a handle
- * @handle: of an RNIC or its provider; anything else has a vector that refuses all
+ * @handle: a VP handle or an RNIC handle; for anything else each function of the vector refuses
  *
  * Any context.
  *

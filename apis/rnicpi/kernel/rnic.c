@@ -119,7 +119,7 @@ struct ri_limits ri_limits_of(const struct rnic *rnic)
 	};
 }
 
-/* One buffer: the attributes, iWARP's, the port's, and then the port's addresses */
+/* One buffer: attributes of the RNIC, of iWARP and of the port, and then the port's addresses */
 struct answer {
 	ri_rnic_attr_t rnic;
 	ri_iwarp_rnic_attr_t iwarp;

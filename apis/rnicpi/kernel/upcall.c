@@ -113,7 +113,7 @@ void ri_upcall_end(struct rnic_vp *vp, struct rnic_obj *obj)
 		flush_work(&vp->work);
 }
 
-/* The events of the core, in the order of RDMAC verbs Figure 37 */
+/* RNICPI's name of each event of a QP, in the order of RDMAC verbs Figure 37 */
 static const ri_async_event_type_t qp_events[SRNIC_EV_COUNT] = {
 	[SRNIC_EV_LLP_CLOSE_COMPLETE] = RI_EVENT_QP_LLP_CLOSE_COMPLETE,
 	[SRNIC_EV_TERMINATE_RECEIVED] = RI_EVENT_QP_TERMINATE_MESSAGE_RECEIVED,
@@ -160,7 +160,7 @@ static const ri_async_event_type_t qp_events[SRNIC_EV_COUNT] = {
 /**
  * ri_qp_event - an event of a QP
  * @ibqp: of a struct rnic_qp
- * @event: of the core
+ * @event: what srnic.ko reports
  *
  * Any context.
  */

@@ -28,7 +28,7 @@ ri_api_return_t ri_modify(struct rnic_qp *qp, const struct ri_limits *n, uint32_
 			  const ri_qp_attr_t *attrs, ri_err_data_t *err_data);
 int ri_arm(struct rnic_qp *qp, bool arm);
 
-/* The library's or the module's own. They return an errno, and may sleep */
+/* librnicpi and rnicpi.ko each have their own. They return an errno, and may sleep */
 int ri_qp_look(struct rnic_qp *qp);
 int ri_qp_arm(struct rnic_qp *qp, uint32_t limit);
 int ri_qp_set_state(struct rnic_qp *qp, int state);

@@ -39,7 +39,7 @@ struct ibv_device **ri_device_list(void)
 	struct ibv_device **list = ibv_get_device_list(NULL);
 
 	if (!list && errno == ENOSYS)
-		errno = ENOMEM;		/* libibverbs returns ENOSYS for any shortage */
+		errno = ENOMEM;		/* libibverbs: for a shortage, and without RDMA */
 	return list;
 }
 

@@ -6,7 +6,7 @@
 /**
  * ri_find() - The object of an RNIC
  * @rnic: an RNIC handle
- * @kind: the expected kind, not of a device or an RNIC handle
+ * @kind: the expected kind; neither RI_KIND_VP nor RI_KIND_RNIC
  * @handle: of the object
  * @ret: set to RI_RET_SUCCESS, or to the code of the invalid handle
  *

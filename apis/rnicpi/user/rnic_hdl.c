@@ -207,7 +207,7 @@ static void fill_iwarp(const struct rnic *r, ri_iwarp_rnic_attr_t *iw)
 		iw->iwarp_rnic_flags |= RI_IWARP_PREFER_CRC | RI_IWARP_KEEPALIVE_SUPPORTED;
 }
 
-/* One buffer: the attributes, iWARP's, the port's, and then the port's addresses */
+/* One buffer: attributes of the RNIC, of iWARP and of the port, and then the port's addresses */
 struct answer {
 	ri_rnic_attr_t rnic;
 	ri_iwarp_rnic_attr_t iwarp;

@@ -121,7 +121,7 @@ ri_api_return_t rix_rnic_vectors(ri_vp_handle_t vp_hdl, const ri_ops_t **al_lock
 
 /**
  * ri_svc_ops() - The vector of a handle
- * @handle: of a device or an RNIC handle; anything else has a vector that refuses all
+ * @handle: a VP handle or an RNIC handle; for anything else each function of the vector refuses
  *
  * Context: any thread.
  * Return: the vector, never NULL.

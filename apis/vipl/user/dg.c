@@ -179,7 +179,7 @@ VIP_RETURN VipCreateVi_DG(VIP_NIC_HANDLE nic, VIP_VI_ATTRIBUTES *attribs, VIP_CQ
 	return VipCreateVi(nic, &strict, send_cq, recv_cq, vi);
 }
 
-/* Errors for which Appendix A has no code; @nic_handle is set to the VI's, if it is not NULL */
+/* Errors for which Appendix A has no code. Stores the VI's NIC in @nic_handle, if not NULL */
 static VIP_RETURN check_idle(VIP_VI_HANDLE handle, VIP_NIC_HANDLE *nic_handle)
 {
 	VIP_RETURN ret = VIP_INVALID_PARAMETER;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* The name service of the Developer's Guide: uses the system's */
+/* The name service of the Developer's Guide, on top of the system's resolver */
 #include <netdb.h>
 #include <string.h>
 #include "dg.h"

@@ -249,7 +249,7 @@ static void retire_work(struct vipl_ring *ring, const struct vipl_slot *slot,
 	end_work(ring, work, &result);
 }
 
-/* Checks a message: a peer with this library sends only such */
+/* Checks a message: a peer with this library sends no others */
 static bool is_message(const struct vipl_ring *ring, const struct vipl_slot *slot, uint32_t len)
 {
 	uint8_t type = ring->headers[slot - ring->slots].type;

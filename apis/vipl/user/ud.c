@@ -2,8 +2,8 @@
 /*
  * Unreliable Delivery (2.5.1) on a stream that is reliable and breaks at each error. All
  * messages go to buffers of the library, and the library copies them to descriptors. It drops
- * a message without a descriptor, or one that may not be written. The sender knows how many
- * buffers are free, and waits for one: no message is lost in transit.
+ * a message for which no descriptor is posted, and an RDMA Write that VI or region refuse. The
+ * sender knows how many buffers are free, and waits for one: no message is lost in transit.
  */
 #include <endian.h>
 #include "bounce.h"
@@ -77,7 +77,7 @@ static void end_head(struct vipl_vi *vi, const struct vipl_result *result)
 }
 
 /**
- * vipl_ud_drop_bad() - Complete receives in error at the head of the queue
+ * vipl_ud_drop_bad() - Complete bad receives at the head of the queue, with an error
  * @vi: Connected
  *
  * Context: the NIC's lock is held.

@@ -256,7 +256,7 @@ struct srnic_cqe {
 	__u32 flags;		/* SRNIC_CQE_* */
 	__u32 data;		/* WITH_INV: STag. WITH_IMM: immediate data (be32) */
 	__u32 vendor_err;	/* enum srnic_wc_status */
-	__u32 wqe_index;	/* ring index of the WQE (of the SRQ's, with an SRQ) */
+	__u32 wqe_index;	/* of the WQE in its ring: SQ, RQ or SRQ */
 	__aligned_u64 timestamp;	/* CLOCK_MONOTONIC, ns; 0 if not asked for */
 	__aligned_u64 wallclock;	/* CLOCK_REALTIME, ns; 0 if not asked for */
 	__u32 src_qp;		/* GRH: the sender's QP; else 0 */
@@ -311,7 +311,7 @@ struct srnic_ureq_qp_modify {
 	__u32 keepalive;	/* seconds, at most 7200; 0: as the program set it */
 };
 
-/* QP_ARM_RQ: of a QP with an SRQ, an event when more than so many messages are in progress */
+/* QP_ARM_RQ: a QP with an SRQ raises an event when more than LIMIT messages are in progress */
 enum srnic_qp_arm_rq_attrs {
 	SRNIC_ATTR_QP_ARM_RQ_QP = 1U << UVERBS_ID_NS_SHIFT,	/* handle */
 	SRNIC_ATTR_QP_ARM_RQ_LIMIT,	/* __u32; SRNIC_QP_RQ_DISARM: no event any more */
@@ -535,7 +535,7 @@ enum srnic_dm_copy_op {
 
 struct srnic_ureq_dm_copy {
 	__aligned_u64 offset;	/* bytes, in the memory of the device */
-	__aligned_u64 addr;	/* in the program's */
+	__aligned_u64 addr;	/* in the program's memory */
 	__aligned_u64 length;	/* bytes */
 	__u32 op;		/* enum srnic_dm_copy_op */
 	__u32 reserved;

@@ -76,7 +76,7 @@ void fail(struct conn *c, const char *fmt, ...)
 	fflush(stdout);
 }
 
-/* Errors that no stream may cause, with any octets */
+/* Reports an error that no stream may cause, whatever its octets are */
 void fail_anyhow(const char *fmt, ...)
 {
 	va_list ap;

@@ -27,7 +27,7 @@ struct st_case {
 	struct ib_mr *cm, *sm;		/* regions of these, not registered yet */
 	struct st_where elsewhere;
 	struct st_pair *other;		/* another connection, with PDs of its own */
-	struct ib_mr *fm;		/* region of the other's */
+	struct ib_mr *fm;		/* a region of @other */
 	struct st_op op, recv;
 };
 

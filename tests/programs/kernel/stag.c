@@ -183,9 +183,9 @@ static int test_read_inv(const struct st_where *where)
 }
 
 /*
- * REG_MR, Send, LOCAL_INV in one list: each takes effect before the next (OR-11). By the verbs an
- * unfenced invalidate may run while the Send is under way; srnic's Send no longer uses its buffer
- * then.
+ * REG_MR, Send, LOCAL_INV in one list: each takes effect before the next (OR-11). In the RDMAC
+ * verbs an unfenced invalidate may run while the Send is under way; srnic's Send no longer uses its
+ * buffer then.
  */
 static int chain_once(struct st_pair *p, struct st_mem *m, int i, bool fence)
 {

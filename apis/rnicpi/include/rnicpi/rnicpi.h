@@ -883,7 +883,7 @@ typedef struct ri_wr_datagram {
 	uint8_t max_static_rate;
 } ri_wr_datagram_t;
 
-/* An element of ri_qp_postsq()'s array, whatever its type */
+/* An element of the array that ri_qp_postsq() takes, whatever its type */
 typedef union ri_wr {
 	ri_wr_common_t wr_common;
 	ri_wr_send_t wr_send;
@@ -896,7 +896,7 @@ typedef union ri_wr {
 	ri_wr_datagram_t wr_datagram;
 } ri_wr_t;
 
-/* An element of ri_qp_postrq()'s and ri_srq_post()'s */
+/* An element of the array that ri_qp_postrq() and ri_srq_post() take */
 typedef struct ri_wr_recv {
 	ri_wr_flags_t flags;
 	ri_wr_id_t id;
@@ -1012,7 +1012,7 @@ typedef struct ri_gen_wc {
 	ri_err_data_t err_data;
 } ri_gen_wc_t;
 
-/* An element of ri_cq_poll()'s array */
+/* An element of the array that ri_cq_poll() fills in */
 typedef union ri_wc {
 	ri_wc_type_t type_wc;
 	ri_rc_wc_t rc_wc;

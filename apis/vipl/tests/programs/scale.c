@@ -159,7 +159,7 @@ static uint64_t cost_of_post(void)
 	return best;
 }
 
-/* As many regions as a message-passing library has cost a descriptor no time, and all are found */
+/* A post costs the same with the many regions of a message-passing library; each is found */
 void many_regions(void)
 {
 	static VIP_MEM_HANDLE handles[MAX_REGIONS];

@@ -412,9 +412,10 @@ static bool may_send_raw(const struct srnic_device *dev)
 }
 
 /*
- * iw_cm names a QP by its number, and any user can list the numbers. Only the user that made
- * a QP may claim it. A kernel consumer's QP is for the rdma_cm id that has the QP; the id of a
- * program has no QP. An id without a QP belongs to a kernel consumer if a kthread calls.
+ * iw_cm names a QP by its number, and any user can list the numbers. A program's QP may be
+ * claimed by the user that made it, and by tasks with CAP_NET_RAW. A kernel consumer's QP is for
+ * the rdma_cm id that has the QP; the id of a program has no QP. An id without a QP belongs to a
+ * kernel consumer if a kthread calls.
  */
 static bool ep_may_claim(const struct srnic_ep *ep, const struct srnic_qp *qp,
 			 const struct iw_cm_id *id)

@@ -107,7 +107,7 @@ static int close_terminate(struct srnic_qp *qp)
 	return err == -EAGAIN ? 0 : err;
 }
 
-/* Return: whether the stream ends with FIN, behind all that was handed to TCP, or with RST. */
+/* Return: true if the stream ends with FIN, behind all that was handed to TCP; false: with RST */
 static bool close_llp(struct srnic_qp *qp)
 {
 	if (srnic_qp_state(qp) == SRNIC_QP_TERMINATE)

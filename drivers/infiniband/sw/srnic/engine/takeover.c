@@ -28,20 +28,20 @@
 #include "srnic.h"
 
 /**
- * struct takeover_family - what replaces the kernel's own for sockets of a family
- * @prot: of a socket that has the protocol
- * @sealed: of one that is a QP's; NULL: none has the protocol yet
+ * struct takeover_family - the functions that replace TCP's, for sockets of a family
+ * @prot: of a socket that has srnic as its ULP
+ * @sealed: of a socket that is a QP's; NULL: no socket of the family had the ULP yet
  */
 struct takeover_family {
 	struct proto prot;
 	const struct proto_ops *sealed;
 };
 
-/* Of IPv4, of IPv6; made at first use, of what the kernel's sockets have */
+/* Of IPv4, of IPv6; made at first use, as copies of TCP's tables */
 static struct takeover_family families[2];
 static DEFINE_MUTEX(families_mutex);
 
-/* @sk is locked, or has the protocol: else its family may change */
+/* @sk is locked, or has the ULP: else its family may change */
 static struct takeover_family *family_of(const struct sock *sk)
 {
 	return &families[sk->sk_family == AF_INET6];
@@ -172,7 +172,7 @@ static int takeover_init(struct sock *sk)
 	err = family_make(family_of(sk), sk);
 	if (err)
 		return err;
-	/* from here on the family cannot change: IPV6_ADDRFORM demands the kernel's own */
+	/* from here on the family cannot change: IPV6_ADDRFORM demands TCP's own sk_prot */
 	WRITE_ONCE(sk->sk_prot, &family_of(sk)->prot);
 	return 0;
 }

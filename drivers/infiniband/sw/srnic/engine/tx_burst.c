@@ -16,14 +16,14 @@
 #include "engine/rx.h"
 #include "engine/tx.h"
 
-/* Doorbells in a run, at first and at most */
+/* A run is BURST_RUN doorbells at first, BURST_RUN_MAX at most... */
 #define BURST_RUN	16
 #define BURST_RUN_MAX	64
-/* ... that take so long each on average, in ns */
+/* ... of which each takes BURST_PACE ns at most on average... */
 #define BURST_PACE	(100 * NSEC_PER_USEC)
-/* ... and send so many bytes each */
+/* ... and sends BURST_SMALL bytes at most */
 #define BURST_SMALL	1024
-/* The kthread looks again after so long, or a little later, in ns */
+/* ns until the kthread looks again; the timer may be a little later */
 #define BURST_NAP	(20 * NSEC_PER_USEC)
 /* A burst ends after BURST_POOR naps in a row that gathered fewer WRs than BURST_LEAST */
 #define BURST_LEAST	4

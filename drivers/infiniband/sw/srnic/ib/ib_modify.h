@@ -7,7 +7,7 @@
 
 struct srnic_qp;
 
-/* Attributes that only such programs set */
+/* Attributes that only programs without rdma_cm set */
 #define SRNIC_IB_QP_ATTRS (IB_QP_AV | IB_QP_DEST_QPN | IB_QP_RQ_PSN | IB_QP_SQ_PSN)
 
 int srnic_ib_modify_check(const struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask);

@@ -665,7 +665,7 @@ int srnic_mr_map_sg(struct ib_mr *ibmr, struct scatterlist *sg, int n,
 	return n;
 }
 
-/* tpte->lock is held. MR-31, in the order of the verbs' Figure 23. */
+/* tpte->lock is held. MR-31, in the order of RDMAC verbs Figure 23. */
 static enum srnic_wc_status check_fast_register(struct srnic_mr *mr, const struct ib_pd *pd,
 						u64 iova, u64 length, int access)
 {

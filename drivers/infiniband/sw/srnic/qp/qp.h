@@ -4,9 +4,10 @@
  *
  * srnic_qp_attach() gives a QP its stream; it does not depend on its caller. From
  * then on the owner of tx and the owner of rx run the two directions (tx.c, rx.c).
- * The tx kthread winds the stream down when the QP leaves RTS: it sends the
- * Terminate, stops the rx kthread, hands the stream to linger.c, flushes the queues
- * and raises the events. It waits for the peer in Closing only, within a bound.
+ * The tx kthread, or the work that could not make it, winds the stream down when the
+ * QP leaves RTS: it sends the Terminate, stops the rx kthread, hands the stream to
+ * linger.c, flushes the queues and raises the events. It waits for the peer in
+ * Closing only, within a bound.
  */
 #ifndef SRNIC_QP_H
 #define SRNIC_QP_H

@@ -42,7 +42,7 @@ static const struct {
 	[SRNIC_WC_INVALID_REGION]     = { "invalid region", IB_WC_MW_BIND_ERR },
 	[SRNIC_WC_INVALID_WINDOW]     = { "invalid window", IB_WC_MW_BIND_ERR },
 	[SRNIC_WC_INVALID_LENGTH]     = { "invalid length", IB_WC_LOC_LEN_ERR },
-	/* not in the verbs, whose QPs have a peer before they are in RTS */
+	/* not in the RDMAC verbs, whose QPs have a peer before they are in RTS */
 	[SRNIC_WC_NO_PEER]	      = { "no peer", IB_WC_RETRY_EXC_ERR },
 };
 
@@ -109,7 +109,7 @@ static const struct {
 	[SRNIC_EV_IRRQ_ACCESS]	       = { "Read source: access rights", IB_EVENT_QP_ACCESS_ERR },
 	[SRNIC_EV_IRRQ_PD]	       = { "Read source: invalid PD", IB_EVENT_QP_ACCESS_ERR },
 	[SRNIC_EV_IRRQ_WRAP]	       = { "Read source: wrap", IB_EVENT_QP_ACCESS_ERR },
-	/* not in the verbs, which have no atomics: an operation that is not supported */
+	/* not in the RDMAC verbs, which have no atomics: the peer asked for an unknown operation */
 	[SRNIC_EV_ATOMIC_OPERATION]    = { "unsupported atomic operation", IB_EVENT_QP_REQ_ERR },
 	[SRNIC_EV_CQ_SQ]	       = { "CQ error of the SQ", IB_EVENT_QP_FATAL },
 	[SRNIC_EV_CQ_RQ]	       = { "CQ error of the RQ", IB_EVENT_QP_FATAL },

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * ib_device_ops, translated to calls of the core. This layer has no rules of
- * its own, and the core does not use ib_* codes.
+ * ib_device_ops, translated to calls of the layers below.
  */
 
 #include <rdma/ib_verbs.h>

@@ -153,7 +153,7 @@ def has(case, peer):
     if case.args.get('wait') == 'memory' and peer.net != 'vipl':
         return False
     if do == 'disk':
-        return peer.name not in ('srnic-markers', 'ktcp')
+        return peer.net in ('verbs', 'tcp') and peer.name != 'srnic-markers'
     if peer.net == 'ktcp':
         return do == 'stream' and op != 'read' and size >= 4096
     if peer.net == 'vipl':

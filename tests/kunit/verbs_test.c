@@ -7,6 +7,7 @@
 #include "memory/mr.h"
 #include "peer.h"
 #include "queue/srq.h"
+#include "verbs/native.h"
 #include "verbs/verbs.h"
 
 #define ops	srnic_verbs_ops
@@ -18,6 +19,7 @@
 /* RN-07 to RN-15, RD-01, RD-04, QP-04: each limit is the one that creation enforces */
 static void device_attributes(struct kunit *test)
 {
+	struct srnic_uresp_dev_query rnic;
 	struct ib_device_attr attr;
 	struct ib_udata udata = { };
 	struct srnic_device *dev = fake_device(test);
@@ -42,6 +44,27 @@ static void device_attributes(struct kunit *test)
 	KUNIT_EXPECT_GE(test, attr.max_res_rd_atom, attr.max_qp);
 	KUNIT_EXPECT_TRUE(test, attr.page_size_cap & SZ_4K);
 	KUNIT_EXPECT_TRUE(test, attr.page_size_cap & SZ_2M);
+	/* Query RNIC reports what verbs report */
+	dev->ibdev.attrs = attr;
+	dev->ibdev.num_comp_vectors = 3;
+	srnic_native_query(&dev->ibdev, &rnic);
+	KUNIT_EXPECT_EQ(test, rnic.vendor_id, attr.vendor_id);
+	KUNIT_EXPECT_EQ(test, rnic.max_qp, SRNIC_MAX_QP);
+	KUNIT_EXPECT_EQ(test, rnic.max_qp_wr, SRNIC_MAX_QP_WR);
+	KUNIT_EXPECT_EQ(test, rnic.max_srq, SRNIC_MAX_SRQ);
+	KUNIT_EXPECT_EQ(test, rnic.max_srq_wr, SRNIC_MAX_SRQ_WR);
+	KUNIT_EXPECT_EQ(test, rnic.max_write_sge, SRNIC_MAX_SGE);
+	KUNIT_EXPECT_EQ(test, rnic.max_cq, SRNIC_MAX_CQ);
+	KUNIT_EXPECT_EQ(test, rnic.max_cqe, SRNIC_MAX_CQE);
+	KUNIT_EXPECT_EQ(test, rnic.max_cq_handlers, 3);
+	KUNIT_EXPECT_EQ(test, rnic.max_mr, SRNIC_MAX_MR);
+	KUNIT_EXPECT_EQ(test, rnic.max_mw, SRNIC_MAX_MW);
+	KUNIT_EXPECT_EQ(test, rnic.max_pd, SRNIC_MAX_PD);
+	KUNIT_EXPECT_EQ(test, rnic.max_fast_reg_blocks, SRNIC_MAX_FR_BLOCKS);
+	KUNIT_EXPECT_EQ(test, rnic.max_ird, SRNIC_MAX_IRD);
+	KUNIT_EXPECT_EQ(test, rnic.max_device_ird, 0);
+	KUNIT_EXPECT_TRUE(test, rnic.flags & SRNIC_DEV_SRQ);
+	KUNIT_EXPECT_FALSE(test, rnic.flags & SRNIC_DEV_CAN_RESIZE_QP);
 	/* depths cannot be changed, see modify_reads() */
 	KUNIT_EXPECT_FALSE(test, attr.device_cap_flags & IB_DEVICE_RESIZE_MAX_WR);
 }

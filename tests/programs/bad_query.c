@@ -10,15 +10,18 @@
 
 static struct hand h;
 
-/* Responses of each size, wrong handles; bytes beyond the response are not written */
-static void misuse(uint16_t object, uint16_t method, uint32_t handle, size_t size)
+/*
+ * Responses of each size, of which the first version had @least; wrong handles. Bytes beyond the
+ * response are not written
+ */
+static void misuse(uint16_t object, uint16_t method, uint32_t handle, size_t least, size_t size)
 {
 	uint8_t got[256];
 	struct ibv_context *ctx = h.qp->context;
 	int err;
 
 	memset(got, 0xa5, sizeof(got));
-	for (size_t n = 0; n < size; n++) {
+	for (size_t n = 0; n < least; n++) {
 		err = query_raw(ctx, object, method, handle, got, n);
 		require(err == EINVAL, "object %u: answer of %zu bytes: %s", object, n, strerror(err));
 	}
@@ -34,6 +37,11 @@ static void misuse(uint16_t object, uint16_t method, uint32_t handle, size_t siz
 	}
 	for (size_t i = 0; i < sizeof(got); i++)
 		require(got[i] == 0xa5, "object %u: byte %zu was written in vain", object, i);
+	for (size_t n = least; n < size; n++) {
+		err = query_raw(ctx, object, method, handle, got, n);
+		require(!err && got[n] == 0xa5, "object %u: answer of %zu bytes: %s", object, n,
+			strerror(err));
+	}
 	err = query_raw(ctx, object, method, handle, got, sizeof(got));
 	require(!err, "object %u: longer answer: %s", object, strerror(err));
 	for (size_t i = size; i < sizeof(got); i++)
@@ -42,7 +50,7 @@ static void misuse(uint16_t object, uint16_t method, uint32_t handle, size_t siz
 
 #define MISUSE(_object, _handle, _struct) \
 	misuse(UVERBS_OBJECT_##_object, SRNIC_METHOD_##_object##_QUERY, _handle, \
-	       sizeof(struct _struct))
+	       sizeof(struct _struct), sizeof(struct _struct))
 
 struct share {
 	struct ib_uverbs_ioctl_hdr hdr;
@@ -146,7 +154,7 @@ void case_query(void)
 	srq = ibv_create_srq(h.pd, &init);
 	mw = ibv_alloc_mw(h.pd, IBV_MW_TYPE_2);
 	require(srq && mw, "%s", strerror(errno));
-	misuse(UVERBS_OBJECT_DEVICE, SRNIC_METHOD_DEV_QUERY, NO_HANDLE,
+	misuse(UVERBS_OBJECT_DEVICE, SRNIC_METHOD_DEV_QUERY, NO_HANDLE, V1_DEV_QUERY,
 	       sizeof(struct srnic_uresp_dev_query));
 	MISUSE(QP, h.qp->handle, srnic_uresp_qp_query);
 	MISUSE(CQ, h.cq->handle, srnic_uresp_cq_query);

@@ -6,6 +6,7 @@
  *	query ADDR CASE		run one, over the device that has address ADDR
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,14 +20,16 @@
 static void case_device(void)
 {
 	struct ibv_context *ctx = test_context();
-	struct srnic_uresp_dev_query resp;
+	struct srnic_uresp_dev_query resp, old;
 	struct ibv_device_attr attr;
+	char version[64];
 
 	require(!ibv_query_device(ctx, &attr), "%s", strerror(errno));
 	query(ctx, UVERBS_OBJECT_DEVICE, SRNIC_METHOD_DEV_QUERY, NO_HANDLE, &resp, sizeof(resp));
 	require(resp.flags == (SRNIC_DEV_CAN_MODIFY_IRD | SRNIC_DEV_CAN_MODIFY_ORD |
 			       SRNIC_DEV_CQ_OVERFLOW_DETECTED | SRNIC_DEV_TAKES_SOCKETS |
-			       SRNIC_DEV_SRQ_BY_ARRIVAL | SRNIC_DEV_CRC_REQUIRED), "%x", resp.flags);
+			       SRNIC_DEV_SRQ_BY_ARRIVAL | SRNIC_DEV_CRC_REQUIRED |
+			       SRNIC_DEV_SRQ), "%x", resp.flags);
 	require(resp.max_ird == attr.max_qp_rd_atom && resp.max_ord == attr.max_qp_init_rd_atom,
 		"%u, %u", resp.max_ird, resp.max_ord);
 	require((int)resp.max_send_sge == attr.max_sge && (int)resp.max_recv_sge == attr.max_sge &&
@@ -35,7 +38,31 @@ static void case_device(void)
 	require(resp.page_sizes == attr.page_size_cap, "%llx",
 		(unsigned long long)resp.page_sizes);
 	require(resp.max_inline == 512 && resp.max_fast_reg_blocks == 4096 &&
-		resp.stag_key_bits == 8 && !resp.reserved, "constants");
+		resp.stag_key_bits == 8, "constants");
+	require(resp.vendor_id == attr.vendor_id && resp.vendor_part_id == attr.vendor_part_id &&
+		resp.hw_ver == attr.hw_ver, "vendor %x", resp.vendor_id);
+	snprintf(version, sizeof(version), "%llu.%llu.%llu", resp.fw_ver >> 32,
+		 resp.fw_ver >> 16 & 0xffff, resp.fw_ver & 0xffff);
+	require(!strcmp(version, attr.fw_ver), "%s is not %s", version, attr.fw_ver);
+	require((int)resp.max_qp == attr.max_qp && (int)resp.max_qp_wr == attr.max_qp_wr, "%u QPs",
+		resp.max_qp);
+	require((int)resp.max_srq == attr.max_srq && (int)resp.max_srq_wr == attr.max_srq_wr,
+		"%u SRQs", resp.max_srq);
+	require((int)resp.max_cq == attr.max_cq && (int)resp.max_cqe == attr.max_cqe &&
+		(int)resp.max_cq_handlers == ctx->num_comp_vectors, "%u CQs", resp.max_cq);
+	require((int)resp.max_mr == attr.max_mr && (int)resp.max_mw == attr.max_mw &&
+		(int)resp.max_pd == attr.max_pd, "%u regions", resp.max_mr);
+	require(resp.vendor_id && resp.max_qp && resp.max_qp_wr && resp.max_srq &&
+		resp.max_srq_wr && resp.max_cq && resp.max_cqe && resp.max_cq_handlers &&
+		resp.max_mr && resp.max_mw && resp.max_pd, "an attribute is 0");
+	require(!resp.max_device_ird && !resp.max_device_ord && !resp.min_block_size &&
+		!resp.max_block_size, "each QP has its own; page lists");
+	/* a program of version 1 */
+	memset(&old, 0xa5, sizeof(old));
+	require(!query_raw(ctx, UVERBS_OBJECT_DEVICE, SRNIC_METHOD_DEV_QUERY, NO_HANDLE, &old,
+			   V1_DEV_QUERY), "%s", strerror(errno));
+	require(!memcmp(&old, &resp, V1_DEV_QUERY) &&
+		((uint8_t *)&old)[V1_DEV_QUERY] == 0xa5, "version 1 of the answer");
 }
 
 static struct srnic_uresp_qp_query qp_query(struct ibv_qp *qp)

@@ -382,10 +382,13 @@ enum srnic_query_attrs {
 #define SRNIC_DEV_TAKES_SOCKETS		(1U << 3)	/* SRNIC_METHOD_QP_MODIFY */
 #define SRNIC_DEV_CRC_REQUIRED		(1U << 4)	/* by the policy, at the moment */
 #define SRNIC_DEV_SRQ_BY_ARRIVAL	(1U << 5)	/* WQEs are taken as messages arrive */
+#define SRNIC_DEV_SRQ			(1U << 6)	/* there are SRQs */
+#define SRNIC_DEV_CAN_RESIZE_QP		(1U << 7)	/* WRs of a QP's queues */
 
+/* Query RNIC: each attribute of RDMAC verbs 9.2.1.2, and more. Up to @stag_key_bits of version 1 */
 struct srnic_uresp_dev_query {
 	__u32 flags;		/* SRNIC_DEV_* */
-	__u16 max_ird;		/* of a QP; those of all QPs have no limit */
+	__u16 max_ird;		/* of a QP */
 	__u16 max_ord;
 	__u32 max_send_sge;
 	__u32 max_write_sge;
@@ -395,7 +398,24 @@ struct srnic_uresp_dev_query {
 	__u32 max_fast_reg_blocks;
 	__aligned_u64 page_sizes;	/* a bit for each size, in bytes */
 	__u32 stag_key_bits;
-	__u32 reserved;
+	__u32 vendor_id;
+	__aligned_u64 fw_ver;		/* major << 32 | minor << 16 | patch level */
+	__u32 vendor_part_id;
+	__u32 hw_ver;
+	__u32 max_qp;
+	__u32 max_qp_wr;		/* of each of its queues */
+	__u32 max_srq;
+	__u32 max_srq_wr;
+	__u32 max_cq;
+	__u32 max_cqe;			/* of a CQ */
+	__u32 max_cq_handlers;		/* completion vectors */
+	__u32 max_mr;
+	__u32 max_mw;
+	__u32 max_pd;
+	__u32 max_device_ird;		/* of all QPs together; 0: each has its own */
+	__u32 max_device_ord;
+	__aligned_u64 min_block_size;	/* of block lists, in bytes; 0: page lists are in force */
+	__aligned_u64 max_block_size;
 };
 
 /* srnic_uresp_qp_query.state: RDMAC verbs 6.2 */

@@ -75,6 +75,7 @@ typedef void srnic_native_event_fn(struct ib_qp *ibqp, enum srnic_event event);
 bool srnic_native(const struct ib_device *ibdev);
 struct net_device *srnic_native_netdev(const struct ib_device *ibdev);
 void srnic_native_limits(struct ib_device *ibdev, struct srnic_native_limits *limits);
+void srnic_native_query(struct ib_device *ibdev, struct srnic_uresp_dev_query *is);
 
 void srnic_native_qp_setup(struct ib_qp *ibqp, bool privileged, srnic_native_event_fn *event);
 void srnic_native_qp_enable(struct ib_qp *ibqp, u8 enables);

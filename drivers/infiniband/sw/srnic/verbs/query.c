@@ -12,12 +12,13 @@
 #include "queue/srq.h"
 #include "queue/state.h"
 #include "srnic.h"
+#include "verbs/native.h"
 #include "verbs/query.h"
 
 #define UVERBS_MODULE_NAME srnic
 #include <rdma/uverbs_named_ioctl.h>
 
-static_assert(sizeof(struct srnic_uresp_dev_query) == 48);
+static_assert(sizeof(struct srnic_uresp_dev_query) == 128);
 static_assert(sizeof(struct srnic_uresp_qp_query) == 48);
 static_assert(sizeof(struct srnic_uresp_cq_query) == 16);
 static_assert(sizeof(struct srnic_uresp_srq_query) == 24);
@@ -44,32 +45,15 @@ static_assert(SRNIC_STAG_ZERO_BASED == SRNIC_ZERO_BASED);
 #define ANSWER(attrs, resp) \
 	uverbs_copy_to_struct_or_zero(attrs, SRNIC_ATTR_QUERY_RESP, &(resp), sizeof(resp))
 
-/* RN-07, RN-13, RN-15, RN-16 */
+/* RN-07 to RN-16 */
 static int UVERBS_HANDLER(SRNIC_METHOD_DEV_QUERY)(struct uverbs_attr_bundle *attrs)
 {
 	struct ib_ucontext *uctx = ib_uverbs_get_ucontext(attrs);
-	struct srnic_uresp_dev_query resp = {
-		.flags = SRNIC_DEV_CAN_MODIFY_IRD | SRNIC_DEV_CAN_MODIFY_ORD |
-			 SRNIC_DEV_CQ_OVERFLOW_DETECTED | SRNIC_DEV_TAKES_SOCKETS |
-			 SRNIC_DEV_SRQ_BY_ARRIVAL,
-		.max_send_sge = SRNIC_MAX_SGE,
-		.max_write_sge = SRNIC_MAX_SGE,
-		.max_read_sge = SRNIC_MAX_SGE,
-		.max_recv_sge = SRNIC_MAX_SGE,
-		.max_inline = SRNIC_MAX_INLINE,
-		.max_fast_reg_blocks = SRNIC_MAX_FR_BLOCKS,
-		.page_sizes = SRNIC_PAGE_SIZES,
-		.stag_key_bits = SRNIC_STAG_KEY_BITS,
-	};
-	struct srnic_policy policy;
+	struct srnic_uresp_dev_query resp;
 
 	if (IS_ERR(uctx))
 		return PTR_ERR(uctx);
-	policy = srnic_policy_get(&to_srnic_dev(uctx->device)->policy);
-	if (policy.mpa.crc == MPA_CRC_REQUIRED)
-		resp.flags |= SRNIC_DEV_CRC_REQUIRED;
-	resp.max_ird = policy.mpa.max_ird;
-	resp.max_ord = policy.mpa.max_ord;
+	srnic_native_query(uctx->device, &resp);
 	return ANSWER(attrs, resp);
 }
 
@@ -257,7 +241,7 @@ static int UVERBS_HANDLER(SRNIC_METHOD_MW_QUERY)(struct uverbs_attr_bundle *attr
 #define QUERY_HANDLE(_object) \
 	UVERBS_ATTR_IDR(SRNIC_ATTR_QUERY_HANDLE, _object, UVERBS_ACCESS_READ, UA_MANDATORY)
 
-DECLARE_UVERBS_NAMED_METHOD(SRNIC_METHOD_DEV_QUERY, QUERY_RESP(dev, reserved));
+DECLARE_UVERBS_NAMED_METHOD(SRNIC_METHOD_DEV_QUERY, QUERY_RESP(dev, vendor_id));
 DECLARE_UVERBS_NAMED_METHOD(SRNIC_METHOD_QP_QUERY, QUERY_HANDLE(UVERBS_OBJECT_QP),
 			    QUERY_RESP(qp, rq_limit));
 DECLARE_UVERBS_NAMED_METHOD(SRNIC_METHOD_CQ_QUERY, QUERY_HANDLE(UVERBS_OBJECT_CQ),

@@ -100,23 +100,14 @@ ri_api_return_t ri_do_rnic_free_hdl(ri_vp_handle_t vp_hdl, ri_rnic_handle_t rnic
  * ri_limits_of - the limits of a device
  * @rnic: an RNIC handle
  *
- * Any context. Return: the limits.
+ * Process context. Return: the limits.
  */
 struct ri_limits ri_limits_of(const struct rnic *rnic)
 {
-	const struct ib_device_attr *d = &rnic->vp->ibdev->attrs;
-	struct srnic_native_limits n;
+	struct srnic_uresp_dev_query dev;
 
-	srnic_native_limits(rnic->vp->ibdev, &n);
-	return (struct ri_limits){
-		.qp_wr = d->max_qp_wr,
-		.qp_sge = n.max_sge,
-		.srq_wr = d->max_srq_wr,
-		.srq_sge = d->max_srq_sge,
-		.ird = n.max_ird,
-		.ord = n.max_ord,
-		.rq_marks = true,
-	};
+	srnic_native_query(rnic->vp->ibdev, &dev);
+	return ri_limits_in(&dev, true);
 }
 
 /* One buffer: attributes of the RNIC, of iWARP and of the port, and then the port's addresses */
@@ -128,40 +119,13 @@ struct answer {
 
 static void fill_limits(const struct rnic_vp *vp, ri_rnic_attr_t *a)
 {
-	const struct ib_device_attr *d = &vp->ibdev->attrs;
-	struct srnic_native_limits n;
+	struct srnic_uresp_dev_query dev;
 
-	srnic_native_limits(vp->ibdev, &n);
-	*a = (ri_rnic_attr_t){
-		.mem_page_sizes_bit_mask = SRNIC_PAGE_SIZES,
-		.block_size_low = RI_MIN_BLOCK,
-		.block_size_hi = RI_MAX_BLOCK,
-		.vendor_id = d->vendor_id,
-		.vendor_part_id = d->vendor_part_id,
-		.hw_version = d->hw_ver,
-		.max_pds = d->max_pd,
-		.max_qps = d->max_qp,
-		.max_wrs_qp = d->max_qp_wr,
-		.max_srq = d->max_srq,
-		.max_wrs_srq = d->max_srq_wr,
-		.max_sgl_send_recvqp = n.max_sge,
-		.max_sgl_srq = d->max_srq_sge,
-		.max_sgl_rdma_write = n.max_sge,
-		.max_sgl_rdma_read = n.max_sge,
-		.max_unregistered_inline = n.max_inline,
-		.max_cqs = d->max_cq,
-		.max_cqes_per_cq = d->max_cqe,
-		.max_cq_event_handlers = RI_MAX_CQ_HANDLERS,
-		.max_mrs = d->max_mr,
-		.max_mws = d->max_mw,
-		.max_pbl_size = n.max_blocks,
-		.max_ird_per_qp = n.max_ird,
-		.max_ord_per_qp = n.max_ord,
-		.transport_type = RI_RDMA_TRANSPORT_TYPE_IWARP,
-		.rnic_flags = RI_RNIC_EXT_SRQ | RI_RNIC_EXT_BMM | RI_RNIC_EXT_ZBVA |
-			      RI_RNIC_EXT_LIF | RI_RNIC_RQ_OVERFLOW_CHECKING |
-			      RI_RNIC_CQ_OVERFLOW_CHECKING | RI_RNIC_SRQ_LAST_WQE_ASYNC,
-	};
+	srnic_native_query(vp->ibdev, &dev);
+	ri_fill_rnic(&dev, a);
+	a->block_size_low = RI_MIN_BLOCK;
+	a->block_size_hi = RI_MAX_BLOCK;
+	a->max_cq_event_handlers = RI_MAX_CQ_HANDLERS;
 	if (vp->mode == RI_PHYS_BLOCK_LIST_MODE)
 		a->rnic_flags |= RI_RNIC_EXT_BLOCK_MODE;
 	strscpy(a->addl_vendor_info, dev_name(&vp->ibdev->dev), sizeof(a->addl_vendor_info));

@@ -1,7 +1,69 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Checks of new queues and of WRs: each has its own code. */
+/* Limits of a device. Checks of new queues and of WRs: each has its own code. */
 #include "rnicpi/shared/os.h"
 #include "rnicpi/shared/rules.h"
+
+/**
+ * ri_limits_in() - The limits of a device
+ * @dev: its attributes
+ * @rq_marks: it tells of the high water mark of a QP with an SRQ
+ *
+ * Context: any.
+ * Return: the limits.
+ */
+struct ri_limits ri_limits_in(const struct srnic_uresp_dev_query *dev, bool rq_marks)
+{
+	return (struct ri_limits){
+		.qp_wr = dev->max_qp_wr,
+		.qp_sge = dev->max_send_sge,
+		.srq_wr = dev->max_srq_wr,
+		.srq_sge = dev->max_recv_sge,
+		.ird = dev->max_ird,
+		.ord = dev->max_ord,
+		.rq_marks = rq_marks,
+	};
+}
+
+/**
+ * ri_fill_rnic() - The attributes of a device, as RNICPI has them
+ * @dev: its attributes
+ * @a: filled in, but for what only the library or only the module has
+ *
+ * Context: any.
+ */
+void ri_fill_rnic(const struct srnic_uresp_dev_query *dev, ri_rnic_attr_t *a)
+{
+	*a = (ri_rnic_attr_t){
+		.mem_page_sizes_bit_mask = dev->page_sizes,
+		.vendor_id = dev->vendor_id,
+		.vendor_part_id = dev->vendor_part_id,
+		.hw_version = dev->hw_ver,
+		.max_pds = dev->max_pd,
+		.max_qps = dev->max_qp,
+		.max_wrs_qp = dev->max_qp_wr,
+		.max_srq = dev->max_srq,
+		.max_wrs_srq = dev->max_srq_wr,
+		.max_sgl_send_recvqp = dev->max_recv_sge,
+		.max_sgl_srq = dev->max_srq ? dev->max_recv_sge : 0,
+		.max_sgl_rdma_write = dev->max_write_sge,
+		.max_sgl_rdma_read = dev->max_read_sge,
+		.max_unregistered_inline = dev->max_inline,
+		.max_cqs = dev->max_cq,
+		.max_cqes_per_cq = dev->max_cqe,
+		.max_mrs = dev->max_mr,
+		.max_mws = dev->max_mw,
+		.max_pbl_size = dev->max_fast_reg_blocks,
+		.max_ird = dev->max_device_ird,
+		.max_ird_per_qp = dev->max_ird,
+		.max_ord = dev->max_device_ord,
+		.max_ord_per_qp = dev->max_ord,
+		.transport_type = RI_RDMA_TRANSPORT_TYPE_IWARP,
+		.rnic_flags = RI_RNIC_EXT_BMM | RI_RNIC_EXT_ZBVA | RI_RNIC_EXT_LIF |
+			      RI_RNIC_RQ_OVERFLOW_CHECKING | RI_RNIC_CQ_OVERFLOW_CHECKING,
+	};
+	if (dev->max_srq)
+		a->rnic_flags |= RI_RNIC_EXT_SRQ | RI_RNIC_SRQ_LAST_WQE_ASYNC;
+}
 
 /**
  * ri_check_qp() - Check the attributes of a new QP

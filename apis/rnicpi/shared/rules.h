@@ -3,6 +3,7 @@
 #ifndef RNICPI_RULES_H
 #define RNICPI_RULES_H
 
+#include <rdma/srnic-abi.h>
 #include <rnicpi/rnicpi.h>
 
 struct rnic_qp;
@@ -14,6 +15,8 @@ struct ri_limits {
 };
 
 /* rules.c */
+struct ri_limits ri_limits_in(const struct srnic_uresp_dev_query *dev, bool rq_marks);
+void ri_fill_rnic(const struct srnic_uresp_dev_query *dev, ri_rnic_attr_t *a);
 ri_api_return_t ri_check_qp(const struct ri_limits *n, const ri_qp_attr_t *attrs);
 ri_api_return_t ri_check_srq(const struct ri_limits *n, const ri_srq_attr_t *attrs);
 ri_api_return_t ri_check_srq_change(uint32_t size, uint32_t mask, const ri_srq_attr_t *attrs);

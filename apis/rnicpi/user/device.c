@@ -163,15 +163,5 @@ const char *rix_rnic_name(ri_vp_handle_t vp_hdl)
  */
 struct ri_limits ri_limits_of(const struct rnic *rnic)
 {
-	const struct ibv_device_attr *d = &rnic->attr;
-
-	return (struct ri_limits){
-		.qp_wr = d->max_qp_wr,
-		.qp_sge = d->max_sge,
-		.srq_wr = d->max_srq ? d->max_srq_wr : 0,
-		.srq_sge = d->max_srq_sge,
-		.ird = rnic->native ? rnic->dev.max_ird : (uint32_t)d->max_qp_rd_atom,
-		.ord = rnic->native ? rnic->dev.max_ord : (uint32_t)d->max_qp_init_rd_atom,
-		.rq_marks = rnic->native,
-	};
+	return ri_limits_in(&rnic->dev, rnic->native);
 }

@@ -29,12 +29,48 @@ static struct ibv_context *open_named(const char *name)
 	return ctx;
 }
 
+/* As much of Query RNIC as verbs report */
+static void ask_verbs(struct srnic_uresp_dev_query *dev, const struct ibv_device_attr *d)
+{
+	*dev = (struct srnic_uresp_dev_query){
+		.max_ird = d->max_qp_rd_atom,
+		.max_ord = d->max_qp_init_rd_atom,
+		.max_send_sge = d->max_sge,
+		.max_write_sge = d->max_sge,
+		.max_read_sge = d->max_sge_rd,
+		.max_recv_sge = d->max_srq && d->max_srq_sge < d->max_sge ? d->max_srq_sge :
+									    d->max_sge,
+		.page_sizes = d->page_size_cap,
+		.vendor_id = d->vendor_id,
+		.vendor_part_id = d->vendor_part_id,
+		.hw_ver = d->hw_ver,
+		.max_qp = d->max_qp,
+		.max_qp_wr = d->max_qp_wr,
+		.max_srq = d->max_srq,
+		.max_srq_wr = d->max_srq ? d->max_srq_wr : 0,
+		.max_cq = d->max_cq,
+		.max_cqe = d->max_cqe,
+		.max_mr = d->max_mr,
+		.max_mw = d->max_mw,
+		.max_pd = d->max_pd,
+	};
+}
+
 static bool ask_device(struct rnic *rnic)
 {
+	struct srnic_uresp_dev_query dev;
+
 	rnic->native = srnicdv_is_supported(rnic->ctx->device);
 	if (ibv_query_device(rnic->ctx, &rnic->attr))
 		return false;
-	return !rnic->native || !srnicdv_query_device(rnic->ctx, &rnic->dev, sizeof(rnic->dev));
+	ask_verbs(&rnic->dev, &rnic->attr);
+	if (!rnic->native)
+		return true;
+	if (srnicdv_query_device(rnic->ctx, &dev, sizeof(dev)))
+		return false;
+	/* an older module reports what version 1 of the struct has */
+	memcpy(&rnic->dev, &dev, dev.max_qp ? sizeof(dev) : offsetof(typeof(dev), vendor_id));
+	return true;
 }
 
 static void rnic_free(struct rnic *rnic)
@@ -165,36 +201,9 @@ static unsigned int addresses(const struct ifaddrs *ifa, const char *netdev, int
 
 static void fill_limits(const struct rnic *r, ri_rnic_attr_t *a)
 {
-	const struct ibv_device_attr *d = &r->attr;
-
-	a->mem_page_sizes_bit_mask = r->native ? r->dev.page_sizes : d->page_size_cap;
-	a->vendor_id = d->vendor_id;
-	a->vendor_part_id = d->vendor_part_id;
-	a->hw_version = d->hw_ver;
-	a->max_pds = d->max_pd;
-	a->max_qps = d->max_qp;
-	a->max_wrs_qp = d->max_qp_wr;
-	a->max_srq = d->max_srq;
-	a->max_wrs_srq = d->max_srq_wr;
-	a->max_sgl_send_recvqp = r->native ? r->dev.max_recv_sge : (uint_t)d->max_sge;
-	a->max_sgl_srq = d->max_srq_sge;
-	a->max_sgl_rdma_write = r->native ? r->dev.max_write_sge : (uint_t)d->max_sge;
-	a->max_sgl_rdma_read = r->native ? r->dev.max_read_sge : (uint_t)d->max_sge_rd;
-	a->max_unregistered_inline = r->native ? r->dev.max_inline : 0;
-	a->max_cqs = d->max_cq;
-	a->max_cqes_per_cq = d->max_cqe;
-	a->max_mrs = d->max_mr;
-	a->max_mws = d->max_mw;
-	a->max_pbl_size = r->native ? r->dev.max_fast_reg_blocks : 0;
-	a->max_ird_per_qp = r->native ? r->dev.max_ird : d->max_qp_rd_atom;
-	a->max_ord_per_qp = r->native ? r->dev.max_ord : d->max_qp_init_rd_atom;
-	a->transport_type = RI_RDMA_TRANSPORT_TYPE_IWARP;
-	a->rnic_flags = RI_RNIC_EXT_BMM | RI_RNIC_EXT_ZBVA | RI_RNIC_EXT_LIF |
-			RI_RNIC_CQ_OVERFLOW_CHECKING | RI_RNIC_RQ_OVERFLOW_CHECKING |
-			RI_RNIC_CONSUMER0_OPAQUE | RI_RNIC_CONSUMER1_OPAQUE |
-			RI_RNIC_CONSUMER2_OPAQUE;
-	if (d->max_srq)
-		a->rnic_flags |= RI_RNIC_EXT_SRQ | RI_RNIC_SRQ_LAST_WQE_ASYNC;
+	ri_fill_rnic(&r->dev, a);
+	a->rnic_flags |= RI_RNIC_CONSUMER0_OPAQUE | RI_RNIC_CONSUMER1_OPAQUE |
+			 RI_RNIC_CONSUMER2_OPAQUE;
 	snprintf(a->addl_vendor_info, sizeof(a->addl_vendor_info), "%s", r->vp->name);
 }
 

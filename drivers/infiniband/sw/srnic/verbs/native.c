@@ -85,27 +85,6 @@ void srnic_native_query(struct ib_device *ibdev, struct srnic_uresp_dev_query *i
 }
 EXPORT_SYMBOL_GPL(srnic_native_query);
 
-/**
- * srnic_native_limits - limits of the device (RN-07, RN-13, RN-15)
- * @ibdev: srnic, alive
- * @limits: filled in
- *
- * Context: any.
- */
-void srnic_native_limits(struct ib_device *ibdev, struct srnic_native_limits *limits)
-{
-	struct srnic_policy policy = srnic_policy_get(&to_srnic_dev(ibdev)->policy);
-
-	*limits = (struct srnic_native_limits){
-		.max_ird = policy.mpa.max_ird,
-		.max_ord = policy.mpa.max_ord,
-		.max_sge = SRNIC_MAX_SGE,
-		.max_inline = SRNIC_MAX_INLINE,
-		.max_blocks = SRNIC_MAX_FR_BLOCKS,
-	};
-}
-EXPORT_SYMBOL_GPL(srnic_native_limits);
-
 /* ----- QPs ----- */
 
 /**

@@ -15,22 +15,6 @@
 #include "wire/rdmap.h"
 
 /**
- * struct srnic_native_limits - limits that Query RNIC reports, but not query_device
- * @max_ird: of a QP, by the current policy
- * @max_ord: likewise
- * @max_sge: of any WR
- * @max_inline: bytes
- * @max_blocks: of a region that is registered with a list of physical buffers
- */
-struct srnic_native_limits {
-	u32 max_ird;
-	u32 max_ord;
-	u32 max_sge;
-	u32 max_inline;
-	u32 max_blocks;
-};
-
-/**
  * struct srnic_native_qp - a consistent snapshot of a QP
  * @state: its state
  * @ird: as set or negotiated
@@ -74,7 +58,6 @@ typedef void srnic_native_event_fn(struct ib_qp *ibqp, enum srnic_event event);
 
 bool srnic_native(const struct ib_device *ibdev);
 struct net_device *srnic_native_netdev(const struct ib_device *ibdev);
-void srnic_native_limits(struct ib_device *ibdev, struct srnic_native_limits *limits);
 void srnic_native_query(struct ib_device *ibdev, struct srnic_uresp_dev_query *is);
 
 void srnic_native_qp_setup(struct ib_qp *ibqp, bool privileged, srnic_native_event_fn *event);

@@ -83,28 +83,28 @@ static void arm_while_added(struct kunit *test)
 }
 
 /*
- * Which arms a CQE satisfies: both kinds if solicited or in error, else the plain one (CN-08 to
- * CN-10)
+ * Which arms a CQE satisfies: both kinds if it is of a solicited message that was received, or in
+ * error, else the plain one (CN-08 to CN-10)
  */
 static void add_satisfies(struct kunit *test)
 {
 	struct fake_cq *fake = fake_cq(test, fake_device(test), 1024);
-	u32 status, solicited, seen;
+	u32 status, flags, seen;
 
 	for (status = 0; status < SRNIC_WC_COUNT; status++) {
-		for (solicited = 0; solicited < 2; solicited++) {
-			struct srnic_cqe cqe = {
-				.flags = solicited ? SRNIC_CQE_SOLICITED : 0,
-			};
+		for (flags = 0; flags <= SRNIC_CQE_RQ + SRNIC_CQE_SOLICITED;
+		     flags += SRNIC_CQE_SOLICITED) {
+			struct srnic_cqe cqe = { .flags = flags };
 
 			seen = 0;
 			srnic_cq_arm(&fake->cq, NEXT, false);
 			KUNIT_ASSERT_EQ(test, 0,
 					srnic_cq_add(&fake->cq, &cqe, status, &seen));
 			KUNIT_EXPECT_EQ_MSG(test, seen,
-					    status != SRNIC_WC_SUCCESS || solicited ?
+					    status != SRNIC_WC_SUCCESS ||
+					    flags == (SRNIC_CQE_RQ | SRNIC_CQE_SOLICITED) ?
 						    NEXT | SOL : NEXT,
-					    "status %u, solicited %u", status, solicited);
+					    "status %u, flags %x", status, flags);
 		}
 	}
 	/* kinds seen before are kept; a kind that is not armed is not added */

@@ -135,6 +135,46 @@ static void unsignaled(struct kunit *test)
 	end_wq(&wq);
 }
 
+/* Kinds of Sends, and of Reads, are told apart, flushed ones, too (CP-02) */
+static void kinds(struct kunit *test)
+{
+	static const struct {
+		enum ib_wr_opcode op;
+		int flags;
+		u32 opcode;
+		u32 cqe_flags;
+	} rows[] = {
+		{ IB_WR_SEND, 0, SRNIC_OP_SEND, 0 },
+		{ IB_WR_SEND, IB_SEND_SOLICITED, SRNIC_OP_SEND, SRNIC_CQE_SOLICITED },
+		{ IB_WR_SEND_WITH_INV, 0, SRNIC_OP_SEND_INV, 0 },
+		{ IB_WR_SEND_WITH_INV, IB_SEND_SOLICITED, SRNIC_OP_SEND_INV, SRNIC_CQE_SOLICITED },
+		{ IB_WR_RDMA_READ, 0, SRNIC_OP_READ, 0 },
+		{ IB_WR_RDMA_READ_WITH_INV, 0, SRNIC_OP_READ_INV, 0 },
+	};
+	struct srnic_cqe cqe;
+	struct wq wq;
+	u32 i, flush;
+
+	make_wq(test, &wq);
+	for (flush = 0; flush < 2; flush++) {
+		for (i = 0; i < ARRAY_SIZE(rows); i++)
+			start_op(test, &wq, rows[i].op, i, 1, rows[i].flags | IB_SEND_SIGNALED);
+		for (i = 0; i < ARRAY_SIZE(rows) && !flush; i++)
+			srnic_sq_done(wq.qp, i, SRNIC_WC_SUCCESS);
+		if (flush)
+			srnic_sq_flush(wq.qp);
+		for (i = 0; i < ARRAY_SIZE(rows); i++) {
+			KUNIT_ASSERT_EQ(test, srnic_cq_poll(&wq.scq->cq, &cqe), 1);
+			KUNIT_EXPECT_EQ(test, cqe.wr_id, i);
+			KUNIT_EXPECT_EQ(test, cqe.vendor_err,
+					flush ? SRNIC_WC_FLUSHED : SRNIC_WC_SUCCESS);
+			KUNIT_EXPECT_EQ_MSG(test, cqe.opcode, rows[i].opcode, "row %u", i);
+			KUNIT_EXPECT_EQ_MSG(test, cqe.flags, rows[i].cqe_flags, "row %u", i);
+		}
+	}
+	end_wq(&wq);
+}
+
 /* One WR completes with an error, in its place among the flushed ones (ST-34, ST-35, WR-24) */
 static void one_error(struct kunit *test)
 {
@@ -568,6 +608,7 @@ static void sent_in_batches(struct kunit *test)
 static struct kunit_case wq_cases[] = {
 	KUNIT_CASE(in_order),
 	KUNIT_CASE(unsignaled),
+	KUNIT_CASE(kinds),
 	KUNIT_CASE(one_error),
 	KUNIT_CASE(error_at_head),
 	KUNIT_CASE(sent_with_reads),

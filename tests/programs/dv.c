@@ -326,6 +326,109 @@ static void case_events(void)
 	hand_close(&a, &b);
 }
 
+struct kind {
+	int opcode;
+	unsigned int flags;
+	uint32_t sent, received;	/* 0: nothing is received */
+};
+
+/* Another QP and CQ, which is for ibv_start_poll(), in the place of those of hand_qp() */
+static void extended(struct hand *h)
+{
+	struct ibv_cq_init_attr_ex init = { .cqe = 16 };
+	struct ibv_cq_ex *cq = ibv_create_cq_ex(h->qp->context, &init);
+
+	require(cq, "%s", strerror(errno));
+	require(!ibv_destroy_qp(h->qp) && !ibv_destroy_cq(h->cq), "%s", strerror(errno));
+	h->cq = ibv_cq_ex_to_cq(cq);
+	hand_another_qp(h);
+}
+
+static void expect_op(struct ibv_cq *ibcq, uint32_t want, const char *end)
+{
+	struct ibv_cq_ex *cq = (struct ibv_cq_ex *)ibcq;
+	struct ibv_poll_cq_attr attr = { };
+	uint64_t limit = now_ms() + 20000;
+	int err;
+
+	while ((err = ibv_start_poll(cq, &attr)) == ENOENT)
+		require(now_ms() < limit, "%s: no completion", end);
+	require(!err && cq->status == IBV_WC_SUCCESS, "%s: %d, status %d", end, err, cq->status);
+	require(srnicdv_wc_read_op(cq) == want, "%s: %#x is not %#x", end, srnicdv_wc_read_op(cq),
+		want);
+	ibv_end_poll(cq);
+}
+
+/* A window of @h, for its peer to invalidate; the first Send has come */
+static struct ibv_mw *bound(struct hand *h, struct ibv_mr *mr)
+{
+	struct ibv_mw *mw = ibv_alloc_mw(h->pd, IBV_MW_TYPE_2);
+	struct ibv_send_wr wr = { .opcode = IBV_WR_BIND_MW }, *bad;
+
+	require(mw, "%s", strerror(errno));
+	wr.bind_mw.mw = mw;
+	wr.bind_mw.rkey = ibv_inc_rkey(mw->rkey);
+	wr.bind_mw.bind_info = (struct ibv_mw_bind_info){
+		.mr = mr, .addr = (uintptr_t)mr->addr, .length = 10,
+		.mw_access_flags = IBV_ACCESS_REMOTE_WRITE };
+	require(!ibv_post_send(h->qp, &wr, &bad), "bind");
+	mw->rkey = wr.bind_mw.rkey;
+	expect_op(h->cq, SRNIC_OP_BIND_MW, "window");
+	return mw;
+}
+
+static void one_kind(struct hand *from, struct hand *to, const struct kind *k)
+{
+	struct ibv_sge sge = { (uintptr_t)to->buf, 100, to->mr->lkey };
+	struct ibv_recv_wr recv = { .sg_list = &sge, .num_sge = 1 }, *bad_recv;
+	struct ibv_mr *mr = ibv_reg_mr(to->pd, to->buf, 100, ACCESS_ALL | IBV_ACCESS_MW_BIND);
+	struct ibv_mr *own = ibv_reg_mr(from->pd, from->buf, 100, ACCESS_ALL);
+	struct ibv_send_wr wr = { .sg_list = &sge, .num_sge = 1, .opcode = k->opcode,
+				  .send_flags = k->flags }, *bad;
+	struct ibv_mw *mw = NULL;
+
+	require(mr && own, "%s", strerror(errno));
+	if (k->received)
+		require(!ibv_post_recv(to->qp, &recv, &bad_recv), "receive");
+	wr.wr.rdma.rkey = to->mr->rkey;
+	wr.wr.rdma.remote_addr = (uintptr_t)to->buf;
+	if (k->opcode == IBV_WR_SEND_WITH_INV) {
+		mw = bound(to, mr);
+		wr.invalidate_rkey = mw->rkey;
+	}
+	sge = (struct ibv_sge){ (uintptr_t)from->buf, 100, own->lkey };
+	require(!ibv_post_send(from->qp, &wr, &bad), "opcode %d", k->opcode);
+	expect_op(from->cq, k->sent, "sender");
+	if (k->received)
+		expect_op(to->cq, k->received, "receiver");
+	require((!mw || !ibv_dealloc_mw(mw)) && !ibv_dereg_mr(mr) && !ibv_dereg_mr(own), "%s",
+		strerror(errno));
+}
+
+static void case_kinds(void)
+{
+	static const struct kind kinds[] = {
+		{ IBV_WR_SEND, 0, SRNIC_OP_SEND, SRNIC_OP_RECV },
+		{ IBV_WR_SEND, IBV_SEND_SOLICITED, SRNIC_OP_SEND | SRNICDV_WC_SOLICITED,
+		  SRNIC_OP_RECV | SRNICDV_WC_SOLICITED },
+		{ IBV_WR_SEND_WITH_INV, 0, SRNIC_OP_SEND_INV, SRNIC_OP_RECV },
+		{ IBV_WR_SEND_WITH_INV, IBV_SEND_SOLICITED,
+		  SRNIC_OP_SEND_INV | SRNICDV_WC_SOLICITED, SRNIC_OP_RECV | SRNICDV_WC_SOLICITED },
+		{ IBV_WR_RDMA_READ, 0, SRNIC_OP_READ, 0 },
+		{ SRNICDV_WR_READ_INV, 0, SRNIC_OP_READ_INV, 0 },
+		{ IBV_WR_RDMA_WRITE, 0, SRNIC_OP_WRITE, 0 },
+	};
+	struct hand a, b;
+
+	hand_open(&a, &b, test_addr);
+	extended(&a);
+	extended(&b);
+	turn(&a, &b, SRNICDV_STREAM_CRC, SRNICDV_STREAM_CRC);
+	for (unsigned int i = 0; i < ARRAY_SIZE(kinds); i++)
+		one_kind(&a, &b, &kinds[i]);
+	hand_close(&a, &b);
+}
+
 /* Other drivers' devices, if there are any, are not supported */
 static void case_supported(void)
 {
@@ -348,6 +451,7 @@ static const struct test_case cases[] = {
 	{ "shared", case_shared, "srnicdv_reg_shared_mr(): one memory, two more regions" },
 	{ "shared-rights", case_shared_rights, "what a region that is shared can not do" },
 	{ "events", case_events, "srnicdv_open_events() has events, with the Terminate message" },
+	{ "kinds", case_kinds, "srnicdv_wc_read_op() tells kinds of Sends and Reads apart" },
 	{ "supported", case_supported, "srnicdv_is_supported() knows devices of srnic" },
 };
 

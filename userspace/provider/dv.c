@@ -126,3 +126,18 @@ int srnicdv_query_terminate(struct ibv_qp *qp, struct srnicdv_terminate *term)
 	fill_terminate(term, &resp.received, false);
 	return 0;
 }
+
+/**
+ * srnicdv_wc_read_op - the operation of the current completion
+ * @cq: between ibv_start_poll() and ibv_end_poll()
+ *
+ * Return: enum srnic_opcode, with SRNICDV_WC_SOLICITED; 0 of another driver's CQ.
+ */
+uint32_t srnicdv_wc_read_op(struct ibv_cq_ex *cq)
+{
+	const struct srnic_cqe *cqe = &to_srnic_cq_ex(cq)->current;
+
+	if (!srnic_is_ours(cq->context->device))
+		return 0;
+	return cqe->opcode | (cqe->flags & SRNIC_CQE_SOLICITED ? SRNICDV_WC_SOLICITED : 0);
+}

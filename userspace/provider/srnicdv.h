@@ -82,6 +82,14 @@ struct srnicdv_terminate {
  */
 #define SRNICDV_WR_READ_INV	IBV_WR_DRIVER1
 
+/*
+ * Of a successful completion that ibv_start_poll(3) or ibv_next_poll(3) has taken: its operation as
+ * the RDMAC verbs tell them apart, enum srnic_opcode. Of a Send, and of a receive, that and
+ * SRNICDV_WC_SOLICITED if the message had a solicited event. 0: the CQ is not of srnic.
+ */
+#define SRNICDV_WC_SOLICITED	0x100U
+uint32_t srnicdv_wc_read_op(struct ibv_cq_ex *cq);
+
 bool srnicdv_is_supported(struct ibv_device *device);
 int srnicdv_attach_stream(struct ibv_qp *qp, const struct srnicdv_stream_attr *attr);
 int srnicdv_query_terminate(struct ibv_qp *qp, struct srnicdv_terminate *term);

@@ -243,7 +243,7 @@ enum srnic_wc_status {
 /* srnic_cqe.flags */
 #define SRNIC_CQE_WITH_INV	(1U << 0)
 #define SRNIC_CQE_WITH_IMM	(1U << 1)
-#define SRNIC_CQE_SOLICITED	(1U << 2)
+#define SRNIC_CQE_SOLICITED	(1U << 2)	/* of the message; of an SQ: SRNIC_SQE_SOLICITED */
 #define SRNIC_CQE_RQ		(1U << 3)	/* of the receive queue (also when flushed) */
 #define SRNIC_CQE_GRH		(1U << 4)	/* of a UD QP: 40 bytes of GRH, then the message */
 

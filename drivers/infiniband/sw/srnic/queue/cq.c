@@ -82,10 +82,11 @@ static bool cq_take_arm(struct srnic_cq *cq, u32 before, u32 seen)
 int srnic_cq_add(struct srnic_cq *cq, struct srnic_cqe *cqe,
 		 enum srnic_wc_status status, u32 *seen)
 {
+	const u32 solicits = SRNIC_CQE_RQ | SRNIC_CQE_SOLICITED;
 	u32 satisfies = SRNIC_ARM_NEXT, before;
 	unsigned long flags;
 
-	if (status != SRNIC_WC_SUCCESS || cqe->flags & SRNIC_CQE_SOLICITED)
+	if (status != SRNIC_WC_SUCCESS || (cqe->flags & solicits) == solicits)
 		satisfies |= SRNIC_ARM_SOLICITED;
 	cqe->status = srnic_wc_verbs_status(status);
 	cqe->vendor_err = status;

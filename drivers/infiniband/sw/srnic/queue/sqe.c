@@ -44,7 +44,7 @@ int srnic_sqe_fetch(struct srnic_qp *qp, struct srnic_fetched *wr,
 	*swr = (struct srnic_swr){
 		.wr_id = wr->sqe.wr_id,
 		.opcode = wr->sqe.opcode,
-		.signaled = qp->sig_all || wr->sqe.flags & SRNIC_SQE_SIGNALED,
+		.flags = wr->sqe.flags | (qp->sig_all ? SRNIC_SQE_SIGNALED : 0),
 		.state = SRNIC_SWR_ACTIVE,
 	};
 	if (!*status && srnic_op_has_response(wr->sqe.opcode))

@@ -69,10 +69,11 @@ static int sq_write_cqe(struct srnic_qp *qp, u32 index, const struct srnic_swr *
 		.opcode = swr->opcode,
 		.byte_len = swr->byte_len,
 		.qpn = qp->ibqp.qp_num,
+		.flags = swr->flags & SRNIC_SQE_SOLICITED ? SRNIC_CQE_SOLICITED : 0,
 		.wqe_index = index,
 	};
 
-	if (status == SRNIC_WC_SUCCESS && !swr->signaled)
+	if (status == SRNIC_WC_SUCCESS && !(swr->flags & SRNIC_SQE_SIGNALED))
 		return 0;
 	if (status > SRNIC_WC_FLUSHED)
 		trace_srnic_wqe_error(qp, swr->wr_id, status);
@@ -201,6 +202,7 @@ static void sq_flush_posted(struct srnic_qp *qp, u32 index, u32 *seen)
 	struct srnic_swr swr = {
 		.wr_id = READ_ONCE(sqe->wr_id),
 		.opcode = READ_ONCE(sqe->opcode),
+		.flags = READ_ONCE(sqe->flags),
 	};
 
 	sq_write_cqe(qp, index, &swr, sq_flush_status(qp), seen);

@@ -21,7 +21,7 @@ enum srnic_swr_state {
  * struct srnic_swr - a send WR that was fetched from the SQ
  * @wr_id: from the SQE
  * @opcode: enum srnic_opcode
- * @signaled: success gives a CQE
+ * @flags: SRNIC_SQE_* of its WQE; SIGNALED, too, if the QP signals all: success gives a CQE
  * @state: enum srnic_swr_state
  * @status: enum srnic_wc_status, valid when DONE
  * @byte_len: octets of a Read or an atomic
@@ -29,7 +29,7 @@ enum srnic_swr_state {
 struct srnic_swr {
 	u64 wr_id;
 	u8 opcode;
-	bool signaled;
+	u8 flags;
 	u8 state;
 	u8 status;
 	u32 byte_len;

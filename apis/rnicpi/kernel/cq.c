@@ -2,6 +2,7 @@
 /* Completion queues. */
 
 #include <linux/slab.h>
+#include <rnicpi/rix_kernel.h>
 #include "rnicpi/kernel/rnic.h"
 
 /* Under ri_lock */
@@ -242,6 +243,8 @@ static bool to_wc(const struct rnic_cq *cq, const struct srnic_cqe *cqe, ri_wc_t
 	};
 	if (cqe->flags & SRNIC_CQE_SOLICITED)
 		out->rc_wc.flags |= RI_WC_FLAG_SOLICITED_EVENT;
+	if (cqe->opcode == SRNIC_OP_SEND_INV)
+		out->rc_wc.flags |= RIX_WC_FLAG_SEND_INVALIDATE;
 	if (cqe->flags & SRNIC_CQE_WITH_INV) {
 		out->rc_wc.flags |= RI_WC_FLAG_RTAG_INVALIDATE;
 		out->rc_wc.invalidated_rtag = cqe->data;

@@ -269,8 +269,7 @@ static bool complete(struct rnic_cq *cq, const struct ibv_wc *wc, ri_wc_t *out)
 	out->rc_wc.qp_os_data = qp->os_data;
 	out->rc_wc.id = slot.id;
 	out->rc_wc.op_status = ri_status_of(cq->rnic, wc);
-	out->rc_wc.flags = (ri_wc_flags_t)(slot.flags & (RI_WR_CONSUMER_FLAG0 |
-				RI_WR_CONSUMER_FLAG1 | RI_WR_CONSUMER_FLAG2));
+	out->rc_wc.flags = (ri_wc_flags_t)slot.flags;
 	out->rc_wc.bytes_transferred = slot.bytes;
 	if (wc->status)
 		return true;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <rnicpi/rix.h>
 #include "qp.h"
 #include "rnicpi/shared/memory.h"
 
@@ -134,6 +135,14 @@ static unsigned int verbs_flags(const struct rnic_qp *qp, const ri_wr_t *ri, uin
 	       (f & RI_WR_INLINE_OK_FLAG && bytes <= qp->max_inline ? IBV_SEND_INLINE : 0);
 }
 
+/* ri_wc_flags_t of its completion */
+static uint32_t flags_when_done(const ri_wr_common_t *ri)
+{
+	return (ri->flags & OPAQUE) |
+	       (ri->flags & RI_WR_SOLICITED_EVENT_FLAG ? RI_WC_FLAG_SOLICITED_EVENT : 0) |
+	       (ri->type == RI_WR_TYPE_SEND_INVALIDATE ? RIX_WC_FLAG_SEND_INVALIDATE : 0);
+}
+
 static ri_api_return_t post_error(ri_err_data_t *err_data, int err)
 {
 	if (err == ENOMEM)
@@ -161,7 +170,7 @@ static ri_api_return_t post_one(struct rnic_qp *qp, ri_wr_t *ri, ri_err_data_t *
 	if (slot) {
 		*slot = (struct rnic_slot){
 			.id = ri->wr_common.id,
-			.flags = ri->wr_common.flags & OPAQUE,
+			.flags = flags_when_done(&ri->wr_common),
 			.type = types[ri->wr_common.type].done,
 			.bytes = bytes,
 		};

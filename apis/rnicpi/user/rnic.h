@@ -88,7 +88,7 @@ struct rnic_cq {
 /* Data of a WR that a completion of RNICPI has, but not one of verbs */
 struct rnic_slot {
 	ri_wr_id_t id;
-	uint32_t flags;
+	uint32_t flags;		/* ri_wc_flags_t */
 	uint32_t type;		/* ri_wc_type_t */
 	uint32_t bytes;
 	uint32_t next;		/* next free slot, of an SRQ */

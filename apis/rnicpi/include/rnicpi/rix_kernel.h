@@ -10,6 +10,9 @@
 #include <linux/types.h>
 #include <rnicpi/rnicpi.h>
 
+/* ri_rc_wc.flags: of RI_WC_TYPE_SEND, that it was a RI_WR_TYPE_SEND_INVALIDATE */
+#define RIX_WC_FLAG_SEND_INVALIDATE	0x10000
+
 /**
  * struct rix_client - a consumer that is notified of the RNICs that there are
  * @attached: an RNIC is there: called for those that are there already, too. From within

@@ -198,6 +198,13 @@ static void flushed(struct kunit *test)
 	pair_expect(p, &p->a, 2, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_WR_FLUSHED_ERROR);
 	pair_send(p, &p->a, 3, 0, 10);
 	pair_expect(p, &p->a, 3, RI_WC_TYPE_SEND, RI_WC_STATUS_WR_FLUSHED_ERROR);
+	KUNIT_EXPECT_EQ(test, p->a.wc.rc_wc.flags, 0);
+	KUNIT_EXPECT_EQ(test, ri_qp_post_send(p->rnic, p->a.qp, RI_WR_TYPE_SEND_INVALIDATE,
+					      RI_WR_SIGNALED_FLAG | RI_WR_SOLICITED_EVENT_FLAG, 6,
+					      NULL, p->b.tag, 0, 0, NULL), OK);
+	pair_expect(p, &p->a, 6, RI_WC_TYPE_SEND, RI_WC_STATUS_WR_FLUSHED_ERROR);
+	KUNIT_EXPECT_EQ(test, p->a.wc.rc_wc.flags,
+			RI_WC_FLAG_SOLICITED_EVENT | RIX_WC_FLAG_SEND_INVALIDATE);
 	attr.state = RI_QP_STATE_IDLE;
 	for (i = 0; i < 1000; i++) {
 		ret = ri_qp_modify(p->rnic, p->a.qp, RI_QP_ATTR_NEXT_STATE, &attr, NULL);

@@ -59,6 +59,7 @@ void flags(void)
 	ri_wr_recv_t recv = { .flags = SIGNALED };
 	ri_api_return_t want;
 	uint_t one = 1;
+	ri_rc_wc_t wc;
 
 	open_pair();
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -72,10 +73,13 @@ void flags(void)
 			want = good ? RI_RET_SUCCESS : RI_RET_WR_INVALID_FLAGS;
 			expect(want, ri_qp_postsq(a.rnic, a.qp, &wr, &one, &err));
 			require(one == good, "%u posted", one);
-			if (good)
-				take(&a, a.scq, id, i == 0 ? RI_WC_TYPE_SEND :
-				     i == 1 ? RI_WC_TYPE_RDMA_WRITE : RI_WC_TYPE_RDMA_READ,
-				     RI_WC_STATUS_SUCCESS);
+			if (!good)
+				continue;
+			wc = take(&a, a.scq, id, i == 0 ? RI_WC_TYPE_SEND :
+				  i == 1 ? RI_WC_TYPE_RDMA_WRITE : RI_WC_TYPE_RDMA_READ,
+				  RI_WC_STATUS_SUCCESS);
+			require(wc.flags == (all[j] == RI_WR_SOLICITED_EVENT_FLAG ?
+					     RI_WC_FLAG_SOLICITED_EVENT : 0), "%#x", wc.flags);
 		}
 	}
 	one = 1;
@@ -200,7 +204,8 @@ void windows(void)
 	post_recv(&b, 6, 0, 100);
 	expect(RI_RET_SUCCESS, ri_qp_post_send(a.rnic, a.qp, RI_WR_TYPE_SEND_INVALIDATE, SIGNALED,
 					       7, NULL, wr.wr_bind.rtag, 0, 0, &err));
-	take(&a, a.scq, 7, RI_WC_TYPE_SEND, RI_WC_STATUS_SUCCESS);
+	wc = take(&a, a.scq, 7, RI_WC_TYPE_SEND, RI_WC_STATUS_SUCCESS);
+	require(wc.flags == RIX_WC_FLAG_SEND_INVALIDATE, "%#x", wc.flags);
 	wc = take(&b, b.rcq, 6, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_SUCCESS);
 	require(wc.flags & RI_WC_FLAG_RTAG_INVALIDATE && wc.invalidated_rtag == wr.wr_bind.rtag,
 		"RTag %#x", wc.invalidated_rtag);

@@ -132,8 +132,8 @@ def sqe(op, flags=0, sges=(), inline=b"", rkey=1, num=None, stag=0, args=(0, 0, 
 
 
 def wqe():
-    queue = struct.pack(">BBH", 0, 4, 64)
-    kernel = struct.pack(">BBH", 1, 4, 64)
+    queue = struct.pack(">BBBH", 0, 4, 4, 64)
+    kernel = struct.pack(">BBBH", 1, 4, 4, 64)
     for op in SQE_OPS:
         for flags in (0, SIGNALED, INLINE, 0x10):
             for sges in ((), ((0x1000, 8, 5),), ((0, 8, 0),), ((0, 0, 0), (0, 9, 7))):
@@ -147,6 +147,9 @@ def wqe():
     yield queue + sqe(1, INLINE, inline=bytes(65))
     yield queue + sqe(1, 0, ((0, 0xffffffff, 1), (0, 1, 1)))
     yield queue + sqe(1, num=5)
+    for op in (1, 3, 4, 6):
+        for send, write in ((1, 3), (3, 1)):
+            yield struct.pack(">BBBH", 0, send, write, 64) + sqe(op, 0, 2 * ((0x1000, 8, 5),), rkey=1)
     # as an RQE: number of SGEs at octet 8
     for num in (0, 1, 4, 5, 0xffffffff):
         yield queue + struct.pack("<QII", 1, num, 0) + 4 * struct.pack("<QII", 0, 0x7fffffff, 1)

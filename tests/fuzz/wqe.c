@@ -80,11 +80,12 @@ static enum srnic_wc_status model(const struct srnic_sq_caps *caps, const u8 *s,
 	u8 opcode = s[8], flags = s[9];
 	bool imm = opcode == SRNIC_OP_SEND_IMM;
 	bool moves = imm || is_ud(opcode) || (opcode >= SRNIC_OP_SEND && opcode <= SRNIC_OP_CMP_SWAP);
+	bool writes = opcode == SRNIC_OP_WRITE || opcode == SRNIC_OP_WRITE_IMM;
 	bool sends = imm || is_ud(opcode) || opcode == SRNIC_OP_SEND || opcode == SRNIC_OP_SEND_INV ||
-		     opcode == SRNIC_OP_WRITE || opcode == SRNIC_OP_WRITE_IMM;
+		     writes;
 	bool reads = opcode == SRNIC_OP_READ || opcode == SRNIC_OP_READ_INV;
 	bool atomic = opcode == SRNIC_OP_FETCH_ADD || opcode == SRNIC_OP_CMP_SWAP;
-	bool names = reads || atomic || opcode == SRNIC_OP_WRITE || opcode == SRNIC_OP_WRITE_IMM;
+	bool names = reads || atomic || writes;
 	u32 num_sge = half(s + 10), inline_len = word(s + 12), rkey = word(s + 16);
 	const u8 *sges = s + 64;
 	u64 octets;
@@ -96,7 +97,8 @@ static enum srnic_wc_status model(const struct srnic_sq_caps *caps, const u8 *s,
 		return SRNIC_WC_NOT_PRIVILEGED;
 	if (is_ud(opcode) != caps->ud || (imm && !caps->send_imm))
 		return SRNIC_WC_INVALID_WQE;
-	if (flags > 15 || num_sge > caps->max_sge || (!moves && num_sge))
+	if (flags > 15 || num_sge > (writes ? caps->max_write_sge : caps->max_sge) ||
+	    (!moves && num_sge))
 		return SRNIC_WC_INVALID_WQE;
 	if (!unused_clear(s) || (opcode == SRNIC_OP_READ_INV && num_sge > 1) ||
 	    (atomic && num_sge != 1))
@@ -121,7 +123,7 @@ static enum srnic_wc_status model(const struct srnic_sq_caps *caps, const u8 *s,
 
 static void check_sqe(struct fuzz_in *in, const struct srnic_sq_caps *caps)
 {
-	u32 room = caps->max_sge * sizeof(struct srnic_sge);
+	u32 room = max(caps->max_sge, caps->max_write_sge) * sizeof(struct srnic_sge);
 	u8 *slot, *data;
 	struct srnic_sqe sqe;
 	enum srnic_wc_status want, got;
@@ -174,6 +176,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	caps.send_imm = bits & 2;
 	caps.ud = bits & 4;
 	caps.max_sge = fuzz_u8(&in) % 33;
+	caps.max_write_sge = fuzz_u8(&in) % 33;
 	caps.max_inline = fuzz_u16(&in) % 513;
 	again = in;
 	check_sqe(&in, &caps);

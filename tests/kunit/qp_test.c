@@ -2,6 +2,7 @@
 /* qp.c, wq.c: the transition table, and a QP's life without a stream. */
 #include <kunit/test.h>
 #include "fake.h"
+#include "queue/sqe.h"
 #include "queue/wq.h"
 #include "verbs/verbs.h"
 
@@ -72,7 +73,7 @@ struct pair {
 	struct srnic_qp *qp;
 };
 
-static void make_qp(struct kunit *test, struct pair *p, u32 depth)
+static void make_qp_sges(struct kunit *test, struct pair *p, u32 depth, u32 max_write_sge)
 {
 	struct ib_qp_init_attr init = {
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
@@ -92,7 +93,13 @@ static void make_qp(struct kunit *test, struct pair *p, u32 depth)
 	init.recv_cq = &p->rcq->cq.ibcq;
 	p->qp->ibqp.device = &p->dev->ibdev;
 	p->qp->ibqp.pd = fake_pd(test, p->dev);
+	p->qp->max_write_sge = max_write_sge;
 	KUNIT_ASSERT_EQ(test, srnic_qp_create(p->qp, p->dev, &init, NULL), 0);
+}
+
+static void make_qp(struct kunit *test, struct pair *p, u32 depth)
+{
+	make_qp_sges(test, p, depth, 0);
 }
 
 static int post_send(struct pair *p, u64 wr_id, int flags)
@@ -445,6 +452,48 @@ static void user_producer(struct kunit *test)
 	srnic_qp_destroy(p.qp);
 }
 
+static int post_sges(struct pair *p, enum ib_wr_opcode op, int num)
+{
+	static struct ib_sge sges[SRNIC_MAX_SGE + 1];
+	struct ib_rdma_wr wr = {
+		.wr = { .opcode = op, .sg_list = sges, .num_sge = num },
+	};
+	const struct ib_send_wr *bad;
+
+	return srnic_verbs_ops.post_send(&p->qp->ibqp, &wr.wr, &bad);
+}
+
+/* The limit of SGEs of a Write is apart from that of other WRs, which is 2 here (QP-05) */
+static void write_sges(struct kunit *test)
+{
+	static const u32 limits[] = { 0, 1, 5, SRNIC_MAX_SGE };
+	struct srnic_fetched wr = { };
+	enum srnic_wc_status status;
+	struct pair p;
+	u32 i, j, max;
+
+	wr.data = kunit_kzalloc(test, SRNIC_MAX_SGE * sizeof(struct srnic_sge), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, wr.data);
+	for (i = 0; i < ARRAY_SIZE(limits); i++) {
+		max = limits[i] ?: 2;
+		make_qp_sges(test, &p, 8, limits[i]);
+		KUNIT_EXPECT_EQ(test, p.qp->max_write_sge, max);
+		KUNIT_EXPECT_EQ(test, post_sges(&p, IB_WR_SEND, 3), -EINVAL);
+		KUNIT_EXPECT_EQ(test, post_sges(&p, IB_WR_RDMA_READ, 3), -EINVAL);
+		KUNIT_EXPECT_EQ(test, post_sges(&p, IB_WR_RDMA_WRITE, max + 1), -EINVAL);
+		KUNIT_EXPECT_EQ(test, post_sges(&p, IB_WR_SEND, 2), 0);
+		KUNIT_EXPECT_EQ(test, post_sges(&p, IB_WR_RDMA_READ, 2), 0);
+		KUNIT_EXPECT_EQ(test, post_sges(&p, IB_WR_RDMA_WRITE, max), 0);
+		for (j = 0; j < 3; j++) {
+			KUNIT_ASSERT_EQ(test, srnic_sqe_fetch(p.qp, &wr, &status), 1);
+			KUNIT_EXPECT_EQ_MSG(test, status, SRNIC_WC_SUCCESS, "limit %u, WR %u", max,
+					    j);
+		}
+		KUNIT_EXPECT_EQ(test, wr.sqe.num_sge, max);
+		srnic_qp_destroy(p.qp);
+	}
+}
+
 static struct kunit_case qp_cases[] = {
 	KUNIT_CASE(transition_table),
 	KUNIT_CASE(transition_by_several),
@@ -459,6 +508,7 @@ static struct kunit_case qp_cases[] = {
 	KUNIT_CASE(one_claim_at_a_time),
 	KUNIT_CASE(a_ud_qp_has_no_connection),
 	KUNIT_CASE(user_producer),
+	KUNIT_CASE(write_sges),
 	{}
 };
 

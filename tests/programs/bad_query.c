@@ -156,7 +156,8 @@ void case_query(void)
 	require(srq && mw, "%s", strerror(errno));
 	misuse(UVERBS_OBJECT_DEVICE, SRNIC_METHOD_DEV_QUERY, NO_HANDLE, V1_DEV_QUERY,
 	       sizeof(struct srnic_uresp_dev_query));
-	MISUSE(QP, h.qp->handle, srnic_uresp_qp_query);
+	misuse(UVERBS_OBJECT_QP, SRNIC_METHOD_QP_QUERY, h.qp->handle, V1_QP_QUERY,
+	       sizeof(struct srnic_uresp_qp_query));
 	MISUSE(CQ, h.cq->handle, srnic_uresp_cq_query);
 	MISUSE(SRQ, srq->handle, srnic_uresp_srq_query);
 	MISUSE(MR, h.mr->handle, srnic_uresp_mr_query);

@@ -326,6 +326,86 @@ static void case_events(void)
 	hand_close(&a, &b);
 }
 
+/* Another QP, with so many SGEs, in the place of that of hand_qp(); or an errno */
+static int with_sges(struct hand *h, uint32_t send, uint32_t write, uint64_t comp_mask,
+		     uint32_t *got)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1,
+				    .qp_access_flags = ACCESS_ALL };
+	struct ibv_qp_init_attr_ex init = { .qp_type = IBV_QPT_RC, .sq_sig_all = 1,
+					    .send_cq = h->cq, .recv_cq = h->cq, .pd = h->pd,
+					    .comp_mask = IBV_QP_INIT_ATTR_PD, .cap = DEFAULT_CAP };
+	struct srnicdv_qp_init_attr dv = { .comp_mask = comp_mask, .max_write_sge = write };
+	struct ibv_qp *qp;
+
+	init.cap.max_send_sge = send;
+	qp = srnicdv_create_qp(h->qp->context, &init, &dv);
+	if (!qp)
+		return errno;
+	require(init.cap.max_send_sge == send, "%u SGEs", init.cap.max_send_sge);
+	*got = dv.max_write_sge;
+	require(!ibv_destroy_qp(h->qp), "%s", strerror(errno));
+	h->qp = qp;
+	require(!ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+			       IBV_QP_ACCESS_FLAGS), "%s", strerror(errno));
+	return 0;
+}
+
+/* A WR of @num SGEs of a byte each: an errno */
+static int many_sges(struct hand *a, struct hand *b, enum ibv_wr_opcode op, int num)
+{
+	struct ibv_sge sge[33];
+	struct ibv_send_wr wr = { .wr_id = op, .sg_list = sge, .num_sge = num, .opcode = op }, *bad;
+	int err;
+
+	for (int i = 0; i < num; i++)
+		sge[i] = (struct ibv_sge){ (uintptr_t)a->buf + i, 1, a->mr->lkey };
+	wr.wr.rdma.rkey = b->mr->rkey;
+	wr.wr.rdma.remote_addr = (uintptr_t)b->buf;
+	err = ibv_post_send(a->qp, &wr, &bad);
+	if (!err)
+		expect_wc(a->cq, op, IBV_WC_SUCCESS, "SGEs");
+	return err;
+}
+
+static void case_write_sges(void)
+{
+	static const struct {
+		uint32_t send, write;
+	} rows[] = { { 2, 7 }, { 7, 2 }, { 3, 0 }, { 1, 32 } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		uint32_t send = rows[i].send, write = rows[i].write ? rows[i].write : send, got = 0;
+		struct srnic_uresp_qp_query resp;
+		struct ibv_sge sink;
+		struct ibv_recv_wr recv = { .sg_list = &sink, .num_sge = 1 }, *bad;
+		struct hand a, b;
+
+		hand_open(&a, &b, test_addr);
+		require(with_sges(&a, send, write, 1, &got) == EOPNOTSUPP, "%s", strerror(errno));
+		require(with_sges(&a, send, 33, 0, &got) == EINVAL, "%s", strerror(errno));
+		require(!with_sges(&a, send, rows[i].write, 0, &got), "%s", strerror(errno));
+		require(got == write, "%u and not %u", got, write);
+		require(!srnicdv_query_qp(a.qp, &resp, sizeof(resp)) && resp.max_write_sge == write &&
+			resp.max_send_sge == send, "%u, %u", resp.max_send_sge, resp.max_write_sge);
+		sink = (struct ibv_sge){ (uintptr_t)b.buf, 100, b.mr->lkey };
+		require(!ibv_post_recv(b.qp, &recv, &bad), "receive");
+		turn(&a, &b, SRNICDV_STREAM_CRC, SRNICDV_STREAM_CRC);
+		require(many_sges(&a, &b, IBV_WR_RDMA_WRITE, write + 1) == EINVAL, "%u", write);
+		require(many_sges(&a, &b, IBV_WR_SEND, send + 1) == EINVAL, "%u", send);
+		require(many_sges(&a, &b, IBV_WR_RDMA_READ, send + 1) == EINVAL, "%u", send);
+		memset(a.buf, 0xa5, write);
+		require(!many_sges(&a, &b, IBV_WR_RDMA_WRITE, write), "%u SGEs", write);
+		/* when the Read is done, the Write is there */
+		require(!many_sges(&a, &b, IBV_WR_RDMA_READ, send), "%u SGEs", send);
+		for (uint32_t j = 0; j < write; j++)
+			require(b.buf[j] == 0xa5, "byte %u", j);
+		require(!b.buf[write], "more was written");
+		require(!many_sges(&a, &b, IBV_WR_SEND, send), "%u SGEs", send);
+		hand_close(&a, &b);
+	}
+}
+
 struct kind {
 	int opcode;
 	unsigned int flags;
@@ -451,6 +531,7 @@ static const struct test_case cases[] = {
 	{ "shared", case_shared, "srnicdv_reg_shared_mr(): one memory, two more regions" },
 	{ "shared-rights", case_shared_rights, "what a region that is shared can not do" },
 	{ "events", case_events, "srnicdv_open_events() has events, with the Terminate message" },
+	{ "write-sges", case_write_sges, "srnicdv_create_qp(): SGEs of Writes apart from others" },
 	{ "kinds", case_kinds, "srnicdv_wc_read_op() tells kinds of Sends and Reads apart" },
 	{ "supported", case_supported, "srnicdv_is_supported() knows devices of srnic" },
 };

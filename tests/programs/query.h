@@ -8,7 +8,9 @@
 #include "pair.h"
 
 #define NO_HANDLE	0xffffffffU	/* for a method of the device */
-#define V1_DEV_QUERY	48		/* bytes that the first version of a program has room for */
+/* Bytes that the first version of a program has room for */
+#define V1_DEV_QUERY	48
+#define V1_QP_QUERY	48
 
 int query_raw(struct ibv_context *ctx, uint16_t object, uint16_t method, uint32_t handle,
 	      void *resp, size_t len);

@@ -15,6 +15,26 @@ bool srnicdv_is_supported(struct ibv_device *device)
 	return srnic_is_ours(device);
 }
 
+/**
+ * srnicdv_create_qp - ibv_create_qp_ex(), with what verbs do not have
+ * @ctx: the device
+ * @attr: see ibv_create_qp_ex(3)
+ * @dv_attr: likewise: set to what the QP has
+ *
+ * Return: the QP, or NULL with errno, as ibv_create_qp_ex().
+ */
+struct ibv_qp *srnicdv_create_qp(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr,
+				 struct srnicdv_qp_init_attr *dv_attr)
+{
+	struct ibv_qp *qp = NULL;
+
+	if (!srnic_is_ours(ctx->device) || dv_attr->comp_mask)
+		errno = EOPNOTSUPP;
+	else
+		qp = srnic_create_qp_sges(ctx, attr, &dv_attr->max_write_sge);
+	return qp;
+}
+
 /* All known flags */
 #define STREAM_FLAGS \
 	(SRNICDV_STREAM_RESPONDER | SRNICDV_STREAM_CRC | SRNICDV_STREAM_TX_MARKERS | \

@@ -392,6 +392,15 @@ void srnic_put_address(struct srnic_sqe *sqe, struct ibv_ah *ibah, uint32_t qpn,
 	sqe->arg[1] = qkey;
 }
 
+static uint32_t srnic_max_sge(const struct srnic_qp *qp,
+			      enum ibv_wr_opcode opcode)
+{
+	const uint16_t write = SRNIC_WR_REMOTE | SRNIC_WR_INLINE;
+
+	return (srnic_wr_rules[opcode].has & write) == write ? qp->max_write_sge :
+							       qp->sq.max_sge;
+}
+
 /**
  * srnic_put_sges - set the SGEs of a WR
  * @qp: QP
@@ -411,7 +420,7 @@ int srnic_put_sges(const struct srnic_qp *qp, struct srnic_sqe *sqe,
 {
 	if (srnic_wr_rules[opcode].has & SRNIC_WR_NODATA)
 		return 0;
-	if (num > qp->sq.max_sge)
+	if (num > srnic_max_sge(qp, opcode))
 		return EINVAL;
 	if ((srnic_wr_rules[opcode].has & SRNIC_WR_ATOMIC) &&
 	    (num != 1 || sgl->length != sizeof(uint64_t)))
@@ -478,7 +487,7 @@ static int srnic_put_send(const struct srnic_qp *qp, struct srnic_sqe *sqe,
 	if (!(wr->send_flags & IBV_SEND_INLINE))
 		return srnic_put_sges(qp, sqe, wr->opcode, sge, num);
 
-	if (num > qp->sq.max_sge)
+	if (num > srnic_max_sge(qp, wr->opcode))
 		return EINVAL;
 	ret = srnic_put_inline(qp, sqe, wr->opcode, NULL, 0);
 	for (; !ret && num; num--, sge++)

@@ -181,11 +181,16 @@ static int srnic_qp_map(struct srnic_qp *qp,
 {
 	const struct ibv_qp_cap *cap = &attr->cap;
 	int fd = attr->pd->context->cmd_fd;
-	uint64_t sq_room, rq_room;
+	uint64_t sq_room = cap->max_send_sge, rq_room;
 	int ret;
 
+	/* An older kernel has one limit, and 0 here */
+	qp->max_write_sge = resp->max_write_sge ? resp->max_write_sge :
+						  cap->max_send_sge;
 	/* Posting relies on a slot holding all that the caps allow. */
-	sq_room = (uint64_t)cap->max_send_sge * sizeof(struct srnic_sge);
+	if (sq_room < qp->max_write_sge)
+		sq_room = qp->max_write_sge;
+	sq_room *= sizeof(struct srnic_sge);
 	if (sq_room < cap->max_inline_data)
 		sq_room = cap->max_inline_data;
 	rq_room = (uint64_t)cap->max_recv_sge * sizeof(struct srnic_sge);
@@ -210,21 +215,25 @@ static int srnic_qp_map(struct srnic_qp *qp,
 }
 
 /**
- * srnic_create_qp_ex - ibv_create_qp_ex()
+ * srnic_create_qp_sges - ibv_create_qp_ex(), with a limit of SGEs for Writes
  * @ibctx: context
  * @attr: see ibv_create_qp_ex(3); its cap is set to the actual sizes
+ * @max_write_sge: 0: as many as a Send may have; set to the actual number
  *
  * Return: the QP, or NULL with errno: EOPNOTSUPP (an attribute, flag or
  * operation that this device does not support), ENOMEM, an errno of the kernel or
  * of mapping the rings, or EPROTO if the kernel's numbers contradict each other.
  * Any thread.
  */
-struct ibv_qp *srnic_create_qp_ex(struct ibv_context *ibctx,
-				  struct ibv_qp_init_attr_ex *attr)
+struct ibv_qp *srnic_create_qp_sges(struct ibv_context *ibctx,
+				    struct ibv_qp_init_attr_ex *attr,
+				    uint32_t *max_write_sge)
 {
 	struct srnic_ctx *ctx = to_srnic_ctx(ibctx);
 	struct srnic_cmd_create_qp_resp resp = {};
-	struct srnic_cmd_create_qp cmd = {};
+	struct srnic_cmd_create_qp cmd = {
+		.drv_payload.max_write_sge = *max_write_sge,
+	};
 	struct ibv_qp_init_attr_ex ask = *attr;
 	struct srnic_mem mem;
 	struct srnic_qp *qp;
@@ -263,6 +272,7 @@ struct ibv_qp *srnic_create_qp_ex(struct ibv_context *ibctx,
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
 		srnic_wr_init(qp, attr->send_ops_flags);
 	attr->cap = ask.cap;
+	*max_write_sge = qp->max_write_sge;
 	return &qp->vqp.qp;
 
 err_unmap:
@@ -276,6 +286,21 @@ err_free:
 err:
 	errno = ret;
 	return NULL;
+}
+
+/**
+ * srnic_create_qp_ex - ibv_create_qp_ex()
+ * @ibctx: context
+ * @attr: see ibv_create_qp_ex(3); its cap is set to the actual sizes
+ *
+ * As srnic_create_qp_sges().
+ */
+struct ibv_qp *srnic_create_qp_ex(struct ibv_context *ibctx,
+				  struct ibv_qp_init_attr_ex *attr)
+{
+	uint32_t max_write_sge = 0;
+
+	return srnic_create_qp_sges(ibctx, attr, &max_write_sge);
 }
 
 /**

@@ -21,7 +21,7 @@ DECLARE_DRV_CMD(srnic_cmd_create_cq_ex, IB_USER_VERBS_EX_CMD_CREATE_CQ,
 DECLARE_DRV_CMD(srnic_cmd_resize_cq, IB_USER_VERBS_CMD_RESIZE_CQ,
 		srnic_ureq_resize_cq, srnic_uresp_resize_cq);
 DECLARE_DRV_CMD(srnic_cmd_create_qp, IB_USER_VERBS_CMD_CREATE_QP,
-		empty, srnic_uresp_create_qp);
+		srnic_ureq_create_qp, srnic_uresp_create_qp);
 DECLARE_DRV_CMD(srnic_cmd_create_ah, IB_USER_VERBS_CMD_CREATE_AH,
 		empty, srnic_uresp_create_ah);
 DECLARE_DRV_CMD(srnic_cmd_create_srq, IB_USER_VERBS_CMD_CREATE_SRQ,
@@ -157,6 +157,7 @@ struct srnic_qp {
 	struct srnic_wq sq;
 	struct srnic_wq rq;		/* no ring: receives come from an SRQ */
 	uint32_t max_inline;		/* immutable */
+	uint32_t max_write_sge;		/* immutable; sq.max_sge is of other WRs */
 	bool sq_sig_all;		/* immutable */
 	bool ud;			/* immutable */
 	uint16_t kind;			/* immutable; the WRs that it takes */
@@ -263,6 +264,9 @@ struct ibv_qp *srnic_create_qp(struct ibv_pd *pd,
 			       struct ibv_qp_init_attr *attr);
 struct ibv_qp *srnic_create_qp_ex(struct ibv_context *ibctx,
 				  struct ibv_qp_init_attr_ex *attr);
+struct ibv_qp *srnic_create_qp_sges(struct ibv_context *ibctx,
+				    struct ibv_qp_init_attr_ex *attr,
+				    uint32_t *max_write_sge);
 int srnic_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
 		   struct ibv_qp_init_attr *init_attr);
 int srnic_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,

@@ -91,6 +91,14 @@ struct srnicdv_terminate {
 uint32_t srnicdv_wc_read_op(struct ibv_cq_ex *cq);
 
 bool srnicdv_is_supported(struct ibv_device *device);
+/* In: what is asked for; out: what the QP has */
+struct srnicdv_qp_init_attr {
+	uint64_t comp_mask;	/* 0 */
+	uint32_t max_write_sge;	/* of an RDMA Write; 0: as many as cap.max_send_sge, of other WRs */
+};
+
+struct ibv_qp *srnicdv_create_qp(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr,
+				 struct srnicdv_qp_init_attr *dv_attr);
 int srnicdv_attach_stream(struct ibv_qp *qp, const struct srnicdv_stream_attr *attr);
 int srnicdv_query_terminate(struct ibv_qp *qp, struct srnicdv_terminate *term);
 

@@ -75,6 +75,11 @@ struct srnic_uresp_resize_cq {	/* of PREPARE; zeros of the others */
 	__u32 reserved;
 };
 
+struct srnic_ureq_create_qp {
+	__u32 max_write_sge;	/* SGEs of an RDMA Write; 0: as many as a Send may have */
+	__u32 reserved;		/* 0 */
+};
+
 struct srnic_uresp_create_qp {
 	struct srnic_mmap sq;
 	struct srnic_mmap rq;	/* size 0: the QP uses an SRQ */
@@ -83,7 +88,7 @@ struct srnic_uresp_create_qp {
 	__u32 sqe_size;		/* bytes from one SQE to the next */
 	__u32 rqe_size;		/* bytes from one RQE to the next */
 	__u32 qpn;		/* below 2^24 */
-	__u32 reserved;
+	__u32 max_write_sge;	/* 0: as many as a Send may have */
 };
 
 /* of an address handle, for UD QPs */
@@ -384,6 +389,7 @@ enum srnic_query_attrs {
 #define SRNIC_DEV_SRQ_BY_ARRIVAL	(1U << 5)	/* WQEs are taken as messages arrive */
 #define SRNIC_DEV_SRQ			(1U << 6)	/* there are SRQs */
 #define SRNIC_DEV_CAN_RESIZE_QP		(1U << 7)	/* WRs of a QP's queues */
+#define SRNIC_DEV_WRITE_SGES		(1U << 8)	/* CREATE_QP takes max_write_sge */
 
 /* Query RNIC: each attribute of RDMAC verbs 9.2.1.2, and more. Up to @stag_key_bits of version 1 */
 struct srnic_uresp_dev_query {
@@ -455,7 +461,9 @@ struct srnic_uresp_qp_query {
 	__u32 max_send_sge;
 	__u32 max_recv_sge;
 	__u32 max_inline;	/* bytes */
-	__u32 rq_limit;		/* of QP_ARM_RQ, as it was set last */
+	__u32 rq_limit;		/* of QP_ARM_RQ, as it was set last. The end of version 1 */
+	__u32 max_write_sge;
+	__u32 reserved;
 };
 
 /* srnic_uresp_cq_query.flags */

@@ -208,7 +208,7 @@ static const struct command {
 	{ CMD(CREATE_CQ, MUST), 'C', "r00n0-0", ANSWER(create_cq), DRIVER(create_cq) },
 	{ CMD(RESIZE_CQ, MUST), .words = "rcn", .driver = 8, ANSWER(resize_cq), DRIVER(resize_cq) },
 	{ CMD(DESTROY_CQ, MUST), .words = "rc0", ANSWER(destroy_cq) },
-	{ CMD(CREATE_QP, MUST), 'Q', "r00pccsnn111t", ANSWER(create_qp), DRIVER(create_qp) },
+	{ CMD(CREATE_QP, MUST), 'Q', "r00pccsnn111t", 8, ANSWER(create_qp), DRIVER(create_qp) },
 	{ CMD(QUERY_QP, MUST), .words = "rq0", ANSWER(query_qp) },
 	{ CMD(MODIFY_QP, MUST), .words = "0000000000000000q1000000z000" },
 	{ CMD(DESTROY_QP, MUST), .words = "rq0", ANSWER(destroy_qp) },

@@ -42,7 +42,8 @@
 struct srnic_tx *srnic_tx_new(const struct srnic_qp *qp)
 {
 	size_t data = max_t(size_t, qp->max_inline,
-			    max(qp->max_send_sge, 1U) * sizeof(struct srnic_sge));
+			    max3(qp->max_send_sge, qp->max_write_sge, 1U) *
+			    sizeof(struct srnic_sge));
 	struct srnic_tx *tx = kzalloc(sizeof(*tx), GFP_KERNEL_ACCOUNT);
 	int qn;
 

@@ -64,11 +64,11 @@ static u32 ring_stride(u32 header, u32 data)
 	return roundup_pow_of_two(header + data);
 }
 
-static int qp_check_cap(const struct ib_qp_cap *cap)
+static int qp_check_cap(const struct ib_qp_cap *cap, u32 max_write_sge)
 {
 	if (cap->max_send_wr > SRNIC_MAX_QP_WR || cap->max_recv_wr > SRNIC_MAX_QP_WR ||
 	    cap->max_send_sge > SRNIC_MAX_SGE || cap->max_recv_sge > SRNIC_MAX_SGE ||
-	    cap->max_inline_data > SRNIC_MAX_INLINE)
+	    max_write_sge > SRNIC_MAX_SGE || cap->max_inline_data > SRNIC_MAX_INLINE)
 		return -EINVAL;
 	return 0;
 }
@@ -102,8 +102,9 @@ static int qp_alloc_queues(struct srnic_qp *qp, struct ib_qp_cap *cap,
 			   struct ib_ucontext *uctx)
 {
 	u32 sq_entries = roundup_pow_of_two(max(cap->max_send_wr, 1U));
+	u32 sges = max(cap->max_send_sge, qp->max_write_sge);
 	u32 sqe = ring_stride(sizeof(struct srnic_sqe),
-			      max3((u32)(cap->max_send_sge * sizeof(struct srnic_sge)),
+			      max3((u32)(sges * sizeof(struct srnic_sge)),
 				   cap->max_inline_data, MIN_INLINE));
 	int err;
 
@@ -119,6 +120,8 @@ static int qp_alloc_queues(struct srnic_qp *qp, struct ib_qp_cap *cap,
 		goto free_rq;
 	}
 	qp->max_send_sge = cap->max_send_sge;
+	if (!qp->max_write_sge)
+		qp->max_write_sge = cap->max_send_sge;
 	/* all of the SQE's room: many programs post inline data without asking for it */
 	qp->max_inline = min_t(u32, sqe - sizeof(struct srnic_sqe), SRNIC_MAX_INLINE);
 	cap->max_inline_data = qp->max_inline;
@@ -154,7 +157,7 @@ static int qp_number(struct srnic_qp *qp)
 
 /**
  * srnic_qp_create - create a QP, in Idle (RDMAC verbs 6.1.1)
- * @qp: zeroed but for the core's part
+ * @qp: zeroed but for the core's part, and @max_write_sge if that is not to be @max_send_sge
  * @dev: its device
  * @init: in: the request; out: cap has the allocated sizes
  * @uctx: the user's, NULL for a kernel consumer
@@ -168,7 +171,7 @@ int srnic_qp_create(struct srnic_qp *qp, struct srnic_device *dev,
 	int err;
 
 	qp_use_srq(qp, init);
-	err = qp_check_cap(&init->cap);
+	err = qp_check_cap(&init->cap, qp->max_write_sge);
 	if (err)
 		return err;
 	err = srnic_take(dev, srnic_pd_holder(qp->ibqp.pd), SRNIC_KIND_QP, 1);

@@ -23,6 +23,7 @@ int srnic_sqe_fetch(struct srnic_qp *qp, struct srnic_fetched *wr,
 	const struct srnic_sq_caps caps = {
 		.privileged = qp->privileged,
 		.max_sge = qp->max_send_sge,
+		.max_write_sge = qp->max_write_sge,
 		.max_inline = qp->max_inline,
 		.send_imm = qp->send_imm,
 		.ud = qp->ud,

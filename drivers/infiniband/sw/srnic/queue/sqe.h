@@ -12,7 +12,7 @@ struct srnic_qp;
  * struct srnic_fetched - a send WR that was taken out of the SQ
  * @index: ring index
  * @sqe: copied once and checked
- * @sges: its SGEs, copied once; room for max_send_sge of the QP
+ * @sges: its SGEs, copied once; room for as many as the QP allows
  * @inl: ... or its inline data, copied once; room for max_inline octets
  * @data: ... whichever it has; the memory is the fetcher's
  * @total: octets of the message

@@ -15,6 +15,7 @@
 #include "queue/event_queue.h"
 #include "queue/lock.h"
 #include "queue/ring.h"
+#include "queue/wqe.h"
 #include "wire/mpa.h"
 #include "wire/rdmap.h"
 
@@ -120,7 +121,8 @@ struct srnic_qp {
 	bool privileged;		/* may use STag 0, fast-register; set before a stream */
 	int nice;			/* of its kthreads: that of the program that made it */
 	bool sig_all;
-	u32 max_send_sge;
+	u32 max_send_sge;		/* of a WR that is no Write */
+	u32 max_write_sge;
 	u32 max_recv_sge;
 	u32 max_inline;
 	struct srnic_ring sq;
@@ -241,6 +243,12 @@ enum {
 static inline struct srnic_qp *to_srnic_qp(struct ib_qp *ibqp)
 {
 	return container_of(ibqp, struct srnic_qp, ibqp);
+}
+
+/* SGEs that a WR may have */
+static inline u32 srnic_qp_max_sge(const struct srnic_qp *qp, u8 opcode)
+{
+	return srnic_op_is_write(opcode) ? qp->max_write_sge : qp->max_send_sge;
 }
 
 static inline enum srnic_qp_state srnic_qp_state(const struct srnic_qp *qp)

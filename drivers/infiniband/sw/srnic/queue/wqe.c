@@ -83,7 +83,8 @@ static enum srnic_wc_status sqe_check(const struct srnic_sq_caps *caps,
 	if (rule->ud != caps->ud || (rule->offered && !caps->send_imm))
 		return SRNIC_WC_INVALID_WQE;
 	if (sqe->flags & ~SRNIC_SQE_FLAGS ||
-	    sqe->num_sge > caps->max_sge ||
+	    sqe->num_sge > (srnic_op_is_write(sqe->opcode) ? caps->max_write_sge :
+							     caps->max_sge) ||
 	    (rule->max_sge && sqe->num_sge > rule->max_sge) ||
 	    (rule->no_data && sqe->num_sge) || (rule->atomic && !sqe->num_sge) ||
 	    !sqe_unused_clear(rule, sqe))
@@ -123,7 +124,7 @@ static enum srnic_wc_status sqe_check_sges(const struct srnic_sqe *sqe,
  * @caps: of the SQ; a slot has room for what they allow
  * @slot: the SQE and what follows it; may change at any time
  * @sqe: the copy of its header, whatever the result is
- * @data: room for @caps->max_sge SGEs and for @caps->max_inline octets: the
+ * @data: room for as many SGEs as @caps allow, and for @caps->max_inline octets: the
  *	  copy of what follows the header
  * @total: octets of the message, 0 if the result is not success
  *

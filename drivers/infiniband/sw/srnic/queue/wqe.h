@@ -24,7 +24,8 @@ struct ib_pd;
 /**
  * struct srnic_sq_caps - what an SQ says about its WQEs
  * @privileged: the poster may use what only privileged users may
- * @max_sge: SGEs of a WQE
+ * @max_sge: SGEs of a WQE that is no Write
+ * @max_write_sge: SGEs of a Write
  * @max_inline: octets
  * @send_imm: the peer takes Sends with immediate data
  * @ud: of a UD QP
@@ -34,6 +35,7 @@ struct srnic_sq_caps {
 	bool send_imm;
 	bool ud;
 	u32 max_sge;
+	u32 max_write_sge;
 	u32 max_inline;
 };
 
@@ -50,6 +52,11 @@ struct srnic_rwr {
 static inline bool srnic_op_is_atomic(u8 opcode)
 {
 	return opcode == SRNIC_OP_FETCH_ADD || opcode == SRNIC_OP_CMP_SWAP;
+}
+
+static inline bool srnic_op_is_write(u8 opcode)
+{
+	return opcode == SRNIC_OP_WRITE || opcode == SRNIC_OP_WRITE_IMM;
 }
 
 /* Does the WR wait for a response of the peer? Such WRs take room in ORQ and IRQ. */

@@ -54,7 +54,7 @@ void srnic_native_query(struct ib_device *ibdev, struct srnic_uresp_dev_query *i
 	*is = (struct srnic_uresp_dev_query){
 		.flags = SRNIC_DEV_CAN_MODIFY_IRD | SRNIC_DEV_CAN_MODIFY_ORD |
 			 SRNIC_DEV_CQ_OVERFLOW_DETECTED | SRNIC_DEV_TAKES_SOCKETS |
-			 SRNIC_DEV_SRQ_BY_ARRIVAL | SRNIC_DEV_SRQ,
+			 SRNIC_DEV_SRQ_BY_ARRIVAL | SRNIC_DEV_SRQ | SRNIC_DEV_WRITE_SGES,
 		.max_ird = policy.mpa.max_ird,
 		.max_ord = policy.mpa.max_ord,
 		.max_send_sge = attr->max_send_sge,
@@ -102,6 +102,22 @@ void srnic_native_qp_setup(struct ib_qp *ibqp, bool privileged, srnic_native_eve
 	qp->native_event = event;
 }
 EXPORT_SYMBOL_GPL(srnic_native_qp_setup);
+
+/**
+ * srnic_native_qp_sges - set the limits of SGEs of a new QP (QP-05)
+ * @ibqp: of a kernel consumer, new
+ * @send: of a WR that is no Write
+ * @write: of a Write; the larger one is max_send_sge with which it was created
+ * Context: process.
+ */
+void srnic_native_qp_sges(struct ib_qp *ibqp, u32 send, u32 write)
+{
+	struct srnic_qp *qp = to_srnic_qp(ibqp);
+
+	qp->max_send_sge = send;
+	qp->max_write_sge = write;
+}
+EXPORT_SYMBOL_GPL(srnic_native_qp_sges);
 
 /**
  * srnic_native_qp_enable - set the operations that a QP accepts from its peer (QP-06)
@@ -204,7 +220,7 @@ int srnic_native_post_send(struct ib_qp *ibqp, const struct srnic_sqe *sqe, cons
 	unsigned long flags;
 	int err;
 
-	if (sqe->num_sge > qp->max_send_sge || sqe->inline_len > qp->max_inline)
+	if (sqe->num_sge > srnic_qp_max_sge(qp, sqe->opcode) || sqe->inline_len > qp->max_inline)
 		return -EINVAL;
 	flags = srnic_lock(&qp->sq_lock);
 	err = post_checked(qp, sqe, data);

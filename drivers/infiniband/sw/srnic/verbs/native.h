@@ -61,6 +61,7 @@ struct net_device *srnic_native_netdev(const struct ib_device *ibdev);
 void srnic_native_query(struct ib_device *ibdev, struct srnic_uresp_dev_query *is);
 
 void srnic_native_qp_setup(struct ib_qp *ibqp, bool privileged, srnic_native_event_fn *event);
+void srnic_native_qp_sges(struct ib_qp *ibqp, u32 send, u32 write);
 void srnic_native_qp_enable(struct ib_qp *ibqp, u8 enables);
 void srnic_native_qp_query(struct ib_qp *ibqp, struct srnic_native_qp *is);
 int srnic_native_rq_arm(struct ib_qp *ibqp, u32 limit);

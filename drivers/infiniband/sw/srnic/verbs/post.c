@@ -123,7 +123,7 @@ static int wr_to_sqe(const struct srnic_qp *qp, const struct ib_send_wr *wr,
 	err = wr_opcode(wr, sqe);
 	if (err)
 		return err;
-	if (wr->num_sge < 0 || wr->num_sge > qp->max_send_sge)
+	if (wr->num_sge < 0 || wr->num_sge > srnic_qp_max_sge(qp, sqe->opcode))
 		return -EINVAL;
 	sqe->wr_id = wr->wr_id;
 	sqe->flags = (wr->send_flags & IB_SEND_SIGNALED ? SRNIC_SQE_SIGNALED : 0) |

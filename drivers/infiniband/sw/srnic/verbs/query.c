@@ -19,7 +19,7 @@
 #include <rdma/uverbs_named_ioctl.h>
 
 static_assert(sizeof(struct srnic_uresp_dev_query) == 128);
-static_assert(sizeof(struct srnic_uresp_qp_query) == 48);
+static_assert(sizeof(struct srnic_uresp_qp_query) == 56);
 static_assert(sizeof(struct srnic_uresp_cq_query) == 16);
 static_assert(sizeof(struct srnic_uresp_srq_query) == 24);
 static_assert(sizeof(struct srnic_uresp_mr_query) == 40);
@@ -106,6 +106,7 @@ static int UVERBS_HANDLER(SRNIC_METHOD_QP_QUERY)(struct uverbs_attr_bundle *attr
 	resp.rq_entries = qp->rq.entries;
 	resp.max_send_sge = qp->max_send_sge;
 	resp.max_recv_sge = qp->max_recv_sge;
+	resp.max_write_sge = qp->max_write_sge;
 	resp.max_inline = qp->max_inline;
 	if (qp->srq)
 		resp.flags |= SRNIC_QP_QUERY_SRQ;

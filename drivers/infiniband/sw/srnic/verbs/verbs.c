@@ -34,7 +34,7 @@
 #define URESP_ALLOC_CTX_MIN	offsetofend(struct srnic_uresp_alloc_ctx, reserved)
 #define URESP_CREATE_CQ_MIN	offsetofend(struct srnic_uresp_create_cq, cqe_size)
 #define URESP_RESIZE_CQ_MIN	offsetofend(struct srnic_uresp_resize_cq, reserved)
-#define URESP_CREATE_QP_MIN	offsetofend(struct srnic_uresp_create_qp, reserved)
+#define URESP_CREATE_QP_MIN	offsetofend(struct srnic_uresp_create_qp, max_write_sge)
 #define URESP_CREATE_SRQ_MIN	offsetofend(struct srnic_uresp_create_srq, rqe_size)
 
 static struct srnic_uresp_alloc_ctx ctx_answer(u64 features)
@@ -332,6 +332,7 @@ static int qp_respond(const struct srnic_qp *qp, struct ib_udata *udata)
 		.sqe_size = qp->sq.stride,
 		.rqe_size = qp->rq.stride,
 		.qpn = qp->ibqp.qp_num,
+		.max_write_sge = qp->max_write_sge,
 	};
 
 	srnic_ring_describe(&qp->sq, &resp.sq);
@@ -383,11 +384,27 @@ static int srnic_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	return err;
 }
 
+static int qp_ask(struct srnic_qp *qp, struct ib_udata *udata)
+{
+	struct srnic_ureq_create_qp req;
+	int err;
+
+	if (!udata)
+		return 0;
+	if (udata->outlen < URESP_CREATE_QP_MIN)
+		return -EINVAL;
+	err = srnic_udata_ask(udata, &req, sizeof(req), 0);
+	if (err)
+		return err;
+	qp->max_write_sge = req.max_write_sge;
+	return req.reserved ? -EINVAL : 0;
+}
+
 static int srnic_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 			   struct ib_udata *udata)
 {
 	struct srnic_qp *qp = to_srnic_qp(ibqp);
-	int err = srnic_udata_check(udata, URESP_CREATE_QP_MIN);
+	int err = qp_ask(qp, udata);
 
 	if (err)
 		return err;

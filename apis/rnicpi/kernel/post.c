@@ -81,7 +81,8 @@ static bool may_inline(const struct rnic_qp *qp, u32 flags, const ri_data_seg_t 
 static ri_api_return_t fill_data(const struct rnic_qp *qp, u32 flags, const ri_data_seg_t *list,
 				 u32 num, struct wqe *w)
 {
-	ri_api_return_t ret = ri_check_list(list, num, qp->attr.sq_max_sges);
+	ri_api_return_t ret = ri_check_list(list, num, w->sqe.opcode == SRNIC_OP_WRITE ?
+					    qp->attr.sq_max_sges_rdmaw : qp->attr.sq_max_sges);
 	u32 i;
 
 	if (ret)

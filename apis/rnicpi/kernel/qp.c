@@ -49,8 +49,8 @@ static void keep_attrs(struct rnic_qp *qp, const ri_qp_attr_t *attrs,
 	qp->attr.state = RI_QP_STATE_IDLE;
 	qp->attr.sq_size = cap->max_send_wr;
 	qp->attr.rq_size = cap->max_recv_wr;
-	qp->attr.sq_max_sges = cap->max_send_sge;
-	qp->attr.sq_max_sges_rdmaw = cap->max_send_sge;
+	qp->attr.sq_max_sges = max(attrs->sq_max_sges, 1U);
+	qp->attr.sq_max_sges_rdmaw = max(attrs->sq_max_sges_rdmaw, 1U);
 	qp->attr.rq_max_sges = cap->max_recv_sge;
 	qp->max_inline = cap->max_inline_data;
 }
@@ -83,8 +83,10 @@ static int make_qp(struct rnic *rnic, struct rnic_qp *qp, const ri_qp_attr_t *at
 	srnic_native_qp_setup(qp->qp, attrs->enable_stag0_fastreg, ri_qp_event);
 	srnic_native_qp_enable(qp->qp, enables_of(attrs));
 	err = ib_query_qp(qp->qp, &got, IB_QP_CAP, &is);
-	if (!err)
+	if (!err) {
 		keep_attrs(qp, attrs, &got.cap);
+		srnic_native_qp_sges(qp->qp, qp->attr.sq_max_sges, qp->attr.sq_max_sges_rdmaw);
+	}
 	if (!err && qp->srq && attrs->qp_xport.qp_iwarp.rq_hiwat)
 		err = ri_arm(qp, true);
 	if (err)

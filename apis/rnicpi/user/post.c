@@ -79,8 +79,8 @@ static ri_api_return_t fill(const struct rnic_qp *qp, const ri_wr_t *ri, struct 
 			    struct ibv_sge *sge, uint64_t *bytes)
 {
 	const ri_data_seg_t *list = NULL;
+	uint_t num = 0, max = qp->attr.sq_max_sges;
 	ri_api_return_t ret;
-	uint_t num = 0;
 
 	switch (ri->wr_common.type) {
 	case RI_WR_TYPE_SEND:
@@ -92,6 +92,7 @@ static ri_api_return_t fill(const struct rnic_qp *qp, const ri_wr_t *ri, struct 
 	case RI_WR_TYPE_RDMA_WRITE:
 		list = ri->wr_rdma_write.sg_list;
 		num = ri->wr_rdma_write.num_sgls;
+		max = qp->attr.sq_max_sges_rdmaw;
 		wr->wr.rdma.remote_addr = ri->wr_rdma_write.rdma_addr;
 		wr->wr.rdma.rkey = ri->wr_rdma_write.rtag;
 		break;
@@ -116,7 +117,7 @@ static ri_api_return_t fill(const struct rnic_qp *qp, const ri_wr_t *ri, struct 
 		wr->invalidate_rkey = ri->wr_li.rtag;
 		return RI_RET_SUCCESS;
 	}
-	ret = ri_check_list(list, num, at_most(qp->attr.sq_max_sges));
+	ret = ri_check_list(list, num, at_most(max));
 	if (ret)
 		return ret;
 	*bytes = copy_sges(sge, list, num);

@@ -32,9 +32,30 @@ static uint32_t at_least(uint32_t value, uint32_t least)
 	return value < least ? least : value;
 }
 
+/* Unless the device has two limits Writes have as many SGEs as other WRs. Return: or NULL, errno */
+static struct ibv_qp *verbs_qp(struct rnic_qp *qp, struct ibv_qp_init_attr_ex *init,
+			       uint32_t *max_write_sge)
+{
+	struct srnicdv_qp_init_attr dv = { .max_write_sge = *max_write_sge };
+	struct ibv_qp *made;
+
+	if (qp->rnic->dev.flags & SRNIC_DEV_WRITE_SGES) {
+		made = srnicdv_create_qp(qp->rnic->ctx, init, &dv);
+		*max_write_sge = dv.max_write_sge;
+		return made;
+	}
+	init->cap.max_send_sge = at_least(init->cap.max_send_sge, *max_write_sge);
+	made = ibv_create_qp_ex(qp->rnic->ctx, init);
+	*max_write_sge = init->cap.max_send_sge;
+	return made;
+}
+
 static int make_qp(struct rnic_qp *qp, const ri_qp_attr_t *attrs)
 {
-	struct ibv_qp_init_attr init = {
+	uint32_t max_write_sge = at_least(attrs->sq_max_sges_rdmaw, 1);
+	struct ibv_qp_init_attr_ex init = {
+		.comp_mask = IBV_QP_INIT_ATTR_PD,
+		.pd = qp->pd->pd,
 		.send_cq = qp->scq->cq,
 		.recv_cq = qp->rcq->cq,
 		.srq = qp->srq ? qp->srq->srq : NULL,
@@ -42,15 +63,14 @@ static int make_qp(struct rnic_qp *qp, const ri_qp_attr_t *attrs)
 		.cap = {
 			.max_send_wr = at_least(attrs->sq_size, 1),
 			.max_recv_wr = qp->srq ? 0 : at_least(attrs->rq_size, 1),
-			.max_send_sge = at_least(at_least(attrs->sq_max_sges,
-							  attrs->sq_max_sges_rdmaw), 1),
+			.max_send_sge = at_least(attrs->sq_max_sges, 1),
 			.max_recv_sge = qp->srq ? 0 : at_least(attrs->rq_max_sges, 1),
 			.max_inline_data = qp->rnic->native ? qp->rnic->dev.max_inline : 0,
 		},
 	};
 	int err;
 
-	qp->qp = ibv_create_qp(qp->pd->pd, &init);
+	qp->qp = verbs_qp(qp, &init, &max_write_sge);
 	if (!qp->qp)
 		return errno;
 	qp->qpn = qp->qp->qp_num;
@@ -59,7 +79,8 @@ static int make_qp(struct rnic_qp *qp, const ri_qp_attr_t *attrs)
 	qp->attr.state = RI_QP_STATE_IDLE;
 	qp->attr.sq_size = init.cap.max_send_wr;
 	qp->attr.rq_size = init.cap.max_recv_wr;
-	qp->attr.sq_max_sges = qp->attr.sq_max_sges_rdmaw = init.cap.max_send_sge;
+	qp->attr.sq_max_sges = init.cap.max_send_sge;
+	qp->attr.sq_max_sges_rdmaw = max_write_sge;
 	qp->attr.rq_max_sges = init.cap.max_recv_sge;
 	qp->max_inline = init.cap.max_inline_data;
 	err = ri_qp_make_idle(qp);

@@ -18,6 +18,7 @@ static void create(struct kunit *test)
 {
 	ri_qp_attr_t *attr = kunit_kzalloc(test, sizeof(*attr), GFP_KERNEL);
 	struct pair *p = pair_idle(test, RI_PHYS_PAGE_LIST_MODE, 0);
+	ri_data_seg_t segs[4] = { };
 	ri_qp_handle_t qp;
 
 	KUNIT_ASSERT_NOT_NULL(test, attr);
@@ -41,8 +42,20 @@ static void create(struct kunit *test)
 	BAD(srq_valid, 1, RI_RET_SRQ_INVALID_HANDLE);
 	KUNIT_EXPECT_EQ(test, ri_qp_create(p->rnic, NULL, &qp, NULL, NULL, NULL),
 			RI_RET_INVALID_PARAMETER);
+	/* SGEs of Writes and of other WRs are apart */
 	*attr = pair_qp_attr(p, &p->a);
+	attr->sq_max_sges = 2;
+	attr->sq_max_sges_rdmaw = 3;
 	KUNIT_ASSERT_EQ(test, ri_qp_create(p->rnic, attr, &qp, NULL, NULL, NULL), OK);
+	KUNIT_EXPECT_EQ(test, attr->sq_max_sges, 2);
+	KUNIT_EXPECT_EQ(test, attr->sq_max_sges_rdmaw, 3);
+	KUNIT_EXPECT_EQ(test, ri_qp_post_send(p->rnic, qp, RI_WR_TYPE_SEND, 0, 1, segs, 0, 3, 0,
+					      NULL), RI_RET_RNIC_SG_LIMIT_EXCEEDED);
+	KUNIT_EXPECT_EQ(test, ri_qp_post_rdma_write(p->rnic, qp, RI_WR_TYPE_RDMA_WRITE, 0, 1, segs,
+						    0, 0, 4, 0, NULL),
+			RI_RET_RNIC_SG_LIMIT_EXCEEDED);
+	KUNIT_EXPECT_EQ(test, ri_qp_post_rdma_write(p->rnic, qp, RI_WR_TYPE_RDMA_WRITE, 0, 1, segs,
+						    0, 0, 3, 0, NULL), OK);
 	KUNIT_EXPECT_EQ(test, attr->state, RI_QP_STATE_IDLE);
 	KUNIT_EXPECT_GE(test, attr->sq_size, PAIR_DEPTH);
 	KUNIT_EXPECT_GT(test, attr->qp_id, 0);

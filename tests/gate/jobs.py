@@ -189,18 +189,26 @@ class Plan:
             command = 'nice -n 5 ' + command
         return (self.add(f'kernel:{kernel}', command, default, counts=False, limit=7200),)
 
+    def module(self, kernel):
+        """The modules for the stock kernel. scripts/check-static looks at them while it compiles
+        them, and reports what there was to say when it runs again."""
+        if kernel not in ('stock', stock_linux()):
+            return ()
+        return (self.add('module:stock', ['bash', '-c', 'scripts/check-static compile; :'], 100,
+                         counts=False),)
+
     def guest(self, kernel):
         """All that a guest with srnic needs, and the programs of the tests"""
         programs = self.add('programs', 'scripts/build-tests', 60, counts=False)
         siw = '' if kernel.endswith('debug') else '--siw'     # as tests/system/run has it
         return (self.add(f'stage:{kernel}', f'scripts/guest --kernel {kernel} {siw} --prepare', 60,
-                         counts=False, needs=self.kernel(kernel)), programs)
+                         counts=False, needs=self.kernel(kernel) + self.module(kernel)), programs)
 
     # --- what is tested: NAME[:KERNEL[:FILE,...]]
 
     def static(self):
         self.add('static', 'scripts/check-static', 150, again='scripts/check-static {0}',
-                 parts='[a-z]+(?= \\()')
+                 parts='[a-z]+(?= \\()', needs=self.module('stock'))
 
     def fuzz(self, seconds=60):
         self.add('fuzz' if seconds == 60 else f'fuzz:{seconds}',

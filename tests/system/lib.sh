@@ -336,7 +336,7 @@ need_programs() {
 	local p
 	for p in "$@"; do
 		if ! command -v "$p" >/dev/null && [ -d "${SRNIC_PACKAGES:-}" ]; then
-			tar -C "$SRNIC_PACKAGES" -cf - . |
+			tar -C "$SRNIC_PACKAGES" --exclude=./usr/share/{man,doc} -cf - . |
 				tar -C / -xf - --keep-directory-symlink --no-same-owner ||
 				bail "cannot unpack $SRNIC_PACKAGES"
 		fi

@@ -1,31 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# The recipes of Documentation/administration.rst: each command there is run on its own problem,
-# and its output must match the page.
+# The recipes of Documentation/administration.rst, but for those of bpftrace.sh: each command there is
+# run on its own problem, and its output must match the page.
 
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/lib-trace.sh"
 
-need_programs bpftrace trace-cmd
+need_programs trace-cmd
 tracefs=/sys/kernel/tracing
-out=$tmp/trace
-
-# A connection that lives until it is ended
-rping_start() {	# [SIZE]
-	serve 7174 rping -s -a "$SRV4" -S "${1:-1000}" -C 10000000 || return
-	: >"$tmp/rping-c"
-	ip netns exec "$CLI_NS" rping -c -a "$SRV4" -S "${1:-1000}" -C 10000000 -v >"$tmp/rping-c" 2>&1 &
-	client=$!
-	within 20 eval '[ "$(wc -l <"$tmp/rping-c")" -gt 5 ]' || { cat "$tmp/rping-c"; return 1; }
-}
-rping_end() {
-	kill -KILL $client $server_pid
-	wait $client $server_pid 2>/dev/null
-	within 20 eval '[ -z "$(rdma resource show qp | grep rping)" ]'
-}
-
-# A reset is found by a kthread of the QP, or by the program if it posts just then.
-finder='(srnic-.x/[0-9]+|rping)'
 
 # --- with tracefs -----------------------------------------------------------
 
@@ -63,15 +46,6 @@ fs_asked_for() {
 	grep -E ' rping-[0-9]+ .*: srnic_qp_state: sr1 qpn=[0-9]+ RTS -> ERROR \(asked for\)' "$out" && return $rc
 }
 
-# The server Reads beyond the buffer.
-mismatch() {
-	serve 7174 rping -s -a "$SRV4" -S 100 -C 5 || return
-	on_cli rping -c -a "$SRV4" -S 1000 -C 5
-	kill $server_pid 2>/dev/null
-	wait $server_pid 2>/dev/null
-	return 0
-}
-
 fs_failed_wr() {
 	local rc=0
 	fs_on srnic/srnic_wqe_error srnic/srnic_terminate || return
@@ -80,40 +54,7 @@ fs_failed_wr() {
 	grep -E ': srnic_wqe_error: sr2 qpn=[0-9]+ wr_id=0x0 status=6 \(base or bounds violation\)' "$out" && return $rc
 }
 
-# --- with the tools ---------------------------------------------------------
-
-has_bpftrace() {
-	[ -e /sys/kernel/btf/vmlinux ] && bpftrace -e 'BEGIN { exit(); }' >"$out" 2>&1
-}
-
-# bpf_on PROGRAM
-bpf_on() {
-	bpftrace -e "BEGIN { printf(\"ready\n\"); } $1" >"$out" 2>&1 &
-	bpf=$!
-	within 60 grep -q ready "$out" || { cat "$out"; return 1; }
-}
-bpf_off() { sleep 1; kill -INT $bpf; wait $bpf; cat "$out"; }
-
-bpf_reset() {
-	local rc=0
-	rping_start || return
-	bpf_on 'tracepoint:srnic:srnic_qp_state /args->to == 4/ {
-		printf("%s %s qpn %d: %s, by %s %d\n", strftime("%H:%M:%S", nsecs), args->dev,
-			args->qpn, args->why, comm, pid); }' || return
-	ip netns exec h2 ss -K sport = 7174 dst "$CLI4" || rc=1
-	within 20 grep -q '^[0-9:]* sr1 ' "$out" || rc=1
-	rping_end
-	bpf_off
-	grep -E "^[0-9:]+ sr1 qpn [0-9]+: LLP connection reset, by $finder [0-9]+\$" "$out" && return $rc
-}
-
-bpf_failed_wr() {
-	local rc=0
-	bpf_on 'tracepoint:srnic:srnic_wqe_error { @[args->dev, args->name] = count(); }' || return
-	mismatch || rc=1
-	bpf_off
-	grep -F '@[sr2, base or bounds violation]: 1' "$out" && return $rc
-}
+# --- with trace-cmd ---------------------------------------------------------
 
 tracecmd_failed_wr() {
 	local rc=0
@@ -151,13 +92,5 @@ t "who resets: a program here, by tracefs" fs_asked_for
 t "which WR failed, by tracefs" fs_failed_wr
 t "FPDUs are as large as segments, by counters and ss" full_segments
 t "which WR failed, by trace-cmd" tracecmd_failed_wr
-if has_bpftrace; then
-	t -l 240 "who resets: the peer, by bpftrace" bpf_reset
-	t -l 120 "which WR failed, by bpftrace" bpf_failed_wr
-else
-	for what in "who resets: the peer" "which WR failed"; do
-		skip "$what, by bpftrace" "this kernel has no BTF"
-	done
-fi
 teardown_hosts
 done_testing

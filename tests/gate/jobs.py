@@ -200,8 +200,7 @@ class Plan:
     def guest(self, kernel):
         """All that a guest with srnic needs, and the programs of the tests"""
         programs = self.add('programs', 'scripts/build-tests', 60, counts=False)
-        siw = '' if kernel.endswith('debug') else '--siw'     # as tests/system/run has it
-        return (self.add(f'stage:{kernel}', f'scripts/guest --kernel {kernel} {siw} --prepare', 60,
+        return (self.add(f'stage:{kernel}', f'scripts/guest --kernel {kernel} --prepare', 60,
                          counts=False, needs=self.kernel(kernel) + self.module(kernel)), programs)
 
     # --- what is tested: NAME[:KERNEL[:FILE,...]]

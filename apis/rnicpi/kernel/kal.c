@@ -3,7 +3,8 @@
  * The access layer of the kernel (3.2): the list of RNICs, of any provider, and the vector
  * of each handle. It knows a provider only by its ri_svc_attach().
  *
- * Providers are called without a lock, clients under client_lock.
+ * Providers are called without a lock, clients under client_lock. The list of RNICs changes under
+ * client_lock, so each client is told of each RNIC once that it is there, and once that it goes.
  */
 
 #include <linux/export.h>
@@ -20,7 +21,8 @@
 
 /**
  * struct kal_vp - an attached RNIC
- * @link: kal_lock: in the list of all
+ * @link: in the list of all: changes under client_lock and kal_lock
+ * @leaving: client_lock: clients were told that it goes
  * @refs: one for the list, one for each call
  * @hdl: the provider's handle
  * @dev_info: name of the network interface
@@ -33,6 +35,7 @@
  */
 struct kal_vp {
 	struct list_head link;
+	bool leaving;
 	refcount_t refs;
 	ri_vp_handle_t hdl;
 	char dev_info[DEV_INFO_LEN];
@@ -46,12 +49,13 @@ struct kal_vp {
 
 static DEFINE_MUTEX(kal_lock);
 static LIST_HEAD(vps);
-/* Protects the list of clients, and serializes calls to them; outside kal_lock */
+/* Serializes changes of both lists and calls to clients; outside kal_lock */
 static DEFINE_MUTEX(client_lock);
 static LIST_HEAD(clients);
 /* const ri_ops_t, by RNIC handle and by the provider's handle */
 static DEFINE_XARRAY(vectors);
 
+/* Under client_lock or kal_lock */
 static struct kal_vp *find(ri_vp_handle_t hdl)
 {
 	struct kal_vp *vp;
@@ -84,7 +88,8 @@ static void put(struct kal_vp *vp)
  * ri_svc_ops - the vector of a handle
  * @handle: a VP handle or an RNIC handle; for anything else each function of the vector refuses
  *
- * Any context.
+ * Any context. The caller uses it without protection: that of a provider's handle is this
+ * layer's own, and that of an RNIC handle the provider's, which outlives its consumers.
  *
  * Return: the vector, never NULL.
  */
@@ -96,8 +101,8 @@ EXPORT_SYMBOL_GPL(ri_svc_ops);
 
 /* ----- intercepted calls to a provider ----- */
 
-static ri_api_return_t kal_open(ri_vp_handle_t vp_hdl, ri_pbl_mode_t mode, ri_os_data_t os_data,
-				ri_err_data_t *err_data)
+static ri_api_return_t kal_rnic_open(ri_vp_handle_t vp_hdl, ri_pbl_mode_t mode,
+				     ri_os_data_t os_data, ri_err_data_t *err_data)
 {
 	struct kal_vp *vp = get(vp_hdl);
 	ri_api_return_t ret;
@@ -111,7 +116,7 @@ static ri_api_return_t kal_open(ri_vp_handle_t vp_hdl, ri_pbl_mode_t mode, ri_os
 	return ret;
 }
 
-static ri_api_return_t kal_close(ri_vp_handle_t vp_hdl, ri_err_data_t *err_data)
+static ri_api_return_t kal_rnic_close(ri_vp_handle_t vp_hdl, ri_err_data_t *err_data)
 {
 	struct kal_vp *vp = get(vp_hdl);
 	ri_api_return_t ret;
@@ -152,22 +157,22 @@ static ri_api_return_t get_hdl(ri_vp_handle_t vp_hdl, bool al, ri_consumer_domai
 	return ret;
 }
 
-static ri_api_return_t kal_get_hdl_al(ri_vp_handle_t vp_hdl, ri_consumer_domain_t location,
-				      ri_rnic_handle_t *rnic, ri_vp_data_t vp_data,
-				      ri_os_data_t os_data, ri_err_data_t *err_data)
+static ri_api_return_t kal_rnic_get_hdl_al(ri_vp_handle_t vp_hdl, ri_consumer_domain_t location,
+					   ri_rnic_handle_t *rnic, ri_vp_data_t vp_data,
+					   ri_os_data_t os_data, ri_err_data_t *err_data)
 {
 	return get_hdl(vp_hdl, true, location, rnic, vp_data, os_data, err_data);
 }
 
-static ri_api_return_t kal_get_hdl_vp(ri_vp_handle_t vp_hdl, ri_consumer_domain_t location,
-				      ri_rnic_handle_t *rnic, ri_vp_data_t vp_data,
-				      ri_os_data_t os_data, ri_err_data_t *err_data)
+static ri_api_return_t kal_rnic_get_hdl(ri_vp_handle_t vp_hdl, ri_consumer_domain_t location,
+					ri_rnic_handle_t *rnic, ri_vp_data_t vp_data,
+					ri_os_data_t os_data, ri_err_data_t *err_data)
 {
 	return get_hdl(vp_hdl, false, location, rnic, vp_data, os_data, err_data);
 }
 
-static ri_api_return_t kal_free_hdl(ri_vp_handle_t vp_hdl, ri_rnic_handle_t rnic,
-				    ri_err_data_t *err_data)
+static ri_api_return_t kal_rnic_free_hdl(ri_vp_handle_t vp_hdl, ri_rnic_handle_t rnic,
+					 ri_err_data_t *err_data)
 {
 	struct kal_vp *vp = get(vp_hdl);
 	ri_api_return_t ret;
@@ -181,13 +186,58 @@ static ri_api_return_t kal_free_hdl(ri_vp_handle_t vp_hdl, ri_rnic_handle_t rnic
 	return ret;
 }
 
+static ri_api_return_t kal_async_set_event_handler(ri_vp_handle_t vp_hdl,
+						   ri_async_event_callback_t callback,
+						   ri_err_data_t *err_data)
+{
+	struct kal_vp *vp = get(vp_hdl);
+	ri_api_return_t ret;
+
+	if (!vp)
+		return ri_answer(err_data, RI_RET_VP_INVALID_HANDLE);
+	ret = vp->vp_orig->ri_op_async_set_event_handler(vp_hdl, callback, err_data);
+	put(vp);
+	return ret;
+}
+
+static ri_api_return_t kal_cq_set_event_handler(ri_vp_handle_t vp_hdl,
+						ri_cq_event_handler_id_t *handler_id,
+						ri_cq_event_callback_t callback,
+						ri_err_data_t *err_data)
+{
+	struct kal_vp *vp = get(vp_hdl);
+	ri_api_return_t ret;
+
+	if (!vp)
+		return ri_answer(err_data, RI_RET_VP_INVALID_HANDLE);
+	ret = vp->vp_orig->ri_op_cq_set_event_handler(vp_hdl, handler_id, callback, err_data);
+	put(vp);
+	return ret;
+}
+
+/* A provider's handle is no RNIC handle */
+#define OF_VP(...)
+#define OF_RNIC(name, ...)							\
+	static ri_api_return_t kal_##name(__VA_ARGS__, ri_err_data_t *err_data)	\
+	{									\
+		return ri_answer(err_data, RI_RET_RNIC_INVALID_HANDLE);		\
+	}
+#define RI_FUNCTION(name, handle, callers, ...) OF_##handle(name, __VA_ARGS__)
+#include "rnicpi/shared/functions.h"
+
+/* Of all providers' handles: a call that was about to use it finds that the RNIC is gone */
+static const ri_ops_t vp_vector = {
+#define RI_FUNCTION(name, ...) .ri_op_##name = kal_##name,
+#include "rnicpi/shared/functions.h"
+};
+
 static void fill_vector(ri_ops_t *to, const ri_ops_t *from, bool al)
 {
 	*to = *from;
-	to->ri_op_rnic_open = kal_open;
-	to->ri_op_rnic_close = kal_close;
-	to->ri_op_rnic_get_hdl = al ? kal_get_hdl_al : kal_get_hdl_vp;
-	to->ri_op_rnic_free_hdl = kal_free_hdl;
+	to->ri_op_rnic_open = kal_rnic_open;
+	to->ri_op_rnic_close = kal_rnic_close;
+	to->ri_op_rnic_get_hdl = al ? kal_rnic_get_hdl_al : kal_rnic_get_hdl;
+	to->ri_op_rnic_free_hdl = kal_rnic_free_hdl;
 }
 
 /* ----- attach and detach ----- */
@@ -247,18 +297,34 @@ static struct kal_vp *vp_new(ri_vp_handle_t vp_hdl, const char *dev_info,
 	return vp;
 }
 
-static void tell_clients(ri_vp_handle_t vp_hdl, bool attached)
+/* Under client_lock. An RNIC of @vp_hdl is there */
+static int enter(struct kal_vp *vp)
+{
+	struct rix_client *client;
+	int err;
+
+	/* fails also if the number is an RNIC handle */
+	err = xa_insert(&vectors, (unsigned long)vp->hdl, (void *)&vp_vector, GFP_KERNEL);
+	if (err)
+		return err;
+	mutex_lock(&kal_lock);
+	list_add_tail(&vp->link, &vps);
+	mutex_unlock(&kal_lock);
+	list_for_each_entry(client, &clients, link)
+		client->attached(client, vp->hdl);
+	return 0;
+}
+
+/* Under client_lock. It is about to go */
+static void begin_to_leave(struct kal_vp *vp)
 {
 	struct rix_client *client;
 
-	mutex_lock(&client_lock);
-	list_for_each_entry(client, &clients, link) {
-		if (attached)
-			client->attached(client, vp_hdl);
-		else
-			client->detaching(client, vp_hdl);
-	}
-	mutex_unlock(&client_lock);
+	if (vp->leaving)
+		return;
+	vp->leaving = true;
+	list_for_each_entry(client, &clients, link)
+		client->detaching(client, vp->hdl);
 }
 
 /**
@@ -270,7 +336,8 @@ static void tell_clients(ri_vp_handle_t vp_hdl, bool attached)
  * @vp_locking_ops: its vector that locks, or NULL
  * @err_data: may be NULL
  *
- * Notifies clients, which may call its functions before this returns. May sleep.
+ * Notifies clients, which may call its functions before this returns. May sleep; not for a
+ * callback of a client.
  *
  * Return: RI_RET_SUCCESS, RI_RET_VP_INVALID_HANDLE, RI_RET_INVALID_PARAMETER,
  * RI_RET_INVALID_DEV_INFO, RI_RET_INVALID_VP_VERSION, RI_RET_INVALID_HW_PATH,
@@ -289,18 +356,13 @@ ri_api_return_t ri_svc_attach(ri_vp_handle_t vp_hdl, ri_dev_info_t dev_info,
 	vp = vp_new(vp_hdl, dev_info, svcs, al_locking_ops, vp_locking_ops);
 	if (!vp)
 		return ri_answer(err_data, RI_RET_RESOURCE_SHORTAGE);
-	mutex_lock(&kal_lock);
-	/* fails also if the number is an RNIC handle */
-	err = xa_insert(&vectors, (unsigned long)vp_hdl, &vp->vp, GFP_KERNEL);
+	mutex_lock(&client_lock);
+	err = enter(vp);
+	mutex_unlock(&client_lock);
 	if (!err)
-		list_add_tail(&vp->link, &vps);
-	mutex_unlock(&kal_lock);
-	if (err) {
-		put(vp);
-		return ri_failed(err_data, err, RI_RET_RNIC_INUSE);
-	}
-	tell_clients(vp_hdl, true);
-	return ri_done(err_data);
+		return ri_done(err_data);
+	put(vp);
+	return ri_failed(err_data, err, RI_RET_RNIC_INUSE);
 }
 EXPORT_SYMBOL_GPL(ri_svc_attach);
 
@@ -309,22 +371,21 @@ static ri_api_return_t detach(ri_vp_handle_t vp_hdl, bool gone)
 	ri_api_return_t ret = RI_RET_SUCCESS;
 	struct kal_vp *vp;
 
-	mutex_lock(&kal_lock);
+	mutex_lock(&client_lock);
 	vp = find(vp_hdl);
 	if (!vp)
 		ret = RI_RET_VP_INVALID_HANDLE;
 	else if (READ_ONCE(vp->open) && !gone)
 		ret = RI_RET_RNIC_INUSE;
 	if (!ret) {
+		begin_to_leave(vp);
 		xa_erase(&vectors, (unsigned long)vp_hdl);
+		mutex_lock(&kal_lock);
 		list_del(&vp->link);
-	}
-	mutex_unlock(&kal_lock);
-	if (!ret) {
-		/* calls in progress may have looked the vector up */
-		synchronize_rcu();
+		mutex_unlock(&kal_lock);
 		put(vp);
 	}
+	mutex_unlock(&client_lock);
 	return ret;
 }
 
@@ -333,7 +394,8 @@ static ri_api_return_t detach(ri_vp_handle_t vp_hdl, bool gone)
  * @vp_hdl: of ri_svc_attach(); not open
  * @err_data: may be NULL
  *
- * May sleep. No new calls reach the provider after this; calls in progress are not waited for.
+ * Notifies clients that it goes. No new calls reach the provider after this; calls in progress
+ * are not waited for. May sleep; not for a callback of a client.
  *
  * Return: RI_RET_SUCCESS, RI_RET_VP_INVALID_HANDLE, RI_RET_RNIC_INUSE
  */
@@ -345,13 +407,19 @@ EXPORT_SYMBOL_GPL(ri_svc_detach);
 
 /**
  * ri_kal_leaving - an RNIC is about to be detached
- * @vp_hdl: of ri_svc_attach()
+ * @vp_hdl: of ri_svc_attach(); nothing happens if it is detached already
  *
  * Notifies clients, which end their objects of it. May sleep.
  */
 void ri_kal_leaving(ri_vp_handle_t vp_hdl)
 {
-	tell_clients(vp_hdl, false);
+	struct kal_vp *vp;
+
+	mutex_lock(&client_lock);
+	vp = find(vp_hdl);
+	if (vp)
+		begin_to_leave(vp);
+	mutex_unlock(&client_lock);
 }
 
 /**
@@ -378,37 +446,21 @@ void ri_kal_gone(ri_vp_handle_t vp_hdl)
 
 /* ----- extensions ----- */
 
-static ri_vp_handle_t nth_vp(unsigned int n)
-{
-	ri_vp_handle_t hdl = NULL;
-	struct kal_vp *vp;
-
-	mutex_lock(&kal_lock);
-	list_for_each_entry(vp, &vps, link) {
-		if (!n--) {
-			hdl = vp->hdl;
-			break;
-		}
-	}
-	mutex_unlock(&kal_lock);
-	return hdl;
-}
-
 /**
  * rix_client_register - register callbacks for RNICs that attach and detach
  * @client: with its callbacks; attached() is called for existing RNICs before this returns
  *
- * May sleep.
+ * May sleep; not for a callback of a client.
  */
 void rix_client_register(struct rix_client *client)
 {
-	ri_vp_handle_t hdl;
-	unsigned int n;
+	struct kal_vp *vp;
 
 	mutex_lock(&client_lock);
 	list_add_tail(&client->link, &clients);
-	for (n = 0; (hdl = nth_vp(n)); n++)
-		client->attached(client, hdl);
+	list_for_each_entry(vp, &vps, link)
+		if (!vp->leaving)
+			client->attached(client, vp->hdl);
 	mutex_unlock(&client_lock);
 }
 EXPORT_SYMBOL_GPL(rix_client_register);
@@ -417,17 +469,17 @@ EXPORT_SYMBOL_GPL(rix_client_register);
  * rix_client_unregister - unregister the callbacks
  * @client: of rix_client_register(); detaching() is called for each RNIC that still exists
  *
- * May sleep. Its callbacks are not called any more after this.
+ * Its callbacks are not called any more after this. May sleep; not for a callback of a client.
  */
 void rix_client_unregister(struct rix_client *client)
 {
-	ri_vp_handle_t hdl;
-	unsigned int n;
+	struct kal_vp *vp;
 
 	mutex_lock(&client_lock);
 	list_del(&client->link);
-	for (n = 0; (hdl = nth_vp(n)); n++)
-		client->detaching(client, hdl);
+	list_for_each_entry(vp, &vps, link)
+		if (!vp->leaving)
+			client->detaching(client, vp->hdl);
 	mutex_unlock(&client_lock);
 }
 EXPORT_SYMBOL_GPL(rix_client_unregister);

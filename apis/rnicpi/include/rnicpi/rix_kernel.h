@@ -21,7 +21,8 @@
  *	       included. What is left afterwards is ended without it
  * @link: of rix_client_register()
  *
- * Both may sleep, and are called one at a time.
+ * Each is called once for each RNIC; both may sleep, and are called one at a time. They must not
+ * call rix_client_register(), rix_client_unregister(), ri_svc_attach() or ri_svc_detach().
  */
 struct rix_client {
 	void (*attached)(struct rix_client *client, ri_vp_handle_t vp_hdl);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* rnicpi/: the RNIC Programming Interface of the kernel, through its calls. */
+#include <linux/completion.h>
 #include <linux/delay.h>
 #include <linux/file.h>
 #include <linux/in6.h>
+#include <linux/kthread.h>
 #include <linux/net.h>
 #include <linux/slab.h>
 #include <net/sock.h>
@@ -146,6 +148,231 @@ static void opens_in_attach(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ri_svc_detach(OTHER, NULL), OK);
 	rix_client_unregister(&client);
 }
+
+/* ----- clients ----- */
+
+/* RNICs of another provider, beside the device */
+#define OTHERS	3
+static int others[OTHERS];
+
+/* A client that counts what it is told of each, and may wait in its first call */
+struct counter {
+	struct rix_client client;
+	unsigned int came[OTHERS], went[OTHERS], device_came, device_went;
+	struct completion begun, go_on;
+	bool waits;
+};
+
+static void counter_pause(struct counter *c)
+{
+	if (!c->waits)
+		return;
+	c->waits = false;
+	complete(&c->begun);
+	wait_for_completion_timeout(&c->go_on, 10 * HZ);
+}
+
+static void counter_came(struct rix_client *client, ri_vp_handle_t vp_hdl)
+{
+	struct counter *c = container_of(client, struct counter, client);
+	int *of = vp_hdl;
+
+	if (of >= others && of < others + OTHERS)
+		c->came[of - others]++;
+	else
+		c->device_came++;
+	counter_pause(c);
+}
+
+static void counter_went(struct rix_client *client, ri_vp_handle_t vp_hdl)
+{
+	struct counter *c = container_of(client, struct counter, client);
+	int *of = vp_hdl;
+
+	if (of >= others && of < others + OTHERS)
+		c->went[of - others]++;
+	else
+		c->device_went++;
+	counter_pause(c);
+}
+
+static struct counter *counter_new(struct kunit *test, bool waits)
+{
+	struct counter *c = kunit_kzalloc(test, sizeof(*c), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, c);
+	c->client.attached = counter_came;
+	c->client.detaching = counter_went;
+	c->waits = waits;
+	init_completion(&c->begun);
+	init_completion(&c->go_on);
+	return c;
+}
+
+static ri_api_return_t attach_one(int i)
+{
+	ri_services_dev_arg_t svcs = services();
+
+	return ri_svc_attach(&others[i], "x", &svcs, &ri_vector, NULL, NULL);
+}
+
+/* A call of another thread */
+struct call {
+	void (*fn)(struct call *call);
+	struct counter *counter;
+	struct pair *pair;
+	struct completion done;
+};
+
+static int call_thread(void *data)
+{
+	struct call *call = data;
+
+	call->fn(call);
+	complete(&call->done);
+	return 0;
+}
+
+/* The call is under way, or done, when this returns */
+static void call_begin(struct kunit *test, struct call *call)
+{
+	init_completion(&call->done);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(kthread_run(call_thread, call, "kunit-call")));
+	msleep(100);
+}
+
+static void call_end(struct kunit *test, struct call *call)
+{
+	KUNIT_EXPECT_GT(test, wait_for_completion_timeout(&call->done, 20 * HZ), 0);
+}
+
+static void detach_first(struct call *call)
+{
+	ri_svc_detach(&others[0], NULL);
+}
+
+static void attach_last(struct call *call)
+{
+	attach_one(OTHERS - 1);
+}
+
+static void register_it(struct call *call)
+{
+	rix_client_register(&call->counter->client);
+}
+
+static void unregister_it(struct call *call)
+{
+	rix_client_unregister(&call->counter->client);
+}
+
+static void end_device(struct call *call)
+{
+	pair_end_device(call->pair);
+}
+
+/* A client that goes while another RNIC goes is told of each of them once */
+static void client_goes(struct kunit *test)
+{
+	struct counter *c = counter_new(test, false);
+	struct call going = { .fn = unregister_it, .counter = c };
+	struct call gone = { .fn = detach_first };
+	u32 i;
+
+	pair_device(test);
+	for (i = 0; i < OTHERS; i++)
+		KUNIT_ASSERT_EQ(test, attach_one(i), OK);
+	rix_client_register(&c->client);
+	c->waits = true;
+	call_begin(test, &going);
+	KUNIT_ASSERT_GT(test, wait_for_completion_timeout(&c->begun, 10 * HZ), 0);
+	call_begin(test, &gone);
+	complete_all(&c->go_on);
+	call_end(test, &going);
+	call_end(test, &gone);
+	KUNIT_EXPECT_EQ(test, c->device_came, 1);
+	KUNIT_EXPECT_EQ(test, c->device_went, 1);
+	for (i = 0; i < OTHERS; i++) {
+		KUNIT_EXPECT_EQ_MSG(test, c->came[i], 1, "%u", i);
+		KUNIT_EXPECT_EQ_MSG(test, c->went[i], 1, "%u", i);
+	}
+	for (i = 1; i < OTHERS; i++)
+		KUNIT_EXPECT_EQ(test, ri_svc_detach(&others[i], NULL), OK);
+}
+
+/* A client that comes while an RNIC comes is told of it once */
+static void client_comes(struct kunit *test)
+{
+	struct counter *first = counter_new(test, true), *c = counter_new(test, false);
+	struct call holds = { .fn = register_it, .counter = first };
+	struct call comes = { .fn = register_it, .counter = c };
+	struct call rnic = { .fn = attach_last };
+
+	pair_device(test);
+	/* the first client is in a callback, and the others wait for it, one behind the other */
+	call_begin(test, &holds);
+	KUNIT_ASSERT_GT(test, wait_for_completion_timeout(&first->begun, 10 * HZ), 0);
+	call_begin(test, &comes);
+	call_begin(test, &rnic);
+	complete_all(&first->go_on);
+	call_end(test, &holds);
+	call_end(test, &comes);
+	call_end(test, &rnic);
+	KUNIT_EXPECT_EQ(test, first->came[OTHERS - 1], 1);
+	KUNIT_EXPECT_EQ(test, c->came[OTHERS - 1], 1);
+	KUNIT_EXPECT_EQ(test, ri_svc_detach(&others[OTHERS - 1], NULL), OK);
+	rix_client_unregister(&c->client);
+	rix_client_unregister(&first->client);
+	KUNIT_EXPECT_EQ(test, c->went[OTHERS - 1], 1);
+	KUNIT_EXPECT_EQ(test, first->went[OTHERS - 1], 1);
+}
+
+/* A client that comes while a device goes is told that it goes if it was told that it is there */
+static void client_comes_late(struct kunit *test)
+{
+	struct counter *first = counter_new(test, false), *c = counter_new(test, false);
+	struct call comes = { .fn = register_it, .counter = c };
+	struct pair *p = pair_idle(test, RI_PHYS_PAGE_LIST_MODE, 0);
+	struct call goes = { .fn = end_device, .pair = p };
+
+	rix_client_register(&first->client);
+	first->waits = true;
+	call_begin(test, &goes);
+	KUNIT_ASSERT_GT(test, wait_for_completion_timeout(&first->begun, 10 * HZ), 0);
+	call_begin(test, &comes);
+	complete_all(&first->go_on);
+	call_end(test, &comes);
+	call_end(test, &goes);
+	KUNIT_EXPECT_EQ(test, first->device_went, 1);
+	KUNIT_EXPECT_EQ(test, c->device_went, c->device_came);
+	rix_client_unregister(&c->client);
+	rix_client_unregister(&first->client);
+}
+
+/* A call that has looked a vector up finds that the RNIC has gone: the vector is still there */
+static void vector_stays(struct kunit *test)
+{
+	struct pair *p = pair_device(test);
+	const struct ri_ops *ops = ri_svc_ops(p->vp);
+	ri_cq_event_handler_id_t id = 0;
+	ri_rnic_handle_t rnic;
+	ri_data_seg_t seg = { };
+
+	/* it is no RNIC handle (L4433) */
+	KUNIT_EXPECT_EQ(test, ri_mem_sync_rread(p->vp, &seg, 1, NULL), RI_RET_RNIC_INVALID_HANDLE);
+	pair_end_device(p);
+	rcu_barrier();
+	KUNIT_EXPECT_EQ(test, ops->ri_op_rnic_open(p->vp, RI_PHYS_PAGE_LIST_MODE, NULL, NULL),
+			RI_RET_VP_INVALID_HANDLE);
+	KUNIT_EXPECT_EQ(test, ops->ri_op_cq_set_event_handler(p->vp, &id, NULL, NULL),
+			RI_RET_VP_INVALID_HANDLE);
+	KUNIT_EXPECT_EQ(test, ops->ri_op_async_set_event_handler(p->vp, NULL, NULL),
+			RI_RET_VP_INVALID_HANDLE);
+	KUNIT_EXPECT_EQ(test, ops->ri_op_rnic_get_hdl(p->vp, RI_CONSUMER_LOCATION_KERNEL, &rnic,
+						      NULL, NULL, NULL), RI_RET_VP_INVALID_HANDLE);
+}
+
+/* ----- ends ----- */
 
 /* RI-11: objects that are in use cannot be ended */
 static void order_of_ends(struct kunit *test)
@@ -383,6 +610,10 @@ static struct kunit_case rnicpi_cases[] = {
 	KUNIT_CASE(echo),
 	KUNIT_CASE(attaches),
 	KUNIT_CASE(opens_in_attach),
+	KUNIT_CASE(client_goes),
+	KUNIT_CASE(client_comes),
+	KUNIT_CASE(client_comes_late),
+	KUNIT_CASE(vector_stays),
 	KUNIT_CASE(order_of_ends),
 	KUNIT_CASE(handles),
 	KUNIT_CASE(query),

@@ -56,15 +56,13 @@ ri_api_return_t ri_do_cq_create(ri_rnic_handle_t rnic, ri_cq_attr_t *cq_attr, ri
 	struct rnic_cq *c;
 	int err = 0;
 
-	if (!cq_attr || !cq)
-		return ri_answer(err_data, RI_RET_INVALID_PARAMETER);
 	c = kzalloc(sizeof(*c), GFP_KERNEL);
 	if (!c)
 		return ri_answer(err_data, RI_RET_RESOURCE_SHORTAGE);
 	mutex_lock(&ri_lock);
 	r = ri_look_up(RI_KIND_RNIC, rnic);
 	if (r)
-		ret = check_new(to_rnic(r), cq_attr);
+		ret = cq_attr && cq ? check_new(to_rnic(r), cq_attr) : RI_RET_INVALID_PARAMETER;
 	if (!ret)
 		err = cq_new(to_rnic(r), c, cq_attr, os_data);
 	if (!ret && !err) {
@@ -90,9 +88,11 @@ ri_api_return_t ri_do_cq_create(ri_rnic_handle_t rnic, ri_cq_attr_t *cq_attr, ri
 ri_api_return_t ri_do_cq_query(ri_rnic_handle_t rnic, ri_cq_handle_t cq, ri_cq_attr_t *cq_attr,
 			       ri_err_data_t *err_data)
 {
+	struct rnic_obj *obj;
 	ri_api_return_t ret;
-	struct rnic_obj *obj = ri_find(rnic, RI_KIND_CQ, cq, &ret);
 
+	rcu_read_lock();
+	obj = ri_find(rnic, RI_KIND_CQ, cq, &ret);
 	if (!ret && !cq_attr)
 		ret = RI_RET_INVALID_PARAMETER;
 	else if (!ret && srnic_native_cq_overflowed(to_cq(obj)->cq))
@@ -102,7 +102,27 @@ ri_api_return_t ri_do_cq_query(ri_rnic_handle_t rnic, ri_cq_handle_t cq, ri_cq_a
 			.num_cqe = to_cq(obj)->cq->cqe,
 			.handler_id = to_cq(obj)->handler_id,
 		};
+	rcu_read_unlock();
 	return ri_answer(err_data, ret);
+}
+
+static ri_api_return_t resize(struct ib_cq *cq, ri_cq_modify_mask_t mask, ri_cq_attr_t *attr,
+			      ri_err_data_t *err_data)
+{
+	int err;
+
+	if (mask != RI_CQ_MODIFY_MASK_NUM_CQE || !attr || !attr->num_cqe)
+		return ri_answer(err_data, RI_RET_INVALID_PARAMETER);
+	if (attr->num_cqe > (u32)cq->device->attrs.max_cqe)
+		return ri_answer(err_data, RI_RET_CQ_CAPACITY_EXCEEDED);
+	if (srnic_native_cq_overflowed(cq))
+		return ri_answer(err_data, RI_RET_CQ_ERROR);
+	err = srnic_native_cq_resize(cq, attr->num_cqe);
+	if (err)
+		return ri_failed(err_data, err == -EINVAL ? -EBUSY : err,
+				 RI_RET_CQ_WOULD_OVERFLOW);
+	attr->num_cqe = cq->cqe;
+	return ri_done(err_data);
 }
 
 /**
@@ -121,37 +141,24 @@ ri_api_return_t ri_do_cq_modify(ri_rnic_handle_t rnic, ri_cq_handle_t cq, ri_cq_
 				ri_cq_attr_t *cq_attr, ri_err_data_t *err_data)
 {
 	ri_api_return_t ret;
-	struct rnic_obj *obj = ri_find(rnic, RI_KIND_CQ, cq, &ret);
-	struct ib_cq *ibcq = obj ? to_cq(obj)->cq : NULL;
-	int err;
+	struct rnic_obj *obj = ri_get(rnic, RI_KIND_CQ, cq, &ret);
 
-	if (!ret && (mask != RI_CQ_MODIFY_MASK_NUM_CQE || !cq_attr || !cq_attr->num_cqe))
-		ret = RI_RET_INVALID_PARAMETER;
-	else if (!ret && cq_attr->num_cqe > (u32)ibcq->device->attrs.max_cqe)
-		ret = RI_RET_CQ_CAPACITY_EXCEEDED;
-	else if (!ret && srnic_native_cq_overflowed(ibcq))
-		ret = RI_RET_CQ_ERROR;
-	if (ret)
+	if (!obj)
 		return ri_answer(err_data, ret);
-	err = srnic_native_cq_resize(ibcq, cq_attr->num_cqe);
-	if (err)
-		return ri_failed(err_data, err == -EINVAL ? -EBUSY : err,
-				 RI_RET_CQ_WOULD_OVERFLOW);
-	cq_attr->num_cqe = ibcq->cqe;
-	return ri_done(err_data);
+	ret = resize(to_cq(obj)->cq, mask, cq_attr, err_data);
+	ri_put(obj);
+	return ret;
 }
 
 /**
  * ri_cq_end - end a CQ
- * @cq: hidden, without users
+ * @cq: without users; nobody else knows it
  *
  * Its handler is not called any more after this (RI-37). Takes ri_lock.
  */
 void ri_cq_end(struct rnic_cq *cq)
 {
 	ri_cq_ready_end(cq);
-	/* polls and arms in progress may have looked it up */
-	synchronize_rcu();
 	ib_destroy_cq(cq->cq);
 	ri_upcall_end(cq->obj.rnic->vp, &cq->obj);
 	mutex_lock(&ri_lock);
@@ -261,9 +268,7 @@ static ri_api_return_t poll(const struct rnic_cq *cq, ri_wc_t *wcs, uint_t *num_
 	while (found < *num_wcs && srnic_native_poll(cq->cq, &cqe))
 		found += to_wc(cq, &cqe, &wcs[found]);
 	*num_wcs = found;
-	if (found)
-		return RI_RET_SUCCESS;
-	return srnic_native_cq_overflowed(cq->cq) ? RI_RET_CQ_ERROR : RI_RET_CQ_EMPTY;
+	return found ? RI_RET_SUCCESS : RI_RET_CQ_EMPTY;
 }
 
 /**
@@ -274,9 +279,10 @@ static ri_api_return_t poll(const struct rnic_cq *cq, ri_wc_t *wcs, uint_t *num_
  * @num_wcs: set to the number taken
  * @err_data: may be NULL
  *
- * Any context. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE,
- * RI_RET_CQ_INVALID_HANDLE, RI_RET_INVALID_PARAMETER, RI_RET_CQ_EMPTY; RI_RET_CQ_ERROR: it
- * has overflowed, and is empty
+ * A CQ that has overflowed still has the completions from before (L2489). Any context.
+ *
+ * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_CQ_INVALID_HANDLE,
+ * RI_RET_INVALID_PARAMETER, RI_RET_CQ_EMPTY
  */
 ri_api_return_t ri_do_cq_poll(ri_rnic_handle_t rnic, ri_cq_handle_t cq, ri_wc_t *wcs,
 			      uint_t *num_wcs, ri_err_data_t *err_data)

@@ -24,6 +24,8 @@ int ri_handle_new(struct rnic_obj *obj, enum ri_kind kind)
 
 	obj->kind = kind;
 	INIT_LIST_HEAD(&obj->link);
+	kref_init(&obj->ref);
+	init_completion(&obj->idle);
 	err = xa_alloc_cyclic(&handles, &id, NULL, XA_LIMIT(1, U32_MAX), &next_handle,
 			      GFP_KERNEL);
 	if (err < 0)
@@ -77,8 +79,7 @@ void ri_leave(struct rnic_obj *obj)
  * @kind: the expected kind
  * @handle: any value
  *
- * Any context. The object stays valid until it is ended, and in any case as long as the caller
- * stays in its RCU read-side section.
+ * Any context, in an RCU read section; or ri_lock is held. The object is valid until its end.
  *
  * Return: the object or NULL.
  */
@@ -87,12 +88,27 @@ struct rnic_obj *ri_look_up(enum ri_kind kind, ri_handle_t handle)
 	uintptr_t id = (uintptr_t)handle;
 	struct rnic_obj *obj;
 
-	rcu_read_lock();
+	RCU_LOCKDEP_WARN(!rcu_read_lock_held() && !lockdep_is_held(&ri_lock),
+			 "an object of RNICPI is looked up without protection");
 	obj = id && id <= U32_MAX ? xa_load(&handles, id) : NULL;
-	if (obj && (obj->kind != kind || READ_ONCE(obj->hidden)))
-		obj = NULL;
+	/* pairs with ri_show() */
+	return obj && obj->kind == kind && !smp_load_acquire(&obj->hidden) ? obj : NULL;
+}
+
+/**
+ * ri_is_rnic - is this an RNIC handle?
+ * @rnic: any value
+ *
+ * Any context.
+ */
+bool ri_is_rnic(ri_rnic_handle_t rnic)
+{
+	bool is;
+
+	rcu_read_lock();
+	is = ri_look_up(RI_KIND_RNIC, rnic);
 	rcu_read_unlock();
-	return obj;
+	return is;
 }
 
 /**
@@ -117,6 +133,76 @@ struct rnic_obj *ri_find(ri_rnic_handle_t rnic, enum ri_kind kind, ri_handle_t h
 }
 
 /**
+ * ri_get - hold the object of an RNIC for a call that sleeps
+ * @rnic: an RNIC handle
+ * @kind: the expected kind
+ * @handle: of the object
+ * @ret: set to RI_RET_SUCCESS, or to the code of the invalid handle
+ *
+ * Any context.
+ *
+ * Return: the object, whose end waits for ri_put(); or NULL.
+ */
+struct rnic_obj *ri_get(ri_rnic_handle_t rnic, enum ri_kind kind, ri_handle_t handle,
+			ri_api_return_t *ret)
+{
+	struct rnic_obj *obj;
+
+	rcu_read_lock();
+	obj = ri_find(rnic, kind, handle, ret);
+	if (obj)
+		kref_get(&obj->ref);
+	rcu_read_unlock();
+	return obj;
+}
+
+static void is_idle(struct kref *ref)
+{
+	complete(&container_of(ref, struct rnic_obj, ref)->idle);
+}
+
+/**
+ * ri_put - end of a call
+ * @obj: of ri_get(); not to be used any more
+ *
+ * Any context.
+ */
+void ri_put(struct rnic_obj *obj)
+{
+	kref_put(&obj->ref, is_idle);
+}
+
+/**
+ * ri_quiesce - wait for the calls that have looked an object up
+ * @obj: was hidden by the caller
+ *
+ * May sleep, without ri_lock, as long as the longest of those calls.
+ */
+void ri_quiesce(struct rnic_obj *obj)
+{
+	/* no call holds it after this that does not hold it now */
+	synchronize_rcu();
+	ri_put(obj);
+	wait_for_completion(&obj->idle);
+}
+
+/**
+ * ri_show - an object cannot be ended: its handle is valid again
+ * @obj: of ri_quiesce()
+ *
+ * Takes ri_lock.
+ */
+void ri_show(struct rnic_obj *obj)
+{
+	mutex_lock(&ri_lock);
+	kref_init(&obj->ref);
+	reinit_completion(&obj->idle);
+	/* the count before a lookup finds the object */
+	smp_store_release(&obj->hidden, false);
+	mutex_unlock(&ri_lock);
+}
+
+/**
  * ri_hide - begin to end an object: lookups of its handle fail from now on
  * @rnic: an RNIC handle
  * @kind: the expected kind
@@ -124,7 +210,9 @@ struct rnic_obj *ri_find(ri_rnic_handle_t rnic, enum ri_kind kind, ri_handle_t h
  * @inuse: the code if it has users
  * @ret: set to RI_RET_SUCCESS, @inuse, or the code of the invalid handle
  *
- * Takes ri_lock. Return: the object, which only the caller ends; or NULL.
+ * Takes ri_lock, and waits for calls on the object that are in progress.
+ *
+ * Return: the object, which only the caller knows, and ends; or NULL.
  */
 struct rnic_obj *ri_hide(ri_rnic_handle_t rnic, enum ri_kind kind, ri_handle_t handle,
 			 ri_api_return_t inuse, ri_api_return_t *ret)
@@ -140,5 +228,7 @@ struct rnic_obj *ri_hide(ri_rnic_handle_t rnic, enum ri_kind kind, ri_handle_t h
 	if (obj)
 		WRITE_ONCE(obj->hidden, true);
 	mutex_unlock(&ri_lock);
+	if (obj)
+		ri_quiesce(obj);
 	return obj;
 }

@@ -22,7 +22,7 @@ static struct rnic_vp *open_vp(ri_vp_handle_t vp_hdl)
 {
 	struct rnic_obj *obj = ri_look_up(RI_KIND_VP, vp_hdl);
 
-	return obj && to_vp(obj)->open ? to_vp(obj) : NULL;
+	return obj && to_vp(obj)->state == VP_OPEN ? to_vp(obj) : NULL;
 }
 
 static ri_api_return_t open_locked(ri_vp_handle_t vp_hdl, ri_pbl_mode_t mode,
@@ -35,9 +35,9 @@ static ri_api_return_t open_locked(ri_vp_handle_t vp_hdl, ri_pbl_mode_t mode,
 		return RI_RET_VP_INVALID_HANDLE;
 	if (mode != RI_PHYS_PAGE_LIST_MODE && mode != RI_PHYS_BLOCK_LIST_MODE)
 		return RI_RET_INVALID_PARAMETER;
-	if (vp->open)
+	if (vp->state != VP_CLOSED)
 		return RI_RET_RNIC_INUSE;
-	vp->open = true;
+	vp->state = VP_OPEN;
 	vp->mode = mode;
 	obj->os_data = os_data;
 	return RI_RET_SUCCESS;
@@ -64,11 +64,12 @@ ri_api_return_t ri_do_rnic_open(ri_vp_handle_t vp_hdl, ri_pbl_mode_t pbl_mode,
 	return ri_answer(err_data, ret);
 }
 
-/* Under ri_lock. Upcalls find no handler from now on */
-static void forget_handlers(struct rnic_vp *vp)
+/* Under ri_lock. Upcalls find no handler from now on, and nobody can set one */
+static void begin_to_close(struct rnic_vp *vp)
 {
 	unsigned int i;
 
+	vp->state = VP_CLOSING;
 	WRITE_ONCE(vp->async, NULL);
 	for (i = 0; i < vp->cq_ids; i++)
 		WRITE_ONCE(vp->cq_handlers[i], NULL);
@@ -80,7 +81,8 @@ static void forget_handlers(struct rnic_vp *vp)
  * @vp_hdl: of ri_rnic_open(); its RNIC handles are freed
  * @err_data: may be NULL
  *
- * Removes all handlers; none is running when this returns (RI-37). May sleep.
+ * Removes all handlers; none is running when this returns (RI-37), unless that is the caller.
+ * May sleep.
  *
  * Return: RI_RET_SUCCESS, RI_RET_VP_INVALID_HANDLE, RI_RET_RNIC_INUSE
  */
@@ -95,15 +97,19 @@ ri_api_return_t ri_do_rnic_close(ri_vp_handle_t vp_hdl, ri_err_data_t *err_data)
 		ret = RI_RET_VP_INVALID_HANDLE;
 	else if (!list_empty(&vp->rnics))
 		ret = RI_RET_RNIC_INUSE;
-	else
-		forget_handlers(vp);
+	if (!ret) {
+		begin_to_close(vp);
+		kref_get(&vp->obj.ref);
+	}
 	mutex_unlock(&ri_lock);
 	if (ret)
 		return ri_answer(err_data, ret);
 	ri_upcall_end(vp, NULL);
+	ri_upcall_flush(vp);
 	mutex_lock(&ri_lock);
-	vp->open = false;
+	vp->state = VP_CLOSED;
 	mutex_unlock(&ri_lock);
+	ri_put(&vp->obj);
 	return ri_done(err_data);
 }
 
@@ -128,13 +134,16 @@ ri_api_return_t ri_do_async_set_event_handler(ri_vp_handle_t vp_hdl,
 
 	mutex_lock(&ri_lock);
 	vp = open_vp(vp_hdl);
-	if (vp)
+	if (vp) {
 		WRITE_ONCE(vp->async, async_event_callback);
+		kref_get(&vp->obj.ref);
+	}
 	mutex_unlock(&ri_lock);
 	if (!vp)
 		return ri_answer(err_data, RI_RET_VP_INVALID_HANDLE);
 	if (current_work() != &vp->work)
 		flush_work(&vp->work);
+	ri_put(&vp->obj);
 	return ri_done(err_data);
 }
 
@@ -177,10 +186,14 @@ ri_api_return_t ri_do_cq_set_event_handler(ri_vp_handle_t vp_hdl,
 	if (vp)
 		ret = handler_id ? set_handler(vp, handler_id, cq_callback) :
 				   RI_RET_INVALID_PARAMETER;
-	mutex_unlock(&ri_lock);
 	if (!ret)
-		ri_cq_ready_flush();
-	return ri_answer(err_data, ret);
+		kref_get(&vp->obj.ref);
+	mutex_unlock(&ri_lock);
+	if (ret)
+		return ri_answer(err_data, ret);
+	ri_upcall_flush(vp);
+	ri_put(&vp->obj);
+	return ri_done(err_data);
 }
 
 /* ----- devices that come and go ----- */
@@ -211,10 +224,16 @@ static ri_api_return_t attach(struct rnic_vp *vp)
 	return ri_svc_attach(vp->obj.handle, name, &svcs, &ri_vector, &ri_vector, NULL);
 }
 
+/* Without RNIC handles */
 static void vp_free(struct rnic_vp *vp)
 {
+	mutex_lock(&ri_lock);
+	WRITE_ONCE(vp->obj.hidden, true);
+	mutex_unlock(&ri_lock);
+	ri_quiesce(&vp->obj);
 	ib_unregister_event_handler(&vp->handler);
 	ri_upcall_end(vp, NULL);
+	destroy_workqueue(vp->wq);
 	mutex_lock(&ri_lock);
 	ri_leave(&vp->obj);
 	mutex_unlock(&ri_lock);
@@ -235,12 +254,12 @@ static int kvp_add(struct ib_device *ibdev)
 		return -ENOMEM;
 	vp->ibdev = ibdev;
 	INIT_LIST_HEAD(&vp->rnics);
-	ri_upcall_init(vp);
+	err = ri_upcall_init(vp);
+	if (err)
+		goto free;
 	err = ri_handle_new(&vp->obj, RI_KIND_VP);
-	if (err) {
-		kfree(vp);
-		return err;
-	}
+	if (err)
+		goto destroy;
 	INIT_IB_EVENT_HANDLER(&vp->handler, ibdev, device_event);
 	ib_register_event_handler(&vp->handler);
 	if (attach(vp)) {
@@ -249,23 +268,30 @@ static int kvp_add(struct ib_device *ibdev)
 	}
 	ib_set_client_data(ibdev, &kvp_client, vp);
 	return 0;
+destroy:
+	destroy_workqueue(vp->wq);
+free:
+	kfree(vp);
+	return err;
 }
 
-/* Hides the last object of a kind, and returns it */
+/* Hides the last object of a kind, and returns it; nobody else knows it */
 static struct rnic_obj *hide_last(struct rnic *rnic, enum ri_kind kind)
 {
-	struct rnic_obj *obj;
+	struct rnic_obj *obj, *last = NULL;
 
 	mutex_lock(&ri_lock);
 	list_for_each_entry_reverse(obj, &rnic->objects, link) {
 		if (obj->kind == kind && !obj->hidden) {
 			WRITE_ONCE(obj->hidden, true);
-			mutex_unlock(&ri_lock);
-			return obj;
+			last = obj;
+			break;
 		}
 	}
 	mutex_unlock(&ri_lock);
-	return NULL;
+	if (last)
+		ri_quiesce(last);
+	return last;
 }
 
 static void end(struct rnic_obj *obj)
@@ -305,17 +331,24 @@ static void end_objects(struct rnic *rnic)
 			end(obj);
 }
 
-/* Hides an RNIC handle that was left, and so all of its objects */
-static struct rnic *hide_rnic(struct rnic_vp *vp)
+/* Hides an RNIC handle that was left, and so all of its objects. Return: false if there is none */
+static bool hide_rnic(struct rnic_vp *vp, struct rnic **left)
 {
 	struct rnic *rnic;
+	bool any;
 
+	*left = NULL;
 	mutex_lock(&ri_lock);
-	rnic = list_first_entry_or_null(&vp->rnics, struct rnic, obj.link);
-	if (rnic)
-		WRITE_ONCE(rnic->obj.hidden, true);
+	any = !list_empty(&vp->rnics);
+	list_for_each_entry(rnic, &vp->rnics, obj.link) {
+		if (!rnic->obj.hidden) {
+			WRITE_ONCE(rnic->obj.hidden, true);
+			*left = rnic;
+			break;
+		}
+	}
 	mutex_unlock(&ri_lock);
-	return rnic;
+	return any;
 }
 
 static bool has_objects(struct rnic *rnic)
@@ -337,9 +370,8 @@ static void end_rnic(struct rnic *rnic)
 		end_objects(rnic);
 	}
 	ri_kal_forget(rnic->obj.handle);
-	mutex_lock(&ri_lock);
-	ri_leave(&rnic->obj);
-	mutex_unlock(&ri_lock);
+	ri_quiesce(&rnic->obj);
+	ri_rnic_end(rnic);
 }
 
 /*
@@ -350,7 +382,12 @@ static void end_rnics(struct rnic_vp *vp)
 {
 	struct rnic *rnic;
 
-	while ((rnic = hide_rnic(vp))) {
+	while (hide_rnic(vp, &rnic)) {
+		if (!rnic) {
+			/* a consumer's call is freeing it */
+			usleep_range(100, 1000);
+			continue;
+		}
 		ibdev_warn_ratelimited(vp->ibdev, "an RNIC handle of RNICPI was left\n");
 		end_rnic(rnic);
 	}
@@ -386,15 +423,7 @@ static struct ib_client kvp_client = {
  */
 int ri_kvp_init(void)
 {
-	int err;
-
-	ri_wq = alloc_workqueue("rnicpi", WQ_UNBOUND, 0);
-	if (!ri_wq)
-		return -ENOMEM;
-	err = ib_register_client(&kvp_client);
-	if (err)
-		destroy_workqueue(ri_wq);
-	return err;
+	return ib_register_client(&kvp_client);
 }
 
 /**
@@ -405,7 +434,6 @@ int ri_kvp_init(void)
 void ri_kvp_exit(void)
 {
 	ib_unregister_client(&kvp_client);
-	destroy_workqueue(ri_wq);
 	ri_pin_exit();
 	rcu_barrier();
 }

@@ -218,7 +218,7 @@ ri_api_return_t ri_do_mr_reg(ri_rnic_handle_t rnic, const ri_mr_reg_attr_t *mr_r
 	struct memory mem = { };
 	ri_api_return_t ret;
 
-	if (!ri_look_up(RI_KIND_RNIC, rnic))
+	if (!ri_is_rnic(rnic))
 		return ri_answer(err_data, RI_RET_RNIC_INVALID_HANDLE);
 	if (!mr_reg_attr || !mr || !ltag)
 		return ri_answer(err_data, RI_RET_INVALID_PARAMETER);
@@ -258,7 +258,7 @@ ri_api_return_t ri_do_mr_reg_phys(ri_rnic_handle_t rnic, ri_mr_reg_phys_attr_t *
 	struct memory mem = { .phys = mr_phys_attr };
 	ri_api_return_t ret;
 
-	if (!ri_look_up(RI_KIND_RNIC, rnic))
+	if (!ri_is_rnic(rnic))
 		return ri_answer(err_data, RI_RET_RNIC_INVALID_HANDLE);
 	if (!mr_phys_attr || !mr || !ltag)
 		return ri_answer(err_data, RI_RET_INVALID_PARAMETER);
@@ -626,7 +626,7 @@ ri_api_return_t ri_do_mr_rereg_phys(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
 
 /**
  * ri_mr_end - end a region
- * @mr: hidden
+ * @mr: nobody else knows it
  *
  * No peer or QP accesses the memory through the region after this. Takes ri_lock.
  *
@@ -634,13 +634,10 @@ ri_api_return_t ri_do_mr_rereg_phys(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
  */
 int ri_mr_end(struct rnic_mr *mr)
 {
-	int err;
+	int err = ib_dereg_mr(mr->mr);
 
-	/* posts in progress may have looked it up */
-	synchronize_rcu();
-	err = ib_dereg_mr(mr->mr);
 	if (err) {
-		WRITE_ONCE(mr->obj.hidden, false);
+		ri_show(&mr->obj);
 		return err;
 	}
 	mutex_lock(&ri_lock);

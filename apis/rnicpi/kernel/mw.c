@@ -85,18 +85,25 @@ ri_api_return_t ri_do_mw_query(ri_rnic_handle_t rnic, ri_mw_handle_t mw, ri_mw_t
 			       ri_mem_attr_t *attr, ri_rtag_t *rtag, ri_err_data_t *err_data)
 {
 	struct srnic_native_stag is;
+	ri_pd_handle_t of = NULL;
+	struct rnic_obj *obj;
 	ri_api_return_t ret;
-	struct rnic_obj *obj = ri_find(rnic, RI_KIND_MW, mw, &ret);
 
+	rcu_read_lock();
+	obj = ri_find(rnic, RI_KIND_MW, mw, &ret);
+	if (obj) {
+		srnic_native_mw_query(to_mw(obj)->mw, &is);
+		of = to_mw(obj)->pd->obj.handle;
+	}
+	rcu_read_unlock();
 	if (ret)
 		return ri_answer(err_data, ret);
-	srnic_native_mw_query(to_mw(obj)->mw, &is);
 	if (mw_type)
 		*mw_type = RI_MW_TYPE_NARROW;
 	if (stag_state)
 		*stag_state = is.valid ? RI_STAG_STATE_VALID : RI_STAG_STATE_INVALID;
 	if (pd)
-		*pd = to_mw(obj)->pd->obj.handle;
+		*pd = of;
 	if (attr)
 		*attr = ri_attr_of(is.rights);
 	if (rtag)
@@ -106,14 +113,12 @@ ri_api_return_t ri_do_mw_query(ri_rnic_handle_t rnic, ri_mw_handle_t mw, ri_mw_t
 
 /**
  * ri_mw_end - end a window, bound or not
- * @mw: hidden
+ * @mw: nobody else knows it
  *
  * Takes ri_lock.
  */
 void ri_mw_end(struct rnic_mw *mw)
 {
-	/* posts of binds in progress may have looked it up */
-	synchronize_rcu();
 	srnic_native_mw_dealloc(mw->mw);
 	mutex_lock(&ri_lock);
 	mw->pd->obj.users--;

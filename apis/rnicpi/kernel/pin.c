@@ -149,7 +149,7 @@ void ri_pin_exit(void)
 ri_api_return_t ri_do_mem_pin(ri_rnic_handle_t rnic, ri_vaddr_t vaddr, ri_length_t len,
 			      ri_os_data_t os_data, ri_err_data_t *err_data)
 {
-	if (!ri_look_up(RI_KIND_RNIC, rnic))
+	if (!ri_is_rnic(rnic))
 		return ri_answer(err_data, RI_RET_RNIC_INVALID_HANDLE);
 	return ri_svc_mem_pin(vaddr, len, os_data, err_data);
 }
@@ -158,7 +158,7 @@ ri_api_return_t ri_do_mem_pin(ri_rnic_handle_t rnic, ri_vaddr_t vaddr, ri_length
 ri_api_return_t ri_do_mem_unpin(ri_rnic_handle_t rnic, ri_vaddr_t vaddr, ri_length_t len,
 				ri_os_data_t os_data, ri_err_data_t *err_data)
 {
-	if (!ri_look_up(RI_KIND_RNIC, rnic))
+	if (!ri_is_rnic(rnic))
 		return ri_answer(err_data, RI_RET_RNIC_INVALID_HANDLE);
 	return ri_svc_mem_unpin(vaddr, len, os_data, err_data);
 }
@@ -194,7 +194,7 @@ static u64 contiguous(const char *vaddr, u64 len)
 ri_api_return_t ri_do_mem_map(ri_rnic_handle_t rnic, ri_vaddr_t vaddr, ri_length_t len,
 			      ri_phys_buf_t *io, ri_os_data_t os_data, ri_err_data_t *err_data)
 {
-	if (!ri_look_up(RI_KIND_RNIC, rnic))
+	if (!ri_is_rnic(rnic))
 		return ri_answer(err_data, RI_RET_RNIC_INVALID_HANDLE);
 	if (!vaddr || !len || !io || !is_mapped(vaddr))
 		return ri_answer(err_data, RI_RET_INVALID_PARAMETER);
@@ -215,7 +215,7 @@ ri_api_return_t ri_do_mem_map(ri_rnic_handle_t rnic, ri_vaddr_t vaddr, ri_length
 ri_api_return_t ri_do_mem_unmap(ri_rnic_handle_t rnic, ri_phys_buf_t *io, ri_os_data_t os_data,
 				ri_err_data_t *err_data)
 {
-	if (!ri_look_up(RI_KIND_RNIC, rnic))
+	if (!ri_is_rnic(rnic))
 		return ri_answer(err_data, RI_RET_RNIC_INVALID_HANDLE);
 	if (!io || !io->phys_len || !pfn_valid(PHYS_PFN(io->phys_address)))
 		return ri_answer(err_data, RI_RET_INVALID_PARAMETER);

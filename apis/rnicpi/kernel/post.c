@@ -254,7 +254,7 @@ ri_api_return_t ri_do_qp_postsq(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_wr_
 		if (ret)
 			break;
 	}
-	if (obj && num_wrs && wr)
+	if (num_wrs)
 		*num_wrs = i;
 	rcu_read_unlock();
 	return ret;

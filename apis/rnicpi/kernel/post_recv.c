@@ -45,6 +45,14 @@ static ri_api_return_t post_all(struct ib_qp *qp, struct ib_srq *srq, u32 max_sg
 	return err ? ri_failed(err_data, err, RI_RET_FAIL) : ri_answer(err_data, ret);
 }
 
+/* L3286 */
+static ri_api_return_t none_posted(uint_t *num_wrs, ri_api_return_t ret, ri_err_data_t *err_data)
+{
+	if (num_wrs)
+		*num_wrs = 0;
+	return ri_answer(err_data, ret);
+}
+
 /**
  * ri_do_qp_postrq - ri_qp_postrq
  * @rnic: an RNIC handle
@@ -70,7 +78,7 @@ ri_api_return_t ri_do_qp_postrq(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_wr_
 	else if (!ret && to_qp(obj)->srq)
 		ret = RI_RET_QP_TIED_TO_SRQ;
 	if (ret)
-		ri_answer(err_data, ret);
+		ret = none_posted(num_wrs, ret, err_data);
 	else
 		ret = post_all(to_qp(obj)->qp, NULL, to_qp(obj)->attr.rq_max_sges, wr, num_wrs,
 			       err_data);
@@ -101,7 +109,7 @@ ri_api_return_t ri_do_srq_post(ri_rnic_handle_t rnic, ri_srq_handle_t srq_handle
 	if (!ret && (!wr || !num_wrs))
 		ret = RI_RET_INVALID_PARAMETER;
 	if (ret)
-		ri_answer(err_data, ret);
+		ret = none_posted(num_wrs, ret, err_data);
 	else
 		ret = post_all(NULL, to_srq(obj)->srq, to_srq(obj)->max_sge, wr, num_wrs, err_data);
 	rcu_read_unlock();

@@ -148,14 +148,15 @@ ri_api_return_t ri_do_qp_create(ri_rnic_handle_t rnic, ri_qp_attr_t *attrs, ri_q
 	struct rnic_qp *q;
 	int err = 0;
 
-	if (!attrs || !qp)
-		return ri_answer(err_data, RI_RET_INVALID_PARAMETER);
 	q = kzalloc(sizeof(*q), GFP_KERNEL);
 	if (!q)
 		return ri_answer(err_data, RI_RET_RESOURCE_SHORTAGE);
 	mutex_init(&q->mutex);
 	mutex_lock(&ri_lock);
-	ret = find_parts(rnic, attrs, q);
+	if (!ri_look_up(RI_KIND_RNIC, rnic))
+		ret = RI_RET_RNIC_INVALID_HANDLE;
+	else
+		ret = attrs && qp ? find_parts(rnic, attrs, q) : RI_RET_INVALID_PARAMETER;
 	if (!ret)
 		err = qp_new(q->pd->obj.rnic, q, attrs, os_data);
 	if (!ret && !err) {
@@ -175,7 +176,7 @@ static void fill(struct rnic_qp *q, ri_qp_attr_t *attrs)
 {
 	ri_iwarp_qp_attr_t *iw = &attrs->qp_xport.qp_iwarp;
 
-	ri_qp_look(q);
+	ri_qp_refresh(q);
 	*attrs = q->attr;
 	attrs->scq.scq_os_data = q->scq->obj.os_data;
 	attrs->rcq.rcq_os_data = q->rcq->obj.os_data;
@@ -196,7 +197,7 @@ static_assert(RDMAP_MAX_TERM_LEN <=
  * @rnic: an RNIC handle
  * @qp: a QP of @rnic
  * @attrs: all attributes; CQs and SRQ as their os_data, the PD as its handle. The stream is
- *	   valid until the QP is destroyed
+ *	   valid until the QP is Idle again, has another one, or is destroyed
  * @err_data: may be NULL
  *
  * May sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_QP_INVALID_HANDLE,
@@ -206,23 +207,26 @@ ri_api_return_t ri_do_qp_query(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_qp_a
 			       ri_err_data_t *err_data)
 {
 	ri_api_return_t ret;
-	struct rnic_obj *obj = ri_find(rnic, RI_KIND_QP, qp, &ret);
+	struct rnic_obj *obj = ri_get(rnic, RI_KIND_QP, qp, &ret);
 
-	if (!ret && !attrs)
-		ret = RI_RET_INVALID_PARAMETER;
-	if (ret)
+	if (!obj)
 		return ri_answer(err_data, ret);
-	mutex_lock(&to_qp(obj)->mutex);
-	fill(to_qp(obj), attrs);
-	mutex_unlock(&to_qp(obj)->mutex);
-	return ri_done(err_data);
+	if (attrs) {
+		mutex_lock(&to_qp(obj)->mutex);
+		fill(to_qp(obj), attrs);
+		mutex_unlock(&to_qp(obj)->mutex);
+	} else {
+		ret = RI_RET_INVALID_PARAMETER;
+	}
+	ri_put(obj);
+	return ri_answer(err_data, ret);
 }
 
 /* ----- destroy ----- */
 
 /**
  * ri_qp_end - end a QP
- * @qp: hidden
+ * @qp: nobody else knows it
  *
  * None of its events is reported after this (RI-37). Takes ri_lock.
  *
@@ -233,15 +237,13 @@ int ri_qp_end(struct rnic_qp *qp)
 	u32 qpn = qp->qp->qp_num;
 	int err;
 
-	/* posts in progress may have looked it up */
-	synchronize_rcu();
-	mutex_lock(&qp->mutex);
 	err = ib_destroy_qp(qp->qp);
-	mutex_unlock(&qp->mutex);
 	if (err) {
-		WRITE_ONCE(qp->obj.hidden, false);
+		ri_show(&qp->obj);
 		return err;
 	}
+	qp->have_llp = false;
+	ri_qp_hold_stream(qp);
 	ri_upcall_end(qp->obj.rnic->vp, &qp->obj);
 	mutex_lock(&ri_lock);
 	/* another QP may have the number already */
@@ -250,6 +252,21 @@ int ri_qp_end(struct rnic_qp *qp)
 	ri_leave(&qp->obj);
 	mutex_unlock(&ri_lock);
 	return 0;
+}
+
+/* The QP is not hidden for a moment if it cannot be destroyed */
+static ri_api_return_t check_windows(ri_rnic_handle_t rnic, ri_qp_handle_t qp)
+{
+	struct srnic_native_qp is;
+	struct rnic_obj *obj;
+	ri_api_return_t ret;
+
+	rcu_read_lock();
+	obj = ri_find(rnic, RI_KIND_QP, qp, &ret);
+	if (obj)
+		srnic_native_qp_query(to_qp(obj)->qp, &is);
+	rcu_read_unlock();
+	return obj && is.windows ? RI_RET_WINDOWS_BOUND : ret;
 }
 
 /**
@@ -265,9 +282,13 @@ int ri_qp_end(struct rnic_qp *qp)
  */
 ri_api_return_t ri_do_qp_destroy(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_err_data_t *err_data)
 {
-	ri_api_return_t ret;
-	struct rnic_obj *obj = ri_hide(rnic, RI_KIND_QP, qp, RI_RET_QP_INUSE, &ret);
-	int err = obj ? ri_qp_end(to_qp(obj)) : 0;
+	ri_api_return_t ret = check_windows(rnic, qp);
+	struct rnic_obj *obj;
+	int err;
 
+	if (ret)
+		return ri_answer(err_data, ret);
+	obj = ri_hide(rnic, RI_KIND_QP, qp, RI_RET_QP_INUSE, &ret);
+	err = obj ? ri_qp_end(to_qp(obj)) : 0;
 	return err ? ri_failed(err_data, err, RI_RET_WINDOWS_BOUND) : ri_answer(err_data, ret);
 }

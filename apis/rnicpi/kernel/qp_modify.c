@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* ri_qp_modify: what shared/modify.c needs of the device. */
 
+#include <linux/file.h>
+#include <linux/fs.h>
 #include "rnicpi/kernel/rnic.h"
 #include "srnic.h"
 
@@ -11,6 +13,23 @@ static const ri_qp_state_t states[] = {
 	[SRNIC_QP_TERMINATE] = RI_QP_STATE_TERMINATE,
 	[SRNIC_QP_ERROR] = RI_QP_STATE_ERROR,
 };
+
+/**
+ * ri_qp_hold_stream - hold the file of the stream handle that is set now, and no other one
+ * @qp: its mutex is held, or nobody else knows it
+ *
+ * May sleep.
+ */
+void ri_qp_hold_stream(struct rnic_qp *qp)
+{
+	struct file *file = qp->have_llp ? qp->llp.file : NULL;
+
+	if (file == qp->file)
+		return;
+	if (qp->file)
+		fput(qp->file);
+	qp->file = file ? get_file(file) : NULL;
+}
 
 /**
  * ri_qp_look - query the state of a QP
@@ -34,6 +53,22 @@ int ri_qp_look(struct rnic_qp *qp)
 		qp->attr.max_rdma_read_outgoing = is.ord;
 	}
 	return 0;
+}
+
+/**
+ * ri_qp_refresh - query the state of a QP, and let go of a stream that has ended
+ * @qp: its mutex is held
+ *
+ * A stream ends with its connection: a QP that is Idle again has none (L2749). May sleep.
+ */
+void ri_qp_refresh(struct rnic_qp *qp)
+{
+	ri_qp_look(qp);
+	if (!qp->attached || qp->attr.state != RI_QP_STATE_IDLE)
+		return;
+	qp->attached = false;
+	qp->have_llp = false;
+	ri_qp_hold_stream(qp);
 }
 
 /**
@@ -87,8 +122,24 @@ int ri_qp_attach(struct rnic_qp *qp, char *msg, u32 len)
 		.last_msg = msg,
 		.last_len = len,
 	};
+	int err = srnic_native_handover(qp->qp, &req);
 
-	return srnic_native_handover(qp->qp, &req);
+	qp->attached |= !err;
+	return err;
+}
+
+static ri_api_return_t modify(struct rnic_qp *qp, ri_qp_attr_mask_t mask, ri_qp_attr_t *attrs,
+			      ri_err_data_t *err_data)
+{
+	struct ri_limits n = ri_limits_of(qp->obj.rnic);
+	ri_api_return_t ret;
+
+	mutex_lock(&qp->mutex);
+	ri_qp_refresh(qp);
+	ret = ri_modify(qp, &n, mask, attrs, err_data);
+	ri_qp_hold_stream(qp);
+	mutex_unlock(&qp->mutex);
+	return ret;
 }
 
 /**
@@ -99,9 +150,9 @@ int ri_qp_attach(struct rnic_qp *qp, char *msg, u32 len)
  * @attrs: new attributes; all of them take effect, or none
  * @err_data: may be NULL
  *
- * Idle to RTS takes the file of a connected TCP socket; the QP holds a reference to it from
- * then on. With a last message the peer sends the first FPDU. May sleep until the last message
- * is sent.
+ * Idle to RTS takes the file of a connected TCP socket. The QP holds a reference to the file that
+ * is set, in this call or an earlier one. With a last message the peer sends the first FPDU. May
+ * sleep until the last message is sent.
  *
  * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_QP_INVALID_HANDLE,
  * RI_RET_INVALID_PARAMETER, RI_RET_QP_INVALID_STATE, RI_RET_QP_ATTRIBUTE_CANT_CHANGE,
@@ -113,17 +164,15 @@ int ri_qp_attach(struct rnic_qp *qp, char *msg, u32 len)
 ri_api_return_t ri_do_qp_modify(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_qp_attr_mask_t qp_mask,
 				ri_qp_attr_t *attrs, ri_err_data_t *err_data)
 {
-	struct ri_limits n;
 	ri_api_return_t ret;
-	struct rnic_obj *obj = ri_find(rnic, RI_KIND_QP, qp, &ret);
+	struct rnic_obj *obj = ri_get(rnic, RI_KIND_QP, qp, &ret);
 
-	if (!ret && !attrs)
-		ret = RI_RET_INVALID_PARAMETER;
-	if (ret)
+	if (!obj)
 		return ri_answer(err_data, ret);
-	n = ri_limits_of(obj->rnic);
-	mutex_lock(&to_qp(obj)->mutex);
-	ret = ri_modify(to_qp(obj), &n, qp_mask, attrs, err_data);
-	mutex_unlock(&to_qp(obj)->mutex);
+	if (attrs)
+		ret = modify(to_qp(obj), qp_mask, attrs, err_data);
+	else
+		ret = ri_answer(err_data, RI_RET_INVALID_PARAMETER);
+	ri_put(obj);
 	return ret;
 }

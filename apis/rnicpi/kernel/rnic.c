@@ -12,17 +12,22 @@
 
 /* ----- handles ----- */
 
+static bool is_location(ri_consumer_domain_t location)
+{
+	return location == RI_CONSUMER_LOCATION_KERNEL || location == RI_CONSUMER_LOCATION_USER;
+}
+
 /* Under ri_lock */
-static ri_api_return_t get_hdl(ri_vp_handle_t vp_hdl, ri_rnic_handle_t *handle,
-			       struct rnic *rnic, ri_os_data_t os_data)
+static ri_api_return_t get_hdl(ri_vp_handle_t vp_hdl, ri_consumer_domain_t location,
+			       ri_rnic_handle_t *handle, struct rnic *rnic, ri_os_data_t os_data)
 {
 	struct rnic_obj *obj = ri_look_up(RI_KIND_VP, vp_hdl);
 
 	if (!obj)
 		return RI_RET_VP_INVALID_HANDLE;
-	if (!handle)
+	if (!handle || !is_location(location))
 		return RI_RET_INVALID_PARAMETER;
-	if (!to_vp(obj)->open || to_vp(obj)->leaving)
+	if (to_vp(obj)->state != VP_OPEN || to_vp(obj)->leaving)
 		return RI_RET_RNIC_NOT_OPEN;
 	rnic->vp = to_vp(obj);
 	rnic->obj.os_data = os_data;
@@ -36,7 +41,7 @@ static ri_api_return_t get_hdl(ri_vp_handle_t vp_hdl, ri_rnic_handle_t *handle,
 /**
  * ri_do_rnic_get_hdl - ri_rnic_get_hdl
  * @vp_hdl: of ri_rnic_open()
- * @location: ignored: all consumers are in the kernel
+ * @location: one of the two; all consumers are in the kernel
  * @rnic: the handle
  * @vp_data: ignored
  * @os_data: stored
@@ -57,11 +62,26 @@ ri_api_return_t ri_do_rnic_get_hdl(ri_vp_handle_t vp_hdl, ri_consumer_domain_t l
 	INIT_LIST_HEAD(&r->objects);
 	xa_init(&r->qps);
 	mutex_lock(&ri_lock);
-	ret = get_hdl(vp_hdl, rnic, r, os_data);
+	ret = get_hdl(vp_hdl, location, rnic, r, os_data);
 	mutex_unlock(&ri_lock);
 	if (ret)
 		kfree(r);
 	return ri_answer(err_data, ret);
+}
+
+/**
+ * ri_rnic_end - end an RNIC handle
+ * @rnic: without objects; nobody else knows it
+ *
+ * No handler of its objects is running after this (L1841), unless that is the caller. Takes
+ * ri_lock.
+ */
+void ri_rnic_end(struct rnic *rnic)
+{
+	ri_upcall_flush(rnic->vp);
+	mutex_lock(&ri_lock);
+	ri_leave(&rnic->obj);
+	mutex_unlock(&ri_lock);
 }
 
 /**
@@ -70,7 +90,7 @@ ri_api_return_t ri_do_rnic_get_hdl(ri_vp_handle_t vp_hdl, ri_consumer_domain_t l
  * @rnic: without objects
  * @err_data: may be NULL
  *
- * Takes ri_lock. Return: RI_RET_SUCCESS, RI_RET_VP_INVALID_HANDLE,
+ * May sleep. Return: RI_RET_SUCCESS, RI_RET_VP_INVALID_HANDLE,
  * RI_RET_RNIC_INVALID_HANDLE; RI_RET_RNIC_INUSE: it has objects
  */
 ri_api_return_t ri_do_rnic_free_hdl(ri_vp_handle_t vp_hdl, ri_rnic_handle_t rnic,
@@ -89,8 +109,12 @@ ri_api_return_t ri_do_rnic_free_hdl(ri_vp_handle_t vp_hdl, ri_rnic_handle_t rnic
 	else if (r->users)
 		ret = RI_RET_RNIC_INUSE;
 	else
-		ri_leave(r);
+		WRITE_ONCE(r->hidden, true);
 	mutex_unlock(&ri_lock);
+	if (!ret) {
+		ri_quiesce(r);
+		ri_rnic_end(to_rnic(r));
+	}
 	return ri_answer(err_data, ret);
 }
 
@@ -210,19 +234,25 @@ static ri_api_return_t answer(const struct rnic_vp *vp, bool port, ri_rnic_attr_
  * @attr_size: in: size of @attrs; out: the size needed
  * @err_data: may be NULL
  *
- * May sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_INVALID_PARAMETER;
- * RI_RET_BUFFER_TOO_SMALL: only @attr_size is set
+ * Process context. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE,
+ * RI_RET_INVALID_PARAMETER; RI_RET_BUFFER_TOO_SMALL: only @attr_size is set
  */
 ri_api_return_t ri_do_rnic_query(ri_rnic_handle_t rnic, ri_rnic_query_flags_t flags,
 				 ri_rnic_attr_t *attrs, uint_t *attr_size, ri_err_data_t *err_data)
 {
-	struct rnic_obj *r = ri_look_up(RI_KIND_RNIC, rnic);
+	struct rnic_obj *r;
+	ri_api_return_t ret;
 
+	rcu_read_lock();
+	r = ri_look_up(RI_KIND_RNIC, rnic);
 	if (!r)
-		return ri_answer(err_data, RI_RET_RNIC_INVALID_HANDLE);
-	if (!attr_size || flags & ~RI_QUERY_RNIC_PORT_INFO)
-		return ri_answer(err_data, RI_RET_INVALID_PARAMETER);
-	return ri_answer(err_data, answer(to_rnic(r)->vp, flags, attrs, attr_size));
+		ret = RI_RET_RNIC_INVALID_HANDLE;
+	else if (!attr_size || flags & ~RI_QUERY_RNIC_PORT_INFO)
+		ret = RI_RET_INVALID_PARAMETER;
+	else
+		ret = answer(to_rnic(r)->vp, flags, attrs, attr_size);
+	rcu_read_unlock();
+	return ri_answer(err_data, ret);
 }
 
 /* ----- protection domains ----- */
@@ -254,32 +284,32 @@ static int pd_new(struct rnic *rnic, struct rnic_pd *pd, ri_os_data_t os_data)
 ri_api_return_t ri_do_pd_alloc(ri_rnic_handle_t rnic, ri_pd_handle_t *pd, ri_vp_data_t vp_data,
 			       ri_os_data_t os_data, ri_err_data_t *err_data)
 {
-	struct rnic_pd *p;
+	struct rnic_pd *p = kzalloc(sizeof(*p), GFP_KERNEL);
+	ri_api_return_t ret = RI_RET_SUCCESS;
 	struct rnic_obj *r;
 	int err = 0;
 
-	if (!pd)
-		return ri_answer(err_data, RI_RET_INVALID_PARAMETER);
-	p = kzalloc(sizeof(*p), GFP_KERNEL);
 	if (!p)
 		return ri_answer(err_data, RI_RET_RESOURCE_SHORTAGE);
 	mutex_lock(&ri_lock);
 	r = ri_look_up(RI_KIND_RNIC, rnic);
-	if (r)
+	if (!r)
+		ret = RI_RET_RNIC_INVALID_HANDLE;
+	else if (!pd)
+		ret = RI_RET_INVALID_PARAMETER;
+	else
 		err = pd_new(to_rnic(r), p, os_data);
-	if (r && !err)
+	if (!ret && !err)
 		*pd = p->obj.handle;
 	mutex_unlock(&ri_lock);
-	if (r && !err)
-		return ri_done(err_data);
-	kfree(p);
-	return r ? ri_failed(err_data, err, RI_RET_FAIL) :
-		   ri_answer(err_data, RI_RET_RNIC_INVALID_HANDLE);
+	if (ret || err)
+		kfree(p);
+	return err ? ri_failed(err_data, err, RI_RET_FAIL) : ri_answer(err_data, ret);
 }
 
 /**
  * ri_pd_end - end a PD
- * @pd: hidden, without users
+ * @pd: without users; nobody else knows it
  *
  * Takes ri_lock.
  */

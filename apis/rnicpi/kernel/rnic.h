@@ -3,12 +3,15 @@
  * rnicpi.ko's own objects. A consumer has a handle of each, a number that calls look up: a
  * stale one finds nothing.
  *
- * Objects are created, changed and ended under ri_lock, except for calls that wait. Calls for
- * any context look up and work in an RCU read section, for which the end of an object waits.
+ * Objects are created and ended under ri_lock. Calls for any context look up and work in an RCU
+ * read section; a call that sleeps holds the object, or ri_lock. Whoever ends an object hides it,
+ * and waits for both kinds of calls: then nobody else knows it.
  */
 #ifndef RNIC_H
 #define RNIC_H
 
+#include <linux/completion.h>
+#include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/rcupdate.h>
@@ -29,6 +32,7 @@
 #define RI_MIN_BLOCK		512U
 #define RI_MAX_BLOCK		SZ_1G
 
+struct file;
 struct rnic;
 
 /**
@@ -38,6 +42,8 @@ struct rnic;
  * @rnic: the RNIC handle that it was created with; NULL for a device
  * @os_data: the consumer's
  * @hidden: it is being ended: a lookup of its handle fails
+ * @ref: of its end, and of each call that sleeps
+ * @idle: @ref is gone
  * @users: ri_lock: number of objects that use it
  * @link: ri_lock: in @rnic->objects, in the order of creation
  * @rcu: frees it
@@ -48,23 +54,29 @@ struct rnic_obj {
 	struct rnic *rnic;
 	ri_os_data_t os_data;
 	bool hidden;
+	struct kref ref;
+	struct completion idle;
 	unsigned int users;
 	struct list_head link;
 	struct rcu_head rcu;
 };
+
+/* Of a device. While it is closing it has no handlers any more, and the last ones are waited for */
+enum vp_state { VP_CLOSED, VP_OPEN, VP_CLOSING };
 
 /**
  * struct rnic_vp - a device
  * @obj: its os_data is that of ri_rnic_open()
  * @ibdev: of the RDMA core, alive
  * @handler: for the RDMA core's events
- * @open: ri_lock, as @mode, @rnics and @leaving
+ * @state: ri_lock, as @mode, @rnics and @leaving
  * @mode: whether physical buffers are pages or blocks
  * @leaving: it cannot be opened any more
  * @rnics: its RNIC handles
  * @async: event handler, or NULL
  * @cq_handlers: completion handlers by id less 1, or NULL
  * @cq_ids: ri_lock: number of ids in use
+ * @wq: calls the handlers
  * @lock: protects @events; taken with irqs off
  * @events: events that wait for @work
  * @work: calls @async for each event
@@ -73,13 +85,14 @@ struct rnic_vp {
 	struct rnic_obj obj;
 	struct ib_device *ibdev;
 	struct ib_event_handler handler;
-	bool open;
+	enum vp_state state;
 	ri_pbl_mode_t mode;
 	bool leaving;
 	struct list_head rnics;
 	ri_async_event_callback_t async;
 	ri_cq_event_callback_t cq_handlers[RI_MAX_CQ_HANDLERS];
 	unsigned int cq_ids;
+	struct workqueue_struct *wq;
 	spinlock_t lock;	/* see above */
 	struct list_head events;
 	struct work_struct work;
@@ -134,6 +147,8 @@ struct rnic_srq {
  * @windows: bound to it, at the last ri_qp_look()
  * @llp: the stream handle that was set
  * @have_llp: @llp is set
+ * @attached: the stream of @llp has been attached
+ * @file: of @llp, with a reference; NULL without @have_llp
  */
 struct rnic_qp {
 	struct rnic_obj obj;
@@ -147,6 +162,8 @@ struct rnic_qp {
 	u32 windows;
 	struct ri_linux_llp llp;
 	bool have_llp;
+	bool attached;
+	struct file *file;
 };
 
 /**
@@ -172,7 +189,6 @@ struct rnic_mw {
 };
 
 extern struct mutex ri_lock;
-extern struct workqueue_struct *ri_wq;
 extern ri_ops_t ri_vector;
 
 /* handle.c */
@@ -180,13 +196,20 @@ int ri_handle_new(struct rnic_obj *obj, enum ri_kind kind);
 int ri_enter(struct rnic_obj *obj, enum ri_kind kind, struct rnic *rnic, ri_os_data_t os_data);
 void ri_leave(struct rnic_obj *obj);
 struct rnic_obj *ri_look_up(enum ri_kind kind, ri_handle_t handle);
+bool ri_is_rnic(ri_rnic_handle_t rnic);
 struct rnic_obj *ri_find(ri_rnic_handle_t rnic, enum ri_kind kind, ri_handle_t handle,
 			 ri_api_return_t *ret);
+struct rnic_obj *ri_get(ri_rnic_handle_t rnic, enum ri_kind kind, ri_handle_t handle,
+			ri_api_return_t *ret);
+void ri_put(struct rnic_obj *obj);
+void ri_quiesce(struct rnic_obj *obj);
+void ri_show(struct rnic_obj *obj);
 struct rnic_obj *ri_hide(ri_rnic_handle_t rnic, enum ri_kind kind, ri_handle_t handle,
 			 ri_api_return_t inuse, ri_api_return_t *ret);
 
 /* upcall.c */
-void ri_upcall_init(struct rnic_vp *vp);
+int ri_upcall_init(struct rnic_vp *vp);
+void ri_upcall_flush(struct rnic_vp *vp);
 void ri_raise(struct rnic_vp *vp, struct rnic_obj *obj, ri_async_event_type_t type);
 void ri_upcall_end(struct rnic_vp *vp, struct rnic_obj *obj);
 void ri_qp_event(struct ib_qp *ibqp, enum srnic_event event);
@@ -195,7 +218,6 @@ void ri_cq_event(struct ib_event *event, void *context);
 void ri_cq_ready(struct ib_cq *ibcq, void *context);
 void ri_cq_ready_init(struct rnic_cq *cq);
 void ri_cq_ready_end(struct rnic_cq *cq);
-void ri_cq_ready_flush(void);
 
 /* rnic.c */
 struct ri_limits ri_limits_of(const struct rnic *rnic);
@@ -213,13 +235,18 @@ void ri_kal_leaving(ri_vp_handle_t vp_hdl);
 void ri_kal_forget(ri_rnic_handle_t rnic);
 void ri_kal_gone(ri_vp_handle_t vp_hdl);
 
-/* also called at the end of a device: without ri_lock; the object is hidden */
+/* also called at the end of a device: without ri_lock; nobody else knows the object */
 int ri_qp_end(struct rnic_qp *qp);
 void ri_cq_end(struct rnic_cq *cq);
 void ri_srq_end(struct rnic_srq *srq);
 int ri_mr_end(struct rnic_mr *mr);
 void ri_mw_end(struct rnic_mw *mw);
 void ri_pd_end(struct rnic_pd *pd);
+void ri_rnic_end(struct rnic *rnic);
+
+/* qp_modify.c */
+void ri_qp_hold_stream(struct rnic_qp *qp);
+void ri_qp_refresh(struct rnic_qp *qp);
 
 /* phys.c */
 enum srnic_wc_status ri_phys_list(struct rnic_vp *vp, struct ib_mr *mr,

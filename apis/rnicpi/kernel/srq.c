@@ -65,17 +65,20 @@ ri_api_return_t ri_do_srq_create(ri_rnic_handle_t rnic, ri_srq_attr_t *srq_attrs
 {
 	struct ri_limits n;
 	ri_api_return_t ret;
-	struct rnic_obj *pd;
+	struct rnic_obj *pd = NULL;
 	struct rnic_srq *s;
 	int err = 0;
 
-	if (!srq_attrs || !srq)
-		return ri_answer(err_data, RI_RET_INVALID_PARAMETER);
 	s = kzalloc(sizeof(*s), GFP_KERNEL);
 	if (!s)
 		return ri_answer(err_data, RI_RET_RESOURCE_SHORTAGE);
 	mutex_lock(&ri_lock);
-	pd = ri_find(rnic, RI_KIND_PD, srq_attrs->pd, &ret);
+	if (!ri_look_up(RI_KIND_RNIC, rnic))
+		ret = RI_RET_RNIC_INVALID_HANDLE;
+	else if (!srq_attrs || !srq)
+		ret = RI_RET_INVALID_PARAMETER;
+	else
+		pd = ri_find(rnic, RI_KIND_PD, srq_attrs->pd, &ret);
 	if (!ret) {
 		n = ri_limits_of(pd->rnic);
 		ret = ri_check_srq(&n, srq_attrs);
@@ -122,11 +125,14 @@ static ri_api_return_t look(struct rnic_srq *srq, ri_srq_attr_t *a)
 ri_api_return_t ri_do_srq_query(ri_rnic_handle_t rnic, ri_srq_handle_t srq,
 				ri_srq_attr_t *srq_attrs, ri_err_data_t *err_data)
 {
+	struct rnic_obj *obj;
 	ri_api_return_t ret;
-	struct rnic_obj *obj = ri_find(rnic, RI_KIND_SRQ, srq, &ret);
 
+	mutex_lock(&ri_lock);
+	obj = ri_find(rnic, RI_KIND_SRQ, srq, &ret);
 	if (!ret)
 		ret = srq_attrs ? look(to_srq(obj), srq_attrs) : RI_RET_INVALID_PARAMETER;
+	mutex_unlock(&ri_lock);
 	return ri_answer(err_data, ret);
 }
 
@@ -145,27 +151,28 @@ ri_api_return_t ri_do_srq_modify(ri_rnic_handle_t rnic, ri_srq_handle_t srq,
 				 ri_srq_attr_mask_t srqmask, ri_srq_attr_t *attrs,
 				 ri_err_data_t *err_data)
 {
+	struct rnic_obj *obj;
 	ri_api_return_t ret;
-	struct rnic_obj *obj = ri_find(rnic, RI_KIND_SRQ, srq, &ret);
 	int err = 0;
 
+	mutex_lock(&ri_lock);
+	obj = ri_find(rnic, RI_KIND_SRQ, srq, &ret);
 	if (!ret)
 		ret = ri_check_srq_change(to_srq(obj)->size, srqmask, attrs);
 	if (!ret)
 		err = set_limit(to_srq(obj), attrs->lowat);
+	mutex_unlock(&ri_lock);
 	return err ? ri_failed(err_data, err, RI_RET_FAIL) : ri_answer(err_data, ret);
 }
 
 /**
  * ri_srq_end - end an SRQ
- * @srq: hidden, without users
+ * @srq: without users; nobody else knows it
  *
  * None of its events is reported after this (RI-37). Takes ri_lock.
  */
 void ri_srq_end(struct rnic_srq *srq)
 {
-	/* posts in progress may have looked it up */
-	synchronize_rcu();
 	ib_destroy_srq(srq->srq);
 	ri_upcall_end(srq->obj.rnic->vp, &srq->obj);
 	mutex_lock(&ri_lock);

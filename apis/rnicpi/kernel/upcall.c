@@ -8,8 +8,6 @@
 #include <linux/slab.h>
 #include "rnicpi/kernel/rnic.h"
 
-struct workqueue_struct *ri_wq;
-
 /**
  * struct told - an event that waits for its upcall
  * @link: in struct rnic_vp.events
@@ -56,13 +54,19 @@ static void tell_events(struct work_struct *work)
 
 /**
  * ri_upcall_init - initialize the upcalls of a device
- * @vp: zero
+ * @vp: zero but for its ibdev
+ *
+ * May sleep. Return: 0, and @vp->wq is to be destroyed; or -ENOMEM.
  */
-void ri_upcall_init(struct rnic_vp *vp)
+int ri_upcall_init(struct rnic_vp *vp)
 {
 	spin_lock_init(&vp->lock);
 	INIT_LIST_HEAD(&vp->events);
 	INIT_WORK(&vp->work, tell_events);
+	/* a consumer may be what memory is written to */
+	vp->wq = alloc_workqueue("rnicpi-%s", WQ_UNBOUND | WQ_MEM_RECLAIM, 0,
+				 dev_name(&vp->ibdev->dev));
+	return vp->wq ? 0 : -ENOMEM;
 }
 
 /**
@@ -93,7 +97,7 @@ void ri_raise(struct rnic_vp *vp, struct rnic_obj *obj, ri_async_event_type_t ty
 	spin_lock_irqsave(&vp->lock, flags);
 	list_add_tail(&t->link, &vp->events);
 	spin_unlock_irqrestore(&vp->lock, flags);
-	queue_work(ri_wq, &vp->work);
+	queue_work(vp->wq, &vp->work);
 }
 
 /**
@@ -225,7 +229,7 @@ void ri_cq_ready(struct ib_cq *ibcq, void *context)
 	struct rnic_cq *cq = context;
 
 	if (cq->handler_id)
-		queue_work(ri_wq, &cq->work);
+		queue_work(cq->obj.rnic->vp->wq, &cq->work);
 }
 
 /**
@@ -252,14 +256,15 @@ void ri_cq_ready_end(struct rnic_cq *cq)
 }
 
 /**
- * ri_cq_ready_flush - wait until no replaced handler is running
+ * ri_upcall_flush - wait until no handler is running that was replaced, or has ended its object
+ * @vp: its device
  *
  * Does not wait if the caller is in an upcall itself. May sleep; no lock is held.
  */
-void ri_cq_ready_flush(void)
+void ri_upcall_flush(struct rnic_vp *vp)
 {
 	const struct work_struct *work = current_work();
 
 	if (!work || (work->func != tell_cq && work->func != tell_events))
-		flush_workqueue(ri_wq);
+		flush_workqueue(vp->wq);
 }

@@ -40,6 +40,7 @@ struct pair {
 	ri_event_record_t events[PAIR_EVENTS];
 	unsigned int num_events;
 	ri_os_data_t vp_data;	/* of the last upcall */
+	bool stop;		/* to threads of a test */
 };
 
 struct pair *pair_device(struct kunit *test);

@@ -151,6 +151,97 @@ static void bad_streams(struct kunit *test)
 	pair_close(p);
 }
 
+static ri_api_return_t set_stream(struct pair *p, struct pair_end *e, struct file *file)
+{
+	struct ri_linux_llp llp = { .size = sizeof(llp), .file = file };
+	ri_qp_attr_t attr = { .qp_xport.qp_iwarp.llp_stream_handle = &llp };
+
+	return ri_qp_modify(p->rnic, e->qp, RI_QP_ATTR_LLP_STREAM_HANDLE, &attr, NULL);
+}
+
+static ri_api_return_t to_state(struct pair *p, struct pair_end *e, ri_qp_state_t state)
+{
+	ri_qp_attr_t attr = { .state = state };
+
+	return ri_qp_modify(p->rnic, e->qp, RI_QP_ATTR_NEXT_STATE, &attr, NULL);
+}
+
+/* RI-68: a QP holds the file that is set, in a call of its own, too, until it has another one */
+static void stream_is_held(struct kunit *test)
+{
+	struct pair *p = pair_idle(test, RI_PHYS_PAGE_LIST_MODE, 0);
+	ri_qp_attr_t bad = { .state = RI_QP_STATE_CLOSING };
+	struct file *a, *b, *c, *d;
+
+	pair_files(p, &a, &b);
+	pair_files(p, &c, &d);
+	KUNIT_EXPECT_EQ(test, set_stream(p, &p->a, c), OK);
+	KUNIT_EXPECT_EQ(test, file_count(c), 2);
+	KUNIT_EXPECT_EQ(test, set_stream(p, &p->a, c), OK);
+	KUNIT_EXPECT_EQ(test, file_count(c), 2);
+	KUNIT_EXPECT_EQ(test, set_stream(p, &p->a, a), OK);
+	KUNIT_EXPECT_EQ(test, file_count(a), 2);
+	KUNIT_EXPECT_EQ(test, file_count(c), 1);
+	/* a call that fails changes nothing */
+	bad.qp_xport.qp_iwarp.llp_stream_handle = &(struct ri_linux_llp){
+		.size = sizeof(struct ri_linux_llp), .file = c,
+	};
+	KUNIT_EXPECT_EQ(test, ri_qp_modify(p->rnic, p->a.qp, RI_QP_ATTR_NEXT_STATE |
+					   RI_QP_ATTR_LLP_STREAM_HANDLE, &bad, NULL),
+			RI_RET_QP_INVALID_STATE);
+	KUNIT_EXPECT_EQ(test, file_count(a), 2);
+	KUNIT_EXPECT_EQ(test, file_count(c), 1);
+	/* the consumer has done with it, and the QP has not */
+	fput(a);
+	KUNIT_EXPECT_EQ(test, to_state(p, &p->a, RI_QP_STATE_READY_TO_SEND), OK);
+	KUNIT_EXPECT_EQ(test, pair_attach(p, &p->b, b, NULL, 0), OK);
+	fput(b);
+	pair_recv(p, &p->b, 1, 0, 10);
+	pair_send(p, &p->a, 2, 0, 10);
+	pair_expect(p, &p->b, 1, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_SUCCESS);
+	pair_close(p);
+	fput(c);
+	fput(d);
+}
+
+/* The end of a QP that has not used its stream lets go of it */
+static void stream_is_let_go(struct kunit *test)
+{
+	struct pair *p = pair_idle(test, RI_PHYS_PAGE_LIST_MODE, 0);
+	struct file *a, *b;
+
+	pair_files(p, &a, &b);
+	KUNIT_EXPECT_EQ(test, set_stream(p, &p->a, a), OK);
+	KUNIT_EXPECT_EQ(test, file_count(a), 2);
+	pair_destroy_qps(p);
+	KUNIT_EXPECT_EQ(test, file_count(a), 1);
+	fput(a);
+	fput(b);
+	pair_close(p);
+}
+
+/* RI-68: a stream ends with its connection: the next one needs a handle of its own (L2749) */
+static void stream_has_ended(struct kunit *test)
+{
+	ri_qp_attr_t *attr = kunit_kzalloc(test, sizeof(*attr), GFP_KERNEL);
+	struct pair *p = pair_connected(test);
+
+	KUNIT_ASSERT_NOT_NULL(test, attr);
+	KUNIT_EXPECT_EQ(test, to_state(p, &p->a, RI_QP_STATE_CLOSING), OK);
+	KUNIT_EXPECT_TRUE(test, pair_event(p, RI_EVENT_QP_LLP_CLOSE_COMPLETE, &p->a));
+	KUNIT_EXPECT_TRUE(test, pair_event(p, RI_EVENT_QP_LLP_CLOSE_COMPLETE, &p->b));
+	KUNIT_EXPECT_EQ(test, to_state(p, &p->a, RI_QP_STATE_READY_TO_SEND),
+			RI_RET_INVALID_LLP_HANDLE);
+	KUNIT_EXPECT_EQ(test, ri_qp_query(p->rnic, p->b.qp, attr, NULL), OK);
+	KUNIT_EXPECT_EQ(test, attr->state, RI_QP_STATE_IDLE);
+	KUNIT_EXPECT_NULL(test, attr->qp_xport.qp_iwarp.llp_stream_handle);
+	pair_connect(p);
+	pair_recv(p, &p->b, 1, 0, 10);
+	pair_send(p, &p->a, 2, 0, 10);
+	pair_expect(p, &p->b, 1, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_SUCCESS);
+	pair_close(p);
+}
+
 /*
  * RI-66, RI-67, RI-86: the QP sends the last message in streaming mode, from kernel memory, and
  * FPDUs after it; a responder sends no FPDU before its peer has (RI-74)
@@ -284,6 +375,20 @@ static void posts_wrong(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, n, 2);
 	KUNIT_EXPECT_EQ(test, ri_qp_postsq(p->rnic, p->a.qp, NULL, &n, NULL),
 			RI_RET_INVALID_PARAMETER);
+	/* nothing is posted if nothing is looked at (L3089, L3286) */
+	KUNIT_EXPECT_EQ(test, n, 0);
+	n = 3;
+	KUNIT_EXPECT_EQ(test, ri_qp_postsq(p->rnic, p->pd, wrs, &n, NULL),
+			RI_RET_QP_INVALID_HANDLE);
+	KUNIT_EXPECT_EQ(test, n, 0);
+	n = 3;
+	KUNIT_EXPECT_EQ(test, ri_qp_postrq(p->rnic, p->pd, &recv, &n, NULL),
+			RI_RET_QP_INVALID_HANDLE);
+	KUNIT_EXPECT_EQ(test, n, 0);
+	n = 3;
+	KUNIT_EXPECT_EQ(test, ri_srq_post(p->rnic, p->pd, &recv, &n, NULL),
+			RI_RET_SRQ_INVALID_HANDLE);
+	KUNIT_EXPECT_EQ(test, n, 0);
 	for (i = 0; i < PAIR_DEPTH; i++)
 		pair_recv(p, &p->b, i, 0, 1);
 	KUNIT_EXPECT_EQ(test, ri_qp_post_recv(p->rnic, p->b.qp, 0, 1, seg, 1, NULL),
@@ -563,12 +668,12 @@ static void overflow(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ri_cq_query(p->rnic, cq, &cq_attr, NULL), RI_RET_CQ_ERROR);
 	KUNIT_EXPECT_EQ(test, ri_cq_modify(p->rnic, cq, RI_CQ_MODIFY_MASK_NUM_CQE, &cq_attr, NULL),
 			RI_RET_CQ_ERROR);
-	/* completions from before the overflow can be polled */
+	/* completions from before the overflow can be polled, to the last one (L2489) */
 	do {
 		n = 1;
 		ret = ri_cq_poll(p->rnic, cq, &p->a.wc, &n, NULL);
 	} while (!ret);
-	KUNIT_EXPECT_EQ(test, ret, RI_RET_CQ_ERROR);
+	KUNIT_EXPECT_EQ(test, ret, RI_RET_CQ_EMPTY);
 	pair_destroy_qps(p);
 	KUNIT_EXPECT_EQ(test, ri_cq_destroy(p->rnic, cq, NULL), OK);
 	pair_close(p);
@@ -578,6 +683,9 @@ static struct kunit_case qp_cases[] = {
 	KUNIT_CASE(create),
 	KUNIT_CASE(modify_wrong),
 	KUNIT_CASE(bad_streams),
+	KUNIT_CASE(stream_is_held),
+	KUNIT_CASE(stream_is_let_go),
+	KUNIT_CASE(stream_has_ended),
 	KUNIT_CASE(last_message),
 	KUNIT_CASE(flushed),
 	KUNIT_CASE(posts_wrong),

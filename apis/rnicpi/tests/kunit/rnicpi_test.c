@@ -12,6 +12,7 @@
 #include <rdma/srnic-abi.h>
 #include "rnicpi/kernel/rnic.h"
 #include "rnicpi_pair.h"
+#include "queue/cq.h"
 #include "srnic.h"
 
 #define OK	RI_RET_SUCCESS
@@ -395,6 +396,8 @@ static void order_of_ends(struct kunit *test)
 					      NULL), RI_RET_RNIC_NOT_OPEN);
 	KUNIT_EXPECT_EQ(test, ri_rnic_open(vp, 7, NULL, NULL), RI_RET_INVALID_PARAMETER);
 	KUNIT_EXPECT_EQ(test, ri_rnic_open(vp, RI_PHYS_BLOCK_LIST_MODE, NULL, NULL), OK);
+	KUNIT_EXPECT_EQ(test, ri_rnic_get_hdl(vp, 77, &rnic, NULL, NULL, NULL),
+			RI_RET_INVALID_PARAMETER);
 	KUNIT_EXPECT_EQ(test, ri_rnic_close(vp, NULL), OK);
 }
 
@@ -418,6 +421,17 @@ static void handles(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ri_pd_dealloc(p->rnic, NULL, NULL), RI_RET_PD_INVALID_HANDLE);
 	KUNIT_EXPECT_EQ(test, ri_pd_dealloc(none, p->pd, NULL), RI_RET_RNIC_INVALID_HANDLE);
 	KUNIT_EXPECT_EQ(test, ri_rnic_close(none, NULL), RI_RET_VP_INVALID_HANDLE);
+	/* whatever else is wrong */
+	KUNIT_EXPECT_EQ(test, ri_pd_alloc(none, NULL, NULL, NULL, NULL),
+			RI_RET_RNIC_INVALID_HANDLE);
+	KUNIT_EXPECT_EQ(test, ri_vector.ri_op_pd_alloc(none, NULL, NULL, NULL, NULL),
+			RI_RET_RNIC_INVALID_HANDLE);
+	KUNIT_EXPECT_EQ(test, ri_vector.ri_op_cq_create(none, NULL, NULL, NULL, NULL, NULL),
+			RI_RET_RNIC_INVALID_HANDLE);
+	KUNIT_EXPECT_EQ(test, ri_vector.ri_op_qp_create(none, NULL, NULL, NULL, NULL, NULL),
+			RI_RET_RNIC_INVALID_HANDLE);
+	KUNIT_EXPECT_EQ(test, ri_vector.ri_op_srq_create(none, NULL, NULL, NULL, NULL, NULL),
+			RI_RET_RNIC_INVALID_HANDLE);
 	/* through the vector itself, too */
 	KUNIT_EXPECT_EQ(test, ri_vector.ri_op_cq_query(none, p->a.cq, &cq, NULL),
 			RI_RET_RNIC_INVALID_HANDLE);
@@ -606,6 +620,112 @@ static void goes_detached(struct kunit *test)
 			RI_RET_RNIC_INVALID_HANDLE);
 }
 
+/* Asks for all that there is, until it is stopped */
+static void ask_on(struct call *call)
+{
+	struct pair *p = call->pair;
+	ri_qp_attr_t *qp = kzalloc(sizeof(*qp), GFP_KERNEL);
+	ri_cq_attr_t cq = { .num_cqe = 100 };
+	uint_t size = 0, one = 1;
+	ri_mr_info_t mr;
+	ri_wc_t wc;
+
+	while (qp && !READ_ONCE(p->stop)) {
+		ri_qp_query(p->rnic, READ_ONCE(p->b.qp), qp, NULL);
+		ri_cq_query(p->rnic, READ_ONCE(p->b.cq), &cq, NULL);
+		ri_cq_modify(p->rnic, READ_ONCE(p->b.cq), RI_CQ_MODIFY_MASK_NUM_CQE, &cq, NULL);
+		ri_cq_poll(p->rnic, READ_ONCE(p->b.cq), &wc, &one, NULL);
+		ri_mr_query(p->rnic, READ_ONCE(p->b.mr), &mr, NULL);
+		ri_rnic_query(p->rnic, RI_QUERY_RNIC_PORT_INFO, NULL, &size, NULL);
+		ri_async_set_event_handler(p->vp, NULL, NULL);
+		cond_resched();
+	}
+	kfree(qp);
+}
+
+/* RI-05, RI-12: the device leaves while threads are in calls on what there is of it */
+static void device_goes_in_calls(struct kunit *test)
+{
+	struct pair *p = pair_connected(test);
+	struct call asks[2] = { { .fn = ask_on, .pair = p }, { .fn = ask_on, .pair = p } };
+	ri_cq_attr_t cq;
+
+	call_begin(test, &asks[0]);
+	call_begin(test, &asks[1]);
+	pair_end_device(p);
+	KUNIT_EXPECT_EQ(test, ri_cq_query(p->rnic, p->a.cq, &cq, NULL),
+			RI_RET_RNIC_INVALID_HANDLE);
+	msleep(50);
+	WRITE_ONCE(p->stop, true);
+	call_end(test, &asks[0]);
+	call_end(test, &asks[1]);
+	p->open = false;
+}
+
+/* RI-05: objects are made and ended while threads are in calls on them */
+static void ends_in_calls(struct kunit *test)
+{
+	ri_qp_attr_t *attr = kunit_kzalloc(test, sizeof(*attr), GFP_KERNEL);
+	struct pair *p = pair_idle(test, RI_PHYS_PAGE_LIST_MODE, 0);
+	struct call asks[2] = { { .fn = ask_on, .pair = p }, { .fn = ask_on, .pair = p } };
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, attr);
+	call_begin(test, &asks[0]);
+	call_begin(test, &asks[1]);
+	for (i = 0; i < 50; i++) {
+		ri_cq_attr_t cq = { .num_cqe = 4 * PAIR_DEPTH };
+
+		KUNIT_EXPECT_EQ(test, ri_qp_destroy(p->rnic, p->b.qp, NULL), OK);
+		KUNIT_EXPECT_EQ(test, ri_cq_destroy(p->rnic, p->b.cq, NULL), OK);
+		KUNIT_ASSERT_EQ(test, ri_cq_create(p->rnic, &cq, &p->b.cq, NULL, &p->b, NULL), OK);
+		*attr = pair_qp_attr(p, &p->b);
+		KUNIT_ASSERT_EQ(test, ri_qp_create(p->rnic, attr, &p->b.qp, NULL, &p->b, NULL), OK);
+	}
+	WRITE_ONCE(p->stop, true);
+	call_end(test, &asks[0]);
+	call_end(test, &asks[1]);
+	pair_close(p);
+}
+
+static void resize_cq(struct call *call)
+{
+	ri_cq_attr_t cq = { .num_cqe = 200 };
+
+	KUNIT_EXPECT_EQ(call->pair->test, ri_cq_modify(call->pair->rnic, call->pair->a.cq,
+						       RI_CQ_MODIFY_MASK_NUM_CQE, &cq, NULL), OK);
+}
+
+static void destroy_cq(struct call *call)
+{
+	KUNIT_EXPECT_EQ(call->pair->test, ri_cq_destroy(call->pair->rnic, call->pair->a.cq, NULL),
+			OK);
+}
+
+/* RI-05: an end waits for a call that sleeps, which sees the object to the last */
+static void end_waits_for_call(struct kunit *test)
+{
+	struct pair *p = pair_idle(test, RI_PHYS_PAGE_LIST_MODE, 0);
+	struct call sleeps = { .fn = resize_cq, .pair = p };
+	struct call ends = { .fn = destroy_cq, .pair = p };
+	ri_api_return_t ret;
+	struct srnic_cq *cq;
+
+	pair_destroy_qps(p);
+	mutex_lock(&ri_lock);
+	cq = to_srnic_cq(to_cq(ri_find(p->rnic, RI_KIND_CQ, p->a.cq, &ret))->cq);
+	mutex_unlock(&ri_lock);
+	mutex_lock(&cq->resize);
+	call_begin(test, &sleeps);
+	call_begin(test, &ends);
+	KUNIT_ASSERT_FALSE(test, completion_done(&ends.done));
+	mutex_unlock(&cq->resize);
+	call_end(test, &sleeps);
+	call_end(test, &ends);
+	p->a.cq = NULL;
+	pair_close(p);
+}
+
 static struct kunit_case rnicpi_cases[] = {
 	KUNIT_CASE(echo),
 	KUNIT_CASE(attaches),
@@ -622,6 +742,9 @@ static struct kunit_case rnicpi_cases[] = {
 	KUNIT_CASE(vp_data),
 	KUNIT_CASE(device_goes),
 	KUNIT_CASE(goes_detached),
+	KUNIT_CASE(end_waits_for_call),
+	KUNIT_CASE(ends_in_calls),
+	KUNIT_CASE(device_goes_in_calls),
 	{}
 };
 

@@ -3,6 +3,7 @@
 #include <linux/completion.h>
 #include <linux/delay.h>
 #include <linux/file.h>
+#include <linux/mm.h>
 #include <linux/spinlock.h>
 #include <rdma/ib_verbs.h>
 #include "rnicpi/kernel/rnic.h"
@@ -307,6 +308,49 @@ static void cq_ends_itself(struct kunit *test)
 	pair_close(p);
 }
 
+static void end_and_stay(ri_os_data_t vp_data, ri_os_data_t cq_data)
+{
+	slow_pause();
+	KUNIT_EXPECT_EQ(ending->test, ri_cq_destroy(ending->rnic, ending->b.cq, NULL), OK);
+	WRITE_ONCE(ended, 1);
+	msleep(1000);
+	WRITE_ONCE(slow.done, true);
+}
+
+/* b's handler ends its own CQ, and is still running afterwards */
+static struct pair *stays(struct kunit *test)
+{
+	struct pair *p = pair_connected(test);
+
+	ending = p;
+	ended = 0;
+	slow_begin();
+	KUNIT_EXPECT_EQ(test, ri_cq_set_event_handler(p->vp, &p->handler_id, end_and_stay, NULL),
+			OK);
+	KUNIT_EXPECT_EQ(test, ri_cq_req_notification(p->rnic, p->b.cq, RI_CMPLT_NOTIFY_ANY, NULL),
+			OK);
+	exchange(p);
+	KUNIT_ASSERT_GT(test, wait_for_completion_timeout(&slow.begun, 10 * HZ), 0);
+	pair_destroy_qps(p);
+	complete_all(&slow.go_on);
+	while (!READ_ONCE(ended))
+		usleep_range(100, 200);
+	p->b.cq = NULL;
+	return p;
+}
+
+/* L1416, L1841: the ends of the RNIC handle and of the RNIC wait for such a handler, too */
+static void rnic_end_waits(struct kunit *test)
+{
+	struct pair *p = stays(test);
+
+	pair_close(p);
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(slow.done));
+	/* it uses what ends with the test */
+	if (!READ_ONCE(slow.done))
+		msleep(1500);
+}
+
 /* ----- contexts ----- */
 
 static DEFINE_SPINLOCK(consumer_lock);
@@ -322,13 +366,35 @@ static void atomic_context(struct kunit *test)
 	ri_data_seg_t in = pair_seg(&p->a, 0, 64), out = pair_seg(&p->b, 0, 64);
 	ri_wr_recv_t recv = { .id = 1, .sg_list = &out, .num_sgls = 1 };
 	ri_wr_t send = { .wr_send = { RI_WR_TYPE_SEND, RI_WR_SIGNALED_FLAG, 2, &in, 0, 1, 0 } };
-	ri_api_return_t ret[10];
+	ri_srq_attr_t srq_attr = { .max_wrs = 4, .max_sgl = 1, .pd = p->pd };
+	ri_phys_addr_t list[1] = { virt_to_phys(p->a.mem + PAGE_SIZE) };
+	ri_mr_reg_phys_attr_t phys = {
+		.common = { .va = 0x5000, .length = PAGE_SIZE, .mem_attr = RI_MEM_FLAGS_LOCAL },
+		.phys_buf_list = list, .nbufs = 1, .pble_size = PAGE_SIZE,
+	};
+	ri_cq_handle_t empty = NULL;
+	ri_cq_attr_t cq_attr = { .num_cqe = 1 };
+	ri_mrw_handle_t handle;
+	ri_api_return_t ret[20], polled;
 	unsigned long flags;
-	uint_t one = 1;
+	ri_srq_handle_t srq;
+	ri_ltag_t ltag = 1;
 	ri_phys_buf_t io;
+	ri_mw_handle_t mw;
+	ri_mr_handle_t mr;
+	ri_rtag_t rtag;
+	uint_t one = 1;
 	u32 i, n = 0;
 
 	KUNIT_ASSERT_EQ(test, rix_rnic_vectors(p->vp, &al, NULL, NULL), OK);
+	KUNIT_ASSERT_EQ(test, ri_srq_create(p->rnic, &srq_attr, &srq, NULL, NULL, NULL), OK);
+	KUNIT_ASSERT_EQ(test, ri_cq_create(p->rnic, &cq_attr, &empty, NULL, NULL, NULL), OK);
+	KUNIT_ASSERT_EQ(test, ri_mw_alloc(p->rnic, p->pd, RI_MW_TYPE_NARROW, &mw, &rtag, NULL, NULL,
+					  NULL), OK);
+	KUNIT_ASSERT_EQ(test, ri_ltag_alloc(p->rnic, &one, p->pd, RI_MEM_FLAGS_LOCAL, &mr, &ltag,
+					    NULL, NULL, NULL, NULL), OK);
+	phys.common.pd = p->pd;
+	handle.mr_handle = mr;
 	spin_lock_irqsave(&consumer_lock, flags);
 	ret[n++] = al->ri_op_qp_postrq(p->rnic, p->b.qp, &recv, &one, NULL);
 	ret[n++] = al->ri_op_qp_post_recv(p->rnic, p->b.qp, 0, 3, &out, 1, NULL);
@@ -340,12 +406,34 @@ static void atomic_context(struct kunit *test)
 	ret[n++] = al->ri_op_mem_unmap(p->rnic, &io, NULL, NULL);
 	ret[n++] = al->ri_op_mem_sync_rread(p->rnic, &in, 1, NULL);
 	ret[n++] = al->ri_op_mem_sync_rwrite(p->rnic, &in, 1, NULL);
-	p->b.wc.type_wc = 0;
-	al->ri_op_cq_poll(p->rnic, p->b.cq, &p->b.wc, &one, NULL);
+	ret[n++] = al->ri_op_qp_post_send(p->rnic, p->a.qp, RI_WR_TYPE_SEND, 0, 5, &in, 0, 1, 0,
+					  NULL);
+	ret[n++] = al->ri_op_qp_post_rdma_read(p->rnic, p->a.qp, RI_WR_TYPE_RDMA_READ, 0, 6, &in,
+					       (uintptr_t)p->b.mem, 1, p->b.tag, NULL);
+	ret[n++] = al->ri_op_qp_post_bind(p->rnic, p->a.qp, RI_WR_TYPE_BIND, 0, 7, mw, rtag,
+					  p->a.mr, p->a.tag, (uintptr_t)p->a.mem, 64,
+					  RI_MEM_FLAGS_REMOTE_READ, NULL);
+	ret[n++] = al->ri_op_qp_post_fmr(p->rnic, p->a.qp, RI_WR_TYPE_FAST_REGISTER, 0, 8, &phys,
+					 ltag, ltag, mr, NULL);
+	ret[n++] = al->ri_op_qp_post_local_invalidate(p->rnic, p->a.qp,
+						      RI_WR_TYPE_LOCAL_INVALIDATE_MR,
+						      RI_WR_SIGNALED_FLAG, 9, ltag, 0, handle,
+						      NULL);
+	one = 1;
+	ret[n++] = al->ri_op_srq_post(p->rnic, srq, &recv, &one, NULL);
+	ret[n++] = al->ri_op_srq_post_recv(p->rnic, srq, 0, 10, &out, 1, NULL);
+	one = 1;
+	polled = al->ri_op_cq_poll(p->rnic, empty, &p->b.wc, &one, NULL);
 	spin_unlock_irqrestore(&consumer_lock, flags);
 	for (i = 0; i < n; i++)
 		KUNIT_EXPECT_EQ_MSG(test, ret[i], OK, "call %u", i);
+	KUNIT_EXPECT_EQ(test, polled, RI_RET_CQ_EMPTY);
 	pair_expect(p, &p->a, 2, RI_WC_TYPE_SEND, RI_WC_STATUS_SUCCESS);
+	pair_expect(p, &p->a, 9, RI_WC_TYPE_LOCAL_INVALIDATE, RI_WC_STATUS_SUCCESS);
+	KUNIT_EXPECT_EQ(test, ri_mw_dealloc(p->rnic, mw, NULL), OK);
+	KUNIT_EXPECT_EQ(test, ri_mr_dereg(p->rnic, mr, NULL), OK);
+	KUNIT_EXPECT_EQ(test, ri_srq_destroy(p->rnic, srq, NULL), OK);
+	KUNIT_EXPECT_EQ(test, ri_cq_destroy(p->rnic, empty, NULL), OK);
 	pair_close(p);
 }
 
@@ -358,6 +446,7 @@ static struct kunit_case upcall_cases[] = {
 	KUNIT_CASE(qp_end_waits),
 	KUNIT_CASE(handler_end_waits),
 	KUNIT_CASE(cq_ends_itself),
+	KUNIT_CASE(rnic_end_waits),
 	KUNIT_CASE(atomic_context),
 	{}
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Pinning (5.2): kernel memory does not move, so pins have no effect. The list of pins serves
- * to check unpins. And mapping: a software RNIC uses the CPU's physical addresses.
+ * Pinning (5.2): kernel memory does not move, so pins have no effect. And mapping: a software
+ * RNIC uses the CPU's physical addresses. The lists of both serve to check their ends.
  */
 
 #include <linux/mm.h>
@@ -181,43 +181,127 @@ static u64 contiguous(const char *vaddr, u64 len)
 }
 
 /**
+ * struct map - what one call has mapped
+ * @link: in struct rnic.maps
+ * @io: the answer
+ * @os_data: the consumer's
+ */
+struct map {
+	struct hlist_node link;
+	ri_phys_buf_t io;
+	ri_os_data_t os_data;
+};
+
+static void add_map(struct rnic *rnic, struct map *map)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&rnic->map_lock, flags);
+	hash_add(rnic->maps, &map->link, map->io.phys_address);
+	spin_unlock_irqrestore(&rnic->map_lock, flags);
+}
+
+/* Return: a map with the same parameters, which is in the table no more; or NULL */
+static struct map *take_map(struct rnic *rnic, const ri_phys_buf_t *io, ri_os_data_t os_data)
+{
+	struct map *map, *found = NULL;
+	unsigned long flags;
+
+	spin_lock_irqsave(&rnic->map_lock, flags);
+	hash_for_each_possible(rnic->maps, map, link, io->phys_address) {
+		if (map->io.phys_address == io->phys_address &&
+		    map->io.phys_len == io->phys_len && map->os_data == os_data) {
+			hash_del(&map->link);
+			found = map;
+			break;
+		}
+	}
+	spin_unlock_irqrestore(&rnic->map_lock, flags);
+	return found;
+}
+
+/**
+ * ri_maps_end - forget what an RNIC handle still maps
+ * @rnic: nobody else knows it
+ *
+ * Any context.
+ */
+void ri_maps_end(struct rnic *rnic)
+{
+	struct hlist_node *next;
+	struct map *map;
+	int i;
+
+	hash_for_each_safe(rnic->maps, i, next, map, link)
+		kfree(map);
+	hash_init(rnic->maps);
+}
+
+/**
  * ri_do_mem_map - ri_mem_map
  * @rnic: an RNIC handle
  * @vaddr: of the kernel, pinned
  * @len: bytes
  * @io: set to the physical address, and the number of contiguous bytes there (RI-59)
- * @os_data: ignored
+ * @os_data: stored; ri_mem_unmap() has to pass the same
  * @err_data: may be NULL
  *
- * Any context. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_INVALID_PARAMETER
+ * Any context. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_INVALID_PARAMETER,
+ * RI_RET_RESOURCE_SHORTAGE
  */
 ri_api_return_t ri_do_mem_map(ri_rnic_handle_t rnic, ri_vaddr_t vaddr, ri_length_t len,
 			      ri_phys_buf_t *io, ri_os_data_t os_data, ri_err_data_t *err_data)
 {
-	if (!ri_is_rnic(rnic))
-		return ri_answer(err_data, RI_RET_RNIC_INVALID_HANDLE);
-	if (!vaddr || !len || !io || !is_mapped(vaddr))
-		return ri_answer(err_data, RI_RET_INVALID_PARAMETER);
-	io->phys_address = phys_of(vaddr);
-	io->phys_len = contiguous(vaddr, len);
-	return ri_done(err_data);
+	ri_api_return_t ret = RI_RET_SUCCESS;
+	struct rnic_obj *r;
+	struct map *map;
+
+	rcu_read_lock();
+	r = ri_look_up(RI_KIND_RNIC, rnic);
+	if (!r)
+		ret = RI_RET_RNIC_INVALID_HANDLE;
+	else if (!vaddr || !len || !io || !is_mapped(vaddr))
+		ret = RI_RET_INVALID_PARAMETER;
+	map = ret ? NULL : kmalloc(sizeof(*map), GFP_ATOMIC);
+	if (map) {
+		io->phys_address = phys_of(vaddr);
+		io->phys_len = contiguous(vaddr, len);
+		map->io = *io;
+		map->os_data = os_data;
+		add_map(to_rnic(r), map);
+	} else if (!ret) {
+		ret = RI_RET_RESOURCE_SHORTAGE;
+	}
+	rcu_read_unlock();
+	return ri_answer(err_data, ret);
 }
 
 /**
- * ri_do_mem_unmap - ri_mem_unmap: only checks its parameters
- * @rnic: an RNIC handle
- * @io: of ri_do_mem_map()
- * @os_data: ignored
+ * ri_do_mem_unmap - ri_mem_unmap
+ * @rnic: as of ri_do_mem_map()
+ * @io: likewise
+ * @os_data: likewise
  * @err_data: may be NULL
  *
- * Any context. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_INVALID_PARAMETER
+ * Any context. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE; RI_RET_INVALID_PARAMETER:
+ * there is no such map
  */
 ri_api_return_t ri_do_mem_unmap(ri_rnic_handle_t rnic, ri_phys_buf_t *io, ri_os_data_t os_data,
 				ri_err_data_t *err_data)
 {
-	if (!ri_is_rnic(rnic))
-		return ri_answer(err_data, RI_RET_RNIC_INVALID_HANDLE);
-	if (!io || !io->phys_len || !pfn_valid(PHYS_PFN(io->phys_address)))
-		return ri_answer(err_data, RI_RET_INVALID_PARAMETER);
-	return ri_done(err_data);
+	ri_api_return_t ret = RI_RET_INVALID_PARAMETER;
+	struct rnic_obj *r;
+	struct map *map = NULL;
+
+	rcu_read_lock();
+	r = ri_look_up(RI_KIND_RNIC, rnic);
+	if (!r)
+		ret = RI_RET_RNIC_INVALID_HANDLE;
+	else if (io)
+		map = take_map(to_rnic(r), io, os_data);
+	if (map)
+		ret = RI_RET_SUCCESS;
+	rcu_read_unlock();
+	kfree(map);
+	return ri_answer(err_data, ret);
 }

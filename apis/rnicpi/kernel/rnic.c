@@ -61,6 +61,8 @@ ri_api_return_t ri_do_rnic_get_hdl(ri_vp_handle_t vp_hdl, ri_consumer_domain_t l
 		return ri_answer(err_data, RI_RET_RESOURCE_SHORTAGE);
 	INIT_LIST_HEAD(&r->objects);
 	xa_init(&r->qps);
+	spin_lock_init(&r->map_lock);
+	hash_init(r->maps);
 	mutex_lock(&ri_lock);
 	ret = get_hdl(vp_hdl, location, rnic, r, os_data);
 	mutex_unlock(&ri_lock);
@@ -79,6 +81,7 @@ ri_api_return_t ri_do_rnic_get_hdl(ri_vp_handle_t vp_hdl, ri_consumer_domain_t l
 void ri_rnic_end(struct rnic *rnic)
 {
 	ri_upcall_flush(rnic->vp);
+	ri_maps_end(rnic);
 	mutex_lock(&ri_lock);
 	ri_leave(&rnic->obj);
 	mutex_unlock(&ri_lock);

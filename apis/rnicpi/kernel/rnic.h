@@ -11,6 +11,7 @@
 #define RNIC_H
 
 #include <linux/completion.h>
+#include <linux/hashtable.h>
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -104,12 +105,16 @@ struct rnic_vp {
  * @vp: its device
  * @objects: ri_lock: its objects
  * @qps: by QP number
+ * @map_lock: protects @maps; taken with irqs off
+ * @maps: what ri_mem_map() has mapped, by physical address
  */
 struct rnic {
 	struct rnic_obj obj;
 	struct rnic_vp *vp;
 	struct list_head objects;
 	struct xarray qps;
+	spinlock_t map_lock;	/* see above */
+	DECLARE_HASHTABLE(maps, 6);
 };
 
 struct rnic_pd {
@@ -228,6 +233,7 @@ void ri_kvp_exit(void);
 
 /* pin.c */
 bool ri_is_memory(ri_vaddr_t vaddr, ri_length_t len);
+void ri_maps_end(struct rnic *rnic);
 void ri_pin_exit(void);
 
 /* kal.c */

@@ -593,7 +593,7 @@ static void maps(struct kunit *test)
 {
 	struct pair *p = pair_idle(test, RI_PHYS_PAGE_LIST_MODE, 0);
 	char *mem = vmalloc(4 * PAGE_SIZE), *at, *first;
-	ri_phys_buf_t io;
+	ri_phys_buf_t io, other;
 	u64 left = 4 * PAGE_SIZE - 10;
 
 	KUNIT_ASSERT_NOT_NULL(test, mem);
@@ -612,6 +612,19 @@ static void maps(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ri_mem_map(p->rnic, p->a.mem + 1, PAIR_BYTES - 1, &io, p, NULL), OK);
 	KUNIT_EXPECT_EQ(test, io.phys_len, PAIR_BYTES - 1);
 	KUNIT_EXPECT_EQ(test, io.phys_address, phys(p->a.mem + 1));
+	/* a map ends once, and with what it began with (L4370) */
+#define UNMAP(what, data)	ri_mem_unmap(p->rnic, what, data, NULL)
+	KUNIT_EXPECT_EQ(test, UNMAP(&io, test), RI_RET_INVALID_PARAMETER);
+	other = io;
+	other.phys_address++;
+	KUNIT_EXPECT_EQ(test, UNMAP(&other, p), RI_RET_INVALID_PARAMETER);
+	other = io;
+	other.phys_len--;
+	KUNIT_EXPECT_EQ(test, UNMAP(&other, p), RI_RET_INVALID_PARAMETER);
+	KUNIT_EXPECT_EQ(test, UNMAP(&io, p), OK);
+	KUNIT_EXPECT_EQ(test, UNMAP(&io, p), RI_RET_INVALID_PARAMETER);
+	/* one that is left ends with the RNIC handle */
+	KUNIT_EXPECT_EQ(test, ri_mem_map(p->rnic, p->a.mem, 1, &io, p, NULL), OK);
 	KUNIT_EXPECT_EQ(test, ri_mem_map(p->rnic, NULL, 1, &io, p, NULL), RI_RET_INVALID_PARAMETER);
 	KUNIT_EXPECT_EQ(test, ri_mem_map(p->rnic, mem, 0, &io, p, NULL), RI_RET_INVALID_PARAMETER);
 	KUNIT_EXPECT_EQ(test, ri_mem_unmap(p->rnic, NULL, p, NULL), RI_RET_INVALID_PARAMETER);

@@ -11,6 +11,8 @@
 #include "srnic.h"
 
 #define ALL	(RI_MR_REREG_TRANSLATE | RI_MR_REREG_PD | RI_MR_REREG_ACCESS)
+/* Attributes that only the registration knows */
+#define KEPT	(RI_MEM_FLAGS_CONSUMER_OWNS_KEY | RI_MEM_FLAGS_NONCOHERENT)
 
 /**
  * struct memory - memory for a new region
@@ -105,9 +107,16 @@ static ri_api_return_t code_of(enum srnic_wc_status native)
 	return native < ARRAY_SIZE(codes) && codes[native] ? codes[native] : RI_RET_FAIL;
 }
 
-/* Return: RI_RET_SUCCESS with @made set; or the code, with @err_data set */
+static ri_api_return_t check_attr(ri_mem_attr_t attr, const ri_rtag_t *rtag)
+{
+	return ri_check_attr(attr & ~(RI_MEM_FLAGS_CONSUMER_OWNS_KEY | RI_MEM_FLAGS_USER_VA), rtag,
+			     0);
+}
+
+/* Return: RI_RET_SUCCESS with @made set; or the code, with @err_data set. @key: see L3616 */
 static ri_api_return_t make(struct rnic_pd *pd, const ri_mr_reg_attr_t *attr,
-			    const struct memory *mem, struct ib_mr **made, ri_err_data_t *err_data)
+			    const struct memory *mem, ri_ltag_t key, struct ib_mr **made,
+			    ri_err_data_t *err_data)
 {
 	struct rnic_vp *vp = pd->obj.rnic->vp;
 	enum srnic_wc_status status;
@@ -119,6 +128,8 @@ static ri_api_return_t make(struct rnic_pd *pd, const ri_mr_reg_attr_t *attr,
 	mr = ib_alloc_mr(pd->pd, IB_MR_TYPE_MEM_REG, blocks_of(vp, mem) ?: 1);
 	if (IS_ERR(mr))
 		return ri_failed(err_data, PTR_ERR(mr), RI_RET_FAIL);
+	if (attr->mem_attr & RI_MEM_FLAGS_CONSUMER_OWNS_KEY)
+		ib_update_fast_reg_key(mr, key);
 	status = list_memory(vp, mr, mem);
 	if (!status)
 		status = srnic_native_mr_register(mr, attr->va, attr->length,
@@ -131,10 +142,13 @@ static ri_api_return_t make(struct rnic_pd *pd, const ri_mr_reg_attr_t *attr,
 	return ri_answer(err_data, code_of(status));
 }
 
+/* An RNIC handle of the kernel has no process whose addresses could be meant (L5833) */
 static ri_api_return_t check_va(const ri_mr_reg_attr_t *attr)
 {
 	if (!attr->length || attr->length > (u64)SRNIC_MAX_FR_BLOCKS << PAGE_SHIFT)
 		return RI_RET_MEM_INVALID_LENGTH;
+	if (attr->mem_attr & RI_MEM_FLAGS_USER_VA)
+		return RI_RET_MEM_INVALID_ADDRESS;
 	return ri_is_memory((void *)(uintptr_t)attr->va, attr->length) ?
 	       RI_RET_SUCCESS : RI_RET_MEM_INVALID_ADDRESS;
 }
@@ -154,7 +168,7 @@ static ri_api_return_t enter(struct rnic_mr *m, ri_os_data_t os_data, ri_err_dat
 
 /* Under ri_lock. @attr is checked, except for the PD */
 static ri_api_return_t new_mr(ri_rnic_handle_t rnic, const ri_mr_reg_attr_t *attr,
-			      const struct memory *mem, struct rnic_mr **made,
+			      const struct memory *mem, ri_ltag_t key, struct rnic_mr **made,
 			      ri_os_data_t os_data, ri_err_data_t *err_data)
 {
 	struct rnic_mr *m;
@@ -170,7 +184,7 @@ static ri_api_return_t new_mr(ri_rnic_handle_t rnic, const ri_mr_reg_attr_t *att
 	m->pd = to_pd(pd);
 	m->attr = *attr;
 	m->remote = attr->mem_attr & RI_MEM_FLAGS_REMOTE;
-	ret = make(m->pd, attr, mem, &m->mr, err_data);
+	ret = make(m->pd, attr, mem, key, &m->mr, err_data);
 	if (!ret)
 		ret = enter(m, os_data, err_data);
 	if (ret)
@@ -186,7 +200,7 @@ static ri_api_return_t reg(ri_rnic_handle_t rnic, const ri_mr_reg_attr_t *attr,
 			   ri_rtag_t *rtag, ri_os_data_t os_data, ri_err_data_t *err_data)
 {
 	struct rnic_mr *m = NULL;
-	ri_api_return_t ret = new_mr(rnic, attr, mem, &m, os_data, err_data);
+	ri_api_return_t ret = new_mr(rnic, attr, mem, *ltag, &m, os_data, err_data);
 
 	if (!ret) {
 		*mr = m->obj.handle;
@@ -200,7 +214,7 @@ static ri_api_return_t reg(ri_rnic_handle_t rnic, const ri_mr_reg_attr_t *attr,
  * @rnic: an RNIC handle
  * @mr_reg_attr: kernel memory, rights, PD
  * @mr: the region
- * @ltag: its STag
+ * @ltag: in: with RI_MEM_FLAGS_CONSUMER_OWNS_KEY its key is the STag's key; out: the STag
  * @rtag: the same STag; may be NULL only for regions without remote rights
  * @vp_data: ignored
  * @os_data: stored
@@ -208,8 +222,7 @@ static ri_api_return_t reg(ri_rnic_handle_t rnic, const ri_mr_reg_attr_t *attr,
  *
  * May sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_PD_INVALID_HANDLE,
  * RI_RET_INVALID_PARAMETER, RI_RET_MEM_INVALID_LENGTH, RI_RET_MEM_INVALID_ACCESS,
- * RI_RET_MEM_INVALID_ADDRESS, RI_RET_RESOURCE_SHORTAGE; RI_RET_OP_UNSUPPORTED: a key of the
- * caller's, or memory of a process
+ * RI_RET_MEM_INVALID_ADDRESS, RI_RET_RESOURCE_SHORTAGE
  */
 ri_api_return_t ri_do_mr_reg(ri_rnic_handle_t rnic, const ri_mr_reg_attr_t *mr_reg_attr,
 			     ri_mr_handle_t *mr, ri_ltag_t *ltag, ri_rtag_t *rtag,
@@ -222,7 +235,7 @@ ri_api_return_t ri_do_mr_reg(ri_rnic_handle_t rnic, const ri_mr_reg_attr_t *mr_r
 		return ri_answer(err_data, RI_RET_RNIC_INVALID_HANDLE);
 	if (!mr_reg_attr || !mr || !ltag)
 		return ri_answer(err_data, RI_RET_INVALID_PARAMETER);
-	ret = ri_check_attr(mr_reg_attr->mem_attr, rtag, RI_MEM_FLAGS_USER_VA);
+	ret = check_attr(mr_reg_attr->mem_attr, rtag);
 	if (!ret)
 		ret = check_va(mr_reg_attr);
 	if (ret)
@@ -241,7 +254,7 @@ ri_api_return_t ri_do_mr_reg(ri_rnic_handle_t rnic, const ri_mr_reg_attr_t *mr_r
  * @mr_phys_attr: list of physical buffers, in the mode that the RNIC was opened with; TO, rights
  *		  and PD
  * @mr: the region
- * @ltag: its STag
+ * @ltag: as of ri_do_mr_reg()
  * @rtag: the same STag; may be NULL only for regions without remote rights
  * @vp_data: ignored
  * @os_data: stored
@@ -262,7 +275,7 @@ ri_api_return_t ri_do_mr_reg_phys(ri_rnic_handle_t rnic, ri_mr_reg_phys_attr_t *
 		return ri_answer(err_data, RI_RET_RNIC_INVALID_HANDLE);
 	if (!mr_phys_attr || !mr || !ltag)
 		return ri_answer(err_data, RI_RET_INVALID_PARAMETER);
-	ret = ri_check_attr(mr_phys_attr->common.mem_attr, rtag, RI_MEM_FLAGS_USER_VA);
+	ret = check_attr(mr_phys_attr->common.mem_attr, rtag);
 	if (ret)
 		return ri_answer(err_data, ret);
 	mutex_lock(&ri_lock);
@@ -273,10 +286,11 @@ ri_api_return_t ri_do_mr_reg_phys(ri_rnic_handle_t rnic, ri_mr_reg_phys_attr_t *
 
 /* Under ri_lock */
 static ri_api_return_t reg_shared(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
-				  ri_mr_reg_attr_t *attr, ri_mr_handle_t *out_mr,
+				  ri_mr_reg_attr_t *asked, ri_mr_handle_t *out_mr,
 				  ri_ltag_t *ltag, ri_rtag_t *rtag, ri_os_data_t os_data,
 				  ri_err_data_t *err_data)
 {
+	ri_mr_reg_attr_t attr = *asked;
 	struct srnic_native_stag is;
 	struct memory mem = { };
 	struct rnic_obj *from;
@@ -285,19 +299,21 @@ static ri_api_return_t reg_shared(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
 
 	from = ri_find(rnic, RI_KIND_MR, in_mr, &ret);
 	if (!ret)
-		ret = ri_check_attr(attr->mem_attr, rtag, RI_MEM_FLAGS_USER_VA);
+		ret = check_attr(attr.mem_attr, rtag);
 	if (ret)
 		return ri_answer(err_data, ret);
 	mem.from = to_mr(from)->mr;
 	srnic_native_mr_query(mem.from, &is);
 	if (!is.valid)
 		return ri_answer(err_data, RI_RET_MR_INVALID_HANDLE);
-	attr->length = is.length;
-	ret = new_mr(rnic, attr, &mem, &m, os_data, err_data);
+	attr.length = is.length;
+	attr.mem_attr &= ~RI_MEM_FLAGS_NONCOHERENT;	/* of its output alone (L4058) */
+	ret = new_mr(rnic, &attr, &mem, *ltag, &m, os_data, err_data);
 	if (ret)
 		return ret;
 	srnic_native_mr_share(mem.from);
 	srnic_native_mr_share(m->mr);
+	*asked = attr;
 	*out_mr = m->obj.handle;
 	ri_tell_tags(m->mr->lkey, ltag, rtag);
 	return ret;
@@ -309,7 +325,7 @@ static ri_api_return_t reg_shared(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
  * @in_mr: a region of @rnic, with memory
  * @mr_reg_attr: TO, rights and PD of the new region; its length becomes that of @in_mr
  * @out_mr: a region with the same memory; both stay shared
- * @ltag: its STag
+ * @ltag: as of ri_do_mr_reg()
  * @rtag: the same STag; may be NULL only for regions without remote rights
  * @vp_data: ignored
  * @os_data: stored
@@ -324,6 +340,8 @@ ri_api_return_t ri_do_mr_reg_shared(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
 {
 	ri_api_return_t ret;
 
+	if (!ri_is_rnic(rnic))
+		return ri_answer(err_data, RI_RET_RNIC_INVALID_HANDLE);
 	if (!mr_reg_attr || !out_mr || !ltag)
 		return ri_answer(err_data, RI_RET_INVALID_PARAMETER);
 	mutex_lock(&ri_lock);
@@ -421,7 +439,7 @@ static void look(struct rnic_mr *m, ri_mr_info_t *info)
 		.stag_state = is.valid ? RI_STAG_STATE_VALID : RI_STAG_STATE_INVALID,
 	};
 	if (is.valid) {
-		info->attr.mem_attr = ri_attr_of(is.rights);
+		info->attr.mem_attr = ri_attr_of(is.rights) | (m->attr.mem_attr & KEPT);
 		info->attr.va = is.base;
 		info->attr.length = is.length;
 	}
@@ -460,88 +478,121 @@ ri_api_return_t ri_do_mr_query(ri_rnic_handle_t rnic, ri_mr_handle_t mr, ri_mr_i
 
 /* ----- rereg and dereg ----- */
 
-/* Under ri_lock. Merges the requested attributes with the current ones into @attr and @pd */
+/**
+ * struct change - a region that is registered anew
+ * @attr: attributes that are asked for, and current ones
+ * @pd: its PD
+ * @mem: its memory
+ * @old: in its place before, until @old_pd is without it
+ * @old_pd: the PD of @old
+ */
+struct change {
+	ri_mr_reg_attr_t attr;
+	struct rnic_pd *pd;
+	struct memory mem;
+	struct ib_mr *old;
+	struct rnic_pd *old_pd;
+};
+
+/* Under ri_lock. An RTag is needed if remote rights are asked for (L3753) */
 static ri_api_return_t plan(struct rnic_mr *m, u32 mask, const ri_mr_reg_attr_t *asked,
-			    const ri_rtag_t *rtag, ri_mr_reg_attr_t *attr, struct rnic_pd **pd)
+			    const ri_mr_reg_phys_attr_t *phys, const ri_rtag_t *rtag,
+			    struct change *c)
 {
+	ri_api_return_t ret = RI_RET_SUCCESS;
 	struct srnic_native_stag is;
 	struct rnic_obj *obj;
-	ri_api_return_t ret;
 
 	srnic_native_mr_query(m->mr, &is);
-	*attr = m->attr;
-	attr->va = is.base;
-	attr->length = is.length;
-	*pd = m->pd;
+	*c = (struct change){ .attr = m->attr, .pd = m->pd, .old = m->mr, .old_pd = m->pd };
+	c->attr.va = is.base;
+	c->attr.length = is.length;
+	if (mask & RI_MR_REREG_ACCESS) {
+		c->attr.mem_attr = asked->mem_attr;
+		ret = check_attr(asked->mem_attr, rtag);
+	}
 	if (mask & RI_MR_REREG_TRANSLATE) {
-		attr->va = asked->va;
-		attr->length = asked->length;
+		c->attr.va = asked->va;
+		c->attr.length = asked->length;
+		c->mem = (struct memory){ .phys = phys, .va = asked->va, .length = asked->length };
+		if (!ret && !phys)
+			ret = check_va(&c->attr);
+	} else {
+		c->mem.from = m->mr;
 	}
-	if (mask & RI_MR_REREG_ACCESS)
-		attr->mem_attr = asked->mem_attr;
-	if (mask & RI_MR_REREG_PD) {
+	if (!ret && mask & RI_MR_REREG_PD) {
 		obj = ri_find(m->obj.rnic->obj.handle, RI_KIND_PD, asked->pd, &ret);
-		if (ret)
-			return ret;
-		attr->pd = asked->pd;
-		*pd = to_pd(obj);
+		c->attr.pd = asked->pd;
+		c->pd = obj ? to_pd(obj) : NULL;
 	}
-	return ri_check_attr(attr->mem_attr, rtag, RI_MEM_FLAGS_USER_VA);
+	return ret;
 }
 
-static void take_over(struct rnic_mr *m, struct ib_mr *mr, const ri_mr_reg_attr_t *attr,
-		      struct rnic_pd *pd)
+/* Under ri_lock. Share status is permanent (L754) */
+static void take_over(struct rnic_mr *m, struct ib_mr *mr, const struct change *c)
 {
-	struct ib_mr *old = m->mr;
+	struct srnic_native_stag is;
 
+	srnic_native_mr_query(c->old, &is);
+	if (is.shared)
+		srnic_native_mr_share(mr);
 	WRITE_ONCE(m->mr, mr);
-	m->pd->obj.users--;
-	pd->obj.users++;
-	m->pd = pd;
-	m->attr = *attr;
-	m->remote = attr->mem_attr & RI_MEM_FLAGS_REMOTE;
-	ib_dereg_mr(old);
+	c->pd->obj.users++;
+	m->pd = c->pd;
+	m->attr = c->attr;
+	m->remote = c->attr.mem_attr & RI_MEM_FLAGS_REMOTE;
 }
 
-/*
- * Under ri_lock. As the page has it: if windows are bound nothing changes; after any other error
- * the old region is gone (L3782). Keeps the old region until the new one is registered.
- */
-static ri_api_return_t rereg(struct rnic_mr *m, u32 mask, const ri_mr_reg_attr_t *asked,
-			     const ri_mr_reg_phys_attr_t *phys, const ri_rtag_t *rtag,
-			     ri_err_data_t *err_data)
+/* Without ri_lock: posts in progress may have looked it up */
+static void end_old(const struct change *c)
 {
-	struct memory mem = { };
-	ri_mr_reg_attr_t attr;
-	struct ib_mr *mr = NULL;
-	struct rnic_pd *pd;
-	ri_api_return_t ret;
-	int err = srnic_native_mr_suspend(m->mr);
+	synchronize_rcu();
+	ib_dereg_mr(c->old);
+	mutex_lock(&ri_lock);
+	c->old_pd->obj.users--;
+	mutex_unlock(&ri_lock);
+}
 
+/* After an error of others the region is gone (L3782) */
+static bool leaves_it(ri_api_return_t ret)
+{
+	return !ret || ret == RI_RET_WINDOWS_BOUND || ret == RI_RET_RNIC_INVALID_HANDLE ||
+	       ret == RI_RET_MR_INVALID_HANDLE || ret == RI_RET_INVALID_PARAMETER;
+}
+
+/* Under ri_lock. All that changes nothing comes before the region is made Invalid */
+static ri_api_return_t rereg(struct rnic_mr *m, u32 mask, const ri_mr_reg_attr_t *asked,
+			     const ri_mr_reg_phys_attr_t *phys, ri_ltag_t key,
+			     const ri_rtag_t *rtag, struct change *c, ri_err_data_t *err_data)
+{
+	ri_api_return_t ret = plan(m, mask, asked, phys, rtag, c);
+	struct ib_mr *mr;
+	int err;
+
+	if (ret && leaves_it(ret))
+		return ri_answer(err_data, ret);
+	err = srnic_native_mr_suspend(m->mr);
 	if (err)
 		return ri_failed(err_data, err, RI_RET_WINDOWS_BOUND);
-	ret = plan(m, mask, asked, rtag, &attr, &pd);
-	if (!ret && mask & RI_MR_REREG_TRANSLATE && !phys)
-		ret = check_va(&attr);
-	if (ret) {
-		ri_answer(err_data, ret);
-	} else {
-		mem.va = attr.va;
-		mem.length = attr.length;
-		if (mask & RI_MR_REREG_TRANSLATE)
-			mem.phys = phys;
-		else
-			mem.from = m->mr;
-		ret = make(pd, &attr, &mem, &mr, err_data);
-	}
-	if (!ret) {
-		take_over(m, mr, &attr, pd);
-		return ret;
-	}
-	ib_dereg_mr(m->mr);
-	m->pd->obj.users--;
-	ri_leave(&m->obj);
+	if (ret)
+		return ri_answer(err_data, ret);
+	ret = make(c->pd, &c->attr, &c->mem, key, &mr, err_data);
+	if (!ret)
+		take_over(m, mr, c);
 	return ret;
+}
+
+/* Under ri_lock */
+static ri_api_return_t check_rereg(struct rnic_mr *m, u32 mask, const ri_mr_reg_attr_t *attr,
+				   const ri_mr_reg_phys_attr_t *phys, const ri_mr_handle_t *out_mr,
+				   const ri_ltag_t *ltag)
+{
+	struct srnic_native_stag is;
+
+	if (!attr || !out_mr || !ltag || !mask || mask & ~ALL)
+		return RI_RET_INVALID_PARAMETER;
+	srnic_native_mr_query(m->mr, &is);
+	return phys && is.shared ? RI_RET_MR_INVALID_HANDLE : RI_RET_SUCCESS;
 }
 
 /* @phys may be NULL; otherwise @attr is part of it */
@@ -550,27 +601,35 @@ static ri_api_return_t do_rereg(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr, u32
 				ri_mr_handle_t *out_mr, ri_ltag_t *ltag, ri_rtag_t *rtag,
 				ri_err_data_t *err_data)
 {
-	struct srnic_native_stag is;
-	struct rnic_obj *obj;
 	ri_api_return_t ret;
+	struct rnic_obj *obj = ri_get(rnic, RI_KIND_MR, in_mr, &ret);
+	struct change c;
+	bool gone;
 
+	if (!obj)
+		return ri_answer(err_data, ret);
 	mutex_lock(&ri_lock);
-	obj = ri_find(rnic, RI_KIND_MR, in_mr, &ret);
-	if (!ret && (!attr || !out_mr || !ltag || !mask || mask & ~ALL))
-		ret = RI_RET_INVALID_PARAMETER;
-	if (!ret)
-		srnic_native_mr_query(to_mr(obj)->mr, &is);
-	if (!ret && phys && is.shared)
-		ret = RI_RET_MR_INVALID_HANDLE;
+	ret = check_rereg(to_mr(obj), mask, attr, phys, out_mr, ltag);
 	if (ret)
 		ri_answer(err_data, ret);
 	else
-		ret = rereg(to_mr(obj), mask, attr, phys, rtag, err_data);
+		ret = rereg(to_mr(obj), mask, attr, phys, *ltag, rtag, &c, err_data);
 	if (!ret) {
 		*out_mr = in_mr;
 		ri_tell_tags(to_mr(obj)->mr->lkey, ltag, rtag);
 	}
+	/* unless another call ends it, which waits for this one */
+	gone = !leaves_it(ret) && !obj->hidden;
+	if (gone)
+		WRITE_ONCE(obj->hidden, true);
 	mutex_unlock(&ri_lock);
+	if (!ret)
+		end_old(&c);
+	ri_put(obj);
+	if (gone) {
+		ri_quiesce(obj);
+		ri_mr_end(to_mr(obj));
+	}
 	return ret;
 }
 
@@ -581,8 +640,8 @@ static ri_api_return_t do_rereg(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr, u32
  * @change_mask: RI_MR_REREG_*: which fields of @mr_attr are valid
  * @mr_attr: the new attributes
  * @out_mr: the region, which is @in_mr
- * @ltag: its new STag
- * @rtag: the same STag; may be NULL only for regions without remote rights
+ * @ltag: in: as of ri_do_mr_reg(); out: its new STag
+ * @rtag: the same STag; may be NULL unless remote rights are asked for
  * @vp_data: ignored
  * @os_data: ignored
  * @err_data: may be NULL
@@ -606,8 +665,8 @@ ri_api_return_t ri_do_mr_rereg(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
  * @change_mask: RI_MR_REREG_*: which fields of @mr_phys_attr are valid
  * @mr_phys_attr: the new attributes
  * @out_mr: the region, which is @in_mr
- * @ltag: its new STag
- * @rtag: the same STag; may be NULL only for regions without remote rights
+ * @ltag: in: as of ri_do_mr_reg(); out: its new STag
+ * @rtag: the same STag; may be NULL unless remote rights are asked for
  * @vp_data: ignored
  * @os_data: ignored
  * @err_data: may be NULL
@@ -647,6 +706,21 @@ int ri_mr_end(struct rnic_mr *mr)
 	return 0;
 }
 
+/* The region is not hidden for a moment if it cannot be ended */
+static ri_api_return_t check_windows(ri_rnic_handle_t rnic, ri_mr_handle_t mr)
+{
+	struct srnic_native_stag is;
+	struct rnic_obj *obj;
+	ri_api_return_t ret;
+
+	rcu_read_lock();
+	obj = ri_find(rnic, RI_KIND_MR, mr, &ret);
+	if (obj)
+		srnic_native_mr_query(READ_ONCE(to_mr(obj)->mr), &is);
+	rcu_read_unlock();
+	return obj && is.windows ? RI_RET_WINDOWS_BOUND : ret;
+}
+
 /**
  * ri_do_mr_dereg - ri_mr_dereg
  * @rnic: an RNIC handle
@@ -658,9 +732,13 @@ int ri_mr_end(struct rnic_mr *mr)
  */
 ri_api_return_t ri_do_mr_dereg(ri_rnic_handle_t rnic, ri_mr_handle_t mr, ri_err_data_t *err_data)
 {
-	ri_api_return_t ret;
-	struct rnic_obj *obj = ri_hide(rnic, RI_KIND_MR, mr, RI_RET_FAIL, &ret);
-	int err = obj ? ri_mr_end(to_mr(obj)) : 0;
+	ri_api_return_t ret = check_windows(rnic, mr);
+	struct rnic_obj *obj;
+	int err;
 
+	if (ret)
+		return ri_answer(err_data, ret);
+	obj = ri_hide(rnic, RI_KIND_MR, mr, RI_RET_FAIL, &ret);
+	err = obj ? ri_mr_end(to_mr(obj)) : 0;
 	return err ? ri_failed(err_data, err, RI_RET_WINDOWS_BOUND) : ri_answer(err_data, ret);
 }

@@ -138,17 +138,19 @@ static ri_api_return_t fill_fmr(const struct rnic_qp *qp, const ri_wr_fmr_t *wr,
 {
 	const ri_mr_reg_attr_t *common = &wr->attr.common;
 	struct rnic_obj *obj = ri_look_up(RI_KIND_MR, wr->mr_handle);
-	struct rnic_mr *mr = obj ? to_mr(obj) : NULL;
+	struct ib_mr *mr;
 
-	if (!mr || mr->obj.rnic != qp->obj.rnic)
+	if (!obj || obj->rnic != qp->obj.rnic)
 		return RI_RET_MR_INVALID_HANDLE;
-	if ((wr->ltag ^ mr->mr->lkey) >> SRNIC_STAG_KEY_BITS)
+	/* ri_mr_rereg() may replace it, and keeps the old one until this call is over */
+	mr = READ_ONCE(to_mr(obj)->mr);
+	if ((wr->ltag ^ mr->lkey) >> SRNIC_STAG_KEY_BITS)
 		return RI_RET_MEM_INVALID_LTAG;
-	if (common->mem_attr & RI_MEM_FLAGS_REMOTE && !mr->remote)
+	if (common->mem_attr & RI_MEM_FLAGS_REMOTE && !to_mr(obj)->remote)
 		return RI_RET_MEM_INVALID_ACCESS;
 	/* without the privilege the WR fails: do not replace a list that may be in use */
 	if (qp->attr.enable_stag0_fastreg)
-		srnic_native_mr_refuse(mr->mr, ri_phys_list(mr->obj.rnic->vp, mr->mr, &wr->attr));
+		srnic_native_mr_refuse(mr, ri_phys_list(obj->rnic->vp, mr, &wr->attr));
 	w->sqe.stag = wr->ltag;
 	w->sqe.arg[0] = common->mem_attr & RI_MEM_FLAGS_ZBVA ? 0 : common->va;
 	w->sqe.arg[1] = common->length;

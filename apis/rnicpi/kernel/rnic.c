@@ -153,6 +153,7 @@ static void fill_limits(const struct rnic_vp *vp, ri_rnic_attr_t *a)
 	a->block_size_low = RI_MIN_BLOCK;
 	a->block_size_hi = RI_MAX_BLOCK;
 	a->max_cq_event_handlers = RI_MAX_CQ_HANDLERS;
+	a->rnic_flags |= RI_RNIC_EXT_INDEX_KEY_SPLIT;
 	if (vp->mode == RI_PHYS_BLOCK_LIST_MODE)
 		a->rnic_flags |= RI_RNIC_EXT_BLOCK_MODE;
 	strscpy(a->addl_vendor_info, dev_name(&vp->ibdev->dev), sizeof(a->addl_vendor_info));

@@ -721,7 +721,7 @@ static enum srnic_wc_status fast_register(struct srnic_mr *mr, const struct ib_p
  * @length: bytes
  * @access: IB_ACCESS_*
  *
- * The STag stays the same. Context: process or softirq.
+ * The STag has the key of ib_update_fast_reg_key() (MM-02). Context: process or softirq.
  *
  * Return: as srnic_mr_fast_register().
  */
@@ -732,8 +732,10 @@ enum srnic_wc_status srnic_mr_register(struct ib_mr *ibmr, u64 iova, u64 length,
 
 	spin_lock_bh(&mr->tpte.lock);
 	status = fast_register(mr, ibmr->pd, iova, length, access);
-	if (!status)
+	if (!status) {
+		mr->tpte.stag = ibmr->lkey;
 		srnic_tpte_validate(&mr->tpte);
+	}
 	spin_unlock_bh(&mr->tpte.lock);
 	return status;
 }

@@ -41,6 +41,7 @@ struct srnic_native_qp {
  * @stag: its STag
  * @valid: in Valid state; if a window is Invalid, the fields below are 0
  * @shared: of a region: other regions share its memory
+ * @windows: of a region: windows bound to it
  * @rights: SRNIC_STAG_*
  * @base: TO of the first byte
  * @length: bytes
@@ -49,6 +50,7 @@ struct srnic_native_stag {
 	u32 stag;
 	bool valid;
 	bool shared;
+	u32 windows;
 	u32 rights;
 	u64 base;
 	u64 length;

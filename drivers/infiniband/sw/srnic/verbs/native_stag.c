@@ -94,7 +94,7 @@ EXPORT_SYMBOL_GPL(srnic_native_mr_copy);
 
 /**
  * srnic_native_mr_register - register a list without a WR
- * @ibmr: Invalid, with a list
+ * @ibmr: Invalid, with a list; its STag has the key of ib_update_fast_reg_key()
  * @iova: TO of the first byte, unless IB_ZERO_BASED
  * @length: bytes
  * @access: IB_ACCESS_*
@@ -161,6 +161,7 @@ static void fill_stag(struct srnic_native_stag *is, const struct srnic_tpte *tpt
 		.stag = tpte->stag,
 		.valid = tpte->valid,
 		.shared = tpte->shared,
+		.windows = tpte->windows,
 		.rights = tpte->rights & SRNIC_QUERY_RIGHTS,
 		.base = tpte->base,
 		.length = tpte->length,

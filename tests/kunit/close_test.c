@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* close.c, state.c, qp.c: how a QP leaves RTS, and how its peer sees it. */
 #include <kunit/test.h>
-#include <linux/file.h>
 #include <linux/sizes.h>
 #include <linux/vmalloc.h>
 #include <net/sock.h>
 #include <net/tcp_states.h>
-#include "engine/linger.h"
 #include "engine/stream.h"
 #include "peer.h"
 #include "queue/cq.h"
@@ -32,12 +30,6 @@ static bool in_state(struct peer *p, enum srnic_qp_state state)
 static void peer_fin(struct peer *p)
 {
 	kernel_sock_shutdown(p->sock, SHUT_WR);
-}
-
-/* The stream was reset, after a FIN or without one */
-static bool was_reset(struct peer *p)
-{
-	return peer_until(READ_ONCE(p->sock->sk->sk_state) == TCP_CLOSE);
 }
 
 /* A QP in RTS with two receive WRs, 10 and 11 */
@@ -283,7 +275,7 @@ static void segment_in_closing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, modify(p, SRNIC_QP_CLOSING), 0);
 	peer_expect_end(p, "Closing", 0);
 	peer_send(p, &hdr, NULL, 0);
-	KUNIT_EXPECT_TRUE(test, was_reset(p));
+	KUNIT_EXPECT_TRUE(test, peer_was_reset(p));
 	peer_expect_closed(p, "a Send in Closing", SRNIC_QP_ERROR);
 	peer_expect_event(p, "a Send in Closing", FATAL);
 	KUNIT_EXPECT_EQ(test, p->event_state, SRNIC_QP_ERROR);
@@ -301,7 +293,7 @@ static void terminate_in_closing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, modify(p, SRNIC_QP_CLOSING), 0);
 	peer_expect_end(p, "Closing", 0);
 	peer_send(p, &hdr, term, sizeof(term));
-	KUNIT_EXPECT_TRUE(test, was_reset(p));
+	KUNIT_EXPECT_TRUE(test, peer_was_reset(p));
 	peer_expect_closed(p, "a Terminate in Closing", SRNIC_QP_ERROR);
 	KUNIT_EXPECT_TRUE(test, p->qp->term_valid && !p->qp->term_local);
 	peer_flushes(p, p->rcq, 10, 2);
@@ -384,7 +376,7 @@ static void modify_error(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, modify(p, SRNIC_QP_IDLE), -EBUSY);
 	release_sock(sk);
 	sock_put(sk);
-	KUNIT_EXPECT_TRUE(test, was_reset(p));
+	KUNIT_EXPECT_TRUE(test, peer_was_reset(p));
 	peer_expect_closed(p, "Modify", SRNIC_QP_ERROR);
 	peer_expect_event(p, "Modify", -1);
 	peer_flushes(p, p->scq, 1, 1);
@@ -428,7 +420,7 @@ static void modify_refused(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, modify(p, SRNIC_QP_ERROR), 0);
 	KUNIT_EXPECT_TRUE(test, in_state(p, SRNIC_QP_ERROR));
-	KUNIT_EXPECT_TRUE(test, was_reset(p));
+	KUNIT_EXPECT_TRUE(test, peer_was_reset(p));
 	peer_expect_closed(p, "forced", SRNIC_QP_ERROR);
 	peer_flushes(p, p->rcq, 10, 2);
 }
@@ -442,7 +434,7 @@ static void peer_is_silent(struct kunit *test)
 	peer_expect_end(p, "Closing", 0);
 	msleep(1000);
 	KUNIT_EXPECT_TRUE(test, in_state(p, SRNIC_QP_CLOSING));
-	KUNIT_EXPECT_TRUE(test, was_reset(p));
+	KUNIT_EXPECT_TRUE(test, peer_was_reset(p));
 	peer_expect_closed(p, "Closing", SRNIC_QP_ERROR);
 	KUNIT_EXPECT_EQ(test, p->closed_err, -ETIMEDOUT);
 	peer_flushes(p, p->rcq, 10, 2);
@@ -636,97 +628,7 @@ static void linger_ends(struct kunit *test)
 	peer_expect_end(p, "Modify", 0);
 	msleep(PEER_CLOSE_TIMEOUT * MSEC_PER_SEC / 2);
 	KUNIT_EXPECT_NE(test, READ_ONCE(p->sock->sk->sk_state), TCP_CLOSE);
-	KUNIT_EXPECT_TRUE(test, was_reset(p));
-}
-
-/* As by a thread of a program that sleeps in a call on its socket */
-static void own(struct sock *sk, bool owned)
-{
-	spin_lock_bh(&sk->sk_lock.slock);
-	sk->sk_lock.owned = owned;
-	spin_unlock_bh(&sk->sk_lock.slock);
-	wake_up(&sk->sk_lock.wq);
-}
-
-/* Make a stream's socket a program's own */
-static void give_file(struct kunit *test, struct srnic_stream *stream)
-{
-	stream->file = sock_alloc_file(stream->sock, 0, NULL);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(stream->file));
-	sock_hold(stream->sock->sk);
-}
-
-static void let_go(struct sock *sk)
-{
-	own(sk, false);
-	sock_put(sk);
-}
-
-/* A stream lingers; with @locked its socket is a program's own, and locked */
-static struct peer *lingers(struct kunit *test, struct sock **locked)
-{
-	struct peer *p = peer_idle(test);
-	struct srnic_stream *stream;
-	struct socket *sock;
-
-	peer_sockets(p, &sock);
-	stream = srnic_stream_new(sock);
-	KUNIT_ASSERT_NOT_NULL(test, stream);
-	if (locked) {
-		give_file(test, stream);
-		own(sock->sk, true);
-		*locked = sock->sk;
-	}
-	srnic_linger(stream, NULL, PEER_CLOSE_TIMEOUT * HZ);
-	return p;
-}
-
-static void locked_sockets_delay_their_own_end_alone(struct kunit *test)
-{
-	struct sock *locked[40];
-	struct peer *p;
-	u32 i;
-
-	for (i = 0; i < ARRAY_SIZE(locked); i++)
-		p = lingers(test, &locked[i]);
-	msleep(100);
-	peer_expect_end(lingers(test, NULL), "another stream of the user", 0);
-	for (i = 0; i < ARRAY_SIZE(locked); i++)
-		let_go(locked[i]);
-	peer_expect_end(p, "a stream whose socket was locked", 0);
-}
-
-/* Neither the end of a QP nor what its kthreads do waits for the program's thread */
-static void a_qp_with_a_locked_socket_ends(struct kunit *test)
-{
-	enum { BY_MODIFY, BY_SEND, BY_DESTROY, WAYS } way;
-	static const char *const name[] = { "Modify to Error", "a Send", "Destroy" };
-
-	for (way = 0; way < WAYS; way++) {
-		struct peer *p = open_with_receives(test);
-		unsigned long end = jiffies + 4 * HZ;
-		struct sock *sk = p->qp->stream->sock->sk;
-
-		give_file(test, p->qp->stream);
-		own(sk, true);
-		if (way == BY_MODIFY)
-			KUNIT_EXPECT_EQ(test, modify(p, SRNIC_QP_ERROR), 0);
-		else if (way == BY_SEND)
-			peer_post(p, IB_WR_SEND, 1, SIGNAL, NULL, 0, 0);
-		if (way == BY_DESTROY) {
-			KUNIT_EXPECT_EQ(test, srnic_qp_destroy(p->qp), 0);
-			p->qp = NULL;
-		} else {
-			peer_expect_closed(p, name[way], SRNIC_QP_ERROR);
-		}
-		KUNIT_EXPECT_TRUE_MSG(test, time_before(jiffies, end), "%s", name[way]);
-		let_go(sk);
-		/* only now can TCP be told to */
-		if (way == BY_DESTROY)
-			peer_expect_end(p, name[way], 0);
-		else
-			KUNIT_EXPECT_TRUE_MSG(test, was_reset(p), "%s", name[way]);
-	}
+	KUNIT_EXPECT_TRUE(test, peer_was_reset(p));
 }
 
 /* Destroy in RTS delivers what has completed, then sends FIN */
@@ -768,7 +670,7 @@ static void destroy_resets(struct kunit *test)
 	peer_expect(p, ULP_READ_REQ, 28);
 	KUNIT_EXPECT_EQ(test, srnic_qp_destroy(p->qp), 0);
 	p->qp = NULL;
-	KUNIT_EXPECT_TRUE(test, was_reset(p));
+	KUNIT_EXPECT_TRUE(test, peer_was_reset(p));
 	peer_expect_end(p, "destroy", -ECONNRESET);
 	peer_unregister(p, mr);
 }
@@ -847,8 +749,6 @@ static struct kunit_case close_cases[] = {
 	KUNIT_CASE(words_linger),
 	KUNIT_CASE(linger_drains),
 	KUNIT_CASE(linger_ends),
-	KUNIT_CASE(locked_sockets_delay_their_own_end_alone),
-	KUNIT_CASE(a_qp_with_a_locked_socket_ends),
 	KUNIT_CASE(destroy_delivers),
 	KUNIT_CASE(destroy_resets),
 	KUNIT_CASE(modify_all_or_nothing),

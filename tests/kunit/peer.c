@@ -659,6 +659,15 @@ void peer_reset(struct peer *p)
 }
 
 /**
+ * peer_was_reset - has the QP's end reset the stream, after a FIN or without one?
+ * @p: connected before; waits for it
+ */
+bool peer_was_reset(struct peer *p)
+{
+	return peer_until(READ_ONCE(p->sock->sk->sk_state) == TCP_CLOSE);
+}
+
+/**
  * peer_expect_closed - the QP has come to its end
  * @p: the QP
  * @what: for messages

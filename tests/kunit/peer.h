@@ -161,6 +161,7 @@ void peer_expect_end(struct peer *p, const char *what, int want);
 void peer_expect_event(struct peer *p, const char *what, int event);
 void peer_close(struct peer *p);
 void peer_reset(struct peer *p);
+bool peer_was_reset(struct peer *p);
 void peer_expect_closed(struct peer *p, const char *what, enum srnic_qp_state state);
 
 #endif

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* rdv_pair.c: references that a pair holds, and the end of a pair that was not connected. */
+#include <linux/jhash.h>
 #include <net/ipv6.h>
 #include <net/net_namespace.h>
 #include "ib/rdv_priv.h"
 #include "peer.h"
+#include "queue/holder.h"
 
 #define PORT	4791
+#define RESERVED_PORT	791
 
 /* As peer_idle(), on a device to which pairs can hold a reference, with a port */
 static struct peer *idle(struct kunit *test)
@@ -202,6 +205,37 @@ static void a_namespace_is_its_cookie(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_rdv_ops.cancel(p->qp), 0);
 }
 
+/* Of the ports from 512 to 1023 that a pair has come by, those that its user may have */
+static u32 ports_of_user(u16 first, u16 end)
+{
+	u32 n = 0;
+
+	while (first != end)
+		n += jhash_2words(512 + first++ % 512, srnic_user_key(), 0) & 1;
+	return n;
+}
+
+/* With ib_privileged; none of the ports will do, since the address is not the host's any more */
+static void an_attempt_tries_four_ports(struct kunit *test)
+{
+	struct peer *p = idle(test);
+	struct srnic_pair *pair;
+	u16 first;
+
+	p->dev->policy.now.ib_port = RESERVED_PORT;
+	p->dev->policy.now.ib_privileged = true;
+	KUNIT_ASSERT_EQ(test, prepare(p), 0);
+	pair = srnic_pair_find(p->dev, qpn_of(p));
+	KUNIT_ASSERT_NOT_NULL(test, pair);
+	/* 192.0.2.1 (RFC 5737) */
+	((struct sockaddr_in *)&pair->local)->sin_addr.s_addr = htonl(0xc0000201);
+	first = pair->next_port;
+	srnic_rdv_connect(pair);
+	KUNIT_EXPECT_EQ(test, ports_of_user(first, pair->next_port), 4);
+	KUNIT_EXPECT_EQ(test, srnic_rdv_ops.cancel(p->qp), 0);
+	srnic_pair_put(pair);
+}
+
 static int rdv_pair_init(struct kunit *test)
 {
 	return srnic_cm_init() ?: srnic_rdv_init();
@@ -220,6 +254,7 @@ static struct kunit_case rdv_pair_cases[] = {
 	KUNIT_CASE(an_end_is_one_end),
 	KUNIT_CASE(a_pair_is_found_as_long_as_it_has_the_claim),
 	KUNIT_CASE(a_namespace_is_its_cookie),
+	KUNIT_CASE(an_attempt_tries_four_ports),
 	{}
 };
 

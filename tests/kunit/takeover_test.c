@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * takeover.c, stream.c, linger.c: streams by sockets that are a program's own, and how they end
+ * beside threads of the program that are in calls on them.
+ */
+#include <kunit/test.h>
+#include <linux/file.h>
+#include <linux/workqueue.h>
+#include <net/sock.h>
+#include <net/tcp_states.h>
+#include "engine/linger.h"
+#include "engine/stream.h"
+#include "peer.h"
+
+#define LINGER_MAX	1024	/* streams of one user that linger at a time */
+
+/* As by a thread of a program that sleeps in a call on its socket */
+static void own(struct sock *sk, bool owned)
+{
+	spin_lock_bh(&sk->sk_lock.slock);
+	sk->sk_lock.owned = owned;
+	spin_unlock_bh(&sk->sk_lock.slock);
+	wake_up(&sk->sk_lock.wq);
+}
+
+/* Make a stream's socket a program's own */
+static void give_file(struct kunit *test, struct srnic_stream *stream)
+{
+	stream->file = sock_alloc_file(stream->sock, 0, NULL);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(stream->file));
+	sock_hold(stream->sock->sk);
+}
+
+static void let_go(struct sock *sk)
+{
+	own(sk, false);
+	sock_put(sk);
+}
+
+/* A stream by a socket that is a program's own; @p is the other end */
+static struct srnic_stream *programs_stream(struct peer *p)
+{
+	struct srnic_stream *stream;
+	struct socket *sock;
+
+	peer_sockets(p, &sock);
+	stream = srnic_stream_new(sock);
+	KUNIT_ASSERT_NOT_NULL(p->test, stream);
+	give_file(p->test, stream);
+	return stream;
+}
+
+/* A stream lingers, for @seconds; with @locked its socket is a program's own, and locked */
+static void begin_to_linger(struct peer *p, struct sock **locked, unsigned int seconds)
+{
+	struct srnic_stream *stream;
+	struct socket *sock;
+
+	if (locked) {
+		stream = programs_stream(p);
+		*locked = stream->sock->sk;
+		own(*locked, true);
+	} else {
+		peer_sockets(p, &sock);
+		stream = srnic_stream_new(sock);
+		KUNIT_ASSERT_NOT_NULL(p->test, stream);
+	}
+	srnic_linger(stream, NULL, seconds * HZ);
+}
+
+static struct peer *lingers(struct kunit *test, struct sock **locked)
+{
+	struct peer *p = peer_idle(test);
+
+	begin_to_linger(p, locked, PEER_CLOSE_TIMEOUT);
+	return p;
+}
+
+static void locked_sockets_delay_their_own_end_alone(struct kunit *test)
+{
+	struct sock *locked[40];
+	struct peer *p;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(locked); i++)
+		p = lingers(test, &locked[i]);
+	msleep(100);
+	peer_expect_end(lingers(test, NULL), "another stream of the user", 0);
+	for (i = 0; i < ARRAY_SIZE(locked); i++)
+		let_go(locked[i]);
+	peer_expect_end(p, "a stream whose socket was locked", 0);
+}
+
+/*
+ * The oldest stream of a user is the first to make room, but cannot while its socket is locked.
+ * Then it is the turn of the next one.
+ */
+static void a_locked_socket_gives_its_turn_to_the_next(struct kunit *test)
+{
+	static struct socket *end[LINGER_MAX + 2];
+	struct peer *p = peer_idle(test);
+	struct sock *locked;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(end); i++) {
+		begin_to_linger(p, i ? NULL : &locked, 120);
+		end[i] = p->sock;
+		p->sock = NULL;
+	}
+	KUNIT_EXPECT_TRUE(test, peer_until(READ_ONCE(end[1]->sk->sk_state) == TCP_CLOSE));
+	KUNIT_EXPECT_TRUE(test, peer_until(READ_ONCE(end[2]->sk->sk_state) == TCP_CLOSE_WAIT));
+	KUNIT_EXPECT_EQ(test, READ_ONCE(end[0]->sk->sk_state), TCP_ESTABLISHED);
+	let_go(locked);
+	KUNIT_EXPECT_TRUE(test, peer_until(READ_ONCE(end[0]->sk->sk_state) == TCP_CLOSE));
+	for (i = 0; i < ARRAY_SIZE(end); i++)
+		sock_release(end[i]);
+}
+
+/* A task that locks a stream */
+struct locker {
+	struct work_struct work;
+	struct srnic_stream *stream;
+	bool locked;
+};
+
+static void lock_stream(struct work_struct *work)
+{
+	struct locker *l = container_of(work, struct locker, work);
+
+	l->locked = srnic_stream_lock(l->stream);
+	if (l->locked)
+		srnic_stream_unlock(l->stream);
+}
+
+/* Other tasks of our own are always faster, for longer than a program may keep the lock */
+static void turns_of_our_own_lose_no_stream(struct kunit *test)
+{
+	struct peer *p = peer_idle(test);
+	struct locker l = { .stream = programs_stream(p) };
+	struct sock *sk = l.stream->sock->sk;
+	unsigned int turns = l.stream->turns, i;
+
+	KUNIT_EXPECT_TRUE(test, srnic_stream_lock(l.stream));
+	srnic_stream_unlock(l.stream);
+	KUNIT_EXPECT_EQ(test, l.stream->turns, turns + 1);
+	own(sk, true);
+	INIT_WORK_ONSTACK(&l.work, lock_stream);
+	schedule_work(&l.work);
+	for (i = 0; i < 30; i++) {
+		msleep(100);
+		/* one that the waiting task does not see */
+		WRITE_ONCE(l.stream->turns, l.stream->turns + 1);
+	}
+	own(sk, false);
+	flush_work(&l.work);
+	destroy_work_on_stack(&l.work);
+	KUNIT_EXPECT_TRUE(test, l.locked);
+	srnic_linger(l.stream, NULL, 0);
+	peer_expect_end(p, "reset", -ECONNRESET);
+	sock_put(sk);
+}
+
+/*
+ * Neither the end of a QP nor what its kthreads do waits for the program's thread, nor for an
+ * answer to a FIN that could not be sent
+ */
+static void a_qp_with_a_locked_socket_ends(struct kunit *test)
+{
+	enum { BY_MODIFY, BY_CLOSE, BY_SEND, BY_DESTROY, WAYS } way;
+	static const char *const name[] = {
+		"Modify to Error", "Modify to Closing", "a Send", "Destroy",
+	};
+
+	for (way = 0; way < WAYS; way++) {
+		struct peer *p = peer_open(test, 1, 1);
+		unsigned long end = jiffies + 4 * HZ;
+		struct sock *sk = p->qp->stream->sock->sk;
+
+		give_file(test, p->qp->stream);
+		own(sk, true);
+		p->qp->policy.close_timeout = 30;
+		if (way == BY_MODIFY)
+			KUNIT_EXPECT_EQ(test, srnic_qp_modify(p->qp, SRNIC_QP_ERROR), 0);
+		else if (way == BY_CLOSE)
+			KUNIT_EXPECT_EQ(test, srnic_qp_modify(p->qp, SRNIC_QP_CLOSING), 0);
+		else if (way == BY_SEND)
+			peer_post(p, IB_WR_SEND, 1, IB_SEND_SIGNALED, NULL, 0, 0);
+		if (way == BY_DESTROY) {
+			KUNIT_EXPECT_EQ(test, srnic_qp_destroy(p->qp), 0);
+			p->qp = NULL;
+		} else {
+			peer_until(READ_ONCE(p->closed));
+		}
+		KUNIT_EXPECT_TRUE_MSG(test, time_before(jiffies, end), "%s", name[way]);
+		let_go(sk);
+		/* only now can TCP be told to */
+		if (way == BY_DESTROY) {
+			peer_expect_end(p, name[way], 0);
+			continue;
+		}
+		peer_expect_closed(p, name[way], SRNIC_QP_ERROR);
+		KUNIT_EXPECT_TRUE_MSG(test, peer_was_reset(p), "%s", name[way]);
+	}
+}
+
+static struct kunit_case takeover_cases[] = {
+	KUNIT_CASE(locked_sockets_delay_their_own_end_alone),
+	KUNIT_CASE(a_locked_socket_gives_its_turn_to_the_next),
+	KUNIT_CASE(turns_of_our_own_lose_no_stream),
+	KUNIT_CASE(a_qp_with_a_locked_socket_ends),
+	{}
+};
+
+static struct kunit_suite takeover_suite = {
+	.name = "srnic-takeover",
+	.test_cases = takeover_cases,
+};
+
+kunit_test_suite(takeover_suite);

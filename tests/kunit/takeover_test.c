@@ -5,9 +5,11 @@
  */
 #include <kunit/test.h>
 #include <linux/file.h>
+#include <linux/kthread.h>
 #include <linux/workqueue.h>
 #include <net/sock.h>
 #include <net/tcp_states.h>
+#include "compat.h"
 #include "engine/linger.h"
 #include "engine/stream.h"
 #include "peer.h"
@@ -160,6 +162,60 @@ static void turns_of_our_own_lose_no_stream(struct kunit *test)
 	sock_put(sk);
 }
 
+/* A thread of a program in recv() */
+struct reader {
+	struct socket *sock;
+	int ret;
+	bool done;
+};
+
+static int read_socket(void *arg)
+{
+	struct reader *r = arg;
+	struct msghdr msg = { };
+	u8 octet;
+	struct kvec vec = { .iov_base = &octet, .iov_len = 1 };
+
+	r->ret = kernel_recvmsg(r->sock, &msg, &vec, 1, 1, 0);
+	/* before the end is seen */
+	smp_store_release(&r->done, true);
+	while (!kthread_should_stop())
+		schedule_timeout_idle(HZ / 50);
+	return 0;
+}
+
+/*
+ * It waits since before the hand-over, and the stream is reset: it returns, as after connect() to
+ * AF_UNSPEC
+ */
+static void a_thread_in_recv_returns(struct kunit *test)
+{
+	struct peer *p = peer_idle(test);
+	struct srnic_stream *stream = programs_stream(p);
+	struct file *file = get_file(stream->file);
+	struct reader r = { .sock = stream->sock };
+	struct sock *sk = stream->sock->sk;
+	struct task_struct *task = kthread_run(read_socket, &r, "reader");
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	/* asks again and again: no barrier */
+	KUNIT_EXPECT_TRUE(test, peer_until(waitqueue_active(sk_sleep(sk))));
+	srnic_linger(stream, NULL, 0);
+	/* pairs with read_socket() */
+	KUNIT_EXPECT_TRUE(test, peer_until(smp_load_acquire(&r.done)));
+	/* if it has not returned it does now */
+	wake_up_interruptible_all(sk_sleep(sk));
+	kthread_stop(task);
+#ifdef SRNIC_HAVE_SK_DISCONNECTS
+	KUNIT_EXPECT_EQ(test, r.ret, -EPIPE);
+#else
+	KUNIT_EXPECT_EQ(test, r.ret, -ECONNRESET);
+#endif
+	peer_expect_end(p, "reset", -ECONNRESET);
+	sock_put(sk);
+	fput(file);
+}
+
 /*
  * Neither the end of a QP nor what its kthreads do waits for the program's thread, nor for an
  * answer to a FIN that could not be sent
@@ -207,6 +263,7 @@ static struct kunit_case takeover_cases[] = {
 	KUNIT_CASE(locked_sockets_delay_their_own_end_alone),
 	KUNIT_CASE(a_locked_socket_gives_its_turn_to_the_next),
 	KUNIT_CASE(turns_of_our_own_lose_no_stream),
+	KUNIT_CASE(a_thread_in_recv_returns),
 	KUNIT_CASE(a_qp_with_a_locked_socket_ends),
 	{}
 };

@@ -266,6 +266,49 @@ static void case_failed(void)
 	hand_close(&turn.hand, &b);
 }
 
+/* A thread that waits to receive since before the hand-over */
+struct reader {
+	int fd;
+	atomic_bool done;
+};
+
+static void *read_one(void *arg)
+{
+	struct reader *r = arg;
+	char c;
+
+	recv(r->fd, &c, 1, 0);
+	r->done = true;
+	return NULL;
+}
+
+/* The QP closes, or resets its stream */
+static void case_waiting(void)
+{
+	struct ibv_qp_attr error = { .qp_state = IBV_QPS_ERR };
+
+	for (int way = 0; way < 2; way++) {
+		struct reader r = { };
+		struct hand a, b;
+		pthread_t thread;
+
+		hand_open(&a, &b, test_addr);
+		r.fd = a.fd;
+		thread = start(read_one, &r);
+		usleep(300000);
+		require(!hand_over(&b, SRNIC_QP_MODIFY_CRC | SRNIC_QP_MODIFY_RESPONDER, NULL, 0) &&
+			!hand_over(&a, SRNIC_QP_MODIFY_CRC, NULL, 0), "handing over");
+		usleep(300000);
+		require(!r.done, "it does not wait");
+		require(!way || !ibv_modify_qp(a.qp, &error, IBV_QP_STATE), "%s", strerror(errno));
+		hand_close(&a, &b);
+		for (unsigned int i = 0; i < 100 && !r.done; i++)
+			usleep(100000);
+		require(r.done, "it waits after a %s", way ? "reset" : "close");
+		pthread_join(thread, NULL);
+	}
+}
+
 /* Calls of all kinds on a socket and its peer */
 struct storm {
 	int fd[2];
@@ -610,6 +653,7 @@ static const struct test_case cases[] = {
 	{ "marked", case_marked, "a socket that has the protocol works, and stays connected" },
 	{ "reset", case_reset, "close() can reset a socket that has the protocol" },
 	{ "failed", case_failed, "a socket works after it could not be handed over" },
+	{ "waiting", case_waiting, "a thread in recv() returns when the QP has ended" },
 	{ "storm", case_storm, "threads make any call while a socket is handed over" },
 	{ "stuck", case_stuck, "" },
 	{ "lock", case_lock, "" },

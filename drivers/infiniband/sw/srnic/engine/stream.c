@@ -1047,6 +1047,8 @@ void srnic_stream_put_file(struct srnic_stream *stream)
 
 	sock_hold(sk);
 	sock_reset_flag(sk, SOCK_LINGER);
+	/* a thread that waits in a call since before the hand-over was told of no end */
+	sk->sk_state_change(sk);
 	fput(stream->file);
 	release_sock(sk);
 	sock_put(sk);

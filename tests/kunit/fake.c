@@ -1,7 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* Objects of the core without an RDMA core, a netdev or a user around them. */
+#include <linux/capability.h>
 #include "device/policy_sysfs.h"
 #include "fake.h"
+
+/**
+ * as_user - give the test's task another user's credentials, until as_before()
+ * @test: runs in this task
+ * @uid: the user
+ * @resource: with all capabilities, or with none
+ */
+struct as as_user(struct kunit *test, unsigned int uid, bool resource)
+{
+	struct as as = { .cred = prepare_creds() };
+
+	KUNIT_ASSERT_NOT_NULL(test, as.cred);
+	as.cred->uid = KUIDT_INIT(uid);
+	as.cred->euid = KUIDT_INIT(uid);
+	if (!resource)
+		cap_clear(as.cred->cap_effective);
+	as.old = override_creds(as.cred);
+	return as;
+}
+
+/**
+ * as_before - end of as_user()
+ * @as: from there
+ */
+void as_before(struct as as)
+{
+	revert_creds(as.old);
+	put_cred(as.cred);
+}
 
 static void free_counters(struct kunit_resource *res)
 {

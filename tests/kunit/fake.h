@@ -4,6 +4,7 @@
 #define SRNIC_KUNIT_FAKE_H
 
 #include <kunit/test.h>
+#include <linux/cred.h>
 #include "qp/qp.h"
 #include "queue/cq.h"
 #include "queue/holder.h"
@@ -21,7 +22,19 @@ struct fake_cq {
 	u32 errors;
 };
 
+/**
+ * struct as - another user's credentials, and those before
+ * @cred: what the test's task has
+ * @old: what it had
+ */
+struct as {
+	struct cred *cred;
+	const struct cred *old;
+};
+
 int tests_protocol(void);
+struct as as_user(struct kunit *test, unsigned int uid, bool resource);
+void as_before(struct as as);
 struct srnic_device *fake_device(struct kunit *test);
 struct ib_pd *fake_pd(struct kunit *test, struct srnic_device *dev);
 struct fake_cq *fake_cq(struct kunit *test, struct srnic_device *dev, u32 entries);

@@ -1,34 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* holder.c: how much of a device one user can have, and what is left for others. */
 #include <kunit/test.h>
-#include <linux/capability.h>
-#include <linux/cred.h>
 #include "fake.h"
-
-/* The test's task with another user's credentials, until as_before() */
-struct as {
-	struct cred *cred;
-	const struct cred *old;
-};
-
-static struct as as_user(struct kunit *test, unsigned int uid, bool resource)
-{
-	struct as as = { .cred = prepare_creds() };
-
-	KUNIT_ASSERT_NOT_NULL(test, as.cred);
-	as.cred->uid = KUIDT_INIT(uid);
-	as.cred->euid = KUIDT_INIT(uid);
-	if (!resource)
-		cap_clear(as.cred->cap_effective);
-	as.old = override_creds(as.cred);
-	return as;
-}
-
-static void as_before(struct as as)
-{
-	revert_creds(as.old);
-	put_cred(as.cred);
-}
 
 static struct srnic_holder *open_as(struct kunit *test, struct srnic_device *dev,
 				    unsigned int uid)

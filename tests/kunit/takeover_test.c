@@ -13,6 +13,7 @@
 #include "engine/linger.h"
 #include "engine/stream.h"
 #include "peer.h"
+#include "queue/holder.h"
 
 #define LINGER_MAX	1024	/* streams of one user that linger at a time */
 
@@ -116,6 +117,31 @@ static void a_locked_socket_gives_its_turn_to_the_next(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, peer_until(READ_ONCE(end[0]->sk->sk_state) == TCP_CLOSE));
 	for (i = 0; i < ARRAY_SIZE(end); i++)
 		sock_release(end[i]);
+}
+
+static bool may_connect(struct srnic_device *dev)
+{
+	u32 key;
+
+	if (srnic_user_charge(dev, &key))
+		return false;
+	srnic_user_uncharge(key);
+	return true;
+}
+
+/* The program has closed its descriptor, and its QP is gone; a user may have one QP */
+static void a_locked_socket_counts_as_a_qp(struct kunit *test)
+{
+	struct as as = as_user(test, 1000, false);
+	struct sock *locked;
+	struct peer *p = lingers(test, &locked);
+
+	p->dev->policy.now.max_user_qps = 1;
+	KUNIT_EXPECT_TRUE(test, peer_until(!may_connect(p->dev)));
+	let_go(locked);
+	peer_expect_end(p, "the socket is not locked any more", 0);
+	KUNIT_EXPECT_TRUE(test, peer_until(may_connect(p->dev)));
+	as_before(as);
 }
 
 /* A task that locks a stream */
@@ -262,6 +288,7 @@ static void a_qp_with_a_locked_socket_ends(struct kunit *test)
 static struct kunit_case takeover_cases[] = {
 	KUNIT_CASE(locked_sockets_delay_their_own_end_alone),
 	KUNIT_CASE(a_locked_socket_gives_its_turn_to_the_next),
+	KUNIT_CASE(a_locked_socket_counts_as_a_qp),
 	KUNIT_CASE(turns_of_our_own_lose_no_stream),
 	KUNIT_CASE(a_thread_in_recv_returns),
 	KUNIT_CASE(a_qp_with_a_locked_socket_ends),

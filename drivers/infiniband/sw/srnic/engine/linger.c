@@ -22,6 +22,7 @@
 #include <linux/workqueue.h>
 #include "engine/linger.h"
 #include "engine/stream.h"
+#include "queue/holder.h"
 #include "queue/trace.h"
 #include "srnic.h"
 
@@ -70,8 +71,10 @@ static const struct srnic_stream_ops linger_ops = {
 	.state_change = linger_kick,
 };
 
-/* linger_lock is held. The stream's work ends the stream the next time it runs. */
-/* It leaves the list: where its program keeps the socket locked, the next one makes room */
+/*
+ * linger_lock is held. The stream's work ends the stream the next time it runs. It leaves the list:
+ * where its program keeps the socket locked, the next one makes room.
+ */
 static void linger_hurry(struct srnic_stream *stream)
 {
 	stream->hurry = true;
@@ -234,6 +237,23 @@ static bool linger_turn(struct srnic_stream *stream)
 }
 
 /*
+ * Neither LINGER_MAX nor the program's limit of open files bounds the streams whose sockets are
+ * @kept locked by their program. So each of them counts as a connected QP of its user. If there is
+ * no memory to count it, the next turn tries again.
+ */
+static void linger_charge(struct srnic_stream *stream, bool kept)
+{
+	if (!stream->file || stream->charged == kept)
+		return;
+	if (kept) {
+		stream->charged = !srnic_user_charge_stream(stream->user_key);
+	} else {
+		stream->charged = false;
+		srnic_user_uncharge(stream->user_key);
+	}
+}
+
+/*
  * A program can keep its own socket locked for as long as it likes, by a thread that sleeps in a
  * call on the socket. No worker waits for that.
  */
@@ -242,8 +262,10 @@ static void linger_run(struct work_struct *work)
 	struct srnic_stream *stream = container_of(to_delayed_work(work),
 						   struct srnic_stream, linger);
 	unsigned int noio = memalloc_noio_save();
+	bool locked = srnic_stream_trylock(stream);
 
-	if (!srnic_stream_trylock(stream))
+	linger_charge(stream, !locked);
+	if (!locked)
 		queue_delayed_work(linger_wq, &stream->linger, LINGER_RETRY);
 	else if (linger_turn(stream))
 		linger_end(stream);

@@ -56,6 +56,7 @@ struct srnic_stream_ops {
  * @lingering: in that list
  * @deadline: jiffies; when it stops lingering
  * @acked: srnic_stream_acked() when it began to linger
+ * @charged: it counts as a connected QP of its user, see linger_charge()
  * @unsent: what is still to be handed to TCP; NULL: nothing
  * @fin: FIN is handed to TCP
  * @hurry: stop lingering now
@@ -79,6 +80,7 @@ struct srnic_stream {
 	struct list_head lingering;
 	unsigned long deadline;
 	u32 acked;
+	bool charged;
 	struct srnic_batch *unsent;
 	bool fin;
 	bool hurry;

@@ -246,8 +246,21 @@ int srnic_user_charge(struct srnic_device *dev, u32 *key)
 }
 
 /**
+ * srnic_user_charge_stream - count what a QP has left behind as one more connected QP of its user
+ * @key: the user, see srnic_user_key()
+ *
+ * There is no limit here: what is counted exists. Context: process, may sleep.
+ *
+ * Return: 0, and srnic_user_uncharge() is due; -ENOMEM.
+ */
+int srnic_user_charge_stream(u32 key)
+{
+	return user_add(key, 0);
+}
+
+/**
  * srnic_user_uncharge - count one connected QP less
- * @key: from srnic_user_charge()
+ * @key: from srnic_user_charge(), or of srnic_user_charge_stream()
  *
  * Context: process.
  */

@@ -35,6 +35,7 @@ void srnic_give(struct srnic_device *dev, struct srnic_holder *holder, enum srni
 		long n);
 long srnic_held(const struct srnic_device *dev, enum srnic_kind kind);
 int srnic_user_charge(struct srnic_device *dev, u32 *key);
+int srnic_user_charge_stream(u32 key);
 void srnic_user_uncharge(u32 key);
 u32 srnic_user_max_default(void);
 

@@ -1,21 +1,48 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * takeover.c, stream.c, linger.c: streams by sockets that are a program's own, and how they end
- * beside threads of the program that are in calls on them.
+ * takeover.c, stream.c, linger.c: streams by sockets that are a program's own. Which of them are
+ * taken over, and how the stream ends beside threads of the program that are in calls on it.
  */
 #include <kunit/test.h>
 #include <linux/file.h>
 #include <linux/kthread.h>
 #include <linux/workqueue.h>
+#include <net/ipv6.h>
 #include <net/sock.h>
 #include <net/tcp_states.h>
 #include "compat.h"
 #include "engine/linger.h"
 #include "engine/stream.h"
+#include "engine/takeover.h"
 #include "peer.h"
+#include "psp.h"
 #include "queue/holder.h"
 
 #define LINGER_MAX	1024	/* streams of one user that linger at a time */
+
+/* Such a socket takes a device that has PSP. TCP refuses a protocol for it, and so does this */
+static void a_socket_with_psp_is_refused(struct kunit *test)
+{
+	struct peer *p = peer_idle(test);
+	struct srnic_stream *stream;
+	struct socket *sock;
+	struct file *file;
+	long psp[64] = { };
+
+	KUNIT_ASSERT_EQ(test, tests_protocol(), 0);
+	ipv6_addr_set_v4mapped(htonl(INADDR_LOOPBACK), (struct in6_addr *)&p->dev->gids[1]);
+	peer_sockets(p, &sock);
+	file = sock_alloc_file(sock, 0, NULL);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(file));
+	rcu_assign_pointer(sock->sk->psp_assoc, (void *)psp);
+	KUNIT_EXPECT_PTR_EQ(test, srnic_takeover_begin(p->dev, file), ERR_PTR(-EBUSY));
+	RCU_INIT_POINTER(sock->sk->psp_assoc, NULL);
+	stream = srnic_takeover_begin(p->dev, file);
+	KUNIT_EXPECT_FALSE(test, IS_ERR(stream));
+	if (!IS_ERR(stream))
+		srnic_takeover_cancel(stream);
+	fput(file);
+}
 
 /* As by a thread of a program that sleeps in a call on its socket */
 static void own(struct sock *sk, bool owned)
@@ -286,6 +313,7 @@ static void a_qp_with_a_locked_socket_ends(struct kunit *test)
 }
 
 static struct kunit_case takeover_cases[] = {
+	KUNIT_CASE(a_socket_with_psp_is_refused),
 	KUNIT_CASE(locked_sockets_delay_their_own_end_alone),
 	KUNIT_CASE(a_locked_socket_gives_its_turn_to_the_next),
 	KUNIT_CASE(a_locked_socket_counts_as_a_qp),

@@ -86,6 +86,16 @@ static inline void proto_ops_no_sendpage(struct proto_ops *const ops)
 #endif
 }
 
+/* without it PSP encrypts no connection */
+#ifdef SRNIC_HAVE_PSP
+#include <net/psp.h>
+#else
+static inline struct psp_assoc *psp_sk_assoc(const struct sock *sk)
+{
+	return NULL;
+}
+#endif
+
 /* without them dma_buf_vmap() needs no lock of the caller */
 #ifndef SRNIC_HAVE_DMA_BUF_UNLOCKED
 #define dma_buf_vmap_unlocked dma_buf_vmap

@@ -255,9 +255,10 @@ static bool is_of_device(struct srnic_device *dev, const struct srnic_stream *st
 	return found;
 }
 
+/* @sk is locked. TCP itself refuses a protocol beside PSP, and PSP beside a protocol */
 static bool is_in_use(const struct sock *sk)
 {
-	if (inet_csk(sk)->icsk_ulp_ops && !is_marked(sk))
+	if ((inet_csk(sk)->icsk_ulp_ops && !is_marked(sk)) || psp_sk_assoc(sk))
 		return true;
 	/* a thread that waits for room would write into the middle of an FPDU */
 	return tcp_sk(sk)->repair || sk->sk_write_pending;
@@ -343,8 +344,8 @@ static int take(struct srnic_device *dev, struct srnic_stream *stream)
  * srnic_takeover_cancel(); -ENOTSOCK; -EPROTOTYPE for anything but TCP; -EXDEV if it
  * is not in the network namespace of the interface; -EADDRNOTAVAIL if its address is not of the
  * interface; -ENOTCONN if it is not connected; -EPIPE if one side has closed; -EBUSY if
- * it belongs to another QP or protocol, or a thread waits to send on it, or keeps it locked for
- * seconds; -EBADMSG if urgent data is in it; -ENODEV if the module is being unloaded; -ENOMEM.
+ * it belongs to another QP or protocol, as PSP, or a thread waits to send on it, or keeps it locked
+ * for seconds; -EBADMSG if urgent data is in it; -ENODEV if the module is being unloaded; -ENOMEM.
  * On an error the socket is as it was, but may have the protocol.
  */
 struct srnic_stream *srnic_takeover_begin(struct srnic_device *dev, struct file *file)

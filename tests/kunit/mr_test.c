@@ -395,8 +395,8 @@ static void rereg_busy(struct kunit *test)
 	srnic_mr_dereg(&mr->ibmr);
 }
 
-/* MR-24: any other failure releases the memory and leaves the STag Invalid */
-static void rereg_failed(struct kunit *test)
+/* A region whose parameters are refused is unchanged, whichever memory it has */
+static void rereg_refused(struct kunit *test)
 {
 	static const struct {
 		int flags;
@@ -407,6 +407,9 @@ static void rereg_failed(struct kunit *test)
 	} rows[] = {
 		{ IB_MR_REREG_TRANS, 0, 0, 0, -EINVAL },
 		{ IB_MR_REREG_TRANS, 2, U64_MAX, 0, -EINVAL },
+		{ IB_MR_REREG_TRANS, SRNIC_MAX_MR_SIZE + 1, 0, 0, -EINVAL },
+		{ IB_MR_REREG_TRANS | IB_MR_REREG_ACCESS, 2, 0, IB_ACCESS_ON_DEMAND, -EOPNOTSUPP },
+		{ IB_MR_REREG_ACCESS, 0, 0, IB_ZERO_BASED, -EINVAL },
 		{ IB_MR_REREG_ACCESS, 0, 0, IB_ACCESS_ON_DEMAND, -EOPNOTSUPP },
 		{ IB_MR_REREG_ACCESS, 0, 0, IB_ACCESS_LOCAL_WRITE, -EINVAL },
 	};
@@ -414,14 +417,16 @@ static void rereg_failed(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct fix fix = fix_make(test, 2, 0);
-		/* without memory, as after a failure */
+		/* without user memory, as one of a DMA buffer */
 		struct srnic_mr *mr = user_region(&fix, NULL);
+		u8 was = mr->tpte.rights;
 
 		KUNIT_EXPECT_EQ(test, srnic_mr_rereg(&mr->ibmr, rows[i].flags, 0, rows[i].length,
 						     rows[i].iova, rows[i].access, NULL),
 				rows[i].err);
-		KUNIT_EXPECT_FALSE(test, mr->tpte.valid);
-		KUNIT_EXPECT_NULL(test, mr->tpte.pbl);
+		KUNIT_EXPECT_TRUE(test, mr->tpte.valid);
+		KUNIT_EXPECT_NOT_NULL(test, mr->tpte.pbl);
+		KUNIT_EXPECT_EQ(test, mr->tpte.rights, was);
 		srnic_mr_dereg(&mr->ibmr);
 	}
 }
@@ -705,7 +710,7 @@ static struct kunit_case mr_cases[] = {
 	KUNIT_CASE(invalidate_waits_no_longer),
 	KUNIT_CASE(rereg_in_place),
 	KUNIT_CASE(rereg_busy),
-	KUNIT_CASE(rereg_failed),
+	KUNIT_CASE(rereg_refused),
 	KUNIT_CASE(dmabuf_access_is_told),
 	KUNIT_CASE(dmabuf_is_mapped_locked),
 	{}

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <infiniband/srnicdv.h>
@@ -202,11 +203,13 @@ static void write_by(struct hand *h, uint32_t stag, uint64_t to, enum ibv_wc_sta
 
 static void case_shared(void)
 {
+	void *none = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct ibv_mr *one, *two, *three;
 	struct ibv_pd *other;
 	uint64_t base;
 	struct hand a, b;
 
+	require(none != MAP_FAILED, "%s", strerror(errno));
 	hand_open(&a, &b, test_addr);
 	turn(&a, &b, SRNICDV_STREAM_CRC, SRNICDV_STREAM_CRC);
 	other = ibv_alloc_pd(b.qp->context);
@@ -229,10 +232,19 @@ static void case_shared(void)
 	require(!mr_query(three).base && mr_query(three).rights ==
 		(SRNIC_STAG_LOCAL_READ | SRNIC_STAG_ZERO_BASED), "the third");
 	require(two->lkey != one->lkey && three->lkey != one->lkey, "STags");
-	require(ibv_rereg_mr(two, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, 0) && errno == EPERM,
-		"registered anew: %s", strerror(errno));
-	require(ibv_rereg_mr(one, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, b.buf, 100, 0) &&
-		errno == EPERM, "the source registered anew: %s", strerror(errno));
+
+	/* registered anew, it is still shared; and Valid, if it could not be */
+	require(!ibv_rereg_mr(two, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, 0) &&
+		mr_query(two).rights == SRNIC_STAG_LOCAL_READ &&
+		mr_query(two).flags == (SRNIC_STAG_VALID | SRNIC_STAG_SHARED), "other rights");
+	require(!ibv_rereg_mr(two, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, ACCESS_ALL),
+		"its rights again: %s", strerror(errno));
+	require(ibv_rereg_mr(two, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, none, 4096, 0) &&
+		errno == EFAULT && mr_query(two).flags == (SRNIC_STAG_VALID | SRNIC_STAG_SHARED) &&
+		mr_query(two).length == 5000, "memory that is none");
+	require(!ibv_rereg_mr(one, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, b.buf, 100, 0) &&
+		mr_query(one).length == 100 &&
+		mr_query(one).flags == (SRNIC_STAG_VALID | SRNIC_STAG_SHARED), "other memory");
 
 	/*
 	 * shared memory: a write by the second STag arrives, also after the first is deregistered
@@ -246,6 +258,7 @@ static void case_shared(void)
 	require(!memcmp(b.buf + 120, "goes on", 8), "data");
 	require(!ibv_dereg_mr(three) && !ibv_dereg_mr(two) && !ibv_dealloc_pd(other), "%s",
 		strerror(errno));
+	munmap(none, 4096);
 	hand_close(&a, &b);
 }
 
@@ -266,6 +279,11 @@ static void case_shared_rights(void)
 	require(!ibv_post_send(a.qp, &wr, &bad), "invalidate");
 	require(wait_wc(a.cq, "invalidate").status != IBV_WC_SUCCESS, "invalidated");
 	require(mr_query(one).flags == (SRNIC_STAG_VALID | SRNIC_STAG_SHARED), "still Valid");
+	/* the memory can be written, so that a region of it can have the right */
+	require(!ibv_rereg_mr(two, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+			      IBV_ACCESS_LOCAL_WRITE) &&
+		mr_query(two).rights & SRNIC_STAG_LOCAL_WRITE &&
+		!(mr_query(one).rights & SRNIC_STAG_LOCAL_WRITE), "writing: %s", strerror(errno));
 	require(!ibv_dereg_mr(two) && !ibv_dereg_mr(one), "%s", strerror(errno));
 	hand_close(&a, &b);
 }

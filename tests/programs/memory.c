@@ -208,7 +208,7 @@ static void case_taken_away(void)
 	}
 }
 
-/* MR-24: a failed call leaves the STag Invalid; one refused by the core changes nothing */
+/* MR-24: a failed call leaves the STag Invalid; one with an invalid parameter changes nothing */
 static void case_failed(void)
 {
 	const int trans = IBV_REREG_MR_CHANGE_TRANSLATION, acc = IBV_REREG_MR_CHANGE_ACCESS;
@@ -221,6 +221,10 @@ static void case_failed(void)
 	/* the core checks it before it calls the device */
 	no_rereg(mr, acc, NULL, NULL, 0, IBV_ACCESS_REMOTE_WRITE, EINVAL);
 	must_access(&p, (uintptr_t)mem, mr->rkey, LEN, mem, 1);
+	/* these the device */
+	no_rereg(mr, acc, NULL, NULL, 0, ACCESS_ALL | IBV_ACCESS_ZERO_BASED, EINVAL);
+	no_rereg(mr, trans, NULL, mem, (size_t)1 << 50, 0, EINVAL);
+	must_access(&p, (uintptr_t)mem, mr->rkey, LEN, mem, 3);
 	no_rereg(mr, trans, NULL, none, LEN, 0, EFAULT);
 	/* the region has no memory left, so it can get no other right */
 	no_rereg(mr, acc, NULL, NULL, 0, ACCESS_ALL, EINVAL);

@@ -27,6 +27,7 @@
 #define SRNIC_MAX_SRQ_WR	(32 * 1024)
 #define SRNIC_MAX_CQ		(64 * 1024)
 #define SRNIC_MAX_CQE		(1024 * 1024)
+#define SRNIC_MAX_MR_SIZE	((u64)U32_MAX << PAGE_SHIFT)
 #define SRNIC_MAX_MR		(512 * 1024)
 #define SRNIC_MAX_MW		(512 * 1024)
 #define SRNIC_MAX_FR_BLOCKS	4096	/* PBL of a fast-register region */

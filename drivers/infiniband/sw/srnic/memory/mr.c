@@ -63,6 +63,9 @@ struct srnic_shared {
 	struct srnic_pbl *pbl;
 };
 
+/* Serializes calls that share the same region, and changes of what they share */
+static DEFINE_MUTEX(share_mutex);
+
 /* @mr gives up its list; the last region that shares the memory frees it */
 static void mr_unshare(struct srnic_mr *mr)
 {
@@ -70,7 +73,10 @@ static void mr_unshare(struct srnic_mr *mr)
 
 	if (!shared)
 		return;
+	spin_lock_bh(&mr->tpte.lock);
 	mr->tpte.pbl = NULL;
+	spin_unlock_bh(&mr->tpte.lock);
+	mr->shared = NULL;
 	if (!refcount_dec_and_test(&shared->refs))
 		return;
 	ib_umem_release(shared->umem);
@@ -145,53 +151,94 @@ static struct srnic_pbl *pbl_from_umem(struct ib_umem *umem, unsigned long block
 	return pbl;
 }
 
-/*
- * Pin user memory and list its blocks. @mr has no memory, and is Invalid or not in the
- * table yet. The lock is for nldev.c, which may read the entry at any time.
+/**
+ * struct mr_memory - user memory for a region
+ * @umem: pinned; NULL: there is none
+ * @pbl: its blocks
+ * @base: TO of the first byte
+ * @off: of the first byte in its block
+ * @length: bytes
  */
-static int mr_pin(struct srnic_mr *mr, u64 start, u64 length, u64 iova,
-		  int access, bool zero_based)
-{
-	struct srnic_tpte *tpte = &mr->tpte;
+struct mr_memory {
+	struct ib_umem *umem;
 	struct srnic_pbl *pbl;
-	unsigned long block;
+	u64 base;
+	u64 off;
+	u64 length;
+};
+
+static int check_range(u64 iova, u64 length)
+{
 	u64 last;
 
-	if (!length || check_add_overflow(iova, length - 1, &last))
-		return -EINVAL;
-	mr->umem = ib_umem_get_va(mr->ibmr.device, start, length, access);
-	if (IS_ERR(mr->umem)) {
-		int err = PTR_ERR(mr->umem);
+	return !length || length > SRNIC_MAX_MR_SIZE ||
+	       check_add_overflow(iova, length - 1, &last) ? -EINVAL : 0;
+}
 
-		mr->umem = NULL;
-		return err;
-	}
+/* Pin user memory and list its blocks. The range is checked */
+static int memory_pin(struct ib_device *dev, u64 start, u64 length, u64 iova, int access,
+		      bool zero_based, struct mr_memory *mem)
+{
+	struct ib_umem *umem = ib_umem_get_va(dev, start, length, access);
+	u64 first = zero_based ? start : iova;
+	unsigned long block;
+	int err = -EINVAL;
+
+	if (IS_ERR(umem))
+		return PTR_ERR(umem);
 	/* the largest block size that fits: a huge page costs one entry */
-	block = ib_umem_find_best_pgsz(mr->umem, SRNIC_PAGE_SIZES,
-				       zero_based ? start : iova);
+	block = ib_umem_find_best_pgsz(umem, SRNIC_PAGE_SIZES, first);
 	if (!block)
-		return -EINVAL;
-	pbl = pbl_from_umem(mr->umem, block);
-	if (!pbl)
-		return -ENOMEM;
-	spin_lock_bh(&tpte->lock);
-	tpte->pbl = pbl;
-	tpte->base = zero_based ? 0 : iova;
-	tpte->off = (zero_based ? start : iova) & (block - 1);
-	tpte->length = length;
-	spin_unlock_bh(&tpte->lock);
-	mr->ibmr.length = length;
-	mr->ibmr.iova = tpte->base;
-	mr->ibmr.page_size = block;
+		goto release;
+	err = -ENOMEM;
+	mem->pbl = pbl_from_umem(umem, block);
+	if (!mem->pbl)
+		goto release;
+	mem->umem = umem;
+	mem->base = zero_based ? 0 : iova;
+	mem->off = first & (block - 1);
+	mem->length = length;
 	return 0;
+release:
+	ib_umem_release(umem);
+	return err;
+}
+
+static void memory_unpin(struct mr_memory *mem)
+{
+	kvfree(mem->pbl);
+	if (mem->umem)
+		ib_umem_release(mem->umem);
+}
+
+/*
+ * @mr has no memory, and is Invalid or not in the table yet. The lock is for nldev.c, which may
+ * read the entry at any time.
+ */
+static void mr_take(struct srnic_mr *mr, const struct mr_memory *mem)
+{
+	struct srnic_tpte *tpte = &mr->tpte;
+
+	mr->umem = mem->umem;
+	spin_lock_bh(&tpte->lock);
+	tpte->pbl = mem->pbl;
+	tpte->base = mem->base;
+	tpte->off = mem->off;
+	tpte->length = mem->length;
+	spin_unlock_bh(&tpte->lock);
+	mr->ibmr.length = mem->length;
+	mr->ibmr.iova = mem->base;
+	mr->ibmr.page_size = BIT_ULL(mem->pbl->shift);
 }
 
 /* @mr is Invalid and nothing uses it */
 static void mr_unpin(struct srnic_mr *mr)
 {
-	struct srnic_pbl *pbl = mr->tpte.pbl;
+	struct srnic_pbl *pbl;
 
+	mr_unshare(mr);
 	spin_lock_bh(&mr->tpte.lock);
+	pbl = mr->tpte.pbl;
 	mr->tpte.pbl = NULL;
 	spin_unlock_bh(&mr->tpte.lock);
 	kvfree(pbl);
@@ -212,23 +259,28 @@ static void mr_unpin(struct srnic_mr *mr)
  * Pins the pages for as long as the region lives, within RLIMIT_MEMLOCK. Context: process, may
  * sleep.
  *
- * Return: the region or an ERR_PTR: -EINVAL for a length of zero or one that
- * wraps, -EOPNOTSUPP for unknown access flags, -ENOMEM, -EFAULT.
+ * Return: the region or an ERR_PTR: -EINVAL for a length of zero, one beyond max_mr_size, or one
+ * that wraps, -EOPNOTSUPP for unknown access flags, -ENOMEM, -EFAULT.
  */
 struct ib_mr *srnic_mr_reg_user(struct ib_pd *pd, u64 start, u64 length,
 				u64 iova, int access)
 {
+	struct mr_memory mem = { };
 	struct srnic_mr *mr;
 	int err;
 
 	if (access & ~known_access)
 		return ERR_PTR(-EOPNOTSUPP);
+	err = check_range(iova, length);
+	if (err)
+		return ERR_PTR(err);
 	mr = mr_new(pd, SRNIC_STAG_USER);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	err = mr_pin(mr, start, length, iova, access, access & IB_ZERO_BASED);
+	err = memory_pin(pd->device, start, length, iova, access, access & IB_ZERO_BASED, &mem);
 	if (err)
 		goto free;
+	mr_take(mr, &mem);
 	mr->tpte.rights = access_to_rights(access);
 	srnic_tpte_validate(&mr->tpte);
 	err = mr_insert(mr);
@@ -343,19 +395,30 @@ struct ib_mr *srnic_mr_reg_dm(struct ib_pd *pd, struct srnic_dm *dm, u64 offset,
  */
 static int mr_make_writable(struct srnic_mr *mr, int access)
 {
-	struct ib_umem *umem = ib_umem_get_va(mr->ibmr.device, mr->umem->address,
-					   mr->umem->length, access);
+	struct ib_umem **held = mr->shared ? &mr->shared->umem : &mr->umem, *umem;
 	unsigned long block = BIT_ULL(mr->tpte.pbl->shift);
+	u64 start, length, iova;
 	struct srnic_pbl *pbl;
+	bool writable;
 	int err = -EFAULT;
 
+	/* not while it is pinned: that may take as long as the process likes */
+	mutex_lock(&share_mutex);
+	start = (*held)->address;
+	length = (*held)->length;
+	iova = (*held)->iova;
+	writable = (*held)->writable;
+	mutex_unlock(&share_mutex);
+	if (writable)
+		return 0;
+	umem = ib_umem_get_va(mr->ibmr.device, start, length, access);
 	if (IS_ERR(umem))
 		return PTR_ERR(umem);
 	/*
 	 * A list has the address of each block only. Equal lists mean equal pages if
 	 * both are contiguous in blocks of that size, counted from the same IOVA.
 	 */
-	if (ib_umem_find_best_pgsz(umem, block, mr->umem->iova) != block)
+	if (ib_umem_find_best_pgsz(umem, block, iova) != block)
 		goto release;
 	err = -ENOMEM;
 	pbl = pbl_from_umem(umem, block);
@@ -364,7 +427,9 @@ static int mr_make_writable(struct srnic_mr *mr, int access)
 	err = -EFAULT;
 	if (pbl->count == mr->tpte.pbl->count &&
 	    !memcmp(pbl->addr, mr->tpte.pbl->addr, pbl->count * sizeof(pbl->addr[0]))) {
-		swap(mr->umem, umem);
+		mutex_lock(&share_mutex);
+		swap(*held, umem);
+		mutex_unlock(&share_mutex);
 		err = 0;
 	}
 	kvfree(pbl);
@@ -373,28 +438,70 @@ release:
 	return err;
 }
 
-/* The region is Invalid and without users */
-static int mr_change(struct srnic_mr *mr, int flags, u64 start, u64 length,
-		     u64 iova, int access)
-{
-	/* whether TOs start with 0 may change only together with the translation */
-	bool zero_based = flags & IB_MR_REREG_ACCESS ? access & IB_ZERO_BASED :
-			  mr->tpte.rights & SRNIC_ZERO_BASED;
+/**
+ * struct mr_change - what is asked for of a region that is registered anew
+ * @flags: IB_MR_REREG_*: which of the fields below are valid
+ * @start: user address
+ * @length: bytes
+ * @iova: TO of the first byte
+ * @access: IB_ACCESS_*
+ * @zero_based: valid in any case
+ */
+struct mr_change {
+	int flags;
+	u64 start;
+	u64 length;
+	u64 iova;
+	int access;
+	bool zero_based;
+};
 
-	if (flags & IB_MR_REREG_ACCESS && access & ~known_access)
+/* All that can be said before the region is made Invalid: it stays as it is then */
+static int check_change(struct srnic_mr *mr, const struct mr_change *c)
+{
+	if (c->flags & IB_MR_REREG_ACCESS && c->access & ~known_access)
 		return -EOPNOTSUPP;
-	if (!(flags & IB_MR_REREG_ACCESS))
-		access = mr->tpte.rights & SRNIC_LOCAL_WRITE ? IB_ACCESS_LOCAL_WRITE : 0;
-	if (flags & IB_MR_REREG_TRANS) {
-		/* unpin first: old and new memory together may exceed RLIMIT_MEMLOCK */
-		mr_unpin(mr);
-		return mr_pin(mr, start, length, iova, access, zero_based);
-	}
-	if (!mr->umem || zero_based != !!(mr->tpte.rights & SRNIC_ZERO_BASED))
+	if (c->flags & IB_MR_REREG_TRANS)
+		return check_range(c->iova, c->length);
+	/* whether TOs start with 0 may change only together with the translation */
+	if (!mr->umem && !mr->shared)
 		return -EINVAL;
-	if (ib_access_writable(access) && !mr->umem->writable)
-		return mr_make_writable(mr, access);
-	return 0;
+	return c->zero_based == !!(mr->tpte.rights & SRNIC_ZERO_BASED) ? 0 : -EINVAL;
+}
+
+/* Memory that it needs: @mem is new; or the old memory, made writable */
+static int get_memory(struct srnic_mr *mr, const struct mr_change *c, struct mr_memory *mem)
+{
+	int access = c->access;
+
+	if (!(c->flags & IB_MR_REREG_ACCESS))
+		access = mr->tpte.rights & SRNIC_LOCAL_WRITE ? IB_ACCESS_LOCAL_WRITE : 0;
+	if (c->flags & IB_MR_REREG_TRANS)
+		return memory_pin(mr->ibmr.device, c->start, c->length, c->iova, access,
+				  c->zero_based, mem);
+	return ib_access_writable(access) ? mr_make_writable(mr, access) : 0;
+}
+
+/* The region is Invalid and without users afterwards, unless windows are bound to it: -EBUSY */
+static int change_memory(struct srnic_mr *mr, const struct mr_change *c, struct mr_memory *mem)
+{
+	int err;
+
+	/* MR-29: one that is shared stays Valid, so it keeps its memory until it has the other */
+	if (mr->tpte.shared) {
+		err = get_memory(mr, c, mem);
+		return err ?: srnic_tpt_suspend(&mr->tpte);
+	}
+	err = srnic_tpt_suspend(&mr->tpte);
+	if (err)
+		return err;
+	/* unpin first: old and new memory together may exceed RLIMIT_MEMLOCK */
+	if (c->flags & IB_MR_REREG_TRANS)
+		mr_unpin(mr);
+	err = get_memory(mr, c, mem);
+	if (err)
+		mr_unpin(mr);
+	return err;
 }
 
 /**
@@ -409,29 +516,40 @@ static int mr_change(struct srnic_mr *mr, int flags, u64 start, u64 length,
  * @pd: protection domain, with IB_MR_REREG_PD
  *
  * The STag stays the same. Accesses during the call find it Invalid, as between a
- * deregistration and a registration (MR-25). Context: process, may sleep.
+ * deregistration and a registration (MR-25). A region that is shared stays so, and the others
+ * keep the memory. Context: process, may sleep.
  *
- * Return: 0, and the region is Valid; -EBUSY if windows are bound to the region, -EPERM
- * if it is shared (MR-29), and it is unchanged then (MR-23). Any other error, as of
- * srnic_mr_reg_user(), leaves the region Invalid and without memory: the program can only
- * register it anew, or deregister it (MR-24).
+ * Return: 0, and the region is Valid; -EBUSY if windows are bound to the region (MR-23),
+ * -EINVAL or -EOPNOTSUPP if a parameter is invalid, and it is unchanged then. Any other error, as
+ * of srnic_mr_reg_user(), leaves the region Invalid and without memory: the program can only
+ * register it anew, or deregister it (MR-24). One that is shared is unchanged (MR-29).
  */
 int srnic_mr_rereg(struct ib_mr *ibmr, int flags, u64 start, u64 length,
 		   u64 iova, int access, struct ib_pd *pd)
 {
 	struct srnic_mr *mr = to_srnic_mr(ibmr);
 	struct srnic_tpte *tpte = &mr->tpte;
-	int err;
+	const struct mr_change change = {
+		.flags = flags,
+		.start = start,
+		.length = length,
+		.iova = iova,
+		.access = access,
+		.zero_based = flags & IB_MR_REREG_ACCESS ? access & IB_ZERO_BASED :
+							   tpte->rights & SRNIC_ZERO_BASED,
+	};
+	struct mr_memory mem = { };
+	int err = check_change(mr, &change);
 
-	if (mr->shared)
-		return -EPERM;
-	err = srnic_tpt_suspend(tpte);
-	if (err)
-		return err;
-	err = mr_change(mr, flags, start, length, iova, access);
+	if (!err)
+		err = change_memory(mr, &change, &mem);
 	if (err) {
-		mr_unpin(mr);
+		memory_unpin(&mem);
 		return err;
+	}
+	if (flags & IB_MR_REREG_TRANS) {
+		mr_unpin(mr);
+		mr_take(mr, &mem);
 	}
 	spin_lock_bh(&tpte->lock);
 	if (flags & IB_MR_REREG_ACCESS)
@@ -511,9 +629,6 @@ static void mr_share(struct srnic_mr *mr, const struct srnic_mr *source, u64 iov
 	mr->ibmr.page_size = source->ibmr.page_size;
 }
 
-/* Serializes calls that share the same region */
-static DEFINE_MUTEX(share_mutex);
-
 /**
  * srnic_mr_reg_shared - register the memory of a region once more (RDMAC verbs 7.3.2.4)
  * @pd: protection domain
@@ -522,8 +637,8 @@ static DEFINE_MUTEX(share_mutex);
  * @iova: TO of the first byte, unless IB_ZERO_BASED
  * @access: IB_ACCESS_*
  *
- * Neither region can be invalidated or registered anew; the memory stays pinned until
- * the last of them is deregistered. Context: process, may sleep.
+ * Neither region can be invalidated; the memory stays pinned until the last of them is
+ * deregistered, or has other memory. Context: process, may sleep.
  *
  * Return: the region or an ERR_PTR, with @source unchanged: -EINVAL if @source is
  * Invalid, if @iova has another offset in its block than @source, or wraps; -EACCES for

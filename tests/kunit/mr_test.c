@@ -395,6 +395,30 @@ static void rereg_busy(struct kunit *test)
 	srnic_mr_dereg(&mr->ibmr);
 }
 
+/* MM-02, MM-04: a region gets a key, and no access by the old one is possible any more */
+static void set_key(struct kunit *test)
+{
+	struct fix fix = fix_make(test, 2, 0);
+	struct srnic_mr *mr = user_region(&fix, NULL);
+	u32 was = mr->tpte.stag, now = (was & ~0xff) | ((was + 1) & 0xff);
+
+	KUNIT_EXPECT_EQ(test, srnic_mr_set_key(&mr->ibmr, now), 0);
+	KUNIT_EXPECT_EQ(test, mr->tpte.stag, now);
+	KUNIT_EXPECT_EQ(test, mr->ibmr.lkey, now);
+	KUNIT_EXPECT_EQ(test, mr->ibmr.rkey, now);
+	KUNIT_EXPECT_TRUE(test, mr->tpte.valid);
+	KUNIT_EXPECT_PTR_EQ(test, srnic_tpt_find(fix.dev, now), &mr->tpte);
+	KUNIT_EXPECT_EQ(test, srnic_tpt_invalidate(fix.qp, was, false), SRNIC_INV_STAG);
+	mr->tpte.windows = 1;
+	KUNIT_EXPECT_EQ(test, srnic_mr_set_key(&mr->ibmr, 5), -EBUSY);
+	mr->tpte.windows = 0;
+	KUNIT_EXPECT_TRUE(test, mr->tpte.valid);
+	KUNIT_EXPECT_EQ(test, mr->tpte.stag, now);
+	KUNIT_EXPECT_EQ(test, srnic_tpt_invalidate(fix.qp, now, false), SRNIC_INV_OK);
+	KUNIT_EXPECT_EQ(test, srnic_mr_set_key(&mr->ibmr, 5), -EINVAL);
+	srnic_mr_dereg(&mr->ibmr);
+}
+
 /* A region whose parameters are refused is unchanged, whichever memory it has */
 static void rereg_refused(struct kunit *test)
 {
@@ -711,6 +735,7 @@ static struct kunit_case mr_cases[] = {
 	KUNIT_CASE(rereg_in_place),
 	KUNIT_CASE(rereg_busy),
 	KUNIT_CASE(rereg_refused),
+	KUNIT_CASE(set_key),
 	KUNIT_CASE(dmabuf_access_is_told),
 	KUNIT_CASE(dmabuf_is_mapped_locked),
 	{}

@@ -288,6 +288,44 @@ static void case_shared_rights(void)
 	hand_close(&a, &b);
 }
 
+/* The key of a region is the program's, after each way of registering it */
+static void case_key(void)
+{
+	struct ibv_send_wr wr = { .wr_id = 5, .opcode = IBV_WR_RDMA_READ, .num_sge = 1 }, *bad;
+	struct ibv_mr *mr, *two;
+	struct ibv_sge sge;
+	struct hand a, b;
+	uint32_t index;
+
+	hand_open(&a, &b, test_addr);
+	turn(&a, &b, SRNICDV_STREAM_CRC, SRNICDV_STREAM_CRC);
+	mr = ibv_reg_mr(b.pd, b.buf, 4096, ACCESS_ALL);
+	require(mr, "%s", strerror(errno));
+	index = mr->rkey >> 8;
+	for (unsigned int key = 0; key < 256; key += 15) {
+		require(!srnicdv_set_mr_key(mr, key), "key %u", key);
+		require(mr->rkey == (index << 8 | key) && mr->lkey == mr->rkey &&
+			mr_query(mr).stag == mr->rkey, "STag %#x", mr->rkey);
+	}
+	sge = (struct ibv_sge){ (uintptr_t)a.buf + 16, 8, a.mr->lkey };
+	wr.sg_list = &sge;
+	memcpy(a.buf, "by key ", 8);
+	write_by(&a, mr->rkey, (uintptr_t)b.buf + 10, IBV_WC_SUCCESS);
+	require(!memcmp(b.buf + 10, "by key ", 8), "data");
+	require(!ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, b.buf, 2048, 0) &&
+		mr->rkey == (index << 8 | 255), "the key stays");
+	two = share(b.pd, mr, (uintptr_t)b.buf, 0);
+	require(!srnicdv_set_mr_key(two, 7) && (two->lkey & 255) == 7, "of a shared one");
+	require(!srnicdv_set_mr_key(mr, 8) && (mr->lkey & 255) == 8, "of the other");
+	/* the old key is none */
+	wr.wr.rdma.rkey = index << 8 | 255;
+	wr.wr.rdma.remote_addr = (uintptr_t)b.buf;
+	require(!ibv_post_send(a.qp, &wr, &bad), "read");
+	require(wait_wc(a.cq, "read").status != IBV_WC_SUCCESS, "read by the old key");
+	require(!ibv_dereg_mr(two) && !ibv_dereg_mr(mr), "%s", strerror(errno));
+	hand_close(&a, &b);
+}
+
 /* What read(2) returns at the writer to an unknown STag, and at its peer */
 static void case_events(void)
 {
@@ -548,6 +586,7 @@ static const struct test_case cases[] = {
 	{ "query", case_query, "srnicdv_query_*() tell of each kind of object" },
 	{ "shared", case_shared, "srnicdv_reg_shared_mr(): one memory, two more regions" },
 	{ "shared-rights", case_shared_rights, "what a region that is shared can not do" },
+	{ "key", case_key, "srnicdv_set_mr_key(): a key of the program's" },
 	{ "events", case_events, "srnicdv_open_events() has events, with the Terminate message" },
 	{ "write-sges", case_write_sges, "srnicdv_create_qp(): SGEs of Writes apart from others" },
 	{ "kinds", case_kinds, "srnicdv_wc_read_op() tells kinds of Sends and Reads apart" },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The direct verbs: regions that share their memory. */
+/* The direct verbs: regions that share their memory, and the key of an STag. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -64,4 +64,28 @@ free:
 fail:
 	errno = err;
 	return NULL;
+}
+
+/**
+ * srnicdv_set_mr_key - give the STag of a region a key of the program's
+ * @mr: of ibv_reg_mr() and the like, Valid, without windows
+ * @key: the low 8 bits of its lkey and rkey, which change
+ *
+ * Return: 0; an errno as in Documentation/uapi.rst, and the region is as it was.
+ */
+int srnicdv_set_mr_key(struct ibv_mr *mr, uint8_t key)
+{
+	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_MR, SRNIC_METHOD_MR_SET_KEY, 3);
+	uint32_t asked = key, stag;
+
+	if (!srnic_is_ours(mr->context->device))
+		return EOPNOTSUPP;
+	fill_attr_in_obj(cmd, SRNIC_ATTR_MR_SET_KEY_HANDLE, mr->handle);
+	fill_attr_in_ptr(cmd, SRNIC_ATTR_MR_SET_KEY_KEY, &asked);
+	fill_attr_out_ptr(cmd, SRNIC_ATTR_MR_SET_KEY_STAG, &stag);
+	if (execute_ioctl(mr->context, cmd))
+		return errno;
+	mr->lkey = stag;
+	mr->rkey = stag;
+	return 0;
 }

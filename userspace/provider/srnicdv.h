@@ -117,6 +117,9 @@ int srnicdv_query_mw(struct ibv_mw *mw, struct srnic_uresp_mw_query *resp, size_
 struct ibv_mr *srnicdv_reg_shared_mr(struct ibv_pd *pd, struct ibv_mr *source, uint64_t iova,
 				     int access);
 
+/* The low 8 bits of a region's lkey and rkey, which are one STag */
+int srnicdv_set_mr_key(struct ibv_mr *mr, uint8_t key);
+
 /* Events: each read(2) of the descriptor returns a struct srnic_event_record */
 int srnicdv_open_events(struct ibv_context *ctx);
 int srnicdv_arm_rq(struct ibv_qp *qp, uint32_t limit);

@@ -525,9 +525,10 @@ struct srnic_uresp_mw_query {
 	__aligned_u64 length;
 };
 
-/* On UVERBS_OBJECT_MR, beside MR_QUERY: the memory of a region once more */
+/* On UVERBS_OBJECT_MR, beside MR_QUERY: the memory of a region once more; its STag's key */
 enum srnic_mr_methods {
 	SRNIC_METHOD_MR_REG_SHARED = (1U << UVERBS_ID_NS_SHIFT) + 1,
+	SRNIC_METHOD_MR_SET_KEY,
 };
 
 enum srnic_mr_reg_shared_attrs {
@@ -542,6 +543,12 @@ struct srnic_ureq_mr_reg_shared {
 	__aligned_u64 iova;	/* TO of the first byte, unless IB_UVERBS_ACCESS_ZERO_BASED */
 	__u32 access;		/* enum ib_uverbs_access_flags */
 	__u32 reserved;
+};
+
+enum srnic_mr_set_key_attrs {
+	SRNIC_ATTR_MR_SET_KEY_HANDLE = 1U << UVERBS_ID_NS_SHIFT,	/* of a region */
+	SRNIC_ATTR_MR_SET_KEY_KEY,	/* __u32: 0 to 255 */
+	SRNIC_ATTR_MR_SET_KEY_STAG,	/* __u32: the STag that it has now */
 };
 
 /*

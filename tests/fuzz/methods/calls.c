@@ -93,6 +93,10 @@ static const struct method {
 		{ SRNIC_ATTR_MR_REG_SHARED_PD, 'P' },
 		{ SRNIC_ATTR_MR_REG_SHARED_REQ, 'i', .len = sizeof(struct srnic_ureq_mr_reg_shared) },
 		{ SRNIC_ATTR_MR_REG_SHARED_STAG, 'o', .len = 4 } } },
+	{ OURS(MR, MR_SET_KEY, MUST), .slot = {
+		{ SRNIC_ATTR_MR_SET_KEY_HANDLE, 'M' },
+		{ SRNIC_ATTR_MR_SET_KEY_KEY, 'i', .len = 4 },
+		{ SRNIC_ATTR_MR_SET_KEY_STAG, 'o', .len = 4 } } },
 	{ OURS(DM, DM_COPY, MUST), .slot = {
 		{ SRNIC_ATTR_DM_COPY_HANDLE, 'D' },
 		{ SRNIC_ATTR_DM_COPY_REQ, 'i', .len = sizeof(struct srnic_ureq_dm_copy) } } },
@@ -340,6 +344,8 @@ static void fill_question(struct rng *r, const struct method *m, const struct sl
 			.iova = chance(r, 80) ? 4096ULL * rng_below(r, 1000) : some_address(r),
 			.access = access_flags(r),
 		};
+	} else if (m->object == UVERBS_OBJECT_MR && m->method == SRNIC_METHOD_MR_SET_KEY) {
+		w[0] = rng_below(r, 257);
 	} else if (m->object == UVERBS_OBJECT_DM && m->method == SRNIC_METHOD_DM_COPY) {
 		*(struct srnic_ureq_dm_copy *)to = (struct srnic_ureq_dm_copy){
 			.offset = rng_below(r, 64), .addr = some_address(r),

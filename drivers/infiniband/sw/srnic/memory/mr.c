@@ -561,6 +561,41 @@ int srnic_mr_rereg(struct ib_mr *ibmr, int flags, u64 start, u64 length,
 	return 0;
 }
 
+/**
+ * srnic_mr_set_key - give the STag of a user's region a key of the program's (MM-02)
+ * @ibmr: of a user, Valid; the core excludes other calls on it
+ * @key: the low 8 bits of the STag; the index stays the same
+ *
+ * Accesses during the call find it Invalid, as while it is registered anew. Context: process, may
+ * sleep, for as long as a copy takes.
+ *
+ * Return: 0; -EBUSY if windows are bound to the region, -EINVAL if it is Invalid, and it is
+ * unchanged then.
+ */
+int srnic_mr_set_key(struct ib_mr *ibmr, u8 key)
+{
+	struct srnic_tpte *tpte = &to_srnic_mr(ibmr)->tpte;
+	int err = 0;
+
+	spin_lock_bh(&tpte->lock);
+	if (!tpte->valid)
+		err = -EINVAL;
+	else if (tpte->windows)
+		err = -EBUSY;
+	else
+		WRITE_ONCE(tpte->valid, false);
+	spin_unlock_bh(&tpte->lock);
+	if (err)
+		return err;
+	srnic_tpt_quiesce(tpte);
+	ib_update_fast_reg_key(ibmr, key);
+	spin_lock_bh(&tpte->lock);
+	tpte->stag = ibmr->lkey;
+	srnic_tpte_validate(tpte);
+	spin_unlock_bh(&tpte->lock);
+	return 0;
+}
+
 /* Checks the parameters of a region that is to share the memory of @source */
 static int check_shared(const struct srnic_mr *source, u64 iova, int access)
 {

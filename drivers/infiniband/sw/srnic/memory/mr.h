@@ -50,6 +50,7 @@ struct ib_mr *srnic_mr_reg_dm(struct ib_pd *pd, struct srnic_dm *dm, u64 offset,
 struct ib_mr *srnic_mr_reg_shared(struct ib_pd *pd, struct ib_mr *source, u64 iova, int access);
 int srnic_mr_rereg(struct ib_mr *ibmr, int flags, u64 start, u64 length,
 		   u64 iova, int access, struct ib_pd *pd);
+int srnic_mr_set_key(struct ib_mr *ibmr, u8 key);
 struct ib_mr *srnic_mr_get_dma(struct ib_pd *pd, int access);
 struct ib_mr *srnic_mr_alloc(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg);
 int srnic_mr_map_sg(struct ib_mr *ibmr, struct scatterlist *sg, int n,

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Register Shared Memory Region (RDMAC verbs 9.2.6.6), which Linux verbs do not have. */
+/*
+ * What Linux verbs do not have of the registration of memory: Register Shared Memory Region (RDMAC
+ * verbs 9.2.6.6), and the key of an STag (7.2).
+ */
 
 #include <rdma/uverbs_ioctl.h>
 #include <rdma/uverbs_std_types.h>
@@ -65,8 +68,35 @@ DECLARE_UVERBS_NAMED_METHOD(SRNIC_METHOD_MR_REG_SHARED,
 			    UVERBS_ATTR_PTR_OUT(SRNIC_ATTR_MR_REG_SHARED_STAG,
 						UVERBS_ATTR_TYPE(__u32), UA_MANDATORY));
 
+/* MM-02 */
+static int UVERBS_HANDLER(SRNIC_METHOD_MR_SET_KEY)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_mr *mr = uverbs_attr_get_obj(attrs, SRNIC_ATTR_MR_SET_KEY_HANDLE);
+	u32 key;
+	int err;
+
+	if (IS_ERR(mr))
+		return PTR_ERR(mr);
+	err = uverbs_copy_from(&key, attrs, SRNIC_ATTR_MR_SET_KEY_KEY);
+	if (!err && key > U8_MAX)
+		err = -EINVAL;
+	if (!err)
+		err = srnic_mr_set_key(mr, key);
+	return err ?: uverbs_copy_to(attrs, SRNIC_ATTR_MR_SET_KEY_STAG, &mr->lkey,
+				     sizeof(mr->lkey));
+}
+
+DECLARE_UVERBS_NAMED_METHOD(SRNIC_METHOD_MR_SET_KEY,
+			    UVERBS_ATTR_IDR(SRNIC_ATTR_MR_SET_KEY_HANDLE, UVERBS_OBJECT_MR,
+					    UVERBS_ACCESS_WRITE, UA_MANDATORY),
+			    UVERBS_ATTR_PTR_IN(SRNIC_ATTR_MR_SET_KEY_KEY,
+					       UVERBS_ATTR_TYPE(__u32), UA_MANDATORY),
+			    UVERBS_ATTR_PTR_OUT(SRNIC_ATTR_MR_SET_KEY_STAG,
+						UVERBS_ATTR_TYPE(__u32), UA_MANDATORY));
+
 ADD_UVERBS_METHODS(srnic_mr_share_object, UVERBS_OBJECT_MR,
-		   &UVERBS_METHOD(SRNIC_METHOD_MR_REG_SHARED));
+		   &UVERBS_METHOD(SRNIC_METHOD_MR_REG_SHARED),
+		   &UVERBS_METHOD(SRNIC_METHOD_MR_SET_KEY));
 
 const struct uapi_definition srnic_uapi_share_defs[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_MR, &srnic_mr_share_object),

@@ -565,6 +565,46 @@ static void case_kinds(void)
 	hand_close(&a, &b);
 }
 
+/* How many completions of three flushed receives are there after their QP is destroyed */
+static int left_of_three(int (*destroy)(struct ibv_qp *qp))
+{
+	struct ibv_context *ctx = test_context();
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+	struct ibv_cq *cq = ibv_create_cq(ctx, 16, NULL, NULL, 0);
+	struct ibv_qp_init_attr init = {
+		.send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_RC,
+		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1 },
+	};
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	struct ibv_recv_wr wr = { 0 }, *bad;
+	struct ibv_qp *qp;
+	struct ibv_wc wc[4];
+	uint32_t qpn;
+	int n;
+
+	require(pd && cq, "%s", strerror(errno));
+	qp = ibv_create_qp(pd, &init);
+	require(qp, "%s", strerror(errno));
+	qpn = qp->qp_num;
+	for (wr.wr_id = 1; wr.wr_id <= 3; wr.wr_id++)
+		require(!ibv_post_recv(qp, &wr, &bad), "post");
+	require(!ibv_modify_qp(qp, &attr, IBV_QP_STATE), "to Error");
+	require(!destroy(qp), "destroy");
+	n = ibv_poll_cq(cq, 4, wc);
+	for (int i = 0; i < n; i++)
+		require(wc[i].wr_id == i + 1u && wc[i].status == IBV_WC_WR_FLUSH_ERR &&
+			wc[i].qp_num == qpn, "completion %d", i);
+	require(!ibv_poll_cq(cq, 4, wc), "no more");
+	require(!ibv_destroy_cq(cq) && !ibv_dealloc_pd(pd), "end");
+	return n;
+}
+
+static void case_destroy(void)
+{
+	require(left_of_three(ibv_destroy_qp) == 0, "discarded");
+	require(left_of_three(srnicdv_destroy_qp) == 3, "kept");
+}
+
 /* Other drivers' devices, if there are any, are not supported */
 static void case_supported(void)
 {
@@ -590,6 +630,7 @@ static const struct test_case cases[] = {
 	{ "events", case_events, "srnicdv_open_events() has events, with the Terminate message" },
 	{ "write-sges", case_write_sges, "srnicdv_create_qp(): SGEs of Writes apart from others" },
 	{ "kinds", case_kinds, "srnicdv_wc_read_op() tells kinds of Sends and Reads apart" },
+	{ "destroy", case_destroy, "srnicdv_destroy_qp() leaves completions that ibv_destroy_qp() discards" },
 	{ "supported", case_supported, "srnicdv_is_supported() knows devices of srnic" },
 };
 

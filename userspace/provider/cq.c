@@ -442,7 +442,7 @@ int srnic_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
  * @cq: CQ
  * @qpn: of a QP whose completions the kernel does not add any more, and that
  *       srnic_qpn_find() still finds
- * @keep_received: keep those of received messages
+ * @keep: those that stay
  *
  * Frees the slots that they cover, as a poll does. The others move up towards the
  * producer, in their order, so that the space is free again at once. The holder of
@@ -451,7 +451,7 @@ int srnic_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
  *
  * Any thread.
  */
-void srnic_cq_purge(struct srnic_cq *cq, uint32_t qpn, bool keep_received)
+void srnic_cq_purge(struct srnic_cq *cq, uint32_t qpn, enum srnic_keep keep)
 {
 	struct srnic_ctx *ctx = to_srnic_ctx(cq->vcq.cq.context);
 	struct {
@@ -477,7 +477,9 @@ void srnic_cq_purge(struct srnic_cq *cq, uint32_t qpn, bool keep_received)
 			rq = !!(cqe->flags & SRNIC_CQE_RQ);
 			if (!out[rq].n++)
 				out[rq].newest = *cqe;
-			if (!keep_received || !rq || cqe->status != IBV_WC_SUCCESS)
+			if (keep == SRNIC_KEEP_NONE ||
+			    (keep == SRNIC_KEEP_RECEIVED &&
+			     (!rq || cqe->status != IBV_WC_SUCCESS)))
 				continue;
 			cqe->flags |= SRNIC_CQE_DISOWNED;
 		}

@@ -9,6 +9,7 @@
 #include <util/util.h>
 
 #include "srnic.h"
+#include "srnicdv.h"
 
 /**
  * srnic_qpn_find - the QP with this number
@@ -136,12 +137,11 @@ static void srnic_wq_uninit(struct srnic_wq *wq)
 }
 
 /* For a QP whose completions the kernel does not add any more */
-static void srnic_qp_purge(const struct ibv_qp *ibqp, bool keep_received)
+static void srnic_qp_purge(const struct ibv_qp *ibqp, enum srnic_keep keep)
 {
-	srnic_cq_purge(to_srnic_cq(ibqp->send_cq), ibqp->qp_num, keep_received);
+	srnic_cq_purge(to_srnic_cq(ibqp->send_cq), ibqp->qp_num, keep);
 	if (ibqp->recv_cq != ibqp->send_cq)
-		srnic_cq_purge(to_srnic_cq(ibqp->recv_cq), ibqp->qp_num,
-			       keep_received);
+		srnic_cq_purge(to_srnic_cq(ibqp->recv_cq), ibqp->qp_num, keep);
 }
 
 /* Frees slots of a queue at rest that no completion will ever cover. */
@@ -380,12 +380,33 @@ int srnic_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 		qp->names_peer = attr_mask & IBV_QP_DEST_QPN;
 	if (attr->qp_state == IBV_QPS_RESET) {
 		qp->names_peer = false;
-		srnic_qp_purge(ibqp, false);
+		srnic_qp_purge(ibqp, SRNIC_KEEP_NONE);
 	}
 	if (attr->qp_state == IBV_QPS_RESET || attr->qp_state == IBV_QPS_INIT) {
 		srnic_wq_reclaim(&qp->sq, ibqp->send_cq);
 		srnic_wq_reclaim(&qp->rq, ibqp->recv_cq);
 	}
+	return 0;
+}
+
+static int destroy_qp(struct ibv_qp *ibqp, enum srnic_keep keep)
+{
+	struct srnic_ctx *ctx = to_srnic_ctx(ibqp->context);
+	struct srnic_qp *qp = to_srnic_qp(ibqp);
+	int ret;
+
+	ret = ibv_cmd_destroy_qp(ibqp);
+	if (ret)
+		return ret;
+
+	/* From here on the kernel adds no completions of this QP. */
+	srnic_qp_purge(ibqp, keep);
+	srnic_qpn_remove(ctx, ibqp->qp_num);
+	srnic_doorbell_clear(qp);
+
+	srnic_wq_uninit(&qp->rq);
+	srnic_wq_uninit(&qp->sq);
+	srnic_free(&qp->mem, qp, SRNIC_RES_TYPE_QP);
 	return 0;
 }
 
@@ -401,21 +422,20 @@ int srnic_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
  */
 int srnic_destroy_qp(struct ibv_qp *ibqp)
 {
-	struct srnic_ctx *ctx = to_srnic_ctx(ibqp->context);
-	struct srnic_qp *qp = to_srnic_qp(ibqp);
-	int ret;
+	return destroy_qp(ibqp, SRNIC_KEEP_RECEIVED);
+}
 
-	ret = ibv_cmd_destroy_qp(ibqp);
-	if (ret)
-		return ret;
-
-	/* From here on the kernel adds no completions of this QP. */
-	srnic_qp_purge(ibqp, true);
-	srnic_qpn_remove(ctx, ibqp->qp_num);
-	srnic_doorbell_clear(qp);
-
-	srnic_wq_uninit(&qp->rq);
-	srnic_wq_uninit(&qp->sq);
-	srnic_free(&qp->mem, qp, SRNIC_RES_TYPE_QP);
-	return 0;
+/**
+ * srnicdv_destroy_qp - as ibv_destroy_qp(), but each completion can still be polled
+ * @qp: as there
+ *
+ * A program that has a record of each WR of an SRQ polls all of its WRs so.
+ *
+ * Return: 0, or an errno (EOPNOTSUPP: of another device) and the QP is unchanged.
+ */
+int srnicdv_destroy_qp(struct ibv_qp *qp)
+{
+	if (!srnic_is_ours(qp->context->device))
+		return EOPNOTSUPP;
+	return destroy_qp(qp, SRNIC_KEEP_ALL);
 }

@@ -252,7 +252,14 @@ void srnic_cq_empty(struct srnic_cq *cq);
 void srnic_cq_take(struct srnic_cq *cq, struct srnic_cqe *cqe);
 int srnic_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc);
 int srnic_req_notify_cq(struct ibv_cq *ibcq, int solicited_only);
-void srnic_cq_purge(struct srnic_cq *cq, uint32_t qpn, bool keep_received);
+/* Completions of a QP that are in a CQ when it is reset or destroyed */
+enum srnic_keep {
+	SRNIC_KEEP_NONE,
+	SRNIC_KEEP_RECEIVED,	/* those of messages that have arrived */
+	SRNIC_KEEP_ALL,
+};
+
+void srnic_cq_purge(struct srnic_cq *cq, uint32_t qpn, enum srnic_keep keep);
 
 /* cq_ex.c */
 void srnic_cq_ex_init(struct srnic_cq *cq, uint64_t wc_flags);

@@ -100,6 +100,7 @@ struct srnicdv_qp_init_attr {
 struct ibv_qp *srnicdv_create_qp(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr,
 				 struct srnicdv_qp_init_attr *dv_attr);
 int srnicdv_attach_stream(struct ibv_qp *qp, const struct srnicdv_stream_attr *attr);
+int srnicdv_destroy_qp(struct ibv_qp *qp);
 int srnicdv_query_terminate(struct ibv_qp *qp, struct srnicdv_terminate *term);
 
 /*

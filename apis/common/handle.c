@@ -12,15 +12,22 @@
 #define INDEX_BITS	20
 #define INDEX_MASK	((1u << INDEX_BITS) - 1)
 
-/* Under @lock */
+/*
+ * Under @lock. @calls: on the object, in progress; @enders: threads that wait for their end;
+ * @closed: one thread alone has the object
+ */
 struct slot {
 	void *object;
 	unsigned int kind;
 	uint32_t generation;
 	uint32_t next_free;
+	unsigned int calls;
+	unsigned int enders;
+	bool closed;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;	/* of calls and closed */
 static struct slot *slots;
 static uint32_t num_slots = 1;		/* slot 0 is never used: no handle is NULL */
 static uint32_t max_slots;
@@ -56,7 +63,7 @@ static uint32_t take_slot(void)
 	if (!grow())
 		return 0;
 	i = num_slots++;
-	slots[i].generation = 1;
+	slots[i] = (struct slot){ .generation = 1 };
 	return i;
 }
 
@@ -140,17 +147,141 @@ void *handle_owner(unsigned int kind, const void *handle)
 	return owner;
 }
 
+/* The slot of a handle of @kind, whose object begins with a pointer to that of @owner, if any */
+static struct slot *find_of(unsigned int kind, const void *handle, const void *owner)
+{
+	struct slot *slot = find(handle), *of = owner ? find(owner) : NULL;
+
+	if (!slot || slot->kind != kind)
+		return NULL;
+	return !owner || (of && of->object == *(void **)slot->object) ? slot : NULL;
+}
+
+/**
+ * handle_enter() - A call on an object begins
+ * @kind: the expected kind
+ * @handle: any value that a program has passed
+ * @owner: handle of the object that the object of @handle begins with a pointer to, or NULL
+ * @more: the caller is in a call on another object
+ *
+ * The object stays until handle_leave(). Waits for a thread that ends it; and, unless @more, for
+ * one that waits to end it, so that calls which overlap do not keep that one for ever.
+ *
+ * Context: any thread; takes the lock of the handles; may wait.
+ * Return: the object, or NULL if @handle is not a valid handle of @kind and @owner.
+ */
+void *handle_enter(unsigned int kind, const void *handle, const void *owner, bool more)
+{
+	void *object = NULL;
+	struct slot *slot;
+
+	pthread_mutex_lock(&lock);
+	while (slot = find_of(kind, handle, owner),
+	       slot && (slot->closed || (slot->enders && !more)))
+		pthread_cond_wait(&changed, &lock);
+	if (slot) {
+		slot->calls++;
+		object = slot->object;
+	}
+	pthread_mutex_unlock(&lock);
+	return object;
+}
+
+/**
+ * handle_leave() - A call on an object is done
+ * @handle: of handle_enter()
+ *
+ * Context: any thread; takes the lock of the handles.
+ */
+void handle_leave(const void *handle)
+{
+	struct slot *slot;
+
+	pthread_mutex_lock(&lock);
+	slot = find(handle);
+	if (slot && !--slot->calls && slot->enders)
+		pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&lock);
+}
+
+/**
+ * handle_close() - Wait for the calls on an object, and keep others from beginning
+ * @kind: the expected kind
+ * @handle: any value that a program has passed
+ * @owner: as handle_enter()
+ *
+ * Calls that begin wait for handle_reopen(), or for handle_free(), after which they find nothing.
+ * One that looks the handle up with handle_object() or handle_owner() does not wait.
+ *
+ * Context: any thread that is in no call on the object; takes the lock of the handles; may wait.
+ * Return: the object, the caller's alone, or NULL as handle_enter().
+ */
+void *handle_close(unsigned int kind, const void *handle, const void *owner)
+{
+	void *object = NULL;
+	struct slot *slot;
+
+	pthread_mutex_lock(&lock);
+	while (slot = find_of(kind, handle, owner), slot && (slot->closed || slot->calls)) {
+		slot->enders++;
+		pthread_cond_wait(&changed, &lock);
+		slot = find(handle);
+		if (slot)
+			slot->enders--;
+	}
+	if (slot) {
+		slot->closed = true;
+		object = slot->object;
+	}
+	pthread_mutex_unlock(&lock);
+	return object;
+}
+
+/**
+ * handle_reopen() - The object of a closed handle stays
+ * @handle: of handle_close()
+ *
+ * Context: any thread; takes the lock of the handles.
+ */
+void handle_reopen(const void *handle)
+{
+	pthread_mutex_lock(&lock);
+	find(handle)->closed = false;
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&lock);
+}
+
+/**
+ * handle_of() - Find the objects of an owner
+ * @kind: their kind; they begin with a pointer to their owner
+ * @owner: the owner
+ * @at: where to go on; 0 at first
+ *
+ * Context: any thread; takes the lock of the handles.
+ * Return: the next handle, or NULL.
+ */
+void *handle_of(unsigned int kind, const void *owner, uint32_t *at)
+{
+	void *handle = NULL;
+
+	pthread_mutex_lock(&lock);
+	while (!handle && ++*at < num_slots)
+		if (slots[*at].object && slots[*at].kind == kind &&
+		    *(void **)slots[*at].object == owner)
+			handle = to_handle(*at);
+	pthread_mutex_unlock(&lock);
+	return handle;
+}
+
 static void free_slot(struct slot *slot)
 {
-	slot->object = NULL;
-	slot->generation++;
-	slot->next_free = first_free;
+	*slot = (struct slot){ .generation = slot->generation + 1, .next_free = first_free };
 	first_free = slot - slots;
 }
 
 /**
  * handle_free() - Make a handle invalid
- * @handle: valid
+ * @handle: valid, or closed
  *
  * Context: any thread; takes the lock of the handles.
  */
@@ -160,8 +291,11 @@ void handle_free(void *handle)
 
 	pthread_mutex_lock(&lock);
 	slot = find(handle);
-	if (slot)
+	if (slot) {
+		if (slot->closed)
+			pthread_cond_broadcast(&changed);
 		free_slot(slot);
+	}
 	pthread_mutex_unlock(&lock);
 }
 
@@ -188,5 +322,7 @@ void handle_forked(bool child)
 	for (i = 1; child && i < num_slots; i++)
 		if (slots[i].object)
 			free_slot(&slots[i]);
+	if (child)
+		changed = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
 	pthread_mutex_unlock(&lock);
 }

@@ -196,11 +196,11 @@ static ri_api_return_t change(struct rnic_qp *qp, uint32_t mask, const ri_qp_att
 ri_api_return_t ri_modify(struct rnic_qp *qp, const struct ri_limits *n, uint32_t mask,
 			  const ri_qp_attr_t *attrs, ri_err_data_t *err_data)
 {
-	const struct ri_linux_llp llp = qp->llp;
-	bool had_llp = qp->have_llp;
 	int err = ri_qp_look(qp);
+	struct ri_linux_llp llp;
 	ri_api_return_t ret;
 	ri_qp_attr_t before;
+	bool had_llp;
 
 	if (err)
 		return ri_failed(err_data, err, RI_RET_FAIL);
@@ -212,6 +212,8 @@ ri_api_return_t ri_modify(struct rnic_qp *qp, const struct ri_limits *n, uint32_
 	if (ret)
 		return ri_answer(err_data, ret);
 	before = qp->attr;
+	llp = qp->llp;
+	had_llp = qp->have_llp;
 	ret = change(qp, mask, attrs, err_data);
 	if (ret) {
 		qp->attr = before;

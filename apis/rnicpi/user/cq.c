@@ -40,22 +40,72 @@ static int make_cq(struct rnic_cq *cq, uint32_t entries)
 	return cq->cq ? number_cq(cq) : errno;
 }
 
-/* Under ri_lock */
+static void list(struct rnic_cq *cq)
+{
+	pthread_mutex_lock(&ri_lock);
+	cq->next = cq->rnic->cqs;
+	cq->rnic->cqs = cq;
+	pthread_mutex_unlock(&ri_lock);
+}
+
 static void unlist(struct rnic_cq *cq)
 {
 	struct rnic_cq **p = &cq->rnic->cqs;
 
+	pthread_mutex_lock(&ri_lock);
 	while (*p != cq)
 		p = &(*p)->next;
 	*p = cq->next;
+	pthread_mutex_unlock(&ri_lock);
 }
 
-static void cq_free(struct rnic_cq *cq)
+static void cq_uninit(struct rnic_cq *cq)
 {
 	if (cq->channel)
 		ibv_destroy_comp_channel(cq->channel);
 	pthread_mutex_destroy(&cq->poll_lock);
-	free(cq);
+	free(cq->kept);
+}
+
+static int cq_new(struct rnic_cq *cq, uint32_t entries, ri_cq_handle_t *handle)
+{
+	int err = make_cq(cq, entries);
+
+	if (err)
+		return err;
+	list(cq);
+	ri_use(&cq->rnic->users, 1);
+	*handle = handle_new(RI_KIND_CQ, cq);
+	if (*handle)
+		return 0;
+	ri_use(&cq->rnic->users, -1);
+	unlist(cq);
+	ibv_destroy_cq(cq->cq);
+	return ENOMEM;
+}
+
+static ri_api_return_t create(struct rnic *rnic, ri_cq_attr_t *attr, ri_cq_handle_t *handle,
+			      ri_os_data_t os_data, ri_err_data_t *err_data)
+{
+	struct rnic_cq *cq;
+	int err;
+
+	if (attr->num_cqe > (uint32_t)rnic->attr.max_cqe)
+		return ri_answer(err_data, RI_RET_CQ_CAPACITY_EXCEEDED);
+	cq = calloc(1, sizeof(*cq));
+	if (!cq)
+		return ri_answer(err_data, RI_RET_RESOURCE_SHORTAGE);
+	pthread_mutex_init(&cq->poll_lock, NULL);
+	cq->rnic = rnic;
+	cq->os_data = os_data;
+	err = cq_new(cq, attr->num_cqe, handle);
+	if (err) {
+		cq_uninit(cq);
+		free(cq);
+		return ri_failed(err_data, err, RI_RET_FAIL);
+	}
+	attr->num_cqe = cq->cq->cqe;
+	return ri_done(err_data);
 }
 
 /**
@@ -75,51 +125,27 @@ ri_api_return_t ri_do_cq_create(ri_rnic_handle_t rnic, ri_cq_attr_t *cq_attr, ri
 				ri_vp_data_t vp_data, ri_os_data_t os_data,
 				ri_err_data_t *err_data)
 {
-	struct rnic *r = handle_object(RI_KIND_RNIC, rnic);
-	struct rnic_cq *c;
-	int err;
+	struct rnic *r = ri_enter_rnic(rnic);
+	ri_api_return_t ret;
 	KEEP_ERRNO;
 
 	(void)vp_data;
 	if (!r)
 		return ri_answer(err_data, RI_RET_RNIC_INVALID_HANDLE);
-	if (!cq_attr || !cq || !cq_attr->num_cqe)
-		return ri_answer(err_data, RI_RET_INVALID_PARAMETER);
-	if (cq_attr->num_cqe > (uint32_t)r->attr.max_cqe)
-		return ri_answer(err_data, RI_RET_CQ_CAPACITY_EXCEEDED);
-	c = calloc(1, sizeof(*c));
-	if (!c)
-		return ri_answer(err_data, RI_RET_RESOURCE_SHORTAGE);
-	pthread_mutex_init(&c->poll_lock, NULL);
-	c->rnic = r;
-	c->os_data = os_data;
-	err = make_cq(c, cq_attr->num_cqe);
-	if (!err) {
-		*cq = handle_new(RI_KIND_CQ, c);
-		if (!*cq) {
-			ibv_destroy_cq(c->cq);
-			err = ENOMEM;
-		}
-	}
-	if (err) {
-		cq_free(c);
-		return ri_failed(err_data, err, RI_RET_FAIL);
-	}
-	cq_attr->num_cqe = c->cq->cqe;
-	pthread_mutex_lock(&ri_lock);
-	c->next = r->cqs;
-	r->cqs = c;
-	r->users++;
-	pthread_mutex_unlock(&ri_lock);
-	return ri_done(err_data);
+	ret = cq_attr && cq && cq_attr->num_cqe ? create(r, cq_attr, cq, os_data, err_data) :
+						  ri_answer(err_data, RI_RET_INVALID_PARAMETER);
+	handle_leave(rnic);
+	return ret;
 }
 
+/* Under poll_lock */
 static bool has_overflowed(const struct rnic_cq *cq)
 {
 	struct srnic_uresp_cq_query resp;
 
-	return cq->rnic->native && !srnicdv_query_cq(cq->cq, &resp, sizeof(resp)) &&
-	       resp.flags & SRNIC_CQ_QUERY_OVERFLOWED;
+	return cq->overflowed ||
+	       (cq->rnic->native && !srnicdv_query_cq(cq->cq, &resp, sizeof(resp)) &&
+		resp.flags & SRNIC_CQ_QUERY_OVERFLOWED);
 }
 
 /**
@@ -137,16 +163,40 @@ ri_api_return_t ri_do_cq_query(ri_rnic_handle_t rnic, ri_cq_handle_t cq, ri_cq_a
 			       ri_err_data_t *err_data)
 {
 	ri_api_return_t ret;
-	struct rnic_cq *c = ri_find(rnic, RI_KIND_CQ, cq, &ret);
+	struct rnic_cq *c = ri_enter(rnic, RI_KIND_CQ, cq, &ret);
 	KEEP_ERRNO;
 
-	if (!ret && !cq_attr)
-		ret = RI_RET_INVALID_PARAMETER;
-	else if (!ret && has_overflowed(c))
-		ret = RI_RET_CQ_ERROR;
-	if (ret)
+	if (!c)
 		return ri_answer(err_data, ret);
-	*cq_attr = (ri_cq_attr_t){ .num_cqe = c->cq->cqe };
+	pthread_mutex_lock(&c->poll_lock);
+	if (!cq_attr)
+		ret = RI_RET_INVALID_PARAMETER;
+	else if (has_overflowed(c))
+		ret = RI_RET_CQ_ERROR;
+	else
+		*cq_attr = (ri_cq_attr_t){ .num_cqe = c->cq->cqe };
+	pthread_mutex_unlock(&c->poll_lock);
+	handle_leave(cq);
+	return ri_answer(err_data, ret);
+}
+
+/* Under poll_lock */
+static ri_api_return_t resize(struct rnic_cq *cq, ri_cq_attr_t *attr, ri_err_data_t *err_data)
+{
+	int err;
+
+	if (attr->num_cqe > (uint32_t)cq->rnic->attr.max_cqe)
+		return ri_answer(err_data, RI_RET_CQ_CAPACITY_EXCEEDED);
+	if (has_overflowed(cq))
+		return ri_answer(err_data, RI_RET_CQ_ERROR);
+	if (attr->num_cqe < cq->end - cq->first)
+		return ri_answer(err_data, RI_RET_CQ_WOULD_OVERFLOW);
+	err = ibv_resize_cq(cq->cq, attr->num_cqe);
+	if (err == EINVAL)
+		err = EBUSY;
+	if (err)
+		return ri_failed(err_data, err, RI_RET_CQ_WOULD_OVERFLOW);
+	attr->num_cqe = cq->cq->cqe;
 	return ri_done(err_data);
 }
 
@@ -168,25 +218,40 @@ ri_api_return_t ri_do_cq_modify(ri_rnic_handle_t rnic, ri_cq_handle_t cq, ri_cq_
 				ri_cq_attr_t *cq_attr, ri_err_data_t *err_data)
 {
 	ri_api_return_t ret;
-	struct rnic_cq *c = ri_find(rnic, RI_KIND_CQ, cq, &ret);
-	int err;
+	struct rnic_cq *c = ri_enter(rnic, RI_KIND_CQ, cq, &ret);
 	KEEP_ERRNO;
 
-	if (!ret && (mask != RI_CQ_MODIFY_MASK_NUM_CQE || !cq_attr || !cq_attr->num_cqe))
-		ret = RI_RET_INVALID_PARAMETER;
-	else if (!ret && cq_attr->num_cqe > (uint32_t)c->rnic->attr.max_cqe)
-		ret = RI_RET_CQ_CAPACITY_EXCEEDED;
-	else if (!ret && has_overflowed(c))
-		ret = RI_RET_CQ_ERROR;
-	if (ret)
+	if (!c)
 		return ri_answer(err_data, ret);
-	err = ibv_resize_cq(c->cq, cq_attr->num_cqe);
-	if (err == EINVAL)
-		err = EBUSY;
+	if (mask != RI_CQ_MODIFY_MASK_NUM_CQE || !cq_attr || !cq_attr->num_cqe) {
+		ret = ri_answer(err_data, RI_RET_INVALID_PARAMETER);
+	} else {
+		pthread_mutex_lock(&c->poll_lock);
+		ret = resize(c, cq_attr, err_data);
+		pthread_mutex_unlock(&c->poll_lock);
+	}
+	handle_leave(cq);
+	return ret;
+}
+
+/**
+ * ri_cq_end() - End a CQ but for its memory
+ * @cq: the caller's alone
+ *
+ * Context: any thread; sleeps.
+ * Return: 0, an errno or RI_IN_USE.
+ */
+int ri_cq_end(void *cq)
+{
+	struct rnic_cq *c = cq;
+	int err = ri_is_used(&c->users) ? RI_IN_USE : ibv_destroy_cq(c->cq);
+
 	if (err)
-		return ri_failed(err_data, err, RI_RET_CQ_WOULD_OVERFLOW);
-	cq_attr->num_cqe = c->cq->cqe;
-	return ri_done(err_data);
+		return err;
+	unlist(c);
+	cq_uninit(c);
+	ri_use(&c->rnic->users, -1);
+	return 0;
 }
 
 /**
@@ -203,27 +268,7 @@ ri_api_return_t ri_do_cq_modify(ri_rnic_handle_t rnic, ri_cq_handle_t cq, ri_cq_
  */
 ri_api_return_t ri_do_cq_destroy(ri_rnic_handle_t rnic, ri_cq_handle_t cq, ri_err_data_t *err_data)
 {
-	ri_api_return_t ret;
-	struct rnic_cq *c;
-	int err = 0;
-	KEEP_ERRNO;
-
-	pthread_mutex_lock(&ri_lock);
-	c = ri_find(rnic, RI_KIND_CQ, cq, &ret);
-	if (!ret && c->users)
-		ret = RI_RET_CQ_INUSE;
-	if (!ret)
-		err = ibv_destroy_cq(c->cq);
-	if (!ret && !err) {
-		handle_free(cq);
-		unlist(c);
-		c->rnic->users--;
-		cq_free(c);
-	}
-	pthread_mutex_unlock(&ri_lock);
-	if (err)
-		return ri_failed(err_data, err, RI_RET_CQ_INUSE);
-	return ri_answer(err_data, ret);
+	return ri_end(rnic, RI_KIND_CQ, cq, RI_RET_CQ_INUSE, err_data);
 }
 
 /**
@@ -241,28 +286,30 @@ ri_api_return_t ri_do_cq_req_notification(ri_rnic_handle_t rnic, ri_cq_handle_t 
 					  ri_cmplt_notify_type_t type, ri_err_data_t *err_data)
 {
 	ri_api_return_t ret;
-	struct rnic_cq *c = ri_find(rnic, RI_KIND_CQ, cq, &ret);
-	int err;
+	struct rnic_cq *c = ri_enter(rnic, RI_KIND_CQ, cq, &ret);
+	int err = 0;
 	KEEP_ERRNO;
 
-	if (!ret && type != RI_CMPLT_NOTIFY_SOLICITED && type != RI_CMPLT_NOTIFY_ANY)
-		ret = RI_RET_INVALID_PARAMETER;
-	if (ret)
+	if (!c)
 		return ri_answer(err_data, ret);
-	err = ibv_req_notify_cq(c->cq, type == RI_CMPLT_NOTIFY_SOLICITED);
-	return err ? ri_failed(err_data, err, RI_RET_FAIL) : ri_done(err_data);
+	if (type != RI_CMPLT_NOTIFY_SOLICITED && type != RI_CMPLT_NOTIFY_ANY)
+		ret = RI_RET_INVALID_PARAMETER;
+	else
+		err = ibv_req_notify_cq(c->cq, type == RI_CMPLT_NOTIFY_SOLICITED);
+	handle_leave(cq);
+	return err ? ri_failed(err_data, err, RI_RET_FAIL) : ri_answer(err_data, ret);
 }
 
 /* --- completions --- */
 
-/* Merges @wc with the WR's slot. Return: false if the QP is destroyed. */
-static bool complete(struct rnic_cq *cq, const struct ibv_wc *wc, ri_wc_t *out)
+/* Under poll_lock. Merges @wc with the WR's slot. Return: its QP; NULL if that is destroyed. */
+static const struct rnic_qp *complete(struct rnic_cq *cq, const struct ibv_wc *wc, ri_wc_t *out)
 {
 	struct rnic_qp *qp = ri_qp_of_number(cq->rnic, wc->qp_num);
 	struct rnic_slot slot;
 
-	if (!qp || !ri_slot_end(qp, wc, &slot) || qp->dead)
-		return false;
+	if (!qp || !ri_slot_end(qp, wc, &slot) || __atomic_load_n(&qp->dead, __ATOMIC_ACQUIRE))
+		return NULL;
 	memset(out, 0, sizeof(*out));
 	out->rc_wc.op_type = (ri_wc_type_t)slot.type;
 	out->rc_wc.cq_os_data = cq->os_data;
@@ -272,14 +319,130 @@ static bool complete(struct rnic_cq *cq, const struct ibv_wc *wc, ri_wc_t *out)
 	out->rc_wc.flags = (ri_wc_flags_t)slot.flags;
 	out->rc_wc.bytes_transferred = slot.bytes;
 	if (wc->status)
-		return true;
+		return qp;
 	if (slot.type == RI_WC_TYPE_DATA_RECEIVED)
 		out->rc_wc.bytes_transferred = wc->byte_len;
 	if (wc->wc_flags & IBV_WC_WITH_INV) {
 		out->rc_wc.flags = (ri_wc_flags_t)(out->rc_wc.flags | RI_WC_FLAG_RTAG_INVALIDATE);
 		out->rc_wc.invalidated_rtag = wc->invalidated_rkey;
 	}
-	return true;
+	return qp;
+}
+
+/* Room for one more. Return: NULL if the CQ has no more entries, or without memory. */
+static struct rnic_kept *kept_next(struct rnic_cq *cq)
+{
+	uint32_t max = cq->cq->cqe, room = cq->room ? 2 * cq->room : BATCH;
+	struct rnic_kept *more;
+
+	if (cq->end < cq->room)
+		return &cq->kept[cq->end];
+	if (cq->first) {
+		memmove(cq->kept, cq->kept + cq->first, (cq->end - cq->first) * sizeof(*cq->kept));
+		cq->end -= cq->first;
+		cq->first = 0;
+		return &cq->kept[cq->end];
+	}
+	room = room < max ? room : max;
+	more = room > cq->room ? realloc(cq->kept, room * sizeof(*more)) : NULL;
+	if (!more)
+		return NULL;
+	cq->kept = more;
+	cq->room = room;
+	return &cq->kept[cq->end];
+}
+
+static void keep(struct rnic_cq *cq, const struct ibv_wc *wc)
+{
+	const struct rnic_qp *qp;
+	struct rnic_kept *kept;
+	ri_wc_t out;
+
+	qp = complete(cq, wc, &out);
+	if (!qp)
+		return;
+	kept = kept_next(cq);
+	if (kept) {
+		*kept = (struct rnic_kept){ qp, out };
+		cq->end++;
+	} else {
+		cq->overflowed = true;
+	}
+}
+
+static void kept_free_if_empty(struct rnic_cq *cq)
+{
+	if (cq->first != cq->end)
+		return;
+	free(cq->kept);
+	cq->kept = NULL;
+	cq->first = cq->end = cq->room = 0;
+}
+
+static void kept_drop(struct rnic_cq *cq, const struct rnic_qp *gone)
+{
+	uint32_t from, to = cq->first;
+
+	for (from = cq->first; from != cq->end; from++)
+		if (cq->kept[from].qp != gone)
+			cq->kept[to++] = cq->kept[from];
+	cq->end = to;
+	kept_free_if_empty(cq);
+}
+
+static uint_t kept_take(struct rnic_cq *cq, ri_wc_t *wcs, uint_t num)
+{
+	uint_t n = 0;
+
+	while (n < num && cq->first != cq->end)
+		wcs[n++] = cq->kept[cq->first++].wc;
+	kept_free_if_empty(cq);
+	return n;
+}
+
+/**
+ * ri_cq_keep() - Take all completions from verbs, for the program to take them later
+ * @cq: a CQ
+ * @gone: a QP whose completions are discarded, dead; NULL: none
+ *
+ * A QP at rest then has none in verbs. The slots of its WRs are free.
+ *
+ * Context: any thread; takes poll_lock.
+ */
+void ri_cq_keep(struct rnic_cq *cq, const struct rnic_qp *gone)
+{
+	struct ibv_wc wc[BATCH];
+	int n = BATCH, left, i;
+
+	pthread_mutex_lock(&cq->poll_lock);
+	/* the CQ had no more of the QP than this when it came to rest, and others still complete */
+	for (left = cq->cq->cqe; left > 0 && n == BATCH; left -= n) {
+		n = ibv_poll_cq(cq->cq, BATCH, wc);
+		for (i = 0; i < n; i++)
+			keep(cq, &wc[i]);
+	}
+	if (gone)
+		kept_drop(cq, gone);
+	pthread_mutex_unlock(&cq->poll_lock);
+}
+
+/* Under poll_lock. Return: RI_RET_SUCCESS, RI_RET_CQ_EMPTY or RI_RET_CQ_ERROR */
+static ri_api_return_t poll_cq(struct rnic_cq *cq, ri_wc_t *wcs, uint_t *num)
+{
+	uint_t found = kept_take(cq, wcs, *num);
+	struct ibv_wc wc[BATCH];
+	int n = 1, i;
+
+	/* completions of destroyed QPs do not count */
+	while (n > 0 && !found) {
+		n = ibv_poll_cq(cq->cq, *num < BATCH ? *num : BATCH, wc);
+		for (i = 0; i < n; i++)
+			found += !!complete(cq, &wc[i], &wcs[found]);
+	}
+	*num = found;
+	if (n < 0)
+		return RI_RET_CQ_ERROR;
+	return found ? RI_RET_SUCCESS : RI_RET_CQ_EMPTY;
 }
 
 /**
@@ -297,29 +460,21 @@ static bool complete(struct rnic_cq *cq, const struct ibv_wc *wc, ri_wc_t *out)
 ri_api_return_t ri_do_cq_poll(ri_rnic_handle_t rnic, ri_cq_handle_t cq, ri_wc_t *wcs,
 			      uint_t *num_wcs, ri_err_data_t *err_data)
 {
-	struct ibv_wc wc[BATCH];
 	ri_api_return_t ret;
-	struct rnic_cq *c = ri_find(rnic, RI_KIND_CQ, cq, &ret);
-	uint_t found = 0;
-	int n = 1, i;
+	struct rnic_cq *c = ri_enter(rnic, RI_KIND_CQ, cq, &ret);
 	KEEP_ERRNO;
 
-	if (!ret && (!wcs || !num_wcs || !*num_wcs))
-		ret = RI_RET_INVALID_PARAMETER;
-	if (ret)
+	if (!c)
 		return ri_answer(err_data, ret);
-	pthread_mutex_lock(&c->poll_lock);
-	/* completions of destroyed QPs do not count */
-	while (n > 0 && !found) {
-		n = ibv_poll_cq(c->cq, *num_wcs < BATCH ? *num_wcs : BATCH, wc);
-		for (i = 0; i < n; i++)
-			found += complete(c, &wc[i], &wcs[found]);
+	if (!wcs || !num_wcs || !*num_wcs) {
+		ret = RI_RET_INVALID_PARAMETER;
+	} else {
+		pthread_mutex_lock(&c->poll_lock);
+		ret = poll_cq(c, wcs, num_wcs);
+		pthread_mutex_unlock(&c->poll_lock);
 	}
-	pthread_mutex_unlock(&c->poll_lock);
-	*num_wcs = found;
-	if (n < 0)
-		return ri_answer(err_data, RI_RET_CQ_ERROR);
-	return found ? ri_done(err_data) : ri_answer(err_data, RI_RET_CQ_EMPTY);
+	handle_leave(cq);
+	return ri_answer(err_data, ret);
 }
 
 /* --- extensions --- */
@@ -334,9 +489,12 @@ ri_api_return_t ri_do_cq_poll(ri_rnic_handle_t rnic, ri_cq_handle_t cq, ri_wc_t 
  */
 int rix_cq_fd(ri_cq_handle_t cq)
 {
-	struct rnic_cq *c = handle_object(RI_KIND_CQ, cq);
+	struct rnic_cq *c = handle_enter(RI_KIND_CQ, cq, NULL, false);
+	int fd = c ? c->channel->fd : -1;
 
-	return c ? c->channel->fd : -1;
+	if (c)
+		handle_leave(cq);
+	return fd;
 }
 
 /**
@@ -349,7 +507,8 @@ int rix_cq_fd(ri_cq_handle_t cq)
  */
 ri_api_return_t rix_cq_ack(ri_cq_handle_t cq, ri_err_data_t *err_data)
 {
-	struct rnic_cq *c = handle_object(RI_KIND_CQ, cq);
+	struct rnic_cq *c = handle_enter(RI_KIND_CQ, cq, NULL, false);
+	ri_api_return_t ret = RI_RET_SUCCESS;
 	struct ibv_cq *told;
 	void *context;
 	KEEP_ERRNO;
@@ -357,9 +516,11 @@ ri_api_return_t rix_cq_ack(ri_cq_handle_t cq, ri_err_data_t *err_data)
 	if (!c)
 		return ri_answer(err_data, RI_RET_CQ_INVALID_HANDLE);
 	if (ibv_get_cq_event(c->channel, &told, &context))
-		return ri_answer(err_data, RI_RET_CQ_EMPTY);
-	ibv_ack_cq_events(told, 1);
-	return ri_done(err_data);
+		ret = RI_RET_CQ_EMPTY;
+	else
+		ibv_ack_cq_events(told, 1);
+	handle_leave(cq);
+	return ri_answer(err_data, ret);
 }
 
 /**
@@ -371,7 +532,10 @@ ri_api_return_t rix_cq_ack(ri_cq_handle_t cq, ri_err_data_t *err_data)
  */
 struct ibv_cq *rix_to_ibv_cq(ri_cq_handle_t cq)
 {
-	struct rnic_cq *c = handle_object(RI_KIND_CQ, cq);
+	struct rnic_cq *c = handle_enter(RI_KIND_CQ, cq, NULL, false);
+	struct ibv_cq *in_verbs = c ? c->cq : NULL;
 
-	return c ? c->cq : NULL;
+	if (c)
+		handle_leave(cq);
+	return in_verbs;
 }

@@ -1,28 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Handles, and statuses of verbs, with the codes of RNICPI for them (4.4, 4.6.3). */
+/* Errors of verbs in the terms of RNICPI (4.4), and errno, which stays as it is (4.6.3). */
 #include <errno.h>
 #include "rnic.h"
-
-/**
- * ri_find() - The object of an RNIC
- * @rnic: an RNIC handle
- * @kind: the expected kind; neither RI_KIND_VP nor RI_KIND_RNIC
- * @handle: of the object
- * @ret: set to RI_RET_SUCCESS, or to the code of the invalid handle
- *
- * Context: any thread.
- * Return: the object or NULL.
- */
-void *ri_find(ri_rnic_handle_t rnic, enum ri_kind kind, ri_handle_t handle, ri_api_return_t *ret)
-{
-	struct rnic *r = handle_object(RI_KIND_RNIC, rnic);
-	struct rnic **obj = r ? handle_object(kind, handle) : NULL;
-
-	if (obj && *obj != r)
-		obj = NULL;
-	*ret = obj ? RI_RET_SUCCESS : ri_invalid(r ? kind : RI_KIND_RNIC);
-	return obj;
-}
 
 /**
  * ri_restore_errno() - End of KEEP_ERRNO

@@ -128,16 +128,6 @@ static int read_record(struct rnic *rnic, struct srnic_event_record *rec)
 
 /* --- the object of an event --- */
 
-static bool os_data_of_qp(struct rnic *rnic, uint32_t number, ri_os_data_t *os_data)
-{
-	struct rnic_qp *qp = ri_qp_of_number(rnic, number);
-
-	if (!qp || qp->dead)
-		return false;
-	*os_data = qp->os_data;
-	return true;
-}
-
 static bool os_data_of_cq(struct rnic *rnic, uint32_t number, ri_os_data_t *os_data)
 {
 	struct rnic_cq *cq = rnic->cqs;
@@ -166,7 +156,7 @@ static bool find_os_data(struct rnic *rnic, const struct srnic_event_record *rec
 {
 	switch (rec->object) {
 	case SRNIC_EVENT_OF_QP:
-		return os_data_of_qp(rnic, rec->number, os_data);
+		return ri_qp_handle_of(rnic, rec->number, os_data);
 	case SRNIC_EVENT_OF_CQ:
 		return os_data_of_cq(rnic, rec->number, os_data);
 	case SRNIC_EVENT_OF_SRQ:
@@ -190,29 +180,38 @@ static void fill(struct rix_event *event, const struct srnic_event_record *rec)
 	event->terminate_msg_length = ri_terminate_bytes(event->terminate_buffer, &rec->term);
 }
 
-/* Under ri_lock. Return: 0 or an errno, EAGAIN for none */
+/* The queues of the QP are as new before the program is told */
+static void close_complete(struct rnic *rnic, uint32_t number)
+{
+	ri_os_data_t os_data;
+	ri_qp_handle_t handle = ri_qp_handle_of(rnic, number, &os_data);
+	struct rnic_qp *qp = handle_enter(RI_KIND_QP, handle, NULL, true);
+
+	if (!qp)
+		return;
+	ri_qp_closed(qp);
+	handle_leave(handle);
+}
+
+/* Return: 0 or an errno, EAGAIN for none */
 static int next_event(struct rnic *rnic, struct rix_event *event)
 {
 	struct srnic_event_record rec;
 	int err;
 
 	memset(event, 0, sizeof(*event));
+	pthread_mutex_lock(&ri_lock);
 	do {
 		err = read_record(rnic, &rec);
 	} while (err == ENOMSG || err == EINTR ||
 		 (!err && !find_os_data(rnic, &rec, &event->record.event_data.resource_os_data)));
-	if (!err)
-		fill(event, &rec);
-	return err;
-}
-
-/* Under ri_lock. The device is gone: its objects stay allocated, but lookups fail. */
-static void forget(ri_rnic_handle_t handle, struct rnic *rnic)
-{
-	handle_free(handle);
-	if (rnic->native)
-		close(rnic->event_fd);
-	rnic->event_fd = -1;
+	pthread_mutex_unlock(&ri_lock);
+	if (err)
+		return err;
+	if (rec.event == SRNIC_EV_LLP_CLOSE_COMPLETE)
+		close_complete(rnic, rec.number);
+	fill(event, &rec);
+	return 0;
 }
 
 /* Under ri_lock */
@@ -229,6 +228,27 @@ static int open_events(struct rnic *rnic)
 	return fd;
 }
 
+/* The device is gone: its objects stay allocated, but lookups fail. */
+static void forget(ri_rnic_handle_t handle)
+{
+	struct rnic *rnic = handle_close(RI_KIND_RNIC, handle, NULL);
+
+	if (!rnic)
+		return;
+	handle_free(handle);
+	ri_rnic_free(rnic);
+}
+
+static bool has_events(struct rnic *rnic)
+{
+	bool has;
+
+	pthread_mutex_lock(&ri_lock);
+	has = rnic->event_fd >= 0;
+	pthread_mutex_unlock(&ri_lock);
+	return has;
+}
+
 /**
  * rix_event_fd() - File descriptor to wait for events of an RNIC handle and its objects
  * @rnic: an RNIC handle
@@ -241,15 +261,16 @@ static int open_events(struct rnic *rnic)
  */
 int rix_event_fd(ri_rnic_handle_t rnic)
 {
-	struct rnic *r;
-	int fd = -1;
+	struct rnic *r = ri_enter_rnic(rnic);
+	int fd;
 	KEEP_ERRNO;
 
+	if (!r)
+		return -1;
 	pthread_mutex_lock(&ri_lock);
-	r = handle_object(RI_KIND_RNIC, rnic);
-	if (r)
-		fd = open_events(r);
+	fd = open_events(r);
 	pthread_mutex_unlock(&ri_lock);
+	handle_leave(rnic);
 	return fd;
 }
 
@@ -270,25 +291,23 @@ int rix_event_fd(ri_rnic_handle_t rnic)
 ri_api_return_t rix_get_event(ri_rnic_handle_t rnic, struct rix_event *event,
 			      ri_err_data_t *err_data)
 {
+	struct rnic *r = ri_enter_rnic(rnic);
 	ri_api_return_t ret = RI_RET_SUCCESS;
-	struct rnic *r;
 	int err = 0;
 	KEEP_ERRNO;
 
-	pthread_mutex_lock(&ri_lock);
-	r = handle_object(RI_KIND_RNIC, rnic);
 	if (!r)
-		ret = RI_RET_RNIC_INVALID_HANDLE;
-	else if (!event || r->event_fd < 0)
+		return ri_answer(err_data, RI_RET_RNIC_INVALID_HANDLE);
+	if (!event || !has_events(r))
 		ret = RI_RET_INVALID_PARAMETER;
 	else
 		err = next_event(r, event);
-	if (err == EAGAIN)
-		ret = RI_RET_CQ_EMPTY;
-	if (!ret && !err && event->record.event_type == RI_EVENT_LOCAL_CATASTROPHIC_ERROR)
-		forget(rnic, r);
-	pthread_mutex_unlock(&ri_lock);
-	if (ret)
-		return ri_answer(err_data, ret);
-	return err ? ri_failed(err_data, err, RI_RET_FAIL) : ri_done(err_data);
+	handle_leave(rnic);
+	if (ret || err == EAGAIN)
+		return ri_answer(err_data, ret ? ret : RI_RET_CQ_EMPTY);
+	if (err)
+		return ri_failed(err_data, err, RI_RET_FAIL);
+	if (event->record.event_type == RI_EVENT_LOCAL_CATASTROPHIC_ERROR)
+		forget(rnic);
+	return ri_done(err_data);
 }

@@ -4,7 +4,6 @@
  * them: in a child they are invalid. Handles of devices stay valid: a child can open its own.
  */
 #include <pthread.h>
-#include "qp.h"
 #include "rnic.h"
 
 static void before(void)
@@ -23,7 +22,6 @@ static void in_child(void)
 {
 	handle_forked(true);
 	ri_vps_renew();
-	ri_qps_renew();
 	pthread_mutex_unlock(&ri_lock);
 }
 

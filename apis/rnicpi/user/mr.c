@@ -6,45 +6,54 @@
 #include "rnic.h"
 #include "rnicpi/shared/memory.h"
 
-/* Under ri_lock. Gives @m, whose region is registered, a handle */
-static bool mr_enter(struct rnic_mr *m, ri_mr_handle_t *handle)
+static void use_parts(struct rnic_mr *mr, int n)
 {
-	*handle = handle_new(RI_KIND_MR, m);
-	if (!*handle)
-		return false;
-	m->rnic->users++;
-	m->pd->users++;
-	return true;
+	ri_use(&mr->pd->users, n);
+	ri_use(&mr->rnic->users, n);
 }
 
-static ri_api_return_t make_mr(struct rnic *r, const ri_mr_reg_attr_t *attr, struct rnic_mr *source,
-			       ri_mr_handle_t *mr, ri_ltag_t *ltag, ri_rtag_t *rtag,
-			       ri_err_data_t *err_data)
+static int mr_new(struct rnic_mr *mr, struct rnic_mr *source, ri_mr_handle_t *handle)
 {
-	struct rnic_pd *pd = handle_object(RI_KIND_PD, attr->pd);
-	int access = ri_access_of(attr->mem_attr), err = 0;
-	struct rnic_mr *m;
+	const ri_mr_reg_attr_t *attr = &mr->attr;
+	int access = ri_access_of(attr->mem_attr);
 
-	if (!pd || pd->rnic != r)
-		return ri_answer(err_data, RI_RET_PD_INVALID_HANDLE);
+	mr->mr = source ? srnicdv_reg_shared_mr(mr->pd->pd, source->mr, attr->va, access) :
+			  ibv_reg_mr(mr->pd->pd, (void *)(uintptr_t)attr->va, attr->length, access);
+	if (!mr->mr)
+		return errno;
+	use_parts(mr, 1);
+	*handle = handle_new(RI_KIND_MR, mr);
+	if (*handle)
+		return 0;
+	use_parts(mr, -1);
+	ibv_dereg_mr(mr->mr);
+	return ENOMEM;
+}
+
+static ri_api_return_t make_mr(ri_rnic_handle_t rnic, const ri_mr_reg_attr_t *attr,
+			       struct rnic_mr *source, ri_mr_handle_t *mr, ri_ltag_t *ltag,
+			       ri_rtag_t *rtag, ri_err_data_t *err_data)
+{
+	const ri_pd_handle_t of = attr->pd;
+	ri_api_return_t ret;
+	struct rnic_pd *pd = ri_enter_more(rnic, RI_KIND_PD, of, &ret);
+	struct rnic_mr *m;
+	int err = ENOMEM;
+
+	if (!pd)
+		return ri_answer(err_data, ret);
 	m = calloc(1, sizeof(*m));
-	if (!m)
-		return ri_answer(err_data, RI_RET_RESOURCE_SHORTAGE);
-	*m = (struct rnic_mr){ .rnic = r, .pd = pd, .attr = *attr, .shared = source };
-	m->mr = source ? srnicdv_reg_shared_mr(pd->pd, source->mr, attr->va, access) :
-			 ibv_reg_mr(pd->pd, (void *)(uintptr_t)attr->va, attr->length, access);
-	if (!m->mr)
-		err = errno;
-	else if (!mr_enter(m, mr))
-		err = ENOMEM;
-	if (err) {
-		if (m->mr)
-			ibv_dereg_mr(m->mr);
-		free(m);
-		return ri_failed(err_data, err, RI_RET_FAIL);
+	if (m) {
+		*m = (struct rnic_mr){ .rnic = pd->rnic, .pd = pd, .attr = *attr, .shared = source };
+		err = mr_new(m, source, mr);
 	}
-	ri_tell_tags(m->mr->lkey, ltag, rtag);
-	return ri_done(err_data);
+	if (!err)
+		ri_tell_tags(m->mr->lkey, ltag, rtag);
+	handle_leave(of);
+	if (!err)
+		return ri_done(err_data);
+	free(m);
+	return ri_failed(err_data, err, RI_RET_FAIL);
 }
 
 /**
@@ -68,23 +77,22 @@ ri_api_return_t ri_do_mr_reg(ri_rnic_handle_t rnic, const ri_mr_reg_attr_t *mr_r
 			     ri_mr_handle_t *mr, ri_ltag_t *ltag, ri_rtag_t *rtag,
 			     ri_vp_data_t vp_data, ri_os_data_t os_data, ri_err_data_t *err_data)
 {
-	struct rnic *r = handle_object(RI_KIND_RNIC, rnic);
-	ri_api_return_t ret;
+	struct rnic *r = ri_enter_rnic(rnic);
+	ri_api_return_t ret = RI_RET_SUCCESS;
 	KEEP_ERRNO;
 
 	(void)vp_data, (void)os_data;
 	if (!r)
 		return ri_answer(err_data, RI_RET_RNIC_INVALID_HANDLE);
 	if (!mr_reg_attr || !mr || !ltag)
-		return ri_answer(err_data, RI_RET_INVALID_PARAMETER);
-	ret = ri_check_attr(mr_reg_attr->mem_attr, rtag, 0);
+		ret = RI_RET_INVALID_PARAMETER;
+	if (!ret)
+		ret = ri_check_attr(mr_reg_attr->mem_attr, rtag, 0);
 	if (!ret && (!mr_reg_attr->length || mr_reg_attr->length > r->attr.max_mr_size))
 		ret = RI_RET_MEM_INVALID_LENGTH;
-	if (ret)
-		return ri_answer(err_data, ret);
-	pthread_mutex_lock(&ri_lock);
-	ret = make_mr(r, mr_reg_attr, NULL, mr, ltag, rtag, err_data);
-	pthread_mutex_unlock(&ri_lock);
+	ret = ret ? ri_answer(err_data, ret) :
+		    make_mr(rnic, mr_reg_attr, NULL, mr, ltag, rtag, err_data);
+	handle_leave(rnic);
 	return ret;
 }
 
@@ -114,9 +122,10 @@ ri_api_return_t ri_do_mr_reg_shared(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
 	KEEP_ERRNO;
 
 	(void)vp_data, (void)os_data;
-	pthread_mutex_lock(&ri_lock);
-	m = ri_find(rnic, RI_KIND_MR, in_mr, &ret);
-	if (!ret && (!mr_reg_attr || !out_mr || !ltag))
+	m = ri_enter(rnic, RI_KIND_MR, in_mr, &ret);
+	if (!m)
+		return ri_answer(err_data, ret);
+	if (!mr_reg_attr || !out_mr || !ltag)
 		ret = RI_RET_INVALID_PARAMETER;
 	if (!ret)
 		ret = ri_check_attr(mr_reg_attr->mem_attr, rtag, 0);
@@ -126,10 +135,11 @@ ri_api_return_t ri_do_mr_reg_shared(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
 		ri_answer(err_data, ret);
 	} else {
 		mr_reg_attr->length = m->attr.length;
-		ret = make_mr(m->rnic, mr_reg_attr, m, out_mr, ltag, rtag, err_data);
-		m->shared |= !ret;
+		ret = make_mr(rnic, mr_reg_attr, m, out_mr, ltag, rtag, err_data);
+		if (!ret)
+			__atomic_store_n(&m->shared, true, __ATOMIC_RELAXED);
 	}
-	pthread_mutex_unlock(&ri_lock);
+	handle_leave(in_mr);
 	return ret;
 }
 
@@ -141,7 +151,7 @@ static int look(struct rnic_mr *m, ri_mr_info_t *info)
 		.attr = m->attr,
 		.ltag = m->mr->lkey,
 		.rtag = m->mr->rkey,
-		.is_shared_region = m->shared,
+		.is_shared_region = __atomic_load_n(&m->shared, __ATOMIC_RELAXED),
 		.local_lb = m->attr.va,
 		.local_ub = m->attr.va + m->attr.length,
 		.stag_state = RI_STAG_STATE_VALID,
@@ -179,49 +189,37 @@ static int look(struct rnic_mr *m, ri_mr_info_t *info)
 ri_api_return_t ri_do_mr_query(ri_rnic_handle_t rnic, ri_mr_handle_t mr, ri_mr_info_t *mr_info,
 			       ri_err_data_t *err_data)
 {
-	struct rnic_mr *m;
 	ri_api_return_t ret;
+	struct rnic_mr *m = ri_enter(rnic, RI_KIND_MR, mr, &ret);
 	int err = 0;
 	KEEP_ERRNO;
 
-	pthread_mutex_lock(&ri_lock);
-	m = ri_find(rnic, RI_KIND_MR, mr, &ret);
-	if (!ret && !mr_info)
-		ret = RI_RET_INVALID_PARAMETER;
-	if (!ret)
+	if (!m)
+		return ri_answer(err_data, ret);
+	if (mr_info)
 		err = look(m, mr_info);
-	pthread_mutex_unlock(&ri_lock);
-	if (err)
-		return ri_failed(err_data, err, RI_RET_FAIL);
-	return ri_answer(err_data, ret);
+	else
+		ret = RI_RET_INVALID_PARAMETER;
+	handle_leave(mr);
+	return err ? ri_failed(err_data, err, RI_RET_FAIL) : ri_answer(err_data, ret);
 }
 
 /* --- rereg and dereg --- */
 
-static void mr_leave(ri_mr_handle_t handle, struct rnic_mr *m)
-{
-	handle_free(handle);
-	m->rnic->users--;
-	m->pd->users--;
-	free(m);
-}
-
-static ri_api_return_t rereg(struct rnic_mr *m, ri_mr_rereg_t mask, const ri_mr_reg_attr_t *a,
-			     ri_err_data_t *err_data)
+/* @pd: of @a with RI_MR_REREG_PD, else that of @m */
+static ri_api_return_t rereg(struct rnic_mr *m, ri_mr_rereg_t mask, struct rnic_pd *pd,
+			     const ri_mr_reg_attr_t *a, ri_err_data_t *err_data)
 {
 	int flags = (mask & RI_MR_REREG_TRANSLATE ? IBV_REREG_MR_CHANGE_TRANSLATION : 0) |
 		    (mask & RI_MR_REREG_PD ? IBV_REREG_MR_CHANGE_PD : 0) |
 		    (mask & RI_MR_REREG_ACCESS ? IBV_REREG_MR_CHANGE_ACCESS : 0);
-	struct rnic_pd *pd = mask & RI_MR_REREG_PD ? handle_object(RI_KIND_PD, a->pd) : m->pd;
 	int ret;
 
-	if (!pd || pd->rnic != m->rnic)
-		return ri_answer(err_data, RI_RET_PD_INVALID_HANDLE);
 	ret = ibv_rereg_mr(m->mr, flags, pd->pd, (void *)(uintptr_t)a->va, a->length,
 			   mask & RI_MR_REREG_ACCESS ? ri_access_of(a->mem_attr) : 0);
 	if (!ret) {
-		m->pd->users--;
-		pd->users++;
+		ri_use(&pd->users, 1);
+		ri_use(&m->pd->users, -1);
 		m->pd = pd;
 		if (mask & RI_MR_REREG_PD)
 			m->attr.pd = a->pd;
@@ -243,18 +241,36 @@ static bool leaves_it(ri_api_return_t ret)
 	       ret == RI_RET_INVALID_PARAMETER;
 }
 
+static ri_api_return_t enter_pd_and_rereg(ri_rnic_handle_t rnic, struct rnic_mr *m,
+					  ri_mr_rereg_t mask, const ri_mr_reg_attr_t *a,
+					  ri_err_data_t *err_data)
+{
+	const ri_pd_handle_t of = a->pd;
+	struct rnic_pd *pd;
+	ri_api_return_t ret;
+
+	if (!(mask & RI_MR_REREG_PD))
+		return rereg(m, mask, m->pd, a, err_data);
+	pd = ri_enter_more(rnic, RI_KIND_PD, of, &ret);
+	if (!pd)
+		return ri_answer(err_data, ret);
+	ret = rereg(m, mask, pd, a, err_data);
+	handle_leave(of);
+	return ret;
+}
+
 /* After most errors the old region is gone (L3782), but not if windows are bound to it */
 static ri_api_return_t end_of_rereg(struct rnic_mr *m, ri_mr_handle_t in, ri_api_return_t ret,
 				    ri_err_data_t *err_data)
 {
-	int err;
+	int err = leaves_it(ret) ? 0 : ri_mr_end(m);
 
-	if (leaves_it(ret))
-		return ret;
-	err = ibv_dereg_mr(m->mr);
-	if (err)
-		return ri_failed(err_data, err, RI_RET_WINDOWS_BOUND);
-	mr_leave(in, m);
+	if (leaves_it(ret) || err) {
+		handle_reopen(in);
+		return err ? ri_failed(err_data, err, RI_RET_WINDOWS_BOUND) : ret;
+	}
+	handle_free(in);
+	free(m);
 	return ret;
 }
 
@@ -289,9 +305,10 @@ ri_api_return_t ri_do_mr_rereg(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
 	KEEP_ERRNO;
 
 	(void)vp_data, (void)os_data;
-	pthread_mutex_lock(&ri_lock);
-	m = ri_find(rnic, RI_KIND_MR, in_mr, &ret);
-	if (!ret && (!mr_attr || !out_mr || !ltag || !change_mask || change_mask & ~all))
+	m = ri_close(rnic, RI_KIND_MR, in_mr, &ret);
+	if (!m)
+		return ri_answer(err_data, ret);
+	if (!mr_attr || !out_mr || !ltag || !change_mask || change_mask & ~all)
 		ret = RI_RET_INVALID_PARAMETER;
 	if (!ret && change_mask & RI_MR_REREG_ACCESS)
 		ret = ri_check_attr(mr_attr->mem_attr, rtag, 0);
@@ -300,16 +317,30 @@ ri_api_return_t ri_do_mr_rereg(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
 	if (ret) {
 		ri_answer(err_data, ret);
 	} else {
-		ret = rereg(m, change_mask, mr_attr, err_data);
+		ret = enter_pd_and_rereg(rnic, m, change_mask, mr_attr, err_data);
 		if (!ret) {
 			*out_mr = in_mr;
 			ri_tell_tags(m->mr->lkey, ltag, rtag);
 		}
 	}
-	if (m)
-		ret = end_of_rereg(m, in_mr, ret, err_data);
-	pthread_mutex_unlock(&ri_lock);
-	return ret;
+	return end_of_rereg(m, in_mr, ret, err_data);
+}
+
+/**
+ * ri_mr_end() - End a region but for its memory
+ * @mr: the caller's alone
+ *
+ * Context: any thread; sleeps.
+ * Return: 0 or an errno.
+ */
+int ri_mr_end(void *mr)
+{
+	struct rnic_mr *m = mr;
+	int err = ibv_dereg_mr(m->mr);
+
+	if (!err)
+		use_parts(m, -1);
+	return err;
 }
 
 /**
@@ -326,19 +357,5 @@ ri_api_return_t ri_do_mr_rereg(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
  */
 ri_api_return_t ri_do_mr_dereg(ri_rnic_handle_t rnic, ri_mr_handle_t mr, ri_err_data_t *err_data)
 {
-	struct rnic_mr *m;
-	ri_api_return_t ret;
-	int err = 0;
-	KEEP_ERRNO;
-
-	pthread_mutex_lock(&ri_lock);
-	m = ri_find(rnic, RI_KIND_MR, mr, &ret);
-	if (!ret)
-		err = ibv_dereg_mr(m->mr);
-	if (!ret && !err)
-		mr_leave(mr, m);
-	pthread_mutex_unlock(&ri_lock);
-	if (err)
-		return ri_failed(err_data, err, RI_RET_WINDOWS_BOUND);
-	return ri_answer(err_data, ret);
+	return ri_end(rnic, RI_KIND_MR, mr, RI_RET_WINDOWS_BOUND, err_data);
 }

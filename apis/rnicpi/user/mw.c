@@ -5,6 +5,37 @@
 #include "rnic.h"
 #include "rnicpi/shared/memory.h"
 
+static void use_parts(struct rnic_mw *mw, int n)
+{
+	ri_use(&mw->pd->users, n);
+	ri_use(&mw->rnic->users, n);
+}
+
+static int mw_new(struct rnic_pd *pd, ri_mw_handle_t *handle, ri_rtag_t *rtag)
+{
+	struct rnic_mw *mw = calloc(1, sizeof(*mw));
+	int err;
+
+	if (!mw)
+		return ENOMEM;
+	*mw = (struct rnic_mw){ .rnic = pd->rnic, .pd = pd };
+	pthread_mutex_init(&mw->bind_lock, NULL);
+	mw->mw = ibv_alloc_mw(pd->pd, IBV_MW_TYPE_2);
+	err = mw->mw ? 0 : errno;
+	if (!err) {
+		*rtag = mw->mw->rkey;
+		use_parts(mw, 1);
+		*handle = handle_new(RI_KIND_MW, mw);
+		if (*handle)
+			return 0;
+		use_parts(mw, -1);
+		ibv_dealloc_mw(mw->mw);
+		err = ENOMEM;
+	}
+	pthread_mutex_destroy(&mw->bind_lock);
+	free(mw);
+	return err;
+}
 
 /**
  * ri_do_mw_alloc() - ri_mw_alloc
@@ -26,46 +57,22 @@ ri_api_return_t ri_do_mw_alloc(ri_rnic_handle_t rnic, ri_pd_handle_t pd, ri_mw_t
 			       ri_mw_handle_t *mw, ri_rtag_t *rtag, ri_vp_data_t vp_data,
 			       ri_os_data_t os_data, ri_err_data_t *err_data)
 {
-	struct rnic_mw *w = NULL;
 	ri_api_return_t ret;
-	struct rnic_pd *p;
+	struct rnic_pd *p = ri_enter(rnic, RI_KIND_PD, pd, &ret);
 	int err = 0;
 	KEEP_ERRNO;
 
 	(void)vp_data, (void)os_data;
-	pthread_mutex_lock(&ri_lock);
-	p = ri_find(rnic, RI_KIND_PD, pd, &ret);
-	if (!ret && (!mw || !rtag))
+	if (!p)
+		return ri_answer(err_data, ret);
+	if (!mw || !rtag)
 		ret = RI_RET_INVALID_PARAMETER;
-	else if (!ret && mw_type != RI_MW_TYPE_NARROW)
+	else if (mw_type != RI_MW_TYPE_NARROW)
 		ret = RI_RET_WINDOW_TYPE_UNSUPPORTED;
-	if (!ret) {
-		w = calloc(1, sizeof(*w));
-		err = w ? 0 : ENOMEM;
-	}
-	if (w) {
-		*w = (struct rnic_mw){ .rnic = p->rnic, .pd = p };
-		w->mw = ibv_alloc_mw(p->pd, IBV_MW_TYPE_2);
-		err = w->mw ? 0 : errno;
-	}
-	if (w && !err) {
-		*mw = handle_new(RI_KIND_MW, w);
-		if (!*mw) {
-			ibv_dealloc_mw(w->mw);
-			err = ENOMEM;
-		}
-	}
-	if (!ret && !err) {
-		p->rnic->users++;
-		p->users++;
-		*rtag = w->mw->rkey;
-	} else {
-		free(w);
-	}
-	pthread_mutex_unlock(&ri_lock);
-	if (err)
-		return ri_failed(err_data, err, RI_RET_FAIL);
-	return ri_answer(err_data, ret);
+	else
+		err = mw_new(p, mw, rtag);
+	handle_leave(pd);
+	return err ? ri_failed(err_data, err, RI_RET_FAIL) : ri_answer(err_data, ret);
 }
 
 /**
@@ -89,27 +96,52 @@ ri_api_return_t ri_do_mw_query(ri_rnic_handle_t rnic, ri_mw_handle_t mw, ri_mw_t
 {
 	struct srnic_uresp_mw_query resp;
 	ri_api_return_t ret;
-	struct rnic_mw *w = ri_find(rnic, RI_KIND_MW, mw, &ret);
+	struct rnic_mw *w = ri_enter(rnic, RI_KIND_MW, mw, &ret);
+	ri_pd_handle_t of;
+	int err = 0;
 	KEEP_ERRNO;
 
-	if (!ret && !w->rnic->native)
-		ret = RI_RET_OP_UNSUPPORTED;
-	if (ret)
+	if (!w)
 		return ri_answer(err_data, ret);
-	if (srnicdv_query_mw(w->mw, &resp, sizeof(resp)))
-		return ri_failed(err_data, errno, RI_RET_FAIL);
+	of = w->pd->handle;
+	if (!w->rnic->native)
+		ret = RI_RET_OP_UNSUPPORTED;
+	else if (srnicdv_query_mw(w->mw, &resp, sizeof(resp)))
+		err = errno;
+	handle_leave(mw);
+	if (ret || err)
+		return ret ? ri_answer(err_data, ret) : ri_failed(err_data, err, RI_RET_FAIL);
 	if (mw_type)
 		*mw_type = RI_MW_TYPE_NARROW;
 	if (stag_state)
 		*stag_state = resp.flags & SRNIC_STAG_VALID ? RI_STAG_STATE_VALID :
 							      RI_STAG_STATE_INVALID;
 	if (pd)
-		*pd = w->pd->handle;
+		*pd = of;
 	if (attr)
 		*attr = ri_attr_of(resp.rights);
 	if (rtag)
 		*rtag = resp.stag;
 	return ri_done(err_data);
+}
+
+/**
+ * ri_mw_end() - End a window but for its memory
+ * @mw: the caller's alone
+ *
+ * Context: any thread; sleeps.
+ * Return: 0 or an errno.
+ */
+int ri_mw_end(void *mw)
+{
+	struct rnic_mw *w = mw;
+	int err = ibv_dealloc_mw(w->mw);
+
+	if (err)
+		return err;
+	pthread_mutex_destroy(&w->bind_lock);
+	use_parts(w, -1);
+	return 0;
 }
 
 /**
@@ -123,23 +155,5 @@ ri_api_return_t ri_do_mw_query(ri_rnic_handle_t rnic, ri_mw_handle_t mw, ri_mw_t
  */
 ri_api_return_t ri_do_mw_dealloc(ri_rnic_handle_t rnic, ri_mw_handle_t mw, ri_err_data_t *err_data)
 {
-	struct rnic_mw *w;
-	ri_api_return_t ret;
-	int err = 0;
-	KEEP_ERRNO;
-
-	pthread_mutex_lock(&ri_lock);
-	w = ri_find(rnic, RI_KIND_MW, mw, &ret);
-	if (!ret)
-		err = ibv_dealloc_mw(w->mw);
-	if (!ret && !err) {
-		handle_free(mw);
-		w->rnic->users--;
-		w->pd->users--;
-		free(w);
-	}
-	pthread_mutex_unlock(&ri_lock);
-	if (err)
-		return ri_failed(err_data, err, RI_RET_FAIL);
-	return ri_answer(err_data, ret);
+	return ri_end(rnic, RI_KIND_MW, mw, RI_RET_FAIL, err_data);
 }

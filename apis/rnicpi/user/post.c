@@ -51,16 +51,9 @@ static int access_of_bind(ri_mem_attr_t attr)
 	return ri_access_of(attr) & ~IBV_ACCESS_MW_BIND;
 }
 
-static ri_api_return_t fill_bind(const struct rnic_qp *qp, const ri_wr_bind_t *bind,
-				 struct ibv_send_wr *wr)
+static ri_api_return_t fill_bind(const struct rnic_mw *mw, const struct rnic_mr *mr,
+				 const ri_wr_bind_t *bind, struct ibv_send_wr *wr)
 {
-	struct rnic_mw *mw = handle_object(RI_KIND_MW, bind->mw_handle);
-	struct rnic_mr *mr = handle_object(RI_KIND_MR, bind->mr_handle);
-
-	if (!mw || mw->rnic != qp->rnic)
-		return RI_RET_MW_INVALID_HANDLE;
-	if (!mr || mr->rnic != qp->rnic)
-		return RI_RET_MR_INVALID_HANDLE;
 	if (mw->mw->type == IBV_MW_TYPE_2 && !bind->length)
 		return RI_RET_INVALID_WINDOW_TYPE;
 	wr->bind_mw.mw = mw->mw;
@@ -79,7 +72,7 @@ static ri_api_return_t fill(const struct rnic_qp *qp, const ri_wr_t *ri, struct 
 			    struct ibv_sge *sge, uint64_t *bytes)
 {
 	const ri_data_seg_t *list = NULL;
-	uint_t num = 0, max = qp->attr.sq_max_sges;
+	uint_t num = 0, max = qp->max_send_sge;
 	ri_api_return_t ret;
 
 	switch (ri->wr_common.type) {
@@ -92,7 +85,7 @@ static ri_api_return_t fill(const struct rnic_qp *qp, const ri_wr_t *ri, struct 
 	case RI_WR_TYPE_RDMA_WRITE:
 		list = ri->wr_rdma_write.sg_list;
 		num = ri->wr_rdma_write.num_sgls;
-		max = qp->attr.sq_max_sges_rdmaw;
+		max = qp->max_write_sge;
 		wr->wr.rdma.remote_addr = ri->wr_rdma_write.rdma_addr;
 		wr->wr.rdma.rkey = ri->wr_rdma_write.rtag;
 		break;
@@ -108,8 +101,6 @@ static ri_api_return_t fill(const struct rnic_qp *qp, const ri_wr_t *ri, struct 
 		wr->wr.rdma.remote_addr = ri->wr_rdma_read.rdma_addr;
 		wr->wr.rdma.rkey = ri->wr_rdma_read.rtag;
 		break;
-	case RI_WR_TYPE_BIND:
-		return fill_bind(qp, &ri->wr_bind, wr);
 	case RI_WR_TYPE_LOCAL_INVALIDATE_MR:
 		wr->invalidate_rkey = ri->wr_li.ltag;
 		return RI_RET_SUCCESS;
@@ -151,41 +142,86 @@ static ri_api_return_t post_error(ri_err_data_t *err_data, int err)
 	return ri_failed(err_data, err, RI_RET_FAIL);
 }
 
-static ri_api_return_t post_one(struct rnic_qp *qp, ri_wr_t *ri, ri_err_data_t *err_data)
+/* Posts a WR of which @wr has the fields of the opcode */
+static int post_filled(struct rnic_qp *qp, const ri_wr_t *ri, struct ibv_send_wr *wr,
+		       uint64_t bytes)
+{
+	const struct rnic_slot slot = {
+		.id = ri->wr_common.id,
+		.flags = flags_when_done(&ri->wr_common),
+		.type = types[ri->wr_common.type].done,
+		.bytes = bytes,
+	};
+	struct ibv_send_wr *bad;
+	int err = ENOMEM;
+
+	wr->opcode = types[ri->wr_common.type].opcode;
+	wr->send_flags = verbs_flags(qp, ri, bytes);
+	pthread_mutex_lock(&qp->sq.lock);
+	wr->wr_id = RI_SEND_ID | qp->sq.head;
+	if (!ri_ring_full(&qp->sq))
+		err = ibv_post_send(qp->qp, wr, &bad);
+	if (!err)
+		ri_ring_take(&qp->sq, &slot);
+	pthread_mutex_unlock(&qp->sq.lock);
+	return err;
+}
+
+/* @err: set to an errno of verbs */
+static ri_api_return_t bind_window(struct rnic_qp *qp, struct rnic_mw *mw, const struct rnic_mr *mr,
+			    ri_wr_t *ri, int *err)
+{
+	struct ibv_send_wr wr = { 0 };
+	ri_api_return_t ret = fill_bind(mw, mr, &ri->wr_bind, &wr);
+
+	if (ret)
+		return ret;
+	*err = post_filled(qp, ri, &wr, 0);
+	if (!*err)
+		ri->wr_bind.rtag = mw->mw->rkey = wr.bind_mw.rkey;
+	return ret;
+}
+
+static ri_api_return_t post_bind(ri_rnic_handle_t rnic, struct rnic_qp *qp, ri_wr_t *ri,
+				 ri_err_data_t *err_data)
+{
+	const ri_mw_handle_t window = ri->wr_bind.mw_handle;
+	const ri_mr_handle_t region = ri->wr_bind.mr_handle;
+	struct rnic_mr *mr = NULL;
+	ri_api_return_t ret;
+	struct rnic_mw *mw = ri_enter_more(rnic, RI_KIND_MW, window, &ret);
+	int err = 0;
+
+	if (mw)
+		mr = ri_enter_more(rnic, RI_KIND_MR, region, &ret);
+	if (mr) {
+		pthread_mutex_lock(&mw->bind_lock);
+		ret = bind_window(qp, mw, mr, ri, &err);
+		pthread_mutex_unlock(&mw->bind_lock);
+		handle_leave(region);
+	}
+	if (mw)
+		handle_leave(window);
+	return err ? post_error(err_data, err) : ri_answer(err_data, ret);
+}
+
+static ri_api_return_t post_one(ri_rnic_handle_t rnic, struct rnic_qp *qp, ri_wr_t *ri,
+				ri_err_data_t *err_data)
 {
 	ri_api_return_t ret = ri_check_wr(&ri->wr_common);
-	struct ibv_send_wr wr = { 0 }, *bad;
+	struct ibv_send_wr wr = { 0 };
 	struct ibv_sge sge[MAX_SGE];
-	struct rnic_slot *slot;
-	uint64_t place, bytes = 0;
+	uint64_t bytes = 0;
 	int err;
 
+	if (!ret && ri->wr_common.type == RI_WR_TYPE_BIND)
+		return post_bind(rnic, qp, ri, err_data);
 	if (!ret)
 		ret = fill(qp, ri, &wr, sge, &bytes);
 	if (ret)
 		return ri_answer(err_data, ret);
-	wr.opcode = types[ri->wr_common.type].opcode;
-	wr.send_flags = verbs_flags(qp, ri, bytes);
-	pthread_mutex_lock(&qp->sq.lock);
-	slot = ri_ring_next(&qp->sq, &place);
-	if (slot) {
-		*slot = (struct rnic_slot){
-			.id = ri->wr_common.id,
-			.flags = flags_when_done(&ri->wr_common),
-			.type = types[ri->wr_common.type].done,
-			.bytes = bytes,
-		};
-		wr.wr_id = RI_SEND_ID | place;
-	}
-	err = slot ? ibv_post_send(qp->qp, &wr, &bad) : ENOMEM;
-	if (!err)
-		qp->sq.head++;
-	pthread_mutex_unlock(&qp->sq.lock);
-	if (err)
-		return post_error(err_data, err);
-	if (wr.opcode == IBV_WR_BIND_MW)
-		ri->wr_bind.rtag = wr.bind_mw.mw->rkey = wr.bind_mw.rkey;
-	return ri_done(err_data);
+	err = post_filled(qp, ri, &wr, bytes);
+	return err ? post_error(err_data, err) : ri_done(err_data);
 }
 
 /**
@@ -208,19 +244,22 @@ ri_api_return_t ri_do_qp_postsq(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_wr_
 				uint_t *num_wrs, ri_err_data_t *err_data)
 {
 	ri_api_return_t ret;
-	struct rnic_qp *q = ri_find(rnic, RI_KIND_QP, qp, &ret);
+	struct rnic_qp *q = ri_enter(rnic, RI_KIND_QP, qp, &ret);
 	uint_t i, num;
 	KEEP_ERRNO;
 
-	if (!ret && (!wr || !num_wrs))
-		ret = RI_RET_INVALID_PARAMETER;
-	if (ret)
+	if (!q)
 		return ri_answer(err_data, ret);
-	num = *num_wrs;
-	ri_done(err_data);
-	for (i = 0; i < num && !ret; i++)
-		ret = post_one(q, &wr[i], err_data);
-	*num_wrs = ret ? i - 1 : num;
+	if (!wr || !num_wrs) {
+		ret = ri_answer(err_data, RI_RET_INVALID_PARAMETER);
+	} else {
+		num = *num_wrs;
+		ri_done(err_data);
+		for (i = 0; i < num && !ret; i++)
+			ret = post_one(rnic, q, &wr[i], err_data);
+		*num_wrs = ret ? i - 1 : num;
+	}
+	handle_leave(qp);
 	return ret;
 }
 
@@ -229,12 +268,15 @@ static ri_api_return_t post_single(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_
 				   ri_wr_type_t first, ri_wr_type_t second, ri_err_data_t *err_data)
 {
 	ri_api_return_t ret;
-	struct rnic_qp *q = ri_find(rnic, RI_KIND_QP, qp, &ret);
+	struct rnic_qp *q = ri_enter(rnic, RI_KIND_QP, qp, &ret);
 	KEEP_ERRNO;
 
-	if (!ret)
-		ret = ri_check_single(wr->wr_common.type, first, second);
-	return ret ? ri_answer(err_data, ret) : post_one(q, wr, err_data);
+	if (!q)
+		return ri_answer(err_data, ret);
+	ret = ri_check_single(wr->wr_common.type, first, second);
+	ret = ret ? ri_answer(err_data, ret) : post_one(rnic, q, wr, err_data);
+	handle_leave(qp);
+	return ret;
 }
 
 #include "rnicpi/shared/singles.h"
@@ -253,21 +295,19 @@ static struct rnic_slot slot_of(const ri_wr_recv_t *ri)
 static int recv_one(struct rnic_qp *qp, const ri_wr_recv_t *ri)
 {
 	struct ibv_recv_wr wr = { 0 }, *bad;
+	const struct rnic_slot slot = slot_of(ri);
 	struct ibv_sge sge[MAX_SGE];
-	struct rnic_slot *slot;
 	int err = ENOMEM;
 
 	copy_sges(sge, ri->sg_list, ri->num_sgls);
 	wr.sg_list = sge;
 	wr.num_sge = ri->num_sgls;
 	pthread_mutex_lock(&qp->rq.lock);
-	slot = ri_ring_next(&qp->rq, &wr.wr_id);
-	if (slot) {
-		*slot = slot_of(ri);
+	wr.wr_id = qp->rq.head;
+	if (!ri_ring_full(&qp->rq))
 		err = ibv_post_recv(qp->qp, &wr, &bad);
-	}
 	if (!err)
-		qp->rq.head++;
+		ri_ring_take(&qp->rq, &slot);
 	pthread_mutex_unlock(&qp->rq.lock);
 	return err;
 }
@@ -289,26 +329,27 @@ ri_api_return_t ri_do_qp_postrq(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_wr_
 				uint_t *num_wrs, ri_err_data_t *err_data)
 {
 	ri_api_return_t ret;
-	struct rnic_qp *q = ri_find(rnic, RI_KIND_QP, qp, &ret);
+	struct rnic_qp *q = ri_enter(rnic, RI_KIND_QP, qp, &ret);
 	uint_t i, num;
 	int err = 0;
 	KEEP_ERRNO;
 
-	if (!ret && (!wr || !num_wrs))
-		ret = RI_RET_INVALID_PARAMETER;
-	else if (!ret && q->srq)
-		ret = RI_RET_QP_TIED_TO_SRQ;
-	if (ret)
+	if (!q)
 		return ri_answer(err_data, ret);
-	num = *num_wrs;
-	for (i = 0; i < num && !ret && !err; i++) {
-		ret = ri_check_recv(&wr[i], at_most(q->attr.rq_max_sges));
-		err = ret ? 0 : recv_one(q, &wr[i]);
+	if (!wr || !num_wrs) {
+		ret = RI_RET_INVALID_PARAMETER;
+	} else if (q->srq) {
+		ret = RI_RET_QP_TIED_TO_SRQ;
+	} else {
+		num = *num_wrs;
+		for (i = 0; i < num && !ret && !err; i++) {
+			ret = ri_check_recv(&wr[i], at_most(q->max_recv_sge));
+			err = ret ? 0 : recv_one(q, &wr[i]);
+		}
+		*num_wrs = ret || err ? i - 1 : num;
 	}
-	*num_wrs = ret || err ? i - 1 : num;
-	if (err)
-		return post_error(err_data, err);
-	return ri_answer(err_data, ret);
+	handle_leave(qp);
+	return err ? post_error(err_data, err) : ri_answer(err_data, ret);
 }
 
 static int srq_recv_one(struct rnic_srq *srq, const ri_wr_recv_t *ri)
@@ -353,22 +394,23 @@ ri_api_return_t ri_do_srq_post(ri_rnic_handle_t rnic, ri_srq_handle_t srq_handle
 			       uint_t *num_wrs, ri_err_data_t *err_data)
 {
 	ri_api_return_t ret;
-	struct rnic_srq *srq = ri_find(rnic, RI_KIND_SRQ, srq_handle, &ret);
+	struct rnic_srq *srq = ri_enter(rnic, RI_KIND_SRQ, srq_handle, &ret);
 	uint_t i, num;
 	int err = 0;
 	KEEP_ERRNO;
 
-	if (!ret && (!wr || !num_wrs))
-		ret = RI_RET_INVALID_PARAMETER;
-	if (ret)
+	if (!srq)
 		return ri_answer(err_data, ret);
-	num = *num_wrs;
-	for (i = 0; i < num && !ret && !err; i++) {
-		ret = ri_check_recv(&wr[i], at_most(srq->max_sge));
-		err = ret ? 0 : srq_recv_one(srq, &wr[i]);
+	if (!wr || !num_wrs) {
+		ret = RI_RET_INVALID_PARAMETER;
+	} else {
+		num = *num_wrs;
+		for (i = 0; i < num && !ret && !err; i++) {
+			ret = ri_check_recv(&wr[i], at_most(srq->max_sge));
+			err = ret ? 0 : srq_recv_one(srq, &wr[i]);
+		}
+		*num_wrs = ret || err ? i - 1 : num;
 	}
-	*num_wrs = ret || err ? i - 1 : num;
-	if (err)
-		return post_error(err_data, err);
-	return ri_answer(err_data, ret);
+	handle_leave(srq_handle);
+	return err ? post_error(err_data, err) : ri_answer(err_data, ret);
 }

@@ -9,22 +9,45 @@
 /* --- create --- */
 
 /* Looks up PD, CQs and SRQ of the new QP, and checks its limits */
-static ri_api_return_t find_parts(ri_rnic_handle_t rnic, const ri_qp_attr_t *attrs,
-				  struct rnic_qp *qp)
+static ri_api_return_t enter_parts(ri_rnic_handle_t rnic, const ri_qp_attr_t *attrs,
+				   struct rnic_qp *qp)
 {
 	const struct ri_limits limits = ri_limits_of(qp->rnic);
 	ri_api_return_t ret;
 
-	qp->pd = ri_find(rnic, RI_KIND_PD, attrs->pd, &ret);
+	qp->pd = ri_enter_more(rnic, RI_KIND_PD, attrs->pd, &ret);
 	if (!ret)
-		qp->scq = ri_find(rnic, RI_KIND_CQ, attrs->scq.scq_handle, &ret);
+		qp->scq = ri_enter_more(rnic, RI_KIND_CQ, attrs->scq.scq_handle, &ret);
 	if (!ret)
-		qp->rcq = ri_find(rnic, RI_KIND_CQ, attrs->rcq.rcq_handle, &ret);
+		qp->rcq = ri_enter_more(rnic, RI_KIND_CQ, attrs->rcq.rcq_handle, &ret);
 	if (!ret && attrs->srq_valid)
-		qp->srq = ri_find(rnic, RI_KIND_SRQ, attrs->srq.srq_handle, &ret);
+		qp->srq = ri_enter_more(rnic, RI_KIND_SRQ, attrs->srq.srq_handle, &ret);
 	if (!ret && attrs->enable_stag0_fastreg)
 		ret = RI_RET_NO_PERMISSION;
 	return ret ? ret : ri_check_qp(&limits, attrs);
+}
+
+static void leave_parts(const ri_qp_attr_t *attrs, const struct rnic_qp *qp)
+{
+	if (qp->pd)
+		handle_leave(attrs->pd);
+	if (qp->scq)
+		handle_leave(attrs->scq.scq_handle);
+	if (qp->rcq)
+		handle_leave(attrs->rcq.rcq_handle);
+	if (qp->srq)
+		handle_leave(attrs->srq.srq_handle);
+}
+
+/* Whoever ends a part next may free it at once: the last access comes before */
+static void use_parts(struct rnic_qp *qp, int n)
+{
+	if (qp->srq)
+		ri_use(&qp->srq->users, n);
+	ri_use(&qp->rcq->users, n);
+	ri_use(&qp->scq->users, n);
+	ri_use(&qp->pd->users, n);
+	ri_use(&qp->rnic->users, n);
 }
 
 static uint32_t at_least(uint32_t value, uint32_t least)
@@ -82,6 +105,9 @@ static int make_qp(struct rnic_qp *qp, const ri_qp_attr_t *attrs)
 	qp->attr.sq_max_sges = init.cap.max_send_sge;
 	qp->attr.sq_max_sges_rdmaw = max_write_sge;
 	qp->attr.rq_max_sges = init.cap.max_recv_sge;
+	qp->max_send_sge = init.cap.max_send_sge;
+	qp->max_write_sge = max_write_sge;
+	qp->max_recv_sge = init.cap.max_recv_sge;
 	qp->max_inline = init.cap.max_inline_data;
 	err = ri_qp_make_idle(qp);
 	if (!err && qp->srq && qp->rnic->native && attrs->qp_xport.qp_iwarp.rq_hiwat)
@@ -89,8 +115,7 @@ static int make_qp(struct rnic_qp *qp, const ri_qp_attr_t *attrs)
 	return err;
 }
 
-static int qp_new(struct rnic *rnic, struct rnic_qp *qp, const ri_qp_attr_t *attrs,
-		  ri_qp_handle_t *handle)
+static int qp_new(struct rnic_qp *qp, const ri_qp_attr_t *attrs)
 {
 	int err = make_qp(qp, attrs);
 
@@ -98,25 +123,53 @@ static int qp_new(struct rnic *rnic, struct rnic_qp *qp, const ri_qp_attr_t *att
 		     !ri_ring_init(&qp->rq, qp->attr.rq_size)))
 		err = ENOMEM;
 	if (!err) {
-		*handle = handle_new(RI_KIND_QP, qp);
-		err = *handle ? 0 : ENOMEM;
+		use_parts(qp, 1);
+		ri_qp_enter(qp);
+		qp->handle = handle_new(RI_KIND_QP, qp);
+		if (qp->handle)
+			return 0;
+		ri_qp_leave(qp);
+		use_parts(qp, -1);
+		err = ENOMEM;
 	}
-	if (err && qp->qp)
+	if (qp->qp)
 		ibv_destroy_qp(qp->qp);
-	if (!err)
-		ri_qp_enter(rnic, qp);
 	return err;
 }
 
-/* Under ri_lock */
-static void count_users(struct rnic_qp *qp, int n)
+static void qp_uninit(struct rnic_qp *qp)
 {
-	qp->rnic->users += n;
-	qp->pd->users += n;
-	qp->scq->users += n;
-	qp->rcq->users += n;
-	if (qp->srq)
-		qp->srq->users += n;
+	ri_ring_free(&qp->sq);
+	ri_ring_free(&qp->rq);
+	pthread_mutex_destroy(&qp->mutex);
+	pthread_cond_destroy(&qp->turned);
+}
+
+static ri_api_return_t create(ri_rnic_handle_t rnic, struct rnic *r, ri_qp_attr_t *attrs,
+			      ri_qp_handle_t *qp, ri_os_data_t os_data, ri_err_data_t *err_data)
+{
+	struct rnic_qp *q = calloc(1, sizeof(*q));
+	const ri_qp_attr_t asked = *attrs;
+	ri_api_return_t ret;
+	int err;
+
+	if (!q)
+		return ri_answer(err_data, RI_RET_RESOURCE_SHORTAGE);
+	q->rnic = r;
+	q->os_data = os_data;
+	pthread_mutex_init(&q->mutex, NULL);
+	pthread_cond_init(&q->turned, NULL);
+	ret = enter_parts(rnic, &asked, q);
+	err = ret ? 0 : qp_new(q, &asked);
+	leave_parts(&asked, q);
+	if (ret || err) {
+		qp_uninit(q);
+		free(q);
+		return ret ? ri_answer(err_data, ret) : ri_failed(err_data, err, RI_RET_FAIL);
+	}
+	*attrs = q->attr;
+	*qp = q->handle;
+	return ri_done(err_data);
 }
 
 /**
@@ -142,34 +195,17 @@ ri_api_return_t ri_do_qp_create(ri_rnic_handle_t rnic, ri_qp_attr_t *attrs, ri_q
 				ri_vp_data_t vp_data, ri_os_data_t os_data,
 				ri_err_data_t *err_data)
 {
-	struct rnic *r = handle_object(RI_KIND_RNIC, rnic);
+	struct rnic *r = ri_enter_rnic(rnic);
 	ri_api_return_t ret;
-	struct rnic_qp *q;
-	int err;
 	KEEP_ERRNO;
 
 	(void)vp_data;
 	if (!r)
 		return ri_answer(err_data, RI_RET_RNIC_INVALID_HANDLE);
-	if (!attrs || !qp)
-		return ri_answer(err_data, RI_RET_INVALID_PARAMETER);
-	q = calloc(1, sizeof(*q));
-	if (!q)
-		return ri_answer(err_data, RI_RET_RESOURCE_SHORTAGE);
-	q->rnic = r;
-	q->os_data = os_data;
-	pthread_mutex_lock(&ri_lock);
-	ret = find_parts(rnic, attrs, q);
-	err = ret ? 0 : qp_new(r, q, attrs, qp);
-	if (!ret && !err)
-		count_users(q, 1);
-	pthread_mutex_unlock(&ri_lock);
-	if (ret || err) {
-		ri_qp_free(q);
-		return ret ? ri_answer(err_data, ret) : ri_failed(err_data, err, RI_RET_FAIL);
-	}
-	*attrs = q->attr;
-	return ri_done(err_data);
+	ret = attrs && qp ? create(rnic, r, attrs, qp, os_data, err_data) :
+			    ri_answer(err_data, RI_RET_INVALID_PARAMETER);
+	handle_leave(rnic);
+	return ret;
 }
 
 /* --- query --- */
@@ -222,7 +258,7 @@ static void fill_terminate(struct rnic_qp *qp, ri_iwarp_qp_attr_t *iw)
 	iw->is_terminate_local = t.local;
 }
 
-/* Under ri_lock */
+/* Under the QP's mutex */
 static void fill_attrs(struct rnic_qp *q, ri_qp_attr_t *attrs)
 {
 	*attrs = q->attr;
@@ -258,18 +294,20 @@ ri_api_return_t ri_do_qp_query(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_qp_a
 	int err = 0;
 	KEEP_ERRNO;
 
-	pthread_mutex_lock(&ri_lock);
-	q = ri_find(rnic, RI_KIND_QP, qp, &ret);
-	if (!ret && !attrs)
-		ret = RI_RET_INVALID_PARAMETER;
-	if (!ret)
-		err = ri_qp_look(q);
-	if (!ret && !err)
-		fill_attrs(q, attrs);
-	pthread_mutex_unlock(&ri_lock);
-	if (ret)
+	q = ri_enter(rnic, RI_KIND_QP, qp, &ret);
+	if (!q)
 		return ri_answer(err_data, ret);
-	return err ? ri_failed(err_data, err, RI_RET_FAIL) : ri_done(err_data);
+	if (attrs) {
+		pthread_mutex_lock(&q->mutex);
+		err = ri_qp_look(q);
+		if (!err)
+			fill_attrs(q, attrs);
+		pthread_mutex_unlock(&q->mutex);
+	} else {
+		ret = RI_RET_INVALID_PARAMETER;
+	}
+	handle_leave(qp);
+	return err ? ri_failed(err_data, err, RI_RET_FAIL) : ri_answer(err_data, ret);
 }
 
 /* --- modify and destroy --- */
@@ -302,18 +340,45 @@ ri_api_return_t ri_do_qp_modify(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_qp_
 	struct rnic_qp *q;
 	KEEP_ERRNO;
 
-	pthread_mutex_lock(&ri_lock);
-	q = ri_qp_find_settled(rnic, qp, &ret);
-	if (!ret && !attrs)
-		ret = RI_RET_INVALID_PARAMETER;
-	if (ret) {
-		ri_answer(err_data, ret);
-	} else {
+	q = ri_enter(rnic, RI_KIND_QP, qp, &ret);
+	if (!q)
+		return ri_answer(err_data, ret);
+	if (attrs) {
 		n = ri_limits_of(q->rnic);
+		ri_qp_lock_settled(q);
 		ret = ri_modify(q, &n, qp_mask, attrs, err_data);
+		pthread_mutex_unlock(&q->mutex);
+	} else {
+		ret = ri_answer(err_data, RI_RET_INVALID_PARAMETER);
 	}
-	pthread_mutex_unlock(&ri_lock);
+	handle_leave(qp);
 	return ret;
+}
+
+/**
+ * ri_qp_end() - End a QP but for its memory
+ * @qp: the caller's alone
+ *
+ * Discards the completions that wait in its CQs, and frees the slots of an SRQ that they have.
+ *
+ * Context: any thread; sleeps.
+ * Return: 0 or an errno.
+ */
+int ri_qp_end(void *qp)
+{
+	struct rnic_qp *q = qp;
+	int err = q->rnic->native ? srnicdv_destroy_qp(q->qp) : ibv_destroy_qp(q->qp);
+
+	if (err)
+		return err;
+	__atomic_store_n(&q->dead, true, __ATOMIC_RELEASE);
+	ri_cq_keep(q->scq, q);
+	if (q->rcq != q->scq)
+		ri_cq_keep(q->rcq, q);
+	ri_qp_leave(q);
+	qp_uninit(q);
+	use_parts(q, -1);
+	return 0;
 }
 
 /**
@@ -330,26 +395,7 @@ ri_api_return_t ri_do_qp_modify(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_qp_
  */
 ri_api_return_t ri_do_qp_destroy(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_err_data_t *err_data)
 {
-	ri_api_return_t ret;
-	struct rnic_qp *q;
-	int err = 0;
-	KEEP_ERRNO;
-
-	pthread_mutex_lock(&ri_lock);
-	q = ri_qp_find_settled(rnic, qp, &ret);
-	if (!ret)
-		err = ibv_destroy_qp(q->qp);
-	if (!ret && !err) {
-		handle_free(qp);
-		count_users(q, -1);
-		pthread_mutex_lock(&q->rnic->qp_lock);
-		q->dead = true;
-		pthread_mutex_unlock(&q->rnic->qp_lock);
-	}
-	pthread_mutex_unlock(&ri_lock);
-	if (err)
-		return ri_failed(err_data, err, RI_RET_WINDOWS_BOUND);
-	return ri_answer(err_data, ret);
+	return ri_end(rnic, RI_KIND_QP, qp, RI_RET_WINDOWS_BOUND, err_data);
 }
 
 /**
@@ -361,7 +407,10 @@ ri_api_return_t ri_do_qp_destroy(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_er
  */
 struct ibv_qp *rix_to_ibv_qp(ri_qp_handle_t qp)
 {
-	struct rnic_qp *q = handle_object(RI_KIND_QP, qp);
+	struct rnic_qp *q = handle_enter(RI_KIND_QP, qp, NULL, false);
+	struct ibv_qp *in_verbs = q ? q->qp : NULL;
 
-	return q ? q->qp : NULL;
+	if (q)
+		handle_leave(qp);
+	return in_verbs;
 }

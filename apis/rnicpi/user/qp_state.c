@@ -4,14 +4,14 @@
 #include <stdlib.h>
 #include "qp.h"
 
-/* --- looking one up --- */
+/* --- by number --- */
 
 /**
  * ri_qp_of_number() - The QP of a completion
  * @rnic: its RNIC handle
  * @qpn: its number
  *
- * Context: any thread; takes qp_lock.
+ * Context: poll_lock of one of its CQs is held, so that it stays; takes qp_lock.
  * Return: the QP, which may be dead, or NULL.
  */
 struct rnic_qp *ri_qp_of_number(struct rnic *rnic, uint32_t qpn)
@@ -27,96 +27,76 @@ struct rnic_qp *ri_qp_of_number(struct rnic *rnic, uint32_t qpn)
 }
 
 /**
- * ri_qp_free() - Free a QP that lookups do not find any more
- * @qp: its QP of verbs is destroyed
+ * ri_qp_handle_of() - The handle of a QP, and what the program has said of it
+ * @rnic: its RNIC handle
+ * @qpn: its number
+ * @os_data: set
  *
- * Context: any thread.
+ * Context: any thread; takes qp_lock.
+ * Return: the handle, NULL if there is no such QP. It may be destroyed meanwhile.
  */
-void ri_qp_free(struct rnic_qp *qp)
+ri_qp_handle_t ri_qp_handle_of(struct rnic *rnic, uint32_t qpn, ri_os_data_t *os_data)
 {
-	ri_ring_free(&qp->sq);
-	ri_ring_free(&qp->rq);
-	free(qp);
+	ri_qp_handle_t handle = NULL;
+	struct rnic_qp *qp;
+
+	pthread_mutex_lock(&rnic->qp_lock);
+	for (qp = rnic->qps[qpn % QPN_BUCKETS]; qp && !handle; qp = qp->next) {
+		if (qp->qpn != qpn || __atomic_load_n(&qp->dead, __ATOMIC_ACQUIRE))
+			continue;
+		handle = qp->handle;
+		*os_data = qp->os_data;
+	}
+	pthread_mutex_unlock(&rnic->qp_lock);
+	return handle;
 }
 
 /**
  * ri_qp_enter() - Make a QP known by its number
- * @rnic: its RNIC handle
  * @qp: new
  *
- * Frees a dead QP with the same number, which has no more completions.
- *
  * Context: any thread; takes qp_lock.
  */
-void ri_qp_enter(struct rnic *rnic, struct rnic_qp *qp)
+void ri_qp_enter(struct rnic_qp *qp)
 {
-	struct rnic_qp **p = &rnic->qps[qp->qpn % QPN_BUCKETS], *old;
+	struct rnic_qp **p = &qp->rnic->qps[qp->qpn % QPN_BUCKETS];
 
-	pthread_mutex_lock(&rnic->qp_lock);
-	while (*p && (*p)->qpn != qp->qpn)
-		p = &(*p)->next;
-	old = *p;
-	qp->next = old ? old->next : NULL;
+	pthread_mutex_lock(&qp->rnic->qp_lock);
+	qp->next = *p;
 	*p = qp;
-	pthread_mutex_unlock(&rnic->qp_lock);
-	if (old)
-		ri_qp_free(old);
+	pthread_mutex_unlock(&qp->rnic->qp_lock);
 }
 
 /**
- * ri_qp_forget() - Free dead QPs
- * @rnic: an RNIC handle
- * @srq: only QPs with this SRQ; NULL: all
+ * ri_qp_leave() - Nobody finds a QP any more
+ * @qp: no CQ has a completion of it
  *
  * Context: any thread; takes qp_lock.
  */
-void ri_qp_forget(struct rnic *rnic, const struct rnic_srq *srq)
+void ri_qp_leave(struct rnic_qp *qp)
 {
-	struct rnic_qp **p, *qp;
-	unsigned int i;
+	struct rnic_qp **p = &qp->rnic->qps[qp->qpn % QPN_BUCKETS];
 
-	pthread_mutex_lock(&rnic->qp_lock);
-	for (i = 0; i < QPN_BUCKETS; i++) {
-		for (p = &rnic->qps[i]; (qp = *p);) {
-			if (!qp->dead || (srq && qp->srq != srq)) {
-				p = &qp->next;
-				continue;
-			}
-			*p = qp->next;
-			ri_qp_free(qp);
-		}
-	}
-	pthread_mutex_unlock(&rnic->qp_lock);
+	pthread_mutex_lock(&qp->rnic->qp_lock);
+	while (*p != qp)
+		p = &(*p)->next;
+	*p = qp->next;
+	pthread_mutex_unlock(&qp->rnic->qp_lock);
 }
 
-static pthread_cond_t turned = PTHREAD_COND_INITIALIZER;
+/* --- one that changes it after the other --- */
 
 /**
- * ri_qps_renew() - Reset the condition variable in a child, which has no QPs
+ * ri_qp_lock_settled() - Lock a QP whose stream is not being attached
+ * @qp: a QP
  *
- * Context: ri_lock is held; in a child, in which no handle is valid.
+ * Context: any thread; takes the QP's mutex, and waits for another thread's ri_qp_modify().
  */
-void ri_qps_renew(void)
+void ri_qp_lock_settled(struct rnic_qp *qp)
 {
-	turned = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
-}
-
-/**
- * ri_qp_find_settled() - Look a QP up, and wait until its stream is not being attached
- * @rnic: an RNIC handle
- * @qp: a QP of @rnic
- * @ret: as ri_find()
- *
- * Context: ri_lock is held; released while this waits for another thread's ri_qp_modify().
- * Return: the QP or NULL.
- */
-struct rnic_qp *ri_qp_find_settled(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_api_return_t *ret)
-{
-	struct rnic_qp *found;
-
-	while (found = ri_find(rnic, RI_KIND_QP, qp, ret), found && found->turning)
-		pthread_cond_wait(&turned, &ri_lock);
-	return found;
+	pthread_mutex_lock(&qp->mutex);
+	while (qp->turning)
+		pthread_cond_wait(&qp->turned, &qp->mutex);
 }
 
 /**
@@ -125,9 +105,9 @@ struct rnic_qp *ri_qp_find_settled(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_
  * @msg: the last message in streaming mode
  * @len: its bytes; 0: none, and this end sends the first FPDU
  *
- * The kernel may wait for the peer, so other threads can use other objects meanwhile.
+ * The kernel may wait for the peer, so other threads can query the QP meanwhile.
  *
- * Context: ri_lock is held; released during the call of the kernel.
+ * Context: the QP's mutex is held; released during the call of the kernel.
  * Return: 0 or an errno.
  */
 int ri_qp_attach(struct rnic_qp *qp, char *msg, uint32_t len)
@@ -151,11 +131,12 @@ int ri_qp_attach(struct rnic_qp *qp, char *msg, uint32_t len)
 	if (!qp->rnic->native)
 		return EOPNOTSUPP;
 	qp->turning = true;
-	pthread_mutex_unlock(&ri_lock);
+	pthread_mutex_unlock(&qp->mutex);
 	err = srnicdv_attach_stream(qp->qp, &stream);
-	pthread_mutex_lock(&ri_lock);
+	pthread_mutex_lock(&qp->mutex);
 	qp->turning = false;
-	pthread_cond_broadcast(&turned);
+	qp->restless = !err;
+	pthread_cond_broadcast(&qp->turned);
 	return err;
 }
 
@@ -182,6 +163,51 @@ static const ri_qp_state_t native_states[] = {
 	[SRNIC_QP_STATE_ERROR] = RI_QP_STATE_ERROR,
 };
 
+/**
+ * ri_qp_make_idle() - Take a QP to Idle, at its creation or again
+ * @qp: new, in Error or in Idle
+ *
+ * verbs then takes as many new WRs as the queues have, whether or not the last ones were signaled.
+ *
+ * Context: the QP is new, or its mutex is held; sleeps.
+ * Return: 0 or an errno.
+ */
+int ri_qp_make_idle(struct rnic_qp *qp)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_INIT,
+		.port_num = 1,
+		/* the kernel takes no flags for all flags */
+		.qp_access_flags = IBV_ACCESS_LOCAL_WRITE |
+				   (qp->attr.enable_rdma_read ? IBV_ACCESS_REMOTE_READ : 0) |
+				   (qp->attr.enable_rdma_write ? IBV_ACCESS_REMOTE_WRITE : 0) |
+				   (qp->attr.qp_xport.qp_iwarp.enable_bind ? IBV_ACCESS_MW_BIND : 0),
+	};
+
+	return ibv_modify_qp(qp->qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+			     IBV_QP_ACCESS_FLAGS);
+}
+
+/*
+ * As a QP that was just created (L2791): verbs has no WR of it, and no completion. The program still
+ * takes those that there were (L2786).
+ */
+static int come_to_rest(struct rnic_qp *qp)
+{
+	int err = ri_qp_make_idle(qp);
+
+	if (err)
+		return err;
+	ri_cq_keep(qp->scq, NULL);
+	if (qp->rcq != qp->scq)
+		ri_cq_keep(qp->rcq, NULL);
+	ri_ring_rest(&qp->sq);
+	ri_ring_rest(&qp->rq);
+	qp->restless = false;
+	qp->have_llp = false;
+	return 0;
+}
+
 static int look_native(struct rnic_qp *qp)
 {
 	struct srnic_uresp_qp_query resp;
@@ -199,14 +225,16 @@ static int look_native(struct rnic_qp *qp)
 		qp->attr.max_rdma_read_incoming = resp.ird;
 		qp->attr.max_rdma_read_outgoing = resp.ord;
 	}
-	return 0;
+	return qp->attr.state == RI_QP_STATE_IDLE && qp->restless ? come_to_rest(qp) : 0;
 }
 
 /**
  * ri_qp_look() - Query the state of a QP
  * @qp: its attributes are updated
  *
- * Context: any thread; sleeps.
+ * A normal close takes it to Idle by itself. Then its queues become as new here.
+ *
+ * Context: the QP's mutex is held; sleeps.
  * Return: 0 or an errno.
  */
 int ri_qp_look(struct rnic_qp *qp)
@@ -226,29 +254,6 @@ int ri_qp_look(struct rnic_qp *qp)
 }
 
 /**
- * ri_qp_make_idle() - Take a QP to Idle, at its creation or again
- * @qp: in RESET of verbs
- *
- * Context: any thread; sleeps.
- * Return: 0 or an errno.
- */
-int ri_qp_make_idle(struct rnic_qp *qp)
-{
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_INIT,
-		.port_num = 1,
-		/* the kernel takes no flags for all flags */
-		.qp_access_flags = IBV_ACCESS_LOCAL_WRITE |
-				   (qp->attr.enable_rdma_read ? IBV_ACCESS_REMOTE_READ : 0) |
-				   (qp->attr.enable_rdma_write ? IBV_ACCESS_REMOTE_WRITE : 0) |
-				   (qp->attr.qp_xport.qp_iwarp.enable_bind ? IBV_ACCESS_MW_BIND : 0),
-	};
-
-	return ibv_modify_qp(qp->qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-			     IBV_QP_ACCESS_FLAGS);
-}
-
-/**
  * ri_qp_set_state() - Change the state of a QP
  * @qp: a QP
  * @state: IBV_QPS_*; IBV_QPS_RESET: Idle, from Error
@@ -259,15 +264,28 @@ int ri_qp_make_idle(struct rnic_qp *qp)
 int ri_qp_set_state(struct rnic_qp *qp, int state)
 {
 	struct ibv_qp_attr attr = { .qp_state = state };
-	int err = ibv_modify_qp(qp->qp, &attr, IBV_QP_STATE);
+	int err = 0;
 
-	if (err || state != IBV_QPS_RESET)
-		return err;
-	if (qp->sq.slots)
-		ri_ring_reset(&qp->sq);
-	if (qp->rq.slots)
-		ri_ring_reset(&qp->rq);
-	return ri_qp_make_idle(qp);
+	/* srnic's RESET, other than its INIT, would discard completions */
+	if (state != IBV_QPS_RESET || !qp->rnic->native)
+		err = ibv_modify_qp(qp->qp, &attr, IBV_QP_STATE);
+	if (!err && state == IBV_QPS_RESET)
+		err = come_to_rest(qp);
+	return err;
+}
+
+/**
+ * ri_qp_closed() - The LLP close of a QP is complete
+ * @qp: nobody has to know its state
+ *
+ * Context: any thread; does not wait for others that change the QP, which will see it.
+ */
+void ri_qp_closed(struct rnic_qp *qp)
+{
+	if (pthread_mutex_trylock(&qp->mutex))
+		return;
+	ri_qp_look(qp);
+	pthread_mutex_unlock(&qp->mutex);
 }
 
 /**

@@ -6,6 +6,14 @@
 #include <stdlib.h>
 #include "rnic.h"
 
+static bool ring_init(struct rnic_ring *ring, uint32_t slots)
+{
+	pthread_mutex_init(&ring->lock, NULL);
+	ring->size = slots;
+	ring->slots = calloc(slots, sizeof(*ring->slots));
+	return ring->slots;
+}
+
 /**
  * ri_ring_init() - Allocate the slots of a queue of a QP
  * @ring: zero
@@ -16,10 +24,11 @@
  */
 bool ri_ring_init(struct rnic_ring *ring, uint32_t size)
 {
-	pthread_mutex_init(&ring->lock, NULL);
-	ring->size = size;
-	ring->slots = calloc(size ? size : 1, sizeof(*ring->slots));
-	return ring->slots;
+	uint64_t slots = 1;	/* a power of two, as places run over */
+
+	while (slots < 2 * (uint64_t)size)
+		slots *= 2;
+	return ring_init(ring, slots);
 }
 
 /**
@@ -34,11 +43,11 @@ bool ri_srq_ring_init(struct rnic_ring *ring, uint32_t size)
 {
 	uint32_t i;
 
-	if (!ri_ring_init(ring, size))
+	if (!ring_init(ring, size))
 		return false;
 	for (i = 0; i < size; i++)
 		ring->slots[i].next = i + 1 < size ? i + 2 : 0;
-	ring->head = size ? 1 : 0;
+	ring->head = 1;
 	return true;
 }
 
@@ -55,32 +64,46 @@ void ri_ring_free(struct rnic_ring *ring)
 }
 
 /**
- * ri_ring_reset() - Discard all WRs
- * @ring: of a QP that is Idle again, whose completions are discarded
+ * ri_ring_rest() - The completions of all WRs before the QP came to rest are taken
+ * @ring: of a QP
  *
- * Context: any thread.
+ * Which WRs were posted afterwards, verbs alone knows, and takes as many as it has room for. They
+ * are half of the slots at most.
+ *
+ * Context: any thread; takes the ring's lock.
  */
-void ri_ring_reset(struct rnic_ring *ring)
+void ri_ring_rest(struct rnic_ring *ring)
 {
 	pthread_mutex_lock(&ring->lock);
-	ring->tail = ring->head;
+	if (ring->head - ring->tail > ring->size / 2)
+		ring->tail = ring->head - ring->size / 2;
 	pthread_mutex_unlock(&ring->lock);
 }
 
 /**
- * ri_ring_next() - The slot of the next WR
- * @ring: of a QP; the caller increments @head after the post
- * @place: set to the slot's place, for wr_id
+ * ri_ring_full() - Whether the slots of all WRs may still be needed
+ * @ring: of a QP
+ *
+ * srnic says so before. Other devices may take more WRs than are completed and polled.
  *
  * Context: the ring's lock is held.
- * Return: the slot, or NULL if the queue is full.
+ * Return: true if the next WR has to wait for a completion.
  */
-struct rnic_slot *ri_ring_next(struct rnic_ring *ring, uint64_t *place)
+bool ri_ring_full(const struct rnic_ring *ring)
 {
-	if (!ring->size || ring->head - ring->tail >= ring->size)
-		return NULL;
-	*place = ring->head;
-	return &ring->slots[ring->head % ring->size];
+	return ring->head - ring->tail >= ring->size;
+}
+
+/**
+ * ri_ring_take() - Take the slot of a WR that verbs has taken
+ * @ring: of a QP; the place of the slot, for wr_id, is @head
+ * @slot: its contents
+ *
+ * Context: the ring's lock is held since before the post.
+ */
+void ri_ring_take(struct rnic_ring *ring, const struct rnic_slot *slot)
+{
+	ring->slots[ring->head++ % ring->size] = *slot;
 }
 
 /**
@@ -99,10 +122,10 @@ struct rnic_slot *ri_srq_ring_next(struct rnic_ring *ring, uint64_t *place)
 	return &ring->slots[ring->head - 1];
 }
 
-/* Also frees the slots of earlier WRs, which are unsignaled and done. */
+/* Earlier WRs are unsignaled and done */
 static bool end_in_order(struct rnic_ring *ring, uint32_t place, struct rnic_slot *slot)
 {
-	if (place - ring->tail >= ring->head - ring->tail)
+	if (ring->head - 1 - place >= ring->size)
 		return false;
 	*slot = ring->slots[place % ring->size];
 	ring->tail = place + 1;
@@ -126,7 +149,7 @@ static bool end_of_srq(struct rnic_ring *ring, uint32_t place, struct rnic_slot 
  * @slot: set to a copy
  *
  * Context: any thread; takes the ring's lock.
- * Return: false if the slot is not in use: the QP was reset since the post.
+ * Return: false if there is no such slot: the program has posted the WR by itself, to verbs.
  */
 bool ri_slot_end(struct rnic_qp *qp, const struct ibv_wc *wc, struct rnic_slot *slot)
 {

@@ -2,8 +2,13 @@
 /*
  * librnicpi's own objects. A program has a handle of each, see handle.h.
  *
- * ri_lock protects creation, changes and end of objects. Posts and polls take the lock of their
- * queue only: no model of locking allows a program to destroy an object that it uses.
+ * Each call is in handle_enter() for the objects that it uses, so these stay: a call that ends one
+ * waits for them, and calls that begin meanwhile wait for it (4.3). An object counts those that
+ * need it as its users; it ends without any. The QPs of completions stay for those that hold
+ * poll_lock of their CQs.
+ *
+ * Locks, outer to inner: the mutex of a QP, poll_lock of a CQ, qp_lock, the lock of a ring. ri_lock
+ * protects the lists below, and is held for a short time only.
  */
 #ifndef RNIC_H
 #define RNIC_H
@@ -36,22 +41,22 @@ struct rnic_vp {
 
 /**
  * struct rnic - an RNIC handle (ri_rnic_get_hdl)
+ * @ops: the vector that created it; first, for handle_owner()
  * @vp: its device
- * @ops: the vector that created it
  * @ctx: context of verbs
  * @native: the device is srnic
  * @attr: attributes of verbs
  * @dev: attributes of srnic
- * @users: number of its objects; ri_lock, as the next four
+ * @users: number of its objects
  * @os_data: the program's
- * @cqs: list of its CQs
+ * @cqs: list of its CQs; ri_lock, as the next two
  * @srqs: list of its SRQs
  * @event_fd: descriptor for events; -1: not open
- * @qps: by QP number, also destroyed ones whose completions may still wait; @qp_lock
+ * @qps: by QP number; @qp_lock
  */
 struct rnic {
-	struct rnic_vp *vp;
 	const struct ri_ops *ops;
+	struct rnic_vp *vp;
 	struct ibv_context *ctx;
 	bool native;
 	struct ibv_device_attr attr;
@@ -65,7 +70,7 @@ struct rnic {
 	struct rnic_qp *qps[QPN_BUCKETS];
 };
 
-/* The RNIC handle is the first member of each object of one: see ri_find() */
+/* The RNIC handle is the first member of each object of one: see ri_enter() */
 struct rnic_pd {
 	struct rnic *rnic;
 	struct ibv_pd *pd;
@@ -73,16 +78,33 @@ struct rnic_pd {
 	unsigned int users;
 };
 
-/* @number: identifies it in events, as that of an SRQ */
+/* A completion that verbs has no more, and the program has not taken yet */
+struct rnic_kept {
+	const struct rnic_qp *qp;
+	ri_wc_t wc;
+};
+
+/**
+ * struct rnic_cq - a CQ
+ * @number: identifies it in events, as that of an SRQ
+ * @poll_lock: completions are taken in their order; protects the rest
+ * @kept: older completions than those of verbs, @first to @end, of QPs that came to rest, and what
+ *	  was before them. No more than the CQ has room for
+ * @room: entries allocated
+ * @overflowed: there were more
+ */
 struct rnic_cq {
 	struct rnic *rnic;
-	pthread_mutex_t poll_lock;	/* frees slots in the order of the completions */
 	struct rnic_cq *next;
 	uint32_t number;
 	struct ibv_cq *cq;
 	struct ibv_comp_channel *channel;
 	ri_os_data_t os_data;
 	unsigned int users;
+	pthread_mutex_t poll_lock;
+	struct rnic_kept *kept;
+	uint32_t first, end, room;
+	bool overflowed;
 };
 
 /* Data of a WR that a completion of RNICPI has, but not one of verbs */
@@ -94,7 +116,10 @@ struct rnic_slot {
 	uint32_t next;		/* next free slot, of an SRQ */
 };
 
-/* The slots of a queue. Those of a QP are taken and freed in order, head to tail. */
+/*
+ * The slots of a queue. Those of a QP are taken in order. There are twice as many as WRs: verbs may
+ * take new WRs for all that it has completed before those completions are looked at.
+ */
 struct rnic_ring {
 	pthread_mutex_t lock;
 	struct rnic_slot *slots;
@@ -111,8 +136,7 @@ struct rnic_srq {
 	struct ibv_srq *srq;
 	struct rnic_ring ring;	/* @head: first free slot, counted from 1; 0: none */
 	uint32_t max_sge;
-	uint32_t lowat;		/* as it was set last */
-	ri_srq_handle_t handle;
+	uint32_t lowat;		/* as it was set last; atomic */
 	ri_os_data_t os_data;
 	unsigned int users;
 };
@@ -120,23 +144,32 @@ struct rnic_srq {
 /**
  * struct rnic_qp - a QP
  * @next: of its bucket
- * @dead: it is destroyed, and kept so that polls recognize its completions
- * @turning: its stream is being attached, without ri_lock; see ri_qp_find_settled()
+ * @handle: its handle
+ * @dead: it is destroyed in verbs, and its completions are being discarded; atomic
+ * @mutex: protects its state and attributes
+ * @turning: its stream is being attached, without @mutex; others that change the QP wait for
+ *	     @turned
+ * @restless: it was in RTS, and did not come to rest since then, see ri_qp_look()
  * @llp, @have_llp: its stream, as it was set
  */
 struct rnic_qp {
 	struct rnic *rnic;
 	struct rnic_qp *next;
+	ri_qp_handle_t handle;
 	struct rnic_pd *pd;
 	struct rnic_cq *scq, *rcq;
 	struct rnic_srq *srq;
 	struct ibv_qp *qp;
 	uint32_t qpn;
 	bool dead;
+	pthread_mutex_t mutex;
+	pthread_cond_t turned;
 	bool turning;
+	bool restless;
 	ri_os_data_t os_data;
 	struct rnic_ring sq, rq;	/* no @rq with an SRQ */
 	struct ri_qp_attr attr;
+	uint32_t max_send_sge, max_write_sge, max_recv_sge;	/* they do not change */
 	uint32_t max_inline;
 	uint32_t windows;	/* bound to it, at the last ri_qp_look() */
 	bool have_llp;
@@ -148,13 +181,14 @@ struct rnic_mr {
 	struct rnic_pd *pd;
 	struct ibv_mr *mr;
 	ri_mr_reg_attr_t attr;
-	bool shared;
+	bool shared;		/* atomic */
 };
 
 struct rnic_mw {
 	struct rnic *rnic;
 	struct rnic_pd *pd;
 	struct ibv_mw *mw;
+	pthread_mutex_t bind_lock;	/* its STag changes with each bind */
 };
 
 extern pthread_mutex_t ri_lock;
@@ -174,8 +208,36 @@ struct ri_limits ri_limits_of(const struct rnic *rnic);
 /* address.c */
 bool ri_netdev_of(const struct ibv_device *device, char *name, size_t size);
 
+/* call.c */
+#define RI_IN_USE	(-1)	/* no errno: the object has users */
+
+void *ri_enter(ri_rnic_handle_t rnic, enum ri_kind kind, ri_handle_t handle, ri_api_return_t *ret);
+void *ri_enter_more(ri_rnic_handle_t rnic, enum ri_kind kind, ri_handle_t handle,
+		    ri_api_return_t *ret);
+struct rnic *ri_enter_rnic(ri_rnic_handle_t rnic);
+void *ri_close(ri_rnic_handle_t rnic, enum ri_kind kind, ri_handle_t handle, ri_api_return_t *ret);
+ri_api_return_t ri_end(ri_rnic_handle_t rnic, enum ri_kind kind, ri_handle_t handle,
+		       ri_api_return_t inuse, ri_err_data_t *err_data);
+
+static inline void ri_use(unsigned int *users, int n)
+{
+	__atomic_fetch_add(users, n, __ATOMIC_ACQ_REL);
+}
+
+static inline bool ri_is_used(const unsigned int *users)
+{
+	return __atomic_load_n(users, __ATOMIC_ACQUIRE);
+}
+
+/* They end an object but for its memory. Return: 0, an errno or RI_IN_USE */
+int ri_pd_end(void *pd);
+int ri_cq_end(void *cq);
+int ri_srq_end(void *srq);
+int ri_qp_end(void *qp);
+int ri_mr_end(void *mr);
+int ri_mw_end(void *mw);
+
 /* error.c */
-void *ri_find(ri_rnic_handle_t rnic, enum ri_kind kind, ri_handle_t handle, ri_api_return_t *ret);
 ri_wc_status_t ri_status_of(const struct rnic *rnic, const struct ibv_wc *wc);
 void ri_restore_errno(const int *saved);
 
@@ -188,16 +250,21 @@ void ri_restore_errno(const int *saved);
 bool ri_ring_init(struct rnic_ring *ring, uint32_t size);
 bool ri_srq_ring_init(struct rnic_ring *ring, uint32_t size);
 void ri_ring_free(struct rnic_ring *ring);
-void ri_ring_reset(struct rnic_ring *ring);
-struct rnic_slot *ri_ring_next(struct rnic_ring *ring, uint64_t *place);
+void ri_ring_rest(struct rnic_ring *ring);
+bool ri_ring_full(const struct rnic_ring *ring);
+void ri_ring_take(struct rnic_ring *ring, const struct rnic_slot *slot);
 struct rnic_slot *ri_srq_ring_next(struct rnic_ring *ring, uint64_t *place);
 bool ri_slot_end(struct rnic_qp *qp, const struct ibv_wc *wc, struct rnic_slot *slot);
 
 /* qp_state.c */
 struct rnic_qp *ri_qp_of_number(struct rnic *rnic, uint32_t qpn);
-void ri_qp_forget(struct rnic *rnic, const struct rnic_srq *srq);
+ri_qp_handle_t ri_qp_handle_of(struct rnic *rnic, uint32_t qpn, ri_os_data_t *os_data);
+
+/* cq.c */
+void ri_cq_keep(struct rnic_cq *cq, const struct rnic_qp *gone);
 
 /* rnic_hdl.c */
+void ri_rnic_free(struct rnic *rnic);
 ri_api_return_t ri_do_get_hdl(const struct ri_ops *ops, ri_vp_handle_t vp_hdl, ri_rnic_handle_t *rnic,
 			      ri_os_data_t os_data, ri_err_data_t *err_data);
 

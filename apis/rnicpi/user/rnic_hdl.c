@@ -73,10 +73,18 @@ static bool ask_device(struct rnic *rnic)
 	return true;
 }
 
-static void rnic_free(struct rnic *rnic)
+/**
+ * ri_rnic_free() - Free an RNIC that has no handle any more
+ * @rnic: the RNIC; stays allocated, but for its descriptor for events, if it has objects
+ *
+ * Context: any thread; sleeps.
+ */
+void ri_rnic_free(struct rnic *rnic)
 {
 	if (rnic->native && rnic->event_fd >= 0)
 		close(rnic->event_fd);
+	if (ri_is_used(&rnic->users))
+		return;
 	if (rnic->ctx)
 		ibv_close_device(rnic->ctx);
 	pthread_mutex_destroy(&rnic->qp_lock);
@@ -118,13 +126,13 @@ ri_api_return_t ri_do_get_hdl(const struct ri_ops *ops, ri_vp_handle_t vp_hdl,
 	r->ctx = open_named(vp->name);
 	if (!r->ctx || !ask_device(r)) {
 		err = errno;
-		rnic_free(r);
+		ri_rnic_free(r);
 		return err == ENODEV ? ri_answer(err_data, RI_RET_RNIC_NOT_OPEN) :
 				       ri_failed(err_data, err, RI_RET_FAIL);
 	}
 	*rnic = handle_new(RI_KIND_RNIC, r);
 	if (!*rnic) {
-		rnic_free(r);
+		ri_rnic_free(r);
 		return ri_answer(err_data, RI_RET_RESOURCE_SHORTAGE);
 	}
 	return ri_done(err_data);
@@ -136,7 +144,7 @@ ri_api_return_t ri_do_get_hdl(const struct ri_ops *ops, ri_vp_handle_t vp_hdl,
  * @rnic: without objects
  * @err_data: may be NULL
  *
- * Context: any thread; takes ri_lock.
+ * Context: any thread; waits for the calls on @rnic.
  * Return: RI_RET_SUCCESS, RI_RET_VP_INVALID_HANDLE, RI_RET_RNIC_INVALID_HANDLE;
  * RI_RET_RNIC_INUSE: it has objects
  */
@@ -147,22 +155,22 @@ ri_api_return_t ri_do_rnic_free_hdl(ri_vp_handle_t vp_hdl, ri_rnic_handle_t rnic
 	struct rnic *r;
 	KEEP_ERRNO;
 
-	pthread_mutex_lock(&ri_lock);
-	r = handle_object(RI_KIND_RNIC, rnic);
 	if (!handle_object(RI_KIND_VP, vp_hdl))
-		ret = RI_RET_VP_INVALID_HANDLE;
-	else if (!r || r->vp->handle != vp_hdl)
+		return ri_answer(err_data, RI_RET_VP_INVALID_HANDLE);
+	r = handle_close(RI_KIND_RNIC, rnic, NULL);
+	if (!r)
+		return ri_answer(err_data, RI_RET_RNIC_INVALID_HANDLE);
+	if (r->vp->handle != vp_hdl)
 		ret = RI_RET_RNIC_INVALID_HANDLE;
-	else if (r->users)
+	else if (ri_is_used(&r->users))
 		ret = RI_RET_RNIC_INUSE;
-	else
+	if (ret) {
+		handle_reopen(rnic);
+	} else {
 		handle_free(rnic);
-	pthread_mutex_unlock(&ri_lock);
-	if (ret)
-		return ri_answer(err_data, ret);
-	ri_qp_forget(r, NULL);
-	rnic_free(r);
-	return ri_done(err_data);
+		ri_rnic_free(r);
+	}
+	return ri_answer(err_data, ret);
 }
 
 /**
@@ -174,9 +182,12 @@ ri_api_return_t ri_do_rnic_free_hdl(ri_vp_handle_t vp_hdl, ri_rnic_handle_t rnic
  */
 struct ibv_context *rix_to_ibv_context(ri_rnic_handle_t rnic)
 {
-	struct rnic *r = handle_object(RI_KIND_RNIC, rnic);
+	struct rnic *r = ri_enter_rnic(rnic);
+	struct ibv_context *ctx = r ? r->ctx : NULL;
 
-	return r ? r->ctx : NULL;
+	if (r)
+		handle_leave(rnic);
+	return ctx;
 }
 
 /* --- attributes --- */
@@ -287,19 +298,44 @@ static ri_api_return_t answer(const struct rnic *r, bool port, ri_rnic_attr_t *a
 ri_api_return_t ri_do_rnic_query(ri_rnic_handle_t rnic, ri_rnic_query_flags_t flags,
 				 ri_rnic_attr_t *attrs, uint_t *attr_size, ri_err_data_t *err_data)
 {
-	struct rnic *r = handle_object(RI_KIND_RNIC, rnic);
+	struct rnic *r = ri_enter_rnic(rnic);
 	ri_api_return_t ret;
 	KEEP_ERRNO;
 
 	if (!r)
 		return ri_answer(err_data, RI_RET_RNIC_INVALID_HANDLE);
 	if (!attr_size || flags & ~RI_QUERY_RNIC_PORT_INFO)
-		return ri_answer(err_data, RI_RET_INVALID_PARAMETER);
-	ret = answer(r, flags, attrs, attr_size);
+		ret = RI_RET_INVALID_PARAMETER;
+	else
+		ret = answer(r, flags, attrs, attr_size);
+	handle_leave(rnic);
 	return ri_answer(err_data, ret);
 }
 
 /* --- protection domains --- */
+
+static int pd_new(struct rnic *rnic, ri_pd_handle_t *handle)
+{
+	struct rnic_pd *pd = calloc(1, sizeof(*pd));
+	int err;
+
+	if (!pd)
+		return ENOMEM;
+	pd->rnic = rnic;
+	pd->pd = ibv_alloc_pd(rnic->ctx);
+	err = pd->pd ? 0 : errno;
+	if (!err) {
+		ri_use(&rnic->users, 1);
+		*handle = pd->handle = handle_new(RI_KIND_PD, pd);
+		if (*handle)
+			return 0;
+		ri_use(&rnic->users, -1);
+		ibv_dealloc_pd(pd->pd);
+		err = ENOMEM;
+	}
+	free(pd);
+	return err;
+}
 
 /**
  * ri_do_pd_alloc() - ri_pd_alloc
@@ -316,37 +352,35 @@ ri_api_return_t ri_do_rnic_query(ri_rnic_handle_t rnic, ri_rnic_query_flags_t fl
 ri_api_return_t ri_do_pd_alloc(ri_rnic_handle_t rnic, ri_pd_handle_t *pd, ri_vp_data_t vp_data,
 			       ri_os_data_t os_data, ri_err_data_t *err_data)
 {
-	struct rnic *r = handle_object(RI_KIND_RNIC, rnic);
-	struct rnic_pd *p;
-	int err = ENOMEM;
+	struct rnic *r = ri_enter_rnic(rnic);
+	int err;
 	KEEP_ERRNO;
 
 	(void)vp_data, (void)os_data;
 	if (!r)
 		return ri_answer(err_data, RI_RET_RNIC_INVALID_HANDLE);
+	err = pd ? pd_new(r, pd) : 0;
+	handle_leave(rnic);
 	if (!pd)
 		return ri_answer(err_data, RI_RET_INVALID_PARAMETER);
-	p = calloc(1, sizeof(*p));
-	if (p) {
-		p->rnic = r;
-		p->pd = ibv_alloc_pd(r->ctx);
-		err = p->pd ? 0 : errno;
-	}
-	if (!err) {
-		*pd = p->handle = handle_new(RI_KIND_PD, p);
-		if (!*pd) {
-			ibv_dealloc_pd(p->pd);
-			err = ENOMEM;
-		}
-	}
-	if (err) {
-		free(p);
-		return ri_failed(err_data, err, RI_RET_FAIL);
-	}
-	pthread_mutex_lock(&ri_lock);
-	r->users++;
-	pthread_mutex_unlock(&ri_lock);
-	return ri_done(err_data);
+	return err ? ri_failed(err_data, err, RI_RET_FAIL) : ri_done(err_data);
+}
+
+/**
+ * ri_pd_end() - End a PD but for its memory
+ * @pd: the caller's alone
+ *
+ * Context: any thread; sleeps.
+ * Return: 0, an errno or RI_IN_USE.
+ */
+int ri_pd_end(void *pd)
+{
+	struct rnic_pd *p = pd;
+	int err = ri_is_used(&p->users) ? RI_IN_USE : ibv_dealloc_pd(p->pd);
+
+	if (!err)
+		ri_use(&p->rnic->users, -1);
+	return err;
 }
 
 /**
@@ -361,24 +395,5 @@ ri_api_return_t ri_do_pd_alloc(ri_rnic_handle_t rnic, ri_pd_handle_t *pd, ri_vp_
  */
 ri_api_return_t ri_do_pd_dealloc(ri_rnic_handle_t rnic, ri_pd_handle_t pd, ri_err_data_t *err_data)
 {
-	ri_api_return_t ret;
-	struct rnic_pd *p;
-	int err = 0;
-	KEEP_ERRNO;
-
-	pthread_mutex_lock(&ri_lock);
-	p = ri_find(rnic, RI_KIND_PD, pd, &ret);
-	if (!ret && p->users)
-		ret = RI_RET_PD_INUSE;
-	if (!ret)
-		err = ibv_dealloc_pd(p->pd);
-	if (!ret && !err) {
-		handle_free(pd);
-		p->rnic->users--;
-		free(p);
-	}
-	pthread_mutex_unlock(&ri_lock);
-	if (err)
-		return ri_failed(err_data, err, RI_RET_PD_INUSE);
-	return ri_answer(err_data, ret);
+	return ri_end(rnic, RI_KIND_PD, pd, RI_RET_PD_INUSE, err_data);
 }

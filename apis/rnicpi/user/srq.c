@@ -11,7 +11,7 @@ static int set_limit(struct rnic_srq *srq, uint32_t lowat)
 	int err = ibv_modify_srq(srq->srq, &attr, IBV_SRQ_LIMIT);
 
 	if (!err)
-		srq->lowat = lowat;
+		__atomic_store_n(&srq->lowat, lowat, __ATOMIC_RELAXED);
 	return err;
 }
 
@@ -29,14 +29,29 @@ static int number_srq(struct rnic_srq *srq)
 	return err;
 }
 
-/* Under ri_lock */
+static void list(struct rnic_srq *srq)
+{
+	pthread_mutex_lock(&ri_lock);
+	srq->next = srq->rnic->srqs;
+	srq->rnic->srqs = srq;
+	pthread_mutex_unlock(&ri_lock);
+}
+
 static void unlist(struct rnic_srq *srq)
 {
 	struct rnic_srq **p = &srq->rnic->srqs;
 
+	pthread_mutex_lock(&ri_lock);
 	while (*p != srq)
 		p = &(*p)->next;
 	*p = srq->next;
+	pthread_mutex_unlock(&ri_lock);
+}
+
+static void use_parts(struct rnic_srq *srq, int n)
+{
+	ri_use(&srq->pd->users, n);
+	ri_use(&srq->rnic->users, n);
 }
 
 static int make_srq(struct rnic_srq *srq, ri_srq_attr_t *attrs)
@@ -55,10 +70,6 @@ static int make_srq(struct rnic_srq *srq, ri_srq_attr_t *attrs)
 		err = ENOMEM;
 	if (!err && attrs->lowat)
 		err = set_limit(srq, attrs->lowat);
-	if (!err) {
-		srq->handle = handle_new(RI_KIND_SRQ, srq);
-		err = srq->handle ? 0 : ENOMEM;
-	}
 	if (err) {
 		ibv_destroy_srq(srq->srq);
 		return err;
@@ -67,6 +78,51 @@ static int make_srq(struct rnic_srq *srq, ri_srq_attr_t *attrs)
 	attrs->max_sgl = init.attr.max_sge;
 	attrs->srq_armed = attrs->lowat != 0;
 	return 0;
+}
+
+static int srq_new(struct rnic_srq *srq, ri_srq_attr_t *attrs, ri_srq_handle_t *handle)
+{
+	int err = make_srq(srq, attrs);
+
+	if (err)
+		return err;
+	list(srq);
+	use_parts(srq, 1);
+	*handle = handle_new(RI_KIND_SRQ, srq);
+	if (*handle)
+		return 0;
+	use_parts(srq, -1);
+	unlist(srq);
+	ibv_destroy_srq(srq->srq);
+	return ENOMEM;
+}
+
+static ri_api_return_t create(ri_rnic_handle_t rnic, struct rnic *r, ri_srq_attr_t *attrs,
+			      ri_srq_handle_t *handle, ri_os_data_t os_data,
+			      ri_err_data_t *err_data)
+{
+	const struct ri_limits n = ri_limits_of(r);
+	struct rnic_srq *srq = calloc(1, sizeof(*srq));
+	const ri_pd_handle_t pd = attrs->pd;
+	ri_api_return_t ret;
+	int err = 0;
+
+	if (!srq)
+		return ri_answer(err_data, RI_RET_RESOURCE_SHORTAGE);
+	srq->rnic = r;
+	srq->os_data = os_data;
+	srq->pd = ri_enter_more(rnic, RI_KIND_PD, pd, &ret);
+	if (!ret)
+		ret = ri_check_srq(&n, attrs);
+	if (!ret)
+		err = srq_new(srq, attrs, handle);
+	if (srq->pd)
+		handle_leave(pd);
+	if (!ret && !err)
+		return ri_done(err_data);
+	ri_ring_free(&srq->ring);
+	free(srq);
+	return ret ? ri_answer(err_data, ret) : ri_failed(err_data, err, RI_RET_FAIL);
 }
 
 /**
@@ -87,42 +143,41 @@ ri_api_return_t ri_do_srq_create(ri_rnic_handle_t rnic, ri_srq_attr_t *srq_attrs
 				 ri_srq_handle_t *srq, ri_vp_data_t vp_data, ri_os_data_t os_data,
 				 ri_err_data_t *err_data)
 {
-	struct rnic *r = handle_object(RI_KIND_RNIC, rnic);
-	struct ri_limits n;
+	struct rnic *r = ri_enter_rnic(rnic);
 	ri_api_return_t ret;
-	struct rnic_srq *s;
-	int err;
 	KEEP_ERRNO;
 
 	(void)vp_data;
 	if (!r)
 		return ri_answer(err_data, RI_RET_RNIC_INVALID_HANDLE);
-	if (!srq_attrs || !srq)
-		return ri_answer(err_data, RI_RET_INVALID_PARAMETER);
-	s = calloc(1, sizeof(*s));
-	if (!s)
-		return ri_answer(err_data, RI_RET_RESOURCE_SHORTAGE);
-	s->rnic = r;
-	s->os_data = os_data;
-	pthread_mutex_lock(&ri_lock);
-	s->pd = ri_find(rnic, RI_KIND_PD, srq_attrs->pd, &ret);
-	n = ri_limits_of(r);
-	if (!ret)
-		ret = ri_check_srq(&n, srq_attrs);
-	err = ret ? 0 : make_srq(s, srq_attrs);
-	if (!ret && !err) {
-		r->users++;
-		s->pd->users++;
-		s->next = r->srqs;
-		r->srqs = s;
-		*srq = s->handle;
-	}
-	pthread_mutex_unlock(&ri_lock);
-	if (!ret && !err)
-		return ri_done(err_data);
-	ri_ring_free(&s->ring);
-	free(s);
-	return ret ? ri_answer(err_data, ret) : ri_failed(err_data, err, RI_RET_FAIL);
+	ret = srq_attrs && srq ? create(rnic, r, srq_attrs, srq, os_data, err_data) :
+				 ri_answer(err_data, RI_RET_INVALID_PARAMETER);
+	handle_leave(rnic);
+	return ret;
+}
+
+static ri_api_return_t query(struct rnic_srq *s, ri_srq_attr_t *attrs, ri_err_data_t *err_data)
+{
+	struct srnic_uresp_srq_query native = { 0 };
+	struct ibv_srq_attr attr;
+	int err;
+
+	err = ibv_query_srq(s->srq, &attr);
+	if (!err && s->rnic->native)
+		err = srnicdv_query_srq(s->srq, &native, sizeof(native));
+	if (err)
+		return ri_failed(err_data, err, RI_RET_FAIL);
+	if (native.flags & SRNIC_SRQ_QUERY_BROKEN)
+		return ri_answer(err_data, RI_RET_SRQ_IN_ERROR);
+	*attrs = (ri_srq_attr_t){
+		.max_wrs = attr.max_wr,
+		.max_sgl = attr.max_sge,
+		.lowat = __atomic_load_n(&s->lowat, __ATOMIC_RELAXED),
+		.pd = s->pd->handle,
+		.srq_armed = s->rnic->native ? !!(native.flags & SRNIC_SRQ_QUERY_ARMED) :
+					       attr.srq_limit != 0,
+	};
+	return ri_done(err_data);
 }
 
 /**
@@ -139,33 +194,16 @@ ri_api_return_t ri_do_srq_create(ri_rnic_handle_t rnic, ri_srq_attr_t *srq_attrs
 ri_api_return_t ri_do_srq_query(ri_rnic_handle_t rnic, ri_srq_handle_t srq,
 				ri_srq_attr_t *srq_attrs, ri_err_data_t *err_data)
 {
-	struct srnic_uresp_srq_query native = { 0 };
-	struct ibv_srq_attr attr;
 	ri_api_return_t ret;
-	struct rnic_srq *s = ri_find(rnic, RI_KIND_SRQ, srq, &ret);
-	int err;
+	struct rnic_srq *s = ri_enter(rnic, RI_KIND_SRQ, srq, &ret);
 	KEEP_ERRNO;
 
-	if (!ret && !srq_attrs)
-		ret = RI_RET_INVALID_PARAMETER;
-	if (ret)
+	if (!s)
 		return ri_answer(err_data, ret);
-	err = ibv_query_srq(s->srq, &attr);
-	if (!err && s->rnic->native)
-		err = srnicdv_query_srq(s->srq, &native, sizeof(native));
-	if (err)
-		return ri_failed(err_data, err, RI_RET_FAIL);
-	if (native.flags & SRNIC_SRQ_QUERY_BROKEN)
-		return ri_answer(err_data, RI_RET_SRQ_IN_ERROR);
-	*srq_attrs = (ri_srq_attr_t){
-		.max_wrs = attr.max_wr,
-		.max_sgl = attr.max_sge,
-		.lowat = s->lowat,
-		.pd = s->pd->handle,
-		.srq_armed = s->rnic->native ? !!(native.flags & SRNIC_SRQ_QUERY_ARMED) :
-					       attr.srq_limit != 0,
-	};
-	return ri_done(err_data);
+	ret = srq_attrs ? query(s, srq_attrs, err_data) :
+			  ri_answer(err_data, RI_RET_INVALID_PARAMETER);
+	handle_leave(srq);
+	return ret;
 }
 
 /**
@@ -185,16 +223,37 @@ ri_api_return_t ri_do_srq_modify(ri_rnic_handle_t rnic, ri_srq_handle_t srq,
 				 ri_err_data_t *err_data)
 {
 	ri_api_return_t ret;
-	struct rnic_srq *s = ri_find(rnic, RI_KIND_SRQ, srq, &ret);
-	int err;
+	struct rnic_srq *s = ri_enter(rnic, RI_KIND_SRQ, srq, &ret);
+	int err = 0;
 	KEEP_ERRNO;
 
-	if (!ret)
-		ret = ri_check_srq_change(s->ring.size, srqmask, attrs);
-	if (ret)
+	if (!s)
 		return ri_answer(err_data, ret);
-	err = set_limit(s, attrs->lowat);
-	return err ? ri_failed(err_data, err, RI_RET_FAIL) : ri_done(err_data);
+	ret = ri_check_srq_change(s->ring.size, srqmask, attrs);
+	if (!ret)
+		err = set_limit(s, attrs->lowat);
+	handle_leave(srq);
+	return err ? ri_failed(err_data, err, RI_RET_FAIL) : ri_answer(err_data, ret);
+}
+
+/**
+ * ri_srq_end() - End an SRQ but for its memory
+ * @srq: the caller's alone
+ *
+ * Context: any thread; sleeps.
+ * Return: 0, an errno or RI_IN_USE.
+ */
+int ri_srq_end(void *srq)
+{
+	struct rnic_srq *s = srq;
+	int err = ri_is_used(&s->users) ? RI_IN_USE : ibv_destroy_srq(s->srq);
+
+	if (err)
+		return err;
+	unlist(s);
+	ri_ring_free(&s->ring);
+	use_parts(s, -1);
+	return 0;
 }
 
 /**
@@ -212,28 +271,5 @@ ri_api_return_t ri_do_srq_modify(ri_rnic_handle_t rnic, ri_srq_handle_t srq,
 ri_api_return_t ri_do_srq_destroy(ri_rnic_handle_t rnic, ri_srq_handle_t srq,
 				  ri_err_data_t *err_data)
 {
-	ri_api_return_t ret;
-	struct rnic_srq *s;
-	int err = 0;
-	KEEP_ERRNO;
-
-	pthread_mutex_lock(&ri_lock);
-	s = ri_find(rnic, RI_KIND_SRQ, srq, &ret);
-	if (!ret && s->users)
-		ret = RI_RET_SRQ_INUSE;
-	if (!ret)
-		err = ibv_destroy_srq(s->srq);
-	if (!ret && !err) {
-		handle_free(srq);
-		unlist(s);
-		s->rnic->users--;
-		s->pd->users--;
-		ri_qp_forget(s->rnic, s);
-		ri_ring_free(&s->ring);
-		free(s);
-	}
-	pthread_mutex_unlock(&ri_lock);
-	if (err)
-		return ri_failed(err_data, err, RI_RET_SRQ_INUSE);
-	return ri_answer(err_data, ret);
+	return ri_end(rnic, RI_KIND_SRQ, srq, RI_RET_SRQ_INUSE, err_data);
 }

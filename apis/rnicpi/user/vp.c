@@ -128,9 +128,9 @@ ri_api_return_t rix_rnic_vectors(ri_vp_handle_t vp_hdl, const ri_ops_t **al_lock
  */
 const struct ri_ops *ri_svc_ops(void *handle)
 {
-	struct rnic *rnic = handle_object(RI_KIND_RNIC, handle);
+	const struct ri_ops *ops = handle_owner(RI_KIND_RNIC, handle);	/* its first member */
 
-	if (rnic)
-		return rnic->ops;
+	if (ops)
+		return ops;
 	return handle_object(RI_KIND_VP, handle) ? &ri_vp_ops : &ri_no_ops;
 }

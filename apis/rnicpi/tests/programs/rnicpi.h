@@ -162,6 +162,15 @@ void codes_bind(void);
 void codes_more(void);
 void codes_shortage(void);
 
+/* The cases of lives.c */
+void reaped(void);
+void reaped_others(void);
+void unsignaled(void);
+void shared_slots(void);
+void many(void);
+void ends(void);
+void ends_polled(void);
+
 /* The cases of process.c */
 void threads(void);
 void dereg(void);

@@ -43,6 +43,8 @@ if [ -n "${TEST_LONG:-}" ]; then
 fi
 cases -l "$limit" rnicpi
 t "each function gives each of its return codes, and no other" all_codes_seen
+[ -z "${TEST_LONG:-}" ] || t -l 1800 "many: 100,000 connections, one after the other" \
+	on_cli env RNICPI_CONNECTIONS=100000 RNICPI_TIMEOUT=1700 "$BIN/rnicpi" "$CLI4" many
 set_policy "$CLI_DEV" crc=off || bail "no policy crc"
 t -l "$limit" "conversations: with and without CRC" on_cli env RNICPI_CRC=0 "$BIN/rnicpi" "$CLI4" conversations
 

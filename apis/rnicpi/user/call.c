@@ -85,6 +85,8 @@ static const struct {
 	{ RI_KIND_PD, ri_pd_end },
 };
 
+#define KINDS	(sizeof(ends) / sizeof(ends[0]))
+
 /**
  * ri_end() - End an object
  * @rnic: an RNIC handle
@@ -118,4 +120,39 @@ ri_api_return_t ri_end(ri_rnic_handle_t rnic, enum ri_kind kind, ri_handle_t han
 	handle_free(handle);
 	free(object);
 	return ri_done(err_data);
+}
+
+/**
+ * ri_end_all() - End an RNIC handle whose device is gone, and all objects of it
+ * @rnic: an RNIC handle
+ *
+ * What verbs does not end stays allocated, without a handle.
+ *
+ * Context: any thread that is in no call; waits for the calls on the objects.
+ * Return: false if @rnic is invalid.
+ */
+bool ri_end_all(ri_rnic_handle_t rnic)
+{
+	struct rnic *r = handle_close(RI_KIND_RNIC, rnic, NULL);
+	unsigned int i;
+	uint32_t at;
+	void *handle, *object;
+
+	if (!r)
+		return false;
+	for (i = 0; i < KINDS; i++) {
+		for (at = 0; (handle = handle_of(ends[i].kind, r, &at));) {
+			object = handle_close(ends[i].kind, handle, NULL);
+			if (!object)
+				continue;
+			if (ends[i].end(object))
+				object = NULL;
+			handle_free(handle);
+			free(object);
+		}
+	}
+	handle_free(rnic);
+	if (!ri_is_used(&r->users))
+		ri_rnic_free(r);
+	return true;
 }

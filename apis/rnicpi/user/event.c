@@ -228,17 +228,6 @@ static int open_events(struct rnic *rnic)
 	return fd;
 }
 
-/* The device is gone: its objects stay allocated, but lookups fail. */
-static void forget(ri_rnic_handle_t handle)
-{
-	struct rnic *rnic = handle_close(RI_KIND_RNIC, handle, NULL);
-
-	if (!rnic)
-		return;
-	handle_free(handle);
-	ri_rnic_free(rnic);
-}
-
 static bool has_events(struct rnic *rnic)
 {
 	bool has;
@@ -281,8 +270,8 @@ int rix_event_fd(ri_rnic_handle_t rnic)
  * ri_rnic_get_hdl()
  * @err_data: may be NULL
  *
- * RI_EVENT_LOCAL_CATASTROPHIC_ERROR means that the device is gone. It makes @rnic invalid, and
- * closes the descriptor.
+ * RI_EVENT_LOCAL_CATASTROPHIC_ERROR means that the device is gone. It ends @rnic and all of its
+ * objects, as if the program had done so, and closes their descriptors.
  *
  * Context: any thread; does not wait; takes ri_lock.
  * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_INVALID_PARAMETER;
@@ -308,6 +297,6 @@ ri_api_return_t rix_get_event(ri_rnic_handle_t rnic, struct rix_event *event,
 	if (err)
 		return ri_failed(err_data, err, RI_RET_FAIL);
 	if (event->record.event_type == RI_EVENT_LOCAL_CATASTROPHIC_ERROR)
-		forget(rnic);
+		ri_end_all(rnic);
 	return ri_done(err_data);
 }

@@ -218,6 +218,7 @@ struct rnic *ri_enter_rnic(ri_rnic_handle_t rnic);
 void *ri_close(ri_rnic_handle_t rnic, enum ri_kind kind, ri_handle_t handle, ri_api_return_t *ret);
 ri_api_return_t ri_end(ri_rnic_handle_t rnic, enum ri_kind kind, ri_handle_t handle,
 		       ri_api_return_t inuse, ri_err_data_t *err_data);
+bool ri_end_all(ri_rnic_handle_t rnic);
 
 static inline void ri_use(unsigned int *users, int n)
 {

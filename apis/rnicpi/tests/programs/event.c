@@ -320,6 +320,7 @@ void event_removed(void)
 	expect(RI_RET_RNIC_NOT_OPEN, ri_rnic_get_hdl(vp, RI_CONSUMER_LOCATION_USER,
 						     &b.rnic, NULL, NULL, &err));
 	shell("rdma link add %s type srnic netdev %s", name, netdev);
+	free(a.buf);
 	open_pair();
 	close_pair();
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* Objects that are used again and again, and how long what they need lives. */
+#include <dirent.h>
 #include <endian.h>
 #include <malloc.h>
 #include <poll.h>
@@ -844,4 +845,92 @@ void ends_polled(void)
 	pthread_join(thread, NULL);
 	a.fd = b.fd = -1;
 	close_pair();
+}
+
+/* --- devices that go --- */
+
+static unsigned int descriptors(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	unsigned int n = 0;
+
+	require(dir, "/proc");
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n;
+}
+
+static unsigned int mappings(void)
+{
+	FILE *file = fopen("/proc/self/maps", "r");
+	unsigned int n = 0;
+	char line[512];
+
+	require(file, "/proc");
+	while (fgets(line, sizeof(line), file))
+		n += !!strstr(line, "uverbs");
+	fclose(file);
+	return n;
+}
+
+/* As close_end(), of a device that find_vp() does not find */
+static void end_objects(struct end *e, ri_vp_handle_t vp)
+{
+	expect(RI_RET_SUCCESS, ri_qp_destroy(e->rnic, e->qp, &err));
+	expect(RI_RET_SUCCESS, ri_mr_dereg(e->rnic, e->mr, &err));
+	expect(RI_RET_SUCCESS, ri_cq_destroy(e->rnic, e->scq, &err));
+	expect(RI_RET_SUCCESS, ri_cq_destroy(e->rnic, e->rcq, &err));
+	expect(RI_RET_SUCCESS, ri_pd_dealloc(e->rnic, e->pd, &err));
+	expect(RI_RET_SUCCESS, ri_rnic_free_hdl(vp, e->rnic, &err));
+}
+
+/* a is told and its objects end; b is not told, and ends its objects */
+static void lose_device(ri_vp_handle_t vp, const char *netdev)
+{
+	ri_srq_attr_t attr = { .max_wrs = 8, .max_sgl = 1 };
+	ri_srq_handle_t of_a;
+	ri_mw_handle_t window;
+	ri_rtag_t rtag;
+
+	open_pair();
+	listen_to(&a);
+	attr.pd = a.pd;
+	expect(RI_RET_SUCCESS, ri_srq_create(a.rnic, &attr, &of_a, NULL, NULL, &err));
+	expect(RI_RET_SUCCESS, ri_mw_alloc(a.rnic, a.pd, RI_MW_TYPE_NARROW, &window, &rtag, NULL,
+					   NULL, &err));
+	post_recv(&b, 1, 0, 100);
+	post_send(&a, 1, 0, 100);
+	shell("rdma link delete %s", rix_rnic_name(vp), NULL);
+	await_event(&a, RI_EVENT_LOCAL_CATASTROPHIC_ERROR, NULL);
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_pd_dealloc(a.rnic, a.pd, &err));
+	require(rix_event_fd(a.rnic) == -1 && rix_cq_fd(a.scq) == -1, "closed");
+	end_objects(&b, vp);
+	free(a.buf);
+	free(b.buf);
+	close(a.fd);
+	close(b.fd);
+	shell("rdma link add %s type srnic netdev %s", rix_rnic_name(vp), netdev);
+}
+
+/* Nothing of a device that has gone stays in a program that runs on (D-12) */
+void removed_again(void)
+{
+	ri_vp_handle_t vp = find_vp();
+	const char *netdev = getenv("RNICPI_NETDEV");
+	unsigned int i, fds, maps;
+	size_t before, after;
+
+	require(netdev, "no RNICPI_NETDEV");
+	lose_device(vp, netdev);
+	fds = descriptors();
+	maps = mappings();
+	before = mallinfo2().uordblks;
+	for (i = 0; i < 10; i++)
+		lose_device(vp, netdev);
+	after = mallinfo2().uordblks;
+	note("%u descriptors, then %u; %u mappings, then %u; %zu bytes, then %zu", fds,
+	     descriptors(), maps, mappings(), before, after);
+	require(descriptors() == fds && mappings() == maps, "they stay");
+	require(after < before + SLACK, "memory stays");
 }

@@ -85,6 +85,7 @@ static const struct test_case all_cases[] = {
 	{ "event_overflow", event_overflow, "a CQ that overflows is told, and refused" },
 	{ "event_destroyed", event_destroyed, "nothing is told of what is destroyed" },
 	{ "event_removed", event_removed, "a device that is gone is told, and its handles are none" },
+	{ "removed_again", removed_again, "nothing of ten devices that are gone stays in a program" },
 };
 
 int main(int argc, char **argv)

@@ -170,6 +170,7 @@ void shared_slots(void);
 void many(void);
 void ends(void);
 void ends_polled(void);
+void removed_again(void);
 
 /* The cases of process.c */
 void threads(void);

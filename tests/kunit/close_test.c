@@ -283,6 +283,39 @@ static void segment_in_closing(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, p->qp->term_valid);
 }
 
+/* ST-44: the RST waits until the peer has acknowledged what completed before the FIN */
+static void segment_behind_data(struct kunit *test)
+{
+	struct peer *p = open_with_receives(test);
+	u8 *data = vzalloc(SZ_64K);
+	struct ddp_hdr hdr = HDR_SEND(1);
+	struct srnic_tpte *mr;
+	struct ib_sge sge;
+	u32 got = 0;
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, data);
+	mr = peer_region(p, p->pd, data, SZ_64K, ALL);
+	sge = peer_sge(mr, 0, SZ_64K);
+	/* more than the peer's window has room for */
+	for (i = 0; i < 4; i++) {
+		peer_post(p, IB_WR_SEND, i, SIGNAL, &sge, 0, 0);
+		peer_wc(p, p->scq, i, SRNIC_WC_SUCCESS);
+	}
+	KUNIT_EXPECT_EQ(test, modify(p, SRNIC_QP_CLOSING), 0);
+	KUNIT_EXPECT_TRUE(test, peer_until(test_bit(SRNIC_QPF_FIN_SENT, &p->qp->flags)));
+	peer_send(p, &hdr, NULL, 0);
+	peer_expect_closed(p, "a Send in Closing", SRNIC_QP_ERROR);
+	while (got < 4 * SZ_64K) {
+		KUNIT_ASSERT_GT(test, peer_recv(p), 0);
+		got += p->data_len;
+	}
+	peer_expect_end(p, "a Send in Closing", 0);
+	KUNIT_EXPECT_TRUE(test, peer_was_reset(p));
+	peer_unregister(p, mr);
+	vfree(data);
+}
+
 /* ST-45: a Terminate in Closing: RST, Error; the Terminate can be queried */
 static void terminate_in_closing(struct kunit *test)
 {
@@ -736,6 +769,7 @@ static struct kunit_case close_cases[] = {
 	KUNIT_CASE(closing_after_a_read),
 	KUNIT_CASE(posted_in_closing),
 	KUNIT_CASE(segment_in_closing),
+	KUNIT_CASE(segment_behind_data),
 	KUNIT_CASE(terminate_in_closing),
 	KUNIT_CASE(modify_terminate),
 	KUNIT_CASE(terminate_inside),

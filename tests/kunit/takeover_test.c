@@ -95,7 +95,7 @@ static void begin_to_linger(struct peer *p, struct sock **locked, unsigned int s
 		stream = srnic_stream_new(sock);
 		KUNIT_ASSERT_NOT_NULL(p->test, stream);
 	}
-	srnic_linger(stream, NULL, seconds * HZ);
+	srnic_linger(stream, NULL, seconds * HZ, !seconds);
 }
 
 static struct peer *lingers(struct kunit *test, struct sock **locked)
@@ -210,7 +210,7 @@ static void turns_of_our_own_lose_no_stream(struct kunit *test)
 	flush_work(&l.work);
 	destroy_work_on_stack(&l.work);
 	KUNIT_EXPECT_TRUE(test, l.locked);
-	srnic_linger(l.stream, NULL, 0);
+	srnic_linger(l.stream, NULL, 0, true);
 	peer_expect_end(p, "reset", -ECONNRESET);
 	sock_put(sk);
 }
@@ -253,7 +253,7 @@ static void a_thread_in_recv_returns(struct kunit *test)
 	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
 	/* asks again and again: no barrier */
 	KUNIT_EXPECT_TRUE(test, peer_until(waitqueue_active(sk_sleep(sk))));
-	srnic_linger(stream, NULL, 0);
+	srnic_linger(stream, NULL, 0, true);
 	/* pairs with read_socket() */
 	KUNIT_EXPECT_TRUE(test, peer_until(smp_load_acquire(&r.done)));
 	/* if it has not returned it does now */

@@ -119,21 +119,32 @@ static bool close_llp(struct srnic_qp *qp)
 }
 
 /*
- * Neither kthread uses the stream any more. It lingers if TCP has not taken all, or
- * the peer has not closed. Else, and after a reset, it is released. A program may have its own
+ * The peer has sent something more behind our FIN, or the program has posted (ST-43, ST-44): the
+ * connection is reset. But a RST throws away what TCP has not delivered yet, and that is the data
+ * of send WRs that have completed. So it waits for the peer to acknowledge that.
+ */
+static bool reset_can_wait(const struct srnic_qp *qp)
+{
+	return test_bit(SRNIC_QPF_FIN_SENT, &qp->flags) && qp->close_event == SRNIC_EV_BAD_CLOSE;
+}
+
+/*
+ * Neither kthread uses the stream any more. It lingers if TCP has not taken all, the peer has not
+ * closed, or a reset can wait. Else, and after a reset, it is released. A program may have its own
  * socket locked, so the end of that is always left to linger.c.
  */
 static void part_from_stream(struct srnic_qp *qp, bool fin)
 {
 	struct srnic_stream *stream = qp->stream;
 	struct srnic_batch *rest = srnic_tx_rest(qp);
-	bool lingers = fin && (rest || !test_bit(SRNIC_QPF_RX_DONE, &qp->flags));
+	bool lingers = fin ? rest || !test_bit(SRNIC_QPF_RX_DONE, &qp->flags) : reset_can_wait(qp);
 
 	qp->stream = NULL;
 	if (lingers)
 		srnic_count(qp->dev, SRNIC_CNT_CLOSE_LINGERED);
 	if (lingers || stream->file) {
-		srnic_linger(stream, rest, fin ? qp->policy.close_timeout * HZ : 0);
+		srnic_linger(stream, rest, fin || lingers ? qp->policy.close_timeout * HZ : 0,
+			     !fin);
 		return;
 	}
 	if (!fin)

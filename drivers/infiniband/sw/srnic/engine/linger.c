@@ -104,11 +104,14 @@ static int linger_send(struct srnic_stream *stream)
 	return 0;
 }
 
-/* Are both sides closed, or is the connection gone? @err: from linger_send() */
-static bool linger_over(enum srnic_stream_state state, int err)
+/*
+ * Are both sides closed, or is the connection gone? @err: from linger_send(). A connection that is
+ * to be reset is not over before.
+ */
+static bool linger_over(const struct srnic_stream *stream, enum srnic_stream_state state, int err)
 {
 	if (state == SRNIC_STREAM_UP || state == SRNIC_STREAM_FIN)
-		return err ? err != -EAGAIN : state == SRNIC_STREAM_FIN;
+		return err ? err != -EAGAIN : state == SRNIC_STREAM_FIN && !stream->reset;
 	return true;
 }
 
@@ -209,11 +212,14 @@ static void linger_end(struct srnic_stream *stream)
 static bool linger_turn(struct srnic_stream *stream)
 {
 	enum srnic_stream_state state;
-	long left;
+	long left = stream->deadline - jiffies;
+	bool overdue = left <= 0 || READ_ONCE(stream->hurry);
 	bool more;
 	int err;
 
-	if (stream->reset) {
+	/* TCP calls back when all that it had, FIN included, is acknowledged */
+	if (stream->reset && (overdue || !srnic_stream_unacked(stream))) {
+		linger_note(stream, "reset");
 		srnic_stream_abort_owned(stream);
 		return true;
 	}
@@ -221,10 +227,9 @@ static bool linger_turn(struct srnic_stream *stream)
 	/* before the read, as in the rx kthread */
 	state = srnic_stream_state(stream);
 	more = srnic_stream_drop(stream);
-	left = stream->deadline - jiffies;
-	if (!more && linger_over(state, err)) {
+	if (!more && linger_over(stream, state, err)) {
 		linger_note(stream, "closed");
-	} else if (left <= 0 || READ_ONCE(stream->hurry)) {
+	} else if (overdue) {
 		linger_overdue(stream);
 	} else {
 		if (more)
@@ -278,7 +283,9 @@ static void linger_run(struct work_struct *work)
  * srnic_linger - let a stream end by itself
  * @stream: connected or not, hooked or not; the caller may not use it any more
  * @unsent: what is still to be handed to TCP; the batch is taken over. NULL: nothing
- * @bound: jiffies that the peer has to close its side; 0: the connection is reset
+ * @bound: jiffies that the peer has to close its side
+ * @reset: the connection is reset when the peer has acknowledged all, and at @bound: at once if
+ *	   that is 0
  *
  * The peer gets what TCP has, @unsent, and FIN, as long as it takes them; what it
  * sends is dropped. When it has closed, or at @bound, the socket is released, but not while a
@@ -286,12 +293,13 @@ static void linger_run(struct work_struct *work)
  * ends now.
  * Context: process, may sleep, but does not wait for the peer.
  */
-void srnic_linger(struct srnic_stream *stream, struct srnic_batch *unsent, unsigned long bound)
+void srnic_linger(struct srnic_stream *stream, struct srnic_batch *unsent, unsigned long bound,
+		  bool reset)
 {
 	struct srnic_linger_user *user, *fresh = kzalloc(sizeof(*fresh), GFP_NOIO | __GFP_NOWARN);
 
 	stream->unsent = unsent;
-	stream->reset = !bound;
+	stream->reset = reset;
 	/* it may have been lost for its owner; here nobody waits for the lock */
 	stream->lost = false;
 	stream->deadline = jiffies + bound;

@@ -10,6 +10,7 @@ struct srnic_stream;
 
 int srnic_linger_init(void);
 void srnic_linger_exit(void);
-void srnic_linger(struct srnic_stream *stream, struct srnic_batch *unsent, unsigned long bound);
+void srnic_linger(struct srnic_stream *stream, struct srnic_batch *unsent, unsigned long bound,
+		  bool reset);
 
 #endif

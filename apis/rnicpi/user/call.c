@@ -72,26 +72,12 @@ void *ri_close(ri_rnic_handle_t rnic, enum ri_kind kind, ri_handle_t handle, ri_
 	return found(rnic ? handle_close(kind, handle, rnic) : NULL, rnic, kind, ret);
 }
 
-/* Those that use others come first */
-static const struct {
-	enum ri_kind kind;
-	int (*end)(void *object);
-} ends[] = {
-	{ RI_KIND_QP, ri_qp_end },
-	{ RI_KIND_MW, ri_mw_end },
-	{ RI_KIND_MR, ri_mr_end },
-	{ RI_KIND_SRQ, ri_srq_end },
-	{ RI_KIND_CQ, ri_cq_end },
-	{ RI_KIND_PD, ri_pd_end },
-};
-
-#define KINDS	(sizeof(ends) / sizeof(ends[0]))
-
 /**
  * ri_end() - End an object
  * @rnic: an RNIC handle
  * @kind: of the object
  * @handle: of the object
+ * @end: ends it in verbs. Return: 0, RI_IN_USE, or an errno
  * @inuse: the code if it has users
  * @err_data: may be NULL
  *
@@ -99,19 +85,16 @@ static const struct {
  * Return: RI_RET_SUCCESS, the code of an invalid handle, @inuse, or a code of ri_failed().
  */
 ri_api_return_t ri_end(ri_rnic_handle_t rnic, enum ri_kind kind, ri_handle_t handle,
-		       ri_api_return_t inuse, ri_err_data_t *err_data)
+		       int (*end)(void *object), ri_api_return_t inuse, ri_err_data_t *err_data)
 {
 	ri_api_return_t ret;
 	void *object = ri_close(rnic, kind, handle, &ret);
-	unsigned int i = 0;
 	int err;
 	KEEP_ERRNO;
 
 	if (ret)
 		return ri_answer(err_data, ret);
-	while (ends[i].kind != kind)
-		i++;
-	err = ends[i].end(object);
+	err = end(object);
 	if (err) {
 		handle_reopen(handle);
 		return err == RI_IN_USE ? ri_answer(err_data, inuse) :
@@ -120,39 +103,4 @@ ri_api_return_t ri_end(ri_rnic_handle_t rnic, enum ri_kind kind, ri_handle_t han
 	handle_free(handle);
 	free(object);
 	return ri_done(err_data);
-}
-
-/**
- * ri_end_all() - End an RNIC handle whose device is gone, and all objects of it
- * @rnic: an RNIC handle
- *
- * What verbs does not end stays allocated, without a handle.
- *
- * Context: any thread that is in no call; waits for the calls on the objects.
- * Return: false if @rnic is invalid.
- */
-bool ri_end_all(ri_rnic_handle_t rnic)
-{
-	struct rnic *r = handle_close(RI_KIND_RNIC, rnic, NULL);
-	unsigned int i;
-	uint32_t at;
-	void *handle, *object;
-
-	if (!r)
-		return false;
-	for (i = 0; i < KINDS; i++) {
-		for (at = 0; (handle = handle_of(ends[i].kind, r, &at));) {
-			object = handle_close(ends[i].kind, handle, NULL);
-			if (!object)
-				continue;
-			if (ends[i].end(object))
-				object = NULL;
-			handle_free(handle);
-			free(object);
-		}
-	}
-	handle_free(rnic);
-	if (!ri_is_used(&r->users))
-		ri_rnic_free(r);
-	return true;
 }

@@ -268,7 +268,7 @@ int ri_cq_end(void *cq)
  */
 ri_api_return_t ri_do_cq_destroy(ri_rnic_handle_t rnic, ri_cq_handle_t cq, ri_err_data_t *err_data)
 {
-	return ri_end(rnic, RI_KIND_CQ, cq, RI_RET_CQ_INUSE, err_data);
+	return ri_end(rnic, RI_KIND_CQ, cq, ri_cq_end, RI_RET_CQ_INUSE, err_data);
 }
 
 /**
@@ -302,10 +302,23 @@ ri_api_return_t ri_do_cq_req_notification(ri_rnic_handle_t rnic, ri_cq_handle_t 
 
 /* --- completions --- */
 
+/* poll_lock of one of the QP's CQs is held, so that it stays. Takes qp_lock. */
+static struct rnic_qp *qp_of_number(struct rnic *rnic, uint32_t qpn)
+{
+	struct rnic_qp *qp;
+
+	pthread_mutex_lock(&rnic->qp_lock);
+	qp = rnic->qps[qpn % QPN_BUCKETS];
+	while (qp && qp->qpn != qpn)
+		qp = qp->next;
+	pthread_mutex_unlock(&rnic->qp_lock);
+	return qp;
+}
+
 /* Under poll_lock. Merges @wc with the WR's slot. Return: its QP; NULL if that is destroyed. */
 static const struct rnic_qp *complete(struct rnic_cq *cq, const struct ibv_wc *wc, ri_wc_t *out)
 {
-	struct rnic_qp *qp = ri_qp_of_number(cq->rnic, wc->qp_num);
+	struct rnic_qp *qp = qp_of_number(cq->rnic, wc->qp_num);
 	struct rnic_slot slot;
 
 	if (!qp || !ri_slot_end(qp, wc, &slot) || __atomic_load_n(&qp->dead, __ATOMIC_ACQUIRE))

@@ -357,5 +357,5 @@ int ri_mr_end(void *mr)
  */
 ri_api_return_t ri_do_mr_dereg(ri_rnic_handle_t rnic, ri_mr_handle_t mr, ri_err_data_t *err_data)
 {
-	return ri_end(rnic, RI_KIND_MR, mr, RI_RET_WINDOWS_BOUND, err_data);
+	return ri_end(rnic, RI_KIND_MR, mr, ri_mr_end, RI_RET_WINDOWS_BOUND, err_data);
 }

@@ -155,5 +155,5 @@ int ri_mw_end(void *mw)
  */
 ri_api_return_t ri_do_mw_dealloc(ri_rnic_handle_t rnic, ri_mw_handle_t mw, ri_err_data_t *err_data)
 {
-	return ri_end(rnic, RI_KIND_MW, mw, RI_RET_FAIL, err_data);
+	return ri_end(rnic, RI_KIND_MW, mw, ri_mw_end, RI_RET_FAIL, err_data);
 }

@@ -395,7 +395,7 @@ int ri_qp_end(void *qp)
  */
 ri_api_return_t ri_do_qp_destroy(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_err_data_t *err_data)
 {
-	return ri_end(rnic, RI_KIND_QP, qp, RI_RET_WINDOWS_BOUND, err_data);
+	return ri_end(rnic, RI_KIND_QP, qp, ri_qp_end, RI_RET_WINDOWS_BOUND, err_data);
 }
 
 /**

@@ -7,26 +7,6 @@
 /* --- by number --- */
 
 /**
- * ri_qp_of_number() - The QP of a completion
- * @rnic: its RNIC handle
- * @qpn: its number
- *
- * Context: poll_lock of one of its CQs is held, so that it stays; takes qp_lock.
- * Return: the QP, which may be dead, or NULL.
- */
-struct rnic_qp *ri_qp_of_number(struct rnic *rnic, uint32_t qpn)
-{
-	struct rnic_qp *qp;
-
-	pthread_mutex_lock(&rnic->qp_lock);
-	qp = rnic->qps[qpn % QPN_BUCKETS];
-	while (qp && qp->qpn != qpn)
-		qp = qp->next;
-	pthread_mutex_unlock(&rnic->qp_lock);
-	return qp;
-}
-
-/**
  * ri_qp_handle_of() - The handle of a QP, and what the program has said of it
  * @rnic: its RNIC handle
  * @qpn: its number

@@ -217,7 +217,7 @@ void *ri_enter_more(ri_rnic_handle_t rnic, enum ri_kind kind, ri_handle_t handle
 struct rnic *ri_enter_rnic(ri_rnic_handle_t rnic);
 void *ri_close(ri_rnic_handle_t rnic, enum ri_kind kind, ri_handle_t handle, ri_api_return_t *ret);
 ri_api_return_t ri_end(ri_rnic_handle_t rnic, enum ri_kind kind, ri_handle_t handle,
-		       ri_api_return_t inuse, ri_err_data_t *err_data);
+		       int (*end)(void *object), ri_api_return_t inuse, ri_err_data_t *err_data);
 bool ri_end_all(ri_rnic_handle_t rnic);
 
 static inline void ri_use(unsigned int *users, int n)
@@ -258,7 +258,6 @@ struct rnic_slot *ri_srq_ring_next(struct rnic_ring *ring, uint64_t *place);
 bool ri_slot_end(struct rnic_qp *qp, const struct ibv_wc *wc, struct rnic_slot *slot);
 
 /* qp_state.c */
-struct rnic_qp *ri_qp_of_number(struct rnic *rnic, uint32_t qpn);
 ri_qp_handle_t ri_qp_handle_of(struct rnic *rnic, uint32_t qpn, ri_os_data_t *os_data);
 
 /* cq.c */
@@ -266,6 +265,7 @@ void ri_cq_keep(struct rnic_cq *cq, const struct rnic_qp *gone);
 
 /* rnic_hdl.c */
 void ri_rnic_free(struct rnic *rnic);
+bool ri_end_all(ri_rnic_handle_t rnic);
 ri_api_return_t ri_do_get_hdl(const struct ri_ops *ops, ri_vp_handle_t vp_hdl, ri_rnic_handle_t *rnic,
 			      ri_os_data_t os_data, ri_err_data_t *err_data);
 

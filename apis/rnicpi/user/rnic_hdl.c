@@ -401,5 +401,55 @@ int ri_pd_end(void *pd)
  */
 ri_api_return_t ri_do_pd_dealloc(ri_rnic_handle_t rnic, ri_pd_handle_t pd, ri_err_data_t *err_data)
 {
-	return ri_end(rnic, RI_KIND_PD, pd, RI_RET_PD_INUSE, err_data);
+	return ri_end(rnic, RI_KIND_PD, pd, ri_pd_end, RI_RET_PD_INUSE, err_data);
+}
+
+/* Those that use others come first */
+static const struct {
+	enum ri_kind kind;
+	int (*end)(void *object);
+} ends[] = {
+	{ RI_KIND_QP, ri_qp_end },
+	{ RI_KIND_MW, ri_mw_end },
+	{ RI_KIND_MR, ri_mr_end },
+	{ RI_KIND_SRQ, ri_srq_end },
+	{ RI_KIND_CQ, ri_cq_end },
+	{ RI_KIND_PD, ri_pd_end },
+};
+
+#define KINDS	(sizeof(ends) / sizeof(ends[0]))
+
+/**
+ * ri_end_all() - End an RNIC handle whose device is gone, and all objects of it
+ * @rnic: an RNIC handle
+ *
+ * What verbs does not end stays allocated, without a handle.
+ *
+ * Context: any thread that is in no call; waits for the calls on the objects.
+ * Return: false if @rnic is invalid.
+ */
+bool ri_end_all(ri_rnic_handle_t rnic)
+{
+	struct rnic *r = handle_close(RI_KIND_RNIC, rnic, NULL);
+	unsigned int i;
+	uint32_t at;
+	void *handle, *object;
+
+	if (!r)
+		return false;
+	for (i = 0; i < KINDS; i++) {
+		for (at = 0; (handle = handle_of(ends[i].kind, r, &at));) {
+			object = handle_close(ends[i].kind, handle, NULL);
+			if (!object)
+				continue;
+			if (ends[i].end(object))
+				object = NULL;
+			handle_free(handle);
+			free(object);
+		}
+	}
+	handle_free(rnic);
+	if (!ri_is_used(&r->users))
+		ri_rnic_free(r);
+	return true;
 }

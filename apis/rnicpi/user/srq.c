@@ -271,5 +271,5 @@ int ri_srq_end(void *srq)
 ri_api_return_t ri_do_srq_destroy(ri_rnic_handle_t rnic, ri_srq_handle_t srq,
 				  ri_err_data_t *err_data)
 {
-	return ri_end(rnic, RI_KIND_SRQ, srq, RI_RET_SRQ_INUSE, err_data);
+	return ri_end(rnic, RI_KIND_SRQ, srq, ri_srq_end, RI_RET_SRQ_INUSE, err_data);
 }

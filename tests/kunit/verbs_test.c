@@ -7,7 +7,7 @@
 #include "memory/mr.h"
 #include "peer.h"
 #include "queue/srq.h"
-#include "verbs/native.h"
+#include "verbs/query.h"
 #include "verbs/verbs.h"
 
 #define ops	srnic_verbs_ops
@@ -47,7 +47,7 @@ static void device_attributes(struct kunit *test)
 	/* Query RNIC reports what verbs report */
 	dev->ibdev.attrs = attr;
 	dev->ibdev.num_comp_vectors = 3;
-	srnic_native_query(&dev->ibdev, &rnic);
+	srnic_query_rnic(&dev->ibdev, &rnic);
 	KUNIT_EXPECT_EQ(test, rnic.vendor_id, attr.vendor_id);
 	KUNIT_EXPECT_EQ(test, rnic.max_qp, SRNIC_MAX_QP);
 	KUNIT_EXPECT_EQ(test, rnic.max_qp_wr, SRNIC_MAX_QP_WR);

@@ -12,7 +12,6 @@
 #include "queue/srq.h"
 #include "queue/state.h"
 #include "srnic.h"
-#include "verbs/native.h"
 #include "verbs/query.h"
 
 #define UVERBS_MODULE_NAME srnic
@@ -45,7 +44,51 @@ static_assert(SRNIC_STAG_ZERO_BASED == SRNIC_ZERO_BASED);
 #define ANSWER(attrs, resp) \
 	uverbs_copy_to_struct_or_zero(attrs, SRNIC_ATTR_QUERY_RESP, &(resp), sizeof(resp))
 
-/* RN-07 to RN-16 */
+/**
+ * srnic_query_rnic - attributes of the device: Query RNIC (RN-07 to RN-16)
+ * @ibdev: srnic, alive
+ * @is: filled in
+ *
+ * What verbs report, too, is what they report. Context: process.
+ */
+void srnic_query_rnic(struct ib_device *ibdev, struct srnic_uresp_dev_query *is)
+{
+	struct srnic_policy policy = srnic_policy_get(&to_srnic_dev(ibdev)->policy);
+	const struct ib_device_attr *attr = &ibdev->attrs;
+
+	*is = (struct srnic_uresp_dev_query){
+		.flags = SRNIC_DEV_CAN_MODIFY_IRD | SRNIC_DEV_CAN_MODIFY_ORD |
+			 SRNIC_DEV_CQ_OVERFLOW_DETECTED | SRNIC_DEV_TAKES_SOCKETS |
+			 SRNIC_DEV_SRQ_BY_ARRIVAL | SRNIC_DEV_SRQ | SRNIC_DEV_WRITE_SGES,
+		.max_ird = policy.mpa.max_ird,
+		.max_ord = policy.mpa.max_ord,
+		.max_send_sge = attr->max_send_sge,
+		.max_write_sge = attr->max_send_sge,
+		.max_read_sge = attr->max_sge_rd,
+		.max_recv_sge = attr->max_recv_sge,
+		.max_inline = SRNIC_MAX_INLINE,
+		.max_fast_reg_blocks = attr->max_fast_reg_page_list_len,
+		.page_sizes = attr->page_size_cap,
+		.stag_key_bits = SRNIC_STAG_KEY_BITS,
+		.vendor_id = attr->vendor_id,
+		.fw_ver = attr->fw_ver,
+		.vendor_part_id = attr->vendor_part_id,
+		.hw_ver = attr->hw_ver,
+		.max_qp = attr->max_qp,
+		.max_qp_wr = attr->max_qp_wr,
+		.max_srq = attr->max_srq,
+		.max_srq_wr = attr->max_srq_wr,
+		.max_cq = attr->max_cq,
+		.max_cqe = attr->max_cqe,
+		.max_cq_handlers = ibdev->num_comp_vectors,
+		.max_mr = attr->max_mr,
+		.max_mw = attr->max_mw,
+		.max_pd = attr->max_pd,
+	};
+	if (policy.mpa.crc == MPA_CRC_REQUIRED)
+		is->flags |= SRNIC_DEV_CRC_REQUIRED;
+}
+
 static int UVERBS_HANDLER(SRNIC_METHOD_DEV_QUERY)(struct uverbs_attr_bundle *attrs)
 {
 	struct ib_ucontext *uctx = ib_uverbs_get_ucontext(attrs);
@@ -53,7 +96,7 @@ static int UVERBS_HANDLER(SRNIC_METHOD_DEV_QUERY)(struct uverbs_attr_bundle *att
 
 	if (IS_ERR(uctx))
 		return PTR_ERR(uctx);
-	srnic_native_query(uctx->device, &resp);
+	srnic_query_rnic(uctx->device, &resp);
 	return ANSWER(attrs, resp);
 }
 

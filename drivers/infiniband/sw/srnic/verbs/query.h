@@ -5,6 +5,10 @@
 
 #include <rdma/uverbs_ioctl.h>
 
+struct srnic_uresp_dev_query;
+
 extern const struct uapi_definition srnic_uapi_query_defs[];
+
+void srnic_query_rnic(struct ib_device *ibdev, struct srnic_uresp_dev_query *is);
 
 #endif

@@ -288,21 +288,29 @@ static void end_cq(ri_os_data_t vp_data, ri_os_data_t cq_data)
 	WRITE_ONCE(ended, 1);
 }
 
-/* A handler that ends its own CQ does not wait for itself */
-static void cq_ends_itself(struct kunit *test)
+/* A pair whose b has begun to end its own CQ, in its handler */
+static struct pair *ends_in(struct kunit *test, ri_cq_event_callback_t handler)
 {
 	struct pair *p = pair_connected(test);
 
 	ending = p;
 	ended = 0;
 	slow_begin();
-	KUNIT_EXPECT_EQ(test, ri_cq_set_event_handler(p->vp, &p->handler_id, end_cq, NULL), OK);
+	KUNIT_EXPECT_EQ(test, ri_cq_set_event_handler(p->vp, &p->handler_id, handler, NULL), OK);
 	KUNIT_EXPECT_EQ(test, ri_cq_req_notification(p->rnic, p->b.cq, RI_CMPLT_NOTIFY_ANY, NULL),
 			OK);
 	exchange(p);
 	KUNIT_ASSERT_GT(test, wait_for_completion_timeout(&slow.begun, 10 * HZ), 0);
 	pair_destroy_qps(p);
 	complete_all(&slow.go_on);
+	return p;
+}
+
+/* A handler that ends its own CQ does not wait for itself */
+static void cq_ends_itself(struct kunit *test)
+{
+	struct pair *p = ends_in(test, end_cq);
+
 	KUNIT_ASSERT_TRUE(test, told(&ended, 1));
 	p->b.cq = NULL;
 	pair_close(p);
@@ -320,19 +328,8 @@ static void end_and_stay(ri_os_data_t vp_data, ri_os_data_t cq_data)
 /* b's handler ends its own CQ, and is still running afterwards */
 static struct pair *stays(struct kunit *test)
 {
-	struct pair *p = pair_connected(test);
+	struct pair *p = ends_in(test, end_and_stay);
 
-	ending = p;
-	ended = 0;
-	slow_begin();
-	KUNIT_EXPECT_EQ(test, ri_cq_set_event_handler(p->vp, &p->handler_id, end_and_stay, NULL),
-			OK);
-	KUNIT_EXPECT_EQ(test, ri_cq_req_notification(p->rnic, p->b.cq, RI_CMPLT_NOTIFY_ANY, NULL),
-			OK);
-	exchange(p);
-	KUNIT_ASSERT_GT(test, wait_for_completion_timeout(&slow.begun, 10 * HZ), 0);
-	pair_destroy_qps(p);
-	complete_all(&slow.go_on);
 	while (!READ_ONCE(ended))
 		usleep_range(100, 200);
 	p->b.cq = NULL;

@@ -283,22 +283,21 @@ static void segment_in_closing(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, p->qp->term_valid);
 }
 
-/* ST-44: the RST waits until the peer has acknowledged what completed before the FIN */
-static void segment_behind_data(struct kunit *test)
+#define CROSSED		4	/* Sends of 64 KiB: more than the peer's window has room for */
+
+/* A segment of the peer crosses our FIN, and data before that is not acknowledged */
+static struct peer *segment_crosses(struct kunit *test, u8 **data, struct srnic_tpte **mr)
 {
 	struct peer *p = open_with_receives(test);
-	u8 *data = vzalloc(SZ_64K);
 	struct ddp_hdr hdr = HDR_SEND(1);
-	struct srnic_tpte *mr;
 	struct ib_sge sge;
-	u32 got = 0;
 	int i;
 
-	KUNIT_ASSERT_NOT_NULL(test, data);
-	mr = peer_region(p, p->pd, data, SZ_64K, ALL);
-	sge = peer_sge(mr, 0, SZ_64K);
-	/* more than the peer's window has room for */
-	for (i = 0; i < 4; i++) {
+	*data = vzalloc(SZ_64K);
+	KUNIT_ASSERT_NOT_NULL(test, *data);
+	*mr = peer_region(p, p->pd, *data, SZ_64K, ALL);
+	sge = peer_sge(*mr, 0, SZ_64K);
+	for (i = 0; i < CROSSED; i++) {
 		peer_post(p, IB_WR_SEND, i, SIGNAL, &sge, 0, 0);
 		peer_wc(p, p->scq, i, SRNIC_WC_SUCCESS);
 	}
@@ -306,11 +305,36 @@ static void segment_behind_data(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, peer_until(test_bit(SRNIC_QPF_FIN_SENT, &p->qp->flags)));
 	peer_send(p, &hdr, NULL, 0);
 	peer_expect_closed(p, "a Send in Closing", SRNIC_QP_ERROR);
-	while (got < 4 * SZ_64K) {
+	return p;
+}
+
+/* ST-44: the RST waits until the peer has acknowledged what completed before the FIN */
+static void segment_behind_data(struct kunit *test)
+{
+	struct srnic_tpte *mr;
+	u32 got = 0;
+	u8 *data;
+	struct peer *p = segment_crosses(test, &data, &mr);
+
+	while (got < CROSSED * SZ_64K) {
 		KUNIT_ASSERT_GT(test, peer_recv(p), 0);
 		got += p->data_len;
 	}
 	peer_expect_end(p, "a Send in Closing", 0);
+	KUNIT_EXPECT_TRUE(test, peer_was_reset(p));
+	peer_unregister(p, mr);
+	vfree(data);
+}
+
+/* ... but not for ever, if the peer takes nothing */
+static void segment_and_silence(struct kunit *test)
+{
+	struct srnic_tpte *mr;
+	u8 *data;
+	struct peer *p = segment_crosses(test, &data, &mr);
+
+	msleep(PEER_CLOSE_TIMEOUT * MSEC_PER_SEC / 2);
+	KUNIT_EXPECT_NE(test, READ_ONCE(p->sock->sk->sk_state), TCP_CLOSE);
 	KUNIT_EXPECT_TRUE(test, peer_was_reset(p));
 	peer_unregister(p, mr);
 	vfree(data);
@@ -770,6 +794,7 @@ static struct kunit_case close_cases[] = {
 	KUNIT_CASE(posted_in_closing),
 	KUNIT_CASE(segment_in_closing),
 	KUNIT_CASE(segment_behind_data),
+	KUNIT_CASE(segment_and_silence),
 	KUNIT_CASE(terminate_in_closing),
 	KUNIT_CASE(modify_terminate),
 	KUNIT_CASE(terminate_inside),

@@ -47,7 +47,7 @@ sockets_in() {	# NETNS PORT
 	ip netns exec "$1" grep -cE ":$(printf %04X "$2") 0+:0000 0A " /proc/net/tcp
 }
 
-ping_to() { ip netns exec "$1" timeout "$(slow 20)" rping -c -a "$2" -p "$3" -C 5; }
+ping_to() { CLI_NS=$1 on_cli timeout "$(slow 20)" rping -c -a "$2" -p "$3" -C 5; }
 
 is_refused() {	# NETNS ARGUMENT...: rdma_listen() fails
 	local out

@@ -56,47 +56,6 @@ static void peer_closes(struct kunit *test)
 	peer_no_wc(p, p->scq);
 }
 
-/* A program's QP receives a message and a FIN. Return: ticks until the end is reported. */
-static unsigned long message_and_end(struct kunit *test, bool reads)
-{
-	struct peer *p = open_with_receives(test);
-	struct ddp_hdr send = HDR_SEND(1);
-	struct srnic_cqe cqe;
-	unsigned long begin;
-
-	/* a program would have posted to the ring */
-	p->qp->rq.hdr->producer = p->qp->rq_posted;
-	p->qp->kernel = false;
-	begin = jiffies;
-	peer_send(p, &send, NULL, 0);
-	peer_fin(p);
-	if (reads) {
-		KUNIT_EXPECT_TRUE(test, peer_until(p->rcq->cq.producer));
-		KUNIT_EXPECT_EQ(test, srnic_cq_poll(&p->rcq->cq, &cqe), 1);
-	}
-	while (!READ_ONCE(p->closed) && time_before(jiffies, begin + 10 * HZ))
-		usleep_range(1000, 2000);
-	p->qp->kernel = true;
-	return jiffies - begin;
-}
-
-/*
- * The end of the stream is reported to a program after it has polled the earlier completions, or
- * when its time to poll them is over
- */
-static void completions_before_the_end(struct kunit *test)
-{
-	unsigned long ticks = message_and_end(test, false);
-	int rounds;
-
-	KUNIT_EXPECT_GE(test, ticks, HZ / 10);
-	KUNIT_EXPECT_LT(test, ticks, 5 * HZ);
-	/* a busy machine delays some rounds, but hardly all of them */
-	for (rounds = 0, ticks = HZ; rounds < 10 && ticks >= HZ / 10; rounds++)
-		ticks = message_and_end(test, true);
-	KUNIT_EXPECT_LT(test, ticks, HZ / 10);
-}
-
 /* ST-50: in Idle after a close posted WRs stay in the queue; Error flushes them */
 static void idle_after_close(struct kunit *test)
 {
@@ -783,7 +742,6 @@ static void modify_all_or_nothing(struct kunit *test)
 
 static struct kunit_case close_cases[] = {
 	KUNIT_CASE(peer_closes),
-	KUNIT_CASE(completions_before_the_end),
 	KUNIT_CASE(idle_after_close),
 	KUNIT_CASE(idle_has_no_claim),
 	KUNIT_CASE(peer_closes_early),

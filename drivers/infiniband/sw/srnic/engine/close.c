@@ -14,7 +14,6 @@
 #include "engine/rx.h"
 #include "engine/stream.h"
 #include "engine/tx.h"
-#include "queue/cq.h"
 #include "queue/state.h"
 #include "queue/trace.h"
 #include "queue/wq.h"
@@ -212,25 +211,6 @@ static int close_errno(const struct srnic_qp *qp, enum srnic_qp_state final)
 	return qp->close_event == SRNIC_EV_LLP_LOST ? -ETIMEDOUT : -ECONNRESET;
 }
 
-/* How long the end of a stream is not reported to a program that has completions to poll */
-#define READ_TIME	(HZ / 10)
-
-/*
- * The peer's last message and the FIN behind it are reported at about the same time, in two
- * places: the CQ and the connection manager. Programs poll the CQ first. A program that polled
- * it just before the message came would see the end first, and some (ofi_rxm) then destroy
- * the QP with completions that they have not polled.
- */
-static void await_reader(struct srnic_qp *qp, u32 last)
-{
-	unsigned long end = jiffies + READ_TIME;
-
-	while (!qp->kernel && !srnic_cq_is_read(qp->rcq, last) && time_before(jiffies, end))
-		if (wait_event_idle_timeout(qp->tx_wait,
-					    test_bit(SRNIC_QPF_DESTROY, &qp->flags), 1))
-			return;
-}
-
 /**
  * srnic_close - wind the stream down (owner of tx, its last act)
  * @qp: has left RTS
@@ -238,8 +218,7 @@ static void await_reader(struct srnic_qp *qp, u32 last)
  * Afterwards the QP is in Error or Idle, its queues are flushed, the stream is not
  * the QP's any more, and closed() of struct srnic_llp_ops was called. Waits for the
  * peer only in Closing, for the close time-out at most; Error follows at once
- * (ST-32: the LLP Close goes on behind it). After a graceful end closed() is called when
- * the program has polled the completions before it, or a tenth of a second later.
+ * (ST-32: the LLP Close goes on behind it).
  *
  * Context: the tx kthread, or the work that could not make the kthreads. Sleeps.
  */
@@ -248,7 +227,6 @@ void srnic_close(struct srnic_qp *qp)
 	const struct srnic_llp_ops *ops = qp->llp_ops;
 	enum srnic_qp_state final;
 	void *priv = qp->llp_priv;
-	u32 last;
 	bool fin;
 	int err;
 
@@ -258,7 +236,6 @@ void srnic_close(struct srnic_qp *qp)
 		kthread_stop(qp->rx_task);
 	qp->rx_task = NULL;
 	part_from_stream(qp, fin);
-	last = srnic_cq_end(qp->rcq);
 
 	/*
 	 * Before the QP is seen in Idle (ST-41, ST-48): Modify QP from Idle to Error
@@ -285,8 +262,6 @@ void srnic_close(struct srnic_qp *qp)
 	raise_events(qp, final);
 
 	srnic_engine_free(qp);
-	if (final == SRNIC_QP_IDLE)
-		await_reader(qp, last);
 	clear_bit_unlock(SRNIC_QPF_ATTACHED, &qp->flags);
 	ops->closed(priv, err);
 }

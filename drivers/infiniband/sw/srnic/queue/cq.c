@@ -48,11 +48,13 @@ static bool cq_take_arm(struct srnic_cq *cq, u32 before, u32 seen)
 {
 	u32 *arm = &cq->ring.hdr->flags;
 	u32 now = READ_ONCE(*arm), old;
+	bool taken;
 	int i;
 
 	for (i = 0; i < ARM_TRIES; i++) {
 		smp_rmb();	/* arm, then index, which a user stores before it arms */
-		if (!srnic_cq_arm_fires(before, now, seen, srnic_cq_was_read(cq, cq->producer)))
+		taken = (s32)(srnic_cq_consumer(cq) - cq->producer) >= 0;
+		if (!srnic_cq_arm_fires(before, now, seen, taken))
 			return false;
 		old = now;
 		now = cmpxchg(arm, old, 0);
@@ -103,7 +105,7 @@ int srnic_cq_add(struct srnic_cq *cq, struct srnic_cqe *cqe,
 	cqe->timestamp = cq->times ? ktime_get_ns() : 0;
 	cqe->wallclock = cq->times ? ktime_get_real_ns() : 0;
 	memcpy(srnic_ring_slot(&cq->ring, cq->producer), cqe, sizeof(*cqe));
-	WRITE_ONCE(cq->producer, cq->producer + 1);	/* srnic_cq_end() */
+	WRITE_ONCE(cq->producer, cq->producer + 1);	/* nldev.c reads it at any time */
 	before = READ_ONCE(cq->ring.hdr->flags);
 	/* the CQE, then the index */
 	smp_store_release(&cq->ring.hdr->producer, cq->producer);
@@ -171,24 +173,6 @@ int srnic_cq_poll(struct srnic_cq *cq, struct srnic_cqe *cqe)
 	}
 	srnic_unlock(&cq->lock, flags);
 	return found;
-}
-
-/**
- * srnic_cq_is_read - has the consumer taken all CQEs before an index?
- * @cq: the CQ
- * @index: from srnic_cq_end()
- *
- * Context: any; takes cq->lock, since the ring may be replaced at any time.
- */
-bool srnic_cq_is_read(struct srnic_cq *cq, u32 index)
-{
-	unsigned long flags;
-	bool is_read;
-
-	flags = srnic_lock(&cq->lock);
-	is_read = srnic_cq_was_read(cq, index);
-	srnic_unlock(&cq->lock, flags);
-	return is_read;
 }
 
 /**

@@ -59,25 +59,12 @@ static inline u32 srnic_cq_consumer(const struct srnic_cq *cq)
 	return cq->kernel ? cq->consumer : READ_ONCE(cq->ring.hdr->consumer);
 }
 
-/* Index behind the last CQE that was added */
-static inline u32 srnic_cq_end(const struct srnic_cq *cq)
-{
-	return READ_ONCE(cq->producer);
-}
-
-/* The consumer has taken all CQEs before @index. cq->lock is held. */
-static inline bool srnic_cq_was_read(const struct srnic_cq *cq, u32 index)
-{
-	return (s32)(srnic_cq_consumer(cq) - index) >= 0;
-}
-
 /* cq.c */
 bool srnic_cq_arm_fires(u32 before, u32 arm, u32 seen, bool taken);
 int srnic_cq_add(struct srnic_cq *cq, struct srnic_cqe *cqe,
 		 enum srnic_wc_status status, u32 *seen);
 void srnic_cq_notify(struct srnic_cq *cq, u32 seen);
 int srnic_cq_poll(struct srnic_cq *cq, struct srnic_cqe *cqe);
-bool srnic_cq_is_read(struct srnic_cq *cq, u32 index);
 int srnic_cq_arm(struct srnic_cq *cq, u32 arm, bool report_missed);
 void srnic_cq_purge(struct srnic_cq *cq, u32 qpn);
 int srnic_cq_create(struct srnic_cq *cq, u32 entries, bool times,

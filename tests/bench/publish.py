@@ -214,8 +214,8 @@ def short(results):
     yield from table(['', ''] + [HEADS.get(p, p) for p in peers] + [f'srnic : {r}' for r in rivals],
                      rows)
     yield ''
-    yield (f'`make bench` and `make bench-report` take them again; '
-           f'[benchmarks.md]({DOC}) has all cases, and what stands in the way.')
+    yield '`make bench` and `make bench-report` take them again;'
+    yield f'[benchmarks.md]({DOC}) has all cases, and what stands in the way.'
 
 
 def readme(results, into):

@@ -179,8 +179,8 @@ bool srnic_ep_pdata(struct srnic_ep *ep, const struct mpa_hello *hello,
 /**
  * srnic_ep_event_depth - an IRD or ORD of the peer, for an event
  * @depth: as received, possibly MPA_NO_NEGOTIATION
- * @own: the most this end can use, returned if the peer has sent none
- * Context: any.
+ * @own: the most that this end can use
+ * Context: any. Return: @depth, or @own if the peer has sent none, as an event can hold it.
  */
 u8 srnic_ep_event_depth(u16 depth, u16 own)
 {

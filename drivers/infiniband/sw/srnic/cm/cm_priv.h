@@ -123,7 +123,7 @@ struct srnic_ep_ops {
  * reference: the stream is unhooked before the reference of the state is dropped.
  *
  * @cm_id: a reference (add_ref) is held until the last event is delivered
- * @qp: held and claimed from connect() or accept() to the end of set-up, but
+ * @qp: held and claimed from connect() or accept() to the end of set-up, and
  *	not longer: destroy_qp waits for it
  *
  * iwcm knows passive endpoints by @handle and not by address. It may drop a

@@ -153,7 +153,7 @@ static bool sync_ip_addrs(struct srnic_device *dev)
  * srnic_gid_sync - bring the GIDs up to date with the interface's addresses
  * @dev: the device
  *
- * Context: any but hard interrupts.
+ * Context: any except hard interrupts.
  *
  * Return: whether a GID has changed.
  */
@@ -175,7 +175,7 @@ bool srnic_gid_sync(struct srnic_device *dev)
  * @index: below SRNIC_MAX_GID
  * @gid: filled in; zero if there is none
  *
- * Context: any but hard interrupts.
+ * Context: any except hard interrupts.
  *
  * Return: 0, or -EINVAL for an index out of range.
  */

@@ -118,7 +118,7 @@ static int netdev_event(struct notifier_block *nb, unsigned long event, void *in
 
 	switch (event) {
 	case NETDEV_UNREGISTER:
-		/* also sent on the way to another namespace, with the interface registered */
+		/* the interface moves to another namespace, and stays registered */
 		if (netdev->reg_state == NETREG_REGISTERED) {
 			end_connections(netdev);
 			break;

@@ -100,7 +100,7 @@ static const struct srnic_stream_ops engine_ops = {
  *
  * From now on the socket's callbacks are the engine's. Processes what was received, sends the
  * RTR and what was posted. Afterwards the stream may end at any time. Context: process, may
- * sleep, but not for the peer.
+ * sleep, never for the peer.
  */
 void srnic_engine_start(struct srnic_qp *qp)
 {
@@ -136,7 +136,7 @@ void srnic_kthread_begins(const struct srnic_qp *qp)
  * srnic_kthreads_failed - there is no memory for the kthreads: end the stream
  * @qp: with a stream
  *
- * The QP goes to Error, with an event. Context: process, may sleep, but not for the peer.
+ * The QP goes to Error, with an event. Context: process, may sleep, never for the peer.
  */
 void srnic_kthreads_failed(struct srnic_qp *qp)
 {

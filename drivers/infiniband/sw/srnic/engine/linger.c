@@ -288,7 +288,7 @@ static void linger_run(struct work_struct *work)
  *	   that is 0
  *
  * The peer gets what TCP has, @unsent, and FIN, as long as it takes them; what it
- * sends is dropped. When it has closed, or at @bound, the socket is released, but not while a
+ * sends is dropped. When it has closed, or at @bound, the socket is released, except while a
  * program keeps it locked. If the user has more than LINGER_MAX such streams, the oldest of them
  * ends now.
  * Context: process, may sleep, but does not wait for the peer.

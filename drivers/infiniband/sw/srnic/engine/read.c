@@ -13,7 +13,7 @@
 #include "queue/wqe.h"
 
 /**
- * srnic_irq_empty - no inbound request waits for its answer
+ * srnic_irq_empty - does no inbound request wait for its answer?
  * @qp: with a stream
  * Context: any.
  */
@@ -73,11 +73,11 @@ void srnic_irq_done(struct srnic_qp *qp)
 }
 
 /**
- * srnic_orq_count - requests that await their response
+ * srnic_orq_count - count the requests that await their response
  * @qp: alive
  *
  * The caller also sees the data of all other responses: a fenced message may be made of it.
- * Context: any.
+ * Context: any. Return: their number.
  */
 u32 srnic_orq_count(const struct srnic_qp *qp)
 {
@@ -88,11 +88,11 @@ u32 srnic_orq_count(const struct srnic_qp *qp)
 }
 
 /**
- * srnic_orq_limit - requests that may be outstanding: ORD (RD-02)
+ * srnic_orq_limit - how many requests may be outstanding? (RD-02)
  * @qp: with a stream
  *
- * ORD may have been changed by Modify QP, but never above what was negotiated,
- * which is what the ORQ holds and the peer takes. Context: any.
+ * Modify QP may have changed ORD, never above the negotiated one, which is what the ORQ holds and
+ * the peer takes. Context: any. Return: the present ORD.
  */
 u32 srnic_orq_limit(const struct srnic_qp *qp)
 {
@@ -100,7 +100,7 @@ u32 srnic_orq_limit(const struct srnic_qp *qp)
 }
 
 /**
- * srnic_orq_full - as many requests are outstanding as may be (INI-6)
+ * srnic_orq_full - are as many requests outstanding as may be? (INI-6)
  * @qp: with a stream
  *
  * A Read Request that was sent as RTR takes a place at the peer like any other

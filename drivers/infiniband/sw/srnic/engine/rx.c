@@ -522,7 +522,7 @@ void srnic_rx_ready(void *arg)
  * srnic_rx_begins - process what came before the callbacks were the QP's (srnic_qp_attach())
  * @qp: with a stream
  *
- * Context: process, may sleep, but only for the socket lock.
+ * Context: process, may sleep, for the socket lock only.
  */
 void srnic_rx_begins(struct srnic_qp *qp)
 {

@@ -242,7 +242,7 @@ void srnic_stream_unhook_owned(struct srnic_stream *stream)
  * srnic_stream_unhook - no callback from now on
  * @stream: hooked or not
  *
- * When this returns no callback is running. Context: process, may sleep, but not for the socket
+ * When this returns no callback is running. Context: process, may sleep, never for the socket
  * lock.
  */
 void srnic_stream_unhook(struct srnic_stream *stream)
@@ -415,8 +415,8 @@ int srnic_stream_send(struct srnic_stream *stream, struct srnic_batch *batch, bo
 }
 
 /**
- * srnic_stream_send_locked - srnic_stream_send_owned(), but without sleeping
- * @stream: connected; its socket is locked, but not srnic_stream_is_owned()
+ * srnic_stream_send_locked - srnic_stream_send_owned() in softirq
+ * @stream: connected; its socket is locked, and srnic_stream_is_owned() is false
  * @batch: as there
  * @cut: as there
  *
@@ -650,9 +650,9 @@ bool srnic_stream_is_owned(const struct srnic_stream *stream)
 }
 
 /**
- * srnic_stream_avail - bytes that were received and not taken
+ * srnic_stream_avail - count the bytes that were received and not taken
  * @stream: its socket is locked
- * Context: any, with the socket locked.
+ * Context: any, with the socket locked. Return: their number.
  */
 u32 srnic_stream_avail(const struct srnic_stream *stream)
 {
@@ -830,8 +830,8 @@ void srnic_cursor_skip(struct srnic_cursor *cur, u32 len)
  * srnic_stream_state - is the peer still there?
  * @stream: a stream
  *
- * Context: any. Sample it before a read: if the read then finds nothing, all
- * that preceded the FIN was read.
+ * A caller that reads asks before the read: if the read then finds nothing, all that preceded the
+ * FIN was read. Context: any. Return: SRNIC_STREAM_UP, or how the stream has ended.
  */
 enum srnic_stream_state srnic_stream_state(const struct srnic_stream *stream)
 {
@@ -858,10 +858,10 @@ enum srnic_stream_state srnic_stream_state(const struct srnic_stream *stream)
 }
 
 /**
- * srnic_stream_emss - octets that fit a TCP segment now (X-1)
+ * srnic_stream_emss - how much fits a TCP segment now? (X-1)
  * @stream: connected
  *
- * Changes with the path MTU: read it again for each batch of FPDUs. Context: any.
+ * Changes with the path MTU: read it again for each batch of FPDUs. Context: any. Return: octets.
  */
 u32 srnic_stream_emss(const struct srnic_stream *stream)
 {
@@ -949,11 +949,11 @@ void srnic_stream_names(const struct srnic_stream *stream, struct sockaddr_stora
 }
 
 /**
- * srnic_stream_taken - sequence number behind what TCP has taken to send
+ * srnic_stream_taken - how far has TCP taken what is to be sent?
  * @stream: connected
  *
- * The peer can have nothing from there on. Stable for the owner of tx, and while the
- * socket is locked. Modulo 2^32. Context: any.
+ * The peer can have nothing from there on. Stable for the owner of tx, and while the socket is
+ * locked. Context: any. Return: the sequence number behind what TCP has taken.
  */
 u32 srnic_stream_taken(const struct srnic_stream *stream)
 {

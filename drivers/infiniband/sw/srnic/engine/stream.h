@@ -27,8 +27,8 @@ struct srnic_linger_user;
  * @write_space: there is room to write again
  * @state_change: connected, FIN or error
  *
- * Called in softirq or process context, all but @received with sk_callback_lock held for
- * reading: must not sleep and must not call back into the stream.
+ * All except @received are called in softirq or process context, with sk_callback_lock held for
+ * reading: they must not sleep and must not call back into the stream.
  */
 struct srnic_stream_ops {
 	void (*received)(void *priv);

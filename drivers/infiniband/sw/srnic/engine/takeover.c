@@ -126,7 +126,10 @@ static struct proto *base_prot(const struct sock *sk)
 	return sk->sk_family == AF_INET6 ? sk->sk_prot_creator : &tcp_prot;
 }
 
-/* Only TCP's close() shuts the sending side down before the FIN is sent */
+/*
+ * @sk is locked. Return: true inside TCP's close(). shutdown(), too, sets SEND_SHUTDOWN, and has
+ * left both states when it unlocks the socket.
+ */
 static bool is_closing(const struct sock *sk)
 {
 	return sk->sk_shutdown & SEND_SHUTDOWN &&
@@ -136,8 +139,8 @@ static bool is_closing(const struct sock *sk)
 /*
  * A program's connect() to AF_UNSPEC is refused: the socket would not be the connection that
  * was marked. close() calls this, too, if it has to reset the connection (SO_LINGER, TCP_REPAIR),
- * and does not look at the result: after a refusal the connection would stay for ever. With a
- * FIN under way the connection ends by that.
+ * and does not look at the result: after a refusal the connection would stay for ever. Where a FIN
+ * is under way, a refusal does no harm: the FIN ends the connection.
  */
 static int takeover_disconnect(struct sock *sk, int flags)
 {
@@ -346,7 +349,7 @@ static int take(struct srnic_device *dev, struct srnic_stream *stream)
  * interface; -ENOTCONN if it is not connected; -EPIPE if one side has closed; -EBUSY if
  * it belongs to another QP or protocol, as PSP, or a thread waits to send on it, or keeps it locked
  * for seconds; -EBADMSG if urgent data is in it; -ENODEV if the module is being unloaded; -ENOMEM.
- * On an error the socket is as it was, but may have the protocol.
+ * On an error the socket is as it was, except that it may have the ULP srnic.
  */
 struct srnic_stream *srnic_takeover_begin(struct srnic_device *dev, struct file *file)
 {

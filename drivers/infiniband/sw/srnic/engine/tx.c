@@ -87,7 +87,7 @@ static bool tx_running(const struct srnic_qp *qp)
 	return state == SRNIC_QP_RTS || state == SRNIC_QP_CLOSING;
 }
 
-/* TCP has all of the batch: the WRs in it are done, but those that await a response */
+/* TCP has all of the batch: the WRs in it are done, except those that await a response */
 static void tx_mark_done(struct srnic_qp *qp)
 {
 	struct srnic_tx *tx = qp->tx;
@@ -169,7 +169,7 @@ static void tx_stage(struct srnic_qp *qp)
  * srnic_tx_push - hand what is staged to TCP, without waiting (owner of tx)
  * @qp: with a stream
  *
- * Context: the owner of tx; sleeps for memory, unless tx->locked, but not for room.
+ * Context: the owner of tx; sleeps for memory, unless tx->locked, and never for room.
  *
  * Return: 0 if nothing is staged any more, -EAGAIN, or another errno if the
  * connection is gone.
@@ -323,7 +323,7 @@ static void tx_pass(struct srnic_qp *qp, bool had_page)
  * @qp: with a stream; TX_OWNED is set
  *
  * Sends the RTR and what was posted before, as a doorbell does, and lets tx go: afterwards the
- * stream may end at any time. Context: process, may sleep, but not for room or for the peer.
+ * stream may end at any time. Context: process, may sleep, never for room or for the peer.
  */
 void srnic_tx_begins(struct srnic_qp *qp)
 {
@@ -334,7 +334,7 @@ void srnic_tx_begins(struct srnic_qp *qp)
 	if (qp->policy.inline_work)
 		tx_run(qp, TX_INLINE);
 	memalloc_noio_restore(noio);
-	/* else a kthread would be made only to put pages that may not be needed again */
+	/* a page that is kept is put by the tx kthread, which would be made for that alone */
 	if (!qp->tx->batch->len)
 		srnic_tx_put_frag(qp->tx);
 	tx_pass(qp, false);
@@ -361,7 +361,7 @@ void srnic_tx_opens(struct srnic_qp *qp)
  * @qp: alive, with a stream or without
  *
  * Sends it at once, within the budget of a doorbell, if tx has no owner; else kicks the kthread.
- * Context: process, may sleep, but not for room or for the peer.
+ * Context: process, may sleep, never for room or for the peer.
  */
 void srnic_tx_doorbell(struct srnic_qp *qp)
 {

@@ -62,7 +62,7 @@ struct srnic_burst {
  * @wr: what was fetched
  * @off: bytes staged; of a Read, bytes asked for
  * @sge: of a Read, the current SGE
- * @imm_due: all of a Write with immediate data is staged but the immediate data
+ * @imm_due: all of a Write with immediate data is staged except the immediate data
  * @rtr_due: an initiator's first message is not staged yet, and no other goes before it
  * @locals: local WRs that were done in this turn
  * @staged: ring index after the last WR that is staged as a whole

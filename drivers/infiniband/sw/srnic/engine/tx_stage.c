@@ -176,10 +176,10 @@ void srnic_tx_untagged(struct srnic_qp *qp, u8 opcode, const void *payload, u32 
 }
 
 /**
- * srnic_tx_is_large - whether a message takes more than one batch
+ * srnic_tx_is_large - does a message take more than one batch?
  * @bytes: of it
  *
- * The FPDUs of a message are as long as a TCP segment, but for the last. If the last one
+ * All FPDUs of a message but the last are as long as a TCP segment. If the last one
  * shared a segment with the next message, no segment would begin with an FPDU until TCP
  * has sent all it has. So a large message is parted from others (M-TCP-1). That takes a
  * call to TCP for each, which is cheap for messages that take several anyway. Small

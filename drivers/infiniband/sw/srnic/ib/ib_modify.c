@@ -205,7 +205,7 @@ int srnic_ib_modify(struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask
  * @attr: with max_rd_atomic, checked
  *
  * If the peer has connected first, the ORD was negotiated before this end's program
- * set RTS: then the smaller one applies. Context: any.
+ * set RTS: then the smaller one applies. Context: any. Return: the ORD.
  */
 u16 srnic_ib_ord(const struct srnic_qp *qp, const struct ib_qp_attr *attr)
 {

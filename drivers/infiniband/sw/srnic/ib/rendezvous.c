@@ -18,7 +18,7 @@
 #define RDV_MIN_RESERVED	512
 #define RDV_NUM_RESERVED	(PROT_SOCK - RDV_MIN_RESERVED)
 
-/* An attempt begins so many connections at most, and tries to bind so many ports for each */
+/* An attempt begins RDV_DIALS connections at most, and for each tries RDV_BINDS ports at most */
 #define RDV_DIALS		4
 #define RDV_BINDS		16
 
@@ -261,7 +261,7 @@ static bool is_users(u16 port, u32 user)
 }
 
 /*
- * The next port of @user, round and round, but none that the administrator keeps for others
+ * The next port of @user, round and round, except those that the administrator keeps for others
  * (net.ipv4.ip_local_reserved_ports). Return: 0 if there is none
  */
 static u16 next_port(struct srnic_pair *pair, u32 user, struct net *net)

@@ -53,7 +53,7 @@ static u8 rights_of_region(int access)
 
 /**
  * srnic_mw_alloc - allocate a window (MW-01)
- * @ibmw: zeroed but for device, PD and type, which is one of verbs' two
+ * @ibmw: zeroed except device, PD and type, which is one of verbs' two
  *
  * Invalid until it is bound. Context: process, may sleep.
  *
@@ -88,7 +88,7 @@ free:
 
 /**
  * srnic_mw_dealloc - end a window, in any state (MR-37, MW-16)
- * @ibmw: its PD's, bound or not
+ * @ibmw: the window, bound or not
  *
  * Never fails: the clean-up of a process relies on it to free regions and QPs that have windows.
  * Waits for accesses in progress; each is one copy long. Context: process, may sleep.

@@ -545,7 +545,7 @@ enum srnic_inv_err srnic_tpt_invalidate(struct srnic_qp *qp, u32 stag, bool remo
 }
 
 /**
- * srnic_tpt_try_invalidate - srnic_tpt_invalidate(), but without waiting
+ * srnic_tpt_try_invalidate - srnic_tpt_invalidate() that does not wait
  * @qp: the QP that asks, or whose peer asks
  * @stag: all 32 bits
  * @remote: the peer asks, with a Send with Invalidate

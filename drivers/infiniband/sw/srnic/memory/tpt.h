@@ -101,7 +101,7 @@ struct srnic_tpt_users {
  * @users: accesses in progress, if not @cpu_users
  * @cpu_users: accesses in progress, counted on the CPU on which they began, for entries that
  *	       many QPs use; or NULL
- * @lock: protects what follows, but see srnic_tpte_validate(); taken in softirq, too
+ * @lock: protects what follows, except as srnic_tpte_validate() says; taken in softirq, too
  * @stag: full STag
  * @valid: Valid state; in Invalid state no access is possible
  * @shared: of a region: other regions have the same memory, so it stays Valid (MR-29)

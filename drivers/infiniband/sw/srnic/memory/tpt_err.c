@@ -27,7 +27,7 @@ static const struct {
 /**
  * srnic_tpt_wc_status - a failed local access in a completion
  * @err: from srnic_tpt_get()
- * Context: any.
+ * Context: any. Return: the status of the completion.
  */
 enum srnic_wc_status srnic_tpt_wc_status(enum srnic_tpt_err err)
 {
@@ -37,7 +37,7 @@ enum srnic_wc_status srnic_tpt_wc_status(enum srnic_tpt_err err)
 /**
  * srnic_tpt_tagged_err - a failed access of an inbound tagged segment (E-09 to E-13)
  * @err: from srnic_tpt_get()
- * Context: any.
+ * Context: any. Return: the error of the stream.
  */
 enum rdmap_err srnic_tpt_tagged_err(enum srnic_tpt_err err)
 {
@@ -47,7 +47,7 @@ enum rdmap_err srnic_tpt_tagged_err(enum srnic_tpt_err err)
 /**
  * srnic_tpt_read_err - a failed access to the source of an inbound Read (E-18 to E-22)
  * @err: from srnic_tpt_get()
- * Context: any.
+ * Context: any. Return: the error of the stream.
  */
 enum rdmap_err srnic_tpt_read_err(enum srnic_tpt_err err)
 {
@@ -57,7 +57,7 @@ enum rdmap_err srnic_tpt_read_err(enum srnic_tpt_err err)
 /**
  * srnic_tpt_atomic_err - a failed access to the target of an inbound atomic (E-39)
  * @err: from srnic_tpt_get()
- * Context: any.
+ * Context: any. Return: the error of the stream.
  */
 enum rdmap_err srnic_tpt_atomic_err(enum srnic_tpt_err err)
 {
@@ -83,7 +83,7 @@ static const struct {
 /**
  * srnic_inv_wc_status - a failed invalidation in the completion of a send WR
  * @err: from srnic_tpt_invalidate()
- * Context: any.
+ * Context: any. Return: the status of the completion.
  */
 enum srnic_wc_status srnic_inv_wc_status(enum srnic_inv_err err)
 {
@@ -94,7 +94,7 @@ enum srnic_wc_status srnic_inv_wc_status(enum srnic_inv_err err)
  * srnic_inv_recv_status - a failed invalidation in the completion of the receive
  *			   whose message asked for it
  * @err: from srnic_tpt_invalidate()
- * Context: any.
+ * Context: any. Return: the status of the completion.
  */
 enum srnic_wc_status srnic_inv_recv_status(enum srnic_inv_err err)
 {
@@ -104,7 +104,7 @@ enum srnic_wc_status srnic_inv_recv_status(enum srnic_inv_err err)
 /**
  * srnic_inv_remote_err - a failed invalidation that the peer asked for
  * @err: from srnic_tpt_invalidate()
- * Context: any.
+ * Context: any. Return: the error of the stream.
  */
 enum rdmap_err srnic_inv_remote_err(enum srnic_inv_err err)
 {

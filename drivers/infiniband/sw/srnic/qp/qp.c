@@ -157,7 +157,7 @@ static int qp_number(struct srnic_qp *qp)
 
 /**
  * srnic_qp_create - create a QP, in Idle (RDMAC verbs 6.1.1)
- * @qp: zeroed but for the core's part, and @max_write_sge if that is not to be @max_send_sge
+ * @qp: zeroed except the core's part, and @max_write_sge if that is not to be @max_send_sge
  * @dev: its device
  * @init: in: the request; out: cap has the allocated sizes
  * @uctx: the user's, NULL for a kernel consumer
@@ -526,7 +526,7 @@ static int qp_enter_rts(struct srnic_qp *qp, const struct srnic_attach *attach)
  *
  * Return: 0: the QP owns the stream, and srnic_close() ends the claim, unless its owner keeps it.
  * -EXDEV: the interface is not in the network namespace of the stream. Otherwise an errno: nothing
- * has changed, but the last message may have been sent.
+ * has changed, except that the last message may have been sent.
  */
 int srnic_qp_attach(struct srnic_qp *qp, const struct srnic_attach *attach)
 {

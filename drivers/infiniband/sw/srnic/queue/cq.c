@@ -67,7 +67,7 @@ static bool cq_take_arm(struct srnic_cq *cq, u32 before, u32 seen)
 /**
  * srnic_cq_add - add a completion
  * @cq: the CQ
- * @cqe: all set but for the status; status, vendor_err and times are set here
+ * @cqe: all is set except status, vendor_err and times, which are set here
  * @status: its status
  * @seen: SRNIC_ARM_* that the CQE satisfies are added if it fires an arm; pass
  *	  to srnic_cq_notify() later
@@ -227,7 +227,7 @@ void srnic_cq_purge(struct srnic_cq *cq, u32 qpn)
 
 /**
  * srnic_cq_create - set up a CQ (RDMAC verbs 5.3.1)
- * @cq: zeroed but for the core's part
+ * @cq: zeroed except the core's part
  * @entries: at least this many, 1 to SRNIC_MAX_CQE
  * @times: its CQEs have the time at which they were added
  * @uctx: the user, NULL for a kernel consumer

@@ -59,9 +59,9 @@ u32 srnic_wc_verbs_status(enum srnic_wc_status status)
 }
 
 /**
- * srnic_wc_status_name - for logs and traces
+ * srnic_wc_status_name - name a status in logs and traces
  * @status: native
- * Context: any.
+ * Context: any. Return: the name, or "?".
  */
 const char *srnic_wc_status_name(enum srnic_wc_status status)
 {
@@ -125,9 +125,9 @@ static const struct {
 };
 
 /**
- * srnic_event_name - for logs and traces
+ * srnic_event_name - name an event in logs and traces
  * @event: native
- * Context: any.
+ * Context: any. Return: the name, or "?".
  */
 const char *srnic_event_name(enum srnic_event event)
 {
@@ -192,7 +192,7 @@ static const enum srnic_event err_event[RDMAP_ERR_COUNT] = {
 /**
  * srnic_event_of - the event of a stream error
  * @err: what went wrong
- * Context: any.
+ * Context: any. Return: the event, or SRNIC_EV_NONE.
  */
 enum srnic_event srnic_event_of(enum rdmap_err err)
 {

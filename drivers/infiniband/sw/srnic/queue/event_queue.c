@@ -136,7 +136,7 @@ void srnic_event_queue_end(struct srnic_event_queue *queue, struct ib_ucontext *
 }
 
 /**
- * srnic_event_queue_has - whether srnic_event_queue_take() has an answer
+ * srnic_event_queue_has - has srnic_event_queue_take() an answer?
  * @queue: open or ended
  * Context: any.
  */

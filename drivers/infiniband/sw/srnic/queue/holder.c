@@ -190,7 +190,7 @@ void srnic_give(struct srnic_device *dev, struct srnic_holder *holder, enum srni
  * @dev: the device
  * @kind: of what
  *
- * Context: any.
+ * Context: any. Return: their number.
  */
 long srnic_held(const struct srnic_device *dev, enum srnic_kind kind)
 {
@@ -276,11 +276,12 @@ void srnic_user_uncharge(u32 key)
 }
 
 /**
- * srnic_user_max_default - number of connected QPs that leaves the host enough threads
+ * srnic_user_max_default - how many QPs of a user leave the host enough threads?
  *
  * Each QP has two threads at most. The kernel allows as many threads (kernel.threads-max)
  * as have stacks in an eighth of the memory, and one user half of them
  * (RLIMIT_NPROC). The connections of a user take an eighth of them at most. Context: any.
+ * Return: the number of connected QPs.
  */
 u32 srnic_user_max_default(void)
 {

@@ -38,7 +38,7 @@ static int srq_ring_alloc(const struct srnic_srq *srq, struct srnic_ring *ring, 
 
 /**
  * srnic_srq_create - set up an SRQ (SR-06)
- * @srq: zeroed but for the core's part
+ * @srq: zeroed except the core's part
  * @attr: in: what is asked for; out: max_wr is what was allocated
  * @uctx: the user, NULL for a kernel consumer
  *

@@ -39,7 +39,7 @@ static const u8 transitions[SRNIC_QP_STATES][SRNIC_QP_STATES] = {
 };
 
 /**
- * srnic_qp_transition_ok - the one reader of the transition table
+ * srnic_qp_transition_ok - does the table of transitions have this one?
  * @from: present state
  * @to: next state
  * @by: SRNIC_QP_BY_*, any of them
@@ -51,9 +51,9 @@ bool srnic_qp_transition_ok(enum srnic_qp_state from, enum srnic_qp_state to, u8
 }
 
 /**
- * srnic_qp_state_name - for logs, traces and rdma(8)
+ * srnic_qp_state_name - name a state in logs, traces and rdma(8)
  * @state: a state
- * Context: any.
+ * Context: any. Return: the name, or "?".
  */
 const char *srnic_qp_state_name(enum srnic_qp_state state)
 {

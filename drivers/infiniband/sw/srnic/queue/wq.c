@@ -50,7 +50,7 @@ int srnic_sq_pending(const struct srnic_qp *qp)
 }
 
 /**
- * srnic_sq_empty - no send WR is posted or in progress
+ * srnic_sq_empty - is no send WR posted or in progress?
  * @qp: alive
  * Context: any.
  */
@@ -80,7 +80,7 @@ static int sq_write_cqe(struct srnic_qp *qp, u32 index, const struct srnic_swr *
 	return srnic_cq_add(qp->scq, &cqe, status, seen);
 }
 
-/* sq_lock is held. Complete the WRs at the head that are done, but none in error. */
+/* sq_lock is held. Complete the WRs at the head that are done, up to one in error. */
 static int sq_complete(struct srnic_qp *qp, u32 *seen)
 {
 	int err = 0;
@@ -136,12 +136,12 @@ void srnic_sq_done(struct srnic_qp *qp, u32 index, enum srnic_wc_status status)
 #define SENT_BATCH	64
 
 /**
- * srnic_sq_sent - TCP has all of some send WRs
+ * srnic_sq_sent - complete send WRs whose messages TCP has taken
  * @qp: alive
- * @from: ring index of the first one
- * @to: index behind the last one; all are fetched
+ * @from: ring index of the first WR
+ * @to: index behind the last WR; all of them are fetched
  *
- * They are done, but those that await a response. Context: any. Takes sq_lock.
+ * The WRs are done, except those that await a response. Context: any. Takes sq_lock.
  */
 void srnic_sq_sent(struct srnic_qp *qp, u32 from, u32 to)
 {
@@ -287,7 +287,7 @@ void srnic_sq_no_peer(struct srnic_qp *qp)
  * @qp: alive; no owner of tx works on its SQ
  *
  * The WR in error keeps its status, all others are Flushed, signaled or not
- * (WR-24), but see srnic_sq_no_peer(). From now on whatever is posted is flushed at
+ * (WR-24), except for srnic_sq_no_peer(). From now on whatever is posted is flushed at
  * once (ST-36), until the QP goes to Idle. Context: any. Takes sq_lock, a batch of WRs at
  * a time, and notifies the CQ's consumer after each batch.
  */
@@ -626,7 +626,7 @@ void srnic_qp_polled(struct srnic_device *dev, const struct srnic_cqe *cqe)
 		return;
 	}
 	freed = cqe->flags & SRNIC_CQE_RQ ? &qp->rq_freed : &qp->sq_freed;
-	/* a restart may have freed more already */
+	/* after a restart, which has freed all slots, an old CQE frees none */
 	if ((s32)(cqe->wqe_index + 1 - *freed) > 0)
 		WRITE_ONCE(*freed, cqe->wqe_index + 1);
 }

@@ -165,7 +165,7 @@ enum srnic_wc_status srnic_sqe_copy(const struct srnic_sq_caps *caps, const void
 
 /**
  * srnic_rqe_copy - copy an RQE out of its slot and check it
- * @rwr: filled in but for the PD and the index; room for @max_sge SGEs
+ * @rwr: filled in except the PD and the index; room for @max_sge SGEs
  * @slot: of an RQ or SRQ, the RQE and what follows it; may change at any time
  * @max_sge: SGEs it may have
  *

@@ -140,7 +140,7 @@ EXPORT_SYMBOL_GPL(srnic_native_mr_share);
  * srnic_native_mr_blocks - number of blocks of a region
  * @ibmr: of ib_alloc_mr()
  *
- * Context: process.
+ * Context: process. Return: the number.
  */
 u32 srnic_native_mr_blocks(struct ib_mr *ibmr)
 {

@@ -60,7 +60,7 @@ int srnic_udata_check_none(struct ib_udata *udata)
 }
 
 /**
- * srnic_udata_check - check a command that has no request, but a response
+ * srnic_udata_check - check a command that has a response and no request
  * @udata: of the command; NULL for a kernel consumer's
  * @answer_min: bytes that every provider has room for
  *

@@ -76,7 +76,7 @@ static int srnic_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata
 	return err;
 }
 
-/* Empty, but with it programs do not pin the module: the core destroys their objects */
+/* Does nothing. As it exists, programs do not pin the module: the core destroys their objects. */
 static void srnic_disassociate_ucontext(struct ib_ucontext *uctx)
 {
 }
@@ -541,7 +541,7 @@ static void qp_query_ib(const struct srnic_qp *qp, struct ib_qp_attr *attr)
 
 /*
  * IRD and ORD can be set in Idle, where they are only queried, and changed in RTS
- * (ST-16, QP-19, RD-05) within the negotiated depths, but with no other transition
+ * (ST-16, QP-19, RD-05) within the negotiated depths, and with no other transition
  * (QP-20). A lower IRD is enforced at once; the ULP has to tell the peer (RD-09).
  */
 static int qp_modify_check_rd(const struct srnic_qp *qp, const struct ib_qp_attr *attr,

@@ -64,12 +64,12 @@ static u32 marker_first(u32 phase)
 }
 
 /**
- * mpa_marker_count - markers that belong to an FPDU
+ * mpa_marker_count - count the markers that belong to an FPDU
  * @phase: where it begins, 0 to MPA_MARKER_INTERVAL - 4, a multiple of 4
  * @len: its bytes without markers and CRC, more than 0
  *
  * A marker that is due before the length field belongs to the FPDU (M-MRK-5),
- * and so does a marker between PAD and CRC (M-MRK-7). Context: any.
+ * and so does a marker between PAD and CRC (M-MRK-7). Context: any. Return: their number.
  */
 u32 mpa_marker_count(u32 phase, u32 len)
 {

@@ -35,7 +35,7 @@ static int cq_new(struct rnic *rnic, struct rnic_cq *cq, const ri_cq_attr_t *att
 }
 
 /**
- * ri_do_cq_create - ri_cq_create
+ * ri_do_cq_create - create a CQ
  * @rnic: an RNIC handle
  * @cq_attr: num_cqe: in: requested entries; out: actual number. handler_id: of
  *	     ri_cq_set_event_handler(), or 0: the CQ cannot be armed
@@ -44,7 +44,7 @@ static int cq_new(struct rnic *rnic, struct rnic_cq *cq, const ri_cq_attr_t *att
  * @os_data: returned in each completion, and passed to the handler
  * @err_data: may be NULL
  *
- * May sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_INVALID_PARAMETER,
+ * Context: may sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_INVALID_PARAMETER,
  * RI_RET_CQ_CAPACITY_EXCEEDED, RI_RET_CQ_INVALID_EVENT_HANDLER, RI_RET_RESOURCE_SHORTAGE
  */
 ri_api_return_t ri_do_cq_create(ri_rnic_handle_t rnic, ri_cq_attr_t *cq_attr, ri_cq_handle_t *cq,
@@ -76,13 +76,13 @@ ri_api_return_t ri_do_cq_create(ri_rnic_handle_t rnic, ri_cq_attr_t *cq_attr, ri
 }
 
 /**
- * ri_do_cq_query - ri_cq_query
+ * ri_do_cq_query - query a CQ
  * @rnic: an RNIC handle
  * @cq: a CQ of @rnic
  * @cq_attr: set to the number of entries and the handler id
  * @err_data: may be NULL
  *
- * Any context. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE,
+ * Context: any. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE,
  * RI_RET_CQ_INVALID_HANDLE, RI_RET_INVALID_PARAMETER; RI_RET_CQ_ERROR: it has overflowed
  */
 ri_api_return_t ri_do_cq_query(ri_rnic_handle_t rnic, ri_cq_handle_t cq, ri_cq_attr_t *cq_attr,
@@ -126,16 +126,16 @@ static ri_api_return_t resize(struct ib_cq *cq, ri_cq_modify_mask_t mask, ri_cq_
 }
 
 /**
- * ri_do_cq_modify - ri_cq_modify
+ * ri_do_cq_modify - resize a CQ
  * @rnic: an RNIC handle
  * @cq: a CQ of @rnic
  * @mask: RI_CQ_MODIFY_MASK_NUM_CQE
  * @cq_attr: in: requested number of entries; out: actual number
  * @err_data: may be NULL
  *
- * May sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_CQ_INVALID_HANDLE,
- * RI_RET_INVALID_PARAMETER, RI_RET_CQ_CAPACITY_EXCEEDED, RI_RET_CQ_ERROR,
- * RI_RET_RESOURCE_SHORTAGE; RI_RET_CQ_WOULD_OVERFLOW: the CQ holds more completions
+ * Context: may sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_CQ_INVALID_HANDLE,
+ * RI_RET_INVALID_PARAMETER, RI_RET_CQ_CAPACITY_EXCEEDED, RI_RET_CQ_ERROR, RI_RET_RESOURCE_SHORTAGE;
+ * RI_RET_CQ_WOULD_OVERFLOW: the CQ holds more completions
  */
 ri_api_return_t ri_do_cq_modify(ri_rnic_handle_t rnic, ri_cq_handle_t cq, ri_cq_modify_mask_t mask,
 				ri_cq_attr_t *cq_attr, ri_err_data_t *err_data)
@@ -154,7 +154,7 @@ ri_api_return_t ri_do_cq_modify(ri_rnic_handle_t rnic, ri_cq_handle_t cq, ri_cq_
  * ri_cq_end - end a CQ
  * @cq: without users; nobody else knows it
  *
- * Its handler is not called any more after this (RI-37). Takes ri_lock.
+ * Its handler is not called any more after this (RI-37). Context: takes ri_lock.
  */
 void ri_cq_end(struct rnic_cq *cq)
 {
@@ -167,12 +167,12 @@ void ri_cq_end(struct rnic_cq *cq)
 }
 
 /**
- * ri_do_cq_destroy - ri_cq_destroy
+ * ri_do_cq_destroy - destroy a CQ
  * @rnic: an RNIC handle
  * @cq: a CQ of @rnic that no QP uses
  * @err_data: may be NULL
  *
- * Discards completions that were not polled. May sleep.
+ * Discards completions that were not polled. Context: may sleep.
  *
  * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_CQ_INVALID_HANDLE,
  * RI_RET_CQ_INUSE
@@ -188,13 +188,13 @@ ri_api_return_t ri_do_cq_destroy(ri_rnic_handle_t rnic, ri_cq_handle_t cq, ri_er
 }
 
 /**
- * ri_do_cq_req_notification - ri_cq_req_notification
+ * ri_do_cq_req_notification - arm a CQ for one notification
  * @rnic: an RNIC handle
  * @cq: a CQ of @rnic
  * @type: the completions for which the CQ's handler is called
  * @err_data: may be NULL
  *
- * Any context. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE,
+ * Context: any. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE,
  * RI_RET_CQ_INVALID_HANDLE, RI_RET_INVALID_PARAMETER; RI_RET_CQ_NO_EVENT_HANDLER: it was
  * created without one
  */
@@ -232,7 +232,7 @@ static const ri_wc_type_t types[] = {
 	[SRNIC_OP_RECV_IMM] = RI_WC_TYPE_DATA_RECEIVED,
 };
 
-/* Under RCU. Return: false if its QP is being destroyed. */
+/* Under RCU. Return: false if the QP of @cqe is destroyed. */
 static bool to_wc(const struct rnic_cq *cq, const struct srnic_cqe *cqe, ri_wc_t *out)
 {
 	const struct rnic_qp *qp = xa_load(&cq->obj.rnic->qps, cqe->qpn);
@@ -272,14 +272,14 @@ static ri_api_return_t poll(const struct rnic_cq *cq, ri_wc_t *wcs, uint_t *num_
 }
 
 /**
- * ri_do_cq_poll - ri_cq_poll
+ * ri_do_cq_poll - take completions from a CQ
  * @rnic: an RNIC handle
  * @cq: a CQ of @rnic
  * @wcs: array of @num_wcs completions
  * @num_wcs: set to the number taken
  * @err_data: may be NULL
  *
- * A CQ that has overflowed still has the completions from before (L2489). Any context.
+ * A CQ that has overflowed still has the completions from before (L2489). Context: any.
  *
  * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_CQ_INVALID_HANDLE,
  * RI_RET_INVALID_PARAMETER, RI_RET_CQ_EMPTY

@@ -15,7 +15,7 @@ static u32 next_handle;
  * @obj: zero except for os_data and rnic
  * @kind: kind of the object
  *
- * Numbers are cyclic: one is used again only after all others. May sleep. Return: 0 or -ENOMEM.
+ * A number is used again only after all others. Context: may sleep. Return: 0 or -ENOMEM.
  */
 int ri_handle_new(struct rnic_obj *obj, enum ri_kind kind)
 {
@@ -43,7 +43,7 @@ int ri_handle_new(struct rnic_obj *obj, enum ri_kind kind)
  * @rnic: its RNIC handle
  * @os_data: the consumer's
  *
- * ri_lock is held. Return: 0 or -ENOMEM.
+ * Context: ri_lock is held. Return: 0 or -ENOMEM.
  */
 int ri_enter(struct rnic_obj *obj, enum ri_kind kind, struct rnic *rnic, ri_os_data_t os_data)
 {
@@ -63,7 +63,7 @@ int ri_enter(struct rnic_obj *obj, enum ri_kind kind, struct rnic *rnic, ri_os_d
  * ri_leave - remove an object
  * @obj: of ri_enter() or ri_handle_new(); freed after a grace period
  *
- * ri_lock is held.
+ * Context: ri_lock is held.
  */
 void ri_leave(struct rnic_obj *obj)
 {
@@ -75,11 +75,11 @@ void ri_leave(struct rnic_obj *obj)
 }
 
 /**
- * ri_look_up - the object of a handle
+ * ri_look_up - look up the object of a handle
  * @kind: the expected kind
  * @handle: any value
  *
- * Any context, in an RCU read section; or ri_lock is held. The object is valid until its end.
+ * Context: any, in an RCU read section; or ri_lock is held. The object is valid until its end.
  *
  * Return: the object or NULL.
  */
@@ -99,7 +99,7 @@ struct rnic_obj *ri_look_up(enum ri_kind kind, ri_handle_t handle)
  * ri_is_rnic - is this an RNIC handle?
  * @rnic: any value
  *
- * Any context.
+ * Context: any.
  */
 bool ri_is_rnic(ri_rnic_handle_t rnic)
 {
@@ -112,13 +112,13 @@ bool ri_is_rnic(ri_rnic_handle_t rnic)
 }
 
 /**
- * ri_find - the object of an RNIC
+ * ri_find - look up an object of an RNIC
  * @rnic: an RNIC handle
  * @kind: the expected kind
  * @handle: of the object
  * @ret: set to RI_RET_SUCCESS, or to the code of the invalid handle
  *
- * Any context, see ri_look_up(). Return: the object or NULL.
+ * Context: any, see ri_look_up(). Return: the object or NULL.
  */
 struct rnic_obj *ri_find(ri_rnic_handle_t rnic, enum ri_kind kind, ri_handle_t handle,
 			 ri_api_return_t *ret)
@@ -139,7 +139,7 @@ struct rnic_obj *ri_find(ri_rnic_handle_t rnic, enum ri_kind kind, ri_handle_t h
  * @handle: of the object
  * @ret: set to RI_RET_SUCCESS, or to the code of the invalid handle
  *
- * Any context.
+ * Context: any.
  *
  * Return: the object, whose end waits for ri_put(); or NULL.
  */
@@ -162,10 +162,10 @@ static void is_idle(struct kref *ref)
 }
 
 /**
- * ri_put - end of a call
+ * ri_put - let go of an object at the end of a call
  * @obj: of ri_get(); not to be used any more
  *
- * Any context.
+ * Context: any.
  */
 void ri_put(struct rnic_obj *obj)
 {
@@ -176,21 +176,21 @@ void ri_put(struct rnic_obj *obj)
  * ri_quiesce - wait for the calls that have looked an object up
  * @obj: was hidden by the caller
  *
- * May sleep, without ri_lock, as long as the longest of those calls.
+ * Context: may sleep, without ri_lock, as long as the longest of those calls.
  */
 void ri_quiesce(struct rnic_obj *obj)
 {
-	/* no call holds it after this that does not hold it now */
+	/* after this no further call takes hold of the object */
 	synchronize_rcu();
 	ri_put(obj);
 	wait_for_completion(&obj->idle);
 }
 
 /**
- * ri_show - an object cannot be ended: its handle is valid again
+ * ri_show - make the handle valid again of an object that cannot be ended
  * @obj: of ri_quiesce()
  *
- * Takes ri_lock.
+ * Context: takes ri_lock.
  */
 void ri_show(struct rnic_obj *obj)
 {
@@ -210,7 +210,7 @@ void ri_show(struct rnic_obj *obj)
  * @inuse: the code if it has users
  * @ret: set to RI_RET_SUCCESS, @inuse, or the code of the invalid handle
  *
- * Takes ri_lock, and waits for calls on the object that are in progress.
+ * Context: takes ri_lock, and waits for calls on the object that are in progress.
  *
  * Return: the object, which only the caller knows, and ends; or NULL.
  */

@@ -28,7 +28,7 @@
  * @dev_info: name of the network interface
  * @svcs: other parameters of ri_svc_attach()
  * @al: the provider's vector, with this layer's functions for some calls
- * @vp: likewise, of the vector that locks, or of the other one if there is none
+ * @vp: likewise, of the provider's vector that locks, or of @orig if it has none
  * @orig: the provider's own vector, for @al
  * @vp_orig: the provider's own vector, for @vp
  * @open: ri_rnic_open() has succeeded
@@ -88,8 +88,8 @@ static void put(struct kal_vp *vp)
  * ri_svc_ops - the vector of a handle
  * @handle: a VP handle or an RNIC handle; for anything else each function of the vector refuses
  *
- * Any context. The caller uses it without protection: that of a provider's handle is this
- * layer's own, and that of an RNIC handle the provider's, which outlives its consumers.
+ * Context: any. The caller uses the vector without protection: the vector of a provider's handle
+ * is this layer's own, and that of an RNIC handle the provider's, which outlives its consumers.
  *
  * Return: the vector, never NULL.
  */
@@ -131,8 +131,9 @@ static ri_api_return_t kal_rnic_close(ri_vp_handle_t vp_hdl, ri_err_data_t *err_
 }
 
 /*
- * The RNIC handle gets the provider's own vector, of the model (al or vp) that was called: that
- * stays valid when the RNIC is gone. Calls that this layer intercepts have the provider's handle.
+ * The RNIC handle gets the provider's own vector, of the model (al or vp) that was called: this
+ * vector stays valid when the RNIC is gone. Calls that this layer intercepts have the provider's
+ * handle.
  */
 static ri_api_return_t get_hdl(ri_vp_handle_t vp_hdl, bool al, ri_consumer_domain_t location,
 			       ri_rnic_handle_t *rnic, ri_vp_data_t vp_data,
@@ -225,7 +226,7 @@ static ri_api_return_t kal_cq_set_event_handler(ri_vp_handle_t vp_hdl,
 #define RI_FUNCTION(name, handle, callers, ...) OF_##handle(name, __VA_ARGS__)
 #include "rnicpi/shared/functions.h"
 
-/* Of all providers' handles: a call that was about to use it finds that the RNIC is gone */
+/* The vector of all providers' handles. Its functions look the RNIC up, which may be gone */
 static const ri_ops_t vp_vector = {
 #define RI_FUNCTION(name, ...) .ri_op_##name = kal_##name,
 #include "rnicpi/shared/functions.h"
@@ -297,7 +298,7 @@ static struct kal_vp *vp_new(ri_vp_handle_t vp_hdl, const char *dev_info,
 	return vp;
 }
 
-/* Under client_lock. An RNIC of @vp_hdl is there */
+/* Under client_lock. Lists an RNIC, and tells the clients that it is there */
 static int enter(struct kal_vp *vp)
 {
 	struct rix_client *client;
@@ -315,7 +316,7 @@ static int enter(struct kal_vp *vp)
 	return 0;
 }
 
-/* Under client_lock. It is about to go */
+/* Under client_lock. Tells the clients, once, that an RNIC is about to go */
 static void begin_to_leave(struct kal_vp *vp)
 {
 	struct rix_client *client;
@@ -328,7 +329,7 @@ static void begin_to_leave(struct kal_vp *vp)
 }
 
 /**
- * ri_svc_attach - a provider attaches an RNIC (ri_svc_attach)
+ * ri_svc_attach - attach an RNIC of a provider
  * @vp_hdl: the provider's handle of it, unique, not NULL
  * @dev_info: its network interface
  * @svcs: its other parameters
@@ -336,7 +337,7 @@ static void begin_to_leave(struct kal_vp *vp)
  * @vp_locking_ops: its vector that locks, or NULL
  * @err_data: may be NULL
  *
- * Notifies clients, which may call its functions before this returns. May sleep; not for a
+ * Notifies clients, which may call its functions before this returns. Context: may sleep; not in a
  * callback of a client.
  *
  * Return: RI_RET_SUCCESS, RI_RET_VP_INVALID_HANDLE, RI_RET_INVALID_PARAMETER,
@@ -390,12 +391,12 @@ static ri_api_return_t detach(ri_vp_handle_t vp_hdl, bool gone)
 }
 
 /**
- * ri_svc_detach - a provider detaches an RNIC (ri_svc_detach)
+ * ri_svc_detach - detach an RNIC of a provider
  * @vp_hdl: of ri_svc_attach(); not open
  * @err_data: may be NULL
  *
  * Notifies clients that it goes. No new calls reach the provider after this; calls in progress
- * are not waited for. May sleep; not for a callback of a client.
+ * are not waited for. Context: may sleep; not in a callback of a client.
  *
  * Return: RI_RET_SUCCESS, RI_RET_VP_INVALID_HANDLE, RI_RET_RNIC_INUSE
  */
@@ -409,7 +410,7 @@ EXPORT_SYMBOL_GPL(ri_svc_detach);
  * ri_kal_leaving - an RNIC is about to be detached
  * @vp_hdl: of ri_svc_attach(); nothing happens if it is detached already
  *
- * Notifies clients, which end their objects of it. May sleep.
+ * Notifies clients, which end their objects of it. Context: may sleep.
  */
 void ri_kal_leaving(ri_vp_handle_t vp_hdl)
 {
@@ -426,7 +427,7 @@ void ri_kal_leaving(ri_vp_handle_t vp_hdl)
  * ri_kal_forget - remove the vector of an RNIC handle
  * @rnic: freed by the provider, not by its consumer
  *
- * May sleep.
+ * Context: may sleep.
  */
 void ri_kal_forget(ri_rnic_handle_t rnic)
 {
@@ -437,7 +438,7 @@ void ri_kal_forget(ri_rnic_handle_t rnic)
  * ri_kal_gone - detach an RNIC, open or not
  * @vp_hdl: of ri_svc_attach(); does nothing if it is detached already
  *
- * As ri_svc_detach(), for a provider whose device is leaving. May sleep.
+ * As ri_svc_detach(), for a provider whose device is leaving. Context: may sleep.
  */
 void ri_kal_gone(ri_vp_handle_t vp_hdl)
 {
@@ -450,7 +451,7 @@ void ri_kal_gone(ri_vp_handle_t vp_hdl)
  * rix_client_register - register callbacks for RNICs that attach and detach
  * @client: with its callbacks; attached() is called for existing RNICs before this returns
  *
- * May sleep; not for a callback of a client.
+ * Context: may sleep; not in a callback of a client.
  */
 void rix_client_register(struct rix_client *client)
 {
@@ -469,7 +470,7 @@ EXPORT_SYMBOL_GPL(rix_client_register);
  * rix_client_unregister - unregister the callbacks
  * @client: of rix_client_register(); detaching() is called for each RNIC that still exists
  *
- * Its callbacks are not called any more after this. May sleep; not for a callback of a client.
+ * Its callbacks are not called after this. Context: may sleep; not in a callback of a client.
  */
 void rix_client_unregister(struct rix_client *client)
 {
@@ -492,7 +493,7 @@ EXPORT_SYMBOL_GPL(rix_client_unregister);
  * @svcs: set to that of ri_svc_attach(); may be NULL
  * @err_data: may be NULL
  *
- * May sleep. Return: RI_RET_SUCCESS, RI_RET_VP_INVALID_HANDLE
+ * Context: may sleep. Return: RI_RET_SUCCESS, RI_RET_VP_INVALID_HANDLE
  */
 ri_api_return_t rix_rnic_info(ri_vp_handle_t vp_hdl, char *dev_info, size_t len,
 			      ri_services_dev_arg_t *svcs, ri_err_data_t *err_data)
@@ -517,8 +518,8 @@ EXPORT_SYMBOL_GPL(rix_rnic_info);
  * @vp_locking_ops: the vector that locks; may be NULL
  * @err_data: may be NULL
  *
- * An RNIC handle has the vector whose ri_op_rnic_get_hdl made it. They are
- * valid until the RNIC is detached. May sleep.
+ * An RNIC handle has the vector whose ri_op_rnic_get_hdl made it. Both vectors are
+ * valid until the RNIC is detached. Context: may sleep.
  *
  * Return: RI_RET_SUCCESS, RI_RET_VP_INVALID_HANDLE
  */

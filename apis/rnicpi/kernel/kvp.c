@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The verbs provider of the kernel for srnic: each RNIC device of this driver in the RDMA core
- * is attached as an RNIC. It is a client of the RDMA core as any other. When a device leaves it
- * ends the objects that consumers have left.
+ * The verbs provider of the kernel for srnic. It attaches each RNIC device of this driver in the
+ * RDMA core as an RNIC, and is a client of the RDMA core as any other. When a device leaves, the
+ * provider ends the objects that consumers have left.
  */
 
 #include <linux/delay.h>
@@ -44,13 +44,13 @@ static ri_api_return_t open_locked(ri_vp_handle_t vp_hdl, ri_pbl_mode_t mode,
 }
 
 /**
- * ri_do_rnic_open - ri_rnic_open
+ * ri_do_rnic_open - open a device
  * @vp_hdl: of ri_svc_attach()
  * @pbl_mode: whether physical buffers are pages or blocks
  * @os_data: passed to each upcall
  * @err_data: may be NULL
  *
- * Takes ri_lock. Return: RI_RET_SUCCESS, RI_RET_VP_INVALID_HANDLE,
+ * Context: takes ri_lock. Return: RI_RET_SUCCESS, RI_RET_VP_INVALID_HANDLE,
  * RI_RET_INVALID_PARAMETER, RI_RET_RNIC_INUSE
  */
 ri_api_return_t ri_do_rnic_open(ri_vp_handle_t vp_hdl, ri_pbl_mode_t pbl_mode,
@@ -77,12 +77,12 @@ static void begin_to_close(struct rnic_vp *vp)
 }
 
 /**
- * ri_do_rnic_close - ri_rnic_close
+ * ri_do_rnic_close - close a device
  * @vp_hdl: of ri_rnic_open(); its RNIC handles are freed
  * @err_data: may be NULL
  *
- * Removes all handlers; none is running when this returns (RI-37), unless that is the caller.
- * May sleep.
+ * Removes all handlers. None is running when this returns (RI-37), except one that makes this call.
+ * Context: may sleep.
  *
  * Return: RI_RET_SUCCESS, RI_RET_VP_INVALID_HANDLE, RI_RET_RNIC_INUSE
  */
@@ -116,13 +116,13 @@ ri_api_return_t ri_do_rnic_close(ri_vp_handle_t vp_hdl, ri_err_data_t *err_data)
 /* ----- handlers ----- */
 
 /**
- * ri_do_async_set_event_handler - ri_async_set_event_handler
+ * ri_do_async_set_event_handler - set the handler of a device's events
  * @vp_hdl: of ri_rnic_open()
  * @async_event_callback: called for events from now on, instead of the old handler; may sleep.
  *			  NULL: events are not reported
  * @err_data: may be NULL
  *
- * The old handler is not running any more when this returns, unless it is the caller. May sleep.
+ * The old handler is not running when this returns, unless it makes this call. Context: may sleep.
  *
  * Return: RI_RET_SUCCESS, RI_RET_VP_INVALID_HANDLE
  */
@@ -161,14 +161,14 @@ static ri_api_return_t set_handler(struct rnic_vp *vp, ri_cq_event_handler_id_t 
 }
 
 /**
- * ri_do_cq_set_event_handler - ri_cq_set_event_handler (RI-34)
+ * ri_do_cq_set_event_handler - set a handler of completions (RI-34)
  * @vp_hdl: of ri_rnic_open()
  * @handler_id: 0 is set to a new id; an existing id gets @cq_callback as its handler
  * @cq_callback: may sleep; NULL: completions are not notified
  * @err_data: may be NULL
  *
  * The old handler is not running any more when this returns, unless the caller is in an
- * upcall. May sleep.
+ * upcall. Context: may sleep.
  *
  * Return: RI_RET_SUCCESS, RI_RET_VP_INVALID_HANDLE, RI_RET_INVALID_PARAMETER,
  * RI_RET_INVALID_HANDLER_ID; RI_RET_RESOURCE_SHORTAGE: all ids are in use
@@ -331,7 +331,10 @@ static void end_objects(struct rnic *rnic)
 			end(obj);
 }
 
-/* Hides an RNIC handle that was left, and so all of its objects. Return: false if there is none */
+/*
+ * Hides an RNIC handle that a client has left, and so all of its objects. @left: NULL if all are
+ * hidden already. Return: false if the device has no RNIC handle.
+ */
 static bool hide_rnic(struct rnic_vp *vp, struct rnic **left)
 {
 	struct rnic *rnic;
@@ -419,7 +422,7 @@ static struct ib_client kvp_client = {
 /**
  * ri_kvp_init - attach RNICs from now on
  *
- * May sleep. Return: 0 or -ENOMEM.
+ * Context: may sleep. Return: 0 or -ENOMEM.
  */
 int ri_kvp_init(void)
 {
@@ -429,7 +432,7 @@ int ri_kvp_init(void)
 /**
  * ri_kvp_exit - detach all RNICs, and end all of their objects
  *
- * May sleep.
+ * Context: may sleep.
  */
 void ri_kvp_exit(void)
 {

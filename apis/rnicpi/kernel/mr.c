@@ -17,7 +17,7 @@
 /**
  * struct memory - memory for a new region
  * @phys: a list of physical buffers, or NULL
- * @from: a region to take it from, or NULL; without both it is kernel memory at @va
+ * @from: a region that has the memory, or NULL. Without @phys and @from it is that at @va
  * @va: kernel address
  * @length: bytes
  */
@@ -89,7 +89,7 @@ static enum srnic_wc_status list_memory(struct rnic_vp *vp, struct ib_mr *mr,
 	return SRNIC_WC_SUCCESS;
 }
 
-/* Of a list of physical buffers, or a registration */
+/* The return code of what is wrong with a list of physical buffers, or with a registration */
 static ri_api_return_t code_of(enum srnic_wc_status native)
 {
 	static const ri_api_return_t codes[] = {
@@ -210,7 +210,7 @@ static ri_api_return_t reg(ri_rnic_handle_t rnic, const ri_mr_reg_attr_t *attr,
 }
 
 /**
- * ri_do_mr_reg - ri_mr_reg
+ * ri_do_mr_reg - register memory
  * @rnic: an RNIC handle
  * @mr_reg_attr: kernel memory, rights, PD
  * @mr: the region
@@ -220,7 +220,7 @@ static ri_api_return_t reg(ri_rnic_handle_t rnic, const ri_mr_reg_attr_t *attr,
  * @os_data: stored
  * @err_data: may be NULL
  *
- * May sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_PD_INVALID_HANDLE,
+ * Context: may sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_PD_INVALID_HANDLE,
  * RI_RET_INVALID_PARAMETER, RI_RET_MEM_INVALID_LENGTH, RI_RET_MEM_INVALID_ACCESS,
  * RI_RET_MEM_INVALID_ADDRESS, RI_RET_RESOURCE_SHORTAGE
  */
@@ -249,7 +249,7 @@ ri_api_return_t ri_do_mr_reg(ri_rnic_handle_t rnic, const ri_mr_reg_attr_t *mr_r
 }
 
 /**
- * ri_do_mr_reg_phys - ri_mr_reg_phys
+ * ri_do_mr_reg_phys - register physical buffers
  * @rnic: an RNIC handle
  * @mr_phys_attr: list of physical buffers, in the mode that the RNIC was opened with; TO, rights
  *		  and PD
@@ -260,7 +260,7 @@ ri_api_return_t ri_do_mr_reg(ri_rnic_handle_t rnic, const ri_mr_reg_attr_t *mr_r
  * @os_data: stored
  * @err_data: may be NULL
  *
- * May sleep. Return: as ri_do_mr_reg(), and RI_RET_MEM_INVALID_PBLE,
+ * Context: may sleep. Return: as ri_do_mr_reg(), and RI_RET_MEM_INVALID_PBLE,
  * RI_RET_MEM_INVALID_PBLE_LENGTH, RI_RET_MEM_INVALID_OFFSET
  */
 ri_api_return_t ri_do_mr_reg_phys(ri_rnic_handle_t rnic, ri_mr_reg_phys_attr_t *mr_phys_attr,
@@ -320,7 +320,7 @@ static ri_api_return_t reg_shared(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
 }
 
 /**
- * ri_do_mr_reg_shared - ri_mr_reg_shared
+ * ri_do_mr_reg_shared - register the memory of a region as another region
  * @rnic: an RNIC handle
  * @in_mr: a region of @rnic, with memory
  * @mr_reg_attr: TO, rights and PD of the new region; its length becomes that of @in_mr
@@ -331,7 +331,7 @@ static ri_api_return_t reg_shared(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
  * @os_data: stored
  * @err_data: may be NULL
  *
- * May sleep. Return: as ri_do_mr_reg(), and RI_RET_MR_INVALID_HANDLE
+ * Context: may sleep. Return: as ri_do_mr_reg(), and RI_RET_MR_INVALID_HANDLE
  */
 ri_api_return_t ri_do_mr_reg_shared(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
 				    ri_mr_reg_attr_t *mr_reg_attr, ri_mr_handle_t *out_mr,
@@ -378,7 +378,7 @@ static ri_api_return_t alloc(struct rnic_pd *pd, uint_t num, ri_mem_attr_t attr,
 }
 
 /**
- * ri_do_ltag_alloc - ri_ltag_alloc
+ * ri_do_ltag_alloc - allocate a region without memory
  * @rnic: an RNIC handle
  * @address_list_length: the largest number of physical buffers
  * @pd: a PD of @rnic
@@ -390,7 +390,7 @@ static ri_api_return_t alloc(struct rnic_pd *pd, uint_t num, ri_mem_attr_t attr,
  * @os_data: stored
  * @err_data: may be NULL
  *
- * May sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_PD_INVALID_HANDLE,
+ * Context: may sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_PD_INVALID_HANDLE,
  * RI_RET_INVALID_PARAMETER, RI_RET_RESOURCE_SHORTAGE
  */
 ri_api_return_t ri_do_ltag_alloc(ri_rnic_handle_t rnic, uint_t *address_list_length,
@@ -451,13 +451,13 @@ static void look(struct rnic_mr *m, ri_mr_info_t *info)
 }
 
 /**
- * ri_do_mr_query - ri_mr_query
+ * ri_do_mr_query - query a region
  * @rnic: an RNIC handle
  * @mr: a region of @rnic
  * @mr_info: filled in
  * @err_data: may be NULL
  *
- * May sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_MR_INVALID_HANDLE,
+ * Context: may sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_MR_INVALID_HANDLE,
  * RI_RET_INVALID_PARAMETER
  */
 ri_api_return_t ri_do_mr_query(ri_rnic_handle_t rnic, ri_mr_handle_t mr, ri_mr_info_t *mr_info,
@@ -480,10 +480,10 @@ ri_api_return_t ri_do_mr_query(ri_rnic_handle_t rnic, ri_mr_handle_t mr, ri_mr_i
 
 /**
  * struct change - a region that is registered anew
- * @attr: attributes that are asked for, and current ones
+ * @attr: its attributes afterwards: those that are asked for, and the present ones
  * @pd: its PD
  * @mem: its memory
- * @old: in its place before, until @old_pd is without it
+ * @old: its region of the RDMA core before; a user of @old_pd until end_old()
  * @old_pd: the PD of @old
  */
 struct change {
@@ -543,7 +543,7 @@ static void take_over(struct rnic_mr *m, struct ib_mr *mr, const struct change *
 	m->remote = c->attr.mem_attr & RI_MEM_FLAGS_REMOTE;
 }
 
-/* Without ri_lock: posts in progress may have looked it up */
+/* Without ri_lock. Posts in progress may have looked the old region up */
 static void end_old(const struct change *c)
 {
 	synchronize_rcu();
@@ -553,14 +553,14 @@ static void end_old(const struct change *c)
 	mutex_unlock(&ri_lock);
 }
 
-/* After an error of others the region is gone (L3782) */
+/* Does a rereg with this result leave the region? With any other the region is gone (L3782) */
 static bool leaves_it(ri_api_return_t ret)
 {
 	return !ret || ret == RI_RET_WINDOWS_BOUND || ret == RI_RET_RNIC_INVALID_HANDLE ||
 	       ret == RI_RET_MR_INVALID_HANDLE || ret == RI_RET_INVALID_PARAMETER;
 }
 
-/* Under ri_lock. All that changes nothing comes before the region is made Invalid */
+/* Under ri_lock. Errors that leave the region as it is are found before it is made Invalid */
 static ri_api_return_t rereg(struct rnic_mr *m, u32 mask, const ri_mr_reg_attr_t *asked,
 			     const ri_mr_reg_phys_attr_t *phys, ri_ltag_t key,
 			     const ri_rtag_t *rtag, struct change *c, ri_err_data_t *err_data)
@@ -618,7 +618,7 @@ static ri_api_return_t do_rereg(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr, u32
 		*out_mr = in_mr;
 		ri_tell_tags(to_mr(obj)->mr->lkey, ltag, rtag);
 	}
-	/* unless another call ends it, which waits for this one */
+	/* a hidden region is ended by another call, which waits for this one */
 	gone = !leaves_it(ret) && !obj->hidden;
 	if (gone)
 		WRITE_ONCE(obj->hidden, true);
@@ -634,7 +634,7 @@ static ri_api_return_t do_rereg(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr, u32
 }
 
 /**
- * ri_do_mr_rereg - ri_mr_rereg
+ * ri_do_mr_rereg - register a region anew
  * @rnic: an RNIC handle
  * @in_mr: a region of @rnic
  * @change_mask: RI_MR_REREG_*: which fields of @mr_attr are valid
@@ -646,9 +646,9 @@ static ri_api_return_t do_rereg(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr, u32
  * @os_data: ignored
  * @err_data: may be NULL
  *
- * May sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_MR_INVALID_HANDLE,
- * RI_RET_INVALID_PARAMETER, RI_RET_WINDOWS_BOUND: nothing has changed; any other: the region
- * is gone
+ * Context: may sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_MR_INVALID_HANDLE,
+ * RI_RET_INVALID_PARAMETER, RI_RET_WINDOWS_BOUND: nothing has changed; any other: the region is
+ * gone
  */
 ri_api_return_t ri_do_mr_rereg(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
 			       ri_mr_rereg_t change_mask, const ri_mr_reg_attr_t *mr_attr,
@@ -659,7 +659,7 @@ ri_api_return_t ri_do_mr_rereg(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
 }
 
 /**
- * ri_do_mr_rereg_phys - ri_mr_rereg_phys
+ * ri_do_mr_rereg_phys - register a region anew, with physical buffers
  * @rnic: an RNIC handle
  * @in_mr: a region of @rnic, not shared
  * @change_mask: RI_MR_REREG_*: which fields of @mr_phys_attr are valid
@@ -671,7 +671,7 @@ ri_api_return_t ri_do_mr_rereg(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
  * @os_data: ignored
  * @err_data: may be NULL
  *
- * May sleep. Return: as ri_do_mr_rereg()
+ * Context: may sleep. Return: as ri_do_mr_rereg()
  */
 ri_api_return_t ri_do_mr_rereg_phys(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
 				    ri_mr_rereg_t change_mask, ri_mr_reg_phys_attr_t *mr_phys_attr,
@@ -687,7 +687,7 @@ ri_api_return_t ri_do_mr_rereg_phys(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
  * ri_mr_end - end a region
  * @mr: nobody else knows it
  *
- * No peer or QP accesses the memory through the region after this. Takes ri_lock.
+ * No peer or QP accesses the memory through the region after this. Context: takes ri_lock.
  *
  * Return: 0; -EBUSY: windows are bound to it, and its handle is valid again.
  */
@@ -706,7 +706,7 @@ int ri_mr_end(struct rnic_mr *mr)
 	return 0;
 }
 
-/* The region is not hidden for a moment if it cannot be ended */
+/* Refuses before the region is hidden: the handle of a region that cannot be ended stays valid */
 static ri_api_return_t check_windows(ri_rnic_handle_t rnic, ri_mr_handle_t mr)
 {
 	struct srnic_native_stag is;
@@ -722,12 +722,12 @@ static ri_api_return_t check_windows(ri_rnic_handle_t rnic, ri_mr_handle_t mr)
 }
 
 /**
- * ri_do_mr_dereg - ri_mr_dereg
+ * ri_do_mr_dereg - deregister a region
  * @rnic: an RNIC handle
  * @mr: a region of @rnic
  * @err_data: may be NULL
  *
- * May sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_MR_INVALID_HANDLE,
+ * Context: may sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_MR_INVALID_HANDLE,
  * RI_RET_WINDOWS_BOUND
  */
 ri_api_return_t ri_do_mr_dereg(ri_rnic_handle_t rnic, ri_mr_handle_t mr, ri_err_data_t *err_data)

@@ -23,7 +23,7 @@ static int mw_new(struct rnic_mw *mw, struct rnic_pd *pd, ri_os_data_t os_data)
 }
 
 /**
- * ri_do_mw_alloc - ri_mw_alloc
+ * ri_do_mw_alloc - allocate a window
  * @rnic: an RNIC handle
  * @pd: a PD of @rnic
  * @mw_type: RI_MW_TYPE_NARROW
@@ -33,7 +33,7 @@ static int mw_new(struct rnic_mw *mw, struct rnic_pd *pd, ri_os_data_t os_data)
  * @os_data: stored
  * @err_data: may be NULL
  *
- * May sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_PD_INVALID_HANDLE,
+ * Context: may sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_PD_INVALID_HANDLE,
  * RI_RET_INVALID_PARAMETER, RI_RET_WINDOW_TYPE_UNSUPPORTED, RI_RET_RESOURCE_SHORTAGE
  */
 ri_api_return_t ri_do_mw_alloc(ri_rnic_handle_t rnic, ri_pd_handle_t pd, ri_mw_type_t mw_type,
@@ -67,7 +67,7 @@ ri_api_return_t ri_do_mw_alloc(ri_rnic_handle_t rnic, ri_pd_handle_t pd, ri_mw_t
 }
 
 /**
- * ri_do_mw_query - ri_mw_query
+ * ri_do_mw_query - query a window
  * @rnic: an RNIC handle
  * @mw: a window of @rnic
  * @mw_type: may be NULL, as the parameters below
@@ -77,7 +77,7 @@ ri_api_return_t ri_do_mw_alloc(ri_rnic_handle_t rnic, ri_pd_handle_t pd, ri_mw_t
  * @rtag: its STag
  * @err_data: may be NULL
  *
- * Process context. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE,
+ * Context: process. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE,
  * RI_RET_MW_INVALID_HANDLE
  */
 ri_api_return_t ri_do_mw_query(ri_rnic_handle_t rnic, ri_mw_handle_t mw, ri_mw_type_t *mw_type,
@@ -115,7 +115,7 @@ ri_api_return_t ri_do_mw_query(ri_rnic_handle_t rnic, ri_mw_handle_t mw, ri_mw_t
  * ri_mw_end - end a window, bound or not
  * @mw: nobody else knows it
  *
- * Takes ri_lock.
+ * Context: takes ri_lock.
  */
 void ri_mw_end(struct rnic_mw *mw)
 {
@@ -127,12 +127,12 @@ void ri_mw_end(struct rnic_mw *mw)
 }
 
 /**
- * ri_do_mw_dealloc - ri_mw_dealloc
+ * ri_do_mw_dealloc - free a window
  * @rnic: an RNIC handle
  * @mw: a window of @rnic
  * @err_data: may be NULL
  *
- * May sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_MW_INVALID_HANDLE
+ * Context: may sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_MW_INVALID_HANDLE
  */
 ri_api_return_t ri_do_mw_dealloc(ri_rnic_handle_t rnic, ri_mw_handle_t mw, ri_err_data_t *err_data)
 {

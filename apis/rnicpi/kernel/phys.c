@@ -105,7 +105,7 @@ static enum srnic_wc_status look(const struct rnic_vp *vp, const ri_mr_reg_phys_
  * @vp: the device; its mode says how to read the list
  * @attr: the list
  *
- * Any context. Return: the number; 0 if the list is invalid or too long.
+ * Context: any. Return: the number; 0 if the list is invalid or too long.
  */
 u32 ri_phys_blocks(struct rnic_vp *vp, const ri_mr_reg_phys_attr_t *attr)
 {
@@ -136,7 +136,7 @@ static bool put_entry(struct ib_mr *mr, const struct cut *cut, u64 *skip, u64 ad
  * @mr: of ib_alloc_mr()
  * @attr: the list
  *
- * Any context.
+ * Context: any.
  *
  * Return: success, SRNIC_WC_PAGE_SIZE, SRNIC_WC_PBE_SIZE,
  * SRNIC_WC_PBL_ENTRY, SRNIC_WC_FBO, SRNIC_WC_FR_LENGTH, SRNIC_WC_PBL_TOO_LONG.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Pinning (5.2): kernel memory does not move, so pins have no effect. And mapping: a software
- * RNIC uses the CPU's physical addresses. The lists of both serve to check their ends.
+ * RNIC uses the CPU's physical addresses. Both are listed to check the calls that end them.
  */
 
 #include <linux/mm.h>
@@ -50,7 +50,7 @@ static bool is_mapped(const void *vaddr)
  * @vaddr: its beginning
  * @len: bytes
  *
- * Any context.
+ * Context: any.
  */
 bool ri_is_memory(ri_vaddr_t vaddr, ri_length_t len)
 {
@@ -68,13 +68,13 @@ bool ri_is_memory(ri_vaddr_t vaddr, ri_length_t len)
 }
 
 /**
- * ri_svc_mem_pin - pin a range of kernel memory (ri_svc_mem_pin)
+ * ri_svc_mem_pin - pin a range of kernel memory
  * @vaddr: its beginning
  * @len: bytes
  * @os_data: stored; ri_svc_mem_unpin() has to pass the same
  * @err_data: may be NULL
  *
- * Ranges may be pinned more than once, and may overlap. May sleep.
+ * Ranges may be pinned more than once, and may overlap. Context: may sleep.
  *
  * Return: RI_RET_SUCCESS, RI_RET_RESOURCE_SHORTAGE; RI_RET_INVALID_PARAMETER: no such memory
  */
@@ -105,13 +105,13 @@ ri_api_return_t ri_svc_mem_pin(ri_vaddr_t vaddr, ri_length_t len, ri_os_data_t o
 EXPORT_SYMBOL_GPL(ri_svc_mem_pin);
 
 /**
- * ri_svc_mem_unpin - end a pin (ri_svc_mem_unpin)
+ * ri_svc_mem_unpin - end a pin
  * @vaddr: as it was pinned
  * @len: likewise
  * @os_data: likewise
  * @err_data: may be NULL
  *
- * May sleep. Return: RI_RET_SUCCESS; RI_RET_INVALID_PARAMETER: there is no such pin
+ * Context: may sleep. Return: RI_RET_SUCCESS; RI_RET_INVALID_PARAMETER: there is no such pin
  */
 ri_api_return_t ri_svc_mem_unpin(ri_vaddr_t vaddr, ri_length_t len, ri_os_data_t os_data,
 				 ri_err_data_t *err_data)
@@ -133,6 +133,7 @@ EXPORT_SYMBOL_GPL(ri_svc_mem_unpin);
 
 /**
  * ri_pin_exit - free all pins, at unload of the module
+ * Context: process.
  */
 void ri_pin_exit(void)
 {
@@ -145,7 +146,7 @@ void ri_pin_exit(void)
 
 /* ----- the same with an RNIC handle, and mappings ----- */
 
-/** ri_do_mem_pin - ri_mem_pin: ri_svc_mem_pin(), if the RNIC handle is valid */
+/** ri_do_mem_pin - check the RNIC handle, then ri_svc_mem_pin(); Context and Return: as that */
 ri_api_return_t ri_do_mem_pin(ri_rnic_handle_t rnic, ri_vaddr_t vaddr, ri_length_t len,
 			      ri_os_data_t os_data, ri_err_data_t *err_data)
 {
@@ -154,7 +155,7 @@ ri_api_return_t ri_do_mem_pin(ri_rnic_handle_t rnic, ri_vaddr_t vaddr, ri_length
 	return ri_svc_mem_pin(vaddr, len, os_data, err_data);
 }
 
-/** ri_do_mem_unpin - ri_mem_unpin: ri_svc_mem_unpin(), if the RNIC handle is valid */
+/** ri_do_mem_unpin - check the RNIC handle, then ri_svc_mem_unpin(); Context and Return: as that */
 ri_api_return_t ri_do_mem_unpin(ri_rnic_handle_t rnic, ri_vaddr_t vaddr, ri_length_t len,
 				ri_os_data_t os_data, ri_err_data_t *err_data)
 {
@@ -201,7 +202,7 @@ static void add_map(struct rnic *rnic, struct map *map)
 	spin_unlock_irqrestore(&rnic->map_lock, flags);
 }
 
-/* Return: a map with the same parameters, which is in the table no more; or NULL */
+/* Takes the map with these parameters out of the table. Return: NULL if there is none */
 static struct map *take_map(struct rnic *rnic, const ri_phys_buf_t *io, ri_os_data_t os_data)
 {
 	struct map *map, *found = NULL;
@@ -224,7 +225,7 @@ static struct map *take_map(struct rnic *rnic, const ri_phys_buf_t *io, ri_os_da
  * ri_maps_end - forget what an RNIC handle still maps
  * @rnic: nobody else knows it
  *
- * Any context.
+ * Context: any.
  */
 void ri_maps_end(struct rnic *rnic)
 {
@@ -238,7 +239,7 @@ void ri_maps_end(struct rnic *rnic)
 }
 
 /**
- * ri_do_mem_map - ri_mem_map
+ * ri_do_mem_map - look up the physical address of pinned memory
  * @rnic: an RNIC handle
  * @vaddr: of the kernel, pinned
  * @len: bytes
@@ -246,7 +247,7 @@ void ri_maps_end(struct rnic *rnic)
  * @os_data: stored; ri_mem_unmap() has to pass the same
  * @err_data: may be NULL
  *
- * Any context. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_INVALID_PARAMETER,
+ * Context: any. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_INVALID_PARAMETER,
  * RI_RET_RESOURCE_SHORTAGE
  */
 ri_api_return_t ri_do_mem_map(ri_rnic_handle_t rnic, ri_vaddr_t vaddr, ri_length_t len,
@@ -277,13 +278,13 @@ ri_api_return_t ri_do_mem_map(ri_rnic_handle_t rnic, ri_vaddr_t vaddr, ri_length
 }
 
 /**
- * ri_do_mem_unmap - ri_mem_unmap
+ * ri_do_mem_unmap - end what ri_do_mem_map() began
  * @rnic: as of ri_do_mem_map()
  * @io: likewise
  * @os_data: likewise
  * @err_data: may be NULL
  *
- * Any context. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE; RI_RET_INVALID_PARAMETER:
+ * Context: any. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE; RI_RET_INVALID_PARAMETER:
  * there is no such map
  */
 ri_api_return_t ri_do_mem_unmap(ri_rnic_handle_t rnic, ri_phys_buf_t *io, ri_os_data_t os_data,

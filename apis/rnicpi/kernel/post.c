@@ -133,7 +133,7 @@ static ri_api_return_t fill_bind(const struct rnic_qp *qp, ri_wr_bind_t *wr, str
 	return RI_RET_SUCCESS;
 }
 
-/* An invalid list is reported by the WR's status; the STag's key is the consumer's (RI-47) */
+/* The WR's status reports an invalid list; the consumer chooses the STag's key (RI-47) */
 static ri_api_return_t fill_fmr(const struct rnic_qp *qp, const ri_wr_fmr_t *wr, struct wqe *w)
 {
 	const ri_mr_reg_attr_t *common = &wr->attr.common;
@@ -142,7 +142,7 @@ static ri_api_return_t fill_fmr(const struct rnic_qp *qp, const ri_wr_fmr_t *wr,
 
 	if (!obj || obj->rnic != qp->obj.rnic)
 		return RI_RET_MR_INVALID_HANDLE;
-	/* ri_mr_rereg() may replace it, and keeps the old one until this call is over */
+	/* ri_mr_rereg() may replace this region, and keeps the old one until this call is over */
 	mr = READ_ONCE(to_mr(obj)->mr);
 	if ((wr->ltag ^ mr->lkey) >> SRNIC_STAG_KEY_BITS)
 		return RI_RET_MEM_INVALID_LTAG;
@@ -224,14 +224,14 @@ static ri_api_return_t post_one(struct rnic_qp *qp, ri_wr_t *ri, ri_err_data_t *
 }
 
 /**
- * ri_do_qp_postsq - ri_qp_postsq
+ * ri_do_qp_postsq - post send WRs
  * @rnic: an RNIC handle
  * @qp: a QP of @rnic
  * @wr: @num_wrs WRs, in order
  * @num_wrs: set to the number posted; an error belongs to the next WR
  * @err_data: may be NULL
  *
- * Any context. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_QP_INVALID_HANDLE,
+ * Context: any. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_QP_INVALID_HANDLE,
  * RI_RET_INVALID_PARAMETER, RI_RET_WR_INVALID_TYPE, RI_RET_WR_INVALID_FLAGS,
  * RI_RET_WR_SG_INVALID_FORMAT, RI_RET_RNIC_SG_LIMIT_EXCEEDED,
  * RI_RET_QP_CAPACITY_EXCEEDED, RI_RET_MW_INVALID_HANDLE, RI_RET_MR_INVALID_HANDLE,
@@ -280,7 +280,7 @@ static ri_api_return_t post_single(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_
 
 #include "rnicpi/shared/singles.h"
 
-/** ri_do_qp_post_fmr - ri_qp_post_fmr: see ri_do_qp_postsq() */
+/** ri_do_qp_post_fmr - post one fast-register; Context and Return: as ri_do_qp_postsq() */
 ri_api_return_t ri_do_qp_post_fmr(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_wr_type_t type,
 				  ri_wr_flags_t flags, ri_wr_id_t id, ri_mr_reg_phys_attr_t *attr,
 				  ri_ltag_t ltag, ri_rtag_t rtag, ri_mr_handle_t mr_handle,

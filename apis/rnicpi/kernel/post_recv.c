@@ -54,14 +54,14 @@ static ri_api_return_t none_posted(uint_t *num_wrs, ri_api_return_t ret, ri_err_
 }
 
 /**
- * ri_do_qp_postrq - ri_qp_postrq
+ * ri_do_qp_postrq - post receive WRs to a QP
  * @rnic: an RNIC handle
  * @qp: a QP of @rnic, without an SRQ
  * @wr: @num_wrs WRs, in order
  * @num_wrs: set to the number posted
  * @err_data: may be NULL
  *
- * Any context. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_QP_INVALID_HANDLE,
+ * Context: any. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_QP_INVALID_HANDLE,
  * RI_RET_INVALID_PARAMETER, RI_RET_QP_TIED_TO_SRQ, RI_RET_WR_INVALID_FLAGS,
  * RI_RET_RNIC_SG_LIMIT_EXCEEDED, RI_RET_QP_CAPACITY_EXCEEDED
  */
@@ -87,14 +87,14 @@ ri_api_return_t ri_do_qp_postrq(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_wr_
 }
 
 /**
- * ri_do_srq_post - ri_srq_post
+ * ri_do_srq_post - post receive WRs to an SRQ
  * @rnic: an RNIC handle
  * @srq_handle: an SRQ of @rnic
  * @wr: @num_wrs WRs
  * @num_wrs: set to the number posted
  * @err_data: may be NULL
  *
- * Any context. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE,
+ * Context: any. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE,
  * RI_RET_SRQ_INVALID_HANDLE, RI_RET_INVALID_PARAMETER, RI_RET_WR_INVALID_FLAGS,
  * RI_RET_RNIC_SG_LIMIT_EXCEEDED, RI_RET_QP_CAPACITY_EXCEEDED
  */

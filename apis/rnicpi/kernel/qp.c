@@ -125,7 +125,7 @@ static int qp_new(struct rnic *rnic, struct rnic_qp *qp, const ri_qp_attr_t *att
 }
 
 /**
- * ri_do_qp_create - ri_qp_create
+ * ri_do_qp_create - create a QP
  * @rnic: an RNIC handle
  * @attrs: in: attributes for create, as its page has them; out: actual ones
  * @qp: the QP, Idle
@@ -133,7 +133,7 @@ static int qp_new(struct rnic *rnic, struct rnic_qp *qp, const ri_qp_attr_t *att
  * @os_data: returned in each completion and event
  * @err_data: may be NULL
  *
- * ORD and IRD are granted as requested, or refused. May sleep.
+ * ORD and IRD are granted as requested, or refused. Context: may sleep.
  *
  * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_INVALID_PARAMETER,
  * RI_RET_PD_INVALID_HANDLE, RI_RET_CQ_INVALID_HANDLE, RI_RET_SRQ_INVALID_HANDLE,
@@ -193,14 +193,14 @@ static_assert(RDMAP_MAX_TERM_LEN <=
 	      sizeof_field(ri_iwarp_qp_attr_t, terminate_buffer));
 
 /**
- * ri_do_qp_query - ri_qp_query
+ * ri_do_qp_query - query a QP
  * @rnic: an RNIC handle
  * @qp: a QP of @rnic
  * @attrs: all attributes; CQs and SRQ as their os_data, the PD as its handle. The stream is
  *	   valid until the QP is Idle again, has another one, or is destroyed
  * @err_data: may be NULL
  *
- * May sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_QP_INVALID_HANDLE,
+ * Context: may sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_QP_INVALID_HANDLE,
  * RI_RET_INVALID_PARAMETER
  */
 ri_api_return_t ri_do_qp_query(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_qp_attr_t *attrs,
@@ -228,7 +228,7 @@ ri_api_return_t ri_do_qp_query(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_qp_a
  * ri_qp_end - end a QP
  * @qp: nobody else knows it
  *
- * None of its events is reported after this (RI-37). Takes ri_lock.
+ * None of its events is reported after this (RI-37). Context: takes ri_lock.
  *
  * Return: 0; -EBUSY: windows are bound to it, and its handle is valid again.
  */
@@ -254,7 +254,7 @@ int ri_qp_end(struct rnic_qp *qp)
 	return 0;
 }
 
-/* The QP is not hidden for a moment if it cannot be destroyed */
+/* Refuses before the QP is hidden: the handle of a QP that cannot be destroyed stays valid */
 static ri_api_return_t check_windows(ri_rnic_handle_t rnic, ri_qp_handle_t qp)
 {
 	struct srnic_native_qp is;
@@ -270,12 +270,12 @@ static ri_api_return_t check_windows(ri_rnic_handle_t rnic, ri_qp_handle_t qp)
 }
 
 /**
- * ri_do_qp_destroy - ri_qp_destroy
+ * ri_do_qp_destroy - destroy a QP
  * @rnic: an RNIC handle
  * @qp: a QP of @rnic, in any state
  * @err_data: may be NULL
  *
- * Cancels posted WRs, which get no completion. May sleep.
+ * Cancels posted WRs, which get no completion. Context: may sleep.
  *
  * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_QP_INVALID_HANDLE;
  * RI_RET_WINDOWS_BOUND: windows of type 2 are bound to it

@@ -18,7 +18,7 @@ static const ri_qp_state_t states[] = {
  * ri_qp_hold_stream - hold the file of the stream handle that is set now, and no other one
  * @qp: its mutex is held, or nobody else knows it
  *
- * May sleep.
+ * Context: may sleep.
  */
 void ri_qp_hold_stream(struct rnic_qp *qp)
 {
@@ -35,7 +35,7 @@ void ri_qp_hold_stream(struct rnic_qp *qp)
  * ri_qp_look - query the state of a QP
  * @qp: its attributes are brought up to date; its mutex is held
  *
- * Return: 0.
+ * Context: any. Return: 0.
  */
 int ri_qp_look(struct rnic_qp *qp)
 {
@@ -59,7 +59,7 @@ int ri_qp_look(struct rnic_qp *qp)
  * ri_qp_refresh - query the state of a QP, and let go of a stream that has ended
  * @qp: its mutex is held
  *
- * A stream ends with its connection: a QP that is Idle again has none (L2749). May sleep.
+ * A stream ends with its connection: a QP that is Idle again has none (L2749). Context: may sleep.
  */
 void ri_qp_refresh(struct rnic_qp *qp)
 {
@@ -76,7 +76,7 @@ void ri_qp_refresh(struct rnic_qp *qp)
  * @qp: with an SRQ; its mutex is held, or it is new
  * @limit: see srnic_native_rq_arm()
  *
- * Return: 0 or a negative errno.
+ * Context: any. Return: 0 or a negative errno.
  */
 int ri_qp_arm(struct rnic_qp *qp, u32 limit)
 {
@@ -88,7 +88,7 @@ int ri_qp_arm(struct rnic_qp *qp, u32 limit)
  * @qp: its mutex is held
  * @state: IB_QPS_*
  *
- * May sleep. Return: 0 or a negative errno.
+ * Context: may sleep. Return: 0 or a negative errno.
  */
 int ri_qp_set_state(struct rnic_qp *qp, int state)
 {
@@ -103,7 +103,7 @@ int ri_qp_set_state(struct rnic_qp *qp, int state)
  * @msg: the last message in streaming mode
  * @len: its bytes; 0: none, and this end sends the first FPDU
  *
- * May sleep. Return: 0 or a negative errno.
+ * Context: may sleep. Return: 0 or a negative errno.
  */
 int ri_qp_attach(struct rnic_qp *qp, char *msg, u32 len)
 {
@@ -143,7 +143,7 @@ static ri_api_return_t modify(struct rnic_qp *qp, ri_qp_attr_mask_t mask, ri_qp_
 }
 
 /**
- * ri_do_qp_modify - ri_qp_modify
+ * ri_do_qp_modify - change attributes and the state of a QP
  * @rnic: an RNIC handle
  * @qp: a QP of @rnic
  * @qp_mask: which of @attrs
@@ -151,8 +151,8 @@ static ri_api_return_t modify(struct rnic_qp *qp, ri_qp_attr_mask_t mask, ri_qp_
  * @err_data: may be NULL
  *
  * Idle to RTS takes the file of a connected TCP socket. The QP holds a reference to the file that
- * is set, in this call or an earlier one. With a last message the peer sends the first FPDU. May
- * sleep until the last message is sent.
+ * is set, in this call or an earlier one. With a last message the peer sends the first FPDU.
+ * Context: may sleep until the last message is sent.
  *
  * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_QP_INVALID_HANDLE,
  * RI_RET_INVALID_PARAMETER, RI_RET_QP_INVALID_STATE, RI_RET_QP_ATTRIBUTE_CANT_CHANGE,

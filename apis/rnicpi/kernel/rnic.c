@@ -39,7 +39,7 @@ static ri_api_return_t get_hdl(ri_vp_handle_t vp_hdl, ri_consumer_domain_t locat
 }
 
 /**
- * ri_do_rnic_get_hdl - ri_rnic_get_hdl
+ * ri_do_rnic_get_hdl - make an RNIC handle
  * @vp_hdl: of ri_rnic_open()
  * @location: one of the two; all consumers are in the kernel
  * @rnic: the handle
@@ -47,7 +47,7 @@ static ri_api_return_t get_hdl(ri_vp_handle_t vp_hdl, ri_consumer_domain_t locat
  * @os_data: stored
  * @err_data: may be NULL
  *
- * Takes ri_lock. Return: RI_RET_SUCCESS, RI_RET_VP_INVALID_HANDLE,
+ * Context: takes ri_lock. Return: RI_RET_SUCCESS, RI_RET_VP_INVALID_HANDLE,
  * RI_RET_INVALID_PARAMETER, RI_RET_RNIC_NOT_OPEN, RI_RET_RESOURCE_SHORTAGE
  */
 ri_api_return_t ri_do_rnic_get_hdl(ri_vp_handle_t vp_hdl, ri_consumer_domain_t location,
@@ -75,8 +75,8 @@ ri_api_return_t ri_do_rnic_get_hdl(ri_vp_handle_t vp_hdl, ri_consumer_domain_t l
  * ri_rnic_end - end an RNIC handle
  * @rnic: without objects; nobody else knows it
  *
- * No handler of its objects is running after this (L1841), unless that is the caller. Takes
- * ri_lock.
+ * No handler of its objects is running after this (L1841), except one that makes this call.
+ * Context: takes ri_lock.
  */
 void ri_rnic_end(struct rnic *rnic)
 {
@@ -88,12 +88,12 @@ void ri_rnic_end(struct rnic *rnic)
 }
 
 /**
- * ri_do_rnic_free_hdl - ri_rnic_free_hdl
+ * ri_do_rnic_free_hdl - free an RNIC handle
  * @vp_hdl: the device of @rnic
  * @rnic: without objects
  * @err_data: may be NULL
  *
- * May sleep. Return: RI_RET_SUCCESS, RI_RET_VP_INVALID_HANDLE,
+ * Context: may sleep. Return: RI_RET_SUCCESS, RI_RET_VP_INVALID_HANDLE,
  * RI_RET_RNIC_INVALID_HANDLE; RI_RET_RNIC_INUSE: it has objects
  */
 ri_api_return_t ri_do_rnic_free_hdl(ri_vp_handle_t vp_hdl, ri_rnic_handle_t rnic,
@@ -127,7 +127,7 @@ ri_api_return_t ri_do_rnic_free_hdl(ri_vp_handle_t vp_hdl, ri_rnic_handle_t rnic
  * ri_limits_of - the limits of a device
  * @rnic: an RNIC handle
  *
- * Process context. Return: the limits.
+ * Context: process. Return: the limits.
  */
 struct ri_limits ri_limits_of(const struct rnic *rnic)
 {
@@ -137,7 +137,7 @@ struct ri_limits ri_limits_of(const struct rnic *rnic)
 	return ri_limits_in(&dev, true);
 }
 
-/* One buffer: attributes of the RNIC, of iWARP and of the port, and then the port's addresses */
+/* An answer is one buffer: attributes of RNIC, iWARP and port, and then the port's addresses */
 struct answer {
 	ri_rnic_attr_t rnic;
 	ri_iwarp_rnic_attr_t iwarp;
@@ -231,14 +231,14 @@ static ri_api_return_t answer(const struct rnic_vp *vp, bool port, ri_rnic_attr_
 }
 
 /**
- * ri_do_rnic_query - ri_rnic_query
+ * ri_do_rnic_query - query the attributes of an RNIC
  * @rnic: an RNIC handle
  * @flags: RI_QUERY_RNIC_PORT_INFO, with the addresses of the port
  * @attrs: buffer for the attributes and all that they point to; NULL: only query the size
  * @attr_size: in: size of @attrs; out: the size needed
  * @err_data: may be NULL
  *
- * Process context. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE,
+ * Context: process. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE,
  * RI_RET_INVALID_PARAMETER; RI_RET_BUFFER_TOO_SMALL: only @attr_size is set
  */
 ri_api_return_t ri_do_rnic_query(ri_rnic_handle_t rnic, ri_rnic_query_flags_t flags,
@@ -275,14 +275,14 @@ static int pd_new(struct rnic *rnic, struct rnic_pd *pd, ri_os_data_t os_data)
 }
 
 /**
- * ri_do_pd_alloc - ri_pd_alloc
+ * ri_do_pd_alloc - allocate a PD
  * @rnic: an RNIC handle
  * @pd: the protection domain
  * @vp_data: ignored
  * @os_data: stored
  * @err_data: may be NULL
  *
- * May sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_INVALID_PARAMETER,
+ * Context: may sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_INVALID_PARAMETER,
  * RI_RET_RESOURCE_SHORTAGE
  */
 ri_api_return_t ri_do_pd_alloc(ri_rnic_handle_t rnic, ri_pd_handle_t *pd, ri_vp_data_t vp_data,
@@ -315,7 +315,7 @@ ri_api_return_t ri_do_pd_alloc(ri_rnic_handle_t rnic, ri_pd_handle_t *pd, ri_vp_
  * ri_pd_end - end a PD
  * @pd: without users; nobody else knows it
  *
- * Takes ri_lock.
+ * Context: takes ri_lock.
  */
 void ri_pd_end(struct rnic_pd *pd)
 {
@@ -326,12 +326,12 @@ void ri_pd_end(struct rnic_pd *pd)
 }
 
 /**
- * ri_do_pd_dealloc - ri_pd_dealloc
+ * ri_do_pd_dealloc - free a PD
  * @rnic: an RNIC handle
  * @pd: a PD of @rnic without objects
  * @err_data: may be NULL
  *
- * May sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_PD_INVALID_HANDLE,
+ * Context: may sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_PD_INVALID_HANDLE,
  * RI_RET_PD_INUSE
  */
 ri_api_return_t ri_do_pd_dealloc(ri_rnic_handle_t rnic, ri_pd_handle_t pd, ri_err_data_t *err_data)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * rnicpi.ko's own objects. A consumer has a handle of each, a number that calls look up: a
- * stale one finds nothing.
+ * rnicpi.ko's own objects. A consumer has a handle of each, a number that calls look up. A stale
+ * handle finds nothing.
  *
  * Objects are created and ended under ri_lock. Calls for any context look up and work in an RCU
- * read section; a call that sleeps holds the object, or ri_lock. Whoever ends an object hides it,
- * and waits for both kinds of calls: then nobody else knows it.
+ * read section; a call that sleeps holds the object, or ri_lock. A call that ends an object hides
+ * the object, and waits for both kinds of calls: then nobody else knows it.
  */
 #ifndef RNIC_H
 #define RNIC_H
@@ -43,8 +43,8 @@ struct rnic;
  * @rnic: the RNIC handle that it was created with; NULL for a device
  * @os_data: the consumer's
  * @hidden: it is being ended: a lookup of its handle fails
- * @ref: of its end, and of each call that sleeps
- * @idle: @ref is gone
+ * @ref: held by each call that sleeps, and until a call ends the object
+ * @idle: completed when nothing holds @ref
  * @users: ri_lock: number of objects that use it
  * @link: ri_lock: in @rnic->objects, in the order of creation
  * @rcu: frees it
@@ -62,7 +62,7 @@ struct rnic_obj {
 	struct rcu_head rcu;
 };
 
-/* Of a device. While it is closing it has no handlers any more, and the last ones are waited for */
+/* A device that is VP_CLOSING has no handlers any more, and ri_rnic_close() waits for the last */
 enum vp_state { VP_CLOSED, VP_OPEN, VP_CLOSING };
 
 /**
@@ -241,7 +241,7 @@ void ri_kal_leaving(ri_vp_handle_t vp_hdl);
 void ri_kal_forget(ri_rnic_handle_t rnic);
 void ri_kal_gone(ri_vp_handle_t vp_hdl);
 
-/* also called at the end of a device: without ri_lock; nobody else knows the object */
+/* Without ri_lock; nobody else knows the object. The end of a device calls them, too. */
 int ri_qp_end(struct rnic_qp *qp);
 void ri_cq_end(struct rnic_cq *cq);
 void ri_srq_end(struct rnic_srq *srq);

@@ -47,7 +47,7 @@ static int srq_new(struct rnic *rnic, struct rnic_srq *srq, ri_srq_attr_t *attrs
 }
 
 /**
- * ri_do_srq_create - ri_srq_create
+ * ri_do_srq_create - create an SRQ
  * @rnic: an RNIC handle
  * @srq_attrs: in: requested attributes; out: actual ones; a lowat other than 0 is armed
  * @srq: the SRQ
@@ -55,7 +55,7 @@ static int srq_new(struct rnic *rnic, struct rnic_srq *srq, ri_srq_attr_t *attrs
  * @os_data: returned in each event and by ri_qp_query()
  * @err_data: may be NULL
  *
- * May sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_INVALID_PARAMETER,
+ * Context: may sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_INVALID_PARAMETER,
  * RI_RET_PD_INVALID_HANDLE, RI_RET_RNIC_WR_LIMIT_EXCEEDED, RI_RET_RNIC_SG_LIMIT_EXCEEDED,
  * RI_RET_SRQ_LIMIT_OUT_OF_RANGE, RI_RET_RESOURCE_SHORTAGE
  */
@@ -113,14 +113,14 @@ static ri_api_return_t look(struct rnic_srq *srq, ri_srq_attr_t *a)
 }
 
 /**
- * ri_do_srq_query - ri_srq_query
+ * ri_do_srq_query - query an SRQ
  * @rnic: an RNIC handle
  * @srq: an SRQ of @rnic
  * @srq_attrs: all attributes
  * @err_data: may be NULL
  *
- * May sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_SRQ_INVALID_HANDLE,
- * RI_RET_INVALID_PARAMETER, RI_RET_SRQ_IN_ERROR
+ * Context: may sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE,
+ * RI_RET_SRQ_INVALID_HANDLE, RI_RET_INVALID_PARAMETER, RI_RET_SRQ_IN_ERROR
  */
 ri_api_return_t ri_do_srq_query(ri_rnic_handle_t rnic, ri_srq_handle_t srq,
 				ri_srq_attr_t *srq_attrs, ri_err_data_t *err_data)
@@ -137,15 +137,16 @@ ri_api_return_t ri_do_srq_query(ri_rnic_handle_t rnic, ri_srq_handle_t srq,
 }
 
 /**
- * ri_do_srq_modify - ri_srq_modify
+ * ri_do_srq_modify - set the low water mark of an SRQ
  * @rnic: an RNIC handle
  * @srq: an SRQ of @rnic
  * @srqmask: RI_SRQ_ATTR_LOWAT, which is armed anew
  * @attrs: the new value
  * @err_data: may be NULL
  *
- * May sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_SRQ_INVALID_HANDLE,
- * RI_RET_INVALID_PARAMETER, RI_RET_SRQ_RESIZE_UNSUPPORTED, RI_RET_SRQ_LIMIT_OUT_OF_RANGE
+ * Context: may sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE,
+ * RI_RET_SRQ_INVALID_HANDLE, RI_RET_INVALID_PARAMETER, RI_RET_SRQ_RESIZE_UNSUPPORTED,
+ * RI_RET_SRQ_LIMIT_OUT_OF_RANGE
  */
 ri_api_return_t ri_do_srq_modify(ri_rnic_handle_t rnic, ri_srq_handle_t srq,
 				 ri_srq_attr_mask_t srqmask, ri_srq_attr_t *attrs,
@@ -169,7 +170,7 @@ ri_api_return_t ri_do_srq_modify(ri_rnic_handle_t rnic, ri_srq_handle_t srq,
  * ri_srq_end - end an SRQ
  * @srq: without users; nobody else knows it
  *
- * None of its events is reported after this (RI-37). Takes ri_lock.
+ * None of its events is reported after this (RI-37). Context: takes ri_lock.
  */
 void ri_srq_end(struct rnic_srq *srq)
 {
@@ -182,12 +183,12 @@ void ri_srq_end(struct rnic_srq *srq)
 }
 
 /**
- * ri_do_srq_destroy - ri_srq_destroy
+ * ri_do_srq_destroy - destroy an SRQ
  * @rnic: an RNIC handle
  * @srq: an SRQ of @rnic that no QP uses
  * @err_data: may be NULL
  *
- * Posted WRs get no completion. May sleep.
+ * Posted WRs get no completion. Context: may sleep.
  *
  * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_SRQ_INVALID_HANDLE,
  * RI_RET_SRQ_INUSE

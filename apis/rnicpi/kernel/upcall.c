@@ -54,16 +54,16 @@ static void tell_events(struct work_struct *work)
 
 /**
  * ri_upcall_init - initialize the upcalls of a device
- * @vp: zero but for its ibdev
+ * @vp: zero except its ibdev
  *
- * May sleep. Return: 0, and @vp->wq is to be destroyed; or -ENOMEM.
+ * Context: may sleep. Return: 0, and @vp->wq is to be destroyed; or -ENOMEM.
  */
 int ri_upcall_init(struct rnic_vp *vp)
 {
 	spin_lock_init(&vp->lock);
 	INIT_LIST_HEAD(&vp->events);
 	INIT_WORK(&vp->work, tell_events);
-	/* a consumer may be what memory is written to */
+	/* WQ_MEM_RECLAIM: the kernel may write memory back through a consumer to free it */
 	vp->wq = alloc_workqueue("rnicpi-%s", WQ_UNBOUND | WQ_MEM_RECLAIM, 0,
 				 dev_name(&vp->ibdev->dev));
 	return vp->wq ? 0 : -ENOMEM;
@@ -75,7 +75,7 @@ int ri_upcall_init(struct rnic_vp *vp)
  * @obj: the object of the event: a CQ, a QP, an SRQ, or the device
  * @type: of the event
  *
- * Any context.
+ * Context: any.
  */
 void ri_raise(struct rnic_vp *vp, struct rnic_obj *obj, ri_async_event_type_t type)
 {
@@ -105,7 +105,7 @@ void ri_raise(struct rnic_vp *vp, struct rnic_obj *obj, ri_async_event_type_t ty
  * @vp: its device
  * @obj: an object that raises no more events; or NULL: drop all events of the device so far
  *
- * Waits for the upcall in progress, unless that is the caller. May sleep; no lock is held.
+ * Waits for the upcall in progress, unless that makes the call. Context: may sleep, without a lock.
  */
 void ri_upcall_end(struct rnic_vp *vp, struct rnic_obj *obj)
 {
@@ -166,7 +166,7 @@ static const ri_async_event_type_t qp_events[SRNIC_EV_COUNT] = {
  * @ibqp: of a struct rnic_qp
  * @event: what srnic.ko reports
  *
- * Any context.
+ * Context: any.
  */
 void ri_qp_event(struct ib_qp *ibqp, enum srnic_event event)
 {
@@ -181,7 +181,7 @@ void ri_qp_event(struct ib_qp *ibqp, enum srnic_event event)
  * @event: of the RDMA core
  * @context: the struct rnic_srq
  *
- * Any context.
+ * Context: any.
  */
 void ri_srq_event(struct ib_event *event, void *context)
 {
@@ -196,7 +196,7 @@ void ri_srq_event(struct ib_event *event, void *context)
  * @event: of the RDMA core
  * @context: the struct rnic_cq
  *
- * Any context.
+ * Context: any.
  */
 void ri_cq_event(struct ib_event *event, void *context)
 {
@@ -222,7 +222,7 @@ static void tell_cq(struct work_struct *work)
  * @ibcq: of a struct rnic_cq with a handler id
  * @context: the struct rnic_cq
  *
- * Any context.
+ * Context: any.
  */
 void ri_cq_ready(struct ib_cq *ibcq, void *context)
 {
@@ -235,6 +235,7 @@ void ri_cq_ready(struct ib_cq *ibcq, void *context)
 /**
  * ri_cq_ready_init - initialize the upcalls of a CQ
  * @cq: new
+ * Context: any.
  */
 void ri_cq_ready_init(struct rnic_cq *cq)
 {
@@ -245,7 +246,7 @@ void ri_cq_ready_init(struct rnic_cq *cq)
  * ri_cq_ready_end - stop the upcalls of a CQ (RI-37)
  * @cq: not used by a QP
  *
- * Waits for its handler, unless that is the caller. May sleep; no lock is held.
+ * Waits for its handler, unless that makes the call. Context: may sleep, without a lock.
  */
 void ri_cq_ready_end(struct rnic_cq *cq)
 {
@@ -256,10 +257,10 @@ void ri_cq_ready_end(struct rnic_cq *cq)
 }
 
 /**
- * ri_upcall_flush - wait until no handler is running that was replaced, or has ended its object
+ * ri_upcall_flush - wait for the handlers that are running
  * @vp: its device
  *
- * Does not wait if the caller is in an upcall itself. May sleep; no lock is held.
+ * Does not wait if the caller is in an upcall itself. Context: may sleep; no lock is held.
  */
 void ri_upcall_flush(struct rnic_vp *vp)
 {

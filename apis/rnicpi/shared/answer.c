@@ -17,7 +17,7 @@ static ri_api_return_t say(ri_err_data_t *err_data, ri_api_return_t ret, uint32_
 }
 
 /**
- * ri_answer() - The end of a call that reaches verbs without an error, or not at all
+ * ri_answer() - Answer a call that verbs has not refused
  * @err_data: set to the code of the access layer, 0 on success; or NULL
  * @ret: the return code
  *
@@ -67,7 +67,7 @@ static ri_api_return_t code_of(int err, ri_api_return_t busy)
 }
 
 /**
- * ri_failed() - Verbs has refused a call
+ * ri_failed() - Answer a call that verbs has refused
  * @err_data: set to the errno, or NULL
  * @err: an errno, of either sign
  * @busy: the code for EBUSY
@@ -105,7 +105,7 @@ static ri_api_return_t stream_code_of(int err)
 }
 
 /**
- * ri_stream_failed() - The device has refused a stream
+ * ri_stream_failed() - Answer a call whose stream the device has refused
  * @err_data: set to the errno, or NULL
  * @err: an errno, of either sign
  *
@@ -119,7 +119,7 @@ ri_api_return_t ri_stream_failed(ri_err_data_t *err_data, int err)
 }
 
 /**
- * ri_invalid() - The code of a handle that is none
+ * ri_invalid() - The code of an invalid handle
  * @kind: the expected kind
  *
  * Context: any.

@@ -26,7 +26,7 @@ const struct ri_ops ri_no_ops = {
 		return ri_answer(err_data, code);				\
 	}
 
-/* For the kernel or privileged callers (3.2.1), optional, InfiniBand's (1.3); L4395, L4446 */
+/* By callers of functions.h: privileged (3.2.1), optional, InfiniBand's (1.3); L4395, L4446 */
 #define ONLY_ALL(...)
 #ifdef __KERNEL__
 #define ONLY_KERNEL(...)

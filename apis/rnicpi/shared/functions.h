@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
  * The functions of a vector, in the order of the specification. librnicpi and rnicpi.ko include
- * it, more than once, to generate code for each function: it has no guard.
+ * this file more than once, to generate code for each function: it has no guard.
  *
  *	RI_FUNCTION(name, handle, callers, parameters...)
  *

@@ -160,7 +160,7 @@ static ri_api_return_t move(struct rnic_qp *qp, uint32_t mask, const ri_qp_attr_
 		err = ri_qp_set_state(qp, VERBS_STATE(ERR));
 		break;
 	default:
-		/* from Error, after all WRs are flushed (L2783) */
+		/* to Idle, from Error, after all WRs are flushed (L2783) */
 		err = ri_qp_set_state(qp, VERBS_STATE(RESET));
 		if (!err)
 			qp->have_llp = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* What the vectors are made of: a function for each of rnicpi.h, by the type that it has there. */
+/* What the vectors are made of. ri_X() of rnicpi_osdfunc.h calls ri_do_X(), of type ri_op_X_t. */
 #ifndef RNICPI_OPS_H
 #define RNICPI_OPS_H
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Limits of a device. Checks of new queues and of WRs: each has its own code. */
+/* Limits of a device. Checks of new queues and of WRs: each has its own return code. */
 #include "rnicpi/shared/os.h"
 #include "rnicpi/shared/rules.h"
 
 /**
  * ri_limits_in() - The limits of a device
  * @dev: its attributes
- * @rq_marks: it tells of the high water mark of a QP with an SRQ
+ * @rq_marks: the device reports the high water mark of a QP with an SRQ
  *
  * Context: any.
  * Return: the limits.
@@ -27,7 +27,7 @@ struct ri_limits ri_limits_in(const struct srnic_uresp_dev_query *dev, bool rq_m
 /**
  * ri_fill_rnic() - The attributes of a device, as RNICPI has them
  * @dev: its attributes
- * @a: filled in, but for what only the library or only the module has
+ * @a: filled in, except what only the library or only the module has
  *
  * Context: any.
  */
@@ -177,7 +177,7 @@ static const struct rule {
 	[RI_WR_TYPE_FETCH_AND_ADD]		= { ANY, RI_RET_RNIC_ATOMICS_UNSUPPORTED },
 };
 
-/* Any other type is not of RC on iWARP */
+/* A type beyond the last is not one of an RC QP on iWARP */
 static ri_api_return_t refused(uint32_t type)
 {
 	if (type > RI_WR_TYPE_FETCH_AND_ADD)

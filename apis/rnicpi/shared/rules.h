@@ -8,7 +8,7 @@
 
 struct rnic_qp;
 
-/* Of a device. @rq_marks: it tells of the high water mark of a QP with an SRQ */
+/* Limits of a device. @rq_marks: it reports the high water mark of a QP with an SRQ */
 struct ri_limits {
 	uint32_t qp_wr, qp_sge, srq_wr, srq_sge, ird, ord;
 	bool rq_marks;
@@ -31,7 +31,7 @@ ri_api_return_t ri_modify(struct rnic_qp *qp, const struct ri_limits *n, uint32_
 			  const ri_qp_attr_t *attrs, ri_err_data_t *err_data);
 int ri_arm(struct rnic_qp *qp, bool arm);
 
-/* librnicpi and rnicpi.ko each have their own. They return an errno, and may sleep */
+/* librnicpi and rnicpi.ko each have their own of these, which return an errno, and may sleep */
 int ri_qp_look(struct rnic_qp *qp);
 int ri_qp_arm(struct rnic_qp *qp, uint32_t limit);
 int ri_qp_set_state(struct rnic_qp *qp, int state);

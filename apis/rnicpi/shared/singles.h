@@ -4,7 +4,7 @@
  * rnicpi.ko include it; each has its own post_single().
  */
 
-/** ri_do_qp_post_send - ri_qp_post_send: see ri_do_qp_postsq() */
+/** ri_do_qp_post_send - post one Send; Context and Return: as ri_do_qp_postsq() */
 ri_api_return_t ri_do_qp_post_send(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_wr_type_t type,
 				   ri_wr_flags_t flags, ri_wr_id_t id, ri_data_seg_t *sg_list,
 				   ri_rtag_t rtag, uint_t num_sgle, uint32_t imm_data,
@@ -15,7 +15,7 @@ ri_api_return_t ri_do_qp_post_send(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_
 	return post_single(rnic, qp, &wr, RI_WR_TYPE_SEND, RI_WR_TYPE_SEND_INVALIDATE, err_data);
 }
 
-/** ri_do_qp_post_rdma_write - ri_qp_post_rdma_write: see ri_do_qp_postsq() */
+/** ri_do_qp_post_rdma_write - post one RDMA Write; Context and Return: as ri_do_qp_postsq() */
 ri_api_return_t ri_do_qp_post_rdma_write(ri_rnic_handle_t rnic, ri_qp_handle_t qp,
 					 ri_wr_type_t type, ri_wr_flags_t flags, ri_wr_id_t id,
 					 ri_data_seg_t *sg_list, uint64_t rdma_addr, ri_rtag_t rtag,
@@ -28,7 +28,7 @@ ri_api_return_t ri_do_qp_post_rdma_write(ri_rnic_handle_t rnic, ri_qp_handle_t q
 	return post_single(rnic, qp, &wr, RI_WR_TYPE_RDMA_WRITE, RI_WR_TYPE_RDMA_WRITE, err_data);
 }
 
-/** ri_do_qp_post_rdma_read - ri_qp_post_rdma_read: see ri_do_qp_postsq() */
+/** ri_do_qp_post_rdma_read - post one RDMA Read; Context and Return: as ri_do_qp_postsq() */
 ri_api_return_t ri_do_qp_post_rdma_read(ri_rnic_handle_t rnic, ri_qp_handle_t qp,
 					ri_wr_type_t type, ri_wr_flags_t flags, ri_wr_id_t id,
 					ri_data_seg_t *sg_list, uint64_t rdma_addr, uint_t num_sgle,
@@ -40,7 +40,7 @@ ri_api_return_t ri_do_qp_post_rdma_read(ri_rnic_handle_t rnic, ri_qp_handle_t qp
 			   RI_WR_TYPE_RDMA_READ_LOCAL_INVALIDATE, err_data);
 }
 
-/** ri_do_qp_post_bind - ri_qp_post_bind: see ri_do_qp_postsq() */
+/** ri_do_qp_post_bind - post one bind of a window; Context and Return: as ri_do_qp_postsq() */
 ri_api_return_t ri_do_qp_post_bind(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_wr_type_t type,
 				   ri_wr_flags_t flags, ri_wr_id_t id, ri_mw_handle_t mw_handle,
 				   ri_rtag_t rtag, ri_mr_handle_t mr_handle, ri_ltag_t ltag,
@@ -53,7 +53,7 @@ ri_api_return_t ri_do_qp_post_bind(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_
 	return post_single(rnic, qp, &wr, RI_WR_TYPE_BIND, RI_WR_TYPE_BIND, err_data);
 }
 
-/** ri_do_qp_post_local_invalidate - ri_qp_post_local_invalidate: see ri_do_qp_postsq() */
+/** ri_do_qp_post_local_invalidate - post one; Context and Return: as ri_do_qp_postsq() */
 ri_api_return_t ri_do_qp_post_local_invalidate(ri_rnic_handle_t rnic, ri_qp_handle_t qp,
 					       ri_wr_type_t type, ri_wr_flags_t flags,
 					       ri_wr_id_t id, ri_ltag_t ltag, ri_rtag_t rtag,
@@ -65,7 +65,7 @@ ri_api_return_t ri_do_qp_post_local_invalidate(ri_rnic_handle_t rnic, ri_qp_hand
 			   RI_WR_TYPE_LOCAL_INVALIDATE_MW, err_data);
 }
 
-/** ri_do_qp_post_recv - ri_qp_post_recv: ri_do_qp_postrq() of one */
+/** ri_do_qp_post_recv - post one receive; Context and Return: as ri_do_qp_postrq() */
 ri_api_return_t ri_do_qp_post_recv(ri_rnic_handle_t rnic, ri_qp_handle_t qp_handle,
 				   ri_wr_flags_t flags, ri_wr_id_t id, ri_data_seg_t *sg_list,
 				   uint_t num_sgls, ri_err_data_t *err_data)
@@ -76,7 +76,7 @@ ri_api_return_t ri_do_qp_post_recv(ri_rnic_handle_t rnic, ri_qp_handle_t qp_hand
 	return ri_do_qp_postrq(rnic, qp_handle, &wr, &one, err_data);
 }
 
-/** ri_do_srq_post_recv - ri_srq_post_recv: ri_do_srq_post() of one */
+/** ri_do_srq_post_recv - post one receive; Context and Return: as ri_do_srq_post() */
 ri_api_return_t ri_do_srq_post_recv(ri_rnic_handle_t rnic, ri_srq_handle_t srq_handle,
 				    ri_wr_flags_t flags, ri_wr_id_t id, ri_data_seg_t *sg_list,
 				    uint_t num_sgls, ri_err_data_t *err_data)

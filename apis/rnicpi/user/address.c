@@ -114,7 +114,7 @@ static bool interface_of(const struct sockaddr *addr, char *name, size_t size)
 	return ifa;
 }
 
-/* The name is not enough: another network namespace may have an interface of that name. */
+/* The interface's name is not enough: another network namespace may have one of that name. */
 static bool has_gid(const struct ibv_device *device, const struct sockaddr *addr)
 {
 	struct in6_addr want = gid_of(addr), gid;
@@ -203,7 +203,7 @@ ri_api_return_t rix_rnic_by_remote_addr(const struct sockaddr *addr, ri_vp_handl
 	fd = socket(addr->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return ri_failed(err_data, errno, RI_RET_FAIL);
-	/* nothing is sent: it only finds the route */
+	/* connect() of a datagram socket finds the route, and sends nothing */
 	found = !connect(fd, (struct sockaddr *)&to, length_of(addr)) &&
 		!getsockname(fd, (struct sockaddr *)&from, &len);
 	close(fd);

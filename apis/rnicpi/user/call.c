@@ -22,7 +22,7 @@ static void *found(void *object, ri_rnic_handle_t rnic, enum ri_kind kind, ri_ap
  * @ret: set to RI_RET_SUCCESS, or to the code of the invalid handle
  *
  * Context: any thread; may wait for a call that ends the object.
- * Return: the object, which stays as its RNIC, or NULL.
+ * Return: the object, which stays until the call ends, as does its RNIC; or NULL.
  */
 void *ri_enter(ri_rnic_handle_t rnic, enum ri_kind kind, ri_handle_t handle, ri_api_return_t *ret)
 {

@@ -109,7 +109,7 @@ static ri_api_return_t create(struct rnic *rnic, ri_cq_attr_t *attr, ri_cq_handl
 }
 
 /**
- * ri_do_cq_create() - ri_cq_create
+ * ri_do_cq_create() - Create a CQ
  * @rnic: an RNIC handle
  * @cq_attr: num_cqe: in: requested entries; out: actual number. handler_id is ignored
  * @cq: the CQ
@@ -149,7 +149,7 @@ static bool has_overflowed(const struct rnic_cq *cq)
 }
 
 /**
- * ri_do_cq_query() - ri_cq_query
+ * ri_do_cq_query() - Query a CQ
  * @rnic: an RNIC handle
  * @cq: a CQ of @rnic
  * @cq_attr: set to the number of entries, with a handler_id of 0
@@ -201,7 +201,7 @@ static ri_api_return_t resize(struct rnic_cq *cq, ri_cq_attr_t *attr, ri_err_dat
 }
 
 /**
- * ri_do_cq_modify() - ri_cq_modify
+ * ri_do_cq_modify() - Resize a CQ
  * @rnic: an RNIC handle
  * @cq: a CQ of @rnic
  * @mask: RI_CQ_MODIFY_MASK_NUM_CQE
@@ -235,7 +235,7 @@ ri_api_return_t ri_do_cq_modify(ri_rnic_handle_t rnic, ri_cq_handle_t cq, ri_cq_
 }
 
 /**
- * ri_cq_end() - End a CQ but for its memory
+ * ri_cq_end() - End a CQ except its memory
  * @cq: the caller's alone
  *
  * Context: any thread; sleeps.
@@ -255,7 +255,7 @@ int ri_cq_end(void *cq)
 }
 
 /**
- * ri_do_cq_destroy() - ri_cq_destroy
+ * ri_do_cq_destroy() - Destroy a CQ
  * @rnic: an RNIC handle
  * @cq: a CQ of @rnic that no QP uses
  * @err_data: may be NULL
@@ -272,7 +272,7 @@ ri_api_return_t ri_do_cq_destroy(ri_rnic_handle_t rnic, ri_cq_handle_t cq, ri_er
 }
 
 /**
- * ri_do_cq_req_notification() - ri_cq_req_notification
+ * ri_do_cq_req_notification() - Arm a CQ for one notification
  * @rnic: an RNIC handle
  * @cq: a CQ of @rnic
  * @type: the completions that are notified at rix_cq_fd()
@@ -302,7 +302,7 @@ ri_api_return_t ri_do_cq_req_notification(ri_rnic_handle_t rnic, ri_cq_handle_t 
 
 /* --- completions --- */
 
-/* poll_lock of one of the QP's CQs is held, so that it stays. Takes qp_lock. */
+/* poll_lock of one of the QP's CQs is held, so the QP stays. Takes qp_lock. */
 static struct rnic_qp *qp_of_number(struct rnic *rnic, uint32_t qpn)
 {
 	struct rnic_qp *qp;
@@ -315,7 +315,10 @@ static struct rnic_qp *qp_of_number(struct rnic *rnic, uint32_t qpn)
 	return qp;
 }
 
-/* Under poll_lock. Merges @wc with the WR's slot. Return: its QP; NULL if that is destroyed. */
+/*
+ * Under poll_lock. Merges @wc with the WR's slot. Return: the WR's QP; NULL if the QP is destroyed,
+ * or has no such slot.
+ */
 static const struct rnic_qp *complete(struct rnic_cq *cq, const struct ibv_wc *wc, ri_wc_t *out)
 {
 	struct rnic_qp *qp = qp_of_number(cq->rnic, wc->qp_num);
@@ -342,7 +345,7 @@ static const struct rnic_qp *complete(struct rnic_cq *cq, const struct ibv_wc *w
 	return qp;
 }
 
-/* Room for one more. Return: NULL if the CQ has no more entries, or without memory. */
+/* Finds room for one completion. Return: NULL if the CQ has no more entries, or without memory. */
 static struct rnic_kept *kept_next(struct rnic_cq *cq)
 {
 	uint32_t max = cq->cq->cqe, room = cq->room ? 2 * cq->room : BATCH;
@@ -428,7 +431,7 @@ void ri_cq_keep(struct rnic_cq *cq, const struct rnic_qp *gone)
 	int n = BATCH, left, i;
 
 	pthread_mutex_lock(&cq->poll_lock);
-	/* the CQ had no more of the QP than this when it came to rest, and others still complete */
+	/* of a QP at rest @cq has no more than it has entries; other QPs may go on to complete */
 	for (left = cq->cq->cqe; left > 0 && n == BATCH; left -= n) {
 		n = ibv_poll_cq(cq->cq, BATCH, wc);
 		for (i = 0; i < n; i++)
@@ -459,7 +462,7 @@ static ri_api_return_t poll_cq(struct rnic_cq *cq, ri_wc_t *wcs, uint_t *num)
 }
 
 /**
- * ri_do_cq_poll() - ri_cq_poll
+ * ri_do_cq_poll() - Take completions from a CQ
  * @rnic: an RNIC handle
  * @cq: a CQ of @rnic
  * @wcs: array of @num_wcs completions

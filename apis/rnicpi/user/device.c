@@ -29,7 +29,7 @@ bool ri_vp_is_known(const char *lib_path)
 }
 
 /**
- * ri_device_list() - All devices
+ * ri_device_list() - List all devices
  *
  * Context: any thread; sleeps.
  * Return: for ibv_free_device_list(); NULL with errno
@@ -39,7 +39,7 @@ struct ibv_device **ri_device_list(void)
 	struct ibv_device **list = ibv_get_device_list(NULL);
 
 	if (!list && errno == ENOSYS)
-		errno = ENOMEM;		/* libibverbs: for a shortage, and without RDMA */
+		errno = ENOMEM;		/* libibverbs says ENOSYS if memory is short, too */
 	return list;
 }
 
@@ -90,7 +90,7 @@ ri_vp_handle_t ri_vp_of(struct ibv_device *device)
 }
 
 /**
- * ri_vps_renew() - New handles for all devices
+ * ri_vps_renew() - Give all devices new handles
  *
  * Context: ri_lock is held; in a child, in which no handle is valid.
  */

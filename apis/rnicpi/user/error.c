@@ -4,7 +4,7 @@
 #include "rnic.h"
 
 /**
- * ri_restore_errno() - End of KEEP_ERRNO
+ * ri_restore_errno() - Restore errno at the end of a call with KEEP_ERRNO
  * @saved: errno at the beginning of the call
  *
  * Context: any thread.

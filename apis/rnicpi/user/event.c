@@ -92,7 +92,7 @@ static uint32_t number_of(uint32_t object, const struct ibv_async_event *event)
 	}
 }
 
-/* Return: 0; ENOMSG: RNICPI does not have the event; or an errno, EAGAIN for none */
+/* Return: 0; ENOMSG: RNICPI does not have the event; EAGAIN: there is none; or an errno */
 static int read_foreign(struct rnic *rnic, struct srnic_event_record *rec)
 {
 	struct ibv_async_event event;
@@ -180,7 +180,7 @@ static void fill(struct rix_event *event, const struct srnic_event_record *rec)
 	event->terminate_msg_length = ri_terminate_bytes(event->terminate_buffer, &rec->term);
 }
 
-/* The queues of the QP are as new before the program is told */
+/* Makes the queues of the QP as new before the program gets the event */
 static void close_complete(struct rnic *rnic, uint32_t number)
 {
 	ri_os_data_t os_data;
@@ -193,7 +193,7 @@ static void close_complete(struct rnic *rnic, uint32_t number)
 	handle_leave(handle);
 }
 
-/* Return: 0 or an errno, EAGAIN for none */
+/* Return: 0 or an errno, EAGAIN if there is no event */
 static int next_event(struct rnic *rnic, struct rix_event *event)
 {
 	struct srnic_event_record rec;

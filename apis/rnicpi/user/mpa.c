@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * The start-up frames of MPA (RFC 5044 7.1, revision 1), which RNICPI leaves to the program
- * (1.2.3). Never reads beyond a frame: the next byte may belong to the first FPDU.
+ * (1.2.3). rix_mpa_recv() never reads beyond a frame: the next byte may belong to the first FPDU.
  */
 #include <errno.h>
 #include <string.h>

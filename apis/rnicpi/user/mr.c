@@ -57,7 +57,7 @@ static ri_api_return_t make_mr(ri_rnic_handle_t rnic, const ri_mr_reg_attr_t *at
 }
 
 /**
- * ri_do_mr_reg() - ri_mr_reg
+ * ri_do_mr_reg() - Register memory
  * @rnic: an RNIC handle
  * @mr_reg_attr: memory of the caller, rights, PD
  * @mr: the region
@@ -97,7 +97,7 @@ ri_api_return_t ri_do_mr_reg(ri_rnic_handle_t rnic, const ri_mr_reg_attr_t *mr_r
 }
 
 /**
- * ri_do_mr_reg_shared() - ri_mr_reg_shared
+ * ri_do_mr_reg_shared() - Register the memory of a region as another region
  * @rnic: an RNIC handle
  * @in_mr: a region of @rnic
  * @mr_reg_attr: TO, rights and PD of the new region; its length becomes that of @in_mr
@@ -176,7 +176,7 @@ static int look(struct rnic_mr *m, ri_mr_info_t *info)
 }
 
 /**
- * ri_do_mr_query() - ri_mr_query
+ * ri_do_mr_query() - Query a region
  * @rnic: an RNIC handle
  * @mr: a region of @rnic
  * @mr_info: filled in
@@ -259,7 +259,7 @@ static ri_api_return_t enter_pd_and_rereg(ri_rnic_handle_t rnic, struct rnic_mr 
 	return ret;
 }
 
-/* After most errors the old region is gone (L3782), but not if windows are bound to it */
+/* After most errors the old region is gone (L3782), except if windows are bound to it */
 static ri_api_return_t end_of_rereg(struct rnic_mr *m, ri_mr_handle_t in, ri_api_return_t ret,
 				    ri_err_data_t *err_data)
 {
@@ -275,7 +275,7 @@ static ri_api_return_t end_of_rereg(struct rnic_mr *m, ri_mr_handle_t in, ri_api
 }
 
 /**
- * ri_do_mr_rereg() - ri_mr_rereg
+ * ri_do_mr_rereg() - Register a region anew
  * @rnic: an RNIC handle
  * @in_mr: a region of @rnic
  * @change_mask: RI_MR_REREG_*: which fields of @mr_attr are valid
@@ -327,7 +327,7 @@ ri_api_return_t ri_do_mr_rereg(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
 }
 
 /**
- * ri_mr_end() - End a region but for its memory
+ * ri_mr_end() - End a region except its memory
  * @mr: the caller's alone
  *
  * Context: any thread; sleeps.
@@ -344,7 +344,7 @@ int ri_mr_end(void *mr)
 }
 
 /**
- * ri_do_mr_dereg() - ri_mr_dereg
+ * ri_do_mr_dereg() - Deregister a region
  * @rnic: an RNIC handle
  * @mr: a region of @rnic
  * @err_data: may be NULL

@@ -38,7 +38,7 @@ static int mw_new(struct rnic_pd *pd, ri_mw_handle_t *handle, ri_rtag_t *rtag)
 }
 
 /**
- * ri_do_mw_alloc() - ri_mw_alloc
+ * ri_do_mw_alloc() - Allocate a window
  * @rnic: an RNIC handle
  * @pd: a PD of @rnic
  * @mw_type: RI_MW_TYPE_NARROW; only programs of verbs can have wide ones
@@ -76,7 +76,7 @@ ri_api_return_t ri_do_mw_alloc(ri_rnic_handle_t rnic, ri_pd_handle_t pd, ri_mw_t
 }
 
 /**
- * ri_do_mw_query() - ri_mw_query
+ * ri_do_mw_query() - Query a window
  * @rnic: an RNIC handle
  * @mw: a window of @rnic
  * @mw_type: may be NULL, as the parameters below
@@ -126,7 +126,7 @@ ri_api_return_t ri_do_mw_query(ri_rnic_handle_t rnic, ri_mw_handle_t mw, ri_mw_t
 }
 
 /**
- * ri_mw_end() - End a window but for its memory
+ * ri_mw_end() - End a window except its memory
  * @mw: the caller's alone
  *
  * Context: any thread; sleeps.
@@ -145,7 +145,7 @@ int ri_mw_end(void *mw)
 }
 
 /**
- * ri_do_mw_dealloc() - ri_mw_dealloc
+ * ri_do_mw_dealloc() - Free a window
  * @rnic: an RNIC handle
  * @mw: a window of @rnic
  * @err_data: may be NULL

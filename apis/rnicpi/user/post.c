@@ -225,7 +225,7 @@ static ri_api_return_t post_one(ri_rnic_handle_t rnic, struct rnic_qp *qp, ri_wr
 }
 
 /**
- * ri_do_qp_postsq() - ri_qp_postsq
+ * ri_do_qp_postsq() - Post send WRs
  * @rnic: an RNIC handle
  * @qp: a QP of @rnic
  * @wr: @num_wrs WRs, in order
@@ -313,7 +313,7 @@ static int recv_one(struct rnic_qp *qp, const ri_wr_recv_t *ri)
 }
 
 /**
- * ri_do_qp_postrq() - ri_qp_postrq
+ * ri_do_qp_postrq() - Post receive WRs to a QP
  * @rnic: an RNIC handle
  * @qp: a QP of @rnic, without an SRQ
  * @wr: @num_wrs WRs, in order
@@ -378,7 +378,7 @@ static int srq_recv_one(struct rnic_srq *srq, const ri_wr_recv_t *ri)
 }
 
 /**
- * ri_do_srq_post() - ri_srq_post
+ * ri_do_srq_post() - Post receive WRs to an SRQ
  * @rnic: an RNIC handle
  * @srq_handle: an SRQ of @rnic
  * @wr: @num_wrs WRs

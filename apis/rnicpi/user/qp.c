@@ -39,7 +39,7 @@ static void leave_parts(const ri_qp_attr_t *attrs, const struct rnic_qp *qp)
 		handle_leave(attrs->srq.srq_handle);
 }
 
-/* Whoever ends a part next may free it at once: the last access comes before */
+/* With @n of -1 this is the last access to a part: another thread may free it at once */
 static void use_parts(struct rnic_qp *qp, int n)
 {
 	if (qp->srq)
@@ -55,7 +55,7 @@ static uint32_t at_least(uint32_t value, uint32_t least)
 	return value < least ? least : value;
 }
 
-/* Unless the device has two limits Writes have as many SGEs as other WRs. Return: or NULL, errno */
+/* A device with one limit for all WRs gets the larger one. Return: the QP, NULL with errno */
 static struct ibv_qp *verbs_qp(struct rnic_qp *qp, struct ibv_qp_init_attr_ex *init,
 			       uint32_t *max_write_sge)
 {
@@ -173,7 +173,7 @@ static ri_api_return_t create(ri_rnic_handle_t rnic, struct rnic *r, ri_qp_attr_
 }
 
 /**
- * ri_do_qp_create() - ri_qp_create
+ * ri_do_qp_create() - Create a QP
  * @rnic: an RNIC handle
  * @attrs: in: attributes for create, as its page has them; out: actual ones
  * @qp: the QP, Idle
@@ -275,7 +275,7 @@ static void fill_attrs(struct rnic_qp *q, ri_qp_attr_t *attrs)
 }
 
 /**
- * ri_do_qp_query() - ri_qp_query
+ * ri_do_qp_query() - Query a QP
  * @rnic: an RNIC handle
  * @qp: a QP of @rnic
  * @attrs: all attributes; CQs and SRQ as their os_data, the PD as its handle. The stream is
@@ -313,7 +313,7 @@ ri_api_return_t ri_do_qp_query(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_qp_a
 /* --- modify and destroy --- */
 
 /**
- * ri_do_qp_modify() - ri_qp_modify
+ * ri_do_qp_modify() - Change attributes and the state of a QP
  * @rnic: an RNIC handle
  * @qp: a QP of @rnic
  * @qp_mask: which of @attrs
@@ -356,7 +356,7 @@ ri_api_return_t ri_do_qp_modify(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_qp_
 }
 
 /**
- * ri_qp_end() - End a QP but for its memory
+ * ri_qp_end() - End a QP except its memory
  * @qp: the caller's alone
  *
  * Discards the completions that wait in its CQs, and frees the slots of an SRQ that they have.
@@ -382,7 +382,7 @@ int ri_qp_end(void *qp)
 }
 
 /**
- * ri_do_qp_destroy() - ri_qp_destroy
+ * ri_do_qp_destroy() - Destroy a QP
  * @rnic: an RNIC handle
  * @qp: a QP of @rnic, in any state
  * @err_data: may be NULL

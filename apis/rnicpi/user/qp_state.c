@@ -7,7 +7,7 @@
 /* --- by number --- */
 
 /**
- * ri_qp_handle_of() - The handle of a QP, and what the program has said of it
+ * ri_qp_handle_of() - Look up a QP's handle and os_data by its number
  * @rnic: its RNIC handle
  * @qpn: its number
  * @os_data: set
@@ -48,7 +48,7 @@ void ri_qp_enter(struct rnic_qp *qp)
 }
 
 /**
- * ri_qp_leave() - Nobody finds a QP any more
+ * ri_qp_leave() - Take a QP out of the table of numbers
  * @qp: no CQ has a completion of it
  *
  * Context: any thread; takes qp_lock.
@@ -64,7 +64,7 @@ void ri_qp_leave(struct rnic_qp *qp)
 	pthread_mutex_unlock(&qp->rnic->qp_lock);
 }
 
-/* --- one that changes it after the other --- */
+/* --- changes, one after the other --- */
 
 /**
  * ri_qp_lock_settled() - Lock a QP whose stream is not being attached
@@ -157,7 +157,7 @@ int ri_qp_make_idle(struct rnic_qp *qp)
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_INIT,
 		.port_num = 1,
-		/* the kernel takes no flags for all flags */
+		/* the kernel would read 0 as all flags */
 		.qp_access_flags = IBV_ACCESS_LOCAL_WRITE |
 				   (qp->attr.enable_rdma_read ? IBV_ACCESS_REMOTE_READ : 0) |
 				   (qp->attr.enable_rdma_write ? IBV_ACCESS_REMOTE_WRITE : 0) |
@@ -169,8 +169,8 @@ int ri_qp_make_idle(struct rnic_qp *qp)
 }
 
 /*
- * As a QP that was just created (L2791): verbs has no WR of it, and no completion. The program still
- * takes those that there were (L2786).
+ * Makes the QP as it was after its creation (L2791): verbs has no WR and no completion of it. The
+ * program can still take the completions from before (L2786).
  */
 static int come_to_rest(struct rnic_qp *qp)
 {
@@ -212,7 +212,7 @@ static int look_native(struct rnic_qp *qp)
  * ri_qp_look() - Query the state of a QP
  * @qp: its attributes are updated
  *
- * A normal close takes it to Idle by itself. Then its queues become as new here.
+ * A normal close takes the QP to Idle without a call. Then this call makes its queues as new.
  *
  * Context: the QP's mutex is held; sleeps.
  * Return: 0 or an errno.
@@ -246,7 +246,7 @@ int ri_qp_set_state(struct rnic_qp *qp, int state)
 	struct ibv_qp_attr attr = { .qp_state = state };
 	int err = 0;
 
-	/* srnic's RESET, other than its INIT, would discard completions */
+	/* on srnic RESET would discard completions; come_to_rest() uses INIT */
 	if (state != IBV_QPS_RESET || !qp->rnic->native)
 		err = ibv_modify_qp(qp->qp, &attr, IBV_QP_STATE);
 	if (!err && state == IBV_QPS_RESET)
@@ -255,10 +255,10 @@ int ri_qp_set_state(struct rnic_qp *qp, int state)
 }
 
 /**
- * ri_qp_closed() - The LLP close of a QP is complete
- * @qp: nobody has to know its state
+ * ri_qp_closed() - Query a QP whose LLP close is complete, so that its queues are as new
+ * @qp: a QP
  *
- * Context: any thread; does not wait for others that change the QP, which will see it.
+ * Context: any thread; does nothing if another thread has the QP's mutex, and so looks by itself.
  */
 void ri_qp_closed(struct rnic_qp *qp)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Slots: data of a WR that a completion of RNICPI has, but not one of verbs (op_type after an
- * error, the consumer's bits, the bytes of a Write). The wr_id of verbs is the slot's place.
+ * Slots. A slot has the data of a WR that its completion has in RNICPI and not in verbs (op_type
+ * after an error, the consumer's bits, the bytes of a Write). The wr_id of verbs is its place.
  */
 #include <stdlib.h>
 #include "rnic.h"
@@ -24,7 +24,7 @@ static bool ring_init(struct rnic_ring *ring, uint32_t slots)
  */
 bool ri_ring_init(struct rnic_ring *ring, uint32_t size)
 {
-	uint64_t slots = 1;	/* a power of two, as places run over */
+	uint64_t slots = 1;	/* a power of two: places count modulo 2^32 */
 
 	while (slots < 2 * (uint64_t)size)
 		slots *= 2;
@@ -64,11 +64,11 @@ void ri_ring_free(struct rnic_ring *ring)
 }
 
 /**
- * ri_ring_rest() - The completions of all WRs before the QP came to rest are taken
- * @ring: of a QP
+ * ri_ring_rest() - Free the slots of the WRs from before a QP came to rest
+ * @ring: of a QP; the completions of these WRs are taken from verbs
  *
- * Which WRs were posted afterwards, verbs alone knows, and takes as many as it has room for. They
- * are half of the slots at most.
+ * WRs that the program has posted since then keep their slots. verbs alone knows how many these
+ * are; it has room for half as many as there are slots.
  *
  * Context: any thread; takes the ring's lock.
  */
@@ -84,7 +84,7 @@ void ri_ring_rest(struct rnic_ring *ring)
  * ri_ring_full() - Whether the slots of all WRs may still be needed
  * @ring: of a QP
  *
- * srnic says so before. Other devices may take more WRs than are completed and polled.
+ * On srnic verbs refuses a WR earlier. Another device may take a WR before older ones are polled.
  *
  * Context: the ring's lock is held.
  * Return: true if the next WR has to wait for a completion.

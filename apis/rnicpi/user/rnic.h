@@ -2,10 +2,10 @@
 /*
  * librnicpi's own objects. A program has a handle of each, see handle.h.
  *
- * Each call is in handle_enter() for the objects that it uses, so these stay: a call that ends one
- * waits for them, and calls that begin meanwhile wait for it (4.3). An object counts those that
- * need it as its users; it ends without any. The QPs of completions stay for those that hold
- * poll_lock of their CQs.
+ * A call enters the objects that it uses, by handle_enter(), so that they stay: a call that ends
+ * an object waits for the calls in it, and calls that begin meanwhile wait for the end (4.3). An
+ * object counts the objects that need it as its users, and ends only without users. The QP of a
+ * completion stays for a thread that holds poll_lock of the CQ.
  *
  * Locks, outer to inner: the mutex of a QP, poll_lock of a CQ, qp_lock, the lock of a ring. ri_lock
  * protects the lists below, and is held for a short time only.
@@ -87,11 +87,11 @@ struct rnic_kept {
 /**
  * struct rnic_cq - a CQ
  * @number: identifies it in events, as that of an SRQ
- * @poll_lock: completions are taken in their order; protects the rest
- * @kept: older completions than those of verbs, @first to @end, of QPs that came to rest, and what
- *	  was before them. No more than the CQ has room for
+ * @poll_lock: held while completions are taken, so that their order stays; protects the rest
+ * @kept: completions, @first to @end, that were taken from verbs when a QP came to rest: older than
+ *	  those in verbs, and no more than the CQ has entries
  * @room: entries allocated
- * @overflowed: there were more
+ * @overflowed: @kept had no room for a completion
  */
 struct rnic_cq {
 	struct rnic *rnic;
@@ -107,7 +107,7 @@ struct rnic_cq {
 	bool overflowed;
 };
 
-/* Data of a WR that a completion of RNICPI has, but not one of verbs */
+/* Data of a WR that its completion has in RNICPI and not in verbs */
 struct rnic_slot {
 	ri_wr_id_t id;
 	uint32_t flags;		/* ri_wc_flags_t */
@@ -118,7 +118,7 @@ struct rnic_slot {
 
 /*
  * The slots of a queue. Those of a QP are taken in order. There are twice as many as WRs: verbs may
- * take new WRs for all that it has completed before those completions are looked at.
+ * take new WRs in place of all completed ones before librnicpi has polled their completions.
  */
 struct rnic_ring {
 	pthread_mutex_t lock;
@@ -230,7 +230,7 @@ static inline bool ri_is_used(const unsigned int *users)
 	return __atomic_load_n(users, __ATOMIC_ACQUIRE);
 }
 
-/* They end an object but for its memory. Return: 0, an errno or RI_IN_USE */
+/* They end an object except its memory. Return: 0, an errno or RI_IN_USE */
 int ri_pd_end(void *pd);
 int ri_cq_end(void *cq);
 int ri_srq_end(void *srq);

@@ -13,7 +13,7 @@
 
 /* --- handles --- */
 
-/* libibverbs, whose first call looks at this, then frees the objects of a device that is gone */
+/* The first call of libibverbs reads this: then it frees the objects of a device that is gone */
 static __attribute__((constructor)) void let_go(void)
 {
 	setenv("RDMAV_ALLOW_DISASSOC_DESTROY", "1", false);
@@ -81,7 +81,7 @@ static bool ask_device(struct rnic *rnic)
 
 /**
  * ri_rnic_free() - Free an RNIC that has no handle any more
- * @rnic: the RNIC; stays allocated, but for its descriptor for events, if it has objects
+ * @rnic: the RNIC; if it has objects, only its descriptor for events is closed
  *
  * Context: any thread; sleeps.
  */
@@ -98,7 +98,7 @@ void ri_rnic_free(struct rnic *rnic)
 }
 
 /**
- * ri_do_get_hdl() - A new RNIC handle (ri_rnic_get_hdl)
+ * ri_do_get_hdl() - Make an RNIC handle
  * @ops: its vector
  * @vp_hdl: of rix_rnic_list()
  * @rnic: the handle
@@ -145,7 +145,7 @@ ri_api_return_t ri_do_get_hdl(const struct ri_ops *ops, ri_vp_handle_t vp_hdl,
 }
 
 /**
- * ri_do_rnic_free_hdl() - ri_rnic_free_hdl
+ * ri_do_rnic_free_hdl() - Free an RNIC handle
  * @vp_hdl: the device of @rnic
  * @rnic: without objects
  * @err_data: may be NULL
@@ -233,7 +233,7 @@ static void fill_iwarp(const struct rnic *r, ri_iwarp_rnic_attr_t *iw)
 		iw->iwarp_rnic_flags |= RI_IWARP_PREFER_CRC | RI_IWARP_KEEPALIVE_SUPPORTED;
 }
 
-/* One buffer: attributes of the RNIC, of iWARP and of the port, and then the port's addresses */
+/* An answer is one buffer: attributes of RNIC, iWARP and port, and then the port's addresses */
 struct answer {
 	ri_rnic_attr_t rnic;
 	ri_iwarp_rnic_attr_t iwarp;
@@ -290,7 +290,7 @@ static ri_api_return_t answer(const struct rnic *r, bool port, ri_rnic_attr_t *a
 }
 
 /**
- * ri_do_rnic_query() - ri_rnic_query
+ * ri_do_rnic_query() - Query the attributes of an RNIC
  * @rnic: an RNIC handle
  * @flags: RI_QUERY_RNIC_PORT_INFO, with the addresses of the port
  * @attrs: buffer for the attributes and all that they point to; NULL: only query the size
@@ -344,7 +344,7 @@ static int pd_new(struct rnic *rnic, ri_pd_handle_t *handle)
 }
 
 /**
- * ri_do_pd_alloc() - ri_pd_alloc
+ * ri_do_pd_alloc() - Allocate a PD
  * @rnic: an RNIC handle
  * @pd: the protection domain
  * @vp_data: ignored
@@ -373,7 +373,7 @@ ri_api_return_t ri_do_pd_alloc(ri_rnic_handle_t rnic, ri_pd_handle_t *pd, ri_vp_
 }
 
 /**
- * ri_pd_end() - End a PD but for its memory
+ * ri_pd_end() - End a PD except its memory
  * @pd: the caller's alone
  *
  * Context: any thread; sleeps.
@@ -390,7 +390,7 @@ int ri_pd_end(void *pd)
 }
 
 /**
- * ri_do_pd_dealloc() - ri_pd_dealloc
+ * ri_do_pd_dealloc() - Free a PD
  * @rnic: an RNIC handle
  * @pd: a PD of @rnic without objects
  * @err_data: may be NULL
@@ -404,7 +404,7 @@ ri_api_return_t ri_do_pd_dealloc(ri_rnic_handle_t rnic, ri_pd_handle_t pd, ri_er
 	return ri_end(rnic, RI_KIND_PD, pd, ri_pd_end, RI_RET_PD_INUSE, err_data);
 }
 
-/* Those that use others come first */
+/* Objects that use others come first */
 static const struct {
 	enum ri_kind kind;
 	int (*end)(void *object);

@@ -126,7 +126,7 @@ static ri_api_return_t create(ri_rnic_handle_t rnic, struct rnic *r, ri_srq_attr
 }
 
 /**
- * ri_do_srq_create() - ri_srq_create
+ * ri_do_srq_create() - Create an SRQ
  * @rnic: an RNIC handle
  * @srq_attrs: in: requested attributes; out: actual ones; a lowat other than 0 is armed
  * @srq: the SRQ
@@ -181,7 +181,7 @@ static ri_api_return_t query(struct rnic_srq *s, ri_srq_attr_t *attrs, ri_err_da
 }
 
 /**
- * ri_do_srq_query() - ri_srq_query
+ * ri_do_srq_query() - Query an SRQ
  * @rnic: an RNIC handle
  * @srq: an SRQ of @rnic
  * @srq_attrs: all attributes
@@ -207,7 +207,7 @@ ri_api_return_t ri_do_srq_query(ri_rnic_handle_t rnic, ri_srq_handle_t srq,
 }
 
 /**
- * ri_do_srq_modify() - ri_srq_modify
+ * ri_do_srq_modify() - Set the low water mark of an SRQ
  * @rnic: an RNIC handle
  * @srq: an SRQ of @rnic
  * @srqmask: RI_SRQ_ATTR_LOWAT, which is armed anew
@@ -237,7 +237,7 @@ ri_api_return_t ri_do_srq_modify(ri_rnic_handle_t rnic, ri_srq_handle_t srq,
 }
 
 /**
- * ri_srq_end() - End an SRQ but for its memory
+ * ri_srq_end() - End an SRQ except its memory
  * @srq: the caller's alone
  *
  * Context: any thread; sleeps.
@@ -257,7 +257,7 @@ int ri_srq_end(void *srq)
 }
 
 /**
- * ri_do_srq_destroy() - ri_srq_destroy
+ * ri_do_srq_destroy() - Destroy an SRQ
  * @rnic: an RNIC handle
  * @srq: an SRQ of @rnic that no QP uses
  * @err_data: may be NULL

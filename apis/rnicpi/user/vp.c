@@ -57,7 +57,7 @@ static bool vector_is_whole(const struct ri_ops *ops)
 }
 
 /**
- * ri_svc_lib_reg() - Register the library of a verbs provider (ri_svc_lib_reg)
+ * ri_svc_lib_reg() - Register the library of a verbs provider
  * @lib_path: path, as in the attributes of a device
  * @al_locking_ops: its vector for callers that lock, without NULL functions
  * @vp_locking_ops: its vector that locks, or NULL

@@ -33,7 +33,7 @@ struct ibv_context *rix_to_ibv_context(ri_rnic_handle_t rnic);
 struct ibv_cq *rix_to_ibv_cq(ri_cq_handle_t cq);
 struct ibv_qp *rix_to_ibv_qp(ri_qp_handle_t qp);
 
-/* ri_rc_wc.flags: of RI_WC_TYPE_SEND, that it was a RI_WR_TYPE_SEND_INVALIDATE */
+/* ri_rc_wc.flags: the WR of a completion of RI_WC_TYPE_SEND was a RI_WR_TYPE_SEND_INVALIDATE */
 #define RIX_WC_FLAG_SEND_INVALIDATE	0x10000
 
 int rix_cq_fd(ri_cq_handle_t cq);

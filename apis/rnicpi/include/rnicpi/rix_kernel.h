@@ -10,15 +10,15 @@
 #include <linux/types.h>
 #include <rnicpi/rnicpi.h>
 
-/* ri_rc_wc.flags: of RI_WC_TYPE_SEND, that it was a RI_WR_TYPE_SEND_INVALIDATE */
+/* ri_rc_wc.flags: the WR of a completion of RI_WC_TYPE_SEND was a RI_WR_TYPE_SEND_INVALIDATE */
 #define RIX_WC_FLAG_SEND_INVALIDATE	0x10000
 
 /**
  * struct rix_client - a consumer that is notified of the RNICs that there are
- * @attached: an RNIC is there: called for those that are there already, too. From within
- *	      ri_svc_attach(), and any function may be called, ri_rnic_open() for a start
- * @detaching: an RNIC is about to go: what the client has of it is to be ended, ri_rnic_close()
- *	       included. What is left afterwards is ended without it
+ * @attached: an RNIC is there, from ri_svc_attach() or at rix_client_register(). The client may
+ *	      call any function of the RNIC, ri_rnic_open() first
+ * @detaching: an RNIC is about to go: the client ends what it has of the RNIC, and calls
+ *	       ri_rnic_close(). The provider ends what is left afterwards
  * @link: of rix_client_register()
  *
  * Each is called once for each RNIC; both may sleep, and are called one at a time. They must not

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Data segments as scatter/gather elements. A descriptor has up to 252, a work request
- * a few; the data of one that has more goes through a buffer of the library. No message is longer
- * than MaxTransferSize, whatever the segments of a receive are: so are the buffers.
+ * Data segments as scatter/gather elements. A descriptor has up to 252 segments, a work request a
+ * few; the data of a descriptor that has more goes through a buffer of the library. No message is
+ * longer than MaxTransferSize, whatever the segments of a receive are, and so no buffer is.
  */
 #include <errno.h>
 #include <string.h>
@@ -47,7 +47,7 @@ static int segments(const struct vipl_work *work, struct iovec *iov)
 	return n;
 }
 
-/* A buffer without a descriptor begins with the next one */
+/* A buffer without a descriptor begins with the pointer to the next such buffer */
 static struct ibv_mr **next_of(const struct ibv_mr *spare)
 {
 	return spare->addr;
@@ -83,7 +83,7 @@ static bool make_bounce(struct vipl_vi *vi, struct vipl_work *work, struct ibv_s
 	return true;
 }
 
-/* Copies by itself, if the kernel lacks CONFIG_CROSS_MEMORY_ATTACH */
+/* The library copies by itself if the kernel lacks CONFIG_CROSS_MEMORY_ATTACH */
 static void copy_here(const struct iovec *segs, int n, char *bounce, size_t len, bool in)
 {
 	int i;
@@ -97,7 +97,7 @@ static void copy_here(const struct iovec *segs, int n, char *bounce, size_t len,
 	}
 }
 
-/* The kernel copies, without a fault if the program has unmapped registered memory. */
+/* The kernel copies: memory that the program has unmapped causes an error, and no fault. */
 static bool copy(const struct iovec *segs, int n, void *bounce, size_t len, bool in)
 {
 	struct iovec whole = { bounce, len };
@@ -111,7 +111,7 @@ static bool copy(const struct iovec *segs, int n, void *bounce, size_t len, bool
 }
 
 /**
- * vipl_bounce_out() - The data that a descriptor sends
+ * vipl_bounce_out() - Make the SGEs of the data that a descriptor sends
  * @vi: the descriptor's memory is checked
  * @work: the descriptor
  * @sge: set to the data
@@ -134,7 +134,7 @@ int vipl_bounce_out(struct vipl_vi *vi, struct vipl_work *work, struct ibv_sge *
 }
 
 /**
- * vipl_bounce_in() - The destination of data that a descriptor receives or reads
+ * vipl_bounce_in() - Make the SGEs for the data that a descriptor receives or reads
  * @vi: the descriptor's memory is checked
  * @work: the descriptor
  * @sge: set to the destination

@@ -21,7 +21,7 @@ unsigned int vipl_first_data(const struct vipl_work *work)
 	return is_rdma(work) ? 1 : 0;
 }
 
-/* Fields that 10.2 and 10.3 require to be zero, and the address segment of RDMA */
+/* Checks the fields that 10.2 and 10.3 require to be zero, and the address segment of RDMA */
 static bool is_formed(const struct vipl_vi *vi, const struct vipl_work *work, bool recv)
 {
 	const VIP_CONTROL_SEGMENT *cs = &work->cs;

@@ -359,11 +359,11 @@ static VIP_RETURN request(struct vipl_request *call, struct vipl_vi *vi,
 
 /**
  * vipl_connect_request() - VipConnectRequest() of Appendix A and of the Developer's Guide
- * @handle: first argument
- * @local: second
- * @remote: third
- * @msecs: fourth
- * @attribs: fifth
+ * @handle: ViHandle
+ * @local: LocalAddr
+ * @remote: RemoteAddr
+ * @msecs: Timeout
+ * @attribs: RemoteViAttribs
  * @once: do not try an absent server again
  *
  * Context: any thread; sleeps.

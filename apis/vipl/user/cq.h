@@ -5,7 +5,7 @@
 
 #include "nic.h"
 
-/* @vi is a handle: the VI may be gone when it is read. */
+/* @vi is a handle: the VI may be gone when the entry is taken. */
 struct vipl_cq_entry {
 	VIP_VI_HANDLE vi;
 	VIP_BOOLEAN recv;

@@ -179,7 +179,7 @@ VIP_RETURN VipCreateVi_DG(VIP_NIC_HANDLE nic, VIP_VI_ATTRIBUTES *attribs, VIP_CQ
 	return VipCreateVi(nic, &strict, send_cq, recv_cq, vi);
 }
 
-/* Errors for which Appendix A has no code. Stores the VI's NIC in @nic_handle, if not NULL */
+/* Return: an error for which Appendix A has no code. @nic_handle: set to the VI's NIC; or NULL */
 static VIP_RETURN check_idle(VIP_VI_HANDLE handle, VIP_NIC_HANDLE *nic_handle)
 {
 	VIP_RETURN ret = VIP_INVALID_PARAMETER;
@@ -352,7 +352,7 @@ VIP_RETURN VipConnectPeerWait_DG(VIP_VI_HANDLE vi, VIP_VI_ATTRIBUTES *attribs)
 
 /* --- descriptors --- */
 
-/* The descriptor itself is not looked at: the program may have unmapped it. */
+/* Does not look at the descriptor itself: the program may have unmapped it. */
 static VIP_RETURN done(VIP_VI_HANDLE vi, bool recv, VIP_DESCRIPTOR **desc)
 {
 	uint32_t errors;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Functions of the Developer's Guide. vipl.h declares them where VIPL_DG is defined,
- * those that Appendix A has as well without the _DG.
+ * Functions of the Developer's Guide. vipl.h declares them where VIPL_DG is defined, without
+ * the _DG of functions that Appendix A has, too.
  */
 #ifndef VIPL_DG_H
 #define VIPL_DG_H

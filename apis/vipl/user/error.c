@@ -57,7 +57,7 @@ void vipl_error(struct vipl_nic *nic, const VIP_ERROR_DESCRIPTOR *error)
 	vipl_dispatch(nic, call);
 }
 
-/* Errors that are queued are for the new handler: the program may have freed the old one's context */
+/* Gives queued errors to the new handler: the program may have freed the old handler's context */
 static void redirect(struct vipl_nic *nic)
 {
 	struct vipl_call **p = &nic->calls, *call;
@@ -96,8 +96,8 @@ static void await_call(struct vipl_nic *nic)
  * @Handler: called in a thread of the library, and may call the library; NULL: errors
  * are written to the system's log
  *
- * The library does not call the handler that this one replaces any more; a call in progress has
- * ended.
+ * When this returns the library does not call the replaced handler any more, and a call of it that
+ * was in progress has ended.
  *
  * Context: any thread; waits for that handler to return, unless it is the caller.
  * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER, also if no thread can be created.
@@ -156,7 +156,7 @@ static bool get_terminate(struct ibv_qp *qp, struct srnicdv_terminate *term)
 	       !srnicdv.query_terminate(qp, term) && term->valid;
 }
 
-/* The peer's operation that this end has terminated; the peer's descriptor has the error, too */
+/* Finds the peer's operation that this end has terminated; the peer's descriptor fails, too */
 static bool cause_of(const struct srnicdv_terminate *term, VIP_ERROR_DESCRIPTOR *error)
 {
 	if (!term->local)

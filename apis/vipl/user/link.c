@@ -128,7 +128,7 @@ void vipl_link_end(struct vipl_link *link, VIP_VI_STATE then)
  * vipl_link_fault() - End a link because of an error of its VI's program
  * @link: up, may be ending
  *
- * Any error ends a reliable connection (2.5.2), but not an unreliable one (2.5.1). The caller
+ * Any error ends a reliable connection (2.5.2), and no error an unreliable one (2.5.1). The caller
  * calls vipl_link_reap().
  *
  * Context: the NIC's lock is held.

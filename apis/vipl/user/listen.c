@@ -2,9 +2,9 @@
 /*
  * Listening. After a program's first wait for a discriminator the library listens at its port
  * until the NIC is closed. It keeps requests while the program waits, and for some time after each
- * wait: so a program that waits again and again with a time-out of 0 finds them. Others are
- * refused, as another NIC or program may wait for the same discriminator: the client tries its port
- * next.
+ * wait: so a program that waits again and again with a time-out of 0 finds them. The library
+ * refuses other requests, so that the client tries its next port: another NIC or program may wait
+ * there for the same discriminator.
  */
 #include <stdlib.h>
 #include "listen.h"
@@ -22,13 +22,13 @@ struct vipl_listener {
 	uint16_t port;
 };
 
-/* Requests are kept after a wait for twice the time from the one before to it, within these */
+/* After a wait requests are kept for twice the time since the wait before it, within these */
 #define KEEP_MS		1000
 #define KEEP_MAX_MS	60000
 
 /*
- * A discriminator, of length 0 for any: how many calls wait for it now, when the last one began or
- * ended, and for how long requests are kept after it, in ms
+ * A discriminator, of length 0 for any: how many calls wait for it now, when the last one ended or
+ * the first one began, and for how long requests are kept after a wait, in ms
  */
 struct vipl_service {
 	struct vipl_service *next;
@@ -281,7 +281,7 @@ struct vipl_link *vipl_listen_next(struct vipl_nic *nic, const struct vipl_disc 
  * @nic: the NIC that listens
  *
  * Context: the NIC's lock is held.
- * Return: false if there are no other requests.
+ * Return: false if no unanswered requests are left.
  */
 bool vipl_listen_expire(struct vipl_nic *nic)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * The lock of a NIC. A thread finds a NIC by the handle of one of its objects, and the NIC may be
- * closed before the thread has the lock. So the memory of a NIC is used for other NICs, but never
+ * closed before the thread has the lock. So the memory of a NIC is kept for other NICs and never
  * freed, and a thread that has the lock looks the handle up again.
  *
  * A child process does not have the threads of its parent's NICs, so all handles are invalid in it.
@@ -33,7 +33,7 @@ static struct vipl_nic *take_closed(void)
  * vipl_nic_alloc() - Allocate a NIC
  *
  * Context: any.
- * Return: the NIC, zero but for its lock, or NULL without memory.
+ * Return: the NIC, zero except its lock, or NULL without memory.
  */
 struct vipl_nic *vipl_nic_alloc(void)
 {

@@ -124,7 +124,7 @@ VIP_RETURN VipDestroyPtag(VIP_NIC_HANDLE NicHandle, VIP_PROTECTION_HANDLE Ptag)
 
 static struct vipl_region **list_of(const struct vipl_regions *regions, VIP_MEM_HANDLE handle)
 {
-	/* a device may count in the upper bits or in the lower ones */
+	/* the handles of a device may differ in their upper bits only, or in their lower ones */
 	return &regions->lists[handle * 2654435761u >> (32 - regions->bits)];
 }
 
@@ -315,7 +315,7 @@ VIP_RETURN VipDeregisterMem(VIP_NIC_HANDLE NicHandle, VIP_PVOID VirtualAddress,
 	return p ? VIP_SUCCESS : VIP_INVALID_PARAMETER;
 }
 
-/* In place, as peers have the handle. */
+/* Changes the region in place: peers may have its handle, which stays (VIA-010). */
 static VIP_RETURN region_change(struct vipl_nic *nic, struct vipl_region *region,
 				const VIP_MEM_ATTRIBUTES *attribs)
 {
@@ -436,8 +436,8 @@ bool vipl_memory_covers(struct vipl_nic *nic, const struct vipl_ptag *ptag,
  * @lkey: set to the key
  *
  * Context: the NIC's lock is held.
- * Return: false if it is not in the pages of the region with its handle, has another tag, or
- * is not writable for @write.
+ * Return: false if @seg is not in the pages of the region with its handle, or if the region has
+ * another tag, or is not writable for @write.
  */
 bool vipl_memory_key(struct vipl_nic *nic, const struct vipl_ptag *ptag,
 		     const VIP_DATA_SEGMENT *seg, bool write, uint32_t *lkey)

@@ -38,7 +38,7 @@ static bool bind_to(struct vipl_nic *nic, struct sockaddr *addr)
 	return false;
 }
 
-/* The NIC is the device behind @ifa if @name is that device's or the interface's. */
+/* Takes the device behind @ifa for the NIC, if @name is the device's or the interface's. */
 static bool bind_named(struct vipl_nic *nic, const struct ifaddrs *ifa, const char *name)
 {
 	if (!ifa->ifa_addr || ifa->ifa_addr->sa_family != AF_INET || !bind_to(nic, ifa->ifa_addr))
@@ -208,7 +208,7 @@ static void end_all(struct vipl_nic *nic)
  * VipCloseNic() - Close a NIC, and end all of its objects (9.2.2)
  * @NicHandle: of VipOpenNic()
  *
- * Context: any thread but one of the library; sleeps.
+ * Context: any thread except one of the library; sleeps.
  * Return: VIP_SUCCESS; VIP_INVALID_PARAMETER, also in a function that the library calls.
  */
 VIP_RETURN VipCloseNic(VIP_NIC_HANDLE NicHandle)

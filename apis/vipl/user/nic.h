@@ -58,7 +58,7 @@ struct vipl_region {
 /**
  * struct vipl_regions - a table of regions by their handles, as each descriptor has several
  * @lists: 2^@bits lists, or NULL as long as there is no region
- * @bits: at least as many lists as regions
+ * @bits: so many that there are at least as many lists as regions
  * @count: number of regions
  */
 struct vipl_regions {
@@ -80,7 +80,7 @@ struct vipl_lane {
 };
 
 /**
- * struct vipl_nic - a NIC; it begins as its objects do, with their owner
+ * struct vipl_nic - a NIC; as in each of its objects, the first member is for handle_owner()
  * @self: the NIC
  * @handle: the program's
  * @channel: of @id and all connections, immutable as are @id, @device and @attribs

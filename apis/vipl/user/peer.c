@@ -181,7 +181,7 @@ VIP_RETURN vipl_peer_done(VIP_VI_HANDLE vi, VIP_VI_ATTRIBUTES *attribs)
  * @attribs: set to the peer's attributes, if connected
  *
  * Context: any thread; sleeps.
- * Return: as vipl_peer_done(), but never VIP_NOT_DONE.
+ * Return: as vipl_peer_done(), except VIP_NOT_DONE.
  */
 VIP_RETURN vipl_peer_wait(VIP_VI_HANDLE vi, VIP_VI_ATTRIBUTES *attribs)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* The port of a NIC's device: the kernel is asked each time. */
+/* The port of a NIC's device. Each call asks the kernel. */
 #include "port.h"
 
 static bool query(const struct vipl_nic *nic, struct ibv_port_attr *port)

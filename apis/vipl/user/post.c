@@ -81,7 +81,7 @@ static bool append(struct vipl_vi *vi, struct vipl_queue *queue, VIP_DESCRIPTOR 
 	return true;
 }
 
-/* A send needs a connection; a broken one flushes its descriptors when it is gone. */
+/* Is a new descriptor flushed: a send without a connection, or a receive after a broken one? */
 static bool is_dead(const struct vipl_vi *vi, const struct vipl_queue *queue)
 {
 	if (queue == &vi->send)

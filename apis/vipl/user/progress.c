@@ -3,7 +3,7 @@
  * Completions and events. A program may poll a descriptor's status in memory, without a
  * call (6.4.2), so a thread of the NIC waits for completions. While calls of the program poll, the
  * thread only checks from time to time: a wake-up for each completion would take CPU time from the
- * program. The first one that it finds at such a check ends that.
+ * program. The first completion that it finds at such a check ends that.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -77,7 +77,7 @@ void vipl_progress_polled(struct vipl_nic *nic)
 }
 
 /**
- * vipl_progress_posted() - Take completions after a post, of which some devices make one at once
+ * vipl_progress_posted() - Take completions after a post: some devices complete a WR at once
  * @link: that of the post
  *
  * The program may look for the status in memory, and does not have to wait for the thread then.
@@ -254,9 +254,9 @@ static int nap(struct watch *watch)
 }
 
 /*
- * What the thread finds after a wake-up a call that polls might have found at that moment, too; what
- * it finds after a nap nobody polls for. A wake-up for nothing, without polls, says nothing: a post
- * has taken the completion.
+ * Do calls take the completions? A completion that the thread finds after a wake-up might have been
+ * found by a call that polls, too; for one that it finds after a nap no call has polled. A wake-up
+ * that finds nothing, without polls, does not count: a post has taken the completion.
  */
 static void judge(struct watch *watch, unsigned long polls, unsigned int found)
 {
@@ -269,7 +269,7 @@ static void judge(struct watch *watch, unsigned long polls, unsigned int found)
 }
 
 /*
- * A check with the lock; @polls: of calls since the one before.
+ * A check with the lock. @polls: how often calls have polled in vain since the check before.
  * Return: the time that the thread may sleep, in ms
  */
 static int look(struct vipl_nic *nic, struct watch *watch, unsigned long polls)
@@ -287,8 +287,8 @@ static int look(struct vipl_nic *nic, struct watch *watch, unsigned long polls)
 }
 
 /*
- * While calls poll, one that has the lock finds the completions of now: the thread leaves it alone.
- * Otherwise it waits for the lock, as its wake-up is used up, and nobody else may look.
+ * While calls poll, a call that has the lock finds the present completions: the thread leaves it
+ * alone. Otherwise the thread waits for the lock: its wake-up is used up, and no call may follow.
  */
 static int look_round(struct vipl_nic *nic, struct watch *watch)
 {
@@ -304,7 +304,7 @@ static int look_round(struct vipl_nic *nic, struct watch *watch)
 	return ms;
 }
 
-/* The files of a device that is gone are ready for ever. */
+/* The files of a device that is gone are ready for ever: they are polled no more. */
 static void take_events(struct vipl_nic *nic, struct pollfd *completions, struct pollfd *device)
 {
 	if (completions->revents)

@@ -100,7 +100,7 @@ static void write_result(VIP_DESCRIPTOR *desc, const struct vipl_result *result,
 	uint32_t status = VIP_STATUS_DONE | result->status | result->op;
 
 	desc->CS.Length = result->length;
-	/* Of a receive the bit tells what came, not what was posted (10.2). */
+	/* In a receive VIP_CONTROL_IMMEDIATE tells what came, not what was posted (10.2). */
 	if (received)
 		desc->CS.Control &= ~VIP_CONTROL_IMMEDIATE;
 	if (result->has_imm) {
@@ -132,7 +132,7 @@ bool vipl_queue_end(struct vipl_vi *vi, struct vipl_queue *queue, struct vipl_wo
 	work->done = true;
 	work->result = result->status;
 	vipl_bounce_free(vi, work);
-	/* The program may have deregistered the memory: then it is not written (VIA-007). */
+	/* The library does not write to memory that the program has deregistered (VIA-007). */
 	if (there)
 		write_result(desc, result, queue == &vi->recv);
 	else

@@ -65,8 +65,8 @@ static uint32_t bits_of(enum ibv_wc_status status)
 }
 
 /*
- * The Read after a descriptor has failed, because of an error of the descriptor. The status is
- * the peer's error if it is known, otherwise that the connection has failed.
+ * The Read behind a descriptor has failed, because the descriptor has. The status is the peer's
+ * error if that is known, otherwise that the connection has failed.
  */
 static uint32_t of_reception(struct vipl_link *link, const struct vipl_work *work)
 {

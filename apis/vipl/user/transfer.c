@@ -63,7 +63,7 @@ static struct ibv_send_wr rdma_wr(const struct vipl_work *work, enum ibv_wr_opco
 	};
 }
 
-/* The message after it shows that its data is placed: RFC 5040 5.5 */
+/* A message behind the Write shows the peer that the data is placed: RFC 5040 5.5 */
 static bool post_write_desc(struct vipl_link *link, struct vipl_work *work)
 {
 	struct ibv_sge sge[VIPL_SGES];
@@ -143,13 +143,13 @@ static void end_bad(struct vipl_ring *ring, struct vipl_work *work, uint32_t sta
 	vipl_link_fault(link);
 }
 
-/* All descriptors before it have to be done first, and not only Reads: 6.3.1.2 */
+/* A fence waits for all descriptors before it, and not only for Reads: 6.3.1.2 */
 static bool is_fenced(const struct vipl_ring *ring, const struct vipl_work *work)
 {
 	return !is_recv(ring) && work->cs.Control & VIP_CONTROL_QFENCE && ring->busy;
 }
 
-/* A descriptor takes up to three WRs, and the library's own messages one. */
+/* A descriptor takes up to three WRs; one more is for a message of the library's own. */
 static bool may_post(const struct vipl_ring *ring)
 {
 	if (is_recv(ring))
@@ -165,7 +165,7 @@ static bool push_one(struct vipl_ring *ring, struct vipl_work *work)
 	if (!may_post(ring) || is_fenced(ring, work))
 		return false;
 	bad = vipl_check_desc(ring->link->vi, work, is_recv(ring));
-	/* One that was posted before there is a connection is not processed before (5.2). */
+	/* A bad descriptor ends after those before it, and not without a connection (5.2). */
 	if (bad && (ring->busy || !ring->link->up))
 		return false;
 	if (bad)
@@ -249,7 +249,7 @@ static void retire_work(struct vipl_ring *ring, const struct vipl_slot *slot,
 	end_work(ring, work, &result);
 }
 
-/* Checks a message: a peer with this library sends no others */
+/* Is this a message that the peer's library sends for such a receive? */
 static bool is_message(const struct vipl_ring *ring, const struct vipl_slot *slot, uint32_t len)
 {
 	uint8_t type = ring->headers[slot - ring->slots].type;
@@ -260,7 +260,7 @@ static bool is_message(const struct vipl_ring *ring, const struct vipl_slot *slo
 			    type == VIPL_MSG_READY;
 }
 
-/* A valid message of the peer's library */
+/* A receive is done. Any message that the peer's library does not send is an error. */
 static void retire_recv(struct vipl_ring *ring, const struct vipl_slot *slot, struct ibv_wc *wc)
 {
 	struct vipl_link *link = ring->link;

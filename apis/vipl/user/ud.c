@@ -128,7 +128,7 @@ static void take_send(struct vipl_link *link, const struct vipl_header *header, 
 	end_head(vi, &result);
 }
 
-/* Checks as a device does: the VI and the region allow it, and have the same tag (3.2.2) */
+/* Checks as a device does: VI and region must allow Writes, and have the same tag (3.2.2) */
 static bool place(struct vipl_link *link, const struct vipl_header *header, uint32_t len)
 {
 	struct vipl_vi *vi = link->vi;
@@ -218,8 +218,8 @@ void vipl_ud_received(struct vipl_link *link, unsigned int slot, uint32_t len)
  * vipl_ud_give_back() - Report free buffers to the peer
  * @link: up
  *
- * Reports half of the buffers at once: these messages need buffers of the peer, which has a
- * few extra for them.
+ * Reports half of the buffers at once: a report needs a buffer of the peer, which has a few extra
+ * for them.
  *
  * Context: the NIC's lock is held.
  */

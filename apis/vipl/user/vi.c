@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * VIs: creation, end and attributes (9.3, 9.4.5, 9.8.2, 9.8.3). A VI without a
- * connection has attributes and two queues, but no object of verbs.
+ * connection has attributes and two queues, and no object of verbs.
  */
 #include <stdlib.h>
 #include "cq.h"

@@ -15,8 +15,7 @@ struct vipl_link;
  * @op: operation bits of the status, as of the post
  * @wrs: its WRs without a completion
  * @failed: status bits of the first WR that failed
- * @bounce: buffer of the VI for its data, while it has WRs and more segments than these take; or
- * NULL
+ * @bounce: buffer for its data, while it has WRs, if it has more segments than they take; or NULL
  * @result: error bits of its status, valid with @done
  * @done: its status is written
  * @cs: copy of the control segment, as of the post: the program could change it

@@ -25,7 +25,7 @@ bool vipl_wr_has_room(const struct vipl_ring *ring, unsigned int wrs)
  * @link: the connection
  *
  * Context: the NIC's lock is held.
- * Return: true if it is.
+ * Return: true with Reliable Reception.
  */
 bool vipl_wr_acknowledges(const struct vipl_link *link)
 {
@@ -135,8 +135,8 @@ struct vipl_header *vipl_wr_header(struct vipl_link *link, enum vipl_message typ
  * vipl_wr_flags() - The flags of a WR that sends
  * @link: its link
  *
- * A fence after an outstanding RDMA Read: if the Read fails, WRs after it must have no effect
- * (6.3.1.1).
+ * A fence with Reliable Reception behind an outstanding RDMA Read: if the Read fails, WRs behind it
+ * must have no effect (6.3.1.1).
  *
  * Context: the NIC's lock is held.
  * Return: enum ibv_send_flags.

@@ -236,6 +236,81 @@ static void an_attempt_tries_four_ports(struct kunit *test)
 	srnic_pair_put(pair);
 }
 
+/* The pair's peer sends a Request from @port of the same host. Return: the code of the Reply */
+static u8 reply_to_port(struct kunit *test, const struct srnic_pair *pair, u16 port)
+{
+	struct sockaddr_in addr = {
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+		.sin_port = htons(port),
+	};
+	struct rdv_hello hello = {
+		.src_qpn = pair->own.dst_qpn,
+		.dst_qpn = pair->own.src_qpn,
+		.src_psn = pair->own.dst_psn,
+		.dst_psn = pair->own.src_psn,
+	};
+	const struct mpa_policy policy = { .rev = 2, .p2p = true, .rtr = MPA_RTR_WRITE };
+	struct kvec vec = { };
+	struct msghdr msg = { };
+	struct mpa_hello req;
+	struct socket *sock;
+	u8 buf[128] = { };
+	u32 len;
+
+	memcpy(hello.src_gid, pair->own.dst_gid, RDV_GID_LEN);
+	memcpy(hello.dst_gid, pair->own.src_gid, RDV_GID_LEN);
+	mpa_request_init(&req, &policy, 2, 1, 1, RDV_LEN);
+	len = mpa_hello_encode(buf, MPA_REQUEST, &req);
+	rdv_encode(buf + len, &hello);
+	KUNIT_ASSERT_EQ(test, 0, sock_create_kern(&init_net, AF_INET, SOCK_STREAM, IPPROTO_TCP,
+						  &sock));
+	sock->sk->sk_rcvtimeo = 10 * HZ;
+	KUNIT_EXPECT_EQ(test, 0, kernel_bind(sock, (struct sockaddr_unsized *)&addr, sizeof(addr)));
+	addr.sin_port = htons(RESERVED_PORT);
+	KUNIT_EXPECT_EQ(test, 0, kernel_connect(sock, (struct sockaddr_unsized *)&addr,
+						sizeof(addr), 0));
+	vec.iov_base = buf;
+	vec.iov_len = len + RDV_LEN;
+	KUNIT_EXPECT_EQ(test, kernel_sendmsg(sock, &msg, &vec, 1, vec.iov_len), len + RDV_LEN);
+	memset(buf, 0xff, sizeof(buf));
+	KUNIT_EXPECT_EQ(test, kernel_recvmsg(sock, &msg, &vec, 1, len + RDV_LEN, MSG_WAITALL),
+			len + RDV_LEN);
+	sock_release(sock);
+	KUNIT_EXPECT_EQ(test, get_unaligned_be32(buf + len), RDV_MAGIC);
+	return buf[len + 5];
+}
+
+/*
+ * With ib_privileged a port from 1024 on proves nothing, even if it is the peer's Request in all
+ * else. From one below, a Request comes to the next question: whose attempt stays?
+ */
+static void a_request_from_an_unprivileged_port_is_refused(struct kunit *test)
+{
+	struct peer *p = idle(test);
+	struct srnic_pair *pair;
+
+	p->dev->policy.now.ib_port = RESERVED_PORT;
+	p->dev->policy.now.ib_privileged = true;
+	p->dev->policy.now.request_timeout = 10;
+	p->dev->policy.now.close_timeout = 10;
+	p->dev->policy.now.mpa.rev = 2;
+	KUNIT_ASSERT_EQ(test, prepare(p), 0);
+	pair = srnic_pair_find(p->dev, qpn_of(p));
+	KUNIT_ASSERT_NOT_NULL(test, pair);
+	mutex_lock(&pair->lock);
+	pair->attempt = (struct srnic_ep *)8;	/* it is not looked into */
+	pair->own.dst_qpn = pair->own.src_qpn - 1;	/* the lower number: this end's stays */
+	mutex_unlock(&pair->lock);
+	KUNIT_EXPECT_EQ(test, reply_to_port(test, pair, 1023), RDV_COLLISION);
+	KUNIT_EXPECT_EQ(test, reply_to_port(test, pair, 1024), RDV_NOT_READY);
+	mutex_lock(&pair->lock);
+	pair->attempt = NULL;
+	mutex_unlock(&pair->lock);
+	KUNIT_EXPECT_EQ(test, srnic_rdv_ops.cancel(p->qp), 0);
+	srnic_pair_put(pair);
+}
+
 static int rdv_pair_init(struct kunit *test)
 {
 	return srnic_cm_init() ?: srnic_rdv_init();
@@ -255,6 +330,7 @@ static struct kunit_case rdv_pair_cases[] = {
 	KUNIT_CASE(a_pair_is_found_as_long_as_it_has_the_claim),
 	KUNIT_CASE(a_namespace_is_its_cookie),
 	KUNIT_CASE(an_attempt_tries_four_ports),
+	KUNIT_CASE(a_request_from_an_unprivileged_port_is_refused),
 	{}
 };
 

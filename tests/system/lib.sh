@@ -353,9 +353,9 @@ on_cli() {
 		ip netns exec "$CLI_NS" "$@"
 		return
 	fi
-	ip netns exec "$CLI_NS" "$@" >"$tmp/rping.out" 2>&1 || rc=$?
-	cat "$tmp/rping.out"
-	ended_well $rc "$tmp/rping.out" || return $rc
+	ip netns exec "$CLI_NS" "$@" >"$tmp/rping.$BASHPID" 2>&1 || rc=$?
+	cat "$tmp/rping.$BASHPID"
+	ended_well $rc "$tmp/rping.$BASHPID" || return $rc
 }
 
 # ended_well STATUS FILE: with status 0; or it is rping whose main thread closes the event channel,

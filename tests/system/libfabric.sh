@@ -28,6 +28,7 @@ info() {	# PROVIDER ENDPOINT
 pingpong() {	# PROVIDER ENDPOINT SIZE
 	local limit
 	limit="timeout -k 1 $(slow 40)"
+	[ "$2" = msg ] || limit="env FI_OFI_RXM_USE_SRX=1 $limit"
 	pair 47592 $limit fi_pingpong -p "$1" -e "$2" -d "$SRV_DEV" -c -I 5 -S "$3" -- \
 		$limit fi_pingpong -p "$1" -e "$2" -d "$CLI_DEV" -c -I 5 -S "$3" "$SRV4"
 }
@@ -48,7 +49,6 @@ ends() {	# PROVIDER ENDPOINT
 
 # the others take long to find out that they have no device
 export FI_PROVIDER=verbs,ofi_rxm
-export FI_OFI_RXM_USE_SRX=1
 two_hosts 1500
 t "fi_info: verbs" info verbs FI_EP_MSG
 t "fi_info: verbs;ofi_rxm" info "verbs;ofi_rxm" FI_EP_RDM

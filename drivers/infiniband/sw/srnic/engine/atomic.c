@@ -67,7 +67,7 @@ enum srnic_tpt_err srnic_atomic_place(const struct srnic_qp *qp,
  * change for nothing. The mask of FetchAdd is zero, both masks of CmpSwap are all
  * ones: verbs operate on all 64 bits only (RFC 7306 5.1.1, 5.2.1).
  *
- * Context: the owner of tx, may sleep unless tx->locked.
+ * Context: the owner of tx, in process, may sleep.
  * Return: success, or the status with which the WR ends here.
  */
 enum srnic_wc_status srnic_atomic_request(struct srnic_qp *qp)
@@ -106,9 +106,9 @@ enum srnic_wc_status srnic_atomic_request(struct srnic_qp *qp)
  * @was: set to the value before
  *
  * RFC 7306 5.1. The memory must be aligned. The TO need not be, as a zero-based region
- * may begin anywhere. No lock is held over the operation. May sleep.
+ * may begin anywhere. No lock is held over the operation.
  *
- * Context: the owner of tx, may sleep unless tx->locked.
+ * Context: the owner of tx, in process, may sleep: srnic_tx_answer() executes no atomics.
  * Return: RDMAP_OK, or E-38 or E-39, and then nothing was changed.
  */
 enum rdmap_err srnic_atomic_execute(const struct srnic_qp *qp,
@@ -153,7 +153,7 @@ enum rdmap_err srnic_atomic_execute(const struct srnic_qp *qp,
  * @in: the request
  *
  * Its place in the IRQ is free afterwards. An error ends the stream; the Terminate quotes the
- * DDP header only (RFC 7306 8.1). Context: the owner of tx, may sleep unless tx->locked.
+ * DDP header only (RFC 7306 8.1). Context: as srnic_atomic_execute().
  */
 void srnic_atomic_respond(struct srnic_qp *qp, const struct srnic_inbound *in)
 {

@@ -42,7 +42,7 @@ static void close_gracefully(struct srnic_qp *qp)
 	srnic_qp_wake_rnr(qp);	/* a message that waits for a receive is late now (ST-43) */
 	srnic_stream_shutdown(qp->stream);
 	if (srnic_stream_state(qp->stream) == SRNIC_STREAM_LOST)
-		srnic_qp_kick_rx(qp);	/* no FIN, and no answer to it */
+		srnic_qp_kick_rx(qp);	/* there is no FIN, and the peer does not answer one */
 	if (!wait_event_idle_timeout(qp->tx_wait,
 				     test_bit(SRNIC_QPF_RX_DONE, &qp->flags) ||
 				     test_bit(SRNIC_QPF_ABORT, &qp->flags) ||
@@ -118,9 +118,9 @@ static bool close_llp(struct srnic_qp *qp)
 }
 
 /*
- * The peer has sent something more behind our FIN, or the program has posted (ST-43, ST-44): the
+ * The peer has sent something more after our FIN, or the program has posted (ST-43, ST-44): the
  * connection is reset. But a RST throws away what TCP has not delivered yet, and that is the data
- * of send WRs that have completed. So it waits for the peer to acknowledge that.
+ * of send WRs that have completed. So the reset waits for the peer to acknowledge this data.
  */
 static bool reset_can_wait(const struct srnic_qp *qp)
 {
@@ -130,7 +130,7 @@ static bool reset_can_wait(const struct srnic_qp *qp)
 /*
  * Neither kthread uses the stream any more. It lingers if TCP has not taken all, the peer has not
  * closed, or a reset can wait. Else, and after a reset, it is released. A program may have its own
- * socket locked, so the end of that is always left to linger.c.
+ * socket locked, so linger.c always ends a stream on such a socket.
  */
 static void part_from_stream(struct srnic_qp *qp, bool fin)
 {
@@ -173,7 +173,7 @@ static enum srnic_qp_state final_state(struct srnic_qp *qp)
 	return next;
 }
 
-/* The event of the end: none for an error that a completion has reported (AE-03) */
+/* Raise the event of the stream's end: none for an error that a completion has reported (AE-03) */
 static void raise_events(struct srnic_qp *qp, enum srnic_qp_state final)
 {
 	enum srnic_event event = qp->close_event;

@@ -148,7 +148,7 @@ static bool rx_deliver_read_response(struct srnic_qp *qp, bool may_sleep)
 		srnic_qp_kick_tx(qp);
 		return true;
 	}
-	/* after the data is in place, before the completion is seen (OR-10) */
+	/* invalidate after the data is in place, and before the completion is seen (OR-10) */
 	if (rx->ddp.last && rx->rd.opcode == SRNIC_OP_READ_INV) {
 		enum srnic_inv_err err = rx_invalidate(qp, rx->rd.sink_stag, false, may_sleep);
 

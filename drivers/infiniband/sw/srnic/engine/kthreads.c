@@ -106,7 +106,7 @@ void srnic_engine_start(struct srnic_qp *qp)
 {
 	srnic_stream_hook(qp->stream, &engine_ops, qp);
 	srnic_rx_begins(qp);
-	/* a kick before this has left its bit; the stream cannot end while tx is owned here */
+	/* a kick before this has left its bit; the stream cannot end while this task owns tx */
 	set_bit(SRNIC_QPF_NO_KTHREADS, &qp->flags);
 	if (wanted_at_once(qp))
 		srnic_qp_want_kthreads(qp);

@@ -28,7 +28,7 @@
 
 /* Streams of one user that linger at a time; the oldest gives way to a new one */
 #define LINGER_MAX	1024
-/* Until a work tries again whose socket is locked */
+/* Time after which a work tries again whose socket was locked */
 #define LINGER_RETRY	(HZ / 4)
 
 /**
@@ -36,7 +36,7 @@
  * @entry: in linger_users; under linger_lock, as the fields below
  * @key: the user, see srnic_user_key()
  * @streams: oldest first
- * @count: number of @streams, and of those that are to end now
+ * @count: number of @streams, and of those that have left it, to end now
  */
 struct srnic_linger_user {
 	struct list_head entry;
@@ -72,8 +72,8 @@ static const struct srnic_stream_ops linger_ops = {
 };
 
 /*
- * linger_lock is held. The stream's work ends the stream the next time it runs. It leaves the list:
- * where its program keeps the socket locked, the next one makes room.
+ * linger_lock is held. The stream's work ends the stream the next time it runs. The stream leaves
+ * the list: if its program keeps the socket locked, the next call hurries another stream.
  */
 static void linger_hurry(struct srnic_stream *stream)
 {
@@ -106,7 +106,7 @@ static int linger_send(struct srnic_stream *stream)
 
 /*
  * Are both sides closed, or is the connection gone? @err: from linger_send(). A connection that is
- * to be reset is not over before.
+ * to be reset is not over before it has been reset.
  */
 static bool linger_over(const struct srnic_stream *stream, enum srnic_stream_state state, int err)
 {
@@ -187,7 +187,7 @@ static void linger_is_over(struct srnic_linger_user *user)
 		kfree(user);
 }
 
-/* The stream's work ends the stream, and its lock: nothing else can reach it any more */
+/* The stream's work, which has the socket locked, unlocks it and frees the stream */
 static void linger_end(struct srnic_stream *stream)
 {
 	struct srnic_linger_user *user = stream->linger_user;
@@ -224,7 +224,7 @@ static bool linger_turn(struct srnic_stream *stream)
 		return true;
 	}
 	err = linger_send(stream);
-	/* before the read, as in the rx kthread */
+	/* the state before the data, as in the rx kthread */
 	state = srnic_stream_state(stream);
 	more = srnic_stream_drop(stream);
 	if (!more && linger_over(stream, state, err)) {
@@ -284,8 +284,8 @@ static void linger_run(struct work_struct *work)
  * @stream: connected or not, hooked or not; the caller may not use it any more
  * @unsent: what is still to be handed to TCP; the batch is taken over. NULL: nothing
  * @bound: jiffies that the peer has to close its side
- * @reset: the connection is reset when the peer has acknowledged all, and at @bound: at once if
- *	   that is 0
+ * @reset: the connection is reset when the peer has acknowledged all, at @bound at the latest;
+ *	   at once if @bound is 0
  *
  * The peer gets what TCP has, @unsent, and FIN, as long as it takes them; what it
  * sends is dropped. When it has closed, or at @bound, the socket is released, except while a
@@ -300,14 +300,14 @@ void srnic_linger(struct srnic_stream *stream, struct srnic_batch *unsent, unsig
 
 	stream->unsent = unsent;
 	stream->reset = reset;
-	/* it may have been lost for its owner; here nobody waits for the lock */
+	/* the stream may have been lost for its owner; linger.c never waits for its lock */
 	stream->lost = false;
 	stream->deadline = jiffies + bound;
 	stream->acked = srnic_stream_acked(stream);
 	INIT_DELAYED_WORK(&stream->linger, linger_run);
 	spin_lock(&linger_lock);
 	linger_add(stream, &fresh);
-	/* a callback may queue the work at once; its end waits for the lock */
+	/* a callback may queue the work at once; linger_end() waits for linger_lock */
 	srnic_stream_hook(stream, &linger_ops, stream);
 	linger_kick(stream);
 	user = stream->linger_user;

@@ -269,7 +269,7 @@ static void rx_check_single(struct srnic_qp *qp, u32 qn)
  * @len: its bytes, for which the WR has room
  * @may_sleep: whether the caller may
  *
- * Context: any.
+ * Context: process or softirq; sleeps only if @may_sleep.
  *
  * Return: SRNIC_TPT_OK; SRNIC_TPT_SLEEPS if an access has to sleep, or another error, and some
  * bytes may be in place then.
@@ -313,8 +313,8 @@ static bool rx_place_send(struct srnic_qp *qp, struct srnic_cursor *cur, bool ma
  * @cur: its payload
  * @may_sleep: whether the caller may
  *
- * A segment with an error is not placed, and the error is left in rx->err and rx->status. But
- * if a later SGE of a receive WR is wrong, bytes may be in the memory of the SGEs before it.
+ * A segment with an error is not placed, except that bytes may be in the memory of the SGEs of a
+ * receive WR before a wrong SGE. The error is left in rx->err and rx->status.
  *
  * Context: process or softirq, with the socket locked; sleeps only if @may_sleep.
  * Return: false if only a caller that may sleep can access the memory, or the message waits

@@ -32,7 +32,7 @@ bool srnic_irq_empty(const struct srnic_qp *qp)
  */
 int srnic_irq_push(struct srnic_qp *qp, const struct srnic_inbound *in)
 {
-	/* Modify QP may have changed it, but the IRQ holds no more than mpa.ird */
+	/* Modify QP may have changed qp->ird, but the IRQ holds no more than mpa.ird */
 	u32 ird = min(READ_ONCE(qp->ird), qp->mpa.ird);
 
 	/* pairs with srnic_irq_done(): the place is free */
@@ -76,8 +76,8 @@ void srnic_irq_done(struct srnic_qp *qp)
  * srnic_orq_count - count the requests that await their response
  * @qp: alive
  *
- * The caller also sees the data of all other responses: a fenced message may be made of it.
- * Context: any. Return: their number.
+ * The caller also sees the data of the responses that are over: a fenced message may be made of
+ * that data. Context: any. Return: their number.
  */
 u32 srnic_orq_count(const struct srnic_qp *qp)
 {
@@ -132,7 +132,7 @@ void srnic_orq_push(struct srnic_qp *qp, const struct srnic_outbound *out)
  * srnic_orq_sent - TCP has taken all requests there are (owner of tx)
  * @qp: with a stream; nothing is staged any more
  *
- * Context: takes sq_lock.
+ * Context: the owner of tx, in process or softirq; takes sq_lock.
  */
 void srnic_orq_sent(struct srnic_qp *qp)
 {

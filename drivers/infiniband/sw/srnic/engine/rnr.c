@@ -103,7 +103,7 @@ static void rnr_sleep(struct srnic_qp *qp)
 				test_bit(SRNIC_QPF_DATA, &qp->flags) || kthread_should_stop(),
 				rnr_left(qp));
 	clear_bit(SRNIC_QPF_DATA, &qp->flags);
-	smp_mb__after_atomic();	/* flag, then look */
+	smp_mb__after_atomic();	/* clear the flag, then look */
 }
 
 /**

@@ -70,7 +70,7 @@ struct srnic_rx *srnic_rx_new(const struct srnic_qp *qp)
 }
 
 /**
- * srnic_rx_free - the stream is gone
+ * srnic_rx_free - free the state of an inbound direction, whose stream is gone
  * @rx: may be NULL
  * Context: process, may sleep.
  */
@@ -83,7 +83,7 @@ void srnic_rx_free(struct srnic_rx *rx)
 	kfree(rx);
 }
 
-/* The peer's RTR, by Write: not a message of its ULP, and sent before it could see our FIN */
+/* Is it the peer's RTR, by Write? The peer's device sends it, before it could see our FIN. */
 static bool rx_is_rtr_write(const struct srnic_qp *qp)
 {
 	const struct srnic_rx *rx = qp->rx;
@@ -287,7 +287,7 @@ static bool rx_part_good(struct srnic_qp *qp)
 	u32 covered = len - MPA_CRC_LEN;
 	bool good = true;
 
-	/* all of it is a copy */
+	/* all of the part is a copy */
 	if (qp->mpa.crc && !rx_crc_good(rx->part, covered, srnic_cursor_at(rx->part + covered),
 					MPA_CRC_LEN)) {
 		rx_fail_unread(qp, RDMAP_E_CRC);
@@ -483,7 +483,10 @@ static void rx_to_thread(struct srnic_qp *qp)
 	srnic_qp_kick_rx(qp);
 }
 
-/* Something is here that is not taken, and is more than the beginning of an FPDU */
+/*
+ * Is there something for the kthread? A message that waits for a receive, a whole FPDU, or the
+ * beginning of one whose rest TCP has no room for.
+ */
 static bool rx_left(const struct srnic_qp *qp)
 {
 	const struct srnic_rx *rx = qp->rx;
@@ -527,7 +530,7 @@ void srnic_rx_ready(void *arg)
 void srnic_rx_begins(struct srnic_qp *qp)
 {
 	if (!srnic_stream_lock(qp->stream)) {
-		rx_to_thread(qp);	/* it finds that the stream is lost */
+		rx_to_thread(qp);	/* the kthread finds that the stream is lost */
 		return;
 	}
 	local_bh_disable();
@@ -536,7 +539,7 @@ void srnic_rx_begins(struct srnic_qp *qp)
 	srnic_stream_unlock(qp->stream);
 }
 
-/* A part of an FPDU is here; a marker is one, too (M-MRK-5) */
+/* Has a part of an FPDU arrived? A marker is a part, too (M-MRK-5) */
 static bool rx_in_fpdu(const struct srnic_qp *qp)
 {
 	return qp->rx->part_have || srnic_stream_avail(qp->stream);
@@ -565,7 +568,7 @@ static void rx_ended(struct srnic_qp *qp, enum srnic_stream_state state)
 	srnic_qp_kick_tx(qp);
 }
 
-/* What is here waits for a receive, or for memory. Only this kthread takes it. */
+/* What has arrived waits for a receive, or for memory. Only this kthread takes it. */
 static void rx_nap(struct srnic_qp *qp)
 {
 	if (qp->rx->rnr_since)
@@ -574,14 +577,14 @@ static void rx_nap(struct srnic_qp *qp)
 		schedule_timeout_idle(HZ / 50);
 }
 
-/* @state was read before. Return: whether there may be more to do */
+/* @state was read before the call. Return: whether there may be more to do */
 static bool rx_turn(struct srnic_qp *qp, enum srnic_stream_state state)
 {
 	bool lost = state == SRNIC_STREAM_RESET || state == SRNIC_STREAM_LOST;
 	bool more, starved;
 
 	if (!srnic_stream_lock(qp->stream))
-		return state != SRNIC_STREAM_LOST;	/* it is from now on */
+		return state != SRNIC_STREAM_LOST;	/* the next turn finds it LOST */
 	more = rx_run(qp, true);
 	starved = !more && !lost && rx_left(qp);
 	/* from now on the callback takes what comes */
@@ -609,14 +612,14 @@ int srnic_rx_thread(void *arg)
 	enum srnic_stream_state state;
 	bool more;
 
-	/* the memory that is short may be that of a disk behind this QP */
+	/* a disk may be behind this QP: the reclaim of memory must not wait for its I/O */
 	memalloc_noio_save();
 	srnic_kthread_begins(qp);
 	while (!kthread_should_stop()) {
 		wait_event_idle(qp->rx_wait,
 				test_bit(SRNIC_QPF_DATA, &qp->flags) || kthread_should_stop());
 		clear_bit(SRNIC_QPF_DATA, &qp->flags);
-		smp_mb__after_atomic();	/* flag, then look */
+		smp_mb__after_atomic();	/* clear the flag, then look */
 		if (test_bit(SRNIC_QPF_RX_DONE, &qp->flags))
 			continue;
 		do {

@@ -23,7 +23,7 @@ struct srnic_rwr;
  * @need: bytes of the next FPDU, if it is incomplete; else 0
  * @part: an FPDU that is put together outside of TCP, or NULL; see srnic_rx_collect()
  * @part_have: bytes in @part
- * @part_whole: it is an FPDU that was found good, is without markers now, and waits for a
+ * @part_whole: @part was found good, is without markers now, and its message waits for a
  *		receive
  * @phase: where in the stream the next FPDU begins, if there are markers (see wire/mpa.h)
  *
@@ -41,17 +41,17 @@ struct srnic_rwr;
  *
  * The messages it belongs to:
  *
- * @msn: MSN of the message each queue is at
+ * @msn: MSN of the current or next message of each queue
  * @rtr_response: the response to our Read RTR is awaited
  * @write_len: bytes of the last Write message since the last one on QN 0
  * @write_ended: it is complete
  * @mo: bytes of the current message on QN 0 that were delivered
- * @rnr_since: jiffies: since then the next one waits for a receive; 0: none does
+ * @rnr_since: jiffies: since then the next message waits for a receive; 0: no message waits
  * @rwr_valid: @rwr is in use by the current message on QN 0
  * @rwr: its receive WR
- * @rd_valid: @rd is the Read or atomic being answered
+ * @rd_valid: @rd is the Read or atomic that the peer is answering
  * @rd: the request
- * @rd_off: bytes of it that were delivered
+ * @rd_off: bytes of its response that were delivered
  */
 struct srnic_rx {
 	bool discard;

@@ -35,8 +35,8 @@ struct net *srnic_device_get_net(const struct srnic_device *dev)
 }
 
 /**
- * srnic_sock_create - make a TCP socket where the device lives
- * @dev: the socket belongs to the network namespace of its netdev
+ * srnic_sock_create - make a TCP socket in the network namespace of a device
+ * @dev: the device; the namespace is that of its netdev
  * @net: cookie of the namespace of the caller; it need not exist any more
  * @family: AF_INET or AF_INET6
  * @sock: set to the socket
@@ -186,7 +186,7 @@ bool srnic_stream_hook(struct srnic_stream *stream,
 		stream->write_space = sk->sk_write_space;
 		stream->state_change = sk->sk_state_change;
 		stream->error_report = sk->sk_error_report;
-		/* not copied to the children of a listener, whose callbacks then do nothing */
+		/* NOCOPY: an accepted socket gets no stream, so its copied callbacks do nothing */
 		__rcu_assign_sk_user_data_with_flags(sk, stream, SK_USER_DATA_NOCOPY);
 		sk->sk_data_ready = stream_data_ready;
 		sk->sk_write_space = stream_write_space;
@@ -202,8 +202,8 @@ bool srnic_stream_hook(struct srnic_stream *stream,
  * @listener: hooked
  * @sock: accepted from it, not hooked itself
  *
- * It was created with copies of its listener's callbacks, which are srnic's, and may live longer
- * than this module is loaded. Context: process.
+ * The kernel gave @sock copies of its listener's callbacks, which are functions of this module,
+ * and @sock may outlive the module. Context: process.
  */
 void srnic_stream_disinherit(const struct srnic_stream *listener, struct socket *sock)
 {
@@ -242,8 +242,8 @@ void srnic_stream_unhook_owned(struct srnic_stream *stream)
  * srnic_stream_unhook - no callback from now on
  * @stream: hooked or not
  *
- * When this returns no callback is running. Context: process, may sleep, never for the socket
- * lock.
+ * When this returns no callback is running. Context: process, may sleep, but does not wait for
+ * the socket lock.
  */
 void srnic_stream_unhook(struct srnic_stream *stream)
 {
@@ -251,7 +251,7 @@ void srnic_stream_unhook(struct srnic_stream *stream)
 	bool owned;
 
 	srnic_stream_unhook_owned(stream);
-	/* received() runs under this lock, or in the task that owns the socket */
+	/* received() runs under slock, or in the task that owns the socket */
 	spin_lock_bh(&sk->sk_lock.slock);
 	owned = sock_owned_by_user_nocheck(sk);
 	spin_unlock_bh(&sk->sk_lock.slock);
@@ -268,7 +268,8 @@ void srnic_stream_unhook(struct srnic_stream *stream)
  * @seconds: idle time before TCP probes the peer, 0: it does not; if there is no
  *	     answer for as long again the stream is LOST
  *
- * While data is under way TCP's retransmissions decide, and not this. Context: process, may sleep.
+ * While data is in flight TCP's retransmissions find a lost peer, and no probe does. Context:
+ * process, may sleep.
  */
 void srnic_stream_keepalive(struct srnic_stream *stream, unsigned int seconds)
 {
@@ -280,7 +281,7 @@ void srnic_stream_keepalive(struct srnic_stream *stream, unsigned int seconds)
 	WRITE_ONCE(tp->keepalive_probes, KEEPALIVE_PROBES);
 	WRITE_ONCE(tp->keepalive_intvl, max(seconds / KEEPALIVE_PROBES, 1U) * HZ);
 	WRITE_ONCE(tp->keepalive_time, seconds * HZ);
-	/* else a timer that runs already would not be set anew */
+	/* keepalive() sets a timer that runs already only if the flag was clear */
 	sock_reset_flag(sk, SOCK_KEEPOPEN);
 	sk->sk_prot->keepalive(sk, true);
 	sock_set_flag(sk, SOCK_KEEPOPEN);
@@ -300,8 +301,8 @@ struct srnic_batch *srnic_batch_new(void)
 /**
  * srnic_batch_add - add bytes behind those that are there
  * @batch: srnic_batch_is_full() says no
- * @page: holds them; the batch takes a reference of its own. They do not change any more
- * @off: where in @page, which may be a compound one, they begin
+ * @page: holds the bytes, which do not change any more; the batch takes its own reference
+ * @off: where the bytes begin in @page, which may be a compound one
  * @len: how many
  * Context: any.
  */
@@ -378,7 +379,7 @@ static void batch_msg(struct srnic_batch *batch, bool cut, struct msghdr *msg)
  * srnic_stream_send_owned - hand a batch to TCP, without waiting for room
  * @stream: connected; the caller has locked its socket
  * @batch: not empty; shorter by what TCP took
- * @cut: what comes after it begins a TCP segment
+ * @cut: the bytes that follow the batch begin a TCP segment
  *
  * Context: process, may sleep for memory.
  *
@@ -396,12 +397,12 @@ int srnic_stream_send_owned(struct srnic_stream *stream, struct srnic_batch *bat
 /**
  * srnic_stream_send - srnic_stream_send_owned(), with the lock around it
  * @stream: connected
- * @batch: as there
- * @cut: as there
+ * @batch: as for srnic_stream_send_owned()
+ * @cut: as for srnic_stream_send_owned()
  *
  * Context: process, may sleep for memory and as srnic_stream_lock(), not for room.
  *
- * Return: as there; -ETIMEDOUT if the socket cannot be locked.
+ * Return: as srnic_stream_send_owned(); -ETIMEDOUT if the socket cannot be locked.
  */
 int srnic_stream_send(struct srnic_stream *stream, struct srnic_batch *batch, bool cut)
 {
@@ -417,14 +418,14 @@ int srnic_stream_send(struct srnic_stream *stream, struct srnic_batch *batch, bo
 /**
  * srnic_stream_send_locked - srnic_stream_send_owned() in softirq
  * @stream: connected; its socket is locked, and srnic_stream_is_owned() is false
- * @batch: as there
- * @cut: as there
+ * @batch: as for srnic_stream_send_owned()
+ * @cut: as for srnic_stream_send_owned()
  *
- * Context: softirq, and no task owns the socket: TCP could release it during the call, and process
- * its backlog.
+ * Context: softirq, and no task owns the socket: if one did, TCP could release the socket during
+ * the call, and process its backlog.
  *
- * Return: as there; also -EAGAIN for lack of memory. If TCP then has nothing in flight, whose
- * acknowledgment would free room, TCP calls write_space() at once.
+ * Return: as srnic_stream_send_owned(); also -EAGAIN for lack of memory. If TCP then has nothing
+ * in flight, whose acknowledgment would free room, TCP calls write_space() at once.
  */
 int srnic_stream_send_locked(struct srnic_stream *stream, struct srnic_batch *batch, bool cut)
 {
@@ -436,7 +437,7 @@ int srnic_stream_send_locked(struct srnic_stream *stream, struct srnic_batch *ba
 	lockdep_assert_held(&sk->sk_lock.slock);
 	lockdep_assert_not_held(&sk->sk_callback_lock);
 	batch_msg(batch, cut, &msg);
-	/* so TCP does not use the page fragment of the interrupted task either */
+	/* with GFP_ATOMIC, TCP also leaves the page fragment of the interrupted task alone */
 	sk->sk_allocation = GFP_ATOMIC;
 	n = tcp_sendmsg_locked(sk, &msg, batch->len);
 	sk->sk_allocation = usual;
@@ -484,7 +485,7 @@ int srnic_stream_send_all(const struct srnic_device *dev, struct srnic_stream *s
 			return -ENODEV;
 		if (time_after(jiffies, end))
 			return -ETIMEDOUT;
-		/* a start-up frame fits an empty send buffer: rare */
+		/* rare: an empty send buffer has room for a start-up frame */
 		usleep_range(1000, 2000);
 	}
 	return 0;
@@ -594,8 +595,8 @@ bool srnic_stream_trylock(struct srnic_stream *stream)
  * @stream: any state
  *
  * A thread of a program that sleeps in a call on the program's own socket (its data is memory
- * that FUSE supplies, say) keeps the lock for as long as the program likes. So this waits for it
- * LOCK_TIME at most. After that the stream is SRNIC_STREAM_LOST, and nobody waits again.
+ * that FUSE supplies, say) keeps the lock for as long as the program likes. So a caller waits for
+ * the lock LOCK_TIME at most. After that the stream is SRNIC_STREAM_LOST, and no caller waits.
  *
  * Context: process, may sleep. Only the holder of the lock, and TCP's callbacks, may look at
  * what was received.
@@ -617,7 +618,7 @@ bool srnic_stream_lock(struct srnic_stream *stream)
 		if (wait_event_idle_timeout(sk->sk_lock.wq, srnic_stream_trylock(stream),
 					    LOCK_TIME))
 			return true;
-		/* not if the lock is our own, or was: its holder may wait for memory */
+		/* try again if one of our tasks has or had the lock: it may wait for memory */
 		if (!READ_ONCE(stream->owned) && turns == READ_ONCE(stream->turns))
 			WRITE_ONCE(stream->lost, true);
 	}
@@ -718,7 +719,7 @@ bool srnic_stream_is_stuck(const struct srnic_stream *stream, u32 need)
 	       need - srnic_stream_avail(stream) > tcp_receive_window(tcp_sk(sk));
 }
 
-/* To the next buffer. Buffers may overlap, so the sequence number counts. */
+/* Move to the next buffer. Buffers may overlap, so the sequence number tells the offset in it. */
 static void cursor_next(struct srnic_cursor *cur)
 {
 	u32 seq = TCP_SKB_CB(cur->skb)->seq + cur->off;
@@ -847,7 +848,7 @@ enum srnic_stream_state srnic_stream_state(const struct srnic_stream *stream)
 		return SRNIC_STREAM_RESET;
 	if (err)
 		return SRNIC_STREAM_LOST;
-	/* MPA has no urgent data, and tcp_read_sock() stops before it for ever */
+	/* MPA has no urgent data, and tcp_inq() counts no byte behind it */
 	if (READ_ONCE(tcp_sk(sk)->urg_data))
 		return SRNIC_STREAM_LOST;
 	if (shutdown & RCV_SHUTDOWN)
@@ -872,7 +873,7 @@ u32 srnic_stream_emss(const struct srnic_stream *stream)
  * srnic_stream_unacked - does TCP still have bytes that the peer has not acknowledged?
  * @stream: any state
  *
- * A FIN counts as one. Context: any.
+ * A FIN counts as a byte. Context: any.
  */
 bool srnic_stream_unacked(const struct srnic_stream *stream)
 {
@@ -952,8 +953,9 @@ void srnic_stream_names(const struct srnic_stream *stream, struct sockaddr_stora
  * srnic_stream_taken - how far has TCP taken what is to be sent?
  * @stream: connected
  *
- * The peer can have nothing from there on. Stable for the owner of tx, and while the socket is
- * locked. Context: any. Return: the sequence number behind what TCP has taken.
+ * The peer can have received nothing from that number on. The number is stable for the owner of
+ * tx, and while the socket is locked. Context: any. Return: the sequence number behind what TCP
+ * has taken.
  */
 u32 srnic_stream_taken(const struct srnic_stream *stream)
 {
@@ -973,10 +975,10 @@ void srnic_stream_abort_owned(struct srnic_stream *stream)
 	if (sk->sk_state == TCP_CLOSE)
 		return;
 #ifdef SRNIC_HAVE_SK_DISCONNECTS
-	/* as connect() to AF_UNSPEC: a thread of the program that waits returns */
+	/* as connect() to AF_UNSPEC does: a thread of the program that waits returns */
 	sk->sk_disconnects++;
 #endif
-	/* not tcp_abort(), which locks the socket, nor sk_prot's, see takeover_disconnect() */
+	/* tcp_abort() would lock the socket, and sk_prot's may be takeover_disconnect() */
 	tcp_prot.disconnect(sk, 0);
 }
 
@@ -997,7 +999,7 @@ void srnic_stream_abort(struct srnic_stream *stream)
  * srnic_stream_shutdown_owned - send FIN after what was sent; receiving goes on
  * @stream: any state; where no FIN is due nothing is done. The caller has locked its socket
  *
- * Without memory for the FIN it is a RST. Context: process.
+ * If there is no memory for a FIN, TCP sends a RST. Context: process.
  */
 void srnic_stream_shutdown_owned(struct srnic_stream *stream)
 {
@@ -1021,7 +1023,7 @@ void srnic_stream_shutdown_owned(struct srnic_stream *stream)
 
 /**
  * srnic_stream_shutdown - srnic_stream_shutdown_owned(), with the lock around it
- * @stream: as there; a stream whose socket cannot be locked is lost
+ * @stream: any state; a stream whose socket cannot be locked is lost
  *
  * Context: process, may sleep.
  */
@@ -1047,7 +1049,7 @@ void srnic_stream_put_file(struct srnic_stream *stream)
 
 	sock_hold(sk);
 	sock_reset_flag(sk, SOCK_LINGER);
-	/* a thread that waits in a call since before the hand-over was told of no end */
+	/* wakes a thread that has waited in a call since before the hand-over */
 	sk->sk_state_change(sk);
 	fput(stream->file);
 	release_sock(sk);

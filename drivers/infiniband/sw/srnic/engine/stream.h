@@ -22,7 +22,7 @@ struct srnic_linger_user;
  * struct srnic_stream_ops - callbacks of a socket to its owner
  * @received: a connection has something to read. The socket is locked, and softirqs are off: may
  *	      call functions of the stream that do not sleep. Only srnic_stream_unhook() waits
- *	      for its end
+ *	      until a running call has ended
  * @data_ready: there is something to read, or to accept
  * @write_space: there is room to write again
  * @state_change: connected, FIN or error
@@ -40,7 +40,7 @@ struct srnic_stream_ops {
 /**
  * struct srnic_stream - a socket and the callbacks of its owner
  * @sock: the socket; owned
- * @file: a program's, by which the socket is held; NULL: the socket is our own
+ * @file: the program's file, which holds the socket; NULL: the socket is our own
  * @user_key: its user, see srnic_user_key()
  * @ops: under sk_callback_lock
  * @priv: argument of @ops, under sk_callback_lock
@@ -49,11 +49,11 @@ struct srnic_stream_ops {
  * @state_change: the socket's own callback
  * @error_report: the socket's own callback
  * @owned: one of our own tasks has a program's socket locked
- * @turns: how often one has unlocked it
+ * @turns: how often our tasks have unlocked it
  * @lost: a program keeps its socket locked, see srnic_stream_lock()
- * @linger: runs a stream that lingers; this field and the next are linger.c's
+ * @linger: runs a stream that lingers; this field and all that follow are linger.c's
  * @linger_user: the lingering streams of its user
- * @lingering: in that list
+ * @lingering: in the list of @linger_user
  * @deadline: jiffies; when it stops lingering
  * @acked: srnic_stream_acked() when it began to linger
  * @charged: it counts as a connected QP of its user, see linger_charge()
@@ -106,10 +106,10 @@ struct srnic_batch {
 
 /**
  * struct srnic_cursor - a position in bytes that were received
- * @at: where it is in memory of our own; NULL: it is in TCP's buffers, as follows
+ * @at: where it is in memory of our own; NULL: it is in TCP's buffers, where the next fields say
  * @queue: the socket's
  * @skb: the buffer
- * @off: offset in it; its length, if the position is in the next one
+ * @off: offset in @skb; the length of @skb, if the position is in the next buffer
  */
 struct srnic_cursor {
 	const u8 *at;

@@ -85,7 +85,7 @@ static int sealed_set_rcvlowat(struct sock *sk, int val)
 }
 
 /*
- * A call that has found a member in one table may call that of the other, so this table has
+ * A call may find a member in one table and then call it in the other, so this table has
  * each member that the kernel's own has. Members that are not replaced do no harm, or are for
  * callers in the kernel. The owner is that of the kernel's table: the protocol holds the module.
  */
@@ -122,7 +122,7 @@ static const struct proto_ops *sealed_new(const struct proto_ops *base)
 
 static struct proto *base_prot(const struct sock *sk)
 {
-	/* the creator of an IPv4 socket may be that of IPv6, see IPV6_ADDRFORM */
+	/* after IPV6_ADDRFORM an IPv4 socket still has tcpv6_prot as its sk_prot_creator */
 	return sk->sk_family == AF_INET6 ? sk->sk_prot_creator : &tcp_prot;
 }
 
@@ -199,8 +199,8 @@ static bool is_marked(const struct sock *sk)
 }
 
 /*
- * @sk is locked. What setsockopt(TCP_ULP) does, which would wait for the lock without an end.
- * Return: 0; -ENODEV if the module is being unloaded; an errno of takeover_init()
+ * @sk is locked. Does what setsockopt(TCP_ULP) does, which would wait for the lock without an
+ * end. Return: 0; -ENODEV if the module is being unloaded; an errno of takeover_init()
  */
 static int mark(struct sock *sk)
 {
@@ -305,7 +305,7 @@ static void reset_options(struct sock *sk)
 static int take_locked(struct srnic_device *dev, struct srnic_stream *stream)
 {
 	struct sock *sk = stream->sock->sk;
-	/* before the address, which an unconnected socket may lack, and before the mark */
+	/* before is_of_device(), as an unconnected socket may lack an address; and before mark() */
 	int err = check_socket(sk);
 
 	if (!err && !is_of_device(dev, stream))
@@ -335,7 +335,7 @@ static int take(struct srnic_device *dev, struct srnic_stream *stream)
 
 /**
  * srnic_takeover_begin - make a stream out of a program's socket
- * @dev: the socket's address is to be one of its interface
+ * @dev: the device; the socket's address is to be one of its interface
  * @file: the socket's; the stream holds it
  *
  * Nothing is read: what has arrived is there for the stream. SO_RCVLOWAT, SO_LINGER,
@@ -344,7 +344,7 @@ static int take(struct srnic_device *dev, struct srnic_stream *stream)
  * Context: process, may sleep.
  *
  * Return: the stream, hooked, for srnic_qp_attach() and srnic_takeover_commit(), or for
- * srnic_takeover_cancel(); -ENOTSOCK; -EPROTOTYPE for anything but TCP; -EXDEV if it
+ * srnic_takeover_cancel(); -ENOTSOCK; -EPROTOTYPE if the socket is none of TCP; -EXDEV if it
  * is not in the network namespace of the interface; -EADDRNOTAVAIL if its address is not of the
  * interface; -ENOTCONN if it is not connected; -EPIPE if one side has closed; -EBUSY if
  * it belongs to another QP or protocol, as PSP, or a thread waits to send on it, or keeps it locked
@@ -410,7 +410,7 @@ void srnic_takeover_commit(struct file *file)
 	/* sealed_setsockopt() gets the options of SOL_SOCKET, too */
 	set_bit(SOCK_CUSTOM_SOCKOPT, &sock->flags);
 	WRITE_ONCE(sock->ops, family_of(sk)->sealed);
-	/* a thread that waits finds that nothing will come */
+	/* a thread that waits in poll() finds that nothing will come */
 	wake_up_interruptible_all(sk_sleep(sk));
 }
 

@@ -35,7 +35,7 @@
  * srnic_tx_new - state of an outbound direction
  * @qp: to be attached; mpa is set
  *
- * What it allocates, now and later, is charged to the memory cgroup of the caller.
+ * The memory cgroup of the caller is charged for what tx allocates, now and later.
  *
  * Return: the state, or NULL. Context: process, may sleep.
  */
@@ -65,7 +65,7 @@ struct srnic_tx *srnic_tx_new(const struct srnic_qp *qp)
 }
 
 /**
- * srnic_tx_free - the stream is gone
+ * srnic_tx_free - free the state of an outbound direction, whose stream is gone
  * @tx: may be NULL
  * Context: process, may sleep.
  */
@@ -98,7 +98,7 @@ static void tx_mark_done(struct srnic_qp *qp)
 	tx->marked = tx->staged;
 }
 
-/* Local WRs in a turn: they take no room, and each may wait for a copy to end */
+/* Local WRs in a turn: they take no room in the batch, and each may wait for a copy to end */
 #define LOCAL_BATCH	256
 
 /*
@@ -160,7 +160,7 @@ static void tx_stage(struct srnic_qp *qp)
 		}
 	}
 	srnic_tx_let_go(tx);
-	/* local WRs alone leave nothing to push */
+	/* local WRs alone leave nothing for srnic_tx_push(), which marks WRs done otherwise */
 	if (!tx->batch->len)
 		tx_mark_done(qp);
 }
@@ -312,7 +312,7 @@ static bool tx_enter(struct srnic_qp *qp)
 static void tx_pass(struct srnic_qp *qp, bool had_page)
 {
 	tx_enable_doorbell(qp);
-	/* work beyond the budget; the end; or pages, which the kthread puts when they are idle */
+	/* the kthread does work beyond the budget and the end, and puts pages that are idle */
 	if (tx_has_work(qp) || (!had_page && qp->tx->frag.page))
 		set_bit(SRNIC_QPF_TX_KICK, &qp->flags);
 	tx_disown(qp);
@@ -330,11 +330,11 @@ void srnic_tx_begins(struct srnic_qp *qp)
 	unsigned int noio = memalloc_noio_save();
 
 	clear_bit(SRNIC_QPF_TX_KICK, &qp->flags);
-	smp_mb__after_atomic();	/* the kick, then what it is about */
+	smp_mb__after_atomic();	/* clear the kick, then look for what it announced */
 	if (qp->policy.inline_work)
 		tx_run(qp, TX_INLINE);
 	memalloc_noio_restore(noio);
-	/* a page that is kept is put by the tx kthread, which would be made for that alone */
+	/* else the tx kthread might have to be made for no more than to put this page */
 	if (!qp->tx->batch->len)
 		srnic_tx_put_frag(qp->tx);
 	tx_pass(qp, false);
@@ -373,7 +373,7 @@ void srnic_tx_doorbell(struct srnic_qp *qp)
 		srnic_qp_kick_tx(qp);
 		return;
 	}
-	/* the memory that is short may be that of a disk behind this QP */
+	/* a disk may be behind this QP: the reclaim of memory must not wait for its I/O */
 	noio = memalloc_noio_save();
 	had_page = tx_enter(qp);
 	from = srnic_stream_taken(qp->stream);
@@ -425,7 +425,7 @@ void srnic_tx_answer(struct srnic_qp *qp)
 	    !srnic_tx_wr_begun(tx)) {
 		tx->locked = true;
 		srnic_tx_begin(qp);
-		/* stop at a request that is in error, or has to sleep */
+		/* stop at a request that fails, or whose access has to sleep */
 		while (tx_running(qp) && !tx->responding && tx_small_read(qp, &room) &&
 		       srnic_tx_has_room(qp))
 			srnic_tx_stage_response(qp);
@@ -534,7 +534,7 @@ int srnic_tx_thread(void *arg)
 	tx_disable_doorbell(qp);
 	for (;;) {
 		clear_bit(SRNIC_QPF_TX_KICK, &qp->flags);
-		smp_mb__after_atomic();	/* the kick, then what it is about */
+		smp_mb__after_atomic();	/* clear the kick, then look for what it announced */
 		qp->tx->starved = false;
 		tx_run(qp, 1);
 		if (tx_is_over(qp))

@@ -102,7 +102,7 @@ bool srnic_tx_nap(struct srnic_qp *qp)
 		return false;
 	}
 	tx->burst.from = tx->staged;
-	/* idle, so that it does not count as load */
+	/* TASK_IDLE, so that the kthread does not count as load */
 	__wait_event_hrtimeout(qp->tx_wait, test_bit(SRNIC_QPF_TX_KICK, &qp->flags),
 			       ns_to_ktime(BURST_NAP), TASK_IDLE);
 	return true;

@@ -63,7 +63,7 @@ static bool tx_next_request(struct srnic_qp *qp)
 	return true;
 }
 
-/* Segments of the response that is under way, until it or the room ends */
+/* Stage segments of the response that is under way, until the response or the room ends */
 static void tx_stage_read_response(struct srnic_qp *qp)
 {
 	struct srnic_tx *tx = qp->tx;

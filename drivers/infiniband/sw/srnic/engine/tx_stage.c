@@ -35,7 +35,7 @@ static bool tx_refill(struct srnic_tx *tx, u32 len)
 	return good;
 }
 
-/* Bytes of a TCP segment for each FPDU, if an FPDU may have @max bytes: all get the same */
+/* A TCP segment is divided evenly among its FPDUs. Return: the part of one, @max bytes at most */
 static u32 tx_share(u32 emss, u32 max)
 {
 	return emss / DIV_ROUND_UP(emss, max);
@@ -179,7 +179,7 @@ void srnic_tx_untagged(struct srnic_qp *qp, u8 opcode, const void *payload, u32 
  * srnic_tx_is_large - does a message take more than one batch?
  * @bytes: of it
  *
- * All FPDUs of a message but the last are as long as a TCP segment. If the last one
+ * All FPDUs of a message except the last are as long as a TCP segment. If the last one
  * shared a segment with the next message, no segment would begin with an FPDU until TCP
  * has sent all it has. So a large message is parted from others (M-TCP-1). That takes a
  * call to TCP for each, which is cheap for messages that take several anyway. Small
@@ -241,8 +241,8 @@ void srnic_tx_let_go(struct srnic_tx *tx)
  * @len: bytes, within @rest
  *
  * Context: the owner of tx; sleeps only if the memory is a DMA buffer's and not tx->locked.
- * Return: SRNIC_TPT_OK, or what is wrong, and nothing was copied; SRNIC_TPT_SLEEPS if the owner
- * may not.
+ * Return: SRNIC_TPT_OK, or what is wrong, and nothing was copied; SRNIC_TPT_SLEEPS if the access
+ * has to sleep and the owner may not.
  */
 enum srnic_tpt_err srnic_tx_copy(struct srnic_qp *qp, struct srnic_access *rest, u8 *dst, u32 len)
 {

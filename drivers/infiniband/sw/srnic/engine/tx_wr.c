@@ -126,8 +126,8 @@ static void tx_stage_data(struct srnic_qp *qp)
 }
 
 /*
- * What follows the Write (RFC 7306 6): eight octets, of which verbs have four.
- * They go first and zeros behind them, as other RNICs do it (X7-14).
+ * Immediate Data follows the Write (RFC 7306 6). It has eight octets, and that of verbs
+ * four: these go first and zeros behind them, as other RNICs do it (X7-14).
  */
 static void tx_stage_imm(struct srnic_qp *qp)
 {
@@ -148,7 +148,7 @@ static void tx_stage_imm(struct srnic_qp *qp)
  * @payload: RDMAP header
  * @len: its octets
  * @sink: where the response goes
- * @last: the WR has no other request
+ * @last: the request is the last one of the WR
  * Context: the owner of tx, in process or softirq.
  */
 void srnic_tx_request(struct srnic_qp *qp, u8 opcode, const void *payload, u32 len,
@@ -328,7 +328,7 @@ bool srnic_tx_stage_wr(struct srnic_qp *qp)
  * srnic_tx_wr_begun - is a part of the WR in progress staged, so that the rest must be next?
  * @tx: of a QP with a stream
  *
- * X-8. Not for a Read: each of its requests is a message. Context: the owner of tx, in process
+ * False for a Read: each of its requests is a message (X-8). Context: the owner of tx, in process
  * or softirq.
  */
 bool srnic_tx_wr_begun(const struct srnic_tx *tx)

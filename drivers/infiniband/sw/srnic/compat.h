@@ -32,7 +32,7 @@ static inline void vm_flags_mod(struct vm_area_struct *vma, vm_flags_t set, vm_f
 
 struct ib_dmah;
 
-/* without it a workqueue is per CPU unless it is WQ_UNBOUND */
+/* without WQ_PERCPU a workqueue is per CPU unless it is WQ_UNBOUND */
 #ifndef SRNIC_HAVE_WQ_PERCPU
 #define WQ_PERCPU 0
 #endif
@@ -55,19 +55,19 @@ static inline void hrtimer_setup_on_stack(struct hrtimer *timer,
 #define sockaddr_unsized sockaddr
 #endif
 
-/* without it TCP copies what it is given */
+/* without MSG_SPLICE_PAGES TCP copies what it is given */
 #include <linux/socket.h>
 #ifndef MSG_SPLICE_PAGES
 #define MSG_SPLICE_PAGES 0
 #endif
 
-/* without it the kernel handles SOL_SOCKET for every socket, and this bit means nothing */
+/* a kernel without the bit handles SOL_SOCKET for every socket, and does not look at the bit */
 #include <linux/net.h>
 #ifndef SOCK_CUSTOM_SOCKOPT
 #define SOCK_CUSTOM_SOCKOPT 31
 #endif
 
-/* without it all fragments are in memory of the host */
+/* a kernel without skb_frags_readable() has all fragments in memory of the host */
 #ifndef SRNIC_HAVE_SKB_READABLE
 #include <linux/skbuff.h>
 
@@ -86,7 +86,7 @@ static inline void proto_ops_no_sendpage(struct proto_ops *const ops)
 #endif
 }
 
-/* without it PSP encrypts no connection */
+/* in a kernel without PSP no socket has an association */
 #ifdef SRNIC_HAVE_PSP
 #include <net/psp.h>
 #else
@@ -96,7 +96,7 @@ static inline struct psp_assoc *psp_sk_assoc(const struct sock *sk)
 }
 #endif
 
-/* without them dma_buf_vmap() needs no lock of the caller */
+/* in a kernel without these two dma_buf_vmap() needs no lock of the caller */
 #ifndef SRNIC_HAVE_DMA_BUF_UNLOCKED
 #define dma_buf_vmap_unlocked dma_buf_vmap
 #define dma_buf_vunmap_unlocked dma_buf_vunmap

@@ -39,7 +39,9 @@ struct srnic_ud_set;
  * @psn: of the next message
  * @wr: the WR in progress
  * @buf: its datagram
- * @rx_lock: protects what follows; taken in softirq
+ * @rx_lock: protects what follows; taken in softirq. Outside of the QP's locks, and held while a
+ *	     receive completes and handlers are called: the consumer is a program, whose handlers
+ *	     in ib_uverbs do not call the QP
  * @rx_on: RTR, RTS: messages are received
  * @qkey: the Q_Key that messages must have
  * @rwr: the receive in progress

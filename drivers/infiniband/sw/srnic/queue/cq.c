@@ -74,8 +74,8 @@ static bool cq_take_arm(struct srnic_cq *cq, u32 before, u32 seen)
  *
  * A receive of a solicited message and any error satisfy a solicited arm
  * (CN-08, CN-09). An arm that comes later is for later completions (CN-06).
- * Context: any; takes cq->lock. The caller notifies after it has dropped its
- * own locks, since a consumer may post from its handler.
+ * The caller notifies after it has dropped its own locks, since a consumer may
+ * post from its handler. Context: that of srnic_lock(); takes cq->lock.
  *
  * Return: 0, or -ENOSPC if the CQ is full, if its user has spoilt its indices or
  * its arm word, or if one of these was found before: the caller's QP cannot go on
@@ -122,7 +122,8 @@ int srnic_cq_add(struct srnic_cq *cq, struct srnic_cqe *cqe,
  * @cq: the CQ
  * @seen: as srnic_cq_add() left it
  *
- * Context: any; calls the consumer's handlers, so no lock of the QP may be held.
+ * Context: that of srnic_lock(), without the QP's locks: calls the consumer's handlers. May take
+ * cq->lock.
  */
 void srnic_cq_notify(struct srnic_cq *cq, u32 seen)
 {

@@ -17,7 +17,7 @@ static_assert(SRNIC_EV_COUNT <= 64);
 /* One lock for all queues: events are rare. Only the lock of a QP is taken inside of it. */
 static DEFINE_SPINLOCK(event_lock);
 
-/* With the lock held: a program may have an event of each of its objects */
+/* Objects to drop each time event_lock is held: a program may have events of many objects */
 #define DROPPED_AT_ONCE	64
 
 /**

@@ -3,7 +3,7 @@
  * Quotas of a device's objects and memory. All users together get as many as the device
  * reports, and one user half of them, so that no user can take all. What kernel consumers hold
  * is counted apart: a disk that is connected again does not depend on what programs have left.
- * And the number of connected QPs of each user, of all devices together.
+ * The connected QPs of each user are counted for all devices together.
  */
 
 #include <linux/capability.h>

@@ -8,7 +8,7 @@
 /**
  * struct srnic_lock - the lock of a work queue or completion queue
  * @lock: the lock
- * @irqs: it is taken with interrupts off
+ * @irqs: the lock is taken with interrupts off
  *
  * A kernel consumer may post and poll in any context. A program's queues are touched by
  * tasks and softirqs only, so interrupts stay on: to turn them off for each message costs
@@ -37,7 +37,7 @@ struct srnic_lock {
  * srnic_lock - take the lock
  * @l: the lock
  *
- * A kernel consumer's: any context. A program's: task or softirq, with interrupts on.
+ * Context: any for a kernel consumer's queue; task or softirq with interrupts on for a program's.
  *
  * Return: to be given to srnic_unlock().
  */

@@ -23,9 +23,9 @@ static void entry_free(struct srnic_mmap_entry *entry)
 }
 
 /*
- * As vmalloc_user(), which charges no memory cgroup. Page by page, since __vmalloc()
- * cannot make what a user may map, and vfree() of pages that vmalloc has not made
- * itself spoils its statistics in some kernels.
+ * Does what vmalloc_user() does, which charges no memory cgroup. Allocates page by page, since
+ * __vmalloc() cannot make what a user may map. entry_free() frees the pages one by one, too, since
+ * vfree() of pages that vmalloc has not made itself spoils its statistics in some kernels.
  */
 static struct srnic_mmap_entry *entry_new(size_t bytes)
 {

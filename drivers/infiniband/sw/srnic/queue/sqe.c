@@ -9,7 +9,7 @@
 /**
  * srnic_sqe_fetch - take the next SQE, copy and check it (owner of tx)
  * @qp: with a stream; or a UD QP whose tx_lock is held
- * @wr: filled in; its SGEs or inline data, in memory of the caller
+ * @wr: filled in; @wr->data is memory of the caller, for the SGEs or the inline data
  * @status: set to success if the WR is fit to run, else to its error, with
  *	    which the caller completes it
  *

@@ -98,7 +98,7 @@ static int srq_check_size(const struct srnic_srq *srq, const struct ib_srq_attr 
 	pending = srq->broken ? -EPROTO : srnic_ring_filled(&srq->ring, *end, srq->taken);
 	if (pending < 0 || limit > attr->max_wr)
 		return -EINVAL;
-	/* the provider knows a user's unpolled ones, and calls only if they fit */
+	/* the provider counts a user's WQEs that were not polled, and calls only if they fit */
 	if (srq->kernel)
 		pending = srq->posted - atomic_read(&srq->polled);
 	return pending <= attr->max_wr ? 0 : -EINVAL;
@@ -119,8 +119,8 @@ static u32 srq_copy_some(struct srnic_srq *srq, struct srnic_ring *to, u32 next,
 
 /*
  * lock is held. The user finds the new ring by what is written into the old
- * one, since the answer of MODIFY_SRQ has no room for it. Nothing of it is
- * read back.
+ * one, since the answer of MODIFY_SRQ has no room for it. The kernel reads
+ * none of it back.
  */
 static void srq_publish_move(struct srnic_srq *srq, const struct srnic_ring *to, u32 end)
 {
@@ -243,7 +243,7 @@ int srnic_srq_modify(struct srnic_srq *srq, struct ib_srq_attr *attr, u32 mask,
  * @srq: alive
  * @attr: filled in; srq_limit is 0 if it is not armed, as ibv_query_srq(3) has it
  *
- * Context: any.
+ * Context: that of srnic_lock(); takes the SRQ's lock.
  */
 void srnic_srq_query(struct srnic_srq *srq, struct ib_srq_attr *attr)
 {
@@ -277,8 +277,7 @@ struct srnic_rqe *srnic_srq_next(struct srnic_srq *srq)
  * @srq: alive
  * @rwr: filled in; room for srq->max_sge SGEs
  *
- * Context: process or softirq, without locks of the SRQ or a QP: may call the consumer's event
- * handler.
+ * Context: as srnic_rq_take(), and without the SRQ's lock: may call the consumer's event handler.
  *
  * Return: as srnic_rq_take(); with -EPROTO the SRQ cannot be used any more.
  */
@@ -317,7 +316,7 @@ int srnic_srq_take(struct srnic_srq *srq, struct srnic_rwr *rwr)
  * srnic_srq_is_empty - there is no WQE to take
  * @srq: alive
  *
- * Context: any.
+ * Context: that of srnic_lock(); takes the SRQ's lock.
  *
  * Return: whether srnic_srq_take() would be -EAGAIN.
  */
@@ -367,7 +366,7 @@ void srnic_srq_await_end(struct srnic_qp *qp)
 	flags = srnic_lock(&srq->lock);
 	was_first = srq_is_first(qp);
 	list_del(&qp->srq_waiting);
-	/* with the lock held: afterwards that QP may be gone */
+	/* kick with the lock held: the waiter may be gone as soon as it is free */
 	if (was_first && !list_empty(&srq->waiters))
 		srnic_qp_kick_rx(list_first_entry(&srq->waiters, struct srnic_qp, srq_waiting));
 	srnic_unlock(&srq->lock, flags);
@@ -376,7 +375,7 @@ void srnic_srq_await_end(struct srnic_qp *qp)
 /**
  * srnic_srq_is_first - is a QP the first that waits for a WQE?
  * @qp: between srnic_srq_await() and srnic_srq_await_end()
- * Context: any.
+ * Context: that of srnic_lock(); takes the SRQ's lock.
  */
 bool srnic_srq_is_first(struct srnic_qp *qp)
 {
@@ -404,7 +403,8 @@ void srnic_srq_polled(struct srnic_srq *srq)
  * srnic_srq_lose - a WQE has no completion and never will: its CQ overflowed
  * @srq: alive
  *
- * It counts as polled, or the SRQ would have a WQE less for good. Context: any.
+ * It counts as polled, or the SRQ would have a WQE less for good. Context: that of srnic_lock();
+ * takes the SRQ's lock.
  */
 void srnic_srq_lose(struct srnic_srq *srq)
 {

@@ -19,7 +19,7 @@ struct srnic_rwr;
  * @kernel: the consumer is in the kernel; immutable, as @max_sge
  * @max_sge: SGEs of a WQE
  * @modifying: one Modify SRQ at a time; outside of @lock
- * @lock: protects what follows but @polled; innermost
+ * @lock: protects what follows except @polled; innermost
  * @ring: RQEs; another one after a resize
  * @max_wr: WQEs that may be posted and not polled (kernel consumers)
  * @posted: kernel consumer: producer index

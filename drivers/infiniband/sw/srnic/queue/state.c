@@ -196,7 +196,7 @@ bool srnic_qp_leave(struct srnic_qp *qp, enum srnic_qp_state next,
 		WRITE_ONCE(qp->close_deadline, jiffies + qp->policy.close_timeout * HZ);
 	smp_wmb();	/* before the state: srnic_close_overdue() has no lock */
 	done = set_state(qp, next, event);
-	/* the reason is what brought it to Terminate, not how the stream ended then (AE-05) */
+	/* the reason is what brought the QP to Terminate, not how the stream ended then (AE-05) */
 	if (done && from != SRNIC_QP_TERMINATE)
 		qp->close_event = event;
 	spin_unlock_irqrestore(&qp->lock, flags);
@@ -206,7 +206,7 @@ bool srnic_qp_leave(struct srnic_qp *qp, enum srnic_qp_state next,
 
 /**
  * srnic_term_fill - a Terminate message for a program
- * @to: zeroed; nothing is copied but what the message quoted
+ * @to: zeroed; of the headers only what the message quoted is copied
  * @term: the message
  * @done: it was received, or all of it was sent
  * Context: any.
@@ -259,7 +259,7 @@ bool srnic_qp_terminate(struct srnic_qp *qp, struct rdmap_term *term, bool *loca
 	return valid;
 }
 
-/* The claim of a kernel consumer's QP is charged to none: the invalid uid */
+/* The claim of a kernel consumer's QP is charged to no user: the invalid uid */
 #define NO_USER	U32_MAX
 
 static void uncharge(u32 user)

@@ -67,7 +67,7 @@ enum srnic_qp_state {
  *	    its final state. @err: 0 after a graceful close, -ECONNRESET or
  *	    -ETIMEDOUT or another errno else. Called once for an attached
  *	    stream, from a kthread or a work, without locks; the claim is over.
- * @keeps: the claim is not over then: its owner ends it with srnic_qp_unclaim()
+ * @keeps: closed() does not end the claim: its owner ends it with srnic_qp_unclaim()
  */
 struct srnic_llp_ops {
 	void (*abort)(void *priv);
@@ -109,7 +109,7 @@ struct srnic_ib_attr {
  * struct srnic_qp - a queue pair
  *
  * Lock order: sq_lock or rq_lock, then cq->lock. @lock is innermost; the only
- * callback with it held is abort() of struct srnic_llp_ops.
+ * callback with it held is abort() of struct srnic_llp_ops. These are the QP's locks.
  */
 struct srnic_qp {
 	struct ib_qp ibqp;
@@ -139,9 +139,9 @@ struct srnic_qp {
 	/* event_queue.c */
 	struct srnic_event_source events;
 
-	/* the state of verbs that Idle is shown as */
+	/* the state of verbs that a QP in Idle reports */
 	enum ib_qp_state verbs_state;
-	/* as the program has set them; some have an effect, on a paired QP only */
+	/* as the program has set them; only on a paired QP some have an effect */
 	struct srnic_ib_attr ib;
 	struct mutex modify;		/* one Modify QP of a program at a time: some wait */
 
@@ -290,8 +290,8 @@ static inline void srnic_qp_kick_rx(struct srnic_qp *qp)
 }
 
 /*
- * A receive that the rx kthread waits for may be there, or its wait has another bound: see
- * srnic_rq_await(). Any context.
+ * If the rx kthread waits for a receive, let it look: there may be one, or the wait has another
+ * bound. See srnic_rq_await(). Any context.
  */
 static inline void srnic_qp_wake_rnr(struct srnic_qp *qp)
 {

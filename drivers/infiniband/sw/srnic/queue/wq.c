@@ -60,7 +60,7 @@ bool srnic_sq_empty(struct srnic_qp *qp)
 	       !srnic_sq_pending(qp);
 }
 
-/* sq_lock is held. A CQE for one send WR, if it gives one. */
+/* sq_lock is held. Write the CQE of a send WR, if the WR gives one. */
 static int sq_write_cqe(struct srnic_qp *qp, u32 index, const struct srnic_swr *swr,
 			enum srnic_wc_status status, u32 *seen)
 {
@@ -113,8 +113,8 @@ static void sq_notify(struct srnic_qp *qp, u32 seen, int err)
  * @index: its ring index
  * @status: how it ended
  *
- * Context: any. Takes sq_lock. An error is the caller's to act on: it
- * calls srnic_qp_fail(). Completions behind a WR in error wait for the flush.
+ * After an error the caller calls srnic_qp_fail(). Completions behind a WR in error wait for the
+ * flush. Context: that of srnic_lock(), without the QP's locks; takes sq_lock.
  */
 void srnic_sq_done(struct srnic_qp *qp, u32 index, enum srnic_wc_status status)
 {
@@ -141,7 +141,7 @@ void srnic_sq_done(struct srnic_qp *qp, u32 index, enum srnic_wc_status status)
  * @from: ring index of the first WR
  * @to: index behind the last WR; all of them are fetched
  *
- * The WRs are done, except those that await a response. Context: any. Takes sq_lock.
+ * The WRs are done, except those that await a response. Context: as srnic_sq_done().
  */
 void srnic_sq_sent(struct srnic_qp *qp, u32 from, u32 to)
 {
@@ -271,7 +271,7 @@ static void sq_flush(struct srnic_qp *qp, bool begin)
  * @qp: is going to Error
  *
  * The first WR to be flushed then has SRNIC_WC_NO_PEER, even if it is posted later: InfiniBand
- * reports a lost peer in this way. Context: any. Takes sq_lock.
+ * reports a lost peer in this way. Context: that of srnic_lock(); takes sq_lock.
  */
 void srnic_sq_no_peer(struct srnic_qp *qp)
 {
@@ -287,9 +287,9 @@ void srnic_sq_no_peer(struct srnic_qp *qp)
  * @qp: alive; no owner of tx works on its SQ
  *
  * The WR in error keeps its status, all others are Flushed, signaled or not
- * (WR-24), except for srnic_sq_no_peer(). From now on whatever is posted is flushed at
- * once (ST-36), until the QP goes to Idle. Context: any. Takes sq_lock, a batch of WRs at
- * a time, and notifies the CQ's consumer after each batch.
+ * (WR-24), except the first one after srnic_sq_no_peer(). From now on whatever is posted is
+ * flushed at once (ST-36), until the QP goes to Idle. Context: as srnic_sq_done(); takes sq_lock
+ * for a batch of WRs at a time, and notifies the CQ's consumer after each batch.
  */
 void srnic_sq_flush(struct srnic_qp *qp)
 {
@@ -297,8 +297,8 @@ void srnic_sq_flush(struct srnic_qp *qp)
 }
 
 /*
- * A WQE of the SRQ was taken (SR-26). A stream places one message after the other, so that
- * one is in progress now.
+ * A WQE of the SRQ was taken (SR-26). A stream places one message after the other, so one
+ * message is in progress now.
  */
 static void rq_check_limit(struct srnic_qp *qp)
 {
@@ -317,11 +317,12 @@ static void rq_check_limit(struct srnic_qp *qp)
 }
 
 /**
- * srnic_rq_arm - an event when messages in progress exceed a limit (SR-26)
+ * srnic_rq_arm - request an event for when messages in progress exceed a limit (SR-26)
  * @qp: alive
  * @limit: messages; SRNIC_QP_RQ_DISARM: no event any more
  *
- * One event for each time it is armed; arming what is armed is allowed. Context: any.
+ * One event for each time it is armed; arming what is armed is allowed. Context: that of
+ * srnic_lock(); takes rq_lock.
  *
  * Return: 0; -EINVAL without an SRQ; -ERANGE above what an SRQ can have.
  */
@@ -346,8 +347,8 @@ int srnic_rq_arm(struct srnic_qp *qp, u32 limit)
  * @qp: alive
  * @rwr: filled in; room for qp->max_recv_sge SGEs
  *
- * Context: process or softirq, without the QP's locks. Takes rq_lock or that of the SRQ, and may
- * call the consumer's event handler.
+ * Context: process or softirq, without the QP's locks; rx_lock of a UD QP may be held, see
+ * ib/ud.h. Takes rq_lock or the SRQ's lock, and may call the consumer's event handler.
  *
  * Return: 0; -EAGAIN if none is posted; -EINVAL if the WQE is malformed (it
  * was taken and is to be completed with an error); -EPROTO if the ring's
@@ -421,7 +422,7 @@ void srnic_rq_await_end(struct srnic_qp *qp)
  * srnic_rq_is_empty - no receive is posted
  * @qp: with a stream; only the caller takes receives
  *
- * Context: any.
+ * Context: the rx kthread.
  *
  * Return: whether srnic_rq_take() would be -EAGAIN.
  */
@@ -432,7 +433,7 @@ bool srnic_rq_is_empty(struct srnic_qp *qp)
 	return !srnic_ring_filled(&qp->rq, rq_producer(qp), qp->rq_taken);
 }
 
-/* A CQE for one receive WR; the caller notifies */
+/* Write the CQE of a receive WR; the caller calls srnic_cq_notify() */
 static int rq_write_cqe(struct srnic_qp *qp, const struct srnic_rwr *rwr,
 			struct srnic_cqe *cqe, enum srnic_wc_status status, u32 *seen)
 {
@@ -453,9 +454,9 @@ static int rq_write_cqe(struct srnic_qp *qp, const struct srnic_rwr *rwr,
  * @rwr: from srnic_rq_take()
  * @cqe: byte_len, flags and data are set if @status is success, and opcode if it is not
  *	 SRNIC_OP_RECV
- * @status: how it ended; an error is the caller's to act on
+ * @status: how it ended; after an error the caller calls srnic_qp_fail()
  *
- * Context: process or softirq, without the QP's locks.
+ * Context: as srnic_rq_take(); calls the consumer's handlers.
  */
 void srnic_rq_complete(struct srnic_qp *qp, const struct srnic_rwr *rwr,
 		       struct srnic_cqe *cqe, enum srnic_wc_status status)
@@ -528,7 +529,7 @@ static void rq_flush(struct srnic_qp *qp, bool begin)
  * srnic_rq_flush - complete all receive WRs that are left (ST-34, ST-41)
  * @qp: alive; no owner of rx takes from its RQ
  *
- * As srnic_sq_flush(). Context: any.
+ * As srnic_sq_flush(), with rq_lock. Context: as srnic_sq_flush().
  */
 void srnic_rq_flush(struct srnic_qp *qp)
 {
@@ -540,7 +541,7 @@ void srnic_rq_flush(struct srnic_qp *qp)
  * @qp: alive, without a stream
  *
  * Indices run on. Slots of unsignaled WRs that completed are given back here, since
- * no later completion does it. Context: any.
+ * no later completion does it. Context: that of srnic_lock(); takes sq_lock, then rq_lock.
  */
 void srnic_wq_restart(struct srnic_qp *qp)
 {

@@ -75,7 +75,7 @@ struct srnic_ep *srnic_ep_new(struct srnic_device *dev, struct srnic_user *user,
 	if (xa_alloc_cyclic(&srnic_cm_eps, &ep->handle, ep, XA_LIMIT(1, INT_MAX),
 			    &srnic_cm_next_handle, GFP_KERNEL_ACCOUNT) < 0)
 		goto free;
-	/* srnic_cm_drop_device() finds it from now on; if that came first, the phase is set */
+	/* srnic_cm_drop_device() finds @ep from now on; if it was called before, phase is set */
 	if (srnic_device_phase(dev) == SRNIC_DEV_LEAVING)
 		set_bit(SRNIC_EPF_ABORT, &ep->flags);
 	get_device(&dev->ibdev.dev);
@@ -196,8 +196,8 @@ static const struct rdma_cm_id *cma_id_of(const struct iw_cm_id *id)
  * srnic_cm_net - the network namespace of the program that connects or listens
  * @id: iwcm's id
  *
- * iw_cm does not pass it, and the calling task may be another one: rdma_cm makes its
- * listeners on a new device in the task that adds the device. rdma_cm's id has it.
+ * iw_cm does not pass the namespace, and the calling task may be in another one: rdma_cm makes
+ * its listeners on a new device in the task that adds the device. rdma_cm's id has it.
  *
  * Context: any.
  * Return: the namespace's cookie, not its pointer: a later struct net may be at the same place.
@@ -348,7 +348,7 @@ void srnic_ep_drop_stream(struct srnic_ep *ep, bool abort)
 }
 
 /**
- * srnic_ep_close - the end of an endpoint
+ * srnic_ep_close - end an endpoint
  * @ep: locked; the caller has a reference beside that of its state
  * @abort: close its stream by RST and not by FIN
  * Context: process, may sleep.
@@ -385,7 +385,7 @@ static void srnic_ep_qp_abort(void *priv)
 	srnic_ep_notify(priv, SRNIC_EPF_ABORT);
 }
 
-/* The claim has ended: its reference is put. */
+/* The claim has ended. Puts the claim's reference to the endpoint. */
 static void srnic_ep_qp_closed(void *priv, int err)
 {
 	struct srnic_ep *ep = priv;
@@ -484,7 +484,7 @@ void srnic_ep_unclaim(struct srnic_ep *ep)
  * @mpa: negotiated settings
  * @last_len: octets of the Reply in the frame buffer, 0 if there is none
  *
- * If SRNIC_EPF_ABORT is set during the call, it attaches, and aborts the QP at once.
+ * If SRNIC_EPF_ABORT is set during the call, the QP gets the stream, and is aborted at once.
  *
  * Context: process, may sleep.
  * Return: 0; -ECONNABORTED if the flag was set before, or the errno of
@@ -514,7 +514,7 @@ int srnic_ep_attach(struct srnic_ep *ep, bool initiator,
 		return err;
 	ep->stream = NULL;
 	ep->state = SRNIC_EP_ATTACHED;
-	/* pairs with srnic_ep_notify(), whose caller may have seen the QP in Idle after it */
+	/* pairs with srnic_ep_notify(): afterwards its caller may find the QP still in Idle */
 	smp_mb();
 	if (test_bit(SRNIC_EPF_ABORT, &ep->flags))
 		srnic_qp_abort(ep->qp);
@@ -526,7 +526,7 @@ int srnic_ep_attach(struct srnic_ep *ep, bool initiator,
 	return 0;
 }
 
-/* The time-out for the RTR has expired. CLOSE follows if it has not come. */
+/* The time-out for the RTR has expired. If no RTR has come, CLOSE follows. */
 static void srnic_ep_check_rtr(struct srnic_ep *ep)
 {
 	struct srnic_qp *qp = srnic_qp_find(ep->dev, ep->qpn);
@@ -591,7 +591,7 @@ static int passive_accept(struct srnic_ep *ep, struct iw_cm_id *id,
 			min_t(u32, param->ird, ep->policy.mpa.max_ird),
 			min_t(u32, param->ord, ep->policy.mpa.max_ord),
 			param->private_data_len, &ep->reply, &mpa) != MPA_OK) {
-		/* markers were checked before: too much private data */
+		/* passive_request() has checked the markers: there is too much private data */
 		srnic_ep_unclaim(ep);
 		srnic_ep_refuse(ep, NULL, 0);
 		return -EINVAL;
@@ -680,7 +680,7 @@ static int srnic_cm_reject(struct iw_cm_id *id, const void *pdata, u8 pdata_len)
 
 /*
  * iwcm has no reference of its own when it looks a QP up by number, so iw_get_qp
- * takes one: destroy_qp may come in between. iwcm calls this one right after it.
+ * takes one: destroy_qp may come in between. iwcm calls iw_add_ref right after it.
  */
 static void srnic_iw_add_ref(struct ib_qp *ibqp)
 {
@@ -742,7 +742,7 @@ static void srnic_ep_run(struct work_struct *work)
 	}
 	if (ep->deadline) {
 		left = ep->deadline - jiffies;
-		/* not 0: that would move a work that is queued already */
+		/* a delay of 0 would move a work that is queued already */
 		srnic_ep_queue(ep, max(left, 1L));
 	}
 	mutex_unlock(&ep->lock);

@@ -36,8 +36,8 @@ static bool port_is_ephemeral(struct socket *sock, struct sockaddr_storage *addr
 }
 
 /*
- * Binds to the local address. @any_port: TCP chooses the port, when it connects, unless the ULP
- * has chosen one. Then it is one from which the peer is not yet connected, nor in TIME_WAIT.
+ * Binds to the local address. @any_port: TCP chooses the port when it connects, unless the ULP
+ * has chosen one. TCP takes a port that has no connection to the peer, not even in TIME_WAIT.
  */
 static int active_bind(struct srnic_ep *ep, struct socket *sock, bool any_port)
 {
@@ -147,11 +147,11 @@ void srnic_iw_failed(struct srnic_ep *ep, struct iw_cm_event *event)
 
 	srnic_ep_unclaim(ep);
 	event->event = IW_CM_EVENT_CONNECT_REPLY;
-	/* cma copies them for any status: the addresses have not changed */
+	/* cma copies the addresses for any status; they have not changed */
 	event->local_addr = id->local_addr;
 	event->remote_addr = id->remote_addr;
 	if (id->event_handler(id, event) && event->private_data_len) {
-		/* iw_cm has no memory for a copy: report it without private data */
+		/* iw_cm has no memory for a copy: report the event without private data */
 		event->private_data_len = 0;
 		id->event_handler(id, event);
 	}
@@ -183,8 +183,8 @@ static void active_fail_errno(struct srnic_ep *ep, int err)
 }
 
 /*
- * The peer does not understand revision 2: once more with 1, on a new TCP
- * connection (V2-19).
+ * The peer does not understand revision 2: tries once more with revision 1, on a new
+ * TCP connection (V2-19).
  */
 static void active_fall_back(struct srnic_ep *ep)
 {
@@ -207,7 +207,7 @@ static void active_fall_back(struct srnic_ep *ep)
  * @ep: active, after an accepting Reply, with a QP claimed; locked
  * @mpa: negotiated settings
  *
- * The work reports CLOSE, so that has to wait for the endpoint's lock.
+ * The work reports CLOSE, so CLOSE has to wait for the endpoint's lock.
  *
  * Context: process, may sleep.
  * Return: 0, -EMSGSIZE for private data that no event can hold, or an errno of

@@ -91,7 +91,7 @@ static bool listener_has_room(struct srnic_ep *ep)
 	return room;
 }
 
-/* An IPv4 peer of an IPv6 socket: rdma_cm finds its devices by plain IPv4 addresses */
+/* An IPv6 socket may have an IPv4 peer. rdma_cm finds its devices by plain IPv4 addresses */
 static void unmap_v4(struct sockaddr_storage *addr)
 {
 	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)addr;
@@ -180,7 +180,7 @@ void srnic_iw_request(struct srnic_ep *ep)
 		.provider_data = (void *)(uintptr_t)ep->handle,
 		.local_addr = ep->local,
 		.remote_addr = ep->remote,
-		/* the peer's; cma makes initiator_depth and responder_resources of them */
+		/* the peer's depths; cma makes initiator_depth and responder_resources of them */
 		.ird = srnic_ep_event_depth(ep->req.ird, ep->policy.mpa.max_ord),
 		.ord = srnic_ep_event_depth(ep->req.ord, ep->policy.mpa.max_ird),
 	};
@@ -223,7 +223,7 @@ static void passive_request(struct srnic_ep *ep)
 	}
 	if (!ret)
 		ret = srnic_ep_probe(ep);
-	/* as an end that supports revision 1 only: close without a Reply (V2-19) */
+	/* do as an end that supports revision 1 only: close without a Reply (V2-19) */
 	if (!ret && ep->req.rev > ep->policy.mpa.rev)
 		ret = MPA_BAD_REV;
 	if (ret) {
@@ -309,7 +309,7 @@ static int listener_bind(struct srnic_ep *ep, struct socket *sock)
 	int err;
 
 	sock_set_reuseaddr(sock->sk);
-	/* the sockets that hold the port have it, too: see rdv_port.c */
+	/* the sockets that hold the port have SO_REUSEPORT, too: see rdv_port.c */
 	if (ep->ops->as_infiniband)
 		sock_set_reuseport(sock->sk);
 	if (ep->local.ss_family == AF_INET6 && srnic_ep_v6only(ep)) {
@@ -351,7 +351,7 @@ static int listener_open(struct srnic_ep *ep)
 		goto release;
 	}
 	srnic_ep_adopt(ep, stream);
-	/* silent connections stay in TCP's queue of SYNs for a second: it has to be long */
+	/* silent connections stay in TCP's queue of SYNs for a second, so the backlog is long */
 	tcp_defer_accept(sock);
 	err = kernel_listen(sock, max(ep->backlog, SRNIC_CM_MAX_HALF_OPEN));
 	if (err)
@@ -363,7 +363,7 @@ release:
 	return err;
 }
 
-/* The interface has moved to another namespace, or has another index, than its socket */
+/* Is the interface in another namespace than the socket, or has it another index by now? */
 static bool listener_is_stray(const struct srnic_ep *ep)
 {
 	const struct net_device *netdev = ep->dev->netdev;
@@ -377,7 +377,7 @@ static bool listener_is_stray(const struct srnic_ep *ep)
 /*
  * There is no socket because of @err; @was is the previous error, or 0. No notifier
  * tells when a port becomes free, so the listener tries again after a time-out. After
- * -EXDEV srnic_cm_device_moved() runs its work.
+ * -EXDEV srnic_cm_device_moved() runs the listener's work.
  */
 static void listener_wait(struct srnic_ep *ep, int err, int was)
 {
@@ -458,7 +458,7 @@ static unsigned int devices_beside(const struct srnic_device *dev)
  */
 static bool listener_has_others(const struct srnic_ep *ep)
 {
-	unsigned int waiting = 1;	/* this one would */
+	unsigned int waiting = 1;	/* @ep would wait */
 	unsigned long handle = 0;
 	bool open = false;
 	struct srnic_ep *other;
@@ -514,7 +514,7 @@ int srnic_ep_listen(struct srnic_ep *ep)
 	ep->state = SRNIC_EP_LISTENING;
 	smp_mb__before_atomic();	/* address and namespace before the flag */
 	set_bit(SRNIC_EPF_LISTENS, &ep->flags);
-	/* the reference of the state; and the work queues itself for the deadline */
+	/* the state has a reference; the work queues itself again for the deadline */
 	kref_get(&ep->ref);
 	srnic_ep_kick(ep);
 	return 0;

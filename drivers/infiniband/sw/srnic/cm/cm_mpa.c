@@ -144,11 +144,11 @@ void srnic_ep_terminate(struct srnic_ep *ep, enum rdmap_err err)
 	u32 phase = 0;
 	u32 len;
 
-	/* a marker before it is the only one (M-STA-6) */
+	/* the only marker is before the FPDU (M-STA-6) */
 	BUILD_BUG_ON(MPA_LEN_FIELD + DDP_UNTAGGED_LEN + RDMAP_MAX_TERM_LEN +
 		     3 + MPA_CRC_LEN + MPA_MARKER_LEN > sizeof(ep->frame));
 
-	term.err.hdrct = 0;		/* it has no segment's header */
+	term.err.hdrct = 0;		/* the Terminate quotes no segment */
 	len = ddp_encode(ulpdu, &hdr);
 	len += rdmap_term_encode(ulpdu + len, &term);
 	len = mpa_fpdu_seal(ep->frame, len, true, ep->reply.markers ? &phase : NULL);

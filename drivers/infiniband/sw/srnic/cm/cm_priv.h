@@ -19,7 +19,7 @@
 #include "wire/rdmap.h"
 
 /* Time-outs that the administrator can change are in struct srnic_policy, in seconds */
-/* To hand a start-up frame to TCP; it fits into an empty send buffer */
+/* To hand a start-up frame to TCP, whose empty send buffer has room for it */
 #define SRNIC_CM_SEND_MS	(1 * MSEC_PER_SEC)
 /* Between two attempts of a listener to bind its port */
 #define SRNIC_CM_LISTEN_MS	(1 * MSEC_PER_SEC)
@@ -96,11 +96,11 @@ struct srnic_pair;
  * @failed: active: the connection has failed; @event has the reason and the contents of
  *	    the Reply. Gives up the claim. The endpoint ends afterwards
  * @closed: attached: the QP has finished with the stream; @err as in llp_ops. NULL if
- *	    the endpoint does not own the claim of the QP: the owner is notified itself
+ *	    the endpoint does not own the claim of the QP: the owner has a closed() of its own
  * @as_infiniband: the programs expect InfiniBand's behaviour: receives stay posted when the
  *		   peer closes, and a message waits for a receive
  * @bind: active: binds the socket to @ep->local if the port is a special one.
- *	  Returns 0; -EAGAIN if it is not; an errno. May be NULL
+ *	  Returns 0; -EAGAIN if the port is not special; an errno. May be NULL
  *
  * Context: process, with the endpoint locked.
  */
@@ -116,7 +116,7 @@ struct srnic_ep_ops {
 /*
  * An endpoint: a connection or a listener.
  *
- * Lifetime: @ref counts one for the endpoint being in any state but CLOSED,
+ * Lifetime: @ref counts one for the endpoint being in any state except CLOSED,
  * one for @work while it is queued, one for a QP claimed or attached (that is,
  * for the argument of the llp_ops), and one for each lookup by @handle. A
  * half-open connection holds its listener. Callbacks of the socket need no

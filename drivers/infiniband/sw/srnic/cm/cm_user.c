@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The user of a connection or a listener. A workqueue does most of the work for it:
+ * The user of a connection or a listener. A workqueue does most of the work for the user:
  * the kworker creates sockets with the user's credentials, and charges memory to the
  * user's cgroup.
  */

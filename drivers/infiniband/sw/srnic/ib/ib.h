@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * What the layers above call of this one. Without SRNIC_IB there are no QPs of programs that
+ * What the layers above call in ib/. Without SRNIC_IB there are no QPs of programs that
  * connect without rdma_cm: the policy ib_port cannot be set, and the rest follows from that.
  */
 #ifndef SRNIC_IB_H

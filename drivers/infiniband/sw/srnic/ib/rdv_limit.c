@@ -55,7 +55,7 @@ void srnic_rdv_limit_init(void)
 	seed = get_random_u32();
 	for (i = 0; i < SOURCES; i++) {
 		ratelimit_state_init(&refusals[i], HZ, REFUSALS);
-		/* a counter reports it, no log line */
+		/* a counter reports refusals, and no log line does */
 		ratelimit_set_flags(&refusals[i], RATELIMIT_MSG_ON_RELEASE);
 	}
 }

@@ -81,7 +81,7 @@ static int listener_make(void *arg)
 	return err;
 }
 
-/* The kernel owns it. rdv_attach() makes an accepted socket that of the QP's user */
+/* The kernel owns the listener. rdv_attach() gives an accepted socket to the QP's user */
 static struct srnic_rdv_listener *listener_new(struct srnic_device *dev, u64 net,
 					       const struct sockaddr_storage *addr)
 {

@@ -115,7 +115,10 @@ static void pair_end(struct srnic_pair *pair)
 
 	srnic_rdv_unlisten(pair->listener);
 	srnic_qp_unclaim(qp, pair);
-	/* after the claim: RESET, which fails while there is one, waits for a pair that it finds */
+	/*
+	 * After the claim has ended: Modify QP to RESET fails while there is a claim, and waits
+	 * only for a pair that it finds.
+	 */
 	xa_erase(&pair->dev->pairs, pair->qpn);
 	complete_all(&pair->ended);
 	/* the QP and its device may be freed after this */
@@ -340,7 +343,7 @@ static int pair_register(struct srnic_pair *pair)
 	err = srnic_qp_claim(pair->qp, &pair_llp_ops, pair);
 	if (!err)
 		return 0;
-	/* for a task that has found it meanwhile */
+	/* for a task that has found @pair meanwhile */
 	pair->over = true;
 	xa_erase(&pair->dev->pairs, pair->qpn);
 	srnic_qp_put(pair->qp);

@@ -42,7 +42,7 @@ struct srnic_rdv_port {
 	struct socket *sock[ARRAY_SIZE(kinds)];
 };
 
-/* Taken under RTNL, too: its owner, and a kworker that works for it, must not take RTNL */
+/* Also taken under RTNL: a task that has it, and a kworker for that task, must not take RTNL */
 static DEFINE_MUTEX(ports_mutex);
 static LIST_HEAD(ports);
 
@@ -103,7 +103,7 @@ static int port_make(void *arg)
 	return err;
 }
 
-/* A kworker makes them, so that the kernel owns them: it may bind any port, and share it */
+/* A kworker makes the sockets, so that the kernel owns them, which may bind and share any port */
 static int port_open(struct srnic_rdv_port *port)
 {
 	return srnic_by_kworker(port_make, port);

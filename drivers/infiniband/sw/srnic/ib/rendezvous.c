@@ -43,8 +43,8 @@ static bool is_addr(const struct sockaddr_storage *addr, const u8 *gid)
 /* ----- passive side ----- */
 
 /*
- * A Reply with R. It has only the code, since any host may have sent the Request. A host that
- * sends too many gets no Reply; a peer that is only early treats both alike, and tries again.
+ * Sends a Reply with R. It has only the code, since any host may have sent the Request. A host
+ * that sends too many Requests gets no Reply; a peer that is only early tries again in both cases.
  */
 static void rdv_refuse(struct srnic_ep *ep, enum rdv_code code)
 {
@@ -390,7 +390,7 @@ static int rdv_prepare_ep(struct srnic_ep *ep, struct srnic_pair *pair)
 	return rdv_take(ep, pair) ? 0 : -ECANCELED;
 }
 
-/* If there is a connection to the peer from this port already, then from another one */
+/* Connects; dials from another port if this one has a connection to the peer already */
 static int rdv_dial(struct srnic_ep *ep)
 {
 	int n, err = -EADDRNOTAVAIL;

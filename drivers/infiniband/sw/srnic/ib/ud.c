@@ -196,7 +196,7 @@ static enum srnic_wc_status ud_gather(struct srnic_qp *qp, u8 *dst)
 	return SRNIC_WC_SUCCESS;
 }
 
-/* Copies it: the program may destroy the address handle at any time */
+/* Copies the address vector: the program may destroy its address handle at any time */
 static bool ud_find_av(struct srnic_qp *qp, u32 number, struct srnic_av *av)
 {
 	const struct srnic_av *found;
@@ -325,7 +325,7 @@ int srnic_ud_receive(struct srnic_qp *qp)
 {
 	int err;
 
-	/* before it has joined: from then on an error may stop it */
+	/* before the QP has joined: from then on an error may stop receiving */
 	ud_rx_set(qp->ud, true);
 	err = srnic_ud_ports_join(qp);
 	if (err)
@@ -345,7 +345,7 @@ int srnic_ud_receive(struct srnic_qp *qp)
 void srnic_ud_send(struct srnic_qp *qp, bool on)
 {
 	mutex_lock(&qp->ud->tx_lock);
-	/* a work may have taken it to Error meanwhile */
+	/* a work may have taken the QP to Error meanwhile */
 	qp->ud->tx_on = on && srnic_qp_state(qp) == SRNIC_QP_IDLE;
 	/* in SQD a doorbell does nothing */
 	if (on)

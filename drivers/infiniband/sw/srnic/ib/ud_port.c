@@ -168,8 +168,8 @@ static void port_receive(struct srnic_device *dev, struct sk_buff *skb)
  * @sk: the socket; its user data is the device
  *
  * The kernel calls it once for each datagram that it has put into the queue, so no datagram is
- * left there though a call takes only SRNIC_UD_BUDGET. A flood on several processors cannot hold
- * one of them here, and as no lock is held from one datagram to the next nobody waits for it.
+ * left there though a call takes only SRNIC_UD_BUDGET. That bound keeps a flood on several CPUs
+ * from holding one of them here. No lock is held from one datagram to the next.
  * Context: softirq or process.
  */
 void srnic_ud_data_ready(struct sock *sk)
@@ -189,7 +189,7 @@ void srnic_ud_data_ready(struct sock *sk)
 
 /* ----- sockets ----- */
 
-/* Before the socket is bound: no datagram comes without a call */
+/* Called before the socket is bound, so that each datagram causes a call of the callback */
 static void port_hook(struct srnic_device *dev, struct sock *sk)
 {
 	sk->sk_sndtimeo = UD_PATIENCE;
@@ -232,7 +232,7 @@ static int port_open(struct srnic_ud_port *port, struct net *net)
 	int err;
 
 	srnic_addr_of_gid(port->dev, &port->gid, port->number, &addr);
-	/* not sock_create_kern(): it has to hold its namespace */
+	/* not sock_create_kern(): the socket has to hold its namespace */
 	err = __sock_create(net, addr.ss_family, SOCK_DGRAM, IPPROTO_UDP, &sock, 0);
 	if (err)
 		return err;
@@ -286,8 +286,8 @@ static bool set_is_right(struct srnic_ud_set *set, const union ib_gid *gids,
 }
 
 /*
- * Index 0 is no IP address. If all sockets are right, does not wait for the lock, which a post
- * may hold while it waits for room.
+ * Index 0 is no IP address. If all sockets are right, does not take the lock for writing, which
+ * would wait for posts: a post holds it for reading while it waits for room.
  */
 static void set_sync(struct srnic_ud_set *set, const union ib_gid *gids, struct net *net,
 		     u16 number)
@@ -344,7 +344,7 @@ void srnic_ud_ports_changed(struct srnic_device *dev)
  * srnic_ud_ports_moved - the interface leaves its network namespace, or has arrived in another
  * @dev: the device
  *
- * All QPs that have joined go to Error. Context: any. Returns at once.
+ * All QPs that have joined go to Error. Context: process. Returns at once.
  */
 void srnic_ud_ports_moved(struct srnic_device *dev)
 {
@@ -488,7 +488,7 @@ int srnic_ud_ports_join(struct srnic_qp *qp)
 	mutex_lock(&ports->lock);
 	err = is_home(qp->dev, net) ? ports_join(ports, qp, net) : -EXDEV;
 	mutex_unlock(&ports->lock);
-	/* once more: a move before it had joined did not find it */
+	/* look once more: srnic_ud_ports_moved() does not find a QP that has not joined yet */
 	if (!err && !is_home(qp->dev, net)) {
 		srnic_ud_ports_leave(qp);
 		err = -EXDEV;

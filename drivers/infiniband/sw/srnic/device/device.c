@@ -63,7 +63,7 @@ static int check_netdev(const char *name, const struct net_device *netdev)
 		return -EOPNOTSUPP;
 	}
 
-	/* with a longer one iw_cm fails each connect and listen */
+	/* with a longer name iw_cm fails each connect and listen */
 	if (strlen(name) >= IWPM_DEVNAME_SIZE) {
 		netdev_warn(netdev, "srnic: the name has more than %d characters\n",
 			    IWPM_DEVNAME_SIZE - 1);
@@ -129,7 +129,7 @@ static struct srnic_device *device_new(struct net_device *netdev, u8 type)
 	/* ACCOUNT: random STags allocate a node each, charged to the program that registers */
 	xa_init_flags(&dev->qps, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ | XA_FLAGS_ACCOUNT);
 	xa_init_flags(&dev->stags, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
-	/* taken with irqs off, unlike that of @stags: not one class for lockdep */
+	/* irqs are off under the lock of @qps, and on under that of @stags: two lockdep classes */
 	lockdep_set_class(&dev->qps.xa_lock, &qps_lock_key);
 	xa_init_flags(&dev->pairs, XA_FLAGS_ACCOUNT);
 	xa_init_flags(&dev->avs, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
@@ -143,9 +143,9 @@ static struct srnic_device *device_new(struct net_device *netdev, u8 type)
 }
 
 /*
- * rdma_cm finds an iWARP device by its interface, where the RDMA core enters that with the GIDs;
- * on Linux 6.1 by GID 0, which is the interface's hardware address, if it has one. The device is
- * of use without rdma_cm, so this is no error.
+ * rdma_cm finds an iWARP device by its interface, if the RDMA core records the interface with the
+ * GIDs; on Linux 6.1 by GID 0, which is the interface's hardware address, if it has one. The
+ * device is of use without rdma_cm, so this is no error.
  */
 static void warn_if_hidden(struct net_device *netdev)
 {
@@ -249,7 +249,7 @@ static int client_add(struct ib_device *ibdev)
 	return 0;
 }
 
-/* Younger clients are removed first: rdma_cm and ib_uverbs, which wait, come after this */
+/* Younger clients are removed first: rdma_cm and ib_uverbs, which wait, come after this one */
 static void client_remove(struct ib_device *ibdev, void *data)
 {
 	srnic_device_leave(to_srnic_dev(ibdev));

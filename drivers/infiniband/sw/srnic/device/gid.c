@@ -27,7 +27,7 @@ static void made_up_addr(const struct net_device *netdev, u8 *addr)
 	addr[0] |= 2;	/* locally administered */
 }
 
-/* Padded with zeros, as rdma_cm compares it. Return: whether it has changed. */
+/* GID 0 is padded with zeros, as rdma_cm compares it. Return: whether it has changed. */
 static bool sync_hardware_addr(struct srnic_device *dev)
 {
 	const struct net_device *netdev = dev->netdev;

@@ -143,7 +143,7 @@ static struct notifier_block netdev_nb = {
 	.notifier_call = netdev_event,
 };
 
-/* An address came or went. Any context but hard interrupts; not under RTNL for IPv6. */
+/* An address came or went. Any context except hard interrupts; not under RTNL for IPv6. */
 static void addr_event(struct net_device *netdev)
 {
 	struct ib_device *ibdev = ib_device_get_by_netdev(netdev, SRNIC_DRIVER_ID);

@@ -111,7 +111,7 @@ static void policy_put(const struct policy_attr *pa, struct srnic_policy *policy
 		*(u32 *)field = value;
 }
 
-/* With ib_privileged the listener's port has to be reserved: another one proves nothing */
+/* With ib_privileged the listener's port has to be reserved: another port proves nothing */
 static int policy_check(const struct srnic_policy *next)
 {
 	if (next->max_fpdu && next->max_fpdu < SRNIC_FPDU_MIN)

@@ -15,7 +15,7 @@
 /**
  * srnic_dm_alloc - allocate a piece of a device's memory
  * @dev: the device
- * @holder: the user it is counted against
+ * @holder: the user that the piece is counted against
  * @length: bytes, 1 to SRNIC_MAX_DM
  * @log_align: log2 of the alignment of its first byte, at most PAGE_SHIFT
  *

@@ -12,7 +12,7 @@ struct srnic_holder;
  * struct srnic_dm - a piece of the device's memory
  * @ibdm: the verbs object; the core counts its regions
  * @dev: the device
- * @holder: the user it is counted against
+ * @holder: the user that the piece is counted against
  * @memory: whole pages, zero at first
  * @length: bytes requested
  *

@@ -402,7 +402,7 @@ static int mr_make_writable(struct srnic_mr *mr, int access)
 	bool writable;
 	int err = -EFAULT;
 
-	/* not while it is pinned: that may take as long as the process likes */
+	/* the mutex is not held over the pinning, which may take as long as the process likes */
 	mutex_lock(&share_mutex);
 	start = (*held)->address;
 	length = (*held)->length;
@@ -456,7 +456,7 @@ struct mr_change {
 	bool zero_based;
 };
 
-/* All that can be said before the region is made Invalid: it stays as it is then */
+/* Checks what can be checked before the region is made Invalid: after an error it is unchanged */
 static int check_change(struct srnic_mr *mr, const struct mr_change *c)
 {
 	if (c->flags & IB_MR_REREG_ACCESS && c->access & ~known_access)
@@ -469,7 +469,7 @@ static int check_change(struct srnic_mr *mr, const struct mr_change *c)
 	return c->zero_based == !!(mr->tpte.rights & SRNIC_ZERO_BASED) ? 0 : -EINVAL;
 }
 
-/* Memory that it needs: @mem is new; or the old memory, made writable */
+/* Gets the memory that the change needs: new memory in @mem; or the old memory, made writable */
 static int get_memory(struct srnic_mr *mr, const struct mr_change *c, struct mr_memory *mem)
 {
 	int access = c->access;
@@ -487,7 +487,7 @@ static int change_memory(struct srnic_mr *mr, const struct mr_change *c, struct 
 {
 	int err;
 
-	/* MR-29: one that is shared stays Valid, so it keeps its memory until it has the other */
+	/* MR-29: a shared region stays Valid after an error, so it first gets its new memory */
 	if (mr->tpte.shared) {
 		err = get_memory(mr, c, mem);
 		return err ?: srnic_tpt_suspend(&mr->tpte);
@@ -516,13 +516,13 @@ static int change_memory(struct srnic_mr *mr, const struct mr_change *c, struct 
  * @pd: protection domain, with IB_MR_REREG_PD
  *
  * The STag stays the same. Accesses during the call find it Invalid, as between a
- * deregistration and a registration (MR-25). A region that is shared stays so, and the others
- * keep the memory. Context: process, may sleep.
+ * deregistration and a registration (MR-25). A shared region stays shared, and the regions that
+ * share its old memory keep it. Context: process, may sleep.
  *
  * Return: 0, and the region is Valid; -EBUSY if windows are bound to the region (MR-23),
  * -EINVAL or -EOPNOTSUPP if a parameter is invalid, and it is unchanged then. Any other error, as
  * of srnic_mr_reg_user(), leaves the region Invalid and without memory: the program can only
- * register it anew, or deregister it (MR-24). One that is shared is unchanged (MR-29).
+ * register it anew, or deregister it (MR-24). A shared region is unchanged (MR-29).
  */
 int srnic_mr_rereg(struct ib_mr *ibmr, int flags, u64 start, u64 length,
 		   u64 iova, int access, struct ib_pd *pd)
@@ -566,8 +566,8 @@ int srnic_mr_rereg(struct ib_mr *ibmr, int flags, u64 start, u64 length,
  * @ibmr: of a user, Valid; the core excludes other calls on it
  * @key: the low 8 bits of the STag; the index stays the same
  *
- * Accesses during the call find it Invalid, as while it is registered anew. Context: process, may
- * sleep, for as long as a copy takes.
+ * Accesses during the call find the STag Invalid, as during srnic_mr_rereg(). Context: process,
+ * may sleep, for as long as a copy takes.
  *
  * Return: 0; -EBUSY if windows are bound to the region, -EINVAL if it is Invalid, and it is
  * unchanged then.
@@ -673,7 +673,7 @@ static void mr_share(struct srnic_mr *mr, const struct srnic_mr *source, u64 iov
  * @access: IB_ACCESS_*
  *
  * Neither region can be invalidated; the memory stays pinned until the last of them is
- * deregistered, or has other memory. Context: process, may sleep.
+ * deregistered, or gets other memory. Context: process, may sleep.
  *
  * Return: the region or an ERR_PTR, with @source unchanged: -EINVAL if @source is
  * Invalid, if @iova has another offset in its block than @source, or wraps; -EACCES for

@@ -55,7 +55,7 @@ static u8 rights_of_region(int access)
  * srnic_mw_alloc - allocate a window (MW-01)
  * @ibmw: zeroed except device, PD and type, which is one of verbs' two
  *
- * Invalid until it is bound. Context: process, may sleep.
+ * The window is Invalid until it is bound. Context: process, may sleep.
  *
  * Return: 0 and @ibmw->rkey is the STag; -ENOMEM; -EDQUOT, see srnic_take().
  */
@@ -131,8 +131,8 @@ static bool qp_count(struct srnic_qp *qp)
  * @tpte: of a window; after srnic_tpt_quiesce(), the caller keeps it
  *
  * The region may be gone when this returns. Does nothing if the window is Valid or in
- * use: another task was first and has bound it again, or it made it Invalid, waits
- * for its users and then calls this. Context: process or softirq.
+ * use: another task has bound it again, or has made it Invalid, waits for its users, and
+ * then calls this function. Context: process or softirq.
  */
 void srnic_mw_unbind(struct srnic_tpte *tpte)
 {

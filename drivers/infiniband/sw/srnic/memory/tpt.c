@@ -359,9 +359,9 @@ int srnic_tpt_remove(struct srnic_tpte *tpte)
 	tpte->pd = NULL;	/* a lookup finds no PD that matches */
 	spin_unlock_bh(&tpte->lock);
 	xa_erase(&tpte->dev->stags, SRNIC_STAG_INDEX(tpte->stag));
-	/* srnic_tpt_in_use() takes the locks, so the srnic_tpt_put() that woke us has released */
+	/* srnic_tpt_in_use() takes the users' locks: the srnic_tpt_put() that woke us is over */
 	wait_event(tpte->idle, !srnic_tpt_in_use(tpte) && !READ_ONCE(tpte->holds));
-	/* srnic_tpt_release() may still hold this one */
+	/* a srnic_tpt_release() that woke us may still hold this lock */
 	spin_lock_bh(&tpte->lock);
 	spin_unlock_bh(&tpte->lock);
 	return 0;
@@ -432,7 +432,7 @@ void srnic_tpt_quiesce(struct srnic_tpte *tpte)
  * Afterwards nothing touches the memory through the STag. Context: process, may sleep, for as
  * long as a copy takes.
  *
- * Return: 0; -EBUSY if windows are bound to it, and it is unchanged (MR-23).
+ * Return: 0; -EBUSY if windows are bound to the region, which is unchanged then (MR-23).
  */
 int srnic_tpt_suspend(struct srnic_tpte *tpte)
 {
@@ -449,7 +449,7 @@ int srnic_tpt_suspend(struct srnic_tpte *tpte)
 	return 0;
 }
 
-/* tpte->lock is held. May it be invalidated on this QP? (MR-32, MR-33, MW-14) */
+/* tpte->lock is held. May @qp invalidate the entry? (MR-32, MR-33, MW-14) */
 static enum srnic_inv_err check_invalidate(const struct srnic_tpte *tpte,
 					   const struct srnic_qp *qp, u32 stag,
 					   bool remote)
@@ -458,7 +458,7 @@ static enum srnic_inv_err check_invalidate(const struct srnic_tpte *tpte,
 
 	if (tpte->valid && tpte->stag != stag)
 		return SRNIC_INV_STAG;
-	/* these stay Valid; and verbs do not invalidate windows of type 1 */
+	/* regions of all memory and shared ones stay Valid; verbs invalidate no window of type 1 */
 	if (tpte->type == SRNIC_STAG_DMA || tpte->type == SRNIC_STAG_PD_WINDOW || tpte->shared)
 		return SRNIC_INV_ACCESS;
 	if (tpte->valid && tpte->qpn ? tpte->qpn != qp->ibqp.qp_num : tpte->pd != qp->ibqp.pd)

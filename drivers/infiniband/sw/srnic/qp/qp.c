@@ -303,7 +303,7 @@ static int qp_to_error(struct srnic_qp *qp, u8 by, bool deliver)
 		spin_unlock_irqrestore(&qp->lock, flags);
 		return -EINVAL;
 	}
-	/* also out of Closing: if that ended in Idle later, no WR would be flushed */
+	/* also out of Closing: if the close ended in Idle later, no WR would be flushed */
 	if (from != SRNIC_QP_ERROR) {
 		trace_srnic_qp_state(qp, from, SRNIC_QP_ERROR, "asked for");
 		WRITE_ONCE(qp->state, SRNIC_QP_ERROR);
@@ -331,7 +331,8 @@ static int qp_to_error(struct srnic_qp *qp, u8 by, bool deliver)
  * srnic_qp_abort - to Error, from any state
  * @qp: alive
  *
- * Context: any. Returns at once; the tx kthread winds the stream down.
+ * Flushes the queues if there is no stream; otherwise the tx kthread winds the stream down.
+ * Context: as srnic_sq_flush(). Returns at once.
  */
 void srnic_qp_abort(struct srnic_qp *qp)
 {
@@ -343,7 +344,7 @@ void srnic_qp_abort(struct srnic_qp *qp)
  * @qp: alive
  *
  * A stream that attaches meanwhile is refused: it looks at the namespace with the lock held, so
- * one of the two sees the other. Context: any. Returns at once.
+ * one of the two sees the other. Context: as srnic_qp_abort(). Returns at once.
  */
 void srnic_qp_moved(struct srnic_qp *qp)
 {
@@ -363,7 +364,7 @@ void srnic_qp_moved(struct srnic_qp *qp)
  *
  * As srnic_qp_abort(), but out of RTS the stream is not reset if all send WRs have
  * completed: TCP delivers their data, and a FIN. Programs expect a completed
- * Send to arrive, and destroy the QP or exit. Context: any. Returns at once.
+ * Send to arrive, and destroy the QP or exit. Context: as srnic_qp_abort(). Returns at once.
  */
 void srnic_qp_give_up(struct srnic_qp *qp)
 {
@@ -412,7 +413,7 @@ static int qp_to_idle(struct srnic_qp *qp)
  * the close time-out, then a FIN (RFC 5041 6.2.1 demands it, and users of
  * rdma_disconnect() expect it; the RDMAC verbs would allow an error, ST-20).
  *
- * Context: any. Return: 0; -EINVAL for a transition that
+ * Context: as srnic_qp_abort(). Return: 0; -EINVAL for a transition that
  * does not exist, -EBUSY while the QP is still being flushed.
  */
 int srnic_qp_modify(struct srnic_qp *qp, enum srnic_qp_state next)
@@ -443,8 +444,8 @@ int srnic_qp_modify(struct srnic_qp *qp, enum srnic_qp_state next)
  * @qp: alive
  * @priv: as claimed; does nothing if the claim has another owner
  *
- * Context: any.
- * Return: true if it has not; the QP is then in Error.
+ * Context: as srnic_qp_abort().
+ * Return: true if the peer has sent none; the QP is then in Error.
  */
 bool srnic_qp_abort_silent(struct srnic_qp *qp, void *priv)
 {
@@ -506,7 +507,7 @@ static int qp_enter_rts(struct srnic_qp *qp, const struct srnic_attach *attach)
 		WRITE_ONCE(qp->state, SRNIC_QP_RTS);
 		qp->ird = attach->mpa.ird;
 		qp->ord = attach->mpa.ord;
-		/* before WRs that are posted already begin */
+		/* clear it before WRs begin that are posted already */
 		if (attach->no_bind)
 			WRITE_ONCE(qp->enables, qp->enables & ~SRNIC_QP_BIND_ENABLED);
 	}

@@ -89,7 +89,7 @@ int srnic_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct i
  * @ibah: an address handle
  * @flags: whether the caller may sleep; ignored
  *
- * A WR that names it and is not sent yet fails later.
+ * A WR that names the handle, and is not sent yet, fails later.
  *
  * Context: process; does not wait.
  * Return: 0.

@@ -49,7 +49,7 @@ static_assert(SRNIC_STAG_ZERO_BASED == SRNIC_ZERO_BASED);
  * @ibdev: srnic, alive
  * @is: filled in
  *
- * What verbs report, too, is what they report. Context: process.
+ * An attribute that verbs report, too, has the same value there. Context: process.
  */
 void srnic_query_rnic(struct ib_device *ibdev, struct srnic_uresp_dev_query *is)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * What Linux verbs do not have of the registration of memory: Register Shared Memory Region (RDMAC
+ * Calls for memory regions that Linux verbs do not have: Register Shared Memory Region (RDMAC
  * verbs 9.2.6.6), and the key of an STag (7.2).
  */
 

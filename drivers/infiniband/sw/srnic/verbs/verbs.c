@@ -76,7 +76,7 @@ static int srnic_alloc_ucontext(struct ib_ucontext *uctx, struct ib_udata *udata
 	return err;
 }
 
-/* Does nothing. As it exists, programs do not pin the module: the core destroys their objects. */
+/* Because this method exists programs do not pin the module: the core destroys their objects */
 static void srnic_disassociate_ucontext(struct ib_ucontext *uctx)
 {
 }
@@ -500,7 +500,7 @@ static int enables_to_access(u8 enables)
 		  IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_MAX_QP_RD_ATOMIC | \
 		  IB_QP_MAX_DEST_RD_ATOMIC | QP_IB_ATTRS)
 
-/* Checks them against InfiniBand's field sizes */
+/* Checks InfiniBand's attributes against the sizes of its fields */
 static int qp_modify_check_ib(const struct ib_qp_attr *attr, int mask)
 {
 	if ((mask & IB_QP_PATH_MTU &&
@@ -601,8 +601,8 @@ static int qp_modify_check(const struct srnic_qp *qp, const struct ib_qp_attr *a
 
 /*
  * rdma_disconnect() requests Closing, and must not fail if the peer was first,
- * though the core refuses the transition then (ST-05, ST-38, ST-49). After it
- * programs rely on all WRs being flushed, also those that they have posted
+ * though the core refuses the transition then (ST-05, ST-38, ST-49). After the
+ * call programs rely on all WRs being flushed, also those that they have posted
  * after the QP went to Idle: so Idle goes to Error here (ST-50).
  */
 static enum srnic_qp_state qp_target(const struct srnic_qp *qp, enum ib_qp_state next)
@@ -631,7 +631,7 @@ static int qp_modify_state(struct srnic_qp *qp, enum ib_qp_state next, struct ib
 	return next == IB_QPS_SQD ? 0 : err;
 }
 
-/* A hand-over, which clears a bit of them as it enters RTS, may be under way */
+/* Takes the lock: a hand-over, which clears a bit of the enables in RTS, may be under way */
 static void qp_modify_enables(struct srnic_qp *qp, int access)
 {
 	unsigned long flags;
@@ -671,7 +671,7 @@ static int qp_modify(struct srnic_qp *qp, const struct ib_qp_attr *attr, int mas
 	return 0;
 }
 
-/* The mutex serializes threads of a program; iw_cm passes no udata, and may not sleep */
+/* The mutex serializes threads of a program; iw_cm and kernel consumers pass no udata */
 static int srnic_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 			   struct ib_udata *udata)
 {

@@ -86,9 +86,9 @@ bool rdmap_atomic_known(u8 aopcode)
  * @value: the original value, in host order
  *
  * FetchAdd (RFC 7306 5.1.1) adds field by field: the carry out of a bit
- * that is set in the mask is lost. The bits below are added for all fields at
- * once; a sum that ends at a field's top bit is the exclusive or of three, and
- * nothing leaves it. CmpSwap (5.1.2) leaves the value if the masked bits differ.
+ * that is set in the mask is lost. The bits below the top bits are added for all
+ * fields at once. The top bit of a field is the exclusive or of both top bits and of
+ * the carry from below. CmpSwap (5.1.2) leaves the value if the masked bits differ.
  * Context: any.
  *
  * Return: the new value.

@@ -116,7 +116,7 @@ u32 mpa_marker_insert(u8 *fpdu, u32 len, u32 phase)
 
 /**
  * mpa_marker_remove - take the markers out of an FPDU that was received
- * @fpdu: as it came, from the marker on that precedes its length field, if there is one
+ * @fpdu: the FPDU as it came; if a marker precedes its length field, from that marker on
  * @len: its bytes with markers and CRC
  * @phase: where it begins
  * @good: set to whether each marker points to the start of the FPDU
@@ -299,7 +299,7 @@ static u16 mpa_pd_len(bool enhanced, u16 pd_len)
  *
  * RFC 5044 7.1.1, RFC 6581 9. Revision 2 carries the enhanced data always,
  * revision 1 never (V2-18). @ird and @ord are capped by @policy and kept in
- * @req even if they do not travel: mpa_conclude() takes them from there.
+ * @req even if they do not travel: mpa_conclude() takes them from @req.
  * Context: any.
  */
 void mpa_request_init(struct mpa_hello *req, const struct mpa_policy *policy,

@@ -34,7 +34,7 @@ enum mpa_role { MPA_REQUEST, MPA_REPLY };
 enum mpa_crc {
 	MPA_CRC_OFF,		/* never: the peer decides */
 	MPA_CRC_REQUIRED,	/* always: CRC is used whatever the peer asks for */
-	MPA_CRC_PREFERRED,	/* as initiator; as responder what the initiator asks for */
+	MPA_CRC_PREFERRED,	/* as initiator; as responder only if the initiator asks, too */
 };
 
 /**

@@ -135,7 +135,7 @@ static const struct rdmap_error rdmap_errors[RDMAP_ERR_COUNT] = {
 	E(E_MPA_RTR,		2, 0, 0x07, 0),
 	E(E_MPA_LOCAL,		2, 0, 0x05, 0),
 	E(E_ATOMIC_ALIGN,	0, 2, 0x07, SEGMENT),
-	/* RFC 7306 8.1: the RDMA header is never quoted */
+	/* RFC 7306 8.1: the header of an Atomic Request is never quoted */
 	E(E_ATOMIC_STAG,	0, 1, 0x00, SEGMENT),
 	E(E_ATOMIC_BOUNDS,	0, 1, 0x01, SEGMENT),
 	E(E_ATOMIC_ACCESS,	0, 1, 0x02, SEGMENT),
@@ -211,7 +211,7 @@ static enum rdmap_err rdmap_check_header_only(u8 opcode, bool last, u32 len)
  * length, DDP version, QN (RFC 5041 7.1), then RDMAP version, opcode
  * (RFC 5040 7.2), length of a message that is all header. RFC 5040 7.2 lists
  * the opcode before the version, without an order; opcodes have a meaning
- * in a known version only, so that goes first. An opcode on the wrong queue
+ * in a known version only, so the version goes first. An opcode on the wrong queue
  * or with the wrong T is an unexpected opcode. A message that is all header
  * fits into any segment, so its first one must be its last. The engine checks
  * whether a Send with immediate data was offered.

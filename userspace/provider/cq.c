@@ -118,7 +118,7 @@ err_free:
 }
 
 #ifdef SRNIC_HAVE_CQ_PROV_ATTR
-/* The kernel allocates the memory of a CQ's ring, so there is no umem argument */
+/* The kernel allocates the memory of a CQ's ring, so the provider's memory is NULL */
 #define cmd_create_cq_ex(ctx, attr, ...)                                       \
 	ibv_cmd_create_cq_ex(ctx, attr, NULL, __VA_ARGS__)
 #else
@@ -280,7 +280,7 @@ enum ibv_wc_opcode srnic_cqe_opcode(const struct srnic_cqe *cqe)
 
 	if (cqe->opcode < ARRAY_SIZE(srnic_wc_opcode))
 		opcode = srnic_wc_opcode[cqe->opcode];
-	/* The receive bit is valid, too, if a failed WR has no opcode. */
+	/* SRNIC_CQE_RQ is valid even if a failed WR has no opcode. */
 	if ((cqe->flags & SRNIC_CQE_RQ) && !(opcode & IBV_WC_RECV))
 		opcode = IBV_WC_RECV;
 	return opcode;
@@ -429,7 +429,7 @@ int srnic_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 {
 	struct srnic_cq *cq = to_srnic_cq(ibcq);
 
-	/* the ring must not move; need not wait for a poll in progress */
+	/* not the lock of polling: the ring must not move, but a poll may be in progress */
 	pthread_mutex_lock(&cq->arm_lock);
 	srnic_ring_arm(&cq->ring,
 		       solicited_only ? SRNIC_ARM_SOLICITED : SRNIC_ARM_NEXT);
@@ -461,7 +461,7 @@ void srnic_cq_purge(struct srnic_cq *cq, uint32_t qpn, enum srnic_keep keep)
 	uint32_t from, to;
 	unsigned int rq;
 
-	/* in a child of the process that mapped it: they are the parent's */
+	/* in a child of the process that mapped the ring: the completions are the parent's */
 	if (!srnic_ring_is_here(&cq->ring))
 		return;
 	pthread_mutex_lock(&cq->lock);

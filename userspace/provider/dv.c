@@ -16,10 +16,10 @@ bool srnicdv_is_supported(struct ibv_device *device)
 }
 
 /**
- * srnicdv_create_qp - ibv_create_qp_ex(), with what verbs do not have
+ * srnicdv_create_qp - ibv_create_qp_ex(), with attributes that verbs do not have
  * @ctx: the device
  * @attr: see ibv_create_qp_ex(3)
- * @dv_attr: likewise: set to what the QP has
+ * @dv_attr: those attributes; set to what the QP has
  *
  * Return: the QP, or NULL with errno, as ibv_create_qp_ex().
  */
@@ -64,7 +64,7 @@ static int check_stream(const struct ibv_qp *qp, const struct srnicdv_stream_att
 		return EOPNOTSUPP;
 	if (attr->last_len > UINT16_MAX || (attr->last_len && !attr->last_msg))
 		return EINVAL;
-	/* libibverbs would omit the attribute */
+	/* libibverbs omits the attribute of a negative descriptor */
 	return attr->fd < 0 ? EBADF : 0;
 }
 
@@ -151,7 +151,7 @@ int srnicdv_query_terminate(struct ibv_qp *qp, struct srnicdv_terminate *term)
  * srnicdv_wc_read_op - the operation of the current completion
  * @cq: between ibv_start_poll() and ibv_end_poll()
  *
- * Return: enum srnic_opcode, with SRNICDV_WC_SOLICITED; 0 of another driver's CQ.
+ * Return: enum srnic_opcode, with SRNICDV_WC_SOLICITED; 0 for another driver's CQ.
  */
 uint32_t srnicdv_wc_read_op(struct ibv_cq_ex *cq)
 {

@@ -32,8 +32,8 @@ static int reg_shared(struct ibv_pd *pd, const struct ibv_mr *source, uint64_t i
  * @iova: TO of the first byte, unless IBV_ACCESS_ZERO_BASED
  * @access: IBV_ACCESS_*
  *
- * From now on neither region can be invalidated. ibv_rereg_mr() of one leaves the others as they
- * are. ibv_dereg_mr() ends each; the last one unpins the memory.
+ * From now on neither region can be invalidated. ibv_rereg_mr() of a region leaves the others as
+ * they are. ibv_dereg_mr() ends each region; the end of the last one unpins the memory.
  *
  * Return: the region; NULL with errno as in Documentation/uapi.rst.
  */

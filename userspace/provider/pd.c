@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * srnic: protection domains, thread domains and parent domains. With a thread
- * domain the program promises to use one thread. The provider does not use it: a
- * lock without contention costs next to nothing. The allocators of a parent domain
+ * domain the program promises to use one thread. The provider still locks: a lock
+ * without contention costs next to nothing. The allocators of a parent domain
  * provide the memory of its objects for posting and polling. The kernel allocates
  * the rings.
  */

@@ -49,8 +49,8 @@ enum {
 };
 
 /*
- * Opcodes of verbs, and their properties. Without a native opcode this device does
- * not support it: EOPNOTSUPP. iWARP has no SEND_WITH_IMM (RFC 7306 6): it is for QPs
+ * Opcodes of verbs, and their properties. This device does not support those without a
+ * native opcode: EOPNOTSUPP. iWARP has no SEND_WITH_IMM (RFC 7306 6): it is for QPs
  * whose program has named the peer in ibv_modify_qp().
  */
 static const struct srnic_wr_rule {
@@ -230,7 +230,7 @@ static void srnic_doorbell_set_due(struct srnic_qp *qp)
  * returned to the caller. The doorbell stays due, and the next post to the QP, or
  * the next poll that finds a CQ empty, rings it again.
  *
- * Return: 0, or an errno: the kernel will never take it.
+ * Return: 0, or an errno: the kernel will never take the doorbell.
  */
 int srnic_doorbell(struct srnic_qp *qp, bool send)
 {
@@ -260,8 +260,8 @@ static void srnic_doorbell_again(struct srnic_qp *qp)
  * srnic_doorbell_all - ring all doorbells of a context that are due
  * @ctx: context
  *
- * For a program that waits for a completion before it posts again. Any thread,
- * without the locks of a CQ or a queue.
+ * A program may wait for a completion before it posts again. Any thread, without
+ * the locks of a CQ or a queue.
  */
 void srnic_doorbell_all(struct srnic_ctx *ctx)
 {
@@ -343,7 +343,7 @@ int srnic_put_head(const struct srnic_qp *qp, struct srnic_sqe *sqe,
 		flags |= SRNIC_SQE_SIGNALED;
 	if (wr->send_flags & IBV_SEND_FENCE)
 		flags |= SRNIC_SQE_FENCE;
-	/* verbs(7): the other opcodes ignore it */
+	/* verbs(7): the other opcodes ignore the flag */
 	if ((wr->send_flags & IBV_SEND_SOLICITED) && (rule->has & SRNIC_WR_SE))
 		flags |= SRNIC_SQE_SOLICITED;
 

@@ -136,7 +136,7 @@ static void srnic_wq_uninit(struct srnic_wq *wq)
 	srnic_ring_unmap(&wq->ring);
 }
 
-/* For a QP whose completions the kernel does not add any more */
+/* The kernel does not add completions of the QP any more */
 static void srnic_qp_purge(const struct ibv_qp *ibqp, enum srnic_keep keep)
 {
 	srnic_cq_purge(to_srnic_cq(ibqp->send_cq), ibqp->qp_num, keep);
@@ -184,7 +184,7 @@ static int srnic_qp_map(struct srnic_qp *qp,
 	uint64_t sq_room = cap->max_send_sge, rq_room;
 	int ret;
 
-	/* An older kernel has one limit, and 0 here */
+	/* An older kernel has one limit for all WRs, and answers 0 */
 	qp->max_write_sge = resp->max_write_sge ? resp->max_write_sge :
 						  cap->max_send_sge;
 	/* Posting relies on a slot holding all that the caps allow. */
@@ -427,9 +427,9 @@ int srnic_destroy_qp(struct ibv_qp *ibqp)
 
 /**
  * srnicdv_destroy_qp - as ibv_destroy_qp(), but each completion can still be polled
- * @qp: as there
+ * @qp: QP that no other thread uses any more
  *
- * A program that has a record of each WR of an SRQ polls all of its WRs so.
+ * So a program that keeps a record of each WR of an SRQ gets a completion for each.
  *
  * Return: 0, or an errno (EOPNOTSUPP: of another device) and the QP is unchanged.
  */

@@ -104,7 +104,7 @@ static struct ibv_mr *srnic_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, si
 	return &vmr->ibv_mr;
 }
 
-/* In place: address and lkey do not change, unless the caller asks for it */
+/* In place: the lkey does not change, and the address only if the caller asks for it */
 static int srnic_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 			  void *addr, size_t length, int access)
 {
@@ -327,8 +327,8 @@ static void srnic_free_context(struct ibv_context *ibctx)
 
 /*
  * A device of type srnic_plain is for programs that are written for InfiniBand, and newer ones look
- * for no other type of node (UCX since 1.14). For the kernel it has none, or RDS and SMC would take
- * it for theirs.
+ * for no other type of node (UCX since 1.14). In the kernel the device has no type of node:
+ * otherwise RDS and SMC would take it for theirs.
  */
 static struct verbs_device *srnic_alloc_device(struct verbs_sysfs_dev *sysfs)
 {

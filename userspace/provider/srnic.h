@@ -50,7 +50,7 @@ struct srnic_ctx {
 
 	/*
 	 * QP number -> QP. Writers hold qpn_lock. srnic_qpn_find() takes no
-	 * lock: see there.
+	 * lock: its comment says why.
 	 */
 	pthread_mutex_t qpn_lock;
 	pthread_cond_t qpn_freed;
@@ -163,7 +163,7 @@ struct srnic_qp {
 	uint16_t kind;			/* immutable; the WRs that it takes */
 	bool doorbell_ioctl;		/* atomic: the process may not use write(2) */
 	bool names_peer;		/* ibv_modify_qp() to RTR had a QP number */
-	bool doorbell_due;		/* atomic: the kernel has not taken the last one */
+	bool doorbell_due;		/* atomic: the kernel has not taken the last doorbell */
 	uint64_t send_ops;		/* immutable: IBV_QP_EX_WITH_* */
 	struct srnic_batch batch;	/* sq.lock, from wr_start() on */
 };

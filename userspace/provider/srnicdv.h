@@ -83,9 +83,9 @@ struct srnicdv_terminate {
 #define SRNICDV_WR_READ_INV	IBV_WR_DRIVER1
 
 /*
- * Of a successful completion that ibv_start_poll(3) or ibv_next_poll(3) has taken: its operation as
- * the RDMAC verbs tell them apart, enum srnic_opcode. Of a Send, and of a receive, that and
- * SRNICDV_WC_SOLICITED if the message had a solicited event. 0: the CQ is not of srnic.
+ * The operation of a successful completion that ibv_start_poll(3) or ibv_next_poll(3) has taken, as
+ * the RDMAC verbs tell operations apart: enum srnic_opcode. SRNICDV_WC_SOLICITED is set, too, for a
+ * Send or a receive whose message had a solicited event. 0: the CQ is not of srnic.
  */
 #define SRNICDV_WC_SOLICITED	0x100U
 uint32_t srnicdv_wc_read_op(struct ibv_cq_ex *cq);
@@ -118,7 +118,7 @@ int srnicdv_query_mw(struct ibv_mw *mw, struct srnic_uresp_mw_query *resp, size_
 struct ibv_mr *srnicdv_reg_shared_mr(struct ibv_pd *pd, struct ibv_mr *source, uint64_t iova,
 				     int access);
 
-/* The low 8 bits of a region's lkey and rkey, which are one STag */
+/* Sets the low 8 bits of a region's lkey and rkey, which are one STag */
 int srnicdv_set_mr_key(struct ibv_mr *mr, uint8_t key);
 
 /* Events: each read(2) of the descriptor returns a struct srnic_event_record */

@@ -80,7 +80,7 @@ static void srnic_wr_abort(struct ibv_qp_ex *qpx)
 
 /*
  * Begins a WR. @wr has the opcode's fields; the rest comes from the QP. Data is
- * inline if an inline setter is called; the flag is ignored.
+ * inline if an inline setter is called; IBV_SEND_INLINE is ignored.
  */
 static void srnic_wr_begin(struct ibv_qp_ex *qpx, uint64_t op,
 			   struct ibv_send_wr *wr)
@@ -299,8 +299,8 @@ static void srnic_wr_set_ud_addr(struct ibv_qp_ex *qpx, struct ibv_ah *ah,
 /*
  * libibverbs checks VERBS_QP_EX in comp_mask of struct verbs_qp, which follows the
  * last call of a release. Releases have added calls without a new number of the
- * provider interface, so its offset may differ from that of the tree that this
- * provider was built in. But creating a QP clears it.
+ * provider interface, so the offset of comp_mask may differ from that in the tree that
+ * this provider was built in. But creating a QP clears comp_mask, which shows where it is.
  */
 #define SRNIC_QP_EX_END                                                        \
 	(offsetof(struct ibv_qp_ex, wr_abort) +                                \

@@ -54,9 +54,9 @@ struct srnic_uresp_create_cq {
 
 /*
  * A CQ is resized in two calls, so that nothing can fail after it has changed:
- * PREPARE makes a ring and answers it, the user maps it, and COMMIT moves to it
- * what waits in the old one, with the arm word, at the same indices. Over
- * COMMIT nobody may poll or arm. A later PREPARE, or CANCEL, drops the ring.
+ * PREPARE makes a ring, which the user maps, and COMMIT moves the CQEs that wait
+ * in the old ring, and the arm word, to the same indices of the new one. During
+ * COMMIT no thread may poll or arm. A later PREPARE, or CANCEL, drops the ring.
  */
 enum srnic_resize_step {
 	SRNIC_RESIZE_PREPARE	= 1,
@@ -109,7 +109,7 @@ struct srnic_uresp_create_srq {
  * has a cache line of its own. The writer of an entry fills it, then stores
  * the producer index with release; the reader loads it with acquire.
  *
- * They run on over Error -> Idle -> RTS.
+ * Indices run on over Error -> Idle -> RTS.
  *
  * SQ, RQ, SRQ: user produces, kernel consumes. The kernel stores the index of
  * the first WQE that it has not consumed when the QP enters Idle.
@@ -118,8 +118,8 @@ struct srnic_uresp_create_srq {
  * A slot of an SQ, RQ or SRQ is free again when the completion that covers
  * it was polled (RDMAC verbs 8.2.1), so the provider counts its own free
  * slots with the CQE's @wqe_index and needs no consumer index from the kernel.
- * The WQEs of an SRQ complete in any order: they are only counted, posted less
- * polled (and less @lost) is what is outstanding.
+ * The WQEs of an SRQ complete in any order, so the provider only counts them: those
+ * posted, less those polled, less @lost, are outstanding.
  */
 #define SRNIC_RING_HDR		4096
 
@@ -130,7 +130,7 @@ struct srnic_ring_hdr {
 	 * run on. Nothing is to be posted during that command. @lost counts the
 	 * WQEs that never get a completion, since their CQ overflowed.
 	 */
-	struct srnic_mmap moved;	/* size 0: it is here */
+	struct srnic_mmap moved;	/* size 0: the ring is here */
 	__u32 moved_entries;
 	__u32 lost;
 	__u32 reserved0[10];
@@ -190,8 +190,8 @@ enum srnic_opcode {
 /*
  * Fields that an opcode has no use for are 0, and so are num_sge with inline
  * data and inline_len without it: else the WR fails with SRNIC_WC_INVALID_WQE.
- * Followed by num_sge srnic_sge or, with SRNIC_SQE_INLINE, inline_len bytes
- * of data, both at offset sizeof(struct srnic_sqe).
+ * The SQE is followed by num_sge srnic_sge or, with SRNIC_SQE_INLINE, inline_len
+ * bytes of data, both at offset sizeof(struct srnic_sqe).
  */
 struct srnic_sqe {
 	__aligned_u64 wr_id;
@@ -275,14 +275,14 @@ struct srnic_cqe {
  * cannot use the context, nor can one that needs others. An importer has to ask.
  */
 enum srnic_query_context_attrs {
-	/* struct srnic_uresp_alloc_ctx; optional, as it is not of a method of the driver */
+	/* struct srnic_uresp_alloc_ctx; optional, as the method is not the driver's */
 	SRNIC_ATTR_QUERY_CONTEXT_RESP = 1U << UVERBS_ID_NS_SHIFT,
 };
 
 /*
- * Methods of the driver, by the ioctl RDMA_VERBS_IOCTL. On a QP
- * (UVERBS_OBJECT_QP): what Terminate ended its last stream; take it to RTS with a TCP
- * socket that the program has connected.
+ * Methods of the driver, by the ioctl RDMA_VERBS_IOCTL. On a QP (UVERBS_OBJECT_QP):
+ * query the Terminate that ended its last stream; take the QP to RTS with a TCP socket
+ * that the program has connected; query the QP; arm an event of a QP with an SRQ.
  */
 enum srnic_qp_methods {
 	SRNIC_METHOD_QP_QUERY_TERMINATE = 1U << UVERBS_ID_NS_SHIFT,
@@ -341,7 +341,7 @@ enum srnic_terminate_state {
 #define SRNIC_TERMINATE_D	0x4000	/* @ddp */
 #define SRNIC_TERMINATE_R	0x2000	/* @rdmap */
 
-/* RFC 5040 4.8. All is 0 that is not quoted. */
+/* RFC 5040 4.8. What the message does not quote is 0. */
 struct srnic_terminate {
 	__u8 state;		/* enum srnic_terminate_state */
 	__u8 layer;
@@ -391,7 +391,7 @@ enum srnic_query_attrs {
 #define SRNIC_DEV_CAN_RESIZE_QP		(1U << 7)	/* WRs of a QP's queues */
 #define SRNIC_DEV_WRITE_SGES		(1U << 8)	/* CREATE_QP takes max_write_sge */
 
-/* Query RNIC: each attribute of RDMAC verbs 9.2.1.2, and more. Up to @stag_key_bits of version 1 */
+/* Query RNIC: each attribute of RDMAC verbs 9.2.1.2, and more. Version 1 ends at @stag_key_bits */
 struct srnic_uresp_dev_query {
 	__u32 flags;		/* SRNIC_DEV_* */
 	__u16 max_ird;		/* of a QP */
@@ -491,7 +491,7 @@ struct srnic_uresp_srq_query {
 
 /* srnic_uresp_mr_query.flags, srnic_uresp_mw_query.flags */
 #define SRNIC_STAG_VALID		(1U << 0)
-#define SRNIC_STAG_SHARED		(1U << 1)	/* others have the same memory, or had */
+#define SRNIC_STAG_SHARED		(1U << 1)	/* others have, or had, its memory */
 
 /* .rights of the same */
 #define SRNIC_STAG_LOCAL_READ		(1U << 0)
@@ -513,7 +513,7 @@ struct srnic_uresp_mr_query {
 	__u32 block_shift;	/* log2 of their size in bytes */
 };
 
-/* All but @stag and @type is 0 if it is not bound. */
+/* If the window is not bound, all fields except @stag and @type are 0. */
 struct srnic_uresp_mw_query {
 	__u32 stag;
 	__u32 type;		/* 1 or 2, as in verbs */
@@ -525,7 +525,7 @@ struct srnic_uresp_mw_query {
 	__aligned_u64 length;
 };
 
-/* On UVERBS_OBJECT_MR, beside MR_QUERY: the memory of a region once more; its STag's key */
+/* On UVERBS_OBJECT_MR, beside MR_QUERY: register the memory once more; set the STag's key */
 enum srnic_mr_methods {
 	SRNIC_METHOD_MR_REG_SHARED = (1U << UVERBS_ID_NS_SHIFT) + 1,
 	SRNIC_METHOD_MR_SET_KEY,
@@ -552,7 +552,7 @@ enum srnic_mr_set_key_attrs {
 };
 
 /*
- * On memory of the device (UVERBS_OBJECT_DM), which is not to be mapped: copy to and from it.
+ * On memory of the device (UVERBS_OBJECT_DM), which cannot be mapped: copy to and from it.
  */
 enum srnic_dm_methods {
 	SRNIC_METHOD_DM_COPY = 1U << UVERBS_ID_NS_SHIFT,
@@ -592,7 +592,7 @@ enum srnic_events_open_attrs {
 	SRNIC_ATTR_EVENTS_OPEN_FD = 1U << UVERBS_ID_NS_SHIFT,	/* the new descriptor */
 };
 
-/* RDMAC verbs Figure 37 (those of a QP, then the others), and the one that only verbs have */
+/* RDMAC verbs Figure 37 (events of a QP, then others), and ATOMIC_OPERATION, LAST_WQE */
 enum srnic_event {
 	SRNIC_EV_NONE			= 0,
 	SRNIC_EV_LLP_CLOSE_COMPLETE	= 1,
@@ -652,16 +652,16 @@ enum srnic_event_object {
 #define SRNIC_EVENT_TERMINATE_SENT	(1U << 0)	/* @term is this end's own */
 
 /*
- * A later kernel's may be longer: read(2) gives one record whatever the room, as many bytes
- * of it as there is room for, and tells how many. A program clears it first, so that what the
- * kernel does not know is 0. Room for less than the first version, up to @term, is EINVAL.
+ * The record of a later kernel may be longer. read(2) gives one record, truncated to the program's
+ * buffer, and returns the number of bytes. A program clears the buffer first, so that fields that
+ * the kernel does not know are 0. A buffer that has no room for all up to @term is EINVAL.
  */
 struct srnic_event_record {
 	__u32 event;		/* enum srnic_event */
 	__u32 object;		/* enum srnic_event_object */
 	__u32 number;		/* QP number; cqn, srqn: those of the queries and of rdma(8) */
 	__u32 flags;		/* SRNIC_EVENT_* */
-	__u32 error;		/* of a QP: which check it was, as in srnic_fpdu_error; 0: none */
+	__u32 error;		/* of a QP: as in the tracepoint srnic_fpdu_error; 0: none */
 	__u32 reserved;
 	struct srnic_terminate term;	/* of a QP: what ended its stream */
 };

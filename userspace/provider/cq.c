@@ -118,7 +118,7 @@ err_free:
 }
 
 #ifdef SRNIC_HAVE_CQ_PROV_ATTR
-/* The kernel allocates the memory of a CQ's ring, so the provider's memory is NULL */
+/* The kernel allocates the memory of a CQ's ring: the argument for other memory is NULL */
 #define cmd_create_cq_ex(ctx, attr, ...)                                       \
 	ibv_cmd_create_cq_ex(ctx, attr, NULL, __VA_ARGS__)
 #else

@@ -754,7 +754,7 @@ static void srnic_ep_run(struct work_struct *work)
  * srnic_cm_drop_device - give up connections that are being set up on a device
  * @dev: the device, or NULL for all
  *
- * For a device or an interface that is going away, so that no task has to wait for
+ * Called when a device or an interface is going away, so that no task has to wait for
  * a time-out. Attached connections end with their QP, listeners with their id. Does
  * not wait. Context: process.
  */

@@ -318,7 +318,7 @@ static int listener_bind(struct srnic_ep *ep, struct socket *sock)
 			return err;
 	}
 	if (listener_is_wildcard(ep)) {
-		/* rdma_cm listens on each device: each listener gets its own interface */
+		/* rdma_cm listens on each device: bind each listener to its own interface */
 		err = sock_bindtoindex(sock->sk, ep->dev->netdev->ifindex, true);
 		if (err)
 			return err;

@@ -33,7 +33,7 @@
 #define SRNIC_HW_VER		1
 #define SRNIC_PKEY		0xffff		/* iWARP has none: the default one */
 
-/* One srnic on an interface: makes the check and the registration atomic */
+/* Makes atomic the check that the interface has no srnic yet, and the registration of one */
 static DEFINE_MUTEX(add_mutex);
 
 /**

@@ -59,12 +59,12 @@ static bool sq_at_rest(struct srnic_qp *qp)
 
 static void close_closing(struct srnic_qp *qp)
 {
-	/* no FIN inside of an FPDU or of a Read Response */
+	/* a FIN may not come inside of an FPDU or of a Read Response */
 	if (sq_at_rest(qp) && srnic_irq_empty(qp) && !qp->tx->responding && !qp->tx->batch->len)
 		close_gracefully(qp);
 	else
 		srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_BAD_CLOSE);	/* ST-20 */
-	/* a WR or a Read Request that came while the FIN was sent: a bad close, too (ST-43) */
+	/* with a WR or a Read Request that came while the FIN was sent it is bad, too (ST-43) */
 	if (!srnic_sq_empty(qp) || !srnic_irq_empty(qp))
 		srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_BAD_CLOSE);
 }
@@ -194,8 +194,8 @@ static void raise_events(struct srnic_qp *qp, enum srnic_qp_state final)
 }
 
 /*
- * The QP is connected as one of InfiniBand's, and the peer is lost: the first WR that was
- * not delivered reports it. For other QPs an event or iw_cm does.
+ * Has a paired QP lost its peer? Then the first WR that was not delivered reports the loss, as
+ * with InfiniBand. For other QPs an event or iw_cm does.
  */
 static bool peer_is_gone(const struct srnic_qp *qp)
 {

@@ -224,7 +224,7 @@ static bool linger_turn(struct srnic_stream *stream)
 		return true;
 	}
 	err = linger_send(stream);
-	/* the state before the data, as in the rx kthread */
+	/* read the state before the data, as the rx kthread does */
 	state = srnic_stream_state(stream);
 	more = srnic_stream_drop(stream);
 	if (!more && linger_over(stream, state, err)) {

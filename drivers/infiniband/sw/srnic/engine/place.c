@@ -147,7 +147,7 @@ static void rx_check_atomic_response(struct srnic_qp *qp)
 		rx->rd_valid = true;
 }
 
-/* The QP takes no atomics, or the operation does not exist (E-40) */
+/* It is an error if the QP takes no atomics, or if the operation does not exist (E-40) */
 static void rx_check_atomic_request(struct srnic_qp *qp)
 {
 	struct srnic_rx *rx = qp->rx;

@@ -14,7 +14,7 @@ struct srnic_qp;
  * struct srnic_outbound - a Read or atomic this end asked for, waiting for its response
  * @index: ring index of its WR
  * @end: sequence number behind it in the TCP stream
- * @last: the WR has no other that comes later
+ * @last: the request is the last one of its WR
  * @opcode: of the WR, enum srnic_opcode
  * @length: octets of the response
  * @sink_stag: where they go

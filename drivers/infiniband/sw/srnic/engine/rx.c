@@ -32,7 +32,7 @@
 #include "queue/wqe.h"
 #include "srnic.h"
 
-/* Bounds of a turn, before others get the CPU and the socket: FPDUs; ns, about */
+/* A turn has so many FPDUs, and takes about so many ns; then others get the CPU and the socket */
 #define RX_BUDGET	64
 #define RX_BUDGET_NS	(50 * NSEC_PER_USEC)
 /* The largest FPDU that a length field can announce, and its markers */
@@ -104,7 +104,7 @@ static void rx_late(struct srnic_qp *qp)
 		return;
 	}
 	qp->rx->discard = true;
-	/* not after our Terminate: a RST could overtake it (TDN-8) */
+	/* in Terminate the QP stays there: a RST could overtake our message (TDN-8) */
 	if (srnic_qp_state(qp) == SRNIC_QP_CLOSING)
 		srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_BAD_CLOSE);
 }
@@ -484,8 +484,8 @@ static void rx_to_thread(struct srnic_qp *qp)
 }
 
 /*
- * Is there something for the kthread? A message that waits for a receive, a whole FPDU, or the
- * beginning of one whose rest TCP has no room for.
+ * Is there something for the kthread? A message that waits for a receive, bytes beyond the budget
+ * of a turn, an FPDU that has to sleep, or the beginning of one whose rest TCP has no room for.
  */
 static bool rx_left(const struct srnic_qp *qp)
 {
@@ -623,7 +623,7 @@ int srnic_rx_thread(void *arg)
 		if (test_bit(SRNIC_QPF_RX_DONE, &qp->flags))
 			continue;
 		do {
-			/* before the read: an empty read after FIN means all is read */
+			/* read the state first: if nothing is left after a FIN all is read */
 			state = srnic_stream_state(qp->stream);
 			more = rx_turn(qp, state);
 			cond_resched();

@@ -104,8 +104,8 @@ static struct srnic_stream *stream_of(const struct sock *sk)
 
 /*
  * TCP has the socket of a connection locked, but not that of a listener. received() may send,
- * and TCP may call back meanwhile, so sk_callback_lock is dropped before it, and
- * srnic_stream_unhook() waits for RCU.
+ * and TCP may call back meanwhile, so sk_callback_lock is dropped before the call of received(),
+ * and srnic_stream_unhook() waits for RCU.
  */
 static void stream_data_ready(struct sock *sk)
 {

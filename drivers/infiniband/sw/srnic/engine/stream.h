@@ -20,8 +20,8 @@ struct srnic_linger_user;
 
 /**
  * struct srnic_stream_ops - callbacks of a socket to its owner
- * @received: a connection has something to read. The socket is locked, and softirqs are off: may
- *	      call functions of the stream that do not sleep. Only srnic_stream_unhook() waits
+ * @received: a connection has something to read. The socket is locked, and softirqs are off: it
+ *	      may call functions of the stream that do not sleep. Only srnic_stream_unhook() waits
  *	      until a running call has ended
  * @data_ready: there is something to read, or to accept
  * @write_space: there is room to write again

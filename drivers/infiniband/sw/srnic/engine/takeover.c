@@ -180,7 +180,7 @@ static int takeover_init(struct sock *sk)
 	return 0;
 }
 
-/* TCP has done with @sk, and puts the module after this */
+/* TCP calls this when it has done with @sk, and then puts the module */
 static void takeover_release(struct sock *sk)
 {
 	WRITE_ONCE(sk->sk_prot, base_prot(sk));
@@ -222,7 +222,7 @@ static int mark(struct sock *sk)
 
 /* ----- from the program to the QP ----- */
 
-/* Between the program and the QP nothing is reported */
+/* While the socket is the program's no more, and no QP's yet, no event is reported */
 static const struct srnic_stream_ops takeover_quiet = { };
 
 static int check_state(const struct sock *sk)

@@ -308,7 +308,7 @@ static bool tx_enter(struct srnic_qp *qp)
 	return qp->tx->frag.page;
 }
 
-/* An owner other than the kthread ends, and leaves it the rest. @had_page: from tx_enter() */
+/* An owner other than the kthread ends, and leaves the kthread the rest. @had_page: tx_enter()'s */
 static void tx_pass(struct srnic_qp *qp, bool had_page)
 {
 	tx_enable_doorbell(qp);
@@ -388,7 +388,7 @@ void srnic_tx_doorbell(struct srnic_qp *qp)
 	}
 }
 
-/* Is the oldest request a Read of @room bytes at most? Then they are taken from @room. */
+/* Is the oldest request a Read of @room bytes at most? Then its bytes are taken from @room. */
 static bool tx_small_read(struct srnic_qp *qp, u32 *room)
 {
 	struct srnic_inbound in;

@@ -35,7 +35,7 @@ static bool tx_refill(struct srnic_tx *tx, u32 len)
 	return good;
 }
 
-/* A TCP segment is divided evenly among its FPDUs. Return: the part of one, @max bytes at most */
+/* A TCP segment is divided evenly among its FPDUs. Return: the part of each, @max bytes at most */
 static u32 tx_share(u32 emss, u32 max)
 {
 	return emss / DIV_ROUND_UP(emss, max);

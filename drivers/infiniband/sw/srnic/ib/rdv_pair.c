@@ -153,7 +153,7 @@ static unsigned long pair_wait(const struct srnic_pair *pair)
 	return min(due - jiffies, msecs_to_jiffies(SRNIC_RDV_MAX_MS));
 }
 
-/* The time-out for the RTR (M-STA-8), as srnic_ep_attach() sets it for iw_cm */
+/* Checks the time-out for the RTR (M-STA-8), as srnic_ep_check_rtr() does for iw_cm */
 static void pair_check_silent(struct srnic_pair *pair)
 {
 	if (!pair->silent_until)

@@ -2,8 +2,8 @@
 /*
  * The UDP sockets of a device, with which its UD QPs send and receive: one for each GID that
  * is an address of the interface, and for each user that has such QPs in RTR or RTS, in the
- * network namespace of the user's programs. If the interface moves to another one the QPs go to
- * Error, and the sockets are closed.
+ * network namespace of the user's programs. If the interface moves to another namespace the QPs
+ * go to Error, and the sockets are closed.
  *
  * A user's socket receives datagrams for the QPs of all users: the kernel delivers to any socket at
  * the address and port. But each user sends with its own sockets: datagrams to a host that does not

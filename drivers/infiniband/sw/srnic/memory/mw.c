@@ -6,7 +6,7 @@
  *
  * The windows of the RDMAC verbs are type 2B of Linux verbs: they belong to a PD
  * while Invalid and to one QP while Valid, and have to be invalidated before they
- * are bound again. Type 1 stays with its PD, and a bind replaces the one before.
+ * are bound again. A window of type 1 stays with its PD, and a new bind replaces the old.
  */
 
 #include <linux/slab.h>

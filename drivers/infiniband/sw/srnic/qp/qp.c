@@ -238,7 +238,7 @@ void srnic_qp_join_tx(struct srnic_qp *qp)
  * completions, events or placements of this QP. Context: process, may sleep, bounded by the close
  * time-out.
  *
- * Return: 0; -EBUSY while windows are bound to it, in Error too (MW-17), and
+ * Return: 0; -EBUSY while windows are bound to the QP, also in Error (MW-17), and
  * nothing has changed.
  */
 int srnic_qp_destroy(struct srnic_qp *qp)
@@ -265,7 +265,7 @@ int srnic_qp_destroy(struct srnic_qp *qp)
 	srnic_event_source_end(&qp->events);
 	srnic_cq_purge(qp->scq, qp->ibqp.qp_num);
 	srnic_cq_purge(qp->rcq, qp->ibqp.qp_num);
-	/* last: srnic_poll_cq() looks the QP up; and the number is not reused before */
+	/* erase it last: srnic_poll_cq() looks the QP up, and the number is not reused before */
 	xa_erase_irq(&dev->qps, qp->ibqp.qp_num);
 	qp_free_queues(qp);
 	srnic_give(dev, srnic_pd_holder(qp->ibqp.pd), SRNIC_KIND_QP, 1);

@@ -168,9 +168,9 @@ int srnic_take(struct srnic_device *dev, struct srnic_holder *holder, enum srnic
 /**
  * srnic_give - one object less
  * @dev: the device
- * @holder: as for srnic_take(); so are the next ones
- * @kind: of what
- * @n: how many
+ * @holder: as for srnic_take()
+ * @kind: as for srnic_take()
+ * @n: as for srnic_take()
  *
  * Context: any.
  */
@@ -186,7 +186,7 @@ void srnic_give(struct srnic_device *dev, struct srnic_holder *holder, enum srni
 }
 
 /**
- * srnic_held - objects of a kind that there are
+ * srnic_held - count the objects of a kind that exist
  * @dev: the device
  * @kind: of what
  *

@@ -13,7 +13,7 @@
 /**
  * struct srnic_holder - a user of a device
  * @entry: among the holders of the device
- * @uses: open contexts; the lock of the holders
+ * @uses: open contexts; under the lock of the holders
  * @key: see srnic_user_key()
  * @held: what it holds, by enum srnic_kind
  */

@@ -352,7 +352,7 @@ static bool srq_is_first(const struct srnic_qp *qp)
 
 /**
  * srnic_srq_await_end - end of srnic_srq_await()
- * @qp: the same
+ * @qp: as for srnic_srq_await()
  *
  * If it was the first of the waiters the next one becomes the first, and is woken: there may be
  * more WQEs, and if there are none that QP polls. Context: process.

@@ -39,7 +39,7 @@ static const u8 transitions[SRNIC_QP_STATES][SRNIC_QP_STATES] = {
 };
 
 /**
- * srnic_qp_transition_ok - does the table of transitions have this one?
+ * srnic_qp_transition_ok - does the table have a transition?
  * @from: present state
  * @to: next state
  * @by: SRNIC_QP_BY_*, any of them

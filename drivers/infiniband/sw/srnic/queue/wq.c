@@ -113,8 +113,9 @@ static void sq_notify(struct srnic_qp *qp, u32 seen, int err)
  * @index: its ring index
  * @status: how it ended
  *
- * After an error the caller calls srnic_qp_fail(). Completions behind a WR in error wait for the
- * flush. Context: that of srnic_lock(), without the QP's locks; takes sq_lock.
+ * If @status is an error the caller, and not this function, fails the QP. Completions behind a WR
+ * in error wait for the flush. Context: that of srnic_lock(), without the QP's locks; takes
+ * sq_lock.
  */
 void srnic_sq_done(struct srnic_qp *qp, u32 index, enum srnic_wc_status status)
 {
@@ -402,7 +403,7 @@ void srnic_rq_await(struct srnic_qp *qp)
 
 /**
  * srnic_rq_await_end - end of srnic_rq_await()
- * @qp: the same
+ * @qp: as for srnic_rq_await()
  * Context: the rx kthread.
  */
 void srnic_rq_await_end(struct srnic_qp *qp)
@@ -454,7 +455,7 @@ static int rq_write_cqe(struct srnic_qp *qp, const struct srnic_rwr *rwr,
  * @rwr: from srnic_rq_take()
  * @cqe: byte_len, flags and data are set if @status is success, and opcode if it is not
  *	 SRNIC_OP_RECV
- * @status: how it ended; after an error the caller calls srnic_qp_fail()
+ * @status: how it ended; if it is an error the caller, and not this function, fails the QP
  *
  * Context: as srnic_rq_take(); calls the consumer's handlers.
  */

@@ -14,7 +14,7 @@
 
 struct ib_pd;
 
-/* The ABI as this version knows it: opcodes of an SQ are less than this; srnic_sqe.flags */
+/* The ABI as this version knows it: the opcodes of an SQ are below this; the srnic_sqe.flags */
 #define SRNIC_OP_SQ_MAX		(SRNIC_OP_UD_SEND_IMM + 1)
 #define SRNIC_SQE_FLAGS		(SRNIC_SQE_SIGNALED | SRNIC_SQE_SOLICITED | \
 				 SRNIC_SQE_FENCE | SRNIC_SQE_INLINE)

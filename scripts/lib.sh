@@ -140,7 +140,7 @@ tree_files() { git -C "$SRNIC_TOP" ls-files -co --exclude-standard "$@"; }
 source_files() {
 	find "$SRNIC_TOP"/drivers "$SRNIC_TOP"/include "$SRNIC_TOP"/tests/kunit \
 		"$SRNIC_TOP"/tests/programs/kernel "$SRNIC_TOP"/tests/bench/kernel "$SRNIC_TOP"/apis/vipl/include \
-		"$SRNIC_TOP"/apis/rnicpi/{include,shared,kernel,tests/kunit,tests/programs/kernel} \
+		"$SRNIC_TOP"/apis/rnicpi/{include,shared,driver,kernel,tests/kunit,tests/programs/kernel} \
 		"$SRNIC_TOP"/userspace/provider -name '*.[ch]' ! -name '*.mod.c' 2>/dev/null | sort
 }
 

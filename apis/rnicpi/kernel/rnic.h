@@ -21,8 +21,8 @@
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
-#include "verbs/native.h"
 #include <rnicpi/rnicpi.h>
+#include "rnicpi/driver/native.h"
 #include "rnicpi/shared/answer.h"
 #include "rnicpi/shared/ops.h"
 #include "rnicpi/shared/rules.h"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
 /*
- * Calls of the RDMAC verbs that Linux verbs do not have, for a kernel consumer such as
- * rnicpi.ko. The consumer creates its objects with the RDMA core. Programs have the methods
- * of query.c, qp_modify.c and share.c instead.
+ * Calls of the RDMAC verbs that Linux verbs do not have. The consumer creates its objects with
+ * the RDMA core. Programs have the methods of query.c, qp_modify.c and share.c instead.
  */
 #ifndef SRNIC_NATIVE_H
 #define SRNIC_NATIVE_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * RDMAC verbs for other modules of this driver: queues and QPs. A kernel consumer has created
- * the objects with the RDMA core.
+ * The part of srnic.ko that rnicpi.ko calls: queues and QPs. A kernel consumer has created the
+ * objects with the RDMA core.
  */
 
 #include <linux/export.h>
@@ -9,8 +9,8 @@
 #include "queue/srq.h"
 #include "queue/state.h"
 #include "queue/wq.h"
+#include "rnicpi/driver/native.h"
 #include "srnic.h"
-#include "verbs/native.h"
 #include "verbs/query.h"
 
 /**

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * RDMAC verbs for other modules of this driver: regions of lists of physical buffers, and
- * windows, which the RDMA core offers to programs only.
+ * The part of srnic.ko that rnicpi.ko calls: regions of lists of physical buffers, and windows,
+ * which the RDMA core offers to programs only.
  */
 
 #include <linux/export.h>
 #include <linux/slab.h>
 #include "memory/mr.h"
 #include "memory/mw.h"
+#include "rnicpi/driver/native.h"
 #include "srnic.h"
-#include "verbs/native.h"
 
 /* ----- regions ----- */
 

@@ -73,28 +73,6 @@ static void idle_after_close(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, modify(p, SRNIC_QP_IDLE), 0);
 }
 
-static int claimed;
-
-static void claim_again(struct ib_qp *ibqp, enum srnic_event event)
-{
-	static const struct srnic_llp_ops ops;
-
-	claimed = srnic_qp_claim(to_srnic_qp(ibqp), &ops, &claimed);
-}
-
-/* A QP in Idle has no claim, already when its last event is raised */
-static void idle_has_no_claim(struct kunit *test)
-{
-	struct peer *p = peer_open(test, 1, 1);
-
-	claimed = -EAGAIN;
-	p->qp->native_event = claim_again;
-	peer_close(p);
-	peer_expect_closed(p, "FIN", SRNIC_QP_IDLE);
-	KUNIT_EXPECT_EQ(test, claimed, 0);
-	srnic_qp_unclaim(p->qp, &claimed);
-}
-
 /* ST-18, AE-14: a FIN that comes too early is an error, which a Terminate reports to the peer */
 static void peer_closes_early(struct kunit *test)
 {
@@ -743,7 +721,6 @@ static void modify_all_or_nothing(struct kunit *test)
 static struct kunit_case close_cases[] = {
 	KUNIT_CASE(peer_closes),
 	KUNIT_CASE(idle_after_close),
-	KUNIT_CASE(idle_has_no_claim),
 	KUNIT_CASE(peer_closes_early),
 	KUNIT_CASE(peer_closes_inside),
 	KUNIT_CASE(modify_closing),

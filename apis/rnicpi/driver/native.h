@@ -74,10 +74,10 @@ int srnic_native_cq_resize(struct ib_cq *ibcq, u32 entries);
 bool srnic_native_cq_overflowed(struct ib_cq *ibcq);
 bool srnic_native_srq_query(struct ib_srq *ibsrq, bool *armed);
 
-int srnic_native_mr_begin(struct ib_mr *ibmr, u32 shift, u64 fbo);
-int srnic_native_mr_block(struct ib_mr *ibmr, u64 addr);
+u64 *srnic_native_mr_list(struct ib_mr *ibmr, u64 count);
+void srnic_native_mr_map(struct ib_mr *ibmr, u32 shift, u64 fbo, u32 count);
 void srnic_native_mr_refuse(struct ib_mr *ibmr, enum srnic_wc_status status);
-u32 srnic_native_mr_copy(struct ib_mr *to, struct ib_mr *from, u64 *iova);
+void srnic_native_mr_copy(struct ib_mr *to, struct ib_mr *from);
 enum srnic_wc_status srnic_native_mr_register(struct ib_mr *ibmr, u64 iova, u64 length,
 					      int access);
 int srnic_native_mr_suspend(struct ib_mr *ibmr);

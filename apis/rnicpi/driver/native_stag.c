@@ -14,46 +14,40 @@
 /* ----- regions ----- */
 
 /**
- * srnic_native_mr_begin - begin the list of blocks of the next registration
+ * srnic_native_mr_list - where the list of the next registration is
  * @ibmr: of ib_alloc_mr()
+ * @count: number of blocks
+ *
+ * The caller writes the kernel addresses of the blocks, then calls srnic_native_mr_map().
+ * Context: any. Return: the list; NULL if @count is too many.
+ */
+u64 *srnic_native_mr_list(struct ib_mr *ibmr, u64 count)
+{
+	struct srnic_pbl *pbl = to_srnic_mr(ibmr)->next;
+
+	return count <= pbl->max ? pbl->addr : NULL;
+}
+EXPORT_SYMBOL_GPL(srnic_native_mr_list);
+
+/**
+ * srnic_native_mr_map - as srnic_mr_map_sg(), but with blocks of any size and at any address
+ * @ibmr: its list is that of srnic_native_mr_list(), written
  * @shift: log2 of the block size in bytes
  * @fbo: offset of the region in the first block
+ * @count: number of blocks
  *
- * As srnic_mr_map_sg(), but with blocks of any size and at any address, which
- * srnic_native_mr_block() adds. Context: any.
- *
- * Return: the most blocks that the list can have.
+ * Context: any.
  */
-int srnic_native_mr_begin(struct ib_mr *ibmr, u32 shift, u64 fbo)
+void srnic_native_mr_map(struct ib_mr *ibmr, u32 shift, u64 fbo, u32 count)
 {
 	struct srnic_mr *mr = to_srnic_mr(ibmr);
 
 	mr->next->shift = shift;
-	mr->next->count = 0;
+	mr->next->count = count;
 	mr->fbo = fbo;
 	mr->mapped = true;
-	mr->refused = SRNIC_WC_SUCCESS;
-	return mr->next->max;
 }
-EXPORT_SYMBOL_GPL(srnic_native_mr_begin);
-
-/**
- * srnic_native_mr_block - add a block to the list
- * @ibmr: of srnic_native_mr_begin()
- * @addr: the block's kernel address
- *
- * Context: any. Return: 0; -ENOSPC if the list is full.
- */
-int srnic_native_mr_block(struct ib_mr *ibmr, u64 addr)
-{
-	struct srnic_pbl *pbl = to_srnic_mr(ibmr)->next;
-
-	if (pbl->count == pbl->max)
-		return -ENOSPC;
-	pbl->addr[pbl->count++] = addr;
-	return 0;
-}
-EXPORT_SYMBOL_GPL(srnic_native_mr_block);
+EXPORT_SYMBOL_GPL(srnic_native_mr_map);
 
 /**
  * srnic_native_mr_refuse - let the next registration fail: its list is invalid
@@ -64,7 +58,7 @@ EXPORT_SYMBOL_GPL(srnic_native_mr_block);
  */
 void srnic_native_mr_refuse(struct ib_mr *ibmr, enum srnic_wc_status status)
 {
-	to_srnic_mr(ibmr)->refused = status;
+	to_srnic_mr(ibmr)->native_status = status;
 }
 EXPORT_SYMBOL_GPL(srnic_native_mr_refuse);
 
@@ -72,39 +66,35 @@ EXPORT_SYMBOL_GPL(srnic_native_mr_refuse);
  * srnic_native_mr_copy - take the list of the next registration from another region
  * @to: of ib_alloc_mr(), with room for as many blocks
  * @from: was registered; the caller does not register it meanwhile
- * @iova: TO of the first byte of @from
  *
  * Context: process.
- *
- * Return: bytes of a block, so that a TO for @to can be checked.
  */
-u32 srnic_native_mr_copy(struct ib_mr *to, struct ib_mr *from, u64 *iova)
+void srnic_native_mr_copy(struct ib_mr *to, struct ib_mr *from)
 {
 	const struct srnic_tpte *tpte = &to_srnic_mr(from)->tpte;
 	const struct srnic_pbl *pbl = tpte->pbl;
-	u32 i;
+	u64 *list = srnic_native_mr_list(to, pbl->count);
 
-	srnic_native_mr_begin(to, pbl->shift, tpte->off);
-	for (i = 0; i < pbl->count; i++)
-		srnic_native_mr_block(to, pbl->addr[i]);
-	*iova = tpte->base;
-	return 1U << pbl->shift;
+	if (!list)
+		return;
+	memcpy(list, pbl->addr, pbl->count * sizeof(*list));
+	srnic_native_mr_map(to, pbl->shift, tpte->off, pbl->count);
 }
 EXPORT_SYMBOL_GPL(srnic_native_mr_copy);
 
 /**
  * srnic_native_mr_register - register a list without a WR
- * @ibmr: Invalid, with a list; its STag has the key of ib_update_fast_reg_key()
+ * @ibmr: Invalid, with a list; its STag has the key of ib_update_fast_reg_key() (MM-02)
  * @iova: TO of the first byte, unless IB_ZERO_BASED
  * @length: bytes
  * @access: IB_ACCESS_*
  *
- * Context: process or softirq. Return: as srnic_mr_fast_register().
+ * Context: process or softirq. Return: as srnic_mr_register().
  */
 enum srnic_wc_status srnic_native_mr_register(struct ib_mr *ibmr, u64 iova, u64 length,
 					      int access)
 {
-	return srnic_mr_register(ibmr, iova, length, access);
+	return srnic_mr_register(to_srnic_mr(ibmr), ibmr->lkey, ibmr->pd, iova, length, access);
 }
 EXPORT_SYMBOL_GPL(srnic_native_mr_register);
 

@@ -53,14 +53,18 @@ static u64 linear(u64 va)
 	return is_vmalloc_addr(at) ? (uintptr_t)page_address(vmalloc_to_page(at)) : va;
 }
 
-static void list_va(struct ib_mr *mr, const struct memory *mem)
+static enum srnic_wc_status list_va(struct ib_mr *mr, const struct memory *mem)
 {
+	u64 i, count = blocks_of_va(mem), *list = srnic_native_mr_list(mr, count);
 	u32 shift = shift_of(mem);
 	u64 at = mem->va & ~(BIT_ULL(shift) - 1);
 
-	srnic_native_mr_begin(mr, shift, mem->va - at);
-	for (; at < mem->va + mem->length; at += BIT_ULL(shift))
-		srnic_native_mr_block(mr, linear(at));
+	if (!list)
+		return SRNIC_WC_FR_LENGTH;
+	for (i = 0; i < count; i++)
+		list[i] = linear(at + (i << shift));
+	srnic_native_mr_map(mr, shift, mem->va - at, count);
+	return SRNIC_WC_SUCCESS;
 }
 
 /* ----- registration ----- */
@@ -78,14 +82,11 @@ static u32 blocks_of(struct rnic_vp *vp, const struct memory *mem)
 static enum srnic_wc_status list_memory(struct rnic_vp *vp, struct ib_mr *mr,
 					const struct memory *mem)
 {
-	u64 iova;
-
 	if (mem->phys)
 		return ri_phys_list(vp, mr, mem->phys);
-	if (mem->from)
-		srnic_native_mr_copy(mr, mem->from, &iova);
-	else
-		list_va(mr, mem);
+	if (!mem->from)
+		return list_va(mr, mem);
+	srnic_native_mr_copy(mr, mem->from);
 	return SRNIC_WC_SUCCESS;
 }
 

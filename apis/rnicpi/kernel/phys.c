@@ -114,22 +114,6 @@ u32 ri_phys_blocks(struct rnic_vp *vp, const ri_mr_reg_phys_attr_t *attr)
 	return look(vp, attr, &cut) || cut.pieces > SRNIC_MAX_FR_BLOCKS ? 0 : cut.pieces;
 }
 
-/* Return: false if the region's list is full */
-static bool put_entry(struct ib_mr *mr, const struct cut *cut, u64 *skip, u64 address, u64 length)
-{
-	u64 at;
-
-	for (at = 0; at < length; at += BIT_ULL(cut->shift)) {
-		if (*skip) {
-			--*skip;
-			continue;
-		}
-		if (srnic_native_mr_block(mr, (uintptr_t)phys_to_virt(address + at)))
-			return false;
-	}
-	return true;
-}
-
 /**
  * ri_phys_list - set the list of the next registration of a region
  * @vp: the device; its mode says how to read the list
@@ -146,16 +130,23 @@ enum srnic_wc_status ri_phys_list(struct rnic_vp *vp, struct ib_mr *mr,
 {
 	enum srnic_wc_status status;
 	struct cut cut;
-	u64 skip;
+	u64 *list, at, piece = 0;
 	u32 i;
 
 	status = look(vp, attr, &cut);
 	if (status)
 		return status;
-	srnic_native_mr_begin(mr, cut.shift, cut.fbo);
-	skip = cut.first;
-	for (i = 0; i < attr->nbufs; i++)
-		if (!put_entry(mr, &cut, &skip, address_at(attr, i), length_at(attr, i)))
-			return SRNIC_WC_PBL_TOO_LONG;
+	list = srnic_native_mr_list(mr, cut.pieces);
+	if (!list)
+		return SRNIC_WC_PBL_TOO_LONG;
+	for (i = 0; i < attr->nbufs; i++) {
+		for (at = 0; at < length_at(attr, i); at += BIT_ULL(cut.shift), piece++) {
+			/* those before the first one are skipped */
+			if (piece - cut.first < cut.pieces)
+				list[piece - cut.first] =
+					(uintptr_t)phys_to_virt(address_at(attr, i) + at);
+		}
+	}
+	srnic_native_mr_map(mr, cut.shift, cut.fbo, cut.pieces);
 	return SRNIC_WC_SUCCESS;
 }

@@ -7,6 +7,7 @@
 #include <net/net_namespace.h>
 #include <net/sock.h>
 #include <rdma/ib_verbs.h>
+#include "peer.h"
 #include "rnicpi/kernel/rnic.h"
 #include "rnicpi_pair.h"
 #include "srnic.h"
@@ -679,6 +680,28 @@ static void overflow(struct kunit *test)
 	pair_close(p);
 }
 
+static int claimed;
+
+static void claim_again(struct ib_qp *ibqp, enum srnic_event event)
+{
+	static const struct srnic_llp_ops ops;
+
+	claimed = srnic_qp_claim(to_srnic_qp(ibqp), &ops, &claimed);
+}
+
+/* A QP in Idle has no claim, already when its last event is raised */
+static void idle_has_no_claim(struct kunit *test)
+{
+	struct peer *p = peer_open(test, 1, 1);
+
+	claimed = -EAGAIN;
+	p->qp->native_event = claim_again;
+	peer_close(p);
+	peer_expect_closed(p, "FIN", SRNIC_QP_IDLE);
+	KUNIT_EXPECT_EQ(test, claimed, 0);
+	srnic_qp_unclaim(p->qp, &claimed);
+}
+
 static struct kunit_case qp_cases[] = {
 	KUNIT_CASE(create),
 	KUNIT_CASE(modify_wrong),
@@ -696,6 +719,7 @@ static struct kunit_case qp_cases[] = {
 	KUNIT_CASE(destroyed),
 	KUNIT_CASE(threads),
 	KUNIT_CASE(overflow),
+	KUNIT_CASE(idle_has_no_claim),
 	{}
 };
 

@@ -811,7 +811,6 @@ int srnic_mr_map_sg(struct ib_mr *ibmr, struct scatterlist *sg, int n,
 	n = ib_sg_to_pages(ibmr, sg, n, offset, set_block);
 	mr->fbo = mr->next->count ? ibmr->iova & (ibmr->page_size - 1) : 0;
 	mr->mapped = true;
-	mr->refused = SRNIC_WC_SUCCESS;
 	return n;
 }
 
@@ -828,8 +827,8 @@ static enum srnic_wc_status check_fast_register(struct srnic_mr *mr, const struc
 		return SRNIC_WC_STAG_NOT_INVALID;
 	if (tpte->pd != pd)
 		return SRNIC_WC_INVALID_PD;
-	if (mr->refused)
-		return mr->refused;
+	if (mr->native_status)
+		return mr->native_status;
 	if (access & ~known_access ||
 	    (access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC) &&
 	     !(access & IB_ACCESS_LOCAL_WRITE)))
@@ -845,81 +844,62 @@ static enum srnic_wc_status check_fast_register(struct srnic_mr *mr, const struc
 	return SRNIC_WC_SUCCESS;
 }
 
-/* tpte->lock is held. */
-static enum srnic_wc_status fast_register(struct srnic_mr *mr, const struct ib_pd *pd,
-					  u64 iova, u64 length, int access)
-{
-	enum srnic_wc_status status = check_fast_register(mr, pd, iova, length, access);
-	struct srnic_tpte *tpte = &mr->tpte;
-
-	if (status)
-		return status;
-	tpte->base = access & IB_ZERO_BASED ? 0 : iova;
-	tpte->length = length;
-	if (mr->mapped)
-		swap(tpte->pbl, mr->next);
-	mr->mapped = false;
-	tpte->off = mr->fbo;
-	tpte->rights = access_to_rights(access);
-	return SRNIC_WC_SUCCESS;
-}
-
 /**
- * srnic_mr_register - register the memory that was mapped last, without a WR
- * @ibmr: from srnic_mr_alloc(), Invalid
+ * srnic_mr_register - register the memory that was mapped last (MR-31)
+ * @mr: from srnic_mr_alloc()
+ * @stag: its STag from now on; the index is the same
+ * @pd: of the QP, or of the region
  * @iova: TO of the first byte, unless IB_ZERO_BASED
  * @length: bytes
  * @access: IB_ACCESS_*
  *
- * The STag has the key of ib_update_fast_reg_key() (MM-02). Context: process or softirq.
+ * Context: process or softirq; does not sleep.
  *
- * Return: as srnic_mr_fast_register().
+ * Return: SRNIC_WC_SUCCESS, and the region is Valid; or the error, and nothing has changed.
  */
-enum srnic_wc_status srnic_mr_register(struct ib_mr *ibmr, u64 iova, u64 length, int access)
+enum srnic_wc_status srnic_mr_register(struct srnic_mr *mr, u32 stag, const struct ib_pd *pd,
+				       u64 iova, u64 length, int access)
 {
-	struct srnic_mr *mr = to_srnic_mr(ibmr);
+	struct srnic_tpte *tpte = &mr->tpte;
 	enum srnic_wc_status status;
 
-	spin_lock_bh(&mr->tpte.lock);
-	status = fast_register(mr, ibmr->pd, iova, length, access);
+	spin_lock_bh(&tpte->lock);
+	status = check_fast_register(mr, pd, iova, length, access);
 	if (!status) {
-		mr->tpte.stag = ibmr->lkey;
-		srnic_tpte_validate(&mr->tpte);
+		tpte->base = access & IB_ZERO_BASED ? 0 : iova;
+		tpte->length = length;
+		if (mr->mapped)
+			swap(tpte->pbl, mr->next);
+		mr->mapped = false;
+		tpte->off = mr->fbo;
+		tpte->rights = access_to_rights(access);
+		tpte->stag = stag;
+		srnic_tpte_validate(tpte);
 	}
-	spin_unlock_bh(&mr->tpte.lock);
+	spin_unlock_bh(&tpte->lock);
 	return status;
 }
 
 /**
- * srnic_mr_fast_register - process a fast-register WR (MR-30, MR-31)
+ * srnic_mr_fast_register - process a fast-register WR (MR-30)
  * @qp: of a kernel consumer
  * @sqe: stag is the new STag, arg[] are TO of the first byte, bytes, IB_ACCESS_*
  *
  * Context: the owner of tx, in process or softirq; does not sleep.
  *
- * Return: SRNIC_WC_SUCCESS, and the region is Valid; or the error, and nothing
- * has changed.
+ * Return: as srnic_mr_register(), or SRNIC_WC_INVALID_STAG.
  */
 enum srnic_wc_status srnic_mr_fast_register(struct srnic_qp *qp,
 					    const struct srnic_sqe *sqe)
 {
 	enum srnic_wc_status status = SRNIC_WC_INVALID_STAG;
 	struct srnic_tpte *tpte;
-	struct srnic_mr *mr;
 
 	rcu_read_lock();
 	tpte = srnic_tpt_find(qp->dev, sqe->stag);
-	if (!tpte || tpte->type != SRNIC_STAG_FAST_REG)
-		goto unlock;
-	mr = container_of(tpte, struct srnic_mr, tpte);
-	spin_lock_bh(&tpte->lock);
-	status = fast_register(mr, qp->ibqp.pd, sqe->arg[0], sqe->arg[1], sqe->arg[2]);
-	if (!status) {
-		tpte->stag = sqe->stag;
-		srnic_tpte_validate(tpte);
-	}
-	spin_unlock_bh(&tpte->lock);
-unlock:
+	if (tpte && tpte->type == SRNIC_STAG_FAST_REG)
+		status = srnic_mr_register(container_of(tpte, struct srnic_mr, tpte), sqe->stag,
+					   qp->ibqp.pd, sqe->arg[0], sqe->arg[1], sqe->arg[2]);
 	rcu_read_unlock();
 	return status;
 }

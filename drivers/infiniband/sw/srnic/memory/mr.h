@@ -20,7 +20,7 @@ struct srnic_shared;
  * @dmabuf: mapped DMA buffer or none
  * @next: fast-register: PBL for the next WR, which exchanges it with that of @tpte
  * @mapped: @next was set since the last WR; if not, the next WR registers the same memory again
- * @refused: status with which the next WR fails, or success
+ * @native_status: set by rnicpi.ko: the next WR fails with it. scripts/in-tree drops it
  * @fbo: offset of the memory that was mapped last in its first block
  */
 struct srnic_mr {
@@ -32,7 +32,7 @@ struct srnic_mr {
 	struct srnic_dmabuf dmabuf;
 	struct srnic_pbl *next;
 	bool mapped;
-	enum srnic_wc_status refused;
+	enum srnic_wc_status native_status;
 	u64 fbo;
 };
 
@@ -57,7 +57,8 @@ int srnic_mr_map_sg(struct ib_mr *ibmr, struct scatterlist *sg, int n,
 		    unsigned int *offset);
 enum srnic_wc_status srnic_mr_fast_register(struct srnic_qp *qp,
 					    const struct srnic_sqe *sqe);
-enum srnic_wc_status srnic_mr_register(struct ib_mr *ibmr, u64 iova, u64 length, int access);
+enum srnic_wc_status srnic_mr_register(struct srnic_mr *mr, u32 stag, const struct ib_pd *pd,
+				       u64 iova, u64 length, int access);
 int srnic_mr_dereg(struct ib_mr *ibmr);
 
 #endif

@@ -263,7 +263,7 @@ void srnic_srq_events_init(struct srnic_srq *srq, struct ib_ucontext *uctx)
 /**
  * srnic_qp_raise - report an event of a QP to its consumer
  * @qp: alive
- * @event: native; if verbs have none of the kind only native_event and the event queue get it
+ * @event: native; verbs need not have one of the kind
  *
  * Context: any, without the QP's locks.
  */

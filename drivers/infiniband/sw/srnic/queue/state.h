@@ -133,7 +133,7 @@ struct srnic_qp {
 	struct srnic_cq *rcq;
 	struct srnic_ud *ud;		/* of a UD QP, or NULL; see ib/ud.h */
 
-	/* called for each event, if not NULL; set before a stream, see verbs/native.c */
+	/* native_event() is of rnicpi.ko, or NULL; set before a stream. scripts/in-tree drops it */
 	void (*native_event)(struct ib_qp *ibqp, enum srnic_event event);
 
 	/* event_queue.c */

@@ -428,9 +428,8 @@ static int rdv_cancel(struct srnic_qp *qp)
 	return stream ? -EBUSY : 0;
 }
 
-/* Not static: device.c sets it; unit tests replace it */
+/* Not static: ib.h sets it; unit tests replace it */
 const struct srnic_rdv_ops srnic_rdv_ops = {
-	.hold_port = srnic_rdv_hold_port,
 	.prepare = rdv_prepare,
 	.start = rdv_start,
 	.cancel = rdv_cancel,

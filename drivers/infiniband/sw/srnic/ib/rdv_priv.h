@@ -80,7 +80,6 @@ void srnic_rdv_limit_init(void);
 /* rdv_port.c */
 int srnic_rdv_ports_init(void);
 void srnic_rdv_ports_exit(void);
-int srnic_rdv_hold_port(struct srnic_device *dev);
 
 /* rdv_listen.c */
 struct srnic_rdv_listener *srnic_rdv_listen(struct srnic_device *dev, u64 net,

@@ -10,7 +10,6 @@ struct srnic_qp;
 
 /**
  * struct srnic_rdv_ops - connecting QPs of programs without a connection manager
- * @hold_port: a UD QP is going to need the port. See srnic_rdv_hold_port()
  * @prepare: the program takes the QP, in Idle, to RTR: @attr has the peer's QP number, which may
  *	     be its own, the PSN, and a route with the local and the peer's GID; @ird is the IRD.
  *	     From now on the peer may connect. Returns 0; -EOPNOTSUPP if the policy sets no port;
@@ -24,7 +23,6 @@ struct srnic_qp;
  * Context: process, may sleep; does not wait for the peer.
  */
 struct srnic_rdv_ops {
-	int (*hold_port)(struct srnic_device *dev);
 	int (*prepare)(struct srnic_qp *qp, const struct ib_qp_attr *attr, u8 ird);
 	int (*start)(struct srnic_qp *qp, u32 psn, u16 ord);
 	int (*cancel)(struct srnic_qp *qp);
@@ -35,6 +33,7 @@ extern const struct srnic_rdv_ops srnic_rdv_ops;
 int srnic_rdv_init(void);
 void srnic_rdv_exit(void);
 int srnic_rdv_set_port(struct srnic_device *dev, u16 number);
+int srnic_rdv_hold_port(struct srnic_device *dev);
 void srnic_rdv_device_moved(struct srnic_device *dev);
 
 #endif

@@ -48,7 +48,7 @@ static int enter(struct srnic_qp *qp, enum ib_qp_state next)
 	case IB_QPS_RESET:
 		return reset(qp);
 	case IB_QPS_RTR:
-		return qp->dev->rdv->hold_port(qp->dev) ?: srnic_ud_receive(qp);
+		return srnic_rdv_hold_port(qp->dev) ?: srnic_ud_receive(qp);
 	case IB_QPS_RTS:
 	case IB_QPS_SQD:
 		srnic_ud_send(qp, next == IB_QPS_RTS);

@@ -201,7 +201,7 @@ static bool peer_is_gone(const struct srnic_qp *qp)
 {
 	bool lost = qp->close_event && qp->close_event != SRNIC_EV_TERMINATE_RECEIVED;
 
-	return qp->ib.paired && (qp->error == RDMAP_E_LLP_LOST || (lost && !qp->error));
+	return READ_ONCE(qp->ib.paired) && (qp->error == RDMAP_E_LLP_LOST || (lost && !qp->error));
 }
 
 static int close_errno(const struct srnic_qp *qp, enum srnic_qp_state final)

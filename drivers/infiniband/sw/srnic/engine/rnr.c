@@ -40,9 +40,10 @@ u32 srnic_rnr_timer_us(u8 timer)
 /* jiffies that a message may wait; 0: without end */
 static unsigned long rnr_bound(const struct srnic_qp *qp)
 {
+	bool paired = smp_load_acquire(&qp->ib.paired);
 	u8 retry = READ_ONCE(qp->ib.rnr_retry);
 
-	if (!qp->ib.paired || retry == SRNIC_RNR_WITHOUT_END)
+	if (!paired || retry == SRNIC_RNR_WITHOUT_END)
 		return 0;
 	return usecs_to_jiffies(retry * srnic_rnr_timer_us(READ_ONCE(qp->ib.min_rnr_timer))) + 1;
 }

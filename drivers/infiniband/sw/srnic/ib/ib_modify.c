@@ -141,7 +141,8 @@ static int modify_rtr(struct srnic_qp *qp, const struct ib_qp_attr *attr, int ma
 	ib->rq_psn = attr->rq_psn;
 	/* until RTS sets it, the peer's messages wait for receives without a limit */
 	WRITE_ONCE(ib->rnr_retry, SRNIC_RNR_WITHOUT_END);
-	ib->paired = true;
+	/* the peer may have connected by now: first rnr_retry, see rnr_bound() */
+	smp_store_release(&ib->paired, true);
 	return 0;
 }
 
@@ -171,7 +172,7 @@ static void modify_back(struct srnic_qp *qp)
 	}
 	srnic_cq_purge(qp->scq, qp->ibqp.qp_num);
 	srnic_cq_purge(qp->rcq, qp->ibqp.qp_num);
-	qp->ib.paired = false;
+	WRITE_ONCE(qp->ib.paired, false);
 	WRITE_ONCE(qp->ib.sqd, false);
 }
 

@@ -9,13 +9,8 @@
 #include <linux/memcontrol.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
-#include <linux/sched/task.h>
-#include <linux/security.h>
 #include <linux/slab.h>
-#include <linux/workqueue.h>
-#include <net/sock.h>
 #include "cm/cm_user.h"
-#include "srnic.h"
 
 /**
  * srnic_user_current - take credentials and memory cgroup of the calling task
@@ -34,27 +29,6 @@ struct srnic_user *srnic_user_current(void)
 	user->cred = get_current_cred();
 	user->memcg = get_mem_cgroup_from_mm(current->mm);
 	return user;
-}
-
-/**
- * srnic_user_kernel - the kernel as a user
- *
- * Memory is charged to the cgroup of the task that does the work. Context: process, may sleep.
- *
- * Return: the user with one reference, or NULL without memory.
- */
-struct srnic_user *srnic_user_kernel(void)
-{
-	struct srnic_user *user = kzalloc(sizeof(*user), GFP_KERNEL);
-
-	if (!user)
-		return NULL;
-	kref_init(&user->ref);
-	user->cred = prepare_kernel_cred(&init_task);
-	if (user->cred)
-		return user;
-	kfree(user);
-	return NULL;
 }
 
 static void user_release(struct kref *ref)
@@ -111,71 +85,4 @@ void srnic_user_leave(const struct srnic_user_scope *scope)
 {
 	set_active_memcg(scope->memcg);
 	revert_creds(scope->cred);
-}
-
-/**
- * srnic_user_own - make the calling task the owner of a socket
- * @sock: connected, and accepted by another task
- *
- * The socket gets the owner and the security label of a socket that the task would create. TCP
- * does not charge the memory of an accepted socket. Context: process, may sleep.
- *
- * Return: 0, or an errno of socket creation, if the task may not create one.
- */
-int srnic_user_own(struct socket *sock)
-{
-	struct sock *sk = sock->sk;
-	struct socket *model;
-	int err;
-
-	err = __sock_create(sock_net(sk), sk->sk_family, SOCK_STREAM, IPPROTO_TCP, &model, 0);
-	if (err)
-		return err;
-	lock_sock(sk);
-	security_sk_clone(model->sk, sk);
-	security_sock_graft(sk, sock);
-	SOCK_INODE(sock)->i_uid = SOCK_INODE(model)->i_uid;
-	SOCK_INODE(sock)->i_gid = SOCK_INODE(model)->i_gid;
-	WRITE_ONCE(sk->sk_uid, SOCK_INODE(model)->i_uid);
-	release_sock(sk);
-	sock_release(model);
-	return 0;
-}
-
-struct kworker_call {
-	struct work_struct work;
-	int (*fn)(void *arg);
-	void *arg;
-	int ret;
-};
-
-static void kworker_call(struct work_struct *work)
-{
-	struct kworker_call *call = container_of(work, struct kworker_call, work);
-
-	call->ret = call->fn(call->arg);
-}
-
-/**
- * srnic_by_kworker - call a function in a kworker, and wait for it
- * @fn: the function; may sleep
- * @arg: its argument
- *
- * Sockets that @fn creates have the owner, security label and cgroup of the kernel, and may bind
- * any port. The work runs on the system workqueue: all works of the module's workqueues may wait
- * for a lock that the caller holds.
- *
- * Context: process, may sleep; not from a work of a workqueue with WQ_MEM_RECLAIM.
- *
- * Return: what @fn returned.
- */
-int srnic_by_kworker(int (*fn)(void *arg), void *arg)
-{
-	struct kworker_call call = { .fn = fn, .arg = arg };
-
-	INIT_WORK_ONSTACK(&call.work, kworker_call);
-	schedule_work(&call.work);
-	flush_work(&call.work);
-	destroy_work_on_stack(&call.work);
-	return call.ret;
 }

@@ -8,7 +8,6 @@
 
 struct cred;
 struct mem_cgroup;
-struct socket;
 
 /**
  * struct srnic_user - a task's credentials and memory cgroup, taken at creation
@@ -33,12 +32,9 @@ struct srnic_user_scope {
 };
 
 struct srnic_user *srnic_user_current(void);
-struct srnic_user *srnic_user_kernel(void);
 void srnic_user_get(struct srnic_user *user);
 void srnic_user_put(struct srnic_user *user);
 void srnic_user_enter(const struct srnic_user *user, struct srnic_user_scope *scope);
 void srnic_user_leave(const struct srnic_user_scope *scope);
-int srnic_user_own(struct socket *sock);
-int srnic_by_kworker(int (*fn)(void *arg), void *arg);
 
 #endif

@@ -91,7 +91,7 @@ static struct srnic_rdv_listener *listener_new(struct srnic_device *dev, u64 net
 
 	if (!listener)
 		return ERR_PTR(-ENOMEM);
-	err = srnic_by_kworker(listener_make, &wanted);
+	err = srnic_rdv_by_kworker(listener_make, &wanted);
 	if (err) {
 		kfree(listener);
 		return ERR_PTR(err);

@@ -12,6 +12,7 @@
 #include <linux/ipv6.h>
 #include <linux/net.h>
 #include <linux/slab.h>
+#include <linux/workqueue.h>
 #include <net/net_namespace.h>
 #include <net/sock.h>
 #include "cm/cm.h"
@@ -90,6 +91,44 @@ static int port_open_in(struct srnic_rdv_port *port, struct net *net)
 	return 0;
 }
 
+struct kworker_call {
+	struct work_struct work;
+	int (*fn)(void *arg);
+	void *arg;
+	int ret;
+};
+
+static void kworker_call(struct work_struct *work)
+{
+	struct kworker_call *call = container_of(work, struct kworker_call, work);
+
+	call->ret = call->fn(call->arg);
+}
+
+/**
+ * srnic_rdv_by_kworker - call a function in a kworker, and wait for it
+ * @fn: the function; may sleep
+ * @arg: its argument
+ *
+ * Sockets that @fn creates have the owner, security label and cgroup of the kernel, and may bind
+ * any port. The work runs on the system workqueue: all works of the module's workqueues may wait
+ * for a lock that the caller holds.
+ *
+ * Context: process, may sleep; not from a work of a workqueue with WQ_MEM_RECLAIM.
+ *
+ * Return: what @fn returned.
+ */
+int srnic_rdv_by_kworker(int (*fn)(void *arg), void *arg)
+{
+	struct kworker_call call = { .fn = fn, .arg = arg };
+
+	INIT_WORK_ONSTACK(&call.work, kworker_call);
+	schedule_work(&call.work);
+	flush_work(&call.work);
+	destroy_work_on_stack(&call.work);
+	return call.ret;
+}
+
 static int port_make(void *arg)
 {
 	struct srnic_rdv_port *port = arg;
@@ -106,7 +145,7 @@ static int port_make(void *arg)
 /* A kworker makes the sockets, so that the kernel owns them, which may bind and share any port */
 static int port_open(struct srnic_rdv_port *port)
 {
-	return srnic_by_kworker(port_make, port);
+	return srnic_rdv_by_kworker(port_make, port);
 }
 
 static struct srnic_rdv_port *port_find(const struct srnic_device *dev)

@@ -78,6 +78,7 @@ bool srnic_rdv_may_refuse(const struct sockaddr_storage *from);
 void srnic_rdv_limit_init(void);
 
 /* rdv_port.c */
+int srnic_rdv_by_kworker(int (*fn)(void *arg), void *arg);
 int srnic_rdv_ports_init(void);
 void srnic_rdv_ports_exit(void);
 

@@ -6,9 +6,13 @@
  * attempts cross, one stays (RFC 4271 6.8).
  */
 
+#include <linux/cred.h>
 #include <linux/jhash.h>
+#include <linux/sched/task.h>
+#include <linux/security.h>
 #include <linux/slab.h>
 #include <net/ip.h>
+#include <net/sock.h>
 #include <rdma/ib_addr.h>
 #include "ib/addr.h"
 #include "ib/rdv_priv.h"
@@ -97,6 +101,31 @@ static u32 rdv_answer(struct srnic_ep *ep, const struct srnic_pair *pair,
 	return srnic_ep_put_reply(ep, &ep->reply, pdata, RDV_LEN);
 }
 
+/*
+ * Makes the calling task the owner of @sock, which another task has accepted: it gets the owner and
+ * the security label of a socket that the task would create. TCP does not charge the memory of an
+ * accepted socket. Return: 0, or an errno of socket creation, if the task may not create one.
+ */
+static int own_socket(struct socket *sock)
+{
+	struct sock *sk = sock->sk;
+	struct socket *model;
+	int err;
+
+	err = __sock_create(sock_net(sk), sk->sk_family, SOCK_STREAM, IPPROTO_TCP, &model, 0);
+	if (err)
+		return err;
+	lock_sock(sk);
+	security_sk_clone(model->sk, sk);
+	security_sock_graft(sk, sock);
+	SOCK_INODE(sock)->i_uid = SOCK_INODE(model)->i_uid;
+	SOCK_INODE(sock)->i_gid = SOCK_INODE(model)->i_gid;
+	WRITE_ONCE(sk->sk_uid, SOCK_INODE(model)->i_uid);
+	release_sock(sk);
+	sock_release(model);
+	return 0;
+}
+
 /* The kernel owns the accepted socket: the QP's user takes it over. Return: 0 or an errno */
 static int rdv_attach(struct srnic_ep *ep, const struct srnic_pair *pair,
 		      const struct mpa_result *mpa, u32 len)
@@ -105,7 +134,7 @@ static int rdv_attach(struct srnic_ep *ep, const struct srnic_pair *pair,
 	int err;
 
 	srnic_user_enter(pair->user, &scope);
-	err = srnic_user_own(ep->stream->sock);
+	err = own_socket(ep->stream->sock);
 	if (!err) {
 		/* a stream that lingers counts for that user */
 		ep->stream->user_key = srnic_user_key();
@@ -302,20 +331,19 @@ static int bind_reserved(struct srnic_ep *ep, struct socket *sock, u32 user)
  */
 static int bind_privileged(struct srnic_ep *ep, struct socket *sock)
 {
+	const struct cred *kernel, *old;
 	u32 user = srnic_user_key();
-	struct srnic_user *kernel;
-	struct srnic_user_scope scope;
 	int err;
 
 	if (!is_reserved(&ep->remote))
 		return -EACCES;
-	kernel = srnic_user_kernel();
+	kernel = prepare_kernel_cred(&init_task);
 	if (!kernel)
 		return -ENOMEM;
-	srnic_user_enter(kernel, &scope);
+	old = override_creds(kernel);
 	err = bind_reserved(ep, sock, user);
-	srnic_user_leave(&scope);
-	srnic_user_put(kernel);
+	revert_creds(old);
+	put_cred(kernel);
 	return err;
 }
 

@@ -99,6 +99,8 @@ static void init_ibdev(struct srnic_device *dev, u8 type)
 	/* each layer registers its own operations */
 	ib_set_device_ops(ibdev, &srnic_device_ops);
 	ib_set_device_ops(ibdev, &srnic_verbs_ops);
+	if (IS_ENABLED(CONFIG_SRNIC_IB))
+		ib_set_device_ops(ibdev, &srnic_ah_ops);
 	if (type == RDMA_NODE_RNIC)
 		ib_set_device_ops(ibdev, &srnic_cm_ops);
 	if (IS_ENABLED(CONFIG_INFINIBAND_USER_ACCESS))

@@ -9,8 +9,27 @@
 #include "ib/addr.h"
 #include "queue/holder.h"
 #include "srnic.h"
-#include "verbs/ah.h"
 #include "verbs/udata.h"
+#include "verbs/verbs.h"
+
+/**
+ * struct srnic_ah - an address handle
+ * @ibah: the verbs object
+ * @av: its address vector, for UD QPs
+ * @number: names it in WRs
+ * @attr: as the program has created it, for query
+ */
+struct srnic_ah {
+	struct ib_ah ibah;
+	struct srnic_av av;
+	u32 number;
+	struct rdma_ah_attr attr;
+};
+
+static inline struct srnic_ah *to_srnic_ah(struct ib_ah *ibah)
+{
+	return container_of(ibah, struct srnic_ah, ibah);
+}
 
 /* The destination is a unicast address, and of the same family as the source */
 static int ah_check(const struct srnic_device *dev, const struct rdma_ah_attr *attr)
@@ -40,19 +59,18 @@ static int ah_register(struct srnic_device *dev, struct srnic_ah *ah)
 	return min(err, 0);
 }
 
-/**
- * srnic_create_ah - create_user_ah of ib_device_ops
- * @ibah: the new handle
- * @init: with the route: index of the own GID, which is not the hardware address's, and the
- *	  peer's GID
- * @udata: the program's
- *
- * Context: process, may sleep.
- *
- * Return: 0; -EOPNOTSUPP if the policy sets no ib_port; -EINVAL for an invalid route, or
- * no room for the response; -ENOMEM; -EDQUOT, see srnic_take(); -EFAULT.
- */
-int srnic_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct ib_udata *udata)
+static int destroy_ah(struct ib_ah *ibah, u32 flags)
+{
+	struct srnic_device *dev = to_srnic_dev(ibah->device);
+
+	/* a WR that names it and is not sent yet fails later */
+	xa_erase(&dev->avs, to_srnic_ah(ibah)->number);
+	srnic_give(dev, srnic_pd_holder(ibah->pd), SRNIC_KIND_AH, 1);
+	return 0;
+}
+
+/* -EOPNOTSUPP: the policy sets no ib_port; -EINVAL: invalid route; -EDQUOT: see srnic_take() */
+static int create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct ib_udata *udata)
 {
 	const struct ib_global_route *grh = rdma_ah_read_grh(init->ah_attr);
 	struct srnic_device *dev = to_srnic_dev(ibah->device);
@@ -80,39 +98,21 @@ int srnic_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct i
 	resp.number = ah->number;
 	err = srnic_udata_respond(udata, &resp, sizeof(resp));
 	if (err)
-		srnic_destroy_ah(ibah, 0);
+		destroy_ah(ibah, 0);
 	return err;
 }
 
-/**
- * srnic_destroy_ah - destroy_ah of ib_device_ops
- * @ibah: an address handle
- * @flags: whether the caller may sleep; ignored
- *
- * A WR that names the handle, and is not sent yet, fails later.
- *
- * Context: process; does not wait.
- * Return: 0.
- */
-int srnic_destroy_ah(struct ib_ah *ibah, u32 flags)
-{
-	struct srnic_device *dev = to_srnic_dev(ibah->device);
-
-	xa_erase(&dev->avs, to_srnic_ah(ibah)->number);
-	srnic_give(dev, srnic_pd_holder(ibah->pd), SRNIC_KIND_AH, 1);
-	return 0;
-}
-
-/**
- * srnic_query_ah - query_ah of ib_device_ops
- * @ibah: an address handle
- * @attr: filled in
- *
- * Context: process.
- * Return: 0.
- */
-int srnic_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
+static int query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
 {
 	*attr = to_srnic_ah(ibah)->attr;
 	return 0;
 }
+
+/* Not static: device.c registers them */
+const struct ib_device_ops srnic_ah_ops = {
+	.create_user_ah = create_ah,
+	.destroy_ah = destroy_ah,
+	.query_ah = query_ah,
+
+	INIT_RDMA_OBJ_SIZE(ib_ah, srnic_ah, ibah),
+};

@@ -14,7 +14,6 @@
 #include "queue/holder.h"
 #include "queue/srq.h"
 #include "srnic.h"
-#include "verbs/ah.h"
 #include "verbs/dm.h"
 #include "verbs/post.h"
 #include "verbs/udata.h"
@@ -798,13 +797,11 @@ const struct ib_device_ops srnic_verbs_ops = {
 	.create_cq = srnic_create_cq,
 	.create_qp = srnic_create_qp,
 	.create_srq = srnic_create_srq,
-	.create_user_ah = srnic_create_ah,
 	.dealloc_dm = srnic_dealloc_dm,
 	.dealloc_mw = srnic_dealloc_mw,
 	.dealloc_pd = srnic_dealloc_pd,
 	.dealloc_ucontext = srnic_dealloc_ucontext,
 	.dereg_mr = srnic_dereg_mr,
-	.destroy_ah = srnic_destroy_ah,
 	.destroy_cq = srnic_destroy_cq,
 	.destroy_qp = srnic_destroy_qp,
 	.destroy_srq = srnic_destroy_srq,
@@ -819,7 +816,6 @@ const struct ib_device_ops srnic_verbs_ops = {
 	.post_recv = srnic_post_recv,
 	.post_send = srnic_post_send,
 	.post_srq_recv = srnic_post_srq_recv,
-	.query_ah = srnic_query_ah,
 	.query_qp = srnic_query_qp,
 	.query_srq = srnic_query_srq,
 	.query_ucontext = srnic_query_ucontext,
@@ -830,7 +826,6 @@ const struct ib_device_ops srnic_verbs_ops = {
 	.rereg_user_mr = srnic_rereg_user_mr,
 	.resize_user_cq = srnic_resize_cq,
 
-	INIT_RDMA_OBJ_SIZE(ib_ah, srnic_ah, ibah),
 	INIT_RDMA_OBJ_SIZE(ib_cq, srnic_cq, ibcq),
 	INIT_RDMA_OBJ_SIZE(ib_mw, srnic_mw, ibmw),
 	INIT_RDMA_OBJ_SIZE(ib_pd, srnic_pd, ibpd),

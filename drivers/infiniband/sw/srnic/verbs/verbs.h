@@ -6,5 +6,6 @@
 #include <rdma/ib_verbs.h>
 
 extern const struct ib_device_ops srnic_verbs_ops;
+extern const struct ib_device_ops srnic_ah_ops;
 
 #endif

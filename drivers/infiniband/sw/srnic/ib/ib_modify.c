@@ -225,7 +225,7 @@ void srnic_ib_query(const struct srnic_qp *qp, struct ib_qp_attr *attr)
 {
 	const struct srnic_ib_attr *ib = &qp->ib;
 
-	if (!ib->paired)
+	if (!READ_ONCE(ib->paired))
 		return;
 	attr->ah_attr = ib->av;
 	attr->dest_qp_num = ib->dest_qpn;

@@ -88,7 +88,7 @@ int srnic_ud_modify(struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask
 		return 0;
 	err = enter(qp, attr->qp_state);
 	if (!err)
-		qp->verbs_state = attr->qp_state;
+		WRITE_ONCE(qp->verbs_state, attr->qp_state);
 	return err;
 }
 

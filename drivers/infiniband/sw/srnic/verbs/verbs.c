@@ -452,8 +452,8 @@ static enum ib_qp_state verbs_state(const struct srnic_qp *qp)
 	enum srnic_qp_state native = srnic_qp_state(qp);
 
 	/* the peer may have connected before the program sets RTS */
-	if (native == SRNIC_QP_IDLE || (native == SRNIC_QP_RTS && qp->ib.paired))
-		return qp->verbs_state;
+	if (native == SRNIC_QP_IDLE || (native == SRNIC_QP_RTS && READ_ONCE(qp->ib.paired)))
+		return READ_ONCE(qp->verbs_state);
 	return state[native];
 }
 
@@ -653,7 +653,7 @@ static int qp_modify(struct srnic_qp *qp, const struct ib_qp_attr *attr, int mas
 	if (err)
 		return err;
 	if (mask & IB_QP_STATE && (keeps || native_state[attr->qp_state] <= SRNIC_QP_RTS))
-		qp->verbs_state = attr->qp_state;
+		WRITE_ONCE(qp->verbs_state, attr->qp_state);
 	if (mask & IB_QP_ACCESS_FLAGS)
 		qp_modify_enables(qp, attr->qp_access_flags);
 	if (mask & IB_QP_MAX_QP_RD_ATOMIC)

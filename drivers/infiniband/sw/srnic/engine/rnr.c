@@ -40,7 +40,7 @@ u32 srnic_rnr_timer_us(u8 timer)
 /* jiffies that a message may wait; 0: without end */
 static unsigned long rnr_bound(const struct srnic_qp *qp)
 {
-	bool paired = smp_load_acquire(&qp->ib.paired);
+	bool paired = smp_load_acquire(&qp->ib.paired);	/* set after rnr_retry */
 	u8 retry = READ_ONCE(qp->ib.rnr_retry);
 
 	if (!paired || retry == SRNIC_RNR_WITHOUT_END)

@@ -11,26 +11,20 @@ case ${1:-} in
 --help|-h|'') sed -n '4,8s/^# \{0,1\}//p' "$0"; exit 0 ;;
 esac
 
-compile="$*"
 work=$(mktemp -d) || exit
 trap 'rm -rf "$work"' EXIT
-echo '/* made by features.sh */'
+names=''
 
-# feature NAME HEADERS CODE
+# feature NAME HEADERS CODE: the compiler takes its code for lines of a file of this name, so that
+# one compilation tells which features fail.
 feature() {
-	{
-		for h in $2; do
-			echo "#include <$h>"
-		done
-		echo "$3"
-	} > "$work/try.c"
-	# shellcheck disable=SC2086 # a list
-	if $compile -w -fsyntax-only "$work/try.c" 2>"$work/log"; then
-		echo "#define SRNIC_HAVE_$1 1"
-	else
-		grep -m 1 error: "$work/log" | sed "s|.*error: |/* no SRNIC_HAVE_$1: |; s|\$| */|"
-	fi
-}
+	names="$names $1"
+	for h in $2; do
+		printf '#if __has_include(<%s>)\n#include <%s>\n#else\n' "$h" "$h"
+		printf '#line 1 "%s"\n#error no %s\n#endif\n' "$1" "$h"
+	done
+	printf '#line 1 "%s"\nvoid try_%s(void) { %s }\n' "$1" "$1" "$3"
+} >> "$work/try.c"
 
 # method NAME MEMBER TYPE: a member of struct ib_device_ops has this type
 method() {
@@ -49,8 +43,8 @@ feature SOCKADDR_UNSIZED linux/net.h 'int (*f)(struct socket *, struct sockaddr_
 feature SENDPAGE linux/net.h 'struct proto_ops ops = { .sendpage = 0 };'
 feature HRTIMER_SETUP linux/hrtimer.h 'void *f = hrtimer_setup_on_stack;'
 feature DMA_BUF_UNLOCKED linux/dma-buf.h 'void *f = dma_buf_vmap_unlocked;'
-feature SK_DISCONNECTS net/sock.h 'int f(struct sock *sk) { return sk->sk_disconnects; }'
-feature PSP net/psp.h 'struct psp_assoc *f(struct sock *sk) { return psp_sk_assoc(sk); }'
+feature SK_DISCONNECTS net/sock.h 'int f = ((struct sock *)0)->sk_disconnects;'
+feature PSP net/psp.h 'void *f = psp_sk_assoc;'
 feature SKB_READABLE linux/skbuff.h 'bool (*f)(const struct sk_buff *) = skb_frags_readable;'
 feature UMEM_GET_VA rdma/ib_umem.h 'void *f = ib_umem_get_va;'
 feature REPORT_PORT_EVENT rdma/ib_verbs.h 'struct ib_device_ops ops = { .report_port_event = 0 };'
@@ -63,3 +57,15 @@ method REG_DMABUF_ATTRS reg_user_mr_dmabuf 'struct ib_mr *method(struct ib_pd *,
 			int, int, struct uverbs_attr_bundle *)'
 method REG_DMABUF_DMAH reg_user_mr_dmabuf 'struct ib_mr *method(struct ib_pd *, u64, u64, u64,
 			int, int, struct ib_dmah *, struct uverbs_attr_bundle *)'
+
+# Anything else that the compiler reports is no answer.
+LC_ALL=C "$@" -w -fmax-errors=0 -fsyntax-only "$work/try.c" 2>"$work/log" ||
+	! grep -v '^[A-Z_]*:' "$work/log" | grep -E 'error:|not found' >&2 || exit
+echo '/* made by features.sh */'
+for name in $names; do
+	if grep -m 1 "^$name:.*error:" "$work/log" > "$work/why"; then
+		sed "s|.*error: |/* no SRNIC_HAVE_$name: |; s|\$| */|" "$work/why"
+	else
+		echo "#define SRNIC_HAVE_$name 1"
+	fi
+done

@@ -16,7 +16,7 @@ CFLAGS ?= -O2 -g
 programs := $(TOP)/tests/programs
 library := $(TOP)/apis/$(name)/user
 common := $(addprefix $(programs)/,cases.c common.c pattern.c)
-headers := $(wildcard *.h $(programs)/*.h)
+headers := $(wildcard *.h $(programs)/*.h $(TOP)/apis/$(name)/include/*.h $(TOP)/apis/$(name)/include/*/*.h)
 parts := $(library) $(TOP)/apis/common $(shared)
 CPPFLAGS += -D_GNU_SOURCE -I$(programs) -I$(TOP)/apis/$(name)/include
 CFLAGS += -std=gnu11 -Wall -Wextra -Wmissing-prototypes -Wno-unused-parameter
@@ -24,10 +24,12 @@ CFLAGS += -std=gnu11 -Wall -Wextra -Wmissing-prototypes -Wno-unused-parameter
 built := $(abspath $(OUT)/../$(name))
 LDLIBRARY := -L$(built) -Wl,-rpath,$(built) -l$(name) $(rpath)
 LDLIBS := -lrdmacm -libverbs -lpthread
+link = $(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(LDLIBRARY) $(LDLIBS)
+include $(TOP)/apis/common/objects.mk
 
 all: $(OUT)/$(name)
-$(OUT)/$(name): $(wildcard *.c) $(common) $(headers) library | $(OUT)
-	$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.c,$^) $(LDLIBRARY) $(LDLIBS)
+$(OUT)/$(name): $(call objects,$(OUT)/$(name),$(wildcard *.c) $(common)) | library
+	$(link)
 
 # The examples, as a program's author would build them
 examples := $(notdir $(basename $(wildcard ../../examples/*.c)))
@@ -37,15 +39,18 @@ $(OUT)/$(name)_example_%: ../../examples/%.c library | $(OUT)
 		$(LDLIBRARY) $(ldexample)
 
 # The tests in one program with the library, for the compiler's sanitizers
-sanitizers := address thread
-all: $(sanitizers:%=$(OUT)/$(name)-%)
+sanitized := $(OUT)/$(name)-address $(OUT)/$(name)-thread
+all: $(sanitized)
 $(OUT)/$(name)-address: sanitize := address,undefined
 $(OUT)/$(name)-thread: sanitize := thread
-$(sanitizers:%=$(OUT)/$(name)-%): $(wildcard *.c $(parts:%=%/*.c)) $(common) $(headers) \
-		$(wildcard $(parts:%=%/*.h)) $(needs) | $(OUT)
-	$(CC) $(CPPFLAGS) -I$(TOP)/apis -I$(TOP)/include/uapi -I$(TOP)/userspace/provider -I$(library) \
-		-I$(TOP)/apis/common $(CFLAGS) -O1 -fsanitize=$(sanitize) \
-		-fno-sanitize-recover=undefined -o $@ $(filter %.c,$^) $(needs) $(rpath) $(LDLIBS)
+$(sanitized): CPPFLAGS += -I$(TOP)/apis -I$(TOP)/include/uapi -I$(TOP)/userspace/provider -I$(library) \
+	-I$(TOP)/apis/common
+$(sanitized): CFLAGS += -O1 -fsanitize=$(sanitize) -fno-sanitize-recover=undefined
+$(sanitized): LDLIBRARY = $(needs) $(rpath)
+headers += $(wildcard $(parts:%=%/*.h))
+$(foreach program,$(sanitized),$(eval $(program): $(call objects,$(program),$(wildcard *.c $(parts:%=%/*.c)) $(common)) $(needs)))
+$(sanitized):
+	$(link)
 
 library: $(needs)
 	@$(MAKE) -s -C $(library) OUT=$(built) PROVIDER=$(PROVIDER)
@@ -54,6 +59,6 @@ $(OUT):
 	mkdir -p $@
 
 clean:
-	rm -f $(OUT)/$(name) $(addprefix $(OUT)/$(name),_dg _old _old_dg $(sanitizers:%=-%) $(examples:%=_example_%))
+	rm -rf $(OUT)/objects/$(name)* $(sanitized) $(OUT)/$(name) $(addprefix $(OUT)/$(name),_dg _old _old_dg $(examples:%=_example_%))
 
 .PHONY: all clean library

@@ -20,8 +20,8 @@ static struct peer *idle(struct kunit *test)
 /* An id that rdma_cm does not know, as a kernel consumer's */
 static const struct iw_cm_id nobody;
 
-/* A passive endpoint on the QP of @p, with a Request that was reported */
-static struct srnic_ep *reported(struct kunit *test, struct peer *p)
+/* A passive endpoint, with a Request that was reported; @p is the other end */
+static struct srnic_ep *endpoint(struct kunit *test, struct peer *p)
 {
 	struct srnic_ep *ep = srnic_ep_new(p->dev, NULL, &srnic_iw_ops);
 	struct srnic_stream *stream;
@@ -35,6 +35,14 @@ static struct srnic_ep *reported(struct kunit *test, struct peer *p)
 	mutex_lock(&ep->lock);
 	ep->state = SRNIC_EP_REPORTED;
 	srnic_ep_adopt(ep, stream);
+	return ep;
+}
+
+/* ... on the QP of @p */
+static struct srnic_ep *reported(struct kunit *test, struct peer *p)
+{
+	struct srnic_ep *ep = endpoint(test, p);
+
 	KUNIT_ASSERT_EQ(test, srnic_ep_claim(ep, &nobody, p->qp->ibqp.qp_num), 0);
 	return ep;
 }
@@ -112,6 +120,32 @@ static void abort_while_attaching(struct kunit *test)
 	tracepoint_synchronize_unregister();
 	KUNIT_EXPECT_EQ(test, ep->state, SRNIC_EP_ATTACHED);
 	KUNIT_EXPECT_TRUE(test, peer_until(srnic_qp_state(p->qp) == SRNIC_QP_ERROR));
+	KUNIT_EXPECT_TRUE(test, peer_until(test_bit(SRNIC_EPF_GONE, &ep->flags)));
+	srnic_qp_put(ep->qp);
+	ep->qp = NULL;
+	srnic_ep_close(ep, true);
+	end(ep);
+}
+
+/* A listener is its program's, or that of the user who has added a device later */
+static void a_stream_counts_for_the_user_of_its_qp(struct kunit *test)
+{
+	struct peer *p = idle(test);
+	struct srnic_ep *ep = endpoint(test, p);
+	struct as as;
+	int err;
+
+	KUNIT_EXPECT_EQ(test, ep->stream->user_key, 0);
+	p->qp->kernel = false;
+	p->qp->owner = KUIDT_INIT(1000);
+	as = as_user(test, 1000, false);
+	err = srnic_ep_claim(ep, &nobody, p->qp->ibqp.qp_num);
+	as_before(as);
+	p->qp->kernel = true;
+	KUNIT_ASSERT_EQ(test, err, 0);
+	KUNIT_ASSERT_EQ(test, srnic_ep_attach(ep, false, &settings, 0), 0);
+	KUNIT_EXPECT_EQ(test, p->qp->stream->user_key, 1000);
+	srnic_qp_abort(p->qp);
 	KUNIT_EXPECT_TRUE(test, peer_until(test_bit(SRNIC_EPF_GONE, &ep->flags)));
 	srnic_qp_put(ep->qp);
 	ep->qp = NULL;
@@ -231,6 +265,7 @@ static struct kunit_case cm_cases[] = {
 	KUNIT_CASE(moved_while_attaching),
 	KUNIT_CASE(binds_no_window_once_attached),
 	KUNIT_CASE(abort_while_attaching),
+	KUNIT_CASE(a_stream_counts_for_the_user_of_its_qp),
 	KUNIT_CASE(a_qp_is_for_the_user_that_made_it),
 	KUNIT_CASE(several_wait_for_the_end_of_a_stream),
 	{}

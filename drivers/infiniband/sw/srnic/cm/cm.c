@@ -508,6 +508,8 @@ int srnic_ep_attach(struct srnic_ep *ep, bool initiator,
 
 	if (test_bit(SRNIC_EPF_ABORT, &ep->flags))
 		return -ECONNABORTED;
+	/* the listener's user may be another one */
+	ep->stream->user_key = ep->qp->llp_user;
 	srnic_stream_keepalive(ep->stream, ep->policy.keepalive);
 	err = srnic_qp_attach(ep->qp, &attach);
 	if (err)

@@ -135,11 +135,8 @@ static int rdv_attach(struct srnic_ep *ep, const struct srnic_pair *pair,
 
 	srnic_user_enter(pair->user, &scope);
 	err = own_socket(ep->stream->sock);
-	if (!err) {
-		/* a stream that lingers counts for that user */
-		ep->stream->user_key = srnic_user_key();
+	if (!err)
 		err = srnic_ep_attach(ep, false, mpa, len);
-	}
 	srnic_user_leave(&scope);
 	return err;
 }

@@ -4,7 +4,9 @@
  * an endpoint's stream.
  */
 #include <linux/cred.h>
+#include <net/tcp_states.h>
 #include "cm/cm_priv.h"
+#include "engine/linger.h"
 #include "peer.h"
 #include "queue/trace.h"
 
@@ -249,6 +251,73 @@ static void several_wait_for_the_end_of_a_stream(struct kunit *test)
 	destroy_workqueue(wq);
 }
 
+#define LINGER_MAX	1024	/* streams of one list that linger at a time */
+#define LINGER_TIME	120	/* seconds */
+
+/* The end of an endpoint that has never had a QP: its stream lingers */
+static void refuse(struct peer *p, struct srnic_stream *stream)
+{
+	struct srnic_ep *ep = srnic_ep_new(p->dev, NULL, &srnic_iw_ops);
+
+	KUNIT_ASSERT_NOT_NULL(p->test, ep);
+	kref_get(&ep->ref);
+	mutex_lock(&ep->lock);
+	ep->policy.close_timeout = LINGER_TIME;
+	srnic_ep_adopt(ep, stream);
+	srnic_ep_linger(ep);
+	end(ep);
+}
+
+/* A stream lingers, of a QP or not. Return: the peer's end */
+static struct socket *lingers(struct peer *p, bool refused)
+{
+	struct srnic_stream *stream;
+	struct socket *sock, *other;
+
+	peer_sockets(p, &sock);
+	other = p->sock;
+	p->sock = NULL;
+	stream = srnic_stream_new(sock);
+	KUNIT_ASSERT_NOT_NULL(p->test, stream);
+	if (refused)
+		refuse(p, stream);
+	else
+		srnic_linger(stream, NULL, LINGER_TIME * HZ, false);
+	return other;
+}
+
+static bool in_state(const struct socket *sock, int state)
+{
+	return peer_until(READ_ONCE(sock->sk->sk_state) == state);
+}
+
+/* Neither peers that are refused, nor another user, end a stream that has not had its time */
+static void each_ends_its_own_streams(struct kunit *test)
+{
+	static struct socket *refused[LINGER_MAX + 1], *others[LINGER_MAX + 1];
+	struct peer *p = idle(test);
+	struct socket *kept = lingers(p, false);
+	struct as as;
+	u32 i;
+
+	for (i = 0; i <= LINGER_MAX; i++)
+		refused[i] = lingers(p, true);
+	as = as_user(test, 1000, false);
+	for (i = 0; i <= LINGER_MAX; i++)
+		others[i] = lingers(p, false);
+	as_before(as);
+	KUNIT_EXPECT_TRUE(test, in_state(refused[0], TCP_CLOSE));
+	KUNIT_EXPECT_TRUE(test, in_state(others[0], TCP_CLOSE));
+	KUNIT_EXPECT_TRUE(test, in_state(refused[LINGER_MAX], TCP_CLOSE_WAIT));
+	KUNIT_EXPECT_TRUE(test, in_state(others[LINGER_MAX], TCP_CLOSE_WAIT));
+	KUNIT_EXPECT_EQ(test, READ_ONCE(kept->sk->sk_state), TCP_CLOSE_WAIT);
+	for (i = 0; i <= LINGER_MAX; i++) {
+		sock_release(refused[i]);
+		sock_release(others[i]);
+	}
+	sock_release(kept);
+}
+
 static int cm_init(struct kunit *test)
 {
 	return srnic_cm_init();
@@ -268,6 +337,7 @@ static struct kunit_case cm_cases[] = {
 	KUNIT_CASE(a_stream_counts_for_the_user_of_its_qp),
 	KUNIT_CASE(a_qp_is_for_the_user_that_made_it),
 	KUNIT_CASE(several_wait_for_the_end_of_a_stream),
+	KUNIT_CASE(each_ends_its_own_streams),
 	{}
 };
 

@@ -373,6 +373,7 @@ void srnic_ep_close(struct srnic_ep *ep, bool abort)
 void srnic_ep_linger(struct srnic_ep *ep)
 {
 	srnic_count(ep->dev, SRNIC_CNT_CLOSE_LINGERED);
+	ep->stream->no_qp = true;
 	srnic_linger(ep->stream, NULL, ep->policy.close_timeout * HZ, false);
 	ep->stream = NULL;
 	srnic_ep_close(ep, false);

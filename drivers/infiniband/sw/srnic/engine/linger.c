@@ -26,7 +26,7 @@
 #include "queue/trace.h"
 #include "srnic.h"
 
-/* Streams of one user that linger at a time; the oldest gives way to a new one */
+/* Streams of one list that linger at a time; the oldest gives way to a new one */
 #define LINGER_MAX	1024
 /* Time after which a work tries again whose socket was locked */
 #define LINGER_RETRY	(HZ / 4)
@@ -35,12 +35,15 @@
  * struct srnic_linger_user - the lingering streams of a user
  * @entry: in linger_users; under linger_lock, as the fields below
  * @key: the user, see srnic_user_key()
+ * @no_qp: of connections that no QP has had: any peer can make those, and have them refused, so
+ *	   they have a list of their own
  * @streams: oldest first
  * @count: number of @streams, and of those that have left it, to end now
  */
 struct srnic_linger_user {
 	struct list_head entry;
 	u32 key;
+	bool no_qp;
 	struct list_head streams;
 	unsigned int count;
 };
@@ -141,13 +144,13 @@ static void linger_overdue(struct srnic_stream *stream)
 		srnic_stream_abort_owned(stream);
 }
 
-/* linger_lock is held. Return: the user with @key; NULL if it has no streams that linger. */
-static struct srnic_linger_user *linger_user_of(u32 key)
+/* linger_lock is held. Return: the entry for @stream; NULL if there is none yet. */
+static struct srnic_linger_user *linger_user_of(const struct srnic_stream *stream)
 {
 	struct srnic_linger_user *user;
 
 	list_for_each_entry(user, &linger_users, entry)
-		if (user->key == key)
+		if (user->key == stream->user_key && user->no_qp == stream->no_qp)
 			return user;
 	return NULL;
 }
@@ -155,12 +158,13 @@ static struct srnic_linger_user *linger_user_of(u32 key)
 /* linger_lock is held. @fresh: for a user without an entry; NULL if there was no memory. */
 static void linger_add(struct srnic_stream *stream, struct srnic_linger_user **fresh)
 {
-	struct srnic_linger_user *user = linger_user_of(stream->user_key);
+	struct srnic_linger_user *user = linger_user_of(stream);
 
 	if (!user && *fresh) {
 		user = *fresh;
 		*fresh = NULL;
 		user->key = stream->user_key;
+		user->no_qp = stream->no_qp;
 		INIT_LIST_HEAD(&user->streams);
 		list_add(&user->entry, &linger_users);
 	}
@@ -289,8 +293,8 @@ static void linger_run(struct work_struct *work)
  *
  * The peer gets what TCP has, @unsent, and FIN, as long as it takes them; what it
  * sends is dropped. When it has closed, or at @bound, the socket is released, except while a
- * program keeps it locked. If the user has more than LINGER_MAX such streams, the oldest of them
- * ends now.
+ * program keeps it locked. If the user has more than LINGER_MAX such streams of QPs, or of no QP,
+ * the oldest of them ends now.
  * Context: process, may sleep, but does not wait for the peer.
  */
 void srnic_linger(struct srnic_stream *stream, struct srnic_batch *unsent, unsigned long bound,

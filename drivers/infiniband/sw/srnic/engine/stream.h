@@ -41,7 +41,8 @@ struct srnic_stream_ops {
  * struct srnic_stream - a socket and the callbacks of its owner
  * @sock: the socket; owned
  * @file: the program's file, which holds the socket; NULL: the socket is our own
- * @user_key: its user, see srnic_user_key()
+ * @user_key: its user, see srnic_user_key(), or that of its QP's claim, see srnic_qp_claim()
+ * @no_qp: it lingers, and no QP has had it
  * @ops: under sk_callback_lock
  * @priv: argument of @ops, under sk_callback_lock
  * @data_ready: the socket's own callback
@@ -66,6 +67,7 @@ struct srnic_stream {
 	struct socket *sock;
 	struct file *file;
 	u32 user_key;
+	bool no_qp;
 	const struct srnic_stream_ops *ops;
 	void *priv;
 	void (*data_ready)(struct sock *sk);

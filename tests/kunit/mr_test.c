@@ -489,19 +489,32 @@ struct inv_job {
 	bool done;
 };
 
-static int invalidate_thread(void *arg)
+static int job_is_done(struct inv_job *job)
 {
-	struct inv_job *job = arg;
-
-	srnic_tpt_invalidate(job->fix->qp, job->stag, false);
 	WRITE_ONCE(job->done, true);
 	while (!kthread_should_stop())
 		msleep(20);
 	return 0;
 }
 
-/* MR-36: an invalidation waits for accesses in progress, and no new one begins */
-static void invalidate_waits(struct kunit *test)
+static int invalidate_thread(void *arg)
+{
+	struct inv_job *job = arg;
+
+	srnic_tpt_invalidate(job->fix->qp, job->stag, false);
+	return job_is_done(job);
+}
+
+static int set_key_thread(void *arg)
+{
+	struct inv_job *job = arg;
+
+	srnic_mr_set_key(&job->fix->mr->ibmr, ~job->stag);
+	return job_is_done(job);
+}
+
+/* @change ends an STag: it waits for accesses in progress, and no new one begins */
+static void change_waits(struct kunit *test, int (*change)(void *job))
 {
 	struct fix fix = fix_make(test, 1, 0);
 	struct srnic_sqe sqe = reg_sqe(&fix, 1);
@@ -516,7 +529,7 @@ static void invalidate_waits(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, srnic_mr_fast_register(fix.qp, &sqe), SRNIC_WC_SUCCESS);
 	KUNIT_ASSERT_EQ(test, srnic_tpt_get(fix.dev, &acc, &span), SRNIC_TPT_OK);
-	task = kthread_run(invalidate_thread, &job, "srnic-kunit");
+	task = kthread_run(change, &job, "srnic-kunit");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
 	msleep(50);
 	KUNIT_EXPECT_FALSE(test, READ_ONCE(job.done));
@@ -525,9 +538,22 @@ static void invalidate_waits(struct kunit *test)
 	for (i = 0; i < 100 && !READ_ONCE(job.done); i++)
 		msleep(20);
 	KUNIT_EXPECT_TRUE(test, READ_ONCE(job.done));
+	KUNIT_EXPECT_EQ(test, srnic_tpt_get(fix.dev, &acc, &again), SRNIC_TPT_STAG);
 	kthread_stop(task);
 	KUNIT_EXPECT_EQ(test, fix.mr->tpte.holds, 0);
 	srnic_mr_dereg(&fix.mr->ibmr);
+}
+
+/* MR-36 */
+static void invalidate_waits(struct kunit *test)
+{
+	change_waits(test, invalidate_thread);
+}
+
+/* MM-02 */
+static void set_key_waits(struct kunit *test)
+{
+	change_waits(test, set_key_thread);
 }
 
 /*
@@ -732,6 +758,7 @@ static struct kunit_case mr_cases[] = {
 	KUNIT_CASE(invalidate_error_names),
 	KUNIT_CASE(invalidate_waits),
 	KUNIT_CASE(invalidate_waits_no_longer),
+	KUNIT_CASE(set_key_waits),
 	KUNIT_CASE(rereg_in_place),
 	KUNIT_CASE(rereg_busy),
 	KUNIT_CASE(rereg_refused),

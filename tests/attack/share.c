@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Regions that share the memory of other regions, which are destroyed or changed meanwhile. */
+/*
+ * Regions that share the memory of other regions, which are destroyed, changed or given other keys
+ * meanwhile.
+ */
 #include <errno.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -17,7 +20,7 @@ static struct ibv_context *ctx;
 static struct ibv_pd *pds[2];
 static uint8_t *mem;
 static uint64_t end;
-static atomic_uint shared, registered, destroyed, changed;
+static atomic_uint shared, registered, destroyed, changed, keyed;
 
 static int share(uint32_t source, struct ibv_pd *pd, uint32_t access, uint32_t *handle)
 {
@@ -46,6 +49,32 @@ static int share(uint32_t source, struct ibv_pd *pd, uint32_t access, uint32_t *
 	if (ioctl(ctx->cmd_fd, RDMA_VERBS_IOCTL, &cmd))
 		return errno;
 	*handle = cmd.attr[0].data;
+	return 0;
+}
+
+static int set_key(uint32_t handle, uint32_t key)
+{
+	uint32_t stag = key;
+	struct {
+		struct ib_uverbs_ioctl_hdr hdr;
+		struct ib_uverbs_attr attr[3];
+	} cmd = {
+		.hdr = { .length = sizeof(cmd), .object_id = UVERBS_OBJECT_MR,
+			 .method_id = SRNIC_METHOD_MR_SET_KEY, .num_attrs = 3,
+			 .driver_id = SRNIC_DRIVER_ID },
+		.attr = {
+			{ .attr_id = SRNIC_ATTR_MR_SET_KEY_HANDLE, .data = handle },
+			{ .attr_id = SRNIC_ATTR_MR_SET_KEY_KEY, .len = sizeof(key), .data = key },
+			{ .attr_id = SRNIC_ATTR_MR_SET_KEY_STAG, .len = sizeof(stag),
+			  .data = (uintptr_t)&stag },
+		},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cmd.attr); i++)
+		cmd.attr[i].flags = UVERBS_ATTR_F_MANDATORY;
+	if (ioctl(ctx->cmd_fd, RDMA_VERBS_IOCTL, &cmd))
+		return errno;
+	require((stag & 0xff) == key, "STag %08x for the key %u", stag, key);
 	return 0;
 }
 
@@ -99,7 +128,7 @@ static void *one_of_three(void *arg)
 		struct ibv_mr *mr;
 		int err = 0;
 
-		switch (rng_below(&r, 6)) {
+		switch (rng_below(&r, 7)) {
 		case 0:
 		case 1:
 			err = share(handle, pds[rng_below(&r, 2)], rng_below(&r, 16), &made);
@@ -123,6 +152,10 @@ static void *one_of_three(void *arg)
 		case 4:
 			err = rereg(handle, &r);
 			changed += !err;
+			break;
+		case 5:
+			err = set_key(handle, rng_below(&r, 256));
+			keyed += !err;
 			break;
 		default:
 			usleep(100);
@@ -149,8 +182,8 @@ void case_share(void)
 		t[i] = thread_of(one_of_three, (void *)(uintptr_t)i);
 	for (int i = 0; i < 3; i++)
 		pthread_join(t[i], NULL);
-	note("%u regions shared, %u registered, %u handles destroyed, %u registered anew", shared,
-	     registered, destroyed, changed);
-	require(shared && registered && destroyed, "nothing was tried");
+	note("%u regions shared, %u registered, %u handles destroyed, %u registered anew, %u keys set",
+	     shared, registered, destroyed, changed, keyed);
+	require(shared && registered && destroyed && keyed, "nothing was tried");
 	_exit(EXIT_PASS);	/* with all remaining objects */
 }

@@ -135,6 +135,25 @@ late_device() {
 		on_cli rping -c -a "$SRV4" -S 100 -C 5 && wait $pid
 }
 
+# What a program accepts there is its own; the listener is that of the user who adds the device
+late_owner() {
+	local server client rc=0
+	rdma link delete sr2 && within 5 gone sr2 || return
+	ip netns exec h2 setpriv --reuid 65534 --regid 65534 --clear-groups \
+		rping -s -S 100 >"$tmp/rping-s" 2>&1 &
+	server=$!
+	within 20 eval 'rdma resource show cm_id | grep -q "state LISTEN"' || rc=1
+	ip netns exec h2 rdma link add sr2 type "$SRNIC_TYPE" netdev v2 &&
+		within 10 state sr2 ACTIVE && within 10 pid_listens $server 7174 || rc=1
+	ip netns exec "$CLI_NS" rping -c -a "$SRV4" -S 100 >/dev/null 2>&1 &
+	client=$!
+	within 10 eval 'ip netns exec h2 ss -Htne state established "sport = 7174" |
+		grep "uid:65534"' || { ip netns exec h2 ss -Htnae; cat "$tmp/rping-s"; rc=1; }
+	kill $client $server
+	wait $client $server
+	return $rc
+}
+
 # Connections end when the interface leaves; the device goes along and works there. The interface
 # is closed before the notification of the move, so no RST can leave through it: the peer sees a
 # cable that was pulled. The peer's program must still end at once on SIGTERM.
@@ -198,6 +217,7 @@ t "the interface is renamed under traffic" rename_under_traffic
 t "rdma resource shows a connection" resources
 t "sockets belong to the interface's netns" socket_netns
 t "a listener gets a device that is added later" late_device
+[ "$SRNIC_TYPE" != srnic ] || t "connections there are the listening program's" late_owner
 add_ns h3
 t "the interface moves to another netns under traffic" netns_under_traffic
 t "bad names and unknown types are refused" bad_names

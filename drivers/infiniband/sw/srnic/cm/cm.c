@@ -21,6 +21,7 @@
 #include <linux/wait.h>
 #include <linux/nsproxy.h>
 #include <linux/xarray.h>
+#include <net/sock.h>
 #include <rdma/rdma_cm.h>
 #include "cm/cm_priv.h"
 #include "engine/linger.h"
@@ -576,6 +577,15 @@ static void srnic_ep_run_attached(struct srnic_ep *ep)
 
 /* ----- passive side: accept and reject ----- */
 
+/*
+ * On a device that is added later rdma_cm listens in the name of who adds it. What a program
+ * accepts is the program's. Return: 0 or an errno of srnic_user_own()
+ */
+static int passive_own(struct socket *sock)
+{
+	return uid_eq(SOCK_INODE(sock)->i_uid, current_fsuid()) ? 0 : srnic_user_own(sock);
+}
+
 /* Return: 0 with ESTABLISHED sent; else an errno, and the endpoint has ended. */
 static int passive_accept(struct srnic_ep *ep, struct iw_cm_id *id,
 			  const struct iw_cm_conn_param *param)
@@ -585,7 +595,7 @@ static int passive_accept(struct srnic_ep *ep, struct iw_cm_id *id,
 	u32 len;
 	int err;
 
-	err = srnic_ep_claim(ep, id, param->qpn);
+	err = passive_own(ep->stream->sock) ?: srnic_ep_claim(ep, id, param->qpn);
 	if (err) {
 		srnic_ep_refuse(ep, NULL, 0);
 		return err;
@@ -630,9 +640,8 @@ static int passive_accept(struct srnic_ep *ep, struct iw_cm_id *id,
  * Return: 0, and ESTABLISHED has been reported; -ECONNRESET if the peer or the device is
  * gone, or the accept time-out has expired; -EDQUOT if the user's limit of connected QPs is
  * reached; -EPERM for another user's QP; -EINVAL for a bad QP, a QP not in Idle, or too much
- * private data; -EBUSY for a QP that connects already; another errno of
- * srnic_qp_attach(). On an error the connection is refused or closed, and no
- * event is reported.
+ * private data; -EBUSY for a QP that connects already; another errno of srnic_user_own() or
+ * srnic_qp_attach(). On an error the connection is refused or closed, and no event is reported.
  */
 static int srnic_cm_accept(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 {

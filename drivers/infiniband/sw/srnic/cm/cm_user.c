@@ -9,7 +9,9 @@
 #include <linux/memcontrol.h>
 #include <linux/sched.h>
 #include <linux/sched/mm.h>
+#include <linux/security.h>
 #include <linux/slab.h>
+#include <net/sock.h>
 #include "cm/cm_user.h"
 
 /**
@@ -85,4 +87,33 @@ void srnic_user_leave(const struct srnic_user_scope *scope)
 {
 	set_active_memcg(scope->memcg);
 	revert_creds(scope->cred);
+}
+
+/**
+ * srnic_user_own - make the calling task the owner of a socket
+ * @sock: connected, and accepted by another task
+ *
+ * The socket gets the owner and the security label of a socket that the task would create. TCP
+ * does not charge the memory of an accepted socket. Context: process, may sleep.
+ *
+ * Return: 0, or an errno of socket creation, if the task may not create one.
+ */
+int srnic_user_own(struct socket *sock)
+{
+	struct sock *sk = sock->sk;
+	struct socket *model;
+	int err;
+
+	err = __sock_create(sock_net(sk), sk->sk_family, SOCK_STREAM, IPPROTO_TCP, &model, 0);
+	if (err)
+		return err;
+	lock_sock(sk);
+	security_sk_clone(model->sk, sk);
+	security_sock_graft(sk, sock);
+	SOCK_INODE(sock)->i_uid = SOCK_INODE(model)->i_uid;
+	SOCK_INODE(sock)->i_gid = SOCK_INODE(model)->i_gid;
+	WRITE_ONCE(sk->sk_uid, SOCK_INODE(model)->i_uid);
+	release_sock(sk);
+	sock_release(model);
+	return 0;
 }

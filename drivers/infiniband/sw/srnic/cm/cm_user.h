@@ -8,6 +8,7 @@
 
 struct cred;
 struct mem_cgroup;
+struct socket;
 
 /**
  * struct srnic_user - a task's credentials and memory cgroup, taken at creation
@@ -36,5 +37,6 @@ void srnic_user_get(struct srnic_user *user);
 void srnic_user_put(struct srnic_user *user);
 void srnic_user_enter(const struct srnic_user *user, struct srnic_user_scope *scope);
 void srnic_user_leave(const struct srnic_user_scope *scope);
+int srnic_user_own(struct socket *sock);
 
 #endif

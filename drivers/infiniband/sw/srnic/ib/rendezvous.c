@@ -9,7 +9,6 @@
 #include <linux/cred.h>
 #include <linux/jhash.h>
 #include <linux/sched/task.h>
-#include <linux/security.h>
 #include <linux/slab.h>
 #include <net/ip.h>
 #include <net/sock.h>
@@ -101,31 +100,6 @@ static u32 rdv_answer(struct srnic_ep *ep, const struct srnic_pair *pair,
 	return srnic_ep_put_reply(ep, &ep->reply, pdata, RDV_LEN);
 }
 
-/*
- * Makes the calling task the owner of @sock, which another task has accepted: it gets the owner and
- * the security label of a socket that the task would create. TCP does not charge the memory of an
- * accepted socket. Return: 0, or an errno of socket creation, if the task may not create one.
- */
-static int own_socket(struct socket *sock)
-{
-	struct sock *sk = sock->sk;
-	struct socket *model;
-	int err;
-
-	err = __sock_create(sock_net(sk), sk->sk_family, SOCK_STREAM, IPPROTO_TCP, &model, 0);
-	if (err)
-		return err;
-	lock_sock(sk);
-	security_sk_clone(model->sk, sk);
-	security_sock_graft(sk, sock);
-	SOCK_INODE(sock)->i_uid = SOCK_INODE(model)->i_uid;
-	SOCK_INODE(sock)->i_gid = SOCK_INODE(model)->i_gid;
-	WRITE_ONCE(sk->sk_uid, SOCK_INODE(model)->i_uid);
-	release_sock(sk);
-	sock_release(model);
-	return 0;
-}
-
 /* The kernel owns the accepted socket: the QP's user takes it over. Return: 0 or an errno */
 static int rdv_attach(struct srnic_ep *ep, const struct srnic_pair *pair,
 		      const struct mpa_result *mpa, u32 len)
@@ -134,7 +108,7 @@ static int rdv_attach(struct srnic_ep *ep, const struct srnic_pair *pair,
 	int err;
 
 	srnic_user_enter(pair->user, &scope);
-	err = own_socket(ep->stream->sock);
+	err = srnic_user_own(ep->stream->sock);
 	if (!err)
 		err = srnic_ep_attach(ep, false, mpa, len);
 	srnic_user_leave(&scope);

@@ -11,8 +11,6 @@
 #include "srnic.h"
 
 #define ALL	(RI_MR_REREG_TRANSLATE | RI_MR_REREG_PD | RI_MR_REREG_ACCESS)
-/* Attributes that only the registration knows */
-#define KEPT	(RI_MEM_FLAGS_CONSUMER_OWNS_KEY | RI_MEM_FLAGS_NONCOHERENT)
 
 /**
  * struct memory - memory for a new region
@@ -106,12 +104,6 @@ static ri_api_return_t code_of(enum srnic_wc_status native)
 	};
 
 	return native < ARRAY_SIZE(codes) && codes[native] ? codes[native] : RI_RET_FAIL;
-}
-
-static ri_api_return_t check_attr(ri_mem_attr_t attr, const ri_rtag_t *rtag)
-{
-	return ri_check_attr(attr & ~(RI_MEM_FLAGS_CONSUMER_OWNS_KEY | RI_MEM_FLAGS_USER_VA), rtag,
-			     0);
 }
 
 /* Return: RI_RET_SUCCESS with @made set; or the code, with @err_data set. @key: see L3616 */
@@ -236,7 +228,7 @@ ri_api_return_t ri_do_mr_reg(ri_rnic_handle_t rnic, const ri_mr_reg_attr_t *mr_r
 		return ri_answer(err_data, RI_RET_RNIC_INVALID_HANDLE);
 	if (!mr_reg_attr || !mr || !ltag)
 		return ri_answer(err_data, RI_RET_INVALID_PARAMETER);
-	ret = check_attr(mr_reg_attr->mem_attr, rtag);
+	ret = ri_check_attr(mr_reg_attr->mem_attr, rtag);
 	if (!ret)
 		ret = check_va(mr_reg_attr);
 	if (ret)
@@ -276,7 +268,7 @@ ri_api_return_t ri_do_mr_reg_phys(ri_rnic_handle_t rnic, ri_mr_reg_phys_attr_t *
 		return ri_answer(err_data, RI_RET_RNIC_INVALID_HANDLE);
 	if (!mr_phys_attr || !mr || !ltag)
 		return ri_answer(err_data, RI_RET_INVALID_PARAMETER);
-	ret = check_attr(mr_phys_attr->common.mem_attr, rtag);
+	ret = ri_check_attr(mr_phys_attr->common.mem_attr, rtag);
 	if (ret)
 		return ri_answer(err_data, ret);
 	mutex_lock(&ri_lock);
@@ -300,7 +292,7 @@ static ri_api_return_t reg_shared(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
 
 	from = ri_find(rnic, RI_KIND_MR, in_mr, &ret);
 	if (!ret)
-		ret = check_attr(attr.mem_attr, rtag);
+		ret = ri_check_attr(attr.mem_attr, rtag);
 	if (ret)
 		return ri_answer(err_data, ret);
 	mem.from = to_mr(from)->mr;
@@ -308,7 +300,7 @@ static ri_api_return_t reg_shared(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
 	if (!is.valid)
 		return ri_answer(err_data, RI_RET_MR_INVALID_HANDLE);
 	attr.length = is.length;
-	attr.mem_attr &= ~RI_MEM_FLAGS_NONCOHERENT;	/* of its output alone (L4058) */
+	attr.mem_attr = ri_shared_attr(attr.mem_attr, to_mr(from)->attr.mem_attr);
 	ret = new_mr(rnic, &attr, &mem, *ltag, &m, os_data, err_data);
 	if (ret)
 		return ret;
@@ -440,7 +432,7 @@ static void look(struct rnic_mr *m, ri_mr_info_t *info)
 		.stag_state = is.valid ? RI_STAG_STATE_VALID : RI_STAG_STATE_INVALID,
 	};
 	if (is.valid) {
-		info->attr.mem_attr = ri_attr_of(is.rights) | (m->attr.mem_attr & KEPT);
+		info->attr.mem_attr = ri_attr_of(is.rights) | (m->attr.mem_attr & RI_MEM_KEPT);
 		info->attr.va = is.base;
 		info->attr.length = is.length;
 	}
@@ -510,7 +502,7 @@ static ri_api_return_t plan(struct rnic_mr *m, u32 mask, const ri_mr_reg_attr_t 
 	c->attr.length = is.length;
 	if (mask & RI_MR_REREG_ACCESS) {
 		c->attr.mem_attr = asked->mem_attr;
-		ret = check_attr(asked->mem_attr, rtag);
+		ret = ri_check_attr(asked->mem_attr, rtag);
 	}
 	if (mask & RI_MR_REREG_TRANSLATE) {
 		c->attr.va = asked->va;

@@ -11,20 +11,26 @@
 			 RI_MEM_FLAGS_BINDING | RI_MEM_FLAGS_CONSUMER_OWNS_KEY |		\
 			 RI_MEM_FLAGS_ZBVA | RI_MEM_FLAGS_NONCOHERENT | RI_MEM_FLAGS_USER_VA |	\
 			 RI_MEM_FLAGS_SHARED_REG_IOVA)
+/* Attributes that only the registration knows */
+#define RI_MEM_KEPT	(RI_MEM_FLAGS_CONSUMER_OWNS_KEY | RI_MEM_FLAGS_NONCOHERENT |		\
+			 RI_MEM_FLAGS_USER_VA)
 
-/* Remote rights require an RTag (L3620); @refused: attributes that the caller does not support */
-static inline ri_api_return_t ri_check_attr(ri_mem_attr_t attr, const ri_rtag_t *rtag,
-					    uint32_t refused)
+/* Remote rights require an RTag (L3620) */
+static inline ri_api_return_t ri_check_attr(ri_mem_attr_t attr, const ri_rtag_t *rtag)
 {
 	if (attr & ~RI_MEM_KNOWN)
 		return RI_RET_MEM_INVALID_ACCESS;
 	if (attr & (RI_MEM_FLAGS_REMOTE_WRITE | RI_MEM_FLAGS_ATOMICS) &&
 	    !(attr & RI_MEM_FLAGS_LOCAL_WRITE))
 		return RI_RET_MEM_INVALID_ACCESS;
-	/* without RI_RNIC_EXT_INDEX_KEY_SPLIT */
-	if (attr & (RI_MEM_FLAGS_CONSUMER_OWNS_KEY | refused))
-		return RI_RET_OP_UNSUPPORTED;
 	return attr & RI_MEM_FLAGS_REMOTE && !rtag ? RI_RET_INVALID_PARAMETER : RI_RET_SUCCESS;
+}
+
+/* NONCOHERENT is of the output of ri_mr_reg_shared() (L4058), and as the memory is (L5831) */
+static inline ri_mem_attr_t ri_shared_attr(ri_mem_attr_t asked, ri_mem_attr_t source)
+{
+	return (ri_mem_attr_t)((asked & ~RI_MEM_FLAGS_NONCOHERENT) |
+			       (source & RI_MEM_FLAGS_NONCOHERENT));
 }
 
 /* LTag and RTag are one STag on iWARP (5.1) */

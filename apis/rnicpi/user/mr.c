@@ -12,22 +12,38 @@ static void use_parts(struct rnic_mr *mr, int n)
 	ri_use(&mr->rnic->users, n);
 }
 
-static int mr_new(struct rnic_mr *mr, struct rnic_mr *source, ri_mr_handle_t *handle)
+/*
+ * The STag's key is the program's if it says so. Without RI_RNIC_EXT_INDEX_KEY_SPLIT, which srnic
+ * has, that is ignored (L3616). Return: 0 or an errno.
+ */
+static int own_key(const struct rnic_mr *mr, const ri_ltag_t *ltag)
+{
+	if (!mr->rnic->native || !(mr->attr.mem_attr & RI_MEM_FLAGS_CONSUMER_OWNS_KEY))
+		return 0;
+	return srnicdv_set_mr_key(mr->mr, (uint8_t)*ltag);
+}
+
+static int mr_new(struct rnic_mr *mr, struct rnic_mr *source, const ri_ltag_t *ltag,
+		  ri_mr_handle_t *handle)
 {
 	const ri_mr_reg_attr_t *attr = &mr->attr;
-	int access = ri_access_of(attr->mem_attr);
+	int access = ri_access_of(attr->mem_attr), err;
 
 	mr->mr = source ? srnicdv_reg_shared_mr(mr->pd->pd, source->mr, attr->va, access) :
 			  ibv_reg_mr(mr->pd->pd, (void *)(uintptr_t)attr->va, attr->length, access);
 	if (!mr->mr)
 		return errno;
-	use_parts(mr, 1);
-	*handle = handle_new(RI_KIND_MR, mr);
-	if (*handle)
-		return 0;
-	use_parts(mr, -1);
+	err = own_key(mr, ltag);
+	if (!err) {
+		use_parts(mr, 1);
+		*handle = handle_new(RI_KIND_MR, mr);
+		if (*handle)
+			return 0;
+		use_parts(mr, -1);
+		err = ENOMEM;
+	}
 	ibv_dereg_mr(mr->mr);
-	return ENOMEM;
+	return err;
 }
 
 static ri_api_return_t make_mr(ri_rnic_handle_t rnic, const ri_mr_reg_attr_t *attr,
@@ -45,7 +61,7 @@ static ri_api_return_t make_mr(ri_rnic_handle_t rnic, const ri_mr_reg_attr_t *at
 	m = calloc(1, sizeof(*m));
 	if (m) {
 		*m = (struct rnic_mr){ .rnic = pd->rnic, .pd = pd, .attr = *attr, .shared = source };
-		err = mr_new(m, source, mr);
+		err = mr_new(m, source, ltag, mr);
 	}
 	if (!err)
 		ri_tell_tags(m->mr->lkey, ltag, rtag);
@@ -61,7 +77,7 @@ static ri_api_return_t make_mr(ri_rnic_handle_t rnic, const ri_mr_reg_attr_t *at
  * @rnic: an RNIC handle
  * @mr_reg_attr: memory of the caller, rights, PD
  * @mr: the region
- * @ltag: its STag
+ * @ltag: in: with RI_MEM_FLAGS_CONSUMER_OWNS_KEY its key is the STag's key; out: the STag
  * @rtag: the same STag; may be NULL only for regions without remote rights
  * @vp_data: ignored
  * @os_data: ignored
@@ -70,8 +86,7 @@ static ri_api_return_t make_mr(ri_rnic_handle_t rnic, const ri_mr_reg_attr_t *at
  * Context: any thread; sleeps.
  * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_PD_INVALID_HANDLE,
  * RI_RET_INVALID_PARAMETER, RI_RET_MEM_INVALID_LENGTH, RI_RET_MEM_INVALID_ACCESS,
- * RI_RET_MEM_INVALID_ADDRESS, RI_RET_NO_PERMISSION, RI_RET_RESOURCE_SHORTAGE;
- * RI_RET_OP_UNSUPPORTED: a key of the caller's
+ * RI_RET_MEM_INVALID_ADDRESS, RI_RET_NO_PERMISSION, RI_RET_RESOURCE_SHORTAGE
  */
 ri_api_return_t ri_do_mr_reg(ri_rnic_handle_t rnic, const ri_mr_reg_attr_t *mr_reg_attr,
 			     ri_mr_handle_t *mr, ri_ltag_t *ltag, ri_rtag_t *rtag,
@@ -87,7 +102,7 @@ ri_api_return_t ri_do_mr_reg(ri_rnic_handle_t rnic, const ri_mr_reg_attr_t *mr_r
 	if (!mr_reg_attr || !mr || !ltag)
 		ret = RI_RET_INVALID_PARAMETER;
 	if (!ret)
-		ret = ri_check_attr(mr_reg_attr->mem_attr, rtag, 0);
+		ret = ri_check_attr(mr_reg_attr->mem_attr, rtag);
 	if (!ret && (!mr_reg_attr->length || mr_reg_attr->length > r->attr.max_mr_size))
 		ret = RI_RET_MEM_INVALID_LENGTH;
 	ret = ret ? ri_answer(err_data, ret) :
@@ -102,7 +117,7 @@ ri_api_return_t ri_do_mr_reg(ri_rnic_handle_t rnic, const ri_mr_reg_attr_t *mr_r
  * @in_mr: a region of @rnic
  * @mr_reg_attr: TO, rights and PD of the new region; its length becomes that of @in_mr
  * @out_mr: a region with the same memory; both stay shared
- * @ltag: its STag
+ * @ltag: as ri_do_mr_reg()
  * @rtag: the same STag; may be NULL only for regions without remote rights
  * @vp_data: ignored
  * @os_data: ignored
@@ -117,6 +132,7 @@ ri_api_return_t ri_do_mr_reg_shared(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
 				    ri_ltag_t *ltag, ri_rtag_t *rtag, ri_vp_data_t vp_data,
 				    ri_os_data_t os_data, ri_err_data_t *err_data)
 {
+	ri_mr_reg_attr_t attr;
 	struct rnic_mr *m;
 	ri_api_return_t ret;
 	KEEP_ERRNO;
@@ -128,16 +144,20 @@ ri_api_return_t ri_do_mr_reg_shared(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
 	if (!mr_reg_attr || !out_mr || !ltag)
 		ret = RI_RET_INVALID_PARAMETER;
 	if (!ret)
-		ret = ri_check_attr(mr_reg_attr->mem_attr, rtag, 0);
+		ret = ri_check_attr(mr_reg_attr->mem_attr, rtag);
 	if (!ret && !m->rnic->native)
 		ret = RI_RET_OP_UNSUPPORTED;
 	if (ret) {
 		ri_answer(err_data, ret);
 	} else {
-		mr_reg_attr->length = m->attr.length;
-		ret = make_mr(rnic, mr_reg_attr, m, out_mr, ltag, rtag, err_data);
-		if (!ret)
+		attr = *mr_reg_attr;
+		attr.length = m->attr.length;
+		attr.mem_attr = ri_shared_attr(attr.mem_attr, m->attr.mem_attr);
+		ret = make_mr(rnic, &attr, m, out_mr, ltag, rtag, err_data);
+		if (!ret) {
+			*mr_reg_attr = attr;
 			__atomic_store_n(&m->shared, true, __ATOMIC_RELAXED);
+		}
 	}
 	handle_leave(in_mr);
 	return ret;
@@ -160,7 +180,8 @@ static int look(struct rnic_mr *m, ri_mr_info_t *info)
 		if (srnicdv_query_mr(m->mr, &resp, sizeof(resp)))
 			return errno;
 		info->ltag = info->rtag = resp.stag;
-		info->attr.mem_attr = ri_attr_of(resp.rights);
+		info->attr.mem_attr = (ri_mem_attr_t)(ri_attr_of(resp.rights) |
+						      (m->attr.mem_attr & RI_MEM_KEPT));
 		info->is_shared_region = !!(resp.flags & SRNIC_STAG_SHARED);
 		info->local_lb = resp.base;
 		info->local_ub = resp.base + resp.length;
@@ -208,7 +229,8 @@ ri_api_return_t ri_do_mr_query(ri_rnic_handle_t rnic, ri_mr_handle_t mr, ri_mr_i
 
 /* @pd: of @a with RI_MR_REREG_PD, else that of @m */
 static ri_api_return_t rereg(struct rnic_mr *m, ri_mr_rereg_t mask, struct rnic_pd *pd,
-			     const ri_mr_reg_attr_t *a, ri_err_data_t *err_data)
+			     const ri_mr_reg_attr_t *a, const ri_ltag_t *ltag,
+			     ri_err_data_t *err_data)
 {
 	int flags = (mask & RI_MR_REREG_TRANSLATE ? IBV_REREG_MR_CHANGE_TRANSLATION : 0) |
 		    (mask & RI_MR_REREG_PD ? IBV_REREG_MR_CHANGE_PD : 0) |
@@ -217,21 +239,25 @@ static ri_api_return_t rereg(struct rnic_mr *m, ri_mr_rereg_t mask, struct rnic_
 
 	ret = ibv_rereg_mr(m->mr, flags, pd->pd, (void *)(uintptr_t)a->va, a->length,
 			   mask & RI_MR_REREG_ACCESS ? ri_access_of(a->mem_attr) : 0);
-	if (!ret) {
-		ri_use(&pd->users, 1);
-		ri_use(&m->pd->users, -1);
-		m->pd = pd;
-		if (mask & RI_MR_REREG_PD)
-			m->attr.pd = a->pd;
-		if (mask & RI_MR_REREG_ACCESS)
-			m->attr.mem_attr = a->mem_attr;
-		if (mask & RI_MR_REREG_TRANSLATE) {
-			m->attr.va = a->va;
-			m->attr.length = a->length;
-		}
-		return ri_done(err_data);
+	if (ret)
+		return ri_failed(err_data, errno, RI_RET_WINDOWS_BOUND);
+	ri_use(&pd->users, 1);
+	ri_use(&m->pd->users, -1);
+	m->pd = pd;
+	if (mask & RI_MR_REREG_PD)
+		m->attr.pd = a->pd;
+	if (mask & RI_MR_REREG_ACCESS)
+		m->attr.mem_attr = a->mem_attr;
+	if (mask & RI_MR_REREG_TRANSLATE) {
+		m->attr.va = a->va;
+		m->attr.length = a->length;
 	}
-	return ri_failed(err_data, errno, RI_RET_WINDOWS_BOUND);
+	ret = own_key(m, ltag);
+	if (!ret)
+		return ri_done(err_data);
+	/* something has changed, so not one of the codes of leaves_it(), whatever the errno is */
+	ri_failed(err_data, ret, RI_RET_FAIL);
+	return RI_RET_FAIL;
 }
 
 static bool leaves_it(ri_api_return_t ret)
@@ -243,18 +269,18 @@ static bool leaves_it(ri_api_return_t ret)
 
 static ri_api_return_t enter_pd_and_rereg(ri_rnic_handle_t rnic, struct rnic_mr *m,
 					  ri_mr_rereg_t mask, const ri_mr_reg_attr_t *a,
-					  ri_err_data_t *err_data)
+					  const ri_ltag_t *ltag, ri_err_data_t *err_data)
 {
 	const ri_pd_handle_t of = a->pd;
 	struct rnic_pd *pd;
 	ri_api_return_t ret;
 
 	if (!(mask & RI_MR_REREG_PD))
-		return rereg(m, mask, m->pd, a, err_data);
+		return rereg(m, mask, m->pd, a, ltag, err_data);
 	pd = ri_enter_more(rnic, RI_KIND_PD, of, &ret);
 	if (!pd)
 		return ri_answer(err_data, ret);
-	ret = rereg(m, mask, pd, a, err_data);
+	ret = rereg(m, mask, pd, a, ltag, err_data);
 	handle_leave(of);
 	return ret;
 }
@@ -281,7 +307,7 @@ static ri_api_return_t end_of_rereg(struct rnic_mr *m, ri_mr_handle_t in, ri_api
  * @change_mask: RI_MR_REREG_*: which fields of @mr_attr are valid
  * @mr_attr: the new attributes
  * @out_mr: the region, which is @in_mr
- * @ltag: its STag
+ * @ltag: as ri_do_mr_reg(); the STag stays the same but for its key
  * @rtag: the same STag; may be NULL only for regions without remote rights
  * @vp_data: ignored
  * @os_data: ignored
@@ -311,13 +337,13 @@ ri_api_return_t ri_do_mr_rereg(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
 	if (!mr_attr || !out_mr || !ltag || !change_mask || change_mask & ~all)
 		ret = RI_RET_INVALID_PARAMETER;
 	if (!ret && change_mask & RI_MR_REREG_ACCESS)
-		ret = ri_check_attr(mr_attr->mem_attr, rtag, 0);
+		ret = ri_check_attr(mr_attr->mem_attr, rtag);
 	if (!ret && change_mask & RI_MR_REREG_TRANSLATE && !mr_attr->length)
 		ret = RI_RET_MEM_INVALID_LENGTH;
 	if (ret) {
 		ri_answer(err_data, ret);
 	} else {
-		ret = enter_pd_and_rereg(rnic, m, change_mask, mr_attr, err_data);
+		ret = enter_pd_and_rereg(rnic, m, change_mask, mr_attr, ltag, err_data);
 		if (!ret) {
 			*out_mr = in_mr;
 			ri_tell_tags(m->mr->lkey, ltag, rtag);

@@ -221,6 +221,8 @@ static void fill_limits(const struct rnic *r, ri_rnic_attr_t *a)
 	ri_fill_rnic(&r->dev, a);
 	a->rnic_flags |= RI_RNIC_CONSUMER0_OPAQUE | RI_RNIC_CONSUMER1_OPAQUE |
 			 RI_RNIC_CONSUMER2_OPAQUE;
+	if (r->native)
+		a->rnic_flags |= RI_RNIC_EXT_INDEX_KEY_SPLIT;
 	snprintf(a->addl_vendor_info, sizeof(a->addl_vendor_info), "%s", r->vp->name);
 }
 

@@ -231,6 +231,13 @@ void mrs(void)
 		info.attr.mem_attr == RI_MEM_FLAGS_LOCAL && info.attr.pd == a.pd &&
 		!info.is_shared_region && !info.remote_ub && info.stag_state == RI_STAG_STATE_VALID,
 		"as it was registered");
+	/* attributes that mean nothing here are told as well (L3692) */
+	attr.mem_attr = (ri_mem_attr_t)(RI_MEM_FLAGS_LOCAL | RI_MEM_FLAGS_NONCOHERENT |
+					RI_MEM_FLAGS_USER_VA);
+	expect(RI_RET_SUCCESS, reg(&attr, &again));
+	expect(RI_RET_SUCCESS, ri_mr_query(a.rnic, again, &info, &err));
+	require(info.attr.mem_attr == attr.mem_attr, "%#x", info.attr.mem_attr);
+	expect(RI_RET_SUCCESS, ri_mr_dereg(a.rnic, again, &err));
 	attr.mem_attr = (ri_mem_attr_t)(RI_MEM_FLAGS_LOCAL | RI_MEM_FLAGS_REMOTE_READ);
 	expect(RI_RET_INVALID_PARAMETER, ri_mr_reg(a.rnic, &attr, &again, &ltag, NULL, NULL, NULL,
 						   &err));
@@ -249,8 +256,6 @@ void mrs(void)
 	expect(RI_RET_MEM_INVALID_ACCESS, reg(&attr, &again));
 	attr.mem_attr = (ri_mem_attr_t)(1 << 20);
 	expect(RI_RET_MEM_INVALID_ACCESS, reg(&attr, &again));
-	attr.mem_attr = RI_MEM_FLAGS_CONSUMER_OWNS_KEY;
-	expect(RI_RET_OP_UNSUPPORTED, reg(&attr, &again));
 	attr.mem_attr = RI_MEM_FLAGS_LOCAL;
 	attr.length = 0;
 	expect(RI_RET_MEM_INVALID_LENGTH, reg(&attr, &again));

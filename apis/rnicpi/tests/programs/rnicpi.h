@@ -143,6 +143,7 @@ void solicited(void);
 void srq_pd(void);
 void rights(void);
 void rereg(void);
+void keys(void);
 void stag0(void);
 void narrow(void);
 void inline_data(void);

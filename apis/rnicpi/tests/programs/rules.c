@@ -358,6 +358,91 @@ void rereg(void)
 	close_pair();
 }
 
+static bool splits_tags(void)
+{
+	uint64_t room[512];
+	uint_t size = sizeof(room);
+
+	expect(RI_RET_SUCCESS, ri_rnic_query(b.rnic, (ri_rnic_query_flags_t)0,
+					     (ri_rnic_attr_t *)room, &size, &err));
+	return ((ri_rnic_attr_t *)room)->rnic_flags & RI_RNIC_EXT_INDEX_KEY_SPLIT;
+}
+
+/* The key is that of @want, the rest of the STag is the RNIC's; the peer can use it */
+static void require_key(const struct region *r, ri_ltag_t want)
+{
+	ri_mr_info_t info;
+
+	require(r->ltag == r->rtag && (r->ltag & 255) == (want & 255), "%#x, not of %#x", r->ltag,
+		want);
+	expect(RI_RET_SUCCESS, ri_mr_query(b.rnic, r->mr, &info, &err));
+	require(info.ltag == r->ltag && info.stag_state == RI_STAG_STATE_VALID, "%#x", info.ltag);
+	write_b(1, 10, 0, r->rtag);
+	flush_b();
+}
+
+static void rereg_key(struct region *r, uint32_t mask, const ri_mr_reg_attr_t *attr, ri_ltag_t want)
+{
+	r->ltag = want;
+	expect(RI_RET_SUCCESS, ri_mr_rereg(b.rnic, r->mr, (ri_mr_rereg_t)mask, attr, &r->mr,
+					   &r->ltag, &r->rtag, NULL, NULL, &err));
+}
+
+/* On input the LTag has the key if the consumer owns that (L3616, L3749, L4061, L5469) (D-47) */
+void keys(void)
+{
+	const uint32_t other = RI_MEM_FLAGS_LOCAL | RI_MEM_FLAGS_REMOTE_WRITE;
+	const uint32_t owned = other | RI_MEM_FLAGS_CONSUMER_OWNS_KEY;
+	ri_mr_reg_attr_t attr = { .length = BUF_BYTES };
+	struct region r, shared;
+	unsigned int i, same = 0;
+	ri_mr_info_t info;
+
+	open_pair();
+	require(splits_tags(), "RI_RNIC_EXT_INDEX_KEY_SPLIT");
+	attr.va = (uintptr_t)b.buf;
+	attr.pd = b.pd;
+	for (i = 0; i < 256; i += 51) {
+		attr.mem_attr = (ri_mem_attr_t)owned;
+		r.ltag = 0xabcdef00 | i;
+		expect(RI_RET_SUCCESS, ri_mr_reg(b.rnic, &attr, &r.mr, &r.ltag, &r.rtag, NULL, NULL,
+						 &err));
+		require_key(&r, i);
+		expect(RI_RET_SUCCESS, ri_mr_query(b.rnic, r.mr, &info, &err));
+		require(info.attr.mem_attr & RI_MEM_FLAGS_CONSUMER_OWNS_KEY, "%#x",
+			info.attr.mem_attr);
+		rereg_key(&r, RI_MR_REREG_ACCESS, &attr, i + 1);
+		require_key(&r, i + 1);
+		rereg_key(&r, RI_MR_REREG_TRANSLATE, &attr, i + 2);
+		require_key(&r, i + 2);
+		shared.ltag = i + 3;
+		expect(RI_RET_SUCCESS, ri_mr_reg_shared(b.rnic, r.mr, &attr, &shared.mr,
+							&shared.ltag, &shared.rtag, NULL, NULL,
+							&err));
+		require_key(&shared, i + 3);
+		require_key(&r, i + 2);
+		end_region(&b, &shared);
+		end_region(&b, &r);
+		/* else it is the RNIC's (L3619) */
+		attr.mem_attr = (ri_mem_attr_t)other;
+		r.ltag = i;
+		expect(RI_RET_SUCCESS, ri_mr_reg(b.rnic, &attr, &r.mr, &r.ltag, &r.rtag, NULL, NULL,
+						 &err));
+		same += (r.ltag & 255) == i;
+		attr.mem_attr = (ri_mem_attr_t)owned;
+		rereg_key(&r, RI_MR_REREG_ACCESS, &attr, i + 4);
+		require_key(&r, i + 4);
+		if (i < 255)
+			end_region(&b, &r);
+	}
+	require(same < 6, "a key that nobody has asked for");
+	/* the STag with the key before is none */
+	post_rdma(RI_WR_TYPE_RDMA_WRITE, 2, 10, (uintptr_t)b.buf, r.rtag ^ 1);
+	require_state(&b, RI_QP_STATE_ERROR);
+	end_region(&b, &r);
+	close_pair();
+}
+
 /* STag 0 is for privileged callers, and for local access (D-54) */
 void stag0(void)
 {

@@ -235,11 +235,19 @@ void shared_region(void)
 	ri_rtag_t rtag;
 
 	open_pair();
+	attr.pd = NULL;
+	/* attributes are of the output if there is one (L4057), and all memory is coherent (L4058) */
+	attr.length = 77;
+	attr.mem_attr = (ri_mem_attr_t)(attr.mem_attr | RI_MEM_FLAGS_NONCOHERENT);
+	expect(RI_RET_PD_INVALID_HANDLE, ri_mr_reg_shared(b.rnic, b.mr, &attr, &mr, &ltag, &rtag,
+							  NULL, NULL, &err));
+	require(attr.length == 77 && attr.mem_attr & RI_MEM_FLAGS_NONCOHERENT, "as they were");
 	attr.pd = b.pd;
 	attr.va = (uintptr_t)b.buf + (1ULL << 40);	/* with its place in a page of any size */
 	expect(RI_RET_SUCCESS, ri_mr_reg_shared(b.rnic, b.mr, &attr, &mr, &ltag, &rtag, NULL, NULL,
 						&err));
 	require(attr.length == BUF_BYTES && rtag != b.rtag, "its length, and an STag of its own");
+	require(!(attr.mem_attr & RI_MEM_FLAGS_NONCOHERENT), "attributes %#x", attr.mem_attr);
 	expect(RI_RET_SUCCESS, ri_mr_query(b.rnic, b.mr, &info, &err));
 	require(info.is_shared_region, "both are shared");
 	expect(RI_RET_SUCCESS, ri_mr_query(b.rnic, mr, &info, &err));

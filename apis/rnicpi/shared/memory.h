@@ -11,6 +11,8 @@
 			 RI_MEM_FLAGS_BINDING | RI_MEM_FLAGS_CONSUMER_OWNS_KEY |		\
 			 RI_MEM_FLAGS_ZBVA | RI_MEM_FLAGS_NONCOHERENT | RI_MEM_FLAGS_USER_VA |	\
 			 RI_MEM_FLAGS_SHARED_REG_IOVA)
+/* The least significant byte of an LTag or RTag is its key (L5819) */
+#define RI_KEY_BITS	8
 /* Attributes that only the registration knows */
 #define RI_MEM_KEPT	(RI_MEM_FLAGS_CONSUMER_OWNS_KEY | RI_MEM_FLAGS_NONCOHERENT |		\
 			 RI_MEM_FLAGS_USER_VA)

@@ -19,7 +19,6 @@ static int mw_new(struct rnic_pd *pd, ri_mw_handle_t *handle, ri_rtag_t *rtag)
 	if (!mw)
 		return ENOMEM;
 	*mw = (struct rnic_mw){ .rnic = pd->rnic, .pd = pd };
-	pthread_mutex_init(&mw->bind_lock, NULL);
 	mw->mw = ibv_alloc_mw(pd->pd, IBV_MW_TYPE_2);
 	err = mw->mw ? 0 : errno;
 	if (!err) {
@@ -32,7 +31,6 @@ static int mw_new(struct rnic_pd *pd, ri_mw_handle_t *handle, ri_rtag_t *rtag)
 		ibv_dealloc_mw(mw->mw);
 		err = ENOMEM;
 	}
-	pthread_mutex_destroy(&mw->bind_lock);
 	free(mw);
 	return err;
 }
@@ -139,7 +137,6 @@ int ri_mw_end(void *mw)
 
 	if (err)
 		return err;
-	pthread_mutex_destroy(&w->bind_lock);
 	use_parts(w, -1);
 	return 0;
 }

@@ -51,13 +51,18 @@ static int access_of_bind(ri_mem_attr_t attr)
 	return ri_access_of(attr) & ~IBV_ACCESS_MW_BIND;
 }
 
+/* The window's key is the consumer's (L6346) */
 static ri_api_return_t fill_bind(const struct rnic_mw *mw, const struct rnic_mr *mr,
 				 const ri_wr_bind_t *bind, struct ibv_send_wr *wr)
 {
-	if (mw->mw->type == IBV_MW_TYPE_2 && !bind->length)
+	if (!bind->length)
 		return RI_RET_INVALID_WINDOW_TYPE;
+	if ((bind->rtag ^ mw->mw->rkey) >> RI_KEY_BITS)
+		return RI_RET_MEM_INVALID_RTAG;
+	if (bind->ltag != mr->mr->lkey)
+		return RI_RET_MEM_INVALID_LTAG;
 	wr->bind_mw.mw = mw->mw;
-	wr->bind_mw.rkey = ibv_inc_rkey(mw->mw->rkey);
+	wr->bind_mw.rkey = bind->rtag;
 	wr->bind_mw.bind_info = (struct ibv_mw_bind_info){
 		.mr = mr->mr,
 		.addr = bind->vaddr,
@@ -167,26 +172,12 @@ static int post_filled(struct rnic_qp *qp, const ri_wr_t *ri, struct ibv_send_wr
 	return err;
 }
 
-/* @err: set to an errno of verbs */
-static ri_api_return_t bind_window(struct rnic_qp *qp, struct rnic_mw *mw, const struct rnic_mr *mr,
-			    ri_wr_t *ri, int *err)
-{
-	struct ibv_send_wr wr = { 0 };
-	ri_api_return_t ret = fill_bind(mw, mr, &ri->wr_bind, &wr);
-
-	if (ret)
-		return ret;
-	*err = post_filled(qp, ri, &wr, 0);
-	if (!*err)
-		ri->wr_bind.rtag = mw->mw->rkey = wr.bind_mw.rkey;
-	return ret;
-}
-
-static ri_api_return_t post_bind(ri_rnic_handle_t rnic, struct rnic_qp *qp, ri_wr_t *ri,
+static ri_api_return_t post_bind(ri_rnic_handle_t rnic, struct rnic_qp *qp, const ri_wr_t *ri,
 				 ri_err_data_t *err_data)
 {
 	const ri_mw_handle_t window = ri->wr_bind.mw_handle;
 	const ri_mr_handle_t region = ri->wr_bind.mr_handle;
+	struct ibv_send_wr wr = { 0 };
 	struct rnic_mr *mr = NULL;
 	ri_api_return_t ret;
 	struct rnic_mw *mw = ri_enter_more(rnic, RI_KIND_MW, window, &ret);
@@ -195,9 +186,8 @@ static ri_api_return_t post_bind(ri_rnic_handle_t rnic, struct rnic_qp *qp, ri_w
 	if (mw)
 		mr = ri_enter_more(rnic, RI_KIND_MR, region, &ret);
 	if (mr) {
-		pthread_mutex_lock(&mw->bind_lock);
-		ret = bind_window(qp, mw, mr, ri, &err);
-		pthread_mutex_unlock(&mw->bind_lock);
+		ret = fill_bind(mw, mr, &ri->wr_bind, &wr);
+		err = ret ? 0 : post_filled(qp, ri, &wr, 0);
 		handle_leave(region);
 	}
 	if (mw)
@@ -205,7 +195,7 @@ static ri_api_return_t post_bind(ri_rnic_handle_t rnic, struct rnic_qp *qp, ri_w
 	return err ? post_error(err_data, err) : ri_answer(err_data, ret);
 }
 
-static ri_api_return_t post_one(ri_rnic_handle_t rnic, struct rnic_qp *qp, ri_wr_t *ri,
+static ri_api_return_t post_one(ri_rnic_handle_t rnic, struct rnic_qp *qp, const ri_wr_t *ri,
 				ri_err_data_t *err_data)
 {
 	ri_api_return_t ret = ri_check_wr(&ri->wr_common);
@@ -236,9 +226,9 @@ static ri_api_return_t post_one(ri_rnic_handle_t rnic, struct rnic_qp *qp, ri_wr
  * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_QP_INVALID_HANDLE,
  * RI_RET_INVALID_PARAMETER, RI_RET_WR_INVALID_TYPE, RI_RET_WR_INVALID_FLAGS,
  * RI_RET_RNIC_SG_LIMIT_EXCEEDED, RI_RET_QP_CAPACITY_EXCEEDED, RI_RET_MW_INVALID_HANDLE,
- * RI_RET_MR_INVALID_HANDLE, RI_RET_INVALID_WINDOW_TYPE, RI_RET_NO_PERMISSION,
- * RI_RET_RNIC_ATOMICS_UNSUPPORTED, RI_RET_WR_SG_INVALID_FORMAT; RI_RET_OP_UNSUPPORTED: verbs
- * of this device has no such WR
+ * RI_RET_MR_INVALID_HANDLE, RI_RET_INVALID_WINDOW_TYPE, RI_RET_MEM_INVALID_RTAG,
+ * RI_RET_MEM_INVALID_LTAG, RI_RET_NO_PERMISSION, RI_RET_RNIC_ATOMICS_UNSUPPORTED,
+ * RI_RET_WR_SG_INVALID_FORMAT; RI_RET_OP_UNSUPPORTED: verbs of this device has no such WR
  */
 ri_api_return_t ri_do_qp_postsq(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_wr_t *wr,
 				uint_t *num_wrs, ri_err_data_t *err_data)

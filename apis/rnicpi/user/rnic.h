@@ -187,8 +187,7 @@ struct rnic_mr {
 struct rnic_mw {
 	struct rnic *rnic;
 	struct rnic_pd *pd;
-	struct ibv_mw *mw;
-	pthread_mutex_t bind_lock;	/* its STag changes with each bind */
+	struct ibv_mw *mw;	/* its rkey is that of ri_mw_alloc(), with any key */
 };
 
 extern pthread_mutex_t ri_lock;

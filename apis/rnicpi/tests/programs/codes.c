@@ -263,35 +263,35 @@ void codes_single(void)
 }
 
 /* The call that posts a bind */
+static ri_api_return_t bind_at(ri_qp_handle_t qp, uint32_t type, uint32_t flags, ri_mw_handle_t mw,
+			       ri_rtag_t rtag, ri_mr_handle_t mr, ri_ltag_t ltag, ri_length_t len)
+{
+	return ri_qp_post_bind(a.rnic, qp, (ri_wr_type_t)type, (ri_wr_flags_t)flags, 1, mw, rtag, mr,
+			       ltag, (uintptr_t)a.buf, len, RI_MEM_FLAGS_REMOTE_READ, &err);
+}
+
 void codes_bind(void)
 {
-	ri_mem_attr_t attr = RI_MEM_FLAGS_REMOTE_READ;
-	ri_wr_type_t type = RI_WR_TYPE_BIND;
+	const uint32_t type = RI_WR_TYPE_BIND;
 	ri_mr_reg_attr_t mr = { .mem_attr = RI_MEM_FLAGS_LOCAL };
 	ri_mr_handle_t other;
 	ri_mw_handle_t mw;
 	ri_ltag_t ltag;
 	ri_rtag_t rtag;
-	ri_addr_t va;
 
 	open_pair();
-	va = (uintptr_t)a.buf;
 	expect(RI_RET_SUCCESS, ri_mw_alloc(a.rnic, a.pd, RI_MW_TYPE_NARROW, &mw, &rtag, NULL, NULL,
 					   &err));
-	expect(RI_RET_QP_INVALID_HANDLE, ri_qp_post_bind(a.rnic, STALE, type, SIGNALED, 1, mw, 0,
-							 a.mr, 0, va, 10, attr, &err));
-	expect(RI_RET_WR_INVALID_TYPE, ri_qp_post_bind(a.rnic, a.qp, RI_WR_TYPE_SEND, SIGNALED, 1, mw,
-						       0, a.mr, 0, va, 10, attr, &err));
-	expect(RI_RET_WR_INVALID_FLAGS, ri_qp_post_bind(a.rnic, a.qp, type, RI_WR_INLINE_OK_FLAG, 1,
-							mw, 0, a.mr, 0, va, 10, attr, &err));
-	expect(RI_RET_MW_INVALID_HANDLE, ri_qp_post_bind(a.rnic, a.qp, type, SIGNALED, 1, a.mr, 0,
-							 a.mr, 0, va, 10, attr, &err));
-	expect(RI_RET_MR_INVALID_HANDLE, ri_qp_post_bind(a.rnic, a.qp, type, SIGNALED, 1, mw, 0, mw,
-							 0, va, 10, attr, &err));
-	expect(RI_RET_INVALID_WINDOW_TYPE, ri_qp_post_bind(a.rnic, a.qp, type, SIGNALED, 1, mw, 0,
-							   a.mr, 0, va, 0, attr, &err));
-	expect(RI_RET_SUCCESS, ri_qp_post_bind(a.rnic, a.qp, type, SIGNALED, 1, mw, 0, a.mr, 0, va,
-					       10, attr, &err));
+	expect(RI_RET_QP_INVALID_HANDLE, bind_at(STALE, type, 1, mw, rtag, a.mr, a.ltag, 10));
+	expect(RI_RET_WR_INVALID_TYPE, bind_at(a.qp, RI_WR_TYPE_SEND, 1, mw, rtag, a.mr, a.ltag, 10));
+	expect(RI_RET_WR_INVALID_FLAGS, bind_at(a.qp, type, RI_WR_INLINE_OK_FLAG, mw, rtag, a.mr,
+						a.ltag, 10));
+	expect(RI_RET_MW_INVALID_HANDLE, bind_at(a.qp, type, 1, a.mr, rtag, a.mr, a.ltag, 10));
+	expect(RI_RET_MR_INVALID_HANDLE, bind_at(a.qp, type, 1, mw, rtag, mw, a.ltag, 10));
+	expect(RI_RET_INVALID_WINDOW_TYPE, bind_at(a.qp, type, 1, mw, rtag, a.mr, a.ltag, 0));
+	expect(RI_RET_MEM_INVALID_RTAG, bind_at(a.qp, type, 1, mw, 0, a.mr, a.ltag, 10));
+	expect(RI_RET_MEM_INVALID_LTAG, bind_at(a.qp, type, 1, mw, rtag, a.mr, b.ltag, 10));
+	expect(RI_RET_SUCCESS, bind_at(a.qp, type, 1, mw, rtag, a.mr, a.ltag, 10));
 	take(&a, a.scq, 1, RI_WC_TYPE_BIND, RI_WC_STATUS_SUCCESS);
 	expect(RI_RET_SUCCESS, ri_mw_dealloc(a.rnic, mw, &err));
 	/* a shared region has arguments of its own */

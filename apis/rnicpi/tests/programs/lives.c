@@ -441,7 +441,7 @@ static void make_mr(void)
 {
 	ri_mr_reg_attr_t attr = mr_attr();
 
-	require(!ri_mr_reg(o.rnic, &attr, &o.mr, &o.ltag, &o.rtag, NULL, NULL, NULL), "a region");
+	require(!ri_mr_reg(o.rnic, &attr, &o.mr, &o.ltag, NULL, NULL, NULL, NULL), "a region");
 }
 
 static void make_mw(void)

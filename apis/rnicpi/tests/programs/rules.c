@@ -195,11 +195,18 @@ void srq_pd(void)
 	close_pair();
 }
 
-static ri_wr_t bind_of(ri_mw_handle_t mw, ri_mr_handle_t mr, uint64_t va, uint64_t len, uint32_t attr)
+static struct region region_of(const struct end *e)
+{
+	return (struct region){ e->mr, e->ltag, e->rtag };
+}
+
+static ri_wr_t bind_of(ri_mw_handle_t mw, ri_rtag_t rtag, struct region to, uint64_t va,
+		       uint64_t len, uint32_t attr)
 {
 	return (ri_wr_t){ .wr_bind = { .type = RI_WR_TYPE_BIND, .flags = SIGNALED, .id = 1,
-				       .mw_handle = mw, .mr_handle = mr, .vaddr = va,
-				       .length = len, .mem_attr = (ri_mem_attr_t)attr } };
+				       .mw_handle = mw, .rtag = rtag, .mr_handle = to.mr,
+				       .ltag = to.ltag, .vaddr = va, .length = len,
+				       .mem_attr = (ri_mem_attr_t)attr } };
 }
 
 static void bind_fails(uint32_t mr_attr, uint32_t mw_attr, uint32_t more, ri_wc_status_t want)
@@ -214,7 +221,7 @@ static void bind_fails(uint32_t mr_attr, uint32_t mw_attr, uint32_t more, ri_wc_
 	region = reg_in(&a, a.pd, mr_attr);
 	expect(RI_RET_SUCCESS, ri_mw_alloc(a.rnic, a.pd, RI_MW_TYPE_NARROW, &mw, &rtag, NULL, NULL,
 					   &err));
-	wr = bind_of(mw, region.mr, (uintptr_t)a.buf, BUF_BYTES + more, mw_attr);
+	wr = bind_of(mw, rtag, region, (uintptr_t)a.buf, BUF_BYTES + more, mw_attr);
 	expect(RI_RET_SUCCESS, ri_qp_postsq(a.rnic, a.qp, &wr, &one, &err));
 	take(&a, a.scq, 1, RI_WC_TYPE_BIND, want);
 	expect(RI_RET_SUCCESS, ri_mw_dealloc(a.rnic, mw, &err));
@@ -266,7 +273,7 @@ static void bind_from_idle(ri_boolean_t enable, ri_wc_status_t want)
 	renew_qp(&a, &attr);
 	expect(RI_RET_SUCCESS, ri_mw_alloc(a.rnic, a.pd, RI_MW_TYPE_NARROW, &mw, &rtag, NULL, NULL,
 					   &err));
-	wr = bind_of(mw, a.mr, (uintptr_t)a.buf, 100, RI_MEM_FLAGS_REMOTE_READ);
+	wr = bind_of(mw, rtag, region_of(&a), (uintptr_t)a.buf, 100, RI_MEM_FLAGS_REMOTE_READ);
 	expect(RI_RET_SUCCESS, ri_qp_postsq(a.rnic, a.qp, &wr, &one, &err));
 	connect_sockets();
 	turn(false, true);
@@ -318,7 +325,7 @@ static void rereg_bound(void)
 
 	expect(RI_RET_SUCCESS, ri_mw_alloc(a.rnic, a.pd, RI_MW_TYPE_NARROW, &mw, &rtag, NULL, NULL,
 					   &err));
-	wr = bind_of(mw, region.mr, (uintptr_t)a.buf, 100, RI_MEM_FLAGS_REMOTE_READ);
+	wr = bind_of(mw, rtag, region, (uintptr_t)a.buf, 100, RI_MEM_FLAGS_REMOTE_READ);
 	expect(RI_RET_SUCCESS, ri_qp_postsq(a.rnic, a.qp, &wr, &one, &err));
 	take(&a, a.scq, 1, RI_WC_TYPE_BIND, RI_WC_STATUS_SUCCESS);
 	expect(RI_RET_WINDOWS_BOUND, ri_mr_rereg(a.rnic, region.mr, RI_MR_REREG_ACCESS, &attr, &out,
@@ -484,7 +491,7 @@ void narrow(void)
 							   &rtag, NULL, NULL, &err));
 	expect(RI_RET_SUCCESS, ri_mw_alloc(b.rnic, b.pd, RI_MW_TYPE_NARROW, &mw, &rtag, NULL, NULL,
 					   &err));
-	wr = bind_of(mw, b.mr, (uintptr_t)b.buf, 100, RI_MEM_FLAGS_REMOTE_WRITE);
+	wr = bind_of(mw, rtag, region_of(&b), (uintptr_t)b.buf, 100, RI_MEM_FLAGS_REMOTE_WRITE);
 	expect(RI_RET_SUCCESS, ri_qp_postsq(b.rnic, b.qp, &wr, &one, &err));
 	take(&b, b.scq, 1, RI_WC_TYPE_BIND, RI_WC_STATUS_SUCCESS);
 	write_b(2, 10, 0, wr.wr_bind.rtag);

@@ -164,8 +164,8 @@ void windows(void)
 	ri_mrw_handle_t h;
 	ri_mw_handle_t mw;
 	ri_mem_attr_t attr;
+	ri_rtag_t rtag, is;
 	ri_rc_wc_t wc;
-	ri_rtag_t rtag;
 	uint_t one = 1;
 
 	open_pair();
@@ -176,12 +176,23 @@ void windows(void)
 					   &err));
 	wr.wr_bind.mw_handle = mw;
 	wr.wr_bind.mr_handle = b.mr;
+	wr.wr_bind.ltag = b.ltag;
 	wr.wr_bind.vaddr = (uintptr_t)b.buf + 500;
+	/* its key is the consumer's, and the rest of the RTag the window's (L5472, L6346) */
+	rtag ^= 0x5a;
+	wr.wr_bind.rtag = rtag ^ 0x100;
+	expect(RI_RET_MEM_INVALID_RTAG, ri_qp_postsq(b.rnic, b.qp, &wr, &one, &err));
+	wr.wr_bind.rtag = rtag;
+	wr.wr_bind.ltag = a.ltag;
+	one = 1;
+	expect(RI_RET_MEM_INVALID_LTAG, ri_qp_postsq(b.rnic, b.qp, &wr, &one, &err));
+	wr.wr_bind.ltag = b.ltag;
+	one = 1;
 	expect(RI_RET_SUCCESS, ri_qp_postsq(b.rnic, b.qp, &wr, &one, &err));
 	take(&b, b.scq, 1, RI_WC_TYPE_BIND, RI_WC_STATUS_SUCCESS);
-	expect(RI_RET_SUCCESS, ri_mw_query(b.rnic, mw, NULL, &state, NULL, &attr, &rtag, &err));
-	require(state == RI_STAG_STATE_VALID && rtag == wr.wr_bind.rtag &&
-		attr & RI_MEM_FLAGS_REMOTE_WRITE, "bound");
+	expect(RI_RET_SUCCESS, ri_mw_query(b.rnic, mw, NULL, &state, NULL, &attr, &is, &err));
+	require(state == RI_STAG_STATE_VALID && is == rtag && wr.wr_bind.rtag == rtag &&
+		attr & RI_MEM_FLAGS_REMOTE_WRITE, "bound as %#x, not %#x", is, rtag);
 	memset(a.buf, 5, 100);
 	expect(RI_RET_SUCCESS, rdma(RI_WR_TYPE_RDMA_WRITE, SIGNALED, 2, 100,
 				    (uintptr_t)b.buf + 500, rtag));
@@ -197,9 +208,9 @@ void windows(void)
 							   4, 0, rtag, h, &err));
 	take(&b, b.scq, 4, RI_WC_TYPE_LOCAL_INVALIDATE, RI_WC_STATUS_SUCCESS);
 	one = 1;
+	wr.wr_bind.rtag = rtag ^ 0xff;
 	expect(RI_RET_SUCCESS, ri_qp_postsq(b.rnic, b.qp, &wr, &one, &err));
 	take(&b, b.scq, 1, RI_WC_TYPE_BIND, RI_WC_STATUS_SUCCESS);
-	require(wr.wr_bind.rtag != rtag, "each bind has an RTag of its own");
 	/* the peer's message invalidates it */
 	post_recv(&b, 6, 0, 100);
 	expect(RI_RET_SUCCESS, ri_qp_post_send(a.rnic, a.qp, RI_WR_TYPE_SEND_INVALIDATE, SIGNALED,

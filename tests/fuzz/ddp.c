@@ -38,9 +38,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	FUZZ_CHECK(ddp_decode(h, &hdr) == n);
 	check_fields(h, &hdr);
-	FUZZ_CHECK(rdmap_check_hdr(&hdr, len) == model_header(h, len));
-	/* lengths near the borders */
-	FUZZ_CHECK(rdmap_check_hdr(&hdr, len % 96) == model_header(h, len % 96));
+	for (u32 v = 0; v < RDMAP_VERSIONS; v++) {
+		FUZZ_CHECK(rdmap_check_hdr(&hdr, len, v) == model_header(h, len, v));
+		/* lengths near the borders */
+		FUZZ_CHECK(rdmap_check_hdr(&hdr, len % 96, v) == model_header(h, len % 96, v));
+	}
 
 	h[0] &= 0xc3;	/* reserved bits are sent as zero */
 	FUZZ_CHECK(ddp_encode(out, &hdr) == n);

@@ -32,7 +32,8 @@ static inline bool right_place(u8 opcode, bool tagged, u32 qn)
 	}
 }
 
-static inline enum rdmap_err model_header(const u8 *h, u32 len)
+/* @version: of the stream; 0 has eight opcodes on three queues */
+static inline enum rdmap_err model_header(const u8 *h, u32 len, u32 version)
 {
 	bool tagged = h[0] & 0x80;
 	bool last = h[0] & 0x40;
@@ -43,13 +44,13 @@ static inline enum rdmap_err model_header(const u8 *h, u32 len)
 
 	if (len < head)
 		return RDMAP_E_FPDU_LENGTH;
-	if ((h[0] & 3) != 1)
+	if ((h[0] & 3) != version)
 		return tagged ? RDMAP_E_DDP_VERSION_TAGGED : RDMAP_E_DDP_VERSION_UNTAGGED;
-	if (!tagged && qn > 3)
+	if (!tagged && qn > 2 + version)
 		return RDMAP_E_QN;
-	if (h[1] >> 6 != 1)
+	if ((u32)h[1] >> 6 != version)
 		return RDMAP_E_RDMAP_VERSION;
-	if (!right_place(opcode, tagged, qn))
+	if (!right_place(opcode, tagged, qn) || (!version && opcode > 7))
 		return RDMAP_E_OPCODE;
 
 	switch (opcode) {

@@ -90,12 +90,13 @@ static void check_read_req(struct fuzz_in *in)
 	free(h);
 }
 
-static void check_tables(u8 opcode, u32 err)
+static void check_tables(u8 opcode, u32 err, enum rdmap_version version)
 {
 	const struct rdmap_op *op = rdmap_op(opcode);
-	const struct rdmap_error *e = rdmap_error(err);
+	const struct rdmap_error *e = rdmap_error(err, version);
 
 	FUZZ_CHECK(op->valid == ((opcode & 15) <= 13));
+	FUZZ_CHECK(op->since == ((opcode & 15) > 7 && op->valid));
 	FUZZ_CHECK(op->imm == ((opcode & 15) == 12 || (opcode & 15) == 13));
 	FUZZ_CHECK(op->hdr_len <= RDMAP_MAX_TERM_LEN);
 	FUZZ_CHECK(!op->valid || op->payload == !op->hdr_len);
@@ -111,8 +112,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct fuzz_in in = { data, size };
 	u32 err = fuzz_u32(&in);
 
-	check_tables(fuzz_u8(&in), err);
-	check_tables(0, err & 63);
+	check_tables(fuzz_u8(&in), err, RDMAP_IETF);
+	check_tables(0, err & 63, RDMAP_IETF);
+	check_tables(0, err & 63, RDMAP_RDMAC);
 	check_read_req(&in);
 	check_terminate(&in);
 	return 0;

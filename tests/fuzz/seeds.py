@@ -264,6 +264,11 @@ def stream():
         yield config(bits) + good
     marked = w.Markers()
     good_marked = b"".join(marked.fpdu(segment) for segment in good_stream())
+    # version 0
+    for version in (0, 1):
+        v = {"dv": version, "rv": version}
+        yield config(rtr=64) + w.fpdu(w.untagged(w.SEND, 0, 1, b"abc", **v)) + \
+            w.fpdu(w.untagged(w.READ_REQ, 1, 2, bytes(28), **v))
     for bits, chunk in product((CRC | MARKERS, CRC | MARKERS | MEND, MARKERS), (0, 1, 5)):
         yield config(bits, chunk=chunk) + good_marked
         # the first marker, the second one, and both; the second one in a Write's middle

@@ -672,6 +672,7 @@ static void run_engine(const u8 *s, u32 len)
 	/* 655 ms: a receive is posted in that time, or never */
 	qp->policy.wait_recv = cfg.late;
 	qp->send_imm = cfg.send_imm;
+	qp->version = cfg.rdmac ? RDMAP_RDMAC : RDMAP_IETF;
 	qp->ib.paired = true;
 	qp->ib.rnr_retry = 1;
 	qp->mpa.crc = cfg.crc;
@@ -768,6 +769,7 @@ static void configure(struct fuzz_in *in)
 	bits = fuzz_u8(in);
 	cfg.rtr = bits & (MPA_RTR_SEND | MPA_RTR_WRITE);
 	cfg.send_imm = bits & 128;
+	cfg.rdmac = bits & 64;
 	if (cfg.rtr_read)	/* an initiator expects none */
 		cfg.rtr = 0;
 	cfg.window = fuzz_u16(in);

@@ -63,6 +63,7 @@ static struct config {
 	enum srnic_stream_state end;
 	bool late;		/* receives are posted after the messages that need them */
 	bool send_imm;		/* both ends have offered it */
+	bool rdmac;		/* the stream has version 0 */
 	u8 sleepy;		/* how often something must sleep, of 256 times */
 	u8 rtr;			/* kinds that the peer may send, MPA_RTR_* */
 	u32 window;		/* bytes that TCP buffers at most */
@@ -204,9 +205,9 @@ static enum rdmap_err model_single(const u8 *h, u32 qn)
 	const u8 *rdmap = h + 18;
 
 	if (be32(h + 10) != m.msn[qn])
-		return RDMAP_E_MSN;
+		return qn == 1 ? RDMAP_E_IRRQ_MSN : RDMAP_E_MSN;
 	if (be32(h + 14))
-		return RDMAP_E_MO;
+		return qn == 1 ? RDMAP_E_READ_MO : RDMAP_E_MO;
 	switch (h[1] & 15) {
 	case RDMAP_READ_REQUEST:
 		if (be32(rdmap + 12) && !(cfg.enables & SRNIC_QP_READ_ENABLED))
@@ -229,7 +230,7 @@ static enum rdmap_err model_single(const u8 *h, u32 qn)
 
 static enum rdmap_err model_check(const u8 *h, u32 len, u32 payload)
 {
-	enum rdmap_err err = model_header(h, len);
+	enum rdmap_err err = model_header(h, len, !cfg.rdmac);
 
 	if (err)
 		return err;
@@ -398,11 +399,15 @@ static u32 model_fpdu(u32 pos, u32 limit)
 		return 0;
 	}
 	head = s[2] & 0x80 ? 14 : 18;
-	if (!markers_good(begin, crc_at, length) || len < head) {
+	if (!markers_good(begin, crc_at, length)) {
+		note(&want, FAILED, RDMAP_E_MARKER, 0, 0);
+		return 0;
+	}
+	if (len < head) {
 		note(&want, FAILED, RDMAP_E_FPDU_LENGTH, 0, 0);
 		return 0;
 	}
-	err = model_header(s + 2, len);
+	err = model_header(s + 2, len, !cfg.rdmac);
 	payload = err || headers[s[3] & 15] ? 0 : len - head;
 	if (cfg.fin_sent && (s[3] & 15) != RDMAP_TERMINATE) {
 		if (err || !model_rtr(s + 2, payload, RDMAP_WRITE, MPA_RTR_WRITE)) {

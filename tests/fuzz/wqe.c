@@ -95,7 +95,8 @@ static enum srnic_wc_status model(const struct srnic_sq_caps *caps, const u8 *s,
 		return SRNIC_WC_INVALID_WQE;
 	if (opcode == SRNIC_OP_REG_MR && !caps->privileged)
 		return SRNIC_WC_NOT_PRIVILEGED;
-	if (is_ud(opcode) != caps->ud || (imm && !caps->send_imm))
+	if (is_ud(opcode) != caps->ud || (imm && caps->lacks & SRNIC_MSG_SEND_IMM) ||
+	    ((atomic || opcode == SRNIC_OP_WRITE_IMM) && caps->lacks & SRNIC_MSG_RFC7306))
 		return SRNIC_WC_INVALID_WQE;
 	if (flags > 15 || num_sge > (writes ? caps->max_write_sge : caps->max_sge) ||
 	    (!moves && num_sge))
@@ -173,7 +174,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	u8 bits = fuzz_u8(&in);
 
 	caps.privileged = bits & 1;
-	caps.send_imm = bits & 2;
+	caps.lacks = (bits & 2 ? 0 : SRNIC_MSG_SEND_IMM) | (bits & 8 ? SRNIC_MSG_RFC7306 : 0);
 	caps.ud = bits & 4;
 	caps.max_sge = fuzz_u8(&in) % 33;
 	caps.max_write_sge = fuzz_u8(&in) % 33;

@@ -472,7 +472,7 @@ static void invalidate_error_names(struct kunit *test)
 		{ SRNIC_INV_ACCESS, SRNIC_WC_ACCESS, SRNIC_WC_INVALIDATE,
 		  RDMAP_E_INV_SHARED },
 		{ SRNIC_INV_BOUND, SRNIC_WC_INVALIDATE, SRNIC_WC_INVALIDATE,
-		  RDMAP_E_INV_SHARED },
+		  RDMAP_E_INV_BOUND },
 	};
 	u32 i;
 

@@ -211,6 +211,7 @@ void peer_attach(struct peer *p, struct socket *passive, u16 ird, u16 ord)
 	struct srnic_attach attach = {
 		.initiator = !p->responder,	/* it may send at once */
 		.no_bind = p->no_bind,
+		.rdmac = p->rdmac,
 		.mpa = { .crc = !p->no_crc, .ird = ird, .ord = ord, .rtr = p->rtr,
 			 .tx_markers = p->tx_markers, .rx_markers = p->rx_markers },
 		.stream = srnic_stream_new(passive),
@@ -401,6 +402,13 @@ void peer_send_octets(struct peer *p, const void *data, u32 len)
 	kernel_sendmsg(p->sock, &msg, &vec, 1, len);
 }
 
+/* Invert bit 0 of DV and of RV */
+static void other_version(u8 *ulpdu)
+{
+	ulpdu[0] ^= 0x01;
+	ulpdu[1] ^= 0x40;
+}
+
 /**
  * peer_send - one FPDU, with a good CRC
  * @p: connected
@@ -414,6 +422,8 @@ void peer_send(struct peer *p, const struct ddp_hdr *hdr, const void *data, u32 
 
 	KUNIT_ASSERT_NOT_NULL(p->test, fpdu);
 	p->out.len = ddp_encode(p->out.at, hdr);
+	if (p->rdmac)
+		other_version(p->out.at);
 	octets_add(p->test, &p->out, data, len);
 	if (p->rx_markers)
 		octets_fpdu_marked(p->test, fpdu, &p->out, &p->out_pos);
@@ -536,6 +546,10 @@ int peer_recv(struct peer *p)
 	len = get_unaligned_be16(p->in);
 	p->in_len = len;
 	ddp_decode(p->in + 2, &p->hdr);
+	if (p->rdmac) {
+		p->hdr.version ^= 1;
+		p->hdr.ulp ^= 0x40;
+	}
 	n = p->hdr.tagged ? 14 : 18;
 	KUNIT_ASSERT_GE(p->test, len, n);
 	p->data = p->in + 2 + n;

@@ -69,6 +69,9 @@
  * @wait_recv: a message waits until a receive is posted; set before it is connected
  * @responder: the QP sends nothing before it has heard of the peer; set before it is connected
  * @no_bind: see struct srnic_attach; set before it is connected
+ * @rdmac: the stream has version 0; set before it is connected, with markers. The headers of
+ *	   peer_send(), and @hdr, are those of version 1 all the same: bit 0 of DV and of RV is
+ *	   inverted on the wire
  * @rtr: MPA_RTR_*, which the QP sends first; set before it is connected; 0: none
  * @rcvbuf: for the receive buffer of the QP's socket; set before it is connected; 0: TCP's
  * @in_pos: octets that came, if there are markers among them
@@ -106,6 +109,7 @@ struct peer {
 	bool wait_recv;
 	bool responder;
 	bool no_bind;
+	bool rdmac;
 	u8 rtr;
 	u32 rcvbuf;
 	u32 in_pos;

@@ -61,18 +61,18 @@ static void golden_encode(struct kunit *test)
 {
 	struct rdmap_term term = { };
 
-	term.err = *rdmap_error(RDMAP_E_CRC);
+	term.err = *rdmap_error(RDMAP_E_CRC, RDMAP_IETF);
 	expect_term_fpdu(test, "2/0/02", &term,
 			 "0016 4147 00000000 00000002 00000001 00000000 20020000 7fe42585");
 
 	quote_write(&term);
-	term.err = *rdmap_error(RDMAP_E_TAGGED_STAG);
+	term.err = *rdmap_error(RDMAP_E_TAGGED_STAG, RDMAP_IETF);
 	expect_term_fpdu(test, "1/1/00 with a Write", &term,
 			 "0026 4147 00000000 00000002 00000001 00000000 1100c000 "
 			 BAD_WRITE "4a758b98");
 
 	quote_read_request(test, &term);
-	term.err = *rdmap_error(RDMAP_E_READ_BOUNDS);
+	term.err = *rdmap_error(RDMAP_E_READ_BOUNDS, RDMAP_IETF);
 	expect_term_fpdu(test, "0/1/01 with a Read Request", &term,
 			 "0046 4147 00000000 00000002 00000001 00000000 0101e000 "
 			 SEGMENT READ_REQUEST "15445f4f");
@@ -83,11 +83,12 @@ static void encode_each_error(struct kunit *test)
 {
 	struct rdmap_term term = { };
 	u8 buf[RDMAP_MAX_TERM_LEN];
-	u32 i, len;
+	u32 n, len;
 
 	quote_read_request(test, &term);
-	for (i = 0; i < RDMAP_ERR_COUNT; i++) {
-		const struct rdmap_error *err = rdmap_error(i);
+	for (n = 0; n < RDMAP_VERSIONS * RDMAP_ERR_COUNT; n++) {
+		const u32 i = n / RDMAP_VERSIONS;
+		const struct rdmap_error *err = rdmap_error(i, n % RDMAP_VERSIONS);
 
 		term.err = *err;
 		memset(buf, 0xa5, sizeof(buf));

@@ -43,6 +43,9 @@ static void opcode_table(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, got->hdr_len, row->hdr_len, "%02x", i);
 		KUNIT_EXPECT_EQ_MSG(test, got->payload, row->payload, "%02x", i);
 		KUNIT_EXPECT_EQ_MSG(test, got->imm, row->imm, "%02x", i);
+		/* those of the RDMA Consortium are the first eight */
+		if (got->valid)
+			KUNIT_EXPECT_EQ_MSG(test, got->since, (i & 15) > 7, "%02x", i);
 	}
 }
 
@@ -108,7 +111,88 @@ static const struct {
 	{ RDMAP_E_SRQ,			0, 2, 0x07, 0 },		/* AE-19, SR-24 */
 	{ RDMAP_E_WRITE_DISABLED,	1, 1, 0x00, M | D },		/* E-13, AE-09 */
 	{ RDMAP_E_READ_DISABLED,	0, 1, 0x02, M | D | R },	/* E-20, AE-09 */
+	{ RDMAP_E_IRRQ_MSN,		1, 2, 0x03, M | D },		/* E-06 */
+	{ RDMAP_E_INV_BOUND,		0, 1, 0x09, M | D },		/* E-27 */
+	{ RDMAP_E_MARKER,		2, 0, 0x03, 0 },		/* E-32 */
+	{ RDMAP_E_READ_MO,		1, 2, 0x04, M | D },		/* E-07 */
 };
+
+/* RDMAC verbs Figures 23 and 24: all codes that are printed there */
+static const struct {
+	enum rdmap_err err;
+	u16 code;
+	u16 hdrct;
+} rdmac_errors[] = {
+	{ RDMAP_E_RQ_LOCAL,		0x0000, 0 },
+	{ RDMAP_E_TOO_LONG,		0x0000, 0 },
+	{ RDMAP_E_INV_STAG,		0x0100, M | D },
+	{ RDMAP_E_INV_SHARED,		0x0102, M | D },
+	{ RDMAP_E_INV_STREAM,		0x0103, M | D },
+	{ RDMAP_E_INV_BOUND,		0x0109, M | D },
+	{ RDMAP_E_LOCAL_WR,		0x0000, 0 },
+	{ RDMAP_E_FPDU_LENGTH,		0x1000, 0 },
+	{ RDMAP_E_CRC,			0x0202, 0 },
+	{ RDMAP_E_MARKER,		0x0203, 0 },
+	{ RDMAP_E_DDP_VERSION_TAGGED,	0x1206, M | D },
+	{ RDMAP_E_DDP_VERSION_UNTAGGED,	0x1206, M | D },
+	{ RDMAP_E_RDMAP_VERSION,	0x0205, M | D },
+	{ RDMAP_E_OPCODE,		0x0206, M | D },
+	{ RDMAP_E_RESP_UNEXPECTED,	0x0206, M | D },
+	{ RDMAP_E_QN,			0x1201, M | D },
+	{ RDMAP_E_READ_DISABLED,	0x1201, M | D },
+	{ RDMAP_E_NO_L_BIT,		0x0207, M | D },
+	{ RDMAP_E_TAGGED_STAG,		0x1100, M | D },
+	{ RDMAP_E_RESP_STAG,		0x1100, M | D },
+	{ RDMAP_E_TAGGED_BOUNDS,	0x1101, M | D },
+	{ RDMAP_E_RESP_RANGE,		0x1101, M | D },
+	{ RDMAP_E_TAGGED_ACCESS,	0x1102, M | D },
+	{ RDMAP_E_WRITE_DISABLED,	0x1102, M | D },
+	{ RDMAP_E_TAGGED_STREAM,	0x1102, M | D },
+	{ RDMAP_E_TAGGED_WRAP,		0x1103, M | D },
+	{ RDMAP_E_BAD_CLOSE,		0x0207, 0 },
+	{ RDMAP_E_NO_RQE,		0x1202, M | D },
+	{ RDMAP_E_MSN,			0x1202, M | D },
+	{ RDMAP_E_READ_STAG,		0x0100, M | D | R },
+	{ RDMAP_E_READ_REVOKED,		0x0100, M | D | R },
+	{ RDMAP_E_READ_BOUNDS,		0x0101, M | D | R },
+	{ RDMAP_E_READ_ACCESS,		0x0102, M | D | R },
+	{ RDMAP_E_READ_STREAM,		0x0103, M | D | R },
+	{ RDMAP_E_READ_WRAP,		0x0104, M | D | R },
+	{ RDMAP_E_IRD,			0x1203, M | D },
+	{ RDMAP_E_IRRQ_MSN,		0x1203, M | D },
+	{ RDMAP_E_CQ_OVERFLOW,		0x0207, 0 },
+	{ RDMAP_E_RQ_CQ_OVERFLOW,	0x0207, 0 },
+	{ RDMAP_E_SRQ,			0x0207, 0 },
+};
+
+static u16 code_of(const struct rdmap_error *err)
+{
+	return err->layer << 12 | err->etype << 8 | err->code;
+}
+
+/* In version 0 the codes of the verbs, and where these have none those of the RFCs */
+static void rdmac_error_table(struct kunit *test)
+{
+	DECLARE_BITMAP(printed, RDMAP_ERR_COUNT) = { };
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rdmac_errors); i++) {
+		const struct rdmap_error *got = rdmap_error(rdmac_errors[i].err, RDMAP_RDMAC);
+
+		KUNIT_EXPECT_EQ_MSG(test, code_of(got), rdmac_errors[i].code, "row %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, got->hdrct, rdmac_errors[i].hdrct, "row %u", i);
+		set_bit(rdmac_errors[i].err, printed);
+	}
+	for (i = 0; i < RDMAP_ERR_COUNT; i++) {
+		const struct rdmap_error *got = rdmap_error(i, RDMAP_RDMAC);
+		const struct rdmap_error *ietf = rdmap_error(i, RDMAP_IETF);
+
+		if (test_bit(i, printed))
+			continue;
+		KUNIT_EXPECT_EQ_MSG(test, code_of(got), code_of(ietf), "error %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, got->hdrct, ietf->hdrct, "error %u", i);
+	}
+}
 
 static void error_table(struct kunit *test)
 {
@@ -117,7 +201,7 @@ static void error_table(struct kunit *test)
 	/* each error once */
 	KUNIT_EXPECT_EQ(test, ARRAY_SIZE(errors), RDMAP_ERR_COUNT - 1);
 	for (i = 0; i < ARRAY_SIZE(errors); i++) {
-		const struct rdmap_error *got = rdmap_error(errors[i].err);
+		const struct rdmap_error *got = rdmap_error(errors[i].err, RDMAP_IETF);
 
 		KUNIT_EXPECT_EQ_MSG(test, errors[i].err, i + 1, "row %u", i);
 		KUNIT_EXPECT_EQ_MSG(test, got->layer, errors[i].layer, "row %u", i);
@@ -136,9 +220,11 @@ static void error_outside(struct kunit *test)
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(outside); i++) {
-		const struct rdmap_error *got = rdmap_error(outside[i]);
+		const struct rdmap_error *got = rdmap_error(outside[i], RDMAP_IETF);
 
-		KUNIT_EXPECT_PTR_EQ(test, got, rdmap_error(RDMAP_OK));
+		KUNIT_EXPECT_PTR_EQ(test, got, rdmap_error(RDMAP_OK, RDMAP_IETF));
+		KUNIT_EXPECT_PTR_EQ(test, rdmap_error(outside[i], RDMAP_RDMAC),
+				    rdmap_error(RDMAP_OK, RDMAP_RDMAC));
 		KUNIT_EXPECT_EQ(test, got->layer, 0);
 		KUNIT_EXPECT_EQ(test, got->etype, 0);
 		KUNIT_EXPECT_EQ(test, got->code, 0);
@@ -170,7 +256,7 @@ static void error_registry(struct kunit *test)
 	u32 err, i;
 
 	for (err = 0; err < RDMAP_ERR_COUNT; err++) {
-		const struct rdmap_error *got = rdmap_error(err);
+		const struct rdmap_error *got = rdmap_error(err, RDMAP_IETF);
 		bool known = false;
 
 		for (i = 0; i < ARRAY_SIZE(registry); i++)
@@ -281,6 +367,43 @@ static const struct {
 		"00000007 000000000000002a",
 		"001e 414b 00000000 00000003 00000001 00000000 00000007 000000000000002a 4d18fffb",
 		RDMAP_OK,
+	}, {
+		"Write of version 0",
+		{ .tagged = true, .last = true, .ulp = 0x00, .stag = 0x11223344,
+		  .to = 0x100000002 },
+		"01020304",
+		"0012 c000 11223344 0000000100000002 01020304 cfa2d9c2",
+		RDMAP_E_DDP_VERSION_TAGGED,
+	}, {
+		"Read Request of version 0",
+		{ .last = true, .ulp = 0x01, .qn = 1, .msn = 1 },
+		READ_REQUEST,
+		"002e 4001 00000000 00000001 00000001 00000000 " READ_REQUEST "4f6173f4",
+		RDMAP_E_DDP_VERSION_UNTAGGED,
+	}, {
+		"Read Response of version 0",
+		{ .tagged = true, .last = true, .ulp = 0x02, .stag = 0xa1a2a3a4, .to = 0x1000 },
+		"616263",
+		"0011 c002 a1a2a3a4 0000000000001000 616263 00 28ef2091",
+		RDMAP_E_DDP_VERSION_TAGGED,
+	}, {
+		"Send of version 0",
+		{ .last = true, .ulp = 0x03, .msn = 1 },
+		"5a",
+		"0013 4003 00000000 00000000 00000001 00000000 5a 000000 f4c3cdf4",
+		RDMAP_E_DDP_VERSION_UNTAGGED,
+	}, {
+		"Send with SE and Invalidate of version 0",
+		{ .last = true, .ulp = 0x06, .inv_stag = 0x55667788, .msn = 4 },
+		"",
+		"0012 4006 55667788 00000000 00000004 00000000 e621b671",
+		RDMAP_E_DDP_VERSION_UNTAGGED,
+	}, {
+		"Terminate 0x0202 of version 0",
+		{ .last = true, .ulp = 0x07, .qn = 2, .msn = 1 },
+		"02020000",
+		"0016 4007 00000000 00000002 00000001 00000000 02020000 92ddd9fd",
+		RDMAP_E_DDP_VERSION_UNTAGGED,
 	},
 };
 
@@ -318,8 +441,11 @@ static void golden_decode(struct kunit *test)
 							      o->len - 4)),
 				    "%s", golden[i].what);
 		ddp_decode(o->at + 2, &hdr);
-		KUNIT_EXPECT_EQ_MSG(test, rdmap_check_hdr(&hdr, len), golden[i].check,
+		KUNIT_EXPECT_EQ_MSG(test, rdmap_check_hdr(&hdr, len, RDMAP_IETF), golden[i].check,
 				    "%s", golden[i].what);
+		if (!golden[i].hdr.version)
+			KUNIT_EXPECT_EQ_MSG(test, rdmap_check_hdr(&hdr, len, RDMAP_RDMAC),
+					    RDMAP_OK, "%s", golden[i].what);
 	}
 }
 
@@ -408,43 +534,51 @@ static u32 good_length(u32 opcode)
 	return 46;
 }
 
-/* Each RDMAP control octet, DDP version, T and QN, with a valid length */
-static void check_header(struct kunit *test)
+/* Each RDMAP control octet, DDP version, T and QN, with a valid length, on a stream of @version */
+static void check_headers_on(struct kunit *test, enum rdmap_version version)
 {
 	static const u32 qns[] = { 0, 1, 2, 3, 4, 0x100, 0x10000, 0x80000000, 0xffffffff };
-	u32 ulp, version, q, tagged;
+	u32 last_qn = version ? 3 : 2, last_opcode = version ? 15 : 7;
+	u32 ulp, dv, q, tagged;
 
 	for (tagged = 0; tagged < 2; tagged++) {
-		for (version = 0; version < 4; version++) {
+		for (dv = 0; dv < 4; dv++) {
 			for (ulp = 0; ulp <= 0xff; ulp++) {
 				for (q = 0; q < ARRAY_SIZE(qns); q++) {
 					struct ddp_hdr hdr = {
 						.tagged = tagged, .last = true,
-						.version = version, .ulp = ulp,
+						.version = dv, .ulp = ulp,
 						.qn = qns[q], .inv_stag = 0xdeadbeef,
 					};
 					enum rdmap_err want, got;
 
-					if (version != 1)
+					if (dv != version)
 						want = tagged ? RDMAP_E_DDP_VERSION_TAGGED :
 								RDMAP_E_DDP_VERSION_UNTAGGED;
-					else if (!tagged && qns[q] > 3)
+					else if (!tagged && qns[q] > last_qn)
 						want = RDMAP_E_QN;
-					else if (ulp >> 6 != 1)
+					else if (ulp >> 6 != version)
 						want = RDMAP_E_RDMAP_VERSION;
-					else if (!opcode_on_queue(ulp & 15, tagged, qns[q]))
+					else if ((ulp & 15) > last_opcode ||
+						 !opcode_on_queue(ulp & 15, tagged, qns[q]))
 						want = RDMAP_E_OPCODE;
 					else
 						want = RDMAP_OK;
-					got = rdmap_check_hdr(&hdr, good_length(ulp & 15));
+					got = rdmap_check_hdr(&hdr, good_length(ulp & 15), version);
 					if (got != want)
-						KUNIT_FAIL(test, "%u DV %u %02x QN %u: %u, not %u",
-							   tagged, version, ulp, qns[q],
+						KUNIT_FAIL(test, "%u: %u DV %u %02x QN %u: %u, not %u",
+							   version, tagged, dv, ulp, qns[q],
 							   got, want);
 				}
 			}
 		}
 	}
+}
+
+static void check_header(struct kunit *test)
+{
+	check_headers_on(test, RDMAP_IETF);
+	check_headers_on(test, RDMAP_RDMAC);
 }
 
 /* Reserved bits of the control octet are ignored (CTL-7), so is Invalidate STag (CTL-8) */
@@ -454,11 +588,11 @@ static void check_ignores(struct kunit *test)
 		.last = true, .version = 1, .ulp = 0x73, .inv_stag = 0xdeadbeef, .msn = 1,
 	};
 
-	KUNIT_EXPECT_EQ(test, rdmap_check_hdr(&hdr, 18), RDMAP_OK);
+	KUNIT_EXPECT_EQ(test, rdmap_check_hdr(&hdr, 18, RDMAP_IETF), RDMAP_OK);
 	hdr.ulp = 0x53;
-	KUNIT_EXPECT_EQ(test, rdmap_check_hdr(&hdr, 18), RDMAP_OK);
+	KUNIT_EXPECT_EQ(test, rdmap_check_hdr(&hdr, 18, RDMAP_IETF), RDMAP_OK);
 	hdr.ulp = 0x63;
-	KUNIT_EXPECT_EQ(test, rdmap_check_hdr(&hdr, 18), RDMAP_OK);
+	KUNIT_EXPECT_EQ(test, rdmap_check_hdr(&hdr, 18, RDMAP_IETF), RDMAP_OK);
 }
 
 static enum rdmap_err want_length(u32 opcode, u32 len)
@@ -491,13 +625,13 @@ static void check_length(struct kunit *test)
 		};
 
 		for (len = 0; len <= 65535; len++) {
-			enum rdmap_err got = rdmap_check_hdr(&hdr, len);
+			enum rdmap_err got = rdmap_check_hdr(&hdr, len, RDMAP_IETF);
 
 			if (got != want_length(opcode, len))
 				KUNIT_FAIL(test, "opcode %u, %u octets: %u, not %u",
 					   opcode, len, got, want_length(opcode, len));
 		}
-		KUNIT_EXPECT_EQ(test, rdmap_check_hdr(&hdr, 0xffffffff),
+		KUNIT_EXPECT_EQ(test, rdmap_check_hdr(&hdr, 0xffffffff, RDMAP_IETF),
 				want_length(opcode, 0xffffffff));
 	}
 }
@@ -514,7 +648,7 @@ static void check_last(struct kunit *test)
 			.ulp = 0x40 | opcode, .qn = queue[opcode], .msn = 1,
 		};
 
-		KUNIT_EXPECT_EQ_MSG(test, rdmap_check_hdr(&hdr, good_length(opcode)),
+		KUNIT_EXPECT_EQ_MSG(test, rdmap_check_hdr(&hdr, good_length(opcode), RDMAP_IETF),
 				    opcode == 1 || opcode >= 7 ? RDMAP_E_NO_L_BIT : RDMAP_OK,
 				    "opcode %u", opcode);
 	}
@@ -525,38 +659,39 @@ static void check_precedence(struct kunit *test)
 {
 	struct ddp_hdr hdr = { .version = 2, .ulp = 0x8f, .qn = 9 };
 
-	KUNIT_EXPECT_EQ(test, rdmap_check_hdr(&hdr, 17), RDMAP_E_FPDU_LENGTH);
-	KUNIT_EXPECT_EQ(test, rdmap_check_hdr(&hdr, 18), RDMAP_E_DDP_VERSION_UNTAGGED);
+	KUNIT_EXPECT_EQ(test, rdmap_check_hdr(&hdr, 17, RDMAP_IETF), RDMAP_E_FPDU_LENGTH);
+	KUNIT_EXPECT_EQ(test, rdmap_check_hdr(&hdr, 18, RDMAP_IETF), RDMAP_E_DDP_VERSION_UNTAGGED);
 	hdr.version = 1;
-	KUNIT_EXPECT_EQ(test, rdmap_check_hdr(&hdr, 18), RDMAP_E_QN);
+	KUNIT_EXPECT_EQ(test, rdmap_check_hdr(&hdr, 18, RDMAP_IETF), RDMAP_E_QN);
 	hdr.qn = 1;
-	KUNIT_EXPECT_EQ(test, rdmap_check_hdr(&hdr, 18), RDMAP_E_RDMAP_VERSION);
+	KUNIT_EXPECT_EQ(test, rdmap_check_hdr(&hdr, 18, RDMAP_IETF), RDMAP_E_RDMAP_VERSION);
 	hdr.ulp = 0x4f;
-	KUNIT_EXPECT_EQ(test, rdmap_check_hdr(&hdr, 18), RDMAP_E_OPCODE);
+	KUNIT_EXPECT_EQ(test, rdmap_check_hdr(&hdr, 18, RDMAP_IETF), RDMAP_E_OPCODE);
 	hdr.ulp = 0x41;
-	KUNIT_EXPECT_EQ(test, rdmap_check_hdr(&hdr, 18), RDMAP_E_READ_SHORT);
-	KUNIT_EXPECT_EQ(test, rdmap_check_hdr(&hdr, 47), RDMAP_E_READ_LONG);
-	KUNIT_EXPECT_EQ(test, rdmap_check_hdr(&hdr, 46), RDMAP_E_NO_L_BIT);
+	KUNIT_EXPECT_EQ(test, rdmap_check_hdr(&hdr, 18, RDMAP_IETF), RDMAP_E_READ_SHORT);
+	KUNIT_EXPECT_EQ(test, rdmap_check_hdr(&hdr, 47, RDMAP_IETF), RDMAP_E_READ_LONG);
+	KUNIT_EXPECT_EQ(test, rdmap_check_hdr(&hdr, 46, RDMAP_IETF), RDMAP_E_NO_L_BIT);
 	hdr.last = true;
-	KUNIT_EXPECT_EQ(test, rdmap_check_hdr(&hdr, 46), RDMAP_OK);
+	KUNIT_EXPECT_EQ(test, rdmap_check_hdr(&hdr, 46, RDMAP_IETF), RDMAP_OK);
 
 	hdr.tagged = true;
 	hdr.version = 0;
 	hdr.ulp = 0x8f;
 	hdr.last = false;
-	KUNIT_EXPECT_EQ(test, rdmap_check_hdr(&hdr, 13), RDMAP_E_FPDU_LENGTH);
-	KUNIT_EXPECT_EQ(test, rdmap_check_hdr(&hdr, 14), RDMAP_E_DDP_VERSION_TAGGED);
+	KUNIT_EXPECT_EQ(test, rdmap_check_hdr(&hdr, 13, RDMAP_IETF), RDMAP_E_FPDU_LENGTH);
+	KUNIT_EXPECT_EQ(test, rdmap_check_hdr(&hdr, 14, RDMAP_IETF), RDMAP_E_DDP_VERSION_TAGGED);
 	hdr.version = 1;
-	KUNIT_EXPECT_EQ(test, rdmap_check_hdr(&hdr, 14), RDMAP_E_RDMAP_VERSION);
+	KUNIT_EXPECT_EQ(test, rdmap_check_hdr(&hdr, 14, RDMAP_IETF), RDMAP_E_RDMAP_VERSION);
 	hdr.ulp = 0x43;
-	KUNIT_EXPECT_EQ(test, rdmap_check_hdr(&hdr, 14), RDMAP_E_OPCODE);
+	KUNIT_EXPECT_EQ(test, rdmap_check_hdr(&hdr, 14, RDMAP_IETF), RDMAP_E_OPCODE);
 	hdr.ulp = 0x40;
-	KUNIT_EXPECT_EQ(test, rdmap_check_hdr(&hdr, 14), RDMAP_OK);
+	KUNIT_EXPECT_EQ(test, rdmap_check_hdr(&hdr, 14, RDMAP_IETF), RDMAP_OK);
 }
 
 static struct kunit_case rdmap_cases[] = {
 	KUNIT_CASE(opcode_table),
 	KUNIT_CASE(error_table),
+	KUNIT_CASE(rdmac_error_table),
 	KUNIT_CASE(error_outside),
 	KUNIT_CASE(error_registry),
 	KUNIT_CASE(golden_encode),

@@ -37,14 +37,20 @@ struct in {
 	struct srnic_tpte *good;
 };
 
-static struct in in_open(struct kunit *test)
+/* @rdmac: a stream of version 0, which has markers */
+static struct in in_open_as(struct kunit *test, bool rdmac)
 {
 	u8 *all = kunit_kzalloc(test, 3 * SIZE, GFP_KERNEL);	/* outlives the QP */
 	struct srnic_tpte *tpte;
 	struct in in;
 
 	KUNIT_ASSERT_NOT_NULL(test, all);
-	in.p = peer_open(test, 2, 2);
+	in.p = peer_idle(test);
+	in.p->rdmac = rdmac;
+	in.p->tx_markers = rdmac;
+	in.p->rx_markers = rdmac;
+	peer_connect(in.p, 2, 2);
+	KUNIT_ASSERT_EQ(test, srnic_qp_state(in.p->qp), SRNIC_QP_RTS);
 	memset(all, 0xa5, 3 * SIZE);
 	in.mem = all + SIZE;
 	in.good = peer_region(in.p, in.p->pd, in.mem, SIZE, ALL);
@@ -58,6 +64,11 @@ static struct in in_open(struct kunit *test)
 	in.stag[FOREIGN] = peer_region(in.p, fake_pd(test, in.p->dev), in.mem, SIZE, ALL)->stag;
 	in.stag[NO_RIGHT] = peer_region(in.p, in.p->pd, in.mem, SIZE, LR | LW | SINK)->stag;
 	return in;
+}
+
+static struct in in_open(struct kunit *test)
+{
+	return in_open_as(test, false);
 }
 
 static struct octets *octets_new(struct kunit *test)
@@ -89,7 +100,10 @@ static void expect_failed(struct kunit *test, struct in *in, const char *what, u
 			    "%s", what);
 }
 
-/* RDMAC verbs Figure 24 with the codes of the RFCs; AE-08 to AE-11, MM-10, MR-16, TM-09 */
+/*
+ * RDMAC verbs Figure 24, with the codes of the RFCs, and in version 0 its own; AE-08 to AE-11,
+ * AE-15, AE-17, MM-10, MR-16, TM-09
+ */
 static void bad_segments(struct kunit *test)
 {
 	static const struct {
@@ -100,49 +114,52 @@ static void bad_segments(struct kunit *test)
 		u32 len;
 		u8 disable;
 		u16 code;
+		u16 rdmac;		/* the code in version 0 */
 		int event;
 	} rows[] = {
-		{ "unknown STag", HDR_WRITE(0, 0), WRONG_INDEX, 0, 8, 0, 0x1100, ACCESS },
-		{ "wrong key", HDR_WRITE(0, 0), WRONG_KEY, 0, 8, 0, 0x1100, ACCESS },
-		{ "STag 0", HDR_WRITE(0, 0), ZERO, 0, 8, 0, 0x1100, ACCESS },
-		{ "Invalid STag", HDR_WRITE(0, 0), INVALID, 0, 8, 0, 0x1100, ACCESS },
-		{ "another PD", HDR_WRITE(0, 0), FOREIGN, 0, 8, 0, 0x1102, ACCESS },
-		{ "no Remote Write", HDR_WRITE(0, 0), NO_RIGHT, 0, 8, 0, 0x1100, ACCESS },
+		{ "unknown STag", HDR_WRITE(0, 0), WRONG_INDEX, 0, 8, 0, 0x1100, 0x1100, ACCESS },
+		{ "wrong key", HDR_WRITE(0, 0), WRONG_KEY, 0, 8, 0, 0x1100, 0x1100, ACCESS },
+		{ "STag 0", HDR_WRITE(0, 0), ZERO, 0, 8, 0, 0x1100, 0x1100, ACCESS },
+		{ "Invalid STag", HDR_WRITE(0, 0), INVALID, 0, 8, 0, 0x1100, 0x1100, ACCESS },
+		{ "another PD", HDR_WRITE(0, 0), FOREIGN, 0, 8, 0, 0x1102, 0x1102, ACCESS },
+		{ "no Remote Write", HDR_WRITE(0, 0), NO_RIGHT, 0, 8, 0, 0x1100, 0x1102, ACCESS },
 		{ "Write not enabled", HDR_WRITE(0, 0), GOOD, 0, 8, SRNIC_QP_WRITE_ENABLED,
-		  0x1100, ACCESS },
-		{ "past the end", HDR_WRITE(0, 0), GOOD, SIZE - 7, 8, 0, 0x1101, ACCESS },
-		{ "before the start", HDR_WRITE(0, 0), GOOD, -1, 8, 0, 0x1101, ACCESS },
+		  0x1100, 0x1102, ACCESS },
+		{ "past the end", HDR_WRITE(0, 0), GOOD, SIZE - 7, 8, 0, 0x1101, 0x1101, ACCESS },
+		{ "before the start", HDR_WRITE(0, 0), GOOD, -1, 8, 0, 0x1101, 0x1101, ACCESS },
 		{ "DDP version", { .tagged = true, .last = true, .version = 2,
-		  .ulp = ULP_WRITE }, GOOD, 0, 8, 0, 0x1104, FATAL },
+		  .ulp = ULP_WRITE }, GOOD, 0, 8, 0, 0x1104, 0x1206, FATAL },
 		{ "DDP version, untagged", { .last = true, .ulp = ULP_SEND, .msn = 1 },
-		  GOOD, 0, 8, 0, 0x1206, FATAL },
+		  GOOD, 0, 8, 0, 0x1206, 0x1206, FATAL },
 		{ "RDMAP version", { .last = true, .version = 1, .ulp = 0x83, .msn = 1 },
-		  GOOD, 0, 8, 0, 0x0205, FATAL },
+		  GOOD, 0, 8, 0, 0x0205, 0x0205, FATAL },
 		{ "opcode", { .last = true, .version = 1, .ulp = 0x4f, .msn = 1 },
-		  GOOD, 0, 8, 0, 0x0206, FATAL },
+		  GOOD, 0, 8, 0, 0x0206, 0x0206, FATAL },
 		{ "Send, tagged", { .tagged = true, .last = true, .version = 1,
-		  .ulp = ULP_SEND }, GOOD, 0, 8, 0, 0x0206, FATAL },
-		{ "Read Response not asked for", HDR_READ_RESP(0, 0), GOOD, 0, 8, 0, 0x0206,
+		  .ulp = ULP_SEND }, GOOD, 0, 8, 0, 0x0206, 0x0206, FATAL },
+		{ "Read Response not asked for", HDR_READ_RESP(0, 0), GOOD, 0, 8, 0, 0x0206, 0x0206,
 		  FATAL },
 		{ "queue number", { .last = true, .version = 1, .ulp = ULP_SEND, .qn = 7,
-		  .msn = 1 }, GOOD, 0, 8, 0, 0x1201, FATAL },
-		{ "Send's MSN skips one", HDR_SEND(2), GOOD, 0, 8, 0, 0x1203, FATAL },
-		{ "Send's MSN of the past", HDR_SEND(0), GOOD, 0, 8, 0, 0x1203, FATAL },
+		  .msn = 1 }, GOOD, 0, 8, 0, 0x1201, 0x1201, FATAL },
+		{ "Send's MSN skips one", HDR_SEND(2), GOOD, 0, 8, 0, 0x1203, 0x1202, FATAL },
+		{ "Send's MSN of the past", HDR_SEND(0), GOOD, 0, 8, 0, 0x1203, 0x1202, FATAL },
 		{ "Send's MO", { .last = true, .version = 1, .ulp = ULP_SEND, .msn = 1,
-		  .mo = 4 }, GOOD, 0, 8, 0, 0x1204, FATAL },
+		  .mo = 4 }, GOOD, 0, 8, 0, 0x1204, 0x1204, FATAL },
 		{ "Read Request of many segments", { .version = 1, .ulp = ULP_READ_REQ,
-		  .qn = 1, .msn = 1 }, GOOD, 0, 28, 0, 0x0207, REQ },
-		{ "Read Request too small", HDR_READ_REQ(1), GOOD, 0, 27, 0, 0x02ff, REQ },
-		{ "Read Request too large", HDR_READ_REQ(1), GOOD, 0, 29, 0, 0x1205, REQ },
+		  .qn = 1, .msn = 1 }, GOOD, 0, 28, 0, 0x0207, 0x0207, REQ },
+		{ "Read Request too small", HDR_READ_REQ(1), GOOD, 0, 27, 0, 0x02ff, 0x02ff, REQ },
+		{ "Read Request too large", HDR_READ_REQ(1), GOOD, 0, 29, 0, 0x1205, 0x1205, REQ },
 		{ "Read Request's MO", { .last = true, .version = 1, .ulp = ULP_READ_REQ,
-		  .qn = 1, .msn = 1, .mo = 28 }, GOOD, 0, 28, 0, 0x1204, FATAL },
-		{ "Read Request's MSN skips one", HDR_READ_REQ(2), GOOD, 0, 28, 0, 0x1203, FATAL },
+		  .qn = 1, .msn = 1, .mo = 28 }, GOOD, 0, 28, 0, 0x1204, 0x1204, REQ },
+		{ "Read Request's MSN skips one", HDR_READ_REQ(2), GOOD, 0, 28, 0, 0x1203, 0x1203,
+		  REQ },
 	};
 	static const u8 data[32] = { 1, 2, 3, 4 };
-	u32 i;
+	u32 n;
 
-	for (i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct in in = in_open(test);
+	for (n = 0; n < 2 * ARRAY_SIZE(rows); n++) {
+		const u32 i = n / 2, rdmac = n % 2;
+		struct in in = in_open_as(test, rdmac);
 		struct ib_sge sge = peer_sge(in.good, 0, 64);
 		struct ddp_hdr hdr = rows[i].hdr;
 
@@ -154,7 +171,8 @@ static void bad_segments(struct kunit *test)
 		peer_post_recv(in.p, 1, &sge);
 		peer_post_recv(in.p, 2, &sge);
 		peer_send(in.p, &hdr, data, rows[i].len);
-		expect_failed(test, &in, rows[i].what, rows[i].code, M | D, rows[i].event);
+		expect_failed(test, &in, rows[i].what, rdmac ? rows[i].rdmac : rows[i].code, M | D,
+			      rows[i].event);
 		peer_flushes(in.p, in.p->rcq, 1, 2);
 		expect_untouched(test, &in, rows[i].what);
 	}
@@ -320,6 +338,125 @@ static void too_many_reads(struct kunit *test)
 	vfree(big);
 }
 
+/* AE-09, AE-16, AE-17, RD-08 in version 0: Read Requests */
+static void rdmac_reads(struct kunit *test)
+{
+	static const struct {
+		const char *what;
+		enum target target;
+		s64 off;
+		u8 disable;
+		u16 code;
+		u16 hdrct;
+	} rows[] = {
+		{ "unknown STag", WRONG_INDEX, 0, 0, 0x0100, M | D | R },
+		{ "past the end", GOOD, SIZE - 7, 0, 0x0101, M | D | R },
+		{ "no Remote Read", NO_RIGHT, 0, 0, 0x0102, M | D | R },
+		{ "another PD", FOREIGN, 0, 0, 0x0103, M | D | R },
+		{ "Read not enabled", GOOD, 0, SRNIC_QP_READ_ENABLED, 0x1201, M | D },
+	};
+	struct in in;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		in = in_open_as(test, true);
+		in.p->qp->enables &= ~rows[i].disable;
+		peer_read_request(in.p, 1, 0x1234, 0, 8, in.stag[rows[i].target],
+				  in.good->base + rows[i].off);
+		expect_failed(test, &in, rows[i].what, rows[i].code, rows[i].hdrct, ACCESS);
+	}
+	in = in_open_as(test, true);
+	peer_read_request(in.p, 1, 0x1234, 0, 9, in.stag[GOOD], ~0ULL - 7);
+	expect_failed(test, &in, "wrap", 0x0104, M | D | R, ACCESS);
+
+	in = in_open_as(test, true);
+	in.p->qp->mpa.ird = 0;
+	peer_read_request(in.p, 1, 1, 0, 8, in.stag[GOOD], in.good->base);
+	expect_failed(test, &in, "IRD 0", 0x1203, M | D, REQ);
+}
+
+/* AE-11, AE-15, TC-02 in version 0: Writes that wrap, and Sends without room */
+static void rdmac_room(struct kunit *test)
+{
+	struct in in = in_open_as(test, true);
+	struct ddp_hdr write = HDR_WRITE(in.stag[GOOD], ~0ULL - 6), send = HDR_SEND(1);
+	struct ib_sge sge;
+
+	peer_send(in.p, &write, "12345678", 8);
+	expect_failed(test, &in, "wrap", 0x1103, M | D, ACCESS);
+
+	in = in_open_as(test, true);
+	peer_send(in.p, &send, "12345678", 8);
+	expect_failed(test, &in, "no receive WR", 0x1202, M | D, FATAL);
+
+	in = in_open_as(test, true);
+	sge = peer_sge(in.good, 0, 7);
+	peer_post_recv(in.p, 10, &sge);
+	peer_send(in.p, &send, "12345678", 8);
+	peer_wc(in.p, in.p->rcq, 10, SRNIC_WC_INVALID_LENGTH);
+	expect_failed(test, &in, "too short", 0x0000, 0, BY_WC);
+}
+
+/* AE-07 in version 0: CRC, a length without room for a header, a marker that points elsewhere */
+static void rdmac_fpdus(struct kunit *test)
+{
+	static const struct {
+		const char *what;
+		const char *fpdu;
+		u16 code;
+	} rows[] = {
+		{ "CRC", "00000000 0012 4003 00000000 00000000 00000001 00000000 00000000",
+		  0x0202 },
+		{ "shorter than its header", "00000000 0003 c000 00 000000 382c6981",
+		  0x1000 },
+		{ "marker", "00000004 0012 4003 00000000 00000000 00000001 00000000 100ce379",
+		  0x0203 },
+	};
+	struct octets *fpdu = octets_new(test);
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct in in = in_open_as(test, true);
+
+		octets_from_hex(test, fpdu, rows[i].fpdu);
+		peer_send_octets(in.p, fpdu->at, fpdu->len);
+		expect_failed(test, &in, rows[i].what, rows[i].code, 0, FATAL);
+	}
+}
+
+/* A stream of version 0, and its octets; it has no message for some WRs (RFC 7306) */
+static void rdmac_stream(struct kunit *test)
+{
+	struct in in = in_open_as(test, true);
+	struct ib_sge sge = peer_sge(in.good, 0, 1), sink = peer_sge(in.good, 64, 8);
+	struct ddp_hdr send = HDR_SEND(1), write = HDR_WRITE(in.stag[GOOD], in.good->base);
+
+	peer_post_recv(in.p, 1, &sink);
+	peer_send(in.p, &write, "Z", 1);
+	peer_send(in.p, &send, "12345678", 8);
+	KUNIT_EXPECT_EQ(test, peer_wc(in.p, in.p->rcq, 1, SRNIC_WC_SUCCESS).byte_len, 8);
+	KUNIT_EXPECT_EQ(test, memcmp(in.mem + 64, "12345678", 8), 0);
+	KUNIT_EXPECT_EQ(test, peer_post(in.p, IB_WR_SEND, 2, IB_SEND_SIGNALED, &sge, 0, 0), 0);
+	peer_expect(in.p, ULP_SEND, 1);
+	octets_expect(test, "Send", in.p->in, 28,
+		      "0013 4003 00000000 00000000 00000001 00000000 5a 000000 73e8ff87");
+	peer_wc(in.p, in.p->scq, 2, SRNIC_WC_SUCCESS);
+	peer_read_request(in.p, 1, 0x777, 0x5000, 1, in.stag[GOOD], in.good->base);
+	peer_expect(in.p, ULP_READ_RESP, 1);
+	KUNIT_EXPECT_EQ(test, in.p->data[0], 'Z');
+	KUNIT_EXPECT_EQ(test, peer_post(in.p, IB_WR_RDMA_READ, 3, IB_SEND_SIGNALED, &sge, 0, 5), 0);
+	peer_expect(in.p, ULP_READ_REQ, 28);
+	write.ulp = ULP_READ_RESP;
+	peer_send(in.p, &write, "Y", 1);
+	peer_wc(in.p, in.p->scq, 3, SRNIC_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, in.mem[0], 'Y');
+
+	KUNIT_EXPECT_EQ(test, peer_post(in.p, IB_WR_RDMA_WRITE_WITH_IMM, 4, IB_SEND_SIGNALED, &sge,
+					0, 5), 0);
+	peer_wc(in.p, in.p->scq, 4, SRNIC_WC_INVALID_WQE);
+	expect_failed(test, &in, "Write with immediate data", 0x0000, 0, BY_WC);
+}
+
 /*
  * TC-02, CP-09, MR-14, ST-23: the receive WR completes with the error, the others are flushed; no
  * event
@@ -416,27 +553,29 @@ static void bad_invalidates(struct kunit *test)
 		u8 enables;
 		u32 windows;
 		u16 code;
+		u16 rdmac;		/* the code in version 0 */
 		enum srnic_wc_status want;
 		enum ib_wc_status verbs;
 	} rows[] = {
-		{ "unknown STag", WRONG_INDEX, 3, 0, 0x0209, SRNIC_WC_INVALID_STAG,
+		{ "unknown STag", WRONG_INDEX, 3, 0, 0x0209, 0x0100, SRNIC_WC_INVALID_STAG,
 		  IB_WC_LOC_PROT_ERR },
-		{ "wrong key", WRONG_KEY, 3, 0, 0x0209, SRNIC_WC_INVALID_STAG,
+		{ "wrong key", WRONG_KEY, 3, 0, 0x0209, 0x0100, SRNIC_WC_INVALID_STAG,
 		  IB_WC_LOC_PROT_ERR },
-		{ "STag 0", ZERO, 3, 0, 0x0209, SRNIC_WC_INVALID_STAG, IB_WC_LOC_PROT_ERR },
-		{ "another PD", FOREIGN, 3, 0, 0x0109, SRNIC_WC_INVALIDATE,
+		{ "STag 0", ZERO, 3, 0, 0x0209, 0x0100, SRNIC_WC_INVALID_STAG, IB_WC_LOC_PROT_ERR },
+		{ "another PD", FOREIGN, 3, 0, 0x0109, 0x0103, SRNIC_WC_INVALIDATE,
 		  IB_WC_REM_INV_REQ_ERR },
-		{ "no remote right", NO_RIGHT, 3, 0, 0x0109, SRNIC_WC_INVALIDATE,
+		{ "no remote right", NO_RIGHT, 3, 0, 0x0109, 0x0102, SRNIC_WC_INVALIDATE,
 		  IB_WC_REM_INV_REQ_ERR },
-		{ "nothing enabled", GOOD, SRNIC_QP_BIND_ENABLED, 0, 0x0109,
+		{ "nothing enabled", GOOD, SRNIC_QP_BIND_ENABLED, 0, 0x0109, 0x0102,
 		  SRNIC_WC_INVALIDATE, IB_WC_REM_INV_REQ_ERR },
-		{ "a window is bound", GOOD, 3, 1, 0x0109, SRNIC_WC_INVALIDATE,
+		{ "a window is bound", GOOD, 3, 1, 0x0109, 0x0109, SRNIC_WC_INVALIDATE,
 		  IB_WC_REM_INV_REQ_ERR },
 	};
-	u32 i;
+	u32 n;
 
-	for (i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct in in = in_open(test);
+	for (n = 0; n < 2 * ARRAY_SIZE(rows); n++) {
+		const u32 i = n / 2, rdmac = n % 2;
+		struct in in = in_open_as(test, rdmac);
 		struct ib_sge sge = peer_sge(in.good, 0, 64);
 		struct ddp_hdr hdr = HDR_SEND(1);
 		struct ib_wc wc;
@@ -450,7 +589,8 @@ static void bad_invalidates(struct kunit *test)
 		peer_send(in.p, &hdr, "12345678", 8);
 		wc = peer_wc(in.p, in.p->rcq, 10, rows[i].want);
 		KUNIT_EXPECT_EQ_MSG(test, wc.status, rows[i].verbs, "%s", rows[i].what);
-		expect_failed(test, &in, rows[i].what, rows[i].code, M | D, BY_WC);
+		expect_failed(test, &in, rows[i].what, rdmac ? rows[i].rdmac : rows[i].code, M | D,
+			      BY_WC);
 		peer_flushes(in.p, in.p->rcq, 11, 1);
 		KUNIT_EXPECT_TRUE_MSG(test, in.good->valid, "%s", rows[i].what);
 		in.good->windows = 0;
@@ -749,6 +889,10 @@ static struct kunit_case rx_cases[] = {
 	KUNIT_CASE(msn_wraps),
 	KUNIT_CASE(no_reads),
 	KUNIT_CASE(too_many_reads),
+	KUNIT_CASE(rdmac_reads),
+	KUNIT_CASE(rdmac_room),
+	KUNIT_CASE(rdmac_fpdus),
+	KUNIT_CASE(rdmac_stream),
 	KUNIT_CASE(bad_receives),
 	KUNIT_CASE(bad_receive_wqes),
 	KUNIT_CASE(read_only_receive),

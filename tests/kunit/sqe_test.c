@@ -66,7 +66,7 @@ static enum srnic_wc_status copy_sqe(struct sq *sq, const struct srnic_sqe *sqe,
 				     const void *data, u32 len, u32 *total)
 {
 	const struct srnic_sq_caps caps = {
-		.privileged = true, .max_sge = MAX_SGE, .max_write_sge = MAX_SGE, .send_imm = true,
+		.privileged = true, .max_sge = MAX_SGE, .max_write_sge = MAX_SGE,
 	};
 	struct srnic_sqe *slot = srnic_ring_slot(&sq->qp->sq, 0), copy;
 

@@ -256,7 +256,7 @@ def bad_rows():
                (1, 2, 3), "MD", FATAL, flushed, one)
         yield ("E-06", "Read Request with MSN %#x" % msn,
                lambda s, m=msn: untagged(READ_REQ, 1, m, read_req(1, 2, 0, 0, 0)),
-               (1, 2, 3), "MD", FATAL)
+               (1, 2, 3), "MD", REQ_ERR)
     for mo in (1, 8, 64, 0xFFFFFFFF):
         yield ("E-07", "Send with MO %#x" % mo, lambda s, mo=mo: send(s, mo=mo),
                (1, 2, 4), "MD", FATAL, flushed, one)

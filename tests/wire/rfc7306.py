@@ -68,9 +68,9 @@ def bad_rows(p):
     yield ("E-07", "Immediate Data with MO 8", lambda s: untagged(IMM, 0, 1, DATA, mo=8),
            (1, 2, 4), "MD", p.FATAL, flushed, one)
     yield ("E-06", "Atomic Request with MSN 2", lambda s: atomic(s, s.t.atomic, msn=2),
-           (1, 2, 3), "MD", p.FATAL)
+           (1, 2, 3), "MD", p.REQ_ERR)
     yield ("E-07", "Atomic Request with MO 4", lambda s: atomic(s, s.t.atomic, mo=4), (1, 2, 4),
-           "MD", p.FATAL)
+           "MD", p.REQ_ERR)
     yield ("AE-10", "Atomic Request without L", lambda s: atomic(s, s.t.atomic, last=False),
            (0, 2, 7), "MD", p.REQ_ERR)
     yield ("AE-10", "Immediate Data without L",

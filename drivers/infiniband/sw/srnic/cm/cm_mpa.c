@@ -132,11 +132,11 @@ void srnic_ep_refuse(struct srnic_ep *ep, const void *pdata, u32 pd_len)
  */
 void srnic_ep_terminate(struct srnic_ep *ep, enum rdmap_err err)
 {
-	struct rdmap_term term = { .err = *rdmap_error(err) };
+	struct rdmap_term term = { .err = *rdmap_error(err, RDMAP_IETF) };
 	struct ddp_hdr hdr = {
 		.last = true,
-		.version = DDP_VERSION,
-		.ulp = RDMAP_RV_IETF | RDMAP_TERMINATE,
+		.version = RDMAP_IETF,
+		.ulp = rdmap_control(RDMAP_IETF, RDMAP_TERMINATE),
 		.qn = DDP_QN_TERMINATE,
 		.msn = 1,
 	};

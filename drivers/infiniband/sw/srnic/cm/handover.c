@@ -29,6 +29,17 @@ static const struct srnic_llp_ops handover_llp_ops = {
 	.closed = handover_closed,
 };
 
+/* The settings of a stream; version 0 always has CRC and markers (RFC 5044 C.1) */
+static struct mpa_result handover_mpa(const struct srnic_handover *req)
+{
+	struct mpa_result mpa = req->mpa;
+
+	mpa.crc |= req->rdmac;
+	mpa.tx_markers |= req->rdmac;
+	mpa.rx_markers |= req->rdmac;
+	return mpa;
+}
+
 /* Return: 0, and @stream is the QP's; an errno of srnic_qp_attach() */
 static int handover_attach(struct srnic_qp *qp, const struct srnic_handover *req,
 			   struct srnic_stream *stream, const struct srnic_policy *policy)
@@ -37,7 +48,8 @@ static int handover_attach(struct srnic_qp *qp, const struct srnic_handover *req
 		.stream = stream,
 		.initiator = req->initiator,
 		.no_bind = req->no_bind,
-		.mpa = req->mpa,
+		.mpa = handover_mpa(req),
+		.rdmac = req->rdmac,
 		.policy = policy,
 		.last_msg = req->last_msg,
 		.last_len = req->last_len,
@@ -72,11 +84,13 @@ static int handover_stream(struct srnic_qp *qp, const struct srnic_handover *req
 }
 
 /* IRD and ORD within the policy's, and CRC if the administrator requires it */
-static int check_mpa(const struct mpa_result *mpa, const struct mpa_policy *policy)
+static int check_mpa(const struct srnic_handover *req, const struct mpa_policy *policy)
 {
-	if (mpa->ird > policy->max_ird || mpa->ord > policy->max_ord)
+	const struct mpa_result mpa = handover_mpa(req);
+
+	if (mpa.ird > policy->max_ird || mpa.ord > policy->max_ord)
 		return -EINVAL;
-	if (!mpa->crc && policy->crc == MPA_CRC_REQUIRED)
+	if (!mpa.crc && policy->crc == MPA_CRC_REQUIRED)
 		return -EPERM;
 	return 0;
 }
@@ -109,7 +123,7 @@ int srnic_handover(struct srnic_qp *qp, const struct srnic_handover *req)
 
 	if (srnic_device_phase(qp->dev) == SRNIC_DEV_LEAVING)
 		return -ENODEV;
-	err = check_mpa(&req->mpa, &policy.mpa);
+	err = check_mpa(req, &policy.mpa);
 	if (err)
 		return err;
 	kref_get(&qp->ref);

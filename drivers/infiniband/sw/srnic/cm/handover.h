@@ -13,6 +13,7 @@ struct srnic_qp;
  * struct srnic_handover - request of a program that hands over its own TCP connection
  * @file: of its TCP socket, held by the caller
  * @mpa: settings that the program has negotiated, or knows
+ * @rdmac: see struct srnic_attach; CRC and markers go with it, whatever @mpa says
  * @initiator: see struct srnic_attach
  * @no_bind: the QP binds no window from now on
  * @keepalive: seconds of silence after which TCP probes the peer; 0: as the
@@ -23,6 +24,7 @@ struct srnic_qp;
 struct srnic_handover {
 	struct file *file;
 	struct mpa_result mpa;
+	bool rdmac;
 	bool initiator;
 	bool no_bind;
 	u32 keepalive;

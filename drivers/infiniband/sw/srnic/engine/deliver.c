@@ -24,7 +24,7 @@
 void srnic_rx_fail(struct srnic_qp *qp, enum rdmap_err err, enum srnic_wc_status status)
 {
 	struct srnic_rx *rx = qp->rx;
-	const struct rdmap_error *e = rdmap_error(err);
+	const struct rdmap_error *e = rdmap_error(err, qp->version);
 	bool response = rx->rd_valid && (rx->opcode == RDMAP_READ_RESPONSE ||
 					 rx->opcode == RDMAP_ATOMIC_RESPONSE);
 	bool quote = e->hdrct & RDMAP_TERM_D;
@@ -197,7 +197,7 @@ static bool rx_deliver_atomic_response(struct srnic_qp *qp, bool may_sleep)
 static bool term_answers_request(const struct rdmap_term *term,
 				 const struct srnic_outbound *oldest)
 {
-	const struct rdmap_error *unknown = rdmap_error(RDMAP_E_OPCODE);
+	const struct rdmap_error *unknown = rdmap_error(RDMAP_E_OPCODE, RDMAP_IETF);
 	struct ddp_hdr hdr;
 
 	if (term->err.hdrct & RDMAP_TERM_R)

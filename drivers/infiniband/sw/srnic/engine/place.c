@@ -246,12 +246,13 @@ static bool rx_check_send(struct srnic_qp *qp)
 /* Messages of one segment on the other queues: requests, Terminate, Atomic Response */
 static void rx_check_single(struct srnic_qp *qp, u32 qn)
 {
+	bool request = qn == DDP_QN_READ_REQUEST;
 	struct srnic_rx *rx = qp->rx;
 
 	if (rx->ddp.msn != rx->msn[qn])
-		rx_error(rx, RDMAP_E_MSN, SRNIC_WC_SUCCESS);
+		rx_error(rx, request ? RDMAP_E_IRRQ_MSN : RDMAP_E_MSN, SRNIC_WC_SUCCESS);
 	else if (rx->ddp.mo)
-		rx_error(rx, RDMAP_E_MO, SRNIC_WC_SUCCESS);
+		rx_error(rx, request ? RDMAP_E_READ_MO : RDMAP_E_MO, SRNIC_WC_SUCCESS);
 	else if (rx->opcode == RDMAP_READ_REQUEST)
 		rx_check_read_request(qp);
 	else if (rx->opcode == RDMAP_ATOMIC_REQUEST)

@@ -125,8 +125,9 @@ static u32 rx_rdmap_hdr_len(const struct srnic_rx *rx)
  * Copy and decode the headers of a whole FPDU, whose length field was read as @ulpdu_len; @cur
  * is behind them afterwards. Return: false if @ulpdu_len leaves no room for a header.
  */
-static bool rx_header(struct srnic_rx *rx, u32 ulpdu_len, struct srnic_cursor *cur)
+static bool rx_header(const struct srnic_qp *qp, u32 ulpdu_len, struct srnic_cursor *cur)
 {
+	struct srnic_rx *rx = qp->rx;
 	u32 len, ddp_len;
 
 	/* not read from TCP's buffers again, see the top of the file */
@@ -144,7 +145,7 @@ static bool rx_header(struct srnic_rx *rx, u32 ulpdu_len, struct srnic_cursor *c
 	rx->opcode = rx->ddp.ulp & RDMAP_OPCODE;
 	rx->status = SRNIC_WC_SUCCESS;
 	rx->rtr_send = false;
-	rx->err = rdmap_check_hdr(&rx->ddp, rx->ulpdu_len);
+	rx->err = rdmap_check_hdr(&rx->ddp, rx->ulpdu_len, qp->version);
 	len = rx_rdmap_hdr_len(rx);
 	srnic_cursor_copy(cur, rx->hdr + rx->hdr_len, len);
 	rx->hdr_len += len;
@@ -237,7 +238,7 @@ static bool rx_verify(struct srnic_qp *qp, struct srnic_cursor cur, u32 ulpdu_le
 		      bool may_sleep)
 {
 	struct srnic_rx *rx = qp->rx;
-	bool has_header = rx_header(rx, ulpdu_len, &cur);
+	bool has_header = rx_header(qp, ulpdu_len, &cur);
 
 	if (!qp->mpa.crc ||
 	    rx_crc_good(rx->hdr, rx->hdr_len, cur, mpa_fpdu_len(ulpdu_len) - rx->hdr_len))
@@ -298,7 +299,7 @@ static bool rx_part_good(struct srnic_qp *qp)
 	mpa_marker_remove(rx->part, len, rx->phase, &good);
 	rx->phase = (rx->phase + len) % MPA_MARKER_INTERVAL;
 	if (!good)
-		rx_fail_unread(qp, RDMAP_E_FPDU_LENGTH);	/* RFC 5044 8, code 3 (E-32) */
+		rx_fail_unread(qp, RDMAP_E_MARKER);
 	return good;
 }
 
@@ -322,7 +323,7 @@ static bool rx_part_done(struct srnic_qp *qp)
 	bool has_header;
 
 	if (rx->part_whole || rx_part_good(qp)) {
-		has_header = rx_header(rx, get_unaligned_be16(rx->part), &cur);
+		has_header = rx_header(qp, get_unaligned_be16(rx->part), &cur);
 		rx->part_whole = !rx_fpdu(qp, has_header, &cur, true);
 		if (rx->part_whole)
 			return false;

@@ -111,8 +111,8 @@ static bool tx_stage_rtr(struct srnic_qp *qp)
 	struct ddp_hdr hdr = {
 		.tagged = true,
 		.last = true,
-		.version = DDP_VERSION,
-		.ulp = RDMAP_RV_IETF | RDMAP_WRITE,
+		.version = qp->version,
+		.ulp = rdmap_control(qp->version, RDMAP_WRITE),
 	};
 
 	if (!qp->tx->rtr_due)

@@ -70,8 +70,8 @@ static void tx_stage_read_response(struct srnic_qp *qp)
 	bool large = srnic_tx_is_large(tx->in.read.size);
 	struct ddp_hdr hdr = {
 		.tagged = true,
-		.version = DDP_VERSION,
-		.ulp = RDMAP_RV_IETF | RDMAP_READ_RESPONSE,
+		.version = qp->version,
+		.ulp = rdmap_control(qp->version, RDMAP_READ_RESPONSE),
 		.stag = tx->in.read.sink_stag,
 	};
 

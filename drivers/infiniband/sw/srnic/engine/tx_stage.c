@@ -165,8 +165,8 @@ void srnic_tx_untagged(struct srnic_qp *qp, u8 opcode, const void *payload, u32 
 	u32 qn = rdmap_op(opcode)->qn;
 	struct ddp_hdr hdr = {
 		.last = true,
-		.version = DDP_VERSION,
-		.ulp = RDMAP_RV_IETF | opcode,
+		.version = qp->version,
+		.ulp = rdmap_control(qp->version, opcode),
 		.qn = qn,
 		.msn = qp->tx->msn[qn]++,
 	};

@@ -88,8 +88,9 @@ static void tx_stage_data(struct srnic_qp *qp)
 	bool tagged = tx->wr.sqe.opcode == SRNIC_OP_WRITE || with_imm;
 	struct ddp_hdr hdr = {
 		.tagged = tagged,
-		.version = DDP_VERSION,
-		.ulp = RDMAP_RV_IETF | (tagged ? RDMAP_WRITE : send_opcode(&tx->wr.sqe)),
+		.version = qp->version,
+		.ulp = rdmap_control(qp->version, tagged ? RDMAP_WRITE :
+				     send_opcode(&tx->wr.sqe)),
 		.stag = tx->wr.sqe.rkey,
 		.inv_stag = send_inv_stag(&tx->wr.sqe),
 		.qn = DDP_QN_SEND,

@@ -182,6 +182,7 @@ int srnic_qp_create(struct srnic_qp *qp, struct srnic_device *dev,
 	qp->owner = current_euid();
 	qp->privileged = qp->kernel;
 	qp->sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
+	qp->version = RDMAP_IETF;	/* a stream may have another one */
 	qp->scq = to_srnic_cq(init->send_cq);
 	qp->rcq = to_srnic_cq(init->recv_cq);
 	kref_init(&qp->ref);
@@ -465,6 +466,7 @@ bool srnic_qp_abort_silent(struct srnic_qp *qp, void *priv)
 static int qp_prepare(struct srnic_qp *qp, const struct srnic_attach *attach)
 {
 	qp->mpa = attach->mpa;
+	qp->version = attach->rdmac ? RDMAP_RDMAC : RDMAP_IETF;
 	qp->policy = *attach->policy;
 	qp->policy.wait_recv |= attach->as_infiniband;
 	qp->initiator = attach->initiator;

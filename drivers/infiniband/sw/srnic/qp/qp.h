@@ -36,6 +36,8 @@ struct srnic_stream;
  * @as_infiniband: a message waits until a receive is posted, whatever the policy says, and
  *		   after a graceful close, in Idle, receive WRs stay posted
  * @send_imm: both ends offer Sends with immediate data, see RDMAP_SEND_IMM
+ * @rdmac: the stream has version 0, that of the RDMA Consortium, which has no negotiation:
+ *	   @mpa is to have CRC and markers
  */
 struct srnic_attach {
 	struct srnic_stream *stream;
@@ -48,6 +50,7 @@ struct srnic_attach {
 	unsigned int timeout_ms;
 	bool as_infiniband;
 	bool send_imm;
+	bool rdmac;
 };
 
 /* life */

@@ -25,7 +25,8 @@ int srnic_sqe_fetch(struct srnic_qp *qp, struct srnic_fetched *wr,
 		.max_sge = qp->max_send_sge,
 		.max_write_sge = qp->max_write_sge,
 		.max_inline = qp->max_inline,
-		.send_imm = qp->send_imm,
+		.lacks = (qp->send_imm ? 0 : SRNIC_MSG_SEND_IMM) |
+			 (qp->version == RDMAP_RDMAC ? SRNIC_MSG_RFC7306 : 0),
 		.ud = qp->ud,
 	};
 	struct srnic_swr *swr;

@@ -64,12 +64,12 @@ const char *srnic_qp_state_name(enum srnic_qp_state state)
 	return state < SRNIC_QP_STATES ? name[state] : "?";
 }
 
-/* The Terminate for @err; @seg is the offending FPDU from ULPDU_Length on */
-static void term_make(struct rdmap_term *term, enum rdmap_err err,
+/* The Terminate with the code @err; @seg is the offending FPDU from ULPDU_Length on */
+static void term_make(struct rdmap_term *term, const struct rdmap_error *err,
 		      const u8 *seg, u32 seg_len)
 {
 	memset(term, 0, sizeof(*term));
-	term->err = *rdmap_error(err);
+	term->err = *err;
 	if (!seg || seg_len < MPA_LEN_FIELD + DDP_TAGGED_LEN) {
 		term->err.hdrct = 0;
 		return;
@@ -128,7 +128,7 @@ bool srnic_qp_fail(struct srnic_qp *qp, enum rdmap_err err, const u8 *seg,
 		qp->error_in_wc = in_wc;
 		qp->term_local = true;
 		qp->term_valid = true;
-		term_make(&qp->term, err, seg, seg_len);
+		term_make(&qp->term, rdmap_error(err, qp->version), seg, seg_len);
 	} else if (qp->state == SRNIC_QP_CLOSING) {
 		first = set_state(qp, SRNIC_QP_ERROR, SRNIC_EV_BAD_CLOSE);
 		qp->error_in_wc = in_wc;

@@ -204,6 +204,7 @@ struct srnic_qp {
 	/* while a stream is attached, see srnic_qp_attach() and srnic_close() */
 	struct srnic_stream *stream;
 	struct mpa_result mpa;
+	enum rdmap_version version;
 	struct srnic_policy policy;	/* of the connection */
 	bool initiator;
 	bool keep_recv;			/* a graceful close leaves receives posted */

@@ -7,7 +7,7 @@
 static const struct sqe_rule {
 	bool allowed;
 	bool kernel_only;
-	bool offered;		/* only if the peer offers it: caps->send_imm */
+	u8 needs;		/* SRNIC_MSG_* that the peer has to take */
 	bool ud;		/* of UD QPs, and of no others; names an address handle in rkey */
 	bool has_inline;
 	u8 max_sge;		/* 0: as many as the QP has */
@@ -23,17 +23,17 @@ static const struct sqe_rule {
 	[SRNIC_OP_WRITE]	= { .allowed = true, .has_inline = true, .remote = true },
 	[SRNIC_OP_READ]		= { .allowed = true, .remote = true },
 	[SRNIC_OP_READ_INV]	= { .allowed = true, .max_sge = 1, .remote = true },
-	[SRNIC_OP_WRITE_IMM]	= { .allowed = true, .has_inline = true, .remote = true,
-				    .stag = true },
-	[SRNIC_OP_FETCH_ADD]	= { .allowed = true, .max_sge = 1, .atomic = true, .remote = true,
-				    .args = 1 },
-	[SRNIC_OP_CMP_SWAP]	= { .allowed = true, .max_sge = 1, .atomic = true, .remote = true,
-				    .args = 2 },
+	[SRNIC_OP_WRITE_IMM]	= { .allowed = true, .needs = SRNIC_MSG_RFC7306, .has_inline = true,
+				    .remote = true, .stag = true },
+	[SRNIC_OP_FETCH_ADD]	= { .allowed = true, .needs = SRNIC_MSG_RFC7306, .max_sge = 1,
+				    .atomic = true, .remote = true, .args = 1 },
+	[SRNIC_OP_CMP_SWAP]	= { .allowed = true, .needs = SRNIC_MSG_RFC7306, .max_sge = 1,
+				    .atomic = true, .remote = true, .args = 2 },
 	[SRNIC_OP_LOCAL_INV]	= { .allowed = true, .no_data = true, .stag = true },
 	[SRNIC_OP_BIND_MW]	= { .allowed = true, .no_data = true, .stag = true,
 				    .region = true, .args = 3 },
-	[SRNIC_OP_SEND_IMM]	= { .allowed = true, .offered = true, .has_inline = true,
-				    .stag = true },
+	[SRNIC_OP_SEND_IMM]	= { .allowed = true, .needs = SRNIC_MSG_SEND_IMM,
+				    .has_inline = true, .stag = true },
 	[SRNIC_OP_UD_SEND]	= { .allowed = true, .ud = true, .has_inline = true, .args = 2 },
 	[SRNIC_OP_UD_SEND_IMM]	= { .allowed = true, .ud = true, .has_inline = true,
 				    .stag = true, .args = 2 },
@@ -80,7 +80,7 @@ static enum srnic_wc_status sqe_check(const struct srnic_sq_caps *caps,
 	rule = &sqe_rules[sqe->opcode];
 	if (rule->kernel_only && !caps->privileged)
 		return SRNIC_WC_NOT_PRIVILEGED;
-	if (rule->ud != caps->ud || (rule->offered && !caps->send_imm))
+	if (rule->ud != caps->ud || (rule->needs & caps->lacks))
 		return SRNIC_WC_INVALID_WQE;
 	if (sqe->flags & ~SRNIC_SQE_FLAGS ||
 	    sqe->num_sge > (srnic_op_is_write(sqe->opcode) ? caps->max_write_sge :

@@ -21,19 +21,23 @@ struct ib_pd;
 
 #define SRNIC_MAX_MSG		0xffffffffU	/* octets (WR-19) */
 
+/* Messages that are not of each stream */
+#define SRNIC_MSG_SEND_IMM	1	/* both ends have to offer them */
+#define SRNIC_MSG_RFC7306	2	/* atomics, Immediate Data: not of version 0 */
+
 /**
  * struct srnic_sq_caps - what an SQ says about its WQEs
  * @privileged: the poster may use what only privileged users may
  * @max_sge: SGEs of a WQE that is no Write
  * @max_write_sge: SGEs of a Write
  * @max_inline: octets
- * @send_imm: the peer takes Sends with immediate data
+ * @lacks: SRNIC_MSG_*: messages that the peer does not take
  * @ud: of a UD QP
  */
 struct srnic_sq_caps {
 	bool privileged;
-	bool send_imm;
 	bool ud;
+	u8 lacks;
 	u32 max_sge;
 	u32 max_write_sge;
 	u32 max_inline;

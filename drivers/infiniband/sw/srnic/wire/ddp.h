@@ -8,7 +8,6 @@
 #define DDP_TAGGED_LEN		14
 #define DDP_UNTAGGED_LEN	18
 #define DDP_MAX_HDR		DDP_UNTAGGED_LEN
-#define DDP_VERSION		1
 
 /* control byte */
 #define DDP_T			0x80

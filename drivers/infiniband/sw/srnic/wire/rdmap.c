@@ -42,26 +42,32 @@ static const struct rdmap_op rdmap_ops[RDMAP_OPCODE_COUNT] = {
 		.hdr_len = RDMAP_TERM_CTRL_LEN,
 	},
 	[RDMAP_IMMEDIATE] = {
-		.valid = true, .qn = DDP_QN_SEND, .hdr_len = RDMAP_IMM_LEN,
+		.valid = true, .since = RDMAP_IETF,
+		.qn = DDP_QN_SEND, .hdr_len = RDMAP_IMM_LEN,
 	},
 	[RDMAP_IMMEDIATE_SE] = {
-		.valid = true, .qn = DDP_QN_SEND, .hdr_len = RDMAP_IMM_LEN,
+		.valid = true, .since = RDMAP_IETF,
+		.qn = DDP_QN_SEND, .hdr_len = RDMAP_IMM_LEN,
 		.solicited = true,
 	},
 	[RDMAP_ATOMIC_REQUEST] = {
-		.valid = true, .qn = DDP_QN_READ_REQUEST,
+		.valid = true, .since = RDMAP_IETF,
+		.qn = DDP_QN_READ_REQUEST,
 		.hdr_len = RDMAP_ATOMIC_REQ_LEN,
 	},
 	[RDMAP_ATOMIC_RESPONSE] = {
-		.valid = true, .qn = DDP_QN_ATOMIC_RESPONSE,
+		.valid = true, .since = RDMAP_IETF,
+		.qn = DDP_QN_ATOMIC_RESPONSE,
 		.hdr_len = RDMAP_ATOMIC_RESP_LEN,
 	},
 	[RDMAP_SEND_IMM] = {
-		.valid = true, .qn = DDP_QN_SEND, .payload = true,
+		.valid = true, .since = RDMAP_IETF,
+		.qn = DDP_QN_SEND, .payload = true,
 		.imm = true,
 	},
 	[RDMAP_SEND_SE_IMM] = {
-		.valid = true, .qn = DDP_QN_SEND, .payload = true,
+		.valid = true, .since = RDMAP_IETF,
+		.qn = DDP_QN_SEND, .payload = true,
 		.imm = true, .solicited = true,
 	},
 };
@@ -83,29 +89,34 @@ const struct rdmap_op *rdmap_op(u8 opcode)
 
 /*
  * RFC 5040 Figures 9 and 10, RFC 5041 7.2, RFC 5044 8, RFC 6581 8. M, D and R
- * are what Figure 10 lets a Terminate with this code quote.
+ * are what Figure 10 lets a Terminate with this code quote. Where Figures 23 and
+ * 24 of the RDMAC verbs print another code, a row E0 has it for version 0.
  */
 #define SEGMENT	(RDMAP_TERM_M | RDMAP_TERM_D)
 #define REQUEST	(SEGMENT | RDMAP_TERM_R)
+#define CODE(l, t, c, h) \
+	{ .layer = (l), .etype = (t), .code = (c), .hdrct = (h) }
+#define E0(name, l, t, c, h, l0, t0, c0, h0) \
+	[RDMAP_##name] = { [RDMAP_IETF] = CODE(l, t, c, h), [RDMAP_RDMAC] = CODE(l0, t0, c0, h0) }
 #define E(name, l, t, c, h) \
-	[RDMAP_##name] = { .layer = (l), .etype = (t), .code = (c), .hdrct = (h) }
+	[RDMAP_##name] = { [0 ... RDMAP_VERSIONS - 1] = CODE(l, t, c, h) }
 
-static const struct rdmap_error rdmap_errors[RDMAP_ERR_COUNT] = {
+static const struct rdmap_error rdmap_errors[RDMAP_ERR_COUNT][RDMAP_VERSIONS] = {
 	E(OK,			0, 0, 0x00, 0),
-	E(E_DDP_VERSION_TAGGED,	1, 1, 0x04, SEGMENT),
+	E0(E_DDP_VERSION_TAGGED, 1, 1, 0x04, SEGMENT, 1, 2, 0x06, SEGMENT),
 	E(E_DDP_VERSION_UNTAGGED, 1, 2, 0x06, SEGMENT),
 	E(E_QN,			1, 2, 0x01, SEGMENT),
 	E(E_NO_RQE,		1, 2, 0x02, SEGMENT),
-	E(E_IRD,		1, 2, 0x02, SEGMENT),
-	E(E_MSN,		1, 2, 0x03, SEGMENT),
+	E0(E_IRD,		1, 2, 0x02, SEGMENT, 1, 2, 0x03, SEGMENT),
+	E0(E_MSN,		1, 2, 0x03, SEGMENT, 1, 2, 0x02, SEGMENT),
 	E(E_MO,			1, 2, 0x04, SEGMENT),
-	E(E_TOO_LONG,		1, 2, 0x05, SEGMENT),
+	E0(E_TOO_LONG,		1, 2, 0x05, SEGMENT, 0, 0, 0x00, 0),
 	E(E_TAGGED_STAG,	1, 1, 0x00, SEGMENT),
 	E(E_TAGGED_BOUNDS,	1, 1, 0x01, SEGMENT),
 	E(E_TAGGED_STREAM,	1, 1, 0x02, SEGMENT),
 	E(E_TAGGED_WRAP,	1, 1, 0x03, SEGMENT),
 	/* DDP has no code for access rights, and RDMAP's is not for Writes */
-	E(E_TAGGED_ACCESS,	1, 1, 0x00, SEGMENT),
+	E0(E_TAGGED_ACCESS,	1, 1, 0x00, SEGMENT, 1, 1, 0x02, SEGMENT),
 	E(E_RDMAP_VERSION,	0, 2, 0x05, SEGMENT),
 	E(E_OPCODE,		0, 2, 0x06, SEGMENT),
 	E(E_RESP_UNEXPECTED,	0, 2, 0x06, SEGMENT),
@@ -119,16 +130,16 @@ static const struct rdmap_error rdmap_errors[RDMAP_ERR_COUNT] = {
 	E(E_READ_LONG,		1, 2, 0x05, SEGMENT),
 	E(E_READ_SHORT,		0, 2, 0xff, SEGMENT),
 	E(E_READ_REVOKED,	0, 1, 0x00, REQUEST),
-	E(E_INV_STAG,		0, 2, 0x09, SEGMENT),
-	E(E_INV_STREAM,		0, 1, 0x09, SEGMENT),
-	E(E_INV_SHARED,		0, 1, 0x09, SEGMENT),
+	E0(E_INV_STAG,		0, 2, 0x09, SEGMENT, 0, 1, 0x00, SEGMENT),
+	E0(E_INV_STREAM,		0, 1, 0x09, SEGMENT, 0, 1, 0x03, SEGMENT),
+	E0(E_INV_SHARED,		0, 1, 0x09, SEGMENT, 0, 1, 0x02, SEGMENT),
 	E(E_PLACEMENT,		0, 0, 0x00, 0),
 	/* the code of RDMAC verbs Figure 24 for errors of a CQ (AE-18) */
 	E(E_CQ_OVERFLOW,	0, 2, 0x07, 0),
 	E(E_RQ_CQ_OVERFLOW,	0, 2, 0x07, 0),
 	E(E_LOCAL_WR,		0, 0, 0x00, 0),
-	E(E_CRC,		2, 0, 0x02, 0),
-	E(E_FPDU_LENGTH,	2, 0, 0x03, 0),
+	E0(E_CRC,		2, 0, 0x02, 0, 0, 2, 0x02, 0),
+	E0(E_FPDU_LENGTH,	2, 0, 0x03, 0, 1, 0, 0x00, 0),
 	E(E_LLP_LOST,		2, 0, 0x01, 0),
 	E(E_MPA_HELLO,		2, 0, 0x04, 0),
 	E(E_MPA_IRD,		2, 0, 0x06, 0),
@@ -148,17 +159,24 @@ static const struct rdmap_error rdmap_errors[RDMAP_ERR_COUNT] = {
 	E(E_NO_L_BIT,		0, 2, 0x07, SEGMENT),
 	E(E_TERM_SHORT,		0, 2, 0xff, SEGMENT),
 	E(E_SRQ,		0, 2, 0x07, 0),
-	E(E_WRITE_DISABLED,	1, 1, 0x00, SEGMENT),
-	E(E_READ_DISABLED,	0, 1, 0x02, REQUEST),
+	E0(E_WRITE_DISABLED,	1, 1, 0x00, SEGMENT, 1, 1, 0x02, SEGMENT),
+	E0(E_READ_DISABLED,	0, 1, 0x02, REQUEST, 1, 2, 0x01, SEGMENT),
+	E(E_IRRQ_MSN,		1, 2, 0x03, SEGMENT),
+	E(E_INV_BOUND,		0, 1, 0x09, SEGMENT),
+	E0(E_MARKER,		2, 0, 0x03, 0, 0, 2, 0x03, 0),
+	E(E_READ_MO,		1, 2, 0x04, SEGMENT),
 };
 
 #undef E
+#undef E0
+#undef CODE
 #undef REQUEST
 #undef SEGMENT
 
 /**
  * rdmap_error - the Terminate code of an error
  * @err: what is wrong
+ * @version: of the stream
  *
  * RFC 5040 4.8. @hdrct is what may be quoted; a sender that has less at hand
  * clears bits. Context: any.
@@ -166,19 +184,24 @@ static const struct rdmap_error rdmap_errors[RDMAP_ERR_COUNT] = {
  * Return: its row of the table, never NULL; for RDMAP_OK and for numbers
  * outside of the enumeration Local Catastrophic (0/0/00), nothing quoted.
  */
-const struct rdmap_error *rdmap_error(enum rdmap_err err)
+const struct rdmap_error *rdmap_error(enum rdmap_err err, enum rdmap_version version)
 {
 	u32 row = err;
 
-	return &rdmap_errors[row < RDMAP_ERR_COUNT ? row : RDMAP_OK];
+	return &rdmap_errors[row < RDMAP_ERR_COUNT ? row : RDMAP_OK][version];
 }
 
-static bool rdmap_qn_in_use(u32 qn)
+static bool rdmap_op_in(const struct rdmap_op *op, enum rdmap_version version)
+{
+	return op->valid && op->since <= version;
+}
+
+static bool rdmap_qn_in_use(u32 qn, enum rdmap_version version)
 {
 	u32 i;
 
 	for (i = 0; i < RDMAP_OPCODE_COUNT; i++)
-		if (rdmap_ops[i].valid && !rdmap_ops[i].tagged &&
+		if (rdmap_op_in(&rdmap_ops[i], version) && !rdmap_ops[i].tagged &&
 		    rdmap_ops[i].qn == qn)
 			return true;
 	return false;
@@ -206,6 +229,7 @@ static enum rdmap_err rdmap_check_header_only(u8 opcode, bool last, u32 len)
  * @hdr: decoded header; it need not be complete if @ulpdu_len is too short
  *	 for it
  * @ulpdu_len: ULPDU_Length of the segment
+ * @version: of the stream
  *
  * The checks that need no state of the stream, lower layers first: FPDU
  * length, DDP version, QN (RFC 5041 7.1), then RDMAP version, opcode
@@ -226,20 +250,21 @@ static enum rdmap_err rdmap_check_header_only(u8 opcode, bool last, u32 len)
  * RDMAP_E_READ_SHORT, RDMAP_E_TOO_LONG and RDMAP_E_TERM_SHORT (Terminate),
  * RDMAP_E_IMM_LENGTH (RFC 7306), RDMAP_E_NO_L_BIT.
  */
-enum rdmap_err rdmap_check_hdr(const struct ddp_hdr *hdr, u32 ulpdu_len)
+enum rdmap_err rdmap_check_hdr(const struct ddp_hdr *hdr, u32 ulpdu_len,
+			       enum rdmap_version version)
 {
 	const struct rdmap_op *op = rdmap_op(hdr->ulp);
-	bool fits = op->valid && op->tagged == hdr->tagged &&
+	bool fits = rdmap_op_in(op, version) && op->tagged == hdr->tagged &&
 		    (op->tagged || op->qn == hdr->qn);
 
 	if (ulpdu_len < ddp_hdr_len(hdr->tagged))
 		return RDMAP_E_FPDU_LENGTH;
-	if (hdr->version != DDP_VERSION)
+	if (hdr->version != version)
 		return hdr->tagged ? RDMAP_E_DDP_VERSION_TAGGED :
 				     RDMAP_E_DDP_VERSION_UNTAGGED;
-	if (!fits && !hdr->tagged && !rdmap_qn_in_use(hdr->qn))
+	if (!fits && !hdr->tagged && !rdmap_qn_in_use(hdr->qn, version))
 		return RDMAP_E_QN;
-	if ((hdr->ulp & RDMAP_RV) != RDMAP_RV_IETF)
+	if ((hdr->ulp & RDMAP_RV) != rdmap_control(version, 0))
 		return RDMAP_E_RDMAP_VERSION;
 	if (!fits)
 		return RDMAP_E_OPCODE;

@@ -10,12 +10,19 @@
 #include "wire/ddp.h"
 
 #define RDMAP_RV		0xc0
-#define RDMAP_RV_IETF		0x40
+#define RDMAP_RV_SHIFT		6
 #define RDMAP_OPCODE		0x0f
 
 #define RDMAP_READ_REQ_LEN	28
 #define RDMAP_IMM_LEN		8
 #define RDMAP_MAX_TERM_LEN	(4 + 2 + DDP_UNTAGGED_LEN + RDMAP_READ_REQ_LEN)
+
+/* The version of a stream: DV and RV of each of its segments (RFC 5040 4.1, RFC 5044 C) */
+enum rdmap_version {
+	RDMAP_RDMAC,		/* the RDMA Consortium's */
+	RDMAP_IETF,
+	RDMAP_VERSIONS,
+};
 
 enum rdmap_opcode {
 	RDMAP_WRITE		= 0,
@@ -47,6 +54,7 @@ enum rdmap_opcode {
  * @solicited: SE variant
  * @hdr_len: RDMAP header after the DDP header, bytes
  * @payload: carries ULP payload
+ * @since: the first version that has it
  */
 struct rdmap_op {
 	bool valid;
@@ -57,6 +65,7 @@ struct rdmap_op {
 	bool solicited;
 	u8 hdr_len;
 	bool payload;
+	u8 since;
 };
 
 /*
@@ -93,13 +102,13 @@ enum rdmap_err {
 	RDMAP_E_READ_REVOKED,		/* E-24 */
 	RDMAP_E_INV_STAG,		/* E-25 */
 	RDMAP_E_INV_STREAM,		/* E-26 */
-	RDMAP_E_INV_SHARED,		/* E-27 */
+	RDMAP_E_INV_SHARED,		/* E-27: no right to invalidate it */
 	RDMAP_E_PLACEMENT,		/* E-28 */
 	RDMAP_E_CQ_OVERFLOW,		/* E-29, found by the SQ */
 	RDMAP_E_RQ_CQ_OVERFLOW,		/* E-29, found by the RQ */
 	RDMAP_E_LOCAL_WR,		/* E-30, also RTS to Terminate by Modify QP (ST-21) */
 	RDMAP_E_CRC,			/* E-31 */
-	RDMAP_E_FPDU_LENGTH,		/* E-32 */
+	RDMAP_E_FPDU_LENGTH,		/* E-32: too short for its header */
 	RDMAP_E_LLP_LOST,		/* E-33 */
 	RDMAP_E_MPA_HELLO,		/* E-34 */
 	RDMAP_E_MPA_IRD,		/* E-35 */
@@ -120,6 +129,10 @@ enum rdmap_err {
 	RDMAP_E_SRQ,			/* AE-19, SR-24: the SRQ cannot be used */
 	RDMAP_E_WRITE_DISABLED,		/* E-13, AE-09: the QP takes no Writes */
 	RDMAP_E_READ_DISABLED,		/* E-20, AE-09: ... no Read Requests */
+	RDMAP_E_IRRQ_MSN,		/* E-06, AE-17: MSN of a Read Request or Atomic Request */
+	RDMAP_E_INV_BOUND,		/* E-27, TC-03: a region that has windows */
+	RDMAP_E_MARKER,			/* E-32, AE-07: a marker points elsewhere */
+	RDMAP_E_READ_MO,		/* E-07, AE-09: MO of a Read Request or Atomic Request */
 	RDMAP_ERR_COUNT,
 };
 
@@ -174,9 +187,16 @@ struct rdmap_term {
 	u8 read_req[RDMAP_READ_REQ_LEN];
 };
 
+/* The RDMAP control field */
+static inline u8 rdmap_control(enum rdmap_version version, u8 opcode)
+{
+	return version << RDMAP_RV_SHIFT | opcode;
+}
+
 const struct rdmap_op *rdmap_op(u8 opcode);
-const struct rdmap_error *rdmap_error(enum rdmap_err err);
-enum rdmap_err rdmap_check_hdr(const struct ddp_hdr *hdr, u32 ulpdu_len);
+const struct rdmap_error *rdmap_error(enum rdmap_err err, enum rdmap_version version);
+enum rdmap_err rdmap_check_hdr(const struct ddp_hdr *hdr, u32 ulpdu_len,
+			       enum rdmap_version version);
 void rdmap_read_req_encode(u8 *buf, const struct rdmap_read_req *req);
 void rdmap_read_req_decode(const u8 *buf, struct rdmap_read_req *req);
 u32 rdmap_term_encode(u8 *buf, const struct rdmap_term *term);

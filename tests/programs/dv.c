@@ -56,6 +56,47 @@ static void case_attach(void)
 	}
 }
 
+static uint32_t stream_of(struct ibv_qp *qp)
+{
+	struct srnic_uresp_qp_query is;
+
+	require(!srnicdv_query_qp(qp, &is, sizeof(is)), "query");
+	return is.flags & ~SRNIC_QP_QUERY_INITIATOR;
+}
+
+/* Version 0 has CRC and markers, whatever the flags are; a peer of version 1 is none */
+static void case_rdmac(void)
+{
+	const uint32_t want = SRNIC_QP_QUERY_STREAM | SRNIC_QP_QUERY_CRC | SRNIC_QP_QUERY_TX_MARKERS |
+			      SRNIC_QP_QUERY_RX_MARKERS | SRNIC_QP_QUERY_RDMAC;
+	const uint32_t both = SRNICDV_STREAM_CRC | SRNICDV_STREAM_TX_MARKERS |
+			      SRNICDV_STREAM_RX_MARKERS;
+	struct srnicdv_terminate term;
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad;
+	uint64_t end = now_ms() + 20000;
+	struct hand a, b;
+
+	hand_open(&a, &b, test_addr);
+	turn(&a, &b, SRNICDV_STREAM_RDMAC, SRNICDV_STREAM_RDMAC);
+	require(stream_of(a.qp) == want && stream_of(b.qp) == want, "%x, %x", stream_of(a.qp),
+		stream_of(b.qp));
+	hand_exchange(&a, &b, 10000);
+	hand_close(&a, &b);
+
+	hand_open(&a, &b, test_addr);
+	turn(&a, &b, both, SRNICDV_STREAM_RDMAC);
+	require(!ibv_post_send(a.qp, &wr, &bad), "post");
+	do {
+		require(now_ms() < end, "no Terminate");
+		usleep(1000);
+		require(!srnicdv_query_terminate(b.qp, &term), "query");
+	} while (!term.valid);
+	/* RDMAC verbs Figure 24: invalid DDP version, 0x1206 */
+	require(term.local && term.layer == 1 && term.etype == 2 && term.code == 6,
+		"%u/%u/%u", term.layer, term.etype, term.code);
+	hand_close(&a, &b);
+}
+
 static void case_refused(void)
 {
 	struct srnicdv_stream_attr attr = { .flags = SRNICDV_STREAM_CRC, .ird = 1, .ord = 1 };
@@ -76,7 +117,7 @@ static void case_refused(void)
 	attr.last_len = sizeof(much);
 	require((err = srnicdv_attach_stream(a.qp, &attr)) == EINVAL, "%s", strerror(err));
 	attr.last_len = 0;
-	attr.flags = 1 << 5;
+	attr.flags = 1 << 6;
 	require((err = srnicdv_attach_stream(a.qp, &attr)) == EOPNOTSUPP, "%s", strerror(err));
 	attr.flags = SRNICDV_STREAM_CRC;
 	attr.ird = 1000;
@@ -625,6 +666,7 @@ static void case_supported(void)
 
 static const struct test_case cases[] = {
 	{ "attach", case_attach, "srnicdv_attach_stream() makes a stream of a socket" },
+	{ "rdmac", case_rdmac, "a stream of version 0, and a peer of another version" },
 	{ "refused", case_refused, "what srnicdv_attach_stream() refuses, and the longest message" },
 	{ "terminate", case_terminate, "srnicdv_query_terminate() tells what ended a stream" },
 	{ "query", case_query, "srnicdv_query_*() tell of each kind of object" },

@@ -23,6 +23,8 @@ enum srnicdv_stream_flags {
 	SRNICDV_STREAM_TX_MARKERS	= 1 << 2,	/* markers are sent */
 	SRNICDV_STREAM_RX_MARKERS	= 1 << 3,	/* markers are received */
 	SRNICDV_STREAM_NO_BIND		= 1 << 4,	/* the QP binds no windows */
+	/* version 0, the RDMA Consortium's wire; CRC and markers are always used */
+	SRNICDV_STREAM_RDMAC		= 1 << 5,
 };
 
 /**

@@ -307,6 +307,7 @@ enum srnic_qp_modify_attrs {
 #define SRNIC_QP_MODIFY_TX_MARKERS	(1U << 2)	/* markers are sent */
 #define SRNIC_QP_MODIFY_RX_MARKERS	(1U << 3)	/* markers are received */
 #define SRNIC_QP_MODIFY_NO_BIND		(1U << 4)	/* no window is bound by it */
+#define SRNIC_QP_MODIFY_RDMAC		(1U << 5)	/* version 0: CRC and markers go with it */
 
 struct srnic_ureq_qp_modify {
 	__u32 state;		/* SRNIC_QP_MODIFY_RTS */
@@ -390,6 +391,7 @@ enum srnic_query_attrs {
 #define SRNIC_DEV_SRQ			(1U << 6)	/* there are SRQs */
 #define SRNIC_DEV_CAN_RESIZE_QP		(1U << 7)	/* WRs of a QP's queues */
 #define SRNIC_DEV_WRITE_SGES		(1U << 8)	/* CREATE_QP takes max_write_sge */
+#define SRNIC_DEV_RDMAC			(1U << 9)	/* SRNIC_QP_MODIFY_RDMAC */
 
 /* Query RNIC: each attribute of RDMAC verbs 9.2.1.2, and more. Version 1 ends at @stag_key_bits */
 struct srnic_uresp_dev_query {
@@ -439,7 +441,10 @@ enum srnic_qp_query_state {
 #define SRNIC_QP_ENABLE_BIND		(1U << 2)
 #define SRNIC_QP_ENABLE_ATOMIC		(1U << 3)
 
-/* srnic_uresp_qp_query.flags; from INITIATOR to RX_MARKERS they are of the stream, and 0 in Idle */
+/*
+ * srnic_uresp_qp_query.flags; from INITIATOR to RX_MARKERS, and RDMAC, they are of the stream, and
+ * 0 in Idle
+ */
 #define SRNIC_QP_QUERY_SRQ		(1U << 0)	/* its RQ is an SRQ */
 #define SRNIC_QP_QUERY_STREAM		(1U << 1)	/* there is a stream */
 #define SRNIC_QP_QUERY_INITIATOR	(1U << 2)
@@ -447,6 +452,7 @@ enum srnic_qp_query_state {
 #define SRNIC_QP_QUERY_TX_MARKERS	(1U << 4)
 #define SRNIC_QP_QUERY_RX_MARKERS	(1U << 5)
 #define SRNIC_QP_QUERY_RQ_ARMED		(1U << 6)	/* QP_ARM_RQ; its event is to come */
+#define SRNIC_QP_QUERY_RDMAC		(1U << 7)	/* version 0 */
 
 struct srnic_uresp_qp_query {
 	__u32 qpn;

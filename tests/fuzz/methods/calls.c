@@ -334,7 +334,7 @@ static void fill_question(struct rng *r, const struct method *m, const struct sl
 		w[i] = chance(r, 60) ? 0 : small(r);
 	if (m->object == UVERBS_OBJECT_QP && m->method == SRNIC_METHOD_QP_MODIFY && s->len != 40) {
 		*(struct srnic_ureq_qp_modify *)to = (struct srnic_ureq_qp_modify){
-			.state = SRNIC_QP_MODIFY_RTS, .flags = rng_below(r, 32), .ird = rng_below(r, 9),
+			.state = SRNIC_QP_MODIFY_RTS, .flags = rng_below(r, 64), .ird = rng_below(r, 9),
 			.ord = rng_below(r, 9), .keepalive = chance(r, 50) ? 0 : rng_below(r, 100),
 		};
 	} else if (m->object == UVERBS_OBJECT_QP && m->method == SRNIC_METHOD_QP_ARM_RQ) {

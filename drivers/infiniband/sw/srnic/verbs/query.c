@@ -59,7 +59,8 @@ void srnic_query_rnic(struct ib_device *ibdev, struct srnic_uresp_dev_query *is)
 	*is = (struct srnic_uresp_dev_query){
 		.flags = SRNIC_DEV_CAN_MODIFY_IRD | SRNIC_DEV_CAN_MODIFY_ORD |
 			 SRNIC_DEV_CQ_OVERFLOW_DETECTED | SRNIC_DEV_TAKES_SOCKETS |
-			 SRNIC_DEV_SRQ_BY_ARRIVAL | SRNIC_DEV_SRQ | SRNIC_DEV_WRITE_SGES,
+			 SRNIC_DEV_SRQ_BY_ARRIVAL | SRNIC_DEV_SRQ | SRNIC_DEV_WRITE_SGES |
+			 SRNIC_DEV_RDMAC,
 		.max_ird = policy.mpa.max_ird,
 		.max_ord = policy.mpa.max_ord,
 		.max_send_sge = attr->max_send_sge,
@@ -113,6 +114,8 @@ static u32 stream_flags(const struct srnic_qp *qp)
 		flags |= SRNIC_QP_QUERY_TX_MARKERS;
 	if (READ_ONCE(qp->mpa.rx_markers))
 		flags |= SRNIC_QP_QUERY_RX_MARKERS;
+	if (READ_ONCE(qp->version) == RDMAP_RDMAC)
+		flags |= SRNIC_QP_QUERY_RDMAC;
 	return flags;
 }
 

@@ -138,7 +138,8 @@ static int qp_new(struct rnic *rnic, struct rnic_qp *qp, const ri_qp_attr_t *att
  * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_INVALID_PARAMETER,
  * RI_RET_PD_INVALID_HANDLE, RI_RET_CQ_INVALID_HANDLE, RI_RET_SRQ_INVALID_HANDLE,
  * RI_RET_RNIC_WR_LIMIT_EXCEEDED, RI_RET_RNIC_SG_LIMIT_EXCEEDED,
- * RI_RET_RNIC_IRD_ORD_EXCEEDED, RI_RET_SRQ_LIMIT_OUT_OF_RANGE, RI_RET_RESOURCE_SHORTAGE
+ * RI_RET_RNIC_IRD_ORD_EXCEEDED, RI_RET_SRQ_LIMIT_OUT_OF_RANGE, RI_RET_INVALID_DDP_RDMAP_VERSION,
+ * RI_RET_RESOURCE_SHORTAGE
  */
 ri_api_return_t ri_do_qp_create(ri_rnic_handle_t rnic, ri_qp_attr_t *attrs, ri_qp_handle_t *qp,
 				ri_vp_data_t vp_data, ri_os_data_t os_data,

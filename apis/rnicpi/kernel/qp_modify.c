@@ -117,6 +117,7 @@ int ri_qp_attach(struct rnic_qp *qp, char *msg, u32 len)
 			.ird = qp->attr.max_rdma_read_incoming,
 			.ord = qp->attr.max_rdma_read_outgoing,
 		},
+		.rdmac = !mpa->ddp_rdmap_version,
 		.initiator = !len,
 		.keepalive = qp->llp.keepalive,
 		.last_msg = msg,

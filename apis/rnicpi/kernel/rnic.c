@@ -165,7 +165,7 @@ static void fill_iwarp(ri_iwarp_rnic_attr_t *iw)
 		.protocol_version = 1,
 		.num_ports = 1,
 		.iwarp_rnic_flags = RI_IWARP_TCP_SUPPORTED | RI_IWARP_PREFER_CRC |
-				    RI_IWARP_KEEPALIVE_SUPPORTED,
+				    RI_IWARP_KEEPALIVE_SUPPORTED | RI_IWARP_IETF_PERMISSIVE,
 	};
 }
 

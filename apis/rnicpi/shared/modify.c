@@ -49,8 +49,14 @@ static bool is_stream(const struct ri_linux_llp *llp)
 	       llp->keepalive <= MAX_KEEPALIVE;
 }
 
-static ri_api_return_t check_stream(const struct rnic_qp *qp, uint32_t mask,
-				    const ri_iwarp_qp_attr_t *iw)
+/* Versions of DDP and RDMAP: 1.2.4 */
+static bool has_version(const struct ri_limits *n, uint32_t version)
+{
+	return version == 1 || (!version && n->rdmac);
+}
+
+static ri_api_return_t check_stream(const struct rnic_qp *qp, const struct ri_limits *n,
+				    uint32_t mask, const ri_iwarp_qp_attr_t *iw)
 {
 	if (mask & STREAM && qp->attr.state != RI_QP_STATE_IDLE)
 		return RI_RET_LLP_BAD_STATE;
@@ -60,7 +66,7 @@ static ri_api_return_t check_stream(const struct rnic_qp *qp, uint32_t mask,
 	    (!iw->stream_msg_buf || !iw->stream_msg_buf_length ||
 	     iw->stream_msg_buf_length > MAX_LAST_MSG))
 		return RI_RET_INVALID_PARAMETER;
-	if (mask & RI_QP_ATTR_MPA_ATTR && iw->mpa_attrs.ddp_rdmap_version != 1)
+	if (mask & RI_QP_ATTR_MPA_ATTR && !has_version(n, iw->mpa_attrs.ddp_rdmap_version))
 		return RI_RET_INVALID_DDP_RDMAP_VERSION;
 	return RI_RET_SUCCESS;
 }
@@ -206,7 +212,7 @@ ri_api_return_t ri_modify(struct rnic_qp *qp, const struct ri_limits *n, uint32_
 		return ri_failed(err_data, err, RI_RET_FAIL);
 	ret = check_numbers(qp, n, mask, attrs);
 	if (!ret)
-		ret = check_stream(qp, mask, &attrs->qp_xport.qp_iwarp);
+		ret = check_stream(qp, n, mask, &attrs->qp_xport.qp_iwarp);
 	if (!ret)
 		ret = check_move(qp, mask, attrs->state);
 	if (ret)

@@ -21,6 +21,7 @@ struct ri_limits ri_limits_in(const struct srnic_uresp_dev_query *dev, bool rq_m
 		.ird = dev->max_ird,
 		.ord = dev->max_ord,
 		.rq_marks = rq_marks,
+		.rdmac = dev->flags & SRNIC_DEV_RDMAC,
 	};
 }
 
@@ -72,7 +73,7 @@ void ri_fill_rnic(const struct srnic_uresp_dev_query *dev, ri_rnic_attr_t *a)
  *
  * Context: any.
  * Return: RI_RET_SUCCESS, RI_RET_RNIC_WR_LIMIT_EXCEEDED, RI_RET_RNIC_SG_LIMIT_EXCEEDED,
- * RI_RET_SRQ_LIMIT_OUT_OF_RANGE, RI_RET_RNIC_IRD_ORD_EXCEEDED
+ * RI_RET_SRQ_LIMIT_OUT_OF_RANGE, RI_RET_RNIC_IRD_ORD_EXCEEDED, RI_RET_INVALID_DDP_RDMAP_VERSION
  */
 ri_api_return_t ri_check_qp(const struct ri_limits *n, const ri_qp_attr_t *attrs)
 {
@@ -85,6 +86,8 @@ ri_api_return_t ri_check_qp(const struct ri_limits *n, const ri_qp_attr_t *attrs
 		return RI_RET_SRQ_LIMIT_OUT_OF_RANGE;
 	if (attrs->max_rdma_read_incoming > n->ird || attrs->max_rdma_read_outgoing > n->ord)
 		return RI_RET_RNIC_IRD_ORD_EXCEEDED;
+	if (attrs->qp_xport.qp_iwarp.mpa_attrs.ddp_rdmap_version > 1)
+		return RI_RET_INVALID_DDP_RDMAP_VERSION;
 	return RI_RET_SUCCESS;
 }
 

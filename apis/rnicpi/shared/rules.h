@@ -8,10 +8,14 @@
 
 struct rnic_qp;
 
-/* Limits of a device. @rq_marks: it reports the high water mark of a QP with an SRQ */
+/*
+ * Limits of a device. @rq_marks: it reports the high water mark of a QP with an SRQ; @rdmac: it
+ * speaks to RDMAC peers as well
+ */
 struct ri_limits {
 	uint32_t qp_wr, qp_sge, srq_wr, srq_sge, ird, ord;
 	bool rq_marks;
+	bool rdmac;
 };
 
 /* rules.c */

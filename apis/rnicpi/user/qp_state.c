@@ -99,6 +99,7 @@ int ri_qp_attach(struct rnic_qp *qp, char *msg, uint32_t len)
 		.flags = (iw->mpa_attrs.crc_enabled ? SRNICDV_STREAM_CRC : 0) |
 			 (iw->mpa_attrs.xmit_marker_enabled ? SRNICDV_STREAM_TX_MARKERS : 0) |
 			 (iw->mpa_attrs.recv_marker_enabled ? SRNICDV_STREAM_RX_MARKERS : 0) |
+			 (iw->mpa_attrs.ddp_rdmap_version ? 0 : SRNICDV_STREAM_RDMAC) |
 			 (iw->enable_bind ? 0 : SRNICDV_STREAM_NO_BIND) |
 			 (len ? SRNICDV_STREAM_RESPONDER : 0),
 		.ird = qp->attr.max_rdma_read_incoming,

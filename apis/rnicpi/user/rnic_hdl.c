@@ -233,6 +233,8 @@ static void fill_iwarp(const struct rnic *r, ri_iwarp_rnic_attr_t *iw)
 	iw->iwarp_rnic_flags = RI_IWARP_TCP_SUPPORTED;
 	if (r->native)
 		iw->iwarp_rnic_flags |= RI_IWARP_PREFER_CRC | RI_IWARP_KEEPALIVE_SUPPORTED;
+	if (r->dev.flags & SRNIC_DEV_RDMAC)
+		iw->iwarp_rnic_flags |= RI_IWARP_IETF_PERMISSIVE;
 }
 
 /* An answer is one buffer: attributes of RNIC, iWARP and port, and then the port's addresses */

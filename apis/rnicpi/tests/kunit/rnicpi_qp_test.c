@@ -37,6 +37,7 @@ static void create(struct kunit *test)
 	BAD(rq_max_sges, SRNIC_MAX_SGE + 1, RI_RET_RNIC_SG_LIMIT_EXCEEDED);
 	BAD(max_rdma_read_incoming, 100000, RI_RET_RNIC_IRD_ORD_EXCEEDED);
 	BAD(max_rdma_read_outgoing, 100000, RI_RET_RNIC_IRD_ORD_EXCEEDED);
+	BAD(qp_xport.qp_iwarp.mpa_attrs.ddp_rdmap_version, 2, RI_RET_INVALID_DDP_RDMAP_VERSION);
 	BAD(pd, p->a.cq, RI_RET_PD_INVALID_HANDLE);
 	BAD(scq.scq_handle, p->pd, RI_RET_CQ_INVALID_HANDLE);
 	BAD(rcq.rcq_handle, NULL, RI_RET_CQ_INVALID_HANDLE);
@@ -97,6 +98,7 @@ static void modify_wrong(struct kunit *test)
 	BAD(STATE | IRD, RI_QP_STATE_READY_TO_SEND, RI_RET_INVALID_LLP_HANDLE);
 	BAD(RI_QP_ATTR_LLP_STREAM_HANDLE | IRD, 0, RI_RET_INVALID_LLP_HANDLE);
 	BAD(RI_QP_ATTR_STREAM_MSG_BUFFER | IRD, 0, RI_RET_LLP_BAD_STATE);
+	attr->qp_xport.qp_iwarp.mpa_attrs.ddp_rdmap_version = 2;
 	BAD(RI_QP_ATTR_MPA_ATTR | IRD, 0, RI_RET_INVALID_DDP_RDMAP_VERSION);
 	KUNIT_EXPECT_EQ(test, ri_qp_query(p->rnic, p->a.qp, now, NULL), OK);
 	KUNIT_EXPECT_EQ(test, now->max_rdma_read_incoming, 4);
@@ -165,6 +167,41 @@ static ri_api_return_t to_state(struct pair *p, struct pair_end *e, ri_qp_state_
 	ri_qp_attr_t attr = { .state = state };
 
 	return ri_qp_modify(p->rnic, e->qp, RI_QP_ATTR_NEXT_STATE, &attr, NULL);
+}
+
+static ri_api_return_t set_mpa(struct pair *p, struct pair_end *e, ri_mpa_attr_t mpa)
+{
+	ri_qp_attr_t attr = { .qp_xport.qp_iwarp.mpa_attrs = mpa };
+
+	return ri_qp_modify(p->rnic, e->qp, RI_QP_ATTR_MPA_ATTR, &attr, NULL);
+}
+
+/* RI-29: zero is the RDMA Consortium's version */
+static void version_0(struct kunit *test)
+{
+	struct pair *p = pair_idle(test, RI_PHYS_PAGE_LIST_MODE, 0);
+
+	KUNIT_EXPECT_EQ(test, set_mpa(p, &p->a, (ri_mpa_attr_t){ }), OK);
+	KUNIT_EXPECT_EQ(test, set_mpa(p, &p->b, (ri_mpa_attr_t){ }), OK);
+	pair_connect(p);
+	pair_recv(p, &p->b, 1, 0, 10);
+	pair_send(p, &p->a, 2, 0, 10);
+	pair_expect(p, &p->b, 1, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_SUCCESS);
+	pair_expect(p, &p->a, 2, RI_WC_TYPE_SEND, RI_WC_STATUS_SUCCESS);
+	pair_close(p);
+}
+
+/* RI-73: the version is each QP's own, and a QP takes no other */
+static void other_version(struct kunit *test)
+{
+	struct pair *p = pair_idle(test, RI_PHYS_PAGE_LIST_MODE, 0);
+
+	KUNIT_EXPECT_EQ(test, set_mpa(p, &p->a, (ri_mpa_attr_t){ }), OK);
+	KUNIT_EXPECT_EQ(test, set_mpa(p, &p->b, (ri_mpa_attr_t){ 1, 1, 1, 1 }), OK);
+	pair_connect(p);
+	pair_send(p, &p->a, 2, 0, 10);
+	KUNIT_EXPECT_TRUE(test, pair_event(p, RI_EVENT_QP_REMOTE_OP_ERROR_DDP_VERSION, &p->b));
+	pair_close(p);
 }
 
 /* RI-68: a QP holds the file that is set, in a call of its own, too, until it has another one */
@@ -706,6 +743,8 @@ static struct kunit_case qp_cases[] = {
 	KUNIT_CASE(create),
 	KUNIT_CASE(modify_wrong),
 	KUNIT_CASE(bad_streams),
+	KUNIT_CASE(version_0),
+	KUNIT_CASE(other_version),
 	KUNIT_CASE(stream_is_held),
 	KUNIT_CASE(stream_is_let_go),
 	KUNIT_CASE(stream_has_ended),

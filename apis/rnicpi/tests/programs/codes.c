@@ -141,6 +141,9 @@ void codes_qp(void)
 	attr = good;
 	attr.max_rdma_read_incoming = 10000;
 	bad_qp(attr, RI_RET_RNIC_IRD_ORD_EXCEEDED);
+	attr = good;
+	attr.qp_xport.qp_iwarp.mpa_attrs.ddp_rdmap_version = 2;
+	bad_qp(attr, RI_RET_INVALID_DDP_RDMAP_VERSION);
 	srq_attr.pd = a.pd;
 	expect(RI_RET_INVALID_PARAMETER, ri_srq_create(a.rnic, NULL, &srq, NULL, NULL, &err));
 	expect(RI_RET_INVALID_PARAMETER, ri_srq_create(a.rnic, &srq_attr, NULL, NULL, NULL, &err));

@@ -111,6 +111,7 @@ void terminated(void);
 void queried(void);
 void destroyed(void);
 void llp(void);
+void rdmac(void);
 
 /* The cases of work.c */
 void transfers(void);

@@ -449,7 +449,7 @@ void llp(void)
 						  &(ri_qp_attr_t){ .qp_xport.qp_iwarp = {
 							.stream_msg_buf = (char *)"x",
 							.stream_msg_buf_length = 1 } }, &err));
-	iw->mpa_attrs.ddp_rdmap_version = 0;
+	iw->mpa_attrs.ddp_rdmap_version = 2;
 	expect(RI_RET_INVALID_DDP_RDMAP_VERSION, ri_qp_modify(a.rnic, a.qp, RI_QP_ATTR_MPA_ATTR,
 							      &attr, &err));
 	expect(RI_RET_QP_RESIZE_UNSUPPORTED, ri_qp_modify(a.rnic, a.qp, RI_QP_ATTR_SQ_SIZE, &attr,
@@ -481,5 +481,48 @@ void llp(void)
 	expect(RI_RET_QP_ATTRIBUTE_CANT_CHANGE, ri_qp_modify(a.rnic, a.qp,
 							     RI_QP_ATTR_MAX_RDMA_READ_OUTGOING,
 							     &attr, &err));
+	close_pair();
+}
+
+/* To RTS without a negotiation; @mpa: NULL: the attributes are those of creation, all zero */
+static void enter(struct end *e, const ri_mpa_attr_t *mpa)
+{
+	struct ri_linux_llp llp = { .size = sizeof(llp), .fd = e->fd };
+	ri_qp_attr_t attr = { .state = RI_QP_STATE_READY_TO_SEND };
+	uint32_t mask = RI_QP_ATTR_NEXT_STATE | RI_QP_ATTR_LLP_STREAM_HANDLE;
+
+	attr.qp_xport.qp_iwarp.llp_stream_handle = &llp;
+	if (mpa) {
+		mask |= RI_QP_ATTR_MPA_ATTR;
+		attr.qp_xport.qp_iwarp.mpa_attrs = *mpa;
+	}
+	expect(RI_RET_SUCCESS, ri_qp_modify(e->rnic, e->qp, (ri_qp_attr_mask_t)mask, &attr, &err));
+}
+
+/* 1.2.4: the version is each QP's own. Zero is the RDMA Consortium's (L6022) */
+void rdmac(void)
+{
+	const ri_mpa_attr_t ietf = { 1, 1, 1, 1 };
+	ri_qp_attr_t attr;
+
+	open_end(&a);
+	open_end(&b);
+	connect_sockets();
+	enter(&a, NULL);
+	enter(&b, NULL);
+	one_message(&a, &b, 1);
+	one_message(&b, &a, 2);
+	expect(RI_RET_SUCCESS, ri_qp_query(a.rnic, a.qp, &attr, &err));
+	require(!attr.qp_xport.qp_iwarp.mpa_attrs.ddp_rdmap_version, "version 0");
+	close_pair();
+
+	open_end(&a);
+	open_end(&b);
+	listen_to(&b);
+	connect_sockets();
+	enter(&a, NULL);
+	enter(&b, &ietf);
+	post_send(&a, 1, 0, 10);
+	await_event(&b, RI_EVENT_QP_REMOTE_OP_ERROR_DDP_VERSION, &b);
 	close_pair();
 }

@@ -3,7 +3,8 @@
 #
 # A scripted iWARP peer on a plain TCP socket (tests/wire/peer.py) sends good and bad streams to a
 # program that uses the device; each of its tests is a test here. Then once more with its frames
-# as pages of files, which on one host are the pages in the device's socket.
+# as pages of files, which on one host are the pages in the device's socket. Then as a peer of the
+# RDMA Consortium's wire (tests/wire/rdmac.py).
 
 . "$(dirname "$0")/lib.sh"
 
@@ -12,5 +13,6 @@
 one_host
 tap_of "" 600 "$top/tests/wire/peer.py" "$BIN/target" "$CLI4"
 tap_of "sendfile: " 600 "$top/tests/wire/peer.py" --sendfile "$BIN/target" "$CLI4"
+tap_of "version 0: " 300 "$top/tests/wire/rdmac.py" "$BIN/target" "$CLI4"
 teardown_hosts
 done_testing

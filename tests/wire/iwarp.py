@@ -173,9 +173,10 @@ class Stream:
 
     by_sendfile = False		# as pages of a file, which a receiver on this host has in its queue
 
-    def __init__(self, sock, crc=True):
+    def __init__(self, sock, crc=True, version=1):
         self.sock = sock
         self.crc = crc
+        self.version = version		# of DDP and RDMAP, in both directions
         self.buf = b""
         self.msn = [1, 1, 1, 1]
         self.got = []
@@ -209,17 +210,19 @@ class Stream:
 
     def put(self, ulpdu):
         # on another queue it is no Terminate
-        if ulpdu[0] & 0xBF == 1 and ulpdu[1] & 15 == TERMINATE and ulpdu[6:10] == b"\0\0\0\2":
+        if ulpdu[0] & 0xBF == self.version and ulpdu[1] & 15 == TERMINATE and ulpdu[6:10] == b"\0\0\0\2":
             self.sent_term = ulpdu[18:]
         self.raw(self.fpdu(ulpdu))
 
     def send(self, payload=b"", op=SEND, inv=0):
-        self.put(untagged(op, 0, self.msn[0], payload, inv=inv))
+        self.put(untagged(op, 0, self.msn[0], payload, inv=inv, dv=self.version,
+                          rv=self.version))
         self.msn[0] += 1
 
     def read(self, size, src_stag, src_to, sink_stag=0x51515151, sink_to=0x1000):
         self.put(untagged(READ_REQ, 1, self.msn[1],
-                          read_req(sink_stag, sink_to, size, src_stag, src_to)))
+                          read_req(sink_stag, sink_to, size, src_stag, src_to),
+                          dv=self.version, rv=self.version))
         self.msn[1] += 1
 
     def _fill(self, n):
@@ -289,7 +292,7 @@ class Stream:
         if self.crc and struct.unpack("<I", frame[-4:])[0] != crc32c(covered[:-4]):
             raise ValueError("CRC of an FPDU from the device is wrong")
         seg = Segment(frame[2:2 + n])
-        if seg.dv != 1 or seg.rv != 1:
+        if (seg.dv, seg.rv) != (self.version, self.version):
             raise ValueError("DDP version %d, RDMAP version %d" % (seg.dv, seg.rv))
         self.got.append(seg)
         return seg

@@ -70,10 +70,10 @@ class Offer:
 
 
 class Peer:
-    def __init__(self, program, address, only=()):
+    def __init__(self, program, address, only=(), extra=()):
         self.address = address
         self.only = only
-        self.program = subprocess.Popen([program, address, str(PORT)], text=True,
+        self.program = subprocess.Popen([program, address, str(PORT), *extra], text=True,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         line = self.program.stderr.readline()
         if "ready" not in line:

@@ -2,9 +2,10 @@
 /*
  * The program behind the device when the peer is a script (peer.py): it accepts one connection
  * after the other, does what the private data asks for, and prints the result for the QP as a
- * line of JSON.
+ * line of JSON. With "rdmac" the connections are of plain TCP: the peer sends its wish in streaming
+ * mode, the answer is the last message, and the stream has version 0.
  *
- *	target ADDRESS PORT
+ *	target ADDRESS PORT [rdmac]
  */
 #include <arpa/inet.h>
 #include <endian.h>
@@ -16,10 +17,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "common.h"
+#include "handfd.h"
 #include "lastterm.h"
+#include "query.h"
 
 #define BUF_LEN		(128 * 1024)
-#define GUARD_BYTE	0xee
 #define MAX_WR		64
 #define IRD		4
 #define TIMEOUT_MS	50000	/* the machine may be busy */
@@ -70,14 +72,19 @@ struct offer {
 	uint32_t atomic;
 } __attribute__((packed));
 
+/* Of plain TCP: the id has no channel, and nothing but the QP */
 struct request {
 	struct rdma_cm_id *id;
+	int fd;
 	struct wish wish;
 };
+
+const char *test_addr;
 
 struct target {
 	struct rdma_event_channel *cm;
 	struct rdma_cm_id *listener;
+	int tcp;		/* listens in its place; 0: none */
 	struct request requests[16];	/* not answered yet */
 	unsigned int num_requests;
 	struct ibv_context *ctx;
@@ -318,7 +325,7 @@ static void post_gathered(const struct target *tg, struct ibv_qp *qp, const stru
 	require(!ibv_post_send(qp, wrs, &bad), "%s", strerror(errno));
 }
 
-static void wait_wc(struct target *tg, struct ibv_wc *wc)
+static void await_wc(struct target *tg, struct ibv_wc *wc)
 {
 	uint64_t end = now_ms() + TIMEOUT_MS;
 
@@ -334,7 +341,7 @@ static void tell_seen(struct target *tg, const struct wish *w)
 	struct ibv_wc wc;
 
 	for (unsigned int i = 0; i < w->recvs; i++) {
-		wait_wc(tg, &wc);
+		await_wc(tg, &wc);
 		memcpy(seen, tg->buf + len - sizeof(seen), sizeof(seen));
 		printf("{\"seen\": [%llu, %d, ", (unsigned long long)wc.wr_id, wc.status);
 		print_hex("\"", seen, sizeof(seen));
@@ -361,10 +368,20 @@ static void spoil(struct target *tg, struct ibv_qp *qp, const struct wish *w)
 	struct ibv_wc wc;
 
 	require(!ibv_post_send(qp, &wr, &bad), "%s", strerror(errno));
-	wait_wc(tg, &wc);
+	await_wc(tg, &wc);
 	memset(tg->buf, 0xff, sge.length);
 	printf("{\"spoilt\": %d}\n", wc.status);
 	fflush(stdout);
+}
+
+static void disconnect(struct rdma_cm_id *id)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_SQD };
+
+	if (id->channel)
+		rdma_disconnect(id);
+	else
+		require(!ibv_modify_qp(id->qp, &attr, IBV_QP_STATE), "%s", strerror(errno));
 }
 
 static void send_and_close(struct target *tg, struct rdma_cm_id *id, const struct wish *w)
@@ -382,7 +399,7 @@ static void send_and_close(struct target *tg, struct rdma_cm_id *id, const struc
 
 	for (unsigned int i = 0; i < READS; i++)
 		require(!ibv_post_send(id->qp, &wr, &bad), "Send %u", i);
-	rdma_disconnect(id);
+	disconnect(id);
 }
 
 static void do_wish(struct target *tg, struct rdma_cm_id *id, const struct wish *w)
@@ -408,7 +425,7 @@ static void do_wish(struct target *tg, struct rdma_cm_id *id, const struct wish 
 	}, *bad;
 
 	if (w->op == WISH_CLOSE)
-		rdma_disconnect(id);
+		disconnect(id);
 	if (w->op == WISH_READS)
 		do_reads(tg, id->qp, w);
 	if (w->op == WISH_REVOKE)
@@ -428,7 +445,7 @@ static void do_wish(struct target *tg, struct rdma_cm_id *id, const struct wish 
 	if (w->op == WISH_ECHO) {
 		struct ibv_wc wc;
 
-		wait_wc(tg, &wc);
+		await_wc(tg, &wc);
 		wr.opcode = IBV_WR_SEND;
 		require(!ibv_post_send(id->qp, &wr, &bad), "%s", strerror(errno));
 	}
@@ -513,10 +530,40 @@ static bool next_event(struct target *tg, enum rdma_cm_event_type type,
 	return false;
 }
 
+/* As next_event(), RDMA_CM_EVENT_DISCONNECTED */
+static bool stream_ended(const struct ibv_qp *qp)
+{
+	uint64_t end = now_ms() + TIMEOUT_MS;
+	struct srnic_uresp_qp_query is;
+
+	do
+		query(qp->context, UVERBS_OBJECT_QP, SRNIC_METHOD_QP_QUERY, qp->handle, &is,
+		      sizeof(is));
+	while (is.flags & SRNIC_QP_QUERY_STREAM && now_ms() < end && !usleep(1000));
+	return !(is.flags & SRNIC_QP_QUERY_STREAM);
+}
+
+/* A connection of plain TCP, whose peer does not send a wish, is of no interest */
+static struct request next_wish(struct target *tg)
+{
+	struct request req = { };
+
+	do {
+		if (req.fd)
+			close(req.fd);
+		req.fd = accept(tg->tcp, NULL, NULL);
+		require(req.fd > 0, "%s", strerror(errno));
+	} while (recv(req.fd, &req.wish, sizeof(req.wish), MSG_WAITALL) != sizeof(req.wish));
+	req.id = calloc(1, sizeof(*req.id));
+	return req;
+}
+
 static struct request next_request(struct target *tg)
 {
 	struct request req;
 
+	if (tg->tcp)
+		return next_wish(tg);
 	/* a connection that does not start with a Request never gets here */
 	while (!tg->num_requests)
 		next_event(tg, RDMA_CM_EVENT_CONNECT_REQUEST, NULL);
@@ -525,7 +572,7 @@ static struct request next_request(struct target *tg)
 	return req;
 }
 
-static struct ibv_qp *make_qp(struct target *tg, struct rdma_cm_id *id, const struct wish *w)
+static void make_qp(struct target *tg, struct rdma_cm_id *id, const struct wish *w)
 {
 	struct ibv_qp_init_attr attr = {
 		.send_cq = tg->cq,
@@ -535,13 +582,23 @@ static struct ibv_qp *make_qp(struct target *tg, struct rdma_cm_id *id, const st
 		.qp_type = IBV_QPT_RC,
 	};
 
-	require(!rdma_create_qp(id, tg->pd, &attr), "%s", strerror(errno));
-	return id->qp;
+	struct ibv_qp_attr init = { .qp_state = IBV_QPS_INIT, .port_num = 1,
+				    .qp_access_flags = ACCESS_ALL };
+
+	if (id->channel) {
+		require(!rdma_create_qp(id, tg->pd, &attr), "%s", strerror(errno));
+		return;
+	}
+	id->qp = ibv_create_qp(tg->pd, &attr);
+	require(id->qp && !ibv_modify_qp(id->qp, &init, IBV_QP_STATE | IBV_QP_PKEY_INDEX |
+					 IBV_QP_PORT | IBV_QP_ACCESS_FLAGS), "%s", strerror(errno));
 }
 
 /* Is the peer still connected? */
-static bool accept_it(struct target *tg, struct rdma_cm_id *id)
+static bool accept_it(struct target *tg, const struct request *req)
 {
+	struct rdma_cm_id *id = req->id;
+	struct hand hand = { .fd = req->fd, .qp = id->qp };
 	struct offer offer = {
 		.addr = htobe64((uintptr_t)tg->buf),
 		.len = htobe32(BUF_LEN),
@@ -560,7 +617,10 @@ static bool accept_it(struct target *tg, struct rdma_cm_id *id)
 		.initiator_depth = IRD,
 	};
 
-	return !rdma_accept(id, &param);
+	if (id->channel)
+		return !rdma_accept(id, &param);
+	return !hand_over(&hand, SRNIC_QP_MODIFY_RESPONDER | SRNIC_QP_MODIFY_RDMAC, &offer,
+			  sizeof(offer));
 }
 
 static void serve(struct target *tg)
@@ -581,8 +641,8 @@ static void serve(struct target *tg)
 		tg->small = ibv_create_cq(tg->ctx, 1, NULL, NULL, 0);
 	make_qp(tg, id, &w);
 	post_recvs(tg, id->qp, &w);
-	if (accept_it(tg, id)) {
-		ended = !next_event(tg, RDMA_CM_EVENT_ESTABLISHED, id);
+	if (accept_it(tg, &req)) {
+		ended = id->channel && !next_event(tg, RDMA_CM_EVENT_ESTABLISHED, id);
 		refused = false;
 	} else {
 		ended = refused = true;
@@ -600,7 +660,8 @@ static void serve(struct target *tg)
 
 	printf("{\"wcs\": [");
 	if (!ended)
-		ended = next_event(tg, RDMA_CM_EVENT_DISCONNECTED, id);
+		ended = id->channel ? next_event(tg, RDMA_CM_EVENT_DISCONNECTED, id) :
+				      stream_ended(id->qp);
 	print_wcs(tg, &first);
 	printf("], ");
 	print_async(tg);
@@ -613,14 +674,42 @@ static void serve(struct target *tg)
 	printf("\"state\": %d, \"len\": %u, \"refused\": %s, \"ended\": %s}\n", attr.qp_state,
 	       be32toh(w.len), refused ? "true" : "false", ended ? "true" : "false");
 	fflush(stdout);
-	rdma_destroy_qp(id);
+	require(!ibv_destroy_qp(id->qp), "%s", strerror(errno));
 	if (tg->doomed)
 		require(!ibv_dereg_mr(tg->doomed), "%s", strerror(errno));
 	if (tg->small)
 		require(!ibv_destroy_cq(tg->small), "%s", strerror(errno));
 	tg->doomed = NULL;
 	tg->small = NULL;
-	rdma_destroy_id(id);
+	id->qp = NULL;
+	if (id->channel) {
+		rdma_destroy_id(id);
+	} else {
+		close(req.fd);
+		free(id);
+	}
+}
+
+static void listen_tcp(struct target *tg, const struct sockaddr_storage *addr)
+{
+	int on = 1;
+
+	tg->tcp = socket(addr->ss_family, SOCK_STREAM, 0);
+	require(tg->tcp > 0 &&
+		!setsockopt(tg->tcp, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) &&
+		!bind(tg->tcp, (const struct sockaddr *)addr, sizeof(*addr)) &&
+		!listen(tg->tcp, 16), "%s", strerror(errno));
+	tg->ctx = test_context();
+}
+
+static void listen_cm(struct target *tg, struct sockaddr_storage *addr)
+{
+	tg->cm = cm_channel(true);
+	require(!rdma_create_id(tg->cm, &tg->listener, NULL, RDMA_PS_TCP) &&
+		!rdma_bind_addr(tg->listener, (struct sockaddr *)addr) &&
+		!rdma_listen(tg->listener, 16), "%s", strerror(errno));
+	require(tg->listener->verbs, "no device has the address");
+	tg->ctx = tg->listener->verbs;
 }
 
 int main(int argc, char **argv)
@@ -628,17 +717,16 @@ int main(int argc, char **argv)
 	struct sockaddr_storage addr;
 	struct target tg = { 0 };
 
-	if (argc != 3) {
-		fprintf(stderr, "usage: target ADDRESS PORT\n");
+	if (argc < 3) {
+		fprintf(stderr, "usage: target ADDRESS PORT [rdmac]\n");
 		return EXIT_FAIL;
 	}
-	resolve(argv[1], atoi(argv[2]), &addr);
-	tg.cm = cm_channel(true);
-	require(!rdma_create_id(tg.cm, &tg.listener, NULL, RDMA_PS_TCP) &&
-		!rdma_bind_addr(tg.listener, (struct sockaddr *)&addr) &&
-		!rdma_listen(tg.listener, 16), "%s", strerror(errno));
-	require(tg.listener->verbs, "no device has the address");
-	tg.ctx = tg.listener->verbs;
+	test_addr = argv[1];
+	resolve(test_addr, atoi(argv[2]), &addr);
+	if (argc > 3)
+		listen_tcp(&tg, &addr);
+	else
+		listen_cm(&tg, &addr);
 	make_memory(&tg);
 	fprintf(stderr, "ready\n");
 	for (;;)

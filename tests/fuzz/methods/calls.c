@@ -166,6 +166,7 @@ static const struct method {
 		{ UVERBS_ATTR_CREATE_QP_RESP_CAP, 'o', .len = 20 },
 		{ UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, 'o', .len = 4 },
 		{ UVERBS_ATTR_UHW_OUT, 'o', .len = sizeof(struct srnic_uresp_create_qp) },
+		{ UVERBS_ATTR_UHW_IN, 'i', .len = sizeof(struct srnic_ureq_create_qp) },
 		{ UVERBS_ATTR_CREATE_QP_SRQ_HANDLE, 'S' } } },
 	{ CORE(QP, QP_DESTROY, MUST), .slot = {
 		{ UVERBS_ATTR_DESTROY_QP_HANDLE, 'Q' },
@@ -407,7 +408,7 @@ static bool is_optional(const struct method *m, const struct slot *s)
 	       (m->object == UVERBS_OBJECT_CQ && m->method == UVERBS_METHOD_CQ_CREATE &&
 		s->id == UVERBS_ATTR_CREATE_CQ_FLAGS) ||
 	       (m->object == UVERBS_OBJECT_QP && m->method == UVERBS_METHOD_QP_CREATE &&
-		s->id == UVERBS_ATTR_CREATE_QP_SRQ_HANDLE);
+		(s->id == UVERBS_ATTR_UHW_IN || s->id == UVERBS_ATTR_CREATE_QP_SRQ_HANDLE));
 }
 
 /* A call with valid handles and numbers. @far, @near: ends of its TCP connection, or -1 */

@@ -304,6 +304,45 @@ static void alignment(struct kunit *test)
 	srnic_mr_dereg(&tg.mr->ibmr);
 }
 
+/*
+ * X7-6: in a block list an atomic is of one block; of a word that a block's end divides it is not,
+ * though the next block goes on with the memory
+ */
+static void block_ends(struct kunit *test)
+{
+	static const struct {
+		u32 at, len;
+	} blocks[] = { { 0, 16 }, { 20, 4 }, { 24, 16 }, { 43, 5 }, { 48, 4 }, { 52, 12 } };
+	/* TOs at which a word of the memory begins, and ends in the same block */
+	static const u64 good = BIT_ULL(0) | BIT_ULL(8) | BIT_ULL(20) | BIT_ULL(28) |
+				BIT_ULL(16 + 4 + 16 + 5 + 4 + 4);
+	struct ib_mr *ibmr;
+	struct target tg;
+	u64 was;
+	u32 i;
+
+	make_target(test, &tg, ATOMIC_ACCESS);
+	srnic_mr_dereg(&tg.mr->ibmr);
+	ibmr = srnic_mr_alloc(tg.pd, IB_MR_TYPE_SG_GAPS, ARRAY_SIZE(blocks));
+	KUNIT_ASSERT_FALSE(test, IS_ERR(ibmr));
+	tg.mr = to_srnic_mr(ibmr);
+	srnic_mr_begin(tg.mr, 1, 0);
+	for (i = 0; i < ARRAY_SIZE(blocks); i++)
+		srnic_mr_add(tg.mr, (uintptr_t)tg.mem + blocks[i].at, blocks[i].len);
+	KUNIT_ASSERT_EQ(test, srnic_mr_register(tg.mr, ibmr->lkey, tg.pd, 0x1001, 57,
+						ATOMIC_ACCESS), SRNIC_WC_SUCCESS);
+	for (i = 0; i <= 57 - 8; i++) {
+		struct rdmap_atomic_req req = add_to(&tg, 0x1001 + i, 1);
+
+		KUNIT_EXPECT_EQ_MSG(test, srnic_atomic_execute(tg.qp, &req, &was),
+				    good & BIT_ULL(i) ? RDMAP_OK : RDMAP_E_ATOMIC_ALIGN,
+				    "at %u", i);
+	}
+	for (i = 0; i < 8; i++)
+		KUNIT_EXPECT_EQ_MSG(test, tg.mem[i], i != 2 && i != 5 && i != 6, "word %u", i);
+	srnic_mr_dereg(ibmr);
+}
+
 /* E-39: each access would be within memory, but for the one error */
 static void protection(struct kunit *test)
 {
@@ -356,6 +395,7 @@ static struct kunit_case atomic_cases[] = {
 	KUNIT_CASE(swap_by_pseudocode),
 	KUNIT_CASE(executed_in_memory),
 	KUNIT_CASE(alignment),
+	KUNIT_CASE(block_ends),
 	KUNIT_CASE(protection),
 	{}
 };

@@ -55,10 +55,8 @@ static void fix_map(struct kunit *test, const struct fix *fix, u32 mapped, u32 f
 	KUNIT_ASSERT_EQ(test, srnic_mr_map_sg(&fix->mr->ibmr, &sg, 1, &offset), 1);
 }
 
-/*
- * A fast-register region of BLOCKS blocks, @mapped of them mapped, from octet @fbo of the first
- */
-static struct fix fix_make(struct kunit *test, u32 mapped, u32 fbo)
+/* A fast-register region of at most BLOCKS pages or blocks */
+static struct fix fix_alloc(struct kunit *test, enum ib_mr_type type)
 {
 	struct fix fix = { .dev = fake_device(test) };
 	struct ib_mr *ibmr;
@@ -68,11 +66,39 @@ static struct fix fix_make(struct kunit *test, u32 mapped, u32 fbo)
 	fix.memory = (u8 *)kunit_kzalloc(test, (BLOCKS + 1) * PAGE_SIZE, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, fix.memory);
 	fix.memory = PTR_ALIGN(fix.memory, PAGE_SIZE);
-	ibmr = srnic_mr_alloc(fix.pd, IB_MR_TYPE_MEM_REG, BLOCKS);
+	ibmr = srnic_mr_alloc(fix.pd, type, BLOCKS);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(ibmr));
 	fix.mr = to_srnic_mr(ibmr);
+	return fix;
+}
+
+/* The same of pages, @mapped of them mapped, from octet @fbo of the first */
+static struct fix fix_make(struct kunit *test, u32 mapped, u32 fbo)
+{
+	struct fix fix = fix_alloc(test, IB_MR_TYPE_MEM_REG);
+
 	fix_map(test, &fix, mapped, fbo);
 	return fix;
+}
+
+/* Part of the memory */
+struct piece {
+	u32 at, len;
+};
+
+/* Map pieces for the next registration of a block list */
+static int map_pieces(const struct fix *fix, const struct piece *pieces, int n,
+		      unsigned int *offset)
+{
+	struct scatterlist sg[BLOCKS + 1];
+	int i;
+
+	sg_init_table(sg, n);
+	for (i = 0; i < n; i++) {
+		sg[i].dma_address = (uintptr_t)fix->memory + pieces[i].at;
+		sg_dma_len(&sg[i]) = pieces[i].len;
+	}
+	return srnic_mr_map_sg(&fix->mr->ibmr, sg, n, offset);
 }
 
 static struct srnic_sqe reg_sqe(const struct fix *fix, u8 key)
@@ -259,6 +285,175 @@ static void fast_register_errors(struct kunit *test)
 	srnic_mr_dereg(&fix.mr->ibmr);
 }
 
+/* The pieces are the region: each octet, and no other, is written and read, in @step at a time */
+static void use_pieces(struct kunit *test, const struct fix *fix, const struct piece *piece,
+		       u32 stag, u64 to, u32 length, u32 step)
+{
+	struct srnic_access acc = {
+		.stag = stag, .to = to, .length = length, .need = LR | LW | RW, .pd = fix->pd,
+	};
+	u8 *octets = kunit_kzalloc(test, length, GFP_KERNEL);
+	u32 at, in_piece = 0;
+	struct srnic_span span;
+
+	KUNIT_ASSERT_NOT_NULL(test, octets);
+	for (at = 0; at < length; at++)
+		octets[at] = 1 + at % 251;
+	KUNIT_ASSERT_EQ(test, srnic_tpt_get(fix->dev, &acc, &span), SRNIC_TPT_OK);
+	for (at = 0; at < length; at += step)
+		srnic_span_write(&span, at, octets + at, min(step, length - at));
+	memset(octets, 0, length);
+	for (at = 0; at < length; at += step)
+		srnic_span_read(&span, at, octets + at, min(step, length - at));
+	srnic_tpt_put(&span);
+	for (at = 0; at < length; at++, in_piece++) {
+		u8 *is;
+
+		for (; in_piece == piece->len; piece++)
+			in_piece = 0;
+		is = fix->memory + piece->at + in_piece;
+		if (*is != 1 + at % 251 || octets[at] != *is)
+			KUNIT_FAIL(test, "octet %u is %u, read as %u", at, *is, octets[at]);
+		*is = 0;
+	}
+	KUNIT_EXPECT_NULL(test, memchr_inv(fix->memory, 0, BLOCKS * PAGE_SIZE));
+	/* beside it, which may be beyond the last or the first TO */
+	acc.length++;
+	KUNIT_EXPECT_NE(test, srnic_tpt_get(fix->dev, &acc, &span), SRNIC_TPT_OK);
+	acc.length--;
+	acc.to--;
+	KUNIT_EXPECT_NE(test, srnic_tpt_get(fix->dev, &acc, &span), SRNIC_TPT_OK);
+}
+
+/*
+ * MR-12: a region of IB_MR_TYPE_SG_GAPS takes pieces of any length at any address, and its TO is
+ * any; it is invalidated, and registered again with the same and with other memory
+ */
+static void block_list(struct kunit *test)
+{
+	/* the last is adjacent to the first, and one has no octets */
+	static const struct piece pieces[] = {
+		{ 3, 1000 }, { 5001, 513 }, { 9000, 0 }, { 1003, 1 },
+	};
+	static const struct piece other[] = { { 4097, 4095 }, { 1, 4096 } };
+	struct fix fix = fix_alloc(test, IB_MR_TYPE_SG_GAPS);
+	struct ib_mr *ibmr = &fix.mr->ibmr;
+	struct srnic_sqe sqe;
+	u32 step;
+
+	for (step = 1; step <= 1514; step += 151) {
+		KUNIT_ASSERT_EQ(test, map_pieces(&fix, pieces, 4, NULL), 4);
+		KUNIT_EXPECT_EQ(test, ibmr->iova, (uintptr_t)fix.memory + 3);
+		KUNIT_EXPECT_EQ(test, ibmr->length, 1514);
+		ibmr->iova = 0x123456789 + step;
+		sqe = reg_sqe(&fix, step);
+		KUNIT_ASSERT_EQ(test, srnic_mr_fast_register(fix.qp, &sqe), SRNIC_WC_SUCCESS);
+		use_pieces(test, &fix, pieces, sqe.stag, ibmr->iova, 1514, step);
+		/* the list for the next time does not change what is Valid */
+		KUNIT_ASSERT_EQ(test, map_pieces(&fix, other, 2, NULL), 2);
+		use_pieces(test, &fix, pieces, sqe.stag, 0x123456789 + step, 1514, step);
+		KUNIT_EXPECT_EQ(test, srnic_tpt_invalidate(fix.qp, sqe.stag, false), SRNIC_INV_OK);
+		sqe = reg_sqe(&fix, step + 1);
+		sqe.arg[2] |= IB_ZERO_BASED;
+		KUNIT_ASSERT_EQ(test, srnic_mr_fast_register(fix.qp, &sqe), SRNIC_WC_SUCCESS);
+		use_pieces(test, &fix, other, sqe.stag, 0, 8191, step);
+		KUNIT_EXPECT_EQ(test, srnic_tpt_invalidate(fix.qp, sqe.stag, false), SRNIC_INV_OK);
+		/* without another list the memory stays the same */
+		KUNIT_ASSERT_EQ(test, srnic_mr_fast_register(fix.qp, &sqe), SRNIC_WC_SUCCESS);
+		use_pieces(test, &fix, other, sqe.stag, 0, 8191, step);
+		KUNIT_EXPECT_EQ(test, srnic_tpt_invalidate(fix.qp, sqe.stag, false), SRNIC_INV_OK);
+	}
+	srnic_mr_dereg(ibmr);
+}
+
+/* As many entries as there is room for; the offset skips octets of the first one */
+static void block_list_prefix(struct kunit *test)
+{
+	static const struct piece pieces[BLOCKS + 1] = {
+		{ 100, 10 }, { 200, 10 }, { 300, 10 }, { 400, 10 }, { 500, 10 },
+	};
+	static const struct piece used[] = { { 107, 3 }, { 200, 10 }, { 300, 10 }, { 400, 10 } };
+	struct fix fix = fix_alloc(test, IB_MR_TYPE_SG_GAPS);
+	unsigned int offset = 7;
+	struct srnic_sqe sqe;
+
+	KUNIT_EXPECT_EQ(test, map_pieces(&fix, pieces, BLOCKS + 1, &offset), BLOCKS);
+	KUNIT_EXPECT_EQ(test, offset, 0);
+	KUNIT_EXPECT_EQ(test, fix.mr->ibmr.length, 33);
+	sqe = reg_sqe(&fix, 1);
+	sqe.arg[1] = 34;
+	KUNIT_EXPECT_EQ(test, srnic_mr_fast_register(fix.qp, &sqe), SRNIC_WC_FR_LENGTH);
+	sqe.arg[1] = 33;
+	KUNIT_ASSERT_EQ(test, srnic_mr_fast_register(fix.qp, &sqe), SRNIC_WC_SUCCESS);
+	use_pieces(test, &fix, used, sqe.stag, sqe.arg[0], 33, 5);
+	KUNIT_EXPECT_EQ(test, srnic_tpt_invalidate(fix.qp, sqe.stag, false), SRNIC_INV_OK);
+
+	/* what cannot be mapped leaves an empty list */
+	offset = 11;
+	KUNIT_EXPECT_EQ(test, map_pieces(&fix, pieces, 1, &offset), -EINVAL);
+	KUNIT_EXPECT_EQ(test, srnic_mr_fast_register(fix.qp, &sqe), SRNIC_WC_FR_LENGTH);
+	KUNIT_EXPECT_EQ(test, srnic_mr_map_sg(&fix.mr->ibmr, NULL, 0, NULL), -EINVAL);
+	KUNIT_EXPECT_EQ(test, srnic_mr_fast_register(fix.qp, &sqe), SRNIC_WC_FR_LENGTH);
+	srnic_mr_dereg(&fix.mr->ibmr);
+}
+
+/*
+ * 7.6.2.2, MR-08, MR-09: equal blocks, of a size that is no power of two: VA modulo size is FBO,
+ * and a zero-based region begins at FBO; what ends behind the last block is refused
+ */
+static void block_list_errors(struct kunit *test)
+{
+	static const struct {
+		u64 fbo, iova, length;
+		int flag;
+		enum srnic_wc_status want;
+	} rows[] = {
+		{ 0, 5000, 3000, 0, SRNIC_WC_SUCCESS },
+		{ 0, 5000, 3001, 0, SRNIC_WC_FR_LENGTH },
+		{ 0, 5000, 0, 0, SRNIC_WC_FR_LENGTH },
+		{ 999, 5999, 2001, 0, SRNIC_WC_SUCCESS },
+		{ 999, 5999, 2002, 0, SRNIC_WC_FR_LENGTH },
+		{ 999, 5998, 1, 0, SRNIC_WC_INVALID_VA },
+		{ 1, 5000, 1, 0, SRNIC_WC_INVALID_VA },
+		/* a block's size is not taken for that of a page */
+		{ 0, 4096, 1, 0, SRNIC_WC_INVALID_VA },
+		{ 999, 0, 2001, IB_ZERO_BASED, SRNIC_WC_SUCCESS },
+		{ 999, 0, 2002, IB_ZERO_BASED, SRNIC_WC_FR_LENGTH },
+		/* the last multiple of 1000 below 2^64, which it ends at, or passes */
+		{ 0, 18446744073709551000ULL, 616, 0, SRNIC_WC_SUCCESS },
+		{ 0, 18446744073709551000ULL, 617, 0, SRNIC_WC_INVALID_VA },
+		{ ~0ULL, 999, 1, 0, SRNIC_WC_FR_LENGTH },
+		{ 1, 1, ~0ULL, 0, SRNIC_WC_FR_LENGTH },
+	};
+	struct fix fix = fix_alloc(test, IB_MR_TYPE_SG_GAPS);
+	u32 i, j;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct piece used[3] = { { 5001, 1000 }, { 7, 1000 }, { 2500, 1000 } };
+		struct srnic_sqe sqe;
+
+		srnic_mr_begin(fix.mr, 1000, rows[i].fbo);
+		for (j = 0; j < 3; j++)
+			srnic_mr_add(fix.mr, (uintptr_t)fix.memory + used[j].at, used[j].len);
+		sqe = reg_sqe(&fix, i);
+		sqe.arg[0] = rows[i].iova;
+		sqe.arg[1] = rows[i].length;
+		sqe.arg[2] |= rows[i].flag;
+		KUNIT_EXPECT_EQ_MSG(test, srnic_mr_fast_register(fix.qp, &sqe), rows[i].want,
+				    "row %u", i);
+		if (!fix.mr->tpte.valid)
+			continue;
+		used[0].at += rows[i].fbo;
+		used[0].len -= rows[i].fbo;
+		use_pieces(test, &fix, used, sqe.stag, rows[i].iova, rows[i].length, 700);
+		KUNIT_EXPECT_EQ(test, srnic_tpt_invalidate(fix.qp, sqe.stag, false), SRNIC_INV_OK);
+	}
+	/* no more entries than it was allocated with */
+	KUNIT_EXPECT_EQ(test, srnic_mr_add(fix.mr, (uintptr_t)fix.memory, 1000), 0);
+	KUNIT_EXPECT_EQ(test, srnic_mr_add(fix.mr, (uintptr_t)fix.memory, 1000), -ENOSPC);
+	srnic_mr_dereg(&fix.mr->ibmr);
+}
+
 /* MR-31: neither a user's region nor a window can be fast-registered; limits */
 static void alloc_limits(struct kunit *test)
 {
@@ -271,6 +466,8 @@ static void alloc_limits(struct kunit *test)
 							      SRNIC_MAX_FR_BLOCKS + 1)));
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP,
 			PTR_ERR(srnic_mr_alloc(pd, IB_MR_TYPE_INTEGRITY, 1)));
+	KUNIT_EXPECT_EQ(test, -EINVAL, PTR_ERR(srnic_mr_alloc(pd, IB_MR_TYPE_SG_GAPS,
+							      SRNIC_MAX_FR_BLOCKS + 1)));
 	KUNIT_EXPECT_EQ(test, srnic_held(dev, SRNIC_KIND_MR), 0);
 	mr = srnic_mr_alloc(pd, IB_MR_TYPE_MEM_REG, SRNIC_MAX_FR_BLOCKS);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
@@ -752,6 +949,9 @@ static struct kunit_case mr_cases[] = {
 	KUNIT_CASE(map_while_valid),
 	KUNIT_CASE(fast_register_zero_based),
 	KUNIT_CASE(fast_register_errors),
+	KUNIT_CASE(block_list),
+	KUNIT_CASE(block_list_prefix),
+	KUNIT_CASE(block_list_errors),
 	KUNIT_CASE(alloc_limits),
 	KUNIT_CASE(invalidate),
 	KUNIT_CASE(invalidate_remote),

@@ -642,6 +642,56 @@ static void address_of_each_byte(struct kunit *test)
 	}
 }
 
+/*
+ * MR-12: in a block list, too, whose blocks have any size, at any address. A block of no octets
+ * takes no part
+ */
+static void address_in_block_list(struct kunit *test)
+{
+	static const struct {
+		u32 fbo, count, sizes[5];
+	} rows[] = {
+		{ 0, 1, { 1 } },
+		{ 0, 3, { 1000, 1000, 1000 } },
+		{ 999, 3, { 1000, 1000, 1000 } },
+		{ 0, 4, { 1, 1, 1, 1 } },
+		{ 13, 5, { 512, 1, 4096, 7, 3000 } },
+		{ 600, 4, { 512, 512, 512, 512 } },
+		{ 0, 5, { 0, 100, 0, 5, 0 } },
+	};
+	u64 ends[5];
+	struct srnic_pbl *pbl = kunit_kzalloc(test, struct_size(pbl, addr, 5), GFP_KERNEL);
+	u32 i, j;
+
+	KUNIT_ASSERT_NOT_NULL(test, pbl);
+	pbl->ends = ends;
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct srnic_span span = { .pbl = pbl, .off = rows[i].fbo };
+		u32 total = 0, at, block = 0, before = 0;
+
+		pbl->count = rows[i].count;
+		for (j = 0; j < pbl->count; j++) {
+			/* the next one is below, so that none are adjacent */
+			pbl->addr[j] = 0x7fff00000001 - j * 0x10003;
+			total += rows[i].sizes[j];
+			ends[j] = total;
+		}
+		for (at = rows[i].fbo; at < total; at++) {
+			u32 one = 1, len = total - at;
+			u64 want;
+
+			while (at >= before + rows[i].sizes[block])
+				before += rows[i].sizes[block++];
+			want = pbl->addr[block] + at - before;
+			if ((uintptr_t)srnic_span_addr(&span, at - span.off, &len) != want ||
+			    len != before + rows[i].sizes[block] - at ||
+			    (uintptr_t)srnic_span_addr(&span, at - span.off, &one) != want ||
+			    one != 1)
+				KUNIT_FAIL(test, "row %u at %u: %u octets", i, at, len);
+		}
+	}
+}
+
 /* All of memory as one region: TO is the address */
 static void dma_addresses(struct kunit *test)
 {
@@ -682,6 +732,7 @@ static struct kunit_case tpt_cases[] = {
 	KUNIT_CASE(limit_of_regions),
 	KUNIT_CASE(dereg_waits),
 	KUNIT_CASE(address_of_each_byte),
+	KUNIT_CASE(address_in_block_list),
 	KUNIT_CASE(dma_addresses),
 	{}
 };

@@ -74,8 +74,8 @@ int srnic_native_cq_resize(struct ib_cq *ibcq, u32 entries);
 bool srnic_native_cq_overflowed(struct ib_cq *ibcq);
 bool srnic_native_srq_query(struct ib_srq *ibsrq, bool *armed);
 
-u64 *srnic_native_mr_list(struct ib_mr *ibmr, u64 count);
-void srnic_native_mr_map(struct ib_mr *ibmr, u32 shift, u64 fbo, u32 count);
+void srnic_native_mr_begin(struct ib_mr *ibmr, u32 modulus, u64 fbo);
+int srnic_native_mr_add(struct ib_mr *ibmr, u64 addr, u64 length);
 void srnic_native_mr_refuse(struct ib_mr *ibmr, enum srnic_wc_status status);
 void srnic_native_mr_copy(struct ib_mr *to, struct ib_mr *from);
 enum srnic_wc_status srnic_native_mr_register(struct ib_mr *ibmr, u64 iova, u64 length,

@@ -14,40 +14,33 @@
 /* ----- regions ----- */
 
 /**
- * srnic_native_mr_list - where the list of the next registration is
+ * srnic_native_mr_begin - begin the list of the next registration, as ib_map_mr_sg()
  * @ibmr: of ib_alloc_mr()
- * @count: number of blocks
- *
- * The caller writes the kernel addresses of the blocks, then calls srnic_native_mr_map().
- * Context: any. Return: the list; NULL if @count is too many.
- */
-u64 *srnic_native_mr_list(struct ib_mr *ibmr, u64 count)
-{
-	struct srnic_pbl *pbl = to_srnic_mr(ibmr)->next;
-
-	return count <= pbl->max ? pbl->addr : NULL;
-}
-EXPORT_SYMBOL_GPL(srnic_native_mr_list);
-
-/**
- * srnic_native_mr_map - as srnic_mr_map_sg(), but with blocks of any size and at any address
- * @ibmr: its list is that of srnic_native_mr_list(), written
- * @shift: log2 of the block size in bytes
- * @fbo: offset of the region in the first block
- * @count: number of blocks
+ * @modulus: with IB_MR_TYPE_MEM_REG the page size in bytes, a power of two; with
+ *	     IB_MR_TYPE_SG_GAPS the block size, or what divides the sizes of all blocks
+ * @fbo: offset of the region in the list
  *
  * Context: any.
  */
-void srnic_native_mr_map(struct ib_mr *ibmr, u32 shift, u64 fbo, u32 count)
+void srnic_native_mr_begin(struct ib_mr *ibmr, u32 modulus, u64 fbo)
 {
-	struct srnic_mr *mr = to_srnic_mr(ibmr);
-
-	mr->next->shift = shift;
-	mr->next->count = count;
-	mr->fbo = fbo;
-	mr->mapped = true;
+	srnic_mr_begin(to_srnic_mr(ibmr), modulus, fbo);
 }
-EXPORT_SYMBOL_GPL(srnic_native_mr_map);
+EXPORT_SYMBOL_GPL(srnic_native_mr_begin);
+
+/**
+ * srnic_native_mr_add - add a page or a block to the list
+ * @ibmr: after srnic_native_mr_begin()
+ * @addr: its kernel address
+ * @length: of a block, bytes
+ *
+ * Context: any. Return: 0; -ENOSPC if the list is full.
+ */
+int srnic_native_mr_add(struct ib_mr *ibmr, u64 addr, u64 length)
+{
+	return srnic_mr_add(to_srnic_mr(ibmr), addr, length);
+}
+EXPORT_SYMBOL_GPL(srnic_native_mr_add);
 
 /**
  * srnic_native_mr_refuse - let the next registration fail: its list is invalid
@@ -65,7 +58,7 @@ EXPORT_SYMBOL_GPL(srnic_native_mr_refuse);
 /**
  * srnic_native_mr_copy - take the list of the next registration from another region
  * @to: of ib_alloc_mr(), with room for as many blocks
- * @from: was registered; the caller does not register it meanwhile
+ * @from: of the same type; was registered, and the caller does not register it meanwhile
  *
  * Context: process.
  */
@@ -73,12 +66,15 @@ void srnic_native_mr_copy(struct ib_mr *to, struct ib_mr *from)
 {
 	const struct srnic_tpte *tpte = &to_srnic_mr(from)->tpte;
 	const struct srnic_pbl *pbl = tpte->pbl;
-	u64 *list = srnic_native_mr_list(to, pbl->count);
+	u64 end, last = 0;
+	u32 i;
 
-	if (!list)
-		return;
-	memcpy(list, pbl->addr, pbl->count * sizeof(*list));
-	srnic_native_mr_map(to, pbl->shift, tpte->off, pbl->count);
+	srnic_native_mr_begin(to, pbl->modulus, tpte->off);
+	for (i = 0; i < pbl->count; i++) {
+		end = pbl->ends ? pbl->ends[i] : 0;
+		srnic_native_mr_add(to, pbl->addr[i], end - last);
+		last = end;
+	}
 }
 EXPORT_SYMBOL_GPL(srnic_native_mr_copy);
 

@@ -51,18 +51,14 @@ static u64 linear(u64 va)
 	return is_vmalloc_addr(at) ? (uintptr_t)page_address(vmalloc_to_page(at)) : va;
 }
 
-static enum srnic_wc_status list_va(struct ib_mr *mr, const struct memory *mem)
+static void list_va(struct ib_mr *mr, const struct memory *mem)
 {
-	u64 i, count = blocks_of_va(mem), *list = srnic_native_mr_list(mr, count);
 	u32 shift = shift_of(mem);
 	u64 at = mem->va & ~(BIT_ULL(shift) - 1);
 
-	if (!list)
-		return SRNIC_WC_FR_LENGTH;
-	for (i = 0; i < count; i++)
-		list[i] = linear(at + (i << shift));
-	srnic_native_mr_map(mr, shift, mem->va - at, count);
-	return SRNIC_WC_SUCCESS;
+	srnic_native_mr_begin(mr, BIT(shift), mem->va - at);
+	for (; at < mem->va + mem->length; at += BIT_ULL(shift))
+		srnic_native_mr_add(mr, linear(at), BIT_ULL(shift));
 }
 
 /* ----- registration ----- */
@@ -82,10 +78,19 @@ static enum srnic_wc_status list_memory(struct rnic_vp *vp, struct ib_mr *mr,
 {
 	if (mem->phys)
 		return ri_phys_list(vp, mr, mem->phys);
-	if (!mem->from)
-		return list_va(mr, mem);
-	srnic_native_mr_copy(mr, mem->from);
+	if (mem->from)
+		srnic_native_mr_copy(mr, mem->from);
+	else
+		list_va(mr, mem);
 	return SRNIC_WC_SUCCESS;
+}
+
+/* In block mode all regions have block lists */
+static struct ib_mr *alloc_mr(struct rnic_pd *pd, u32 num)
+{
+	bool blocks = pd->obj.rnic->vp->mode == RI_PHYS_BLOCK_LIST_MODE;
+
+	return ib_alloc_mr(pd->pd, blocks ? IB_MR_TYPE_SG_GAPS : IB_MR_TYPE_MEM_REG, num);
 }
 
 /* The return code of what is wrong with a list of physical buffers, or with a registration */
@@ -118,7 +123,7 @@ static ri_api_return_t make(struct rnic_pd *pd, const ri_mr_reg_attr_t *attr,
 	if (!attr->length)
 		return ri_answer(err_data, RI_RET_MEM_INVALID_LENGTH);
 	/* an invalid list gets a region as well: list_memory() below finds the error */
-	mr = ib_alloc_mr(pd->pd, IB_MR_TYPE_MEM_REG, blocks_of(vp, mem) ?: 1);
+	mr = alloc_mr(pd, blocks_of(vp, mem) ?: 1);
 	if (IS_ERR(mr))
 		return ri_failed(err_data, PTR_ERR(mr), RI_RET_FAIL);
 	if (attr->mem_attr & RI_MEM_FLAGS_CONSUMER_OWNS_KEY)
@@ -358,7 +363,7 @@ static ri_api_return_t alloc(struct rnic_pd *pd, uint_t num, ri_mem_attr_t attr,
 	m->remote = attr & RI_MEM_FLAGS_REMOTE;
 	m->attr.mem_attr = attr;
 	m->attr.pd = pd->obj.handle;
-	m->mr = ib_alloc_mr(pd->pd, IB_MR_TYPE_MEM_REG, num);
+	m->mr = alloc_mr(pd, num);
 	if (IS_ERR(m->mr))
 		ret = ri_failed(err_data, PTR_ERR(m->mr), RI_RET_FAIL);
 	else

@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * Physical buffer lists (5.2): pages, or blocks of any multiple of 512 bytes at any address.
- * The device has equal blocks of a power of two: the buffers of a list are cut into the largest
- * size that divides them all. An error is a status of Figure 36, as of a fast-register WR.
+ * Physical buffer lists (5.2): pages, or blocks of any size at any address. The device has pages
+ * of one power of two: those of a list are cut into the largest that divides them all. An error
+ * is a status of Figure 36, as of a fast-register WR.
  */
 
-#include <linux/bitops.h>
+#include <linux/gcd.h>
 #include <linux/mm.h>
 #include "rnicpi/kernel/rnic.h"
 #include "srnic.h"
 
 /**
- * struct cut - how a list is cut into pieces
- * @shift: log2 of the bytes of a piece
- * @first: number of pieces to skip
- * @fbo: offset in the first piece
+ * struct cut - how a list is cut into pieces, which are the device's pages or blocks
+ * @blocks: blocks, which are not cut
+ * @modulus: as of srnic_native_mr_begin(): bytes of a page, or what divides all blocks
+ * @first: number of pages to skip
+ * @fbo: offset in what follows
  * @pieces: number of remaining pieces
  */
 struct cut {
-	u32 shift;
+	bool blocks;
+	u32 modulus;
 	u64 first;
 	u64 fbo;
 	u64 pieces;
@@ -56,7 +58,7 @@ static enum srnic_wc_status check_page(const ri_mr_reg_phys_attr_t *attr, u64 ad
 
 static enum srnic_wc_status check_block(u64 length)
 {
-	return !length || length % RI_MIN_BLOCK || length > RI_MAX_BLOCK ?
+	return length < RI_MIN_BLOCK || length > RI_MAX_BLOCK ?
 	       SRNIC_WC_PBE_SIZE : SRNIC_WC_SUCCESS;
 }
 
@@ -75,8 +77,7 @@ static enum srnic_wc_status check_entry(bool blocks, const ri_mr_reg_phys_attr_t
 static enum srnic_wc_status look(const struct rnic_vp *vp, const ri_mr_reg_phys_attr_t *attr,
 				 struct cut *cut)
 {
-	bool blocks = vp->mode == RI_PHYS_BLOCK_LIST_MODE;
-	u64 sizes = 0, total = 0;
+	u64 divisor = 0, total = 0;
 	enum srnic_wc_status status;
 	u32 i;
 
@@ -84,19 +85,27 @@ static enum srnic_wc_status look(const struct rnic_vp *vp, const ri_mr_reg_phys_
 		return SRNIC_WC_FR_LENGTH;
 	if (!attr->phys_buf_list)
 		return SRNIC_WC_PBL_ENTRY;
+	cut->blocks = vp->mode == RI_PHYS_BLOCK_LIST_MODE;
 	for (i = 0; i < attr->nbufs; i++) {
-		status = check_entry(blocks, attr, i);
+		status = check_entry(cut->blocks, attr, i);
 		if (status)
 			return status;
-		sizes |= length_at(attr, i);
+		divisor = gcd(divisor, length_at(attr, i));
 		total += length_at(attr, i);
 	}
 	if (attr->address_offset >= length_at(attr, 0))
 		return SRNIC_WC_FBO;
-	cut->shift = __ffs64(sizes);
-	cut->first = attr->address_offset >> cut->shift;
-	cut->fbo = attr->address_offset & (BIT_ULL(cut->shift) - 1);
-	cut->pieces = (total >> cut->shift) - cut->first;
+	if (cut->blocks) {
+		cut->modulus = divisor;
+		cut->first = 0;
+		cut->fbo = attr->address_offset;
+		cut->pieces = attr->nbufs;
+	} else {
+		cut->modulus = divisor & -divisor;
+		cut->first = attr->address_offset / cut->modulus;
+		cut->fbo = attr->address_offset % cut->modulus;
+		cut->pieces = (total >> ilog2(cut->modulus)) - cut->first;
+	}
 	return SRNIC_WC_SUCCESS;
 }
 
@@ -112,6 +121,22 @@ u32 ri_phys_blocks(struct rnic_vp *vp, const ri_mr_reg_phys_attr_t *attr)
 	struct cut cut;
 
 	return look(vp, attr, &cut) || cut.pieces > SRNIC_MAX_FR_BLOCKS ? 0 : cut.pieces;
+}
+
+/* Return: false if the region's list is full */
+static bool put_entry(struct ib_mr *mr, const struct cut *cut, u64 *skip, u64 address, u64 length)
+{
+	u64 piece = cut->blocks ? length : cut->modulus, at;
+
+	for (at = 0; at < length; at += piece) {
+		if (*skip) {
+			--*skip;
+			continue;
+		}
+		if (srnic_native_mr_add(mr, (uintptr_t)phys_to_virt(address + at), piece))
+			return false;
+	}
+	return true;
 }
 
 /**
@@ -130,23 +155,16 @@ enum srnic_wc_status ri_phys_list(struct rnic_vp *vp, struct ib_mr *mr,
 {
 	enum srnic_wc_status status;
 	struct cut cut;
-	u64 *list, at, piece = 0;
+	u64 skip;
 	u32 i;
 
 	status = look(vp, attr, &cut);
 	if (status)
 		return status;
-	list = srnic_native_mr_list(mr, cut.pieces);
-	if (!list)
-		return SRNIC_WC_PBL_TOO_LONG;
-	for (i = 0; i < attr->nbufs; i++) {
-		for (at = 0; at < length_at(attr, i); at += BIT_ULL(cut.shift), piece++) {
-			/* those before the first one are skipped */
-			if (piece - cut.first < cut.pieces)
-				list[piece - cut.first] =
-					(uintptr_t)phys_to_virt(address_at(attr, i) + at);
-		}
-	}
-	srnic_native_mr_map(mr, cut.shift, cut.fbo, cut.pieces);
+	srnic_native_mr_begin(mr, cut.modulus, cut.fbo);
+	skip = cut.first;
+	for (i = 0; i < attr->nbufs; i++)
+		if (!put_entry(mr, &cut, &skip, address_at(attr, i), length_at(attr, i)))
+			return SRNIC_WC_PBL_TOO_LONG;
 	return SRNIC_WC_SUCCESS;
 }

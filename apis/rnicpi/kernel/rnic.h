@@ -29,8 +29,8 @@
 
 #define RI_MAX_CQ_HANDLERS	16
 
-/* Bytes of a physical buffer in block mode; sizes are multiples of RI_MIN_BLOCK */
-#define RI_MIN_BLOCK		512U
+/* Bytes of a physical buffer in block mode */
+#define RI_MIN_BLOCK		1U
 #define RI_MAX_BLOCK		SZ_1G
 
 struct file;

@@ -398,6 +398,140 @@ static int test_tos(const struct st_where *where)
 	return st_with_pair(where, NULL, run_tos);
 }
 
+/* Memory with gaps: a piece of each page, at an odd offset */
+struct st_gaps {
+	struct st_buf buf;
+	struct scatterlist sg[5];
+	struct ib_mr *mr;
+	u32 piece;	/* octets */
+	u8 all[7500];	/* the pieces, one after the other */
+};
+
+static int gaps_new(struct st_gaps *g, struct st_end *e, u32 piece)
+{
+	u32 i, pieces = sizeof(g->all) / piece;
+
+	g->piece = piece;
+	st_try(st_buf_new(&g->buf, e->dev, 0, pieces * PAGE_SIZE));
+	sg_init_table(g->sg, pieces);
+	for (i = 0; i < pieces; i++)
+		sg_set_page(&g->sg[i], g->buf.pages[i], piece, 1 + 2 * i);
+	st_check(ib_dma_map_sg(e->dev, g->sg, pieces, DMA_BIDIRECTIONAL) == pieces, "not mapped");
+	g->mr = ib_alloc_mr(e->pd, IB_MR_TYPE_SG_GAPS, pieces);
+	st_check(!IS_ERR(g->mr), "ib_alloc_mr: %ld", PTR_ERR(g->mr));
+	return 0;
+}
+
+static void gaps_free(struct st_gaps *g)
+{
+	if (!IS_ERR_OR_NULL(g->mr))
+		ib_dereg_mr(g->mr);
+	st_buf_free(&g->buf);
+}
+
+/* The page size is ignored */
+static int gaps_register(struct st_end *e, struct st_gaps *g)
+{
+	int n, pieces = g->buf.npages;
+	struct st_op op;
+
+	next_key(g->mr);
+	n = ib_map_mr_sg(g->mr, g->sg, pieces, NULL, PAGE_SIZE);
+	st_check(n == pieces, "%d of %d pieces mapped", n, pieces);
+	st_check(g->mr->length == sizeof(g->all), "length %llu", (u64)g->mr->length);
+	st_try(st_reg(e, &op, g->mr, g->mr->rkey, ALL_ACCESS));
+	return st_wait_ok(e, &op);
+}
+
+static void gaps_put(struct st_gaps *g, u32 seed)
+{
+	u32 i;
+
+	st_fill(g->all, sizeof(g->all), seed);
+	memset(g->buf.v, 0x5a, g->buf.len);
+	for (i = 0; i < g->buf.npages; i++)
+		memcpy(g->buf.v + i * PAGE_SIZE + 1 + 2 * i, g->all + i * g->piece, g->piece);
+}
+
+/* What gaps_put() put elsewhere has arrived in the pieces, and nothing in the gaps */
+static int gaps_check(struct st_gaps *g, u32 seed)
+{
+	u32 i;
+
+	for (i = 0; i < g->buf.npages; i++) {
+		u8 *piece = g->buf.v + i * PAGE_SIZE + 1 + 2 * i;
+
+		memcpy(g->all + i * g->piece, piece, g->piece);
+		memset(piece, 0x5a, g->piece);
+	}
+	st_check(st_is(g->all, sizeof(g->all), seed), "seed %u", seed);
+	st_check(st_is_value(g->buf.v, g->buf.len, 0x5a), "octets beside are changed");
+	return 0;
+}
+
+/* Data of @from->mr is sent, written, or read, to @to->mr; block ends of the two differ */
+static int gaps_once(struct st_pair *p, struct st_gaps *c, struct st_gaps *s, u32 i)
+{
+	struct st_op recv, write, op, inv;
+	struct ib_sge csge, ssge, none[1];
+
+	st_try(gaps_register(&p->cli, c));
+	st_try(gaps_register(&p->srv, s));
+	csge = whole(c->mr);
+	ssge = whole(s->mr);
+
+	gaps_put(c, 3 * i);
+	memset(s->buf.v, 0x5a, s->buf.len);
+	st_try(st_recv(&p->srv, &recv, &ssge, 1));
+	st_try(st_send(&p->cli, &op, &csge, 1, 0));
+	st_try(st_wait_ok(&p->srv, &recv));
+	st_try(st_wait_ok(&p->cli, &op));
+	st_try(gaps_check(s, 3 * i));
+
+	gaps_put(s, 3 * i + 1);
+	memset(c->buf.v, 0x5a, c->buf.len);
+	st_try(st_rdma(&p->cli, &op, IB_WR_RDMA_READ, &csge, 1, s->mr->iova, s->mr->rkey, 0));
+	st_try(st_wait_ok(&p->cli, &op));
+	st_try(gaps_check(c, 3 * i + 1));
+
+	gaps_put(c, 3 * i + 2);
+	memset(s->buf.v, 0x5a, s->buf.len);
+	st_try(st_recv(&p->srv, &recv, none, 0));
+	st_try(st_rdma(&p->cli, &write, IB_WR_RDMA_WRITE, &csge, 1, s->mr->iova, s->mr->rkey, 0));
+	/* the peer's STag is Invalid when its receive has completed */
+	st_try(st_send_inv(&p->cli, &op, none, 0, s->mr->rkey));
+	st_try(st_wait_ok(&p->srv, &recv));
+	st_try(st_wait_ok(&p->cli, &op));
+	st_try(gaps_check(s, 3 * i + 2));
+	st_try(st_inv(&p->cli, &inv, c->mr->rkey, IB_SEND_FENCE));
+	return st_wait_ok(&p->cli, &inv);
+}
+
+static int run_gaps(struct st_pair *p)
+{
+	struct st_gaps *g;
+	int i, err;
+
+	if (!(p->cli.dev->attrs.kernel_cap_flags & IBK_SG_GAPS_REG))
+		return 0;
+	g = kcalloc(2, sizeof(*g), GFP_KERNEL);
+	if (!g)
+		return -ENOMEM;
+	err = gaps_new(&g[0], &p->cli, 1500) ?: gaps_new(&g[1], &p->srv, 2500);
+	for (i = 0; !err && i < CYCLES / 6; i++)
+		err = gaps_once(p, &g[0], &g[1], i);
+	st_pair_hang_up(p);
+	gaps_free(&g[0]);
+	gaps_free(&g[1]);
+	kfree(g);
+	return err;
+}
+
+static int test_gaps(const struct st_where *where)
+{
+	return st_with_pair(where, NULL, run_gaps);
+}
+
 const struct st_test st_stag_tests[] = {
 	{ "cycles", "register, be written to, invalidate, with all keys", test_cycles },
 	{ "send_inv", "Send with Invalidate, register again at once", test_send_inv },
@@ -406,5 +540,6 @@ const struct st_test st_stag_tests[] = {
 	{ "fence", "fenced Sends and invalidates wait for Reads", test_fence },
 	{ "barrier", "a Read of nothing from nowhere is a barrier", test_barrier },
 	{ "tos", "tagged offsets chosen by the consumer", test_tos },
+	{ "gaps", "regions of pieces of any length, at odd addresses", test_gaps },
 	{ }
 };

@@ -124,7 +124,7 @@ static void pages(struct kunit *test)
 	pair_close(p);
 }
 
-/* Block mode: blocks of multiples of 512 bytes, of equal and of other sizes, at any address */
+/* Block mode: blocks of any size, equal ones and others, at any address (L536-41, L5911) */
 static void blocks(struct kunit *test)
 {
 	struct pair *p = pair_idle(test, RI_PHYS_BLOCK_LIST_MODE, 1);
@@ -149,6 +149,26 @@ static void blocks(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, p->b.mem[7 + 3000 - 1536], 0);
 	KUNIT_EXPECT_EQ(test, ri_mr_dereg(p->rnic, mr, NULL), OK);
 
+	/* of a size that nothing divides; VA modulo size is the offset; a byte more is too long */
+	memset(p->b.mem, 0, PAIR_BYTES);
+	attr = phys_attr(p, list, 2, 100 * 997 + 990, 1004);
+	attr.pble_size = 997;
+	attr.address_offset = 989;
+	KUNIT_EXPECT_EQ(test, REG(&rtag), RI_RET_MEM_INVALID_ADDRESS);
+	attr.address_offset = 990;
+	attr.common.length = 1005;
+	KUNIT_EXPECT_EQ(test, REG(&rtag), RI_RET_MEM_INVALID_LENGTH);
+	attr.common.length = 1004;
+	KUNIT_ASSERT_EQ(test, REG(&rtag), OK);
+	write_to(p, attr.common.va, rtag, 1004, RI_WC_STATUS_SUCCESS);
+	KUNIT_EXPECT_NULL(test, memchr_inv(p->b.mem + 3001 + 990, 'y', 7));
+	KUNIT_EXPECT_NULL(test, memchr_inv(p->b.mem + 7, 'y', 997));
+	KUNIT_EXPECT_EQ(test, p->b.mem[3001 + 989], 0);
+	KUNIT_EXPECT_EQ(test, p->b.mem[3001 + 997], 0);
+	KUNIT_EXPECT_EQ(test, p->b.mem[6], 0);
+	KUNIT_EXPECT_EQ(test, p->b.mem[7 + 997], 0);
+	KUNIT_EXPECT_EQ(test, ri_mr_dereg(p->rnic, mr, NULL), OK);
+
 	memset(p->b.mem, 0, PAIR_BYTES);
 	bufs[0] = (ri_phys_buf_t){ phys(p->b.mem) + 5000, 1024 };
 	bufs[1] = (ri_phys_buf_t){ phys(p->b.mem), 512 };
@@ -167,7 +187,9 @@ static void blocks(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, p->b.mem[5899], 0);
 	KUNIT_EXPECT_EQ(test, p->b.mem[600 - 124], 0);
 	KUNIT_EXPECT_EQ(test, ri_mr_dereg(p->rnic, mr, NULL), OK);
-	attr.pble_size = 100;
+	bufs[1].phys_len = 0;
+	KUNIT_EXPECT_EQ(test, REG(&rtag), RI_RET_MEM_INVALID_PBLE_LENGTH);
+	attr.pble_size = RI_MAX_BLOCK + 1;
 	attr.phys_buf_list = list;
 	KUNIT_EXPECT_EQ(test, REG(&rtag), RI_RET_MEM_INVALID_PBLE_LENGTH);
 	pair_close(p);
@@ -313,6 +335,71 @@ static void bad_fast_registers(struct kunit *test)
 	pair_close(p);
 }
 
+/* a's memory is read from a region of b, and written there again */
+static void read_back(struct pair *p, u64 to, ri_rtag_t rtag, u32 len)
+{
+	ri_data_seg_t seg = pair_seg(&p->a, 0, len);
+	u32 i;
+
+	for (i = 0; i < len; i++)
+		p->a.mem[i] = 1 + i % 101;
+	write_to(p, to, rtag, len, RI_WC_STATUS_SUCCESS);
+	memset(p->a.mem, 0, len);
+	KUNIT_EXPECT_EQ(p->test, ri_qp_post_rdma_read(p->rnic, p->a.qp, RI_WR_TYPE_RDMA_READ,
+						      RI_WR_SIGNALED_FLAG, 70, &seg, to, 1, rtag,
+						      NULL), OK);
+	pair_expect(p, &p->a, 70, RI_WC_TYPE_RDMA_READ, RI_WC_STATUS_SUCCESS);
+	for (i = 0; i < len; i++)
+		if (p->a.mem[i] != 1 + i % 101)
+			KUNIT_FAIL(p->test, "octet %u", i);
+}
+
+/*
+ * As many blocks as an STag of ri_ltag_alloc() was allocated for, of any size, are registered by a
+ * WR, used, invalidated and registered anew
+ */
+static void fast_register_blocks(struct kunit *test)
+{
+	struct pair *p = pair_idle(test, RI_PHYS_BLOCK_LIST_MODE, 1);
+	ri_mr_reg_phys_attr_t attr;
+	ri_phys_addr_t list[3];
+	ri_mrw_handle_t handle;
+	ri_mr_handle_t mr;
+	ri_ltag_t ltag = 0;
+	ri_rtag_t rtag;
+	uint_t room = 3;
+	u32 i;
+
+	pair_connect(p);
+	KUNIT_ASSERT_EQ(test, ri_ltag_alloc(p->rnic, &room, p->pd, ALL, &mr, &ltag, &rtag, NULL,
+					    NULL, NULL), OK);
+	handle.mr_handle = mr;
+	for (i = 1; i <= 2; i++) {
+		list[0] = phys(p->b.mem) + 5001;
+		list[1] = phys(p->b.mem) + i;
+		list[2] = phys(p->b.mem) + 2500;
+		attr = phys_attr(p, list, 3, i * 1000 + i, 3000 - i);
+		attr.pble_size = 1000;
+		attr.address_offset = i;
+		fmr(p, &attr, ltag + i, mr, RI_WC_STATUS_SUCCESS);
+		read_back(p, attr.common.va, ltag + i, 3000 - i);
+		KUNIT_EXPECT_EQ(test, p->b.mem[5001 + i], 1);
+		KUNIT_EXPECT_EQ(test, p->b.mem[i], 1 + (1000 - i) % 101);
+		KUNIT_EXPECT_EQ(test, p->b.mem[2500 + 999], 1 + (3000 - i - 1) % 101);
+		KUNIT_EXPECT_EQ(test, p->b.mem[2500 + 1000], 0);
+		KUNIT_EXPECT_EQ(test, ri_qp_post_local_invalidate(p->rnic, p->b.qp,
+								  RI_WR_TYPE_LOCAL_INVALIDATE_MR,
+								  RI_WR_SIGNALED_FLAG |
+								  RI_WR_LOCAL_FENCE_FLAG, 61,
+								  ltag + i, 0, handle, NULL), OK);
+		pair_expect(p, &p->b, 61, RI_WC_TYPE_LOCAL_INVALIDATE, RI_WC_STATUS_SUCCESS);
+	}
+	attr.common.length++;
+	fmr(p, &attr, ltag, mr, RI_WC_STATUS_INVALID_FMR_LENGTH_ERROR);
+	KUNIT_EXPECT_EQ(test, ri_mr_dereg(p->rnic, mr, NULL), OK);
+	pair_close(p);
+}
+
 /* RI-55: in block mode an invalid block size has another status */
 static void bad_block(struct kunit *test)
 {
@@ -329,7 +416,7 @@ static void bad_block(struct kunit *test)
 					    NULL, NULL), OK);
 	two_pages(&p->b, list);
 	attr = phys_attr(p, list, 2, 0, 100);
-	attr.pble_size = 1000;
+	attr.pble_size = RI_MAX_BLOCK + 1;
 	fmr(p, &attr, ltag, mr, RI_WC_STATUS_INVALID_FMR_BLOCK_SIZE_ERROR);
 	KUNIT_EXPECT_EQ(test, ri_mr_dereg(p->rnic, mr, NULL), OK);
 	pair_close(p);
@@ -874,6 +961,7 @@ static struct kunit_case memory_cases[] = {
 	KUNIT_CASE(blocks),
 	KUNIT_CASE(fast_register),
 	KUNIT_CASE(bad_fast_registers),
+	KUNIT_CASE(fast_register_blocks),
 	KUNIT_CASE(bad_block),
 	KUNIT_CASE(not_privileged),
 	KUNIT_CASE(not_privileged_stag0),

@@ -346,7 +346,7 @@ static int srnic_query_device(struct ib_device *ibdev, struct ib_device_attr *at
 				 IB_DEVICE_SRQ_RESIZE |
 				 IB_DEVICE_MEM_MGT_EXTENSIONS |
 				 IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_WINDOW_TYPE_2B;
-	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG | IBK_LOCAL_DMA_LKEY;
+	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG | IBK_LOCAL_DMA_LKEY | IBK_SG_GAPS_REG;
 
 	attr->max_mr_size = SRNIC_MAX_MR_SIZE;
 	attr->page_size_cap = SRNIC_PAGE_SIZES;

@@ -68,9 +68,11 @@ int srnic_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr)
 					   READ_ONCE(tpte->valid) ? "VALID" : "INVALID") ||
 		 rdma_nl_put_driver_u32_hex(msg, "rights", READ_ONCE(tpte->rights)) ||
 		 rdma_nl_put_driver_u32(msg, "windows", READ_ONCE(tpte->windows));
+	/* blocks of a block list have sizes of their own */
+	if (!failed && (shift || blocks))
+		failed = rdma_nl_put_driver_u32(msg, "blocks", blocks);
 	if (!failed && shift)
-		failed = rdma_nl_put_driver_u32(msg, "blocks", blocks) ||
-			 rdma_nl_put_driver_u64(msg, "block_size", BIT_ULL(shift));
+		failed = rdma_nl_put_driver_u64(msg, "block_size", BIT_ULL(shift));
 	return nest_end(msg, nest, failed);
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* Memory regions (RDMAC verbs 7.3): of user memory, of all memory, fast-register. */
 
+#include <linux/math64.h>
 #include <linux/mutex.h>
 #include <linux/refcount.h>
+#include <linux/scatterlist.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <rdma/ib_umem.h>
@@ -121,25 +123,28 @@ static int mr_insert(struct srnic_mr *mr)
 	return 0;
 }
 
-static struct srnic_pbl *pbl_new(size_t max)
+/* @blocks: for a block list */
+static struct srnic_pbl *pbl_new(size_t max, bool blocks)
 {
 	struct srnic_pbl *pbl;
 
 	if (max > U32_MAX)
 		return NULL;
-	pbl = kvmalloc(struct_size(pbl, addr, max), SRNIC_GFP_USER);
+	pbl = kvmalloc(struct_size(pbl, addr, blocks ? 2 * max : max), SRNIC_GFP_USER);
 	if (!pbl)
 		return NULL;
-	pbl->shift = PAGE_SHIFT;
+	pbl->shift = blocks ? 0 : PAGE_SHIFT;
 	pbl->count = 0;
 	pbl->max = max;
+	pbl->modulus = BIT(pbl->shift);
 	pbl->dmabuf = NULL;
+	pbl->ends = blocks ? pbl->addr + max : NULL;
 	return pbl;
 }
 
 static struct srnic_pbl *pbl_from_umem(struct ib_umem *umem, unsigned long block)
 {
-	struct srnic_pbl *pbl = pbl_new(ib_umem_num_dma_blocks(umem, block));
+	struct srnic_pbl *pbl = pbl_new(ib_umem_num_dma_blocks(umem, block), false);
 	struct ib_block_iter biter;
 
 	if (!pbl)
@@ -295,7 +300,7 @@ free:
 /* The memory is contiguous in the kernel's mapping: one block describes it */
 static int mr_set_mapping(struct srnic_mr *mr, const void *at, u64 length, u64 iova, int access)
 {
-	struct srnic_pbl *pbl = pbl_new(1);
+	struct srnic_pbl *pbl = pbl_new(1, false);
 
 	if (!pbl)
 		return -ENOMEM;
@@ -739,8 +744,8 @@ struct ib_mr *srnic_mr_get_dma(struct ib_pd *pd, int access)
 /**
  * srnic_mr_alloc - allocate a Non-Shared STag for fast registration (MR-02, MR-03)
  * @pd: protection domain
- * @type: IB_MR_TYPE_MEM_REG
- * @max_sg: number of blocks, 1 to SRNIC_MAX_FR_BLOCKS
+ * @type: IB_MR_TYPE_MEM_REG, for page lists; IB_MR_TYPE_SG_GAPS, for block lists
+ * @max_sg: number of pages or blocks, 1 to SRNIC_MAX_FR_BLOCKS
  *
  * The region is Invalid until a fast-register WR has been processed. Context: process, may sleep.
  *
@@ -749,18 +754,19 @@ struct ib_mr *srnic_mr_get_dma(struct ib_pd *pd, int access)
  */
 struct ib_mr *srnic_mr_alloc(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg)
 {
+	bool blocks = type == IB_MR_TYPE_SG_GAPS;
 	struct srnic_mr *mr;
 	int err;
 
-	if (type != IB_MR_TYPE_MEM_REG)
+	if (type != IB_MR_TYPE_MEM_REG && !blocks)
 		return ERR_PTR(-EOPNOTSUPP);
 	if (!max_sg || max_sg > SRNIC_MAX_FR_BLOCKS)
 		return ERR_PTR(-EINVAL);
 	mr = mr_new(pd, SRNIC_STAG_FAST_REG);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	mr->tpte.pbl = pbl_new(max_sg);
-	mr->next = pbl_new(max_sg);
+	mr->tpte.pbl = pbl_new(max_sg, blocks);
+	mr->next = pbl_new(max_sg, blocks);
 	if (!mr->tpte.pbl || !mr->next) {
 		err = -ENOMEM;
 		goto free;
@@ -774,14 +780,87 @@ free:
 	return ERR_PTR(err);
 }
 
-static int set_block(struct ib_mr *ibmr, u64 addr)
+/**
+ * srnic_mr_begin - begin the list of the next registration
+ * @mr: of srnic_mr_alloc(), in any state
+ * @modulus: of a page list: the page size in bytes, a power of two; of a block list: see
+ *	     struct srnic_pbl
+ * @fbo: offset of the region's first octet in the list (MR-09)
+ *
+ * Nothing else may set the list until it is registered. Context: any.
+ */
+void srnic_mr_begin(struct srnic_mr *mr, u32 modulus, u64 fbo)
 {
-	struct srnic_pbl *pbl = to_srnic_mr(ibmr)->next;
+	struct srnic_pbl *pbl = mr->next;
 
-	if (pbl->count == pbl->max)
-		return -ENOMEM;
-	pbl->addr[pbl->count++] = addr;
+	pbl->shift = pbl->ends ? 0 : ilog2(modulus);
+	pbl->count = 0;
+	pbl->modulus = modulus;
+	mr->fbo = fbo;
+	mr->mapped = true;
+}
+
+/**
+ * srnic_mr_add - add a page or a block to the list of the next registration
+ * @mr: after srnic_mr_begin()
+ * @addr: its kernel address
+ * @length: of a block, octets
+ *
+ * Context: any. Return: 0; -ENOSPC if the list is full.
+ */
+int srnic_mr_add(struct srnic_mr *mr, u64 addr, u64 length)
+{
+	struct srnic_pbl *pbl = mr->next;
+	u32 i = pbl->count;
+
+	if (i == pbl->max)
+		return -ENOSPC;
+	pbl->addr[i] = addr;
+	if (pbl->ends)
+		pbl->ends[i] = length + (i ? pbl->ends[i - 1] : 0);
+	pbl->count++;
 	return 0;
+}
+
+static int add_page(struct ib_mr *ibmr, u64 addr)
+{
+	return srnic_mr_add(to_srnic_mr(ibmr), addr, 0);
+}
+
+static int map_pages(struct srnic_mr *mr, struct scatterlist *sg, int n, unsigned int *offset)
+{
+	u32 size = mr->ibmr.page_size;
+
+	if (!(size & SRNIC_PAGE_SIZES) || !is_power_of_2(size))
+		return -EINVAL;
+	srnic_mr_begin(mr, size, 0);
+	n = ib_sg_to_pages(&mr->ibmr, sg, n, offset, add_page);
+	if (mr->next->count)
+		mr->fbo = mr->ibmr.iova & (size - 1);
+	return n;
+}
+
+/* A block for each entry. The first block begins at the region's first octet */
+static int map_blocks(struct srnic_mr *mr, struct scatterlist *sgl, int n, unsigned int *offset)
+{
+	unsigned int skip = offset ? *offset : 0;
+	struct scatterlist *sg;
+	int i;
+
+	srnic_mr_begin(mr, 1, 0);
+	if (n <= 0 || skip > sg_dma_len(sgl))
+		return -EINVAL;
+	mr->ibmr.iova = sg_dma_address(sgl) + skip;
+	mr->ibmr.length = 0;
+	for_each_sg(sgl, sg, n, i) {
+		if (srnic_mr_add(mr, sg_dma_address(sg) + skip, sg_dma_len(sg) - skip))
+			break;
+		mr->ibmr.length += sg_dma_len(sg) - skip;
+		skip = 0;
+	}
+	if (offset)
+		*offset = 0;
+	return i;
 }
 
 /**
@@ -789,29 +868,42 @@ static int set_block(struct ib_mr *ibmr, u64 addr)
  * @ibmr: from srnic_mr_alloc(), in any state
  * @sg: memory
  * @n: entries of @sg
- * @offset: bytes to skip of the first entry, or NULL
+ * @offset: bytes to skip of the first entry, or NULL; out: 0, or bytes mapped of the first entry
+ *	    that was not mapped as a whole
  *
- * A Valid region is unchanged: consumers map the next memory before they post
- * the invalidation of the current one (as RDMA R/W and iSER do). The caller must
- * not set the list again until the WR has been processed. Context: any.
+ * A region of IB_MR_TYPE_SG_GAPS takes any entries, and its TO may be any. A Valid region is
+ * unchanged: consumers map the next memory before they post the invalidation of the current one
+ * (as RDMA R/W and iSER do). The caller must not set the list again until the WR has been
+ * processed. Context: any.
  *
  * Return: how many entries of @sg were mapped, or -EINVAL if the region is not
- * one of srnic_mr_alloc() or the block size is not supported.
+ * one of srnic_mr_alloc() or the page size is not supported.
  */
 int srnic_mr_map_sg(struct ib_mr *ibmr, struct scatterlist *sg, int n,
 		    unsigned int *offset)
 {
 	struct srnic_mr *mr = to_srnic_mr(ibmr);
 
-	if (mr->tpte.type != SRNIC_STAG_FAST_REG ||
-	    !(ibmr->page_size & SRNIC_PAGE_SIZES) || !is_power_of_2(ibmr->page_size))
+	if (mr->tpte.type != SRNIC_STAG_FAST_REG)
 		return -EINVAL;
-	mr->next->shift = ilog2(ibmr->page_size);
-	mr->next->count = 0;
-	n = ib_sg_to_pages(ibmr, sg, n, offset, set_block);
-	mr->fbo = mr->next->count ? ibmr->iova & (ibmr->page_size - 1) : 0;
-	mr->mapped = true;
-	return n;
+	return mr->next->ends ? map_blocks(mr, sg, n, offset) : map_pages(mr, sg, n, offset);
+}
+
+/* Octets of a list */
+static u64 pbl_octets(const struct srnic_pbl *pbl)
+{
+	if (pbl->shift)
+		return (u64)pbl->count << pbl->shift;
+	return pbl->count ? pbl->ends[pbl->count - 1] : 0;
+}
+
+static bool is_congruent(u64 a, u64 b, u32 modulus)
+{
+	u32 rest_a, rest_b;
+
+	div_u64_rem(a, modulus, &rest_a);
+	div_u64_rem(b, modulus, &rest_b);
+	return rest_a == rest_b;
 }
 
 /* tpte->lock is held. MR-31, in the order of RDMAC verbs Figure 23. */
@@ -820,7 +912,7 @@ static enum srnic_wc_status check_fast_register(struct srnic_mr *mr, const struc
 {
 	struct srnic_tpte *tpte = &mr->tpte;
 	const struct srnic_pbl *pbl = mr->mapped ? mr->next : tpte->pbl;
-	u64 last;
+	u64 end;
 
 	/* an invalidation that still waits for accesses has not ended (MR-36) */
 	if (tpte->valid || srnic_tpt_in_use(tpte))
@@ -833,13 +925,12 @@ static enum srnic_wc_status check_fast_register(struct srnic_mr *mr, const struc
 	    (access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC) &&
 	     !(access & IB_ACCESS_LOCAL_WRITE)))
 		return SRNIC_WC_FR_ACCESS;
-	if (!length || length > ((u64)pbl->count << pbl->shift) - mr->fbo)
+	if (!length || check_add_overflow(mr->fbo, length, &end) || end > pbl_octets(pbl))
 		return SRNIC_WC_FR_LENGTH;
 	if (access & IB_ZERO_BASED)
 		return SRNIC_WC_SUCCESS;
-	/* the TO has the same offset in its block as the memory (MR-08) */
-	if ((iova & (BIT_ULL(pbl->shift) - 1)) != mr->fbo ||
-	    check_add_overflow(iova, length - 1, &last))
+	if (!is_congruent(iova, mr->fbo, pbl->modulus) ||
+	    check_add_overflow(iova, length - 1, &end))
 		return SRNIC_WC_INVALID_VA;
 	return SRNIC_WC_SUCCESS;
 }

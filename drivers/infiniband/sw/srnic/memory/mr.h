@@ -21,7 +21,7 @@ struct srnic_shared;
  * @next: fast-register: PBL for the next WR, which exchanges it with that of @tpte
  * @mapped: @next was set since the last WR; if not, the next WR registers the same memory again
  * @native_status: set by rnicpi.ko: the next WR fails with it. scripts/in-tree drops it
- * @fbo: offset of the memory that was mapped last in its first block
+ * @fbo: offset of the memory that was mapped last in its list
  */
 struct srnic_mr {
 	struct ib_mr ibmr;
@@ -53,6 +53,8 @@ int srnic_mr_rereg(struct ib_mr *ibmr, int flags, u64 start, u64 length,
 int srnic_mr_set_key(struct ib_mr *ibmr, u8 key);
 struct ib_mr *srnic_mr_get_dma(struct ib_pd *pd, int access);
 struct ib_mr *srnic_mr_alloc(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg);
+void srnic_mr_begin(struct srnic_mr *mr, u32 modulus, u64 fbo);
+int srnic_mr_add(struct srnic_mr *mr, u64 addr, u64 length);
 int srnic_mr_map_sg(struct ib_mr *ibmr, struct scatterlist *sg, int n,
 		    unsigned int *offset);
 enum srnic_wc_status srnic_mr_fast_register(struct srnic_qp *qp,

@@ -192,6 +192,23 @@ void srnic_tpt_put(struct srnic_span *span)
 	spin_unlock_bh(&users->lock);
 }
 
+/* srnic_span_addr() in a block list: the first block that ends behind @off has it */
+static void *block_addr(const struct srnic_pbl *pbl, u64 off, u32 *len)
+{
+	u32 low = 0, high = pbl->count - 1;
+
+	while (low < high) {
+		u32 mid = (low + high) / 2;
+
+		if (off < pbl->ends[mid])
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	*len = min_t(u64, *len, pbl->ends[low] - off);
+	return (void *)(uintptr_t)(pbl->addr[low] + off - (low ? pbl->ends[low - 1] : 0));
+}
+
 /**
  * srnic_span_addr - address of an octet of an access
  * @span: from srnic_tpt_get()
@@ -208,6 +225,8 @@ void *srnic_span_addr(const struct srnic_span *span, u64 at, u32 *len)
 
 	if (!pbl)
 		return (void *)(uintptr_t)off;
+	if (unlikely(!pbl->shift))
+		return block_addr(pbl, off, len);
 	in_block = off & (BIT_ULL(pbl->shift) - 1);
 	*len = min_t(u64, *len, BIT_ULL(pbl->shift) - in_block);
 	return (void *)(uintptr_t)(pbl->addr[off >> pbl->shift] + in_block);

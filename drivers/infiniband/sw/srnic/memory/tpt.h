@@ -68,19 +68,25 @@ enum srnic_inv_err {
 };
 
 /**
- * struct srnic_pbl - physical buffer list: equal blocks of memory
- * @shift: log2 of the block size in bytes
+ * struct srnic_pbl - physical buffer list: a page list, or a block list (RDMAC verbs 7.6.2)
+ * @shift: log2 of the page size in bytes; 0: a block list
  * @count: entries in use
  * @max: entries allocated
+ * @modulus: of a list that is registered: the TO and the offset in the list of a region's first
+ *	     octet are equal modulo this (MR-08)
  * @dmabuf: the DMA buffer that the memory belongs to; its exporter is notified of each
  *	    access. NULL for other memory
- * @addr: kernel address of each block
+ * @ends: of a block list: octets of the list up to the end of each block; blocks have any size,
+ *	  at any address (MR-12). NULL for a page list
+ * @addr: kernel address of each page or block
  */
 struct srnic_pbl {
 	u32 shift;
 	u32 count;
 	u32 max;
+	u32 modulus;
 	struct dma_buf *dmabuf;
+	u64 *ends;
 	u64 addr[];
 };
 

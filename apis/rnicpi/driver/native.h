@@ -74,6 +74,7 @@ int srnic_native_cq_resize(struct ib_cq *ibcq, u32 entries);
 bool srnic_native_cq_overflowed(struct ib_cq *ibcq);
 bool srnic_native_srq_query(struct ib_srq *ibsrq, bool *armed);
 
+void srnic_native_mr_local_only(struct ib_mr *ibmr);
 void srnic_native_mr_begin(struct ib_mr *ibmr, u32 modulus, u64 fbo);
 int srnic_native_mr_add(struct ib_mr *ibmr, u64 addr, u64 length);
 void srnic_native_mr_refuse(struct ib_mr *ibmr, enum srnic_wc_status status);

@@ -14,6 +14,18 @@
 /* ----- regions ----- */
 
 /**
+ * srnic_native_mr_local_only - allocate without the Remote Access Flag (MR-04)
+ * @ibmr: of ib_alloc_mr(), which gives the flag; not registered yet
+ *
+ * A registration with remote rights fails from now on. Context: any.
+ */
+void srnic_native_mr_local_only(struct ib_mr *ibmr)
+{
+	to_srnic_mr(ibmr)->native_local = true;
+}
+EXPORT_SYMBOL_GPL(srnic_native_mr_local_only);
+
+/**
  * srnic_native_mr_begin - begin the list of the next registration, as ib_map_mr_sg()
  * @ibmr: of ib_alloc_mr()
  * @modulus: with IB_MR_TYPE_MEM_REG the page size in bytes, a power of two; with

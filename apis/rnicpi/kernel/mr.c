@@ -85,12 +85,19 @@ static enum srnic_wc_status list_memory(struct rnic_vp *vp, struct ib_mr *mr,
 	return SRNIC_WC_SUCCESS;
 }
 
-/* In block mode all regions have block lists */
-static struct ib_mr *alloc_mr(struct rnic_pd *pd, u32 num)
+/*
+ * In block mode all regions have block lists. The Remote Access Flag is that of the rights asked
+ * for (MR-04).
+ */
+static struct ib_mr *alloc_mr(struct rnic_pd *pd, u32 num, ri_mem_attr_t attr)
 {
 	bool blocks = pd->obj.rnic->vp->mode == RI_PHYS_BLOCK_LIST_MODE;
+	struct ib_mr *mr;
 
-	return ib_alloc_mr(pd->pd, blocks ? IB_MR_TYPE_SG_GAPS : IB_MR_TYPE_MEM_REG, num);
+	mr = ib_alloc_mr(pd->pd, blocks ? IB_MR_TYPE_SG_GAPS : IB_MR_TYPE_MEM_REG, num);
+	if (!IS_ERR(mr) && !(attr & RI_MEM_FLAGS_REMOTE))
+		srnic_native_mr_local_only(mr);
+	return mr;
 }
 
 /* The return code of what is wrong with a list of physical buffers, or with a registration */
@@ -123,7 +130,7 @@ static ri_api_return_t make(struct rnic_pd *pd, const ri_mr_reg_attr_t *attr,
 	if (!attr->length)
 		return ri_answer(err_data, RI_RET_MEM_INVALID_LENGTH);
 	/* an invalid list gets a region as well: list_memory() below finds the error */
-	mr = alloc_mr(pd, blocks_of(vp, mem) ?: 1);
+	mr = alloc_mr(pd, blocks_of(vp, mem) ?: 1, attr->mem_attr);
 	if (IS_ERR(mr))
 		return ri_failed(err_data, PTR_ERR(mr), RI_RET_FAIL);
 	if (attr->mem_attr & RI_MEM_FLAGS_CONSUMER_OWNS_KEY)
@@ -181,7 +188,6 @@ static ri_api_return_t new_mr(ri_rnic_handle_t rnic, const ri_mr_reg_attr_t *att
 		return ri_answer(err_data, RI_RET_RESOURCE_SHORTAGE);
 	m->pd = to_pd(pd);
 	m->attr = *attr;
-	m->remote = attr->mem_attr & RI_MEM_FLAGS_REMOTE;
 	ret = make(m->pd, attr, mem, key, &m->mr, err_data);
 	if (!ret)
 		ret = enter(m, os_data, err_data);
@@ -360,10 +366,9 @@ static ri_api_return_t alloc(struct rnic_pd *pd, uint_t num, ri_mem_attr_t attr,
 	if (!m)
 		return ri_answer(err_data, RI_RET_RESOURCE_SHORTAGE);
 	m->pd = pd;
-	m->remote = attr & RI_MEM_FLAGS_REMOTE;
 	m->attr.mem_attr = attr;
 	m->attr.pd = pd->obj.handle;
-	m->mr = alloc_mr(pd, num);
+	m->mr = alloc_mr(pd, num, attr);
 	if (IS_ERR(m->mr))
 		ret = ri_failed(err_data, PTR_ERR(m->mr), RI_RET_FAIL);
 	else
@@ -538,7 +543,6 @@ static void take_over(struct rnic_mr *m, struct ib_mr *mr, const struct change *
 	c->pd->obj.users++;
 	m->pd = c->pd;
 	m->attr = c->attr;
-	m->remote = c->attr.mem_attr & RI_MEM_FLAGS_REMOTE;
 }
 
 /* Without ri_lock. Posts in progress may have looked the old region up */

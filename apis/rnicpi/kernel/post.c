@@ -146,8 +146,6 @@ static ri_api_return_t fill_fmr(const struct rnic_qp *qp, const ri_wr_fmr_t *wr,
 	mr = READ_ONCE(to_mr(obj)->mr);
 	if ((wr->ltag ^ mr->lkey) >> SRNIC_STAG_KEY_BITS)
 		return RI_RET_MEM_INVALID_LTAG;
-	if (common->mem_attr & RI_MEM_FLAGS_REMOTE && !to_mr(obj)->remote)
-		return RI_RET_MEM_INVALID_ACCESS;
 	/* without the privilege the WR fails: do not replace a list that may be in use */
 	if (qp->attr.enable_stag0_fastreg)
 		srnic_native_mr_refuse(mr, ri_phys_list(obj->rnic->vp, mr, &wr->attr));
@@ -235,8 +233,7 @@ static ri_api_return_t post_one(struct rnic_qp *qp, ri_wr_t *ri, ri_err_data_t *
  * RI_RET_INVALID_PARAMETER, RI_RET_WR_INVALID_TYPE, RI_RET_WR_INVALID_FLAGS,
  * RI_RET_WR_SG_INVALID_FORMAT, RI_RET_RNIC_SG_LIMIT_EXCEEDED,
  * RI_RET_QP_CAPACITY_EXCEEDED, RI_RET_MW_INVALID_HANDLE, RI_RET_MR_INVALID_HANDLE,
- * RI_RET_INVALID_WINDOW_TYPE, RI_RET_MEM_INVALID_LTAG, RI_RET_MEM_INVALID_ACCESS,
- * RI_RET_RNIC_ATOMICS_UNSUPPORTED
+ * RI_RET_INVALID_WINDOW_TYPE, RI_RET_MEM_INVALID_LTAG, RI_RET_RNIC_ATOMICS_UNSUPPORTED
  */
 ri_api_return_t ri_do_qp_postsq(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_wr_t *wr,
 				uint_t *num_wrs, ri_err_data_t *err_data)

@@ -176,14 +176,12 @@ struct rnic_qp {
  * @obj: common part
  * @pd: its PD
  * @mr: of the RDMA core; another one after ri_mr_rereg()
- * @remote: it may have remote rights
  * @attr: as it was registered
  */
 struct rnic_mr {
 	struct rnic_obj obj;
 	struct rnic_pd *pd;
 	struct ib_mr *mr;
-	bool remote;
 	ri_mr_reg_attr_t attr;
 };
 

@@ -400,6 +400,61 @@ static void fast_register_blocks(struct kunit *test)
 	pair_close(p);
 }
 
+/*
+ * MR-04, MR-35: an STag that was allocated without remote rights cannot get them by a WR, after an
+ * invalidation neither; one that was allocated with them may have them, or not
+ */
+static void remote_access_flag(struct kunit *test)
+{
+	static const struct {
+		u32 mem_attr;
+		bool remote;
+	} rows[] = {
+		{ RI_MEM_FLAGS_LOCAL | RI_MEM_FLAGS_REMOTE_WRITE, true },
+		{ RI_MEM_FLAGS_LOCAL_READ | RI_MEM_FLAGS_REMOTE_READ, true },
+		{ RI_MEM_FLAGS_LOCAL_READ, false },
+		{ RI_MEM_FLAGS_LOCAL, false },
+	};
+	struct pair *p = pair_connected(test);
+	ri_mr_reg_phys_attr_t attr;
+	ri_mrw_handle_t handle;
+	ri_phys_addr_t list[2];
+	ri_ltag_t ltag = 0;
+	ri_rtag_t rtag;
+	uint_t room = 2;
+	bool refused;
+	u32 i;
+
+	two_pages(&p->b, list);
+	attr = phys_attr(p, list, 2, 0x5000, 100);
+	for (i = 0; i < 2 * ARRAY_SIZE(rows); i++) {
+		if (i % ARRAY_SIZE(rows) == 0)
+			KUNIT_ASSERT_EQ(test, ri_ltag_alloc(p->rnic, &room, p->pd,
+							    i ? RI_MEM_FLAGS_LOCAL : ALL,
+							    &handle.mr_handle, &ltag, &rtag, NULL,
+							    NULL, NULL), OK);
+		refused = i >= ARRAY_SIZE(rows) && rows[i % ARRAY_SIZE(rows)].remote;
+		attr.common.mem_attr = rows[i % ARRAY_SIZE(rows)].mem_attr;
+		kunit_info(test, "row %u\n", i);
+		fmr(p, &attr, ltag, handle.mr_handle,
+		    refused ? RI_WC_STATUS_INVALID_FMR_PERMS_ERROR : RI_WC_STATUS_SUCCESS);
+		if (refused) {
+			again(p);
+			continue;
+		}
+		KUNIT_EXPECT_EQ(test, ri_qp_post_local_invalidate(p->rnic, p->b.qp,
+								  RI_WR_TYPE_LOCAL_INVALIDATE_MR,
+								  RI_WR_SIGNALED_FLAG |
+								  RI_WR_LOCAL_FENCE_FLAG, 61, ltag,
+								  0, handle, NULL), OK);
+		pair_expect(p, &p->b, 61, RI_WC_TYPE_LOCAL_INVALIDATE, RI_WC_STATUS_SUCCESS);
+		if (i == ARRAY_SIZE(rows) - 1)
+			KUNIT_EXPECT_EQ(test, ri_mr_dereg(p->rnic, handle.mr_handle, NULL), OK);
+	}
+	KUNIT_EXPECT_EQ(test, ri_mr_dereg(p->rnic, handle.mr_handle, NULL), OK);
+	pair_close(p);
+}
+
 /* RI-55: in block mode an invalid block size has another status */
 static void bad_block(struct kunit *test)
 {
@@ -962,6 +1017,7 @@ static struct kunit_case memory_cases[] = {
 	KUNIT_CASE(fast_register),
 	KUNIT_CASE(bad_fast_registers),
 	KUNIT_CASE(fast_register_blocks),
+	KUNIT_CASE(remote_access_flag),
 	KUNIT_CASE(bad_block),
 	KUNIT_CASE(not_privileged),
 	KUNIT_CASE(not_privileged_stag0),

@@ -922,6 +922,7 @@ static enum srnic_wc_status check_fast_register(struct srnic_mr *mr, const struc
 	if (mr->native_status)
 		return mr->native_status;
 	if (access & ~known_access ||
+	    (mr->native_local && access_to_rights(access) & SRNIC_REMOTE_RIGHTS) ||
 	    (access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC) &&
 	     !(access & IB_ACCESS_LOCAL_WRITE)))
 		return SRNIC_WC_FR_ACCESS;

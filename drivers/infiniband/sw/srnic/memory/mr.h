@@ -21,6 +21,7 @@ struct srnic_shared;
  * @next: fast-register: PBL for the next WR, which exchanges it with that of @tpte
  * @mapped: @next was set since the last WR; if not, the next WR registers the same memory again
  * @native_status: set by rnicpi.ko: the next WR fails with it. scripts/in-tree drops it
+ * @native_local: set by rnicpi.ko: without the Remote Access Flag (MR-04). Dropped, too
  * @fbo: offset of the memory that was mapped last in its list
  */
 struct srnic_mr {
@@ -33,6 +34,7 @@ struct srnic_mr {
 	struct srnic_pbl *next;
 	bool mapped;
 	enum srnic_wc_status native_status;
+	bool native_local;
 	u64 fbo;
 };
 

@@ -11,7 +11,7 @@ device=/sys/kernel/config/target/core/iblock_0/disk
 tpg=/sys/kernel/config/target/iscsi/$TARGET/tpgt_1
 
 need_modules ib_isert ib_iser iscsi_target_mod target_core_iblock sd_mod brd ext4
-need_programs iscsid iscsiadm mkfs.ext4
+need_programs iscsid iscsiadm mkfs.ext4 fio
 
 # LIO has a portal listen on TCP first, and then for iSER at the same address and port. With
 # software iWARP the two share TCP's ports and the second one fails (EADDRINUSE). A portal's
@@ -55,6 +55,9 @@ t "login" login
 disk_is 'sd*'
 t "large requests" disk_large
 t "small requests" disk_small
+[ "$SRNIC_TYPE" = siw ] || t "regions are of block lists" disk_has_gaps
+t "requests of memory with gaps" disk_gaps
+t "requests of any size, verified by fio" disk_fio
 t "files are written" disk_files
 t "logout" logout
 t "login again" login

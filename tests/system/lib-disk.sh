@@ -51,6 +51,42 @@ disk_small() {
 		disk_read "$blk" bs=4096 count=$blocks | cmp - "$tmp/small"
 }
 
+# Requests of 512 octets to 64 KiB, many at once, at random places, each of which is read back. fio
+# gives several to the kernel at a time, which it merges.
+disk_fio() {
+	fio --name=verify --filename="/dev/$blk" --direct=1 --ioengine=libaio --iodepth=32 \
+		--iodepth_batch=16 --rw=randwrite --bsrange=512-64k \
+		--io_size=$((MIB / 2))m --size="${MIB}m" --verify=crc32c --verify_fatal=1 \
+		--do_verify=1
+}
+
+# The queue takes requests of pieces of memory with gaps between: the region has a block list.
+disk_has_gaps() { grep -x 0 "/sys/block/$blk/queue/virt_boundary_mask"; }
+
+# One request of many such pieces, written from them and read into others.
+disk_gaps() {
+	/usr/bin/python3 - "/dev/$blk" <<-'END'
+		import mmap, os, sys
+
+		def pieces(memory, bytes):
+		    return [memory[at + 512:at + 512 + bytes] for at in range(0, len(memory), 4096)]
+
+		disk = os.open(sys.argv[1], os.O_RDWR | os.O_DIRECT)
+		source = memoryview(mmap.mmap(-1, 12 * 4096))
+		sink = memoryview(mmap.mmap(-1, 24 * 4096))
+		data = os.urandom(12 * 3072)
+		for i, piece in enumerate(pieces(source, 3072)):
+		    piece[:] = data[i * 3072:(i + 1) * 3072]
+		sink[:] = b'x' * len(sink)
+		assert os.pwritev(disk, pieces(source, 3072), 512) == len(data)
+		assert os.preadv(disk, pieces(sink, 1536), 512) == len(data)
+		assert b''.join(pieces(sink, 1536)) == data, 'other data'
+		for piece in pieces(sink, 1536):
+		    piece[:] = b'x' * 1536
+		assert bytes(sink) == b'x' * len(sink), 'octets beside are changed'
+	END
+}
+
 # A file system with small files and a large one.
 disk_files() {
 	local rc=0

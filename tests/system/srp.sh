@@ -77,6 +77,8 @@ t "login" login
 disk_is 'sd*'
 t "large requests" disk_large
 t "small requests" disk_small
+[ "$SRNIC_TYPE" = siw ] || t "regions are of block lists" disk_has_gaps
+t "requests of memory with gaps" disk_gaps
 t "files are written" disk_files
 t "logout" logout
 t "login again" login

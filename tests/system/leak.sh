@@ -42,12 +42,15 @@ killed() {
 	serve 7475 "$BIN/integrity" --server --addr "$SRV4" || return
 	ip netns exec "$CLI_NS" "$BIN/integrity" --client "$SRV4" --seed 1 --qps 32 \
 		--ops 1000000 --max-size 1000 &
-	local client=$!
-	sleep 3
+	local client=$! rc=0
+	within 30 all_connected || rc=1
+	nap 1
 	kill -KILL $client $server_pid
 	wait $client $server_pid 2>/dev/null
-	within 20 no_kthreads
+	within 20 no_kthreads && return $rc
 }
+
+all_connected() { [ "$(rdma resource show qp | grep -c ' state RTS ')" -ge 64 ]; }
 
 no_kthreads() { ! ps -eo comm | grep -qE '^srnic-(tx|rx)/'; }
 

@@ -25,6 +25,9 @@ T_LIMIT=${T_LIMIT:-60}			# seconds for one test; a guest is slow
 # (deadline_set() in common.c).
 export SRNIC_SLOW=${SRNIC_SLOW:-1}
 tmp=$(mktemp -d)
+# nap SECONDS: as sleep, but takes no process, which a guest is slow to start
+mkfifo "$tmp/never"
+nap() { read -rt "$1" <>"$tmp/never" || :; }
 test_file=$(basename "$0")
 
 # Users without any capability may run the tests' programs from here on, in this guest alone: the
@@ -75,7 +78,7 @@ t() {
 	set -m
 	(set +m; "$@") >"$tmp/out" 2>&1 </dev/null &
 	pid=$!
-	(sleep "$limit"; where_they_stand $(pgrep -g $pid) >"$tmp/stands"
+	(nap "$limit"; where_they_stand $(pgrep -g $pid) >"$tmp/stands"
 	 kill -TERM -- -$pid; sleep 3; kill -KILL -- -$pid; sleep 5) >/dev/null 2>&1 &
 	dog=$!
 	set +m
@@ -190,7 +193,7 @@ within() {
 	shift
 	until "$@"; do
 		[ $SECONDS -lt $end ] || return 1
-		sleep 0.1
+		nap 0.1
 	done
 }
 
@@ -202,10 +205,8 @@ grows() {
 }
 
 net_up() {	# NETNS NETDEV V4/LEN V6/LEN
-	ip -n "$1" link set lo up &&
-	ip -n "$1" addr add "$3" dev "$2" &&
-	ip -n "$1" addr add "$4" dev "$2" nodad &&
-	ip -n "$1" link set "$2" up ||
+	printf '%s\n' "link set lo up" "addr add $3 dev $2" "addr add $4 dev $2 nodad" "link set $2 up" |
+		ip -n "$1" -batch - ||
 		bail "cannot set up $2 in $1"
 }
 
@@ -264,14 +265,21 @@ one_netns() {
 	made_rules=1
 	ip link add v1 mtu "$1" type veth peer name v2 mtu "$1" &&
 		sysctl -qw net.ipv4.conf.v{1,2}.{accept_local=1,rp_filter=0} net.ipv4.conf.all.rp_filter=0 &&
-		ip link set lo up && ip addr add 10.77.0.1/32 dev v1 && ip addr add 10.77.0.2/32 dev v2 &&
-		ip link set v1 up && ip link set v2 up &&
-		ip route add table 101 10.77.0.2 dev v1 src 10.77.0.1 &&
-		ip route add table 102 10.77.0.1 dev v2 src 10.77.0.2 &&
-		ip rule add pref 1 iif v1 lookup local && ip rule add pref 1 iif v2 lookup local &&
-		ip rule add pref 2 to 10.77.0.2 lookup 101 && ip rule add pref 2 to 10.77.0.1 lookup 102 &&
-		ip rule add pref 3 lookup local && ip rule del pref 0 ||
-		bail "cannot set up a veth pair in one netns"
+		ip -batch - <<-END || bail "cannot set up a veth pair in one netns"
+			link set lo up
+			addr add 10.77.0.1/32 dev v1
+			addr add 10.77.0.2/32 dev v2
+			link set v1 up
+			link set v2 up
+			route add table 101 10.77.0.2 dev v1 src 10.77.0.1
+			route add table 102 10.77.0.1 dev v2 src 10.77.0.2
+			rule add pref 1 iif v1 lookup local
+			rule add pref 1 iif v2 lookup local
+			rule add pref 2 to 10.77.0.2 lookup 101
+			rule add pref 2 to 10.77.0.1 lookup 102
+			rule add pref 3 lookup local
+			rule del pref 0
+		END
 	for dev in 1 2; do
 		timeout "$(slow 20)" rdma link add sr$dev type "$SRNIC_TYPE" netdev v$dev ||
 			bail "no $SRNIC_TYPE on v$dev"
@@ -284,11 +292,7 @@ one_netns() {
 undo_one_netns() {
 	[ -n "$made_rules" ] || return
 	ip rule add pref 0 lookup local
-	for _ in 1 2; do
-		for pref in 1 2 3; do
-			ip rule del pref $pref 2>/dev/null
-		done
-	done
+	printf 'rule del pref %s\n' 1 1 2 2 3 | ip -force -batch - 2>/dev/null
 	ip link del v1
 	made_rules=''
 }
@@ -372,10 +376,12 @@ ended_well() {
 # Searches the netns of process PID, which shows connections of in-kernel TCP sockets like any
 # others.
 pid_listens() {	# PID PORT
+	local port sockets more
 	case $SRNIC_TYPE in
 	rxe) rdma resource show cm_id | grep -q "LISTEN.* src-addr .*:$2 " ;;
-	*)   grep -qE "^ *[0-9]+: [0-9A-F]+:$(printf %04X "$2") [0-9A-F]+:0000 0A " \
-		"/proc/$1/net/tcp" "/proc/$1/net/tcp6" 2>/dev/null ;;
+	*)   printf -v port %04X "$2"
+	     { mapfile -t sockets <"/proc/$1/net/tcp" && mapfile -t more <"/proc/$1/net/tcp6"; } 2>/dev/null
+	     [[ "${sockets[*]} ${more[*]}" =~ :\ [0-9A-F]+:$port\ [0-9A-F]+:0000\ 0A\  ]] ;;
 	esac
 }
 
@@ -400,7 +406,7 @@ serve() {
 			cat "$tmp/server"
 			return 1
 		fi
-		sleep 0.1
+		nap 0.1
 	done
 }
 
@@ -485,7 +491,7 @@ no_errors() {
 	for dev in "$CLI_DEV" "$SRV_DEV"; do
 		for name in rx_protocol_errors rx_crc_errors rx_protection_errors tx_terminates \
 			    rx_terminates close_aborted; do
-			n=$(counter "$dev" $name)
+			read -r n <"/sys/class/infiniband/$dev/ports/1/hw_counters/$name" || n=gone
 			[ "$n" = 0 ] && continue
 			echo "$dev: $name $n"
 			bad=1

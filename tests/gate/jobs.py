@@ -263,7 +263,7 @@ class Plan:
             names.remove('rawpeer')     # scripts/check-wire runs it, and makes a table
             self.wire(kernel)
         slow = kernel in EMULATED
-        default, room = (40, 240) if slow else (15, 60)
+        default, room = (40, 400) if slow else (15, 60)
         sizes = {f: self.times.of(f'system:{kernel}:{f}', default) for f in names}
         for group in pack(sizes, room):
             name = f'system:{kernel}:{group[0]}' + (f'+{len(group) - 1}' if group[1:] else '')

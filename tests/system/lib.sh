@@ -352,14 +352,14 @@ need_programs() {
 
 on_srv() { ip netns exec "$SRV_NS" "$@"; }
 on_cli() {
-	local rc=0
+	local rc=0 out=$tmp/rping.$BASHPID
 	if [[ " $* " != *" rping "* ]]; then
 		ip netns exec "$CLI_NS" "$@"
 		return
 	fi
-	ip netns exec "$CLI_NS" "$@" >"$tmp/rping.$BASHPID" 2>&1 || rc=$?
-	cat "$tmp/rping.$BASHPID"
-	ended_well $rc "$tmp/rping.$BASHPID" || return $rc
+	ip netns exec "$CLI_NS" "$@" >"$out" 2>&1 || rc=$?
+	cat "$out"
+	ended_well $rc "$out" || return $rc
 }
 
 # ended_well STATUS FILE: with status 0; or it is rping whose main thread closes the event channel,

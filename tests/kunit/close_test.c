@@ -46,13 +46,16 @@ static struct peer *open_with_receives(struct kunit *test)
 static void peer_closes(struct kunit *test)
 {
 	struct peer *p = open_with_receives(test);
+	unsigned long flags;
 
 	peer_fin(p);
 	peer_expect_end(p, "FIN is answered by FIN", 0);
 	peer_expect_closed(p, "FIN", SRNIC_QP_IDLE);
 	KUNIT_EXPECT_EQ(test, p->closed_err, 0);
 	/* although the program has completions to poll */
+	flags = srnic_lock(&p->rcq->cq.lock);
 	KUNIT_EXPECT_EQ(test, p->rcq->cq.producer - srnic_cq_consumer(&p->rcq->cq), 2);
+	srnic_unlock(&p->rcq->cq.lock, flags);
 	peer_expect_event(p, "FIN", -1);
 	peer_flushes(p, p->rcq, 10, 2);
 	peer_no_wc(p, p->scq);

@@ -155,7 +155,11 @@ def own_terminate(peer, p, how):
 def after_fin(peer, p, what):
     """The device has sent its FIN, and the peer does not simply send its own."""
     # revision 1: without an RTR, which could come after the FIN, too
-    s = peer.connect(rev=1, op=p.CLOSE)
+    return behind_fin(peer, p, peer.connect(rev=1, op=p.CLOSE), what)
+
+
+def behind_fin(peer, p, s, what):
+    """The device closes s; then the peer resets it, or sends what(s). Nothing is placed."""
     p.expect(s.get() is None, "no FIN")
     s.ended = False
     if what == "RST":

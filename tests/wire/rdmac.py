@@ -13,6 +13,7 @@ import socket
 import struct
 import sys
 
+import closing
 import iwarp
 import peer as p
 from iwarp import (IMM, READ_REQ, READ_RESP, SEND, SEND_INV, TERMINATE, WRITE, Markers, Stream,
@@ -217,26 +218,16 @@ def terminate_received(peer):
 
 def reset(peer):
     s = peer.connect(recvs=1)
-    s.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    s.sock.close()
+    closing.leave(s.sock, "RST")
     res = peer.result()
     p.expect([w[1] for w in res["wcs"]] == [FLUSHED] and res["state"] == p.STATE_ERR, "%s" % res)
 
 
 def bad_close(peer):
     """A segment behind the device's FIN: no Terminate."""
-    s = peer.connect(op=p.CLOSE)
-    p.expect(s.get() is None, "no FIN")
-    s.ended = False
-    s.put(tagged(WRITE, s.t.all, s.t.addr, b"late"))
-    try:
-        while s.sock.recv(4096):
-            pass
-    except OSError:
-        pass
-    s.sock.close()
-    res = peer.result()
-    p.expect(res["dirty"] is None and res["state"] == p.STATE_ERR and not res["sent"], "%s" % res)
+    res = closing.behind_fin(peer, p, peer.connect(op=p.CLOSE),
+                             lambda s: tagged(WRITE, s.t.all, s.t.addr, b"late"))
+    p.expect(res["state"] == p.STATE_ERR and not res["sent"], "%s" % res)
 
 
 def main():

@@ -129,7 +129,7 @@ static void abort_while_attaching(struct kunit *test)
 	end(ep);
 }
 
-/* A listener is its program's, or that of the user who has added a device later */
+/* A listener counts for its program's user, or for the user that has added a device later */
 static void a_stream_counts_for_the_user_of_its_qp(struct kunit *test)
 {
 	struct peer *p = idle(test);

@@ -17,14 +17,16 @@ SRNIC_CACHE=${SRNIC_CACHE:-$HOME/.cache/srnic}
 # Products of this checkout. Ignored by git.
 SRNIC_BUILD=$SRNIC_TOP/build
 
-# If ccache is installed, sources compiled before come from its cache.
+# If ccache is installed, sources compiled before come from its cache. It goes by the files that the
+# compiler says it has read, and does not preprocess each source first, which takes a third of the
+# time of compiling one of the kernel's.
 if [ -d /usr/lib/ccache ]; then
 	case $PATH in
 	/usr/lib/ccache:*) ;;
 	*) PATH=/usr/lib/ccache:$PATH ;;
 	esac
 	export CCACHE_DIR=$SRNIC_CACHE/ccache CCACHE_BASEDIR=$SRNIC_TOP CCACHE_NOHASHDIR=1 \
-		CCACHE_MAXSIZE=2G
+		CCACHE_MAXSIZE=2G CCACHE_DEPEND=1
 fi
 
 say() { printf '%s\n' "== $*" >&2; }

@@ -144,6 +144,40 @@ static void fast_register(struct kunit *test)
 	srnic_mr_dereg(&fix.mr->ibmr);
 }
 
+/* WR-17: the region has the rights of the WR, Bind enable among them, and no others */
+static void fast_register_rights(struct kunit *test)
+{
+	static const struct {
+		int access;
+		u8 rights;
+	} rows[] = {
+		{ 0, LR },
+		{ IB_ACCESS_LOCAL_WRITE, LR | LW },
+		{ IB_ACCESS_REMOTE_READ, LR | RR },
+		{ IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE, LR | LW | RW },
+		{ IB_ACCESS_MW_BIND, LR | SRNIC_BINDABLE },
+		{ IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |
+		  IB_ACCESS_MW_BIND, LR | LW | RW | RR | SRNIC_BINDABLE },
+		{ 0, LR },
+	};
+	struct fix fix = fix_make(test, 1, 0);
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct srnic_sqe sqe = reg_sqe(&fix, i);
+
+		sqe.arg[2] = rows[i].access;
+		KUNIT_EXPECT_EQ_MSG(test, srnic_mr_fast_register(fix.qp, &sqe), SRNIC_WC_SUCCESS,
+				    "row %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, fix.mr->tpte.rights &
+				    (LR | LW | RR | RW | SRNIC_BINDABLE | SRNIC_REMOTE_ATOMIC),
+				    rows[i].rights, "row %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, srnic_tpt_invalidate(fix.qp, sqe.stag, false),
+				    SRNIC_INV_OK, "row %u", i);
+	}
+	srnic_mr_dereg(&fix.mr->ibmr);
+}
+
 /* Kernel ULPs map for the next WR, then post LOCAL_INV and REG_MR in one list */
 static void map_while_valid(struct kunit *test)
 {
@@ -946,6 +980,7 @@ static void dmabuf_is_mapped_locked(struct kunit *test)
 
 static struct kunit_case mr_cases[] = {
 	KUNIT_CASE(fast_register),
+	KUNIT_CASE(fast_register_rights),
 	KUNIT_CASE(map_while_valid),
 	KUNIT_CASE(fast_register_zero_based),
 	KUNIT_CASE(fast_register_errors),

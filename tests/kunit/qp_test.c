@@ -306,6 +306,8 @@ static void create_limits(struct kunit *test)
 	} rows[] = {
 		{ 1, 1, 1, 1, 0, 0 },
 		{ 0, 0, 0, 0, 0, 0 },
+		{ 3, 17, 1, 1, 0, 0 },
+		{ 17, 3, 1, 1, 0, 0 },
 		{ SRNIC_MAX_QP_WR, 1, 1, 1, 0, 0 },
 		{ SRNIC_MAX_QP_WR + 1, 1, 1, 1, 0, -EINVAL },
 		{ 1, SRNIC_MAX_QP_WR, 1, 1, 0, 0 },
@@ -341,6 +343,9 @@ static void create_limits(struct kunit *test)
 			continue;
 		KUNIT_EXPECT_GE(test, init.cap.max_send_wr, rows[i].swr);
 		KUNIT_EXPECT_GE(test, init.cap.max_recv_wr, rows[i].rwr);
+		/* QP-02: what is returned is what there is, of each queue by itself */
+		KUNIT_EXPECT_EQ_MSG(test, init.cap.max_send_wr, qp->sq.entries, "row %u", i);
+		KUNIT_EXPECT_EQ_MSG(test, init.cap.max_recv_wr, qp->rq.entries, "row %u", i);
 		srnic_qp_destroy(qp);
 	}
 	atomic_long_set(&dev->held_kernel[SRNIC_KIND_QP], SRNIC_MAX_QP);

@@ -115,6 +115,7 @@ static const struct {
 	{ RDMAP_E_INV_BOUND,		0, 1, 0x09, M | D },		/* E-27 */
 	{ RDMAP_E_MARKER,		2, 0, 0x03, 0 },		/* E-32 */
 	{ RDMAP_E_READ_MO,		1, 2, 0x04, M | D },		/* E-07 */
+	{ RDMAP_E_RING,			0, 2, 0x07, 0 },		/* AE-19 */
 };
 
 /* RDMAC verbs Figures 23 and 24: all codes that are printed there */
@@ -163,6 +164,7 @@ static const struct {
 	{ RDMAP_E_CQ_OVERFLOW,		0x0207, 0 },
 	{ RDMAP_E_RQ_CQ_OVERFLOW,	0x0207, 0 },
 	{ RDMAP_E_SRQ,			0x0207, 0 },
+	{ RDMAP_E_RING,			0x0207, 0 },
 };
 
 static u16 code_of(const struct rdmap_error *err)

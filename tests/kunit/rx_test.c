@@ -530,6 +530,20 @@ static void bad_receive_wqes(struct kunit *test)
 	}
 }
 
+/* AE-19: an RQ with an impossible index ends its QP when a message comes */
+static void wild_index(struct kunit *test)
+{
+	struct in in = in_open(test);
+	struct ddp_hdr hdr = HDR_SEND(1);
+
+	in.p->qp->rq_posted += PEER_DEPTH + 1;
+	peer_send(in.p, &hdr, "12345678", 8);
+	expect_failed(test, &in, "wild index", 0x0207, 0, FATAL);
+	KUNIT_EXPECT_EQ(test, srnic_counter(in.p->dev, SRNIC_CNT_LOCAL_WR_ERROR), 1);
+	peer_no_wc(in.p, in.p->rcq);
+	expect_untouched(test, &in, "wild index");
+}
+
 static void read_only_receive(struct kunit *test)
 {
 	struct in in = in_open(test);
@@ -739,6 +753,75 @@ static void after_an_error(struct kunit *test)
 	peer_flushes(in.p, in.p->rcq, 1, 1);
 }
 
+/* TM-03: the first half of a message is in place when an error comes; it is never delivered */
+static void half_before_an_error(struct kunit *test)
+{
+	struct in in = in_open(test);
+	struct ddp_hdr first = HDR_SEND(1), last = HDR_SEND(1);
+	struct ddp_hdr bad = HDR_WRITE(in.stag[GOOD], in.good->base + SIZE);
+	struct ib_sge sge = peer_sge(in.good, 0, 64);
+	struct octets *all = octets_new(test), *fpdu = octets_new(test);
+	struct octets *ulpdu = octets_new(test);
+	const struct ddp_hdr *hdr[] = { &bad, &last };
+	u32 i;
+
+	first.last = false;
+	last.mo = 4;
+	peer_post_recv(in.p, 1, &sge);
+	peer_send(in.p, &first, "1234", 4);
+	KUNIT_EXPECT_TRUE(test, peer_until(!memcmp(in.mem, "1234", 4)));
+	/* the error, and the second half, in one segment of TCP */
+	for (i = 0; i < ARRAY_SIZE(hdr); i++) {
+		ulpdu->len = ddp_encode(ulpdu->at, hdr[i]);
+		octets_add(test, ulpdu, "5678", 4);
+		octets_fpdu(test, fpdu, ulpdu);
+		octets_add(test, all, fpdu->at, fpdu->len);
+		if (!i)
+			in.p->out = *ulpdu;
+	}
+	peer_send_octets(in.p, all->at, all->len);
+	expect_failed(test, &in, "between the halves", 0x1101, M | D, ACCESS);
+	peer_flushes(in.p, in.p->rcq, 1, 1);
+	KUNIT_EXPECT_PTR_EQ(test, memchr_inv(in.mem + 4, 0xa5, 2 * SIZE - 4), NULL);
+}
+
+/*
+ * MM-16: regions of the same memory, each with its own STag, rights and state. The end of two of
+ * them, by invalidation and deregistration, changes nothing of a third.
+ */
+static void overlapping(struct kunit *test)
+{
+	struct in in = in_open(test);
+	struct peer *p = in.p;
+	struct srnic_tpte *read = peer_region(p, p->pd, in.mem, SIZE, LR | RR);
+	struct srnic_tpte *other = peer_region(p, p->pd, in.mem + 8, SIZE - 8, ALL);
+	struct ddp_hdr write = HDR_WRITE(other->stag, other->base), send = HDR_SEND(1);
+
+	peer_post_recv(p, 1, NULL);
+	peer_post_recv(p, 2, NULL);
+	peer_post_recv(p, 3, NULL);
+	peer_send(p, &write, "first...", 8);
+	send.ulp = ULP_SEND_INV;
+	send.inv_stag = other->stag;
+	peer_send(p, &send, NULL, 0);
+	peer_wc(p, p->rcq, 1, SRNIC_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, memcmp(in.mem + 8, "first...", 8), 0);
+	peer_unregister(p, read);
+	KUNIT_EXPECT_FALSE(test, other->valid);
+	KUNIT_EXPECT_TRUE(test, in.good->valid);
+	write = (struct ddp_hdr)HDR_WRITE(in.stag[GOOD], in.good->base + 8);
+	peer_send(p, &write, "second..", 8);
+	send = (struct ddp_hdr)HDR_SEND(2);
+	peer_send(p, &send, NULL, 0);
+	peer_wc(p, p->rcq, 2, SRNIC_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, memcmp(in.mem + 8, "second..", 8), 0);
+	write = (struct ddp_hdr)HDR_WRITE(other->stag, other->base);
+	peer_send(p, &write, "third...", 8);
+	expect_failed(test, &in, "the one that is Invalid", 0x1100, M | D, ACCESS);
+	KUNIT_EXPECT_EQ(test, memcmp(in.mem + 8, "second..", 8), 0);
+	peer_flushes(p, p->rcq, 3, 1);
+}
+
 /* An FPDU may come in any pieces */
 static void octet_by_octet(struct kunit *test)
 {
@@ -895,6 +978,7 @@ static struct kunit_case rx_cases[] = {
 	KUNIT_CASE(rdmac_stream),
 	KUNIT_CASE(bad_receives),
 	KUNIT_CASE(bad_receive_wqes),
+	KUNIT_CASE(wild_index),
 	KUNIT_CASE(read_only_receive),
 	KUNIT_CASE(bad_invalidates),
 	KUNIT_CASE(sends),
@@ -902,6 +986,8 @@ static struct kunit_case rx_cases[] = {
 	KUNIT_CASE(zero_length),
 	KUNIT_CASE(enables),
 	KUNIT_CASE(after_an_error),
+	KUNIT_CASE(half_before_an_error),
+	KUNIT_CASE(overlapping),
 	KUNIT_CASE(octet_by_octet),
 	KUNIT_CASE(early),
 	KUNIT_CASE(terminated),

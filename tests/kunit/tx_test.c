@@ -534,7 +534,7 @@ static void wild_index(struct kunit *test)
 	peer_wc(p, p->scq, 1, SRNIC_WC_SUCCESS);
 	p->qp->sq_posted += PEER_DEPTH + 1;
 	srnic_qp_doorbell(p->qp);
-	peer_expect_terminate(p, "wild index", 0, 0);
+	peer_expect_terminate(p, "wild index", 0x0207, 0);
 	peer_close(p);
 	peer_expect_closed(p, "wild index", SRNIC_QP_ERROR);
 	peer_expect_event(p, "wild index", IB_EVENT_QP_FATAL);

@@ -38,7 +38,8 @@ void srnic_rx_fail(struct srnic_qp *qp, enum rdmap_err err, enum srnic_wc_status
 		srnic_count(qp->dev, SRNIC_CNT_RX_PROTECTION_ERROR);
 	else if (err == RDMAP_E_NO_RQE)
 		srnic_count(qp->dev, SRNIC_CNT_RQ_EMPTY);
-	else if (err == RDMAP_E_RQ_LOCAL || err == RDMAP_E_LOCAL_WR || err == RDMAP_E_SRQ)
+	else if (err == RDMAP_E_RQ_LOCAL || err == RDMAP_E_LOCAL_WR || err == RDMAP_E_SRQ ||
+		 err == RDMAP_E_RING)
 		srnic_count(qp->dev, SRNIC_CNT_LOCAL_WR_ERROR);
 	else
 		srnic_count(qp->dev, SRNIC_CNT_RX_PROTOCOL_ERROR);

@@ -197,7 +197,7 @@ static bool rx_take_receive(struct srnic_qp *qp)
 	}
 	if (err == -EPROTO) {
 		srnic_count(qp->dev, SRNIC_CNT_RING_CORRUPT);
-		rx_error(rx, qp->srq ? RDMAP_E_SRQ : RDMAP_E_RQ_LOCAL, SRNIC_WC_SUCCESS);
+		rx_error(rx, qp->srq ? RDMAP_E_SRQ : RDMAP_E_RING, SRNIC_WC_SUCCESS);
 		return true;
 	}
 	rx->rnr_since = 0;

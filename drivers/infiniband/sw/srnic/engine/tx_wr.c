@@ -300,7 +300,7 @@ bool srnic_tx_stage_wr(struct srnic_qp *qp)
 		n = srnic_sqe_fetch(qp, &tx->wr, &status);
 		if (n < 0) {
 			srnic_count(qp->dev, SRNIC_CNT_RING_CORRUPT);
-			srnic_qp_fail(qp, RDMAP_E_LOCAL_WR, NULL, 0, false);
+			srnic_qp_fail(qp, RDMAP_E_RING, NULL, 0, false);
 		}
 		if (n <= 0)
 			return false;

@@ -165,6 +165,7 @@ static const struct rdmap_error rdmap_errors[RDMAP_ERR_COUNT][RDMAP_VERSIONS] = 
 	E(E_INV_BOUND,		0, 1, 0x09, SEGMENT),
 	E0(E_MARKER,		2, 0, 0x03, 0, 0, 2, 0x03, 0),
 	E(E_READ_MO,		1, 2, 0x04, SEGMENT),
+	E(E_RING,		0, 2, 0x07, 0),
 };
 
 #undef E

@@ -133,6 +133,7 @@ enum rdmap_err {
 	RDMAP_E_INV_BOUND,		/* E-27, TC-03: a region that has windows */
 	RDMAP_E_MARKER,			/* E-32, AE-07: a marker points elsewhere */
 	RDMAP_E_READ_MO,		/* E-07, AE-09: MO of a Read Request or Atomic Request */
+	RDMAP_E_RING,			/* AE-19: the index of the SQ or RQ cannot be */
 	RDMAP_ERR_COUNT,
 };
 

@@ -162,6 +162,32 @@ void connect_timeout(void)
 	close_pair();
 }
 
+/* The client of a request has given up: no connection comes of it, nor of its next one (4.1) */
+void connect_stale(void)
+{
+	union address local = server_at("x"), remote;
+	VIP_CONN_HANDLE stale, conn;
+	VIP_VI_ATTRIBUTES attr;
+	struct request r;
+
+	open_pair();
+	expect(VIP_TIMEOUT, at_server(VipConnectWait(server.nic, &local.net, 0, &remote.net, &attr,
+						     &conn)));
+	start_request(&r, "x", 500);
+	stale = await("x");
+	require_request(&r, VIP_TIMEOUT);
+	start_request(&r, "x", LONG);
+	conn = await("x");
+	require(conn != stale, "each request is its own");
+	expect(VIP_ERROR_RESOURCE, VipConnectAccept(stale, server.vi));
+	require_state(&server, VIP_STATE_IDLE);
+	require_state(&client, VIP_STATE_CONNECT_PENDING);
+	expect(VIP_SUCCESS, VipConnectAccept(conn, server.vi));
+	require_request(&r, VIP_SUCCESS);
+	transfer_one();
+	close_pair();
+}
+
 /* A wait gets requests for its discriminator; one without a discriminator gets any */
 void connect_any(void)
 {

@@ -32,13 +32,18 @@ static void post_sends(int count)
 		expect(VIP_SUCCESS, VipPostSend(vi, &desc[count], handle));
 }
 
-static void require_entry(VIP_BOOLEAN want)
+static void require_entry_of(VIP_VI_HANDLE of, VIP_BOOLEAN want)
 {
 	VIP_VI_HANDLE got;
 	VIP_BOOLEAN recv;
 
 	expect(VIP_SUCCESS, VipCQDone(cq, &got, &recv));
-	require(got == vi && recv == want, "of its VI and queue");
+	require(got == of && recv == want, "of its VI and queue");
+}
+
+static void require_entry(VIP_BOOLEAN want)
+{
+	require_entry_of(vi, want);
 }
 
 static void require_no_entry(void)
@@ -102,11 +107,34 @@ void cq_bad(void)
 	expect(VIP_SUCCESS, VipCloseNic(nic));
 }
 
+/* Entries of two VIs, in the order in which their descriptors are done (6.4.1) */
+static void entries_of_two(void)
+{
+	VIP_VI_ATTRIBUTES attr;
+	VIP_VI_HANDLE second;
+	VIP_DESCRIPTOR *got;
+	VIP_VI_STATE state;
+
+	expect(VIP_SUCCESS, VipQueryVi(vi, &state, &attr));
+	expect(VIP_SUCCESS, VipCreateVi(nic, &attr, cq, cq, &second));
+	expect(VIP_SUCCESS, VipPostRecv(second, &desc[5], handle));
+	expect(VIP_SUCCESS, VipPostSend(second, &desc[3], handle));
+	expect(VIP_SUCCESS, VipPostSend(vi, &desc[4], handle));
+	expect(VIP_SUCCESS, VipDisconnect(second));
+	require_entry_of(second, VIP_FALSE);
+	require_entry_of(vi, VIP_FALSE);
+	require_entry_of(second, VIP_TRUE);
+	require_no_entry();
+	expect(VIP_SUCCESS, VipSendDone(vi, &got));
+	require(got == &desc[4], "of its VI");
+}
+
 void cq_entries(void)
 {
 	VIP_DESCRIPTOR *got;
 
 	start(1024);
+	entries_of_two();
 	expect(VIP_SUCCESS, VipPostRecv(vi, &desc[2], handle));
 	require_no_entry();
 	post_sends(2);

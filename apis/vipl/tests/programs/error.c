@@ -65,6 +65,14 @@ static void require_lost(struct told *told, unsigned int i)
 	require_told(told, i, VIP_RESOURCE_VI, VIP_ERROR_CONN_LOST, NULL);
 }
 
+static void take_all(struct end *end)
+{
+	VIP_DESCRIPTOR *got;
+
+	while (!VipSendDone(end->vi, &got) || !VipRecvDone(end->vi, &got))
+		;
+}
+
 /*
  * Posts @d between two valid descriptors: the first is done, @d has @status, the last is
  * flushed.
@@ -99,9 +107,8 @@ static void require_breaks(bool recv, VIP_DESCRIPTOR *d, uint32_t status)
 	require_lost(&at_client, 0);
 	expect(VIP_SUCCESS, VipDisconnect(client.vi));
 	expect(VIP_SUCCESS, VipDisconnect(server.vi));
-	while (!VipSendDone(server.vi, &got) || !VipRecvDone(server.vi, &got) ||
-	       !VipSendDone(client.vi, &got) || !VipRecvDone(client.vi, &got))
-		;
+	take_all(&server);
+	take_all(&client);
 	__atomic_store_n(&at_client.count, 0, __ATOMIC_RELEASE);
 	connect_pair();
 }
@@ -113,14 +120,16 @@ void error_format(void)
 
 	start();
 	connect_pair();
-	for (bit = 4; bit < 16; bit += 3) {
+	for (bit = 4; bit < 16; bit++) {
 		d = make_send(&client, 0, 0, 8);
 		d->CS.Control = 1u << bit;
 		require_breaks(false, d, FORMAT);
 	}
-	d = make_send(&client, 0, 0, 8);
-	d->CS.Reserved = 1u << 31;
-	require_breaks(false, d, FORMAT);
+	for (bit = 0; bit < 32; bit += 31) {
+		d = make_send(&client, 0, 0, 8);
+		d->CS.Reserved = 1u << bit;
+		require_breaks(false, d, FORMAT);
+	}
 	d = make_send(&client, 0, 0, 8);
 	d->CS.Control = 3;
 	require_breaks(false, d, FORMAT);
@@ -246,6 +255,60 @@ void no_receive(void)
 	close_pair();
 }
 
+/* Immediate data finds no descriptor, when the data before it is in place already (2.3.2) */
+void imm_no_receive(void)
+{
+	VIP_DESCRIPTOR *w;
+
+	start();
+	connect_pair();
+	fill(client.data, 64, 6);
+	w = make_rdma(&client, 0, VIP_CONTROL_OP_RDMAWRITE | VIP_CONTROL_IMMEDIATE, server.data,
+		      server.handle);
+	add_segment(&client, w, client.data, 64);
+	post_send(&client, w);
+	require_told(&at_server, 0, VIP_RESOURCE_VI, VIP_ERROR_RECVQ_EMPTY, NULL);
+	require_lost(&at_server, 1);
+	require_lost(&at_client, 0);
+	require_sent(&client, w, DONE | VIP_STATUS_OP_RDMA_WRITE);
+	require(!memcmp(server.data, client.data, 64), "the data");
+	require_state(&client, VIP_STATE_ERROR);
+	close_pair();
+}
+
+/* Memory that is deregistered before a descriptor's message comes, or before its post (3.2.1) */
+void dereg_data(void)
+{
+	char *gone = map(4096, PROT_READ | PROT_WRITE);
+	VIP_DESCRIPTOR *d;
+	VIP_MEM_HANDLE h;
+
+	start();
+	connect_pair();
+	fill(server.data, 8, 1);
+	expect(VIP_SUCCESS, VipRegisterMem(client.nic, gone, 4096, &client.mem, &h));
+	d = make_send(&client, 0, 0, 8);
+	d->DS[0].Local.Data.Address = gone;
+	d->DS[0].Local.Handle = h;
+	post_recv(&client, d);
+	expect(VIP_SUCCESS, VipDeregisterMem(client.nic, gone, h));
+	post_send(&server, make_send(&server, 0, 0, 8));
+	require_received(&client, d, PROTECTION);
+	require(!gone[0] && !gone[7], "nothing was written");
+	require_lost(&at_client, 0);
+	require_state(&client, VIP_STATE_ERROR);
+	expect(VIP_SUCCESS, VipDisconnect(client.vi));
+	expect(VIP_SUCCESS, VipDisconnect(server.vi));
+	take_all(&server);
+	__atomic_store_n(&at_client.count, 0, __ATOMIC_RELEASE);
+	connect_pair();
+	d = make_send(&client, 0, 0, 8);
+	d->DS[0].Local.Data.Address = gone;
+	d->DS[0].Local.Handle = h;
+	require_breaks(false, d, PROTECTION);
+	close_pair();
+}
+
 /* @vi and @mem: whether the server's VI and memory allow it; both are required */
 static void try_rdma(uint16_t op, bool vi, bool mem)
 {
@@ -362,14 +425,6 @@ void queue_overrun(void)
 static void require_opcode(const struct told *told, VIP_ULONG want)
 {
 	require(told->errors[0].OpCode == want, "%#lx, not %#lx", told->errors[0].OpCode, want);
-}
-
-static void take_all(struct end *end)
-{
-	VIP_DESCRIPTOR *got;
-
-	while (!VipSendDone(end->vi, &got) || !VipRecvDone(end->vi, &got))
-		;
 }
 
 /* The error told first has ended the connection, unless it is unreliable */

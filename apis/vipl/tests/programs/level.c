@@ -130,6 +130,31 @@ void reception_no_receive(void)
 	close_pair();
 }
 
+/* A descriptor is done when the data is in the memory of the target, and not before (2.5.3) */
+void reception_done(void)
+{
+	VIP_DESCRIPTOR *r, *w;
+	unsigned int i;
+
+	start(VIP_SERVICE_RELIABLE_RECEPTION);
+	for (i = 0; i < 20; i++) {
+		fill(client.data, 60000, i + 1);
+		memset(server.data, 0, 200000);
+		r = make_send(&server, 0, 100000, 60000);
+		post_recv(&server, r);
+		post_send(&client, make_send(&client, 0, 0, 60000));
+		require_sent(&client, (void *)client.descs, DONE);
+		require(!memcmp(server.data + 100000, client.data, 60000), "message %u", i);
+		w = make_rdma(&client, 1, VIP_CONTROL_OP_RDMAWRITE, server.data, server.handle);
+		add_segment(&client, w, client.data, 60000);
+		post_send(&client, w);
+		require_sent(&client, w, DONE | VIP_STATUS_OP_RDMA_WRITE);
+		require(!memcmp(server.data, client.data, 60000), "RDMA Write %u", i);
+		require_received(&server, r, DONE);
+	}
+	close_pair();
+}
+
 /* The refused descriptor has the error, and descriptors after it have no effect (6.3.1.1). */
 static void require_refused(uint16_t op, uint32_t status_op)
 {

@@ -42,6 +42,7 @@ void connect_accept(void);
 void connect_reject(void);
 void connect_mismatch(void);
 void connect_timeout(void);
+void connect_stale(void);
 void connect_any(void);
 void connect_other(void);
 void connect_polled(void);
@@ -67,6 +68,7 @@ void spin_time_beside(void);
 /* The cases of notify.c */
 void notify(void);
 void notify_cq(void);
+void cq_lost(void);
 void notify_bad(void);
 
 /* The cases of error.c */
@@ -76,6 +78,8 @@ void error_protection(void);
 void read_only(void);
 void overrun(void);
 void no_receive(void);
+void imm_no_receive(void);
+void dereg_data(void);
 void rdma_enables(void);
 void callbacks(void);
 void queue_overrun(void);
@@ -88,6 +92,7 @@ void close_in_call(void);
 void levels(void);
 void level_mismatch(void);
 void reception_no_receive(void);
+void reception_done(void);
 void reception_refused(void);
 void reception_read_refused(void);
 void unreliable(void);
@@ -97,6 +102,7 @@ void unreliable_many(void);
 void peer_killed(void);
 void peer_stopped(void);
 void foreign_tag(void);
+void foreign_handle(void);
 void descriptor_kept(void);
 void threads(void);
 

@@ -91,6 +91,9 @@ void peer_stopped(void)
 	kill(pid, SIGSTOP);
 	for (i = 0; i < PAIR_DESCS; i++)
 		post_send(&client, make_send(&client, i, 0, 64));
+	/* a Send is done when it has been transmitted, whatever the peer does (2.5.2) */
+	for (i = 0; i < PAIR_DESCS; i++)
+		require_sent(&client, (void *)(client.descs + i * DESC_BYTES), DONE);
 	expect(VIP_SUCCESS, VipDisconnect(client.vi));
 	require(now_ms() - since < LONG, "after %d ms", (int)(now_ms() - since));
 	require_state(&client, VIP_STATE_IDLE);
@@ -126,23 +129,90 @@ void foreign_tag(void)
 	close_pair();
 }
 
-/* In a completed descriptor only the fields of the specification have changed */
+struct registered {
+	void *data;
+	VIP_MEM_HANDLE handle;
+};
+
+/* A process that registers memory and then does nothing */
+static struct registered register_in_child(pid_t *pid)
+{
+	struct registered r;
+	int fd[2];
+
+	require(!pipe(fd), "a pipe");
+	*pid = fork();
+	require(*pid >= 0, "fork");
+	if (!*pid) {
+		open_end(&server);
+		r = (struct registered){ server.data, server.handle };
+		require(write(fd[1], &r, sizeof(r)) == (ssize_t)sizeof(r), "write");
+		pause();
+		_exit(0);
+	}
+	close(fd[1]);
+	require(read(fd[0], &r, sizeof(r)) == (ssize_t)sizeof(r), "read");
+	close(fd[0]);
+	return r;
+}
+
+/* A process cannot use the handle of another one, nor lets a peer use it (3.2.1) */
+void foreign_handle(void)
+{
+	struct registered foreign;
+	VIP_DESCRIPTOR *d;
+	pid_t pid;
+
+	foreign = register_in_child(&pid);
+	open_pair();
+	connect_pair();
+	d = make_send(&client, 0, 0, 8);
+	d->DS[0].Local.Handle = foreign.handle;
+	d->DS[0].Local.Data.Address = foreign.data;
+	post_send(&client, d);
+	require_sent(&client, d, DONE | VIP_STATUS_PROTECTION_ERROR);
+	expect(VIP_SUCCESS, VipDisconnect(client.vi));
+	expect(VIP_SUCCESS, VipDisconnect(server.vi));
+	connect_pair();
+	d = make_rdma(&client, 0, VIP_CONTROL_OP_RDMA_READ, foreign.data, foreign.handle);
+	add_segment(&client, d, client.data, 64);
+	post_send(&client, d);
+	require_sent(&client, d, DONE | VIP_STATUS_RDMA_PROT_ERROR | VIP_STATUS_OP_RDMA_READ);
+	end_child(pid);
+	close_pair();
+}
+
+static void require_kept(const VIP_DESCRIPTOR *d, const VIP_DESCRIPTOR *before)
+{
+	require(!memcmp(d->DS, before->DS, sizeof(before->DS)), "the segments");
+	require(d->CS.SegCount == before->CS.SegCount && d->CS.Control == before->CS.Control &&
+		d->CS.Reserved == before->CS.Reserved, "the rest of the control segment");
+}
+
+/*
+ * In a completed descriptor only the fields of the specification have changed. Behind its
+ * segments the memory is the program's, while it is posted, too.
+ */
 void descriptor_kept(void)
 {
-	VIP_DESCRIPTOR *r, before;
+	VIP_DESCRIPTOR *r, *s, before, sent;
 
 	open_pair();
 	connect_pair();
 	r = make_send(&server, 0, 0, 64);
+	post_recv(&server, r);
 	r->DS[1].Local.Data.AddressBits = 0x1122334455667788;
 	r->DS[1].Local.Handle = 7;
 	before = *r;
-	post_recv(&server, r);
-	post_send(&client, make_send(&client, 0, 0, 10));
+	s = make_send(&client, 0, 0, 10);
+	s->CS.Control = VIP_CONTROL_QFENCE;
+	s->DS[1].Local.Handle = 8;
+	sent = *s;
+	post_send(&client, s);
 	require_received(&server, r, DONE);
-	require(!memcmp(r->DS, before.DS, sizeof(before.DS)), "the segments");
-	require(r->CS.SegCount == before.CS.SegCount && r->CS.Control == before.CS.Control &&
-		r->CS.Reserved == before.CS.Reserved, "the rest of the control segment");
+	require_sent(&client, s, DONE);
+	require_kept(r, &before);
+	require_kept(s, &sent);
 	close_pair();
 }
 

@@ -80,24 +80,39 @@ static void add_scattered(struct end *end, VIP_DESCRIPTOR *d, unsigned int n, ui
 		add_segment(end, d, end->data + i * 256, len);
 }
 
-/* 252 segments, with segments of length 0 and without memory between them */
-void segments(void)
+/* A descriptor in two pages, of the room of number @i and the one behind it */
+static VIP_DESCRIPTOR *desc_across(struct end *end, unsigned int i)
 {
-	VIP_DESCRIPTOR *s, *r;
+	VIP_DESCRIPTOR *d = (void *)((char *)desc_of(end, i) + DESC_BYTES / 2);
+
+	memset(d, 0, DESC_BYTES);
+	return d;
+}
+
+/* Both are empty */
+static void scatter(VIP_DESCRIPTOR *s, VIP_DESCRIPTOR *r, unsigned int seed)
+{
 	unsigned int i;
 
-	start();
-	fill(client.data, 65536, 7);
-	r = desc_of(&server, 0);
+	fill(client.data, 65536, seed);
 	add_scattered(&server, r, 252, 200);
 	post_recv(&server, r);
-	s = desc_of(&client, 0);
 	add_scattered(&client, s, 252, 200);
 	post_send(&client, s);
 	require_received(&server, r, DONE);
 	require_sent(&client, s, DONE);
 	for (i = 0; i < 252; i++)
 		require(!memcmp(server.data + i * 256, client.data + i * 256, 200), "segment %u", i);
+}
+
+/* 252 segments, with segments of length 0 and without memory between them */
+void segments(void)
+{
+	VIP_DESCRIPTOR *s, *r;
+
+	start();
+	scatter(desc_of(&client, 0), desc_of(&server, 0), 7);
+	scatter(desc_across(&client, 3), desc_across(&server, 3), 8);	/* 6.1 */
 	r = desc_of(&server, 1);
 	add_segment(&server, r, NULL, 0);
 	add_segment(&server, r, server.data, 10);

@@ -67,7 +67,7 @@ install: all		## Install module, provider, uAPI header and systemd unit, below D
 install-vipl: vipl	## Install libvipl, its header and its manual pages, below DESTDIR if given
 	@scripts/install --parts vipl,vipl-dev $(DESTDIR)
 
-install-rnicpi: rnicpi	## Install librnicpi and its headers, below DESTDIR if given
+install-rnicpi: rnicpi	## Install librnicpi, its headers and its manual pages, below DESTDIR if given
 	@scripts/install --parts rnicpi,rnicpi-dev $(DESTDIR)
 
 setup-build:		## Install the Debian packages that building and installing need

@@ -46,12 +46,12 @@ static void keep_attrs(struct rnic_qp *qp, const ri_qp_attr_t *attrs,
 {
 	qp->attr = *attrs;
 	qp->attr.qp_id = qp->qp->qp_num;
-	qp->attr.state = RI_QP_STATE_IDLE;
 	qp->attr.sq_size = cap->max_send_wr;
 	qp->attr.rq_size = cap->max_recv_wr;
 	qp->attr.sq_max_sges = max(attrs->sq_max_sges, 1U);
 	qp->attr.sq_max_sges_rdmaw = max(attrs->sq_max_sges_rdmaw, 1U);
 	qp->attr.rq_max_sges = cap->max_recv_sge;
+	ri_made_qp(&qp->attr, attrs);
 	qp->max_inline = cap->max_inline_data;
 }
 
@@ -139,7 +139,7 @@ static int qp_new(struct rnic *rnic, struct rnic_qp *qp, const ri_qp_attr_t *att
  * RI_RET_PD_INVALID_HANDLE, RI_RET_CQ_INVALID_HANDLE, RI_RET_SRQ_INVALID_HANDLE,
  * RI_RET_RNIC_WR_LIMIT_EXCEEDED, RI_RET_RNIC_SG_LIMIT_EXCEEDED,
  * RI_RET_RNIC_IRD_ORD_EXCEEDED, RI_RET_SRQ_LIMIT_OUT_OF_RANGE, RI_RET_INVALID_DDP_RDMAP_VERSION,
- * RI_RET_RESOURCE_SHORTAGE
+ * RI_RET_RESOURCE_SHORTAGE; RI_RET_MPA_ATTR_UNSUPPORTED: the device requires CRC
  */
 ri_api_return_t ri_do_qp_create(ri_rnic_handle_t rnic, ri_qp_attr_t *attrs, ri_qp_handle_t *qp,
 				ri_vp_data_t vp_data, ri_os_data_t os_data,

@@ -3,6 +3,8 @@
 
 #include <linux/file.h>
 #include <linux/fs.h>
+#include <linux/net.h>
+#include <net/sock.h>
 #include "rnicpi/kernel/rnic.h"
 #include "srnic.h"
 
@@ -29,6 +31,20 @@ void ri_qp_hold_stream(struct rnic_qp *qp)
 	if (qp->file)
 		fput(qp->file);
 	qp->file = file ? get_file(file) : NULL;
+}
+
+/**
+ * ri_is_connected - is a stream an established TCP connection? (L1297)
+ * @llp: a stream
+ *
+ * Context: any.
+ */
+bool ri_is_connected(const struct ri_linux_llp *llp)
+{
+	struct socket *sock = llp->file ? sock_from_file(llp->file) : NULL;
+
+	return sock && sock->sk && sk_is_tcp(sock->sk) &&
+	       READ_ONCE(sock->sk->sk_state) == TCP_ESTABLISHED;
 }
 
 /**

@@ -97,6 +97,8 @@ static ri_api_return_t stream_code_of(int err)
 		return RI_RET_INVALID_LLP_HANDLE;
 	case ECONNABORTED:	/* a move to Error was faster */
 		return RI_RET_QP_INVALID_STATE;
+	case EFAULT:		/* there is no such last message */
+		return RI_RET_INVALID_PARAMETER;
 	case EPERM:		/* the policy requires CRC */
 		return RI_RET_MPA_ATTR_UNSUPPORTED;
 	default:

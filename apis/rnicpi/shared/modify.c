@@ -26,7 +26,9 @@
 static ri_api_return_t check_numbers(const struct rnic_qp *qp, const struct ri_limits *n,
 				     uint32_t mask, const ri_qp_attr_t *attrs)
 {
-	if (mask & ~KNOWN || mask & (qp->srq ? RI_QP_ATTR_RQ_SIZE : LIMIT))
+	if (mask & ~KNOWN)
+		return RI_RET_INVALID_PARAMETER;
+	if (mask & (qp->srq ? RI_QP_ATTR_RQ_SIZE : LIMIT))
 		return RI_RET_QP_ATTRIBUTE_CANT_CHANGE;
 	if (mask & LIMIT && !n->rq_marks)
 		return RI_RET_OP_UNSUPPORTED;
@@ -45,14 +47,8 @@ static ri_api_return_t check_numbers(const struct rnic_qp *qp, const struct ri_l
 
 static bool is_stream(const struct ri_linux_llp *llp)
 {
-	return llp && llp->size >= sizeof(*llp) && HAS_SOCKET(llp) &&
-	       llp->keepalive <= MAX_KEEPALIVE;
-}
-
-/* Versions of DDP and RDMAP: 1.2.4 */
-static bool has_version(const struct ri_limits *n, uint32_t version)
-{
-	return version == 1 || (!version && n->rdmac);
+	return llp && llp->size >= sizeof(*llp) && llp->keepalive <= MAX_KEEPALIVE &&
+	       ri_is_connected(llp);
 }
 
 static ri_api_return_t check_stream(const struct rnic_qp *qp, const struct ri_limits *n,
@@ -66,9 +62,7 @@ static ri_api_return_t check_stream(const struct rnic_qp *qp, const struct ri_li
 	    (!iw->stream_msg_buf || !iw->stream_msg_buf_length ||
 	     iw->stream_msg_buf_length > MAX_LAST_MSG))
 		return RI_RET_INVALID_PARAMETER;
-	if (mask & RI_QP_ATTR_MPA_ATTR && !has_version(n, iw->mpa_attrs.ddp_rdmap_version))
-		return RI_RET_INVALID_DDP_RDMAP_VERSION;
-	return RI_RET_SUCCESS;
+	return mask & RI_QP_ATTR_MPA_ATTR ? ri_check_mpa(n, &iw->mpa_attrs) : RI_RET_SUCCESS;
 }
 
 /* RDMAC verbs 6.2: transitions that a consumer may request */

@@ -6,7 +6,6 @@
 #ifdef __KERNEL__
 #include "rnicpi/kernel/rnic.h"
 #define VERBS_STATE(name)	IB_QPS_##name
-#define HAS_SOCKET(llp)		((llp)->file)
 #else
 #include <rnicpi/user/rnic.h>
 #define VERBS_STATE(name)	IBV_QPS_##name

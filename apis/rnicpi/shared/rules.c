@@ -22,6 +22,7 @@ struct ri_limits ri_limits_in(const struct srnic_uresp_dev_query *dev, bool rq_m
 		.ord = dev->max_ord,
 		.rq_marks = rq_marks,
 		.rdmac = dev->flags & SRNIC_DEV_RDMAC,
+		.crc_required = dev->flags & SRNIC_DEV_CRC_REQUIRED,
 	};
 }
 
@@ -67,13 +68,33 @@ void ri_fill_rnic(const struct srnic_uresp_dev_query *dev, ri_rnic_attr_t *a)
 }
 
 /**
+ * ri_check_mpa() - Check the version and the CRC of a stream
+ * @n: limits of its device
+ * @mpa: the attributes; any markers are possible
+ *
+ * Version 0 always has CRC, whatever the attributes say (1.2.4).
+ *
+ * Context: any.
+ * Return: RI_RET_SUCCESS, RI_RET_INVALID_DDP_RDMAP_VERSION; RI_RET_MPA_ATTR_UNSUPPORTED: the
+ * device requires CRC
+ */
+ri_api_return_t ri_check_mpa(const struct ri_limits *n, const ri_mpa_attr_t *mpa)
+{
+	if (mpa->ddp_rdmap_version > 1 || (!mpa->ddp_rdmap_version && !n->rdmac))
+		return RI_RET_INVALID_DDP_RDMAP_VERSION;
+	if (mpa->ddp_rdmap_version && !mpa->crc_enabled && n->crc_required)
+		return RI_RET_MPA_ATTR_UNSUPPORTED;
+	return RI_RET_SUCCESS;
+}
+
+/**
  * ri_check_qp() - Check the attributes of a new QP
  * @n: limits of its device
  * @attrs: the attributes
  *
  * Context: any.
  * Return: RI_RET_SUCCESS, RI_RET_RNIC_WR_LIMIT_EXCEEDED, RI_RET_RNIC_SG_LIMIT_EXCEEDED,
- * RI_RET_SRQ_LIMIT_OUT_OF_RANGE, RI_RET_RNIC_IRD_ORD_EXCEEDED, RI_RET_INVALID_DDP_RDMAP_VERSION
+ * RI_RET_SRQ_LIMIT_OUT_OF_RANGE, RI_RET_RNIC_IRD_ORD_EXCEEDED, or as ri_check_mpa()
  */
 ri_api_return_t ri_check_qp(const struct ri_limits *n, const ri_qp_attr_t *attrs)
 {
@@ -86,9 +107,28 @@ ri_api_return_t ri_check_qp(const struct ri_limits *n, const ri_qp_attr_t *attrs
 		return RI_RET_SRQ_LIMIT_OUT_OF_RANGE;
 	if (attrs->max_rdma_read_incoming > n->ird || attrs->max_rdma_read_outgoing > n->ord)
 		return RI_RET_RNIC_IRD_ORD_EXCEEDED;
-	if (attrs->qp_xport.qp_iwarp.mpa_attrs.ddp_rdmap_version > 1)
-		return RI_RET_INVALID_DDP_RDMAP_VERSION;
-	return RI_RET_SUCCESS;
+	return ri_check_mpa(n, &attrs->qp_xport.qp_iwarp.mpa_attrs);
+}
+
+/**
+ * ri_made_qp() - The attributes of a new QP, beside the numbers that the device has given
+ * @attr: of the QP
+ * @asked: as ri_qp_create() got them
+ *
+ * Attributes that are not valid in create are ignored (L6105). With an SRQ the QP gets all the
+ * receives that were asked for (L2554): they are the SRQ's.
+ *
+ * Context: any.
+ */
+void ri_made_qp(ri_qp_attr_t *attr, const ri_qp_attr_t *asked)
+{
+	attr->qp_xport.qp_iwarp.mpa_attrs.recv_marker_enabled = 0;
+	attr->qp_xport.qp_iwarp.mpa_attrs.xmit_marker_enabled = 0;
+	attr->state = RI_QP_STATE_IDLE;
+	if (asked->srq_valid) {
+		attr->rq_size = asked->rq_size;
+		attr->rq_max_sges = asked->rq_max_sges;
+	}
 }
 
 /**

@@ -10,18 +10,21 @@ struct rnic_qp;
 
 /*
  * Limits of a device. @rq_marks: it reports the high water mark of a QP with an SRQ; @rdmac: it
- * speaks to RDMAC peers as well
+ * speaks to RDMAC peers as well; @crc_required: by the policy of its administrator, at the moment
  */
 struct ri_limits {
 	uint32_t qp_wr, qp_sge, srq_wr, srq_sge, ird, ord;
 	bool rq_marks;
 	bool rdmac;
+	bool crc_required;
 };
 
 /* rules.c */
 struct ri_limits ri_limits_in(const struct srnic_uresp_dev_query *dev, bool rq_marks);
 void ri_fill_rnic(const struct srnic_uresp_dev_query *dev, ri_rnic_attr_t *a);
 ri_api_return_t ri_check_qp(const struct ri_limits *n, const ri_qp_attr_t *attrs);
+ri_api_return_t ri_check_mpa(const struct ri_limits *n, const ri_mpa_attr_t *mpa);
+void ri_made_qp(ri_qp_attr_t *attr, const ri_qp_attr_t *asked);
 ri_api_return_t ri_check_srq(const struct ri_limits *n, const ri_srq_attr_t *attrs);
 ri_api_return_t ri_check_srq_change(uint32_t size, uint32_t mask, const ri_srq_attr_t *attrs);
 uint32_t ri_srq_limit(uint32_t lowat, uint32_t size);
@@ -40,5 +43,6 @@ int ri_qp_look(struct rnic_qp *qp);
 int ri_qp_arm(struct rnic_qp *qp, uint32_t limit);
 int ri_qp_set_state(struct rnic_qp *qp, int state);
 int ri_qp_attach(struct rnic_qp *qp, char *msg, uint32_t len);
+bool ri_is_connected(const struct ri_linux_llp *llp);
 
 #endif

@@ -163,5 +163,10 @@ const char *rix_rnic_name(ri_vp_handle_t vp_hdl)
  */
 struct ri_limits ri_limits_of(const struct rnic *rnic)
 {
-	return ri_limits_in(&rnic->dev, rnic->native);
+	struct srnic_uresp_dev_query dev = rnic->dev, now;
+
+	/* the administrator may have changed the policy */
+	if (rnic->native && !srnicdv_query_device(rnic->ctx, &now, sizeof(now)))
+		dev.flags = now.flags;
+	return ri_limits_in(&dev, rnic->native);
 }

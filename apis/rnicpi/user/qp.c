@@ -99,12 +99,12 @@ static int make_qp(struct rnic_qp *qp, const ri_qp_attr_t *attrs)
 	qp->qpn = qp->qp->qp_num;
 	qp->attr = *attrs;
 	qp->attr.qp_id = qp->qpn;
-	qp->attr.state = RI_QP_STATE_IDLE;
 	qp->attr.sq_size = init.cap.max_send_wr;
 	qp->attr.rq_size = init.cap.max_recv_wr;
 	qp->attr.sq_max_sges = init.cap.max_send_sge;
 	qp->attr.sq_max_sges_rdmaw = max_write_sge;
 	qp->attr.rq_max_sges = init.cap.max_recv_sge;
+	ri_made_qp(&qp->attr, attrs);
 	qp->max_send_sge = init.cap.max_send_sge;
 	qp->max_write_sge = max_write_sge;
 	qp->max_recv_sge = init.cap.max_recv_sge;
@@ -120,7 +120,7 @@ static int qp_new(struct rnic_qp *qp, const ri_qp_attr_t *attrs)
 	int err = make_qp(qp, attrs);
 
 	if (!err && (!ri_ring_init(&qp->sq, qp->attr.sq_size) ||
-		     !ri_ring_init(&qp->rq, qp->attr.rq_size)))
+		     !ri_ring_init(&qp->rq, qp->srq ? 0 : qp->attr.rq_size)))
 		err = ENOMEM;
 	if (!err) {
 		use_parts(qp, 1);
@@ -189,7 +189,8 @@ static ri_api_return_t create(ri_rnic_handle_t rnic, struct rnic *r, ri_qp_attr_
  * RI_RET_PD_INVALID_HANDLE, RI_RET_CQ_INVALID_HANDLE, RI_RET_SRQ_INVALID_HANDLE,
  * RI_RET_RNIC_WR_LIMIT_EXCEEDED, RI_RET_RNIC_SG_LIMIT_EXCEEDED,
  * RI_RET_RNIC_IRD_ORD_EXCEEDED, RI_RET_SRQ_LIMIT_OUT_OF_RANGE, RI_RET_INVALID_DDP_RDMAP_VERSION,
- * RI_RET_RESOURCE_SHORTAGE; RI_RET_NO_PERMISSION: STag 0
+ * RI_RET_RESOURCE_SHORTAGE; RI_RET_MPA_ATTR_UNSUPPORTED: the device requires CRC;
+ * RI_RET_NO_PERMISSION: STag 0
  */
 ri_api_return_t ri_do_qp_create(ri_rnic_handle_t rnic, ri_qp_attr_t *attrs, ri_qp_handle_t *qp,
 				ri_vp_data_t vp_data, ri_os_data_t os_data,
@@ -312,6 +313,23 @@ ri_api_return_t ri_do_qp_query(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_qp_a
 
 /* --- modify and destroy --- */
 
+/* Under the QP's mutex */
+static ri_api_return_t modify(struct rnic_qp *q, const struct ri_limits *n, uint32_t mask,
+			      const ri_qp_attr_t *attrs, ri_err_data_t *err_data)
+{
+	const struct ri_linux_llp *llp = attrs->qp_xport.qp_iwarp.llp_stream_handle;
+	const ino_t socket = q->socket;
+	ri_api_return_t ret;
+
+	/* ri_qp_attach() may be part of this call */
+	if (mask & RI_QP_ATTR_LLP_STREAM_HANDLE && llp)
+		q->socket = ri_socket_of(llp->fd);
+	ret = ri_modify(q, n, mask, attrs, err_data);
+	if (ret)
+		q->socket = socket;
+	return ret;
+}
+
 /**
  * ri_do_qp_modify() - Change attributes and the state of a QP
  * @rnic: an RNIC handle
@@ -346,7 +364,7 @@ ri_api_return_t ri_do_qp_modify(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_qp_
 	if (attrs) {
 		n = ri_limits_of(q->rnic);
 		ri_qp_lock_settled(q);
-		ret = ri_modify(q, &n, qp_mask, attrs, err_data);
+		ret = modify(q, &n, qp_mask, attrs, err_data);
 		pthread_mutex_unlock(&q->mutex);
 	} else {
 		ret = ri_answer(err_data, RI_RET_INVALID_PARAMETER);

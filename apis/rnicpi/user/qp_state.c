@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* The QPs of an RNIC, by handle and by number, and the state that one is in. */
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include "qp.h"
 
 /* --- by number --- */
@@ -64,6 +68,38 @@ void ri_qp_leave(struct rnic_qp *qp)
 	pthread_mutex_unlock(&qp->rnic->qp_lock);
 }
 
+/* --- streams --- */
+
+/**
+ * ri_is_connected() - Whether a stream is an established TCP connection (L1297)
+ * @llp: a stream
+ *
+ * Context: any thread.
+ * Return: false: a QP cannot have it.
+ */
+bool ri_is_connected(const struct ri_linux_llp *llp)
+{
+	struct tcp_info info = { 0 };
+	socklen_t size = sizeof(info);
+
+	return !getsockopt(llp->fd, IPPROTO_TCP, TCP_INFO, &info, &size) &&
+	       info.tcpi_state == TCP_ESTABLISHED;
+}
+
+/**
+ * ri_socket_of() - Identify a socket
+ * @fd: its descriptor
+ *
+ * Context: any thread.
+ * Return: its inode's number, 0 if @fd is not open.
+ */
+ino_t ri_socket_of(int fd)
+{
+	struct stat is;
+
+	return fstat(fd, &is) ? 0 : is.st_ino;
+}
+
 /* --- changes, one after the other --- */
 
 /**
@@ -111,6 +147,8 @@ int ri_qp_attach(struct rnic_qp *qp, char *msg, uint32_t len)
 
 	if (!qp->rnic->native)
 		return EOPNOTSUPP;
+	if (ri_socket_of(qp->llp.fd) != qp->socket)
+		return EBADF;
 	qp->turning = true;
 	pthread_mutex_unlock(&qp->mutex);
 	err = srnicdv_attach_stream(qp->qp, &stream);

@@ -15,6 +15,7 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <sys/types.h>
 #include <infiniband/verbs.h>
 #include <srnicdv.h>
 #include <handle.h>
@@ -151,6 +152,7 @@ struct rnic_srq {
  *	     @turned
  * @restless: it was in RTS, and did not come to rest since then, see ri_qp_look()
  * @llp, @have_llp: its stream, as it was set
+ * @socket: the inode of @llp's socket: the descriptor may be another one's since then
  */
 struct rnic_qp {
 	struct rnic *rnic;
@@ -174,6 +176,7 @@ struct rnic_qp {
 	uint32_t windows;	/* bound to it, at the last ri_qp_look() */
 	bool have_llp;
 	struct ri_linux_llp llp;
+	ino_t socket;
 };
 
 struct rnic_mr {

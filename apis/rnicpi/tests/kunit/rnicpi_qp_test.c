@@ -38,6 +38,8 @@ static void create(struct kunit *test)
 	BAD(max_rdma_read_incoming, 100000, RI_RET_RNIC_IRD_ORD_EXCEEDED);
 	BAD(max_rdma_read_outgoing, 100000, RI_RET_RNIC_IRD_ORD_EXCEEDED);
 	BAD(qp_xport.qp_iwarp.mpa_attrs.ddp_rdmap_version, 2, RI_RET_INVALID_DDP_RDMAP_VERSION);
+	/* CRC is valid in create, and the device requires it (L2574) */
+	BAD(qp_xport.qp_iwarp.mpa_attrs.crc_enabled, 0, RI_RET_MPA_ATTR_UNSUPPORTED);
 	BAD(pd, p->a.cq, RI_RET_PD_INVALID_HANDLE);
 	BAD(scq.scq_handle, p->pd, RI_RET_CQ_INVALID_HANDLE);
 	BAD(rcq.rcq_handle, NULL, RI_RET_CQ_INVALID_HANDLE);
@@ -70,6 +72,39 @@ static void create(struct kunit *test)
 #undef BAD
 }
 
+/* RI-19, RI-22: sizes with an SRQ are at least as asked for; markers are not valid in create */
+static void create_shared(struct kunit *test)
+{
+	ri_qp_attr_t *attr = kunit_kzalloc(test, sizeof(*attr), GFP_KERNEL);
+	struct pair *p = pair_idle(test, RI_PHYS_PAGE_LIST_MODE, 0);
+	ri_srq_attr_t srq_attr = { .max_wrs = 4, .max_sgl = 1, .pd = p->pd };
+	ri_srq_handle_t srq;
+	ri_mpa_attr_t *mpa;
+	ri_qp_handle_t qp;
+
+	KUNIT_ASSERT_NOT_NULL(test, attr);
+	KUNIT_ASSERT_EQ(test, ri_srq_create(p->rnic, &srq_attr, &srq, NULL, NULL, NULL), OK);
+	*attr = pair_qp_attr(p, &p->a);
+	attr->srq_valid = 1;
+	attr->srq.srq_handle = srq;
+	attr->rq_size = 1000;
+	attr->rq_max_sges = 3;
+	mpa = &attr->qp_xport.qp_iwarp.mpa_attrs;
+	mpa->recv_marker_enabled = 1;
+	mpa->xmit_marker_enabled = 1;
+	KUNIT_ASSERT_EQ(test, ri_qp_create(p->rnic, attr, &qp, NULL, NULL, NULL), OK);
+	KUNIT_EXPECT_GE(test, attr->rq_size, 1000);
+	KUNIT_EXPECT_GE(test, attr->rq_max_sges, 3);
+	KUNIT_EXPECT_EQ(test, ri_qp_query(p->rnic, qp, attr, NULL), OK);
+	KUNIT_EXPECT_GE(test, attr->rq_size, 1000);
+	KUNIT_EXPECT_FALSE(test, mpa->recv_marker_enabled);
+	KUNIT_EXPECT_FALSE(test, mpa->xmit_marker_enabled);
+	KUNIT_EXPECT_TRUE(test, mpa->crc_enabled);
+	KUNIT_EXPECT_EQ(test, ri_qp_destroy(p->rnic, qp, NULL), OK);
+	KUNIT_EXPECT_EQ(test, ri_srq_destroy(p->rnic, srq, NULL), OK);
+	pair_close(p);
+}
+
 /* RI-21, RI-22, RI-70: a call with an error changes nothing; each error has its code */
 static void modify_wrong(struct kunit *test)
 {
@@ -90,7 +125,7 @@ static void modify_wrong(struct kunit *test)
 } while (0)
 #define IRD	RI_QP_ATTR_MAX_RDMA_READ_INCOMING
 #define STATE	RI_QP_ATTR_NEXT_STATE
-	BAD(1 << 12, 0, RI_RET_QP_ATTRIBUTE_CANT_CHANGE);
+	BAD(1 << 12, 0, RI_RET_INVALID_PARAMETER);
 	BAD(RI_QP_ATTR_RQ_HIWAT, 0, RI_RET_QP_ATTRIBUTE_CANT_CHANGE);
 	BAD(RI_QP_ATTR_SQ_SIZE | IRD, 0, RI_RET_QP_RESIZE_UNSUPPORTED);
 	BAD(STATE | IRD, RI_QP_STATE_CLOSING, RI_RET_QP_INVALID_STATE);
@@ -100,6 +135,8 @@ static void modify_wrong(struct kunit *test)
 	BAD(RI_QP_ATTR_STREAM_MSG_BUFFER | IRD, 0, RI_RET_LLP_BAD_STATE);
 	attr->qp_xport.qp_iwarp.mpa_attrs.ddp_rdmap_version = 2;
 	BAD(RI_QP_ATTR_MPA_ATTR | IRD, 0, RI_RET_INVALID_DDP_RDMAP_VERSION);
+	attr->qp_xport.qp_iwarp.mpa_attrs.ddp_rdmap_version = 1;
+	BAD(RI_QP_ATTR_MPA_ATTR | IRD, 0, RI_RET_MPA_ATTR_UNSUPPORTED);
 	KUNIT_EXPECT_EQ(test, ri_qp_query(p->rnic, p->a.qp, now, NULL), OK);
 	KUNIT_EXPECT_EQ(test, now->max_rdma_read_incoming, 4);
 	KUNIT_EXPECT_EQ(test, now->state, RI_QP_STATE_IDLE);
@@ -116,6 +153,14 @@ static void modify_wrong(struct kunit *test)
 	pair_close(p);
 }
 
+static ri_api_return_t set_stream(struct pair *p, struct pair_end *e, struct file *file)
+{
+	struct ri_linux_llp llp = { .size = sizeof(llp), .file = file };
+	ri_qp_attr_t attr = { .qp_xport.qp_iwarp.llp_stream_handle = &llp };
+
+	return ri_qp_modify(p->rnic, e->qp, RI_QP_ATTR_LLP_STREAM_HANDLE, &attr, NULL);
+}
+
 /* RI-68: only a connected TCP socket can be a stream; otherwise the QP stays Idle */
 static void bad_streams(struct kunit *test)
 {
@@ -128,6 +173,8 @@ static void bad_streams(struct kunit *test)
 	file = sock_alloc_file(sock, O_RDWR, NULL);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(file));
 	KUNIT_EXPECT_EQ(test, pair_attach(p, &p->a, file, NULL, 0), RI_RET_INVALID_LLP_HANDLE);
+	/* in a call of its own as well (L2749) */
+	KUNIT_EXPECT_EQ(test, set_stream(p, &p->a, file), RI_RET_INVALID_LLP_HANDLE);
 	fput(file);
 	KUNIT_ASSERT_EQ(test, 0, sock_create_kern(&init_net, AF_INET, SOCK_DGRAM, IPPROTO_UDP,
 						  &sock));
@@ -152,14 +199,6 @@ static void bad_streams(struct kunit *test)
 	pair_send(p, &p->a, 2, 0, 10);
 	pair_expect(p, &p->b, 1, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_SUCCESS);
 	pair_close(p);
-}
-
-static ri_api_return_t set_stream(struct pair *p, struct pair_end *e, struct file *file)
-{
-	struct ri_linux_llp llp = { .size = sizeof(llp), .file = file };
-	ri_qp_attr_t attr = { .qp_xport.qp_iwarp.llp_stream_handle = &llp };
-
-	return ri_qp_modify(p->rnic, e->qp, RI_QP_ATTR_LLP_STREAM_HANDLE, &attr, NULL);
 }
 
 static ri_api_return_t to_state(struct pair *p, struct pair_end *e, ri_qp_state_t state)
@@ -741,6 +780,7 @@ static void idle_has_no_claim(struct kunit *test)
 
 static struct kunit_case qp_cases[] = {
 	KUNIT_CASE(create),
+	KUNIT_CASE(create_shared),
 	KUNIT_CASE(modify_wrong),
 	KUNIT_CASE(bad_streams),
 	KUNIT_CASE(version_0),

@@ -31,6 +31,8 @@ static const struct test_case all_cases[] = {
 	{ "queried", queried, "threads query a QP at once, and while others modify it" },
 	{ "destroyed", destroyed, "a QP that is destroyed has no completion any more" },
 	{ "llp", llp, "a stream and its attributes are set before the turn, or with it" },
+	{ "llp_kept", llp_kept, "a stream is the socket that it was when it was set" },
+	{ "created", created, "a new QP has the attributes that are valid in create" },
 	{ "rdmac", rdmac, "a QP of zero attributes speaks version 0, and one of version 1 does not take it" },
 	{ "transfers", transfers, "Sends, Writes and Reads arrive, and say so" },
 	{ "flags", flags, "each opcode has its flags, and no others" },

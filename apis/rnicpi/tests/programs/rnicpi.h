@@ -111,6 +111,8 @@ void terminated(void);
 void queried(void);
 void destroyed(void);
 void llp(void);
+void llp_kept(void);
+void created(void);
 void rdmac(void);
 
 /* The cases of work.c */

@@ -405,6 +405,14 @@ void terminated(void)
 	require(!iw->is_terminate_local && iw->terminate_msg_length == 4 + 2 + 14 &&
 		iw->terminate_buffer[0] == 0x11, "what the peer has sent");
 	close_pair();
+	/* that of the program: a local catastrophic error of the RDMAP layer (RFC 5040 4.8) */
+	open_pair();
+	set_state(&a, RI_QP_STATE_TERMINATE, RI_RET_SUCCESS);
+	require_state(&b, RI_QP_STATE_ERROR);
+	expect(RI_RET_SUCCESS, ri_qp_query(b.rnic, b.qp, &attr, &err));
+	require(!iw->is_terminate_local && iw->terminate_msg_length >= 4 &&
+		!iw->terminate_buffer[0], "%#x", iw->terminate_buffer[0]);
+	close_pair();
 }
 
 void destroyed(void)
@@ -454,9 +462,11 @@ void llp(void)
 							      &attr, &err));
 	expect(RI_RET_QP_RESIZE_UNSUPPORTED, ri_qp_modify(a.rnic, a.qp, RI_QP_ATTR_SQ_SIZE, &attr,
 							  &err));
-	expect(RI_RET_QP_ATTRIBUTE_CANT_CHANGE, ri_qp_modify(a.rnic, a.qp,
-							     RI_QP_ATTR_MIN_RNR_TIMER, &attr,
-							     &err));
+	/* bits that mean nothing here (L2738) */
+	expect(RI_RET_INVALID_PARAMETER, ri_qp_modify(a.rnic, a.qp, RI_QP_ATTR_MIN_RNR_TIMER, &attr,
+						      &err));
+	expect(RI_RET_INVALID_PARAMETER, ri_qp_modify(a.rnic, a.qp, (ri_qp_attr_mask_t)(1 << 30),
+						      &attr, &err));
 	attr.max_rdma_read_incoming = 1 << 20;
 	expect(RI_RET_RNIC_IRD_ORD_EXCEEDED, ri_qp_modify(a.rnic, a.qp,
 							  RI_QP_ATTR_MAX_RDMA_READ_INCOMING, &attr,
@@ -482,6 +492,109 @@ void llp(void)
 							     RI_QP_ATTR_MAX_RDMA_READ_OUTGOING,
 							     &attr, &err));
 	close_pair();
+}
+
+static void set_stream(int fd, ri_api_return_t want)
+{
+	struct ri_linux_llp llp = { .size = sizeof(llp), .fd = fd };
+	ri_qp_attr_t attr = { .qp_xport.qp_iwarp.llp_stream_handle = &llp };
+
+	expect(want, ri_qp_modify(a.rnic, a.qp, RI_QP_ATTR_LLP_STREAM_HANDLE, &attr, &err));
+}
+
+/* A handle that is set in a call of its own is looked at, and is of that socket (L2749) */
+void llp_kept(void)
+{
+	int file = open("/dev/null", O_RDWR), tcp = socket(AF_INET, SOCK_STREAM, 0), first, peer;
+	ri_qp_attr_t attr = { .state = RI_QP_STATE_READY_TO_SEND };
+
+	open_end(&a);
+	open_end(&b);
+	set_stream(-1, RI_RET_INVALID_LLP_HANDLE);
+	set_stream(file, RI_RET_INVALID_LLP_HANDLE);
+	set_stream(tcp, RI_RET_INVALID_LLP_HANDLE);
+	connect_sockets();
+	first = a.fd;
+	peer = b.fd;
+	set_stream(first, RI_RET_SUCCESS);
+	/* another connection gets the number */
+	connect_sockets();
+	require(dup2(a.fd, first) == first, "dup2");
+	set_state(&a, RI_QP_STATE_READY_TO_SEND, RI_RET_INVALID_LLP_HANDLE);
+	require_state(&a, RI_QP_STATE_IDLE);
+	/* until it is set as well; there is a last message, or the QP is as it was (L6108) */
+	set_stream(first, RI_RET_SUCCESS);
+	attr.qp_xport.qp_iwarp.stream_msg_buf = (char *)8;
+	attr.qp_xport.qp_iwarp.stream_msg_buf_length = 20;
+	expect(RI_RET_INVALID_PARAMETER, ri_qp_modify(a.rnic, a.qp, (ri_qp_attr_mask_t)(
+						      RI_QP_ATTR_NEXT_STATE |
+						      RI_QP_ATTR_STREAM_MSG_BUFFER), &attr, &err));
+	require_state(&a, RI_QP_STATE_IDLE);
+	set_state(&a, RI_QP_STATE_READY_TO_SEND, RI_RET_SUCCESS);
+	close(first);
+	close(peer);
+	/* after a normal close there is none */
+	set_state(&a, RI_QP_STATE_CLOSING, RI_RET_SUCCESS);
+	close(b.fd);
+	b.fd = -1;
+	require_state(&a, RI_QP_STATE_IDLE);
+	set_state(&a, RI_QP_STATE_READY_TO_SEND, RI_RET_INVALID_LLP_HANDLE);
+	close(file);
+	close(tcp);
+	close_pair();
+}
+
+static ri_api_return_t try_mpa(ri_mpa_attr_t mpa)
+{
+	ri_qp_attr_t attr = qp_attr_of(&a);
+	ri_api_return_t ret;
+	ri_qp_handle_t qp;
+
+	attr.qp_xport.qp_iwarp.mpa_attrs = mpa;
+	ret = ri_qp_create(a.rnic, &attr, &qp, NULL, NULL, &err);
+	if (!ret)
+		expect(RI_RET_SUCCESS, ri_qp_destroy(a.rnic, qp, &err));
+	return ret;
+}
+
+/* The table of L6108; sizes are at least those that were asked for, with an SRQ, too (L2554) */
+void created(void)
+{
+	ri_srq_attr_t srq = { .max_wrs = 4, .max_sgl = 1 };
+	ri_qp_attr_t attr, got;
+	ri_iwarp_qp_attr_t *iw = &attr.qp_xport.qp_iwarp;
+	ri_srq_handle_t shared;
+
+	open_end(&a);
+	srq.pd = a.pd;
+	expect(RI_RET_SUCCESS, ri_srq_create(a.rnic, &srq, &shared, NULL, NULL, &err));
+	attr = qp_attr_of(&a);
+	attr.srq_valid = 1;
+	attr.srq.srq_handle = shared;
+	attr.rq_size = 1000;
+	attr.rq_max_sges = 3;
+	/* markers are not valid in create, and ignored; CRC and version are */
+	iw->mpa_attrs = (ri_mpa_attr_t){ 1, 1, 1, 1 };
+	renew_qp(&a, &attr);
+	require(attr.rq_size >= 1000 && attr.rq_max_sges >= 3, "%u, %u", attr.rq_size,
+		attr.rq_max_sges);
+	expect(RI_RET_SUCCESS, ri_qp_query(a.rnic, a.qp, &got, &err));
+	iw = &got.qp_xport.qp_iwarp;
+	require(got.rq_size >= 1000 && got.rq_max_sges >= 3, "%u, %u", got.rq_size,
+		got.rq_max_sges);
+	require(!iw->mpa_attrs.recv_marker_enabled && !iw->mpa_attrs.xmit_marker_enabled &&
+		iw->mpa_attrs.crc_enabled && iw->mpa_attrs.ddp_rdmap_version == 1, "MPA");
+	expect(RI_RET_MPA_ATTR_UNSUPPORTED, try_mpa((ri_mpa_attr_t){ 0, 0, 0, 1 }));
+	expect(RI_RET_INVALID_DDP_RDMAP_VERSION, try_mpa((ri_mpa_attr_t){ 0, 0, 1, 7 }));
+	expect(RI_RET_SUCCESS, try_mpa((ri_mpa_attr_t){ 0, 0, 0, 0 }));
+	/* the same of a call that does not turn (L2769) */
+	got = (ri_qp_attr_t){ .qp_xport.qp_iwarp.mpa_attrs = { 0, 0, 0, 1 } };
+	expect(RI_RET_MPA_ATTR_UNSUPPORTED, ri_qp_modify(a.rnic, a.qp, RI_QP_ATTR_MPA_ATTR, &got,
+							 &err));
+	attr = qp_attr_of(&a);
+	renew_qp(&a, &attr);
+	expect(RI_RET_SUCCESS, ri_srq_destroy(a.rnic, shared, &err));
+	close_end(&a);
 }
 
 /* To RTS without a negotiation; @mpa: NULL: the attributes are those of creation, all zero */

@@ -156,6 +156,19 @@ static ri_api_return_t fill_fmr(const struct rnic_qp *qp, const ri_wr_fmr_t *wr,
 	return RI_RET_SUCCESS;
 }
 
+static ri_api_return_t fill_invalidate(const struct rnic_qp *qp,
+				       const ri_wr_local_invalidate_t *wr, struct wqe *w)
+{
+	bool window = wr->type == RI_WR_TYPE_LOCAL_INVALIDATE_MW;
+	struct rnic_obj *obj = window ? ri_look_up(RI_KIND_MW, wr->mrw_handle.mw_handle) :
+					ri_look_up(RI_KIND_MR, wr->mrw_handle.mr_handle);
+
+	if (!obj || obj->rnic != qp->obj.rnic)
+		return window ? RI_RET_MW_INVALID_HANDLE : RI_RET_MR_INVALID_HANDLE;
+	w->sqe.stag = window ? wr->rtag : wr->ltag;
+	return RI_RET_SUCCESS;
+}
+
 /* Fills in the fields of the opcode */
 static ri_api_return_t fill(const struct rnic_qp *qp, ri_wr_t *ri, struct wqe *w)
 {
@@ -178,12 +191,8 @@ static ri_api_return_t fill(const struct rnic_qp *qp, ri_wr_t *ri, struct wqe *w
 		return fill_bind(qp, &ri->wr_bind, w);
 	case RI_WR_TYPE_FAST_REGISTER:
 		return fill_fmr(qp, &ri->wr_fmr, w);
-	case RI_WR_TYPE_LOCAL_INVALIDATE_MR:
-		w->sqe.stag = ri->wr_li.ltag;
-		return RI_RET_SUCCESS;
 	default:
-		w->sqe.stag = ri->wr_li.rtag;
-		return RI_RET_SUCCESS;
+		return fill_invalidate(qp, &ri->wr_li, w);
 	}
 }
 

@@ -63,7 +63,7 @@ static ri_api_return_t none_posted(uint_t *num_wrs, ri_api_return_t ret, ri_err_
  *
  * Context: any. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_QP_INVALID_HANDLE,
  * RI_RET_INVALID_PARAMETER, RI_RET_QP_TIED_TO_SRQ, RI_RET_WR_INVALID_FLAGS,
- * RI_RET_RNIC_SG_LIMIT_EXCEEDED, RI_RET_QP_CAPACITY_EXCEEDED
+ * RI_RET_RNIC_SG_LIMIT_EXCEEDED, RI_RET_WR_SG_INVALID_FORMAT, RI_RET_QP_CAPACITY_EXCEEDED
  */
 ri_api_return_t ri_do_qp_postrq(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_wr_recv_t *wr,
 				uint_t *num_wrs, ri_err_data_t *err_data)
@@ -96,7 +96,7 @@ ri_api_return_t ri_do_qp_postrq(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_wr_
  *
  * Context: any. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE,
  * RI_RET_SRQ_INVALID_HANDLE, RI_RET_INVALID_PARAMETER, RI_RET_WR_INVALID_FLAGS,
- * RI_RET_RNIC_SG_LIMIT_EXCEEDED, RI_RET_QP_CAPACITY_EXCEEDED
+ * RI_RET_RNIC_SG_LIMIT_EXCEEDED, RI_RET_WR_SG_INVALID_FORMAT, RI_RET_QP_CAPACITY_EXCEEDED
  */
 ri_api_return_t ri_do_srq_post(ri_rnic_handle_t rnic, ri_srq_handle_t srq_handle, ri_wr_recv_t *wr,
 			       uint_t *num_wrs, ri_err_data_t *err_data)

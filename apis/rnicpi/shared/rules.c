@@ -188,16 +188,18 @@ uint32_t ri_srq_limit(uint32_t lowat, uint32_t size)
 /* ----- WRs ----- */
 
 #ifdef __KERNEL__
-/* LOCAL_SOLICITED is accepted and ignored (L3093) */
-#define OWN		RI_WR_LOCAL_SOLICITED_FLAG
+#define OWN		0
 #define FMR		RI_RET_SUCCESS
 #else
-#define OWN		(RI_WR_CONSUMER_FLAG0 | RI_WR_CONSUMER_FLAG1 | RI_WR_CONSUMER_FLAG2)
+#define OWN		(RI_WR_CONSUMER_FLAG0 | RI_WR_CONSUMER_FLAG1)
 #define FMR		RI_RET_NO_PERMISSION
 #endif
-/* COALESCE is accepted and ignored (L6346) */
-#define RECVS		(RI_WR_COALESCE_FLAG | OWN)
-#define ANY		(RI_WR_SIGNALED_FLAG | RECVS)
+/*
+ * L3290. COALESCE is accepted and ignored (L6346), and LOCAL_SOLICITED (L3093), which is the
+ * consumer's flag 2 in librnicpi
+ */
+#define RECVS		(RI_WR_COALESCE_FLAG | RI_WR_LOCAL_SOLICITED_FLAG)
+#define ANY		(RI_WR_SIGNALED_FLAG | RECVS | OWN)
 #define WRITES		(ANY | RI_WR_READ_FENCE_FLAG | RI_WR_INLINE_OK_FLAG)
 #define SENDS		(WRITES | RI_WR_SOLICITED_EVENT_FLAG)
 #define INVALIDATES	(ANY | RI_WR_LOCAL_FENCE_FLAG)
@@ -268,13 +270,13 @@ ri_api_return_t ri_check_single(ri_wr_type_t type, ri_wr_type_t first, ri_wr_typ
  * @max: the largest number
  *
  * Context: any.
- * Return: RI_RET_SUCCESS, RI_RET_RNIC_SG_LIMIT_EXCEEDED, RI_RET_INVALID_PARAMETER
+ * Return: RI_RET_SUCCESS, RI_RET_RNIC_SG_LIMIT_EXCEEDED, RI_RET_WR_SG_INVALID_FORMAT
  */
 ri_api_return_t ri_check_list(const ri_data_seg_t *list, uint_t num, uint32_t max)
 {
 	if (num > max)
 		return RI_RET_RNIC_SG_LIMIT_EXCEEDED;
-	return num && !list ? RI_RET_INVALID_PARAMETER : RI_RET_SUCCESS;
+	return num && !list ? RI_RET_WR_SG_INVALID_FORMAT : RI_RET_SUCCESS;
 }
 
 /**

@@ -117,6 +117,8 @@ static ri_api_return_t fill(const struct rnic_qp *qp, const ri_wr_t *ri, struct 
 	if (ret)
 		return ret;
 	*bytes = copy_sges(sge, list, num);
+	if (*bytes > UINT32_MAX)
+		return RI_RET_WR_SG_INVALID_FORMAT;
 	wr->sg_list = sge;
 	wr->num_sge = num;
 	return RI_RET_SUCCESS;
@@ -195,6 +197,23 @@ static ri_api_return_t post_bind(ri_rnic_handle_t rnic, struct rnic_qp *qp, cons
 	return err ? post_error(err_data, err) : ri_answer(err_data, ret);
 }
 
+/* Return: the code if a local invalidate is of no region, or of no window */
+static ri_api_return_t check_invalidate(ri_rnic_handle_t rnic, const ri_wr_local_invalidate_t *li)
+{
+	const bool window = li->type == RI_WR_TYPE_LOCAL_INVALIDATE_MW;
+	const ri_handle_t handle = window ? li->mrw_handle.mw_handle : li->mrw_handle.mr_handle;
+	ri_api_return_t ret;
+
+	if (ri_enter_more(rnic, window ? RI_KIND_MW : RI_KIND_MR, handle, &ret))
+		handle_leave(handle);
+	return ret;
+}
+
+static bool is_invalidate(ri_wr_type_t type)
+{
+	return type == RI_WR_TYPE_LOCAL_INVALIDATE_MR || type == RI_WR_TYPE_LOCAL_INVALIDATE_MW;
+}
+
 static ri_api_return_t post_one(ri_rnic_handle_t rnic, struct rnic_qp *qp, const ri_wr_t *ri,
 				ri_err_data_t *err_data)
 {
@@ -206,12 +225,24 @@ static ri_api_return_t post_one(ri_rnic_handle_t rnic, struct rnic_qp *qp, const
 
 	if (!ret && ri->wr_common.type == RI_WR_TYPE_BIND)
 		return post_bind(rnic, qp, ri, err_data);
+	if (!ret && is_invalidate(ri->wr_common.type))
+		ret = check_invalidate(rnic, &ri->wr_li);
 	if (!ret)
 		ret = fill(qp, ri, &wr, sge, &bytes);
 	if (ret)
 		return ri_answer(err_data, ret);
 	err = post_filled(qp, ri, &wr, bytes);
 	return err ? post_error(err_data, err) : ri_done(err_data);
+}
+
+/* Nothing is posted so far (L3089, L3286). Return: how many there are to be */
+static uint_t begin_posts(uint_t *num_wrs)
+{
+	const uint_t num = num_wrs ? *num_wrs : 0;
+
+	if (num_wrs)
+		*num_wrs = 0;
+	return num;
 }
 
 /**
@@ -235,19 +266,18 @@ ri_api_return_t ri_do_qp_postsq(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_wr_
 {
 	ri_api_return_t ret;
 	struct rnic_qp *q = ri_enter(rnic, RI_KIND_QP, qp, &ret);
-	uint_t i, num;
+	uint_t num, i;
 	KEEP_ERRNO;
 
+	num = begin_posts(num_wrs);
 	if (!q)
 		return ri_answer(err_data, ret);
-	if (!wr || !num_wrs) {
-		ret = ri_answer(err_data, RI_RET_INVALID_PARAMETER);
-	} else {
-		num = *num_wrs;
-		ri_done(err_data);
-		for (i = 0; i < num && !ret; i++)
-			ret = post_one(rnic, q, &wr[i], err_data);
-		*num_wrs = ret ? i - 1 : num;
+	if (!wr || !num_wrs)
+		ret = RI_RET_INVALID_PARAMETER;
+	ri_answer(err_data, ret);
+	for (i = 0; i < num && !ret; i++) {
+		ret = post_one(rnic, q, &wr[i], err_data);
+		*num_wrs += !ret;
 	}
 	handle_leave(qp);
 	return ret;
@@ -272,6 +302,18 @@ static ri_api_return_t post_single(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_
 #include "rnicpi/shared/singles.h"
 
 /* --- receives --- */
+
+/* verbs takes no more bytes in a list than a message has */
+static ri_api_return_t check_recv(const ri_wr_recv_t *wr, uint32_t max_sge)
+{
+	ri_api_return_t ret = ri_check_recv(wr, at_most(max_sge));
+	uint64_t bytes = 0;
+	uint_t i;
+
+	for (i = 0; !ret && i < wr->num_sgls; i++)
+		bytes += wr->sg_list[i].len;
+	return !ret && bytes > UINT32_MAX ? RI_RET_WR_SG_INVALID_FORMAT : ret;
+}
 
 static struct rnic_slot slot_of(const ri_wr_recv_t *ri)
 {
@@ -313,30 +355,28 @@ static int recv_one(struct rnic_qp *qp, const ri_wr_recv_t *ri)
  * Context: any thread.
  * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_QP_INVALID_HANDLE,
  * RI_RET_INVALID_PARAMETER, RI_RET_QP_TIED_TO_SRQ, RI_RET_WR_INVALID_FLAGS,
- * RI_RET_RNIC_SG_LIMIT_EXCEEDED, RI_RET_QP_CAPACITY_EXCEEDED
+ * RI_RET_RNIC_SG_LIMIT_EXCEEDED, RI_RET_WR_SG_INVALID_FORMAT, RI_RET_QP_CAPACITY_EXCEEDED
  */
 ri_api_return_t ri_do_qp_postrq(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_wr_recv_t *wr,
 				uint_t *num_wrs, ri_err_data_t *err_data)
 {
 	ri_api_return_t ret;
 	struct rnic_qp *q = ri_enter(rnic, RI_KIND_QP, qp, &ret);
-	uint_t i, num;
+	uint_t num, i;
 	int err = 0;
 	KEEP_ERRNO;
 
+	num = begin_posts(num_wrs);
 	if (!q)
 		return ri_answer(err_data, ret);
-	if (!wr || !num_wrs) {
+	if (!wr || !num_wrs)
 		ret = RI_RET_INVALID_PARAMETER;
-	} else if (q->srq) {
+	else if (q->srq)
 		ret = RI_RET_QP_TIED_TO_SRQ;
-	} else {
-		num = *num_wrs;
-		for (i = 0; i < num && !ret && !err; i++) {
-			ret = ri_check_recv(&wr[i], at_most(q->max_recv_sge));
-			err = ret ? 0 : recv_one(q, &wr[i]);
-		}
-		*num_wrs = ret || err ? i - 1 : num;
+	for (i = 0; i < num && !ret && !err; i++) {
+		ret = check_recv(&wr[i], q->max_recv_sge);
+		err = ret ? 0 : recv_one(q, &wr[i]);
+		*num_wrs += !ret && !err;
 	}
 	handle_leave(qp);
 	return err ? post_error(err_data, err) : ri_answer(err_data, ret);
@@ -378,28 +418,26 @@ static int srq_recv_one(struct rnic_srq *srq, const ri_wr_recv_t *ri)
  * Context: any thread.
  * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_SRQ_INVALID_HANDLE,
  * RI_RET_INVALID_PARAMETER, RI_RET_WR_INVALID_FLAGS, RI_RET_RNIC_SG_LIMIT_EXCEEDED,
- * RI_RET_QP_CAPACITY_EXCEEDED
+ * RI_RET_WR_SG_INVALID_FORMAT, RI_RET_QP_CAPACITY_EXCEEDED
  */
 ri_api_return_t ri_do_srq_post(ri_rnic_handle_t rnic, ri_srq_handle_t srq_handle, ri_wr_recv_t *wr,
 			       uint_t *num_wrs, ri_err_data_t *err_data)
 {
 	ri_api_return_t ret;
 	struct rnic_srq *srq = ri_enter(rnic, RI_KIND_SRQ, srq_handle, &ret);
-	uint_t i, num;
+	uint_t num, i;
 	int err = 0;
 	KEEP_ERRNO;
 
+	num = begin_posts(num_wrs);
 	if (!srq)
 		return ri_answer(err_data, ret);
-	if (!wr || !num_wrs) {
+	if (!wr || !num_wrs)
 		ret = RI_RET_INVALID_PARAMETER;
-	} else {
-		num = *num_wrs;
-		for (i = 0; i < num && !ret && !err; i++) {
-			ret = ri_check_recv(&wr[i], at_most(srq->max_sge));
-			err = ret ? 0 : srq_recv_one(srq, &wr[i]);
-		}
-		*num_wrs = ret || err ? i - 1 : num;
+	for (i = 0; i < num && !ret && !err; i++) {
+		ret = check_recv(&wr[i], srq->max_sge);
+		err = ret ? 0 : srq_recv_one(srq, &wr[i]);
+		*num_wrs += !ret && !err;
 	}
 	handle_leave(srq_handle);
 	return err ? post_error(err_data, err) : ri_answer(err_data, ret);

@@ -445,11 +445,26 @@ static void posts_wrong(struct kunit *test)
 			.type = RI_WR_TYPE_LOCAL_INVALIDATE_MR, .id = i,
 		};
 	wrs[0].wr_li.ltag = p->a.tag;
-	wrs[1].wr_li.ltag = p->a.tag;
+	wrs[0].wr_li.mrw_handle.mr_handle = p->a.mr;
+	wrs[1] = wrs[0];
 	wrs[2].wr_common.type = RI_WR_TYPE_FETCH_AND_ADD;
 	KUNIT_EXPECT_EQ(test, ri_qp_postsq(p->rnic, p->a.qp, wrs, &n, NULL),
 			RI_RET_RNIC_ATOMICS_UNSUPPORTED);
 	KUNIT_EXPECT_EQ(test, n, 2);
+	/* what is invalidated has a handle, and a list that is not empty is there (L3145, L3156) */
+	n = 1;
+	wrs[0].wr_li.mrw_handle.mr_handle = p->pd;
+	KUNIT_EXPECT_EQ(test, ri_qp_postsq(p->rnic, p->a.qp, wrs, &n, NULL),
+			RI_RET_MR_INVALID_HANDLE);
+	n = 1;
+	wrs[0].wr_common.type = RI_WR_TYPE_LOCAL_INVALIDATE_MW;
+	wrs[0].wr_li.mrw_handle.mw_handle = p->a.mr;
+	KUNIT_EXPECT_EQ(test, ri_qp_postsq(p->rnic, p->a.qp, wrs, &n, NULL),
+			RI_RET_MW_INVALID_HANDLE);
+	KUNIT_EXPECT_EQ(test, ri_qp_post_send(p->rnic, p->a.qp, RI_WR_TYPE_SEND, 0, 1, NULL, 0, 1,
+					      0, NULL), RI_RET_WR_SG_INVALID_FORMAT);
+	KUNIT_EXPECT_EQ(test, ri_qp_post_recv(p->rnic, p->a.qp, 0, 1, NULL, 1, NULL),
+			RI_RET_WR_SG_INVALID_FORMAT);
 	KUNIT_EXPECT_EQ(test, ri_qp_postsq(p->rnic, p->a.qp, NULL, &n, NULL),
 			RI_RET_INVALID_PARAMETER);
 	/* nothing is posted if nothing is looked at (L3089, L3286) */

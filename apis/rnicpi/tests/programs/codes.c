@@ -192,6 +192,7 @@ void codes_post(void)
 	expect(RI_RET_INVALID_PARAMETER, ri_srq_post(a.rnic, srq, NULL, &one, &err));
 	expect(RI_RET_INVALID_PARAMETER, ri_srq_post(a.rnic, srq, &recv, NULL, &err));
 	recv.num_sgls = 50;
+	one = 1;
 	expect(RI_RET_RNIC_SG_LIMIT_EXCEEDED, ri_srq_post(a.rnic, srq, &recv, &one, &err));
 	recv.num_sgls = 0;
 	recv.flags = SIGNALED;
@@ -203,6 +204,7 @@ void codes_post(void)
 		expect(RI_RET_SUCCESS, ri_srq_post(a.rnic, srq, &recv, &one, &err));
 	}
 	expect(RI_RET_QP_CAPACITY_EXCEEDED, ri_srq_post(a.rnic, srq, &recv, &one, &err));
+	one = 1;
 	expect(RI_RET_SUCCESS, ri_qp_postrq(a.rnic, a.qp, &recv, &one, &err));
 	qp = qp_attr_of(&a);
 	qp.srq_valid = 1;
@@ -214,6 +216,9 @@ void codes_post(void)
 	expect(RI_RET_SUCCESS, ri_srq_destroy(a.rnic, srq, &err));
 	close_end(&a);
 }
+
+/* What is invalidated */
+static ri_mrw_handle_t mrw;
 
 static ri_api_return_t post_by(unsigned int how, ri_qp_handle_t qp, uint32_t type, uint32_t flags,
 			       uint_t num)
@@ -230,7 +235,7 @@ static ri_api_return_t post_by(unsigned int how, ri_qp_handle_t qp, uint32_t typ
 	case 2:
 		return ri_qp_post_rdma_write(a.rnic, qp, t, f, 1, seg, 0, 1, num, 0, &err);
 	case 3:
-		return ri_qp_post_local_invalidate(a.rnic, qp, t, f, 1, 0, 0, none, &err);
+		return ri_qp_post_local_invalidate(a.rnic, qp, t, f, 1, 0, 0, mrw, &err);
 	default:
 		return ri_qp_post_recv(a.rnic, qp, f, 1, seg, num, &err);
 	}
@@ -241,17 +246,27 @@ void codes_single(void)
 {
 	static const uint32_t types[] = {
 		RI_WR_TYPE_SEND, RI_WR_TYPE_RDMA_READ, RI_WR_TYPE_RDMA_WRITE,
-		RI_WR_TYPE_LOCAL_INVALIDATE_MW, 0,
+		RI_WR_TYPE_LOCAL_INVALIDATE_MW, 0,	/* a receive has none */
 	};
+	const uint32_t of_region = RI_WR_TYPE_LOCAL_INVALIDATE_MR;
+	ri_rtag_t rtag;
 	ri_qp_attr_t attr;
 	unsigned int i, j;
 
 	open_end(&a);
 	expect(RI_RET_SUCCESS, ri_qp_query(a.rnic, a.qp, &attr, &err));
+	/* what is invalidated has a handle (L3156) */
+	mrw.mw_handle = STALE;
+	expect(RI_RET_MW_INVALID_HANDLE, post_by(3, a.qp, types[3], 0, 0));
+	mrw.mr_handle = a.mr;
+	expect(RI_RET_MW_INVALID_HANDLE, post_by(3, a.qp, types[3], 0, 0));
+	expect(RI_RET_SUCCESS, ri_mw_alloc(a.rnic, a.pd, RI_MW_TYPE_NARROW, &mrw.mw_handle, &rtag,
+					   NULL, NULL, &err));
+	expect(RI_RET_MR_INVALID_HANDLE, post_by(3, a.qp, of_region, 0, 0));
 	for (i = 0; i < ARRAY_SIZE(types); i++) {
 		expect(RI_RET_QP_INVALID_HANDLE, post_by(i, a.pd, types[i], 0, 0));
 		expect(RI_RET_WR_INVALID_FLAGS, post_by(i, a.qp, types[i], 1 << 20, 0));
-		if (types[i])
+		if (i != 4)
 			expect(RI_RET_WR_INVALID_TYPE, post_by(i, a.qp, RI_WR_TYPE_BIND, 0, 0));
 		if (i != 3)
 			expect(RI_RET_RNIC_SG_LIMIT_EXCEEDED, post_by(i, a.qp, types[i], 0, 40));
@@ -262,6 +277,7 @@ void codes_single(void)
 		expect(RI_RET_SUCCESS, post_by(4, a.qp, 0, 0, 0));
 	for (i = 0; i < ARRAY_SIZE(types); i++)
 		expect(RI_RET_QP_CAPACITY_EXCEEDED, post_by(i, a.qp, types[i], 0, 0));
+	expect(RI_RET_SUCCESS, ri_mw_dealloc(a.rnic, mrw.mw_handle, &err));
 	close_end(&a);
 }
 

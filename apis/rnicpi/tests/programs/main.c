@@ -36,6 +36,7 @@ static const struct test_case all_cases[] = {
 	{ "rdmac", rdmac, "a QP of zero attributes speaks version 0, and one of version 1 does not take it" },
 	{ "transfers", transfers, "Sends, Writes and Reads arrive, and say so" },
 	{ "flags", flags, "each opcode has its flags, and no others" },
+	{ "flags_all", flags_all, "each flag is of the types that the text has it for" },
 	{ "sizes", sizes, "lists that are too long and queues that are full are refused" },
 	{ "opaque", opaque, "a consumer's bits come back" },
 	{ "windows", windows, "a window is bound, used and invalidated" },

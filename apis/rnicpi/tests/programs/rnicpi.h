@@ -118,6 +118,7 @@ void rdmac(void);
 /* The cases of work.c */
 void transfers(void);
 void flags(void);
+void flags_all(void);
 void sizes(void);
 void opaque(void);
 void windows(void);

@@ -90,6 +90,90 @@ void flags(void)
 	close_pair();
 }
 
+/* Types that a program may post, each with the flags that it allows (L6346) */
+void flags_all(void)
+{
+	const uint32_t any = RI_WR_SIGNALED_FLAG | RI_WR_LOCAL_SOLICITED_FLAG | RI_WR_COALESCE_FLAG |
+			     RI_WR_CONSUMER_FLAG0 | RI_WR_CONSUMER_FLAG1;
+	const uint32_t write = any | RI_WR_READ_FENCE_FLAG | RI_WR_INLINE_OK_FLAG;
+	const struct {
+		ri_wr_type_t type;
+		uint32_t good;
+	} rows[] = {
+		{ RI_WR_TYPE_SEND, write | RI_WR_SOLICITED_EVENT_FLAG },
+		{ RI_WR_TYPE_SEND_INVALIDATE, write | RI_WR_SOLICITED_EVENT_FLAG },
+		{ RI_WR_TYPE_RDMA_WRITE, write },
+		{ RI_WR_TYPE_RDMA_READ, any },
+		{ RI_WR_TYPE_BIND, any },
+		{ RI_WR_TYPE_LOCAL_INVALIDATE_MR, any | RI_WR_LOCAL_FENCE_FLAG },
+		{ RI_WR_TYPE_LOCAL_INVALIDATE_MW, any | RI_WR_LOCAL_FENCE_FLAG },
+		{ RI_WR_TYPE_RDMA_READ_LOCAL_INVALIDATE, any },
+	};
+	ri_api_return_t want;
+	ri_mw_handle_t mw;
+	ri_qp_attr_t attr;
+	ri_rtag_t rtag;
+	unsigned int i, bit;
+	uint_t one;
+
+	open_end(&a);
+	attr = qp_attr_of(&a);
+	attr.sq_size = 32 * ARRAY_SIZE(rows);
+	renew_qp(&a, &attr);
+	expect(RI_RET_SUCCESS, ri_mw_alloc(a.rnic, a.pd, RI_MW_TYPE_NARROW, &mw, &rtag, NULL, NULL,
+					   &err));
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		for (bit = 0; bit < 32; bit++) {
+			ri_wr_t wr = { .wr_common = { rows[i].type, (ri_wr_flags_t)(1U << bit), 1 } };
+
+			if (rows[i].type == RI_WR_TYPE_BIND) {
+				wr.wr_bind.mw_handle = mw;
+				wr.wr_bind.rtag = rtag;
+				wr.wr_bind.mr_handle = a.mr;
+				wr.wr_bind.ltag = a.ltag;
+				wr.wr_bind.vaddr = (uintptr_t)a.buf;
+				wr.wr_bind.length = 1;
+			} else if (rows[i].type == RI_WR_TYPE_LOCAL_INVALIDATE_MW) {
+				wr.wr_li.mrw_handle.mw_handle = mw;
+			} else if (rows[i].type == RI_WR_TYPE_LOCAL_INVALIDATE_MR) {
+				wr.wr_li.mrw_handle.mr_handle = a.mr;
+			}
+			one = 1;
+			want = rows[i].good & 1U << bit ? RI_RET_SUCCESS : RI_RET_WR_INVALID_FLAGS;
+			expect(want, ri_qp_postsq(a.rnic, a.qp, &wr, &one, &err));
+		}
+	}
+	/* Idle keeps them */
+	expect(RI_RET_SUCCESS, ri_mw_dealloc(a.rnic, mw, &err));
+	close_end(&a);
+}
+
+static uint_t *set(uint_t *num, uint_t to)
+{
+	*num = to;
+	return num;
+}
+
+/* A list that is none, and one with more than a message has, are no list (L3145, L3316) */
+static void wrong_lists(void)
+{
+	ri_data_seg_t segs[2] = { seg_of(&a, 0, UINT32_MAX), seg_of(&a, 0, 1) };
+	ri_wr_recv_t recv = { NONE, 1, NULL, 1 };
+	uint_t one = 1;
+
+	expect(RI_RET_WR_SG_INVALID_FORMAT, ri_qp_post_send(a.rnic, a.qp, RI_WR_TYPE_SEND, NONE, 1,
+							    NULL, 0, 1, 0, &err));
+	expect(RI_RET_WR_SG_INVALID_FORMAT, ri_qp_post_rdma_write(a.rnic, a.qp, RI_WR_TYPE_RDMA_WRITE,
+								  NONE, 1, NULL, 0, 1, 1, 0, &err));
+	expect(RI_RET_WR_SG_INVALID_FORMAT, ri_qp_post_rdma_read(a.rnic, a.qp, RI_WR_TYPE_RDMA_READ,
+								 NONE, 1, NULL, 0, 1, 1, &err));
+	expect(RI_RET_WR_SG_INVALID_FORMAT, ri_qp_post_recv(a.rnic, a.qp, NONE, 1, NULL, 1, &err));
+	expect(RI_RET_WR_SG_INVALID_FORMAT, ri_qp_postrq(a.rnic, a.qp, &recv, &one, &err));
+	expect(RI_RET_WR_SG_INVALID_FORMAT, ri_qp_post_send(a.rnic, a.qp, RI_WR_TYPE_SEND, NONE, 1,
+							    segs, 0, 2, 0, &err));
+	expect(RI_RET_WR_SG_INVALID_FORMAT, ri_qp_post_recv(a.rnic, a.qp, NONE, 1, segs, 2, &err));
+}
+
 void sizes(void)
 {
 	ri_data_seg_t segs[100];
@@ -107,11 +191,19 @@ void sizes(void)
 	require(!num, "%u", num);
 	num = 1;
 	expect(RI_RET_RNIC_SG_LIMIT_EXCEEDED, ri_qp_postrq(a.rnic, a.qp, &recv, &num, &err));
-	expect(RI_RET_INVALID_PARAMETER, ri_qp_postsq(a.rnic, a.qp, NULL, &num, &err));
+	/* nothing is posted if nothing is looked at (L3089, L3286) */
+	expect(RI_RET_INVALID_PARAMETER, ri_qp_postsq(a.rnic, a.qp, NULL, set(&num, 3), &err));
+	require(!num, "%u", num);
 	expect(RI_RET_INVALID_PARAMETER, ri_qp_postsq(a.rnic, a.qp, wr, NULL, &err));
-	expect(RI_RET_INVALID_PARAMETER, ri_qp_postrq(a.rnic, a.qp, NULL, &num, &err));
-	expect(RI_RET_QP_INVALID_HANDLE, ri_qp_postsq(a.rnic, STALE, wr, &num, &err));
-	expect(RI_RET_QP_INVALID_HANDLE, ri_qp_postrq(a.rnic, a.scq, &recv, &num, &err));
+	expect(RI_RET_INVALID_PARAMETER, ri_qp_postrq(a.rnic, a.qp, NULL, set(&num, 3), &err));
+	require(!num, "%u", num);
+	expect(RI_RET_QP_INVALID_HANDLE, ri_qp_postsq(a.rnic, STALE, wr, set(&num, 3), &err));
+	require(!num, "%u", num);
+	expect(RI_RET_QP_INVALID_HANDLE, ri_qp_postrq(a.rnic, a.scq, &recv, set(&num, 3), &err));
+	require(!num, "%u", num);
+	expect(RI_RET_SRQ_INVALID_HANDLE, ri_srq_post(a.rnic, a.scq, &recv, set(&num, 3), &err));
+	require(!num, "%u", num);
+	wrong_lists();
 	/* as many receives as the QP reports (in Idle: D-24), and no more */
 	expect(RI_RET_SUCCESS, ri_qp_query(a.rnic, a.qp, &attr, &err));
 	require(attr.rq_size >= WRS && attr.sq_size >= WRS, "%u, %u", attr.rq_size, attr.sq_size);
@@ -142,7 +234,12 @@ void opaque(void)
 
 	open_pair();
 	seg = seg_of(&b, 0, 10);
-	expect(RI_RET_SUCCESS, ri_qp_post_recv(b.rnic, b.qp, RI_WR_CONSUMER_FLAG1, 1ULL << 63 | 9,
+	/* of a receive no others are valid than the third, and COALESCE (L3290) */
+	expect(RI_RET_WR_INVALID_FLAGS, ri_qp_post_recv(b.rnic, b.qp, RI_WR_CONSUMER_FLAG0, 9, &seg, 1,
+							&err));
+	expect(RI_RET_WR_INVALID_FLAGS, ri_qp_post_recv(b.rnic, b.qp, RI_WR_CONSUMER_FLAG1, 9, &seg, 1,
+							&err));
+	expect(RI_RET_SUCCESS, ri_qp_post_recv(b.rnic, b.qp, RI_WR_CONSUMER_FLAG2, 1ULL << 63 | 9,
 					       &seg, 1, &err));
 	expect(RI_RET_SUCCESS, ri_qp_post_send(a.rnic, a.qp, RI_WR_TYPE_SEND,
 					       (ri_wr_flags_t)(SIGNALED | bits), -1ULL, NULL, 0, 0,
@@ -152,7 +249,7 @@ void opaque(void)
 		(RI_WC_FLAG_CONSUMER0 | RI_WC_FLAG_CONSUMER2), "%#x", back);
 	back = take(&b, b.rcq, 1ULL << 63 | 9, RI_WC_TYPE_DATA_RECEIVED,
 		    RI_WC_STATUS_SUCCESS).flags;
-	require(back & RI_WC_FLAG_CONSUMER1 && !(back & RI_WC_FLAG_CONSUMER0), "%#x", back);
+	require(back & RI_WC_FLAG_CONSUMER2 && !(back & RI_WC_FLAG_CONSUMER0), "%#x", back);
 	close_pair();
 }
 
@@ -288,7 +385,7 @@ void shared_queue(void)
 	open_end(&a);
 	open_end(&b);
 	seg = seg_of(&b, 4096, 100);
-	wr[0] = (ri_wr_recv_t){ RI_WR_CONSUMER_FLAG1, 11, &seg, 1 };
+	wr[0] = (ri_wr_recv_t){ RI_WR_CONSUMER_FLAG2, 11, &seg, 1 };
 	wr[1] = (ri_wr_recv_t){ NONE, 12, &seg, 1 };
 	attr.pd = b.pd;
 	expect(RI_RET_SUCCESS, ri_srq_create(b.rnic, &attr, &srq, NULL, &attr, &err));
@@ -311,7 +408,7 @@ void shared_queue(void)
 	take(&a, a.scq, 1, RI_WC_TYPE_SEND, RI_WC_STATUS_SUCCESS);
 	take(&a, a.scq, 2, RI_WC_TYPE_SEND, RI_WC_STATUS_SUCCESS);
 	require(take(&b, b.rcq, 11, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_SUCCESS).flags &
-		RI_WC_FLAG_CONSUMER1, "the consumer's bit");
+		RI_WC_FLAG_CONSUMER2, "the consumer's bit");
 	require(take(&b, b.rcq, 12, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_SUCCESS)
 		.bytes_transferred == 60, "bytes");
 	expect(RI_RET_SUCCESS, ri_srq_post_recv(b.rnic, srq, NONE, 13, &seg, 1, &err));
@@ -319,6 +416,10 @@ void shared_queue(void)
 	expect(RI_RET_WR_INVALID_FLAGS, ri_srq_post_recv(b.rnic, srq, SIGNALED, 13, &seg, 1, &err));
 	expect(RI_RET_RNIC_SG_LIMIT_EXCEEDED, ri_srq_post_recv(b.rnic, srq, NONE, 13, &seg, 99,
 							       &err));
+	expect(RI_RET_WR_SG_INVALID_FORMAT, ri_srq_post_recv(b.rnic, srq, NONE, 13, NULL, 1, &err));
+	wr[0].sg_list = NULL;
+	num = 2;
+	expect(RI_RET_WR_SG_INVALID_FORMAT, ri_srq_post(b.rnic, srq, wr, &num, &err));
 	expect(RI_RET_SUCCESS, ri_qp_destroy(b.rnic, b.qp, &err));
 	expect(RI_RET_SUCCESS, ri_srq_destroy(b.rnic, srq, &err));
 	qp = qp_attr_of(&b);

@@ -8,8 +8,6 @@
 /* Under ri_lock */
 static ri_api_return_t check_new(const struct rnic *rnic, const ri_cq_attr_t *attr)
 {
-	if (!attr->num_cqe)
-		return RI_RET_INVALID_PARAMETER;
 	if (attr->num_cqe > (u32)rnic->vp->ibdev->attrs.max_cqe)
 		return RI_RET_CQ_CAPACITY_EXCEEDED;
 	return attr->handler_id > rnic->vp->cq_ids ? RI_RET_CQ_INVALID_EVENT_HANDLER :
@@ -20,7 +18,8 @@ static ri_api_return_t check_new(const struct rnic *rnic, const ri_cq_attr_t *at
 static int cq_new(struct rnic *rnic, struct rnic_cq *cq, const ri_cq_attr_t *attr,
 		  ri_os_data_t os_data)
 {
-	struct ib_cq_init_attr init = { .cqe = attr->num_cqe };
+	/* at least as many as requested (L2012) */
+	struct ib_cq_init_attr init = { .cqe = max(attr->num_cqe, 1U) };
 	int err;
 
 	ri_cq_ready_init(cq);

@@ -140,13 +140,13 @@ ri_api_return_t ri_do_srq_query(ri_rnic_handle_t rnic, ri_srq_handle_t srq,
  * ri_do_srq_modify - set the low water mark of an SRQ
  * @rnic: an RNIC handle
  * @srq: an SRQ of @rnic
- * @srqmask: RI_SRQ_ATTR_LOWAT, which is armed anew
- * @attrs: the new value
+ * @srqmask: RI_SRQ_ATTR_LOWAT, which is armed anew unless it is 0
+ * @attrs: in: the new value; out: actual attributes, too
  * @err_data: may be NULL
  *
  * Context: may sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE,
  * RI_RET_SRQ_INVALID_HANDLE, RI_RET_INVALID_PARAMETER, RI_RET_SRQ_RESIZE_UNSUPPORTED,
- * RI_RET_SRQ_LIMIT_OUT_OF_RANGE
+ * RI_RET_SRQ_LIMIT_OUT_OF_RANGE, RI_RET_SRQ_IN_ERROR
  */
 ri_api_return_t ri_do_srq_modify(ri_rnic_handle_t rnic, ri_srq_handle_t srq,
 				 ri_srq_attr_mask_t srqmask, ri_srq_attr_t *attrs,
@@ -155,13 +155,20 @@ ri_api_return_t ri_do_srq_modify(ri_rnic_handle_t rnic, ri_srq_handle_t srq,
 	struct rnic_obj *obj;
 	ri_api_return_t ret;
 	int err = 0;
+	bool armed;
 
 	mutex_lock(&ri_lock);
 	obj = ri_find(rnic, RI_KIND_SRQ, srq, &ret);
 	if (!ret)
 		ret = ri_check_srq_change(to_srq(obj)->size, srqmask, attrs);
+	if (!ret && srnic_native_srq_query(to_srq(obj)->srq, &armed))
+		ret = RI_RET_SRQ_IN_ERROR;
 	if (!ret)
 		err = set_limit(to_srq(obj), attrs->lowat);
+	if (!ret && !err) {
+		attrs->max_wrs = to_srq(obj)->size;
+		attrs->srq_armed = attrs->lowat != 0;
+	}
 	mutex_unlock(&ri_lock);
 	return err ? ri_failed(err_data, err, RI_RET_FAIL) : ri_answer(err_data, ret);
 }

@@ -174,7 +174,7 @@ ri_api_return_t ri_check_srq_change(uint32_t size, uint32_t mask, const ri_srq_a
 
 /**
  * ri_srq_limit() - A low water mark as the limit of verbs
- * @lowat: the mark, which is inclusive, and verbs' is not (L6137)
+ * @lowat: the mark, which is inclusive, and verbs' is not (L6137). 0 does not arm (L3453)
  * @size: WRs of the SRQ
  *
  * Context: any.
@@ -182,6 +182,8 @@ ri_api_return_t ri_check_srq_change(uint32_t size, uint32_t mask, const ri_srq_a
  */
 uint32_t ri_srq_limit(uint32_t lowat, uint32_t size)
 {
+	if (!lowat)
+		return 0;
 	return lowat < size ? lowat + 1 : size;
 }
 

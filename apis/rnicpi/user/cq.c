@@ -98,7 +98,8 @@ static ri_api_return_t create(struct rnic *rnic, ri_cq_attr_t *attr, ri_cq_handl
 	pthread_mutex_init(&cq->poll_lock, NULL);
 	cq->rnic = rnic;
 	cq->os_data = os_data;
-	err = cq_new(cq, attr->num_cqe, handle);
+	/* at least as many as requested (L2012) */
+	err = cq_new(cq, attr->num_cqe ? attr->num_cqe : 1, handle);
 	if (err) {
 		cq_uninit(cq);
 		free(cq);
@@ -132,8 +133,8 @@ ri_api_return_t ri_do_cq_create(ri_rnic_handle_t rnic, ri_cq_attr_t *cq_attr, ri
 	(void)vp_data;
 	if (!r)
 		return ri_answer(err_data, RI_RET_RNIC_INVALID_HANDLE);
-	ret = cq_attr && cq && cq_attr->num_cqe ? create(r, cq_attr, cq, os_data, err_data) :
-						  ri_answer(err_data, RI_RET_INVALID_PARAMETER);
+	ret = cq_attr && cq ? create(r, cq_attr, cq, os_data, err_data) :
+			      ri_answer(err_data, RI_RET_INVALID_PARAMETER);
 	handle_leave(rnic);
 	return ret;
 }

@@ -206,17 +206,26 @@ ri_api_return_t ri_do_srq_query(ri_rnic_handle_t rnic, ri_srq_handle_t srq,
 	return ret;
 }
 
+static bool is_broken(const struct rnic_srq *s)
+{
+	struct srnic_uresp_srq_query native = { 0 };
+
+	return s->rnic->native && !srnicdv_query_srq(s->srq, &native, sizeof(native)) &&
+	       native.flags & SRNIC_SRQ_QUERY_BROKEN;
+}
+
 /**
  * ri_do_srq_modify() - Set the low water mark of an SRQ
  * @rnic: an RNIC handle
  * @srq: an SRQ of @rnic
- * @srqmask: RI_SRQ_ATTR_LOWAT, which is armed anew
- * @attrs: the new value
+ * @srqmask: RI_SRQ_ATTR_LOWAT, which is armed anew unless it is 0
+ * @attrs: in: the new value; out: actual attributes, too
  * @err_data: may be NULL
  *
  * Context: any thread; sleeps.
  * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_SRQ_INVALID_HANDLE,
- * RI_RET_INVALID_PARAMETER, RI_RET_SRQ_RESIZE_UNSUPPORTED, RI_RET_SRQ_LIMIT_OUT_OF_RANGE
+ * RI_RET_INVALID_PARAMETER, RI_RET_SRQ_RESIZE_UNSUPPORTED, RI_RET_SRQ_LIMIT_OUT_OF_RANGE,
+ * RI_RET_SRQ_IN_ERROR
  */
 ri_api_return_t ri_do_srq_modify(ri_rnic_handle_t rnic, ri_srq_handle_t srq,
 				 ri_srq_attr_mask_t srqmask, ri_srq_attr_t *attrs,
@@ -230,8 +239,14 @@ ri_api_return_t ri_do_srq_modify(ri_rnic_handle_t rnic, ri_srq_handle_t srq,
 	if (!s)
 		return ri_answer(err_data, ret);
 	ret = ri_check_srq_change(s->ring.size, srqmask, attrs);
+	if (!ret && is_broken(s))
+		ret = RI_RET_SRQ_IN_ERROR;
 	if (!ret)
 		err = set_limit(s, attrs->lowat);
+	if (!ret && !err) {
+		attrs->max_wrs = s->ring.size;
+		attrs->srq_armed = attrs->lowat != 0;
+	}
 	handle_leave(srq);
 	return err ? ri_failed(err_data, err, RI_RET_FAIL) : ri_answer(err_data, ret);
 }

@@ -8,6 +8,7 @@
 #include <net/sock.h>
 #include <rdma/ib_verbs.h>
 #include "peer.h"
+#include "queue/srq.h"
 #include "rnicpi/kernel/rnic.h"
 #include "rnicpi_pair.h"
 #include "srnic.h"
@@ -537,6 +538,18 @@ static void inlined(struct kunit *test)
 	pair_close(p);
 }
 
+/* The object stays as long as the test does not end it */
+static struct rnic_obj *of_handle(struct pair *p, enum ri_kind kind, ri_handle_t handle)
+{
+	struct rnic_obj *obj;
+	ri_api_return_t ret;
+
+	rcu_read_lock();
+	obj = ri_find(p->rnic, kind, handle, &ret);
+	rcu_read_unlock();
+	return obj;
+}
+
 /* RI-41, RI-44, RI-45: an SRQ, whose low water mark raises one event when it is reached */
 static void shared_queue(struct kunit *test)
 {
@@ -544,8 +557,9 @@ static void shared_queue(struct kunit *test)
 	struct pair *p = pair_idle(test, RI_PHYS_PAGE_LIST_MODE, 0);
 	ri_srq_attr_t srq_attr = { .max_wrs = 8, .max_sgl = 1, .lowat = 9, .pd = p->pd };
 	ri_data_seg_t seg = pair_seg(&p->b, 0, 10);
+	struct rnic_obj *obj;
 	ri_srq_handle_t srq;
-	u32 i;
+	u32 i, size;
 
 	KUNIT_ASSERT_NOT_NULL(test, attr);
 #define CREATE	ri_srq_create(p->rnic, &srq_attr, &srq, NULL, &srq_attr, NULL)
@@ -591,12 +605,29 @@ static void shared_queue(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, srq_attr.srq_armed);
 	KUNIT_EXPECT_EQ(test, ri_srq_modify(p->rnic, srq, RI_SRQ_ATTR_MAX_WRS, &srq_attr, NULL),
 			RI_RET_SRQ_RESIZE_UNSUPPORTED);
-	/* RI-44: a mark of its size is in range */
-	srq_attr.lowat = srq_attr.max_wrs;
+	/* RI-44: a mark of its size is in range, and 0 does not arm (L3453) */
+	size = srq_attr.max_wrs;
+	srq_attr = (ri_srq_attr_t){ .lowat = size };
 	KUNIT_EXPECT_EQ(test, ri_srq_modify(p->rnic, srq, RI_SRQ_ATTR_LOWAT, &srq_attr, NULL), OK);
-	srq_attr.lowat = srq_attr.max_wrs + 1;
+	KUNIT_EXPECT_EQ(test, srq_attr.max_wrs, size);
+	KUNIT_EXPECT_TRUE(test, srq_attr.srq_armed);
+	srq_attr.lowat = 0;
+	KUNIT_EXPECT_EQ(test, ri_srq_modify(p->rnic, srq, RI_SRQ_ATTR_LOWAT, &srq_attr, NULL), OK);
+	KUNIT_EXPECT_FALSE(test, srq_attr.srq_armed);
+	KUNIT_EXPECT_EQ(test, ri_srq_query(p->rnic, srq, &srq_attr, NULL), OK);
+	KUNIT_EXPECT_FALSE(test, srq_attr.srq_armed);
+	srq_attr.lowat = size + 1;
 	KUNIT_EXPECT_EQ(test, ri_srq_modify(p->rnic, srq, RI_SRQ_ATTR_LOWAT, &srq_attr, NULL),
 			RI_RET_SRQ_LIMIT_OUT_OF_RANGE);
+	/* one that the device takes no receives from any more */
+	obj = of_handle(p, RI_KIND_SRQ, srq);
+	KUNIT_ASSERT_NOT_NULL(test, obj);
+	to_srnic_srq(to_srq(obj)->srq)->broken = true;
+	srq_attr.lowat = 1;
+	KUNIT_EXPECT_EQ(test, ri_srq_modify(p->rnic, srq, RI_SRQ_ATTR_LOWAT, &srq_attr, NULL),
+			RI_RET_SRQ_IN_ERROR);
+	KUNIT_EXPECT_EQ(test, ri_srq_query(p->rnic, srq, &srq_attr, NULL), RI_RET_SRQ_IN_ERROR);
+	to_srnic_srq(to_srq(obj)->srq)->broken = false;
 	pair_destroy_qps(p);
 	KUNIT_EXPECT_EQ(test, ri_srq_destroy(p->rnic, srq, NULL), OK);
 	pair_close(p);
@@ -612,9 +643,11 @@ static void cq_sizes(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, ri_cq_create(p->rnic, &attr, &cq, NULL, NULL, NULL),
 			RI_RET_CQ_CAPACITY_EXCEEDED);
+	/* the page of create has no such error (L2034): at least so many */
 	attr.num_cqe = 0;
-	KUNIT_EXPECT_EQ(test, ri_cq_create(p->rnic, &attr, &cq, NULL, NULL, NULL),
-			RI_RET_INVALID_PARAMETER);
+	KUNIT_EXPECT_EQ(test, ri_cq_create(p->rnic, &attr, &cq, NULL, NULL, NULL), OK);
+	KUNIT_EXPECT_EQ(test, ri_cq_destroy(p->rnic, cq, NULL), OK);
+	attr.num_cqe = 0;
 #define MODIFY(mask)	ri_cq_modify(p->rnic, p->a.cq, mask, &attr, NULL)
 	KUNIT_EXPECT_EQ(test, MODIFY(RI_CQ_MODIFY_MASK_NUM_CQE), RI_RET_INVALID_PARAMETER);
 	attr.num_cqe = SRNIC_MAX_CQE + 1;

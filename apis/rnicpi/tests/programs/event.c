@@ -145,7 +145,12 @@ void event_lowat(void)
 	await_event(&b, RI_EVENT_SRQ_LIMIT_REACHED, &attr);
 	send_one();
 	no_event(&b, 50);
-	post_srq(&b, srq, 5);
+	/* 0 does not arm (L3453) */
+	attr.lowat = 0;
+	expect(RI_RET_SUCCESS, ri_srq_modify(b.rnic, srq, RI_SRQ_ATTR_LOWAT, &attr, &err));
+	send_one();		/* none is left */
+	no_event(&b, 50);
+	post_srq(&b, srq, 6);
 	attr.lowat = attr.max_wrs;
 	expect(RI_RET_SUCCESS, ri_srq_modify(b.rnic, srq, RI_SRQ_ATTR_LOWAT, &attr, &err));
 	expect(RI_RET_SUCCESS, ri_srq_query(b.rnic, srq, &attr, &err));

@@ -436,9 +436,11 @@ static bool is_told(ri_cq_handle_t cq, int ms)
 
 void notification(void)
 {
+	ri_wr_id_t id;
+
 	open_pair();
-	post_recv(&b, 1, 0, 10);
-	post_recv(&b, 2, 0, 10);
+	for (id = 1; id <= 4; id++)
+		post_recv(&b, id, 0, 10);
 	require(rix_cq_fd(STALE) == -1, "no descriptor");
 	expect(RI_RET_CQ_EMPTY, rix_cq_ack(b.rcq, &err));
 	expect(RI_RET_CQ_INVALID_HANDLE, rix_cq_ack(NULL, &err));
@@ -452,7 +454,17 @@ void notification(void)
 	require(is_told(b.rcq, LONG_MS), "told");
 	expect(RI_RET_SUCCESS, rix_cq_ack(b.rcq, &err));
 	require(!is_told(b.rcq, 0), "once");
+	/* it is not armed again by itself (L2289) */
+	post_send(&a, 3, 0, 10);
+	require(!is_told(b.rcq, 50), "once");
+	/* nor told of what is there already */
+	expect(RI_RET_SUCCESS, ri_cq_req_notification(b.rnic, b.rcq, RI_CMPLT_NOTIFY_ANY, &err));
+	require(!is_told(b.rcq, 50), "of what has come before");
 	take(&b, b.rcq, 2, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_SUCCESS);
+	take(&b, b.rcq, 3, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_SUCCESS);
+	post_send(&a, 4, 0, 10);
+	require(is_told(b.rcq, LONG_MS), "told");
+	take(&b, b.rcq, 4, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_SUCCESS);
 	close_pair();
 }
 

@@ -121,6 +121,30 @@ ri_api_return_t ri_stream_failed(ri_err_data_t *err_data, int err)
 }
 
 /**
+ * ri_memory_failed() - Answer a call whose memory the device has refused for a new region
+ * @err_data: set to the errno, or NULL
+ * @err: an errno, of either sign
+ * @busy: the code for EBUSY
+ *
+ * Context: any.
+ * Return: the code.
+ */
+ri_api_return_t ri_memory_failed(ri_err_data_t *err_data, int err, ri_api_return_t busy)
+{
+	err = positive(err);
+	switch (err) {
+	case EPERM:		/* the process may not pin memory at all */
+		return say(err_data, RI_RET_RESOURCE_SHORTAGE, RI_ERR_LAYER_VP, err);
+	case EACCES:		/* the memory that is shared is read-only */
+		return say(err_data, RI_RET_MEM_INVALID_ACCESS, RI_ERR_LAYER_VP, err);
+	case EINVAL:		/* its TO has another place in a page */
+		return say(err_data, RI_RET_MEM_INVALID_ADDRESS, RI_ERR_LAYER_VP, err);
+	default:
+		return ri_failed(err_data, err, busy);
+	}
+}
+
+/**
  * ri_invalid() - The code of an invalid handle
  * @kind: the expected kind
  *

@@ -18,6 +18,7 @@ enum ri_kind {
 
 ri_api_return_t ri_answer(ri_err_data_t *err_data, ri_api_return_t ret);
 ri_api_return_t ri_failed(ri_err_data_t *err_data, int err, ri_api_return_t busy);
+ri_api_return_t ri_memory_failed(ri_err_data_t *err_data, int err, ri_api_return_t busy);
 ri_api_return_t ri_stream_failed(ri_err_data_t *err_data, int err);
 ri_api_return_t ri_invalid(enum ri_kind kind);
 ri_wc_status_t ri_native_status(uint32_t native);

@@ -13,19 +13,26 @@
 			 RI_MEM_FLAGS_SHARED_REG_IOVA)
 /* The least significant byte of an LTag or RTag is its key (L5819) */
 #define RI_KEY_BITS	8
-/* Attributes that only the registration knows */
+/* Attributes that only the registration knows. Atomics are irrelevant on iWARP (L5811) */
 #define RI_MEM_KEPT	(RI_MEM_FLAGS_CONSUMER_OWNS_KEY | RI_MEM_FLAGS_NONCOHERENT |		\
-			 RI_MEM_FLAGS_USER_VA)
+			 RI_MEM_FLAGS_USER_VA | RI_MEM_FLAGS_ATOMICS)
 
 /* Remote rights require an RTag (L3620) */
 static inline ri_api_return_t ri_check_attr(ri_mem_attr_t attr, const ri_rtag_t *rtag)
 {
 	if (attr & ~RI_MEM_KNOWN)
 		return RI_RET_MEM_INVALID_ACCESS;
-	if (attr & (RI_MEM_FLAGS_REMOTE_WRITE | RI_MEM_FLAGS_ATOMICS) &&
-	    !(attr & RI_MEM_FLAGS_LOCAL_WRITE))
+	if (attr & RI_MEM_FLAGS_REMOTE_WRITE && !(attr & RI_MEM_FLAGS_LOCAL_WRITE))
 		return RI_RET_MEM_INVALID_ACCESS;
 	return attr & RI_MEM_FLAGS_REMOTE && !rtag ? RI_RET_INVALID_PARAMETER : RI_RET_SUCCESS;
+}
+
+/* Lengths are from 1 to @max, and no range wraps */
+static inline ri_api_return_t ri_check_range(uint64_t va, uint64_t length, uint64_t max)
+{
+	if (!length || length > max)
+		return RI_RET_MEM_INVALID_LENGTH;
+	return va + (length - 1) < va ? RI_RET_MEM_INVALID_ADDRESS : RI_RET_SUCCESS;
 }
 
 /* NONCOHERENT is of the output of ri_mr_reg_shared() (L4058), and as the memory is (L5831) */
@@ -49,7 +56,6 @@ static inline int ri_access_of(ri_mem_attr_t attr)
 	return (attr & RI_MEM_FLAGS_LOCAL_WRITE ? IB_UVERBS_ACCESS_LOCAL_WRITE : 0) |
 	       (attr & RI_MEM_FLAGS_REMOTE_WRITE ? IB_UVERBS_ACCESS_REMOTE_WRITE : 0) |
 	       (attr & RI_MEM_FLAGS_REMOTE_READ ? IB_UVERBS_ACCESS_REMOTE_READ : 0) |
-	       (attr & RI_MEM_FLAGS_ATOMICS ? IB_UVERBS_ACCESS_REMOTE_ATOMIC : 0) |
 	       (attr & RI_MEM_FLAGS_BINDING ? IB_UVERBS_ACCESS_MW_BIND : 0) |
 	       (attr & RI_MEM_FLAGS_ZBVA ? IB_UVERBS_ACCESS_ZERO_BASED : 0);
 }
@@ -61,7 +67,6 @@ static inline ri_mem_attr_t ri_attr_of(uint32_t rights)
 			       (rights & SRNIC_STAG_LOCAL_WRITE ? RI_MEM_FLAGS_LOCAL_WRITE : 0) |
 			       (rights & SRNIC_STAG_REMOTE_READ ? RI_MEM_FLAGS_REMOTE_READ : 0) |
 			       (rights & SRNIC_STAG_REMOTE_WRITE ? RI_MEM_FLAGS_REMOTE_WRITE : 0) |
-			       (rights & SRNIC_STAG_REMOTE_ATOMIC ? RI_MEM_FLAGS_ATOMICS : 0) |
 			       (rights & SRNIC_STAG_BINDABLE ? RI_MEM_FLAGS_BINDING : 0) |
 			       (rights & SRNIC_STAG_ZERO_BASED ? RI_MEM_FLAGS_ZBVA : 0));
 }

@@ -69,7 +69,7 @@ static ri_api_return_t make_mr(ri_rnic_handle_t rnic, const ri_mr_reg_attr_t *at
 	if (!err)
 		return ri_done(err_data);
 	free(m);
-	return ri_failed(err_data, err, RI_RET_FAIL);
+	return ri_memory_failed(err_data, err, RI_RET_FAIL);
 }
 
 /**
@@ -86,7 +86,7 @@ static ri_api_return_t make_mr(ri_rnic_handle_t rnic, const ri_mr_reg_attr_t *at
  * Context: any thread; sleeps.
  * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_PD_INVALID_HANDLE,
  * RI_RET_INVALID_PARAMETER, RI_RET_MEM_INVALID_LENGTH, RI_RET_MEM_INVALID_ACCESS,
- * RI_RET_MEM_INVALID_ADDRESS, RI_RET_NO_PERMISSION, RI_RET_RESOURCE_SHORTAGE
+ * RI_RET_MEM_INVALID_ADDRESS, RI_RET_RESOURCE_SHORTAGE
  */
 ri_api_return_t ri_do_mr_reg(ri_rnic_handle_t rnic, const ri_mr_reg_attr_t *mr_reg_attr,
 			     ri_mr_handle_t *mr, ri_ltag_t *ltag, ri_rtag_t *rtag,
@@ -103,8 +103,8 @@ ri_api_return_t ri_do_mr_reg(ri_rnic_handle_t rnic, const ri_mr_reg_attr_t *mr_r
 		ret = RI_RET_INVALID_PARAMETER;
 	if (!ret)
 		ret = ri_check_attr(mr_reg_attr->mem_attr, rtag);
-	if (!ret && (!mr_reg_attr->length || mr_reg_attr->length > r->attr.max_mr_size))
-		ret = RI_RET_MEM_INVALID_LENGTH;
+	if (!ret)
+		ret = ri_check_range(mr_reg_attr->va, mr_reg_attr->length, r->attr.max_mr_size);
 	ret = ret ? ri_answer(err_data, ret) :
 		    make_mr(rnic, mr_reg_attr, NULL, mr, ltag, rtag, err_data);
 	handle_leave(rnic);
@@ -239,8 +239,10 @@ static ri_api_return_t rereg(struct rnic_mr *m, ri_mr_rereg_t mask, struct rnic_
 
 	ret = ibv_rereg_mr(m->mr, flags, pd->pd, (void *)(uintptr_t)a->va, a->length,
 			   mask & RI_MR_REREG_ACCESS ? ri_access_of(a->mem_attr) : 0);
+	/* after EINVAL the region is as it was */
 	if (ret)
-		return ri_failed(err_data, errno, RI_RET_WINDOWS_BOUND);
+		return errno == EINVAL ? ri_failed(err_data, errno, RI_RET_WINDOWS_BOUND) :
+					 ri_memory_failed(err_data, errno, RI_RET_WINDOWS_BOUND);
 	ri_use(&pd->users, 1);
 	ri_use(&m->pd->users, -1);
 	m->pd = pd;
@@ -317,8 +319,7 @@ static ri_api_return_t end_of_rereg(struct rnic_mr *m, ri_mr_handle_t in, ri_api
  * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_MR_INVALID_HANDLE,
  * RI_RET_INVALID_PARAMETER, RI_RET_WINDOWS_BOUND: nothing has changed;
  * RI_RET_MEM_INVALID_ACCESS, RI_RET_MEM_INVALID_LENGTH, RI_RET_PD_INVALID_HANDLE,
- * RI_RET_MEM_INVALID_ADDRESS, RI_RET_NO_PERMISSION, RI_RET_OP_UNSUPPORTED,
- * RI_RET_RESOURCE_SHORTAGE: the region is gone
+ * RI_RET_MEM_INVALID_ADDRESS, RI_RET_OP_UNSUPPORTED, RI_RET_RESOURCE_SHORTAGE: the region is gone
  */
 ri_api_return_t ri_do_mr_rereg(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
 			       ri_mr_rereg_t change_mask, const ri_mr_reg_attr_t *mr_attr,
@@ -338,8 +339,8 @@ ri_api_return_t ri_do_mr_rereg(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr,
 		ret = RI_RET_INVALID_PARAMETER;
 	if (!ret && change_mask & RI_MR_REREG_ACCESS)
 		ret = ri_check_attr(mr_attr->mem_attr, rtag);
-	if (!ret && change_mask & RI_MR_REREG_TRANSLATE && !mr_attr->length)
-		ret = RI_RET_MEM_INVALID_LENGTH;
+	if (!ret && change_mask & RI_MR_REREG_TRANSLATE)
+		ret = ri_check_range(mr_attr->va, mr_attr->length, m->rnic->attr.max_mr_size);
 	if (ret) {
 		ri_answer(err_data, ret);
 	} else {

@@ -407,7 +407,7 @@ void codes_shortage(void)
 	expect(RI_RET_SUCCESS, ri_mr_reg(a.rnic, &mr, &region, &ltag, NULL, NULL, NULL, &err));
 	require(!seteuid(65534), "another user");
 	limit(RLIMIT_MEMLOCK, 0);
-	expect(RI_RET_NO_PERMISSION, ri_mr_reg(a.rnic, &mr, &region, &ltag, NULL, NULL, NULL, &err));
+	expect(RI_RET_RESOURCE_SHORTAGE, ri_mr_reg(a.rnic, &mr, &region, &ltag, NULL, NULL, NULL, &err));
 	limit(RLIMIT_MEMLOCK, 4096);
 	expect(RI_RET_RESOURCE_SHORTAGE, ri_mr_reg(a.rnic, &mr, &region, &ltag, NULL, NULL, NULL,
 						   &err));

@@ -216,6 +216,30 @@ static ri_api_return_t reg(ri_mr_reg_attr_t *attr, ri_mr_handle_t *mr)
 	return ri_mr_reg(a.rnic, attr, mr, &ltag, &rtag, NULL, NULL, &err);
 }
 
+/* NULL for what is mandatory (L3644, L3815, L4102), and the region is as it was */
+static void no_out(ri_mr_reg_attr_t *attr, ri_mr_handle_t mr)
+{
+	ri_mr_handle_t out;
+	ri_ltag_t ltag;
+	ri_rtag_t rtag;
+
+	expect(RI_RET_INVALID_PARAMETER, reg(attr, NULL));
+	expect(RI_RET_INVALID_PARAMETER, ri_mr_reg(a.rnic, attr, &out, NULL, &rtag, NULL, NULL, &err));
+	expect(RI_RET_INVALID_PARAMETER, ri_mr_rereg(a.rnic, mr, RI_MR_REREG_ACCESS, attr, NULL, &ltag,
+						     &rtag, NULL, NULL, &err));
+	expect(RI_RET_INVALID_PARAMETER, ri_mr_rereg(a.rnic, mr, RI_MR_REREG_ACCESS, attr, &out, NULL,
+						     &rtag, NULL, NULL, &err));
+	expect(RI_RET_INVALID_PARAMETER, ri_mr_reg_shared(a.rnic, mr, attr, NULL, &ltag, &rtag, NULL,
+							  NULL, &err));
+	expect(RI_RET_INVALID_PARAMETER, ri_mr_reg_shared(a.rnic, mr, attr, &out, NULL, &rtag, NULL,
+							  NULL, &err));
+	attr->mem_attr = (ri_mem_attr_t)(RI_MEM_FLAGS_LOCAL | RI_MEM_FLAGS_REMOTE_READ);
+	expect(RI_RET_INVALID_PARAMETER, ri_mr_rereg(a.rnic, mr, RI_MR_REREG_ACCESS, attr, &out, &ltag,
+						     NULL, NULL, NULL, &err));
+	expect(RI_RET_INVALID_PARAMETER, ri_mr_reg_shared(a.rnic, mr, attr, &out, &ltag, NULL, NULL,
+							  NULL, &err));
+}
+
 void mrs(void)
 {
 	ri_mr_reg_attr_t attr = { .length = 4096, .mem_attr = RI_MEM_FLAGS_LOCAL };
@@ -258,17 +282,27 @@ void mrs(void)
 	expect(RI_RET_MEM_INVALID_ACCESS, reg(&attr, &again));
 	attr.mem_attr = (ri_mem_attr_t)(1 << 20);
 	expect(RI_RET_MEM_INVALID_ACCESS, reg(&attr, &again));
+	/* irrelevant on iWARP (L5811) */
+	attr.mem_attr = RI_MEM_FLAGS_ATOMICS;
+	expect(RI_RET_SUCCESS, reg(&attr, &again));
+	expect(RI_RET_SUCCESS, ri_mr_dereg(a.rnic, again, &err));
 	attr.mem_attr = RI_MEM_FLAGS_LOCAL;
 	attr.length = 0;
 	expect(RI_RET_MEM_INVALID_LENGTH, reg(&attr, &again));
 	attr.length = 4096;
 	attr.va = 4096;
 	expect(RI_RET_MEM_INVALID_ADDRESS, reg(&attr, &again));
+	attr.va = -4095;	/* it wraps (L3645) */
+	expect(RI_RET_MEM_INVALID_ADDRESS, reg(&attr, &again));
+	/* read-only memory is not written to */
 	attr.va = (uintptr_t)mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	require(reg(&attr, &again) != RI_RET_SUCCESS, "read-only memory is not written to");
+	expect(RI_RET_MEM_INVALID_ADDRESS, reg(&attr, &again));
 	attr.pd = a.qp;
 	expect(RI_RET_PD_INVALID_HANDLE, reg(&attr, &again));
 	expect(RI_RET_INVALID_PARAMETER, reg(NULL, &again));
+	attr.pd = a.pd;
+	attr.va = (uintptr_t)a.buf;
+	no_out(&attr, mr);
 	expect(RI_RET_INVALID_PARAMETER, ri_mr_query(a.rnic, mr, NULL, &err));
 	expect(RI_RET_MR_INVALID_HANDLE, ri_mr_query(a.rnic, NULL, &info, &err));
 	expect(RI_RET_SUCCESS, ri_mr_dereg(a.rnic, mr, &err));
@@ -294,6 +328,8 @@ void mws(void)
 						     NULL, NULL, &err));
 	expect(RI_RET_INVALID_PARAMETER, ri_mw_alloc(a.rnic, a.pd, RI_MW_TYPE_NARROW, NULL, &rtag,
 						     NULL, NULL, &err));
+	expect(RI_RET_INVALID_PARAMETER, ri_mw_alloc(a.rnic, a.pd, RI_MW_TYPE_NARROW, &mw, NULL, NULL,
+						     NULL, &err));
 	expect(RI_RET_SUCCESS, ri_mw_alloc(a.rnic, a.pd, RI_MW_TYPE_NARROW, &mw, &rtag, NULL, NULL,
 					   &err));
 	expect(RI_RET_SUCCESS, ri_mw_query(a.rnic, mw, &type, &state, &pd, &attr, &got, &err));

@@ -2,6 +2,7 @@
 /* Work requests and their completions. */
 #include <poll.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include "rnicpi.h"
 
@@ -333,6 +334,25 @@ void windows(void)
 	close_pair();
 }
 
+/* Memory that the process cannot write to cannot be shared so (L4104) */
+static void share_constant(void)
+{
+	ri_mr_reg_attr_t attr = { .length = 4096, .mem_attr = RI_MEM_FLAGS_LOCAL_READ, .pd = b.pd };
+	ri_mr_handle_t mr, out;
+	ri_ltag_t ltag;
+
+	attr.va = (uintptr_t)mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	expect(RI_RET_SUCCESS, ri_mr_reg(b.rnic, &attr, &mr, &ltag, NULL, NULL, NULL, &err));
+	attr.mem_attr = RI_MEM_FLAGS_LOCAL;
+	expect(RI_RET_MEM_INVALID_ACCESS, ri_mr_reg_shared(b.rnic, mr, &attr, &out, &ltag, NULL, NULL,
+							   NULL, &err));
+	attr.mem_attr = RI_MEM_FLAGS_LOCAL_READ;
+	attr.va++;
+	expect(RI_RET_MEM_INVALID_ADDRESS, ri_mr_reg_shared(b.rnic, mr, &attr, &out, &ltag, NULL,
+							    NULL, NULL, &err));
+	expect(RI_RET_SUCCESS, ri_mr_dereg(b.rnic, mr, &err));
+}
+
 void shared_region(void)
 {
 	ri_mr_reg_attr_t attr = { .mem_attr = (ri_mem_attr_t)(
@@ -370,6 +390,7 @@ void shared_region(void)
 	expect(RI_RET_MR_INVALID_HANDLE, ri_mr_reg_shared(b.rnic, a.mr, &attr, &mr, &ltag, &rtag,
 							  NULL, NULL, &err));
 	expect(RI_RET_SUCCESS, ri_mr_dereg(b.rnic, mr, &err));
+	share_constant();
 	close_pair();
 }
 

@@ -41,7 +41,7 @@ static int grow(void)
 
 	if (num_slots < max_slots)
 		return 1;
-	if (max > INDEX_MASK)
+	if (max > INDEX_MASK + 1)
 		return 0;
 	more = realloc(slots, max * sizeof(*slots));
 	if (!more)

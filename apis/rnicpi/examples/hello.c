@@ -27,7 +27,7 @@ static void show(const ri_rnic_attr_t *attr)
 
 static int hello(ri_vp_handle_t vp)
 {
-	ri_rnic_attr_t *attr = NULL;
+	ri_rnic_attr_t *attr = NULL, small;
 	ri_rnic_handle_t rnic;
 	uint_t size = 0;
 	int bad = 1;
@@ -35,7 +35,7 @@ static int hello(ri_vp_handle_t vp)
 	if (ri_rnic_get_hdl(vp, RI_CONSUMER_LOCATION_USER, &rnic, NULL, NULL, NULL))
 		return 1;
 	/* the first call returns the size */
-	ri_rnic_query(rnic, RI_QUERY_RNIC_PORT_INFO, NULL, &size, NULL);
+	ri_rnic_query(rnic, RI_QUERY_RNIC_PORT_INFO, &small, &size, NULL);
 	attr = malloc(size);
 	if (attr && !ri_rnic_query(rnic, RI_QUERY_RNIC_PORT_INFO, attr, &size, NULL)) {
 		show(attr);

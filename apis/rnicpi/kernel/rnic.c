@@ -218,7 +218,7 @@ static ri_api_return_t answer(const struct rnic_vp *vp, bool port, ri_rnic_attr_
 	bool fits;
 
 	need += v4 * sizeof(struct in_addr) + v6 * sizeof(struct in6_addr);
-	fits = attrs && *size >= need;
+	fits = *size >= need;
 	*size = need;
 	if (!fits)
 		return RI_RET_BUFFER_TOO_SMALL;
@@ -234,8 +234,8 @@ static ri_api_return_t answer(const struct rnic_vp *vp, bool port, ri_rnic_attr_
  * ri_do_rnic_query - query the attributes of an RNIC
  * @rnic: an RNIC handle
  * @flags: RI_QUERY_RNIC_PORT_INFO, with the addresses of the port
- * @attrs: buffer for the attributes and all that they point to; NULL: only query the size
- * @attr_size: in: size of @attrs; out: the size needed
+ * @attrs: buffer for the attributes and all that they point to
+ * @attr_size: in: size of @attrs, 0 to query only the size; out: the size needed
  * @err_data: may be NULL
  *
  * Context: process. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE,
@@ -251,7 +251,7 @@ ri_api_return_t ri_do_rnic_query(ri_rnic_handle_t rnic, ri_rnic_query_flags_t fl
 	r = ri_look_up(RI_KIND_RNIC, rnic);
 	if (!r)
 		ret = RI_RET_RNIC_INVALID_HANDLE;
-	else if (!attr_size || flags & ~RI_QUERY_RNIC_PORT_INFO)
+	else if (!attrs || !attr_size || flags & ~RI_QUERY_RNIC_PORT_INFO)
 		ret = RI_RET_INVALID_PARAMETER;
 	else
 		ret = answer(to_rnic(r)->vp, flags, attrs, attr_size);

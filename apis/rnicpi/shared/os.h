@@ -9,7 +9,17 @@
 #else
 #include <rnicpi/user/rnic.h>
 #define VERBS_STATE(name)	IBV_QPS_##name
-#define HAS_SOCKET(llp)		((llp)->fd >= 0)
+
+static inline bool ri_is_vp(ri_vp_handle_t vp)
+{
+	return handle_object(RI_KIND_VP, vp);
+}
+
+static inline bool ri_is_rnic(ri_rnic_handle_t rnic)
+{
+	return handle_object(RI_KIND_RNIC, rnic);
+}
+
 #endif
 
 #endif

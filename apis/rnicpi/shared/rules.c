@@ -52,6 +52,7 @@ void ri_fill_rnic(const struct srnic_uresp_dev_query *dev, ri_rnic_attr_t *a)
 		.max_unregistered_inline = dev->max_inline,
 		.max_cqs = dev->max_cq,
 		.max_cqes_per_cq = dev->max_cqe,
+		.max_cq_event_handlers = 1,	/* at least (L5462) */
 		.max_mrs = dev->max_mr,
 		.max_mws = dev->max_mw,
 		.max_pbl_size = dev->max_fast_reg_blocks,

@@ -14,6 +14,8 @@
 
 #define MAX_GIDS	32
 
+_Static_assert(MAX_GIDS <= RI_MAX_ADDRS, "room for all");
+
 /* The first line of a file in the sysfs directory of a device */
 static bool read_line(const char *dir, const char *file, char *line, size_t size)
 {
@@ -114,20 +116,34 @@ static bool interface_of(const struct sockaddr *addr, char *name, size_t size)
 	return ifa;
 }
 
+static bool read_gid(const struct ibv_device *device, unsigned int i, struct in6_addr *gid)
+{
+	char file[32], line[64];
+
+	snprintf(file, sizeof(file), "ports/1/gids/%u", i);
+	return read_line(device->ibdev_path, file, line, sizeof(line)) &&
+	       inet_pton(AF_INET6, line, gid) == 1 && !IN6_IS_ADDR_UNSPECIFIED(gid);
+}
+
+/* All GIDs but the first, which is the hardware address, are addresses */
+static unsigned int addresses_of_gids(const struct ibv_device *device, struct in6_addr *addrs)
+{
+	unsigned int i, n = 0;
+
+	for (i = 1; i < MAX_GIDS; i++)
+		n += read_gid(device, i, &addrs[n]);
+	return n;
+}
+
 /* The interface's name is not enough: another network namespace may have one of that name. */
 static bool has_gid(const struct ibv_device *device, const struct sockaddr *addr)
 {
-	struct in6_addr want = gid_of(addr), gid;
-	char file[32], line[64];
-	unsigned int i;
+	struct in6_addr want = gid_of(addr), gids[MAX_GIDS];
+	unsigned int i = 0, n = addresses_of_gids(device, gids);
 
-	for (i = 0; i < MAX_GIDS; i++) {
-		snprintf(file, sizeof(file), "ports/1/gids/%u", i);
-		if (read_line(device->ibdev_path, file, line, sizeof(line)) &&
-		    inet_pton(AF_INET6, line, &gid) == 1 && !memcmp(&gid, &want, sizeof(gid)))
-			return true;
-	}
-	return false;
+	while (i < n && memcmp(&gids[i], &want, sizeof(want)))
+		i++;
+	return i < n;
 }
 
 static bool serves(struct ibv_device *device, const char *netdev, const struct sockaddr *addr)
@@ -141,6 +157,37 @@ static bool serves(struct ibv_device *device, const char *netdev, const struct s
 static bool is_address(const struct sockaddr *addr)
 {
 	return addr && (addr->sa_family == AF_INET || addr->sa_family == AF_INET6);
+}
+
+static unsigned int addresses_of_interface(const struct ibv_device *device, struct in6_addr *addrs)
+{
+	struct ifaddrs *all, *i;
+	unsigned int n = 0;
+	char name[64];
+
+	if (!ri_netdev_of(device, name, sizeof(name)) || getifaddrs(&all))
+		return 0;
+	for (i = all; i && n < RI_MAX_ADDRS; i = i->ifa_next)
+		if (is_address(i->ifa_addr) && !strcmp(i->ifa_name, name))
+			addrs[n++] = gid_of(i->ifa_addr);
+	freeifaddrs(all);
+	return n;
+}
+
+/**
+ * ri_addresses_of() - The IP addresses of a device
+ * @device: a device of verbs
+ * @addrs: RI_MAX_ADDRS of them; those of IPv4 are mapped into IPv6
+ *
+ * Those of an srnic device are its own, whatever the caller's network namespace is.
+ *
+ * Context: any thread; sleeps.
+ * Return: their number.
+ */
+unsigned int ri_addresses_of(struct ibv_device *device, struct in6_addr *addrs)
+{
+	return srnicdv_is_supported(device) ? addresses_of_gids(device, addrs) :
+					      addresses_of_interface(device, addrs);
 }
 
 /**

@@ -14,6 +14,7 @@ static void use_parts(struct rnic_mw *mw, int n)
 static int mw_new(struct rnic_pd *pd, ri_mw_handle_t *handle, ri_rtag_t *rtag)
 {
 	struct rnic_mw *mw = calloc(1, sizeof(*mw));
+	ri_mw_handle_t new;
 	int err;
 
 	if (!mw)
@@ -22,11 +23,13 @@ static int mw_new(struct rnic_pd *pd, ri_mw_handle_t *handle, ri_rtag_t *rtag)
 	mw->mw = ibv_alloc_mw(pd->pd, IBV_MW_TYPE_2);
 	err = mw->mw ? 0 : errno;
 	if (!err) {
-		*rtag = mw->mw->rkey;
 		use_parts(mw, 1);
-		*handle = handle_new(RI_KIND_MW, mw);
-		if (*handle)
+		new = handle_new(RI_KIND_MW, mw);
+		if (new) {
+			*rtag = mw->mw->rkey;
+			*handle = new;
 			return 0;
+		}
 		use_parts(mw, -1);
 		ibv_dealloc_mw(mw->mw);
 		err = ENOMEM;

@@ -11,8 +11,8 @@
 				    ri_rnic_handle_t *rnic, ri_vp_data_t vp_data,		\
 				    ri_os_data_t os_data, ri_err_data_t *err_data)		\
 	{										\
-		(void)location, (void)vp_data;						\
-		return ri_do_get_hdl(ops, vp_hdl, rnic, os_data, err_data);			\
+		(void)vp_data;								\
+		return ri_do_get_hdl(ops, vp_hdl, location, rnic, os_data, err_data);		\
 	}
 
 GET_HDL(get_hdl_al, &ri_al_ops)

@@ -14,6 +14,7 @@
 #define RNIC_H
 
 #include <pthread.h>
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <sys/types.h>
 #include <infiniband/verbs.h>
@@ -208,7 +209,10 @@ void ri_vps_renew(void);
 struct ri_limits ri_limits_of(const struct rnic *rnic);
 
 /* address.c */
+#define RI_MAX_ADDRS	128
+
 bool ri_netdev_of(const struct ibv_device *device, char *name, size_t size);
+unsigned int ri_addresses_of(struct ibv_device *device, struct in6_addr *addrs);
 
 /* call.c */
 #define RI_IN_USE	(-1)	/* no errno: the object has users */
@@ -268,7 +272,8 @@ void ri_cq_keep(struct rnic_cq *cq, const struct rnic_qp *gone);
 /* rnic_hdl.c */
 void ri_rnic_free(struct rnic *rnic);
 bool ri_end_all(ri_rnic_handle_t rnic);
-ri_api_return_t ri_do_get_hdl(const struct ri_ops *ops, ri_vp_handle_t vp_hdl, ri_rnic_handle_t *rnic,
+ri_api_return_t ri_do_get_hdl(const struct ri_ops *ops, ri_vp_handle_t vp_hdl,
+			      ri_consumer_domain_t location, ri_rnic_handle_t *rnic,
 			      ri_os_data_t os_data, ri_err_data_t *err_data);
 
 /* qp.c */

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* RNIC handles, their attributes, and protection domains. */
 #include <errno.h>
-#include <ifaddrs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,21 +61,25 @@ static void ask_verbs(struct srnic_uresp_dev_query *dev, const struct ibv_device
 	};
 }
 
-static bool ask_device(struct rnic *rnic)
+/* Return: 0 or an errno */
+static int ask_device(struct rnic *rnic)
 {
 	struct srnic_uresp_dev_query dev;
+	int err;
 
 	rnic->native = srnicdv_is_supported(rnic->ctx->device);
-	if (ibv_query_device(rnic->ctx, &rnic->attr))
-		return false;
+	err = ibv_query_device(rnic->ctx, &rnic->attr);
+	if (err)
+		return err;
 	ask_verbs(&rnic->dev, &rnic->attr);
 	if (!rnic->native)
-		return true;
-	if (srnicdv_query_device(rnic->ctx, &dev, sizeof(dev)))
-		return false;
+		return 0;
+	err = srnicdv_query_device(rnic->ctx, &dev, sizeof(dev));
+	if (err)
+		return err;
 	/* an older module reports what version 1 of the struct has */
 	memcpy(&rnic->dev, &dev, dev.max_qp ? sizeof(dev) : offsetof(typeof(dev), vendor_id));
-	return true;
+	return 0;
 }
 
 /**
@@ -101,6 +104,7 @@ void ri_rnic_free(struct rnic *rnic)
  * ri_do_get_hdl() - Make an RNIC handle
  * @ops: its vector
  * @vp_hdl: of rix_rnic_list()
+ * @location: either
  * @rnic: the handle
  * @os_data: returned in events of the device
  * @err_data: may be NULL
@@ -110,16 +114,19 @@ void ri_rnic_free(struct rnic *rnic)
  * RI_RET_RESOURCE_SHORTAGE, RI_RET_NO_PERMISSION; RI_RET_RNIC_NOT_OPEN: the device is gone
  */
 ri_api_return_t ri_do_get_hdl(const struct ri_ops *ops, ri_vp_handle_t vp_hdl,
-			      ri_rnic_handle_t *rnic, ri_os_data_t os_data, ri_err_data_t *err_data)
+			      ri_consumer_domain_t location, ri_rnic_handle_t *rnic,
+			      ri_os_data_t os_data, ri_err_data_t *err_data)
 {
 	struct rnic_vp *vp = handle_object(RI_KIND_VP, vp_hdl);
+	ri_rnic_handle_t new;
 	struct rnic *r;
 	int err;
 	KEEP_ERRNO;
 
 	if (!vp)
 		return ri_answer(err_data, RI_RET_VP_INVALID_HANDLE);
-	if (!rnic)
+	if (!rnic || (location != RI_CONSUMER_LOCATION_USER &&
+		      location != RI_CONSUMER_LOCATION_KERNEL))
 		return ri_answer(err_data, RI_RET_INVALID_PARAMETER);
 	r = calloc(1, sizeof(*r));
 	if (!r)
@@ -130,17 +137,18 @@ ri_api_return_t ri_do_get_hdl(const struct ri_ops *ops, ri_vp_handle_t vp_hdl,
 	r->vp = vp;
 	r->ops = ops;
 	r->ctx = open_named(vp->name);
-	if (!r->ctx || !ask_device(r)) {
-		err = errno;
+	err = r->ctx ? ask_device(r) : errno;
+	if (err) {
 		ri_rnic_free(r);
 		return err == ENODEV ? ri_answer(err_data, RI_RET_RNIC_NOT_OPEN) :
 				       ri_failed(err_data, err, RI_RET_FAIL);
 	}
-	*rnic = handle_new(RI_KIND_RNIC, r);
-	if (!*rnic) {
+	new = handle_new(RI_KIND_RNIC, r);
+	if (!new) {
 		ri_rnic_free(r);
 		return ri_answer(err_data, RI_RET_RESOURCE_SHORTAGE);
 	}
+	*rnic = new;
 	return ri_done(err_data);
 }
 
@@ -198,24 +206,6 @@ struct ibv_context *rix_to_ibv_context(ri_rnic_handle_t rnic)
 
 /* --- attributes --- */
 
-static unsigned int addresses(const struct ifaddrs *ifa, const char *netdev, int family, void *out)
-{
-	unsigned int n = 0;
-
-	for (; ifa; ifa = ifa->ifa_next) {
-		if (!ifa->ifa_addr || ifa->ifa_addr->sa_family != family ||
-		    strcmp(ifa->ifa_name, netdev))
-			continue;
-		if (out && family == AF_INET)
-			((struct in_addr *)out)[n] = ((struct sockaddr_in *)ifa->ifa_addr)->sin_addr;
-		else if (out)
-			((struct in6_addr *)out)[n] =
-				((struct sockaddr_in6 *)ifa->ifa_addr)->sin6_addr;
-		n++;
-	}
-	return n;
-}
-
 static void fill_limits(const struct rnic *r, ri_rnic_attr_t *a)
 {
 	ri_fill_rnic(&r->dev, a);
@@ -244,20 +234,27 @@ struct answer {
 	ri_iwarp_port_attr_t port;
 };
 
-static void fill_port(struct answer *a, const struct ifaddrs *all, const char *netdev)
+/* IPv6 addresses come first */
+static void fill_port(struct answer *a, const struct in6_addr *addrs, unsigned int num,
+		      unsigned int num_v4)
 {
-	struct in_addr *v4 = (struct in_addr *)((char *)(a + 1) +
-			     a->port.num_ipv6_addrs * sizeof(struct in6_addr));
+	struct in6_addr *six = (struct in6_addr *)(a + 1);
+	struct in_addr *four = (struct in_addr *)(six + num - num_v4);
+	unsigned int i;
 
 	a->iwarp.port_attrs = &a->port;
 	a->port.port_num = PORT;
-	if (a->port.num_ipv6_addrs) {
-		a->port.ipv6_addrs = (struct in6_addr *)(a + 1);
-		addresses(all, netdev, AF_INET6, a->port.ipv6_addrs);
-	}
-	if (a->port.num_ipv4_addrs) {
-		a->port.ipv4_addrs = v4;
-		addresses(all, netdev, AF_INET, v4);
+	a->port.num_ipv6_addrs = num - num_v4;
+	a->port.num_ipv4_addrs = num_v4;
+	if (num > num_v4)
+		a->port.ipv6_addrs = six;
+	if (num_v4)
+		a->port.ipv4_addrs = four;
+	for (i = 0; i < num; i++) {
+		if (IN6_IS_ADDR_V4MAPPED(&addrs[i]))
+			memcpy(four++, &addrs[i].s6_addr[12], sizeof(*four));
+		else
+			*six++ = addrs[i];
 	}
 }
 
@@ -265,40 +262,32 @@ static ri_api_return_t answer(const struct rnic *r, bool port, ri_rnic_attr_t *a
 {
 	struct answer *a = (struct answer *)attrs;
 	size_t need = port ? sizeof(*a) : offsetof(struct answer, port);
-	unsigned int v4 = 0, v6 = 0;
-	struct ifaddrs *all = NULL;
-	char netdev[64];
+	struct in6_addr addrs[RI_MAX_ADDRS];
+	unsigned int num = port ? ri_addresses_of(r->ctx->device, addrs) : 0, num_v4 = 0, i;
 	bool fits;
 
-	if (port && ri_netdev_of(r->ctx->device, netdev, sizeof(netdev)) && !getifaddrs(&all)) {
-		v4 = addresses(all, netdev, AF_INET, NULL);
-		v6 = addresses(all, netdev, AF_INET6, NULL);
-		need += v4 * sizeof(struct in_addr) + v6 * sizeof(struct in6_addr);
-	}
-	fits = attrs && *size >= need;
+	for (i = 0; i < num; i++)
+		num_v4 += !!IN6_IS_ADDR_V4MAPPED(&addrs[i]);
+	need += num_v4 * sizeof(struct in_addr) + (num - num_v4) * sizeof(struct in6_addr);
+	fits = *size >= need;
 	*size = need;
-	if (fits) {
-		memset(a, 0, need);
-		fill_limits(r, &a->rnic);
-		fill_iwarp(r, &a->iwarp);
-		a->rnic.trans_attr.iwarp = &a->iwarp;
-		if (port) {
-			a->port.num_ipv4_addrs = v4;
-			a->port.num_ipv6_addrs = v6;
-			fill_port(a, all, netdev);
-		}
-	}
-	if (all)
-		freeifaddrs(all);
-	return fits ? RI_RET_SUCCESS : RI_RET_BUFFER_TOO_SMALL;
+	if (!fits)
+		return RI_RET_BUFFER_TOO_SMALL;
+	memset(a, 0, need);
+	fill_limits(r, &a->rnic);
+	fill_iwarp(r, &a->iwarp);
+	a->rnic.trans_attr.iwarp = &a->iwarp;
+	if (port)
+		fill_port(a, addrs, num, num_v4);
+	return RI_RET_SUCCESS;
 }
 
 /**
  * ri_do_rnic_query() - Query the attributes of an RNIC
  * @rnic: an RNIC handle
  * @flags: RI_QUERY_RNIC_PORT_INFO, with the addresses of the port
- * @attrs: buffer for the attributes and all that they point to; NULL: only query the size
- * @attr_size: in: size of @attrs; out: the size needed
+ * @attrs: buffer for the attributes and all that they point to
+ * @attr_size: in: size of @attrs, 0 to query only the size; out: the size needed
  * @err_data: may be NULL
  *
  * Context: any thread; sleeps.
@@ -314,7 +303,7 @@ ri_api_return_t ri_do_rnic_query(ri_rnic_handle_t rnic, ri_rnic_query_flags_t fl
 
 	if (!r)
 		return ri_answer(err_data, RI_RET_RNIC_INVALID_HANDLE);
-	if (!attr_size || flags & ~RI_QUERY_RNIC_PORT_INFO)
+	if (!attrs || !attr_size || flags & ~RI_QUERY_RNIC_PORT_INFO)
 		ret = RI_RET_INVALID_PARAMETER;
 	else
 		ret = answer(r, flags, attrs, attr_size);
@@ -336,9 +325,11 @@ static int pd_new(struct rnic *rnic, ri_pd_handle_t *handle)
 	err = pd->pd ? 0 : errno;
 	if (!err) {
 		ri_use(&rnic->users, 1);
-		*handle = pd->handle = handle_new(RI_KIND_PD, pd);
-		if (*handle)
+		pd->handle = handle_new(RI_KIND_PD, pd);
+		if (pd->handle) {
+			*handle = pd->handle;
 			return 0;
+		}
 		ri_use(&rnic->users, -1);
 		ibv_dealloc_pd(pd->pd);
 		err = ENOMEM;

@@ -447,11 +447,16 @@ static void query(struct kunit *test)
 	uint_t size = 0, need;
 	u32 i, found = 0;
 
-	KUNIT_EXPECT_EQ(test, ri_rnic_query(p->rnic, 2, NULL, &size, NULL),
+	attr = kunit_kzalloc(test, sizeof(*attr), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, attr);
+	/* L1706 */
+	KUNIT_EXPECT_EQ(test, ri_rnic_query(p->rnic, 2, attr, &size, NULL),
 			RI_RET_INVALID_PARAMETER);
-	KUNIT_EXPECT_EQ(test, ri_rnic_query(p->rnic, 0, NULL, NULL, NULL),
+	KUNIT_EXPECT_EQ(test, ri_rnic_query(p->rnic, 0, attr, NULL, NULL),
 			RI_RET_INVALID_PARAMETER);
-	KUNIT_EXPECT_EQ(test, ri_rnic_query(p->rnic, RI_QUERY_RNIC_PORT_INFO, NULL, &size, NULL),
+	KUNIT_EXPECT_EQ(test, ri_rnic_query(p->rnic, 0, NULL, &size, NULL),
+			RI_RET_INVALID_PARAMETER);
+	KUNIT_EXPECT_EQ(test, ri_rnic_query(p->rnic, RI_QUERY_RNIC_PORT_INFO, attr, &size, NULL),
 			RI_RET_BUFFER_TOO_SMALL);
 	need = size;
 	attr = kunit_kzalloc(test, need, GFP_KERNEL);
@@ -626,7 +631,8 @@ static void ask_on(struct call *call)
 	struct pair *p = call->pair;
 	ri_qp_attr_t *qp = kzalloc(sizeof(*qp), GFP_KERNEL);
 	ri_cq_attr_t cq = { .num_cqe = 100 };
-	uint_t size = 0, one = 1;
+	uint_t size, one = 1;
+	ri_rnic_attr_t attr;
 	ri_mr_info_t mr;
 	ri_wc_t wc;
 
@@ -636,7 +642,8 @@ static void ask_on(struct call *call)
 		ri_cq_modify(p->rnic, READ_ONCE(p->b.cq), RI_CQ_MODIFY_MASK_NUM_CQE, &cq, NULL);
 		ri_cq_poll(p->rnic, READ_ONCE(p->b.cq), &wc, &one, NULL);
 		ri_mr_query(p->rnic, READ_ONCE(p->b.mr), &mr, NULL);
-		ri_rnic_query(p->rnic, RI_QUERY_RNIC_PORT_INFO, NULL, &size, NULL);
+		size = 0;
+		ri_rnic_query(p->rnic, RI_QUERY_RNIC_PORT_INFO, &attr, &size, NULL);
 		ri_async_set_event_handler(p->vp, NULL, NULL);
 		cond_resched();
 	}

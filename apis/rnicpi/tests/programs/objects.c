@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* RNIC handles, PDs, CQs, regions, windows, SRQs; and refused calls. */
 #include <arpa/inet.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -52,12 +53,15 @@ void devices(void)
 void handles(void)
 {
 	ri_vp_handle_t vp = find_vp();
-	ri_rnic_handle_t rnic = get_rnic();
+	ri_rnic_handle_t rnic = get_rnic(), other;
 	ri_pd_handle_t pd;
 
 	expect(RI_RET_VP_INVALID_HANDLE, ri_rnic_get_hdl(NULL, RI_CONSUMER_LOCATION_USER, &rnic,
 							 NULL, NULL, &err));
 	expect(RI_RET_INVALID_PARAMETER, ri_rnic_get_hdl(vp, RI_CONSUMER_LOCATION_USER, NULL, NULL,
+							 NULL, &err));
+	/* a value that is not defined (L1640) */
+	expect(RI_RET_INVALID_PARAMETER, ri_rnic_get_hdl(vp, (ri_consumer_domain_t)77, &other, NULL,
 							 NULL, &err));
 	expect(RI_RET_SUCCESS, ri_pd_alloc(rnic, &pd, NULL, NULL, &err));
 	expect(RI_RET_RNIC_INUSE, ri_rnic_free_hdl(vp, rnic, &err));
@@ -78,6 +82,16 @@ static bool is_inside(const void *p, const void *buf, size_t size)
 	return (const char *)p >= (const char *)buf && (const char *)p < (const char *)buf + size;
 }
 
+static bool has_address(const ri_iwarp_port_attr_t *port, struct in_addr addr)
+{
+	uint_t i;
+
+	for (i = 0; i < port->num_ipv4_addrs; i++)
+		if (port->ipv4_addrs[i].s_addr == addr.s_addr)
+			return true;
+	return false;
+}
+
 void query(void)
 {
 	ri_rnic_handle_t rnic = get_rnic();
@@ -85,7 +99,6 @@ void query(void)
 	ri_rnic_attr_t *attr = calloc(1, size);
 	ri_iwarp_port_attr_t *port;
 	struct in_addr addr;
-	uint_t i;
 
 	require(attr && inet_aton(test_addr, &addr), "%s", test_addr);
 	expect(RI_RET_SUCCESS, ri_rnic_query(rnic, RI_QUERY_RNIC_PORT_INFO, attr, &size, &err));
@@ -96,20 +109,24 @@ void query(void)
 	require(attr->rnic_flags & RI_RNIC_EXT_BMM && attr->rnic_flags & RI_RNIC_EXT_ZBVA &&
 		attr->rnic_flags & RI_RNIC_EXT_LIF, "what iWARP always has");
 	require(!attr->res_ltag_value, "STag 0");
+	require(attr->max_cq_event_handlers == 1, "one, if there are not several (L5461)");
 	require(is_inside(attr->trans_attr.iwarp, attr, size), "in the buffer");
 	require(attr->trans_attr.iwarp->protocol_version == 1 &&
 		attr->trans_attr.iwarp->num_ports == 1, "IETF, one port");
 	port = attr->trans_attr.iwarp->port_attrs;
 	require(is_inside(port, attr, size) && is_inside(port->ipv4_addrs, attr, size),
 		"in the buffer");
-	for (i = 0; i < port->num_ipv4_addrs; i++)
-		if (port->ipv4_addrs[i].s_addr == addr.s_addr)
-			break;
-	require(i < port->num_ipv4_addrs, "%s is an address of the port", test_addr);
+	require(has_address(port, addr), "%s is an address of the port", test_addr);
 	size = 4096;
 	expect(RI_RET_SUCCESS, ri_rnic_query(rnic, (ri_rnic_query_flags_t)0, attr, &size, &err));
 	require(!attr->trans_attr.iwarp->port_attrs && attr->trans_attr.iwarp->num_ports == 1,
 		"no port that was not asked for");
+	/* the addresses are the device's, not those of the caller's network namespace (L1276) */
+	require(!unshare(CLONE_NEWNET), "a network namespace");
+	size = 4096;
+	expect(RI_RET_SUCCESS, ri_rnic_query(rnic, RI_QUERY_RNIC_PORT_INFO, attr, &size, &err));
+	port = attr->trans_attr.iwarp->port_attrs;
+	require(has_address(port, addr), "%s, asked for elsewhere", test_addr);
 	expect(RI_RET_SUCCESS, ri_rnic_free_hdl(find_vp(), rnic, &err));
 	free(attr);
 }
@@ -117,10 +134,13 @@ void query(void)
 void query_size(void)
 {
 	ri_rnic_handle_t rnic = get_rnic();
-	ri_rnic_attr_t *attr;
+	ri_rnic_attr_t *attr, none;
 	uint_t size = 0, need;
 
-	expect(RI_RET_BUFFER_TOO_SMALL, ri_rnic_query(rnic, RI_QUERY_RNIC_PORT_INFO, NULL, &size,
+	expect(RI_RET_INVALID_PARAMETER, ri_rnic_query(rnic, RI_QUERY_RNIC_PORT_INFO, NULL, &size,
+						       &err));
+	require(!size, "as it was");
+	expect(RI_RET_BUFFER_TOO_SMALL, ri_rnic_query(rnic, RI_QUERY_RNIC_PORT_INFO, &none, &size,
 						      &err));
 	need = size;
 	require(need > sizeof(*attr), "%u", need);
@@ -309,6 +329,9 @@ void mrs(void)
 	expect(RI_RET_MR_INVALID_HANDLE, ri_mr_dereg(a.rnic, mr, &err));
 	expect(RI_RET_SUCCESS, ri_mem_sync_rread(a.rnic, NULL, 5, &err));
 	expect(RI_RET_SUCCESS, ri_mem_sync_rwrite(a.rnic, NULL, 5, &err));
+	/* a device is no RNIC handle (L4433) */
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_mem_sync_rread(find_vp(), NULL, 0, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_mem_sync_rwrite(find_vp(), NULL, 0, &err));
 	close_end(&a);
 }
 

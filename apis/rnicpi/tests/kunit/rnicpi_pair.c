@@ -19,6 +19,48 @@
 
 #define WAIT_MS	10000
 
+/* ----- return codes ----- */
+
+#define FUNCTIONS	100
+#define CODES		86
+
+static DEFINE_SPINLOCK(seen_lock);
+static struct {
+	const char *function;
+	DECLARE_BITMAP(codes, CODES);
+} seen[FUNCTIONS];
+
+/**
+ * note_seen - tell the log what a call of the interface has returned, once for each code
+ * @function: its name
+ * @ret: its result
+ *
+ * scripts/kunit keeps lines that begin with #, and apis/rnicpi/tests/codes reads them.
+ * Context: any.
+ *
+ * Return: @ret.
+ */
+ri_api_return_t note_seen(const char *function, ri_api_return_t ret)
+{
+	unsigned long flags;
+	bool new = false;
+	u32 i = 0;
+
+	spin_lock_irqsave(&seen_lock, flags);
+	while (i < FUNCTIONS && seen[i].function && strcmp(seen[i].function, function))
+		i++;
+	if (i < FUNCTIONS && ret < CODES) {
+		seen[i].function = function;
+		new = !__test_and_set_bit(ret, seen[i].codes);
+	}
+	spin_unlock_irqrestore(&seen_lock, flags);
+	if (new)
+		pr_info("# %s gave %u\n", function, ret);
+	return ret;
+}
+
+/* ----- pairs ----- */
+
 static void attached(struct rix_client *client, ri_vp_handle_t vp_hdl)
 {
 	struct pair *p = container_of(client, struct pair, client);

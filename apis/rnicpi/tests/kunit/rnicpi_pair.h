@@ -8,6 +8,13 @@
 #include <linux/types.h>
 #include <rnicpi/rnicpi.h>
 #include <rnicpi/rix_kernel.h>
+#include "rnicpi_seen.h"
+
+#define ri_svc_attach(...)			SEE(ri_svc_attach, __VA_ARGS__)
+#define ri_svc_detach(...)			SEE(ri_svc_detach, __VA_ARGS__)
+#define ri_svc_mem_pin(...)			SEE(ri_svc_mem_pin, __VA_ARGS__)
+#define ri_svc_mem_unpin(...)			SEE(ri_svc_mem_unpin, __VA_ARGS__)
+#define rix_rnic_info(...)			SEE(rix_rnic_info, __VA_ARGS__)
 
 #define PAIR_DEPTH	16
 #define PAIR_EVENTS	16

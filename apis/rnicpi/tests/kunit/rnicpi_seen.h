@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
+/*
+ * Notes what each call of the interface has returned, in programs and in KUnit, for the tables of
+ * return codes in conformance-rnicpi.md. Each has a note_seen() of its own.
+ */
+#ifndef RNICPI_SEEN_H
+#define RNICPI_SEEN_H
+
+#include <rnicpi/rnicpi.h>
+
+ri_api_return_t note_seen(const char *function, ri_api_return_t ret);
+
+#define SEE(function, ...)	note_seen(#function, function(__VA_ARGS__))
+
+#define ri_ah_create(...)			SEE(ri_ah_create, __VA_ARGS__)
+#define ri_ah_destroy(...)			SEE(ri_ah_destroy, __VA_ARGS__)
+#define ri_ah_modify(...)			SEE(ri_ah_modify, __VA_ARGS__)
+#define ri_ah_query(...)			SEE(ri_ah_query, __VA_ARGS__)
+#define ri_async_set_event_handler(...)		SEE(ri_async_set_event_handler, __VA_ARGS__)
+#define ri_cq_create(...)			SEE(ri_cq_create, __VA_ARGS__)
+#define ri_cq_destroy(...)			SEE(ri_cq_destroy, __VA_ARGS__)
+#define ri_cq_modify(...)			SEE(ri_cq_modify, __VA_ARGS__)
+#define ri_cq_poll(...)				SEE(ri_cq_poll, __VA_ARGS__)
+#define ri_cq_query(...)			SEE(ri_cq_query, __VA_ARGS__)
+#define ri_cq_req_notification(...)		SEE(ri_cq_req_notification, __VA_ARGS__)
+#define ri_cq_set_event_handler(...)		SEE(ri_cq_set_event_handler, __VA_ARGS__)
+#define ri_ltag_alloc(...)			SEE(ri_ltag_alloc, __VA_ARGS__)
+#define ri_mcast_attach(...)			SEE(ri_mcast_attach, __VA_ARGS__)
+#define ri_mcast_detach(...)			SEE(ri_mcast_detach, __VA_ARGS__)
+#define ri_mem_map(...)				SEE(ri_mem_map, __VA_ARGS__)
+#define ri_mem_pin(...)				SEE(ri_mem_pin, __VA_ARGS__)
+#define ri_mem_sync_rread(...)			SEE(ri_mem_sync_rread, __VA_ARGS__)
+#define ri_mem_sync_rwrite(...)			SEE(ri_mem_sync_rwrite, __VA_ARGS__)
+#define ri_mem_unmap(...)			SEE(ri_mem_unmap, __VA_ARGS__)
+#define ri_mem_unpin(...)			SEE(ri_mem_unpin, __VA_ARGS__)
+#define ri_mr_dereg(...)			SEE(ri_mr_dereg, __VA_ARGS__)
+#define ri_mr_query(...)			SEE(ri_mr_query, __VA_ARGS__)
+#define ri_mr_reg(...)				SEE(ri_mr_reg, __VA_ARGS__)
+#define ri_mr_reg_phys(...)			SEE(ri_mr_reg_phys, __VA_ARGS__)
+#define ri_mr_reg_shared(...)			SEE(ri_mr_reg_shared, __VA_ARGS__)
+#define ri_mr_rereg(...)			SEE(ri_mr_rereg, __VA_ARGS__)
+#define ri_mr_rereg_phys(...)			SEE(ri_mr_rereg_phys, __VA_ARGS__)
+#define ri_mw_alloc(...)			SEE(ri_mw_alloc, __VA_ARGS__)
+#define ri_mw_dealloc(...)			SEE(ri_mw_dealloc, __VA_ARGS__)
+#define ri_mw_query(...)			SEE(ri_mw_query, __VA_ARGS__)
+#define ri_pd_alloc(...)			SEE(ri_pd_alloc, __VA_ARGS__)
+#define ri_pd_dealloc(...)			SEE(ri_pd_dealloc, __VA_ARGS__)
+#define ri_process_sma_mad(...)			SEE(ri_process_sma_mad, __VA_ARGS__)
+#define ri_qp_create(...)			SEE(ri_qp_create, __VA_ARGS__)
+#define ri_qp_destroy(...)			SEE(ri_qp_destroy, __VA_ARGS__)
+#define ri_qp_modify(...)			SEE(ri_qp_modify, __VA_ARGS__)
+#define ri_qp_post_atomic(...)			SEE(ri_qp_post_atomic, __VA_ARGS__)
+#define ri_qp_post_bind(...)			SEE(ri_qp_post_bind, __VA_ARGS__)
+#define ri_qp_post_datagram(...)		SEE(ri_qp_post_datagram, __VA_ARGS__)
+#define ri_qp_post_fmr(...)			SEE(ri_qp_post_fmr, __VA_ARGS__)
+#define ri_qp_post_local_invalidate(...)	SEE(ri_qp_post_local_invalidate, __VA_ARGS__)
+#define ri_qp_post_rdma_read(...)		SEE(ri_qp_post_rdma_read, __VA_ARGS__)
+#define ri_qp_post_rdma_write(...)		SEE(ri_qp_post_rdma_write, __VA_ARGS__)
+#define ri_qp_post_recv(...)			SEE(ri_qp_post_recv, __VA_ARGS__)
+#define ri_qp_post_send(...)			SEE(ri_qp_post_send, __VA_ARGS__)
+#define ri_qp_postrq(...)			SEE(ri_qp_postrq, __VA_ARGS__)
+#define ri_qp_postsq(...)			SEE(ri_qp_postsq, __VA_ARGS__)
+#define ri_qp_query(...)			SEE(ri_qp_query, __VA_ARGS__)
+#define ri_rnic_close(...)			SEE(ri_rnic_close, __VA_ARGS__)
+#define ri_rnic_diag(...)			SEE(ri_rnic_diag, __VA_ARGS__)
+#define ri_rnic_free_hdl(...)			SEE(ri_rnic_free_hdl, __VA_ARGS__)
+#define ri_rnic_get_hdl(...)			SEE(ri_rnic_get_hdl, __VA_ARGS__)
+#define ri_rnic_modify(...)			SEE(ri_rnic_modify, __VA_ARGS__)
+#define ri_rnic_open(...)			SEE(ri_rnic_open, __VA_ARGS__)
+#define ri_rnic_query(...)			SEE(ri_rnic_query, __VA_ARGS__)
+#define ri_special_qp_get(...)			SEE(ri_special_qp_get, __VA_ARGS__)
+#define ri_srq_create(...)			SEE(ri_srq_create, __VA_ARGS__)
+#define ri_srq_destroy(...)			SEE(ri_srq_destroy, __VA_ARGS__)
+#define ri_srq_modify(...)			SEE(ri_srq_modify, __VA_ARGS__)
+#define ri_srq_post(...)			SEE(ri_srq_post, __VA_ARGS__)
+#define ri_srq_post_recv(...)			SEE(ri_srq_post_recv, __VA_ARGS__)
+#define ri_srq_query(...)			SEE(ri_srq_query, __VA_ARGS__)
+#define rix_rnic_vectors(...)			SEE(rix_rnic_vectors, __VA_ARGS__)
+
+#endif

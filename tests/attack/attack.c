@@ -90,6 +90,7 @@ static const struct test_case cases[] = {
 	{ "events", case_events, "event descriptors and objects that end at once leave nothing" },
 	{ "ringmr", case_ringmr, "a peer that writes into rings hurts their program alone" },
 	{ "mappings", case_mappings, "no call on a ring's mapping makes it executable or another's" },
+	{ "qp_steps", case_qp_steps, "steps of a QP's resize in any order, beside its traffic, hurt nobody" },
 	{ "cq_steps", case_cq_steps, "steps of a CQ's resize in any order, beside its traffic, hurt nobody" },
 	{ "srq_index", case_srq_index, "an SRQ is resized in bounded time, wherever its index jumps" },
 	{ "children", case_children, "children use the objects of a parent that ends, and hurt nobody" },

@@ -47,6 +47,7 @@ void case_mappings(void);
 void case_passfd(void);
 /* resize.c */
 void case_cq_steps(void);
+void case_qp_steps(void);
 void case_srq_index(void);
 /* ringmr.c */
 void case_ringmr(void);

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* CQs and SRQs are resized in ways in which no library does it, while the rings' indices jump. */
+/* CQs, QPs and SRQs are resized in ways in which no library does it, while the rings' indices jump. */
 #include <errno.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_verbs.h>
+#include <rdma/rdma_user_ioctl.h>
 #include "attack.h"
 
 #define RINGS	32
@@ -123,6 +126,127 @@ void case_cq_steps(void)
 {
 	in_lives(life);
 }
+
+/* ----- queues of a QP ----- */
+
+static int resize_qp(struct ibv_qp *qp, const struct srnic_ureq_qp_resize *req,
+		     struct srnic_uresp_qp_resize *resp)
+{
+	struct {
+		struct ib_uverbs_ioctl_hdr hdr;
+		struct ib_uverbs_attr attr[3];
+	} cmd = {
+		.hdr = { .length = sizeof(cmd), .object_id = UVERBS_OBJECT_QP,
+			 .method_id = SRNIC_METHOD_QP_RESIZE, .num_attrs = 3,
+			 .driver_id = SRNIC_DRIVER_ID },
+		.attr = {
+			{ .attr_id = SRNIC_ATTR_QP_RESIZE_QP, .flags = UVERBS_ATTR_F_MANDATORY,
+			  .data = qp->handle },
+			{ .attr_id = SRNIC_ATTR_QP_RESIZE_REQ, .len = sizeof(*req),
+			  .flags = UVERBS_ATTR_F_MANDATORY, .data = (uintptr_t)req },
+			{ .attr_id = SRNIC_ATTR_QP_RESIZE_RESP, .len = sizeof(*resp),
+			  .flags = UVERBS_ATTR_F_MANDATORY, .data = (uintptr_t)resp },
+		},
+	};
+
+	return ioctl(qp->context->cmd_fd, RDMA_VERBS_IOCTL, &cmd) ? errno : 0;
+}
+
+static void *qp_resizer(void *arg)
+{
+	struct rng r = { *(uint64_t *)arg };
+	struct srnic_ureq_qp_resize req = { .max_send_wr = 64, .max_recv_wr = 64 };
+	struct srnic_uresp_qp_resize answer = { 0 };
+
+	while (now_ms() < end) {
+		struct ibv_qp *qp = rng_below(&r, 2) ? pair.a.qp : pair.b.qp;
+		int err;
+
+		req.step = rng_below(&r, SRNIC_RESIZE_CANCEL + 2);
+		if (req.step == SRNIC_RESIZE_PREPARE) {
+			req.max_send_wr = 1u << rng_below(&r, 14);
+			req.max_recv_wr = 1u << rng_below(&r, 14);
+		}
+		err = resize_qp(qp, &req, &answer);
+		if (!req.step || req.step > SRNIC_RESIZE_CANCEL)
+			require(err == EINVAL, "step %u: %s", req.step, strerror(err));
+		else if (!err)
+			steps[req.step]++;
+		if (!err && req.step == SRNIC_RESIZE_PREPARE && rng_below(&r, 2)) {
+			scribble(&answer.sq, &r);
+			scribble(&answer.rq, &r);
+		}
+	}
+	over = true;
+	return NULL;
+}
+
+/* Producer indices and flags; the library's rings, which are not the QP's any more, as well */
+static void *qp_flipper(void *arg)
+{
+	struct rng r = { 815 };
+	struct mapping rings[RINGS];
+	int n = find_rings(rings, RINGS);
+
+	while (!over)
+		for (int i = 0; i < n; i++) {
+			volatile struct srnic_ring_hdr *ring = (void *)rings[i].at;
+
+			ring->producer += rng_below(&r, 3) - 1;
+			ring->flags = rng_below(&r, 4);
+		}
+	return NULL;
+}
+
+/* Takes the rings away, under the library, the flipper and a resize */
+static void *unmapper(void *arg)
+{
+	struct mapping rings[RINGS];
+	int n;
+
+	usleep(*(uint64_t *)arg % 400000);
+	n = find_rings(rings, RINGS);
+	for (int i = 0; i < n; i++)
+		munmap(rings[i].at, rings[i].len);
+	return NULL;
+}
+
+static void qp_life(struct rng *r)
+{
+	uint64_t seeds[3] = { rng_next(r), rng_next(r), rng_next(r) };
+	pthread_t t[4];
+	int n = 0;
+
+	pair_open(&pair);
+	end = now_ms() + 500;
+	t[n++] = thread_of(qp_resizer, &seeds[0]);
+	t[n++] = thread_of(qp_resizer, &seeds[1]);
+	t[n++] = thread_of(qp_flipper, NULL);
+	if (!rng_below(r, 3))
+		t[n++] = thread_of(unmapper, &seeds[2]);
+	while (!over) {
+		struct ibv_sge sge = sge_of(&pair.a, 0, 10), recv = sge_of(&pair.b, 0, 100);
+		struct ibv_wc wc[16];
+
+		post_rwr(&pair.b, 9, &recv, 1);
+		post_wr(&pair.a, IBV_WR_SEND, 1, &sge, 1, IBV_SEND_SIGNALED, 0, 0);
+		ibv_poll_cq(pair.a.scq, 16, wc);
+		ibv_poll_cq(pair.b.rcq, 16, wc);
+	}
+	while (n)
+		pthread_join(t[--n], NULL);
+	note("prepared %u, committed %u, cancelled %u times", steps[SRNIC_RESIZE_PREPARE],
+	     steps[SRNIC_RESIZE_COMMIT], steps[SRNIC_RESIZE_CANCEL]);
+	require(steps[SRNIC_RESIZE_PREPARE] && steps[SRNIC_RESIZE_COMMIT], "nothing was tried");
+}
+
+/* Some lives end because the library uses rings that are gone, or indices that are changed */
+void case_qp_steps(void)
+{
+	in_lives(qp_life);
+}
+
+/* ----- SRQs ----- */
 
 /* The producer index jumps 2^31 ahead, and back */
 static void *jumper(void *arg)

@@ -504,7 +504,7 @@ static void burst_needs_no_doorbell(struct kunit *test)
 	u32 i, seen = 0;
 
 	KUNIT_ASSERT_FALSE(test, test_and_set_bit_lock(SRNIC_QPF_TX_OWNED, &qp->flags));
-	qp->sq.hdr->flags = 0;
+	srnic_sq_set_wakeup(qp, false);
 	for (i = 0; i < 2 * RUN && !srnic_tx_burst_begins(qp, 84); i++)
 		;
 	KUNIT_EXPECT_TRUE(test, qp->tx->burst.on);

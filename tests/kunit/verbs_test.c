@@ -65,9 +65,8 @@ static void device_attributes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rnic.max_ird, SRNIC_MAX_IRD);
 	KUNIT_EXPECT_EQ(test, rnic.max_device_ird, 0);
 	KUNIT_EXPECT_TRUE(test, rnic.flags & SRNIC_DEV_SRQ);
-	KUNIT_EXPECT_FALSE(test, rnic.flags & SRNIC_DEV_CAN_RESIZE_QP);
-	/* depths cannot be changed, see modify_reads() */
-	KUNIT_EXPECT_FALSE(test, attr.device_cap_flags & IB_DEVICE_RESIZE_MAX_WR);
+	KUNIT_EXPECT_TRUE(test, rnic.flags & SRNIC_DEV_CAN_RESIZE_QP);
+	KUNIT_EXPECT_TRUE(test, attr.device_cap_flags & IB_DEVICE_RESIZE_MAX_WR);
 }
 
 /* PD-01, RN-11 */
@@ -187,7 +186,7 @@ static void query_qp_zeroes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, memcmp(&init, &want_init, sizeof(init)), 0);
 }
 
-/* QP-10, QP-19, RD-05, ST-06: IRD and ORD in Idle; queue depths cannot change (RN-13) */
+/* QP-10, QP-19, RD-05, ST-06: IRD and ORD in Idle */
 static void modify_reads(struct kunit *test)
 {
 	static const struct {
@@ -199,7 +198,7 @@ static void modify_reads(struct kunit *test)
 		{ { .max_dest_rd_atomic = SRNIC_MAX_IRD }, IB_QP_MAX_DEST_RD_ATOMIC, 0 },
 		{ { .max_dest_rd_atomic = SRNIC_MAX_IRD + 1 }, IB_QP_MAX_DEST_RD_ATOMIC,
 		  -EINVAL },
-		{ { .cap.max_send_wr = 4 }, IB_QP_CAP, -EOPNOTSUPP },
+		{ { .cap.max_send_wr = SRNIC_MAX_QP_WR + 1 }, IB_QP_CAP, -EINVAL },
 		{ { .qp_state = IB_QPS_RESET, .max_rd_atomic = 7, .max_dest_rd_atomic = 8 },
 		  IB_QP_STATE | IB_QP_MAX_QP_RD_ATOMIC | IB_QP_MAX_DEST_RD_ATOMIC, 0 },
 	};

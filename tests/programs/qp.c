@@ -552,6 +552,11 @@ static const struct test_case cases[] = {
 	{ "access", case_access, "a QP's own remote rights, set in Idle and in RTS" },
 	{ "destroy", case_destroy, "destruction in each state" },
 	{ "unread", case_unread, "messages that were received outlive their QP" },
+	{ "resize", case_resize, "SQ and RQ are resized with WRs outstanding, or not at all" },
+	{ "resize-rules", case_resize_rules, "when queues are resized, and how many WRs they take then" },
+	{ "resize-srq", case_resize_srq, "of a QP with an SRQ the SQ is resized alone" },
+	{ "resize-child", case_resize_child, "a child does not resize queues of its parent" },
+	{ "resize-busy", case_resize_busy, "SQ and RQ are resized with traffic, and nothing is lost" },
 	{ "terminate", case_terminate, "the last Terminate, as the driver's method tells it" },
 };
 

@@ -29,7 +29,8 @@ static void case_device(void)
 	require(resp.flags == (SRNIC_DEV_CAN_MODIFY_IRD | SRNIC_DEV_CAN_MODIFY_ORD |
 			       SRNIC_DEV_CQ_OVERFLOW_DETECTED | SRNIC_DEV_TAKES_SOCKETS |
 			       SRNIC_DEV_SRQ_BY_ARRIVAL | SRNIC_DEV_CRC_REQUIRED |
-			       SRNIC_DEV_SRQ | SRNIC_DEV_WRITE_SGES | SRNIC_DEV_RDMAC), "%x",
+			       SRNIC_DEV_SRQ | SRNIC_DEV_WRITE_SGES | SRNIC_DEV_RDMAC |
+			       SRNIC_DEV_CAN_RESIZE_QP), "%x",
 		resp.flags);
 	require(resp.max_ird == attr.max_qp_rd_atom && resp.max_ord == attr.max_qp_init_rd_atom,
 		"%u, %u", resp.max_ird, resp.max_ord);

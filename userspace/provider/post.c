@@ -510,13 +510,13 @@ int srnic_post_head(struct srnic_qp *qp, const struct ibv_send_wr *wr)
 	bool doorbell = false;
 	int ret = ENOMEM;
 
-	pthread_spin_lock(&sq->lock);
+	pthread_mutex_lock(&sq->lock);
 	if (!srnic_wq_full(sq, sq->head))
 		ret = srnic_put_head(qp, srnic_ring_entry(&sq->ring, sq->head),
 				     wr);
 	if (!ret)
 		doorbell = srnic_wq_publish(qp, sq, sq->head + 1);
-	pthread_spin_unlock(&sq->lock);
+	pthread_mutex_unlock(&sq->lock);
 	return doorbell ? srnic_doorbell(qp, true) : ret;
 }
 
@@ -567,7 +567,7 @@ int srnic_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 	int ret = 0;
 	int db;
 
-	pthread_spin_lock(&sq->lock);
+	pthread_mutex_lock(&sq->lock);
 	for (head = sq->head; wr; wr = wr->next, head++) {
 		if (srnic_wq_full(sq, head))
 			ret = ENOMEM;
@@ -581,7 +581,7 @@ int srnic_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		}
 	}
 	doorbell = srnic_wq_publish(qp, sq, head);
-	pthread_spin_unlock(&sq->lock);
+	pthread_mutex_unlock(&sq->lock);
 
 	if (doorbell) {
 		db = srnic_doorbell(qp, true);
@@ -620,7 +620,7 @@ int srnic_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		return EINVAL;
 	}
 
-	pthread_spin_lock(&rq->lock);
+	pthread_mutex_lock(&rq->lock);
 	for (head = rq->head; wr; wr = wr->next, head++) {
 		if (srnic_wq_full(rq, head))
 			ret = ENOMEM;
@@ -633,7 +633,7 @@ int srnic_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 		}
 	}
 	doorbell = srnic_wq_publish(qp, rq, head);
-	pthread_spin_unlock(&rq->lock);
+	pthread_mutex_unlock(&rq->lock);
 
 	if (doorbell) {
 		db = srnic_doorbell(qp, false);

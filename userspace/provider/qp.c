@@ -119,7 +119,7 @@ static int srnic_wq_init(struct srnic_wq *wq, int cmd_fd,
 	ret = srnic_ring_map(&wq->ring, cmd_fd, map, entries, stride);
 	if (ret)
 		return ret;
-	ret = pthread_spin_init(&wq->lock, PTHREAD_PROCESS_PRIVATE);
+	ret = pthread_mutex_init(&wq->lock, NULL);
 	if (ret) {
 		srnic_ring_unmap(&wq->ring);
 		return ret;
@@ -132,7 +132,7 @@ static int srnic_wq_init(struct srnic_wq *wq, int cmd_fd,
 
 static void srnic_wq_uninit(struct srnic_wq *wq)
 {
-	pthread_spin_destroy(&wq->lock);
+	pthread_mutex_destroy(&wq->lock);
 	srnic_ring_unmap(&wq->ring);
 }
 
@@ -149,11 +149,13 @@ static void srnic_wq_reclaim(struct srnic_wq *wq, struct ibv_cq *ibcq)
 {
 	struct srnic_cq *cq = to_srnic_cq(ibcq);
 
-	if (!srnic_ring_is_here(&wq->ring))
-		return;
-	pthread_mutex_lock(&cq->lock);
-	srnic_wq_free_to(wq, srnic_ring_consumed(&wq->ring));
-	pthread_mutex_unlock(&cq->lock);
+	pthread_mutex_lock(&wq->lock);
+	if (srnic_ring_is_here(&wq->ring)) {
+		pthread_mutex_lock(&cq->lock);
+		srnic_wq_free_to(wq, srnic_ring_consumed(&wq->ring));
+		pthread_mutex_unlock(&cq->lock);
+	}
+	pthread_mutex_unlock(&wq->lock);
 }
 
 static int srnic_qp_attr_check(const struct ibv_qp_init_attr_ex *attr)
@@ -263,9 +265,12 @@ struct ibv_qp *srnic_create_qp_sges(struct ibv_context *ibctx,
 	qp->sq_sig_all = attr->sq_sig_all;
 	qp->ud = attr->qp_type == IBV_QPT_UD;
 	qp->kind = srnic_wr_kind(attr->qp_type);
-	ret = srnic_qp_map(qp, &ask, &resp.drv_payload);
+	ret = pthread_mutex_init(&qp->resize, NULL);
 	if (ret)
 		goto err_destroy;
+	ret = srnic_qp_map(qp, &ask, &resp.drv_payload);
+	if (ret)
+		goto err_mutex;
 	ret = srnic_qpn_insert(ctx, qp->vqp.qp.qp_num, qp);
 	if (ret)
 		goto err_unmap;
@@ -278,6 +283,8 @@ struct ibv_qp *srnic_create_qp_sges(struct ibv_context *ibctx,
 err_unmap:
 	srnic_wq_uninit(&qp->rq);
 	srnic_wq_uninit(&qp->sq);
+err_mutex:
+	pthread_mutex_destroy(&qp->resize);
 err_destroy:
 	verbs_err(&ctx->vctx, "no QP rings: %s\n", strerror(ret));
 	ibv_cmd_destroy_qp(&qp->vqp.qp);
@@ -349,6 +356,123 @@ int srnic_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
 				sizeof(cmd));
 }
 
+static int srnic_resize_step(struct srnic_qp *qp, const struct ibv_qp_cap *cap,
+			     uint32_t step, struct srnic_uresp_qp_resize *resp)
+{
+	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_QP, SRNIC_METHOD_QP_RESIZE, 3);
+	const struct srnic_ureq_qp_resize req = {
+		.step = step,
+		.max_send_wr = cap->max_send_wr,
+		.max_recv_wr = cap->max_recv_wr,
+	};
+
+	fill_attr_in_obj(cmd, SRNIC_ATTR_QP_RESIZE_QP, qp->vqp.qp.handle);
+	fill_attr_in_ptr(cmd, SRNIC_ATTR_QP_RESIZE_REQ, &req);
+	fill_attr_out(cmd, SRNIC_ATTR_QP_RESIZE_RESP, resp, sizeof(*resp));
+	return execute_ioctl(qp->vqp.qp.context, cmd) ? errno : 0;
+}
+
+/* Maps the rings that the kernel has prepared. */
+static int srnic_resize_map(struct srnic_qp *qp, const struct srnic_uresp_qp_resize *resp,
+			    struct srnic_ring *sq, struct srnic_ring *rq)
+{
+	int fd = qp->vqp.qp.context->cmd_fd;
+	int ret;
+
+	ret = srnic_ring_map(sq, fd, &resp->sq, resp->sq_entries, qp->sq.ring.stride);
+	if (!ret)
+		ret = srnic_ring_map(rq, fd, &resp->rq, resp->rq_entries,
+				     qp->rq.ring.stride);
+	if (!ret && (!sq->hdr || !rq->hdr != !qp->rq.ring.hdr))
+		ret = EPROTO;
+	return ret;
+}
+
+/* Both locks are held. Takes the new ring; the old one is the caller's then. */
+static void srnic_wq_take_ring(struct srnic_wq *wq, struct srnic_ring *ring)
+{
+	struct srnic_ring old = wq->ring;
+
+	wq->ring = *ring;
+	wq->max_wr = ring->entries;
+	*ring = old;
+}
+
+/* Number of WRs whose completions are not polled. The lock is held. */
+static uint32_t srnic_wq_outstanding(const struct srnic_wq *wq)
+{
+	return wq->head - __atomic_load_n(&wq->tail, __ATOMIC_ACQUIRE);
+}
+
+/*
+ * The second step. Posts, also those between ibv_wr_start() and ibv_wr_complete() of
+ * another thread, are over; those of other threads wait.
+ */
+static int srnic_resize_commit(struct srnic_qp *qp, const struct ibv_qp_cap *cap,
+			       struct srnic_ring *sq, struct srnic_ring *rq)
+{
+	struct srnic_uresp_qp_resize resp;
+	int ret = EINVAL;
+
+	pthread_mutex_lock(&qp->sq.lock);
+	pthread_mutex_lock(&qp->rq.lock);
+	if (srnic_wq_outstanding(&qp->sq) <= cap->max_send_wr &&
+	    srnic_wq_outstanding(&qp->rq) <= cap->max_recv_wr)
+		ret = srnic_resize_step(qp, cap, SRNIC_RESIZE_COMMIT, &resp);
+	if (!ret) {
+		srnic_wq_take_ring(&qp->sq, sq);
+		srnic_wq_take_ring(&qp->rq, rq);
+	}
+	pthread_mutex_unlock(&qp->rq.lock);
+	pthread_mutex_unlock(&qp->sq.lock);
+	return ret;
+}
+
+/* A child of fork() has no rings, and must not move those of its parent. */
+static bool srnic_rings_are_here(struct srnic_qp *qp)
+{
+	bool here;
+
+	pthread_mutex_lock(&qp->sq.lock);
+	here = srnic_ring_is_here(&qp->sq.ring);
+	pthread_mutex_unlock(&qp->sq.lock);
+	return here;
+}
+
+/*
+ * As srnic_resize_cq(): the new rings are mapped before the kernel moves to them, so
+ * nothing can fail once the QP has changed.
+ */
+static int srnic_resize_qp(struct srnic_qp *qp, struct ibv_qp_cap *cap)
+{
+	struct srnic_uresp_qp_resize resp = {};
+	struct srnic_ring sq = {}, rq = {};
+	int ret;
+
+	if (cap->max_send_sge > qp->sq.max_sge || cap->max_recv_sge > qp->rq.max_sge ||
+	    cap->max_inline_data > qp->max_inline || !srnic_rings_are_here(qp))
+		return EINVAL;
+
+	pthread_mutex_lock(&qp->resize);
+	ret = srnic_resize_step(qp, cap, SRNIC_RESIZE_PREPARE, &resp);
+	if (ret)
+		goto out;
+	ret = srnic_resize_map(qp, &resp, &sq, &rq);
+	if (!ret)
+		ret = srnic_resize_commit(qp, cap, &sq, &rq);
+	srnic_ring_unmap(&rq);
+	srnic_ring_unmap(&sq);
+	if (ret) {
+		srnic_resize_step(qp, cap, SRNIC_RESIZE_CANCEL, &resp);
+	} else {
+		cap->max_send_wr = resp.sq_entries;
+		cap->max_recv_wr = resp.rq_entries;
+	}
+out:
+	pthread_mutex_unlock(&qp->resize);
+	return ret;
+}
+
 /**
  * srnic_modify_qp - ibv_modify_qp()
  * @ibqp: QP
@@ -361,7 +485,14 @@ int srnic_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
  * not polled, so that they take no room in the CQs. WRs posted while at rest
  * stay.
  *
- * Return: 0, or an errno and nothing has changed. Any thread.
+ * IBV_QP_CAP, which goes alone, resizes the queues of a QP, which may be in use; the
+ * QP has to be at rest or in RTS. max_send_wr and max_recv_wr are set to what there
+ * is then. SGEs and inline data stay as they are, and must not be asked for more.
+ * Posts of other threads wait for it.
+ *
+ * Return: 0, or an errno and nothing has changed (of IBV_QP_CAP: EINVAL for fewer WRs
+ * than are outstanding, for too many, for receives of an SRQ, or in another state;
+ * EOPNOTSUPP with other attributes; EPROTONOSUPPORT by an older kernel). Any thread.
  */
 int srnic_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 		    int attr_mask)
@@ -370,6 +501,9 @@ int srnic_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 	struct ibv_modify_qp cmd = {};
 	int ret;
 
+	if (attr_mask == IBV_QP_CAP)
+		return srnic_resize_qp(qp, &attr->cap);
+	/* the kernel refuses IBV_QP_CAP together with others */
 	ret = ibv_cmd_modify_qp(ibqp, attr, attr_mask, &cmd, sizeof(cmd));
 	if (ret)
 		return ret;
@@ -406,6 +540,7 @@ static int destroy_qp(struct ibv_qp *ibqp, enum srnic_keep keep)
 
 	srnic_wq_uninit(&qp->rq);
 	srnic_wq_uninit(&qp->sq);
+	pthread_mutex_destroy(&qp->resize);
 	srnic_free(&qp->mem, qp, SRNIC_RES_TYPE_QP);
 	return 0;
 }

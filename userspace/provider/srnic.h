@@ -113,9 +113,10 @@ struct srnic_cq {
  * yet covered by a polled completion (RDMAC verbs 8.2.1).
  */
 struct srnic_wq {
-	pthread_spinlock_t lock;	/* of posting */
-	struct srnic_ring ring;
-	uint32_t max_wr;		/* immutable */
+	/* of posting; a mutex, as a resize holds it during COMMIT: see struct srnic_cq */
+	pthread_mutex_t lock;
+	struct srnic_ring ring;		/* lock */
+	uint32_t max_wr;		/* lock */
 	uint32_t max_sge;		/* immutable */
 	uint32_t head;			/* written under lock */
 
@@ -154,6 +155,7 @@ struct srnic_qp {
 	struct verbs_qp vqp;
 	struct srnic_mem mem;		/* immutable */
 	struct srnic_srq *srq;		/* immutable; NULL without one */
+	pthread_mutex_t resize;		/* one resize at a time; outermost */
 	struct srnic_wq sq;
 	struct srnic_wq rq;		/* no ring: receives come from an SRQ */
 	uint32_t max_inline;		/* immutable */

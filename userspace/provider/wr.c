@@ -46,7 +46,7 @@ static void srnic_wr_start(struct ibv_qp_ex *qpx)
 {
 	struct srnic_qp *qp = to_srnic_qp_ex(qpx);
 
-	pthread_spin_lock(&qp->sq.lock);
+	pthread_mutex_lock(&qp->sq.lock);
 	qp->batch = (struct srnic_batch){ .head = qp->sq.head };
 }
 
@@ -69,13 +69,13 @@ static int srnic_wr_complete(struct ibv_qp_ex *qpx)
 
 	if (!err)
 		doorbell = srnic_wq_publish(qp, &qp->sq, qp->batch.head);
-	pthread_spin_unlock(&qp->sq.lock);
+	pthread_mutex_unlock(&qp->sq.lock);
 	return doorbell ? srnic_doorbell(qp, true) : err;
 }
 
 static void srnic_wr_abort(struct ibv_qp_ex *qpx)
 {
-	pthread_spin_unlock(&to_srnic_qp_ex(qpx)->sq.lock);
+	pthread_mutex_unlock(&to_srnic_qp_ex(qpx)->sq.lock);
 }
 
 /*

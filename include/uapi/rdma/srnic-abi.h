@@ -75,6 +75,25 @@ struct srnic_uresp_resize_cq {	/* of PREPARE; zeros of the others */
 	__u32 reserved;
 };
 
+/*
+ * The queues of a QP are resized in the same way, by SRNIC_METHOD_QP_RESIZE: COMMIT moves the
+ * WQEs that wait in the old rings to the same indices of the new ones. During COMMIT no thread
+ * may post to the QP.
+ */
+struct srnic_ureq_qp_resize {
+	__u32 step;		/* enum srnic_resize_step */
+	__u32 max_send_wr;	/* of PREPARE, and the same of COMMIT */
+	__u32 max_recv_wr;	/* ...; 0 with an SRQ */
+	__u32 reserved;		/* 0 */
+};
+
+struct srnic_uresp_qp_resize {	/* of PREPARE; the others leave it as it is */
+	struct srnic_mmap sq;
+	struct srnic_mmap rq;	/* size 0: the QP uses an SRQ */
+	__u32 sq_entries;	/* power of two */
+	__u32 rq_entries;	/* power of two */
+};
+
 struct srnic_ureq_create_qp {
 	__u32 max_write_sge;	/* SGEs of an RDMA Write; 0: as many as a Send may have */
 	__u32 reserved;		/* 0 */
@@ -282,13 +301,15 @@ enum srnic_query_context_attrs {
 /*
  * Methods of the driver, by the ioctl RDMA_VERBS_IOCTL. On a QP (UVERBS_OBJECT_QP):
  * query the Terminate that ended its last stream; take the QP to RTS with a TCP socket
- * that the program has connected; query the QP; arm an event of a QP with an SRQ.
+ * that the program has connected; query the QP; arm an event of a QP with an SRQ; resize
+ * the queues.
  */
 enum srnic_qp_methods {
 	SRNIC_METHOD_QP_QUERY_TERMINATE = 1U << UVERBS_ID_NS_SHIFT,
 	SRNIC_METHOD_QP_MODIFY,
 	SRNIC_METHOD_QP_QUERY,
 	SRNIC_METHOD_QP_ARM_RQ,
+	SRNIC_METHOD_QP_RESIZE,
 };
 
 enum srnic_qp_modify_attrs {
@@ -324,6 +345,12 @@ enum srnic_qp_arm_rq_attrs {
 };
 
 #define SRNIC_QP_RQ_DISARM	0xffffffffU
+
+enum srnic_qp_resize_attrs {
+	SRNIC_ATTR_QP_RESIZE_QP = 1U << UVERBS_ID_NS_SHIFT,	/* handle */
+	SRNIC_ATTR_QP_RESIZE_REQ,	/* struct srnic_ureq_qp_resize */
+	SRNIC_ATTR_QP_RESIZE_RESP,	/* struct srnic_uresp_qp_resize */
+};
 
 enum srnic_query_terminate_attrs {
 	SRNIC_ATTR_QUERY_TERMINATE_QP = 1U << UVERBS_ID_NS_SHIFT,	/* handle */

@@ -73,6 +73,10 @@ static const struct method {
 	{ OURS(QP, QP_ARM_RQ, MUST), .slot = {
 		{ SRNIC_ATTR_QP_ARM_RQ_QP, 'Q' },
 		{ SRNIC_ATTR_QP_ARM_RQ_LIMIT, 'i', .len = 4 } } },
+	{ OURS(QP, QP_RESIZE, MUST), .slot = {
+		{ SRNIC_ATTR_QP_RESIZE_QP, 'Q' },
+		{ SRNIC_ATTR_QP_RESIZE_REQ, 'i', .len = sizeof(struct srnic_ureq_qp_resize) },
+		{ SRNIC_ATTR_QP_RESIZE_RESP, 'o', .len = sizeof(struct srnic_uresp_qp_resize) } } },
 	{ OURS(DEVICE, DEV_QUERY, MUST), .slot = {
 		{ SRNIC_ATTR_QUERY_RESP, 'o', .len = sizeof(struct srnic_uresp_dev_query) } } },
 	{ OURS(CQ, CQ_QUERY, MUST), .slot = {
@@ -340,6 +344,12 @@ static void fill_question(struct rng *r, const struct method *m, const struct sl
 		};
 	} else if (m->object == UVERBS_OBJECT_QP && m->method == SRNIC_METHOD_QP_ARM_RQ) {
 		w[0] = chance(r, 20) ? SRNIC_QP_RQ_DISARM : rng_below(r, 3);
+	} else if (m->object == UVERBS_OBJECT_QP && m->method == SRNIC_METHOD_QP_RESIZE) {
+		*(struct srnic_ureq_qp_resize *)to = (struct srnic_ureq_qp_resize){
+			.step = chance(r, 90) ? 1 + rng_below(r, 3) : rng_below(r, 6),
+			.max_send_wr = chance(r, 80) ? 16U << rng_below(r, 3) : small(r),
+			.max_recv_wr = chance(r, 80) ? 16U << rng_below(r, 3) : small(r),
+		};
 	} else if (m->object == UVERBS_OBJECT_MR && m->method == SRNIC_METHOD_MR_REG_SHARED) {
 		*(struct srnic_ureq_mr_reg_shared *)to = (struct srnic_ureq_mr_reg_shared){
 			.iova = chance(r, 80) ? 4096ULL * rng_below(r, 1000) : some_address(r),

@@ -343,7 +343,13 @@ static void odd_jobs(struct rng *r, struct couple *p)
 	struct ibv_async_event ev;
 	struct ibv_qp_attr qa;
 
-	switch (below(r, 8)) {
+	switch (below(r, 9)) {
+	case 8:
+		qa.cap = (struct ibv_qp_cap){ .max_send_wr = 16 << below(r, 4),
+					      .max_recv_wr = below(r, 2) ? 0 : 16 << below(r, 4) };
+		ibv_modify_qp(below(r, 2) ? p->a.id->qp : p->b.id->qp, &qa, IBV_QP_CAP);
+		find_rings();
+		break;
 	case 0:
 		ibv_resize_cq(cq[below(r, 2)], 1 << below(r, 10));
 		find_rings();

@@ -343,7 +343,7 @@ static int srnic_query_device(struct ib_device *ibdev, struct ib_device_attr *at
 	attr->device_cap_flags = IB_DEVICE_SYS_IMAGE_GUID |
 				 IB_DEVICE_PORT_ACTIVE_EVENT |
 				 IB_DEVICE_CURR_QP_STATE_MOD |
-				 IB_DEVICE_SRQ_RESIZE |
+				 IB_DEVICE_SRQ_RESIZE | IB_DEVICE_RESIZE_MAX_WR |
 				 IB_DEVICE_MEM_MGT_EXTENSIONS |
 				 IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_WINDOW_TYPE_2B;
 	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG | IBK_LOCAL_DMA_LKEY | IBK_SG_GAPS_REG;

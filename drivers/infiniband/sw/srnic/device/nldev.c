@@ -11,6 +11,7 @@
 #include "qp/qp.h"
 #include "queue/cq.h"
 #include "queue/state.h"
+#include "queue/wq.h"
 #include "srnic.h"
 
 static int nest_end(struct sk_buff *msg, struct nlattr *nest, bool failed)
@@ -102,20 +103,23 @@ int srnic_fill_res_cq_entry(struct sk_buff *msg, struct ib_cq *ibcq)
 	return nest_end(msg, nest, failed);
 }
 
-/* The fill of a queue. The ring exists as long as srnic_qp_find() finds the QP. */
-static int put_fill(struct sk_buff *msg, const char *name, bool kernel,
-		    const struct srnic_ring *ring, u32 posted, u32 done)
+static int put_fill(struct sk_buff *msg, const char *name, int fill)
 {
-	int n;
-
-	if (!ring->hdr)
-		return 0;
-	if (!kernel)
-		posted = READ_ONCE(ring->hdr->producer);
-	n = srnic_ring_filled(ring, posted, done);
-	if (n < 0)
+	if (fill < 0)
 		return rdma_nl_put_driver_string(msg, name, "corrupt");
-	return rdma_nl_put_driver_u32(msg, name, n);
+	return rdma_nl_put_driver_u32(msg, name, fill);
+}
+
+/* The rings exist as long as srnic_qp_find() finds the QP */
+static int put_queues(struct sk_buff *msg, struct srnic_qp *qp)
+{
+	struct srnic_wq_use use;
+
+	srnic_wq_query(qp, &use);
+	return rdma_nl_put_driver_u32(msg, "sq_size", use.sq_size) ||
+	       put_fill(msg, "sq_fill", use.sq_fill) ||
+	       rdma_nl_put_driver_u32(msg, "rq_size", use.rq_size) ||
+	       (use.rq_size && put_fill(msg, "rq_fill", use.rq_fill));
 }
 
 static int put_terminate(struct sk_buff *msg, struct srnic_qp *qp)
@@ -143,12 +147,7 @@ static int put_qp(struct sk_buff *msg, struct srnic_qp *qp)
 	       rdma_nl_put_driver_u32(msg, "reads_out",
 				      READ_ONCE(qp->orq_tail) - READ_ONCE(qp->orq_head)) ||
 	       rdma_nl_put_driver_u32(msg, "windows", READ_ONCE(qp->windows)) ||
-	       rdma_nl_put_driver_u32(msg, "sq_size", qp->sq.entries) ||
-	       put_fill(msg, "sq_fill", qp->kernel, &qp->sq,
-			READ_ONCE(qp->sq_posted), READ_ONCE(qp->sq_completed)) ||
-	       rdma_nl_put_driver_u32(msg, "rq_size", qp->rq.entries) ||
-	       put_fill(msg, "rq_fill", qp->kernel, &qp->rq,
-			READ_ONCE(qp->rq_posted), READ_ONCE(qp->rq_taken)) ||
+	       put_queues(msg, qp) ||
 	       put_terminate(msg, qp);
 }
 

@@ -270,7 +270,7 @@ static void tx_enable_doorbell(struct srnic_qp *qp)
 	struct srnic_tx *tx = qp->tx;
 	bool post = test_bit(SRNIC_QPF_TX_OPEN, &qp->flags) && !tx->batch->len && !tx->busy;
 
-	WRITE_ONCE(qp->sq.hdr->flags, post ? SRNIC_RING_NEED_WAKEUP : 0);
+	srnic_sq_set_wakeup(qp, post);
 	WRITE_ONCE(tx->blocked, tx->busy);
 	smp_mb();	/* flags, then index; see above and srnic_orq_done() */
 }
@@ -278,7 +278,8 @@ static void tx_enable_doorbell(struct srnic_qp *qp)
 /* While the owner of tx works no doorbell is needed */
 static void tx_disable_doorbell(struct srnic_qp *qp)
 {
-	WRITE_ONCE(qp->sq.hdr->flags, 0);
+	if (READ_ONCE(qp->sq_wakeup))
+		srnic_sq_set_wakeup(qp, false);
 	WRITE_ONCE(qp->tx->blocked, false);
 }
 

@@ -303,8 +303,11 @@ static bool ud_goes_on(const struct srnic_qp *qp)
  */
 void srnic_ud_doorbell(struct srnic_qp *qp)
 {
-	u32 n = qp->sq.entries;
+	struct srnic_wq_use use;
+	u32 n;
 
+	srnic_wq_query(qp, &use);
+	n = use.sq_size;
 	mutex_lock(&qp->ud->tx_lock);
 	while (n-- && ud_goes_on(qp) && ud_send_next(qp))
 		cond_resched();
@@ -349,7 +352,7 @@ void srnic_ud_send(struct srnic_qp *qp, bool on)
 	qp->ud->tx_on = on && srnic_qp_state(qp) == SRNIC_QP_IDLE;
 	/* in SQD a doorbell does nothing */
 	if (on)
-		WRITE_ONCE(qp->sq.hdr->flags, SRNIC_RING_NEED_WAKEUP);
+		srnic_sq_set_wakeup(qp, true);
 	mutex_unlock(&qp->ud->tx_lock);
 	smp_mb();	/* flag, then index; the provider writes the index, then reads the flag */
 	srnic_ud_doorbell(qp);

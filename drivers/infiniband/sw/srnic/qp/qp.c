@@ -136,6 +136,7 @@ free_sq:
 
 static void qp_free_queues(struct srnic_qp *qp)
 {
+	srnic_wq_resize_cancel(qp);
 	kvfree(qp->swr);
 	srnic_ring_free(&qp->rq);
 	srnic_ring_free(&qp->sq);
@@ -190,6 +191,7 @@ int srnic_qp_create(struct srnic_qp *qp, struct srnic_device *dev,
 	init_completion(&qp->tx_exit);
 	spin_lock_init(&qp->lock);
 	mutex_init(&qp->modify);
+	mutex_init(&qp->resize);
 	srnic_qp_events_init(qp, uctx);
 	srnic_lock_init(&qp->sq_lock, !uctx);
 	srnic_lock_init(&qp->rq_lock, !uctx);

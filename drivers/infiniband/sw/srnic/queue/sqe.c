@@ -6,19 +6,9 @@
 #include "queue/wq.h"
 #include "queue/wqe.h"
 
-/**
- * srnic_sqe_fetch - take the next SQE, copy and check it (owner of tx)
- * @qp: with a stream; or a UD QP whose tx_lock is held
- * @wr: filled in; @wr->data is memory of the caller, for the SGEs or the inline data
- * @status: set to success if the WR is fit to run, else to its error, with
- *	    which the caller completes it
- *
- * Context: the owner of tx, in process or softirq.
- * Return: 1 if a WR was fetched, 0 if none is posted, -EPROTO if the ring's
- * index was tampered with.
- */
-int srnic_sqe_fetch(struct srnic_qp *qp, struct srnic_fetched *wr,
-		    enum srnic_wc_status *status)
+/* sq_lock is held, and a WQE is posted */
+static void sqe_take(struct srnic_qp *qp, struct srnic_fetched *wr,
+		     enum srnic_wc_status *status)
 {
 	const struct srnic_sq_caps caps = {
 		.privileged = qp->privileged,
@@ -30,18 +20,10 @@ int srnic_sqe_fetch(struct srnic_qp *qp, struct srnic_fetched *wr,
 		.ud = qp->ud,
 	};
 	struct srnic_swr *swr;
-	unsigned long flags;
-	int n;
-
-	n = srnic_sq_pending(qp);
-	if (n <= 0)
-		return n;
 
 	wr->index = qp->sq_fetched;
 	*status = srnic_sqe_copy(&caps, srnic_ring_slot(&qp->sq, wr->index), &wr->sqe,
 				 wr->data, &wr->total);
-
-	flags = srnic_lock(&qp->sq_lock);
 	swr = &qp->swr[wr->index & (qp->sq.entries - 1)];
 	*swr = (struct srnic_swr){
 		.wr_id = wr->sqe.wr_id,
@@ -52,6 +34,33 @@ int srnic_sqe_fetch(struct srnic_qp *qp, struct srnic_fetched *wr,
 	if (!*status && srnic_op_has_response(wr->sqe.opcode))
 		swr->byte_len = wr->total;
 	WRITE_ONCE(qp->sq_fetched, qp->sq_fetched + 1);
+}
+
+/**
+ * srnic_sqe_fetch - take the next SQE, copy and check it (owner of tx)
+ * @qp: with a stream; or a UD QP whose tx_lock is held
+ * @wr: filled in; @wr->data is memory of the caller, for the SGEs or the inline data
+ * @status: set to success if the WR is fit to run, else to its error, with
+ *	    which the caller completes it
+ *
+ * The SQE is copied with sq_lock held, as a resize moves it. Context: the owner of tx, in process
+ * or softirq.
+ *
+ * Return: 1 if a WR was fetched, 0 if none is posted, -EPROTO if the ring's
+ * index was tampered with.
+ */
+int srnic_sqe_fetch(struct srnic_qp *qp, struct srnic_fetched *wr,
+		    enum srnic_wc_status *status)
+{
+	unsigned long flags;
+	int n;
+
+	flags = srnic_lock(&qp->sq_lock);
+	n = srnic_sq_filled(qp, srnic_sq_producer(qp));
+	if (n > 0) {
+		sqe_take(qp, wr, status);
+		n = 1;
+	}
 	srnic_unlock(&qp->sq_lock, flags);
-	return 1;
+	return n;
 }

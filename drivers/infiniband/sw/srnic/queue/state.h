@@ -106,9 +106,21 @@ struct srnic_ib_attr {
 };
 
 /**
+ * struct srnic_queues - the memory of a QP's queues
+ * @sq: SQEs
+ * @rq: RQEs; none with an SRQ
+ * @swr: send WRs that were fetched, by the index of @sq
+ */
+struct srnic_queues {
+	struct srnic_ring sq;
+	struct srnic_ring rq;
+	struct srnic_swr *swr;
+};
+
+/**
  * struct srnic_qp - a queue pair
  *
- * Lock order: sq_lock or rq_lock, then cq->lock. @lock is innermost; the only
+ * Lock order: resize, sq_lock, rq_lock, cq->lock. @lock is innermost; the only
  * callback with it held is abort() of struct srnic_llp_ops. These are the QP's locks.
  */
 struct srnic_qp {
@@ -125,8 +137,6 @@ struct srnic_qp {
 	u32 max_write_sge;
 	u32 max_recv_sge;
 	u32 max_inline;
-	struct srnic_ring sq;
-	struct srnic_ring rq;		/* none with an SRQ */
 	struct srnic_srq *srq;		/* NULL: the QP has an RQ of its own */
 	struct list_head srq_waiting;	/* in its list of waiters; under its lock */
 	struct srnic_cq *scq;
@@ -144,6 +154,8 @@ struct srnic_qp {
 	/* as the program has set them; only on a paired QP some have an effect */
 	struct srnic_ib_attr ib;
 	struct mutex modify;		/* one Modify QP of a program at a time: some wait */
+	struct mutex resize;		/* one step of a resize at a time; of next */
+	struct srnic_queues next;	/* of a resize that is under way */
 
 	/* lifetime: one for the creator, one for each iw_cm user and lookup */
 	struct kref ref;
@@ -172,6 +184,8 @@ struct srnic_qp {
 
 	/* sq_lock: send WRs from fetch to completion, Reads and atomics on the wire */
 	struct srnic_lock sq_lock;
+	struct srnic_ring sq;		/* another one after a resize, as swr */
+	bool sq_wakeup;			/* its flags ask for a doorbell */
 	u32 sq_posted;			/* kernel consumer: producer index */
 	u32 sq_freed;			/* kernel consumer: slots polled */
 	u32 sq_fetched;			/* next SQE to fetch */
@@ -187,6 +201,7 @@ struct srnic_qp {
 
 	/* rq_lock */
 	struct srnic_lock rq_lock;
+	struct srnic_ring rq;		/* none with an SRQ; another one after a resize */
 	u32 rq_posted;
 	u32 rq_freed;
 	u32 rq_taken;			/* next RQE to take */

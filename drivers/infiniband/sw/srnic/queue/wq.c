@@ -16,7 +16,13 @@
 #include "queue/wqe.h"
 #include "srnic.h"
 
-static u32 sq_producer(const struct srnic_qp *qp)
+/**
+ * srnic_sq_producer - index behind the last send WQE that was posted
+ * @qp: alive; its sq_lock is held
+ *
+ * Context: any, with sq_lock held. Return: the index; a program may have written any value.
+ */
+u32 srnic_sq_producer(const struct srnic_qp *qp)
 {
 	const u32 *index = qp->kernel ? &qp->sq_posted : &qp->sq.hdr->producer;
 
@@ -24,7 +30,13 @@ static u32 sq_producer(const struct srnic_qp *qp)
 	return smp_load_acquire(index);
 }
 
-static u32 rq_producer(const struct srnic_qp *qp)
+/**
+ * srnic_rq_producer - index behind the last receive WQE that was posted
+ * @qp: alive, without an SRQ; its rq_lock is held
+ *
+ * Context: any, with rq_lock held. Return: as srnic_sq_producer().
+ */
+u32 srnic_rq_producer(const struct srnic_qp *qp)
 {
 	const u32 *index = qp->kernel ? &qp->rq_posted : &qp->rq.hdr->producer;
 
@@ -33,31 +45,96 @@ static u32 rq_producer(const struct srnic_qp *qp)
 }
 
 /**
+ * srnic_sq_filled - send WQEs between the next one to fetch and a producer index
+ * @qp: alive; its sq_lock is held
+ * @producer: of srnic_sq_producer(), which is read once
+ *
+ * Context: any, with sq_lock held. Return: as srnic_sq_pending().
+ */
+int srnic_sq_filled(const struct srnic_qp *qp, u32 producer)
+{
+	if (srnic_ring_filled(&qp->sq, producer, qp->sq_completed) < 0)
+		return -EPROTO;
+	return srnic_ring_filled(&qp->sq, producer, qp->sq_fetched);
+}
+
+/**
  * srnic_sq_pending - send WQEs posted and not fetched
  * @qp: alive
  *
- * Context: any.
+ * Context: that of srnic_lock(), without the QP's locks; takes sq_lock, since the ring may move.
+ *
  * Return: how many; -EPROTO if the ring's index was tampered with: a slot is
  * taken until its WR has completed, not only until it is fetched.
  */
-int srnic_sq_pending(const struct srnic_qp *qp)
+int srnic_sq_pending(struct srnic_qp *qp)
 {
-	u32 producer = sq_producer(qp);
+	unsigned long flags;
+	int n;
 
-	if (srnic_ring_filled(&qp->sq, producer, READ_ONCE(qp->sq_completed)) < 0)
-		return -EPROTO;
-	return srnic_ring_filled(&qp->sq, producer, READ_ONCE(qp->sq_fetched));
+	flags = srnic_lock(&qp->sq_lock);
+	n = srnic_sq_filled(qp, srnic_sq_producer(qp));
+	srnic_unlock(&qp->sq_lock, flags);
+	return n;
 }
 
 /**
  * srnic_sq_empty - is no send WR posted or in progress?
  * @qp: alive
- * Context: any.
+ * Context: as srnic_sq_pending().
  */
 bool srnic_sq_empty(struct srnic_qp *qp)
 {
 	return READ_ONCE(qp->sq_completed) == READ_ONCE(qp->sq_fetched) &&
 	       !srnic_sq_pending(qp);
+}
+
+/* sq_lock is held */
+static void sq_set_wakeup(struct srnic_qp *qp, bool wanted)
+{
+	WRITE_ONCE(qp->sq_wakeup, wanted);
+	/* the doorbell that this asks for finds what was stored before */
+	smp_store_release(&qp->sq.hdr->flags, wanted ? SRNIC_RING_NEED_WAKEUP : 0);
+}
+
+/**
+ * srnic_sq_set_wakeup - say whether a post to the SQ is to ring the doorbell
+ * @qp: alive
+ * @wanted: it is
+ *
+ * The caller needs a full barrier before its last look at the SQ. Context: as srnic_sq_pending().
+ */
+void srnic_sq_set_wakeup(struct srnic_qp *qp, bool wanted)
+{
+	unsigned long flags;
+
+	flags = srnic_lock(&qp->sq_lock);
+	sq_set_wakeup(qp, wanted);
+	srnic_unlock(&qp->sq_lock, flags);
+}
+
+/**
+ * srnic_wq_query - sizes and fill of the queues
+ * @qp: alive
+ * @use: filled in
+ *
+ * Context: that of srnic_lock(), without the QP's locks; takes sq_lock, then rq_lock.
+ */
+void srnic_wq_query(struct srnic_qp *qp, struct srnic_wq_use *use)
+{
+	unsigned long flags;
+
+	memset(use, 0, sizeof(*use));
+	flags = srnic_lock(&qp->sq_lock);
+	use->sq_size = qp->sq.entries;
+	use->sq_fill = srnic_ring_filled(&qp->sq, srnic_sq_producer(qp), qp->sq_completed);
+	srnic_unlock(&qp->sq_lock, flags);
+	if (qp->srq)
+		return;
+	flags = srnic_lock(&qp->rq_lock);
+	use->rq_size = qp->rq.entries;
+	use->rq_fill = srnic_ring_filled(&qp->rq, srnic_rq_producer(qp), qp->rq_taken);
+	srnic_unlock(&qp->rq_lock, flags);
 }
 
 /* sq_lock is held. Write the CQE of a send WR, if the WR gives one. */
@@ -246,11 +323,10 @@ static void sq_flush(struct srnic_qp *qp, bool begin)
 	if (begin) {
 		qp->sq_flushing = true;
 		qp->orq_head = qp->orq_tail;
-		/* the doorbell that this asks for finds the flag above */
-		smp_store_release(&qp->sq.hdr->flags, SRNIC_RING_NEED_WAKEUP);
+		sq_set_wakeup(qp, true);
 	}
 	smp_mb();	/* flag, then index; the provider has it the other way round */
-	pending = srnic_sq_pending(qp);
+	pending = srnic_sq_filled(qp, srnic_sq_producer(qp));
 	if (pending < 0 && begin)
 		srnic_count(qp->dev, SRNIC_CNT_RING_CORRUPT);
 	end = qp->sq_fetched + max(pending, 0);
@@ -368,7 +444,7 @@ int srnic_rq_take(struct srnic_qp *qp, struct srnic_rwr *rwr)
 	}
 	rwr->pd = qp->ibqp.pd;
 	flags = srnic_lock(&qp->rq_lock);
-	n = srnic_ring_filled(&qp->rq, rq_producer(qp), qp->rq_taken);
+	n = srnic_ring_filled(&qp->rq, srnic_rq_producer(qp), qp->rq_taken);
 	if (n > 0) {
 		rwr->index = qp->rq_taken++;
 		n = srnic_rqe_copy(rwr, srnic_ring_slot(&qp->rq, rwr->index), qp->max_recv_sge);
@@ -429,9 +505,12 @@ void srnic_rq_await_end(struct srnic_qp *qp)
  */
 bool srnic_rq_is_empty(struct srnic_qp *qp)
 {
+	struct srnic_wq_use use;
+
 	if (qp->srq)
 		return srnic_srq_is_empty(qp->srq);
-	return !srnic_ring_filled(&qp->rq, rq_producer(qp), qp->rq_taken);
+	srnic_wq_query(qp, &use);
+	return !use.rq_fill;
 }
 
 /* Write the CQE of a receive WR; the caller calls srnic_cq_notify() */
@@ -505,11 +584,11 @@ static void rq_flush(struct srnic_qp *qp, bool begin)
 	flags = srnic_lock(&qp->rq_lock);
 	if (begin) {
 		qp->rq_flushing = true;
-		/* as for the SQ */
+		/* the doorbell that this asks for finds the flag above */
 		smp_store_release(&qp->rq.hdr->flags, SRNIC_RING_NEED_WAKEUP);
 	}
 	smp_mb();	/* flag, then index; the provider has it the other way round */
-	pending = srnic_ring_filled(&qp->rq, rq_producer(qp), qp->rq_taken);
+	pending = srnic_ring_filled(&qp->rq, srnic_rq_producer(qp), qp->rq_taken);
 	if (pending < 0 && begin)
 		srnic_count(qp->dev, SRNIC_CNT_RING_CORRUPT);
 	end = qp->rq_taken + max(pending, 0);
@@ -553,7 +632,7 @@ void srnic_wq_restart(struct srnic_qp *qp)
 	qp->sq_first = 0;
 	WRITE_ONCE(qp->sq_freed, qp->sq_fetched);
 	WRITE_ONCE(qp->sq.hdr->consumer, qp->sq_fetched);
-	WRITE_ONCE(qp->sq.hdr->flags, 0);
+	sq_set_wakeup(qp, false);
 	srnic_unlock(&qp->sq_lock, flags);
 	if (qp->srq)
 		return;
@@ -578,16 +657,13 @@ void srnic_qp_last_wqe(struct srnic_qp *qp)
 		srnic_qp_raise(qp, SRNIC_EV_LAST_WQE);
 }
 
-/*
- * A kernel consumer looks at the same word as a provider does. The doorbell of a program is
- * a system call, which runs the engine itself.
- */
+/* The doorbell of a program is a system call, which runs the engine itself */
 static bool tx_wants_wakeup(const struct srnic_qp *qp)
 {
 	if (!qp->kernel)
 		return false;
 	smp_mb();	/* index, then flag; see tx.c */
-	return READ_ONCE(qp->sq.hdr->flags) & SRNIC_RING_NEED_WAKEUP;
+	return READ_ONCE(qp->sq_wakeup);
 }
 
 /**

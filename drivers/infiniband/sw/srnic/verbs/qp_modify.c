@@ -126,9 +126,61 @@ DECLARE_UVERBS_NAMED_METHOD(SRNIC_METHOD_QP_ARM_RQ,
 			    UVERBS_ATTR_PTR_IN(SRNIC_ATTR_QP_ARM_RQ_LIMIT,
 					       UVERBS_ATTR_TYPE(u32), UA_MANDATORY));
 
+/* QP-20 to QP-22. A program resizes in two calls, see srnic-abi.h */
+static int UVERBS_HANDLER(SRNIC_METHOD_QP_RESIZE)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_qp *ibqp = uverbs_attr_get_obj(attrs, SRNIC_ATTR_QP_RESIZE_QP);
+	struct ib_ucontext *uctx = ib_uverbs_get_ucontext(attrs);
+	struct srnic_uresp_qp_resize resp = { };
+	struct srnic_ureq_qp_resize req = { };
+	struct ib_qp_cap cap = { };
+	struct srnic_qp *qp;
+	int err;
+
+	if (IS_ERR(ibqp))
+		return PTR_ERR(ibqp);
+	if (IS_ERR(uctx))
+		return PTR_ERR(uctx);
+	err = uverbs_copy_from(&req, attrs, SRNIC_ATTR_QP_RESIZE_REQ);
+	if (err)
+		return err;
+	if (req.reserved)
+		return -EINVAL;
+	qp = to_srnic_qp(ibqp);
+	cap.max_send_wr = req.max_send_wr;
+	cap.max_recv_wr = req.max_recv_wr;
+	switch (req.step) {
+	case SRNIC_RESIZE_PREPARE:
+		err = srnic_wq_resize_prepare(qp, &cap, uctx, &resp);
+		break;
+	case SRNIC_RESIZE_COMMIT:
+		return srnic_wq_resize_commit(qp, &cap);
+	case SRNIC_RESIZE_CANCEL:
+		srnic_wq_resize_cancel(qp);
+		return 0;
+	default:
+		return -EINVAL;
+	}
+	return err ?: uverbs_copy_to_struct_or_zero(attrs, SRNIC_ATTR_QP_RESIZE_RESP, &resp,
+						    sizeof(resp));
+}
+
+DECLARE_UVERBS_NAMED_METHOD(SRNIC_METHOD_QP_RESIZE,
+			    UVERBS_ATTR_IDR(SRNIC_ATTR_QP_RESIZE_QP, UVERBS_OBJECT_QP,
+					    UVERBS_ACCESS_READ, UA_MANDATORY),
+			    UVERBS_ATTR_PTR_IN(SRNIC_ATTR_QP_RESIZE_REQ,
+					       UVERBS_ATTR_STRUCT(struct srnic_ureq_qp_resize,
+								  reserved),
+					       UA_MANDATORY),
+			    UVERBS_ATTR_PTR_OUT(SRNIC_ATTR_QP_RESIZE_RESP,
+						UVERBS_ATTR_STRUCT(struct srnic_uresp_qp_resize,
+								   rq_entries),
+						UA_MANDATORY));
+
 ADD_UVERBS_METHODS(srnic_qp_modify_object, UVERBS_OBJECT_QP,
 		   &UVERBS_METHOD(SRNIC_METHOD_QP_MODIFY),
-		   &UVERBS_METHOD(SRNIC_METHOD_QP_ARM_RQ));
+		   &UVERBS_METHOD(SRNIC_METHOD_QP_ARM_RQ),
+		   &UVERBS_METHOD(SRNIC_METHOD_QP_RESIZE));
 
 const struct uapi_definition srnic_uapi_modify_defs[] = {
 	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_QP, &srnic_qp_modify_object),

@@ -11,6 +11,7 @@
 #include "queue/cq.h"
 #include "queue/srq.h"
 #include "queue/state.h"
+#include "queue/wq.h"
 #include "srnic.h"
 #include "verbs/query.h"
 
@@ -60,7 +61,7 @@ void srnic_query_rnic(struct ib_device *ibdev, struct srnic_uresp_dev_query *is)
 		.flags = SRNIC_DEV_CAN_MODIFY_IRD | SRNIC_DEV_CAN_MODIFY_ORD |
 			 SRNIC_DEV_CQ_OVERFLOW_DETECTED | SRNIC_DEV_TAKES_SOCKETS |
 			 SRNIC_DEV_SRQ_BY_ARRIVAL | SRNIC_DEV_SRQ | SRNIC_DEV_WRITE_SGES |
-			 SRNIC_DEV_RDMAC,
+			 SRNIC_DEV_RDMAC | SRNIC_DEV_CAN_RESIZE_QP,
 		.max_ird = policy.mpa.max_ird,
 		.max_ord = policy.mpa.max_ord,
 		.max_send_sge = attr->max_send_sge,
@@ -142,14 +143,16 @@ static int UVERBS_HANDLER(SRNIC_METHOD_QP_QUERY)(struct uverbs_attr_bundle *attr
 {
 	struct ib_qp *ibqp = uverbs_attr_get_obj(attrs, SRNIC_ATTR_QUERY_HANDLE);
 	struct srnic_uresp_qp_query resp = { };
+	struct srnic_wq_use use;
 	struct srnic_qp *qp;
 
 	if (IS_ERR(ibqp))
 		return PTR_ERR(ibqp);
 	qp = to_srnic_qp(ibqp);
 	resp.qpn = ibqp->qp_num;
-	resp.sq_entries = qp->sq.entries;
-	resp.rq_entries = qp->rq.entries;
+	srnic_wq_query(qp, &use);
+	resp.sq_entries = use.sq_size;
+	resp.rq_entries = use.rq_size;
 	resp.max_send_sge = qp->max_send_sge;
 	resp.max_recv_sge = qp->max_recv_sge;
 	resp.max_write_sge = qp->max_write_sge;

@@ -13,6 +13,7 @@
 #include "queue/cq.h"
 #include "queue/holder.h"
 #include "queue/srq.h"
+#include "queue/wq.h"
 #include "srnic.h"
 #include "verbs/dm.h"
 #include "verbs/post.h"
@@ -572,13 +573,32 @@ static bool is_current(const struct srnic_qp *qp, enum ib_qp_state state)
 	return state < ARRAY_SIZE(native_state) && native_state[state] == srnic_qp_state(qp);
 }
 
-/* Checks all attributes before any of them takes effect (QP-17) */
+/* Depths of SQ and RQ change with no transition (QP-20), and SGEs and inline data do not grow */
+static int qp_modify_check_cap(const struct srnic_qp *qp, const struct ib_qp_attr *attr,
+			       int mask)
+{
+	const struct ib_qp_cap *cap = &attr->cap;
+
+	if (!(mask & IB_QP_CAP))
+		return 0;
+	if (mask & IB_QP_STATE && native_state[attr->qp_state] != srnic_qp_state(qp))
+		return -EINVAL;
+	if (cap->max_send_sge > qp->max_send_sge || cap->max_recv_sge > qp->max_recv_sge ||
+	    cap->max_inline_data > qp->max_inline)
+		return -EINVAL;
+	return 0;
+}
+
+/*
+ * Checks all attributes before any of them takes effect (QP-17). A program has a method for the
+ * depths of its queues: uverbs has no room for them, and passes zeros.
+ */
 static int qp_modify_check(const struct srnic_qp *qp, const struct ib_qp_attr *attr,
 			   int mask)
 {
 	int err;
 
-	if (mask & ~(QP_ATTRS | SRNIC_IB_QP_ATTRS))
+	if (mask & ~(QP_ATTRS | SRNIC_IB_QP_ATTRS | (qp->kernel ? IB_QP_CAP : 0)))
 		return -EOPNOTSUPP;
 	if ((mask & IB_QP_PKEY_INDEX && attr->pkey_index) ||
 	    (mask & IB_QP_PORT && attr->port_num != 1))
@@ -595,7 +615,7 @@ static int qp_modify_check(const struct srnic_qp *qp, const struct ib_qp_attr *a
 	err = qp_modify_check_ib(attr, mask) ?: srnic_ib_modify_check(qp, attr, mask);
 	if (err || srnic_ib_modify_keeps(qp, attr, mask))
 		return err;
-	return qp_modify_check_rd(qp, attr, mask);
+	return qp_modify_check_rd(qp, attr, mask) ?: qp_modify_check_cap(qp, attr, mask);
 }
 
 /*
@@ -640,12 +660,15 @@ static void qp_modify_enables(struct srnic_qp *qp, int access)
 	spin_unlock_irqrestore(&qp->lock, flags);
 }
 
-static int qp_modify(struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask,
+static int qp_modify(struct srnic_qp *qp, struct ib_qp_attr *attr, int mask,
 		     struct ib_udata *udata)
 {
 	bool keeps = srnic_ib_modify_keeps(qp, attr, mask);
 	int err = qp_modify_check(qp, attr, mask);
 
+	/* may fail, and nothing has changed then */
+	if (!err && mask & IB_QP_CAP)
+		err = srnic_wq_resize(qp, &attr->cap);
 	if (!err)
 		err = srnic_ib_modify(qp, attr, mask);
 	if (!err && mask & IB_QP_STATE && !keeps)
@@ -691,6 +714,7 @@ static int srnic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 			  struct ib_qp_init_attr *init)
 {
 	struct srnic_qp *qp = to_srnic_qp(ibqp);
+	struct srnic_wq_use use;
 
 	/* uverbs passes memory that is not zeroed, and copies all of it to the program */
 	memset(attr, 0, sizeof(*attr));
@@ -705,8 +729,9 @@ static int srnic_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	srnic_ib_query(qp, attr);
 	if (qp->ud)
 		srnic_ud_query(qp, attr);
-	attr->cap.max_send_wr = qp->sq.entries;
-	attr->cap.max_recv_wr = qp->rq.entries;
+	srnic_wq_query(qp, &use);
+	attr->cap.max_send_wr = use.sq_size;
+	attr->cap.max_recv_wr = use.rq_size;
 	attr->cap.max_send_sge = qp->max_send_sge;
 	attr->cap.max_recv_sge = qp->srq ? 0 : qp->max_recv_sge;
 	attr->cap.max_inline_data = qp->max_inline;

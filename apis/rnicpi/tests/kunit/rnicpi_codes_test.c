@@ -102,6 +102,49 @@ static void no_rnic(struct kunit *test)
 					     0, NULL, NULL), RI_RET_RNIC_INVALID_HANDLE);
 }
 
+/* A handle of another kind is none */
+static void other_kinds(struct kunit *test)
+{
+	ri_qp_attr_t *attr = kunit_kzalloc(test, sizeof(*attr), GFP_KERNEL);
+	struct pair *p = pair_idle(test, RI_PHYS_PAGE_LIST_MODE, 0);
+	const ri_mrw_handle_t none = { .mr_handle = p->a.mr };
+
+	KUNIT_ASSERT_NOT_NULL(test, attr);
+#define NONE(code, name, ...)							\
+	KUNIT_EXPECT_EQ(test, name(p->rnic, __VA_ARGS__, NULL), RI_RET_##code##_INVALID_HANDLE)
+	NONE(PD, ri_pd_dealloc, p->a.cq);
+	NONE(CQ, ri_cq_query, p->pd, NULL);
+	NONE(CQ, ri_cq_modify, p->pd, 0, NULL);
+	NONE(CQ, ri_cq_destroy, p->pd);
+	NONE(CQ, ri_cq_req_notification, p->pd, RI_CMPLT_NOTIFY_ANY);
+	NONE(CQ, ri_cq_poll, p->pd, NULL, NULL);
+	NONE(QP, ri_qp_query, p->pd, NULL);
+	NONE(QP, ri_qp_modify, p->pd, 0, attr);
+	NONE(QP, ri_qp_destroy, p->pd);
+	NONE(QP, ri_qp_postsq, p->pd, NULL, NULL);
+	NONE(QP, ri_qp_post_send, p->pd, RI_WR_TYPE_SEND, 0, 0, NULL, 0, 0, 0);
+	NONE(QP, ri_qp_post_rdma_read, p->pd, RI_WR_TYPE_RDMA_READ, 0, 0, NULL, 0, 0, 0);
+	NONE(QP, ri_qp_post_rdma_write, p->pd, RI_WR_TYPE_RDMA_WRITE, 0, 0, NULL, 0, 0, 0, 0);
+	NONE(QP, ri_qp_post_bind, p->pd, RI_WR_TYPE_BIND, 0, 0, NULL, 0, NULL, 0, 0, 0, 0);
+	NONE(QP, ri_qp_post_local_invalidate, p->pd, RI_WR_TYPE_LOCAL_INVALIDATE_MR, 0, 0, 0, 0,
+	     none);
+	NONE(QP, ri_qp_postrq, p->pd, NULL, NULL);
+	NONE(QP, ri_qp_post_recv, p->pd, 0, 0, NULL, 0);
+	NONE(SRQ, ri_srq_query, p->pd, NULL);
+	NONE(SRQ, ri_srq_modify, p->pd, 0, NULL);
+	NONE(SRQ, ri_srq_destroy, p->pd);
+	NONE(SRQ, ri_srq_post, p->pd, NULL, NULL);
+	NONE(SRQ, ri_srq_post_recv, p->pd, 0, 0, NULL, 0);
+	NONE(PD, ri_ltag_alloc, NULL, p->a.cq, 0, NULL, NULL, NULL, NULL, NULL);
+	NONE(MR, ri_mr_query, p->pd, NULL);
+	NONE(MR, ri_mr_dereg, p->pd);
+	NONE(PD, ri_mw_alloc, p->a.cq, RI_MW_TYPE_NARROW, NULL, NULL, NULL, NULL);
+	NONE(MW, ri_mw_dealloc, p->pd);
+	NONE(MW, ri_mw_query, p->pd, NULL, NULL, NULL, NULL, NULL);
+	pair_close(p);
+#undef NONE
+}
+
 /* What iWARP does not have (1.3), or rnicpi.ko */
 static void refused(struct kunit *test)
 {
@@ -132,6 +175,7 @@ static void refused(struct kunit *test)
 static struct kunit_case codes_cases[] = {
 	KUNIT_CASE(no_device),
 	KUNIT_CASE(no_rnic),
+	KUNIT_CASE(other_kinds),
 	KUNIT_CASE(refused),
 	{}
 };

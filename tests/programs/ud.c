@@ -6,7 +6,9 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -467,6 +469,19 @@ static void case_overflow(void)
 /* Hosts that do not exist: datagrams to them wait for neighbour resolution */
 #define ABSENT	64
 
+static void absent_hosts(struct ud *u, struct ibv_ah **ah)
+{
+	for (int i = 0; i < ABSENT; i++) {
+		union ibv_gid gid = ib_gid;
+		struct ibv_ah_attr attr;
+
+		gid.raw[15] = 100 + i;
+		attr = ud_ah_attr(&gid);
+		ah[i] = ibv_create_ah(u->pd, &attr);
+		require(ah[i], "%s", strerror(errno));
+	}
+}
+
 /* A user keeps sending to them, until the script ends it */
 static void case_starve(void)
 {
@@ -475,15 +490,7 @@ static void case_starve(void)
 
 	ud_make(&u, false);
 	ud_up(&u, UD_QKEY);
-	for (int i = 0; i < ABSENT; i++) {
-		union ibv_gid gid = ib_gid;
-		struct ibv_ah_attr attr;
-
-		gid.raw[15] = 100 + i;
-		attr = ud_ah_attr(&gid);
-		ah[i] = ibv_create_ah(u.pd, &attr);
-		require(ah[i], "%s", strerror(errno));
-	}
+	absent_hosts(&u, ah);
 	puts("starve");
 	fflush(stdout);
 	for (unsigned int i = 0;; i++) {
@@ -498,6 +505,61 @@ static void case_starve(void)
 		ibv_post_send(u.qp, &wr, &bad);
 		ibv_poll_cq(u.cq, UD_DEPTH, wc);
 	}
+}
+
+/* Messages that a doorbell sends, each of which may wait for room in the socket */
+#define WAITING	1024
+
+static struct ud waits;
+static atomic_bool all_sent;
+
+static void *one_doorbell(void *arg)
+{
+	struct ibv_sge sge = { (uintptr_t)waits.buf, 1024, waits.lkey };
+	static struct ibv_send_wr wr[WAITING];
+	struct ibv_ah **ah = arg;
+	struct ibv_send_wr *bad;
+
+	for (int i = 0; i < WAITING; i++)
+		wr[i] = (struct ibv_send_wr) {
+			.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND,
+			.next = i < WAITING - 1 ? &wr[i + 1] : NULL,
+			.wr.ud = { ah[i % ABSENT], 0x1234, 1 },
+		};
+	require(!ibv_post_send(waits.qp, wr, &bad), "%s", strerror(errno));
+	all_sent = true;
+	return NULL;
+}
+
+/* To Error or RESET while another thread's doorbell has WAITING messages to send */
+static void ends_beside_doorbell(enum ibv_qp_state state)
+{
+	struct ibv_ah *ah[ABSENT];
+	pthread_t thread;
+	uint64_t begin;
+
+	all_sent = false;
+	ud_make_deep(&waits, false, WAITING);
+	ud_up(&waits, UD_QKEY);
+	absent_hosts(&waits, ah);
+	require(!pthread_create(&thread, NULL, one_doorbell, ah), "no thread");
+	usleep(500000);
+	require(!all_sent, "the messages do not wait");
+	begin = now_ms();
+	ud_state(&waits, state);
+	note("state %d: %llu ms", state, (unsigned long long)(now_ms() - begin));
+	require(now_ms() - begin < 3000, "the QP waits for its messages");
+	pthread_join(thread, NULL);
+	for (int i = 0; i < ABSENT; i++)
+		ibv_destroy_ah(ah[i]);
+	ud_end(&waits);
+}
+
+/* A work that takes a QP to Error waits no longer, either: all users' works share a queue */
+static void case_waiting(void)
+{
+	ends_beside_doorbell(IBV_QPS_ERR);
+	ends_beside_doorbell(IBV_QPS_RESET);
 }
 
 /* Another user beside that one: no message is lost, and no post waits for the socket */
@@ -643,6 +705,7 @@ static const struct test_case cases[] = {
 	{ "left_behind", case_left_behind, "" },
 	{ "lossy", case_lossy, "" },
 	{ "starve", case_starve, "" },
+	{ "waiting", case_waiting, "" },
 	{ "beside", case_beside, "" },
 };
 

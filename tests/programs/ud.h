@@ -28,6 +28,7 @@ struct ud {
 };
 
 void ud_make(struct ud *u, bool srq);
+void ud_make_deep(struct ud *u, bool srq, uint32_t wrs);
 void ud_up(struct ud *u, uint32_t qkey);
 void ud_two(struct ud *a, struct ud *b);
 void ud_end(struct ud *u);

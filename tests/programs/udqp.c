@@ -9,14 +9,14 @@
 #include "ibqp.h"
 #include "ud.h"
 
-/* In RESET */
-void ud_make(struct ud *u, bool srq)
+/* In RESET; with an SQ of @wrs */
+void ud_make_deep(struct ud *u, bool srq, uint32_t wrs)
 {
 	struct ibv_context *ctx = test_context();
 	struct ibv_srq_init_attr shared = { .attr = { .max_wr = UD_DEPTH, .max_sge = 2 } };
 	struct ibv_qp_init_attr attr = {
 		.qp_type = IBV_QPT_UD,
-		.cap = { .max_send_wr = UD_DEPTH, .max_recv_wr = UD_DEPTH, .max_send_sge = 2,
+		.cap = { .max_send_wr = wrs, .max_recv_wr = UD_DEPTH, .max_send_sge = 2,
 			 .max_recv_sge = 2, .max_inline_data = 64 },
 	};
 	struct ibv_ah_attr where;
@@ -25,7 +25,7 @@ void ud_make(struct ud *u, bool srq)
 	memset(u, 0, sizeof(*u));
 	u->buf = aligned_alloc(4096, UD_BUF);
 	u->pd = ibv_alloc_pd(ctx);
-	u->cq = ibv_create_cq(ctx, 4 * UD_DEPTH, NULL, NULL, 0);
+	u->cq = ibv_create_cq(ctx, 4 * wrs, NULL, NULL, 0);
 	require(u->buf && u->pd && u->cq, "%s", strerror(errno));
 	u->mr = ibv_reg_mr(u->pd, u->buf, UD_BUF, IBV_ACCESS_LOCAL_WRITE);
 	require(u->mr, "%s", strerror(errno));
@@ -43,6 +43,11 @@ void ud_make(struct ud *u, bool srq)
 	where = ud_ah_attr(&ib_gid);
 	u->ah = ibv_create_ah(u->pd, &where);
 	require(u->ah, "%s", strerror(errno));
+}
+
+void ud_make(struct ud *u, bool srq)
+{
+	ud_make_deep(u, srq, UD_DEPTH);
 }
 
 struct ibv_ah_attr ud_ah_attr(const union ibv_gid *gid)

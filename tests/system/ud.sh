@@ -163,6 +163,7 @@ both "IPv4, two hosts"
 index ^fd77:.*:0002 ^fd77:.*:0001
 both "IPv6, two hosts"
 t "datagrams to hosts that do not answer are in no other user's way" starved
+t "a QP ends while its datagrams to hosts that do not answer wait" on_cli "$BIN/ud" "$CLI4" waiting
 t "nothing is left" within 10 nothing_left
 teardown_hosts
 

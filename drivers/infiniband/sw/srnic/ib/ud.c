@@ -18,7 +18,7 @@
 static void ud_rx_set(struct srnic_ud *ud, bool on)
 {
 	spin_lock_bh(&ud->rx_lock);
-	ud->rx_on = on;
+	WRITE_ONCE(ud->rx_on, on);
 	spin_unlock_bh(&ud->rx_lock);
 }
 
@@ -58,6 +58,8 @@ static void ud_to_error(struct srnic_qp *qp)
  */
 void srnic_ud_error(struct srnic_qp *qp)
 {
+	/* a doorbell, which has tx_lock, stops after the message in progress */
+	ud_rx_set(qp->ud, false);
 	mutex_lock(&qp->ud->tx_lock);
 	ud_to_error(qp);
 	mutex_unlock(&qp->ud->tx_lock);
@@ -68,10 +70,10 @@ static void ud_error_work(struct work_struct *work)
 	srnic_ud_error(container_of(work, struct srnic_ud, error)->qp);
 }
 
-/* rx_lock is held. Stops receiving; a work, which may sleep, does the rest. */
+/* rx_lock is held. Stops receiving and sending; a work, which may sleep, does the rest. */
 static void ud_rx_fail(struct srnic_ud *ud)
 {
-	ud->rx_on = false;
+	WRITE_ONCE(ud->rx_on, false);
 	srnic_ud_queue(&ud->error);
 }
 
@@ -286,10 +288,14 @@ static bool ud_send_next(struct srnic_qp *qp)
 	return false;
 }
 
-/* Each message may wait for room in the socket: stop for a fatal signal or a leaving device */
+/*
+ * Each message may wait for room in the socket: stop for a fatal signal, a leaving device, or an
+ * error. The work that takes a QP to Error waits for tx_lock, and the QPs of all users share a
+ * workqueue.
+ */
 static bool ud_goes_on(const struct srnic_qp *qp)
 {
-	return qp->ud->tx_on && !fatal_signal_pending(current) &&
+	return qp->ud->tx_on && READ_ONCE(qp->ud->rx_on) && !fatal_signal_pending(current) &&
 	       srnic_device_phase(qp->dev) != SRNIC_DEV_LEAVING;
 }
 
@@ -366,6 +372,8 @@ void srnic_ud_send(struct srnic_qp *qp, bool on)
  */
 void srnic_ud_leave(struct srnic_qp *qp)
 {
+	/* a doorbell, which has tx_lock, stops after the message in progress */
+	ud_rx_set(qp->ud, false);
 	if (qp->ud->joined)
 		srnic_ud_ports_leave(qp);
 	qp->ud->joined = false;

@@ -42,7 +42,8 @@ struct srnic_ud_set;
  * @rx_lock: protects what follows; taken in softirq. Outside of the QP's locks, and held while a
  *	     receive completes and handlers are called: the consumer is a program, whose handlers
  *	     in ib_uverbs do not call the QP
- * @rx_on: RTR, RTS: messages are received
+ * @rx_on: RTR, RTS: messages are received. If not, none is sent either; the doorbell reads it
+ *	   without the lock
  * @qkey: the Q_Key that messages must have
  * @rwr: the receive in progress
  */

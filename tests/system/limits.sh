@@ -214,7 +214,8 @@ shares() {
 	[ "$(counter "$CLI_DEV" obj_user_limit)" -gt "$refused" ] || { echo "obj_user_limit"; rc=1; }
 	takes second 65533 '3276[0-8] PDs, then: (EDQUOT|ENOMEM)' || rc=1
 	ko=/lib/modules/$(uname -r)/updates/srnic_selftest.ko
-	if [ $rc = 0 ] && [ -e "$ko" ]; then
+	[ -e "$ko" ] || { echo "no $ko: scripts/build-stage"; rc=1; }
+	if [ $rc = 0 ]; then
 		insmod "$ko" || rc=1
 		exec 7<"/run/netns/$CLI_NS" 8<"/run/netns/$CLI_NS"
 		echo "$(head -n 1 $ctl/tests | cut -f 1) 7 8 $CLI4 7481" >$ctl/run || { cat $ctl/log; rc=1; }

@@ -114,6 +114,33 @@ int ri_qp_set_state(struct rnic_qp *qp, int state)
 }
 
 /**
+ * ri_qp_resize - resize the queues of a QP
+ * @qp: in Idle or RTS; its mutex is held
+ * @sq_size: WRs that the SQ is to take
+ * @rq_size: WRs that the RQ is to take; ignored with an SRQ
+ *
+ * Its attributes have the actual sizes afterwards. Context: may sleep.
+ *
+ * Return: 0 or a negative errno; -EINVAL: more WRs are outstanding.
+ */
+int ri_qp_resize(struct rnic_qp *qp, u32 sq_size, u32 rq_size)
+{
+	struct ib_qp_attr attr = {
+		.cap = {
+			.max_send_wr = max(sq_size, 1U),
+			.max_recv_wr = qp->srq ? 0 : max(rq_size, 1U),
+		},
+	};
+	int err = ib_modify_qp(qp->qp, &attr, IB_QP_CAP);
+
+	if (err)
+		return err;
+	qp->attr.sq_size = attr.cap.max_send_wr;
+	qp->attr.rq_size = attr.cap.max_recv_wr;
+	return 0;
+}
+
+/**
  * ri_qp_attach - attach its stream to a QP
  * @qp: Idle; its mutex is held
  * @msg: the last message in streaming mode
@@ -173,7 +200,8 @@ static ri_api_return_t modify(struct rnic_qp *qp, ri_qp_attr_mask_t mask, ri_qp_
  *
  * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_QP_INVALID_HANDLE,
  * RI_RET_INVALID_PARAMETER, RI_RET_QP_INVALID_STATE, RI_RET_QP_ATTRIBUTE_CANT_CHANGE,
- * RI_RET_QP_RESIZE_UNSUPPORTED, RI_RET_RNIC_IRD_ORD_EXCEEDED, RI_RET_INVALID_LLP_HANDLE,
+ * RI_RET_RNIC_WR_LIMIT_EXCEEDED, RI_RET_QP_CANNOT_SHRINK, RI_RET_RNIC_IRD_ORD_EXCEEDED,
+ * RI_RET_INVALID_LLP_HANDLE,
  * RI_RET_LLP_BAD_STATE, RI_RET_INVALID_DDP_RDMAP_VERSION, RI_RET_STILL_FLUSHING_WQES,
  * RI_RET_WINDOWS_BOUND, RI_RET_RESOURCE_SHORTAGE, RI_RET_SRQ_LIMIT_OUT_OF_RANGE;
  * RI_RET_MPA_ATTR_UNSUPPORTED: the device requires CRC

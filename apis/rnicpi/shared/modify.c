@@ -13,6 +13,8 @@
 		 RI_QP_ATTR_STREAM_MSG_BUFFER | RI_QP_ATTR_MPA_ATTR)
 /* Attributes of the receive queue of a QP with an SRQ */
 #define LIMIT	(RI_QP_ATTR_RQ_HIWAT | RI_QP_ATTR_RQ_ARMED)
+/* Numbers of WRs */
+#define SIZES	(RI_QP_ATTR_SQ_SIZE | RI_QP_ATTR_RQ_SIZE)
 /* Attributes of the stream; they can be set in Idle only */
 #define STREAM	(RI_QP_ATTR_LLP_STREAM_HANDLE | RI_QP_ATTR_STREAM_MSG_BUFFER | RI_QP_ATTR_MPA_ATTR)
 
@@ -34,8 +36,11 @@ static ri_api_return_t check_numbers(const struct rnic_qp *qp, const struct ri_l
 		return RI_RET_OP_UNSUPPORTED;
 	if (mask & RI_QP_ATTR_RQ_HIWAT && attrs->qp_xport.qp_iwarp.rq_hiwat > n->srq_wr)
 		return RI_RET_SRQ_LIMIT_OUT_OF_RANGE;
-	if (mask & (RI_QP_ATTR_SQ_SIZE | RI_QP_ATTR_RQ_SIZE))
+	if (mask & SIZES && !n->resizes)
 		return RI_RET_QP_RESIZE_UNSUPPORTED;
+	if ((mask & RI_QP_ATTR_SQ_SIZE && attrs->sq_size > n->qp_wr) ||
+	    (mask & RI_QP_ATTR_RQ_SIZE && attrs->rq_size > n->qp_wr))
+		return RI_RET_RNIC_WR_LIMIT_EXCEEDED;
 	if (mask & (RI_QP_ATTR_MAX_RDMA_READ_OUTGOING | RI_QP_ATTR_MAX_RDMA_READ_INCOMING) &&
 	    qp->attr.state != RI_QP_STATE_IDLE)
 		return RI_RET_QP_ATTRIBUTE_CANT_CHANGE;
@@ -81,6 +86,11 @@ static bool may_move(ri_qp_state_t from, ri_qp_state_t to)
 	}
 }
 
+static bool may_resize(ri_qp_state_t state)
+{
+	return state == RI_QP_STATE_IDLE || state == RI_QP_STATE_READY_TO_SEND;
+}
+
 static ri_api_return_t check_move(const struct rnic_qp *qp, uint32_t mask, ri_qp_state_t to)
 {
 	bool moves = mask & RI_QP_ATTR_NEXT_STATE, to_rts = to == RI_QP_STATE_READY_TO_SEND;
@@ -88,6 +98,9 @@ static ri_api_return_t check_move(const struct rnic_qp *qp, uint32_t mask, ri_qp
 
 	if (moves && !may_move(from, to))
 		return RI_RET_QP_INVALID_STATE;
+	/* RDMAC verbs 6.1.3: in Idle, in RTS and on the way from the one to the other */
+	if (mask & SIZES && (!may_resize(from) || (moves && !may_resize(to))))
+		return RI_RET_QP_ATTRIBUTE_CANT_CHANGE;
 	if (moves && from == RI_QP_STATE_ERROR && to == RI_QP_STATE_IDLE && qp->windows)
 		return RI_RET_WINDOWS_BOUND;
 	if (mask & RI_QP_ATTR_STREAM_MSG_BUFFER && !(moves && to_rts))
@@ -168,14 +181,30 @@ static ri_api_return_t move(struct rnic_qp *qp, uint32_t mask, const ri_qp_attr_
 	return err ? ri_failed(err_data, err, RI_RET_STILL_FLUSHING_WQES) : ri_done(err_data);
 }
 
+/* @attrs is checked: what the device refuses is too small for the WRs that are outstanding */
+static ri_api_return_t resize(struct rnic_qp *qp, uint32_t mask, const ri_qp_attr_t *attrs,
+			      ri_err_data_t *err_data)
+{
+	int err = ri_qp_resize(qp, mask & RI_QP_ATTR_SQ_SIZE ? attrs->sq_size : qp->attr.sq_size,
+			       mask & RI_QP_ATTR_RQ_SIZE ? attrs->rq_size : qp->attr.rq_size);
+
+	if (err == EINVAL || err == -EINVAL)
+		return ri_answer(err_data, RI_RET_QP_CANNOT_SHRINK);
+	return err ? ri_failed(err_data, err, RI_RET_FAIL) : ri_done(err_data);
+}
+
 /* @attrs is checked. A new mark is armed, unless rq_armed is given and false */
 static ri_api_return_t change(struct rnic_qp *qp, uint32_t mask, const ri_qp_attr_t *attrs,
 			      ri_err_data_t *err_data)
 {
 	bool arm = !(mask & RI_QP_ATTR_RQ_ARMED) || attrs->qp_xport.qp_iwarp.rq_armed;
+	ri_api_return_t ret;
 	int err;
 
 	keep(qp, mask, attrs);
+	ret = mask & SIZES ? resize(qp, mask, attrs, err_data) : RI_RET_SUCCESS;
+	if (ret)
+		return ret;
 	err = mask & LIMIT ? ri_arm(qp, arm) : 0;	/* before the first message */
 	if (err)
 		return ri_failed(err_data, err, RI_RET_FAIL);
@@ -187,14 +216,14 @@ static ri_api_return_t change(struct rnic_qp *qp, uint32_t mask, const ri_qp_att
  * @qp: nobody else changes it
  * @n: limits of its device
  * @mask: which of @attrs
- * @attrs: new attributes; all of them take effect, or none
+ * @attrs: new attributes; all of them take effect, or none; actual sizes afterwards
  * @err_data: may be NULL
  *
  * Context: may sleep.
  * Return: RI_RET_SUCCESS or a code of ri_do_qp_modify()
  */
 ri_api_return_t ri_modify(struct rnic_qp *qp, const struct ri_limits *n, uint32_t mask,
-			  const ri_qp_attr_t *attrs, ri_err_data_t *err_data)
+			  ri_qp_attr_t *attrs, ri_err_data_t *err_data)
 {
 	int err = ri_qp_look(qp);
 	struct ri_linux_llp llp;
@@ -216,11 +245,21 @@ ri_api_return_t ri_modify(struct rnic_qp *qp, const struct ri_limits *n, uint32_
 	had_llp = qp->have_llp;
 	ret = change(qp, mask, attrs, err_data);
 	if (ret) {
+		if (qp->attr.sq_size != before.sq_size || qp->attr.rq_size != before.rq_size)
+			ri_qp_resize(qp, before.sq_size, before.rq_size);
+		/* WRs that were posted meanwhile may need the room */
+		before.sq_size = qp->attr.sq_size;
+		before.rq_size = qp->attr.rq_size;
 		qp->attr = before;
 		qp->llp = llp;
 		qp->have_llp = had_llp;
 		if (mask & LIMIT)
 			ri_arm(qp, before.qp_xport.qp_iwarp.rq_armed);
+	} else {
+		if (mask & RI_QP_ATTR_SQ_SIZE)
+			attrs->sq_size = qp->attr.sq_size;
+		if (mask & RI_QP_ATTR_RQ_SIZE)
+			attrs->rq_size = qp->attr.rq_size;
 	}
 	return ret;
 }

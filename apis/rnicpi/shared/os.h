@@ -7,6 +7,7 @@
 #include "rnicpi/kernel/rnic.h"
 #define VERBS_STATE(name)	IB_QPS_##name
 #else
+#include <errno.h>
 #include <rnicpi/user/rnic.h>
 #define VERBS_STATE(name)	IBV_QPS_##name
 

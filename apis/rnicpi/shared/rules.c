@@ -23,6 +23,7 @@ struct ri_limits ri_limits_in(const struct srnic_uresp_dev_query *dev, bool rq_m
 		.rq_marks = rq_marks,
 		.rdmac = dev->flags & SRNIC_DEV_RDMAC,
 		.crc_required = dev->flags & SRNIC_DEV_CRC_REQUIRED,
+		.resizes = dev->flags & SRNIC_DEV_CAN_RESIZE_QP,
 	};
 }
 
@@ -64,6 +65,8 @@ void ri_fill_rnic(const struct srnic_uresp_dev_query *dev, ri_rnic_attr_t *a)
 		.rnic_flags = RI_RNIC_EXT_BMM | RI_RNIC_EXT_ZBVA | RI_RNIC_EXT_LIF |
 			      RI_RNIC_RQ_OVERFLOW_CHECKING | RI_RNIC_CQ_OVERFLOW_CHECKING,
 	};
+	if (dev->flags & SRNIC_DEV_CAN_RESIZE_QP)
+		a->rnic_flags |= RI_RNIC_CAN_RESIZE_QP;
 	if (dev->max_srq)
 		a->rnic_flags |= RI_RNIC_EXT_SRQ | RI_RNIC_SRQ_LAST_WQE_ASYNC;
 }

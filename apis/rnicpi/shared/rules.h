@@ -17,6 +17,7 @@ struct ri_limits {
 	bool rq_marks;
 	bool rdmac;
 	bool crc_required;
+	bool resizes;
 };
 
 /* rules.c */
@@ -35,13 +36,14 @@ ri_api_return_t ri_check_recv(const ri_wr_recv_t *wr, uint32_t max_sge);
 
 /* modify.c */
 ri_api_return_t ri_modify(struct rnic_qp *qp, const struct ri_limits *n, uint32_t mask,
-			  const ri_qp_attr_t *attrs, ri_err_data_t *err_data);
+			  ri_qp_attr_t *attrs, ri_err_data_t *err_data);
 int ri_arm(struct rnic_qp *qp, bool arm);
 
 /* librnicpi and rnicpi.ko each have their own of these, which return an errno, and may sleep */
 int ri_qp_look(struct rnic_qp *qp);
 int ri_qp_arm(struct rnic_qp *qp, uint32_t limit);
 int ri_qp_set_state(struct rnic_qp *qp, int state);
+int ri_qp_resize(struct rnic_qp *qp, uint32_t sq_size, uint32_t rq_size);
 int ri_qp_attach(struct rnic_qp *qp, char *msg, uint32_t len);
 bool ri_is_connected(const struct ri_linux_llp *llp);
 

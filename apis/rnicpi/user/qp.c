@@ -315,7 +315,7 @@ ri_api_return_t ri_do_qp_query(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_qp_a
 
 /* Under the QP's mutex */
 static ri_api_return_t modify(struct rnic_qp *q, const struct ri_limits *n, uint32_t mask,
-			      const ri_qp_attr_t *attrs, ri_err_data_t *err_data)
+			      ri_qp_attr_t *attrs, ri_err_data_t *err_data)
 {
 	const struct ri_linux_llp *llp = attrs->qp_xport.qp_iwarp.llp_stream_handle;
 	const ino_t socket = q->socket;
@@ -344,11 +344,12 @@ static ri_api_return_t modify(struct rnic_qp *q, const struct ri_limits *n, uint
  * Context: any thread; sleeps until the last message is sent.
  * Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE, RI_RET_QP_INVALID_HANDLE,
  * RI_RET_INVALID_PARAMETER, RI_RET_QP_INVALID_STATE, RI_RET_QP_ATTRIBUTE_CANT_CHANGE,
- * RI_RET_QP_RESIZE_UNSUPPORTED, RI_RET_RNIC_IRD_ORD_EXCEEDED, RI_RET_INVALID_LLP_HANDLE,
- * RI_RET_LLP_BAD_STATE, RI_RET_INVALID_DDP_RDMAP_VERSION, RI_RET_STILL_FLUSHING_WQES,
- * RI_RET_RESOURCE_SHORTAGE, RI_RET_SRQ_LIMIT_OUT_OF_RANGE, RI_RET_WINDOWS_BOUND;
+ * RI_RET_RNIC_WR_LIMIT_EXCEEDED, RI_RET_QP_CANNOT_SHRINK, RI_RET_RNIC_IRD_ORD_EXCEEDED,
+ * RI_RET_INVALID_LLP_HANDLE, RI_RET_LLP_BAD_STATE, RI_RET_INVALID_DDP_RDMAP_VERSION,
+ * RI_RET_STILL_FLUSHING_WQES, RI_RET_RESOURCE_SHORTAGE, RI_RET_SRQ_LIMIT_OUT_OF_RANGE,
+ * RI_RET_WINDOWS_BOUND;
  * RI_RET_MPA_ATTR_UNSUPPORTED: the device requires CRC; RI_RET_OP_UNSUPPORTED: the device
- * takes no socket, or has no high water mark
+ * takes no socket, or has no high water mark; RI_RET_QP_RESIZE_UNSUPPORTED: it resizes no queues
  */
 ri_api_return_t ri_do_qp_modify(ri_rnic_handle_t rnic, ri_qp_handle_t qp, ri_qp_attr_mask_t qp_mask,
 				ri_qp_attr_t *attrs, ri_err_data_t *err_data)

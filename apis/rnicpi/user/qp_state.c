@@ -159,6 +159,38 @@ int ri_qp_attach(struct rnic_qp *qp, char *msg, uint32_t len)
 	return err;
 }
 
+/**
+ * ri_qp_resize() - Resize the queues of a QP
+ * @qp: in Idle or RTS, on an srnic device
+ * @sq_size: WRs that the SQ is to take
+ * @rq_size: WRs that the RQ is to take; ignored with an SRQ
+ *
+ * Its attributes have the actual sizes afterwards.
+ *
+ * Context: the QP's mutex is held; sleeps.
+ * Return: 0 or an errno; EINVAL: more WRs are outstanding.
+ */
+int ri_qp_resize(struct rnic_qp *qp, uint32_t sq_size, uint32_t rq_size)
+{
+	struct ibv_qp_attr attr = {
+		.cap = {
+			.max_send_wr = sq_size ? sq_size : 1,
+			.max_recv_wr = qp->srq ? 0 : rq_size ? rq_size : 1,
+		},
+	};
+	int err;
+
+	if (!ri_ring_grow(&qp->sq, attr.cap.max_send_wr) ||
+	    !ri_ring_grow(&qp->rq, attr.cap.max_recv_wr))
+		return ENOMEM;
+	err = ibv_modify_qp(qp->qp, &attr, IBV_QP_CAP);
+	if (err)
+		return err;
+	qp->attr.sq_size = attr.cap.max_send_wr;
+	qp->attr.rq_size = attr.cap.max_recv_wr;
+	return 0;
+}
+
 /* --- the state --- */
 
 static const struct {

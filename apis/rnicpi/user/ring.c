@@ -14,6 +14,16 @@ static bool ring_init(struct rnic_ring *ring, uint32_t slots)
 	return ring->slots;
 }
 
+/* A power of two: places count modulo 2^32 */
+static uint64_t slots_of(uint32_t size)
+{
+	uint64_t slots = 1;
+
+	while (slots < 2 * (uint64_t)size)
+		slots *= 2;
+	return slots;
+}
+
 /**
  * ri_ring_init() - Allocate the slots of a queue of a QP
  * @ring: zero
@@ -24,11 +34,39 @@ static bool ring_init(struct rnic_ring *ring, uint32_t slots)
  */
 bool ri_ring_init(struct rnic_ring *ring, uint32_t size)
 {
-	uint64_t slots = 1;	/* a power of two: places count modulo 2^32 */
+	return ring_init(ring, slots_of(size));
+}
 
-	while (slots < 2 * (uint64_t)size)
-		slots *= 2;
-	return ring_init(ring, slots);
+/**
+ * ri_ring_grow() - Have slots for more WRs
+ * @ring: of a QP
+ * @size: number of WRs that the queue is to take; for fewer than before nothing changes
+ *
+ * Context: any thread; takes the ring's lock.
+ * Return: false without memory.
+ */
+bool ri_ring_grow(struct rnic_ring *ring, uint32_t size)
+{
+	struct rnic_slot *more, *old;
+	uint64_t slots = slots_of(size);
+	uint32_t i;
+
+	pthread_mutex_lock(&ring->lock);
+	old = NULL;
+	more = slots > ring->size ? calloc(slots, sizeof(*more)) : NULL;
+	for (i = 0; more && i < ring->size; i++) {
+		uint32_t place = ring->head - ring->size + i;
+
+		more[place % slots] = ring->slots[place % ring->size];
+	}
+	if (more) {
+		old = ring->slots;
+		ring->slots = more;
+		ring->size = slots;
+	}
+	pthread_mutex_unlock(&ring->lock);
+	free(old);
+	return slots <= ring->size;
 }
 
 /**
@@ -68,7 +106,7 @@ void ri_ring_free(struct rnic_ring *ring)
  * @ring: of a QP; the completions of these WRs are taken from verbs
  *
  * WRs that the program has posted since then keep their slots. verbs alone knows how many these
- * are; it has room for half as many as there are slots.
+ * are; it has room for half as many as there are slots, or less.
  *
  * Context: any thread; takes the ring's lock.
  */

@@ -256,6 +256,7 @@ void ri_restore_errno(const int *saved);
 
 bool ri_ring_init(struct rnic_ring *ring, uint32_t size);
 bool ri_srq_ring_init(struct rnic_ring *ring, uint32_t size);
+bool ri_ring_grow(struct rnic_ring *ring, uint32_t size);
 void ri_ring_free(struct rnic_ring *ring);
 void ri_ring_rest(struct rnic_ring *ring);
 bool ri_ring_full(const struct rnic_ring *ring);

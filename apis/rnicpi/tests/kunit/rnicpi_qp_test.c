@@ -128,7 +128,10 @@ static void modify_wrong(struct kunit *test)
 #define STATE	RI_QP_ATTR_NEXT_STATE
 	BAD(1 << 12, 0, RI_RET_INVALID_PARAMETER);
 	BAD(RI_QP_ATTR_RQ_HIWAT, 0, RI_RET_QP_ATTRIBUTE_CANT_CHANGE);
-	BAD(RI_QP_ATTR_SQ_SIZE | IRD, 0, RI_RET_QP_RESIZE_UNSUPPORTED);
+	attr->sq_size = 100000;
+	BAD(RI_QP_ATTR_SQ_SIZE | IRD, 0, RI_RET_RNIC_WR_LIMIT_EXCEEDED);
+	attr->sq_size = 5;
+	BAD(STATE | RI_QP_ATTR_SQ_SIZE | IRD, RI_QP_STATE_ERROR, RI_RET_QP_ATTRIBUTE_CANT_CHANGE);
 	BAD(STATE | IRD, RI_QP_STATE_CLOSING, RI_RET_QP_INVALID_STATE);
 	BAD(STATE | IRD, RI_QP_STATE_TIMEWAIT, RI_RET_QP_INVALID_STATE);
 	BAD(STATE | IRD, RI_QP_STATE_READY_TO_SEND, RI_RET_INVALID_LLP_HANDLE);
@@ -146,7 +149,25 @@ static void modify_wrong(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, now->max_rdma_read_incoming, 2);
 	attr->max_rdma_read_incoming = 100000;
 	BAD(IRD, 0, RI_RET_RNIC_IRD_ORD_EXCEEDED);
+	/* L2687-93: the actual sizes are told */
+	attr->sq_size = 5;
+	attr->rq_size = 3;
+	BAD(RI_QP_ATTR_SQ_SIZE | RI_QP_ATTR_RQ_SIZE, 0, OK);
+	KUNIT_EXPECT_EQ(test, attr->sq_size, 8);
+	KUNIT_EXPECT_EQ(test, attr->rq_size, 4);
+	KUNIT_EXPECT_EQ(test, ri_qp_query(p->rnic, p->a.qp, now, NULL), OK);
+	KUNIT_EXPECT_EQ(test, now->sq_size, 8);
+	KUNIT_EXPECT_EQ(test, now->rq_size, 4);
 	pair_connect(p);
+	pair_recv(p, &p->a, 1, 0, 1);
+	pair_recv(p, &p->a, 2, 0, 1);
+	attr->rq_size = 1;
+	BAD(RI_QP_ATTR_SQ_SIZE | RI_QP_ATTR_RQ_SIZE, 0, RI_RET_QP_CANNOT_SHRINK);
+	attr->rq_size = 16;
+	BAD(RI_QP_ATTR_RQ_SIZE, 0, OK);
+	KUNIT_EXPECT_EQ(test, ri_qp_query(p->rnic, p->a.qp, now, NULL), OK);
+	KUNIT_EXPECT_EQ(test, now->sq_size, 8);
+	KUNIT_EXPECT_EQ(test, now->rq_size, 16);
 	BAD(RI_QP_ATTR_MPA_ATTR, 0, RI_RET_LLP_BAD_STATE);
 	BAD(RI_QP_ATTR_LLP_STREAM_HANDLE, 0, RI_RET_LLP_BAD_STATE);
 	attr->max_rdma_read_incoming = 1;

@@ -29,6 +29,7 @@ static const struct test_case all_cases[] = {
 	{ "states", states, "a QP goes from state to state as RDMAC verbs have it" },
 	{ "terminated", terminated, "a Terminate message is in the attributes of both ends" },
 	{ "queried", queried, "threads query a QP at once, and while others modify it" },
+	{ "resized", resized, "queues of a QP are resized with WRs outstanding, or not at all" },
 	{ "destroyed", destroyed, "a QP that is destroyed has no completion any more" },
 	{ "llp", llp, "a stream and its attributes are set before the turn, or with it" },
 	{ "llp_kept", llp_kept, "a stream is the socket that it was when it was set" },

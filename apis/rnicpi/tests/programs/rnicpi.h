@@ -109,6 +109,7 @@ void stream_slow(void);
 void states(void);
 void terminated(void);
 void queried(void);
+void resized(void);
 void destroyed(void);
 void llp(void);
 void llp_kept(void);

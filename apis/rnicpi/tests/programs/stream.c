@@ -415,6 +415,35 @@ void terminated(void)
 	close_pair();
 }
 
+/* L2687-99, L2756-61: with WRs outstanding, to fewer and to more than before */
+void resized(void)
+{
+	const ri_qp_attr_mask_t both = (ri_qp_attr_mask_t)(RI_QP_ATTR_SQ_SIZE | RI_QP_ATTR_RQ_SIZE);
+	ri_qp_attr_t attr = { .sq_size = 5, .rq_size = 2 }, now;
+
+	open_pair();
+	for (ri_wr_id_t i = 0; i < 3; i++)
+		post_recv(&b, i, 100 * i, 100);
+	expect(RI_RET_QP_CANNOT_SHRINK, ri_qp_modify(b.rnic, b.qp, both, &attr, &err));
+	attr.rq_size = 3;
+	expect(RI_RET_SUCCESS, ri_qp_modify(b.rnic, b.qp, both, &attr, &err));
+	require(attr.sq_size == 8 && attr.rq_size == 4, "%u %u", attr.sq_size, attr.rq_size);
+	expect(RI_RET_SUCCESS, ri_qp_query(b.rnic, b.qp, &now, &err));
+	require(now.sq_size == 8 && now.rq_size == 4, "%u %u", now.sq_size, now.rq_size);
+	attr.rq_size = 20;
+	expect(RI_RET_SUCCESS, ri_qp_modify(b.rnic, b.qp, RI_QP_ATTR_RQ_SIZE, &attr, &err));
+	require(attr.rq_size == 32, "%u", attr.rq_size);
+	for (ri_wr_id_t i = 3; i < 20; i++)
+		post_recv(&b, i, 0, 100);
+	/* each completion has the WR that it belongs to, also those from before */
+	for (ri_wr_id_t i = 0; i < 10; i++) {
+		post_send(&a, 1000 + i, 0, 10);
+		take(&a, a.scq, 1000 + i, RI_WC_TYPE_SEND, RI_WC_STATUS_SUCCESS);
+		take(&b, b.rcq, i, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_SUCCESS);
+	}
+	close_pair();
+}
+
 void destroyed(void)
 {
 	ri_qp_attr_t attr;
@@ -460,8 +489,9 @@ void llp(void)
 	iw->mpa_attrs.ddp_rdmap_version = 2;
 	expect(RI_RET_INVALID_DDP_RDMAP_VERSION, ri_qp_modify(a.rnic, a.qp, RI_QP_ATTR_MPA_ATTR,
 							      &attr, &err));
-	expect(RI_RET_QP_RESIZE_UNSUPPORTED, ri_qp_modify(a.rnic, a.qp, RI_QP_ATTR_SQ_SIZE, &attr,
-							  &err));
+	attr.sq_size = 1 << 20;
+	expect(RI_RET_RNIC_WR_LIMIT_EXCEEDED, ri_qp_modify(a.rnic, a.qp, RI_QP_ATTR_SQ_SIZE, &attr,
+							   &err));
 	/* bits that mean nothing here (L2738) */
 	expect(RI_RET_INVALID_PARAMETER, ri_qp_modify(a.rnic, a.qp, RI_QP_ATTR_MIN_RNR_TIMER, &attr,
 						      &err));

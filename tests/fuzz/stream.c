@@ -248,9 +248,9 @@ void srnic_cursor_walk(struct srnic_cursor *cur, u32 len, srnic_stream_actor act
 	while (len) {
 		u32 n;
 
-		if (cur->off == cur->skb->len) {
+		while (cur->off >= cur->skb->len) {
+			cur->off -= cur->skb->len;
 			cur->skb = cur->skb->next;
-			cur->off = 0;
 		}
 		n = min(len, cur->skb->len - cur->off);
 		actor(ctx, cur->skb->data + cur->off, n);
@@ -270,18 +270,6 @@ static void copy_actor(void *ctx, const u8 *data, u32 len)
 void srnic_cursor_copy(struct srnic_cursor *cur, void *dst, u32 len)
 {
 	srnic_cursor_walk(cur, len, copy_actor, &dst);
-}
-
-static void skip_actor(void *ctx, const u8 *data, u32 len)
-{
-	(void)ctx;
-	(void)data;
-	(void)len;
-}
-
-void srnic_cursor_skip(struct srnic_cursor *cur, u32 len)
-{
-	srnic_cursor_walk(cur, len, skip_actor, NULL);
 }
 
 /* The state machine */

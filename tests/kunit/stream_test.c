@@ -5,10 +5,9 @@
 #include <net/tcp.h>
 #include "compat.h"
 #include "engine/stream.h"
+#include "wire/mpa.h"
 
-#define LINEAR	5
-#define FRAG	7
-#define ALL	(2 * (LINEAR + 2 * FRAG))
+#define ALL	19	/* bytes of an skb with everything */
 #define QUEUE	90	/* bytes of a queue of skbs */
 
 /* A kernel without devmem TCP lacks skb_frags_readable() */
@@ -50,51 +49,110 @@ static void fill(u8 *data, u32 len, u8 *next)
 		*data++ = (*next)++;
 }
 
-/* Some octets in the linear part, and two fragments within pages */
-static struct sk_buff *make_skb(struct kunit *test, u8 *next)
+/* @len[0] octets in the linear part, and then fragments, which reach over the end of a page */
+static struct sk_buff *make_part(struct kunit *test, u8 *next, const u32 *len, u32 pieces)
 {
-	struct sk_buff *skb = alloc_skb(LINEAR, GFP_KERNEL);
-	int i;
+	struct sk_buff *skb = alloc_skb(len[0], GFP_KERNEL);
+	u32 i;
 
 	KUNIT_ASSERT_NOT_NULL(test, skb);
-	fill(skb_put(skb, LINEAR), LINEAR, next);
-	for (i = 0; i < 2; i++) {
-		struct page *page = alloc_page(GFP_KERNEL);
+	fill(skb_put(skb, len[0]), len[0], next);
+	for (i = 0; i + 1 < pieces; i++) {
+		struct page *page = alloc_pages(GFP_KERNEL | __GFP_COMP, 1);
+		u32 off = PAGE_SIZE - 1 + i;
 
 		KUNIT_ASSERT_NOT_NULL(test, page);
-		fill((u8 *)page_address(page) + 100 + i, FRAG, next);
-		skb_add_rx_frag(skb, i, page, 100 + i, FRAG, PAGE_SIZE);
+		fill((u8 *)page_address(page) + off, len[i + 1], next);
+		skb_add_rx_frag(skb, i, page, off, len[i + 1], 2 * PAGE_SIZE);
 	}
 	return skb;
 }
 
-/* M-TCP-2: each range of an skb with fragments and a list, and each of its octets once */
+#define PART(test, next, ...) ({							\
+	static const u32 _len[] = { __VA_ARGS__ };					\
+											\
+	make_part(test, next, _len, ARRAY_SIZE(_len));					\
+})
+
+/* @skb gets the buffers of @list, which have lists of their own by now */
+static void set_list(struct sk_buff *skb, struct sk_buff *list)
+{
+	skb_shinfo(skb)->frag_list = list;
+	for (; list; list = list->next) {
+		skb->len += list->len;
+		skb->data_len += list->len;
+	}
+}
+
+/*
+ * Linear data and fragments, some of them empty, and a list of more such buffers, one of which
+ * has a list as well
+ */
+static struct sk_buff *make_skb(struct kunit *test, u8 *next)
+{
+	struct sk_buff *skb = PART(test, next, 3, 2, 0, 3);
+	struct sk_buff *list = PART(test, next, 4);
+	struct sk_buff *empty = PART(test, next, 0);
+	struct sk_buff *mid = PART(test, next, 0, 2);
+	struct sk_buff *inner = PART(test, next, 1, 2);
+	struct sk_buff *last = PART(test, next, 0, 0, 1);
+	struct sk_buff *end = PART(test, next, 1, 0);
+
+	inner->next = last;
+	set_list(mid, inner);
+	list->next = empty;
+	empty->next = mid;
+	mid->next = end;
+	set_list(skb, list);
+	return skb;
+}
+
+static struct srnic_cursor cursor_of(struct sk_buff_head *queue, u32 at)
+{
+	struct srnic_cursor cur = { .queue = queue, .skb = skb_peek(queue) };
+
+	srnic_cursor_skip(&cur, at);
+	return cur;
+}
+
+/* M-TCP-2: each range of an skb of any layout, each of its octets once, in steps of any size */
 static void each_byte_of_an_skb_once(struct kunit *test)
 {
+	struct sk_buff_head queue;
+	struct sk_buff *skb;
+	u32 from, to, step, at;
 	u8 next = 0, want[ALL];
-	struct sk_buff *skb = make_skb(test, &next), *more = make_skb(test, &next);
-	u32 from, to;
 
-	skb_shinfo(skb)->frag_list = more;
-	skb->len += more->len;
-	skb->data_len += more->len;
+	skb = make_skb(test, &next);
 	KUNIT_ASSERT_EQ(test, skb->len, ALL);
+	__skb_queue_head_init(&queue);
+	__skb_queue_tail(&queue, skb);
+	for (at = 0; at < ALL; at++)
+		want[at] = at;
 	for (from = 0; from < ALL; from++) {
 		for (to = from; to <= ALL; to++) {
+			struct srnic_cursor cur = cursor_of(&queue, from);
 			struct taken taken = { };
-			u32 i;
 
-			srnic_stream_walk(skb, from, to, take, &taken);
-			for (i = from; i < to; i++)
-				want[i - from] = i;
+			srnic_cursor_walk(&cur, to - from, take, &taken);
 			KUNIT_EXPECT_EQ_MSG(test, taken.len, to - from, "%u to %u", from, to);
-			KUNIT_EXPECT_EQ_MSG(test, memcmp(taken.data, want, to - from), 0,
+			KUNIT_EXPECT_EQ_MSG(test, memcmp(taken.data, want + from, to - from), 0,
 					    "%u to %u", from, to);
+			/* one for each that is not empty */
 			if (to - from == ALL)
-				KUNIT_EXPECT_EQ(test, taken.pieces, 6);
+				KUNIT_EXPECT_EQ(test, taken.pieces, 9);
+		}
+		for (step = 1; step < ALL; step++) {
+			struct srnic_cursor cur = cursor_of(&queue, from);
+			u8 got[ALL] = { };
+
+			for (at = from; at < ALL; at += step)
+				srnic_cursor_copy(&cur, got + at, min(step, ALL - at));
+			KUNIT_EXPECT_EQ_MSG(test, memcmp(got + from, want + from, ALL - from), 0,
+					    "from %u in steps of %u", from, step);
 		}
 	}
-	kfree_skb(skb);
+	__skb_queue_purge(&queue);
 }
 
 /* Bytes @from to @to of the stream; the skb before may have some of them, too */
@@ -130,15 +188,14 @@ static void make_queue(struct kunit *test, struct sk_buff_head *queue)
 	queue_skb(test, queue, 30, QUEUE);
 }
 
-static struct srnic_cursor cursor_of(struct sk_buff_head *queue, u32 at)
+static void add_crc(void *ctx, const u8 *data, u32 len)
 {
-	struct srnic_cursor cur = { .queue = queue, .skb = skb_peek(queue) };
+	u32 *crc = ctx;
 
-	srnic_cursor_skip(&cur, at);
-	return cur;
+	*crc = mpa_crc_add(*crc, data, len);
 }
 
-/* M-TCP-2: each range that an FPDU may have, over any number of skbs */
+/* M-TCP-2: each range that an FPDU may have, over any number of skbs, and its CRC */
 static void cursor_over_buffers(struct kunit *test)
 {
 	struct sk_buff_head queue;
@@ -150,7 +207,8 @@ static void cursor_over_buffers(struct kunit *test)
 	make_queue(test, &queue);
 	for (from = 0; from < QUEUE; from++) {
 		for (to = from; to <= QUEUE; to++) {
-			struct srnic_cursor cur = cursor_of(&queue, from), copy = cur;
+			struct srnic_cursor cur = cursor_of(&queue, from), copy = cur, sum = cur;
+			u32 crc = mpa_crc_start();
 			struct taken taken = { };
 
 			mid = (from + to) / 2;
@@ -163,6 +221,11 @@ static void cursor_over_buffers(struct kunit *test)
 			KUNIT_EXPECT_EQ_MSG(test, taken.len, to - from, "%u to %u", from, to);
 			KUNIT_EXPECT_EQ_MSG(test, memcmp(taken.data, want + from, to - from), 0,
 					    "walk of %u to %u", from, to);
+			srnic_cursor_walk(&sum, mid - from, add_crc, &crc);
+			srnic_cursor_walk(&sum, to - mid, add_crc, &crc);
+			KUNIT_EXPECT_EQ_MSG(test, crc, mpa_crc_add(mpa_crc_start(), want + from,
+								   to - from),
+					    "CRC of %u to %u", from, to);
 			if (to == QUEUE)
 				continue;
 			/* all three cursors are at the same place */
@@ -200,12 +263,15 @@ static void memory_of_a_device(struct kunit *test)
 	u32 from, to;
 
 	make_queue(test, &queue);
-	skb_queue_walk(&queue, skb)
-		if (skb_is_nonlinear(skb))	/* bytes 20 to 38 */
-			skb_make_unreadable(skb);
+	skb_queue_walk(&queue, skb) {
+		if (skb_is_nonlinear(skb)) {
+			skb_make_unreadable(skb);	/* bytes 20 to 27 */
+			skb_make_unreadable(skb_shinfo(skb)->frag_list);	/* to 31 */
+		}
+	}
 	for (from = 0; from < QUEUE; from++)
 		for (to = from + 1; to <= QUEUE; to++)
-			KUNIT_EXPECT_EQ_MSG(test, to <= 20 || from >= 39 || !HAS_UNREADABLE,
+			KUNIT_EXPECT_EQ_MSG(test, to <= 20 || from >= 32 || !HAS_UNREADABLE,
 					    srnic_cursor_is_readable(cursor_of(&queue, from),
 								     to - from),
 					    "%u to %u", from, to);

@@ -509,59 +509,6 @@ int srnic_stream_recv(struct srnic_stream *stream, void *data, size_t len)
 }
 
 /**
- * srnic_stream_walk - hand over octets of an skb, piece by piece
- * @skb: may have fragments and a list of more skbs
- * @offset: of the first octet
- * @end: of the one behind the last, at most the length of @skb
- * @actor: called for each piece, in order
- * @ctx: its argument
- *
- * Unlike with skb_seq_read(), pages are mapped so that @actor may sleep. Nothing
- * else here sleeps. Context: any; sleeps as much as @actor does.
- */
-void srnic_stream_walk(struct sk_buff *skb, unsigned int offset, unsigned int end,
-		       srnic_stream_actor actor, void *ctx)
-{
-	unsigned int begin, stop = skb_headlen(skb), n, copied;
-	struct sk_buff *part;
-	int i;
-
-	if (offset < min(stop, end)) {
-		n = min(stop, end) - offset;
-		actor(ctx, skb->data + offset, n);
-		offset += n;
-	}
-	for (i = 0; i < skb_shinfo(skb)->nr_frags && offset < end; i++) {
-		const skb_frag_t *frag = &skb_shinfo(skb)->frags[i];
-		u32 page_off, page_len;
-		struct page *page;
-
-		begin = stop;
-		stop += skb_frag_size(frag);
-		if (offset >= stop)
-			continue;
-		n = min(stop, end) - offset;
-		skb_frag_foreach_page(frag, skb_frag_off(frag) + offset - begin, n, page,
-				      page_off, page_len, copied) {
-			u8 *data = kmap_local_page(page);
-
-			actor(ctx, data + page_off, page_len);
-			kunmap_local(data);
-		}
-		offset += n;
-	}
-	skb_walk_frags(skb, part) {
-		begin = stop;
-		stop += part->len;
-		if (offset >= min(stop, end))
-			continue;
-		n = min(stop, end) - begin;
-		srnic_stream_walk(part, offset - begin, n, actor, ctx);
-		offset = begin + n;
-	}
-}
-
-/**
  * srnic_stream_trylock - lock the socket, if no task has it locked
  * @stream: any state
  *
@@ -719,7 +666,7 @@ bool srnic_stream_is_stuck(const struct srnic_stream *stream, u32 need)
 	       need - srnic_stream_avail(stream) > tcp_receive_window(tcp_sk(sk));
 }
 
-/* Move to the next buffer. Buffers may overlap, so the sequence number tells the offset in it. */
+/* Move to the buffer of the position. Buffers may overlap: the sequence number tells the offset. */
 static void cursor_next(struct srnic_cursor *cur)
 {
 	u32 seq = TCP_SKB_CB(cur->skb)->seq + cur->off;
@@ -728,14 +675,87 @@ static void cursor_next(struct srnic_cursor *cur)
 		cur->skb = skb_queue_next(cur->queue, cur->skb);
 		cur->off = seq - TCP_SKB_CB(cur->skb)->seq;
 	} while (cur->off >= cur->skb->len);
+	cur->part = NULL;
 }
 
-/* How many of @len bytes are in the buffer at @cur; at least one is */
+/* Find the part that has the position, from the head of the buffer; parts may have parts */
+static void cursor_find(struct srnic_cursor *cur)
+{
+	struct sk_buff *part = cur->skb;
+	u32 left = cur->off;
+
+	while (left >= skb_pagelen(part)) {
+		left -= skb_pagelen(part);
+		for (part = skb_shinfo(part)->frag_list; left >= part->len; part = part->next)
+			left -= part->len;
+	}
+	cur->part = part;
+	cur->frag = 0;
+	cur->begin = cur->off - left;
+}
+
+static const skb_frag_t *cursor_frag(const struct srnic_cursor *cur)
+{
+	return &skb_shinfo(cur->part)->frags[cur->frag - 1];
+}
+
+/* Bytes of the linear data or fragment that @cur has got to */
+static u32 cursor_size(const struct srnic_cursor *cur)
+{
+	return cur->frag ? skb_frag_size(cursor_frag(cur)) : skb_headlen(cur->part);
+}
+
+/* How many of @len bytes are in one piece at @cur? At least one is, and @cur gets to it */
 static u32 cursor_fit(struct srnic_cursor *cur, u32 len)
 {
-	if (cur->off == cur->skb->len)
+	if (cur->off >= cur->skb->len)
 		cursor_next(cur);
-	return min(len, cur->skb->len - cur->off);
+	if (!cur->part)
+		cursor_find(cur);
+	while (cur->off - cur->begin >= cursor_size(cur)) {
+		cur->begin += cursor_size(cur);
+		if (cur->frag < skb_shinfo(cur->part)->nr_frags) {
+			cur->frag++;
+		} else if (cur->part != cur->skb && cur->part->next &&
+			   !skb_has_frag_list(cur->part)) {
+			cur->part = cur->part->next;
+			cur->frag = 0;
+		} else {	/* into a list, or out of a list that is within another */
+			cursor_find(cur);
+		}
+	}
+	return min(len, cur->begin + cursor_size(cur) - cur->off);
+}
+
+/*
+ * Map the bytes that are in one piece at @cur, at most @len, which is set to their number.
+ * They may be used until cursor_pass(), also by a caller that sleeps.
+ */
+static const u8 *cursor_map(struct srnic_cursor *cur, u32 *len)
+{
+	struct page *page;
+	u32 at;
+
+	if (cur->at)
+		return cur->at;
+	*len = cursor_fit(cur, *len);
+	at = cur->off - cur->begin;
+	if (!cur->frag)
+		return cur->part->data + at;
+	at += skb_frag_off(cursor_frag(cur));
+	page = skb_frag_page(cursor_frag(cur)) + (at >> PAGE_SHIFT);
+	at = offset_in_page(at);
+	if (skb_frag_must_loop(page))
+		*len = min_t(u32, *len, PAGE_SIZE - at);
+	return (u8 *)kmap_local_page(page) + at;
+}
+
+/* Unmap @data, from cursor_map(), and go on behind its @len bytes */
+static void cursor_pass(struct srnic_cursor *cur, const u8 *data, u32 len)
+{
+	if (cur->frag)
+		kunmap_local(data);
+	srnic_cursor_skip(cur, len);
 }
 
 /**
@@ -750,7 +770,7 @@ bool srnic_cursor_is_readable(struct srnic_cursor cur, u32 len)
 	while (!cur.at && len) {
 		u32 n = cursor_fit(&cur, len);
 
-		if (!skb_frags_readable(cur.skb))
+		if (!skb_frags_readable(cur.part))
 			return false;
 		cur.off += n;
 		len -= n;
@@ -767,16 +787,12 @@ bool srnic_cursor_is_readable(struct srnic_cursor cur, u32 len)
  */
 void srnic_cursor_copy(struct srnic_cursor *cur, void *dst, u32 len)
 {
-	if (cur->at) {
-		memcpy(dst, cur->at, len);
-		cur->at += len;
-		return;
-	}
 	while (len) {
-		u32 n = cursor_fit(cur, len);
+		u32 n = len;
+		const u8 *data = cursor_map(cur, &n);
 
-		skb_copy_bits(cur->skb, cur->off, dst, n);
-		cur->off += n;
+		memcpy(dst, data, n);
+		cursor_pass(cur, data, n);
 		dst += n;
 		len -= n;
 	}
@@ -793,36 +809,12 @@ void srnic_cursor_copy(struct srnic_cursor *cur, void *dst, u32 len)
  */
 void srnic_cursor_walk(struct srnic_cursor *cur, u32 len, srnic_stream_actor actor, void *ctx)
 {
-	if (cur->at) {
-		actor(ctx, cur->at, len);
-		cur->at += len;
-		return;
-	}
 	while (len) {
-		u32 n = cursor_fit(cur, len);
+		u32 n = len;
+		const u8 *data = cursor_map(cur, &n);
 
-		srnic_stream_walk(cur->skb, cur->off, cur->off + n, actor, ctx);
-		cur->off += n;
-		len -= n;
-	}
-}
-
-/**
- * srnic_cursor_skip - go on behind some bytes
- * @cur: a cursor with @len bytes behind it
- * @len: how many
- * Context: any, with the socket locked.
- */
-void srnic_cursor_skip(struct srnic_cursor *cur, u32 len)
-{
-	if (cur->at) {
-		cur->at += len;
-		return;
-	}
-	while (len) {
-		u32 n = cursor_fit(cur, len);
-
-		cur->off += n;
+		actor(ctx, data, n);
+		cursor_pass(cur, data, n);
 		len -= n;
 	}
 }

@@ -111,18 +111,33 @@ struct srnic_batch {
  * @at: where it is in memory of our own; NULL: it is in TCP's buffers, where the next fields say
  * @queue: the socket's
  * @skb: the buffer
- * @off: offset in @skb; the length of @skb, if the position is in the next buffer
+ * @off: offset in @skb; the length of @skb or more, if the position is in a later buffer
+ * @part: @skb or a buffer of its list, whose pieces are looked at next; NULL: not known yet
+ * @frag: the piece of @part: 0: its linear data; n: fragment n - 1
+ * @begin: offset in @skb where that piece begins, at most @off
  */
 struct srnic_cursor {
 	const u8 *at;
 	struct sk_buff_head *queue;
 	struct sk_buff *skb;
 	u32 off;
+	struct sk_buff *part;
+	u32 frag;
+	u32 begin;
 };
 
 static inline struct srnic_cursor srnic_cursor_at(const void *data)
 {
 	return (struct srnic_cursor){ .at = data };
+}
+
+/* Go on behind @len bytes */
+static inline void srnic_cursor_skip(struct srnic_cursor *cur, u32 len)
+{
+	if (cur->at)
+		cur->at += len;
+	else
+		cur->off += len;
 }
 
 static inline bool srnic_batch_is_full(const struct srnic_batch *batch)
@@ -160,8 +175,6 @@ int srnic_stream_send_locked(struct srnic_stream *stream, struct srnic_batch *ba
 int srnic_stream_send_all(const struct srnic_device *dev, struct srnic_stream *stream,
 			  void *data, size_t len, unsigned int timeout_ms);
 int srnic_stream_recv(struct srnic_stream *stream, void *data, size_t len);
-void srnic_stream_walk(struct sk_buff *skb, unsigned int offset, unsigned int end,
-		       srnic_stream_actor actor, void *ctx);
 bool srnic_stream_trylock(struct srnic_stream *stream);
 bool srnic_stream_lock(struct srnic_stream *stream);
 void srnic_stream_unlock(struct srnic_stream *stream);
@@ -174,7 +187,6 @@ bool srnic_stream_is_stuck(const struct srnic_stream *stream, u32 need);
 bool srnic_cursor_is_readable(struct srnic_cursor cur, u32 len);
 void srnic_cursor_copy(struct srnic_cursor *cur, void *dst, u32 len);
 void srnic_cursor_walk(struct srnic_cursor *cur, u32 len, srnic_stream_actor actor, void *ctx);
-void srnic_cursor_skip(struct srnic_cursor *cur, u32 len);
 enum srnic_stream_state srnic_stream_state(const struct srnic_stream *stream);
 bool srnic_stream_unacked(const struct srnic_stream *stream);
 u32 srnic_stream_acked(const struct srnic_stream *stream);

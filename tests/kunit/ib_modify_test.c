@@ -2,6 +2,7 @@
 /* ib_modify.c: Modify QP of programs that connect without rdma_cm, with a fake connector. */
 #include <kunit/test.h>
 #include "fake.h"
+#include "ib/ib_device.h"
 #include "ib/rendezvous.h"
 #include "verbs/verbs.h"
 
@@ -42,6 +43,8 @@ static const struct srnic_rdv_ops connector = {
 	.prepare = prepare, .start = start, .cancel = cancel,
 };
 
+static struct srnic_ib_device with_connector = { .rdv = &connector };
+
 static struct srnic_qp *new_qp(struct kunit *test)
 {
 	struct ib_qp_init_attr init = {
@@ -55,7 +58,7 @@ static struct srnic_qp *new_qp(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, qp);
 	memset(&told, 0, sizeof(told));
 	dev->policy.now.ib_port = 4791;
-	dev->rdv = &connector;
+	dev->ib = &with_connector;
 	init.send_cq = &fake_cq(test, dev, 8)->cq.ibcq;
 	init.recv_cq = &fake_cq(test, dev, 8)->cq.ibcq;
 	qp->ibqp.device = &dev->ibdev;

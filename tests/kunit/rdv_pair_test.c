@@ -3,6 +3,7 @@
 #include <linux/jhash.h>
 #include <net/ipv6.h>
 #include <net/net_namespace.h>
+#include "ib/ib_device.h"
 #include "ib/rdv_priv.h"
 #include "peer.h"
 #include "queue/holder.h"
@@ -10,13 +11,16 @@
 #define PORT	4791
 #define RESERVED_PORT	791
 
+static struct srnic_ib_device ib;
+
 /* As peer_idle(), on a device to which pairs can hold a reference, with a port */
 static struct peer *idle(struct kunit *test)
 {
 	struct peer *p = peer_idle(test);
 
 	device_initialize(&p->dev->ibdev.dev);
-	xa_init(&p->dev->pairs);
+	xa_init(&ib.pairs);
+	p->dev->ib = &ib;
 	p->dev->policy.now.ib_port = PORT;
 	return p;
 }
@@ -102,7 +106,7 @@ static void expect_nothing(struct kunit *test, struct peer *p, u32 before)
 }
 
 /*
- * If its entry in dev->pairs is taken, a pair does not claim the QP: otherwise its end would run
+ * If its entry in the table is taken, a pair does not claim the QP: otherwise its end would run
  * twice.
  */
 static void without_a_place_there_is_no_claim(struct kunit *test)
@@ -110,12 +114,12 @@ static void without_a_place_there_is_no_claim(struct kunit *test)
 	struct peer *p = idle(test);
 	u32 before = holders(p);
 
-	KUNIT_ASSERT_EQ(test, xa_err(xa_store(&p->dev->pairs, qpn_of(p), xa_mk_value(1),
+	KUNIT_ASSERT_EQ(test, xa_err(xa_store(&ib.pairs, qpn_of(p), xa_mk_value(1),
 					      GFP_KERNEL)), 0);
 	KUNIT_EXPECT_EQ(test, prepare(p), -EBUSY);
 	KUNIT_EXPECT_EQ(test, srnic_qp_claim(p->qp, &others, p), 0);
 	srnic_qp_unclaim(p->qp, p);
-	xa_erase(&p->dev->pairs, qpn_of(p));
+	xa_erase(&ib.pairs, qpn_of(p));
 	expect_nothing(test, p, before);
 }
 

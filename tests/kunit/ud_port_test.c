@@ -6,7 +6,7 @@
 #include <net/sock.h>
 #include "compat.h"
 #include "fake.h"
-#include "ib/ud.h"
+#include "ib/ib_device.h"
 #include "peer.h"
 
 struct member {
@@ -44,7 +44,7 @@ static void so_many_users(struct kunit *test)
 	dev->netdev = init_net.loopback_dev;
 	dev->policy.now.ib_port = 4791;
 	KUNIT_ASSERT_EQ(test, srnic_ud_init(), 0);
-	KUNIT_ASSERT_EQ(test, srnic_ud_ports_new(dev), 0);
+	KUNIT_ASSERT_EQ(test, srnic_ib_device_new(dev), 0);
 	for (i = 0; i < SRNIC_MAX_UD_USERS; i++) {
 		qp[i] = user_qp(test, dev, 2 + i);
 		KUNIT_ASSERT_EQ_MSG(test, srnic_ud_ports_join(qp[i]), 0, "%u", i);
@@ -63,7 +63,7 @@ static void so_many_users(struct kunit *test)
 	srnic_ud_ports_leave(more);
 	for (i = 1; i < SRNIC_MAX_UD_USERS; i++)
 		srnic_ud_ports_leave(qp[i]);
-	srnic_ud_ports_free(dev);
+	srnic_ib_device_free(dev);
 	srnic_ud_exit();
 }
 

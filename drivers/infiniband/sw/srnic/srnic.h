@@ -50,8 +50,7 @@
 
 struct srnic_event_queue;
 struct srnic_holder;
-struct srnic_rdv_ops;
-struct srnic_ud_ports;
+struct srnic_ib_device;
 
 enum srnic_counter {
 #define SRNIC_COUNTER(_symbol, ...) SRNIC_CNT_##_symbol,
@@ -96,11 +95,7 @@ enum srnic_device_phase {
  * @qps: by QP number
  * @next_qpn: where the search for a free one starts
  * @stags: TPT entries by STag index; lookups under RCU
- * @pairs: by QP number, QPs that their programs connect by Modify QP
- * @rdv: functions that connect them
- * @ud: UDP sockets of UD QPs
- * @avs: by number, destinations of UD QPs: struct srnic_av
- * @next_av: where the search for a free number starts
+ * @ib: what InfiniBand's programs want; NULL without SRNIC_IB
  * @policy: of new connections
  * @held_users: objects of all users, by enum srnic_kind
  * @held_kernel: those of kernel consumers
@@ -121,11 +116,7 @@ struct srnic_device {
 	struct xarray qps;
 	u32 next_qpn;
 	struct xarray stags;
-	struct xarray pairs;
-	const struct srnic_rdv_ops *rdv;
-	struct srnic_ud_ports *ud;
-	struct xarray avs;
-	u32 next_av;
+	struct srnic_ib_device *ib;
 	struct srnic_policy_owner policy;
 	atomic_long_t held_users[SRNIC_KINDS];
 	atomic_long_t held_kernel[SRNIC_KINDS];
@@ -178,6 +169,14 @@ static inline struct srnic_holder *srnic_pd_holder(struct ib_pd *ibpd)
 static inline struct srnic_device *to_srnic_dev(struct ib_device *ibdev)
 {
 	return container_of(ibdev, struct srnic_device, ibdev);
+}
+
+/* Not xa_empty(): an insertion that failed without memory may leave nodes without entries */
+static inline bool srnic_xa_has_entries(struct xarray *xa)
+{
+	unsigned long index = 0;
+
+	return xa_find(xa, &index, ULONG_MAX, XA_PRESENT);
 }
 
 static inline enum srnic_device_phase srnic_device_phase(const struct srnic_device *dev)

@@ -133,8 +133,6 @@ static struct srnic_device *device_new(struct net_device *netdev, u8 type)
 	xa_init_flags(&dev->stags, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	/* irqs are off under the lock of @qps, and on under that of @stags: two lockdep classes */
 	lockdep_set_class(&dev->qps.xa_lock, &qps_lock_key);
-	xa_init_flags(&dev->pairs, XA_FLAGS_ACCOUNT);
-	xa_init_flags(&dev->avs, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	srnic_policy_init(&dev->policy);
 	srnic_holders_init(dev);
 	spin_lock_init(&dev->gid_lock);
@@ -283,14 +281,6 @@ void srnic_client_exit(void)
 	ib_unregister_client(&srnic_client);
 }
 
-/* Not xa_empty(): an insertion that failed without memory may leave nodes without entries */
-static bool has_entries(struct xarray *xa)
-{
-	unsigned long index = 0;
-
-	return xa_find(xa, &index, ULONG_MAX, XA_PRESENT);
-}
-
 /**
  * srnic_dealloc_driver - the end of a device
  * @ibdev: not registered any more; its clients and users are gone
@@ -304,14 +294,10 @@ static void srnic_dealloc_driver(struct ib_device *ibdev)
 	srnic_device_leave(dev);
 	srnic_cm_wait_device(dev);
 	srnic_rdv_set_port(dev, 0);
-	WARN_ON_ONCE(has_entries(&dev->qps));
-	WARN_ON_ONCE(has_entries(&dev->stags));
-	WARN_ON_ONCE(has_entries(&dev->pairs));
-	WARN_ON_ONCE(has_entries(&dev->avs));
+	WARN_ON_ONCE(srnic_xa_has_entries(&dev->qps));
+	WARN_ON_ONCE(srnic_xa_has_entries(&dev->stags));
 	srnic_holders_exit(dev);
-	srnic_ud_ports_free(dev);
-	xa_destroy(&dev->avs);
-	xa_destroy(&dev->pairs);
+	srnic_ib_device_free(dev);
 	xa_destroy(&dev->qps);
 	xa_destroy(&dev->stags);
 	netdev_put(dev->netdev, &dev->netdev_ref);

@@ -11,16 +11,11 @@
 
 #if IS_ENABLED(CONFIG_SRNIC_IB)
 
+#include "ib/ib_device.h"
 #include "ib/ib_modify.h"
 #include "ib/rendezvous.h"
 #include "ib/ud.h"
 #include "ib/ud_modify.h"
-
-static inline int srnic_ib_device_new(struct srnic_device *dev)
-{
-	dev->rdv = &srnic_rdv_ops;
-	return srnic_ud_ports_new(dev);
-}
 
 #else
 
@@ -31,6 +26,10 @@ struct srnic_qp;
 static inline int srnic_ib_device_new(struct srnic_device *dev)
 {
 	return 0;
+}
+
+static inline void srnic_ib_device_free(struct srnic_device *dev)
+{
 }
 
 static inline int srnic_ib_modify_check(const struct srnic_qp *qp, const struct ib_qp_attr *attr,
@@ -91,10 +90,6 @@ static inline void srnic_ud_ports_changed(struct srnic_device *dev)
 }
 
 static inline void srnic_ud_ports_moved(struct srnic_device *dev)
-{
-}
-
-static inline void srnic_ud_ports_free(struct srnic_device *dev)
 {
 }
 

@@ -6,6 +6,7 @@
  */
 
 #include <rdma/ib_verbs.h>
+#include "ib/ib_device.h"
 #include "ib/ib_modify.h"
 #include "ib/rendezvous.h"
 #include "qp/qp.h"
@@ -131,7 +132,7 @@ int srnic_ib_modify_check(const struct srnic_qp *qp, const struct ib_qp_attr *at
 static int modify_rtr(struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	struct srnic_ib_attr *ib = &qp->ib;
-	int err = qp->dev->rdv->prepare(qp, attr, ird_of(attr, mask));
+	int err = qp->dev->ib->rdv->prepare(qp, attr, ird_of(attr, mask));
 
 	if (err)
 		return err;
@@ -149,7 +150,7 @@ static int modify_rtr(struct srnic_qp *qp, const struct ib_qp_attr *attr, int ma
 static int modify_rts(struct srnic_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	qp->ib.sq_psn = attr->sq_psn;
-	return qp->dev->rdv->start(qp, attr->sq_psn, ord_of(attr, mask));
+	return qp->dev->ib->rdv->start(qp, attr->sq_psn, ord_of(attr, mask));
 }
 
 static void modify_sqd(struct srnic_qp *qp, bool sqd)
@@ -166,9 +167,9 @@ static void modify_sqd(struct srnic_qp *qp, bool sqd)
 static void modify_back(struct srnic_qp *qp)
 {
 	srnic_qp_abort(qp);
-	if (qp->dev->rdv->cancel(qp) == -EBUSY) {
+	if (qp->dev->ib->rdv->cancel(qp) == -EBUSY) {
 		srnic_qp_join_tx(qp);
-		qp->dev->rdv->cancel(qp);
+		qp->dev->ib->rdv->cancel(qp);
 	}
 	srnic_cq_purge(qp->scq, qp->ibqp.qp_num);
 	srnic_cq_purge(qp->rcq, qp->ibqp.qp_num);

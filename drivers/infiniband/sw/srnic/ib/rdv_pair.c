@@ -9,6 +9,7 @@
 #include <linux/slab.h>
 #include <rdma/ib_addr.h>
 #include "ib/addr.h"
+#include "ib/ib_device.h"
 #include "ib/rdv_priv.h"
 #include "queue/wq.h"
 
@@ -47,11 +48,11 @@ struct srnic_pair *srnic_pair_find(struct srnic_device *dev, u32 qpn)
 {
 	struct srnic_pair *pair;
 
-	xa_lock(&dev->pairs);
-	pair = xa_load(&dev->pairs, qpn);
+	xa_lock(&dev->ib->pairs);
+	pair = xa_load(&dev->ib->pairs, qpn);
 	if (pair)
 		kref_get(&pair->ref);
-	xa_unlock(&dev->pairs);
+	xa_unlock(&dev->ib->pairs);
 	return pair;
 }
 
@@ -119,7 +120,7 @@ static void pair_end(struct srnic_pair *pair)
 	 * After the claim has ended: Modify QP to RESET fails while there is a claim, and waits
 	 * only for a pair that it finds.
 	 */
-	xa_erase(&pair->dev->pairs, pair->qpn);
+	xa_erase(&pair->dev->ib->pairs, pair->qpn);
 	complete_all(&pair->ended);
 	/* the QP and its device may be freed after this */
 	srnic_qp_put(qp);
@@ -336,7 +337,7 @@ static int pair_register(struct srnic_pair *pair)
 {
 	int err;
 
-	err = xa_insert(&pair->dev->pairs, pair->qpn, pair, GFP_KERNEL_ACCOUNT);
+	err = xa_insert(&pair->dev->ib->pairs, pair->qpn, pair, GFP_KERNEL_ACCOUNT);
 	if (err)
 		return err;
 	kref_get(&pair->qp->ref);
@@ -345,7 +346,7 @@ static int pair_register(struct srnic_pair *pair)
 		return 0;
 	/* for a task that has found @pair meanwhile */
 	pair->over = true;
-	xa_erase(&pair->dev->pairs, pair->qpn);
+	xa_erase(&pair->dev->ib->pairs, pair->qpn);
 	srnic_qp_put(pair->qp);
 	return err;
 }
@@ -428,7 +429,7 @@ static int rdv_cancel(struct srnic_qp *qp)
 	return stream ? -EBUSY : 0;
 }
 
-/* Not static: ib.h sets it; unit tests replace it */
+/* Not static: ib_device.c sets it; unit tests replace it */
 const struct srnic_rdv_ops srnic_rdv_ops = {
 	.prepare = rdv_prepare,
 	.start = rdv_start,

@@ -5,7 +5,7 @@
 #include <linux/slab.h>
 #include "engine/rx.h"
 #include "engine/stream.h"
-#include "ib/ud.h"
+#include "ib/ib_device.h"
 #include "memory/tpt.h"
 #include "queue/cq.h"
 #include "queue/state.h"
@@ -203,11 +203,11 @@ static bool ud_find_av(struct srnic_qp *qp, u32 number, struct srnic_av *av)
 {
 	const struct srnic_av *found;
 
-	xa_lock(&qp->dev->avs);
-	found = xa_load(&qp->dev->avs, number);
+	xa_lock(&qp->dev->ib->avs);
+	found = xa_load(&qp->dev->ib->avs, number);
 	if (found)
 		*av = *found;
-	xa_unlock(&qp->dev->avs);
+	xa_unlock(&qp->dev->ib->avs);
 	return found && av->pd == qp->ibqp.pd;
 }
 

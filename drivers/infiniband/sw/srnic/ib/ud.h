@@ -8,9 +8,11 @@
 #ifndef SRNIC_UD_H
 #define SRNIC_UD_H
 
+#include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
+#include <linux/xarray.h>
 #include <rdma/ib_verbs.h>
 #include "ib/addr.h"
 #include "ib/datagram.h"
@@ -66,6 +68,28 @@ struct srnic_ud {
 };
 
 /**
+ * struct srnic_ud_ports - the sockets of a device
+ * @dev: the device
+ * @sync: opens and closes sockets
+ * @qps: UD QPs in RTR or RTS, by QP number; looked up under RCU
+ * @lock: serializes joining and leaving; protects @num_sets
+ * @num_sets: number of @sets
+ * @sets_lock: protects what follows; inside @lock
+ * @sets: struct srnic_ud_set
+ */
+struct srnic_ud_ports {
+	struct srnic_device *dev;
+	struct work_struct sync;
+	struct xarray qps;
+
+	struct mutex lock;	/* see above */
+	unsigned int num_sets;
+
+	struct mutex sets_lock;	/* see above */
+	struct list_head sets;
+};
+
+/**
  * struct srnic_dgm - a received message
  * @hdr: its header
  * @data: @hdr.length bytes
@@ -91,8 +115,8 @@ void srnic_ud_deliver(struct srnic_qp *qp, const struct srnic_dgm *dgm);
 
 /* ud_port.c */
 void srnic_ud_data_ready(struct sock *sk);
-int srnic_ud_ports_new(struct srnic_device *dev);
-void srnic_ud_ports_free(struct srnic_device *dev);
+void srnic_ud_ports_init(struct srnic_ud_ports *ports, struct srnic_device *dev);
+void srnic_ud_ports_exit(struct srnic_ud_ports *ports);
 void srnic_ud_ports_changed(struct srnic_device *dev);
 void srnic_ud_ports_moved(struct srnic_device *dev);
 int srnic_ud_ports_join(struct srnic_qp *qp);

@@ -27,7 +27,7 @@
 #include "compat.h"
 #include "engine/stream.h"
 #include "ib/addr.h"
-#include "ib/ud.h"
+#include "ib/ib_device.h"
 #include "queue/state.h"
 #include "srnic.h"
 
@@ -70,28 +70,6 @@ struct srnic_ud_set {
 	struct rw_semaphore sem;	/* see above */
 	int err;
 	struct srnic_ud_port port[SRNIC_MAX_GID];
-};
-
-/**
- * struct srnic_ud_ports - the sockets of a device
- * @dev: the device
- * @sync: opens and closes sockets
- * @qps: UD QPs in RTR or RTS, by QP number; looked up under RCU
- * @lock: serializes joining and leaving; protects @num_sets
- * @num_sets: number of @sets
- * @sets_lock: protects what follows; inside @lock
- * @sets: struct srnic_ud_set
- */
-struct srnic_ud_ports {
-	struct srnic_device *dev;
-	struct work_struct sync;
-	struct xarray qps;
-
-	struct mutex lock;	/* see above */
-	unsigned int num_sets;
-
-	struct mutex sets_lock;	/* see above */
-	struct list_head sets;
 };
 
 static struct workqueue_struct *ud_wq;
@@ -156,7 +134,7 @@ static void port_receive(struct srnic_device *dev, struct sk_buff *skb)
 		srnic_count(dev, SRNIC_CNT_UD_RX_MALFORMED);
 		return;
 	}
-	qp = xa_load(&dev->ud->qps, dgm.hdr.dst_qpn);
+	qp = xa_load(&dev->ib->ud.qps, dgm.hdr.dst_qpn);
 	if (qp)
 		srnic_ud_deliver(qp, &dgm);
 	else
@@ -337,7 +315,7 @@ static void ports_sync(struct work_struct *work)
  */
 void srnic_ud_ports_changed(struct srnic_device *dev)
 {
-	queue_work(ud_wq, &dev->ud->sync);
+	queue_work(ud_wq, &dev->ib->ud.sync);
 }
 
 /**
@@ -348,14 +326,15 @@ void srnic_ud_ports_changed(struct srnic_device *dev)
  */
 void srnic_ud_ports_moved(struct srnic_device *dev)
 {
+	struct xarray *qps = &dev->ib->ud.qps;
 	struct srnic_qp *qp;
 	unsigned long qpn;
 
 	/* a QP that joins after this sees the new namespace */
-	xa_lock(&dev->ud->qps);
-	xa_for_each(&dev->ud->qps, qpn, qp)
+	xa_lock(qps);
+	xa_for_each(qps, qpn, qp)
 		srnic_ud_abort(qp);
-	xa_unlock(&dev->ud->qps);
+	xa_unlock(qps);
 	srnic_ud_ports_changed(dev);
 }
 
@@ -441,7 +420,7 @@ static int ports_join(struct srnic_ud_ports *ports, struct srnic_qp *qp, u64 net
  */
 void srnic_ud_ports_leave(struct srnic_qp *qp)
 {
-	struct srnic_ud_ports *ports = qp->dev->ud;
+	struct srnic_ud_ports *ports = &qp->dev->ib->ud;
 	struct srnic_ud_set *set;
 
 	/* nothing is sent after this */
@@ -480,7 +459,7 @@ static bool is_home(const struct srnic_device *dev, u64 cookie)
 int srnic_ud_ports_join(struct srnic_qp *qp)
 {
 	u64 net = current->nsproxy->net_ns->net_cookie;
-	struct srnic_ud_ports *ports = qp->dev->ud;
+	struct srnic_ud_ports *ports = &qp->dev->ib->ud;
 	int err;
 
 	if (!srnic_policy_get(&qp->dev->policy).ib_port)
@@ -540,37 +519,29 @@ int srnic_ud_ports_send(struct srnic_qp *qp, const struct srnic_av *av, u8 *buf,
 }
 
 /**
- * srnic_ud_ports_new - allocate a device's part for UD QPs, without sockets
- * @dev: being created
+ * srnic_ud_ports_init - begin a device's part for UD QPs, without sockets
+ * @ports: zeroed
+ * @dev: the device, which is being created
  *
- * Context: process, may sleep.
- * Return: 0 or -ENOMEM.
+ * Context: process.
  */
-int srnic_ud_ports_new(struct srnic_device *dev)
+void srnic_ud_ports_init(struct srnic_ud_ports *ports, struct srnic_device *dev)
 {
-	struct srnic_ud_ports *ports = kzalloc(sizeof(*ports), GFP_KERNEL);
-
-	if (!ports)
-		return -ENOMEM;
 	ports->dev = dev;
 	INIT_WORK(&ports->sync, ports_sync);
 	xa_init_flags(&ports->qps, XA_FLAGS_ACCOUNT);
 	mutex_init(&ports->lock);
 	mutex_init(&ports->sets_lock);
 	INIT_LIST_HEAD(&ports->sets);
-	dev->ud = ports;
-	return 0;
 }
 
 /**
- * srnic_ud_ports_free - undo srnic_ud_ports_new()
- * @dev: without QPs; srnic_ud_ports_changed() is not called for it any more
+ * srnic_ud_ports_exit - undo srnic_ud_ports_init()
+ * @ports: of a device without QPs; srnic_ud_ports_changed() is not called for it any more
  * Context: process, may sleep.
  */
-void srnic_ud_ports_free(struct srnic_device *dev)
+void srnic_ud_ports_exit(struct srnic_ud_ports *ports)
 {
-	struct srnic_ud_ports *ports = dev->ud;
-
 	cancel_work_sync(&ports->sync);
 	/* for callbacks of sockets that are closed */
 	synchronize_rcu();
@@ -578,7 +549,6 @@ void srnic_ud_ports_free(struct srnic_device *dev)
 	xa_destroy(&ports->qps);
 	mutex_destroy(&ports->lock);
 	mutex_destroy(&ports->sets_lock);
-	kfree(ports);
 }
 
 /**

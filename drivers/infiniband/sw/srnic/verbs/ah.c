@@ -7,6 +7,7 @@
 #include <rdma/ib_addr.h>
 #include <rdma/srnic-abi.h>
 #include "ib/addr.h"
+#include "ib/ib_device.h"
 #include "queue/holder.h"
 #include "srnic.h"
 #include "verbs/udata.h"
@@ -52,8 +53,8 @@ static int ah_register(struct srnic_device *dev, struct srnic_ah *ah)
 
 	if (err)
 		return err;
-	err = xa_alloc_cyclic(&dev->avs, &ah->number, &ah->av, xa_limit_31b, &dev->next_av,
-			      GFP_KERNEL_ACCOUNT);
+	err = xa_alloc_cyclic(&dev->ib->avs, &ah->number, &ah->av, xa_limit_31b,
+			      &dev->ib->next_av, GFP_KERNEL_ACCOUNT);
 	if (err < 0)
 		srnic_give(dev, holder, SRNIC_KIND_AH, 1);
 	return min(err, 0);
@@ -64,7 +65,7 @@ static int destroy_ah(struct ib_ah *ibah, u32 flags)
 	struct srnic_device *dev = to_srnic_dev(ibah->device);
 
 	/* a WR that names it and is not sent yet fails later */
-	xa_erase(&dev->avs, to_srnic_ah(ibah)->number);
+	xa_erase(&dev->ib->avs, to_srnic_ah(ibah)->number);
 	srnic_give(dev, srnic_pd_holder(ibah->pd), SRNIC_KIND_AH, 1);
 	return 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* mr.c, tpt.c: fast registration and invalidation, one row for each check. */
+/* mr.c, mr_fast.c, tpt.c: fast registration and invalidation, one row for each check. */
 #include <kunit/test.h>
 #include <linux/delay.h>
 #include <linux/dma-buf.h>

@@ -10,6 +10,11 @@
 struct srnic_dm;
 struct srnic_shared;
 
+/* The IB_ACCESS_* that regions take */
+#define SRNIC_MR_ACCESS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
+			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
+			 IB_ACCESS_MW_BIND | IB_ZERO_BASED | IB_ACCESS_OPTIONAL)
+
 /**
  * struct srnic_mr - a memory region
  * @ibmr: the verbs object; lkey and rkey are the STag
@@ -43,6 +48,8 @@ static inline struct srnic_mr *to_srnic_mr(struct ib_mr *ibmr)
 	return container_of(ibmr, struct srnic_mr, ibmr);
 }
 
+/* mr.c */
+u8 srnic_access_to_rights(int access);
 struct ib_mr *srnic_mr_reg_user(struct ib_pd *pd, u64 start, u64 length,
 				u64 iova, int access);
 struct ib_mr *srnic_mr_reg_dmabuf(struct ib_pd *pd, int fd, u64 offset, u64 length,
@@ -55,6 +62,9 @@ int srnic_mr_rereg(struct ib_mr *ibmr, int flags, u64 start, u64 length,
 int srnic_mr_set_key(struct ib_mr *ibmr, u8 key);
 struct ib_mr *srnic_mr_get_dma(struct ib_pd *pd, int access);
 struct ib_mr *srnic_mr_alloc(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg);
+int srnic_mr_dereg(struct ib_mr *ibmr);
+
+/* mr_fast.c */
 void srnic_mr_begin(struct srnic_mr *mr, u32 modulus, u64 fbo);
 int srnic_mr_add(struct srnic_mr *mr, u64 addr, u64 length);
 int srnic_mr_map_sg(struct ib_mr *ibmr, struct scatterlist *sg, int n,
@@ -63,6 +73,5 @@ enum srnic_wc_status srnic_mr_fast_register(struct srnic_qp *qp,
 					    const struct srnic_sqe *sqe);
 enum srnic_wc_status srnic_mr_register(struct srnic_mr *mr, u32 stag, const struct ib_pd *pd,
 				       u64 iova, u64 length, int access);
-int srnic_mr_dereg(struct ib_mr *ibmr);
 
 #endif

@@ -380,6 +380,51 @@ void pair_close(struct pair *p)
 	p->open = false;
 }
 
+/* ----- memory ----- */
+
+/**
+ * pair_phys - the physical address of kernel memory
+ * @at: the memory
+ */
+u64 pair_phys(const void *at)
+{
+	return virt_to_phys((void *)at);
+}
+
+/**
+ * pair_two_pages - two pages of an end's memory, the second one first
+ * @e: with memory
+ * @list: set to their addresses
+ */
+void pair_two_pages(const struct pair_end *e, ri_phys_addr_t list[2])
+{
+	list[0] = pair_phys(e->mem + PAGE_SIZE);
+	list[1] = pair_phys(e->mem);
+}
+
+/**
+ * pair_phys_attr - attributes of a region of pages, with all rights
+ * @p: with a PD
+ * @list: the pages
+ * @n: how many
+ * @va: TO of the first byte
+ * @length: bytes
+ */
+ri_mr_reg_phys_attr_t pair_phys_attr(const struct pair *p, ri_phys_addr_t *list, uint_t n,
+				     u64 va, u64 length)
+{
+	return (ri_mr_reg_phys_attr_t){
+		.common = {
+			.va = va, .length = length, .pd = p->pd,
+			.mem_attr = RI_MEM_FLAGS_LOCAL | RI_MEM_FLAGS_REMOTE,
+		},
+		.phys_buf_list = list,
+		.nbufs = n,
+		.pble_size = PAGE_SIZE,
+		.address_offset = va % PAGE_SIZE,
+	};
+}
+
 /* ----- WRs ----- */
 
 /**
@@ -468,6 +513,29 @@ void pair_expect(struct pair *p, struct pair_end *e, ri_wr_id_t id, ri_wc_type_t
 	KUNIT_EXPECT_EQ_MSG(p->test, e->wc.rc_wc.op_status, status, "WR %llu", id);
 	KUNIT_EXPECT_PTR_EQ(p->test, e->wc.rc_wc.cq_os_data, (void *)e);
 	KUNIT_EXPECT_PTR_EQ(p->test, e->wc.rc_wc.qp_os_data, (void *)e);
+}
+
+/**
+ * pair_write_to - a writes to b, and both ends have completions when this returns
+ * @p: connected
+ * @to: where
+ * @rtag: of a region of b
+ * @len: bytes, the first ones of a's memory
+ * @status: that of a's completion
+ */
+void pair_write_to(struct pair *p, u64 to, ri_rtag_t rtag, u32 len, ri_wc_status_t status)
+{
+	ri_data_seg_t seg = pair_seg(&p->a, 0, len);
+
+	KUNIT_EXPECT_EQ(p->test, ri_qp_post_rdma_write(p->rnic, p->a.qp, RI_WR_TYPE_RDMA_WRITE,
+						       RI_WR_SIGNALED_FLAG, 50, &seg, to, rtag, 1,
+						       0, NULL), RI_RET_SUCCESS);
+	pair_expect(p, &p->a, 50, RI_WC_TYPE_RDMA_WRITE, status);
+	/* a Send after the Write: its completion shows that the Write has arrived */
+	pair_recv(p, &p->b, 51, 0, 0);
+	pair_send(p, &p->a, 52, 0, 0);
+	pair_expect(p, &p->b, 51, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_SUCCESS);
+	pair_expect(p, &p->a, 52, RI_WC_TYPE_SEND, RI_WC_STATUS_SUCCESS);
 }
 
 /**

@@ -63,11 +63,17 @@ void pair_end_device(struct pair *p);
 void pair_close(struct pair *p);
 void pair_destroy_qps(struct pair *p);
 
+u64 pair_phys(const void *at);
+void pair_two_pages(const struct pair_end *e, ri_phys_addr_t list[2]);
+ri_mr_reg_phys_attr_t pair_phys_attr(const struct pair *p, ri_phys_addr_t *list, uint_t n,
+				     u64 va, u64 length);
+
 void pair_recv(struct pair *p, struct pair_end *e, ri_wr_id_t id, uint32_t off, uint32_t len);
 void pair_send(struct pair *p, struct pair_end *e, ri_wr_id_t id, uint32_t off, uint32_t len);
 bool pair_wait(struct pair *p, struct pair_end *e);
 void pair_expect(struct pair *p, struct pair_end *e, ri_wr_id_t id, ri_wc_type_t type,
 		 ri_wc_status_t status);
+void pair_write_to(struct pair *p, u64 to, ri_rtag_t rtag, u32 len, ri_wc_status_t status);
 bool pair_event(struct pair *p, ri_async_event_type_t type, ri_os_data_t os_data);
 ri_data_seg_t pair_seg(const struct pair_end *e, uint32_t off, uint32_t len);
 

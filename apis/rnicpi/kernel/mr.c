@@ -555,13 +555,6 @@ static void end_old(const struct change *c)
 	mutex_unlock(&ri_lock);
 }
 
-/* Does a rereg with this result leave the region? With any other the region is gone (L3782) */
-static bool leaves_it(ri_api_return_t ret)
-{
-	return !ret || ret == RI_RET_WINDOWS_BOUND || ret == RI_RET_RNIC_INVALID_HANDLE ||
-	       ret == RI_RET_MR_INVALID_HANDLE || ret == RI_RET_INVALID_PARAMETER;
-}
-
 /* Under ri_lock. Errors that leave the region as it is are found before it is made Invalid */
 static ri_api_return_t rereg(struct rnic_mr *m, u32 mask, const ri_mr_reg_attr_t *asked,
 			     const ri_mr_reg_phys_attr_t *phys, ri_ltag_t key,
@@ -571,7 +564,7 @@ static ri_api_return_t rereg(struct rnic_mr *m, u32 mask, const ri_mr_reg_attr_t
 	struct ib_mr *mr;
 	int err;
 
-	if (ret && leaves_it(ret))
+	if (ret && ri_leaves_mr(ret))
 		return ri_answer(err_data, ret);
 	err = srnic_native_mr_suspend(m->mr);
 	if (err)
@@ -621,7 +614,7 @@ static ri_api_return_t do_rereg(ri_rnic_handle_t rnic, ri_mr_handle_t in_mr, u32
 		ri_tell_tags(to_mr(obj)->mr->lkey, ltag, rtag);
 	}
 	/* a hidden region is ended by another call, which waits for this one */
-	gone = !leaves_it(ret) && !obj->hidden;
+	gone = !ri_leaves_mr(ret) && !obj->hidden;
 	if (gone)
 		WRITE_ONCE(obj->hidden, true);
 	mutex_unlock(&ri_lock);

@@ -42,6 +42,13 @@ static inline ri_mem_attr_t ri_shared_attr(ri_mem_attr_t asked, ri_mem_attr_t so
 			       (source & RI_MEM_FLAGS_NONCOHERENT));
 }
 
+/* Does a rereg with this result leave the region? With any other the region is gone (L3782) */
+static inline bool ri_leaves_mr(ri_api_return_t ret)
+{
+	return !ret || ret == RI_RET_WINDOWS_BOUND || ret == RI_RET_RNIC_INVALID_HANDLE ||
+	       ret == RI_RET_MR_INVALID_HANDLE || ret == RI_RET_INVALID_PARAMETER;
+}
+
 /* LTag and RTag are one STag on iWARP (5.1) */
 static inline void ri_tell_tags(uint32_t stag, ri_ltag_t *ltag, ri_rtag_t *rtag)
 {

@@ -260,16 +260,9 @@ static ri_api_return_t rereg(struct rnic_mr *m, ri_mr_rereg_t mask, struct rnic_
 	ret = own_key(m, ltag);
 	if (!ret)
 		return ri_done(err_data);
-	/* something has changed, so not one of the codes of leaves_it(), whatever the errno is */
+	/* something has changed, so not one of the codes of ri_leaves_mr(), whatever the errno is */
 	ri_failed(err_data, ret, RI_RET_FAIL);
 	return RI_RET_FAIL;
-}
-
-static bool leaves_it(ri_api_return_t ret)
-{
-	return ret == RI_RET_SUCCESS || ret == RI_RET_WINDOWS_BOUND ||
-	       ret == RI_RET_RNIC_INVALID_HANDLE || ret == RI_RET_MR_INVALID_HANDLE ||
-	       ret == RI_RET_INVALID_PARAMETER;
 }
 
 static ri_api_return_t enter_pd_and_rereg(ri_rnic_handle_t rnic, struct rnic_mr *m,
@@ -294,9 +287,9 @@ static ri_api_return_t enter_pd_and_rereg(ri_rnic_handle_t rnic, struct rnic_mr 
 static ri_api_return_t end_of_rereg(struct rnic_mr *m, ri_mr_handle_t in, ri_api_return_t ret,
 				    ri_err_data_t *err_data)
 {
-	int err = leaves_it(ret) ? 0 : ri_mr_end(m);
+	int err = ri_leaves_mr(ret) ? 0 : ri_mr_end(m);
 
-	if (leaves_it(ret) || err) {
+	if (ri_leaves_mr(ret) || err) {
 		handle_reopen(in);
 		return err ? ri_failed(err_data, err, RI_RET_WINDOWS_BOUND) : ret;
 	}

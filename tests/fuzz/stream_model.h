@@ -186,7 +186,7 @@ static enum rdmap_err model_send(const u8 *h, u32 len)
 		if (m.wqe == cfg.wqes)
 			return RDMAP_E_NO_RQE;
 		if (cfg.take_error)
-			return RDMAP_E_RQ_LOCAL;
+			return cfg.take_error == -EPROTO ? RDMAP_E_RING : RDMAP_E_RQ_LOCAL;
 		m.in_send = true;
 		m.mo = 0;
 	}

@@ -200,10 +200,11 @@ void descriptor_kept(void)
 	open_pair();
 	connect_pair();
 	r = make_send(&server, 0, 0, 64);
-	post_recv(&server, r);
-	r->DS[1].Local.Data.AddressBits = 0x1122334455667788;
-	r->DS[1].Local.Handle = 7;
 	before = *r;
+	before.DS[1].Local.Data.AddressBits = 0x1122334455667788;
+	before.DS[1].Local.Handle = 7;
+	post_recv(&server, r);
+	r->DS[1] = before.DS[1];
 	s = make_send(&client, 0, 0, 10);
 	s->CS.Control = VIP_CONTROL_QFENCE;
 	s->DS[1].Local.Handle = 8;

@@ -173,7 +173,7 @@ void connect_stale(void)
 	open_pair();
 	expect(VIP_TIMEOUT, at_server(VipConnectWait(server.nic, &local.net, 0, &remote.net, &attr,
 						     &conn)));
-	start_request(&r, "x", 500);
+	start_request(&r, "x", 2000);
 	stale = await("x");
 	require_request(&r, VIP_TIMEOUT);
 	start_request(&r, "x", LONG);

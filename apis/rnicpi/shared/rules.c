@@ -111,6 +111,9 @@ ri_api_return_t ri_check_qp(const struct ri_limits *n, const ri_qp_attr_t *attrs
 		return RI_RET_SRQ_LIMIT_OUT_OF_RANGE;
 	if (attrs->max_rdma_read_incoming > n->ird || attrs->max_rdma_read_outgoing > n->ord)
 		return RI_RET_RNIC_IRD_ORD_EXCEEDED;
+	/* A device without version 0 says so when the QP gets its stream */
+	if (!attrs->qp_xport.qp_iwarp.mpa_attrs.ddp_rdmap_version && !n->rdmac)
+		return RI_RET_SUCCESS;
 	return ri_check_mpa(n, &attrs->qp_xport.qp_iwarp.mpa_attrs);
 }
 

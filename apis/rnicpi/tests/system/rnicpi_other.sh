@@ -18,7 +18,7 @@ unsupported() {
 example_hello() { on_cli "$BIN/rnicpi_example_hello" >"$tmp/hello" && grep "$CLI4" "$tmp/hello"; }
 
 SRNIC_TYPE=siw one_host
-export RNICPI_DEVICE=$CLI_DEV RNICPI_NETDEV=d1
+export RNICPI_DEVICE=$CLI_DEV RNICPI_NETDEV=d1 RNICPI_SIW=1
 for name in layout devices handles query query_size pds library refused addresses names vp_data \
 	    codes_handles codes_qp; do
 	t "siw: $name" case_of $name

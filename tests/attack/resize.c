@@ -164,8 +164,9 @@ static void *qp_resizer(void *arg)
 
 		req.step = rng_below(&r, SRNIC_RESIZE_CANCEL + 2);
 		if (req.step == SRNIC_RESIZE_PREPARE) {
-			req.max_send_wr = 1u << rng_below(&r, 14);
-			req.max_recv_wr = 1u << rng_below(&r, 14);
+			/* few sizes: a COMMIT is of those that either thread has prepared */
+			req.max_send_wr = 64u << 6 * rng_below(&r, 2);
+			req.max_recv_wr = 64u << 6 * rng_below(&r, 2);
 		}
 		err = resize_qp(qp, &req, &answer);
 		if (!req.step || req.step > SRNIC_RESIZE_CANCEL)
@@ -181,13 +182,17 @@ static void *qp_resizer(void *arg)
 	return NULL;
 }
 
-/* Producer indices and flags; the library's rings, which are not the QP's any more, as well */
+/*
+ * Producer indices and flags, of the library's rings, which after a COMMIT are not the QP's any
+ * more. Later than the first steps: a QP with an impossible index ends, and is not resized then.
+ */
 static void *qp_flipper(void *arg)
 {
 	struct rng r = { 815 };
 	struct mapping rings[RINGS];
 	int n = find_rings(rings, RINGS);
 
+	usleep(100000);
 	while (!over)
 		for (int i = 0; i < n; i++) {
 			volatile struct srnic_ring_hdr *ring = (void *)rings[i].at;
@@ -204,7 +209,7 @@ static void *unmapper(void *arg)
 	struct mapping rings[RINGS];
 	int n;
 
-	usleep(*(uint64_t *)arg % 400000);
+	usleep(100000 + *(uint64_t *)arg % 300000);
 	n = find_rings(rings, RINGS);
 	for (int i = 0; i < n; i++)
 		munmap(rings[i].at, rings[i].len);

@@ -113,6 +113,22 @@ void srnic_sq_set_wakeup(struct srnic_qp *qp, bool wanted)
 	srnic_unlock(&qp->sq_lock, flags);
 }
 
+/* Receive WQEs that were posted and not taken; none with an SRQ. Takes rq_lock */
+static int rq_pending(struct srnic_qp *qp, u32 *size)
+{
+	unsigned long flags;
+	int n;
+
+	*size = 0;
+	if (qp->srq)
+		return 0;
+	flags = srnic_lock(&qp->rq_lock);
+	*size = qp->rq.entries;
+	n = srnic_ring_filled(&qp->rq, srnic_rq_producer(qp), qp->rq_taken);
+	srnic_unlock(&qp->rq_lock, flags);
+	return n;
+}
+
 /**
  * srnic_wq_query - sizes and fill of the queues
  * @qp: alive
@@ -124,17 +140,11 @@ void srnic_wq_query(struct srnic_qp *qp, struct srnic_wq_use *use)
 {
 	unsigned long flags;
 
-	memset(use, 0, sizeof(*use));
 	flags = srnic_lock(&qp->sq_lock);
 	use->sq_size = qp->sq.entries;
 	use->sq_fill = srnic_ring_filled(&qp->sq, srnic_sq_producer(qp), qp->sq_completed);
 	srnic_unlock(&qp->sq_lock, flags);
-	if (qp->srq)
-		return;
-	flags = srnic_lock(&qp->rq_lock);
-	use->rq_size = qp->rq.entries;
-	use->rq_fill = srnic_ring_filled(&qp->rq, srnic_rq_producer(qp), qp->rq_taken);
-	srnic_unlock(&qp->rq_lock, flags);
+	use->rq_fill = rq_pending(qp, &use->rq_size);
 }
 
 /* sq_lock is held. Write the CQE of a send WR, if the WR gives one. */
@@ -499,18 +509,15 @@ void srnic_rq_await_end(struct srnic_qp *qp)
  * srnic_rq_is_empty - no receive is posted
  * @qp: with a stream; only the caller takes receives
  *
- * Context: the rx kthread.
+ * Context: the rx kthread; takes rq_lock, or the lock of the SRQ.
  *
  * Return: whether srnic_rq_take() would be -EAGAIN.
  */
 bool srnic_rq_is_empty(struct srnic_qp *qp)
 {
-	struct srnic_wq_use use;
+	u32 size;
 
-	if (qp->srq)
-		return srnic_srq_is_empty(qp->srq);
-	srnic_wq_query(qp, &use);
-	return !use.rq_fill;
+	return qp->srq ? srnic_srq_is_empty(qp->srq) : !rq_pending(qp, &size);
 }
 
 /* Write the CQE of a receive WR; the caller calls srnic_cq_notify() */

@@ -15,6 +15,24 @@ static void *found(void *object, ri_rnic_handle_t rnic, enum ri_kind kind, ri_ap
 }
 
 /**
+ * ri_new_handle() - Make a handle that a program gets
+ * @kind: kind of @object
+ * @object: whole: other threads may use the handle at once
+ * @handle: set if there is memory; else it is left as it is
+ *
+ * Context: any thread.
+ * Return: whether there is a handle.
+ */
+bool ri_new_handle(enum ri_kind kind, void *object, ri_handle_t *handle)
+{
+	ri_handle_t new = handle_new(kind, object);
+
+	if (new)
+		*handle = new;
+	return new;
+}
+
+/**
  * ri_enter() - A call on an object of an RNIC begins
  * @rnic: an RNIC handle
  * @kind: the expected kind; neither RI_KIND_VP nor RI_KIND_RNIC

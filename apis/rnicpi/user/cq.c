@@ -70,17 +70,13 @@ static void cq_uninit(struct rnic_cq *cq)
 static int cq_new(struct rnic_cq *cq, uint32_t entries, ri_cq_handle_t *handle)
 {
 	int err = make_cq(cq, entries);
-	ri_cq_handle_t new;
 
 	if (err)
 		return err;
 	list(cq);
 	ri_use(&cq->rnic->users, 1);
-	new = handle_new(RI_KIND_CQ, cq);
-	if (new) {
-		*handle = new;
+	if (ri_new_handle(RI_KIND_CQ, cq, handle))
 		return 0;
-	}
 	ri_use(&cq->rnic->users, -1);
 	unlist(cq);
 	ibv_destroy_cq(cq->cq);

@@ -28,7 +28,6 @@ static int mr_new(struct rnic_mr *mr, struct rnic_mr *source, const ri_ltag_t *l
 {
 	const ri_mr_reg_attr_t *attr = &mr->attr;
 	int access = ri_access_of(attr->mem_attr), err;
-	ri_mr_handle_t new;
 
 	mr->mr = source ? srnicdv_reg_shared_mr(mr->pd->pd, source->mr, attr->va, access) :
 			  ibv_reg_mr(mr->pd->pd, (void *)(uintptr_t)attr->va, attr->length, access);
@@ -37,11 +36,8 @@ static int mr_new(struct rnic_mr *mr, struct rnic_mr *source, const ri_ltag_t *l
 	err = own_key(mr, ltag);
 	if (!err) {
 		use_parts(mr, 1);
-		new = handle_new(RI_KIND_MR, mr);
-		if (new) {
-			*handle = new;
+		if (ri_new_handle(RI_KIND_MR, mr, handle))
 			return 0;
-		}
 		use_parts(mr, -1);
 		err = ENOMEM;
 	}

@@ -14,7 +14,6 @@ static void use_parts(struct rnic_mw *mw, int n)
 static int mw_new(struct rnic_pd *pd, ri_mw_handle_t *handle, ri_rtag_t *rtag)
 {
 	struct rnic_mw *mw = calloc(1, sizeof(*mw));
-	ri_mw_handle_t new;
 	int err;
 
 	if (!mw)
@@ -24,10 +23,8 @@ static int mw_new(struct rnic_pd *pd, ri_mw_handle_t *handle, ri_rtag_t *rtag)
 	err = mw->mw ? 0 : errno;
 	if (!err) {
 		use_parts(mw, 1);
-		new = handle_new(RI_KIND_MW, mw);
-		if (new) {
+		if (ri_new_handle(RI_KIND_MW, mw, handle)) {
 			*rtag = mw->mw->rkey;
-			*handle = new;
 			return 0;
 		}
 		use_parts(mw, -1);

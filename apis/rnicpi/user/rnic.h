@@ -217,6 +217,7 @@ unsigned int ri_addresses_of(struct ibv_device *device, struct in6_addr *addrs);
 /* call.c */
 #define RI_IN_USE	(-1)	/* no errno: the object has users */
 
+bool ri_new_handle(enum ri_kind kind, void *object, ri_handle_t *handle);
 void *ri_enter(ri_rnic_handle_t rnic, enum ri_kind kind, ri_handle_t handle, ri_api_return_t *ret);
 void *ri_enter_more(ri_rnic_handle_t rnic, enum ri_kind kind, ri_handle_t handle,
 		    ri_api_return_t *ret);

@@ -118,7 +118,6 @@ ri_api_return_t ri_do_get_hdl(const struct ri_ops *ops, ri_vp_handle_t vp_hdl,
 			      ri_os_data_t os_data, ri_err_data_t *err_data)
 {
 	struct rnic_vp *vp = handle_object(RI_KIND_VP, vp_hdl);
-	ri_rnic_handle_t new;
 	struct rnic *r;
 	int err;
 	KEEP_ERRNO;
@@ -143,12 +142,10 @@ ri_api_return_t ri_do_get_hdl(const struct ri_ops *ops, ri_vp_handle_t vp_hdl,
 		return err == ENODEV ? ri_answer(err_data, RI_RET_RNIC_NOT_OPEN) :
 				       ri_failed(err_data, err, RI_RET_FAIL);
 	}
-	new = handle_new(RI_KIND_RNIC, r);
-	if (!new) {
+	if (!ri_new_handle(RI_KIND_RNIC, r, rnic)) {
 		ri_rnic_free(r);
 		return ri_answer(err_data, RI_RET_RESOURCE_SHORTAGE);
 	}
-	*rnic = new;
 	return ri_done(err_data);
 }
 

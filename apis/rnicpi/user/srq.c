@@ -83,17 +83,13 @@ static int make_srq(struct rnic_srq *srq, ri_srq_attr_t *attrs)
 static int srq_new(struct rnic_srq *srq, ri_srq_attr_t *attrs, ri_srq_handle_t *handle)
 {
 	int err = make_srq(srq, attrs);
-	ri_srq_handle_t new;
 
 	if (err)
 		return err;
 	list(srq);
 	use_parts(srq, 1);
-	new = handle_new(RI_KIND_SRQ, srq);
-	if (new) {
-		*handle = new;
+	if (ri_new_handle(RI_KIND_SRQ, srq, handle))
 		return 0;
-	}
 	use_parts(srq, -1);
 	unlist(srq);
 	ibv_destroy_srq(srq->srq);

@@ -160,6 +160,29 @@ static void fmr(struct pair *p, ri_mr_reg_phys_attr_t *attr, ri_ltag_t ltag, ri_
 	pair_expect(p, &p->b, 60, RI_WC_TYPE_FAST_REGISTER, status);
 }
 
+/* An STag with room for @room pages or blocks, and rights of @mem_attr */
+static ri_ltag_t ltag_for(struct pair *p, uint_t room, u32 mem_attr, ri_mr_handle_t *mr)
+{
+	ri_ltag_t ltag = 0;
+	ri_rtag_t rtag;
+
+	KUNIT_ASSERT_EQ(p->test, ri_ltag_alloc(p->rnic, &room, p->pd, mem_attr, mr, &ltag, &rtag,
+					       NULL, NULL, NULL), OK);
+	return ltag;
+}
+
+static void invalidate(struct pair *p, ri_ltag_t ltag, ri_mr_handle_t mr)
+{
+	ri_mrw_handle_t handle = { .mr_handle = mr };
+
+	KUNIT_EXPECT_EQ(p->test, ri_qp_post_local_invalidate(p->rnic, p->b.qp,
+							     RI_WR_TYPE_LOCAL_INVALIDATE_MR,
+							     RI_WR_SIGNALED_FLAG |
+							     RI_WR_LOCAL_FENCE_FLAG, 61, ltag, 0,
+							     handle, NULL), OK);
+	pair_expect(p, &p->b, 61, RI_WC_TYPE_LOCAL_INVALIDATE, RI_WC_STATUS_SUCCESS);
+}
+
 /* Replaces the two QPs after an error, and connects the new ones */
 static void again(struct pair *p)
 {
@@ -186,7 +209,6 @@ static void fast_register(struct kunit *test)
 {
 	struct pair *p = pair_connected(test);
 	ri_mr_reg_phys_attr_t attr, good;
-	ri_mrw_handle_t handle;
 	ri_phys_addr_t list[3];
 	ri_mr_handle_t mr;
 	ri_ltag_t ltag = 0xab;
@@ -204,7 +226,6 @@ static void fast_register(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, room, 2);
 	KUNIT_EXPECT_EQ(test, ltag & 0xff, 0xab);
 	KUNIT_EXPECT_EQ(test, ltag, rtag);
-	handle.mr_handle = mr;
 	pair_two_pages(&p->b, list);
 	list[2] = list[0];
 	good = pair_phys_attr(p, list, 2, 0x5000, 2 * PAGE_SIZE);
@@ -216,12 +237,7 @@ static void fast_register(struct kunit *test)
 	pair_write_to(p, 0x5000, ltag, PAGE_SIZE, RI_WC_STATUS_SUCCESS);
 	KUNIT_EXPECT_NULL(test, memchr_inv(p->b.mem + PAGE_SIZE, 'z', PAGE_SIZE));
 	/* invalidated, and registered anew */
-	KUNIT_EXPECT_EQ(test, ri_qp_post_local_invalidate(p->rnic, p->b.qp,
-							  RI_WR_TYPE_LOCAL_INVALIDATE_MR,
-							  RI_WR_SIGNALED_FLAG |
-							  RI_WR_LOCAL_FENCE_FLAG, 61, ltag, 0,
-							  handle, NULL), OK);
-	pair_expect(p, &p->b, 61, RI_WC_TYPE_LOCAL_INVALIDATE, RI_WC_STATUS_SUCCESS);
+	invalidate(p, ltag, mr);
 	fmr(p, &attr, ltag + 1, mr, RI_WC_STATUS_SUCCESS);
 	/* while it is Valid it cannot be registered */
 	fmr(p, &attr, ltag + 1, mr, RI_WC_STATUS_STAG_NOT_IN_INVALID_STATE_ERROR);
@@ -267,13 +283,10 @@ static void bad_fast_registers(struct kunit *test)
 	ri_mr_reg_phys_attr_t attr;
 	ri_phys_addr_t list[3];
 	ri_mr_handle_t mr;
-	ri_ltag_t ltag = 0;
-	ri_rtag_t rtag;
-	uint_t room = 2;
+	ri_ltag_t ltag;
 	u32 i;
 
-	KUNIT_ASSERT_EQ(test, ri_ltag_alloc(p->rnic, &room, p->pd, ALL, &mr, &ltag, &rtag, NULL,
-					    NULL, NULL), OK);
+	ltag = ltag_for(p, 2, ALL, &mr);
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		pair_two_pages(&p->b, list);
 		list[2] = list[0];
@@ -317,17 +330,12 @@ static void fast_register_blocks(struct kunit *test)
 	struct pair *p = pair_idle(test, RI_PHYS_BLOCK_LIST_MODE, 1);
 	ri_mr_reg_phys_attr_t attr;
 	ri_phys_addr_t list[3];
-	ri_mrw_handle_t handle;
 	ri_mr_handle_t mr;
-	ri_ltag_t ltag = 0;
-	ri_rtag_t rtag;
-	uint_t room = 3;
+	ri_ltag_t ltag;
 	u32 i;
 
 	pair_connect(p);
-	KUNIT_ASSERT_EQ(test, ri_ltag_alloc(p->rnic, &room, p->pd, ALL, &mr, &ltag, &rtag, NULL,
-					    NULL, NULL), OK);
-	handle.mr_handle = mr;
+	ltag = ltag_for(p, 3, ALL, &mr);
 	for (i = 1; i <= 2; i++) {
 		list[0] = pair_phys(p->b.mem) + 5001;
 		list[1] = pair_phys(p->b.mem) + i;
@@ -341,12 +349,7 @@ static void fast_register_blocks(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, p->b.mem[i], 1 + (1000 - i) % 101);
 		KUNIT_EXPECT_EQ(test, p->b.mem[2500 + 999], 1 + (3000 - i - 1) % 101);
 		KUNIT_EXPECT_EQ(test, p->b.mem[2500 + 1000], 0);
-		KUNIT_EXPECT_EQ(test, ri_qp_post_local_invalidate(p->rnic, p->b.qp,
-								  RI_WR_TYPE_LOCAL_INVALIDATE_MR,
-								  RI_WR_SIGNALED_FLAG |
-								  RI_WR_LOCAL_FENCE_FLAG, 61,
-								  ltag + i, 0, handle, NULL), OK);
-		pair_expect(p, &p->b, 61, RI_WC_TYPE_LOCAL_INVALIDATE, RI_WC_STATUS_SUCCESS);
+		invalidate(p, ltag + i, mr);
 	}
 	attr.common.length++;
 	fmr(p, &attr, ltag, mr, RI_WC_STATUS_INVALID_FMR_LENGTH_ERROR);
@@ -371,11 +374,9 @@ static void remote_access_flag(struct kunit *test)
 	};
 	struct pair *p = pair_connected(test);
 	ri_mr_reg_phys_attr_t attr;
-	ri_mrw_handle_t handle;
+	ri_mr_handle_t mr;
 	ri_phys_addr_t list[2];
-	ri_ltag_t ltag = 0;
-	ri_rtag_t rtag;
-	uint_t room = 2;
+	ri_ltag_t ltag;
 	bool refused;
 	u32 i;
 
@@ -383,73 +384,56 @@ static void remote_access_flag(struct kunit *test)
 	attr = pair_phys_attr(p, list, 2, 0x5000, 100);
 	for (i = 0; i < 2 * ARRAY_SIZE(rows); i++) {
 		if (i % ARRAY_SIZE(rows) == 0)
-			KUNIT_ASSERT_EQ(test, ri_ltag_alloc(p->rnic, &room, p->pd,
-							    i ? RI_MEM_FLAGS_LOCAL : ALL,
-							    &handle.mr_handle, &ltag, &rtag, NULL,
-							    NULL, NULL), OK);
+			ltag = ltag_for(p, 2, i ? RI_MEM_FLAGS_LOCAL : ALL, &mr);
 		refused = i >= ARRAY_SIZE(rows) && rows[i % ARRAY_SIZE(rows)].remote;
 		attr.common.mem_attr = rows[i % ARRAY_SIZE(rows)].mem_attr;
 		kunit_info(test, "row %u\n", i);
-		fmr(p, &attr, ltag, handle.mr_handle,
+		fmr(p, &attr, ltag, mr,
 		    refused ? RI_WC_STATUS_INVALID_FMR_PERMS_ERROR : RI_WC_STATUS_SUCCESS);
 		if (refused) {
 			again(p);
 			continue;
 		}
-		KUNIT_EXPECT_EQ(test, ri_qp_post_local_invalidate(p->rnic, p->b.qp,
-								  RI_WR_TYPE_LOCAL_INVALIDATE_MR,
-								  RI_WR_SIGNALED_FLAG |
-								  RI_WR_LOCAL_FENCE_FLAG, 61, ltag,
-								  0, handle, NULL), OK);
-		pair_expect(p, &p->b, 61, RI_WC_TYPE_LOCAL_INVALIDATE, RI_WC_STATUS_SUCCESS);
+		invalidate(p, ltag, mr);
 		if (i == ARRAY_SIZE(rows) - 1)
-			KUNIT_EXPECT_EQ(test, ri_mr_dereg(p->rnic, handle.mr_handle, NULL), OK);
+			KUNIT_EXPECT_EQ(test, ri_mr_dereg(p->rnic, mr, NULL), OK);
 	}
-	KUNIT_EXPECT_EQ(test, ri_mr_dereg(p->rnic, handle.mr_handle, NULL), OK);
+	KUNIT_EXPECT_EQ(test, ri_mr_dereg(p->rnic, mr, NULL), OK);
+	pair_close(p);
+}
+
+/* A list of two pages, of entries of @size bytes, is refused in mode @mode of the RNIC */
+static void refused(struct kunit *test, ri_pbl_mode_t mode, int privileged, u64 va, u32 size,
+		    ri_wc_status_t status)
+{
+	struct pair *p = pair_idle(test, mode, privileged);
+	ri_mr_reg_phys_attr_t attr;
+	ri_phys_addr_t list[2];
+	ri_mr_handle_t mr;
+	ri_ltag_t ltag;
+
+	pair_connect(p);
+	ltag = ltag_for(p, 2, ALL, &mr);
+	pair_two_pages(&p->b, list);
+	attr = pair_phys_attr(p, list, 2, va, 100);
+	attr.pble_size = size;
+	fmr(p, &attr, ltag, mr, status);
+	KUNIT_EXPECT_EQ(test, ri_mr_dereg(p->rnic, mr, NULL), OK);
 	pair_close(p);
 }
 
 /* RI-55: in block mode an invalid block size has another status */
 static void bad_block(struct kunit *test)
 {
-	struct pair *p = pair_idle(test, RI_PHYS_BLOCK_LIST_MODE, 1);
-	ri_mr_reg_phys_attr_t attr;
-	ri_phys_addr_t list[2];
-	ri_mr_handle_t mr;
-	ri_ltag_t ltag = 0;
-	ri_rtag_t rtag;
-	uint_t room = 2;
-
-	pair_connect(p);
-	KUNIT_ASSERT_EQ(test, ri_ltag_alloc(p->rnic, &room, p->pd, ALL, &mr, &ltag, &rtag, NULL,
-					    NULL, NULL), OK);
-	pair_two_pages(&p->b, list);
-	attr = pair_phys_attr(p, list, 2, 0, 100);
-	attr.pble_size = RI_MAX_BLOCK + 1;
-	fmr(p, &attr, ltag, mr, RI_WC_STATUS_INVALID_FMR_BLOCK_SIZE_ERROR);
-	KUNIT_EXPECT_EQ(test, ri_mr_dereg(p->rnic, mr, NULL), OK);
-	pair_close(p);
+	refused(test, RI_PHYS_BLOCK_LIST_MODE, 1, 0, RI_MAX_BLOCK + 1,
+		RI_WC_STATUS_INVALID_FMR_BLOCK_SIZE_ERROR);
 }
 
 /* RI-54, RI-55: a QP without the privilege cannot fast-register */
 static void not_privileged(struct kunit *test)
 {
-	struct pair *p = pair_idle(test, RI_PHYS_PAGE_LIST_MODE, 0);
-	ri_mr_reg_phys_attr_t attr;
-	ri_phys_addr_t list[2];
-	ri_mr_handle_t mr;
-	ri_ltag_t ltag = 0;
-	ri_rtag_t rtag;
-	uint_t room = 2;
-
-	pair_connect(p);
-	KUNIT_ASSERT_EQ(test, ri_ltag_alloc(p->rnic, &room, p->pd, ALL, &mr, &ltag, &rtag, NULL,
-					    NULL, NULL), OK);
-	pair_two_pages(&p->b, list);
-	attr = pair_phys_attr(p, list, 2, 0x5000, 100);
-	fmr(p, &attr, ltag, mr, RI_WC_STATUS_FMR_QP_NOT_PRIVILEGED_ERROR);
-	KUNIT_EXPECT_EQ(test, ri_mr_dereg(p->rnic, mr, NULL), OK);
-	pair_close(p);
+	refused(test, RI_PHYS_PAGE_LIST_MODE, 0, 0x5000, PAGE_SIZE,
+		RI_WC_STATUS_FMR_QP_NOT_PRIVILEGED_ERROR);
 }
 
 /* RI-54: and cannot use STag 0 */

@@ -118,3 +118,71 @@ struct fake_cq *fake_cq(struct kunit *test, struct srnic_device *dev, u32 entrie
 	kunit_alloc_resource(test, keep, free_cq, GFP_KERNEL, &fake->cq);
 	return fake;
 }
+
+/**
+ * fake_expect_wc - the next completion of a CQ
+ * @test: fails if it is another one, or none
+ * @fake: the CQ
+ * @wr_id: of the WR
+ * @status: of the WR
+ *
+ * Context: any.
+ */
+void fake_expect_wc(struct kunit *test, struct fake_cq *fake, u64 wr_id,
+		    enum srnic_wc_status status)
+{
+	struct srnic_cqe cqe;
+
+	KUNIT_ASSERT_EQ(test, srnic_cq_poll(&fake->cq, &cqe), 1);
+	KUNIT_EXPECT_EQ(test, cqe.wr_id, wr_id);
+	KUNIT_EXPECT_EQ_MSG(test, cqe.vendor_err, status, "wr_id %llu", wr_id);
+}
+
+/**
+ * fake_expect_no_wc - a CQ has no completion
+ * @test: fails if it has one
+ * @fake: the CQ
+ *
+ * Context: any.
+ */
+void fake_expect_no_wc(struct kunit *test, struct fake_cq *fake)
+{
+	struct srnic_cqe cqe;
+
+	KUNIT_EXPECT_EQ(test, srnic_cq_poll(&fake->cq, &cqe), 0);
+}
+
+/**
+ * fake_qp_memory - what a consumer has of a QP before it creates it
+ * @test: owns the memory
+ * @dev: from fake_device()
+ *
+ * Context: process. Return: the QP, with a PD of its own.
+ */
+struct srnic_qp *fake_qp_memory(struct kunit *test, struct srnic_device *dev)
+{
+	struct srnic_qp *qp = kunit_kzalloc(test, sizeof(*qp), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, qp);
+	qp->ibqp.device = &dev->ibdev;
+	qp->ibqp.pd = fake_pd(test, dev);
+	return qp;
+}
+
+/**
+ * fake_qp_create - create a QP of a kernel consumer; the test destroys it
+ * @test: fails if it cannot be created
+ * @qp: from fake_qp_memory()
+ * @init: attributes; its CQs are set
+ * @scq: of sends
+ * @rcq: of receives
+ *
+ * Context: process.
+ */
+void fake_qp_create(struct kunit *test, struct srnic_qp *qp, struct ib_qp_init_attr *init,
+		    struct fake_cq *scq, struct fake_cq *rcq)
+{
+	init->send_cq = &scq->cq.ibcq;
+	init->recv_cq = &rcq->cq.ibcq;
+	KUNIT_ASSERT_EQ(test, srnic_qp_create(qp, to_srnic_dev(qp->ibqp.device), init, NULL), 0);
+}

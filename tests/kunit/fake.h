@@ -38,5 +38,11 @@ void as_before(struct as as);
 struct srnic_device *fake_device(struct kunit *test);
 struct ib_pd *fake_pd(struct kunit *test, struct srnic_device *dev);
 struct fake_cq *fake_cq(struct kunit *test, struct srnic_device *dev, u32 entries);
+void fake_expect_wc(struct kunit *test, struct fake_cq *fake, u64 wr_id,
+		    enum srnic_wc_status status);
+void fake_expect_no_wc(struct kunit *test, struct fake_cq *fake);
+struct srnic_qp *fake_qp_memory(struct kunit *test, struct srnic_device *dev);
+void fake_qp_create(struct kunit *test, struct srnic_qp *qp, struct ib_qp_init_attr *init,
+		    struct fake_cq *scq, struct fake_cq *rcq);
 
 #endif

@@ -53,18 +53,13 @@ static struct srnic_qp *new_qp(struct kunit *test)
 		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1 },
 	};
 	struct srnic_device *dev = fake_device(test);
-	struct srnic_qp *qp = kunit_kzalloc(test, sizeof(*qp), GFP_KERNEL);
+	struct srnic_qp *qp = fake_qp_memory(test, dev);
 
-	KUNIT_ASSERT_NOT_NULL(test, qp);
 	memset(&told, 0, sizeof(told));
 	dev->policy.now.ib_port = 4791;
 	dev->ib = &with_connector;
-	init.send_cq = &fake_cq(test, dev, 8)->cq.ibcq;
-	init.recv_cq = &fake_cq(test, dev, 8)->cq.ibcq;
-	qp->ibqp.device = &dev->ibdev;
 	qp->ibqp.qp_type = IB_QPT_RC;
-	qp->ibqp.pd = fake_pd(test, dev);
-	KUNIT_ASSERT_EQ(test, srnic_qp_create(qp, dev, &init, NULL), 0);
+	fake_qp_create(test, qp, &init, fake_cq(test, dev, 8), fake_cq(test, dev, 8));
 	qp->verbs_state = IB_QPS_INIT;
 	return qp;
 }

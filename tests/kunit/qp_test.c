@@ -87,14 +87,9 @@ static void make_qp_sges(struct kunit *test, struct pair *p, u32 depth, u32 max_
 	p->dev = fake_device(test);
 	p->scq = fake_cq(test, p->dev, 64);
 	p->rcq = fake_cq(test, p->dev, 64);
-	p->qp = kunit_kzalloc(test, sizeof(*p->qp), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, p->qp);
-	init.send_cq = &p->scq->cq.ibcq;
-	init.recv_cq = &p->rcq->cq.ibcq;
-	p->qp->ibqp.device = &p->dev->ibdev;
-	p->qp->ibqp.pd = fake_pd(test, p->dev);
+	p->qp = fake_qp_memory(test, p->dev);
 	p->qp->max_write_sge = max_write_sge;
-	KUNIT_ASSERT_EQ(test, srnic_qp_create(p->qp, p->dev, &init, NULL), 0);
+	fake_qp_create(test, p->qp, &init, p->scq, p->rcq);
 }
 
 static void make_qp(struct kunit *test, struct pair *p, u32 depth)
@@ -323,7 +318,7 @@ static void create_limits(struct kunit *test)
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct srnic_qp *qp = kunit_kzalloc(test, sizeof(*qp), GFP_KERNEL);
+		struct srnic_qp *qp = fake_qp_memory(test, dev);
 		struct ib_qp_init_attr init = {
 			.send_cq = &cq->cq.ibcq, .recv_cq = &cq->cq.ibcq,
 			.cap = {
@@ -333,9 +328,6 @@ static void create_limits(struct kunit *test)
 			},
 		};
 
-		KUNIT_ASSERT_NOT_NULL(test, qp);
-		qp->ibqp.device = &dev->ibdev;
-		qp->ibqp.pd = fake_pd(test, dev);
 		KUNIT_EXPECT_EQ_MSG(test, srnic_qp_create(qp, dev, &init, NULL),
 				    rows[i].err, "row %u", i);
 		KUNIT_EXPECT_EQ(test, srnic_held(dev, SRNIC_KIND_QP), rows[i].err ? 0 : 1);
@@ -350,13 +342,11 @@ static void create_limits(struct kunit *test)
 	}
 	atomic_long_set(&dev->held_kernel[SRNIC_KIND_QP], SRNIC_MAX_QP);
 	{
-		struct srnic_qp *qp = kunit_kzalloc(test, sizeof(*qp), GFP_KERNEL);
+		struct srnic_qp *qp = fake_qp_memory(test, dev);
 		struct ib_qp_init_attr init = {
 			.send_cq = &cq->cq.ibcq, .recv_cq = &cq->cq.ibcq,
 		};
 
-		KUNIT_ASSERT_NOT_NULL(test, qp);
-		qp->ibqp.pd = fake_pd(test, dev);
 		KUNIT_EXPECT_EQ(test, srnic_qp_create(qp, dev, &init, NULL), -ENOMEM);
 	}
 	KUNIT_EXPECT_EQ(test, srnic_held(dev, SRNIC_KIND_QP), SRNIC_MAX_QP);

@@ -30,13 +30,8 @@ static void make_sq(struct kunit *test, struct sq *sq)
 
 	sq->dev = fake_device(test);
 	sq->cq = fake_cq(test, sq->dev, 64);
-	sq->qp = kunit_kzalloc(test, sizeof(*sq->qp), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, sq->qp);
-	init.send_cq = &sq->cq->cq.ibcq;
-	init.recv_cq = &sq->cq->cq.ibcq;
-	sq->qp->ibqp.device = &sq->dev->ibdev;
-	sq->qp->ibqp.pd = fake_pd(test, sq->dev);
-	KUNIT_ASSERT_EQ(test, srnic_qp_create(sq->qp, sq->dev, &init, NULL), 0);
+	sq->qp = fake_qp_memory(test, sq->dev);
+	fake_qp_create(test, sq->qp, &init, sq->cq, sq->cq);
 	sq->qp->kernel = false;
 	sq->qp->privileged = false;
 	sq->wr.data = kunit_kzalloc(test, max_t(size_t, sq->qp->max_inline,

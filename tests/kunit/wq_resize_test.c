@@ -35,13 +35,8 @@ static void make_wq(struct kunit *test, struct wq *wq, u32 depth, struct srnic_s
 	wq->dev = fake_device(test);
 	wq->scq = fake_cq(test, wq->dev, max(depth, 64U));
 	wq->rcq = fake_cq(test, wq->dev, max(depth, 64U));
-	wq->qp = kunit_kzalloc(test, sizeof(*wq->qp), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, wq->qp);
-	init.send_cq = &wq->scq->cq.ibcq;
-	init.recv_cq = &wq->rcq->cq.ibcq;
-	wq->qp->ibqp.device = &wq->dev->ibdev;
-	wq->qp->ibqp.pd = fake_pd(test, wq->dev);
-	KUNIT_ASSERT_EQ(test, srnic_qp_create(wq->qp, wq->dev, &init, NULL), 0);
+	wq->qp = fake_qp_memory(test, wq->dev);
+	fake_qp_create(test, wq->qp, &init, wq->scq, wq->rcq);
 	wq->wr.data = kunit_kzalloc(test, wq->qp->max_inline, GFP_KERNEL);
 	wq->rwr = kunit_kzalloc(test, struct_size(wq->rwr, sge, 1), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, wq->wr.data);
@@ -96,23 +91,6 @@ static void take(struct kunit *test, struct wq *wq, u64 wr_id)
 	srnic_rq_complete(wq->qp, wq->rwr, &cqe, SRNIC_WC_SUCCESS);
 }
 
-static void expect_wc(struct kunit *test, struct fake_cq *fake, u64 wr_id,
-		      enum srnic_wc_status status)
-{
-	struct srnic_cqe cqe;
-
-	KUNIT_ASSERT_EQ(test, srnic_cq_poll(&fake->cq, &cqe), 1);
-	KUNIT_EXPECT_EQ(test, cqe.wr_id, wr_id);
-	KUNIT_EXPECT_EQ_MSG(test, cqe.vendor_err, status, "wr_id %llu", wr_id);
-}
-
-static void expect_no_wc(struct kunit *test, struct fake_cq *fake)
-{
-	struct srnic_cqe cqe;
-
-	KUNIT_EXPECT_EQ(test, srnic_cq_poll(&fake->cq, &cqe), 0);
-}
-
 static int resize(struct wq *wq, u32 send_wr, u32 recv_wr)
 {
 	struct ib_qp_attr attr = {
@@ -164,16 +142,16 @@ static void move(struct kunit *test, u32 n, u32 fetched, u32 size)
 	KUNIT_EXPECT_EQ(test, recv(&wq, i), -ENOMEM);
 	for (i = fetched; i < size; i++)
 		fetch(test, &wq, i);
-	expect_no_wc(test, wq.scq);
+	fake_expect_no_wc(test, wq.scq);
 	for (i = 0; i < size; i++)
 		if (fetched < 2 || i != fetched - 1)
 			srnic_sq_done(wq.qp, NEAR + i, SRNIC_WC_SUCCESS);
 	for (i = 0; i < size; i++) {
-		expect_wc(test, wq.scq, i, SRNIC_WC_SUCCESS);
+		fake_expect_wc(test, wq.scq, i, SRNIC_WC_SUCCESS);
 		take(test, &wq, 100 + i);
-		expect_wc(test, wq.rcq, 100 + i, SRNIC_WC_SUCCESS);
+		fake_expect_wc(test, wq.rcq, 100 + i, SRNIC_WC_SUCCESS);
 	}
-	expect_no_wc(test, wq.scq);
+	fake_expect_no_wc(test, wq.scq);
 	srnic_qp_destroy(wq.qp);
 }
 
@@ -218,14 +196,14 @@ static void too_small(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, resize(&wq, 10, 10), 0);
 	expect_sizes(test, &wq, 16, 16);
 	for (i = 0; i < 6; i++) {
-		expect_wc(test, wq.scq, i, SRNIC_WC_SUCCESS);
-		expect_wc(test, wq.rcq, 100 + i, SRNIC_WC_SUCCESS);
+		fake_expect_wc(test, wq.scq, i, SRNIC_WC_SUCCESS);
+		fake_expect_wc(test, wq.rcq, 100 + i, SRNIC_WC_SUCCESS);
 	}
 	KUNIT_EXPECT_EQ(test, resize(&wq, 4, 4), 0);
 	expect_sizes(test, &wq, 4, 4);
 	for (; i < 10; i++) {
-		expect_wc(test, wq.scq, i, SRNIC_WC_SUCCESS);
-		expect_wc(test, wq.rcq, 100 + i, SRNIC_WC_SUCCESS);
+		fake_expect_wc(test, wq.scq, i, SRNIC_WC_SUCCESS);
+		fake_expect_wc(test, wq.rcq, 100 + i, SRNIC_WC_SUCCESS);
 	}
 	KUNIT_EXPECT_EQ(test, resize(&wq, 0, 0), 0);
 	expect_sizes(test, &wq, 1, 1);
@@ -366,14 +344,14 @@ static void flushed_after_the_move(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, resize(&wq, 64, 64), 0);
 	srnic_sq_done(wq.qp, NEAR, SRNIC_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, srnic_qp_modify(wq.qp, SRNIC_QP_ERROR), 0);
-	expect_wc(test, wq.scq, 0, SRNIC_WC_SUCCESS);
-	expect_wc(test, wq.scq, 1, SRNIC_WC_BOUNDS);
+	fake_expect_wc(test, wq.scq, 0, SRNIC_WC_SUCCESS);
+	fake_expect_wc(test, wq.scq, 1, SRNIC_WC_BOUNDS);
 	for (i = 2; i < 6; i++)
-		expect_wc(test, wq.scq, i, SRNIC_WC_FLUSHED);
+		fake_expect_wc(test, wq.scq, i, SRNIC_WC_FLUSHED);
 	for (i = 0; i < 6; i++)
-		expect_wc(test, wq.rcq, 100 + i, SRNIC_WC_FLUSHED);
-	expect_no_wc(test, wq.scq);
-	expect_no_wc(test, wq.rcq);
+		fake_expect_wc(test, wq.rcq, 100 + i, SRNIC_WC_FLUSHED);
+	fake_expect_no_wc(test, wq.scq);
+	fake_expect_no_wc(test, wq.rcq);
 	srnic_qp_destroy(wq.qp);
 }
 
@@ -484,15 +462,15 @@ static void under_load(struct kunit *test)
 			fetch(test, &wq, i - 3);
 		if (i >= 6) {
 			srnic_sq_done(wq.qp, NEAR + i - 6, SRNIC_WC_SUCCESS);
-			expect_wc(test, wq.scq, i - 6, SRNIC_WC_SUCCESS);
+			fake_expect_wc(test, wq.scq, i - 6, SRNIC_WC_SUCCESS);
 			take(test, &wq, i - 6);
-			expect_wc(test, wq.rcq, i - 6, SRNIC_WC_SUCCESS);
+			fake_expect_wc(test, wq.rcq, i - 6, SRNIC_WC_SUCCESS);
 		}
 	}
 	/* none of the resizes has failed, and there were some */
 	KUNIT_EXPECT_GT(test, kthread_stop(task), 3);
-	expect_no_wc(test, wq.scq);
-	expect_no_wc(test, wq.rcq);
+	fake_expect_no_wc(test, wq.scq);
+	fake_expect_no_wc(test, wq.rcq);
 	srnic_qp_destroy(wq.qp);
 }
 

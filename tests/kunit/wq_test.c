@@ -31,13 +31,8 @@ static void make_wq_deep(struct kunit *test, struct wq *wq, u32 depth)
 	wq->dev = fake_device(test);
 	wq->scq = fake_cq(test, wq->dev, max(depth, 64U));
 	wq->rcq = fake_cq(test, wq->dev, max(depth, 64U));
-	wq->qp = kunit_kzalloc(test, sizeof(*wq->qp), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, wq->qp);
-	init.send_cq = &wq->scq->cq.ibcq;
-	init.recv_cq = &wq->rcq->cq.ibcq;
-	wq->qp->ibqp.device = &wq->dev->ibdev;
-	wq->qp->ibqp.pd = fake_pd(test, wq->dev);
-	KUNIT_ASSERT_EQ(test, srnic_qp_create(wq->qp, wq->dev, &init, NULL), 0);
+	wq->qp = fake_qp_memory(test, wq->dev);
+	fake_qp_create(test, wq->qp, &init, wq->scq, wq->rcq);
 	wq->wr.data = kunit_kzalloc(test, max_t(size_t, wq->qp->max_inline,
 						sizeof(struct srnic_sge)), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, wq->wr.data);
@@ -78,23 +73,6 @@ static void start(struct kunit *test, struct wq *wq, u64 first, u32 count, int s
 	start_op(test, wq, IB_WR_RDMA_WRITE, first, count, send_flags);
 }
 
-static void expect_wc(struct kunit *test, struct fake_cq *fake, u64 wr_id,
-		      enum srnic_wc_status status)
-{
-	struct srnic_cqe cqe;
-
-	KUNIT_ASSERT_EQ(test, srnic_cq_poll(&fake->cq, &cqe), 1);
-	KUNIT_EXPECT_EQ(test, cqe.wr_id, wr_id);
-	KUNIT_EXPECT_EQ_MSG(test, cqe.vendor_err, status, "wr_id %llu", wr_id);
-}
-
-static void expect_no_wc(struct kunit *test, struct fake_cq *fake)
-{
-	struct srnic_cqe cqe;
-
-	KUNIT_EXPECT_EQ(test, srnic_cq_poll(&fake->cq, &cqe), 0);
-}
-
 /* A completed WR waits for those before it, as a Write behind a Read (ORD-15) */
 static void in_order(struct kunit *test)
 {
@@ -104,15 +82,15 @@ static void in_order(struct kunit *test)
 	start(test, &wq, 10, 4, IB_SEND_SIGNALED);
 	srnic_sq_done(wq.qp, 1, SRNIC_WC_SUCCESS);
 	srnic_sq_done(wq.qp, 2, SRNIC_WC_SUCCESS);
-	expect_no_wc(test, wq.scq);
+	fake_expect_no_wc(test, wq.scq);
 	KUNIT_EXPECT_FALSE(test, srnic_sq_empty(wq.qp));
 	srnic_sq_done(wq.qp, 0, SRNIC_WC_SUCCESS);
-	expect_wc(test, wq.scq, 10, SRNIC_WC_SUCCESS);
-	expect_wc(test, wq.scq, 11, SRNIC_WC_SUCCESS);
-	expect_wc(test, wq.scq, 12, SRNIC_WC_SUCCESS);
-	expect_no_wc(test, wq.scq);
+	fake_expect_wc(test, wq.scq, 10, SRNIC_WC_SUCCESS);
+	fake_expect_wc(test, wq.scq, 11, SRNIC_WC_SUCCESS);
+	fake_expect_wc(test, wq.scq, 12, SRNIC_WC_SUCCESS);
+	fake_expect_no_wc(test, wq.scq);
 	srnic_sq_done(wq.qp, 3, SRNIC_WC_SUCCESS);
-	expect_wc(test, wq.scq, 13, SRNIC_WC_SUCCESS);
+	fake_expect_wc(test, wq.scq, 13, SRNIC_WC_SUCCESS);
 	KUNIT_EXPECT_TRUE(test, srnic_sq_empty(wq.qp));
 	end_wq(&wq);
 }
@@ -128,10 +106,10 @@ static void unsignaled(struct kunit *test)
 	srnic_sq_done(wq.qp, 0, SRNIC_WC_SUCCESS);
 	srnic_sq_done(wq.qp, 1, SRNIC_WC_SUCCESS);
 	srnic_sq_done(wq.qp, 2, SRNIC_WC_SUCCESS);
-	expect_no_wc(test, wq.scq);
+	fake_expect_no_wc(test, wq.scq);
 	srnic_sq_done(wq.qp, 3, SRNIC_WC_SUCCESS);
-	expect_wc(test, wq.scq, 3, SRNIC_WC_SUCCESS);
-	expect_no_wc(test, wq.scq);
+	fake_expect_wc(test, wq.scq, 3, SRNIC_WC_SUCCESS);
+	fake_expect_no_wc(test, wq.scq);
 	end_wq(&wq);
 }
 
@@ -187,15 +165,15 @@ static void one_error(struct kunit *test)
 	srnic_sq_done(wq.qp, 0, SRNIC_WC_SUCCESS);
 	srnic_sq_done(wq.qp, 3, SRNIC_WC_SUCCESS);
 	srnic_sq_done(wq.qp, 2, SRNIC_WC_BOUNDS);
-	expect_no_wc(test, wq.scq);
+	fake_expect_no_wc(test, wq.scq);
 	srnic_sq_flush(wq.qp);
-	expect_wc(test, wq.scq, 1, SRNIC_WC_FLUSHED);
-	expect_wc(test, wq.scq, 2, SRNIC_WC_BOUNDS);
-	expect_wc(test, wq.scq, 3, SRNIC_WC_FLUSHED);
-	expect_wc(test, wq.scq, 4, SRNIC_WC_FLUSHED);
-	expect_no_wc(test, wq.scq);
+	fake_expect_wc(test, wq.scq, 1, SRNIC_WC_FLUSHED);
+	fake_expect_wc(test, wq.scq, 2, SRNIC_WC_BOUNDS);
+	fake_expect_wc(test, wq.scq, 3, SRNIC_WC_FLUSHED);
+	fake_expect_wc(test, wq.scq, 4, SRNIC_WC_FLUSHED);
+	fake_expect_no_wc(test, wq.scq);
 	srnic_sq_flush(wq.qp);
-	expect_no_wc(test, wq.scq);
+	fake_expect_no_wc(test, wq.scq);
 	KUNIT_EXPECT_TRUE(test, srnic_sq_empty(wq.qp));
 	end_wq(&wq);
 }
@@ -211,10 +189,10 @@ static void error_at_head(struct kunit *test)
 	srnic_sq_done(wq.qp, 0, SRNIC_WC_INVALID_STAG);
 	srnic_sq_done(wq.qp, 2, SRNIC_WC_SUCCESS);
 	srnic_sq_flush(wq.qp);
-	expect_wc(test, wq.scq, 0, SRNIC_WC_INVALID_STAG);
-	expect_wc(test, wq.scq, 1, SRNIC_WC_FLUSHED);
-	expect_wc(test, wq.scq, 2, SRNIC_WC_FLUSHED);
-	expect_no_wc(test, wq.scq);
+	fake_expect_wc(test, wq.scq, 0, SRNIC_WC_INVALID_STAG);
+	fake_expect_wc(test, wq.scq, 1, SRNIC_WC_FLUSHED);
+	fake_expect_wc(test, wq.scq, 2, SRNIC_WC_FLUSHED);
+	fake_expect_no_wc(test, wq.scq);
 	end_wq(&wq);
 }
 
@@ -231,22 +209,22 @@ static void sent_with_reads(struct kunit *test)
 	start(test, &wq, 5, 3, IB_SEND_SIGNALED);
 	/* an empty range completes nothing; a range completes nothing behind it */
 	srnic_sq_sent(wq.qp, 0, 0);
-	expect_no_wc(test, wq.scq);
+	fake_expect_no_wc(test, wq.scq);
 	srnic_sq_sent(wq.qp, 0, 7);
-	expect_wc(test, wq.scq, 0, SRNIC_WC_SUCCESS);
-	expect_wc(test, wq.scq, 1, SRNIC_WC_SUCCESS);
-	expect_no_wc(test, wq.scq);
+	fake_expect_wc(test, wq.scq, 0, SRNIC_WC_SUCCESS);
+	fake_expect_wc(test, wq.scq, 1, SRNIC_WC_SUCCESS);
+	fake_expect_no_wc(test, wq.scq);
 	/* the responses in the wrong order, as from no peer: completions stay in order */
 	srnic_sq_done(wq.qp, 4, SRNIC_WC_SUCCESS);
-	expect_no_wc(test, wq.scq);
+	fake_expect_no_wc(test, wq.scq);
 	srnic_sq_done(wq.qp, 2, SRNIC_WC_SUCCESS);
-	expect_wc(test, wq.scq, 2, SRNIC_WC_SUCCESS);
-	expect_wc(test, wq.scq, 3, SRNIC_WC_SUCCESS);
-	expect_wc(test, wq.scq, 5, SRNIC_WC_SUCCESS);
-	expect_wc(test, wq.scq, 6, SRNIC_WC_SUCCESS);
-	expect_no_wc(test, wq.scq);
+	fake_expect_wc(test, wq.scq, 2, SRNIC_WC_SUCCESS);
+	fake_expect_wc(test, wq.scq, 3, SRNIC_WC_SUCCESS);
+	fake_expect_wc(test, wq.scq, 5, SRNIC_WC_SUCCESS);
+	fake_expect_wc(test, wq.scq, 6, SRNIC_WC_SUCCESS);
+	fake_expect_no_wc(test, wq.scq);
 	srnic_sq_sent(wq.qp, 7, 8);
-	expect_wc(test, wq.scq, 7, SRNIC_WC_SUCCESS);
+	fake_expect_wc(test, wq.scq, 7, SRNIC_WC_SUCCESS);
 	KUNIT_EXPECT_TRUE(test, srnic_sq_empty(wq.qp));
 	end_wq(&wq);
 }
@@ -262,17 +240,17 @@ static void sent_with_an_error(struct kunit *test)
 	start(test, &wq, 2, 4, IB_SEND_SIGNALED);
 	srnic_sq_done(wq.qp, 3, SRNIC_WC_BOUNDS);
 	srnic_sq_sent(wq.qp, 0, 6);
-	expect_wc(test, wq.scq, 0, SRNIC_WC_SUCCESS);
-	expect_no_wc(test, wq.scq);
+	fake_expect_wc(test, wq.scq, 0, SRNIC_WC_SUCCESS);
+	fake_expect_no_wc(test, wq.scq);
 	srnic_sq_done(wq.qp, 1, SRNIC_WC_SUCCESS);
-	expect_wc(test, wq.scq, 1, SRNIC_WC_SUCCESS);
-	expect_wc(test, wq.scq, 2, SRNIC_WC_SUCCESS);
-	expect_no_wc(test, wq.scq);
+	fake_expect_wc(test, wq.scq, 1, SRNIC_WC_SUCCESS);
+	fake_expect_wc(test, wq.scq, 2, SRNIC_WC_SUCCESS);
+	fake_expect_no_wc(test, wq.scq);
 	srnic_sq_flush(wq.qp);
-	expect_wc(test, wq.scq, 3, SRNIC_WC_BOUNDS);
-	expect_wc(test, wq.scq, 4, SRNIC_WC_FLUSHED);
-	expect_wc(test, wq.scq, 5, SRNIC_WC_FLUSHED);
-	expect_no_wc(test, wq.scq);
+	fake_expect_wc(test, wq.scq, 3, SRNIC_WC_BOUNDS);
+	fake_expect_wc(test, wq.scq, 4, SRNIC_WC_FLUSHED);
+	fake_expect_wc(test, wq.scq, 5, SRNIC_WC_FLUSHED);
+	fake_expect_no_wc(test, wq.scq);
 	end_wq(&wq);
 }
 
@@ -293,17 +271,17 @@ static void sent_after_the_answer(struct kunit *test)
 	start_op(test, &wq, IB_WR_RDMA_READ, 0, 1, IB_SEND_SIGNALED);
 	start(test, &wq, 1, DEPTH - 1, IB_SEND_SIGNALED);
 	srnic_sq_done(wq.qp, near, SRNIC_WC_SUCCESS);
-	expect_wc(test, wq.scq, 0, SRNIC_WC_SUCCESS);
+	fake_expect_wc(test, wq.scq, 0, SRNIC_WC_SUCCESS);
 	srnic_qp_polled(wq.dev, &(struct srnic_cqe){
 		.qpn = wq.qp->ibqp.qp_num, .wqe_index = near,
 	});
 	start(test, &wq, DEPTH, 1, IB_SEND_SIGNALED);
 	srnic_sq_sent(wq.qp, near, near + DEPTH);
 	for (i = 1; i < DEPTH; i++)
-		expect_wc(test, wq.scq, i, SRNIC_WC_SUCCESS);
-	expect_no_wc(test, wq.scq);
+		fake_expect_wc(test, wq.scq, i, SRNIC_WC_SUCCESS);
+	fake_expect_no_wc(test, wq.scq);
 	srnic_sq_sent(wq.qp, near + DEPTH, near + DEPTH + 1);
-	expect_wc(test, wq.scq, DEPTH, SRNIC_WC_SUCCESS);
+	fake_expect_wc(test, wq.scq, DEPTH, SRNIC_WC_SUCCESS);
 	end_wq(&wq);
 }
 
@@ -318,12 +296,12 @@ static void restart_frees_slots(struct kunit *test)
 	for (i = 0; i < 5; i++)
 		srnic_sq_done(wq.qp, i, SRNIC_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, srnic_qp_modify(wq.qp, SRNIC_QP_ERROR), 0);
-	expect_no_wc(test, wq.scq);
+	fake_expect_no_wc(test, wq.scq);
 	KUNIT_EXPECT_EQ(test, srnic_qp_modify(wq.qp, SRNIC_QP_IDLE), 0);
 	start(test, &wq, 100, DEPTH, IB_SEND_SIGNALED);
 	for (i = 0; i < DEPTH; i++) {
 		srnic_sq_done(wq.qp, 5 + i, SRNIC_WC_SUCCESS);
-		expect_wc(test, wq.scq, 100 + i, SRNIC_WC_SUCCESS);
+		fake_expect_wc(test, wq.scq, 100 + i, SRNIC_WC_SUCCESS);
 	}
 	end_wq(&wq);
 }
@@ -344,9 +322,9 @@ static void indices_wrap(struct kunit *test)
 		for (index = 0; index < DEPTH; index++)
 			srnic_sq_done(wq.qp, near + i + index, SRNIC_WC_SUCCESS);
 		for (index = 0; index < DEPTH; index++)
-			expect_wc(test, wq.scq, i + index, SRNIC_WC_SUCCESS);
+			fake_expect_wc(test, wq.scq, i + index, SRNIC_WC_SUCCESS);
 	}
-	expect_no_wc(test, wq.scq);
+	fake_expect_no_wc(test, wq.scq);
 	end_wq(&wq);
 }
 
@@ -407,7 +385,7 @@ static void receives(struct kunit *test)
 		KUNIT_EXPECT_LE(test, rwr->num_sge, 2);
 		srnic_rq_complete(wq.qp, rwr, &cqe, rows[i].want ? SRNIC_WC_INVALID_WQE :
 								    SRNIC_WC_SUCCESS);
-		expect_wc(test, wq.rcq, i, rows[i].want ? SRNIC_WC_INVALID_WQE :
+		fake_expect_wc(test, wq.rcq, i, rows[i].want ? SRNIC_WC_INVALID_WQE :
 							  SRNIC_WC_SUCCESS);
 	}
 	KUNIT_EXPECT_EQ(test, srnic_rq_take(wq.qp, rwr), -EAGAIN);
@@ -458,8 +436,8 @@ static void receives_flushed(struct kunit *test)
 	srnic_rq_complete(wq.qp, rwr, &cqe, SRNIC_WC_FLUSHED);
 	srnic_rq_flush(wq.qp);
 	for (i = 0; i < 4; i++)
-		expect_wc(test, wq.rcq, i, SRNIC_WC_FLUSHED);
-	expect_no_wc(test, wq.rcq);
+		fake_expect_wc(test, wq.rcq, i, SRNIC_WC_FLUSHED);
+	fake_expect_no_wc(test, wq.rcq);
 	KUNIT_EXPECT_EQ(test, srnic_rq_take(wq.qp, rwr), -EAGAIN);
 	wq.qp->kernel = true;
 	end_wq(&wq);
@@ -561,11 +539,11 @@ static void flush_many(struct kunit *test, bool doorbell)
 	KUNIT_EXPECT_LE(test, watch.most, 64);
 	KUNIT_EXPECT_FALSE(test, watch.disabled);
 	for (i = 0; i < MANY; i++) {
-		expect_wc(test, wq.scq, i, SRNIC_WC_FLUSHED);
-		expect_wc(test, wq.rcq, i, SRNIC_WC_FLUSHED);
+		fake_expect_wc(test, wq.scq, i, SRNIC_WC_FLUSHED);
+		fake_expect_wc(test, wq.rcq, i, SRNIC_WC_FLUSHED);
 	}
-	expect_no_wc(test, wq.scq);
-	expect_no_wc(test, wq.rcq);
+	fake_expect_no_wc(test, wq.scq);
+	fake_expect_no_wc(test, wq.rcq);
 	KUNIT_EXPECT_TRUE(test, srnic_sq_empty(wq.qp));
 	end_wq(&wq);
 }
@@ -600,8 +578,8 @@ static void sent_in_batches(struct kunit *test)
 	KUNIT_EXPECT_LE(test, watch.most, 65);
 	KUNIT_EXPECT_FALSE(test, watch.disabled);
 	for (i = 0; i < MANY; i++)
-		expect_wc(test, wq.scq, i, SRNIC_WC_SUCCESS);
-	expect_no_wc(test, wq.scq);
+		fake_expect_wc(test, wq.scq, i, SRNIC_WC_SUCCESS);
+	fake_expect_no_wc(test, wq.scq);
 	end_wq(&wq);
 }
 

@@ -11,6 +11,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <rdma/rdma_user_ioctl.h>
 #include "handfd.h"
 #include "pattern.h"
 
@@ -20,6 +21,13 @@ pthread_t thread_of(void *(*fn)(void *), void *arg);
 
 /* A message from a to b with @wr_id; polls completions that are there, and does not wait */
 void one_message(struct pair *p, uint64_t wr_id);
+
+/*
+ * A method of the driver or of the core, by the ioctl, with up to 8 attributes, all of them
+ * mandatory; the kernel may write to them. Returns 0 or an errno.
+ */
+int call_method(struct ibv_context *ctx, uint16_t object, uint16_t method,
+		struct ib_uverbs_attr *attrs, unsigned int num);
 
 /* Mappings of the files of uverbs in this process, which are rings */
 struct mapping {

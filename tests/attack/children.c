@@ -5,12 +5,10 @@
  */
 #include <errno.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_verbs.h>
-#include <rdma/rdma_user_ioctl.h>
 #include "attack.h"
 
 #define CHILDREN	4
@@ -36,22 +34,14 @@ static void doorbell(struct ibv_qp *qp, uint32_t command)
 static void destroy(struct ibv_qp *qp)
 {
 	struct ib_uverbs_destroy_qp_resp answer;
-	struct {
-		struct ib_uverbs_ioctl_hdr hdr;
-		struct ib_uverbs_attr attr[2];
-	} cmd = {
-		.hdr = { .length = sizeof(cmd), .object_id = UVERBS_OBJECT_QP,
-			 .method_id = UVERBS_METHOD_QP_DESTROY, .num_attrs = 2,
-			 .driver_id = SRNIC_DRIVER_ID },
-		.attr = {
-			{ .attr_id = UVERBS_ATTR_DESTROY_QP_HANDLE,
-			  .flags = UVERBS_ATTR_F_MANDATORY, .data = qp->handle },
-			{ .attr_id = UVERBS_ATTR_DESTROY_QP_RESP, .len = sizeof(answer),
-			  .flags = UVERBS_ATTR_F_MANDATORY, .data = (uintptr_t)&answer },
-		},
+	struct ib_uverbs_attr attrs[] = {
+		{ .attr_id = UVERBS_ATTR_DESTROY_QP_HANDLE, .data = qp->handle },
+		{ .attr_id = UVERBS_ATTR_DESTROY_QP_RESP, .len = sizeof(answer),
+		  .data = (uintptr_t)&answer },
 	};
 
-	ioctl(qp->context->cmd_fd, RDMA_VERBS_IOCTL, &cmd);
+	call_method(qp->context, UVERBS_OBJECT_QP, UVERBS_METHOD_QP_DESTROY, attrs,
+		    ARRAY_SIZE(attrs));
 }
 
 static void objects(struct ibv_context *ctx, struct rng *r)

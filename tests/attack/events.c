@@ -6,9 +6,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
-#include <rdma/rdma_user_ioctl.h>
 #include "attack.h"
 
 static atomic_bool over;
@@ -17,22 +15,11 @@ static atomic_uint opened, events;
 /* A context has one descriptor at a time: EBUSY for the other threads */
 static int open_events(struct ibv_context *ctx)
 {
-	struct {
-		struct ib_uverbs_ioctl_hdr hdr;
-		struct ib_uverbs_attr attr;
-	} cmd = {
-		.hdr = { .length = sizeof(cmd), .object_id = SRNIC_OBJECT_EVENTS,
-			 .method_id = SRNIC_METHOD_EVENTS_OPEN, .num_attrs = 1,
-			 .driver_id = SRNIC_DRIVER_ID },
-		.attr = { .attr_id = SRNIC_ATTR_EVENTS_OPEN_FD,
-			  .flags = UVERBS_ATTR_F_MANDATORY },
-	};
+	struct ib_uverbs_attr attr = { .attr_id = SRNIC_ATTR_EVENTS_OPEN_FD };
+	int err = call_method(ctx, SRNIC_OBJECT_EVENTS, SRNIC_METHOD_EVENTS_OPEN, &attr, 1);
 
-	if (ioctl(ctx->cmd_fd, RDMA_VERBS_IOCTL, &cmd)) {
-		require(errno == EBUSY, "%s", strerror(errno));
-		return -1;
-	}
-	return cmd.attr.data_s64;
+	require(!err || err == EBUSY, "%s", strerror(err));
+	return err ? -1 : attr.data_s64;
 }
 
 static void *reader(void *arg)

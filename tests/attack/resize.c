@@ -2,12 +2,10 @@
 /* CQs, QPs and SRQs are resized in ways in which no library does it, while the rings' indices jump. */
 #include <errno.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_verbs.h>
-#include <rdma/rdma_user_ioctl.h>
 #include "attack.h"
 
 #define RINGS	32
@@ -96,6 +94,12 @@ static void *flipper(void *arg)
 	return NULL;
 }
 
+static void note_steps(void)
+{
+	note("prepared %u, committed %u, cancelled %u times", steps[SRNIC_RESIZE_PREPARE],
+	     steps[SRNIC_RESIZE_COMMIT], steps[SRNIC_RESIZE_CANCEL]);
+}
+
 static void life(struct rng *r)
 {
 	uint64_t seeds[2] = { rng_next(r), rng_next(r) };
@@ -116,8 +120,7 @@ static void life(struct rng *r)
 	}
 	for (int i = 0; i < 3; i++)
 		pthread_join(t[i], NULL);
-	note("prepared %u, committed %u, cancelled %u times", steps[SRNIC_RESIZE_PREPARE],
-	     steps[SRNIC_RESIZE_COMMIT], steps[SRNIC_RESIZE_CANCEL]);
+	note_steps();
 	require(steps[SRNIC_RESIZE_PREPARE], "nothing was tried");
 }
 
@@ -132,24 +135,16 @@ void case_cq_steps(void)
 static int resize_qp(struct ibv_qp *qp, const struct srnic_ureq_qp_resize *req,
 		     struct srnic_uresp_qp_resize *resp)
 {
-	struct {
-		struct ib_uverbs_ioctl_hdr hdr;
-		struct ib_uverbs_attr attr[3];
-	} cmd = {
-		.hdr = { .length = sizeof(cmd), .object_id = UVERBS_OBJECT_QP,
-			 .method_id = SRNIC_METHOD_QP_RESIZE, .num_attrs = 3,
-			 .driver_id = SRNIC_DRIVER_ID },
-		.attr = {
-			{ .attr_id = SRNIC_ATTR_QP_RESIZE_QP, .flags = UVERBS_ATTR_F_MANDATORY,
-			  .data = qp->handle },
-			{ .attr_id = SRNIC_ATTR_QP_RESIZE_REQ, .len = sizeof(*req),
-			  .flags = UVERBS_ATTR_F_MANDATORY, .data = (uintptr_t)req },
-			{ .attr_id = SRNIC_ATTR_QP_RESIZE_RESP, .len = sizeof(*resp),
-			  .flags = UVERBS_ATTR_F_MANDATORY, .data = (uintptr_t)resp },
-		},
+	struct ib_uverbs_attr attrs[] = {
+		{ .attr_id = SRNIC_ATTR_QP_RESIZE_QP, .data = qp->handle },
+		{ .attr_id = SRNIC_ATTR_QP_RESIZE_REQ, .len = sizeof(*req),
+		  .data = (uintptr_t)req },
+		{ .attr_id = SRNIC_ATTR_QP_RESIZE_RESP, .len = sizeof(*resp),
+		  .data = (uintptr_t)resp },
 	};
 
-	return ioctl(qp->context->cmd_fd, RDMA_VERBS_IOCTL, &cmd) ? errno : 0;
+	return call_method(qp->context, UVERBS_OBJECT_QP, SRNIC_METHOD_QP_RESIZE, attrs,
+			   ARRAY_SIZE(attrs));
 }
 
 static void *qp_resizer(void *arg)
@@ -229,19 +224,11 @@ static void qp_life(struct rng *r)
 	t[n++] = thread_of(qp_flipper, NULL);
 	if (!rng_below(r, 3))
 		t[n++] = thread_of(unmapper, &seeds[2]);
-	while (!over) {
-		struct ibv_sge sge = sge_of(&pair.a, 0, 10), recv = sge_of(&pair.b, 0, 100);
-		struct ibv_wc wc[16];
-
-		post_rwr(&pair.b, 9, &recv, 1);
-		post_wr(&pair.a, IBV_WR_SEND, 1, &sge, 1, IBV_SEND_SIGNALED, 0, 0);
-		ibv_poll_cq(pair.a.scq, 16, wc);
-		ibv_poll_cq(pair.b.rcq, 16, wc);
-	}
+	while (!over)
+		one_message(&pair, 1);
 	while (n)
 		pthread_join(t[--n], NULL);
-	note("prepared %u, committed %u, cancelled %u times", steps[SRNIC_RESIZE_PREPARE],
-	     steps[SRNIC_RESIZE_COMMIT], steps[SRNIC_RESIZE_CANCEL]);
+	note_steps();
 	require(steps[SRNIC_RESIZE_PREPARE] && steps[SRNIC_RESIZE_COMMIT], "nothing was tried");
 }
 

@@ -5,12 +5,10 @@
  */
 #include <errno.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_verbs.h>
-#include <rdma/rdma_user_ioctl.h>
 #include "attack.h"
 
 #define MEM	65536
@@ -26,72 +24,44 @@ static int share(uint32_t source, struct ibv_pd *pd, uint32_t access, uint32_t *
 {
 	struct srnic_ureq_mr_reg_shared req = { .iova = (uintptr_t)mem, .access = access };
 	uint32_t stag;
-	struct {
-		struct ib_uverbs_ioctl_hdr hdr;
-		struct ib_uverbs_attr attr[5];
-	} cmd = {
-		.hdr = { .length = sizeof(cmd), .object_id = UVERBS_OBJECT_MR,
-			 .method_id = SRNIC_METHOD_MR_REG_SHARED, .num_attrs = 5,
-			 .driver_id = SRNIC_DRIVER_ID },
-		.attr = {
-			{ .attr_id = SRNIC_ATTR_MR_REG_SHARED_HANDLE },
-			{ .attr_id = SRNIC_ATTR_MR_REG_SHARED_SOURCE, .data = source },
-			{ .attr_id = SRNIC_ATTR_MR_REG_SHARED_PD, .data = pd->handle },
-			{ .attr_id = SRNIC_ATTR_MR_REG_SHARED_REQ, .len = sizeof(req),
-			  .data = (uintptr_t)&req },
-			{ .attr_id = SRNIC_ATTR_MR_REG_SHARED_STAG, .len = sizeof(stag),
-			  .data = (uintptr_t)&stag },
-		},
+	struct ib_uverbs_attr attrs[] = {
+		{ .attr_id = SRNIC_ATTR_MR_REG_SHARED_HANDLE },
+		{ .attr_id = SRNIC_ATTR_MR_REG_SHARED_SOURCE, .data = source },
+		{ .attr_id = SRNIC_ATTR_MR_REG_SHARED_PD, .data = pd->handle },
+		{ .attr_id = SRNIC_ATTR_MR_REG_SHARED_REQ, .len = sizeof(req),
+		  .data = (uintptr_t)&req },
+		{ .attr_id = SRNIC_ATTR_MR_REG_SHARED_STAG, .len = sizeof(stag),
+		  .data = (uintptr_t)&stag },
 	};
+	int err = call_method(ctx, UVERBS_OBJECT_MR, SRNIC_METHOD_MR_REG_SHARED, attrs,
+			      ARRAY_SIZE(attrs));
 
-	for (size_t i = 0; i < ARRAY_SIZE(cmd.attr); i++)
-		cmd.attr[i].flags = UVERBS_ATTR_F_MANDATORY;
-	if (ioctl(ctx->cmd_fd, RDMA_VERBS_IOCTL, &cmd))
-		return errno;
-	*handle = cmd.attr[0].data;
-	return 0;
+	if (!err)
+		*handle = attrs[0].data;
+	return err;
 }
 
 static int set_key(uint32_t handle, uint32_t key)
 {
 	uint32_t stag = key;
-	struct {
-		struct ib_uverbs_ioctl_hdr hdr;
-		struct ib_uverbs_attr attr[3];
-	} cmd = {
-		.hdr = { .length = sizeof(cmd), .object_id = UVERBS_OBJECT_MR,
-			 .method_id = SRNIC_METHOD_MR_SET_KEY, .num_attrs = 3,
-			 .driver_id = SRNIC_DRIVER_ID },
-		.attr = {
-			{ .attr_id = SRNIC_ATTR_MR_SET_KEY_HANDLE, .data = handle },
-			{ .attr_id = SRNIC_ATTR_MR_SET_KEY_KEY, .len = sizeof(key), .data = key },
-			{ .attr_id = SRNIC_ATTR_MR_SET_KEY_STAG, .len = sizeof(stag),
-			  .data = (uintptr_t)&stag },
-		},
+	struct ib_uverbs_attr attrs[] = {
+		{ .attr_id = SRNIC_ATTR_MR_SET_KEY_HANDLE, .data = handle },
+		{ .attr_id = SRNIC_ATTR_MR_SET_KEY_KEY, .len = sizeof(key), .data = key },
+		{ .attr_id = SRNIC_ATTR_MR_SET_KEY_STAG, .len = sizeof(stag),
+		  .data = (uintptr_t)&stag },
 	};
+	int err = call_method(ctx, UVERBS_OBJECT_MR, SRNIC_METHOD_MR_SET_KEY, attrs,
+			      ARRAY_SIZE(attrs));
 
-	for (size_t i = 0; i < ARRAY_SIZE(cmd.attr); i++)
-		cmd.attr[i].flags = UVERBS_ATTR_F_MANDATORY;
-	if (ioctl(ctx->cmd_fd, RDMA_VERBS_IOCTL, &cmd))
-		return errno;
-	require((stag & 0xff) == key, "STag %08x for the key %u", stag, key);
-	return 0;
+	require(err || (stag & 0xff) == key, "STag %08x for the key %u", stag, key);
+	return err;
 }
 
 static int destroy(uint32_t handle)
 {
-	struct {
-		struct ib_uverbs_ioctl_hdr hdr;
-		struct ib_uverbs_attr attr;
-	} cmd = {
-		.hdr = { .length = sizeof(cmd), .object_id = UVERBS_OBJECT_MR,
-			 .method_id = UVERBS_METHOD_MR_DESTROY, .num_attrs = 1,
-			 .driver_id = SRNIC_DRIVER_ID },
-		.attr = { .attr_id = UVERBS_ATTR_DESTROY_MR_HANDLE,
-			  .flags = UVERBS_ATTR_F_MANDATORY, .data = handle },
-	};
+	struct ib_uverbs_attr attr = { .attr_id = UVERBS_ATTR_DESTROY_MR_HANDLE, .data = handle };
 
-	return ioctl(ctx->cmd_fd, RDMA_VERBS_IOCTL, &cmd) ? errno : 0;
+	return call_method(ctx, UVERBS_OBJECT_MR, UVERBS_METHOD_MR_DESTROY, &attr, 1);
 }
 
 static int rereg(uint32_t handle, struct rng *r)

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#include "busy.h"
 #include "cq.h"
 
 /* CQ-10, CQ-14, with the ring's indices at different places */
@@ -76,60 +77,18 @@ void case_resize(void)
 	pair_close(&p);
 }
 
-#define DEPTH	16		/* of the queues, and the smallest size of the CQs */
+static struct ibv_comp_channel *channel;
+static uint64_t received, resizes, events;
 
-/* Shared by the threads */
-static struct {
-	struct pair p;
-	struct ibv_comp_channel *ch;
-	bool stop;
-	uint64_t sent, received, resizes, events;
-	uint64_t buffers;	/* receives that were posted */
-} busy;
-
-static bool stopped(void)
+static void send_signaled(struct end *from, uint64_t n)
 {
-	return __atomic_load_n(&busy.stop, __ATOMIC_ACQUIRE);
-}
-
-/* Every WR completes once, in order. Polls with both APIs in turn. */
-static void *sender(void *arg)
-{
-	uint64_t next = 0, done = 0;
-
-	while (!stopped() || done < next) {
-		struct ibv_wc wc[4];
-		int n;
-
-		for (; !stopped() && next - done < DEPTH &&
-		       next < __atomic_load_n(&busy.buffers, __ATOMIC_ACQUIRE); next++)
-			send_plain(&busy.p.a, next, IBV_SEND_SIGNALED);
-		n = ibv_poll_cq(busy.p.a.scq, 4, wc);
-		require(n >= 0, "ibv_poll_cq: %d", n);
-		for (int i = 0; i < n; i++, done++)
-			require(wc[i].wr_id == done && wc[i].status == IBV_WC_SUCCESS,
-				"%llu, %s, in place of %llu", (unsigned long long)wc[i].wr_id,
-				ibv_wc_status_str(wc[i].status), (unsigned long long)done);
-		if (!n)
-			usleep(200);
-	}
-	__atomic_store_n(&busy.sent, done, __ATOMIC_RELEASE);
-	return NULL;
-}
-
-static void received(const struct ibv_wc *wc, uint64_t done)
-{
-	require(wc->wr_id == done && wc->status == IBV_WC_SUCCESS,
-		"%llu, %s, in place of %llu", (unsigned long long)wc->wr_id,
-		ibv_wc_status_str(wc->status), (unsigned long long)done);
-	must_recv(&busy.p.b, done + DEPTH, 64 * (done % DEPTH), 64);
-	__atomic_store_n(&busy.buffers, done + DEPTH + 1, __ATOMIC_RELEASE);
+	send_plain(from, n, IBV_SEND_SIGNALED);
 }
 
 /* Sleeps until notified: a completion behind the arm must notify. */
 static void *receiver(void *arg)
 {
-	struct pollfd pfd = { .fd = busy.ch->fd, .events = POLLIN };
+	struct pollfd pfd = { .fd = channel->fd, .events = POLLIN };
 	struct ibv_cq *cq = busy.p.b.rcq;
 	uint64_t done = 0, total = 0;
 	struct ibv_wc wc;
@@ -139,7 +98,7 @@ static void *receiver(void *arg)
 	while (!total || done < total) {
 		require(!ibv_req_notify_cq(cq, 0), "%s", strerror(errno));
 		while ((n = ibv_poll_cq(cq, 1, &wc)) > 0)
-			received(&wc, done++);
+			busy_received(&wc, done++);
 		require(!n, "ibv_poll_cq: %d", n);
 		while (!poll(&pfd, 1, 50) && (!total || done < total)) {
 			n = ibv_poll_cq(cq, 1, &wc);
@@ -147,18 +106,18 @@ static void *receiver(void *arg)
 			if (n) {
 				require(poll(&pfd, 1, 5000) == 1, "no notification of %llu",
 					(unsigned long long)done);
-				received(&wc, done++);
+				busy_received(&wc, done++);
 			}
-			total = __atomic_load_n(&busy.sent, __ATOMIC_ACQUIRE);
+			total = busy_total();
 		}
 		if (total && done == total)
 			break;
-		require(!ibv_get_cq_event(busy.ch, &cq, &context), "%s", strerror(errno));
+		require(!ibv_get_cq_event(channel, &cq, &context), "%s", strerror(errno));
 		require(cq == busy.p.b.rcq, "an event of another CQ");
 		ibv_ack_cq_events(cq, 1);
-		busy.events++;
+		events++;
 	}
-	busy.received = done;
+	received = done;
 	return NULL;
 }
 
@@ -167,7 +126,7 @@ static void *resizer(void *arg)
 	struct ibv_cq *cq = arg;
 	unsigned int seed = (uintptr_t)arg, n = 0;
 
-	while (!stopped()) {
+	while (!busy_stopped()) {
 		int size = DEPTH << rand_r(&seed) % 8;
 		int err = ibv_resize_cq(cq, size + rand_r(&seed) % size);
 
@@ -177,13 +136,13 @@ static void *resizer(void *arg)
 		n++;
 		usleep(rand_r(&seed) % 2000);
 	}
-	__atomic_fetch_add(&busy.resizes, n, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&resizes, n, __ATOMIC_RELAXED);
 	return NULL;
 }
 
 static void channel_hook(struct end *e, struct ibv_qp_init_attr_ex *attr)
 {
-	e->rcq = ibv_create_cq(e->id->verbs, DEPTH, NULL, busy.ch, 0);
+	e->rcq = ibv_create_cq(e->id->verbs, DEPTH, NULL, channel, 0);
 	e->scq = ibv_create_cq(e->id->verbs, DEPTH, NULL, NULL, 0);
 	require(e->rcq && e->scq, "%s", strerror(errno));
 }
@@ -191,37 +150,30 @@ static void channel_hook(struct end *e, struct ibv_qp_init_attr_ex *attr)
 /* CQ-08, CQ-09, CN-11: several threads resize, every completion is counted. */
 void case_resize_busy(void)
 {
+	struct busy_thread threads[] = {
+		{ receiver, NULL }, { resizer, NULL }, { resizer, NULL }, { resizer, NULL },
+	};
 	struct ibv_async_event ev;
-	pthread_t thread[5];
-	int n = 0;
 
-	busy.ch = ibv_create_comp_channel(test_context());
-	require(busy.ch, "%s", strerror(errno));
+	channel = ibv_create_comp_channel(test_context());
+	require(channel, "%s", strerror(errno));
 	end_hook = channel_hook;
-	pair_open(&busy.p);
-	for (int i = 0; i < DEPTH; i++)
-		must_recv(&busy.p.b, i, 64 * i, 64);
-	busy.buffers = DEPTH;
-	require(!pthread_create(&thread[n++], NULL, sender, NULL) &&
-		!pthread_create(&thread[n++], NULL, receiver, NULL) &&
-		!pthread_create(&thread[n++], NULL, resizer, busy.p.a.scq) &&
-		!pthread_create(&thread[n++], NULL, resizer, busy.p.b.rcq) &&
-		!pthread_create(&thread[n++], NULL, resizer, busy.p.b.rcq), "pthread_create");
-	sleep(env_uint("CQ_SECONDS", 8));
-	__atomic_store_n(&busy.stop, true, __ATOMIC_RELEASE);
-	for (int i = 0; i < n; i++)
-		pthread_join(thread[i], NULL);
+	busy_open(send_signaled);
+	threads[1].arg = busy.p.a.scq;
+	threads[2].arg = busy.p.b.rcq;
+	threads[3].arg = busy.p.b.rcq;
+	busy_run(threads, ARRAY_SIZE(threads), env_uint("CQ_SECONDS", 8));
 	note("messages %llu resizes %llu events %llu", (unsigned long long)busy.sent,
-	     (unsigned long long)busy.resizes, (unsigned long long)busy.events);
-	require(busy.received == busy.sent && busy.sent > 100, "%llu of %llu received",
-		(unsigned long long)busy.received, (unsigned long long)busy.sent);
-	require(busy.resizes > 30 && busy.events > 10, "too little happened");
+	     (unsigned long long)resizes, (unsigned long long)events);
+	require(received == busy.sent && busy.sent > 100, "%llu of %llu received",
+		(unsigned long long)received, (unsigned long long)busy.sent);
+	require(resizes > 30 && events > 10, "too little happened");
 	expect_no_wc(busy.p.a.scq, 100, "after all");
 	expect_no_wc(busy.p.b.rcq, 0, "after all");
 	require(!take_async(test_context(), &ev, 0), "%s", ibv_event_type_str(ev.event_type));
 	require(!take_async(busy.p.a.id->verbs, &ev, 0), "%s", ibv_event_type_str(ev.event_type));
 	pair_close(&busy.p);
-	require(!ibv_destroy_comp_channel(busy.ch), "%s", strerror(errno));
+	require(!ibv_destroy_comp_channel(channel), "%s", strerror(errno));
 }
 
 /* A poller with real-time priority ------------------------------------------- */

@@ -4,12 +4,11 @@
  * nothing is lost; it succeeds or changes nothing.
  */
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "pair.h"
+#include "busy.h"
 #include "qp.h"
 
 static int resize(struct end *e, uint32_t send_wr, uint32_t recv_wr)
@@ -205,46 +204,7 @@ void case_resize_child(void)
 	pair_close(&p);
 }
 
-#define DEPTH	16		/* of the traffic, and the smallest size */
-
-/* Shared by the threads */
-static struct {
-	struct pair p;
-	bool stop;
-	uint64_t sent;
-	uint64_t buffers;	/* receives that were posted */
-	unsigned int resizes;
-} busy;
-
-static bool stopped(void)
-{
-	return __atomic_load_n(&busy.stop, __ATOMIC_ACQUIRE);
-}
-
-/* Every WR completes once, in order */
-static void *sender(void *arg)
-{
-	uint64_t next = 0, done = 0;
-
-	while (!stopped() || done < next) {
-		struct ibv_wc wc[4];
-		int n;
-
-		for (; !stopped() && next - done < DEPTH &&
-		       next < __atomic_load_n(&busy.buffers, __ATOMIC_ACQUIRE); next++)
-			send_number(&busy.p.a, next);
-		n = ibv_poll_cq(busy.p.a.scq, 4, wc);
-		require(n >= 0, "ibv_poll_cq: %d", n);
-		for (int i = 0; i < n; i++, done++)
-			require(wc[i].wr_id == done && wc[i].status == IBV_WC_SUCCESS,
-				"%llu, %s, in place of %llu", (unsigned long long)wc[i].wr_id,
-				ibv_wc_status_str(wc[i].status), (unsigned long long)done);
-		if (!n)
-			usleep(50);
-	}
-	__atomic_store_n(&busy.sent, done, __ATOMIC_RELEASE);
-	return NULL;
-}
+static unsigned int resizes;
 
 /* Each message is whole, and the next one */
 static void *receiver(void *arg)
@@ -256,18 +216,15 @@ static void *receiver(void *arg)
 		int n = ibv_poll_cq(busy.p.b.rcq, 1, &wc);
 
 		require(n >= 0, "ibv_poll_cq: %d", n);
-		total = __atomic_load_n(&busy.sent, __ATOMIC_ACQUIRE);
+		total = busy_total();
 		if (!n) {
 			usleep(50);
 			continue;
 		}
-		require(wc.wr_id == done && wc.status == IBV_WC_SUCCESS && wc.byte_len == 8,
-			"%llu, %s, in place of %llu", (unsigned long long)wc.wr_id,
-			ibv_wc_status_str(wc.status), (unsigned long long)done);
+		busy_in_order(&wc, done);
+		require(wc.byte_len == 8, "%u bytes", wc.byte_len);
 		expect_number(&busy.p.b, 64 * (done % DEPTH), done);
-		must_recv(&busy.p.b, done + DEPTH, 64 * (done % DEPTH), 64);
-		done++;
-		__atomic_store_n(&busy.buffers, done + DEPTH, __ATOMIC_RELEASE);
+		busy_received(&wc, done++);
 	}
 	return NULL;
 }
@@ -278,12 +235,12 @@ static void *resizer(void *arg)
 	unsigned int seed = (uintptr_t)arg;
 	struct end *e = arg;
 
-	while (!stopped()) {
+	while (!busy_stopped()) {
 		int err = resize(e, (DEPTH << rand_r(&seed) % 6) + rand_r(&seed) % 8,
 				 (DEPTH << rand_r(&seed) % 6) + rand_r(&seed) % 8);
 
 		require(!err, "ibv_modify_qp: %s", strerror(err));
-		__atomic_fetch_add(&busy.resizes, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&resizes, 1, __ATOMIC_RELAXED);
 		usleep(rand_r(&seed) % 2000);
 	}
 	return NULL;
@@ -292,25 +249,16 @@ static void *resizer(void *arg)
 /* QP-21: several threads resize, every message and every completion is counted */
 void case_resize_busy(void)
 {
+	const struct busy_thread threads[] = {
+		{ receiver, NULL }, { resizer, &busy.p.a }, { resizer, &busy.p.b },
+		{ resizer, &busy.p.b },
+	};
 	struct ibv_async_event ev;
-	pthread_t thread[5];
-	int n = 0;
 
-	pair_open(&busy.p);
-	for (int i = 0; i < DEPTH; i++)
-		must_recv(&busy.p.b, i, 64 * i, 64);
-	busy.buffers = DEPTH;
-	require(!pthread_create(&thread[n++], NULL, sender, NULL) &&
-		!pthread_create(&thread[n++], NULL, receiver, NULL) &&
-		!pthread_create(&thread[n++], NULL, resizer, &busy.p.a) &&
-		!pthread_create(&thread[n++], NULL, resizer, &busy.p.b) &&
-		!pthread_create(&thread[n++], NULL, resizer, &busy.p.b), "pthread_create");
-	sleep(env_uint("QP_SECONDS", 6));
-	__atomic_store_n(&busy.stop, true, __ATOMIC_RELEASE);
-	for (int i = 0; i < n; i++)
-		pthread_join(thread[i], NULL);
-	note("messages %llu resizes %u", (unsigned long long)busy.sent, busy.resizes);
-	require(busy.sent > 100 && busy.resizes > 30, "too little happened");
+	busy_open(send_number);
+	busy_run(threads, ARRAY_SIZE(threads), env_uint("QP_SECONDS", 6));
+	note("messages %llu resizes %u", (unsigned long long)busy.sent, resizes);
+	require(busy.sent > 100 && resizes > 30, "too little happened");
 	expect_no_wc(busy.p.a.scq, 100, "after all");
 	require(!take_async(busy.p.a.id->verbs, &ev, 0), "%s", ibv_event_type_str(ev.event_type));
 	pair_close(&busy.p);

@@ -84,13 +84,15 @@ static void *send_bulk(void *arg)
 {
 	struct end *end = arg;
 	VIP_DESCRIPTOR *got;
-	unsigned int sent;
+	unsigned int sent = 0;
 
-	for (sent = 0; !is_over(); sent++) {
-		while (sent >= __atomic_load_n(&taken, __ATOMIC_ACQUIRE) + BULK)
+	while (!is_over()) {
+		if (sent >= __atomic_load_n(&taken, __ATOMIC_ACQUIRE) + BULK) {
 			usleep(50);
+			continue;
+		}
 		post_send(end, make_send(end, sent % BULK, 0, 65536));
-		if (sent < BULK / 2)
+		if (sent++ < BULK / 2)
 			continue;
 		expect(VIP_SUCCESS, VipSendWait(end->vi, LONG, &got));
 		require(got->CS.Status == DONE, "%#x", got->CS.Status);

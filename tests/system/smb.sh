@@ -76,21 +76,24 @@ direct() {
 			cmp - <(head -c $((65537 * 16)) "$tmp/big") && rm $MNT/direct
 }
 
-# 1000 files, of 0 to 20,000 bytes, which go in Sends or by RDMA, as their size is
+# Ten folders of FILES files of 0 to 20,000 bytes, which go in Sends or by RDMA, as their size is:
+# 20, and 100 with TEST_LONG=1. Each takes the client and ksmbd 6 to 50 ms, also over TCP.
+FILES=${TEST_LONG:+100}
+FILES=${FILES:-20}
 make_tree() {
 	perl -e '
 		open(my $src, "<", $ARGV[0]) or die;
 		for my $d (0 .. 9) {
 			mkdir("$ARGV[1]/$d") or die;
-			for my $f (0 .. 99) {
-				my $n = ($d * 100 + $f) * 20 + $f % 7;
+			for my $f (0 .. $ARGV[2] - 1) {
+				my $n = ($d * $ARGV[2] + $f) * 2000 / $ARGV[2] + $f % 7;
 				seek($src, $n * 3, 0);
 				read($src, my $data, $n);
 				open(my $out, ">", "$ARGV[1]/$d/file-$f") or die;
 				print $out $data;
 				close($out) or die;
 			}
-		}' "$tmp/big" "$tmp/tree"
+		}' "$tmp/big" "$tmp/tree" $FILES
 }
 # copy_tree FROM TO: each folder by a process of its own
 copy_tree() {
@@ -106,7 +109,7 @@ copy_tree() {
 	return $rc
 }
 tree_there() {
-	mkdir "$tmp/tree" && make_tree && [ "$(find "$tmp/tree" -type f | wc -l)" = 1000 ] &&
+	mkdir "$tmp/tree" && make_tree && [ "$(find "$tmp/tree" -type f | wc -l)" = $((10 * FILES)) ] &&
 		copy_tree "$tmp/tree" $MNT/tree && sync -f $MNT && diff -r "$tmp/tree" $EXPORT/tree
 }
 tree_back() {
@@ -119,7 +122,7 @@ over_rdma() {
 	local there back
 	there=$(counter sr1 tx_bytes) back=$(counter sr2 tx_bytes)
 	echo "client to server $there bytes, server to client $back bytes"
-	[ "$there" -gt 26000000 ] && [ "$back" -gt 26000000 ]
+	[ "$there" -gt $((16000000 + 100000 * FILES)) ] && [ "$back" -gt $((16000000 + 100000 * FILES)) ]
 }
 
 # A third party resets the connection: the client makes another one.
@@ -135,17 +138,17 @@ t "the server is set up" server
 t "mount" mount_smb
 t "a large file is written" large_file
 t "unbuffered reads and writes" direct
-t -l 180 "1000 files are copied to the server" tree_there
+t -l 180 "many files are copied to the server" tree_there
 t "unmount" unmount
 t "mount again" mount_smb
 t "the large file is read" large_file_again
-t -l 180 "1000 files are copied from the server" tree_back
+t -l 180 "many files are copied from the server" tree_back
 t "what was copied went over RDMA" over_rdma
 t "a connection that was reset is made again" again
 t "unmount again" unmount
 t "signed: mount" mount_smb sign
 t "signed: a large file is written" large_file
-t -l 180 "signed: 1000 files are copied from the server" tree_back
+t -l 180 "signed: many files are copied from the server" tree_back
 t -l 180 "signed: they are removed" tree_gone
 t "signed: unmount" unmount
 t "the server goes" server_gone

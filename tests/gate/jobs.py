@@ -298,10 +298,10 @@ class Plan:
 
     def bench(self):
         # Nothing runs beside it, so its needs are built before.
+        guest = self.guest('newest')
         program = self.add('programs:bench', f'make -s -C tests/bench OUT={TOP}/build/bench', 10,
-                           counts=False)
-        self.add('bench', 'scripts/check-bench', 40, alone=True,
-                 needs=(program, *self.guest('newest')))
+                           counts=False, needs=('programs',))
+        self.add('bench', 'scripts/check-bench', 40, alone=True, needs=(program, *guest))
 
     def conformance(self):
         self.add('conformance', ['scripts/conformance', os.path.relpath(LOG, TOP)], 5, last=True)

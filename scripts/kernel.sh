@@ -126,23 +126,34 @@ kernel_config() {
 	' n=${#files[@]} FS='[ =]' "${files[@]}" "${files[@]}"
 }
 
-# make_patched_kernel PATCH LINUX ARCH IMAGE NAME DIR: as make_kernel, from sources changed by
-# PATCH. A separate function: a patch for one kernel is no reason to build the others anew.
+# patches_of NAME: by which its sources are changed.
+patches_of() {
+	case $1 in
+	kernel-newest|kernel-disks) echo "$SRNIC_TOP/scripts/kernel-newest.patch" ;;
+	# for User Mode Linux under checkers
+	kernel-smp-debug) printf '%s\n' "$SRNIC_TOP"/patches/*-um-*.patch ;;
+	esac
+}
+
+# make_patched_kernel LINUX ARCH IMAGE NAME DIR: as make_kernel, from sources changed by the patches
+# of NAME. A separate function: a patch for one kernel is no reason to build the others anew.
 make_patched_kernel() {
-	local patch=$1
-	shift
 	eval "pristine_$(declare -f unpack_kernel)"
-	unpack_kernel() { pristine_unpack_kernel "$@" && patch -s -d "$2" -p1 < "$patch"; }
+	unpack_kernel() {
+		pristine_unpack_kernel "$@" && patches_of "$name" | xargs cat | patch -s -d "$2" -p1
+	}
+	local name=$4
 	make_kernel "$@"
 }
 
 # cached_kernel NAME ARCH IMAGE: the directory of make_kernel, built at the first call.
 cached_kernel() {
-	local linux version patch=$SRNIC_TOP/scripts/$1.patch make=(make_kernel) of=()
+	local linux version make=make_kernel of=()
 	linux=$(linux_of "$1")
 	version=$(kernel_source "$linux" --version) || die "no sources of Linux $linux"
-	[ ! -e "$patch" ] || make=(make_patched_kernel "$patch") of=("$patch")
+	mapfile -t of < <(patches_of "$1")
+	[ ${#of[@]} = 0 ] || make=make_patched_kernel
 	cached "$1" "$(hash_of "$version" "$(kernel_config "$1")" \
 		"$(declare -f make_kernel unpack_kernel)" "$2" "$3" "${of[@]}")" \
-		"${make[@]}" "$linux" "$2" "$3" "$1"
+		$make "$linux" "$2" "$3" "$1"
 }

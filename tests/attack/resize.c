@@ -147,13 +147,19 @@ static int resize_qp(struct ibv_qp *qp, const struct srnic_ureq_qp_resize *req,
 			   ARRAY_SIZE(attrs));
 }
 
+/* Whatever is written into the rings begins then: a QP with an impossible index is not resized */
+static bool qp_was_resized(void)
+{
+	return steps[SRNIC_RESIZE_PREPARE] && steps[SRNIC_RESIZE_COMMIT];
+}
+
 static void *qp_resizer(void *arg)
 {
 	struct rng r = { *(uint64_t *)arg };
 	struct srnic_ureq_qp_resize req = { .max_send_wr = 64, .max_recv_wr = 64 };
 	struct srnic_uresp_qp_resize answer = { 0 };
 
-	while (now_ms() < end) {
+	while (now_ms() < end || !qp_was_resized()) {
 		struct ibv_qp *qp = rng_below(&r, 2) ? pair.a.qp : pair.b.qp;
 		int err;
 
@@ -168,7 +174,8 @@ static void *qp_resizer(void *arg)
 			require(err == EINVAL, "step %u: %s", req.step, strerror(err));
 		else if (!err)
 			steps[req.step]++;
-		if (!err && req.step == SRNIC_RESIZE_PREPARE && rng_below(&r, 2)) {
+		if (!err && req.step == SRNIC_RESIZE_PREPARE && qp_was_resized() &&
+		    rng_below(&r, 2)) {
 			scribble(&answer.sq, &r);
 			scribble(&answer.rq, &r);
 		}
@@ -177,17 +184,15 @@ static void *qp_resizer(void *arg)
 	return NULL;
 }
 
-/*
- * Producer indices and flags, of the library's rings, which after a COMMIT are not the QP's any
- * more. Later than the first steps: a QP with an impossible index ends, and is not resized then.
- */
+/* Producer indices and flags, of the library's rings, which after a COMMIT are not the QP's */
 static void *qp_flipper(void *arg)
 {
 	struct rng r = { 815 };
 	struct mapping rings[RINGS];
 	int n = find_rings(rings, RINGS);
 
-	usleep(100000);
+	while (!qp_was_resized())
+		usleep(1000);
 	while (!over)
 		for (int i = 0; i < n; i++) {
 			volatile struct srnic_ring_hdr *ring = (void *)rings[i].at;
@@ -204,7 +209,9 @@ static void *unmapper(void *arg)
 	struct mapping rings[RINGS];
 	int n;
 
-	usleep(100000 + *(uint64_t *)arg % 300000);
+	while (!qp_was_resized())
+		usleep(1000);
+	usleep(*(uint64_t *)arg % 300000);
 	n = find_rings(rings, RINGS);
 	for (int i = 0; i < n; i++)
 		munmap(rings[i].at, rings[i].len);
@@ -229,7 +236,7 @@ static void qp_life(struct rng *r)
 	while (n)
 		pthread_join(t[--n], NULL);
 	note_steps();
-	require(steps[SRNIC_RESIZE_PREPARE] && steps[SRNIC_RESIZE_COMMIT], "nothing was tried");
+	require(qp_was_resized(), "nothing was tried");
 }
 
 /* Some lives end because the library uses rings that are gone, or indices that are changed */

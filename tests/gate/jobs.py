@@ -338,7 +338,8 @@ class Plan:
                      f'compile:{other}', 'compile:newest', f'kunit:uml-{other}', f'mutate:{other}',
                      f'system:{other}', 'mutate:stock', 'pyverbs', 'copy_linux', 'copy_rdma', 'packages',
                      'long:newest:vipl,vipl_old,vipl_other,vipl_sanitize',
-                     'long:newest:rnicpi,rnicpi_other,rnicpi_sanitize,rnicpi_ko'):
+                     'long:newest:rnicpi,rnicpi_other,rnicpi_sanitize,rnicpi_ko',
+                     'long:kasan:unstable', 'long:smp-debug:unstable'):
             self.want(spec)
         self.system('stock', without=('smoke', *only_on_stock()))
 

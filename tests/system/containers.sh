@@ -1,0 +1,264 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+#
+# Containers, with the commands of Documentation/containers.rst, in both modes of `rdma system`. A
+# container is what it is to the kernel: namespaces for network and mounts, a sysfs of its own, and
+# the files of /dev/infiniband that it was given.
+
+. "$(dirname "$0")/lib.sh"
+
+need_programs unshare nsenter setpriv prlimit
+
+root=$tmp/cgroup
+CGROUP=$root/c2
+containers=''		# their first processes
+PID1='' PID2=''		# of two of them
+user=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+# programs begin on the host, and enter containers from there
+SRV_NS=init CLI_NS=init
+
+# No process is left; with the last one the namespaces go.
+end_containers() {
+	# shellcheck disable=SC2086 # words
+	[ -z "$containers" ] || kill $containers 2>/dev/null
+	containers=''
+	wait
+}
+trap 'end_containers; cleanup' EXIT
+
+# start FILE...: a container that has these of /dev/infiniband; PID is its first process.
+start() {
+	rm -f "$tmp/started"
+	# shellcheck disable=SC2016 # of the other shell
+	unshare --net --mount bash -c '
+		umount -l /sys && mount -t sysfs sysfs /sys &&
+		mkdir -p "$0.dev" && mount -t tmpfs tmpfs "$0.dev" || exit
+		for f; do
+			cp -a "/dev/infiniband/$f" "$0.dev" || exit
+		done
+		mount --move "$0.dev" /dev/infiniband && touch "$0" && exec sleep 100000' \
+		"$tmp/started" "$@" </dev/null >"$tmp/start" 2>&1 &
+	PID=$!
+	containers="$containers $PID"
+	within 10 test -e "$tmp/started" || bail "a container does not start: $(cat "$tmp/start")"
+}
+
+in_1() { nsenter --target "$PID1" --net --mount "$@"; }
+in_2() { nsenter --target "$PID2" --net --mount "$@"; }
+
+# The host has a bridge, with a device, to which the interfaces of containers lead.
+host_up() {
+	ip link add br0 type bridge && ip addr add 10.80.0.1/24 dev br0 && ip link set br0 up &&
+		ip link set lo up && rdma link add sr0 type srnic netdev br0 || bail "no device on a bridge"
+	made_rdma="$made_rdma sr0"
+}
+
+host_down() {
+	end_containers
+	rdma link delete sr0
+	ip link del br0
+}
+
+# up ADDRESS: eth0 of the container that was started last
+up() {
+	local inside="nsenter --target $PID --net ip"
+	$inside link set lo up && $inside addr add "$1/24" dev eth0 && $inside link set eth0 up ||
+		bail "no eth0 in a container"
+}
+
+# a name in /dev/infiniband
+verbs_of() { grep -lx "$1" /sys/class/infiniband_verbs/uverbs*/ibdev | cut -d / -f 5; }
+
+# lists PID RDMA-DEVICES VERBS-DEVICES: what rdma and libibverbs list where the process is
+lists() {
+	local link verbs
+	link=$(nsenter --target "$1" --net --mount rdma dev show | awk '{ print $2 }' | tr -d : | sort | xargs)
+	verbs=$(nsenter --target "$1" --net --mount ibv_devices | awk 'NR > 2 { print $1 }' | sort | xargs)
+	echo "rdma: '$link', libibverbs: '$verbs'; expected: '$2', '$3'"
+	[ "$link" = "$2" ] && [ "$verbs" = "$3" ]
+}
+
+# talk SERVER ADDRESS CLIENT [PREFIX...]: rping where these two processes are
+talk() {
+	pair 7174 nsenter --target "$1" --net --mount "${@:4}" rping -s -a "$2" -C 10 -V -- \
+		nsenter --target "$3" --net --mount "${@:4}" rping -c -a "$2" -C 10 -V
+}
+
+wildcard() {
+	pair 7174 nsenter --target "$1" --net --mount rping -s -C 10 -V -- \
+		nsenter --target "$3" --net --mount rping -c -a "$2" -C 10 -V
+}
+
+active() { nsenter --target "$1" --net rdma link show "$2/1" | grep 'state ACTIVE'; }
+
+no_device() {	# COMMAND...
+	local out
+	out=$("$@" 2>&1) && { echo "$out"; return 1; }
+	echo "$out"
+	[[ $out == *"No IB devices found"* || $out == *"No RDMA devices were detected"* ]]
+}
+
+# --- devices
+
+on_the_host() {
+	ip link add to1 type veth peer name v1 && ip link set to1 master br0 up || return
+	rdma link add sr1 type srnic netdev v1 && verbs_of sr1 >"$tmp/verbs" && grep . "$tmp/verbs"
+}
+
+inside() {
+	nsenter --target $PID --net rdma link add sr2 type srnic netdev eth0 &&
+		verbs_of sr2 >"$tmp/verbs" && grep . "$tmp/verbs"
+}
+
+moved() {
+	nsenter --target $PID --net rdma link add sr2 type srnic netdev eth0 || return
+	ip netns attach c2 $PID && rdma dev set sr2 netns c2 && ip netns del c2 || return
+	verbs_of sr2 >"$tmp/verbs" && grep . "$tmp/verbs"
+}
+
+gets_file() {
+	nsenter --target $PID --mount mknod -m 666 /dev/infiniband/$VERBS \
+		c $(tr : ' ' </sys/class/infiniband_verbs/$VERBS/dev)
+}
+
+shows() { in_2 ibv_devinfo -d sr2; }
+
+# The root of a user namespace, as the root of a container may be
+root_makes_none() {
+	local out
+	[ -e /proc/self/ns/user ] || { echo "this kernel has no user namespaces"; return 77; }
+	out=$(unshare --user --map-root-user --net rdma link add sr9 type srnic netdev lo 2>&1) &&
+		{ rdma link delete sr9; return 1; }
+	echo "$out"
+	[[ $out == *"Operation not permitted"* ]]
+}
+
+# A container has the file of a device whose interface another container has.
+foreign() {
+	local rc=0
+	in_1 mknod -m 666 "/dev/infiniband/$VERBS" c $(tr : ' ' <"/sys/class/infiniband_verbs/$VERBS/dev") &&
+		lists "$PID1" "sr0 sr1 sr2" "sr1 sr2" && in_1 ibv_devinfo -d sr2 &&
+		wildcard "$PID1" 10.80.0.2 "$PID2" && talk "$PID2" 10.80.0.3 "$PID1" || rc=1
+	in_1 rm "/dev/infiniband/$VERBS" && return $rc
+}
+
+# A container has the file of a device of another namespace, in exclusive mode.
+closed() {
+	local out
+	# shellcheck disable=SC2016 # of the other shell
+	out=$(in_1 bash -c 'exec 3<>"/dev/infiniband/$0"' "$VERBS" 2>&1) && return 1
+	echo "$out"
+	[[ $out == *"Operation not permitted"* ]]
+}
+
+# With its last process the container ends, and the device of its interface.
+ends() {
+	verbs_of "$2" | grep . && kill "$1" && within 20 eval "! verbs_of $2 | grep ." &&
+		! rdma dev show | grep -w "$2"
+}
+
+# --- limits
+
+registers_nothing() {
+	local rc=0
+	serve 7174 nsenter --target "$PID1" --net --mount rping -s -a 10.80.0.2 || return
+	! on_cli nsenter --target "$PID2" --net --mount prlimit --memlock=0 "${user[@]}" \
+		rping -c -a 10.80.0.2 -C 1 >"$tmp/user" 2>&1 || rc=1
+	cat "$tmp/user"
+	grep -q 'reg_mr failed' "$tmp/user" || rc=1
+	stop_server && return $rc
+}
+
+in_group() {
+	# shellcheck disable=SC2016 # of the other shell
+	on_cli bash -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$CGROUP" \
+		nsenter --target "$PID2" --net --mount rping -c -a 10.80.0.2 -C 5
+}
+
+of_objects() {
+	local rc=0
+	serve 7174 nsenter --target "$PID1" --net --mount rping -s -P -a 10.80.0.2 || return
+	mkdir $CGROUP
+	echo "sr2 hca_handle=8 hca_object=100" >$CGROUP/rdma.max
+	in_group || rc=1
+	echo "sr2 hca_object=2" >$CGROUP/rdma.max
+	! in_group || rc=1
+	echo "sr2 hca_handle=max hca_object=max" >$CGROUP/rdma.max
+	in_group || rc=1
+	within 10 rmdir $CGROUP || rc=1
+	stop_server && return $rc
+}
+
+# --- shared mode
+
+mode() { rdma system set netns "$1" && rdma system show | grep "netns $1"; }
+exclusive() { rdma system set netns exclusive; }
+
+ip netns attach init 1 || bail "no name for the initial network namespace"
+mkdir "$root" && mount -t cgroup2 none "$root" && echo +rdma >"$root/cgroup.subtree_control" ||
+	bail "no control groups of RDMA"
+
+host_up
+t "a device is made before its container" on_the_host
+start rdma_cm "$(cat "$tmp/verbs")"
+PID1=$PID
+made_rdma="$made_rdma sr1 sr2"
+ip link set v1 netns $PID name eth0 || bail "v1 does not move"
+up 10.80.0.2
+t "it comes into the container with its interface" within 10 active "$PID1" sr1
+
+start rdma_cm
+PID2=$PID
+ip link add to2 type veth peer name eth0 netns $PID && ip link set to2 master br0 up || bail "no veth"
+up 10.80.0.3
+t "a container without a device: ibv_devinfo" no_device in_2 ibv_devinfo
+t "a container without a device: rping" no_device in_2 rping -s -a 10.80.0.3 -C 1
+t "a device is made in the namespace of a container" inside
+VERBS=$(cat "$tmp/verbs")
+t "the container gets its file" gets_file
+t "the root of a user namespace makes no device" root_makes_none
+
+t "ibv_devinfo shows the device" shows
+t "programs see the devices whose files they have, and the names of others" lists "$PID1" "sr0 sr1 sr2" sr1
+t "so in the other container" lists "$PID2" "sr0 sr1 sr2" sr2
+t "from a container to another" talk "$PID1" 10.80.0.2 "$PID2"
+t "and back" talk "$PID2" 10.80.0.3 "$PID1"
+t "from a container to the host" talk 1 10.80.0.1 "$PID1"
+t "from the host to a container" talk "$PID2" 10.80.0.3 1
+t "to a wildcard listener in a container" wildcard "$PID2" 10.80.0.3 "$PID1"
+t "users have no privileges, and 1 MiB of locked memory" \
+	talk "$PID1" 10.80.0.2 "$PID2" prlimit --memlock=1048576 "${user[@]}"
+t "users without locked memory register nothing" registers_nothing
+t "a container has the objects that its control group allows" of_objects
+t "rdma_cm takes the container's own device where it has another's file" foreign
+t "a device goes with its container" ends "$PID2" sr2
+t "and so does one that was made before it" ends "$PID1" sr1
+host_down
+
+# --- exclusive mode; it is set while there is no other namespace, and the end of the last one takes a
+# while
+
+t "the mode becomes exclusive" within 50 exclusive
+host_up
+start rdma_cm
+PID2=$PID
+ip link add to2 type veth peer name eth0 netns $PID && ip link set to2 master br0 up || bail "no veth"
+up 10.80.0.3
+t "exclusive: a device is moved into a container" moved
+VERBS=$(cat "$tmp/verbs")
+t "exclusive: the container gets its file" gets_file
+t "exclusive: ibv_devinfo shows the device" shows
+t "exclusive: the container sees its own device only" lists "$PID2" sr2 sr2
+t "exclusive: the host sees its own device only" lists 1 sr0 sr0
+start rdma_cm "$VERBS"
+PID1=$PID
+t "exclusive: another container sees none, though it has the file" no_device in_1 ibv_devinfo
+t "exclusive: nor can it open the file" closed
+t "exclusive: from the host to a container" talk "$PID2" 10.80.0.3 1
+t "exclusive: from a container to the host" talk 1 10.80.0.1 "$PID2"
+t "exclusive: a device goes with its container" ends "$PID2" sr2
+host_down
+umount "$root"
+ip netns del init
+t "the mode becomes shared" within 50 mode shared
+done_testing

@@ -4,6 +4,7 @@
 #include "fake.h"
 #include "ib/ib_device.h"
 #include "ib/rendezvous.h"
+#include "queue/wq.h"
 #include "verbs/verbs.h"
 
 #define RTR_MASK (IB_QP_STATE | IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN | IB_QP_RQ_PSN | \
@@ -307,6 +308,50 @@ static void query_gives_back_what_was_set(struct kunit *test)
 	srnic_qp_destroy(qp);
 }
 
+static void abort_nothing(void *priv)
+{
+}
+
+/* A connection that is being made, which keeps RESET from succeeding */
+static const struct srnic_llp_ops attempt = { .abort = abort_nothing };
+
+static void expect_sizes(struct kunit *test, struct srnic_qp *qp, u32 size)
+{
+	struct srnic_wq_use use;
+
+	srnic_wq_query(qp, &use);
+	KUNIT_EXPECT_EQ(test, use.sq_size, size);
+	KUNIT_EXPECT_EQ(test, use.rq_size, size);
+}
+
+/* QP-20, QP-22: a resize together with a transition is refused, and nothing changes */
+static void depths_change_with_no_transition(struct kunit *test)
+{
+	static const enum ib_qp_state next[] = {
+		IB_QPS_RESET, IB_QPS_INIT, IB_QPS_RTR, IB_QPS_SQD, IB_QPS_ERR,
+	};
+	struct srnic_qp *qp = new_qp_in_rts(test);
+	struct ib_qp_attr attr = { .cap = { .max_send_wr = 16, .max_recv_wr = 16 } };
+	u32 i;
+
+	KUNIT_ASSERT_EQ(test, srnic_qp_claim(qp, &attempt, qp), 0);
+	for (i = 0; i < ARRAY_SIZE(next); i++) {
+		attr.qp_state = next[i];
+		KUNIT_EXPECT_EQ_MSG(test, modify(qp, &attr, IB_QP_STATE | IB_QP_CAP), -EINVAL,
+				    "state %u", next[i]);
+		expect_sizes(test, qp, 4);
+		KUNIT_EXPECT_TRUE(test, qp->ib.paired && !qp->ib.sqd);
+		KUNIT_EXPECT_EQ(test, told.cancelled, 0);
+		KUNIT_EXPECT_EQ(test, qp->verbs_state, IB_QPS_RTS);
+		KUNIT_EXPECT_EQ(test, srnic_qp_state(qp), SRNIC_QP_IDLE);
+	}
+	attr.qp_state = IB_QPS_RTS;
+	KUNIT_EXPECT_EQ(test, modify(qp, &attr, IB_QP_STATE | IB_QP_CAP), 0);
+	expect_sizes(test, qp, 16);
+	srnic_qp_unclaim(qp, qp);
+	srnic_qp_destroy(qp);
+}
+
 static struct kunit_case ib_modify_cases[] = {
 	KUNIT_CASE(rtr_wants_each_attribute_of_the_table),
 	KUNIT_CASE(rts_wants_each_attribute_of_the_table),
@@ -320,6 +365,7 @@ static struct kunit_case ib_modify_cases[] = {
 	KUNIT_CASE(sqd_holds_what_is_posted_until_rts),
 	KUNIT_CASE(reset_gives_the_peer_up_from_each_state),
 	KUNIT_CASE(query_gives_back_what_was_set),
+	KUNIT_CASE(depths_change_with_no_transition),
 	{}
 };
 

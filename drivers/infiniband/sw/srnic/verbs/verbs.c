@@ -581,7 +581,7 @@ static int qp_modify_check_cap(const struct srnic_qp *qp, const struct ib_qp_att
 
 	if (!(mask & IB_QP_CAP))
 		return 0;
-	if (mask & IB_QP_STATE && native_state[attr->qp_state] != srnic_qp_state(qp))
+	if (mask & IB_QP_STATE && !is_current(qp, attr->qp_state))
 		return -EINVAL;
 	if (cap->max_send_sge > qp->max_send_sge || cap->max_recv_sge > qp->max_recv_sge ||
 	    cap->max_inline_data > qp->max_inline)
@@ -612,10 +612,11 @@ static int qp_modify_check(const struct srnic_qp *qp, const struct ib_qp_attr *a
 	if (mask & IB_QP_STATE && mask & IB_QP_ACCESS_FLAGS &&
 	    native_state[attr->qp_state] > SRNIC_QP_RTS)
 		return -EINVAL;
-	err = qp_modify_check_ib(attr, mask) ?: srnic_ib_modify_check(qp, attr, mask);
+	err = qp_modify_check_ib(attr, mask) ?: qp_modify_check_cap(qp, attr, mask) ?:
+	      srnic_ib_modify_check(qp, attr, mask);
 	if (err || srnic_ib_modify_keeps(qp, attr, mask))
 		return err;
-	return qp_modify_check_rd(qp, attr, mask) ?: qp_modify_check_cap(qp, attr, mask);
+	return qp_modify_check_rd(qp, attr, mask);
 }
 
 /*
@@ -650,6 +651,24 @@ static int qp_modify_state(struct srnic_qp *qp, enum ib_qp_state next, struct ib
 	return next == IB_QPS_SQD ? 0 : err;
 }
 
+/*
+ * What may fail after the checks: a resize or a transition, never both, so that nothing has changed
+ * then. With IB_QP_CAP the state is the present one, see qp_modify_check_cap().
+ */
+static int qp_resize_or_move(struct srnic_qp *qp, struct ib_qp_attr *attr, int mask,
+			     struct ib_udata *udata)
+{
+	bool keeps = srnic_ib_modify_keeps(qp, attr, mask);
+	int err;
+
+	if (mask & IB_QP_CAP)
+		return srnic_wq_resize(qp, &attr->cap);
+	err = srnic_ib_modify(qp, attr, mask);
+	if (err || keeps || !(mask & IB_QP_STATE))
+		return err;
+	return qp_modify_state(qp, attr->qp_state, udata);
+}
+
 /* Takes the lock: a hand-over, which clears a bit of the enables in RTS, may be under way */
 static void qp_modify_enables(struct srnic_qp *qp, int access)
 {
@@ -664,15 +683,8 @@ static int qp_modify(struct srnic_qp *qp, struct ib_qp_attr *attr, int mask,
 		     struct ib_udata *udata)
 {
 	bool keeps = srnic_ib_modify_keeps(qp, attr, mask);
-	int err = qp_modify_check(qp, attr, mask);
+	int err = qp_modify_check(qp, attr, mask) ?: qp_resize_or_move(qp, attr, mask, udata);
 
-	/* may fail, and nothing has changed then */
-	if (!err && mask & IB_QP_CAP)
-		err = srnic_wq_resize(qp, &attr->cap);
-	if (!err)
-		err = srnic_ib_modify(qp, attr, mask);
-	if (!err && mask & IB_QP_STATE && !keeps)
-		err = qp_modify_state(qp, attr->qp_state, udata);
 	if (err)
 		return err;
 	if (mask & IB_QP_STATE && (keeps || native_state[attr->qp_state] <= SRNIC_QP_RTS))

@@ -22,6 +22,7 @@ static const struct test_case cases[] = {
 	{ "shared", case_shared, "one CQ for many queues, and too small for all they hold" },
 	{ "overflow", case_overflow, "a CQ that overflows, beside others that do not" },
 	{ "resize", case_resize, "other sizes for a CQ with completions in it" },
+	{ "resize-child", case_resize_child, "a child does not resize a CQ of its parent" },
 	{ "resize-fifo", case_resize_fifo, "a poller of a higher priority lets a resize on its CPU end" },
 	{ "resize-busy", case_resize_busy, "other sizes for CQs under traffic" },
 	{ "notify", case_notify, "what notifies, and what does not" },

@@ -16,6 +16,7 @@ void send_plain(struct end *from, uint64_t wr_id, unsigned int flags);
 /* cq_resize.c */
 void case_resize(void);
 void case_resize_busy(void);
+void case_resize_child(void);
 void case_resize_fifo(void);
 
 /* cq_notify.c */

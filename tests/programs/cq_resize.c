@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "busy.h"
 #include "cq.h"
@@ -74,6 +75,27 @@ void case_resize(void)
 		send_plain(&p.a, i + 4, IBV_SEND_SIGNALED);
 	}
 	require(!take_async(ctx, &ev, 100), "%s", ibv_event_type_str(ev.event_type));
+	pair_close(&p);
+}
+
+/* A child of fork() has no rings: it must not move that of its parent */
+void case_resize_child(void)
+{
+	struct pair p;
+	int status;
+	pid_t pid;
+
+	pair_open(&p);
+	pid = fork();
+	require(pid >= 0, "fork: %s", strerror(errno));
+	if (!pid)
+		_exit(ibv_resize_cq(p.a.scq, 64) == EINVAL ? 0 : 1);
+	require(waitpid(pid, &status, 0) == pid && !status, "a child: status %#x", status);
+	must_recv(&p.b, 1, 0, 64);
+	send_plain(&p.a, 1, IBV_SEND_SIGNALED);
+	expect_wc(p.a.scq, 1, IBV_WC_SUCCESS, "after a child's resize");
+	expect_wc(p.b.rcq, 1, IBV_WC_SUCCESS, "after a child's resize");
+	require(!ibv_resize_cq(p.a.scq, 64), "the parent's own resize: %s", strerror(errno));
 	pair_close(&p);
 }
 

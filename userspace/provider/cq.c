@@ -229,8 +229,9 @@ static int srnic_resize_step(struct srnic_cq *cq, int cqe, uint32_t step,
  * once the CQ has changed. The move may take a while, and excludes polls and
  * arms: their threads sleep, so that this one can run, whatever the priorities.
  *
- * Return: 0, or EINVAL (no entries, too many, or fewer than completions wait),
- * ENOMEM, an errno of mapping the ring, and the CQ is unchanged. Any thread.
+ * Return: 0, or EINVAL (no entries, too many, fewer than completions wait, or a CQ
+ * of the parent), ENOMEM, an errno of mapping the ring, and the CQ is unchanged. Any
+ * thread.
  */
 int srnic_resize_cq(struct ibv_cq *ibcq, int cqe)
 {
@@ -240,7 +241,10 @@ int srnic_resize_cq(struct ibv_cq *ibcq, int cqe)
 	int ret;
 
 	pthread_mutex_lock(&cq->resize);
-	ret = srnic_resize_step(cq, cqe, SRNIC_RESIZE_PREPARE, &resp);
+	/* A child of fork() has no ring, and must not move that of its parent. */
+	ret = srnic_ring_is_here(&cq->ring) ? 0 : EINVAL;
+	if (!ret)
+		ret = srnic_resize_step(cq, cqe, SRNIC_RESIZE_PREPARE, &resp);
 	if (ret)
 		goto out;
 	ret = srnic_ring_map(&ring, ibcq->context->cmd_fd, &resp.ring,

@@ -17,10 +17,11 @@
  *			connect: LINKS connections at once
  *			scale: LINKS connections, idle, and then a stream on all of them
  *			register: registering SIZE bytes, again and again
+ *			echo: DEPTH messages under way, each of which comes back
  *	op=send		send, write or read. On TCP send and write are the same.
  *	size=64		bytes of a message
  *	links=1		connections
- *	depth=16	messages under way on each of them, for a stream
+ *	depth=16	messages under way on each of them, for a stream or an echo
  *	wait=poll	poll: both ends poll; event: they sleep until there is something;
  *			memory: they look for a status in memory (libvipl)
  *	ms=1000		how long to measure
@@ -48,7 +49,8 @@
 #define CONTROL_PORT	"18700"
 
 static const char *const nets[] = { "verbs", "tcp", "ktcp", "vipl", NULL };
-static const char *const whats[] = { "latency", "stream", "connect", "scale", "register", NULL };
+static const char *const whats[] = { "latency", "stream", "connect", "scale", "register",
+				     "echo", NULL };
 static const char *const ops[] = { "send", "write", "read", NULL };
 static const char *const waits[] = { "poll", "event", "memory", NULL };
 
@@ -110,10 +112,10 @@ void result_begin(const struct bench *b)
 
 static void run(struct bench *b)
 {
-	static void (*const how[4][5])(struct bench *) = {
+	static void (*const how[4][6])(struct bench *) = {
 		[NET_VERBS] = { verbs_latency, verbs_stream, verbs_connect, verbs_scale,
-				verbs_register },
-		[NET_TCP] = { tcp_latency, tcp_stream, tcp_connect, tcp_scale },
+				verbs_register, verbs_echo },
+		[NET_TCP] = { tcp_latency, tcp_stream, tcp_connect, tcp_scale, NULL, tcp_echo },
 		[NET_KTCP] = { NULL, ktcp_stream },
 		[NET_VIPL] = { vipl_latency, vipl_stream },
 	};

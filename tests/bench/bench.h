@@ -9,7 +9,7 @@
 #include "common.h"
 
 enum bench_net { NET_VERBS, NET_TCP, NET_KTCP, NET_VIPL };
-enum bench_do { DO_LATENCY, DO_STREAM, DO_CONNECT, DO_SCALE, DO_REGISTER };
+enum bench_do { DO_LATENCY, DO_STREAM, DO_CONNECT, DO_SCALE, DO_REGISTER, DO_ECHO };
 enum bench_op { OP_SEND, OP_WRITE, OP_READ };
 
 /* One case; the client sends it to the server. */
@@ -78,10 +78,12 @@ void verbs_stream(struct bench *b);
 void verbs_connect(struct bench *b);
 void verbs_scale(struct bench *b);
 void verbs_register(struct bench *b);
+void verbs_echo(struct bench *b);
 void tcp_latency(struct bench *b);
 void tcp_stream(struct bench *b);
 void tcp_connect(struct bench *b);
 void tcp_scale(struct bench *b);
+void tcp_echo(struct bench *b);
 void ktcp_stream(struct bench *b);
 void vipl_latency(struct bench *b);
 void vipl_stream(struct bench *b);

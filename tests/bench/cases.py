@@ -53,6 +53,13 @@ def rate(path, op, size, depth=128):
                 'msg_s', 'msg/s', 'more')
 
 
+def echo(path, depth):
+    """Messages that come back, so many under way; those of both directions count"""
+    return Case(f'send 64 B two-way, {depth} outstanding', path,
+                {'do': 'echo', 'op': 'send', 'size': 64, 'depth': depth, 'wait': 'poll', 'pin': 1},
+                'msg_s', 'msg/s', 'more')
+
+
 def connect(path, links):
     return Case(f'rdma_connect, {links} at once', path, {'do': 'connect', 'links': links},
                 'total_ms', 'ms', 'less')
@@ -97,6 +104,7 @@ QUICK = [
     stream('host', 'write', 65536),
     stream('host', 'read', 65536),
     rate('host', 'send', 64),
+    echo('host', 32),
     connect('host', 200),
     stream('veth1500', 'write', 65536),
     stream('veth1500', 'read', 65536),
@@ -106,6 +114,7 @@ QUICK = [
 
 SIZES = (64, 4096, 65536, 1 << 20)
 LINKS = (1, 8, 64)
+DEPTHS = (1, 8, 32)
 # Bytes under way on all links together: at the end of a measurement these still have to arrive,
 # and slow peers take long.
 UNDER_WAY = 16 << 20
@@ -124,6 +133,8 @@ def wide(path):
                 depth = max(1, min(16, UNDER_WAY // (size * links)))
                 yield stream(path, op, size, links, depth)
     yield rate(path, 'send', 64)
+    for depth in DEPTHS:
+        yield echo(path, depth)
     for links in (200, 1000):
         yield connect(path, links)
 

@@ -74,6 +74,10 @@ PLOTS = [
          'Of the whole guest, both ends. ' + LESS),
     bars('messages', 'Messages of 64 B', 'messages/s',
          [(HOSTS[path], path, 'send 64 B, rate') for path in cases.LINES], 'msg_s', MORE),
+    bars('two-way', 'Messages of 64 B that come back', 'messages/s, both ways',
+         [(f'{depth}, {HOSTS[path]}', path, f'send 64 B two-way, {depth} outstanding')
+          for path in cases.LINES for depth in cases.DEPTHS], 'msg_s',
+         'So many outstanding, each of them sent back. ' + MORE),
     bars('connections', 'So many connections at once', 'ms until all are up', MANY, 'total_ms',
          LESS),
     bars('memory', 'Kernel memory of a connection, both ends', 'KiB', MANY[:2] + SCALE,

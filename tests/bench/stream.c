@@ -16,7 +16,8 @@ enum { CREDIT = 1, PHASE = 2, LAST = 3 };	/* lengths */
 
 #define RQ	512		/* receives of an end that gets data */
 
-static uint32_t signal_each(const struct bench *b)
+/* Of so many Sends, Writes or Reads one is signaled. */
+uint32_t signal_each(const struct bench *b)
 {
 	uint32_t each = b->depth / 4;
 

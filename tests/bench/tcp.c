@@ -183,6 +183,82 @@ void tcp_latency(struct bench *b)
 	control_meet(b);
 }
 
+/* --- echo ---------------------------------------------------------------- */
+
+/* Whole messages that have come since the last call; or -1: the other end has closed. */
+static int take(struct socks *s, struct sock *k)
+{
+	uint64_t had = k->done / s->b->size;
+	ssize_t n = recv(k->fd, s->buf, 65536, s->b->event ? 0 : MSG_DONTWAIT);
+
+	if (!n)
+		return -1;
+	if (n < 0) {
+		require(errno == EAGAIN || errno == EINTR, "recv: %s", strerror(errno));
+		return 0;
+	}
+	k->done += n;
+	return k->done / s->b->size - had;
+}
+
+/* A call for each, as a program has that answers one message after the other */
+static void give(struct socks *s, struct sock *k, int num)
+{
+	while (num-- > 0)
+		send_all(k->fd, s->buf, s->b->size);
+}
+
+/* Returns the number of messages, of both directions. */
+static uint64_t echo_phase(struct socks *s, struct sock *k, uint64_t ms)
+{
+	uint64_t end = now_ns() + ms * 1000000, back = 0;
+	int under_way = s->b->depth, came, rounds = 0;
+	bool over = false;
+
+	give(s, k, under_way);
+	while (under_way) {
+		came = take(s, k);
+		require(came >= 0, "the server has ended");
+		back += came;
+		over = over || (rounds++ % 16 == 0 && now_ns() >= end);
+		if (over)
+			under_way -= came;
+		else
+			give(s, k, came);
+	}
+	return 2 * back;
+}
+
+void tcp_echo(struct bench *b)
+{
+	struct usage before, after;
+	struct socks s;
+	struct sock *k;
+	uint64_t messages;
+	int came;
+
+	require(b->op == OP_SEND && b->links == 1, "an echo is of messages on one connection");
+	init(&s, b);
+	all_connected(&s);
+	k = &s.all[0];
+	if (b->server) {
+		while ((came = take(&s, k)) >= 0)
+			give(&s, k, came);
+		control_meet(b);
+		return;
+	}
+	echo_phase(&s, k, b->ms / 8);
+	usage_now(&before);
+	messages = echo_phase(&s, k, b->ms);
+	usage_now(&after);
+	shutdown(k->fd, SHUT_WR);
+	result_begin(b);
+	result_number("msg_s", messages * 1e9 / (after.ns - before.ns));
+	result_usage(&before, &after, messages, 0);
+	result_end();
+	control_meet(b);
+}
+
 /* --- stream -------------------------------------------------------------- */
 
 static bool would_block(ssize_t n)

@@ -67,6 +67,7 @@ struct link *link_of(struct node *n, const struct ibv_wc *wc);
 bool link_done(struct node *n, const struct ibv_wc *wc);
 
 /* stream.c, for links that are connected */
+uint32_t signal_each(const struct bench *b);
 void stream_measure(struct node *n);
 void stream_serve(struct node *n);
 

@@ -78,9 +78,10 @@ def register(path, size):
 
 
 def disk(what, rw, size, depth):
-    """What the kernel's own users of RDMA read: tests/bench/disks.py"""
-    how = 'random read' if rw == 'randread' else 'sequential read'
-    value, unit = ('io_s', 'reads/s') if rw == 'randread' else ('mib_s', 'MiB/s')
+    """What the kernel's own users of RDMA read and write: tests/bench/disks.py"""
+    way = rw.removeprefix('rand')
+    how = f'{"sequential" if way == rw else "random"} {way}'
+    value, unit = ('mib_s', 'MiB/s') if way == rw else ('io_s', f'{way}s/s')
     return Case(f'{"NVMe-oF" if what == "nvme" else "NFS"} {bytes_of(size)} {how}', 'disks',
                 {'do': 'disk', 'what': what, 'rw': rw, 'size': size, 'depth': depth},
                 value, unit, 'more')
@@ -147,7 +148,8 @@ ONCE = [latency('host', op, 64, 'poll', pairs=2) for op in ('send', 'write', 're
     scale('host', 1000),
     scale('host', 4000),
 ] + [disk(what, *how) for what in ('nvme', 'nfs')
-     for how in (('randread', 4096, 32), ('read', 131072, 8))]
+     for how in (('randread', 4096, 32), ('randwrite', 4096, 32), ('read', 131072, 8),
+                 ('write', 131072, 8))]
 
 FULL = QUICK + [c for path in LINES for c in wide(path)
                 if (c.path, c.name) not in {(q.path, q.name) for q in QUICK}] + ONCE

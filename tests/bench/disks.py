@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """The kernel's own users of RDMA over a peer: disks over NVMe-oF and files over NFS, both in
-memory, read by fio."""
+memory, read and written by fio."""
 
 import glob
 import json
@@ -63,7 +63,7 @@ class Disks:
     def __init__(self, hosts, peers):
         self.hosts = hosts
         self.peers = peers      # of the run; the position gives the addresses
-        self.files = {}         # (what, peer): what fio reads, or a Failed
+        self.files = {}         # (what, peer): the file for fio, or a Failed
         self.up = set()
 
     def lacks(self, what, peer):
@@ -195,16 +195,17 @@ class Disks:
             out = json.loads(subprocess.run(command, capture_output=True, text=True, check=True,
                                             timeout=ms / 1000 + limit).stdout)
             cpu, switched = cpu_seconds() - cpu, switches() - switched
-            read = out['jobs'][0]['read']
-            percentile = read['clat_ns']['percentile']
-            number, gib = read['total_ios'], read['io_bytes'] / (1 << 30)
+            way = args['rw'].removeprefix('rand')
+            done = out['jobs'][0][way]
+            percentile = done['clat_ns']['percentile']
+            number, gib = done['total_ios'], done['io_bytes'] / (1 << 30)
             if not number:
-                return {'failed': 'fio has read nothing'}
-            return {'io_s': read['iops'], 'mib_s': read['bw_bytes'] / (1 << 20),
+                return {'failed': f'fio has done no {way}'}
+            return {'io_s': done['iops'], 'mib_s': done['bw_bytes'] / (1 << 20),
                     'p50_us': percentile['50.000000'] / 1e3,
                     'p99_us': percentile['99.000000'] / 1e3,
                     'p999_us': percentile['99.900000'] / 1e3,
-                    'messages': number, 'seconds': read['runtime'] / 1e3,
+                    'messages': number, 'seconds': done['runtime'] / 1e3,
                     'cpu_ms_per_gib': cpu * 1e3 / gib, 'switches_per_message': switched / number}
         except Failed as why:
             return {'failed': str(why)}

@@ -34,6 +34,8 @@ TALKING = [(f'{op}, polling', 'host', f'{op} 64 B, polling') for op in OPS] + [
     (f'{op}, events', 'host', f'{op} 64 B, event-driven') for op in ('send', 'read')]
 MANY = [(f'{links}, {HOSTS[path]}', path, f'rdma_connect, {links} at once')
         for path in cases.LINES for links in (200, 1000)]
+DISKS = [(what, way) for what in ('NVMe-oF', 'NFS') for way in ('read', 'write')]
+IN_MEMORY = 'fio in the guest, disk and file in memory. '
 SCALE = [(f'{links} QPs', 'host', f'scale, {links} QPs') for links in (1000, 4000)]
 
 
@@ -90,11 +92,17 @@ PLOTS = [
             for text, figure in (('register', 'p50_us'), ('deregister', 'dereg_us'))])],
          LESS),
     bars('disks', 'NVMe-oF and NFS, 128 KiB, sequential', 'MiB/s',
-         [(what, 'disks', f'{what} 128 KiB sequential read') for what in ('NVMe-oF', 'NFS')],
-         'mib_s', 'fio in the guest, disk and file in memory. ' + MORE),
-    bars('disks-small', 'NVMe-oF and NFS, 4 KiB, random', 'reads/s',
-         [(what, 'disks', f'{what} 4 KiB random read') for what in ('NVMe-oF', 'NFS')],
-         'io_s', 'fio in the guest, disk and file in memory. ' + MORE),
+         [(f'{what}, {way}', 'disks', f'{what} 128 KiB sequential {way}')
+          for what, way in DISKS], 'mib_s', IN_MEMORY + MORE),
+    bars('disks-small', 'NVMe-oF and NFS, 4 KiB, random', '1/s',
+         [(f'{what}, {way}', 'disks', f'{what} 4 KiB random {way}') for what, way in DISKS],
+         'io_s', IN_MEMORY + MORE),
+    Plot('disks-tail', 'NVMe-oF and NFS, 4 KiB, random: time until one is done', [
+        Panel('', 'us', None, [(f'{text}, {what}, {way}', 'disks', f'{what} 4 KiB random {way}',
+                                figure)
+                               for what, way in DISKS
+                               for text, figure in (('p50', 'p50_us'), ('p99', 'p99_us'))])],
+         IN_MEMORY + LESS),
 ] + [plot for path in cases.LINES for plot in over_sizes(path)]
 
 

@@ -27,6 +27,8 @@
  *	ms=1000		how long to measure
  *	limit=30	seconds that all the rest may take, such as connecting
  *	pin=0		1: the client on the first CPU, the server on the last
+ *	together=0	1: says "ready" when it is connected, and measures from the end of
+ *			its input: several clients begin at the same time
  *	control=18700	TCP port on which the server is asked
  *
  * Half of a round trip is one sample of the latency of send and write; a whole one is
@@ -99,6 +101,8 @@ static void set(struct bench *b, const char *name, const char *value)
 		b->limit = number(value);
 	else if (!strcmp(name, "pin"))
 		b->pin = number(value);
+	else if (!strcmp(name, "together"))
+		b->together = number(value);
 	else
 		die("what is '%s'?", name);
 }

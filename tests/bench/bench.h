@@ -25,6 +25,7 @@ struct bench {
 	uint32_t ms;		/* how long to measure */
 	uint32_t limit;		/* seconds that all the rest may take */
 	bool pin;		/* client on the first CPU, server on the last */
+	bool together;		/* one of several clients, which begin together */
 	const char *addr;	/* of the server */
 	int control;		/* a TCP socket to the other end */
 	bool server;
@@ -53,6 +54,7 @@ struct usage {
 uint64_t now_ns(void);
 void usage_now(struct usage *u);
 void pin_to_cpu(const struct bench *b);
+void begin_together(const struct bench *b);
 void speed(void);
 
 /* A result is a line of JSON, written piece by piece. */

@@ -11,7 +11,7 @@ HERE = Path(__file__).resolve().parent
 # args:    for bench client
 # value:   the figure of its result that counts, and its unit
 # better:  'less' or 'more'
-# pairs:   programs that do the same at the same time
+# pairs:   programs that do the same at the same time, each with a server's process of its own
 Case = namedtuple('Case', 'name path args value unit better pairs', defaults=[1])
 
 
@@ -38,13 +38,15 @@ def latency(path, op, size, wait, pairs=1):
                 'p50_us', 'us p50', 'less', pairs)
 
 
-def stream(path, op, size, links=1, depth=16, wait='poll'):
+def stream(path, op, size, links=1, depth=16, wait='poll', pairs=1):
     name = f'{op} {bytes_of(size)}' + (f' x {links} QPs' if links > 1 else '')
+    if pairs > 1:
+        name += f', {pairs} programs'
     if wait != 'poll':
         name += ', event-driven'
     return Case(name, path,
                 {'do': 'stream', 'op': op, 'size': size, 'links': links, 'depth': depth,
-                 'wait': wait}, 'mib_s', 'MiB/s', 'more')
+                 'wait': wait}, 'mib_s', 'MiB/s', 'more', pairs)
 
 
 def rate(path, op, size, depth=128):
@@ -110,6 +112,7 @@ QUICK = [
     stream('veth1500', 'write', 65536),
     stream('veth1500', 'read', 65536),
     stream('veth1500', 'write', 65536, links=8),
+    stream('veth1500', 'write', 65536, wait='event', pairs=8),
     stream('veth9000', 'write', 65536),
 ]
 
@@ -140,7 +143,16 @@ def wide(path):
         yield connect(path, links)
 
 
-# Cases that do not depend on the path
+def spread():
+    """As many QPs of one program, and of programs with one each. These sleep: programs that poll
+    and are more than the CPUs would measure the scheduler. One program polls, too."""
+    for num in (1, 2, 4, 8):
+        yield stream('veth1500', 'write', 65536, links=num)
+        yield stream('veth1500', 'write', 65536, links=num, wait='event')
+        yield stream('veth1500', 'write', 65536, pairs=num, wait='event')
+
+
+# Cases of one path, or of any
 ONCE = [latency('host', op, 64, 'poll', pairs=2) for op in ('send', 'write', 'read')] + [
     latency('host', 'send', 64, 'memory'),
     register('host', 1 << 20),
@@ -151,8 +163,9 @@ ONCE = [latency('host', op, 64, 'poll', pairs=2) for op in ('send', 'write', 're
      for how in (('randread', 4096, 32), ('randwrite', 4096, 32), ('read', 131072, 8),
                  ('write', 131072, 8))]
 
-FULL = QUICK + [c for path in LINES for c in wide(path)
-                if (c.path, c.name) not in {(q.path, q.name) for q in QUICK}] + ONCE
+# Some are in several of the lists.
+FULL = list({(c.path, c.name): c for c in [
+    *QUICK, *(c for path in LINES for c in wide(path)), *spread(), *ONCE]}.values())
 
 # Peers that are measured with --full or by name only
 FULL_PEERS = ('srnic-markers',)
@@ -172,7 +185,8 @@ def has(case, peer):
     if peer.net == 'vipl':
         return case.pairs == 1 and (
             do == 'latency' and op == 'send' and size <= 65536 or
-            do == 'stream' and op == 'write' and size <= 65536 and case.args['links'] == 1)
+            do == 'stream' and op == 'write' and size <= 65536 and case.args['links'] == 1 and
+            case.args['wait'] == 'poll')
     if peer.net == 'tcp':
         return do != 'register'
     if peer.name == 'srnic-markers':

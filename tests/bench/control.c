@@ -26,7 +26,7 @@ int control_listen(const char *port)
 
 	require(fd >= 0, "socket: %s", strerror(errno));
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)) || listen(fd, 8))
+	if (bind(fd, (struct sockaddr *)&addr, sizeof(addr)) || listen(fd, 64))
 		die("cannot listen on port %s: %s", port, strerror(errno));
 	return fd;
 }

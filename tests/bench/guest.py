@@ -12,6 +12,7 @@ import itertools
 import json
 import os
 import platform
+import select
 import signal
 import subprocess
 import sys
@@ -89,12 +90,10 @@ def measure(options, case, peer, addr, server):
     args = dict(case.args, net=peer.net, ms=options.ms, limit=seconds)
     command = ['ip', 'netns', 'exec', 'h1', options.bench, 'client', addr]
     command += [f'{k}={v}' for k, v in args.items()]
-    clients = [subprocess.Popen(command, start_new_session=True, stdin=subprocess.DEVNULL,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-               for _ in range(case.pairs)]
     # the program knows this limit as well, and reports more
     limit = options.ms / 1000 + seconds + 5
     end = time.monotonic() + limit
+    clients = start(command, case.pairs, end)
     results, failed = [], []
     for client in clients:
         try:
@@ -118,15 +117,39 @@ def measure(options, case, peer, addr, server):
     return together(results)
 
 
+def start(command, number, end):
+    """So many processes of it. Several begin to measure together: each tells that it is connected,
+    and waits for the end of its input."""
+    if number > 1:
+        command = [*command, 'together=1']
+    begin, hold = os.pipe()
+    clients = [subprocess.Popen(command, start_new_session=True, stdin=begin,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+               for _ in range(number)]
+    os.close(begin)
+    if number > 1:
+        for client in clients:
+            # one that has failed has ended, and says why
+            if select.select([client.stdout], [], [], max(0, end - time.monotonic()))[0]:
+                client.stdout.readline()
+    os.close(hold)
+    return clients
+
+
+# Of several programs these are added; of all else it is the mean.
+SUMS = ('mib_s', 'msg_s', 'messages')
+# Each program measures the whole guest, and divides by what it has done itself.
+SHARED = ('switches_per_message', 'cpu_ms_per_gib')
+
+
 def together(results):
-    """Of several programs at the same time: the mean of each figure"""
+    """The figures of several programs at the same time, as of one"""
     first = dict(results[0])
     if len(results) > 1:
         for key, value in first.items():
             if isinstance(value, (int, float)):
-                first[key] = sum(r[key] for r in results) / len(results)
-        # each of them measures the whole guest
-        first['switches_per_message'] /= len(results)
+                number = 1 if key in SUMS else len(results) ** (2 if key in SHARED else 1)
+                first[key] = sum(r[key] for r in results) / number
     return first
 
 
@@ -213,7 +236,7 @@ def arguments():
         parser.error('--rounds and --ms: at least 1')
     chosen = set()
     for glob in options.cases.split(';'):
-        found = select(options, glob)
+        found = selected(options, glob)
         if not found:
             parser.error(f'--cases: "{glob}" is none on {options.paths}, see --full --list')
         chosen.update((c.path, c.name) for c in found)
@@ -224,7 +247,7 @@ def arguments():
     return options
 
 
-def select(options, glob):
+def selected(options, glob):
     """The selected cases; one that only --full has is selected by its name, too."""
     paths = options.paths.split(',')
     for known in [cases.FULL] if options.full else [cases.QUICK, cases.FULL]:

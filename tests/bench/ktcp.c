@@ -117,6 +117,7 @@ void ktcp_stream(struct bench *b)
 	require(b->op != OP_READ, "there is no read");
 	for (uint32_t i = 0; i < b->links; i++)
 		s[i].b = b;
+	begin_together(b);
 	phase(s, b->ms / 8);
 	usage_now(&before);
 	bytes = phase(s, b->ms);

@@ -81,6 +81,19 @@ void pin_to_cpu(const struct bench *b)
 	pin(b->server ? sysconf(_SC_NPROCESSORS_ONLN) - 1 : 0);
 }
 
+/* Each of several clients calls this when it is connected; all return at the same time. */
+void begin_together(const struct bench *b)
+{
+	char byte;
+
+	if (!b->together || b->server)
+		return;
+	puts("ready");
+	fflush(stdout);
+	while (read(STDIN_FILENO, &byte, 1) > 0)
+		;
+}
+
 #define SPEED_MS	30
 
 static uint64_t speed_of(int cpu)

@@ -72,6 +72,13 @@ PLOTS = [
          [(op, 'host', f'{op} 64 B, polling, 2 programs a CPU') for op in OPS],
          'p50_us', LESS),
     bars('throughput', 'Throughput, 64 KiB', 'MiB/s', MOVING, 'mib_s', MORE),
+    Plot('programs-write', 'Write 64 KiB, MTU 1500: QPs of one program, and of as many programs', [
+        Panel(title, 'MiB/s', 'QPs', [
+            (num, 'veth1500', f'write 64 KiB{how.format(num) if num > 1 else ""}{wait}', 'mib_s')
+            for num in (1, 2, 4, 8)])
+        for title, how, wait in (('one program, polling', ' x {} QPs', ''),
+                                 ('one program, events', ' x {} QPs', ', event-driven'),
+                                 ('programs, events', ', {} programs', ', event-driven'))], MORE),
     bars('cpu', 'CPU time for a GiB, 64 KiB', 'ms of CPU time', MOVING, 'cpu_ms_per_gib',
          'Of the whole guest, both ends. ' + LESS),
     bars('messages', 'Messages of 64 B', 'messages/s',

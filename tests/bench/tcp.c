@@ -110,6 +110,7 @@ static void all_connected(struct socks *s)
 				die("connect: %s", strerror(errno));
 		}
 	}
+	begin_together(s->b);
 	control_meet(s->b);
 }
 

@@ -220,6 +220,7 @@ void node_connect(struct node *n)
 			link_established(n, ev);
 		}
 	}
+	begin_together(n->b);
 	control_meet(n->b);
 }
 

@@ -4,6 +4,8 @@
 from collections import namedtuple
 from pathlib import Path
 
+from hosts import WAN
+
 HERE = Path(__file__).resolve().parent
 
 # name:    unique on a path
@@ -12,7 +14,10 @@ HERE = Path(__file__).resolve().parent
 # value:   the figure of its result that counts, and its unit
 # better:  'less' or 'more'
 # pairs:   programs that do the same at the same time, each with a server's process of its own
-Case = namedtuple('Case', 'name path args value unit better pairs', defaults=[1])
+# link:    of hosts.WAN, on that path
+# longer:  it takes so many times as long as others
+Case = namedtuple('Case', 'name path args value unit better pairs link longer',
+                  defaults=[1, None, 1])
 
 
 class Bad(Exception):
@@ -49,6 +54,14 @@ def stream(path, op, size, links=1, depth=16, wait='poll', pairs=1):
                  'wait': wait}, 'mib_s', 'MiB/s', 'more', pairs)
 
 
+def wan(op, links, link):
+    """8 MiB under way, more than any of these holds, and long enough for TCP to find out how much
+    that is, which the first, short phase is for"""
+    case = stream('wan', op, 65536, links, 128 // links)
+    return case._replace(name=f'{case.name}, {link}', link=link, longer=8,
+                         args=dict(case.args, limit=60))
+
+
 def rate(path, op, size, depth=128):
     return Case(f'{op} {bytes_of(size)}, rate', path,
                 {'do': 'stream', 'op': op, 'size': size, 'depth': depth},
@@ -80,19 +93,21 @@ def register(path, size):
 
 
 def disk(what, rw, size, depth):
-    """What the kernel's own users of RDMA read and write: tests/bench/disks.py"""
+    """What the kernel's own users of RDMA read and write: tests/bench/disks.py. fio itself takes a
+    part of a second, which is in the CPU time."""
     way = rw.removeprefix('rand')
     how = f'{"sequential" if way == rw else "random"} {way}'
     value, unit = ('mib_s', 'MiB/s') if way == rw else ('io_s', f'{way}s/s')
     return Case(f'{"NVMe-oF" if what == "nvme" else "NFS"} {bytes_of(size)} {how}', 'disks',
                 {'do': 'disk', 'what': what, 'rw': rw, 'size': size, 'depth': depth},
-                value, unit, 'more')
+                value, unit, 'more', longer=3)
 
 
 PATHS = {
     'host': 'one host, MTU 65536',
     'veth1500': 'two hosts, veth, MTU 1500',
     'veth9000': 'two hosts, veth, MTU 9000',
+    'wan': 'two hosts, netem, MTU 1500',
     'disks': 'NVMe-oF and NFS, two interfaces of one host, MTU 1500',
 }
 
@@ -161,7 +176,8 @@ ONCE = [latency('host', op, 64, 'poll', pairs=2) for op in ('send', 'write', 're
     scale('host', 4000),
 ] + [disk(what, *how) for what in ('nvme', 'nfs')
      for how in (('randread', 4096, 32), ('randwrite', 4096, 32), ('read', 131072, 8),
-                 ('write', 131072, 8))]
+                 ('write', 131072, 8))] + [
+    wan(*how, link) for link in WAN for how in (('write', 1), ('read', 1), ('write', 4))]
 
 # Some are in several of the lists.
 FULL = list({(c.path, c.name): c for c in [
@@ -170,12 +186,17 @@ FULL = list({(c.path, c.name): c for c in [
 # Peers that are measured with --full or by name only
 FULL_PEERS = ('srnic-markers',)
 
+# Others on a WAN tell nothing that the paths without delay do not.
+WAN_PEERS = ('srnic', 'srnic-crc', 'siw', 'tcp')
+
 BY_NAME = {(c.path, c.name): c for c in FULL}
 
 
 def has(case, peer):
     """Whether this peer supports the case at all, and whether the result has a meaning."""
     do, op, size = case.args['do'], case.args.get('op'), case.args.get('size')
+    if case.path == 'wan' and peer.name not in WAN_PEERS:
+        return False
     if case.args.get('wait') == 'memory' and peer.net != 'vipl':
         return False
     if do == 'disk':

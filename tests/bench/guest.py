@@ -83,15 +83,15 @@ def kill(process):
 
 def measure(options, case, peer, addr, server):
     """The result of one run: its figures, or {'failed': why}."""
+    ms = case.longer * options.ms
     if case.args['do'] == 'disk':
-        # fio itself takes a part of a second, which is in the CPU time
-        return server.measure(case, peer, 3 * options.ms, options.limit)
+        return server.measure(case, peer, ms, options.limit)
     seconds = max(options.limit, case.args.get('limit', 0))
-    args = dict(case.args, net=peer.net, ms=options.ms, limit=seconds)
+    args = dict(case.args, net=peer.net, ms=ms, limit=seconds)
     command = ['ip', 'netns', 'exec', 'h1', options.bench, 'client', addr]
     command += [f'{k}={v}' for k, v in args.items()]
     # the program knows this limit as well, and reports more
-    limit = options.ms / 1000 + seconds + 5
+    limit = ms / 1000 + seconds + 5
     end = time.monotonic() + limit
     clients = start(command, case.pairs, end)
     results, failed = [], []
@@ -307,6 +307,8 @@ def main():
                 server.restart()
             for number in range(1, options.rounds + 1):
                 for case in todo:
+                    if case.link:
+                        hosts.shape(case.link)
                     for peer in alive:
                         key = peer.name, case.name
                         if not cases.has(case, peer) or failures.get(key, 0) >= 2:

@@ -24,6 +24,20 @@ PEERS = {p.name: p for p in (
 )}
 
 
+# Of the interfaces, where there are two hosts
+MTUS = {'veth1500': 1500, 'veth9000': 9000, 'wan': 1500}
+
+# A path of many kilometres, with room for all that is sent: nothing is lost but by chance.
+# rtt_ms: there and back; rate, loss: of each direction
+Link = namedtuple('Link', 'rtt_ms rate loss', defaults=[None])
+
+WAN = {
+    '20 ms, 1 Gbit/s': Link(20, '1gbit'),
+    '100 ms, 100 Mbit/s': Link(100, '100mbit'),
+    '20 ms, 200 Mbit/s, 0.1 % loss': Link(20, '200mbit', '0.1%'),
+}
+
+
 class Failed(Exception):
     """A command of the set-up failed; the text says which and why."""
 
@@ -39,6 +53,12 @@ def sh(*command, limit=20):
     if done.returncode:
         raise Failed(f'{text}: {(done.stderr or done.stdout).strip()}')
     return done.stdout
+
+
+def netem(link):
+    """The words for tc, for each of the two ends"""
+    words = ['netem', 'limit', 20000, 'delay', f'{link.rtt_ms / 2:g}ms', 'rate', link.rate]
+    return words + ['loss', link.loss] if link.loss else words
 
 
 def is_active(device):
@@ -59,6 +79,8 @@ class Hosts:
         self.client = None if path == 'disks' else 'h1'
         self.server = {'disks': None, 'host': 'h1'}.get(path, 'h2')
         self.rules = []
+        self.ends = []          # (netns, interface), of two hosts
+        self.link = None
         for ns in {self.client, self.server} - {None}:
             sh('ip', 'netns', 'add', ns)
             sh('ip', '-n', ns, 'link', 'set', 'lo', 'up')
@@ -69,6 +91,24 @@ class Hosts:
                 self.add(i, peer)
             except Failed as why:
                 self.dead[peer.name] = str(why)
+        if path == 'wan':
+            try:
+                self.shape(next(iter(WAN)))
+            except Failed:
+                self.end()
+                raise
+
+    def shape(self, name):
+        """Make all pairs a link of WAN. netem loses packets as TCP makes them, of up to 64 KiB, and
+        those of one peer are larger than those of another. A link that loses gets them segment
+        by segment, as a router does, so that each peer loses as many of as many bytes."""
+        if name == self.link:
+            return
+        link = WAN[name]
+        for ns, dev in self.ends:
+            sh('tc', '-n', ns, 'qdisc', 'replace', 'dev', dev, 'root', *netem(link))
+            sh('ip', '-n', ns, 'link', 'set', dev, 'gso_max_segs', 1 if link.loss else 65535)
+        self.link = name
 
     def one_netns(self):
         """Packets to an address of the machine itself would go over lo: a rule for each pair of
@@ -113,12 +153,13 @@ class Hosts:
             ends = [(None, f'v{i}a'), (None, f'v{i}b')]
             prefix = 32
         else:
-            mtu = self.path.removeprefix('veth')
+            mtu = MTUS[self.path]
             # different indices, see two_hosts in tests/system/lib.sh
             sh('ip', 'link', 'add', f'v{i}a', 'index', 100 + 2 * i, 'mtu', mtu, 'netns', 'h1',
                'type', 'veth', 'peer', 'name', f'v{i}b', 'index', 101 + 2 * i, 'mtu', mtu,
                'netns', 'h2')
             ends = [('h1', f'v{i}a'), ('h2', f'v{i}b')]
+            self.ends += ends
         for (ns, dev), addr in zip(ends, self.addresses(i)):
             there = ['ip', '-n', ns] if ns else ['ip']
             sh(*there, 'addr', 'add', f'{addr}/{prefix}', 'dev', dev)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import cases
 from cases import Bad
+from hosts import WAN
 
 # file: its name, without .svg
 Plot = namedtuple('Plot', 'file title panels about')
@@ -87,6 +88,11 @@ PLOTS = [
          [(f'{depth}, {HOSTS[path]}', path, f'send 64 B two-way, {depth} outstanding')
           for path in cases.LINES for depth in cases.DEPTHS], 'msg_s',
          'So many outstanding, each of them sent back. ' + MORE),
+    bars('wan', 'WAN, 64 KiB', 'MiB/s',
+         [(f'{text}, {link}', 'wan', f'{what}, {link}') for link in WAN
+          for text, what in (('write', 'write 64 KiB'), ('read', 'read 64 KiB'),
+                             ('4 QPs', 'write 64 KiB x 4 QPs'))],
+         'mib_s', MORE),
     bars('connections', 'So many connections at once', 'ms until all are up', MANY, 'total_ms',
          LESS),
     bars('memory', 'Kernel memory of a connection, both ends', 'KiB', MANY[:2] + SCALE,

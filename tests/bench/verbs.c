@@ -12,6 +12,7 @@
 
 #define RESOLVE_MS	5000
 #define SHORT		64	/* a message that is sent inline */
+#define READS		16	/* under way, if the case does not want more */
 
 /*
  * The CQ of any end has at least this size. libsiw takes the offset 0x90000 of a queue in its
@@ -40,17 +41,19 @@ static void open_device(struct node *n, struct ibv_context *device)
 {
 	struct ibv_device_attr attr;
 	size_t bytes = n->stride * n->num;
-	uint32_t cqe = n->num * (n->sq + n->rq) + 1;
+	uint32_t cqe = n->num * (n->sq + n->rq) + 1, most = READS;
 
 	if (n->device)
 		return;
 	n->device = device;
+	if (n->b->op == OP_READ && n->b->depth > most)
+		most = n->b->depth;
 	if (ibv_query_device(device, &attr))
 		die("ibv_query_device: %s", strerror(errno));
 	n->reads = attr.max_qp_rd_atom < attr.max_qp_init_rd_atom ?
 		   attr.max_qp_rd_atom : attr.max_qp_init_rd_atom;
-	if (n->reads > 16)
-		n->reads = 16;
+	if (n->reads > most)
+		n->reads = most;
 	n->pd = ibv_alloc_pd(device);
 	require(n->pd, "ibv_alloc_pd: %s", strerror(errno));
 	n->events = ibv_create_comp_channel(device);

@@ -4,7 +4,7 @@
 from collections import namedtuple
 from pathlib import Path
 
-from hosts import WAN
+from hosts import PEERS, WAN
 
 HERE = Path(__file__).resolve().parent
 
@@ -225,9 +225,32 @@ def rows(path):
                 yield f'{path}:{number}', [part.strip() for part in line.split('|')]
 
 
-# peer: of srnic; others: the peers it is compared with, the best of them if several; least: how
-# many times as good it must be, see Results.ratio
-Bound = namedtuple('Bound', 'case peer others least')
+# Figures beside the one that counts, for which there are bounds: all of them times, and their
+# names for a reader
+TIMES = {'p50_us': 'p50', 'p99_us': 'p99', 'cpu_ms_per_gib': 'CPU time of a GiB'}
+
+
+class Bound(namedtuple('Bound', 'case figure peer beside others least')):
+    """case, peer: of srnic; figure: of the results; beside: the case that it is compared with, in
+    most bounds the same one; others: the peers that it is compared with, the best of them if
+    several; least: how many times as good it must be, see Results.ratio"""
+
+    @property
+    def title(self):
+        name = self.case.name
+        if self.figure != self.case.value:
+            name += f', {TIMES[self.figure]}'
+        return name if self.beside == self.case else f'{name} : {self.beside.name}'
+
+    @property
+    def better(self):
+        return self.case.better if self.figure == self.case.value else 'less'
+
+
+def case_of(where, host, name):
+    if (host, name) not in BY_NAME:
+        raise Bad(f'{where}: no case "{name}" on path "{host}"')
+    return BY_NAME[host, name]
 
 
 def bounds(path):
@@ -235,22 +258,29 @@ def bounds(path):
     for where, fields in rows(path):
         if len(fields) != 4:
             raise Bad(f'{where}: not path | case | peers | bound')
-        host, name, peers, least = fields
-        if (host, name) not in BY_NAME:
-            raise Bad(f'{where}: no case "{name}" on path "{host}"')
-        case = BY_NAME[host, name]
+        host, names, peers, least = fields
+        names, _, figure = names.removesuffix(']').partition(' [')
+        name, _, beside = (part.strip() for part in names.partition(':'))
+        case = case_of(where, host, name)
+        if figure not in ('', *TIMES):
+            raise Bad(f'{where}: no figure "{figure}"')
         peer, _, others = (part.strip() for part in peers.partition(':'))
         if not peer or not others:
             raise Bad(f'{where}: "{peers}" is not PEER : PEER')
+        others = tuple(p.strip() for p in others.split(','))
+        for known in {peer, *others} - PEERS.keys():
+            raise Bad(f'{where}: no peer "{known}"')
         time = least.endswith('of its time')
         try:
             number = float(least.removesuffix('of its time'))
         except ValueError:
             raise Bad(f'{where}: "{least}" is no number') from None
-        if time and (case.better != 'less' or number <= 0):
+        bound = Bound(case, figure or case.value, peer,
+                      case_of(where, host, beside) if beside else case, others,
+                      1 / number if time and number > 0 else number)
+        if time and (bound.better != 'less' or number <= 0):
             raise Bad(f'{where}: "{least}": of a case that is no time')
-        yield Bound(case, peer, tuple(p.strip() for p in others.split(',')),
-                    1 / number if time else number)
+        yield bound
 
 
 def wanted():

@@ -30,10 +30,12 @@ DOC = 'Documentation/benchmarks.md'
 PLOTS = 'Documentation/benchmarks'
 FINDINGS = ('<!-- findings: begin; by hand -->', '<!-- findings: end -->')
 FIGURES = ('<!-- figures: begin; tests/bench/publish.py writes them -->', '<!-- figures: end -->')
-# In README.md: without CRC where CRC is optional
-SHORT = ('srnic', 'siw', 'rxe', 'tcp', 'ktcp')
+# In README.md: with CRC, the default, and without it where it is optional
+SHORT = ('srnic-crc', 'srnic', 'siw', 'rxe', 'tcp', 'ktcp')
 RIVALS = ('siw', 'rxe')
-HEADS = {'tcp': 'TCP', 'ktcp': 'TCP in the kernel'}
+SHORT_RATIOS = (*(('srnic', other) for other in ('siw', 'rxe', 'tcp', 'ktcp')),
+                ('srnic-crc', 'srnic'))
+HEADS = {'srnic-crc': 'srnic, CRC', 'tcp': 'TCP', 'ktcp': 'TCP in the kernel'}
 
 INTRO = """\
 srnic is measured beside the two other software RDMA devices of Linux, siw and rxe, beside
@@ -49,8 +51,10 @@ READING = """\
 A figure is the median of all rounds; ± is half of the distance between the largest and
 the smallest value. Ratios tell how many times as good srnic is as the peer, in the median
 round: above 1 srnic is faster, and below 1, in **bold**, the peer is. `crc:crc` is srnic
-with CRC beside siw with CRC. `n/a`: the peer has no device there; `-`: there is no such
-case for it; `?`: other programs had the machine each time.
+with CRC beside siw with CRC, `crc:tcp` and `crc:ktcp` srnic with CRC beside TCP, and
+`crc:off` what CRC costs: the same device with it beside that without it. `n/a`: the peer
+has no device there; `-`: there is no such case for it; `?`: other programs had the machine
+each time.
 """
 
 
@@ -98,13 +102,14 @@ def how(results):
 
 def wanted(results):
     """Nothing, if none of it was measured"""
-    rows = [(cases.PATHS[bound.case.path], bound.case.name,
+    rows = [(cases.PATHS[bound.case.path], bound.title,
              f'{bound.peer} : {" or ".join(bound.others)}', f'{bound.least:.2f}',
              ratio_text(value), met) for bound, value, met in goals(results)]
     if not rows:
         return
     met = sum(row[-1] == 'yes' for row in rows)
-    yield (f'So many times as good as the peer, or the better one of two, srnic is to be '
+    yield (f'So many times as good as the peer, or the best one of several, or as another case of '
+           f'the same one, srnic is to be '
            f'(tests/bench/wanted). {met} of {len(rows)} are met.')
     yield ''
     yield from table(('Path', 'Case', 'Peers', 'Wanted', 'Measured', 'Met'), rows, 3)
@@ -192,27 +197,29 @@ def short(results):
     """The figures of README.md: the cases of QUICK"""
     peers = [p for p in SHORT if p in results.peers]
     rivals = [p for p in RIVALS if p in peers]
+    pairs = [pair for pair in SHORT_RATIOS if {*pair} <= {*peers}]
     rows, ahead, seen = [], 0, 0
     for case in results.cases():
         if case not in cases.QUICK:
             continue
-        ratios = [results.ratio(case, 'srnic', rival) for rival in rivals]
-        known = [r for r in ratios if r is not None]
+        known = [r for r in (results.ratio(case, 'srnic', rival) for rival in rivals)
+                 if r is not None]
         seen += bool(known)
         ahead += bool(known) and min(known) >= 1
         rows.append([f'{case.name}; {plots.HOSTS[case.path]}', case.unit] +
                     [cell(results, case, peer) for peer in peers] +
-                    [bold_below_one(r) for r in ratios])
+                    [bold_below_one(results.ratio(case, *pair)) for pair in pairs])
     if not rows:
         raise Bad('README.md has the cases of QUICK, and the results have none of them')
     m, g = results.machine, results.guest
     yield (f'Medians of {g["rounds"]} rounds; ratios in **bold** where srnic is slower. It is '
            f'faster than {" and ".join(rivals)} in {ahead} of {seen} rows.')
-    yield (f'srnic and siw are without CRC; rxe always has one. {m["cpu"]}, {g["cpus"]} CPUs; '
+    yield ('srnic and siw are without CRC, but where it is said; srnic asks for it by default, '
+           f'and rxe always has one. {m["cpu"]}, {g["cpus"]} CPUs; '
            f'{m["where"]}, Linux {g["linux"]}; {m["date"]}.')
     yield ''
-    yield from table(['', ''] + [HEADS.get(p, p) for p in peers] + [f'srnic : {r}' for r in rivals],
-                     rows)
+    yield from table(['', ''] + [HEADS.get(p, p) for p in peers] +
+                     [f'{HEADS.get(a, a)} : {HEADS.get(b, b)}' for a, b in pairs], rows)
     yield ''
     yield '`make bench` and `make bench-report` take them again;'
     yield f'[benchmarks.md]({DOC}) has all cases, and what stands in the way.'

@@ -107,24 +107,33 @@ class Results:
         return sorted((c for c in cases.FULL if (c.path, c.name) in measured),
                       key=lambda c: order.index(c.path))
 
-    def rounds(self, case, peer):
-        return self.values.get((case.path, case.name, peer), {})
+    def rounds(self, case, peer, figure=None):
+        """{round: value}; figure: another one than that which counts"""
+        key = case.path, case.name, peer
+        if figure in (None, case.value):
+            return self.values.get(key, {})
+        return {r['round']: r[figure] for r in self.records.get(key, ()) if figure in r}
 
-    def ratio(self, case, peer, other):
-        """How many times as good as the other peer, in the median round; the ratio of medians if
-        they have no round in common; or None"""
-        a, b = self.rounds(case, peer), self.rounds(case, other)
+    @staticmethod
+    def ratio_of(a, b, better):
+        """How many times as good the one is as the other, in the median round; the ratio of
+        medians if they have no round in common; or None"""
         if not a or not b:
             return None
         pairs = [(a[r], b[r]) for r in a if r in b] or [
             (statistics.median(a.values()), statistics.median(b.values()))]
-        if case.better == 'less':
+        if better == 'less':
             pairs = [(y, x) for x, y in pairs]
         return statistics.median(x / y for x, y in pairs) if all(y for _, y in pairs) else None
 
+    def ratio(self, case, peer, other):
+        return self.ratio_of(self.rounds(case, peer), self.rounds(case, other), case.better)
+
     def bound_ratio(self, bound):
         """The same beside the best of its peers, of those measured; or None"""
-        ratios = [self.ratio(bound.case, bound.peer, other) for other in bound.others]
+        own = self.rounds(bound.case, bound.peer, bound.figure)
+        ratios = [self.ratio_of(own, self.rounds(bound.beside, other, bound.figure), bound.better)
+                  for other in bound.others]
         return min((r for r in ratios if r is not None), default=None)
 
 
@@ -135,9 +144,11 @@ def figure(value):
 
 
 # Which peers are compared, and the title of the column
-RATIOS = (('srnic', 'siw', 'srnic:siw'), ('srnic-crc', 'siw-crc', 'crc:crc'),
-          ('srnic', 'rxe', 'srnic:rxe'), ('srnic', 'tcp', 'srnic:tcp'),
-          ('srnic', 'ktcp', 'srnic:ktcp'))
+RATIOS = (('srnic', 'siw', 'srnic:siw'), ('srnic', 'rxe', 'srnic:rxe'),
+          ('srnic', 'tcp', 'srnic:tcp'), ('srnic', 'ktcp', 'srnic:ktcp'),
+          ('srnic-crc', 'siw-crc', 'crc:crc'), ('srnic-crc', 'tcp', 'crc:tcp'),
+          ('srnic-crc', 'ktcp', 'crc:ktcp'), ('srnic-crc', 'srnic', 'srnic, crc:off'),
+          ('siw-crc', 'siw', 'siw, crc:off'))
 
 
 def ratio_text(value):
@@ -265,7 +276,7 @@ def print_report(results):
                [[f'  {case.path}: {case.name}', unit] +
                 [figure(medians[p]) if p in medians else '-' for p in results.peers]
                 for case, _, unit, medians in costs(results)])
-    rows = [['  ' + f'{bound.case.path}: {bound.case.name}',
+    rows = [['  ' + f'{bound.case.path}: {bound.title}',
              f'{bound.peer} : {" or ".join(bound.others)}', f'{bound.least:.2f}',
              ratio_text(value), met] for bound, value, met in goals(results)]
     if rows:

@@ -9,7 +9,8 @@ KDIR    ?=
 DESTDIR ?=
 # Duration of fuzzing, in seconds.
 DURATION ?= 600
-# Input of bench-report, instead of build/bench/out/results.jsonl.
+# Input of bench-report, instead of build/bench/out/results.jsonl. RESTLESS, if other programs had
+# the machine: why such results are published.
 RESULTS ?=
 # Number of mutated frames to send.
 FRAMES  ?= 1000000
@@ -138,7 +139,7 @@ bench: setup		## Measure srnic beside siw, rxe and TCP; hours, or minutes with Q
 
 bench-report:		## Write benchmarks.md and README.md's table from what was measured
 	@scripts/setup bench
-	@tests/bench/publish.py $(RESULTS)
+	@tests/bench/publish.py $(if $(RESTLESS),--restless "$(RESTLESS)") $(RESULTS)
 
 ##@ Other
 in-tree:		## Copy the driver into a kernel's source tree: LINUX=DIR

@@ -51,6 +51,7 @@ class Results:
         self.guest = {}
         self.machine = {}                       # of tests/bench/machine.py
         self.calm = []                          # of each measurement
+        self.restless = ''                      # why it is published though others had the machine
         self.peers = []
         for where, r in records_of(path):
             try:
@@ -92,6 +93,10 @@ class Results:
             else:
                 r[case.value]   # a KeyError, if it is not there
                 self.records[key].append(r)
+
+    def calm_share(self):
+        """The share of the measurements in which the machine was ours"""
+        return sum(c >= ENOUGH for c in self.calm) / len(self.calm)
 
     def seen(self, peer):
         if peer not in PEERS:
@@ -246,9 +251,10 @@ def machine_lines(results):
         f', {m["mem_mib"]} MiB, {m["where"]}' if m else '')
     yield 'measured', f'{g["rounds"]} rounds of {g["ms"]} ms'
     if results.calm:
-        share = sum(c >= ENOUGH for c in results.calm) / len(results.calm)
-        yield 'calm', (f'in {share:.0%} of all measurements the machine was ours; others count '
-                       'only where there is nothing else (?)')
+        yield 'calm', (f'in {results.calm_share():.0%} of all measurements the machine was ours; '
+                       'others count only where there is nothing else (?)')
+    if results.restless:
+        yield 'not calmer', results.restless
     if m:
         yield 'others', f'{m["others_s"]} s of CPU time in {m["took_s"]} s'
         yield 'srnic', m['srnic']

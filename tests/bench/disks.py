@@ -25,6 +25,18 @@ PROGRAMS = {'nvme': ('fio', 'nvme'),
             'nfs': ('fio', 'rpc.nfsd', 'rpc.mountd', 'exportfs', 'rpcbind', 'mount.nfs')}
 
 
+def modules(what, peer):
+    return MODULES[what][peer.net]
+
+
+def fio(args, name, ms):
+    """The command"""
+    return ['fio', '--name=bench', f'--filename={name}', '--direct=1', '--ioengine=libaio',
+            f'--rw={args["rw"]}', f'--bs={args["size"]}', f'--iodepth={args["depth"]}',
+            f'--size={MIB}m', '--time_based', f'--runtime={ms}ms', '--thread',
+            '--output-format=json']
+
+
 def tell(path, value):
     try:
         with open(path, 'w', encoding='ascii') as f:
@@ -70,7 +82,7 @@ class Disks:
         """Why it cannot be measured here at all, or None"""
         try:
             programs(what)
-            for module in MODULES[what][peer.net]:
+            for module in modules(what, peer):
                 sh('modprobe', module)
         except Failed as why:
             return str(why)
@@ -187,13 +199,9 @@ class Disks:
         args = case.args
         try:
             name = self.file(args['what'], peer)
-            command = ['fio', '--name=bench', f'--filename={name}', '--direct=1',
-                       '--ioengine=libaio', f'--rw={args["rw"]}', f'--bs={args["size"]}',
-                       f'--iodepth={args["depth"]}', f'--size={MIB}m', '--time_based',
-                       f'--runtime={ms}ms', '--thread', '--output-format=json']
             cpu, switched = cpu_seconds(), switches()
-            out = json.loads(subprocess.run(command, capture_output=True, text=True, check=True,
-                                            timeout=ms / 1000 + limit).stdout)
+            out = json.loads(subprocess.run(fio(args, name, ms), capture_output=True, text=True,
+                                            check=True, timeout=ms / 1000 + limit).stdout)
             cpu, switched = cpu_seconds() - cpu, switches() - switched
             way = args['rw'].removeprefix('rand')
             done = out['jobs'][0][way]

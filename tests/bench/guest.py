@@ -8,7 +8,6 @@ each case with one peer after the other. Each result is a line of JSON in --out.
 
 import argparse
 import fnmatch
-import itertools
 import json
 import os
 import platform
@@ -81,17 +80,21 @@ def kill(process):
     return True
 
 
+def arguments_of(case, peer, options):
+    """What the program is told, by name"""
+    return dict(case.args, net=peer.net, ms=case.longer * options.ms,
+                limit=max(options.limit, case.args.get('limit', 0)))
+
+
 def measure(options, case, peer, addr, server):
     """The result of one run: its figures, or {'failed': why}."""
-    ms = case.longer * options.ms
     if case.args['do'] == 'disk':
-        return server.measure(case, peer, ms, options.limit)
-    seconds = max(options.limit, case.args.get('limit', 0))
-    args = dict(case.args, net=peer.net, ms=ms, limit=seconds)
+        return server.measure(case, peer, case.longer * options.ms, options.limit)
+    args = arguments_of(case, peer, options)
     command = ['ip', 'netns', 'exec', 'h1', options.bench, 'client', addr]
     command += [f'{k}={v}' for k, v in args.items()]
     # the program knows this limit as well, and reports more
-    limit = ms / 1000 + seconds + 5
+    limit = args['ms'] / 1000 + args['limit'] + 5
     end = time.monotonic() + limit
     clients = start(command, case.pairs, end)
     results, failed = [], []
@@ -188,6 +191,16 @@ class Calm:
                 return best
 
 
+def lacking(server, todo, peers):
+    """(peer, cases of todo that it has and that cannot be measured here, why), on the path disks"""
+    for what in dict.fromkeys(c.args['what'] for c in todo):
+        for peer in peers:
+            of_what = [c for c in todo if c.args['what'] == what and cases.has(c, peer)]
+            why = of_what and server.lacks(what, peer)
+            if why:
+                yield peer, of_what, why
+
+
 def load(options, peers):
     """Load modules; peers that lack theirs are left out."""
     dead = {}
@@ -208,7 +221,7 @@ def load(options, peers):
     return dead
 
 
-def arguments():
+def arguments(argv=None):
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--list', action='store_true', help='only say what would be measured')
@@ -225,7 +238,7 @@ def arguments():
     parser.add_argument('--patience', type=float, default=2,
                         help='seconds to wait, at each measurement, for the machine to be ours')
     parser.add_argument('--module', action='append', default=[], metavar='NAME=FILE')
-    options = parser.parse_args()
+    options = parser.parse_args(argv)
     if options.peers is None:
         options.peers = ','.join(p for p in PEERS if options.full or p not in cases.FULL_PEERS)
     for what, known in (('peers', PEERS), ('paths', cases.PATHS)):
@@ -240,6 +253,9 @@ def arguments():
         if not found:
             parser.error(f'--cases: "{glob}" is none on {options.paths}, see --full --list')
         chosen.update((c.path, c.name) for c in found)
+    if not any(cases.has(cases.BY_NAME[key], PEERS[name])
+               for key in chosen for name in options.peers.split(',')):
+        parser.error(f'none of {options.peers} has such a case')
     options.paths = [(path, [c for c in cases.FULL if c.path == path and (path, c.name) in chosen])
                      for path in options.paths.split(',')]
     if not options.list and not options.bench:
@@ -296,12 +312,9 @@ def main():
             failures = {}
             if path == 'disks':
                 server = disks.Disks(hosts, peers)
-                for what, peer in itertools.product({c.args['what'] for c in todo}, alive):
-                    why = cases.has(todo[0], peer) and server.lacks(what, peer)
-                    if why:
-                        note(kind='dead', peer=peer.name, path=path, why=why)
-                        failures.update({(peer.name, c.name): 2 for c in todo
-                                         if c.args['what'] == what})
+                for peer, missing, why in lacking(server, todo, alive):
+                    note(kind='dead', peer=peer.name, path=path, why=why)
+                    failures.update({(peer.name, c.name): 2 for c in missing})
             else:
                 server = Server(options.bench, hosts.server)
                 server.restart()

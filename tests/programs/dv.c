@@ -307,29 +307,53 @@ static void case_shared(void)
 	hand_close(&a, &b);
 }
 
-/* Memory registered for reading only; and a shared source cannot be invalidated */
+/*
+ * Memory that was registered for reading only: the rights of each region are its own (MR-26), as
+ * far as the process can write there. And a shared source cannot be invalidated
+ */
 static void case_shared_rights(void)
 {
+	void *constant = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct ibv_send_wr wr = { .wr_id = 5, .opcode = IBV_WR_LOCAL_INV }, *bad;
-	struct ibv_mr *one, *two;
+	struct ibv_mr *one, *two, *three;
 	struct hand a, b;
 
+	require(constant != MAP_FAILED, "%s", strerror(errno));
 	hand_open(&a, &b, test_addr);
 	turn(&a, &b, SRNICDV_STREAM_CRC, SRNICDV_STREAM_CRC);
-	one = ibv_reg_mr(a.pd, a.buf, 4096, IBV_ACCESS_REMOTE_READ);
+	one = ibv_reg_mr(b.pd, constant, 4096, IBV_ACCESS_REMOTE_READ);
 	require(one, "%s", strerror(errno));
-	no_share(a.pd, one, (uintptr_t)a.buf, IBV_ACCESS_LOCAL_WRITE, EACCES, "writing");
-	two = share(a.pd, one, (uintptr_t)a.buf, 0);
+	no_share(b.pd, one, (uintptr_t)constant, IBV_ACCESS_LOCAL_WRITE, EACCES, "writing");
+	require(mr_query(one).flags == SRNIC_STAG_VALID, "not shared by what has failed");
+	two = share(b.pd, one, (uintptr_t)constant, 0);
+	no_share(b.pd, two, (uintptr_t)constant, IBV_ACCESS_LOCAL_WRITE, EACCES, "writing");
+	require(!ibv_dereg_mr(two) && !ibv_dereg_mr(one), "%s", strerror(errno));
+	one = ibv_reg_mr(b.pd, b.buf, 4096, IBV_ACCESS_REMOTE_READ);
+	require(one, "%s", strerror(errno));
+	no_share(b.pd, one, (uintptr_t)b.buf + 1, IBV_ACCESS_LOCAL_WRITE, EINVAL, "another offset");
+	two = share(b.pd, one, (uintptr_t)b.buf, 0);
+	three = share(b.pd, two, (uintptr_t)b.buf, ACCESS_ALL);
+	require(mr_query(one).rights == (SRNIC_STAG_LOCAL_READ | SRNIC_STAG_REMOTE_READ) &&
+		mr_query(two).rights == SRNIC_STAG_LOCAL_READ, "rights of the others");
+	memcpy(a.buf, "written", 8);
+	write_by(&a, three->rkey, (uintptr_t)b.buf + 100, IBV_WC_SUCCESS);
+	require(!memcmp(b.buf + 100, "written", 8) && !memcmp(a.buf + 8, "written", 8), "data");
 	wr.invalidate_rkey = one->rkey;
-	require(!ibv_post_send(a.qp, &wr, &bad), "invalidate");
-	require(wait_wc(a.cq, "invalidate").status != IBV_WC_SUCCESS, "invalidated");
+	require(!ibv_post_send(b.qp, &wr, &bad), "invalidate");
+	require(wait_wc(b.cq, "invalidate").status != IBV_WC_SUCCESS, "invalidated");
 	require(mr_query(one).flags == (SRNIC_STAG_VALID | SRNIC_STAG_SHARED), "still Valid");
-	/* the memory can be written, so that a region of it can have the right */
+	require(!ibv_dereg_mr(three) && !ibv_dereg_mr(two) && !ibv_dereg_mr(one), "%s",
+		strerror(errno));
+	/* the other way to the right: registered anew */
+	one = ibv_reg_mr(b.pd, b.buf, 4096, IBV_ACCESS_REMOTE_READ);
+	require(one, "%s", strerror(errno));
+	two = share(b.pd, one, (uintptr_t)b.buf, 0);
 	require(!ibv_rereg_mr(two, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
 			      IBV_ACCESS_LOCAL_WRITE) &&
 		mr_query(two).rights & SRNIC_STAG_LOCAL_WRITE &&
 		!(mr_query(one).rights & SRNIC_STAG_LOCAL_WRITE), "writing: %s", strerror(errno));
 	require(!ibv_dereg_mr(two) && !ibv_dereg_mr(one), "%s", strerror(errno));
+	munmap(constant, 4096);
 	hand_close(&a, &b);
 }
 

@@ -393,25 +393,33 @@ struct ib_mr *srnic_mr_reg_dm(struct ib_pd *pd, struct srnic_dm *dm, u64 offset,
 	return &mr->ibmr;
 }
 
+/* share_mutex is held, as another call may share the region */
+static struct ib_umem **mr_umem(struct srnic_mr *mr)
+{
+	return mr->shared ? &mr->shared->umem : &mr->umem;
+}
+
 /*
  * Pages that were pinned for reading may belong to a read-only mapping. Pin them
- * once more for writing, and check that it is the same memory.
+ * once more for writing, and check that it is the same memory. The core keeps others from
+ * registering the region anew, though not from sharing it.
  */
 static int mr_make_writable(struct srnic_mr *mr, int access)
 {
-	struct ib_umem **held = mr->shared ? &mr->shared->umem : &mr->umem, *umem;
 	unsigned long block = BIT_ULL(mr->tpte.pbl->shift);
 	u64 start, length, iova;
+	struct ib_umem *umem;
 	struct srnic_pbl *pbl;
 	bool writable;
 	int err = -EFAULT;
 
 	/* the mutex is not held over the pinning, which may take as long as the process likes */
 	mutex_lock(&share_mutex);
-	start = (*held)->address;
-	length = (*held)->length;
-	iova = (*held)->iova;
-	writable = (*held)->writable;
+	umem = *mr_umem(mr);
+	start = umem->address;
+	length = umem->length;
+	iova = umem->iova;
+	writable = umem->writable;
 	mutex_unlock(&share_mutex);
 	if (writable)
 		return 0;
@@ -432,7 +440,7 @@ static int mr_make_writable(struct srnic_mr *mr, int access)
 	if (pbl->count == mr->tpte.pbl->count &&
 	    !memcmp(pbl->addr, mr->tpte.pbl->addr, pbl->count * sizeof(pbl->addr[0]))) {
 		mutex_lock(&share_mutex);
-		swap(*held, umem);
+		swap(*mr_umem(mr), umem);
 		mutex_unlock(&share_mutex);
 		err = 0;
 	}
@@ -600,24 +608,24 @@ int srnic_mr_set_key(struct ib_mr *ibmr, u8 key)
 	return 0;
 }
 
-/* Checks the parameters of a region that is to share the memory of @source */
-static int check_shared(const struct srnic_mr *source, u64 iova, int access)
+/*
+ * Checks the parameters of a region that is to share the memory of @source. Return: -EACCES if the
+ * only fault is that the memory was pinned for reading
+ */
+static int check_shared(struct srnic_mr *source, u64 iova, int access)
 {
 	const struct srnic_tpte *tpte = &source->tpte;
-	const struct ib_umem *umem = source->shared ? source->shared->umem : source->umem;
+	const struct ib_umem *umem = *mr_umem(source);
 	u64 last;
 
 	if (access & ~SRNIC_MR_ACCESS || !umem)
 		return -EOPNOTSUPP;
-	if (ib_access_writable(access) && !umem->writable)
-		return -EACCES;
-	if (access & IB_ZERO_BASED)
-		return 0;
 	/* MR-28: the TO has the same offset in its block as the memory */
-	if (((iova ^ tpte->off) & (BIT_ULL(tpte->pbl->shift) - 1)) ||
-	    check_add_overflow(iova, tpte->length - 1, &last))
+	if (!(access & IB_ZERO_BASED) &&
+	    (((iova ^ tpte->off) & (BIT_ULL(tpte->pbl->shift) - 1)) ||
+	     check_add_overflow(iova, tpte->length - 1, &last)))
 		return -EINVAL;
-	return 0;
+	return ib_access_writable(access) && !umem->writable ? -EACCES : 0;
 }
 
 /* MR-27: @mr stays shared. Its memory moves to the struct that the regions share */
@@ -668,21 +676,36 @@ static void mr_share(struct srnic_mr *mr, const struct srnic_mr *source, u64 iov
 	mr->ibmr.page_size = source->ibmr.page_size;
 }
 
+/* Return: as srnic_mr_reg_shared(), but -EACCES as check_shared(); then @from is unchanged */
+static int share_memory(struct srnic_mr *mr, struct srnic_mr *from, u64 iova, int access)
+{
+	int err;
+
+	mutex_lock(&share_mutex);
+	err = from->tpte.pbl ? check_shared(from, iova, access) : -EINVAL;
+	if (!err)
+		err = mr_make_shared(from);
+	if (!err)
+		mr_share(mr, from, iova, access);
+	mutex_unlock(&share_mutex);
+	return err;
+}
+
 /**
  * srnic_mr_reg_shared - register the memory of a region once more (RDMAC verbs 7.3.2.4)
  * @pd: protection domain
  * @source: a user's region of user memory; the core keeps it from being registered anew
  *	    meanwhile. It becomes shared, too
  * @iova: TO of the first byte, unless IB_ZERO_BASED
- * @access: IB_ACCESS_*
+ * @access: IB_ACCESS_*, whatever those of @source are
  *
  * Neither region can be invalidated; the memory stays pinned until the last of them is
  * deregistered, or gets other memory. Context: process, may sleep.
  *
  * Return: the region or an ERR_PTR, with @source unchanged: -EINVAL if @source is
  * Invalid, if @iova has another offset in its block than @source, or wraps; -EACCES for
- * write rights to memory that was registered for reading; -EOPNOTSUPP for unknown access
- * flags, and for a region of other memory; -ENOMEM.
+ * write rights to memory that the calling process cannot write to, or does not have; -EOPNOTSUPP
+ * for unknown access flags, and for a region of other memory; -ENOMEM.
  */
 struct ib_mr *srnic_mr_reg_shared(struct ib_pd *pd, struct ib_mr *source, u64 iova, int access)
 {
@@ -698,13 +721,14 @@ struct ib_mr *srnic_mr_reg_shared(struct ib_pd *pd, struct ib_mr *source, u64 io
 		mr_free(mr);
 		return ERR_PTR(err);
 	}
-	mutex_lock(&share_mutex);
-	err = from->tpte.pbl ? check_shared(from, iova, access) : -EINVAL;
-	if (!err)
-		err = mr_make_shared(from);
-	if (!err)
-		mr_share(mr, from, iova, access);
-	mutex_unlock(&share_mutex);
+	err = share_memory(mr, from, iova, access);
+	if (err == -EACCES) {
+		err = mr_make_writable(from, access);
+		if (!err)
+			err = share_memory(mr, from, iova, access);
+		else if (err == -EFAULT)
+			err = -EACCES;
+	}
 	if (err) {
 		srnic_mr_dereg(&mr->ibmr);
 		return ERR_PTR(err);

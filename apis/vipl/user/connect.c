@@ -234,7 +234,7 @@ VIP_RETURN vipl_accept(struct vipl_link *link, struct vipl_vi *vi)
  * Context: any thread; sleeps.
  * Return: VIP_SUCCESS, VIP_INVALID_PARAMETER, VIP_INVALID_RELIABILITY_LEVEL;
  * VIP_INVALID_MTU: MaxTransferSize is not the client's; VIP_ERROR_RESOURCE: the client
- * is gone, or the device has no more QPs; the request has ended then.
+ * is gone before it was connected, or the device has no more QPs; the request has ended then.
  */
 VIP_RETURN VipConnectAccept(VIP_CONN_HANDLE ConnHandle, VIP_VI_HANDLE ViHandle)
 {

@@ -132,6 +132,9 @@ static void handle_event(struct vipl_nic *nic, const struct vipl_event *event)
 		vipl_listen_request(nic, event);
 		return;
 	}
+	/* What the peer has sent before it left comes first: the message that connects a VI, or data */
+	if (event->type == RDMA_CM_EVENT_DISCONNECTED)
+		drain_all(nic);
 	link = handle_object(VIPL_LINK, event->context);
 	if (link)
 		vipl_establish_event(link, event);

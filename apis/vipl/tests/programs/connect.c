@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include "pair.h"
 
@@ -323,6 +324,62 @@ void reconnect(void)
 	}
 	expect(VIP_SUCCESS, VipDestroyVi(client.vi));
 	expect(VIP_SUCCESS, VipDestroyVi(server.vi));
+	close_pair();
+}
+
+#define LARGE	(32 << 20)
+#define VISITS	8
+
+static unsigned int enough;
+
+/* Has the lock of the server's NIC for most of the time */
+static void *keep_busy(void *unused)
+{
+	char *p = map(LARGE, PROT_READ | PROT_WRITE);
+	VIP_MEM_HANDLE h;
+
+	(void)unused;
+	while (!__atomic_load_n(&enough, __ATOMIC_ACQUIRE)) {
+		require(!VipRegisterMem(server.nic, p, LARGE, &server.mem, &h) &&
+			!VipDeregisterMem(server.nic, p, h), "a region");
+		usleep(100);
+	}
+	munmap(p, LARGE);
+	return NULL;
+}
+
+static void *visit(void *unused)
+{
+	(void)unused;
+	require(request("x", LONG) == VIP_SUCCESS, "connected");
+	expect(VIP_SUCCESS, VipDisconnect(client.vi));
+	return NULL;
+}
+
+/*
+ * The client was connected, and has left before the server's library looked: so the server's VI
+ * was Connected, too (5.2), and is told that it is no more (4.2).
+ */
+void connect_left(void)
+{
+	pthread_t visitor, busy;
+	VIP_DESCRIPTOR *r;
+	unsigned int i;
+
+	open_pair();
+	require(!pthread_create(&busy, NULL, keep_busy, NULL), "a thread");
+	for (i = 0; i < VISITS; i++) {
+		r = make_send(&server, 0, 0, 64);
+		post_recv(&server, r);
+		require(!pthread_create(&visitor, NULL, visit, NULL), "a thread");
+		expect(VIP_SUCCESS, VipConnectAccept(await("x"), server.vi));
+		pthread_join(visitor, NULL);
+		require_received(&server, r, FLUSHED);
+		require_state(&server, VIP_STATE_ERROR);
+		expect(VIP_SUCCESS, VipDisconnect(server.vi));
+	}
+	__atomic_store_n(&enough, 1, __ATOMIC_RELEASE);
+	pthread_join(busy, NULL);
 	close_pair();
 }
 

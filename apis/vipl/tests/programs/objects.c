@@ -284,6 +284,7 @@ static const struct test_case all_cases[] = {
 	{ "connect_bad", connect_bad, "what is no address, VI or request connects nothing" },
 	{ "connect_cancel", connect_cancel, "a disconnect ends a request that is under way" },
 	{ "reconnect", reconnect, "a VI is connected and disconnected many times" },
+	{ "connect_left", connect_left, "a client that leaves at once was connected with its server" },
 	{ "peer_leaves", peer_leaves, "a VI whose peer leaves is in Error, with all flushed" },
 	{ "send", send_one, "a message arrives, with its length" },
 	{ "send_both", send_both, "both ends send at once, with immediate data, in order" },

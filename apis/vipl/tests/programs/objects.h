@@ -49,6 +49,7 @@ void connect_polled(void);
 void connect_bad(void);
 void connect_cancel(void);
 void reconnect(void);
+void connect_left(void);
 void peer_leaves(void);
 
 /* The cases of transfer.c */

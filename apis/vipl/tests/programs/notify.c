@@ -182,6 +182,51 @@ static void new_ones(void)
 	require(vi == bound && !recv, "of its VI and queue");
 }
 
+static unsigned int holds, released, last;
+
+/* Keeps the library's thread that makes calls */
+static void hold(VIP_PVOID context, VIP_NIC_HANDLE nic, VIP_VI_HANDLE vi, VIP_DESCRIPTOR *desc)
+{
+	add_to(&holds);
+	while (!read_of(&released))
+		usleep(1000);
+}
+
+static void on_last(VIP_PVOID context, VIP_NIC_HANDLE nic, VIP_VI_HANDLE vi, VIP_DESCRIPTOR *desc)
+{
+	add_to(&last);
+}
+
+/* A send of an Idle VI is done at once, and so the call is due */
+static void make_due(VIP_VI_HANDLE vi, unsigned int i,
+		     void (*handler)(VIP_PVOID, VIP_NIC_HANDLE, VIP_VI_HANDLE, VIP_DESCRIPTOR *))
+{
+	expect(VIP_SUCCESS, VipSendNotify(vi, NULL, handler));
+	expect(VIP_SUCCESS, VipPostSend(vi, make_send(&server, i, 0, 64), server.handle));
+}
+
+/* Calls of a VI and of a CQ are due behind one that runs; the VI and the CQ end meanwhile */
+static void due_ones(void)
+{
+	VIP_VI_HANDLE holder = make_vi(server.nic, &server.attr), bound;
+	VIP_DESCRIPTOR *got;
+
+	expect(VIP_SUCCESS, VipCreateCQ(server.nic, 16, &cq));
+	expect(VIP_SUCCESS, VipCreateVi(server.nic, &server.attr, cq, NULL, &bound));
+	make_due(holder, 0, hold);
+	await(&holds, 1);
+	make_due(server.vi, 1, never);
+	expect(VIP_SUCCESS, VipCQNotify(cq, NULL, never_cq));
+	expect(VIP_SUCCESS, VipPostSend(bound, make_send(&server, 2, 0, 64), server.handle));
+	make_due(holder, 3, on_last);
+	expect(VIP_SUCCESS, VipDestroyVi(server.vi));
+	expect(VIP_SUCCESS, VipSendDone(bound, &got));
+	expect(VIP_SUCCESS, VipDestroyVi(bound));
+	expect(VIP_SUCCESS, VipDestroyCQ(cq));
+	add_to(&released);
+	await(&last, 1);
+}
+
 /* The end of a VI or CQ cancels its calls */
 void notify_bad(void)
 {
@@ -203,5 +248,6 @@ void notify_bad(void)
 	expect(VIP_SUCCESS, VipDestroyVi(server.vi));
 	expect(VIP_SUCCESS, VipDestroyCQ(cq));
 	new_ones();
+	due_ones();
 	expect(VIP_SUCCESS, VipCloseNic(server.nic));
 }

@@ -324,7 +324,7 @@ static const struct test_case all_cases[] = {
 	{ "level_mismatch", level_mismatch, "only VIs of one level connect" },
 	{ "reception_no_receive", reception_no_receive,
 	  "a send is done when its message has a descriptor, or says that it has none" },
-	{ "reception_done", reception_done, "what is done is in the memory of the target" },
+	{ "reception_done", reception_done, "" },
 	{ "reception_refused", reception_refused, "an RDMA Write that is refused says so" },
 	{ "reception_read_refused", reception_read_refused,
 	  "what follows an RDMA Read that fails has no effect" },

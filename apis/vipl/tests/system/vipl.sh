@@ -89,6 +89,14 @@ if [ -n "${TEST_LONG:-}" ]; then
 else
 	vipl_usual "two hosts"
 fi
+# What is done too early finds the data on its way: on one host it is there at once
+if tc -n "$CLI_NS" qdisc replace dev v1 root netem delay 20ms; then
+	t "far apart: reception_done: what is done is in the memory of the target" \
+		on_cli "$BIN/vipl" "$CLI4" reception_done
+	tc -n "$CLI_NS" qdisc del dev v1 root
+else
+	skip "far apart" "this kernel has no netem"
+fi
 t "example: ping-pong" example pingpong v2 -- pingpong v1 "$SRV4" 64 200
 t "example: ping-pong of long messages" example pingpong v2 -- pingpong v1 "$SRV4" 65536 50
 t "example: two peers" example peer v2 bob "$CLI4" alice -- peer v1 alice "$SRV4" bob

@@ -298,10 +298,57 @@ void shared_slots(void)
 	close_end(&b);
 }
 
-/* --- many connections --- */
+/* --- what a program has --- */
 
 /* More bytes than the provider's tables for one more range of QP numbers */
 #define SLACK	(1 << 17)
+
+static unsigned int descriptors(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	unsigned int n = 0;
+
+	require(dir, "/proc");
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n;
+}
+
+static unsigned int mappings(void)
+{
+	FILE *file = fopen("/proc/self/maps", "r");
+	unsigned int n = 0;
+	char line[512];
+
+	require(file, "/proc");
+	while (fgets(line, sizeof(line), file))
+		n += !!strstr(line, "uverbs");
+	fclose(file);
+	return n;
+}
+
+struct use {
+	size_t heap;
+	unsigned int descriptors, mappings;
+};
+
+static struct use use_now(void)
+{
+	return (struct use){ mallinfo2().uordblks, descriptors(), mappings() };
+}
+
+static void require_no_more(const char *what, struct use before, struct use after)
+{
+	note("%s: %zu bytes, then %zu; %u descriptors, then %u; %u mappings, then %u", what,
+	     before.heap, after.heap, before.descriptors, after.descriptors, before.mappings,
+	     after.mappings);
+	require(after.heap < before.heap + SLACK, "memory stays");
+	require(after.descriptors == before.descriptors && after.mappings == before.mappings,
+		"they stay");
+}
+
+/* --- many connections --- */
 
 static uint64_t now_ns(void)
 {
@@ -349,24 +396,38 @@ static uint64_t converse_often(unsigned int rounds)
 	return least;
 }
 
-/* The memory of the program and the time of a poll do not depend on the QPs that there were */
+/* Pages of the program that are in memory, in KiB: those of its rings as well */
+static unsigned long resident(void)
+{
+	FILE *file = fopen("/proc/self/statm", "r");
+	unsigned long pages;
+
+	require(file && fscanf(file, "%*u %lu", &pages) == 1, "/proc");
+	fclose(file);
+	return pages * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+/* What the program has and the time of a poll do not depend on the QPs that there were */
 void many(void)
 {
 	unsigned int rounds = env_uint("RNICPI_CONNECTIONS", 300);
-	uint64_t first, last;
-	size_t before, after;
+	uint64_t first, last, begin;
+	unsigned long pages;
+	struct use before;
 
 	open_end(&a);
 	open_end(&b);
 	first = converse_often(30);
-	before = mallinfo2().uordblks;
+	before = use_now();
+	pages = resident();
+	begin = now_ms();
 	converse_often(rounds);
-	after = mallinfo2().uordblks;
+	note("%u connections in %llu ms; %lu KiB are resident, then %lu", rounds,
+	     (unsigned long long)(now_ms() - begin), pages, resident());
+	require_no_more("connections", before, use_now());
 	/* the least of more, since other programs may have the CPUs by now */
 	last = converse_often(150);
-	note("%u connections: %zu bytes before, %zu after; a poll takes %llu ns, then %llu", rounds,
-	     before, after, (unsigned long long)first, (unsigned long long)last);
-	require(after < before + SLACK, "they stay");
+	note("a poll takes %llu ns, then %llu", (unsigned long long)first, (unsigned long long)last);
 	require(last < 3 * first + 1000, "polls become slower");
 	a.fd = b.fd = -1;
 	close_pair();
@@ -850,31 +911,6 @@ void ends_polled(void)
 
 /* --- devices that go --- */
 
-static unsigned int descriptors(void)
-{
-	DIR *dir = opendir("/proc/self/fd");
-	unsigned int n = 0;
-
-	require(dir, "/proc");
-	while (readdir(dir))
-		n++;
-	closedir(dir);
-	return n;
-}
-
-static unsigned int mappings(void)
-{
-	FILE *file = fopen("/proc/self/maps", "r");
-	unsigned int n = 0;
-	char line[512];
-
-	require(file, "/proc");
-	while (fgets(line, sizeof(line), file))
-		n += !!strstr(line, "uverbs");
-	fclose(file);
-	return n;
-}
-
 /* As close_end(), of a device that find_vp() does not find */
 static void end_objects(struct end *e, ri_vp_handle_t vp)
 {
@@ -919,19 +955,13 @@ void removed_again(void)
 {
 	ri_vp_handle_t vp = find_vp();
 	const char *netdev = getenv("RNICPI_NETDEV");
-	unsigned int i, fds, maps;
-	size_t before, after;
+	struct use before;
+	unsigned int i;
 
 	require(netdev, "no RNICPI_NETDEV");
 	lose_device(vp, netdev);
-	fds = descriptors();
-	maps = mappings();
-	before = mallinfo2().uordblks;
+	before = use_now();
 	for (i = 0; i < 10; i++)
 		lose_device(vp, netdev);
-	after = mallinfo2().uordblks;
-	note("%u descriptors, then %u; %u mappings, then %u; %zu bytes, then %zu", fds,
-	     descriptors(), maps, mappings(), before, after);
-	require(descriptors() == fds && mappings() == maps, "they stay");
-	require(after < before + SLACK, "memory stays");
+	require_no_more("devices", before, use_now());
 }

@@ -10,7 +10,6 @@
  */
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
@@ -62,21 +61,6 @@ int call_method(struct ibv_context *ctx, uint16_t object, uint16_t method,
 	err = ioctl(ctx->cmd_fd, RDMA_VERBS_IOCTL, &cmd) ? errno : 0;
 	memcpy(attrs, cmd.attr, num * sizeof(*attrs));
 	return err;
-}
-
-int find_rings(struct mapping *m, int max)
-{
-	FILE *f = fopen("/proc/self/maps", "r");
-	unsigned long from, to;
-	char line[512];
-	int n = 0;
-
-	require(f, "%s", strerror(errno));
-	while (n < max && fgets(line, sizeof(line), f))
-		if (strstr(line, "/uverbs") && sscanf(line, "%lx-%lx", &from, &to) == 2)
-			m[n++] = (struct mapping){ (void *)from, to - from };
-	fclose(f);
-	return n;
 }
 
 /* A life that hangs is ended by SIGALRM, and counts as killed */

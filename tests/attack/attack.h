@@ -29,13 +29,6 @@ void one_message(struct pair *p, uint64_t wr_id);
 int call_method(struct ibv_context *ctx, uint16_t object, uint16_t method,
 		struct ib_uverbs_attr *attrs, unsigned int num);
 
-/* Mappings of the files of uverbs in this process, which are rings */
-struct mapping {
-	uint8_t *at;
-	size_t len;
-};
-int find_rings(struct mapping *m, int max);
-
 /* An attack in lives: each is a child that runs @life and may end in any way */
 struct lives {
 	unsigned int all, killed;

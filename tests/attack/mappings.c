@@ -109,7 +109,7 @@ static void *mm_thread(void *arg)
 
 	while (now_ms() < end) {
 		struct mapping rings[RINGS];
-		int n = find_rings(rings, RINGS), i = rng_below(&r, n);
+		int n = uverbs_mappings(rings, RINGS), i = rng_below(&r, n);
 
 		if (!n)
 			continue;

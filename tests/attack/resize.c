@@ -82,7 +82,7 @@ static void *flipper(void *arg)
 {
 	struct rng r = { 4711 };
 	struct mapping rings[RINGS];
-	int n = find_rings(rings, RINGS);
+	int n = uverbs_mappings(rings, RINGS);
 
 	while (!over)
 		for (int i = 0; i < n; i++) {
@@ -189,7 +189,7 @@ static void *qp_flipper(void *arg)
 {
 	struct rng r = { 815 };
 	struct mapping rings[RINGS];
-	int n = find_rings(rings, RINGS);
+	int n = uverbs_mappings(rings, RINGS);
 
 	while (!qp_was_resized())
 		usleep(1000);
@@ -212,7 +212,7 @@ static void *unmapper(void *arg)
 	while (!qp_was_resized())
 		usleep(1000);
 	usleep(*(uint64_t *)arg % 300000);
-	n = find_rings(rings, RINGS);
+	n = uverbs_mappings(rings, RINGS);
 	for (int i = 0; i < n; i++)
 		munmap(rings[i].at, rings[i].len);
 	return NULL;
@@ -288,7 +288,7 @@ void case_srq_index(void)
 	pthread_t t;
 
 	require(srq, "%s", strerror(errno));
-	require(find_rings(&ring, 1) == 1, "no ring is mapped");
+	require(uverbs_mappings(&ring, 1) == 1, "no ring is mapped");
 	t = thread_of(jumper, ring.at);
 	end = attack_end();
 	do {

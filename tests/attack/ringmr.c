@@ -29,7 +29,7 @@ static void life(struct rng *r)
 	int n, k = 0;
 
 	pair_open(&p);
-	n = find_rings(rings, RINGS);
+	n = uverbs_mappings(rings, RINGS);
 	for (int i = 0; i < n; i++) {
 		mr[k] = ibv_reg_mr(p.b.pd, rings[i].at, rings[i].len, ACCESS_ALL);
 		if (mr[k])

@@ -9,9 +9,6 @@
  * Exit status as badinput's.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -25,23 +22,6 @@
 
 #define DRIVER_ID	0x73724e43
 #define ALL_FEATURES	3ULL	/* doorbell flag, arm word */
-
-/* The mappings of uverbs devices in this process */
-int uverbs_mappings(struct mapping *map, int max)
-{
-	unsigned long start, end;
-	char line[512];
-	FILE *f;
-	int n = 0;
-
-	f = fopen("/proc/self/maps", "r");
-	require(f, "%s", strerror(errno));
-	while (n < max && fgets(line, sizeof(line), f))
-		if (strstr(line, "uverbs") && sscanf(line, "%lx-%lx", &start, &end) == 2)
-			map[n++] = (struct mapping){ (uint8_t *)start, end - start };
-	fclose(f);
-	return n;
-}
 
 /* Commands, as providers of different versions write them ------------------------ */
 
@@ -83,17 +63,6 @@ static int command(int fd, uint32_t nr, const void *core, size_t core_in, size_t
 	memset(answer, 0, sizeof(answer));
 	cmd.hdr = (struct ib_uverbs_cmd_hdr){ nr, len / 4, (core_out + out) / 4 };
 	return write(fd, &cmd, len) == (ssize_t)len ? 0 : errno;
-}
-
-static int open_uverbs(void)
-{
-	char path[256];
-	int fd;
-
-	snprintf(path, sizeof(path), "/dev/infiniband/%s", test_context()->device->dev_name);
-	fd = open(path, O_RDWR | O_CLOEXEC);
-	require(fd >= 0, "%s: %s", path, strerror(errno));
-	return fd;
 }
 
 /* The handshake with a request of @in bytes and room for a response of @out bytes */
@@ -364,9 +333,9 @@ void case_mappings(void)
 		int prot = PROT_READ | PROT_WRITE | (i & 1 ? PROT_EXEC : 0);
 
 		errno = 0;
-		require(mprotect(map[i].start, map[i].size, PROT_READ | PROT_EXEC) &&
+		require(mprotect(map[i].at, map[i].len, PROT_READ | PROT_EXEC) &&
 			errno == EACCES, "ring %d: executable: %s", i, strerror(errno));
-		require(!mprotect(map[i].start, map[i].size, prot & ~PROT_EXEC), "ring %d: %s",
+		require(!mprotect(map[i].at, map[i].len, prot & ~PROT_EXEC), "ring %d: %s",
 			i, strerror(errno));
 	}
 	pair_works(&p, "after a fork");

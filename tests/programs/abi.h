@@ -5,13 +5,6 @@
 
 #include "pair.h"
 
-struct mapping {
-	uint8_t *start;
-	size_t size;
-};
-
-int uverbs_mappings(struct mapping *map, int max);
-
 /* abi.c: commands, imported contexts, mappings */
 void case_versions(void);
 void case_import(void);

@@ -54,20 +54,20 @@ static void destroy_all(void)
 static void take_places(const struct mapping *map, int n)
 {
 	for (int i = 0; i < n; i++) {
-		void *mem = mmap(map[i].start, map[i].size, PROT_READ | PROT_WRITE,
+		void *mem = mmap(map[i].at, map[i].len, PROT_READ | PROT_WRITE,
 				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 
-		require(mem == map[i].start, "ring %d: %s", i, strerror(errno));
-		memset(mem, FILL, map[i].size);
+		require(mem == map[i].at, "ring %d: %s", i, strerror(errno));
+		memset(mem, FILL, map[i].len);
 	}
 }
 
 static void places_are_kept(const struct mapping *map, int n)
 {
 	for (int i = 0; i < n; i++) {
-		require(!msync(map[i].start, map[i].size, MS_ASYNC), "ring %d: unmapped", i);
-		for (size_t k = 0; k < map[i].size; k++)
-			require(map[i].start[k] == FILL, "ring %d: written to at %zu", i, k);
+		require(!msync(map[i].at, map[i].len, MS_ASYNC), "ring %d: unmapped", i);
+		for (size_t k = 0; k < map[i].len; k++)
+			require(map[i].at[k] == FILL, "ring %d: written to at %zu", i, k);
 	}
 }
 

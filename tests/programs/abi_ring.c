@@ -20,9 +20,9 @@ static uint8_t *posted_slot(void)
 	int n = uverbs_mappings(map, ARRAY_SIZE(map));
 
 	for (int i = 0; i < n; i++)
-		for (size_t at = HDR; at < map[i].size; at += 16)
-			if (!memcmp(map[i].start + at, &id, sizeof(id)))
-				return map[i].start + at;
+		for (size_t at = HDR; at < map[i].len; at += 16)
+			if (!memcmp(map[i].at + at, &id, sizeof(id)))
+				return map[i].at + at;
 	die("no ring has the WQE");
 }
 
@@ -122,8 +122,8 @@ static uint32_t *arm_word(void)
 	int n = uverbs_mappings(map, ARRAY_SIZE(map));
 
 	for (int i = 0; i < n; i++)
-		if (*(uint32_t *)(map[i].start + ARM) == 2)
-			return (uint32_t *)(map[i].start + ARM);
+		if (*(uint32_t *)(map[i].at + ARM) == 2)
+			return (uint32_t *)(map[i].at + ARM);
 	die("no CQ is armed");
 }
 

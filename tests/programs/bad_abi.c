@@ -5,7 +5,6 @@
  * driver has mapped.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,43 +14,6 @@
 #include <unistd.h>
 #include <rdma/ib_user_verbs.h>
 #include "badinput.h"
-
-struct mapping {
-	uint8_t *start;
-	size_t size;
-	uint64_t offset;
-};
-
-/* The mappings of uverbs devices in this process. */
-static int uverbs_mappings(struct mapping *map, int max)
-{
-	unsigned long start, end, offset;
-	char line[512];
-	FILE *f;
-	int n = 0;
-
-	f = fopen("/proc/self/maps", "r");
-	require(f, "%s", strerror(errno));
-	while (n < max && fgets(line, sizeof(line), f)) {
-		if (!strstr(line, "uverbs") ||
-		    sscanf(line, "%lx-%lx %*s %lx", &start, &end, &offset) != 3)
-			continue;
-		map[n++] = (struct mapping){ (uint8_t *)start, end - start, offset };
-	}
-	fclose(f);
-	return n;
-}
-
-static int open_uverbs(void)
-{
-	char path[256];
-	int fd;
-
-	snprintf(path, sizeof(path), "/dev/infiniband/%s", test_context()->device->dev_name);
-	fd = open(path, O_RDWR | O_CLOEXEC);
-	require(fd >= 0, "%s: %s", path, strerror(errno));
-	return fd;
-}
 
 static void no_mmap(int fd, size_t size, int prot, int flags, uint64_t offset, const char *what)
 {
@@ -87,22 +49,22 @@ void case_mmap(void)
 		own = false;
 		for (int j = 0; j < n; j++)
 			own |= map[j].offset <= offsets[i] &&
-			       offsets[i] < map[j].offset + map[j].size;
+			       offsets[i] < map[j].offset + map[j].len;
 		if (!own)
 			no_mmap(ctx->cmd_fd, 4096, rw, MAP_SHARED, offsets[i], "foreign offset");
 	}
 	for (int i = 0; i < n; i++) {
-		if (map[i].size > 4096) {
-			no_mmap(ctx->cmd_fd, map[i].size - 4096, rw, MAP_SHARED, map[i].offset,
+		if (map[i].len > 4096) {
+			no_mmap(ctx->cmd_fd, map[i].len - 4096, rw, MAP_SHARED, map[i].offset,
 				"shortened ring");
-			no_mmap(ctx->cmd_fd, map[i].size - 4096, rw, MAP_SHARED,
+			no_mmap(ctx->cmd_fd, map[i].len - 4096, rw, MAP_SHARED,
 				map[i].offset + 4096, "tail of a ring");
 		}
-		no_mmap(ctx->cmd_fd, map[i].size + 4096, rw, MAP_SHARED, map[i].offset,
+		no_mmap(ctx->cmd_fd, map[i].len + 4096, rw, MAP_SHARED, map[i].offset,
 			"ring with a page more");
-		no_mmap(ctx->cmd_fd, map[i].size + (1 << 30), rw, MAP_SHARED, map[i].offset,
+		no_mmap(ctx->cmd_fd, map[i].len + (1 << 30), rw, MAP_SHARED, map[i].offset,
 			"ring with a gigabyte more");
-		no_mmap(ctx->cmd_fd, map[i].size, rw, MAP_PRIVATE, map[i].offset,
+		no_mmap(ctx->cmd_fd, map[i].len, rw, MAP_PRIVATE, map[i].offset,
 			"private mapping");
 	}
 
@@ -111,9 +73,9 @@ void case_mmap(void)
 	require(other, "%s", strerror(errno));
 	fd = open_uverbs();
 	for (int i = 0; i < n; i++) {
-		no_mmap(other->cmd_fd, map[i].size, rw, MAP_SHARED, map[i].offset,
+		no_mmap(other->cmd_fd, map[i].len, rw, MAP_SHARED, map[i].offset,
 			"ring of another context");
-		no_mmap(fd, map[i].size, rw, MAP_SHARED, map[i].offset, "no context");
+		no_mmap(fd, map[i].len, rw, MAP_SHARED, map[i].offset, "no context");
 	}
 	close(fd);
 	ibv_close_device(other);
@@ -122,7 +84,7 @@ void case_mmap(void)
 
 	/* rings of a destroyed object cannot be mapped any more */
 	for (int i = 0; i < n; i++)
-		no_mmap(ctx->cmd_fd, map[i].size, rw, MAP_SHARED, map[i].offset,
+		no_mmap(ctx->cmd_fd, map[i].len, rw, MAP_SHARED, map[i].offset,
 			"ring of a destroyed object");
 }
 
@@ -336,8 +298,8 @@ static void vandal(uint64_t seed)
 		for (int i = rng_below(&r, 20); i; i--) {
 			struct mapping *m = &map[rng_below(&r, n)];
 			/* half of the words on the first page, where indices tend to be */
-			size_t room = rng_below(&r, 2) ? 512 : m->size;
-			volatile uint32_t *word = (uint32_t *)(m->start + rng_below(&r, room) / 4 * 4);
+			size_t room = rng_below(&r, 2) ? 512 : m->len;
+			volatile uint32_t *word = (uint32_t *)(m->at + rng_below(&r, room) / 4 * 4);
 
 			*word = hostile(&r, *word);
 			if (!rng_below(&r, 4))

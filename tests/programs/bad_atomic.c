@@ -37,16 +37,6 @@ static const struct bad {
 	{ "wraps", -4, 0, REMOTE_ATOMIC, false, true, false },
 };
 
-static void expect_event(struct end *e, enum ibv_event_type type, const char *what)
-{
-	struct ibv_async_event ev;
-
-	while (take_async(e->id->verbs, &ev, 5000))
-		if (ev.event_type == type && ev.element.qp == e->qp)
-			return;
-	die("%s: no '%s'", what, ibv_event_type_str(type));
-}
-
 /* The peer's device refused the WR: it completes with an error, and both ends disconnect. */
 static void expect_refused(struct pair *p, uint64_t wr_id, const char *what)
 {
@@ -87,7 +77,7 @@ static void one_bad_target(const struct bad *bad, bool swap)
 	expect_refused(&p, 1, bad->what);
 	expect_flushes(p.a.rcq, 200, 1, bad->what);
 	expect_flushes(p.b.rcq, 100, 1, bad->what);
-	expect_event(&p.b, IBV_EVENT_QP_ACCESS_ERR, bad->what);
+	expect_qp_event(&p.b, IBV_EVENT_QP_ACCESS_ERR, bad->what);
 	require(all_bytes(p.b.buf, 0, BUF_SIZE, &where), "%s: byte %zu", bad->what, where);
 	require(all_bytes(p.a.buf, GUARD_BYTE, BUF_SIZE, &where), "%s: sink, byte %zu",
 		bad->what, where);
@@ -216,7 +206,7 @@ void case_atomic_disabled(void)
 	memset(p.b.buf, 0, BUF_SIZE);
 	require(!post_fetch_add(&p.a, 1, 0, (uintptr_t)p.b.buf, mr->rkey, 1, 0), "post");
 	expect_refused(&p, 1, "atomics not enabled");
-	expect_event(&p.b, IBV_EVENT_QP_ACCESS_ERR, "atomics not enabled");
+	expect_qp_event(&p.b, IBV_EVENT_QP_ACCESS_ERR, "atomics not enabled");
 	require(all_bytes(p.b.buf, 0, BUF_SIZE, &where), "byte %zu", where);
 	require(!ibv_dereg_mr(mr), "ibv_dereg_mr");
 	pair_close(&p);
@@ -280,7 +270,7 @@ void case_ird(void)
 	require(!post_wr(&p.a, IBV_WR_RDMA_READ, 1, &sge, 1, 0, (uintptr_t)p.b.buf,
 			 p.b.mr->rkey), "post");
 	expect_refused(&p, 1, "IRD 0");
-	expect_event(&p.b, IBV_EVENT_QP_REQ_ERR, "IRD 0");
+	expect_qp_event(&p.b, IBV_EVENT_QP_REQ_ERR, "IRD 0");
 	pair_close(&p);
 }
 
@@ -325,7 +315,7 @@ void refused_by_peer(unsigned int port, const char *op)
 					  wc.status == IBV_WC_WR_FLUSH_ERR), "%s",
 			ibv_wc_status_str(wc.status));
 		if (wc.status == IBV_WC_WR_FLUSH_ERR)
-			expect_event(&e, IBV_EVENT_QP_FATAL, op);
+			expect_qp_event(&e, IBV_EVENT_QP_FATAL, op);
 	} else {
 		struct ibv_send_wr wr = {
 			.wr_id = 1, .opcode = IBV_WR_RDMA_WRITE_WITH_IMM, .imm_data = htonl(1),
@@ -337,7 +327,7 @@ void refused_by_peer(unsigned int port, const char *op)
 		require(wc.wr_id == 1 && (wc.status == IBV_WC_SUCCESS ||
 					  wc.status == IBV_WC_WR_FLUSH_ERR), "%s",
 			ibv_wc_status_str(wc.status));
-		expect_event(&e, IBV_EVENT_QP_FATAL, op);
+		expect_qp_event(&e, IBV_EVENT_QP_FATAL, op);
 	}
 	expect_disconnected(&e, op);
 	expect_flushes(e.rcq, 200, 4, op);

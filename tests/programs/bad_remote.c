@@ -108,17 +108,6 @@ static void check_untouched(const struct target *tg, enum bad_target kind, const
 			where);
 }
 
-/* The victim's end gets an access error event of its QP (Figure 24). */
-static void expect_access_event(struct end *e, const char *what)
-{
-	struct ibv_async_event ev;
-
-	while (take_async(e->id->verbs, &ev, 5000))
-		if (ev.event_type == IBV_EVENT_QP_ACCESS_ERR && ev.element.qp == e->qp)
-			return;
-	die("%s: no '%s' at the target", what, ibv_event_type_str(IBV_EVENT_QP_ACCESS_ERR));
-}
-
 static void bad_remote(enum ibv_wr_opcode op, enum bad_target kind)
 {
 	const char *what = bad_target_names[kind];
@@ -153,7 +142,8 @@ static void bad_remote(enum ibv_wr_opcode op, enum bad_target kind)
 	expect_flushes(p.b.rcq, 100, 1, what);
 	expect_state(&p.a, IBV_QPS_ERR, what);
 	expect_state(&p.b, IBV_QPS_ERR, what);
-	expect_access_event(&p.b, what);
+	/* Figure 24 */
+	expect_qp_event(&p.b, IBV_EVENT_QP_ACCESS_ERR, what);
 	check_untouched(&tg, kind, what);
 	if (!write && kind != PAST_END)
 		require(all_bytes(p.a.buf + 4096, 0x11, TARGET_LEN, &where), "%s: byte %zu",

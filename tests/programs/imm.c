@@ -159,16 +159,6 @@ void case_imm_solicited(void)
 	pair_close(&p);
 }
 
-static void expect_event(struct end *e, enum ibv_event_type type, const char *what)
-{
-	struct ibv_async_event ev;
-
-	while (take_async(e->id->verbs, &ev, 5000))
-		if (ev.event_type == type && ev.element.qp == e->qp)
-			return;
-	die("%s: no '%s'", what, ibv_event_type_str(type));
-}
-
 /* The Write is placed, the message behind it has no receive: Terminate (E-04). */
 void case_imm_no_receive(void)
 {
@@ -194,7 +184,7 @@ void case_imm_no_receive(void)
 	expect_no_wc(p.b.rcq, 20, what);
 	expect_state(&p.a, IBV_QPS_ERR, what);
 	expect_state(&p.b, IBV_QPS_ERR, what);
-	expect_event(&p.b, IBV_EVENT_QP_FATAL, what);
+	expect_qp_event(&p.b, IBV_EVENT_QP_FATAL, what);
 	require(pattern_matches(p.b.buf + DST, 9, 0, 5000, &where, &want), "byte %zu", where);
 	pair_close(&p);
 }
@@ -217,7 +207,7 @@ void case_imm_bad_target(void)
 	expect_disconnected(&p.a, what);
 	expect_disconnected(&p.b, what);
 	expect_flushes(p.b.rcq, 100, 1, what);
-	expect_event(&p.b, IBV_EVENT_QP_ACCESS_ERR, what);
+	expect_qp_event(&p.b, IBV_EVENT_QP_ACCESS_ERR, what);
 	require(all_bytes(p.b.buf, GUARD_BYTE, BUF_SIZE, &where), "byte %zu", where);
 	pair_close(&p);
 }

@@ -171,11 +171,9 @@ static void case_zeroed(void)
 	uint8_t *mem;
 
 	for (int i = 0; i < 4; i++) {
-		unsigned long start, end;
+		struct mapping ring[2];
 		struct ibv_cq *cq;
-		char line[512];
-		FILE *f;
-		int rings = 0;
+		int rings;
 
 		/* pages that are freed with contents */
 		mem = mmap(NULL, 64 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -186,18 +184,10 @@ static void case_zeroed(void)
 		/* not a power of two: the memory behind the last CQE is mapped, too */
 		cq = ibv_create_cq(ctx, 100000, NULL, NULL, 0);
 		require(cq, "%s", strerror(errno));
-		f = fopen("/proc/self/maps", "r");
-		require(f, "%s", strerror(errno));
-		while (fgets(line, sizeof(line), f)) {
-			if (!strstr(line, "uverbs") || sscanf(line, "%lx-%lx", &start, &end) != 2)
-				continue;
-			rings++;
-			for (uint64_t *p = (uint64_t *)start; p < (uint64_t *)end; p++)
-				require(!*p, "%#llx at %#lx", (unsigned long long)*p,
-					(unsigned long)p - start);
-		}
-		fclose(f);
+		rings = uverbs_mappings(ring, ARRAY_SIZE(ring));
 		require(rings == 1, "%d rings", rings);
+		for (size_t k = 0; k < ring->len; k++)
+			require(!ring->at[k], "%#x at %#zx", ring->at[k], k);
 		require(!ibv_destroy_cq(cq), "%s", strerror(errno));
 	}
 }

@@ -159,7 +159,6 @@ static void window_works(struct pair *p, uint64_t raddr, uint32_t rkey, const ch
 static void refused(struct pair *p, enum ibv_wr_opcode opcode, uint64_t raddr, uint32_t rkey,
 		    uint32_t len, const char *what)
 {
-	struct ibv_async_event ev;
 	struct ibv_wc wc;
 	size_t where;
 
@@ -172,11 +171,7 @@ static void refused(struct pair *p, enum ibv_wr_opcode opcode, uint64_t raddr, u
 		die("%s: '%s'", what, ibv_wc_status_str(wc.status));
 	expect_disconnected(&p->a, what);
 	expect_disconnected(&p->b, what);
-	for (;;) {
-		require(take_async(p->b.id->verbs, &ev, 5000), "%s: no event", what);
-		if (ev.event_type == IBV_EVENT_QP_ACCESS_ERR && ev.element.qp == p->b.qp)
-			break;
-	}
+	expect_qp_event(&p->b, IBV_EVENT_QP_ACCESS_ERR, what);
 	require(all_bytes(p->b.buf, GUARD_BYTE, BUF_SIZE, &where), "%s: byte %zu", what, where);
 }
 

@@ -40,6 +40,34 @@ struct ibv_context *test_context(void)
 	return context;
 }
 
+/* One more file of its device, without a context */
+int open_uverbs(void)
+{
+	char path[256];
+	int fd;
+
+	snprintf(path, sizeof(path), "/dev/infiniband/%s", test_context()->device->dev_name);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	require(fd >= 0, "%s: %s", path, strerror(errno));
+	return fd;
+}
+
+int uverbs_mappings(struct mapping *map, int max)
+{
+	FILE *f = fopen("/proc/self/maps", "r");
+	unsigned long start, end, offset;
+	char line[512];
+	int n = 0;
+
+	require(f, "%s", strerror(errno));
+	while (n < max && fgets(line, sizeof(line), f))
+		if (strstr(line, "/uverbs") &&
+		    sscanf(line, "%lx-%lx %*s %lx", &start, &end, &offset) == 3)
+			map[n++] = (struct mapping){ (uint8_t *)start, end - start, offset };
+	fclose(f);
+	return n;
+}
+
 void (*end_hook)(struct end *e, struct ibv_qp_init_attr_ex *attr);
 
 void end_init(struct end *e, struct rdma_cm_id *id, const struct ibv_qp_cap *cap)
@@ -290,6 +318,17 @@ bool take_async(struct ibv_context *ctx, struct ibv_async_event *out, unsigned i
 	require(!ibv_get_async_event(ctx, out), "%s", strerror(errno));
 	ibv_ack_async_event(out);
 	return true;
+}
+
+/* Others may come before it */
+void expect_qp_event(struct end *e, enum ibv_event_type type, const char *what)
+{
+	struct ibv_async_event ev;
+
+	while (take_async(e->id->verbs, &ev, 5000))
+		if (ev.event_type == type && ev.element.qp == e->qp)
+			return;
+	die("%s: no '%s'", what, ibv_event_type_str(type));
 }
 
 void expect_state(struct end *e, enum ibv_qp_state state, const char *what)

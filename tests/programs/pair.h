@@ -43,6 +43,16 @@ struct pair {
 extern void (*end_hook)(struct end *e, struct ibv_qp_init_attr_ex *attr);
 
 struct ibv_context *test_context(void);
+int open_uverbs(void);
+
+/* A mapping of a uverbs device in this process, which is a ring */
+struct mapping {
+	uint8_t *at;
+	size_t len;
+	uint64_t offset;
+};
+int uverbs_mappings(struct mapping *map, int max);
+
 void end_init(struct end *e, struct rdma_cm_id *id, const struct ibv_qp_cap *cap);
 void pair_prepare(struct pair *p, const struct ibv_qp_cap *cap);
 void pair_connect(struct pair *p);
@@ -66,6 +76,7 @@ void expect_flushes(struct ibv_cq *cq, uint64_t first, int num, const char *what
 void expect_no_wc(struct ibv_cq *cq, unsigned int ms, const char *what);
 void expect_disconnected(struct end *e, const char *what);
 bool take_async(struct ibv_context *ctx, struct ibv_async_event *out, unsigned int ms);
+void expect_qp_event(struct end *e, enum ibv_event_type type, const char *what);
 void expect_state(struct end *e, enum ibv_qp_state state, const char *what);
 
 #endif

@@ -692,27 +692,16 @@ static void case_endless(void)
 	}
 }
 
-/* The only mapping of the device's memory, and its offset and size */
-static void *the_ring(unsigned long *offset, size_t *size)
+/* The only mapping of the device's memory */
+static struct mapping the_ring(void)
 {
-	unsigned long start, end, at, ring = 0;
-	char line[512];
-	FILE *f;
+	struct mapping ring[2];
+	int n = uverbs_mappings(ring, ARRAY_SIZE(ring));
 
-	f = fopen("/proc/self/maps", "r");
-	require(f, "%s", strerror(errno));
-	while (fgets(line, sizeof(line), f))
-		if (strstr(line, "uverbs") &&
-		    sscanf(line, "%lx-%lx %*s %lx", &start, &end, &at) == 3) {
-			require(!ring, "two mappings");
-			ring = start;
-			*offset = at;
-			*size = end - start;
-		}
-	fclose(f);
-	if (!ring)
+	if (!n)
 		skip("this driver shares no memory with programs");
-	return (void *)ring;
+	require(n == 1, "%d mappings", n);
+	return ring[0];
 }
 
 #define FLIP_MS		4000
@@ -748,15 +737,14 @@ static void case_flip(void)
 {
 	unsigned int good = 0, refused = 0;
 	struct srnic_ring_hdr *hdr;
-	unsigned long offset;
+	struct mapping ring;
 	uint64_t end, start;
-	size_t size;
 	pthread_t thread;
 	struct pool s;
 
 	pool_open(&s, 4, 4, 0);
-	the_ring(&offset, &size);
-	hdr = flip(offset, size);
+	ring = the_ring();
+	hdr = flip(ring.offset, ring.len);
 	require(!pthread_create(&thread, NULL, flipper, NULL), "%s", strerror(errno));
 	end = now_ms() + FLIP_MS;
 	while (now_ms() < end && good < 20000) {
@@ -783,17 +771,15 @@ static void case_broken(void)
 {
 	struct ibv_async_event ev;
 	struct pair p, q;
-	unsigned long offset;
 	struct pool s;
-	size_t size;
-	void *old;
+	uint32_t *old;
 
 	pool_open(&s, 4, 4, 0);
-	old = the_ring(&offset, &size);
+	old = (uint32_t *)the_ring().at;
 	pair_on(&p, &s);
 	pair_on(&q, &s);
 	pool_fill(&s, 0, 4);
-	for (uint32_t *word = old; word < (uint32_t *)old + 1024; word++)
+	for (uint32_t *word = old; word < old + 1024; word++)
 		if (*word == 4)		/* the producer index, after 4 posts */
 			*word = 0x12345678;
 	send_post(&p, 1, 0);

@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "attack.h"
@@ -39,28 +38,6 @@ void one_message(struct pair *p, uint64_t wr_id)
 	post_wr(&p->a, IBV_WR_SEND, wr_id, &sge, 1, IBV_SEND_SIGNALED, 0, 0);
 	ibv_poll_cq(p->a.scq, 8, wc);
 	ibv_poll_cq(p->b.rcq, 8, wc);
-}
-
-int call_method(struct ibv_context *ctx, uint16_t object, uint16_t method,
-		struct ib_uverbs_attr *attrs, unsigned int num)
-{
-	struct {
-		struct ib_uverbs_ioctl_hdr hdr;
-		struct ib_uverbs_attr attr[8];
-	} cmd = {
-		.hdr = { .length = sizeof(cmd.hdr) + num * sizeof(*attrs), .object_id = object,
-			 .method_id = method, .num_attrs = num, .driver_id = SRNIC_DRIVER_ID },
-	};
-	int err;
-
-	require(num <= ARRAY_SIZE(cmd.attr), "%u attributes", num);
-	for (unsigned int i = 0; i < num; i++) {
-		cmd.attr[i] = attrs[i];
-		cmd.attr[i].flags = UVERBS_ATTR_F_MANDATORY;
-	}
-	err = ioctl(ctx->cmd_fd, RDMA_VERBS_IOCTL, &cmd) ? errno : 0;
-	memcpy(attrs, cmd.attr, num * sizeof(*attrs));
-	return err;
 }
 
 /* A life that hangs is ended by SIGALRM, and counts as killed */

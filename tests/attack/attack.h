@@ -11,8 +11,8 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <rdma/rdma_user_ioctl.h>
 #include "handfd.h"
+#include "method.h"
 #include "pattern.h"
 
 /* The time at which the attack ends, after ATTACK_SECONDS */
@@ -21,13 +21,6 @@ pthread_t thread_of(void *(*fn)(void *), void *arg);
 
 /* A message from a to b with @wr_id; polls completions that are there, and does not wait */
 void one_message(struct pair *p, uint64_t wr_id);
-
-/*
- * A method of the driver or of the core, by the ioctl, with up to 8 attributes, all of them
- * mandatory; the kernel may write to them. Returns 0 or an errno.
- */
-int call_method(struct ibv_context *ctx, uint16_t object, uint16_t method,
-		struct ib_uverbs_attr *attrs, unsigned int num);
 
 /* An attack in lives: each is a child that runs @life and may end in any way */
 struct lives {

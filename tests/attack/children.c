@@ -34,14 +34,15 @@ static void doorbell(struct ibv_qp *qp, uint32_t command)
 static void destroy(struct ibv_qp *qp)
 {
 	struct ib_uverbs_destroy_qp_resp answer;
-	struct ib_uverbs_attr attrs[] = {
-		{ .attr_id = UVERBS_ATTR_DESTROY_QP_HANDLE, .data = qp->handle },
-		{ .attr_id = UVERBS_ATTR_DESTROY_QP_RESP, .len = sizeof(answer),
-		  .data = (uintptr_t)&answer },
+	struct method_call call = {
+		.hdr = METHOD_HDR(UVERBS_OBJECT_QP, UVERBS_METHOD_QP_DESTROY, 2),
+		.attr = {
+			ATTR_NUMBER(UVERBS_ATTR_DESTROY_QP_HANDLE, qp->handle),
+			ATTR_BYTES(UVERBS_ATTR_DESTROY_QP_RESP, &answer, sizeof(answer)),
+		},
 	};
 
-	call_method(qp->context, UVERBS_OBJECT_QP, UVERBS_METHOD_QP_DESTROY, attrs,
-		    ARRAY_SIZE(attrs));
+	call_method(qp->context, &call);
 }
 
 static void objects(struct ibv_context *ctx, struct rng *r)

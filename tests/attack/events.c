@@ -15,11 +15,14 @@ static atomic_uint opened, events;
 /* A context has one descriptor at a time: EBUSY for the other threads */
 static int open_events(struct ibv_context *ctx)
 {
-	struct ib_uverbs_attr attr = { .attr_id = SRNIC_ATTR_EVENTS_OPEN_FD };
-	int err = call_method(ctx, SRNIC_OBJECT_EVENTS, SRNIC_METHOD_EVENTS_OPEN, &attr, 1);
+	struct method_call call = {
+		.hdr = METHOD_HDR(SRNIC_OBJECT_EVENTS, SRNIC_METHOD_EVENTS_OPEN, 1),
+		.attr = { ATTR_NUMBER(SRNIC_ATTR_EVENTS_OPEN_FD, 0) },
+	};
+	int err = call_method(ctx, &call);
 
 	require(!err || err == EBUSY, "%s", strerror(err));
-	return err ? -1 : attr.data_s64;
+	return err ? -1 : call.attr[0].data_s64;
 }
 
 static void *reader(void *arg)

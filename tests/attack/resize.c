@@ -135,16 +135,16 @@ void case_cq_steps(void)
 static int resize_qp(struct ibv_qp *qp, const struct srnic_ureq_qp_resize *req,
 		     struct srnic_uresp_qp_resize *resp)
 {
-	struct ib_uverbs_attr attrs[] = {
-		{ .attr_id = SRNIC_ATTR_QP_RESIZE_QP, .data = qp->handle },
-		{ .attr_id = SRNIC_ATTR_QP_RESIZE_REQ, .len = sizeof(*req),
-		  .data = (uintptr_t)req },
-		{ .attr_id = SRNIC_ATTR_QP_RESIZE_RESP, .len = sizeof(*resp),
-		  .data = (uintptr_t)resp },
+	struct method_call call = {
+		.hdr = METHOD_HDR(UVERBS_OBJECT_QP, SRNIC_METHOD_QP_RESIZE, 3),
+		.attr = {
+			ATTR_NUMBER(SRNIC_ATTR_QP_RESIZE_QP, qp->handle),
+			ATTR_BYTES(SRNIC_ATTR_QP_RESIZE_REQ, req, sizeof(*req)),
+			ATTR_BYTES(SRNIC_ATTR_QP_RESIZE_RESP, resp, sizeof(*resp)),
+		},
 	};
 
-	return call_method(qp->context, UVERBS_OBJECT_QP, SRNIC_METHOD_QP_RESIZE, attrs,
-			   ARRAY_SIZE(attrs));
+	return call_method(qp->context, &call);
 }
 
 /* Whatever is written into the rings begins then: a QP with an impossible index is not resized */

@@ -24,34 +24,35 @@ static int share(uint32_t source, struct ibv_pd *pd, uint32_t access, uint32_t *
 {
 	struct srnic_ureq_mr_reg_shared req = { .iova = (uintptr_t)mem, .access = access };
 	uint32_t stag;
-	struct ib_uverbs_attr attrs[] = {
-		{ .attr_id = SRNIC_ATTR_MR_REG_SHARED_HANDLE },
-		{ .attr_id = SRNIC_ATTR_MR_REG_SHARED_SOURCE, .data = source },
-		{ .attr_id = SRNIC_ATTR_MR_REG_SHARED_PD, .data = pd->handle },
-		{ .attr_id = SRNIC_ATTR_MR_REG_SHARED_REQ, .len = sizeof(req),
-		  .data = (uintptr_t)&req },
-		{ .attr_id = SRNIC_ATTR_MR_REG_SHARED_STAG, .len = sizeof(stag),
-		  .data = (uintptr_t)&stag },
+	struct method_call call = {
+		.hdr = METHOD_HDR(UVERBS_OBJECT_MR, SRNIC_METHOD_MR_REG_SHARED, 5),
+		.attr = {
+			ATTR_NUMBER(SRNIC_ATTR_MR_REG_SHARED_HANDLE, 0),
+			ATTR_NUMBER(SRNIC_ATTR_MR_REG_SHARED_SOURCE, source),
+			ATTR_NUMBER(SRNIC_ATTR_MR_REG_SHARED_PD, pd->handle),
+			ATTR_BYTES(SRNIC_ATTR_MR_REG_SHARED_REQ, &req, sizeof(req)),
+			ATTR_BYTES(SRNIC_ATTR_MR_REG_SHARED_STAG, &stag, sizeof(stag)),
+		},
 	};
-	int err = call_method(ctx, UVERBS_OBJECT_MR, SRNIC_METHOD_MR_REG_SHARED, attrs,
-			      ARRAY_SIZE(attrs));
+	int err = call_method(ctx, &call);
 
 	if (!err)
-		*handle = attrs[0].data;
+		*handle = call.attr[0].data;
 	return err;
 }
 
 static int set_key(uint32_t handle, uint32_t key)
 {
 	uint32_t stag = key;
-	struct ib_uverbs_attr attrs[] = {
-		{ .attr_id = SRNIC_ATTR_MR_SET_KEY_HANDLE, .data = handle },
-		{ .attr_id = SRNIC_ATTR_MR_SET_KEY_KEY, .len = sizeof(key), .data = key },
-		{ .attr_id = SRNIC_ATTR_MR_SET_KEY_STAG, .len = sizeof(stag),
-		  .data = (uintptr_t)&stag },
+	struct method_call call = {
+		.hdr = METHOD_HDR(UVERBS_OBJECT_MR, SRNIC_METHOD_MR_SET_KEY, 3),
+		.attr = {
+			ATTR_NUMBER(SRNIC_ATTR_MR_SET_KEY_HANDLE, handle),
+			ATTR_BYTES(SRNIC_ATTR_MR_SET_KEY_KEY, key, sizeof(key)),	/* inline */
+			ATTR_BYTES(SRNIC_ATTR_MR_SET_KEY_STAG, &stag, sizeof(stag)),
+		},
 	};
-	int err = call_method(ctx, UVERBS_OBJECT_MR, SRNIC_METHOD_MR_SET_KEY, attrs,
-			      ARRAY_SIZE(attrs));
+	int err = call_method(ctx, &call);
 
 	require(err || (stag & 0xff) == key, "STag %08x for the key %u", stag, key);
 	return err;
@@ -59,9 +60,12 @@ static int set_key(uint32_t handle, uint32_t key)
 
 static int destroy(uint32_t handle)
 {
-	struct ib_uverbs_attr attr = { .attr_id = UVERBS_ATTR_DESTROY_MR_HANDLE, .data = handle };
+	struct method_call call = {
+		.hdr = METHOD_HDR(UVERBS_OBJECT_MR, UVERBS_METHOD_MR_DESTROY, 1),
+		.attr = { ATTR_NUMBER(UVERBS_ATTR_DESTROY_MR_HANDLE, handle) },
+	};
 
-	return call_method(ctx, UVERBS_OBJECT_MR, UVERBS_METHOD_MR_DESTROY, &attr, 1);
+	return call_method(ctx, &call);
 }
 
 static int rereg(uint32_t handle, struct rng *r)

@@ -2,44 +2,25 @@
 /* Wrong calls of the driver's method for device memory, and random ones. */
 #include <errno.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <rdma/rdma_user_ioctl.h>
-#include <rdma/srnic-abi.h>
 #include "badinput.h"
+#include "method.h"
 
 #define LEN	10000	/* three pages, the last of them in part */
 
-struct copy {
-	struct ib_uverbs_ioctl_hdr hdr;
-	struct ib_uverbs_attr attr[2];
-};
-
-static void good_copy(struct copy *cmd, const struct ibv_dm *dm,
-		      const struct srnic_ureq_dm_copy *req)
+static struct method_call good_copy(const struct ibv_dm *dm, const struct srnic_ureq_dm_copy *req)
 {
-	*cmd = (struct copy){
-		.hdr = { .length = sizeof(struct copy), .object_id = UVERBS_OBJECT_DM,
-			 .method_id = SRNIC_METHOD_DM_COPY, .num_attrs = 2,
-			 .driver_id = SRNIC_DRIVER_ID },
+	return (struct method_call){
+		.hdr = METHOD_HDR(UVERBS_OBJECT_DM, SRNIC_METHOD_DM_COPY, 2),
 		.attr = {
-			{ .attr_id = SRNIC_ATTR_DM_COPY_HANDLE,
-			  .flags = UVERBS_ATTR_F_MANDATORY, .data = dm->handle },
-			{ .attr_id = SRNIC_ATTR_DM_COPY_REQ, .len = sizeof(*req),
-			  .flags = UVERBS_ATTR_F_MANDATORY, .data = (uintptr_t)req },
+			ATTR_NUMBER(SRNIC_ATTR_DM_COPY_HANDLE, dm->handle),
+			ATTR_BYTES(SRNIC_ATTR_DM_COPY_REQ, req, sizeof(*req)),
 		},
 	};
 }
 
-static int try_copy(const struct ibv_dm *dm, const struct copy *cmd)
+static void no_copy(const struct ibv_dm *dm, struct method_call *cmd, int want, const char *what)
 {
-	struct copy copy = *cmd;
-
-	return ioctl(dm->context->cmd_fd, RDMA_VERBS_IOCTL, &copy) ? errno : 0;
-}
-
-static void no_copy(const struct ibv_dm *dm, const struct copy *cmd, int want, const char *what)
-{
-	int err = try_copy(dm, cmd);
+	int err = call_method(dm->context, cmd);
 
 	require(err == want, "%s: %s in place of %s", what, strerror(err), strerror(want));
 }
@@ -47,28 +28,26 @@ static void no_copy(const struct ibv_dm *dm, const struct copy *cmd, int want, c
 static void no_copy_of(const struct ibv_dm *dm, const struct srnic_ureq_dm_copy *req, int want,
 		       const char *what)
 {
-	struct copy cmd;
+	struct method_call cmd = good_copy(dm, req);
 
-	good_copy(&cmd, dm, req);
 	no_copy(dm, &cmd, want, what);
 }
 
 static void bad_calls(const struct ibv_dm *dm, const struct srnic_ureq_dm_copy *good)
 {
-	struct copy cmd;
+	struct method_call cmd = good_copy(dm, good);
 
-	good_copy(&cmd, dm, good);
 	cmd.attr[0].data += 1000;
 	no_copy(dm, &cmd, ENOENT, "no such memory");
-	good_copy(&cmd, dm, good);
+	cmd = good_copy(dm, good);
 	cmd.attr[1].data = 8;
 	no_copy(dm, &cmd, EFAULT, "no request");
 	for (unsigned int n = 9; n < sizeof(*good); n++) {
-		good_copy(&cmd, dm, good);
+		cmd = good_copy(dm, good);
 		cmd.attr[1].len = n;
 		no_copy(dm, &cmd, EINVAL, "a short request");
 	}
-	good_copy(&cmd, dm, good);
+	cmd = good_copy(dm, good);
 	cmd.hdr.method_id += 100;
 	no_copy(dm, &cmd, EPROTONOSUPPORT, "no such method");
 }
@@ -110,7 +89,7 @@ void case_dm(void)
 	struct srnic_ureq_dm_copy good = { .addr = (uintptr_t)(mem + LEN), .length = LEN }, req;
 	struct rng r = { env_uint("BADINPUT_SEED", 1) };
 	struct ibv_dm *dm;
-	struct copy cmd;
+	struct method_call cmd;
 
 	if (!on_srnic())
 		skip("only srnic has this method");
@@ -124,9 +103,9 @@ void case_dm(void)
 		req.length = rng_below(&r, 2) ? rng_next(&r) : rng_below(&r, LEN + 100);
 		req.op = rng_below(&r, 3);
 		req.reserved = rng_below(&r, 4) ? 0 : rng_next(&r);
-		good_copy(&cmd, dm, &req);
+		cmd = good_copy(dm, &req);
 		cmd.attr[rng_below(&r, 2)].flags = rng_below(&r, 2);
-		try_copy(dm, &cmd);
+		call_method(dm->context, &cmd);
 	}
 	require(!ibv_free_dm(dm), "ibv_free_dm");
 }

@@ -2,10 +2,9 @@
 /* Wrong calls of the driver's query methods and of the method for shared regions. */
 #include <errno.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <rdma/rdma_user_ioctl.h>
 #include "badinput.h"
 #include "handfd.h"
+#include "method.h"
 #include "query.h"
 
 static struct hand h;
@@ -52,36 +51,23 @@ static void misuse(uint16_t object, uint16_t method, uint32_t handle, size_t lea
 	misuse(UVERBS_OBJECT_##_object, SRNIC_METHOD_##_object##_QUERY, _handle, \
 	       sizeof(struct _struct), sizeof(struct _struct))
 
-struct share {
-	struct ib_uverbs_ioctl_hdr hdr;
-	struct ib_uverbs_attr attr[5];
-};
-
-static struct share good_share(const struct srnic_ureq_mr_reg_shared *req, uint32_t *stag)
+static struct method_call good_share(const struct srnic_ureq_mr_reg_shared *req, uint32_t *stag)
 {
-	return (struct share){
-		.hdr = { .length = sizeof(struct share), .object_id = UVERBS_OBJECT_MR,
-			 .method_id = SRNIC_METHOD_MR_REG_SHARED, .num_attrs = 5,
-			 .driver_id = SRNIC_DRIVER_ID },
+	return (struct method_call){
+		.hdr = METHOD_HDR(UVERBS_OBJECT_MR, SRNIC_METHOD_MR_REG_SHARED, 5),
 		.attr = {
-			{ .attr_id = SRNIC_ATTR_MR_REG_SHARED_HANDLE,
-			  .flags = UVERBS_ATTR_F_MANDATORY },
-			{ .attr_id = SRNIC_ATTR_MR_REG_SHARED_SOURCE,
-			  .flags = UVERBS_ATTR_F_MANDATORY, .data = h.mr->handle },
-			{ .attr_id = SRNIC_ATTR_MR_REG_SHARED_PD,
-			  .flags = UVERBS_ATTR_F_MANDATORY, .data = h.pd->handle },
-			{ .attr_id = SRNIC_ATTR_MR_REG_SHARED_REQ, .len = sizeof(*req),
-			  .flags = UVERBS_ATTR_F_MANDATORY, .data = (uintptr_t)req },
-			{ .attr_id = SRNIC_ATTR_MR_REG_SHARED_STAG, .len = sizeof(*stag),
-			  .flags = UVERBS_ATTR_F_MANDATORY, .data = (uintptr_t)stag },
+			ATTR_NUMBER(SRNIC_ATTR_MR_REG_SHARED_HANDLE, 0),
+			ATTR_NUMBER(SRNIC_ATTR_MR_REG_SHARED_SOURCE, h.mr->handle),
+			ATTR_NUMBER(SRNIC_ATTR_MR_REG_SHARED_PD, h.pd->handle),
+			ATTR_BYTES(SRNIC_ATTR_MR_REG_SHARED_REQ, req, sizeof(*req)),
+			ATTR_BYTES(SRNIC_ATTR_MR_REG_SHARED_STAG, stag, sizeof(*stag)),
 		},
 	};
 }
 
-static void no_share(const struct share *cmd, int want, const char *what)
+static void no_share(struct method_call *cmd, int want, const char *what)
 {
-	struct share copy = *cmd;
-	int err = ioctl(h.qp->context->cmd_fd, RDMA_VERBS_IOCTL, &copy) ? errno : 0;
+	int err = call_method(h.qp->context, cmd);
 
 	require(err == want, "%s: %s in place of %s", what, strerror(err), strerror(want));
 }
@@ -92,7 +78,7 @@ void case_reg_shared(void)
 	struct srnic_ureq_mr_reg_shared req = { }, bad;
 	struct srnic_uresp_mr_query resp;
 	struct rng r = { env_uint("BADINPUT_SEED", 1) };
-	struct share cmd;
+	struct method_call cmd;
 	uint32_t stag;
 
 	if (!on_srnic())
@@ -138,7 +124,7 @@ void case_reg_shared(void)
 		cmd = good_share(&bad, &stag);
 		cmd.attr[1].data += rng_below(&r, 3);
 		cmd.attr[rng_below(&r, 5)].flags = rng_below(&r, 2);
-		ioctl(h.qp->context->cmd_fd, RDMA_VERBS_IOCTL, &cmd);
+		call_method(h.qp->context, &cmd);
 	}
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-/* Sockets that are handed to QPs. libibverbs has no call for it, so this is the ioctl. */
+/* Sockets that are handed to QPs. */
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -11,34 +11,20 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include <rdma/ib_user_ioctl_cmds.h>
-#include <rdma/rdma_user_ioctl.h>
 #include "handfd.h"
+#include "method.h"
 
 /* 0 or an errno */
 int hand_over_raw(struct ibv_qp *qp, int fd, const void *req, size_t req_len, const void *msg,
 		  size_t msg_len)
 {
-	struct {
-		struct ib_uverbs_ioctl_hdr hdr;
-		struct ib_uverbs_attr attr[4];
-	} cmd = {
-		.hdr = {
-			.length = sizeof(cmd) - (msg ? 0 : sizeof(cmd.attr[0])),
-			.object_id = UVERBS_OBJECT_QP,
-			.method_id = SRNIC_METHOD_QP_MODIFY,
-			.num_attrs = msg ? 4 : 3,
-			.driver_id = SRNIC_DRIVER_ID,
-		},
+	struct method_call cmd = {
+		.hdr = METHOD_HDR(UVERBS_OBJECT_QP, SRNIC_METHOD_QP_MODIFY, msg ? 4 : 3),
 		.attr = {
-			{ .attr_id = SRNIC_ATTR_QP_MODIFY_QP,
-			  .flags = UVERBS_ATTR_F_MANDATORY, .data = qp->handle },
-			{ .attr_id = SRNIC_ATTR_QP_MODIFY_REQ, .len = req_len,
-			  .flags = UVERBS_ATTR_F_MANDATORY, .data = (uintptr_t)req },
-			{ .attr_id = SRNIC_ATTR_QP_MODIFY_STREAM_FD,
-			  .flags = UVERBS_ATTR_F_MANDATORY, .data_s64 = fd },
-			{ .attr_id = SRNIC_ATTR_QP_MODIFY_LAST_MSG, .len = msg_len,
-			  .flags = UVERBS_ATTR_F_MANDATORY, .data = (uintptr_t)msg },
+			ATTR_NUMBER(SRNIC_ATTR_QP_MODIFY_QP, qp->handle),
+			ATTR_BYTES(SRNIC_ATTR_QP_MODIFY_REQ, req, req_len),
+			ATTR_NUMBER(SRNIC_ATTR_QP_MODIFY_STREAM_FD, fd),
+			ATTR_BYTES(SRNIC_ATTR_QP_MODIFY_LAST_MSG, msg, msg_len),
 		},
 	};
 
@@ -46,7 +32,7 @@ int hand_over_raw(struct ibv_qp *qp, int fd, const void *req, size_t req_len, co
 		memcpy(&cmd.attr[1].data, req, req_len);
 	if (msg && msg_len <= sizeof(cmd.attr[3].data))
 		memcpy(&cmd.attr[3].data, msg, msg_len);
-	return ioctl(qp->context->cmd_fd, RDMA_VERBS_IOCTL, &cmd) ? errno : 0;
+	return call_method(qp->context, &cmd);
 }
 
 int hand_over(struct hand *h, uint32_t flags, const void *msg, size_t len)

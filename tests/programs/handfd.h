@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Sockets that are handed to QPs, by the ioctl of the driver's method. */
+/* Sockets that are handed to QPs, by the driver's method. */
 #ifndef HANDFD_H
 #define HANDFD_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* The driver's method that returns the last Terminate of a QP, by its ioctl. */
+/* The driver's method that returns the last Terminate of a QP. */
 #ifndef LASTTERM_H
 #define LASTTERM_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* The driver's query methods, by the ioctl itself. */
+/* The driver's query methods. */
 #ifndef QUERY_H
 #define QUERY_H
 

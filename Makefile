@@ -115,7 +115,7 @@ check-vipl: setup	## libvipl: functions, millions of messages, 1,000 connections
 	@tests/system/run --kernel newest --long --timeout 7200 vipl vipl_old vipl_other vipl_sanitize
 
 check-rnicpi: setup	## librnicpi: functions, 1,000 conversations that turn; rnicpi.ko
-	@tests/system/run --kernel newest --long rnicpi rnicpi_other rnicpi_sanitize rnicpi_ko
+	@tests/system/run --kernel newest --long --timeout 3600 rnicpi rnicpi_other rnicpi_sanitize rnicpi_ko
 
 check-pyverbs: setup	## Python tests of the newest rdma-core that Debian has
 	@scripts/pyverbs-newest

@@ -138,11 +138,13 @@ patches_of() {
 # make_patched_kernel LINUX ARCH IMAGE NAME DIR: as make_kernel, from sources changed by the patches
 # of NAME. A separate function: a patch for one kernel is no reason to build the others anew.
 make_patched_kernel() {
+	local patches
+	mapfile -t patches < <(patches_of "$4")
+	[ ${#patches[@]} -gt 0 ] || return 1
 	eval "pristine_$(declare -f unpack_kernel)"
 	unpack_kernel() {
-		pristine_unpack_kernel "$@" && patches_of "$name" | xargs cat | patch -s -d "$2" -p1
+		pristine_unpack_kernel "$@" && cat "${patches[@]}" | patch -s -d "$2" -p1
 	}
-	local name=$4
 	make_kernel "$@"
 }
 

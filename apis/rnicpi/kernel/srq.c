@@ -4,14 +4,25 @@
 #include <linux/slab.h>
 #include "rnicpi/kernel/rnic.h"
 
-static int set_limit(struct rnic_srq *srq, u32 lowat)
+/* Under ri_lock. Sets what @mask says to that of @to, which then has the actual size */
+static int change(struct rnic_srq *srq, u32 mask, ri_srq_attr_t *to)
 {
-	struct ib_srq_attr attr = { .srq_limit = ri_srq_limit(lowat, srq->size) };
-	int err = ib_modify_srq(srq->srq, &attr, IB_SRQ_LIMIT);
+	const bool resize = mask & RI_SRQ_ATTR_MAX_WRS, arm = mask & RI_SRQ_ATTR_LOWAT;
+	struct ib_srq_attr attr = {
+		.max_wr = to->max_wrs,
+		.srq_limit = ri_srq_limit(to->lowat, to->max_wrs),
+	};
+	int err = ib_modify_srq(srq->srq, &attr, (resize ? IB_SRQ_MAX_WR : 0) |
+				(arm ? IB_SRQ_LIMIT : 0));
 
-	if (!err)
-		srq->lowat = lowat;
-	return err;
+	if (err)
+		return err;
+	if (arm)
+		srq->lowat = to->lowat;
+	if (resize)
+		srq->size = attr.max_wr;
+	to->max_wrs = srq->size;
+	return 0;
 }
 
 /* Under ri_lock */
@@ -24,6 +35,7 @@ static int srq_new(struct rnic *rnic, struct rnic_srq *srq, ri_srq_attr_t *attrs
 		.srq_type = IB_SRQT_BASIC,
 		.attr = { .max_wr = attrs->max_wrs, .max_sge = max(attrs->max_sgl, 1U) },
 	};
+	ri_srq_attr_t made = *attrs;
 	int err = 0;
 
 	srq->srq = ib_create_srq(srq->pd->pd, &init);
@@ -31,8 +43,11 @@ static int srq_new(struct rnic *rnic, struct rnic_srq *srq, ri_srq_attr_t *attrs
 		return PTR_ERR(srq->srq);
 	srq->size = init.attr.max_wr;
 	srq->max_sge = init.attr.max_sge;
-	if (attrs->lowat)
-		err = set_limit(srq, attrs->lowat);
+	made.max_wrs = init.attr.max_wr;
+	made.max_sgl = init.attr.max_sge;
+	made.srq_armed = made.lowat != 0;
+	if (made.lowat)
+		err = change(srq, RI_SRQ_ATTR_LOWAT, &made);
 	if (!err)
 		err = ri_enter(&srq->obj, RI_KIND_SRQ, rnic, os_data);
 	if (err) {
@@ -40,9 +55,7 @@ static int srq_new(struct rnic *rnic, struct rnic_srq *srq, ri_srq_attr_t *attrs
 		return err;
 	}
 	srq->pd->obj.users++;
-	attrs->max_wrs = init.attr.max_wr;
-	attrs->max_sgl = init.attr.max_sge;
-	attrs->srq_armed = attrs->lowat != 0;
+	*attrs = made;
 	return 0;
 }
 
@@ -136,17 +149,43 @@ ri_api_return_t ri_do_srq_query(ri_rnic_handle_t rnic, ri_srq_handle_t srq,
 	return ri_answer(err_data, ret);
 }
 
+/* Under ri_lock */
+static ri_api_return_t modify(struct rnic_srq *srq, u32 mask, ri_srq_attr_t *attrs,
+			      ri_err_data_t *err_data)
+{
+	const struct ri_limits n = ri_limits_of(srq->obj.rnic);
+	ri_srq_attr_t is;
+	ri_api_return_t ret = look(srq, &is);
+	int err;
+
+	if (!ret)
+		ret = ri_change_srq(&n, &is, &mask, attrs);
+	if (ret)
+		return ri_answer(err_data, ret);
+	err = change(srq, mask, &is);
+	/* all else is checked: more WRs are outstanding */
+	if (err == -EINVAL && mask & RI_SRQ_ATTR_MAX_WRS)
+		return ri_answer(err_data, RI_RET_SRQ_CANNOT_SHRINK);
+	if (err)
+		return ri_failed(err_data, err, RI_RET_FAIL);
+	*attrs = is;
+	return ri_done(err_data);
+}
+
 /**
- * ri_do_srq_modify - set the low water mark of an SRQ
+ * ri_do_srq_modify - resize an SRQ, and set its low water mark
  * @rnic: an RNIC handle
  * @srq: an SRQ of @rnic
- * @srqmask: RI_SRQ_ATTR_LOWAT, which is armed anew unless it is 0
- * @attrs: in: the new value; out: actual attributes, too
+ * @srqmask: RI_SRQ_ATTR_MAX_WRS; RI_SRQ_ATTR_LOWAT, which is armed anew unless it is 0
+ * @attrs: in: the new values; out: all actual attributes
  * @err_data: may be NULL
  *
+ * WRs that are outstanding stay, and both attributes change or none.
+ *
  * Context: may sleep. Return: RI_RET_SUCCESS, RI_RET_RNIC_INVALID_HANDLE,
- * RI_RET_SRQ_INVALID_HANDLE, RI_RET_INVALID_PARAMETER, RI_RET_SRQ_RESIZE_UNSUPPORTED,
- * RI_RET_SRQ_LIMIT_OUT_OF_RANGE, RI_RET_SRQ_IN_ERROR
+ * RI_RET_SRQ_INVALID_HANDLE, RI_RET_INVALID_PARAMETER, RI_RET_RNIC_WR_LIMIT_EXCEEDED,
+ * RI_RET_SRQ_LIMIT_OUT_OF_RANGE, RI_RET_SRQ_IN_ERROR, RI_RET_RESOURCE_SHORTAGE;
+ * RI_RET_SRQ_CANNOT_SHRINK: more WRs are outstanding
  */
 ri_api_return_t ri_do_srq_modify(ri_rnic_handle_t rnic, ri_srq_handle_t srq,
 				 ri_srq_attr_mask_t srqmask, ri_srq_attr_t *attrs,
@@ -154,23 +193,12 @@ ri_api_return_t ri_do_srq_modify(ri_rnic_handle_t rnic, ri_srq_handle_t srq,
 {
 	struct rnic_obj *obj;
 	ri_api_return_t ret;
-	int err = 0;
-	bool armed;
 
 	mutex_lock(&ri_lock);
 	obj = ri_find(rnic, RI_KIND_SRQ, srq, &ret);
-	if (!ret)
-		ret = ri_check_srq_change(to_srq(obj)->size, srqmask, attrs);
-	if (!ret && srnic_native_srq_query(to_srq(obj)->srq, &armed))
-		ret = RI_RET_SRQ_IN_ERROR;
-	if (!ret)
-		err = set_limit(to_srq(obj), attrs->lowat);
-	if (!ret && !err) {
-		attrs->max_wrs = to_srq(obj)->size;
-		attrs->srq_armed = attrs->lowat != 0;
-	}
+	ret = ret ? ri_answer(err_data, ret) : modify(to_srq(obj), srqmask, attrs, err_data);
 	mutex_unlock(&ri_lock);
-	return err ? ri_failed(err_data, err, RI_RET_FAIL) : ri_answer(err_data, ret);
+	return ret;
 }
 
 /**

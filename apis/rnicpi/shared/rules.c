@@ -65,10 +65,12 @@ void ri_fill_rnic(const struct srnic_uresp_dev_query *dev, ri_rnic_attr_t *a)
 		.rnic_flags = RI_RNIC_EXT_BMM | RI_RNIC_EXT_ZBVA | RI_RNIC_EXT_LIF |
 			      RI_RNIC_RQ_OVERFLOW_CHECKING | RI_RNIC_CQ_OVERFLOW_CHECKING,
 	};
-	if (dev->flags & SRNIC_DEV_CAN_RESIZE_QP)
-		a->rnic_flags |= RI_RNIC_CAN_RESIZE_QP;
 	if (dev->max_srq)
 		a->rnic_flags |= RI_RNIC_EXT_SRQ | RI_RNIC_SRQ_LAST_WQE_ASYNC;
+	/* a device that resizes QPs resizes its SRQs (RDMAC verbs 6.3.2) */
+	if (dev->flags & SRNIC_DEV_CAN_RESIZE_QP)
+		a->rnic_flags |= RI_RNIC_CAN_RESIZE_QP |
+				 (dev->max_srq ? RI_RNIC_CAN_RESIZE_SRQ : 0);
 }
 
 /**
@@ -161,22 +163,47 @@ ri_api_return_t ri_check_srq(const struct ri_limits *n, const ri_srq_attr_t *att
 }
 
 /**
- * ri_check_srq_change() - Check new attributes of an SRQ
- * @size: its WRs
- * @mask: which of @attrs
+ * ri_change_srq() - Check new attributes of an SRQ
+ * @n: limits of its device
+ * @srq: in: its attributes; out: those that it is to have
+ * @mask: in: which of @attrs; out: with RI_SRQ_ATTR_LOWAT if verbs' limit is another one then
  * @attrs: the attributes, or NULL
+ *
+ * An armed mark stays in range: of a smaller SRQ as well.
  *
  * Context: any.
  * Return: RI_RET_SUCCESS, RI_RET_INVALID_PARAMETER, RI_RET_SRQ_RESIZE_UNSUPPORTED,
- * RI_RET_SRQ_LIMIT_OUT_OF_RANGE
+ * RI_RET_RNIC_WR_LIMIT_EXCEEDED, RI_RET_SRQ_LIMIT_OUT_OF_RANGE
  */
-ri_api_return_t ri_check_srq_change(uint32_t size, uint32_t mask, const ri_srq_attr_t *attrs)
+ri_api_return_t ri_change_srq(const struct ri_limits *n, ri_srq_attr_t *srq, uint32_t *mask,
+			      const ri_srq_attr_t *attrs)
 {
-	if (!attrs || !mask || mask & ~(RI_SRQ_ATTR_LOWAT | RI_SRQ_ATTR_MAX_WRS))
+	const uint32_t asked = *mask;
+	const bool resize = asked & RI_SRQ_ATTR_MAX_WRS;
+
+	if (!attrs || !asked || asked & ~(RI_SRQ_ATTR_LOWAT | RI_SRQ_ATTR_MAX_WRS))
 		return RI_RET_INVALID_PARAMETER;
-	if (mask & RI_SRQ_ATTR_MAX_WRS)
+	if (resize && !n->resizes)
 		return RI_RET_SRQ_RESIZE_UNSUPPORTED;
-	return attrs->lowat > size ? RI_RET_SRQ_LIMIT_OUT_OF_RANGE : RI_RET_SUCCESS;
+	if (resize && attrs->max_wrs > n->srq_wr)
+		return RI_RET_RNIC_WR_LIMIT_EXCEEDED;
+	/* ri_srq_limit() of a mark that was the size is another one in a larger SRQ */
+	if (resize && srq->srq_armed && srq->lowat == srq->max_wrs)
+		*mask |= RI_SRQ_ATTR_LOWAT;
+	if (asked & RI_SRQ_ATTR_LOWAT) {
+		srq->lowat = attrs->lowat;
+		srq->srq_armed = attrs->lowat != 0;
+	}
+	if (resize)
+		srq->max_wrs = attrs->max_wrs;
+	if (!srq->srq_armed)
+		return RI_RET_SUCCESS;
+	if (srq->lowat > srq->max_wrs)
+		return RI_RET_SRQ_LIMIT_OUT_OF_RANGE;
+	/* verbs' limit is one more than the mark, and no more than the size */
+	if (resize && srq->lowat == srq->max_wrs && srq->max_wrs < n->srq_wr)
+		srq->max_wrs++;
+	return RI_RET_SUCCESS;
 }
 
 /**

@@ -27,7 +27,8 @@ ri_api_return_t ri_check_qp(const struct ri_limits *n, const ri_qp_attr_t *attrs
 ri_api_return_t ri_check_mpa(const struct ri_limits *n, const ri_mpa_attr_t *mpa);
 void ri_made_qp(ri_qp_attr_t *attr, const ri_qp_attr_t *asked);
 ri_api_return_t ri_check_srq(const struct ri_limits *n, const ri_srq_attr_t *attrs);
-ri_api_return_t ri_check_srq_change(uint32_t size, uint32_t mask, const ri_srq_attr_t *attrs);
+ri_api_return_t ri_change_srq(const struct ri_limits *n, ri_srq_attr_t *srq, uint32_t *mask,
+			      const ri_srq_attr_t *attrs);
 uint32_t ri_srq_limit(uint32_t lowat, uint32_t size);
 ri_api_return_t ri_check_wr(const ri_wr_common_t *wr);
 ri_api_return_t ri_check_single(ri_wr_type_t type, ri_wr_type_t first, ri_wr_type_t second);

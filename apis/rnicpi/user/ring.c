@@ -79,14 +79,35 @@ bool ri_ring_grow(struct rnic_ring *ring, uint32_t size)
  */
 bool ri_srq_ring_init(struct rnic_ring *ring, uint32_t size)
 {
-	uint32_t i;
+	pthread_mutex_init(&ring->lock, NULL);
+	return ri_srq_ring_grow(ring, size) == size;
+}
 
-	if (!ring_init(ring, size))
-		return false;
-	for (i = 0; i < size; i++)
-		ring->slots[i].next = i + 1 < size ? i + 2 : 0;
-	ring->head = 1;
-	return true;
+/**
+ * ri_srq_ring_grow() - Have slots for more WRs of an SRQ
+ * @ring: of an SRQ
+ * @size: number of WRs that the SRQ is to take; for fewer than before nothing changes, since the
+ * slots of outstanding WRs are anywhere, and verbs refuses WRs beyond their number
+ *
+ * Context: any thread; takes the ring's lock.
+ * Return: how many WRs have slots: @size, or without memory less.
+ */
+uint32_t ri_srq_ring_grow(struct rnic_ring *ring, uint32_t size)
+{
+	struct rnic_slot *more;
+	uint32_t i, have;
+
+	pthread_mutex_lock(&ring->lock);
+	more = size > ring->size ? realloc(ring->slots, size * sizeof(*more)) : NULL;
+	if (more) {
+		for (i = size; i-- > ring->size; ring->head = i + 1)
+			more[i] = (struct rnic_slot){ .next = ring->head };
+		ring->slots = more;
+		ring->size = size;
+	}
+	have = size < ring->size ? size : ring->size;
+	pthread_mutex_unlock(&ring->lock);
+	return have;
 }
 
 /**

@@ -7,8 +7,8 @@
  * object counts the objects that need it as its users, and ends only without users. The QP of a
  * completion stays for a thread that holds poll_lock of the CQ.
  *
- * Locks, outer to inner: the mutex of a QP, poll_lock of a CQ, qp_lock, the lock of a ring. ri_lock
- * protects the lists below, and is held for a short time only.
+ * Locks, outer to inner: the mutex of a QP or an SRQ, poll_lock of a CQ, qp_lock, the lock of a
+ * ring. ri_lock protects the lists below, and is held for a short time only.
  */
 #ifndef RNIC_H
 #define RNIC_H
@@ -138,7 +138,9 @@ struct rnic_srq {
 	struct ibv_srq *srq;
 	struct rnic_ring ring;	/* @head: first free slot, counted from 1; 0: none */
 	uint32_t max_sge;
-	uint32_t lowat;		/* as it was set last; atomic */
+	pthread_mutex_t mutex;	/* protects the next two */
+	uint32_t size;		/* WRs that it takes; @ring may have more slots */
+	uint32_t lowat;		/* as it was set last */
 	ri_os_data_t os_data;
 	unsigned int users;
 };
@@ -257,6 +259,7 @@ void ri_restore_errno(const int *saved);
 
 bool ri_ring_init(struct rnic_ring *ring, uint32_t size);
 bool ri_srq_ring_init(struct rnic_ring *ring, uint32_t size);
+uint32_t ri_srq_ring_grow(struct rnic_ring *ring, uint32_t size);
 bool ri_ring_grow(struct rnic_ring *ring, uint32_t size);
 void ri_ring_free(struct rnic_ring *ring);
 void ri_ring_rest(struct rnic_ring *ring);

@@ -571,6 +571,18 @@ static struct rnic_obj *of_handle(struct pair *p, enum ri_kind kind, ri_handle_t
 	return obj;
 }
 
+/* New QPs, of which b's takes its receives from an SRQ */
+static void share(struct pair *p, ri_qp_attr_t *attr, ri_srq_handle_t srq)
+{
+	pair_destroy_qps(p);
+	*attr = pair_qp_attr(p, &p->b);
+	attr->srq_valid = 1;
+	attr->srq.srq_handle = srq;
+	KUNIT_ASSERT_EQ(p->test, ri_qp_create(p->rnic, attr, &p->b.qp, NULL, &p->b, NULL), OK);
+	*attr = pair_qp_attr(p, &p->a);
+	KUNIT_ASSERT_EQ(p->test, ri_qp_create(p->rnic, attr, &p->a.qp, NULL, &p->a, NULL), OK);
+}
+
 /* RI-41, RI-44, RI-45: an SRQ, whose low water mark raises one event when it is reached */
 static void shared_queue(struct kunit *test)
 {
@@ -593,13 +605,7 @@ static void shared_queue(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, CREATE, RI_RET_PD_INVALID_HANDLE);
 	srq_attr.pd = p->pd;
 	KUNIT_ASSERT_EQ(test, CREATE, OK);
-	pair_destroy_qps(p);
-	*attr = pair_qp_attr(p, &p->b);
-	attr->srq_valid = 1;
-	attr->srq.srq_handle = srq;
-	KUNIT_ASSERT_EQ(test, ri_qp_create(p->rnic, attr, &p->b.qp, NULL, &p->b, NULL), OK);
-	*attr = pair_qp_attr(p, &p->a);
-	KUNIT_ASSERT_EQ(test, ri_qp_create(p->rnic, attr, &p->a.qp, NULL, &p->a, NULL), OK);
+	share(p, attr, srq);
 	KUNIT_EXPECT_EQ(test, ri_qp_post_recv(p->rnic, p->b.qp, 0, 1, &seg, 1, NULL),
 			RI_RET_QP_TIED_TO_SRQ);
 	KUNIT_EXPECT_EQ(test, ri_srq_destroy(p->rnic, srq, NULL), RI_RET_SRQ_INUSE);
@@ -624,8 +630,6 @@ static void shared_queue(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, pair_event(p, RI_EVENT_SRQ_LIMIT_REACHED, &srq_attr));
 	KUNIT_EXPECT_EQ(test, ri_srq_query(p->rnic, srq, &srq_attr, NULL), OK);
 	KUNIT_EXPECT_FALSE(test, srq_attr.srq_armed);
-	KUNIT_EXPECT_EQ(test, ri_srq_modify(p->rnic, srq, RI_SRQ_ATTR_MAX_WRS, &srq_attr, NULL),
-			RI_RET_SRQ_RESIZE_UNSUPPORTED);
 	/* RI-44: a mark of its size is in range, and 0 does not arm (L3453) */
 	size = srq_attr.max_wrs;
 	srq_attr = (ri_srq_attr_t){ .lowat = size };
@@ -649,6 +653,84 @@ static void shared_queue(struct kunit *test)
 			RI_RET_SRQ_IN_ERROR);
 	KUNIT_EXPECT_EQ(test, ri_srq_query(p->rnic, srq, &srq_attr, NULL), RI_RET_SRQ_IN_ERROR);
 	to_srnic_srq(to_srq(obj)->srq)->broken = false;
+	pair_destroy_qps(p);
+	KUNIT_EXPECT_EQ(test, ri_srq_destroy(p->rnic, srq, NULL), OK);
+	pair_close(p);
+}
+
+static ri_api_return_t srq_recv(struct pair *p, ri_srq_handle_t srq, ri_wr_id_t id)
+{
+	ri_data_seg_t seg = pair_seg(&p->b, 0, 10);
+
+	return ri_srq_post_recv(p->rnic, srq, 0, id, &seg, 1, NULL);
+}
+
+/* Posts as many receives as the SRQ is said to take (L6131). Return: how many it has */
+static u32 srq_fill(struct pair *p, ri_srq_handle_t srq, u32 posted)
+{
+	ri_srq_attr_t is;
+
+	KUNIT_ASSERT_EQ(p->test, ri_srq_query(p->rnic, srq, &is, NULL), OK);
+	for (; posted < is.max_wrs; posted++)
+		KUNIT_EXPECT_EQ(p->test, srq_recv(p, srq, posted), OK);
+	KUNIT_EXPECT_EQ(p->test, srq_recv(p, srq, posted), RI_RET_QP_CAPACITY_EXCEEDED);
+	return posted;
+}
+
+/* RI-91: an SRQ is resized with receives outstanding, or not at all, and its mark stays */
+static void shared_resized(struct kunit *test)
+{
+	ri_qp_attr_t *attr = kunit_kzalloc(test, sizeof(*attr), GFP_KERNEL);
+	struct pair *p = pair_idle(test, RI_PHYS_PAGE_LIST_MODE, 0);
+	ri_srq_attr_t srq_attr = { .max_wrs = 8, .max_sgl = 1, .lowat = 2, .pd = p->pd }, is;
+	ri_srq_attr_t to = { .lowat = 1 };
+	ri_srq_handle_t srq;
+	u32 i, posted = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, attr);
+	KUNIT_ASSERT_EQ(test, ri_srq_create(p->rnic, &srq_attr, &srq, NULL, &srq_attr, NULL), OK);
+	share(p, attr, srq);
+	for (; posted < 5; posted++)
+		KUNIT_EXPECT_EQ(test, srq_recv(p, srq, posted), OK);
+#define RESIZE(mask, attrs)	\
+	ri_srq_modify(p->rnic, srq, RI_SRQ_ATTR_MAX_WRS | (mask), attrs, NULL)
+	to.max_wrs = 4;
+	KUNIT_EXPECT_EQ(test, RESIZE(0, &to), RI_RET_SRQ_CANNOT_SHRINK);
+	KUNIT_EXPECT_EQ(test, RESIZE(RI_SRQ_ATTR_LOWAT, &to), RI_RET_SRQ_CANNOT_SHRINK);
+	to.max_wrs = SRNIC_MAX_SRQ_WR + 1;
+	KUNIT_EXPECT_EQ(test, RESIZE(RI_SRQ_ATTR_LOWAT, &to), RI_RET_RNIC_WR_LIMIT_EXCEEDED);
+	to.max_wrs = 8;
+	to.lowat = 9;
+	KUNIT_EXPECT_EQ(test, RESIZE(RI_SRQ_ATTR_LOWAT, &to), RI_RET_SRQ_LIMIT_OUT_OF_RANGE);
+	KUNIT_EXPECT_EQ(test, RESIZE(4, &to), RI_RET_INVALID_PARAMETER);
+	KUNIT_EXPECT_EQ(test, RESIZE(0, NULL), RI_RET_INVALID_PARAMETER);
+	/* none of them has changed anything */
+	KUNIT_EXPECT_EQ(test, ri_srq_query(p->rnic, srq, &is, NULL), OK);
+	KUNIT_EXPECT_EQ(test, is.max_wrs, srq_attr.max_wrs);
+	KUNIT_EXPECT_EQ(test, is.lowat, 2);
+	KUNIT_EXPECT_TRUE(test, is.srq_armed);
+	to.max_wrs = 5;
+	KUNIT_EXPECT_EQ(test, RESIZE(0, &to), OK);
+	KUNIT_EXPECT_GE(test, to.max_wrs, 5);
+	KUNIT_EXPECT_EQ(test, to.lowat, 2);
+	posted = srq_fill(p, srq, posted);
+	to.max_wrs = 20;
+	KUNIT_EXPECT_EQ(test, RESIZE(0, &to), OK);
+	KUNIT_EXPECT_GE(test, to.max_wrs, 20);
+	posted = srq_fill(p, srq, posted);
+	pair_connect(p);
+	for (i = 0; i < posted - 2; i++) {
+		KUNIT_EXPECT_EQ(test, p->num_events, 0);
+		pair_send(p, &p->a, i, 0, 10);
+		pair_expect(p, &p->a, i, RI_WC_TYPE_SEND, RI_WC_STATUS_SUCCESS);
+		pair_expect(p, &p->b, i, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_SUCCESS);
+	}
+	KUNIT_EXPECT_TRUE(test, pair_event(p, RI_EVENT_SRQ_LIMIT_REACHED, &srq_attr));
+	/* an armed mark has to be in range of the new size */
+	to = (ri_srq_attr_t){ .lowat = 9 };
+	KUNIT_EXPECT_EQ(test, ri_srq_modify(p->rnic, srq, RI_SRQ_ATTR_LOWAT, &to, NULL), OK);
+	to.max_wrs = 8;
+	KUNIT_EXPECT_EQ(test, RESIZE(0, &to), RI_RET_SRQ_LIMIT_OUT_OF_RANGE);
 	pair_destroy_qps(p);
 	KUNIT_EXPECT_EQ(test, ri_srq_destroy(p->rnic, srq, NULL), OK);
 	pair_close(p);
@@ -863,6 +945,7 @@ static struct kunit_case qp_cases[] = {
 	KUNIT_CASE(told_once),
 	KUNIT_CASE(inlined),
 	KUNIT_CASE(shared_queue),
+	KUNIT_CASE(shared_resized),
 	KUNIT_CASE(cq_sizes),
 	KUNIT_CASE(destroyed),
 	KUNIT_CASE(threads),

@@ -162,6 +162,99 @@ void event_lowat(void)
 	end_srq(srq);
 }
 
+static ri_wr_id_t posted, taken;
+
+static void post_next(ri_srq_handle_t srq, ri_api_return_t want)
+{
+	ri_data_seg_t seg = seg_of(&b, 0, 100);
+	ri_api_return_t ret = ri_srq_post_recv(b.rnic, srq, NONE, posted, &seg, 1, &err);
+
+	require(ret == want, "receive %llu: %d", (unsigned long long)posted, ret);
+	posted += !ret;
+}
+
+/* As many receives as the SRQ is said to take (L6131), and no more */
+static void post_all(ri_srq_handle_t srq)
+{
+	ri_srq_attr_t is;
+
+	expect(RI_RET_SUCCESS, ri_srq_query(b.rnic, srq, &is, &err));
+	while (posted - taken < is.max_wrs)
+		post_next(srq, RI_RET_SUCCESS);
+	post_next(srq, RI_RET_QP_CAPACITY_EXCEEDED);
+}
+
+/* Each completion has the receive that it belongs to. Until @left are posted */
+static void take_until(ri_wr_id_t left)
+{
+	while (posted - taken > left) {
+		no_event(&b, 0);
+		post_send(&a, 1, 0, 10);
+		take(&a, a.scq, 1, RI_WC_TYPE_SEND, RI_WC_STATUS_SUCCESS);
+		take(&b, b.rcq, taken++, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_SUCCESS);
+	}
+}
+
+static ri_api_return_t resize(ri_srq_handle_t srq, uint32_t mask, uint32_t max_wrs, uint32_t lowat)
+{
+	ri_srq_attr_t attr = { .max_wrs = max_wrs, .lowat = lowat }, is;
+	ri_api_return_t ret = ri_srq_modify(b.rnic, srq, (ri_srq_attr_mask_t)mask, &attr, &err);
+
+	if (ret)
+		return ret;
+	require(ri_srq_query(b.rnic, srq, &is, &err) == RI_RET_SUCCESS, "a query");
+	require(attr.max_wrs == is.max_wrs && attr.lowat == is.lowat &&
+		attr.srq_armed == is.srq_armed, "what is, is passed out (L6145)");
+	require(!(mask & RI_SRQ_ATTR_MAX_WRS) || is.max_wrs >= max_wrs, "%u (L3454-56)", is.max_wrs);
+	return ret;
+}
+
+/* L3449-74: with receives outstanding, to fewer and to more than before; a mark stays where it is */
+void event_resized(void)
+{
+	const uint32_t size = RI_SRQ_ATTR_MAX_WRS, mark = RI_SRQ_ATTR_LOWAT;
+	ri_srq_attr_t attr = { .max_wrs = 16, .max_sgl = 1, .lowat = 2 }, is;
+	ri_srq_handle_t srq = open_with_srq(&attr, 0, 0);
+
+	while (posted < 5)
+		post_next(srq, RI_RET_SUCCESS);
+	expect(RI_RET_SRQ_CANNOT_SHRINK, resize(srq, size, 4, 0));
+	expect(RI_RET_SRQ_CANNOT_SHRINK, resize(srq, size | mark, 4, 1));
+	expect(RI_RET_RNIC_WR_LIMIT_EXCEEDED, resize(srq, size | mark, -1, 1));
+	expect(RI_RET_SRQ_LIMIT_OUT_OF_RANGE, resize(srq, size | mark, 8, 9));
+	expect(RI_RET_INVALID_PARAMETER, resize(srq, size | mark | 4, 8, 1));
+	/* none of them has changed anything */
+	expect(RI_RET_SUCCESS, ri_srq_query(b.rnic, srq, &is, &err));
+	require(is.max_wrs == attr.max_wrs && is.lowat == 2 && is.srq_armed, "%u, %u", is.max_wrs,
+		is.lowat);
+	expect(RI_RET_SUCCESS, resize(srq, size, 5, 0));
+	post_all(srq);
+	expect(RI_RET_SUCCESS, resize(srq, size, 40, 0));
+	post_all(srq);
+	take_until(2);
+	await_event(&b, RI_EVENT_SRQ_LIMIT_REACHED, &attr);
+	/* an armed mark has to be in range of the new size */
+	expect(RI_RET_SUCCESS, resize(srq, mark, 0, 9));
+	expect(RI_RET_SRQ_LIMIT_OUT_OF_RANGE, resize(srq, size, 8, 0));
+	expect(RI_RET_SUCCESS, resize(srq, size | mark, 8, 8));
+	post_all(srq);
+	take_until(8);
+	await_event(&b, RI_EVENT_SRQ_LIMIT_REACHED, &attr);
+	/* a mark of the whole SRQ, which becomes larger */
+	expect(RI_RET_SUCCESS, ri_srq_query(b.rnic, srq, &is, &err));
+	expect(RI_RET_SUCCESS, resize(srq, mark, 0, is.max_wrs));
+	expect(RI_RET_SUCCESS, resize(srq, size, 2 * is.max_wrs, 0));
+	post_all(srq);
+	take_until(is.max_wrs);
+	await_event(&b, RI_EVENT_SRQ_LIMIT_REACHED, &attr);
+	/* the mark has been told: it is in no SRQ's way */
+	take_until(1);
+	expect(RI_RET_SUCCESS, resize(srq, size, 1, 0));
+	post_all(srq);
+	take_until(0);
+	end_srq(srq);
+}
+
 static ri_api_return_t set_hiwat(struct end *e, uint32_t mask, uint32_t hiwat, bool armed)
 {
 	ri_qp_attr_t attr = { 0 };

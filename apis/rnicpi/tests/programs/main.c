@@ -85,6 +85,7 @@ static const struct test_case all_cases[] = {
 	{ "event_terminate", event_terminate, "a Terminate message is told at both ends, with what it says" },
 	{ "event_reset", event_reset, "a stream that the peer has reset is told" },
 	{ "event_lowat", event_lowat, "an SRQ's low water mark is told, once for each time it is armed" },
+	{ "event_resized", event_resized, "an SRQ is resized with receives outstanding, or not at all" },
 	{ "event_hiwat", event_hiwat, "a QP's high water mark is told, once for each time it is armed" },
 	{ "event_hiwat_create", event_hiwat_create, "a high water mark of a new QP is armed" },
 	{ "event_last_wqe", event_last_wqe, "the last receive of an SRQ that a QP takes is told" },

@@ -133,6 +133,7 @@ void event_close(void);
 void event_terminate(void);
 void event_reset(void);
 void event_lowat(void);
+void event_resized(void);
 void event_hiwat(void);
 void event_hiwat_create(void);
 void event_last_wqe(void);

@@ -211,6 +211,7 @@ void peer_attach(struct peer *p, struct socket *passive, u16 ird, u16 ord)
 	struct srnic_attach attach = {
 		.initiator = !p->responder,	/* it may send at once */
 		.no_bind = p->no_bind,
+		.no_responses = p->no_responses,
 		.rdmac = p->rdmac,
 		.mpa = { .crc = !p->no_crc, .ird = ird, .ord = ord, .rtr = p->rtr,
 			 .tx_markers = p->tx_markers, .rx_markers = p->rx_markers },

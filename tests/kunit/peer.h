@@ -69,6 +69,7 @@
  * @wait_recv: a message waits until a receive is posted; set before it is connected
  * @responder: the QP sends nothing before it has heard of the peer; set before it is connected
  * @no_bind: see struct srnic_attach; set before it is connected
+ * @no_responses: likewise
  * @rdmac: the stream has version 0; set before it is connected, with markers. The headers of
  *	   peer_send(), and @hdr, are those of version 1 all the same: bit 0 of DV and of RV is
  *	   inverted on the wire
@@ -109,6 +110,7 @@ struct peer {
 	bool wait_recv;
 	bool responder;
 	bool no_bind;
+	bool no_responses;
 	bool rdmac;
 	u8 rtr;
 	u32 rcvbuf;

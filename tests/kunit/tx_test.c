@@ -435,6 +435,32 @@ static void read_sink(struct kunit *test)
 	expect_failed(&out, "sink", 0x1100, 0xc000, 2, SRNIC_WC_ACCESS, IB_WC_LOC_PROT_ERR);
 }
 
+/* QP-06, MR-19: a QP may take no data of Read Responses; then its Read ends the stream */
+static void responses_disabled(struct kunit *test)
+{
+	const char *what = "Read Response not enabled";
+	struct out out = out_idle(test);
+	struct peer *p = out.p;
+	u32 i;
+
+	p->no_responses = true;
+	peer_connect(p, 1, 1);
+	post(&out, IB_WR_RDMA_READ, 1, SIGNAL, 0);
+	peer_expect(p, ULP_READ_REQ, 28);
+	answer(p);
+	peer_wc(p, p->scq, 1, SRNIC_WC_SUCCESS);
+	post(&out, IB_WR_RDMA_READ, 2, SIGNAL, 8);
+	peer_expect(p, ULP_READ_REQ, 28);
+	answer(p);
+	peer_expect_terminate(p, what, 0x1100, 0xc000);
+	peer_close(p);
+	peer_expect_closed(p, what, SRNIC_QP_ERROR);
+	peer_wc(p, p->scq, 2, SRNIC_WC_FLUSHED);
+	peer_expect_event(p, what, IB_EVENT_QP_ACCESS_ERR);
+	for (i = 0; i < 8; i++)
+		KUNIT_EXPECT_EQ(test, out.mem[i], (u8)(i * 7));
+}
+
 /* OR-11: registered, used and invalidated in one list; each WR sees the effect of those before */
 static void register_use_invalidate(struct kunit *test)
 {
@@ -816,6 +842,7 @@ static struct kunit_case tx_cases[] = {
 	KUNIT_CASE(local_fence),
 	KUNIT_CASE(read_with_invalidate),
 	KUNIT_CASE(read_sink),
+	KUNIT_CASE(responses_disabled),
 	KUNIT_CASE(register_use_invalidate),
 	KUNIT_CASE(bind_is_silent),
 	KUNIT_CASE(wild_index),

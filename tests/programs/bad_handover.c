@@ -171,7 +171,7 @@ static void requests(void)
 		if (req.state != SRNIC_QP_MODIFY_RTS)
 			wrong(&req, sizeof(req), EOPNOTSUPP, "another state");
 	req = good;
-	for (unsigned int bit = 6; bit < 32; bit++) {
+	for (unsigned int bit = 7; bit < 32; bit++) {
 		req.flags = good.flags | 1U << bit;
 		wrong(&req, sizeof(req), EOPNOTSUPP, "an unknown flag");
 	}

@@ -117,7 +117,7 @@ static void case_refused(void)
 	attr.last_len = sizeof(much);
 	require((err = srnicdv_attach_stream(a.qp, &attr)) == EINVAL, "%s", strerror(err));
 	attr.last_len = 0;
-	attr.flags = 1 << 6;
+	attr.flags = 1 << 7;
 	require((err = srnicdv_attach_stream(a.qp, &attr)) == EOPNOTSUPP, "%s", strerror(err));
 	attr.flags = SRNICDV_STREAM_CRC;
 	attr.ird = 1000;

@@ -38,7 +38,8 @@ struct ibv_qp *srnicdv_create_qp(struct ibv_context *ctx, struct ibv_qp_init_att
 /* All known flags */
 #define STREAM_FLAGS \
 	(SRNICDV_STREAM_RESPONDER | SRNICDV_STREAM_CRC | SRNICDV_STREAM_TX_MARKERS | \
-	 SRNICDV_STREAM_RX_MARKERS | SRNICDV_STREAM_NO_BIND | SRNICDV_STREAM_RDMAC)
+	 SRNICDV_STREAM_RX_MARKERS | SRNICDV_STREAM_NO_BIND | SRNICDV_STREAM_RDMAC | \
+	 SRNICDV_STREAM_NO_RESPONSES)
 
 static uint32_t stream_flags(uint32_t flags)
 {
@@ -56,6 +57,8 @@ static uint32_t stream_flags(uint32_t flags)
 		to |= SRNIC_QP_MODIFY_NO_BIND;
 	if (flags & SRNICDV_STREAM_RDMAC)
 		to |= SRNIC_QP_MODIFY_RDMAC;
+	if (flags & SRNICDV_STREAM_NO_RESPONSES)
+		to |= SRNIC_QP_MODIFY_NO_RESPONSES;
 	return to;
 }
 

@@ -25,6 +25,7 @@ enum srnicdv_stream_flags {
 	SRNICDV_STREAM_NO_BIND		= 1 << 4,	/* the QP binds no windows */
 	/* version 0, the RDMA Consortium's wire; CRC and markers are always used */
 	SRNICDV_STREAM_RDMAC		= 1 << 5,
+	SRNICDV_STREAM_NO_RESPONSES	= 1 << 6,	/* the QP takes no data of Read Responses */
 };
 
 /**

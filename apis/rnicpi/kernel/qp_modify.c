@@ -162,6 +162,7 @@ int ri_qp_attach(struct rnic_qp *qp, char *msg, u32 len)
 		},
 		.rdmac = !mpa->ddp_rdmap_version,
 		.initiator = !len,
+		.no_responses = !qp->attr.enable_rdma_write,
 		.keepalive = qp->llp.keepalive,
 		.last_msg = msg,
 		.last_len = len,

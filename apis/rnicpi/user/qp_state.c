@@ -137,6 +137,7 @@ int ri_qp_attach(struct rnic_qp *qp, char *msg, uint32_t len)
 			 (iw->mpa_attrs.recv_marker_enabled ? SRNICDV_STREAM_RX_MARKERS : 0) |
 			 (iw->mpa_attrs.ddp_rdmap_version ? 0 : SRNICDV_STREAM_RDMAC) |
 			 (iw->enable_bind ? 0 : SRNICDV_STREAM_NO_BIND) |
+			 (qp->attr.enable_rdma_write ? 0 : SRNICDV_STREAM_NO_RESPONSES) |
 			 (len ? SRNICDV_STREAM_RESPONDER : 0),
 		.ird = qp->attr.max_rdma_read_incoming,
 		.ord = qp->attr.max_rdma_read_outgoing,

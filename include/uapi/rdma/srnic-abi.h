@@ -329,6 +329,7 @@ enum srnic_qp_modify_attrs {
 #define SRNIC_QP_MODIFY_RX_MARKERS	(1U << 3)	/* markers are received */
 #define SRNIC_QP_MODIFY_NO_BIND		(1U << 4)	/* no window is bound by it */
 #define SRNIC_QP_MODIFY_RDMAC		(1U << 5)	/* version 0: CRC and markers go with it */
+#define SRNIC_QP_MODIFY_NO_RESPONSES	(1U << 6)	/* it takes no data of Read Responses */
 
 struct srnic_ureq_qp_modify {
 	__u32 state;		/* SRNIC_QP_MODIFY_RTS */

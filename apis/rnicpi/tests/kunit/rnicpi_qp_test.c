@@ -571,16 +571,45 @@ static struct rnic_obj *of_handle(struct pair *p, enum ri_kind kind, ri_handle_t
 	return obj;
 }
 
-/* New QPs, of which b's takes its receives from an SRQ */
-static void share(struct pair *p, ri_qp_attr_t *attr, ri_srq_handle_t srq)
+/* New QPs, of which b's has the attributes @attr */
+static void renew(struct pair *p, ri_qp_attr_t *attr)
 {
 	pair_destroy_qps(p);
-	*attr = pair_qp_attr(p, &p->b);
-	attr->srq_valid = 1;
-	attr->srq.srq_handle = srq;
 	KUNIT_ASSERT_EQ(p->test, ri_qp_create(p->rnic, attr, &p->b.qp, NULL, &p->b, NULL), OK);
 	*attr = pair_qp_attr(p, &p->a);
 	KUNIT_ASSERT_EQ(p->test, ri_qp_create(p->rnic, attr, &p->a.qp, NULL, &p->a, NULL), OK);
+}
+
+/* ... b's takes its receives from an SRQ */
+static void share(struct pair *p, ri_qp_attr_t *attr, ri_srq_handle_t srq)
+{
+	*attr = pair_qp_attr(p, &p->b);
+	attr->srq_valid = 1;
+	attr->srq.srq_handle = srq;
+	renew(p, attr);
+}
+
+/* RI-23: Read Responses are what enable_rdma_write enables */
+static void reads_disabled(struct kunit *test)
+{
+	ri_qp_attr_t *attr = kunit_kzalloc(test, sizeof(*attr), GFP_KERNEL);
+	struct pair *p = pair_idle(test, RI_PHYS_PAGE_LIST_MODE, 0);
+	ri_data_seg_t seg = pair_seg(&p->b, 0, 10);
+
+	KUNIT_ASSERT_NOT_NULL(test, attr);
+	*attr = pair_qp_attr(p, &p->b);
+	attr->enable_rdma_write = 0;
+	renew(p, attr);
+	pair_connect(p);
+	memset(p->a.mem, 7, 10);
+	KUNIT_EXPECT_EQ(test, ri_qp_post_rdma_read(p->rnic, p->b.qp, RI_WR_TYPE_RDMA_READ,
+						   RI_WR_SIGNALED_FLAG, 1, &seg,
+						   (uintptr_t)p->a.mem, 1, p->a.tag, NULL), OK);
+	pair_expect(p, &p->b, 1, RI_WC_TYPE_RDMA_READ, RI_WC_STATUS_WR_FLUSHED_ERROR);
+	KUNIT_EXPECT_TRUE(test, pair_event(p, RI_EVENT_QP_REMOTE_OP_ERROR_RDMA_WR_RD_RESP_DISABLED,
+					   &p->b));
+	KUNIT_EXPECT_EQ(test, p->b.mem[0], 0);
+	pair_close(p);
 }
 
 /* RI-41, RI-44, RI-45: an SRQ, whose low water mark raises one event when it is reached */
@@ -944,6 +973,7 @@ static struct kunit_case qp_cases[] = {
 	KUNIT_CASE(posts_wrong),
 	KUNIT_CASE(told_once),
 	KUNIT_CASE(inlined),
+	KUNIT_CASE(reads_disabled),
 	KUNIT_CASE(shared_queue),
 	KUNIT_CASE(shared_resized),
 	KUNIT_CASE(cq_sizes),

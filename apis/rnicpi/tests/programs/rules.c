@@ -51,24 +51,37 @@ static void open_without(bool reads, bool writes)
 	turn(false, true);
 }
 
-/* Fixed at create, each for its own kind of access (D-23) */
-void disabled(void)
+/* b reads from a */
+static void read_a(uint32_t len, ri_wc_status_t want)
 {
-	ri_data_seg_t seg;
+	ri_data_seg_t seg = seg_of(&b, 100, len);
 
-	open_without(true, false);
-	flush_b();
-	/* the flags do not affect b's own Reads */
-	seg = seg_of(&b, 100, 10);
 	expect(RI_RET_SUCCESS, ri_qp_post_rdma_read(b.rnic, b.qp, RI_WR_TYPE_RDMA_READ, SIGNALED, 5,
 						    &seg, (uintptr_t)a.buf, 1, a.rtag, &err));
-	take(&b, b.scq, 5, RI_WC_TYPE_RDMA_READ, RI_WC_STATUS_SUCCESS);
+	take(&b, b.scq, 5, RI_WC_TYPE_RDMA_READ, want);
+}
+
+/* Fixed at create: Read Requests, and Writes with Read Responses (D-23, RDMAC verbs 9.2.5.1) */
+void disabled(void)
+{
+	open_without(true, false);
+	flush_b();
+	/* what b itself reads is not taken, if it has data */
+	memset(a.buf, 7, 10);
+	read_a(0, RI_WC_STATUS_SUCCESS);
+	read_a(10, RI_WC_STATUS_WR_FLUSHED_ERROR);
+	await_event(&b, RI_EVENT_QP_REMOTE_OP_ERROR_RDMA_WR_RD_RESP_DISABLED, &b);
+	require(!b.buf[100], "nothing was read");
+	close_pair();
+	open_without(true, false);
 	write_b(1, 10, 0, b.rtag);
 	await_event(&b, RI_EVENT_QP_REMOTE_OP_ERROR_RDMA_WR_RD_RESP_DISABLED, &b);
 	close_pair();
 	open_without(false, true);
 	memset(a.buf, 7, 10);
 	write_b(1, 10, 0, b.rtag);
+	read_a(10, RI_WC_STATUS_SUCCESS);
+	require(b.buf[100] == 7 && b.buf[109] == 7, "b's Read");
 	read_b(2, 10, 0, b.rtag, RI_WC_STATUS_REMOTE_TERMINATION_ERROR);
 	await_event(&b, RI_EVENT_QP_REMOTE_OP_ERROR_RDMA_RD_DISABLED, &b);
 	require(b.buf[0] == 7 && b.buf[9] == 7, "the Write");

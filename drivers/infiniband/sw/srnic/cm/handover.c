@@ -48,6 +48,7 @@ static int handover_attach(struct srnic_qp *qp, const struct srnic_handover *req
 		.stream = stream,
 		.initiator = req->initiator,
 		.no_bind = req->no_bind,
+		.no_responses = req->no_responses,
 		.mpa = handover_mpa(req),
 		.rdmac = req->rdmac,
 		.policy = policy,

@@ -16,6 +16,7 @@ struct srnic_qp;
  * @rdmac: see struct srnic_attach; CRC and markers go with it, whatever @mpa says
  * @initiator: see struct srnic_attach
  * @no_bind: the QP binds no window from now on
+ * @no_responses: see struct srnic_attach
  * @keepalive: seconds of silence after which TCP probes the peer; 0: as the
  *	       program set it
  * @last_msg: see struct srnic_attach
@@ -27,6 +28,7 @@ struct srnic_handover {
 	bool rdmac;
 	bool initiator;
 	bool no_bind;
+	bool no_responses;
 	u32 keepalive;
 	void *last_msg;
 	u32 last_len;

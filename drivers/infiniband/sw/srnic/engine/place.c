@@ -119,7 +119,9 @@ static void rx_check_read_response(struct srnic_qp *qp)
 	}
 	if (!rx->payload)
 		return;
-	if (rx->ddp.stag != rx->rd.sink_stag)
+	if (qp->no_responses)
+		rx_error(rx, RDMAP_E_WRITE_DISABLED, SRNIC_WC_SUCCESS);
+	else if (rx->ddp.stag != rx->rd.sink_stag)
 		rx_error(rx, RDMAP_E_RESP_STAG, SRNIC_WC_INVALID_STAG);
 	else if (rx->ddp.to != rx->rd.sink_to + rx->rd_off)
 		rx_error(rx, RDMAP_E_RESP_RANGE, SRNIC_WC_BOUNDS);

@@ -27,6 +27,8 @@ struct srnic_stream;
  * @initiator: this end sends the first FPDU; if not, this end sends none
  *	       before it has received a valid one (M-STA-4)
  * @no_bind: the QP binds no window from now on
+ * @no_responses: Read Responses with data are as little accepted as Writes without
+ *		  SRNIC_QP_WRITE_ENABLED
  * @mpa: negotiated settings
  * @policy: of the connection
  * @last_msg: last message in streaming mode, sent before the switch to FPDUs
@@ -43,6 +45,7 @@ struct srnic_attach {
 	struct srnic_stream *stream;
 	bool initiator;
 	bool no_bind;
+	bool no_responses;
 	struct mpa_result mpa;
 	const struct srnic_policy *policy;
 	void *last_msg;

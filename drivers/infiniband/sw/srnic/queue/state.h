@@ -224,6 +224,7 @@ struct srnic_qp {
 	bool initiator;
 	bool keep_recv;			/* a graceful close leaves receives posted */
 	bool send_imm;			/* Sends with immediate data were offered by both ends */
+	bool no_responses;		/* a Read Response with data is an error (QP-06) */
 	struct work_struct kthreads;	/* makes the kthreads, see engine/kthreads.c */
 	struct workqueue_struct *kthreads_wq;	/* ... here */
 	struct task_struct *rx_task;	/* NULL: there are no kthreads */

@@ -23,7 +23,8 @@ static_assert(offsetof(struct srnic_ureq_qp_modify, keepalive) == 12);
 /* All known flags */
 #define MODIFY_FLAGS	(SRNIC_QP_MODIFY_RESPONDER | SRNIC_QP_MODIFY_CRC | \
 			 SRNIC_QP_MODIFY_TX_MARKERS | SRNIC_QP_MODIFY_RX_MARKERS | \
-			 SRNIC_QP_MODIFY_NO_BIND | SRNIC_QP_MODIFY_RDMAC)
+			 SRNIC_QP_MODIFY_NO_BIND | SRNIC_QP_MODIFY_RDMAC | \
+			 SRNIC_QP_MODIFY_NO_RESPONSES)
 
 /* TCP's own limit is 32767 s; TCP ends a dead connection after twice the time */
 #define KEEPALIVE_MAX	7200U
@@ -39,6 +40,7 @@ static void fill_handover(struct srnic_handover *to, const struct srnic_ureq_qp_
 {
 	to->initiator = !(req->flags & SRNIC_QP_MODIFY_RESPONDER);
 	to->no_bind = req->flags & SRNIC_QP_MODIFY_NO_BIND;
+	to->no_responses = req->flags & SRNIC_QP_MODIFY_NO_RESPONSES;
 	to->rdmac = req->flags & SRNIC_QP_MODIFY_RDMAC;
 	to->keepalive = req->keepalive;
 	to->mpa.crc = req->flags & SRNIC_QP_MODIFY_CRC;

@@ -535,7 +535,24 @@ static ri_api_return_t other_free_hdl(ri_vp_handle_t vp_hdl, ri_rnic_handle_t rn
 	return OK;
 }
 
-/* RI-06: an RNIC handle has the vector that created it, of any provider */
+/* Calls by each of the two vectors */
+static unsigned int calls_by_al, calls_by_vp;
+
+static ri_api_return_t al_pd_alloc(ri_rnic_handle_t rnic, ri_pd_handle_t *pd, ri_vp_data_t vp_data,
+				   ri_os_data_t os_data, ri_err_data_t *err_data)
+{
+	calls_by_al++;
+	return OK;
+}
+
+static ri_api_return_t vp_pd_alloc(ri_rnic_handle_t rnic, ri_pd_handle_t *pd, ri_vp_data_t vp_data,
+				   ri_os_data_t os_data, ri_err_data_t *err_data)
+{
+	calls_by_vp++;
+	return OK;
+}
+
+/* RI-06: an RNIC handle has the vector that created it, of any provider, for all its calls */
 static void vectors(struct kunit *test)
 {
 	ri_ops_t al = ri_vector, vp = ri_vector;
@@ -547,6 +564,10 @@ static void vectors(struct kunit *test)
 	al.ri_op_rnic_get_hdl = other_get_hdl;
 	al.ri_op_rnic_free_hdl = other_free_hdl;
 	vp = al;
+	al.ri_op_pd_alloc = al_pd_alloc;
+	vp.ri_op_pd_alloc = vp_pd_alloc;
+	calls_by_al = 0;
+	calls_by_vp = 0;
 	KUNIT_ASSERT_EQ(test, attach_other(services(), "x", &al, &vp), OK);
 	KUNIT_EXPECT_EQ(test, rix_rnic_vectors(&first, &by_al, &by_vp, NULL),
 			RI_RET_VP_INVALID_HANDLE);
@@ -557,6 +578,12 @@ static void vectors(struct kunit *test)
 							NULL, &second, NULL), OK);
 	KUNIT_EXPECT_PTR_EQ(test, ri_svc_ops(one), (const ri_ops_t *)&al);
 	KUNIT_EXPECT_PTR_EQ(test, ri_svc_ops(two), (const ri_ops_t *)&vp);
+	KUNIT_EXPECT_EQ(test, ri_pd_alloc(one, NULL, NULL, NULL, NULL), OK);
+	KUNIT_EXPECT_EQ(test, calls_by_al, 1);
+	KUNIT_EXPECT_EQ(test, ri_pd_alloc(two, NULL, NULL, NULL, NULL), OK);
+	KUNIT_EXPECT_EQ(test, ri_pd_alloc(two, NULL, NULL, NULL, NULL), OK);
+	KUNIT_EXPECT_EQ(test, calls_by_al, 1);
+	KUNIT_EXPECT_EQ(test, calls_by_vp, 2);
 	KUNIT_EXPECT_EQ(test, ri_rnic_free_hdl(OTHER, one, NULL), OK);
 	KUNIT_EXPECT_EQ(test, ri_rnic_free_hdl(OTHER, two, NULL), OK);
 	KUNIT_EXPECT_PTR_EQ(test, ri_svc_ops(two), &ri_no_ops);

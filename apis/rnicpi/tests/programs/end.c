@@ -101,6 +101,20 @@ void set_state(struct end *e, ri_qp_state_t state, ri_api_return_t want)
 	expect(want, ri_qp_modify(e->rnic, e->qp, RI_QP_ATTR_NEXT_STATE, &attr, &err));
 }
 
+/* To Error, and on when all is flushed */
+void make_idle(struct end *e)
+{
+	ri_qp_attr_t attr = { .state = RI_QP_STATE_IDLE };
+	uint64_t end = now_ms() + LONG_MS;
+	ri_api_return_t ret;
+
+	set_state(e, RI_QP_STATE_ERROR, RI_RET_SUCCESS);
+	do
+		ret = ri_qp_modify(e->rnic, e->qp, RI_QP_ATTR_NEXT_STATE, &attr, &err);
+	while (ret == RI_RET_STILL_FLUSHING_WQES && now_ms() < end && !usleep(1000));
+	require(ret == RI_RET_SUCCESS, "%d (%llx)", ret, (unsigned long long)err);
+}
+
 void connect_sockets(void)
 {
 	struct sockaddr_in addr = { .sin_family = AF_INET };

@@ -338,6 +338,28 @@ void event_last_wqe(void)
 	end_srq(srq);
 }
 
+/* A QP of a CQ that has overflowed works no more: neither in Error, nor with another stream (L2067) */
+static void works_no_more(ri_cq_handle_t cq)
+{
+	uint_t one = 1;
+	ri_wc_t wc;
+
+	set_state(&b, RI_QP_STATE_READY_TO_SEND, RI_RET_QP_INVALID_STATE);
+	post_recv(&b, 100, 0, 10);
+	make_idle(&b);
+	require_state(&b, RI_QP_STATE_IDLE);
+	make_idle(&a);
+	close(a.fd);
+	close(b.fd);
+	connect_sockets();
+	post_recv(&b, 101, 0, 10);
+	turn(false, true);
+	post_send(&a, 101, 0, 10);
+	await_event(&b, RI_EVENT_QP_CQ_RQ_ERROR, &b);
+	require_state(&b, RI_QP_STATE_ERROR);
+	expect(RI_RET_CQ_EMPTY, ri_cq_poll(b.rnic, cq, &wc, &one, &err));
+}
+
 /* A CQ that overflows cannot be used any more, nor can its QPs (D-40) */
 void event_overflow(void)
 {
@@ -369,6 +391,7 @@ void event_overflow(void)
 	expect(RI_RET_SUCCESS, ri_cq_poll(b.rnic, cq, wc, &many, &err));
 	require(many == attr.num_cqe && !wc[0].rc_wc.op_status, "%u of before", many);
 	require_state(&b, RI_QP_STATE_ERROR);
+	works_no_more(cq);
 	expect(RI_RET_SUCCESS, ri_qp_destroy(b.rnic, b.qp, &err));
 	expect(RI_RET_SUCCESS, ri_cq_destroy(b.rnic, cq, &err));
 	qp = qp_attr_of(&b);

@@ -15,19 +15,6 @@
 #include <unistd.h>
 #include "rnicpi.h"
 
-static void make_idle(struct end *e)
-{
-	ri_qp_attr_t attr = { .state = RI_QP_STATE_IDLE };
-	uint64_t end = now_ms() + LONG_MS;
-	ri_api_return_t ret;
-
-	set_state(e, RI_QP_STATE_ERROR, RI_RET_SUCCESS);
-	do
-		ret = ri_qp_modify(e->rnic, e->qp, RI_QP_ATTR_NEXT_STATE, &attr, &err);
-	while (ret == RI_RET_STILL_FLUSHING_WQES && now_ms() < end && !usleep(1000));
-	require(ret == RI_RET_SUCCESS, "%d (%llx)", ret, (unsigned long long)err);
-}
-
 static void arm(struct end *e, ri_cq_handle_t cq)
 {
 	expect(RI_RET_SUCCESS, ri_cq_req_notification(e->rnic, cq, RI_CMPLT_NOTIFY_ANY, &err));

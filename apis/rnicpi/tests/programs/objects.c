@@ -27,6 +27,7 @@ void devices(void)
 	const ri_ops_t *al, *vp;
 	ri_rnic_handle_t one, two;
 	ri_vp_handle_t first = find_vp(), none[1];
+	ri_pd_handle_t of_one, of_two;
 	uint_t num = 0;
 
 	require(find_vp() == first, "the same handle again");
@@ -45,9 +46,21 @@ void devices(void)
 		"a handle has the vector that made it (9.1.3)");
 	require(rix_to_ibv_context(one) && rix_to_ibv_context(one) != rix_to_ibv_context(two),
 		"a context each");
-	expect(RI_RET_SUCCESS, ri_rnic_free_hdl(first, one, &err));
+	/* that one for all its calls, whatever other handles have */
+	expect(RI_RET_SUCCESS, ri_pd_alloc(one, &of_one, NULL, NULL, &err));
+	expect(RI_RET_SUCCESS, ri_pd_alloc(two, &of_two, NULL, NULL, &err));
+	expect(RI_RET_PD_INVALID_HANDLE, ri_pd_dealloc(one, of_two, &err));
+	expect(RI_RET_SUCCESS, ri_pd_dealloc(two, of_two, &err));
 	expect(RI_RET_SUCCESS, ri_rnic_free_hdl(first, two, &err));
-	require(!rix_to_ibv_context(one), "gone");
+	require(ri_svc_ops(one) == al && ri_svc_ops(two) != vp, "the other one is gone");
+	expect(RI_RET_SUCCESS, ri_pd_dealloc(one, of_one, &err));
+	expect(RI_RET_SUCCESS, ri_rnic_free_hdl(first, one, &err));
+	require(ri_svc_ops(one) != al && !rix_to_ibv_context(one), "gone");
+	/* the next handle is not affected by the vector of the last one */
+	expect(RI_RET_SUCCESS, vp->ri_op_rnic_get_hdl(first, RI_CONSUMER_LOCATION_USER, &one, NULL,
+						      NULL, &err));
+	require(ri_svc_ops(one) == vp, "the vector that made it");
+	expect(RI_RET_SUCCESS, ri_rnic_free_hdl(first, one, &err));
 }
 
 void handles(void)
@@ -92,6 +105,29 @@ static bool has_address(const ri_iwarp_port_attr_t *port, struct in_addr addr)
 	return false;
 }
 
+/* The list of addresses follows those of the interface (L1276-80) */
+static void follow_addresses(ri_rnic_handle_t rnic, ri_rnic_attr_t *attr, const char *text)
+{
+	const char *netdev = getenv("RNICPI_NETDEV");
+	uint64_t end = now_ms() + LONG_MS;
+	struct in_addr addr;
+	bool there;
+	uint_t size;
+	int add;
+
+	require(netdev && inet_aton(text, &addr), "no RNICPI_NETDEV");
+	for (add = 1; add >= 0; add--) {
+		shell(add ? "ip addr add %s/32 dev %s" : "ip addr del %s/32 dev %s", text, netdev);
+		do {
+			size = 4096;
+			expect(RI_RET_SUCCESS, ri_rnic_query(rnic, RI_QUERY_RNIC_PORT_INFO, attr,
+							     &size, &err));
+			there = has_address(attr->trans_attr.iwarp->port_attrs, addr);
+		} while (there != add && now_ms() < end && !usleep(1000));
+		require(there == add, "%s was %s", text, add ? "added" : "deleted");
+	}
+}
+
 void query(void)
 {
 	ri_rnic_handle_t rnic = get_rnic();
@@ -117,6 +153,7 @@ void query(void)
 	require(is_inside(port, attr, size) && is_inside(port->ipv4_addrs, attr, size),
 		"in the buffer");
 	require(has_address(port, addr), "%s is an address of the port", test_addr);
+	follow_addresses(rnic, attr, "10.78.79.80");
 	size = 4096;
 	expect(RI_RET_SUCCESS, ri_rnic_query(rnic, (ri_rnic_query_flags_t)0, attr, &size, &err));
 	require(!attr->trans_attr.iwarp->port_attrs && attr->trans_attr.iwarp->num_ports == 1,
@@ -422,13 +459,47 @@ void srqs(void)
 	close_end(&a);
 }
 
+static char own[] = "libsrnic.so.1";
+static ri_api_return_t before_main;
+
+/* The library has registered itself when it was loaded (L5003), before the program's constructors */
+static __attribute__((constructor)) void register_again(void)
+{
+	ri_ops_t ops = *ri_svc_ops(NULL);
+
+	before_main = ri_svc_lib_reg(own, &ops, NULL, NULL, NULL);
+}
+
+/* A second RNIC of the same library has the vectors that were registered once (L4987) */
+static void another_rnic(const ri_ops_t *al, const ri_ops_t *vp)
+{
+	const ri_ops_t *its_al, *its_vp;
+	ri_vp_handle_t vps[16], second = NULL;
+	uint_t num = 16, i;
+
+	shell("ip link add rpi9 type dummy && ip addr add 10.78.79.81/32 dev rpi9 && "
+	      "ip link set rpi9 up && rdma link add rpi9 type srnic netdev rpi9", NULL, NULL);
+	expect(RI_RET_SUCCESS, rix_rnic_list(vps, &num, &err));
+	for (i = 0; i < num; i++)
+		if (!strcmp(rix_rnic_name(vps[i]), "rpi9"))
+			second = vps[i];
+	require(second && second != find_vp(), "a second RNIC");
+	expect(RI_RET_SUCCESS, rix_rnic_vectors(second, &its_al, &its_vp, &err));
+	require(its_al == al && its_vp == vp, "the same vectors");
+	expect(RI_RET_RNIC_INUSE, ri_svc_lib_reg(own, (ri_ops_t *)al, (ri_ops_t *)vp, NULL, &err));
+	shell("rdma link delete rpi9 && ip link delete rpi9", NULL, NULL);
+}
+
 void library(void)
 {
 	const ri_ops_t *al, *vp;
 	ri_ops_t holes;
-	char own[] = "libsrnic.so.1", none[] = "libnothing.so";
+	char none[] = "libnothing.so";
 
+	require(before_main == RI_RET_RNIC_INUSE, "%d", before_main);
 	expect(RI_RET_SUCCESS, rix_rnic_vectors(find_vp(), &al, &vp, &err));
+	if (!getenv("RNICPI_SIW"))
+		another_rnic(al, vp);
 	holes = *al;
 	expect(RI_RET_RNIC_INUSE, ri_svc_lib_reg(own, (ri_ops_t *)al, (ri_ops_t *)vp, NULL, &err));
 	expect(RI_RET_INVALID_LIB_PATH, ri_svc_lib_reg(none, (ri_ops_t *)al, NULL, NULL, &err));

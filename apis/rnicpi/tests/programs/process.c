@@ -68,14 +68,24 @@ void names(void)
 		!strcmp(rix_strerror((ri_api_return_t)-1), "?"), "names");
 }
 
-/* Runs in a child; does not return */
+/* Runs in a child; does not return. What would change or end something of the parent's, too */
 static void child(ri_vp_handle_t vp)
 {
+	ri_qp_attr_t attr = { .state = RI_QP_STATE_ERROR };
 	ri_data_seg_t seg = seg_of(&a, 0, 10);
-	ri_qp_attr_t attr;
+	ri_mr_info_t info;
 	uint_t one = 1;
 	ri_wc_t wc;
 
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_qp_modify(a.rnic, a.qp, RI_QP_ATTR_NEXT_STATE, &attr,
+							&err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_qp_post_recv(b.rnic, b.qp, (ri_wr_flags_t)0, 1, &seg,
+							   1, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_cq_req_notification(b.rnic, b.rcq,
+								  RI_CMPLT_NOTIFY_ANY, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_mr_query(a.rnic, a.mr, &info, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_cq_destroy(b.rnic, b.rcq, &err));
+	expect(RI_RET_RNIC_INVALID_HANDLE, ri_pd_dealloc(b.rnic, b.pd, &err));
 	expect(RI_RET_RNIC_INVALID_HANDLE, ri_qp_query(a.rnic, a.qp, &attr, &err));
 	expect(RI_RET_RNIC_INVALID_HANDLE, ri_qp_post_send(a.rnic, a.qp, RI_WR_TYPE_SEND,
 							   (ri_wr_flags_t)0, 1, &seg, 0, 1, 0,
@@ -86,9 +96,6 @@ static void child(ri_vp_handle_t vp)
 	expect(RI_RET_VP_INVALID_HANDLE, ri_rnic_free_hdl(vp, a.rnic, &err));
 	require(!rix_to_ibv_qp(a.qp) && rix_cq_fd(a.scq) == -1 && rix_event_fd(a.rnic) == -1,
 		"nothing of the parent's");
-	open_end(&a);
-	expect(RI_RET_SUCCESS, ri_qp_query(a.rnic, a.qp, &attr, &err));
-	close_end(&a);
 	_exit(0);
 }
 
@@ -119,22 +126,52 @@ static bool child_keeps_all(void)
 	return WIFEXITED(status);
 }
 
-/* D-13 */
+static void await_child(pid_t pid)
+{
+	int status;
+
+	require(waitpid(pid, &status, 0) == pid && !status, "the child: status %#x", status);
+}
+
+/* D-13: the parent's objects are as they were, and end as they have to */
 void forks(void)
 {
 	ri_vp_handle_t vp = find_vp();
-	int status;
 	pid_t pid;
 
-	if (child_keeps_all())
-		skip("fork() of this kernel gives a child what is MADV_DONTFORK");
 	open_pair();
 	post_recv(&b, 1, 0, 100);
 	pid = fork();
 	require(pid >= 0, "fork");
 	if (!pid)
 		child(vp);
-	require(waitpid(pid, &status, 0) == pid && !status, "the child: status %#x", status);
+	await_child(pid);
+	require_state(&a, RI_QP_STATE_READY_TO_SEND);
+	post_send(&a, 2, 0, 10);
+	take(&a, a.scq, 2, RI_WC_TYPE_SEND, RI_WC_STATUS_SUCCESS);
+	take(&b, b.rcq, 1, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_SUCCESS);
+	close_pair();
+}
+
+/* ... while the parent has its own, which go on */
+void forks_own(void)
+{
+	ri_qp_attr_t attr;
+	pid_t pid;
+
+	if (child_keeps_all())
+		skip("fork() of this kernel gives a child what is MADV_DONTFORK");
+	open_pair();
+	pid = fork();
+	require(pid >= 0, "fork");
+	if (!pid) {
+		open_end(&a);
+		expect(RI_RET_SUCCESS, ri_qp_query(a.rnic, a.qp, &attr, &err));
+		close_end(&a);
+		_exit(0);
+	}
+	await_child(pid);
+	post_recv(&b, 1, 0, 100);
 	post_send(&a, 2, 0, 10);
 	take(&a, a.scq, 2, RI_WC_TYPE_SEND, RI_WC_STATUS_SUCCESS);
 	take(&b, b.rcq, 1, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_SUCCESS);

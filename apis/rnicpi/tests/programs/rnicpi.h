@@ -71,6 +71,7 @@ void turn_finish(struct end *e, bool markers, bool crc);
 void turn(bool markers, bool crc);
 void renew_qp(struct end *e, ri_qp_attr_t *attr);
 void set_state(struct end *e, ri_qp_state_t state, ri_api_return_t want);
+void make_idle(struct end *e);
 void open_pair(void);
 void close_pair(void);
 ri_data_seg_t seg_of(const struct end *e, uint32_t offset, uint32_t len);
@@ -125,6 +126,7 @@ void opaque(void);
 void windows(void);
 void shared_region(void);
 void shared_queue(void);
+void shared_whole(void);
 void notification(void);
 void access_errors(void);
 
@@ -156,6 +158,7 @@ void inline_data(void);
 void read_invalidate(void);
 void errors_once(void);
 void vp_data(void);
+void os_data(void);
 
 /* The case of cm.c */
 void to_cm(void);
@@ -187,5 +190,6 @@ void keepalives(void);
 void addresses(void);
 void names(void);
 void forks(void);
+void forks_own(void);
 
 #endif

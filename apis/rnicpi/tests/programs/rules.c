@@ -694,3 +694,93 @@ void vp_data(void)
 	expect(RI_RET_SUCCESS, ri_pd_dealloc(rnic, pd, &err));
 	expect(RI_RET_SUCCESS, ri_rnic_free_hdl(find_vp(), rnic, &err));
 }
+
+/* No address of anything, and another one for each object */
+static ri_os_data_t opaque_of(unsigned int n)
+{
+	return (ri_os_data_t)(0xdead0000UL + n);
+}
+
+static void own_event(ri_rnic_handle_t rnic, ri_os_data_t want)
+{
+	struct pollfd fd = { .fd = rix_event_fd(rnic), .events = POLLIN };
+	struct rix_event event;
+
+	require(poll(&fd, 1, LONG_MS) == 1, "an event");
+	expect(RI_RET_SUCCESS, rix_get_event(rnic, &event, &err));
+	require(event.record.event_data.resource_os_data == want, "%p",
+		event.record.event_data.resource_os_data);
+}
+
+/* 4.6.1: os_data is the consumer's: completions, events and queries have it, and nothing reads it */
+void os_data(void)
+{
+	ri_mr_reg_attr_t mr_attr = { .length = BUF_BYTES, .mem_attr = RI_MEM_FLAGS_LOCAL };
+	ri_srq_attr_t srq_attr = { .max_wrs = 8, .max_sgl = 1 };
+	ri_cq_attr_t cq_attr = { .num_cqe = 16 };
+	ri_data_seg_t seg = { .len = 10 };
+	uint64_t end = now_ms() + LONG_MS;
+	ri_rtag_t rtag = 0;
+	struct end before;
+	ri_mw_handle_t mw;
+	ri_srq_handle_t srq;
+	ri_qp_attr_t attr;
+	ri_rc_wc_t rc;
+	uint_t one;
+	ri_wc_t wc;
+
+	open_end(&a);
+	open_end(&b);
+	before = b;
+	expect(RI_RET_SUCCESS, ri_rnic_get_hdl(find_vp(), RI_CONSUMER_LOCATION_USER, &b.rnic, NULL,
+					       opaque_of(1), &err));
+	expect(RI_RET_SUCCESS, ri_pd_alloc(b.rnic, &b.pd, NULL, opaque_of(2), &err));
+	mr_attr.pd = srq_attr.pd = b.pd;
+	mr_attr.va = (uintptr_t)b.buf;
+	expect(RI_RET_SUCCESS, ri_mr_reg(b.rnic, &mr_attr, &b.mr, &b.ltag, NULL, NULL, opaque_of(3),
+					 &err));
+	expect(RI_RET_SUCCESS, ri_mr_rereg(b.rnic, b.mr, RI_MR_REREG_ACCESS, &mr_attr, &b.mr,
+					   &b.ltag, NULL, NULL, opaque_of(4), &err));
+	expect(RI_RET_SUCCESS, ri_mw_alloc(b.rnic, b.pd, RI_MW_TYPE_NARROW, &mw, &rtag, NULL,
+					   opaque_of(5), &err));
+	expect(RI_RET_SUCCESS, ri_cq_create(b.rnic, &cq_attr, &b.scq, NULL, opaque_of(6), &err));
+	expect(RI_RET_SUCCESS, ri_cq_create(b.rnic, &cq_attr, &b.rcq, NULL, opaque_of(7), &err));
+	expect(RI_RET_SUCCESS, ri_srq_create(b.rnic, &srq_attr, &srq, NULL, opaque_of(8), &err));
+	attr = qp_attr_of(&b);
+	attr.srq_valid = 1;
+	attr.srq.srq_handle = srq;
+	expect(RI_RET_SUCCESS, ri_qp_create(b.rnic, &attr, &b.qp, NULL, opaque_of(9), &err));
+	expect(RI_RET_SUCCESS, ri_qp_query(b.rnic, b.qp, &attr, &err));
+	require(attr.scq.scq_os_data == opaque_of(6) && attr.rcq.rcq_os_data == opaque_of(7) &&
+		attr.srq.srq_os_data == opaque_of(8), "%p, %p, %p", attr.scq.scq_os_data,
+		attr.rcq.rcq_os_data, attr.srq.srq_os_data);
+	listen_to(&b);
+	connect_sockets();
+	turn(false, true);
+	srq_attr.lowat = 1;
+	seg.addr.vaddr = (uintptr_t)b.buf;
+	seg.tag.ltag = b.ltag;
+	expect(RI_RET_SUCCESS, ri_srq_post_recv(b.rnic, srq, NONE, 1, &seg, 1, &err));
+	expect(RI_RET_SUCCESS, ri_srq_modify(b.rnic, srq, RI_SRQ_ATTR_LOWAT, &srq_attr, &err));
+	post_send(&a, 1, 0, 10);
+	own_event(b.rnic, opaque_of(8));
+	do
+		one = 1;
+	while (ri_cq_poll(b.rnic, b.rcq, &wc, &one, &err) && now_ms() < end);
+	rc = wc.rc_wc;
+	require(one && rc.cq_os_data == opaque_of(7) && rc.qp_os_data == opaque_of(9), "%p, %p",
+		rc.cq_os_data, rc.qp_os_data);
+	set_state(&a, RI_QP_STATE_ERROR, RI_RET_SUCCESS);
+	own_event(b.rnic, opaque_of(9));
+	expect(RI_RET_SUCCESS, ri_qp_destroy(b.rnic, b.qp, &err));
+	expect(RI_RET_SUCCESS, ri_srq_destroy(b.rnic, srq, &err));
+	expect(RI_RET_SUCCESS, ri_cq_destroy(b.rnic, b.scq, &err));
+	expect(RI_RET_SUCCESS, ri_cq_destroy(b.rnic, b.rcq, &err));
+	expect(RI_RET_SUCCESS, ri_mw_dealloc(b.rnic, mw, &err));
+	expect(RI_RET_SUCCESS, ri_mr_dereg(b.rnic, b.mr, &err));
+	expect(RI_RET_SUCCESS, ri_pd_dealloc(b.rnic, b.pd, &err));
+	expect(RI_RET_SUCCESS, ri_rnic_free_hdl(find_vp(), b.rnic, &err));
+	before.fd = b.fd;
+	b = before;
+	close_pair();
+}

@@ -60,19 +60,6 @@ void echo(void)
 	close_pair();
 }
 
-/* From Error, after posted WRs are flushed (D-26) */
-static void make_idle(struct end *e)
-{
-	ri_qp_attr_t attr = { .state = RI_QP_STATE_IDLE };
-	uint64_t end = now_ms() + LONG_MS;
-	ri_api_return_t ret;
-
-	do
-		ret = ri_qp_modify(e->rnic, e->qp, RI_QP_ATTR_NEXT_STATE, &attr, &err);
-	while (ret == RI_RET_STILL_FLUSHING_WQES && now_ms() < end && !usleep(1000));
-	require(ret == RI_RET_SUCCESS, "%d (%llx)", ret, (unsigned long long)err);
-}
-
 /* Normal close, and both are as new (D-26, D-81) */
 static void part(void)
 {
@@ -469,6 +456,23 @@ void destroyed(void)
 	close_pair();
 }
 
+/* @after: what the QP has then */
+static void set_mpa(ri_mpa_attr_t mpa, ri_api_return_t want, ri_mpa_attr_t after)
+{
+	ri_qp_attr_t attr = { 0 };
+	const ri_mpa_attr_t *is = &attr.qp_xport.qp_iwarp.mpa_attrs;
+
+	attr.qp_xport.qp_iwarp.mpa_attrs = mpa;
+	expect(want, ri_qp_modify(a.rnic, a.qp, RI_QP_ATTR_MPA_ATTR, &attr, &err));
+	expect(RI_RET_SUCCESS, ri_qp_query(a.rnic, a.qp, &attr, &err));
+	require(is->recv_marker_enabled == after.recv_marker_enabled &&
+		is->xmit_marker_enabled == after.xmit_marker_enabled &&
+		is->crc_enabled == after.crc_enabled &&
+		is->ddp_rdmap_version == after.ddp_rdmap_version, "markers %d, %d, CRC %d, version %d",
+		is->recv_marker_enabled, is->xmit_marker_enabled, is->crc_enabled,
+		is->ddp_rdmap_version);
+}
+
 void llp(void)
 {
 	struct ri_linux_llp llp = { .size = sizeof(llp) };
@@ -507,6 +511,15 @@ void llp(void)
 	connect_sockets();
 	llp.fd = a.fd;
 	iw->llp_stream_handle = &llp;
+	/* all four fields count, and none of them stays from an earlier call (L2727) */
+	set_mpa((ri_mpa_attr_t){ 1, 1, 1, 1 }, RI_RET_SUCCESS, (ri_mpa_attr_t){ 1, 1, 1, 1 });
+	set_mpa((ri_mpa_attr_t){ 0, 1, 1, 1 }, RI_RET_SUCCESS, (ri_mpa_attr_t){ 0, 1, 1, 1 });
+	set_mpa((ri_mpa_attr_t){ 1, 0, 1, 1 }, RI_RET_SUCCESS, (ri_mpa_attr_t){ 1, 0, 1, 1 });
+	set_mpa((ri_mpa_attr_t){ 1, 1, 1, 0 }, RI_RET_SUCCESS, (ri_mpa_attr_t){ 1, 1, 1, 0 });
+	set_mpa((ri_mpa_attr_t){ 1, 1, 0, 1 }, RI_RET_MPA_ATTR_UNSUPPORTED,
+		(ri_mpa_attr_t){ 1, 1, 1, 0 });
+	set_mpa((ri_mpa_attr_t){ 0, 0, 1, 2 }, RI_RET_INVALID_DDP_RDMAP_VERSION,
+		(ri_mpa_attr_t){ 1, 1, 1, 0 });
 	iw->mpa_attrs = (ri_mpa_attr_t){ 0, 0, 1, 1 };
 	expect(RI_RET_SUCCESS, ri_qp_modify(a.rnic, a.qp, (ri_qp_attr_mask_t)(
 					    RI_QP_ATTR_LLP_STREAM_HANDLE | RI_QP_ATTR_MPA_ATTR),

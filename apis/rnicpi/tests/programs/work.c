@@ -448,6 +448,53 @@ void shared_queue(void)
 	close_pair();
 }
 
+/* L6108, rq_size: no sum over the QPs is looked at, and one QP may take all that the SRQ has */
+void shared_whole(void)
+{
+	ri_srq_attr_t attr = { .max_wrs = 10, .max_sgl = 1 };
+	ri_qp_handle_t others[10];
+	ri_data_seg_t seg;
+	ri_srq_handle_t srq;
+	ri_qp_attr_t qp;
+	unsigned int i;
+
+	open_end(&a);
+	open_end(&b);
+	seg = seg_of(&b, 0, 100);
+	attr.pd = b.pd;
+	expect(RI_RET_SUCCESS, ri_srq_create(b.rnic, &attr, &srq, NULL, NULL, &err));
+	for (i = 0; i < 10; i++) {
+		qp = qp_attr_of(&b);
+		qp.srq_valid = 1;
+		qp.srq.srq_handle = srq;
+		qp.rq_size = 1000;
+		expect(RI_RET_SUCCESS, ri_qp_create(b.rnic, &qp, &others[i], NULL, NULL, &err));
+	}
+	qp = qp_attr_of(&b);
+	qp.srq_valid = 1;
+	qp.srq.srq_handle = srq;
+	qp.rq_size = 1;
+	renew_qp(&b, &qp);
+	for (i = 0; i < attr.max_wrs; i++)
+		expect(RI_RET_SUCCESS, ri_srq_post_recv(b.rnic, srq, NONE, i, &seg, 1, &err));
+	connect_sockets();
+	turn(false, true);
+	/* none of them is posted again before the last one is taken */
+	for (i = 0; i < attr.max_wrs; i++) {
+		post_send(&a, i, 0, 10);
+		take(&a, a.scq, i, RI_WC_TYPE_SEND, RI_WC_STATUS_SUCCESS);
+	}
+	for (i = 0; i < attr.max_wrs; i++)
+		take(&b, b.rcq, i, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_SUCCESS);
+	for (i = 0; i < 10; i++)
+		expect(RI_RET_SUCCESS, ri_qp_destroy(b.rnic, others[i], &err));
+	expect(RI_RET_SUCCESS, ri_qp_destroy(b.rnic, b.qp, &err));
+	expect(RI_RET_SUCCESS, ri_srq_destroy(b.rnic, srq, &err));
+	qp = qp_attr_of(&b);
+	expect(RI_RET_SUCCESS, ri_qp_create(b.rnic, &qp, &b.qp, NULL, &b, &err));
+	close_pair();
+}
+
 static bool is_told(ri_cq_handle_t cq, int ms)
 {
 	struct pollfd fd = { .fd = rix_cq_fd(cq), .events = POLLIN };

@@ -382,6 +382,90 @@ static void limit(int resource, rlim_t value)
 	require(!setrlimit(resource, &l), "setrlimit");
 }
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+static bool no_memory(bool none)
+{
+	(void)none;
+	return false;
+}
+#else
+void *__libc_realloc(void *p, size_t size);
+
+static bool refuse;
+
+/* In place of the C library's, for this program and its libraries. What is there does not grow */
+void *realloc(void *p, size_t size)
+{
+	if (!refuse || !p)
+		return __libc_realloc(p, size);
+	errno = ENOMEM;
+	return NULL;
+}
+
+/* Whether the table of handles can be kept from growing */
+static bool no_memory(bool none)
+{
+	refuse = none;
+	return true;
+}
+#endif
+
+#define MANY	5000
+
+/* Without memory for another handle a call says so, leaves what is passed out, and keeps nothing */
+void codes_handles_out(void)
+{
+	ri_mr_reg_attr_t mr = { .length = BUF_BYTES, .mem_attr = RI_MEM_FLAGS_LOCAL };
+	ri_srq_attr_t srq_attr = { .max_wrs = 5, .max_sgl = 1 };
+	ri_mr_handle_t region = STALE, shared = STALE;
+	ri_rnic_handle_t rnic = STALE;
+	ri_cq_attr_t cq_attr = { .num_cqe = 5 };
+	ri_srq_handle_t srq = STALE;
+	ri_mw_handle_t mw = STALE;
+	ri_qp_handle_t qp = STALE;
+	ri_cq_handle_t cq = STALE;
+	ri_rtag_t rtag = 7;
+	ri_ltag_t ltag = 7;
+	ri_pd_handle_t pd[MANY];
+	ri_api_return_t ret;
+	ri_qp_attr_t attr;
+	unsigned int n = 0;
+
+	open_end(&a);
+	mr.pd = srq_attr.pd = a.pd;
+	mr.va = (uintptr_t)a.buf;
+	attr = qp_attr_of(&a);
+	if (!no_memory(true))
+		skip("a sanitizer has its own realloc()");
+	do {
+		pd[n] = STALE;
+		ret = ri_pd_alloc(a.rnic, &pd[n], NULL, NULL, &err);
+	} while (!ret && ++n < MANY);
+	require(ret == RI_RET_RESOURCE_SHORTAGE && pd[n] == STALE, "%d, %p", ret, pd[n]);
+	expect(RI_RET_RESOURCE_SHORTAGE, ri_cq_create(a.rnic, &cq_attr, &cq, NULL, NULL, &err));
+	expect(RI_RET_RESOURCE_SHORTAGE, ri_srq_create(a.rnic, &srq_attr, &srq, NULL, NULL, &err));
+	expect(RI_RET_RESOURCE_SHORTAGE, ri_qp_create(a.rnic, &attr, &qp, NULL, NULL, &err));
+	expect(RI_RET_RESOURCE_SHORTAGE, ri_mr_reg(a.rnic, &mr, &region, &ltag, NULL, NULL, NULL,
+						   &err));
+	expect(RI_RET_RESOURCE_SHORTAGE, ri_mr_reg_shared(a.rnic, a.mr, &mr, &shared, &ltag, NULL,
+							  NULL, NULL, &err));
+	expect(RI_RET_RESOURCE_SHORTAGE, ri_mw_alloc(a.rnic, a.pd, RI_MW_TYPE_NARROW, &mw, &rtag,
+						     NULL, NULL, &err));
+	expect(RI_RET_RESOURCE_SHORTAGE, ri_rnic_get_hdl(find_vp(), RI_CONSUMER_LOCATION_USER, &rnic,
+							 NULL, NULL, &err));
+	no_memory(false);
+	require(cq == STALE && srq == STALE && qp == STALE && region == STALE && shared == STALE &&
+		mw == STALE && rnic == STALE, "handles");
+	require(ltag == 7 && rtag == 7 && cq_attr.num_cqe == 5 && srq_attr.max_wrs == 5, "the rest");
+	/* there is memory again */
+	expect(RI_RET_SUCCESS, ri_pd_alloc(a.rnic, &pd[n], NULL, NULL, &err));
+	do
+		expect(RI_RET_SUCCESS, ri_pd_dealloc(a.rnic, pd[n], &err));
+	while (n--);
+	/* the PD, the CQs and the RNIC handle end, so nothing that uses them was kept */
+	close_end(&a);
+}
+
 /* Shortages of descriptors and memory */
 void codes_shortage(void)
 {

@@ -76,6 +76,7 @@ static const struct test_case all_cases[] = {
 	{ "codes_bind", codes_bind, "a bind that is posted by its fields has codes, and a shared region" },
 	{ "codes_more", codes_more, "what waits in a CQ, CRCs, shared regions and frames have their codes" },
 	{ "codes_shortage", codes_shortage, "descriptors and memory that run out are told" },
+	{ "codes_handles_out", codes_handles_out, "a call that finds no handle leaves what it was given" },
 	{ "reaped", reaped, "completions that came before Idle are taken afterwards" },
 	{ "reaped_others", reaped_others, "a QP that is ended, or made Idle, changes nothing of another's completions" },
 	{ "unsignaled", unsignaled, "a QP at rest takes as many Sends as a new one" },

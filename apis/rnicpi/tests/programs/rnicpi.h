@@ -171,6 +171,7 @@ void codes_single(void);
 void codes_bind(void);
 void codes_more(void);
 void codes_shortage(void);
+void codes_handles_out(void);
 
 /* The cases of lives.c */
 void reaped(void);

@@ -271,6 +271,7 @@ static void window(struct kunit *test)
 {
 	struct pair *p = pair_connected(test);
 	ri_mr_reg_attr_t attr = { .mem_attr = ALL, .pd = p->pd };
+	ri_mr_reg_phys_attr_t phys = { };
 	ri_qp_attr_t to = { .state = RI_QP_STATE_ERROR };
 	ri_stag_state_t state;
 	ri_mrw_handle_t handle;
@@ -308,6 +309,9 @@ static void window(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ri_mr_dereg(p->rnic, p->b.mr, NULL), RI_RET_WINDOWS_BOUND);
 	KUNIT_EXPECT_EQ(test, ri_mr_rereg(p->rnic, p->b.mr, RI_MR_REREG_ACCESS, &attr, &out, &ltag,
 					  &is, NULL, NULL, NULL), RI_RET_WINDOWS_BOUND);
+	phys.common = attr;
+	KUNIT_EXPECT_EQ(test, ri_mr_rereg_phys(p->rnic, p->b.mr, RI_MR_REREG_ACCESS, &phys, &out,
+					       &ltag, &is, NULL, NULL, NULL), RI_RET_WINDOWS_BOUND);
 	KUNIT_EXPECT_EQ(test, ri_qp_destroy(p->rnic, p->b.qp, NULL), RI_RET_WINDOWS_BOUND);
 	handle.mw_handle = mw;
 	KUNIT_EXPECT_EQ(test, ri_qp_post_local_invalidate(p->rnic, p->b.qp,

@@ -12,7 +12,7 @@
 # The table of functions and return codes in conformance-rnicpi.md, as "FUNCTION CODE" lines. Those
 # with a star may be missing.
 codes_of_page() {
-	sed -n 's/^| \(rix*_[a-z_]*\) | [^|]* | \([^|]*\) |.*/\1 \2/p' "$top/apis/rnicpi/doc/conformance-rnicpi.md" |
+	sed -n 's/^| \(rix*_[a-z_]*\) | [-L0-9]* | \([^|]*\) |.*/\1 \2/p' "$top/apis/rnicpi/doc/conformance-rnicpi.md" |
 		while read -r function codes; do
 			printf "$function %s\n" $codes
 		done | tr -d '`,' | sort -u

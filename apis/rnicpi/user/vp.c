@@ -39,7 +39,7 @@ static bool library_add(const char *path, const struct ri_ops *al, const struct 
 }
 
 /* Registers this library as the provider of srnic and of all other devices. */
-static __attribute__((constructor)) void register_own(void)
+static __attribute__((constructor(101))) void register_own(void)
 {
 	library_add(NATIVE_PATH, &ri_al_ops, &ri_vp_ops);
 	library_add(OTHER_PATH, &ri_al_ops, &ri_vp_ops);

@@ -48,16 +48,18 @@ rping_nobody() {
 }
 
 # rdma_cm chooses a client's port, and forgets it with the connection. TCP remembers it for a minute
-# (TIME_WAIT), and without timestamps it lets nobody use it for the same peer.
-time_wait() {	# ADDRESS FIRST-PORT
+# (TIME_WAIT), and without timestamps, which both ends need, it lets nobody use it for the same peer.
+time_wait() {	# ADDRESS FIRST-PORT NETNS
 	local i rc=0
 	serve 7174 rping -s -P -a "$1" || return
-	on_cli sysctl -qw net.ipv4.ip_local_port_range="$2 $(($2 + 39))" net.ipv4.tcp_timestamps=0
+	on_cli sysctl -qw net.ipv4.ip_local_port_range="$2 $(($2 + 39))" &&
+		ip netns exec "$3" sysctl -qw net.ipv4.tcp_timestamps=0 || return
 	for i in $(seq 30); do
 		on_cli rping -c -a "$1" -C 1 || { rc=$?; echo "connection $i: status $rc"; break; }
 	done
 	on_cli ss -Htn state time-wait | wc -l
-	on_cli sysctl -qw net.ipv4.ip_local_port_range="32768 60999" net.ipv4.tcp_timestamps=1
+	on_cli sysctl -qw net.ipv4.ip_local_port_range="32768 60999"
+	ip netns exec "$3" sysctl -qw net.ipv4.tcp_timestamps=1
 	stop_server && return $rc
 }
 
@@ -78,8 +80,9 @@ all_tools() {
 	t "$1: rping, 200 iterations" rping_size "$SRV4" 1024 200
 	t "$1: rping -P" rping_persistent
 	t "$1: rping to a port without a server" rping_nobody
-	t "$1: 30 clients have 40 ports, and no timestamps" time_wait "$SRV4" 40000
-	t "$1: 30 clients have 40 ports, and no timestamps, v6" time_wait "$SRV6" 41000
+	t "$1: 30 clients have 40 ports, and no timestamps" time_wait "$SRV4" 40000 "$CLI_NS"
+	t "$1: 30 clients have 40 ports, and no timestamps, v6" time_wait "$SRV6" 41000 "$CLI_NS"
+	t "$1: 30 clients have 40 ports, and the server no timestamps" time_wait "$SRV4" 42000 "$SRV_NS"
 	t "$1: rdma_server, rdma_client" pair 7471 rdma_server -- rdma_client -s "$SRV4"
 	t "$1: rdma_xserver, rdma_xclient" pair 7471 rdma_xserver -c r -- \
 		rdma_xclient -s "$SRV4" -c r

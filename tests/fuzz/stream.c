@@ -657,11 +657,11 @@ static void run_engine(const u8 *s, u32 len)
 	qp->max_recv_sge = 2;
 	qp->enables = cfg.enables;
 	qp->policy.inline_work = true;
-	/* 655 ms: a receive is posted in that time, or never */
-	qp->policy.wait_recv = cfg.late;
+	/* 1 s, or 655 ms: a receive is posted in that time, or never */
+	qp->policy.no_receive = cfg.late;
 	qp->send_imm = cfg.send_imm;
 	qp->version = cfg.rdmac ? RDMAP_RDMAC : RDMAP_IETF;
-	qp->ib.paired = true;
+	qp->ib.paired = cfg.chunk & 1;
 	qp->ib.rnr_retry = 1;
 	qp->mpa.crc = cfg.crc;
 	qp->mpa.rx_markers = cfg.markers;

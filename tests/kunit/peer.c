@@ -206,7 +206,7 @@ void peer_attach(struct peer *p, struct socket *passive, u16 ird, u16 ord)
 	const struct srnic_policy policy = {
 		.close_timeout = PEER_CLOSE_TIMEOUT,
 		.inline_work = !p->by_threads,
-		.wait_recv = p->wait_recv,
+		.no_receive = p->no_receive,
 	};
 	struct srnic_attach attach = {
 		.initiator = !p->responder,	/* it may send at once */

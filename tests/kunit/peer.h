@@ -66,7 +66,6 @@
  * @rx_markers: the QP is to ask for markers; set before it is connected
  * @no_crc: neither end has CRCs; set before it is connected
  * @by_threads: the QP's kthreads do all its work; set before it is connected
- * @wait_recv: a message waits until a receive is posted; set before it is connected
  * @responder: the QP sends nothing before it has heard of the peer; set before it is connected
  * @no_bind: see struct srnic_attach; set before it is connected
  * @no_responses: likewise
@@ -74,6 +73,7 @@
  *	   peer_send(), and @hdr, are those of version 1 all the same: bit 0 of DV and of RV is
  *	   inverted on the wire
  * @rtr: MPA_RTR_*, which the QP sends first; set before it is connected; 0: none
+ * @no_receive: as the policy of that name; set before it is connected
  * @rcvbuf: for the receive buffer of the QP's socket; set before it is connected; 0: TCP's
  * @in_pos: octets that came, if there are markers among them
  * @out_pos: octets that were sent, if there are markers among them
@@ -107,12 +107,12 @@ struct peer {
 	bool rx_markers;
 	bool no_crc;
 	bool by_threads;
-	bool wait_recv;
 	bool responder;
 	bool no_bind;
 	bool no_responses;
 	bool rdmac;
 	u8 rtr;
+	u32 no_receive;
 	u32 rcvbuf;
 	u32 in_pos;
 	u32 out_pos;

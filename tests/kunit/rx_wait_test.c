@@ -20,17 +20,30 @@ struct in {
 	struct srnic_tpte *mr;
 };
 
-static struct in in_open(struct kunit *test, bool markers, bool by_threads)
+/* A QP in Idle, whose messages will wait @seconds for a receive */
+static struct in in_idle(struct kunit *test, u32 seconds)
 {
 	struct in in = { .mem = kunit_kzalloc(test, SIZE, GFP_KERNEL) };
 
 	KUNIT_ASSERT_NOT_NULL(test, in.mem);	/* outlives the QP */
 	in.p = peer_idle(test);
+	in.p->no_receive = seconds;
+	return in;
+}
+
+static void in_connect(struct in *in)
+{
+	peer_connect(in->p, 2, 2);
+	in->mr = peer_region(in->p, in->p->pd, in->mem, SIZE, RIGHTS);
+}
+
+static struct in in_open(struct kunit *test, bool markers, bool by_threads)
+{
+	struct in in = in_idle(test, SRNIC_FOREVER);
+
 	in.p->rx_markers = markers;
 	in.p->by_threads = by_threads;
-	in.p->wait_recv = true;
-	peer_connect(in.p, 2, 2);
-	in.mr = peer_region(in.p, in.p->pd, in.mem, SIZE, RIGHTS);
+	in_connect(&in);
 	return in;
 }
 
@@ -142,13 +155,13 @@ static struct srnic_srq *srq_open(struct kunit *test)
 	return srq;
 }
 
-/* A QP on the SRQ, with an empty message that waits */
-static struct peer *waiter(struct kunit *test, struct srnic_srq *srq)
+/* A QP on the SRQ, with an empty message that waits @seconds */
+static struct peer *waiter(struct kunit *test, struct srnic_srq *srq, u32 seconds)
 {
 	struct peer *p = peer_idle_srq(test, srq);
 	struct ddp_hdr hdr = HDR_SEND(1);
 
-	p->wait_recv = true;
+	p->no_receive = seconds;
 	peer_connect(p, 2, 2);
 	peer_send(p, &hdr, NULL, 0);
 	KUNIT_ASSERT_TRUE(test, peer_until(READ_ONCE(p->qp->rq_awaited)));
@@ -188,7 +201,7 @@ static void one_polls_an_srq(struct kunit *test)
 	u32 i;
 
 	for (i = 0; i < WAITERS; i++)
-		p[i] = waiter(test, srq);
+		p[i] = waiter(test, srq, SRNIC_FOREVER);
 	KUNIT_EXPECT_EQ(test, that_poll(p), 1);
 	for (i = 0; i < 2; i++)
 		KUNIT_EXPECT_EQ(test, srnic_post_srq_recv(&srq->ibsrq, &wr, &bad), 0);
@@ -269,6 +282,111 @@ static void a_paired_qp_may_not_wait(struct kunit *test)
 	peer_expect_closed(in.p, "no receive WR", SRNIC_QP_ERROR);
 }
 
+/* No receive comes: the connection ends as if there was no wait, at about @ms behind @since */
+static void expect_no_receive(struct kunit *test, struct peer *p, unsigned long since, u32 ms)
+{
+	unsigned int took;
+
+	peer_expect_terminate(p, "no receive WR", 0x1202, QUOTED);
+	took = jiffies_to_msecs(jiffies - since);
+	KUNIT_EXPECT_GE(test, took, ms);
+	KUNIT_EXPECT_LE(test, took, ms + 2000);
+	KUNIT_EXPECT_EQ(test, srnic_counter(p->dev, SRNIC_CNT_RQ_EMPTY), 1);
+	peer_close(p);
+	peer_expect_closed(p, "no receive WR", SRNIC_QP_ERROR);
+	KUNIT_EXPECT_EQ(test, (int)p->events[0], IB_EVENT_QP_FATAL);
+}
+
+/* SR-18: the time of no_receive, then the error (E-04) */
+static void the_wait_has_an_end(struct kunit *test)
+{
+	struct in in = in_idle(test, 1);
+	unsigned long since = jiffies;
+
+	in_connect(&in);
+	send(&in, 1, "first");
+	expect_waits(test, &in, 1);
+	expect_no_receive(test, in.p, since, 1000);
+	KUNIT_EXPECT_EQ(test, srnic_counter(in.p->dev, SRNIC_CNT_RX_RNR), 1);
+}
+
+/* A receive that comes in time ends the wait, and the next message has all of the time again */
+static void each_message_has_its_time(struct kunit *test)
+{
+	static const char *const texts[] = { "one", "two", "three" };
+	struct in in = in_idle(test, 1);
+	struct ib_sge sge;
+	u32 i;
+
+	in_connect(&in);
+	sge = peer_sge(in.mr, 0, 64);
+	for (i = 0; i < ARRAY_SIZE(texts); i++) {
+		send(&in, i + 1, texts[i]);
+		expect_waits(test, &in, i + 1);
+		msleep(500);
+		peer_post_recv(in.p, i, &sge);
+		expect_text(test, &in, i, texts[i]);
+	}
+	KUNIT_EXPECT_EQ(test, srnic_counter(in.p->dev, SRNIC_CNT_RQ_EMPTY), 0);
+	KUNIT_EXPECT_EQ(test, srnic_qp_state(in.p->qp), SRNIC_QP_RTS);
+}
+
+/* no_receive 0: softirq finds the error, and no kthread waits */
+static void no_time_is_no_wait(struct kunit *test)
+{
+	struct in in = in_idle(test, 0);
+
+	in_connect(&in);
+	send(&in, 1, "first");
+	expect_no_receive(test, in.p, jiffies, 0);
+	KUNIT_EXPECT_EQ(test, srnic_counter(in.p->dev, SRNIC_CNT_RX_RNR), 0);
+}
+
+/* A program does without the wait by rnr_retry 0, and has it back by another value */
+static void a_program_may_not_want_it(struct kunit *test)
+{
+	struct in in = in_idle(test, SRNIC_FOREVER);
+
+	in.p->qp->ib.no_rnr = true;
+	in_connect(&in);
+	in.p->qp->ib.no_rnr = false;	/* too late for this connection */
+	send(&in, 1, "first");
+	expect_no_receive(test, in.p, jiffies, 0);
+	KUNIT_EXPECT_EQ(test, srnic_counter(in.p->dev, SRNIC_CNT_RX_RNR), 0);
+}
+
+/* Whether a QP polls the SRQ or waits behind the one that does, its time ends */
+static void a_wait_for_an_srq_has_an_end(struct kunit *test)
+{
+	struct srnic_srq *srq = srq_open(test);
+	unsigned long since = jiffies;
+	struct peer *p[2];
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(p); i++)
+		p[i] = waiter(test, srq, 1);
+	for (i = 0; i < ARRAY_SIZE(p); i++) {
+		expect_no_receive(test, p[i], since, 1000);
+		srnic_qp_destroy(p[i]->qp);
+		p[i]->qp = NULL;
+	}
+	srnic_srq_destroy(srq);
+}
+
+/* The QP goes while a message has some of its time left: nothing of the wait outlives it */
+static void a_qp_goes_while_it_waits(struct kunit *test)
+{
+	struct in in = in_idle(test, 1);
+
+	in_connect(&in);
+	send(&in, 1, "first");
+	expect_waits(test, &in, 1);
+	KUNIT_EXPECT_EQ(test, srnic_qp_destroy(in.p->qp), 0);
+	in.p->qp = NULL;
+	msleep(1100);
+	KUNIT_EXPECT_EQ(test, srnic_counter(in.p->dev, SRNIC_CNT_RQ_EMPTY), 0);
+}
+
 static void a_reset_ends_the_wait(struct kunit *test)
 {
 	struct in in = in_open(test, false, false);
@@ -330,6 +448,12 @@ static struct kunit_case rx_wait_cases[] = {
 	KUNIT_CASE(a_program_rings),
 	KUNIT_CASE(a_paired_qp_waits_so_long),
 	KUNIT_CASE(a_paired_qp_may_not_wait),
+	KUNIT_CASE(the_wait_has_an_end),
+	KUNIT_CASE(each_message_has_its_time),
+	KUNIT_CASE(no_time_is_no_wait),
+	KUNIT_CASE(a_program_may_not_want_it),
+	KUNIT_CASE(a_wait_for_an_srq_has_an_end),
+	KUNIT_CASE(a_qp_goes_while_it_waits),
 	KUNIT_CASE(a_reset_ends_the_wait),
 	KUNIT_CASE(a_close_waits_behind_it),
 	KUNIT_CASE(the_program_ends_the_wait),

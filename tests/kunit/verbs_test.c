@@ -259,6 +259,32 @@ static void modify_ib(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, now.min_rnr_timer, 30);
 }
 
+/* Only rnr_retry 0 that a program has set means that no message waits for a receive */
+static void modify_no_rnr(struct kunit *test)
+{
+	static const struct {
+		struct ib_qp_attr attr;
+		int mask;
+		bool no_rnr;
+	} rows[] = {
+		{ { .rnr_retry = 0 }, IB_QP_RETRY_CNT, false },
+		{ { .rnr_retry = 0 }, IB_QP_RNR_RETRY, true },
+		{ { .rnr_retry = 1 }, IB_QP_MIN_RNR_TIMER, true },
+		{ { .rnr_retry = 8 }, IB_QP_RNR_RETRY, true },
+		{ { .rnr_retry = 1 }, IB_QP_RNR_RETRY, false },
+	};
+	struct peer *p = peer_idle(test);
+	u32 i;
+
+	KUNIT_EXPECT_FALSE(test, p->qp->ib.no_rnr);
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct ib_qp_attr attr = rows[i].attr;
+
+		ops.modify_qp(&p->qp->ibqp, &attr, rows[i].mask, NULL);
+		KUNIT_EXPECT_EQ_MSG(test, p->qp->ib.no_rnr, rows[i].no_rnr, "row %u", i);
+	}
+}
+
 /* RN-05, MR-11, MR-12: a block size is a power of two, from a page up to a limit */
 static void block_sizes(struct kunit *test)
 {
@@ -337,6 +363,7 @@ static struct kunit_case verbs_cases[] = {
 	KUNIT_CASE(query_qp_zeroes),
 	KUNIT_CASE(modify_reads),
 	KUNIT_CASE(modify_ib),
+	KUNIT_CASE(modify_no_rnr),
 	KUNIT_CASE(block_sizes),
 	KUNIT_CASE(users_rings),
 	{}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * late: receives are posted behind the messages that want them, on a device whose policy
- * no_receive is wait.
+ * late: receives are posted behind the messages that want them. The cases that are listed want
+ * the policy no_receive to be forever, the others one that the script sets.
  *
  *	late --list		names of the cases
  *	late ADDR CASE		run one, over the device that has address ADDR
@@ -13,6 +13,8 @@
 #define LATE_US		30000
 #define MESSAGES	8
 #define SIZE		64
+/* The default of no_receive, less a tick of the kernel's clock */
+#define TIME_MS		980
 
 /* Messages from a to b, each with different contents */
 static void send_all(struct pair *p)
@@ -87,10 +89,116 @@ static void case_disconnect(void)
 	pair_close(&p);
 }
 
+static void send_one(struct end *from)
+{
+	struct ibv_sge sge = sge_of(from, 0, SIZE);
+
+	memset(from->buf, 7, SIZE);
+	require(!post_wr(from, IBV_WR_SEND, 1, &sge, 1, IBV_SEND_SIGNALED, 0, 0), "ibv_post_send");
+	expect_wc(from->scq, 1, IBV_WC_SUCCESS, "send");
+}
+
+static void expect_ended(struct pair *p)
+{
+	expect_disconnected(&p->a, "no receive");
+	expect_disconnected(&p->b, "no receive");
+	expect_state(&p->a, IBV_QPS_ERR, "no receive");
+	expect_state(&p->b, IBV_QPS_ERR, "no receive");
+}
+
+/* With the default */
+static void case_in_time(void)
+{
+	struct pair p;
+
+	pair_open(&p);
+	send_one(&p.a);
+	usleep(300000);
+	expect_no_wc(p.b.rcq, 0, "without a receive");
+	must_recv(&p.b, 2, 4096, SIZE);
+	require(expect_wc(p.b.rcq, 2, IBV_WC_SUCCESS, "receive").byte_len == SIZE, "length");
+	require(p.b.buf[4096] == 7 && p.b.buf[4096 + SIZE - 1] == 7, "the message");
+	pair_works(&p, "after that");
+	pair_close(&p);
+}
+
+/* With the default. Another connection of the same device goes on in the meantime */
+static void case_too_late(void)
+{
+	unsigned int rounds = 0;
+	struct pair p, other;
+	uint64_t begin, took;
+
+	pair_open(&p);
+	pair_open(&other);
+	begin = now_ms();
+	send_one(&p.a);
+	while (!cm_wait(p.a.cm, 0)) {
+		pair_works(&other, "while a message waits on another QP");
+		rounds++;
+	}
+	took = now_ms() - begin;
+	expect_ended(&p);
+	note("the connection ended after %llu ms, %u rounds on another one meanwhile",
+	     (unsigned long long)took, rounds);
+	require(took >= TIME_MS && took < 10 * TIME_MS, "it ended after %llu ms",
+		(unsigned long long)took);
+	require(rounds > 1, "%u rounds", rounds);
+	pair_works(&other, "after that");
+	pair_close(&p);
+	pair_close(&other);
+}
+
+/* With forever: the message waits longer than the default would let it */
+static void case_patient(void)
+{
+	struct pair p;
+
+	pair_open(&p);
+	send_one(&p.a);
+	usleep(2500000);
+	must_recv(&p.b, 2, 4096, SIZE);
+	expect_wc(p.b.rcq, 2, IBV_WC_SUCCESS, "receive");
+	pair_works(&p, "after that");
+	pair_close(&p);
+}
+
+/* With 0: the script looks at the counters */
+static void case_at_once(void)
+{
+	struct pair p;
+
+	pair_open(&p);
+	send_one(&p.a);
+	expect_ended(&p);
+	pair_close(&p);
+}
+
+/* Whatever the policy is: the receiver's program wants no wait */
+static void case_not_wanted(void)
+{
+	struct ibv_qp_attr attr = { .rnr_retry = 0 };
+	struct ibv_qp_cap cap = DEFAULT_CAP;
+	struct pair p;
+
+	pair_prepare(&p, &cap);
+	require(!ibv_modify_qp(p.a.qp, &attr, IBV_QP_RNR_RETRY), "ibv_modify_qp");
+	pair_connect(&p);
+	pair_works(&p, "with rnr_retry 0");
+	send_one(&p.b);
+	expect_ended(&p);
+	pair_close(&p);
+}
+
 static const struct test_case cases[] = {
 	{ "messages", case_messages, "each message waits for its receive" },
 	{ "write", case_write_behind, "a Write behind them waits, too" },
 	{ "disconnect", case_disconnect, "the receiver disconnects instead" },
+	{ "in-time", case_in_time, "" },
+	{ "too-late", case_too_late, "" },
+	{ "patient", case_patient, "" },
+	{ "at-once", case_at_once, "" },
+	{ "not-wanted", case_not_wanted, "" },
 };
 
 static const struct test_program prog = {

@@ -52,6 +52,7 @@ beside() {
 unloads() { modprobe -r srnic && [ ! -e /sys/module/srnic ] && modprobe srnic; }
 
 one_host
+no_receive 0	# events: a message without a receive is one
 t "attack lists its cases" cases_of "$BIN/attack" --list
 while IFS=$'\t' read -r -u 3 name what; do
 	t -l $((ATTACK_SECONDS + 120)) "$name: $what" beside "$name"

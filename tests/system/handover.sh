@@ -20,9 +20,9 @@ without_crc() {
 
 late_receive() {
 	local rc=0
-	policy "$CLI_DEV" no_receive wait || return
+	policy "$CLI_DEV" no_receive forever || return
 	on_cli "$BIN/handover" "$CLI4" late-receive || rc=$?
-	policy "$CLI_DEV" no_receive terminate && return $rc
+	policy "$CLI_DEV" no_receive 1 && return $rc
 }
 
 one_host

@@ -512,6 +512,15 @@ set_policy() {
 	done
 }
 
+# no_receive TIME: the policy of that name, on both devices; other drivers than srnic have none
+no_receive() {
+	local dev
+	for dev in "$CLI_DEV" "$SRV_DEV"; do
+		[ ! -e "/sys/class/infiniband/$dev/policy" ] || set_policy "$dev" no_receive="$1" ||
+			bail "cannot set no_receive of $dev"
+	done
+}
+
 # gid_of DEVICE ADDRESS: the index of the GID that ends with ADDRESS
 gid_of() {
 	local f

@@ -26,7 +26,7 @@ has() {	# DEVICE NAME VALUE
 defaults='crc=required markers=off mpa_revision=2 p2p=on max_fpdu=0 connect_timeout=20
 	request_timeout=10 reply_timeout=30 accept_timeout=60 close_timeout=5
 	keepalive=60 ib_privileged=off ib_port=0 ib_timeout=10 inline_work=on
-	no_receive=terminate'
+	no_receive=1'
 
 all_defaults() {	# DEVICE
 	local pair rc=0
@@ -101,7 +101,8 @@ good_values() {
 	for v in off on; do takes markers $v && takes p2p $v && takes inline_work $v || rc=1; done
 	for v in off on off; do takes ib_privileged $v || rc=1; done
 	for v in 1 2; do takes mpa_revision $v || rc=1; done
-	for v in wait terminate; do takes no_receive $v || rc=1; done
+	for v in 0 1 3600 forever; do takes no_receive $v || rc=1; done
+	takes no_receive 030 30 || rc=1
 	for v in 0 140 141 1460 65535; do takes max_fpdu $v || rc=1; done
 	for v in connect request reply accept close ib; do
 		takes ${v}_timeout 1 && takes ${v}_timeout 3600 && takes ${v}_timeout 030 30 || rc=1
@@ -124,7 +125,9 @@ bad_values() {
 		for v in '' 0 1 yes ON 'on off'; do refuses $n "$v" || rc=1; done
 	done
 	for v in '' 0 3 -1 2.0 x; do refuses mpa_revision "$v" || rc=1; done
-	for v in '' 0 on Wait 'wait terminate'; do refuses no_receive "$v" || rc=1; done
+	for v in '' 3601 -1 0.5 1s Forever 'forever 1' 4294967295 4294967296 wait terminate; do
+		refuses no_receive "$v" || rc=1
+	done
 	for v in '' 1 139 65536 4294967296 -1 0x400 1k; do refuses max_fpdu "$v" || rc=1; done
 	for n in connect request reply accept close ib; do
 		for v in '' 0 3601 -1 1.5 4294967297; do refuses ${n}_timeout "$v" || rc=1; done

@@ -10,6 +10,7 @@
 [ -x "$BIN/qp" ] || bail "no $BIN/qp: make -C tests/programs OUT=..."
 
 one_host
+no_receive 0
 cases -l 100 qp
 t "nothing is left of the QPs" within 10 nothing_left
 

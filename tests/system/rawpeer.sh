@@ -11,6 +11,7 @@
 [ -x "$BIN/target" ] || bail "no $BIN/target: make -C tests/programs OUT=..."
 
 one_host
+no_receive 0	# the rows want the Terminate at once
 tap_of "" 600 "$top/tests/wire/peer.py" "$BIN/target" "$CLI4"
 tap_of "sendfile: " 600 "$top/tests/wire/peer.py" --sendfile "$BIN/target" "$CLI4"
 tap_of "version 0: " 300 "$top/tests/wire/rdmac.py" "$BIN/target" "$CLI4"

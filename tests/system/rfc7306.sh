@@ -12,6 +12,7 @@ one_host
 # both ends are on one host: a small MTU makes messages of many segments
 ip -n h1 link set lo mtu 1500
 
+no_receive 0
 cases rfc7306
 teardown_hosts
 

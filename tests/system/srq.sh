@@ -26,6 +26,7 @@ killed() {
 }
 
 one_host
+no_receive 0
 cases srq
 t "programs on an SRQ are killed in full traffic" killed
 t "nothing is left of the SRQs" within 10 nothing_left

@@ -71,6 +71,7 @@ no_leak() {
 }
 
 one_host
+no_receive 0	# what the model expects
 log_before=$(dmesg | wc -l)
 how=(--frames "${FRAMES:-100000}")
 [ -z "${SECONDS_EACH:-}" ] || how=(--seconds "$SECONDS_EACH")
@@ -91,6 +92,7 @@ t -l 100000 "frames that change while the device reads them" mutate --hostile "$
 grep '^#' "$tmp/mutate"
 t "nothing is left of them" within 10 nothing_left
 t "the device still works" still_works
+no_receive 1	# the default: messages wait for receives in rings that are scribbled on
 t -l $((SCRIBBLE + 120)) "programs that scribble on their rings, others beside them" scribble
 grep '^#' "$tmp/out"
 t "nothing is left of those" within 15 nothing_left

@@ -6,6 +6,9 @@
 #include <linux/spinlock.h>
 #include "wire/mpa.h"
 
+/* A time without end */
+#define SRNIC_FOREVER	(~0U)
+
 /**
  * struct srnic_policy - choices for connections that are made from now on
  * @mpa: settings that the MPA start-up asks for and grants
@@ -26,7 +29,8 @@
  * @ib_timeout: a WR of such a QP waits at least this long for the peer
  * @ib_privileged: both ends of such a connection use ports below 1024, which only the kernel
  *		   or root of a host can use; @ib_port is 0 or such a port then
- * @wait_recv: a message for which no receive is posted waits; else it ends the connection
+ * @no_receive: so long a message waits for a receive, then it ends the connection; 0: it does so
+ *		at once; SRNIC_FOREVER: it waits without end
  * @inline_work: doorbells and softirq do what they can; else the kthreads do it all
  */
 struct srnic_policy {
@@ -41,8 +45,8 @@ struct srnic_policy {
 	u32 max_user_qps;
 	u32 ib_port;
 	u32 ib_timeout;
+	u32 no_receive;
 	u8 ib_privileged;
-	u8 wait_recv;
 	u8 inline_work;
 };
 

@@ -39,6 +39,7 @@
  * @words: NULL-terminated; a word's value is @min plus its index. NULL for a number
  * @min: smallest number; value of the first word
  * @max: largest number
+ * @endless: a number that may be "forever" as well, SRNIC_FOREVER
  */
 struct policy_attr {
 	struct device_attribute attr;
@@ -46,6 +47,7 @@ struct policy_attr {
 	const char * const *words;
 	u32 min;
 	u32 max;
+	bool endless;
 };
 
 /* Serializes writers, since fields depend on each other; readers take srnic_policy_owner.lock */
@@ -74,6 +76,8 @@ static ssize_t policy_show(struct device *device, struct device_attribute *attr,
 
 	if (pa->words)
 		return sysfs_emit(buf, "%s\n", pa->words[*(const u8 *)field - pa->min]);
+	if (pa->endless && *(const u32 *)field == SRNIC_FOREVER)
+		return sysfs_emit(buf, "forever\n");
 	return sysfs_emit(buf, "%u\n", *(const u32 *)field);
 }
 
@@ -81,6 +85,10 @@ static int policy_parse(const struct policy_attr *pa, const char *buf, u32 *valu
 {
 	int i;
 
+	if (pa->endless && sysfs_streq(buf, "forever")) {
+		*value = SRNIC_FOREVER;
+		return 0;
+	}
 	if (!pa->words) {
 		if (kstrtou32(buf, 10, value) || *value < pa->min || *value > pa->max)
 			return -EINVAL;
@@ -253,20 +261,21 @@ static const char * const crc_words[] = {
 	NULL
 };
 
-static const char * const no_receive_words[] = { "terminate", "wait", NULL };
 static const char * const revisions[] = { "1", "2", NULL };
 
 /* Return: a pointer to its struct attribute */
-#define POLICY(_name, _field, _words, _min, _max)				\
+#define POLICY(_name, _field, _words, _min, _max, _endless)			\
 	(&((struct policy_attr) {						\
 		.attr = __ATTR(_name, 0644, policy_show, policy_store),		\
 		.offset = offsetof(struct srnic_policy, _field),		\
 		.words = _words,						\
 		.min = _min,							\
 		.max = _max,							\
+		.endless = _endless,						\
 	}).attr.attr)
-#define WORDS(_name, _field, _words, _first)	POLICY(_name, _field, _words, _first, 0)
-#define NUMBER(_name, _field, _min, _max)	POLICY(_name, _field, NULL, _min, _max)
+#define WORDS(_name, _field, _words, _first)	POLICY(_name, _field, _words, _first, 0, false)
+#define NUMBER(_name, _field, _min, _max)	POLICY(_name, _field, NULL, _min, _max, false)
+#define ENDLESS(_name, _field, _min, _max)	POLICY(_name, _field, NULL, _min, _max, true)
 
 static struct attribute *policy_attrs[] = {
 	&dev_attr_rtr.attr,
@@ -276,7 +285,6 @@ static struct attribute *policy_attrs[] = {
 	WORDS(p2p, mpa.p2p, off_on, 0),
 	WORDS(inline_work, inline_work, off_on, 0),
 	WORDS(ib_privileged, ib_privileged, off_on, 0),
-	WORDS(no_receive, wait_recv, no_receive_words, 0),
 	NUMBER(max_fpdu, max_fpdu, 0, SRNIC_FPDU_MAX),
 	NUMBER(connect_timeout, connect_timeout, 1, SRNIC_TIMEOUT_MAX),
 	NUMBER(request_timeout, request_timeout, 1, SRNIC_TIMEOUT_MAX),
@@ -287,6 +295,7 @@ static struct attribute *policy_attrs[] = {
 	NUMBER(max_user_qps, max_user_qps, 0, SRNIC_USER_MAX_QPS),
 	NUMBER(ib_port, ib_port, 0, U16_MAX),
 	NUMBER(ib_timeout, ib_timeout, 1, SRNIC_TIMEOUT_MAX),
+	ENDLESS(no_receive, no_receive, 0, SRNIC_TIMEOUT_MAX),
 	NULL
 };
 
@@ -340,6 +349,11 @@ void srnic_policy_init(struct srnic_policy_owner *owner)
 		.keepalive = 60,
 		/* the two programs start at about the same time; one may still load data */
 		.ib_timeout = 10,
+		/*
+		 * A program that runs its RQ empty for a moment gets on. A program that has
+		 * forgotten its receives learns of it before its user gives up.
+		 */
+		.no_receive = 1,
 		.max_user_qps = srnic_user_max_default(),
 		.inline_work = SRNIC_INLINE_WORK,
 	};

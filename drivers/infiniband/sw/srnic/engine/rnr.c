@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * A message for which no receive is posted. iWARP has no "receiver not ready", as
- * InfiniBand has, and ends the connection. But a receiver may decide what it does with a
- * stream that it cannot place (RFC 5041 7.1, SR-18): it may leave the message in TCP's
- * queue until a receive is posted. TCP's window then stops the sender.
+ * InfiniBand has. But a receiver may decide what it does with a stream that it cannot place
+ * (RFC 5041 7.1, SR-18): it leaves the message in TCP's queue until a receive is posted, for
+ * a time. TCP's window then stops the sender. When the time is over the connection ends.
  *
  * The rx kthread sleeps until then. A post to an RQ rings the doorbell if NEED_WAKEUP is set.
  * A program's post to an SRQ rings none. Of the QPs that wait for the SRQ the first one polls it,
@@ -37,13 +37,16 @@ u32 srnic_rnr_timer_us(u8 timer)
 	return 10 * (i & 1 ? (3u << i / 2) / 2 : 1u << i / 2);
 }
 
-/* jiffies that a message may wait; 0: without end */
+/* jiffies that a message may wait, if it may; 0: without end */
 static unsigned long rnr_bound(const struct srnic_qp *qp)
 {
 	bool paired = smp_load_acquire(&qp->ib.paired);	/* set after rnr_retry */
 	u8 retry = READ_ONCE(qp->ib.rnr_retry);
 
-	if (!paired || retry == SRNIC_RNR_WITHOUT_END)
+	if (!paired)
+		return qp->policy.no_receive == SRNIC_FOREVER ? 0 :
+		       (unsigned long)qp->policy.no_receive * HZ;
+	if (retry == SRNIC_RNR_WITHOUT_END)
 		return 0;
 	return usecs_to_jiffies(retry * srnic_rnr_timer_us(READ_ONCE(qp->ib.min_rnr_timer))) + 1;
 }
@@ -53,7 +56,8 @@ static unsigned long rnr_bound(const struct srnic_qp *qp)
  * @qp: with a stream, whose socket is locked
  *
  * On a paired QP it waits as long as an InfiniBand sender with its min_rnr_timer and
- * rnr_retry would retry; on others without end, if the policy no_receive allows it.
+ * rnr_retry would retry; on others as long as no_receive says, which the policy or the program
+ * has set.
  *
  * Context: the owner of rx, in process or softirq.
  *
@@ -64,7 +68,7 @@ bool srnic_rnr_waits(struct srnic_qp *qp)
 	struct srnic_rx *rx = qp->rx;
 	unsigned long bound;
 
-	if (!qp->policy.wait_recv)
+	if (!qp->policy.no_receive)
 		return false;
 	if (!rx->rnr_since) {
 		rx->rnr_since = jiffies ?: 1;

@@ -464,13 +464,22 @@ bool srnic_qp_abort_silent(struct srnic_qp *qp, void *priv)
 	return silent;
 }
 
+/* How long a message waits for a receive on this connection */
+static u32 qp_no_receive(const struct srnic_qp *qp, const struct srnic_attach *attach)
+{
+	if (attach->as_infiniband)	/* rnr_retry bounds it, see engine/rnr.c */
+		return SRNIC_FOREVER;
+	/* a program does without that by rnr_retry 0 */
+	return READ_ONCE(qp->ib.no_rnr) ? 0 : attach->policy->no_receive;
+}
+
 /* Memory and initial conditions of a stream (ST-08) */
 static int qp_prepare(struct srnic_qp *qp, const struct srnic_attach *attach)
 {
 	qp->mpa = attach->mpa;
 	qp->version = attach->rdmac ? RDMAP_RDMAC : RDMAP_IETF;
 	qp->policy = *attach->policy;
-	qp->policy.wait_recv |= attach->as_infiniband;
+	qp->policy.no_receive = qp_no_receive(qp, attach);
 	qp->initiator = attach->initiator;
 	qp->keep_recv = attach->as_infiniband;
 	qp->send_imm = attach->send_imm;

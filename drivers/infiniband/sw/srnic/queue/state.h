@@ -90,6 +90,7 @@ struct srnic_llp_ops {
  * @sqd: the program has stopped the SQ: posted WRs wait
  * @rnr_retry: 0 to 7 (SRNIC_RNR_WITHOUT_END)
  * @min_rnr_timer: 0 to 31
+ * @no_rnr: the program has set @rnr_retry to 0, which a new QP has as well
  */
 struct srnic_ib_attr {
 	bool paired;
@@ -103,6 +104,7 @@ struct srnic_ib_attr {
 	u8 retry_cnt;
 	u8 rnr_retry;
 	u8 min_rnr_timer;
+	bool no_rnr;
 };
 
 /**
@@ -151,7 +153,7 @@ struct srnic_qp {
 
 	/* the state of verbs that a QP in Idle reports */
 	enum ib_qp_state verbs_state;
-	/* as the program has set them; only on a paired QP some have an effect */
+	/* as the program has set them; on a QP that is not paired only no_rnr has an effect */
 	struct srnic_ib_attr ib;
 	struct mutex modify;		/* one Modify QP of a program at a time: some wait */
 	struct mutex resize;		/* one step of a resize at a time; of next */

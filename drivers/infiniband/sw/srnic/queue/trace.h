@@ -117,6 +117,21 @@ TRACE_EVENT(srnic_fpdu_error,
 		      __entry->ulpdu_len)
 );
 
+/* no receive is posted: a message begins to wait for one (@begins), or its wait is over */
+TRACE_EVENT(srnic_rnr_wait,
+	    TP_PROTO(const struct srnic_qp *qp, bool begins),
+	    TP_ARGS(qp, begins),
+	    TP_STRUCT__entry(__array(char, dev, IB_DEVICE_NAME_MAX)
+			     __field(u32, qpn)
+			     __field(bool, begins)),
+	    TP_fast_assign(strscpy(__entry->dev, dev_name(&qp->dev->ibdev.dev),
+				   IB_DEVICE_NAME_MAX);
+			   __entry->qpn = qp->ibqp.qp_num;
+			   __entry->begins = begins;),
+	    TP_printk("%s qpn=%u %s", __entry->dev, __entry->qpn,
+		      __entry->begins ? "begins" : "ends")
+);
+
 /*
  * A step in the life of a connection: @event is a short literal ("request",
  * "established", ...), @status 0 or an errno, @qpn 0 while there is no QP.

@@ -521,8 +521,10 @@ static void qp_modify_ib(struct srnic_ib_attr *ib, const struct ib_qp_attr *attr
 		WRITE_ONCE(ib->timeout, attr->timeout);
 	if (mask & IB_QP_RETRY_CNT)
 		WRITE_ONCE(ib->retry_cnt, attr->retry_cnt);
-	if (mask & IB_QP_RNR_RETRY)
+	if (mask & IB_QP_RNR_RETRY) {
 		WRITE_ONCE(ib->rnr_retry, attr->rnr_retry);
+		WRITE_ONCE(ib->no_rnr, !attr->rnr_retry);
+	}
 	if (mask & IB_QP_MIN_RNR_TIMER)
 		WRITE_ONCE(ib->min_rnr_timer, attr->min_rnr_timer);
 }

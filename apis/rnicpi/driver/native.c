@@ -59,7 +59,9 @@ EXPORT_SYMBOL_GPL(srnic_native_query);
  * @ibqp: of a kernel consumer, new
  * @privileged: STag 0 and fast-register WRs are allowed (MM-08, QP-07)
  * @event: called for all of its events, in any context, until it is destroyed; or NULL
- * Context: process, may sleep.
+ *
+ * A message for which no receive is posted is an error at once (AE-15), whatever the device's
+ * policy says. Context: process, may sleep.
  */
 void srnic_native_qp_setup(struct ib_qp *ibqp, bool privileged, srnic_native_event_fn *event)
 {
@@ -67,6 +69,7 @@ void srnic_native_qp_setup(struct ib_qp *ibqp, bool privileged, srnic_native_eve
 
 	qp->privileged = privileged;
 	qp->native_event = event;
+	qp->ib.no_rnr = true;
 }
 EXPORT_SYMBOL_GPL(srnic_native_qp_setup);
 

@@ -73,6 +73,17 @@ static struct ibv_qp *verbs_qp(struct rnic_qp *qp, struct ibv_qp_init_attr_ex *i
 	return made;
 }
 
+/*
+ * A message for which no receive is posted is an error at once (RDMAC verbs, Figure 24), whatever
+ * the device's policy says
+ */
+static int without_rnr(struct rnic_qp *qp)
+{
+	struct ibv_qp_attr attr = { .rnr_retry = 0 };
+
+	return qp->rnic->native ? ibv_modify_qp(qp->qp, &attr, IBV_QP_RNR_RETRY) : 0;
+}
+
 static int make_qp(struct rnic_qp *qp, const ri_qp_attr_t *attrs)
 {
 	uint32_t max_write_sge = at_least(attrs->sq_max_sges_rdmaw, 1);
@@ -110,6 +121,8 @@ static int make_qp(struct rnic_qp *qp, const ri_qp_attr_t *attrs)
 	qp->max_recv_sge = init.cap.max_recv_sge;
 	qp->max_inline = init.cap.max_inline_data;
 	err = ri_qp_make_idle(qp);
+	if (!err)
+		err = without_rnr(qp);
 	if (!err && qp->srq && qp->rnic->native && attrs->qp_xport.qp_iwarp.rq_hiwat)
 		err = ri_arm(qp, true);
 	return err;

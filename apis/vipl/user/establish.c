@@ -71,6 +71,17 @@ static bool set_access(struct vipl_link *link)
 	return !ibv_modify_qp(link->id->qp, &attr, IBV_QP_ACCESS_FLAGS);
 }
 
+/*
+ * A message that finds no descriptor breaks the connection (2.3.1): srnic is not to wait for one.
+ * Devices of InfiniBand have that by rnr_retry_count of conn_param(), and may refuse this.
+ */
+static void without_rnr(struct vipl_link *link)
+{
+	struct ibv_qp_attr attr = { .rnr_retry = 0 };
+
+	ibv_modify_qp(link->id->qp, &attr, IBV_QP_RNR_RETRY);
+}
+
 static bool make_qp(struct vipl_link *link)
 {
 	struct ibv_qp_init_attr attr = {
@@ -89,8 +100,10 @@ static bool make_qp(struct vipl_link *link)
 		return false;
 	attr.send_cq = link->lane->cq;
 	attr.recv_cq = link->lane->cq;
-	return !rdma_create_qp(link->id, link->vi->ptag->pd, &attr) && set_access(link) &&
-	       post_first(link);
+	if (rdma_create_qp(link->id, link->vi->ptag->pd, &attr))
+		return false;
+	without_rnr(link);
+	return set_access(link) && post_first(link);
 }
 
 static struct rdma_conn_param conn_param(struct vipl_link *link, enum vipl_hello_kind kind,

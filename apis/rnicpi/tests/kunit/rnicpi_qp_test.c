@@ -538,6 +538,21 @@ static void told_once(struct kunit *test)
 #undef POST
 }
 
+/* AE-15: no receive is posted for a Send: an error at once, whatever the device's policy is */
+static void no_receive(struct kunit *test)
+{
+	struct pair *p = pair_connected(test);
+	const struct srnic_device *dev = to_srnic_dev(p->ibdev);
+
+	KUNIT_EXPECT_NE(test, dev->policy.now.no_receive, 0);
+	pair_send(p, &p->a, 1, 0, 10);
+	KUNIT_EXPECT_TRUE(test, pair_event(p, RI_EVENT_QP_RQ_PROTECTION_ERROR_INVALID_MSN,
+					   &p->b));
+	KUNIT_EXPECT_EQ(test, srnic_counter(dev, SRNIC_CNT_RX_RNR), 0);
+	KUNIT_EXPECT_EQ(test, srnic_counter(dev, SRNIC_CNT_RQ_EMPTY), 1);
+	pair_close(p);
+}
+
 /* RI-60: inline data is copied when it is posted, and its tag is ignored */
 static void inlined(struct kunit *test)
 {
@@ -972,6 +987,7 @@ static struct kunit_case qp_cases[] = {
 	KUNIT_CASE(flushed),
 	KUNIT_CASE(posts_wrong),
 	KUNIT_CASE(told_once),
+	KUNIT_CASE(no_receive),
 	KUNIT_CASE(inlined),
 	KUNIT_CASE(reads_disabled),
 	KUNIT_CASE(shared_queue),

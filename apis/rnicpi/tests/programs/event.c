@@ -55,6 +55,20 @@ void event_terminate(void)
 	close_pair();
 }
 
+/* A message for which no receive is posted, whatever the device's policy is (AE-15) */
+void event_no_receive(void)
+{
+	open_pair();
+	listen_to(&a);
+	listen_to(&b);
+	post_send(&a, 1, 0, 10);
+	await_event(&b, RI_EVENT_QP_RQ_PROTECTION_ERROR_INVALID_MSN, &b);
+	await_event(&a, RI_EVENT_QP_TERMINATE_MESSAGE_RECEIVED, &a);
+	no_event(&a, 50);
+	no_event(&b, 0);
+	close_pair();
+}
+
 /* The peer resets the connection: verbs have no event for it */
 void event_reset(void)
 {

@@ -87,6 +87,7 @@ static const struct test_case all_cases[] = {
 	{ "to_cm", to_cm, "a server of rdma_cm takes a program's own connection" },
 	{ "event_close", event_close, "a normal close is told, to who has asked" },
 	{ "event_terminate", event_terminate, "a Terminate message is told at both ends, with what it says" },
+	{ "event_no_receive", event_no_receive, "a message without a receive is an error, and is told" },
 	{ "event_reset", event_reset, "a stream that the peer has reset is told" },
 	{ "event_lowat", event_lowat, "an SRQ's low water mark is told, once for each time it is armed" },
 	{ "event_resized", event_resized, "an SRQ is resized with receives outstanding, or not at all" },

@@ -133,6 +133,7 @@ void access_errors(void);
 /* The cases of event.c */
 void event_close(void);
 void event_terminate(void);
+void event_no_receive(void);
 void event_reset(void);
 void event_lowat(void);
 void event_resized(void);

@@ -14,9 +14,13 @@
 # shared receive queue stays (Documentation/faq.rst).
 #
 # ROUNDS is the number of times in a row that it has to end.
+#
+# Open MPI runs over ofi_rxm, too. Its messages may come before their receives, so they may wait.
 
 . "$(dirname "$0")/lib.sh"
 
+need_programs mpirun
+[ -x "$BIN/mpi" ] || bail "no $BIN/mpi: make -C tests/programs OUT=..."
 ROUNDS=${ROUNDS:-5}
 
 info() {	# PROVIDER ENDPOINT
@@ -47,6 +51,26 @@ ends() {	# PROVIDER ENDPOINT
 	[ $ended = "$ROUNDS" ]
 }
 
+mpi() {	# RANKS
+	local rc=0
+	on_cli env FI_OFI_RXM_USE_SRX=1 TMPDIR="$tmp" HOME="$tmp" mpirun --allow-run-as-root --oversubscribe \
+		-np "$1" --mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include 'verbs;ofi_rxm' \
+		--mca btl self "$BIN/mpi" two-sided >"$tmp/mpi" 2>&1 || rc=$?
+	cat "$tmp/mpi"
+	[ $rc = 0 ] && grep -q "^$1 ranks: all data is right" "$tmp/mpi" && [ "$(counter sr1 conn_active)" != 0 ]
+}
+
+# It destroys its QPs, so aborted streams are no errors.
+lost_nothing() {
+	local name n bad=0
+	for name in rx_protocol_errors rx_crc_errors rx_protection_errors tx_terminates rx_terminates \
+		    local_wr_errors; do
+		n=$(counter sr1 $name)
+		[ "$n" = 0 ] || { echo "$name $n"; bad=1; }
+	done
+	return $bad
+}
+
 # the others take long to find out that they have no device
 export FI_PROVIDER=verbs,ofi_rxm
 two_hosts 1500
@@ -58,5 +82,14 @@ for size in 64 4096 200000; do
 done
 t -l $((45 * ROUNDS)) "verbs: ends $ROUNDS times out of $ROUNDS" ends verbs msg
 t -l $((45 * ROUNDS)) "verbs;ofi_rxm: ends $ROUNDS times out of $ROUNDS" ends "verbs;ofi_rxm" rdm
+teardown_hosts
+
+one_host
+set_policy sr1 no_receive=forever || bail "no policy no_receive"
+for ranks in 2 4; do
+	t -l 120 "Open MPI, $ranks ranks, verbs;ofi_rxm" mpi $ranks
+done
+t "no message of Open MPI was wrong, and none lost" lost_nothing
+t "nothing is left of Open MPI" within 10 nothing_left
 teardown_hosts
 done_testing

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include "busy.h"
 #include "cq.h"
@@ -78,19 +77,18 @@ void case_resize(void)
 	pair_close(&p);
 }
 
+static int resize_a(struct pair *p)
+{
+	return ibv_resize_cq(p->a.scq, 64);
+}
+
 /* A child of fork() has no rings: it must not move that of its parent */
 void case_resize_child(void)
 {
 	struct pair p;
-	int status;
-	pid_t pid;
 
 	pair_open(&p);
-	pid = fork();
-	require(pid >= 0, "fork: %s", strerror(errno));
-	if (!pid)
-		_exit(ibv_resize_cq(p.a.scq, 64) == EINVAL ? 0 : 1);
-	require(waitpid(pid, &status, 0) == pid && !status, "a child: status %#x", status);
+	child_gets(resize_a, &p, EINVAL);
 	must_recv(&p.b, 1, 0, 64);
 	send_plain(&p.a, 1, IBV_SEND_SIGNALED);
 	expect_wc(p.a.scq, 1, IBV_WC_SUCCESS, "after a child's resize");

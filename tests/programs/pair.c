@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "pair.h"
 
@@ -383,4 +384,16 @@ void pair_works(struct pair *p, const char *when)
 {
 	one_way(&p->a, &p->b, when);
 	one_way(&p->b, &p->a, when);
+}
+
+/* A child of fork() makes the call, which gives it this error */
+void child_gets(int (*call)(struct pair *), struct pair *p, int err)
+{
+	int status;
+	pid_t pid = fork();
+
+	require(pid >= 0, "fork: %s", strerror(errno));
+	if (!pid)
+		_exit(call(p) == err ? 0 : 1);
+	require(waitpid(pid, &status, 0) == pid && !status, "a child: status %#x", status);
 }

@@ -60,6 +60,7 @@ void pair_open(struct pair *p);
 void pair_open_with(struct pair *p, const struct pair *other);
 void pair_close(struct pair *p);
 void pair_works(struct pair *p, const char *when);
+void child_gets(int (*call)(struct pair *), struct pair *p, int err);
 
 /* Work requests; the callers may fill in invalid values. */
 struct ibv_sge sge_of(struct end *e, uint32_t off, uint32_t len);

@@ -97,6 +97,54 @@ static void peer_closes_early(struct kunit *test)
 	peer_unregister(p, mr);
 }
 
+/* As peer_closes_early(), of a QP that InfiniBand's verbs have connected. Return: since when */
+static unsigned long peer_leaves_a_pair(struct peer *p, struct srnic_tpte *mr, u8 timeout)
+{
+	struct ib_sge sge = peer_sge(mr, 0, 8);
+	unsigned long since = jiffies;
+
+	p->qp->ib.timeout = timeout;
+	p->qp->ib.retry_cnt = 1;
+	/* behind both, see srnic_ib_modify() */
+	smp_store_release(&p->qp->ib.paired, true);
+	peer_post(p, IB_WR_RDMA_READ, 1, SIGNAL, &sge, 1, 2);
+	peer_expect(p, ULP_READ_REQ, 28);
+	peer_fin(p);
+	peer_expect_terminate(p, "FIN before the response", 0x0207, 0);
+	return since;
+}
+
+/* The WR fails when an InfiniBand sender gives up: after 2 x 4.096 us x 2^14 */
+static void pair_loses_its_peer(struct kunit *test)
+{
+	struct peer *p = open_with_receives(test);
+	u8 mem[8];
+	struct srnic_tpte *mr = peer_region(p, p->pd, mem, 8, ALL);
+	unsigned long since = peer_leaves_a_pair(p, mr, 14);
+
+	peer_wc(p, p->scq, 1, SRNIC_WC_NO_PEER);
+	KUNIT_EXPECT_GE(test, jiffies_to_msecs(jiffies - since), 134 - jiffies_to_msecs(1));
+	peer_expect_closed(p, "the time is over", SRNIC_QP_ERROR);
+	peer_flushes(p, p->rcq, 10, 2);
+	peer_unregister(p, mr);
+}
+
+/* It would try for hours; Error is asked for, and does not wait for the second that is left */
+static void pair_does_not_wait(struct kunit *test)
+{
+	struct peer *p = open_with_receives(test);
+	u8 mem[8];
+	struct srnic_tpte *mr = peer_region(p, p->pd, mem, 8, ALL);
+	unsigned long since = peer_leaves_a_pair(p, mr, 31);
+
+	KUNIT_EXPECT_EQ(test, modify(p, SRNIC_QP_ERROR), 0);
+	peer_wc(p, p->scq, 1, SRNIC_WC_NO_PEER);
+	KUNIT_EXPECT_LT(test, jiffies - since, HZ);
+	peer_expect_closed(p, "Error was asked for", SRNIC_QP_ERROR);
+	peer_flushes(p, p->rcq, 10, 2);
+	peer_unregister(p, mr);
+}
+
 /* A FIN inside of an FPDU */
 static void peer_closes_inside(struct kunit *test)
 {
@@ -727,6 +775,8 @@ static struct kunit_case close_cases[] = {
 	KUNIT_CASE(peer_closes),
 	KUNIT_CASE(idle_after_close),
 	KUNIT_CASE(peer_closes_early),
+	KUNIT_CASE(pair_loses_its_peer),
+	KUNIT_CASE(pair_does_not_wait),
 	KUNIT_CASE(peer_closes_inside),
 	KUNIT_CASE(modify_closing),
 	KUNIT_CASE(modify_closing_busy),

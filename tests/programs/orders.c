@@ -214,13 +214,13 @@ static void mismatch(bool qpn)
 static void case_qpn(void) { mismatch(true); }
 static void case_psn(void) { mismatch(false); }
 
-static void post_one(struct hand *a, enum ibv_wr_opcode op, uint64_t to)
+static void post_one(struct hand *a, enum ibv_wr_opcode op, uint64_t to, uint32_t rkey)
 {
 	struct ibv_sge sge = { (uintptr_t)a->buf, LEN, a->mr->lkey };
 	struct ibv_send_wr wr = {
 		.wr_id = op, .sg_list = &sge, .num_sge = 1, .opcode = op,
 		.send_flags = IBV_SEND_SIGNALED, .imm_data = 7,
-		.wr.rdma = { to, a->mr->rkey },
+		.wr.rdma = { to, rkey },
 	}, *bad;
 
 	require(!ibv_post_send(a->qp, &wr, &bad), "%s", strerror(errno));
@@ -234,7 +234,7 @@ static void message_to_itself(struct hand *a, enum ibv_wr_opcode op)
 
 	memset(a->buf, 0x30 + op, LEN);
 	post_recv(a, 100);
-	post_one(a, op, 0);
+	post_one(a, op, 0, 0);
 	for (int n = 0; n < 2; n++) {
 		wc = wait_wc(a->cq, "a message to itself");
 		require(!wc.status && (wc.wr_id == 100 || wc.wr_id == op), "status %d of %d",
@@ -251,10 +251,10 @@ static void to_itself(struct hand *a)
 	message_to_itself(a, IBV_WR_SEND);
 	message_to_itself(a, IBV_WR_SEND_WITH_IMM);
 	memset(a->buf, 0x77, LEN);
-	post_one(a, IBV_WR_RDMA_WRITE, (uintptr_t)far);
+	post_one(a, IBV_WR_RDMA_WRITE, (uintptr_t)far, a->mr->rkey);
 	expect_wc(a->cq, IBV_WR_RDMA_WRITE, IBV_WC_SUCCESS, "Write");
 	memset(a->buf, 0, LEN);
-	post_one(a, IBV_WR_RDMA_READ, (uintptr_t)far);
+	post_one(a, IBV_WR_RDMA_READ, (uintptr_t)far, a->mr->rkey);
 	expect_wc(a->cq, IBV_WR_RDMA_READ, IBV_WC_SUCCESS, "Read");
 	require(a->buf[0] == 0x77 && a->buf[LEN - 1] == 0x77, "what was written is read");
 }
@@ -293,6 +293,32 @@ static void case_closes(void)
 	post_send(&a, 1, 1);
 	expect_wc(a.cq, 1, IBV_WC_RETRY_EXC_ERR, "send");
 	expect_wc(a.cq, 3, IBV_WC_WR_FLUSH_ERR, "receive");
+	hand_qp_end(&a);
+}
+
+/* What a program sends beyond what its peer has waited for fails only when InfiniBand's does */
+static void case_leaves(void)
+{
+	struct hand a, b;
+	uint64_t since;
+
+	open_two(&a, &b);
+	must_rtr(&a, &b, PSN_B);
+	must_rtr(&b, &a, PSN_A);
+	/* 2 x 4.096 us x 2^16 is 537 ms */
+	ib_rts(&a, PSN_A, 16);
+	ib_rts(&b, PSN_B, 16);
+	both_ways(&a, &b);
+	/* the READ stays behind a Send that b has no receive for */
+	post_send(&a, 1, 1);
+	expect_wc(a.cq, 1, IBV_WC_SUCCESS, "send");
+	post_one(&a, IBV_WR_RDMA_READ, (uintptr_t)b.buf, b.mr->rkey);
+	expect_no_wc(a.cq, 50, "the peer waits");
+	since = now_ms();
+	hand_qp_end(&b);
+	expect_wc(a.cq, IBV_WR_RDMA_READ, IBV_WC_RETRY_EXC_ERR, "READ");
+	require(now_ms() - since >= 500 && now_ms() - since < LATE_MS, "after %u ms",
+		(unsigned int)(now_ms() - since));
 	hand_qp_end(&a);
 }
 
@@ -609,6 +635,7 @@ static const struct test_case cases[] = {
 	{ "psn", case_psn, "the peer expects another PSN: RETRY_EXC_ERR" },
 	{ "itself", case_itself, "a QP is its own peer: messages, Write, Read, RESET" },
 	{ "closes", case_closes, "the peer closes: silence, then the send ends in RETRY_EXC_ERR" },
+	{ "leaves", case_leaves, "the peer closes: a READ under way ends in RETRY_EXC_ERR when its tries are over" },
 	{ "attributes", case_attributes, "each that InfiniBand wants is wanted, and is told" },
 	{ "reset", case_reset, "RESET from each state, and all begins anew" },
 	{ "resets", case_resets, "100 connections of one pair of QPs" },

@@ -12,7 +12,7 @@ counted() {
 	local n
 	n=$(counter "$CLI_DEV" conn_no_peer)
 	echo "conn_no_peer: $n"
-	[ "$n" = 5 ]
+	[ "$n" = 6 ]
 }
 
 one_host

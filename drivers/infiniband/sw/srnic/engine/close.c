@@ -11,6 +11,7 @@
 #include "engine/kthreads.h"
 #include "engine/linger.h"
 #include "engine/read.h"
+#include "engine/rnr.h"
 #include "engine/rx.h"
 #include "engine/stream.h"
 #include "engine/tx.h"
@@ -45,7 +46,7 @@ static void close_gracefully(struct srnic_qp *qp)
 		srnic_qp_kick_rx(qp);	/* there is no FIN, and the peer does not answer one */
 	if (!wait_event_idle_timeout(qp->tx_wait,
 				     test_bit(SRNIC_QPF_RX_DONE, &qp->flags) ||
-				     test_bit(SRNIC_QPF_ABORT, &qp->flags) ||
+				     srnic_qp_state(qp) != SRNIC_QP_CLOSING ||
 				     test_bit(SRNIC_QPF_DESTROY, &qp->flags),
 				     qp->policy.close_timeout * HZ))
 		srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_LLP_LOST);	/* ST-46 */
@@ -201,7 +202,36 @@ static bool peer_is_gone(const struct srnic_qp *qp)
 {
 	bool lost = qp->close_event && qp->close_event != SRNIC_EV_TERMINATE_RECEIVED;
 
-	return READ_ONCE(qp->ib.paired) && (qp->error == RDMAP_E_LLP_LOST || (lost && !qp->error));
+	return READ_ONCE(qp->ib.paired) &&
+	       (qp->error == RDMAP_E_LLP_LOST || qp->error == RDMAP_E_BAD_CLOSE ||
+		(lost && !qp->error));
+}
+
+/* A program that would try for longer learns of the loss all the same: TCP is sure of it */
+#define RETRY_MOST_US	USEC_PER_SEC
+
+/**
+ * srnic_close_retry_time - for how long a paired QP without a peer goes on as if there was one
+ * @qp: alive
+ *
+ * An InfiniBand sender learns that its peer is gone when it has tried for a time. A program that
+ * ends when its last message has come counts on it: what it has sent beyond what its peer waited
+ * for fails after it has left.
+ *
+ * Context: any.
+ * Return: jiffies, at most those of a second.
+ */
+unsigned long srnic_close_retry_time(const struct srnic_qp *qp)
+{
+	return usecs_to_jiffies(min_t(u64, srnic_ib_retry_us(qp) ?: RETRY_MOST_US, RETRY_MOST_US));
+}
+
+static void try_as_infiniband(struct srnic_qp *qp)
+{
+	wait_event_idle_timeout(qp->tx_wait,
+				test_bit(SRNIC_QPF_ABORT, &qp->flags) ||
+				test_bit(SRNIC_QPF_DESTROY, &qp->flags),
+				srnic_close_retry_time(qp));
 }
 
 static int close_errno(const struct srnic_qp *qp, enum srnic_qp_state final)
@@ -252,8 +282,10 @@ void srnic_close(struct srnic_qp *qp)
 		srnic_qp_unclaim(qp, priv);
 	final = final_state(qp);
 	if (final == SRNIC_QP_ERROR) {
-		if (peer_is_gone(qp))
+		if (peer_is_gone(qp)) {
+			try_as_infiniband(qp);
 			srnic_sq_no_peer(qp);
+		}
 		srnic_sq_flush(qp);
 		srnic_rx_flush(qp);
 		srnic_rq_flush(qp);

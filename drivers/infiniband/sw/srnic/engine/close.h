@@ -8,6 +8,7 @@
 struct srnic_qp;
 
 bool srnic_close_overdue(const struct srnic_qp *qp);
+unsigned long srnic_close_retry_time(const struct srnic_qp *qp);
 void srnic_close(struct srnic_qp *qp);
 
 #endif

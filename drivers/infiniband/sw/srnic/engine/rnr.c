@@ -37,6 +37,21 @@ u32 srnic_rnr_timer_us(u8 timer)
 	return 10 * (i & 1 ? (3u << i / 2) / 2 : 1u << i / 2);
 }
 
+/**
+ * srnic_ib_retry_us - for how long an InfiniBand sender tries to reach its peer
+ * @qp: alive
+ *
+ * Once, and retry_cnt times more, each time for 4.096 us x 2^timeout.
+ * Context: any.
+ * Return: us; 0: without end.
+ */
+u64 srnic_ib_retry_us(const struct srnic_qp *qp)
+{
+	u8 timeout = READ_ONCE(qp->ib.timeout);
+
+	return timeout ? (4096ULL << timeout) * (READ_ONCE(qp->ib.retry_cnt) + 1) / 1000 : 0;
+}
+
 /* jiffies that a message may wait, if it may; 0: without end */
 static unsigned long rnr_bound(const struct srnic_qp *qp)
 {

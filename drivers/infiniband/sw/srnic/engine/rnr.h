@@ -6,6 +6,7 @@
 #include "queue/state.h"
 
 u32 srnic_rnr_timer_us(u8 timer);
+u64 srnic_ib_retry_us(const struct srnic_qp *qp);
 bool srnic_rnr_waits(struct srnic_qp *qp);
 void srnic_rnr_wait(struct srnic_qp *qp);
 

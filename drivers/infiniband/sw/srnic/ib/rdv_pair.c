@@ -8,6 +8,8 @@
 #include <linux/nsproxy.h>
 #include <linux/slab.h>
 #include <rdma/ib_addr.h>
+#include "engine/close.h"
+#include "engine/rnr.h"
 #include "ib/addr.h"
 #include "ib/ib_device.h"
 #include "ib/rdv_priv.h"
@@ -170,43 +172,28 @@ static void pair_check_silent(struct srnic_pair *pair)
 /* The first WR completes with SRNIC_WC_NO_PEER, all others are flushed */
 static void pair_no_peer(struct srnic_pair *pair)
 {
-	srnic_count(pair->dev, SRNIC_CNT_CONN_NO_PEER);
 	srnic_sq_no_peer(pair->qp);
 	srnic_qp_abort(pair->qp);
 }
 
-/* A post to a QP without a stream does not run the work: poll the SQ */
-static void pair_check_send(struct srnic_pair *pair)
-{
-	if (srnic_sq_pending(pair->qp) > 0)
-		pair_no_peer(pair);
-	else
-		pair_queue(pair, msecs_to_jiffies(SRNIC_RDV_MAX_MS));
-}
-
 /*
- * How long an InfiniBand sender tries: once and retry_cnt times more, and each time for
- * 4.096 us x 2^timeout. TCP needs more time than InfiniBand, so the policy sets a minimum.
- * Return: jiffies; 0: no limit
+ * How long the QP tries to reach a peer that may not be there yet. TCP needs more time than
+ * InfiniBand, so the policy sets a minimum. Return: jiffies; 0: no limit
  */
 static unsigned long pair_patience(const struct srnic_pair *pair)
 {
-	const struct srnic_ib_attr *ib = &pair->qp->ib;
 	u32 least = srnic_policy_get(&pair->dev->policy).ib_timeout;
-	u8 timeout = READ_ONCE(ib->timeout);
-	u64 us;
+	u64 us = srnic_ib_retry_us(pair->qp);
 
-	if (!timeout)
-		return 0;
-	us = ((4096ULL << timeout) * (READ_ONCE(ib->retry_cnt) + 1)) / 1000;
-	return max_t(u64, usecs_to_jiffies(min_t(u64, us, UINT_MAX)), least * HZ);
+	return us ? max_t(u64, usecs_to_jiffies(min_t(u64, us, UINT_MAX)), least * HZ) : 0;
 }
 
-/* @pair is locked, in RTS and without a stream. Return: true if its time has expired */
-static bool pair_gives_up(struct srnic_pair *pair)
+/*
+ * @pair is locked, in RTS and without a stream. @patience: jiffies for which a WR may wait; 0: for
+ * ever. Return: true if its time has expired
+ */
+static bool pair_gives_up(struct srnic_pair *pair, unsigned long patience)
 {
-	unsigned long patience = pair_patience(pair);
-
 	if (srnic_sq_pending(pair->qp) <= 0) {
 		pair->wanted = 0;
 		return false;
@@ -214,6 +201,15 @@ static bool pair_gives_up(struct srnic_pair *pair)
 	if (!pair->wanted)
 		pair->wanted = jiffies ?: 1;
 	return patience && time_after_eq(jiffies, pair->wanted + patience);
+}
+
+/* The peer has closed the connection. A post without a stream does not run the work: poll the SQ */
+static void pair_check_send(struct srnic_pair *pair)
+{
+	if (pair_gives_up(pair, srnic_close_retry_time(pair->qp)))
+		pair_no_peer(pair);
+	else
+		pair_queue(pair, msecs_to_jiffies(SRNIC_RDV_MAX_MS));
 }
 
 /* @pair is locked. Its claim is srnic_close()'s until that has called pair_closed() */
@@ -228,6 +224,7 @@ static bool pair_look(struct srnic_pair *pair)
 	unsigned long wait;
 
 	if (pair_has_stream(pair)) {
+		pair->wanted = 0;
 		pair_check_silent(pair);
 		return false;
 	}
@@ -237,7 +234,7 @@ static bool pair_look(struct srnic_pair *pair)
 	}
 	if (!pair->rts)
 		return false;
-	if (pair_gives_up(pair)) {
+	if (pair_gives_up(pair, pair_patience(pair))) {
 		pair_no_peer(pair);
 		return false;
 	}

@@ -97,8 +97,6 @@ static bool set_state(struct srnic_qp *qp, enum srnic_qp_state next, enum srnic_
 	trace_srnic_qp_state(qp, qp->state, next,
 			     why == SRNIC_EV_NONE ? "close" : srnic_event_name(why));
 	WRITE_ONCE(qp->state, next);
-	if (next == SRNIC_QP_ERROR)
-		set_bit(SRNIC_QPF_ABORT, &qp->flags);
 	return true;
 }
 

@@ -248,7 +248,7 @@ enum {
 	SRNIC_QPF_FIN,		/* the peer sent FIN, on an FPDU boundary */
 	SRNIC_QPF_TX_OPEN,	/* this end may send FPDUs (M-STA-4) */
 	SRNIC_QPF_FIN_SENT,	/* no more is sent; data now means Bad Close */
-	SRNIC_QPF_ABORT,	/* the end of the stream does not wait for the peer */
+	SRNIC_QPF_ABORT,	/* Error was asked for: the end of the stream waits for nobody */
 	SRNIC_QPF_DELIVER,	/* no RST overtakes what the SQ has completed */
 	SRNIC_QPF_RTR_READ,	/* our RTR was a Read Request, not answered yet */
 	SRNIC_QPF_RX_THREAD,	/* only the rx kthread takes what comes */

@@ -269,6 +269,8 @@ static enum srnic_wc_status sq_flush_status(struct srnic_qp *qp)
 {
 	enum srnic_wc_status status = qp->sq_first ?: SRNIC_WC_FLUSHED;
 
+	if (qp->sq_first == SRNIC_WC_NO_PEER)
+		srnic_count(qp->dev, SRNIC_CNT_CONN_NO_PEER);
 	qp->sq_first = 0;
 	return status;
 }

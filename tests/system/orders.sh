@@ -8,11 +8,15 @@
 [ "$SRNIC_TYPE" = srnic ] || skip_all "$SRNIC_TYPE does not connect so"
 [ -x "$BIN/orders" ] || bail "no $BIN/orders: make -C tests/programs OUT=..."
 
+# Each case in which a message has no peer to go to: one end of two has one
 counted() {
-	local n
-	n=$(counter "$CLI_DEV" conn_no_peer)
-	echo "conn_no_peer: $n"
-	[ "$n" = 6 ]
+	local case before
+	for case in nobody gone qpn psn closes leaves; do
+		before=$(counter "$CLI_DEV" conn_no_peer)
+		on_cli "$BIN/orders" "$CLI4" $case || return
+		echo "$case: $(($(counter "$CLI_DEV" conn_no_peer) - before))"
+		[ "$(counter "$CLI_DEV" conn_no_peer)" = $((before + 1)) ] || return
+	done
 }
 
 one_host

@@ -6,7 +6,7 @@
 #include <unistd.h>
 #include "rnicpi.h"
 
-/* A normal close has one event at each end (D-38, D-81) */
+/* A normal close has one event at each end (RI-38, RI-81) */
 void event_close(void)
 {
 	struct rix_event event;
@@ -145,7 +145,7 @@ static ri_srq_handle_t open_with_srq(ri_srq_attr_t *attr, uint32_t hiwat, unsign
 	return srq;
 }
 
-/* At the mark, once for each time it is armed; lowat is inclusive (D-44) */
+/* At the mark, once for each time it is armed; lowat is inclusive (RI-44) */
 void event_lowat(void)
 {
 	ri_srq_attr_t attr = { .max_wrs = 8, .max_sgl = 1, .lowat = 2 };
@@ -288,7 +288,7 @@ static void require_mark(uint32_t hiwat, bool armed)
 		attr.qp_xport.qp_iwarp.rq_hiwat, attr.qp_xport.qp_iwarp.rq_armed);
 }
 
-/* Of a QP with an SRQ (D-43): one receive at most is in progress */
+/* Of a QP with an SRQ (RI-43): one receive at most is in progress */
 void event_hiwat(void)
 {
 	ri_srq_attr_t attr = { .max_wrs = 16, .max_sgl = 1 };
@@ -322,7 +322,7 @@ void event_hiwat(void)
 	end_srq(srq);
 }
 
-/* Effective from create on, and not changed by a call that fails (D-21) */
+/* Effective from create on, and not changed by a call that fails (RI-21) */
 void event_hiwat_create(void)
 {
 	ri_srq_attr_t attr = { .max_wrs = 16, .max_sgl = 1 };
@@ -339,7 +339,7 @@ void event_hiwat_create(void)
 	end_srq(srq);
 }
 
-/* With an SRQ no receive is flushed: an event reports that the QP takes no more (D-39) */
+/* With an SRQ no receive is flushed: an event reports that the QP takes no more (RI-39) */
 void event_last_wqe(void)
 {
 	ri_srq_attr_t attr = { .max_wrs = 8, .max_sgl = 1 };
@@ -374,7 +374,7 @@ static void works_no_more(ri_cq_handle_t cq)
 	expect(RI_RET_CQ_EMPTY, ri_cq_poll(b.rnic, cq, &wc, &one, &err));
 }
 
-/* A CQ that overflows cannot be used any more, nor can its QPs (D-40) */
+/* A CQ that overflows cannot be used any more, nor can its QPs (RI-40) */
 void event_overflow(void)
 {
 	ri_cq_attr_t attr = { .num_cqe = 1 }, old;
@@ -413,7 +413,7 @@ void event_overflow(void)
 	close_pair();
 }
 
-/* Destroyed objects have no events and completions (D-28, D-37) */
+/* Destroyed objects have no events and completions (RI-28, RI-37) */
 void event_destroyed(void)
 {
 	ri_qp_attr_t qp;
@@ -429,7 +429,7 @@ void event_destroyed(void)
 	close_pair();
 }
 
-/* The device leaves, under traffic, and comes back: old handles are invalid (D-12) */
+/* The device leaves, under traffic, and comes back: old handles are invalid (RI-12) */
 void event_removed(void)
 {
 	ri_vp_handle_t vp = find_vp();

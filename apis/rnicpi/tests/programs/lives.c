@@ -937,7 +937,7 @@ static void lose_device(ri_vp_handle_t vp, const char *netdev)
 	shell("rdma link add %s type srnic netdev %s", rix_rnic_name(vp), netdev);
 }
 
-/* Nothing of a device that has gone stays in a program that runs on (D-12) */
+/* Nothing of a device that has gone stays in a program that runs on (RI-12) */
 void removed_again(void)
 {
 	ri_vp_handle_t vp = find_vp();

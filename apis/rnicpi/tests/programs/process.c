@@ -37,7 +37,7 @@ static void by_address(ri_api_return_t want, const char *text)
 	require(want || vp == find_vp(), "the device to %s", text);
 }
 
-/* D-88 */
+/* The device of an address, its own or that of a peer that it reaches (RI-88) */
 void addresses(void)
 {
 	struct sockaddr_storage addr = address(test_addr);
@@ -133,7 +133,7 @@ static void await_child(pid_t pid)
 	require(waitpid(pid, &status, 0) == pid && !status, "the child: status %#x", status);
 }
 
-/* D-13: the parent's objects are as they were, and end as they have to */
+/* RI-13: the parent's objects are as they were, and end as they have to */
 void forks(void)
 {
 	ri_vp_handle_t vp = find_vp();
@@ -301,7 +301,7 @@ static void require_zeros(const char *what)
 		require(!b.buf[i], "%s: byte %zu", what, i);
 }
 
-/* After a dereg under inbound Writes the memory does not change any more (D-52) */
+/* After a dereg under inbound Writes the memory does not change any more (RI-52) */
 void dereg(void)
 {
 	ri_mr_reg_attr_t attr = { .length = BUF_BYTES, .mem_attr = (ri_mem_attr_t)(
@@ -327,7 +327,7 @@ void dereg(void)
 	close_pair();
 }
 
-/* A child writes, and is killed: its peer gets an event; the device keeps no objects (D-18) */
+/* A child writes, and is killed: its peer gets an event; the device keeps no objects (RI-18) */
 void killed(void)
 {
 	int status, fd, ends[2];
@@ -367,7 +367,7 @@ void killed(void)
 	close(ends[1]);
 }
 
-/* The connection to a peer that does not answer any more is lost (D-77) */
+/* The connection to a peer that does not answer any more is lost (RI-77) */
 void keepalives(void)
 {
 	keepalive = 1;

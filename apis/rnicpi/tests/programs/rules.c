@@ -61,7 +61,7 @@ static void read_a(uint32_t len, ri_wc_status_t want)
 	take(&b, b.scq, 5, RI_WC_TYPE_RDMA_READ, want);
 }
 
-/* Fixed at create: Read Requests, and Writes with Read Responses (D-23, RDMAC verbs 9.2.5.1) */
+/* Fixed at create: Read Requests, and Writes with Read Responses (RI-23, RDMAC verbs 9.2.5.1) */
 void disabled(void)
 {
 	open_without(true, false);
@@ -93,7 +93,7 @@ void disabled(void)
 	close_pair();
 }
 
-/* WRs posted in Error complete as flushed (D-25) */
+/* WRs posted in Error complete as flushed (RI-25) */
 void post_in_error(void)
 {
 	open_pair();
@@ -120,7 +120,7 @@ static bool is_told(struct end *e, ri_cq_handle_t cq, int ms)
 	return told;
 }
 
-/* Notifications for solicited messages and for errors (D-33) */
+/* Notifications for solicited messages and for errors (RI-33) */
 void solicited(void)
 {
 	ri_data_seg_t seg;
@@ -169,7 +169,7 @@ static void end_region(struct end *e, struct region *r)
 	expect(RI_RET_SUCCESS, ri_mr_dereg(e->rnic, r->mr, &err));
 }
 
-/* The PD of the SRQ is that of its receives; the QP has another (D-46) */
+/* The PD of the SRQ is that of its receives; the QP has another (RI-46) */
 void srq_pd(void)
 {
 	ri_srq_attr_t attr = { .max_wrs = 4, .max_sgl = 1 };
@@ -242,7 +242,7 @@ static void bind_fails(uint32_t mr_attr, uint32_t mw_attr, uint32_t more, ri_wc_
 	close_pair();
 }
 
-/* Regions that may only be read, or only be written to; and windows (D-49) */
+/* Regions that may only be read, or only be written to; and windows (RI-49) */
 void rights(void)
 {
 	struct region region;
@@ -295,14 +295,14 @@ static void bind_from_idle(ri_boolean_t enable, ri_wc_status_t want)
 	close_pair();
 }
 
-/* Without enable_bind a QP binds no window, even if the bind was posted in Idle (D-23) */
+/* Without enable_bind a QP binds no window, even if the bind was posted in Idle (RI-23) */
 void bind_disabled(void)
 {
 	bind_from_idle(1, RI_WC_STATUS_SUCCESS);
 	bind_from_idle(0, RI_WC_STATUS_ACCESS_VIOLATION_ERROR);
 }
 
-/* After these errors the region is as it was; after others it is gone (D-50) */
+/* After these errors the region is as it was; after others it is gone (RI-50) */
 static void rereg_of(bool stays, uint32_t mask, ri_mr_reg_attr_t attr, ri_api_return_t want)
 {
 	struct region region = reg_in(&a, a.pd, RI_MEM_FLAGS_LOCAL | RI_MEM_FLAGS_BINDING);
@@ -408,7 +408,7 @@ static void rereg_key(struct region *r, uint32_t mask, const ri_mr_reg_attr_t *a
 					   &r->ltag, &r->rtag, NULL, NULL, &err));
 }
 
-/* On input the LTag has the key if the consumer owns that (L3616, L3749, L4061, L5469) (D-47) */
+/* On input the LTag has the key if the consumer owns that (L3616, L3749, L4061, L5469) (RI-47) */
 void keys(void)
 {
 	const uint32_t other = RI_MEM_FLAGS_LOCAL | RI_MEM_FLAGS_REMOTE_WRITE;
@@ -463,7 +463,7 @@ void keys(void)
 	close_pair();
 }
 
-/* STag 0 is for privileged callers, and for local access (D-54) */
+/* STag 0 is for privileged callers, and for local access (RI-54) */
 void stag0(void)
 {
 	ri_qp_attr_t attr;
@@ -486,7 +486,7 @@ void stag0(void)
 	close_pair();
 }
 
-/* A narrow window belongs to the QP that bound it (D-56), and holds that QP (D-57) */
+/* A narrow window belongs to the QP that bound it (RI-56), and holds that QP (RI-57) */
 void narrow(void)
 {
 	ri_qp_handle_t first_a, first_b;
@@ -538,7 +538,7 @@ void narrow(void)
 	close_pair();
 }
 
-/* Inline data is copied when it is posted, without its STag (D-60) */
+/* Inline data is copied when it is posted, without its STag (RI-60) */
 void inline_data(void)
 {
 	ri_data_seg_t seg;
@@ -562,7 +562,7 @@ void inline_data(void)
 	close_pair();
 }
 
-/* A Read that invalidates its sink when the data has arrived (D-62) */
+/* A Read that invalidates its sink when the data has arrived (RI-62) */
 void read_invalidate(void)
 {
 	ri_wr_type_t type = RI_WR_TYPE_RDMA_READ_LOCAL_INVALIDATE;
@@ -678,7 +678,7 @@ void errors_once(void)
 	}
 }
 
-/* vp_data, for the provider's kernel part, is ignored (D-84) */
+/* vp_data, for the provider's kernel part, is ignored (RI-84) */
 void vp_data(void)
 {
 	ri_cq_attr_t cq = { .num_cqe = 4 };

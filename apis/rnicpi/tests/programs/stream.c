@@ -60,7 +60,7 @@ void echo(void)
 	close_pair();
 }
 
-/* Normal close, and both are as new (D-26, D-81) */
+/* Normal close, and both are as new (RI-26, RI-81) */
 static void part(void)
 {
 	set_state(&a, RI_QP_STATE_CLOSING, RI_RET_SUCCESS);

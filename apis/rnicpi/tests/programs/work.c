@@ -205,7 +205,7 @@ void sizes(void)
 	expect(RI_RET_SRQ_INVALID_HANDLE, ri_srq_post(a.rnic, a.scq, &recv, set(&num, 3), &err));
 	require(!num, "%u", num);
 	wrong_lists();
-	/* as many receives as the QP reports (in Idle: D-24), and no more */
+	/* as many receives as the QP reports (in Idle: RI-24), and no more */
 	expect(RI_RET_SUCCESS, ri_qp_query(a.rnic, a.qp, &attr, &err));
 	require(attr.rq_size >= WRS && attr.sq_size >= WRS, "%u, %u", attr.rq_size, attr.sq_size);
 	for (i = 0; i < attr.rq_size; i++)

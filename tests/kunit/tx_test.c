@@ -521,7 +521,7 @@ static void post_bind(struct out *out, u64 wr_id, u32 window)
 	srnic_qp_doorbell(qp);
 }
 
-/* MW-02, MW-09, MW-10: a Bind sends nothing; one that fails ends the stream (C2) */
+/* MW-02, MW-09, MW-10: a Bind sends nothing; one that fails ends the stream */
 static void bind_is_silent(struct kunit *test)
 {
 	struct out out = out_open(test, 1);

@@ -397,7 +397,7 @@ static void case_limit(void)
 	pool_close(&s);
 }
 
-/* SR-13, SR-14: a slot is free once its completion is polled, not when it completes; trap 12 */
+/* SR-13, SR-14: a slot is free once its completion is polled, not when it completes */
 static void case_unpolled(void)
 {
 	struct pair p, q;
@@ -428,7 +428,7 @@ static void case_unpolled(void)
 	pool_close(&s);
 }
 
-/* SR-19, SR-20, SR-23, trap 11: SGEs belong to the SRQ's PD, other accesses to the QP's */
+/* SR-19, SR-20, SR-23: SGEs belong to the SRQ's PD, other accesses to the QP's */
 static void case_pd(void)
 {
 	struct ibv_async_event ev;
@@ -518,7 +518,7 @@ static void case_empty(void)
 	pool_close(&s);
 }
 
-/* SR-11, SR-22, trap 13: the end of a QP does not flush WQEs that no message has taken */
+/* SR-11, SR-22: the end of a QP does not flush WQEs that no message has taken */
 static void case_error(void)
 {
 	struct ibv_qp_attr err_state = { .qp_state = IBV_QPS_ERR };

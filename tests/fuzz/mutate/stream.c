@@ -457,7 +457,10 @@ void send_frames(struct conn *c)
 		if (c->q_head == c->q_tail)
 			queue_message(c);
 		f = c->queue[c->q_head++ % MAX_QUEUE];
-		/* a bad rest of a mutated message would end each stream the same way */
+		/*
+		 * The frames behind a mutated one of the same message are often bad, too, and would
+		 * end each stream in the same way: most of these are left out
+		 */
 		if (c->force) {
 			c->force--;
 		} else if (model_judge(&c->model, f.u, f.len, &async) && chance(c, 80)) {

@@ -134,7 +134,7 @@ TRACE_EVENT(srnic_rnr_wait,
 
 /*
  * A step in the life of a connection: @event is a short literal ("request",
- * "established", ...), @status 0 or an errno, @qpn 0 while there is no QP.
+ * "accepted", ...), @status 0 or an errno, @qpn 0 while there is no QP.
  */
 TRACE_EVENT(srnic_conn,
 	    TP_PROTO(const struct srnic_device *dev, u32 qpn, const char *event,

@@ -114,7 +114,7 @@ check-wire: setup	## Conformance to the wire, row by row: the scripted iWARP pee
 check-vipl: setup	## libvipl: functions, millions of messages, 1,000 connections
 	@tests/system/run --kernel newest --long --timeout 7200 vipl vipl_old vipl_other vipl_sanitize
 
-check-rnicpi: setup	## librnicpi: functions, 1,000 conversations that turn; rnicpi.ko
+check-rnicpi: setup	## librnicpi: functions, 100,000 connections; rnicpi.ko
 	@tests/system/run --kernel newest --long --timeout 3600 rnicpi rnicpi_other rnicpi_sanitize rnicpi_ko
 
 check-pyverbs: setup	## Python tests of the newest rdma-core that Debian has

@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ptrace.h>
-#include <sys/reg.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -65,7 +64,7 @@ static void child(void)
 /* The next system call of the child, -1 at its end */
 static long next_call(pid_t pid, int *status)
 {
-	static bool inside;
+	struct __ptrace_syscall_info info;
 
 	for (;;) {
 		require(!ptrace(PTRACE_SYSCALL, pid, NULL, NULL), "%s", strerror(errno));
@@ -74,10 +73,11 @@ static long next_call(pid_t pid, int *status)
 			return -1;
 		if (WSTOPSIG(*status) != (SIGTRAP | 0x80))
 			continue;
-		/* it stops before and after each call, in turn */
-		inside = !inside;
-		if (inside)
-			return ptrace(PTRACE_PEEKUSER, pid, 8 * ORIG_RAX, NULL);
+		/* it stops before and after each call */
+		require(ptrace(PTRACE_GET_SYSCALL_INFO, pid, sizeof(info), &info) > 0, "%s",
+			strerror(errno));
+		if (info.op == PTRACE_SYSCALL_INFO_ENTRY)
+			return info.entry.nr;
 	}
 }
 

@@ -28,7 +28,7 @@ RELEASE      = $(notdir $(MODULE_OUT))
 
 .DEFAULT_GOAL := all
 .PHONY: all module provider vipl rnicpi install install-vipl install-rnicpi docs deb rpm setup-build setup-deb setup demo check check-all check-static check-kunit \
-	check-kasan check-debug check-kernels check-packages check-wire check-vipl check-rnicpi check-pyverbs check-system check-chaos fuzz fuzz-guest bench bench-report in-tree in-rdma-core clean clean-cache help
+	check-kasan check-debug check-kernels check-arch check-packages check-wire check-vipl check-rnicpi check-pyverbs check-system check-chaos fuzz fuzz-guest bench bench-report in-tree in-rdma-core clean clean-cache help
 
 ##@ Build
 all: module provider	## Build the kernel module and the libibverbs provider (the default)
@@ -103,6 +103,9 @@ check-debug: setup	## The same of the newest Linux, several CPUs, and the fuzzer
 
 check-kernels: setup	## All in guests, on Linux 6.1, 6.12 and the newest; hours
 	@scripts/check kernels; rc=$$?; scripts/check-lists --table build/log/check; exit $$rc
+
+check-arch: setup	## Other processors in emulators: arm64, s390x, ppc64el; hours
+	@scripts/check arch:arm64 arch:s390x arch:ppc64el
 
 check-packages:		## The Debian packages on a machine of their own; an hour
 	@scripts/setup packages

@@ -13,8 +13,9 @@ debian_mirror() {
 	echo "$uri"
 }
 
-# suite_apt DIR SUITE TYPE: set apt_options, with which apt-get and apt-cache see SUITE and
-# nothing else; TYPE is deb or deb-src. Their files are all below DIR.
+# suite_apt DIR SUITE TYPE [ARCH]: set apt_options, with which apt-get and apt-cache see SUITE and
+# nothing else, of ARCH if that is not the machine's own processor; TYPE is deb or deb-src. Their
+# files are all below DIR.
 suite_apt() {
 	local dir=$1 suite=$2 type=$3 uri
 	uri=$(debian_mirror) || return
@@ -25,4 +26,5 @@ suite_apt() {
 		-o "Dir::Etc::sourceparts=$dir/empty" -o Dir::State::status=/dev/null
 		-o "Dir::State::lists=$dir/lists" -o "Dir::Cache=$dir/cache"
 		-o APT::Sandbox::User=root -o Acquire::Retries=2 -o Debug::NoLocking=1)
+	[ -z "${4:-}" ] || apt_options+=(-o "APT::Architecture=$4" -o "APT::Architectures=$4")
 }

@@ -14,8 +14,9 @@ SRNIC_TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 export HOME="${HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)}"
 # Files that take long to make and do not belong to one checkout.
 SRNIC_CACHE=${SRNIC_CACHE:-$HOME/.cache/srnic}
-# Products of this checkout. Ignored by git.
-SRNIC_BUILD=$SRNIC_TOP/build
+# Products of this checkout. Ignored by git. Those for another processor, which SRNIC_ARCH names
+# then (scripts/arch.sh), are in a folder of their own.
+SRNIC_BUILD=$SRNIC_TOP/build${SRNIC_ARCH:+/$SRNIC_ARCH}
 
 # If ccache is installed, sources compiled before come from its cache. It goes by the files that the
 # compiler says it has read, and does not preprocess each source first, which takes a third of the
@@ -131,6 +132,7 @@ slowness() {
 	debug) if has_kvm; then echo 1; else echo 5; fi ;;
 	kcsan) if has_kvm; then echo 1; else echo 2; fi ;;
 	smp-debug) echo 3 ;;
+	arm64|s390x|ppc64el) echo 2 ;;
 	*) echo 1 ;;
 	esac
 }

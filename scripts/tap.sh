@@ -46,6 +46,7 @@ may_skip() {
 	case $1 in
 	stock) names="stock|$(stock_linux)" ;;
 	6.*)   names="stock|$1" ;;
+	arm64|s390x|ppc64el) names="stock|$(stock_linux)|$1" ;;
 	uml)   names=kasan ;;
 	*)     names=$1 ;;
 	esac

@@ -15,8 +15,11 @@ SYSTEM = ('tests/system', 'apis/*/tests/system')      # where system tests are
 
 # Kernels of scripts/guest; on these, in an emulator, a guest takes half a minute to boot.
 KERNELS = ('stock', '6.1', '6.12', 'kasan', 'smp-debug', 'uml-6.1', 'uml-6.12', 'newest', 'disks',
-           'debug', 'kcsan')
-EMULATED = ('stock', '6.1', '6.12', 'debug', 'kcsan')
+           'debug', 'kcsan', 'arm64', 's390x', 'ppc64el')
+# Of other processors: what is built for them, and system tests that run there
+ARCHES = ('arm64', 's390x', 'ppc64el')
+ARCH_FILES = ('smoke', 'integrity', 'abi', 'cq', 'srq', 'orders', 'memory', 'mw', 'rfc7306', 'rawpeer')
+EMULATED = ('stock', '6.1', '6.12', 'debug', 'kcsan', *ARCHES)
 # Linux 6.1: its KUnit cannot choose among a module's suites
 NO_FILTER = ('kasan', 'uml', 'uml-6.1')
 # Run only when named
@@ -177,6 +180,8 @@ class Plan:
         """The kernel that a guest boots, if it has to be built or downloaded"""
         if kernel in ('stock', stock_linux()):
             return ()
+        if kernel in ARCHES:
+            return self.setup_arch(kernel)
         if kernel in ('6.1', '6.12'):
             command, default = f'scripts/kernel-image {kernel}', 60
         elif kernel in ('debug', 'kcsan'):
@@ -189,6 +194,15 @@ class Plan:
             command = 'nice -n 5 ' + command
         return (self.add(f'kernel:{kernel}', command, default, counts=False, limit=7200),)
 
+    def setup_arch(self, arch):
+        """Its compiler and emulator, and what runs there"""
+        return (self.add(f'setup:{arch}', f'scripts/setup {arch}', 90, counts=False, whole=True),)
+
+    def build(self, arch):
+        """All that guests of another processor get"""
+        return (self.add(f'arch:{arch}', f'scripts/check-arch {arch}', 200,
+                         needs=self.setup_arch(arch)),)
+
     def module(self, kernel):
         """The modules for the stock kernel. scripts/check-static looks at them while it compiles
         them, and reports what there was to say when it runs again."""
@@ -199,6 +213,9 @@ class Plan:
 
     def guest(self, kernel):
         """All that a guest with srnic needs, and the programs of the tests"""
+        if kernel in ARCHES:
+            return (self.add(f'stage:{kernel}', f'scripts/guest --kernel {kernel} --prepare', 20,
+                             counts=False, needs=self.build(kernel)),)
         programs = self.add('programs', 'scripts/build-tests', 60, counts=False)
         return (self.add(f'stage:{kernel}', f'scripts/guest --kernel {kernel} --prepare', 60,
                          counts=False, needs=self.kernel(kernel) + self.module(kernel)), programs)
@@ -259,7 +276,7 @@ class Plan:
         planned = {f for job in self.jobs.values() if job.name.startswith(f'system:{kernel}:')
                    for f in job.files}
         names = [f for f in names if f not in planned]
-        if not files and 'rawpeer' in names:
+        if 'rawpeer' in names and (not files or kernel in ARCHES):
             names.remove('rawpeer')     # scripts/check-wire runs it, and makes a table
             self.wire(kernel)
         slow = kernel in EMULATED
@@ -275,6 +292,12 @@ class Plan:
                 self.times.of(f'boot:{kernel}', 40 if slow else 6)
             self.jobs[name].load = self.times.load(
                 [f'boot:{kernel}', *(f'system:{kernel}:{f}' for f in group)])
+
+    def arch(self, kernel):
+        """What is built for another processor, and a choice of system tests there"""
+        if kernel not in ARCHES:
+            raise Bad(f'arch: {kernel} is no processor, there are: {", ".join(ARCHES)}')
+        self.system(kernel, ','.join(ARCH_FILES))
 
     def long(self, kernel, files):
         """Files of tests/system with the maximum number of rounds"""
@@ -342,6 +365,8 @@ class Plan:
                      'long:kasan:unstable', 'long:smp-debug:unstable'):
             self.want(spec)
         self.system('stock', without=('smoke', *only_on_stock()))
+        for arch in ARCHES:
+            self.arch(arch)
 
     def set_kernels(self):
         """Linux 6.1, 6.12 and the newest, each with all of its tests"""
@@ -353,7 +378,7 @@ class Plan:
 
     SETS = ('check', 'gate', 'all', 'kernels')
     PARTS = ('static', 'fuzz', 'compile', 'kunit', 'mutate', 'chaos', 'wire', 'system', 'long',
-             'copy_linux', 'copy_rdma', 'pyverbs', 'packages', 'bench', 'conformance')
+             'arch', 'copy_linux', 'copy_rdma', 'pyverbs', 'packages', 'bench', 'conformance')
     OF_NO_KERNEL = ('static', 'fuzz', 'copy_linux', 'copy_rdma', 'pyverbs', 'packages', 'bench',
                     'conformance')
 

@@ -36,7 +36,10 @@
 #define kzalloc(size, gfp)	calloc(1, size)
 #define kfree(p)		free(p)
 struct mem_cgroup;
-#define set_active_memcg(memcg)	((void)(memcg), (struct mem_cgroup *)NULL)
+static inline struct mem_cgroup *set_active_memcg(struct mem_cgroup *memcg)
+{
+	return NULL;
+}
 #define kvmalloc(size, gfp)	fuzz_kvmalloc(size)
 #define kvfree(p)		fuzz_kvfree(p)
 

@@ -298,6 +298,8 @@ class Plan:
         if kernel not in ARCHES:
             raise Bad(f'arch: {kernel} is no processor, there are: {", ".join(ARCHES)}')
         self.system(kernel, ','.join(ARCH_FILES))
+        self.add(f'fuzz_arch:{kernel}', f'scripts/fuzz --arch {kernel}', 20, needs=self.setup_arch(kernel),
+                 again=f'scripts/fuzz --arch {kernel} {{0}}')
 
     def long(self, kernel, files):
         """Files of tests/system with the maximum number of rounds"""

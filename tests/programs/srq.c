@@ -670,6 +670,31 @@ static void case_resize(void)
 	pool_close(&load.s);
 }
 
+static int resize_b(struct pair *p)
+{
+	struct ibv_srq_attr attr = { .max_wr = 64 };
+
+	return ibv_modify_srq(p->b.srq, &attr, IBV_SRQ_MAX_WR);
+}
+
+/* A child of fork() has no ring: it must not move that of its parent */
+static void case_resize_child(void)
+{
+	struct pair p;
+	struct pool s;
+
+	pool_open(&s, 4, 4, 0);
+	pair_on(&p, &s);
+	child_gets(resize_b, &p, EINVAL);
+	require(query(&s).max_wr == 4, "%u", query(&s).max_wr);
+	pool_fill(&s, 0, 4);
+	send_msg(&p, 1);
+	recv_msg(&p, &s, 1);
+	require(!modify(&s, 64, 0, IBV_SRQ_MAX_WR), "the parent's own resize");
+	pair_close(&p);
+	pool_close(&s);
+}
+
 /* Traffic until it is killed; prints a word once it runs. */
 static void case_endless(void)
 {
@@ -815,6 +840,7 @@ static const struct test_case cases[] = {
 	{ "empty", case_empty, "a message and no WQE" },
 	{ "error", case_error, "WQEs outlive QPs in error" },
 	{ "resize", case_resize, "resizing under load, posting by two threads" },
+	{ "resize-child", case_resize_child, "a child does not resize an SRQ of its parent" },
 	{ "flip", case_flip, "resizing while the producer index changes all the time" },
 	{ "broken", case_broken, "rubbish in the ring" },
 	{ "endless", case_endless, "" },

@@ -167,8 +167,8 @@ struct ibv_srq *srnic_create_srq_ex(struct ibv_context *ibctx,
  * afterwards, posts fail with ENOMEM until it can.
  *
  * Return: 0; or an errno (EINVAL: fewer than the outstanding WQEs or the armed
- * limit, or more than the device supports), and nothing has changed.
- * Any thread.
+ * limit, more than the device supports, or a resize of the parent's SRQ), and
+ * nothing has changed. Any thread.
  */
 int srnic_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr,
 		     int attr_mask)
@@ -182,6 +182,10 @@ int srnic_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr,
 					  sizeof(cmd));
 
 	pthread_mutex_lock(&srq->lock);
+	/* A child of fork() has no ring, and what is at its address is the child's own. */
+	ret = EINVAL;
+	if (!srnic_ring_is_here(&srq->ring))
+		goto out;
 	ret = srnic_srq_follow(srq);
 	if (ret)
 		goto out;

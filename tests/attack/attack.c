@@ -78,6 +78,7 @@ static const struct test_case cases[] = {
 	{ "cq_steps", case_cq_steps, "steps of a CQ's resize in any order, beside its traffic, hurt nobody" },
 	{ "srq_index", case_srq_index, "an SRQ is resized in bounded time, wherever its index jumps" },
 	{ "children", case_children, "children use the objects of a parent that ends, and hurt nobody" },
+	{ "waits", case_waits, "messages wait for a receive, while all around them changes" },
 	{ "load", case_load, "" },
 	{ "compute", case_compute, "" },
 };

@@ -40,6 +40,8 @@ void case_mappings(void);
 /* passfd.c */
 void case_passfd(void);
 /* resize.c */
+int resize_qp(struct ibv_qp *qp, const struct srnic_ureq_qp_resize *req,
+	      struct srnic_uresp_qp_resize *resp);
 void case_cq_steps(void);
 void case_qp_steps(void);
 void case_srq_index(void);
@@ -47,5 +49,7 @@ void case_srq_index(void);
 void case_ringmr(void);
 /* share.c */
 void case_share(void);
+/* waits.c */
+void case_waits(void);
 
 #endif

@@ -59,12 +59,13 @@ static void *reader(void *arg)
 /* A message without a receive, or an end; then everything is destroyed */
 static void pair_that_ends(unsigned int n)
 {
-	struct ibv_qp_attr error = { .qp_state = IBV_QPS_ERR };
+	struct ibv_qp_attr error = { .qp_state = IBV_QPS_ERR }, no_wait = { .rnr_retry = 0 };
 	struct ibv_send_wr wr = { .num_sge = 1, .opcode = IBV_WR_SEND }, *bad;
 	struct ibv_sge sge;
 	struct hand a, b;
 
 	hand_open(&a, &b, test_addr);
+	require(!ibv_modify_qp(b.qp, &no_wait, IBV_QP_RNR_RETRY), "%s", strerror(errno));
 	require(!hand_over(&a, SRNIC_QP_MODIFY_CRC, NULL, 0) &&
 		!hand_over(&b, SRNIC_QP_MODIFY_CRC | SRNIC_QP_MODIFY_RESPONDER, NULL, 0), "%s",
 		strerror(errno));

@@ -132,7 +132,7 @@ void case_cq_steps(void)
 
 /* ----- queues of a QP ----- */
 
-static int resize_qp(struct ibv_qp *qp, const struct srnic_ureq_qp_resize *req,
+int resize_qp(struct ibv_qp *qp, const struct srnic_ureq_qp_resize *req,
 		     struct srnic_uresp_qp_resize *resp)
 {
 	struct method_call call = {

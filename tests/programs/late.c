@@ -6,6 +6,9 @@
  *	late --list		names of the cases
  *	late ADDR CASE		run one, over the device that has address ADDR
  */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "pair.h"
@@ -149,6 +152,33 @@ static void case_too_late(void)
 	pair_close(&other);
 }
 
+/*
+ * Connections whose messages wait, every other one for an SRQ of its own, until the program is
+ * killed. LATE_MANY says how many
+ */
+static void case_many(void)
+{
+	unsigned int n = env_uint("LATE_MANY", 32);
+	struct pair *p = calloc(n, sizeof(*p));
+	struct ibv_qp_cap cap = DEFAULT_CAP;
+	struct ibv_srq_init_attr attr = { .attr = { .max_wr = 4, .max_sge = 1 } };
+	struct ibv_pd *pd = ibv_alloc_pd(test_context());
+
+	require(p && pd, "%s", strerror(errno));
+	for (unsigned int i = 0; i < n; i++) {
+		pair_prepare(&p[i], &cap);
+		if (i % 2) {
+			p[i].b.srq = ibv_create_srq(pd, &attr);
+			require(p[i].b.srq, "%s", strerror(errno));
+		}
+		pair_connect(&p[i]);
+		send_one(&p[i].a);
+	}
+	puts("waiting");
+	fflush(stdout);
+	pause();
+}
+
 /* With forever: the message waits longer than the default would let it */
 static void case_patient(void)
 {
@@ -197,6 +227,7 @@ static const struct test_case cases[] = {
 	{ "in-time", case_in_time, "" },
 	{ "too-late", case_too_late, "" },
 	{ "patient", case_patient, "" },
+	{ "many", case_many, "" },
 	{ "at-once", case_at_once, "" },
 	{ "not-wanted", case_not_wanted, "" },
 };

@@ -52,11 +52,12 @@ beside() {
 unloads() { modprobe -r srnic && [ ! -e /sys/module/srnic ] && modprobe srnic; }
 
 one_host
-no_receive 0	# events: a message without a receive is one
 t "attack lists its cases" cases_of "$BIN/attack" --list
 while IFS=$'\t' read -r -u 3 name what; do
 	t -l $((ATTACK_SECONDS + 120)) "$name: $what" beside "$name"
 done 3<"$tmp/cases"
+no_receive forever
+t -l $((ATTACK_SECONDS + 120)) "messages wait without end, while all around them changes" beside waits
 t "the victim's work is done when all is over" its_work
 teardown_hosts
 t "no attack holds the module" unloads

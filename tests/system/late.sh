@@ -42,6 +42,54 @@ traced() {
 		[ "$(sed 's/ .*//' "$tmp/steps" | sort -u | wc -l)" = 1 ] && return $rc
 }
 
+# Called in a subshell, which becomes the program, so that its process id is the program's
+many() { exec ip netns exec "$CLI_NS" setpriv --reuid 65534 --regid 65534 --clear-groups "$BIN/late" "$CLI4" many; }
+
+# begin: a user's program, until its messages wait
+begin() {
+	(many) >"$tmp/many" 2>&1 &
+	program=$!
+	within 30 grep -q waiting "$tmp/many" || { cat "$tmp/many"; return 1; }
+	within 10 eval '[ "$(ps -eo comm | grep -c ^srnic-rx/)" -ge 32 ]' || { echo "no rx kthreads wait"; return 1; }
+}
+
+# took MILLISECONDS COMMAND...: it succeeds within this time
+took() {
+	local limit=$(($1 * SRNIC_SLOW)) start rc=0
+	shift
+	start=${EPOCHREALTIME/./}
+	"$@" || rc=$?
+	start=$(((${EPOCHREALTIME/./} - start) / 1000))
+	echo "$*: status $rc, $start ms"
+	[ $rc = 0 ] && [ $start -le $limit ]
+}
+
+ends() {
+	local rc=0
+	kill -KILL $program || return
+	wait $program || rc=$?
+	[ $rc = 137 ]
+}
+
+killed() { begin && took 5000 ends && within 10 nothing_left; }
+
+deleted() {
+	local rc=0
+	begin || return
+	took 5000 rdma link delete "$CLI_DEV" || rc=1
+	ends && within 10 nothing_left && return $rc
+}
+
+moved() {
+	local rc=0
+	begin || return
+	took 5000 ip -n "$CLI_NS" link set d1 netns h3 || rc=1
+	within 10 eval '! ps -eo comm | grep ^srnic-rx/' || rc=1
+	ends && within 10 nothing_left && return $rc
+}
+
+unloads() { modprobe -r srnic && [ ! -e /sys/module/srnic ] && modprobe srnic; }
+
 one_host
 t "in-time: a receive that is 300 ms late is in time, by default" counts 1 0 late in-time
 t "too-late: without one the connection ends after a second, and others go on" counts 1 1 late too-late
@@ -57,5 +105,13 @@ one_host
 no_receive forever
 cases late
 t "messages waited, and none was without a receive" waited
+t "their program is killed while messages wait" killed
+t "the device is deleted while messages wait" deleted
 teardown_hosts
+one_host
+no_receive forever
+add_ns h3
+t "the interface leaves for another network namespace while messages wait" moved
+teardown_hosts
+t "no wait holds the module" unloads
 done_testing

@@ -461,19 +461,12 @@ static void responses_disabled(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, out.mem[i], (u8)(i * 7));
 }
 
-/* OR-11: registered, used and invalidated in one list; each WR sees the effect of those before */
-static void register_use_invalidate(struct kunit *test)
+/* A region for Fast-Register, whose next list has this page */
+static struct ib_mr *listed_page(struct out *out, u8 *page)
 {
-	struct out out = out_open(test, 1);
-	struct ib_sge sge, late;
-	const struct ib_send_wr *bad;
-	struct ib_mr *mr = srnic_mr_alloc(out.p->pd, IB_MR_TYPE_MEM_REG, 4);
-	struct ib_reg_wr reg = { .wr = { .opcode = IB_WR_REG_MR, .send_flags = SIGNAL } };
-	struct ib_send_wr send = { .wr_id = 1, .opcode = IB_WR_SEND, .send_flags = SIGNAL };
-	struct ib_send_wr inv = { .wr_id = 2, .opcode = IB_WR_LOCAL_INV, .send_flags = SIGNAL };
-	struct ib_send_wr after = { .wr_id = 3, .opcode = IB_WR_SEND, .send_flags = SIGNAL };
+	struct ib_mr *mr = srnic_mr_alloc(out->p->pd, IB_MR_TYPE_MEM_REG, 4);
+	struct kunit *test = out->p->test;
 	struct scatterlist sg;
-	u8 *page = (u8 *)__get_free_page(GFP_KERNEL | __GFP_ZERO);
 
 	KUNIT_ASSERT_NOT_NULL(test, page);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
@@ -482,6 +475,22 @@ static void register_use_invalidate(struct kunit *test)
 	sg_dma_len(&sg) = PAGE_SIZE;
 	mr->page_size = PAGE_SIZE;
 	KUNIT_ASSERT_EQ(test, srnic_mr_map_sg(mr, &sg, 1, NULL), 1);
+	return mr;
+}
+
+/* OR-11: registered, used and invalidated in one list; each WR sees the effect of those before */
+static void register_use_invalidate(struct kunit *test)
+{
+	struct out out = out_open(test, 1);
+	struct ib_sge sge, late;
+	const struct ib_send_wr *bad;
+	u8 *page = (u8 *)__get_free_page(GFP_KERNEL | __GFP_ZERO);
+	struct ib_mr *mr = listed_page(&out, page);
+	struct ib_reg_wr reg = { .wr = { .opcode = IB_WR_REG_MR, .send_flags = SIGNAL } };
+	struct ib_send_wr send = { .wr_id = 1, .opcode = IB_WR_SEND, .send_flags = SIGNAL };
+	struct ib_send_wr inv = { .wr_id = 2, .opcode = IB_WR_LOCAL_INV, .send_flags = SIGNAL };
+	struct ib_send_wr after = { .wr_id = 3, .opcode = IB_WR_SEND, .send_flags = SIGNAL };
+
 	reg.mr = mr;
 	reg.key = mr->rkey ^ 0x55;
 	reg.access = IB_ACCESS_LOCAL_WRITE;
@@ -507,13 +516,13 @@ static void register_use_invalidate(struct kunit *test)
 }
 
 /* As a provider posts: kernel verbs have no Bind */
-static void post_bind(struct out *out, u64 wr_id, u32 window)
+static void post_bind(struct out *out, u64 wr_id, u32 window, u8 flags)
 {
 	struct srnic_qp *qp = out->p->qp;
 	struct srnic_sqe *sqe = srnic_ring_slot(&qp->sq, qp->sq_posted);
 
 	*sqe = (struct srnic_sqe){
-		.wr_id = wr_id, .opcode = SRNIC_OP_BIND_MW, .flags = SRNIC_SQE_SIGNALED,
+		.wr_id = wr_id, .opcode = SRNIC_OP_BIND_MW, .flags = SRNIC_SQE_SIGNALED | flags,
 		.rkey = out->mr->stag, .stag = window,
 		.arg = { out->mr->base, 8, IB_ACCESS_REMOTE_READ },
 	};
@@ -521,30 +530,78 @@ static void post_bind(struct out *out, u64 wr_id, u32 window)
 	srnic_qp_doorbell(qp);
 }
 
+static struct srnic_mw *window_on(struct out *out)
+{
+	struct srnic_mw *mw = kunit_kzalloc(out->p->test, sizeof(*mw), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(out->p->test, mw);
+	out->mr->rights |= SRNIC_BINDABLE;
+	mw->ibmw.device = &out->p->dev->ibdev;
+	mw->ibmw.pd = out->p->pd;
+	mw->ibmw.type = IB_MW_TYPE_2;
+	KUNIT_ASSERT_EQ(out->p->test, srnic_mw_alloc(&mw->ibmw), 0);
+	return mw;
+}
+
+/* The window's STag with another key */
+static u32 next_key(const struct srnic_mw *mw)
+{
+	return mw->ibmw.rkey + (mw->ibmw.rkey & 0x80 ? -1 : 1);
+}
+
 /* MW-02, MW-09, MW-10: a Bind sends nothing; one that fails ends the stream */
 static void bind_is_silent(struct kunit *test)
 {
 	struct out out = out_open(test, 1);
-	struct srnic_mw *mw = kunit_kzalloc(test, sizeof(*mw), GFP_KERNEL);
-	u32 rkey;
+	struct srnic_mw *mw = window_on(&out);
+	u32 rkey = next_key(mw);
 
-	KUNIT_ASSERT_NOT_NULL(test, mw);
-	out.mr->rights |= SRNIC_BINDABLE;
-	mw->ibmw.device = &out.p->dev->ibdev;
-	mw->ibmw.pd = out.p->pd;
-	mw->ibmw.type = IB_MW_TYPE_2;
-	KUNIT_ASSERT_EQ(test, srnic_mw_alloc(&mw->ibmw), 0);
-	rkey = mw->ibmw.rkey + (mw->ibmw.rkey & 0x80 ? -1 : 1);
-	post_bind(&out, 1, rkey);
+	post_bind(&out, 1, rkey, 0);
 	peer_wc(out.p, out.p->scq, 1, SRNIC_WC_SUCCESS);
 	peer_expect_nothing(out.p);
 	peer_read_request(out.p, 1, 5, 6, 8, rkey, out.mr->base);
 	peer_expect(out.p, ULP_READ_RESP, 8);
 	KUNIT_EXPECT_EQ(test, memcmp(out.p->data, out.mem, 8), 0);
-	post_bind(&out, 2, rkey);
+	post_bind(&out, 2, rkey, 0);
 	expect_failed(&out, "bound again", 0, 0, 2, SRNIC_WC_STAG_NOT_INVALID,
 		      IB_WC_MW_BIND_ERR);
 	srnic_mw_dealloc(&mw->ibmw);
+}
+
+/* FE-03: with a fence, too, Bind and Fast-Register take effect before an earlier Read is done */
+static void no_fence_of_local_wrs(struct kunit *test)
+{
+	struct out out = out_open(test, 1);
+	struct srnic_mw *mw = window_on(&out);
+	u8 *page = (u8 *)__get_free_page(GFP_KERNEL | __GFP_ZERO);
+	struct ib_mr *mr = listed_page(&out, page);
+	struct ib_reg_wr reg = {
+		.wr = { .wr_id = 3, .opcode = IB_WR_REG_MR, .send_flags = SIGNAL | IB_SEND_FENCE },
+		.mr = mr, .key = mr->rkey, .access = IB_ACCESS_LOCAL_WRITE,
+	};
+	static const u8 data[8];
+	const struct ib_send_wr *bad;
+	struct peer *p = out.p;
+	struct ddp_hdr response;
+	u32 i;
+
+	post(&out, IB_WR_RDMA_READ, 1, SIGNAL, sizeof(data));
+	peer_expect(p, ULP_READ_REQ, 28);
+	response = (struct ddp_hdr)HDR_READ_RESP(get_unaligned_be32(p->data),
+						 get_unaligned_be64(p->data + 4));
+	post_bind(&out, 2, next_key(mw), SRNIC_SQE_FENCE);
+	KUNIT_EXPECT_EQ(test, srnic_verbs_ops.post_send(&p->qp->ibqp, &reg.wr, &bad), 0);
+	post(&out, IB_WR_RDMA_WRITE, 4, SIGNAL, 4);
+	peer_expect(p, ULP_WRITE, 4);
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(mw->window->tpte.valid));
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(to_srnic_mr(mr)->tpte.valid));
+	peer_no_wc(p, p->scq);
+	peer_send(p, &response, data, sizeof(data));
+	for (i = 1; i <= 4; i++)
+		peer_wc(p, p->scq, i, SRNIC_WC_SUCCESS);
+	srnic_mw_dealloc(&mw->ibmw);
+	srnic_mr_dereg(mr);
+	free_page((unsigned long)page);
 }
 
 /*
@@ -845,6 +902,7 @@ static struct kunit_case tx_cases[] = {
 	KUNIT_CASE(responses_disabled),
 	KUNIT_CASE(register_use_invalidate),
 	KUNIT_CASE(bind_is_silent),
+	KUNIT_CASE(no_fence_of_local_wrs),
 	KUNIT_CASE(wild_index),
 	KUNIT_CASE(local_errors),
 	KUNIT_CASE(wrap_and_zero),

@@ -119,7 +119,8 @@ int ri_qp_set_state(struct rnic_qp *qp, int state)
  * @sq_size: WRs that the SQ is to take
  * @rq_size: WRs that the RQ is to take; ignored with an SRQ
  *
- * Its attributes have the actual sizes afterwards. Context: may sleep.
+ * Its attributes have the actual sizes afterwards; with an SRQ rq_size stays as it is, see
+ * ri_made_qp(). Context: may sleep.
  *
  * Return: 0 or a negative errno; -EINVAL: more WRs are outstanding.
  */
@@ -136,7 +137,8 @@ int ri_qp_resize(struct rnic_qp *qp, u32 sq_size, u32 rq_size)
 	if (err)
 		return err;
 	qp->attr.sq_size = attr.cap.max_send_wr;
-	qp->attr.rq_size = attr.cap.max_recv_wr;
+	if (!qp->srq)
+		qp->attr.rq_size = attr.cap.max_recv_wr;
 	return 0;
 }
 

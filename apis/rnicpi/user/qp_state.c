@@ -166,7 +166,8 @@ int ri_qp_attach(struct rnic_qp *qp, char *msg, uint32_t len)
  * @sq_size: WRs that the SQ is to take
  * @rq_size: WRs that the RQ is to take; ignored with an SRQ
  *
- * Its attributes have the actual sizes afterwards.
+ * Its attributes have the actual sizes afterwards; with an SRQ rq_size stays as it is, see
+ * ri_made_qp().
  *
  * Context: the QP's mutex is held; sleeps.
  * Return: 0 or an errno; EINVAL: more WRs are outstanding.
@@ -188,7 +189,8 @@ int ri_qp_resize(struct rnic_qp *qp, uint32_t sq_size, uint32_t rq_size)
 	if (err)
 		return err;
 	qp->attr.sq_size = attr.cap.max_send_wr;
-	qp->attr.rq_size = attr.cap.max_recv_wr;
+	if (!qp->srq)
+		qp->attr.rq_size = attr.cap.max_recv_wr;
 	return 0;
 }
 

@@ -627,6 +627,21 @@ static void reads_disabled(struct kunit *test)
 	pair_close(p);
 }
 
+/* RI-22: its SQ is resized, and rq_size stays what create was asked for (L2554) */
+static void expect_rq_size_stays(struct pair *p, ri_qp_attr_t *attr)
+{
+	struct kunit *test = p->test;
+	u32 rq_size;
+
+	KUNIT_EXPECT_EQ(test, ri_qp_query(p->rnic, p->b.qp, attr, NULL), OK);
+	rq_size = attr->rq_size;
+	KUNIT_EXPECT_GT(test, rq_size, 0);
+	attr->sq_size = 4 * attr->sq_size;
+	KUNIT_EXPECT_EQ(test, ri_qp_modify(p->rnic, p->b.qp, RI_QP_ATTR_SQ_SIZE, attr, NULL), OK);
+	KUNIT_EXPECT_EQ(test, ri_qp_query(p->rnic, p->b.qp, attr, NULL), OK);
+	KUNIT_EXPECT_EQ(test, attr->rq_size, rq_size);
+}
+
 /* RI-41, RI-44, RI-45: an SRQ, whose low water mark raises one event when it is reached */
 static void shared_queue(struct kunit *test)
 {
@@ -650,6 +665,7 @@ static void shared_queue(struct kunit *test)
 	srq_attr.pd = p->pd;
 	KUNIT_ASSERT_EQ(test, CREATE, OK);
 	share(p, attr, srq);
+	expect_rq_size_stays(p, attr);
 	KUNIT_EXPECT_EQ(test, ri_qp_post_recv(p->rnic, p->b.qp, 0, 1, &seg, 1, NULL),
 			RI_RET_QP_TIED_TO_SRQ);
 	KUNIT_EXPECT_EQ(test, ri_srq_destroy(p->rnic, srq, NULL), RI_RET_SRQ_INUSE);

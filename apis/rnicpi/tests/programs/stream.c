@@ -627,6 +627,11 @@ void created(void)
 		got.rq_max_sges);
 	require(!iw->mpa_attrs.recv_marker_enabled && !iw->mpa_attrs.xmit_marker_enabled &&
 		iw->mpa_attrs.crc_enabled && iw->mpa_attrs.ddp_rdmap_version == 1, "MPA");
+	/* ... and they stay so when the SQ is resized */
+	got.sq_size *= 4;
+	expect(RI_RET_SUCCESS, ri_qp_modify(a.rnic, a.qp, RI_QP_ATTR_SQ_SIZE, &got, &err));
+	expect(RI_RET_SUCCESS, ri_qp_query(a.rnic, a.qp, &got, &err));
+	require(got.sq_size >= 4 && got.rq_size >= 1000, "%u, %u", got.sq_size, got.rq_size);
 	expect(RI_RET_MPA_ATTR_UNSUPPORTED, try_mpa((ri_mpa_attr_t){ 0, 0, 0, 1 }));
 	expect(RI_RET_INVALID_DDP_RDMAP_VERSION, try_mpa((ri_mpa_attr_t){ 0, 0, 1, 7 }));
 	expect(RI_RET_SUCCESS, try_mpa((ri_mpa_attr_t){ 0, 0, 0, 0 }));

@@ -20,8 +20,6 @@
 
 /* Bytes of a last message in streaming mode */
 #define MAX_LAST_MSG	65535
-/* Seconds, as SRNIC_METHOD_QP_MODIFY has it */
-#define MAX_KEEPALIVE	7200
 
 /* ----- checks ----- */
 
@@ -52,7 +50,7 @@ static ri_api_return_t check_numbers(const struct rnic_qp *qp, const struct ri_l
 
 static bool is_stream(const struct ri_linux_llp *llp)
 {
-	return llp && llp->size >= sizeof(*llp) && llp->keepalive <= MAX_KEEPALIVE &&
+	return llp && llp->size >= sizeof(*llp) && llp->keepalive <= SRNIC_MAX_KEEPALIVE &&
 	       ri_is_connected(llp);
 }
 

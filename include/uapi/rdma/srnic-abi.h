@@ -322,6 +322,12 @@ enum srnic_qp_modify_attrs {
 /* srnic_ureq_qp_modify.state */
 #define SRNIC_QP_MODIFY_RTS		1U
 
+/*
+ * srnic_ureq_qp_modify.keepalive. TCP's own limit is 32767 s; TCP ends a dead connection after
+ * twice the time
+ */
+#define SRNIC_MAX_KEEPALIVE		7200U
+
 /* srnic_ureq_qp_modify.flags */
 #define SRNIC_QP_MODIFY_RESPONDER	(1U << 0)	/* the peer sends the first FPDU */
 #define SRNIC_QP_MODIFY_CRC		(1U << 1)	/* CRC is sent, and checked */
@@ -336,7 +342,7 @@ struct srnic_ureq_qp_modify {
 	__u32 flags;		/* SRNIC_QP_MODIFY_* */
 	__u16 ird;
 	__u16 ord;
-	__u32 keepalive;	/* seconds, at most 7200; 0: as the program set it */
+	__u32 keepalive;	/* seconds, SRNIC_MAX_KEEPALIVE at most; 0: as the program set it */
 };
 
 /* QP_ARM_RQ: a QP with an SRQ raises an event when more than LIMIT messages are in progress */

@@ -13,6 +13,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <net/sock.h>
+#include <rdma/srnic-abi.h>
 #include "device/policy_sysfs.h"
 #include "ib/ib.h"
 #include "queue/holder.h"
@@ -28,8 +29,6 @@
 #endif
 /* Seconds */
 #define SRNIC_TIMEOUT_MAX	3600U
-/* TCP's own limit is 32767 s; TCP ends a dead connection after twice the time */
-#define SRNIC_KEEPALIVE_MAX	7200U
 
 /**
  * struct policy_attr - an attribute: a choice of words, or a number
@@ -291,7 +290,7 @@ static struct attribute *policy_attrs[] = {
 	NUMBER(reply_timeout, reply_timeout, 1, SRNIC_TIMEOUT_MAX),
 	NUMBER(accept_timeout, accept_timeout, 1, SRNIC_TIMEOUT_MAX),
 	NUMBER(close_timeout, close_timeout, 1, SRNIC_TIMEOUT_MAX),
-	NUMBER(keepalive, keepalive, 0, SRNIC_KEEPALIVE_MAX),
+	NUMBER(keepalive, keepalive, 0, SRNIC_MAX_KEEPALIVE),
 	NUMBER(max_user_qps, max_user_qps, 0, SRNIC_USER_MAX_QPS),
 	NUMBER(ib_port, ib_port, 0, U16_MAX),
 	NUMBER(ib_timeout, ib_timeout, 1, SRNIC_TIMEOUT_MAX),

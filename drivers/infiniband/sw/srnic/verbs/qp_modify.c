@@ -26,14 +26,11 @@ static_assert(offsetof(struct srnic_ureq_qp_modify, keepalive) == 12);
 			 SRNIC_QP_MODIFY_NO_BIND | SRNIC_QP_MODIFY_RDMAC | \
 			 SRNIC_QP_MODIFY_NO_RESPONSES)
 
-/* TCP's own limit is 32767 s; TCP ends a dead connection after twice the time */
-#define KEEPALIVE_MAX	7200U
-
 static int check_request(const struct srnic_ureq_qp_modify *req)
 {
 	if (req->state != SRNIC_QP_MODIFY_RTS || req->flags & ~MODIFY_FLAGS)
 		return -EOPNOTSUPP;
-	return req->keepalive > KEEPALIVE_MAX ? -EINVAL : 0;
+	return req->keepalive > SRNIC_MAX_KEEPALIVE ? -EINVAL : 0;
 }
 
 static void fill_handover(struct srnic_handover *to, const struct srnic_ureq_qp_modify *req)

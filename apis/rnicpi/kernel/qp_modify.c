@@ -155,19 +155,21 @@ int ri_qp_attach(struct rnic_qp *qp, char *msg, u32 len)
 	const ri_mpa_attr_t *mpa = &qp->attr.qp_xport.qp_iwarp.mpa_attrs;
 	const struct srnic_handover req = {
 		.file = qp->llp.file,
-		.mpa = {
-			.crc = mpa->crc_enabled,
-			.tx_markers = mpa->xmit_marker_enabled,
-			.rx_markers = mpa->recv_marker_enabled,
-			.ird = qp->attr.max_rdma_read_incoming,
-			.ord = qp->attr.max_rdma_read_outgoing,
-		},
-		.rdmac = !mpa->ddp_rdmap_version,
-		.initiator = !len,
-		.no_responses = !qp->attr.enable_rdma_write,
 		.keepalive = qp->llp.keepalive,
-		.last_msg = msg,
-		.last_len = len,
+		.attach = {
+			.mpa = {
+				.crc = mpa->crc_enabled,
+				.tx_markers = mpa->xmit_marker_enabled,
+				.rx_markers = mpa->recv_marker_enabled,
+				.ird = qp->attr.max_rdma_read_incoming,
+				.ord = qp->attr.max_rdma_read_outgoing,
+			},
+			.rdmac = !mpa->ddp_rdmap_version,
+			.initiator = !len,
+			.no_responses = !qp->attr.enable_rdma_write,
+			.last_msg = msg,
+			.last_len = len,
+		},
 	};
 	int err = srnic_native_handover(qp->qp, &req);
 

@@ -30,13 +30,13 @@ static const struct srnic_llp_ops handover_llp_ops = {
 };
 
 /* The settings of a stream; version 0 always has CRC and markers (RFC 5044 C.1) */
-static struct mpa_result handover_mpa(const struct srnic_handover *req)
+static struct mpa_result handover_mpa(const struct srnic_attach *attach)
 {
-	struct mpa_result mpa = req->mpa;
+	struct mpa_result mpa = attach->mpa;
 
-	mpa.crc |= req->rdmac;
-	mpa.tx_markers |= req->rdmac;
-	mpa.rx_markers |= req->rdmac;
+	mpa.crc |= attach->rdmac;
+	mpa.tx_markers |= attach->rdmac;
+	mpa.rx_markers |= attach->rdmac;
 	return mpa;
 }
 
@@ -44,21 +44,14 @@ static struct mpa_result handover_mpa(const struct srnic_handover *req)
 static int handover_attach(struct srnic_qp *qp, const struct srnic_handover *req,
 			   struct srnic_stream *stream, const struct srnic_policy *policy)
 {
-	struct srnic_attach attach = {
-		.stream = stream,
-		.initiator = req->initiator,
-		.no_bind = req->no_bind,
-		.no_responses = req->no_responses,
-		.mpa = handover_mpa(req),
-		.rdmac = req->rdmac,
-		.policy = policy,
-		.last_msg = req->last_msg,
-		.last_len = req->last_len,
-		.timeout_ms = policy->request_timeout * MSEC_PER_SEC,
-	};
+	struct srnic_attach attach = req->attach;
 	struct sockaddr_storage local, remote;
 	int err;
 
+	attach.stream = stream;
+	attach.mpa = handover_mpa(&req->attach);
+	attach.policy = policy;
+	attach.timeout_ms = policy->request_timeout * MSEC_PER_SEC;
 	srnic_stream_names(stream, &local, &remote);
 	srnic_stream_keepalive(stream, req->keepalive);
 	err = srnic_qp_attach(qp, &attach);
@@ -87,7 +80,7 @@ static int handover_stream(struct srnic_qp *qp, const struct srnic_handover *req
 /* IRD and ORD within the policy's, and CRC if the administrator requires it */
 static int check_mpa(const struct srnic_handover *req, const struct mpa_policy *policy)
 {
-	const struct mpa_result mpa = handover_mpa(req);
+	const struct mpa_result mpa = handover_mpa(&req->attach);
 
 	if (mpa.ird > policy->max_ird || mpa.ord > policy->max_ord)
 		return -EINVAL;
@@ -136,6 +129,6 @@ int srnic_handover(struct srnic_qp *qp, const struct srnic_handover *req)
 	}
 	if (err)
 		srnic_qp_put(qp);
-	handover_count(qp, req->initiator, err);
+	handover_count(qp, req->attach.initiator, err);
 	return err;
 }

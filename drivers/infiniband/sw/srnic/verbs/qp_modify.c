@@ -33,13 +33,12 @@ static int check_request(const struct srnic_ureq_qp_modify *req)
 	return req->keepalive > SRNIC_MAX_KEEPALIVE ? -EINVAL : 0;
 }
 
-static void fill_handover(struct srnic_handover *to, const struct srnic_ureq_qp_modify *req)
+static void fill_attach(struct srnic_attach *to, const struct srnic_ureq_qp_modify *req)
 {
 	to->initiator = !(req->flags & SRNIC_QP_MODIFY_RESPONDER);
 	to->no_bind = req->flags & SRNIC_QP_MODIFY_NO_BIND;
 	to->no_responses = req->flags & SRNIC_QP_MODIFY_NO_RESPONSES;
 	to->rdmac = req->flags & SRNIC_QP_MODIFY_RDMAC;
-	to->keepalive = req->keepalive;
 	to->mpa.crc = req->flags & SRNIC_QP_MODIFY_CRC;
 	to->mpa.tx_markers = req->flags & SRNIC_QP_MODIFY_TX_MARKERS;
 	to->mpa.rx_markers = req->flags & SRNIC_QP_MODIFY_RX_MARKERS;
@@ -48,7 +47,7 @@ static void fill_handover(struct srnic_handover *to, const struct srnic_ureq_qp_
 }
 
 /* The last message may be absent */
-static int fill_message(struct srnic_handover *to, struct uverbs_attr_bundle *attrs)
+static int fill_message(struct srnic_attach *to, struct uverbs_attr_bundle *attrs)
 {
 	if (!uverbs_attr_is_valid(attrs, SRNIC_ATTR_QP_MODIFY_LAST_MSG))
 		return 0;
@@ -87,10 +86,11 @@ static int UVERBS_HANDLER(SRNIC_METHOD_QP_MODIFY)(struct uverbs_attr_bundle *att
 	if (!err)
 		err = uverbs_get_raw_fd(&fd, attrs, SRNIC_ATTR_QP_MODIFY_STREAM_FD);
 	if (!err)
-		err = fill_message(&to, attrs);
+		err = fill_message(&to.attach, attrs);
 	if (err)
 		return err;
-	fill_handover(&to, &req);
+	to.keepalive = req.keepalive;
+	fill_attach(&to.attach, &req);
 	return handover_fd(to_srnic_qp(ibqp), &to, fd);
 }
 

@@ -342,7 +342,7 @@ static void no_time_is_no_wait(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_counter(in.p->dev, SRNIC_CNT_RX_RNR), 0);
 }
 
-/* A program does without the wait by rnr_retry 0, and has it back by another value */
+/* A program does without the wait by rnr_retry 0, for the connections that begin after that */
 static void a_program_may_not_want_it(struct kunit *test)
 {
 	struct in in = in_idle(test, SRNIC_FOREVER);

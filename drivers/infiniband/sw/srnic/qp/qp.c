@@ -469,7 +469,7 @@ static u32 qp_no_receive(const struct srnic_qp *qp, const struct srnic_attach *a
 {
 	if (attach->as_infiniband)	/* rnr_retry bounds it, see engine/rnr.c */
 		return SRNIC_FOREVER;
-	/* a program does without that by rnr_retry 0 */
+	/* the program has asked for no wait, by rnr_retry 0 */
 	return READ_ONCE(qp->ib.no_rnr) ? 0 : attach->policy->no_receive;
 }
 

@@ -27,7 +27,7 @@ struct srnic_stream;
  * @initiator: this end sends the first FPDU; if not, this end sends none
  *	       before it has received a valid one (M-STA-4)
  * @no_bind: the QP binds no window from now on
- * @no_responses: Read Responses with data are as little accepted as Writes without
+ * @no_responses: a Read Response with data ends the stream, as a Write does without
  *		  SRNIC_QP_WRITE_ENABLED
  * @mpa: negotiated settings
  * @policy: of the connection
@@ -35,8 +35,8 @@ struct srnic_stream;
  *	      (an MPA Reply); NULL if none
  * @last_len: its octets
  * @timeout_ms: time-out for sending it
- * @as_infiniband: a message waits until a receive is posted, whatever the policy says, and
- *		   after a graceful close, in Idle, receive WRs stay posted
+ * @as_infiniband: rnr_retry, and not the policy, bounds how long a message waits for a
+ *		   receive; and after a graceful close, in Idle, receive WRs stay posted
  * @send_imm: both ends offer Sends with immediate data, see RDMAP_SEND_IMM
  * @rdmac: the stream has version 0, that of the RDMA Consortium, which has no negotiation:
  *	   @mpa is to have CRC and markers

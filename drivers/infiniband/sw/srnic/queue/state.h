@@ -90,7 +90,8 @@ struct srnic_llp_ops {
  * @sqd: the program has stopped the SQ: posted WRs wait
  * @rnr_retry: 0 to 7 (SRNIC_RNR_WITHOUT_END)
  * @min_rnr_timer: 0 to 31
- * @no_rnr: the program has set @rnr_retry to 0, which a new QP has as well
+ * @no_rnr: the program has asked for no wait, by @rnr_retry 0. @rnr_retry itself does not say
+ *	    so: it is 0 in a new QP as well
  */
 struct srnic_ib_attr {
 	bool paired;

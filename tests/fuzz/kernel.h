@@ -107,8 +107,12 @@ long fuzz_sleep_for(long timeout);
 	((cond) ? (timeout) : fuzz_sleep_for(timeout))
 #define MAX_SCHEDULE_TIMEOUT		LONG_MAX
 long schedule_timeout_idle(long timeout);
-#define TASK_IDLE			0
-void usleep_range_state(unsigned long min, unsigned long max, unsigned int state);
+#define set_current_state(state)	barrier()
+#define __set_current_state(state)	barrier()
+typedef int64_t ktime_t;
+#define ns_to_ktime(ns)			(ns)
+int schedule_hrtimeout_range(ktime_t *expires, u64 delta, int mode);
+#define HRTIMER_MODE_REL		0
 
 extern unsigned long jiffies;
 /* defined by the harness */

@@ -79,10 +79,11 @@ long schedule_timeout_idle(long timeout)
 	return 0;
 }
 
-void usleep_range_state(unsigned long min, unsigned long max, unsigned int state)
+int schedule_hrtimeout_range(ktime_t *expires, u64 delta, int mode)
 {
-	FUZZ_CHECK(!in_softirq && min > 0 && max >= min && qp->rx->rnr_since);
+	FUZZ_CHECK(!in_softirq && *expires > 0 && qp->rx->rnr_since);
 	jiffies++;
+	return 0;
 }
 
 long fuzz_sleep_for(long timeout)

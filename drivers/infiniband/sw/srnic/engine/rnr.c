@@ -10,13 +10,13 @@
  * after naps that grow; when its wait ends it wakes the next one, which polls from then on.
  */
 
-#include <linux/delay.h>
+#include <linux/hrtimer.h>
 #include <linux/kthread.h>
+#include <linux/sched.h>
 #include "engine/rnr.h"
 #include "engine/rx.h"
 #include "engine/stream.h"
 #include "queue/srq.h"
-#include "queue/trace.h"
 #include "queue/wq.h"
 #include "srnic.h"
 
@@ -127,6 +127,17 @@ static void rnr_sleep(struct srnic_qp *qp)
 	smp_mb__after_atomic();	/* clear the flag, then look */
 }
 
+/* kthread_stop() ends the nap: the QPs of a device that is deleted end one after the other */
+static void rnr_nap(u32 us)
+{
+	ktime_t time = ns_to_ktime(us * NSEC_PER_USEC);
+
+	set_current_state(TASK_IDLE);
+	if (!kthread_should_stop())
+		schedule_hrtimeout_range(&time, us * NSEC_PER_USEC / 4, HRTIMER_MODE_REL);
+	__set_current_state(TASK_RUNNING);
+}
+
 /**
  * srnic_rnr_wait - sleep until a receive may be posted, the time is over, or the stream ends
  * @qp: with a message that waits for one
@@ -137,16 +148,14 @@ void srnic_rnr_wait(struct srnic_qp *qp)
 {
 	u32 nap = RNR_NAP_US;
 
-	trace_srnic_rnr_wait(qp, true);
 	srnic_rq_await(qp);
 	while (rnr_goes_on(qp)) {
 		if (!qp->srq || !srnic_srq_is_first(qp)) {
 			rnr_sleep(qp);
 			continue;
 		}
-		usleep_range_state(nap, nap + nap / 4, TASK_IDLE);
+		rnr_nap(nap);
 		nap = min_t(u32, 2 * nap, RNR_NAP_MOST_US);
 	}
 	srnic_rq_await_end(qp);
-	trace_srnic_rnr_wait(qp, false);
 }

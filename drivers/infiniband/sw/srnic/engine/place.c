@@ -202,7 +202,6 @@ static bool rx_take_receive(struct srnic_qp *qp)
 		rx_error(rx, qp->srq ? RDMAP_E_SRQ : RDMAP_E_RING, SRNIC_WC_SUCCESS);
 		return true;
 	}
-	rx->rnr_since = 0;
 	rx->rwr_valid = true;
 	rx->mo = 0;
 	if (err)

@@ -193,6 +193,8 @@ static bool rx_fpdu(struct srnic_qp *qp, bool has_header, struct srnic_cursor *c
 			done = srnic_rx_deliver(qp, may_sleep);
 	}
 	if (done) {
+		/* its sender may have made it of the Send that waited, see the top of the file */
+		rx->rnr_since = 0;
 		if (rx->ddp.last)
 			smp_wmb();	/* a program that polls memory sees messages in order */
 		srnic_count_often(qp->dev, SRNIC_CNT_RX_FPDU, 1);

@@ -38,7 +38,7 @@ struct rq_entry {
 	struct sgl sgl;
 };
 
-/* Sent by a receiver at a commit: all operations before @acked are verified */
+/* Sent by a receiver at a commit, in network order: all operations before @acked are verified */
 struct control {
 	uint64_t magic;
 	uint64_t acked;

@@ -3,8 +3,10 @@
  * Random numbers and test data that both ends derive without communication.
  *
  * A pattern is an endless string of bytes named by its key. Any part of it
- * can be made on its own, so that a receiver can check a fragment.
+ * can be made on its own, so that a receiver can check a fragment. It is the same on hosts of any
+ * byte order.
  */
+#include <endian.h>
 #include <string.h>
 #include "pattern.h"
 
@@ -31,7 +33,7 @@ uint32_t rng_below(struct rng *r, uint32_t n)
 
 static uint64_t pattern_word(uint64_t key, uint64_t i)
 {
-	return mix64(key + i * GOLDEN);
+	return htole64(mix64(key + i * GOLDEN));
 }
 
 /* Bytes @off to @off + @len of pattern @key. */

@@ -95,7 +95,9 @@ static uint32_t random_size(const struct plan *p, struct rng *r)
 		break;
 	case 3:
 	case 4:
-		len = edges[rng_below(r, 8)] + rng_below(r, 41) - 20;
+		/* one after the other: compilers differ in which of two calls comes first */
+		len = edges[rng_below(r, 8)];
+		len += rng_below(r, 41) - 20;
 		if ((int32_t)len < 0)
 			len = 0;
 		break;
@@ -147,11 +149,12 @@ void plan_op(const struct plan *p, int side, uint32_t qp, uint32_t n, struct op 
 
 	*op = (struct op){
 		.kind = kind_of(p, side, qp, n),
-		.len = n ? random_size(p, &r) : 0,
-		.key = rng_next(&r),
-		.to = WINDOW_GUARD + rng_below(&r, WINDOW_SHIFT),
 		.commit = is_commit(p, n),
 	};
+	/* not among the initializers, whose order of evaluation differs between compilers, too */
+	op->len = n ? random_size(p, &r) : 0;
+	op->key = rng_next(&r);
+	op->to = WINDOW_GUARD + rng_below(&r, WINDOW_SHIFT);
 	op->solicited = op->commit || rng_below(&r, 4) == 0;
 	op->fence = rng_below(&r, 8) == 0;
 

@@ -8,6 +8,7 @@
  * poisoned as soon as the operation is complete, so that a device that still reads it sends wrong
  * data.
  */
+#include <endian.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -333,6 +334,9 @@ static bool receive_control(struct conn *c, const struct rq_entry *e, const uint
 		memcpy((uint8_t *)&msg + done, mem + e->sgl.piece[i].off, n);
 		done += n;
 	}
+	msg.magic = be64toh(msg.magic);
+	msg.acked = be64toh(msg.acked);
+	msg.check = be64toh(msg.check);
 	if (msg.magic != CONTROL_MAGIC)
 		return false;
 	if (msg.check != ~msg.acked || msg.acked <= c->acked || msg.acked > c->next_op)
@@ -596,7 +600,9 @@ static int post_ack(struct conn *c)
 	if (!sq_room(c) || c->acks_in_flight == CTRL_ROOM)
 		return 0;
 	msg = (struct control *)c->control.mem + c->acks_posted++ % CTRL_ROOM;
-	*msg = (struct control){ CONTROL_MAGIC, c->ack_due, ~(uint64_t)c->ack_due };
+	*msg = (struct control){
+		htobe64(CONTROL_MAGIC), htobe64(c->ack_due), htobe64(~(uint64_t)c->ack_due)
+	};
 	sge = (struct ibv_sge){ (uintptr_t)msg, sizeof(*msg), c->control.mr[0]->lkey };
 	c->acks_in_flight++;
 	e = sq_push(c);

@@ -17,7 +17,6 @@
 #include "engine/rx.h"
 #include "engine/stream.h"
 #include "queue/srq.h"
-#include "queue/trace.h"
 #include "queue/wq.h"
 #include "srnic.h"
 
@@ -149,7 +148,6 @@ void srnic_rnr_wait(struct srnic_qp *qp)
 {
 	u32 nap = RNR_NAP_US;
 
-	trace_srnic_rnr_wait(qp, true);
 	srnic_rq_await(qp);
 	while (rnr_goes_on(qp)) {
 		if (!qp->srq || !srnic_srq_is_first(qp)) {
@@ -160,5 +158,4 @@ void srnic_rnr_wait(struct srnic_qp *qp)
 		nap = min_t(u32, 2 * nap, RNR_NAP_MOST_US);
 	}
 	srnic_rq_await_end(qp);
-	trace_srnic_rnr_wait(qp, false);
 }

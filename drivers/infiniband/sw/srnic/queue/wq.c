@@ -479,6 +479,7 @@ void srnic_rq_await(struct srnic_qp *qp)
 {
 	unsigned long flags;
 
+	trace_srnic_rnr_wait(qp, true);
 	if (qp->srq)
 		srnic_srq_await(qp);
 	flags = srnic_lock(&qp->rq_lock);
@@ -505,6 +506,7 @@ void srnic_rq_await_end(struct srnic_qp *qp)
 	srnic_unlock(&qp->rq_lock, flags);
 	if (qp->srq)
 		srnic_srq_await_end(qp);
+	trace_srnic_rnr_wait(qp, false);
 }
 
 /**

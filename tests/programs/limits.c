@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * limits: what one user can take away from others. The script puts this program into control
- * groups, in which it makes objects.
+ * groups, in which it makes objects, and runs it as several users.
  *
  *	limits ADDR CASE	over the device that has address ADDR
  *
@@ -9,10 +9,12 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 #include "cases.h"
 #include "ibqp.h"
@@ -223,6 +225,44 @@ static long kthreads(int nice, int *count)
 	return ticks;
 }
 
+static void connect_two(struct hand *a, struct hand *b)
+{
+	for (int end = 0; end < 2; end++) {
+		struct ibv_qp_attr attr = ib_rtr_attr(&ib_gid, (end ? a : b)->qp->qp_num, 1 + end);
+		int err;
+
+		attr.min_rnr_timer = 1;	/* 10 us */
+		err = ibv_modify_qp((end ? b : a)->qp, &attr, RTR_MASK);
+		require(!err, "%s", strerror(err));
+	}
+	ib_rts(a, 2, 14);
+	ib_rts(b, 1, 14);
+}
+
+/* So many QPs, each with a message that waits for a receive. Their kthreads are there afterwards */
+static void wait_all(struct hand *a, struct hand *b, int num, int nice)
+{
+	int n = 0;
+
+	ib_find_gid();
+	for (int i = 0; i < num; i++) {
+		struct ibv_send_wr wr = { .num_sge = 1, .opcode = IBV_WR_SEND }, *bad;
+		struct ibv_sge sge;
+
+		hand_qp(&a[i]);
+		hand_qp(&b[i]);
+		connect_two(&a[i], &b[i]);
+		sge = (struct ibv_sge){ (uintptr_t)a[i].buf, 4096, a[i].mr->lkey };
+		wr.sg_list = &sge;
+		require(!ibv_post_send(a[i].qp, &wr, &bad), "%s", strerror(errno));
+	}
+	for (int i = 0; i < 200 && n < 2 * num; i++) {
+		usleep(50000);
+		kthreads(nice, &n);
+	}
+	require(n >= 2 * num, "%d kthreads are as nice as the program", n);
+}
+
 #define WAITING	16
 
 /* Messages that wait for a receive cost no CPU, and the kthreads have the program's nice value */
@@ -230,35 +270,10 @@ static void case_unreceived(void)
 {
 	struct hand a[WAITING] = { }, b[WAITING] = { };
 	long before, ticks;
-	int n = 0;
+	int n;
 
 	require(nice(5) == 5, "%s", strerror(errno));
-	ib_find_gid();
-	for (int i = 0; i < WAITING; i++) {
-		struct ibv_send_wr wr = { .num_sge = 1, .opcode = IBV_WR_SEND }, *bad;
-		struct ibv_sge sge;
-
-		hand_qp(&a[i]);
-		hand_qp(&b[i]);
-		for (int end = 0; end < 2; end++) {
-			struct hand *h = end ? &b[i] : &a[i];
-			struct ibv_qp_attr attr = ib_rtr_attr(&ib_gid, (end ? &a[i] : &b[i])->qp->qp_num,
-							      1 + end);
-
-			attr.min_rnr_timer = 1;	/* 10 us */
-			require(!ibv_modify_qp(h->qp, &attr, RTR_MASK), "%s", strerror(errno));
-		}
-		ib_rts(&a[i], 2, 14);
-		ib_rts(&b[i], 1, 14);
-		sge = (struct ibv_sge){ (uintptr_t)a[i].buf, 4096, a[i].mr->lkey };
-		wr.sg_list = &sge;
-		require(!ibv_post_send(a[i].qp, &wr, &bad), "%s", strerror(errno));
-	}
-	for (int i = 0; i < 200 && n < WAITING; i++) {
-		usleep(50000);
-		kthreads(5, &n);
-	}
-	require(n >= WAITING, "%d kthreads are as nice as the program", n);
+	wait_all(a, b, WAITING, 5);
 	sleep(1);
 	before = kthreads(5, &n);
 	sleep(3);
@@ -273,6 +288,95 @@ static void case_unreceived(void)
 		require(!ibv_post_recv(b[i].qp, &wr, &bad), "%s", strerror(errno));
 		expect_wc(b[i].cq, i, IBV_WC_SUCCESS, "a receive");
 	}
+}
+
+/* Until it is killed */
+static void stay(const char *state)
+{
+	puts(state);
+	fflush(stdout);
+	pause();
+}
+
+#define QPS	64
+
+/* QPs that wait for receives, of a program that sleeps */
+static void case_waits(void)
+{
+	static struct hand a[QPS], b[QPS];
+
+	wait_all(a, b, QPS, 0);
+	stay("waits");
+}
+
+#define MUCH		(64 * MIB)	/* of each Write */
+#define WRITES		16		/* as DEFAULT_CAP has it */
+
+/* QPs that send 64 GiB to each other, of a program of nice 19 that sleeps */
+static void case_runs(void)
+{
+	struct ibv_context *ctx = test_context();
+	struct hand one = { .pd = ibv_alloc_pd(ctx) }, q[QPS];
+	struct ibv_sge sge = { .length = MUCH };
+	struct ibv_send_wr wr = { .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE }, *bad;
+
+	require(nice(19) == 19 && one.pd, "%s", strerror(errno));
+	ib_find_gid();
+	one.cq = ibv_create_cq(ctx, QPS * WRITES, NULL, NULL, 0);
+	one.buf = mmap(NULL, MUCH, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	require(one.cq && one.buf != MAP_FAILED, "%s", strerror(errno));
+	one.mr = ibv_reg_mr(one.pd, one.buf, MUCH, ACCESS_ALL);
+	require(one.mr, "%s", strerror(errno));
+	sge.addr = (uintptr_t)one.buf;
+	sge.lkey = one.mr->lkey;
+	wr.wr.rdma.remote_addr = sge.addr;
+	wr.wr.rdma.rkey = one.mr->rkey;
+	for (int i = 0; i < QPS; i++) {
+		q[i] = one;
+		hand_another_qp(&q[i]);
+		if (i % 2)
+			connect_two(&q[i - 1], &q[i]);
+	}
+	for (int i = 0; i < QPS * WRITES; i++)
+		require(!ibv_post_send(q[i % QPS].qp, &wr, &bad), "%s", strerror(errno));
+	stay("runs");
+}
+
+#define LOOP_US		2000000
+
+static uint64_t clock_us(clockid_t id)
+{
+	struct timespec t;
+
+	require(!clock_gettime(id, &t), "%s", strerror(errno));
+	return t.tv_sec * 1000000ull + t.tv_nsec / 1000;
+}
+
+static void *loop(void *end_us)
+{
+	while (clock_us(CLOCK_MONOTONIC) < *(uint64_t *)end_us)
+		;
+	return NULL;
+}
+
+/*
+ * A loop for each CPU. Prints how many thousandths of their time the kernel has given them: that
+ * does not depend on what the machine beneath has given to the kernel.
+ */
+static void case_loops(void)
+{
+	const uint64_t start = clock_us(CLOCK_MONOTONIC), used = clock_us(CLOCK_PROCESS_CPUTIME_ID);
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	uint64_t end = start + LOOP_US;
+	pthread_t thread[cpus];
+
+	for (long i = 1; i < cpus; i++)
+		require(!pthread_create(&thread[i], NULL, loop, &end), "a thread");
+	loop(&end);
+	for (long i = 1; i < cpus; i++)
+		pthread_join(thread[i], NULL);
+	printf("%llu\n", 1000ull * (clock_us(CLOCK_PROCESS_CPUTIME_ID) - used) /
+	       (clock_us(CLOCK_MONOTONIC) - start) / cpus);
 }
 
 /* A user takes as many PDs as it gets, and keeps them until it is killed */
@@ -294,6 +398,9 @@ static const struct test_case cases[] = {
 	{ "objects", case_objects, "" },
 	{ "zeroed", case_zeroed, "" },
 	{ "unreceived", case_unreceived, "" },
+	{ "waits", case_waits, "" },
+	{ "runs", case_runs, "" },
+	{ "loops", case_loops, "" },
 	{ "takes", case_takes, "" },
 };
 

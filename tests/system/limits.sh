@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
 # Resources that one user cannot take away from others: memory and objects, as control groups
-# limit them (limits.c). RLIMIT_MEMLOCK is in badinput.sh and memory.sh.
+# limit them, and CPU time (limits.c). RLIMIT_MEMLOCK is in badinput.sh and memory.sh.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -93,7 +93,7 @@ gone() {
 	kill $pids 2>/dev/null
 	wait $pids 2>/dev/null
 	pids=''
-	within 60 eval '! rdma resource show qp | grep -q "comm many"'
+	within 60 eval '! rdma resource show qp | grep -qE "comm (many|limits)"'
 }
 
 # A connection to oneself takes two QPs: one more pair exceeds the bound. If the bound is odd the
@@ -227,10 +227,54 @@ shares() {
 	return $rc
 }
 
+# How many thousandths of the CPUs' time a user's loops get, one on each CPU
+loops() { (as 65533 "$BIN/limits" "$CLI4" loops); }
+
+# stays CASE: another user's program, in a group of its own, until its QPs wait or run
+stays() {
+	: >"$tmp/stays"
+	(echo $BASHPID >"$root/other/cgroup.procs" && as 65534 "$BIN/limits" "$CLI4" "$1") >"$tmp/stays" 2>&1 &
+	pids=$!
+	within 40 grep -qx "$1" "$tmp/stays" || { cat "$tmp/stays"; return 1; }
+}
+
+# The middle one of three
+middle() { printf '%s\n' "$@" | sort -n | sed -n 2p; }
+
+# leaves LEAST CASE BYTES: beside the other user's QPs, which send so many bytes at least meanwhile,
+# the loops get LEAST thousandths of what they get alone
+leaves() {
+	local least=$1 case=$2 bytes=$3 pids='' rc=0 alone beside sent
+	mkdir "$root/other" || return
+	alone=$(middle "$(loops)" "$(loops)" "$(loops)")
+	stays "$case" || rc=1
+	sent=$(counter "$CLI_DEV" tx_bytes)
+	beside=$(middle "$(loops)" "$(loops)" "$(loops)")
+	sent=$(($(counter "$CLI_DEV" tx_bytes) - sent))
+	gone || rc=1
+	within 10 rmdir "$root/other" || rc=1
+	echo "alone $alone, beside them $beside; they have sent $sent bytes"
+	[ "$sent" -ge "$bytes" ] && [ $((1000 * beside)) -ge $((least * alone)) ] && [ "$alone" -gt 0 ] || rc=1
+	return $rc
+}
+
+waiting_leaves() {
+	local waits
+	waits=$(counter "$CLI_DEV" rx_rnr_waits)
+	leaves 900 waits 0 || return
+	waits=$(($(counter "$CLI_DEV" rx_rnr_waits) - waits))
+	[ $waits = 64 ] || { echo "$waits messages have waited"; return 1; }
+}
+
+# Kthreads are in the root's group, so nice values make the shares: a kthread of nice 19 has the
+# weight 15, and a loop 1024 (sched_prio_to_weight[] of Linux). On one CPU a loop gets a quarter
+# beside all 128 kthreads and ksoftirqd, which has the weight of a loop; on several CPUs more.
+running_leaves() { leaves 250 runs 1000000; }
+
 one_host
 mkdir "$root" && mount -t cgroup2 none "$root" || bail "no control groups"
 # one by one: a kernel that lacks one of them would refuse both
-for c in memory rdma; do
+for c in memory rdma cpu; do
 	echo "+$c" >"$root/cgroup.subtree_control" || echo "# no controller $c"
 done
 
@@ -250,6 +294,8 @@ t -l 300 "a user with all the connections there can be leaves others able to for
 ib_enable
 t "messages that nobody receives cost no CPU; kthreads are as nice as their program" \
 	on_cli "$BIN/limits" "$CLI4" unreceived
+t -l 150 "64 QPs that wait for receives leave another user's loops nine tenths of the CPUs" waiting_leaves
+t -l 150 "64 QPs with traffic leave another user's loops what nice values give these" running_leaves
 
 umount "$root"
 teardown_hosts

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* A QP with a stream; the other end is the test itself, with a plain TCP socket. */
+#include <linux/bvec.h>
 #include <linux/in.h>
 #include <linux/rtnetlink.h>
 #include <net/net_namespace.h>
 #include <net/sock.h>
+#include "compat.h"
 #include "engine/kthreads.h"
 #include "engine/linger.h"
 #include "engine/stream.h"
@@ -401,6 +403,26 @@ void peer_send_octets(struct peer *p, const void *data, u32 len)
 	struct kvec vec = { .iov_base = (void *)data, .iov_len = len };
 
 	kernel_sendmsg(p->sock, &msg, &vec, 1, len);
+}
+
+/**
+ * peer_send_page - send octets, which the caller may change afterwards
+ * @p: connected
+ * @page: begins with the octets; TCP gets the page itself, as from sendfile()
+ * @len: how many
+ */
+void peer_send_page(struct peer *p, struct page *page, u32 len)
+{
+	/* kernels with both calls: TCP does not know the flag there, and copies */
+#ifndef SRNIC_HAVE_SENDPAGE
+	struct bio_vec piece = { .bv_page = page, .bv_len = len };
+	struct msghdr msg = { .msg_flags = MSG_SPLICE_PAGES };
+
+	iov_iter_bvec(&msg.msg_iter, WRITE, &piece, 1, len);
+	KUNIT_ASSERT_EQ(p->test, sock_sendmsg(p->sock, &msg), len);
+#else
+	KUNIT_ASSERT_EQ(p->test, kernel_sendpage(p->sock, page, 0, len, 0), len);
+#endif
 }
 
 /* Invert bit 0 of DV and of RV */

@@ -157,6 +157,7 @@ void peer_no_wc(struct peer *p, struct fake_cq *fake);
 
 void peer_send(struct peer *p, const struct ddp_hdr *hdr, const void *data, u32 len);
 void peer_send_octets(struct peer *p, const void *data, u32 len);
+void peer_send_page(struct peer *p, struct page *page, u32 len);
 void peer_read_request(struct peer *p, u32 msn, u32 sink_stag, u64 sink_to, u32 size,
 		       u32 src_stag, u64 src_to);
 int peer_recv(struct peer *p);

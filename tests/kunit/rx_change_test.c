@@ -5,10 +5,7 @@
  * it was at the look, or its CRC is wrong; it is never a mixture.
  */
 #include <kunit/test.h>
-#include <linux/bvec.h>
-#include <linux/net.h>
 #include <linux/sizes.h>
-#include "compat.h"
 #include "engine/rx.h"
 #include "engine/stream.h"
 #include "peer.h"
@@ -116,21 +113,6 @@ static bool over(const struct changing *c)
 	       srnic_qp_state(c->p->qp) != SRNIC_QP_RTS;
 }
 
-/* TCP gets the page itself, as from sendfile() */
-static int send_page(struct changing *c, u32 len)
-{
-	/* kernels with both calls: TCP does not know the flag there, and copies */
-#ifndef SRNIC_HAVE_SENDPAGE
-	struct bio_vec piece = { .bv_page = c->page, .bv_len = len };
-	struct msghdr msg = { .msg_flags = MSG_SPLICE_PAGES };
-
-	iov_iter_bvec(&msg.msg_iter, WRITE, &piece, 1, len);
-	return sock_sendmsg(c->p->sock, &msg);
-#else
-	return kernel_sendpage(c->p->sock, c->page, 0, len, 0);
-#endif
-}
-
 /* Send the FPDU, whose octet @at changes after @after looks. Return: whether it was accepted. */
 static bool send_changing(struct changing *c, const struct kind *kind, u32 at, u32 after)
 {
@@ -157,7 +139,7 @@ static bool send_changing(struct changing *c, const struct kind *kind, u32 at, u
 	change.looks = 0;
 	/* pairs with looked() */
 	smp_store_release(&change.at, c->fpdu + at);
-	KUNIT_ASSERT_EQ(c->test, send_page(c, len), len);
+	peer_send_page(c->p, c->page, len);
 	KUNIT_EXPECT_TRUE_MSG(c->test, peer_until(over(c)), "%s", what);
 	WRITE_ONCE(change.at, NULL);
 

@@ -2,12 +2,15 @@
 /* rnr.c: messages that wait for a receive, from a peer on a plain TCP socket. */
 #include <kunit/test.h>
 #include <linux/jiffies.h>
+#include <linux/ktime.h>
 #include <linux/sizes.h>
+#include <linux/sort.h>
 #include "engine/rnr.h"
 #include "engine/rx.h"
 #include "peer.h"
 #include "queue/srq.h"
 #include "verbs/post.h"
+#include "wire/mpa.h"
 
 #define RIGHTS	(SRNIC_LOCAL_READ | SRNIC_LOCAL_WRITE | SRNIC_REMOTE_WRITE)
 #define SIZE	SZ_4K
@@ -155,10 +158,10 @@ static struct srnic_srq *srq_open(struct kunit *test)
 	return srq;
 }
 
-/* A QP on the SRQ, with an empty message that waits @seconds */
+/* A QP on the SRQ, or with an RQ if there is none, with an empty message that waits @seconds */
 static struct peer *waiter(struct kunit *test, struct srnic_srq *srq, u32 seconds)
 {
-	struct peer *p = peer_idle_srq(test, srq);
+	struct peer *p = srq ? peer_idle_srq(test, srq) : peer_idle(test);
 	struct ddp_hdr hdr = HDR_SEND(1);
 
 	p->no_receive = seconds;
@@ -331,6 +334,39 @@ static void each_message_has_its_time(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_qp_state(in.p->qp), SRNIC_QP_RTS);
 }
 
+static u32 make_fpdu(u8 *fpdu, const struct ddp_hdr *hdr, u32 len)
+{
+	u32 head = ddp_encode(fpdu + MPA_LEN_FIELD, hdr);
+
+	memset(fpdu + MPA_LEN_FIELD + head, 'x', len);
+	return mpa_fpdu_seal(fpdu, head + len, true, NULL);
+}
+
+/* The sender makes a Write of the Send that waits. The next Send has all of the time */
+static void a_message_that_waits_changes(struct kunit *test)
+{
+	struct page *page = alloc_page(GFP_KERNEL);
+	struct in in = in_idle(test, 1);
+	struct ddp_hdr hdr = HDR_SEND(1);
+	struct ib_sge sge;
+
+	KUNIT_ASSERT_NOT_NULL(test, page);
+	in_connect(&in);
+	sge = peer_sge(in.mr, 0, 64);
+	peer_send_page(in.p, page, make_fpdu(page_address(page), &hdr, 4));
+	expect_waits(test, &in, 1);
+	hdr = (struct ddp_hdr)HDR_WRITE(in.mr->stag, in.mr->base + 1000);
+	make_fpdu(page_address(page), &hdr, 8);
+	/* the kthread looks when the time is over */
+	KUNIT_EXPECT_TRUE(test, peer_until(READ_ONCE(in.mem[1000]) == 'x'));
+	send(&in, 1, "first");
+	expect_waits(test, &in, 2);
+	peer_post_recv(in.p, 1, &sge);
+	expect_text(test, &in, 1, "first");
+	KUNIT_EXPECT_EQ(test, srnic_counter(in.p->dev, SRNIC_CNT_RQ_EMPTY), 0);
+	put_page(page);
+}
+
 /* no_receive 0: softirq finds the error, and no kthread waits */
 static void no_time_is_no_wait(struct kunit *test)
 {
@@ -385,6 +421,53 @@ static void a_qp_goes_while_it_waits(struct kunit *test)
 	in.p->qp = NULL;
 	msleep(1100);
 	KUNIT_EXPECT_EQ(test, srnic_counter(in.p->dev, SRNIC_CNT_RQ_EMPTY), 0);
+}
+
+#define NAPPERS	21
+
+static u32 us_to_end(struct peer *p)
+{
+	ktime_t since = ktime_get();
+
+	srnic_qp_destroy(p->qp);
+	p->qp = NULL;
+	return ktime_us_delta(ktime_get(), since);
+}
+
+static int by_size(const void *a, const void *b)
+{
+	return *(const u32 *)a < *(const u32 *)b ? -1 : *(const u32 *)a > *(const u32 *)b;
+}
+
+static u32 median(u32 *us)
+{
+	sort(us, NAPPERS, sizeof(us[0]), by_size, NULL);
+	return us[NAPPERS / 2];
+}
+
+/*
+ * A QP that waits alone for an SRQ looks at it from time to time. Its end does not wait for the
+ * next look, and takes no longer than that of a QP that waits for a doorbell
+ */
+static void no_end_waits_for_a_look(struct kunit *test)
+{
+	u32 i, rq_us[NAPPERS], srq_us[NAPPERS];
+	struct peer *rq[NAPPERS], *p[NAPPERS];
+	struct srnic_srq *srq[NAPPERS];
+
+	for (i = 0; i < NAPPERS; i++) {
+		srq[i] = srq_open(test);
+		p[i] = waiter(test, srq[i], SRNIC_FOREVER);
+		rq[i] = waiter(test, NULL, SRNIC_FOREVER);
+	}
+	msleep(100);	/* the time between two looks has grown to its most */
+	for (i = 0; i < NAPPERS; i++) {
+		rq_us[i] = us_to_end(rq[i]);
+		srq_us[i] = us_to_end(p[i]);
+		srnic_srq_destroy(srq[i]);
+	}
+	/* looks are more than 20 ms apart: to wait for one takes half of that */
+	KUNIT_EXPECT_LE(test, median(srq_us), median(rq_us) + 5000);
 }
 
 static void a_reset_ends_the_wait(struct kunit *test)
@@ -450,10 +533,12 @@ static struct kunit_case rx_wait_cases[] = {
 	KUNIT_CASE(a_paired_qp_may_not_wait),
 	KUNIT_CASE(the_wait_has_an_end),
 	KUNIT_CASE(each_message_has_its_time),
+	KUNIT_CASE(a_message_that_waits_changes),
 	KUNIT_CASE(no_time_is_no_wait),
 	KUNIT_CASE(a_program_may_not_want_it),
 	KUNIT_CASE(a_wait_for_an_srq_has_an_end),
 	KUNIT_CASE(a_qp_goes_while_it_waits),
+	KUNIT_CASE(no_end_waits_for_a_look),
 	KUNIT_CASE(a_reset_ends_the_wait),
 	KUNIT_CASE(a_close_waits_behind_it),
 	KUNIT_CASE(the_program_ends_the_wait),

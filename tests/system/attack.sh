@@ -49,8 +49,6 @@ beside() {
 	return $rc
 }
 
-unloads() { modprobe -r srnic && [ ! -e /sys/module/srnic ] && modprobe srnic; }
-
 one_host
 t "attack lists its cases" cases_of "$BIN/attack" --list
 while IFS=$'\t' read -r -u 3 name what; do

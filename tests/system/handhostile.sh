@@ -38,18 +38,6 @@ begin() {
 	within 30 grep -q "^$2" "$tmp/hostile" || { cat "$tmp/hostile"; return 1; }
 }
 
-ms() { echo $((${EPOCHREALTIME/./} / 1000)); }
-
-# took MILLISECONDS COMMAND...: it succeeds, within this time
-took() {
-	local limit=$(($1 * SRNIC_SLOW)) start rc=0
-	shift
-	start=$(ms)
-	"$@" || rc=$?
-	echo "$*: status $rc, $(($(ms) - start)) ms"
-	[ $rc = 0 ] && [ $(($(ms) - start)) -le "$limit" ]
-}
-
 ends() { within 20 eval '! kill -0 $hostile 2>/dev/null'; }
 
 killed() {

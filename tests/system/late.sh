@@ -53,17 +53,6 @@ begin() {
 	within 10 eval '[ "$(ps -eo comm | grep -c ^srnic-rx/)" -ge 32 ]' || { echo "no rx kthreads wait"; return 1; }
 }
 
-# took MILLISECONDS COMMAND...: it succeeds within this time
-took() {
-	local limit=$(($1 * SRNIC_SLOW)) start rc=0
-	shift
-	start=${EPOCHREALTIME/./}
-	"$@" || rc=$?
-	start=$(((${EPOCHREALTIME/./} - start) / 1000))
-	echo "$*: status $rc, $start ms"
-	[ $rc = 0 ] && [ $start -le $limit ]
-}
-
 ends() {
 	local rc=0
 	kill -KILL $program || return
@@ -87,8 +76,6 @@ moved() {
 	within 10 eval '! ps -eo comm | grep ^srnic-rx/' || rc=1
 	ends && within 10 nothing_left && return $rc
 }
-
-unloads() { modprobe -r srnic && [ ! -e /sys/module/srnic ] && modprobe srnic; }
 
 one_host
 t "in-time: a receive that is 300 ms late is in time, by default" counts 1 0 late in-time

@@ -78,11 +78,8 @@ t -l 300 "errors" steady 40 errors
 t -l 240 "links" steady 40 links
 teardown_hosts
 
-unload() {
-	modprobe -r srnic && [ ! -e /sys/module/srnic ] && modprobe srnic
-}
 if [ "$SRNIC_TYPE" = srnic ]; then
-	t "nobody holds the module" unload
+	t "nobody holds the module" unloads
 else
 	skip "nobody holds the module" "the type under test is $SRNIC_TYPE"
 fi

@@ -117,6 +117,22 @@ kernel_log_clean() {
 	"$top/scripts/kernel-trouble" "$tmp/dmesg"
 }
 
+# milliseconds
+ms() { echo $((${EPOCHREALTIME/./} / 1000)); }
+
+# took MILLISECONDS COMMAND...: it succeeds, within this time
+took() {
+	local limit=$(($1 * SRNIC_SLOW)) start rc=0
+	shift
+	start=$(ms)
+	"$@" || rc=$?
+	echo "$*: status $rc, $(($(ms) - start)) ms"
+	[ $rc = 0 ] && [ $(($(ms) - start)) -le "$limit" ]
+}
+
+# unloads: the module can go, as nothing holds it, and is loaded again
+unloads() { modprobe -r srnic && [ ! -e /sys/module/srnic ] && modprobe srnic; }
+
 done_testing() {
 	t "kernel log has no warning" kernel_log_clean
 	plan

@@ -10,12 +10,13 @@
 
 # Each case in which a message has no peer to go to: one end of two has one
 counted() {
-	local case before
+	local case before n
 	for case in nobody gone qpn psn closes leaves; do
 		before=$(counter "$CLI_DEV" conn_no_peer)
 		on_cli "$BIN/orders" "$CLI4" $case || return
-		echo "$case: $(($(counter "$CLI_DEV" conn_no_peer) - before))"
-		[ "$(counter "$CLI_DEV" conn_no_peer)" = $((before + 1)) ] || return
+		n=$(($(counter "$CLI_DEV" conn_no_peer) - before))
+		echo "$case: $n"
+		[ $n = 1 ] || return
 	done
 }
 

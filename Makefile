@@ -105,7 +105,7 @@ check-kernels: setup	## All in guests, on Linux 6.1, 6.12 and the newest; hours
 	@scripts/check kernels; rc=$$?; scripts/check-lists --table build/log/check; exit $$rc
 
 check-arch: setup	## Other processors in emulators: arm64, s390x, ppc64el; hours
-	@scripts/check arch:arm64 arch:s390x arch:ppc64el
+	@scripts/check arch:arm64 arch:s390x arch:ppc64el pair:s390x
 
 check-packages:		## The Debian packages on a machine of their own; an hour
 	@scripts/setup packages

@@ -301,6 +301,15 @@ class Plan:
         self.add(f'fuzz_arch:{kernel}', f'scripts/fuzz --arch {kernel}', 20, needs=self.setup_arch(kernel),
                  again=f'scripts/fuzz --arch {kernel} {{0}}')
 
+    def pair(self, near, far='stock'):
+        """Two guests that talk to each other"""
+        for kernel in (near, far):
+            if kernel not in EMULATED:
+                raise Bad(f'pair: {kernel} runs in no QEMU')
+        name = f'pair:{near}:{far}'
+        self.add(name, ['scripts/check-pair', '--results', results_of(name), near, far], 400,
+                 kernel=near, needs=tuple(dict.fromkeys(self.guest(near) + self.guest(far))))
+
     def long(self, kernel, files):
         """Files of tests/system with the maximum number of rounds"""
         name = f'long:{kernel}:{files}'
@@ -369,6 +378,7 @@ class Plan:
         self.system('stock', without=('smoke', *only_on_stock()))
         for arch in ARCHES:
             self.arch(arch)
+        self.pair('s390x')
 
     def set_kernels(self):
         """Linux 6.1, 6.12 and the newest, each with all of its tests"""
@@ -380,7 +390,7 @@ class Plan:
 
     SETS = ('check', 'gate', 'all', 'kernels')
     PARTS = ('static', 'fuzz', 'compile', 'kunit', 'mutate', 'chaos', 'wire', 'system', 'long',
-             'arch', 'copy_linux', 'copy_rdma', 'pyverbs', 'packages', 'bench', 'conformance')
+             'arch', 'pair', 'copy_linux', 'copy_rdma', 'pyverbs', 'packages', 'bench', 'conformance')
     OF_NO_KERNEL = ('static', 'fuzz', 'copy_linux', 'copy_rdma', 'pyverbs', 'packages', 'bench',
                     'conformance')
 
@@ -398,7 +408,9 @@ class Plan:
                 raise Bad(f'there is no kernel {more[0]}, see scripts/guest --help')
             if part == 'chaos' and len(more) > 1 and not more[1].isdecimal():
                 raise Bad(f'chaos: {more[1]} is no number of faults')
-            if len(more) > 1 and part not in ('system', 'long', 'chaos'):
+            if part == 'pair' and more[1:] and more[1] not in KERNELS:
+                raise Bad(f'there is no kernel {more[1]}, see scripts/guest --help')
+            if len(more) > 1 and part not in ('system', 'long', 'chaos', 'pair'):
                 raise Bad(f'{part} has no parts, see --help')
             getattr(self, part)(*(more or ['newest']))
         else:

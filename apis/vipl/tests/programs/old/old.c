@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * vipl_old and vipl_old_dg: programs of the kinds that people had for VI, with both of their ends in
- * one process, for many messages. vipl_old is built for Appendix A, vipl_old_dg for the Developer's
+ * vipl_old and vipl_old_dg: programs of the kinds that people had for VI, with a process for each of
+ * their two ends, for many messages. vipl_old is built for Appendix A, vipl_old_dg for the Developer's
  * Guide.
  *
  *	vipl_old ADDR CASE	on the device VIPL_DEVICE, which has the address ADDR
  */
 #include <arpa/inet.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <vipl.h>
 #include "cases.h"
 #include "common.h"
@@ -133,20 +134,18 @@ static union {
 	char room[4 + 4 + 8];
 } address = { .net = { .HostAddressLen = 4, .DiscriminatorLen = 4 } };
 
-static void *accept_all(void *unused)
+static void accept_all(void)
 {
 	char remote[80] __attribute__((aligned(8)));
 	VIP_VI_ATTRIBUTES attr;
 	VIP_CONN_HANDLE conn;
 	unsigned int i;
 
-	(void)unused;
 	for (i = 0; i < server.count; i++) {
 		must(VipConnectWait(server.nic, &address.net, LONG, (VIP_NET_ADDRESS *)remote, &attr,
 				    &conn));
 		must(VipConnectAccept(conn, server.lines[i].vi));
 	}
-	return NULL;
 }
 
 /* With VIPL_DG a server that does not wait yet has a code of its own */
@@ -163,31 +162,71 @@ static VIP_RETURN call(struct line *l)
 }
 
 /* Each VI has its receives @from to @to before it is connected */
-static void begin(unsigned int vis, bool cq, unsigned int from, unsigned int to)
+struct setup {
+	unsigned int vis, from, to;
+	bool cq;
+	void (*serve)(void);
+};
+
+static void open_end(struct node *n, const struct setup *s)
 {
-	pthread_t thread;
 	unsigned int i, k;
+
+	open_node(n, s->vis, s->cq);
+	for (i = 0; i < s->vis; i++)
+		for (k = s->from; k < s->to; k++)
+			post_recv(n, &n->lines[i], k);
+}
+
+/* What the server's process tells the client's */
+static struct place *offered;
+
+static pid_t server_pid;
+static int client_lives[2];		/* a pipe that the client's process has open for as long */
+
+static void serve(const struct setup *s)
+{
+	char end;
+
+	close(client_lives[1]);
+	open_end(&server, s);
+	offered->data.Address = data_of(&server.lines[0], 0);
+	offered->handle = server.handle;
+	accept_all();
+	s->serve();
+	require(!read(client_lives[0], &end, 1), "the client's end");
+	must(VipCloseNic(server.nic));
+	exit(0);
+}
+
+static void begin(const struct setup *s)
+{
+	unsigned int i;
 
 	require(inet_pton(AF_INET, test_addr, address.net.HostAddress) == 1, "%s", test_addr);
 	memcpy(address.room + 8, "old!", 4);
-	open_node(&client, vis, cq);
-	open_node(&server, vis, cq);
-	for (i = 0; i < vis; i++)
-		for (k = from; k < to; k++) {
-			post_recv(&client, &client.lines[i], k);
-			post_recv(&server, &server.lines[i], k);
-		}
-	require(!pthread_create(&thread, NULL, accept_all, NULL), "a thread");
-	for (i = 0; i < vis; i++)
+	offered = mmap(NULL, sizeof(*offered), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		       0);
+	require(offered != MAP_FAILED, "memory");
+	require(!pipe(client_lives), "a pipe");
+	server_pid = fork();
+	require(server_pid >= 0, "a process");
+	if (!server_pid)
+		serve(s);
+	close(client_lives[0]);
+	open_end(&client, s);
+	for (i = 0; i < s->vis; i++)
 		must(call(&client.lines[i]));
-	pthread_join(thread, NULL);
 }
 
-static void end(pthread_t thread)
+static void end(void)
 {
-	pthread_join(thread, NULL);
+	int status;
+
+	close(client_lives[1]);
+	require(waitpid(server_pid, &status, 0) == server_pid && !status, "the server ends with %#x",
+		status);
 	must(VipCloseNic(client.nic));
-	must(VipCloseNic(server.nic));
 }
 
 static VIP_DESCRIPTOR *good(VIP_DESCRIPTOR *d)
@@ -238,13 +277,12 @@ static void repost(struct node *n, struct line *l, VIP_DESCRIPTOR *d)
 	must(VipPostRecv(l->vi, d, n->handle));
 }
 
-static void *receive_all(void *unused)
+static void receive_all(void)
 {
 	struct line *l = &server.lines[0];
 	unsigned int i, all = messages();
 	VIP_DESCRIPTOR *d;
 
-	(void)unused;
 	for (i = 0; i < all; i++) {
 		d = await_recv(l);
 		require(d->CS.Status & VIP_STATUS_IMMEDIATE && d->CS.ImmediateData == i, "message %u",
@@ -257,7 +295,6 @@ static void *receive_all(void *unused)
 		send_imm(&server, l, 0, 0, EAGER / 2);
 		await_sent(l);
 	}
-	return NULL;
 }
 
 static void passing(void)
@@ -265,10 +302,8 @@ static void passing(void)
 	unsigned int i, all = messages(), credits = EAGER / 2, sending = 0;
 	struct line *l = &client.lines[0];
 	VIP_DESCRIPTOR *d;
-	pthread_t thread;
 
-	begin(1, false, EAGER, 2 * EAGER);
-	require(!pthread_create(&thread, NULL, receive_all, NULL), "a thread");
+	begin(&(struct setup){ .vis = 1, .from = EAGER, .to = 2 * EAGER, .serve = receive_all });
 	for (i = 0; i < all; i++) {
 		while (VipRecvDone(l->vi, &d) == VIP_SUCCESS || !credits) {
 			if (!d)
@@ -284,7 +319,7 @@ static void passing(void)
 		send_imm(&client, l, i % EAGER, 4 + i % 1000, i);
 		credits--;
 	}
-	end(thread);
+	end();
 }
 
 /* --- one-sided put and get, looked at in memory, with one thread of a server --- */
@@ -300,13 +335,12 @@ static void spin(VIP_DESCRIPTOR *d)
 }
 
 /* Each round of puts ends with an RDMA Write with immediate data, which is answered */
-static void *watch_memory(void *unused)
+static void watch_memory(void)
 {
 	struct line *l = &server.lines[0];
 	unsigned int i, k, rounds = messages() / SLOTS;
 	VIP_DESCRIPTOR *d;
 
-	(void)unused;
 	for (i = 0; i < rounds; i++) {
 		d = await_recv(l);
 		require(d->CS.ImmediateData == i, "round %u", i);
@@ -316,13 +350,12 @@ static void *watch_memory(void *unused)
 		send_imm(&server, l, BUFFERS - 1, 0, i);
 		await_sent(l);
 	}
-	return NULL;
 }
 
 static void one_sided(struct line *l, uint16_t op, unsigned int slot, unsigned int len)
 {
-	VIP_DESCRIPTOR *d = fill_rdma(&client, l, slot, op, len, data_of(&server.lines[0], slot & ~1u),
-				      server.handle), *got;
+	VIP_DESCRIPTOR *d = fill_rdma(&client, l, slot, op, len, (char *)offered->data.Address + (slot & ~1u) * BUFFER,
+				      offered->handle), *got;
 
 	must(VipPostSend(l->vi, d, client.handle));
 	spin(d);
@@ -335,10 +368,8 @@ static void put_and_get(void)
 	unsigned int i, k, rounds = messages() / SLOTS;
 	struct line *l = &client.lines[0];
 	VIP_DESCRIPTOR *d;
-	pthread_t thread;
 
-	begin(1, false, NOTICE, NOTICE + 4);
-	require(!pthread_create(&thread, NULL, watch_memory, NULL), "a thread");
+	begin(&(struct setup){ .vis = 1, .from = NOTICE, .to = NOTICE + 4, .serve = watch_memory });
 	for (i = 0; i < rounds; i++) {
 		for (k = 0; k < SLOTS; k += 2) {
 			*(unsigned int *)data_of(l, k) = i * SLOTS + k;
@@ -348,7 +379,7 @@ static void put_and_get(void)
 		}
 		d = fill_rdma(&client, l, BUFFERS - 1,
 			      VIP_CONTROL_OP_RDMAWRITE | VIP_CONTROL_IMMEDIATE, 0,
-			      data_of(&server.lines[0], 0), server.handle);
+			      offered->data.Address, offered->handle);
 		d->CS.ImmediateData = i;
 		must(VipPostSend(l->vi, d, client.handle));
 		await_sent(l);
@@ -356,7 +387,7 @@ static void put_and_get(void)
 		require(d->CS.ImmediateData == i, "round %u", i);
 		post_recv(&client, l, index_of(l, d));
 	}
-	end(thread);
+	end();
 }
 
 /* --- a server of blocks, with many VIs and one CQ --- */
@@ -398,14 +429,13 @@ static void fill_block(char *p, uint32_t block)
 }
 
 /* The data goes by RDMA to where the request says, and the answer comes behind it */
-static void *serve_blocks(void *unused)
+static void serve_blocks(void)
 {
 	unsigned int i, all = messages();
 	struct place place;
 	VIP_DESCRIPTOR *d;
 	struct line *l;
 
-	(void)unused;
 	for (i = 0; i < all; i++) {
 		d = await_cq(&server, &l);
 		memcpy(&place, data_of(l, index_of(l, d)), sizeof(place));
@@ -418,7 +448,6 @@ static void *serve_blocks(void *unused)
 		await_sent(l);
 		await_sent(l);
 	}
-	return NULL;
 }
 
 static void ask(struct line *l, uint32_t block)
@@ -435,12 +464,11 @@ static void blocks(void)
 {
 	unsigned int i, k, all = messages(), asked = 0;
 	VIP_DESCRIPTOR *d;
-	pthread_t thread;
 	uint32_t block;
 	struct line *l;
 
-	begin(MAX_VIS, true, FIRST_RECV, FIRST_RECV + 2);
-	require(!pthread_create(&thread, NULL, serve_blocks, NULL), "a thread");
+	begin(&(struct setup){ .vis = MAX_VIS, .cq = true, .from = FIRST_RECV, .to = FIRST_RECV + 2,
+			       .serve = serve_blocks });
 	while (asked < MAX_VIS && asked < all) {
 		ask(&client.lines[asked], asked);
 		asked++;
@@ -454,7 +482,7 @@ static void blocks(void)
 		if (asked < all)
 			ask(l, asked++);
 	}
-	end(thread);
+	end();
 }
 
 static const struct test_case all_cases[] = {

@@ -187,12 +187,12 @@ def benchmarks(runs, into):
         old = '\n'.join((FINDINGS[0], FINDINGS[1]))
     findings = between(old, FINDINGS, into / DOC)[1].strip('\n')
     lines = ['<!-- SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause -->', '# Benchmarks', '',
-             *INTRO.splitlines(), '', '## Findings', '', FINDINGS[0], *findings.splitlines(),
-             FINDINGS[1], '', '## How to read the tables', '', *READING.splitlines(), '']
+             *INTRO.splitlines(), '', '## How to read the tables', '', *READING.splitlines(), '']
     for number, results in enumerate(runs, 1):
         if number > 1:
             lines += [f'## Another run: Linux {results.guest["linux"]}', '']
         lines += part(results, number, into, 2 if number == 1 else 3)
+    lines += ['## Findings', '', FINDINGS[0], *findings.splitlines(), FINDINGS[1]]
     return '\n'.join(lines).rstrip('\n') + '\n'
 
 

@@ -150,12 +150,12 @@ make_patched_kernel() {
 
 # cached_kernel NAME ARCH IMAGE: the directory of make_kernel, built at the first call.
 cached_kernel() {
-	local linux version make=make_kernel of=()
+	local linux version make=(make_kernel unpack_kernel) of=()
 	linux=$(linux_of "$1")
 	version=$(kernel_source "$linux" --version) || die "no sources of Linux $linux"
 	mapfile -t of < <(patches_of "$1")
-	[ ${#of[@]} = 0 ] || make=make_patched_kernel
+	[ ${#of[@]} = 0 ] || make=(make_patched_kernel "${make[@]}")
 	cached "$1" "$(hash_of "$version" "$(kernel_config "$1")" \
-		"$(declare -f make_kernel unpack_kernel)" "$2" "$3" "${of[@]}")" \
-		$make "$linux" "$2" "$3" "$1"
+		"$(declare -f "${make[@]}")" "$2" "$3" "${of[@]}")" \
+		"${make[0]}" "$linux" "$2" "$3" "$1"
 }

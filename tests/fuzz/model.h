@@ -13,7 +13,7 @@ static inline u32 be32(const u8 *p)
 	return (u32)p[0] << 24 | p[1] << 16 | p[2] << 8 | p[3];
 }
 
-/* RFC 5040 Figure 5, RFC 7306 Figure 3, and two of srnic alone: T, queue number and message of an opcode */
+/* RFC 5040 Figure 5, RFC 7306 Figure 3, and three of srnic alone: T and queue number of an opcode */
 static inline bool right_place(u8 opcode, bool tagged, u32 qn)
 {
 	switch (opcode) {
@@ -25,7 +25,7 @@ static inline bool right_place(u8 opcode, bool tagged, u32 qn)
 		return !tagged && qn == 0;
 	case 7:
 		return !tagged && qn == 2;
-	case 11:
+	case 11: case 14:
 		return !tagged && qn == 3;
 	default:
 		return false;

@@ -95,7 +95,7 @@ static void check_tables(u8 opcode, u32 err, enum rdmap_version version)
 	const struct rdmap_op *op = rdmap_op(opcode);
 	const struct rdmap_error *e = rdmap_error(err, version);
 
-	FUZZ_CHECK(op->valid == ((opcode & 15) <= 13));
+	FUZZ_CHECK(op->valid == ((opcode & 15) <= 14));
 	FUZZ_CHECK(op->since == ((opcode & 15) > 7 && op->valid));
 	FUZZ_CHECK(op->imm == ((opcode & 15) == 12 || (opcode & 15) == 13));
 	FUZZ_CHECK(op->hdr_len <= RDMAP_MAX_TERM_LEN);

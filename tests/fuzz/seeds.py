@@ -161,6 +161,7 @@ TAKE_EINVAL, TAKE_EPROTO = 128, 192
 STAG, BASE = 0x1000, 0x10000
 
 
+ACKED = 4	# times the messages that the peer may acknowledge, at most 15
 COLLECT, PRESSURE, NO_MEMORY, WITH_DATA, FIN, RESET, LOST, LATE = 1, 2, 4, 8, 16, 32, 48, 64
 
 
@@ -259,6 +260,17 @@ def stream():
         for bits in (CRC, CRC | FIN_SENT):
             yield config(bits, rtr=rtr) + 2 * w.fpdu(segment)
         yield config(rtr=rtr) + w.fpdu(segment) + w.fpdu(w.untagged(w.SEND, 0, 2, b"x"))
+    # acknowledgments of some of nine messages: in order, alone, behind a message that waits, wrong
+    for numbers in (1, 5, 9), (9,), (0,), (10,), (3, 3), (3, 2), (1 << 31,):
+        acks = [w.untagged(w.ACK, 3, msn, inv=n) for msn, n in enumerate(numbers, 1)]
+        frames = b"".join(map(w.fpdu, acks))
+        for rtr in (0, 9 * ACKED):
+            yield config(rtr=rtr) + frames + good
+            yield config(rtr=rtr, wqes=0, tcp=LATE) + good[:90] + frames + good
+            yield config(rtr=rtr, chunk=7, tcp=LATE) + good[:-24] + frames
+    for odd in ({"mo": 1}, {"last": False}, {"payload": b"abcd"}):
+        yield config(rtr=9 * ACKED) + w.fpdu(w.untagged(w.ACK, 3, 1, inv=1, **odd))
+    yield config(rtr=9 * ACKED) + w.fpdu(w.untagged(w.TERMINATE, 2, 1, struct.pack(">I", 0x11000000)))
     for bits in (0, CRC | MEND, CRC | FIN_SENT, CRC | RTR_READ, CRC | BAD_SGE, CRC | READ_INV,
                  CRC | LOCAL_ERROR, CRC | LOCAL_ERROR | READ_INV):
         yield config(bits) + good

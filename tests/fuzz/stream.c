@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * The rx engine itself (rx.c, place.c, read.c) on a stream of any octets, in pieces of any size,
+ * The rx engine itself (rx.c, place.c, read.c, ack.c) on a stream of any octets, in pieces of any size,
  * compared with a model that sees the whole stream at once: MPA, DDP, RDMAP, each octet's place,
  * completions, and the first error. The engine's environment is faked here: the socket with its
  * callback and buffer size, the rx kthread, TPT and queues.
@@ -214,6 +214,42 @@ void srnic_tx_answer(struct srnic_qp *q)
 {
 	(void)q;
 	FUZZ_CHECK(tcp.locked && in_softirq);
+}
+
+/* Acknowledgments: those received are ack.c's. Where they are sent is up to tx. */
+void srnic_tx_acknowledge(struct srnic_qp *q)
+{
+	(void)q;
+	FUZZ_CHECK(!tcp.locked && !in_softirq);
+}
+
+u8 *srnic_tx_header(struct srnic_qp *q, const struct ddp_hdr *hdr)
+{
+	(void)q;
+	(void)hdr;
+	FUZZ_CHECK(false);
+	return NULL;
+}
+
+void srnic_tx_seal(struct srnic_qp *q, u32 len)
+{
+	(void)q;
+	(void)len;
+	FUZZ_CHECK(false);
+}
+
+/* Also of those that are looked at before their turn */
+void srnic_sq_acked(struct srnic_qp *q, u32 number)
+{
+	FUZZ_CHECK(number && number <= cfg.acks);
+	if (number > q->sq_acked)
+		q->sq_acked = number;
+}
+
+bool srnic_sq_fail_first(struct srnic_qp *q, enum srnic_wc_status status)
+{
+	FUZZ_CHECK(q->acks && status != SRNIC_WC_SUCCESS);
+	return q->sq_acked != cfg.acks;
 }
 
 void srnic_tx_opens(struct srnic_qp *q)
@@ -624,6 +660,8 @@ static void check_end(u32 limit)
 	if (!cfg.collect && (limit < view.raw_len || ended || cfg.end))
 		FUZZ_CHECK(!tcp.avail && tcp.taken == view.raw_len);
 	FUZZ_CHECK(test_bit(SRNIC_QPF_TX_OPEN, &qp->flags) == m.opened);
+	FUZZ_CHECK(qp->rx->delivered == m.delivered);
+	FUZZ_CHECK(qp->rx->ack_heard == m.acked && qp->sq_acked >= m.acked);
 	FUZZ_CHECK(qp->irq_tail == m.irq);
 	FUZZ_CHECK(qp->orq_head == m.request + request_errors);
 	/* at most one WR has the error (ST-35) */
@@ -654,6 +692,8 @@ static void run_engine(const u8 *s, u32 len)
 	qp->ibqp.qp_num = 5;
 	qp->dev = &dev;
 	qp->tx = &tx;
+	tx.messages = cfg.acks;
+	qp->acks = cfg.acks;
 	qp->state = cfg.fin_sent ? SRNIC_QP_CLOSING : SRNIC_QP_RTS;
 	qp->max_recv_sge = 2;
 	qp->enables = cfg.enables;
@@ -759,6 +799,7 @@ static void configure(struct fuzz_in *in)
 	cfg.rtr = bits & (MPA_RTR_SEND | MPA_RTR_WRITE);
 	cfg.send_imm = bits & 128;
 	cfg.rdmac = bits & 64;
+	cfg.acks = cfg.rdmac ? 0 : bits >> 2 & 15;
 	if (cfg.rtr_read)	/* an initiator expects none */
 		cfg.rtr = 0;
 	cfg.window = fuzz_u16(in);

@@ -64,6 +64,7 @@ static struct config {
 	bool late;		/* receives are posted after the messages that need them */
 	bool send_imm;		/* both ends have offered it */
 	bool rdmac;		/* the stream has version 0 */
+	u32 acks;		/* messages sent that the peer may acknowledge; 0: not agreed on */
 	u8 sleepy;		/* how often something must sleep, of 256 times */
 	u8 rtr;			/* kinds that the peer may send, MPA_RTR_* */
 	u32 window;		/* bytes that TCP buffers at most */
@@ -105,6 +106,8 @@ static struct model {
 	bool write_ended;
 	bool rtr_read;
 	bool opened;
+	u32 acked;
+	u32 delivered;		/* messages that the engine acknowledges */
 	u32 fpdus;
 } m;
 
@@ -228,6 +231,22 @@ static enum rdmap_err model_single(const u8 *h, u32 qn)
 	return RDMAP_OK;
 }
 
+/* Its number is more than that of the last one, and not more than what was sent */
+static enum rdmap_err model_ack(const u8 *h, u32 len)
+{
+	if (!cfg.acks)
+		return RDMAP_E_OPCODE;
+	if (be32(h + 10) != m.msn[3])
+		return RDMAP_E_MSN;
+	if (be32(h + 14))
+		return RDMAP_E_MO;
+	if (len)
+		return RDMAP_E_IMM_LENGTH;
+	if (!(h[0] & 0x40))
+		return RDMAP_E_NO_L_BIT;
+	return be32(h + 2) > m.acked && be32(h + 2) <= cfg.acks ? RDMAP_OK : RDMAP_E_OPCODE;
+}
+
 static enum rdmap_err model_check(const u8 *h, u32 len, u32 payload)
 {
 	enum rdmap_err err = model_header(h, len, !cfg.rdmac);
@@ -245,6 +264,8 @@ static enum rdmap_err model_check(const u8 *h, u32 len, u32 payload)
 		return model_single(h, 2);
 	case RDMAP_ATOMIC_RESPONSE:
 		return model_single(h, 3);
+	case RDMAP_ACK:
+		return model_ack(h, payload);
 	default:
 		return model_send(h, payload);
 	}
@@ -292,9 +313,10 @@ static void model_received(const u8 *h)
 	m.in_send = false;
 	m.msn[0]++;
 	m.write_len = 0;
+	m.delivered++;
 }
 
-static void model_deliver(const u8 *h, u32 payload)
+static void model_deliver(const u8 *h, u32 payload, bool rtr_write)
 {
 	bool last = h[0] & 0x40;
 
@@ -302,6 +324,11 @@ static void model_deliver(const u8 *h, u32 payload)
 	case RDMAP_WRITE:
 		m.write_len = payload + (m.write_ended ? 0 : m.write_len);
 		m.write_ended = last;
+		m.delivered += last && !rtr_write;
+		break;
+	case RDMAP_ACK:
+		m.acked = be32(h + 2);
+		m.msn[3]++;
 		break;
 	case RDMAP_READ_RESPONSE:
 		if (m.rtr_read) {
@@ -381,7 +408,7 @@ static u32 model_fpdu(u32 pos, u32 limit)
 	static const u8 headers[16] = { [1] = 28, [7] = 52, [8] = 8, [9] = 8, [10] = 52, [11] = 12 };
 	u32 head, len, whole, payload, placed, crc_at;
 	enum rdmap_err err;
-	bool rtr;
+	bool rtr, rtr_write;
 
 	if (left < 2)
 		return 0;
@@ -418,6 +445,7 @@ static u32 model_fpdu(u32 pos, u32 limit)
 		return whole;
 	}
 	rtr = !err && model_rtr(s + 2, payload, RDMAP_SEND, MPA_RTR_SEND);
+	rtr_write = !err && model_rtr(s + 2, payload, RDMAP_WRITE, MPA_RTR_WRITE);
 	err = model_check(s + 2, len, payload);
 	m.opened = true;
 	if (payload && (!err || (err == RDMAP_E_RQ_LOCAL && !cfg.take_error))) {
@@ -432,7 +460,7 @@ static u32 model_fpdu(u32 pos, u32 limit)
 	else if (rtr)
 		m.msn[0]++;
 	else
-		model_deliver(s + 2, payload);
+		model_deliver(s + 2, payload, rtr_write);
 	return model_ended() ? 0 : whole;
 }
 

@@ -407,6 +407,22 @@ static void rights(struct kunit *test)
 	}
 }
 
+/* ... and on a QP that modify_qp connects InfiniBand's window of which no peer can make use */
+static void rights_of_a_pair(struct kunit *test)
+{
+	static const u8 needs[] = { RR, RW, SINK, SRNIC_REMOTE_ATOMIC };
+	struct fix fix = fix_make(test, IB_MW_TYPE_2);
+	u32 i;
+
+	fix.region->rights = LR | LW | SRNIC_BINDABLE;
+	fix.qp->ib.paired = true;
+	KUNIT_EXPECT_EQ(test, bind(&fix, fix.qp, 1, BASE, 1, 0), SRNIC_WC_SUCCESS);
+	for (i = 0; i < ARRAY_SIZE(needs); i++)
+		KUNIT_EXPECT_EQ_MSG(test, access_on(&fix, fix.qp, key(&fix, 1), BASE, 1, needs[i]),
+				    SRNIC_TPT_ACCESS, "need %x", needs[i]);
+	fix_end(test, &fix);
+}
+
 /*
  * MW-09, MW-14, MW-15: bound to one QP until that QP invalidates it; then any QP of the PD binds
  * it
@@ -748,6 +764,7 @@ static struct kunit_case mw_cases[] = {
 	KUNIT_CASE(zero_based),
 	KUNIT_CASE(bind_errors),
 	KUNIT_CASE(rights),
+	KUNIT_CASE(rights_of_a_pair),
 	KUNIT_CASE(invalidate),
 	KUNIT_CASE(region_busy),
 	KUNIT_CASE(qp_busy),

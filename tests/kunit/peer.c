@@ -215,6 +215,7 @@ void peer_attach(struct peer *p, struct socket *passive, u16 ird, u16 ord)
 		.no_bind = p->no_bind,
 		.no_responses = p->no_responses,
 		.rdmac = p->rdmac,
+		.acks = p->acks,
 		.mpa = { .crc = !p->no_crc, .ird = ird, .ord = ord, .rtr = p->rtr,
 			 .tx_markers = p->tx_markers, .rx_markers = p->rx_markers },
 		.stream = srnic_stream_new(passive),

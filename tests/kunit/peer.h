@@ -73,6 +73,7 @@
  *	   peer_send(), and @hdr, are those of version 1 all the same: bit 0 of DV and of RV is
  *	   inverted on the wire
  * @rtr: MPA_RTR_*, which the QP sends first; set before it is connected; 0: none
+ * @acks: both ends acknowledge messages; set before it is connected
  * @no_receive: as the policy of that name; set before it is connected
  * @rcvbuf: for the receive buffer of the QP's socket; set before it is connected; 0: TCP's
  * @in_pos: octets that came, if there are markers among them
@@ -112,6 +113,7 @@ struct peer {
 	bool no_responses;
 	bool rdmac;
 	u8 rtr;
+	bool acks;
 	u32 no_receive;
 	u32 rcvbuf;
 	u32 in_pos;

@@ -29,6 +29,7 @@ static void opcode_table(struct kunit *test)
 		{ true, false, 3, false, false, false, 12, false },	/* Atomic Response */
 		{ true, false, 0, false, true, false, 0, true }, /* Send with immediate data */
 		{ true, false, 0, false, true, true, 0, true },	/* the same with SE */
+		{ true, false, 3, false, false, false, 0, true }, /* Acknowledgment */
 	};
 	u32 i;
 
@@ -494,7 +495,7 @@ static void read_req_round_trip(struct kunit *test)
 
 /* rdmap_check_hdr() */
 
-/* The properties of opcodes 0 to 13, written once more for the test */
+/* The properties of opcodes 0 to 14, written once more for the test */
 static bool opcode_on_queue(u32 opcode, bool tagged, u32 qn)
 {
 	switch (opcode) {
@@ -516,6 +517,7 @@ static bool opcode_on_queue(u32 opcode, bool tagged, u32 qn)
 	case 7:
 		return !tagged && qn == 2;
 	case 11:
+	case 14:
 		return !tagged && qn == 3;
 	}
 	return false;

@@ -34,6 +34,7 @@ pyverbs() {
 	pyverbs_pass "$1" pyverbs fit.list
 	pyverbs_pass "$1" "pyverbs over rdma_cm" fit.list --rdmacm
 	pyverbs_ib
+	set_policy "$CLI_DEV" ib_ack=on || bail "no policy ib_ack"
 	pyverbs_pass "$1" "pyverbs by modify_qp" fit.list --gid "$gid" \
 		--ib-list "$here/pyverbs/ib.list"
 	teardown_hosts

@@ -25,7 +25,7 @@ has() {	# DEVICE NAME VALUE
 # Documentation/administration.rst has the same table (scripts/check-documents).
 defaults='crc=required markers=off mpa_revision=2 p2p=on max_fpdu=0 connect_timeout=20
 	request_timeout=10 reply_timeout=30 accept_timeout=60 close_timeout=5
-	keepalive=60 ib_privileged=off ib_port=0 ib_timeout=10 inline_work=on
+	keepalive=60 ib_privileged=off ib_port=0 ib_timeout=10 inline_work=on ib_ack=off
 	no_receive=1'
 
 all_defaults() {	# DEVICE
@@ -56,6 +56,7 @@ files() {	# DEVICE
 		644 root ./close_timeout
 		644 root ./connect_timeout
 		644 root ./crc
+		644 root ./ib_ack
 		644 root ./ib_port
 		644 root ./ib_privileged
 		644 root ./ib_timeout
@@ -99,7 +100,7 @@ good_values() {
 	local v rc=0
 	for v in required preferred off; do takes crc $v || rc=1; done
 	for v in off on; do takes markers $v && takes p2p $v && takes inline_work $v || rc=1; done
-	for v in off on off; do takes ib_privileged $v || rc=1; done
+	for v in off on off; do takes ib_privileged $v && takes ib_ack $v || rc=1; done
 	for v in 1 2; do takes mpa_revision $v || rc=1; done
 	for v in 0 1 3600 forever; do takes no_receive $v || rc=1; done
 	takes no_receive 030 30 || rc=1
@@ -121,7 +122,7 @@ good_values() {
 bad_values() {
 	local v n rc=0
 	for v in '' ' ' 1 on Required 'required off' requiredx; do refuses crc "$v" || rc=1; done
-	for n in markers p2p inline_work ib_privileged; do
+	for n in markers p2p inline_work ib_privileged ib_ack; do
 		for v in '' 0 1 yes ON 'on off'; do refuses $n "$v" || rc=1; done
 	done
 	for v in '' 0 3 -1 2.0 x; do refuses mpa_revision "$v" || rc=1; done

@@ -14,7 +14,7 @@ ENH_A, ENH_B, ENH_C, ENH_D = 0x8000, 0x4000, 0x8000, 0x4000
 
 WRITE, READ_REQ, READ_RESP, SEND, SEND_INV, SEND_SE, SEND_SE_INV, TERMINATE = range(8)
 IMM, IMM_SE, ATOMIC_REQ, ATOMIC_RESP = range(8, 12)
-SEND_IMM, SEND_SE_IMM = 12, 13		# of srnic alone
+SEND_IMM, SEND_SE_IMM, ACK = 12, 13, 14	# of srnic alone
 
 
 def _crc_table():
@@ -224,6 +224,11 @@ class Stream:
                           read_req(sink_stag, sink_to, size, src_stag, src_to),
                           dv=self.version, rv=self.version))
         self.msn[1] += 1
+
+    def ack(self, number):
+        """So many messages are in place. On a queue that atomics do not share here."""
+        self.put(untagged(ACK, 3, self.msn[3], inv=number))
+        self.msn[3] += 1
 
     def _fill(self, n):
         while len(self.buf) < n:

@@ -1,12 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
-"""usage: rendezvous.py ORDERS ADDRESS PORT [privileged]
+"""usage: rendezvous.py ORDERS ADDRESS PORT [privileged | acks]
 
 Requests to a QP that waits for its peer (the policy ib_port is PORT), forged without all of its
 numbers: each gets a Reply with R, the same as if there were no such QP, and the connection is
 closed; then the valid Request is accepted. The program ORDERS (orders.c) has the QP, at ADDRESS,
 which is the peer's address as well. With "privileged" the policy ib_privileged is on, and only
-the port makes the difference. Then Sends with immediate data, offered and not. The output is TAP.
+the port makes the difference. Then Sends with immediate data, offered and not. With "acks" the
+policy ib_ack is on, and there is nothing but acknowledgments, offered and not. The output is TAP.
 """
 
 import ipaddress
@@ -18,8 +19,9 @@ import subprocess
 import sys
 import time
 
-from iwarp import (ENH_A, ENH_C, MPA_C, MPA_R, REP_KEY, REQ_KEY, SEND_IMM, SEND_SE_IMM, WRITE,
-                   StartFrame, Stream, start_frame, tagged)
+from iwarp import (ACK, ENH_A, ENH_C, MPA_C, MPA_R, REP_KEY, REQ_KEY, SEND_IMM,
+                   SEND_SE_IMM, TERMINATE, WRITE, StartFrame, Stream, start_frame, tagged,
+                   untagged)
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from tap import Tap, expect
@@ -28,7 +30,8 @@ SLOW = int(os.environ.get("SRNIC_SLOW", 1))
 MAGIC, VERSION = 0x73724942, 1
 OK, NOT_READY, MISMATCH, COLLISION = range(4)
 OFFERS = 0x0100		# Sends with immediate data
-LOC_QP_OP_ERR = 2
+ACKS = 0x0200		# acknowledgments
+LOC_QP_OP_ERR, REM_ACCESS_ERR = 2, 10
 OWN_QPN = 0x777
 FLOOD = 200
 RATE, TOO_MANY = 256, 1000	# Requests in a second
@@ -287,11 +290,78 @@ def immediate(tap, path, address, port):
         program.end()
 
 
+def acked_stream(p, offers):
+    """The stream behind the RTR, which is not acknowledged, with a Send of the program"""
+    reply, stream = taken(p, offers=offers)
+    expect(not reply.flags & MPA_R, "a Reply with R")
+    expect(reply.pd[6:8] == struct.pack(">H", OFFERS | ACKS), "it offers %s" % reply.pd[6:8].hex())
+    stream.put(tagged(WRITE, 0, 0))
+    p.program.tell("imm")
+    seg = stream.get()
+    expect(seg.op == SEND_IMM, "opcode %d" % seg.op)
+    return stream
+
+
+def ack_agreed(p):
+    stream = acked_stream(p, OFFERS | ACKS)
+    expect(p.program.completion(0.2) is None, "done before it is acknowledged")
+    stream.ack(1)
+    expect(p.program.completion() == (0, 0, 0), "the Send is not done")
+    stream.send(b"abc")
+    seg = stream.get()
+    expect((seg.op, seg.qn, seg.msn, seg.mo, seg.last, seg.inv, seg.payload) ==
+           (ACK, 3, 1, 0, True, 1, b""), "no acknowledgment: opcode %d" % seg.op)
+    expect(p.program.completion() == (0, 3, 0), "no message arrives")
+    stream.sock.close()
+
+
+def ack_wrong(p, number):
+    stream = acked_stream(p, OFFERS | ACKS)
+    stream.ack(number)
+    expect(stream.end()[1].code == (0, 2, 6), "another Terminate")
+
+
+def ack_terminated(p):
+    stream = acked_stream(p, OFFERS | ACKS)
+    stream.put(untagged(TERMINATE, 2, 1, b"\x11\x00\0\0"))
+    expect(p.program.completion()[0] == REM_ACCESS_ERR, "another status")
+    stream.sock.close()
+
+
+def ack_not_taken(p):
+    stream = acked_stream(p, OFFERS)
+    expect(p.program.completion() == (0, 0, 0), "the Send is not done")
+    stream.send(b"abc")
+    expect(p.program.completion() == (0, 3, 0), "no message arrives")
+    stream.ack(1)
+    segments, term = stream.end()[:2]
+    expect(all(seg.op != ACK for seg in segments), "it acknowledges")
+    expect(term.code == (0, 2, 6), "another Terminate")
+
+
+def acks(tap, path, address, port):
+    """As immediate()"""
+    for what, function, *args in (
+            ("is what a message waits for, if both offer it", ack_agreed),
+            ("of what was not sent is an unexpected opcode", ack_wrong, 2),
+            ("of nothing is an unexpected opcode", ack_wrong, 0),
+            ("that does not come before a Terminate: the Terminate's status", ack_terminated),
+            ("is an unexpected opcode from who does not offer it", ack_not_taken)):
+        program = Program(path, address)
+        expect(program.tell(OWN_QPN) == "rtr", "RTR")
+        expect(program.tell("rts") == "rts", "RTS")
+        tap.test("an acknowledgment " + what, function, Peer(address, port, program), *args)
+        program.end()
+
+
 def main():
     if len(sys.argv) not in (4, 5):
         sys.exit(__doc__)
     path, address, port = sys.argv[1], sys.argv[2], int(sys.argv[3])
     tap = Tap()
+    if sys.argv[4:] == ["acks"]:
+        acks(tap, path, address, port)
+        sys.exit(tap.end())
     if len(sys.argv) == 5:
         program = Program(path, address)
         expect(program.tell(OWN_QPN) == "rtr", "RTR")

@@ -192,6 +192,9 @@ ri_wc_status_t ri_native_status(uint32_t native)
 		return RI_WC_STATUS_WQE_FORMAT_ERROR;
 	case SRNIC_WC_QP_CATASTROPHIC:
 	case SRNIC_WC_NO_PEER:
+	case SRNIC_WC_REMOTE_REQUEST:
+	case SRNIC_WC_REMOTE_OPERATION:
+	case SRNIC_WC_NO_RECEIVE:
 		return RI_WC_STATUS_LOCAL_QP_CATASTROPHIC;
 	default:
 		return (ri_wc_status_t)native;

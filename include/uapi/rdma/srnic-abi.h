@@ -261,7 +261,11 @@ enum srnic_wc_status {
 	SRNIC_WC_INVALID_REGION		= 22,
 	SRNIC_WC_INVALID_WINDOW		= 23,
 	SRNIC_WC_INVALID_LENGTH		= 24,
-	SRNIC_WC_NO_PEER		= 25,	/* of a QP that modify_qp connects */
+	/* of a QP that modify_qp connects */
+	SRNIC_WC_NO_PEER		= 25,
+	SRNIC_WC_REMOTE_REQUEST		= 26,	/* the peer has refused the message itself */
+	SRNIC_WC_REMOTE_OPERATION	= 27,	/* the peer could not carry it out */
+	SRNIC_WC_NO_RECEIVE		= 28,	/* the peer had no receive for it in time */
 };
 
 /* srnic_cqe.flags */

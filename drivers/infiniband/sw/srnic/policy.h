@@ -29,6 +29,8 @@
  * @ib_timeout: a WR of such a QP waits at least this long for the peer
  * @ib_privileged: both ends of such a connection use ports below 1024, which only the kernel
  *		   or root of a host can use; @ib_port is 0 or such a port then
+ * @ib_ack: such a QP acknowledges the peer's messages, and its own WRs complete when the peer has
+ *	    acknowledged them, if the peer does so, too
  * @no_receive: so long a message waits for a receive, then it ends the connection; 0: it does so
  *		at once; SRNIC_FOREVER: it waits without end
  * @inline_work: doorbells and softirq do what they can; else the kthreads do it all
@@ -47,6 +49,7 @@ struct srnic_policy {
 	u32 ib_timeout;
 	u32 no_receive;
 	u8 ib_privileged;
+	u8 ib_ack;
 	u8 inline_work;
 };
 

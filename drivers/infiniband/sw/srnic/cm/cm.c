@@ -505,6 +505,7 @@ int srnic_ep_attach(struct srnic_ep *ep, bool initiator,
 		.timeout_ms = SRNIC_CM_SEND_MS,
 		.as_infiniband = ep->ops->as_infiniband,
 		.send_imm = ep->send_imm,
+		.acks = ep->acks,
 	};
 	int err;
 

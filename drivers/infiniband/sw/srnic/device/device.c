@@ -134,6 +134,8 @@ static struct srnic_device *device_new(struct net_device *netdev, u8 type)
 	/* irqs are off under the lock of @qps, and on under that of @stags: two lockdep classes */
 	lockdep_set_class(&dev->qps.xa_lock, &qps_lock_key);
 	srnic_policy_init(&dev->policy);
+	/* a device that is no RNIC is for programs of InfiniBand */
+	dev->policy.now.ib_ack = type != RDMA_NODE_RNIC;
 	srnic_holders_init(dev);
 	spin_lock_init(&dev->gid_lock);
 	srnic_gid_sync(dev);

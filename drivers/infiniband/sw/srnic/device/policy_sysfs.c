@@ -284,6 +284,7 @@ static struct attribute *policy_attrs[] = {
 	WORDS(p2p, mpa.p2p, off_on, 0),
 	WORDS(inline_work, inline_work, off_on, 0),
 	WORDS(ib_privileged, ib_privileged, off_on, 0),
+	WORDS(ib_ack, ib_ack, off_on, 0),
 	NUMBER(max_fpdu, max_fpdu, 0, SRNIC_FPDU_MAX),
 	NUMBER(connect_timeout, connect_timeout, 1, SRNIC_TIMEOUT_MAX),
 	NUMBER(request_timeout, request_timeout, 1, SRNIC_TIMEOUT_MAX),

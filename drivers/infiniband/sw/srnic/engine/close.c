@@ -7,6 +7,7 @@
  */
 
 #include <linux/kthread.h>
+#include "engine/ack.h"
 #include "engine/close.h"
 #include "engine/kthreads.h"
 #include "engine/linger.h"
@@ -58,6 +59,14 @@ static bool sq_at_rest(struct srnic_qp *qp)
 	return srnic_sq_empty(qp) && !qp->tx->busy;
 }
 
+/* As sq_at_rest(), but what the peer has yet to acknowledge is not waited for: TCP has it */
+static bool sq_is_sent(struct srnic_qp *qp)
+{
+	return sq_at_rest(qp) ||
+	       (qp->acks && !qp->tx->busy && qp->tx->marked == READ_ONCE(qp->sq_fetched) &&
+		!srnic_orq_count(qp) && !srnic_sq_pending(qp));
+}
+
 static void close_closing(struct srnic_qp *qp)
 {
 	/* a FIN may not come inside of an FPDU or of a Read Response */
@@ -92,6 +101,9 @@ static int close_terminate(struct srnic_qp *qp)
 	if (send && test_bit(SRNIC_QPF_TX_OPEN, &qp->flags)) {
 		if (!srnic_tx_get_term_room(qp))
 			return -ENOMEM;		/* a reset: a FIN would look like success */
+		/* so the peer's first message without one is the message in error */
+		if (srnic_ack_due(qp))
+			srnic_ack_stage(qp);
 		srnic_tx_untagged(qp, RDMAP_TERMINATE, buf, rdmap_term_encode(buf, &term));
 		srnic_count(qp->dev, SRNIC_CNT_TX_TERMINATE);
 		trace_srnic_terminate(qp, &term.err, true);
@@ -107,6 +119,25 @@ static int close_terminate(struct srnic_qp *qp)
 	return err == -EAGAIN ? 0 : err;
 }
 
+/*
+ * The program gives the QP up, see srnic_qp_give_up(): what it has received is acknowledged.
+ * Return: as close_llp()
+ */
+static bool close_given_up(struct srnic_qp *qp)
+{
+	int err;
+
+	if (!sq_is_sent(qp))
+		return false;
+	if (!srnic_ack_due(qp) || qp->tx->responding || !test_bit(SRNIC_QPF_TX_OPEN, &qp->flags))
+		return true;
+	if (!srnic_tx_get_term_room(qp))
+		return false;
+	srnic_ack_stage(qp);
+	err = srnic_tx_push(qp);
+	return !err || err == -EAGAIN;
+}
+
 /* Return: true if the stream ends with FIN, behind all that was handed to TCP; false: with RST */
 static bool close_llp(struct srnic_qp *qp)
 {
@@ -115,7 +146,7 @@ static bool close_llp(struct srnic_qp *qp)
 	if (srnic_qp_state(qp) == SRNIC_QP_CLOSING)
 		close_closing(qp);
 	return srnic_qp_state(qp) == SRNIC_QP_CLOSING ||
-	       (test_bit(SRNIC_QPF_DELIVER, &qp->flags) && sq_at_rest(qp));
+	       (test_bit(SRNIC_QPF_DELIVER, &qp->flags) && close_given_up(qp));
 }
 
 /*

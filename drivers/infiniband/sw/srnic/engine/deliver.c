@@ -4,6 +4,7 @@
  * Terminate ends the stream. An error in a segment is recorded here, too.
  */
 
+#include "engine/ack.h"
 #include "engine/atomic.h"
 #include "engine/read.h"
 #include "engine/rx.h"
@@ -57,6 +58,13 @@ void srnic_rx_fail(struct srnic_qp *qp, enum rdmap_err err, enum srnic_wc_status
 	}
 }
 
+/* A message is in place and delivered: the peer can be told */
+static void rx_delivered(struct srnic_rx *rx)
+{
+	/* pairs with srnic_ack_stage(): the octets, then the number */
+	smp_store_release(&rx->delivered, rx->delivered + 1);
+}
+
 static enum srnic_inv_err rx_invalidate(struct srnic_qp *qp, u32 stag, bool remote,
 					bool may_sleep)
 {
@@ -106,6 +114,7 @@ static bool rx_deliver_send(struct srnic_qp *qp, bool may_sleep)
 	rx->write_len = 0;
 	rx->msn[DDP_QN_SEND]++;
 	srnic_rq_complete(qp, rx->rwr, &cqe, SRNIC_WC_SUCCESS);
+	rx_delivered(rx);
 	return true;
 }
 
@@ -116,6 +125,8 @@ static void rx_deliver_write(struct srnic_rx *rx)
 		rx->write_len = 0;
 	rx->write_len += rx->payload;
 	rx->write_ended = rx->ddp.last;
+	if (rx->ddp.last && !rx->rtr_write)
+		rx_delivered(rx);
 }
 
 /* A Read Request or an Atomic Request: tx answers, in order */
@@ -218,7 +229,7 @@ static void rx_deliver_terminate(struct srnic_qp *qp)
 	u32 off = MPA_LEN_FIELD + DDP_UNTAGGED_LEN;
 	struct rdmap_term term;
 	struct srnic_outbound out;
-	bool in_wc;
+	bool request, in_wc;
 
 	rx->discard = true;
 	srnic_count(qp->dev, SRNIC_CNT_RX_TERMINATE);
@@ -226,8 +237,9 @@ static void rx_deliver_terminate(struct srnic_qp *qp)
 		srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_TERMINATE_RECEIVED);
 		return;
 	}
-	in_wc = srnic_orq_head(qp, &out) && term_answers_request(&term, &out);
-	if (srnic_qp_terminated(qp, &term, in_wc) && in_wc)
+	request = srnic_orq_head(qp, &out) && term_answers_request(&term, &out);
+	in_wc = request || srnic_ack_terminated(qp, &term);
+	if (srnic_qp_terminated(qp, &term, in_wc) && request)
 		srnic_orq_done(qp, SRNIC_WC_REMOTE_TERMINATION);
 }
 
@@ -270,6 +282,9 @@ bool srnic_rx_deliver(struct srnic_qp *qp, bool may_sleep)
 		return rx_deliver_read_response(qp, may_sleep);
 	case RDMAP_TERMINATE:
 		rx_deliver_terminate(qp);
+		return true;
+	case RDMAP_ACK:
+		srnic_ack_received(qp);
 		return true;
 	default:
 		return rx_deliver_untagged(qp, may_sleep);

@@ -5,6 +5,7 @@
  * rx->err.
  */
 
+#include "engine/ack.h"
 #include "engine/read.h"
 #include "engine/rnr.h"
 #include "engine/rx.h"
@@ -262,6 +263,25 @@ static void rx_check_single(struct srnic_qp *qp, u32 qn)
 		rx_check_atomic_response(qp);
 }
 
+/* An acknowledgment; without the agreement there is no such message */
+static void rx_check_ack(struct srnic_qp *qp)
+{
+	struct srnic_rx *rx = qp->rx;
+
+	if (!qp->acks)
+		rx_error(rx, RDMAP_E_OPCODE, SRNIC_WC_SUCCESS);
+	else if (rx->ddp.msn != rx->msn[rx->ddp.qn])
+		rx_error(rx, RDMAP_E_MSN, SRNIC_WC_SUCCESS);
+	else if (rx->ddp.mo)
+		rx_error(rx, RDMAP_E_MO, SRNIC_WC_SUCCESS);
+	else if (rx->payload)
+		rx_error(rx, RDMAP_E_IMM_LENGTH, SRNIC_WC_SUCCESS);
+	else if (!rx->ddp.last)
+		rx_error(rx, RDMAP_E_NO_L_BIT, SRNIC_WC_SUCCESS);
+	else if (!srnic_ack_fits(qp, rx->ddp.inv_stag))
+		rx_error(rx, RDMAP_E_OPCODE, SRNIC_WC_SUCCESS);
+}
+
 /**
  * srnic_place_receive - copy into the memory of a receive WR
  * @qp: took the WR
@@ -334,6 +354,9 @@ bool srnic_rx_place(struct srnic_qp *qp, struct srnic_cursor *cur, bool may_slee
 	case RDMAP_ATOMIC_RESPONSE:
 	case RDMAP_TERMINATE:
 		rx_check_single(qp, rdmap_op(qp->rx->opcode)->qn);
+		return true;
+	case RDMAP_ACK:
+		rx_check_ack(qp);
 		return true;
 	default:
 		return rx_place_send(qp, cur, may_sleep);

@@ -150,6 +150,7 @@ void srnic_rnr_wait(struct srnic_qp *qp)
 
 	srnic_rq_await(qp);
 	while (rnr_goes_on(qp)) {
+		srnic_rx_look_ahead(qp);
 		if (!qp->srq || !srnic_srq_is_first(qp)) {
 			rnr_sleep(qp);
 			continue;

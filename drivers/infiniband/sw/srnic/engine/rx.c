@@ -22,6 +22,7 @@
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include "engine/ack.h"
 #include "engine/kthreads.h"
 #include "engine/rnr.h"
 #include "engine/rx.h"
@@ -145,6 +146,7 @@ static bool rx_header(const struct srnic_qp *qp, u32 ulpdu_len, struct srnic_cur
 	rx->opcode = rx->ddp.ulp & RDMAP_OPCODE;
 	rx->status = SRNIC_WC_SUCCESS;
 	rx->rtr_send = false;
+	rx->rtr_write = false;
 	rx->err = rdmap_check_hdr(&rx->ddp, rx->ulpdu_len, qp->version);
 	len = rx_rdmap_hdr_len(rx);
 	srnic_cursor_copy(cur, rx->hdr + rx->hdr_len, len);
@@ -161,6 +163,7 @@ static void rx_open_tx(struct srnic_qp *qp)
 {
 	if (test_bit(SRNIC_QPF_TX_OPEN, &qp->flags))
 		return;
+	qp->rx->rtr_write = rx_is_rtr_write(qp);
 	if (qp->rx->err)
 		set_bit(SRNIC_QPF_TX_OPEN, &qp->flags);
 	else
@@ -198,7 +201,8 @@ static bool rx_fpdu(struct srnic_qp *qp, bool has_header, struct srnic_cursor *c
 		if (rx->ddp.last)
 			smp_wmb();	/* a program that polls memory sees messages in order */
 		srnic_count_often(qp->dev, SRNIC_CNT_RX_FPDU, 1);
-		WRITE_ONCE(rx->heard, rx->heard + 1);
+		if (rx->opcode != RDMAP_ACK)
+			WRITE_ONCE(rx->heard, rx->heard + 1);
 	}
 	return done;
 }
@@ -475,6 +479,7 @@ static u32 rx_run(struct srnic_qp *qp, bool may_sleep)
 	if (!taken)
 		return 0;
 	srnic_stream_take(qp->stream, taken);
+	qp->rx->ahead -= min(qp->rx->ahead, taken);
 	srnic_count_often(qp->dev, SRNIC_CNT_RX_BYTES, taken);
 	return taken;
 }
@@ -542,6 +547,61 @@ void srnic_rx_begins(struct srnic_qp *qp)
 	srnic_stream_unlock(qp->stream);
 }
 
+/* @cur: a whole FPDU that has the length of an acknowledgment */
+static void rx_look_at(struct srnic_qp *qp, struct srnic_cursor cur)
+{
+	u8 buf[MPA_LEN_FIELD + DDP_UNTAGGED_LEN + MPA_CRC_LEN];
+	u32 covered = sizeof(buf) - MPA_CRC_LEN;
+	struct ddp_hdr hdr;
+
+	BUILD_BUG_ON(sizeof(buf) % 4);	/* it has no PAD */
+
+	srnic_cursor_copy(&cur, buf, sizeof(buf));
+	if (get_unaligned_be16(buf) != DDP_UNTAGGED_LEN || buf[MPA_LEN_FIELD] & DDP_T)
+		return;
+	ddp_decode(buf + MPA_LEN_FIELD, &hdr);
+	if ((hdr.ulp & RDMAP_OPCODE) != RDMAP_ACK ||
+	    rdmap_check_hdr(&hdr, DDP_UNTAGGED_LEN, qp->version))
+		return;
+	if (qp->mpa.crc && !rx_crc_good(buf, covered, srnic_cursor_at(buf + covered), MPA_CRC_LEN))
+		return;
+	srnic_ack_ahead(qp, hdr.inv_stag);
+}
+
+/**
+ * srnic_rx_look_ahead - take the acknowledgments behind a message that waits for a receive
+ * @qp: with a stream; the socket is not locked
+ *
+ * This end's program may post the receive only when its own messages have completed, so these
+ * acknowledgments must not wait for it. All else stays where it is, and the acknowledgments are
+ * checked once more when their turn comes. Not on streams with markers, of which an FPDU has to be
+ * copied first. Context: the rx kthread, may sleep.
+ */
+void srnic_rx_look_ahead(struct srnic_qp *qp)
+{
+	struct srnic_rx *rx = qp->rx;
+	struct srnic_cursor cur;
+	u32 avail, len;
+
+	if (!qp->acks || qp->mpa.rx_markers || !srnic_stream_lock(qp->stream))
+		return;
+	avail = srnic_stream_avail(qp->stream);
+	cur = srnic_stream_first(qp->stream);
+	srnic_cursor_skip(&cur, rx->ahead);
+	while (rx->ahead < avail &&
+	       srnic_cursor_is_readable(cur, min(avail - rx->ahead, mpa_fpdu_len(0)))) {
+		len = mpa_fpdu_len(rx_ulpdu_len(cur, avail - rx->ahead));
+		if (len > avail - rx->ahead || !srnic_cursor_is_readable(cur, len))
+			break;
+		if (len == mpa_fpdu_len(DDP_UNTAGGED_LEN))
+			rx_look_at(qp, cur);
+		srnic_cursor_skip(&cur, len);
+		rx->ahead += len;
+		cond_resched();
+	}
+	srnic_stream_unlock(qp->stream);
+}
+
 /* Has a part of an FPDU arrived? A marker is a part, too (M-MRK-5) */
 static bool rx_in_fpdu(const struct srnic_qp *qp)
 {
@@ -594,6 +654,7 @@ static bool rx_turn(struct srnic_qp *qp, enum srnic_stream_state state)
 	if (!more && !starved && !qp->rx->part)
 		clear_bit(SRNIC_QPF_RX_THREAD, &qp->flags);
 	srnic_stream_unlock(qp->stream);
+	srnic_tx_acknowledge(qp);
 	if (starved)
 		rx_nap(qp);
 	return more || starved;

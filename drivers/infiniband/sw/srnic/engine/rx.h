@@ -19,7 +19,8 @@ struct srnic_rwr;
 /**
  * struct srnic_rx - state of the inbound direction, of the holder of the socket lock
  * @discard: an error ended this direction, what still comes is dropped (D-VAL-4)
- * @heard: FPDUs received; one more ends a run of doorbells, see tx_burst.c
+ * @heard: FPDUs received that are no acknowledgments; one more ends a run of doorbells, see
+ *	   tx_burst.c
  * @need: bytes of the next FPDU, if it is incomplete; else 0
  * @part: an FPDU that is put together outside of TCP, or NULL; see srnic_rx_collect()
  * @part_have: bytes in @part
@@ -38,6 +39,7 @@ struct srnic_rwr;
  * @err: what is wrong with it
  * @status: the completion status that goes with @err
  * @rtr_send: it is the peer's RTR, by Send
+ * @rtr_write: ... by Write
  *
  * The messages it belongs to:
  *
@@ -52,6 +54,9 @@ struct srnic_rwr;
  * @rd_valid: @rd is the Read or atomic that the peer is answering
  * @rd: the request
  * @rd_off: bytes of its response that were delivered
+ * @delivered: messages delivered, of those that this end acknowledges; the owner of tx reads it
+ * @ack_heard: number of the peer's last acknowledgment, in the order of the stream
+ * @ahead: bytes of TCP's queue in which the acknowledgments are known
  */
 struct srnic_rx {
 	bool discard;
@@ -71,6 +76,7 @@ struct srnic_rx {
 	enum rdmap_err err;
 	enum srnic_wc_status status;
 	bool rtr_send;
+	bool rtr_write;
 
 	u32 msn[DDP_QN_COUNT];
 	bool rtr_response;
@@ -83,6 +89,10 @@ struct srnic_rx {
 	bool rd_valid;
 	struct srnic_outbound rd;
 	u32 rd_off;
+
+	u32 delivered;
+	u32 ack_heard;
+	u32 ahead;
 };
 
 struct srnic_rx *srnic_rx_new(const struct srnic_qp *qp);
@@ -92,6 +102,7 @@ void srnic_rx_begins(struct srnic_qp *qp);
 void srnic_rx_ready(void *arg);
 u32 srnic_rx_collect(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail);
 void srnic_rx_flush(struct srnic_qp *qp);
+void srnic_rx_look_ahead(struct srnic_qp *qp);
 
 /* The current message is Immediate Data, with or without SE */
 static inline bool srnic_rx_immediate(const struct srnic_rx *rx)

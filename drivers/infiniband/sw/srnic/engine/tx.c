@@ -8,7 +8,8 @@
  * is its own. The owner is srnic_qp_attach() at first; the program that posts, in its doorbell
  * call, so that no message waits for another task; the owner of rx, for the answers to Reads
  * that are not large; or the tx kthread, for what passes the others' budgets, what waits for
- * room or for a response, what kernel consumers post, and the end of the stream.
+ * room or for a response, what kernel consumers post, and the end of the stream. An
+ * acknowledgment (ack.c) is sent by the owner of rx, or by the owner of tx that rx meets.
  * A context that needs the kthread sets SRNIC_QPF_TX_KICK, see srnic_qp_kick_tx(). An owner
  * looks at it after it has let go of tx, so no kick is lost.
  */
@@ -17,6 +18,7 @@
 #include <linux/memcontrol.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include "engine/ack.h"
 #include "engine/close.h"
 #include "engine/kthreads.h"
 #include "engine/read.h"
@@ -30,6 +32,10 @@
 #define TX_INLINE	1
 /* Bytes of Reads that are answered as their requests come in; the kthread answers others */
 #define TX_ANSWER	(8 * 1024)
+/* Times that a doorbell acknowledges what came while it had the socket */
+#define TX_HEED		3
+/* Times that a doorbell looks again for the end of an answer, which takes some microseconds */
+#define TX_SPINS	1000
 
 /**
  * srnic_tx_new - state of an outbound direction
@@ -145,6 +151,10 @@ static void tx_stage(struct srnic_qp *qp)
 	more = tx_stage_rtr(qp);
 	while (more && !tx->cut && tx->locals < LOCAL_BATCH && tx_running(qp) &&
 	       srnic_tx_has_room(qp)) {
+		if (srnic_ack_due(qp) && !tx->responding && !srnic_tx_wr_begun(tx)) {
+			srnic_ack_stage(qp);
+			continue;
+		}
 		/* what was begun goes on: no message inside another */
 		if (tx->responding || (tx->read_turn && !srnic_tx_wr_begun(tx))) {
 			more = srnic_tx_stage_response(qp);
@@ -226,7 +236,7 @@ static bool tx_can_stage(struct srnic_qp *qp)
 
 	if (!test_bit(SRNIC_QPF_TX_OPEN, &qp->flags))
 		return false;
-	if (tx->rtr_due || tx->responding || !srnic_irq_empty(qp))
+	if (tx->rtr_due || tx->responding || !srnic_irq_empty(qp) || srnic_ack_due(qp))
 		return true;
 	if (tx->busy)
 		return !srnic_tx_wr_blocked(qp);
@@ -257,6 +267,17 @@ static void tx_disown(struct srnic_qp *qp)
 	smp_mb__after_atomic();	/* let go, then look, as srnic_qp_kick_tx() and tx_own() */
 	if (test_bit(SRNIC_QPF_TX_KICK, &qp->flags))
 		srnic_qp_wake_tx(qp);
+	else if (test_bit(SRNIC_QPF_TX_ACK, &qp->flags))
+		srnic_qp_kick_tx(qp);
+}
+
+/* An acknowledgment is due: the owner of tx sends it, or the kthread if there is none */
+static void tx_leave_ack(struct srnic_qp *qp)
+{
+	set_bit(SRNIC_QPF_TX_ACK, &qp->flags);
+	smp_mb__after_atomic();	/* set the bit, then look; tx_disown() has it the other way round */
+	if (tx_own(qp))
+		tx_disown(qp);
 }
 
 /*
@@ -300,6 +321,37 @@ static void tx_run(struct srnic_qp *qp, unsigned int turns)
 	while (tx_push(qp) && turns-- && tx_running(qp) &&
 	       !test_bit(SRNIC_QPF_FIN, &qp->flags) && tx_can_stage(qp))
 		tx_stage(qp);
+}
+
+/*
+ * What came while this task had the socket locked is acknowledged at once: the kthread would have
+ * to be woken for it.
+ */
+static void tx_heed(struct srnic_qp *qp)
+{
+	int n;
+
+	for (n = 0; n < TX_HEED && test_bit(SRNIC_QPF_TX_ACK, &qp->flags) &&
+	     srnic_ack_due(qp) && !qp->tx->batch->len; n++)
+		tx_run(qp, 1);
+}
+
+/*
+ * Own tx for a doorbell. An owner in softirq is on another CPU, and lets go within microseconds:
+ * to wait for it is faster than to wake the kthread.
+ */
+static bool tx_own_soon(struct srnic_qp *qp)
+{
+	int n;
+
+	for (n = 0; n < TX_SPINS; n++) {
+		if (tx_own(qp))
+			return true;
+		if (!test_bit(SRNIC_QPF_TX_ANSWERS, &qp->flags))
+			break;
+		cpu_relax();
+	}
+	return tx_own(qp);
 }
 
 /* An owner other than the kthread begins. Return: to be given to tx_pass(). */
@@ -368,9 +420,9 @@ void srnic_tx_doorbell(struct srnic_qp *qp)
 {
 	unsigned int noio;
 	bool had_page;
-	u32 from;
+	u32 from, bytes;
 
-	if (!qp->policy.inline_work || !tx_own(qp)) {
+	if (!qp->policy.inline_work || !tx_own_soon(qp)) {
 		srnic_qp_kick_tx(qp);
 		return;
 	}
@@ -379,8 +431,10 @@ void srnic_tx_doorbell(struct srnic_qp *qp)
 	had_page = tx_enter(qp);
 	from = srnic_stream_taken(qp->stream);
 	tx_run(qp, TX_INLINE);
+	bytes = srnic_stream_taken(qp->stream) - from;
+	tx_heed(qp);
 	memalloc_noio_restore(noio);
-	if (srnic_tx_burst_begins(qp, srnic_stream_taken(qp->stream) - from)) {
+	if (srnic_tx_burst_begins(qp, bytes)) {
 		/* NEED_WAKEUP is clear: the kthread polls the ring by itself */
 		set_bit(SRNIC_QPF_TX_KICK, &qp->flags);
 		tx_disown(qp);
@@ -400,28 +454,46 @@ static bool tx_small_read(struct srnic_qp *qp, u32 *room)
 	return true;
 }
 
+/*
+ * Has an answer left something to the kthread? It has not looked at the SQ: posts ring the
+ * doorbell, or tx waits for room or a response, which kicks.
+ */
+static bool tx_answer_left(struct srnic_qp *qp)
+{
+	const struct srnic_tx *tx = qp->tx;
+
+	return !tx_running(qp) || test_bit(SRNIC_QPF_FIN, &qp->flags) || tx->batch->len ||
+	       tx->responding || !srnic_irq_empty(qp) || srnic_ack_due(qp);
+}
+
 /**
- * srnic_tx_answer - answer what the peer has asked for (owner of rx)
+ * srnic_tx_answer - answer what the peer has asked for, and acknowledge (owner of rx)
  * @qp: with a stream
  *
- * In softirq, sends the responses of Reads of TX_ANSWER bytes in all at once, if tx has no
- * owner, no other message is in the middle and nothing waits for room. All else is left to the
- * kthread, which is kicked.
+ * In softirq, sends the responses of Reads of TX_ANSWER bytes in all at once, and the
+ * acknowledgment that is due, if tx has no owner, no other message is in the middle and nothing
+ * waits for room. All else is left to the kthread, which is kicked, or the acknowledgment to the
+ * owner of tx. Posts ring the doorbell meanwhile, if they did before.
  * Context: the owner of rx: softirq, or a task that has the socket or processes its backlog.
  */
 void srnic_tx_answer(struct srnic_qp *qp)
 {
+	bool asked = !srnic_irq_empty(qp);
 	struct srnic_tx *tx = qp->tx;
 	u32 room = TX_ANSWER;
 	bool had_page;
 
-	if (srnic_irq_empty(qp))
+	if (!asked && !srnic_ack_due(qp))
 		return;
 	if (srnic_stream_is_owned(qp->stream) || !tx_own(qp)) {
-		srnic_qp_kick_tx(qp);
+		if (asked)
+			srnic_qp_kick_tx(qp);
+		else
+			tx_leave_ack(qp);
 		return;
 	}
-	had_page = tx_enter(qp);
+	set_bit(SRNIC_QPF_TX_ANSWERS, &qp->flags);
+	had_page = tx->frag.page;
 	if (!tx->rtr_due && !tx->responding && !tx->batch->len && !tx->cut &&
 	    !srnic_tx_wr_begun(tx)) {
 		tx->locked = true;
@@ -430,10 +502,42 @@ void srnic_tx_answer(struct srnic_qp *qp)
 		while (tx_running(qp) && !tx->responding && tx_small_read(qp, &room) &&
 		       srnic_tx_has_room(qp))
 			srnic_tx_stage_response(qp);
+		if (tx_running(qp) && !tx->responding && srnic_ack_due(qp) &&
+		    srnic_tx_has_room(qp))
+			srnic_ack_stage(qp);
 		srnic_tx_let_go(tx);
 		tx_push(qp);
 		tx->locked = false;
 	}
+	clear_bit(SRNIC_QPF_TX_ANSWERS, &qp->flags);
+	if (tx_answer_left(qp) || (!had_page && tx->frag.page))
+		set_bit(SRNIC_QPF_TX_KICK, &qp->flags);
+	tx_disown(qp);
+}
+
+/**
+ * srnic_tx_acknowledge - acknowledge what was delivered (rx kthread)
+ * @qp: with a stream; the socket is not locked
+ *
+ * As a doorbell does, if tx has no owner. Context: the rx kthread, may sleep, never for room or for
+ * the peer.
+ */
+void srnic_tx_acknowledge(struct srnic_qp *qp)
+{
+	bool had_page;
+
+	if (!srnic_ack_due(qp))
+		return;
+	if (!qp->policy.inline_work) {
+		srnic_qp_kick_tx(qp);
+		return;
+	}
+	if (!tx_own(qp)) {
+		tx_leave_ack(qp);
+		return;
+	}
+	had_page = tx_enter(qp);
+	tx_run(qp, 1);
 	tx_pass(qp, had_page);
 }
 
@@ -535,6 +639,7 @@ int srnic_tx_thread(void *arg)
 	tx_disable_doorbell(qp);
 	for (;;) {
 		clear_bit(SRNIC_QPF_TX_KICK, &qp->flags);
+		clear_bit(SRNIC_QPF_TX_ACK, &qp->flags);
 		smp_mb__after_atomic();	/* clear the kick, then look for what it announced */
 		qp->tx->starved = false;
 		tx_run(qp, 1);

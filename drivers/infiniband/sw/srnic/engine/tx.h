@@ -37,7 +37,7 @@ struct srnic_burst {
 
 /* Bytes that go to TCP in one call at most; a message that is longer is a large one */
 #define SRNIC_TX_BATCH	(128 * 1024)
-/* The FPDU of a Terminate, with padding and a marker */
+/* The FPDUs of an acknowledgment and a Terminate, with padding and markers */
 #define SRNIC_TX_TERM	128
 
 /**
@@ -71,6 +71,8 @@ struct srnic_burst {
  * @in: the request
  * @rd_off: bytes staged
  * @read_turn: inbound requests go first next time
+ * @messages: staged as a whole, of those that the peer acknowledges; the owner of rx reads it
+ * @acked: number of the last acknowledgment that was staged; the owner of rx reads it
  */
 struct srnic_tx {
 	struct srnic_burst burst;
@@ -103,6 +105,9 @@ struct srnic_tx {
 	struct srnic_inbound in;
 	u32 rd_off;
 	bool read_turn;
+
+	u32 messages;
+	u32 acked;
 };
 
 /* tx.c */
@@ -114,6 +119,7 @@ void srnic_tx_opens(struct srnic_qp *qp);
 void srnic_tx_ends(struct srnic_qp *qp);
 void srnic_tx_doorbell(struct srnic_qp *qp);
 void srnic_tx_answer(struct srnic_qp *qp);
+void srnic_tx_acknowledge(struct srnic_qp *qp);
 int srnic_tx_push(struct srnic_qp *qp);
 struct srnic_batch *srnic_tx_rest(struct srnic_qp *qp);
 

@@ -74,6 +74,12 @@ static u32 send_inv_stag(const struct srnic_sqe *sqe)
 	}
 }
 
+/* A whole message is staged, which the peer acknowledges if it does that */
+static void tx_message_staged(struct srnic_tx *tx)
+{
+	WRITE_ONCE(tx->messages, tx->messages + 1);
+}
+
 static void tx_wr_staged(struct srnic_tx *tx)
 {
 	tx->busy = false;
@@ -117,6 +123,7 @@ static void tx_stage_data(struct srnic_qp *qp)
 
 	srnic_tx_cut_after(qp, hdr.last && srnic_tx_is_large(tx->wr.total));
 	if (hdr.last) {
+		tx_message_staged(tx);
 		if (!tagged)
 			tx->msn[DDP_QN_SEND]++;
 		if (with_imm)
@@ -138,6 +145,7 @@ static void tx_stage_imm(struct srnic_qp *qp)
 	memcpy(imm, &tx->wr.sqe.stag, sizeof(tx->wr.sqe.stag));
 	srnic_tx_untagged(qp, tx->wr.sqe.flags & SRNIC_SQE_SOLICITED ?
 			  RDMAP_IMMEDIATE_SE : RDMAP_IMMEDIATE, imm, sizeof(imm));
+	tx_message_staged(tx);
 	tx->imm_due = false;
 	tx_wr_staged(tx);
 }

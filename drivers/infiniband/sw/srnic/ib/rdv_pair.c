@@ -277,6 +277,15 @@ static void pair_run(struct work_struct *work)
 	srnic_pair_put(pair);
 }
 
+/* On InfiniBand a message of a UC QP completes when it is sent */
+static u8 pair_offers(const struct srnic_pair *pair)
+{
+	bool acks = srnic_policy_get(&pair->dev->policy).ib_ack &&
+		    pair->qp->ibqp.qp_type != IB_QPT_UC;
+
+	return RDV_OFFER_SEND_IMM | (acks ? RDV_OFFER_ACKS : 0);
+}
+
 /* Return: 0; -EINVAL for addresses that cannot be connected */
 static int pair_address(struct srnic_pair *pair, const struct ib_qp_attr *attr, u16 port)
 {
@@ -291,7 +300,7 @@ static int pair_address(struct srnic_pair *pair, const struct ib_qp_attr *attr, 
 		return -EINVAL;
 	memcpy(own->src_gid, sgid, RDV_GID_LEN);
 	memcpy(own->dst_gid, &grh->dgid, RDV_GID_LEN);
-	own->offers = RDV_OFFER_SEND_IMM;
+	own->offers = pair_offers(pair);
 	own->src_qpn = pair->qpn;
 	own->dst_qpn = attr->dest_qp_num & RDV_NUMBER_MAX;
 	own->dst_psn = attr->rq_psn & RDV_NUMBER_MAX;

@@ -35,6 +35,14 @@ static bool rdv_read(struct srnic_ep *ep, const struct mpa_hello *hello,
 	       rdv_decode(event.private_data, event.private_data_len, peer);
 }
 
+/* What the two ends use, if the peer has @offers */
+static void rdv_agree(struct srnic_ep *ep, const struct srnic_pair *pair, u8 offers)
+{
+	offers &= pair->own.offers;
+	ep->send_imm = offers & RDV_OFFER_SEND_IMM;
+	ep->acks = offers & RDV_OFFER_ACKS;
+}
+
 static bool is_addr(const struct sockaddr_storage *addr, const u8 *gid)
 {
 	union ib_gid got;
@@ -129,7 +137,7 @@ static void rdv_accept(struct srnic_ep *ep, struct srnic_pair *pair,
 	len = rdv_answer(ep, pair, peer, &mpa);
 	ep->qp = pair->qp;
 	ep->qpn = pair->qpn;
-	ep->send_imm = peer->offers & RDV_OFFER_SEND_IMM;
+	rdv_agree(ep, pair, peer->offers);
 	err = len ? rdv_attach(ep, pair, &mpa, len) : -EPROTO;
 	ep->qp = NULL;
 	if (err) {
@@ -224,7 +232,7 @@ static bool rdv_accepted(struct srnic_ep *ep, const struct srnic_pair *pair)
 	if (!rdv_read(ep, &ep->reply, &peer) || peer.code != RDV_OK ||
 	    !rdv_fits(&pair->own, &peer, true))
 		return false;
-	ep->send_imm = peer.offers & RDV_OFFER_SEND_IMM;
+	rdv_agree(ep, pair, peer.offers);
 	return true;
 }
 
@@ -378,7 +386,7 @@ static int rdv_prepare_ep(struct srnic_ep *ep, struct srnic_pair *pair)
 	ep->local = pair->local;
 	ep->remote = pair->remote;
 	ep->itself = pair->itself;
-	ep->send_imm = pair->itself;
+	rdv_agree(ep, pair, pair->itself ? pair->own.offers : 0);
 	/* with InfiniBand either side may send first: the RTR of revision 2 is needed */
 	ep->policy.mpa.rev = 2;
 	ep->policy.mpa.p2p = true;

@@ -190,8 +190,12 @@ static enum srnic_wc_status check_region(const struct srnic_tpte *tpte,
 		return SRNIC_WC_INVALID_PD;
 	if (!(tpte->rights & SRNIC_BINDABLE))
 		return SRNIC_WC_ACCESS;	/* MR-40 */
-	/* the region's remote rights do not matter; the window needs at least one (MW-06) */
-	if (bind->access & ~WINDOW_ACCESS || !window_rights(bind->access) ||
+	/*
+	 * The region's remote rights do not matter. The window needs at least one (MW-06), but
+	 * InfiniBand knows windows of which no peer can make use.
+	 */
+	if (bind->access & ~WINDOW_ACCESS ||
+	    (!window_rights(bind->access) && !READ_ONCE(qp->ib.paired)) ||
 	    (tpte->rights & need) != need)
 		return SRNIC_WC_ACCESS;
 	if (tpte->rights & SRNIC_ZERO_BASED)

@@ -38,6 +38,7 @@ struct srnic_stream;
  * @as_infiniband: rnr_retry, and not the policy, bounds how long a message waits for a
  *		   receive; and after a graceful close, in Idle, receive WRs stay posted
  * @send_imm: both ends offer Sends with immediate data, see RDMAP_SEND_IMM
+ * @acks: both ends offer to acknowledge messages, see engine/ack.c
  * @rdmac: the stream has version 0, that of the RDMA Consortium, which has no negotiation:
  *	   @mpa is to have CRC and markers
  */
@@ -53,6 +54,7 @@ struct srnic_attach {
 	unsigned int timeout_ms;
 	bool as_infiniband;
 	bool send_imm;
+	bool acks;
 	bool rdmac;
 };
 

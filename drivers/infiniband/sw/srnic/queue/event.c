@@ -44,6 +44,9 @@ static const struct {
 	[SRNIC_WC_INVALID_LENGTH]     = { "invalid length", IB_WC_LOC_LEN_ERR },
 	/* not in the RDMAC verbs, whose QPs have a peer before they are in RTS */
 	[SRNIC_WC_NO_PEER]	      = { "no peer", IB_WC_RETRY_EXC_ERR },
+	[SRNIC_WC_REMOTE_REQUEST]     = { "refused by the peer", IB_WC_REM_INV_REQ_ERR },
+	[SRNIC_WC_REMOTE_OPERATION]   = { "failed at the peer", IB_WC_REM_OP_ERR },
+	[SRNIC_WC_NO_RECEIVE]	      = { "no receive at the peer", IB_WC_RNR_RETRY_EXC_ERR },
 };
 
 /**

@@ -13,7 +13,7 @@ struct srnic_qp;
 struct srnic_srq;
 
 /* Number of completion statuses, which are in the uAPI: they travel as vendor_err */
-#define SRNIC_WC_COUNT	(SRNIC_WC_NO_PEER + 1)
+#define SRNIC_WC_COUNT	(SRNIC_WC_NO_RECEIVE + 1)
 
 /* ... and of asynchronous events */
 #define SRNIC_EV_COUNT	(SRNIC_EV_LAST_WQE + 1)

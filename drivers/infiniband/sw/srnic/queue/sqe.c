@@ -24,12 +24,15 @@ static void sqe_take(struct srnic_qp *qp, struct srnic_fetched *wr,
 	wr->index = qp->sq_fetched;
 	*status = srnic_sqe_copy(&caps, srnic_ring_slot(&qp->sq, wr->index), &wr->sqe,
 				 wr->data, &wr->total);
+	if (qp->acks)
+		qp->sq_messages += srnic_op_messages(wr->sqe.opcode);
 	swr = &qp->swr[wr->index & (qp->sq.entries - 1)];
 	*swr = (struct srnic_swr){
 		.wr_id = wr->sqe.wr_id,
 		.opcode = wr->sqe.opcode,
 		.flags = wr->sqe.flags | (qp->sig_all ? SRNIC_SQE_SIGNALED : 0),
 		.state = SRNIC_SWR_ACTIVE,
+		.acked_at = qp->sq_messages,
 	};
 	if (!*status && srnic_op_has_response(wr->sqe.opcode))
 		swr->byte_len = wr->total;

@@ -201,6 +201,8 @@ struct srnic_qp {
 	u32 orq_out;			/* TCP has the requests before it; owner of tx */
 	bool sq_flushing;		/* whatever is posted is flushed at once */
 	enum srnic_wc_status sq_first;	/* status of the first WR flushed; 0: Flushed */
+	u32 sq_messages;		/* of the WRs fetched; 0 if the stream has no @acks */
+	u32 sq_acked;			/* messages that the peer has acknowledged; 0 as well */
 
 	/* rq_lock */
 	struct srnic_lock rq_lock;
@@ -227,6 +229,7 @@ struct srnic_qp {
 	bool initiator;
 	bool keep_recv;			/* a graceful close leaves receives posted */
 	bool send_imm;			/* Sends with immediate data were offered by both ends */
+	bool acks;			/* each end acknowledges messages, see engine/ack.c */
 	bool no_responses;		/* a Read Response with data is an error (QP-06) */
 	struct work_struct kthreads;	/* makes the kthreads, see engine/kthreads.c */
 	struct workqueue_struct *kthreads_wq;	/* ... here */
@@ -253,6 +256,8 @@ enum {
 	SRNIC_QPF_DELIVER,	/* no RST overtakes what the SQ has completed */
 	SRNIC_QPF_RTR_READ,	/* our RTR was a Read Request, not answered yet */
 	SRNIC_QPF_RX_THREAD,	/* only the rx kthread takes what comes */
+	SRNIC_QPF_TX_ACK,	/* rx has left an acknowledgment to the owner of tx */
+	SRNIC_QPF_TX_ANSWERS,	/* the owner of tx is in softirq, and lets go soon */
 	SRNIC_QPF_NO_KTHREADS,	/* no kthread was wanted yet */
 	SRNIC_QPF_STREAM_BITS,	/* those above belong to one stream */
 	SRNIC_QPF_DESTROY = SRNIC_QPF_STREAM_BITS,	/* as ABORT; no last event either */

@@ -4,7 +4,8 @@
  *
  * Send WRs complete in the order they were posted (ORD-15), while a Read is
  * done only when its response came: srnic_sq_done() marks a WR, and CQEs are
- * written for as many WRs at the head as are marked.
+ * written for as many WRs at the head as are marked, and acknowledged where the
+ * peer does that.
  */
 
 #include <linux/sched.h>
@@ -167,7 +168,19 @@ static int sq_write_cqe(struct srnic_qp *qp, u32 index, const struct srnic_swr *
 	return srnic_cq_add(qp->scq, &cqe, status, seen);
 }
 
-/* sq_lock is held. Complete the WRs at the head that are done, up to one in error. */
+/* sq_lock is held. Is a WR that was fetched over, with success? */
+static bool sq_is_over(const struct srnic_qp *qp, const struct srnic_swr *swr)
+{
+	/* both numbers are 0 without acknowledgments */
+	if ((s32)(swr->acked_at - qp->sq_acked) > 0)
+		return false;
+	if (swr->state == SRNIC_SWR_DONE)
+		return swr->status == SRNIC_WC_SUCCESS;
+	/* the peer has all of it, though TCP has not taken all of the batch it is in */
+	return qp->acks && srnic_op_messages(swr->opcode);
+}
+
+/* sq_lock is held. Complete the WRs at the head that are over. */
 static int sq_complete(struct srnic_qp *qp, u32 *seen)
 {
 	int err = 0;
@@ -176,7 +189,7 @@ static int sq_complete(struct srnic_qp *qp, u32 *seen)
 		u32 index = qp->sq_completed;
 		struct srnic_swr *swr = &qp->swr[index & (qp->sq.entries - 1)];
 
-		if (swr->state != SRNIC_SWR_DONE || swr->status != SRNIC_WC_SUCCESS)
+		if (!sq_is_over(qp, swr))
 			break;
 		swr->state = SRNIC_SWR_FREE;
 		/* before the CQE that lets the slot be posted to again, see srnic_sq_pending() */
@@ -201,7 +214,8 @@ static void sq_notify(struct srnic_qp *qp, u32 seen, int err)
  * @status: how it ended
  *
  * If @status is an error the caller, and not this function, fails the QP. Completions behind a WR
- * in error wait for the flush. Context: that of srnic_lock(), without the QP's locks; takes
+ * in error wait for the flush. The response of a Read or an atomic also acknowledges all WRs before
+ * it: the peer has answered in order. Context: that of srnic_lock(), without the QP's locks; takes
  * sq_lock.
  */
 void srnic_sq_done(struct srnic_qp *qp, u32 index, enum srnic_wc_status status)
@@ -215,6 +229,8 @@ void srnic_sq_done(struct srnic_qp *qp, u32 index, enum srnic_wc_status status)
 	swr = &qp->swr[index & (qp->sq.entries - 1)];
 	swr->status = status;
 	swr->state = SRNIC_SWR_DONE;
+	if (status == SRNIC_WC_SUCCESS && (s32)(swr->acked_at - qp->sq_acked) > 0)
+		qp->sq_acked = swr->acked_at;
 	err = sq_complete(qp, &seen);
 	srnic_unlock(&qp->sq_lock, flags);
 	sq_notify(qp, seen, err);
@@ -256,6 +272,33 @@ void srnic_sq_sent(struct srnic_qp *qp, u32 from, u32 to)
 		srnic_unlock(&qp->sq_lock, flags);
 		sq_notify(qp, seen, err);
 	}
+}
+
+/**
+ * srnic_sq_acked - the peer has acknowledged messages
+ * @qp: with a stream that has acknowledgments
+ * @number: of messages since the stream began, modulo 2^32; all of them were staged. One that is
+ *	    not new changes nothing
+ *
+ * Context: as srnic_sq_done(); takes sq_lock for a batch of WRs at a time.
+ */
+void srnic_sq_acked(struct srnic_qp *qp, u32 number)
+{
+	unsigned long flags;
+	s32 left;
+
+	do {
+		u32 seen = 0;
+		int err;
+
+		flags = srnic_lock(&qp->sq_lock);
+		left = number - qp->sq_acked;
+		if (left > 0)
+			qp->sq_acked += min(left, SENT_BATCH);
+		err = sq_complete(qp, &seen);
+		srnic_unlock(&qp->sq_lock, flags);
+		sq_notify(qp, seen, err);
+	} while (left > SENT_BATCH);
 }
 
 /*
@@ -353,6 +396,28 @@ static void sq_flush(struct srnic_qp *qp, bool begin)
 		flags = srnic_lock(&qp->sq_lock);
 	}
 	srnic_unlock(&qp->sq_lock, flags);
+}
+
+/**
+ * srnic_sq_fail_first - the peer has refused the first WR that it has not acknowledged
+ * @qp: with a stream, which ends
+ * @status: why
+ *
+ * The first WR to be flushed then has @status. Context: that of srnic_lock(); takes sq_lock.
+ *
+ * Return: false if there is no such WR.
+ */
+bool srnic_sq_fail_first(struct srnic_qp *qp, enum srnic_wc_status status)
+{
+	unsigned long flags;
+	bool any;
+
+	flags = srnic_lock(&qp->sq_lock);
+	any = qp->sq_completed != qp->sq_fetched;
+	if (any)
+		qp->sq_first = status;
+	srnic_unlock(&qp->sq_lock, flags);
+	return any;
 }
 
 /**

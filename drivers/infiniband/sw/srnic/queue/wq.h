@@ -27,6 +27,7 @@ enum srnic_swr_state {
  * @state: enum srnic_swr_state
  * @status: enum srnic_wc_status, valid when DONE
  * @byte_len: octets of a Read or an atomic
+ * @acked_at: srnic_qp.sq_acked from which on the peer has acknowledged it
  */
 struct srnic_swr {
 	u64 wr_id;
@@ -35,6 +36,7 @@ struct srnic_swr {
 	u8 state;
 	u8 status;
 	u32 byte_len;
+	u32 acked_at;
 };
 
 /**
@@ -53,6 +55,8 @@ struct srnic_wq_use {
 
 void srnic_sq_done(struct srnic_qp *qp, u32 index, enum srnic_wc_status status);
 void srnic_sq_sent(struct srnic_qp *qp, u32 from, u32 to);
+void srnic_sq_acked(struct srnic_qp *qp, u32 number);
+bool srnic_sq_fail_first(struct srnic_qp *qp, enum srnic_wc_status status);
 void srnic_sq_no_peer(struct srnic_qp *qp);
 void srnic_sq_flush(struct srnic_qp *qp);
 void srnic_rq_flush(struct srnic_qp *qp);

@@ -70,6 +70,22 @@ static inline bool srnic_op_has_response(u8 opcode)
 	       srnic_op_is_atomic(opcode);
 }
 
+/* Messages of the WR that the peer acknowledges, where it has agreed to (engine/ack.c) */
+static inline u32 srnic_op_messages(u8 opcode)
+{
+	switch (opcode) {
+	case SRNIC_OP_SEND:
+	case SRNIC_OP_SEND_INV:
+	case SRNIC_OP_SEND_IMM:
+	case SRNIC_OP_WRITE:
+		return 1;
+	case SRNIC_OP_WRITE_IMM:
+		return 2;
+	default:
+		return 0;
+	}
+}
+
 enum srnic_wc_status srnic_sqe_copy(const struct srnic_sq_caps *caps, const void *slot,
 				    struct srnic_sqe *sqe, void *data, u32 *total);
 int srnic_rqe_copy(struct srnic_rwr *rwr, const void *slot, u32 max_sge);

@@ -70,6 +70,11 @@ static const struct rdmap_op rdmap_ops[RDMAP_OPCODE_COUNT] = {
 		.qn = DDP_QN_SEND, .payload = true,
 		.imm = true, .solicited = true,
 	},
+	/* the engine checks that it has no payload, after the agreement */
+	[RDMAP_ACK] = {
+		.valid = true, .since = RDMAP_IETF,
+		.qn = DDP_QN_ATOMIC_RESPONSE, .payload = true,
+	},
 };
 
 /**
@@ -239,7 +244,7 @@ static enum rdmap_err rdmap_check_header_only(u8 opcode, bool last, u32 len)
  * in a known version only, so the version goes first. An opcode on the wrong queue
  * or with the wrong T is an unexpected opcode. A message that is all header
  * fits into any segment, so its first one must be its last. The engine checks
- * whether a Send with immediate data was offered.
+ * whether a Send with immediate data, or an acknowledgment, was offered.
  *
  * The checks that need state come later. If a segment has several errors, the
  * one in its header is reported.

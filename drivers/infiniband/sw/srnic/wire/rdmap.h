@@ -40,6 +40,8 @@ enum rdmap_opcode {
 	/* srnic's own, of no RFC: a Send whose Invalidate STag field is immediate data */
 	RDMAP_SEND_IMM		= 12,
 	RDMAP_SEND_SE_IMM	= 13,
+	/* ... and an acknowledgment, whose number is in that field; see engine/ack.c */
+	RDMAP_ACK		= 14,
 	RDMAP_OPCODE_COUNT	= 16,
 };
 

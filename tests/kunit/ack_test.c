@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/* ack.c: acknowledgments, and completions that wait for them. */
+#include <kunit/test.h>
+#include "engine/tx.h"
+#include "peer.h"
+
+#define ALL	(SRNIC_LOCAL_READ | SRNIC_LOCAL_WRITE | SRNIC_REMOTE_READ | \
+		 SRNIC_REMOTE_WRITE | SRNIC_READ_SINK)
+#define SIZE	256
+#define SIGNAL	IB_SEND_SIGNALED
+#define RKEY	0x8765
+#define ULP_ACK	0x4e
+
+#define HDR_ACK(_msn, _number) \
+	{ .last = true, .version = 1, .ulp = ULP_ACK, .qn = 3, .msn = (_msn), \
+	  .inv_stag = (_number) }
+
+struct acks {
+	struct peer *p;
+	u8 *mem;
+	struct srnic_tpte *mr;
+	u32 msn;	/* of the next acknowledgment that the test sends */
+};
+
+static struct acks acks_begin(struct kunit *test, bool agreed, bool by_threads)
+{
+	struct acks a = { .mem = kunit_kzalloc(test, SIZE, GFP_KERNEL), .msn = 1 };
+
+	KUNIT_ASSERT_NOT_NULL(test, a.mem);
+	a.p = peer_idle(test);
+	a.p->acks = agreed;
+	a.p->by_threads = by_threads;
+	a.p->no_receive = SRNIC_FOREVER;
+	peer_connect(a.p, 2, 2);
+	a.mr = peer_region(a.p, a.p->pd, a.mem, SIZE, ALL);
+	return a;
+}
+
+static struct acks acks_open(struct kunit *test)
+{
+	return acks_begin(test, true, false);
+}
+
+static void post(struct acks *a, enum ib_wr_opcode op, u64 wr_id, int flags)
+{
+	struct ib_sge sge = peer_sge(a->mr, 0, 8);
+
+	KUNIT_ASSERT_EQ(a->p->test, 0, peer_post(a->p, op, wr_id, flags, &sge, 0, RKEY));
+}
+
+/* The QP posts a Write of 8 octets, which the test takes */
+static void write_out(struct acks *a, u64 wr_id, int flags)
+{
+	post(a, IB_WR_RDMA_WRITE, wr_id, flags);
+	peer_expect(a->p, ULP_WRITE, 8);
+}
+
+static void say_ack(struct acks *a, u32 number)
+{
+	struct ddp_hdr hdr = HDR_ACK(a->msn++, number);
+
+	peer_send(a->p, &hdr, NULL, 0);
+}
+
+static void write_in(struct acks *a)
+{
+	struct ddp_hdr hdr = HDR_WRITE(a->mr->stag, a->mr->base);
+
+	peer_send(a->p, &hdr, "12345678", 8);
+}
+
+static void expect_ack(struct acks *a, u32 msn, u32 number)
+{
+	peer_expect(a->p, ULP_ACK, 0);
+	KUNIT_EXPECT_EQ(a->p->test, a->p->hdr.qn, 3);
+	KUNIT_EXPECT_EQ(a->p->test, a->p->hdr.msn, msn);
+	KUNIT_EXPECT_EQ(a->p->test, a->p->hdr.mo, 0);
+	KUNIT_EXPECT_TRUE(a->p->test, a->p->hdr.last);
+	KUNIT_EXPECT_EQ(a->p->test, a->p->hdr.inv_stag, number);
+}
+
+/* A Send or Write completes when it is acknowledged, and not when TCP has it */
+static void completions_wait(struct kunit *test)
+{
+	struct acks a = acks_open(test);
+
+	write_out(&a, 1, SIGNAL);
+	post(&a, IB_WR_SEND, 2, SIGNAL);
+	peer_expect(a.p, ULP_SEND, 8);
+	msleep(50);
+	peer_no_wc(a.p, a.p->scq);
+	say_ack(&a, 1);
+	peer_wc(a.p, a.p->scq, 1, SRNIC_WC_SUCCESS);
+	peer_no_wc(a.p, a.p->scq);
+	say_ack(&a, 2);
+	peer_wc(a.p, a.p->scq, 2, SRNIC_WC_SUCCESS);
+}
+
+/* One number acknowledges all messages before it, unsignaled ones as well */
+static void numbers_are_cumulative(struct kunit *test)
+{
+	struct acks a = acks_open(test);
+	u32 i;
+
+	for (i = 1; i <= 6; i++)
+		write_out(&a, i, i % 3 ? 0 : SIGNAL);
+	say_ack(&a, 5);
+	peer_wc(a.p, a.p->scq, 3, SRNIC_WC_SUCCESS);
+	KUNIT_EXPECT_TRUE(test, peer_until(READ_ONCE(a.p->qp->sq_completed) == 5));
+	peer_no_wc(a.p, a.p->scq);
+	say_ack(&a, 6);
+	peer_wc(a.p, a.p->scq, 6, SRNIC_WC_SUCCESS);
+}
+
+/* A Write with immediate data is two messages */
+static void immediate_data_counts(struct kunit *test)
+{
+	struct acks a = acks_open(test);
+
+	post(&a, IB_WR_RDMA_WRITE_WITH_IMM, 1, SIGNAL);
+	peer_expect(a.p, ULP_WRITE, 8);
+	peer_expect(a.p, 0x48, 8);
+	say_ack(&a, 1);
+	msleep(50);
+	peer_no_wc(a.p, a.p->scq);
+	say_ack(&a, 2);
+	peer_wc(a.p, a.p->scq, 1, SRNIC_WC_SUCCESS);
+}
+
+/* The peer answers a Read when all before it is in place */
+static void a_response_acknowledges(struct kunit *test)
+{
+	struct acks a = acks_open(test);
+	struct ddp_hdr hdr = HDR_READ_RESP(a.mr->stag, a.mr->base);
+
+	write_out(&a, 1, SIGNAL);
+	post(&a, IB_WR_RDMA_READ, 2, SIGNAL);
+	peer_expect(a.p, ULP_READ_REQ, 28);
+	write_out(&a, 3, SIGNAL);
+	peer_no_wc(a.p, a.p->scq);
+	peer_send(a.p, &hdr, "12345678", 8);
+	peer_wc(a.p, a.p->scq, 1, SRNIC_WC_SUCCESS);
+	peer_wc(a.p, a.p->scq, 2, SRNIC_WC_SUCCESS);
+	peer_no_wc(a.p, a.p->scq);
+	/* the number that came with the response says nothing new of the Write before it */
+	say_ack(&a, 1);
+	say_ack(&a, 2);
+	peer_wc(a.p, a.p->scq, 3, SRNIC_WC_SUCCESS);
+}
+
+static void acknowledges(struct acks *a)
+{
+	struct ib_sge sge = peer_sge(a->mr, 0, 8);
+	struct ddp_hdr send = HDR_SEND(1);
+
+	write_in(a);
+	expect_ack(a, 1, 1);
+	peer_post_recv(a->p, 1, &sge);
+	peer_send(a->p, &send, "12345678", 8);
+	expect_ack(a, 2, 2);
+	peer_wc(a->p, a->p->rcq, 1, SRNIC_WC_SUCCESS);
+	/* an acknowledgment is not acknowledged */
+	write_out(a, 2, SIGNAL);
+	say_ack(a, 1);
+	peer_wc(a->p, a->p->scq, 2, SRNIC_WC_SUCCESS);
+	peer_expect_nothing(a->p);
+}
+
+/* What is placed and delivered is acknowledged, in softirq or by the kthreads */
+static void delivered_messages_are_acknowledged(struct kunit *test)
+{
+	struct acks a = acks_open(test);
+
+	acknowledges(&a);
+	a = acks_begin(test, true, true);
+	acknowledges(&a);
+}
+
+/* A segment that is not the last of its message is not */
+static void only_whole_messages(struct kunit *test)
+{
+	struct acks a = acks_open(test);
+	struct ddp_hdr hdr = HDR_WRITE(a.mr->stag, a.mr->base);
+
+	hdr.last = false;
+	peer_send(a.p, &hdr, "12345678", 8);
+	peer_expect_nothing(a.p);
+	write_in(&a);
+	expect_ack(&a, 1, 1);
+}
+
+/* A message that waits for a receive is not acknowledged, and those before it are */
+static void a_waiting_message_is_not(struct kunit *test)
+{
+	struct acks a = acks_open(test);
+	struct ib_sge sge = peer_sge(a.mr, 0, 8);
+	struct ddp_hdr send = HDR_SEND(1);
+
+	write_in(&a);
+	expect_ack(&a, 1, 1);
+	peer_send(a.p, &send, "12345678", 8);
+	peer_expect_nothing(a.p);
+	peer_post_recv(a.p, 1, &sge);
+	expect_ack(&a, 2, 2);
+}
+
+/* ... and an acknowledgment behind it is taken: the receive may depend on it */
+static void looks_ahead(struct kunit *test)
+{
+	struct acks a = acks_open(test);
+	struct ib_sge sge = peer_sge(a.mr, 0, 8);
+	struct ddp_hdr send = HDR_SEND(1);
+
+	write_out(&a, 1, SIGNAL);
+	write_out(&a, 2, SIGNAL);
+	peer_send(a.p, &send, "12345678", 8);
+	write_in(&a);
+	say_ack(&a, 1);
+	peer_wc(a.p, a.p->scq, 1, SRNIC_WC_SUCCESS);
+	say_ack(&a, 2);
+	peer_wc(a.p, a.p->scq, 2, SRNIC_WC_SUCCESS);
+	KUNIT_EXPECT_FALSE(test, a.mem[0]);
+	peer_post_recv(a.p, 3, &sge);
+	peer_wc(a.p, a.p->rcq, 3, SRNIC_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, srnic_qp_state(a.p->qp), SRNIC_QP_RTS);
+}
+
+static void misuse(struct kunit *test, const char *what, bool agreed, u32 first, struct ddp_hdr hdr,
+		   u32 len, u16 code)
+{
+	struct acks a = acks_begin(test, agreed, false);
+
+	write_out(&a, 1, SIGNAL);
+	write_out(&a, 2, SIGNAL);
+	if (first)
+		say_ack(&a, first);
+	peer_send(a.p, &hdr, "1234", len);
+	peer_expect_terminate(a.p, what, code, 0xc000);
+	peer_expect_closed(a.p, what, SRNIC_QP_ERROR);
+}
+
+/* Acknowledgments that nobody has agreed on, or of what was not sent, or backwards */
+static void misuse_is_an_unexpected_opcode(struct kunit *test)
+{
+	misuse(test, "without the agreement", false, 0, (struct ddp_hdr)HDR_ACK(1, 1), 0, 0x0206);
+	misuse(test, "never sent", true, 0, (struct ddp_hdr)HDR_ACK(1, 3), 0, 0x0206);
+	misuse(test, "never sent, far", true, 1, (struct ddp_hdr)HDR_ACK(2, 0x80000000), 0, 0x0206);
+	misuse(test, "nothing", true, 0, (struct ddp_hdr)HDR_ACK(1, 0), 0, 0x0206);
+	misuse(test, "once more", true, 1, (struct ddp_hdr)HDR_ACK(2, 1), 0, 0x0206);
+	misuse(test, "backwards", true, 2, (struct ddp_hdr)HDR_ACK(2, 1), 0, 0x0206);
+	misuse(test, "without the agreement, long", false, 0, (struct ddp_hdr)HDR_ACK(1, 1), 4,
+	       0x0206);
+}
+
+/* ... or with another form */
+static void malformed(struct kunit *test)
+{
+	struct ddp_hdr hdr = HDR_ACK(1, 1);
+
+	misuse(test, "MSN", true, 0, (struct ddp_hdr)HDR_ACK(2, 1), 0, 0x1203);
+	misuse(test, "length", true, 0, hdr, 4, 0x02ff);
+	hdr.mo = 1;
+	misuse(test, "MO", true, 0, hdr, 0, 0x1204);
+	hdr.mo = 0;
+	hdr.last = false;
+	misuse(test, "L", true, 0, hdr, 0, 0x0207);
+}
+
+/* The last acknowledgment goes before the Terminate: the peer learns which message is bad */
+static void acknowledged_before_the_terminate(struct kunit *test)
+{
+	struct acks a = acks_open(test);
+	struct ddp_hdr bad = HDR_WRITE(a.mr->stag ^ 0x100, a.mr->base);
+
+	write_in(&a);
+	write_in(&a);
+	peer_send(a.p, &bad, "1", 1);
+	do {
+		peer_expect(a.p, ULP_ACK, 0);
+	} while (a.p->hdr.inv_stag == 1);
+	KUNIT_EXPECT_EQ(test, a.p->hdr.inv_stag, 2);
+	peer_expect_terminate(a.p, "a bad STag", 0x1100, 0xc000);
+}
+
+static void terminated(struct kunit *test, u16 code, enum srnic_wc_status status,
+		       enum ib_wc_status verbs)
+{
+	struct acks a = acks_open(test);
+	struct ddp_hdr hdr = HDR_TERMINATE;
+	u8 term[4] = { code >> 8, code, 0, 0 };
+	struct ib_wc wc;
+
+	write_out(&a, 1, 0);
+	write_out(&a, 2, SIGNAL);
+	write_out(&a, 3, 0);
+	write_out(&a, 4, SIGNAL);
+	say_ack(&a, 2);
+	peer_send(a.p, &hdr, term, sizeof(term));
+	peer_wc(a.p, a.p->scq, 2, SRNIC_WC_SUCCESS);
+	wc = peer_wc(a.p, a.p->scq, 3, status);
+	KUNIT_EXPECT_EQ_MSG(test, wc.status, verbs, "%04x", code);
+	peer_wc(a.p, a.p->scq, 4, SRNIC_WC_FLUSHED);
+	peer_expect_closed(a.p, "Terminate", SRNIC_QP_ERROR);
+	peer_expect_event(a.p, "a completion has told it", -1);
+}
+
+/* The first WR that was not acknowledged has InfiniBand's status for the Terminate */
+static void a_terminate_has_a_status(struct kunit *test)
+{
+	terminated(test, 0x1100, SRNIC_WC_REMOTE_TERMINATION, IB_WC_REM_ACCESS_ERR);
+	terminated(test, 0x1101, SRNIC_WC_REMOTE_TERMINATION, IB_WC_REM_ACCESS_ERR);
+	terminated(test, 0x0209, SRNIC_WC_REMOTE_TERMINATION, IB_WC_REM_ACCESS_ERR);
+	terminated(test, 0x1205, SRNIC_WC_REMOTE_REQUEST, IB_WC_REM_INV_REQ_ERR);
+	terminated(test, 0x0206, SRNIC_WC_REMOTE_REQUEST, IB_WC_REM_INV_REQ_ERR);
+	terminated(test, 0x0000, SRNIC_WC_REMOTE_OPERATION, IB_WC_REM_OP_ERR);
+	terminated(test, 0x0207, SRNIC_WC_REMOTE_OPERATION, IB_WC_REM_OP_ERR);
+	terminated(test, 0x1202, SRNIC_WC_NO_RECEIVE, IB_WC_RNR_RETRY_EXC_ERR);
+	terminated(test, 0x2002, SRNIC_WC_NO_PEER, IB_WC_RETRY_EXC_ERR);
+}
+
+/* Each stream begins to count anew */
+static void a_stream_counts_anew(struct kunit *test)
+{
+	struct acks a = acks_open(test);
+
+	write_out(&a, 1, SIGNAL);
+	say_ack(&a, 1);
+	peer_wc(a.p, a.p->scq, 1, SRNIC_WC_SUCCESS);
+	peer_close(a.p);
+	peer_expect_closed(a.p, "closed", SRNIC_QP_IDLE);
+	peer_connect(a.p, 2, 2);
+	a.msn = 1;
+	write_out(&a, 2, SIGNAL);
+	msleep(50);
+	peer_no_wc(a.p, a.p->scq);
+	say_ack(&a, 1);
+	peer_wc(a.p, a.p->scq, 2, SRNIC_WC_SUCCESS);
+	a.p->acks = false;
+	peer_close(a.p);
+	peer_expect_closed(a.p, "closed", SRNIC_QP_IDLE);
+	peer_connect(a.p, 2, 2);
+	write_out(&a, 3, SIGNAL);
+	peer_wc(a.p, a.p->scq, 3, SRNIC_WC_SUCCESS);
+	write_in(&a);
+	peer_expect_nothing(a.p);
+}
+
+static struct kunit_case ack_cases[] = {
+	KUNIT_CASE(completions_wait),
+	KUNIT_CASE(numbers_are_cumulative),
+	KUNIT_CASE(immediate_data_counts),
+	KUNIT_CASE(a_response_acknowledges),
+	KUNIT_CASE(delivered_messages_are_acknowledged),
+	KUNIT_CASE(only_whole_messages),
+	KUNIT_CASE(a_waiting_message_is_not),
+	KUNIT_CASE(looks_ahead),
+	KUNIT_CASE(misuse_is_an_unexpected_opcode),
+	KUNIT_CASE(malformed),
+	KUNIT_CASE(acknowledged_before_the_terminate),
+	KUNIT_CASE(a_terminate_has_a_status),
+	KUNIT_CASE(a_stream_counts_anew),
+	{}
+};
+
+static struct kunit_suite ack_suite = {
+	.name = "srnic-ack",
+	.test_cases = ack_cases,
+};
+
+kunit_test_suite(ack_suite);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * usage: mpi [two-sided], in each rank of a job of two ranks or more
+ * usage: mpi [two-sided | passive], in each rank of a job of two ranks or more
  *
  * Operations of MPI programs, with each byte checked: messages of many sizes to each other rank,
  * many messages that no receive awaits, collective operations, and, unless told otherwise, memory
- * that others read, write and add to. The first error ends the job.
+ * that others read, write and add to. "passive" is 1000 rounds of the last part of it alone, of a
+ * target that takes no part. The first error ends the job.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -157,22 +158,73 @@ static void one_sided(int n)
 	free(got);
 }
 
-int main(int argc, char **argv)
+/*
+ * Each rank puts to the next one, which takes no part, and when the put is complete tells the rank
+ * behind that one, which looks. With two ranks that is the first one itself.
+ */
+static void passive(int rounds)
 {
-	MPI_Init(&argc, &argv);
-	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-	check(ranks > 1, "ranks", ranks);
+	enum { N = 16 };
+	int next = (rank + 1) % ranks, third = (rank + 2) % ranks, i, round;
+	int teller = (rank + 2 * ranks - 2) % ranks, target = (teller + 1) % ranks;
+	long put[N], got[N], *window;
+	MPI_Win win;
+
+	MPI_Win_allocate(ranks * sizeof(put), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &window,
+			 &win);
+	memset(window, 0, ranks * sizeof(put));
+	MPI_Barrier(MPI_COMM_WORLD);
+	for (round = 1; round <= rounds; round++) {
+		int told = 0;
+
+		for (i = 0; i < N; i++)
+			put[i] = rank * 7000000L + round * 100L + i;
+		MPI_Win_lock(MPI_LOCK_SHARED, next, 0, win);
+		MPI_Put(put, N, MPI_LONG, next, rank * N, N, MPI_LONG, win);
+		MPI_Win_unlock(next, win);
+		MPI_Sendrecv(&round, 1, MPI_INT, third, 1, &told, 1, MPI_INT, teller, 1,
+			     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+		check(told == round, "told", told);
+		memset(got, 0, sizeof(got));
+		MPI_Win_lock(MPI_LOCK_SHARED, target, 0, win);
+		MPI_Get(got, N, MPI_LONG, target, teller * N, N, MPI_LONG, win);
+		MPI_Win_unlock(target, win);
+		for (i = 0; i < N; i++)
+			check(got[i] == teller * 7000000L + round * 100L + i, "passive put", i);
+		/* the next put waits until this one has been looked at */
+		MPI_Sendrecv(&round, 1, MPI_INT, teller, 2, &told, 1, MPI_INT, third, 2,
+			     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	}
+	MPI_Win_free(&win);
+}
+
+static void all_kinds(int with_windows)
+{
 	messages();
 	unexpected(500, 256);
 	reduce(1);
 	reduce(10000);
 	exchange(1);
 	exchange(5000);
-	if (argc < 2 || strcmp(argv[1], "two-sided")) {
-		one_sided(1);
-		one_sided(10000);
-	}
+	if (!with_windows)
+		return;
+	one_sided(1);
+	one_sided(10000);
+	passive(50);
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc < 2 ? "" : argv[1];
+
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+	check(ranks > 1, "ranks", ranks);
+	if (!strcmp(what, "passive"))
+		passive(1000);
+	else
+		all_kinds(strcmp(what, "two-sided"));
 	MPI_Barrier(MPI_COMM_WORLD);
 	if (!rank)
 		printf("%d ranks: all data is right\n", ranks);

@@ -54,23 +54,23 @@ all_tests() {	# NAME
 	t "$1: ucx_perftest tag_bw, ud" perf ud tag_bw 8000
 }
 
-# mpi RANKS: those with even numbers on one device, the others on the other one
+# mpi RANKS [ARG...]: those with even numbers on one device, the others on the other one
 mpi() {
 	local rank="$tmp/rank"
 	# shellcheck disable=SC2016 # expanded where it runs
 	printf '#!/bin/sh\nexport UCX_NET_DEVICES=sr$((OMPI_COMM_WORLD_RANK %% 2 + 1)):1\nexec "$@"\n' >"$rank"
 	chmod +x "$rank"
 	on_cli env UCX_IB_GID_INDEX=1 TMPDIR="$tmp" HOME="$tmp" mpirun --allow-run-as-root --oversubscribe \
-		-np "$1" --mca pml ucx --mca osc ucx --mca btl self "$rank" "$BIN/mpi" >"$tmp/mpi" 2>&1
+		-np "$1" --mca pml ucx --mca osc ucx --mca btl self "$rank" "$BIN/mpi" "${@:2}" >"$tmp/mpi" 2>&1
 	local rc=$?
 	cat "$tmp/mpi"
 	[ $rc = 0 ] && grep -q "^$1 ranks: all data is right" "$tmp/mpi" &&
 		! grep -E 'ERROR|WARN|[Ff]ail' "$tmp/mpi"
 }
 
-by_device() {	# RANKS TRANSPORTS
+by_device() {	# RANKS TRANSPORTS [ARG...]
 	export UCX_TLS=$2
-	mpi "$1" && [ "$(counter sr1 conn_active)" != 0 ]
+	mpi "$1" "${@:3}" && [ "$(counter sr1 conn_active)" != 0 ]
 }
 
 # UCX ends its QPs with Modify to Error, so aborted streams are no errors
@@ -117,6 +117,10 @@ SRV_DEV=sr2
 ib_enable
 for ranks in 2 4; do
 	t -l 120 "Open MPI, $ranks ranks, rc" by_device $ranks rc,self
+done
+for ranks in 2 3; do
+	t -l 120 "Open MPI, $ranks ranks, rc: 1000 times a passive target and who is told" \
+		by_device $ranks rc,self passive
 done
 UCX_TLS=ud,self
 t -l 120 "Open MPI, 2 ranks, ud" mpi 2

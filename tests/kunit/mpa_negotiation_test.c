@@ -780,11 +780,24 @@ static void reject(struct kunit *test)
 	}
 }
 
+static void large_fpdus_have_no_markers(struct kunit *test)
+{
+	u32 i;
+
+	for (i = 0; i < 4; i++) {
+		struct mpa_result result = { .tx_markers = i & 1, .rx_markers = i & 2 };
+
+		mpa_agree_large(&result);
+		KUNIT_EXPECT_EQ_MSG(test, result.large, !i, "row %u", i);
+	}
+}
+
 static struct kunit_case mpa_negotiation_cases[] = {
 	KUNIT_CASE(request_revision),
 	KUNIT_CASE(request_policy),
 	KUNIT_CASE(crc_negotiation),
 	KUNIT_CASE(marker_negotiation),
+	KUNIT_CASE(large_fpdus_have_no_markers),
 	KUNIT_CASE(respond_depths),
 	KUNIT_CASE(conclude_depths),
 	KUNIT_CASE(pair_depths),

@@ -5,6 +5,7 @@
 #include <linux/rtnetlink.h>
 #include <net/net_namespace.h>
 #include <net/sock.h>
+#include <net/tcp.h>
 #include "compat.h"
 #include "engine/kthreads.h"
 #include "engine/linger.h"
@@ -184,7 +185,8 @@ void peer_sockets(struct peer *p, struct socket **passive)
 	KUNIT_ASSERT_EQ(p->test, 0, sock_create_kern(&init_net, AF_INET, SOCK_STREAM,
 						     IPPROTO_TCP, &p->sock));
 	srnic_sock_prepare(p->sock);
-	sock_set_rcvbuf(p->sock->sk, ROOM);
+	sock_set_rcvbuf(p->sock->sk, p->own_rcvbuf ?: ROOM);
+	tcp_sk(p->sock->sk)->rx_opt.user_mss = p->mss;
 	KUNIT_ASSERT_EQ(p->test, 0, kernel_connect(p->sock, addr_of(sa), sizeof(addr), 0));
 	KUNIT_ASSERT_EQ(p->test, 0, kernel_accept(listener, passive, 0));
 	srnic_sock_prepare(*passive);
@@ -217,7 +219,8 @@ void peer_attach(struct peer *p, struct socket *passive, u16 ird, u16 ord)
 		.rdmac = p->rdmac,
 		.acks = p->acks,
 		.mpa = { .crc = !p->no_crc, .ird = ird, .ord = ord, .rtr = p->rtr,
-			 .tx_markers = p->tx_markers, .rx_markers = p->rx_markers },
+			 .tx_markers = p->tx_markers, .rx_markers = p->rx_markers,
+			 .large = p->large },
 		.stream = srnic_stream_new(passive),
 		.policy = &policy,
 	};

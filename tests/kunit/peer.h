@@ -75,6 +75,9 @@
  * @rtr: MPA_RTR_*, which the QP sends first; set before it is connected; 0: none
  * @acks: both ends acknowledge messages; set before it is connected
  * @no_receive: as the policy of that name; set before it is connected
+ * @large: both ends have agreed on large FPDUs; set before it is connected
+ * @mss: of the segments that the QP may send; set before it is connected; 0: what the path carries
+ * @own_rcvbuf: for the receive buffer of the test's socket; set before it is connected; 0: ample
  * @rcvbuf: for the receive buffer of the QP's socket; set before it is connected; 0: TCP's
  * @in_pos: octets that came, if there are markers among them
  * @out_pos: octets that were sent, if there are markers among them
@@ -115,6 +118,9 @@ struct peer {
 	u8 rtr;
 	bool acks;
 	u32 no_receive;
+	bool large;
+	u16 mss;
+	u32 own_rcvbuf;
 	u32 rcvbuf;
 	u32 in_pos;
 	u32 out_pos;

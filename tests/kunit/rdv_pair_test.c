@@ -209,6 +209,30 @@ static void a_namespace_is_its_cookie(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_rdv_ops.cancel(p->qp), 0);
 }
 
+static u8 offers(struct kunit *test, u32 max_fpdu)
+{
+	struct peer *p = idle(test);
+	struct srnic_pair *pair;
+	u8 offers;
+
+	p->dev->policy.now.max_fpdu = max_fpdu;
+	KUNIT_ASSERT_EQ(test, prepare(p), 0);
+	pair = srnic_pair_find(p->dev, qpn_of(p));
+	KUNIT_ASSERT_NOT_NULL(test, pair);
+	offers = pair->own.offers;
+	srnic_pair_put(pair);
+	KUNIT_EXPECT_EQ(test, srnic_rdv_ops.cancel(p->qp), 0);
+	return offers;
+}
+
+/* Sends with immediate data (1) in any case */
+static void large_fpdus_are_offered_unless_their_size_is_set(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, offers(test, 0) & 5, 5);
+	KUNIT_EXPECT_EQ(test, offers(test, 1460) & 5, 1);
+	KUNIT_EXPECT_EQ(test, offers(test, 65535) & 5, 1);
+}
+
 /* Of the ports from 512 to 1023 that a pair has come by, those that its user may have */
 static u32 ports_of_user(u16 first, u16 end)
 {
@@ -333,6 +357,7 @@ static struct kunit_case rdv_pair_cases[] = {
 	KUNIT_CASE(an_end_is_one_end),
 	KUNIT_CASE(a_pair_is_found_as_long_as_it_has_the_claim),
 	KUNIT_CASE(a_namespace_is_its_cookie),
+	KUNIT_CASE(large_fpdus_are_offered_unless_their_size_is_set),
 	KUNIT_CASE(an_attempt_tries_four_ports),
 	KUNIT_CASE(a_request_from_an_unprivileged_port_is_refused),
 	{}

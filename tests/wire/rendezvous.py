@@ -6,8 +6,9 @@ Requests to a QP that waits for its peer (the policy ib_port is PORT), forged wi
 numbers: each gets a Reply with R, the same as if there were no such QP, and the connection is
 closed; then the valid Request is accepted. The program ORDERS (orders.c) has the QP, at ADDRESS,
 which is the peer's address as well. With "privileged" the policy ib_privileged is on, and only
-the port makes the difference. Then Sends with immediate data, offered and not. With "acks" the
-policy ib_ack is on, and there is nothing but acknowledgments, offered and not. The output is TAP.
+the port makes the difference. Then Sends with immediate data and large FPDUs, offered and not. With
+"acks" the policy ib_ack is on, and there is nothing but acknowledgments, offered and not. The output
+is TAP.
 """
 
 import ipaddress
@@ -29,8 +30,12 @@ from tap import Tap, expect
 SLOW = int(os.environ.get("SRNIC_SLOW", 1))
 MAGIC, VERSION = 0x73724942, 1
 OK, NOT_READY, MISMATCH, COLLISION = range(4)
-OFFERS = 0x0100		# Sends with immediate data
+OFFER_IMM = 0x0100	# Sends with immediate data
 ACKS = 0x0200		# acknowledgments
+OFFER_LARGE = 0x0400	# FPDUs of up to 32 KiB
+OFFERS = OFFER_IMM | OFFER_LARGE
+LARGE = 32768
+AROUND = 24		# octets of the FPDU of a Send beside its payload: RFC 5044, RFC 5041
 LOC_QP_OP_ERR, REM_ACCESS_ERR = 2, 10
 OWN_QPN = 0x777
 FLOOD = 200
@@ -245,7 +250,7 @@ def privileged(tap, p):
     tap.test("privileged: port 1023", from_port, p, 1023, the_right_one)
 
 
-def imm_stream(p, offers):
+def rtr_stream(p, offers):
     """The stream behind the RTR"""
     reply, stream = taken(p, offers=offers)
     expect(not reply.flags & MPA_R, "a Reply with R")
@@ -254,7 +259,7 @@ def imm_stream(p, offers):
 
 
 def imm_offered(p):
-    stream = imm_stream(p, OFFERS | 0x8000)	# with an unknown offer
+    stream = rtr_stream(p, OFFER_IMM | 0x8000)	# with an unknown offer
     p.program.tell("imm")
     seg = stream.get()
     expect((seg.op, seg.inv, seg.qn, seg.payload) == (SEND_IMM, 0x01020304, 0, b""),
@@ -266,27 +271,43 @@ def imm_offered(p):
 
 
 def imm_not_sent(p):
-    stream = imm_stream(p, 0)
+    stream = rtr_stream(p, 0)
     p.program.tell("imm")
     expect(p.program.completion()[0] == LOC_QP_OP_ERR, "another status")
     expect(all(seg.op != SEND_IMM for seg in stream.end()[0]), "it was sent")
 
 
 def imm_not_taken(p):
-    stream = imm_stream(p, 0)
+    stream = rtr_stream(p, 0)
     stream.send(b"abc", SEND_IMM, 1)
     expect(stream.end()[1].code == (0, 2, 6), "another Terminate")
 
 
-def immediate(tap, path, address, port):
+def large(p, offers, size, code):
+    """The program's receive is too small for it in any case (E-08)"""
+    stream = rtr_stream(p, offers)
+    stream.send(bytes(size - AROUND))
+    term = stream.end()[1]
+    expect(term.code == code, str(term))
+
+
+def offers(tap, path, address, port):
     """A program for each: the stream ends"""
-    for what, function in (("is what both offer", imm_offered),
-                           ("is not sent to who does not offer it", imm_not_sent),
-                           ("is an unexpected opcode from who does not offer it", imm_not_taken)):
+    for what, function, *args in (
+            ("Send with immediate data is what both offer", imm_offered),
+            ("Send with immediate data is not sent to who does not offer it", imm_not_sent),
+            ("Send with immediate data is an unexpected opcode from who does not offer it",
+             imm_not_taken),
+            ("an FPDU of 32 KiB is read from who offers it", large, OFFER_LARGE, LARGE, (1, 2, 5)),
+            ("a longer FPDU is read from who offers none", large, OFFER_IMM, LARGE + 4, (1, 2, 5)),
+            ("a longer FPDU ends the stream of who offers 32 KiB", large, OFFER_LARGE, LARGE + 4,
+             (2, 0, 3)),
+            ("the longest FPDU ends the stream of who offers 32 KiB", large, OFFER_LARGE, 65536,
+             (2, 0, 3))):
         program = Program(path, address)
         expect(program.tell(OWN_QPN) == "rtr", "RTR")
         expect(program.tell("rts") == "rts", "RTS")
-        tap.test("Send with immediate data " + what, function, Peer(address, port, program))
+        tap.test(what, function, Peer(address, port, program), *args)
         program.end()
 
 
@@ -375,7 +396,7 @@ def main():
             expect(program.tell("rts") == "rts", "RTS")
         each(tap, Peer(address, port, program), state)
         tap.result(program.end() == 0, "%s: the program ends in order" % state)
-    immediate(tap, path, address, port)
+    offers(tap, path, address, port)
     sys.exit(tap.end())
 
 

@@ -511,6 +511,8 @@ int srnic_ep_attach(struct srnic_ep *ep, bool initiator,
 
 	if (test_bit(SRNIC_EPF_ABORT, &ep->flags))
 		return -ECONNABORTED;
+	if (ep->large_fpdus)
+		mpa_agree_large(&attach.mpa);
 	/* the listener's user may be another one */
 	ep->stream->user_key = ep->qp->llp_user;
 	srnic_stream_keepalive(ep->stream, ep->policy.keepalive);

@@ -438,6 +438,10 @@ static u32 rx_next(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail, boo
 		return avail;
 	ulpdu_len = rx_ulpdu_len(*cur, avail);
 	len = mpa_fpdu_len(ulpdu_len);
+	if (qp->mpa.large && len > MPA_LARGE_FPDU) {
+		rx_fail_unread(qp, RDMAP_E_FPDU_LENGTH);
+		return avail;
+	}
 	if (len > avail) {
 		rx->need = len;
 		/* TCP may have room once it has got back the bytes that are processed */

@@ -862,6 +862,16 @@ u32 srnic_stream_emss(const struct srnic_stream *stream)
 }
 
 /**
+ * srnic_stream_window - the most that the peer's receive buffer ever had room for
+ * @stream: connected
+ * Context: any. Return: octets.
+ */
+u32 srnic_stream_window(const struct srnic_stream *stream)
+{
+	return READ_ONCE(tcp_sk(stream->sock->sk)->max_window);
+}
+
+/**
  * srnic_stream_unacked - does TCP still have bytes that the peer has not acknowledged?
  * @stream: any state
  *

@@ -194,6 +194,7 @@ int srnic_addr_len(const struct sockaddr_storage *addr);
 void srnic_stream_names(const struct srnic_stream *stream, struct sockaddr_storage *local,
 			struct sockaddr_storage *remote);
 u32 srnic_stream_emss(const struct srnic_stream *stream);
+u32 srnic_stream_window(const struct srnic_stream *stream);
 u32 srnic_stream_taken(const struct srnic_stream *stream);
 void srnic_stream_shutdown_owned(struct srnic_stream *stream);
 void srnic_stream_shutdown(struct srnic_stream *stream);

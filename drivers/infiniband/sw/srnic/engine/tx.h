@@ -51,8 +51,9 @@ struct srnic_burst {
  * @blocked: a WR may wait for a response; the owner of rx reads it
  * @starved: there was no memory for one more FPDU
  * @cut: what comes after @batch begins a TCP segment
- * @mulpdu_full: largest ULPDU that goes into a TCP segment at present
- * @mulpdu: ... and into @frag
+ * @mulpdu_full: largest ULPDU at present: one that goes into a TCP segment, or of a large FPDU
+ * @mulpdu_least: ULPDUs are as large if the message is: those that go into a TCP segment
+ * @mulpdu: at most @mulpdu_full, and goes into @frag
  * @phase: where the next FPDU begins, if there are markers (see wire/mpa.h)
  * @msn: next MSN on each queue
  * @span: memory that the message in progress is copied from, see srnic_tx_copy()
@@ -84,6 +85,7 @@ struct srnic_tx {
 	bool starved;
 	bool cut;
 	u32 mulpdu_full;
+	u32 mulpdu_least;
 	u32 mulpdu;
 	u32 phase;
 	u32 msn[DDP_QN_COUNT];

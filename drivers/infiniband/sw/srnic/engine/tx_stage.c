@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
  * Staging: FPDUs are made in pages of our own, of which TCP then gets references. Each is
- * complete, contiguous, and as long as a TCP segment at most.
+ * complete, contiguous, and as long as a TCP segment at most, unless the peer has agreed on large
+ * FPDUs: these cost both ends less, since there are fewer of them.
  *
  * Data is copied into the page, and the CRC is computed over the copy while it is in the
  * cache. So a buffer that its owner changes meanwhile cannot break an FPDU (X-10), and a
@@ -15,7 +16,7 @@
 #include "srnic.h"
 
 /* Bytes of the largest page fragment; a longer TCP segment has several FPDUs */
-#define FRAG_MAX	(32 * 1024)
+#define FRAG_MAX	MPA_LARGE_FPDU
 
 /* For an owner of tx that may not sleep */
 #define TX_GFP_LOCKED	(GFP_ATOMIC | __GFP_ACCOUNT | __GFP_NOWARN)
@@ -51,6 +52,17 @@ static u32 tx_mulpdu(const struct srnic_qp *qp, u32 max)
 	return mpa_mulpdu(tx_share(emss, max - slack), qp->mpa.tx_markers);
 }
 
+/*
+ * The peer takes an FPDU when it has all of it. So that more can come meanwhile, half of its window
+ * is for one. Return: the largest ULPDU of such an FPDU
+ */
+static u32 tx_mulpdu_large(const struct srnic_qp *qp)
+{
+	u32 half = srnic_stream_window(qp->stream) / 2;
+
+	return mpa_mulpdu(min_t(u32, half, MPA_LARGE_FPDU), false);
+}
+
 /**
  * srnic_tx_begin - begin a turn of staging (owner of tx)
  * @qp: with a stream
@@ -60,7 +72,15 @@ static u32 tx_mulpdu(const struct srnic_qp *qp, u32 max)
  */
 void srnic_tx_begin(struct srnic_qp *qp)
 {
-	qp->tx->mulpdu_full = tx_mulpdu(qp, FRAG_MAX);
+	struct srnic_tx *tx = qp->tx;
+
+	tx->mulpdu_least = tx_mulpdu(qp, FRAG_MAX);
+	tx->mulpdu_full = tx->mulpdu_least;
+	if (!qp->mpa.large)
+		return;
+	tx->mulpdu_full = max(tx->mulpdu_least, tx_mulpdu_large(qp));
+	if (tx->mulpdu_full == tx->mulpdu_least)
+		srnic_count_often(qp->dev, SRNIC_CNT_TX_SMALL_WINDOW, 1);
 }
 
 /**
@@ -73,21 +93,25 @@ void srnic_tx_begin(struct srnic_qp *qp)
 bool srnic_tx_has_room(struct srnic_qp *qp)
 {
 	struct srnic_tx *tx = qp->tx;
-	u32 need;
+	u32 room;
 
 	/* a piece is left for a Terminate */
 	if (tx->batch->len >= SRNIC_TX_BATCH - SRNIC_TX_TERM ||
 	    tx->batch->end >= SRNIC_BATCH_PIECES - 1)
 		return false;
 	tx->mulpdu = tx->mulpdu_full;
-	need = mpa_fpdu_room(tx->mulpdu, qp->mpa.tx_markers);
-	if (!tx_refill(tx, need)) {
+	if (!tx_refill(tx, mpa_fpdu_room(tx->mulpdu_least, qp->mpa.tx_markers))) {
 		tx->starved = true;
 		return false;
 	}
+	room = tx->frag.size - tx->frag.offset;
+	if (room >= mpa_fpdu_room(tx->mulpdu, qp->mpa.tx_markers))
+		return true;
 	/* short of memory a fragment is one page */
-	if (tx->frag.size - tx->frag.offset < need)
+	if (room < mpa_fpdu_room(tx->mulpdu_least, qp->mpa.tx_markers))
 		tx->mulpdu = tx_mulpdu(qp, tx->frag.size);
+	else	/* a large FPDU ends with the fragment; there are no markers */
+		tx->mulpdu = mpa_mulpdu(room, false);
 	return true;
 }
 
@@ -183,11 +207,18 @@ void srnic_tx_untagged(struct srnic_qp *qp, u8 opcode, const void *payload, u32 
  * shared a segment with the next message, no segment would begin with an FPDU until TCP
  * has sent all it has. So a large message is parted from others (M-TCP-1). That takes a
  * call to TCP for each, which is cheap for messages that take several anyway. Small
- * messages go to TCP many at a time. Where the batch is full the cut costs nothing. Context: any.
+ * messages go to TCP many at a time. Where the batch is full the cut costs nothing. Large FPDUs
+ * do not begin with a segment anyway. Context: any.
  */
 bool srnic_tx_is_large(u32 bytes)
 {
 	return bytes > SRNIC_TX_BATCH;
+}
+
+/* Do FPDUs begin where TCP segments do? */
+static bool tx_is_aligned(const struct srnic_tx *tx)
+{
+	return tx->mulpdu_full == tx->mulpdu_least;
 }
 
 /**
@@ -200,7 +231,7 @@ bool srnic_tx_is_large(u32 bytes)
  */
 bool srnic_tx_cut_before(struct srnic_tx *tx, bool large)
 {
-	if (large && tx->batch->len)
+	if (large && tx->batch->len && tx_is_aligned(tx))
 		tx->cut = true;
 	return tx->cut;
 }
@@ -214,7 +245,7 @@ bool srnic_tx_cut_before(struct srnic_tx *tx, bool large)
  */
 void srnic_tx_cut_after(struct srnic_qp *qp, bool large_ends)
 {
-	if (large_ends || !srnic_tx_has_room(qp))
+	if (tx_is_aligned(qp->tx) && (large_ends || !srnic_tx_has_room(qp)))
 		qp->tx->cut = true;
 }
 

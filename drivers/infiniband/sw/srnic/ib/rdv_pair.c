@@ -277,13 +277,17 @@ static void pair_run(struct work_struct *work)
 	srnic_pair_put(pair);
 }
 
-/* On InfiniBand a message of a UC QP completes when it is sent */
+/*
+ * On InfiniBand a message of a UC QP completes when it is sent. Where the administrator has set the
+ * size of FPDUs, the two ends do not agree on another one.
+ */
 static u8 pair_offers(const struct srnic_pair *pair)
 {
-	bool acks = srnic_policy_get(&pair->dev->policy).ib_ack &&
-		    pair->qp->ibqp.qp_type != IB_QPT_UC;
+	struct srnic_policy policy = srnic_policy_get(&pair->dev->policy);
+	bool acks = policy.ib_ack && pair->qp->ibqp.qp_type != IB_QPT_UC;
 
-	return RDV_OFFER_SEND_IMM | (acks ? RDV_OFFER_ACKS : 0);
+	return RDV_OFFER_SEND_IMM | (acks ? RDV_OFFER_ACKS : 0) |
+	       (policy.max_fpdu ? 0 : RDV_OFFER_LARGE);
 }
 
 /* Return: 0; -EINVAL for addresses that cannot be connected */

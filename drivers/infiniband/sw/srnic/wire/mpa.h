@@ -21,6 +21,8 @@
 #define MPA_MARKER_INTERVAL	512
 #define MPA_MARKER_LEN		4
 #define MPA_NO_NEGOTIATION	0x3fff	/* IRD or ORD: leave alone (V2-11) */
+/* Bytes of the largest FPDU where both ends have agreed on FPDUs of several TCP segments */
+#define MPA_LARGE_FPDU		(32 * 1024)
 
 /* RTR kinds, as bits (RFC 6581 9.2) */
 #define MPA_RTR_SEND		1
@@ -98,6 +100,7 @@ struct mpa_policy {
  *	 to expect one of; 0 if none
  * @ird: inbound reads this end provides
  * @ord: outbound reads this end may have
+ * @large: FPDUs may have MPA_LARGE_FPDU bytes, in either direction; there are no markers then
  */
 struct mpa_result {
 	bool crc;
@@ -107,6 +110,7 @@ struct mpa_result {
 	u8 rtr;
 	u16 ird;
 	u16 ord;
+	bool large;
 };
 
 /* Why a start-up failed; cm/ has an errno for each */
@@ -121,6 +125,15 @@ enum mpa_status {
 	MPA_NO_IRD,		/* V2-10: Terminate 2/0/06 */
 	MPA_NO_RTR,		/* V2-15: Terminate 2/0/07 */
 };
+
+/*
+ * Both ends have offered large FPDUs. With markers the agreement has no effect: these are for
+ * receivers that find FPDUs in single segments.
+ */
+static inline void mpa_agree_large(struct mpa_result *result)
+{
+	result->large = !result->tx_markers && !result->rx_markers;
+}
 
 /* Bytes of PAD after a ULPDU of @ulpdu_len bytes (M-FPD-1) */
 static inline u32 mpa_pad(u32 ulpdu_len)

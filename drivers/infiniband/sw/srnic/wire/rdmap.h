@@ -110,7 +110,7 @@ enum rdmap_err {
 	RDMAP_E_RQ_CQ_OVERFLOW,		/* E-29, found by the RQ */
 	RDMAP_E_LOCAL_WR,		/* E-30, also RTS to Terminate by Modify QP (ST-21) */
 	RDMAP_E_CRC,			/* E-31 */
-	RDMAP_E_FPDU_LENGTH,		/* E-32: too short for its header */
+	RDMAP_E_FPDU_LENGTH,		/* E-32: too short for its header, or longer than agreed */
 	RDMAP_E_LLP_LOST,		/* E-33 */
 	RDMAP_E_MPA_HELLO,		/* E-34 */
 	RDMAP_E_MPA_IRD,		/* E-35 */

@@ -27,6 +27,7 @@ static void check_fixed(const u8 *f, enum mpa_role role, const struct mpa_hello 
 	FUZZ_CHECK(h->crc == !!(f[16] & 0x40));
 	FUZZ_CHECK(h->reject == (role == MPA_REPLY && f[16] & 0x20));
 	FUZZ_CHECK(h->enhanced == (f[17] >= 2 && f[16] & 0x10));
+	FUZZ_CHECK(h->large == ((f[16] & 3) == (role == MPA_REPLY ? 2 : 1)));
 	FUZZ_CHECK(h->rev == f[17]);
 	FUZZ_CHECK(h->pd_len == (f[18] << 8 | f[19]));
 	FUZZ_CHECK(!h->p2p && !h->rtr);
@@ -48,7 +49,10 @@ static void check_enhanced(const u8 *e, const struct mpa_hello *h)
 /* The frame without the fields that a receiver ignores */
 static void canonical(u8 *f, u8 *e, enum mpa_role role, bool enhanced)
 {
-	f[16] &= 0xc0 | (role == MPA_REPLY ? 0x20 : 0) | (enhanced ? 0x10 : 0);
+	u8 large = role == MPA_REPLY ? 2 : 1;	/* alone of the reserved bits below */
+
+	f[16] &= 0xc0 | (role == MPA_REPLY ? 0x20 : 0) | (enhanced ? 0x10 : 0) |
+		 ((f[16] & 3) == large ? large : 0);
 	if (!(e[0] & 0x80)) {
 		e[0] &= 0x3f;
 		e[2] &= 0x3f;
@@ -87,7 +91,7 @@ static void check_frame(struct fuzz_in *in, enum mpa_role role)
 			mpa_enhanced_decode(out + MPA_HELLO_LEN, &again);
 		FUZZ_CHECK(again.markers == h.markers && again.crc == h.crc &&
 			   again.reject == h.reject && again.enhanced == h.enhanced &&
-			   again.rev == h.rev && again.pd_len == h.pd_len &&
+			   again.rev == h.rev && again.large == h.large && again.pd_len == h.pd_len &&
 			   again.p2p == h.p2p && again.rtr == h.rtr &&
 			   again.ird == h.ird && again.ord == h.ord);
 	}

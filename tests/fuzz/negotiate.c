@@ -37,6 +37,7 @@ static void make_end(struct fuzz_in *in, struct end *end)
 			.rtr = (bits >> 5) ? bits >> 5 : 7,
 		},
 	};
+	end->policy.large = fuzz_u8(in) & 1;
 	end->policy.max_ird = min(small_or_any(fuzz_u16(in)), NONE - 1);
 	end->policy.max_ord = min(small_or_any(fuzz_u16(in)), NONE - 1);
 	end->ird = small_or_any(fuzz_u16(in));
@@ -129,6 +130,9 @@ static void check_pair(const struct end *a, const struct end *b, u8 rev)
 	FUZZ_CHECK(rb.crc == ra.crc);
 	FUZZ_CHECK(ra.tx_markers == b->policy.rx_markers && ra.rx_markers == a->policy.rx_markers);
 	FUZZ_CHECK(rb.tx_markers == ra.rx_markers && rb.rx_markers == ra.tx_markers);
+	FUZZ_CHECK(ra.large == (a->policy.large && b->policy.large && !ra.tx_markers &&
+				!ra.rx_markers));
+	FUZZ_CHECK(rb.large == ra.large);
 	if (req.p2p && !rtr_possible(a, b, a_ord)) {
 		FUZZ_CHECK(status == MPA_NO_RTR);
 		return;

@@ -780,15 +780,30 @@ static void reject(struct kunit *test)
 	}
 }
 
-static void large_fpdus_have_no_markers(struct kunit *test)
+/* Both ends' policies have to want them, and no direction may have markers; in either revision */
+static void large_fpdus_are_what_both_want(struct kunit *test)
 {
-	u32 i;
+	u32 i, rev;
 
-	for (i = 0; i < 4; i++) {
-		struct mpa_result result = { .tx_markers = i & 1, .rx_markers = i & 2 };
+	for (i = 0; i < 16; i++) {
+		for (rev = 1; rev <= 2; rev++) {
+			struct mpa_policy a = plain, b = plain;
+			struct mpa_result at_a, at_b;
+			struct mpa_hello req, reply;
 
-		mpa_agree_large(&result);
-		KUNIT_EXPECT_EQ_MSG(test, result.large, !i, "row %u", i);
+			a.large = i & 1;
+			b.large = i & 2;
+			a.rx_markers = i & 4;
+			b.rx_markers = i & 8;
+			a.tx_markers = true;
+			b.tx_markers = true;
+			mpa_request_init(&req, &a, rev, 1, 1, 0);
+			KUNIT_EXPECT_EQ(test, MPA_OK,
+					mpa_respond(&b, &req, 1, 1, 0, &reply, &at_b));
+			KUNIT_EXPECT_EQ(test, mpa_conclude(&a, &req, &reply, &at_a), MPA_OK);
+			KUNIT_EXPECT_EQ_MSG(test, at_a.large, i == 3, "row %u", i);
+			KUNIT_EXPECT_EQ_MSG(test, at_b.large, i == 3, "row %u", i);
+		}
 	}
 }
 
@@ -797,7 +812,7 @@ static struct kunit_case mpa_negotiation_cases[] = {
 	KUNIT_CASE(request_policy),
 	KUNIT_CASE(crc_negotiation),
 	KUNIT_CASE(marker_negotiation),
-	KUNIT_CASE(large_fpdus_have_no_markers),
+	KUNIT_CASE(large_fpdus_are_what_both_want),
 	KUNIT_CASE(respond_depths),
 	KUNIT_CASE(conclude_depths),
 	KUNIT_CASE(pair_depths),

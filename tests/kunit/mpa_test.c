@@ -219,6 +219,7 @@ static void expect_hello(struct kunit *test, const char *what,
 	KUNIT_EXPECT_EQ_MSG(test, got->crc, want->crc, "%s: C", what);
 	KUNIT_EXPECT_EQ_MSG(test, got->reject, want->reject, "%s: R", what);
 	KUNIT_EXPECT_EQ_MSG(test, got->enhanced, want->enhanced, "%s: S", what);
+	KUNIT_EXPECT_EQ_MSG(test, got->large, want->large, "%s: large FPDUs", what);
 	KUNIT_EXPECT_EQ_MSG(test, got->rev, want->rev, "%s: Rev", what);
 	KUNIT_EXPECT_EQ_MSG(test, got->pd_len, want->pd_len, "%s: PD_Length", what);
 	KUNIT_EXPECT_EQ_MSG(test, got->p2p, want->p2p, "%s: A", what);
@@ -379,6 +380,8 @@ static void hello_flags(struct kunit *test)
 					.crc = flags & 0x40,
 					.reject = flags & 0x20 && role == MPA_REPLY,
 					.enhanced = flags & 0x10 && rev == 2,
+					/* an offer; an answer, which is no echo */
+					.large = (flags & 3) == (role == MPA_REQUEST ? 1 : 2),
 					.rev = rev, .pd_len = 4,
 					.ird = NO_NEG, .ord = NO_NEG,
 				};

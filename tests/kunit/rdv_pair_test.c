@@ -229,6 +229,7 @@ static u8 offers(struct kunit *test, u32 max_fpdu)
 static void large_fpdus_are_offered_unless_their_size_is_set(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, offers(test, 0) & 5, 5);
+	KUNIT_EXPECT_EQ(test, offers(test, SRNIC_FPDU_AUTO) & 5, 5);
 	KUNIT_EXPECT_EQ(test, offers(test, 1460) & 5, 1);
 	KUNIT_EXPECT_EQ(test, offers(test, 65535) & 5, 1);
 }

@@ -104,7 +104,7 @@ good_values() {
 	for v in 1 2; do takes mpa_revision $v || rc=1; done
 	for v in 0 1 3600 forever; do takes no_receive $v || rc=1; done
 	takes no_receive 030 30 || rc=1
-	for v in 0 140 141 1460 65535; do takes max_fpdu $v || rc=1; done
+	for v in 0 140 141 1460 65535 auto; do takes max_fpdu $v || rc=1; done
 	for v in connect request reply accept close ib; do
 		takes ${v}_timeout 1 && takes ${v}_timeout 3600 && takes ${v}_timeout 030 30 || rc=1
 	done
@@ -129,7 +129,7 @@ bad_values() {
 	for v in '' 3601 -1 0.5 1s Forever 'forever 1' 4294967295 4294967296 wait terminate; do
 		refuses no_receive "$v" || rc=1
 	done
-	for v in '' 1 139 65536 4294967296 -1 0x400 1k; do refuses max_fpdu "$v" || rc=1; done
+	for v in '' 1 139 65536 4294967295 4294967296 -1 0x400 1k forever automatic Auto; do refuses max_fpdu "$v" || rc=1; done
 	for n in connect request reply accept close ib; do
 		for v in '' 0 3601 -1 1.5 4294967297; do refuses ${n}_timeout "$v" || rc=1; done
 	done
@@ -177,6 +177,19 @@ max_fpdu_counts() {
 	small=$(fpdus large) || { echo "$small"; return 1; }
 	echo "$all FPDUs by the MSS, $small large ones"
 	[ "$small" -lt $((all / 4)) ]
+}
+
+# As many as by the MSS, unless both ends have it
+max_fpdu_auto() {
+	local all one both
+	set_policy sr1 max_fpdu=0 && set_policy sr2 max_fpdu=0 || return
+	all=$(fpdus large) || { echo "$all"; return 1; }
+	set_policy sr1 max_fpdu=auto || return
+	one=$(fpdus large) || { echo "$one"; return 1; }
+	set_policy sr2 max_fpdu=auto || return
+	both=$(fpdus large) || { echo "$both"; return 1; }
+	echo "$all FPDUs by the MSS, $one if one end has it, $both if both have"
+	[ "$one" -gt $((all / 2)) ] && [ "$both" -lt $((all / 4)) ]
 }
 
 # Connections keep the policy with which they began; new ones get the present policy.
@@ -302,6 +315,8 @@ reset_policy sr2
 
 t "a large max_fpdu makes fewer FPDUs" max_fpdu_counts
 t "integrity, large FPDUs" integrity -- --seed 7 --qps 2 --ops 200 --max-size 200000
+t "max_fpdu auto makes fewer FPDUs, if both ends have it" max_fpdu_auto
+t "integrity, max_fpdu auto" integrity -- --seed 7 --qps 2 --ops 200 --max-size 200000
 set_policy sr1 max_fpdu=140
 set_policy sr2 max_fpdu=140
 t "integrity, the smallest FPDUs" integrity -- --seed 7 --qps 2 --ops 100 --max-size 8192

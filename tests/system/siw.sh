@@ -52,6 +52,11 @@ if [ "$SRNIC_TYPE" = srnic ]; then
 	t "siw server refuses immediate data" refused write-imm
 	t "siw server works after refused messages" pair 7174 rping -s -a "$SRV4" -C 5 -V -- \
 		rping -c -a "$SRV4" -C 5 -V
+	# The Reply has the reserved bit that asks siw for large FPDUs: that is no answer
+	set_policy "$CLI_DEV" max_fpdu=auto || bail "no policy max_fpdu"
+	t "srnic client with max_fpdu auto, siw server: rping -S 65535" pair 7174 \
+		rping -s -a "$SRV4" -S 65535 -C 20 -V -- rping -c -a "$SRV4" -S 65535 -C 20 -V
+	t "srnic client with max_fpdu auto, siw server: ib_write_bw" perf ib_write_bw -n 200
 fi
 teardown_hosts
 

@@ -6,8 +6,8 @@ import time
 from iwarp import (ENH_C, MPA_C, MPA_M, MPA_R, MPA_S, READ_RESP, REP_KEY, REQ_KEY, SEND, WRITE,
                    fpdu, start_frame, tagged)
 from peer import expect
-from startup_suite import (ALL, Frame, MAX_DEPTH, NONE, RTR, SLOW, accepted, closed, crc_used,
-                           enhanced, exchange, nothing_more, request, send_rtr)
+from startup_suite import (ALL, Frame, MAX_DEPTH, NONE, OFFER, RTR, SLOW, TAKEN, accepted, closed,
+                           crc_used, enhanced, exchange, large, nothing_more, request, send_rtr)
 
 
 def refused(su, data):
@@ -50,6 +50,13 @@ def reply_s(su, flags, rev, want):
     s = request(su, rev, flags, enh=None)
     rep = accepted(su, s, rev)
     expect(bool(rep.flags & MPA_S) == want, "flags %02x" % rep.flags)
+
+
+def large_fpdus(su, flags, answer):
+    s = request(su, flags=MPA_C | flags)
+    accepted(su, s, reserved=answer)
+    send_rtr(s, "write")
+    large(s, answer)
 
 
 def app_rejects(su, rev):
@@ -259,6 +266,12 @@ def as_initiator(t):
       start_frame(REQ_KEY, MPA_C, 2, b"", enhanced()), mpa_revision=1)
     t("V2-2", "Request of revision 1, policy revision 1", reply_s, MPA_C, 1, False,
       mpa_revision=1)
+
+    for flags, policy, answer in ((OFFER, "auto", TAKEN), (0, "auto", 0), (TAKEN, "auto", 0),
+                                  (0x0F, "auto", 0), (OFFER, 0, 0), (OFFER, 65535, 0)):
+        t("M-REQ-4", "Request with the flags %02x, max_fpdu %s: large FPDUs are %s" %
+          (flags, policy, "agreed" if answer else "not agreed"), large_fpdus, flags, answer,
+          max_fpdu=policy)
 
     t("M-STA-4", "no FPDU before the initiator's", silent_gate, None)
     for kind in RTR:

@@ -102,12 +102,12 @@ def atomic_req(op, ident, stag, to, add, add_mask, compare=0, compare_mask=0):
 class StartFrame:
     """An MPA Request or Reply received from the device (RFC 5044 7.1, RFC 6581 9)."""
 
-    def __init__(self, stream, key):
+    def __init__(self, stream, key, reserved=0):
         head = stream.octets(20)
         if head[:16] != key:
             raise ValueError("key %r" % head[:16])
         self.flags, self.rev, n = struct.unpack_from(">BBH", head, 16)
-        if self.flags & 0x0F:
+        if self.flags & 0x0F != reserved:
             raise ValueError("reserved flags in %02x" % self.flags)
         if n > 512:
             raise ValueError("PD_Length %d" % n)

@@ -8,8 +8,8 @@ import time
 from iwarp import (MPA_C, MPA_M, MPA_R, MPA_S, READ_REQ, READ_RESP, REP_KEY, REQ_KEY, SEND, fpdu,
                    read_req, start_frame, tagged, untagged)
 from peer import expect
-from startup_suite import (ALL, DATA, Frame, NONE, RTR, SLOW, SUCCESS, asked, closed, crc_used,
-                           enhanced, exchange, nothing_more, take_rtr, terminated)
+from startup_suite import (ALL, DATA, Frame, NONE, OFFER, RTR, SLOW, SUCCESS, TAKEN, asked, closed,
+                           crc_used, enhanced, exchange, large, nothing_more, take_rtr, terminated)
 
 
 def fails(su, event, status, graceful=False, **kw):
@@ -42,6 +42,13 @@ def reply_pd(su, pd, ok):
     else:
         su.roles.wait("CONNECT_ERROR")
         terminated(s, (2, 0, 5))
+
+
+def large_fpdus(su, flags, policy):
+    s, _ = asked(su, flags=MPA_C | flags, reserved=OFFER if policy == "auto" else 0)
+    su.roles.wait("ESTABLISHED")
+    take_rtr(s, "write")
+    large(s, policy == "auto" and flags == TAKEN)
 
 
 def reply_rejects(su, rev, pd):
@@ -274,6 +281,10 @@ def as_responder(t):
             t("M-STA-3", "Reply of revision %d that rejects, %d octets" % (rev, n),
               reply_rejects, rev, n, mpa_revision=rev)
     t("M-REQ-4", "Reply with reserved flags", reply_flags, MPA_C | 0x0F)
+    for flags, policy in ((TAKEN, "auto"), (0, "auto"), (OFFER, "auto"), (0x0F, "auto"),
+                          (TAKEN, 0), (TAKEN, 65535)):
+        t("M-REQ-4", "Reply with the flags %02x, max_fpdu %s: large FPDUs" % (flags, policy),
+          large_fpdus, flags, policy, max_fpdu=policy)
     t("M-STA-9", "FPDUs right behind the Reply", reply_with_fpdu)
 
     for policy, asks, flags, used in (("required", True, MPA_C, True),

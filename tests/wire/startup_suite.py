@@ -20,6 +20,8 @@ MAX_DEPTH = 128			# IRD and ORD of the device
 NONE = 0x3FFF			# no negotiation (RFC 6581 9.1)
 SUCCESS = 0
 SLOW = int(os.environ.get("SRNIC_SLOW", 1))	# of a slow kernel
+# srnic's own, of the reserved flags: large FPDUs are offered, and the answer
+OFFER, TAKEN = 0x01, 0x02
 RTR = {"send": (ENH_B, 0), "write": (0, ENH_C), "read": (0, ENH_D)}
 ALL = (ENH_B, ENH_C | ENH_D)
 DATA = bytes(range(200, 240))
@@ -92,8 +94,8 @@ class Roles:
 class Frame(StartFrame):
     """An MPA Request or Reply that was received, with its enhanced data decoded."""
 
-    def __init__(self, stream, key):
-        super().__init__(stream, key)
+    def __init__(self, stream, key, reserved=0):
+        super().__init__(stream, key, reserved)
         self.ird = self.ord = self.a = self.b = self.c = self.d = None
         if self.enhanced:
             i, o = self.enhanced
@@ -211,10 +213,10 @@ def request(su, rev=2, flags=MPA_C, pd=b"", enh="usual", key=REQ_KEY):
     return s
 
 
-def accepted(su, s, rev=2):
+def accepted(su, s, rev=2, reserved=0):
     su.roles.wait("CONNECT_REQUEST")
     su.roles.wait("ESTABLISHED")
-    rep = Frame(s, REP_KEY)
+    rep = Frame(s, REP_KEY, reserved)
     expect(not rep.flags & MPA_R and rep.rev == rev, "flags %02x, revision %d" %
            (rep.flags, rep.rev))
     return rep
@@ -232,11 +234,11 @@ def send_rtr(s, kind):
         s.put(tagged(WRITE, 0, 0))
 
 
-def asked(su, flags=MPA_C, rev=2, enh="usual", pd=b"", key=REP_KEY, **kw):
+def asked(su, flags=MPA_C, rev=2, enh="usual", pd=b"", key=REP_KEY, reserved=0, **kw):
     """As responder: (stream after the Reply, the Request)."""
     su.roles.connect(**kw)
     s = su.called()
-    req = Frame(s, REQ_KEY)
+    req = Frame(s, REQ_KEY, reserved)
     nothing_more(s, 0.05)		# M-STA-9
     enh = enhanced() if enh == "usual" else enh
     s.raw(start_frame(key, flags, rev, pd, enh if rev >= 2 else None))
@@ -293,3 +295,10 @@ def crc_used(su, s, used):
         s.read(0, 0, 0)
         expect(s.get().op == READ_RESP, "a Send without CRC is refused")
         expect([100, SUCCESS, len(DATA)] in su.roles.completions(2), "no receive")
+
+
+def large(s, agreed):
+    """An FPDU of more than 32 KiB, with an STag that is none"""
+    s.put(tagged(WRITE, 0, 0, bytes(32768)))
+    term = s.end()[1]
+    expect(term.code == ((2, 0, 3) if agreed else (1, 1, 0)), str(term))

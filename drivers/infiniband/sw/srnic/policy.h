@@ -8,12 +8,15 @@
 
 /* A time without end */
 #define SRNIC_FOREVER	(~0U)
+/* The peer is asked whether it takes FPDUs larger than a TCP segment */
+#define SRNIC_FPDU_AUTO	(~0U)
 
 /**
  * struct srnic_policy - choices for connections that are made from now on
  * @mpa: settings that the MPA start-up asks for and grants
  * @max_fpdu: octets of the largest FPDU to send, with its markers; 0: what
- *	      fits into a TCP segment
+ *	      fits into a TCP segment; SRNIC_FPDU_AUTO: MPA_LARGE_FPDU, if the peer has
+ *	      SRNIC_FPDU_AUTO as well. @mpa has it, too
  * @connect_timeout: for a TCP connection to come up; this and the others in
  *		     seconds
  * @request_timeout: for the whole MPA Request, from TCP's accept on; with peer-

@@ -29,6 +29,8 @@
 #endif
 /* Seconds */
 #define SRNIC_TIMEOUT_MAX	3600U
+/* SRNIC_FOREVER and SRNIC_FPDU_AUTO */
+#define POLICY_WORD		(~0U)
 
 /**
  * struct policy_attr - an attribute: a choice of words, or a number
@@ -38,7 +40,7 @@
  * @words: NULL-terminated; a word's value is @min plus its index. NULL for a number
  * @min: smallest number; value of the first word
  * @max: largest number
- * @endless: a number that may be "forever" as well, SRNIC_FOREVER
+ * @word: what a number may be as well: POLICY_WORD; or NULL
  */
 struct policy_attr {
 	struct device_attribute attr;
@@ -46,7 +48,7 @@ struct policy_attr {
 	const char * const *words;
 	u32 min;
 	u32 max;
-	bool endless;
+	const char *word;
 };
 
 /* Serializes writers, since fields depend on each other; readers take srnic_policy_owner.lock */
@@ -75,8 +77,8 @@ static ssize_t policy_show(struct device *device, struct device_attribute *attr,
 
 	if (pa->words)
 		return sysfs_emit(buf, "%s\n", pa->words[*(const u8 *)field - pa->min]);
-	if (pa->endless && *(const u32 *)field == SRNIC_FOREVER)
-		return sysfs_emit(buf, "forever\n");
+	if (pa->word && *(const u32 *)field == POLICY_WORD)
+		return sysfs_emit(buf, "%s\n", pa->word);
 	return sysfs_emit(buf, "%u\n", *(const u32 *)field);
 }
 
@@ -84,8 +86,8 @@ static int policy_parse(const struct policy_attr *pa, const char *buf, u32 *valu
 {
 	int i;
 
-	if (pa->endless && sysfs_streq(buf, "forever")) {
-		*value = SRNIC_FOREVER;
+	if (pa->word && sysfs_streq(buf, pa->word)) {
+		*value = POLICY_WORD;
 		return 0;
 	}
 	if (!pa->words) {
@@ -116,6 +118,7 @@ static void policy_put(const struct policy_attr *pa, struct srnic_policy *policy
 		*(u8 *)field = value;
 	else
 		*(u32 *)field = value;
+	policy->mpa.large = policy->max_fpdu == SRNIC_FPDU_AUTO;
 }
 
 /* With ib_privileged the listener's port has to be reserved: another port proves nothing */
@@ -263,18 +266,19 @@ static const char * const crc_words[] = {
 static const char * const revisions[] = { "1", "2", NULL };
 
 /* Return: a pointer to its struct attribute */
-#define POLICY(_name, _field, _words, _min, _max, _endless)			\
+#define POLICY(_name, _field, _words, _min, _max, _word)			\
 	(&((struct policy_attr) {						\
 		.attr = __ATTR(_name, 0644, policy_show, policy_store),		\
 		.offset = offsetof(struct srnic_policy, _field),		\
 		.words = _words,						\
 		.min = _min,							\
 		.max = _max,							\
-		.endless = _endless,						\
+		.word = _word,							\
 	}).attr.attr)
-#define WORDS(_name, _field, _words, _first)	POLICY(_name, _field, _words, _first, 0, false)
-#define NUMBER(_name, _field, _min, _max)	POLICY(_name, _field, NULL, _min, _max, false)
-#define ENDLESS(_name, _field, _min, _max)	POLICY(_name, _field, NULL, _min, _max, true)
+#define WORDS(_name, _field, _words, _first)	POLICY(_name, _field, _words, _first, 0, NULL)
+#define NUMBER(_name, _field, _min, _max)	POLICY(_name, _field, NULL, _min, _max, NULL)
+#define OR_WORD(_name, _field, _min, _max, _word)	\
+	POLICY(_name, _field, NULL, _min, _max, _word)
 
 static struct attribute *policy_attrs[] = {
 	&dev_attr_rtr.attr,
@@ -285,7 +289,7 @@ static struct attribute *policy_attrs[] = {
 	WORDS(inline_work, inline_work, off_on, 0),
 	WORDS(ib_privileged, ib_privileged, off_on, 0),
 	WORDS(ib_ack, ib_ack, off_on, 0),
-	NUMBER(max_fpdu, max_fpdu, 0, SRNIC_FPDU_MAX),
+	OR_WORD(max_fpdu, max_fpdu, 0, SRNIC_FPDU_MAX, "auto"),
 	NUMBER(connect_timeout, connect_timeout, 1, SRNIC_TIMEOUT_MAX),
 	NUMBER(request_timeout, request_timeout, 1, SRNIC_TIMEOUT_MAX),
 	NUMBER(reply_timeout, reply_timeout, 1, SRNIC_TIMEOUT_MAX),
@@ -295,7 +299,7 @@ static struct attribute *policy_attrs[] = {
 	NUMBER(max_user_qps, max_user_qps, 0, SRNIC_USER_MAX_QPS),
 	NUMBER(ib_port, ib_port, 0, U16_MAX),
 	NUMBER(ib_timeout, ib_timeout, 1, SRNIC_TIMEOUT_MAX),
-	ENDLESS(no_receive, no_receive, 0, SRNIC_TIMEOUT_MAX),
+	OR_WORD(no_receive, no_receive, 0, SRNIC_TIMEOUT_MAX, "forever"),
 	NULL
 };
 

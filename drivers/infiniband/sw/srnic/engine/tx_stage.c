@@ -45,7 +45,8 @@ static u32 tx_share(u32 emss, u32 max)
 /* The largest ULPDU whose FPDU fits a TCP segment, and @max bytes with its markers */
 static u32 tx_mulpdu(const struct srnic_qp *qp, u32 max)
 {
-	u32 emss = qp->policy.max_fpdu ?: srnic_stream_emss(qp->stream);
+	u32 set = qp->policy.max_fpdu;
+	u32 emss = set && set != SRNIC_FPDU_AUTO ? set : srnic_stream_emss(qp->stream);
 	/* mpa_fpdu_room() counts a marker more than there may be */
 	u32 slack = qp->mpa.tx_markers ? 2 * MPA_MARKER_LEN : 0;
 

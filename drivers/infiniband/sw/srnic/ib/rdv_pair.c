@@ -285,9 +285,10 @@ static u8 pair_offers(const struct srnic_pair *pair)
 {
 	struct srnic_policy policy = srnic_policy_get(&pair->dev->policy);
 	bool acks = policy.ib_ack && pair->qp->ibqp.qp_type != IB_QPT_UC;
+	bool large = !policy.max_fpdu || policy.max_fpdu == SRNIC_FPDU_AUTO;
 
 	return RDV_OFFER_SEND_IMM | (acks ? RDV_OFFER_ACKS : 0) |
-	       (policy.max_fpdu ? 0 : RDV_OFFER_LARGE);
+	       (large ? RDV_OFFER_LARGE : 0);
 }
 
 /* Return: 0; -EINVAL for addresses that cannot be connected */

@@ -21,6 +21,16 @@
 #define MPA_FLAG_S		0x1000
 #define MPA_REV			0x00ff
 
+/*
+ * srnic's own, two of the bits that RFC 5044 reserves: they are 0 unless the policy wants large
+ * FPDUs. The answer is another bit than the offer: a peer may echo bits that it does not know.
+ */
+#define MPA_FLAGS_LARGE		0x0300
+static const u16 mpa_large[] = {
+	[MPA_REQUEST] = 0x0100,
+	[MPA_REPLY] = 0x0200,
+};
+
 /* the two be16 of the enhanced data (RFC 6581 9) */
 #define MPA_IRD_A		0x8000	/* peer-to-peer */
 #define MPA_IRD_B		0x4000	/* Send RTR */
@@ -179,8 +189,8 @@ u32 mpa_fpdu_seal(u8 *fpdu, u32 ulpdu_len, bool crc, u32 *phase)
  * @role: which frame it is; R goes into a Reply only
  * @hello: what to write; @hello->pd_len counts the enhanced data
  *
- * RFC 5044 7.1.1, RFC 6581 9. Reserved bits are zero; without A, so are B, C
- * and D. The caller appends the ULP's private data. Context: any.
+ * RFC 5044 7.1.1, RFC 6581 9. Reserved bits are zero but for mpa_large; without A, so
+ * are B, C and D. The caller appends the ULP's private data. Context: any.
  *
  * Return: bytes written, MPA_HELLO_LEN or MPA_HELLO_LEN + MPA_ENH_LEN.
  */
@@ -194,6 +204,7 @@ u32 mpa_hello_encode(u8 *buf, enum mpa_role role, const struct mpa_hello *hello)
 	flags |= hello->crc ? MPA_FLAG_C : 0;
 	flags |= hello->reject && role == MPA_REPLY ? MPA_FLAG_R : 0;
 	flags |= hello->enhanced ? MPA_FLAG_S : 0;
+	flags |= hello->large ? mpa_large[role] : 0;
 
 	memcpy(buf, mpa_keys[role], MPA_KEY_LEN);
 	put_unaligned_be16(flags, buf + MPA_KEY_LEN);
@@ -219,7 +230,7 @@ u32 mpa_hello_encode(u8 *buf, enum mpa_role role, const struct mpa_hello *hello)
  * @role: which frame is expected
  * @hello: filled, also if the result is not MPA_OK
  *
- * RFC 5044 7.1.1. Reserved bits are not checked, nor is R in a Request. S is
+ * RFC 5044 7.1.1. Reserved bits are not checked, but see mpa_large, nor is R in a Request. S is
  * a reserved bit before revision 2. If @hello->enhanced comes out set,
  * MPA_ENH_LEN bytes follow for mpa_enhanced_decode(). Context: any.
  *
@@ -237,6 +248,7 @@ enum mpa_status mpa_hello_decode(const u8 *buf, enum mpa_role role,
 	hello->crc = flags & MPA_FLAG_C;
 	hello->reject = role == MPA_REPLY && (flags & MPA_FLAG_R);
 	hello->enhanced = hello->rev >= 2 && (flags & MPA_FLAG_S);
+	hello->large = (flags & MPA_FLAGS_LARGE) == mpa_large[role];
 	hello->pd_len = get_unaligned_be16(buf + MPA_KEY_LEN + 2);
 	hello->ird = MPA_NO_NEGOTIATION;
 	hello->ord = MPA_NO_NEGOTIATION;
@@ -310,6 +322,7 @@ void mpa_request_init(struct mpa_hello *req, const struct mpa_policy *policy,
 	req->enhanced = req->rev >= 2;
 	req->markers = policy->rx_markers;
 	req->crc = policy->crc != MPA_CRC_OFF;
+	req->large = policy->large;
 	req->pd_len = mpa_pd_len(req->enhanced, pd_len);
 	req->p2p = req->enhanced && policy->p2p;
 	req->rtr = req->p2p ? policy->rtr : 0;
@@ -378,6 +391,7 @@ enum mpa_status mpa_respond(const struct mpa_policy *policy,
 	reply->pd_len = mpa_pd_len(req->enhanced, pd_len);
 	reply->p2p = p2p;
 	reply->rtr = rtr;
+	reply->large = req->large && policy->large;
 	reply->ird = fix_ird ? ird : MPA_NO_NEGOTIATION;
 	reply->ord = fix_ord ? ord : MPA_NO_NEGOTIATION;
 
@@ -389,6 +403,8 @@ enum mpa_status mpa_respond(const struct mpa_policy *policy,
 	result->rtr = p2p ? rtr & req->rtr : 0;
 	result->ird = ird;
 	result->ord = ord;
+	if (reply->large)
+		mpa_agree_large(result);
 	return MPA_OK;
 }
 
@@ -484,6 +500,8 @@ enum mpa_status mpa_conclude(const struct mpa_policy *policy,
 	result->rx_markers = req->markers;
 	result->ird = min(req->ird, policy->max_ird);
 	result->ord = min(req->ord, policy->max_ord);
+	if (req->large && reply->large)
+		mpa_agree_large(result);
 	if (!req->enhanced)
 		return MPA_OK;
 

@@ -44,6 +44,7 @@ enum mpa_crc {
  * @markers: M, the sender wants markers in what it receives
  * @crc: C
  * @reject: R, of a Reply only
+ * @large: the sender offers large FPDUs, or takes the offer; see mpa_large
  * @enhanced: S, @p2p to @ord are valid
  * @rev: revision
  * @pd_len: bytes after the fixed part, incl. the enhanced data
@@ -56,6 +57,7 @@ struct mpa_hello {
 	bool markers;
 	bool crc;
 	bool reject;
+	bool large;
 	bool enhanced;
 	u8 rev;
 	u16 pd_len;
@@ -70,6 +72,7 @@ struct mpa_hello {
  * @crc: enum mpa_crc; REQUIRED unless an administrator decides otherwise (M-CRC-1)
  * @rx_markers: markers wanted in what we receive
  * @tx_markers: markers can be generated if the peer wants them
+ * @large: offer large FPDUs, and take the offer
  * @rev: highest revision to use, 1 or 2
  * @p2p: ask for peer-to-peer set-up (as initiator)
  * @rtr: RTR kinds this end can send and accept, MPA_RTR_*; at least one (V2-14)
@@ -82,6 +85,7 @@ struct mpa_policy {
 	u8 crc;
 	bool rx_markers;
 	bool tx_markers;
+	bool large;
 	u8 rev;
 	bool p2p;
 	u8 rtr;

@@ -184,7 +184,7 @@ FULL = list({(c.path, c.name): c for c in [
     *QUICK, *(c for path in LINES for c in wide(path)), *spread(), *ONCE]}.values())
 
 # Peers that are measured with --full or by name only
-FULL_PEERS = ('srnic-markers',)
+FULL_PEERS = ('srnic-markers', 'srnic-large')
 
 # Others on a WAN tell nothing that the paths without delay do not.
 WAN_PEERS = ('srnic', 'srnic-crc', 'siw', 'tcp')
@@ -200,7 +200,7 @@ def has(case, peer):
     if case.args.get('wait') == 'memory' and peer.net != 'vipl':
         return False
     if do == 'disk':
-        return peer.net in ('verbs', 'tcp') and peer.name != 'srnic-markers'
+        return peer.net in ('verbs', 'tcp') and peer.name not in FULL_PEERS
     if peer.net == 'ktcp':
         return do == 'stream' and op != 'read' and size >= 4096
     if peer.net == 'vipl':
@@ -210,7 +210,7 @@ def has(case, peer):
             case.args['wait'] == 'poll')
     if peer.net == 'tcp':
         return do != 'register'
-    if peer.name == 'srnic-markers':
+    if peer.name in FULL_PEERS:
         return case.pairs == 1 and (do == 'stream' and size == 65536 or
                                     do == 'latency' and size == 64)
     return True

@@ -15,6 +15,8 @@ PEERS = {p.name: p for p in (
     Peer('srnic-crc', 'verbs', 'srnic', 'srnic', {'crc': 'required'}, 'srnic with CRC'),
     Peer('srnic-markers', 'verbs', 'srnic', 'srnic', {'crc': 'off', 'markers': 'on'},
          'srnic with MPA markers, without CRC'),
+    Peer('srnic-large', 'verbs', 'srnic', 'srnic', {'crc': 'off', 'max_fpdu': 'auto'},
+         'srnic with FPDUs of 32 KiB, without CRC'),
     Peer('vipl', 'vipl', 'srnic', 'srnic', {'crc': 'off'}, 'libvipl on srnic without CRC'),
     Peer('siw', 'verbs', 'siw', 'siw', {}, 'siw, without CRC'),
     Peer('siw-crc', 'verbs', 'siwcrc', 'siw_crc', {}, 'siw built to require CRC'),

@@ -20,7 +20,8 @@ Plot = namedtuple('Plot', 'file title panels about')
 Panel = namedtuple('Panel', 'title unit x points')
 
 COLOURS = {
-    'srnic': '#0b5394', 'srnic-crc': '#3d85c6', 'srnic-markers': '#9fc5e8', 'vipl': '#8e7cc3',
+    'srnic': '#0b5394', 'srnic-crc': '#3d85c6', 'srnic-markers': '#9fc5e8',
+    'srnic-large': '#073763', 'vipl': '#8e7cc3',
     'siw': '#b45f06', 'siw-crc': '#f6b26b', 'rxe': '#6aa84f', 'tcp': '#999999', 'ktcp': '#444444',
 }
 OPS = ('send', 'write', 'read')

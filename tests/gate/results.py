@@ -7,7 +7,7 @@ from pathlib import Path
 
 KERNELS = r'stock|newest|kasan|smp-debug|debug|kcsan|disks|uml-6\.1|uml-6\.12|6\.12|6\.1|arm64|s390x|ppc64el'
 # Directories of TAP files, and logs, of scripts/check; those of one kernel have its name
-RESULTS = re.compile(rf'(?:system|wire|long)-({KERNELS})(?:-.*)?')
+RESULTS = re.compile(rf'(?:system|wire|long|pair)-({KERNELS})(?:-.*)?')
 LOG = re.compile(rf'(?:check-)?(static|fuzz|mutate|chaos|compile|arch|copy_linux|copy_rdma|bench|conformance)(?:-({KERNELS}))?(?:-\d+)?')
 KUNIT = re.compile(rf'kunit(?:-({KERNELS}))?')
 TEST = re.compile(r'^(not )?ok \d+(?: -)? +(.*?)( # SKIP.*)?$', re.M)

@@ -43,8 +43,8 @@ static void case_device(void)
 		resp.stag_key_bits == 8, "constants");
 	require(resp.vendor_id == attr.vendor_id && resp.vendor_part_id == attr.vendor_part_id &&
 		resp.hw_ver == attr.hw_ver, "vendor %x", resp.vendor_id);
-	snprintf(version, sizeof(version), "%llu.%llu.%llu", resp.fw_ver >> 32,
-		 resp.fw_ver >> 16 & 0xffff, resp.fw_ver & 0xffff);
+	snprintf(version, sizeof(version), "%u.%u.%u", (unsigned int)(resp.fw_ver >> 32),
+		 (unsigned int)resp.fw_ver >> 16, (unsigned int)resp.fw_ver & 0xffff);
 	require(!strcmp(version, attr.fw_ver), "%s is not %s", version, attr.fw_ver);
 	require((int)resp.max_qp == attr.max_qp && (int)resp.max_qp_wr == attr.max_qp_wr, "%u QPs",
 		resp.max_qp);

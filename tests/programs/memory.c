@@ -24,6 +24,12 @@
 
 #define LEN	(5 * 4096)
 
+/* What the kernel pins one by one; 64 KiB on some processors */
+static size_t page_size(void)
+{
+	return sysconf(_SC_PAGESIZE);
+}
+
 static uint8_t *pages(size_t len, int prot)
 {
 	uint8_t *mem = mmap(NULL, len, prot, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -243,30 +249,33 @@ static void case_failed(void)
 static void case_iova(void)
 {
 	enum { PAGES = 256 };
-	uint8_t *mem = pages(PAGES << 12, PROT_READ | PROT_WRITE);
-	uint8_t *other = pages(4096, PROT_READ | PROT_WRITE);
+	const size_t page = page_size();
+	uint8_t *mem = pages(PAGES * page, PROT_READ | PROT_WRITE);
+	uint8_t *other = pages(page, PROT_READ | PROT_WRITE);
 	struct pair p;
 	int i;
 
 	pair_open(&p);
 	/* EINVAL: the kernel has no huge pages */
-	require(!madvise(mem, PAGES << 12, MADV_NOHUGEPAGE) || errno == EINVAL, "madvise: %s",
+	require(!madvise(mem, PAGES * page, MADV_NOHUGEPAGE) || errno == EINVAL, "madvise: %s",
 		strerror(errno));
 	for (i = 0; i < PAGES; i++) {
 		/* from half way on, pages with odd numbers come where those with even ones did */
 		if (i == PAGES / 2)
 			*other = 1;
-		mem[i << 12] = 1;
+		mem[i * page] = 1;
 	}
 	for (i = 0; i + 2 <= PAGES; i++) {
-		uint8_t *at = mem + (i << 12);
-		uint64_t iova = (uintptr_t)at + 4096;
-		struct ibv_mr *mr = ibv_reg_mr_iova(p.b.pd, at, 2 << 12, iova,
+		uint8_t *at = mem + i * page;
+		uint64_t iova = (uintptr_t)at + page;
+		struct ibv_mr *mr = ibv_reg_mr_iova(p.b.pd, at, 2 * page, iova,
 						    IBV_ACCESS_REMOTE_READ);
+		/* around the end of the first page */
+		size_t off = page - 4096;
 
 		require(mr, "ibv_reg_mr_iova: %s", strerror(errno));
 		rereg(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, ACCESS_ALL);
-		must_access(&p, iova, mr->rkey, 2 << 12, at, i);
+		must_access(&p, iova + off, mr->rkey, 2 * 4096, at + off, i);
 		end_region(mr);
 	}
 	pair_close(&p);
@@ -305,6 +314,7 @@ static void case_read_only(void)
 static void case_read_only_part(void)
 {
 	enum { HUGE = 2 << 20 };
+	const size_t page = page_size();
 	uint8_t *mem = pages(2 * HUGE, PROT_READ | PROT_WRITE);
 	struct ibv_mr *mr;
 	struct pair p;
@@ -313,10 +323,10 @@ static void case_read_only_part(void)
 	mem = (uint8_t *)(((uintptr_t)mem + HUGE - 1) & -(uintptr_t)HUGE);
 	madvise(mem, HUGE, MADV_HUGEPAGE);
 	memset(mem, 1, HUGE);
-	require(!madvise(mem + HUGE / 2, 4096, MADV_COLD), "cold: %s", strerror(errno));
+	require(!madvise(mem + HUGE / 2, page, MADV_COLD), "cold: %s", strerror(errno));
 	mr = region(p.b.pd, mem, HUGE, IBV_ACCESS_REMOTE_READ);
-	require(mmap(mem + 4096, HUGE - 4096, PROT_READ | PROT_WRITE,
-		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == mem + 4096, "mmap");
+	require(mmap(mem + page, HUGE - page, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == mem + page, "mmap");
 	no_rereg(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, ACCESS_ALL, EFAULT);
 	end_region(mr);
 	pair_close(&p);
@@ -483,26 +493,28 @@ static void case_rights(void)
 static void case_file(void)
 {
 	char name[] = "/dev/shm/srnic-memory-XXXXXX";
+	const size_t page = page_size(), size = 5 * page;
 	int fd = mkstemp(name);
 	struct ibv_mr *mr;
 	struct pair p;
-	uint8_t *mem;
+	uint8_t *mem, *last;
 
-	require(fd >= 0 && !unlink(name) && !ftruncate(fd, LEN), "%s", strerror(errno));
-	mem = mmap(NULL, LEN, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	require(fd >= 0 && !unlink(name) && !ftruncate(fd, size), "%s", strerror(errno));
+	mem = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	require(mem != MAP_FAILED, "%s", strerror(errno));
+	last = mem + size - LEN;
 	pair_open(&p);
-	mr = region(p.b.pd, mem, LEN, ACCESS_ALL);
-	must_access(&p, (uintptr_t)mem, mr->rkey, LEN, mem, 1);
-	require(!ftruncate(fd, 4096), "%s", strerror(errno));
+	mr = region(p.b.pd, mem, size, ACCESS_ALL);
+	must_access(&p, (uintptr_t)last, mr->rkey, LEN, last, 1);
+	require(!ftruncate(fd, page), "%s", strerror(errno));
 	/* the pages stay pinned, though the file has them no more */
-	require(!try_access(&p, (uintptr_t)mem, mr->rkey, LEN, 2), "after the file is shorter");
+	require(!try_access(&p, (uintptr_t)last, mr->rkey, LEN, 2), "after the file is shorter");
 	/* but they cannot be pinned again */
-	no_rereg(mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, mem, LEN, 0, EFAULT);
+	no_rereg(mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, mem, size, 0, EFAULT);
 	end_region(mr);
-	require(!ibv_reg_mr(p.b.pd, mem, LEN, ACCESS_ALL) && errno == EFAULT, "%s",
+	require(!ibv_reg_mr(p.b.pd, mem, size, ACCESS_ALL) && errno == EFAULT, "%s",
 		strerror(errno));
-	mr = region(p.b.pd, mem, 4096, ACCESS_ALL);
+	mr = region(p.b.pd, mem, page, ACCESS_ALL);
 	must_access(&p, (uintptr_t)mem, mr->rkey, 4096, mem, 3);
 	end_region(mr);
 	pair_close(&p);

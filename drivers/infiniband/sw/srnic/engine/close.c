@@ -129,6 +129,9 @@ static bool close_given_up(struct srnic_qp *qp)
 
 	if (!sq_is_sent(qp))
 		return false;
+	/* the program may have seen a completion of a turn of rx that has not counted it yet */
+	if (qp->acks && srnic_stream_lock(qp->stream))
+		srnic_stream_unlock(qp->stream);
 	if (!srnic_ack_due(qp) || qp->tx->responding || !test_bit(SRNIC_QPF_TX_OPEN, &qp->flags))
 		return true;
 	if (!srnic_tx_get_term_room(qp))

@@ -462,8 +462,11 @@ static bool tx_answer_left(struct srnic_qp *qp)
 {
 	const struct srnic_tx *tx = qp->tx;
 
-	return !tx_running(qp) || test_bit(SRNIC_QPF_FIN, &qp->flags) || tx->batch->len ||
-	       tx->responding || !srnic_irq_empty(qp) || srnic_ack_due(qp);
+	if (!tx_running(qp) || test_bit(SRNIC_QPF_FIN, &qp->flags))
+		return true;
+	if (tx->batch->len)
+		return test_bit(SRNIC_QPF_WRITE_SPACE, &qp->flags);
+	return tx->responding || !srnic_irq_empty(qp) || srnic_ack_due(qp);
 }
 
 /**

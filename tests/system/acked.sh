@@ -46,6 +46,17 @@ sed 's/^/# with: /' "$tmp/speed"
 t "nothing is left" within 10 nothing_left
 teardown_hosts
 
+# Orders, ends and states as without it
+one_host
+ib_enable
+ib_ack on
+set_policy "$CLI_DEV" ib_timeout=1 || bail "no policy ib_timeout"
+for case in both init rtr nobody gone itself closes attributes reset resets drain crossing threads send_imm; do
+	t "orders with it: $case" on_cli "$BIN/orders" "$CLI4" $case
+done
+t "nothing is left of them" within 10 nothing_left
+teardown_hosts
+
 # The kthreads do it all
 one_host
 ib_enable

@@ -264,10 +264,12 @@ def stream():
     for numbers in (1, 5, 9), (9,), (0,), (10,), (3, 3), (3, 2), (1 << 31,):
         acks = [w.untagged(w.ACK, 3, msn, inv=n) for msn, n in enumerate(numbers, 1)]
         frames = b"".join(map(w.fpdu, acks))
+        first = w.fpdu(next(good_stream()))
+        rest = good[len(first):]
         for rtr in (0, 9 * ACKED):
             yield config(rtr=rtr) + frames + good
-            yield config(rtr=rtr, wqes=0, tcp=LATE) + good[:90] + frames + good
-            yield config(rtr=rtr, chunk=7, tcp=LATE) + good[:-24] + frames
+            for chunk, wqes in product((0, 40, 41), (0, 4)):
+                yield config(rtr=rtr, chunk=chunk, wqes=wqes, tcp=LATE) + first + frames + rest
     for odd in ({"mo": 1}, {"last": False}, {"payload": b"abcd"}):
         yield config(rtr=9 * ACKED) + w.fpdu(w.untagged(w.ACK, 3, 1, inv=1, **odd))
     yield config(rtr=9 * ACKED) + w.fpdu(w.untagged(w.TERMINATE, 2, 1, struct.pack(">I", 0x11000000)))

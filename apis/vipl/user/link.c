@@ -118,10 +118,13 @@ void vipl_link_end(struct vipl_link *link, VIP_VI_STATE then)
 			link->vi->outcome = VIPL_FAILED;
 	}
 	link->ending = true;
-	if (link->up && !rdma_disconnect(link->id))
-		link->abort_at = vipl_now() + LINGER_MS;
-	else
+	if (!link->up || rdma_disconnect(link->id)) {
 		vipl_link_abort(link);
+		return;
+	}
+	link->abort_at = vipl_now() + LINGER_MS;
+	/* the thread aborts the link in time, even if nothing more comes from the peer */
+	vipl_wake_thread(link->nic);
 }
 
 /**

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include "lock.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -128,6 +129,17 @@ void *vipl_object(const struct vipl_nic *nic, enum vipl_kind kind, const void *h
 void vipl_wake(struct vipl_nic *nic)
 {
 	pthread_cond_broadcast(&nic->changed);
+}
+
+/**
+ * vipl_wake_thread() - Let the NIC's own thread look after it at once
+ * @nic: with a thread, which may be asleep until the next completion or event
+ *
+ * Context: the NIC's lock is held.
+ */
+void vipl_wake_thread(const struct vipl_nic *nic)
+{
+	eventfd_write(nic->wake, 1);
 }
 
 /**

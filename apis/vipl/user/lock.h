@@ -12,6 +12,7 @@ void *vipl_enter(enum vipl_kind kind, const void *handle, struct vipl_nic **nic)
 void vipl_leave(struct vipl_nic *nic);
 void *vipl_object(const struct vipl_nic *nic, enum vipl_kind kind, const void *handle);
 void vipl_wake(struct vipl_nic *nic);
+void vipl_wake_thread(const struct vipl_nic *nic);
 bool vipl_wait(struct vipl_nic *nic, const struct vipl_deadline *deadline);
 void vipl_fork_init(void);
 

@@ -99,7 +99,7 @@ void vipl_progress_posted(const struct vipl_link *link)
 void vipl_progress_awaited(const struct vipl_nic *nic)
 {
 	if (!__atomic_load_n(&nic->armed, __ATOMIC_RELAXED))
-		eventfd_write(nic->wake, 1);
+		vipl_wake_thread(nic);
 }
 
 /* Completions after this wake the thread; earlier ones have been taken. */
@@ -393,7 +393,7 @@ bool vipl_progress_start(struct vipl_nic *nic)
 void vipl_progress_stop(struct vipl_nic *nic)
 {
 	__atomic_store_n(&nic->closing, true, __ATOMIC_RELEASE);
-	eventfd_write(nic->wake, 1);
+	vipl_wake_thread(nic);
 	pthread_mutex_unlock(&nic->lock);
 	pthread_join(nic->thread, NULL);
 	pthread_mutex_lock(&nic->lock);

@@ -345,6 +345,7 @@ static const struct test_case all_cases[] = {
 	{ "fairness", fairness, "VIs with little to send get on beside one with much" },
 	{ "many_regions", many_regions, "what a descriptor costs does not grow with the regions" },
 	{ "device_down", device_down, "a device that is down is told, at once and when a VI is to be connected" },
+	{ "peer_cut_off", peer_cut_off, "" },
 	{ "device_gone", device_gone, "" },
 	{ "device_gone_pending", device_gone_pending, "" },
 	{ "fuzz", fuzz, "descriptors of random fields end with a status that there is" },

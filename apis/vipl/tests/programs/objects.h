@@ -112,6 +112,7 @@ void forked(void);
 void interrupted(void);
 void short_of_memory(void);
 void device_down(void);
+void peer_cut_off(void);
 void device_gone(void);
 void device_gone_pending(void);
 

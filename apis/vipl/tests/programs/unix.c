@@ -239,6 +239,30 @@ void device_down(void)
 	close_pair();
 }
 
+/*
+ * A peer that no packet reaches any more. A disconnect gives it a second, though nothing happens
+ * in that time, and its receives are flushed (9.4.5).
+ */
+void peer_cut_off(void)
+{
+	VIP_DESCRIPTOR *r;
+	uint64_t since;
+
+	open_pair();
+	connect_pair();
+	r = make_send(&client, 0, 0, 64);
+	post_recv(&client, r);
+	run("tc qdisc replace dev %s root netem loss 100%%", name_of("VIPL_NETDEV"));
+	since = now_ms();
+	expect(VIP_SUCCESS, VipDisconnect(client.vi));
+	since = now_ms() - since;
+	run("tc qdisc del dev %s root", name_of("VIPL_NETDEV"));
+	require(since < 3000, "after %d ms", (int)since);
+	require_state(&client, VIP_STATE_IDLE);
+	require_received(&client, r, FLUSHED);
+	close_pair();
+}
+
 /* All NICs of it are told (7). All calls return, with an error */
 void device_gone(void)
 {

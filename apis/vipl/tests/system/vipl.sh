@@ -96,6 +96,8 @@ if tc -n "$CLI_NS" qdisc replace dev v1 root netem delay 20ms; then
 	t "far apart: reception_done: what is done is in the memory of the target" \
 		on_cli "$BIN/vipl" "$CLI4" reception_done
 	tc -n "$CLI_NS" qdisc del dev v1 root
+	t "peer_cut_off: a disconnect does not wait for a peer that no packet reaches" \
+		on_cli "$BIN/vipl" "$CLI4" peer_cut_off
 else
 	skip "far apart" "this kernel has no netem"
 fi

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* The reliability levels: which messages are lost, and which end gets an error. */
+#include <dlfcn.h>
+#include <infiniband/verbs.h>
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>
@@ -317,5 +319,78 @@ void unreliable_many(void)
 	pthread_join(thread, NULL);
 	require_state(&client, VIP_STATE_CONNECTED);
 	require_state(&server, VIP_STATE_CONNECTED);
+	close_pair();
+}
+
+/* --- a flood --- */
+
+#define FLOOD		6000	/* messages */
+#define FLOOD_TAKEN	2000	/* completions: a VI has fewer WRs in progress */
+
+static __thread unsigned int *taken;	/* what a call of this thread takes, or NULL */
+static int (*poll_in_verbs)(struct ibv_cq *cq, int num, struct ibv_wc *wc);
+
+/* As a CPU sees it that is slower than those that send: there is one more completion, always */
+static int poll_slowly(struct ibv_cq *cq, int num, struct ibv_wc *wc)
+{
+	int n = poll_in_verbs(cq, num, wc), tries;
+
+	for (tries = 0; taken && !n && tries < 100; tries++) {
+		usleep(1000);
+		n = poll_in_verbs(cq, num, wc);
+	}
+	if (taken && n > 0)
+		*taken += n;
+	return n;
+}
+
+/* In place of the one of libibverbs, for libvipl: each CQ of this program is polled slowly */
+struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_context,
+			     struct ibv_comp_channel *channel, int comp_vector)
+{
+	struct ibv_cq *(*create)(struct ibv_context *, int, void *, struct ibv_comp_channel *,
+				 int) = dlsym(RTLD_NEXT, "ibv_create_cq");
+	static pthread_mutex_t once = PTHREAD_MUTEX_INITIALIZER;
+
+	pthread_mutex_lock(&once);
+	if (context->ops.poll_cq != poll_slowly) {
+		poll_in_verbs = context->ops.poll_cq;
+		context->ops.poll_cq = poll_slowly;
+	}
+	pthread_mutex_unlock(&once);
+	return create(context, cqe, cq_context, channel, comp_vector);
+}
+
+static void *send_flood(void *unused)
+{
+	VIP_DESCRIPTOR *got;
+	unsigned int i;
+
+	(void)unused;
+	for (i = 0; i < FLOOD; i++) {
+		post_send(&client, make_send(&client, i % PAIR_DESCS, 0, 8));
+		expect(VIP_SUCCESS, VipSendWait(client.vi, LONG, &got));
+		require(got->CS.Status == DONE, "%#x", got->CS.Status);
+	}
+	return NULL;
+}
+
+/* No receive is posted: the messages are lost, and each is done with as soon as it has come */
+void unreliable_flood(void)
+{
+	unsigned int count = 0;
+	VIP_VI_STATE state;
+	pthread_t thread;
+
+	start(VIP_SERVICE_UNRELIABLE);
+	require(poll_in_verbs, "libvipl creates its CQs here");
+	require(!pthread_create(&thread, NULL, send_flood, NULL), "a thread");
+	usleep(10000);
+	taken = &count;
+	expect(VIP_SUCCESS, VipQueryVi(server.vi, &state, &server.attr));
+	taken = NULL;
+	pthread_join(thread, NULL);
+	note("%u completions", count);
+	require(count && count <= FLOOD_TAKEN, "a call takes %u completions", count);
 	close_pair();
 }

@@ -331,6 +331,8 @@ static const struct test_case all_cases[] = {
 	{ "unreliable", unreliable, "an error costs an unreliable VI a message and no more" },
 	{ "unreliable_many", unreliable_many,
 	  "unreliable messages come once and in order where there is room" },
+	{ "unreliable_flood", unreliable_flood,
+	  "a call does not last as long as a peer sends unreliable messages" },
 	{ "peer_killed", peer_killed, "a peer that is killed is lost, and told" },
 	{ "peer_stopped", peer_stopped, "posts and disconnects do not wait for a peer that is stopped" },
 	{ "foreign_tag", foreign_tag, "memory of another tag is not for RDMA, whatever its handle" },

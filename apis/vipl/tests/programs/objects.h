@@ -98,6 +98,7 @@ void reception_refused(void);
 void reception_read_refused(void);
 void unreliable(void);
 void unreliable_many(void);
+void unreliable_flood(void);
 
 /* The cases of process.c */
 void peer_killed(void);

@@ -98,16 +98,16 @@ static void handover_count(struct srnic_qp *qp, bool initiator, int err)
 }
 
 /**
- * srnic_handover - take a QP from Idle to RTS with a program's own connection
- * @qp: alive, a user's
+ * srnic_handover - take a QP from Idle to RTS with a consumer's own connection
+ * @qp: alive, a program's or, by rnicpi.ko, a kernel consumer's
  * @req: the socket and its settings
  *
- * Context: process, of the program; may sleep: waits for room in the socket for the last
+ * Context: process, of the consumer; may sleep: waits for room in the socket for the last
  * message, for the policy's request_timeout at most.
  *
  * Return: 0, and the socket is the QP's; -EINVAL for IRD or ORD above the policy's;
  * -EPERM without CRC if the policy requires CRC; -ENODEV if the device is leaving; an errno of
- * srnic_qp_claim(), srnic_takeover_begin() or srnic_qp_attach(). On an error the program keeps
+ * srnic_qp_claim(), srnic_takeover_begin() or srnic_qp_attach(). On an error the consumer keeps
  * the socket; a part of the last message may have been sent.
  */
 int srnic_handover(struct srnic_qp *qp, const struct srnic_handover *req)

@@ -165,8 +165,9 @@ ri_api_return_t ri_do_qp_create(ri_rnic_handle_t rnic, ri_qp_attr_t *attrs, ri_q
 		*attrs = q->attr;
 	}
 	mutex_unlock(&ri_lock);
+	/* it may have been in @rnic->qps, where a poll of a CQ looks numbers up under RCU */
 	if (ret || err)
-		kfree(q);
+		kfree_rcu(q, obj.rcu);
 	return err ? ri_failed(err_data, err, RI_RET_FAIL) : ri_answer(err_data, ret);
 }
 

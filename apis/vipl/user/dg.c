@@ -147,12 +147,13 @@ VIP_RETURN VipSetMemAttributes_DG(VIP_NIC_HANDLE nic, VIP_PVOID address, VIP_MEM
  */
 VIP_RETURN VipQuerySystemManagementInfo_DG(VIP_NIC_HANDLE nic, VIP_ULONG type, VIP_PVOID info)
 {
-	VIP_PVOID shown;
-	VIP_RETURN ret = VipQuerySystemManagementInfo(nic, type, info ? &shown : NULL);
+	struct vipl_nic *of = NULL;
 
-	if (!ret)
-		memcpy(info, shown, sizeof(VIP_SMI_COUNTERS));
-	return ret;
+	/* not by a pointer to nic->shown, which the next call of any thread overwrites */
+	if (info && type == VIP_SMI_TYPE_COUNTERS && vipl_enter(VIPL_NIC, nic, &of))
+		memcpy(info, &of->counters, sizeof(of->counters));
+	vipl_leave(of);
+	return of ? VIP_SUCCESS : VIP_INVALID_PARAMETER;
 }
 
 /* --- VIs --- */

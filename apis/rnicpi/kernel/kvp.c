@@ -81,7 +81,8 @@ static void begin_to_close(struct rnic_vp *vp)
  * @vp_hdl: of ri_rnic_open(); its RNIC handles are freed
  * @err_data: may be NULL
  *
- * Removes all handlers. None is running when this returns (RI-37), except one that makes this call.
+ * Removes all handlers. None is running when this returns (RI-37), unless the caller is in an
+ * upcall.
  * Context: may sleep.
  *
  * Return: RI_RET_SUCCESS, RI_RET_VP_INVALID_HANDLE, RI_RET_RNIC_INUSE

@@ -75,7 +75,7 @@ ri_api_return_t ri_do_rnic_get_hdl(ri_vp_handle_t vp_hdl, ri_consumer_domain_t l
  * ri_rnic_end - end an RNIC handle
  * @rnic: without objects; nobody else knows it
  *
- * No handler of its objects is running after this (L1841), except one that makes this call.
+ * No handler of its objects is running after this (L1841), unless the caller is in an upcall.
  * Context: takes ri_lock.
  */
 void ri_rnic_end(struct rnic *rnic)

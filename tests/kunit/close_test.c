@@ -61,13 +61,18 @@ static void peer_closes(struct kunit *test)
 	peer_no_wc(p, p->scq);
 }
 
-/* ST-50: in Idle after a close posted WRs stay in the queue; Error flushes them */
+/*
+ * ST-04, ST-50: in Idle after a close the QP has no stream, and posted WRs stay in the queue; Error
+ * flushes them
+ */
 static void idle_after_close(struct kunit *test)
 {
 	struct peer *p = open_with_receives(test);
 
+	KUNIT_EXPECT_NOT_NULL(test, p->qp->stream);
 	peer_close(p);
 	peer_expect_closed(p, "FIN", SRNIC_QP_IDLE);
+	KUNIT_EXPECT_NULL(test, p->qp->stream);
 	peer_flushes(p, p->rcq, 10, 2);
 	peer_post_recv(p, 20, NULL);
 	KUNIT_EXPECT_EQ(test, peer_post(p, IB_WR_SEND, 21, 0, NULL, 0, 0), 0);

@@ -643,6 +643,9 @@ static void sends(struct kunit *test)
 		hdr.last = false;
 		peer_send(p, &hdr, octets, 4);
 		peer_no_wc(p, p->rcq);
+		/* not before all of the payload is there */
+		if (invalidates)
+			KUNIT_EXPECT_TRUE(test, inv[i - 2]->valid);
 		hdr.last = true;
 		hdr.mo = 4;
 		peer_send(p, &hdr, octets, i + 1);

@@ -285,7 +285,10 @@ static void modify_no_rnr(struct kunit *test)
 	}
 }
 
-/* RN-05, MR-11, MR-12: a block size is a power of two, from a page up to a limit */
+/*
+ * RN-05, RN-14, MR-11, MR-12: a block size is a power of two, from a page up to a limit; those that
+ * Query RNIC lists are taken, and no others
+ */
 static void block_sizes(struct kunit *test)
 {
 	static const struct {
@@ -296,11 +299,17 @@ static void block_sizes(struct kunit *test)
 		{ 0, -EINVAL }, { 512, -EINVAL }, { 4096 * 3, -EINVAL }, { 5000, -EINVAL },
 		{ 1U << 31, -EINVAL },
 	};
-	struct ib_pd *pd = fake_pd(test, fake_device(test));
+	struct srnic_device *dev = fake_device(test);
+	struct ib_pd *pd = fake_pd(test, dev);
+	struct srnic_uresp_dev_query rnic;
+	struct ib_udata udata = { };
 	struct scatterlist sg;
 	struct ib_mr *mr;
 	u32 i;
 
+	KUNIT_ASSERT_EQ(test, 0, srnic_device_ops.query_device(&dev->ibdev, &dev->ibdev.attrs,
+							       &udata));
+	srnic_query_rnic(&dev->ibdev, &rnic);
 	mr = srnic_mr_alloc(pd, IB_MR_TYPE_MEM_REG, 4);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
 	sg_init_table(&sg, 1);
@@ -310,6 +319,14 @@ static void block_sizes(struct kunit *test)
 		mr->page_size = rows[i].size;
 		KUNIT_EXPECT_EQ_MSG(test, srnic_mr_map_sg(mr, &sg, 1, NULL), rows[i].mapped,
 				    "%u", rows[i].size);
+	}
+	for (i = 0; i < 64; i++) {
+		bool listed = rnic.page_sizes & BIT_ULL(i);
+
+		/* a page size of verbs has 32 bits */
+		mr->page_size = i < 32 ? 1U << i : 0;
+		KUNIT_EXPECT_EQ_MSG(test, srnic_mr_map_sg(mr, &sg, 1, NULL),
+				    listed ? 1 : -EINVAL, "2^%u", i);
 	}
 	srnic_mr_dereg(mr);
 }

@@ -472,6 +472,8 @@ static void query(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, attr->max_cq_event_handlers, RI_MAX_CQ_HANDLERS);
 	KUNIT_EXPECT_EQ(test, attr->stag0_value, 0);
 	KUNIT_EXPECT_TRUE(test, attr->rnic_flags & RI_RNIC_EXT_BLOCK_MODE);
+	KUNIT_EXPECT_EQ(test, attr->block_size_low, RI_MIN_BLOCK);
+	KUNIT_EXPECT_EQ(test, attr->block_size_hi, RI_MAX_BLOCK);
 	KUNIT_EXPECT_EQ(test, attr->trans_attr.iwarp->num_ports, 1);
 	port = attr->trans_attr.iwarp->port_attrs;
 	KUNIT_ASSERT_NOT_NULL(test, port);
@@ -480,6 +482,21 @@ static void query(struct kunit *test)
 	for (i = 0; i < port->num_ipv4_addrs; i++)
 		found += port->ipv4_addrs[i].s_addr == htonl(INADDR_LOOPBACK);
 	KUNIT_EXPECT_EQ(test, found, 1);
+	pair_close(p);
+}
+
+/* RN-14: the mode is that of Open */
+static void query_in_page_mode(struct kunit *test)
+{
+	struct pair *p = pair_open(test, RI_PHYS_PAGE_LIST_MODE);
+	ri_rnic_attr_t *attr = kunit_kzalloc(test, PAGE_SIZE, GFP_KERNEL);
+	uint_t size = PAGE_SIZE;
+
+	KUNIT_ASSERT_NOT_NULL(test, attr);
+	KUNIT_EXPECT_EQ(test, ri_rnic_query(p->rnic, RI_QUERY_RNIC_PORT_INFO, attr, &size, NULL),
+			OK);
+	KUNIT_EXPECT_FALSE(test, attr->rnic_flags & RI_RNIC_EXT_BLOCK_MODE);
+	KUNIT_EXPECT_TRUE(test, attr->mem_page_sizes_bit_mask & PAGE_SIZE);
 	pair_close(p);
 }
 
@@ -771,6 +788,7 @@ static struct kunit_case rnicpi_cases[] = {
 	KUNIT_CASE(order_of_ends),
 	KUNIT_CASE(handles),
 	KUNIT_CASE(query),
+	KUNIT_CASE(query_in_page_mode),
 	KUNIT_CASE(of_infiniband),
 	KUNIT_CASE(vectors),
 	KUNIT_CASE(vp_data),

@@ -190,6 +190,9 @@ void sizes(void)
 	wr[0].wr_send.num_sgls = 100;
 	expect(RI_RET_RNIC_SG_LIMIT_EXCEEDED, ri_qp_postsq(a.rnic, a.qp, wr, &num, &err));
 	require(!num, "%u", num);
+	expect(RI_RET_RNIC_SG_LIMIT_EXCEEDED, ri_qp_post_rdma_read(a.rnic, a.qp,
+								   RI_WR_TYPE_RDMA_READ, SIGNALED,
+								   1, segs, 0, 100, b.rtag, &err));
 	num = 1;
 	expect(RI_RET_RNIC_SG_LIMIT_EXCEEDED, ri_qp_postrq(a.rnic, a.qp, &recv, &num, &err));
 	/* nothing is posted if nothing is looked at (L3089, L3286) */
@@ -530,6 +533,9 @@ void notification(void)
 	require(!is_told(b.rcq, 50), "of what has come before");
 	take(&b, b.rcq, 2, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_SUCCESS);
 	take(&b, b.rcq, 3, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_SUCCESS);
+	/* what is asked for already is not taken back (L2276) */
+	expect(RI_RET_SUCCESS, ri_cq_req_notification(b.rnic, b.rcq, RI_CMPLT_NOTIFY_SOLICITED,
+						      &err));
 	post_send(&a, 4, 0, 10);
 	require(is_told(b.rcq, LONG_MS), "told");
 	take(&b, b.rcq, 4, RI_WC_TYPE_DATA_RECEIVED, RI_WC_STATUS_SUCCESS);

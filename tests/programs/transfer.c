@@ -488,6 +488,10 @@ static void describe_wr(struct conn *c, uint32_t n, const struct op *op, struct 
 		e->opcode = IBV_WC_SEND;
 		wr->opcode = IBV_WR_SEND;
 		wr->send_flags |= op->solicited ? IBV_SEND_SOLICITED : 0;
+		/* which a SEND does not use, so the provider ignores it (RDMAC verbs 9.3.1.1) */
+		wr->wr.rdma.remote_addr = ~e->wr_id;
+		wr->wr.rdma.rkey = ~n;
+		wr->invalidate_rkey = ~n;
 		return;
 	}
 	if (op_is_write(op)) {

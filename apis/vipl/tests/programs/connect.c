@@ -69,8 +69,44 @@ static void require_request(struct request *r, VIP_RETURN want)
 	require(r->got == want, "%d, not %d", r->got, want);
 }
 
+/* 5.2: in Pending Connect receives wait, sends are in error, and there is no second request */
+static void require_pending(VIP_DESCRIPTOR *recv)
+{
+	VIP_DESCRIPTOR *s = make_send(&client, 1, 0, 64), *got;
+
+	require_state(&client, VIP_STATE_CONNECT_PENDING);
+	require(request("a server", LONG) == VIP_INVALID_PARAMETER, "a VI that is Pending");
+	expect(VIP_INVALID_PARAMETER, VipSetViAttributes(client.vi, &client.attr));
+	expect(VIP_ERROR_RESOURCE, VipDestroyVi(client.vi));
+	post_recv(&client, recv);
+	post_send(&client, s);
+	require_sent(&client, s, FLUSHED);
+	expect(VIP_NOT_DONE, VipRecvDone(client.vi, &got));
+	require_state(&client, VIP_STATE_CONNECT_PENDING);
+}
+
+/* A request is not accepted for a VI that is Connected, and can still be answered */
+static void accept_again(void)
+{
+	struct end first = client;
+	VIP_CONN_HANDLE conn;
+	struct request r;
+
+	open_end(&client);
+	start_request(&r, "a server", LONG);
+	conn = await("a server");
+	expect(VIP_INVALID_PARAMETER, VipConnectAccept(conn, server.vi));
+	require_state(&server, VIP_STATE_CONNECTED);
+	require_state(&client, VIP_STATE_CONNECT_PENDING);
+	expect(VIP_SUCCESS, VipConnectReject(conn));
+	require_request(&r, VIP_REJECT);
+	expect(VIP_SUCCESS, VipCloseNic(client.nic));
+	client = first;
+}
+
 void connect_accept(void)
 {
+	VIP_DESCRIPTOR *recv, *s;
 	struct request r;
 	VIP_CONN_HANDLE conn;
 
@@ -79,7 +115,8 @@ void connect_accept(void)
 	expect(VIP_SUCCESS, VipSetViAttributes(server.vi, &server.attr));
 	start_request(&r, "a server", LONG);
 	conn = await("a server");
-	require_state(&client, VIP_STATE_CONNECT_PENDING);
+	recv = make_send(&client, 0, 4096, 64);
+	require_pending(recv);
 	expect(VIP_SUCCESS, VipConnectAccept(conn, server.vi));
 	require_request(&r, VIP_SUCCESS);
 	require_state(&client, VIP_STATE_CONNECTED);
@@ -89,6 +126,11 @@ void connect_accept(void)
 		"the server's attributes");
 	expect(VIP_INVALID_PARAMETER, VipConnectAccept(conn, server.vi));
 	expect(VIP_INVALID_PARAMETER, VipConnectReject(conn));
+	accept_again();
+	s = make_send(&server, 0, 0, 64);
+	post_send(&server, s);
+	require_received(&client, recv, DONE);
+	require_sent(&server, s, DONE);
 	require(request("a server", LONG) == VIP_INVALID_PARAMETER, "a VI that is not Idle");
 	expect(VIP_INVALID_PARAMETER, VipSetViAttributes(client.vi, &client.attr));
 	expect(VIP_ERROR_RESOURCE, VipDestroyVi(client.vi));

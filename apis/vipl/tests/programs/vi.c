@@ -78,11 +78,44 @@ static void bad_attributes(VIP_NIC_HANDLE nic, VIP_VI_HANDLE vi, const VIP_VI_AT
 	require_refused(nic, vi, VIP_INVALID_RDMAREAD, attr);
 }
 
+static void never(VIP_PVOID context, VIP_NIC_HANDLE nic, VIP_VI_HANDLE vi, VIP_DESCRIPTOR *desc)
+{
+	(void)context;
+	(void)nic;
+	(void)vi;
+	(void)desc;
+	require(false, "a function of a VI that is gone is called");
+}
+
+/* The handle of a VI that is gone is good for no call, also when others were made since (9.3.2) */
+static void require_gone(VIP_VI_HANDLE vi, VIP_VI_ATTRIBUTES *attr)
+{
+	VIP_NET_ADDRESS addr = { 0 };
+	VIP_VI_ATTRIBUTES remote;
+	VIP_DESCRIPTOR desc = { 0 }, *got;
+	VIP_VI_STATE state;
+
+	expect(VIP_INVALID_PARAMETER, VipQueryVi(vi, &state, &remote));
+	expect(VIP_INVALID_PARAMETER, VipSetViAttributes(vi, attr));
+	expect(VIP_INVALID_PARAMETER, VipConnectRequest(vi, &addr, &addr, 1, &remote));
+	expect(VIP_INVALID_PARAMETER, VipPostSend(vi, &desc, 1));
+	expect(VIP_INVALID_PARAMETER, VipPostRecv(vi, &desc, 1));
+	expect(VIP_INVALID_PARAMETER, VipSendDone(vi, &got));
+	expect(VIP_INVALID_PARAMETER, VipRecvDone(vi, &got));
+	expect(VIP_INVALID_PARAMETER, VipSendWait(vi, VIP_INFINITE, &got));
+	expect(VIP_INVALID_PARAMETER, VipRecvWait(vi, VIP_INFINITE, &got));
+	expect(VIP_INVALID_PARAMETER, VipSendNotify(vi, NULL, never));
+	expect(VIP_INVALID_PARAMETER, VipRecvNotify(vi, NULL, never));
+	expect(VIP_INVALID_PARAMETER, VipDisconnect(vi));
+	expect(VIP_INVALID_PARAMETER, VipDestroyVi(vi));
+}
+
 void vi_bad(void)
 {
 	VIP_NIC_HANDLE nic = open_nic(), other = open_nic();
 	VIP_VI_ATTRIBUTES good = plain_vi(nic);
 	VIP_VI_HANDLE vi = make_vi(nic, &good), none;
+	unsigned int i;
 
 	bad_attributes(nic, vi, &good);
 	require_idle(vi, &good);
@@ -96,6 +129,11 @@ void vi_bad(void)
 	expect(VIP_INVALID_PARAMETER, VipSetViAttributes(nic, &good));
 	expect(VIP_INVALID_PARAMETER, VipDestroyVi(NULL));
 	expect(VIP_INVALID_PARAMETER, VipDisconnect(NULL));
+	expect(VIP_SUCCESS, VipDestroyVi(vi));
+	require_gone(vi, &good);
+	for (i = 0; i < 64; i++)
+		require(make_vi(nic, &good) != vi, "a handle of its own");
+	require_gone(vi, &good);
 	expect(VIP_SUCCESS, VipCloseNic(other));
 	expect(VIP_SUCCESS, VipCloseNic(nic));
 }

@@ -4,6 +4,7 @@
  * and softirq do the work, and gets them when it needs them.
  */
 #include <kunit/test.h>
+#include <linux/sizes.h>
 #include "engine/kthreads.h"
 #include "engine/tx.h"
 #include "peer.h"
@@ -130,8 +131,8 @@ static void a_bad_fpdu(struct peer *p)
 	peer_send_octets(p, nothing, sizeof(nothing));
 }
 
-/* However a stream without kthreads ends, it is wound down */
-static void every_end_has_them(struct kunit *test)
+/* However a stream without kthreads ends, it is wound down without them */
+static void no_end_needs_them(struct kunit *test)
 {
 	static const struct {
 		const char *what;
@@ -152,8 +153,81 @@ static void every_end_has_them(struct kunit *test)
 		expect_none(p, rows[i].what);
 		rows[i].end(p);
 		peer_expect_closed(p, rows[i].what, rows[i].state);
-		KUNIT_EXPECT_FALSE_MSG(test, has_kthreads(p), "%s", rows[i].what);
+		KUNIT_EXPECT_TRUE_MSG(test, p->closed_by_work, "%s", rows[i].what);
 	}
+}
+
+static bool sent_fin(const struct peer *p)
+{
+	return test_bit(SRNIC_QPF_FIN_SENT, &p->qp->flags);
+}
+
+/* ST-46: nobody waits in a work for the peer's FIN */
+static void a_peer_that_does_not_close(struct kunit *test)
+{
+	struct peer *p = program(test);
+
+	KUNIT_EXPECT_EQ(test, srnic_qp_modify(p->qp, SRNIC_QP_CLOSING), 0);
+	KUNIT_EXPECT_TRUE(test, peer_until(sent_fin(p)));
+	KUNIT_EXPECT_TRUE(test, peer_until(!work_busy(&p->qp->kthreads)));
+	KUNIT_EXPECT_EQ(test, srnic_qp_state(p->qp), SRNIC_QP_CLOSING);
+	peer_expect_closed(p, "no FIN", SRNIC_QP_ERROR);
+	KUNIT_EXPECT_EQ(test, p->closed_err, -ETIMEDOUT);
+	KUNIT_EXPECT_TRUE(test, p->closed_by_work);
+}
+
+/* ST-44: what comes behind our FIN is late, also for a QP without kthreads */
+static void a_message_behind_the_fin(struct kunit *test)
+{
+	struct peer *p = program(test);
+	struct ddp_hdr hdr = HDR_SEND(1);
+
+	peer_post_recv(p, 1, NULL);
+	KUNIT_EXPECT_EQ(test, srnic_qp_modify(p->qp, SRNIC_QP_CLOSING), 0);
+	KUNIT_EXPECT_TRUE(test, peer_until(sent_fin(p)));
+	peer_send(p, &hdr, NULL, 0);
+	peer_expect_closed(p, "late", SRNIC_QP_ERROR);
+	KUNIT_EXPECT_TRUE(test, p->closed_by_work);
+	peer_flushes(p, p->rcq, 1, 1);
+}
+
+static void destroyed_in_closing(struct kunit *test)
+{
+	struct peer *p = program(test);
+
+	KUNIT_EXPECT_EQ(test, srnic_qp_modify(p->qp, SRNIC_QP_CLOSING), 0);
+	KUNIT_EXPECT_TRUE(test, peer_until(sent_fin(p)));
+	KUNIT_EXPECT_EQ(test, srnic_qp_destroy(p->qp), 0);
+	p->qp = NULL;
+	KUNIT_EXPECT_EQ(test, p->closed, 1);
+	KUNIT_EXPECT_TRUE(test, p->closed_by_work);
+}
+
+/* A WR that TCP has no room for has to go before the FIN: that is waited for by a kthread */
+static void an_end_that_waits_for_room(struct kunit *test)
+{
+	struct peer *p = program(test);
+	u8 *big = kunit_kzalloc(test, SZ_1M, GFP_KERNEL);
+	struct srnic_tpte *mr;
+	struct ib_sge sge;
+	u32 got = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, big);
+	mr = peer_region(p, p->pd, big, SZ_1M, SRNIC_LOCAL_READ);
+	sge = peer_sge(mr, 0, SZ_1M);
+	peer_post(p, IB_WR_RDMA_WRITE, 1, SIGNAL, &sge, 0, 0x2000);
+	KUNIT_EXPECT_EQ(test, srnic_qp_modify(p->qp, SRNIC_QP_CLOSING), 0);
+	do {
+		KUNIT_ASSERT_GT(test, peer_recv(p), 0);
+		got += p->data_len;
+	} while (!p->hdr.last);
+	KUNIT_EXPECT_EQ(test, got, SZ_1M);
+	peer_wc(p, p->scq, 1, SRNIC_WC_SUCCESS);
+	peer_expect_end(p, "FIN", 0);
+	peer_close(p);
+	peer_expect_closed(p, "room", SRNIC_QP_IDLE);
+	KUNIT_EXPECT_FALSE(test, p->closed_by_work);
+	peer_unregister(p, mr);
 }
 
 static void destroyed_without_them(struct kunit *test)
@@ -265,7 +339,11 @@ static struct kunit_case kthreads_cases[] = {
 	KUNIT_CASE(at_once_for_the_kernel),
 	KUNIT_CASE(nice_as_their_maker),
 	KUNIT_CASE(at_once_without_inline_work),
-	KUNIT_CASE(every_end_has_them),
+	KUNIT_CASE(no_end_needs_them),
+	KUNIT_CASE(a_peer_that_does_not_close),
+	KUNIT_CASE(a_message_behind_the_fin),
+	KUNIT_CASE(destroyed_in_closing),
+	KUNIT_CASE(an_end_that_waits_for_room),
 	KUNIT_CASE(destroyed_without_them),
 	KUNIT_CASE(rtr_goes_first),
 	KUNIT_CASE(responder_opens),

@@ -33,6 +33,7 @@ static void on_closed(void *priv, int err)
 	struct peer *p = priv;
 
 	p->closed_err = err;
+	p->closed_by_work = current->flags & PF_WQ_WORKER;
 	WRITE_ONCE(p->closed, p->closed + 1);
 }
 

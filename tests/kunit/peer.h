@@ -98,6 +98,7 @@
  * @event_state: state of the QP at the last event
  * @closed: calls of srnic_llp_ops.closed()
  * @closed_err: the error passed by the last one
+ * @closed_by_work: the last one was in a work, and not in a kthread of the QP
  */
 struct peer {
 	struct kunit *test;
@@ -140,6 +141,7 @@ struct peer {
 	enum srnic_qp_state event_state;
 	u32 closed;
 	int closed_err;
+	bool closed_by_work;
 };
 
 struct peer *peer_idle(struct kunit *test);

@@ -34,21 +34,30 @@ bool srnic_close_overdue(const struct srnic_qp *qp)
 	return time_after(jiffies, READ_ONCE(qp->close_deadline));
 }
 
-/*
- * Send FIN, and wait for the peer's FIN or RST, an abort, or the time-out. Inbound
- * data is drained meanwhile. The destruction of the QP ends the wait.
- */
-static void close_gracefully(struct srnic_qp *qp)
+/* Send FIN. What comes from now on is late. */
+static void close_send_fin(struct srnic_qp *qp)
 {
 	set_bit(SRNIC_QPF_FIN_SENT, &qp->flags);
 	srnic_qp_wake_rnr(qp);	/* a message that waits for a receive is late now (ST-43) */
 	srnic_stream_shutdown(qp->stream);
 	if (srnic_stream_state(qp->stream) == SRNIC_STREAM_LOST)
 		srnic_qp_kick_rx(qp);	/* there is no FIN, and the peer does not answer one */
-	if (!wait_event_idle_timeout(qp->tx_wait,
-				     test_bit(SRNIC_QPF_RX_DONE, &qp->flags) ||
-				     srnic_qp_state(qp) != SRNIC_QP_CLOSING ||
-				     test_bit(SRNIC_QPF_DESTROY, &qp->flags),
+}
+
+/* Is there no FIN or RST of the peer to wait for, after ours? The destruction of the QP ends it */
+static bool close_need_not_wait(const struct srnic_qp *qp)
+{
+	return test_bit(SRNIC_QPF_RX_DONE, &qp->flags) ||
+	       srnic_qp_state(qp) != SRNIC_QP_CLOSING ||
+	       test_bit(SRNIC_QPF_DESTROY, &qp->flags);
+}
+
+/* Send FIN, and wait, with a time-out. Inbound data is drained meanwhile. */
+static void close_gracefully(struct srnic_qp *qp)
+{
+	if (!test_bit(SRNIC_QPF_FIN_SENT, &qp->flags))
+		close_send_fin(qp);
+	if (!wait_event_idle_timeout(qp->tx_wait, close_need_not_wait(qp),
 				     qp->policy.close_timeout * HZ))
 		srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_LLP_LOST);	/* ST-46 */
 }
@@ -67,10 +76,15 @@ static bool sq_is_sent(struct srnic_qp *qp)
 		!srnic_orq_count(qp) && !srnic_sq_pending(qp));
 }
 
+/* A FIN may not come inside of an FPDU or of a Read Response */
+static bool close_may_send_fin(struct srnic_qp *qp)
+{
+	return sq_at_rest(qp) && srnic_irq_empty(qp) && !qp->tx->responding && !qp->tx->batch->len;
+}
+
 static void close_closing(struct srnic_qp *qp)
 {
-	/* a FIN may not come inside of an FPDU or of a Read Response */
-	if (sq_at_rest(qp) && srnic_irq_empty(qp) && !qp->tx->responding && !qp->tx->batch->len)
+	if (close_may_send_fin(qp))
 		close_gracefully(qp);
 	else
 		srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_BAD_CLOSE);	/* ST-20 */
@@ -276,6 +290,33 @@ static int close_errno(const struct srnic_qp *qp, enum srnic_qp_state final)
 }
 
 /**
+ * srnic_close_at_once - srnic_close(), if it has nothing to wait for (owner of tx)
+ * @qp: has left RTS, and has no kthreads
+ *
+ * Else, in Closing, sends FIN: the peer's FIN kicks, as all does that ends the wait for it but
+ * the time-out. Context: process, sleeps.
+ *
+ * Return: SRNIC_WIND_DONE, SRNIC_WIND_WAITS, or SRNIC_WIND_KTHREADS if the QP has to try on.
+ */
+enum srnic_wind srnic_close_at_once(struct srnic_qp *qp)
+{
+	bool closing = srnic_qp_state(qp) == SRNIC_QP_CLOSING;
+
+	if (READ_ONCE(qp->ib.paired) && !test_bit(SRNIC_QPF_DESTROY, &qp->flags))
+		return SRNIC_WIND_KTHREADS;	/* see try_as_infiniband() */
+	if (closing && !close_need_not_wait(qp)) {
+		if (!test_bit(SRNIC_QPF_FIN_SENT, &qp->flags) && close_may_send_fin(qp))
+			close_send_fin(qp);
+		else if (srnic_close_overdue(qp))
+			srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_LLP_LOST);	/* ST-46 */
+		if (test_bit(SRNIC_QPF_FIN_SENT, &qp->flags) && !close_need_not_wait(qp))
+			return SRNIC_WIND_WAITS;
+	}
+	srnic_close(qp);
+	return SRNIC_WIND_DONE;
+}
+
+/**
  * srnic_close - wind the stream down (owner of tx, its last act)
  * @qp: has left RTS
  *
@@ -284,7 +325,7 @@ static int close_errno(const struct srnic_qp *qp, enum srnic_qp_state final)
  * peer only in Closing, for the close time-out at most; Error follows at once
  * (ST-32: the LLP Close goes on behind it).
  *
- * Context: the tx kthread, or the work that could not make the kthreads. Sleeps.
+ * Context: the tx kthread, or the work that makes the kthreads. Sleeps.
  */
 void srnic_close(struct srnic_qp *qp)
 {

@@ -3,7 +3,7 @@
  * The start of a stream, its memory and its kthreads. Making two kthreads takes as long as the
  * rest of a connection's set-up, and many QPs need none before their end: doorbells and softirq
  * do the work. So a work makes them when one of them is kicked for the first time. Until then
- * SRNIC_QPF_NO_KTHREADS is set.
+ * SRNIC_QPF_NO_KTHREADS is set. If the stream is at its end then, the work winds it down by itself.
  */
 
 #include <linux/kthread.h>
@@ -146,10 +146,9 @@ void srnic_kthreads_failed(struct srnic_qp *qp)
 	complete(&qp->tx_exit);
 }
 
-/* Runs once for each stream. As soon as its kthreads are awake the QP may be freed. */
-static void make_kthreads(struct work_struct *work)
+/* As soon as they are awake the QP may be freed */
+static void make_kthreads(struct srnic_qp *qp)
 {
-	struct srnic_qp *qp = container_of(work, struct srnic_qp, kthreads);
 	struct task_struct *rx = make(qp, srnic_rx_thread, "rx");
 	struct task_struct *tx = make(qp, srnic_tx_thread, "tx");
 
@@ -166,6 +165,41 @@ static void make_kthreads(struct work_struct *work)
 	srnic_kthreads_failed(qp);
 }
 
+/* Return: false if a kick was left before the bit said that the next one queues the work */
+static bool await_kick(struct srnic_qp *qp)
+{
+	long left = qp->close_deadline - jiffies;
+
+	queue_delayed_work(kthreads_wq, &qp->close_late, max(left, 0L) + 1);
+	set_bit(SRNIC_QPF_NO_KTHREADS, &qp->flags);
+	smp_mb__after_atomic();	/* the bit, then the kicks; see srnic_qp_want_kthreads() */
+	return !(test_bit(SRNIC_QPF_TX_KICK, &qp->flags) || test_bit(SRNIC_QPF_DATA, &qp->flags)) ||
+	       !test_and_clear_bit(SRNIC_QPF_NO_KTHREADS, &qp->flags);
+}
+
+/* A kthread of the stream was kicked, and there is none */
+static void kicked(struct work_struct *work)
+{
+	struct srnic_qp *qp = container_of(work, struct srnic_qp, kthreads);
+	enum srnic_wind done;
+
+	do {
+		done = srnic_tx_wind_down(qp);
+	} while (done == SRNIC_WIND_WAITS && !await_kick(qp));
+	if (done == SRNIC_WIND_WAITS)
+		return;
+	cancel_delayed_work_sync(&qp->close_late);
+	if (done == SRNIC_WIND_KTHREADS)
+		make_kthreads(qp);
+	else
+		complete(&qp->tx_exit);
+}
+
+static void close_late(struct work_struct *work)
+{
+	srnic_qp_kick_tx(container_of(to_delayed_work(work), struct srnic_qp, close_late));
+}
+
 /**
  * srnic_kthreads_prepare - prepare the kthreads of the QP's streams
  * @qp: being created, by the task that the kthreads will work for
@@ -174,7 +208,8 @@ static void make_kthreads(struct work_struct *work)
 void srnic_kthreads_prepare(struct srnic_qp *qp)
 {
 	qp->nice = qp->kernel ? MIN_NICE : task_nice(current);
-	INIT_WORK(&qp->kthreads, make_kthreads);
+	INIT_WORK(&qp->kthreads, kicked);
+	INIT_DELAYED_WORK(&qp->close_late, close_late);
 	qp->kthreads_wq = kthreads_wq;
 }
 

@@ -635,6 +635,41 @@ static void rx_ended(struct srnic_qp *qp, enum srnic_stream_state state)
 	srnic_qp_kick_tx(qp);
 }
 
+/**
+ * srnic_rx_ends - take what came of a stream that may have ended, for a QP without kthreads
+ * @qp: with a stream
+ *
+ * Context: the work that makes the kthreads; sleeps for the socket lock only. Return: false if
+ * only the rx kthread can take it.
+ */
+bool srnic_rx_ends(struct srnic_qp *qp)
+{
+	bool more, left;
+	enum srnic_stream_state state;
+
+	if (test_bit(SRNIC_QPF_RX_DONE, &qp->flags))
+		return true;
+	/* read the state first: if nothing is left after a FIN all is read */
+	state = srnic_stream_state(qp->stream);
+	if (!srnic_stream_lock(qp->stream))
+		return false;
+	do {
+		local_bh_disable();
+		more = rx_run(qp, false);
+		left = qp->rx->part || rx_left(qp);
+		local_bh_enable();
+		cond_resched();
+	} while (more);
+	if (!left)
+		clear_bit(SRNIC_QPF_RX_THREAD, &qp->flags);
+	srnic_stream_unlock(qp->stream);
+	if (left && (state == SRNIC_STREAM_UP || state == SRNIC_STREAM_FIN))
+		return false;
+	if (state != SRNIC_STREAM_UP)
+		rx_ended(qp, state);
+	return true;
+}
+
 /* What has arrived waits for a receive, or for memory. Only this kthread takes it. */
 static void rx_nap(struct srnic_qp *qp)
 {

@@ -99,6 +99,7 @@ struct srnic_rx *srnic_rx_new(const struct srnic_qp *qp);
 void srnic_rx_free(struct srnic_rx *rx);
 int srnic_rx_thread(void *arg);
 void srnic_rx_begins(struct srnic_qp *qp);
+bool srnic_rx_ends(struct srnic_qp *qp);
 void srnic_rx_ready(void *arg);
 u32 srnic_rx_collect(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail);
 void srnic_rx_flush(struct srnic_qp *qp);

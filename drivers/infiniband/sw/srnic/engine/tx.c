@@ -22,6 +22,7 @@
 #include "engine/close.h"
 #include "engine/kthreads.h"
 #include "engine/read.h"
+#include "engine/rx.h"
 #include "engine/tx.h"
 #include "queue/wq.h"
 #include "srnic.h"
@@ -606,6 +607,54 @@ static bool tx_is_over(struct srnic_qp *qp)
 		return tx_quiet(qp) || test_bit(SRNIC_QPF_FIN, &qp->flags) ||
 		       srnic_close_overdue(qp);
 	return !tx_running(qp);
+}
+
+/* Neither kthread exists. See srnic_tx_wind_down() */
+static enum srnic_wind tx_wind_down(struct srnic_qp *qp)
+{
+	if (!srnic_rx_ends(qp))
+		return SRNIC_WIND_KTHREADS;
+	/* after FIN nothing more is sent */
+	if (!test_bit(SRNIC_QPF_FIN_SENT, &qp->flags)) {
+		tx_run(qp, 1);
+		if (!tx_is_over(qp))
+			return SRNIC_WIND_KTHREADS;
+	}
+	return srnic_close_at_once(qp);
+}
+
+/**
+ * srnic_tx_wind_down - end a stream without kthreads, as far as nothing has to be waited for
+ * @qp: with a stream, and without kthreads
+ *
+ * Most QPs need no kthreads before their end, and few do for it. From the FIN on the caller owns tx
+ * until the stream is gone, or the kthreads are to take over. Context: the work that makes the
+ * kthreads. Return: what is to be done.
+ */
+enum srnic_wind srnic_tx_wind_down(struct srnic_qp *qp)
+{
+	enum srnic_wind done;
+	unsigned int noio;
+
+	/* a program may have its own socket locked for long */
+	if (qp->stream->file || (srnic_qp_state(qp) == SRNIC_QP_RTS &&
+				 srnic_stream_state(qp->stream) == SRNIC_STREAM_UP))
+		return SRNIC_WIND_KTHREADS;
+	if (!test_bit(SRNIC_QPF_FIN_SENT, &qp->flags) && !tx_own(qp))
+		return SRNIC_WIND_KTHREADS;
+	noio = memalloc_noio_save();
+	tx_disable_doorbell(qp);
+	clear_bit(SRNIC_QPF_TX_KICK, &qp->flags);
+	clear_bit(SRNIC_QPF_DATA, &qp->flags);
+	smp_mb__after_atomic();	/* clear the kicks, then look for what they announced */
+	done = tx_wind_down(qp);
+	if (done == SRNIC_WIND_KTHREADS) {
+		set_bit(SRNIC_QPF_TX_KICK, &qp->flags);
+		set_bit(SRNIC_QPF_DATA, &qp->flags);
+		tx_disown(qp);
+	}
+	memalloc_noio_restore(noio);
+	return done;
 }
 
 /**

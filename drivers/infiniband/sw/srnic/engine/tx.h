@@ -4,6 +4,7 @@
 #define SRNIC_TX_H
 
 #include <linux/mm_types.h>
+#include "engine/close.h"
 #include "engine/read.h"
 #include "engine/stream.h"
 #include "memory/tpt.h"
@@ -118,6 +119,7 @@ void srnic_tx_free(struct srnic_tx *tx);
 int srnic_tx_thread(void *arg);
 void srnic_tx_begins(struct srnic_qp *qp);
 void srnic_tx_opens(struct srnic_qp *qp);
+enum srnic_wind srnic_tx_wind_down(struct srnic_qp *qp);
 void srnic_tx_ends(struct srnic_qp *qp);
 void srnic_tx_doorbell(struct srnic_qp *qp);
 void srnic_tx_answer(struct srnic_qp *qp);

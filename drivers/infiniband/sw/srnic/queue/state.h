@@ -232,6 +232,7 @@ struct srnic_qp {
 	bool acks;			/* each end acknowledges messages, see engine/ack.c */
 	bool no_responses;		/* a Read Response with data is an error (QP-06) */
 	struct work_struct kthreads;	/* makes the kthreads, see engine/kthreads.c */
+	struct delayed_work close_late;	/* Closing takes too long, and there are no kthreads */
 	struct workqueue_struct *kthreads_wq;	/* ... here */
 	struct task_struct *rx_task;	/* NULL: there are no kthreads */
 	struct completion tx_exit;	/* the tx kthread, or the work in its place, is done */
@@ -258,7 +259,7 @@ enum {
 	SRNIC_QPF_RX_THREAD,	/* only the rx kthread takes what comes */
 	SRNIC_QPF_TX_ACK,	/* rx has left an acknowledgment to the owner of tx */
 	SRNIC_QPF_TX_ANSWERS,	/* the owner of tx is in softirq, and lets go soon */
-	SRNIC_QPF_NO_KTHREADS,	/* no kthread was wanted yet */
+	SRNIC_QPF_NO_KTHREADS,	/* no kthread was wanted yet: a kick queues the work */
 	SRNIC_QPF_STREAM_BITS,	/* those above belong to one stream */
 	SRNIC_QPF_DESTROY = SRNIC_QPF_STREAM_BITS,	/* as ABORT; no last event either */
 	SRNIC_QPF_TX_OWNED,	/* the tx engine has an owner, or there is no stream */

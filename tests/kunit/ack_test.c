@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /* ack.c: acknowledgments, and completions that wait for them. */
 #include <kunit/test.h>
+#include <linux/jiffies.h>
+#include "engine/rx.h"
 #include "engine/tx.h"
 #include "peer.h"
+#include "verbs/verbs.h"
+#include "wire/mpa.h"
 
 #define ALL	(SRNIC_LOCAL_READ | SRNIC_LOCAL_WRITE | SRNIC_REMOTE_READ | \
 		 SRNIC_REMOTE_WRITE | SRNIC_READ_SINK)
@@ -345,6 +349,214 @@ static void a_stream_counts_anew(struct kunit *test)
 	peer_expect_nothing(a.p);
 }
 
+/* As if so many messages had been sent in either direction */
+static void count_from(struct acks *a, u32 number)
+{
+	struct srnic_qp *qp = a->p->qp;
+
+	qp->sq_messages = number;
+	qp->sq_acked = number;
+	qp->tx->messages = number;
+	qp->tx->acked = number;
+	qp->rx->delivered = number;
+	qp->rx->ack_heard = number;
+}
+
+/* The numbers are modulo 2^32: after the largest comes 0, and half of them are no more special */
+static void numbers_wrap(struct kunit *test)
+{
+	static const u32 begins[] = { U32_MAX - 1, S32_MAX - 1 };
+	u32 i, j;
+
+	for (i = 0; i < ARRAY_SIZE(begins); i++) {
+		struct acks a = acks_open(test);
+
+		count_from(&a, begins[i]);
+		for (j = 1; j <= 4; j++)
+			write_out(&a, j, SIGNAL);
+		say_ack(&a, begins[i] + 1);
+		peer_wc(a.p, a.p->scq, 1, SRNIC_WC_SUCCESS);
+		peer_no_wc(a.p, a.p->scq);
+		say_ack(&a, begins[i] + 4);
+		for (j = 2; j <= 4; j++)
+			peer_wc(a.p, a.p->scq, j, SRNIC_WC_SUCCESS);
+		for (j = 1; j <= 4; j++) {
+			write_in(&a);
+			expect_ack(&a, j, begins[i] + j);
+		}
+		say_ack(&a, begins[i] + 5);
+		peer_expect_terminate(a.p, "never sent", 0x0206, 0xc000);
+		peer_expect_closed(a.p, "never sent", SRNIC_QP_ERROR);
+	}
+}
+
+/* A peer that acknowledges nothing holds up nobody who ends the QP */
+static void a_silent_peer(struct kunit *test)
+{
+	struct acks a = acks_open(test);
+	unsigned long since;
+
+	write_out(&a, 1, SIGNAL);
+	since = jiffies;
+	KUNIT_EXPECT_EQ(test, srnic_qp_destroy(a.p->qp), 0);
+	a.p->qp = NULL;
+	KUNIT_EXPECT_LT(test, jiffies - since, PEER_CLOSE_TIMEOUT * HZ);
+	peer_expect_end(a.p, "destroyed", 0);
+
+	a = acks_open(test);
+	write_out(&a, 1, SIGNAL);
+	since = jiffies;
+	KUNIT_EXPECT_EQ(test, srnic_qp_modify(a.p->qp, SRNIC_QP_ERROR), 0);
+	peer_flushes(a.p, a.p->scq, 1, 1);
+	peer_expect_closed(a.p, "Error", SRNIC_QP_ERROR);
+	KUNIT_EXPECT_LT(test, jiffies - since, PEER_CLOSE_TIMEOUT * HZ);
+
+	/* only Closing waits for it, for the close time-out */
+	a = acks_open(test);
+	write_out(&a, 1, SIGNAL);
+	since = jiffies;
+	KUNIT_EXPECT_EQ(test, srnic_qp_modify(a.p->qp, SRNIC_QP_CLOSING), 0);
+	peer_flushes(a.p, a.p->scq, 1, 1);
+	peer_expect_closed(a.p, "Closing", SRNIC_QP_ERROR);
+	KUNIT_EXPECT_GE(test, jiffies - since, (PEER_CLOSE_TIMEOUT - 1) * HZ);
+	KUNIT_EXPECT_LT(test, jiffies - since, 3 * PEER_CLOSE_TIMEOUT * HZ);
+}
+
+/* WRs that await their acknowledgment move with their queue (QP-22) */
+static void resized_meanwhile(struct kunit *test)
+{
+	static const u32 sizes[] = { 64, 8 };
+	struct acks a = acks_open(test);
+	u32 i, j, sent = 0, done = 0;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		struct ib_qp_attr attr = {
+			.cap = { .max_send_wr = sizes[i], .max_recv_wr = PEER_DEPTH },
+		};
+
+		for (j = 0; j < 6; j++, sent++)
+			write_out(&a, sent + 1, SIGNAL);
+		say_ack(&a, done + 2);
+		for (j = 0; j < 2; j++)
+			peer_wc(a.p, a.p->scq, ++done, SRNIC_WC_SUCCESS);
+		KUNIT_EXPECT_EQ(test, 0, srnic_verbs_ops.modify_qp(&a.p->qp->ibqp, &attr,
+								   IB_QP_CAP, NULL));
+		peer_no_wc(a.p, a.p->scq);
+		write_out(&a, ++sent, SIGNAL);
+		say_ack(&a, sent);
+		while (done < sent)
+			peer_wc(a.p, a.p->scq, ++done, SRNIC_WC_SUCCESS);
+	}
+}
+
+/* An acknowledgment as it is on the wire, 24 octets; or with another CRC */
+static void put_ack(u8 *fpdu, u32 msn, u32 number, bool good)
+{
+	struct ddp_hdr hdr = HDR_ACK(msn, number);
+
+	put_unaligned_be16(DDP_UNTAGGED_LEN, fpdu);
+	ddp_encode(fpdu + MPA_LEN_FIELD, &hdr);
+	put_unaligned_le32(mpa_crc_final(mpa_crc_add(mpa_crc_start(), fpdu, 20)) ^ !good,
+			   fpdu + 20);
+}
+
+/* One octet at a time, one WR at a time, many at a time */
+static void in_pieces(struct kunit *test)
+{
+	struct acks a = acks_open(test);
+	u8 octets[PEER_DEPTH * 24];
+	u32 i;
+
+	write_out(&a, 0, SIGNAL);
+	put_ack(octets, 1, 1, true);
+	for (i = 0; i < 24; i++)
+		peer_send_octets(a.p, octets + i, 1);
+	peer_wc(a.p, a.p->scq, 0, SRNIC_WC_SUCCESS);
+	for (i = 1; i < PEER_DEPTH; i++) {
+		write_out(&a, i, SIGNAL);
+		put_ack(octets + i * 24, i + 1, i + 1, true);
+	}
+	peer_send_octets(a.p, octets + 24, sizeof(octets) - 24);
+	for (i = 1; i < PEER_DEPTH; i++)
+		peer_wc(a.p, a.p->scq, i, SRNIC_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, srnic_qp_state(a.p->qp), SRNIC_QP_RTS);
+}
+
+/* The look ahead takes nothing for an acknowledgment that is none, and ends where FPDUs end */
+static void looks_at_a_hostile_stream(struct kunit *test)
+{
+	struct acks a = acks_open(test);
+	struct ib_sge sge = peer_sge(a.mr, 0, 8);
+	struct ddp_hdr send = HDR_SEND(1), write = HDR_WRITE(a.mr->stag, a.mr->base + 8);
+	u8 octets[24], nothing[8] = { };
+	u32 i;
+
+	for (i = 1; i <= 4; i++)
+		write_out(&a, i, SIGNAL);
+	peer_send(a.p, &send, "12345678", 8);
+	/* inside of a Write; a Write of this length; a wrong CRC; and of what was not sent */
+	put_ack(octets, 1, 2, true);
+	peer_send(a.p, &write, octets, sizeof(octets));
+	peer_send(a.p, &write, "1234", 4);
+	put_ack(octets, 1, 2, false);
+	peer_send_octets(a.p, octets, sizeof(octets));
+	put_ack(octets, 1, 5, true);
+	peer_send_octets(a.p, octets, sizeof(octets));
+	/* the shortest FPDUs, which are none of DDP */
+	for (i = 0; i < 100; i++)
+		peer_send_octets(a.p, nothing, sizeof(nothing));
+	msleep(50);
+	peer_no_wc(a.p, a.p->scq);
+	put_ack(octets, 7, 1, true);
+	peer_send_octets(a.p, octets, sizeof(octets));
+	peer_wc(a.p, a.p->scq, 1, SRNIC_WC_SUCCESS);
+	/* the longest length, of which there is only the beginning */
+	peer_send_octets(a.p, "\xff\xff", 2);
+	put_ack(octets, 2, 2, true);
+	peer_send_octets(a.p, octets, sizeof(octets));
+	msleep(50);
+	peer_no_wc(a.p, a.p->scq);
+	/* in order it ends with the wrong CRC: RFC 5044 8, 2/0/02 */
+	peer_post_recv(a.p, 3, &sge);
+	peer_wc(a.p, a.p->rcq, 3, SRNIC_WC_SUCCESS);
+	while (peer_recv(a.p) > 0 && a.p->hdr.ulp == ULP_ACK)
+		;
+	KUNIT_EXPECT_EQ(test, a.p->hdr.ulp, ULP_TERMINATE);
+	KUNIT_EXPECT_EQ(test, get_unaligned_be16(a.p->data), 0x2002);
+	peer_flushes(a.p, a.p->scq, 2, 3);
+	peer_expect_closed(a.p, "a wrong CRC", SRNIC_QP_ERROR);
+}
+
+/* After the end no acknowledgment turns a flush into success */
+static void too_late(struct kunit *test)
+{
+	struct acks a = acks_open(test);
+	struct ddp_hdr bad = HDR_WRITE(a.mr->stag ^ 0x100, a.mr->base);
+
+	write_out(&a, 1, SIGNAL);
+	write_out(&a, 2, SIGNAL);
+	peer_send(a.p, &bad, "1", 1);
+	say_ack(&a, 1);
+	peer_flushes(a.p, a.p->scq, 1, 2);
+	peer_expect_closed(a.p, "a bad STag", SRNIC_QP_ERROR);
+}
+
+/* In SQD posted WRs wait; what was sent before completes, and what comes is acknowledged */
+static void while_the_sq_is_stopped(struct kunit *test)
+{
+	struct acks a = acks_open(test);
+
+	write_out(&a, 1, SIGNAL);
+	WRITE_ONCE(a.p->qp->ib.sqd, true);
+	post(&a, IB_WR_SEND, 2, SIGNAL);
+	write_in(&a);
+	expect_ack(&a, 1, 1);
+	say_ack(&a, 1);
+	peer_wc(a.p, a.p->scq, 1, SRNIC_WC_SUCCESS);
+	peer_expect_nothing(a.p);
+	peer_no_wc(a.p, a.p->scq);
+}
+
 static struct kunit_case ack_cases[] = {
 	KUNIT_CASE(completions_wait),
 	KUNIT_CASE(numbers_are_cumulative),
@@ -359,6 +571,13 @@ static struct kunit_case ack_cases[] = {
 	KUNIT_CASE(acknowledged_before_the_terminate),
 	KUNIT_CASE(a_terminate_has_a_status),
 	KUNIT_CASE(a_stream_counts_anew),
+	KUNIT_CASE(numbers_wrap),
+	KUNIT_CASE(a_silent_peer),
+	KUNIT_CASE(resized_meanwhile),
+	KUNIT_CASE(in_pieces),
+	KUNIT_CASE(looks_at_a_hostile_stream),
+	KUNIT_CASE(too_late),
+	KUNIT_CASE(while_the_sq_is_stopped),
 	{}
 };
 

@@ -583,6 +583,52 @@ static void sent_in_batches(struct kunit *test)
 	end_wq(&wq);
 }
 
+static void expect_batches(struct kunit *test, struct wq *wq)
+{
+	u32 i;
+
+	KUNIT_EXPECT_GT(test, watch.most, 0);
+	KUNIT_EXPECT_LE(test, watch.most, 64);
+	KUNIT_EXPECT_FALSE(test, watch.disabled);
+	for (i = 0; i < MANY; i++)
+		fake_expect_wc(test, wq->scq, i, SRNIC_WC_SUCCESS);
+	fake_expect_no_wc(test, wq->scq);
+	KUNIT_EXPECT_TRUE(test, srnic_sq_empty(wq->qp));
+	end_wq(wq);
+}
+
+/* So do the WRs that a peer has held up, until it answers the Read before them */
+static void answered_in_batches(struct kunit *test)
+{
+	struct wq wq;
+
+	make_wq_deep(test, &wq, MANY);
+	start_op(test, &wq, IB_WR_RDMA_READ, 0, 1, IB_SEND_SIGNALED);
+	start(test, &wq, 1, MANY - 1, IB_SEND_SIGNALED);
+	srnic_sq_sent(wq.qp, 0, MANY);
+	fake_expect_no_wc(test, wq.scq);
+	watch_cq(&wq, wq.scq, false);
+	srnic_sq_done(wq.qp, 0, SRNIC_WC_SUCCESS);
+	expect_batches(test, &wq);
+}
+
+/* ... or until it acknowledges a message; not all behind it need be messages */
+static void acked_in_batches(struct kunit *test)
+{
+	struct wq wq;
+
+	make_wq_deep(test, &wq, MANY);
+	wq.qp->acks = true;
+	start(test, &wq, 0, 1, IB_SEND_SIGNALED);
+	start_op(test, &wq, IB_WR_LOCAL_INV, 1, MANY / 2, IB_SEND_SIGNALED);
+	start(test, &wq, 1 + MANY / 2, MANY / 2 - 1, IB_SEND_SIGNALED);
+	srnic_sq_sent(wq.qp, 0, MANY);
+	fake_expect_no_wc(test, wq.scq);
+	watch_cq(&wq, wq.scq, false);
+	srnic_sq_acked(wq.qp, MANY / 2);
+	expect_batches(test, &wq);
+}
+
 static struct kunit_case wq_cases[] = {
 	KUNIT_CASE(in_order),
 	KUNIT_CASE(unsignaled),
@@ -601,6 +647,8 @@ static struct kunit_case wq_cases[] = {
 	KUNIT_CASE(flush_in_batches),
 	KUNIT_CASE(flush_within_a_flush),
 	KUNIT_CASE(sent_in_batches),
+	KUNIT_CASE(answered_in_batches),
+	KUNIT_CASE(acked_in_batches),
 	{}
 };
 

@@ -180,31 +180,56 @@ static bool sq_is_over(const struct srnic_qp *qp, const struct srnic_swr *swr)
 	return qp->acks && srnic_op_messages(swr->opcode);
 }
 
-/* sq_lock is held. Complete the WRs at the head that are over. */
-static int sq_complete(struct srnic_qp *qp, u32 *seen)
-{
-	int err = 0;
+/* WRs to complete each time sq_lock is held */
+#define DONE_BATCH	64
 
-	while (!err && qp->sq_completed != qp->sq_fetched) {
+/*
+ * sq_lock is held. Complete WRs at the head that are over. Return: whether there may be more of
+ * them
+ */
+static bool sq_complete_some(struct srnic_qp *qp, u32 *seen, int *err)
+{
+	u32 n;
+
+	for (n = 0; n < DONE_BATCH && qp->sq_completed != qp->sq_fetched; n++) {
 		u32 index = qp->sq_completed;
 		struct srnic_swr *swr = &qp->swr[index & (qp->sq.entries - 1)];
 
 		if (!sq_is_over(qp, swr))
-			break;
+			return false;
 		swr->state = SRNIC_SWR_FREE;
 		/* before the CQE that lets the slot be posted to again, see srnic_sq_pending() */
 		WRITE_ONCE(qp->sq_completed, index + 1);
-		err = sq_write_cqe(qp, index, swr, SRNIC_WC_SUCCESS, seen);
+		*err = sq_write_cqe(qp, index, swr, SRNIC_WC_SUCCESS, seen);
+		if (*err)
+			return false;
 	}
-	return err;
+	return n == DONE_BATCH;
 }
 
-/* After sq_complete(), without the lock */
-static void sq_notify(struct srnic_qp *qp, u32 seen, int err)
+/*
+ * sq_lock is held, and is let go. Complete the WRs at the head that are over: as many as the queue
+ * has, if the first one has waited for the peer. Others get the lock after each batch, and each
+ * takes the next WR under the lock, so all complete once and in their order.
+ */
+static void sq_complete(struct srnic_qp *qp, unsigned long flags)
+	__releases(&qp->sq_lock.lock)
 {
-	srnic_cq_notify(qp->scq, seen);
-	if (err)
-		srnic_qp_fail(qp, RDMAP_E_CQ_OVERFLOW, NULL, 0, false);
+	bool more;
+
+	for (;;) {
+		u32 seen = 0;
+		int err = 0;
+
+		more = sq_complete_some(qp, &seen, &err);
+		srnic_unlock(&qp->sq_lock, flags);
+		srnic_cq_notify(qp->scq, seen);
+		if (err)
+			srnic_qp_fail(qp, RDMAP_E_CQ_OVERFLOW, NULL, 0, false);
+		if (!more)
+			return;
+		flags = srnic_lock(&qp->sq_lock);
+	}
 }
 
 /**
@@ -216,14 +241,12 @@ static void sq_notify(struct srnic_qp *qp, u32 seen, int err)
  * If @status is an error the caller, and not this function, fails the QP. Completions behind a WR
  * in error wait for the flush. The response of a Read or an atomic also acknowledges all WRs before
  * it: the peer has answered in order. Context: that of srnic_lock(), without the QP's locks; takes
- * sq_lock.
+ * sq_lock for a batch of WRs at a time.
  */
 void srnic_sq_done(struct srnic_qp *qp, u32 index, enum srnic_wc_status status)
 {
 	struct srnic_swr *swr;
 	unsigned long flags;
-	u32 seen = 0;
-	int err;
 
 	flags = srnic_lock(&qp->sq_lock);
 	swr = &qp->swr[index & (qp->sq.entries - 1)];
@@ -231,13 +254,8 @@ void srnic_sq_done(struct srnic_qp *qp, u32 index, enum srnic_wc_status status)
 	swr->state = SRNIC_SWR_DONE;
 	if (status == SRNIC_WC_SUCCESS && (s32)(swr->acked_at - qp->sq_acked) > 0)
 		qp->sq_acked = swr->acked_at;
-	err = sq_complete(qp, &seen);
-	srnic_unlock(&qp->sq_lock, flags);
-	sq_notify(qp, seen, err);
+	sq_complete(qp, flags);
 }
-
-/* WRs to complete each time sq_lock is held */
-#define SENT_BATCH	64
 
 /**
  * srnic_sq_sent - complete send WRs whose messages TCP has taken
@@ -252,14 +270,13 @@ void srnic_sq_sent(struct srnic_qp *qp, u32 from, u32 to)
 	unsigned long flags;
 
 	while ((s32)(to - from) > 0) {
-		u32 seen = 0, n = 0;
-		int err;
+		u32 n = 0;
 
 		flags = srnic_lock(&qp->sq_lock);
 		/* a Read that was answered: its slot may be another WR's by now */
 		if ((s32)(qp->sq_completed - from) > 0)
 			from = qp->sq_completed;
-		for (; (s32)(to - from) > 0 && n < SENT_BATCH; from++, n++) {
+		for (; (s32)(to - from) > 0 && n < DONE_BATCH; from++, n++) {
 			struct srnic_swr *swr = &qp->swr[from & (qp->sq.entries - 1)];
 
 			/* a WR in error is done already */
@@ -268,9 +285,7 @@ void srnic_sq_sent(struct srnic_qp *qp, u32 from, u32 to)
 			swr->status = SRNIC_WC_SUCCESS;
 			swr->state = SRNIC_SWR_DONE;
 		}
-		err = sq_complete(qp, &seen);
-		srnic_unlock(&qp->sq_lock, flags);
-		sq_notify(qp, seen, err);
+		sq_complete(qp, flags);
 	}
 }
 
@@ -280,25 +295,16 @@ void srnic_sq_sent(struct srnic_qp *qp, u32 from, u32 to)
  * @number: of messages since the stream began, modulo 2^32; all of them were staged. One that is
  *	    not new changes nothing
  *
- * Context: as srnic_sq_done(); takes sq_lock for a batch of WRs at a time.
+ * Context: as srnic_sq_done().
  */
 void srnic_sq_acked(struct srnic_qp *qp, u32 number)
 {
 	unsigned long flags;
-	s32 left;
 
-	do {
-		u32 seen = 0;
-		int err;
-
-		flags = srnic_lock(&qp->sq_lock);
-		left = number - qp->sq_acked;
-		if (left > 0)
-			qp->sq_acked += min(left, SENT_BATCH);
-		err = sq_complete(qp, &seen);
-		srnic_unlock(&qp->sq_lock, flags);
-		sq_notify(qp, seen, err);
-	} while (left > SENT_BATCH);
+	flags = srnic_lock(&qp->sq_lock);
+	if ((s32)(number - qp->sq_acked) > 0)
+		qp->sq_acked = number;
+	sq_complete(qp, flags);
 }
 
 /*

@@ -119,7 +119,7 @@ for ranks in 2 4; do
 	t -l 120 "Open MPI, $ranks ranks, rc" by_device $ranks rc,self
 done
 for ranks in 2 3; do
-	t -l 120 "Open MPI, $ranks ranks, rc: 1000 times a passive target and who is told" \
+	t -l 120 "Open MPI, $ranks ranks, rc: 1000 times a passive target, and a rank that is told" \
 		by_device $ranks rc,self passive
 done
 UCX_TLS=ud,self

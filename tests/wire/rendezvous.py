@@ -295,15 +295,17 @@ def offers(tap, path, address, port):
     """A program for each: the stream ends"""
     for what, function, *args in (
             ("Send with immediate data is what both offer", imm_offered),
-            ("Send with immediate data is not sent to who does not offer it", imm_not_sent),
-            ("Send with immediate data is an unexpected opcode from who does not offer it",
+            ("Send with immediate data is not sent to a peer that does not offer it", imm_not_sent),
+            ("Send with immediate data is an unexpected opcode from a peer that does not offer it",
              imm_not_taken),
-            ("an FPDU of 32 KiB is read from who offers it", large, OFFER_LARGE, LARGE, (1, 2, 5)),
-            ("a longer FPDU is read from who offers none", large, OFFER_IMM, LARGE + 4, (1, 2, 5)),
-            ("a longer FPDU ends the stream of who offers 32 KiB", large, OFFER_LARGE, LARGE + 4,
-             (2, 0, 3)),
-            ("the longest FPDU ends the stream of who offers 32 KiB", large, OFFER_LARGE, 65536,
-             (2, 0, 3))):
+            ("an FPDU of 32 KiB is read from a peer that offers it", large, OFFER_LARGE, LARGE,
+             (1, 2, 5)),
+            ("a longer FPDU is read from a peer that offers none", large, OFFER_IMM, LARGE + 4,
+             (1, 2, 5)),
+            ("a longer FPDU ends the stream of a peer that offers 32 KiB", large, OFFER_LARGE,
+             LARGE + 4, (2, 0, 3)),
+            ("the longest FPDU ends the stream of a peer that offers 32 KiB", large, OFFER_LARGE,
+             65536, (2, 0, 3))):
         program = Program(path, address)
         expect(program.tell(OWN_QPN) == "rtr", "RTR")
         expect(program.tell("rts") == "rts", "RTS")
@@ -367,7 +369,7 @@ def acks(tap, path, address, port):
             ("of what was not sent is an unexpected opcode", ack_wrong, 2),
             ("of nothing is an unexpected opcode", ack_wrong, 0),
             ("that does not come before a Terminate: the Terminate's status", ack_terminated),
-            ("is an unexpected opcode from who does not offer it", ack_not_taken)):
+            ("is an unexpected opcode from a peer that does not offer it", ack_not_taken)):
         program = Program(path, address)
         expect(program.tell(OWN_QPN) == "rtr", "RTR")
         expect(program.tell("rts") == "rts", "RTS")

@@ -80,6 +80,22 @@ static int check_netdev(const char *name, const struct net_device *netdev)
 	return 0;
 }
 
+/* What other drivers have, and the exporter of Prometheus up to 1.5 cannot do without */
+static ssize_t board_id_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "srnic\n");
+}
+static DEVICE_ATTR_RO(board_id);
+
+static struct attribute *board_attrs[] = {
+	&dev_attr_board_id.attr,
+	NULL
+};
+
+static const struct attribute_group board_group = {
+	.attrs = board_attrs,
+};
+
 static void init_ibdev(struct srnic_device *dev, u8 type)
 {
 	struct ib_device *ibdev = &dev->ibdev;
@@ -96,6 +112,8 @@ static void init_ibdev(struct srnic_device *dev, u8 type)
 				  BIT_ULL(IB_USER_VERBS_CMD_POST_RECV);
 	strscpy(ibdev->iw_ifname, dev->netdev->name, sizeof(ibdev->iw_ifname));
 	ibdev->iw_driver_flags = IW_F_NO_PORT_MAP;
+	/* behind those of the core and of ->device_group, which has a name; NULL ends them */
+	ibdev->groups[2] = &board_group;
 	/* each layer registers its own operations */
 	ib_set_device_ops(ibdev, &srnic_device_ops);
 	ib_set_device_ops(ibdev, &srnic_verbs_ops);
@@ -512,6 +530,7 @@ const struct ib_device_ops srnic_device_ops = {
 	.get_dev_fw_str = srnic_get_dev_fw_str,
 	.get_hw_stats = srnic_get_hw_stats,
 	.get_port_immutable = srnic_get_port_immutable,
+	.port_groups = srnic_port_groups,
 	.query_device = srnic_query_device,
 	.query_gid = srnic_query_gid,
 	.query_pkey = srnic_query_pkey,

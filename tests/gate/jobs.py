@@ -21,7 +21,7 @@ ARCHES = ('arm64', 's390x', 'ppc64el')
 ARCH_FILES = ('smoke', 'integrity', 'abi', 'cq', 'srq', 'orders', 'memory', 'mw', 'rfc7306', 'rawpeer')
 EMULATED = ('stock', '6.1', '6.12', 'debug', 'kcsan', *ARCHES)
 # Linux 6.1: its KUnit cannot choose among a module's suites
-NO_FILTER = ('kasan', 'uml', 'uml-6.1')
+NO_FILTER = ('kasan', 'uml', 'uml-6.1', *ARCHES)
 # Run only when named
 NAMED_ONLY = ('pyverbs_newest',)
 # Long files that test no more on the stock kernel than on the newest: many rounds, and libraries
@@ -245,7 +245,8 @@ class Plan:
         name = f'kunit:{kernel}'
         self.add(name, ['scripts/kunit', '--kernel', kernel, '--log',
                         results_of(name) + '/kunit.log'], 90, kernel=kernel,
-                 needs=self.kernel(kernel), again=f'scripts/kunit --kernel {kernel}' +
+                 needs=self.build(kernel) if kernel in ARCHES else self.kernel(kernel),
+                 again=f'scripts/kunit --kernel {kernel}' +
                  ('' if kernel in NO_FILTER else ' --filter {0}'), parts='srnic-[a-z0-9-]+')
 
     def mutate(self, kernel):
@@ -298,6 +299,7 @@ class Plan:
         if kernel not in ARCHES:
             raise Bad(f'arch: {kernel} is no processor, there are: {", ".join(ARCHES)}')
         self.system(kernel, ','.join(ARCH_FILES))
+        self.kunit(kernel)
         self.add(f'fuzz_arch:{kernel}', f'scripts/fuzz --arch {kernel}', 20, needs=self.setup_arch(kernel),
                  again=f'scripts/fuzz --arch {kernel} {{0}}')
 

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
 # The guest at the other end of the wire (scripts/check-pair): runs what near.sh asks for by files in
-# /scratch, which both have, one command at a time. N.cmd is a shell's command, begun where the
-# tests' programs of this guest are. If it serves, its port is in N.port. Its process group is ended when near.sh removes N.cmd.
+# /scratch, which both have, one command at a time. N.cmd is a shell's command, begun where the tests'
+# programs of this guest are. If it serves, its port is in N.port. Its process group is ended when
+# near.sh removes N.cmd.
 #
 #	N.ready		it runs, and serves
 #	N.out, N.status	what it has said, and how it has ended

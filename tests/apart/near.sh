@@ -60,28 +60,18 @@ far_stop() {
 }
 
 far_serves() {	# PORT CLIENT... -- SERVER...
-	local port=$1 call=() rc=0
-	shift
-	while [ "$1" != -- ]; do
-		call+=("${1//@/$FAR4}")
-		shift
-	done
-	shift
-	far -p "$port" "${@//@/$FAR4}" || return
-	on_cli "${call[@]}" || { rc=$?; echo "client: status $rc"; far_stop; }
+	local first second rc=0
+	divide "${@:2}"
+	far -p "$1" "${second[@]//@/$FAR4}" || return
+	on_cli "${first[@]//@/$FAR4}" || { rc=$?; echo "client: status $rc"; far_stop; }
 	far_end && return $rc
 }
 
 far_calls() {	# PORT CLIENT... -- SERVER...
-	local port=$1 call=() rc=0
-	shift
-	while [ "$1" != -- ]; do
-		call+=("${1//@/$CLI4}")
-		shift
-	done
-	shift
-	serve "$port" "${@//@/$CLI4}" || return
-	far "${call[@]}" && far_end || { rc=$?; kill $server_pid 2>/dev/null; }
+	local first second rc=0
+	divide "${@:2}"
+	serve "$1" "${second[@]//@/$CLI4}" || return
+	far "${first[@]//@/$CLI4}" && far_end || { rc=$?; kill $server_pid 2>/dev/null; }
 	served && return $rc
 }
 

@@ -449,17 +449,21 @@ stop_server() {
 	return 0
 }
 
+# divide WORD... -- WORD...: into the arrays first and second, which are the caller's own
+divide() {
+	local n=1
+	while [ "${!n}" != -- ]; do
+		n=$((n + 1))
+	done
+	first=("${@:1:n-1}") second=("${@:n+1}")
+}
+
 # pair PORT SERVER... -- CLIENT...: both must end well.
 pair() {
-	local port=$1 server=() rc=0
-	shift
-	while [ "$1" != -- ]; do
-		server+=("$1")
-		shift
-	done
-	shift
-	serve "$port" "${server[@]}" || return
-	on_cli "$@" || { rc=$?; echo "client: status $rc"; }
+	local first second rc=0
+	divide "${@:2}"
+	serve "$1" "${first[@]}" || return
+	on_cli "${second[@]}" || { rc=$?; echo "client: status $rc"; }
 	# a failed client may leave the server waiting for ever
 	[ $rc = 0 ] || { sleep 2; kill $server_pid 2>/dev/null; }
 	served && return $rc
@@ -467,15 +471,10 @@ pair() {
 
 # forever PORT SERVER... -- CLIENT...: the server serves until it is stopped.
 forever() {
-	local port=$1 server=() rc=0
-	shift
-	while [ "$1" != -- ]; do
-		server+=("$1")
-		shift
-	done
-	shift
-	serve "$port" "${server[@]}" || return
-	on_cli "$@" || { rc=$?; echo "client: status $rc"; }
+	local first second rc=0
+	divide "${@:2}"
+	serve "$1" "${first[@]}" || return
+	on_cli "${second[@]}" || { rc=$?; echo "client: status $rc"; }
 	stop_server && return $rc
 }
 
@@ -488,14 +487,11 @@ perf() {
 # integrity [OPTION...] -- [CLIENT-OPTION...]: integrity.c between the two hosts. Each end can
 # report its state before the limit of t ends it.
 integrity() {
-	local both=(--timeout $((T_LIMIT - 15)))
-	while [ "$1" != -- ]; do
-		both+=("$1")
-		shift
-	done
-	shift
+	local first second both=(--timeout $((T_LIMIT - 15)))
+	divide "$@"
+	both+=("${first[@]}")
 	pair 7475 "$BIN/integrity" --server --addr "$SRV4" "${both[@]}" -- \
-		"$BIN/integrity" --client "$SRV4" "${both[@]}" "$@"
+		"$BIN/integrity" --client "$SRV4" "${both[@]}" "${second[@]}"
 }
 
 # counter DEVICE NAME

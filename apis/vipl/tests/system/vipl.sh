@@ -51,15 +51,11 @@ teardown_hosts
 # The examples, between two hosts: program and arguments of the server and of the client,
 # which tries until the server is there
 example() {
-	local server=() rc=0 pid
-	while [ "$1" != -- ]; do
-		server+=("$1")
-		shift
-	done
-	shift
-	on_srv "$BIN/vipl_example_${server[0]}" "${server[@]:1}" &
+	local first second rc=0 pid
+	divide "$@"
+	on_srv "$BIN/vipl_example_${first[0]}" "${first[@]:1}" &
 	pid=$!
-	on_cli "$BIN/vipl_example_$1" "${@:2}" || rc=$?
+	on_cli "$BIN/vipl_example_${second[0]}" "${second[@]:1}" || rc=$?
 	[ $rc = 0 ] || kill $pid
 	wait $pid && return $rc
 }

@@ -360,7 +360,7 @@ class Plan:
         other = '6.1' if linux == '6.12' else '6.12'
         for spec in ('kunit:kasan', 'mutate:kasan', 'chaos:kasan', 'wire:kasan', f'compile:{other}',
                      'compile:newest', 'copy_linux', f'kunit:uml-{other}',
-                     f'system:{other}:smoke,loopback'):
+                     f'system:{other}:smoke,loopback', 'system:arm64:smoke'):
             self.want(spec)
         self.fuzz(120)
         self.system('stock', without=('smoke', *only_on_stock(), *LIBRARIES))

@@ -735,13 +735,16 @@ static struct mapping the_ring(void)
 
 static uint32_t *flipped;	/* the producer index that changes all the time */
 
+/*
+ * Each of the two values stands equally long: where the two threads share a CPU, the one that is
+ * there for a resize is as often the good one.
+ */
 static void *flipper(void *arg)
 {
-	for (;;) {
+	for (uint32_t value = 0;; value ^= WILD) {
 		uint32_t *word = __atomic_load_n(&flipped, __ATOMIC_ACQUIRE);
 
-		__atomic_store_n(word, WILD, __ATOMIC_RELAXED);
-		__atomic_store_n(word, 0, __ATOMIC_RELAXED);
+		__atomic_store_n(word, value, __ATOMIC_RELAXED);
 	}
 	return NULL;
 }

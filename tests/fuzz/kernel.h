@@ -85,6 +85,7 @@ static inline void *xa_find(struct xarray *xa, unsigned long *index, unsigned lo
 #define spin_unlock_irqrestore(l, f)	((void)(l), (void)(f))
 #define smp_mb()			barrier()
 #define smp_wmb()			barrier()
+#define smp_mb__before_atomic()		barrier()
 #define smp_mb__after_atomic()		barrier()
 #define smp_load_acquire(p)		(*(p))
 #define smp_store_release(p, v)		((void)(*(p) = (v)))

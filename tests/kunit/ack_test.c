@@ -14,6 +14,7 @@
 #define SIGNAL	IB_SEND_SIGNALED
 #define RKEY	0x8765
 #define ULP_ACK	0x4e
+#define ASKS	0x20
 
 #define HDR_ACK(_msn, _number) \
 	{ .last = true, .version = 1, .ulp = ULP_ACK, .qn = 3, .msn = (_msn), \
@@ -66,11 +67,17 @@ static void say_ack(struct acks *a, u32 number)
 	peer_send(a->p, &hdr, NULL, 0);
 }
 
-static void write_in(struct acks *a)
+static void write_in_asks(struct acks *a, u8 asks)
 {
 	struct ddp_hdr hdr = HDR_WRITE(a->mr->stag, a->mr->base);
 
+	hdr.ulp |= asks;
 	peer_send(a->p, &hdr, "12345678", 8);
+}
+
+static void write_in(struct acks *a)
+{
+	write_in_asks(a, 0);
 }
 
 static void expect_ack(struct acks *a, u32 msn, u32 number)
@@ -557,6 +564,139 @@ static void while_the_sq_is_stopped(struct kunit *test)
 	peer_no_wc(a.p, a.p->scq);
 }
 
+/* Nothing is acknowledged for lack of a question until release_late() */
+static void hold_late(struct acks *a)
+{
+	queue_delayed_work(system_wq, &a->p->qp->ack_late, 60 * HZ);
+}
+
+static void release_late(struct acks *a)
+{
+	mod_delayed_work(system_wq, &a->p->qp->ack_late, 0);
+}
+
+/* What the peer asks for is acknowledged at once, with all before it */
+static void asked_for(struct kunit *test)
+{
+	struct acks a = acks_open(test);
+
+	hold_late(&a);
+	write_in(&a);
+	write_in(&a);
+	peer_expect_nothing(a.p);
+	write_in_asks(&a, ASKS);
+	expect_ack(&a, 1, 3);
+	write_in(&a);
+	peer_expect_nothing(a.p);
+	write_in_asks(&a, ASKS);
+	expect_ack(&a, 2, 5);
+	release_late(&a);
+	peer_expect_nothing(a.p);
+}
+
+/* ... by the kthreads as well */
+static void asked_of_kthreads(struct kunit *test)
+{
+	struct acks a = acks_begin(test, true, true);
+
+	hold_late(&a);
+	write_in(&a);
+	peer_expect_nothing(a.p);
+	write_in_asks(&a, ASKS);
+	expect_ack(&a, 1, 2);
+	release_late(&a);
+}
+
+/* What it does not ask for is acknowledged a little later */
+static void not_asked_for(struct kunit *test)
+{
+	struct acks a = acks_open(test);
+
+	hold_late(&a);
+	write_in(&a);
+	write_in(&a);
+	peer_expect_nothing(a.p);
+	release_late(&a);
+	expect_ack(&a, 1, 2);
+	write_in(&a);
+	expect_ack(&a, 2, 3);
+}
+
+/* ... or goes before a message that this end sends anyway */
+static void goes_with_a_message(struct kunit *test)
+{
+	struct acks a = acks_open(test);
+
+	hold_late(&a);
+	write_in(&a);
+	write_in(&a);
+	peer_expect_nothing(a.p);
+	post(&a, IB_WR_RDMA_WRITE, 1, SIGNAL);
+	expect_ack(&a, 1, 2);
+	peer_expect(a.p, ULP_WRITE, 8);
+	write_out(&a, 2, 0);
+	release_late(&a);
+	peer_expect_nothing(a.p);
+}
+
+/* Before the FIN all that was delivered is acknowledged, asked for or not */
+static void before_the_fin(struct kunit *test)
+{
+	struct acks a = acks_open(test);
+
+	hold_late(&a);
+	write_in(&a);
+	peer_expect_nothing(a.p);
+	KUNIT_EXPECT_EQ(test, 0, srnic_qp_modify(a.p->qp, SRNIC_QP_CLOSING));
+	expect_ack(&a, 1, 1);
+	peer_expect_end(a.p, "Closing", 0);
+	peer_close(a.p);
+	peer_expect_closed(a.p, "Closing", SRNIC_QP_IDLE);
+}
+
+/* The end of a stream waits for no time */
+static void the_end_cancels(struct kunit *test)
+{
+	struct acks a = acks_open(test);
+
+	hold_late(&a);
+	write_in(&a);
+	peer_expect_nothing(a.p);
+	KUNIT_EXPECT_EQ(test, 0, srnic_qp_modify(a.p->qp, SRNIC_QP_ERROR));
+	KUNIT_EXPECT_TRUE(test, peer_until(!delayed_work_pending(&a.p->qp->ack_late)));
+}
+
+/* The last segment of what is signaled asks, and nothing else does */
+static void asks(struct kunit *test)
+{
+	struct acks a = acks_open(test);
+
+	write_out(&a, 1, SIGNAL);
+	KUNIT_EXPECT_TRUE(test, a.p->asked);
+	say_ack(&a, 1);
+	peer_wc(a.p, a.p->scq, 1, SRNIC_WC_SUCCESS);
+	write_out(&a, 2, 0);
+	KUNIT_EXPECT_FALSE(test, a.p->asked);
+	post(&a, IB_WR_RDMA_WRITE_WITH_IMM, 1, SIGNAL);
+	peer_expect(a.p, ULP_WRITE, 8);
+	KUNIT_EXPECT_FALSE(test, a.p->asked);
+	peer_expect(a.p, 0x48, 8);
+	KUNIT_EXPECT_TRUE(test, a.p->asked);
+}
+
+/* Without the agreement the bit is reserved: not sent, and not looked at */
+static void nobody_asks_without_the_agreement(struct kunit *test)
+{
+	struct acks a = acks_begin(test, false, false);
+
+	post(&a, IB_WR_RDMA_WRITE, 1, SIGNAL);
+	peer_expect(a.p, ULP_WRITE, 8);
+	peer_wc(a.p, a.p->scq, 1, SRNIC_WC_SUCCESS);
+	write_in_asks(&a, ASKS);
+	peer_expect_nothing(a.p);
+	KUNIT_EXPECT_TRUE(test, a.mem[0]);
+}
+
 static struct kunit_case ack_cases[] = {
 	KUNIT_CASE(completions_wait),
 	KUNIT_CASE(numbers_are_cumulative),
@@ -578,6 +718,14 @@ static struct kunit_case ack_cases[] = {
 	KUNIT_CASE(looks_at_a_hostile_stream),
 	KUNIT_CASE(too_late),
 	KUNIT_CASE(while_the_sq_is_stopped),
+	KUNIT_CASE(asked_for),
+	KUNIT_CASE(asked_of_kthreads),
+	KUNIT_CASE(not_asked_for),
+	KUNIT_CASE(goes_with_a_message),
+	KUNIT_CASE(before_the_fin),
+	KUNIT_CASE(the_end_cancels),
+	KUNIT_CASE(asks),
+	KUNIT_CASE(nobody_asks_without_the_agreement),
 	{}
 };
 

@@ -578,6 +578,9 @@ int peer_recv(struct peer *p)
 		p->hdr.version ^= 1;
 		p->hdr.ulp ^= 0x40;
 	}
+	p->asked = p->acks && p->hdr.ulp & 0x20;
+	if (p->acks)
+		p->hdr.ulp &= ~0x20;
 	n = p->hdr.tagged ? 14 : 18;
 	KUNIT_ASSERT_GE(p->test, len, n);
 	p->data = p->in + 2 + n;

@@ -74,6 +74,7 @@
  *	   inverted on the wire
  * @rtr: MPA_RTR_*, which the QP sends first; set before it is connected; 0: none
  * @acks: both ends acknowledge messages; set before it is connected
+ * @asked: ... and the last FPDU received asks for that at once; the bit is not in @hdr
  * @no_receive: as the policy of that name; set before it is connected
  * @large: both ends have agreed on large FPDUs; set before it is connected
  * @mss: of the segments that the QP may send; set before it is connected; 0: what the path carries
@@ -118,6 +119,7 @@ struct peer {
 	bool rdmac;
 	u8 rtr;
 	bool acks;
+	bool asked;
 	u32 no_receive;
 	bool large;
 	u16 mss;

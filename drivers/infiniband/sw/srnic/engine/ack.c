@@ -6,10 +6,13 @@
  * of the messages delivered since the stream began, Sends, Writes and Immediate Data. An
  * acknowledgment is no message of this count, so none is acknowledged itself.
  *
- * One is due whenever rx has delivered messages, and is sent at the end of rx' turn, for all of
- * them, between two messages of tx. The last one goes before a Terminate, so that the first WR
- * without an acknowledgment is the one that the peer has refused; and before the FIN of a QP that
- * is given up. queue/wq.c holds completions back until the number has come.
+ * One is due whenever rx has delivered messages. The sender asks for it in a message that somebody
+ * waits for (RDMAP_ASK): then it is sent at the end of rx' turn, for all of them, between two
+ * messages of tx. Else it goes with the next message of tx, in one segment of TCP, or after a tick
+ * or two: nobody waits for an acknowledgment that was not asked for, and everybody gets it. The
+ * last one goes before a Terminate, so that the first WR without an acknowledgment is the one that
+ * the peer has refused; and before the FIN. queue/wq.c holds completions back until the number has
+ * come.
  */
 
 #include "engine/ack.h"
@@ -34,8 +37,9 @@ void srnic_ack_stage(struct srnic_qp *qp)
 		.msn = tx->msn[qn]++,
 	};
 
+	clear_bit(SRNIC_QPF_ACK_ASKED, &qp->flags);
 	clear_bit(SRNIC_QPF_TX_ACK, &qp->flags);
-	smp_mb__after_atomic();	/* clear the bit, then look for what it announced */
+	smp_mb__after_atomic();	/* clear the bits, then look for what they announced */
 	/* pairs with rx_delivered(): the octets are in place */
 	hdr.inv_stag = smp_load_acquire(&qp->rx->delivered);
 	srnic_tx_header(qp, &hdr);

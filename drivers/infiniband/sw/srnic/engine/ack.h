@@ -13,6 +13,12 @@ static inline bool srnic_ack_due(const struct srnic_qp *qp)
 	return qp->acks && READ_ONCE(qp->tx->acked) != READ_ONCE(qp->rx->delivered);
 }
 
+/* ... and is one of them asked for, so that it is to go at once? */
+static inline bool srnic_ack_asked(const struct srnic_qp *qp)
+{
+	return test_bit(SRNIC_QPF_ACK_ASKED, &qp->flags) && srnic_ack_due(qp);
+}
+
 void srnic_ack_stage(struct srnic_qp *qp);
 bool srnic_ack_fits(const struct srnic_qp *qp, u32 number);
 void srnic_ack_received(struct srnic_qp *qp);

@@ -340,6 +340,7 @@ void srnic_close(struct srnic_qp *qp)
 	if (qp->rx_task)
 		kthread_stop(qp->rx_task);
 	qp->rx_task = NULL;
+	cancel_delayed_work_sync(&qp->ack_late);	/* rx has no owner that queues it */
 	part_from_stream(qp, fin);
 
 	/*

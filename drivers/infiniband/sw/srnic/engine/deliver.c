@@ -59,10 +59,16 @@ void srnic_rx_fail(struct srnic_qp *qp, enum rdmap_err err, enum srnic_wc_status
 }
 
 /* A message is in place and delivered: the peer can be told */
-static void rx_delivered(struct srnic_rx *rx)
+static void rx_delivered(struct srnic_qp *qp)
 {
+	struct srnic_rx *rx = qp->rx;
+
 	/* pairs with srnic_ack_stage(): the octets, then the number */
 	smp_store_release(&rx->delivered, rx->delivered + 1);
+	if (qp->acks && rx->ddp.ulp & RDMAP_ASK) {
+		smp_mb__before_atomic();	/* the number, then the bit; likewise */
+		set_bit(SRNIC_QPF_ACK_ASKED, &qp->flags);
+	}
 }
 
 static enum srnic_inv_err rx_invalidate(struct srnic_qp *qp, u32 stag, bool remote,
@@ -114,19 +120,21 @@ static bool rx_deliver_send(struct srnic_qp *qp, bool may_sleep)
 	rx->write_len = 0;
 	rx->msn[DDP_QN_SEND]++;
 	srnic_rq_complete(qp, rx->rwr, &cqe, SRNIC_WC_SUCCESS);
-	rx_delivered(rx);
+	rx_delivered(qp);
 	return true;
 }
 
 /* A Write is not reported (WR-2), but Immediate Data behind it reports its length */
-static void rx_deliver_write(struct srnic_rx *rx)
+static void rx_deliver_write(struct srnic_qp *qp)
 {
+	struct srnic_rx *rx = qp->rx;
+
 	if (rx->write_ended)
 		rx->write_len = 0;
 	rx->write_len += rx->payload;
 	rx->write_ended = rx->ddp.last;
 	if (rx->ddp.last && !rx->rtr_write)
-		rx_delivered(rx);
+		rx_delivered(qp);
 }
 
 /* A Read Request or an Atomic Request: tx answers, in order */
@@ -270,7 +278,7 @@ bool srnic_rx_deliver(struct srnic_qp *qp, bool may_sleep)
 {
 	switch (qp->rx->opcode) {
 	case RDMAP_WRITE:
-		rx_deliver_write(qp->rx);
+		rx_deliver_write(qp);
 		return true;
 	case RDMAP_READ_REQUEST:
 	case RDMAP_ATOMIC_REQUEST:

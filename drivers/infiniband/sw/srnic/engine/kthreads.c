@@ -210,6 +210,7 @@ void srnic_kthreads_prepare(struct srnic_qp *qp)
 	qp->nice = qp->kernel ? MIN_NICE : task_nice(current);
 	INIT_WORK(&qp->kthreads, kicked);
 	INIT_DELAYED_WORK(&qp->close_late, close_late);
+	srnic_tx_prepare(qp);
 	qp->kthreads_wq = kthreads_wq;
 }
 

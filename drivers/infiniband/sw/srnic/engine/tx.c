@@ -33,6 +33,8 @@
 #define TX_INLINE	1
 /* Bytes of Reads that are answered as their requests come in; the kthread answers others */
 #define TX_ANSWER	(8 * 1024)
+/* Jiffies that an acknowledgment waits for a message to go with, if nobody has asked for it */
+#define ACK_LATE	1
 /* Times that a doorbell acknowledges what came while it had the socket */
 #define TX_HEED		3
 /* Times that a doorbell looks again for the end of an answer, which takes some microseconds */
@@ -143,17 +145,20 @@ static bool tx_stage_rtr(struct srnic_qp *qp)
 static void tx_stage(struct srnic_qp *qp)
 {
 	struct srnic_tx *tx = qp->tx;
-	bool more;
+	bool more, ack;
 
 	if (!test_bit(SRNIC_QPF_TX_OPEN, &qp->flags))
 		return;
 	srnic_tx_begin(qp);
 	tx->locals = 0;
 	more = tx_stage_rtr(qp);
+	ack = srnic_ack_due(qp);
 	while (more && !tx->cut && tx->locals < LOCAL_BATCH && tx_running(qp) &&
 	       srnic_tx_has_room(qp)) {
-		if (srnic_ack_due(qp) && !tx->responding && !srnic_tx_wr_begun(tx)) {
+		/* one goes with the messages of a turn; each that is asked for */
+		if ((ack || srnic_ack_asked(qp)) && !tx->responding && !srnic_tx_wr_begun(tx)) {
 			srnic_ack_stage(qp);
+			ack = false;
 			continue;
 		}
 		/* what was begun goes on: no message inside another */
@@ -231,13 +236,20 @@ static bool tx_quiet(struct srnic_qp *qp)
 	       !qp->tx->rtr_due && srnic_sq_empty(qp) && srnic_irq_empty(qp);
 }
 
+/* The FIN is as good as a question: no acknowledgment goes behind it */
+static bool tx_has_ack(struct srnic_qp *qp)
+{
+	return srnic_ack_asked(qp) ||
+	       (srnic_qp_state(qp) == SRNIC_QP_CLOSING && srnic_ack_due(qp));
+}
+
 static bool tx_can_stage(struct srnic_qp *qp)
 {
 	const struct srnic_tx *tx = qp->tx;
 
 	if (!test_bit(SRNIC_QPF_TX_OPEN, &qp->flags))
 		return false;
-	if (tx->rtr_due || tx->responding || !srnic_irq_empty(qp) || srnic_ack_due(qp))
+	if (tx->rtr_due || tx->responding || !srnic_irq_empty(qp) || tx_has_ack(qp))
 		return true;
 	if (tx->busy)
 		return !srnic_tx_wr_blocked(qp);
@@ -272,7 +284,14 @@ static void tx_disown(struct srnic_qp *qp)
 		srnic_qp_kick_tx(qp);
 }
 
-/* An acknowledgment is due: the owner of tx sends it, or the kthread if there is none */
+/* Acknowledge soon what nobody has asked for (owner of rx); srnic_close() waits for the work */
+static void tx_ack_later(struct srnic_qp *qp)
+{
+	if (srnic_ack_due(qp) && !srnic_ack_asked(qp) && !delayed_work_pending(&qp->ack_late))
+		queue_delayed_work(qp->kthreads_wq, &qp->ack_late, ACK_LATE);
+}
+
+/* An acknowledgment is asked for: the owner of tx sends it, or the kthread if there is none */
 static void tx_leave_ack(struct srnic_qp *qp)
 {
 	set_bit(SRNIC_QPF_TX_ACK, &qp->flags);
@@ -333,7 +352,7 @@ static void tx_heed(struct srnic_qp *qp)
 	int n;
 
 	for (n = 0; n < TX_HEED && test_bit(SRNIC_QPF_TX_ACK, &qp->flags) &&
-	     srnic_ack_due(qp) && !qp->tx->batch->len; n++)
+	     srnic_ack_asked(qp) && !qp->tx->batch->len; n++)
 		tx_run(qp, 1);
 }
 
@@ -467,7 +486,7 @@ static bool tx_answer_left(struct srnic_qp *qp)
 		return true;
 	if (tx->batch->len)
 		return test_bit(SRNIC_QPF_WRITE_SPACE, &qp->flags);
-	return tx->responding || !srnic_irq_empty(qp) || srnic_ack_due(qp);
+	return tx->responding || !srnic_irq_empty(qp) || tx_has_ack(qp);
 }
 
 /**
@@ -482,15 +501,16 @@ static bool tx_answer_left(struct srnic_qp *qp)
  */
 void srnic_tx_answer(struct srnic_qp *qp)
 {
-	bool asked = !srnic_irq_empty(qp);
+	bool requests = !srnic_irq_empty(qp);
 	struct srnic_tx *tx = qp->tx;
 	u32 room = TX_ANSWER;
 	bool had_page;
 
-	if (!asked && !srnic_ack_due(qp))
+	tx_ack_later(qp);
+	if (!requests && !srnic_ack_asked(qp))
 		return;
 	if (srnic_stream_is_owned(qp->stream) || !tx_own(qp)) {
-		if (asked)
+		if (requests)
 			srnic_qp_kick_tx(qp);
 		else
 			tx_leave_ack(qp);
@@ -530,7 +550,8 @@ void srnic_tx_acknowledge(struct srnic_qp *qp)
 {
 	bool had_page;
 
-	if (!srnic_ack_due(qp))
+	tx_ack_later(qp);
+	if (!srnic_ack_asked(qp))
 		return;
 	if (!qp->policy.inline_work) {
 		srnic_qp_kick_tx(qp);
@@ -543,6 +564,26 @@ void srnic_tx_acknowledge(struct srnic_qp *qp)
 	had_page = tx_enter(qp);
 	tx_run(qp, 1);
 	tx_pass(qp, had_page);
+}
+
+static void ack_late(struct work_struct *work)
+{
+	struct srnic_qp *qp = container_of(to_delayed_work(work), struct srnic_qp, ack_late);
+	unsigned int noio = memalloc_noio_save();	/* as the kthreads */
+
+	set_bit(SRNIC_QPF_ACK_ASKED, &qp->flags);
+	srnic_tx_acknowledge(qp);
+	memalloc_noio_restore(noio);
+}
+
+/**
+ * srnic_tx_prepare - prepare the acknowledgments of the QP's streams
+ * @qp: being created
+ * Context: process.
+ */
+void srnic_tx_prepare(struct srnic_qp *qp)
+{
+	INIT_DELAYED_WORK(&qp->ack_late, ack_late);
 }
 
 /* ----- the tx kthread ----- */

@@ -124,6 +124,7 @@ void srnic_tx_ends(struct srnic_qp *qp);
 void srnic_tx_doorbell(struct srnic_qp *qp);
 void srnic_tx_answer(struct srnic_qp *qp);
 void srnic_tx_acknowledge(struct srnic_qp *qp);
+void srnic_tx_prepare(struct srnic_qp *qp);
 int srnic_tx_push(struct srnic_qp *qp);
 struct srnic_batch *srnic_tx_rest(struct srnic_qp *qp);
 

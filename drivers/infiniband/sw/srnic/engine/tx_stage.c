@@ -180,7 +180,7 @@ void srnic_tx_seal(struct srnic_qp *qp, u32 ulpdu_len)
 /**
  * srnic_tx_untagged - stage a message of one untagged segment (owner of tx)
  * @qp: with a stream; there is room
- * @opcode: of a message that is all header
+ * @opcode: of a message that is all header; RDMAP_ASK with it
  * @payload: RDMAP header
  * @len: its bytes
  * Context: the owner of tx, in process or softirq.

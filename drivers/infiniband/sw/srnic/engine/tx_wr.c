@@ -80,6 +80,14 @@ static void tx_message_staged(struct srnic_tx *tx)
 	WRITE_ONCE(tx->messages, tx->messages + 1);
 }
 
+/* A completion waits for the WR's last message: ask the peer to acknowledge it at once */
+static u8 tx_ask(const struct srnic_qp *qp)
+{
+	bool waits = qp->sig_all || qp->tx->wr.sqe.flags & SRNIC_SQE_SIGNALED;
+
+	return qp->acks && waits ? RDMAP_ASK : 0;
+}
+
 static void tx_wr_staged(struct srnic_tx *tx)
 {
 	tx->busy = false;
@@ -110,6 +118,8 @@ static void tx_stage_data(struct srnic_qp *qp)
 		enum srnic_wc_status status;
 
 		hdr.last = len == tx->wr.total - tx->off;
+		if (hdr.last && !with_imm)
+			hdr.ulp |= tx_ask(qp);
 		hdr.to = tx->wr.sqe.remote_addr + tx->off;
 		hdr.mo = tx->off;
 		status = tx_gather(qp, srnic_tx_header(qp, &hdr), len);
@@ -140,11 +150,11 @@ static void tx_stage_data(struct srnic_qp *qp)
 static void tx_stage_imm(struct srnic_qp *qp)
 {
 	struct srnic_tx *tx = qp->tx;
+	u8 opcode = tx->wr.sqe.flags & SRNIC_SQE_SOLICITED ? RDMAP_IMMEDIATE_SE : RDMAP_IMMEDIATE;
 	u8 imm[RDMAP_IMM_LEN] = { };
 
 	memcpy(imm, &tx->wr.sqe.stag, sizeof(tx->wr.sqe.stag));
-	srnic_tx_untagged(qp, tx->wr.sqe.flags & SRNIC_SQE_SOLICITED ?
-			  RDMAP_IMMEDIATE_SE : RDMAP_IMMEDIATE, imm, sizeof(imm));
+	srnic_tx_untagged(qp, opcode | tx_ask(qp), imm, sizeof(imm));
 	tx_message_staged(tx);
 	tx->imm_due = false;
 	tx_wr_staged(tx);

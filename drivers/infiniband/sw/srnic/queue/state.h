@@ -230,6 +230,7 @@ struct srnic_qp {
 	bool keep_recv;			/* a graceful close leaves receives posted */
 	bool send_imm;			/* Sends with immediate data were offered by both ends */
 	bool acks;			/* each end acknowledges messages, see engine/ack.c */
+	struct delayed_work ack_late;	/* nobody has asked for what is due */
 	bool no_responses;		/* a Read Response with data is an error (QP-06) */
 	struct work_struct kthreads;	/* makes the kthreads, see engine/kthreads.c */
 	struct delayed_work close_late;	/* Closing takes too long, and there are no kthreads */
@@ -258,6 +259,7 @@ enum {
 	SRNIC_QPF_RTR_READ,	/* our RTR was a Read Request, not answered yet */
 	SRNIC_QPF_RX_THREAD,	/* only the rx kthread takes what comes */
 	SRNIC_QPF_TX_ACK,	/* rx has left an acknowledgment to the owner of tx */
+	SRNIC_QPF_ACK_ASKED,	/* ... that is due is to go at once, see engine/ack.c */
 	SRNIC_QPF_TX_ANSWERS,	/* the owner of tx is in softirq, and lets go soon */
 	SRNIC_QPF_NO_KTHREADS,	/* no kthread was wanted yet: a kick queues the work */
 	SRNIC_QPF_STREAM_BITS,	/* those above belong to one stream */

@@ -12,6 +12,8 @@
 #define RDMAP_RV		0xc0
 #define RDMAP_RV_SHIFT		6
 #define RDMAP_OPCODE		0x0f
+/* srnic's own, where both ends acknowledge messages: this one at once. A reserved bit elsewhere. */
+#define RDMAP_ASK		0x20
 
 #define RDMAP_READ_REQ_LEN	28
 #define RDMAP_IMM_LEN		8

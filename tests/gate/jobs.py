@@ -30,7 +30,7 @@ NAMED_ONLY = ('pyverbs_newest',)
 LIBRARIES = ('hosts', 'leak', 'outcomes', 'perftest_ib', 'pyverbs', 'rnicpi', 'rnicpi_other',
              'rnicpi_sanitize', 'ucx', 'vipl', 'vipl_old', 'vipl_other', 'vipl_sanitize')
 # Only the stock kernel has what these need; they take minutes there, so the gate runs them.
-GATE_ONLY = ('tunnels',)
+GATE_ONLY = ('podman', 'tunnels')
 
 
 class Bad(Exception):

@@ -7,6 +7,7 @@
 #include <linux/sizes.h>
 #include "engine/kthreads.h"
 #include "engine/tx.h"
+#include "memory/mr.h"
 #include "peer.h"
 #include "queue/cq.h"
 
@@ -70,7 +71,34 @@ static void none_while_nobody_wants_them(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, peer_post(p, IB_WR_SEND, 2, SIGNAL, NULL, 0, 0), 0);
 	peer_expect(p, ULP_SEND, 0);
 	peer_wc(p, p->scq, 2, SRNIC_WC_SUCCESS);
+	/* the test has posted as a kernel consumer does, which kicks the tx kthread */
 	KUNIT_EXPECT_TRUE(test, peer_until(has_kthreads(p)));
+}
+
+static bool has_pages(const struct peer *p)
+{
+	return READ_ONCE(p->qp->tx->frag.page);
+}
+
+/* ... nor do its pages: they are put when they have been idle for a second */
+static void none_for_pages(struct kunit *test)
+{
+	struct peer *p = program(test);
+	u8 *mem = kunit_kzalloc(test, 64, GFP_KERNEL);
+	struct srnic_tpte *mr;
+	u32 msn;
+
+	KUNIT_ASSERT_NOT_NULL(test, mem);
+	mr = peer_region(p, p->pd, mem, 64, SRNIC_LOCAL_READ | SRNIC_REMOTE_READ);
+	for (msn = 1; msn <= 2; msn++) {
+		peer_read_request(p, msn, 0x77, 0, 64, mr->stag, mr->base);
+		peer_expect(p, ULP_READ_RESP, 64);
+		KUNIT_EXPECT_TRUE(test, has_pages(p));
+		expect_none(p, "after a response");
+		KUNIT_EXPECT_TRUE(test, peer_until(!has_pages(p)));
+		expect_none(p, "without pages");
+	}
+	peer_unregister(p, mr);
 }
 
 static void at_once_for_the_kernel(struct kunit *test)
@@ -336,6 +364,7 @@ static void no_memory_for_them(struct kunit *test)
 
 static struct kunit_case kthreads_cases[] = {
 	KUNIT_CASE(none_while_nobody_wants_them),
+	KUNIT_CASE(none_for_pages),
 	KUNIT_CASE(at_once_for_the_kernel),
 	KUNIT_CASE(nice_as_their_maker),
 	KUNIT_CASE(at_once_without_inline_work),

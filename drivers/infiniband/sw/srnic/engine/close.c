@@ -340,7 +340,9 @@ void srnic_close(struct srnic_qp *qp)
 	if (qp->rx_task)
 		kthread_stop(qp->rx_task);
 	qp->rx_task = NULL;
-	cancel_delayed_work_sync(&qp->ack_late);	/* rx has no owner that queues it */
+	/* rx has no owner, and tx no other, that queue them */
+	cancel_delayed_work_sync(&qp->ack_late);
+	cancel_delayed_work_sync(&qp->frag_idle);
 	part_from_stream(qp, fin);
 
 	/*

@@ -374,19 +374,44 @@ static bool tx_own_soon(struct srnic_qp *qp)
 	return tx_own(qp);
 }
 
-/* An owner other than the kthread begins. Return: to be given to tx_pass(). */
-static bool tx_enter(struct srnic_qp *qp)
+/* The owner of tx lets go: its pages are put when they have been idle for a while */
+static void tx_leave_frag(struct srnic_qp *qp)
 {
-	tx_disable_doorbell(qp);
-	return qp->tx->frag.page;
+	struct srnic_tx *tx = qp->tx;
+
+	if (!tx->frag.page || delayed_work_pending(&qp->frag_idle))
+		return;
+	tx->frag_seen = tx->frag.offset;
+	queue_delayed_work(qp->kthreads_wq, &qp->frag_idle, TX_FRAG_IDLE);
 }
 
-/* An owner other than the kthread ends, and leaves the kthread the rest. @had_page: tx_enter()'s */
-static void tx_pass(struct srnic_qp *qp, bool had_page)
+/* Nothing was staged since the work was queued, and nothing is to be sent */
+static bool tx_frag_is_idle(const struct srnic_tx *tx)
+{
+	return !tx->batch->len && tx->frag.offset == tx->frag_seen;
+}
+
+static void frag_idle(struct work_struct *work)
+{
+	struct srnic_qp *qp = container_of(to_delayed_work(work), struct srnic_qp, frag_idle);
+
+	if (!tx_own(qp)) {	/* in use; or the stream ends, and srnic_close() cancels this */
+		queue_delayed_work(qp->kthreads_wq, &qp->frag_idle, TX_FRAG_IDLE);
+		return;
+	}
+	if (tx_frag_is_idle(qp->tx))
+		srnic_tx_put_frag(qp->tx);
+	tx_leave_frag(qp);
+	tx_disown(qp);
+}
+
+/* An owner other than the kthread ends, and leaves the kthread the rest */
+static void tx_pass(struct srnic_qp *qp)
 {
 	tx_enable_doorbell(qp);
-	/* the kthread does work beyond the budget and the end, and puts pages that are idle */
-	if (tx_has_work(qp) || (!had_page && qp->tx->frag.page))
+	tx_leave_frag(qp);
+	/* the kthread does work beyond the budget, and the end */
+	if (tx_has_work(qp))
 		set_bit(SRNIC_QPF_TX_KICK, &qp->flags);
 	tx_disown(qp);
 }
@@ -407,10 +432,10 @@ void srnic_tx_begins(struct srnic_qp *qp)
 	if (qp->policy.inline_work)
 		tx_run(qp, TX_INLINE);
 	memalloc_noio_restore(noio);
-	/* else the tx kthread might have to be made for no more than to put this page */
+	/* a program that connects many QPs may not use them for long */
 	if (!qp->tx->batch->len)
 		srnic_tx_put_frag(qp->tx);
-	tx_pass(qp, false);
+	tx_pass(qp);
 }
 
 /**
@@ -423,10 +448,12 @@ void srnic_tx_begins(struct srnic_qp *qp)
 void srnic_tx_opens(struct srnic_qp *qp)
 {
 	set_bit(SRNIC_QPF_TX_OPEN, &qp->flags);
-	if (tx_own(qp))
-		tx_pass(qp, tx_enter(qp));
-	else
+	if (tx_own(qp)) {
+		tx_disable_doorbell(qp);
+		tx_pass(qp);
+	} else {
 		srnic_qp_kick_tx(qp);
+	}
 }
 
 /**
@@ -439,7 +466,6 @@ void srnic_tx_opens(struct srnic_qp *qp)
 void srnic_tx_doorbell(struct srnic_qp *qp)
 {
 	unsigned int noio;
-	bool had_page;
 	u32 from, bytes;
 
 	if (!qp->policy.inline_work || !tx_own_soon(qp)) {
@@ -448,7 +474,7 @@ void srnic_tx_doorbell(struct srnic_qp *qp)
 	}
 	/* a disk may be behind this QP: the reclaim of memory must not wait for its I/O */
 	noio = memalloc_noio_save();
-	had_page = tx_enter(qp);
+	tx_disable_doorbell(qp);
 	from = srnic_stream_taken(qp->stream);
 	tx_run(qp, TX_INLINE);
 	bytes = srnic_stream_taken(qp->stream) - from;
@@ -459,7 +485,7 @@ void srnic_tx_doorbell(struct srnic_qp *qp)
 		set_bit(SRNIC_QPF_TX_KICK, &qp->flags);
 		tx_disown(qp);
 	} else {
-		tx_pass(qp, had_page);
+		tx_pass(qp);
 	}
 }
 
@@ -504,7 +530,6 @@ void srnic_tx_answer(struct srnic_qp *qp)
 	bool requests = !srnic_irq_empty(qp);
 	struct srnic_tx *tx = qp->tx;
 	u32 room = TX_ANSWER;
-	bool had_page;
 
 	tx_ack_later(qp);
 	if (!requests && !srnic_ack_asked(qp))
@@ -517,7 +542,6 @@ void srnic_tx_answer(struct srnic_qp *qp)
 		return;
 	}
 	set_bit(SRNIC_QPF_TX_ANSWERS, &qp->flags);
-	had_page = tx->frag.page;
 	if (!tx->rtr_due && !tx->responding && !tx->batch->len && !tx->cut &&
 	    !srnic_tx_wr_begun(tx)) {
 		tx->locked = true;
@@ -534,7 +558,8 @@ void srnic_tx_answer(struct srnic_qp *qp)
 		tx->locked = false;
 	}
 	clear_bit(SRNIC_QPF_TX_ANSWERS, &qp->flags);
-	if (tx_answer_left(qp) || (!had_page && tx->frag.page))
+	tx_leave_frag(qp);
+	if (tx_answer_left(qp))
 		set_bit(SRNIC_QPF_TX_KICK, &qp->flags);
 	tx_disown(qp);
 }
@@ -548,8 +573,6 @@ void srnic_tx_answer(struct srnic_qp *qp)
  */
 void srnic_tx_acknowledge(struct srnic_qp *qp)
 {
-	bool had_page;
-
 	tx_ack_later(qp);
 	if (!srnic_ack_asked(qp))
 		return;
@@ -561,9 +584,9 @@ void srnic_tx_acknowledge(struct srnic_qp *qp)
 		tx_leave_ack(qp);
 		return;
 	}
-	had_page = tx_enter(qp);
+	tx_disable_doorbell(qp);
 	tx_run(qp, 1);
-	tx_pass(qp, had_page);
+	tx_pass(qp);
 }
 
 static void ack_late(struct work_struct *work)
@@ -577,24 +600,17 @@ static void ack_late(struct work_struct *work)
 }
 
 /**
- * srnic_tx_prepare - prepare the acknowledgments of the QP's streams
+ * srnic_tx_prepare - prepare what is done later for the QP's streams
  * @qp: being created
  * Context: process.
  */
 void srnic_tx_prepare(struct srnic_qp *qp)
 {
 	INIT_DELAYED_WORK(&qp->ack_late, ack_late);
+	INIT_DELAYED_WORK(&qp->frag_idle, frag_idle);
 }
 
 /* ----- the tx kthread ----- */
-
-/* How long to sleep at most: no kick comes when Closing takes too long or pages are idle */
-static long tx_patience(const struct srnic_qp *qp)
-{
-	if (srnic_qp_state(qp) == SRNIC_QP_CLOSING)
-		return HZ / 2;
-	return qp->tx->frag.page && !qp->tx->batch->len ? TX_FRAG_IDLE : MAX_SCHEDULE_TIMEOUT;
-}
 
 static bool tx_kicked(struct srnic_qp *qp)
 {
@@ -604,18 +620,16 @@ static bool tx_kicked(struct srnic_qp *qp)
 /* Let others own tx, until there is something to do for the kthread */
 static void tx_sleep(struct srnic_qp *qp)
 {
-	long patience = tx_patience(qp);
+	/* no kick comes when Closing takes too long */
+	long patience = srnic_qp_state(qp) == SRNIC_QP_CLOSING ? HZ / 2 : MAX_SCHEDULE_TIMEOUT;
 
 	tx_enable_doorbell(qp);
+	tx_leave_frag(qp);
 	if (!tx_has_work(qp)) {
 		tx_disown(qp);
-		while (!wait_event_idle_timeout(qp->tx_wait, tx_kicked(qp), patience)) {
-			if (!tx_own(qp))
-				continue;
-			if (!qp->tx->batch->len)
-				srnic_tx_put_frag(qp->tx);
-			break;
-		}
+		while (!wait_event_idle_timeout(qp->tx_wait, tx_kicked(qp), patience) &&
+		       !tx_own(qp))
+			;
 	}
 	tx_disable_doorbell(qp);
 }

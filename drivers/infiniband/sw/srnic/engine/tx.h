@@ -47,6 +47,7 @@ struct srnic_burst {
  * @memcg: charged for what is staged; referenced
  * @frag: where the next FPDU is put; no page while the QP has had nothing to send for
  *	  a while
+ * @frag_seen: its offset when it was left idle
  * @batch: FPDUs that TCP has not taken, complete ones only
  * @locked: the owner has the socket locked, and may not sleep
  * @blocked: a WR may wait for a response; the owner of rx reads it
@@ -80,6 +81,7 @@ struct srnic_tx {
 	struct srnic_burst burst;
 	struct mem_cgroup *memcg;
 	struct page_frag frag;
+	u32 frag_seen;
 	struct srnic_batch *batch;
 	bool locked;
 	bool blocked;

@@ -231,6 +231,7 @@ struct srnic_qp {
 	bool send_imm;			/* Sends with immediate data were offered by both ends */
 	bool acks;			/* each end acknowledges messages, see engine/ack.c */
 	struct delayed_work ack_late;	/* nobody has asked for what is due */
+	struct delayed_work frag_idle;	/* pages that tx does not need any more */
 	bool no_responses;		/* a Read Response with data is an error (QP-06) */
 	struct work_struct kthreads;	/* makes the kthreads, see engine/kthreads.c */
 	struct delayed_work close_late;	/* Closing takes too long, and there are no kthreads */

@@ -93,7 +93,6 @@ static inline void *xa_find(struct xarray *xa, unsigned long *index, unsigned lo
 #define queue_work(wq, w)		((void)(wq), (void)(w))
 #define cond_resched()			barrier()
 #define kthread_should_stop()		false
-#define memalloc_noio_save()		barrier()
 
 /* a kthread that waits does not return; defined by the harness */
 __attribute__((noreturn)) void fuzz_sleep(void);

@@ -64,6 +64,21 @@ uint64_t now_ms(void)
 	return ts.tv_sec * 1000ULL + ts.tv_nsec / 1000000;
 }
 
+/* What of this process is swapped out */
+long swapped_kib(void)
+{
+	FILE *f = fopen("/proc/self/status", "r");
+	char line[256];
+	long kib = 0;
+
+	if (!f)
+		die("/proc/self/status: %s", strerror(errno));
+	while (fgets(line, sizeof(line), f))
+		sscanf(line, "VmSwap: %ld", &kib);
+	fclose(f);
+	return kib;
+}
+
 static void (*deadline_report)(void);
 
 /* Not async-signal-safe, but the program has failed already, and the state helps. */

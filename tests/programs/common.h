@@ -37,6 +37,7 @@ void note(const char *fmt, ...) __printf_like(1, 2);
 } while (0)
 
 uint64_t now_ms(void);
+long swapped_kib(void);
 void deadline_set(unsigned int seconds, void (*report)(void));
 pid_t fork_child(void);
 unsigned int env_uint(const char *name, unsigned int def);

@@ -392,6 +392,45 @@ static void case_takes(void)
 	pause();
 }
 
+#define STEP		((uint32_t)MIB)
+
+/*
+ * In a group that has 24 MiB, and swap: memory that the program has used goes there to make room,
+ * for what it takes next and for what TCP takes to send
+ */
+static void case_swaps(void)
+{
+	const size_t size = 64 * MIB;
+	struct ibv_mr *from, *to;
+	uint8_t *mem, *buf;
+	struct pair p;
+
+	pair_open(&p);
+	mem = mmap(NULL, size + 2 * STEP, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		   0);
+	require(mem != MAP_FAILED && !madvise(mem, size, MADV_NOHUGEPAGE), "%s", strerror(errno));
+	buf = mem + size;
+	from = ibv_reg_mr(p.a.pd, buf, STEP, ACCESS_ALL);
+	to = ibv_reg_mr(p.b.pd, buf + STEP, STEP, ACCESS_ALL);
+	require(from && to, "%s", strerror(errno));
+	for (size_t at = 0; at < size; at += STEP) {
+		struct ibv_sge sge = { (uintptr_t)buf, STEP, from->lkey };
+
+		for (size_t page = at; page < at + STEP; page += 4096)
+			memcpy(mem + page, &page, sizeof(page));
+		require(!post_wr(&p.a, IBV_WR_RDMA_WRITE, at, &sge, 1, IBV_SEND_SIGNALED,
+				 (uintptr_t)buf + STEP, to->rkey), "post");
+		expect_wc(p.a.scq, at, IBV_WC_SUCCESS, "WRITE");
+	}
+	note("%ld MiB are swapped out", swapped_kib() >> 10);
+	require(swapped_kib() >= 32 << 10, "%ld KiB are swapped out", swapped_kib());
+	for (size_t page = 0; page < size; page += 4096)
+		require(!memcmp(mem + page, &page, sizeof(page)), "at %zu", page);
+	pair_works(&p, "after that");
+	require(!ibv_dereg_mr(from) && !ibv_dereg_mr(to), "%s", strerror(errno));
+	pair_close(&p);
+}
+
 static const struct test_case cases[] = {
 	{ "charged", case_charged, "" },
 	{ "too-much", case_too_much, "" },
@@ -402,6 +441,7 @@ static const struct test_case cases[] = {
 	{ "runs", case_runs, "" },
 	{ "loops", case_loops, "" },
 	{ "takes", case_takes, "" },
+	{ "swaps", case_swaps, "" },
 };
 
 static const struct test_program prog = {

@@ -15,6 +15,14 @@ ram_disk() {
 	mountpoint -q /sys/kernel/config || mount -t configfs configfs /sys/kernel/config
 }
 
+# Swap on the RAM disk. Status 77: the kernel has no swap, or no RAM disks.
+swap_on() {
+	[ -e /proc/swaps ] && modprobe -qn brd || { echo "no swap in this kernel, or no RAM disks"; return 77; }
+	ram_disk && mkswap /dev/ram0 && swapon /dev/ram0
+}
+
+swap_off() { swapoff /dev/ram0 && modprobe -r brd; }
+
 # disk_is PATTERN: there is such a disk; sets $blk to its name
 disk_is() {
 	blk=$(cd /sys/block && compgen -G "$1" | head -n 1)

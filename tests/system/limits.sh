@@ -5,6 +5,8 @@
 # limit them, and CPU time (limits.c). RLIMIT_MEMLOCK is in badinput.sh and memory.sh.
 
 . "$(dirname "$0")/lib.sh"
+MIB=96
+. "$top/tests/system/lib-disk.sh"
 
 [ -x "$BIN/limits" ] || bail "no $BIN/limits: make -C tests/programs OUT=..."
 
@@ -271,6 +273,14 @@ waiting_leaves() {
 # beside all 128 kthreads and ksoftirqd, which has the weight of a loop; on several CPUs more.
 running_leaves() { leaves 250 runs 1000000; }
 
+swaps() {
+	local rc=0
+	swap_on || return
+	LIMITS_TIMEOUT=100 in_group memory.max=24M -- swaps || rc=$?
+	swap_off || rc=1
+	return $rc
+}
+
 one_host
 mkdir "$root" && mount -t cgroup2 none "$root" || bail "no control groups"
 # one by one: a kernel that lacks one of them would refuse both
@@ -281,6 +291,7 @@ done
 t "rings are charged to their user" in_group memory.max=max -- charged
 t "connections are charged to their user" connections_are_charged
 t "too much memory is an error" log_quiet in_group memory.max=$((26 << 20)) -- too-much
+t -l 120 "a program at its limit swaps, and is not killed" swaps
 t "too many objects are an error" in_group "rdma.max=$CLI_DEV hca_object=8" -- objects
 t "rings begin with zeros" on_cli "$BIN/limits" "$CLI4" zeroed
 

@@ -191,6 +191,7 @@ static void part_from_stream(struct srnic_qp *qp, bool fin)
 	if (lingers)
 		srnic_count(qp->dev, SRNIC_CNT_CLOSE_LINGERED);
 	if (lingers || stream->file) {
+		stream->noio = qp->noio;
 		srnic_linger(stream, rest, fin || lingers ? qp->policy.close_timeout * HZ : 0,
 			     !fin);
 		return;

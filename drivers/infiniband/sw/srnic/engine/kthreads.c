@@ -124,11 +124,12 @@ static struct task_struct *make(struct srnic_qp *qp, int (*fn)(void *), const ch
  *
  * The kthread works for the task that made the QP, and takes no more of a CPU from others than
  * that task would. Other tasks wait for the kthread of a kernel consumer, which runs for a
- * moment each time: programs that poll on all CPUs must not delay it for a tick. Context: a
- * kthread of the QP.
+ * moment each time: programs that poll on all CPUs must not delay it for a tick. Its allocations
+ * wait for I/O if the task's do. Context: a kthread of the QP.
  */
 void srnic_kthread_begins(const struct srnic_qp *qp)
 {
+	srnic_noio_begin(qp->noio);
 	set_user_nice(current, qp->nice);
 }
 
@@ -208,6 +209,7 @@ static void close_late(struct work_struct *work)
 void srnic_kthreads_prepare(struct srnic_qp *qp)
 {
 	qp->nice = qp->kernel ? MIN_NICE : task_nice(current);
+	qp->noio = qp->kernel || current->flags & PF_MEMALLOC_NOIO;
 	INIT_WORK(&qp->kthreads, kicked);
 	INIT_DELAYED_WORK(&qp->close_late, close_late);
 	srnic_tx_prepare(qp);

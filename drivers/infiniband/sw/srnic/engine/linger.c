@@ -15,7 +15,6 @@
 
 #include <linux/list.h>
 #include <linux/mm.h>
-#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
@@ -270,7 +269,7 @@ static void linger_run(struct work_struct *work)
 {
 	struct srnic_stream *stream = container_of(to_delayed_work(work),
 						   struct srnic_stream, linger);
-	unsigned int noio = memalloc_noio_save();
+	unsigned int before = srnic_noio_begin(stream->noio);
 	bool locked = srnic_stream_trylock(stream);
 
 	linger_charge(stream, !locked);
@@ -280,7 +279,7 @@ static void linger_run(struct work_struct *work)
 		linger_end(stream);
 	else
 		srnic_stream_unlock(stream);
-	memalloc_noio_restore(noio);
+	srnic_noio_end(before);
 }
 
 /**

@@ -715,8 +715,6 @@ int srnic_rx_thread(void *arg)
 	enum srnic_stream_state state;
 	bool more;
 
-	/* a disk may be behind this QP: the reclaim of memory must not wait for its I/O */
-	memalloc_noio_save();
 	srnic_kthread_begins(qp);
 	while (!kthread_should_stop()) {
 		wait_event_idle(qp->rx_wait,

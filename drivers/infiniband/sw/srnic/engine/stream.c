@@ -5,6 +5,7 @@
 #include <linux/file.h>
 #include <linux/highmem.h>
 #include <linux/netdevice.h>
+#include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/skbuff.h>
 #include <linux/slab.h>
@@ -75,6 +76,36 @@ void srnic_sock_prepare(struct socket *sock)
 
 	tcp_sock_set_nodelay(sk);
 	sk->sk_allocation = GFP_KERNEL;
+}
+
+/**
+ * srnic_noio_begin - the calling task begins to work for a stream
+ * @noio: of the stream, or of its QP
+ *
+ * A disk may be behind the QP of a kernel consumer, or of a program that serves I/O
+ * (PR_SET_IO_FLUSHER): the reclaim of memory must not wait for its I/O. Any other stream's does:
+ * TCP charges the program's memory cgroup, and one that may not swap kills the program at its
+ * limit.
+ *
+ * Context: any. Return: to be given to srnic_noio_end().
+ */
+unsigned int srnic_noio_begin(bool noio)
+{
+	unsigned int before = current->flags;
+
+	if (noio)
+		memalloc_noio_save();
+	return before;
+}
+
+/**
+ * srnic_noio_end - the calling task has worked for a stream
+ * @before: from srnic_noio_begin()
+ * Context: any.
+ */
+void srnic_noio_end(unsigned int before)
+{
+	current_restore_flags(before, PF_MEMALLOC_NOIO);
 }
 
 /**

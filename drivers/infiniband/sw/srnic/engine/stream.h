@@ -43,6 +43,7 @@ struct srnic_stream_ops {
  * @file: the program's file, which holds the socket; NULL: the socket is our own
  * @user_key: its user, see srnic_user_key(), or that of its QP's claim, see srnic_qp_claim()
  * @no_qp: it lingers, and no QP has had it
+ * @noio: memory for it must not wait for I/O while it lingers, see srnic_noio_begin()
  * @ops: under sk_callback_lock
  * @priv: argument of @ops, under sk_callback_lock
  * @data_ready: the socket's own callback
@@ -68,6 +69,7 @@ struct srnic_stream {
 	struct file *file;
 	u32 user_key;
 	bool no_qp;
+	bool noio;
 	const struct srnic_stream_ops *ops;
 	void *priv;
 	void (*data_ready)(struct sock *sk);
@@ -159,6 +161,8 @@ struct net *srnic_device_get_net(const struct srnic_device *dev);
 int srnic_sock_create(struct srnic_device *dev, u64 net, int family,
 		      struct socket **sock);
 void srnic_sock_prepare(struct socket *sock);
+unsigned int srnic_noio_begin(bool noio);
+void srnic_noio_end(unsigned int before);
 struct srnic_stream *srnic_stream_new(struct socket *sock);
 bool srnic_stream_hook(struct srnic_stream *stream,
 		       const struct srnic_stream_ops *ops, void *priv);

@@ -16,7 +16,6 @@
 
 #include <linux/kthread.h>
 #include <linux/memcontrol.h>
-#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include "engine/ack.h"
 #include "engine/close.h"
@@ -425,13 +424,13 @@ static void tx_pass(struct srnic_qp *qp)
  */
 void srnic_tx_begins(struct srnic_qp *qp)
 {
-	unsigned int noio = memalloc_noio_save();
+	unsigned int before = srnic_noio_begin(qp->noio);
 
 	clear_bit(SRNIC_QPF_TX_KICK, &qp->flags);
 	smp_mb__after_atomic();	/* clear the kick, then look for what it announced */
 	if (qp->policy.inline_work)
 		tx_run(qp, TX_INLINE);
-	memalloc_noio_restore(noio);
+	srnic_noio_end(before);
 	/* a program that connects many QPs may not use them for long */
 	if (!qp->tx->batch->len)
 		srnic_tx_put_frag(qp->tx);
@@ -465,21 +464,17 @@ void srnic_tx_opens(struct srnic_qp *qp)
  */
 void srnic_tx_doorbell(struct srnic_qp *qp)
 {
-	unsigned int noio;
 	u32 from, bytes;
 
 	if (!qp->policy.inline_work || !tx_own_soon(qp)) {
 		srnic_qp_kick_tx(qp);
 		return;
 	}
-	/* a disk may be behind this QP: the reclaim of memory must not wait for its I/O */
-	noio = memalloc_noio_save();
 	tx_disable_doorbell(qp);
 	from = srnic_stream_taken(qp->stream);
 	tx_run(qp, TX_INLINE);
 	bytes = srnic_stream_taken(qp->stream) - from;
 	tx_heed(qp);
-	memalloc_noio_restore(noio);
 	if (srnic_tx_burst_begins(qp, bytes)) {
 		/* NEED_WAKEUP is clear: the kthread polls the ring by itself */
 		set_bit(SRNIC_QPF_TX_KICK, &qp->flags);
@@ -592,11 +587,11 @@ void srnic_tx_acknowledge(struct srnic_qp *qp)
 static void ack_late(struct work_struct *work)
 {
 	struct srnic_qp *qp = container_of(to_delayed_work(work), struct srnic_qp, ack_late);
-	unsigned int noio = memalloc_noio_save();	/* as the kthreads */
+	unsigned int before = srnic_noio_begin(qp->noio);
 
 	set_bit(SRNIC_QPF_ACK_ASKED, &qp->flags);
 	srnic_tx_acknowledge(qp);
-	memalloc_noio_restore(noio);
+	srnic_noio_end(before);
 }
 
 /**
@@ -689,7 +684,7 @@ static enum srnic_wind tx_wind_down(struct srnic_qp *qp)
 enum srnic_wind srnic_tx_wind_down(struct srnic_qp *qp)
 {
 	enum srnic_wind done;
-	unsigned int noio;
+	unsigned int before;
 
 	/* a program may have its own socket locked for long */
 	if (qp->stream->file || (srnic_qp_state(qp) == SRNIC_QP_RTS &&
@@ -697,7 +692,7 @@ enum srnic_wind srnic_tx_wind_down(struct srnic_qp *qp)
 		return SRNIC_WIND_KTHREADS;
 	if (!test_bit(SRNIC_QPF_FIN_SENT, &qp->flags) && !tx_own(qp))
 		return SRNIC_WIND_KTHREADS;
-	noio = memalloc_noio_save();
+	before = srnic_noio_begin(qp->noio);
 	tx_disable_doorbell(qp);
 	clear_bit(SRNIC_QPF_TX_KICK, &qp->flags);
 	clear_bit(SRNIC_QPF_DATA, &qp->flags);
@@ -708,7 +703,7 @@ enum srnic_wind srnic_tx_wind_down(struct srnic_qp *qp)
 		set_bit(SRNIC_QPF_DATA, &qp->flags);
 		tx_disown(qp);
 	}
-	memalloc_noio_restore(noio);
+	srnic_noio_end(before);
 	return done;
 }
 
@@ -739,8 +734,6 @@ int srnic_tx_thread(void *arg)
 {
 	struct srnic_qp *qp = arg;
 
-	/* as srnic_tx_doorbell() */
-	memalloc_noio_save();
 	srnic_kthread_begins(qp);
 	wait_event_idle(qp->tx_wait, tx_kicked(qp));
 	tx_disable_doorbell(qp);

@@ -135,6 +135,7 @@ struct srnic_qp {
 	kuid_t owner;			/* effective user of the task that made it */
 	bool privileged;		/* may use STag 0, fast-register; set before a stream */
 	int nice;			/* of its kthreads: that of the program that made it */
+	bool noio;			/* memory for it must not wait for I/O; engine/stream.h */
 	bool sig_all;
 	u32 max_send_sge;		/* of a WR that is no Write */
 	u32 max_write_sge;

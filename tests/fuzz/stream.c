@@ -456,9 +456,14 @@ void srnic_tpt_put(struct srnic_span *span)
 	spans--;
 }
 
-void srnic_span_write(const struct srnic_span *span, u64 at, const void *src, u32 len)
+enum srnic_tpt_err srnic_span_write(const struct srnic_span *span, u64 at, const void *src,
+				    u32 len)
 {
-	memcpy((u8 *)(uintptr_t)span->off + at, src, len);
+	/* memory that is paged on demand may end in the middle */
+	bool sleeps = must_sleep();
+
+	memcpy((u8 *)(uintptr_t)span->off + at, src, sleeps ? len / 2 : len);
+	return sleeps ? SRNIC_TPT_SLEEPS : SRNIC_TPT_OK;
 }
 
 enum rdmap_err srnic_tpt_tagged_err(enum srnic_tpt_err err)

@@ -400,6 +400,12 @@ static void access_flags(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, PTR_ERR(srnic_mr_get_dma(pd, 1 << 30)));
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP,
 			PTR_ERR(srnic_mr_reg_user(pd, 0x1000, 1, 0x1000, 1 << 30)));
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP,
+			PTR_ERR(srnic_mr_reg_user(pd, 0x1000, 1, 0x1000, IB_ACCESS_HUGETLB)));
+	if (!IS_ENABLED(CONFIG_INFINIBAND_ON_DEMAND_PAGING))
+		KUNIT_EXPECT_EQ(test, -EOPNOTSUPP,
+				PTR_ERR(srnic_mr_reg_user(pd, 0x1000, 1, 0x1000,
+							  IB_ACCESS_ON_DEMAND)));
 	KUNIT_EXPECT_EQ(test, srnic_held(dev, SRNIC_KIND_MR), 0);
 }
 
@@ -692,6 +698,43 @@ static void address_in_block_list(struct kunit *test)
 	}
 }
 
+struct visits {
+	void *at[4];
+	u32 len[4];
+	u32 count;
+};
+
+static void visit(void *ctx, void *at, u32 len)
+{
+	struct visits *v = ctx;
+
+	if (v->count < ARRAY_SIZE(v->at)) {
+		v->at[v->count] = at;
+		v->len[v->count] = len;
+	}
+	v->count++;
+}
+
+/* What is in two blocks is visited in two pieces, in order */
+static void visited_pieces(struct kunit *test)
+{
+	struct srnic_pbl *pbl = kunit_kzalloc(test, struct_size(pbl, addr, 2), GFP_KERNEL);
+	struct srnic_span span = { .pbl = pbl, .off = 4096 - 3 };
+	struct visits v = { };
+
+	KUNIT_ASSERT_NOT_NULL(test, pbl);
+	pbl->shift = 12;
+	pbl->count = 2;
+	pbl->addr[0] = 0x7000;
+	pbl->addr[1] = 0x3000;
+	KUNIT_EXPECT_EQ(test, srnic_span_visit(&span, 0, 8, visit, &v), SRNIC_TPT_OK);
+	KUNIT_ASSERT_EQ(test, v.count, 2);
+	KUNIT_EXPECT_PTR_EQ(test, v.at[0], (void *)0x7ffdul);
+	KUNIT_EXPECT_EQ(test, v.len[0], 3);
+	KUNIT_EXPECT_PTR_EQ(test, v.at[1], (void *)0x3000ul);
+	KUNIT_EXPECT_EQ(test, v.len[1], 5);
+}
+
 /* All of memory as one region: TO is the address */
 static void dma_addresses(struct kunit *test)
 {
@@ -733,6 +776,7 @@ static struct kunit_case tpt_cases[] = {
 	KUNIT_CASE(dereg_waits),
 	KUNIT_CASE(address_of_each_byte),
 	KUNIT_CASE(address_in_block_list),
+	KUNIT_CASE(visited_pieces),
 	KUNIT_CASE(dma_addresses),
 	{}
 };

@@ -119,6 +119,15 @@ static int srnic_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 	return ret;
 }
 
+static int srnic_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice,
+			   uint32_t flags, struct ibv_sge *sges, uint32_t num_sge)
+{
+	int ret = ibv_cmd_advise_mr(pd, advice, flags, sges, num_sge);
+
+	/* the kernel has no on-demand paging */
+	return ret == EPROTONOSUPPORT ? EOPNOTSUPP : ret;
+}
+
 static int srnic_dereg_mr(struct verbs_mr *vmr)
 {
 	int ret = ibv_cmd_dereg_mr(vmr);
@@ -153,6 +162,7 @@ static void srnic_unimport_mr(struct ibv_mr *mr)
 }
 
 static const struct verbs_context_ops srnic_ctx_ops = {
+	.advise_mr = srnic_advise_mr,
 	.alloc_dm = srnic_alloc_dm,
 	.alloc_mw = srnic_alloc_mw,
 	.alloc_parent_domain = srnic_alloc_parent_domain,

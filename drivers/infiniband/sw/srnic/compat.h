@@ -106,4 +106,19 @@ static inline struct psp_assoc *psp_sk_assoc(const struct sock *sk)
 #define ib_umem_get_va ib_umem_get
 #endif
 
+/*
+ * Pages of a process, referenced; mmap_lock stays held. Before Linux 6.5 the call had an argument
+ * more.
+ */
+static inline long srnic_get_user_pages(struct mm_struct *mm, unsigned long addr,
+					unsigned long count, unsigned int flags,
+					struct page **pages)
+{
+#ifdef SRNIC_HAVE_GUP_WITHOUT_VMAS
+	return get_user_pages_remote(mm, addr, count, flags, pages, NULL);
+#else
+	return get_user_pages_remote(mm, addr, count, flags, pages, NULL, NULL);
+#endif
+}
+
 #endif

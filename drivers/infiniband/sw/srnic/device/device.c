@@ -325,6 +325,21 @@ static void srnic_dealloc_driver(struct ib_device *ibdev)
 	srnic_release_late(dev);
 }
 
+/* A UD QP cannot wait for a page that it receives into */
+static void odp_caps(struct ib_device_attr *attr)
+{
+	attr->kernel_cap_flags |= IBK_ON_DEMAND_PAGING;
+	attr->odp_caps.general_caps = IB_ODP_SUPPORT | IB_ODP_SUPPORT_IMPLICIT;
+	attr->odp_caps.per_transport_caps.rc_odp_caps =
+		IB_ODP_SUPPORT_SEND | IB_ODP_SUPPORT_RECV | IB_ODP_SUPPORT_WRITE |
+		IB_ODP_SUPPORT_READ | IB_ODP_SUPPORT_ATOMIC | IB_ODP_SUPPORT_SRQ_RECV;
+	if (!IS_ENABLED(CONFIG_SRNIC_IB))
+		return;
+	attr->odp_caps.per_transport_caps.uc_odp_caps =
+		IB_ODP_SUPPORT_SEND | IB_ODP_SUPPORT_RECV | IB_ODP_SUPPORT_WRITE;
+	attr->odp_caps.per_transport_caps.ud_odp_caps = IB_ODP_SUPPORT_SEND;
+}
+
 /**
  * srnic_query_device - attributes of the device (RN-07 to RN-16)
  * @ibdev: the device
@@ -353,6 +368,8 @@ static int srnic_query_device(struct ib_device *ibdev, struct ib_device_attr *at
 				 IB_DEVICE_MEM_MGT_EXTENSIONS |
 				 IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_WINDOW_TYPE_2B;
 	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG | IBK_LOCAL_DMA_LKEY | IBK_SG_GAPS_REG;
+	if (IS_ENABLED(CONFIG_INFINIBAND_ON_DEMAND_PAGING))
+		odp_caps(attr);
 
 	attr->max_mr_size = SRNIC_MAX_MR_SIZE;
 	attr->page_size_cap = SRNIC_PAGE_SIZES;

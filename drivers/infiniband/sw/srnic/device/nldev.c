@@ -53,24 +53,26 @@ int srnic_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ibmr)
 	struct srnic_tpte *tpte = &to_srnic_mr(ibmr)->tpte;
 	struct nlattr *nest = nla_nest_start(msg, RDMA_NLDEV_ATTR_DRIVER);
 	u32 blocks = 0, shift = 0;
-	bool failed;
+	bool on_demand = false, failed;
 
 	/* a reregistration may be exchanging the list */
 	spin_lock_bh(&tpte->lock);
 	if (tpte->pbl) {
 		blocks = tpte->pbl->count;
 		shift = tpte->pbl->shift;
+		on_demand = tpte->pbl->odp;
 	}
 	spin_unlock_bh(&tpte->lock);
 	if (!nest)
 		return -EMSGSIZE;
-	failed = rdma_nl_put_driver_string(msg, "type", stag_type_name(tpte->type)) ||
+	failed = rdma_nl_put_driver_string(msg, "type", on_demand ? "on_demand" :
+					   stag_type_name(tpte->type)) ||
 		 rdma_nl_put_driver_string(msg, "state",
 					   READ_ONCE(tpte->valid) ? "VALID" : "INVALID") ||
 		 rdma_nl_put_driver_u32_hex(msg, "rights", READ_ONCE(tpte->rights)) ||
 		 rdma_nl_put_driver_u32(msg, "windows", READ_ONCE(tpte->windows));
 	/* blocks of a block list have sizes of their own */
-	if (!failed && (shift || blocks))
+	if (!failed && (shift || blocks) && !on_demand)
 		failed = rdma_nl_put_driver_u32(msg, "blocks", blocks);
 	if (!failed && shift)
 		failed = rdma_nl_put_driver_u64(msg, "block_size", BIT_ULL(shift));

@@ -37,9 +37,9 @@ static enum srnic_tpt_err sink_access(const struct srnic_qp *qp, u32 stag, u64 t
 	if (err)
 		return err;
 	if (value)
-		srnic_span_write(&span, 0, value, sizeof(*value));
+		err = srnic_span_write(&span, 0, value, sizeof(*value));
 	srnic_tpt_put(&span);
-	return SRNIC_TPT_OK;
+	return err;
 }
 
 /**
@@ -100,13 +100,43 @@ enum srnic_wc_status srnic_atomic_request(struct srnic_qp *qp)
 }
 
 /**
+ * struct exchange - an operation, for srnic_span_visit()
+ * @req: the request
+ * @was: the value before
+ * @bad: what is wrong with the place
+ */
+struct exchange {
+	const struct rdmap_atomic_req *req;
+	u64 was;
+	enum rdmap_err bad;
+};
+
+/* Memory that is not aligned may be in two pieces */
+static void exchange(void *ctx, void *piece, u32 len)
+{
+	struct exchange *x = ctx;
+	u64 *at = piece;
+	u64 seen;
+
+	if (len < sizeof(u64) || !IS_ALIGNED((uintptr_t)at, sizeof(u64))) {
+		x->bad = RDMAP_E_ATOMIC_ALIGN;
+		return;
+	}
+	seen = READ_ONCE(*at);
+	do {
+		x->was = seen;
+		seen = cmpxchg64(at, x->was, rdmap_atomic_result(x->req, x->was));
+	} while (seen != x->was);
+}
+
+/**
  * srnic_atomic_execute - execute a request of the peer (owner of tx)
  * @qp: with a stream
  * @req: an operation that is known
  * @was: set to the value before
  *
  * RFC 7306 5.1. The memory must be aligned. The TO need not be, as a zero-based region
- * may begin anywhere. No lock is held over the operation.
+ * may begin anywhere. Nothing keeps other accesses out during the operation.
  *
  * Context: the owner of tx, in process, may sleep: srnic_tx_answer() executes no atomics.
  * Return: RDMAP_OK, or E-38 or E-39, and then nothing was changed.
@@ -122,29 +152,19 @@ enum rdmap_err srnic_atomic_execute(const struct srnic_qp *qp,
 		.pd = qp->ibqp.pd,
 		.qpn = qp->ibqp.qp_num,
 	};
-	enum rdmap_err bad = RDMAP_OK;
-	u32 contiguous = sizeof(u64);
+	struct exchange x = { .req = req, .bad = RDMAP_OK };
 	enum srnic_tpt_err err;
 	struct srnic_span span;
-	u64 old, seen;
-	u64 *at;
 
 	err = srnic_tpt_get(qp->dev, &acc, &span);
 	if (err)
 		return srnic_tpt_atomic_err(err);
-	at = srnic_span_addr(&span, 0, &contiguous);
-	if (contiguous < sizeof(u64) || !IS_ALIGNED((uintptr_t)at, sizeof(u64))) {
-		bad = RDMAP_E_ATOMIC_ALIGN;
-	} else {
-		seen = READ_ONCE(*at);
-		do {
-			old = seen;
-			seen = cmpxchg64(at, old, rdmap_atomic_result(req, old));
-		} while (seen != old);
-		*was = old;
-	}
+	err = srnic_span_visit(&span, 0, sizeof(u64), exchange, &x);
 	srnic_tpt_put(&span);
-	return bad;
+	if (err)
+		return srnic_tpt_atomic_err(err);
+	*was = x.was;
+	return x.bad;
 }
 
 /**

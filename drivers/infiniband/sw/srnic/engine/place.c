@@ -21,21 +21,26 @@ static void rx_error(struct srnic_rx *rx, enum rdmap_err err, enum srnic_wc_stat
 	rx->status = status;
 }
 
-/* Where the next bytes of a payload go */
+/* Where the next bytes of a payload go, until there is an error */
 struct rx_place {
 	const struct srnic_span *span;
 	u64 at;
+	enum srnic_tpt_err err;
 };
 
 static void rx_place_actor(void *ctx, const u8 *data, u32 len)
 {
 	struct rx_place *place = ctx;
 
-	srnic_span_write(place->span, place->at, data, len);
+	if (!place->err)
+		place->err = srnic_span_write(place->span, place->at, data, len);
 	place->at += len;
 }
 
-/* Check an access and copy what is at @cur; after an error nothing is copied */
+/*
+ * Check an access and copy what is at @cur; after an error nothing is copied, except for pages
+ * before one that is missing
+ */
 static enum srnic_tpt_err rx_place_at(struct srnic_qp *qp, const struct srnic_access *acc,
 				      struct srnic_cursor *cur)
 {
@@ -48,7 +53,7 @@ static enum srnic_tpt_err rx_place_at(struct srnic_qp *qp, const struct srnic_ac
 		return err;
 	srnic_cursor_walk(cur, acc->length, rx_place_actor, &place);
 	srnic_tpt_put(&span);
-	return SRNIC_TPT_OK;
+	return place.err;
 }
 
 /* Return: false if the access has to sleep */
@@ -336,7 +341,8 @@ static bool rx_place_send(struct srnic_qp *qp, struct srnic_cursor *cur, bool ma
  * @may_sleep: whether the caller may
  *
  * A segment with an error is not placed, except that bytes may be in the memory of the SGEs of a
- * receive WR before a wrong SGE. The error is left in rx->err and rx->status.
+ * receive WR before a wrong SGE, and in pages before one that the process does not have. The error
+ * is left in rx->err and rx->status.
  *
  * Context: process or softirq, with the socket locked; sleeps only if @may_sleep.
  * Return: false if only a caller that may sleep can access the memory, or the message waits

@@ -272,8 +272,9 @@ void srnic_tx_let_go(struct srnic_tx *tx)
  * @dst: where to
  * @len: bytes, within @rest
  *
- * Context: the owner of tx; sleeps only if the memory is a DMA buffer's and not tx->locked.
- * Return: SRNIC_TPT_OK, or what is wrong, and nothing was copied; SRNIC_TPT_SLEEPS if the access
+ * Context: the owner of tx; sleeps only if the memory is a DMA buffer's, or paged on demand, and
+ * not tx->locked.
+ * Return: SRNIC_TPT_OK, or what is wrong, and nothing is kept; SRNIC_TPT_SLEEPS if the access
  * has to sleep and the owner may not.
  */
 enum srnic_tpt_err srnic_tx_copy(struct srnic_qp *qp, struct srnic_access *rest, u8 *dst, u32 len)
@@ -289,7 +290,9 @@ enum srnic_tpt_err srnic_tx_copy(struct srnic_qp *qp, struct srnic_access *rest,
 		tx->reached = true;
 		tx->at = 0;
 	}
-	srnic_span_read(&tx->span, tx->at, dst, len);
+	err = srnic_span_read(&tx->span, tx->at, dst, len);
+	if (err)
+		srnic_tx_let_go(tx);
 	tx->at += len;
-	return SRNIC_TPT_OK;
+	return err;
 }

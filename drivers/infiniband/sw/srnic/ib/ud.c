@@ -191,8 +191,10 @@ static enum srnic_wc_status ud_gather(struct srnic_qp *qp, u8 *dst)
 
 		if (err)
 			return srnic_tpt_wc_status(err);
-		srnic_span_read(&span, 0, dst, walk.acc.length);
+		err = srnic_span_read(&span, 0, dst, walk.acc.length);
 		srnic_tpt_put(&span);
+		if (err)
+			return srnic_tpt_wc_status(err);
 		dst += walk.acc.length;
 	}
 	return SRNIC_WC_SUCCESS;

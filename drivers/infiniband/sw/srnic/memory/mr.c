@@ -9,6 +9,7 @@
 #include "compat.h"
 #include "memory/dm.h"
 #include "memory/mr.h"
+#include "memory/odp.h"
 #include "queue/holder.h"
 #include "queue/state.h"
 #include "srnic.h"
@@ -52,6 +53,13 @@ static struct srnic_mr *mr_new(struct ib_pd *pd, enum srnic_stag_type type)
 	return mr;
 }
 
+static void pbl_free(struct srnic_pbl *pbl)
+{
+	if (pbl)
+		srnic_odp_free(pbl->odp);
+	kvfree(pbl);
+}
+
 /**
  * struct srnic_shared - memory that several regions share
  * @refs: regions
@@ -81,7 +89,7 @@ static void mr_unshare(struct srnic_mr *mr)
 	if (!refcount_dec_and_test(&shared->refs))
 		return;
 	ib_umem_release(shared->umem);
-	kvfree(shared->pbl);
+	pbl_free(shared->pbl);
 	kfree(shared);
 }
 
@@ -99,8 +107,8 @@ static void mr_free(struct srnic_mr *mr)
 	if (mr->umem)
 		ib_umem_release(mr->umem);
 	srnic_dmabuf_put(&mr->dmabuf);
-	kvfree(mr->tpte.pbl);
-	kvfree(mr->next);
+	pbl_free(mr->tpte.pbl);
+	pbl_free(mr->next);
 	call_rcu(&mr->rcu, mr_free_rcu);
 }
 
@@ -137,6 +145,7 @@ static struct srnic_pbl *pbl_new(size_t max, bool blocks)
 	pbl->max = max;
 	pbl->modulus = BIT(pbl->shift);
 	pbl->dmabuf = NULL;
+	pbl->odp = NULL;
 	pbl->ends = blocks ? pbl->addr + max : NULL;
 	return pbl;
 }
@@ -158,6 +167,7 @@ static struct srnic_pbl *pbl_from_umem(struct ib_umem *umem, unsigned long block
 /**
  * struct mr_memory - user memory for a region
  * @umem: pinned; NULL: there is none
+ * @on_demand: it is not pinned
  * @pbl: its blocks
  * @base: TO of the first byte
  * @off: of the first byte in its block
@@ -165,26 +175,57 @@ static struct srnic_pbl *pbl_from_umem(struct ib_umem *umem, unsigned long block
  */
 struct mr_memory {
 	struct ib_umem *umem;
+	bool on_demand;
 	struct srnic_pbl *pbl;
 	u64 base;
 	u64 off;
 	u64 length;
 };
 
-static int check_range(u64 iova, u64 length)
+/* Huge pages of pinned memory need no flag */
+static int check_user_access(int access)
+{
+	if (access & IB_ACCESS_HUGETLB && !(access & IB_ACCESS_ON_DEMAND))
+		return -EOPNOTSUPP;
+	return access & ~SRNIC_USER_MR_ACCESS ? -EOPNOTSUPP : 0;
+}
+
+/* All of the address space, whatever the process has there, is registered by this range */
+static int check_range(u64 start, u64 length, u64 iova, bool on_demand)
 {
 	u64 last;
 
+	if (on_demand && !start && length == U64_MAX)
+		return iova ? -EINVAL : 0;
 	return !length || length > SRNIC_MAX_MR_SIZE ||
 	       check_add_overflow(iova, length - 1, &last) ? -EINVAL : 0;
 }
 
+/* Memory whose pages are taken in when they are accessed. The range is checked */
+static int memory_on_demand(struct ib_device *dev, u64 start, u64 length, struct mr_memory *mem)
+{
+	struct srnic_pbl *pbl = pbl_new(0, false);
+	struct srnic_odp *odp;
+
+	if (!pbl)
+		return -ENOMEM;
+	odp = srnic_odp_new(to_srnic_dev(dev), start, length);
+	if (IS_ERR(odp)) {
+		pbl_free(pbl);
+		return PTR_ERR(odp);
+	}
+	pbl->odp = odp;
+	mem->pbl = pbl;
+	mem->on_demand = true;
+	mem->off = start;
+	return 0;
+}
+
 /* Pin user memory and list its blocks. The range is checked */
-static int memory_pin(struct ib_device *dev, u64 start, u64 length, u64 iova, int access,
-		      bool zero_based, struct mr_memory *mem)
+static int memory_pin(struct ib_device *dev, u64 start, u64 length, u64 first, int access,
+		      struct mr_memory *mem)
 {
 	struct ib_umem *umem = ib_umem_get_va(dev, start, length, access);
-	u64 first = zero_based ? start : iova;
 	unsigned long block;
 	int err = -EINVAL;
 
@@ -199,18 +240,27 @@ static int memory_pin(struct ib_device *dev, u64 start, u64 length, u64 iova, in
 	if (!mem->pbl)
 		goto release;
 	mem->umem = umem;
-	mem->base = zero_based ? 0 : iova;
 	mem->off = first & (block - 1);
-	mem->length = length;
 	return 0;
 release:
 	ib_umem_release(umem);
 	return err;
 }
 
-static void memory_unpin(struct mr_memory *mem)
+/* The range is checked */
+static int memory_get(struct ib_device *dev, u64 start, u64 length, u64 iova, int access,
+		      bool zero_based, struct mr_memory *mem)
 {
-	kvfree(mem->pbl);
+	mem->base = zero_based ? 0 : iova;
+	mem->length = length;
+	if (access & IB_ACCESS_ON_DEMAND)
+		return memory_on_demand(dev, start, length, mem);
+	return memory_pin(dev, start, length, zero_based ? start : iova, access, mem);
+}
+
+static void memory_put(struct mr_memory *mem)
+{
+	pbl_free(mem->pbl);
 	if (mem->umem)
 		ib_umem_release(mem->umem);
 }
@@ -224,6 +274,7 @@ static void mr_take(struct srnic_mr *mr, const struct mr_memory *mem)
 	struct srnic_tpte *tpte = &mr->tpte;
 
 	mr->umem = mem->umem;
+	mr->on_demand = mem->on_demand;
 	spin_lock_bh(&tpte->lock);
 	tpte->pbl = mem->pbl;
 	tpte->base = mem->base;
@@ -245,7 +296,7 @@ static void mr_unpin(struct srnic_mr *mr)
 	pbl = mr->tpte.pbl;
 	mr->tpte.pbl = NULL;
 	spin_unlock_bh(&mr->tpte.lock);
-	kvfree(pbl);
+	pbl_free(pbl);
 	if (mr->umem)
 		ib_umem_release(mr->umem);
 	mr->umem = NULL;
@@ -260,8 +311,9 @@ static void mr_unpin(struct srnic_mr *mr)
  * @iova: TO of the first byte, unless IB_ZERO_BASED
  * @access: IB_ACCESS_*
  *
- * Pins the pages for as long as the region lives, within RLIMIT_MEMLOCK. Context: process, may
- * sleep.
+ * Pins the pages for as long as the region lives, within RLIMIT_MEMLOCK; with IB_ACCESS_ON_DEMAND
+ * none is pinned. With that flag a @start of 0 and a @length of U64_MAX are all of the address
+ * space. Context: process, may sleep.
  *
  * Return: the region or an ERR_PTR: -EINVAL for a length of zero, one beyond max_mr_size, or one
  * that wraps, -EOPNOTSUPP for unknown access flags, -ENOMEM, -EFAULT.
@@ -273,15 +325,14 @@ struct ib_mr *srnic_mr_reg_user(struct ib_pd *pd, u64 start, u64 length,
 	struct srnic_mr *mr;
 	int err;
 
-	if (access & ~SRNIC_MR_ACCESS)
-		return ERR_PTR(-EOPNOTSUPP);
-	err = check_range(iova, length);
+	err = check_user_access(access) ?:
+	      check_range(start, length, iova, access & IB_ACCESS_ON_DEMAND);
 	if (err)
 		return ERR_PTR(err);
 	mr = mr_new(pd, SRNIC_STAG_USER);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	err = memory_pin(pd->device, start, length, iova, access, access & IB_ZERO_BASED, &mem);
+	err = memory_get(pd->device, start, length, iova, access, access & IB_ZERO_BASED, &mem);
 	if (err)
 		goto free;
 	mr_take(mr, &mem);
@@ -458,6 +509,7 @@ release:
  * @iova: TO of the first byte
  * @access: IB_ACCESS_*
  * @zero_based: valid in any case
+ * @on_demand: valid in any case
  */
 struct mr_change {
 	int flags;
@@ -466,19 +518,23 @@ struct mr_change {
 	u64 iova;
 	int access;
 	bool zero_based;
+	bool on_demand;
 };
 
 /* Checks what can be checked before the region is made Invalid: after an error it is unchanged */
 static int check_change(struct srnic_mr *mr, const struct mr_change *c)
 {
-	if (c->flags & IB_MR_REREG_ACCESS && c->access & ~SRNIC_MR_ACCESS)
-		return -EOPNOTSUPP;
+	int err = c->flags & IB_MR_REREG_ACCESS ? check_user_access(c->access) : 0;
+
+	if (err)
+		return err;
 	if (c->flags & IB_MR_REREG_TRANS)
-		return check_range(c->iova, c->length);
-	/* whether TOs start with 0 may change only together with the translation */
-	if (!mr->umem && !mr->shared)
+		return check_range(c->start, c->length, c->iova, c->on_demand);
+	if (!mr->umem && !mr->shared && !(mr->on_demand && mr->tpte.pbl))
 		return -EINVAL;
-	return c->zero_based == !!(mr->tpte.rights & SRNIC_ZERO_BASED) ? 0 : -EINVAL;
+	/* these may change only together with the translation */
+	return c->zero_based == !!(mr->tpte.rights & SRNIC_ZERO_BASED) &&
+	       c->on_demand == mr->on_demand ? 0 : -EINVAL;
 }
 
 /* Gets the memory that the change needs: new memory in @mem; or the old memory, made writable */
@@ -487,11 +543,13 @@ static int get_memory(struct srnic_mr *mr, const struct mr_change *c, struct mr_
 	int access = c->access;
 
 	if (!(c->flags & IB_MR_REREG_ACCESS))
-		access = mr->tpte.rights & SRNIC_LOCAL_WRITE ? IB_ACCESS_LOCAL_WRITE : 0;
+		access = (mr->tpte.rights & SRNIC_LOCAL_WRITE ? IB_ACCESS_LOCAL_WRITE : 0) |
+			 (c->on_demand ? IB_ACCESS_ON_DEMAND : 0);
 	if (c->flags & IB_MR_REREG_TRANS)
-		return memory_pin(mr->ibmr.device, c->start, c->length, c->iova, access,
+		return memory_get(mr->ibmr.device, c->start, c->length, c->iova, access,
 				  c->zero_based, mem);
-	return ib_access_writable(access) ? mr_make_writable(mr, access) : 0;
+	/* whether the process may write to a page that is paged on demand is seen at the access */
+	return ib_access_writable(access) && !c->on_demand ? mr_make_writable(mr, access) : 0;
 }
 
 /* The region is Invalid and without users afterwards, unless windows are bound to it: -EBUSY */
@@ -523,8 +581,8 @@ static int change_memory(struct srnic_mr *mr, const struct mr_change *c, struct 
  * @start: user address, with IB_MR_REREG_TRANS
  * @length: bytes, with IB_MR_REREG_TRANS
  * @iova: TO of the first byte, with IB_MR_REREG_TRANS
- * @access: IB_ACCESS_*, with IB_MR_REREG_ACCESS. IB_ZERO_BASED may change only
- *	    together with the translation
+ * @access: IB_ACCESS_*, with IB_MR_REREG_ACCESS. IB_ZERO_BASED and IB_ACCESS_ON_DEMAND may
+ *	    change only together with the translation
  * @pd: protection domain, with IB_MR_REREG_PD
  *
  * The STag stays the same. Accesses during the call find it Invalid, as between a
@@ -549,6 +607,8 @@ int srnic_mr_rereg(struct ib_mr *ibmr, int flags, u64 start, u64 length,
 		.access = access,
 		.zero_based = flags & IB_MR_REREG_ACCESS ? access & IB_ZERO_BASED :
 							   tpte->rights & SRNIC_ZERO_BASED,
+		.on_demand = flags & IB_MR_REREG_ACCESS ? access & IB_ACCESS_ON_DEMAND :
+							  mr->on_demand,
 	};
 	struct mr_memory mem = { };
 	int err = check_change(mr, &change);
@@ -556,7 +616,7 @@ int srnic_mr_rereg(struct ib_mr *ibmr, int flags, u64 start, u64 length,
 	if (!err)
 		err = change_memory(mr, &change, &mem);
 	if (err) {
-		memory_unpin(&mem);
+		memory_put(&mem);
 		return err;
 	}
 	if (flags & IB_MR_REREG_TRANS) {
@@ -822,5 +882,92 @@ int srnic_mr_dereg(struct ib_mr *ibmr)
 		return -EBUSY;
 	srnic_give(mr->tpte.dev, holder, SRNIC_KIND_MR, 1);
 	mr_free(mr);
+	return 0;
+}
+
+/*
+ * The peer is not involved: the rights are the region's, not the remote ones. Return: 0, and @span
+ * is kept
+ */
+static int advise_begin(struct ib_pd *pd, const struct ib_sge *sge, bool write,
+			struct srnic_span *span)
+{
+	const struct srnic_access acc = {
+		.stag = sge->lkey,
+		.to = sge->addr,
+		.length = sge->length,
+		.need = write ? SRNIC_LOCAL_WRITE : SRNIC_LOCAL_READ,
+		.pd = pd,
+		.nowait = true,
+	};
+
+	switch (srnic_tpt_get(to_srnic_dev(pd->device), &acc, span)) {
+	case SRNIC_TPT_OK:
+		break;
+	case SRNIC_TPT_PD:
+	case SRNIC_TPT_ACCESS:
+		return -EPERM;
+	case SRNIC_TPT_SLEEPS:	/* of a DMA buffer */
+		return -EINVAL;
+	default:
+		return -EFAULT;
+	}
+	if (!span->pbl || !span->pbl->odp) {
+		srnic_tpt_put(span);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/**
+ * srnic_mr_advise - take pages of regions in before they are accessed
+ * @pd: of the regions
+ * @advice: IB_UVERBS_ADVISE_MR_ADVICE_*
+ * @flags: ignored: the pages are here when the call returns
+ * @sge: parts of regions that are paged on demand
+ * @count: of them
+ * @attrs: of the call
+ *
+ * Context: process, may sleep; a signal that ends the task ends the call. The deregistration of a
+ * region waits for it.
+ *
+ * Return: 0; -EOPNOTSUPP for another advice; -EFAULT for memory that the process does not have,
+ * an unknown lkey, or a part that is not in the region; -EPERM for a region of another PD, or one
+ * that may not be written if that is advised; -EINVAL for a region of other memory; -ENOMEM;
+ * -EINTR. Parts before the one with the error are here then.
+ */
+int srnic_mr_advise(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice, u32 flags,
+		    struct ib_sge *sge, u32 count, struct uverbs_attr_bundle *attrs)
+{
+	enum srnic_odp_want want;
+	u32 i;
+
+	switch (advice) {
+	case IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH:
+		want = SRNIC_ODP_READ;
+		break;
+	case IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE:
+		want = SRNIC_ODP_WRITE;
+		break;
+	case IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT:
+		want = SRNIC_ODP_PRESENT;
+		break;
+	default:
+		return -EOPNOTSUPP;
+	}
+	for (i = 0; i < count; i++) {
+		struct srnic_span span;
+		int err;
+
+		if (!sge[i].length)
+			continue;
+		err = advise_begin(pd, &sge[i], want == SRNIC_ODP_WRITE, &span);
+		if (err)
+			return err;
+		err = srnic_odp_prefetch(span.pbl->odp, span.off, sge[i].length, want);
+		srnic_tpt_put(&span);
+		if (err)
+			return err;
+	}
 	return 0;
 }

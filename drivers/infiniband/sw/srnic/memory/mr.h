@@ -14,6 +14,13 @@ struct srnic_shared;
 #define SRNIC_MR_ACCESS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
 			 IB_ACCESS_MW_BIND | IB_ZERO_BASED | IB_ACCESS_OPTIONAL)
+/*
+ * Regions of user memory also take these, where the kernel has on-demand paging. Huge pages are
+ * paged like others.
+ */
+#define SRNIC_USER_MR_ACCESS (SRNIC_MR_ACCESS |						\
+			      (IS_ENABLED(CONFIG_INFINIBAND_ON_DEMAND_PAGING) ?		\
+			       IB_ACCESS_ON_DEMAND | IB_ACCESS_HUGETLB : 0))
 
 /**
  * struct srnic_mr - a memory region
@@ -21,6 +28,7 @@ struct srnic_shared;
  * @tpte: its entry in the TPT, with the PBL
  * @rcu: frees the memory after lookups are over
  * @umem: pinned user memory or NULL
+ * @on_demand: registered as memory that is paged on demand
  * @shared: owns the memory and the PBL of a shared region; else NULL
  * @dmabuf: mapped DMA buffer or none
  * @next: fast-register: PBL for the next WR, which exchanges it with that of @tpte
@@ -34,6 +42,7 @@ struct srnic_mr {
 	struct srnic_tpte tpte;
 	struct rcu_head rcu;
 	struct ib_umem *umem;
+	bool on_demand;
 	struct srnic_shared *shared;
 	struct srnic_dmabuf dmabuf;
 	struct srnic_pbl *next;
@@ -63,6 +72,8 @@ int srnic_mr_set_key(struct ib_mr *ibmr, u8 key);
 struct ib_mr *srnic_mr_get_dma(struct ib_pd *pd, int access);
 struct ib_mr *srnic_mr_alloc(struct ib_pd *pd, enum ib_mr_type type, u32 max_sg);
 int srnic_mr_dereg(struct ib_mr *ibmr);
+int srnic_mr_advise(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice, u32 flags,
+		    struct ib_sge *sge, u32 count, struct uverbs_attr_bundle *attrs);
 
 /* mr_fast.c */
 void srnic_mr_begin(struct srnic_mr *mr, u32 modulus, u64 fbo);

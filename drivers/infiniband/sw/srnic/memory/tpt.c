@@ -18,6 +18,7 @@
 #include <linux/sched.h>
 #include "memory/dmabuf.h"
 #include "memory/mw.h"
+#include "memory/odp.h"
 #include "memory/tpt.h"
 #include "queue/state.h"
 #include "srnic.h"
@@ -161,6 +162,7 @@ enum srnic_tpt_err srnic_tpt_get(struct srnic_device *dev,
 			span->pbl = tpte->pbl;
 			span->off = acc->to - tpte->base + tpte->off;
 			span->write = acc->need & SRNIC_WRITE_RIGHTS;
+			span->nowait = acc->nowait;
 		}
 		spin_unlock_bh(&users->lock);
 	}
@@ -215,7 +217,7 @@ static void *block_addr(const struct srnic_pbl *pbl, u64 off, u32 *len)
  * @at: the octet, counted from the start of the access
  * @len: in: octets wanted; out: contiguous octets, at most as many as wanted
  *
- * Context: any.
+ * Memory that is paged on demand has none: see srnic_span_visit(). Context: any.
  * Return: kernel address.
  */
 void *srnic_span_addr(const struct srnic_span *span, u64 at, u32 *len)
@@ -232,16 +234,54 @@ void *srnic_span_addr(const struct srnic_span *span, u64 at, u32 *len)
 	return (void *)(uintptr_t)(pbl->addr[off >> pbl->shift] + in_block);
 }
 
+static bool span_is_odp(const struct srnic_span *span)
+{
+	return span->pbl && span->pbl->odp;
+}
+
+static enum srnic_tpt_err span_walk(const struct srnic_span *span, u64 at, u32 len,
+				    srnic_span_fn fn, void *ctx)
+{
+	int err = srnic_odp_walk(span->pbl->odp, span->off + at, len, span->write, !span->nowait,
+				 fn, ctx);
+
+	if (err == -EAGAIN)
+		return SRNIC_TPT_SLEEPS;
+	return err ? SRNIC_TPT_ACCESS : SRNIC_TPT_OK;
+}
+
+static void copy_out(void *ctx, void *at, u32 len)
+{
+	u8 **dst = ctx;
+
+	memcpy(*dst, at, len);
+	*dst += len;
+}
+
+static void copy_in(void *ctx, void *at, u32 len)
+{
+	const u8 **src = ctx;
+
+	memcpy(at, *src, len);
+	*src += len;
+}
+
 /**
  * srnic_span_read - copy out of the memory of an access
  * @span: from srnic_tpt_get()
  * @at: first octet to copy, counted from the start of the access
  * @dst: the destination
  * @len: octets, within the access
- * Context: any.
+ *
+ * Context: any; may sleep if the memory is paged on demand, unless the access says nowait.
+ *
+ * Return: SRNIC_TPT_OK. Of memory that is paged on demand also SRNIC_TPT_SLEEPS if a page is not
+ * here and the access says nowait, SRNIC_TPT_ACCESS if the process does not have it.
  */
-void srnic_span_read(const struct srnic_span *span, u64 at, void *dst, u32 len)
+enum srnic_tpt_err srnic_span_read(const struct srnic_span *span, u64 at, void *dst, u32 len)
 {
+	if (unlikely(span_is_odp(span)))
+		return span_walk(span, at, len, copy_out, &dst);
 	while (len) {
 		u32 n = len;
 		const void *src = srnic_span_addr(span, at, &n);
@@ -251,6 +291,7 @@ void srnic_span_read(const struct srnic_span *span, u64 at, void *dst, u32 len)
 		at += n;
 		len -= n;
 	}
+	return SRNIC_TPT_OK;
 }
 
 /**
@@ -259,10 +300,15 @@ void srnic_span_read(const struct srnic_span *span, u64 at, void *dst, u32 len)
  * @at: first octet to copy to, counted from the start of the access
  * @src: the source
  * @len: octets, within the access
- * Context: any.
+ *
+ * Context: as srnic_span_read().
+ * Return: as srnic_span_read(); in case of an error some octets may have been copied.
  */
-void srnic_span_write(const struct srnic_span *span, u64 at, const void *src, u32 len)
+enum srnic_tpt_err srnic_span_write(const struct srnic_span *span, u64 at, const void *src,
+				    u32 len)
 {
+	if (unlikely(span_is_odp(span)))
+		return span_walk(span, at, len, copy_in, &src);
 	while (len) {
 		u32 n = len;
 		void *dst = srnic_span_addr(span, at, &n);
@@ -272,6 +318,34 @@ void srnic_span_write(const struct srnic_span *span, u64 at, const void *src, u3
 		at += n;
 		len -= n;
 	}
+	return SRNIC_TPT_OK;
+}
+
+/**
+ * srnic_span_visit - do something to the memory of an access, where it is
+ * @span: from srnic_tpt_get()
+ * @at: first octet, counted from the start of the access
+ * @len: octets, within the access
+ * @fn: called for each contiguous piece, in order
+ * @ctx: its argument
+ *
+ * Context: as srnic_span_read().
+ * Return: as srnic_span_read(); in case of an error @fn may have been called for some pieces.
+ */
+enum srnic_tpt_err srnic_span_visit(const struct srnic_span *span, u64 at, u32 len,
+				    srnic_span_fn fn, void *ctx)
+{
+	if (span_is_odp(span))
+		return span_walk(span, at, len, fn, ctx);
+	while (len) {
+		u32 n = len;
+		void *piece = srnic_span_addr(span, at, &n);
+
+		fn(ctx, piece, n);
+		at += n;
+		len -= n;
+	}
+	return SRNIC_TPT_OK;
 }
 
 /**

@@ -15,6 +15,7 @@
 
 struct dma_buf;
 struct srnic_device;
+struct srnic_odp;
 struct srnic_qp;
 struct srnic_sge;
 
@@ -38,7 +39,7 @@ struct srnic_sge;
 #define SRNIC_REMOTE_RIGHTS	(SRNIC_REMOTE_READ | SRNIC_REMOTE_WRITE | SRNIC_REMOTE_ATOMIC)
 
 enum srnic_stag_type {
-	SRNIC_STAG_USER,	/* region of pinned user memory */
+	SRNIC_STAG_USER,	/* region of user memory, pinned or paged on demand */
 	SRNIC_STAG_DMA,		/* region of all kernel memory, TO is the kernel address */
 	SRNIC_STAG_FAST_REG,	/* region whose memory a fast-register WR sets */
 	SRNIC_STAG_WINDOW,	/* window on a region, of one QP while Valid (verbs: type 2B) */
@@ -76,6 +77,8 @@ enum srnic_inv_err {
  *	     octet are equal modulo this (MR-08)
  * @dmabuf: the DMA buffer that the memory belongs to; its exporter is notified of each
  *	    access. NULL for other memory
+ * @odp: the memory is paged on demand: offsets in the list are user addresses, and there are no
+ *	 entries. NULL for other memory
  * @ends: of a block list: octets of the list up to the end of each block; blocks have any size,
  *	  at any address (MR-12). NULL for a page list
  * @addr: kernel address of each page or block
@@ -86,6 +89,7 @@ struct srnic_pbl {
 	u32 max;
 	u32 modulus;
 	struct dma_buf *dmabuf;
+	struct srnic_odp *odp;
 	u64 *ends;
 	u64 addr[];
 };
@@ -178,6 +182,7 @@ struct srnic_access {
  * @pbl: as in the entry
  * @off: offset of the access's first octet in @pbl, or its kernel address
  * @write: the access may write
+ * @nowait: as of the access
  */
 struct srnic_span {
 	struct srnic_tpte *tpte;
@@ -185,7 +190,18 @@ struct srnic_span {
 	const struct srnic_pbl *pbl;
 	u64 off;
 	bool write;
+	bool nowait;
 };
+
+/**
+ * typedef srnic_span_fn - looks at a piece of the memory of an access, or changes it
+ * @ctx: as passed to srnic_span_visit()
+ * @at: kernel address of the piece, which is contiguous
+ * @len: its octets
+ *
+ * Context: must not sleep.
+ */
+typedef void (*srnic_span_fn)(void *ctx, void *at, u32 len);
 
 /**
  * struct srnic_sge_walk - a walk over a part of an SGE list
@@ -229,8 +245,11 @@ enum srnic_tpt_err srnic_tpt_get(struct srnic_device *dev,
 				 struct srnic_span *span);
 void srnic_tpt_put(struct srnic_span *span);
 void *srnic_span_addr(const struct srnic_span *span, u64 at, u32 *len);
-void srnic_span_read(const struct srnic_span *span, u64 at, void *dst, u32 len);
-void srnic_span_write(const struct srnic_span *span, u64 at, const void *src, u32 len);
+enum srnic_tpt_err srnic_span_read(const struct srnic_span *span, u64 at, void *dst, u32 len);
+enum srnic_tpt_err srnic_span_write(const struct srnic_span *span, u64 at, const void *src,
+				    u32 len);
+enum srnic_tpt_err srnic_span_visit(const struct srnic_span *span, u64 at, u32 len,
+				    srnic_span_fn fn, void *ctx);
 struct srnic_sge_walk srnic_sge_walk(const struct srnic_qp *qp, struct ib_pd *pd, u8 need,
 				     const struct srnic_sge *sge, u32 off, u32 len);
 bool srnic_sge_next(struct srnic_sge_walk *walk);

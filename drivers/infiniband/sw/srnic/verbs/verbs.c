@@ -828,6 +828,9 @@ static int srnic_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 
 /* Not static: device.c registers them, with those of the device and of iw_cm */
 const struct ib_device_ops srnic_verbs_ops = {
+#ifdef CONFIG_INFINIBAND_ON_DEMAND_PAGING
+	.advise_mr = srnic_mr_advise,
+#endif
 	.alloc_dm = srnic_alloc_dm,
 	.alloc_mr = srnic_mr_alloc,
 	.alloc_mw = srnic_alloc_mw,

@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "wire"))
 import iwarp as w  # noqa: E402
 
 # srnic-abi.h
-SQE_OPS = range(0, 15)
+SQE_OPS = range(0, 17)
 SIGNALED, SOLICITED, FENCE, INLINE = 1, 2, 4, 8
 
 
@@ -114,14 +114,14 @@ def rdmap():
 
 
 def atomic():
-    for op, value in product((0, 1, 2), (0, 1, 0xffffffffffffffff, 0x0123456789abcdef)):
+    for op, value in product((0, 1, 2, 14, 15), (0, 1, 0xffffffffffffffff, 0x0123456789abcdef)):
         for data, mask in ((1, 0), (0xff, 0x8080808080808080), (value, 0xffffffffffffffff)):
             yield (struct.pack(">Q", value) +
                    w.atomic_req(op, 1, 2, 3, data, mask, value, 0xffffffff00000000) +
                    struct.pack(">IQ", 1, value))
 
 
-REMOTE_OPS = range(3, 9)
+REMOTE_OPS = *range(3, 9), 15, 16
 
 
 def sqe(op, flags=0, sges=(), inline=b"", rkey=1, num=None, stag=0, args=(0, 0, 0, 0)):
@@ -143,6 +143,9 @@ def wqe():
         for at in range(4):
             yield kernel + sqe(op, args=[i == at for i in range(4)])
         yield kernel + sqe(op, stag=1)
+    # offered by both ends
+    for op, at in product((15, 16), range(5)):
+        yield struct.pack(">BBBH", 16, 4, 4, 64) + sqe(op, args=[i < at for i in range(4)])
     yield queue + sqe(1, INLINE, inline=bytes(64))
     yield queue + sqe(1, INLINE, inline=bytes(65))
     yield queue + sqe(1, 0, ((0, 0xffffffff, 1), (0, 1, 1)))
@@ -158,6 +161,7 @@ def wqe():
 CRC, MEND, FIN_SENT, RTR_READ, BAD_SGE, READ_INV, LOCAL_ERROR, MARKERS = (
     1, 2, 4, 8, 16, 32, 64, 128)
 TAKE_EINVAL, TAKE_EPROTO = 128, 192
+PLACEMENT = 16	# with acknowledgments
 STAG, BASE = 0x1000, 0x10000
 
 
@@ -273,6 +277,20 @@ def stream():
     for odd in ({"mo": 1}, {"last": False}, {"payload": b"abcd"}):
         yield config(rtr=9 * ACKED) + w.fpdu(w.untagged(w.ACK, 3, 1, inv=1, **odd))
     yield config(rtr=9 * ACKED) + w.fpdu(w.untagged(w.TERMINATE, 2, 1, struct.pack(">I", 0x11000000)))
+    # Flush and Atomic Write: agreed on, or not; alone, between Writes, with another STag and MSN
+    for enables, rtr, stag in product((15, 15 | PLACEMENT), (0, 9 * ACKED), (STAG, STAG + 1)):
+        for op in (14, 15):
+            for msn, chunk in product((1, 2), (0, 40)):
+                yield config(enables=enables, rtr=rtr, sleepy=128, chunk=chunk) + \
+                    w.fpdu(w.untagged(w.ATOMIC_REQ, 1, msn, w.atomic_req(op, 9, stag, BASE, 8, 1)))
+    flush, write = (w.atomic_req(op, 9, STAG, BASE, 8, 1) for op in (14, 15))
+    for chunk, tcp in product((0, 7, 255), (0, COLLECT, FIN)):
+        yield config(enables=15 | PLACEMENT, rtr=9 * ACKED, chunk=chunk, tcp=tcp, sleepy=64) + \
+            w.fpdu(w.tagged(w.WRITE, STAG, BASE, b"w" * 33)) + \
+            w.fpdu(w.untagged(w.ATOMIC_REQ, 1, 1, flush)) + \
+            w.fpdu(w.untagged(w.READ_REQ, 1, 2, w.read_req(1, 2, 3, STAG, BASE))) + \
+            w.fpdu(w.untagged(w.ATOMIC_REQ, 1, 3, write)) + \
+            w.fpdu(w.tagged(w.WRITE, STAG, BASE, b"v" * 33))
     for bits in (0, CRC | MEND, CRC | FIN_SENT, CRC | RTR_READ, CRC | BAD_SGE, CRC | READ_INV,
                  CRC | LOCAL_ERROR, CRC | LOCAL_ERROR | READ_INV):
         yield config(bits) + good

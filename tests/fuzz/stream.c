@@ -531,6 +531,15 @@ enum srnic_tpt_err srnic_atomic_place(const struct srnic_qp *q,
 	return must_sleep() ? SRNIC_TPT_SLEEPS : SRNIC_TPT_OK;
 }
 
+bool srnic_placement_execute(struct srnic_qp *q, const struct rdmap_atomic_req *req,
+			     bool may_sleep, enum rdmap_err *bad)
+{
+	FUZZ_CHECK(q->placement && rdmap_atomic_places(req->aopcode));
+	FUZZ_CHECK(may_sleep == !in_softirq);
+	*bad = req->stag == REMOTE_STAG ? RDMAP_OK : RDMAP_E_ATOMIC_STAG;
+	return *bad || !must_sleep();
+}
+
 /* Correct the CRCs and markers, so that a mutated frame gets past these checks */
 static void mend(u8 *s, u32 len)
 {
@@ -699,6 +708,7 @@ static void run_engine(const u8 *s, u32 len)
 	qp->tx = &tx;
 	tx.messages = cfg.acks;
 	qp->acks = cfg.acks;
+	qp->placement = cfg.placement;
 	qp->state = cfg.fin_sent ? SRNIC_QP_CLOSING : SRNIC_QP_RTS;
 	qp->max_recv_sge = 2;
 	qp->enables = cfg.enables;
@@ -779,6 +789,7 @@ static void configure(struct fuzz_in *in)
 	cfg.local_error = bits & 64;
 	cfg.markers = bits & 128;
 	cfg.enables = fuzz_u8(in);
+	cfg.placement = cfg.enables & 16;
 	if (cfg.enables & 128)
 		cfg.take_error = cfg.enables & 64 ? -EPROTO : -EINVAL;
 	cfg.enables &= 15;
@@ -805,6 +816,7 @@ static void configure(struct fuzz_in *in)
 	cfg.send_imm = bits & 128;
 	cfg.rdmac = bits & 64;
 	cfg.acks = cfg.rdmac ? 0 : bits >> 2 & 15;
+	cfg.placement &= cfg.acks != 0;
 	if (cfg.rtr_read)	/* an initiator expects none */
 		cfg.rtr = 0;
 	cfg.window = fuzz_u16(in);

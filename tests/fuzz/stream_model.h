@@ -65,6 +65,7 @@ static struct config {
 	bool send_imm;		/* both ends have offered it */
 	bool rdmac;		/* the stream has version 0 */
 	u32 acks;		/* messages sent that the peer may acknowledge; 0: not agreed on */
+	bool placement;		/* both ends have offered Flush and Atomic Write */
 	u8 sleepy;		/* how often something must sleep, of 256 times */
 	u8 rtr;			/* kinds that the peer may send, MPA_RTR_* */
 	u32 window;		/* bytes that TCP buffers at most */
@@ -203,6 +204,12 @@ static enum rdmap_err model_send(const u8 *h, u32 len)
 	return RDMAP_OK;
 }
 
+/* A Flush or an Atomic Write, which takes effect at once */
+static bool model_places(const u8 *h)
+{
+	return cfg.placement && (h[1] & 15) == RDMAP_ATOMIC_REQUEST && (h[21] & 15) >= 14;
+}
+
 static enum rdmap_err model_single(const u8 *h, u32 qn)
 {
 	const u8 *rdmap = h + 18;
@@ -217,6 +224,8 @@ static enum rdmap_err model_single(const u8 *h, u32 qn)
 			return RDMAP_E_READ_DISABLED;
 		break;
 	case RDMAP_ATOMIC_REQUEST:
+		if (model_places(h))	/* as srnic_placement_execute() of the harness */
+			return be32(rdmap + 8) == REMOTE_STAG ? RDMAP_OK : RDMAP_E_ATOMIC_STAG;
 		if ((rdmap[3] & 15) != 0 && (rdmap[3] & 15) != 2)
 			return RDMAP_E_ATOMIC_OPCODE;
 		if (!(cfg.enables & SRNIC_QP_ATOMIC_ENABLED))
@@ -344,6 +353,11 @@ static void model_deliver(const u8 *h, u32 payload, bool rtr_write)
 		}
 		break;
 	case RDMAP_READ_REQUEST: case RDMAP_ATOMIC_REQUEST:
+		if (model_places(h)) {
+			m.delivered++;
+			m.msn[1]++;
+			break;
+		}
 		if (m.irq == cfg.ird) {
 			note(&want, FAILED, RDMAP_E_IRD, 0, 0);
 			break;

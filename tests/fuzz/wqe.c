@@ -46,8 +46,11 @@ static bool is_ud(u8 opcode)
 /* Octets of an SQE that its opcode uses, beside those that all opcodes use */
 static bool has_use(u8 opcode, u32 at)
 {
-	bool remote = (opcode >= SRNIC_OP_WRITE && opcode <= SRNIC_OP_CMP_SWAP);
+	bool places = opcode == SRNIC_OP_FLUSH || opcode == SRNIC_OP_ATOMIC_WRITE;
+	bool remote = places || (opcode >= SRNIC_OP_WRITE && opcode <= SRNIC_OP_CMP_SWAP);
 
+	if (places)		/* arg[1] and arg[2] are of a Flush */
+		return at < 20 || (at >= 24 && at < (opcode == SRNIC_OP_FLUSH ? 56 : 40));
 	if (at < 20)		/* rkey */
 		return remote || opcode == SRNIC_OP_BIND_MW || is_ud(opcode);
 	if (at < 24)		/* stag */
@@ -91,11 +94,12 @@ static enum srnic_wc_status model(const struct srnic_sq_caps *caps, const u8 *s,
 	u64 octets;
 
 	*total = 0;
-	if (!opcode || opcode > SRNIC_OP_UD_SEND_IMM)
+	if (!opcode || opcode > SRNIC_OP_ATOMIC_WRITE)
 		return SRNIC_WC_INVALID_WQE;
 	if (opcode == SRNIC_OP_REG_MR && !caps->privileged)
 		return SRNIC_WC_NOT_PRIVILEGED;
 	if (is_ud(opcode) != caps->ud || (imm && caps->lacks & SRNIC_MSG_SEND_IMM) ||
+	    (opcode > SRNIC_OP_UD_SEND_IMM && caps->lacks & SRNIC_MSG_PLACEMENT) ||
 	    ((atomic || opcode == SRNIC_OP_WRITE_IMM) && caps->lacks & SRNIC_MSG_RFC7306))
 		return SRNIC_WC_INVALID_WQE;
 	if (flags > 15 || num_sge > (writes ? caps->max_write_sge : caps->max_sge) ||
@@ -174,7 +178,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	u8 bits = fuzz_u8(&in);
 
 	caps.privileged = bits & 1;
-	caps.lacks = (bits & 2 ? 0 : SRNIC_MSG_SEND_IMM) | (bits & 8 ? SRNIC_MSG_RFC7306 : 0);
+	caps.lacks = (bits & 2 ? 0 : SRNIC_MSG_SEND_IMM) | (bits & 8 ? SRNIC_MSG_RFC7306 : 0) |
+		     (bits & 16 ? 0 : SRNIC_MSG_PLACEMENT);
 	caps.ud = bits & 4;
 	caps.max_sge = fuzz_u8(&in) % 33;
 	caps.max_write_sge = fuzz_u8(&in) % 33;

@@ -9,6 +9,10 @@
 
 /* Headers: RFC 7306 Figures 4 and 6, field after field */
 
+#define FLUSH		"0000000e 00000009 b1b2b3b4 0000000000001000 0000000100000002 " \
+			"0000000000000003 0000000000000001 0000000000000000"
+#define ATOMIC_WRITE	"0000000f 0000000a b1b2b3b4 0000000000001000 3132333435363738 " \
+			"0000000000000000 0000000000000000 0000000000000000"
 #define FETCH_ADD	"00000000 00000007 b1b2b3b4 0000000000001000 0000000000000005 " \
 			"0000000000000000 0000000000000000 ffffffffffffffff"
 #define CMP_SWAP	"00000002 89abcdef 01020304 1112131415161718 2122232425262728 " \
@@ -24,6 +28,10 @@ static const struct {
 		      .to = 0x1112131415161718, .data = 0x2122232425262728,
 		      .mask = 0x3132333435363738, .compare = 0x4142434445464748,
 		      .compare_mask = 0x5152535455565758 } },
+	{ FLUSH, { .aopcode = 14, .id = 9, .stag = 0xb1b2b3b4, .to = 0x1000,
+		   .data = 0x100000002, .mask = 3, .compare = 1 } },
+	{ ATOMIC_WRITE, { .aopcode = 15, .id = 10, .stag = 0xb1b2b3b4, .to = 0x1000,
+			  .data = 0x3132333435363738 } },
 };
 
 static void request_golden(struct kunit *test)
@@ -80,8 +88,10 @@ static void two_operations_known(struct kunit *test)
 {
 	u32 code;
 
-	for (code = 0; code <= 0xff; code++)
+	for (code = 0; code <= 0xff; code++) {
 		KUNIT_EXPECT_EQ(test, rdmap_atomic_known(code), code == 0 || code == 2);
+		KUNIT_EXPECT_EQ(test, rdmap_atomic_places(code), code == 14 || code == 15);
+	}
 }
 
 /* Arithmetic */

@@ -219,6 +219,7 @@ void peer_attach(struct peer *p, struct socket *passive, u16 ird, u16 ord)
 		.no_responses = p->no_responses,
 		.rdmac = p->rdmac,
 		.acks = p->acks,
+		.placement = p->placement,
 		.mpa = { .crc = !p->no_crc, .ird = ird, .ord = ord, .rtr = p->rtr,
 			 .tx_markers = p->tx_markers, .rx_markers = p->rx_markers,
 			 .large = p->large },
@@ -271,7 +272,7 @@ struct peer *peer_open(struct kunit *test, u16 ird, u16 ord)
  * @rights: SRNIC_LOCAL_READ and the like
  */
 struct srnic_tpte *peer_region(struct peer *p, struct ib_pd *pd, void *mem, u32 length,
-			       u8 rights)
+			       u16 rights)
 {
 	struct srnic_tpte *tpte = &p->region[p->regions];
 

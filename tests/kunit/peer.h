@@ -74,7 +74,8 @@
  *	   inverted on the wire
  * @rtr: MPA_RTR_*, which the QP sends first; set before it is connected; 0: none
  * @acks: both ends acknowledge messages; set before it is connected
- * @asked: ... and the last FPDU received asks for that at once; the bit is not in @hdr
+ * @placement: ... and take Flush and Atomic Write; set before it is connected
+ * @asked: with @acks: the last FPDU received asks for that at once; the bit is not in @hdr
  * @no_receive: as the policy of that name; set before it is connected
  * @large: both ends have agreed on large FPDUs; set before it is connected
  * @mss: of the segments that the QP may send; set before it is connected; 0: what the path carries
@@ -119,6 +120,7 @@ struct peer {
 	bool rdmac;
 	u8 rtr;
 	bool acks;
+	bool placement;
 	bool asked;
 	u32 no_receive;
 	bool large;
@@ -155,7 +157,7 @@ void peer_attach(struct peer *p, struct socket *passive, u16 ird, u16 ord);
 void peer_connect(struct peer *p, u16 ird, u16 ord);
 struct peer *peer_open(struct kunit *test, u16 ird, u16 ord);
 struct srnic_tpte *peer_region(struct peer *p, struct ib_pd *pd, void *mem, u32 length,
-			       u8 rights);
+			       u16 rights);
 void peer_unregister(struct peer *p, struct srnic_tpte *tpte);
 struct ib_sge peer_sge(const struct srnic_tpte *tpte, u32 off, u32 length);
 

@@ -131,6 +131,8 @@ static void opcodes(struct kunit *test)
 		[SRNIC_OP_SEND_IMM] = { SRNIC_WC_INVALID_WQE, true },	/* not offered */
 		[SRNIC_OP_UD_SEND] = { SRNIC_WC_INVALID_WQE, true },	/* not of an RC QP */
 		[SRNIC_OP_UD_SEND_IMM] = { SRNIC_WC_INVALID_WQE, true },
+		[SRNIC_OP_FLUSH] = { SRNIC_WC_INVALID_WQE, false, true },	/* not offered */
+		[SRNIC_OP_ATOMIC_WRITE] = { SRNIC_WC_INVALID_WQE, false, true },
 	};
 	static const struct srnic_sge sge = { .addr = 0x1000, .length = 8, .lkey = 0x100 };
 	char what[32];
@@ -222,6 +224,8 @@ static const u8 used_fields[] = {
 	[SRNIC_OP_BIND_MW] = RKEY | STAG | ARG0 | ARG1 | ARG2,
 	[SRNIC_OP_REG_MR] = STAG | ARG0 | ARG1 | ARG2,
 	[SRNIC_OP_SEND_IMM] = STAG,
+	[SRNIC_OP_FLUSH] = RKEY | ADDR | ARG0 | ARG1 | ARG2,
+	[SRNIC_OP_ATOMIC_WRITE] = RKEY | ADDR | ARG0,
 };
 
 static void set_field(struct srnic_sqe *sqe, u32 field)

@@ -371,7 +371,7 @@ static void access_flags(struct kunit *test)
 {
 	static const struct {
 		int access;
-		u8 rights;
+		u16 rights;
 	} rows[] = {
 		{ 0, LR },
 		{ IB_ACCESS_LOCAL_WRITE, LR | LW | SINK },
@@ -382,6 +382,8 @@ static void access_flags(struct kunit *test)
 		{ IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_ATOMIC,
 		  LR | LW | SINK | SRNIC_REMOTE_ATOMIC },
 		{ IB_ACCESS_RELAXED_ORDERING, LR },
+		/* 0 in a kernel without it */
+		{ IB_ACCESS_FLUSH_GLOBAL, LR | (IB_ACCESS_FLUSH_GLOBAL ? SRNIC_FLUSH_GLOBAL : 0) },
 	};
 	struct srnic_device *dev = fake_device(test);
 	struct ib_pd *pd = fake_pd(test, dev);
@@ -398,6 +400,8 @@ static void access_flags(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP,
 			PTR_ERR(srnic_mr_get_dma(pd, IB_ACCESS_ON_DEMAND)));
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, PTR_ERR(srnic_mr_get_dma(pd, 1 << 30)));
+	/* IB_ACCESS_FLUSH_PERSISTENT: no memory is */
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, PTR_ERR(srnic_mr_get_dma(pd, 1 << 9)));
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP,
 			PTR_ERR(srnic_mr_reg_user(pd, 0x1000, 1, 0x1000, 1 << 30)));
 	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP,

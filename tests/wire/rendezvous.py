@@ -7,8 +7,8 @@ numbers: each gets a Reply with R, the same as if there were no such QP, and the
 closed; then the valid Request is accepted. The program ORDERS (orders.c) has the QP, at ADDRESS,
 which is the peer's address as well. With "privileged" the policy ib_privileged is on, and only
 the port makes the difference. Then Sends with immediate data and large FPDUs, offered and not. With
-"acks" the policy ib_ack is on, and there is nothing but acknowledgments, offered and not. The output
-is TAP.
+"acks" the policy ib_ack is on, and there is nothing but acknowledgments, and Flush and Atomic Write, offered
+and not. The output is TAP.
 """
 
 import ipaddress
@@ -20,9 +20,9 @@ import subprocess
 import sys
 import time
 
-from iwarp import (ACK, ENH_A, ENH_C, MPA_C, MPA_R, REP_KEY, REQ_KEY, SEND_IMM,
-                   SEND_SE_IMM, TERMINATE, WRITE, StartFrame, Stream, start_frame, tagged,
-                   untagged)
+from iwarp import (ACK, ATOMIC_REQ, ATOMIC_RESP, ENH_A, ENH_C, MPA_C, MPA_R, REP_KEY, REQ_KEY,
+                   SEND_IMM, SEND_SE_IMM, TERMINATE, WRITE, StartFrame, Stream, atomic_req,
+                   start_frame, tagged, untagged)
 
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from tap import Tap, expect
@@ -33,7 +33,9 @@ OK, NOT_READY, MISMATCH, COLLISION = range(4)
 OFFER_IMM = 0x0100	# Sends with immediate data
 ACKS = 0x0200		# acknowledgments
 OFFER_LARGE = 0x0400	# FPDUs of up to 32 KiB
+PLACEMENT = 0x0800	# Flush and Atomic Write
 OFFERS = OFFER_IMM | OFFER_LARGE
+FLUSH, ATOMIC_WRITE = 14, 15	# operations of Atomic Requests
 LARGE = 32768
 AROUND = 24		# octets of the FPDU of a Send beside its payload: RFC 5044, RFC 5041
 LOC_QP_OP_ERR, REM_ACCESS_ERR = 2, 10
@@ -317,7 +319,8 @@ def acked_stream(p, offers):
     """The stream behind the RTR, which is not acknowledged, with a Send of the program"""
     reply, stream = taken(p, offers=offers)
     expect(not reply.flags & MPA_R, "a Reply with R")
-    expect(reply.pd[6:8] == struct.pack(">H", OFFERS | ACKS), "it offers %s" % reply.pd[6:8].hex())
+    expect(reply.pd[6:8] == struct.pack(">H", OFFERS | ACKS | PLACEMENT),
+           "it offers %s" % reply.pd[6:8].hex())
     stream.put(tagged(WRITE, 0, 0))
     p.program.tell("imm")
     seg = stream.get()
@@ -362,18 +365,48 @@ def ack_not_taken(p):
     expect(term.code == (0, 2, 6), "another Terminate")
 
 
+def places(p, offered, op, code):
+    """A Flush or Atomic Write of a region that is none, and how it ends"""
+    stream = acked_stream(p, offered)
+    stream.put(untagged(ATOMIC_REQ, 1, 1, atomic_req(op, 0, 0x12345678, 0x1000, 8, 1)))
+    term = stream.end()[1]
+    expect(term.code == code, str(term))
+
+
+def unasked(p):
+    """An Atomic Response, when nothing has been asked for"""
+    stream = acked_stream(p, OFFERS | ACKS | PLACEMENT)
+    stream.put(untagged(ATOMIC_RESP, 3, 1, struct.pack(">IQ", 0, 0)))
+    term = stream.end()[1]
+    expect(term.code == (0, 2, 6), str(term))
+
+
 def acks(tap, path, address, port):
-    """As immediate()"""
+    """As offers()"""
+    all_of_it = OFFERS | ACKS | PLACEMENT
     for what, function, *args in (
-            ("is what a message waits for, if both offer it", ack_agreed),
-            ("of what was not sent is an unexpected opcode", ack_wrong, 2),
-            ("of nothing is an unexpected opcode", ack_wrong, 0),
-            ("that does not come before a Terminate: the Terminate's status", ack_terminated),
-            ("is an unexpected opcode from a peer that does not offer it", ack_not_taken)):
+            # the program's QP does not take it
+            ("a Flush is taken from a peer that offers it", places, all_of_it, FLUSH, (0, 1, 2)),
+            ("an Atomic Write is taken from a peer that offers it", places, all_of_it,
+             ATOMIC_WRITE, (0, 1, 0)),
+            ("a Flush is an unexpected opcode from a peer that does not offer it", places,
+             OFFERS | ACKS, FLUSH, (0, 2, 6)),
+            ("an Atomic Write is an unexpected opcode from a peer that does not offer it", places,
+             OFFERS | ACKS, ATOMIC_WRITE, (0, 2, 6)),
+            ("a Flush is an unexpected opcode from a peer that offers no acknowledgments", places,
+             OFFERS | PLACEMENT, FLUSH, (0, 2, 6)),
+            ("an Atomic Response that nobody asked for is an unexpected opcode", unasked),
+            ("an acknowledgment is what a message waits for, if both offer it", ack_agreed),
+            ("an acknowledgment of what was not sent is an unexpected opcode", ack_wrong, 2),
+            ("an acknowledgment of nothing is an unexpected opcode", ack_wrong, 0),
+            ("an acknowledgment that does not come before a Terminate: the Terminate's status",
+             ack_terminated),
+            ("an acknowledgment is an unexpected opcode from a peer that does not offer it",
+             ack_not_taken)):
         program = Program(path, address)
         expect(program.tell(OWN_QPN) == "rtr", "RTR")
         expect(program.tell("rts") == "rts", "RTS")
-        tap.test("an acknowledgment " + what, function, Peer(address, port, program), *args)
+        tap.test(what, function, Peer(address, port, program), *args)
         program.end()
 
 

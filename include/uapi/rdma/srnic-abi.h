@@ -195,6 +195,8 @@ enum srnic_opcode {
 	SRNIC_OP_SEND_IMM	= 12,	/* where both ends have offered it */
 	SRNIC_OP_UD_SEND	= 13,	/* of UD QPs, and of no others */
 	SRNIC_OP_UD_SEND_IMM	= 14,	/* ... */
+	SRNIC_OP_FLUSH		= 15,	/* where both ends have offered it */
+	SRNIC_OP_ATOMIC_WRITE	= 16,	/* ... */
 	/* in CQEs only */
 	SRNIC_OP_RECV		= 32,
 	SRNIC_OP_RECV_IMM	= 33,
@@ -218,12 +220,19 @@ struct srnic_sqe {
 	__u8 flags;		/* SRNIC_SQE_* */
 	__u16 num_sge;
 	__u32 inline_len;
-	/* WRITE, READ, atomics: remote STag. BIND_MW: STag of the MR. UD_*: address handle */
+	/*
+	 * WRITE, READ, atomics, FLUSH, ATOMIC_WRITE: remote STag. BIND_MW: STag of the MR. UD_*:
+	 * address handle
+	 */
 	__u32 rkey;
 	/* *_INV: STag to invalidate. BIND_MW, REG_MR: new STag. *_IMM: data (be32) */
 	__u32 stag;
 	__aligned_u64 remote_addr;
-	/* atomics: compare or add, swap. BIND_MW: TO, length, access. UD_*: QP number, Q_Key */
+	/*
+	 * atomics: compare or add, swap. BIND_MW: TO, length, access. UD_*: QP number, Q_Key.
+	 * FLUSH: length, enum ib_placement_type, enum ib_selectivity_level. ATOMIC_WRITE: the
+	 * octets
+	 */
 	__aligned_u64 arg[4];
 };
 
@@ -478,6 +487,7 @@ enum srnic_qp_query_state {
 #define SRNIC_QP_ENABLE_WRITE		(1U << 1)
 #define SRNIC_QP_ENABLE_BIND		(1U << 2)
 #define SRNIC_QP_ENABLE_ATOMIC		(1U << 3)
+#define SRNIC_QP_ENABLE_FLUSH		(1U << 4)
 
 /*
  * srnic_uresp_qp_query.flags; from INITIATOR to RX_MARKERS, and RDMAC, they are of the stream, and
@@ -545,6 +555,7 @@ struct srnic_uresp_srq_query {
 #define SRNIC_STAG_REMOTE_ATOMIC	(1U << 4)
 #define SRNIC_STAG_BINDABLE		(1U << 6)	/* windows may be bound to it */
 #define SRNIC_STAG_ZERO_BASED		(1U << 7)
+#define SRNIC_STAG_FLUSH_GLOBAL		(1U << 8)
 
 struct srnic_uresp_mr_query {
 	__u32 stag;

@@ -102,6 +102,16 @@ static inline struct psp_assoc *psp_sk_assoc(const struct sock *sk)
 #define dma_buf_vunmap_unlocked dma_buf_vunmap
 #endif
 
+/* before Linux 6.2 verbs have neither Flush nor Atomic Write: no region may be flushed */
+#include <rdma/ib_verbs.h>
+#ifndef SRNIC_HAVE_IB_FLUSH
+#define IB_ACCESS_FLUSH_GLOBAL 0
+#define IB_DEVICE_FLUSH_GLOBAL 0
+#define IB_DEVICE_ATOMIC_WRITE 0
+#define IB_WR_FLUSH 14
+#define IB_WR_ATOMIC_WRITE 15
+#endif
+
 #ifndef SRNIC_HAVE_UMEM_GET_VA
 #define ib_umem_get_va ib_umem_get
 #endif

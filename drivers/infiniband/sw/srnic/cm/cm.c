@@ -506,6 +506,7 @@ int srnic_ep_attach(struct srnic_ep *ep, bool initiator,
 		.as_infiniband = ep->ops->as_infiniband,
 		.send_imm = ep->send_imm,
 		.acks = ep->acks,
+		.placement = ep->placement,
 	};
 	int err;
 

@@ -170,6 +170,7 @@ struct srnic_ep {
 	struct mpa_hello reply;
 	bool send_imm;			/* both ends offer RDMAP_SEND_IMM */
 	bool acks;			/* both ends offer RDMAP_ACK */
+	bool placement;			/* ... and RDMAP_FLUSH, RDMAP_ATOMIC_WRITE */
 	bool large_fpdus;		/* both ends offer FPDUs of several TCP segments */
 	u32 got;			/* octets in @frame */
 	u32 want;			/* octets of the frame, as far as known */

@@ -367,6 +367,9 @@ static int srnic_query_device(struct ib_device *ibdev, struct ib_device_attr *at
 				 IB_DEVICE_SRQ_RESIZE | IB_DEVICE_RESIZE_MAX_WR |
 				 IB_DEVICE_MEM_MGT_EXTENSIONS |
 				 IB_DEVICE_MEM_WINDOW | IB_DEVICE_MEM_WINDOW_TYPE_2B;
+	/* of QPs that ib/ connects */
+	if (IS_ENABLED(CONFIG_SRNIC_IB))
+		attr->device_cap_flags |= IB_DEVICE_FLUSH_GLOBAL | IB_DEVICE_ATOMIC_WRITE;
 	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG | IBK_LOCAL_DMA_LKEY | IBK_SG_GAPS_REG;
 	if (IS_ENABLED(CONFIG_INFINIBAND_ON_DEMAND_PAGING))
 		odp_caps(attr);

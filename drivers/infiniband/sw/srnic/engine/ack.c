@@ -99,6 +99,8 @@ void srnic_ack_ahead(struct srnic_qp *qp, u32 number)
 }
 
 #define ANY	(-1)
+/* With this code and a quoted header: without one the Terminate is not about a message */
+#define QUOTED	0x100
 
 /* What a Terminate says of the message that it refuses; the first row that fits */
 static const struct {
@@ -111,6 +113,7 @@ static const struct {
 	{ 0, 2, 0x09, SRNIC_WC_REMOTE_TERMINATION },	/* likewise */
 	{ 0, 2, 0x05, SRNIC_WC_REMOTE_REQUEST },	/* RDMAP version */
 	{ 0, 2, 0x06, SRNIC_WC_REMOTE_REQUEST },	/* opcode */
+	{ 0, 2, 0x07 | QUOTED, SRNIC_WC_REMOTE_REQUEST },	/* alignment */
 	{ 0, 2, 0xff, SRNIC_WC_REMOTE_REQUEST },	/* length */
 	{ 0, ANY, ANY, SRNIC_WC_REMOTE_OPERATION },
 	{ 1, 1, ANY, SRNIC_WC_REMOTE_TERMINATION },	/* tagged: STag, bounds, PD, wrap */
@@ -119,6 +122,15 @@ static const struct {
 	{ 2, ANY, ANY, SRNIC_WC_NO_PEER },		/* the LLP: CRC and the like */
 };
 
+static bool code_fits(int code, const struct rdmap_error *err)
+{
+	if (code == ANY)
+		return true;
+	if (code & QUOTED && !(err->hdrct & RDMAP_TERM_D))
+		return false;
+	return (code & 0xff) == err->code;
+}
+
 static enum srnic_wc_status status_of(const struct rdmap_error *err)
 {
 	u32 i;
@@ -126,7 +138,7 @@ static enum srnic_wc_status status_of(const struct rdmap_error *err)
 	for (i = 0; i < ARRAY_SIZE(term_status); i++)
 		if (term_status[i].layer == err->layer &&
 		    (term_status[i].etype == ANY || term_status[i].etype == err->etype) &&
-		    (term_status[i].code == ANY || term_status[i].code == err->code))
+		    code_fits(term_status[i].code, err))
 			return term_status[i].status;
 	return SRNIC_WC_REMOTE_OPERATION;
 }

@@ -6,6 +6,10 @@
  * The operation is a compare-and-exchange of the CPU on the memory itself, so
  * it is atomic with respect to atomics of all streams of this host and to
  * atomic operations of programs, but not to RDMA Writes, which are copies.
+ *
+ * Flush and Atomic Write are Atomic Requests of srnic's own, between two QPs that ib/ has
+ * connected. The owner of rx executes them as it places Writes, so all of these take effect in
+ * the order in which they were posted; and acknowledges them, so they have no response (ack.c).
  */
 
 #include "engine/atomic.h"
@@ -112,13 +116,18 @@ struct exchange {
 };
 
 /* Memory that is not aligned may be in two pieces */
+static bool is_whole(const void *piece, u32 len)
+{
+	return len == sizeof(u64) && IS_ALIGNED((uintptr_t)piece, sizeof(u64));
+}
+
 static void exchange(void *ctx, void *piece, u32 len)
 {
 	struct exchange *x = ctx;
 	u64 *at = piece;
 	u64 seen;
 
-	if (len < sizeof(u64) || !IS_ALIGNED((uintptr_t)at, sizeof(u64))) {
+	if (!is_whole(piece, len)) {
 		x->bad = RDMAP_E_ATOMIC_ALIGN;
 		return;
 	}
@@ -193,4 +202,126 @@ void srnic_atomic_respond(struct srnic_qp *qp, const struct srnic_inbound *in)
 	rdmap_atomic_resp_encode(buf, &resp);
 	srnic_tx_untagged(qp, RDMAP_ATOMIC_RESPONSE, buf, sizeof(buf));
 	srnic_irq_done(qp);
+}
+
+/* ----- Flush and Atomic Write ----- */
+
+/**
+ * srnic_placement_request - stage the current WR, a Flush or an Atomic Write (owner of tx)
+ * @qp: with a stream whose ends have agreed on them; the buffer has room
+ * @ask: RDMAP_ASK, or 0
+ * Context: the owner of tx, in process or softirq.
+ */
+void srnic_placement_request(struct srnic_qp *qp, u8 ask)
+{
+	const struct srnic_fetched *wr = &qp->tx->wr;
+	struct rdmap_atomic_req req = {
+		.aopcode = RDMAP_FLUSH,
+		.id = wr->index,
+		.stag = wr->sqe.rkey,
+		.to = wr->sqe.remote_addr,
+		.data = wr->sqe.arg[0],
+		.mask = wr->sqe.arg[1],
+		.compare = wr->sqe.arg[2],
+	};
+	u8 buf[RDMAP_ATOMIC_REQ_LEN];
+
+	if (wr->sqe.opcode == SRNIC_OP_ATOMIC_WRITE) {
+		req.aopcode = RDMAP_ATOMIC_WRITE;
+		/* octets, as they are in memory, and no number */
+		req.data = be64_to_cpu((__force __be64)wr->sqe.arg[0]);
+	}
+	rdmap_atomic_req_encode(buf, &req);
+	srnic_tx_untagged(qp, RDMAP_ATOMIC_REQUEST | ask, buf, sizeof(buf));
+}
+
+/*
+ * All that came before is in place: CPUs of the host see it when they see what follows, and so
+ * does the peer, whom the acknowledgment tells (rx_delivered()). So only the rights are checked.
+ * No region is persistent.
+ */
+static enum rdmap_err flush(const struct srnic_qp *qp, const struct rdmap_atomic_req *req)
+{
+	struct srnic_access acc = {
+		.stag = req->stag,
+		.to = req->to,
+		.length = req->compare == RDMAP_FLUSH_RANGE ? req->data : 0,
+		.need = (req->mask & RDMAP_FLUSH_GLOBAL ? SRNIC_FLUSH_GLOBAL : 0) |
+			(req->mask & RDMAP_FLUSH_PERSISTENT ? SRNIC_FLUSH_PERSISTENT : 0),
+		.pd = qp->ibqp.pd,
+		.qpn = qp->ibqp.qp_num,
+	};
+
+	if (!rdmap_flush_known(req))
+		return RDMAP_E_ATOMIC_OPCODE;
+	if (!(READ_ONCE(qp->enables) & SRNIC_QP_FLUSH_ENABLED))
+		return RDMAP_E_ATOMIC_ACCESS;
+	return srnic_tpt_atomic_err(srnic_tpt_test(qp->dev, &acc));
+}
+
+/**
+ * struct store - an Atomic Write, for srnic_span_visit()
+ * @octets: as they are in memory
+ * @bad: what is wrong with the place
+ */
+struct store {
+	u64 octets;
+	enum rdmap_err bad;
+};
+
+static void store(void *ctx, void *piece, u32 len)
+{
+	struct store *st = ctx;
+
+	if (is_whole(piece, len))	/* what was placed before, then these octets */
+		smp_store_release((u64 *)piece, st->octets);
+	else
+		st->bad = RDMAP_E_ATOMIC_ALIGN;
+}
+
+/**
+ * srnic_placement_execute - execute a Flush or an Atomic Write of the peer (owner of rx)
+ * @qp: with a stream whose ends have agreed on them
+ * @req: one of the two
+ * @may_sleep: whether the caller may
+ * @bad: set to RDMAP_OK, or E-38 to E-40, and then nothing was changed
+ *
+ * The memory of an Atomic Write must be aligned, as that of atomics. Whoever reads it sees all of
+ * the octets or none, and after them all that was placed before.
+ *
+ * Context: the owner of rx, in process or softirq; sleeps only if @may_sleep.
+ * Return: false if only a caller that may sleep can do it; the call may then be made again.
+ */
+bool srnic_placement_execute(struct srnic_qp *qp, const struct rdmap_atomic_req *req,
+			     bool may_sleep, enum rdmap_err *bad)
+{
+	struct srnic_access acc = {
+		.stag = req->stag,
+		.to = req->to,
+		.length = sizeof(u64),
+		.need = SRNIC_REMOTE_WRITE,
+		.pd = qp->ibqp.pd,
+		.qpn = qp->ibqp.qp_num,
+		.nowait = !may_sleep,
+	};
+	struct store st = { .octets = (__force u64)cpu_to_be64(req->data), .bad = RDMAP_OK };
+	enum srnic_tpt_err err;
+	struct srnic_span span;
+
+	if (req->aopcode == RDMAP_FLUSH) {
+		*bad = flush(qp, req);
+		return true;
+	}
+	*bad = RDMAP_E_ATOMIC_ACCESS;
+	if (!(READ_ONCE(qp->enables) & SRNIC_QP_WRITE_ENABLED))
+		return true;
+	err = srnic_tpt_get(qp->dev, &acc, &span);
+	if (!err) {
+		err = srnic_span_visit(&span, 0, sizeof(u64), store, &st);
+		srnic_tpt_put(&span);
+	}
+	if (err == SRNIC_TPT_SLEEPS)
+		return false;
+	*bad = err ? srnic_tpt_atomic_err(err) : st.bad;
+	return true;
 }

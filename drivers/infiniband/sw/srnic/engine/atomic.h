@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause */
-/* Atomic operations: request, execution, response. */
+/* Atomic operations: request, execution, response. Flush and Atomic Write. */
 #ifndef SRNIC_ATOMIC_H
 #define SRNIC_ATOMIC_H
 
@@ -19,5 +19,8 @@ enum srnic_tpt_err srnic_atomic_place(const struct srnic_qp *qp,
 enum rdmap_err srnic_atomic_execute(const struct srnic_qp *qp,
 				    const struct rdmap_atomic_req *req, u64 *was);
 void srnic_atomic_respond(struct srnic_qp *qp, const struct srnic_inbound *in);
+void srnic_placement_request(struct srnic_qp *qp, u8 ask);
+bool srnic_placement_execute(struct srnic_qp *qp, const struct rdmap_atomic_req *req,
+			     bool may_sleep, enum rdmap_err *bad);
 
 #endif

@@ -35,6 +35,7 @@ void srnic_rx_fail(struct srnic_qp *qp, enum rdmap_err err, enum srnic_wc_status
 	if (err == RDMAP_E_CRC)
 		srnic_count(qp->dev, SRNIC_CNT_CRC_ERROR);
 	else if ((err >= RDMAP_E_TAGGED_STAG && err <= RDMAP_E_TAGGED_ACCESS) ||
+		 (err >= RDMAP_E_ATOMIC_ALIGN && err <= RDMAP_E_ATOMIC_WRAP) ||
 		 err == RDMAP_E_WRITE_DISABLED)
 		srnic_count(qp->dev, SRNIC_CNT_RX_PROTECTION_ERROR);
 	else if (err == RDMAP_E_NO_RQE)
@@ -137,7 +138,7 @@ static void rx_deliver_write(struct srnic_qp *qp)
 		rx_delivered(qp);
 }
 
-/* A Read Request or an Atomic Request: tx answers, in order */
+/* A Read Request or an Atomic Request: tx answers, in order. A Flush or Atomic Write is done */
 static void rx_deliver_request(struct srnic_qp *qp, bool may_sleep)
 {
 	struct srnic_rx *rx = qp->rx;
@@ -149,6 +150,11 @@ static void rx_deliver_request(struct srnic_qp *qp, bool may_sleep)
 		rdmap_read_req_decode(hdr + DDP_UNTAGGED_LEN, &in.read);
 	else
 		rdmap_atomic_req_decode(hdr + DDP_UNTAGGED_LEN, &in.atomic);
+	if (rx->opcode == RDMAP_ATOMIC_REQUEST && rdmap_atomic_places(in.atomic.aopcode)) {
+		rx->msn[DDP_QN_READ_REQUEST]++;
+		rx_delivered(qp);
+		return;
+	}
 	if (srnic_irq_push(qp, &in)) {
 		srnic_rx_fail(qp, RDMAP_E_IRD, SRNIC_WC_SUCCESS);
 		return;
@@ -211,10 +217,11 @@ static bool rx_deliver_atomic_response(struct srnic_qp *qp, bool may_sleep)
 
 /*
  * Does the Terminate report an error of a request of ours? Then it is the oldest one
- * (CP-08). The RDMAP header of an Atomic Request is never quoted (RFC 7306 8.1), and a
- * peer that does not know the opcode may quote nothing at all.
+ * (CP-08); but a Flush or Atomic Write, which is on the same queue, is not among the requests. The
+ * RDMAP header of an Atomic Request is never quoted (RFC 7306 8.1), and a peer that does not know
+ * the opcode may quote nothing at all.
  */
-static bool term_answers_request(const struct rdmap_term *term,
+static bool term_answers_request(const struct srnic_qp *qp, const struct rdmap_term *term,
 				 const struct srnic_outbound *oldest)
 {
 	const struct rdmap_error *unknown = rdmap_error(RDMAP_E_OPCODE, RDMAP_IETF);
@@ -224,7 +231,8 @@ static bool term_answers_request(const struct rdmap_term *term,
 		return true;
 	if (term->err.hdrct & RDMAP_TERM_D) {
 		ddp_decode(term->ddp, &hdr);
-		return !hdr.tagged && hdr.qn == DDP_QN_READ_REQUEST;
+		return !hdr.tagged && hdr.qn == DDP_QN_READ_REQUEST &&
+		       (!qp->placement || hdr.msn == oldest->msn);
 	}
 	return srnic_op_is_atomic(oldest->opcode) && term->err.layer == unknown->layer &&
 	       term->err.etype == unknown->etype && term->err.code == unknown->code;
@@ -245,7 +253,7 @@ static void rx_deliver_terminate(struct srnic_qp *qp)
 		srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_TERMINATE_RECEIVED);
 		return;
 	}
-	request = srnic_orq_head(qp, &out) && term_answers_request(&term, &out);
+	request = srnic_orq_head(qp, &out) && term_answers_request(qp, &term, &out);
 	in_wc = request || srnic_ack_terminated(qp, &term);
 	if (srnic_qp_terminated(qp, &term, in_wc) && request)
 		srnic_orq_done(qp, SRNIC_WC_REMOTE_TERMINATION);

@@ -6,6 +6,7 @@
  */
 
 #include "engine/ack.h"
+#include "engine/atomic.h"
 #include "engine/read.h"
 #include "engine/rnr.h"
 #include "engine/rx.h"
@@ -155,17 +156,23 @@ static void rx_check_atomic_response(struct srnic_qp *qp)
 		rx->rd_valid = true;
 }
 
-/* It is an error if the QP takes no atomics, or if the operation does not exist (E-40) */
-static void rx_check_atomic_request(struct srnic_qp *qp)
+/*
+ * It is an error if the QP takes no atomics, or if the operation does not exist (E-40). tx executes
+ * it later; but a Flush or an Atomic Write takes effect here. Return: false if that has to sleep
+ */
+static bool rx_check_atomic_request(struct srnic_qp *qp, bool may_sleep)
 {
 	struct srnic_rx *rx = qp->rx;
 	struct rdmap_atomic_req req;
 
 	rdmap_atomic_req_decode(rx->hdr + MPA_LEN_FIELD + DDP_UNTAGGED_LEN, &req);
+	if (qp->placement && rdmap_atomic_places(req.aopcode))
+		return srnic_placement_execute(qp, &req, may_sleep, &rx->err);
 	if (!rdmap_atomic_known(req.aopcode))
 		rx_error(rx, RDMAP_E_ATOMIC_OPCODE, SRNIC_WC_SUCCESS);
 	else if (!(READ_ONCE(qp->enables) & SRNIC_QP_ATOMIC_ENABLED))
 		rx_error(rx, RDMAP_E_ATOMIC_ACCESS, SRNIC_WC_SUCCESS);
+	return true;
 }
 
 static void rx_check_read_request(struct srnic_qp *qp)
@@ -250,8 +257,11 @@ static bool rx_check_send(struct srnic_qp *qp)
 	return true;
 }
 
-/* Messages of one segment on the other queues: requests, Terminate, Atomic Response */
-static void rx_check_single(struct srnic_qp *qp, u32 qn)
+/*
+ * Messages of one segment on the other queues: requests, Terminate, Atomic Response. Return: false
+ * if that has to sleep
+ */
+static bool rx_check_single(struct srnic_qp *qp, u32 qn, bool may_sleep)
 {
 	bool request = qn == DDP_QN_READ_REQUEST;
 	struct srnic_rx *rx = qp->rx;
@@ -263,9 +273,10 @@ static void rx_check_single(struct srnic_qp *qp, u32 qn)
 	else if (rx->opcode == RDMAP_READ_REQUEST)
 		rx_check_read_request(qp);
 	else if (rx->opcode == RDMAP_ATOMIC_REQUEST)
-		rx_check_atomic_request(qp);
+		return rx_check_atomic_request(qp, may_sleep);
 	else if (rx->opcode == RDMAP_ATOMIC_RESPONSE)
 		rx_check_atomic_response(qp);
+	return true;
 }
 
 /* An acknowledgment; without the agreement there is no such message */
@@ -359,8 +370,7 @@ bool srnic_rx_place(struct srnic_qp *qp, struct srnic_cursor *cur, bool may_slee
 	case RDMAP_ATOMIC_REQUEST:
 	case RDMAP_ATOMIC_RESPONSE:
 	case RDMAP_TERMINATE:
-		rx_check_single(qp, rdmap_op(qp->rx->opcode)->qn);
-		return true;
+		return rx_check_single(qp, rdmap_op(qp->rx->opcode)->qn, may_sleep);
 	case RDMAP_ACK:
 		rx_check_ack(qp);
 		return true;

@@ -14,6 +14,7 @@ struct srnic_qp;
  * struct srnic_outbound - a Read or atomic this end asked for, waiting for its response
  * @index: ring index of its WR
  * @end: sequence number behind it in the TCP stream
+ * @msn: of the request
  * @last: the request is the last one of its WR
  * @opcode: of the WR, enum srnic_opcode
  * @length: octets of the response
@@ -23,6 +24,7 @@ struct srnic_qp;
 struct srnic_outbound {
 	u32 index;
 	u32 end;
+	u32 msn;
 	bool last;
 	u8 opcode;
 	u32 length;

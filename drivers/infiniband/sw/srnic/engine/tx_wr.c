@@ -176,6 +176,7 @@ void srnic_tx_request(struct srnic_qp *qp, u8 opcode, const void *payload, u32 l
 	struct srnic_tx *tx = qp->tx;
 	struct srnic_outbound out = {
 		.index = tx->wr.index,
+		.msn = tx->msn[DDP_QN_READ_REQUEST],
 		.last = last,
 		.opcode = tx->wr.sqe.opcode,
 		.length = sink->length,
@@ -231,6 +232,13 @@ static void tx_stage_atomic(struct srnic_qp *qp)
 		tx_wr_error(qp, status);
 	else
 		tx_wr_staged(qp->tx);
+}
+
+static void tx_stage_placement(struct srnic_qp *qp)
+{
+	srnic_placement_request(qp, tx_ask(qp));
+	tx_message_staged(qp->tx);
+	tx_wr_staged(qp->tx);
 }
 
 /**
@@ -290,6 +298,10 @@ static void tx_stage_op(struct srnic_qp *qp)
 	case SRNIC_OP_FETCH_ADD:
 	case SRNIC_OP_CMP_SWAP:
 		tx_stage_atomic(qp);
+		break;
+	case SRNIC_OP_FLUSH:
+	case SRNIC_OP_ATOMIC_WRITE:
+		tx_stage_placement(qp);
 		break;
 	default:
 		if (qp->tx->imm_due)

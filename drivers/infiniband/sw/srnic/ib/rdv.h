@@ -28,6 +28,7 @@ enum rdv_code {
 #define RDV_OFFER_SEND_IMM	1	/* RDMAP_SEND_IMM and RDMAP_SEND_SE_IMM */
 #define RDV_OFFER_ACKS		2	/* RDMAP_ACK: each end acknowledges the other's messages */
 #define RDV_OFFER_LARGE		4	/* FPDUs of up to MPA_LARGE_FPDU bytes */
+#define RDV_OFFER_PLACEMENT	8	/* RDMAP_FLUSH, RDMAP_ATOMIC_WRITE; needs RDV_OFFER_ACKS */
 
 /**
  * struct rdv_hello - the two QPs of a connection, as the sender of the frame sees them

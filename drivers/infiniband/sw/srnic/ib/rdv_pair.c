@@ -287,7 +287,7 @@ static u8 pair_offers(const struct srnic_pair *pair)
 	bool acks = policy.ib_ack && pair->qp->ibqp.qp_type != IB_QPT_UC;
 	bool large = !policy.max_fpdu || policy.max_fpdu == SRNIC_FPDU_AUTO;
 
-	return RDV_OFFER_SEND_IMM | (acks ? RDV_OFFER_ACKS : 0) |
+	return RDV_OFFER_SEND_IMM | (acks ? RDV_OFFER_ACKS | RDV_OFFER_PLACEMENT : 0) |
 	       (large ? RDV_OFFER_LARGE : 0);
 }
 

@@ -41,6 +41,7 @@ static void rdv_agree(struct srnic_ep *ep, const struct srnic_pair *pair, u8 off
 	offers &= pair->own.offers;
 	ep->send_imm = offers & RDV_OFFER_SEND_IMM;
 	ep->acks = offers & RDV_OFFER_ACKS;
+	ep->placement = ep->acks && offers & RDV_OFFER_PLACEMENT;
 	ep->large_fpdus = offers & RDV_OFFER_LARGE;
 }
 

@@ -20,9 +20,9 @@
  *
  * Context: any. Return: SRNIC_* rights.
  */
-u8 srnic_access_to_rights(int access)
+u16 srnic_access_to_rights(int access)
 {
-	u8 rights = SRNIC_LOCAL_READ;	/* Linux has no write-only regions */
+	u16 rights = SRNIC_LOCAL_READ;	/* Linux has no write-only regions */
 
 	if (access & IB_ACCESS_LOCAL_WRITE)
 		rights |= SRNIC_LOCAL_WRITE | SRNIC_READ_SINK;
@@ -36,6 +36,8 @@ u8 srnic_access_to_rights(int access)
 		rights |= SRNIC_ZERO_BASED;
 	if (access & IB_ACCESS_REMOTE_ATOMIC)
 		rights |= SRNIC_REMOTE_ATOMIC;
+	if (access & IB_ACCESS_FLUSH_GLOBAL)
+		rights |= SRNIC_FLUSH_GLOBAL;
 	return rights;
 }
 

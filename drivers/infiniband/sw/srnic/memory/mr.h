@@ -4,6 +4,7 @@
 #define SRNIC_MR_H
 
 #include <rdma/srnic-abi.h>
+#include "compat.h"
 #include "memory/dmabuf.h"
 #include "memory/tpt.h"
 
@@ -13,7 +14,8 @@ struct srnic_shared;
 /* The IB_ACCESS_* that regions take */
 #define SRNIC_MR_ACCESS (IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
-			 IB_ACCESS_MW_BIND | IB_ZERO_BASED | IB_ACCESS_OPTIONAL)
+			 IB_ACCESS_FLUSH_GLOBAL | IB_ACCESS_MW_BIND | IB_ZERO_BASED | \
+			 IB_ACCESS_OPTIONAL)
 /*
  * Regions of user memory also take these, where the kernel has on-demand paging. Huge pages are
  * paged like others.
@@ -58,7 +60,7 @@ static inline struct srnic_mr *to_srnic_mr(struct ib_mr *ibmr)
 }
 
 /* mr.c */
-u8 srnic_access_to_rights(int access);
+u16 srnic_access_to_rights(int access);
 struct ib_mr *srnic_mr_reg_user(struct ib_pd *pd, u64 start, u64 length,
 				u64 iova, int access);
 struct ib_mr *srnic_mr_reg_dmabuf(struct ib_pd *pd, int fd, u64 offset, u64 length,

@@ -43,7 +43,7 @@ struct srnic_tpte *srnic_tpt_find(struct srnic_device *dev, u32 stag)
 /**
  * srnic_tpt_check - may this access be made? (MR-13 to MR-18, RFC 5041 7.1)
  * @tpte: entry that has the access's STag index
- * @acc: the access, length not zero
+ * @acc: the access; without a length, neither its TO nor its bounds are checked
  *
  * Context: any; a lock of the entry's users is held, or the entry is not in the table. The
  * wrap is checked before the bounds (E-12). The PD of a window that is bound to a QP
@@ -63,6 +63,8 @@ enum srnic_tpt_err srnic_tpt_check(const struct srnic_tpte *tpte,
 		return SRNIC_TPT_PD;
 	if ((tpte->rights & acc->need) != acc->need)
 		return SRNIC_TPT_ACCESS;
+	if (!acc->length)
+		return SRNIC_TPT_OK;
 	/* an access that ends exactly at 2^64 does not wrap */
 	if (check_add_overflow(acc->to, acc->length - 1, &end))
 		return SRNIC_TPT_WRAP;
@@ -122,6 +124,31 @@ bool srnic_tpt_in_use(struct srnic_tpte *tpte)
 		if (users_left(per_cpu_ptr(tpte->cpu_users, cpu)))
 			return true;
 	return false;
+}
+
+/**
+ * srnic_tpt_test - check an access that reads and writes nothing
+ * @dev: the device
+ * @acc: the access, of any length; not privileged
+ *
+ * Context: process or softirq. Return: as srnic_tpt_check().
+ */
+enum srnic_tpt_err srnic_tpt_test(struct srnic_device *dev, const struct srnic_access *acc)
+{
+	enum srnic_tpt_err err = SRNIC_TPT_STAG;
+	struct srnic_tpt_users *users;
+	struct srnic_tpte *tpte;
+
+	rcu_read_lock();
+	tpte = srnic_tpt_find(dev, acc->stag);
+	if (tpte) {
+		users = users_here(tpte);
+		spin_lock_bh(&users->lock);
+		err = srnic_tpt_check(tpte, acc);
+		spin_unlock_bh(&users->lock);
+	}
+	rcu_read_unlock();
+	return err;
 }
 
 /**

@@ -33,9 +33,12 @@ struct srnic_sge;
 /* Properties of a region that a bind checks; an access needs neither */
 #define SRNIC_BINDABLE		64	/* windows may be bound to it (MR-40) */
 #define SRNIC_ZERO_BASED	128	/* registered with IB_ZERO_BASED: its TOs start with 0 */
+/* A peer may flush what it has written */
+#define SRNIC_FLUSH_GLOBAL	256
+#define SRNIC_FLUSH_PERSISTENT	512	/* no region has it */
 /* The rights that a Query reports; the others are internal */
 #define SRNIC_QUERY_RIGHTS	(SRNIC_LOCAL_READ | SRNIC_LOCAL_WRITE | SRNIC_REMOTE_RIGHTS | \
-				 SRNIC_BINDABLE | SRNIC_ZERO_BASED)
+				 SRNIC_BINDABLE | SRNIC_ZERO_BASED | SRNIC_FLUSH_GLOBAL)
 #define SRNIC_REMOTE_RIGHTS	(SRNIC_REMOTE_READ | SRNIC_REMOTE_WRITE | SRNIC_REMOTE_ATOMIC)
 
 enum srnic_stag_type {
@@ -137,7 +140,7 @@ struct srnic_tpte {
 	u32 stag;
 	bool valid;
 	bool shared;
-	u8 rights;
+	u16 rights;
 	struct ib_pd *pd;
 	u32 qpn;
 	u64 base;
@@ -153,7 +156,7 @@ struct srnic_tpte {
  * struct srnic_access - an access to check
  * @stag: all 32 bits
  * @to: tagged offset of the first octet
- * @length: octets; not zero (a zero-length access needs no check, MR-19)
+ * @length: octets; not zero (a zero-length access needs no check, MR-19), but srnic_tpt_test()
  * @need: rights, SRNIC_LOCAL_READ ...
  * @pd: PD of the QP (or SRQ)
  * @qpn: number of the QP that makes the access
@@ -164,7 +167,7 @@ struct srnic_access {
 	u32 stag;
 	u64 to;
 	u64 length;
-	u8 need;
+	u16 need;
 	struct ib_pd *pd;
 	u32 qpn;
 	bool privileged;
@@ -240,6 +243,7 @@ static inline void srnic_tpte_validate(struct srnic_tpte *tpte)
 
 enum srnic_tpt_err srnic_tpt_check(const struct srnic_tpte *tpte,
 				   const struct srnic_access *acc);
+enum srnic_tpt_err srnic_tpt_test(struct srnic_device *dev, const struct srnic_access *acc);
 enum srnic_tpt_err srnic_tpt_get(struct srnic_device *dev,
 				 const struct srnic_access *acc,
 				 struct srnic_span *span);

@@ -484,6 +484,7 @@ static int qp_prepare(struct srnic_qp *qp, const struct srnic_attach *attach)
 	qp->keep_recv = attach->as_infiniband;
 	qp->send_imm = attach->send_imm;
 	qp->acks = attach->acks;
+	qp->placement = attach->placement;
 	qp->sq_messages = 0;
 	qp->sq_acked = 0;
 	qp->no_responses = attach->no_responses;

@@ -39,6 +39,7 @@ struct srnic_stream;
  *		   receive; and after a graceful close, in Idle, receive WRs stay posted
  * @send_imm: both ends offer Sends with immediate data, see RDMAP_SEND_IMM
  * @acks: both ends offer to acknowledge messages, see engine/ack.c
+ * @placement: ... and to take Flush and Atomic Write, see engine/atomic.c
  * @rdmac: the stream has version 0, that of the RDMA Consortium, which has no negotiation:
  *	   @mpa is to have CRC and markers
  */
@@ -55,6 +56,7 @@ struct srnic_attach {
 	bool as_infiniband;
 	bool send_imm;
 	bool acks;
+	bool placement;
 	bool rdmac;
 };
 

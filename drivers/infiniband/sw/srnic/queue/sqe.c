@@ -16,6 +16,7 @@ static void sqe_take(struct srnic_qp *qp, struct srnic_fetched *wr,
 		.max_write_sge = qp->max_write_sge,
 		.max_inline = qp->max_inline,
 		.lacks = (qp->send_imm ? 0 : SRNIC_MSG_SEND_IMM) |
+			 (qp->placement ? 0 : SRNIC_MSG_PLACEMENT) |
 			 (qp->version == RDMAP_RDMAC ? SRNIC_MSG_RFC7306 : 0),
 		.ud = qp->ud,
 	};

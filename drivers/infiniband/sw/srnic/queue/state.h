@@ -56,6 +56,7 @@ enum srnic_qp_state {
 #define SRNIC_QP_WRITE_ENABLED	2
 #define SRNIC_QP_BIND_ENABLED	4
 #define SRNIC_QP_ATOMIC_ENABLED	8
+#define SRNIC_QP_FLUSH_ENABLED	16
 
 /**
  * struct srnic_llp_ops - callbacks to the maker of a connection
@@ -231,6 +232,7 @@ struct srnic_qp {
 	bool keep_recv;			/* a graceful close leaves receives posted */
 	bool send_imm;			/* Sends with immediate data were offered by both ends */
 	bool acks;			/* each end acknowledges messages, see engine/ack.c */
+	bool placement;			/* ... and takes Flush and Atomic Write, engine/atomic.c */
 	struct delayed_work ack_late;	/* nobody has asked for what is due */
 	struct delayed_work frag_idle;	/* pages that tx does not need any more */
 	bool no_responses;		/* a Read Response with data is an error (QP-06) */

@@ -37,6 +37,10 @@ static const struct sqe_rule {
 	[SRNIC_OP_UD_SEND]	= { .allowed = true, .ud = true, .has_inline = true, .args = 2 },
 	[SRNIC_OP_UD_SEND_IMM]	= { .allowed = true, .ud = true, .has_inline = true,
 				    .stag = true, .args = 2 },
+	[SRNIC_OP_FLUSH]	= { .allowed = true, .needs = SRNIC_MSG_PLACEMENT, .no_data = true,
+				    .remote = true, .args = 3 },
+	[SRNIC_OP_ATOMIC_WRITE]	= { .allowed = true, .needs = SRNIC_MSG_PLACEMENT, .no_data = true,
+				    .remote = true, .args = 1 },
 	[SRNIC_OP_REG_MR]	= { .allowed = true, .kernel_only = true, .no_data = true,
 				    .stag = true, .args = 3 },
 };

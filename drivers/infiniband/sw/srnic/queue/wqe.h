@@ -15,7 +15,7 @@
 struct ib_pd;
 
 /* The ABI as this version knows it: the opcodes of an SQ are below this; the srnic_sqe.flags */
-#define SRNIC_OP_SQ_MAX		(SRNIC_OP_UD_SEND_IMM + 1)
+#define SRNIC_OP_SQ_MAX		(SRNIC_OP_ATOMIC_WRITE + 1)
 #define SRNIC_SQE_FLAGS		(SRNIC_SQE_SIGNALED | SRNIC_SQE_SOLICITED | \
 				 SRNIC_SQE_FENCE | SRNIC_SQE_INLINE)
 
@@ -24,6 +24,7 @@ struct ib_pd;
 /* Messages that are not of each stream */
 #define SRNIC_MSG_SEND_IMM	1	/* both ends have to offer them */
 #define SRNIC_MSG_RFC7306	2	/* atomics, Immediate Data: not of version 0 */
+#define SRNIC_MSG_PLACEMENT	4	/* Flush, Atomic Write: both ends have to offer them */
 
 /**
  * struct srnic_sq_caps - what an SQ says about its WQEs
@@ -78,6 +79,8 @@ static inline u32 srnic_op_messages(u8 opcode)
 	case SRNIC_OP_SEND_INV:
 	case SRNIC_OP_SEND_IMM:
 	case SRNIC_OP_WRITE:
+	case SRNIC_OP_FLUSH:
+	case SRNIC_OP_ATOMIC_WRITE:
 		return 1;
 	case SRNIC_OP_WRITE_IMM:
 		return 2;

@@ -5,6 +5,7 @@
  */
 
 #include <rdma/ib_verbs.h>
+#include "compat.h"
 #include "engine/tx.h"
 #include "ib/ib.h"
 #include "memory/tpt.h"
@@ -77,7 +78,9 @@ static int wr_opcode(const struct ib_send_wr *wr, struct srnic_sqe *sqe)
 		/* RFC 7306 has no such message (X7-13); kernel consumers cannot negotiate it */
 		return -EOPNOTSUPP;
 	default:
-		return -EINVAL;
+		/* likewise */
+		return wr->opcode == IB_WR_FLUSH || wr->opcode == IB_WR_ATOMIC_WRITE ?
+		       -EOPNOTSUPP : -EINVAL;
 	}
 	sqe->rkey = rdma_wr(wr)->rkey;
 	sqe->remote_addr = rdma_wr(wr)->remote_addr;

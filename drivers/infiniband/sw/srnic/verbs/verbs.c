@@ -24,7 +24,8 @@
 #define FEATURES	(SRNIC_FEAT_DOORBELL_FLAG | SRNIC_FEAT_ARM_WORD)
 
 #define ENABLE_ALL (SRNIC_QP_READ_ENABLED | SRNIC_QP_WRITE_ENABLED | \
-		    SRNIC_QP_BIND_ENABLED | SRNIC_QP_ATOMIC_ENABLED)
+		    SRNIC_QP_BIND_ENABLED | SRNIC_QP_ATOMIC_ENABLED | \
+		    SRNIC_QP_FLUSH_ENABLED)
 
 /*
  * Sizes of requests and responses in version 1 of the ABI. The oldest provider sends
@@ -478,6 +479,7 @@ static u8 access_to_enables(const struct srnic_qp *qp, int access)
 	       (access & IB_ACCESS_REMOTE_READ ? SRNIC_QP_READ_ENABLED : 0) |
 	       (access & IB_ACCESS_REMOTE_WRITE ? SRNIC_QP_WRITE_ENABLED : 0) |
 	       (access & IB_ACCESS_MW_BIND ? SRNIC_QP_BIND_ENABLED : 0) |
+	       (access & IB_ACCESS_FLUSH_GLOBAL ? SRNIC_QP_FLUSH_ENABLED : 0) |
 	       (atomic ? SRNIC_QP_ATOMIC_ENABLED : 0);
 }
 
@@ -487,6 +489,7 @@ static int enables_to_access(u8 enables)
 	       (enables & SRNIC_QP_READ_ENABLED ? IB_ACCESS_REMOTE_READ : 0) |
 	       (enables & SRNIC_QP_WRITE_ENABLED ? IB_ACCESS_REMOTE_WRITE : 0) |
 	       (enables & SRNIC_QP_BIND_ENABLED ? IB_ACCESS_MW_BIND : 0) |
+	       (enables & SRNIC_QP_FLUSH_ENABLED ? IB_ACCESS_FLUSH_GLOBAL : 0) |
 	       (enables & SRNIC_QP_ATOMIC_ENABLED ? IB_ACCESS_REMOTE_ATOMIC : 0);
 }
 

@@ -70,7 +70,30 @@ void rdmap_atomic_resp_decode(const u8 *buf, struct rdmap_atomic_resp *resp)
 }
 
 /**
- * rdmap_atomic_known - does this operation exist?
+ * rdmap_atomic_places - is it an operation of srnic's own?
+ * @aopcode: Atomic Operation Code
+ *
+ * Context: any. Return: true for Flush and Atomic Write.
+ */
+bool rdmap_atomic_places(u8 aopcode)
+{
+	return aopcode == RDMAP_FLUSH || aopcode == RDMAP_ATOMIC_WRITE;
+}
+
+/**
+ * rdmap_flush_known - does a Flush ask for something that exists?
+ * @req: a Flush
+ *
+ * Context: any. Return: false if it asks for nothing, or for more than that.
+ */
+bool rdmap_flush_known(const struct rdmap_atomic_req *req)
+{
+	return req->mask && !(req->mask & ~(RDMAP_FLUSH_GLOBAL | RDMAP_FLUSH_PERSISTENT)) &&
+	       req->compare < RDMAP_FLUSH_LEVELS;
+}
+
+/**
+ * rdmap_atomic_known - does RFC 7306 have this operation?
  * @aopcode: Atomic Operation Code
  *
  * Context: any.

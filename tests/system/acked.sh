@@ -1,16 +1,18 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
-# The policy ib_ack: completions that say that the data is there. The cases of acked.c.
+# The policy ib_ack: completions that say that the data is there. The cases of acked.c, and those of
+# placed.c: Flush and Atomic Write.
 
 . "$(dirname "$0")/lib.sh"
 
 [ "$SRNIC_TYPE" = srnic ] || skip_all "$SRNIC_TYPE has no policy"
-for program in acked ackspeed orders; do
+for program in acked placed ackspeed orders; do
 	[ -x "$BIN/$program" ] || bail "no $BIN/$program: make -C tests/programs OUT=..."
 done
 
 acked() { on_cli "$BIN/acked" "$CLI4" "$1"; }
+placed() { on_cli "$BIN/placed" "$CLI4" "$1"; }
 
 ib_ack() {
 	set_policy "$CLI_DEV" ib_ack="$1" || bail "no policy ib_ack"
@@ -36,9 +38,11 @@ ib_enable
 t "figures of ackspeed, without" speed
 sed 's/^/# without: /' "$tmp/speed"
 t "unacked: without it a Write completes before it is there" acked unacked
+t "unagreed: without it an Atomic Write is no WR" placed unagreed
 t "an acknowledgment is neither sent nor received" acks none
 ib_ack on
 cases acked
+cases placed
 t "acknowledgments are sent and received" acks some
 tap_of "scripted: " 60 "$top/tests/wire/rendezvous.py" "$BIN/orders" "$CLI4" "$IB_PORT" acks
 t "figures of ackspeed, with" speed
@@ -64,6 +68,8 @@ ib_ack on
 set_policy "$CLI_DEV" inline_work=off || bail "no policy inline_work"
 t "by kthreads: third" acked third
 t "by kthreads: crossed" acked crossed
+t "by kthreads: order" placed order
+t "by kthreads: flush" placed flush
 teardown_hosts
 
 # pyverbs.sh has its completions

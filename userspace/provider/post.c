@@ -45,13 +45,15 @@ enum {
 	SRNIC_WR_RC	= 1 << 10,	/* kinds of QPs that take it */
 	SRNIC_WR_UC	= 1 << 11,
 	SRNIC_WR_UD	= 1 << 12,
+	SRNIC_WR_CALL	= 1 << 13,	/* has a call of its own: not of ibv_post_send() */
 	SRNIC_WR_CONN	= SRNIC_WR_RC | SRNIC_WR_UC,
 };
 
 /*
  * Opcodes of verbs, and their properties. This device does not support those without a
- * native opcode: EOPNOTSUPP. iWARP has no SEND_WITH_IMM (RFC 7306 6): it is for QPs
- * whose program has named the peer in ibv_modify_qp().
+ * native opcode: EOPNOTSUPP. iWARP has no SEND_WITH_IMM (RFC 7306 6), and neither Flush
+ * nor Atomic Write: they are for QPs whose program has named the peer in
+ * ibv_modify_qp().
  */
 static const struct srnic_wr_rule {
 	uint8_t opcode;			/* enum srnic_opcode */
@@ -86,6 +88,14 @@ static const struct srnic_wr_rule {
 	[IBV_WR_BIND_MW]	= { SRNIC_OP_BIND_MW,
 				    SRNIC_WR_CONN | SRNIC_WR_NODATA |
 				    SRNIC_WR_BIND },
+	[SRNIC_WR_FLUSH]	= { SRNIC_OP_FLUSH,
+				    SRNIC_WR_RC | SRNIC_WR_NODATA |
+				    SRNIC_WR_REMOTE | SRNIC_WR_OWN |
+				    SRNIC_WR_CALL },
+	[SRNIC_WR_ATOMIC_WRITE]	= { SRNIC_OP_ATOMIC_WRITE,
+				    SRNIC_WR_RC | SRNIC_WR_NODATA |
+				    SRNIC_WR_REMOTE | SRNIC_WR_OWN |
+				    SRNIC_WR_CALL },
 	[SRNICDV_WR_READ_INV]	= { SRNIC_OP_READ_INV,
 				    SRNIC_WR_RC | SRNIC_WR_REMOTE },
 };
@@ -478,6 +488,8 @@ static int srnic_put_send(const struct srnic_qp *qp, struct srnic_sqe *sqe,
 	ret = srnic_put_head(qp, sqe, wr);
 	if (ret)
 		return ret;
+	if (srnic_wr_rules[wr->opcode].has & SRNIC_WR_CALL)
+		return EOPNOTSUPP;
 	if (qp->ud) {
 		if (!wr->wr.ud.ah)
 			return EINVAL;

@@ -30,6 +30,16 @@ DECLARE_DRV_CMD(srnic_cmd_create_srq, IB_USER_VERBS_CMD_CREATE_SRQ,
 /* STag: an index that the kernel chooses, and a key in the low bits */
 #define SRNIC_STAG_KEY_BITS	8
 
+/* Numbers of verbs that the verbs.h of an older release has no names for */
+#define SRNIC_WR_FLUSH			14	/* IBV_WR_FLUSH, ... */
+#define SRNIC_WR_ATOMIC_WRITE		15
+#define SRNIC_QP_EX_WITH_FLUSH		(UINT64_C(1) << 11)
+#define SRNIC_QP_EX_WITH_ATOMIC_WRITE	(UINT64_C(1) << 12)
+#define SRNIC_WC_FLUSH			8
+#define SRNIC_WC_ATOMIC_WRITE		9
+#define SRNIC_FLUSH_TYPES		3	/* IBV_FLUSH_GLOBAL, IBV_FLUSH_PERSISTENT */
+#define SRNIC_FLUSH_MR			1	/* the last level */
+
 /* QP numbers have 24 bits; the table that finds a QP by number splits them. */
 #define SRNIC_QPN_BITS		24
 #define SRNIC_QPN_LEAF_BITS	12

@@ -26,6 +26,8 @@ static const struct {
 	{ IBV_QP_EX_WITH_LOCAL_INV,		IBV_WR_LOCAL_INV },
 	{ IBV_QP_EX_WITH_BIND_MW,		IBV_WR_BIND_MW },
 	{ IBV_QP_EX_WITH_SEND_WITH_INV,		IBV_WR_SEND_WITH_INV },
+	{ SRNIC_QP_EX_WITH_FLUSH,		SRNIC_WR_FLUSH },
+	{ SRNIC_QP_EX_WITH_ATOMIC_WRITE,	SRNIC_WR_ATOMIC_WRITE },
 };
 
 /**
@@ -227,6 +229,41 @@ static void srnic_wr_bind_mw(struct ibv_qp_ex *qpx, struct ibv_mw *mw,
 	srnic_wr_begin(qpx, IBV_QP_EX_WITH_BIND_MW, &wr);
 }
 
+static void srnic_wr_atomic_write(struct ibv_qp_ex *qpx, uint32_t rkey,
+				  uint64_t remote_addr, const void *atomic_wr)
+{
+	struct srnic_batch *batch = &to_srnic_qp_ex(qpx)->batch;
+	struct ibv_send_wr wr = {
+		.opcode = SRNIC_WR_ATOMIC_WRITE,
+		.wr.rdma = { remote_addr, rkey },
+	};
+
+	srnic_wr_begin(qpx, SRNIC_QP_EX_WITH_ATOMIC_WRITE, &wr);
+	if (batch->sqe)
+		memcpy(&batch->sqe->arg[0], atomic_wr,
+		       sizeof(batch->sqe->arg[0]));
+}
+
+static void srnic_wr_flush(struct ibv_qp_ex *qpx, uint32_t rkey,
+			   uint64_t remote_addr, size_t len, uint8_t type,
+			   uint8_t level)
+{
+	struct srnic_batch *batch = &to_srnic_qp_ex(qpx)->batch;
+	struct ibv_send_wr wr = {
+		.opcode = SRNIC_WR_FLUSH,
+		.wr.rdma = { remote_addr, rkey },
+	};
+
+	if (!type || type & ~SRNIC_FLUSH_TYPES || level > SRNIC_FLUSH_MR)
+		srnic_wr_check(batch, EINVAL);
+	srnic_wr_begin(qpx, SRNIC_QP_EX_WITH_FLUSH, &wr);
+	if (!batch->sqe)
+		return;
+	batch->sqe->arg[0] = len;
+	batch->sqe->arg[1] = type;
+	batch->sqe->arg[2] = level;
+}
+
 /* Only one setter may set the data of a WR, once. */
 static struct srnic_sqe *srnic_wr_data(struct srnic_batch *batch)
 {
@@ -334,6 +371,28 @@ static uint32_t *srnic_find_comp_mask(struct verbs_qp *vqp)
 	return found;
 }
 
+/* Calls that releases have added behind wr_abort, in their order */
+static void (*const srnic_new_calls[])(void) = {
+	(void (*)(void))srnic_wr_atomic_write,
+	(void (*)(void))srnic_wr_flush,
+};
+
+/* Sets those of them that the libibverbs in use has: it has comp_mask behind them. */
+static void srnic_wr_init_new(struct verbs_qp *vqp, const uint32_t *comp_mask)
+{
+	uint8_t *at = (uint8_t *)vqp + SRNIC_QP_EX_END;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(srnic_new_calls); i++) {
+		uint8_t *behind = at + sizeof(srnic_new_calls[i]);
+
+		if (behind > (uint8_t *)comp_mask)
+			return;
+		memcpy(at, &srnic_new_calls[i], sizeof(srnic_new_calls[i]));
+		at = behind;
+	}
+}
+
 /**
  * srnic_wr_init - set the ibv_wr_* calls of a QP
  * @qp: new QP, after srnic_wr_prepare()
@@ -341,10 +400,12 @@ static uint32_t *srnic_find_comp_mask(struct verbs_qp *vqp)
  */
 void srnic_wr_init(struct srnic_qp *qp, uint64_t ops)
 {
+	uint32_t *comp_mask = srnic_find_comp_mask(&qp->vqp);
 	struct ibv_qp_ex *qpx = &qp->vqp.qp_ex;
 
 	qp->send_ops = ops;
-	*srnic_find_comp_mask(&qp->vqp) = VERBS_QP_EX;
+	*comp_mask = VERBS_QP_EX;
+	srnic_wr_init_new(&qp->vqp, comp_mask);
 
 	qpx->wr_start = srnic_wr_start;
 	qpx->wr_complete = srnic_wr_complete;

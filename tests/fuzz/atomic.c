@@ -60,6 +60,10 @@ static void check_request(struct fuzz_in *in, u64 value)
 	FUZZ_CHECK(req.compare == be(h + 36, 8) && req.compare_mask == be(h + 44, 8));
 	FUZZ_CHECK(rdmap_atomic_known(req.aopcode) == (req.aopcode == 0 || req.aopcode == 2));
 
+	FUZZ_CHECK(rdmap_atomic_places(req.aopcode) == (req.aopcode == 14 || req.aopcode == 15));
+	/* of one range or of all of a region; global, persistent, or both */
+	FUZZ_CHECK(rdmap_flush_known(&req) == (req.mask >= 1 && req.mask <= 3 && req.compare <= 1));
+
 	h[0] = h[1] = h[2] = 0;		/* reserved */
 	h[3] &= 15;
 	rdmap_atomic_req_encode(out, &req);

@@ -276,7 +276,12 @@ def stream():
                 yield config(rtr=rtr, chunk=chunk, wqes=wqes, tcp=LATE) + first + frames + rest
     for odd in ({"mo": 1}, {"last": False}, {"payload": b"abcd"}):
         yield config(rtr=9 * ACKED) + w.fpdu(w.untagged(w.ACK, 3, 1, inv=1, **odd))
-    yield config(rtr=9 * ACKED) + w.fpdu(w.untagged(w.TERMINATE, 2, 1, struct.pack(">I", 0x11000000)))
+    # what a Terminate says of the first message without one; with D and without
+    for code in (0x1100, 0x0100, 0x0205, 0x0206, 0x0207, 0x0209, 0x02ff, 0x0300, 0x1202, 0x1205,
+                 0x1000, 0x2002, 0x3000):
+        for quoted in (b"\0\0", struct.pack(">HH", 0xc000, 77) + w.untagged(w.SEND, 0, 1)):
+            term = struct.pack(">H", code) + quoted
+            yield config(rtr=9 * ACKED) + w.fpdu(w.untagged(w.TERMINATE, 2, 1, term))
     # Flush and Atomic Write: agreed on, or not; alone, between Writes, with another STag and MSN
     for enables, rtr, stag in product((15, 15 | PLACEMENT), (0, 9 * ACKED), (STAG, STAG + 1)):
         for op in (14, 15):

@@ -109,20 +109,38 @@ void end_init(struct end *e, struct rdma_cm_id *id, const struct ibv_qp_cap *cap
 	require(e->mr, "ibv_reg_mr: %s", strerror(errno));
 }
 
+#define PORTS	8	/* that TCP may have already, in a row */
+
+/* rdma_cm chooses a port that none of its own ids has. A socket may have it. */
+static bool listens(struct pair *p)
+{
+	struct sockaddr_storage addr;
+
+	resolve(test_addr, 0, &addr);
+	if (rdma_create_id(p->b.cm, &p->listener, NULL, RDMA_PS_TCP) ||
+	    rdma_bind_addr(p->listener, (struct sockaddr *)&addr))
+		die("cannot bind to %s: %s", test_addr, strerror(errno));
+	if (!rdma_listen(p->listener, 4))
+		return true;
+	if (errno != EADDRINUSE)
+		die("cannot listen on %s: %s", test_addr, strerror(errno));
+	note("port %u is a socket's", ntohs(rdma_get_src_port(p->listener)));
+	require(!rdma_destroy_id(p->listener), "%s", strerror(errno));
+	return false;
+}
+
 /* a has its QP and a route, b listens: the set-up before the connection. */
 void pair_prepare(struct pair *p, const struct ibv_qp_cap *cap)
 {
 	struct sockaddr_storage addr;
 	struct rdma_cm_id *id;
+	int ports = 0;
 
 	memset(p, 0, sizeof(*p));
 	p->a.cm = cm_channel(false);
 	p->b.cm = cm_channel(false);
-	resolve(test_addr, 0, &addr);
-	if (rdma_create_id(p->b.cm, &p->listener, NULL, RDMA_PS_TCP) ||
-	    rdma_bind_addr(p->listener, (struct sockaddr *)&addr) ||
-	    rdma_listen(p->listener, 4))
-		die("cannot listen on %s: %s", test_addr, strerror(errno));
+	while (!listens(p))
+		require(++ports < PORTS, "no port to listen on %s", test_addr);
 	resolve(test_addr, ntohs(rdma_get_src_port(p->listener)), &addr);
 	if (rdma_create_id(p->a.cm, &id, NULL, RDMA_PS_TCP) ||
 	    rdma_resolve_addr(id, NULL, (struct sockaddr *)&addr, WAIT_MS))

@@ -10,6 +10,7 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -734,6 +735,7 @@ static struct mapping the_ring(void)
 #define WILD		0x7fffffff
 
 static uint32_t *flipped;	/* the producer index that changes all the time */
+static uint32_t flips;
 
 /*
  * Each of the two values stands equally long: where the two threads share a CPU, the one that is
@@ -745,8 +747,18 @@ static void *flipper(void *arg)
 		uint32_t *word = __atomic_load_n(&flipped, __ATOMIC_ACQUIRE);
 
 		__atomic_store_n(word, value, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&flips, 1, __ATOMIC_RELEASE);
 	}
 	return NULL;
+}
+
+/* A new ring has the good value until the other thread has been at it */
+static void await_flips(void)
+{
+	uint32_t since = __atomic_load_n(&flips, __ATOMIC_ACQUIRE);
+
+	while (__atomic_load_n(&flips, __ATOMIC_ACQUIRE) - since < 2)
+		sched_yield();
 }
 
 /* Flip the index of a ring, in a mapping that the provider does not know and so does not unmap */
@@ -779,6 +791,7 @@ static void case_flip(void)
 		struct ibv_srq_attr attr = { .max_wr = 4 };
 		int err;
 
+		await_flips();
 		start = now_ms();
 		err = ibv_modify_srq(s.srq, &attr, IBV_SRQ_MAX_WR);
 		require(now_ms() - start < RESIZE_MS, "%d after %llu ms", err,

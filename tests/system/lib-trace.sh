@@ -20,8 +20,9 @@ rping_end() {
 	within 20 eval '[ -z "$(rdma resource show qp | grep rping)" ]'
 }
 
-# A reset is found by a kthread of the QP, or by the program if it posts just then.
-finder='(srnic-.x/[0-9]+|rping)'
+# A reset is found by a kthread of the QP, by a work if it has none, or by the program if it posts
+# just then.
+finder='(srnic-.x/[0-9]+|kworker/[^ ]+|rping)'
 
 # The server Reads beyond the buffer.
 mismatch() {

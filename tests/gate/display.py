@@ -7,7 +7,7 @@ import sys
 import time
 
 BEAT = 60       # seconds between two lines, where no line can be redrawn
-REMARKS = 5     # lines at most of a test's remarks on its failure
+REMARKS = 40    # lines at most of a test's remarks on its failure
 FILE = re.compile(r'^# --- ([\w-]+)$')
 SUITE = re.compile(r'^([\w-]+):$')
 FAILED = re.compile(r'^( {4})?not ok \d+(?: -)? +(.*)')

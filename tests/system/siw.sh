@@ -23,7 +23,10 @@ rcopy_file() {	# BYTES
 	forever 7427 rcopy -- rcopy "$tmp/src" "$SRV4:$tmp/dst" && cmp "$tmp/src" "$tmp/dst"
 }
 
-both_ways() {	# NAME
+# rstream's server sends last and closes. siw closes with bytes that it has not read, which makes
+# TCP send a RST and forget what the window has no room for: RSTREAM bytes from it must fit the
+# window that TCP begins with. A client that lacks the end calls rrecv() for ever.
+both_ways() {	# NAME RSTREAM
 	for size in 64 4096 65535; do
 		t "$1: rping -S $size" pair 7174 rping -s -a "$SRV4" -S $size -C 20 -V -- \
 			rping -c -a "$SRV4" -S $size -C 20 -V
@@ -33,14 +36,14 @@ both_ways() {	# NAME
 		t "$1: ib_${verb}_bw" perf ib_${verb}_bw -n 200
 	done
 	t "$1: ib_send_lat" perf ib_send_lat -n 100 -s 3000
-	t "$1: rstream" pair 7471 rstream -b "$SRV4" -S 65536 -C 5 -I 2 -T v -- \
-		rstream -s "$SRV4" -S 65536 -C 5 -I 2 -T v
+	t "$1: rstream" pair 7471 rstream -b "$SRV4" -S "$2" -C 5 -I 2 -T v -- \
+		rstream -s "$SRV4" -S "$2" -C 5 -I 2 -T v
 	t "$1: rcopy" rcopy_file 1000001
 }
 
 two_hosts 1500 "$SRNIC_TYPE" siw
 slow_syn
-both_ways "$SRNIC_TYPE client, siw server"
+both_ways "$SRNIC_TYPE client, siw server" 8192
 # Its server sends first. That needs a client that requests the peer-to-peer start-up of RFC 6581,
 # or a server that ignores RFC 5044 7.1: siw is no such client, but such a server. So this works
 # in one direction only.
@@ -62,7 +65,7 @@ teardown_hosts
 
 two_hosts 1500 siw "$SRNIC_TYPE"
 slow_syn
-both_ways "siw client, $SRNIC_TYPE server"
+both_ways "siw client, $SRNIC_TYPE server" 65536
 teardown_hosts
 
 done_testing

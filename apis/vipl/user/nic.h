@@ -103,7 +103,8 @@ struct vipl_lane {
  * @events: a context of the device, for its events alone: that of @id is shared by all NICs
  * @gone: the device has gone
  * @wake: an eventfd that wakes @thread
- * @armed: each completion wakes @thread, too
+ * @naps: @thread sleeps for a time, and no completion wakes it
+ * @awaited: a call of the program waits for a completion since @thread looked last
  * @closing: @thread and @dispatcher have to return
  * @polls: how often calls of the program that do not wait have found nothing
  * @calls: calls of the program's functions that are due
@@ -145,7 +146,8 @@ struct vipl_nic {
 	struct ibv_context *events;
 	bool gone;
 	int wake;
-	bool armed;
+	bool naps;
+	bool awaited;
 	bool closing;
 	unsigned long polls;
 

@@ -3,11 +3,14 @@
  * Completions and events. A program may poll a descriptor's status in memory, without a
  * call (6.4.2), so a thread of the NIC waits for completions. While calls of the program poll, the
  * thread only checks from time to time: a wake-up for each completion would take CPU time from the
- * program. The first completion that it finds at such a check ends that.
+ * program. The first completion that it finds at such a check ends that. Where no call polls or
+ * waits, a completion is followed by more that only the thread finds: it goes on looking for a while,
+ * and gives its CPU away before each look.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -27,6 +30,14 @@
 #define CALLERS_MS	1
 #define CALLERS_MAX_MS	16
 #define ENDING_MS	50	/* interval of its checks while links are ending, or there are requests */
+
+#define GO_ON_US	200	/* so long it goes on looking after a completion, */
+#define MANY_SEEN	8	/* if no call has polled or waited for more than so many */
+#define TURNS		16	/* so often before it sees to events */
+/* If each turn takes so long, at more checks than that in a row, it sleeps so often instead */
+#define SLOW_US		500
+#define MANY_SLOW	2
+#define SLEEPS		1000
 
 /* --- completions --- */
 
@@ -97,14 +108,17 @@ void vipl_progress_posted(const struct vipl_link *link)
 }
 
 /**
- * vipl_progress_awaited() - Wake the thread, as a call of the program waits for a completion
+ * vipl_progress_awaited() - Let completions wake the thread, as a call of the program waits for one
  * @nic: the NIC; the caller has taken all completions
+ *
+ * The thread looks once more before it sleeps, unless it sleeps already.
  *
  * Context: the NIC's lock is held.
  */
-void vipl_progress_awaited(const struct vipl_nic *nic)
+void vipl_progress_awaited(struct vipl_nic *nic)
 {
-	if (!__atomic_load_n(&nic->armed, __ATOMIC_RELAXED))
+	nic->awaited = true;
+	if (nic->naps)
 		vipl_wake_thread(nic);
 }
 
@@ -113,7 +127,6 @@ static void arm(struct vipl_nic *nic)
 {
 	struct vipl_lane *lane;
 
-	__atomic_store_n(&nic->armed, true, __ATOMIC_RELAXED);
 	for (lane = nic->lanes; lane; lane = lane->next)
 		ibv_req_notify_cq(lane->cq, 0);
 	drain_all(nic);
@@ -121,12 +134,13 @@ static void arm(struct vipl_nic *nic)
 
 /* --- events --- */
 
-static void ack_completions(struct vipl_nic *nic)
+/* One event: poll() tells whether there are more. */
+static void ack_completion(struct vipl_nic *nic)
 {
 	struct ibv_cq *cq;
 	void *lane;
 
-	while (!ibv_get_cq_event(nic->completions, &cq, &lane))
+	if (!ibv_get_cq_event(nic->completions, &cq, &lane))
 		ibv_ack_cq_events(cq, 1);
 }
 
@@ -231,12 +245,26 @@ static bool end_links(struct vipl_nic *nic)
  * @in_vain: number of checks in a row between which calls have polled, see judge()
  * @nap: time until the next check while calls poll, in ms
  * @alone: time since the last check with the lock, in ms
+ * @seen: number of checks that have found something since a call has polled or waited
+ * @turns: number of looks before the next check, 0 after it has slept
+ * @found: completions of these looks
+ * @at: time of the last check, in us, valid with @turns
+ * @until: it goes on looking until then, likewise
+ * @slow: number of checks in a row before which the turns took long
+ * @sleeps: so often it sleeps before it goes on looking again
  */
 struct watch {
 	unsigned long polls;
 	unsigned int in_vain;
 	int nap;
 	int alone;
+	unsigned int seen;
+	unsigned int turns;
+	unsigned int found;
+	uint64_t at;
+	uint64_t until;
+	unsigned int slow;
+	unsigned int sleeps;
 };
 
 /* Return: how often calls of the program have polled in vain since the last check */
@@ -278,17 +306,77 @@ static void judge(struct watch *watch, unsigned long polls, unsigned int found)
 }
 
 /*
+ * Does the thread go on looking after this check? Other programs that keep the CPU for their whole
+ * time slices would keep it from looking; a wake-up takes the CPU from them.
+ */
+static bool goes_on(struct watch *watch, unsigned int found)
+{
+	uint64_t now;
+
+	if (watch->sleeps) {
+		watch->sleeps--;
+		return false;
+	}
+	if (watch->seen <= MANY_SEEN || (!found && !watch->turns))
+		return false;
+	now = vipl_now_us();
+	if (watch->turns)
+		watch->slow = now - watch->at > watch->turns * SLOW_US ? watch->slow + 1 : 0;
+	if (watch->slow > MANY_SLOW) {
+		watch->slow = 0;
+		watch->sleeps = SLEEPS;
+		return false;
+	}
+	if (found)
+		watch->until = now + GO_ON_US;
+	watch->at = now;
+	return now < watch->until;
+}
+
+/* Looks, and gives way to the program before each look: it may wait for the same CPU. */
+static void take_turns(struct vipl_nic *nic, struct watch *watch)
+{
+	bool called = false;
+	unsigned int i;
+
+	watch->turns = watch->turns ? watch->turns * 2 : 1;
+	if (watch->turns > TURNS)
+		watch->turns = TURNS;
+	for (i = 0; i < watch->turns && !called; i++) {
+		sched_yield();
+		if (pthread_mutex_trylock(&nic->lock))
+			continue;
+		watch->found += drain_all(nic);
+		called = nic->awaited || nic->polls != watch->polls;
+		pthread_mutex_unlock(&nic->lock);
+	}
+}
+
+/*
  * A check with the lock. @polls: how often calls have polled in vain since the check before.
  * Return: the time that the thread may sleep, in ms
  */
 static int look(struct vipl_nic *nic, struct watch *watch, unsigned long polls)
 {
-	unsigned int found = drain_all(nic);
+	unsigned int found = drain_all(nic) + watch->found;
 	bool ending = end_links(nic) | vipl_listen_expire(nic);
+	bool awaited = nic->awaited;
 
-	judge(watch, polls, found);
+	nic->awaited = false;
+	watch->found = 0;
 	watch->alone = 0;
-	if (callers_do_it(watch))
+	if (awaited)
+		watch->in_vain = 0;
+	judge(watch, polls, found);
+	nic->naps = callers_do_it(watch);
+	if (awaited || polls)
+		watch->seen = 0;
+	else
+		watch->seen += found != 0;
+	if (!nic->naps && goes_on(watch, found))
+		return 0;
+	watch->turns = 0;
+	if (nic->naps)
 		return nap(watch);
 	watch->nap = CALLERS_MS;
 	arm(nic);
@@ -310,6 +398,8 @@ static int look_round(struct vipl_nic *nic, struct watch *watch)
 		return nap(watch);
 	ms = look(nic, watch, polls);
 	pthread_mutex_unlock(&nic->lock);
+	if (!ms)
+		take_turns(nic, watch);
 	return ms;
 }
 
@@ -317,7 +407,7 @@ static int look_round(struct vipl_nic *nic, struct watch *watch)
 static void take_events(struct vipl_nic *nic, struct pollfd *completions, struct pollfd *device)
 {
 	if (completions->revents)
-		ack_completions(nic);
+		ack_completion(nic);
 	if (device->revents)
 		take_device_events(nic);
 	if (completions->revents & ~POLLIN)
@@ -344,12 +434,12 @@ static void *look_after(void *arg)
 			;
 		take_events(nic, &fds[1], &fds[3]);
 		if (fds[2].revents && !eventfd_read(nic->wake, &times)) {
-			watch = (struct watch){ .polls = watch.polls, .alone = ENDING_MS };
+			watch.in_vain = 0;
+			fds[2].revents = 0;
 			continue;	/* @closing may be set */
 		}
 		ms = look_round(nic, &watch);
 		poll(fds, sizeof(fds) / sizeof(fds[0]), ms);
-		__atomic_store_n(&nic->armed, false, __ATOMIC_RELAXED);
 	}
 	return NULL;
 }

@@ -8,7 +8,7 @@
 void vipl_progress(struct vipl_nic *nic);
 void vipl_progress_polled(struct vipl_nic *nic);
 void vipl_progress_posted(const struct vipl_link *link);
-void vipl_progress_awaited(const struct vipl_nic *nic);
+void vipl_progress_awaited(struct vipl_nic *nic);
 bool vipl_progress_start(struct vipl_nic *nic);
 void vipl_progress_stop(struct vipl_nic *nic);
 

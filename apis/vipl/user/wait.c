@@ -59,6 +59,19 @@ bool vipl_thread(pthread_t *thread, void *(*run)(void *), void *arg)
 }
 
 /**
+ * vipl_now_us() - The monotonic clock
+ *
+ * Context: any.
+ * Return: in microseconds.
+ */
+uint64_t vipl_now_us(void)
+{
+	struct timespec t = from_now(0);
+
+	return (uint64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+/**
  * vipl_now() - The monotonic clock
  *
  * Context: any.
@@ -66,9 +79,7 @@ bool vipl_thread(pthread_t *thread, void *(*run)(void *), void *arg)
  */
 uint64_t vipl_now(void)
 {
-	struct timespec t = from_now(0);
-
-	return (uint64_t)t.tv_sec * 1000 + t.tv_nsec / NSEC_PER_MSEC;
+	return vipl_now_us() / 1000;
 }
 
 /**

@@ -18,6 +18,7 @@ struct vipl_deadline {
 struct vipl_deadline vipl_deadline_in(VIP_ULONG msecs);
 bool vipl_thread(pthread_t *thread, void *(*run)(void *), void *arg);
 uint64_t vipl_now(void);
+uint64_t vipl_now_us(void);
 bool vipl_is_over(const struct vipl_deadline *deadline);
 
 #endif

@@ -32,9 +32,9 @@ def bytes_of(size):
 
 
 def latency(path, op, size, wait, pairs=1):
-    # Programs that poll need a CPU each, or they wait for each other's time slice; but this wait
-    # is what the cases with several pairs measure
-    pin = 1 if wait == 'poll' else 0
+    # Programs that poll, or look in memory, need a CPU each, or they wait for each other's time
+    # slice; but this wait is what the cases with several pairs measure
+    pin = 0 if wait == 'event' else 1
     how = {'poll': 'polling', 'event': 'event-driven', 'memory': 'looking in memory'}
     name = f'{op} {bytes_of(size)}, {how[wait]}'
     if pairs > 1:

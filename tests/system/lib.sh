@@ -497,6 +497,15 @@ integrity() {
 # counter DEVICE NAME
 counter() { cat "/sys/class/infiniband/$1/ports/1/hw_counters/$2"; }
 
+# Is there on-demand paging in this kernel?
+has_odp() { grep -q ' ib_umem_odp_get' /proc/kallsyms; }
+
+# pages_came DEVICE: pages of memory that is registered and not pinned
+pages_came() {
+	echo "odp_faults: $(counter "$1" odp_faults), odp_prefetches: $(counter "$1" odp_prefetches)"
+	[ $(($(counter "$1" odp_faults) + $(counter "$1" odp_prefetches))) -gt 0 ]
+}
+
 # Neither device found an error in the other one's stream, and no stream was aborted.
 no_errors() {
 	local dev name n bad=0

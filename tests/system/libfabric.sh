@@ -80,6 +80,17 @@ for size in 64 4096 200000; do
 	t "verbs: size $size" pingpong verbs msg $size
 	t "verbs;ofi_rxm: size $size" pingpong "verbs;ofi_rxm" rdm $size
 done
+if has_odp; then
+	export FI_VERBS_USE_ODP=1
+	for size in 64 200000; do
+		t "on-demand paging, verbs: size $size" pingpong verbs msg $size
+		t "on-demand paging, verbs;ofi_rxm: size $size" pingpong "verbs;ofi_rxm" rdm $size
+	done
+	unset FI_VERBS_USE_ODP
+	t "on-demand paging: pages came" pages_came "$CLI_DEV"
+else
+	skip "on-demand paging" "this kernel has none"
+fi
 t -l $((45 * ROUNDS)) "verbs: ends $ROUNDS times out of $ROUNDS" ends verbs msg
 t -l $((45 * ROUNDS)) "verbs;ofi_rxm: ends $ROUNDS times out of $ROUNDS" ends "verbs;ofi_rxm" rdm
 teardown_hosts

@@ -42,7 +42,7 @@ overcommit() {
 	return $rc
 }
 
-if grep -q ' ib_umem_odp_get' /proc/kallsyms; then
+if has_odp; then
 	t "memory that is pinned is not counted" none_counted
 	cases -l 200 odp
 	t "pages that came and went are counted" counted

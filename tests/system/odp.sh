@@ -26,9 +26,12 @@ none_counted() {
 	[ "$(counter "$CLI_DEV" odp_faults)" = 0 ] && [ "$(counter "$CLI_DEV" odp_prefetches)" = 0 ]
 }
 
-# Eight times what the cgroup of the process may have: pages go to the swap, and come back.
+# Eight times what the cgroup of the process may have: pages go to the swap, and come back. What waits
+# in its sockets while the receiver waits for pages cannot go there, so it has to be little.
 overcommit() {
 	local root=$tmp/cgroup rc=0
+	on_cli sysctl -qw net.ipv4.tcp_rmem="4096 131072 1048576" net.ipv4.tcp_wmem="4096 16384 1048576" ||
+		return
 	swap_on || return
 	mkdir "$root" && mount -t cgroup2 none "$root" &&
 		echo +memory >"$root/cgroup.subtree_control" && mkdir "$root/small" &&

@@ -624,15 +624,19 @@ static void churn(int way)
 		if (way != 3)
 			write_to(&p, at, mr->rkey, 20000, i);
 		back = read_from(&p, at, mr->rkey, 20000);
-		if (keeps(way))
+		if (keeps(way)) {
 			must_match(back, i, 20000, "read back");
-		if (i % 10 == 9) {
+			must_match(at, i, 20000, "in memory");
+		}
+		if (i % 10 == 5) {
 			end_region(mr);
 			mr = one_or_all(p.b.pd, mem, i & way & 1);
 		}
 	}
 	change_ends(&c);
-	must_access(&p, mem + 11, mr->rkey, 30000, 4711);
+	/* the region has accesses behind it, and nothing of the pages that went since */
+	for (int i = 0; i < 32; i += 6)
+		must_access(&p, mem + i * PAGE + 11, mr->rkey, 30000, 4711 + i);
 	end_region(mr);
 	pair_works(&p, "after that");
 	pair_close(&p);

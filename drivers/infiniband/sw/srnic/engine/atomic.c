@@ -138,6 +138,38 @@ static void exchange(void *ctx, void *piece, u32 len)
 	} while (seen != x->was);
 }
 
+/* An access of the peer to the place that it has named, in our memory */
+static struct srnic_access peer_access(const struct srnic_qp *qp,
+				       const struct rdmap_atomic_req *req, u64 length, u16 need)
+{
+	return (struct srnic_access){
+		.stag = req->stag,
+		.to = req->to,
+		.length = length,
+		.need = need,
+		.pd = qp->ibqp.pd,
+		.qpn = qp->ibqp.qp_num,
+	};
+}
+
+/* Do @fn to the eight octets at that place */
+static enum srnic_tpt_err visit_octets(const struct srnic_qp *qp,
+				       const struct rdmap_atomic_req *req, u16 need,
+				       bool may_sleep, srnic_span_fn fn, void *ctx)
+{
+	struct srnic_access acc = peer_access(qp, req, sizeof(u64), need);
+	enum srnic_tpt_err err;
+	struct srnic_span span;
+
+	acc.nowait = !may_sleep;
+	err = srnic_tpt_get(qp->dev, &acc, &span);
+	if (err)
+		return err;
+	err = srnic_span_visit(&span, 0, sizeof(u64), fn, ctx);
+	srnic_tpt_put(&span);
+	return err;
+}
+
 /**
  * srnic_atomic_execute - execute a request of the peer (owner of tx)
  * @qp: with a stream
@@ -153,23 +185,10 @@ static void exchange(void *ctx, void *piece, u32 len)
 enum rdmap_err srnic_atomic_execute(const struct srnic_qp *qp,
 				    const struct rdmap_atomic_req *req, u64 *was)
 {
-	struct srnic_access acc = {
-		.stag = req->stag,
-		.to = req->to,
-		.length = sizeof(u64),
-		.need = SRNIC_REMOTE_ATOMIC,
-		.pd = qp->ibqp.pd,
-		.qpn = qp->ibqp.qp_num,
-	};
 	struct exchange x = { .req = req, .bad = RDMAP_OK };
 	enum srnic_tpt_err err;
-	struct srnic_span span;
 
-	err = srnic_tpt_get(qp->dev, &acc, &span);
-	if (err)
-		return srnic_tpt_atomic_err(err);
-	err = srnic_span_visit(&span, 0, sizeof(u64), exchange, &x);
-	srnic_tpt_put(&span);
+	err = visit_octets(qp, req, SRNIC_REMOTE_ATOMIC, true, exchange, &x);
 	if (err)
 		return srnic_tpt_atomic_err(err);
 	*was = x.was;
@@ -242,15 +261,10 @@ void srnic_placement_request(struct srnic_qp *qp, u8 ask)
  */
 static enum rdmap_err flush(const struct srnic_qp *qp, const struct rdmap_atomic_req *req)
 {
-	struct srnic_access acc = {
-		.stag = req->stag,
-		.to = req->to,
-		.length = req->compare == RDMAP_FLUSH_RANGE ? req->data : 0,
-		.need = (req->mask & RDMAP_FLUSH_GLOBAL ? SRNIC_FLUSH_GLOBAL : 0) |
-			(req->mask & RDMAP_FLUSH_PERSISTENT ? SRNIC_FLUSH_PERSISTENT : 0),
-		.pd = qp->ibqp.pd,
-		.qpn = qp->ibqp.qp_num,
-	};
+	u16 need = (req->mask & RDMAP_FLUSH_GLOBAL ? SRNIC_FLUSH_GLOBAL : 0) |
+		   (req->mask & RDMAP_FLUSH_PERSISTENT ? SRNIC_FLUSH_PERSISTENT : 0);
+	u64 length = req->compare == RDMAP_FLUSH_RANGE ? req->data : 0;
+	const struct srnic_access acc = peer_access(qp, req, length, need);
 
 	if (!rdmap_flush_known(req))
 		return RDMAP_E_ATOMIC_OPCODE;
@@ -295,18 +309,8 @@ static void store(void *ctx, void *piece, u32 len)
 bool srnic_placement_execute(struct srnic_qp *qp, const struct rdmap_atomic_req *req,
 			     bool may_sleep, enum rdmap_err *bad)
 {
-	struct srnic_access acc = {
-		.stag = req->stag,
-		.to = req->to,
-		.length = sizeof(u64),
-		.need = SRNIC_REMOTE_WRITE,
-		.pd = qp->ibqp.pd,
-		.qpn = qp->ibqp.qp_num,
-		.nowait = !may_sleep,
-	};
 	struct store st = { .octets = (__force u64)cpu_to_be64(req->data), .bad = RDMAP_OK };
 	enum srnic_tpt_err err;
-	struct srnic_span span;
 
 	if (req->aopcode == RDMAP_FLUSH) {
 		*bad = flush(qp, req);
@@ -315,11 +319,7 @@ bool srnic_placement_execute(struct srnic_qp *qp, const struct rdmap_atomic_req 
 	*bad = RDMAP_E_ATOMIC_ACCESS;
 	if (!(READ_ONCE(qp->enables) & SRNIC_QP_WRITE_ENABLED))
 		return true;
-	err = srnic_tpt_get(qp->dev, &acc, &span);
-	if (!err) {
-		err = srnic_span_visit(&span, 0, sizeof(u64), store, &st);
-		srnic_tpt_put(&span);
-	}
+	err = visit_octets(qp, req, SRNIC_REMOTE_WRITE, may_sleep, store, &st);
 	if (err == SRNIC_TPT_SLEEPS)
 		return false;
 	*bad = err ? srnic_tpt_atomic_err(err) : st.bad;

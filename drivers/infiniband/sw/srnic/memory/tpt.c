@@ -126,14 +126,22 @@ bool srnic_tpt_in_use(struct srnic_tpte *tpte)
 	return false;
 }
 
-/**
- * srnic_tpt_test - check an access that reads and writes nothing
- * @dev: the device
- * @acc: the access, of any length; not privileged
- *
- * Context: process or softirq. Return: as srnic_tpt_check().
- */
-enum srnic_tpt_err srnic_tpt_test(struct srnic_device *dev, const struct srnic_access *acc)
+/* @users->lock is held, and the access passed its check: it begins */
+static void span_set(struct srnic_span *span, struct srnic_tpte *tpte,
+		     struct srnic_tpt_users *users, const struct srnic_access *acc)
+{
+	users->count++;
+	span->tpte = tpte;
+	span->users = users;
+	span->pbl = tpte->pbl;
+	span->off = acc->to - tpte->base + tpte->off;
+	span->write = acc->need & SRNIC_WRITE_RIGHTS;
+	span->nowait = acc->nowait;
+}
+
+/* Find the entry and check the access, which begins if there is a @span for it, and no error */
+static enum srnic_tpt_err tpt_check(struct srnic_device *dev, const struct srnic_access *acc,
+				    struct srnic_span *span)
 {
 	enum srnic_tpt_err err = SRNIC_TPT_STAG;
 	struct srnic_tpt_users *users;
@@ -145,10 +153,24 @@ enum srnic_tpt_err srnic_tpt_test(struct srnic_device *dev, const struct srnic_a
 		users = users_here(tpte);
 		spin_lock_bh(&users->lock);
 		err = srnic_tpt_check(tpte, acc);
+		if (!err && span)
+			span_set(span, tpte, users, acc);
 		spin_unlock_bh(&users->lock);
 	}
 	rcu_read_unlock();
 	return err;
+}
+
+/**
+ * srnic_tpt_test - check an access that reads and writes nothing
+ * @dev: the device
+ * @acc: the access, of any length; not privileged
+ *
+ * Context: process or softirq. Return: as srnic_tpt_check().
+ */
+enum srnic_tpt_err srnic_tpt_test(struct srnic_device *dev, const struct srnic_access *acc)
+{
+	return tpt_check(dev, acc, NULL);
 }
 
 /**
@@ -167,33 +189,14 @@ enum srnic_tpt_err srnic_tpt_get(struct srnic_device *dev,
 				 const struct srnic_access *acc,
 				 struct srnic_span *span)
 {
-	enum srnic_tpt_err err = SRNIC_TPT_STAG;
-	struct srnic_tpt_users *users;
-	struct srnic_tpte *tpte;
+	enum srnic_tpt_err err;
 
 	memset(span, 0, sizeof(*span));
 	if (!acc->stag) {
 		span->off = acc->to;
 		return acc->privileged ? SRNIC_TPT_OK : SRNIC_TPT_STAG;
 	}
-	rcu_read_lock();
-	tpte = srnic_tpt_find(dev, acc->stag);
-	if (tpte) {
-		users = users_here(tpte);
-		spin_lock_bh(&users->lock);
-		err = srnic_tpt_check(tpte, acc);
-		if (!err) {
-			users->count++;
-			span->tpte = tpte;
-			span->users = users;
-			span->pbl = tpte->pbl;
-			span->off = acc->to - tpte->base + tpte->off;
-			span->write = acc->need & SRNIC_WRITE_RIGHTS;
-			span->nowait = acc->nowait;
-		}
-		spin_unlock_bh(&users->lock);
-	}
-	rcu_read_unlock();
+	err = tpt_check(dev, acc, span);
 	return err ?: span_begin(span, !acc->nowait);
 }
 

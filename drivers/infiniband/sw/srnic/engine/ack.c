@@ -109,7 +109,7 @@ static const struct {
 	int code;
 	enum srnic_wc_status status;
 } term_status[] = {
-	{ 0, 1, ANY, SRNIC_WC_REMOTE_TERMINATION },	/* STag to invalidate */
+	{ 0, 1, ANY, SRNIC_WC_REMOTE_TERMINATION },	/* STag to invalidate, or of a Flush */
 	{ 0, 2, 0x09, SRNIC_WC_REMOTE_TERMINATION },	/* likewise */
 	{ 0, 2, 0x05, SRNIC_WC_REMOTE_REQUEST },	/* RDMAP version */
 	{ 0, 2, 0x06, SRNIC_WC_REMOTE_REQUEST },	/* opcode */

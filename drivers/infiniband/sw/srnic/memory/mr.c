@@ -318,7 +318,8 @@ static void mr_unpin(struct srnic_mr *mr)
  * space. Context: process, may sleep.
  *
  * Return: the region or an ERR_PTR: -EINVAL for a length of zero, one beyond max_mr_size, or one
- * that wraps, -EOPNOTSUPP for unknown access flags, -ENOMEM, -EFAULT.
+ * that wraps, -EOPNOTSUPP for unknown access flags, -ENOMEM, -EFAULT; -EINTR with
+ * IB_ACCESS_ON_DEMAND, if a signal is pending.
  */
 struct ib_mr *srnic_mr_reg_user(struct ib_pd *pd, u64 start, u64 length,
 				u64 iova, int access)
@@ -641,7 +642,7 @@ int srnic_mr_rereg(struct ib_mr *ibmr, int flags, u64 start, u64 length,
  * @key: the low 8 bits of the STag; the index stays the same
  *
  * Accesses during the call find the STag Invalid, as during srnic_mr_rereg(). Context: process,
- * may sleep, for as long as a copy takes.
+ * may sleep, as srnic_tpt_quiesce().
  *
  * Return: 0; -EBUSY if windows are bound to the region, -EINVAL if it is Invalid, and it is
  * unchanged then.
@@ -869,7 +870,7 @@ free:
  * srnic_mr_dereg - end a region (MR-37 to MR-39)
  * @ibmr: any state
  *
- * Waits for accesses in progress; each is one copy long. Context: process, may sleep.
+ * Waits for accesses in progress, as srnic_tpt_quiesce() does. Context: process, may sleep.
  *
  * Return: 0, or -EBUSY if windows are bound to the region, which is unchanged
  * then.

@@ -91,7 +91,7 @@ free:
  * @ibmw: the window, bound or not
  *
  * Never fails: the clean-up of a process relies on it to free regions and QPs that have windows.
- * Waits for accesses in progress; each is one copy long. Context: process, may sleep.
+ * Waits for accesses in progress, as srnic_tpt_quiesce() does. Context: process, may sleep.
  */
 void srnic_mw_dealloc(struct ib_mw *ibmw)
 {
@@ -281,7 +281,7 @@ static int try_bind(struct srnic_window *window, struct srnic_qp *qp,
  *	 TO of the first octet in the region, octets, IB_ACCESS_*
  *
  * A window of type 1 that is bound is bound anew, after accesses through the
- * old binding have ended. Context: process; may sleep for as long as a copy takes.
+ * old binding have ended. Context: process; may sleep, as srnic_tpt_quiesce().
  *
  * Return: SRNIC_WC_SUCCESS, and the window is Valid (unbound, if type 1 and the length
  * is zero); or the error, and nothing has changed, except that a window of type 1 may

@@ -3,9 +3,9 @@
  * TPT: lookup, the checks of every access, and invalidation.
  *
  * srnic_tpt_get() finds an entry under RCU, checks the access, and counts it as a
- * user for no longer than one copy takes. An invalidation waits until the last user
- * is gone: when it returns nothing touches the memory through the entry any more
- * (SEC-6, MR-36).
+ * user for no longer than one copy takes, with the pages that the copy waits for if they are paged
+ * on demand. An invalidation waits until the last user is gone: when it returns nothing touches the
+ * memory through the entry any more (SEC-6, MR-36).
  *
  * Many QPs use a region of user memory, or of all memory, at once. Its users are
  * counted per CPU, so that accesses on different CPUs share no cache line. Both the
@@ -303,7 +303,8 @@ static void copy_in(void *ctx, void *at, u32 len)
  * @dst: the destination
  * @len: octets, within the access
  *
- * Context: any; may sleep if the memory is paged on demand, unless the access says nowait.
+ * Context: process or softirq; sleeps only if the memory is paged on demand, and the access does
+ * not say nowait.
  *
  * Return: SRNIC_TPT_OK. Of memory that is paged on demand also SRNIC_TPT_SLEEPS if a page is not
  * here and the access says nowait, SRNIC_TPT_ACCESS if the process does not have it.
@@ -463,7 +464,7 @@ int srnic_tpt_insert(struct srnic_tpte *tpte)
  * srnic_tpt_remove - take an entry out of the table, in any state
  * @tpte: was inserted
  *
- * Waits for accesses in progress; each is one copy long. Afterwards no access
+ * Waits for accesses in progress, as srnic_tpt_quiesce() does. Afterwards no access
  * uses the entry, but a lookup may still hold its lock: free it after a grace
  * period. Context: process, may sleep.
  *
@@ -541,7 +542,7 @@ static bool tpte_quiet(struct srnic_tpte *tpte)
  * Another task may have waited for the same accesses, and have made the entry Valid
  * again, before this one runs. An entry becomes Valid only without users, so
  * the accesses waited for have ended then, too. Context: process, may sleep, for as long as a
- * copy takes.
+ * copy takes, with the pages that it waits for if they are paged on demand.
  */
 void srnic_tpt_quiesce(struct srnic_tpte *tpte)
 {
@@ -552,8 +553,8 @@ void srnic_tpt_quiesce(struct srnic_tpte *tpte)
  * srnic_tpt_suspend - make a region Invalid, so that it can be registered anew
  * @tpte: in any state; the caller keeps it from being removed
  *
- * Afterwards nothing touches the memory through the STag. Context: process, may sleep, for as
- * long as a copy takes.
+ * Afterwards nothing touches the memory through the STag. Context: process, may sleep, as
+ * srnic_tpt_quiesce().
  *
  * Return: 0; -EBUSY if windows are bound to the region, which is unchanged then (MR-23).
  */
@@ -658,7 +659,7 @@ static enum srnic_inv_err tpt_invalidate(struct srnic_qp *qp, u32 stag, bool rem
  * @remote: the peer asks, with a Send with Invalidate
  *
  * An STag that is Invalid already stays so, without an error. When this returns nothing touches
- * the memory through the STag (MR-36). Context: process, may sleep for as long as a copy takes.
+ * the memory through the STag (MR-36). Context: process, may sleep, as srnic_tpt_quiesce().
  *
  * Return: SRNIC_INV_OK, or the first error, and nothing has changed.
  */

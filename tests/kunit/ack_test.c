@@ -575,15 +575,23 @@ static void release_late(struct acks *a)
 	mod_delayed_work(system_wq, &a->p->qp->ack_late, 0);
 }
 
+/* @writes have come that nobody asks about, and nothing is sent */
+static struct acks acks_held(struct kunit *test, bool by_threads, u32 writes)
+{
+	struct acks a = acks_begin(test, true, by_threads);
+
+	hold_late(&a);
+	while (writes--)
+		write_in(&a);
+	peer_expect_nothing(a.p);
+	return a;
+}
+
 /* What the peer asks for is acknowledged at once, with all before it */
 static void asked_for(struct kunit *test)
 {
-	struct acks a = acks_open(test);
+	struct acks a = acks_held(test, false, 2);
 
-	hold_late(&a);
-	write_in(&a);
-	write_in(&a);
-	peer_expect_nothing(a.p);
 	write_in_asks(&a, ASKS);
 	expect_ack(&a, 1, 3);
 	write_in(&a);
@@ -597,11 +605,8 @@ static void asked_for(struct kunit *test)
 /* ... by the kthreads as well */
 static void asked_of_kthreads(struct kunit *test)
 {
-	struct acks a = acks_begin(test, true, true);
+	struct acks a = acks_held(test, true, 1);
 
-	hold_late(&a);
-	write_in(&a);
-	peer_expect_nothing(a.p);
 	write_in_asks(&a, ASKS);
 	expect_ack(&a, 1, 2);
 	release_late(&a);
@@ -610,12 +615,8 @@ static void asked_of_kthreads(struct kunit *test)
 /* What it does not ask for is acknowledged a little later */
 static void not_asked_for(struct kunit *test)
 {
-	struct acks a = acks_open(test);
+	struct acks a = acks_held(test, false, 2);
 
-	hold_late(&a);
-	write_in(&a);
-	write_in(&a);
-	peer_expect_nothing(a.p);
 	release_late(&a);
 	expect_ack(&a, 1, 2);
 	write_in(&a);
@@ -625,12 +626,8 @@ static void not_asked_for(struct kunit *test)
 /* ... or goes before a message that this end sends anyway */
 static void goes_with_a_message(struct kunit *test)
 {
-	struct acks a = acks_open(test);
+	struct acks a = acks_held(test, false, 2);
 
-	hold_late(&a);
-	write_in(&a);
-	write_in(&a);
-	peer_expect_nothing(a.p);
 	post(&a, IB_WR_RDMA_WRITE, 1, SIGNAL);
 	expect_ack(&a, 1, 2);
 	peer_expect(a.p, ULP_WRITE, 8);
@@ -642,11 +639,8 @@ static void goes_with_a_message(struct kunit *test)
 /* Before the FIN all that was delivered is acknowledged, asked for or not */
 static void before_the_fin(struct kunit *test)
 {
-	struct acks a = acks_open(test);
+	struct acks a = acks_held(test, false, 1);
 
-	hold_late(&a);
-	write_in(&a);
-	peer_expect_nothing(a.p);
 	KUNIT_EXPECT_EQ(test, 0, srnic_qp_modify(a.p->qp, SRNIC_QP_CLOSING));
 	expect_ack(&a, 1, 1);
 	peer_expect_end(a.p, "Closing", 0);
@@ -657,11 +651,8 @@ static void before_the_fin(struct kunit *test)
 /* The end of a stream waits for no time */
 static void the_end_cancels(struct kunit *test)
 {
-	struct acks a = acks_open(test);
+	struct acks a = acks_held(test, false, 1);
 
-	hold_late(&a);
-	write_in(&a);
-	peer_expect_nothing(a.p);
 	KUNIT_EXPECT_EQ(test, 0, srnic_qp_modify(a.p->qp, SRNIC_QP_ERROR));
 	KUNIT_EXPECT_TRUE(test, peer_until(!delayed_work_pending(&a.p->qp->ack_late)));
 }

@@ -140,6 +140,40 @@ static void at_once_without_inline_work(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, peer_until(has_kthreads(p)));
 }
 
+/* A work's nice value, and so that of others of its queue */
+struct nice_work {
+	struct work_struct work;
+	int nice;
+};
+
+static void look(struct work_struct *work)
+{
+	container_of(work, struct nice_work, work)->nice = task_nice(current);
+}
+
+static int nice_of_works(const struct peer *p)
+{
+	struct nice_work w;
+
+	INIT_WORK_ONSTACK(&w.work, look);
+	queue_work(p->qp->kthreads_wq, &w.work);
+	flush_work(&w.work);
+	destroy_work_on_stack(&w.work);
+	return w.nice;
+}
+
+/* ... and the works of a program's QP are no more urgent than programs are */
+static void works_of_programs_are_not_urgent(struct kunit *test)
+{
+	struct peer *p = peer_idle(test);
+
+	KUNIT_EXPECT_EQ(test, nice_of_works(p), MIN_NICE);
+	p->qp->kernel = false;
+	srnic_kthreads_prepare(p->qp);
+	KUNIT_EXPECT_EQ(test, nice_of_works(p), 0);
+	p->qp->kernel = true;
+}
+
 static void to_closing(struct peer *p)
 {
 	KUNIT_EXPECT_EQ(p->test, srnic_qp_modify(p->qp, SRNIC_QP_CLOSING), 0);
@@ -367,6 +401,7 @@ static struct kunit_case kthreads_cases[] = {
 	KUNIT_CASE(none_for_pages),
 	KUNIT_CASE(at_once_for_the_kernel),
 	KUNIT_CASE(nice_as_their_maker),
+	KUNIT_CASE(works_of_programs_are_not_urgent),
 	KUNIT_CASE(at_once_without_inline_work),
 	KUNIT_CASE(no_end_needs_them),
 	KUNIT_CASE(a_peer_that_does_not_close),

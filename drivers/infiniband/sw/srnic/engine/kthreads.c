@@ -17,7 +17,8 @@
 #include "engine/tx.h"
 #include "srnic.h"
 
-static struct workqueue_struct *kthreads_wq;
+/* Of QPs of programs, and of kernel consumers, whose kthreads are urgent, too */
+static struct workqueue_struct *kthreads_wq, *urgent_wq;
 
 /*
  * A kernel consumer may be a disk: memory may be short when it needs the kthreads. Without
@@ -171,7 +172,7 @@ static bool await_kick(struct srnic_qp *qp)
 {
 	long left = qp->close_deadline - jiffies;
 
-	queue_delayed_work(kthreads_wq, &qp->close_late, max(left, 0L) + 1);
+	queue_delayed_work(qp->kthreads_wq, &qp->close_late, max(left, 0L) + 1);
 	set_bit(SRNIC_QPF_NO_KTHREADS, &qp->flags);
 	smp_mb__after_atomic();	/* the bit, then the kicks; see srnic_qp_want_kthreads() */
 	return !(test_bit(SRNIC_QPF_TX_KICK, &qp->flags) || test_bit(SRNIC_QPF_DATA, &qp->flags)) ||
@@ -213,7 +214,7 @@ void srnic_kthreads_prepare(struct srnic_qp *qp)
 	INIT_WORK(&qp->kthreads, kicked);
 	INIT_DELAYED_WORK(&qp->close_late, close_late);
 	srnic_tx_prepare(qp);
-	qp->kthreads_wq = kthreads_wq;
+	qp->kthreads_wq = qp->kernel ? urgent_wq : kthreads_wq;
 }
 
 /**
@@ -224,18 +225,24 @@ void srnic_kthreads_prepare(struct srnic_qp *qp)
  */
 int srnic_kthreads_init(void)
 {
-	/* a kernel consumer's kthreads are urgent, see srnic_kthread_begins() */
-	kthreads_wq = alloc_workqueue("srnic_kthreads",
-				      WQ_UNBOUND | WQ_HIGHPRI | WQ_MEM_RECLAIM, 0);
-	return kthreads_wq ? 0 : -ENOMEM;
+	/* with the nice values of srnic_kthread_begins(), but for programs that are not at 0 */
+	kthreads_wq = alloc_workqueue("srnic_kthreads", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	urgent_wq = alloc_workqueue("srnic_urgent", WQ_UNBOUND | WQ_HIGHPRI | WQ_MEM_RECLAIM, 0);
+	if (kthreads_wq && urgent_wq)
+		return 0;
+	srnic_kthreads_exit();
+	return -ENOMEM;
 }
 
 /**
  * srnic_kthreads_exit - at unload of the module
  *
- * There are no QPs any more. Context: process, may sleep.
+ * There are no QPs any more, or none yet. Context: process, may sleep.
  */
 void srnic_kthreads_exit(void)
 {
-	destroy_workqueue(kthreads_wq);
+	if (kthreads_wq)
+		destroy_workqueue(kthreads_wq);
+	if (urgent_wq)
+		destroy_workqueue(urgent_wq);
 }

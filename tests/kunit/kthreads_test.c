@@ -10,8 +10,10 @@
 #include "memory/mr.h"
 #include "peer.h"
 #include "queue/cq.h"
+#include "queue/ring.h"
 
 #define SIGNAL	IB_SEND_SIGNALED
+#define ULP_ACK	0x4e
 
 static bool has_kthreads(const struct peer *p)
 {
@@ -172,6 +174,84 @@ static void works_of_programs_are_not_urgent(struct kunit *test)
 	srnic_kthreads_prepare(p->qp);
 	KUNIT_EXPECT_EQ(test, nice_of_works(p), 0);
 	p->qp->kernel = true;
+}
+
+/* As a program that rings no doorbell: an empty Send */
+static void post_quietly(struct peer *p, u64 wr_id)
+{
+	struct srnic_qp *qp = p->qp;
+	struct srnic_sqe *sqe = srnic_ring_slot(&qp->sq, qp->sq_posted);
+
+	*sqe = (struct srnic_sqe){ .wr_id = wr_id, .opcode = SRNIC_OP_SEND,
+				   .flags = SRNIC_SQE_SIGNALED };
+	/* the SQE before the index */
+	smp_store_release(&qp->sq_posted, qp->sq_posted + 1);
+}
+
+/*
+ * The works of all programs share a queue. So none waits for what a program may keep it waiting
+ * for, as the memory of its WRs: an acknowledgment that nobody has asked for goes alone...
+ */
+static void a_work_sends_no_wr(struct kunit *test)
+{
+	struct peer *p = peer_idle(test);
+	u8 *mem = kunit_kzalloc(test, 64, GFP_KERNEL);
+	struct srnic_tpte *mr;
+	struct ddp_hdr hdr;
+
+	KUNIT_ASSERT_NOT_NULL(test, mem);
+	p->acks = true;
+	connect_program(p);
+	mr = peer_region(p, p->pd, mem, 64, SRNIC_LOCAL_WRITE | SRNIC_REMOTE_WRITE);
+	hdr = (struct ddp_hdr)HDR_WRITE(mr->stag, mr->base);
+	post_quietly(p, 1);
+	peer_send(p, &hdr, "12345678", 8);
+	peer_expect(p, ULP_ACK, 0);
+	peer_expect_nothing(p);
+	expect_none(p, "after an acknowledgment");
+	srnic_tx_doorbell(p->qp);
+	peer_expect(p, ULP_SEND, 0);
+	peer_unregister(p, mr);
+}
+
+/* ... WRs that are left at the end are the kthread's... */
+static void a_work_ends_no_wr(struct kunit *test)
+{
+	struct peer *p = program(test);
+
+	post_quietly(p, 1);
+	KUNIT_EXPECT_EQ(test, srnic_qp_modify(p->qp, SRNIC_QP_CLOSING), 0);
+	peer_expect(p, ULP_SEND, 0);
+	peer_wc(p, p->scq, 1, SRNIC_WC_SUCCESS);
+	peer_expect_end(p, "FIN", 0);
+	peer_close(p);
+	peer_expect_closed(p, "a WR that was left", SRNIC_QP_IDLE);
+	KUNIT_EXPECT_FALSE(test, p->closed_by_work);
+}
+
+/* ... and so is, at the beginning, a WR that may wait */
+static void a_work_begins_no_wait(struct kunit *test)
+{
+	u8 *mem = kunit_kzalloc(test, 64, GFP_KERNEL);
+	struct peer *p = peer_idle(test);
+	struct srnic_tpte *mr;
+
+	KUNIT_ASSERT_NOT_NULL(test, mem);
+	peer_post(p, IB_WR_SEND, 1, SIGNAL, NULL, 0, 0);
+	connect_program(p);
+	peer_expect(p, ULP_SEND, 0);
+	peer_wc(p, p->scq, 1, SRNIC_WC_SUCCESS);
+	expect_none(p, "after a Send");
+
+	p = peer_idle(test);
+	mr = peer_region(p, p->pd, mem, 64, SRNIC_LOCAL_READ);
+	peer_post(p, IB_WR_SEND, 1, SIGNAL, NULL, 0, 0);
+	peer_post(p, IB_WR_LOCAL_INV, 2, SIGNAL, NULL, 0, mr->stag);
+	connect_program(p);
+	peer_expect(p, ULP_SEND, 0);
+	peer_wc(p, p->scq, 1, SRNIC_WC_SUCCESS);
+	peer_wc(p, p->scq, 2, SRNIC_WC_SUCCESS);
+	KUNIT_EXPECT_TRUE(test, peer_until(has_kthreads(p)));
 }
 
 static void to_closing(struct peer *p)
@@ -402,6 +482,9 @@ static struct kunit_case kthreads_cases[] = {
 	KUNIT_CASE(at_once_for_the_kernel),
 	KUNIT_CASE(nice_as_their_maker),
 	KUNIT_CASE(works_of_programs_are_not_urgent),
+	KUNIT_CASE(a_work_sends_no_wr),
+	KUNIT_CASE(a_work_ends_no_wr),
+	KUNIT_CASE(a_work_begins_no_wait),
 	KUNIT_CASE(at_once_without_inline_work),
 	KUNIT_CASE(no_end_needs_them),
 	KUNIT_CASE(a_peer_that_does_not_close),

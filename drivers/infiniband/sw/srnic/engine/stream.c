@@ -565,6 +565,28 @@ bool srnic_stream_trylock(struct srnic_stream *stream)
 	return true;
 }
 
+/**
+ * srnic_stream_call - call a function as TCP calls received(), if no task has the socket locked
+ * @stream: any state
+ * @fn: called at once, with the socket locked and softirqs off
+ * @arg: its argument
+ *
+ * Context: process; does not wait for a task.
+ * Return: whether @fn was called.
+ */
+bool srnic_stream_call(struct srnic_stream *stream, void (*fn)(void *arg), void *arg)
+{
+	struct sock *sk = stream->sock->sk;
+	bool owned;
+
+	spin_lock_bh(&sk->sk_lock.slock);
+	owned = sock_owned_by_user_nocheck(sk);
+	if (!owned)
+		fn(arg);
+	spin_unlock_bh(&sk->sk_lock.slock);
+	return !owned;
+}
+
 /* How long a stream waits for its socket, if the program has the socket locked */
 #define LOCK_TIME	(2 * HZ)
 

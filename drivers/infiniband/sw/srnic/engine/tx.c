@@ -266,6 +266,27 @@ static bool tx_has_work(struct srnic_qp *qp)
 	       (srnic_qp_state(qp) == SRNIC_QP_CLOSING && tx_quiet(qp));
 }
 
+/*
+ * Stage the RTR, the acknowledgment that is due, and WRs that were posted before, in a work. The
+ * works of all programs share their queues, and a program's memory, of a file or a DMA buffer, may
+ * be waited for as long as the program likes. So what has to wait is left to the kthread.
+ */
+static void tx_stage_posted(struct srnic_qp *qp)
+{
+	struct srnic_tx *tx = qp->tx;
+	bool more;
+
+	tx->nowait = true;
+	srnic_tx_begin(qp);
+	more = tx_stage_rtr(qp);
+	if (more && srnic_ack_due(qp) && srnic_tx_has_room(qp))
+		srnic_ack_stage(qp);
+	while (more && !tx->cut && tx_running(qp) && srnic_tx_has_room(qp))
+		more = srnic_tx_stage_wr(qp);
+	srnic_tx_let_go(tx);
+	tx->nowait = false;
+}
+
 /* ----- owners ----- */
 
 static bool tx_own(struct srnic_qp *qp)
@@ -334,11 +355,15 @@ static bool tx_push(struct srnic_qp *qp)
 	return !err;
 }
 
+static bool tx_may_stage(struct srnic_qp *qp)
+{
+	return tx_running(qp) && !test_bit(SRNIC_QPF_FIN, &qp->flags) && tx_can_stage(qp);
+}
+
 /* Push and stage in turns, until nothing can be done at present or @turns are over */
 static void tx_run(struct srnic_qp *qp, unsigned int turns)
 {
-	while (tx_push(qp) && turns-- && tx_running(qp) &&
-	       !test_bit(SRNIC_QPF_FIN, &qp->flags) && tx_can_stage(qp))
+	while (tx_push(qp) && turns-- && tx_may_stage(qp))
 		tx_stage(qp);
 }
 
@@ -428,8 +453,10 @@ void srnic_tx_begins(struct srnic_qp *qp)
 
 	clear_bit(SRNIC_QPF_TX_KICK, &qp->flags);
 	smp_mb__after_atomic();	/* clear the kick, then look for what it announced */
-	if (qp->policy.inline_work)
-		tx_run(qp, TX_INLINE);
+	if (qp->policy.inline_work && tx_may_stage(qp)) {
+		tx_stage_posted(qp);
+		tx_push(qp);
+	}
 	srnic_noio_end(before);
 	/* a program that connects many QPs may not use them for long */
 	if (!qp->tx->batch->len)
@@ -584,14 +611,23 @@ void srnic_tx_acknowledge(struct srnic_qp *qp)
 	tx_pass(qp);
 }
 
+static void answer(void *arg)
+{
+	srnic_tx_answer(arg);
+}
+
+/* As softirq does: see tx_stage_posted(). A task that has the socket may wait for memory, too. */
 static void ack_late(struct work_struct *work)
 {
 	struct srnic_qp *qp = container_of(to_delayed_work(work), struct srnic_qp, ack_late);
-	unsigned int before = srnic_noio_begin(qp->noio);
 
+	if (!srnic_ack_due(qp))
+		return;
 	set_bit(SRNIC_QPF_ACK_ASKED, &qp->flags);
-	srnic_tx_acknowledge(qp);
-	srnic_noio_end(before);
+	if (!qp->policy.inline_work)
+		srnic_qp_kick_tx(qp);
+	else if (!srnic_stream_call(qp->stream, answer, qp))
+		tx_leave_ack(qp);
 }
 
 /**
@@ -666,7 +702,9 @@ static enum srnic_wind tx_wind_down(struct srnic_qp *qp)
 		return SRNIC_WIND_KTHREADS;
 	/* after FIN nothing more is sent */
 	if (!test_bit(SRNIC_QPF_FIN_SENT, &qp->flags)) {
-		tx_run(qp, 1);
+		/* a message may have to wait for its memory, see tx_stage_posted() */
+		if (tx_push(qp) && tx_may_stage(qp))
+			return SRNIC_WIND_KTHREADS;
 		if (!tx_is_over(qp))
 			return SRNIC_WIND_KTHREADS;
 	}

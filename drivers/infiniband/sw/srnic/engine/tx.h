@@ -50,6 +50,7 @@ struct srnic_burst {
  * @frag_seen: its offset when it was left idle
  * @batch: FPDUs that TCP has not taken, complete ones only
  * @locked: the owner has the socket locked, and may not sleep
+ * @nowait: the owner does not wait for memory that a WR names
  * @blocked: a WR may wait for a response; the owner of rx reads it
  * @starved: there was no memory for one more FPDU
  * @cut: what comes after @batch begins a TCP segment
@@ -84,6 +85,7 @@ struct srnic_tx {
 	u32 frag_seen;
 	struct srnic_batch *batch;
 	bool locked;
+	bool nowait;
 	bool blocked;
 	bool starved;
 	bool cut;

@@ -273,9 +273,9 @@ void srnic_tx_let_go(struct srnic_tx *tx)
  * @len: bytes, within @rest
  *
  * Context: the owner of tx; sleeps only if the memory is a DMA buffer's, or paged on demand, and
- * not tx->locked.
+ * neither tx->locked nor tx->nowait.
  * Return: SRNIC_TPT_OK, or what is wrong, and nothing is kept; SRNIC_TPT_SLEEPS if the access
- * has to sleep and the owner may not.
+ * has to sleep and the owner does not.
  */
 enum srnic_tpt_err srnic_tx_copy(struct srnic_qp *qp, struct srnic_access *rest, u8 *dst, u32 len)
 {
@@ -283,7 +283,7 @@ enum srnic_tpt_err srnic_tx_copy(struct srnic_qp *qp, struct srnic_access *rest,
 	enum srnic_tpt_err err;
 
 	if (!tx->reached) {
-		rest->nowait = tx->locked;
+		rest->nowait = tx->locked || tx->nowait;
 		err = srnic_tpt_get(qp->dev, rest, &tx->span);
 		if (err)
 			return err;

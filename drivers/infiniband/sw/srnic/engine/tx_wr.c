@@ -13,14 +13,14 @@
 #include "srnic.h"
 
 /* Copy the next @len bytes of the current WR's data */
-static enum srnic_wc_status tx_gather(struct srnic_qp *qp, u8 *dst, u32 len)
+static enum srnic_tpt_err tx_gather(struct srnic_qp *qp, u8 *dst, u32 len)
 {
 	struct srnic_tx *tx = qp->tx;
 	struct srnic_sge_walk walk;
 
 	if (tx->wr.sqe.flags & SRNIC_SQE_INLINE) {
 		memcpy(dst, tx->wr.inl + tx->off, len);
-		return SRNIC_WC_SUCCESS;
+		return SRNIC_TPT_OK;
 	}
 	walk = srnic_sge_walk(qp, qp->ibqp.pd, SRNIC_LOCAL_READ, tx->wr.sges, tx->off, len);
 	while (srnic_sge_next(&walk)) {
@@ -30,12 +30,12 @@ static enum srnic_wc_status tx_gather(struct srnic_qp *qp, u8 *dst, u32 len)
 		walk.acc.length = walk.rest;
 		err = srnic_tx_copy(qp, &walk.acc, dst, n);
 		if (err)
-			return srnic_tpt_wc_status(err);
+			return err;
 		if (n == walk.rest)
 			srnic_tx_let_go(tx);
 		dst += n;
 	}
-	return SRNIC_WC_SUCCESS;
+	return SRNIC_TPT_OK;
 }
 
 /* The WR in progress failed here: complete it, terminate (TM-05) */
@@ -94,8 +94,11 @@ static void tx_wr_staged(struct srnic_tx *tx)
 	tx->staged = tx->wr.index + 1;
 }
 
-/* Stage segments of a Send or Write until the message or the room ends */
-static void tx_stage_data(struct srnic_qp *qp)
+/*
+ * Stage segments of a Send or Write until the message or the room ends. Return: false if the next
+ * one has to wait for its memory, and tx->nowait
+ */
+static bool tx_stage_data(struct srnic_qp *qp)
 {
 	struct srnic_tx *tx = qp->tx;
 	bool with_imm = tx->wr.sqe.opcode == SRNIC_OP_WRITE_IMM;
@@ -112,20 +115,22 @@ static void tx_stage_data(struct srnic_qp *qp)
 	};
 
 	if (srnic_tx_cut_before(tx, !tx->off && srnic_tx_is_large(tx->wr.total)))
-		return;
+		return true;
 	do {
 		u32 len = min(tx->mulpdu - ddp_hdr_len(tagged), tx->wr.total - tx->off);
-		enum srnic_wc_status status;
+		enum srnic_tpt_err err;
 
 		hdr.last = len == tx->wr.total - tx->off;
 		if (hdr.last && !with_imm)
 			hdr.ulp |= tx_ask(qp);
 		hdr.to = tx->wr.sqe.remote_addr + tx->off;
 		hdr.mo = tx->off;
-		status = tx_gather(qp, srnic_tx_header(qp, &hdr), len);
-		if (status) {
-			tx_wr_error(qp, status);
-			return;
+		err = tx_gather(qp, srnic_tx_header(qp, &hdr), len);
+		if (err == SRNIC_TPT_SLEEPS)	/* of this segment nothing is staged */
+			return false;
+		if (err) {
+			tx_wr_error(qp, srnic_tpt_wc_status(err));
+			return true;
 		}
 		tx->off += len;
 		srnic_tx_seal(qp, ddp_hdr_len(tagged) + len);
@@ -141,6 +146,7 @@ static void tx_stage_data(struct srnic_qp *qp)
 		else
 			tx_wr_staged(tx);
 	}
+	return true;
 }
 
 /*
@@ -288,7 +294,14 @@ static void tx_local(struct srnic_qp *qp)
 	tx_wr_staged(tx);
 }
 
-static void tx_stage_op(struct srnic_qp *qp)
+/* May it have to wait for memory, other than data that it sends? */
+static bool op_may_wait(u8 opcode)
+{
+	return op_is_local(opcode) || srnic_op_is_atomic(opcode);
+}
+
+/* Return: false if it has to wait for its memory, and tx->nowait */
+static bool tx_stage_op(struct srnic_qp *qp)
 {
 	switch (qp->tx->wr.sqe.opcode) {
 	case SRNIC_OP_READ:
@@ -304,18 +317,19 @@ static void tx_stage_op(struct srnic_qp *qp)
 		tx_stage_placement(qp);
 		break;
 	default:
-		if (qp->tx->imm_due)
-			tx_stage_imm(qp);
-		else
-			tx_stage_data(qp);
+		if (!qp->tx->imm_due)
+			return tx_stage_data(qp);
+		tx_stage_imm(qp);
 	}
+	return true;
 }
 
 /**
  * srnic_tx_stage_wr - stage what there is room for of the next send WR (owner of tx)
  * @qp: with a stream; there is room
  *
- * Context: the owner of tx, in process, may sleep. Return: false if no WR is ready.
+ * Context: the owner of tx, in process, may sleep. Return: false if no WR is ready, or it has to
+ * wait for its memory, and tx->nowait.
  */
 bool srnic_tx_stage_wr(struct srnic_qp *qp)
 {
@@ -346,12 +360,11 @@ bool srnic_tx_stage_wr(struct srnic_qp *qp)
 		tx_wr_error(qp, SRNIC_WC_ZERO_ORD);	/* RD-03 */
 		return true;
 	}
-	if (srnic_tx_wr_blocked(qp))
+	if (srnic_tx_wr_blocked(qp) || (tx->nowait && op_may_wait(tx->wr.sqe.opcode)))
 		return false;
-	if (op_is_local(tx->wr.sqe.opcode))
-		tx_local(qp);
-	else
-		tx_stage_op(qp);
+	if (!op_is_local(tx->wr.sqe.opcode))
+		return tx_stage_op(qp);
+	tx_local(qp);
 	return true;
 }
 

@@ -7,6 +7,7 @@
 #include "compat.h"
 #include "fake.h"
 #include "ib/ib_device.h"
+#include "ib/ud.h"
 #include "peer.h"
 
 struct member {
@@ -105,9 +106,34 @@ static void a_call_takes_a_few(struct kunit *test)
 	sock_release(sock);
 }
 
+/* The works of all UD QPs share a queue: none waits for a doorbell, which may take long */
+static void no_work_waits_for_a_doorbell(struct kunit *test)
+{
+	struct srnic_qp *qp = user_qp(test, fake_device(test), 2);
+	bool done;
+
+	KUNIT_ASSERT_EQ(test, srnic_ud_init(), 0);
+	KUNIT_ASSERT_EQ(test, srnic_ud_create(qp), 0);
+	/* what is left to do has no queues */
+	qp->state = SRNIC_QP_ERROR;
+	qp->ud->tx_on = true;
+	mutex_lock(&qp->ud->tx_lock);
+	srnic_ud_abort(qp);
+	done = peer_until(!work_busy(&qp->ud->error));
+	KUNIT_EXPECT_TRUE(test, done);
+	KUNIT_EXPECT_TRUE(test, qp->ud->tx_on);
+	mutex_unlock(&qp->ud->tx_lock);
+	flush_work(&qp->ud->error);
+	srnic_ud_error(qp);
+	KUNIT_EXPECT_FALSE(test, qp->ud->tx_on);
+	srnic_ud_destroy(qp);
+	srnic_ud_exit();
+}
+
 static struct kunit_case ud_port_cases[] = {
 	KUNIT_CASE(so_many_users),
 	KUNIT_CASE(a_call_takes_a_few),
+	KUNIT_CASE(no_work_waits_for_a_doorbell),
 	{}
 };
 

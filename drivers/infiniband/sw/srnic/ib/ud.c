@@ -33,6 +33,7 @@ static void ud_to_error(struct srnic_qp *qp)
 	unsigned long flags;
 	bool first;
 
+	WRITE_ONCE(qp->ud->failed, false);
 	qp->ud->tx_on = false;
 	ud_rx_set(qp->ud, false);
 	spin_lock_irqsave(&qp->lock, flags);
@@ -50,6 +51,19 @@ static void ud_to_error(struct srnic_qp *qp)
 	srnic_qp_last_wqe(qp);
 }
 
+/* Let go of tx_lock, and do what a work has left meanwhile */
+static void ud_tx_unlock(struct srnic_qp *qp)
+{
+	struct srnic_ud *ud = qp->ud;
+
+	do {
+		if (READ_ONCE(ud->failed))
+			ud_to_error(qp);
+		mutex_unlock(&ud->tx_lock);
+		smp_mb();	/* let go, then look; ud_error_work() has it the other way round */
+	} while (READ_ONCE(ud->failed) && mutex_trylock(&ud->tx_lock));
+}
+
 /**
  * srnic_ud_error - to Error
  * @qp: a UD QP
@@ -62,12 +76,22 @@ void srnic_ud_error(struct srnic_qp *qp)
 	ud_rx_set(qp->ud, false);
 	mutex_lock(&qp->ud->tx_lock);
 	ud_to_error(qp);
-	mutex_unlock(&qp->ud->tx_lock);
+	ud_tx_unlock(qp);
 }
 
+/*
+ * The QPs of all users share a workqueue, and a doorbell may wait for the program's memory, with
+ * tx_lock. So the work does not wait for it: whoever has it takes the QP to Error.
+ */
 static void ud_error_work(struct work_struct *work)
 {
-	srnic_ud_error(container_of(work, struct srnic_ud, error)->qp);
+	struct srnic_ud *ud = container_of(work, struct srnic_ud, error);
+
+	ud_rx_set(ud, false);
+	WRITE_ONCE(ud->failed, true);
+	smp_mb();	/* say it, then try; see ud_tx_unlock() */
+	if (mutex_trylock(&ud->tx_lock))
+		ud_tx_unlock(ud->qp);
 }
 
 /* rx_lock is held. Stops receiving and sending; a work, which may sleep, does the rest. */
@@ -292,8 +316,7 @@ static bool ud_send_next(struct srnic_qp *qp)
 
 /*
  * Each message may wait for room in the socket: stop for a fatal signal, a leaving device, or an
- * error. The work that takes a QP to Error waits for tx_lock, and the QPs of all users share a
- * workqueue.
+ * error.
  */
 static bool ud_goes_on(const struct srnic_qp *qp)
 {
@@ -319,7 +342,7 @@ void srnic_ud_doorbell(struct srnic_qp *qp)
 	mutex_lock(&qp->ud->tx_lock);
 	while (n-- && ud_goes_on(qp) && ud_send_next(qp))
 		cond_resched();
-	mutex_unlock(&qp->ud->tx_lock);
+	ud_tx_unlock(qp);
 }
 
 /* ----- states ----- */
@@ -361,7 +384,7 @@ void srnic_ud_send(struct srnic_qp *qp, bool on)
 	/* in SQD a doorbell does nothing */
 	if (on)
 		srnic_sq_set_wakeup(qp, true);
-	mutex_unlock(&qp->ud->tx_lock);
+	ud_tx_unlock(qp);
 	smp_mb();	/* flag, then index; the provider writes the index, then reads the flag */
 	srnic_ud_doorbell(qp);
 }

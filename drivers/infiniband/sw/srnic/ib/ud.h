@@ -35,6 +35,7 @@ struct srnic_ud_set;
  * @qp: the QP
  * @error: takes the QP to Error, for callers that may not sleep
  * @joined: the device's sockets deliver to the QP; Modify QP owns it
+ * @failed: the holder of @tx_lock is to take the QP to Error before it lets go
  * @tx_lock: protects what follows; held while a message is sent. Outside of @rx_lock
  * @set: the sockets that send; NULL: the QP has not joined
  * @tx_on: RTS: WRs are sent
@@ -53,6 +54,7 @@ struct srnic_ud {
 	struct srnic_qp *qp;
 	struct work_struct error;
 	bool joined;
+	bool failed;
 
 	struct mutex tx_lock;	/* see above */
 	struct srnic_ud_set *set;

@@ -7,7 +7,9 @@
  *
  * A copy into or out of a page holds the region's lock for reading; the notifier takes it for
  * writing to forget pages. So when the notifier returns no copy touches them. The lock is no
- * mutex: copies are made in softirq, and notifiers are called in the reclaim of memory.
+ * mutex: copies are made in softirq, and notifiers are called in the reclaim of memory. Readers in
+ * softirq pass a writer that waits for such a lock, and would keep it waiting for as long as copies
+ * overlap. So both go through a gate first, where the writer stays.
  *
  * A page that is to be written is marked dirty when it is taken in. Whoever cleans it calls the
  * notifier first, so the next access takes it in anew.
@@ -40,6 +42,7 @@
  * @notifier: of the process's memory, in the range of the region; refers to its mm
  * @dev: counts
  * @memcg: of the process, charged for pages of files and for the table; referenced
+ * @gate: taken before @lock; held until a copy has that, and over changes
  * @lock: held for reading over a copy, in softirq, too; for writing over changes of @pages
  * @pages: by user address / PAGE_SIZE: kernel address of the page, tagged
  */
@@ -47,9 +50,61 @@ struct srnic_odp {
 	struct mmu_interval_notifier notifier;
 	struct srnic_device *dev;
 	struct mem_cgroup *memcg;
+	spinlock_t gate;	/* see above */
 	rwlock_t lock;	/* see above */
 	struct xarray pages;
 };
+
+static void copy_begins(struct srnic_odp *odp)
+	__acquires(&odp->lock)
+{
+	spin_lock_bh(&odp->gate);
+	read_lock(&odp->lock);
+	spin_unlock(&odp->gate);
+}
+
+static void copy_ends(struct srnic_odp *odp)
+	__releases(&odp->lock)
+{
+	read_unlock_bh(&odp->lock);
+}
+
+/* Waits for the copies that have begun */
+static void change_begins(struct srnic_odp *odp)
+	__acquires(&odp->gate) __acquires(&odp->lock)
+{
+	spin_lock_bh(&odp->gate);
+	write_lock(&odp->lock);
+}
+
+static void change_ends(struct srnic_odp *odp)
+	__releases(&odp->lock) __releases(&odp->gate)
+{
+	write_unlock(&odp->lock);
+	spin_unlock_bh(&odp->gate);
+}
+
+/*
+ * A change has begun, and ends from time to time: there may be very many pages. Return: how many
+ * are forgotten
+ */
+static unsigned long odp_forget(struct srnic_odp *odp, unsigned long first, unsigned long last,
+				bool may_sleep)
+{
+	unsigned long i, count = 0;
+	void *page;
+
+	xa_for_each_range(&odp->pages, i, page, first, last) {
+		xa_erase(&odp->pages, i);
+		if (++count % ODP_FORGET)
+			continue;
+		change_ends(odp);
+		if (may_sleep)
+			cond_resched();
+		change_begins(odp);
+	}
+	return count;
+}
 
 /* The process is losing pages, or rights to them. Waits for copies, and for nothing else. */
 static bool odp_invalidate(struct mmu_interval_notifier *notifier,
@@ -57,20 +112,16 @@ static bool odp_invalidate(struct mmu_interval_notifier *notifier,
 {
 	struct srnic_odp *odp = container_of(notifier, struct srnic_odp, notifier);
 	unsigned long first = range->start >> PAGE_SHIFT, last = (range->end - 1) >> PAGE_SHIFT;
-	unsigned long i, count = 0;
-	void *page;
+	/* the end of the process does not say so, but it may sleep as well */
+	bool may_sleep = mmu_notifier_range_blockable(range) ||
+			 range->event == MMU_NOTIFY_RELEASE;
+	unsigned long count;
 
-	write_lock_bh(&odp->lock);
+	change_begins(odp);
+	/* from now on no page comes in that odp_store() did not store before */
 	mmu_interval_set_seq(notifier, seq);
-	xa_for_each_range(&odp->pages, i, page, first, last) {
-		xa_erase(&odp->pages, i);
-		if (++count % ODP_FORGET)
-			continue;
-		/* from now on no page comes in that odp_store() did not store before */
-		write_unlock_bh(&odp->lock);
-		write_lock_bh(&odp->lock);
-	}
-	write_unlock_bh(&odp->lock);
+	count = odp_forget(odp, first, last, may_sleep);
+	change_ends(odp);
 	srnic_count_often(odp->dev, SRNIC_CNT_ODP_INVALIDATION, count);
 	return true;
 }
@@ -107,6 +158,7 @@ struct srnic_odp *srnic_odp_new(struct srnic_device *dev, u64 start, u64 length)
 	if (!odp)
 		return ERR_PTR(-ENOMEM);
 	odp->dev = dev;
+	spin_lock_init(&odp->gate);
 	rwlock_init(&odp->lock);
 	xa_init_flags(&odp->pages, XA_FLAGS_LOCK_BH | XA_FLAGS_ACCOUNT);
 	err = mmu_interval_notifier_insert(&odp->notifier, current->mm, first, last - first + 1,
@@ -129,6 +181,10 @@ void srnic_odp_free(struct srnic_odp *odp)
 	if (!odp)
 		return;
 	mmu_interval_notifier_remove(&odp->notifier);
+	/* what is left to xa_destroy() goes with interrupts off */
+	change_begins(odp);
+	odp_forget(odp, 0, ULONG_MAX, true);
+	change_ends(odp);
 	xa_destroy(&odp->pages);
 	mem_cgroup_put(odp->memcg);
 	kfree(odp);
@@ -157,7 +213,7 @@ static int odp_store(struct srnic_odp *odp, unsigned long first, struct page **p
 		err = xa_reserve_bh(&odp->pages, first + i, GFP_KERNEL);
 	if (err)
 		return err;
-	write_lock_bh(&odp->lock);
+	change_begins(odp);
 	if (mmu_interval_read_retry(&odp->notifier, seq))
 		err = -EAGAIN;
 	for (i = 0; i < count && !err; i++) {
@@ -167,7 +223,7 @@ static int odp_store(struct srnic_odp *odp, unsigned long first, struct page **p
 		if (xa_is_err(xa_store(&odp->pages, first + i, page, 0)))
 			err = -EAGAIN;
 	}
-	write_unlock_bh(&odp->lock);
+	change_ends(odp);
 	return err;
 }
 
@@ -253,7 +309,7 @@ int srnic_odp_walk(struct srnic_odp *odp, u64 addr, u32 len, bool write, bool ma
 		void *page;
 		int got;
 
-		read_lock_bh(&odp->lock);
+		copy_begins(odp);
 		while (len && (page = odp_find(odp, addr, write))) {
 			u32 n = min_t(u32, len, PAGE_SIZE - offset_in_page(addr));
 
@@ -261,7 +317,7 @@ int srnic_odp_walk(struct srnic_odp *odp, u64 addr, u32 len, bool write, bool ma
 			addr += n;
 			len -= n;
 		}
-		read_unlock_bh(&odp->lock);
+		copy_ends(odp);
 		if (!len)
 			return 0;
 		if (!may_sleep)

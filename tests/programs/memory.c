@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "cases.h"
-#include "pair.h"
+#include "region.h"
 
 #define LEN	(5 * 4096)
 
@@ -28,29 +28,6 @@
 static size_t page_size(void)
 {
 	return sysconf(_SC_PAGESIZE);
-}
-
-static uint8_t *pages(size_t len, int prot)
-{
-	uint8_t *mem = mmap(NULL, len, prot, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	require(mem != MAP_FAILED, "mmap: %s", strerror(errno));
-	return mem;
-}
-
-static struct ibv_mr *region(struct ibv_pd *pd, void *mem, size_t len, int access)
-{
-	struct ibv_mr *mr = ibv_reg_mr(pd, mem, len, access);
-
-	require(mr, "ibv_reg_mr: %s", strerror(errno));
-	return mr;
-}
-
-static void end_region(struct ibv_mr *mr)
-{
-	int err = ibv_dereg_mr(mr);
-
-	require(!err, "ibv_dereg_mr: %s", strerror(err));
 }
 
 static void rereg(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *mem, size_t len,
@@ -105,20 +82,6 @@ static void must_access(struct pair *p, uint64_t to, uint32_t rkey, uint32_t len
 	require(pattern_matches(mem, key, 0, len, &where, &want), "octet %zu", where);
 	require(pattern_matches(p->a.buf + BUF_SIZE / 2, key, 0, len, &where, &want),
 		"octet %zu, read back", where);
-}
-
-/* On a connection of its own, which the error ends. @read: a READ, whose WC reports it */
-static void must_be_refused(struct ibv_mr *mr, struct pair *p, bool read, uint64_t to)
-{
-	struct ibv_sge sge = sge_of(&p->a, 0, 100);
-	int err = post_wr(&p->a, read ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE, 7, &sge, 1,
-			  IBV_SEND_SIGNALED, to, mr->rkey);
-
-	require(!err, "post: %s", strerror(err));
-	if (read)
-		expect_wc(p->a.scq, 7, IBV_WC_REM_ACCESS_ERR, "a READ that must be refused");
-	expect_disconnected(&p->a, "refused");
-	expect_disconnected(&p->b, "refused");
 }
 
 /* MR-21: all combinations of flags; attributes without their flag are right from the start */
@@ -207,7 +170,7 @@ static void case_taken_away(void)
 		      flags == IBV_REREG_MR_CHANGE_TRANSLATION ? LEN : 0,
 		      flags == IBV_REREG_MR_CHANGE_ACCESS ?
 		      IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE : 0);
-		must_be_refused(mr, &p, true, (uintptr_t)one);
+		must_be_refused(&p, (uintptr_t)one, mr->rkey, true, "refused");
 		end_region(mr);
 		require(!ibv_dealloc_pd(pd), "%s", strerror(errno));
 		pair_close(&p);
@@ -237,7 +200,7 @@ static void case_failed(void)
 	rereg(mr, trans, NULL, mem, LEN, 0);
 	must_access(&p, (uintptr_t)mem, mr->rkey, LEN, mem, 2);
 	no_rereg(mr, trans, NULL, none, LEN, 0, EFAULT);
-	must_be_refused(mr, &p, true, (uintptr_t)mem);
+	must_be_refused(&p, (uintptr_t)mem, mr->rkey, true, "refused");
 	end_region(mr);
 	pair_close(&p);
 }
@@ -293,7 +256,7 @@ static void case_read_only(void)
 	require(!mprotect(mem, LEN, PROT_READ), "%s", strerror(errno));
 	mr = region(p.b.pd, mem, LEN, IBV_ACCESS_REMOTE_READ);
 	no_rereg(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, ACCESS_ALL, EFAULT);
-	must_be_refused(mr, &p, false, (uintptr_t)mem);
+	must_be_refused(&p, (uintptr_t)mem, mr->rkey, false, "refused");
 	require(mem[0] == 1, "written to");
 	end_region(mr);
 	/* other memory at the same address is not the registered memory */
@@ -450,7 +413,7 @@ static void case_zero_based(void)
 		end_region(mr);
 	}
 	mr = region(p.b.pd, mem + 123, LEN, ACCESS_ALL | IBV_ACCESS_ZERO_BASED);
-	must_be_refused(mr, &p, true, LEN - 99);
+	must_be_refused(&p, LEN - 99, mr->rkey, true, "refused");
 	end_region(mr);
 	pair_close(&p);
 }

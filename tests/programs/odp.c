@@ -27,37 +27,30 @@
 #include <time.h>
 #include <unistd.h>
 #include "cases.h"
-#include "pair.h"
+#include "region.h"
 
 /* What the kernel takes in one by one; 64 KiB on some processors */
 #define PAGE		((size_t)sysconf(_SC_PAGESIZE))
 #define LEN		(64 * PAGE)
+#define RW		(PROT_READ | PROT_WRITE)
 #define ODP		(ACCESS_ALL | IBV_ACCESS_ON_DEMAND)
 /* Of accesses under way while the memory changes */
 #define ROUNDS		150
 
-static uint8_t *pages(size_t len)
+/* A pair, and a region of b of memory that nobody has touched, which is returned */
+static uint8_t *open_region(struct pair *p, struct ibv_mr **mr)
 {
-	uint8_t *mem = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-			    0);
+	uint8_t *mem = pages(LEN, RW);
 
-	require(mem != MAP_FAILED, "mmap: %s", strerror(errno));
+	pair_open(p);
+	*mr = region(p->b.pd, mem, LEN, ODP);
 	return mem;
 }
 
-static struct ibv_mr *region(struct ibv_pd *pd, void *mem, size_t len, int access)
+static void close_region(struct pair *p, struct ibv_mr *mr)
 {
-	struct ibv_mr *mr = ibv_reg_mr(pd, mem, len, access);
-
-	require(mr, "ibv_reg_mr: %s", strerror(errno));
-	return mr;
-}
-
-static void end_region(struct ibv_mr *mr)
-{
-	int err = ibv_dereg_mr(mr);
-
-	require(!err, "ibv_dereg_mr: %s", strerror(err));
+	end_region(mr);
+	pair_close(p);
 }
 
 /* a writes @len octets of pattern @key to @to */
@@ -99,19 +92,6 @@ static void must_access(struct pair *p, uint8_t *mem, uint32_t rkey, uint32_t le
 	must_match(mem, key, len, "in memory");
 }
 
-/* The connection ends with a remote access error */
-static void must_be_refused(struct pair *p, void *to, uint32_t rkey, bool read, const char *what)
-{
-	struct ibv_sge sge = sge_of(&p->a, 0, 100);
-
-	require(!post_wr(&p->a, read ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE, 7, &sge, 1,
-			 IBV_SEND_SIGNALED, (uintptr_t)to, rkey), "post");
-	if (read)
-		expect_wc(p->a.scq, 7, IBV_WC_REM_ACCESS_ERR, what);
-	expect_disconnected(&p->a, what);
-	expect_disconnected(&p->b, what);
-}
-
 /* Memory that nobody has touched: target and source of Writes and Reads, at odd places */
 static void case_remote(void)
 {
@@ -120,9 +100,7 @@ static void case_remote(void)
 	uint8_t *mem;
 	struct pair p;
 
-	pair_open(&p);
-	mem = pages(LEN);
-	mr = region(p.b.pd, mem, LEN, ODP);
+	mem = open_region(&p, &mr);
 	must_match(read_from(&p, mem + 3 * PAGE + 9, mr->rkey, 0), 0, 0, "nothing");
 	require(!*read_from(&p, mem + 40 * PAGE - 1, mr->rkey, 2), "a fresh page is zero");
 	must_access(&p, mem + 1021, mr->rkey, len, 1);
@@ -146,8 +124,8 @@ static void case_local(void)
 	struct pair p;
 
 	pair_open(&p);
-	src = pages(LEN);
-	dst = pages(LEN);
+	src = pages(LEN, RW);
+	dst = pages(LEN, RW);
 	out = region(p.a.pd, src, LEN, ODP);
 	in = region(p.b.pd, dst, LEN, ODP);
 	for (int i = 0; i < 3; i++) {
@@ -191,7 +169,7 @@ static void eight_times(size_t pinned)
 	uint8_t *mem;
 
 	pair_open(&p);
-	mem = pages(size);
+	mem = pages(size, RW);
 	madvise(mem, size, MADV_NOHUGEPAGE);
 	require(!setrlimit(RLIMIT_MEMLOCK, &limit), "%s", strerror(errno));
 	require(!setresgid(65534, 65534, 65534) && !setresuid(65534, 65534, 65534), "%s",
@@ -229,9 +207,9 @@ static void case_implicit(void)
 	struct pair p;
 
 	pair_open(&p);
-	mem = pages(LEN);
+	mem = pages(LEN, RW);
 	mr = region(p.b.pd, NULL, SIZE_MAX, ODP);
-	later = pages(LEN);
+	later = pages(LEN, RW);
 	must_access(&p, mem + 5, mr->rkey, 9999, 1);
 	must_access(&p, later + 7, mr->rkey, 9999, 2);
 	again = region(p.b.pd, mem, LEN, ODP);
@@ -239,15 +217,14 @@ static void case_implicit(void)
 	must_access(&p, mem + 6, mr->rkey, 9999, 4);
 	end_region(again);
 	munmap(later, LEN);
-	must_be_refused(&p, later, mr->rkey, false, "unmapped");
-	end_region(mr);
-	pair_close(&p);
+	must_be_refused(&p, (uintptr_t)later, mr->rkey, false, "unmapped");
+	close_region(&p, mr);
 }
 
 /* Addresses that no process has, or has by another name: a tag is no part of an address */
 static void case_beyond(void)
 {
-	uint8_t *mem = pages(LEN);
+	uint8_t *mem = pages(LEN, RW);
 	const uint64_t at[] = {
 		(uintptr_t)mem | 1ull << 56, (uintptr_t)mem | 1ull << 63, 0xffffffffff600000,
 		-(uint64_t)PAGE, 0,
@@ -261,9 +238,8 @@ static void case_beyond(void)
 		pair_open(&p);
 		mr = region(p.b.pd, NULL, SIZE_MAX, ODP);
 		must_access(&p, mem, mr->rkey, 9999, i);
-		must_be_refused(&p, (void *)(uintptr_t)at[i / 2], mr->rkey, i % 2, "beyond");
-		end_region(mr);
-		pair_close(&p);
+		must_be_refused(&p, at[i / 2], mr->rkey, i % 2, "beyond");
+		close_region(&p, mr);
 	}
 	munmap(mem, LEN);
 }
@@ -282,7 +258,7 @@ static void gone(int way, bool read)
 	fd = memfd_create("odp", 0);
 	require(fd >= 0 && !ftruncate(fd, LEN), "%s", strerror(errno));
 	mem = way == SHORTER ? mmap(NULL, LEN, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) :
-			       pages(LEN);
+			       pages(LEN, RW);
 	require(mem != MAP_FAILED, "%s", strerror(errno));
 	mr = region(p.b.pd, mem, LEN, ODP);
 	must_access(&p, mem + 10 * PAGE, mr->rkey, 2 * 4096, 1);
@@ -302,7 +278,7 @@ static void gone(int way, bool read)
 		break;
 	}
 	must_access(&p, mem + 9 * PAGE, mr->rkey, 4096, 2);
-	must_be_refused(&p, mem + 10 * PAGE, mr->rkey, read, "memory that is gone");
+	must_be_refused(&p, (uintptr_t)(mem + 10 * PAGE), mr->rkey, read, "memory that is gone");
 	end_region(mr);
 	munmap(mem, LEN);
 	close(fd);
@@ -327,7 +303,7 @@ static void case_gone_here(void)
 	uint8_t *mem;
 
 	pair_open(&p);
-	mem = pages(LEN);
+	mem = pages(LEN, RW);
 	mr = region(p.a.pd, mem, LEN, ODP);
 	munmap(mem, LEN);
 	sge = (struct ibv_sge){ (uintptr_t)mem, 100, mr->lkey };
@@ -336,12 +312,9 @@ static void case_gone_here(void)
 	expect_wc(p.a.scq, 4, IBV_WC_LOC_PROT_ERR, "SEND");
 	expect_wc(p.b.rcq, 3, IBV_WC_WR_FLUSH_ERR, "receive");
 	expect_disconnected(&p.a, "SEND");
-	end_region(mr);
-	pair_close(&p);
+	close_region(&p, mr);
 
-	pair_open(&p);
-	mem = pages(LEN);
-	mr = region(p.b.pd, mem, LEN, ODP);
+	mem = open_region(&p, &mr);
 	munmap(mem, LEN);
 	sge = (struct ibv_sge){ (uintptr_t)mem, 100, mr->lkey };
 	require(!post_rwr(&p.b, 5, &sge, 1), "post");
@@ -349,8 +322,7 @@ static void case_gone_here(void)
 	require(!post_wr(&p.a, IBV_WR_SEND, 6, &sge, 1, IBV_SEND_SIGNALED, 0, 0), "post");
 	expect_wc(p.b.rcq, 5, IBV_WC_LOC_PROT_ERR, "receive");
 	expect_disconnected(&p.b, "receive");
-	end_region(mr);
-	pair_close(&p);
+	close_region(&p, mr);
 }
 
 /* The next accesses find new memory at the same address, whatever was there */
@@ -360,9 +332,7 @@ static void case_anew(void)
 	struct pair p;
 	uint8_t *mem;
 
-	pair_open(&p);
-	mem = pages(LEN);
-	mr = region(p.b.pd, mem, LEN, ODP);
+	mem = open_region(&p, &mr);
 	for (int i = 0; i < 20; i++) {
 		must_access(&p, mem + 100, mr->rkey, 20000, i);
 		if (i & 1) {
@@ -375,8 +345,7 @@ static void case_anew(void)
 		}
 		require(!read_from(&p, mem + 100, mr->rkey, 1)[0], "new memory is zero");
 	}
-	end_region(mr);
-	pair_close(&p);
+	close_region(&p, mr);
 }
 
 /* A child has the memory of the moment of the fork; the region stays with the parent */
@@ -389,9 +358,7 @@ static void case_fork(void)
 	pid_t child;
 	char c = 0;
 
-	pair_open(&p);
-	mem = pages(LEN);
-	mr = region(p.b.pd, mem, LEN, ODP);
+	mem = open_region(&p, &mr);
 	must_access(&p, mem + 50, mr->rkey, 10000, 1);
 	require(!pipe(go), "%s", strerror(errno));
 	child = fork();
@@ -411,8 +378,7 @@ static void case_fork(void)
 	require(waitpid(child, &status, 0) == child && !status, "the child saw the Write");
 	must_match(read_from(&p, mem + 50, mr->rkey, 10000), 2, 10000, "the child's memory");
 	must_access(&p, mem + 50, mr->rkey, 10000, 3);
-	end_region(mr);
-	pair_close(&p);
+	close_region(&p, mr);
 }
 
 static bool ksm_set(const char *name, const char *value)
@@ -462,9 +428,7 @@ static void case_same(void)
 
 	if (!ksm_set("run", "2"))
 		skip("the kernel does not merge pages");
-	pair_open(&p);
-	mem = pages(LEN);
-	mr = region(p.b.pd, mem, LEN, ODP);
+	mem = open_region(&p, &mr);
 	for (int i = 0; i < SAME; i++)
 		write_to(&p, mem + i * PAGE, mr->rkey, 4096, 1);
 	must_be_the_same(&p, mem, mr->rkey, SAME);
@@ -480,8 +444,7 @@ static void case_same(void)
 	require(ksm_set("run", "2") && ksm_set("run", "0"), "%s", strerror(errno));
 	must_be_the_same(&p, mem, mr->rkey, 3);
 	must_access(&p, mem + 4096 * 3, mr->rkey, 2 * 4096, 3);
-	end_region(mr);
-	pair_close(&p);
+	close_region(&p, mr);
 }
 
 static void must_be_unfit(uint8_t *mem, const char *what)
@@ -491,9 +454,8 @@ static void must_be_unfit(uint8_t *mem, const char *what)
 
 	pair_open(&p);
 	mr = region(p.b.pd, mem, LEN, ODP);
-	must_be_refused(&p, mem + 5, mr->rkey, true, what);
-	end_region(mr);
-	pair_close(&p);
+	must_be_refused(&p, (uintptr_t)(mem + 5), mr->rkey, true, what);
+	close_region(&p, mr);
 }
 
 /* Pages that the program itself would have to fill, and pages that the kernel cannot touch */
@@ -507,7 +469,7 @@ static void case_unfit(void)
 		skip("the kernel has no such memory");
 	if (fill >= 0) {
 		struct uffdio_register reg = {
-			.range = { (uintptr_t)pages(LEN), LEN },
+			.range = { (uintptr_t)pages(LEN, RW), LEN },
 			.mode = UFFDIO_REGISTER_MODE_MISSING,
 		};
 
@@ -614,7 +576,7 @@ static void churn(int way)
 	uint8_t *mem;
 
 	pair_open(&p);
-	mem = pages(LEN);
+	mem = pages(LEN, RW);
 	mr = one_or_all(p.b.pd, mem, way & 1);
 	change_begins(&c, mem, way);
 	for (int i = 0; i < ROUNDS; i++) {
@@ -664,7 +626,7 @@ static void case_exit(void)
 			uint8_t *mem;
 
 			pair_open(&p);
-			mem = pages(LEN);
+			mem = pages(LEN, RW);
 			mr = one_or_all(p.b.pd, mem, i & 1);
 			change_begins(&c, mem, 0);
 			for (int n = 0;; n++)
@@ -707,7 +669,7 @@ static void case_advise(void)
 	uint8_t *mem;
 
 	pair_open(&p);
-	mem = pages(LEN);
+	mem = pages(LEN, RW);
 	madvise(mem, LEN, MADV_NOHUGEPAGE);
 	mr = region(p.b.pd, mem, LEN, ODP);
 	pinned = region(p.b.pd, mem + 60 * PAGE, PAGE, ACCESS_ALL);
@@ -746,8 +708,7 @@ static void case_advise(void)
 	end_region(all);
 	end_region(ro);
 	end_region(pinned);
-	end_region(mr);
-	pair_close(&p);
+	close_region(&p, mr);
 }
 
 /* To pinned memory and back; with the translation only */
@@ -759,7 +720,7 @@ static void case_rereg(void)
 	struct pair p;
 
 	pair_open(&p);
-	mem = pages(LEN);
+	mem = pages(LEN, RW);
 	mr = region(p.b.pd, mem, LEN / 2, ODP);
 	must_access(&p, mem + 9, mr->rkey, 9999, 1);
 	require(ibv_rereg_mr(mr, access, NULL, NULL, 0, ACCESS_ALL) == IBV_REREG_MR_ERR_CMD &&
@@ -779,8 +740,7 @@ static void case_rereg(void)
 		errno == EINVAL, "from pinned memory, without a translation");
 	require(!ibv_rereg_mr(mr, trans | access, NULL, mem, LEN, ODP), "%s", strerror(errno));
 	must_access(&p, mem + 9, mr->rkey, 9999, 5);
-	end_region(mr);
-	pair_close(&p);
+	close_region(&p, mr);
 }
 
 /* A window on a part, and on what is beside it */
@@ -793,7 +753,7 @@ static void case_window(void)
 	uint8_t *mem;
 
 	pair_open(&p);
-	mem = pages(LEN);
+	mem = pages(LEN, RW);
 	mr = region(p.b.pd, mem, LEN, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND |
 		    IBV_ACCESS_ON_DEMAND);
 	mw = ibv_alloc_mw(p.b.pd, IBV_MW_TYPE_1);
@@ -805,10 +765,9 @@ static void case_window(void)
 	must_access(&p, mem + 2 * PAGE + 5, mw->rkey, 30000, 1);
 	require(!madvise(mem, LEN, MADV_DONTNEED), "%s", strerror(errno));
 	must_access(&p, mem + 3 * PAGE, mw->rkey, 30000, 2);
-	must_be_refused(&p, mem + 2 * PAGE, mw->rkey, true, "before the window");
+	must_be_refused(&p, (uintptr_t)(mem + 2 * PAGE), mw->rkey, true, "before the window");
 	require(!ibv_dealloc_mw(mw), "ibv_dealloc_mw");
-	end_region(mr);
-	pair_close(&p);
+	close_region(&p, mr);
 }
 
 static uint64_t fetch_add(struct pair *p, struct ibv_sge *sge, void *to, uint32_t rkey,
@@ -834,8 +793,8 @@ static void case_atomic(void)
 	struct pair p;
 
 	pair_open(&p);
-	mem = pages(LEN);
-	in = pages(LEN);
+	mem = pages(LEN, RW);
+	in = pages(LEN, RW);
 	mr = region(p.b.pd, mem, LEN, ODP | IBV_ACCESS_REMOTE_ATOMIC);
 	sink = region(p.a.pd, in, LEN, ODP);
 	sge = (struct ibv_sge){ (uintptr_t)in + PAGE, 8, sink->lkey };
@@ -885,7 +844,7 @@ static void case_file(void)
 static void case_refused(void)
 {
 	struct ibv_pd *pd = ibv_alloc_pd(test_context());
-	uint8_t *mem = pages(LEN);
+	uint8_t *mem = pages(LEN, RW);
 
 	require(pd, "%s", strerror(errno));
 	require(!ibv_reg_mr(pd, mem, LEN, IBV_ACCESS_HUGETLB) && errno == EOPNOTSUPP,
@@ -917,7 +876,7 @@ static void case_caps(void)
 static void case_unsupported(void)
 {
 	struct ibv_pd *pd = ibv_alloc_pd(test_context());
-	uint8_t *mem = pages(LEN);
+	uint8_t *mem = pages(LEN, RW);
 	struct ibv_sge sge;
 	struct ibv_mr *mr;
 
@@ -967,7 +926,7 @@ static void measure(void)
 	uint8_t *mem;
 
 	pair_open(&p);
-	mem = pages(size);
+	mem = pages(size, RW);
 	pinned = region(p.b.pd, mem, size, ACCESS_ALL);
 	odp = region(p.b.pd, mem, size, ODP);
 	for (int i = 0; i < 6; i++) {

@@ -10,9 +10,13 @@
  */
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 #include "ibqp.h"
+#include "region.h"
 
 #define PSN		0x123456
 #define LEN		64
@@ -23,6 +27,8 @@
 #define CAP_GLOBAL	(1ULL << 38)	/* of the device */
 #define CAP_PERSISTENT	(1ULL << 39)
 #define CAP_ATOMIC_WRITE (1ULL << 40)
+#define ODP_FLUSH	(1 << 6)	/* of RC, on demand */
+#define ODP_ATOMIC_WRITE (1 << 7)
 #define WR_FLUSH	14
 #define WR_ATOMIC_WRITE	15
 #define WC_FLUSH	8
@@ -39,12 +45,22 @@
 #define OP_FLUSH	15
 #define RING_HDR	4096
 
-static uint64_t device_caps(void)
+static struct ibv_device_attr_ex device_attr(void)
 {
 	struct ibv_device_attr_ex attr;
 
 	require(!ibv_query_device_ex(test_context(), NULL, &attr), "%s", strerror(errno));
-	return attr.device_cap_flags_ex;
+	return attr;
+}
+
+static uint64_t device_caps(void)
+{
+	return device_attr().device_cap_flags_ex;
+}
+
+static bool has_odp(void)
+{
+	return device_attr().odp_caps.general_caps & IBV_ODP_SUPPORT;
 }
 
 static void open_qp(struct hand *h, int access)
@@ -294,11 +310,13 @@ static uint8_t *slot_of(uint64_t wr_id)
 	die("no ring has the WQE");
 }
 
+#define FIRST_FLUSH	0x1122334455667788
+
 /* Post a Flush before the QP is connected */
 static void post_flush(struct hand *h, uint64_t to, uint32_t rkey, uint64_t len, uint64_t type,
 		       uint64_t level)
 {
-	static uint64_t last = 0x1122334455667788;
+	static uint64_t last = FIRST_FLUSH;
 	const uint64_t args[] = { len, type, level };
 	uint64_t wr_id = last++;
 	uint8_t *slot;
@@ -379,6 +397,41 @@ static void case_flush_refused(void)
 	close_two(&a, &b);
 }
 
+/* Of pages that are not in memory, where the kernel has such memory; else of pinned ones */
+static void case_on_demand(void)
+{
+	int access = ACCESS_ALL | (has_odp() ? IBV_ACCESS_ON_DEMAND : 0) |
+		     (device_caps() & CAP_GLOBAL ? FLUSH_GLOBAL : 0);
+	const size_t page = sysconf(_SC_PAGESIZE);
+	struct ibv_mr *mr;
+	struct hand a, b;
+	uint8_t *mem;
+
+	open_two(&a, &b, FLUSHABLE);
+	mem = pages(4 * page, PROT_READ | PROT_WRITE);
+	mr = region(b.pd, mem, 4 * page, access);
+	if (access & FLUSH_GLOBAL)
+		post_flush(&a, (uintptr_t)mem, mr->rkey, 4 * page, GLOBAL, RANGE);
+	connect_two(&a, &b);
+	if (access & FLUSH_GLOBAL)
+		expect_opcode(&a, FIRST_FLUSH, WC_FLUSH, "Flush");
+	for (uint64_t i = 1; i <= 4; i++) {
+		uint64_t *at = (uint64_t *)(mem + page - 8 * (i % 2));
+
+		require(!atomic_write(&a, i, (uintptr_t)at, mr->rkey, i), "post");
+		expect_wc(a.cq, i, IBV_WC_SUCCESS, "Atomic Write");
+		require(*at == i, "%llu", (unsigned long long)*at);
+		if (has_odp()) {
+			require(!madvise(mem, 4 * page, MADV_DONTNEED), "%s", strerror(errno));
+			require(!*at, "the page is still here");
+		}
+	}
+	note("%s", has_odp() ? "on demand" : "pinned: the kernel has no on-demand paging");
+	end_region(mr);
+	munmap(mem, 4 * page);
+	close_two(&a, &b);
+}
+
 /* No memory of srnic is persistent */
 static void case_persistent(void)
 {
@@ -446,13 +499,27 @@ static void case_unagreed(void)
 	close_two(&a, &b);
 }
 
+/* On-demand paging has caps of the two since Linux 6.16 */
+static bool kernel_has_odp_caps(void)
+{
+	unsigned int major, minor;
+	struct utsname name;
+
+	require(!uname(&name) && sscanf(name.release, "%u.%u", &major, &minor) == 2, "uname");
+	return major > 6 || (major == 6 && minor >= 16);
+}
+
 static void case_caps(void)
 {
 	uint64_t caps = device_caps() & (CAP_GLOBAL | CAP_ATOMIC_WRITE);
+	const uint32_t both = ODP_FLUSH | ODP_ATOMIC_WRITE;
+	uint32_t odp = device_attr().odp_caps.per_transport_caps.rc_odp_caps & both;
 
 	require(!caps || caps == (CAP_GLOBAL | CAP_ATOMIC_WRITE), "%#llx",
 		(unsigned long long)caps);
-	note("the kernel has %s", caps ? "both" : "neither");
+	require(odp == (has_odp() && kernel_has_odp_caps() ? both : 0), "on demand: %#x", odp);
+	note("the kernel has %s, and %s on demand", caps ? "both" : "neither",
+	     odp ? "both" : "neither");
 }
 
 static const struct test_case cases[] = {
@@ -464,6 +531,7 @@ static const struct test_case cases[] = {
 	{ "read-only", case_read_only, "an Atomic Write to a region for reading: REM_ACCESS_ERR" },
 	{ "flush", case_flush, "a Flush of a region that has the flag" },
 	{ "flush-refused", case_flush_refused, "a Flush without the right, or of no meaning" },
+	{ "on-demand", case_on_demand, "both, of memory that is paged on demand" },
 	{ "persistent", case_persistent, "no region is for persistent Flushes" },
 	{ "other-peers", case_other_peers, "towards another peer: EOPNOTSUPP at the post" },
 	{ "caps", case_caps, "the device has both capabilities, where the kernel has them" },

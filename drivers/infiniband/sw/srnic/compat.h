@@ -112,6 +112,12 @@ static inline struct psp_assoc *psp_sk_assoc(const struct sock *sk)
 #define IB_WR_ATOMIC_WRITE 15
 #endif
 
+/* ... nor can older ones say that they work with memory that is paged on demand */
+#ifndef SRNIC_HAVE_ODP_FLUSH
+#define IB_ODP_SUPPORT_FLUSH 0
+#define IB_ODP_SUPPORT_ATOMIC_WRITE 0
+#endif
+
 #ifndef SRNIC_HAVE_UMEM_GET_VA
 #define ib_umem_get_va ib_umem_get
 #endif

@@ -50,6 +50,7 @@ feature UMEM_GET_VA rdma/ib_umem.h 'void *f = ib_umem_get_va;'
 feature GUP_WITHOUT_VMAS linux/mm.h 'get_user_pages_remote(0, 0, 0, 0, 0, 0);'
 feature IB_FLUSH rdma/ib_verbs.h 'u64 f[] = { IB_ACCESS_FLUSH_GLOBAL, IB_DEVICE_FLUSH_GLOBAL,
 	IB_DEVICE_ATOMIC_WRITE, IB_WR_FLUSH, IB_WR_ATOMIC_WRITE };'
+feature ODP_FLUSH rdma/ib_verbs.h 'u32 f[] = { IB_ODP_SUPPORT_FLUSH, IB_ODP_SUPPORT_ATOMIC_WRITE };'
 feature REPORT_PORT_EVENT rdma/ib_verbs.h 'struct ib_device_ops ops = { .report_port_event = 0 };'
 method CREATE_CQ_ATTRS create_cq 'int method(struct ib_cq *, const struct ib_cq_init_attr *,
 			struct uverbs_attr_bundle *)'

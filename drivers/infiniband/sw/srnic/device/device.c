@@ -335,6 +335,8 @@ static void odp_caps(struct ib_device_attr *attr)
 		IB_ODP_SUPPORT_READ | IB_ODP_SUPPORT_ATOMIC | IB_ODP_SUPPORT_SRQ_RECV;
 	if (!IS_ENABLED(CONFIG_SRNIC_IB))
 		return;
+	attr->odp_caps.per_transport_caps.rc_odp_caps |=
+		IB_ODP_SUPPORT_FLUSH | IB_ODP_SUPPORT_ATOMIC_WRITE;
 	attr->odp_caps.per_transport_caps.uc_odp_caps =
 		IB_ODP_SUPPORT_SEND | IB_ODP_SUPPORT_RECV | IB_ODP_SUPPORT_WRITE;
 	attr->odp_caps.per_transport_caps.ud_odp_caps = IB_ODP_SUPPORT_SEND;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * usage: mpi [two-sided | passive], in each rank of a job of two ranks or more
+ * usage: mpi [two-sided [UNEXPECTED] | passive], in each rank of a job of two ranks or more
  *
  * Operations of MPI programs, with each byte checked: messages of many sizes to each other rank,
  * many messages that no receive awaits, collective operations, and, unless told otherwise, memory
@@ -198,10 +198,10 @@ static void passive(int rounds)
 	MPI_Win_free(&win);
 }
 
-static void all_kinds(int with_windows)
+static void all_kinds(int num_unexpected, int with_windows)
 {
 	messages();
-	unexpected(500, 256);
+	unexpected(num_unexpected, 256);
 	reduce(1);
 	reduce(10000);
 	exchange(1);
@@ -224,7 +224,7 @@ int main(int argc, char **argv)
 	if (!strcmp(what, "passive"))
 		passive(1000);
 	else
-		all_kinds(strcmp(what, "two-sided"));
+		all_kinds(argc < 3 ? 500 : atoi(argv[2]), strcmp(what, "two-sided"));
 	MPI_Barrier(MPI_COMM_WORLD);
 	if (!rank)
 		printf("%d ranks: all data is right\n", ranks);

@@ -90,6 +90,7 @@ static void change_ends(struct srnic_odp *odp)
  */
 static unsigned long odp_forget(struct srnic_odp *odp, unsigned long first, unsigned long last,
 				bool may_sleep)
+	__must_hold(&odp->gate) __must_hold(&odp->lock)
 {
 	unsigned long i, count = 0;
 	void *page;
@@ -112,15 +113,12 @@ static bool odp_invalidate(struct mmu_interval_notifier *notifier,
 {
 	struct srnic_odp *odp = container_of(notifier, struct srnic_odp, notifier);
 	unsigned long first = range->start >> PAGE_SHIFT, last = (range->end - 1) >> PAGE_SHIFT;
-	/* the end of the process does not say so, but it may sleep as well */
-	bool may_sleep = mmu_notifier_range_blockable(range) ||
-			 range->event == MMU_NOTIFY_RELEASE;
 	unsigned long count;
 
 	change_begins(odp);
 	/* from now on no page comes in that odp_store() did not store before */
 	mmu_interval_set_seq(notifier, seq);
-	count = odp_forget(odp, first, last, may_sleep);
+	count = odp_forget(odp, first, last, mmu_notifier_range_blockable(range));
 	change_ends(odp);
 	srnic_count_often(odp->dev, SRNIC_CNT_ODP_INVALIDATION, count);
 	return true;

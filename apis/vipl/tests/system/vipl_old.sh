@@ -10,8 +10,8 @@ one_host
 export VIPL_DEVICE=$CLI_DEV
 limit=$T_LIMIT
 if [ -n "${TEST_LONG:-}" ]; then
-	export VIPL_MESSAGES=1000000 VIPL_TIMEOUT=1700
-	limit=1720
+	export VIPL_MESSAGES=1000000 VIPL_TIMEOUT=2700
+	limit=2720
 fi
 cases -l $limit vipl_old
 cases -l $limit vipl_old_dg

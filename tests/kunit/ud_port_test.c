@@ -29,6 +29,7 @@ static struct srnic_qp *user_qp(struct kunit *test, struct srnic_device *dev, u3
 	user->qp.ibqp.qp_num = qpn;
 	user->qp.ud = &user->ud;
 	mutex_init(&user->ud.tx_lock);
+	spin_lock_init(&user->qp.lock);
 	return &user->qp;
 }
 

@@ -423,7 +423,7 @@ void srnic_ud_ports_leave(struct srnic_qp *qp)
 	struct srnic_ud_ports *ports = &qp->dev->ib->ud;
 	struct srnic_ud_set *set;
 
-	/* nothing is sent after this */
+	/* nothing is sent after this; srnic_ud_leave() does next what ud_tx_unlock() would do */
 	mutex_lock(&qp->ud->tx_lock);
 	set = qp->ud->set;
 	qp->ud->set = NULL;

@@ -4,7 +4,7 @@
 from collections import namedtuple
 from pathlib import Path
 
-from hosts import PEERS, WAN
+from hosts import CONGESTION, PEERS, SENDERS, WAN
 
 HERE = Path(__file__).resolve().parent
 
@@ -14,7 +14,7 @@ HERE = Path(__file__).resolve().parent
 # value:   the figure of its result that counts, and its unit
 # better:  'less' or 'more'
 # pairs:   programs that do the same at the same time, each with a server's process of its own
-# link:    of hosts.WAN, on that path
+# link:    of hosts.WAN, or of hosts.CONGESTION, on these paths
 # longer:  it takes so many times as long as others
 Case = namedtuple('Case', 'name path args value unit better pairs link longer',
                   defaults=[1, None, 1])
@@ -60,6 +60,16 @@ def wan(op, links, link):
     case = stream('wan', op, 65536, links, 128 // links)
     return case._replace(name=f'{case.name}, {link}', link=link, longer=8,
                          args=dict(case.args, limit=60))
+
+
+def incast(control):
+    """From each host to the one that all send to: as much as possible; and one message at a time,
+    which is sent back"""
+    for case, name in ((stream('incast', 'write', 65536, wait='event', pairs=SENDERS), 'write 64 KiB'),
+                       (latency('incast', 'send', 65536, 'event', SENDERS)
+                        ._replace(value='p99_us', unit='us p99'), 'send 64 KiB')):
+        yield case._replace(name=f'{name}, {SENDERS} to 1, {control}', link=control, longer=4,
+                            args=dict(case.args, limit=60))
 
 
 def rate(path, op, size, depth=128):
@@ -108,6 +118,7 @@ PATHS = {
     'veth1500': 'two hosts, veth, MTU 1500',
     'veth9000': 'two hosts, veth, MTU 9000',
     'wan': 'two hosts, netem, MTU 1500',
+    'incast': f'{SENDERS} hosts to one, 1 Gbit/s with ECN, MTU 1500',
     'disks': 'NVMe-oF and NFS, two interfaces of one host, MTU 1500',
 }
 
@@ -177,7 +188,8 @@ ONCE = [latency('host', op, 64, 'poll', pairs=2) for op in ('send', 'write', 're
 ] + [disk(what, *how) for what in ('nvme', 'nfs')
      for how in (('randread', 4096, 32), ('randwrite', 4096, 32), ('read', 131072, 8),
                  ('write', 131072, 8))] + [
-    wan(*how, link) for link in WAN for how in (('write', 1), ('read', 1), ('write', 4))]
+    wan(*how, link) for link in WAN for how in (('write', 1), ('read', 1), ('write', 4))
+] + [case for control in CONGESTION for case in incast(control)]
 
 # Some are in several of the lists.
 FULL = list({(c.path, c.name): c for c in [
@@ -188,6 +200,7 @@ FULL_PEERS = ('srnic-markers', 'srnic-large')
 
 # Others on a WAN tell nothing that the paths without delay do not.
 WAN_PEERS = ('srnic', 'srnic-crc', 'siw', 'tcp')
+INCAST_PEERS = ('srnic', 'srnic-crc', 'tcp')
 
 BY_NAME = {(c.path, c.name): c for c in FULL}
 
@@ -196,6 +209,8 @@ def has(case, peer):
     """Whether this peer supports the case at all, and whether the result has a meaning."""
     do, op, size = case.args['do'], case.args.get('op'), case.args.get('size')
     if case.path == 'wan' and peer.name not in WAN_PEERS:
+        return False
+    if case.path == 'incast' and peer.name not in INCAST_PEERS:
         return False
     if case.args.get('wait') == 'memory' and peer.net != 'vipl':
         return False

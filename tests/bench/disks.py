@@ -72,9 +72,9 @@ def switches():
 class Disks:
     """The target and the server, and the disks and mounts connected to them"""
 
-    def __init__(self, hosts, peers):
+    def __init__(self, hosts):
         self.hosts = hosts
-        self.peers = peers      # of the run; the position gives the addresses
+        self.peers = hosts.peers        # the position gives the addresses
         self.files = {}         # (what, peer): the file for fio, or a Failed
         self.up = set()
 
@@ -187,7 +187,7 @@ class Disks:
         key = what, peer.name
         if key not in self.files:
             try:
-                self.files[key] = getattr(self, what)(peer, self.hosts.address(self.peers, peer))
+                self.files[key] = getattr(self, what)(peer, self.hosts.address(peer))
             except (Failed, OSError) as why:
                 self.files[key] = Failed(str(why))
         if isinstance(self.files[key], Failed):

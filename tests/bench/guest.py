@@ -19,7 +19,7 @@ import time
 
 import cases
 import disks
-from hosts import Failed, Hosts, PEERS, sh
+from hosts import INCAST_MODULES, Failed, Hosts, PEERS, sh
 
 
 class Server:
@@ -86,17 +86,18 @@ def arguments_of(case, peer, options):
                 limit=max(options.limit, case.args.get('limit', 0)))
 
 
-def measure(options, case, peer, addr, server):
+def measure(options, case, peer, hosts, server):
     """The result of one run: its figures, or {'failed': why}."""
     if case.args['do'] == 'disk':
         return server.measure(case, peer, case.longer * options.ms, options.limit)
     args = arguments_of(case, peer, options)
-    command = ['ip', 'netns', 'exec', 'h1', options.bench, 'client', addr]
+    command = [options.bench, 'client', hosts.address(peer)]
     command += [f'{k}={v}' for k, v in args.items()]
     # the program knows this limit as well, and reports more
     limit = args['ms'] / 1000 + args['limit'] + 5
     end = time.monotonic() + limit
-    clients = start(command, case.pairs, end)
+    before = hosts.queue(peer) if case.path == 'incast' else None
+    clients = start(command, case.pairs, hosts.clients, end)
     results, failed = [], []
     for client in clients:
         try:
@@ -117,18 +118,23 @@ def measure(options, case, peer, addr, server):
     server.said()
     if case.args['do'] in ('connect', 'scale'):
         server.settle(30)
-    return together(results)
+    result = together(results)
+    if before:
+        result['marked'], result['lost'] = (
+            now - then for now, then in zip(hosts.queue(peer), before))
+    return result
 
 
-def start(command, number, end):
-    """So many processes of it. Several begin to measure together: each tells that it is connected,
-    and waits for the end of its input."""
+def start(command, number, netns, end):
+    """So many processes of it, in these netns in turn. Several begin to measure together: each
+    tells that it is connected, and waits for the end of its input."""
     if number > 1:
         command = [*command, 'together=1']
     begin, hold = os.pipe()
-    clients = [subprocess.Popen(command, start_new_session=True, stdin=begin,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-               for _ in range(number)]
+    clients = [subprocess.Popen(['ip', 'netns', 'exec', netns[i % len(netns)], *command],
+                                start_new_session=True, stdin=begin, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True)
+               for i in range(number)]
     os.close(begin)
     if number > 1:
         for client in clients:
@@ -201,21 +207,26 @@ def lacking(server, todo, peers):
                 yield peer, of_what, why
 
 
+def load_module(options, name):
+    if os.path.isdir(f'/sys/module/{name}'):
+        return
+    path = dict(m.split('=', 1) for m in options.module).get(name)
+    if path:
+        for dep in sh('modinfo', '-F', 'depends', path).strip().split(','):
+            if dep:
+                sh('modprobe', dep)
+        sh('insmod', path)
+    else:
+        sh('modprobe', name)
+
+
 def load(options, peers):
     """Load modules; peers that lack theirs are left out."""
     dead = {}
     for peer in peers:
-        if not peer.module or os.path.isdir(f'/sys/module/{peer.module}'):
-            continue
-        path = dict(m.split('=', 1) for m in options.module).get(peer.module)
         try:
-            if path:
-                for dep in sh('modinfo', '-F', 'depends', path).strip().split(','):
-                    if dep:
-                        sh('modprobe', dep)
-                sh('insmod', path)
-            else:
-                sh('modprobe', peer.module)
+            if peer.module:
+                load_module(options, peer.module)
         except Failed as why:
             dead[peer.name] = f'no module: {why}'
     return dead
@@ -300,7 +311,9 @@ def main():
             if not todo:
                 continue
             try:
-                hosts = Hosts(path, peers)
+                for name in INCAST_MODULES if path == 'incast' else ():
+                    load_module(options, name)
+                hosts = Hosts(path, [p for p in peers if any(cases.has(c, p) for c in todo)])
             except Failed as why:
                 print(f'# {path}: {why}', file=sys.stderr, flush=True)
                 for peer in peers:
@@ -308,10 +321,10 @@ def main():
                 continue
             for name, why in hosts.dead.items():
                 note(kind='dead', peer=name, path=path, why=why)
-            alive = [p for p in peers if p.name not in hosts.dead]
+            alive = [p for p in hosts.peers if p.name not in hosts.dead]
             failures = {}
             if path == 'disks':
-                server = disks.Disks(hosts, peers)
+                server = disks.Disks(hosts)
                 for peer, missing, why in lacking(server, todo, alive):
                     note(kind='dead', peer=peer.name, path=path, why=why)
                     failures.update({(peer.name, c.name): 2 for c in missing})
@@ -326,8 +339,8 @@ def main():
                         key = peer.name, case.name
                         if not cases.has(case, peer) or failures.get(key, 0) >= 2:
                             continue
-                        result = calm.measured(options.patience, measure, options, case, peer,
-                                               hosts.address(peers, peer), server)
+                        result = calm.measured(options.patience, measure, options, case, peer, hosts,
+                                               server)
                         note(kind='result', path=path, case=case.name, peer=peer.name,
                              round=number, **result)
                         if 'failed' in result:

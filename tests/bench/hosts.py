@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 """Peers, and the hosts that they talk between."""
 
+import json
 import os
 import subprocess
 import time
@@ -27,7 +28,7 @@ PEERS = {p.name: p for p in (
 
 
 # Of the interfaces, where there are two hosts
-MTUS = {'veth1500': 1500, 'veth9000': 9000, 'wan': 1500}
+MTUS = {'veth1500': 1500, 'veth9000': 9000, 'wan': 1500, 'incast': 1500}
 
 # A path of many kilometres, with room for all that is sent: nothing is lost but by chance.
 # rtt_ms: there and back; rate, loss: of each direction
@@ -38,6 +39,19 @@ WAN = {
     '100 ms, 100 Mbit/s': Link(100, '100mbit'),
     '20 ms, 200 Mbit/s, 0.1 % loss': Link(20, '200mbit', '0.1%'),
 }
+
+# Many hosts send to one, through the port of a switch that is slower than theirs. Its queue marks
+# packets, and loses them when it is full. The names are those of TCP's congestion controls.
+SENDERS = 16
+CONGESTION = ('cubic', 'dctcp', 'bbr')
+RATE = '1gbit'
+# TCP hands so many segments over at once, which are marked or lost together: each by itself would
+# take more of two CPUs than they have, and 45 of 64 KiB would be another queue.
+SEGMENTS = 8
+BOTTLENECK = ['tbf', 'rate', RATE, 'burst', '32kb', 'limit', '1mb']
+QUEUE = ['red', 'limit', 1000000, 'min', 100000, 'max', 300000, 'avpkt', 1500, 'burst', 120,
+         'bandwidth', RATE, 'probability', 0.1, 'ecn']
+INCAST_MODULES = ('tcp_dctcp', 'tcp_bbr', 'sch_red')
 
 
 class Failed(Exception):
@@ -76,14 +90,19 @@ class Hosts:
 
     def __init__(self, path, peers):
         self.path = path
+        self.peers = peers
         self.devices = []
         self.dead = {}          # peer: why it has no device
         self.client = None if path == 'disks' else 'h1'
         self.server = {'disks': None, 'host': 'h1'}.get(path, 'h2')
+        self.clients = [f'c{n}' for n in range(SENDERS)] if path == 'incast' else [self.client]
         self.rules = []
         self.ends = []          # (netns, interface), of two hosts
         self.link = None
-        for ns in {self.client, self.server} - {None}:
+        self.netns = sorted({*self.clients, self.server} - {None})
+        if path == 'incast':
+            self.netns.append('switch')
+        for ns in self.netns:
             sh('ip', 'netns', 'add', ns)
             sh('ip', '-n', ns, 'link', 'set', 'lo', 'up')
         if path == 'disks':
@@ -93,9 +112,9 @@ class Hosts:
                 self.add(i, peer)
             except Failed as why:
                 self.dead[peer.name] = str(why)
-        if path == 'wan':
+        if path in ('wan', 'incast'):
             try:
-                self.shape(next(iter(WAN)))
+                self.shape(next(iter(WAN)) if path == 'wan' else CONGESTION[0])
             except Failed:
                 self.end()
                 raise
@@ -103,8 +122,17 @@ class Hosts:
     def shape(self, name):
         """Make all pairs a link of WAN. netem loses packets as TCP makes them, of up to 64 KiB, and
         those of one peer are larger than those of another. A link that loses gets them segment
-        by segment, as a router does, so that each peer loses as many of as many bytes."""
+        by segment, as a router does, so that each peer loses as many of as many bytes. Or let all
+        hosts of an incast use that congestion control, in connections they make from now on."""
         if name == self.link:
+            return
+        if self.path == 'incast':
+            # what other namespaces than the first may use
+            sh('sysctl', '-qw', f'net.ipv4.tcp_allowed_congestion_control=reno {" ".join(CONGESTION)}')
+            for ns in (*self.clients, self.server):
+                sh('ip', 'netns', 'exec', ns, 'sysctl', '-qw', 'net.ipv4.tcp_ecn=1',
+                   f'net.ipv4.tcp_congestion_control={name}')
+            self.link = name
             return
         link = WAN[name]
         for ns, dev in self.ends:
@@ -134,13 +162,15 @@ class Hosts:
             self.rule('pref', 1, 'iif', there, 'lookup', 'local')
             self.rule('pref', 2, 'to', target, 'lookup', table)
 
-    def address(self, peers, peer):
+    def address(self, peer):
         """The server's"""
-        return self.addresses(peers.index(peer))[-1]
+        return self.addresses(self.peers.index(peer))[-1]
 
     def addresses(self, i):
         if self.path == 'host':
             return [f'10.78.{i}.1']
+        if self.path == 'incast':
+            return [f'10.77.{i}.{n + 1}' for n in range(SENDERS + 1)]
         return [f'10.77.{i}.1', f'10.77.{i}.2']
 
     def add(self, i, peer):
@@ -154,6 +184,8 @@ class Hosts:
                'peer', 'name', f'v{i}b', 'mtu', 1500)
             ends = [(None, f'v{i}a'), (None, f'v{i}b')]
             prefix = 32
+        elif self.path == 'incast':
+            ends = self.add_switch(i)
         else:
             mtu = MTUS[self.path]
             # different indices, see two_hosts in tests/system/lib.sh
@@ -185,6 +217,29 @@ class Hosts:
                     raise Failed(f'the port of {name} does not get active')
                 time.sleep(0.05)
 
+    def add_switch(self, i):
+        """One for each peer; its ends are those of all hosts, the server's the last"""
+        sh('ip', '-n', 'switch', 'link', 'add', f'b{i}', 'type', 'bridge')
+        sh('ip', '-n', 'switch', 'link', 'set', f'b{i}', 'up')
+        ends = [(ns, f'v{i}n{n}') for n, ns in enumerate((*self.clients, self.server))]
+        for ns, dev in ends:
+            sh('ip', '-n', 'switch', 'link', 'add', f'p{dev}', 'mtu', MTUS[self.path],
+               'type', 'veth', 'peer', 'name', dev, 'mtu', MTUS[self.path], 'netns', ns)
+            sh('ip', '-n', 'switch', 'link', 'set', f'p{dev}', 'master', f'b{i}', 'up')
+            sh('ip', '-n', ns, 'link', 'set', dev, 'gso_max_segs', SEGMENTS)
+        slow = ['tc', '-n', 'switch', 'qdisc', 'add', 'dev', f'pv{i}n{SENDERS}']
+        sh(*slow, 'root', 'handle', '1:', *BOTTLENECK)
+        sh(*slow, 'parent', '1:1', 'handle', '2:', *QUEUE)
+        return ends
+
+    def queue(self, peer):
+        """(packets that the queue of this peer's bottleneck has marked, those that it lost)"""
+        i = self.peers.index(peer)
+        said = json.loads(sh('tc', '-s', '-j', '-n', 'switch', 'qdisc', 'show',
+                             'dev', f'pv{i}n{SENDERS}'))
+        red = next(q for q in said if q['kind'] == 'red')
+        return red['marked'], red['drops']
+
     def end(self):
         for name in self.devices:
             if os.path.exists(f'/sys/class/infiniband/{name}'):
@@ -196,7 +251,7 @@ class Hosts:
             for dev in os.listdir('/sys/class/net'):
                 if dev[0] == 'v' and dev[-1] == 'a':
                     self.quietly('ip', 'link', 'del', dev)
-        for ns in {self.client, self.server} - {None}:
+        for ns in self.netns:
             self.quietly('ip', 'netns', 'del', ns)
 
     @staticmethod

@@ -190,9 +190,11 @@ def is_many(case):
 COSTS = (
     ('cpu_ms_per_gib', 'CPU ms/GiB', lambda c: c.value == 'mib_s'),
     ('switches_per_message', 'switches/msg', lambda c: is_latency(c) or c.value == 'msg_s'),
-    ('p50_us', 'us p50', lambda c: c.args['do'] == 'disk'),
-    ('p99_us', 'us p99', lambda c: c.value == 'p50_us' or is_latency(c)),
+    ('p50_us', 'us p50', lambda c: c.args['do'] == 'disk' or c.value == 'p99_us'),
+    ('p99_us', 'us p99', lambda c: (c.value == 'p50_us' or is_latency(c)) and c.value != 'p99_us'),
     ('p999_us', 'us p99.9', is_latency),
+    ('marked', 'packets marked', lambda c: c.path == 'incast'),
+    ('lost', 'packets lost', lambda c: c.path == 'incast'),
     ('dereg_us', 'us/MiB to deregister', lambda c: c.args['do'] == 'register'),
     ('conn_s', 'connections/s', is_many),
     ('kernel_kib_per_conn', 'kernel KiB/QP pair', is_many),

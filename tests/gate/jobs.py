@@ -27,10 +27,11 @@ NAMED_ONLY = ('pyverbs_newest',)
 # Long files that test no more on the stock kernel than on the newest: many rounds, and libraries
 # and programs that only use verbs which other files test (pyverbs has a few for huge pages, too,
 # of which User Mode Linux has none). Not rnicpi_ko, which is a module.
-LIBRARIES = ('hosts', 'leak', 'outcomes', 'perftest_ib', 'pyverbs', 'rnicpi', 'rnicpi_other',
-             'rnicpi_sanitize', 'ucx', 'vipl', 'vipl_old', 'vipl_other', 'vipl_sanitize')
-# Only the stock kernel has what these need; they take minutes there, so the gate runs them.
-GATE_ONLY = ('podman', 'tunnels')
+LIBRARIES = ('hosts', 'leak', 'libfabric', 'outcomes', 'perftest_ib', 'pyverbs', 'rnicpi',
+             'rnicpi_other', 'rnicpi_sanitize', 'ucx', 'vipl', 'vipl_old', 'vipl_other',
+             'vipl_sanitize')
+# Only the stock kernel has all that these need; they take minutes there, so the gate runs them.
+GATE_ONLY = ('odp', 'podman', 'tunnels')
 
 
 class Bad(Exception):

@@ -25,7 +25,7 @@ RULES = [
      'a QP in RTS cannot be reset, and takes WRs when it is at rest (RDMAC 6.2)'),
     ('*QpExTestCase.test_qp_ex_rc_bind_mw',
      'a Write completes before the peer judges it: BindMwTest instead'),
-    ('test_odp.*', 'skips: on-demand paging, which a kernel may lack'),
+    ('test_odp.*_huge_*', 'skips: User Mode Linux has no huge pages'),
     ('test_parent_domain.*_huge_page_*', 'skips: User Mode Linux has no huge pages'),
 ]
 

@@ -32,6 +32,8 @@
 
 /* Pages that are taken in at a time: those of the largest FPDU */
 #define ODP_BATCH	17
+/* Times that an access takes pages in, all in all: if the process loses them again and again */
+#define ODP_TRIES	1000
 /* Pages that are forgotten at a time: copies wait so long */
 #define ODP_FORGET	256
 /* The tag of a page that may be written */
@@ -232,7 +234,10 @@ static void odp_unreserve(struct srnic_odp *odp, unsigned long first, int count)
 		xa_cmpxchg_bh(&odp->pages, first + count, XA_ZERO_ENTRY, NULL, 0);
 }
 
-/* The process cannot end meanwhile. Return: pages taken in from @addr on, or an errno */
+/*
+ * The process cannot end meanwhile. Return: pages taken in from @addr on; -EAGAIN if the process
+ * has lost some meanwhile; or another errno
+ */
 static int odp_take_in(struct srnic_odp *odp, u64 addr, int count, enum srnic_odp_want want)
 {
 	struct mm_struct *mm = odp->notifier.mm;
@@ -242,17 +247,16 @@ static int odp_take_in(struct srnic_odp *odp, u64 addr, int count, enum srnic_od
 	struct page *pages[ODP_BATCH];
 	int got, i, err;
 
-	do {
-		seq = mmu_interval_read_begin(&odp->notifier);
-		mmap_read_lock(mm);
-		got = srnic_get_user_pages(mm, addr & PAGE_MASK, count, flags, pages);
-		mmap_read_unlock(mm);
-		err = got > 0 ? 0 : got ?: -EFAULT;
-		if (!err)
-			err = odp_store(odp, first, pages, got, want == SRNIC_ODP_WRITE, seq);
-		for (i = 0; i < got; i++)
-			put_page(pages[i]);
-	} while (err == -EAGAIN && got > 0);
+	seq = mmu_interval_read_begin(&odp->notifier);
+	mmap_read_lock(mm);
+	got = srnic_get_user_pages(mm, addr & PAGE_MASK, count, flags, pages);
+	mmap_read_unlock(mm);
+	if (got > 0)
+		err = odp_store(odp, first, pages, got, want == SRNIC_ODP_WRITE, seq);
+	else
+		err = got == -ENOMEM ? got : -EFAULT;
+	for (i = 0; i < got; i++)
+		put_page(pages[i]);
 	if (err)
 		got = 0;
 	odp_unreserve(odp, first + got, count - got);
@@ -260,8 +264,8 @@ static int odp_take_in(struct srnic_odp *odp, u64 addr, int count, enum srnic_od
 }
 
 /*
- * Take in pages from @addr on, one at least, those of @len bytes at most. Return: their number, or
- * an errno. The caller may be a kthread of the QP, or another process.
+ * Take in pages from @addr on, one at least, those of @len bytes at most. The caller may be a
+ * kthread of the QP, or another process. Return: as odp_take_in().
  */
 static int odp_fault(struct srnic_odp *odp, u64 addr, u64 len, enum srnic_odp_want want)
 {
@@ -297,16 +301,17 @@ static int odp_fault(struct srnic_odp *odp, u64 addr, u64 len, enum srnic_odp_wa
  * Context: process or softirq; sleeps only if @may_sleep.
  *
  * Return: 0; -EAGAIN if a page is not here and the caller may not sleep; another errno if the
- * process does not have a page, or not with this right. In case of an error @fn may have been
- * called for pieces before it.
+ * process does not have a page, or not with this right, or loses what was taken in before @fn is
+ * called, ODP_TRIES times. In case of an error @fn may have been called for pieces before it.
  */
 int srnic_odp_walk(struct srnic_odp *odp, u64 addr, u32 len, bool write, bool may_sleep,
 		   srnic_span_fn fn, void *ctx)
 {
-	for (;;) {
-		void *page;
-		int got;
+	enum srnic_odp_want want = write ? SRNIC_ODP_WRITE : SRNIC_ODP_READ;
+	int tries = 0, got = 0;
+	void *page;
 
+	for (;;) {
 		copy_begins(odp);
 		while (len && (page = odp_find(odp, addr, write))) {
 			u32 n = min_t(u32, len, PAGE_SIZE - offset_in_page(addr));
@@ -320,10 +325,14 @@ int srnic_odp_walk(struct srnic_odp *odp, u64 addr, u32 len, bool write, bool ma
 			return 0;
 		if (!may_sleep)
 			return -EAGAIN;
-		got = odp_fault(odp, addr, len, write ? SRNIC_ODP_WRITE : SRNIC_ODP_READ);
-		if (got < 0)
-			return got == -EAGAIN ? -EFAULT : got;
-		srnic_count_often(odp->dev, SRNIC_CNT_ODP_FAULT, got);
+		/* whoever loses them for ever must not hold the QP's kthread */
+		if (tries++ == ODP_TRIES)
+			return -EFAULT;
+		/* all at once, but where some were lost, one by one: that takes less time */
+		got = odp_fault(odp, addr, got < 0 ? 1 : len, want);
+		if (got < 0 && got != -EAGAIN)
+			return got;
+		srnic_count_often(odp->dev, SRNIC_CNT_ODP_FAULT, max(got, 0));
 	}
 }
 
@@ -347,7 +356,8 @@ int srnic_odp_prefetch(struct srnic_odp *odp, u64 addr, u64 len, enum srnic_odp_
 
 		if (fatal_signal_pending(current))
 			return -EINTR;
-		if (got < 0 && (want != SRNIC_ODP_PRESENT || got == -ENOMEM))
+		/* what was lost again meanwhile was here */
+		if (got < 0 && got != -EAGAIN && (want != SRNIC_ODP_PRESENT || got == -ENOMEM))
 			return got;
 		if (got > 0)
 			srnic_count_often(odp->dev, SRNIC_CNT_ODP_PREFETCH, got);

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 /*
- * odp.c: accesses to pages that the process does not have, or loses again. The test is the process:
- * it has the pages, and answers in place of the kernel's memory management.
+ * odp.c, rx.c: accesses to pages that come late, or that the process loses again. The test is the
+ * process: it has the pages, and answers in place of the kernel's memory management.
  */
 #include <kunit/test.h>
+#include <linux/completion.h>
 #include <linux/mm.h>
 #include <linux/rwsem.h>
+#include <linux/tcp.h>
+#include <net/sock.h>
+#include "engine/stream.h"
 #include "memory/odp.h"
 #include "memory/tpt.h"
 #include "odp_test.h"
@@ -26,12 +30,16 @@
 #define MANY	20000
 
 /*
+ * @late: pages wait for @go; @asked: one does
  * @lost: so often, in a row, a page that is asked for is lost at once
  * @err: a page that is asked for is not there
  */
 static struct {
 	struct mm_struct *mm;
 	struct page *page[PAGES];
+	bool late;
+	struct completion asked;
+	struct completion go;
 	u32 lost;
 	int err;
 } process;
@@ -63,6 +71,10 @@ static long test_pages(unsigned long start, unsigned long count, struct page **p
 {
 	unsigned long i, first = (start - START) / PAGE_SIZE;
 
+	if (process.late) {
+		complete(&process.asked);
+		wait_for_completion_timeout(&process.go, 30 * HZ);
+	}
 	if (process.err)
 		return process.err;
 	for (i = 0; i < count; i++) {
@@ -98,6 +110,8 @@ static void process_begins(struct kunit *test)
 	int i;
 
 	memset(&process, 0, sizeof(process));
+	init_completion(&process.asked);
+	init_completion(&process.go);
 	process.mm = kunit_kzalloc(test, sizeof(*process.mm) + cpumask_size(), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, process.mm);
 	atomic_set(&process.mm->mm_users, 1);
@@ -170,6 +184,62 @@ static void write_text(const struct paged *m, u32 off)
 	struct ddp_hdr hdr = HDR_WRITE(m->mr->stag, m->mr->base + off);
 
 	peer_send(m->p, &hdr, TEXT, strlen(TEXT));
+}
+
+static bool all_acked(const struct peer *p)
+{
+	const struct tcp_sock *tp = tcp_sk(p->sock->sk);
+
+	return READ_ONCE(tp->snd_una) == READ_ONCE(tp->write_seq);
+}
+
+/* Nothing but what waits for the page is held up: TCP, what this end sends, whoever looks */
+static void expect_free(const struct paged *m)
+{
+	struct kunit *test = m->test;
+	struct sock *sk = m->p->qp->stream->sock->sk;
+
+	KUNIT_ASSERT_NE(test, 0, wait_for_completion_timeout(&process.asked, 10 * HZ));
+	KUNIT_EXPECT_FALSE(test, sock_owned_by_user_nocheck(sk));
+	write_text(m, 2 * PAGE_SIZE);
+	KUNIT_EXPECT_TRUE(test, peer_until(all_acked(m->p)));
+	KUNIT_EXPECT_EQ(test, 0, peer_post(m->p, IB_WR_SEND, 1, SIGNAL, NULL, 0, 0));
+	peer_expect(m->p, ULP_SEND, 0);
+	peer_wc(m->p, m->p->scq, 1, SRNIC_WC_SUCCESS);
+	KUNIT_EXPECT_FALSE(test, has_text(PAGE_SIZE + 9));
+	KUNIT_EXPECT_FALSE(test, has_text(2 * PAGE_SIZE));
+}
+
+static void late(struct kunit *test, bool markers, bool by_threads)
+{
+	struct paged m = paged_idle(test);
+
+	m.p->rx_markers = markers;
+	m.p->by_threads = by_threads;
+	paged_connect(&m);
+	process.late = true;
+	write_text(&m, PAGE_SIZE + 9);
+	expect_free(&m);
+	process.late = false;
+	complete(&process.go);
+	KUNIT_EXPECT_TRUE(test, peer_until(has_text(PAGE_SIZE + 9)));
+	KUNIT_EXPECT_TRUE(test, peer_until(has_text(2 * PAGE_SIZE)));
+	paged_close(&m);
+}
+
+static void a_late_page(struct kunit *test)
+{
+	late(test, false, false);
+}
+
+static void a_late_page_for_threads(struct kunit *test)
+{
+	late(test, false, true);
+}
+
+static void a_late_page_with_markers(struct kunit *test)
+{
+	late(test, true, false);
 }
 
 /* Accesses of the owner of rx to the memory at an offset, each of which leaves TEXT there */
@@ -272,6 +342,45 @@ static struct paged paged_for(struct kunit *test, const struct row *row)
 	return m;
 }
 
+/* Each kind of access waits for its pages without the socket, and is made when they are here */
+static void each_access_waits(struct kunit *test)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		const u32 off = rows[i].word ? 8 : PAGE_SIZE - 5;
+		struct paged m = paged_for(test, &rows[i]);
+		u32 len = rows[i].word ? sizeof(u64) : strlen(TEXT);
+		u8 got[32];
+
+		process.late = true;
+		rows[i].access(&m, off);
+		KUNIT_EXPECT_NE_MSG(test, 0, wait_for_completion_timeout(&process.asked, 10 * HZ),
+				    "%s", rows[i].what);
+		KUNIT_EXPECT_FALSE_MSG(test, sock_owned_by_user_nocheck(m.p->qp->stream->sock->sk),
+				       "%s", rows[i].what);
+		process.late = false;
+		complete(&process.go);
+		if (rows[i].receive)
+			peer_wc(m.p, m.p->rcq, 1, SRNIC_WC_SUCCESS);
+		if (rows[i].send)
+			peer_wc(m.p, m.p->scq, 1, SRNIC_WC_SUCCESS);
+		if (rows[i].word)
+			KUNIT_EXPECT_TRUE_MSG(test, peer_until(!memcmp(octets(off), TEXT, len)),
+					      "%s", rows[i].what);
+		else
+			KUNIT_EXPECT_TRUE_MSG(test, peer_until(!memcmp(octets(PAGE_SIZE), TEXT + 5,
+								       len - 5)),
+					      "%s", rows[i].what);
+		memcpy(got, octets(off), rows[i].word ? len : 5);
+		KUNIT_EXPECT_EQ_MSG(test, memcmp(got, TEXT, rows[i].word ? len : 5), 0, "%s",
+				    rows[i].what);
+		KUNIT_EXPECT_EQ_MSG(test, srnic_qp_state(m.p->qp), SRNIC_QP_RTS, "%s",
+				    rows[i].what);
+		paged_close(&m);
+	}
+}
+
 static void expect_no_page(struct kunit *test, struct paged *m, const struct row *row)
 {
 	if (row->receive)
@@ -358,6 +467,10 @@ static void destroyed_meanwhile(struct kunit *test)
 }
 
 static struct kunit_case odp_cases[] = {
+	KUNIT_CASE(a_late_page),
+	KUNIT_CASE(a_late_page_for_threads),
+	KUNIT_CASE(a_late_page_with_markers),
+	KUNIT_CASE(each_access_waits),
 	KUNIT_CASE(no_page),
 	KUNIT_CASE(a_page_that_never_stays),
 	KUNIT_CASE(a_source_that_never_stays),

@@ -14,13 +14,17 @@
 
 #include "engine/atomic.h"
 #include "engine/read.h"
+#include "engine/rx.h"
 #include "engine/tx.h"
 #include "memory/tpt.h"
 #include "queue/state.h"
 #include "queue/wq.h"
 #include "srnic.h"
 
-/* Check the place for the value of the response; put the value there if @value is not NULL */
+/*
+ * Check the place for the value of the response (owner of tx); put the value there if @value is not
+ * NULL (owner of rx)
+ */
 static enum srnic_tpt_err sink_access(const struct srnic_qp *qp, u32 stag, u64 to,
 				      const u64 *value, bool may_sleep)
 {
@@ -37,11 +41,14 @@ static enum srnic_tpt_err sink_access(const struct srnic_qp *qp, u32 stag, u64 t
 	enum srnic_tpt_err err;
 	struct srnic_span span;
 
+	if (value)
+		srnic_rx_access(qp->rx, &acc);
 	err = srnic_tpt_get(qp->dev, &acc, &span);
 	if (err)
 		return err;
 	if (value)
-		err = srnic_span_write(&span, 0, value, sizeof(*value));
+		err = srnic_rx_accessed(qp->rx, &acc,
+					srnic_span_write(&span, 0, value, sizeof(*value)));
 	srnic_tpt_put(&span);
 	return err;
 }
@@ -152,17 +159,14 @@ static struct srnic_access peer_access(const struct srnic_qp *qp,
 	};
 }
 
-/* Do @fn to the eight octets at that place */
-static enum srnic_tpt_err visit_octets(const struct srnic_qp *qp,
-				       const struct rdmap_atomic_req *req, u16 need,
-				       bool may_sleep, srnic_span_fn fn, void *ctx)
+/* Do @fn to the eight octets of an access */
+static enum srnic_tpt_err visit_octets(const struct srnic_qp *qp, const struct srnic_access *acc,
+				       srnic_span_fn fn, void *ctx)
 {
-	struct srnic_access acc = peer_access(qp, req, sizeof(u64), need);
 	enum srnic_tpt_err err;
 	struct srnic_span span;
 
-	acc.nowait = !may_sleep;
-	err = srnic_tpt_get(qp->dev, &acc, &span);
+	err = srnic_tpt_get(qp->dev, acc, &span);
 	if (err)
 		return err;
 	err = srnic_span_visit(&span, 0, sizeof(u64), fn, ctx);
@@ -185,10 +189,11 @@ static enum srnic_tpt_err visit_octets(const struct srnic_qp *qp,
 enum rdmap_err srnic_atomic_execute(const struct srnic_qp *qp,
 				    const struct rdmap_atomic_req *req, u64 *was)
 {
+	const struct srnic_access acc = peer_access(qp, req, sizeof(u64), SRNIC_REMOTE_ATOMIC);
 	struct exchange x = { .req = req, .bad = RDMAP_OK };
 	enum srnic_tpt_err err;
 
-	err = visit_octets(qp, req, SRNIC_REMOTE_ATOMIC, true, exchange, &x);
+	err = visit_octets(qp, &acc, exchange, &x);
 	if (err)
 		return srnic_tpt_atomic_err(err);
 	*was = x.was;
@@ -310,6 +315,7 @@ bool srnic_placement_execute(struct srnic_qp *qp, const struct rdmap_atomic_req 
 			     bool may_sleep, enum rdmap_err *bad)
 {
 	struct store st = { .octets = (__force u64)cpu_to_be64(req->data), .bad = RDMAP_OK };
+	struct srnic_access acc = peer_access(qp, req, sizeof(u64), SRNIC_REMOTE_WRITE);
 	enum srnic_tpt_err err;
 
 	if (req->aopcode == RDMAP_FLUSH) {
@@ -319,7 +325,9 @@ bool srnic_placement_execute(struct srnic_qp *qp, const struct rdmap_atomic_req 
 	*bad = RDMAP_E_ATOMIC_ACCESS;
 	if (!(READ_ONCE(qp->enables) & SRNIC_QP_WRITE_ENABLED))
 		return true;
-	err = visit_octets(qp, req, SRNIC_REMOTE_WRITE, may_sleep, store, &st);
+	acc.nowait = !may_sleep;
+	srnic_rx_access(qp->rx, &acc);
+	err = srnic_rx_accessed(qp->rx, &acc, visit_octets(qp, &acc, store, &st));
 	if (err == SRNIC_TPT_SLEEPS)
 		return false;
 	*bad = err ? srnic_tpt_atomic_err(err) : st.bad;

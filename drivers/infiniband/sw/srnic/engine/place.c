@@ -42,19 +42,21 @@ static void rx_place_actor(void *ctx, const u8 *data, u32 len)
  * Check an access and copy what is at @cur; after an error nothing is copied, except for pages
  * before one that is missing
  */
-static enum srnic_tpt_err rx_place_at(struct srnic_qp *qp, const struct srnic_access *acc,
+static enum srnic_tpt_err rx_place_at(struct srnic_qp *qp, struct srnic_access *acc,
 				      struct srnic_cursor *cur)
 {
 	struct srnic_span span;
 	struct rx_place place = { .span = &span };
 	enum srnic_tpt_err err;
 
+	if (!acc->nowait)
+		srnic_rx_access(qp->rx, acc);
 	err = srnic_tpt_get(qp->dev, acc, &span);
 	if (err)
 		return err;
 	srnic_cursor_walk(cur, acc->length, rx_place_actor, &place);
 	srnic_tpt_put(&span);
-	return place.err;
+	return acc->nowait ? place.err : srnic_rx_accessed(qp->rx, acc, place.err);
 }
 
 /* Return: false if the access has to sleep */

@@ -198,6 +198,8 @@ static bool rx_fpdu(struct srnic_qp *qp, bool has_header, struct srnic_cursor *c
 	if (done) {
 		/* its sender may have made it of the Send that waited, see the top of the file */
 		rx->rnr_since = 0;
+		rx->missing.length = 0;
+		rx->taken_in = false;
 		if (rx->ddp.last)
 			smp_wmb();	/* a program that polls memory sees messages in order */
 		srnic_count_often(qp->dev, SRNIC_CNT_RX_FPDU, 1);
@@ -670,10 +672,26 @@ bool srnic_rx_ends(struct srnic_qp *qp)
 	return true;
 }
 
-/* What has arrived waits for a receive, or for memory. Only this kthread takes it. */
+/* The pages may be those of a file on a slow disk, or of a program that supplies a file system */
+static void rx_take_in(struct srnic_qp *qp)
+{
+	struct srnic_rx *rx = qp->rx;
+
+	srnic_tpt_take_in(qp->dev, &rx->missing);
+	rx->missing.length = 0;
+	rx->taken_in = true;
+}
+
+/*
+ * What has arrived waits for pages, for a receive, or for memory. Only this kthread takes it.
+ * The socket is not locked: TCP acknowledges meanwhile, this end sends, and tools that look at
+ * sockets do not wait.
+ */
 static void rx_nap(struct srnic_qp *qp)
 {
-	if (qp->rx->rnr_since)
+	if (qp->rx->missing.length)
+		rx_take_in(qp);
+	else if (qp->rx->rnr_since)
 		srnic_rnr_wait(qp);
 	else
 		schedule_timeout_idle(HZ / 50);
@@ -688,9 +706,11 @@ static bool rx_turn(struct srnic_qp *qp, enum srnic_stream_state state)
 	if (!srnic_stream_lock(qp->stream))
 		return state != SRNIC_STREAM_LOST;	/* the next turn finds it LOST */
 	more = rx_run(qp, true);
-	starved = !more && !lost && rx_left(qp);
-	/* from now on the callback takes what comes */
-	if (!more && !starved && !qp->rx->part)
+	starved = (!more || qp->rx->missing.length) && !lost && rx_left(qp);
+	/* from now on the callback takes what comes, or not before this kthread has */
+	if (starved)
+		set_bit(SRNIC_QPF_RX_THREAD, &qp->flags);
+	else if (!more && !qp->rx->part)
 		clear_bit(SRNIC_QPF_RX_THREAD, &qp->flags);
 	srnic_stream_unlock(qp->stream);
 	srnic_tx_acknowledge(qp);

@@ -49,6 +49,8 @@ struct srnic_rwr;
  * @write_ended: it is complete
  * @mo: bytes of the current message on QN 0 that were delivered
  * @rnr_since: jiffies: since then the next message waits for a receive; 0: no message waits
+ * @missing: the access of the next FPDU whose pages the rx kthread takes in; no length: none
+ * @taken_in: it has done so
  * @rwr_valid: @rwr is in use by the current message on QN 0
  * @rwr: its receive WR
  * @rd_valid: @rd is the Read or atomic that the peer is answering
@@ -84,6 +86,8 @@ struct srnic_rx {
 	bool write_ended;
 	u32 mo;
 	unsigned long rnr_since;
+	struct srnic_access missing;
+	bool taken_in;
 	bool rwr_valid;
 	struct srnic_rwr *rwr;
 	bool rd_valid;
@@ -109,6 +113,26 @@ void srnic_rx_look_ahead(struct srnic_qp *qp);
 static inline bool srnic_rx_immediate(const struct srnic_rx *rx)
 {
 	return rx->opcode == RDMAP_IMMEDIATE || rx->opcode == RDMAP_IMMEDIATE_SE;
+}
+
+/*
+ * The rx kthread is about to access memory of its QP. A page that is paged on demand may take long,
+ * so it lets go of the socket before it takes the page in, see rx_nap(). If that was in vain the
+ * next try waits for the page, or learns that there is none.
+ */
+static inline void srnic_rx_access(const struct srnic_rx *rx, struct srnic_access *acc)
+{
+	acc->nofault = !rx->taken_in;
+}
+
+/* Has it? Return: @err */
+static inline enum srnic_tpt_err srnic_rx_accessed(struct srnic_rx *rx,
+						   const struct srnic_access *acc,
+						   enum srnic_tpt_err err)
+{
+	if (err == SRNIC_TPT_SLEEPS)
+		rx->missing = *acc;
+	return err;
 }
 
 /* place.c */

@@ -136,7 +136,7 @@ static void span_set(struct srnic_span *span, struct srnic_tpte *tpte,
 	span->pbl = tpte->pbl;
 	span->off = acc->to - tpte->base + tpte->off;
 	span->write = acc->need & SRNIC_WRITE_RIGHTS;
-	span->nowait = acc->nowait;
+	span->nofault = acc->nowait || acc->nofault;
 }
 
 /* Find the entry and check the access, which begins if there is a @span for it, and no error */
@@ -272,7 +272,7 @@ static bool span_is_odp(const struct srnic_span *span)
 static enum srnic_tpt_err span_walk(const struct srnic_span *span, u64 at, u32 len,
 				    srnic_span_fn fn, void *ctx)
 {
-	int err = srnic_odp_walk(span->pbl->odp, span->off + at, len, span->write, !span->nowait,
+	int err = srnic_odp_walk(span->pbl->odp, span->off + at, len, span->write, !span->nofault,
 				 fn, ctx);
 
 	if (err == -EAGAIN)
@@ -303,11 +303,11 @@ static void copy_in(void *ctx, void *at, u32 len)
  * @dst: the destination
  * @len: octets, within the access
  *
- * Context: process or softirq; sleeps only if the memory is paged on demand, and the access does
- * not say nowait.
+ * Context: process or softirq; sleeps only if the memory is paged on demand, and the access says
+ * neither nowait nor nofault.
  *
  * Return: SRNIC_TPT_OK. Of memory that is paged on demand also SRNIC_TPT_SLEEPS if a page is not
- * here and the access says nowait, SRNIC_TPT_ACCESS if the process does not have it.
+ * here and the access says nowait or nofault, SRNIC_TPT_ACCESS if the process does not have it.
  */
 enum srnic_tpt_err srnic_span_read(const struct srnic_span *span, u64 at, void *dst, u32 len)
 {
@@ -377,6 +377,33 @@ enum srnic_tpt_err srnic_span_visit(const struct srnic_span *span, u64 at, u32 l
 		len -= n;
 	}
 	return SRNIC_TPT_OK;
+}
+
+static void touch(void *ctx, void *at, u32 len)
+{
+}
+
+/**
+ * srnic_tpt_take_in - take in the pages of an access that will be made
+ * @dev: the device
+ * @acc: the access, of an FPDU at most
+ *
+ * Of memory that is paged on demand. The pages may go again before the access, and what is wrong
+ * with it shows when it is made. Context: process, may sleep, for as long as the pages take;
+ * deregistration and invalidation wait for it.
+ */
+void srnic_tpt_take_in(struct srnic_device *dev, const struct srnic_access *acc)
+{
+	struct srnic_access now = *acc;
+	struct srnic_span span;
+
+	now.nowait = false;
+	now.nofault = false;
+	if (srnic_tpt_get(dev, &now, &span))
+		return;
+	if (span_is_odp(&span))
+		span_walk(&span, 0, now.length, touch, NULL);
+	srnic_tpt_put(&span);
 }
 
 /**

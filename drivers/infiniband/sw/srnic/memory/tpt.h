@@ -162,6 +162,7 @@ struct srnic_tpte {
  * @qpn: number of the QP that makes the access
  * @privileged: STag 0, all kernel memory, is allowed (MM-08, MM-09)
  * @nowait: the caller may not sleep
+ * @nofault: the caller waits for no page that is paged on demand
  */
 struct srnic_access {
 	u32 stag;
@@ -172,6 +173,7 @@ struct srnic_access {
 	u32 qpn;
 	bool privileged;
 	bool nowait;
+	bool nofault;
 };
 
 /* Rights of accesses that write */
@@ -185,7 +187,7 @@ struct srnic_access {
  * @pbl: as in the entry
  * @off: offset of the access's first octet in @pbl, or its kernel address
  * @write: the access may write
- * @nowait: as of the access
+ * @nofault: a page that is paged on demand, and not here, is not taken in
  */
 struct srnic_span {
 	struct srnic_tpte *tpte;
@@ -193,7 +195,7 @@ struct srnic_span {
 	const struct srnic_pbl *pbl;
 	u64 off;
 	bool write;
-	bool nowait;
+	bool nofault;
 };
 
 /**
@@ -248,6 +250,7 @@ enum srnic_tpt_err srnic_tpt_get(struct srnic_device *dev,
 				 const struct srnic_access *acc,
 				 struct srnic_span *span);
 void srnic_tpt_put(struct srnic_span *span);
+void srnic_tpt_take_in(struct srnic_device *dev, const struct srnic_access *acc);
 void *srnic_span_addr(const struct srnic_span *span, u64 at, u32 *len);
 enum srnic_tpt_err srnic_span_read(const struct srnic_span *span, u64 at, void *dst, u32 len);
 enum srnic_tpt_err srnic_span_write(const struct srnic_span *span, u64 at, const void *src,

@@ -14,6 +14,8 @@
 
 #define SIGNAL	IB_SEND_SIGNALED
 #define ULP_ACK	0x4e
+/* More than the allocations that two kthreads need of the task that makes them */
+#define MANY	20
 
 static bool has_kthreads(const struct peer *p)
 {
@@ -476,6 +478,91 @@ static void no_memory_for_them(struct kunit *test)
 	peer_wc(p, p->scq, 2, SRNIC_WC_SUCCESS);
 }
 
+/* ... but a Terminate that is due is sent, with FIN behind it, and is what is reported */
+static void a_terminate_without_them(struct kunit *test)
+{
+	struct peer *p = program(test);
+	struct ddp_hdr hdr = HDR_WRITE(0, 0);
+
+	peer_post_recv(p, 1, NULL);
+	/* as the QPs of ib/, which may have to wait at their end */
+	p->qp->ib.paired = true;
+	KUNIT_ASSERT_TRUE(test, test_and_clear_bit(SRNIC_QPF_NO_KTHREADS, &p->qp->flags));
+	peer_send(p, &hdr, "12345678", 8);
+	KUNIT_ASSERT_TRUE(test, peer_until(srnic_qp_state(p->qp) == SRNIC_QP_TERMINATE));
+	KUNIT_EXPECT_EQ(test, srnic_tx_wind_down(p->qp), SRNIC_WIND_KTHREADS);
+	srnic_kthreads_failed(p->qp);
+	peer_expect_terminate(p, "no kthreads", 0x1100, 0xc000);
+	peer_close(p);
+	peer_expect_closed(p, "no kthreads", SRNIC_QP_ERROR);
+	peer_expect_event(p, "no kthreads", IB_EVENT_QP_ACCESS_ERR);
+	peer_flushes(p, p->rcq, 1, 1);
+}
+
+#ifdef CONFIG_FAILSLAB
+/* A program that has posted a Send, which was not sent, and a receive, when the kthreads are due */
+static struct peer *in_need(struct kunit *test)
+{
+	struct peer *p = program(test);
+
+	peer_post_recv(p, 1, NULL);
+	post_quietly(p, 2);
+	KUNIT_ASSERT_TRUE(test, test_and_clear_bit(SRNIC_QPF_NO_KTHREADS, &p->qp->flags));
+	srnic_qp_kick_tx(p->qp);
+	return p;
+}
+
+static void expect_flushed(struct peer *p)
+{
+	peer_expect_event(p, "no kthreads", IB_EVENT_QP_FATAL);
+	peer_expect_end(p, "no kthreads", -ECONNRESET);
+	peer_flushes(p, p->rcq, 1, 1);
+	peer_flushes(p, p->scq, 2, 1);
+	peer_no_wc(p, p->rcq);
+	peer_no_wc(p, p->scq);
+	KUNIT_EXPECT_EQ(p->test, srnic_qp_destroy(p->qp), 0);
+	p->qp = NULL;
+}
+
+static void expect_sent(struct peer *p)
+{
+	peer_expect(p, ULP_SEND, 0);
+	peer_wc(p, p->scq, 2, SRNIC_WC_SUCCESS);
+}
+#endif
+
+/*
+ * Whichever allocation of either kthread fails: nothing is lost, and the QP can be destroyed. The
+ * kernel can do without some of them.
+ */
+static void each_allocation_fails(struct kunit *test)
+{
+#ifdef CONFIG_FAILSLAB
+	unsigned int nth, left = 0, failed = 0;
+
+	for (nth = 1; nth <= MANY && !left; nth++) {
+		struct peer *p = in_need(test);
+
+		current->fail_nth = nth;
+		p->qp->kthreads.func(&p->qp->kthreads);
+		/* zero if an allocation has failed: scripts/kunit sets up fault injection */
+		left = current->fail_nth;
+		current->fail_nth = 0;
+		failed += p->closed;
+		if (p->closed)
+			expect_flushed(p);
+		else
+			expect_sent(p);
+	}
+	KUNIT_EXPECT_GT(test, left, 0);
+	/* at least one of each kthread */
+	KUNIT_EXPECT_GE(test, failed, 2);
+	kunit_info(test, "%u of %u allocations are needed\n", failed, nth - 2);
+#else
+	kunit_skip(test, "this kernel cannot make allocations fail");
+#endif
+}
+
 static struct kunit_case kthreads_cases[] = {
 	KUNIT_CASE(none_while_nobody_wants_them),
 	KUNIT_CASE(none_for_pages),
@@ -496,6 +583,8 @@ static struct kunit_case kthreads_cases[] = {
 	KUNIT_CASE(responder_opens),
 	KUNIT_CASE(data_before_the_stream),
 	KUNIT_CASE(no_memory_for_them),
+	KUNIT_CASE(a_terminate_without_them),
+	KUNIT_CASE(each_allocation_fails),
 	{ }
 };
 

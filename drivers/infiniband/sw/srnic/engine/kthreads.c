@@ -138,12 +138,17 @@ void srnic_kthread_begins(const struct srnic_qp *qp)
  * srnic_kthreads_failed - there is no memory for the kthreads: end the stream
  * @qp: with a stream
  *
- * The QP goes to Error, with an event. Context: process, may sleep, never for the peer.
+ * The QP goes to Error, with an event; but what is in Terminate ends as it would have, with its
+ * message and its reason. Context: process, may sleep, never for the peer.
  */
 void srnic_kthreads_failed(struct srnic_qp *qp)
 {
 	srnic_count(qp->dev, SRNIC_CNT_NO_KTHREADS);
-	srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_QP_CATASTROPHIC);
+	/* from there, too, a QP may go to Error, and then sends no Terminate */
+	if (srnic_qp_state(qp) == SRNIC_QP_TERMINATE)
+		srnic_qp_kick_tx(qp);
+	else
+		srnic_qp_leave(qp, SRNIC_QP_ERROR, SRNIC_EV_QP_CATASTROPHIC);
 	srnic_tx_ends(qp);
 	complete(&qp->tx_exit);
 }

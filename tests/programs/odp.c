@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -77,11 +78,16 @@ static const uint8_t *read_from(struct pair *p, void *from, uint32_t rkey, uint3
 	return at;
 }
 
+/*
+ * User Mode Linux with several CPUs shows a program the changes of its page table that another CPU
+ * has made, as a new page for a Write after fork(), when the program comes out of the kernel next.
+ */
 static void must_match(const void *mem, uint64_t key, size_t len, const char *what)
 {
 	uint8_t want;
 	size_t where;
 
+	sched_yield();
 	require(pattern_matches(mem, key, 0, len, &where, &want), "%s: octet %zu", what, where);
 }
 

@@ -27,7 +27,7 @@
 #define TEXT	"these octets are late"
 #define QUOTED	0xc000	/* M and D of HdrCt */
 /* More than any access tries */
-#define MANY	20000
+#define MANY	U32_MAX
 
 /*
  * @late: pages wait for @go; @asked: one does

@@ -32,8 +32,12 @@
 
 /* Pages that are taken in at a time: those of the largest FPDU */
 #define ODP_BATCH	17
-/* Times that an access takes pages in, all in all: if the process loses them again and again */
+/*
+ * If the process loses pages again and again an access takes them in so often at least, and for so
+ * long. A thread that does nothing else leaves room for a page once in hundreds of times.
+ */
 #define ODP_TRIES	1000
+#define ODP_PATIENCE	(2 * HZ)
 /* Pages that are forgotten at a time: copies wait so long */
 #define ODP_FORGET	256
 /* The tag of a page that may be written */
@@ -302,12 +306,14 @@ static int odp_fault(struct srnic_odp *odp, u64 addr, u64 len, enum srnic_odp_wa
  *
  * Return: 0; -EAGAIN if a page is not here and the caller may not sleep; another errno if the
  * process does not have a page, or not with this right, or loses what was taken in before @fn is
- * called, ODP_TRIES times. In case of an error @fn may have been called for pieces before it.
+ * called, ODP_TRIES times and for ODP_PATIENCE. In case of an error @fn may have been called for
+ * pieces before it.
  */
 int srnic_odp_walk(struct srnic_odp *odp, u64 addr, u32 len, bool write, bool may_sleep,
 		   srnic_span_fn fn, void *ctx)
 {
 	enum srnic_odp_want want = write ? SRNIC_ODP_WRITE : SRNIC_ODP_READ;
+	unsigned long until = 0;
 	int tries = 0, got = 0;
 	void *page;
 
@@ -326,7 +332,9 @@ int srnic_odp_walk(struct srnic_odp *odp, u64 addr, u32 len, bool write, bool ma
 		if (!may_sleep)
 			return -EAGAIN;
 		/* whoever loses them for ever must not hold the QP's kthread */
-		if (tries++ == ODP_TRIES)
+		if (!tries++)
+			until = jiffies + ODP_PATIENCE;
+		else if (tries > ODP_TRIES && time_after(jiffies, until))
 			return -EFAULT;
 		/* all at once, but where some were lost, one by one: that takes less time */
 		got = odp_fault(odp, addr, got < 0 ? 1 : len, want);

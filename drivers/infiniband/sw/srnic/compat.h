@@ -122,19 +122,17 @@ static inline struct psp_assoc *psp_sk_assoc(const struct sock *sk)
 #define ib_umem_get_va ib_umem_get
 #endif
 
-/*
- * Pages of a process, referenced; mmap_lock stays held. Before Linux 6.5 the call had an argument
- * more.
- */
-static inline long srnic_get_user_pages(struct mm_struct *mm, unsigned long addr,
-					unsigned long count, unsigned int flags,
-					struct page **pages)
+#ifndef SRNIC_HAVE_GUP_WITHOUT_VMAS
+static inline long srnic_get_user_pages_remote(struct mm_struct *mm, unsigned long start,
+					       unsigned long count, unsigned int flags,
+					       struct page **pages, int *locked)
 {
-#ifdef SRNIC_HAVE_GUP_WITHOUT_VMAS
-	return get_user_pages_remote(mm, addr, count, flags, pages, NULL);
-#else
-	return get_user_pages_remote(mm, addr, count, flags, pages, NULL, NULL);
-#endif
+	return get_user_pages_remote(mm, start, count, flags, pages, NULL, locked);
 }
+
+/* unit tests have one of their own */
+#undef get_user_pages_remote
+#define get_user_pages_remote srnic_get_user_pages_remote
+#endif
 
 #endif

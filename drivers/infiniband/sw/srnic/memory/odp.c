@@ -253,7 +253,8 @@ static int odp_take_in(struct srnic_odp *odp, u64 addr, int count, enum srnic_od
 
 	seq = mmu_interval_read_begin(&odp->notifier);
 	mmap_read_lock(mm);
-	got = srnic_get_user_pages(mm, addr & PAGE_MASK, count, flags, pages);
+	/* mmap_lock stays held */
+	got = get_user_pages_remote(mm, addr & PAGE_MASK, count, flags, pages, NULL);
 	mmap_read_unlock(mm);
 	if (got > 0)
 		err = odp_store(odp, first, pages, got, want == SRNIC_ODP_WRITE, seq);

@@ -30,6 +30,7 @@ static u32 wqe_errors, request_errors;
 static int spans;
 static u32 random_state;
 static bool in_softirq;
+static bool in_thread;
 static u32 no_memory;
 
 /* The same numbers in each run of an input */
@@ -39,9 +40,10 @@ static u32 random_u16(void)
 	return random_state >> 16;
 }
 
-static bool must_sleep(void)
+/* @nofault: no page is waited for. Without the kthread nobody would try again. */
+static bool must_sleep(bool nofault)
 {
-	return in_softirq && random_u16() % 256 < cfg.sleepy;
+	return (in_softirq || (in_thread && nofault)) && random_u16() % 256 < cfg.sleepy;
 }
 
 /* Memory and sleep */
@@ -103,8 +105,10 @@ void fuzz_sleep(void)
 
 static void run_thread(void)
 {
+	in_thread = true;
 	if (test_bit(SRNIC_QPF_DATA, &qp->flags) && !setjmp(asleep))
 		srnic_rx_thread(qp);
+	in_thread = false;
 }
 
 /* The socket. Its buffers are of exact size. */
@@ -443,9 +447,11 @@ enum srnic_tpt_err srnic_tpt_get(struct srnic_device *dev, const struct srnic_ac
 		return SRNIC_TPT_WRAP;
 	if (acc->to < base || acc->to + acc->length > base + len)
 		return SRNIC_TPT_BOUNDS;
-	if (must_sleep())
+	/* as for memory of a DMA buffer */
+	if (must_sleep(false))
 		return SRNIC_TPT_SLEEPS;
 	span->off = (uintptr_t)(remote ? real.remote : real.local) + (acc->to - base);
+	span->nofault = acc->nowait || acc->nofault;
 	spans++;
 	return SRNIC_TPT_OK;
 }
@@ -456,11 +462,19 @@ void srnic_tpt_put(struct srnic_span *span)
 	spans--;
 }
 
+/* The page may have gone again when the access is made */
+void srnic_tpt_take_in(struct srnic_device *dev, const struct srnic_access *acc)
+{
+	(void)dev;
+	FUZZ_CHECK(!in_softirq && !tcp.locked && !spans);
+	FUZZ_CHECK(acc->length && acc->nofault && qp->rx->missing.length);
+}
+
 enum srnic_tpt_err srnic_span_write(const struct srnic_span *span, u64 at, const void *src,
 				    u32 len)
 {
 	/* memory that is paged on demand may end in the middle */
-	bool sleeps = must_sleep();
+	bool sleeps = must_sleep(span->nofault);
 
 	memcpy((u8 *)(uintptr_t)span->off + at, src, sleeps ? len / 2 : len);
 	return sleeps ? SRNIC_TPT_SLEEPS : SRNIC_TPT_OK;
@@ -498,7 +512,7 @@ enum srnic_inv_err srnic_tpt_try_invalidate(struct srnic_qp *q, u32 stag, bool r
 	enum srnic_inv_err err = invalidate(stag, remote);
 
 	(void)q;
-	return !err && must_sleep() ? SRNIC_INV_BUSY : err;
+	return !err && must_sleep(false) ? SRNIC_INV_BUSY : err;
 }
 
 enum rdmap_err srnic_inv_remote_err(enum srnic_inv_err err)
@@ -528,7 +542,7 @@ enum srnic_tpt_err srnic_atomic_place(const struct srnic_qp *q,
 	FUZZ_CHECK(may_sleep == !in_softirq);
 	if (cfg.local_error)
 		return SRNIC_TPT_BOUNDS;
-	return must_sleep() ? SRNIC_TPT_SLEEPS : SRNIC_TPT_OK;
+	return must_sleep(false) ? SRNIC_TPT_SLEEPS : SRNIC_TPT_OK;
 }
 
 bool srnic_placement_execute(struct srnic_qp *q, const struct rdmap_atomic_req *req,
@@ -537,7 +551,7 @@ bool srnic_placement_execute(struct srnic_qp *q, const struct rdmap_atomic_req *
 	FUZZ_CHECK(q->placement && rdmap_atomic_places(req->aopcode));
 	FUZZ_CHECK(may_sleep == !in_softirq);
 	*bad = req->stag == REMOTE_STAG ? RDMAP_OK : RDMAP_E_ATOMIC_STAG;
-	return *bad || !must_sleep();
+	return *bad || !must_sleep(false);
 }
 
 /* Correct the CRCs and markers, so that a mutated frame gets past these checks */

@@ -706,7 +706,8 @@ static bool rx_turn(struct srnic_qp *qp, enum srnic_stream_state state)
 	if (!srnic_stream_lock(qp->stream))
 		return state != SRNIC_STREAM_LOST;	/* the next turn finds it LOST */
 	more = rx_run(qp, true);
-	starved = (!more || qp->rx->missing.length) && !lost && rx_left(qp);
+	/* what came before a stream was lost is not awaited, but its pages are */
+	starved = (qp->rx->missing.length || (!more && !lost)) && rx_left(qp);
 	/* from now on the callback takes what comes, or not before this kthread has */
 	if (starved)
 		set_bit(SRNIC_QPF_RX_THREAD, &qp->flags);

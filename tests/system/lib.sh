@@ -111,10 +111,15 @@ t() {
 	[ "$rc" = 0 ] || [ "$rc" = 77 ]
 }
 
-# The last test of each file: the kernel has logged no trouble.
+# The last test of each file: the kernel has logged no trouble. What is shown is the log around
+# the first of it: a WARNING says what it is about in the line above, and names the caller below.
 kernel_log_clean() {
+	local first
 	dmesg | sed -n "/srnic-test: start of $test_file $$\$/,\$p" >"$tmp/dmesg"
-	"$top/scripts/kernel-trouble" "$tmp/dmesg"
+	"$top/scripts/kernel-trouble" "$tmp/dmesg" >"$tmp/trouble" && return
+	first=$(head -n 1 "$tmp/trouble")
+	grep -anxF -m 1 -B 4 -A 44 -e "$first" "$tmp/dmesg"
+	return 1
 }
 
 # milliseconds

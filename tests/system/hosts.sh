@@ -152,7 +152,9 @@ mesh() {
 # --- Open MPI ----------------------------------------------------------------------
 
 # What mpirun starts the daemon of a host with. Hosts have names of their own where the kernel has
-# namespaces for names.
+# namespaces for names. Where it has none, the daemons, which name their directories after the host,
+# get in each other's way: one ends at once without a word, and mpirun waits for it for ever. So each
+# has a place of its own for them.
 UTS=''
 [ ! -e /proc/self/ns/uts ] || UTS="unshare --uts"
 make_agent() {
@@ -161,6 +163,8 @@ make_agent() {
 		# ADDRESS COMMAND...: with the device of that host
 		n=\$((\${1##*.} - 1))
 		shift
+		export TMPDIR=$tmp/h\$n
+		mkdir -p \$TMPDIR
 		exec ip netns exec h\$n $UTS sh -c "[ -z '$UTS' ] || hostname h\$n
 			export FI_VERBS_DEVICE_NAME=sr\$(printf %02d \$n); \$*"
 	END

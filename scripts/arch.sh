@@ -42,3 +42,11 @@ cross() {
 		-DCMAKE_FIND_ROOT_PATH_MODE_PROGRAM=NEVER -DCMAKE_FIND_ROOT_PATH_MODE_LIBRARY=ONLY
 		-DCMAKE_FIND_ROOT_PATH_MODE_INCLUDE=ONLY)
 }
+
+# Does dpkg-buildpackage build for another processor? What it needs of that is installed then, beside
+# the machine's own, and debian/rules has set CC and PKG_CONFIG. Sets what cmake must be told.
+cross_package() {
+	[ "${DEB_HOST_ARCH:-}" != "${DEB_BUILD_ARCH:-}" ] || return
+	cmake_options=(-DCMAKE_SYSTEM_NAME=Linux "-DCMAKE_SYSTEM_PROCESSOR=$DEB_HOST_GNU_CPU"
+		"-DCMAKE_C_COMPILER=$CC")
+}

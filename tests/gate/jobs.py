@@ -199,6 +199,10 @@ class Plan:
         """Its compiler and emulator, and what runs there"""
         return (self.add(f'setup:{arch}', f'scripts/setup {arch}', 90, counts=False, whole=True),)
 
+    def setup_packages(self):
+        """What makes machines that packages are built and installed on"""
+        return (self.add('setup:packages', 'scripts/setup packages', 60, counts=False, whole=True),)
+
     def build(self, arch):
         """All that guests of another processor get"""
         return (self.add(f'arch:{arch}', f'scripts/check-arch {arch}', 200,
@@ -296,13 +300,16 @@ class Plan:
                 [f'boot:{kernel}', *(f'system:{kernel}:{f}' for f in group)])
 
     def arch(self, kernel):
-        """What is built for another processor, and a choice of system tests there"""
+        """What is built for another processor, its packages among that, and a choice of system
+        tests there"""
         if kernel not in ARCHES:
             raise Bad(f'arch: {kernel} is no processor, there are: {", ".join(ARCHES)}')
         self.system(kernel, ','.join(ARCH_FILES))
         self.kunit(kernel)
         self.add(f'fuzz_arch:{kernel}', f'scripts/fuzz --arch {kernel}', 20, needs=self.setup_arch(kernel),
                  again=f'scripts/fuzz --arch {kernel} {{0}}')
+        self.add(f'debs:{kernel}', f'scripts/check-debs {kernel}', 240,
+                 needs=self.setup_arch(kernel) + self.setup_packages())
 
     def pair(self, near, far='stock'):
         """Two guests that talk to each other"""
@@ -329,8 +336,7 @@ class Plan:
                 job.needs += ('pyverbs',)
 
     def packages(self):
-        self.add('setup:packages', 'scripts/setup packages', 60, counts=False, whole=True)
-        self.add('packages', 'scripts/check-packages', 3600, needs=('setup:packages',),
+        self.add('packages', 'scripts/check-packages', 3600, needs=self.setup_packages(),
                  limit=3 * 3600)
 
     def bench(self):

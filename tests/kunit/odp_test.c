@@ -466,6 +466,40 @@ static void destroyed_meanwhile(struct kunit *test)
 	KUNIT_EXPECT_GT(test, process.lost, 0);
 }
 
+/* What came before the stream was reset is taken, although a QP gets its kthreads for it alone */
+static void reset_before_the_kthreads(struct kunit *test)
+{
+	static const struct {
+		const char *what;
+		bool markers;
+	} rows[] = {
+		{ "a page that is not here" },
+		{ "markers", .markers = true },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct paged m = paged_idle(test);
+		struct srnic_qp *qp = m.p->qp;
+
+		m.p->rx_markers = rows[i].markers;
+		qp->kernel = false;
+		paged_connect(&m);
+		qp->kernel = true;
+		KUNIT_ASSERT_TRUE(test, test_and_clear_bit(SRNIC_QPF_NO_KTHREADS, &qp->flags));
+		write_text(&m, PAGE_SIZE + 9);
+		peer_reset(m.p);
+		KUNIT_ASSERT_TRUE(test, peer_until(srnic_stream_state(qp->stream) ==
+						   SRNIC_STREAM_RESET));
+		KUNIT_EXPECT_FALSE_MSG(test, has_text(PAGE_SIZE + 9), "%s", rows[i].what);
+		set_bit(SRNIC_QPF_NO_KTHREADS, &qp->flags);
+		srnic_qp_want_kthreads(qp);
+		peer_expect_closed(m.p, rows[i].what, SRNIC_QP_ERROR);
+		KUNIT_EXPECT_TRUE_MSG(test, has_text(PAGE_SIZE + 9), "%s", rows[i].what);
+		paged_close(&m);
+	}
+}
+
 static struct kunit_case odp_cases[] = {
 	KUNIT_CASE(a_late_page),
 	KUNIT_CASE(a_late_page_for_threads),
@@ -476,6 +510,7 @@ static struct kunit_case odp_cases[] = {
 	KUNIT_CASE(a_source_that_never_stays),
 	KUNIT_CASE(a_page_that_stays_at_last),
 	KUNIT_CASE(destroyed_meanwhile),
+	KUNIT_CASE(reset_before_the_kthreads),
 	{ }
 };
 

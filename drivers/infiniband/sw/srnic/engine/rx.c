@@ -637,6 +637,15 @@ static void rx_ended(struct srnic_qp *qp, enum srnic_stream_state state)
 	srnic_qp_kick_tx(qp);
 }
 
+/*
+ * Is something here that waits neither for the peer nor for a receive, so that the kthread takes it
+ * even if the stream is lost?
+ */
+static bool rx_is_whole(const struct srnic_qp *qp)
+{
+	return rx_left(qp) && !qp->rx->need && !qp->rx->rnr_since;
+}
+
 /**
  * srnic_rx_ends - take what came of a stream that may have ended, for a QP without kthreads
  * @qp: with a stream
@@ -646,7 +655,7 @@ static void rx_ended(struct srnic_qp *qp, enum srnic_stream_state state)
  */
 bool srnic_rx_ends(struct srnic_qp *qp)
 {
-	bool more, left;
+	bool more, left, whole;
 	enum srnic_stream_state state;
 
 	if (test_bit(SRNIC_QPF_RX_DONE, &qp->flags))
@@ -659,13 +668,14 @@ bool srnic_rx_ends(struct srnic_qp *qp)
 		local_bh_disable();
 		more = rx_run(qp, false);
 		left = qp->rx->part || rx_left(qp);
+		whole = rx_is_whole(qp);
 		local_bh_enable();
 		cond_resched();
 	} while (more);
 	if (!left)
 		clear_bit(SRNIC_QPF_RX_THREAD, &qp->flags);
 	srnic_stream_unlock(qp->stream);
-	if (left && (state == SRNIC_STREAM_UP || state == SRNIC_STREAM_FIN))
+	if (whole || (left && (state == SRNIC_STREAM_UP || state == SRNIC_STREAM_FIN)))
 		return false;
 	if (state != SRNIC_STREAM_UP)
 		rx_ended(qp, state);

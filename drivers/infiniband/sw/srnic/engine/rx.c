@@ -398,13 +398,6 @@ static u32 rx_ulpdu_len(struct srnic_cursor cur, u32 avail)
 	return get_unaligned_be16(field);
 }
 
-/* After an error, or when the QP has left its working states, what comes is dropped (TDN-10) */
-static bool rx_discards(const struct srnic_qp *qp)
-{
-	return qp->rx->discard || srnic_qp_state(qp) == SRNIC_QP_TERMINATE ||
-	       srnic_qp_state(qp) == SRNIC_QP_ERROR;
-}
-
 /* Return: false if the part has a message that still waits for a receive */
 static bool rx_part_again(struct srnic_qp *qp, bool may_sleep)
 {
@@ -414,7 +407,7 @@ static bool rx_part_again(struct srnic_qp *qp, bool may_sleep)
 		return true;
 	if (!may_sleep)
 		return false;
-	if (!rx_discards(qp))
+	if (!srnic_rx_discards(qp))
 		return rx_part_done(qp);
 	rx->part_whole = false;
 	rx_drop_part(qp);
@@ -430,7 +423,7 @@ static u32 rx_next(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail, boo
 	struct srnic_rx *rx = qp->rx;
 	u32 ulpdu_len, len;
 
-	if (rx_discards(qp)) {
+	if (srnic_rx_discards(qp)) {
 		rx->discard = true;
 		return avail;
 	}
@@ -687,7 +680,8 @@ static void rx_take_in(struct srnic_qp *qp)
 {
 	struct srnic_rx *rx = qp->rx;
 
-	srnic_tpt_take_in(qp->dev, &rx->missing);
+	if (!srnic_rx_discards(qp))
+		srnic_tpt_take_in(qp->dev, &rx->missing);
 	rx->missing.length = 0;
 	rx->taken_in = true;
 }

@@ -115,6 +115,13 @@ static inline bool srnic_rx_immediate(const struct srnic_rx *rx)
 	return rx->opcode == RDMAP_IMMEDIATE || rx->opcode == RDMAP_IMMEDIATE_SE;
 }
 
+/* After an error, or when the QP has left its working states, what comes is dropped (TDN-10) */
+static inline bool srnic_rx_discards(const struct srnic_qp *qp)
+{
+	return qp->rx->discard || srnic_qp_state(qp) == SRNIC_QP_TERMINATE ||
+	       srnic_qp_state(qp) == SRNIC_QP_ERROR;
+}
+
 /*
  * The rx kthread is about to access memory of its QP. A page that is paged on demand may take long,
  * so it lets go of the socket before it takes the page in, see rx_nap(). If that was in vain the

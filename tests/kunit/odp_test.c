@@ -381,6 +381,32 @@ static void each_access_waits(struct kunit *test)
 	}
 }
 
+/* So does each SGE of a receive */
+static void each_sge_waits(struct kunit *test)
+{
+	struct paged m = paged_open(test);
+	struct ib_sge sges[] = { peer_sge(m.mr, 0, 8), peer_sge(m.mr, 2 * PAGE_SIZE, 99) };
+	struct ib_recv_wr wr = { .wr_id = 1, .sg_list = sges, .num_sge = ARRAY_SIZE(sges) };
+	struct ddp_hdr hdr = HDR_SEND(1);
+	const struct ib_recv_wr *bad;
+	u32 i;
+
+	KUNIT_ASSERT_EQ(test, srnic_verbs_ops.post_recv(&m.p->qp->ibqp, &wr, &bad), 0);
+	process.late = true;
+	peer_send(m.p, &hdr, TEXT, strlen(TEXT));
+	for (i = 0; i < ARRAY_SIZE(sges); i++) {
+		KUNIT_EXPECT_NE_MSG(test, 0, wait_for_completion_timeout(&process.asked, 10 * HZ),
+				    "SGE %u", i);
+		KUNIT_EXPECT_FALSE_MSG(test, sock_owned_by_user_nocheck(m.p->qp->stream->sock->sk),
+				       "SGE %u", i);
+		complete(&process.go);
+	}
+	peer_wc(m.p, m.p->rcq, 1, SRNIC_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, memcmp(octets(0), TEXT, 8), 0);
+	KUNIT_EXPECT_EQ(test, memcmp(octets(2 * PAGE_SIZE), TEXT + 8, strlen(TEXT) - 8), 0);
+	paged_close(&m);
+}
+
 static void expect_no_page(struct kunit *test, struct paged *m, const struct row *row)
 {
 	if (row->receive)
@@ -539,6 +565,7 @@ static struct kunit_case odp_cases[] = {
 	KUNIT_CASE(a_late_page_for_threads),
 	KUNIT_CASE(a_late_page_with_markers),
 	KUNIT_CASE(each_access_waits),
+	KUNIT_CASE(each_sge_waits),
 	KUNIT_CASE(no_page),
 	KUNIT_CASE(a_page_that_never_stays),
 	KUNIT_CASE(a_source_that_never_stays),

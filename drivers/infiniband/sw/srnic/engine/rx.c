@@ -181,6 +181,7 @@ static bool rx_fpdu(struct srnic_qp *qp, bool has_header, struct srnic_cursor *c
 	struct srnic_rx *rx = qp->rx;
 	bool done = true;
 
+	rx->accesses = 0;
 	if (!has_header) {
 		srnic_rx_fail(qp, RDMAP_E_FPDU_LENGTH, SRNIC_WC_SUCCESS);
 	} else if (test_bit(SRNIC_QPF_FIN_SENT, &qp->flags) && rx->opcode != RDMAP_TERMINATE) {
@@ -199,7 +200,7 @@ static bool rx_fpdu(struct srnic_qp *qp, bool has_header, struct srnic_cursor *c
 		/* its sender may have made it of the Send that waited, see the top of the file */
 		rx->rnr_since = 0;
 		rx->missing.length = 0;
-		rx->taken_in = false;
+		rx->taken_in = 0;
 		if (rx->ddp.last)
 			smp_wmb();	/* a program that polls memory sees messages in order */
 		srnic_count_often(qp->dev, SRNIC_CNT_RX_FPDU, 1);
@@ -683,7 +684,7 @@ static void rx_take_in(struct srnic_qp *qp)
 	if (!srnic_rx_discards(qp))
 		srnic_tpt_take_in(qp->dev, &rx->missing);
 	rx->missing.length = 0;
-	rx->taken_in = true;
+	rx->taken_in = rx->accesses;
 }
 
 /*

@@ -50,7 +50,8 @@ struct srnic_rwr;
  * @mo: bytes of the current message on QN 0 that were delivered
  * @rnr_since: jiffies: since then the next message waits for a receive; 0: no message waits
  * @missing: the access of the next FPDU whose pages the rx kthread takes in; no length: none
- * @taken_in: it has done so
+ * @taken_in: it has done so for the first so many accesses of the FPDU
+ * @accesses: those that were tried
  * @rwr_valid: @rwr is in use by the current message on QN 0
  * @rwr: its receive WR
  * @rd_valid: @rd is the Read or atomic that the peer is answering
@@ -87,7 +88,8 @@ struct srnic_rx {
 	u32 mo;
 	unsigned long rnr_since;
 	struct srnic_access missing;
-	bool taken_in;
+	u32 taken_in;
+	u32 accesses;
 	bool rwr_valid;
 	struct srnic_rwr *rwr;
 	bool rd_valid;
@@ -124,12 +126,13 @@ static inline bool srnic_rx_discards(const struct srnic_qp *qp)
 
 /*
  * The rx kthread is about to access memory of its QP. A page that is paged on demand may take long,
- * so it lets go of the socket before it takes the page in, see rx_nap(). If that was in vain the
- * next try waits for the page, or learns that there is none.
+ * so it lets go of the socket before it takes the page in, see rx_nap(); once for each access of an
+ * FPDU, as the SGEs of a receive are one each. If that was in vain the next try waits for the page,
+ * or learns that there is none.
  */
-static inline void srnic_rx_access(const struct srnic_rx *rx, struct srnic_access *acc)
+static inline void srnic_rx_access(struct srnic_rx *rx, struct srnic_access *acc)
 {
-	acc->nofault = !rx->taken_in;
+	acc->nofault = rx->accesses++ >= rx->taken_in;
 }
 
 /* Has it? Return: @err */

@@ -22,7 +22,7 @@ static void rx_error(struct srnic_rx *rx, enum rdmap_err err, enum srnic_wc_stat
 	rx->status = status;
 }
 
-/* Where the next bytes of a payload go, until there is an error */
+/* Where the next bytes of a payload go, until there is an error. @qp: NULL in softirq */
 struct rx_place {
 	const struct srnic_qp *qp;
 	const struct srnic_span *span;
@@ -35,7 +35,7 @@ static void rx_place_actor(void *ctx, const u8 *data, u32 len)
 	struct rx_place *place = ctx;
 
 	/* each piece may wait for a page: the end of the QP waits for one of them at most */
-	if (!place->err && !place->span->nofault && srnic_rx_discards(place->qp))
+	if (!place->err && place->qp && srnic_rx_discards(place->qp))
 		place->err = SRNIC_TPT_SLEEPS;
 	if (!place->err)
 		place->err = srnic_span_write(place->span, place->at, data, len);
@@ -50,7 +50,7 @@ static enum srnic_tpt_err rx_place_at(struct srnic_qp *qp, struct srnic_access *
 				      struct srnic_cursor *cur)
 {
 	struct srnic_span span;
-	struct rx_place place = { .qp = qp, .span = &span };
+	struct rx_place place = { .qp = acc->nowait ? NULL : qp, .span = &span };
 	enum srnic_tpt_err err;
 
 	if (!acc->nowait)

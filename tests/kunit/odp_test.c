@@ -75,6 +75,8 @@ static long test_pages(unsigned long start, unsigned long count, struct page **p
 		complete(&process.asked);
 		wait_for_completion_timeout(&process.go, 30 * HZ);
 	}
+	/* as get_user_pages_remote() does: whoever tries for seconds leaves the CPU to others */
+	cond_resched();
 	if (process.err)
 		return process.err;
 	for (i = 0; i < count; i++) {
@@ -492,6 +494,40 @@ static void destroyed_meanwhile(struct kunit *test)
 	KUNIT_EXPECT_GT(test, process.lost, 0);
 }
 
+/* A Write whose first octets come in TCP buffers of their own */
+static void write_in_two(const struct paged *m, u32 off, u32 first)
+{
+	struct octets *fpdu = kunit_kzalloc(m->test, sizeof(*fpdu), GFP_KERNEL);
+	struct ddp_hdr hdr = HDR_WRITE(m->mr->stag, m->mr->base + off);
+	struct peer *p = m->p;
+
+	KUNIT_ASSERT_NOT_NULL(m->test, fpdu);
+	p->out.len = ddp_encode(p->out.at, &hdr);
+	first += MPA_LEN_FIELD + p->out.len;
+	octets_add(m->test, &p->out, TEXT, strlen(TEXT));
+	octets_fpdu(m->test, fpdu, &p->out);
+	peer_send_octets(p, fpdu->at, first);
+	peer_send_octets(p, fpdu->at + first, fpdu->len - first);
+}
+
+/* ... nor for the other pages of the FPDU, where they are taken in with the socket locked */
+static void ended_in_the_middle(struct kunit *test)
+{
+	struct paged m = paged_open(test);
+	struct sock *sk = m.p->qp->stream->sock->sk;
+
+	process.lost = MANY;
+	write_in_two(&m, PAGE_SIZE - 5, 5);
+	KUNIT_EXPECT_TRUE(test, peer_until(READ_ONCE(process.lost) < MANY &&
+					   sock_owned_by_user_nocheck(sk)));
+	KUNIT_EXPECT_EQ(test, srnic_qp_modify(m.p->qp, SRNIC_QP_ERROR), 0);
+	WRITE_ONCE(process.lost, 0);
+	peer_expect_closed(m.p, "in the middle", SRNIC_QP_ERROR);
+	KUNIT_EXPECT_EQ(test, memcmp(octets(PAGE_SIZE - 5), TEXT, 5), 0);
+	KUNIT_EXPECT_EQ(test, octets(PAGE_SIZE)[0], 0);
+	paged_close(&m);
+}
+
 /* What came before the stream was reset is taken, although a QP gets its kthreads for it alone */
 static void reset_before_the_kthreads(struct kunit *test)
 {
@@ -537,6 +573,7 @@ static struct kunit_case odp_cases[] = {
 	KUNIT_CASE(a_source_that_never_stays),
 	KUNIT_CASE(a_page_that_stays_at_last),
 	KUNIT_CASE(destroyed_meanwhile),
+	KUNIT_CASE(ended_in_the_middle),
 	KUNIT_CASE(reset_before_the_kthreads),
 	{ }
 };

@@ -231,9 +231,11 @@ class Pair:
             # on every other pair a message without a receive ends its connection at once, and QPs
             # without rdma_cm acknowledge; at one end of each the kthreads do all work
             other = self.index % 2
-            for name, value in (("ib_port", 4791), ("ib_timeout", 1), ("no_receive", other),
-                                ("ib_ack", "off" if other else "on"),
-                                ("inline_work", "off" if side else "on")):
+            policies = [("ib_port", 4791), ("ib_timeout", 1), ("no_receive", other),
+                        ("ib_ack", "off" if other else "on")]
+            if side:
+                policies.append(("inline_work", "off"))
+            for name, value in policies:
                 with open("/sys/class/infiniband/%s/policy/%s" % (self.rdma(side), name), "w") as f:
                     f.write(str(value))
 

@@ -37,6 +37,12 @@ die() { printf '%s\n' "${0##*/}: $*" >&2; exit 1; }
 # its manual, so that it is written once.
 usage() { sed -n '2{/^#!/d};/^# SPDX/d;/^#!/d;/^#/!q;s/^# \{0,1\}//;p' "$0"; }
 
+# copy_tree DIR: what git has of this tree
+copy_tree() {
+	mkdir -p "$1"
+	git -C "$SRNIC_TOP" ls-files -z | tar -C "$SRNIC_TOP" --null -T - -cf - | tar -C "$1" -xf -
+}
+
 # The machine's own Debian.
 own_suite() { (. /etc/os-release; echo "${VERSION_CODENAME:-bookworm}"); }
 

@@ -42,12 +42,6 @@ gone() {
 	rm -rf --one-file-system "${1:?}"
 }
 
-# copy_tree DIR: what git has of this tree
-copy_tree() {
-	mkdir -p "$1"
-	git -C "$SRNIC_TOP" ls-files -z | tar -C "$SRNIC_TOP" --null -T - -cf - | tar -C "$1" -xf -
-}
-
 # step NAME TEXT COMMAND...: one test, with its output in $steps-NAME.log, relative to $SRNIC_TOP.
 # Without it the following ones make no sense.
 step() {

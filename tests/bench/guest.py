@@ -146,7 +146,10 @@ def start(command, number, netns, end):
 
 
 # Of several programs these are added; of all else it is the mean.
-SUMS = ('mib_s', 'msg_s', 'messages')
+SUMS = ('messages',)
+# What all have done from the first one's begin to the last one's end: one that gets more than its
+# share of a link has done its part early, and the rates of all, added, are more than the link's.
+RATES = ('mib_s', 'msg_s')
 # Each program measures the whole guest, and divides by what it has done itself.
 SHARED = ('switches_per_message', 'cpu_ms_per_gib')
 
@@ -155,10 +158,14 @@ def together(results):
     """The figures of several programs at the same time, as of one"""
     first = dict(results[0])
     if len(results) > 1:
+        span = max(r['begin'] + r['seconds'] for r in results) - min(r['begin'] for r in results)
         for key, value in first.items():
-            if isinstance(value, (int, float)):
+            if key in RATES:
+                first[key] = sum(r[key] * r['seconds'] for r in results) / span
+            elif isinstance(value, (int, float)):
                 number = 1 if key in SUMS else len(results) ** (2 if key in SHARED else 1)
                 first[key] = sum(r[key] for r in results) / number
+        first['seconds'] = span
     return first
 
 

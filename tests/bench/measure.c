@@ -143,6 +143,7 @@ void result_usage(const struct usage *begin, const struct usage *end, uint64_t m
 {
 	double cpu = end->cpu_us - begin->cpu_us;
 
+	result_number("begin", begin->ns / 1e9);
 	result_number("seconds", (end->ns - begin->ns) / 1e9);
 	result_number("cpus_busy", cpu * 1e3 / (end->ns - begin->ns));
 	result_number("messages", messages);

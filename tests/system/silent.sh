@@ -28,26 +28,46 @@ while True:
 	flood=$!
 }
 
+# client PORT: its milliseconds are in $spent
+client() {
+	local start rc=0
+	start=$(ms)
+	on_cli timeout "$(slow 20)" rping -c -a "$SRV4" -p "$1" -C 1 || rc=1
+	spent=$(($(ms) - start))
+	echo "port $1: status $rc, $spent ms"
+	return $rc
+}
+
+# tcp_counters NS: what tells a lost SYN from a slow machine
+tcp_counters() { ip netns exec "$1" nstat -asz TcpExtTCPSynRetrans TcpExtListenDrops TcpExtListenOverflows; }
+
 # Clients get in one after the other, without delay, from the first second until the first silent
-# connections are long past their time limit.
+# connections are long past their time limit. On a busy machine every client takes long, so clients
+# of a listener that nobody floods take turns with them.
 nobody_is_kept_out() {
-	local i start took worst=0 rc=0
+	local i worst=0 calm=0 rc=0 limit
 	serve 7310 rping -s -P -a "$SRV4" -p 7310 || return
+	ip netns exec "$SRV_NS" rping -s -P -a "$SRV4" -p 7311 >"$tmp/calm" 2>&1 &
+	other=$!
+	within 20 pid_listens $other 7311 || return
 	flood "$SRV4" 7310
 	for i in $(seq 12); do
 		sleep 1
-		start=${EPOCHREALTIME/./}
-		on_cli timeout "$(slow 20)" rping -c -a "$SRV4" -p 7310 -C 1 || { rc=1; echo "client $i: no"; }
-		took=$(((${EPOCHREALTIME/./} - start) / 1000))
-		echo "client $i: $took ms"
-		[ $took -le $worst ] || worst=$took
+		client 7310 || rc=1
+		[ $spent -le $worst ] || worst=$spent
+		[ $((i % 3)) = 1 ] || continue
+		client 7311 || rc=1
+		[ $spent -le $calm ] || calm=$spent
 	done
 	kill -0 $flood || { echo "the flood is over:"; cat "$tmp/flood"; rc=1; }
-	kill $flood
-	wait $flood 2>/dev/null
+	tcp_counters "$CLI_NS"
+	tcp_counters "$SRV_NS"
+	kill $flood $other
+	wait $flood $other 2>/dev/null
 	stop_server >/dev/null
-	echo "worst: $worst ms"
-	[ $rc = 0 ] && [ $worst -le $((4000 * SRNIC_SLOW)) ]
+	limit=$((calm * 3 > 4000 * SRNIC_SLOW ? calm * 3 : 4000 * SRNIC_SLOW))
+	echo "worst: $worst ms, $calm ms where nothing is silent, limit $limit ms"
+	[ $rc = 0 ] && [ $worst -le $limit ]
 }
 
 # 100 of each: connecting to a TCP server that never answers, and connections from clients that
@@ -86,19 +106,12 @@ time.sleep(1000)' "$CLI4" &
 
 end_half_made() { kill -KILL $silent $listeners $pending $mute 2>/dev/null; wait $silent $listeners $pending $mute 2>/dev/null || :; }
 
-# gone_within MS COMMAND...: it removes the device of the client in this time
-gone_within() {
-	local limit=$(($1 * SRNIC_SLOW)) start=${EPOCHREALTIME/./} took rc=0
-	shift
-	timeout 100 "$@" && within 100 eval "[ ! -e /sys/class/infiniband/$CLI_DEV ]" || rc=1
-	took=$(((${EPOCHREALTIME/./} - start) / 1000))
-	echo "$*: $took ms"
-	[ $rc = 0 ] && [ $took -le $limit ]
-}
+# goes COMMAND...: it removes the device of the client
+goes() { timeout 100 "$@" && within 100 eval "[ ! -e /sys/class/infiniband/$CLI_DEV ]"; }
 
-link_goes() { half_made && gone_within 2000 rdma link delete "$CLI_DEV" && end_half_made; }
-module_goes() { half_made && gone_within 2000 rmmod srnic && end_half_made && modprobe srnic; }
-interface_goes() { half_made && gone_within 2000 ip -n "$CLI_NS" link del v1 && end_half_made; }
+link_goes() { half_made && took 2000 goes rdma link delete "$CLI_DEV" && end_half_made; }
+module_goes() { half_made && took 2000 goes rmmod srnic && end_half_made && modprobe srnic; }
+interface_goes() { half_made && took 2000 goes ip -n "$CLI_NS" link del v1 && end_half_made; }
 
 # The order in which rdma_cm, which waits for connections, gets the end of a device before
 # ib_uverbs, which destroys the QPs of programs. It cannot be changed if these are built in, or if

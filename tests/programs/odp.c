@@ -464,12 +464,22 @@ static void must_be_unfit(uint8_t *mem, const char *what)
 	close_region(&p, mr);
 }
 
+/* Not every processor has it */
+static int secret_memory(void)
+{
+#ifdef SYS_memfd_secret
+	return syscall(SYS_memfd_secret, O_CLOEXEC);
+#else
+	return -1;
+#endif
+}
+
 /* Pages that the program itself would have to fill, and pages that the kernel cannot touch */
 static void case_unfit(void)
 {
 	struct uffdio_api api = { .api = UFFD_API };
 	int fill = syscall(SYS_userfaultfd, O_CLOEXEC);
-	int secret = syscall(SYS_memfd_secret, O_CLOEXEC);
+	int secret = secret_memory();
 
 	if (fill < 0 && secret < 0)
 		skip("the kernel has no such memory");

@@ -109,6 +109,7 @@ void srnic_engine_start(struct srnic_qp *qp)
 	srnic_rx_begins(qp);
 	/* a kick before this has left its bit; the stream cannot end while this task owns tx */
 	set_bit(SRNIC_QPF_NO_KTHREADS, &qp->flags);
+	smp_mb__after_atomic();	/* the bit, then the kicks; see srnic_qp_want_kthreads() */
 	if (wanted_at_once(qp))
 		srnic_qp_want_kthreads(qp);
 	srnic_tx_begins(qp);

@@ -290,7 +290,8 @@ static inline enum srnic_qp_state srnic_qp_state(const struct srnic_qp *qp)
 
 /*
  * A kthread is wanted: the first call has them made. Any context. The caller has set a bit of
- * qp->flags before. If NO_KTHREADS is not set yet srnic_engine_start() sees that bit.
+ * qp->flags before, with a full barrier behind it. If NO_KTHREADS is not set yet, who sets it sees
+ * that bit.
  */
 static inline void srnic_qp_want_kthreads(struct srnic_qp *qp)
 {
@@ -310,6 +311,7 @@ static inline void srnic_qp_wake_tx(struct srnic_qp *qp)
 static inline void srnic_qp_kick_tx(struct srnic_qp *qp)
 {
 	set_bit(SRNIC_QPF_TX_KICK, &qp->flags);
+	smp_mb__after_atomic();	/* the kick, then NO_KTHREADS; see await_kick() */
 	srnic_qp_wake_tx(qp);
 }
 
@@ -317,6 +319,7 @@ static inline void srnic_qp_kick_tx(struct srnic_qp *qp)
 static inline void srnic_qp_kick_rx(struct srnic_qp *qp)
 {
 	set_bit(SRNIC_QPF_DATA, &qp->flags);
+	smp_mb__after_atomic();	/* likewise */
 	wake_up(&qp->rx_wait);
 	srnic_qp_want_kthreads(qp);
 }

@@ -465,7 +465,7 @@ static bool listener_has_others(const struct srnic_ep *ep)
 
 	while (!open && (other = srnic_ep_next(NULL, &handle))) {
 		if (test_bit(SRNIC_EPF_LISTENS, &other->flags)) {
-			smp_rmb();	/* see srnic_cm_listen() */
+			smp_rmb();	/* see srnic_ep_listen() */
 			if (other->dev != ep->dev && other->net == ep->net &&
 			    same_port(ep, other) && listener_is_wildcard(other)) {
 				open = !test_bit(SRNIC_EPF_WAITS, &other->flags);

@@ -62,12 +62,13 @@ static inline uint32_t srnic_ring_consumed(const struct srnic_ring *ring)
  * Does the kernel need a doorbell? The barrier orders the store of the producer
  * index before the load of the flag. The kernel sets the flag and then reads the
  * index once more before it sleeps. So either the kernel sees the index, or this
- * function sees the flag.
+ * function sees the flag. The flag is loaded with acquire, as the kernel stores it
+ * with release: the doorbell sees what the kernel stored before.
  */
 static inline bool srnic_ring_wants_doorbell(const struct srnic_ring *ring)
 {
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	return __atomic_load_n(&ring->hdr->flags, __ATOMIC_RELAXED) &
+	return __atomic_load_n(&ring->hdr->flags, __ATOMIC_ACQUIRE) &
 	       SRNIC_RING_NEED_WAKEUP;
 }
 

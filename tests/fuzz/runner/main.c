@@ -6,12 +6,15 @@
  *
  * Each file is an input as it is, and RUNS times with a few changes, always the same.
  */
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
-#define LONGEST	(1 << 17)
+#define LONGEST	(1 << 17)	/* whole pages, of 64 KiB at most */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -49,24 +52,39 @@ static size_t change(uint8_t *data, size_t size)
 	return size;
 }
 
-/* In memory of exactly its size, so that a checker of memory sees a read behind it */
-static void run(const uint8_t *input, size_t size, int changed)
+/* Memory behind which there is none: a read behind the input ends the program, without a sanitizer */
+static uint8_t *make_room(void)
 {
-	uint8_t *data = malloc(size ? size : 1);
+	long page = sysconf(_SC_PAGESIZE);
+	uint8_t *room = mmap(NULL, LONGEST + page, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (!data)
+	if (room == MAP_FAILED || mprotect(room + LONGEST, page, PROT_NONE)) {
+		perror("no memory");
 		exit(2);
-	memcpy(data, input, size);
+	}
+	return room;
+}
+
+/* The input is at the end of @room */
+static void run(uint8_t *room, const uint8_t *input, size_t size, bool changed)
+{
+	static uint8_t work[LONGEST];
+	uint8_t *data;
+
+	memcpy(work, input, size);
 	for (size_t left = changed ? 1 + below(4) : 0; left && size; left--)
-		size = change(data, size);
+		size = change(work, size);
+	data = room + LONGEST - size;
+	memcpy(data, work, size);
 	LLVMFuzzerTestOneInput(data, size);
-	free(data);
 }
 
 int main(int argc, char **argv)
 {
 	static uint8_t input[LONGEST];
 	unsigned long runs, done = 0;
+	uint8_t *room = make_room();
 
 	if (argc < 3)
 		return 2;
@@ -82,7 +100,7 @@ int main(int argc, char **argv)
 		size = fread(input, 1, sizeof(input), f);
 		fclose(f);
 		for (unsigned long k = 0; k <= runs; k++, done++)
-			run(input, size, k > 0);
+			run(room, input, size, k > 0);
 	}
 	printf("%lu runs\n", done);
 	return 0;

@@ -128,6 +128,22 @@ talk() {
 gone() { ! rdma dev show | grep -w "$1"; }
 ends() { podman rm -f -t 0 "$1" && within 20 gone "$2"; }
 
+# plugin COMMAND INTERFACE: as for a network of c2
+plugin() {
+	echo '{"cniVersion": "0.4.0", "type": "srnic", "prevResult": {}}' |
+		CNI_COMMAND=$1 CNI_IFNAME=$2 CNI_CONTAINERID=$(podman inspect -f '{{.Id}}' c2) \
+			CNI_NETNS=/proc/$(pid_of c2)/ns/net "$cni/srnic"
+}
+
+# Another network with the same prefix: no second device, and its end is not that of the first one.
+second_network() {
+	local out
+	out=$(plugin ADD lo) && { echo "$out"; return 1; }
+	echo "$out"
+	[[ $out == *"srnic: rdma link add $DEV "* ]] && plugin DEL lo && plugin CHECK eth0 &&
+		! plugin CHECK lo
+}
+
 # A policy that is none: no container, and the plugin says why.
 bad_policy() {
 	local out
@@ -156,6 +172,7 @@ t "from a container to the host" talk host 10.80.0.1 c1
 t "from the host to a container" talk c2 "$ADDRESS" host
 t "users have no privileges, and 1 MiB of locked memory" talk c2 "$ADDRESS" c1 "${user[@]}"
 t "a policy that is wrong: no container, and podman says why" bad_policy
+t "a network with a prefix that the container has already: its device stays" second_network
 t "the device goes with its container" ends c2 "$DEV"
 t "and so does one that was made before it" ends c1 sr1
 rdma link delete sr0

@@ -8,10 +8,11 @@ from pathlib import Path
 KERNELS = r'stock|newest|kasan|smp-debug|debug|kcsan|disks|uml-6\.1|uml-6\.12|6\.12|6\.1|arm64|s390x|ppc64el'
 # Directories of TAP files, and logs, of scripts/check; those of one kernel have its name
 RESULTS = re.compile(rf'(?:system|wire|long|pair)-({KERNELS})(?:-.*)?')
-LOG = re.compile(rf'(?:check-)?(static|fuzz|mutate|chaos|compile|arch|copy_linux|copy_rdma|bench|conformance)(?:-({KERNELS}))?(?:-\d+)?')
+LOG = re.compile(r'(?:check-)?(static|fuzz|mutate|chaos|compile|arch|fuzz_arch|debs|packages|copy_linux|copy_rdma|bench|'
+                 rf'conformance)(?:-({KERNELS}))?(?:-\d+)?')
 KUNIT = re.compile(rf'kunit(?:-({KERNELS}))?')
 TEST = re.compile(r'^(not )?ok \d+(?: -)? +(.*?)( # SKIP.*)?$', re.M)
-MACHINE = ('static', 'fuzz', 'copy_linux', 'copy_rdma', 'bench', 'conformance')
+MACHINE = ('static', 'fuzz', 'packages', 'copy_linux', 'copy_rdma', 'bench', 'conformance')
 
 
 def plain(name):
@@ -118,7 +119,7 @@ class Lists:
         rows = {}
         for (kernel, name, skipped), n in self.tests.items():
             file = name.split(': ')[0]
-            if kernel != 'machine' and not file.startswith(('kunit ', 'compile', 'arch')):
+            if kernel != 'machine' and not file.startswith(('kunit ', 'compile', 'arch', 'debs', 'fuzz_arch')):
                 cell = rows.setdefault(file, {}).setdefault(kernel, [0, 0])
                 cell[skipped] += n
         return sorted({k for row in rows.values() for k in row}), rows

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
 #
 # What people look at devices with: ibstatus and ibstat, the exporter of Prometheus, rdma, ss. What
-# they print is true: rates and states, and counters that move by what was sent. And iwpmd, the port
-# mapper of iWARP's hardware, which may run beside srnic: on both hosts, and where only one has it.
+# they print is true: rates and states, counters that move by what was sent, devices that come and
+# go. And iwpmd, the port mapper of iWARP's hardware, which may run beside srnic: on both hosts, and
+# where only one has it.
 
 . "$(dirname "$0")/lib.sh"
 
@@ -147,6 +148,44 @@ running() {
 		goes_on
 }
 
+# --- rdma monitor ---------------------------------------------------------------------
+
+# iproute2's since 6.12
+RDMA=${SRNIC_PACKAGES:-}/usr/bin/rdma-new
+[ -x "$RDMA" ] || RDMA=rdma
+
+# A netlink socket of RDMA that is in a group: nobody else here has one.
+monitors() { awk '$2 == 20 && $4 !~ /^0*$/ { n++ } END { exit !n }' /proc/net/netlink; }
+
+# What it says, without the numbers of devices and interfaces
+told() { tr -s '\t ' ' ' <"$tmp/monitor" | sed -E 's/dev [0-9]+ /dev /g'; }
+
+monitored() {
+	local dev=sr4 expected='[REGISTER] dev sr4
+[NETDEV_ATTACH] dev sr4 port 1 netdev d0'
+	"$RDMA" monitor >"$tmp/monitor" 2>&1 &
+	within 10 monitors || { cat "$tmp/monitor"; return 1; }
+	ip link add d0 type dummy && rdma link add $dev type "$SRNIC_TYPE" netdev d0 || return
+	case $(uname -r) in
+	6.12.*)	;;
+	*)	# in this order: each is told from a work of its own
+		within 10 eval 'told | grep -q ATTACH' && ip link set d0 name d1 &&
+			within 10 eval 'told | grep -q NETDEV_RENAME' && rdma dev set $dev name sr5 || return
+		dev=sr5
+		expected="$expected
+[NETDEV_RENAME] netdev d1
+[RENAME] dev sr5" ;;
+	esac
+	expected="$expected
+[UNREGISTER] dev $dev"
+	rdma link delete $dev
+	ip link del d0 2>/dev/null || ip link del d1
+	within 10 eval 'told | grep -q UNREGISTER' || return
+	kill $!
+	told
+	[ "$(told)" = "$expected" ] || { echo "expected: $expected"; return 1; }
+}
+
 # --- iwpmd --------------------------------------------------------------------------
 
 # What it says goes to syslog.
@@ -195,6 +234,12 @@ slowly() {
 }
 
 # --- one after the other
+
+name="rdma monitor: devices that come, go and are renamed"
+case $(uname -r) in
+6.1.*)	skip "$name" "Linux 6.1 does not tell" ;;
+*)	t "$name" monitored ;;
+esac
 
 two_hosts 1500
 ib_enable

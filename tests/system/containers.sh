@@ -189,6 +189,36 @@ of_objects() {
 	stop_server && return $rc
 }
 
+# --- Kubernetes: what a machine without a cluster can do of Documentation/examples/kubernetes
+
+pod=$top/Documentation/examples/kubernetes/rdma.yaml
+# Debian's CNI plugins
+cni=${SRNIC_PACKAGES:-}/usr/lib/cni
+[ -d "$cni" ] || cni=/usr/lib/cni
+
+# The files that the device plugin gives
+files() { sed -n "s/^ *- '\({.*}\)'$/\1/p" "$pod" | grep -o '/dev/[^"]*'; }
+names_the_files() {
+	files
+	[ "$(files | xargs)" = "/dev/infiniband/rdma_cm /dev/infiniband/$(verbs_of sr1)" ]
+}
+
+# network ADD|DEL: its plugin is called as Multus calls it
+network() {
+	awk '/^  config: / { on = 1; next } on && !/^    / { exit } on' "$pod" |
+		CNI_COMMAND=$1 CNI_CONTAINERID=rdma CNI_NETNS=/proc/$PID/ns/net CNI_IFNAME=eth1 CNI_PATH=$cni \
+			"$cni/host-device"
+}
+
+comes_into_the_pod() {
+	network ADD && within 10 active "$PID" sr1 && nsenter --target "$PID" --net --mount ibv_devinfo -d sr1
+}
+
+comes_back() {
+	network DEL && kill "$PID" && ip link set v1 up && within 10 active 1 sr1 &&
+		rdma link show sr1/1 | grep 'netdev v1'
+}
+
 # --- shared mode
 
 mode() { rdma system set netns "$1" && rdma system show | grep "netns $1"; }
@@ -233,6 +263,15 @@ t "a container has the objects that its control group allows" of_objects
 t "rdma_cm takes the container's own device where it has another's file" foreign
 t "a device goes with its container" ends "$PID2" sr2
 t "and so does one that was made before it" ends "$PID1" sr1
+
+t "Kubernetes: a device is made on the node" on_the_host
+t "Kubernetes: the example names its files" names_the_files
+start rdma_cm "$(cat "$tmp/verbs")"
+t "Kubernetes: the example's network takes the device into the pod" comes_into_the_pod
+t "Kubernetes: from the node to the pod" talk "$PID" 10.80.0.200 1
+t "Kubernetes: at the end of the pod the device comes back" comes_back
+rdma link delete sr1
+ip link del to1
 host_down
 
 # --- exclusive mode; it is set while there is no other namespace, and the end of the last one takes a

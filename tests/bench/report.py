@@ -193,6 +193,7 @@ COSTS = (
     ('p50_us', 'us p50', lambda c: c.args['do'] == 'disk' or c.value == 'p99_us'),
     ('p99_us', 'us p99', lambda c: (c.value == 'p50_us' or is_latency(c)) and c.value != 'p99_us'),
     ('p999_us', 'us p99.9', is_latency),
+    ('worst_p99_us', 'us p99, the worst host', lambda c: is_latency(c) and c.pairs > 1),
     ('marked', 'packets marked', lambda c: c.path == 'incast'),
     ('lost', 'packets lost', lambda c: c.path == 'incast'),
     ('dereg_us', 'us/MiB to deregister', lambda c: c.args['do'] == 'register'),

@@ -48,6 +48,7 @@ say_all() {	# NAME
 	with_cm "$1: data is intact" integrity -- --seed 5 --qps 2 --ops 40
 	t "$1: no device found an error in the other's stream" sound
 	t "$1: ibv_rc_pingpong" by_ib ibv_rc_pingpong -c -n 50
+	t "$1: ibv_ud_pingpong" by_ib ibv_ud_pingpong -s 1000 -n 50
 	t "$1: greetings" greetings
 }
 
@@ -230,6 +231,45 @@ down_and_up() {
 		ip -n h1 link set wg0 up && within 5 port_is_active sr1
 }
 
+# reaches PORT: a TCP connection from the first host
+reaches() {
+	ip netns exec h1 python3 -c '
+import socket, sys
+socket.create_connection((sys.argv[1], int(sys.argv[2])), 5)' "$SRV4" "$1"
+}
+
+# A host that sends to the address by the network below the tunnel reaches other servers there.
+comes_not_around() {
+	local rc=0 other
+	serve 7174 rping -s -P -a "$SRV4" || return
+	ip netns exec h2 python3 -c '
+import socket, sys
+s = socket.create_server((sys.argv[1], 7175))
+while True:
+	s.accept()' "$SRV4" &
+	other=$!
+	within 10 pid_listens $other 7175 && ip -n h1 route add "$SRV4/32" via 10.77.0.2 || return
+	reaches 7175 && ! reaches 7174 || rc=1
+	ip -n h1 route del "$SRV4/32" && reaches 7174 || rc=1
+	kill $other
+	stop_server && return $rc
+}
+
+# While the tunnel is down the hosts have another route to its addresses.
+goes_not_around() {
+	local rc=0 client
+	ip -n h1 route add default via 10.77.0.2 && ip -n h2 route add default via 10.77.0.1 || return
+	serve 7174 rping -s -P -a "$SRV4" -S 3000 || return
+	ip netns exec h1 rping -c -a "$SRV4" -S 3000 -C 10000000 -v >"$tmp/rounds" 2>&1 &
+	client=$!
+	goes_on && ip -n h1 link set wg0 down && sleep 2 && ip -n h1 link set wg0 up && goes_on || rc=1
+	tail -n 2 "$tmp/rounds" | cut -c 1-80
+	kill -KILL $client
+	wait $client
+	stop_server
+	ip -n h1 route del default && ip -n h2 route del default && return $rc
+}
+
 warned() { dmesg | grep "$1: srnic: the interface has no hardware address.* sr1\$"; }
 
 two_hosts 1500
@@ -248,5 +288,10 @@ case $(uname -r) in
 esac
 t "WireGuard: the port goes down and up with the interface" down_and_up
 over WireGuard 'udp port 51820' off required
+with_cm "WireGuard: nothing comes around the tunnel" comes_not_around
+capture h1 v1 "$tmp/packets" ''
+with_cm "WireGuard: a connection stands still while the tunnel is down, and goes on" goes_not_around
+stop_capture fd77::2
+[ $cm = no ] || t "WireGuard: meanwhile nothing goes around it" only "$tmp/packets" 'udp port 51820 or icmp'
 teardown_hosts
 done_testing

@@ -49,6 +49,9 @@ static int active_bind(struct srnic_ep *ep, struct socket *sock, bool any_port)
 		if (err)
 			return err;
 	}
+	err = srnic_sock_stay(ep->dev, sock->sk, false);
+	if (err)
+		return err;
 	srnic_ep_set_tos(sock, ep->cm_id);
 	if (ep->ops->bind) {
 		err = ep->ops->bind(ep, sock);

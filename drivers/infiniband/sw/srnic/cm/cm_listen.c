@@ -317,12 +317,10 @@ static int listener_bind(struct srnic_ep *ep, struct socket *sock)
 		if (err)
 			return err;
 	}
-	if (listener_is_wildcard(ep)) {
-		/* rdma_cm listens on each device: bind each listener to its own interface */
-		err = sock_bindtoindex(sock->sk, ep->dev->netdev->ifindex, true);
-		if (err)
-			return err;
-	}
+	/* rdma_cm listens at a wildcard on each device: bind each listener to its own interface */
+	err = srnic_sock_stay(ep->dev, sock->sk, listener_is_wildcard(ep));
+	if (err)
+		return err;
 	srnic_ep_set_tos(sock, ep->cm_id);
 	return kernel_bind(sock, (struct sockaddr_unsized *)&ep->local, srnic_addr_len(&ep->local));
 }
@@ -363,17 +361,6 @@ release:
 	return err;
 }
 
-/* Is the interface in another namespace than the socket, or has it another index by now? */
-static bool listener_is_stray(const struct srnic_ep *ep)
-{
-	const struct net_device *netdev = ep->dev->netdev;
-	const struct sock *sk = ep->stream->sock->sk;
-
-	return !net_eq(sock_net(sk), dev_net(netdev)) ||
-	       (listener_is_wildcard(ep) &&
-		sk->sk_bound_dev_if != READ_ONCE(netdev->ifindex));
-}
-
 /*
  * There is no socket because of @err; @was is the previous error, or 0. No notifier
  * tells when a port becomes free, so the listener tries again after a time-out. After
@@ -397,7 +384,7 @@ static bool listener_is_open(struct srnic_ep *ep)
 {
 	int err;
 
-	if (ep->stream && !listener_is_stray(ep))
+	if (ep->stream && !srnic_sock_strays(ep->dev, ep->stream->sock->sk))
 		return true;
 	srnic_ep_drop_stream(ep, false);
 	err = listener_open(ep);

@@ -4,6 +4,7 @@
 #include <linux/delay.h>
 #include <linux/file.h>
 #include <linux/highmem.h>
+#include <linux/if_arp.h>
 #include <linux/netdevice.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
@@ -62,6 +63,41 @@ int srnic_sock_create(struct srnic_device *dev, u64 net, int family,
 		srnic_sock_prepare(*sock);
 	put_net(home);
 	return err;
+}
+
+/**
+ * srnic_sock_stay - what a socket sends and receives goes over the device's interface alone
+ * @dev: the device
+ * @sk: in the namespace of its netdev, not yet bound
+ * @always: with any interface; otherwise with a tunnel of IP packets only
+ *
+ * The peers of such a tunnel are not those of the network below it: what comes from there is
+ * neither encrypted nor authentic, and nothing may go there while the tunnel is down and the host
+ * has another route. With other interfaces the host's routes decide, as for any TCP socket.
+ *
+ * Context: process, may sleep. Return: 0, or an errno of binding to an interface.
+ */
+int srnic_sock_stay(const struct srnic_device *dev, struct sock *sk, bool always)
+{
+	const struct net_device *netdev = dev->netdev;
+
+	if (!always && netdev->type != ARPHRD_NONE)
+		return 0;
+	return sock_bindtoindex(sk, READ_ONCE(netdev->ifindex), true);
+}
+
+/**
+ * srnic_sock_strays - is the interface in another namespace, or has it another index by now?
+ * @dev: the device
+ * @sk: its socket, see srnic_sock_stay()
+ * Context: any.
+ */
+bool srnic_sock_strays(const struct srnic_device *dev, const struct sock *sk)
+{
+	const struct net_device *netdev = dev->netdev;
+
+	return !net_eq(sock_net(sk), dev_net(netdev)) ||
+	       (sk->sk_bound_dev_if && sk->sk_bound_dev_if != READ_ONCE(netdev->ifindex));
 }
 
 /**

@@ -161,6 +161,8 @@ struct net *srnic_device_get_net(const struct srnic_device *dev);
 int srnic_sock_create(struct srnic_device *dev, u64 net, int family,
 		      struct socket **sock);
 void srnic_sock_prepare(struct socket *sock);
+int srnic_sock_stay(const struct srnic_device *dev, struct sock *sk, bool always);
+bool srnic_sock_strays(const struct srnic_device *dev, const struct sock *sk);
 unsigned int srnic_noio_begin(bool noio);
 void srnic_noio_end(unsigned int before);
 struct srnic_stream *srnic_stream_new(struct socket *sock);

@@ -215,7 +215,9 @@ static int port_open(struct srnic_ud_port *port, struct net *net)
 	if (err)
 		return err;
 	port_hook(port->dev, sock->sk);
-	err = port_bind(sock, &addr);
+	err = srnic_sock_stay(port->dev, sock->sk, false);
+	if (!err)
+		err = port_bind(sock, &addr);
 	if (err) {
 		ibdev_warn_ratelimited(&port->dev->ibdev, "UD: no socket at %pISpc: %d\n",
 				       &addr, err);
@@ -235,6 +237,7 @@ static bool port_is_right(const struct srnic_ud_port *port, const union ib_gid *
 	if (!net || !memcmp(gid, &no_gid, sizeof(no_gid)))
 		return !port->sock;
 	return port->sock && net_eq(sock_net(port->sock->sk), net) &&
+	       !srnic_sock_strays(port->dev, port->sock->sk) &&
 	       port->number == number && !memcmp(&port->gid, gid, sizeof(*gid));
 }
 

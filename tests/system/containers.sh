@@ -13,6 +13,7 @@ root=$tmp/cgroup
 CGROUP=$root/c2
 containers=''		# their first processes
 PID1='' PID2=''		# of two of them
+examples=$top/Documentation/examples
 user=(setpriv --reuid 65534 --regid 65534 --clear-groups)
 # programs begin on the host, and enter containers from there
 SRV_NS=init CLI_NS=init
@@ -117,8 +118,24 @@ moved() {
 }
 
 gets_file() {
-	nsenter --target $PID --mount mknod -m 666 /dev/infiniband/$VERBS \
-		c $(tr : ' ' </sys/class/infiniband_verbs/$VERBS/dev)
+	$examples/uverbs-file $PID sr2
+}
+
+# A container whose folder for the file leads elsewhere, and that has a mknod of its own.
+hostile() {
+	local PID rc=0
+	mkdir "$tmp/elsewhere" && printf '#!/bin/sh\ntouch "%s/elsewhere/ran"\n' "$tmp" >"$tmp/mknod" &&
+		chmod +x "$tmp/mknod" || return
+	# shellcheck disable=SC2016 # of the other shell
+	unshare --mount bash -c '
+		mount --bind "$0/mknod" "$(command -v mknod)" && mount -t tmpfs tmpfs /dev &&
+		ln -s "$0/elsewhere" /dev/infiniband && touch "$0/hostile" && exec sleep 100000' "$tmp" &
+	PID=$!
+	within 10 test -e "$tmp/hostile" || { echo "it does not start"; return 1; }
+	gets_file && rc=1
+	kill $PID
+	ls -l "$tmp/elsewhere"
+	[ -z "$(ls "$tmp/elsewhere")" ] && return $rc
 }
 
 shows() { in_2 ibv_devinfo -d sr2; }
@@ -287,6 +304,7 @@ t "exclusive: a device is moved into a container" moved
 VERBS=$(cat "$tmp/verbs")
 t "exclusive: the container gets its file" gets_file
 t "exclusive: ibv_devinfo shows the device" shows
+t "a hostile container gets none, and does nothing on the host" hostile
 t "exclusive: the container sees its own device only" lists "$PID2" sr2 sr2
 t "exclusive: the host sees its own device only" lists 1 sr0 sr0
 start rdma_cm "$VERBS"

@@ -11,7 +11,8 @@ need_programs podman crun
 [ -e /proc/self/ns/uts ] || skip_all "this kernel lacks namespaces that podman needs"
 
 user=(--user 65534:65534)
-cni=$top/Documentation/examples/cni
+examples=$top/Documentation/examples
+cni=$examples/cni
 
 # --- podman, as it is set up on a machine -------------------------------------------
 
@@ -69,7 +70,7 @@ before_it() {
 }
 
 by_plugin() {
-	local DEV VERBS PID
+	local DEV PID
 	install -D $cni/srnic /usr/lib/cni/srnic
 	install -D -m 644 $cni/rdma.conflist /etc/cni/net.d/rdma.conflist
 	podman run -d --name c2 --network rdma --ulimit memlock=1048576:1048576 \
@@ -77,9 +78,7 @@ by_plugin() {
 	DEV=sr$(podman inspect -f '{{.Id}}' c2 | cut -c 1-8)
 	PID=$(podman inspect -f '{{.State.Pid}}' c2)
 	echo "$DEV" >"$tmp/device"
-	VERBS=$(verbs_of "$DEV") && [ -n "$VERBS" ] || return
-	mknod -m 666 /proc/$PID/root/dev/infiniband/$VERBS \
-		c $(tr : ' ' </sys/class/infiniband_verbs/$VERBS/dev)
+	$examples/uverbs-file $PID $DEV
 	podman exec c2 ibv_devinfo -d $DEV
 }
 

@@ -174,6 +174,26 @@ ends() {
 		! rdma dev show | grep -w "$2"
 }
 
+# plugin COMMAND ID PID: Documentation/examples/cni, as a runtime calls it, for e1 of a container
+plugin() {
+	echo '{"cniVersion": "0.4.0", "name": "some", "type": "srnic", "prevResult": {}}' |
+		CNI_COMMAND=$1 CNI_CONTAINERID=$2 CNI_NETNS=/proc/$3/ns/net CNI_IFNAME=e1 "$examples/cni/srnic"
+}
+on_e1() { nsenter --target "$1" --net rdma link | grep 'netdev e1'; }
+
+# Some runtimes' ids all begin with the same word.
+by_plugin() {
+	local pid
+	for pid in "$PID1" "$PID2"; do
+		nsenter --target "$pid" --net ip link add e1 type dummy || return
+	done
+	plugin ADD default-1 "$PID1" && plugin ADD default-2 "$PID2" && on_e1 "$PID1" && on_e1 "$PID2" &&
+		plugin DEL default-2 "$PID2" && on_e1 "$PID1" && ! on_e1 "$PID2" || return
+	for pid in "$PID1" "$PID2"; do
+		nsenter --target "$pid" --net ip link del e1 || return
+	done
+}
+
 # --- limits
 
 registers_nothing() {
@@ -269,6 +289,7 @@ t "ibv_devinfo shows the device" shows
 t "programs see the devices whose files they have, and the names of others" lists "$PID1" "sr0 sr1 sr2" sr1
 t "so in the other container" lists "$PID2" "sr0 sr1 sr2" sr2
 t "from a container to another" talk "$PID1" 10.80.0.2 "$PID2"
+t "the CNI plugin: a container's device is its own" by_plugin
 t "and back" talk "$PID2" 10.80.0.3 "$PID1"
 t "from a container to the host" talk 1 10.80.0.1 "$PID1"
 t "from the host to a container" talk "$PID2" 10.80.0.3 1

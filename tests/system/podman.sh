@@ -75,7 +75,7 @@ by_plugin() {
 	install -D -m 644 $cni/rdma.conflist /etc/cni/net.d/rdma.conflist
 	podman run -d --name c2 --network rdma --ulimit memlock=1048576:1048576 \
 		--device /dev/infiniband/rdma_cm --device-cgroup-rule 'c 231:* rw' localhost/rdma sleep 100000 || return
-	DEV=sr$(podman inspect -f '{{.Id}}' c2 | cut -c 1-8)
+	DEV=sr$(podman inspect -f '{{.Id}}' c2 | cut -c 1-29)
 	PID=$(podman inspect -f '{{.State.Pid}}' c2)
 	echo "$DEV" >"$tmp/device"
 	$examples/uverbs-file $PID $DEV

@@ -194,6 +194,18 @@ by_plugin() {
 	done
 }
 
+# A container whose root is the host's, with CAP_NET_ADMIN: which devices can it end?
+ends_others() {
+	nsenter --target "$PID1" --net --mount setpriv --bounding-set -all,+net_admin --inh-caps -all \
+		rdma link delete "$1"
+}
+
+# reads PID DEVICE: what sysfs has of it there: addresses, counters, policy
+reads() {
+	nsenter --target "$1" --net --mount grep -h . "/sys/class/infiniband/$2"/{ports/1/gids/1,policy/crc} &&
+		nsenter --target "$1" --net rdma statistic show link "$2/1" | grep -o 'tx_bytes [0-9]*'
+}
+
 # --- limits
 
 registers_nothing() {
@@ -283,13 +295,15 @@ t "a container without a device: rping" no_device in_2 rping -s -a 10.80.0.3 -C 
 t "a device is made in the namespace of a container" inside
 VERBS=$(cat "$tmp/verbs")
 t "the container gets its file" gets_file
+t "a hostile container gets none, and does nothing on the host" hostile
 t "the root of a user namespace makes no device" root_makes_none
 
 t "ibv_devinfo shows the device" shows
 t "programs see the devices whose files they have, and the names of others" lists "$PID1" "sr0 sr1 sr2" sr1
 t "so in the other container" lists "$PID2" "sr0 sr1 sr2" sr2
-t "from a container to another" talk "$PID1" 10.80.0.2 "$PID2"
 t "the CNI plugin: a container's device is its own" by_plugin
+t "a container reads addresses, counters and policy of all devices" reads "$PID1" sr2
+t "from a container to another" talk "$PID1" 10.80.0.2 "$PID2"
 t "and back" talk "$PID2" 10.80.0.3 "$PID1"
 t "from a container to the host" talk 1 10.80.0.1 "$PID1"
 t "from the host to a container" talk "$PID2" 10.80.0.3 1
@@ -299,6 +313,9 @@ t "users have no privileges, and 1 MiB of locked memory" \
 t "users without locked memory register nothing" registers_nothing
 t "a container has the objects that its control group allows" of_objects
 t "rdma_cm takes the container's own device where it has another's file" foreign
+ip link add d9 type dummy && rdma link add sr9 type srnic netdev d9 || bail "no device on the host"
+t "with CAP_NET_ADMIN a container whose root is the host's ends the host's device" ends_others sr9
+ip link del d9
 t "a device goes with its container" ends "$PID2" sr2
 t "and so does one that was made before it" ends "$PID1" sr1
 
@@ -325,13 +342,14 @@ t "exclusive: a device is moved into a container" moved
 VERBS=$(cat "$tmp/verbs")
 t "exclusive: the container gets its file" gets_file
 t "exclusive: ibv_devinfo shows the device" shows
-t "a hostile container gets none, and does nothing on the host" hostile
 t "exclusive: the container sees its own device only" lists "$PID2" sr2 sr2
 t "exclusive: the host sees its own device only" lists 1 sr0 sr0
 start rdma_cm "$VERBS"
 PID1=$PID
 t "exclusive: another container sees none, though it has the file" no_device in_1 ibv_devinfo
 t "exclusive: nor can it open the file" closed
+t "exclusive: nor does it read of a device in sysfs" eval '! reads "$PID1" sr2 && reads "$PID2" sr2'
+t "exclusive: nor does it end one, with CAP_NET_ADMIN" eval '! ends_others sr2 && ! ends_others sr0'
 t "exclusive: from the host to a container" talk "$PID2" 10.80.0.3 1
 t "exclusive: from a container to the host" talk 1 10.80.0.1 "$PID2"
 t "exclusive: a device goes with its container" ends "$PID2" sr2

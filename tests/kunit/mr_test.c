@@ -121,7 +121,7 @@ static void fast_register(struct kunit *test)
 		.stag = fix.mr->tpte.stag,
 	};
 	struct srnic_span span;
-	u32 len = 8192;
+	u32 len = 2 * PAGE_SIZE;
 
 	KUNIT_EXPECT_FALSE(test, fix.mr->tpte.valid);
 	KUNIT_EXPECT_EQ(test, srnic_tpt_get(fix.dev, &acc, &span), SRNIC_TPT_STAG);

@@ -105,8 +105,8 @@ static void alloc_and_free(struct kunit *test)
 		u32 entries, stride;
 		size_t bytes;
 	} rows[] = {
-		{ 1, 16, 8192 }, { 64, 64, 8192 }, { 65, 64, 12288 },
-		{ 1024, 128, 4096 + 131072 },
+		{ 1, 16, PAGE_ALIGN(4096 + 16) }, { 64, 64, PAGE_ALIGN(8192) },
+		{ 65, 64, PAGE_ALIGN(8192 + 64) }, { 1024, 128, PAGE_ALIGN(4096 + 131072) },
 	};
 	u32 i;
 

@@ -48,9 +48,9 @@ static bool is_ram(u64 address, u64 length)
 
 static enum srnic_wc_status check_page(const ri_mr_reg_phys_attr_t *attr, u64 address, u64 length)
 {
-	u64 align = attr->pble_size ?: PAGE_SIZE;
+	u64 align = attr->pble_size ?: SRNIC_MIN_PAGE;
 
-	if (!length || length % PAGE_SIZE || length > RI_MAX_BLOCK ||
+	if (!length || length % SRNIC_MIN_PAGE || length > RI_MAX_BLOCK ||
 	    (attr->pble_size && !is_power_of_2(length)))
 		return SRNIC_WC_PAGE_SIZE;
 	return address % align ? SRNIC_WC_PBL_ENTRY : SRNIC_WC_SUCCESS;

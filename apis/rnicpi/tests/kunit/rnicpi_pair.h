@@ -18,7 +18,7 @@
 
 #define PAIR_DEPTH	16
 #define PAIR_EVENTS	16
-#define PAIR_BYTES	(4 * 4096)
+#define PAIR_BYTES	(4 * PAGE_SIZE)
 
 struct file;
 

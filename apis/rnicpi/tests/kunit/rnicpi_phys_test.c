@@ -6,6 +6,7 @@
 #include "srnic.h"
 
 #define OK	RI_RET_SUCCESS
+#define VA	(5 * PAGE_SIZE)
 #define ALL	(RI_MEM_FLAGS_LOCAL | RI_MEM_FLAGS_REMOTE)
 
 /* ri_mr_reg_phys: pages in any order form a region; each error has its own code */
@@ -95,7 +96,7 @@ static void blocks(struct kunit *test)
 	attr = pair_phys_attr(p, list, 2, 0, 3000);
 	attr.pble_size = 1536;
 	KUNIT_ASSERT_EQ(test, REG(&rtag), OK);
-	memset(p->a.mem, 'y', 4096);
+	memset(p->a.mem, 'y', PAGE_SIZE);
 	pair_write_to(p, 0, rtag, 3000, RI_WC_STATUS_SUCCESS);
 	KUNIT_EXPECT_NULL(test, memchr_inv(p->b.mem + 3001, 'y', 1536));
 	KUNIT_EXPECT_NULL(test, memchr_inv(p->b.mem + 7, 'y', 3000 - 1536));
@@ -228,13 +229,13 @@ static void fast_register(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ltag, rtag);
 	pair_two_pages(&p->b, list);
 	list[2] = list[0];
-	good = pair_phys_attr(p, list, 2, 0x5000, 2 * PAGE_SIZE);
+	good = pair_phys_attr(p, list, 2, VA, 2 * PAGE_SIZE);
 
 	attr = good;
 	ltag = (ltag & ~0xff) | 0x11;
 	fmr(p, &attr, ltag, mr, RI_WC_STATUS_SUCCESS);
 	memset(p->a.mem, 'z', PAGE_SIZE);
-	pair_write_to(p, 0x5000, ltag, PAGE_SIZE, RI_WC_STATUS_SUCCESS);
+	pair_write_to(p, VA, ltag, PAGE_SIZE, RI_WC_STATUS_SUCCESS);
 	KUNIT_EXPECT_NULL(test, memchr_inv(p->b.mem + PAGE_SIZE, 'z', PAGE_SIZE));
 	/* invalidated, and registered anew */
 	invalidate(p, ltag, mr);
@@ -265,17 +266,17 @@ static void bad_fast_registers(struct kunit *test)
 		u32 mem_attr;
 		ri_wc_status_t status;
 	} rows[] = {
-		{ 2, 1000, 0, 0x5000, 100, ALL, RI_WC_STATUS_INVALID_FMR_PAGE_SIZE_ERROR },
-		{ 2, 3 * PAGE_SIZE, 0, 0x5000, 100, ALL, RI_WC_STATUS_INVALID_FMR_PAGE_SIZE_ERROR },
-		{ 2, 4 * PAGE_SIZE, 0, 0x5000, 100, ALL, RI_WC_STATUS_INVALID_FMR_PBL_ENTRY_ERROR },
-		{ 2, PAGE_SIZE, PAGE_SIZE, 0x5000, 100, ALL, RI_WC_STATUS_INVALID_FMR_FBO_ERROR },
-		{ 2, PAGE_SIZE, 0, 0x5000, 0, ALL, RI_WC_STATUS_INVALID_FMR_LENGTH_ERROR },
-		{ 2, PAGE_SIZE, 1, 0x5001, 2 * PAGE_SIZE, ALL,
+		{ 2, 1000, 0, VA, 100, ALL, RI_WC_STATUS_INVALID_FMR_PAGE_SIZE_ERROR },
+		{ 2, 3 * PAGE_SIZE, 0, VA, 100, ALL, RI_WC_STATUS_INVALID_FMR_PAGE_SIZE_ERROR },
+		{ 2, 4 * PAGE_SIZE, 0, VA, 100, ALL, RI_WC_STATUS_INVALID_FMR_PBL_ENTRY_ERROR },
+		{ 2, PAGE_SIZE, PAGE_SIZE, VA, 100, ALL, RI_WC_STATUS_INVALID_FMR_FBO_ERROR },
+		{ 2, PAGE_SIZE, 0, VA, 0, ALL, RI_WC_STATUS_INVALID_FMR_LENGTH_ERROR },
+		{ 2, PAGE_SIZE, 1, VA + 1, 2 * PAGE_SIZE, ALL,
 		  RI_WC_STATUS_INVALID_FMR_LENGTH_ERROR },
-		{ 2, PAGE_SIZE, 0, 0x5000, 100, RI_MEM_FLAGS_REMOTE_WRITE,
+		{ 2, PAGE_SIZE, 0, VA, 100, RI_MEM_FLAGS_REMOTE_WRITE,
 		  RI_WC_STATUS_INVALID_FMR_PERMS_ERROR },
-		{ 3, PAGE_SIZE, 0, 0x5000, 100, ALL, RI_WC_STATUS_FMR_PBL_TOO_LONG_ERROR },
-		{ 2, PAGE_SIZE, 0, 0x5001, 100, ALL, RI_WC_STATUS_INVALID_FMR_VA_ERROR },
+		{ 3, PAGE_SIZE, 0, VA, 100, ALL, RI_WC_STATUS_FMR_PBL_TOO_LONG_ERROR },
+		{ 2, PAGE_SIZE, 0, VA + 1, 100, ALL, RI_WC_STATUS_INVALID_FMR_VA_ERROR },
 		{ 2, PAGE_SIZE, 0, ~0ull << PAGE_SHIFT, 2 * PAGE_SIZE, ALL,
 		  RI_WC_STATUS_INVALID_FMR_VA_ERROR },
 	};
@@ -381,7 +382,7 @@ static void remote_access_flag(struct kunit *test)
 	u32 i;
 
 	pair_two_pages(&p->b, list);
-	attr = pair_phys_attr(p, list, 2, 0x5000, 100);
+	attr = pair_phys_attr(p, list, 2, VA, 100);
 	for (i = 0; i < 2 * ARRAY_SIZE(rows); i++) {
 		if (i % ARRAY_SIZE(rows) == 0)
 			ltag = ltag_for(p, 2, i ? RI_MEM_FLAGS_LOCAL : ALL, &mr);
@@ -432,7 +433,7 @@ static void bad_block(struct kunit *test)
 /* RI-54, RI-55: a QP without the privilege cannot fast-register */
 static void not_privileged(struct kunit *test)
 {
-	refused(test, RI_PHYS_PAGE_LIST_MODE, 0, 0x5000, PAGE_SIZE,
+	refused(test, RI_PHYS_PAGE_LIST_MODE, 0, VA, PAGE_SIZE,
 		RI_WC_STATUS_FMR_QP_NOT_PRIVILEGED_ERROR);
 }
 

@@ -366,7 +366,8 @@ static void atomic_context(struct kunit *test)
 	ri_srq_attr_t srq_attr = { .max_wrs = 4, .max_sgl = 1, .pd = p->pd };
 	ri_phys_addr_t list[1] = { virt_to_phys(p->a.mem + PAGE_SIZE) };
 	ri_mr_reg_phys_attr_t phys = {
-		.common = { .va = 0x5000, .length = PAGE_SIZE, .mem_attr = RI_MEM_FLAGS_LOCAL },
+		.common = { .va = 5 * PAGE_SIZE, .length = PAGE_SIZE,
+			    .mem_attr = RI_MEM_FLAGS_LOCAL },
 		.phys_buf_list = list, .nbufs = 1, .pble_size = PAGE_SIZE,
 	};
 	ri_cq_handle_t empty = NULL;

@@ -40,7 +40,9 @@
 #define SRNIC_MAX_UD_USERS	256	/* users with UD QPs in RTR or RTS at a time */
 #define SRNIC_MAX_IRD		128
 #define SRNIC_MAX_ORD		128
-#define SRNIC_PAGE_SIZES	GENMASK(30, PAGE_SHIFT)	/* blocks of a PBL */
+/* Blocks of a PBL: from 4 KiB, which NVMe-oF and iSER use, whatever the size of the CPU's pages */
+#define SRNIC_MIN_PAGE		SZ_4K
+#define SRNIC_PAGE_SIZES	GENMASK(30, ilog2(SRNIC_MIN_PAGE))
 
 /*
  * Memory whose size a user chooses is charged to the memory cgroup of the user. A

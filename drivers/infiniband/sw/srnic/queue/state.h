@@ -290,8 +290,8 @@ static inline enum srnic_qp_state srnic_qp_state(const struct srnic_qp *qp)
 
 /*
  * A kthread is wanted: the first call has them made. Any context. The caller has set a bit of
- * qp->flags before, with a full barrier behind it. If NO_KTHREADS is not set yet, who sets it sees
- * that bit.
+ * qp->flags before, with a full barrier behind it. If NO_KTHREADS is not set yet,
+ * srnic_engine_start() or await_kick(), which set it, see that bit.
  */
 static inline void srnic_qp_want_kthreads(struct srnic_qp *qp)
 {

@@ -101,8 +101,11 @@ static void pair_closed(void *priv, int err)
 {
 	struct srnic_pair *pair = priv;
 
+	/* once the flag is set the work, or rdv_cancel(), may end the pair */
+	kref_get(&pair->ref);
 	set_bit(SRNIC_PAIRF_GONE, &pair->flags);
 	srnic_pair_kick(pair);
+	srnic_pair_put(pair);
 }
 
 static const struct srnic_llp_ops pair_llp_ops = {

@@ -123,6 +123,8 @@ static void listener_adopt(struct srnic_ep *listener, struct socket *sock)
 		return;
 	}
 
+	/* its work may end it while it is being unlocked here */
+	kref_get(&ep->ref);
 	mutex_lock_nested(&ep->lock, SINGLE_DEPTH_NESTING);
 	kernel_getsockname(sock, (struct sockaddr *)&ep->local);
 	kernel_getpeername(sock, (struct sockaddr *)&ep->remote);
@@ -139,6 +141,7 @@ static void listener_adopt(struct srnic_ep *listener, struct socket *sock)
 	srnic_ep_deadline_s(ep, ep->policy.request_timeout);
 	srnic_ep_adopt(ep, stream);
 	mutex_unlock(&ep->lock);
+	srnic_ep_put(ep);
 }
 
 /* Takes connections from TCP. @ep is locked. */

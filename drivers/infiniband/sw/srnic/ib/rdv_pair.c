@@ -375,11 +375,14 @@ static int pair_start(struct srnic_pair *pair, u16 ib_port)
 	pair->listener = srnic_rdv_listen(pair->dev, pair->net, &addr);
 	if (IS_ERR(pair->listener))
 		return PTR_ERR(pair->listener);
+	/* once the QP is claimed the pair may end while it is being unlocked here */
+	kref_get(&pair->ref);
 	mutex_lock(&pair->lock);
 	err = pair_register(pair);
 	mutex_unlock(&pair->lock);
 	if (err)
 		srnic_rdv_unlisten(pair->listener);
+	srnic_pair_put(pair);
 	return err;
 }
 

@@ -4,7 +4,7 @@
 from collections import namedtuple
 from pathlib import Path
 
-from hosts import CONGESTION, PEERS, SENDERS, WAN
+from hosts import CONGESTION, INCAST, PEERS, SENDERS, WAN
 
 HERE = Path(__file__).resolve().parent
 
@@ -14,7 +14,7 @@ HERE = Path(__file__).resolve().parent
 # value:   the figure of its result that counts, and its unit
 # better:  'less' or 'more'
 # pairs:   programs that do the same at the same time, each with a server's process of its own
-# link:    of hosts.WAN, or of hosts.CONGESTION, on these paths
+# link:    of hosts.WAN, or of hosts.INCAST, on these paths
 # longer:  it takes so many times as long as others
 Case = namedtuple('Case', 'name path args value unit better pairs link longer',
                   defaults=[1, None, 1])
@@ -62,14 +62,17 @@ def wan(op, links, link):
                          args=dict(case.args, limit=60))
 
 
-def incast(control):
+def incast(link):
     """From each host to the one that all send to: as much as possible; and one message at a time,
-    which is sent back"""
-    for case, name in ((stream('incast', 'write', 65536, wait='event', pairs=SENDERS), 'write 64 KiB'),
-                       (latency('incast', 'send', 65536, 'event', SENDERS)
-                        ._replace(value='p99_us', unit='us p99'), 'send 64 KiB')):
-        yield case._replace(name=f'{name}, {SENDERS} to 1, {control}', link=control, longer=4,
-                            args=dict(case.args, limit=60))
+    which is sent back, as many at each rate"""
+    slower = 1 if link in CONGESTION else 5
+    write = stream('incast', 'write', 65536, wait='event', pairs=SENDERS)
+    send = latency('incast', 'send', 65536, 'event', SENDERS)._replace(value='p99_us',
+                                                                       unit='us p99')
+    for case, name in ((write, 'write 64 KiB'), (send, 'send 64 KiB')):
+        if case is send or slower == 1:
+            yield case._replace(name=f'{name}, {SENDERS} to 1, {link}', link=link,
+                                longer=4 * slower, args=dict(case.args, limit=60 * slower))
 
 
 def rate(path, op, size, depth=128):
@@ -118,7 +121,7 @@ PATHS = {
     'veth1500': 'two hosts, veth, MTU 1500',
     'veth9000': 'two hosts, veth, MTU 9000',
     'wan': 'two hosts, netem, MTU 1500',
-    'incast': f'{SENDERS} hosts to one, 1 Gbit/s with ECN, MTU 1500',
+    'incast': f'{SENDERS} hosts to one, 1 Gbit/s or less with ECN, MTU 1500',
     'disks': 'NVMe-oF and NFS, two interfaces of one host, MTU 1500',
 }
 
@@ -189,7 +192,7 @@ ONCE = [latency('host', op, 64, 'poll', pairs=2) for op in ('send', 'write', 're
      for how in (('randread', 4096, 32), ('randwrite', 4096, 32), ('read', 131072, 8),
                  ('write', 131072, 8))] + [
     wan(*how, link) for link in WAN for how in (('write', 1), ('read', 1), ('write', 4))
-] + [case for control in CONGESTION for case in incast(control)]
+] + [case for link in INCAST for case in incast(link)]
 
 # Some are in several of the lists.
 FULL = list({(c.path, c.name): c for c in [

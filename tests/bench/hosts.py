@@ -44,13 +44,16 @@ WAN = {
 # packets, and loses them when it is full. The names are those of TCP's congestion controls.
 SENDERS = 16
 CONGESTION = ('cubic', 'dctcp', 'bbr')
-RATE = '1gbit'
+# Two CPUs do not do what programs do with messages at 1 Gbit/s: then they are what all wait for.
+# The same queue at a fifth of the rate tells what the network does.
+RATES = {'': '1gbit', ', 200 Mbit/s': '200mbit'}
+INCAST = {control + name: (control, rate) for name, rate in RATES.items() for control in CONGESTION}
 # TCP hands so many segments over at once, which are marked or lost together: each by itself would
 # take more of two CPUs than they have, and 45 of 64 KiB would be another queue.
 SEGMENTS = 8
-BOTTLENECK = ['tbf', 'rate', RATE, 'burst', '32kb', 'limit', '1mb']
+BOTTLENECK = ['tbf', 'burst', '32kb', 'limit', '1mb', 'rate']
 QUEUE = ['red', 'limit', 1000000, 'min', 100000, 'max', 300000, 'avpkt', 1500, 'burst', 120,
-         'bandwidth', RATE, 'probability', 0.1, 'ecn']
+         'probability', 0.1, 'ecn', 'bandwidth']
 INCAST_MODULES = ('tcp_dctcp', 'tcp_bbr', 'sch_red')
 
 
@@ -98,6 +101,7 @@ class Hosts:
         self.clients = [f'c{n}' for n in range(SENDERS)] if path == 'incast' else [self.client]
         self.rules = []
         self.ends = []          # (netns, interface), of two hosts
+        self.slow = []          # ports of the switch to the server, of an incast
         self.link = None
         self.netns = sorted({*self.clients, self.server} - {None})
         if path == 'incast':
@@ -114,7 +118,7 @@ class Hosts:
                 self.dead[peer.name] = str(why)
         if path in ('wan', 'incast'):
             try:
-                self.shape(next(iter(WAN)) if path == 'wan' else CONGESTION[0])
+                self.shape(next(iter(WAN if path == 'wan' else INCAST)))
             except Failed:
                 self.end()
                 raise
@@ -122,16 +126,22 @@ class Hosts:
     def shape(self, name):
         """Make all pairs a link of WAN. netem loses packets as TCP makes them, of up to 64 KiB, and
         those of one peer are larger than those of another. A link that loses gets them segment
-        by segment, as a router does, so that each peer loses as many of as many bytes. Or let all
-        hosts of an incast use that congestion control, in connections they make from now on."""
+        by segment, as a router does, so that each peer loses as many of as many bytes. Or make
+        the switch's port to the server one of INCAST, and let all hosts use its congestion control,
+        in connections they make from now on."""
         if name == self.link:
             return
         if self.path == 'incast':
+            control, rate = INCAST[name]
             # what other namespaces than the first may use
             sh('sysctl', '-qw', f'net.ipv4.tcp_allowed_congestion_control=reno {" ".join(CONGESTION)}')
             for ns in (*self.clients, self.server):
                 sh('ip', 'netns', 'exec', ns, 'sysctl', '-qw', 'net.ipv4.tcp_ecn=1',
-                   f'net.ipv4.tcp_congestion_control={name}')
+                   f'net.ipv4.tcp_congestion_control={control}')
+            for port in self.slow:
+                slow = ['tc', '-n', 'switch', 'qdisc', 'replace', 'dev', port]
+                sh(*slow, 'root', 'handle', '1:', *BOTTLENECK, rate)
+                sh(*slow, 'parent', '1:1', 'handle', '2:', *QUEUE, rate)
             self.link = name
             return
         link = WAN[name]
@@ -227,9 +237,7 @@ class Hosts:
                'type', 'veth', 'peer', 'name', dev, 'mtu', MTUS[self.path], 'netns', ns)
             sh('ip', '-n', 'switch', 'link', 'set', f'p{dev}', 'master', f'b{i}', 'up')
             sh('ip', '-n', ns, 'link', 'set', dev, 'gso_max_segs', SEGMENTS)
-        slow = ['tc', '-n', 'switch', 'qdisc', 'add', 'dev', f'pv{i}n{SENDERS}']
-        sh(*slow, 'root', 'handle', '1:', *BOTTLENECK)
-        sh(*slow, 'parent', '1:1', 'handle', '2:', *QUEUE)
+        self.slow.append(f'pv{i}n{SENDERS}')
         return ends
 
     def queue(self, peer):

@@ -854,7 +854,7 @@ int srnic_cm_init(void)
 void srnic_cm_exit(void)
 {
 	srnic_cm_drop_device(NULL);
-	wait_event(srnic_cm_idle, xa_empty(&srnic_cm_eps));
+	wait_event(srnic_cm_idle, !srnic_xa_has_entries(&srnic_cm_eps));
 	destroy_workqueue(srnic_cm_wq);
 	xa_destroy(&srnic_cm_eps);
 }

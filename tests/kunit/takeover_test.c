@@ -5,11 +5,12 @@
  */
 #include <kunit/test.h>
 #include <linux/file.h>
+#include <linux/if_arp.h>
 #include <linux/kthread.h>
 #include <linux/workqueue.h>
 #include <net/ipv6.h>
 #include <net/sock.h>
-#include <net/tcp_states.h>
+#include <net/tcp.h>
 #include "compat.h"
 #include "engine/linger.h"
 #include "engine/stream.h"
@@ -41,6 +42,114 @@ static void a_socket_with_psp_is_refused(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, IS_ERR(stream));
 	if (!IS_ERR(stream))
 		srnic_takeover_cancel(stream);
+	fput(file);
+}
+
+/* A program's socket that is connected over lo, which the device is on, as an interface of @type */
+static struct file *programs_file(struct peer *p, unsigned short type)
+{
+	struct net_device *netdev = kunit_kzalloc(p->test, sizeof(*netdev), GFP_KERNEL);
+	struct socket *sock;
+	struct file *file;
+
+	KUNIT_ASSERT_EQ(p->test, tests_protocol(), 0);
+	KUNIT_ASSERT_NOT_NULL(p->test, netdev);
+	netdev->type = type;
+	netdev->ifindex = init_net.loopback_dev->ifindex;
+	dev_net_set(netdev, &init_net);
+	p->dev->netdev = netdev;
+	ipv6_addr_set_v4mapped(htonl(INADDR_LOOPBACK), (struct in6_addr *)&p->dev->gids[1]);
+	peer_sockets(p, &sock);
+	file = sock_alloc_file(sock, 0, NULL);
+	KUNIT_ASSERT_FALSE(p->test, IS_ERR(file));
+	return file;
+}
+
+/* As SO_BINDTODEVICE does. Return: the interface that it is bound to then */
+static int bound(struct file *file, int ifindex)
+{
+	struct sock *sk = sock_from_file(file)->sk;
+
+	sock_bindtoindex(sk, ifindex, true);
+	return READ_ONCE(sk->sk_bound_dev_if);
+}
+
+/* The socket is as it was */
+static void expect_refusal(struct peer *p, struct file *file, int ifindex)
+{
+	struct kvec vec = { .iov_base = "hello", .iov_len = 5 };
+	struct sock *sk = sock_from_file(file)->sk;
+	struct msghdr msg = { };
+	char got[5];
+
+	KUNIT_EXPECT_EQ(p->test, bound(file, ifindex), ifindex);
+	KUNIT_EXPECT_PTR_EQ(p->test, srnic_takeover_begin(p->dev, file), ERR_PTR(-EXDEV));
+	KUNIT_EXPECT_PTR_EQ(p->test, sk->sk_prot, &tcp_prot);
+	KUNIT_EXPECT_NULL(p->test, sk->sk_user_data);
+	KUNIT_EXPECT_EQ(p->test, bound(file, 0), 0);
+	KUNIT_EXPECT_EQ(p->test, kernel_sendmsg(p->sock, &msg, &vec, 1, 5), 5);
+	vec.iov_base = got;
+	KUNIT_EXPECT_EQ(p->test, 5, kernel_recvmsg(sock_from_file(file), &msg, &vec, 1, 5,
+						   MSG_WAITALL));
+	KUNIT_EXPECT_EQ(p->test, memcmp(got, "hello", 5), 0);
+}
+
+/* On a tunnel only a socket that is bound to it is taken over, and nothing binds it anew then */
+static void a_socket_stays_in_the_tunnel(struct kunit *test)
+{
+	int home = init_net.loopback_dev->ifindex, other = home + 1;
+	struct peer *p = peer_idle(test);
+	struct file *file = programs_file(p, ARPHRD_NONE);
+	struct srnic_stream *stream;
+
+	expect_refusal(p, file, 0);
+	expect_refusal(p, file, other);
+	KUNIT_EXPECT_EQ(test, bound(file, home), home);
+	stream = srnic_takeover_begin(p->dev, file);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(stream));
+	KUNIT_EXPECT_EQ(test, bound(file, 0), home);
+	KUNIT_EXPECT_EQ(test, bound(file, other), home);
+	srnic_takeover_cancel(stream);
+	KUNIT_EXPECT_EQ(test, bound(file, 0), 0);
+	KUNIT_EXPECT_PTR_EQ(test, srnic_takeover_begin(p->dev, file), ERR_PTR(-EXDEV));
+	KUNIT_EXPECT_EQ(test, bound(file, home), home);
+	stream = srnic_takeover_begin(p->dev, file);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(stream));
+	srnic_takeover_commit(file);
+	KUNIT_EXPECT_EQ(test, bound(file, 0), home);
+	srnic_linger(stream, NULL, 0, true);
+	peer_expect_end(p, "reset", -ECONNRESET);
+	fput(file);
+}
+
+/*
+ * Elsewhere the host's routes decide, and the program, which binds its socket as it likes, also
+ * when another protocol has it
+ */
+static void elsewhere_a_socket_goes_anywhere(struct kunit *test)
+{
+	int other = init_net.loopback_dev->ifindex + 1;
+	struct peer *p = peer_idle(test);
+	struct file *file = programs_file(p, ARPHRD_ETHER);
+	struct sock *sk = sock_from_file(file)->sk;
+	struct srnic_stream theirs;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		int ifindex = i * other;
+		struct srnic_stream *stream;
+
+		KUNIT_EXPECT_EQ(test, bound(file, ifindex), ifindex);
+		stream = srnic_takeover_begin(p->dev, file);
+		KUNIT_ASSERT_FALSE(test, IS_ERR(stream));
+		KUNIT_EXPECT_EQ(test, bound(file, other + 1), other + 1);
+		KUNIT_EXPECT_EQ(test, bound(file, 0), 0);
+		srnic_takeover_cancel(stream);
+	}
+	memset(&theirs, 1, sizeof(theirs));
+	rcu_assign_sk_user_data(sk, &theirs);
+	KUNIT_EXPECT_EQ(test, bound(file, other), other);
+	rcu_assign_sk_user_data(sk, NULL);
 	fput(file);
 }
 
@@ -314,6 +423,8 @@ static void a_qp_with_a_locked_socket_ends(struct kunit *test)
 
 static struct kunit_case takeover_cases[] = {
 	KUNIT_CASE(a_socket_with_psp_is_refused),
+	KUNIT_CASE(a_socket_stays_in_the_tunnel),
+	KUNIT_CASE(elsewhere_a_socket_goes_anywhere),
 	KUNIT_CASE(locked_sockets_delay_their_own_end_alone),
 	KUNIT_CASE(a_locked_socket_gives_its_turn_to_the_next),
 	KUNIT_CASE(a_locked_socket_counts_as_a_qp),

@@ -132,6 +132,18 @@ bool on_srnic(void)
 	return !type || !strcmp(type, "srnic");
 }
 
+/* NULL: there is none of this name */
+struct ibv_context *device_named(const char *name)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+
+	require(list, "%s", strerror(errno));
+	for (int i = 0; list[i]; i++)
+		if (!strcmp(ibv_get_device_name(list[i]), name))
+			return ibv_open_device(list[i]);
+	return NULL;
+}
+
 const char *wc_opcode_name(int opcode)
 {
 	switch (opcode) {

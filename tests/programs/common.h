@@ -42,6 +42,7 @@ void deadline_set(unsigned int seconds, void (*report)(void));
 pid_t fork_child(void);
 unsigned int env_uint(const char *name, unsigned int def);
 bool on_srnic(void);
+struct ibv_context *device_named(const char *name);
 
 const char *wc_opcode_name(int opcode);
 

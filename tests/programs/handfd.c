@@ -57,10 +57,9 @@ void hand_another_qp(struct hand *h)
 			       IBV_QP_ACCESS_FLAGS), "%s", strerror(errno));
 }
 
-void hand_qp(struct hand *h)
+/* A QP of the device @ctx */
+void hand_qp_of(struct hand *h, struct ibv_context *ctx)
 {
-	struct ibv_context *ctx = test_context();
-
 	h->pd = ibv_alloc_pd(ctx);
 	h->cq = ibv_create_cq(ctx, 64, NULL, NULL, 0);
 	require(h->pd && h->cq, "%s", strerror(errno));
@@ -68,6 +67,11 @@ void hand_qp(struct hand *h)
 	h->buf = calloc(1, BUF_SIZE);
 	h->mr = ibv_reg_mr(h->pd, h->buf, BUF_SIZE, ACCESS_ALL);
 	require(h->mr, "%s", strerror(errno));
+}
+
+void hand_qp(struct hand *h)
+{
+	hand_qp_of(h, test_context());
 }
 
 void hand_qp_end(struct hand *h)

@@ -23,6 +23,7 @@ int hand_over_raw(struct ibv_qp *qp, int fd, const void *req, size_t req_len, co
 		  size_t msg_len);
 int hand_over(struct hand *h, uint32_t flags, const void *msg, size_t len);
 void hand_another_qp(struct hand *h);
+void hand_qp_of(struct hand *h, struct ibv_context *ctx);
 void hand_qp(struct hand *h);
 void hand_qp_end(struct hand *h);
 void hand_sockets(const char *addr, int *a, int *b);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include "handcm.h"
 #include "handfd.h"
+#include "handtun.h"
 
 /* In place of MPA's Request and Reply, which the program exchanges itself */
 static const char request[] = "let us go on by RDMA", reply[] = "so be it";
@@ -275,6 +276,7 @@ static const struct test_case cases[] = {
 	{ "many", case_many, "100 conversations, one after the other" },
 	{ "no-crc", case_no_crc, "" },
 	{ "late-receive", case_late_receive, "" },
+	{ "tunnel", case_tunnel, "" },
 };
 
 static const struct test_program prog = {

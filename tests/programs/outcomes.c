@@ -581,24 +581,13 @@ static void datagram(const char *name, uint32_t len, uint32_t qkey, enum ibv_wr_
 	end(&b);
 }
 
-static struct ibv_context *open_device(const char *name)
-{
-	struct ibv_device **list = ibv_get_device_list(NULL);
-
-	require(list, "%s", strerror(errno));
-	for (int i = 0; list[i]; i++)
-		if (!strcmp(ibv_get_device_name(list[i]), name))
-			return ibv_open_device(list[i]);
-	return NULL;
-}
-
 int main(int argc, char **argv)
 {
 	if (argc != 3)
 		die("usage: outcomes DEVICE GID-INDEX");
 	deadline_set(env_uint("OUTCOMES_TIMEOUT", 100), NULL);
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	ctx = open_device(argv[1]);
+	ctx = device_named(argv[1]);
 	require(ctx, "no device %s", argv[1]);
 	gid_index = atoi(argv[2]);
 	require(!ibv_query_gid(ctx, 1, gid_index, &gid), "no GID %s", argv[2]);

@@ -65,25 +65,30 @@ int srnic_sock_create(struct srnic_device *dev, u64 net, int family,
 	return err;
 }
 
+/*
+ * The peers of a tunnel of IP packets are not those of the network below it: what comes from there
+ * is neither encrypted nor authentic, and nothing may go there while the tunnel is down and the
+ * host has another route. So the sockets are bound to the tunnel. With other interfaces the host's
+ * routes decide, as for any TCP socket.
+ */
+static bool is_tunnel(const struct srnic_device *dev)
+{
+	return dev->netdev->type == ARPHRD_NONE;
+}
+
 /**
  * srnic_sock_stay - what a socket sends and receives goes over the device's interface alone
  * @dev: the device
  * @sk: in the namespace of its netdev, not yet bound
  * @always: with any interface; otherwise with a tunnel of IP packets only
  *
- * The peers of such a tunnel are not those of the network below it: what comes from there is
- * neither encrypted nor authentic, and nothing may go there while the tunnel is down and the host
- * has another route. With other interfaces the host's routes decide, as for any TCP socket.
- *
  * Context: process, may sleep. Return: 0, or an errno of binding to an interface.
  */
 int srnic_sock_stay(const struct srnic_device *dev, struct sock *sk, bool always)
 {
-	const struct net_device *netdev = dev->netdev;
-
-	if (!always && netdev->type != ARPHRD_NONE)
+	if (!always && !is_tunnel(dev))
 		return 0;
-	return sock_bindtoindex(sk, READ_ONCE(netdev->ifindex), true);
+	return sock_bindtoindex(sk, READ_ONCE(dev->netdev->ifindex), true);
 }
 
 /**
@@ -169,6 +174,27 @@ static struct srnic_stream *stream_of(const struct sock *sk)
 	return (void *)((uintptr_t)sk->sk_user_data & SK_USER_DATA_PTRMASK);
 }
 
+/**
+ * srnic_stream_stay - does a program's socket stay where srnic_sock_stay() would have it?
+ * @dev: the device
+ * @stream: not hooked yet; its socket is locked, and in the namespace of the device's netdev
+ *
+ * The socket is as the program has bound it. If it has to stay it is not bound anew from now on,
+ * while it is hooked, see srnic_stream_rebound(). Context: process.
+ *
+ * Return: false: it has to, and is bound to nothing, or to another interface, as the tunnel's VRF,
+ * which has other ways out.
+ */
+bool srnic_stream_stay(const struct srnic_device *dev, struct srnic_stream *stream)
+{
+	const int ifindex = READ_ONCE(dev->netdev->ifindex);
+
+	if (!is_tunnel(dev))
+		return true;
+	stream->stays = ifindex;
+	return stream->sock->sk->sk_bound_dev_if == ifindex;
+}
+
 /*
  * TCP has the socket of a connection locked, but not that of a listener. received() may send,
  * and TCP may call back meanwhile, so sk_callback_lock is dropped before the call of received(),
@@ -195,6 +221,22 @@ static void stream_data_ready(struct sock *sk)
 		received(priv);
 	rcu_read_unlock();
 	local_bh_enable();
+}
+
+/**
+ * srnic_stream_rebound - a program has bound its socket to another interface, or to none
+ * @sk: locked since before that; its route is still the old one
+ *
+ * A call that was under way at the hand-over can do this; on Linux 6.1 a later one, too. Context:
+ * process.
+ */
+void srnic_stream_rebound(struct sock *sk)
+{
+	read_lock_bh(&sk->sk_callback_lock);
+	/* a socket that was given back, or not taken yet, can have another user of sk_user_data */
+	if (sk->sk_data_ready == stream_data_ready && stream_of(sk) && stream_of(sk)->stays)
+		WRITE_ONCE(sk->sk_bound_dev_if, stream_of(sk)->stays);
+	read_unlock_bh(&sk->sk_callback_lock);
 }
 
 static void stream_write_space(struct sock *sk)

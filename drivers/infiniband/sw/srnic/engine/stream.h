@@ -43,6 +43,8 @@ struct srnic_stream_ops {
  * @file: the program's file, which holds the socket; NULL: the socket is our own
  * @user_key: its user, see srnic_user_key(), or that of its QP's claim, see srnic_qp_claim()
  * @no_qp: it lingers, and no QP has had it
+ * @stays: index of the interface that a program's socket stays bound to, see srnic_stream_stay();
+ *	   0: it need not. Set before it is hooked
  * @noio: memory for it must not wait for I/O while it lingers, see srnic_noio_begin()
  * @ops: under sk_callback_lock
  * @priv: argument of @ops, under sk_callback_lock
@@ -69,6 +71,7 @@ struct srnic_stream {
 	struct file *file;
 	u32 user_key;
 	bool no_qp;
+	int stays;
 	bool noio;
 	const struct srnic_stream_ops *ops;
 	void *priv;
@@ -166,6 +169,8 @@ bool srnic_sock_strays(const struct srnic_device *dev, const struct sock *sk);
 unsigned int srnic_noio_begin(bool noio);
 void srnic_noio_end(unsigned int before);
 struct srnic_stream *srnic_stream_new(struct socket *sock);
+bool srnic_stream_stay(const struct srnic_device *dev, struct srnic_stream *stream);
+void srnic_stream_rebound(struct sock *sk);
 bool srnic_stream_hook(struct srnic_stream *stream,
 		       const struct srnic_stream_ops *ops, void *priv);
 void srnic_stream_disinherit(const struct srnic_stream *listener, struct socket *sock);

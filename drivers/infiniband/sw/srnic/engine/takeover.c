@@ -10,7 +10,7 @@
  *
  * The stream holds the file: the program may close it at any time. Once the socket is a
  * QP's, the program's calls on it fail. Calls that were under way go on, and can spoil no
- * more than the program's own stream.
+ * more than the program's own stream. They do not lead it out of a tunnel, see takeover_rehash().
  */
 
 #include <linux/file.h>
@@ -147,6 +147,15 @@ static int takeover_disconnect(struct sock *sk, int flags)
 	return is_closing(sk) ? base_prot(sk)->disconnect(sk, flags) : -EOPNOTSUPP;
 }
 
+/*
+ * Called when SO_BINDTODEVICE has changed sk_bound_dev_if, and only then: TCP itself has no such
+ * function. @sk is locked.
+ */
+static void takeover_rehash(struct sock *sk)
+{
+	srnic_stream_rebound(sk);
+}
+
 /* Return: 0 or -ENOMEM */
 static int family_make(struct takeover_family *family, const struct sock *sk)
 {
@@ -156,6 +165,7 @@ static int family_make(struct takeover_family *family, const struct sock *sk)
 	if (!family->sealed) {
 		family->prot = *base_prot(sk);
 		family->prot.disconnect = takeover_disconnect;
+		family->prot.rehash = takeover_rehash;
 		family->sealed = sealed_new(sk->sk_socket->ops);
 		err = family->sealed ? 0 : -ENOMEM;
 	}
@@ -310,6 +320,8 @@ static int take_locked(struct srnic_device *dev, struct srnic_stream *stream)
 
 	if (!err && !is_of_device(dev, stream))
 		err = -EADDRNOTAVAIL;
+	if (!err && !srnic_stream_stay(dev, stream))
+		err = -EXDEV;
 	if (!err)
 		err = mark(sk);
 	if (err)
@@ -335,7 +347,8 @@ static int take(struct srnic_device *dev, struct srnic_stream *stream)
 
 /**
  * srnic_takeover_begin - make a stream out of a program's socket
- * @dev: the device; the socket's address is to be one of its interface
+ * @dev: the device; the socket's address is to be one of its interface, as its binding, see
+ *	 srnic_stream_stay()
  * @file: the socket's; the stream holds it
  *
  * Nothing is read: what has arrived is there for the stream. SO_RCVLOWAT, SO_LINGER,
@@ -345,11 +358,12 @@ static int take(struct srnic_device *dev, struct srnic_stream *stream)
  *
  * Return: the stream, hooked, for srnic_qp_attach() and srnic_takeover_commit(), or for
  * srnic_takeover_cancel(); -ENOTSOCK; -EPROTOTYPE if the socket is none of TCP; -EXDEV if it
- * is not in the network namespace of the interface; -EADDRNOTAVAIL if its address is not of the
- * interface; -ENOTCONN if it is not connected; -EPIPE if one side has closed; -EBUSY if
- * it belongs to another QP or protocol, as PSP, or a thread waits to send on it, or keeps it locked
- * for seconds; -EBADMSG if urgent data is in it; -ENODEV if the module is being unloaded; -ENOMEM.
- * On an error the socket is as it was, except that it may have the ULP srnic.
+ * is not in the network namespace of the interface, or not bound to the interface, which is a
+ * tunnel; -EADDRNOTAVAIL if its address is not of the interface; -ENOTCONN if it is not connected;
+ * -EPIPE if one side has closed; -EBUSY if it belongs to another QP or protocol, as PSP, or a
+ * thread waits to send on it, or keeps it locked for seconds; -EBADMSG if urgent data is in it;
+ * -ENODEV if the module is being unloaded; -ENOMEM. On an error the socket is as it was, except
+ * that it may have the ULP srnic.
  */
 struct srnic_stream *srnic_takeover_begin(struct srnic_device *dev, struct file *file)
 {

@@ -6,6 +6,7 @@
 # the files of /dev/infiniband that it was given.
 
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/lib-containers.sh"
 
 need_programs unshare nsenter setpriv prlimit
 
@@ -13,7 +14,6 @@ root=$tmp/cgroup
 CGROUP=$root/c2
 containers=''		# their first processes
 PID1='' PID2=''		# of two of them
-examples=$top/Documentation/examples
 user=(setpriv --reuid 65534 --regid 65534 --clear-groups)
 # programs begin on the host, and enter containers from there
 SRV_NS=init CLI_NS=init
@@ -47,28 +47,12 @@ start() {
 in_1() { nsenter --target "$PID1" --net --mount "$@"; }
 in_2() { nsenter --target "$PID2" --net --mount "$@"; }
 
-# The host has a bridge, with a device, to which the interfaces of containers lead.
-host_up() {
-	ip link add br0 type bridge && ip addr add 10.80.0.1/24 dev br0 && ip link set br0 up &&
-		ip link set lo up && rdma link add sr0 type srnic netdev br0 || bail "no device on a bridge"
-	made_rdma="$made_rdma sr0"
-}
-
-host_down() {
-	end_containers
-	rdma link delete sr0
-	ip link del br0
-}
-
 # up ADDRESS: eth0 of the container that was started last
 up() {
 	local inside="nsenter --target $PID --net ip"
 	$inside link set lo up && $inside addr add "$1/24" dev eth0 && $inside link set eth0 up ||
 		bail "no eth0 in a container"
 }
-
-# a name in /dev/infiniband
-verbs_of() { grep -lx "$1" /sys/class/infiniband_verbs/uverbs*/ibdev | cut -d / -f 5; }
 
 # lists PID RDMA-DEVICES VERBS-DEVICES: what rdma and libibverbs list where the process is
 lists() {
@@ -91,13 +75,6 @@ wildcard() {
 }
 
 active() { nsenter --target "$1" --net rdma link show "$2/1" | grep 'state ACTIVE'; }
-
-no_device() {	# COMMAND...
-	local out
-	out=$("$@" 2>&1) && { echo "$out"; return 1; }
-	echo "$out"
-	[[ $out == *"No IB devices found"* || $out == *"No RDMA devices were detected"* ]]
-}
 
 # --- devices
 
@@ -174,11 +151,6 @@ ends() {
 		! rdma dev show | grep -w "$2"
 }
 
-# plugin COMMAND ID PID: Documentation/examples/cni, as a runtime calls it, for e1 of a container
-plugin() {
-	echo '{"cniVersion": "0.4.0", "name": "some", "type": "srnic", "prevResult": {}}' |
-		CNI_COMMAND=$1 CNI_CONTAINERID=$2 CNI_NETNS=/proc/$3/ns/net CNI_IFNAME=e1 "$examples/cni/srnic"
-}
 on_e1() { nsenter --target "$1" --net rdma link | grep 'netdev e1'; }
 
 # Some runtimes' ids all begin with the same word.
@@ -187,8 +159,8 @@ by_plugin() {
 	for pid in "$PID1" "$PID2"; do
 		nsenter --target "$pid" --net ip link add e1 type dummy || return
 	done
-	plugin ADD default-1 "$PID1" && plugin ADD default-2 "$PID2" && on_e1 "$PID1" && on_e1 "$PID2" &&
-		plugin DEL default-2 "$PID2" && on_e1 "$PID1" && ! on_e1 "$PID2" || return
+	plugin ADD default-1 "$PID1" e1 && plugin ADD default-2 "$PID2" e1 && on_e1 "$PID1" &&
+		on_e1 "$PID2" && plugin DEL default-2 "$PID2" e1 && on_e1 "$PID1" && ! on_e1 "$PID2" || return
 	for pid in "$PID1" "$PID2"; do
 		nsenter --target "$pid" --net ip link del e1 || return
 	done
@@ -327,6 +299,7 @@ t "Kubernetes: from the node to the pod" talk "$PID" 10.80.0.200 1
 t "Kubernetes: at the end of the pod the device comes back" comes_back
 rdma link delete sr1
 ip link del to1
+end_containers
 host_down
 
 # --- exclusive mode; it is set while there is no other namespace, and the end of the last one takes a
@@ -353,6 +326,7 @@ t "exclusive: nor does it end one, with CAP_NET_ADMIN" eval '! ends_others sr2 &
 t "exclusive: from the host to a container" talk "$PID2" 10.80.0.3 1
 t "exclusive: from a container to the host" talk 1 10.80.0.1 "$PID2"
 t "exclusive: a device goes with its container" ends "$PID2" sr2
+end_containers
 host_down
 umount "$root"
 ip netns del init

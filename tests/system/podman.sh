@@ -6,12 +6,12 @@
 # namespace (Documentation/examples/cni). They talk to each other and to the host.
 
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/lib-containers.sh"
 
 need_programs podman crun
 [ -e /proc/self/ns/uts ] || skip_all "this kernel lacks namespaces that podman needs"
 
 user=(--user 65534:65534)
-examples=$top/Documentation/examples
 cni=$examples/cni
 
 # --- podman, as it is set up on a machine -------------------------------------------
@@ -42,14 +42,6 @@ image() {
 	tar -C "$root" -cf "$tmp/image.tar" . && podman import "$tmp/image.tar" localhost/rdma
 }
 
-host_up() {
-	ip link add br0 type bridge && ip addr add 10.80.0.1/24 dev br0 && ip link set br0 up &&
-		ip link set lo up && rdma link add sr0 type srnic netdev br0 || bail "no device on a bridge"
-	made_rdma="$made_rdma sr0"
-}
-
-# a name in /dev/infiniband
-verbs_of() { grep -lx "$1" /sys/class/infiniband_verbs/uverbs*/ibdev | cut -d / -f 5; }
 pid_of() { podman inspect -f '{{.State.Pid}}' "$1"; }
 
 # --- the containers ------------------------------------------------------------------
@@ -91,12 +83,7 @@ sees() {
 }
 
 # One without a device
-none() {
-	local out
-	out=$(podman run --rm --network none localhost/rdma "$@" 2>&1) && { echo "$out"; return 1; }
-	echo "$out"
-	[[ $out == *"No IB devices found"* || $out == *"No RDMA devices were detected"* ]]
-}
+none() { no_device podman run --rm --network none localhost/rdma "$@"; }
 
 # listens WHERE: a server of rping there, which is a container or the host
 listens() {
@@ -127,20 +114,16 @@ talk() {
 gone() { ! rdma dev show | grep -w "$1"; }
 ends() { podman rm -f -t 0 "$1" && within 20 gone "$2"; }
 
-# plugin COMMAND INTERFACE: as for a network of c2
-plugin() {
-	echo '{"cniVersion": "0.4.0", "type": "srnic", "prevResult": {}}' |
-		CNI_COMMAND=$1 CNI_IFNAME=$2 CNI_CONTAINERID=$(podman inspect -f '{{.Id}}' c2) \
-			CNI_NETNS=/proc/$(pid_of c2)/ns/net "$cni/srnic"
-}
+# plugin_c2 COMMAND INTERFACE: as for a network of c2
+plugin_c2() { plugin "$1" "$(podman inspect -f '{{.Id}}' c2)" "$(pid_of c2)" "$2"; }
 
 # Another network with the same prefix: no second device, and its end is not that of the first one.
 second_network() {
 	local out
-	out=$(plugin ADD lo) && { echo "$out"; return 1; }
+	out=$(plugin_c2 ADD lo) && { echo "$out"; return 1; }
 	echo "$out"
-	[[ $out == *"srnic: rdma link add $DEV "* ]] && plugin DEL lo && plugin CHECK eth0 &&
-		! plugin CHECK lo
+	[[ $out == *"srnic: rdma link add $DEV "* ]] && plugin_c2 DEL lo && plugin_c2 CHECK eth0 &&
+		! plugin_c2 CHECK lo
 }
 
 # A policy that is none: no container, and the plugin says why.
@@ -174,6 +157,5 @@ t "a policy that is wrong: no container, and podman says why" bad_policy
 t "a network with a prefix that the container has already: its device stays" second_network
 t "the device goes with its container" ends c2 "$DEV"
 t "and so does one that was made before it" ends c1 sr1
-rdma link delete sr0
-ip link del br0
+host_down
 done_testing

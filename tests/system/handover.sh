@@ -42,7 +42,7 @@ while True:
 	except OSError:
 		pass' >"$tmp/mirror" 2>&1 &
 	mirror=$!
-	within 10 ip -n "$CLI_NS" link show tun0 >"$tmp/link" 2>&1 || bail "no tunnel: $(cat "$tmp/mirror")"
+	within 30 ip -n "$CLI_NS" link show tun0 >"$tmp/link" 2>&1 || bail "no tunnel: $(cat "$tmp/mirror")"
 	net_up "$CLI_NS" tun0 10.79.0.1/24 fd79::1/64
 	rdma_up "$CLI_NS" tun0 "$SRNIC_TYPE" sr2
 	ip -n "$CLI_NS" route add default dev d1 || bail "no other route"

@@ -10,7 +10,8 @@
  *
  * The stream holds the file: the program may close it at any time. Once the socket is a
  * QP's, the program's calls on it fail. Calls that were under way go on, and can spoil no
- * more than the program's own stream. They do not lead it out of a tunnel, see takeover_rehash().
+ * more than the program's own stream. They do not lead it out of a tunnel, see
+ * srnic_stream_rebound().
  */
 
 #include <linux/file.h>
@@ -147,15 +148,6 @@ static int takeover_disconnect(struct sock *sk, int flags)
 	return is_closing(sk) ? base_prot(sk)->disconnect(sk, flags) : -EOPNOTSUPP;
 }
 
-/*
- * Called when SO_BINDTODEVICE has changed sk_bound_dev_if, and only then: TCP itself has no such
- * function. @sk is locked.
- */
-static void takeover_rehash(struct sock *sk)
-{
-	srnic_stream_rebound(sk);
-}
-
 /* Return: 0 or -ENOMEM */
 static int family_make(struct takeover_family *family, const struct sock *sk)
 {
@@ -165,7 +157,8 @@ static int family_make(struct takeover_family *family, const struct sock *sk)
 	if (!family->sealed) {
 		family->prot = *base_prot(sk);
 		family->prot.disconnect = takeover_disconnect;
-		family->prot.rehash = takeover_rehash;
+		/* SO_BINDTODEVICE alone calls it: TCP itself has none */
+		family->prot.rehash = srnic_stream_rebound;
 		family->sealed = sealed_new(sk->sk_socket->ops);
 		err = family->sealed ? 0 : -ENOMEM;
 	}

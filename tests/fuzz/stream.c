@@ -436,8 +436,10 @@ enum srnic_tpt_err srnic_tpt_get(struct srnic_device *dev, const struct srnic_ac
 	bool remote = acc->stag == REMOTE_STAG;
 	u64 base = remote ? REMOTE_BASE : 0;
 	u64 len = remote ? cfg.remote_len : local_len();
+	static struct srnic_tpte tpte;
 
 	(void)dev;
+	memset(span, 0, sizeof(*span));
 	FUZZ_CHECK(acc->length && acc->nowait == in_softirq);
 	FUZZ_CHECK(acc->need == SRNIC_LOCAL_WRITE || acc->need == SRNIC_REMOTE_WRITE ||
 		   acc->need == SRNIC_READ_SINK);
@@ -450,7 +452,9 @@ enum srnic_tpt_err srnic_tpt_get(struct srnic_device *dev, const struct srnic_ac
 	/* as for memory of a DMA buffer */
 	if (must_sleep(false))
 		return SRNIC_TPT_SLEEPS;
+	span->tpte = &tpte;
 	span->off = (uintptr_t)(remote ? real.remote : real.local) + (acc->to - base);
+	span->left = base + len - acc->to;
 	span->nofault = acc->nowait || acc->nofault;
 	spans++;
 	return SRNIC_TPT_OK;
@@ -458,7 +462,9 @@ enum srnic_tpt_err srnic_tpt_get(struct srnic_device *dev, const struct srnic_ac
 
 void srnic_tpt_put(struct srnic_span *span)
 {
-	(void)span;
+	if (!span->tpte)
+		return;
+	span->tpte = NULL;
 	spans--;
 }
 
@@ -604,6 +610,7 @@ static void collect(const u8 *data, u32 len)
 			qp->rx->part = malloc(mpa_fpdu_room(U16_MAX, false));
 		len -= srnic_rx_collect(qp, &cur, len);
 	}
+	srnic_rx_let_go(qp->rx);
 }
 
 /* Collect the pieces of the stream directly. Return: octets that came before the end. */

@@ -406,6 +406,144 @@ static void invalidates_at_the_end(struct kunit *test)
 	peer_flushes(in.p, in.p->rcq, 8, 1);
 }
 
+/* Two FPDUs in one call of TCP, so that one turn of rx processes both */
+static void send_both(struct kunit *test, const struct in *in, const struct ddp_hdr *first, u32 len,
+		      const struct ddp_hdr *second, u32 second_len)
+{
+	u8 *stream = kunit_kzalloc(test, 2 * SIZE, GFP_KERNEL);
+	u32 n;
+
+	KUNIT_ASSERT_NOT_NULL(test, stream);
+	n = make_fpdu(in, first, len);
+	memcpy(stream, in->fpdu, n);
+	len = make_fpdu(in, second, second_len);
+	memcpy(stream + n, in->fpdu, len);
+	/* what a Terminate quotes */
+	in->p->out.len = get_unaligned_be16(in->fpdu);
+	memcpy(in->p->out.at, in->fpdu + MPA_LEN_FIELD, in->p->out.len);
+	peer_send_octets(in->p, stream, n + len);
+}
+
+/* OR-09: a turn that has written through an STag and invalidates it does not wait for itself */
+static void invalidates_what_it_has_written(struct kunit *test)
+{
+	u32 thread;
+
+	for (thread = 0; thread < 2; thread++) {
+		struct in in = in_open(test);
+		struct ib_sge sge = peer_sge(in.mr, 0, 64);
+		struct ddp_hdr write = HDR_WRITE(in.other->stag, in.other->base);
+		struct ddp_hdr send = HDR_SEND(1);
+		unsigned long before = switches(&in);
+
+		peer_post_recv(in.p, 7, &sge);
+		send.ulp = ULP_SEND_INV;
+		send.inv_stag = in.other->stag;
+		if (thread)
+			by_the_thread(&in);
+		send_both(test, &in, &write, 100, &send, 0);
+		peer_wc(in.p, in.p->rcq, 7, SRNIC_WC_SUCCESS);
+		KUNIT_EXPECT_TRUE(test, placed(in.mem + 2 * SIZE, 100));
+		KUNIT_EXPECT_FALSE(test, in.other->valid);
+		if (!thread)
+			KUNIT_EXPECT_EQ(test, switches(&in), before);
+	}
+}
+
+/* SEC-6: between two turns nothing is kept of the memory that was written to */
+static void lets_go_of_what_it_has_written(struct kunit *test)
+{
+	u32 thread;
+
+	for (thread = 0; thread < 2; thread++) {
+		struct in in = in_open(test);
+
+		write_first(test, &in, thread, thread ? "the kthread" : "the callback");
+		KUNIT_ASSERT_FALSE(test, srnic_tpt_in_use(in.mr));
+	}
+}
+
+/* ... nor looked at, by the next turn: its region may be gone */
+static void forgets_what_it_has_written(struct kunit *test)
+{
+	struct srnic_pbl *pbl = kzalloc(struct_size(pbl, addr, 1), GFP_KERNEL);
+	struct in in = in_open(test);
+	struct ddp_hdr hdr = HDR_WRITE(in.mr->stag, in.mr->base);
+
+	KUNIT_ASSERT_NOT_NULL(test, pbl);
+	pbl->shift = PAGE_SHIFT;
+	pbl->count = 1;
+	pbl->max = 1;
+	pbl->addr[0] = (uintptr_t)in.mem;
+	in.mr->pbl = pbl;
+	in.mr->off = 0;
+	peer_send_octets(in.p, in.fpdu, make_fpdu(&in, &hdr, 100));
+	KUNIT_EXPECT_TRUE(test, peer_until(counter(&in, SRNIC_CNT_RX_FPDU) == 1));
+	KUNIT_EXPECT_TRUE(test, placed(in.mem, 100));
+	peer_unregister(in.p, in.mr);
+	kfree(pbl);
+	/* of no length: it is placed nowhere */
+	peer_send_octets(in.p, in.fpdu, make_fpdu(&in, &hdr, 0));
+	KUNIT_EXPECT_TRUE(test, peer_until(counter(&in, SRNIC_CNT_RX_FPDU) == 2));
+	KUNIT_EXPECT_EQ(test, srnic_qp_state(in.p->qp), SRNIC_QP_RTS);
+}
+
+/* An access that was good says nothing of the next one through the same STag */
+static void bad_after_good(struct kunit *test)
+{
+	static const struct {
+		const char *what;
+		u32 at;
+		u32 bad_at;
+		u32 bad_len;
+		u32 key;
+		u16 code;
+	} rows[] = {
+		{ "past the end", 0, SIZE - 7, 8, 0, 0x1101 },
+		{ "past the end, at once", SIZE - 4, SIZE - 4, 5, 0, 0x1101 },
+		{ "behind the end", SIZE - 4, SIZE, 1, 0, 0x1101 },
+		{ "before the start", 8, -8, 8, 0, 0x1101 },
+		{ "wrong key", 0, 0, 8, 1, 0x1100 },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct in in = in_open(test);
+		struct ddp_hdr good = HDR_WRITE(in.mr->stag, in.mr->base + rows[i].at);
+		struct ddp_hdr bad = HDR_WRITE(in.mr->stag ^ rows[i].key,
+					       in.mr->base + (s32)rows[i].bad_at);
+
+		send_both(test, &in, &good, 4, &bad, rows[i].bad_len);
+		peer_expect_terminate(in.p, rows[i].what, rows[i].code, 0xc000);
+		KUNIT_EXPECT_TRUE_MSG(test, placed(in.mem + rows[i].at, 4), "%s", rows[i].what);
+		memset(in.mem + rows[i].at, GUARD, 4);
+		KUNIT_EXPECT_PTR_EQ_MSG(test, memchr_inv(in.all, GUARD, 5 * SIZE), NULL, "%s",
+					rows[i].what);
+		peer_close(in.p);
+		peer_expect_closed(in.p, rows[i].what, SRNIC_QP_ERROR);
+	}
+}
+
+/* ... nor does a receive, which needs another right, of a Write */
+static void write_after_receive(struct kunit *test)
+{
+	struct in in = in_idle(test);
+	struct srnic_tpte *mr = peer_region(in.p, in.p->pd, in.mem, SIZE, SRNIC_LOCAL_WRITE);
+	struct ib_sge sge = peer_sge(mr, 0, 64);
+	struct ddp_hdr send = HDR_SEND(1), write = HDR_WRITE(mr->stag, mr->base + 64);
+
+	peer_connect(in.p, 1, 1);
+	peer_post_recv(in.p, 7, &sge);
+	send_both(test, &in, &send, 4, &write, 4);
+	peer_expect_terminate(in.p, "no right", 0x1100, 0xc000);
+	peer_wc(in.p, in.p->rcq, 7, SRNIC_WC_SUCCESS);
+	KUNIT_EXPECT_TRUE(test, placed(in.mem, 4));
+	memset(in.mem, GUARD, 4);
+	KUNIT_EXPECT_PTR_EQ(test, memchr_inv(in.all, GUARD, 5 * SIZE), NULL);
+	peer_close(in.p);
+	peer_expect_closed(in.p, "no right", SRNIC_QP_ERROR);
+}
+
 static struct kunit_case rx_verify_cases[] = {
 	KUNIT_CASE(damaged_in_the_callback),
 	KUNIT_CASE(damaged_by_the_thread),
@@ -416,6 +554,11 @@ static struct kunit_case rx_verify_cases[] = {
 	KUNIT_CASE(larger_and_damaged),
 	KUNIT_CASE(invalidates_in_use),
 	KUNIT_CASE(invalidates_at_the_end),
+	KUNIT_CASE(invalidates_what_it_has_written),
+	KUNIT_CASE(lets_go_of_what_it_has_written),
+	KUNIT_CASE(forgets_what_it_has_written),
+	KUNIT_CASE(bad_after_good),
+	KUNIT_CASE(write_after_receive),
 	{}
 };
 

@@ -75,6 +75,7 @@ static void rx_delivered(struct srnic_qp *qp)
 static enum srnic_inv_err rx_invalidate(struct srnic_qp *qp, u32 stag, bool remote,
 					bool may_sleep)
 {
+	srnic_rx_let_go(qp->rx);
 	return may_sleep ? srnic_tpt_invalidate(qp, stag, remote) :
 			   srnic_tpt_try_invalidate(qp, stag, remote);
 }

@@ -42,6 +42,46 @@ static void rx_place_actor(void *ctx, const u8 *data, u32 len)
 	place->at += len;
 }
 
+/**
+ * srnic_rx_let_go - release the memory that was placed to (owner of rx)
+ * @rx: of a QP with a stream
+ *
+ * Called at the end of each turn, so that a deregistration does not wait for long, and before an
+ * invalidation, which would wait for this. Context: the owner of rx; sleeps only if the memory is a
+ * DMA buffer's.
+ */
+void srnic_rx_let_go(struct srnic_rx *rx)
+{
+	srnic_tpt_put(&rx->span);
+}
+
+/* Was an access of this turn to the same memory, so that its check and its count serve this one? */
+static bool rx_reaches(const struct srnic_rx *rx, const struct srnic_access *acc)
+{
+	const struct srnic_access *last = &rx->reach;
+	u64 at = acc->to - last->to;
+
+	return rx->span.tpte && last->stag == acc->stag && last->need == acc->need &&
+	       last->pd == acc->pd && last->nofault == acc->nofault && acc->to >= last->to &&
+	       at <= rx->span.left && acc->length <= rx->span.left - at;
+}
+
+/* Check an access. Return: as srnic_tpt_get(); @place->at is set */
+static enum srnic_tpt_err rx_reach(struct srnic_qp *qp, const struct srnic_access *acc,
+				   struct rx_place *place)
+{
+	struct srnic_rx *rx = qp->rx;
+
+	if (!rx_reaches(rx, acc)) {
+		srnic_rx_let_go(rx);
+		rx->reach = *acc;
+		place->err = srnic_tpt_get(qp->dev, acc, &rx->span);
+	}
+	place->span = &rx->span;
+	place->at = acc->to - rx->reach.to;
+	return place->err;
+}
+
 /*
  * Check an access and copy what is at @cur; after an error nothing is copied, except for pages
  * before one that is missing
@@ -55,11 +95,12 @@ static enum srnic_tpt_err rx_place_at(struct srnic_qp *qp, struct srnic_access *
 
 	if (!acc->nowait)
 		srnic_rx_access(qp->rx, acc);
-	err = srnic_tpt_get(qp->dev, acc, &span);
+	err = qp->ud ? srnic_tpt_get(qp->dev, acc, &span) : rx_reach(qp, acc, &place);
 	if (err)
 		return err;
 	srnic_cursor_walk(cur, acc->length, rx_place_actor, &place);
-	srnic_tpt_put(&span);
+	if (qp->ud)
+		srnic_tpt_put(&span);
 	return acc->nowait ? place.err : srnic_rx_accessed(qp->rx, acc, place.err);
 }
 

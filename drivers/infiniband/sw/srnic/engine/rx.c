@@ -347,8 +347,8 @@ static bool rx_part_done(struct srnic_qp *qp)
  * @cur: the next bytes of the stream; moved behind those that are taken
  * @avail: how many; any segmentation will do (M-TCP-2)
  *
- * Context: the rx kthread, may sleep. For streams with markers, and for FPDUs that TCP has no
- * room for.
+ * Context: the rx kthread, may sleep; srnic_rx_let_go() is due. For streams with markers, and for
+ * FPDUs that TCP has no room for.
  *
  * Return: bytes taken, at most to the end of the FPDU, or all if they cannot be read.
  */
@@ -454,18 +454,14 @@ static u32 rx_next(struct srnic_qp *qp, struct srnic_cursor *cur, u32 avail, boo
 	return len;
 }
 
-/*
- * The socket is locked. Process FPDUs within the budget, one at least. Return: bytes taken; 0
- * if there is no more to do, unless a caller that may sleep could go on.
- */
-static u32 rx_run(struct srnic_qp *qp, bool may_sleep)
+/* Process FPDUs within the budget, one at least. Return: bytes taken */
+static u32 rx_fpdus(struct srnic_qp *qp, bool may_sleep)
 {
 	u32 avail = srnic_stream_avail(qp->stream);
 	struct srnic_cursor cur = srnic_stream_first(qp->stream);
 	u64 end = ktime_get_ns() + RX_BUDGET_NS;
 	u32 taken = 0, fpdus = 0, n;
 
-	qp->rx->need = 0;
 	if (!rx_part_again(qp, may_sleep))
 		return 0;
 	while (taken < avail) {
@@ -476,6 +472,20 @@ static u32 rx_run(struct srnic_qp *qp, bool may_sleep)
 		if (++fpdus == RX_BUDGET || ktime_get_ns() >= end)
 			break;
 	}
+	return taken;
+}
+
+/*
+ * A turn: the socket is locked. Return: bytes taken; 0 if there is no more to do, unless a caller
+ * that may sleep could go on.
+ */
+static u32 rx_run(struct srnic_qp *qp, bool may_sleep)
+{
+	u32 taken;
+
+	qp->rx->need = 0;
+	taken = rx_fpdus(qp, may_sleep);
+	srnic_rx_let_go(qp->rx);
 	if (!taken)
 		return 0;
 	srnic_stream_take(qp->stream, taken);

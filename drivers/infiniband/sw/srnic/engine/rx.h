@@ -52,6 +52,8 @@ struct srnic_rwr;
  * @missing: the access of the next FPDU whose pages the rx kthread takes in; no length: none
  * @taken_in: it has done so for the first so many accesses of the FPDU
  * @accesses: those that were tried
+ * @reach: the last access of this turn, whose memory is kept, see srnic_rx_let_go()
+ * @span: the memory
  * @rwr_valid: @rwr is in use by the current message on QN 0
  * @rwr: its receive WR
  * @rd_valid: @rd is the Read or atomic that the peer is answering
@@ -90,6 +92,8 @@ struct srnic_rx {
 	struct srnic_access missing;
 	u32 taken_in;
 	u32 accesses;
+	struct srnic_access reach;
+	struct srnic_span span;
 	bool rwr_valid;
 	struct srnic_rwr *rwr;
 	bool rd_valid;
@@ -148,6 +152,7 @@ static inline enum srnic_tpt_err srnic_rx_accessed(struct srnic_rx *rx,
 /* place.c */
 enum srnic_tpt_err srnic_place_receive(struct srnic_qp *qp, const struct srnic_rwr *rwr, u32 off,
 				       struct srnic_cursor *cur, u32 len, bool may_sleep);
+void srnic_rx_let_go(struct srnic_rx *rx);
 bool srnic_rx_place(struct srnic_qp *qp, struct srnic_cursor *cur, bool may_sleep);
 
 /* deliver.c */

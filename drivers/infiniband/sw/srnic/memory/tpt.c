@@ -3,9 +3,9 @@
  * TPT: lookup, the checks of every access, and invalidation.
  *
  * srnic_tpt_get() finds an entry under RCU, checks the access, and counts it as a
- * user for no longer than one copy takes, with the pages that the copy waits for if they are paged
- * on demand. An invalidation waits until the last user is gone: when it returns nothing touches the
- * memory through the entry any more (SEC-6, MR-36).
+ * user for no longer than a turn of rx or tx takes, with the pages that a copy waits for if they
+ * are paged on demand. An invalidation waits until the last user is gone: when it returns nothing
+ * touches the memory through the entry any more (SEC-6, MR-36).
  *
  * Many QPs use a region of user memory, or of all memory, at once. Its users are
  * counted per CPU, so that accesses on different CPUs share no cache line. Both the
@@ -135,6 +135,7 @@ static void span_set(struct srnic_span *span, struct srnic_tpte *tpte,
 	span->users = users;
 	span->pbl = tpte->pbl;
 	span->off = acc->to - tpte->base + tpte->off;
+	span->left = tpte->length - (acc->to - tpte->base);
 	span->write = acc->need & SRNIC_WRITE_RIGHTS;
 	span->nofault = acc->nowait || acc->nofault;
 }
@@ -202,7 +203,7 @@ enum srnic_tpt_err srnic_tpt_get(struct srnic_device *dev,
 
 /**
  * srnic_tpt_put - end an access
- * @span: from srnic_tpt_get()
+ * @span: from srnic_tpt_get(); once more, or after an error, nothing is done
  *
  * Context: process or softirq; may sleep if the memory is a DMA buffer's.
  */
@@ -210,10 +211,11 @@ void srnic_tpt_put(struct srnic_span *span)
 {
 	struct srnic_tpt_users *users = span->users;
 	struct srnic_tpte *tpte = span->tpte;
-	struct dma_buf *buf = span_dmabuf(span);
+	struct dma_buf *buf;
 
-	if (!tpte)
+	if (!tpte)	/* what it was of may be freed */
 		return;
+	buf = span_dmabuf(span);
 	if (buf)
 		srnic_dmabuf_end(buf, span->write);
 	span->tpte = NULL;

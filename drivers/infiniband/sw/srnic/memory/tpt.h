@@ -186,6 +186,7 @@ struct srnic_access {
  * @users: where the access is counted
  * @pbl: as in the entry
  * @off: offset of the access's first octet in @pbl, or its kernel address
+ * @left: octets from there to the end of the region or window
  * @write: the access may write
  * @nofault: a page that is paged on demand, and not here, is not taken in
  */
@@ -194,6 +195,7 @@ struct srnic_span {
 	struct srnic_tpt_users *users;
 	const struct srnic_pbl *pbl;
 	u64 off;
+	u64 left;
 	bool write;
 	bool nofault;
 };

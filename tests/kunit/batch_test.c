@@ -205,10 +205,39 @@ static void freed_in_part(struct kunit *test)
 	end_batch(test, &b);
 }
 
+/* TCP has the pages themselves, and nothing below it copies them once more */
+static void pages_are_taken_as_they_are(struct kunit *test)
+{
+	struct peer *p = peer_idle(test);
+	struct srnic_stream *stream = make_stream(test, p);
+	struct sock *sk = p->sock->sk;
+	struct sk_buff *skb;
+	struct batch b;
+
+	make_batch(test, &b);
+	srnic_batch_add(b.batch, b.page[0], 0, 100);
+	KUNIT_EXPECT_EQ(test, srnic_stream_send(stream, b.batch, false), 100);
+	KUNIT_EXPECT_TRUE(test, peer_until(!skb_queue_empty_lockless(&sk->sk_receive_queue)));
+	lock_sock(sk);
+	/* over loopback the receiver has the fragments of the sender */
+	skb = skb_peek(&sk->sk_receive_queue);
+	KUNIT_EXPECT_NOT_NULL(test, skb);
+	if (skb) {
+		KUNIT_EXPECT_EQ(test, skb_shinfo(skb)->nr_frags, 1);
+		KUNIT_EXPECT_FALSE(test, skb_has_shared_frag(skb));
+	}
+	release_sock(sk);
+	srnic_batch_free(b.batch);
+	peer_reset(p);
+	srnic_stream_free(stream);
+	end_batch(test, &b);
+}
+
 static struct kunit_case batch_cases[] = {
 	KUNIT_CASE(coalesces),
 	KUNIT_CASE(taken_in_parts),
 	KUNIT_CASE(freed_in_part),
+	KUNIT_CASE(pages_are_taken_as_they_are),
 	{}
 };
 

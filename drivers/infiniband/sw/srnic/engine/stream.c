@@ -474,11 +474,15 @@ static int batch_sent(struct srnic_batch *batch, int n)
 	return n;
 }
 
-/* TCP gets the pages themselves, where it can (MSG_SPLICE_PAGES) */
+/*
+ * TCP gets the pages themselves, where it can (MSG_SPLICE_PAGES). Nobody changes them any more, so
+ * nothing below TCP has to copy them before it computes a checksum (MSG_NO_SHARED_FRAGS).
+ */
 static void batch_msg(struct srnic_batch *batch, bool cut, struct msghdr *msg)
 {
 	*msg = (struct msghdr) {
-		.msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_SPLICE_PAGES | (cut ? MSG_EOR : 0),
+		.msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_SPLICE_PAGES | MSG_NO_SHARED_FRAGS |
+			     (cut ? MSG_EOR : 0),
 	};
 	iov_iter_bvec(&msg->msg_iter, WRITE, batch->piece + batch->begin,
 		      batch->end - batch->begin, batch->len);

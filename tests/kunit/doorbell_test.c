@@ -527,6 +527,154 @@ static void burst_needs_no_doorbell(struct kunit *test)
 	qp->kernel = true;
 }
 
+/* As if the thread had just sent much on another QP, and this one had before */
+static void busy_thread(struct peer *p)
+{
+	struct srnic_help *help = &p->scq->cq.help;
+
+	p->qp->tx->much = true;
+	help->qpn = p->qp->ibqp.qp_num + 1;
+	help->soon = U64_MAX;
+	help->alone = 0;
+}
+
+static int helpers(const struct peer *p)
+{
+	return atomic_read(&p->scq->cq.help.kthreads);
+}
+
+/* Own tx, as a doorbell does, when the kthread is asleep */
+static void own_tx(struct kunit *test, struct peer *p)
+{
+	KUNIT_ASSERT_TRUE(test, peer_until(!test_and_set_bit_lock(SRNIC_QPF_TX_OWNED,
+								  &p->qp->flags)));
+}
+
+static void disown_tx(struct peer *p)
+{
+	clear_bit_unlock(SRNIC_QPF_TX_OWNED, &p->qp->flags);
+}
+
+/* When the kthread helps a thread that sends much on several QPs, and when not */
+static void help_for_a_busy_thread(struct kunit *test)
+{
+	struct peer *p = program(test);
+	const int cpus = num_online_cpus();
+	struct srnic_help *help = &p->scq->cq.help;
+	struct srnic_qp *qp = p->qp;
+
+	own_tx(test, p);
+	KUNIT_EXPECT_FALSE_MSG(test, srnic_tx_help_begins(qp), "nothing was sent");
+	busy_thread(p);
+	srnic_tx_has_rung(qp, SZ_64K);
+	KUNIT_EXPECT_FALSE_MSG(test, srnic_tx_help_begins(qp), "one QP alone");
+	KUNIT_EXPECT_EQ(test, help->qpn, qp->ibqp.qp_num);
+	KUNIT_EXPECT_GT(test, help->soon + NSEC_PER_SEC, ktime_get_ns());
+	KUNIT_EXPECT_LT(test, help->soon, ktime_get_ns() + NSEC_PER_MSEC);
+	busy_thread(p);
+	srnic_tx_has_rung(qp, SZ_4K);
+	KUNIT_EXPECT_FALSE_MSG(test, srnic_tx_help_begins(qp), "small messages");
+	KUNIT_EXPECT_NE_MSG(test, help->qpn, qp->ibqp.qp_num, "nor do they ask for others' help");
+	busy_thread(p);
+	help->soon = ktime_get_ns() - 1;
+	KUNIT_EXPECT_FALSE_MSG(test, srnic_tx_help_begins(qp), "time between doorbells");
+	busy_thread(p);
+	help->alone = U64_MAX;
+	KUNIT_EXPECT_FALSE_MSG(test, srnic_tx_help_begins(qp), "no CPU was idle");
+	busy_thread(p);
+	atomic_set(&help->kthreads, cpus - 1);
+	KUNIT_EXPECT_FALSE_MSG(test, srnic_tx_help_begins(qp), "no CPU is left");
+	KUNIT_EXPECT_EQ(test, helpers(p), cpus - 1);
+	atomic_set(&help->kthreads, 0);
+	KUNIT_EXPECT_EQ(test, srnic_tx_help_begins(qp), cpus > 1);
+	KUNIT_EXPECT_EQ(test, helpers(p), cpus > 1);
+	KUNIT_EXPECT_FALSE_MSG(test, cpus > 1 && srnic_tx_help_begins(qp), "has help");
+	srnic_tx_help_ends(qp);
+	KUNIT_EXPECT_EQ(test, helpers(p), 0);
+	disown_tx(p);
+	qp->kernel = true;
+}
+
+/* What the kthread has sent tells whether the QP's messages are large */
+static void help_ends_with_large_messages(struct kunit *test)
+{
+	struct peer *p = program(test);
+	struct srnic_tx *tx = p->qp->tx;
+
+	own_tx(test, p);
+	busy_thread(p);
+	tx->helped = &p->scq->cq.help;
+	atomic_inc(&tx->helped->kthreads);
+	tx->help_from = srnic_stream_taken(p->qp->stream) - SZ_64K;
+	srnic_tx_help_ends(p->qp);
+	KUNIT_EXPECT_TRUE(test, tx->much);
+	KUNIT_EXPECT_EQ(test, helpers(p), 0);
+	tx->helped = &p->scq->cq.help;
+	atomic_inc(&tx->helped->kthreads);
+	tx->help_from = srnic_stream_taken(p->qp->stream) - SZ_1K;
+	srnic_tx_help_ends(p->qp);
+	KUNIT_EXPECT_FALSE(test, tx->much);
+	KUNIT_EXPECT_EQ(test, helpers(p), 0);
+	disown_tx(p);
+	p->qp->kernel = true;
+}
+
+/* Where no CPU is idle the kthread is late, and the thread goes on alone for a while */
+static void late_help_is_not_asked_again(struct kunit *test)
+{
+	struct peer *p = program(test);
+	struct srnic_help *help = &p->scq->cq.help;
+	struct srnic_tx *tx = p->qp->tx;
+	u64 now;
+
+	own_tx(test, p);
+	busy_thread(p);
+	tx->helped = help;
+	atomic_inc(&help->kthreads);
+	now = ktime_get_ns();
+	tx->help_asked = now - NSEC_PER_MSEC;
+	help->alone = 0;
+	srnic_tx_help_runs(p->qp);
+	KUNIT_EXPECT_GT(test, help->alone, now + 10 * NSEC_PER_MSEC);
+	KUNIT_EXPECT_EQ(test, tx->help_asked, 0);
+	help->alone = 0;
+	srnic_tx_help_runs(p->qp);
+	KUNIT_EXPECT_EQ_MSG(test, help->alone, 0, "only its first turn tells");
+	srnic_tx_help_ends(p->qp);
+	disown_tx(p);
+	p->qp->kernel = true;
+}
+
+/* The kthread sends what is posted without a doorbell, until nothing is left */
+static void help_sends_without_doorbells(struct kunit *test)
+{
+	struct peer *p = program(test);
+	u32 i;
+
+	if (num_online_cpus() == 1)
+		goto end;
+	for (i = 0; i < 3; i++) {
+		busy_thread(p);
+		ring_post(p, 1, NULL);
+		srnic_tx_doorbell(p->qp);
+		peer_expect(p, ULP_SEND, 0);
+		peer_wc(p, p->scq, 1, SRNIC_WC_SUCCESS);
+		KUNIT_EXPECT_TRUE(test, peer_until(sleeps(p) && !owned(p) && wants_doorbell(p)));
+		KUNIT_EXPECT_EQ(test, helpers(p), 0);
+		KUNIT_EXPECT_FALSE_MSG(test, p->qp->tx->much, "it was small");
+	}
+	/* the stream ends before the kthread has begun */
+	busy_thread(p);
+	own_tx(test, p);
+	KUNIT_EXPECT_TRUE(test, srnic_tx_help_begins(p->qp));
+	disown_tx(p);
+	srnic_qp_leave(p->qp, SRNIC_QP_ERROR, SRNIC_EV_LLP_LOST);
+	peer_expect_closed(p, "the end", SRNIC_QP_ERROR);
+	KUNIT_EXPECT_EQ(test, helpers(p), 0);
+end:
+	p->qp->kernel = true;
+}
+
 /* With the policy inline_work off, doorbells and softirq only wake the kthreads */
 static void kthreads_do_it_all(struct kunit *test)
 {
@@ -586,6 +734,10 @@ static struct kunit_case doorbell_cases[] = {
 	KUNIT_CASE(rung_while_the_kthread_owns),
 	KUNIT_CASE(a_run_of_small_messages),
 	KUNIT_CASE(burst_needs_no_doorbell),
+	KUNIT_CASE(help_for_a_busy_thread),
+	KUNIT_CASE(help_ends_with_large_messages),
+	KUNIT_CASE(late_help_is_not_asked_again),
+	KUNIT_CASE(help_sends_without_doorbells),
 	KUNIT_CASE(kthreads_do_it_all),
 	KUNIT_CASE(rung_without_a_stream),
 	{}

@@ -81,6 +81,7 @@ void srnic_tx_free(struct srnic_tx *tx)
 {
 	if (!tx)
 		return;
+	srnic_tx_help_is_over(tx);
 	srnic_tx_put_frag(tx);
 	srnic_batch_free(tx->batch);
 	kfree(tx->wr.data);
@@ -491,6 +492,7 @@ void srnic_tx_opens(struct srnic_qp *qp)
  */
 void srnic_tx_doorbell(struct srnic_qp *qp)
 {
+	bool hands_over;
 	u32 from, bytes;
 
 	if (!qp->policy.inline_work || !tx_own_soon(qp)) {
@@ -498,12 +500,17 @@ void srnic_tx_doorbell(struct srnic_qp *qp)
 		return;
 	}
 	tx_disable_doorbell(qp);
-	from = srnic_stream_taken(qp->stream);
-	tx_run(qp, TX_INLINE);
-	bytes = srnic_stream_taken(qp->stream) - from;
-	tx_heed(qp);
-	if (srnic_tx_burst_begins(qp, bytes)) {
-		/* NEED_WAKEUP is clear: the kthread polls the ring by itself */
+	hands_over = srnic_tx_help_begins(qp);
+	if (!hands_over) {
+		from = srnic_stream_taken(qp->stream);
+		tx_run(qp, TX_INLINE);
+		bytes = srnic_stream_taken(qp->stream) - from;
+		srnic_tx_has_rung(qp, bytes);
+		tx_heed(qp);
+		hands_over = srnic_tx_burst_begins(qp, bytes);
+	}
+	if (hands_over) {
+		/* NEED_WAKEUP is clear: the kthread looks at the ring by itself */
 		set_bit(SRNIC_QPF_TX_KICK, &qp->flags);
 		tx_disown(qp);
 	} else {
@@ -657,6 +664,7 @@ static void tx_sleep(struct srnic_qp *qp)
 	tx_enable_doorbell(qp);
 	tx_leave_frag(qp);
 	if (!tx_has_work(qp)) {
+		srnic_tx_help_ends(qp);
 		tx_disown(qp);
 		while (!wait_event_idle_timeout(qp->tx_wait, tx_kicked(qp), patience) &&
 		       !tx_own(qp))
@@ -779,6 +787,7 @@ int srnic_tx_thread(void *arg)
 		clear_bit(SRNIC_QPF_TX_KICK, &qp->flags);
 		clear_bit(SRNIC_QPF_TX_ACK, &qp->flags);
 		smp_mb__after_atomic();	/* clear the kick, then look for what it announced */
+		srnic_tx_help_runs(qp);
 		qp->tx->starved = false;
 		tx_run(qp, 1);
 		if (tx_is_over(qp))

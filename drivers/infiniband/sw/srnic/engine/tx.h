@@ -44,6 +44,10 @@ struct srnic_burst {
 /**
  * struct srnic_tx - state of the outbound direction, of the owner of tx (SRNIC_QPF_TX_OWNED)
  * @burst: when small messages are sent, see tx_burst.c
+ * @much: the last doorbell sent much, see tx_help.c
+ * @helped: of the CQ whose thread the tx kthread helps, or NULL
+ * @help_asked: ns of ktime when it was asked to; 0: it has begun
+ * @help_from: bytes that TCP had taken then
  * @memcg: charged for what is staged; referenced
  * @frag: where the next FPDU is put; no page while the QP has had nothing to send for
  *	  a while
@@ -80,6 +84,10 @@ struct srnic_burst {
  */
 struct srnic_tx {
 	struct srnic_burst burst;
+	bool much;
+	struct srnic_help *helped;
+	u64 help_asked;
+	u32 help_from;
 	struct mem_cgroup *memcg;
 	struct page_frag frag;
 	u32 frag_seen;
@@ -156,6 +164,13 @@ void srnic_tx_request(struct srnic_qp *qp, u8 opcode, const void *payload, u32 l
 /* tx_burst.c */
 bool srnic_tx_burst_begins(struct srnic_qp *qp, u32 bytes);
 bool srnic_tx_nap(struct srnic_qp *qp);
+
+/* tx_help.c */
+bool srnic_tx_help_begins(struct srnic_qp *qp);
+void srnic_tx_help_runs(struct srnic_qp *qp);
+void srnic_tx_help_ends(struct srnic_qp *qp);
+void srnic_tx_help_is_over(struct srnic_tx *tx);
+void srnic_tx_has_rung(struct srnic_qp *qp, u32 bytes);
 
 /* tx_read.c */
 bool srnic_tx_stage_response(struct srnic_qp *qp);

@@ -3,6 +3,7 @@
 #ifndef SRNIC_CQ_H
 #define SRNIC_CQ_H
 
+#include <linux/atomic.h>
 #include <linux/mutex.h>
 #include <rdma/ib_verbs.h>
 #include "queue/event.h"
@@ -13,11 +14,27 @@
 struct srnic_holder;
 
 /**
+ * struct srnic_help - is the thread that sends on the QPs of a CQ to have help? Any context; a look
+ * that is a little old does no harm
+ * @qpn: the last QP whose doorbell sent much
+ * @soon: ns of ktime: a thread that goes on until then does little else
+ * @alone: ns of ktime: no CPU was idle; no help before
+ * @kthreads: that help
+ */
+struct srnic_help {
+	u32 qpn;
+	u64 soon;
+	u64 alone;
+	atomic_t kthreads;
+};
+
+/**
  * struct srnic_cq - a completion queue
  * @ibcq: the verbs object
  * @kernel: the consumer is in the kernel
  * @times: CQEs have the time at which they were added
  * @holder: its user; NULL: a kernel consumer's
+ * @help: for its thread, see engine/tx_help.c
  * @resize: protects @next, and the ring from being purged; taken before @lock
  * @next: ring of a resize that is under way
  * @lock: protects what follows, and the ring's kernel side
@@ -33,6 +50,8 @@ struct srnic_cq {
 	bool kernel;
 	bool times;
 	struct srnic_holder *holder;
+
+	struct srnic_help help;
 
 	struct mutex resize;	/* see above */
 	struct srnic_ring next;

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-3-Clause
+/*
+ * Help for a program that sends much on several QPs. A doorbell copies what it sends, and on one
+ * host it receives it, too: a thread that serves several QPs, one doorbell after the other, has no
+ * use for more than its own CPU. So where its doorbells take more time than what is between them,
+ * the tx kthread of one QP takes over, and runs beside the doorbells of the others. It sends what
+ * is posted meanwhile, without doorbells, until nothing is left.
+ *
+ * QPs whose send WRs complete to the same CQ are taken for those of one thread. One QP alone gets
+ * no help: its doorbell and its kthread would take turns, and each message would wait for a task.
+ * Nothing tells a module which CPUs are idle. Where a kthread has had to wait for one, the thread
+ * does without help for a while.
+ */
+
+#include <linux/ktime.h>
+#include "engine/tx.h"
+#include "queue/cq.h"
+
+/* A doorbell that sends as many bytes sends much */
+#define HELP_LEAST	(32 * 1024)
+/* ns from one doorbell that sends much to the next, of a thread that does little else */
+#define HELP_SOON	(100 * NSEC_PER_USEC)
+/* ns until a kthread runs, if a CPU is idle; and ns without help after one that was later */
+#define HELP_WAKE	(200 * NSEC_PER_USEC)
+#define HELP_ALONE	(20 * NSEC_PER_MSEC)
+
+/**
+ * srnic_tx_help_begins - is the tx kthread to take over? (owner of tx, in a doorbell)
+ * @qp: with a stream
+ *
+ * If QP's last messages were large, and the thread has just sent as much on another QP; and if
+ * fewer kthreads help it than there are other CPUs. Context: the owner of tx, in process.
+ *
+ * Return: true if so; srnic_tx_help_ends() is due when the kthread lets tx go.
+ */
+bool srnic_tx_help_begins(struct srnic_qp *qp)
+{
+	struct srnic_help *help = &qp->scq->help;
+	struct srnic_tx *tx = qp->tx;
+	u64 now;
+
+	if (!tx->much || tx->helped || READ_ONCE(help->qpn) == qp->ibqp.qp_num)
+		return false;
+	now = ktime_get_ns();
+	if (now > READ_ONCE(help->soon) || now < READ_ONCE(help->alone))
+		return false;
+	if (atomic_inc_return(&help->kthreads) >= num_online_cpus()) {
+		atomic_dec(&help->kthreads);
+		return false;
+	}
+	tx->helped = help;
+	tx->help_asked = now;
+	tx->help_from = srnic_stream_taken(qp->stream);
+	return true;
+}
+
+/**
+ * srnic_tx_help_runs - a kthread that was to take over has begun (tx kthread, owner of tx)
+ * @qp: with a stream
+ * Context: the tx kthread.
+ */
+void srnic_tx_help_runs(struct srnic_qp *qp)
+{
+	struct srnic_tx *tx = qp->tx;
+	u64 now;
+
+	if (!tx->helped || !tx->help_asked)
+		return;
+	now = ktime_get_ns();
+	if (now - tx->help_asked > HELP_WAKE)
+		WRITE_ONCE(tx->helped->alone, now + HELP_ALONE);
+	tx->help_asked = 0;
+}
+
+/**
+ * srnic_tx_help_ends - nothing is left to send (tx kthread, owner of tx)
+ * @qp: with a stream
+ * Context: the tx kthread.
+ */
+void srnic_tx_help_ends(struct srnic_qp *qp)
+{
+	struct srnic_tx *tx = qp->tx;
+
+	if (!tx->helped)
+		return;
+	tx->much = srnic_stream_taken(qp->stream) - tx->help_from >= HELP_LEAST;
+	srnic_tx_help_is_over(tx);
+}
+
+/**
+ * srnic_tx_help_is_over - the tx kthread does not work beside doorbells any more
+ * @tx: of the caller, the owner of tx, or whose stream is gone
+ * Context: process.
+ */
+void srnic_tx_help_is_over(struct srnic_tx *tx)
+{
+	if (tx->helped)
+		atomic_dec(&tx->helped->kthreads);
+	tx->helped = NULL;
+}
+
+/**
+ * srnic_tx_has_rung - a doorbell has done its work (owner of tx)
+ * @qp: with a stream
+ * @bytes: that it has sent
+ * Context: the owner of tx, in process.
+ */
+void srnic_tx_has_rung(struct srnic_qp *qp, u32 bytes)
+{
+	struct srnic_help *help = &qp->scq->help;
+
+	qp->tx->much = bytes >= HELP_LEAST;
+	if (!qp->tx->much)
+		return;
+	WRITE_ONCE(help->qpn, qp->ibqp.qp_num);
+	WRITE_ONCE(help->soon, ktime_get_ns() + HELP_SOON);
+}

@@ -318,17 +318,44 @@ static const struct srnic_stream_ops srnic_ep_stream_ops = {
 };
 
 /**
+ * srnic_ep_await - run the endpoint's work at its deadline, if no event comes before
+ * @ep: locked
+ * Context: process.
+ */
+void srnic_ep_await(struct srnic_ep *ep)
+{
+	long left = ep->deadline - jiffies;
+
+	/* a delay of 0 would move a work that is queued already */
+	if (ep->deadline)
+		srnic_ep_queue(ep, max(left, 1L));
+}
+
+/*
+ * The work waits for a deadline that is no more. The caller has a reference. What the work was
+ * queued for beside that is a flag.
+ */
+static void ep_new_deadline(struct srnic_ep *ep)
+{
+	if (cancel_delayed_work(&ep->work))
+		srnic_ep_put(ep);
+	srnic_ep_await(ep);
+	smp_mb();	/* cancel, then look; srnic_ep_notify() sets the flag, then queues */
+	if (ep->flags & (BIT(SRNIC_EPF_ABORT) | BIT(SRNIC_EPF_GONE)))
+		srnic_ep_kick(ep);
+}
+
+/**
  * srnic_ep_adopt - give an endpoint its stream
  * @ep: without a stream; locked
  * @stream: owned by the endpoint from now on
  *
- * Queues the work, since callbacks do not report earlier events of the socket. Context: process.
+ * Callbacks do not report earlier events of the socket. Context: process.
  */
 void srnic_ep_adopt(struct srnic_ep *ep, struct srnic_stream *stream)
 {
 	ep->stream = stream;
 	srnic_stream_hook(stream, &srnic_ep_stream_ops, ep);
-	srnic_ep_kick(ep);
 }
 
 /**
@@ -530,7 +557,7 @@ int srnic_ep_attach(struct srnic_ep *ep, bool initiator,
 	/* the RTR ends the start-up (RFC 6581 9.3): it has a time-out, too (M-STA-8) */
 	if (!initiator && mpa->p2p)
 		srnic_ep_deadline_s(ep, ep->policy.request_timeout);
-	srnic_ep_kick(ep);	/* the work need not wait for the old deadline */
+	ep_new_deadline(ep);
 	return 0;
 }
 
@@ -733,7 +760,6 @@ static void srnic_ep_run(struct work_struct *work)
 	struct srnic_ep *ep = container_of(to_delayed_work(work),
 					   struct srnic_ep, work);
 	struct srnic_user_scope scope;
-	long left;
 
 	srnic_user_enter(ep->user, &scope);
 	mutex_lock(&ep->lock);
@@ -756,11 +782,7 @@ static void srnic_ep_run(struct work_struct *work)
 	case SRNIC_EP_CLOSED:
 		break;
 	}
-	if (ep->deadline) {
-		left = ep->deadline - jiffies;
-		/* a delay of 0 would move a work that is queued already */
-		srnic_ep_queue(ep, max(left, 1L));
-	}
+	srnic_ep_await(ep);
 	mutex_unlock(&ep->lock);
 	srnic_user_leave(&scope);
 	srnic_ep_put(ep);

@@ -68,15 +68,18 @@ static int active_bind(struct srnic_ep *ep, struct socket *sock, bool any_port)
 }
 
 /* Starts or continues the TCP connect. Return: 0 if it is up, -EALREADY or -EINPROGRESS. */
-static int active_tcp_connect(struct srnic_ep *ep)
+static int active_tcp_connect(struct srnic_ep *ep, struct socket *sock)
 {
 	struct sockaddr_storage addr = ep->remote;
 
-	return kernel_connect(ep->stream->sock, (struct sockaddr_unsized *)&addr,
+	return kernel_connect(sock, (struct sockaddr_unsized *)&addr,
 			      srnic_addr_len(&addr), O_NONBLOCK);
 }
 
-/* Starts a TCP connection. @any_port: see active_bind() */
+/*
+ * Starts a TCP connection. It may be up already, or have failed: callbacks come from now on, so
+ * srnic_ep_run_active() has to look. @any_port: see active_bind()
+ */
 static int active_dial(struct srnic_ep *ep, bool any_port)
 {
 	struct srnic_stream *stream;
@@ -94,14 +97,15 @@ static int active_dial(struct srnic_ep *ep, bool any_port)
 		err = -ENOMEM;
 		goto release;
 	}
+	err = active_tcp_connect(ep, sock);
+	if (err && err != -EINPROGRESS) {
+		srnic_stream_free(stream);
+		return err;
+	}
 	srnic_ep_adopt(ep, stream);
 	ep->state = SRNIC_EP_CONNECTING;
 	srnic_ep_deadline_s(ep, ep->policy.connect_timeout);
-	err = active_tcp_connect(ep);
-	if (!err || err == -EINPROGRESS)
-		return 0;
-	srnic_ep_drop_stream(ep, false);
-	return err;
+	return 0;
 
 release:
 	sock_release(sock);
@@ -123,19 +127,6 @@ static int active_start(struct srnic_ep *ep, u8 rev)
 	if (!ep->pair && (err == -EADDRINUSE || err == -EADDRNOTAVAIL))
 		err = active_dial(ep, true);
 	return err;
-}
-
-/**
- * srnic_ep_connect - begin to connect
- * @ep: with addresses, private data and depths; locked
- *
- * Context: process, may sleep.
- * Return: 0, and the endpoint's ops report the outcome; -EXDEV if the interface is in
- * another network namespace; another errno of the socket calls: the ops are not called.
- */
-int srnic_ep_connect(struct srnic_ep *ep)
-{
-	return active_start(ep, ep->policy.mpa.rev);
 }
 
 /**
@@ -203,6 +194,8 @@ static void active_fall_back(struct srnic_ep *ep)
 	err = active_start(ep, 1);
 	if (err)
 		active_fail_errno(ep, err);
+	else
+		srnic_ep_kick(ep);
 }
 
 /**
@@ -369,7 +362,7 @@ void srnic_ep_run_active(struct srnic_ep *ep)
 		active_read_reply(ep);
 		return;
 	}
-	err = active_tcp_connect(ep);
+	err = active_tcp_connect(ep, ep->stream->sock);
 	if (err == -EALREADY || err == -EINPROGRESS) {
 		if (!srnic_ep_expired(ep))
 			return;
@@ -391,6 +384,27 @@ void srnic_ep_run_active(struct srnic_ep *ep)
 	srnic_ep_deadline_s(ep, ep->policy.reply_timeout);
 	/* a FIN may have come before, and then there is no further callback */
 	active_read_reply(ep);
+}
+
+/**
+ * srnic_ep_connect - begin to connect
+ * @ep: with addresses, private data and depths; locked
+ *
+ * On one host TCP is up when this returns, and the Request is sent. Context: process, may sleep.
+ *
+ * Return: 0, and the endpoint's ops report the outcome, or have reported a failure; -EXDEV if the
+ * interface is in another network namespace; another errno of the socket calls: the ops are not
+ * called.
+ */
+int srnic_ep_connect(struct srnic_ep *ep)
+{
+	int err = active_start(ep, ep->policy.mpa.rev);
+
+	if (err)
+		return err;
+	srnic_ep_run_active(ep);
+	srnic_ep_await(ep);
+	return 0;
 }
 
 /**

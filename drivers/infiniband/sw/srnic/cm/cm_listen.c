@@ -105,7 +105,7 @@ static void unmap_v4(struct sockaddr_storage *addr)
 	memcpy(addr, &sin, sizeof(sin));
 }
 
-/* Takes over @sock. @listener is locked. */
+/* Takes over @sock, and what has come with it. @listener is locked. */
 static void listener_adopt(struct srnic_ep *listener, struct socket *sock)
 {
 	struct srnic_stream *stream = NULL;
@@ -140,6 +140,9 @@ static void listener_adopt(struct srnic_ep *listener, struct socket *sock)
 	ep->state = SRNIC_EP_AWAIT_REQUEST;
 	srnic_ep_deadline_s(ep, ep->policy.request_timeout);
 	srnic_ep_adopt(ep, stream);
+	/* its Request is there, see tcp_defer_accept(), and need not wait for a work */
+	srnic_ep_run_passive(ep);
+	srnic_ep_await(ep);
 	mutex_unlock(&ep->lock);
 	srnic_ep_put(ep);
 }

@@ -220,6 +220,7 @@ void srnic_ep_deadline(struct srnic_ep *ep, unsigned int ms);
 void srnic_ep_deadline_s(struct srnic_ep *ep, unsigned int seconds);
 bool srnic_ep_expired(const struct srnic_ep *ep);
 bool srnic_ep_unwanted(const struct srnic_ep *ep);
+void srnic_ep_await(struct srnic_ep *ep);
 void srnic_ep_adopt(struct srnic_ep *ep, struct srnic_stream *stream);
 void srnic_ep_linger(struct srnic_ep *ep);
 void srnic_ep_close(struct srnic_ep *ep, bool abort);

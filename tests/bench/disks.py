@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import time
+import uuid
 
 from hosts import Failed, sh
 
@@ -75,6 +76,8 @@ class Disks:
     def __init__(self, hosts):
         self.hosts = hosts
         self.peers = hosts.peers        # the position gives the addresses
+        # nvme would derive one from a serial number that guests lack, anew for each connection
+        self.uuid = uuid.uuid4()
         self.files = {}         # (what, peer): the file for fio, or a Failed
         self.up = set()
 
@@ -123,6 +126,7 @@ class Disks:
         except OSError as why:
             raise Failed(f'nvmet does not listen at {address}: {why.strerror}') from None
         sh('nvme', 'connect', '-t', transport, '-a', address, '-s', NVME_PORT + number, '-n', name,
+           f'--hostnqn=nqn.2014-08.org.nvmexpress:uuid:{self.uuid}', f'--hostid={self.uuid}',
            limit=60)
         return self.nvme_disk(name)
 

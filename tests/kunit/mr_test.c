@@ -3,12 +3,12 @@
 #include <kunit/test.h>
 #include <linux/delay.h>
 #include <linux/dma-buf.h>
-#include <linux/dma-resv.h>
 #include <linux/fdtable.h>
 #include <linux/kthread.h>
 #include <linux/scatterlist.h>
 #include <rdma/ib_umem.h>
 #include "compat.h"
+#include "exporter.h"
 #include "fake.h"
 #include "memory/mr.h"
 #include "qp/qp.h"
@@ -823,94 +823,13 @@ static void invalidate_waits_no_longer(struct kunit *test)
 	srnic_mr_dereg(&fix.mr->ibmr);
 }
 
-/* An exporter that counts calls */
-static struct {
-	u8 *mem;
-	u32 begun, ended, mapped, unlocked;
-	enum dma_data_direction direction;
-	int err;
-} exporter;
-
-static int begin_access(struct dma_buf *buf, enum dma_data_direction direction)
-{
-	might_sleep();
-	if (exporter.err)
-		return exporter.err;
-	exporter.begun++;
-	exporter.direction = direction;
-	return 0;
-}
-
-static int end_access(struct dma_buf *buf, enum dma_data_direction direction)
-{
-	might_sleep();
-	exporter.ended++;
-	return 0;
-}
-
-/* Newer kernels require the buffer's lock to be held; older ones have another lock */
-static void count_unlocked(struct dma_buf *buf)
-{
-#ifdef SRNIC_HAVE_DMA_BUF_UNLOCKED
-	exporter.unlocked += !dma_resv_is_locked(buf->resv);
-#endif
-}
-
-static int exporter_vmap(struct dma_buf *buf, struct iosys_map *map)
-{
-	count_unlocked(buf);
-	exporter.mapped++;
-	iosys_map_set_vaddr(map, exporter.mem);
-	return 0;
-}
-
-static void exporter_vunmap(struct dma_buf *buf, struct iosys_map *map)
-{
-	count_unlocked(buf);
-	exporter.mapped--;
-}
-
-static struct sg_table *no_map(struct dma_buf_attachment *attach,
-			       enum dma_data_direction direction)
-{
-	return ERR_PTR(-EOPNOTSUPP);
-}
-
-static void no_unmap(struct dma_buf_attachment *attach, struct sg_table *sgt,
-		     enum dma_data_direction direction)
-{
-}
-
-static void no_release(struct dma_buf *buf)
-{
-}
-
-static const struct dma_buf_ops exporter_ops = {
-	.map_dma_buf = no_map,
-	.unmap_dma_buf = no_unmap,
-	.release = no_release,
-	.begin_cpu_access = begin_access,
-	.end_cpu_access = end_access,
-	.vmap = exporter_vmap,
-	.vunmap = exporter_vunmap,
-};
-
 /* A region of an exporter's memory */
 static struct ib_mr *reg_exported(struct kunit *test, struct fix *fix, int access)
 {
-	DEFINE_DMA_BUF_EXPORT_INFO(info);
-	struct dma_buf *buf;
+	struct dma_buf *buf = exporter_begins(test, fix->memory, PAGE_SIZE);
 	struct ib_mr *mr;
 	int fd;
 
-	memset(&exporter, 0, sizeof(exporter));
-	exporter.mem = fix->memory;
-	info.ops = &exporter_ops;
-	info.size = PAGE_SIZE;
-	info.flags = O_RDWR;
-	info.priv = &exporter;
-	buf = dma_buf_export(&info);
-	KUNIT_ASSERT_FALSE(test, IS_ERR(buf));
 	fd = dma_buf_fd(buf, O_CLOEXEC);
 	KUNIT_ASSERT_GE(test, fd, 0);
 	mr = srnic_mr_reg_dmabuf(fix->pd, fd, 0, PAGE_SIZE, 0x1000, access);

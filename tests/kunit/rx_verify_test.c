@@ -4,10 +4,12 @@
  * FPDU is first verified, then placed; the callback leaves to the kthread what it may not do.
  */
 #include <kunit/test.h>
+#include <linux/dma-buf.h>
 #include <linux/sizes.h>
 #include <linux/vmalloc.h>
 #include "engine/rx.h"
 #include "engine/stream.h"
+#include "exporter.h"
 #include "peer.h"
 #include "queue/cq.h"
 
@@ -488,6 +490,48 @@ static void forgets_what_it_has_written(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, srnic_qp_state(in.p->qp), SRNIC_QP_RTS);
 }
 
+/* A completion that the program can see before its exporter knows that the access is over */
+static void completed_too_soon(void *arg)
+{
+	const struct srnic_cq *cq = arg;
+
+	exporter.err -= READ_ONCE(cq->producer) != 0;
+}
+
+/* The exporter of a DMA buffer is told of the end of an access before a completion tells of it */
+static void exporter_knows_before_the_completion(struct kunit *test)
+{
+	struct srnic_pbl *pbl = kunit_kzalloc(test, struct_size(pbl, addr, 1), GFP_KERNEL);
+	struct in in = in_open(test);
+	struct ib_sge sge = peer_sge(in.mr, 0, 64);
+	struct ddp_hdr write = HDR_WRITE(in.mr->stag, in.mr->base + 64);
+	struct ddp_hdr send = HDR_SEND(1);
+
+	KUNIT_ASSERT_NOT_NULL(test, pbl);
+	pbl->shift = PAGE_SHIFT;
+	pbl->count = 1;
+	pbl->max = 1;
+	pbl->addr[0] = (uintptr_t)in.mem;
+	pbl->dmabuf = exporter_begins(test, in.mem, PAGE_SIZE);
+	in.mr->pbl = pbl;
+	in.mr->off = 0;
+	exporter.on_end = completed_too_soon;
+	exporter.arg = &in.p->rcq->cq;
+	peer_post_recv(in.p, 7, &sge);
+	/* it may have to sleep, so this is the kthread's; and both are of one turn */
+	send_both(test, &in, &write, 4, &send, 4);
+	peer_wc(in.p, in.p->rcq, 7, SRNIC_WC_SUCCESS);
+	KUNIT_EXPECT_TRUE(test, placed(in.mem, 4));
+	KUNIT_EXPECT_TRUE(test, placed(in.mem + 64, 4));
+	KUNIT_EXPECT_EQ(test, exporter.begun, 2);
+	KUNIT_EXPECT_EQ(test, exporter.ended, 2);
+	KUNIT_EXPECT_EQ_MSG(test, exporter.err, 0, "so many ends came too late");
+	KUNIT_EXPECT_EQ(test, srnic_qp_destroy(in.p->qp), 0);
+	in.p->qp = NULL;
+	peer_unregister(in.p, in.mr);
+	dma_buf_put(pbl->dmabuf);
+}
+
 /* An access that was good says nothing of the next one through the same STag */
 static void bad_after_good(struct kunit *test)
 {
@@ -557,6 +601,7 @@ static struct kunit_case rx_verify_cases[] = {
 	KUNIT_CASE(invalidates_what_it_has_written),
 	KUNIT_CASE(lets_go_of_what_it_has_written),
 	KUNIT_CASE(forgets_what_it_has_written),
+	KUNIT_CASE(exporter_knows_before_the_completion),
 	KUNIT_CASE(bad_after_good),
 	KUNIT_CASE(write_after_receive),
 	{}

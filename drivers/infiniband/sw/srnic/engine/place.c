@@ -48,7 +48,7 @@ static void rx_place_actor(void *ctx, const u8 *data, u32 len)
  *
  * Called at the end of each turn, so that a deregistration does not wait for long, and before an
  * invalidation, which would wait for this. Context: the owner of rx; sleeps only if the memory is a
- * DMA buffer's.
+ * DMA buffer's, which is not kept.
  */
 void srnic_rx_let_go(struct srnic_rx *rx)
 {
@@ -101,6 +101,8 @@ static enum srnic_tpt_err rx_place_at(struct srnic_qp *qp, struct srnic_access *
 	srnic_cursor_walk(cur, acc->length, rx_place_actor, &place);
 	if (qp->ud)
 		srnic_tpt_put(&span);
+	else if (!srnic_span_may_stay(&qp->rx->span))
+		srnic_rx_let_go(qp->rx);
 	return acc->nowait ? place.err : srnic_rx_accessed(qp->rx, acc, place.err);
 }
 

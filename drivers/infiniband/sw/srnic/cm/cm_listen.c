@@ -140,9 +140,13 @@ static void listener_adopt(struct srnic_ep *listener, struct socket *sock)
 	ep->state = SRNIC_EP_AWAIT_REQUEST;
 	srnic_ep_deadline_s(ep, ep->policy.request_timeout);
 	srnic_ep_adopt(ep, stream);
-	/* its Request is there, see tcp_defer_accept(), and need not wait for a work */
-	srnic_ep_run_passive(ep);
-	srnic_ep_await(ep);
+	if (ep->ops->waits) {
+		srnic_ep_kick(ep);
+	} else {
+		/* its Request is there, see tcp_defer_accept(), and need not wait for a work */
+		srnic_ep_run_passive(ep);
+		srnic_ep_await(ep);
+	}
 	mutex_unlock(&ep->lock);
 	srnic_ep_put(ep);
 }

@@ -353,6 +353,7 @@ const struct srnic_ep_ops srnic_rdv_ep_ops = {
 	.request = rdv_request,
 	.established = rdv_established,
 	.failed = rdv_failed,
+	.waits = true,
 	.as_infiniband = true,
 	.bind = rdv_bind,
 };

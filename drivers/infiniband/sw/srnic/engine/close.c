@@ -303,6 +303,7 @@ enum srnic_wind srnic_close_at_once(struct srnic_qp *qp)
 {
 	bool closing = srnic_qp_state(qp) == SRNIC_QP_CLOSING;
 
+	srnic_tx_help_is_over(qp->tx);
 	if (READ_ONCE(qp->ib.paired) && !test_bit(SRNIC_QPF_DESTROY, &qp->flags))
 		return SRNIC_WIND_KTHREADS;	/* see try_as_infiniband() */
 	if (closing && !close_need_not_wait(qp)) {
@@ -336,6 +337,8 @@ void srnic_close(struct srnic_qp *qp)
 	bool fin;
 	int err;
 
+	/* the peer may keep its FIN for long */
+	srnic_tx_help_is_over(qp->tx);
 	fin = close_llp(qp);
 	srnic_stream_unhook(qp->stream);
 	if (qp->rx_task)

@@ -13,6 +13,7 @@
  */
 
 #include <linux/ktime.h>
+#include <linux/sched/rt.h>
 #include "engine/tx.h"
 #include "queue/cq.h"
 
@@ -40,6 +41,9 @@ bool srnic_tx_help_begins(struct srnic_qp *qp)
 	u64 now;
 
 	if (!tx->much || tx->helped || READ_ONCE(help->qpn) == qp->ibqp.qp_num)
+		return false;
+	/* threads of this kind may have all CPUs, and the kthread is none of them */
+	if (rt_task(current))
 		return false;
 	now = ktime_get_ns();
 	if (now > READ_ONCE(help->soon) || now < READ_ONCE(help->alone))

@@ -97,8 +97,8 @@ struct srnic_pair;
  *	    the Reply. Gives up the claim. The endpoint ends afterwards
  * @closed: attached: the QP has finished with the stream; @err as in llp_ops. NULL if
  *	    the endpoint does not own the claim of the QP: the owner has a closed() of its own
- * @waits: passive: request() may wait for others, as for memory of a user's cgroup, so it is left to
- *	   the endpoint's own work: a listener may be everybody's
+ * @waits: passive: request() may wait for others, as for memory of a user's cgroup, so it is left
+ *	   to the endpoint's own work: a listener may be everybody's
  * @as_infiniband: the programs expect InfiniBand's behaviour: receives stay posted when the
  *		   peer closes, and a message waits for a receive
  * @bind: active: binds the socket to @ep->local if the port is a special one.

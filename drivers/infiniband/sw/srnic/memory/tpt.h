@@ -286,8 +286,8 @@ enum srnic_wc_status srnic_inv_recv_status(enum srnic_inv_err err);
 enum rdmap_err srnic_inv_remote_err(enum srnic_inv_err err);
 
 /*
- * May an access outlast its copy? The exporter of a DMA buffer is told of its end before a completion
- * tells the program, which may let its device read the buffer then.
+ * May an access outlast its copy? The exporter of a DMA buffer is told of its end before a
+ * completion tells the program, which may let its device read the buffer then.
  */
 static inline bool srnic_span_may_stay(const struct srnic_span *span)
 {

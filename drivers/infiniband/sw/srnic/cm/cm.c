@@ -3,16 +3,17 @@
  * Connections: the iw_cm operations, the life of an endpoint, and its events.
  *
  * One endpoint stands for one connection or listener; its states, references
- * and locks are described in cm_priv.h. Everything that may sleep happens in
- * the endpoint's own work. The workqueue starts the next work when one sleeps, so
- * connections do not wait for each other. It is per CPU, so works that do not
- * sleep keep their order. The active side is in cm_active.c, listeners and
- * half-open connections are in cm_listen.c, MPA frames in cm_mpa.c.
+ * and locks are described in cm_priv.h. What waits happens in the endpoint's
+ * own work. connect() begins in its caller, and the listener's work begins what it
+ * accepts. The workqueue starts the next work when one sleeps, so connections do not
+ * wait for each other. It is per CPU, so works that do not sleep keep their order. The
+ * active side is in cm_active.c, listeners and half-open connections are in
+ * cm_listen.c, MPA frames in cm_mpa.c.
  *
- * iwcm has a BUG_ON for each of these rules: after connect() has returned 0,
- * exactly one CONNECT_REPLY; after accept() has returned 0, exactly one
- * ESTABLISHED, and no event after an error; then, and only after a
- * CONNECT_REPLY with status 0 or an ESTABLISHED, exactly one CLOSE.
+ * iwcm has a BUG_ON for each of these rules: for each connect() that returns 0,
+ * exactly one CONNECT_REPLY, which may come before it returns; after accept() has
+ * returned 0, exactly one ESTABLISHED, and no event after an error; then, and only
+ * after a CONNECT_REPLY with status 0 or an ESTABLISHED, exactly one CLOSE.
  */
 
 #include <linux/capability.h>
@@ -260,7 +261,7 @@ void srnic_ep_notify(struct srnic_ep *ep, int flag)
 {
 	smp_mb__before_atomic();	/* close_err before its flag */
 	set_bit(flag, &ep->flags);
-	smp_mb__after_atomic();		/* see srnic_ep_attach() */
+	smp_mb__after_atomic();		/* see srnic_ep_attach(), ep_new_deadline() */
 	srnic_ep_kick(ep);
 }
 
@@ -332,8 +333,8 @@ void srnic_ep_await(struct srnic_ep *ep)
 }
 
 /*
- * The work waits for a deadline that is no more. The caller has a reference. What the work was
- * queued for beside that is a flag.
+ * The deadline that the work waits for is over. Whoever else queued the work has set a flag. The
+ * caller has a reference.
  */
 static void ep_new_deadline(struct srnic_ep *ep)
 {
@@ -350,7 +351,8 @@ static void ep_new_deadline(struct srnic_ep *ep)
  * @ep: without a stream; locked
  * @stream: owned by the endpoint from now on
  *
- * Callbacks do not report earlier events of the socket. Context: process.
+ * Callbacks do not report earlier events of the socket: the caller looks, or queues the work.
+ * Context: process.
  */
 void srnic_ep_adopt(struct srnic_ep *ep, struct srnic_stream *stream)
 {

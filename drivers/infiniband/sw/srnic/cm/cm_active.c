@@ -2,7 +2,7 @@
 /*
  * Connections: the active side, from connect() to the CONNECT_REPLY.
  *
- * TCP connects without blocking the work. Then the endpoint sends the Request and
+ * TCP connects without blocking its caller. Then the endpoint sends the Request and
  * awaits the Reply, each within a time-out. If the peer does not understand revision
  * 2, the endpoint tries once more with revision 1. In all cases iwcm gets one
  * CONNECT_REPLY.
@@ -77,8 +77,8 @@ static int active_tcp_connect(struct srnic_ep *ep, struct socket *sock)
 }
 
 /*
- * Starts a TCP connection. It may be up already, or have failed: callbacks come from now on, so
- * srnic_ep_run_active() has to look. @any_port: see active_bind()
+ * Starts a TCP connection. It may be up already, or have failed. Callbacks report later events
+ * only, so the caller runs srnic_ep_run_active(), or queues the work. @any_port: see active_bind()
  */
 static int active_dial(struct srnic_ep *ep, bool any_port)
 {
@@ -392,7 +392,7 @@ void srnic_ep_run_active(struct srnic_ep *ep)
  *
  * On one host TCP is up when this returns, and the Request is sent. Context: process, may sleep.
  *
- * Return: 0, and the endpoint's ops report the outcome, or have reported a failure; -EXDEV if the
+ * Return: 0, and the endpoint's ops report the outcome, or have reported it; -EXDEV if the
  * interface is in another network namespace; another errno of the socket calls: the ops are not
  * called.
  */
@@ -413,11 +413,11 @@ int srnic_ep_connect(struct srnic_ep *ep)
  * @param: the QP, depths and private data
  *
  * Context: process, may sleep.
- * Return: 0, and a CONNECT_REPLY follows. On an error no event follows: -EPERM for another
- * user's QP; -EINVAL for a bad QP, a QP not in Idle, or private data too long for an MPA
- * Request; -EBUSY for a QP that connects already; -EDQUOT if the user's limit of connected QPs
- * is reached; -ENODEV on a device that is leaving; -EXDEV if the interface is in another
- * network namespace; another errno of the socket calls.
+ * Return: 0, and a CONNECT_REPLY follows, or was reported already. On an error no event follows:
+ * -EPERM for another user's QP; -EINVAL for a bad QP, a QP not in Idle, or private data too long
+ * for an MPA Request; -EBUSY for a QP that connects already; -EDQUOT if the user's limit of
+ * connected QPs is reached; -ENODEV on a device that is leaving; -EXDEV if the interface is in
+ * another network namespace; another errno of the socket calls.
  */
 int srnic_cm_connect(struct iw_cm_id *id, struct iw_cm_conn_param *param)
 {

@@ -123,7 +123,7 @@ static void listener_adopt(struct srnic_ep *listener, struct socket *sock)
 		return;
 	}
 
-	/* its work may end it while it is being unlocked here */
+	/* it may end here, or by its work while it is being unlocked */
 	kref_get(&ep->ref);
 	mutex_lock_nested(&ep->lock, SINGLE_DEPTH_NESTING);
 	kernel_getsockname(sock, (struct sockaddr *)&ep->local);
@@ -143,7 +143,7 @@ static void listener_adopt(struct srnic_ep *listener, struct socket *sock)
 	if (ep->ops->waits) {
 		srnic_ep_kick(ep);
 	} else {
-		/* its Request is there, see tcp_defer_accept(), and need not wait for a work */
+		/* mostly its Request is there, see tcp_defer_accept(): it need not wait for a work */
 		srnic_ep_run_passive(ep);
 		srnic_ep_await(ep);
 	}
@@ -409,7 +409,7 @@ static bool listener_is_open(struct srnic_ep *ep)
 }
 
 /**
- * srnic_ep_run_listener - take connections from TCP, or try again to get a socket
+ * srnic_ep_run_listener - take connections from TCP and begin them, or try again to get a socket
  * @ep: LISTENING; locked
  * Context: process, may sleep.
  */

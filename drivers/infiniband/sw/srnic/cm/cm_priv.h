@@ -134,8 +134,8 @@ struct srnic_ep_ops {
  * for these without a bound, and they may come when the endpoint is gone.
  *
  * Lock order: @lock of a listener, @lock of its child, @half_lock, then locks
- * of iwcm. No callback from the socket or the QP takes @lock: they set a flag
- * and queue @work. @lock is held over srnic_qp_attach() and over events, so
+ * of iwcm. No callback from the socket or the QP takes @lock: they queue @work,
+ * those of the QP with a flag set. @lock is held over srnic_qp_attach() and over events, so
  * CLOSE, which the work sends, comes after ESTABLISHED or CONNECT_REPLY.
  */
 struct srnic_ep {

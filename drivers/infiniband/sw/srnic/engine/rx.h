@@ -52,8 +52,9 @@ struct srnic_rwr;
  * @missing: the access of the next FPDU whose pages the rx kthread takes in; no length: none
  * @taken_in: it has done so for the first so many accesses of the FPDU
  * @accesses: those that were tried
- * @reach: the last access of this turn, whose memory is kept, see srnic_rx_let_go()
- * @span: the memory
+ * @reach: the access of this turn that was looked up last; its memory is kept, see
+ *	   srnic_rx_let_go()
+ * @span: the memory of @reach
  * @rwr_valid: @rwr is in use by the current message on QN 0
  * @rwr: its receive WR
  * @rd_valid: @rd is the Read or atomic that the peer is answering

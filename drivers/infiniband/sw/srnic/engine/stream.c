@@ -475,8 +475,9 @@ static int batch_sent(struct srnic_batch *batch, int n)
 }
 
 /*
- * TCP gets the pages themselves, where it can (MSG_SPLICE_PAGES). Nobody changes them any more, so
- * nothing below TCP has to copy them before it computes a checksum (MSG_NO_SHARED_FRAGS).
+ * TCP gets the pages themselves, where it can (MSG_SPLICE_PAGES). Nobody changes what they hold of
+ * the batch any more, so nothing below TCP has to copy it before it computes a checksum
+ * (MSG_NO_SHARED_FRAGS).
  */
 static void batch_msg(struct srnic_batch *batch, bool cut, struct msghdr *msg)
 {

@@ -7,8 +7,9 @@
  * The owner of tx has set SRNIC_QPF_TX_OWNED; it runs the engine, and all of struct srnic_tx
  * is its own. The owner is srnic_qp_attach() at first; the program that posts, in its doorbell
  * call, so that no message waits for another task; the owner of rx, for the answers to Reads
- * that are not large; or the tx kthread, for what passes the others' budgets, what waits for
- * room or for a response, what kernel consumers post, and the end of the stream. An
+ * that are not large; or the tx kthread, for what passes the others' budgets, for bursts
+ * (tx_burst.c) and help (tx_help.c), for what waits for room or for a response, what kernel
+ * consumers post, and the end of the stream. An
  * acknowledgment (ack.c) is sent by the owner of rx, or by the owner of tx that rx meets.
  * A context that needs the kthread sets SRNIC_QPF_TX_KICK, see srnic_qp_kick_tx(). An owner
  * looks at it after it has let go of tx, so no kick is lost.
@@ -488,6 +489,7 @@ void srnic_tx_opens(struct srnic_qp *qp)
  * @qp: alive, with a stream or without
  *
  * Sends it at once, within the budget of a doorbell, if tx has no owner; else kicks the kthread.
+ * The kthread takes over for a burst, or to help.
  * Context: process, may sleep, never for room or for the peer.
  */
 void srnic_tx_doorbell(struct srnic_qp *qp)

@@ -44,8 +44,8 @@ struct srnic_burst {
 /**
  * struct srnic_tx - state of the outbound direction, of the owner of tx (SRNIC_QPF_TX_OWNED)
  * @burst: when small messages are sent, see tx_burst.c
- * @much: the last doorbell sent much, see tx_help.c
- * @helped: of the CQ whose thread the tx kthread helps, or NULL
+ * @much: the last doorbell, or the last help, sent much, see tx_help.c
+ * @helped: of the CQ in which the tx kthread is counted as a help, or NULL
  * @help_asked: ns of ktime when it was asked to; 0: it has begun
  * @help_from: bytes that TCP had taken then
  * @memcg: charged for what is staged; referenced

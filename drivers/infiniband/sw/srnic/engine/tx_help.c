@@ -8,6 +8,7 @@
  *
  * QPs whose send WRs complete to the same CQ are taken for those of one thread. One QP alone gets
  * no help: its doorbell and its kthread would take turns, and each message would wait for a task.
+ * A real-time thread has none, since it may have the kthread's CPU for itself.
  * Nothing tells a module which CPUs are idle. Where a kthread has had to wait for one, the thread
  * does without help for a while.
  */
@@ -29,10 +30,12 @@
  * srnic_tx_help_begins - is the tx kthread to take over? (owner of tx, in a doorbell)
  * @qp: with a stream
  *
- * If QP's last messages were large, and the thread has just sent as much on another QP; and if
- * fewer kthreads help it than there are other CPUs. Context: the owner of tx, in process.
+ * If the QP's last messages were large, and the thread has just sent as much on another QP; if it
+ * is not real-time, and no kthread was late within HELP_ALONE; and if fewer kthreads help it than
+ * there are other CPUs. Context: the owner of tx, in process.
  *
- * Return: true if so; srnic_tx_help_ends() is due when the kthread lets tx go.
+ * Return: true if so; srnic_tx_help_ends() is due when nothing is left to send, or
+ * srnic_tx_help_is_over() when the stream ends.
  */
 bool srnic_tx_help_begins(struct srnic_qp *qp)
 {
@@ -42,7 +45,6 @@ bool srnic_tx_help_begins(struct srnic_qp *qp)
 
 	if (!tx->much || tx->helped || READ_ONCE(help->qpn) == qp->ibqp.qp_num)
 		return false;
-	/* threads of this kind may have all CPUs, and the kthread is none of them */
 	if (rt_task(current))
 		return false;
 	now = ktime_get_ns();
@@ -93,7 +95,7 @@ void srnic_tx_help_ends(struct srnic_qp *qp)
 
 /**
  * srnic_tx_help_is_over - the tx kthread does not work beside doorbells any more
- * @tx: of the caller, the owner of tx, or whose stream is gone
+ * @tx: the caller owns it, or its stream is gone
  * Context: process.
  */
 void srnic_tx_help_is_over(struct srnic_tx *tx)

@@ -18,7 +18,7 @@ struct srnic_holder;
  * that is a little old does no harm
  * @qpn: the last QP whose doorbell sent much
  * @soon: ns of ktime: a thread that goes on until then does little else
- * @alone: ns of ktime: no CPU was idle; no help before
+ * @alone: ns of ktime: no help before then, as no CPU was idle
  * @kthreads: that help
  */
 struct srnic_help {

@@ -22,16 +22,17 @@
 #define HELP_LEAST	(32 * 1024)
 /* ns from one doorbell that sends much to the next, of a thread that does little else */
 #define HELP_SOON	(100 * NSEC_PER_USEC)
-/* ns until a kthread runs, if a CPU is idle; and ns without help after one that was later */
+/* ns until a kthread runs, if a CPU is idle */
 #define HELP_WAKE	(200 * NSEC_PER_USEC)
-#define HELP_ALONE	(20 * NSEC_PER_MSEC)
+/* After one that was later there is no help for so many times as long as it took */
+#define HELP_ALONE	8
 
 /**
  * srnic_tx_help_begins - is the tx kthread to take over? (owner of tx, in a doorbell)
  * @qp: with a stream
  *
  * If the QP's last messages were large, and the thread has just sent as much on another QP; if it
- * is not real-time, and no kthread was late within HELP_ALONE; and if fewer kthreads help it than
+ * is not real-time, and no kthread was late a while ago; and if fewer kthreads help it than
  * there are other CPUs. Context: the owner of tx, in process.
  *
  * Return: true if so; srnic_tx_help_ends() is due when nothing is left to send, or
@@ -68,13 +69,14 @@ bool srnic_tx_help_begins(struct srnic_qp *qp)
 void srnic_tx_help_runs(struct srnic_qp *qp)
 {
 	struct srnic_tx *tx = qp->tx;
-	u64 now;
+	u64 now, took;
 
 	if (!tx->helped || !tx->help_asked)
 		return;
 	now = ktime_get_ns();
-	if (now - tx->help_asked > HELP_WAKE)
-		WRITE_ONCE(tx->helped->alone, now + HELP_ALONE);
+	took = now - tx->help_asked;
+	if (took > HELP_WAKE)
+		WRITE_ONCE(tx->helped->alone, now + HELP_ALONE * took);
 	tx->help_asked = 0;
 }
 

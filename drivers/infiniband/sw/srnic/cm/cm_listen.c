@@ -143,7 +143,7 @@ static void listener_adopt(struct srnic_ep *listener, struct socket *sock)
 	if (ep->ops->waits) {
 		srnic_ep_kick(ep);
 	} else {
-		/* mostly its Request is there, see tcp_defer_accept(): it need not wait for a work */
+		/* mostly its Request is there, see tcp_defer_accept(): no work has to run for it */
 		srnic_ep_run_passive(ep);
 		srnic_ep_await(ep);
 	}

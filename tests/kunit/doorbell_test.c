@@ -5,6 +5,7 @@
  */
 #include <kunit/test.h>
 #include <linux/kthread.h>
+#include <linux/sched.h>
 #include <linux/sizes.h>
 #include <linux/vmalloc.h>
 #include "engine/rx.h"
@@ -595,26 +596,30 @@ static void help_for_a_busy_thread(struct kunit *test)
 	qp->kernel = true;
 }
 
+/* As if the kthread had been asked to help */
+static void asked_to_help(struct peer *p)
+{
+	busy_thread(p);
+	p->qp->tx->helped = true;
+	atomic_inc(&p->scq->cq.help.kthreads);
+}
+
 /* What the kthread has sent tells whether the QP's messages are large */
 static void help_ends_with_large_messages(struct kunit *test)
 {
+	static const u32 sent[] = { SZ_64K, SZ_1K };
 	struct peer *p = program(test);
 	struct srnic_tx *tx = p->qp->tx;
+	u32 i;
 
 	own_tx(test, p);
-	busy_thread(p);
-	tx->helped = &p->scq->cq.help;
-	atomic_inc(&tx->helped->kthreads);
-	tx->help_from = srnic_stream_taken(p->qp->stream) - SZ_64K;
-	srnic_tx_help_ends(p->qp);
-	KUNIT_EXPECT_TRUE(test, tx->much);
-	KUNIT_EXPECT_EQ(test, helpers(p), 0);
-	tx->helped = &p->scq->cq.help;
-	atomic_inc(&tx->helped->kthreads);
-	tx->help_from = srnic_stream_taken(p->qp->stream) - SZ_1K;
-	srnic_tx_help_ends(p->qp);
-	KUNIT_EXPECT_FALSE(test, tx->much);
-	KUNIT_EXPECT_EQ(test, helpers(p), 0);
+	for (i = 0; i < ARRAY_SIZE(sent); i++) {
+		asked_to_help(p);
+		tx->help_from = srnic_stream_taken(p->qp->stream) - sent[i];
+		srnic_tx_help_ends(p->qp);
+		KUNIT_EXPECT_EQ_MSG(test, tx->much, sent[i] == SZ_64K, "%u", sent[i]);
+		KUNIT_EXPECT_EQ(test, helpers(p), 0);
+	}
 	disown_tx(p);
 	p->qp->kernel = true;
 }
@@ -628,12 +633,9 @@ static void late_help_is_not_asked_again(struct kunit *test)
 	u64 now;
 
 	own_tx(test, p);
-	busy_thread(p);
-	tx->helped = help;
-	atomic_inc(&help->kthreads);
+	asked_to_help(p);
 	now = ktime_get_ns();
 	tx->help_asked = now - NSEC_PER_MSEC;
-	help->alone = 0;
 	srnic_tx_help_runs(p->qp);
 	KUNIT_EXPECT_GE(test, help->alone, now + 8 * NSEC_PER_MSEC);
 	KUNIT_EXPECT_LT(test, help->alone, now + 9 * NSEC_PER_SEC);
@@ -641,6 +643,22 @@ static void late_help_is_not_asked_again(struct kunit *test)
 	help->alone = 0;
 	srnic_tx_help_runs(p->qp);
 	KUNIT_EXPECT_EQ_MSG(test, help->alone, 0, "only its first turn tells");
+	srnic_tx_help_ends(p->qp);
+	disown_tx(p);
+	p->qp->kernel = true;
+}
+
+/* A real-time thread may have the kthread's CPU, so it sends by itself */
+static void no_help_for_real_time(struct kunit *test)
+{
+	struct peer *p = program(test);
+
+	own_tx(test, p);
+	busy_thread(p);
+	sched_set_fifo_low(current);
+	KUNIT_EXPECT_FALSE(test, srnic_tx_help_begins(p->qp));
+	sched_set_normal(current, 0);
+	KUNIT_EXPECT_EQ(test, srnic_tx_help_begins(p->qp), num_online_cpus() > 1);
 	srnic_tx_help_ends(p->qp);
 	disown_tx(p);
 	p->qp->kernel = true;
@@ -738,6 +756,7 @@ static struct kunit_case doorbell_cases[] = {
 	KUNIT_CASE(help_for_a_busy_thread),
 	KUNIT_CASE(help_ends_with_large_messages),
 	KUNIT_CASE(late_help_is_not_asked_again),
+	KUNIT_CASE(no_help_for_real_time),
 	KUNIT_CASE(help_sends_without_doorbells),
 	KUNIT_CASE(kthreads_do_it_all),
 	KUNIT_CASE(rung_without_a_stream),

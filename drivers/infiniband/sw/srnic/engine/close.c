@@ -303,7 +303,7 @@ enum srnic_wind srnic_close_at_once(struct srnic_qp *qp)
 {
 	bool closing = srnic_qp_state(qp) == SRNIC_QP_CLOSING;
 
-	srnic_tx_help_is_over(qp->tx);
+	srnic_tx_help_is_over(qp);
 	if (READ_ONCE(qp->ib.paired) && !test_bit(SRNIC_QPF_DESTROY, &qp->flags))
 		return SRNIC_WIND_KTHREADS;	/* see try_as_infiniband() */
 	if (closing && !close_need_not_wait(qp)) {
@@ -338,7 +338,7 @@ void srnic_close(struct srnic_qp *qp)
 	int err;
 
 	/* the peer may keep its FIN for long */
-	srnic_tx_help_is_over(qp->tx);
+	srnic_tx_help_is_over(qp);
 	fin = close_llp(qp);
 	srnic_stream_unhook(qp->stream);
 	if (qp->rx_task)

@@ -82,7 +82,6 @@ void srnic_tx_free(struct srnic_tx *tx)
 {
 	if (!tx)
 		return;
-	srnic_tx_help_is_over(tx);
 	srnic_tx_put_frag(tx);
 	srnic_batch_free(tx->batch);
 	kfree(tx->wr.data);

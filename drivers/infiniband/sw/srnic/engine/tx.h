@@ -45,7 +45,7 @@ struct srnic_burst {
  * struct srnic_tx - state of the outbound direction, of the owner of tx (SRNIC_QPF_TX_OWNED)
  * @burst: when small messages are sent, see tx_burst.c
  * @much: the last doorbell, or the last help, sent much, see tx_help.c
- * @helped: of the CQ in which the tx kthread is counted as a help, or NULL
+ * @helped: the tx kthread is counted in the help of the send CQ
  * @help_asked: ns of ktime when it was asked to; 0: it has begun
  * @help_from: bytes that TCP had taken then
  * @memcg: charged for what is staged; referenced
@@ -85,7 +85,7 @@ struct srnic_burst {
 struct srnic_tx {
 	struct srnic_burst burst;
 	bool much;
-	struct srnic_help *helped;
+	bool helped;
 	u64 help_asked;
 	u32 help_from;
 	struct mem_cgroup *memcg;
@@ -169,7 +169,7 @@ bool srnic_tx_nap(struct srnic_qp *qp);
 bool srnic_tx_help_begins(struct srnic_qp *qp);
 void srnic_tx_help_runs(struct srnic_qp *qp);
 void srnic_tx_help_ends(struct srnic_qp *qp);
-void srnic_tx_help_is_over(struct srnic_tx *tx);
+void srnic_tx_help_is_over(struct srnic_qp *qp);
 void srnic_tx_has_rung(struct srnic_qp *qp, u32 bytes);
 
 /* tx_read.c */

@@ -9,6 +9,7 @@
  * QPs whose send WRs complete to the same CQ are taken for those of one thread. One QP alone gets
  * no help: its doorbell and its kthread would take turns, and each message would wait for a task.
  * A real-time thread has none, since it may have the kthread's CPU for itself.
+ *
  * Nothing tells a module which CPUs are idle. Where a kthread has had to wait for one, the thread
  * does without help for a while.
  */
@@ -55,7 +56,7 @@ bool srnic_tx_help_begins(struct srnic_qp *qp)
 		atomic_dec(&help->kthreads);
 		return false;
 	}
-	tx->helped = help;
+	tx->helped = true;
 	tx->help_asked = now;
 	tx->help_from = srnic_stream_taken(qp->stream);
 	return true;
@@ -76,7 +77,7 @@ void srnic_tx_help_runs(struct srnic_qp *qp)
 	now = ktime_get_ns();
 	took = now - tx->help_asked;
 	if (took > HELP_WAKE)
-		WRITE_ONCE(tx->helped->alone, now + HELP_ALONE * took);
+		WRITE_ONCE(qp->scq->help.alone, now + HELP_ALONE * took);
 	tx->help_asked = 0;
 }
 
@@ -92,19 +93,19 @@ void srnic_tx_help_ends(struct srnic_qp *qp)
 	if (!tx->helped)
 		return;
 	tx->much = srnic_stream_taken(qp->stream) - tx->help_from >= HELP_LEAST;
-	srnic_tx_help_is_over(tx);
+	srnic_tx_help_is_over(qp);
 }
 
 /**
  * srnic_tx_help_is_over - the tx kthread does not work beside doorbells any more
- * @tx: the caller owns it, or its stream is gone
- * Context: process.
+ * @qp: with a stream
+ * Context: the owner of tx, in process.
  */
-void srnic_tx_help_is_over(struct srnic_tx *tx)
+void srnic_tx_help_is_over(struct srnic_qp *qp)
 {
-	if (tx->helped)
-		atomic_dec(&tx->helped->kthreads);
-	tx->helped = NULL;
+	if (qp->tx->helped)
+		atomic_dec(&qp->scq->help.kthreads);
+	qp->tx->helped = false;
 }
 
 /**

@@ -86,6 +86,18 @@ static inline void proto_ops_no_sendpage(struct proto_ops *const ops)
 #endif
 }
 
+/* where a socket has no say in it, sk_allocation decides: with GFP_ATOMIC it uses its own */
+static inline bool sk_set_task_frag(struct sock *sk, bool use)
+{
+	bool before = true;
+
+#ifdef SRNIC_HAVE_TASK_FRAG
+	before = sk->sk_use_task_frag;
+	sk->sk_use_task_frag = use;
+#endif
+	return before;
+}
+
 /* in a kernel without PSP no socket has an association */
 #ifdef SRNIC_HAVE_PSP
 #include <net/psp.h>

@@ -546,15 +546,18 @@ int srnic_stream_send_locked(struct srnic_stream *stream, struct srnic_batch *ba
 	struct sock *sk = stream->sock->sk;
 	gfp_t usual = sk->sk_allocation;
 	struct msghdr msg;
+	bool task_frag;
 	int n;
 
 	lockdep_assert_held(&sk->sk_lock.slock);
 	lockdep_assert_not_held(&sk->sk_callback_lock);
 	batch_msg(batch, cut, &msg);
-	/* with GFP_ATOMIC, TCP also leaves the page fragment of the interrupted task alone */
+	/* a device without scatter-gather has TCP copy; the task may be filling its own fragment */
+	task_frag = sk_set_task_frag(sk, false);
 	sk->sk_allocation = GFP_ATOMIC;
 	n = tcp_sendmsg_locked(sk, &msg, batch->len);
 	sk->sk_allocation = usual;
+	sk_set_task_frag(sk, task_frag);
 	return batch_sent(batch, n);
 }
 

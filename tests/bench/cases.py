@@ -110,10 +110,14 @@ def disk(what, rw, size, depth):
     part of a second, which is in the CPU time."""
     way = rw.removeprefix('rand')
     how = f'{"sequential" if way == rw else "random"} {way}'
-    value, unit = ('mib_s', 'MiB/s') if way == rw else ('io_s', f'{way}s/s')
+    value, unit, better = 'io_s', f'{way}s/s', 'more'
+    if way == rw:
+        value, unit = 'mib_s', 'MiB/s'
+    elif depth == 1:
+        how, value, unit, better = f'{how}, one at a time', 'p50_us', 'us p50', 'less'
     return Case(f'{"NVMe-oF" if what == "nvme" else "NFS"} {bytes_of(size)} {how}', 'disks',
                 {'do': 'disk', 'what': what, 'rw': rw, 'size': size, 'depth': depth},
-                value, unit, 'more', longer=3)
+                value, unit, better, longer=3)
 
 
 PATHS = {
@@ -189,8 +193,8 @@ ONCE = [latency('host', op, 64, 'poll', pairs=2) for op in ('send', 'write', 're
     scale('host', 1000),
     scale('host', 4000),
 ] + [disk(what, *how) for what in ('nvme', 'nfs')
-     for how in (('randread', 4096, 32), ('randwrite', 4096, 32), ('read', 131072, 8),
-                 ('write', 131072, 8))] + [
+     for how in (('randread', 4096, 1), ('randread', 4096, 32), ('randwrite', 4096, 32),
+                 ('read', 131072, 8), ('write', 131072, 8))] + [
     wan(*how, link) for link in WAN for how in (('write', 1), ('read', 1), ('write', 4))
 ] + [case for link in INCAST for case in incast(link)]
 

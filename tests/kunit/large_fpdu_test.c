@@ -114,7 +114,8 @@ static void small_messages_share_a_page(struct kunit *test)
 		other += i && READ_ONCE(t.p->qp->tx->frag.page) != page;
 		page = READ_ONCE(t.p->qp->tx->frag.page);
 	}
-	KUNIT_EXPECT_EQ(test, other, 0);
+	/* a page is put after a second, which may be over in between */
+	KUNIT_EXPECT_LE(test, other, 1);
 }
 
 /* A Write of @payload octets in one FPDU, of which the first @len octets are sent */

@@ -27,7 +27,7 @@
 #include "queue/wq.h"
 #include "srnic.h"
 
-/* A QP with nothing to send keeps its pages for this long */
+/* A QP keeps a page for this long: then it has another one, or none if it has nothing to send */
 #define TX_FRAG_IDLE	HZ
 /* Batches that a doorbell sends before the kthread goes on */
 #define TX_INLINE	1
@@ -399,21 +399,11 @@ static bool tx_own_soon(struct srnic_qp *qp)
 	return tx_own(qp);
 }
 
-/* The owner of tx lets go: its pages are put when they have been idle for a while */
+/* The owner of tx lets go: its page is put after a while, whether it is used meanwhile or not */
 static void tx_leave_frag(struct srnic_qp *qp)
 {
-	struct srnic_tx *tx = qp->tx;
-
-	if (!tx->frag.page || delayed_work_pending(&qp->frag_idle))
-		return;
-	tx->frag_seen = tx->frag.offset;
-	queue_delayed_work(qp->kthreads_wq, &qp->frag_idle, TX_FRAG_IDLE);
-}
-
-/* Nothing was staged since the work was queued, and nothing is to be sent */
-static bool tx_frag_is_idle(const struct srnic_tx *tx)
-{
-	return !tx->batch->len && tx->frag.offset == tx->frag_seen;
+	if (qp->tx->frag.page && !delayed_work_pending(&qp->frag_idle))
+		queue_delayed_work(qp->kthreads_wq, &qp->frag_idle, TX_FRAG_IDLE);
 }
 
 static void frag_idle(struct work_struct *work)
@@ -424,9 +414,7 @@ static void frag_idle(struct work_struct *work)
 		queue_delayed_work(qp->kthreads_wq, &qp->frag_idle, TX_FRAG_IDLE);
 		return;
 	}
-	if (tx_frag_is_idle(qp->tx))
-		srnic_tx_put_frag(qp->tx);
-	tx_leave_frag(qp);
+	srnic_tx_put_frag(qp->tx);	/* the batch has references of its own */
 	tx_disown(qp);
 }
 
@@ -460,8 +448,7 @@ void srnic_tx_begins(struct srnic_qp *qp)
 	}
 	srnic_noio_end(before);
 	/* a program that connects many QPs may not use them for long */
-	if (!qp->tx->batch->len)
-		srnic_tx_put_frag(qp->tx);
+	srnic_tx_put_frag(qp->tx);
 	tx_pass(qp);
 }
 

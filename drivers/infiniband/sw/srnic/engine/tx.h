@@ -49,9 +49,7 @@ struct srnic_burst {
  * @help_asked: ns of ktime when it was asked to; 0: it has begun
  * @help_from: bytes that TCP had taken then
  * @memcg: charged for what is staged; referenced
- * @frag: where the next FPDU is put; no page while the QP has had nothing to send for
- *	  a while
- * @frag_seen: its offset when it was left idle
+ * @frag: where the next FPDU is put; no page when the QP has had nothing to send for a while
  * @batch: FPDUs that TCP has not taken, complete ones only
  * @locked: the owner has the socket locked, and may not sleep
  * @nowait: the owner does not wait for memory that a WR names
@@ -90,7 +88,6 @@ struct srnic_tx {
 	u32 help_from;
 	struct mem_cgroup *memcg;
 	struct page_frag frag;
-	u32 frag_seen;
 	struct srnic_batch *batch;
 	bool locked;
 	bool nowait;

@@ -63,12 +63,15 @@ void odp_test_remove(struct mmu_interval_notifier *notifier)
 
 unsigned long odp_test_begin(struct mmu_interval_notifier *notifier)
 {
+	u32 lost = READ_ONCE(process.lost);
+
 	if (process.sk && sock_owned_by_user_nocheck(process.sk))
 		WRITE_ONCE(process.inside, true);
-	if (!process.lost)
+	if (!lost)
 		return notifier->invalidate_seq;
+	/* the test may end it just now */
+	cmpxchg(&process.lost, lost, lost - 1);
 	/* no longer so when it is compared */
-	process.lost--;
 	return notifier->invalidate_seq - 2;
 }
 

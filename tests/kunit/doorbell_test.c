@@ -694,6 +694,142 @@ end:
 	p->qp->kernel = true;
 }
 
+/* ----- a kernel consumer, whose completions the RDMA core handles ----- */
+
+static struct {
+	struct fake_cq *cq;
+	struct task_struct *by;		/* who has completed something */
+} done;
+
+static void who(struct ib_cq *ibcq, void *context)
+{
+	done.by = current;
+	srnic_cq_arm(&done.cq->cq, SRNIC_ARM_NEXT, false);
+}
+
+static struct peer *consumer(struct kunit *test)
+{
+	struct peer *p = peer_open(test, 1, 1);
+	struct ib_cq *ibcq = &p->scq->cq.ibcq;
+
+	KUNIT_ASSERT_TRUE(test, peer_until(wants_doorbell(p)));
+	KUNIT_ASSERT_TRUE(test, asleep(p));
+	ibcq->wc = kunit_kzalloc(test, sizeof(*ibcq->wc), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, ibcq->wc);
+	done.cq = p->scq;
+	done.by = NULL;
+	ibcq->comp_handler = who;
+	srnic_cq_arm(&p->scq->cq, SRNIC_ARM_NEXT, false);
+	return p;
+}
+
+/* What a kernel consumer posts is sent, and complete, when the post returns */
+static void consumer_posts_at_once(struct kunit *test)
+{
+	struct peer *p = consumer(test);
+	struct srnic_tpte *mr;
+	struct ib_sge sge;
+	static u8 mem[64];
+	u32 i;
+
+	mr = peer_region(p, p->pd, mem, sizeof(mem), ALL);
+	sge = peer_sge(mr, 0, sizeof(mem));
+	for (i = 0; i < 3; i++) {
+		done.by = NULL;
+		local_bh_disable();	/* as from a softirq */
+		peer_post(p, IB_WR_SEND, i, SIGNAL, i ? &sge : NULL, 0, 0);
+		KUNIT_EXPECT_PTR_EQ(test, done.by, current);
+		local_bh_enable();
+		peer_wc(p, p->scq, i, SRNIC_WC_SUCCESS);
+		peer_expect(p, ULP_SEND, i ? sizeof(mem) : 0);
+		KUNIT_EXPECT_TRUE(test, sleeps(p) && !kicked(p) && !owned(p));
+		KUNIT_EXPECT_TRUE(test, wants_doorbell(p));
+	}
+	done.by = NULL;
+	peer_post(p, IB_WR_LOCAL_INV, i, SIGNAL, NULL, 0, mr->stag);
+	KUNIT_EXPECT_PTR_EQ(test, done.by, current);
+	peer_wc(p, p->scq, i, SRNIC_WC_SUCCESS);
+	peer_unregister(p, mr);
+}
+
+/* The kthread sends what may not be sent at once, or is large, and waits for what has to be */
+static void consumer_leaves_the_rest(struct kunit *test)
+{
+	struct peer *p = consumer(test);
+	struct ib_wc *wc = p->scq->cq.ibcq.wc;
+	u8 *big = vzalloc(BIG);
+	struct srnic_span span;
+	struct srnic_tpte *mr;
+	struct keeper keeper;
+	unsigned long flags;
+	struct ib_sge sge;
+	u32 got = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, big);
+	mr = peer_region(p, p->pd, big, BIG, ALL);
+	sge = peer_sge(mr, 0, SZ_64K);
+
+	local_irq_save(flags);
+	peer_post(p, IB_WR_SEND, 1, SIGNAL, NULL, 0, 0);
+	local_irq_restore(flags);
+	peer_expect(p, ULP_SEND, 0);
+	peer_wc(p, p->scq, 1, SRNIC_WC_SUCCESS);
+	KUNIT_EXPECT_PTR_NE_MSG(test, done.by, current, "interrupts are off");
+
+	p->scq->cq.ibcq.wc = NULL;
+	KUNIT_ASSERT_TRUE(test, asleep(p));
+	peer_post(p, IB_WR_SEND, 2, SIGNAL, NULL, 0, 0);
+	peer_expect(p, ULP_SEND, 0);
+	peer_wc(p, p->scq, 2, SRNIC_WC_SUCCESS);
+	KUNIT_EXPECT_PTR_NE_MSG(test, done.by, current, "the handler is the consumer's own");
+	p->scq->cq.ibcq.wc = wc;
+
+	KUNIT_ASSERT_TRUE(test, asleep(p));
+	lock_socket(test, p, &keeper);
+	peer_post(p, IB_WR_SEND, 3, SIGNAL, NULL, 0, 0);
+	KUNIT_EXPECT_TRUE(test, peer_until(owned(p)));
+	unlock_socket(&keeper);
+	peer_expect(p, ULP_SEND, 0);
+	peer_wc(p, p->scq, 3, SRNIC_WC_SUCCESS);
+	KUNIT_EXPECT_PTR_NE_MSG(test, done.by, current, "a task has the socket");
+
+	KUNIT_ASSERT_TRUE(test, asleep(p));
+	peer_post(p, IB_WR_RDMA_WRITE, 4, SIGNAL, &sge, 0, 1);
+	do {
+		KUNIT_ASSERT_GT(test, peer_recv(p), 0);
+		got += p->data_len;
+	} while (!p->hdr.last);
+	KUNIT_EXPECT_EQ(test, got, SZ_64K);
+	peer_wc(p, p->scq, 4, SRNIC_WC_SUCCESS);
+	KUNIT_EXPECT_PTR_NE_MSG(test, done.by, current, "a large message");
+
+	KUNIT_ASSERT_TRUE(test, asleep(p));
+	peer_access(p, mr, &span);
+	peer_post(p, IB_WR_LOCAL_INV, 5, SIGNAL, NULL, 0, mr->stag);
+	peer_no_wc(p, p->scq);
+	srnic_tpt_put(&span);
+	peer_wc(p, p->scq, 5, SRNIC_WC_SUCCESS);
+	KUNIT_EXPECT_PTR_NE_MSG(test, done.by, current, "an access is in progress");
+	peer_unregister(p, mr);
+	vfree(big);
+}
+
+/* Requests of the peer that wait for the kthread are not overtaken by posts for ever */
+static void consumer_takes_turns(struct kunit *test)
+{
+	struct peer *p = consumer(test);
+
+	own_tx(test, p);
+	peer_read_request(p, 1, 5, 6, 0, 7, 8);
+	KUNIT_EXPECT_TRUE(test, peer_until(kicked(p)));
+	disown_tx(p);
+	peer_post(p, IB_WR_SEND, 1, SIGNAL, NULL, 0, 0);
+	KUNIT_EXPECT_PTR_NE(test, done.by, current);
+	peer_expect(p, ULP_SEND, 0);
+	peer_expect(p, ULP_READ_RESP, 0);
+	peer_wc(p, p->scq, 1, SRNIC_WC_SUCCESS);
+}
+
 /* With the policy inline_work off, doorbells and softirq only wake the kthreads */
 static void kthreads_do_it_all(struct kunit *test)
 {
@@ -758,6 +894,9 @@ static struct kunit_case doorbell_cases[] = {
 	KUNIT_CASE(late_help_is_not_asked_again),
 	KUNIT_CASE(no_help_for_real_time),
 	KUNIT_CASE(help_sends_without_doorbells),
+	KUNIT_CASE(consumer_posts_at_once),
+	KUNIT_CASE(consumer_leaves_the_rest),
+	KUNIT_CASE(consumer_takes_turns),
 	KUNIT_CASE(kthreads_do_it_all),
 	KUNIT_CASE(rung_without_a_stream),
 	{}

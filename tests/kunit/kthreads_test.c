@@ -236,6 +236,7 @@ static void a_work_begins_no_wait(struct kunit *test)
 {
 	u8 *mem = kunit_kzalloc(test, 64, GFP_KERNEL);
 	struct peer *p = peer_idle(test);
+	struct srnic_span span;
 	struct srnic_tpte *mr;
 
 	KUNIT_ASSERT_NOT_NULL(test, mem);
@@ -247,11 +248,14 @@ static void a_work_begins_no_wait(struct kunit *test)
 
 	p = peer_idle(test);
 	mr = peer_region(p, p->pd, mem, 64, SRNIC_LOCAL_READ);
+	peer_access(p, mr, &span);
 	peer_post(p, IB_WR_SEND, 1, SIGNAL, NULL, 0, 0);
 	peer_post(p, IB_WR_LOCAL_INV, 2, SIGNAL, NULL, 0, mr->stag);
 	connect_program(p);
 	peer_expect(p, ULP_SEND, 0);
 	peer_wc(p, p->scq, 1, SRNIC_WC_SUCCESS);
+	peer_no_wc(p, p->scq);
+	srnic_tpt_put(&span);
 	peer_wc(p, p->scq, 2, SRNIC_WC_SUCCESS);
 	KUNIT_EXPECT_TRUE(test, peer_until(has_kthreads(p)));
 }

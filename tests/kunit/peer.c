@@ -310,6 +310,22 @@ struct ib_sge peer_sge(const struct srnic_tpte *tpte, u32 off, u32 length)
 }
 
 /**
+ * peer_access - begin an access, as if a copy were in progress
+ * @p: the owner of the region
+ * @tpte: from peer_region()
+ * @span: to be ended with srnic_tpt_put()
+ */
+void peer_access(struct peer *p, const struct srnic_tpte *tpte, struct srnic_span *span)
+{
+	struct srnic_access access = {
+		.stag = tpte->stag, .to = tpte->base, .length = 1, .need = SRNIC_LOCAL_READ,
+		.pd = p->pd, .qpn = p->qp->ibqp.qp_num,
+	};
+
+	KUNIT_ASSERT_EQ(p->test, srnic_tpt_get(p->dev, &access, span), SRNIC_TPT_OK);
+}
+
+/**
  * peer_post - post a send WR
  * @p: its QP
  * @op: opcode

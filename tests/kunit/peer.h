@@ -160,6 +160,7 @@ struct srnic_tpte *peer_region(struct peer *p, struct ib_pd *pd, void *mem, u32 
 			       u16 rights);
 void peer_unregister(struct peer *p, struct srnic_tpte *tpte);
 struct ib_sge peer_sge(const struct srnic_tpte *tpte, u32 off, u32 length);
+void peer_access(struct peer *p, const struct srnic_tpte *tpte, struct srnic_span *span);
 
 int peer_post(struct peer *p, enum ib_wr_opcode op, u64 wr_id, int flags,
 	      struct ib_sge *sge, u64 raddr, u32 rkey);

@@ -332,12 +332,18 @@ static int hand_rounds(struct st_pair *p, struct st_hand *h)
 	for (i = 0; i < 500; i++) {
 		wr.wr_id++;
 		st_try(ib_post_recv(p->srv.qp, &wr, NULL));
+		/* on one host the Send may have arrived when it is posted */
+		if (i % 2)
+			st_check(ib_req_notify_cq(h->cq, IB_CQ_NEXT_COMP) >= 0, "armed");
 		st_try(st_send(&p->cli, &send, none, 0, 0));
 		st_try(hand_wait(h, &wc));
 		st_check(wc.wr_id == wr.wr_id && !wc.status, "wr_id, status %d", wc.status);
 		st_try(st_wait_ok(&p->cli, &send));
 	}
-	st_check(atomic_read(&h->upcalls), "no notification in %d rounds", i);
+	/* an upcall may still be running */
+	msleep(20);
+	st_check(atomic_read(&h->upcalls) >= i / 2, "%d notifications in %d rounds",
+		 atomic_read(&h->upcalls), i);
 	st_check(atomic_read(&h->upcalls) <= i, "more notifications than completions");
 
 	/* a solicited arm fires not on this Send, but on the next (CN-08) */

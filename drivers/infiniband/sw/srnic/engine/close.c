@@ -346,7 +346,7 @@ void srnic_close(struct srnic_qp *qp)
 	qp->rx_task = NULL;
 	/* rx has no owner, and tx no other, that queue them */
 	cancel_delayed_work_sync(&qp->ack_late);
-	cancel_delayed_work_sync(&qp->frag_idle);
+	cancel_delayed_work_sync(&qp->frag_due);
 	part_from_stream(qp, fin);
 
 	/*

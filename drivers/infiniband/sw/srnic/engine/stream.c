@@ -530,13 +530,13 @@ int srnic_stream_send(struct srnic_stream *stream, struct srnic_batch *batch, bo
 }
 
 /**
- * srnic_stream_send_locked - srnic_stream_send_owned() in softirq
+ * srnic_stream_send_locked - srnic_stream_send_owned() with softirqs off
  * @stream: connected; its socket is locked, and srnic_stream_is_owned() is false
  * @batch: as for srnic_stream_send_owned()
  * @cut: as for srnic_stream_send_owned()
  *
- * Context: softirq, and no task owns the socket: if one did, TCP could release the socket during
- * the call, and process its backlog.
+ * Context: softirq, or process with softirqs off. No task owns the socket: if one did, TCP could
+ * release the socket during the call, and process its backlog.
  *
  * Return: as srnic_stream_send_owned(); also -EAGAIN for lack of memory. If TCP then has nothing
  * in flight, whose acknowledgment would free room, TCP calls write_space() at once.
@@ -554,7 +554,7 @@ int srnic_stream_send_locked(struct srnic_stream *stream, struct srnic_batch *ba
 	batch_msg(batch, cut, &msg);
 	/* a device without scatter-gather has TCP copy; the task may be filling its own fragment */
 	task_frag = sk_set_task_frag(sk, false);
-	sk->sk_allocation = GFP_ATOMIC;
+	sk->sk_allocation = GFP_ATOMIC | __GFP_NOWARN;
 	n = tcp_sendmsg_locked(sk, &msg, batch->len);
 	sk->sk_allocation = usual;
 	sk_set_task_frag(sk, task_frag);
@@ -670,6 +670,30 @@ bool srnic_stream_call(struct srnic_stream *stream, void (*fn)(void *arg), void 
 	if (!owned)
 		fn(arg);
 	spin_unlock_bh(&sk->sk_lock.slock);
+	return !owned;
+}
+
+/**
+ * srnic_stream_try_call - srnic_stream_call() that does not wait for another CPU, either
+ * @stream: any state
+ * @fn: called at once, with the socket locked
+ * @arg: its argument
+ *
+ * Context: softirqs are off, interrupts are on. The caller may have locks that are taken inside of
+ * the socket's elsewhere, or that of the socket itself.
+ * Return: whether @fn was called.
+ */
+bool srnic_stream_try_call(struct srnic_stream *stream, void (*fn)(void *arg), void *arg)
+{
+	struct sock *sk = stream->sock->sk;
+	bool owned;
+
+	if (!spin_trylock(&sk->sk_lock.slock))
+		return false;
+	owned = sock_owned_by_user_nocheck(sk);
+	if (!owned)
+		fn(arg);
+	spin_unlock(&sk->sk_lock.slock);
 	return !owned;
 }
 

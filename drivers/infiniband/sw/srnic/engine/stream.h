@@ -188,6 +188,7 @@ int srnic_stream_send_all(const struct srnic_device *dev, struct srnic_stream *s
 int srnic_stream_recv(struct srnic_stream *stream, void *data, size_t len);
 bool srnic_stream_trylock(struct srnic_stream *stream);
 bool srnic_stream_call(struct srnic_stream *stream, void (*fn)(void *arg), void *arg);
+bool srnic_stream_try_call(struct srnic_stream *stream, void (*fn)(void *arg), void *arg);
 bool srnic_stream_lock(struct srnic_stream *stream);
 void srnic_stream_unlock(struct srnic_stream *stream);
 bool srnic_stream_is_owned(const struct srnic_stream *stream);

@@ -6,10 +6,10 @@
  *
  * The owner of tx has set SRNIC_QPF_TX_OWNED; it runs the engine, and all of struct srnic_tx
  * is its own. The owner is srnic_qp_attach() at first; the program that posts, in its doorbell
- * call, so that no message waits for another task; the owner of rx, for the answers to Reads
- * that are not large; or the tx kthread, for what passes the others' budgets, for bursts
- * (tx_burst.c) and help (tx_help.c), for what waits for room or for a response, what kernel
- * consumers post, and the end of the stream. An
+ * call, so that no message waits for another task; the kernel consumer that posts, as far as that
+ * may be done with softirqs off; the owner of rx, for the answers to Reads that are not large; or
+ * the tx kthread, for what passes the others' budgets, for bursts (tx_burst.c) and help
+ * (tx_help.c), for what waits for room or for a response, and the end of the stream. An
  * acknowledgment (ack.c) is sent by the owner of rx, or by the owner of tx that rx meets.
  * A context that needs the kthread sets SRNIC_QPF_TX_KICK, see srnic_qp_kick_tx(). An owner
  * looks at it after it has let go of tx, so no kick is lost.
@@ -24,11 +24,12 @@
 #include "engine/read.h"
 #include "engine/rx.h"
 #include "engine/tx.h"
+#include "queue/cq.h"
 #include "queue/wq.h"
 #include "srnic.h"
 
 /* A QP keeps a page for this long: then it has another one, or none if it has nothing to send */
-#define TX_FRAG_IDLE	HZ
+#define TX_FRAG_TIME	HZ
 /* Batches that a doorbell sends before the kthread goes on */
 #define TX_INLINE	1
 /* Bytes of Reads that are answered as their requests come in; the kthread answers others */
@@ -109,6 +110,8 @@ static void tx_mark_done(struct srnic_qp *qp)
 
 /* Local WRs in a turn: they take no room in the batch, and each may wait for a copy to end */
 #define LOCAL_BATCH	256
+/* WRs in a turn of tx_stage_posted(), maybe with softirqs off */
+#define POSTED_BATCH	64
 
 /*
  * The initiator's first FPDU tells the responder that it may send (V2-5, V2-15). Return: false
@@ -150,7 +153,6 @@ static void tx_stage(struct srnic_qp *qp)
 	if (!test_bit(SRNIC_QPF_TX_OPEN, &qp->flags))
 		return;
 	srnic_tx_begin(qp);
-	tx->locals = 0;
 	more = tx_stage_rtr(qp);
 	ack = srnic_ack_due(qp);
 	while (more && !tx->cut && tx->locals < LOCAL_BATCH && tx_running(qp) &&
@@ -176,9 +178,6 @@ static void tx_stage(struct srnic_qp *qp)
 		}
 	}
 	srnic_tx_let_go(tx);
-	/* local WRs alone leave nothing for srnic_tx_push(), which marks WRs done otherwise */
-	if (!tx->batch->len)
-		tx_mark_done(qp);
 }
 
 /**
@@ -195,8 +194,10 @@ int srnic_tx_push(struct srnic_qp *qp)
 	struct srnic_tx *tx = qp->tx;
 	int n;
 
-	if (!tx->batch->len)
+	if (!tx->batch->len) {	/* local WRs alone leave nothing to send */
+		tx_mark_done(qp);
 		return 0;
+	}
 	clear_bit(SRNIC_QPF_WRITE_SPACE, &qp->flags);
 	while (tx->batch->len) {
 		srnic_count_often(qp->dev, SRNIC_CNT_TX_SENDMSG, 1);
@@ -268,21 +269,24 @@ static bool tx_has_work(struct srnic_qp *qp)
 }
 
 /*
- * Stage the RTR, the acknowledgment that is due, and WRs that were posted before, in a work. The
- * works of all programs share their queues, and a program's memory, of a file or a DMA buffer, may
- * be waited for as long as the program likes. So what has to wait is left to the kthread.
+ * Stage the RTR, the acknowledgment that is due, and WRs that were posted before, without waiting
+ * for memory that a WR names: that is left to the kthread. In softirq nobody can wait. In a work
+ * nobody should: the works of all programs share their queues, and a program's memory, of a file or
+ * a DMA buffer, may be waited for as long as the program likes.
  */
 static void tx_stage_posted(struct srnic_qp *qp)
 {
 	struct srnic_tx *tx = qp->tx;
 	bool more;
+	int n;
 
 	tx->nowait = true;
 	srnic_tx_begin(qp);
 	more = tx_stage_rtr(qp);
 	if (more && srnic_ack_due(qp) && srnic_tx_has_room(qp))
 		srnic_ack_stage(qp);
-	while (more && !tx->cut && tx_running(qp) && srnic_tx_has_room(qp))
+	for (n = 0; more && n < POSTED_BATCH && !tx->cut && tx_running(qp) &&
+	     srnic_tx_has_room(qp); n++)
 		more = srnic_tx_stage_wr(qp);
 	srnic_tx_let_go(tx);
 	tx->nowait = false;
@@ -402,16 +406,16 @@ static bool tx_own_soon(struct srnic_qp *qp)
 /* The owner of tx lets go: its page is put after a while, whether it is used meanwhile or not */
 static void tx_leave_frag(struct srnic_qp *qp)
 {
-	if (qp->tx->frag.page && !delayed_work_pending(&qp->frag_idle))
-		queue_delayed_work(qp->kthreads_wq, &qp->frag_idle, TX_FRAG_IDLE);
+	if (qp->tx->frag.page && !delayed_work_pending(&qp->frag_due))
+		queue_delayed_work(qp->kthreads_wq, &qp->frag_due, TX_FRAG_TIME);
 }
 
-static void frag_idle(struct work_struct *work)
+static void frag_due(struct work_struct *work)
 {
-	struct srnic_qp *qp = container_of(to_delayed_work(work), struct srnic_qp, frag_idle);
+	struct srnic_qp *qp = container_of(to_delayed_work(work), struct srnic_qp, frag_due);
 
 	if (!tx_own(qp)) {	/* in use; or the stream ends, and srnic_close() cancels this */
-		queue_delayed_work(qp->kthreads_wq, &qp->frag_idle, TX_FRAG_IDLE);
+		queue_delayed_work(qp->kthreads_wq, &qp->frag_due, TX_FRAG_TIME);
 		return;
 	}
 	srnic_tx_put_frag(qp->tx);	/* the batch has references of its own */
@@ -504,6 +508,62 @@ void srnic_tx_doorbell(struct srnic_qp *qp)
 	} else {
 		tx_pass(qp);
 	}
+}
+
+static void push(void *arg)
+{
+	tx_push(arg);
+}
+
+/* For a kernel consumer's post, see there (owner of tx, with softirqs off) */
+static void tx_post(struct srnic_qp *qp)
+{
+	struct srnic_tx *tx = qp->tx;
+
+	if (!tx_may_stage(qp) || tx->batch->len || tx->responding || !srnic_irq_empty(qp))
+		return;
+	tx->locked = true;
+	tx_stage_posted(qp);
+	/* whoever has the socket does not know of the batch: the kthread is to send it */
+	if (!tx->batch->len)
+		tx_push(qp);	/* local WRs alone */
+	else if (!srnic_stream_try_call(qp->stream, push, qp))
+		set_bit(SRNIC_QPF_WRITE_SPACE, &qp->flags);
+	tx->locked = false;
+}
+
+/**
+ * srnic_tx_post - send what a kernel consumer has posted, if that can be done at once
+ * @qp: of a kernel consumer, alive, with a stream or without
+ *
+ * Sends some FPDUs, see srnic_tx_has_room(), without waiting, if tx has no owner, no response is in
+ * the middle, and nothing waits for room or for an answer. The kthread is kicked for the rest.
+ *
+ * The consumer may have locks of its own, which its handler of completions may take. So its CQ has
+ * to be one of ib_alloc_cq(), which alone sets wc: the handler is the RDMA core's then, and leaves
+ * all else to a softirq or a work. Softirqs are off until tx is let go: what they bring for this QP
+ * would have to be left to the kthread meanwhile. With PREEMPT_RT they would run under the
+ * consumer's locks. Context: any.
+ *
+ * Return: false if nothing was done, and srnic_qp_doorbell() is due.
+ */
+bool srnic_tx_post(struct srnic_qp *qp)
+{
+	bool own;
+
+	smp_mb();	/* index, then flags; see tx_enable_doorbell() and sq_flush() */
+	if (READ_ONCE(qp->sq_flushing) || !READ_ONCE(qp->sq_wakeup) || !qp->policy.inline_work ||
+	    !qp->scq->ibcq.wc || irqs_disabled() || IS_ENABLED(CONFIG_PREEMPT_RT))
+		return false;
+	local_bh_disable();
+	own = tx_own(qp);
+	if (own) {
+		tx_disable_doorbell(qp);
+		tx_post(qp);
+		tx_pass(qp);
+	}
+	local_bh_enable();
+	return own;
 }
 
 /* Is the oldest request a Read of @room bytes at most? Then its bytes are taken from @room. */
@@ -633,7 +693,7 @@ static void ack_late(struct work_struct *work)
 void srnic_tx_prepare(struct srnic_qp *qp)
 {
 	INIT_DELAYED_WORK(&qp->ack_late, ack_late);
-	INIT_DELAYED_WORK(&qp->frag_idle, frag_idle);
+	INIT_DELAYED_WORK(&qp->frag_due, frag_due);
 }
 
 /* ----- the tx kthread ----- */

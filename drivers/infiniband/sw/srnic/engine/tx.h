@@ -51,8 +51,8 @@ struct srnic_burst {
  * @memcg: charged for what is staged; referenced
  * @frag: where the next FPDU is put; no page when the QP has had nothing to send for a while
  * @batch: FPDUs that TCP has not taken, complete ones only
- * @locked: the owner has the socket locked, and may not sleep
- * @nowait: the owner does not wait for memory that a WR names
+ * @locked: the owner has softirqs off, may not sleep, and sends with the socket's spinlock held
+ * @nowait: the owner does not wait for memory that a WR names, or for accesses through an STag
  * @blocked: a WR may wait for a response; the owner of rx reads it
  * @starved: there was no memory for one more FPDU
  * @cut: what comes after @batch begins a TCP segment
@@ -131,6 +131,7 @@ void srnic_tx_opens(struct srnic_qp *qp);
 enum srnic_wind srnic_tx_wind_down(struct srnic_qp *qp);
 void srnic_tx_ends(struct srnic_qp *qp);
 void srnic_tx_doorbell(struct srnic_qp *qp);
+bool srnic_tx_post(struct srnic_qp *qp);
 void srnic_tx_answer(struct srnic_qp *qp);
 void srnic_tx_acknowledge(struct srnic_qp *qp);
 void srnic_tx_prepare(struct srnic_qp *qp);

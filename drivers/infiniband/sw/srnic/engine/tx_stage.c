@@ -18,8 +18,10 @@
 /* Bytes of the largest page fragment; a longer TCP segment has several FPDUs */
 #define FRAG_MAX	MPA_LARGE_FPDU
 
-/* For an owner of tx that may not sleep */
-#define TX_GFP_LOCKED	(GFP_ATOMIC | __GFP_ACCOUNT | __GFP_NOWARN)
+/* With so many bytes an owner with softirqs off begins no FPDU more; the kthread sends the rest */
+#define TX_LOCKED	(16 * 1024)
+/* For an owner of tx that may not sleep: the kthread waits for memory, if need be */
+#define TX_GFP_LOCKED	(GFP_NOWAIT | __GFP_ACCOUNT | __GFP_NOWARN)
 
 /* Charges the stream's memory cgroup in any context. Return: false if there is no memory */
 static bool tx_refill(struct srnic_tx *tx, u32 len)
@@ -75,6 +77,7 @@ void srnic_tx_begin(struct srnic_qp *qp)
 {
 	struct srnic_tx *tx = qp->tx;
 
+	tx->locals = 0;
 	tx->mulpdu_least = tx_mulpdu(qp, FRAG_MAX);
 	tx->mulpdu_full = tx->mulpdu_least;
 	if (!qp->mpa.large)
@@ -94,10 +97,10 @@ void srnic_tx_begin(struct srnic_qp *qp)
 bool srnic_tx_has_room(struct srnic_qp *qp)
 {
 	struct srnic_tx *tx = qp->tx;
-	u32 room;
+	u32 room, most = tx->locked ? TX_LOCKED : SRNIC_TX_BATCH;
 
 	/* a piece is left for a Terminate */
-	if (tx->batch->len >= SRNIC_TX_BATCH - SRNIC_TX_TERM ||
+	if (tx->batch->len >= most - SRNIC_TX_TERM ||
 	    tx->batch->end >= SRNIC_BATCH_PIECES - 1)
 		return false;
 	tx->mulpdu = tx->mulpdu_full;

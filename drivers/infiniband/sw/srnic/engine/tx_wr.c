@@ -271,33 +271,47 @@ bool srnic_tx_wr_blocked(const struct srnic_qp *qp)
 	return srnic_orq_count(qp);
 }
 
+static enum srnic_inv_err tx_invalidate(struct srnic_qp *qp)
+{
+	u32 stag = qp->tx->wr.sqe.stag;
+
+	return qp->tx->nowait ? srnic_tpt_try_invalidate(qp, stag, false) :
+				srnic_tpt_invalidate(qp, stag, false);
+}
+
 /*
  * Execute a local WR: it takes effect before the next WR is looked at (OR-11). It
- * counts as staged, and completes when TCP has all before it.
+ * counts as staged, and completes when TCP has all before it. Return: false if it has to wait
+ * for accesses to end, and tx->nowait
  */
-static void tx_local(struct srnic_qp *qp)
+static bool tx_local(struct srnic_qp *qp)
 {
 	struct srnic_tx *tx = qp->tx;
 	enum srnic_wc_status status;
+	enum srnic_inv_err err;
 
 	tx->locals++;
-	if (tx->wr.sqe.opcode == SRNIC_OP_REG_MR)
+	if (tx->wr.sqe.opcode == SRNIC_OP_REG_MR) {
 		status = srnic_mr_fast_register(qp, &tx->wr.sqe);
-	else if (tx->wr.sqe.opcode == SRNIC_OP_BIND_MW)
+	} else if (tx->wr.sqe.opcode == SRNIC_OP_BIND_MW) {
 		status = srnic_mw_bind(qp, &tx->wr.sqe);
-	else
-		status = srnic_inv_wc_status(srnic_tpt_invalidate(qp, tx->wr.sqe.stag, false));
-	if (status) {
-		tx_wr_error(qp, status);
-		return;
+	} else {
+		err = tx_invalidate(qp);
+		if (err == SRNIC_INV_BUSY)
+			return false;
+		status = srnic_inv_wc_status(err);
 	}
-	tx_wr_staged(tx);
+	if (status)
+		tx_wr_error(qp, status);
+	else
+		tx_wr_staged(tx);
+	return true;
 }
 
-/* May it have to wait for memory, other than data that it sends? */
+/* May it have to wait for memory, other than data that it sends, or an STag that it ends? */
 static bool op_may_wait(u8 opcode)
 {
-	return op_is_local(opcode) || srnic_op_is_atomic(opcode);
+	return opcode == SRNIC_OP_BIND_MW || srnic_op_is_atomic(opcode);
 }
 
 /* Return: false if it has to wait for its memory, and tx->nowait */
@@ -328,8 +342,8 @@ static bool tx_stage_op(struct srnic_qp *qp)
  * srnic_tx_stage_wr - stage what there is room for of the next send WR (owner of tx)
  * @qp: with a stream; there is room
  *
- * Context: the owner of tx, in process, may sleep. Return: false if no WR is ready, or it has to
- * wait for its memory, and tx->nowait.
+ * Context: the owner of tx, may sleep unless tx->nowait. Return: false if no WR is ready, or it has
+ * to wait for its memory, and tx->nowait.
  */
 bool srnic_tx_stage_wr(struct srnic_qp *qp)
 {
@@ -362,10 +376,7 @@ bool srnic_tx_stage_wr(struct srnic_qp *qp)
 	}
 	if (srnic_tx_wr_blocked(qp) || (tx->nowait && op_may_wait(tx->wr.sqe.opcode)))
 		return false;
-	if (!op_is_local(tx->wr.sqe.opcode))
-		return tx_stage_op(qp);
-	tx_local(qp);
-	return true;
+	return op_is_local(tx->wr.sqe.opcode) ? tx_local(qp) : tx_stage_op(qp);
 }
 
 /**

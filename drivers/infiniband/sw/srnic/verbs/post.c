@@ -182,7 +182,8 @@ int srnic_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		smp_store_release(&qp->sq_posted, qp->sq_posted + 1);
 	}
 	srnic_unlock(&qp->sq_lock, flags);
-	srnic_qp_doorbell(qp);
+	if (!srnic_tx_post(qp))
+		srnic_qp_doorbell(qp);
 	return err;
 }
 

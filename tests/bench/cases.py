@@ -54,10 +54,10 @@ def stream(path, op, size, links=1, depth=16, wait='poll', pairs=1):
                  'wait': wait}, 'mib_s', 'MiB/s', 'more', pairs)
 
 
-def wan(op, links, link):
+def wan(op, links, link, wait='poll'):
     """8 MiB under way, more than any of these holds, and long enough for TCP to find out how much
     that is, which the first, short phase is for"""
-    case = stream('wan', op, 65536, links, 128 // links)
+    case = stream('wan', op, 65536, links, 128 // links, wait)
     return case._replace(name=f'{case.name}, {link}', link=link, longer=8,
                          args=dict(case.args, limit=60))
 
@@ -196,6 +196,9 @@ ONCE = [latency('host', op, 64, 'poll', pairs=2) for op in ('send', 'write', 're
      for how in (('randread', 4096, 1), ('randread', 4096, 32), ('randwrite', 4096, 32),
                  ('read', 131072, 8), ('write', 131072, 8))] + [
     wan(*how, link) for link in WAN for how in (('write', 1), ('read', 1), ('write', 4))
+] + [
+    # a program that polls keeps one of two CPUs from all that this rate takes
+    wan(op, 1, next(iter(WAN)), 'event') for op in ('write', 'read')
 ] + [case for link in INCAST for case in incast(link)]
 
 # Some are in several of the lists.

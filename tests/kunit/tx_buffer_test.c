@@ -82,6 +82,7 @@ static void stays_while_the_peer_does_not_read(struct kunit *test)
 	peer_post(p, IB_WR_RDMA_WRITE, 1, SIGNAL, &sge, 0, 0x2000);
 	msleep(2500);
 	KUNIT_EXPECT_GT(test, READ_ONCE(p->qp->tx->batch->len), 0);
+	KUNIT_EXPECT_TRUE(test, has_buffer(p));
 	do {
 		KUNIT_ASSERT_GT(test, peer_recv(p), 0);
 		KUNIT_ASSERT_LE(test, got + p->data_len, BIG);
@@ -92,6 +93,25 @@ static void stays_while_the_peer_does_not_read(struct kunit *test)
 	peer_wc(p, p->scq, 1, SRNIC_WC_SUCCESS);
 	peer_unregister(p, mr);
 	vfree(big);
+}
+
+#define SMALL	200
+
+/* Where TCP segments are large, small messages share a page nevertheless */
+static void small_messages_share_pages(struct kunit *test)
+{
+	struct peer *p = peer_open(test, 1, 1);
+	const struct page *page = NULL;
+	u32 i, pages = 0;
+
+	KUNIT_ASSERT_GT(test, srnic_stream_emss(p->qp->stream), SZ_16K);
+	for (i = 0; i < SMALL; i++) {
+		peer_post(p, IB_WR_SEND, i, SIGNAL, NULL, 0, 0);
+		peer_wc(p, p->scq, i, SRNIC_WC_SUCCESS);
+		pages += READ_ONCE(p->qp->tx->frag.page) != page;
+		page = READ_ONCE(p->qp->tx->frag.page);
+	}
+	KUNIT_EXPECT_LE(test, pages, 8);
 }
 
 /*
@@ -123,6 +143,7 @@ static struct kunit_case tx_buffer_cases[] = {
 	KUNIT_CASE(comes_with_a_read_request),
 	KUNIT_CASE(comes_with_a_terminate),
 	KUNIT_CASE(stays_while_the_peer_does_not_read),
+	KUNIT_CASE(small_messages_share_pages),
 	KUNIT_CASE(softirq_leaves_the_task_its_fragment),
 	{}
 };

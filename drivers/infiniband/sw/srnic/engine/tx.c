@@ -418,7 +418,13 @@ static void frag_due(struct work_struct *work)
 		queue_delayed_work(qp->kthreads_wq, &qp->frag_due, TX_FRAG_TIME);
 		return;
 	}
-	srnic_tx_put_frag(qp->tx);	/* the batch has references of its own */
+	/*
+	 * The batch has references of its own. But a peer that takes nothing is not to have another
+	 * page, for each message of another second, until TCP's buffer is full.
+	 */
+	if (!srnic_stream_unacked(qp->stream))
+		srnic_tx_put_frag(qp->tx);
+	tx_leave_frag(qp);
 	tx_disown(qp);
 }
 

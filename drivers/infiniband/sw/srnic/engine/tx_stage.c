@@ -11,6 +11,7 @@
 
 #include <linux/memcontrol.h>
 #include <linux/sched/mm.h>
+#include <linux/sizes.h>
 #include "engine/tx.h"
 #include "memory/tpt.h"
 #include "srnic.h"
@@ -104,16 +105,17 @@ bool srnic_tx_has_room(struct srnic_qp *qp)
 	    tx->batch->end >= SRNIC_BATCH_PIECES - 1)
 		return false;
 	tx->mulpdu = tx->mulpdu_full;
-	if (!tx_refill(tx, mpa_fpdu_room(tx->mulpdu_least, qp->mpa.tx_markers))) {
+	/* where segments are large, a small message is not to have a page for itself */
+	if (!tx_refill(tx, mpa_fpdu_room(tx_mulpdu(qp, SZ_4K), qp->mpa.tx_markers))) {
 		tx->starved = true;
 		return false;
 	}
 	room = tx->frag.size - tx->frag.offset;
 	if (room >= mpa_fpdu_room(tx->mulpdu, qp->mpa.tx_markers))
 		return true;
-	/* short of memory a fragment is one page */
+	/* the rest of a fragment, or, short of memory, one page */
 	if (room < mpa_fpdu_room(tx->mulpdu_least, qp->mpa.tx_markers))
-		tx->mulpdu = tx_mulpdu(qp, tx->frag.size);
+		tx->mulpdu = tx_mulpdu(qp, room);
 	else	/* a large FPDU ends with the fragment; there are no markers */
 		tx->mulpdu = mpa_mulpdu(room, false);
 	return true;

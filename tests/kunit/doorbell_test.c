@@ -736,6 +736,7 @@ static void consumer_posts_at_once(struct kunit *test)
 	sge = peer_sge(mr, 0, sizeof(mem));
 	for (i = 0; i < 3; i++) {
 		done.by = NULL;
+		p->qp->tx->poster.task = NULL;
 		local_bh_disable();	/* as from a softirq */
 		peer_post(p, IB_WR_SEND, i, SIGNAL, i ? &sge : NULL, 0, 0);
 		KUNIT_EXPECT_PTR_EQ(test, done.by, current);
@@ -746,6 +747,7 @@ static void consumer_posts_at_once(struct kunit *test)
 		KUNIT_EXPECT_TRUE(test, wants_doorbell(p));
 	}
 	done.by = NULL;
+	p->qp->tx->poster.task = NULL;
 	peer_post(p, IB_WR_LOCAL_INV, i, SIGNAL, NULL, 0, mr->stag);
 	KUNIT_EXPECT_PTR_EQ(test, done.by, current);
 	peer_wc(p, p->scq, i, SRNIC_WC_SUCCESS);
@@ -778,6 +780,7 @@ static void consumer_leaves_the_rest(struct kunit *test)
 
 	p->scq->cq.ibcq.wc = NULL;
 	KUNIT_ASSERT_TRUE(test, asleep(p));
+	p->qp->tx->poster.task = NULL;
 	peer_post(p, IB_WR_SEND, 2, SIGNAL, NULL, 0, 0);
 	peer_expect(p, ULP_SEND, 0);
 	peer_wc(p, p->scq, 2, SRNIC_WC_SUCCESS);
@@ -794,6 +797,7 @@ static void consumer_leaves_the_rest(struct kunit *test)
 	KUNIT_EXPECT_PTR_NE_MSG(test, done.by, current, "a task has the socket");
 
 	KUNIT_ASSERT_TRUE(test, asleep(p));
+	p->qp->tx->poster.task = NULL;
 	peer_post(p, IB_WR_RDMA_WRITE, 4, SIGNAL, &sge, 0, 1);
 	do {
 		KUNIT_ASSERT_GT(test, peer_recv(p), 0);
@@ -805,6 +809,7 @@ static void consumer_leaves_the_rest(struct kunit *test)
 
 	KUNIT_ASSERT_TRUE(test, asleep(p));
 	peer_access(p, mr, &span);
+	p->qp->tx->poster.task = NULL;
 	peer_post(p, IB_WR_LOCAL_INV, 5, SIGNAL, NULL, 0, mr->stag);
 	peer_no_wc(p, p->scq);
 	srnic_tpt_put(&span);
@@ -812,6 +817,28 @@ static void consumer_leaves_the_rest(struct kunit *test)
 	KUNIT_EXPECT_PTR_NE_MSG(test, done.by, current, "an access is in progress");
 	peer_unregister(p, mr);
 	vfree(big);
+}
+
+/* A task that posts again without having slept has more to do: the kthread sends for it */
+static void consumer_is_busy(struct kunit *test)
+{
+	struct peer *p = consumer(test);
+	u32 i;
+
+	for (i = 0; i < 4; i++) {
+		bool slept = i % 2;
+
+		p->qp->tx->poster = (struct srnic_poster){
+			.task = current, .slept = current->nvcsw - slept,
+		};
+		done.by = NULL;
+		peer_post(p, IB_WR_SEND, i, SIGNAL, NULL, 0, 0);
+		peer_expect(p, ULP_SEND, 0);
+		peer_wc(p, p->scq, i, SRNIC_WC_SUCCESS);
+		KUNIT_EXPECT_EQ(test, done.by == current, slept);
+		KUNIT_ASSERT_TRUE(test, peer_until(wants_doorbell(p)));
+		KUNIT_ASSERT_TRUE(test, asleep(p));
+	}
 }
 
 /* Requests of the peer that wait for the kthread are not overtaken by posts for ever */
@@ -896,6 +923,7 @@ static struct kunit_case doorbell_cases[] = {
 	KUNIT_CASE(help_sends_without_doorbells),
 	KUNIT_CASE(consumer_posts_at_once),
 	KUNIT_CASE(consumer_leaves_the_rest),
+	KUNIT_CASE(consumer_is_busy),
 	KUNIT_CASE(consumer_takes_turns),
 	KUNIT_CASE(kthreads_do_it_all),
 	KUNIT_CASE(rung_without_a_stream),

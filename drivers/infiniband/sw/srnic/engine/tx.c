@@ -439,6 +439,13 @@ static void tx_pass(struct srnic_qp *qp)
 	tx_disown(qp);
 }
 
+/* The kthread takes over. NEED_WAKEUP is clear: it looks at the ring by itself */
+static void tx_hand_over(struct srnic_qp *qp)
+{
+	set_bit(SRNIC_QPF_TX_KICK, &qp->flags);
+	tx_disown(qp);
+}
+
 /**
  * srnic_tx_begins - the first turn of a stream (srnic_qp_attach(), owner of tx)
  * @qp: with a stream; TX_OWNED is set
@@ -507,13 +514,10 @@ void srnic_tx_doorbell(struct srnic_qp *qp)
 		tx_heed(qp);
 		hands_over = srnic_tx_burst_begins(qp, bytes);
 	}
-	if (hands_over) {
-		/* NEED_WAKEUP is clear: the kthread looks at the ring by itself */
-		set_bit(SRNIC_QPF_TX_KICK, &qp->flags);
-		tx_disown(qp);
-	} else {
+	if (hands_over)
+		tx_hand_over(qp);
+	else
 		tx_pass(qp);
-	}
 }
 
 static void push(void *arg)
@@ -538,12 +542,27 @@ static void tx_post(struct srnic_qp *qp)
 	tx->locked = false;
 }
 
+/*
+ * Has who posts more to do than this (owner of tx)? The task has not slept since its last post,
+ * or a disk completes many requests in one softirq. Then the kthread sends meanwhile, on another
+ * CPU, and several messages at once. Tasks that post at the same time cost a wrong choice.
+ */
+static bool tx_poster_is_busy(struct srnic_qp *qp)
+{
+	struct srnic_poster now = { .task = current, .slept = current->nvcsw };
+	struct srnic_poster before = qp->tx->poster;
+
+	qp->tx->poster = now;
+	return now.task == before.task && now.slept == before.slept;
+}
+
 /**
  * srnic_tx_post - send what a kernel consumer has posted, if that can be done at once
  * @qp: of a kernel consumer, alive, with a stream or without
  *
  * Sends some FPDUs, see srnic_tx_has_room(), without waiting, if tx has no owner, no response is in
- * the middle, and nothing waits for room or for an answer. The kthread is kicked for the rest.
+ * the middle, nothing waits for room or for an answer, and the task has not more to do. The kthread
+ * is kicked for the rest, and what it was kicked for goes first.
  *
  * The consumer may have locks of its own, which its handler of completions may take. So its CQ has
  * to be one of ib_alloc_cq(), which alone sets wc: the handler is the RDMA core's then, and leaves
@@ -559,14 +578,19 @@ bool srnic_tx_post(struct srnic_qp *qp)
 
 	smp_mb();	/* index, then flags; see tx_enable_doorbell() and sq_flush() */
 	if (READ_ONCE(qp->sq_flushing) || !READ_ONCE(qp->sq_wakeup) || !qp->policy.inline_work ||
-	    !qp->scq->ibcq.wc || irqs_disabled() || IS_ENABLED(CONFIG_PREEMPT_RT))
+	    !qp->scq->ibcq.wc || irqs_disabled() || IS_ENABLED(CONFIG_PREEMPT_RT) ||
+	    test_bit(SRNIC_QPF_TX_KICK, &qp->flags) || need_resched())
 		return false;
 	local_bh_disable();
 	own = tx_own(qp);
 	if (own) {
 		tx_disable_doorbell(qp);
-		tx_post(qp);
-		tx_pass(qp);
+		if (tx_poster_is_busy(qp)) {
+			tx_hand_over(qp);
+		} else {
+			tx_post(qp);
+			tx_pass(qp);
+		}
 	}
 	local_bh_enable();
 	return own;

@@ -36,6 +36,16 @@ struct srnic_burst {
 	u32 poor;
 };
 
+/**
+ * struct srnic_poster - a kernel consumer's post
+ * @task: that has posted, or was interrupted; not referenced, and only compared
+ * @slept: so often until then
+ */
+struct srnic_poster {
+	const struct task_struct *task;
+	unsigned long slept;
+};
+
 /* Bytes that go to TCP in one call at most; a message that is longer is a large one */
 #define SRNIC_TX_BATCH	(128 * 1024)
 /* The FPDUs of an acknowledgment and a Terminate, with padding and markers */
@@ -44,6 +54,7 @@ struct srnic_burst {
 /**
  * struct srnic_tx - state of the outbound direction, of the owner of tx (SRNIC_QPF_TX_OWNED)
  * @burst: when small messages are sent, see tx_burst.c
+ * @poster: the last one
  * @much: the last doorbell, or the last help, sent much, see tx_help.c
  * @helped: the tx kthread is counted in the help of the send CQ
  * @help_asked: ns of ktime when it was asked to; 0: it has begun
@@ -82,6 +93,7 @@ struct srnic_burst {
  */
 struct srnic_tx {
 	struct srnic_burst burst;
+	struct srnic_poster poster;
 	bool much;
 	bool helped;
 	u64 help_asked;

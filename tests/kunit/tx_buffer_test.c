@@ -111,7 +111,37 @@ static void small_messages_share_pages(struct kunit *test)
 		pages += READ_ONCE(p->qp->tx->frag.page) != page;
 		page = READ_ONCE(p->qp->tx->frag.page);
 	}
-	KUNIT_EXPECT_LE(test, pages, 8);
+	/* each second brings another one */
+	KUNIT_EXPECT_LE(test, pages, SMALL / 4);
+}
+
+/* ... but where a fragment has room for several segments, FPDUs are as long as these (M-TCP-1) */
+static void fpdus_are_as_long_as_segments(struct kunit *test)
+{
+	struct peer *p = peer_open(test, 1, 1);
+	u8 *mem = vzalloc(SZ_128K);
+	struct srnic_tpte *mr;
+	struct ib_sge sge;
+	u32 got = 0, len;
+
+	KUNIT_ASSERT_NOT_NULL(test, mem);
+	p->qp->policy.max_fpdu = 8948;
+	mr = peer_region(p, p->pd, mem, SZ_128K, SRNIC_LOCAL_READ);
+	sge = peer_sge(mr, 0, SZ_128K);
+	peer_post(p, IB_WR_RDMA_WRITE, 1, SIGNAL, &sge, 0, 0x2000);
+	do {
+		KUNIT_ASSERT_GT(test, peer_recv(p), 0);
+		if (!got)
+			len = p->data_len;
+		else if (!p->hdr.last)
+			KUNIT_EXPECT_EQ(test, p->data_len, len);
+		got += p->data_len;
+	} while (!p->hdr.last);
+	KUNIT_EXPECT_GT(test, len, 8900);
+	KUNIT_EXPECT_EQ(test, got, SZ_128K);
+	peer_wc(p, p->scq, 1, SRNIC_WC_SUCCESS);
+	peer_unregister(p, mr);
+	vfree(mem);
 }
 
 /*
@@ -144,6 +174,7 @@ static struct kunit_case tx_buffer_cases[] = {
 	KUNIT_CASE(comes_with_a_terminate),
 	KUNIT_CASE(stays_while_the_peer_does_not_read),
 	KUNIT_CASE(small_messages_share_pages),
+	KUNIT_CASE(fpdus_are_as_long_as_segments),
 	KUNIT_CASE(softirq_leaves_the_task_its_fragment),
 	{}
 };

@@ -36,7 +36,7 @@
  *	    acknowledged them, if the peer does so, too
  * @no_receive: so long a message waits for a receive, then it ends the connection; 0: it does so
  *		at once; SRNIC_FOREVER: it waits without end
- * @inline_work: doorbells and softirq do what they can; else the kthreads do it all
+ * @inline_work: doorbells, posts and softirq do what they can; else the kthreads do it all
  */
 struct srnic_policy {
 	struct mpa_policy mpa;

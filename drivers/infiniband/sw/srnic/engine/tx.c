@@ -28,7 +28,7 @@
 #include "queue/wq.h"
 #include "srnic.h"
 
-/* A QP keeps a page for this long: then it has another one, or none if it has nothing to send */
+/* A QP keeps a page for this long, and until its peer has acknowledged all */
 #define TX_FRAG_TIME	HZ
 /* Batches that a doorbell sends before the kthread goes on */
 #define TX_INLINE	1
@@ -270,7 +270,7 @@ static bool tx_has_work(struct srnic_qp *qp)
 
 /*
  * Stage the RTR, the acknowledgment that is due, and WRs that were posted before, without waiting
- * for memory that a WR names: that is left to the kthread. In softirq nobody can wait. In a work
+ * for memory that a WR names: that is left to the kthread. With softirqs off nobody can. In a work
  * nobody should: the works of all programs share their queues, and a program's memory, of a file or
  * a DMA buffer, may be waited for as long as the program likes.
  */
@@ -403,7 +403,7 @@ static bool tx_own_soon(struct srnic_qp *qp)
 	return tx_own(qp);
 }
 
-/* The owner of tx lets go: its page is put after a while, whether it is used meanwhile or not */
+/* The owner of tx lets go: its page is put after a while, used or not, see frag_due() */
 static void tx_leave_frag(struct srnic_qp *qp)
 {
 	if (qp->tx->frag.page && !delayed_work_pending(&qp->frag_due))
@@ -450,8 +450,9 @@ static void tx_hand_over(struct srnic_qp *qp)
  * srnic_tx_begins - the first turn of a stream (srnic_qp_attach(), owner of tx)
  * @qp: with a stream; TX_OWNED is set
  *
- * Sends the RTR and what was posted before, as a doorbell does, and lets tx go: afterwards the
- * stream may end at any time. Context: process, may sleep, never for room or for the peer.
+ * Sends the RTR and what was posted before, without waiting for memory that a WR names, and lets tx
+ * go: afterwards the stream may end at any time. Context: process, may sleep, never for room or for
+ * the peer.
  */
 void srnic_tx_begins(struct srnic_qp *qp)
 {
@@ -543,9 +544,10 @@ static void tx_post(struct srnic_qp *qp)
 }
 
 /*
- * Has who posts more to do than this (owner of tx)? The task has not slept since its last post,
- * or a disk completes many requests in one softirq. Then the kthread sends meanwhile, on another
- * CPU, and several messages at once. Tasks that post at the same time cost a wrong choice.
+ * Has who posts more to do than this (owner of tx)? The task has not slept since the last post to
+ * this QP that found tx free, or a disk completes many requests in one softirq. Then the kthread
+ * sends meanwhile, maybe on another CPU, and several messages at once. Tasks that post at the same
+ * time cost a wrong choice.
  */
 static bool tx_poster_is_busy(struct srnic_qp *qp)
 {
@@ -560,9 +562,10 @@ static bool tx_poster_is_busy(struct srnic_qp *qp)
  * srnic_tx_post - send what a kernel consumer has posted, if that can be done at once
  * @qp: of a kernel consumer, alive, with a stream or without
  *
- * Sends some FPDUs, see srnic_tx_has_room(), without waiting, if tx has no owner, no response is in
- * the middle, nothing waits for room or for an answer, and the task has not more to do. The kthread
- * is kicked for the rest, and what it was kicked for goes first.
+ * Sends some FPDUs, see srnic_tx_has_room(), without waiting, if inline_work is on, tx has no
+ * owner, no response is in the middle, nothing waits for room or for an answer, no other task waits
+ * for the CPU, and this one has not more to do. The kthread is kicked for the rest, and what it was
+ * kicked for goes first.
  *
  * The consumer may have locks of its own, which its handler of completions may take. So its CQ has
  * to be one of ib_alloc_cq(), which alone sets wc: the handler is the RDMA core's then, and leaves

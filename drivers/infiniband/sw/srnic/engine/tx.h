@@ -54,13 +54,14 @@ struct srnic_poster {
 /**
  * struct srnic_tx - state of the outbound direction, of the owner of tx (SRNIC_QPF_TX_OWNED)
  * @burst: when small messages are sent, see tx_burst.c
- * @poster: the last one
+ * @poster: of the last post that found tx free
  * @much: the last doorbell, or the last help, sent much, see tx_help.c
  * @helped: the tx kthread is counted in the help of the send CQ
  * @help_asked: ns of ktime when it was asked to; 0: it has begun
  * @help_from: bytes that TCP had taken then
  * @memcg: charged for what is staged; referenced
- * @frag: where the next FPDU is put; no page when the QP has had nothing to send for a while
+ * @frag: where the next FPDU is put; no page when the QP has had nothing to send for a while, and
+ *	  the peer has acknowledged all
  * @batch: FPDUs that TCP has not taken, complete ones only
  * @locked: the owner has softirqs off, may not sleep, and sends with the socket's spinlock held
  * @nowait: the owner does not wait for memory that a WR names, or for accesses through an STag

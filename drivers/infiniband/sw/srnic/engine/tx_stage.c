@@ -99,14 +99,16 @@ bool srnic_tx_has_room(struct srnic_qp *qp)
 {
 	struct srnic_tx *tx = qp->tx;
 	u32 room, most = tx->locked ? TX_LOCKED : SRNIC_TX_BATCH;
+	u32 least = mpa_fpdu_room(tx->mulpdu_least, qp->mpa.tx_markers);
 
 	/* a piece is left for a Terminate */
 	if (tx->batch->len >= most - SRNIC_TX_TERM ||
 	    tx->batch->end >= SRNIC_BATCH_PIECES - 1)
 		return false;
 	tx->mulpdu = tx->mulpdu_full;
-	/* where segments are large, a small message is not to have a page for itself */
-	if (!tx_refill(tx, mpa_fpdu_room(tx_mulpdu(qp, SZ_4K), qp->mpa.tx_markers))) {
+	/* a small message is not to have a fragment for itself: then FPDUs end with the fragment */
+	if (!tx_refill(tx, least <= FRAG_MAX / 2 ? least :
+			   mpa_fpdu_room(tx_mulpdu(qp, SZ_4K), qp->mpa.tx_markers))) {
 		tx->starved = true;
 		return false;
 	}
@@ -114,7 +116,7 @@ bool srnic_tx_has_room(struct srnic_qp *qp)
 	if (room >= mpa_fpdu_room(tx->mulpdu, qp->mpa.tx_markers))
 		return true;
 	/* the rest of a fragment, or, short of memory, one page */
-	if (room < mpa_fpdu_room(tx->mulpdu_least, qp->mpa.tx_markers))
+	if (room < least)
 		tx->mulpdu = tx_mulpdu(qp, room);
 	else	/* a large FPDU ends with the fragment; there are no markers */
 		tx->mulpdu = mpa_mulpdu(room, false);
@@ -134,7 +136,7 @@ bool srnic_tx_get_term_room(struct srnic_qp *qp)
 }
 
 /**
- * srnic_tx_put_frag - hold no page while there is nothing to send (owner of tx)
+ * srnic_tx_put_frag - let go of the page; the batch has references of its own (owner of tx)
  * @tx: of a QP with a stream
  * Context: the owner of tx, in process or softirq.
  */
@@ -209,7 +211,8 @@ void srnic_tx_untagged(struct srnic_qp *qp, u8 opcode, const void *payload, u32 
  * srnic_tx_is_large - does a message take more than one batch?
  * @bytes: of it
  *
- * All FPDUs of a message except the last are as long as a TCP segment. If the last one
+ * All FPDUs of a message except the last are as long as a TCP segment, or where segments have
+ * more than half of a fragment, maybe end with the fragment. If the last one
  * shared a segment with the next message, no segment would begin with an FPDU until TCP
  * has sent all it has. So a large message is parted from others (M-TCP-1). That takes a
  * call to TCP for each, which is cheap for messages that take several anyway. Small

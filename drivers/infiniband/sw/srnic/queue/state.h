@@ -234,7 +234,7 @@ struct srnic_qp {
 	bool acks;			/* each end acknowledges messages, see engine/ack.c */
 	bool placement;			/* ... and takes Flush and Atomic Write, engine/atomic.c */
 	struct delayed_work ack_late;	/* nobody has asked for what is due */
-	struct delayed_work frag_due;	/* tx' page was kept for long enough */
+	struct delayed_work frag_due;	/* looks whether tx' page may go */
 	bool no_responses;		/* a Read Response with data is an error (QP-06) */
 	struct work_struct kthreads;	/* makes the kthreads, see engine/kthreads.c */
 	struct delayed_work close_late;	/* Closing takes too long, and there are no kthreads */

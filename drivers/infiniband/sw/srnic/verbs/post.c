@@ -145,7 +145,8 @@ static int wr_to_sqe(const struct srnic_qp *qp, const struct ib_send_wr *wr,
  * @wr: list of WRs; NULL is the doorbell of a program, which posts to the mapped SQ
  * @bad_wr: set to the first WR that was not posted
  *
- * Context: any for a kernel consumer. A program's doorbell sends posted WRs, and may sleep.
+ * Context: any for a kernel consumer, whose WRs may be sent here, too, see srnic_tx_post(). A
+ * program's doorbell sends posted WRs, and may sleep.
  *
  * Return: 0; -ENOMEM for a full queue; -EOPNOTSUPP or -EINVAL for an invalid WR.
  */

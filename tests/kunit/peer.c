@@ -606,6 +606,23 @@ int peer_recv(struct peer *p)
 }
 
 /**
+ * peer_message - receive the FPDUs of a message, to the last one
+ * @p: connected
+ *
+ * Return: octets after the DDP headers.
+ */
+u32 peer_message(struct peer *p)
+{
+	u32 got = 0;
+
+	do {
+		KUNIT_ASSERT_GT(p->test, peer_recv(p), 0);
+		got += p->data_len;
+	} while (!p->hdr.last);
+	return got;
+}
+
+/**
  * peer_expect - the next FPDU has this control octet, and is a whole message
  * @p: connected
  * @ulp: RDMAP control octet

@@ -176,6 +176,7 @@ void peer_send_page(struct peer *p, struct page *page, u32 len);
 void peer_read_request(struct peer *p, u32 msn, u32 sink_stag, u64 sink_to, u32 size,
 		       u32 src_stag, u64 src_to);
 int peer_recv(struct peer *p);
+u32 peer_message(struct peer *p);
 void peer_expect(struct peer *p, u8 ulp, u32 data_len);
 void peer_expect_nothing(struct peer *p);
 void peer_expect_terminate(struct peer *p, const char *what, u16 code, u16 hdrct);

@@ -651,6 +651,15 @@ bool srnic_stream_trylock(struct srnic_stream *stream)
 	return true;
 }
 
+/* The socket's spinlock is held. Return: whether @fn was called, since no task has the socket */
+static bool call_unowned(struct sock *sk, void (*fn)(void *arg), void *arg)
+{
+	if (sock_owned_by_user_nocheck(sk))
+		return false;
+	fn(arg);
+	return true;
+}
+
 /**
  * srnic_stream_call - call a function as TCP calls received(), if no task has the socket locked
  * @stream: any state
@@ -663,14 +672,12 @@ bool srnic_stream_trylock(struct srnic_stream *stream)
 bool srnic_stream_call(struct srnic_stream *stream, void (*fn)(void *arg), void *arg)
 {
 	struct sock *sk = stream->sock->sk;
-	bool owned;
+	bool called;
 
 	spin_lock_bh(&sk->sk_lock.slock);
-	owned = sock_owned_by_user_nocheck(sk);
-	if (!owned)
-		fn(arg);
+	called = call_unowned(sk, fn, arg);
 	spin_unlock_bh(&sk->sk_lock.slock);
-	return !owned;
+	return called;
 }
 
 /**
@@ -686,15 +693,13 @@ bool srnic_stream_call(struct srnic_stream *stream, void (*fn)(void *arg), void 
 bool srnic_stream_try_call(struct srnic_stream *stream, void (*fn)(void *arg), void *arg)
 {
 	struct sock *sk = stream->sock->sk;
-	bool owned;
+	bool called;
 
 	if (!spin_trylock(&sk->sk_lock.slock))
 		return false;
-	owned = sock_owned_by_user_nocheck(sk);
-	if (!owned)
-		fn(arg);
+	called = call_unowned(sk, fn, arg);
 	spin_unlock(&sk->sk_lock.slock);
-	return !owned;
+	return called;
 }
 
 /* How long a stream waits for its socket, if the program has the socket locked */

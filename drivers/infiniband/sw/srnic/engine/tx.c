@@ -544,7 +544,7 @@ static void tx_post(struct srnic_qp *qp)
 }
 
 /*
- * Has who posts more to do than this (owner of tx)? The task has not slept since the last post to
+ * Has the poster more to do than this (owner of tx)? The task has not slept since the last post to
  * this QP that found tx free, or a disk completes many requests in one softirq. Then the kthread
  * sends meanwhile, maybe on another CPU, and several messages at once. Tasks that post at the same
  * time cost a wrong choice.

@@ -87,15 +87,20 @@ static inline void proto_ops_no_sendpage(struct proto_ops *const ops)
 }
 
 /* where a socket has no say in it, sk_allocation decides: with GFP_ATOMIC it uses its own */
-static inline bool sk_set_task_frag(struct sock *sk, bool use)
+static inline bool sk_get_task_frag(const struct sock *sk)
 {
-	bool before = true;
-
 #ifdef SRNIC_HAVE_TASK_FRAG
-	before = sk->sk_use_task_frag;
+	return sk->sk_use_task_frag;
+#else
+	return true;
+#endif
+}
+
+static inline void sk_set_task_frag(struct sock *sk, bool use)
+{
+#ifdef SRNIC_HAVE_TASK_FRAG
 	sk->sk_use_task_frag = use;
 #endif
-	return before;
 }
 
 /* in a kernel without PSP no socket has an association */

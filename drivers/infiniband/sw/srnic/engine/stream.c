@@ -544,16 +544,16 @@ int srnic_stream_send(struct srnic_stream *stream, struct srnic_batch *batch, bo
 int srnic_stream_send_locked(struct srnic_stream *stream, struct srnic_batch *batch, bool cut)
 {
 	struct sock *sk = stream->sock->sk;
+	bool task_frag = sk_get_task_frag(sk);
 	gfp_t usual = sk->sk_allocation;
 	struct msghdr msg;
-	bool task_frag;
 	int n;
 
 	lockdep_assert_held(&sk->sk_lock.slock);
 	lockdep_assert_not_held(&sk->sk_callback_lock);
 	batch_msg(batch, cut, &msg);
 	/* a device without scatter-gather has TCP copy; the task may be filling its own fragment */
-	task_frag = sk_set_task_frag(sk, false);
+	sk_set_task_frag(sk, false);
 	sk->sk_allocation = GFP_ATOMIC | __GFP_NOWARN;
 	n = tcp_sendmsg_locked(sk, &msg, batch->len);
 	sk->sk_allocation = usual;

@@ -3,151 +3,15 @@
 
 #include <linux/delay.h>
 #include <linux/file.h>
-#include <linux/highmem.h>
-#include <linux/if_arp.h>
-#include <linux/netdevice.h>
-#include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/skbuff.h>
 #include <linux/slab.h>
 #include <net/inet_common.h>
-#include <net/net_namespace.h>
 #include <net/tcp.h>
 #include "compat.h"
 #include "engine/stream.h"
 #include "queue/holder.h"
 #include "srnic.h"
-
-/**
- * srnic_device_get_net - the network namespace that a device is in now
- * @dev: the device
- *
- * The interface may be leaving it. Context: any.
- *
- * Return: the namespace, to be given to put_net(); NULL if it is going.
- */
-struct net *srnic_device_get_net(const struct srnic_device *dev)
-{
-	struct net *net;
-
-	rcu_read_lock();
-	net = maybe_get_net(dev_net(dev->netdev));
-	rcu_read_unlock();
-	return net;
-}
-
-/**
- * srnic_sock_create - make a TCP socket in the network namespace of a device
- * @dev: the device; the namespace is that of its netdev
- * @net: cookie of the namespace of the caller; it need not exist any more
- * @family: AF_INET or AF_INET6
- * @sock: set to the socket
- *
- * The socket is a user's, not the kernel's: it holds its namespace, and its owner, cgroup
- * and security label are those of the calling task.
- *
- * Context: process, may sleep. Return: 0; -EXDEV if the netdev is not in @net; -ENODEV if its
- * namespace is going; an errno of socket creation.
- */
-int srnic_sock_create(struct srnic_device *dev, u64 net, int family,
-		      struct socket **sock)
-{
-	struct net *home = srnic_device_get_net(dev);
-	int err = -EXDEV;
-
-	if (!home)
-		return -ENODEV;
-	if (home->net_cookie == net)
-		err = __sock_create(home, family, SOCK_STREAM, IPPROTO_TCP, sock, 0);
-	if (!err)
-		srnic_sock_prepare(*sock);
-	put_net(home);
-	return err;
-}
-
-/*
- * The peers of a tunnel of IP packets are not those of the network below it: what comes from there
- * is neither encrypted nor authentic, and nothing may go there while the tunnel is down and the
- * host has another route. So the sockets are bound to the tunnel. With other interfaces the host's
- * routes decide, as for any TCP socket.
- */
-static bool is_tunnel(const struct srnic_device *dev)
-{
-	return dev->netdev->type == ARPHRD_NONE;
-}
-
-/**
- * srnic_sock_stay - what a socket sends and receives goes over the device's interface alone
- * @dev: the device
- * @sk: in the namespace of its netdev, not yet bound
- * @always: with any interface; otherwise with a tunnel of IP packets only
- *
- * Context: process, may sleep. Return: 0, or an errno of binding to an interface.
- */
-int srnic_sock_stay(const struct srnic_device *dev, struct sock *sk, bool always)
-{
-	if (!always && !is_tunnel(dev))
-		return 0;
-	return sock_bindtoindex(sk, READ_ONCE(dev->netdev->ifindex), true);
-}
-
-/**
- * srnic_sock_strays - is the interface in another namespace, or has it another index by now?
- * @dev: the device
- * @sk: its socket, see srnic_sock_stay()
- * Context: any.
- */
-bool srnic_sock_strays(const struct srnic_device *dev, const struct sock *sk)
-{
-	const struct net_device *netdev = dev->netdev;
-
-	return !net_eq(sock_net(sk), dev_net(netdev)) ||
-	       (sk->sk_bound_dev_if && sk->sk_bound_dev_if != READ_ONCE(netdev->ifindex));
-}
-
-/**
- * srnic_sock_prepare - settings every socket of a connection or listener gets
- * @sock: just created or accepted
- *
- * Segments go out at once (M-TCP-1). Context: process, may sleep.
- */
-void srnic_sock_prepare(struct socket *sock)
-{
-	struct sock *sk = sock->sk;
-
-	tcp_sock_set_nodelay(sk);
-	sk->sk_allocation = GFP_KERNEL;
-}
-
-/**
- * srnic_noio_begin - the calling task begins to work for a stream
- * @noio: of the stream, or of its QP
- *
- * A disk may be behind the QP of a kernel consumer, or of a program that serves I/O
- * (PR_SET_IO_FLUSHER): the reclaim of memory must not wait for its I/O. Any other stream's does:
- * TCP charges the program's memory cgroup, and one that may not swap kills the program at its
- * limit.
- *
- * Context: any. Return: to be given to srnic_noio_end().
- */
-unsigned int srnic_noio_begin(bool noio)
-{
-	unsigned int before = current->flags;
-
-	if (noio)
-		memalloc_noio_save();
-	return before;
-}
-
-/**
- * srnic_noio_end - the calling task has worked for a stream
- * @before: from srnic_noio_begin()
- * Context: any.
- */
-void srnic_noio_end(unsigned int before)
-{
-	current_restore_flags(before, PF_MEMALLOC_NOIO);
-}
 
 /**
  * srnic_stream_new - wrap a socket
@@ -172,27 +36,6 @@ struct srnic_stream *srnic_stream_new(struct socket *sock)
 static struct srnic_stream *stream_of(const struct sock *sk)
 {
 	return (void *)((uintptr_t)sk->sk_user_data & SK_USER_DATA_PTRMASK);
-}
-
-/**
- * srnic_stream_stay - does a program's socket stay where srnic_sock_stay() would have it?
- * @dev: the device
- * @stream: not hooked yet; its socket is locked, and in the namespace of the device's netdev
- *
- * The socket is as the program has bound it. If it has to stay it is not bound anew from now on,
- * while it is hooked, see srnic_stream_rebound(). Context: process.
- *
- * Return: false: it has to, and is bound to nothing, or to another interface, as the tunnel's VRF,
- * which has other ways out.
- */
-bool srnic_stream_stay(const struct srnic_device *dev, struct srnic_stream *stream)
-{
-	const int ifindex = READ_ONCE(dev->netdev->ifindex);
-
-	if (!is_tunnel(dev))
-		return true;
-	stream->stays = ifindex;
-	return stream->sock->sk->sk_bound_dev_if == ifindex;
 }
 
 /*
@@ -834,159 +677,6 @@ bool srnic_stream_is_stuck(const struct srnic_stream *stream, u32 need)
 	       need - srnic_stream_avail(stream) > tcp_receive_window(tcp_sk(sk));
 }
 
-/* Move to the buffer of the position. Buffers may overlap: the sequence number tells the offset. */
-static void cursor_next(struct srnic_cursor *cur)
-{
-	u32 seq = TCP_SKB_CB(cur->skb)->seq + cur->off;
-
-	do {
-		cur->skb = skb_queue_next(cur->queue, cur->skb);
-		cur->off = seq - TCP_SKB_CB(cur->skb)->seq;
-	} while (cur->off >= cur->skb->len);
-	cur->part = NULL;
-}
-
-/* Find the part that has the position, from the head of the buffer; parts may have parts */
-static void cursor_find(struct srnic_cursor *cur)
-{
-	struct sk_buff *part = cur->skb;
-	u32 left = cur->off;
-
-	while (left >= skb_pagelen(part)) {
-		left -= skb_pagelen(part);
-		for (part = skb_shinfo(part)->frag_list; left >= part->len; part = part->next)
-			left -= part->len;
-	}
-	cur->part = part;
-	cur->frag = 0;
-	cur->begin = cur->off - left;
-}
-
-static const skb_frag_t *cursor_frag(const struct srnic_cursor *cur)
-{
-	return &skb_shinfo(cur->part)->frags[cur->frag - 1];
-}
-
-/* Bytes of the linear data or fragment that @cur has got to */
-static u32 cursor_size(const struct srnic_cursor *cur)
-{
-	return cur->frag ? skb_frag_size(cursor_frag(cur)) : skb_headlen(cur->part);
-}
-
-/* How many of @len bytes are in one piece at @cur? At least one is, and @cur gets to it */
-static u32 cursor_fit(struct srnic_cursor *cur, u32 len)
-{
-	if (cur->off >= cur->skb->len)
-		cursor_next(cur);
-	if (!cur->part)
-		cursor_find(cur);
-	while (cur->off - cur->begin >= cursor_size(cur)) {
-		cur->begin += cursor_size(cur);
-		if (cur->frag < skb_shinfo(cur->part)->nr_frags) {
-			cur->frag++;
-		} else if (cur->part != cur->skb && cur->part->next &&
-			   !skb_has_frag_list(cur->part)) {
-			cur->part = cur->part->next;
-			cur->frag = 0;
-		} else {	/* into a list, or out of a list that is within another */
-			cursor_find(cur);
-		}
-	}
-	return min(len, cur->begin + cursor_size(cur) - cur->off);
-}
-
-/*
- * Map the bytes that are in one piece at @cur, at most @len, which is set to their number.
- * They may be used until cursor_pass(), also by a caller that sleeps.
- */
-static const u8 *cursor_map(struct srnic_cursor *cur, u32 *len)
-{
-	struct page *page;
-	u32 at;
-
-	if (cur->at)
-		return cur->at;
-	*len = cursor_fit(cur, *len);
-	at = cur->off - cur->begin;
-	if (!cur->frag)
-		return cur->part->data + at;
-	at += skb_frag_off(cursor_frag(cur));
-	page = skb_frag_page(cursor_frag(cur)) + (at >> PAGE_SHIFT);
-	at = offset_in_page(at);
-	if (skb_frag_must_loop(page))
-		*len = min_t(u32, *len, PAGE_SIZE - at);
-	return (u8 *)kmap_local_page(page) + at;
-}
-
-/* Unmap @data, from cursor_map(), and go on behind its @len bytes */
-static void cursor_pass(struct srnic_cursor *cur, const u8 *data, u32 len)
-{
-	if (cur->frag)
-		kunmap_local(data);
-	srnic_cursor_skip(cur, len);
-}
-
-/**
- * srnic_cursor_is_readable - are bytes in memory that the CPU can read?
- * @cur: a cursor with @len bytes behind it
- * @len: how many
- *
- * To be called before any other function looks at the bytes. Context: any, with the socket locked.
- */
-bool srnic_cursor_is_readable(struct srnic_cursor cur, u32 len)
-{
-	while (!cur.at && len) {
-		u32 n = cursor_fit(&cur, len);
-
-		if (!skb_frags_readable(cur.part))
-			return false;
-		cur.off += n;
-		len -= n;
-	}
-	return true;
-}
-
-/**
- * srnic_cursor_copy - copy bytes, and go on behind them
- * @cur: a cursor with @len bytes behind it
- * @dst: where to
- * @len: how many
- * Context: any, with the socket locked.
- */
-void srnic_cursor_copy(struct srnic_cursor *cur, void *dst, u32 len)
-{
-	while (len) {
-		u32 n = len;
-		const u8 *data = cursor_map(cur, &n);
-
-		memcpy(dst, data, n);
-		cursor_pass(cur, data, n);
-		dst += n;
-		len -= n;
-	}
-}
-
-/**
- * srnic_cursor_walk - look at bytes where they are, piece by piece, and go on behind them
- * @cur: a cursor with @len bytes behind it
- * @len: how many
- * @actor: called for each piece, in order
- * @ctx: its argument
- *
- * Context: any, with the socket locked; sleeps as much as @actor does.
- */
-void srnic_cursor_walk(struct srnic_cursor *cur, u32 len, srnic_stream_actor actor, void *ctx)
-{
-	while (len) {
-		u32 n = len;
-		const u8 *data = cursor_map(cur, &n);
-
-		actor(ctx, data, n);
-		cursor_pass(cur, data, n);
-		len -= n;
-	}
-}
-
 /**
  * srnic_stream_state - is the peer still there?
  * @stream: a stream
@@ -1061,18 +751,6 @@ bool srnic_stream_unacked(const struct srnic_stream *stream)
 u32 srnic_stream_acked(const struct srnic_stream *stream)
 {
 	return READ_ONCE(tcp_sk(stream->sock->sk)->snd_una);
-}
-
-/**
- * srnic_addr_len - length of a socket address
- * @addr: of AF_INET or AF_INET6
- *
- * Context: any. Return: bytes.
- */
-int srnic_addr_len(const struct sockaddr_storage *addr)
-{
-	return addr->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) :
-					     sizeof(struct sockaddr_in);
 }
 
 /**

@@ -160,16 +160,25 @@ enum srnic_stream_state {
 	SRNIC_STREAM_LOST,	/* time-out or another error */
 };
 
+/* sock.c */
 struct net *srnic_device_get_net(const struct srnic_device *dev);
 int srnic_sock_create(struct srnic_device *dev, u64 net, int family,
 		      struct socket **sock);
 void srnic_sock_prepare(struct socket *sock);
 int srnic_sock_stay(const struct srnic_device *dev, struct sock *sk, bool always);
+bool srnic_stream_stay(const struct srnic_device *dev, struct srnic_stream *stream);
 bool srnic_sock_strays(const struct srnic_device *dev, const struct sock *sk);
 unsigned int srnic_noio_begin(bool noio);
 void srnic_noio_end(unsigned int before);
+int srnic_addr_len(const struct sockaddr_storage *addr);
+
+/* cursor.c */
+bool srnic_cursor_is_readable(struct srnic_cursor cur, u32 len);
+void srnic_cursor_copy(struct srnic_cursor *cur, void *dst, u32 len);
+void srnic_cursor_walk(struct srnic_cursor *cur, u32 len, srnic_stream_actor actor, void *ctx);
+
+/* stream.c */
 struct srnic_stream *srnic_stream_new(struct socket *sock);
-bool srnic_stream_stay(const struct srnic_device *dev, struct srnic_stream *stream);
 void srnic_stream_rebound(struct sock *sk);
 bool srnic_stream_hook(struct srnic_stream *stream,
 		       const struct srnic_stream_ops *ops, void *priv);
@@ -197,13 +206,9 @@ struct srnic_cursor srnic_stream_first(const struct srnic_stream *stream);
 void srnic_stream_take(struct srnic_stream *stream, u32 len);
 bool srnic_stream_drop(struct srnic_stream *stream);
 bool srnic_stream_is_stuck(const struct srnic_stream *stream, u32 need);
-bool srnic_cursor_is_readable(struct srnic_cursor cur, u32 len);
-void srnic_cursor_copy(struct srnic_cursor *cur, void *dst, u32 len);
-void srnic_cursor_walk(struct srnic_cursor *cur, u32 len, srnic_stream_actor actor, void *ctx);
 enum srnic_stream_state srnic_stream_state(const struct srnic_stream *stream);
 bool srnic_stream_unacked(const struct srnic_stream *stream);
 u32 srnic_stream_acked(const struct srnic_stream *stream);
-int srnic_addr_len(const struct sockaddr_storage *addr);
 void srnic_stream_names(const struct srnic_stream *stream, struct sockaddr_storage *local,
 			struct sockaddr_storage *remote);
 u32 srnic_stream_emss(const struct srnic_stream *stream);

@@ -13,6 +13,8 @@
 
 #define PAIRS	6
 #define RINGS	64	/* more than there are */
+/* A life is longer than usual, if nothing has been tried yet, by so much at most */
+#define PATIENCE_MS	10000
 
 static struct pair pairs[PAIRS];
 static struct ibv_srq *srq;
@@ -197,7 +199,8 @@ static void life(struct rng *r)
 		killed = now_ms() + rng_below(r, 500);
 	for (int i = 0; i < 3; i++)
 		t[i] = thread_of(i ? resizer : flipper, &seeds[i]);
-	while (now_ms() < end) {
+	/* a machine that is busy may give the threads no time at first */
+	while (now_ms() < end || (!(rung && resized) && now_ms() < end + PATIENCE_MS)) {
 		one_step(r);
 		if (killed && now_ms() >= killed)
 			raise(SIGKILL);

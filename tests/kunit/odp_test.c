@@ -32,7 +32,7 @@
 /*
  * @late: pages wait for @go; @asked: one does
  * @lost: so often, in a row, a page that is asked for is lost at once
- * @sk: of a QP, or NULL; @inside: a page was asked for by the task that has it locked
+ * @sk: of a QP, or NULL: whoever asks for a page with it locked waits for @go, too
  * @err: a page that is asked for is not there
  */
 static struct {
@@ -43,9 +43,14 @@ static struct {
 	struct completion go;
 	u32 lost;
 	struct sock *sk;
-	bool inside;
 	int err;
 } process;
+
+static void process_waits(void)
+{
+	complete(&process.asked);
+	wait_for_completion_timeout(&process.go, 30 * HZ);
+}
 
 int odp_test_insert(struct mmu_interval_notifier *notifier, struct mm_struct *mm,
 		    unsigned long start, unsigned long length,
@@ -63,10 +68,11 @@ void odp_test_remove(struct mmu_interval_notifier *notifier)
 
 unsigned long odp_test_begin(struct mmu_interval_notifier *notifier)
 {
-	u32 lost = READ_ONCE(process.lost);
+	u32 lost;
 
 	if (process.sk && sock_owned_by_user_nocheck(process.sk))
-		WRITE_ONCE(process.inside, true);
+		process_waits();
+	lost = READ_ONCE(process.lost);
 	if (!lost)
 		return notifier->invalidate_seq;
 	/* the test may end it just now */
@@ -79,10 +85,8 @@ static long test_pages(unsigned long start, unsigned long count, struct page **p
 {
 	unsigned long i, first = (start - START) / PAGE_SIZE;
 
-	if (process.late) {
-		complete(&process.asked);
-		wait_for_completion_timeout(&process.go, 30 * HZ);
-	}
+	if (process.late)
+		process_waits();
 	/* as get_user_pages_remote() does: whoever tries for seconds leaves the CPU to others */
 	cond_resched();
 	if (process.err)
@@ -524,12 +528,14 @@ static void ended_in_the_middle(struct kunit *test)
 	struct paged m = paged_open(test);
 
 	process.sk = m.p->qp->stream->sock->sk;
+	/* in vain before the socket is locked */
 	process.lost = MANY;
 	write_in_two(&m, PAGE_SIZE - 5, 5);
 	/* no sooner: a QP that ends before the copy begins places nothing */
-	KUNIT_EXPECT_TRUE(test, peer_until(READ_ONCE(process.inside)));
+	KUNIT_ASSERT_NE(test, 0, wait_for_completion_timeout(&process.asked, 10 * HZ));
 	KUNIT_EXPECT_EQ(test, srnic_qp_modify(m.p->qp, SRNIC_QP_ERROR), 0);
 	WRITE_ONCE(process.lost, 0);
+	complete_all(&process.go);
 	peer_expect_closed(m.p, "in the middle", SRNIC_QP_ERROR);
 	KUNIT_EXPECT_EQ(test, memcmp(octets(PAGE_SIZE - 5), TEXT, 5), 0);
 	KUNIT_EXPECT_EQ(test, octets(PAGE_SIZE)[0], 0);

@@ -18,6 +18,7 @@
  *			scale: LINKS connections, idle, and then a stream on all of them
  *			register: registering SIZE bytes, again and again
  *			echo: DEPTH messages under way, each of which comes back
+ *			turnover: LINKS connections, each of which ends before the next one begins
  *	op=send		send, write or read. On TCP send and write are the same.
  *	size=64		bytes of a message
  *	links=1		connections
@@ -52,7 +53,7 @@
 
 static const char *const nets[] = { "verbs", "tcp", "ktcp", "vipl", NULL };
 static const char *const whats[] = { "latency", "stream", "connect", "scale", "register",
-				     "echo", NULL };
+				     "echo", "turnover", NULL };
 static const char *const ops[] = { "send", "write", "read", NULL };
 static const char *const waits[] = { "poll", "event", "memory", NULL };
 
@@ -116,9 +117,9 @@ void result_begin(const struct bench *b)
 
 static void run(struct bench *b)
 {
-	static void (*const how[4][6])(struct bench *) = {
+	static void (*const how[4][7])(struct bench *) = {
 		[NET_VERBS] = { verbs_latency, verbs_stream, verbs_connect, verbs_scale,
-				verbs_register, verbs_echo },
+				verbs_register, verbs_echo, verbs_turnover },
 		[NET_TCP] = { tcp_latency, tcp_stream, tcp_connect, tcp_scale, NULL, tcp_echo },
 		[NET_KTCP] = { NULL, ktcp_stream },
 		[NET_VIPL] = { vipl_latency, vipl_stream },

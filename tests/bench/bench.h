@@ -9,7 +9,8 @@
 #include "common.h"
 
 enum bench_net { NET_VERBS, NET_TCP, NET_KTCP, NET_VIPL };
-enum bench_do { DO_LATENCY, DO_STREAM, DO_CONNECT, DO_SCALE, DO_REGISTER, DO_ECHO };
+enum bench_do { DO_LATENCY, DO_STREAM, DO_CONNECT, DO_SCALE, DO_REGISTER, DO_ECHO,
+		DO_TURNOVER };
 enum bench_op { OP_SEND, OP_WRITE, OP_READ };
 
 /* One case; the client sends it to the server. */
@@ -74,13 +75,14 @@ void result_end(void);
 /* Idle time, to measure the cost of idle connections */
 #define IDLE_US		500000
 
-/* latency.c to register.c: over verbs; tcp.c, ktcp.c, vipl.c: for comparison */
+/* latency.c to turnover.c: over verbs; tcp.c, ktcp.c, vipl.c: for comparison */
 void verbs_latency(struct bench *b);
 void verbs_stream(struct bench *b);
 void verbs_connect(struct bench *b);
 void verbs_scale(struct bench *b);
 void verbs_register(struct bench *b);
 void verbs_echo(struct bench *b);
+void verbs_turnover(struct bench *b);
 void tcp_latency(struct bench *b);
 void tcp_stream(struct bench *b);
 void tcp_connect(struct bench *b);

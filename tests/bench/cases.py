@@ -93,6 +93,12 @@ def connect(path, links):
                 'total_ms', 'ms', 'less')
 
 
+def turnover(path, links):
+    """Connections one after the other; over the first ones slabs grow to what is needed"""
+    return Case(f'connect and disconnect, {links:,} in a row', path,
+                {'do': 'turnover', 'links': links, 'limit': 120}, 'conn_s', 'connections/s', 'more')
+
+
 def scale(path, links):
     """Many QPs: idle, and then a Write on each at the same time"""
     return Case(f'scale, {links} QPs', path,
@@ -142,6 +148,7 @@ QUICK = [
     rate('host', 'send', 64),
     echo('host', 32),
     connect('host', 200),
+    connect('veth1500', 200),
     stream('veth1500', 'write', 65536),
     stream('veth1500', 'read', 65536),
     stream('veth1500', 'write', 65536, links=8),
@@ -190,6 +197,7 @@ ONCE = [latency('host', op, 64, 'poll', pairs=2) for op in ('send', 'write', 're
     latency('host', 'send', 64, 'memory'),
     register('host', 1 << 20),
     register('host', 16 << 20),
+    turnover('veth1500', 10000),
     scale('host', 1000),
     scale('host', 4000),
 ] + [disk(what, *how) for what in ('nvme', 'nfs')
@@ -234,7 +242,7 @@ def has(case, peer):
             do == 'stream' and op == 'write' and size <= 65536 and case.args['links'] == 1 and
             case.args['wait'] == 'poll')
     if peer.net == 'tcp':
-        return do != 'register'
+        return do not in ('register', 'turnover')
     if peer.name in FULL_PEERS:
         return case.pairs == 1 and (do == 'stream' and size == 65536 or
                                     do == 'latency' and size == 64)
@@ -252,7 +260,8 @@ def rows(path):
 
 # Figures beside the one that counts, for which there are bounds: all of them times, and their
 # names for a reader
-TIMES = {'p50_us': 'p50', 'p99_us': 'p99', 'cpu_ms_per_gib': 'CPU time of a GiB'}
+TIMES = {'p50_us': 'p50', 'p99_us': 'p99', 'cpu_ms_per_gib': 'CPU time of a GiB',
+         'disconnect_ms': 'disconnect'}
 
 
 class Bound(namedtuple('Bound', 'case figure peer beside others least')):

@@ -2,12 +2,49 @@
 /*
  * Many connections at once. All QPs of the client and all routes are made before the time begins;
  * it ends when the last connection is established at both ends. The memory of a connection is
- * measured while all of them are idle.
+ * measured while all of them are idle. Then the client ends them all at once; that takes until each
+ * end knows it of all.
  */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 #include "verbs.h"
+
+/* All connections end */
+static void all_down(struct node *n)
+{
+	struct rdma_cm_event *ev;
+	uint32_t down = 0;
+
+	while (down < n->num) {
+		if (rdma_get_cm_event(n->cm, &ev))
+			die("rdma_get_cm_event: %s", strerror(errno));
+		if (ev->event == RDMA_CM_EVENT_DISCONNECTED) {
+			down++;
+			if (n->b->server)
+				rdma_disconnect(ev->id);
+		} else if (ev->event != RDMA_CM_EVENT_TIMEWAIT_EXIT) {
+			die("%s in place of DISCONNECTED", rdma_event_str(ev->event));
+		}
+		rdma_ack_cm_event(ev);
+	}
+}
+
+/* Return: ms */
+static double disconnect_all(struct node *n)
+{
+	struct usage begin, end;
+	uint32_t i;
+
+	usage_now(&begin);
+	for (i = 0; i < n->num; i++)
+		if (rdma_disconnect(n->links[i].id))
+			die("rdma_disconnect %u: %s", i, strerror(errno));
+	all_down(n);
+	control_expect(n->b, "down");
+	usage_now(&end);
+	return (end.ns - begin.ns) / 1e6;
+}
 
 void verbs_connect(struct bench *b)
 {
@@ -23,7 +60,9 @@ void verbs_connect(struct bench *b)
 		control_meet(b);
 		node_accept(&n);
 		control_say(b, "up", n.up);
-		node_end(&n);
+		all_down(&n);
+		control_say(b, "down", n.num);
+		control_meet(b);
 		return;
 	}
 	require(n.num > 1, "one connection is not many");
@@ -54,6 +93,7 @@ void verbs_connect(struct bench *b)
 		      ((double)idle.kernel_kib - before.kernel_kib) / (n.num - 1));
 	result_number("threads_per_conn", ((double)idle.threads - before.threads) / (n.num - 1));
 	result_usage(&begin, &end, n.num, 0);
+	result_number("disconnect_ms", disconnect_all(&n));
 	result_end();
-	node_end(&n);
+	control_meet(b);
 }

@@ -116,7 +116,7 @@ def measure(options, case, peer, hosts, server):
         server.restart()
         return {'failed': '; server: '.join(why).replace('FAIL: ', '')}
     server.said()
-    if case.args['do'] in ('connect', 'scale'):
+    if case.args['do'] in ('connect', 'scale', 'turnover'):
         server.settle(30)
     result = together(results)
     if before:

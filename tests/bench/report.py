@@ -184,7 +184,7 @@ def is_latency(case):
 
 
 def is_many(case):
-    return case.args['do'] in ('connect', 'scale')
+    return case.args['do'] in ('connect', 'scale', 'turnover')
 
 
 COSTS = (
@@ -197,7 +197,10 @@ COSTS = (
     ('marked', 'packets marked', lambda c: c.path == 'incast'),
     ('lost', 'packets lost', lambda c: c.path == 'incast'),
     ('dereg_us', 'us/MiB to deregister', lambda c: c.args['do'] == 'register'),
-    ('conn_s', 'connections/s', is_many),
+    ('conn_s', 'connections/s', lambda c: is_many(c) and c.value != 'conn_s'),
+    ('conn_s_first', 'connections/s, first 1,000', lambda c: c.args['do'] == 'turnover'),
+    ('conn_s_last', 'connections/s, last 1,000', lambda c: c.args['do'] == 'turnover'),
+    ('disconnect_ms', 'ms to disconnect all', lambda c: c.args['do'] == 'connect'),
     ('kernel_kib_per_conn', 'kernel KiB/QP pair', is_many),
     ('threads_per_conn', 'threads/QP pair', is_many),
     ('kernel_mib_before', 'kernel MiB before', lambda c: c.args['do'] == 'scale'),

@@ -816,24 +816,45 @@ static void consumer_leaves_the_rest(struct kunit *test)
 	vfree(big);
 }
 
-/* A task that posts again without having slept has more to do: the kthread sends for it */
+/*
+ * A task that posts again without having slept has more to do: the kthread sends for it. If each of
+ * its requests is the only one the answer may have come before it slept, but not many times.
+ */
 static void consumer_is_busy(struct kunit *test)
 {
+	static const struct {
+		const char *what;
+		bool slept;
+		u32 under_way;		/* requests, before this post; -1: the peer's */
+		u32 awake;		/* posts before this one */
+		bool at_once;
+	} rows[] = {
+		{ "slept", .slept = true, .under_way = 3, .awake = 99, .at_once = true },
+		{ "one of several requests", .under_way = 1 },
+		{ "the only request", .at_once = true },
+		{ "the only request, often", .awake = SRNIC_POSTER_AWAKE - 1, .at_once = true },
+		{ "the only request, too often", .awake = SRNIC_POSTER_AWAKE },
+		{ "the only answer", .under_way = -1, .at_once = true },
+		{ "one of several answers", .under_way = -2 },
+	};
 	struct peer *p = consumer(test);
 	u32 i;
 
-	for (i = 0; i < 4; i++) {
-		bool slept = i % 2;
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		u32 *heard = &p->qp->rx->msn[DDP_QN_SEND];
+		struct srnic_tx *tx = p->qp->tx;
 
 		rested(p);
-		p->qp->tx->poster = (struct srnic_poster){
-			.task = current, .slept = current->nvcsw - slept,
+		tx->poster = (struct srnic_poster){
+			.task = current, .slept = current->nvcsw - rows[i].slept,
+			.awake = rows[i].awake,
 		};
+		WRITE_ONCE(*heard, tx->msn[DDP_QN_SEND] - rows[i].under_way);
 		done.by = NULL;
 		peer_post(p, IB_WR_SEND, i, SIGNAL, NULL, 0, 0);
 		peer_expect(p, ULP_SEND, 0);
 		peer_wc(p, p->scq, i, SRNIC_WC_SUCCESS);
-		KUNIT_EXPECT_EQ(test, done.by == current, slept);
+		KUNIT_EXPECT_EQ_MSG(test, done.by == current, rows[i].at_once, "%s", rows[i].what);
 		KUNIT_ASSERT_TRUE(test, peer_until(wants_doorbell(p)));
 		KUNIT_ASSERT_TRUE(test, asleep(p));
 	}

@@ -59,6 +59,12 @@ void srnic_rx_fail(struct srnic_qp *qp, enum rdmap_err err, enum srnic_wc_status
 	}
 }
 
+/* A Send, or what counts as one, is over; the owner of tx looks */
+static void rx_next_send(struct srnic_rx *rx)
+{
+	WRITE_ONCE(rx->msn[DDP_QN_SEND], rx->msn[DDP_QN_SEND] + 1);
+}
+
 /* A message is in place and delivered: the peer can be told */
 static void rx_delivered(struct srnic_qp *qp)
 {
@@ -120,7 +126,7 @@ static bool rx_deliver_send(struct srnic_qp *qp, bool may_sleep)
 	rx->rwr_valid = false;
 	rx->mo = 0;
 	rx->write_len = 0;
-	rx->msn[DDP_QN_SEND]++;
+	rx_next_send(rx);
 	srnic_rq_complete(qp, rx->rwr, &cqe, SRNIC_WC_SUCCESS);
 	rx_delivered(qp);
 	return true;
@@ -266,7 +272,7 @@ static bool rx_deliver_untagged(struct srnic_qp *qp, bool may_sleep)
 	struct srnic_rx *rx = qp->rx;
 
 	if (rx->rtr_send) {
-		rx->msn[DDP_QN_SEND]++;
+		rx_next_send(rx);
 		return true;
 	}
 	if (rx->ddp.last)

@@ -43,7 +43,7 @@ struct srnic_rwr;
  *
  * The messages it belongs to:
  *
- * @msn: MSN of the current or next message of each queue
+ * @msn: MSN of the current or next message of each queue; the owner of tx reads that of Sends
  * @rtr_response: the response to our Read RTR is awaited
  * @write_len: bytes of the last Write message since the last one on QN 0
  * @write_ended: it is complete

@@ -544,18 +544,30 @@ static void tx_post(struct srnic_qp *qp)
 }
 
 /*
+ * Is one request under way at most, if the QP's Sends are requests and answers (owner of tx)? Both
+ * ends have sent as many before a request, and before an answer the peer has sent one more.
+ */
+static bool tx_one_at_a_time(const struct srnic_qp *qp)
+{
+	return READ_ONCE(qp->rx->msn[DDP_QN_SEND]) - qp->tx->msn[DDP_QN_SEND] <= 1;
+}
+
+/*
  * Has the poster more to do than this (owner of tx)? The task has not slept since the last post to
  * this QP that found tx free, or a disk completes many requests in one softirq. Then the kthread
- * sends meanwhile, maybe on another CPU, and several messages at once. Tasks that post at the same
- * time cost a wrong choice.
+ * sends meanwhile, maybe on another CPU, and several messages at once. But the answer to the only
+ * request may come before the task sleeps: whoever waits for each sleeps now and then. Tasks that
+ * post at the same time cost a wrong choice.
  */
 static bool tx_poster_is_busy(struct srnic_qp *qp)
 {
-	struct srnic_poster now = { .task = current, .slept = current->nvcsw };
-	struct srnic_poster before = qp->tx->poster;
+	struct srnic_poster *poster = &qp->tx->poster;
+	bool slept = poster->task != current || poster->slept != current->nvcsw;
 
-	qp->tx->poster = now;
-	return now.task == before.task && now.slept == before.slept;
+	poster->task = current;
+	poster->slept = current->nvcsw;
+	poster->awake = slept ? 0 : poster->awake + 1;
+	return poster->awake > (tx_one_at_a_time(qp) ? SRNIC_POSTER_AWAKE : 0);
 }
 
 /**

@@ -40,11 +40,16 @@ struct srnic_burst {
  * struct srnic_poster - a kernel consumer's post
  * @task: that has posted, or was interrupted; not referenced, and only compared
  * @slept: so often until then
+ * @awake: posts in a row for which it did not sleep before
  */
 struct srnic_poster {
 	const struct task_struct *task;
 	unsigned long slept;
+	u32 awake;
 };
+
+/* Posts in a row, each of the only request under way, of a task that waits for each of them */
+#define SRNIC_POSTER_AWAKE	32
 
 /* Bytes that go to TCP in one call at most; a message that is longer is a large one */
 #define SRNIC_TX_BATCH	(128 * 1024)

@@ -70,6 +70,31 @@ def switches():
         return next(int(line.split()[1]) for line in f if line.startswith('ctxt '))
 
 
+def switches_of_threads():
+    """{thread id: (name, task switches)}. Of a kworker the name has the queue of its last work."""
+    threads = {}
+    for path in glob.glob('/proc/[0-9]*/task/[0-9]*/status'):
+        try:
+            with open(path, encoding='utf-8', errors='replace') as f:
+                fields = dict(line.rstrip('\n').split(':\t', 1) for line in f if ':\t' in line)
+        except OSError:     # it has ended
+            continue
+        name = re.sub('[0-9]+', 'N', fields['Name'])
+        threads[path.split('/')[4]] = (name, int(fields['voluntary_ctxt_switches']) +
+                                       int(fields['nonvoluntary_ctxt_switches']))
+    return threads
+
+
+def whose(before, after, number):
+    """{name: task switches for each of so many operations}, of threads that had some. Those of fio
+    have ended; idle CPUs have none here."""
+    sums = {}
+    for thread, (name, count) in after.items():
+        count -= before.get(thread, (name, 0))[1]
+        sums[name] = sums.get(name, 0) + count / number
+    return {name: round(count, 2) for name, count in sorted(sums.items()) if count >= 0.01}
+
+
 class Disks:
     """The target and the server, and the disks and mounts connected to them"""
 
@@ -203,10 +228,11 @@ class Disks:
         args = case.args
         try:
             name = self.file(args['what'], peer)
-            cpu, switched = cpu_seconds(), switches()
+            cpu, switched, threads = cpu_seconds(), switches(), switches_of_threads()
             out = json.loads(subprocess.run(fio(args, name, ms), capture_output=True, text=True,
                                             check=True, timeout=ms / 1000 + limit).stdout)
             cpu, switched = cpu_seconds() - cpu, switches() - switched
+            after = switches_of_threads()
             way = args['rw'].removeprefix('rand')
             done = out['jobs'][0][way]
             percentile = done['clat_ns']['percentile']
@@ -218,7 +244,8 @@ class Disks:
                     'p99_us': percentile['99.000000'] / 1e3,
                     'p999_us': percentile['99.900000'] / 1e3,
                     'messages': number, 'seconds': done['runtime'] / 1e3,
-                    'cpu_ms_per_gib': cpu * 1e3 / gib, 'switches_per_message': switched / number}
+                    'cpu_ms_per_gib': cpu * 1e3 / gib, 'switches_per_message': switched / number,
+                    'switches_of': whose(threads, after, number)}
         except Failed as why:
             return {'failed': str(why)}
         except subprocess.CalledProcessError as why:

@@ -71,17 +71,18 @@ def switches():
 
 
 def switches_of_threads():
-    """{thread id: (name, task switches)}. Of a kworker the name has the queue of its last work."""
+    """{thread id: (name, task switches)}. Of a kworker the name has the queue of its last work, with
+    a + while it works, and all of its switches count for that queue."""
     threads = {}
     for path in glob.glob('/proc/[0-9]*/task/[0-9]*/status'):
         try:
             with open(path, encoding='utf-8', errors='replace') as f:
                 fields = dict(line.rstrip('\n').split(':\t', 1) for line in f if ':\t' in line)
-        except OSError:     # it has ended
+            count = (int(fields['voluntary_ctxt_switches']) +
+                     int(fields['nonvoluntary_ctxt_switches']))
+        except (OSError, KeyError):     # it has ended
             continue
-        name = re.sub('[0-9]+', 'N', fields['Name'])
-        threads[path.split('/')[4]] = (name, int(fields['voluntary_ctxt_switches']) +
-                                       int(fields['nonvoluntary_ctxt_switches']))
+        threads[path.split('/')[4]] = re.sub('[0-9]+', 'N', fields['Name']).replace('+', '-'), count
     return threads
 
 
@@ -228,7 +229,8 @@ class Disks:
         args = case.args
         try:
             name = self.file(args['what'], peer)
-            cpu, switched, threads = cpu_seconds(), switches(), switches_of_threads()
+            threads = switches_of_threads()
+            cpu, switched = cpu_seconds(), switches()
             out = json.loads(subprocess.run(fio(args, name, ms), capture_output=True, text=True,
                                             check=True, timeout=ms / 1000 + limit).stdout)
             cpu, switched = cpu_seconds() - cpu, switches() - switched

@@ -201,6 +201,7 @@ COSTS = (
     ('conn_s_first', 'connections/s, first 1,000', lambda c: c.args['do'] == 'turnover'),
     ('conn_s_last', 'connections/s, last 1,000', lambda c: c.args['do'] == 'turnover'),
     ('disconnect_ms', 'ms to disconnect all', lambda c: c.args['do'] == 'connect'),
+    ('kib_left', 'kernel KiB left by each', lambda c: c.args['do'] == 'turnover'),
     ('kernel_kib_per_conn', 'kernel KiB/QP pair', is_many),
     ('threads_per_conn', 'threads/QP pair', is_many),
     ('kernel_mib_before', 'kernel MiB before', lambda c: c.args['do'] == 'scale'),

@@ -4,8 +4,6 @@
  * Write on each of them at the same time. They are made one after the other, since connect.c
  * measures the speed of that.
  */
-#include <errno.h>
-#include <string.h>
 #include <unistd.h>
 #include "verbs.h"
 
@@ -27,7 +25,6 @@ void result_scale(const struct usage *before, const struct usage *up,
 void verbs_scale(struct bench *b)
 {
 	struct usage before, up, idle;
-	struct rdma_cm_event *ev;
 	struct node n;
 	uint16_t port;
 	uint32_t i;
@@ -50,10 +47,7 @@ void verbs_scale(struct bench *b)
 	for (i = 0; i < n.num; i++) {
 		if (i)
 			link_resolve(&n, &n.links[i], port);
-		link_connect(&n, &n.links[i]);
-		if (rdma_get_cm_event(n.cm, &ev))
-			die("rdma_get_cm_event: %s", strerror(errno));
-		link_established(&n, ev);
+		link_up(&n, &n.links[i]);
 	}
 	control_expect(b, "up");
 	usage_now(&up);

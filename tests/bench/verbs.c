@@ -204,10 +204,20 @@ void node_accept(struct node *n)
 	}
 }
 
+/* A link that is resolved; returns when it is up. */
+void link_up(struct node *n, struct link *l)
+{
+	struct rdma_cm_event *ev;
+
+	link_connect(n, l);
+	if (rdma_get_cm_event(n->cm, &ev))
+		die("rdma_get_cm_event: %s", strerror(errno));
+	link_established(n, ev);
+}
+
 /* All links, one after the other. */
 void node_connect(struct node *n)
 {
-	struct rdma_cm_event *ev;
 	uint16_t port;
 
 	if (n->b->server) {
@@ -217,10 +227,7 @@ void node_connect(struct node *n)
 		port = control_expect(n->b, "port");
 		for (uint32_t i = 0; i < n->num; i++) {
 			link_resolve(n, &n->links[i], port);
-			link_connect(n, &n->links[i]);
-			if (rdma_get_cm_event(n->cm, &ev))
-				die("rdma_get_cm_event: %s", strerror(errno));
-			link_established(n, ev);
+			link_up(n, &n->links[i]);
 		}
 	}
 	begin_together(n->b);

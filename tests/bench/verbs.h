@@ -57,6 +57,7 @@ void link_resolve(struct node *n, struct link *l, uint16_t port);
 void link_make(struct node *n, struct link *l, struct rdma_cm_id *id);
 void link_connect(struct node *n, struct link *l);
 void link_established(struct node *n, struct rdma_cm_event *ev);
+void link_up(struct node *n, struct link *l);
 
 void link_post(struct node *n, struct link *l, enum ibv_wr_opcode op, const void *data,
 	       uint32_t len, bool signaled);

@@ -545,7 +545,8 @@ static void tx_post(struct srnic_qp *qp)
 
 /*
  * Is one request under way at most, if the QP's Sends are requests and answers (owner of tx)? Both
- * ends have sent as many before a request, and before an answer the peer has sent one more.
+ * ends have sent as many before a request, and before an answer the peer has sent one more. After a
+ * Send that nobody answers, such as the RTR, it never is.
  */
 static bool tx_one_at_a_time(const struct srnic_qp *qp)
 {
@@ -556,18 +557,20 @@ static bool tx_one_at_a_time(const struct srnic_qp *qp)
  * Has the poster more to do than this (owner of tx)? The task has not slept since the last post to
  * this QP that found tx free, or a disk completes many requests in one softirq. Then the kthread
  * sends meanwhile, maybe on another CPU, and several messages at once. But the answer to the only
- * request may come before the task sleeps: whoever waits for each sleeps now and then. Tasks that
- * post at the same time cost a wrong choice.
+ * request may come before the task sleeps: whoever waits for each sleeps now and then, unless it
+ * polls, and a CPU that was idle has nothing else to do. Tasks that post at the same time cost a
+ * wrong choice.
  */
 static bool tx_poster_is_busy(struct srnic_qp *qp)
 {
 	struct srnic_poster *poster = &qp->tx->poster;
 	bool slept = poster->task != current || poster->slept != current->nvcsw;
+	bool one = tx_one_at_a_time(qp);
 
 	poster->task = current;
 	poster->slept = current->nvcsw;
-	poster->awake = slept ? 0 : poster->awake + 1;
-	return poster->awake > (tx_one_at_a_time(qp) ? SRNIC_POSTER_AWAKE : 0);
+	poster->awake = slept || (one && is_idle_task(current)) ? 0 : poster->awake + 1;
+	return poster->awake > (one ? SRNIC_POSTER_AWAKE : 0);
 }
 
 /**

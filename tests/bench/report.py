@@ -39,12 +39,14 @@ def records_of(path):
 
 
 class Results:
-    """Values by path, case and peer; and the reasons for missing ones. A value measured while
-    other programs used the machine does not count, if there is another."""
+    """Values by path, case and peer; and the reasons for missing ones. Values measured while the
+    machine was slow do not count where most rounds were calm. Ratios are of all rounds: what slows
+    one peer of a round slows the other one as well, more or less."""
 
     def __init__(self, path):
-        self.values = {}                        # of each round
-        self.noisy = set()                      # where other programs used the machine each time
+        self.values = {}                        # that count, of each round
+        self.noisy = set()                      # where few rounds were calm
+        self.every = {}                         # the records of all rounds
         self.records = defaultdict(list)        # all of them
         self.failed = {}
         self.dead = {}
@@ -63,8 +65,10 @@ class Results:
         if not self.guest or not self.records and not self.failed:
             raise Bad(f'{path}: no results')
         for key, records in self.records.items():
-            if any(r['calm'] >= ENOUGH for r in records):
-                records[:] = [r for r in records if r['calm'] >= ENOUGH]
+            self.every[key] = list(records)
+            calm = [r for r in records if r['calm'] >= ENOUGH]
+            if 2 * len(calm) > len(records):
+                records[:] = calm
             else:
                 self.noisy.add(key)
             name = cases.BY_NAME[key[:2]].value
@@ -113,11 +117,10 @@ class Results:
                       key=lambda c: order.index(c.path))
 
     def rounds(self, case, peer, figure=None):
-        """{round: value}; figure: another one than that which counts"""
-        key = case.path, case.name, peer
-        if figure in (None, case.value):
-            return self.values.get(key, {})
-        return {r['round']: r[figure] for r in self.records.get(key, ()) if figure in r}
+        """{round: value}, of all rounds; figure: another one than that which counts"""
+        name = figure or case.value
+        return {r['round']: r[name] for r in self.every.get((case.path, case.name, peer), ())
+                if name in r}
 
     @staticmethod
     def ratio_of(a, b, better):
@@ -166,7 +169,7 @@ def ratio(results, case, peer, other):
 
 def cell(results, case, peer):
     key = case.path, case.name, peer
-    values = results.rounds(case, peer).values()
+    values = results.values.get(key, {}).values()
     if values:
         middle = statistics.median(values)
         spread = (max(values) - min(values)) / 2 / middle * 100
@@ -258,8 +261,8 @@ def machine_lines(results):
         f', {m["mem_mib"]} MiB, {m["where"]}' if m else '')
     yield 'measured', f'{g["rounds"]} rounds of {g["ms"]} ms'
     if results.calm:
-        yield 'calm', (f'in {results.calm_share():.0%} of all measurements the machine was ours; '
-                       'others count only where there is nothing else (?)')
+        yield 'calm', (f'in {results.calm_share():.0%} of all measurements the machine was as fast as it '
+                       'can be')
     if results.restless:
         yield 'not calmer', results.restless
     if m:

@@ -10,37 +10,13 @@
 #include <unistd.h>
 #include "verbs.h"
 
-/* All connections end */
-static void all_down(struct node *n)
-{
-	struct rdma_cm_event *ev;
-	uint32_t down = 0;
-
-	while (down < n->num) {
-		if (rdma_get_cm_event(n->cm, &ev))
-			die("rdma_get_cm_event: %s", strerror(errno));
-		if (ev->event == RDMA_CM_EVENT_DISCONNECTED) {
-			down++;
-			if (n->b->server)
-				rdma_disconnect(ev->id);
-		} else if (ev->event != RDMA_CM_EVENT_TIMEWAIT_EXIT) {
-			die("%s in place of DISCONNECTED", rdma_event_str(ev->event));
-		}
-		rdma_ack_cm_event(ev);
-	}
-}
-
 /* Return: ms */
 static double disconnect_all(struct node *n)
 {
 	struct usage begin, end;
-	uint32_t i;
 
 	usage_now(&begin);
-	for (i = 0; i < n->num; i++)
-		if (rdma_disconnect(n->links[i].id))
-			die("rdma_disconnect %u: %s", i, strerror(errno));
-	all_down(n);
+	node_down(n);
 	control_expect(n->b, "down");
 	usage_now(&end);
 	return (end.ns - begin.ns) / 1e6;
@@ -60,7 +36,7 @@ void verbs_connect(struct bench *b)
 		control_meet(b);
 		node_accept(&n);
 		control_say(b, "up", n.up);
-		all_down(&n);
+		node_down(&n);
 		control_say(b, "down", n.num);
 		control_meet(b);
 		return;

@@ -44,10 +44,9 @@ class Results:
     one peer of a round slows the other one as well, more or less."""
 
     def __init__(self, path):
-        self.values = {}                        # that count, of each round
         self.noisy = set()                      # where few rounds were calm
         self.every = {}                         # the records of all rounds
-        self.records = defaultdict(list)        # all of them
+        self.records = defaultdict(list)        # those that count
         self.failed = {}
         self.dead = {}
         self.guest = {}
@@ -71,8 +70,6 @@ class Results:
                 records[:] = calm
             else:
                 self.noisy.add(key)
-            name = cases.BY_NAME[key[:2]].value
-            self.values[key] = {r['round']: r[name] for r in records}
 
     def take(self, r):
         """A record"""
@@ -99,7 +96,7 @@ class Results:
                 self.records[key].append(r)
 
     def calm_share(self):
-        """The share of the measurements in which the machine was ours"""
+        """The share of the measurements in which the machine was as fast as it can be"""
         return sum(c >= ENOUGH for c in self.calm) / len(self.calm)
 
     def seen(self, peer):
@@ -111,7 +108,7 @@ class Results:
 
     def cases(self):
         """Those that were measured, path by path"""
-        measured = {key[:2] for key in list(self.values) + list(self.failed)}
+        measured = {key[:2] for key in list(self.every) + list(self.failed)}
         order = list(cases.PATHS)
         return sorted((c for c in cases.FULL if (c.path, c.name) in measured),
                       key=lambda c: order.index(c.path))
@@ -169,7 +166,7 @@ def ratio(results, case, peer, other):
 
 def cell(results, case, peer):
     key = case.path, case.name, peer
-    values = results.values.get(key, {}).values()
+    values = [r[case.value] for r in results.records.get(key, ())]
     if values:
         middle = statistics.median(values)
         spread = (max(values) - min(values)) / 2 / middle * 100
@@ -187,7 +184,7 @@ def is_latency(case):
 
 
 def is_many(case):
-    return case.args['do'] in ('connect', 'scale', 'turnover')
+    return case.args['do'] in ('connect', 'scale')
 
 
 COSTS = (
@@ -200,7 +197,7 @@ COSTS = (
     ('marked', 'packets marked', lambda c: c.path == 'incast'),
     ('lost', 'packets lost', lambda c: c.path == 'incast'),
     ('dereg_us', 'us/MiB to deregister', lambda c: c.args['do'] == 'register'),
-    ('conn_s', 'connections/s', lambda c: is_many(c) and c.value != 'conn_s'),
+    ('conn_s', 'connections/s', is_many),
     ('conn_s_first', 'connections/s, first 1,000', lambda c: c.args['do'] == 'turnover'),
     ('conn_s_last', 'connections/s, last 1,000', lambda c: c.args['do'] == 'turnover'),
     ('disconnect_ms', 'ms to disconnect all', lambda c: c.args['do'] == 'connect'),
@@ -261,8 +258,8 @@ def machine_lines(results):
         f', {m["mem_mib"]} MiB, {m["where"]}' if m else '')
     yield 'measured', f'{g["rounds"]} rounds of {g["ms"]} ms'
     if results.calm:
-        yield 'calm', (f'in {results.calm_share():.0%} of all measurements the machine was as fast as it '
-                       'can be')
+        yield 'calm', (f'in {results.calm_share():.0%} of all measurements the machine was as fast '
+                       'as it can be')
     if results.restless:
         yield 'not calmer', results.restless
     if m:

@@ -29,11 +29,7 @@ static void turn_down(struct node *n)
 {
 	struct rdma_cm_id *id = n->links->id;
 
-	if (!n->b->server && rdma_disconnect(id))
-		die("rdma_disconnect: %s", strerror(errno));
-	cm_expect(n->cm, RDMA_CM_EVENT_DISCONNECTED, NULL);
-	if (n->b->server)
-		rdma_disconnect(id);
+	node_down(n);
 	rdma_destroy_qp(id);
 	if (rdma_destroy_id(id))
 		die("rdma_destroy_id: %s", strerror(errno));

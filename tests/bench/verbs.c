@@ -234,6 +234,29 @@ void node_connect(struct node *n)
 	control_meet(n->b);
 }
 
+/* All links end; returns when this end knows it of all. */
+void node_down(struct node *n)
+{
+	struct rdma_cm_event *ev;
+	uint32_t down = 0;
+
+	for (uint32_t i = 0; !n->b->server && i < n->num; i++)
+		if (rdma_disconnect(n->links[i].id))
+			die("rdma_disconnect %u: %s", i, strerror(errno));
+	while (down < n->num) {
+		if (rdma_get_cm_event(n->cm, &ev))
+			die("rdma_get_cm_event: %s", strerror(errno));
+		if (ev->event == RDMA_CM_EVENT_DISCONNECTED) {
+			down++;
+			if (n->b->server)
+				rdma_disconnect(ev->id);
+		} else if (ev->event != RDMA_CM_EVENT_TIMEWAIT_EXIT) {
+			die("%s in place of DISCONNECTED", rdma_event_str(ev->event));
+		}
+		rdma_ack_cm_event(ev);
+	}
+}
+
 /* Both ends are done: the end of the process frees the rest */
 void node_end(struct node *n)
 {

@@ -48,6 +48,7 @@ struct greeting {
 
 void node_init(struct node *n, const struct bench *b, uint32_t sq, uint32_t rq);
 void node_connect(struct node *n);
+void node_down(struct node *n);
 void node_end(struct node *n);
 
 /* the steps of node_connect() */

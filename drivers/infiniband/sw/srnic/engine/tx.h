@@ -48,7 +48,7 @@ struct srnic_poster {
 	u32 awake;
 };
 
-/* Posts in a row, each of the only request under way, of a task that waits for each of them */
+/* Whoever waits for each of its requests has slept before one of so many posts and the next one */
 #define SRNIC_POSTER_AWAKE	32
 
 /* Bytes that go to TCP in one call at most; a message that is longer is a large one */

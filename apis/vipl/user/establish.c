@@ -56,8 +56,9 @@ static bool make_rings(struct vipl_link *link)
 }
 
 /*
- * Sets the peer's access to memory of the program. rdma_cm allows all access, when it creates
- * a QP and again in rdma_accept(). Reliable Reception needs Reads.
+ * Withholds from the peer what the VI does not enable: rdma_cm allows all access, when it creates
+ * a QP and again in rdma_accept(). Reliable Reception needs Reads. Nothing to withhold, no change:
+ * siw leaves what comes during a change unread until more comes, and a client has no more to send.
  */
 static bool set_access(struct vipl_link *link)
 {
@@ -68,7 +69,8 @@ static bool set_access(struct vipl_link *link)
 				   (read ? IBV_ACCESS_REMOTE_READ : 0),
 	};
 
-	return !ibv_modify_qp(link->id->qp, &attr, IBV_QP_ACCESS_FLAGS);
+	return (a->EnableRdmaWrite && read) ||
+	       !ibv_modify_qp(link->id->qp, &attr, IBV_QP_ACCESS_FLAGS);
 }
 
 /*

@@ -57,8 +57,9 @@ static bool make_rings(struct vipl_link *link)
 
 /*
  * Withholds from the peer what the VI does not enable: rdma_cm allows all access, when it creates
- * a QP and again in rdma_accept(). Reliable Reception needs Reads. Nothing to withhold, no change:
- * siw leaves what comes during a change unread until more comes, and a client has no more to send.
+ * a QP and again in rdma_accept(). Reliable Reception needs Reads. A QP that withholds nothing is
+ * not changed: siw leaves what comes meanwhile unread until more comes, and a client waits after
+ * its first message.
  */
 static bool set_access(struct vipl_link *link)
 {
